@@ -1,14 +1,15 @@
-/* Objects read or written over HTTP through the queue, by one thread that works as a reader does:
- * haul's side of the comparison with wrk and ab. Prints GB/s, requests/s, CPU seconds per GB, CPU
+/* Objects read or written over HTTP through the queue, by threads that work as readers do: haul's
+ * side of the comparison with wrk and ab. Prints GB/s, requests/s, CPU seconds per GB, CPU
  * microseconds per request.
  *
- *	bench_http get|drop|put STORE_JSON KEY_FORMAT OBJECTS BYTES DEPTH SECONDS
+ *	bench_http get|drop|put STORE_JSON KEY_FORMAT OBJECTS BYTES DEPTH SECONDS [THREADS]
  *	bench_http sign
  *
- * KEY_FORMAT contains one %u. get reads into memory, and streams longer objects through a buffer,
+ * Each thread has a queue of its own with DEPTH requests in flight. KEY_FORMAT contains one %u. get reads into memory, and streams longer objects through a buffer,
  * as a training does. drop discards what it reads. put writes each object by one PUT and does not
  * ask for its size. */
 #include <cjson/cJSON.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,9 @@
 #include "core/arena.h"
 #include "core/buffers.h"
 
+enum { THREADS_MAX = 64 };
+
+/* What all threads share. */
 struct bench {
 	struct arena arena;
 	struct job_store described;
@@ -26,15 +30,21 @@ struct bench {
 	struct log log;
 	struct rank_place place;
 	struct store store;
+	const char *keys;
+	unsigned count;
+	uint64_t bytes, end_ns;
+	uint32_t depth;
+	bool put, drop;
+};
+
+struct worker {
+	struct bench *bench;
+	pthread_t thread;
 	struct queue queue;
 	struct buffers windows;
 	struct request *reqs, **done;
 	struct object *objects; /* [depth] */
-	const char *keys;
-	unsigned count;
-	uint64_t bytes, seen, failed, streamed;
-	uint32_t depth;
-	bool put, drop;
+	uint64_t number, seen, failed, streamed;
 };
 
 static double cpu_seconds(void)
@@ -73,47 +83,70 @@ static int open_store(struct bench *b, const char *text, struct err *err)
 			&(struct store_opener){
 				.place = &b->place, .clock = &b->clock, .log = &b->log, .seed = 42},
 			err);
+	return rc;
+}
+
+static int open_worker(struct worker *w, struct bench *b, struct err *err)
+{
+	bool whole = b->put || b->bytes < QUEUE_STREAM_BYTES;
+	int rc;
+
+	w->bench = b;
+	w->reqs = calloc(b->depth, sizeof(*w->reqs));
+	w->done = calloc(b->depth, sizeof(struct request *));
+	w->objects = calloc(b->depth, sizeof(*w->objects));
+	if (!w->reqs || !w->done || !w->objects)
+		return err_set(err, -1, "no memory");
+	rc = queue_open(&w->queue, &b->store, b->depth, err);
 	if (rc == 0)
-		rc = queue_open(&b->queue, &b->store, b->depth, err);
-	if (rc == 0)
-		rc = buffers_init(&b->windows, b->depth,
-				  b->put || b->bytes < QUEUE_STREAM_BYTES ? b->bytes
-									  : QUEUE_STREAM_BYTES,
+		rc = buffers_init(&w->windows, b->depth, whole ? b->bytes : QUEUE_STREAM_BYTES,
 				  err);
 	return rc;
+}
+
+static void close_worker(struct worker *w)
+{
+	queue_close(&w->queue);
+	buffers_free(&w->windows);
+	free(w->reqs);
+	free(w->done);
+	free(w->objects);
 }
 
 /* A piece of a streamed object: a training would look at its bytes here. */
 static int arrived(struct request *req, uint64_t offset, void *data, uint64_t length)
 {
-	struct bench *b = req->user;
+	struct worker *w = req->user;
 
 	(void)offset;
 	(void)data;
-	b->streamed += length;
+	w->streamed += length;
 	return 0;
 }
 
 /* Streams an object that is longer than a buffer, as a training does. */
-static void stream_long(struct bench *b, struct request *req)
+static void stream_long(struct worker *w, struct request *req)
 {
+	const struct bench *b = w->bench;
+
 	if (b->put || b->drop || b->bytes <= QUEUE_STREAM_BYTES)
 		return;
 	req->buffer_bytes = QUEUE_STREAM_BYTES;
 	req->chunk = arrived;
-	req->user = b;
+	req->user = w;
 }
 
 /* Sends the request for the next object in this slot. The first write of a slot is preceded by a
  * begin, which sends nothing to the store and serves all later writes. Nothing is committed, so
  * each object is one PUT. */
-static void next(struct bench *b, uint32_t slot, uint64_t number)
+static void next(struct worker *w, uint32_t slot)
 {
-	struct object *o = &b->objects[slot];
-	struct request *req = &b->reqs[slot], *one = req;
-	void *data = (char *)b->windows.base + slot * b->windows.slot_bytes;
+	const struct bench *b = w->bench;
+	struct object *o = &w->objects[slot];
+	struct request *req = &w->reqs[slot], *one = req;
+	void *data = (char *)w->windows.base + slot * w->windows.slot_bytes;
 
-	snprintf(o->key, sizeof(o->key), b->keys, (unsigned)(number % b->count));
+	snprintf(o->key, sizeof(o->key), b->keys, (unsigned)(w->number++ % b->count));
 	*req = (struct request){.op = !b->put       ? REQ_READ
 				      : o->state[0] ? REQ_WRITE
 						    : REQ_BEGIN,
@@ -122,55 +155,74 @@ static void next(struct bench *b, uint32_t slot, uint64_t number)
 				.begin.part = b->bytes,
 				.discard = b->drop,
 				.data = data};
-	stream_long(b, req);
-	queue_submit(&b->queue, &one, 1);
+	stream_long(w, req);
+	queue_submit(&w->queue, &one, 1);
 }
 
-static bool write_after_begin(struct bench *b, struct request *req)
+static bool write_after_begin(struct worker *w, struct request *req)
 {
 	struct request *one = req;
 
-	if (!b->put || req->op == REQ_WRITE)
+	if (!w->bench->put || req->op == REQ_WRITE)
 		return false;
 	req->op = REQ_WRITE;
-	queue_submit(&b->queue, &one, 1);
+	queue_submit(&w->queue, &one, 1);
 	return true;
 }
 
-static void run(struct bench *b, double seconds)
+static void *work(void *argument)
 {
-	uint64_t start = clock_kernel_ns(), end = start + (uint64_t)(seconds * 1e9), number = 0,
-		 now;
-	double cpu = cpu_seconds(), took;
+	struct worker *w = argument;
+	const struct bench *b = w->bench;
 	uint32_t n, flying = 0;
+	uint64_t now;
 
 	for (; flying < b->depth; flying++)
-		next(b, flying, number++);
+		next(w, flying);
 	while (flying) {
-		n = queue_reap(&b->queue, b->done, 1, b->depth, UINT64_MAX);
+		n = queue_reap(&w->queue, w->done, 1, b->depth, UINT64_MAX);
 		now = clock_kernel_ns();
 		for (uint32_t i = 0; i < n; i++) {
-			struct request *req = b->done[i];
+			struct request *req = w->done[i];
 
-			if (write_after_begin(b, req))
+			if (write_after_begin(w, req))
 				continue;
-			b->seen++;
-			b->failed += req->answer.status != 0 ||
-				     (req->chunk && b->streamed < (b->seen - b->failed) * b->bytes);
+			w->seen++;
+			w->failed += req->answer.status != 0 ||
+				     (req->chunk && w->streamed < (w->seen - w->failed) * b->bytes);
 			flying--;
-			if (now >= end)
+			if (now >= b->end_ns)
 				continue;
-			next(b, (uint32_t)(req - b->reqs), number++);
+			next(w, (uint32_t)(req - w->reqs));
 			flying++;
 		}
 	}
+	return NULL;
+}
+
+/* Runs the workers, the first one by this thread. */
+static void run(struct bench *b, struct worker *workers, uint32_t threads, double seconds)
+{
+	uint64_t start = clock_kernel_ns(), seen = 0, failed = 0, connections = 0;
+	double cpu = cpu_seconds(), took;
+
+	b->end_ns = start + (uint64_t)(seconds * 1e9);
+	for (uint32_t i = 1; i < threads; i++)
+		pthread_create(&workers[i].thread, NULL, work, &workers[i]);
+	work(&workers[0]);
+	for (uint32_t i = 1; i < threads; i++)
+		pthread_join(workers[i].thread, NULL);
 	took = (double)(clock_kernel_ns() - start) * 1e-9;
 	cpu = cpu_seconds() - cpu;
+	for (uint32_t i = 0; i < threads; i++) {
+		seen += workers[i].seen;
+		failed += workers[i].failed;
+		connections += workers[i].queue.endpoint_counts[0].connections;
+	}
 	printf("%.4f %.1f %.5f %.2f failed %llu connections %llu\n",
-	       (double)b->seen * (double)b->bytes / took * 1e-9, (double)b->seen / took,
-	       cpu / ((double)b->seen * (double)b->bytes * 1e-9), cpu / (double)b->seen * 1e6,
-	       (unsigned long long)b->failed,
-	       (unsigned long long)b->queue.endpoint_counts[0].connections);
+	       (double)seen * (double)b->bytes / took * 1e-9, (double)seen / took,
+	       cpu / ((double)seen * (double)b->bytes * 1e-9), cpu / (double)seen * 1e6,
+	       (unsigned long long)failed, (unsigned long long)connections);
 }
 
 /* Cost of a ranged GET, built and signed as the data path does it. */
@@ -201,17 +253,20 @@ static void sign(void)
 
 int main(int argc, char **argv)
 {
+	static struct worker workers[THREADS_MAX];
+	uint32_t threads = argc > 8 ? (uint32_t)atoi(argv[8]) : 1;
 	struct bench b = {0};
 	struct err err = {0};
+	int rc;
 
 	if (argc == 2 && strcmp(argv[1], "sign") == 0) {
 		sign();
 		return 0;
 	}
-	if (argc != 8) {
-		fprintf(stderr,
-			"bench_http get|drop|put STORE_JSON KEY_FORMAT OBJECTS BYTES DEPTH SECONDS\n"
-			"bench_http sign\n");
+	if (argc < 8 || argc > 9 || threads == 0 || threads > THREADS_MAX) {
+		fprintf(stderr, "bench_http get|drop|put STORE_JSON KEY_FORMAT OBJECTS BYTES DEPTH "
+				"SECONDS [THREADS]\n"
+				"bench_http sign\n");
 		return 2;
 	}
 	b.put = strcmp(argv[1], "put") == 0;
@@ -220,20 +275,17 @@ int main(int argc, char **argv)
 	b.count = (unsigned)atoi(argv[4]);
 	b.bytes = strtoull(argv[5], NULL, 10);
 	b.depth = (uint32_t)atoi(argv[6]);
-	b.reqs = calloc(b.depth, sizeof(*b.reqs));
-	b.done = calloc(b.depth, sizeof(struct request *));
-	b.objects = calloc(b.depth, sizeof(*b.objects));
-	if (open_store(&b, argv[2], &err) < 0) {
+	rc = open_store(&b, argv[2], &err);
+	for (uint32_t i = 0; i < threads && rc == 0; i++)
+		rc = open_worker(&workers[i], &b, &err);
+	if (rc < 0) {
 		fprintf(stderr, "bench_http: %s\n", err.text);
 		return 1;
 	}
-	run(&b, atof(argv[7]));
-	queue_close(&b.queue);
+	run(&b, workers, threads, atof(argv[7]));
+	for (uint32_t i = 0; i < threads; i++)
+		close_worker(&workers[i]);
 	store_close(&b.store);
-	buffers_free(&b.windows);
 	arena_free(&b.arena);
-	free(b.reqs);
-	free(b.done);
-	free(b.objects);
 	return 0;
 }

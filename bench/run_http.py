@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""Benchmark of haul's object stores against wrk and ab, on the same nginx over loopback with one thread each: it prints
+"""Benchmark of haul's object stores against wrk and ab, on the same nginx over loopback with as many threads: it prints
 medians, ratios and a verdict per row, for RESULTS.md.
 
-    bench/run_http.py [--here] BENCH_HTTP [ROUNDS [SECONDS]]
+    bench/run_http.py [--here] [--transport NAME] [--rows PART] BENCH_HTTP [ROUNDS [SECONDS]]
 
-BENCH_HTTP is the program of that name in the build. The script needs nginx, wrk, ab (packages-bench.txt), openssl, and
+BENCH_HTTP is the program of that name in the build. --transport: what haul uses, native (the default) or curl. --rows: only
+the rows whose name contains PART. The script needs nginx, wrk, ab (packages-bench.txt), openssl, and
 300 MB of /dev/shm. Each round runs both programs on each row, one after the other; a ratio is the median of the ratios of
 the rounds. Both programs request the same object with the same headers.
 
@@ -13,6 +14,8 @@ bbr, nginx spends time on timers, and the client's pattern of reading shifts tha
 have cubic, it takes reno, or else what there is; the first line of the output names it. With --here, or without root, the
 script measures in the machine's own network.
 """
+import argparse
+import json
 import os
 import re
 import resource
@@ -43,20 +46,30 @@ CONGESTION = "net.ipv4.tcp_congestion_control"
 HEADERS = ["x-amz-content-sha256: UNSIGNED-PAYLOAD", "x-amz-date: 20261121T000000Z", "range: bytes=0-{last}",
            "authorization: AWS4-HMAC-SHA256 Credential=a/20261121/us-east-1/s3/aws4_request, "
            "SignedHeaders=host;range;x-amz-content-sha256;x-amz-date, Signature=" + "0" * 64]
-# Name, operation, TLS, bytes; then the bounds of haul's GB/s (at least) and CPU (at most) as ratios to the other program.
-# wrk drops the bytes that it reads into a buffer of 8 KiB. In the rows "dropped", haul drops them, too.
+# Name, operation, TLS, bytes; then the bounds of haul's GB/s (at least) and CPU (at most) as ratios to the other program, or
+# None; then threads and connections, by default 1 and 8. wrk drops the bytes that it reads into a buffer of 8 KiB. In the
+# rows "dropped", haul drops them, too. ab has one thread.
+KIB = 1 << 10
 ROWS = [
-    ("GET 8 MiB", "get", False, 8 * MIB, 0.9, 1.0),
-    ("GET 8 MiB, dropped", "drop", False, 8 * MIB, 0.9, 1.0),
-    ("GET 64 KiB", "get", False, 64 << 10, 0.9, 1.6),
-    ("GET 64 KiB, dropped", "drop", False, 64 << 10, 0.9, 1.6),
-    ("GET 8 MiB, TLS", "get", True, 8 * MIB, 0.9, 1.0),
-    ("GET 8 MiB, TLS, dropped", "drop", True, 8 * MIB, 0.9, 1.0),
-    ("GET 64 KiB, TLS", "get", True, 64 << 10, 0.9, 1.6),
-    ("GET 64 KiB, TLS, dropped", "drop", True, 64 << 10, 0.9, 1.6),
-    ("PUT 8 MiB", "put", False, 8 * MIB, 0.9, None),
+    ("GET 8 MiB", "get", False, 8 * MIB, 1.2, 0.7),
+    ("GET 8 MiB, dropped", "drop", False, 8 * MIB, 1.2, 0.7),
+    ("GET 64 KiB", "get", False, 64 * KIB, 1.2, 0.9),
+    ("GET 64 KiB, dropped", "drop", False, 64 * KIB, 1.2, 0.9),
+    ("GET 64 KiB, 64 connections", "get", False, 64 * KIB, None, None, 1, 64),
+    ("GET 64 KiB, 2 threads", "get", False, 64 * KIB, None, None, 2, 16),
+    ("GET 8 MiB, TLS", "get", True, 8 * MIB, 1.0, 0.9),
+    ("GET 8 MiB, TLS, dropped", "drop", True, 8 * MIB, 1.0, 0.9),
+    ("GET 64 KiB, TLS", "get", True, 64 * KIB, 1.0, 1.0),
+    ("GET 64 KiB, TLS, dropped", "drop", True, 64 * KIB, 1.0, 1.0),
+    ("PUT 8 MiB", "put", False, 8 * MIB, 1.0, 1.1),
+    ("PUT 64 KiB", "put", False, 64 * KIB, None, None),
 ]
-DEPTH = 8
+
+
+class Row:
+    def __init__(self, name, op, tls, size, least, most, threads=1, connections=8):
+        self.name, self.op, self.tls, self.size, self.least, self.most = name, op, tls, size, least, most
+        self.threads, self.connections = threads, connections
 
 
 def cpu_of(args, **more):
@@ -79,9 +92,9 @@ class Nginx(servers.Server):
             os.makedirs(f"{self.data}/b/{size}")
             with open(f"{self.data}/b/{size}/0", "wb") as f:
                 f.write(os.urandom(size))
+            with open(f"{self.data}/body{size}", "wb") as f:
+                f.write(os.urandom(size))
         os.makedirs(f"{self.data}/b/put")
-        with open(f"{self.data}/body8", "wb") as f:
-            f.write(os.urandom(8 * MIB))
         crt, key = self.tls.pair("good")
         conf = self.write("conf", CONF.format(at=self.folder, data=self.data, crt=crt, key=key, http=self.http,
                                               https=self.https, user="user root;" if os.getuid() == 0 else ""))
@@ -99,30 +112,33 @@ class Nginx(servers.Server):
         return f"https://127.0.0.1:{self.https}" if tls else f"http://127.0.0.1:{self.http}"
 
 
-def haul(bench, nginx, op, tls, size, seconds):
+def haul(bench, nginx, row, transport, seconds):
     """Runs bench_http; returns (GB/s, CPU seconds per GB)."""
-    folder = "put" if op == "put" else str(size)
-    store = f'{{"uri": "s3://b/{folder}", "endpoints": "{nginx.base(tls)}", "ca": "{nginx.tls.ca}"}}'
-    out, _ = cpu_of([bench, op, store, "%u", "1", str(size), str(DEPTH), str(seconds)],
-                    env={**os.environ, "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s"})
+    folder = "put" if row.op == "put" else str(row.size)
+    store = {"uri": f"s3://b/{folder}", "endpoints": nginx.base(row.tls), "ca": nginx.tls.ca, "transport": transport}
+    out, _ = cpu_of([bench, row.op, json.dumps(store), "%u", "1", str(row.size), str(row.connections // row.threads), str(seconds),
+                     str(row.threads)], env={**os.environ, "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s"})
     words = out.split()
-    if words[words.index("failed") + 1] != "0" or int(words[-1]) > DEPTH:
+    if words[words.index("failed") + 1] != "0" or int(words[-1]) > row.connections:
         sys.exit(f"run_http.py: {out}")
     return float(words[0]), float(words[2])
 
 
-def peer(nginx, op, tls, size, seconds):
-    if op == "put":
-        n = max(DEPTH, int(seconds * 100))
-        out, cpu = cpu_of(["ab", "-k", "-q", "-c", str(DEPTH), "-n", str(n), "-u", f"{nginx.data}/body8", "-T",
-                           "application/octet-stream", f"{nginx.base(tls)}/b/put/ab"])
+def peer(nginx, row, seconds):
+    """Runs wrk, or ab for writes; returns the same."""
+    if row.op == "put":
+        # About as long as haul's run, at the rate of a machine on which ab moves 1 GB/s.
+        n = max(row.connections, int(seconds * min(1e9 / row.size, 8000)))
+        out, cpu = cpu_of(["ab", "-k", "-q", "-c", str(row.connections), "-n", str(n), "-u", f"{nginx.data}/body{row.size}", "-T",
+                           "application/octet-stream", f"{nginx.base(row.tls)}/b/put/ab"])
         took = float(re.search(r"Time taken for tests:\s+([\d.]+)", out).group(1))
-        return n * size / took / 1e9, cpu / (n * size / 1e9)
+        return n * row.size / took / 1e9, cpu / (n * row.size / 1e9)
     began = time.monotonic()
-    headers = [word for h in HEADERS for word in ("-H", h.format(last=size - 1))]
-    out, cpu = cpu_of(["wrk", "-t1", f"-c{DEPTH}", f"-d{int(seconds)}", *headers, f"{nginx.base(tls)}/b/{size}/0"])
+    headers = [word for h in HEADERS for word in ("-H", h.format(last=row.size - 1))]
+    out, cpu = cpu_of(["wrk", f"-t{row.threads}", f"-c{row.connections}", f"-d{max(1, int(seconds))}", *headers,
+                       f"{nginx.base(row.tls)}/b/{row.size}/0"])
     took = time.monotonic() - began
-    moved = int(re.search(r"(\d+) requests in", out).group(1)) * size / 1e9
+    moved = int(re.search(r"(\d+) requests in", out).group(1)) * row.size / 1e9
     took = float(re.search(r"requests in ([\d.]+)s", out).group(1)) or took
     return moved / took, cpu / moved
 
@@ -136,32 +152,39 @@ def own_network(args):
     os.execvp("unshare", ["unshare", "-n", "sh", "-c", script, "sh", sys.executable, __file__, "--here", *args])
 
 
+def arguments():
+    parser = argparse.ArgumentParser(usage=__doc__, add_help=False)
+    parser.add_argument("--here", action="store_true")
+    parser.add_argument("--transport", choices=("native", "curl"), default="native")
+    parser.add_argument("--rows", default="")
+    parser.add_argument("bench")
+    parser.add_argument("rounds", type=int, nargs="?", default=7)
+    parser.add_argument("seconds", type=float, nargs="?", default=2)
+    return parser.parse_args()
+
+
 def main():
-    args = [a for a in sys.argv[1:] if a != "--here"]
-    if not args:
-        sys.exit(__doc__)
-    if len(args) == len(sys.argv) - 1:
-        own_network(args)
-    bench, rounds = args[0], int(args[1]) if len(args) > 1 else 7
-    seconds = float(args[2]) if len(args) > 2 else 2
+    given = arguments()
+    if not given.here:
+        own_network(sys.argv[1:])
+    rows = [row for row in (Row(*r) for r in ROWS) if given.rows in row.name]
     with open("/proc/sys/" + CONGESTION.replace(".", "/")) as f:
-        print(f"congestion control: {f.read().strip()}\n")
+        print(f"congestion control: {f.read().strip()}; transport: {given.transport}; {given.rounds} rounds of {given.seconds} s\n")
     with Nginx() as nginx:
-        seen = {row[0]: [] for row in ROWS}
-        for _ in range(rounds):
-            for name, op, tls, size, _, _ in ROWS:
-                seen[name].append((haul(bench, nginx, op, tls, size, seconds), peer(nginx, op, tls, size, seconds)))
-    print("| one thread, 8 connections | haul GB/s | wrk or ab | ratio | haul CPU s/GB | wrk or ab | ratio | holds |")
+        seen = {row: [] for row in rows}
+        for _ in range(given.rounds):
+            for row in rows:
+                seen[row].append((haul(given.bench, nginx, row, given.transport, given.seconds), peer(nginx, row, given.seconds)))
+    print("| one thread and 8 connections, unless said | haul GB/s | wrk or ab | ratio | haul CPU s/GB | wrk or ab | ratio | holds |")
     print("|---|---|---|---|---|---|---|---|")
-    for name, _, _, _, least, most in ROWS:
-        pairs = seen[name]
+    for row, pairs in seen.items():
         speed = statistics.median(h[0] / p[0] for h, p in pairs)
         cpu = statistics.median(h[1] / p[1] for h, p in pairs)
-        holds = speed >= least and (most is None or cpu <= most)
+        holds = "–" if row.least is None else "yes" if speed >= row.least and cpu <= row.most else "no"
         middle = [statistics.median(x) for x in ([h[0] for h, _ in pairs], [p[0] for _, p in pairs],
                                                  [h[1] for h, _ in pairs], [p[1] for _, p in pairs])]
-        print(f"| {name} | {middle[0]:.2f} | {middle[1]:.2f} | {speed:.2f} | {middle[2]:.3f} | {middle[3]:.3f} | {cpu:.2f} | "
-              f"{'yes' if holds else 'no'} |")
+        print(f"| {row.name} | {middle[0]:.2f} | {middle[1]:.2f} | {speed:.2f} | {middle[2]:.3f} | {middle[3]:.3f} | {cpu:.2f} | "
+              f"{holds} |")
 
 
 if __name__ == "__main__":

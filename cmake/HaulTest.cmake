@@ -172,7 +172,7 @@ function(haul_script_test name)
 	endif()
 endfunction()
 
-# haul_system_test(NAME [SCRIPT …] [SPLIT] [SERVERS] [LOCK …] [ARGS …]): the test system_NAME runs the
+# haul_system_test(NAME [SCRIPT …] [SPLIT] [SERVERS] [TRANSPORTS] [LOCK …] [ARGS …]): the test system_NAME runs the
 # functions test_… of the script (test_NAME.py) that have no mark. With SPLIT each function is a
 # test of its own, so that they can run in parallel. A mark of tests/system/haultest.py, on the line
 # above a function, moves the function to another test:
@@ -182,9 +182,10 @@ endfunction()
 #                    system_NAME_full (long)
 #
 # The label is system, or servers where the script starts servers. Of all tests with the same LOCK
-# one runs at a time.
+# one runs at a time. With TRANSPORTS, what runs here runs once more with object stores on libcurl,
+# as system_NAME_curl (long).
 function(haul_system_test name)
-	cmake_parse_arguments(PARSE_ARGV 1 arg "SPLIT;SERVERS" "SCRIPT;TIMEOUT;COST;LOCK" "ARGS")
+	cmake_parse_arguments(PARSE_ARGV 1 arg "SPLIT;SERVERS;TRANSPORTS" "SCRIPT;TIMEOUT;COST;LOCK" "ARGS")
 	if(NOT arg_SCRIPT)
 		set(arg_SCRIPT test_${name}.py)
 	endif()
@@ -210,10 +211,13 @@ function(haul_system_test name)
 			list(APPEND tests_long ${function})
 		elseif("timing" IN_LIST marks)
 			list(APPEND tests_timing ${function})
-		elseif(arg_SPLIT)
-			haul_system_entry(${name}_${short} "${function}" ${kind})
 		else()
-			list(APPEND tests_change ${function})
+			list(APPEND tests_curl ${function})
+			if(arg_SPLIT)
+				haul_system_entry(${name}_${short} "${function}" ${kind})
+			else()
+				list(APPEND tests_change ${function})
+			endif()
 		endif()
 		if("matrix" IN_LIST marks)
 			list(APPEND tests_full ${function})
@@ -221,6 +225,11 @@ function(haul_system_test name)
 		set(marks)
 	endforeach()
 	haul_system_entry(${name} "${tests_change}" ${kind})
+	if(arg_TRANSPORTS)
+		haul_system_entry(${name}_curl "${tests_curl}" ${kind} long)
+		set_tests_properties(system_${name}_curl PROPERTIES
+				     ENVIRONMENT_MODIFICATION "HAUL_TEST_TRANSPORT=set:curl")
+	endif()
 	haul_system_entry(${name}_timing "${tests_timing}" ${kind} timing)
 	haul_system_entry(${name}_long "${tests_long}" ${kind} long)
 	haul_system_entry(${name}_full "${tests_full}" ${kind} long)

@@ -6,97 +6,92 @@
 /* An answer that is not wanted is read on for so long, since a new connection would cost more. */
 enum { BODY_DRAIN_BYTES = 64 << 10 };
 
-/* Through the window, which the caller fills piece by piece. */
-static int body_produce_chunks(struct request *req, uint64_t at, char *to, uint64_t n)
+/* From the window, which the caller of the queue fills piece by piece. */
+static int body_supply_chunk(struct request *req, uint64_t at, const void **from, uint64_t *n)
 {
-	while (n) {
-		uint64_t in = at % req->buffer_bytes, room = req->buffer_bytes - in,
-			 left = req->length - at + in;
-		int rc = 0;
+	uint64_t in = at % req->buffer_bytes, left = req->length - at + in;
+	uint64_t filled = left < req->buffer_bytes ? left : req->buffer_bytes;
 
-		if (in == 0)
-			rc = req->chunk(req, req->offset + at, req->data,
-					left < req->buffer_bytes ? left : req->buffer_bytes);
-		if (rc < 0)
-			return rc;
-		room = room < n ? room : n;
-		memcpy(to, (char *)req->data + in, room);
-		to += room;
-		at += room;
-		n -= room;
-	}
-	return 0;
+	*from = (const char *)req->data + in;
+	*n = filled - in;
+	return in ? 0 : req->chunk(req, req->offset + at, req->data, filled);
 }
 
-static int body_produce_object(struct exchange *x, uint64_t at, void *to, uint64_t n)
+static int body_supply_object(struct exchange *x, uint64_t at, const void **from, uint64_t *n)
 {
 	const struct slot *s = x->user;
 
 	if (s->req->chunk)
-		return body_produce_chunks(s->req, at, to, n);
-	memcpy(to, (const char *)s->req->data + at, n);
+		return body_supply_chunk(s->req, at, from, n);
+	*from = (const char *)s->req->data + at;
+	*n = s->request.body_bytes - at;
 	return 0;
 }
 
 void body_of_object(struct slot *s, uint64_t bytes)
 {
 	s->request.body_bytes = bytes;
-	s->exchange.produce = body_produce_object;
+	s->exchange.supply = body_supply_object;
 }
 
-static int body_produce_pieces(struct exchange *x, uint64_t at, void *to, uint64_t n)
+static int body_supply_pieces(struct exchange *x, uint64_t at, const void **from, uint64_t *n)
 {
 	struct slot *s = x->user;
-	char buffer[PIECE_BYTES], *out = to;
 	const char *piece;
+	uint64_t bytes;
 
 	if (at == 0) {
 		s->piece = 0;
 		s->piece_at = 0;
 	}
-	while (n && (piece = s->pieces(s, s->piece, buffer)) != NULL) {
-		uint64_t left = strlen(piece) - s->piece_at, k = left < n ? left : n;
-
-		memcpy(out, piece + s->piece_at, k);
-		out += k;
-		n -= k;
-		s->piece_at += k;
-		if (k == left) {
-			s->piece++;
-			s->piece_at = 0;
+	while ((piece = s->pieces(s, s->piece, s->piece_text)) != NULL) {
+		bytes = strlen(piece);
+		if (at - s->piece_at < bytes) {
+			*from = piece + (at - s->piece_at);
+			*n = bytes - (at - s->piece_at);
+			return 0;
 		}
+		s->piece_at += bytes;
+		s->piece++;
 	}
-	return n ? -EPROTO : 0;
+	return -EPROTO;
 }
 
 void body_of_pieces(struct slot *s, const char *(*pieces)(const struct slot *s, uint64_t piece,
 							  char buffer[PIECE_BYTES]))
 {
-	char buffer[PIECE_BYTES];
 	const char *piece;
 
 	s->pieces = pieces;
 	s->request.body_bytes = 0;
-	for (uint64_t i = 0; (piece = pieces(s, i, buffer)) != NULL; i++)
+	for (uint64_t i = 0; (piece = pieces(s, i, s->piece_text)) != NULL; i++)
 		s->request.body_bytes += strlen(piece);
-	s->exchange.produce = body_produce_pieces;
+	s->exchange.supply = body_supply_pieces;
 }
 
 int body_each(struct slot *s, uint64_t bytes,
 	      void (*observe)(void *argument, const void *data, uint64_t n), void *argument)
 {
 	struct exchange *x = &s->exchange;
-	uint8_t piece[16 << 10];
+	const void *from;
+	uint64_t n;
 	int rc = 0;
 
-	for (uint64_t at = 0; at < bytes && rc == 0; at += sizeof(piece)) {
-		uint64_t n = bytes - at < sizeof(piece) ? bytes - at : sizeof(piece);
-
-		rc = x->produce(x, at, piece, n);
+	for (uint64_t at = 0; at < bytes && rc == 0; at += n) {
+		n = 0;
+		rc = x->supply(x, at, &from, &n);
+		n = n < bytes - at ? n : bytes - at;
 		if (rc == 0)
-			observe(argument, piece, n);
+			observe(argument, from, n);
 	}
 	return rc;
+}
+
+/* Puts bytes that came where they belong, unless they were received there. */
+static void body_put(void *to, const void *data, uint64_t n)
+{
+	if (to != data)
+		memcpy(to, data, n);
 }
 
 static int body_consume_chunks(struct request *req, const char *data, uint64_t n)
@@ -107,7 +102,7 @@ static int body_consume_chunks(struct request *req, const char *data, uint64_t n
 		int rc = 0;
 
 		room = room < n ? room : n;
-		memcpy((char *)req->data + in, data, room);
+		body_put((char *)req->data + in, data, room);
 		req->answer.done_bytes += room;
 		data += room;
 		n -= room;
@@ -183,7 +178,7 @@ static int body_consume_object(struct slot *s, const char *data, uint64_t n)
 	if (req->chunk && !req->discard)
 		return body_consume_chunks(req, data, n);
 	if (!req->discard)
-		memcpy((char *)req->data + req->answer.done_bytes, data, n);
+		body_put((char *)req->data + req->answer.done_bytes, data, n);
 	req->answer.done_bytes += n;
 	return 0;
 }
@@ -198,6 +193,23 @@ static int body_xml_refuse(struct slot *s, int rc)
 			"the server's answer is not the XML that was asked for: it has %s (line %lu)",
 			xml_problem(s->xml), xml_line(s->xml));
 	return rc;
+}
+
+void *body_place(struct exchange *x, uint64_t *n)
+{
+	const struct slot *s = x->user;
+	const struct request *req = s->req;
+	uint64_t done = req->answer.done_bytes, in;
+
+	*n = req->length - done;
+	if (s->step != STEP_GET || x->answer.status / 100 != 2 || s->error_in_content ||
+	    req->discard || !*n)
+		return NULL;
+	if (!req->chunk)
+		return (char *)req->data + done;
+	in = done % req->buffer_bytes;
+	*n = *n < req->buffer_bytes - in ? *n : req->buffer_bytes - in;
+	return (char *)req->data + in;
 }
 
 int body_consume(struct exchange *x, const void *data, uint64_t n)

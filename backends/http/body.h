@@ -15,6 +15,8 @@ void body_of_pieces(struct slot *s, const char *(*pieces)(const struct slot *s, 
 int body_each(struct slot *s, uint64_t bytes,
 	      void (*observe)(void *argument, const void *data, uint64_t n), void *argument);
 
+/* Where the next bytes of an object that is read belong: exchange.place of every slot. */
+void *body_place(struct exchange *x, uint64_t *n);
 /* Takes the body that comes: exchange.consume of every slot. */
 int body_consume(struct exchange *x, const void *data, uint64_t n);
 

@@ -27,6 +27,7 @@ static int channel_slots_open(struct http_channel *ch, uint32_t depth)
 	for (uint32_t i = 0; i < depth; i++) {
 		ch->slots[i].channel = ch;
 		ch->slots[i].exchange.user = &ch->slots[i];
+		ch->slots[i].exchange.place = body_place;
 		ch->slots[i].exchange.consume = body_consume;
 		if (ch->store->options->checksum != SUM_NONE && sum_open(&ch->slots[i].sum) < 0)
 			return -ENOMEM;
@@ -171,7 +172,7 @@ static void channel_step(struct slot *s, enum http_step step)
 	s->sum.kind = SUM_NONE;
 	s->sum_sent[0] = '\0';
 	s->started_bytes = s->req->answer.done_bytes;
-	x->produce = NULL;
+	x->supply = NULL;
 	/* While it puts parts together, S3 sends a space now and then. */
 	x->may_trickle = step == STEP_COMPLETE;
 	credentials_renew(&ch->store->credentials, &ch->credentials);
@@ -470,7 +471,8 @@ void http_submit(struct channel *c, struct request *const *reqs, uint32_t n)
 		channel_step(s, channel_first(s));
 	}
 	/* So that requests go out now, whenever the caller comes to reap. */
-	channel_work(ch, 0, 0);
+	if (!ch->transport->ops->sends)
+		channel_work(ch, 0, 0);
 }
 
 uint32_t http_reap(struct channel *c, struct request **done, uint32_t min, uint32_t max,

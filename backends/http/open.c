@@ -7,6 +7,7 @@
 
 #include "backends/http/curl/transport.h"
 #include "backends/http/interface.h"
+#include "backends/http/native/transport.h"
 #include "backends/http/profile.h"
 #include "backends/http/resolve.h"
 
@@ -66,7 +67,7 @@ int http_open(struct store *store, const struct dialect *dialect, struct err *er
 	http->local = local;
 	http->dialect = dialect;
 	http->options = o;
-	http->transport = &transport_curl;
+	http->transport = o->transport == TRANSPORT_CURL ? &transport_curl : &transport_native;
 	http->transport_options = (struct transport_options){
 		.depth = 1,
 		.connections = 1,
@@ -115,6 +116,18 @@ static void http_describe_interfaces(const struct http_store *http, struct store
 		 http->options->interfaces.count == 1 ? "" : "s", list);
 }
 
+/* The most that any of the servers costs. */
+static uint32_t http_copies(const struct http_store *http)
+{
+	uint32_t copies = http->transport->copies;
+
+	for (uint32_t i = 0; i < http->servers.count; i++) {
+		if (http->servers.list[i].tls)
+			copies = http->transport->copies_tls;
+	}
+	return copies;
+}
+
 void http_describe(const struct store *store, struct store_facts *facts)
 {
 	const struct http_store *http = store->state;
@@ -130,7 +143,6 @@ void http_describe(const struct store *store, struct store_facts *facts)
 	if (http->options->insecure)
 		snprintf(facts->note, sizeof(facts->note),
 			 "insecure: the servers' certificates are not verified");
-	facts->copies_read = http->transport->copies;
-	facts->copies_streamed = http->transport->copies;
-	facts->copies_written = http->transport->copies;
+	facts->copies_read = http_copies(http);
+	facts->copies_streamed = facts->copies_written = facts->copies_read;
 }

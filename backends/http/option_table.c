@@ -8,6 +8,9 @@
 #include "backends/http/profile.h"
 #include "backends/http/server.h"
 
+static const char *const transport_names[] = {
+	[TRANSPORT_NATIVE] = "native", [TRANSPORT_CURL] = "curl", NULL};
+
 static const char *const split_names[] = {"size", "adaptive", "off", NULL};
 
 static const char *const checksum_names[] = {
@@ -35,6 +38,8 @@ const struct option http_option_table[] = {
 		.help = "how long it is left alone the first time; doubled each time it fails again"),
 	OPT_TABLE("retry", struct http_options, retry, .table = retry_option_table,
 		  .help = "trying again what fails in passing"),
+	OPT_CHOICE("transport", struct http_options, transport, .choices = transport_names,
+		   .help = "what carries requests: haul's own HTTP, or libcurl"),
 	OPT_BOOL("insecure", struct http_options, insecure, .def = false,
 		 .help = "does not verify the servers' certificates; the results say so"),
 	OPT_TEXT(

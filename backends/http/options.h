@@ -9,6 +9,7 @@
 enum { HTTP_IN_FLIGHT_MAX = 64 };
 #define HTTP_TRANSFER (8 << 20)
 
+enum http_transport { TRANSPORT_NATIVE, TRANSPORT_CURL };
 enum http_split { SPLIT_SIZE, SPLIT_ADAPTIVE, SPLIT_OFF };
 
 /* A store's own struct begins with this one. */
@@ -17,6 +18,7 @@ struct http_options {
 	struct texts endpoints, interfaces;
 	struct endpoint_options balance;
 	struct retry_options retry;
+	uint32_t transport; /* enum http_transport */
 	bool insecure;
 	char ca[512];
 	uint64_t connect_ns, first_byte_ns, stall_ns, least_rate;

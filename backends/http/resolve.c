@@ -64,11 +64,7 @@ static int resolve_server(struct server *v, const char *label)
 			resolve_keep(v, a, port);
 	}
 	freeaddrinfo(found);
-	if (!v->addresses)
-		return -ENOMEM;
-	if (v->address_count == 1)
-		v->address_count = 0;
-	return 0;
+	return v->addresses ? 0 : -ENOMEM;
 }
 
 int servers_resolve(struct servers *s, const char *label)

@@ -4,8 +4,8 @@
 
 #include "backends/http/server.h"
 
-/* Looks up all addresses of each host, before which label ("bucket.") is put. Where a name has only one address, or
- * cannot be looked up here, it is left to the transport. -ENOMEM. */
+/* Looks up all addresses of each host, before which label ("bucket.") is put. A name that cannot be looked up here is left
+ * to the transport, as are addresses and this machine's own name. -ENOMEM. */
 int servers_resolve(struct servers *s, const char *label);
 
 #endif

@@ -77,7 +77,7 @@ struct slot {
 	struct parts_page parts;
 	uint32_t keys_answered; /* delete of several: which key comes after the last answered one */
 
-	/* A body made of pieces, and how far it has been made. */
+	/* A body made of pieces: the piece that is being sent, and where in the body it begins. */
 	const char *(*pieces)(const struct slot *s, uint64_t piece, char buffer[PIECE_BYTES]);
 	uint64_t piece, piece_at;
 
@@ -86,7 +86,8 @@ struct slot {
 	char text[SLOT_TEXT_BYTES];
 	char buffer[REQUEST_BYTES]; /* the request's */
 
-	/* Of listings; last, so that others do not touch the memory. */
+	/* Of few requests; last, so that others do not touch the memory. */
+	char piece_text[PIECE_BYTES];
 	struct list_page list;
 	struct split split; /* of a folder whose parts are listed side by side */
 };

@@ -54,8 +54,9 @@ ROOMS = {
         "sim": (["sim"], ["contract"]),
         "http/wire": (["http/wire/"], ["contract"]),
         "http/curl": (["http/curl/"], ["http/wire"]),
+        "http/native": (["http/native/"], ["http/wire"]),
         "http/auth": (["http/auth/"], ["http/wire"]),
-        "http": (["http/"], ["http/curl", "http/auth"]),
+        "http": (["http/"], ["http/curl", "http/native", "http/auth"]),
         "http/s3": (["http/s3/"], ["http"]),
         "http/azure": (["http/azure/"], ["http"]),
         # Google's store takes requests of S3's protocol.

@@ -18,6 +18,11 @@ RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=G
     slow:BYTES              sends this number of bytes per second
     drip:SECONDS            sends one byte of the body at a time, with this pause after each
     delay:SECONDS           delays every answer by this time
+    chunked:BYTES           sends the body in chunks of this size, with an extension each and a trailer
+    interim                 sends answers of 100 and 103 before the answer
+    final                   says "Connection: close", and closes after the answer
+    slowhead:SECONDS        sends the head one byte at a time, with this pause after each
+    headers:BYTES           adds headers of about this size together
     corrupt:OFFSET          changes one byte of the answer's body
     spoil:OFFSET            changes one byte of the request's body
     keys:NUMBER-CODE        answers a delete of several keys with errors for the first NUMBER keys, although they are deleted
@@ -527,10 +532,38 @@ class Proxy:
             await writer.drain()
             return up
         self.sent(status)
-        writer.write(join(first, lines))
         left = 0 if method == "HEAD" or status in (204, 304) else int(headers.get("content-length", 0))
+        if fault in ("chunked", "interim", "final", "slowhead", "headers"):
+            await self.shaped(writer, first, lines, await up[0].readexactly(left), fault, argument)
+            return up
+        writer.write(join(first, lines))
         await self.body(writer, up, left, fault, argument)
         return None if headers.get("connection", "").lower() == "close" else up
+
+    @staticmethod
+    async def shaped(writer, first, lines, body, fault, argument):
+        """An answer that is right, in one of the less usual forms."""
+        lines = [x for x in lines if not x.lower().startswith(("connection:", "content-length:"))]
+        lines.append("Transfer-Encoding: Chunked" if fault == "chunked" else f"Content-Length: {len(body)}")
+        if fault == "final":
+            lines.append("Connection: close")
+        if fault == "headers":
+            lines += [f"X-More-{i}: " + "x" * 1000 for i in range(int(argument) // 1000)]
+        head = join(first, lines)
+        if fault == "chunked":
+            size = int(argument)
+            body = b"".join(b"%x;n=v\r\n%s\r\n" % (len(body[at:at + size]), body[at:at + size])
+                            for at in range(0, len(body), size)) + b"0\r\nX-Trailer: 1\r\n\r\n"
+        if fault == "interim":
+            head = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + head
+        for i in range(len(head) if fault == "slowhead" else 0):
+            writer.write(head[i:i + 1])
+            await writer.drain()
+            await asyncio.sleep(float(argument))
+        writer.write((b"" if fault == "slowhead" else head) + body)
+        await writer.drain()
+        if fault == "final":
+            raise Broken
 
     @staticmethod
     async def chunks(reader):

@@ -4,6 +4,8 @@ HAUL_TEST_STORE.
 
     run.py KIND PROGRAM [ARGS…]
 
+HAUL_TEST_TRANSPORT names the transport of the store; without it the store has its default.
+
 The exit status is that of the program, or 1 if the server is not installed.
 """
 import json
@@ -61,6 +63,8 @@ KINDS = {
 
 
 def run(store, env):
+    if os.environ.get("HAUL_TEST_TRANSPORT"):
+        store["transport"] = os.environ["HAUL_TEST_TRANSPORT"]
     return subprocess.run(sys.argv[2:], env={**os.environ, **env, "HAUL_TEST_STORE": json.dumps(store)},
                           check=False).returncode
 

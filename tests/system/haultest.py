@@ -21,6 +21,8 @@ SOURCE = os.environ["HAUL_SOURCE"]
 SANITIZED = os.environ.get("HAUL_SANITIZED") == "1"
 # Whether to run the whole matrix of cases (ctest --preset long), or only the cases for every change.
 FULL = os.environ.get("HAUL_TEST_FULL") == "1"
+# The transport of object stores; None: the default.
+TRANSPORT = os.environ.get("HAUL_TEST_TRANSPORT")
 # A process that takes longer counts as hung. Even a busy machine must not need this time.
 HANGS_S = 300
 
@@ -111,8 +113,17 @@ def ranks_in(folder):
     return found
 
 
+def with_transport(store):
+    """The store with the transport that the test runs with, if the store is behind HTTP and names none itself."""
+    uri = store.get("uri", "")
+    behind_http = any(str(u).startswith(("s3:", "gs:", "az:")) for u in (uri if isinstance(uri, list) else [uri]))
+    return {"transport": TRANSPORT, **store} if TRANSPORT and behind_http else store
+
+
 def write_job(folder, job, name="job.json"):
     path = os.path.join(folder, name)
+    if isinstance(job.get("stores"), dict):
+        job = {**job, "stores": {k: with_transport(store) for k, store in job["stores"].items()}}
     with open(path, "w") as f:
         json.dump(job, f, indent=1)
     return path

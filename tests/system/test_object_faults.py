@@ -90,6 +90,20 @@ def test_nothing_to_retry():
         check(e["statuses"] == {"206": READS, "307": hits}, f"307: {e}")
 
 
+def test_unusual_answers():
+    """Answers in chunks, after interim answers, with long or slow heads, and such after which the server closes are right:
+    each object arrives by one attempt."""
+    rules = ("chunked:1000@every=4", "chunked:100000@every=4", "interim@every=4", "headers:65536@every=4", "slowhead:0.001@every=10",
+             "final@every=4")
+    with Bench() as bench:
+        for rule in rules:
+            p, e, hits, requests = read_through(bench, rule)
+            check(hits >= 4 and (p["retries"], p["errors"], requests) == (0, 0, READS), f"{rule}: {hits} {requests} {p}")
+            check(e["failures"] == 0 and e["statuses"] == {"206": READS} and e["bytes"] == READS * 262144, f"{rule}: {e}")
+        # No other connection is lost than those that the server ends.
+        check(hits <= e["connections"] <= 8 + hits, f"{rule}: {hits} {e}")
+
+
 def test_refused_connections():
     """Each connection that is reset before its request was read costs one attempt."""
     with Bench() as bench, servers.Proxy(bench.server.endpoint(), "refuse@every=3", "count" + GET) as proxy:

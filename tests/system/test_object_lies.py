@@ -3,7 +3,7 @@ with a sentence for each. The answers come from the proxy, without a server behi
 import json
 import os
 
-from haultest import Folder, alone, check, mpi, write_job
+from haultest import Folder, alone, check, mpi, with_transport, write_job
 from objects import CLEAN, main, servers
 
 NOBODY = "http://127.0.0.1:1"
@@ -16,7 +16,8 @@ FOR_EVER = str(10 ** 15)
 
 def ls(store, endpoint, *args, env=None, **options):
     keys, uri = store
-    sets = [a for k, v in {**QUICK, "endpoints": endpoint, **options}.items() for a in ("--set", f"{k}={json.dumps(v)}")]
+    options = with_transport({"uri": uri, **QUICK, "endpoints": endpoint, **options})
+    sets = [a for k, v in options.items() if k != "uri" for a in ("--set", f"{k}={json.dumps(v)}")]
     return alone("ls", uri, "--max", FOR_EVER, *sets, *args, env={**CLEAN, **keys, **(env or {})})
 
 

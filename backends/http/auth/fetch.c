@@ -14,11 +14,12 @@ struct fetch {
 	size_t size, used;
 };
 
-static int fetch_produce(struct exchange *x, uint64_t at, void *to, uint64_t n)
+static int fetch_supply(struct exchange *x, uint64_t at, const void **from, uint64_t *n)
 {
 	const struct fetch *f = x->user;
 
-	memcpy(to, f->body + at, n);
+	*from = f->body + at;
+	*n = x->send_bytes - at;
 	return 0;
 }
 
@@ -41,7 +42,7 @@ int fetch_text(const struct credential_source *s, enum http_method method, const
 	struct transport_options quick = s->transport_options;
 	struct exchange x = {.method = method,
 			     .url = url,
-			     .produce = fetch_produce,
+			     .supply = fetch_supply,
 			     .consume = fetch_consume,
 			     .send_bytes = body ? strlen(body) : 0,
 			     .user = &f};

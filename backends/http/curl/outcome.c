@@ -1,35 +1,22 @@
 #include "backends/http/curl/outcome.h"
 
 #include <errno.h>
-#include <openssl/x509_vfy.h>
+
+#include "backends/http/wire/certificate.h"
 
 /* Why a certificate was not accepted. */
 static const char *curl_tls_reason(CURL *e, CURLcode code)
 {
+	const char *refusal;
 	long result = 0;
 
-	curl_easy_getinfo(e, CURLINFO_SSL_VERIFYRESULT, &result);
 	if (code == CURLE_SSL_CACERT_BADFILE)
-		return "the CA bundle cannot be read";
-	switch (result) {
-	case X509_V_OK:
-	case X509_V_ERR_UNSPECIFIED: /* the value until a certificate has been looked at */
-		return code == CURLE_PEER_FAILED_VERIFICATION
-			       ? "the server's certificate is for another host"
-			       : "no TLS with this server";
-	case X509_V_ERR_CERT_HAS_EXPIRED:
-		return "the server's certificate has expired";
-	case X509_V_ERR_CERT_NOT_YET_VALID:
-		return "the server's certificate is not valid yet";
-	case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-	case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
-	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-	case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-		return "no known CA signed the server's certificate; name its bundle with \"ca\"";
-	default:
-		return "the server's certificate is not accepted";
-	}
+		return CERTIFICATE_NO_BUNDLE;
+	curl_easy_getinfo(e, CURLINFO_SSL_VERIFYRESULT, &result);
+	refusal = certificate_refusal(result);
+	if (refusal)
+		return refusal;
+	return code == CURLE_PEER_FAILED_VERIFICATION ? CERTIFICATE_OTHER_HOST : CERTIFICATE_NO_TLS;
 }
 
 static void curl_classify_tls(CURL *e, struct exchange *x, CURLcode code, long os)

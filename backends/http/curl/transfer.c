@@ -1,5 +1,6 @@
 /* One transfer on libcurl: its callbacks, and the settings that hold for every exchange. */
 #include <stdio.h>
+#include <string.h>
 
 #include "backends/http/curl/ahead.h"
 #include "backends/http/curl/internal.h"
@@ -62,19 +63,23 @@ static size_t curl_on_send(char *to, size_t size, size_t n, void *handle)
 {
 	struct curl_handle *h = handle;
 	struct exchange *x = h->exchange;
-	uint64_t bytes = x->send_bytes - h->sent_bytes;
+	uint64_t room = size * n, left = x->send_bytes - h->sent_bytes, bytes;
+	const void *from;
 	int rc;
 
-	if (bytes > size * n)
-		bytes = size * n;
-	stall_move(&x->stall, bytes, h->owner->now_ns);
-	rc = bytes ? x->produce(x, h->sent_bytes, to, bytes) : 0;
-	if (rc < 0) {
-		h->ended = rc;
-		return CURL_READFUNC_ABORT;
+	room = room < left ? room : left;
+	for (left = room; left; left -= bytes) {
+		rc = x->supply(x, h->sent_bytes, &from, &bytes);
+		if (rc < 0) {
+			h->ended = rc;
+			return CURL_READFUNC_ABORT;
+		}
+		bytes = bytes < left ? bytes : left;
+		memcpy(to + (room - left), from, bytes);
+		h->sent_bytes += bytes;
 	}
-	h->sent_bytes += bytes;
-	return bytes;
+	stall_move(&x->stall, room, h->owner->now_ns);
+	return room;
 }
 
 /* For the second sending that curl_on_sending refuses. */

@@ -34,6 +34,7 @@ static uint32_t curl_transport_poll(struct transport *base, struct exchange **en
 const struct transport_ops transport_curl = {
 	.name = "libcurl",
 	.copies = 1,
+	.copies_tls = 2,
 	.open = curl_transport_open,
 	.close = curl_transport_close,
 	.start = curl_transport_start,

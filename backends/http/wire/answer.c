@@ -1,9 +1,9 @@
 #include "backends/http/wire/answer.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "backends/http/wire/date.h"
-#include "backends/http/wire/text.h"
 
 enum { ANSWER_VALUE_BYTES = 2048 };
 
@@ -99,28 +99,79 @@ static void answer_length(struct http_answer *a, const char *s)
 		a->length = ANSWER_UNKNOWN;
 }
 
-static void answer_header(struct http_answer *a, const char *name, size_t n, const char *value)
+static void answer_etag(struct http_answer *a, const char *value)
 {
-	if (text_is(name, n, "content-length"))
-		answer_length(a, value);
-	else if (text_is(name, n, "content-range"))
-		answer_content_range(a, value);
-	else if (text_is(name, n, "etag"))
-		answer_keep(a->etag, sizeof(a->etag), value);
-	else if (text_is(name, n, "date"))
-		answer_keep(a->date, sizeof(a->date), value);
-	else if (text_is(name, n, "retry-after"))
-		answer_keep(a->retry_after, sizeof(a->retry_after), value);
-	else if (text_is(name, n, "content-md5"))
-		answer_keep_sum(a->md5, value, strlen(value));
-	else if (text_is(name, n, "x-amz-checksum-crc32c"))
-		answer_keep_sum(a->crc32c, value, strlen(value));
-	else if (text_is(name, n, "x-goog-hash"))
-		answer_sums(a, value);
-	else if (text_is(name, n, "location"))
-		answer_keep(a->location, sizeof(a->location), value);
-	else if (text_is(name, n, "x-ms-error-code"))
-		answer_keep(a->code, sizeof(a->code), value);
+	answer_keep(a->etag, sizeof(a->etag), value);
+}
+
+static void answer_keep_date(struct http_answer *a, const char *value)
+{
+	answer_keep(a->date, sizeof(a->date), value);
+}
+
+static void answer_keep_retry_after(struct http_answer *a, const char *value)
+{
+	answer_keep(a->retry_after, sizeof(a->retry_after), value);
+}
+
+static void answer_md5(struct http_answer *a, const char *value)
+{
+	answer_keep_sum(a->md5, value, strlen(value));
+}
+
+static void answer_crc32c(struct http_answer *a, const char *value)
+{
+	answer_keep_sum(a->crc32c, value, strlen(value));
+}
+
+static void answer_location(struct http_answer *a, const char *value)
+{
+	answer_keep(a->location, sizeof(a->location), value);
+}
+
+static void answer_code(struct http_answer *a, const char *value)
+{
+	answer_keep(a->code, sizeof(a->code), value);
+}
+
+/* The headers that matter. The length of the name comes first, because most headers differ in it. */
+#define ANSWER_FIELD(text, function) \
+	{ \
+		sizeof(text) - 1, text, function \
+	}
+static const struct {
+	size_t bytes;
+	const char *name;
+	void (*take)(struct http_answer *a, const char *value);
+} answer_fields[] = {
+	ANSWER_FIELD("content-length", answer_length),
+	ANSWER_FIELD("content-range", answer_content_range),
+	ANSWER_FIELD("etag", answer_etag),
+	ANSWER_FIELD("date", answer_keep_date),
+	ANSWER_FIELD("retry-after", answer_keep_retry_after),
+	ANSWER_FIELD("content-md5", answer_md5),
+	ANSWER_FIELD("x-amz-checksum-crc32c", answer_crc32c),
+	ANSWER_FIELD("x-goog-hash", answer_sums),
+	ANSWER_FIELD("location", answer_location),
+	ANSWER_FIELD("x-ms-error-code", answer_code),
+};
+
+void answer_header(struct http_answer *a, const char *name, size_t name_bytes, const char *value,
+		   size_t value_bytes)
+{
+	char text[ANSWER_VALUE_BYTES];
+
+	if (value_bytes >= sizeof(text))
+		return;
+	for (size_t i = 0; i < sizeof(answer_fields) / sizeof(answer_fields[0]); i++) {
+		if (answer_fields[i].bytes != name_bytes ||
+		    strncasecmp(name, answer_fields[i].name, name_bytes) != 0)
+			continue;
+		memcpy(text, value, value_bytes);
+		text[value_bytes] = '\0';
+		answer_fields[i].take(a, text);
+		return;
+	}
 }
 
 /* "HTTP/1.1 206 Partial Content" */
@@ -142,7 +193,6 @@ static void answer_status_line(struct http_answer *a, const char *line, size_t n
 void answer_line(struct http_answer *a, const char *line, size_t n)
 {
 	const char *colon;
-	char value[ANSWER_VALUE_BYTES];
 	size_t from, to;
 
 	while (n && (line[n - 1] == '\r' || line[n - 1] == '\n'))
@@ -160,11 +210,8 @@ void answer_line(struct http_answer *a, const char *line, size_t n)
 		from++;
 	while (to > from && (line[to - 1] == ' ' || line[to - 1] == '\t'))
 		to--;
-	if (to - from >= sizeof(value) || memchr(line + from, '\0', to - from))
-		return;
-	memcpy(value, line + from, to - from);
-	value[to - from] = '\0';
-	answer_header(a, line, (size_t)(colon - line), value);
+	if (!memchr(line + from, '\0', to - from))
+		answer_header(a, line, (size_t)(colon - line), line + from, to - from);
 }
 
 int64_t answer_date(const struct http_answer *a)

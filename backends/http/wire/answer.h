@@ -36,6 +36,10 @@ void answer_clear(struct http_answer *a);
  * what came before it was 100 Continue. Malformed lines are left out. */
 void answer_line(struct http_answer *a, const char *line, size_t n);
 
+/* Takes one header, whose name and value the caller has told apart; there are no blanks around them, and no NUL in them. */
+void answer_header(struct http_answer *a, const char *name, size_t name_bytes, const char *value,
+		   size_t value_bytes);
+
 /* Seconds since 1970; 0 where the answer has no date. */
 int64_t answer_date(const struct http_answer *a);
 /* Seconds; 0 where the answer asks for none. A date is counted from the answer's own. */

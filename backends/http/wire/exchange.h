@@ -31,16 +31,22 @@ struct exchange {
 	/* What is asked. */
 	enum http_method method;
 	const char *url; /* "https://host:port/path?query", encoded */
-	const struct address
-		*address; /* where to connect to; NULL: the transport looks up the name */
+	const struct address *
+		address; /* where to connect to; it outlives the transport. NULL: the name is looked up */
 	uint32_t header_count;
 	const char *headers
 		[EXCHANGE_HEADERS]; /* "name: value"; no other is sent but host and content-length */
 	uint64_t send_bytes;
-	/* Makes bytes [at, at + n) of the body, in order. A negative errno ends the exchange. */
-	int (*produce)(struct exchange *x, uint64_t at, void *to, uint64_t n);
-	/* Takes the body of the answer as it comes; the head is complete before the first call. Returns 0,
-	 * EXCHANGE_ENOUGH, or a negative errno, which ends the exchange. NULL: the body is dropped. */
+	/* Sets *from to where the bytes of the body from at on lie, and *n to how many lie there in a row, which is at
+	 * least one. They stay there until the next call. A transport sends at least one of them before it asks again;
+	 * at never goes back, except to 0, where the body begins anew. A negative errno ends the exchange. */
+	int (*supply)(struct exchange *x, uint64_t at, const void **from, uint64_t *n);
+	/* Where the next bytes of the answer's body belong, and in *n for how many of them there is room. A transport that
+	 * can receive there hands the same address to consume. NULL, and where it returns NULL: the bytes come from memory
+	 * of the transport. The head is complete before the first call of it, and of consume. */
+	void *(*place)(struct exchange *x, uint64_t *n);
+	/* Takes the body of the answer as it comes. Returns 0, EXCHANGE_ENOUGH, or a negative errno, which ends the
+	 * exchange. NULL: the body is dropped. */
 	int (*consume)(struct exchange *x, const void *data, uint64_t n);
 	/* A successful answer may come slower than the transport's least rate: the server sends a byte now and
 	 * then only to say that it still works on the request. */
@@ -57,7 +63,7 @@ struct exchange {
 
 	/* How it ended. status is 0 when a whole answer came, whatever its HTTP status, else a negative errno with the
 	 * kind of fault and a constant sentence. For REQ_FAULT_CONNECT why says what is the matter with the server
-	 * ("its name is not known"), and may be NULL. An error of produce or consume has no fault. */
+	 * ("its name is not known"), and may be NULL. An error of supply or consume has no fault. */
 	int status;
 	enum request_fault fault;
 	const char *why;

@@ -69,12 +69,18 @@ void text_add_encoded(struct text *t, const char *s, bool keep_slash)
 void text_add_hex(struct text *t, const uint8_t *bytes, size_t n)
 {
 	static const char digits[] = "0123456789abcdef";
+	char *at = t->at + t->used;
 
-	for (size_t i = 0; i < n; i++) {
-		char pair[2] = {digits[bytes[i] >> 4], digits[bytes[i] & 15]};
-
-		text_add_n(t, pair, 2);
+	if (t->full || 2 * n >= t->size - t->used) {
+		t->full = true;
+		return;
 	}
+	for (size_t i = 0; i < n; i++) {
+		*at++ = digits[bytes[i] >> 4];
+		*at++ = digits[bytes[i] & 15];
+	}
+	*at = '\0';
+	t->used += 2 * n;
 }
 
 void text_add_base64(struct text *t, const uint8_t *bytes, size_t n)

@@ -41,7 +41,9 @@ struct transport {
 
 struct transport_ops {
 	const char *name; /* as results show it */
-	uint32_t copies;  /* of each byte received, in user space */
+	bool sends; /* start itself sends what the connection takes; otherwise the next poll does */
+	/* Copies of each byte in user space, beside ciphering it: without TLS, and with it. */
+	uint32_t copies, copies_tls;
 	int (*open)(struct transport **out, const struct transport_options *options,
 		    struct err *err);
 	/* Exchanges under way are dropped. */

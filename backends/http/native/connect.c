@@ -1,0 +1,92 @@
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "backends/http/native/internal.h"
+
+void native_watch(struct native_transport *t, struct native_connection *c, uint32_t events)
+{
+	struct epoll_event event = {.events = events, .data.ptr = c};
+
+	if (c->watched == events)
+		return;
+	epoll_ctl(t->epoll, c->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, c->fd, &event);
+	c->watched = events;
+}
+
+void native_connection_close(struct native_connection *c)
+{
+	native_tls_end(c);
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+	c->watched = 0;
+}
+
+static int native_socket_open(struct native_transport *t, struct native_connection *c, int family)
+{
+	const struct local_end *local = t->base.options.local;
+	int yes = 1, rc;
+
+	c->fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
+	if (c->fd < 0)
+		return -errno;
+	rc = local ? local_end_bind(local, c->fd, family) : 0;
+	if (rc < 0) {
+		native_connection_close(c);
+		return rc;
+	}
+	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+	setsockopt(c->fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes));
+	return 0;
+}
+
+/* 1: connected at once, as over loopback; 0: under way; a negative errno. */
+static int native_connect_to(struct native_transport *t, struct native_connection *c,
+			     const union native_address *a)
+{
+	socklen_t bytes = a->any.sa_family == AF_INET ? sizeof(a->v4) : sizeof(a->v6);
+	int rc = native_socket_open(t, c, a->any.sa_family);
+
+	if (rc < 0)
+		return rc;
+	if (connect(c->fd, &a->any, bytes) == 0)
+		return 1;
+	if (errno == EINPROGRESS)
+		return 0;
+	rc = -errno;
+	native_connection_close(c);
+	return rc;
+}
+
+int native_connect(struct native_flight *f, int before)
+{
+	int rc = before;
+
+	while (f->address_next < f->addresses.count) {
+		rc = native_connect_to(f->owner, f->connection,
+				       &f->addresses.list[f->address_next++]);
+		if (rc < 0)
+			continue;
+		f->state = NATIVE_CONNECTS;
+		if (!rc)
+			native_watch(f->owner, f->connection, EPOLLIN | EPOLLOUT);
+		return rc;
+	}
+	return rc;
+}
+
+int native_connect_event(struct native_flight *f)
+{
+	struct native_connection *c = f->connection;
+	socklen_t bytes = sizeof(int);
+	int error = 0;
+
+	if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) < 0)
+		error = errno;
+	if (!error)
+		return 1;
+	native_connection_close(c);
+	return native_connect(f, -error);
+}

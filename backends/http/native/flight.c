@@ -1,0 +1,303 @@
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "backends/http/native/internal.h"
+
+enum {
+	/* Received at once where a line comes next: a head, and small bodies with it. */
+	FLIGHT_LINES_BYTES = 5 << 10,
+	/* Moved before other exchanges get their turn. */
+	FLIGHT_TURN_BYTES = 1 << 20
+};
+
+/* What a step of receiving came to. */
+enum flight_step {
+	FLIGHT_GOES_ON,
+	FLIGHT_WAITS, /* for more bytes */
+	FLIGHT_OVER   /* the exchange has ended */
+};
+
+static bool flight_all_sent(const struct native_flight *f)
+{
+	return f->head_sent == f->head_bytes && f->sent_bytes == f->exchange->send_bytes;
+}
+
+static void flight_broken(struct native_flight *f)
+{
+	native_fail(f, -ECONNRESET, REQ_FAULT_BROKEN, "the connection broke");
+}
+
+/* Both return how many bytes moved, or a negative errno. */
+static ssize_t flight_stream_receive(struct native_connection *c, void *to, size_t n)
+{
+	ssize_t got;
+
+	if (c->ssl)
+		return native_tls_receive(c, to, n);
+	got = recv(c->fd, to, n, 0);
+	return got >= 0 ? got : errno == EINTR ? -EAGAIN : -errno;
+}
+
+static ssize_t flight_stream_send(struct native_connection *c, struct iovec v[2])
+{
+	struct msghdr both = {.msg_iov = v, .msg_iovlen = 2};
+	const struct iovec *one = !v[1].iov_len ? &v[0] : &v[1];
+	ssize_t n;
+
+	if (c->ssl)
+		return native_tls_send(c, v);
+	if (v[0].iov_len && v[1].iov_len)
+		n = sendmsg(c->fd, &both, MSG_NOSIGNAL);
+	else
+		n = send(c->fd, one->iov_base, one->iov_len, MSG_NOSIGNAL);
+	return n >= 0 ? n : errno == EINTR ? -EAGAIN : -errno;
+}
+
+/* So many bytes of the request have gone. */
+static void flight_sent(struct native_flight *f, uint64_t n)
+{
+	struct exchange *x = f->exchange;
+	uint64_t head = f->head_bytes - f->head_sent;
+
+	head = head < n ? head : n;
+	x->wire_bytes += n;
+	stall_move(&x->stall, n, f->owner->now_ns);
+	f->head_sent += (uint32_t)head;
+	n -= head;
+	if (n == 0)
+		return;
+	f->from += n;
+	f->from_bytes -= n;
+	f->sent_bytes += n;
+}
+
+/* Asks the exchange for more of its body, unless some waits to be sent. */
+static int flight_supply(struct native_flight *f)
+{
+	struct exchange *x = f->exchange;
+	uint64_t left = x->send_bytes - f->sent_bytes;
+	const void *from;
+	int rc;
+
+	if (f->from_bytes || !left)
+		return 0;
+	rc = x->supply(x, f->sent_bytes, &from, &f->from_bytes);
+	if (rc < 0)
+		return rc;
+	f->from = from;
+	f->from_bytes = f->from_bytes < left ? f->from_bytes : left;
+	return 0;
+}
+
+/* Sends what the connection takes. Returns whether the exchange goes on. */
+static bool flight_send(struct native_flight *f)
+{
+	uint64_t before = f->exchange->wire_bytes;
+	struct iovec v[2];
+	ssize_t n;
+	int rc;
+
+	while (!f->mute && !flight_all_sent(f) &&
+	       f->exchange->wire_bytes - before < FLIGHT_TURN_BYTES) {
+		uint64_t wanted;
+
+		rc = flight_supply(f);
+		if (rc < 0) {
+			f->exchange->status = rc;
+			native_end(f, false);
+			return false;
+		}
+		v[0] = (struct iovec){f->head + f->head_sent, f->head_bytes - f->head_sent};
+		v[1] = (struct iovec){(void *)f->from, f->from_bytes};
+		wanted = v[0].iov_len + v[1].iov_len;
+		n = flight_stream_send(f->connection, v);
+		if (n == -EAGAIN)
+			break;
+		/* The server hears no more, but may have said why. */
+		f->mute = n < 0;
+		if (n > 0)
+			flight_sent(f, (uint64_t)n);
+		/* A TLS record is shorter than what the socket takes. */
+		if ((uint64_t)n < wanted && !f->connection->ssl)
+			break;
+	}
+	native_watch(f->owner, f->connection,
+		     EPOLLIN | (f->mute || flight_all_sent(f) ? 0u : (uint32_t)EPOLLOUT));
+	return true;
+}
+
+/* The answer is whole. */
+static void flight_answered(struct native_flight *f)
+{
+	bool sent = flight_all_sent(f);
+
+	if (!sent && f->exchange->answer.status / 100 == 2)
+		native_fail(f, -EPROTO, REQ_FAULT_BROKEN,
+			    "the server answered before it had the whole request");
+	else
+		native_end(f, sent && f->parser.keeps && f->begin == f->end &&
+				      !native_tls_pending(f->connection));
+}
+
+/* Hands over bytes of the body. */
+static enum flight_step flight_consume(struct native_flight *f, const void *data, uint64_t n)
+{
+	struct exchange *x = f->exchange;
+	int rc = x->consume ? x->consume(x, data, n) : 0;
+
+	x->received_bytes += n;
+	answer_parser_body(&f->parser, n);
+	if (rc == 0)
+		return FLIGHT_GOES_ON;
+	if (rc < 0)
+		x->status = rc;
+	native_end(f, false);
+	return FLIGHT_OVER;
+}
+
+static enum flight_step flight_refuse(struct native_flight *f, int64_t rc)
+{
+	native_fail(f, -EPROTO, rc == -EMSGSIZE ? REQ_FAULT_OTHER : REQ_FAULT_BROKEN,
+		    f->parser.why);
+	return FLIGHT_OVER;
+}
+
+/* Takes what has come and is not parsed yet. */
+static enum flight_step flight_take(struct native_flight *f)
+{
+	struct answer_parser *p = &f->parser;
+	uint64_t n = f->end - f->begin;
+	int64_t took;
+
+	if (p->part == ANSWER_WHOLE) {
+		flight_answered(f);
+		return FLIGHT_OVER;
+	}
+	if (n == 0)
+		return FLIGHT_WAITS;
+	if (p->part == ANSWER_BODY) {
+		n = n < p->body_left ? n : p->body_left;
+		f->begin += (uint32_t)n;
+		return flight_consume(f, f->lines + f->begin - n, n);
+	}
+	took = answer_parser_take(p, f->lines + f->begin, n);
+	if (took < 0)
+		return flight_refuse(f, took);
+	f->begin += (uint32_t)took;
+	/* A server that answers what it does not have yet reads no more of it. */
+	f->mute |= p->part != ANSWER_HEAD;
+	return took || p->part == ANSWER_WHOLE ? FLIGHT_GOES_ON : FLIGHT_WAITS;
+}
+
+/* Whether more can have come than the n bytes that were asked for. TLS gives no more than a record at a time. */
+static enum flight_step flight_drained(const struct native_flight *f, ssize_t got, uint64_t n)
+{
+	return (uint64_t)got < n && !f->connection->ssl ? FLIGHT_WAITS : FLIGHT_GOES_ON;
+}
+
+/* n bytes have been asked for, and got came: none at the end of the connection, fewer than none after an error. */
+static enum flight_step flight_received(struct native_flight *f, ssize_t got, uint64_t n)
+{
+	struct exchange *x = f->exchange;
+	if (got == -EAGAIN)
+		return FLIGHT_WAITS;
+	if (got == 0 && answer_parser_end(&f->parser)) {
+		flight_answered(f);
+		return FLIGHT_OVER;
+	}
+	if (got <= 0) {
+		flight_broken(f);
+		return FLIGHT_OVER;
+	}
+	x->wire_bytes += (uint64_t)got;
+	stall_move(&x->stall, (uint64_t)got, f->owner->now_ns);
+	if (!x->first_byte_ns)
+		x->first_byte_ns = clock_now(f->owner->base.options.clock);
+	return flight_drained(f, got, n);
+}
+
+/* Receives bytes among which lines are. */
+static enum flight_step flight_receive_lines(struct native_flight *f)
+{
+	uint64_t n = FLIGHT_LINES_BYTES;
+	enum flight_step step;
+	ssize_t got;
+
+	if (f->begin == f->end)
+		f->begin = f->end = 0;
+	if (NATIVE_LINES_BYTES - f->end < n && f->begin) {
+		memmove(f->lines, f->lines + f->begin, f->end - f->begin);
+		f->end -= f->begin;
+		f->begin = 0;
+	}
+	/* A line that fills it all is refused by the parser, so there is room. */
+	n = NATIVE_LINES_BYTES - f->end < n ? NATIVE_LINES_BYTES - f->end : n;
+	got = flight_stream_receive(f->connection, f->lines + f->end, n);
+	step = flight_received(f, got, n);
+	if (step == FLIGHT_OVER || got < 0)
+		return step;
+	f->end += (uint32_t)got;
+	do {
+		step = flight_take(f);
+	} while (step == FLIGHT_GOES_ON);
+	return step == FLIGHT_OVER ? step : flight_drained(f, got, n);
+}
+
+/* Receives bytes of the body where they belong. */
+static enum flight_step flight_receive_body(struct native_flight *f)
+{
+	struct exchange *x = f->exchange;
+	uint64_t n = 0;
+	void *to = x->place ? x->place(x, &n) : NULL;
+	enum flight_step step, taken;
+	ssize_t got;
+
+	if (!to) {
+		to = f->owner->scratch;
+		n = NATIVE_SCRATCH_BYTES;
+	}
+	n = n < f->parser.body_left ? n : f->parser.body_left;
+	got = flight_stream_receive(f->connection, to, n);
+	step = flight_received(f, got, n);
+	if (step == FLIGHT_OVER || got < 0)
+		return step;
+	taken = flight_consume(f, to, (uint64_t)got);
+	if (taken == FLIGHT_GOES_ON && f->parser.part == ANSWER_WHOLE)
+		taken = flight_take(f);
+	return taken == FLIGHT_GOES_ON ? step : taken;
+}
+
+static void flight_receive(struct native_flight *f)
+{
+	struct native_transport *t = f->owner;
+	struct exchange *x = f->exchange;
+	uint64_t before = x->wire_bytes;
+	enum flight_step step;
+
+	do {
+		if (f->parser.part == ANSWER_BODY)
+			step = flight_receive_body(f);
+		else
+			step = flight_receive_lines(f);
+	} while (step == FLIGHT_GOES_ON && x->wire_bytes - before < FLIGHT_TURN_BYTES);
+	/* epoll does not know of what TLS holds. */
+	if (step == FLIGHT_GOES_ON && f->connection->ssl && !f->again) {
+		f->again = true;
+		t->again[t->again_count++] = f;
+	}
+}
+
+void native_flight_run(struct native_flight *f)
+{
+	stall_begin(&f->exchange->stall, f->owner->now_ns);
+	flight_send(f);
+}
+
+void native_flight_event(struct native_flight *f, uint32_t events)
+{
+	if (events & EPOLLOUT && !flight_send(f))
+		return;
+	if (events & ~(uint32_t)EPOLLOUT)
+		flight_receive(f);
+}
