@@ -6,30 +6,74 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/compare.h"
+
 static char *text_of_all(struct results_file **files, unsigned count, enum report_shape shape,
 			 const struct report_options *o);
 
-int report_files(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
-		 const struct report_options *o, struct err *err)
+static void unload_all(struct results_file **files, unsigned count)
 {
-	struct results_file **files = calloc(count + 1, sizeof(*files));
-	char *text = NULL;
+	for (unsigned i = 0; files && i < count; i++)
+		results_unload(files[i]);
+	free(files);
+}
+
+/* Call unload_all in any case. */
+static int load_all(struct results_file ***out, const char *const *paths, unsigned count,
+		    struct err *err)
+{
+	struct results_file **files = calloc(count + 1, sizeof(struct results_file *));
 	int rc = files ? 0 : err_set(err, -ENOMEM, "no memory for the report");
 
 	for (unsigned i = 0; rc == 0 && i < count; i++)
 		rc = results_load(&files[i], paths[i], err);
-	if (rc == 0) {
-		text = text_of_all(files, count, shape, o);
-		if (!text)
-			rc = err_set(err, -ENOMEM, "no memory for the report");
-		else if (fputs(text, out) < 0 || fflush(out) != 0)
-			rc = err_set(err, errno ? -errno : -EIO, "the report cannot be written: %s",
-				     strerror(errno));
-	}
-	for (unsigned i = 0; files && i < count; i++)
-		results_unload(files[i]);
-	free(files);
+	*out = files;
+	return rc;
+}
+
+/* Writes the text and frees it. NULL: there was no memory for it. */
+static int put_text(FILE *out, char *text, struct err *err)
+{
+	int rc = 0;
+
+	if (!text)
+		rc = err_set(err, -ENOMEM, "no memory for the report");
+	else if (fputs(text, out) < 0 || fflush(out) != 0)
+		rc = err_set(err, errno ? -errno : -EIO, "the report cannot be written: %s",
+			     strerror(errno));
 	free(text);
+	return rc;
+}
+
+int report_files(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
+		 const struct report_options *o, struct err *err)
+{
+	struct results_file **files;
+	int rc = load_all(&files, paths, count, err);
+
+	if (rc == 0)
+		rc = put_text(out, text_of_all(files, count, shape, o), err);
+	unload_all(files, count);
+	return rc;
+}
+
+int report_compare(FILE *out, bool json, const char *const *paths, unsigned count, struct err *err)
+{
+	struct results_file **files;
+	struct compare *c = calloc(1, sizeof(*c));
+	int rc = load_all(&files, paths, count, err);
+
+	if (rc == 0 && !c)
+		rc = err_set(err, -ENOMEM, "no memory for the report");
+	if (rc == 0) {
+		rc = compare_make(c, (const struct results_file *const *)files, count, err);
+		if (rc == 0)
+			rc = put_text(out, json ? report_compare_json(c) : report_compare_text(c),
+				      err);
+		compare_free(c);
+	}
+	free(c);
+	unload_all(files, count);
 	return rc;
 }
 

@@ -75,11 +75,17 @@ static struct series_line *find_line(struct series_lines *s, const struct result
 static bool add_phase(struct series_lines *s, const struct results_phase_read *p, uint32_t nth)
 {
 	struct series_line *line = find_line(s, p, nth);
+	const struct results_phase_read **phases;
 
 	if (!line) {
 		line = &s->lines[s->count++];
 		*line = (struct series_line){.first = p, .nth = nth};
 	}
+	phases = realloc(line->phases, (line->repeats + 1) * sizeof(const void *));
+	if (!phases)
+		return false;
+	line->phases = phases;
+	phases[line->repeats] = p;
 	for (int i = 0; i < SERIES_FIGURES; i++) {
 		double *more = realloc(line->values[i], (line->repeats + 1) * sizeof(*more));
 
@@ -156,9 +162,11 @@ struct target_result series_target(const struct results_file *f, const struct se
 
 void series_free_lines(struct series_lines *s)
 {
-	for (uint32_t i = 0; i < s->count; i++)
+	for (uint32_t i = 0; i < s->count; i++) {
+		free(s->lines[i].phases);
 		for (int k = 0; k < SERIES_FIGURES; k++)
 			free(s->lines[i].values[k]);
+	}
 	free(s->lines);
 	*s = (struct series_lines){0};
 }

@@ -27,8 +27,9 @@ struct series_line {
 		*first; /* the first repeat: name, combination, sets, target */
 	uint32_t nth;   /* number among the phases of that name in its run, from 0 */
 	uint32_t repeats;
-	double *values[SERIES_FIGURES];       /* [repeats] */
-	struct stats figures[SERIES_FIGURES]; /* intervals cut to possible values */
+	const struct results_phase_read **phases; /* [repeats], in the order of time */
+	double *values[SERIES_FIGURES];           /* [repeats] */
+	struct stats figures[SERIES_FIGURES];     /* intervals cut to possible values */
 };
 
 struct series_lines {

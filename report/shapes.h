@@ -24,5 +24,9 @@ const char *report_csv_heading(void);
 /* The scaling table of several files (scaling.h). The caller frees the text. NULL: no memory. */
 char *report_scaling_text(const struct results_file *const *files, unsigned count);
 char *report_scaling_json(const struct results_file *const *files, unsigned count);
+/* A comparison (compare.h). The caller frees the text. NULL: no memory. */
+struct compare;
+char *report_compare_text(const struct compare *c);
+char *report_compare_json(const struct compare *c);
 
 #endif

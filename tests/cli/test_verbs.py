@@ -55,6 +55,11 @@ def test_report_on_other_files():
     refused(haul("report", "a.h5", "--json", "--csv"), "exclude")
 
 
+def test_compare_of_other_files():
+    refused(haul("compare"), "compare: needs FILE…")
+    refused(haul("compare", "/nonexistent/results.h5"), "/nonexistent/results.h5")
+
+
 def test_topo():
     aurora = {"HWLOC_SYNTHETIC": "pack:2 [numa(memory=549755813888)] core:52 pu:2"}
     r = haul("topo", "--ranks-per-node", 12, "--pin", "numa", env=aurora)
