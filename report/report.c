@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/accept.h"
 #include "report/compare.h"
 
 static char *text_of_all(struct results_file **files, unsigned count, enum report_shape shape,
@@ -74,6 +75,34 @@ int report_compare(FILE *out, bool json, const char *const *paths, unsigned coun
 	}
 	free(c);
 	unload_all(files, count);
+	return rc;
+}
+
+int report_accept(FILE *out, bool json, const char *rules, const char *const *paths, unsigned count,
+		  bool *accepted, struct err *err)
+{
+	struct accept_rules *r = calloc(1, sizeof(*r));
+	struct results_file **files = NULL;
+	struct accept a;
+	int rc = r ? accept_rules_read(r, rules, err)
+		   : err_set(err, -ENOMEM, "no memory for the rules");
+
+	*accepted = false;
+	if (rc == 0)
+		rc = load_all(&files, paths, count, err);
+	if (rc == 0) {
+		bool whole = accept_make(&a, r, (const struct results_file *const *)files, count);
+
+		rc = put_text(out,
+			      !whole ? NULL
+			      : json ? report_accept_json(&a)
+				     : report_accept_text(&a),
+			      err);
+		*accepted = whole && accept_is(&a);
+		accept_free(&a);
+	}
+	unload_all(files, count);
+	free(r);
 	return rc;
 }
 

@@ -22,6 +22,11 @@ int report_files(FILE *out, enum report_shape shape, const char *const *paths, u
  * compare. */
 int report_compare(FILE *out, bool json, const char *const *paths, unsigned count, struct err *err);
 
+/* Judges the files by the rules of a file (accept.h), and writes a line for each criterion to out. -EINVAL with a sentence
+ * for rules that are not valid. */
+int report_accept(FILE *out, bool json, const char *rules, const char *const *paths, unsigned count,
+		  bool *accepted, struct err *err);
+
 /* Whether colours suit this stream: a terminal, TERM not "dumb", NO_COLOR not set. */
 bool report_color(FILE *out);
 

@@ -20,7 +20,7 @@ static uint32_t nth_of(const struct results_file *f, uint32_t i)
 	return nth;
 }
 
-static bool series_counts(const struct results_phase_read *p)
+bool series_counts(const struct results_phase_read *p)
 {
 	const struct phase_record *r = &p->record;
 

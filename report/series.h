@@ -19,6 +19,9 @@ enum series_figure {
 	SERIES_FIGURES
 };
 
+/* Whether a phase counts as a repeat: it has finished, and was no warm-up. */
+bool series_counts(const struct results_phase_read *p);
+
 /* A figure of one phase; NaN where it has none. */
 double series_figure_of(const struct results_phase_read *p, enum series_figure figure);
 

@@ -28,5 +28,9 @@ char *report_scaling_json(const struct results_file *const *files, unsigned coun
 struct compare;
 char *report_compare_text(const struct compare *c);
 char *report_compare_json(const struct compare *c);
+/* The outcome of an acceptance (accept.h). The caller frees the text. NULL: no memory. */
+struct accept;
+char *report_accept_text(const struct accept *a);
+char *report_accept_json(const struct accept *a);
 
 #endif

@@ -60,6 +60,20 @@ def test_compare_of_other_files():
     refused(haul("compare", "/nonexistent/results.h5"), "/nonexistent/results.h5")
 
 
+def test_accept_of_other_files():
+    refused(haul("accept", "rules.json"), "accept: needs RULES FILE…")
+    refused(haul("accept", "/nonexistent/rules.json", "results.h5"), "/nonexistent/rules.json")
+    with tempfile.NamedTemporaryFile("w") as f:
+        f.write('{"rules": [{"phase": "read", "most_erors": 0}]}')
+        f.flush()
+        refused(haul("accept", f.name, "results.h5"), 'unknown key; did you mean "most_errors"?')
+        f.seek(0)
+        f.write('{"rules": [{"phase": "read", "most_errors": 0}]}')
+        f.truncate()
+        f.flush()
+        refused(haul("accept", f.name, "/nonexistent/results.h5"), "/nonexistent/results.h5")
+
+
 def test_topo():
     aurora = {"HWLOC_SYNTHETIC": "pack:2 [numa(memory=549755813888)] core:52 pu:2"}
     r = haul("topo", "--ranks-per-node", 12, "--pin", "numa", env=aurora)

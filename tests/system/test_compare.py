@@ -1,4 +1,4 @@
-"""haul run --interleave and haul compare: combinations of a sweep in turn, on sim://, whose rates are known."""
+"""haul run --interleave, haul compare and haul accept: combinations of a sweep in turn, on sim://, whose rates are known."""
 import h5py
 
 from haultest import *
@@ -36,6 +36,22 @@ def test_in_turn():
         check(len(rates["a_values"]) == 4 and rates["low"] < rates["ratio"] < rates["high"], f"{rates}")
         series = report(f"{folder}/results.h5")["series"]
         check([s["repeats"] for s in series] == [4, 4], f"{series}")
+
+
+def test_accept():
+    """The exit status tells whether all criteria are met. An unanswered one is not."""
+    with Folder() as folder:
+        write_job(folder, JOB)
+        r = mpi(1, "run", "job.json", "--quiet", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        for rule, rc, line in (({"most_errors": 0, "least_samples": 0.001}, 0, "Accepted: 2 met, 0 missed, 0 unanswered."),
+                               ({"most_errors": 0, "least_au": 0.999}, 8, "Not accepted: 1 met, 1 missed, 0 unanswered."),
+                               ({"most_errors": 0, "most_cached": 1}, 8, "Not accepted: 1 met, 0 missed, 1 unanswered.")):
+            write_job(folder, {"rules": [{"phase": "train", **rule}]}, "rules.json")
+            r = alone("accept", "rules.json", "results.h5", cwd=folder)
+            check(r.rc == rc and r.out.endswith(f"\n\n{line}\n") and r.err == "", f"{rule}: {r}")
+            r = alone("accept", "--json", "rules.json", "results.h5", cwd=folder)
+            check(r.rc == rc and json.loads(r.out)["accepted"] == (rc == 0), f"{rule}: {r}")
 
 
 def test_refusals():
