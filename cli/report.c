@@ -12,6 +12,7 @@ enum { FILES_MAX = 4096 };
 
 struct report_args {
 	bool json, csv, scaling;
+	const char *html;
 	uint64_t steps;
 };
 
@@ -24,6 +25,11 @@ static const struct verb_option report_options[] = {
 	 .kind = VERB_FLAG,
 	 .offset = offsetof(struct report_args, csv),
 	 .help = "prints one row per phase, for spreadsheets"},
+	{.name = "html",
+	 .kind = VERB_TEXT,
+	 .offset = offsetof(struct report_args, html),
+	 .value = "OUT",
+	 .help = "writes one page with charts to the file OUT, for a browser; it needs no network"},
 	{.name = "scaling",
 	 .kind = VERB_FLAG,
 	 .offset = offsetof(struct report_args, scaling),
@@ -45,6 +51,7 @@ static int report_run(const struct call *call)
 	const char *const *files = call->argument_count ? call->arguments : usual;
 	struct report_options o = {.color = report_color(stdout),
 				   .steps_rows = (uint32_t)args->steps};
+	unsigned count = call->argument_count ? call->argument_count : 1;
 	enum report_shape shape = args->json ? REPORT_JSON : args->csv ? REPORT_CSV : REPORT_TEXT;
 	struct err err = {0};
 	int rc;
@@ -54,15 +61,20 @@ static int report_run(const struct call *call)
 			args->json ? "json" : "scaling");
 		return EXIT_USAGE;
 	}
+	if (args->html && (args->json || args->csv || args->scaling || args->steps)) {
+		cli_say("report: --html has all of it, and goes with no other option");
+		return EXIT_USAGE;
+	}
 	if (args->scaling)
 		shape = args->json ? REPORT_SCALING_JSON : REPORT_SCALING;
-	rc = report_files(stdout, shape, files, call->argument_count ? call->argument_count : 1, &o,
-			  &err);
+	rc = args->html ? report_page(args->html, files, count, &err)
+			: report_files(stdout, shape, files, count, &o, &err);
 	if (rc == 0)
 		return EXIT_DONE;
 	cli_say("%s", err.text);
-	return rc == -ENOENT || rc == -EINVAL || rc == -EACCES || rc == -EISDIR ? EXIT_USAGE
-										: EXIT_FAILED;
+	return rc == -ENOENT || rc == -EINVAL || rc == -EACCES || rc == -EISDIR || rc == -EEXIST
+		       ? EXIT_USAGE
+		       : EXIT_FAILED;
 }
 
 const struct verb report_verb = {

@@ -28,7 +28,7 @@ _haul_words()
 		fi
 	fi
 	case $before in
-	--results | --op-log)
+	--results | --op-log | --html)
 		compgen -f -- "$word"
 		return
 		;;

@@ -58,6 +58,52 @@ int report_files(FILE *out, enum report_shape shape, const char *const *paths, u
 	return rc;
 }
 
+/* Refuses to write over a results file: who forgot the name of the page would lose it. */
+static int page_refuse(const char *path, struct err *err)
+{
+	static const char signature[] = "\x89HDF\r\n\x1a\n";
+	char head[sizeof(signature) - 1];
+	FILE *there = fopen(path, "re");
+	bool results = there && fread(head, 1, sizeof(head), there) == sizeof(head) &&
+		       memcmp(head, signature, sizeof(head)) == 0;
+
+	if (there)
+		fclose(there);
+	return results ? err_set(err, -EEXIST,
+				 "%s is an HDF5 file, and no page is written over it", path)
+		       : 0;
+}
+
+static int page_write(const char *path, char *text, struct err *err)
+{
+	FILE *out = text ? fopen(path, "we") : NULL;
+	int rc;
+
+	if (text && !out) {
+		rc = -errno;
+		free(text);
+		return err_set(err, rc, "%s cannot be written: %s", path, strerror(-rc));
+	}
+	rc = put_text(out, text, err);
+	if (out && fclose(out) != 0 && rc == 0)
+		rc = err_set(err, -errno, "%s cannot be written: %s", path, strerror(errno));
+	return rc;
+}
+
+int report_page(const char *path, const char *const *paths, unsigned count, struct err *err)
+{
+	struct results_file **files = NULL;
+	int rc = page_refuse(path, err);
+
+	if (rc == 0)
+		rc = load_all(&files, paths, count, err);
+	if (rc == 0)
+		rc = page_write(path,
+				report_html((const struct results_file *const *)files, count), err);
+	unload_all(files, count);
+	return rc;
+}
+
 int report_compare(FILE *out, bool json, const char *const *paths, unsigned count, struct err *err)
 {
 	struct results_file **files;

@@ -9,6 +9,14 @@
 #include "report/phase.h"
 #include "report/spread.h"
 
+const char *const series_keys[SERIES_FIGURES] = {
+	[SERIES_AU] = "au",
+	[SERIES_BYTES] = "bytes_per_second",
+	[SERIES_SAMPLES] = "samples_per_second",
+	[SERIES_OPERATIONS] = "operations_per_second",
+	[SERIES_P99] = "p99_ns",
+};
+
 /* The number of this phase among the phases of its name in its run. */
 static uint32_t nth_of(const struct results_file *f, uint32_t i)
 {

@@ -19,6 +19,9 @@ enum series_figure {
 	SERIES_FIGURES
 };
 
+/* Keys in JSON: "bytes_per_second". */
+extern const char *const series_keys[SERIES_FIGURES];
+
 /* Whether a phase counts as a repeat: it has finished, and was no warm-up. */
 bool series_counts(const struct results_phase_read *p);
 

@@ -10,9 +10,10 @@
 
 struct report_options {
 	bool color;          /* terminal colours, in text */
-	uint32_t steps_rows; /* in JSON: the most rows of single steps; 0: REPORT_STEPS_ROWS */
+	/* In JSON, the most rows of single steps, of ranks or nodes, and over time; 0: REPORT_ROWS. */
+	uint32_t steps_rows, unit_rows, time_rows;
 };
-enum { REPORT_STEPS_ROWS = 256 };
+enum { REPORT_ROWS = 256 };
 
 /* The report of one loaded file, or of several. The caller frees the text. NULL: no memory. The
  * CSV's heading is a line of its own. */
@@ -21,6 +22,8 @@ char *report_json(const struct results_file *const *files, unsigned count,
 		  const struct report_options *o);
 char *report_csv(const struct results_file *file);
 const char *report_csv_heading(void);
+/* One page of HTML with all of it, for a browser. The caller frees the text. NULL: no memory. */
+char *report_html(const struct results_file *const *files, unsigned count);
 /* The scaling table of several files (scaling.h). The caller frees the text. NULL: no memory. */
 char *report_scaling_text(const struct results_file *const *files, unsigned count);
 char *report_scaling_json(const struct results_file *const *files, unsigned count);

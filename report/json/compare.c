@@ -100,10 +100,9 @@ static cJSON *compare_json_pair(const struct compare *c, const struct compare_pa
 	return o;
 }
 
-char *report_compare_json(const struct compare *c)
+cJSON *json_compare(const struct compare *c)
 {
 	cJSON *all = cJSON_CreateObject(), *pairs;
-	char *text;
 
 	json_add_number(all, "level", c->level);
 	json_add_number(all, "verdicts", c->verdicts);
@@ -113,7 +112,14 @@ char *report_compare_json(const struct compare *c)
 	for (unsigned i = 0; i < c->phase_count; i++)
 		for (unsigned k = 0; k < c->phases[i].pair_count; k++)
 			cJSON_AddItemToArray(pairs, compare_json_pair(c, &c->phases[i].pairs[k]));
-	text = all ? json_print(all) : NULL;
+	return all;
+}
+
+char *report_compare_json(const struct compare *c)
+{
+	cJSON *all = json_compare(c);
+	char *text = all ? json_print(all) : NULL;
+
 	cJSON_Delete(all);
 	return text;
 }

@@ -55,6 +55,27 @@ def test_report_on_other_files():
     refused(haul("report", "a.h5", "--json", "--csv"), "exclude")
 
 
+def test_page():
+    """A page is written as a whole or not at all, and never over results."""
+    results = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "results", "version_1.h5")
+    with tempfile.TemporaryDirectory() as folder:
+        page = os.path.join(folder, "page.html")
+        r = haul("report", "--html", page, results)
+        check(r.returncode == 0 and r.stdout == "" and r.stderr == "", r)
+        with open(page, encoding="utf-8") as f:
+            text = f.read()
+        check(text.startswith("<!doctype html>") and "version_1" in text and text.rstrip().endswith("</html>"), text[:300])
+        with open(page, "rb") as f:
+            before = f.read()
+        refused(haul("report", "--html", page, "/nonexistent/results.h5"), "/nonexistent/results.h5")
+        with open(page, "rb") as f:
+            check(f.read() == before, "the page of other results is gone")
+        refused(haul("report", "--html", results), "no page is written over it")
+        refused(haul("report", "--html", page, "--json", results), "--html has all of it")
+        r = haul("report", "--html", "/dev/full", results)
+        check(r.returncode == 1 and "cannot be written" in r.stderr, r)
+
+
 def test_compare_of_other_files():
     refused(haul("compare"), "compare: needs FILE…")
     refused(haul("compare", "/nonexistent/results.h5"), "/nonexistent/results.h5")
