@@ -41,7 +41,7 @@ _haul_words()
 	case $verb in
 	import) words="dlio"$'\n'$(compgen -f -X '!*.y*ml' -- "$word") ;;
 	accept) words=$(compgen -f -X '!*.@(h5|json)' -- "$word") ;;
-	report | compare) words=$(compgen -f -X '!*.h5' -- "$word") ;;
+	report | compare | show) words=$(compgen -f -X '!*.h5' -- "$word") ;;
 	*) words=$(grep -ve '^-' <<<"$words")$'\n'$(compgen -f -X '!*.json' -- "$word") ;;
 	esac
 	compgen -W "$words" -- "$word"

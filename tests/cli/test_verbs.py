@@ -95,6 +95,16 @@ def test_accept_of_other_files():
         refused(haul("accept", f.name, "/nonexistent/results.h5"), "/nonexistent/results.h5")
 
 
+def test_show():
+    """The job of a results file is a job that can be run again."""
+    results = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "results", "version_1.h5")
+    r = haul("show", results, "--job")
+    check(r.returncode == 0 and r.stderr == "" and json.loads(r.stdout)["name"] == "version_1", r)
+    refused(haul("show", results), "show: needs --job")
+    refused(haul("show", results, "--job", "--run", "2"), "has no run 2")
+    refused(haul("show", "/nonexistent/results.h5", "--job"), "/nonexistent/results.h5")
+
+
 def test_topo():
     aurora = {"HWLOC_SYNTHETIC": "pack:2 [numa(memory=549755813888)] core:52 pu:2"}
     r = haul("topo", "--ranks-per-node", 12, "--pin", "numa", env=aurora)

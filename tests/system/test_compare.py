@@ -34,6 +34,15 @@ def test_in_turn():
         rates = pair["metrics"]["bytes_per_second"]
         check(r.rc == 0 and pair["in_turn"] and pair["judged"] and pair["metric"] == "bytes_per_second", f"{pair}")
         check(len(rates["a_values"]) == 4 and rates["low"] < rates["ratio"] < rates["high"], f"{rates}")
+        jobs = []
+        for run in (), ("--run", 1), ("--run", 2):
+            r = alone("show", "results.h5", "--job", *run, cwd=folder)
+            check(r.rc == 0 and r.err == "", f"{r}")
+            with open(f"{folder}/again.json", "w") as f:
+                f.write(r.out)
+            check(alone("plan", "again.json", cwd=folder).rc == 0, r.out)
+            jobs.append(json.loads(r.out)["stores"]["data"]["rank_bandwidth"])
+        check(jobs[0] == jobs[2] != jobs[1], jobs)
         series = report(f"{folder}/results.h5")["series"]
         check([s["repeats"] for s in series] == [4, 4], f"{series}")
 
