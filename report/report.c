@@ -8,6 +8,7 @@
 
 #include "report/accept.h"
 #include "report/compare.h"
+#include "report/listing.h"
 
 static char *text_of_all(struct results_file **files, unsigned count, enum report_shape shape,
 			 const struct report_options *o);
@@ -58,6 +59,17 @@ int report_files(FILE *out, enum report_shape shape, const char *const *paths, u
 	return rc;
 }
 
+int report_folder(FILE *out, bool json, const char *folder, struct err *err)
+{
+	struct listing l;
+	int rc = listing_make(&l, folder, err);
+
+	if (rc == 0)
+		rc = put_text(out, json ? report_listing_json(&l) : report_listing_text(&l), err);
+	listing_free(&l);
+	return rc;
+}
+
 /* Refuses to write over a results file: who forgot the name of the page would lose it. */
 static int page_refuse(const char *path, struct err *err)
 {
@@ -69,8 +81,8 @@ static int page_refuse(const char *path, struct err *err)
 
 	if (there)
 		fclose(there);
-	return results ? err_set(err, -EEXIST,
-				 "%s is an HDF5 file, and no page is written over it", path)
+	return results ? err_set(err, -EEXIST, "%s is an HDF5 file, and no page is written over it",
+				 path)
 		       : 0;
 }
 
@@ -98,8 +110,8 @@ int report_page(const char *path, const char *const *paths, unsigned count, stru
 	if (rc == 0)
 		rc = load_all(&files, paths, count, err);
 	if (rc == 0)
-		rc = page_write(path,
-				report_html((const struct results_file *const *)files, count), err);
+		rc = page_write(path, report_html((const struct results_file *const *)files, count),
+				err);
 	unload_all(files, count);
 	return rc;
 }

@@ -18,6 +18,9 @@ enum report_shape { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_SCALING, REPORT
 int report_files(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
 		 const struct report_options *o, struct err *err);
 
+/* Writes a line for each results file in a folder, the newest first (listing.h). */
+int report_folder(FILE *out, bool json, const char *folder, struct err *err);
+
 /* Reads every file, then writes one page of HTML about all of them to the file at path. A file that is there is replaced, but a
  * results file is not: -EEXIST. */
 int report_page(const char *path, const char *const *paths, unsigned count, struct err *err);

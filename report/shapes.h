@@ -9,7 +9,7 @@
 #include "results-schema/results_read.h"
 
 struct report_options {
-	bool color;          /* terminal colours, in text */
+	bool color; /* terminal colours, in text */
 	/* In JSON, the most rows of single steps, of ranks or nodes, and over time; 0: REPORT_ROWS. */
 	uint32_t steps_rows, unit_rows, time_rows;
 };
@@ -31,6 +31,10 @@ char *report_scaling_json(const struct results_file *const *files, unsigned coun
 struct compare;
 char *report_compare_text(const struct compare *c);
 char *report_compare_json(const struct compare *c);
+/* The listing of a folder (listing.h). The caller frees the text. NULL: no memory. */
+struct listing;
+char *report_listing_text(const struct listing *l);
+char *report_listing_json(const struct listing *l);
 /* The outcome of an acceptance (accept.h). The caller frees the text. NULL: no memory. */
 struct accept;
 char *report_accept_text(const struct accept *a);

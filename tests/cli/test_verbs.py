@@ -55,6 +55,27 @@ def test_report_on_other_files():
     refused(haul("report", "a.h5", "--json", "--csv"), "exclude")
 
 
+def test_folder():
+    """A line for each results file; others are counted."""
+    results = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "results", "version_1.h5")
+    with tempfile.TemporaryDirectory() as folder:
+        r = haul("report", folder)
+        check(r.returncode == 0 and r.stdout == "there are no results files here\n" and r.stderr == "", r)
+        for name in ("b.h5", "a.h5"):
+            os.symlink(results, os.path.join(folder, name))
+        for name in ("rubbish.h5", "notes.txt"):
+            with open(os.path.join(folder, name), "w") as f:
+                f.write("rubbish")
+        r = haul("report", folder)
+        lines = r.stdout.splitlines()
+        check(r.returncode == 0 and [line.split()[0] for line in lines[:3]] == ["file", "a.h5", "b.h5"], r)
+        check("2026-11-22 03:07" in lines[1] and "done" in lines[1] and len(lines) == 4, r)
+        check(lines[3] == "1 more file is named *.h5, not of haul", r)
+        rows = json.loads(haul("report", folder, "--json").stdout)["results"]
+        check([row["file"] for row in rows] == ["a.h5", "b.h5"] and rows[0]["ranks"] == 2, rows)
+        check(0 < rows[0]["au"] < 1 and rows[0]["phase"] != "", rows)
+
+
 def test_page():
     """A page is written as a whole or not at all, and never over results."""
     results = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "results", "version_1.h5")
