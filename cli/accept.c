@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "cli/catalog_find.h"
 #include "cli/cli.h"
 #include "ranks/run/run.h"
 #include "report/report.h"
@@ -25,10 +26,13 @@ static int accept_run(const struct call *call)
 {
 	const struct accept_args *args = call->options;
 	struct err err = {0};
+	char rules[4096];
 	bool accepted;
-	int rc = report_accept(stdout, args->json, call->arguments[0], call->arguments + 1,
-			       call->argument_count - 1, &accepted, &err);
+	int rc;
 
+	catalog_rules(call->arguments[0], rules, sizeof(rules));
+	rc = report_accept(stdout, args->json, rules, call->arguments + 1, call->argument_count - 1,
+			   &accepted, &err);
 	if (rc == 0)
 		return accepted ? EXIT_DONE : EXIT_TARGET_MISSED;
 	cli_say("%s", err.text);

@@ -31,7 +31,7 @@ def test_catalog():
 
 def test_near_names():
     """For a part of a name, the refusal lists the ready jobs that contain it."""
-    refused(haul("plan", "unet3d"), '"unet3d" is not a file, and no ready job is called that; there are unet3d_a100, ',
+    refused(haul("plan", "unet3d"), '"unet3d" is not a file, and no ready job is called that; there are accept_unet3d, unet3d_a100, ',
             "unet3d_demo", "unet3d_h100")
     refused(haul("plan", "ResNet50"), "there are resnet50_a100, resnet50_h100, resnet50_tf, resnet50_v100")
     refused(haul("plan", "aurora"), "there is unet3d_aurora")
