@@ -174,3 +174,16 @@ int catalog_resolve(const char *job, char *path, unsigned bytes, struct err *err
 		return err_set(err, -ENOENT, "%s: %s", job, strerror(ENOENT));
 	return catalog_refuse(job, err);
 }
+
+void catalog_rules(const char *rules, char *path, unsigned bytes)
+{
+	struct stat there;
+	char folder[2048];
+
+	if ((stat(rules, &there) != 0 || S_ISDIR(there.st_mode)) && !strchr(rules, '/') &&
+	    catalog_folder(folder, sizeof(folder)) &&
+	    (unsigned)snprintf(path, bytes, "%s/rules/%s.json", folder, rules) < bytes &&
+	    access(path, F_OK) == 0)
+		return;
+	snprintf(path, bytes, "%s", rules);
+}

@@ -17,4 +17,8 @@ int catalog_each(int (*found)(void *argument, const char *name), void *argument)
  * path. Returns -ENOENT with a sentence that shows similar names. */
 int catalog_resolve(const char *job, char *path, unsigned bytes, struct err *err);
 
+/* Finds RULES of haul accept as users give them: a file, or the name of a ready job that has rules, which are in the folder
+ * rules of the catalogue. Copies the path to open into path: as it was given where it is neither. */
+void catalog_rules(const char *rules, char *path, unsigned bytes);
+
 #endif

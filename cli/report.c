@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 #include "ranks/run/run.h"
@@ -12,6 +13,7 @@ enum { FILES_MAX = 4096 };
 
 struct report_args {
 	bool json, csv, scaling;
+	const char *html;
 	uint64_t steps;
 };
 
@@ -24,6 +26,11 @@ static const struct verb_option report_options[] = {
 	 .kind = VERB_FLAG,
 	 .offset = offsetof(struct report_args, csv),
 	 .help = "prints one row per phase, for spreadsheets"},
+	{.name = "html",
+	 .kind = VERB_TEXT,
+	 .offset = offsetof(struct report_args, html),
+	 .value = "OUT",
+	 .help = "writes one page with charts to the file OUT, for a browser; it needs no network"},
 	{.name = "scaling",
 	 .kind = VERB_FLAG,
 	 .offset = offsetof(struct report_args, scaling),
@@ -38,6 +45,23 @@ static const struct verb_option report_options[] = {
 	{.name = NULL},
 };
 
+static bool report_is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int report_ended(int rc, const struct err *err)
+{
+	if (rc == 0)
+		return EXIT_DONE;
+	cli_say("%s", err->text);
+	return rc == -ENOENT || rc == -EINVAL || rc == -EACCES || rc == -EISDIR || rc == -EEXIST
+		       ? EXIT_USAGE
+		       : EXIT_FAILED;
+}
+
 static int report_run(const struct call *call)
 {
 	static const char *const usual[] = {"results.h5"};
@@ -45,6 +69,7 @@ static int report_run(const struct call *call)
 	const char *const *files = call->argument_count ? call->arguments : usual;
 	struct report_options o = {.color = report_color(stdout),
 				   .steps_rows = (uint32_t)args->steps};
+	unsigned count = call->argument_count ? call->argument_count : 1;
 	enum report_shape shape = args->json ? REPORT_JSON : args->csv ? REPORT_CSV : REPORT_TEXT;
 	struct err err = {0};
 	int rc;
@@ -54,21 +79,24 @@ static int report_run(const struct call *call)
 			args->json ? "json" : "scaling");
 		return EXIT_USAGE;
 	}
+	if (args->html && (args->json || args->csv || args->scaling || args->steps)) {
+		cli_say("report: --html has all of it, and goes with no other option");
+		return EXIT_USAGE;
+	}
+	if (count == 1 && report_is_folder(files[0]) &&
+	    !(args->csv || args->scaling || args->steps || args->html))
+		return report_ended(report_folder(stdout, args->json, files[0], &err), &err);
 	if (args->scaling)
 		shape = args->json ? REPORT_SCALING_JSON : REPORT_SCALING;
-	rc = report_files(stdout, shape, files, call->argument_count ? call->argument_count : 1, &o,
-			  &err);
-	if (rc == 0)
-		return EXIT_DONE;
-	cli_say("%s", err.text);
-	return rc == -ENOENT || rc == -EINVAL || rc == -EACCES || rc == -EISDIR ? EXIT_USAGE
-										: EXIT_FAILED;
+	rc = args->html ? report_page(args->html, files, count, &err)
+			: report_files(stdout, shape, files, count, &o, &err);
+	return report_ended(rc, &err);
 }
 
 const struct verb report_verb = {
 	.name = "report",
-	.arguments = "[FILE…]",
-	.help = "reads results files; default: results.h5",
+	.arguments = "[FILE…|DIR]",
+	.help = "reads results files (default: results.h5), or lists those of a folder",
 	.example = "haul report --json results.h5",
 	.options = report_options,
 	.options_bytes = sizeof(struct report_args),

@@ -18,7 +18,7 @@ enum { COMMAND_BYTES = 4096 };
 
 struct run_args {
 	const char *results;
-	bool force, strict, quiet, ignore_space, one_file;
+	bool force, strict, quiet, ignore_space, one_file, interleave;
 	struct verb_texts sets, sweeps, only, skip;
 	const char *op_log;
 	uint32_t op_log_per;
@@ -68,6 +68,8 @@ static const struct verb_option run_options[] = {
 	    .help = "runs the job, or each combination, N times; default 1"),
 	ROW("warmup", VERB_COUNT, warmup, .value = "N", .min = 0, .max = SERIES_RUNS_MAX - 1,
 	    .help = "N runs before them that are left out of all statistics"),
+	ROW("interleave", VERB_FLAG, interleave,
+	    .help = "takes the combinations of a sweep in turn, A B A B, so that haul compare can compare them in pairs"),
 	ROW("one-file", VERB_FLAG, one_file,
 	    .help = "joins the files of a series' runs into the results file at the end"),
 	ROW_ONLY,
@@ -165,6 +167,7 @@ static int run_as(const struct call *call, enum run_verb verb)
 		.strict = args->strict,
 		.quiet = args->quiet,
 		.one_file = args->one_file,
+		.interleave = args->interleave,
 		.ignore_space = args->ignore_space,
 		.sets = args->sets.items,
 		.set_count = args->sets.count,
@@ -215,6 +218,12 @@ static int run_as(const struct call *call, enum run_verb verb)
 
 static int do_run(const struct call *call)
 {
+	const struct run_args *args = call->options;
+
+	if (args->interleave && !args->sweeps.count) {
+		cli_say("--interleave: there is nothing to take in turn without --sweep");
+		return EXIT_USAGE;
+	}
 	return run_as(call, RUN_ALL);
 }
 

@@ -28,7 +28,7 @@ _haul_words()
 		fi
 	fi
 	case $before in
-	--results | --op-log)
+	--results | --op-log | --html)
 		compgen -f -- "$word"
 		return
 		;;
@@ -40,7 +40,8 @@ _haul_words()
 	fi
 	case $verb in
 	import) words="dlio"$'\n'$(compgen -f -X '!*.y*ml' -- "$word") ;;
-	report) words=$(compgen -f -X '!*.h5' -- "$word") ;;
+	accept) words=$(compgen -f -X '!*.@(h5|json)' -- "$word") ;;
+	report | compare | show) words=$(compgen -f -X '!*.h5' -- "$word") ;;
 	*) words=$(grep -ve '^-' <<<"$words")$'\n'$(compgen -f -X '!*.json' -- "$word") ;;
 	esac
 	compgen -W "$words" -- "$word"

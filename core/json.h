@@ -33,6 +33,9 @@ int json_parse(struct cJSON **out, const char *text, size_t length, unsigned dep
  * it. NULL: no memory. */
 char *json_print(const struct cJSON *value);
 
+/* The same on one line without spaces, and without a newline at the end. */
+char *json_print_line(const struct cJSON *value);
+
 /* The number, or null where it is not finite (JSON knows no NaN); NULL: no memory. And the same, added to an object. */
 struct cJSON *json_number(double value);
 void json_add_number(struct cJSON *to, const char *key, double value);

@@ -4,17 +4,32 @@
 #include "core/json.h"
 
 #include <cjson/cJSON.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* The indent of a text on one line. */
+#define ONE_LINE UINT_MAX
+
+static char *print_whole(const cJSON *value, unsigned indent, const char *end);
 static void print_value(FILE *f, const cJSON *value, unsigned indent);
 static void print_list(FILE *f, const cJSON *value, unsigned indent);
 static void print_object(FILE *f, const cJSON *value, unsigned indent);
 static void print_string(FILE *f, const char *text);
 
 char *json_print(const struct cJSON *value)
+{
+	return print_whole(value, 0, "\n");
+}
+
+char *json_print_line(const struct cJSON *value)
+{
+	return print_whole(value, ONE_LINE, "");
+}
+
+static char *print_whole(const cJSON *value, unsigned indent, const char *end)
 {
 	char *text = NULL;
 	size_t length;
@@ -23,8 +38,8 @@ char *json_print(const struct cJSON *value)
 
 	if (!f)
 		return NULL;
-	print_value(f, value, 0);
-	fputc('\n', f);
+	print_value(f, value, indent);
+	fputs(end, f);
 	bad = ferror(f);
 	if (fclose(f) || bad) {
 		free(text);
@@ -76,6 +91,17 @@ static void print_value(FILE *f, const cJSON *value, unsigned indent)
 	}
 }
 
+static void print_break(FILE *f, unsigned indent)
+{
+	if (indent != ONE_LINE)
+		fprintf(f, "\n%*s", (int)indent, "");
+}
+
+static unsigned print_deeper(unsigned indent)
+{
+	return indent == ONE_LINE ? ONE_LINE : indent + 2;
+}
+
 static void print_list(FILE *f, const cJSON *value, unsigned indent)
 {
 	const cJSON *child;
@@ -87,13 +113,13 @@ static void print_list(FILE *f, const cJSON *value, unsigned indent)
 	cJSON_ArrayForEach(child, value)
 	{
 		if (!plain)
-			fprintf(f, "\n%*s", (int)indent + 2, "");
-		print_value(f, child, indent + 2);
+			print_break(f, print_deeper(indent));
+		print_value(f, child, print_deeper(indent));
 		if (child->next)
-			fputs(plain ? ", " : ",", f);
+			fputs(plain && indent != ONE_LINE ? ", " : ",", f);
 	}
 	if (!plain)
-		fprintf(f, "\n%*s", (int)indent, "");
+		print_break(f, indent);
 	fputc(']', f);
 }
 
@@ -108,14 +134,15 @@ static void print_object(FILE *f, const cJSON *value, unsigned indent)
 	fputc('{', f);
 	cJSON_ArrayForEach(child, value)
 	{
-		fprintf(f, "\n%*s", (int)indent + 2, "");
+		print_break(f, print_deeper(indent));
 		print_string(f, child->string ? child->string : "");
-		fputs(": ", f);
-		print_value(f, child, indent + 2);
+		fputs(indent == ONE_LINE ? ":" : ": ", f);
+		print_value(f, child, print_deeper(indent));
 		if (child->next)
 			fputc(',', f);
 	}
-	fprintf(f, "\n%*s}", (int)indent, "");
+	print_break(f, indent);
+	fputc('}', f);
 }
 
 /* Writes one character of text into out, escaped where JSON requires it. Returns how many bytes of

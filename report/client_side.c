@@ -76,13 +76,15 @@ static struct client_means means_of(const struct sums *s)
  * several intervals of the timeline, or a part of one. */
 static double stalled_at(const struct results_phase_read *p, double from_s)
 {
-	double first = floor(from_s / p->stalled_interval_s), sum = 0;
-	double last = ceil((from_s + p->client_interval_s) / p->stalled_interval_s);
+	const struct results_timeline *t = &p->timeline;
+	const double *stalled = t->column[SECOND_STALLED_NS];
+	double first = floor(from_s / t->interval_s), sum = 0;
+	double last = ceil((from_s + p->client_interval_s) / t->interval_s);
 
-	if (!(first >= 0) || !(last > first) || !(first < (double)p->stalled_rows))
+	if (!stalled || !(first >= 0) || !(last > first) || !(first < (double)t->rows))
 		return 0;
-	for (uint64_t i = (uint64_t)first; i < p->stalled_rows && (double)i < last; i++)
-		sum += p->ranks_stalled[i];
+	for (uint64_t i = (uint64_t)first; i < t->rows && (double)i < last; i++)
+		sum += stalled[i];
 	return sum / (last - first);
 }
 
@@ -117,6 +119,7 @@ static void client_judge(const struct results_file *f, const struct results_phas
 bool client_side_of(const struct results_file *f, const struct results_phase_read *p,
 		    struct client_side *c)
 {
+	const double *stalled = p->timeline.column[SECOND_STALLED_NS];
 	const struct results_table *t = &p->client;
 	double last = t->row_count ? results_value(t, t->row_count - 1, "node") : NAN;
 	uint64_t nodes, rows;
@@ -135,8 +138,8 @@ bool client_side_of(const struct results_file *f, const struct results_phase_rea
 		return false;
 	c->node_count = (uint32_t)nodes;
 	find_columns(t, column);
-	for (uint64_t i = 0; i < p->stalled_rows; i++)
-		c->weighed |= p->ranks_stalled[i] > 0;
+	for (uint64_t i = 0; stalled && i < p->timeline.rows; i++)
+		c->weighed |= stalled[i] > 0;
 	for (uint64_t n = 0; n < nodes; n++)
 		node_of(p, n * rows, rows, column, &c->nodes[n]);
 	client_judge(f, p, c);

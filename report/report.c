@@ -6,30 +6,161 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/accept.h"
+#include "report/compare.h"
+#include "report/listing.h"
+
 static char *text_of_all(struct results_file **files, unsigned count, enum report_shape shape,
 			 const struct report_options *o);
 
-int report_files(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
-		 const struct report_options *o, struct err *err)
+static void unload_all(struct results_file **files, unsigned count)
 {
-	struct results_file **files = calloc(count + 1, sizeof(*files));
-	char *text = NULL;
+	for (unsigned i = 0; files && i < count; i++)
+		results_unload(files[i]);
+	free(files);
+}
+
+/* Call unload_all in any case. */
+static int load_all(struct results_file ***out, const char *const *paths, unsigned count,
+		    struct err *err)
+{
+	struct results_file **files = calloc(count + 1, sizeof(struct results_file *));
 	int rc = files ? 0 : err_set(err, -ENOMEM, "no memory for the report");
 
 	for (unsigned i = 0; rc == 0 && i < count; i++)
 		rc = results_load(&files[i], paths[i], err);
-	if (rc == 0) {
-		text = text_of_all(files, count, shape, o);
-		if (!text)
-			rc = err_set(err, -ENOMEM, "no memory for the report");
-		else if (fputs(text, out) < 0 || fflush(out) != 0)
-			rc = err_set(err, errno ? -errno : -EIO, "the report cannot be written: %s",
-				     strerror(errno));
-	}
-	for (unsigned i = 0; files && i < count; i++)
-		results_unload(files[i]);
-	free(files);
+	*out = files;
+	return rc;
+}
+
+/* Writes the text and frees it. NULL: there was no memory for it. */
+static int put_text(FILE *out, char *text, struct err *err)
+{
+	int rc = 0;
+
+	if (!text)
+		rc = err_set(err, -ENOMEM, "no memory for the report");
+	else if (fputs(text, out) < 0 || fflush(out) != 0)
+		rc = err_set(err, errno ? -errno : -EIO, "the report cannot be written: %s",
+			     strerror(errno));
 	free(text);
+	return rc;
+}
+
+int report_files(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
+		 const struct report_options *o, struct err *err)
+{
+	struct results_file **files;
+	int rc = load_all(&files, paths, count, err);
+
+	if (rc == 0)
+		rc = put_text(out, text_of_all(files, count, shape, o), err);
+	unload_all(files, count);
+	return rc;
+}
+
+int report_folder(FILE *out, bool json, const char *folder, struct err *err)
+{
+	struct listing l;
+	int rc = listing_make(&l, folder, err);
+
+	if (rc == 0)
+		rc = put_text(out, json ? report_listing_json(&l) : report_listing_text(&l), err);
+	listing_free(&l);
+	return rc;
+}
+
+/* Refuses to write over a results file: who forgot the name of the page would lose it. */
+static int page_refuse(const char *path, struct err *err)
+{
+	static const char signature[] = "\x89HDF\r\n\x1a\n";
+	char head[sizeof(signature) - 1];
+	FILE *there = fopen(path, "re");
+	bool results = there && fread(head, 1, sizeof(head), there) == sizeof(head) &&
+		       memcmp(head, signature, sizeof(head)) == 0;
+
+	if (there)
+		fclose(there);
+	return results ? err_set(err, -EEXIST, "%s is an HDF5 file, and no page is written over it",
+				 path)
+		       : 0;
+}
+
+static int page_write(const char *path, char *text, struct err *err)
+{
+	FILE *out = text ? fopen(path, "we") : NULL;
+	int rc;
+
+	if (text && !out) {
+		rc = -errno;
+		free(text);
+		return err_set(err, rc, "%s cannot be written: %s", path, strerror(-rc));
+	}
+	rc = put_text(out, text, err);
+	if (out && fclose(out) != 0 && rc == 0)
+		rc = err_set(err, -errno, "%s cannot be written: %s", path, strerror(errno));
+	return rc;
+}
+
+int report_page(const char *path, const char *const *paths, unsigned count, struct err *err)
+{
+	struct results_file **files = NULL;
+	int rc = page_refuse(path, err);
+
+	if (rc == 0)
+		rc = load_all(&files, paths, count, err);
+	if (rc == 0)
+		rc = page_write(path, report_html((const struct results_file *const *)files, count),
+				err);
+	unload_all(files, count);
+	return rc;
+}
+
+int report_compare(FILE *out, bool json, const char *const *paths, unsigned count, struct err *err)
+{
+	struct results_file **files;
+	struct compare *c = calloc(1, sizeof(*c));
+	int rc = load_all(&files, paths, count, err);
+
+	if (rc == 0 && !c)
+		rc = err_set(err, -ENOMEM, "no memory for the report");
+	if (rc == 0) {
+		rc = compare_make(c, (const struct results_file *const *)files, count, err);
+		if (rc == 0)
+			rc = put_text(out, json ? report_compare_json(c) : report_compare_text(c),
+				      err);
+		compare_free(c);
+	}
+	free(c);
+	unload_all(files, count);
+	return rc;
+}
+
+int report_accept(FILE *out, bool json, const char *rules, const char *const *paths, unsigned count,
+		  bool *accepted, struct err *err)
+{
+	struct accept_rules *r = calloc(1, sizeof(*r));
+	struct results_file **files = NULL;
+	struct accept a;
+	int rc = r ? accept_rules_read(r, rules, err)
+		   : err_set(err, -ENOMEM, "no memory for the rules");
+
+	*accepted = false;
+	if (rc == 0)
+		rc = load_all(&files, paths, count, err);
+	if (rc == 0) {
+		bool whole = accept_make(&a, r, (const struct results_file *const *)files, count);
+
+		rc = put_text(out,
+			      !whole ? NULL
+			      : json ? report_accept_json(&a)
+				     : report_accept_text(&a),
+			      err);
+		*accepted = whole && accept_is(&a);
+		accept_free(&a);
+	}
+	unload_all(files, count);
+	free(r);
 	return rc;
 }
 

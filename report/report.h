@@ -18,6 +18,22 @@ enum report_shape { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_SCALING, REPORT
 int report_files(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
 		 const struct report_options *o, struct err *err);
 
+/* Writes a line for each results file in a folder, the newest first (listing.h). */
+int report_folder(FILE *out, bool json, const char *folder, struct err *err);
+
+/* Reads every file, then writes one page of HTML about all of them to the file at path. A file that is there is replaced, but a
+ * results file is not: -EEXIST. */
+int report_page(const char *path, const char *const *paths, unsigned count, struct err *err);
+
+/* Reads every file, then writes the comparison of all (compare.h) to out. -EINVAL with a sentence where there is nothing to
+ * compare. */
+int report_compare(FILE *out, bool json, const char *const *paths, unsigned count, struct err *err);
+
+/* Judges the files by the rules of a file (accept.h), and writes a line for each criterion to out. -EINVAL with a sentence
+ * for rules that are not valid. */
+int report_accept(FILE *out, bool json, const char *rules, const char *const *paths, unsigned count,
+		  bool *accepted, struct err *err);
+
 /* Whether colours suit this stream: a terminal, TERM not "dumb", NO_COLOR not set. */
 bool report_color(FILE *out);
 

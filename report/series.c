@@ -9,6 +9,14 @@
 #include "report/phase.h"
 #include "report/spread.h"
 
+const char *const series_keys[SERIES_FIGURES] = {
+	[SERIES_AU] = "au",
+	[SERIES_BYTES] = "bytes_per_second",
+	[SERIES_SAMPLES] = "samples_per_second",
+	[SERIES_OPERATIONS] = "operations_per_second",
+	[SERIES_P99] = "p99_ns",
+};
+
 /* The number of this phase among the phases of its name in its run. */
 static uint32_t nth_of(const struct results_file *f, uint32_t i)
 {
@@ -20,7 +28,7 @@ static uint32_t nth_of(const struct results_file *f, uint32_t i)
 	return nth;
 }
 
-static bool series_counts(const struct results_phase_read *p)
+bool series_counts(const struct results_phase_read *p)
 {
 	const struct phase_record *r = &p->record;
 
@@ -75,11 +83,17 @@ static struct series_line *find_line(struct series_lines *s, const struct result
 static bool add_phase(struct series_lines *s, const struct results_phase_read *p, uint32_t nth)
 {
 	struct series_line *line = find_line(s, p, nth);
+	const struct results_phase_read **phases;
 
 	if (!line) {
 		line = &s->lines[s->count++];
 		*line = (struct series_line){.first = p, .nth = nth};
 	}
+	phases = realloc(line->phases, (line->repeats + 1) * sizeof(const void *));
+	if (!phases)
+		return false;
+	line->phases = phases;
+	phases[line->repeats] = p;
 	for (int i = 0; i < SERIES_FIGURES; i++) {
 		double *more = realloc(line->values[i], (line->repeats + 1) * sizeof(*more));
 
@@ -156,9 +170,11 @@ struct target_result series_target(const struct results_file *f, const struct se
 
 void series_free_lines(struct series_lines *s)
 {
-	for (uint32_t i = 0; i < s->count; i++)
+	for (uint32_t i = 0; i < s->count; i++) {
+		free(s->lines[i].phases);
 		for (int k = 0; k < SERIES_FIGURES; k++)
 			free(s->lines[i].values[k]);
+	}
 	free(s->lines);
 	*s = (struct series_lines){0};
 }

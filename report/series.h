@@ -19,6 +19,12 @@ enum series_figure {
 	SERIES_FIGURES
 };
 
+/* Keys in JSON: "bytes_per_second". */
+extern const char *const series_keys[SERIES_FIGURES];
+
+/* Whether a phase counts as a repeat: it has finished, and was no warm-up. */
+bool series_counts(const struct results_phase_read *p);
+
 /* A figure of one phase; NaN where it has none. */
 double series_figure_of(const struct results_phase_read *p, enum series_figure figure);
 
@@ -27,8 +33,9 @@ struct series_line {
 		*first; /* the first repeat: name, combination, sets, target */
 	uint32_t nth;   /* number among the phases of that name in its run, from 0 */
 	uint32_t repeats;
-	double *values[SERIES_FIGURES];       /* [repeats] */
-	struct stats figures[SERIES_FIGURES]; /* intervals cut to possible values */
+	const struct results_phase_read **phases; /* [repeats], in the order of time */
+	double *values[SERIES_FIGURES];           /* [repeats] */
+	struct stats figures[SERIES_FIGURES];     /* intervals cut to possible values */
 };
 
 struct series_lines {

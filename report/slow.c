@@ -33,8 +33,7 @@ struct slow_rows {
 	bool fenced[SLOW_MEASURES];
 };
 
-/* The wait for storage of a rank: all accounts of storage. NaN where the phase has none. */
-static double slow_wait_s(const struct results_table *ranks, uint64_t row)
+double slow_wait_s(const struct results_table *ranks, uint64_t row)
 {
 	double sum = NAN;
 
@@ -54,8 +53,8 @@ static double slow_rate(const struct results_table *ranks, uint64_t row)
 	return apart || together ? results_role_value(ranks, row, ROLE_BYTE_RATE) : NAN;
 }
 
-static const struct results_latency_row *slow_latency(const struct results_phase_read *p,
-						      bool of_node, uint64_t number)
+const struct results_latency_row *slow_latency(const struct results_phase_read *p, bool of_node,
+					       uint64_t number)
 {
 	const struct results_latencies *l = &p->latencies;
 

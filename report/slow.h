@@ -49,6 +49,13 @@ struct slow {
 bool slow_of(const struct results_phase_read *p, struct slow *out);
 void slow_free(struct slow *s);
 
+/* The wait of a rank for storage: all its accounts of storage, in seconds. NaN where the phase has none. */
+double slow_wait_s(const struct results_table *ranks, uint64_t row);
+
+/* Latencies of a rank or of a node, by its number. NULL where the file has none. */
+const struct results_latency_row *slow_latency(const struct results_phase_read *p, bool of_node,
+					       uint64_t number);
+
 /* "rank 3 on nid0001", "node nid0007 (ranks 28 to 31)". Where several nodes have one host name, the number of the
  * node follows: "node 7 on nid0001 (…)". */
 enum { SLOW_WHO_BYTES = 160 };

@@ -32,37 +32,58 @@ struct stats stats_of(const double *values, uint32_t n)
 	return s;
 }
 
-/* The share of Student's distribution within +-tan(angle) * sqrt(freedom): the finite series for whole
- * degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4). */
-static double t_within(double angle, uint32_t freedom)
+/* The regularised incomplete beta function I_x(a, b) with y = 1 - x, for x below (a + 1) / (a + b + 2): the continued
+ * fraction DLMF 8.17.22 (https://dlmf.nist.gov/8.17#v), from its last term. It needs about as many terms as the root
+ * of a or b, times a few. */
+static double beta_fraction(double a, double b, double x, double y)
 {
-	double c = cos(angle), term, sum;
+	int terms = 40 + (int)(4 * sqrt(a + b)), sign;
+	double fraction = 1;
 
-	if (freedom == 1)
-		return angle * M_2_PI;
-	term = freedom % 2 ? c : 1;
-	sum = term;
-	for (uint32_t k = 2 + freedom % 2; k < freedom; k += 2) {
-		term *= c * c * (k - 1) / k;
-		sum += term;
+	for (int i = terms; i > 0; i--) {
+		double m = floor(i / 2.0), term;
+
+		if (i % 2)
+			term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+		else
+			term = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+		fraction = 1 + term / fraction;
 	}
-	sum *= sin(angle);
-	return freedom % 2 ? (angle + sum) * M_2_PI : sum;
+	return exp(a * log(x) + b * log(y) + lgamma_r(a + b, &sign) - lgamma_r(a, &sign) -
+		   lgamma_r(b, &sign)) /
+	       (a * fraction);
 }
 
-double stats_t95(uint32_t freedom)
+/* The share of Student's distribution within +-tan(angle) * sqrt(freedom): 1 - I_x(freedom / 2, 1 / 2) with
+ * x = cos(angle)^2 (Abramowitz and Stegun, 26.7.1). */
+static double t_within(double angle, double freedom)
+{
+	double x = cos(angle) * cos(angle), y = sin(angle) * sin(angle), a = freedom / 2, b = 0.5;
+
+	if (x < (a + 1) / (a + b + 2))
+		return 1 - beta_fraction(a, b, x, y);
+	return beta_fraction(b, a, y, x);
+}
+
+double stats_t(double level, double freedom)
 {
 	double low = 0, high = M_PI_2;
 
-	if (!freedom)
+	if (!(freedom > 0 && level > 0 && level < 1))
 		return NAN;
+	freedom = fmin(freedom, STATS_FREEDOM_MAX);
 	for (int i = 0; i < 60; i++) {
 		double middle = (low + high) / 2;
 
-		if (t_within(middle, freedom) < 0.95)
+		if (t_within(middle, freedom) < level)
 			low = middle;
 		else
 			high = middle;
 	}
 	return tan(low) * sqrt(freedom);
+}
+
+double stats_t95(uint32_t freedom)
+{
+	return stats_t(0.95, freedom);
 }

@@ -13,7 +13,12 @@ struct stats {
 };
 struct stats stats_of(const double *values, uint32_t n);
 
-/* Student's t for a two-sided 95 % interval: 12.706 at 1 degree of freedom, 1.960 at very many. */
+/* Student's t for a two-sided interval of that level: 0.95, 0.99 … freedom need not be whole, as in Welch's interval;
+ * more than STATS_FREEDOM_MAX counts as that. NaN where freedom or level allow none. */
+enum { STATS_FREEDOM_MAX = 100000 };
+double stats_t(double level, double freedom);
+
+/* The same for a 95 % interval: 12.706 at 1 degree of freedom, 1.960 at very many. */
 double stats_t95(uint32_t freedom);
 
 #endif

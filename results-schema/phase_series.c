@@ -10,14 +10,6 @@
 
 static int timeline_columns(hid_t group, const struct timeline *t, struct err *err)
 {
-	static const struct {
-		const char *name, *units;
-	} columns[SECOND_WORDS] = {
-		[SECOND_BYTES_READ] = {"bytes_read", "bytes"},
-		[SECOND_BYTES_WRITTEN] = {"bytes_written", "bytes"},
-		[SECOND_OPERATIONS] = {"operations", ""},
-		[SECOND_STALLED_NS] = {"ranks_stalled", ""},
-	};
 	double *values = calloc(t->rows, sizeof(*values));
 	int rc = values ? 0 : err_set(err, -ENOMEM, "no memory for a timeline");
 
@@ -29,8 +21,8 @@ static int timeline_columns(hid_t group, const struct timeline *t, struct err *e
 		for (uint32_t i = 0; i < t->rows; i++)
 			values[i] = (double)t->row[i][c] /
 				    (c == SECOND_STALLED_NS ? (double)t->interval_ns : 1);
-		rc = h5_array(group, columns[c].name, H5T_NATIVE_DOUBLE, t->rows, values,
-			      columns[c].units, err);
+		rc = h5_array(group, second_kinds[c].name, H5T_NATIVE_DOUBLE, t->rows, values,
+			      second_kinds[c].unit, err);
 	}
 	free(values);
 	return rc;

@@ -70,7 +70,8 @@ void read_phase_free(struct results_phase_read *p)
 	read_table_free(&p->ranks);
 	read_table_free(&p->client);
 	free(p->targets);
-	free(p->ranks_stalled);
+	for (int i = 0; i < SECOND_WORDS; i++)
+		free(p->timeline.column[i]);
 	free(p->steps.step);
 	for (int i = 0; i < STEP_PARTS; i++) {
 		free(p->steps.mean_ns[i]);
@@ -134,9 +135,31 @@ static int load_targets(hid_t phase, struct results_phase_read *p, struct err *e
 	return rc;
 }
 
-static int load_timeline(hid_t phase, struct results_phase_read *p, struct err *err)
+/* Reads one column over time, if the file has it. All must be as long as the first one, *first. */
+static int load_timeline_column(hid_t group, int c, struct results_timeline *t, bool *first,
+				struct err *err)
 {
 	const struct h5_extent wanted = {1, RESULTS_ROWS_MAX, sizeof(double)};
+	const char *name = second_kinds[c].name;
+	uint64_t rows;
+	int rc;
+
+	if (H5Lexists(group, name, H5P_DEFAULT) <= 0)
+		return 0;
+	rc = h5_read_records(group, name, H5T_NATIVE_DOUBLE, &wanted, (void **)&t->column[c], &rows,
+			     err);
+	if (rc == 0 && !*first && rows != t->rows)
+		rc = err_set(err, -EINVAL, "its timeline has columns of different lengths");
+	if (rc == 0)
+		t->rows = rows;
+	*first = false;
+	return rc;
+}
+
+static int load_timeline(hid_t phase, struct results_phase_read *p, struct err *err)
+{
+	struct results_timeline *t = &p->timeline;
+	bool first = true;
 	hid_t group;
 	int rc;
 
@@ -144,10 +167,9 @@ static int load_timeline(hid_t phase, struct results_phase_read *p, struct err *
 		return 0;
 	group = H5Gopen2(phase, "timeline", H5P_DEFAULT);
 	rc = group < 0 ? h5_fail(err, "its timeline cannot be read")
-		       : h5_read_real(group, "interval_s", &p->stalled_interval_s, err);
-	if (rc == 0)
-		rc = h5_read_records(group, "ranks_stalled", H5T_NATIVE_DOUBLE, &wanted,
-				     (void **)&p->ranks_stalled, &p->stalled_rows, err);
+		       : h5_read_real(group, "interval_s", &t->interval_s, err);
+	for (int i = 0; rc == 0 && i < SECOND_WORDS; i++)
+		rc = load_timeline_column(group, i, t, &first, err);
 	if (group >= 0)
 		H5Gclose(group);
 	return rc;

@@ -86,6 +86,14 @@ struct results_steps {
 		*max_ns[STEP_PARTS]; /* over ranks and the steps of the row; NaN: there are none */
 };
 
+/* What all ranks did over time: a row per interval. Column SECOND_STALLED_NS has the number of ranks that waited for
+ * storage, on average. A column that the file does not have is NULL. */
+struct results_timeline {
+	uint64_t rows;
+	double interval_s;
+	double *column[SECOND_WORDS];
+};
+
 /* Latencies of single ranks, or of single nodes where a file has rows of nodes only (of more than 1,024 ranks):
  * those of the histogram with the role read_latency, else of the main one. */
 struct results_latency_row {
@@ -120,11 +128,7 @@ struct results_phase_read {
 	 * where nothing is known. */
 	struct results_table client;
 	double client_interval_s;
-	/* From the timeline: how many ranks waited for storage, on average. stalled_rows is 0 where
-	 * there is none. */
-	uint64_t stalled_rows;
-	double stalled_interval_s;
-	double *ranks_stalled;
+	struct results_timeline timeline;
 	struct results_steps steps;
 	uint32_t hist_count;
 	struct results_hist *hists; /* those that are not empty */

@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#define SECOND_KIND(id, name, unit) [SECOND_##id] = {(name), (unit)},
+const struct second_kind second_kinds[SECOND_WORDS] = {SECOND_LIST(SECOND_KIND)};
+#undef SECOND_KIND
+
 static const uint64_t second_ns = 1000000000;
 
 static void fold_to_fit(struct timeline *t, uint64_t offset_ns);

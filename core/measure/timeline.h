@@ -6,13 +6,26 @@
 
 #include <stdint.h>
 
+/* X(enum, name in results.h5 and JSON, unit). The time in which ranks waited for storage is kept in ns; divided by the
+ * interval, it is the number of ranks that waited, on average. */
+/* clang-format off */
+#define SECOND_LIST(X) \
+	X(BYTES_READ, "bytes_read", "bytes") \
+	X(BYTES_WRITTEN, "bytes_written", "bytes") \
+	X(OPERATIONS, "operations", "") \
+	X(STALLED_NS, "ranks_stalled", "")
+/* clang-format on */
+
 enum tally_second {
-	SECOND_BYTES_READ,
-	SECOND_BYTES_WRITTEN,
-	SECOND_OPERATIONS,
-	SECOND_STALLED_NS,
-	SECOND_WORDS
+#define SECOND_ENUM(id, name, unit) SECOND_##id,
+	SECOND_LIST(SECOND_ENUM)
+#undef SECOND_ENUM
+		SECOND_WORDS
 };
+extern const struct second_kind {
+	const char *name, *unit;
+} second_kinds[SECOND_WORDS];
+
 enum { TIMELINE_ROWS = 1024 };
 
 struct timeline {

@@ -4,6 +4,8 @@
 #ifndef HAUL_PLAN_SERIES_SERIES_H
 #define HAUL_PLAN_SERIES_SERIES_H
 
+#include <stdbool.h>
+
 #include "core/arena.h"
 #include "core/job/job.h"
 
@@ -17,11 +19,12 @@ struct sweep {
 
 struct series {
 	uint32_t sweep_count, combinations, repeat, warmup;
+	bool interleave; /* combinations in turn, A B A B, instead of A A B B */
 	struct sweep sweeps[SERIES_SWEEPS_MAX];
 	struct arena arena;
 };
 
-/* sweeps are "path=a,b,c" strings; a comma inside brackets or quotes is part of a value. repeat >=
+/* interleave is set afterwards. sweeps are "path=a,b,c" strings; a comma inside brackets or quotes is part of a value. repeat >=
  * 1. Returns -EINVAL with the option and a sentence. */
 int series_init(struct series *s, const char *const *sweeps, unsigned count, uint32_t repeat,
 		uint32_t warmup, struct err *err);
@@ -30,6 +33,20 @@ void series_free(struct series *s);
 static inline uint32_t series_runs(const struct series *s)
 {
 	return s->combinations * (s->warmup + s->repeat);
+}
+
+/* Which combination a run of the series has, and the number of this run among those of its combination: first the
+ * warm-ups, then the repeats. All are counted from 0. */
+struct series_place {
+	uint32_t combination, nth;
+};
+static inline struct series_place series_at(const struct series *s, uint32_t run)
+{
+	uint32_t each = s->warmup + s->repeat;
+
+	if (s->interleave)
+		return (struct series_place){run % s->combinations, run / s->combinations};
+	return (struct series_place){run / each, run % each};
 }
 
 /* Fills sets[sweep_count] for a combination, from 0. The last sweep varies fastest. */

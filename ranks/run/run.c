@@ -257,6 +257,7 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 					     options->repeat ? options->repeat : 1, options->warmup,
 					     err),
 				 err);
+	run->series.interleave = options->interleave;
 	if (rc == 0)
 		rc = run_share_job(run, options, err);
 	if (rc == 0)

@@ -29,6 +29,7 @@ struct run_options {
 	struct phase_filter filter;
 	const char *const *sweeps; /* path=a,b,c */
 	unsigned sweep_count;
+	bool interleave;         /* combinations in turn */
 	uint32_t repeat, warmup; /* runs of each combination; repeat 0 means 1 */
 	const char *op_log;      /* path of the operation log; NULL: none */
 	enum op_log_per op_log_per;

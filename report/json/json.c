@@ -21,13 +21,6 @@ void json_add_stats(cJSON *to, const char *key, const struct stats *s)
 /* Adds an object for each phase of each combination, with its repeats taken together. */
 static bool add_series(cJSON *to, const struct results_file *f)
 {
-	static const char *const keys[SERIES_FIGURES] = {
-		[SERIES_AU] = "au",
-		[SERIES_BYTES] = "bytes_per_second",
-		[SERIES_SAMPLES] = "samples_per_second",
-		[SERIES_OPERATIONS] = "operations_per_second",
-		[SERIES_P99] = "p99_ns",
-	};
 	cJSON *all = cJSON_AddArrayToObject(to, "series");
 	struct series_lines s;
 	bool whole = series_make(&s, f);
@@ -43,7 +36,7 @@ static bool add_series(cJSON *to, const struct results_file *f)
 		json_add_number(o, "repeats", s.lines[i].repeats);
 		cJSON_AddStringToObject(o, "latency", p->record.main_hist);
 		for (int k = 0; k < SERIES_FIGURES; k++)
-			json_add_stats(o, keys[k], &s.lines[i].figures[k]);
+			json_add_stats(o, series_keys[k], &s.lines[i].figures[k]);
 		cJSON_AddItemToArray(all, o);
 	}
 	series_free_lines(&s);
@@ -70,10 +63,28 @@ static cJSON *store_object(const struct store_facts *s)
 	return o;
 }
 
-/* Returns NULL where there is no memory. */
-static cJSON *file_object(const struct results_file *f, const struct report_options *o)
+static void add_hosts(cJSON *to, const struct results_file *f)
 {
-	cJSON *all = cJSON_CreateObject(), *stores, *phases;
+	cJSON *hosts = cJSON_AddArrayToObject(to, "hosts");
+
+	for (uint64_t i = 0; f->hosts && i < f->nodes; i++)
+		cJSON_AddItemToArray(hosts, cJSON_CreateString(f->hosts[i]));
+}
+
+/* Adds the job as it ran; null where the file does not have it, or not as JSON. */
+static void add_job(cJSON *to, const struct results_file *f)
+{
+	cJSON *job = f->job_text ? cJSON_Parse(f->job_text) : NULL;
+
+	if (job)
+		cJSON_AddItemToObject(to, "job", job);
+	else
+		cJSON_AddNullToObject(to, "job");
+}
+
+cJSON *json_file(const struct results_file *f)
+{
+	cJSON *all = cJSON_CreateObject(), *stores;
 
 	cJSON_AddStringToObject(all, "file", f->path);
 	cJSON_AddStringToObject(all, "name", f->name);
@@ -91,13 +102,23 @@ static cJSON *file_object(const struct results_file *f, const struct report_opti
 	stores = cJSON_AddArrayToObject(all, "stores");
 	for (uint64_t i = 0; i < f->store_count; i++)
 		cJSON_AddItemToArray(stores, store_object(&f->stores[i]));
-	phases = cJSON_AddArrayToObject(all, "phases");
-	for (uint32_t i = 0; i < f->phase_count; i++)
-		cJSON_AddItemToArray(phases, json_phase(f, &f->phases[i], o));
+	add_hosts(all, f);
+	add_job(all, f);
+	cJSON_AddArrayToObject(all, "phases");
 	if (add_series(all, f))
 		return all;
 	cJSON_Delete(all);
 	return NULL;
+}
+
+/* Returns NULL where there is no memory. */
+static cJSON *file_object(const struct results_file *f, const struct report_options *o)
+{
+	cJSON *all = json_file(f), *phases = cJSON_GetObjectItemCaseSensitive(all, "phases");
+
+	for (uint32_t i = 0; all && i < f->phase_count; i++)
+		cJSON_AddItemToArray(phases, json_phase(f, &f->phases[i], o));
+	return all;
 }
 
 char *report_json(const struct results_file *const *files, unsigned count,

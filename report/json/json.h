@@ -13,12 +13,25 @@
 #include "report/shapes.h"
 #include "report/stats.h"
 
+/* A file as an object, with no phases yet in its array "phases". NULL: no memory. */
+cJSON *json_file(const struct results_file *f);
+
+/* The scaling table of files, as a list of its rows; a comparison. NULL: no memory. */
+struct compare;
+cJSON *json_scaling(const struct results_file *const *files, unsigned count);
+cJSON *json_compare(const struct compare *c);
+
 /* A phase as an object; its tables (epochs, endpoints …), each under its own name; its single
  * steps; the ranks and nodes that were slow. */
 cJSON *json_phase(const struct results_file *f, const struct results_phase_read *p,
 		  const struct report_options *o);
 void json_tables(cJSON *to, const struct results_phase_read *p);
 void json_steps(cJSON *to, const struct results_phase_read *p, uint32_t rows_max);
+/* How the ranks and the nodes of a phase differ; what they all did over time; its histograms. */
+void json_units(cJSON *to, const struct results_file *f, const struct results_phase_read *p,
+		uint32_t rows_max);
+void json_timeline(cJSON *to, const struct results_phase_read *p, uint32_t rows_max);
+void json_distributions(cJSON *to, const struct results_phase_read *p);
 void json_slow(cJSON *to, const struct results_file *f, const struct results_phase_read *p);
 
 /* One column of a row, under the column's name. */

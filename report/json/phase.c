@@ -10,10 +10,15 @@
 #include "report/json/json.h"
 #include "report/phase.h"
 #include "report/plain_io.h"
+#include "report/series.h"
 #include "report/spread.h"
 #include "report/together.h"
+#include "report/verdict.h"
 
 static void add_head(cJSON *to, const struct results_phase_read *p);
+static void add_verdict(cJSON *to, const struct results_file *f,
+			const struct results_phase_read *p);
+static void add_rates(cJSON *to, const struct results_phase_read *p);
 static void add_utilisation(cJSON *to, const struct results_file *f,
 			    const struct results_phase_read *p);
 static void add_targets(cJSON *to, const struct results_phase_read *p);
@@ -26,19 +31,29 @@ static void add_client(cJSON *to, const struct results_file *f, const struct res
 static void add_failures(cJSON *to, const struct results_file *f,
 			 const struct results_phase_read *p);
 
+static uint32_t json_rows(uint32_t wanted)
+{
+	return wanted ? wanted : REPORT_ROWS;
+}
+
 cJSON *json_phase(const struct results_file *f, const struct results_phase_read *p,
 		  const struct report_options *o)
 {
 	cJSON *object = cJSON_CreateObject();
 
 	add_head(object, p);
+	add_verdict(object, f, p);
+	add_rates(object, p);
 	add_utilisation(object, f, p);
 	add_targets(object, p);
 	add_together(object, f, p);
 	add_accounts(object, p);
 	json_tables(object, p);
 	add_latencies(object, p);
-	json_steps(object, p, o->steps_rows ? o->steps_rows : REPORT_STEPS_ROWS);
+	json_distributions(object, p);
+	json_steps(object, p, json_rows(o->steps_rows));
+	json_timeline(object, p, json_rows(o->time_rows));
+	json_units(object, f, p, json_rows(o->unit_rows));
 	add_columns(object, p);
 	add_client(object, f, p);
 	json_slow(object, f, p);
@@ -157,6 +172,29 @@ static void add_ceiling(cJSON *to, const struct results_file *f, const struct re
 	cJSON_AddStringToObject(o, "phase", c.phase->record.name);
 	json_add_number(o, "bytes_per_second", c.bytes_per_second);
 	json_add_number(o, "share", c.share);
+}
+
+/* Adds the sentences about a training; none for other phases. */
+static void add_verdict(cJSON *to, const struct results_file *f, const struct results_phase_read *p)
+{
+	cJSON *lines = cJSON_AddArrayToObject(to, "verdict");
+	struct verdict v;
+
+	if (!verdict_is(p))
+		return;
+	verdict_of(f, p, &v);
+	for (unsigned i = 0; i < v.count; i++)
+		cJSON_AddItemToArray(lines, cJSON_CreateString(v.line[i]));
+}
+
+/* Adds the figures that every kind of phase may have, under the same keys as in "series". */
+static void add_rates(cJSON *to, const struct results_phase_read *p)
+{
+	cJSON *rates = cJSON_AddObjectToObject(to, "rates");
+
+	for (int k = 0; k < SERIES_FIGURES; k++)
+		json_add_number(rates, series_keys[k], series_figure_of(p, (enum series_figure)k));
+	json_add_number(rates, "cached_share", results_role_value(&p->merged, 0, ROLE_CACHED));
 }
 
 static void add_utilisation(cJSON *to, const struct results_file *f,

@@ -26,18 +26,27 @@ static cJSON *scaling_row_json(const struct report_scaling_row *r)
 	return json;
 }
 
-char *report_scaling_json(const struct results_file *const *files, unsigned count)
+cJSON *json_scaling(const struct results_file *const *files, unsigned count)
 {
-	cJSON *json = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(json, "scaling");
 	struct report_scaling s;
-	char *text = NULL;
+	cJSON *list = NULL;
 
 	if (report_scaling_make(&s, files, count)) {
+		list = cJSON_CreateArray();
 		for (uint32_t i = 0; i < s.count; i++)
 			cJSON_AddItemToArray(list, scaling_row_json(&s.rows[i]));
-		text = json_print(json);
 	}
 	report_scaling_free(&s);
+	return list;
+}
+
+char *report_scaling_json(const struct results_file *const *files, unsigned count)
+{
+	cJSON *json = cJSON_CreateObject(), *list = json_scaling(files, count);
+	char *text;
+
+	cJSON_AddItemToObject(json, "scaling", list);
+	text = list ? json_print(json) : NULL;
 	cJSON_Delete(json);
 	return text;
 }

@@ -92,6 +92,16 @@ static double folded(const double *values, uint64_t first, uint64_t end, bool mo
 	return most ? largest : n ? sum / (double)n : NAN;
 }
 
+static void add_timeline_column(cJSON *list, const struct results_timeline *t, const double *values,
+				uint64_t fold, double divisor)
+{
+	for (uint64_t i = 0; i < t->rows; i += fold) {
+		uint64_t end = i + fold < t->rows ? i + fold : t->rows;
+
+		cJSON_AddItemToArray(list, json_number(folded(values, i, end, false) / divisor));
+	}
+}
+
 static void add_steps_column(cJSON *to, const char *key, const struct results_steps *s,
 			     const double *values, uint64_t fold, bool most)
 {
@@ -102,6 +112,33 @@ static void add_steps_column(cJSON *to, const char *key, const struct results_st
 		double value = folded(values, i, end, most);
 
 		cJSON_AddItemToArray(list, json_number(value));
+	}
+}
+
+/* Bytes and operations are given per second, since rows may be folded. */
+void json_timeline(cJSON *to, const struct results_phase_read *p, uint32_t rows_max)
+{
+	const struct results_timeline *t = &p->timeline;
+	uint64_t fold = (t->rows + rows_max - 1) / rows_max;
+	cJSON *timeline, *times;
+
+	if (!t->rows) {
+		cJSON_AddNullToObject(to, "timeline");
+		return;
+	}
+	timeline = cJSON_AddObjectToObject(to, "timeline");
+	json_add_number(timeline, "interval_s", t->interval_s * (double)fold);
+	times = cJSON_AddArrayToObject(timeline, "time_s");
+	for (uint64_t i = 0; i < t->rows; i += fold)
+		cJSON_AddItemToArray(times, json_number((double)i * t->interval_s));
+	for (int c = 0; c < SECOND_WORDS; c++) {
+		bool mean = c == SECOND_STALLED_NS;
+		char key[RESULTS_NAME_BYTES];
+
+		snprintf(key, sizeof(key), "%s%s", second_kinds[c].name, mean ? "" : "_per_second");
+		if (t->column[c])
+			add_timeline_column(cJSON_AddArrayToObject(timeline, key), t, t->column[c],
+					    fold, mean ? 1 : t->interval_s);
 	}
 }
 

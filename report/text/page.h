@@ -58,11 +58,6 @@ bool text_series(const struct page *page); /* Returns false where there is no me
 /* Whether there are more phases than a page should list one by one. */
 bool text_is_long(const struct results_file *f);
 
-/* A machine is named as busy if on average more than this many of its threads were ready without a
- * core. */
-#define TEXT_STARVED 0.02
-double text_starved(const struct results_phase_read *p);
-
 /* Terminal colours, or empty texts. */
 #define TEXT_BOLD  "\033[1m"
 #define TEXT_GREEN "\033[32m"

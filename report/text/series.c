@@ -8,6 +8,7 @@
 #include "report/series.h"
 #include "report/text/page.h"
 #include "report/text/table.h"
+#include "report/verdict.h"
 
 enum { KEYS_MAX = TABLE_COLUMNS - SERIES_FIGURES - 1 };
 /* Columns that the figures leave for the values of the sweeps, with and without intervals. */
@@ -281,7 +282,7 @@ bool text_series(const struct page *page)
 	unsigned starved = 0;
 
 	for (uint32_t i = 0; i < page->file->phase_count; i++)
-		starved += text_starved(&page->file->phases[i]) > TEXT_STARVED;
+		starved += verdict_starved(&page->file->phases[i]) > VERDICT_STARVED;
 	if (whole)
 		series_print(page->out, page->file, &lines);
 	if (starved)

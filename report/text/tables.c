@@ -27,7 +27,8 @@ static void value_cell(char cell[TABLE_CELL_BYTES], const struct results_column 
 	double number = c->real ? value->real : (double)value->count;
 	char text[UNITS_TEXT_BYTES];
 
-	if (!isfinite(number))
+	/* What takes time never takes 0 ns: it was not done, such as the reading of a checkpoint that was only written. */
+	if (!isfinite(number) || (number == 0 && strcmp(c->unit, "ns") == 0))
 		strcpy(cell, TABLE_NOTHING);
 	else if (strcmp(c->unit, "ns") == 0)
 		snprintf(cell, TABLE_CELL_BYTES, "%s", units_time(text, number / 1e9));

@@ -54,11 +54,6 @@ bool text_is_long(const struct results_file *f)
 	return f->runs > 1 && f->phase_count > PHASES_SHOWN;
 }
 
-double text_starved(const struct results_phase_read *p)
-{
-	return results_role_value(&p->merged, 0, ROLE_STARVED);
-}
-
 const char *page_paint(const struct page *page, const char *code)
 {
 	return page->color ? code : "";

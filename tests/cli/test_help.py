@@ -6,7 +6,8 @@ import tempfile
 
 from clitest import HAUL, check, haul, main, refused
 
-VERBS = ["plan", "run", "generate", "clean", "catalog", "import", "ls", "report", "schema", "topo", "doctor", "version", "help"]
+VERBS = ["plan", "run", "generate", "clean", "catalog", "import", "ls", "report", "compare", "accept", "show", "schema", "topo",
+         "doctor", "version", "help"]
 
 
 def test_overview():

@@ -31,7 +31,7 @@ def test_catalog():
 
 def test_near_names():
     """For a part of a name, the refusal lists the ready jobs that contain it."""
-    refused(haul("plan", "unet3d"), '"unet3d" is not a file, and no ready job is called that; there are unet3d_a100, ',
+    refused(haul("plan", "unet3d"), '"unet3d" is not a file, and no ready job is called that; there are accept_unet3d, unet3d_a100, ',
             "unet3d_demo", "unet3d_h100")
     refused(haul("plan", "ResNet50"), "there are resnet50_a100, resnet50_h100, resnet50_tf, resnet50_v100")
     refused(haul("plan", "aurora"), "there is unet3d_aurora")
@@ -53,6 +53,77 @@ def test_report_on_other_files():
         f.flush()
         refused(haul("report", f.name), os.path.basename(f.name))
     refused(haul("report", "a.h5", "--json", "--csv"), "exclude")
+
+
+def test_folder():
+    """A line for each results file; others are counted."""
+    results = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "results", "version_1.h5")
+    with tempfile.TemporaryDirectory() as folder:
+        r = haul("report", folder)
+        check(r.returncode == 0 and r.stdout == "there are no results files here\n" and r.stderr == "", r)
+        for name in ("b.h5", "a.h5"):
+            os.symlink(results, os.path.join(folder, name))
+        for name in ("rubbish.h5", "notes.txt"):
+            with open(os.path.join(folder, name), "w") as f:
+                f.write("rubbish")
+        r = haul("report", folder)
+        lines = r.stdout.splitlines()
+        check(r.returncode == 0 and [line.split()[0] for line in lines[:3]] == ["file", "a.h5", "b.h5"], r)
+        check("2026-11-22 03:07" in lines[1] and "done" in lines[1] and len(lines) == 4, r)
+        check(lines[3] == "1 more file is named *.h5, not of haul", r)
+        rows = json.loads(haul("report", folder, "--json").stdout)["results"]
+        check([row["file"] for row in rows] == ["a.h5", "b.h5"] and rows[0]["ranks"] == 2, rows)
+        check(0 < rows[0]["au"] < 1 and rows[0]["phase"] != "", rows)
+
+
+def test_page():
+    """A page is written as a whole or not at all, and never over results."""
+    results = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "results", "version_1.h5")
+    with tempfile.TemporaryDirectory() as folder:
+        page = os.path.join(folder, "page.html")
+        r = haul("report", "--html", page, results)
+        check(r.returncode == 0 and r.stdout == "" and r.stderr == "", r)
+        with open(page, encoding="utf-8") as f:
+            text = f.read()
+        check(text.startswith("<!doctype html>") and "version_1" in text and text.rstrip().endswith("</html>"), text[:300])
+        with open(page, "rb") as f:
+            before = f.read()
+        refused(haul("report", "--html", page, "/nonexistent/results.h5"), "/nonexistent/results.h5")
+        with open(page, "rb") as f:
+            check(f.read() == before, "the page of other results is gone")
+        refused(haul("report", "--html", results), "no page is written over it")
+        refused(haul("report", "--html", page, "--json", results), "--html has all of it")
+        r = haul("report", "--html", "/dev/full", results)
+        check(r.returncode == 1 and "cannot be written" in r.stderr, r)
+
+
+def test_compare_of_other_files():
+    refused(haul("compare"), "compare: needs FILE…")
+    refused(haul("compare", "/nonexistent/results.h5"), "/nonexistent/results.h5")
+
+
+def test_accept_of_other_files():
+    refused(haul("accept", "rules.json"), "accept: needs RULES FILE…")
+    refused(haul("accept", "/nonexistent/rules.json", "results.h5"), "/nonexistent/rules.json")
+    with tempfile.NamedTemporaryFile("w") as f:
+        f.write('{"rules": [{"phase": "read", "most_erors": 0}]}')
+        f.flush()
+        refused(haul("accept", f.name, "results.h5"), 'unknown key; did you mean "most_errors"?')
+        f.seek(0)
+        f.write('{"rules": [{"phase": "read", "most_errors": 0}]}')
+        f.truncate()
+        f.flush()
+        refused(haul("accept", f.name, "/nonexistent/results.h5"), "/nonexistent/results.h5")
+
+
+def test_show():
+    """The job of a results file is a job that can be run again."""
+    results = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "results", "version_1.h5")
+    r = haul("show", results, "--job")
+    check(r.returncode == 0 and r.stderr == "" and json.loads(r.stdout)["name"] == "version_1", r)
+    refused(haul("show", results), "show: needs --job")
+    refused(haul("show", results, "--job", "--run", "2"), "has no run 2")
+    refused(haul("show", "/nonexistent/results.h5", "--job"), "/nonexistent/results.h5")
 
 
 def test_topo():

@@ -143,6 +143,11 @@ static void prints(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(printed);
 	CU_ASSERT_STRING_EQUAL(printed, text);
 	free(printed);
+	printed = json_print_line(tree);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(printed);
+	CU_ASSERT_STRING_EQUAL(printed, "{\"a\":[1,-2.5,true,null,\"x\\\"\\\\\\n\\u0001\"],"
+					"\"b\":{},\"c\":[{\"d\":9007199254740991},[]]}");
+	free(printed);
 	cJSON_Delete(tree);
 }
 

@@ -108,12 +108,22 @@ for name in names:
     with open(os.path.join(SOURCE, "workloads/catalog", name + ".json"), encoding="utf-8") as stream:
         phases = json.load(stream)["phases"]
     cold.update(name for phase in phases if phase.get("train", {}).get("cold") == "fadvise")
-assert cold == {"unet3d_aurora", "unet3d_b200_cold", "unet3d_h100_cold"}, cold
-for name in cold - {"unet3d_aurora"}:
+assert cold == {"accept_unet3d", "unet3d_aurora", "unet3d_b200_cold", "unet3d_h100_cold"}, cold
+for name in cold - {"accept_unet3d", "unet3d_aurora"}:
     warm, dropped = (json.load(open(os.path.join(SOURCE, "workloads/catalog", n + ".json"), encoding="utf-8"))
                      for n in (name[:-len("_cold")], name))
     warm["name"], warm["phases"][1]["train"]["cold"] = name, "fadvise"
     assert warm == dropped, f"{name} differs in more than cold"
+
+# Rules of acceptance: each file is named as the job whose phases it judges, and is no job itself.
+rules = sorted(glob.glob(os.path.join(SOURCE, "workloads/catalog/rules/*.json")))
+assert [os.path.basename(path) for path in rules] == ["accept_unet3d.json"], rules
+for path in rules:
+    with open(path, encoding="utf-8") as stream:
+        judged = {rule["phase"] for rule in json.load(stream)["rules"]}
+    phases = {phase["name"] for phase in plan(os.path.basename(path)[:-5], 1, 4)["phases"]}
+    assert judged <= phases, f"{path}: {judged - phases}"
+assert "rules" not in listed, listed
 
 aurora = plan("unet3d_aurora", 512, 12)
 phase = train(aurora)

@@ -96,7 +96,7 @@ ROOMS = {
         "text": (["text/"], ["report"]),
         "json": (["json/"], ["report"]),
         "csv": (["csv"], ["report"]),
-        "html": (["html/"], ["report"]),
+        "html": (["html/"], ["json"]),
     },
     "import": {
         "yaml": (["yaml/"], []),

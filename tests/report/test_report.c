@@ -174,6 +174,29 @@ static void test_text(void)
 		"results.h5 (212 KiB)   look: haul report results.h5   h5dump -d /summary results.h5\n");
 }
 
+/* A checkpoint that was not read shows no time of reading. */
+static void test_text_of_what_was_not_done(void)
+{
+	static const struct results_column rows_columns[] = {{"checkpoint", "", .real = false},
+							     {"write_ns", "ns", .real = false},
+							     {"read_ns", "ns", .real = false}};
+	static union results_cell rows[2][3] = {{{1}, {2000000000}, {0}},
+						{{2}, {3000000000}, {1000000000}}};
+	struct results_phase_read phases[2];
+	struct results_file f = demo(phases);
+	char *text;
+
+	tables[0] = (struct results_rows){.name = "checkpoints",
+					  .table = table_of(rows_columns, 3, &rows[0][0], 2)};
+	text = report_text(&f, &plain);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\ntrain, checkpoints\n"
+					    "checkpoint   write   read\n"
+					    "1              2 s      –\n"
+					    "2              3 s    1 s\n"));
+	free(text);
+}
+
 static void test_text_of_a_store_not_as_asked(void)
 {
 	struct store_facts stores[] = {
@@ -529,6 +552,7 @@ int main(void)
 	CU_TestInfo tests[] = {
 		{"text as in the guide", test_text},
 		{"text of a failed run", test_text_of_trouble},
+		{"text of what was not done", test_text_of_what_was_not_done},
 		{"text of a store not as asked", test_text_of_a_store_not_as_asked},
 		{"warm-up in the accounts only", test_text_of_warmup},
 		{"nothing wider than 100 columns", test_width},

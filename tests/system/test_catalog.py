@@ -162,6 +162,38 @@ def test_io():
         run_small_io(name)
 
 
+def test_comparison():
+    """compare_read reads what compare_write has left, here on files."""
+    with Folder() as folder:
+        for name in "compare_write", "compare_read":
+            sets = [f'stores.data={{"uri": "file://{folder}/data"}}', f"{name[8:]}.objects=20",
+                    f'{name[8:]}.sizes=[{{"size": "50 KB", "share": 1}}]', f"{name[8:]}.threads=4"]
+            r = mpi(RANKS, "run", name, "--quiet", "--results", f"{name}.h5", *[a for s in sets for a in ("--set", s)], cwd=folder,
+                    env={"HAUL_BUCKET": "none"})
+            check(r.rc == 0, f"{name}: {r}")
+            p, = report(f"{folder}/{name}.h5")["phases"]
+            check(p["errors"] == 0 and p["bytes_read"] + p["bytes_written"] == RANKS * 20 * 50000, f"{name}: {p}")
+
+
+def test_acceptance():
+    """accept_unet3d, made small, answers each of its rules; what it was that met or missed them depends on the machine."""
+    with Folder() as folder:
+        sets = ["dataset.files=40", "dataset.sample_bytes=50000", "dataset.sample_bytes_stdev=20000"]
+        sets += [f"{p}.size=4 MiB" for p in ("write", "read", "random", "delete")]
+        sets += [f"{p}.objects=20" for p in ("create", "stat", "remove")]
+        sets += ["write.seconds=0.5", "random.seconds=0.5", "random.warmup=0.1"]
+        sets += [f"{p}.{k}" for p in ("cold", "warm") for k in ("compute=0", "null_steps=0", "epochs=1")]
+        r = mpi(RANKS, "run", "accept_unet3d", "--quiet", *[a for s in sets for a in ("--set", s)], cwd=folder,
+                env={"HAUL_DATA": folder})
+        check(r.rc == 0, f"{r}")
+        r = alone("accept", "--json", "accept_unet3d", "results.h5", cwd=folder)
+        check(r.rc in (0, 8), f"{r}")
+        judged = json.loads(r.out)
+        check(judged["met"] + judged["missed"] + judged["unanswered"] == 18, f"{r}")
+        errors = [c for c in judged["criteria"] if c["criterion"] == "most_errors"]
+        check(len(errors) == 8 and all(c["state"] == "met" for c in errors), f"{errors}")
+
+
 def test_objects():
     for name in OBJECTS:
         run_small_objects(name)
@@ -169,7 +201,7 @@ def test_objects():
 
 def test_all():
     names = sorted(os.path.basename(p)[:-5] for p in glob.glob(f"{SOURCE}/workloads/catalog/*.json")
-                   if not os.path.basename(p).startswith(("io_", "kvcache", "llama")) and os.path.basename(p)[:-5] not in OBJECTS)
+                   if not os.path.basename(p).startswith(("io_", "kvcache", "llama", "compare_", "accept_")) and os.path.basename(p)[:-5] not in OBJECTS)
     check(len(names) >= 23, f"{names}")
     for name in names:
         train, samples, made = run_small(name)

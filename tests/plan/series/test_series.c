@@ -50,6 +50,30 @@ static void test_combinations(void)
 	series_free(&s);
 }
 
+/* Runs of two combinations with one warm-up and two repeats each, one combination after the other or in turn. */
+static void test_order(void)
+{
+	static const char *const sweeps[] = {"train.batch=2,4"};
+	static const struct series_place apart[] = {{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}},
+					 in_turn[] = {{0, 0}, {1, 0}, {0, 1},
+						      {1, 1}, {0, 2}, {1, 2}};
+	struct err err = {0};
+	struct series s;
+
+	CU_ASSERT_EQUAL_FATAL(series_init(&s, sweeps, 1, 2, 1, &err), 0);
+	for (uint32_t i = 0; i < series_runs(&s); i++) {
+		struct series_place at;
+
+		s.interleave = false;
+		at = series_at(&s, i);
+		CU_ASSERT(at.combination == apart[i].combination && at.nth == apart[i].nth);
+		s.interleave = true;
+		at = series_at(&s, i);
+		CU_ASSERT(at.combination == in_turn[i].combination && at.nth == in_turn[i].nth);
+	}
+	series_free(&s);
+}
+
 /* A comma inside brackets or quotes does not separate values. */
 static void test_values(void)
 {
@@ -153,9 +177,13 @@ static void test_made(void)
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
-		{"one run, and repeats", test_one},  {"combinations", test_combinations},
-		{"values with commas", test_values}, {"refusals", test_refusals},
-		{"data are made once", test_made},   CU_TEST_INFO_NULL,
+		{"one run, and repeats", test_one},
+		{"combinations", test_combinations},
+		{"order", test_order},
+		{"values with commas", test_values},
+		{"refusals", test_refusals},
+		{"data are made once", test_made},
+		CU_TEST_INFO_NULL,
 	};
 
 	return unit_main("series", tests);

@@ -140,9 +140,9 @@ static void busy_while_ranks_waited(void)
 	double stalled[ROWS] = {0, 0, 2, 0};
 
 	fresh();
-	phase.ranks_stalled = stalled;
-	phase.stalled_rows = ROWS;
-	phase.stalled_interval_s = 1;
+	phase.timeline.column[SECOND_STALLED_NS] = stalled;
+	phase.timeline.rows = ROWS;
+	phase.timeline.interval_s = 1;
 	*at(0, 2, CLIENT_RANK_CORES_BUSY_NS) = 4 * SECOND;
 	*at(0, 2, CLIENT_HAUL_CPU_NS) = 4 * SECOND;
 	expect(CLIENT_LIMIT_CPU,

@@ -1,0 +1,53 @@
+/* The verb "accept": results judged by a file of rules. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "cli/catalog_find.h"
+#include "cli/cli.h"
+#include "ranks/run/run.h"
+#include "report/report.h"
+
+enum { ACCEPT_FILES_MAX = 4096 };
+
+struct accept_args {
+	bool json;
+};
+
+static const struct verb_option accept_options[] = {
+	{.name = "json",
+	 .kind = VERB_FLAG,
+	 .offset = offsetof(struct accept_args, json),
+	 .help = "prints JSON, for programs"},
+	{.name = NULL},
+};
+
+static int accept_run(const struct call *call)
+{
+	const struct accept_args *args = call->options;
+	struct err err = {0};
+	char rules[4096];
+	bool accepted;
+	int rc;
+
+	catalog_rules(call->arguments[0], rules, sizeof(rules));
+	rc = report_accept(stdout, args->json, rules, call->arguments + 1, call->argument_count - 1,
+			   &accepted, &err);
+	if (rc == 0)
+		return accepted ? EXIT_DONE : EXIT_TARGET_MISSED;
+	cli_say("%s", err.text);
+	return rc == -ENOENT || rc == -EINVAL || rc == -EACCES || rc == -EISDIR ? EXIT_USAGE
+										: EXIT_FAILED;
+}
+
+const struct verb accept_verb = {
+	.name = "accept",
+	.arguments = "RULES FILE…",
+	.help = "judges results files by rules; exit status 8: a criterion is not met",
+	.example = "haul accept rules.json results.h5",
+	.options = accept_options,
+	.options_bytes = sizeof(struct accept_args),
+	.arguments_min = 2,
+	.arguments_max = ACCEPT_FILES_MAX,
+	.run = accept_run,
+};

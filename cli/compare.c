@@ -1,0 +1,47 @@
+/* The verb "compare": results side by side. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "ranks/run/run.h"
+#include "report/report.h"
+
+enum { COMPARE_FILES_MAX = 4096 };
+
+struct compare_args {
+	bool json;
+};
+
+static const struct verb_option compare_options[] = {
+	{.name = "json",
+	 .kind = VERB_FLAG,
+	 .offset = offsetof(struct compare_args, json),
+	 .help = "prints JSON, for programs"},
+	{.name = NULL},
+};
+
+static int compare_run(const struct call *call)
+{
+	const struct compare_args *args = call->options;
+	struct err err = {0};
+	int rc = report_compare(stdout, args->json, call->arguments, call->argument_count, &err);
+
+	if (rc == 0)
+		return EXIT_DONE;
+	cli_say("%s", err.text);
+	return rc == -ENOENT || rc == -EINVAL || rc == -EACCES || rc == -EISDIR ? EXIT_USAGE
+										: EXIT_FAILED;
+}
+
+const struct verb compare_verb = {
+	.name = "compare",
+	.arguments = "FILE…",
+	.help = "compares results files, or the combinations of a sweep in one",
+	.example = "haul compare monday.h5 tuesday.h5",
+	.options = compare_options,
+	.options_bytes = sizeof(struct compare_args),
+	.arguments_min = 1,
+	.arguments_max = COMPARE_FILES_MAX,
+	.run = compare_run,
+};

@@ -1,0 +1,249 @@
+/* Acceptance: see accept.h. */
+#include "report/accept.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/target.h"
+
+const struct accept_kind accept_kinds[ACCEPT_CRITERIA] = {
+#define ACCEPT_KIND(id, key, type, least, label, unit, help) \
+	[ACCEPT_##id] = {key, label, unit, least},
+	ACCEPT_LIST(ACCEPT_KIND)
+#undef ACCEPT_KIND
+};
+const char *const accept_states[ACCEPT_STATES] = {
+	[ACCEPT_MET] = "met", [ACCEPT_MISSED] = "missed", [ACCEPT_UNANSWERED] = "unanswered"};
+
+enum { VALUE_DIGITS = 4, JUDGE_INTERVAL = 1 };
+
+/* Of these the worst repeat counts, not the mean. */
+static bool accept_by_worst(enum accept_criterion criterion)
+{
+	return criterion == ACCEPT_ERRORS || criterion == ACCEPT_CACHED ||
+	       criterion == ACCEPT_CLIENT;
+}
+
+static void accept_say(struct accept_verdict *v, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void accept_say(struct accept_verdict *v, const char *format, ...)
+{
+	size_t used = strlen(v->sentence);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(v->sentence + used, sizeof(v->sentence) - used, format, arguments);
+	va_end(arguments);
+}
+
+static void accept_say_value(struct accept_verdict *v, double value)
+{
+	char text[TARGET_TEXT_BYTES];
+
+	accept_say(v, "%s",
+		   target_value(text, accept_kinds[v->criterion].unit, value, VALUE_DIGITS));
+}
+
+/* Runs of the same phase that did not finish. Their errors are not in the line. */
+static uint32_t accept_unfinished(const struct accept_verdict *v)
+{
+	const struct phase_record *r = &v->line->first->record;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < v->file->phase_count; i++) {
+		const struct results_phase_read *p = &v->file->phases[i];
+
+		n += !p->record.warmup && !series_counts(p) &&
+		     p->record.combination == r->combination &&
+		     strcmp(p->record.name, r->name) == 0 && strcmp(p->record.kind, r->kind) == 0;
+	}
+	return n;
+}
+
+/* Why a file cannot answer. */
+static const char *accept_why(const struct accept_verdict *v)
+{
+	switch (v->criterion) {
+	case ACCEPT_P99:
+		return "the phase has no such latencies";
+	case ACCEPT_NODES:
+		return "there are no rates of several nodes";
+	case ACCEPT_CV:
+		return "that takes several repeats with a rate";
+	case ACCEPT_CACHED:
+		return "what the page cache held is not known";
+	case ACCEPT_CLIENT:
+		return "what the nodes did is not known, or the phase was too short to tell";
+	case ACCEPT_CHECKPOINT:
+		return "no checkpoint was written";
+	case ACCEPT_RESTORE:
+		return "no checkpoint was read";
+	default:
+		return "the phase has no such figure";
+	}
+}
+
+static void accept_unanswered(struct accept_verdict *v, const char *why)
+{
+	v->state = ACCEPT_UNANSWERED;
+	v->value = NAN;
+	accept_say(v, "%s: %s", accept_kinds[v->criterion].label, why);
+}
+
+static void accept_say_basis(struct accept_verdict *v, bool interval)
+{
+	const struct stats *s = &v->stats;
+
+	if (accept_by_worst(v->criterion))
+		accept_say(v, s->n > 1 ? " (the worst of %u repeats)" : " (one run)", s->n);
+	else if (v->criterion == ACCEPT_CV)
+		accept_say(v, " (%u repeats)", s->n);
+	else if (s->n > 1) {
+		accept_say(v, " (");
+		accept_say_value(v, s->low);
+		accept_say(v, " to ");
+		accept_say_value(v, s->high);
+		accept_say(v, " in %u repeats%s)", s->n,
+			   interval ? "; the nearer end is judged" : "");
+	} else {
+		accept_say(v, " (one run, so without an interval)");
+	}
+}
+
+static void accept_compare(struct accept_verdict *v, bool interval)
+{
+	const struct accept_kind *kind = &accept_kinds[v->criterion];
+	double judged = v->value;
+
+	if (v->criterion == ACCEPT_CLIENT) {
+		v->state = v->value > 0 ? ACCEPT_MISSED : ACCEPT_MET;
+		accept_say(v, "the client was %sthe limit", v->value > 0 ? "" : "not ");
+		accept_say_basis(v, interval);
+		return;
+	}
+	if (interval && v->stats.n > 1 && !accept_by_worst(v->criterion) &&
+	    v->criterion != ACCEPT_CV)
+		judged = kind->least ? v->stats.low : v->stats.high;
+	v->state = (kind->least ? judged >= v->bound : judged <= v->bound) ? ACCEPT_MET
+									   : ACCEPT_MISSED;
+	accept_say(v, "%s ", kind->label);
+	accept_say_value(v, v->value);
+	accept_say(v, ", at %s ", kind->least ? "least" : "most");
+	accept_say_value(v, v->bound);
+	accept_say_basis(v, interval);
+}
+
+static void accept_judge(struct accept_verdict *v, const double *values, bool interval)
+{
+	v->stats = stats_of(values, v->line->repeats);
+	if (v->criterion == ACCEPT_ERRORS && accept_unfinished(v)) {
+		v->state = ACCEPT_MISSED;
+		v->value = NAN;
+		accept_say(v, "errors: %u of its runs did not finish", accept_unfinished(v));
+		return;
+	}
+	v->value = accept_by_worst(v->criterion) ? v->stats.max
+		   : v->criterion == ACCEPT_CV   ? v->stats.cv
+						 : v->stats.mean;
+	if (v->stats.n < v->line->repeats || !isfinite(v->value))
+		accept_unanswered(v, accept_why(v));
+	else
+		accept_compare(v, interval);
+}
+
+static bool accept_line(struct accept_verdict *v, bool interval)
+{
+	double *values = calloc(v->line->repeats, sizeof(*values));
+
+	for (uint32_t i = 0; values && i < v->line->repeats; i++)
+		values[i] = accept_value(v->file, v->line->phases[i], v->rule, v->criterion);
+	if (values)
+		accept_judge(v, values, interval);
+	free(values);
+	return values != NULL;
+}
+
+static struct accept_verdict *accept_add(struct accept *a, const struct accept_verdict *v)
+{
+	struct accept_verdict *more = realloc(a->verdicts, (a->count + 1) * sizeof(*a->verdicts));
+
+	if (!more)
+		return NULL;
+	a->verdicts = more;
+	more[a->count] = *v;
+	return &more[a->count++];
+}
+
+static bool accept_is_phase(const struct accept_rule *rule, const struct series_line *line)
+{
+	return strcmp(line->first->record.name, rule->phase) == 0 ||
+	       strcmp(line->first->record.kind, rule->phase) == 0;
+}
+
+static bool accept_criterion_of(struct accept *a, const struct accept_verdict *empty,
+				const struct results_file *const *files, bool interval)
+{
+	struct accept_verdict *v;
+	bool any = false;
+
+	for (unsigned f = 0; f < a->file_count; f++)
+		for (uint32_t i = 0; i < a->lines[f].count; i++) {
+			if (!accept_is_phase(empty->rule, &a->lines[f].lines[i]))
+				continue;
+			v = accept_add(a, empty);
+			if (!v)
+				return false;
+			any = true;
+			v->file = files[f];
+			v->line = &a->lines[f].lines[i];
+			if (!accept_line(v, interval))
+				return false;
+		}
+	if (any)
+		return true;
+	v = accept_add(a, empty);
+	if (v)
+		accept_unanswered(v, "no file has finished the phase");
+	return v != NULL;
+}
+
+bool accept_make(struct accept *a, const struct accept_rules *rules,
+		 const struct results_file *const *files, unsigned count)
+{
+	bool whole;
+
+	*a = (struct accept){.lines = calloc(count + 1, sizeof(*a->lines))};
+	whole = a->lines != NULL;
+	for (unsigned i = 0; whole && i < count; i++)
+		whole = series_make(&a->lines[a->file_count++], files[i]);
+	for (uint32_t i = 0; i < rules->count; i++)
+		for (int c = 0; whole && c < ACCEPT_CRITERIA; c++) {
+			struct accept_verdict v = {.rule = &rules->rules[i],
+						   .criterion = (enum accept_criterion)c,
+						   .value = NAN};
+
+			if (accept_bound(v.rule, v.criterion, &v.bound))
+				whole = accept_criterion_of(a, &v, files,
+							    rules->judge == JUDGE_INTERVAL);
+		}
+	for (uint32_t i = 0; i < a->count; i++)
+		a->states[a->verdicts[i].state]++;
+	return whole;
+}
+
+bool accept_is(const struct accept *a)
+{
+	return a->count > 0 && a->states[ACCEPT_MET] == a->count;
+}
+
+void accept_free(struct accept *a)
+{
+	for (unsigned i = 0; i < a->file_count; i++)
+		series_free_lines(&a->lines[i]);
+	free(a->lines);
+	free(a->verdicts);
+}

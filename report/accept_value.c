@@ -1,0 +1,121 @@
+/* Values of criteria in one repeat: see accept.h. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/measure/quantile.h"
+#include "report/accept.h"
+#include "report/client_side.h"
+#include "report/fence.h"
+#include "report/phase.h"
+
+static double accept_p99(const struct results_phase_read *p, const struct accept_rule *rule)
+{
+	const struct hist *h =
+		results_find_hist(p, *rule->histogram ? rule->histogram : p->record.main_hist);
+
+	return h ? (double)hist_quantile_ns(h, quantile_kinds[QUANTILE_P99].share) : NAN;
+}
+
+/* The least rate of a node as a share of the median. A node's rate is the sum of its ranks' rates. NaN of fewer than two
+ * nodes, and of phases whose ranks have no rates. */
+static double accept_nodes(const struct results_file *f, const struct results_phase_read *p)
+{
+	int node_column = results_column(&p->ranks, "node");
+	double *rates = f->nodes > 1 ? calloc(f->nodes, sizeof(*rates)) : NULL;
+	double least = INFINITY, median;
+
+	if (!rates || node_column < 0 || results_role(&p->ranks, ROLE_BYTE_RATE) < 0) {
+		free(rates);
+		return NAN;
+	}
+	for (uint64_t i = 0; i < p->ranks.row_count; i++) {
+		double node = results_cell(&p->ranks, i, node_column);
+
+		if (node >= 0 && node < (double)f->nodes)
+			rates[(uint64_t)node] += results_role_value(&p->ranks, i, ROLE_BYTE_RATE);
+	}
+	for (uint64_t i = 0; i < f->nodes; i++)
+		least = isnan(rates[i]) ? NAN : fmin(least, rates[i]);
+	median = fence_median(rates, f->nodes);
+	free(rates);
+	return median > 0 ? least / median : NAN;
+}
+
+/* 1: the client was the limit. NaN where that is not known. */
+static double accept_client(const struct results_file *f, const struct results_phase_read *p)
+{
+	struct client_side c;
+	double limit;
+
+	if (p->record.seconds < client_shortest_s || !client_side_of(f, p, &c))
+		return NAN;
+	limit = c.limit != CLIENT_LIMIT_NONE;
+	client_side_free(&c);
+	return limit;
+}
+
+/* The mean of a column over the checkpoints that have it. */
+static double accept_checkpoints(const struct results_phase_read *p, const char *column)
+{
+	const struct results_rows *rows = results_find_table(p, "checkpoints");
+	double sum = 0;
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; rows && i < rows->table.row_count; i++) {
+		double ns = results_value(&rows->table, i, column);
+
+		if (ns > 0) {
+			sum += ns;
+			n++;
+		}
+	}
+	return n ? sum / (double)n : NAN;
+}
+
+/* The rate whose variation is judged: the first that the phase has. */
+static double accept_main_rate(const struct results_phase_read *p)
+{
+	static const enum series_figure rates[] = {SERIES_BYTES, SERIES_OPERATIONS, SERIES_SAMPLES};
+
+	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++) {
+		double rate = series_figure_of(p, rates[i]);
+
+		if (rate > 0)
+			return rate;
+	}
+	return NAN;
+}
+
+double accept_value(const struct results_file *f, const struct results_phase_read *p,
+		    const struct accept_rule *rule, enum accept_criterion criterion)
+{
+	switch (criterion) {
+	case ACCEPT_RATE:
+		return series_figure_of(p, SERIES_BYTES);
+	case ACCEPT_OPERATIONS:
+		return series_figure_of(p, SERIES_OPERATIONS);
+	case ACCEPT_SAMPLES:
+		return series_figure_of(p, SERIES_SAMPLES);
+	case ACCEPT_AU:
+		return series_figure_of(p, SERIES_AU);
+	case ACCEPT_P99:
+		return accept_p99(p, rule);
+	case ACCEPT_NODES:
+		return accept_nodes(f, p);
+	case ACCEPT_CV:
+		return accept_main_rate(p);
+	case ACCEPT_ERRORS:
+		return phase_common(p, TALLY_ERRORS);
+	case ACCEPT_CACHED:
+		return results_role_value(&p->merged, 0, ROLE_CACHED);
+	case ACCEPT_CLIENT:
+		return accept_client(f, p);
+	case ACCEPT_CHECKPOINT:
+		return accept_checkpoints(p, "write_ns");
+	case ACCEPT_RESTORE:
+		return accept_checkpoints(p, "read_ns");
+	case ACCEPT_CRITERIA:
+		break;
+	}
+	return NAN;
+}

@@ -1,0 +1,94 @@
+/* Comparison of results: the first side with each other one, phase by phase. A side is a file, or one combination of the
+ * sweeps' values in it. The repeat is the unit (ratio.h).
+ *
+ * A verdict is about the main metric of a phase: the first of COMPARE_LIST that is a rate and that all sides have. All
+ * verdicts of a comparison together shall be wrong by chance in at most 5 of 100 comparisons, so each of n verdicts is made
+ * at the level 1 - 0.05 / n (Bonferroni). With one repeat of a side there is no verdict. */
+#ifndef HAUL_REPORT_COMPARE_H
+#define HAUL_REPORT_COMPARE_H
+
+#include <stdbool.h>
+
+#include "core/err.h"
+#include "report/difference.h"
+#include "report/ratio.h"
+#include "report/series.h"
+
+enum {
+	COMPARE_SIDES_MAX = 26,
+	COMPARE_PATH_BYTES = 1024,
+	COMPARE_NAME_BYTES = COMPARE_PATH_BYTES + RECORD_SWEEP_BYTES
+};
+
+/* X(enum, word of the table, key in JSON, whether it is a rate, whether less is better). */
+/* clang-format off */
+#define COMPARE_LIST(X) \
+	X(BYTES, "GB/s", "bytes_per_second", true, false) \
+	X(OPERATIONS, "ops/s", "operations_per_second", true, false) \
+	X(SAMPLES, "samples/s", "samples_per_second", true, false) \
+	X(AU, "AU", "au", false, false) \
+	X(SECONDS, "seconds", "seconds", false, true) \
+	X(P99, "p99", "p99_ns", false, true)
+/* clang-format on */
+
+enum compare_metric {
+#define COMPARE_ENUM(id, word, key, rate, less) COMPARE_##id,
+	COMPARE_LIST(COMPARE_ENUM)
+#undef COMPARE_ENUM
+		COMPARE_METRICS
+};
+extern const struct compare_metric_kind {
+	const char *word, *key;
+	bool rate, less_is_better;
+} compare_metrics[COMPARE_METRICS];
+
+struct compare_side {
+	const struct results_file *file;
+	const struct series_lines *lines;
+	uint64_t combination;
+	char letter[2];                /* "A" */
+	char name[COMPARE_NAME_BYTES]; /* the path, and what the sweeps set */
+};
+
+/* A phase on the first side and on another one. */
+struct compare_pair {
+	unsigned side;
+	const struct series_line *line[2]; /* of the first side, and of this one */
+	struct ratio ratios
+		[COMPARE_METRICS]; /* of the first side to this one; NaN where one has no such figure */
+	bool judged;               /* both have several repeats, and the phase has a main metric */
+	enum compare_metric metric; /* the main one; COMPARE_METRICS: none */
+};
+
+struct compare_phase {
+	const struct series_line *line; /* of the first side that has the phase */
+	uint32_t missing;               /* bits of the sides that have not */
+	unsigned pair_count;
+	struct compare_pair *pairs;
+};
+
+struct compare {
+	unsigned side_count, phase_count, verdicts;
+	double level; /* of each interval */
+	struct compare_side sides[COMPARE_SIDES_MAX];
+	struct compare_phase *phases;
+	struct differences differences;
+	struct series_lines *lines; /* [files] */
+	unsigned file_count;
+};
+
+/* -EINVAL with a sentence where there is nothing to compare: one side, more than COMPARE_SIDES_MAX, or no finished phase
+ * that the first side has in common with another one. Free it in any case. It refers to the files. */
+int compare_make(struct compare *c, const struct results_file *const *files, unsigned count,
+		 struct err *err);
+void compare_free(struct compare *c);
+
+/* The figure of one repeat; NaN where it has none. */
+double compare_value(const struct series_line *line, uint32_t repeat, enum compare_metric metric);
+
+/* What a pair shows, as sentences: the verdict, or why there is none; a drift. Each ends with a newline. */
+enum { COMPARE_SENTENCE_BYTES = 1024 };
+void compare_sentence(char sentence[COMPARE_SENTENCE_BYTES], const struct compare *c,
+		      const struct compare_pair *pair);
+
+#endif

@@ -1,0 +1,113 @@
+/* Sentences of a comparison: verdicts in plain words. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/compare.h"
+
+static void compare_say(char sentence[COMPARE_SENTENCE_BYTES], const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void compare_say(char sentence[COMPARE_SENTENCE_BYTES], const char *format, ...)
+{
+	size_t used = strlen(sentence);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(sentence + used, COMPARE_SENTENCE_BYTES - used, format, arguments);
+	va_end(arguments);
+}
+
+/* Decimals that show by how much a factor differs from 1: at least two. */
+static int compare_decimals(double factor)
+{
+	double beyond = fabs(factor - 1);
+	int n = beyond > 0 ? 1 - (int)floor(log10(beyond)) : 2;
+
+	return factor >= 100 ? 0 : n < 2 ? 2 : n > 5 ? 5 : n;
+}
+
+/* "A is 1.35 times as fast as B (1.31 to 1.39)". The faster one comes first. */
+static void compare_faster(char sentence[COMPARE_SENTENCE_BYTES], const struct compare *c,
+			   const struct compare_pair *pair)
+{
+	const struct ratio *r = &pair->ratios[pair->metric];
+	bool less = compare_metrics[pair->metric].less_is_better;
+	double times = less ? 1 / r->ratio : r->ratio, low = less ? 1 / r->high : r->low,
+	       high = less ? 1 / r->low : r->high;
+	const char *first = c->sides[0].letter, *second = c->sides[pair->side].letter;
+	int places;
+
+	if (times < 1) {
+		double swapped = low;
+
+		first = c->sides[pair->side].letter;
+		second = c->sides[0].letter;
+		times = 1 / times;
+		low = 1 / high;
+		high = 1 / swapped;
+	}
+	places = compare_decimals(times);
+	compare_say(sentence, "%s is %.*f times as fast as %s", first, places, times, second);
+	if (isfinite(low) && isfinite(high))
+		compare_say(sentence, " (%.*f to %.*f)", places, low, places, high);
+}
+
+/* What a drift of all values means for speed. */
+static void compare_drift(char sentence[COMPARE_SENTENCE_BYTES], const struct compare_pair *pair)
+{
+	const struct ratio *r = &pair->ratios[pair->metric];
+	double faster = compare_metrics[pair->metric].less_is_better ? 1 / r->drift : r->drift;
+
+	if (!isfinite(r->drift) || (r->paired && fabs(r->drift - 1) < 0.05))
+		return;
+	compare_say(sentence, "From the first repeat to the last one, everything became %.0f %% %s",
+		    fabs(faster - 1) * 100, faster > 1 ? "faster" : "slower");
+	if (r->paired)
+		compare_say(sentence, ", which the comparison of pairs leaves out.\n");
+	else
+		compare_say(sentence,
+			    ". The interval is widened by this drift, since the repeats were not "
+			    "taken in turn: run them with --interleave.\n");
+}
+
+static void compare_basis(char sentence[COMPARE_SENTENCE_BYTES], const struct compare *c,
+			  const struct compare_pair *pair)
+{
+	const struct ratio *r = &pair->ratios[pair->metric];
+
+	if (!r->paired && !r->widened && c->sides[0].file == c->sides[pair->side].file)
+		compare_say(sentence, "The repeats were not taken in turn, so what changed in "
+				      "between counts as a difference: run them with "
+				      "--interleave.\n");
+	compare_drift(sentence, pair);
+}
+
+void compare_sentence(char sentence[COMPARE_SENTENCE_BYTES], const struct compare *c,
+		      const struct compare_pair *pair)
+{
+	const struct ratio *r = &pair->ratios[pair->metric];
+	const char *a = c->sides[0].letter, *b = c->sides[pair->side].letter;
+
+	sentence[0] = '\0';
+	if (pair->metric == COMPARE_METRICS) {
+		compare_say(sentence, "%s and %s have no figure in common.\n", a, b);
+		return;
+	}
+	if (!pair->judged) {
+		compare_say(sentence, "Not judged, since ");
+		compare_say(sentence, "%s ran only once: ",
+			    pair->line[1]->repeats > 1   ? a
+			    : pair->line[0]->repeats > 1 ? b
+							 : "each");
+		compare_faster(sentence, c, pair);
+		compare_say(sentence, ". Repeats show whether that is chance (--repeat 5).\n");
+		return;
+	}
+	if (r->verdict == 0)
+		compare_say(sentence, "%s and %s are not shown to differ: ", a, b);
+	compare_faster(sentence, c, pair);
+	compare_say(sentence, ".\n");
+	compare_basis(sentence, c, pair);
+}

@@ -1,0 +1,268 @@
+/* Differences between the sides of a comparison: see difference.h. */
+#include "report/difference.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/client_side.h"
+
+const char *const difference_abouts[DIFFERENCE_ABOUTS] = {
+#define DIFFERENCE_NAME(id, name) [DIFFERENCE_##id] = (name),
+	DIFFERENCE_LIST(DIFFERENCE_NAME)
+#undef DIFFERENCE_NAME
+};
+
+enum { DIFFERENCE_DEPTH = 16, HOSTS_BYTES = 512 };
+
+static struct difference *difference_row(struct differences *d, enum difference_about about,
+					 const char *what)
+{
+	struct difference *rows, *row;
+
+	for (unsigned i = 0; i < d->count; i++)
+		if (d->rows[i].about == about && strcmp(d->rows[i].what, what) == 0)
+			return &d->rows[i];
+	rows = realloc(d->rows, (d->count + 1) * sizeof(*rows));
+	if (!rows)
+		return NULL;
+	d->rows = rows;
+	row = &rows[d->count];
+	*row = (struct difference){.about = about,
+				   .values = calloc(d->sides, sizeof(*row->values))};
+	if (!row->values)
+		return NULL;
+	snprintf(row->what, sizeof(row->what), "%s", what);
+	d->count++;
+	return row;
+}
+
+/* A later text for the same thing replaces the earlier one. */
+static void difference_put(struct differences *d, enum difference_about about, const char *what,
+			   unsigned side, const char *text)
+{
+	struct difference *row = difference_row(d, about, what);
+	char *copy = row ? strdup(text) : NULL;
+
+	if (!copy) {
+		d->failed = true;
+		return;
+	}
+	free(row->values[side]);
+	row->values[side] = copy;
+}
+
+static void difference_put_number(struct differences *d, enum difference_about about,
+				  const char *what, unsigned side, uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	difference_put(d, about, what, side, text);
+}
+
+/* Adds every value of an object under its path, "stores.data.uri". */
+static void difference_object(struct differences *d, unsigned side, const char *path,
+			      const cJSON *object, unsigned depth)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, object)
+	{
+		char at[DIFFERENCE_WHAT_BYTES], *text;
+
+		if (snprintf(at, sizeof(at), "%s%s%s", path, *path ? "." : "", item->string) >=
+		    (int)sizeof(at))
+			continue;
+		if (cJSON_IsObject(item) && depth < DIFFERENCE_DEPTH) {
+			difference_object(d, side, at, item, depth + 1);
+			continue;
+		}
+		text = cJSON_IsString(item) ? strdup(item->valuestring)
+					    : cJSON_PrintUnformatted(item);
+		if (text)
+			difference_put(d, DIFFERENCE_JOB, at, side, text);
+		d->failed |= !text;
+		free(text);
+	}
+}
+
+/* A phase is called by its name, else by its kind, as --set does. */
+static void difference_phase(struct differences *d, unsigned side, const cJSON *phase)
+{
+	const cJSON *options = phase ? phase->child : NULL;
+	const cJSON *name = cJSON_GetObjectItemCaseSensitive(options, "name");
+	bool named = cJSON_IsString(name) && *name->valuestring;
+
+	if (cJSON_IsObject(options))
+		difference_object(d, side, named ? name->valuestring : options->string, options, 0);
+}
+
+static void difference_phases(struct differences *d, unsigned side, const cJSON *phases)
+{
+	const cJSON *phase, *together, *one;
+
+	cJSON_ArrayForEach(phase, phases)
+	{
+		together = cJSON_GetObjectItemCaseSensitive(phase, "together");
+		if (!cJSON_IsArray(together))
+			difference_phase(d, side, phase);
+		cJSON_ArrayForEach(one, together) difference_phase(d, side, one);
+	}
+}
+
+/* What the sweeps set for this side, in place of what the job says. */
+static void difference_sets(struct differences *d, unsigned side,
+			    const struct results_phase_read *p)
+{
+	for (uint32_t i = 0; i < p->set_count; i++) {
+		const char *equals = strchr(p->sets[i], '=');
+		char path[DIFFERENCE_WHAT_BYTES];
+
+		if (!equals)
+			continue;
+		snprintf(path, sizeof(path), "%.*s", (int)(equals - p->sets[i]), p->sets[i]);
+		difference_put(d, DIFFERENCE_JOB, path, side, equals + 1);
+	}
+}
+
+static void difference_job(struct differences *d, unsigned side, const struct difference_side *s)
+{
+	cJSON *job = s->file->job_text ? cJSON_Parse(s->file->job_text) : NULL;
+	cJSON *phases = cJSON_DetachItemFromObjectCaseSensitive(job, "phases");
+
+	difference_object(d, side, "", job, 0);
+	difference_phases(d, side, phases);
+	cJSON_Delete(phases);
+	cJSON_Delete(job);
+	for (uint32_t i = 0; i < s->file->phase_count; i++)
+		if (s->file->phases[i].record.combination == s->combination)
+			difference_sets(d, side, &s->file->phases[i]);
+}
+
+static void difference_machine(struct differences *d, unsigned side, const struct results_file *f)
+{
+	char hosts[HOSTS_BYTES] = "";
+	size_t used = 0;
+
+	difference_put_number(d, DIFFERENCE_MACHINE, "nodes", side, f->nodes);
+	difference_put_number(d, DIFFERENCE_MACHINE, "ranks", side, f->ranks);
+	for (uint64_t i = 0; f->hosts && i < f->nodes && used < sizeof(hosts); i++)
+		used += (size_t)snprintf(hosts + used, sizeof(hosts) - used, "%s%s", i ? " " : "",
+					 f->hosts[i]);
+	difference_put(d, DIFFERENCE_MACHINE, "hosts", side, hosts);
+	if (f->links && f->nodes) {
+		difference_put_number(d, DIFFERENCE_MACHINE, "network, bytes/s", side,
+				      f->links[0].nic_bytes_per_s);
+		difference_put_number(d, DIFFERENCE_MACHINE, "RDMA, bytes/s", side,
+				      f->links[0].rdma_bytes_per_s);
+	}
+}
+
+static void difference_store(struct differences *d, unsigned side, const struct store_facts *s)
+{
+	const struct {
+		const char *what, *text;
+	} facts[] = {{"engine", s->engine},
+		     {"file system", s->file_system},
+		     {"client library", s->client},
+		     {"layout", s->layout},
+		     {"page cache", s->direct ? "bypassed" : "used"}};
+
+	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
+		char what[DIFFERENCE_WHAT_BYTES];
+
+		snprintf(what, sizeof(what), "%s of %s", facts[i].what, s->name);
+		difference_put(d, DIFFERENCE_CLIENT, what, side, facts[i].text);
+	}
+}
+
+/* Whether the client was the limit of the phase, in any of its repeats. */
+static void difference_limit(struct differences *d, unsigned side, const struct results_file *f,
+			     const struct results_phase_read *p)
+{
+	char what[DIFFERENCE_WHAT_BYTES];
+	struct difference *row;
+	struct client_side c;
+	const char *limit;
+
+	if (!client_side_of(f, p, &c))
+		return;
+	limit = client_limit_name(c.limit);
+	client_side_free(&c);
+	snprintf(what, sizeof(what), "limit of %s", p->record.name);
+	row = difference_row(d, DIFFERENCE_CLIENT, what);
+	if (limit || !row || !row->values[side])
+		difference_put(d, DIFFERENCE_CLIENT, what, side, limit ? limit : "not the client");
+}
+
+static void difference_client(struct differences *d, unsigned side, const struct difference_side *s)
+{
+	const struct results_file *f = s->file;
+
+	difference_put(d, DIFFERENCE_CLIENT, "haul", side, f->version);
+	difference_put(d, DIFFERENCE_CLIENT, "build", side, f->build ? f->build : "");
+	for (uint64_t i = 0; f->stores && i < f->store_count; i++)
+		if (f->stores[i].nodes)
+			difference_store(d, side, &f->stores[i]);
+	for (uint32_t i = 0; i < f->phase_count; i++)
+		if (f->phases[i].record.combination == s->combination &&
+		    !f->phases[i].record.warmup)
+			difference_limit(d, side, f, &f->phases[i]);
+}
+
+static bool difference_is_one(const struct difference *row, unsigned sides)
+{
+	for (unsigned i = 1; i < sides; i++) {
+		const char *a = row->values[0], *b = row->values[i];
+
+		if (a != b && !(a && b && strcmp(a, b) == 0))
+			return true;
+	}
+	return false;
+}
+
+static void difference_row_free(struct difference *row, unsigned sides)
+{
+	for (unsigned i = 0; i < sides; i++)
+		free(row->values[i]);
+	free(row->values);
+}
+
+static int difference_compare(const void *a, const void *b)
+{
+	const struct difference *x = a, *y = b;
+
+	if (x->about != y->about)
+		return x->about < y->about ? -1 : 1;
+	return strcmp(x->what, y->what);
+}
+
+bool differences_make(struct differences *d, const struct difference_side *sides, unsigned count)
+{
+	unsigned kept = 0;
+
+	*d = (struct differences){.sides = count};
+	for (unsigned i = 0; i < count; i++) {
+		difference_job(d, i, &sides[i]);
+		difference_machine(d, i, sides[i].file);
+		difference_client(d, i, &sides[i]);
+	}
+	for (unsigned i = 0; i < d->count; i++)
+		if (difference_is_one(&d->rows[i], count))
+			d->rows[kept++] = d->rows[i];
+		else
+			difference_row_free(&d->rows[i], count);
+	d->count = kept;
+	if (kept)
+		qsort(d->rows, kept, sizeof(*d->rows), difference_compare);
+	return !d->failed;
+}
+
+void differences_free(struct differences *d)
+{
+	for (unsigned i = 0; i < d->count; i++)
+		difference_row_free(&d->rows[i], d->sides);
+	free(d->rows);
+}

@@ -1,0 +1,296 @@
+'use strict';
+// Charts. A chart shows columns of the JSON as they are. Hovering, a tap, or the arrow keys show the values at a point
+// below it; each has the exact number in its data-value. "Values" has all of them as a table.
+//
+// chart.draw({
+//	title, note,
+//	x: {label, values, kind, log, whole, step, text},	text(index): in place of the value
+//	y: {kind, max},
+//	series: [{label, values, kind, color, style, low, high}],	style: line, points, bars, steps; low, high: an interval
+//	stacked,	the series are parts of a whole
+//	marks: [{at, label}],	lines at values of x
+//	levels: [{at, label}],	lines at values of y
+// }) returns an element, or null where no series has a value.
+const chart = (() => {
+	const HEIGHT = 200, FEW = 64;
+	const whole = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 1e7, 1e8];
+	const all = [];
+
+	function color(name) {
+		return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim() ||
+			getComputedStyle(document.documentElement).getPropertyValue('--other').trim();
+	}
+
+	const any = values => Boolean(values) && values.some(format.known);
+
+	function draw(spec) {
+		const series = spec.series.filter(one => any(one.values));
+		if (!series.length || !spec.x.values.length || !spec.x.values.every(format.known))
+			return null;
+		return figure({...spec, series: series.map((one, i) => ({color: `line-${i % 6 + 1}`, style: 'line', ...one}))});
+	}
+
+	function figure(spec) {
+		const canvas = dom.element('div', {class: 'canvas'});
+		const readout = makeReadout(spec);
+		const made = dom.element('figure', {tabindex: 0, 'aria-label': `${spec.title}. The arrow keys show values.`},
+			dom.element('figcaption', null, spec.title, spec.note ? dom.element('span', null, spec.note) : null),
+			canvas, readout.element, dom.later('Values', null, () => values(spec)));
+		const state = {spec, canvas, readout, figure: made, plot: null, index: null};
+		new ResizeObserver(() => resize(state)).observe(canvas);
+		made.addEventListener('keydown', event => key(state, event));
+		all.push(state);
+		return made;
+	}
+
+	function resize(state) {
+		const width = Math.floor(state.canvas.clientWidth);
+		if (width < 50)
+			return;
+		if (!state.plot)
+			make(state, width);
+		else if (state.plot.width !== width)
+			state.plot.setSize({width, height: HEIGHT});
+	}
+
+	function make(state, width) {
+		state.plot = new uPlot(options(state, width), columns(state.spec), state.canvas);
+		state.figure.dataset.drawn = 'yes';
+		state.figure.plot = state.plot;
+	}
+
+	// Of parts of a whole, each is drawn as the sum up to it, the largest sum first: so the smaller ones lie on top.
+	function columns(spec) {
+		if (!spec.stacked)
+			return [spec.x.values, ...spec.series.map(one => one.values)];
+		const sums = [];
+		for (const [i, one] of spec.series.entries())
+			sums.push(one.values.map((value, k) => (format.known(value) ? value : 0) + (i ? sums[i - 1][k] : 0)));
+		return [spec.x.values, ...sums.reverse()];
+	}
+
+	function options(state, width) {
+		const {spec} = state;
+		const drawn = spec.stacked ? [...spec.series].reverse() : spec.series;
+		return {
+			width,
+			height: HEIGHT,
+			legend: {show: false},
+			padding: [12, 12, 0, 0],
+			cursor: {y: false, drag: {x: false, y: false}, points: spec.stacked ? {show: false} : {}},
+			scales: {
+				x: {time: false, distr: spec.x.log ? 3 : 1, range: (u, low, high) => rangeOfX(spec, low, high)},
+				y: {range: () => [0, highest(spec)]},
+			},
+			axes: [axis(spec.x, 34, 70), axis(spec.y, 68, 30)],
+			series: [{}, ...drawn.map(one => style(spec, one))],
+			hooks: {
+				setCursor: [u => show(state, pointed(spec, u))],
+				draw: [u => over(spec, u)],
+			},
+		};
+	}
+
+	function rangeOfX(spec, low, high) {
+		if (spec.x.log)
+			return [low / 1.1, high * 1.1];
+		const apart = spec.series.some(one => one.style === 'bars' || one.style === 'points');
+		const pad = apart || low === high ? (spec.x.step || 1) / 2 : 0;
+		return [low - pad, high + pad];
+	}
+
+	function highest(spec) {
+		if (spec.y.max !== undefined)
+			return spec.y.max;
+		const tops = columns(spec).slice(1).concat(spec.series.filter(one => one.high).map(one => one.high));
+		let most = 0;
+		for (const values of tops)
+			for (const value of values)
+				most = format.known(value) && value > most ? value : most;
+		for (const level of spec.levels || [])
+			most = Math.max(most, level.at);
+		return most > 0 ? most * 1.05 : 1;
+	}
+
+	function axis(of, size, space) {
+		return {
+			stroke: () => color('muted'),
+			grid: {stroke: () => color('grid'), width: 1},
+			ticks: {stroke: () => color('rule'), width: 1, size: 4},
+			font: '12px system-ui, sans-serif',
+			size,
+			space,
+			...(of.whole ? {incrs: whole} : {}),
+			...(of.log ? {splits: (u, number, low, high) => decades(low, high), filter: (u, splits) => splits} : {}),
+			values: (u, splits) => splits.map(value => value == null ? '' : format.short(format[of.kind](value))),
+		};
+	}
+
+	// Powers of ten; where there are few of them, their multiples by 2 and 5, too.
+	function decades(low, high) {
+		const steps = high / low < 200 ? [1, 2, 5] : [1], found = [];
+		for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++)
+			for (const step of steps)
+				if (step * 10 ** power >= low && step * 10 ** power <= high)
+					found.push(step * 10 ** power);
+		return found;
+	}
+
+	function style(spec, one) {
+		const stroke = () => color(one.color);
+		const few = one.values.length <= FEW;
+		if (one.style === 'bars')
+			return {
+				stroke: () => color('background'), width: few ? 1 : 0, fill: stroke,
+				paths: uPlot.paths.bars({size: [few ? 0.8 : 1, 80]}), points: {show: false},
+			};
+		if (one.style === 'steps')
+			return {
+				stroke, width: 1.5, fill: () => `${color(one.color)}66`,
+				paths: uPlot.paths.stepped({align: 1}), points: {show: false},
+			};
+		if (one.style === 'points')
+			return {stroke, paths: () => null, points: {show: true, size: few ? 7 : 4, fill: stroke, stroke}};
+		return {stroke, width: 2, spanGaps: false, points: {show: few, size: 5, fill: stroke}};
+	}
+
+	// What is drawn over the data: marks, levels, and intervals.
+	function over(spec, u) {
+		const {ctx, bbox} = u;
+		const pixel = window.devicePixelRatio || 1;
+		ctx.save();
+		ctx.strokeStyle = ctx.fillStyle = color('text');
+		ctx.lineWidth = pixel;
+		ctx.textBaseline = 'alphabetic';
+		ctx.font = `${11 * pixel}px system-ui, sans-serif`;
+		for (const [i, mark] of (spec.marks || []).entries())
+			if (format.known(mark.at)) {
+				const x = Math.round(u.valToPos(mark.at, 'x', true));
+				const left = x > bbox.left + bbox.width * 0.8;
+				line(ctx, x, bbox.top, x, bbox.top + bbox.height);
+				ctx.textAlign = left ? 'right' : 'left';
+				ctx.fillText(mark.label, x + (left ? -3 : 3) * pixel, bbox.top + (i % 5 + 1) * 13 * pixel);
+			}
+		ctx.textAlign = 'left';
+		ctx.setLineDash([4 * pixel, 4 * pixel]);
+		for (const level of spec.levels || [])
+			if (format.known(level.at)) {
+				const y = Math.round(u.valToPos(level.at, 'y', true));
+				line(ctx, bbox.left, y, bbox.left + bbox.width, y);
+				ctx.fillText(level.label, bbox.left + 4 * pixel, y - 4 * pixel);
+			}
+		ctx.setLineDash([]);
+		for (const one of spec.series)
+			intervals(spec, one, u, pixel);
+		ctx.restore();
+	}
+
+	function intervals(spec, one, u, pixel) {
+		if (!one.low)
+			return;
+		u.ctx.strokeStyle = color(one.color);
+		u.ctx.lineWidth = 2 * pixel;
+		for (const [i, at] of spec.x.values.entries()) {
+			if (!format.known(one.low[i]) || !format.known(one.high[i]))
+				continue;
+			const x = u.valToPos(at, 'x', true), low = u.valToPos(one.low[i], 'y', true);
+			const high = u.valToPos(one.high[i], 'y', true);
+			line(u.ctx, x, low, x, high);
+			line(u.ctx, x - 4 * pixel, low, x + 4 * pixel, low);
+			line(u.ctx, x - 4 * pixel, high, x + 4 * pixel, high);
+		}
+	}
+
+	function line(ctx, x0, y0, x1, y1) {
+		ctx.beginPath();
+		ctx.moveTo(x0, y0);
+		ctx.lineTo(x1, y1);
+		ctx.stroke();
+	}
+
+	// The point below the cursor; null: there is none. A step holds from its x to the next one.
+	function pointed(spec, u) {
+		let index = u.cursor.idx;
+		if (index === null || index === undefined || u.cursor.left < 0)
+			return null;
+		if (spec.series[0].style === 'steps' && index > 0 && spec.x.values[index] > u.posToVal(u.cursor.left, 'x'))
+			index--;
+		return Math.min(index, points(spec) - 1);
+	}
+
+	const points = spec => Math.min(spec.x.values.length, spec.series[0].values.length - (spec.series[0].style === 'steps'));
+
+	function key(state, event) {
+		const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
+		if (!step || !state.plot || event.target !== state.figure)
+			return;
+		event.preventDefault();
+		const {spec, plot} = state, last = points(spec) - 1;
+		const index = state.index === null ? (step > 0 ? 0 : last) : Math.max(0, Math.min(last, state.index + step));
+		plot.setCursor({left: plot.valToPos(spec.x.values[index], 'x'), top: HEIGHT / 4});
+		show(state, index);
+	}
+
+	function makeReadout(spec) {
+		const cells = [];
+		const item = (label, swatch) => {
+			const value = dom.element('dd', null);
+			cells.push(value);
+			return dom.element('div', null, swatch, dom.element('dt', null, label), value);
+		};
+		const element = dom.element('dl', {class: 'readout'}, item(spec.x.label, null),
+			spec.series.map(one => {
+				const swatch = dom.element('span', {class: 'swatch'});
+				swatch.style.background = `var(--${one.color}, var(--other))`;
+				return item(one.label, swatch);
+			}));
+		return {element, cells};
+	}
+
+	const textOfX = (spec, index) => spec.x.text ? spec.x.text(index) : format[spec.x.kind](spec.x.values[index]);
+
+	function show(state, index) {
+		const {spec, readout} = state;
+		state.index = index;
+		readout.element.dataset.index = index === null ? '' : index;
+		for (const [i, cell] of readout.cells.entries()) {
+			const one = i ? spec.series[i - 1] : null;
+			const value = index === null ? null : (one ? one.values : spec.x.values)[index];
+			cell.dataset.value = index === null ? '' : String(value);
+			cell.textContent = index === null ? '' : one ? format[one.kind || spec.y.kind](value) : textOfX(spec, index);
+		}
+	}
+
+	function values(spec) {
+		const rows = [];
+		for (let i = 0; i < points(spec); i++)
+			rows.push([textOfX(spec, i), ...spec.series.map(one => format[one.kind || spec.y.kind](one.values[i]))]);
+		return table.plain([spec.x.label, ...spec.series.map(one => one.label)], rows);
+	}
+
+	function again() {
+		for (const state of all) {
+			if (!state.plot)
+				continue;
+			state.plot.destroy();
+			state.plot = null;
+			resize(state);
+		}
+	}
+
+	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', again);
+	// Paper is white.
+	for (const [event, on] of [['beforeprint', true], ['afterprint', false]])
+		addEventListener(event, () => {
+			document.documentElement.classList.toggle('print', on);
+			again();
+		});
+
+	// Charts side by side. null: there is none.
+	function group(title, ...charts) {
+		const there = charts.flat().filter(one => one);
+		return there.length ? [dom.element('h3', null, title), dom.element('div', {class: 'charts'}, there)] : null;
+	}
+
+	return {draw, group, any, count: () => all.length};
+})();

@@ -1,0 +1,191 @@
+/* Data of a page: see data.h. */
+#include "report/html/data.h"
+
+#include <stdlib.h>
+
+#include "report/compare.h"
+#include "report/html/shorten.h"
+#include "report/json/json.h"
+
+/* Rows of a phase: as many as can be seen on a page. A brief phase has none. */
+static const struct report_options data_options = {
+	.steps_rows = 256, .unit_rows = 128, .time_rows = 256};
+static const struct report_options brief_options = {
+	.steps_rows = 1, .unit_rows = 1, .time_rows = 1};
+
+struct data_room {
+	size_t whole, brief, files;
+};
+
+static bool data_files(cJSON *to, const struct results_file *const *files, unsigned count,
+		       struct data_room *room);
+static bool data_phases(cJSON *to, const struct results_file *const *files, unsigned count,
+			struct data_room *room);
+static void data_scaling(cJSON *to, const struct results_file *const *files, unsigned count);
+static void data_compare(cJSON *to, const struct results_file *const *files, unsigned count);
+
+cJSON *page_data(const struct results_file *const *files, unsigned count)
+{
+	struct data_room room = {DATA_WHOLE_BYTES, DATA_BRIEF_BYTES, DATA_FILES_BYTES};
+	cJSON *all = cJSON_CreateObject();
+
+	if (!data_files(all, files, count, &room) || !data_phases(all, files, count, &room)) {
+		cJSON_Delete(all);
+		return NULL;
+	}
+	data_scaling(all, files, count);
+	data_compare(all, files, count);
+	return all;
+}
+
+/* Takes the room that the value needs in JSON. Returns false where there is not as much. */
+static bool data_take(size_t *room, const cJSON *value)
+{
+	size_t bytes = shorten_bytes(value);
+
+	if (bytes > *room)
+		return false;
+	*room -= bytes;
+	return true;
+}
+
+/* The files without their phases. Of files for which there is no room, only their first facts are shown. */
+static bool data_files(cJSON *to, const struct results_file *const *files, unsigned count,
+		       struct data_room *room)
+{
+	static const char *const long_keys[] = {"job",    "series",       "hosts",
+						"stores", "command_line", NULL};
+	cJSON *list = cJSON_AddArrayToObject(to, "files");
+
+	for (unsigned i = 0; i < count; i++) {
+		cJSON *file = json_file(files[i]);
+
+		if (!file)
+			return false;
+		shorten_lists(file, DATA_FILE_ROWS);
+		if (!data_take(&room->files, file))
+			shorten_drop(file, long_keys);
+		cJSON_AddItemToArray(list, file);
+	}
+	return true;
+}
+
+/* The first run of each combination comes first where there is no room for all. */
+static bool data_first(const struct results_phase_read *p)
+{
+	return p->record.repeat <= 1 && !p->record.warmup;
+}
+
+/* A phase with all details; NULL: there is no room. The first such phase ends it for all that follow: what is left of the
+ * room would only do for phases with less to tell. */
+static cJSON *data_whole(const struct results_file *f, const struct results_phase_read *p,
+			 struct data_room *room)
+{
+	cJSON *phase;
+
+	if (!room->whole)
+		return NULL;
+	phase = json_phase(f, p, &data_options);
+	shorten_lists(phase, DATA_ROWS);
+	cJSON_AddBoolToObject(phase, "brief", false);
+	if (data_take(&room->whole, phase))
+		return phase;
+	room->whole = 0;
+	cJSON_Delete(phase);
+	return NULL;
+}
+
+/* A phase in as much detail as there is room for; NULL: there is none. */
+static cJSON *data_phase(const struct results_file *f, const struct results_phase_read *p,
+			 struct data_room *room)
+{
+	cJSON *phase = data_whole(f, p, room);
+
+	if (phase)
+		return phase;
+	phase = json_phase(f, p, &brief_options);
+	shorten_brief(phase);
+	if (data_take(&room->brief, phase))
+		return phase;
+	cJSON_Delete(phase);
+	return NULL;
+}
+
+static unsigned data_phase_count(const struct results_file *const *files, unsigned count)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		n += files[i]->phase_count;
+	return n;
+}
+
+/* Fills made, which has a place for each phase of each file in their order. */
+static void data_make(cJSON **made, const struct results_file *const *files, unsigned count,
+		      struct data_room *room)
+{
+	for (int turn = 0; turn < 2; turn++) {
+		cJSON **at = made;
+
+		for (unsigned i = 0; i < count; i++)
+			for (uint32_t k = 0; k < files[i]->phase_count; k++, at++)
+				if (data_first(&files[i]->phases[k]) == (turn == 0))
+					*at = data_phase(files[i], &files[i]->phases[k], room);
+	}
+}
+
+static bool data_phases(cJSON *to, const struct results_file *const *files, unsigned count,
+			struct data_room *room)
+{
+	cJSON **made = calloc(data_phase_count(files, count) + 1, sizeof(*made)), **at = made;
+	cJSON *list = cJSON_GetObjectItemCaseSensitive(to, "files"),
+	      *file = list ? list->child : NULL;
+	double left_out = 0;
+
+	if (!made)
+		return false;
+	data_make(made, files, count, room);
+	for (unsigned i = 0; file && i < count; i++, file = file->next) {
+		cJSON *phases = cJSON_GetObjectItemCaseSensitive(file, "phases");
+
+		for (uint32_t k = 0; k < files[i]->phase_count; k++, at++) {
+			if (*at)
+				cJSON_AddItemToArray(phases, *at);
+			else
+				left_out++;
+		}
+	}
+	json_add_number(to, "phases_left_out", left_out);
+	free(made);
+	return true;
+}
+
+static void data_scaling(cJSON *to, const struct results_file *const *files, unsigned count)
+{
+	cJSON *list = count > 1 ? json_scaling(files, count) : NULL;
+
+	if (!list)
+		list = cJSON_CreateNull();
+	cJSON_AddItemToObject(to, "scaling", list);
+	shorten_lists(to, DATA_ROWS);
+}
+
+/* Where there is nothing to compare, or too much, the page has no comparison. */
+static void data_compare(cJSON *to, const struct results_file *const *files, unsigned count)
+{
+	struct compare *c = calloc(1, sizeof(*c));
+	size_t room = DATA_SIDES_BYTES;
+	struct err err = {0};
+	cJSON *compare = NULL;
+
+	if (c && compare_make(c, files, count, &err) == 0)
+		compare = json_compare(c);
+	if (c)
+		compare_free(c);
+	free(c);
+	if (compare && !data_take(&room, compare)) {
+		cJSON_Delete(compare);
+		compare = NULL;
+	}
+	cJSON_AddItemToObject(to, "compare", compare ? compare : cJSON_CreateNull());
+}

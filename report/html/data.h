@@ -1,0 +1,26 @@
+/* Data of a page: what haul report --json, --scaling --json and haul compare --json print of these files, in one
+ * object, and no figure beside those. docs/internals/page.md has its keys.
+ *
+ * A page is bounded, whatever the files hold: once its room is used up, phases are brief (shorten.h) or left out,
+ * and long lists are cut. The data tell what was left out. */
+#ifndef HAUL_REPORT_HTML_DATA_H
+#define HAUL_REPORT_HTML_DATA_H
+
+#include "results-schema/results_read.h"
+
+struct cJSON;
+
+/* Room for the parts of the data, in bytes of JSON; and the most rows of lists in a phase, and of lists of a file. */
+enum {
+	DATA_WHOLE_BYTES = 900 << 10,  /* of phases with all details */
+	DATA_BRIEF_BYTES = 1000 << 10, /* of the others */
+	DATA_FILES_BYTES = 300 << 10,  /* of jobs, hosts, stores and series */
+	DATA_SIDES_BYTES = 300 << 10,  /* of a comparison */
+	DATA_ROWS = 64,
+	DATA_FILE_ROWS = 256
+};
+
+/* The caller owns it. NULL: no memory. */
+struct cJSON *page_data(const struct results_file *const *files, unsigned count);
+
+#endif

@@ -1,0 +1,46 @@
+/* Page of HTML: the data, as JSON, between what the build has made of the files of this folder. See docs/internals/page.md. */
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/json.h"
+#include "report/html/data.h"
+#include "report/html/parts.h"
+#include "report/shapes.h"
+
+/* "<" stands only within texts. Written as \u003c, none of them can end the element that holds the data, or begin
+ * another one. */
+static void page_json(FILE *out, const char *json)
+{
+	for (; *json; json++) {
+		if (*json == '<')
+			fputs("\\u003c", out);
+		else
+			fputc(*json, out);
+	}
+}
+
+char *report_html(const struct results_file *const *files, unsigned count)
+{
+	cJSON *data = page_data(files, count);
+	char *json = data ? json_print_line(data) : NULL, *text = NULL;
+	size_t size;
+	FILE *out;
+	int bad;
+
+	cJSON_Delete(data);
+	out = json ? open_memstream(&text, &size) : NULL;
+	if (!out) {
+		free(json);
+		return NULL;
+	}
+	fwrite(page_before, 1, page_before_bytes, out);
+	page_json(out, json);
+	fwrite(page_after, 1, page_after_bytes, out);
+	free(json);
+	bad = ferror(out);
+	if (fclose(out) == 0 && !bad)
+		return text;
+	free(text);
+	return NULL;
+}

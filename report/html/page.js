@@ -1,0 +1,95 @@
+'use strict';
+// The page: what all files have in common, then each file with its phases.
+(() => {
+	const data = JSON.parse(document.getElementById('data').textContent);
+	const page = document.getElementById('page');
+
+	const FEW_PHASES = 24;
+
+	// The phase that the page is about: the last one that has a verdict, else the last one with all details.
+	function chief(file) {
+		const whole = file.phases.filter(p => !p.brief);
+		return whole.filter(p => p.verdict.length).pop() || whole[whole.length - 1];
+	}
+
+	function heading(file) {
+		const ranks = `${format.count(file.ranks)} rank${file.ranks === 1 ? '' : 's'} on ${format.count(file.nodes)} node${file.nodes === 1 ? '' : 's'}`;
+		const first = chief(file);
+		return [
+			dom.element('h1', null, file.name || file.file),
+			dom.element('p', {class: 'muted'}, `${file.file} · ${ranks} · ${format.seconds(file.seconds)} · ${file.started.replace('T', ' ')} · `,
+				dom.element('span', {class: file.status === 'done' ? 'good' : 'bad'}, file.status)),
+			file.error ? dom.element('p', {class: 'bad'}, file.error) : null,
+			file.runs > 1 ? null : verdict(first),
+		];
+	}
+
+	function verdict(p) {
+		if (!p)
+			return dom.element('p', {class: 'verdict'}, 'This file has no phase that has finished.');
+		if (p.verdict.length)
+			return phase.verdict(p);
+		const {rates} = p;
+		const moved = format.known(rates.bytes_per_second) ? `It moved ${format.rate(rates.bytes_per_second)}` : 'It has ended';
+		return dom.element('p', {class: 'verdict'}, `${p.name}: ${moved}${format.known(p.seconds) ? ` in ${format.seconds(p.seconds)}` : ''}; ${p.errors > 0 ? `${format.count(p.errors)} requests failed.` : 'no request failed.'}`);
+	}
+
+	function overview(file) {
+		if (file.phases.length < 2)
+			return null;
+		const several = file.runs > 1;
+		const rows = file.phases.map(p => [
+			...(several ? [format.count(p.run)] : []), phase.title(p, {runs: 1}), p.status, format.seconds(p.seconds), format.share(p.rates.au),
+			format.rate(p.rates.bytes_per_second), format.number(p.rates.samples_per_second), format.ns(p.rates.p99_ns), format.count(p.errors)]);
+		const made = () => table.plain([...(several ? ['run'] : []), 'phase', 'status', 'time', 'AU', 'bytes per second', 'samples per second', 'p99', 'errors'],
+			rows, several ? [1, 2] : [0, 1]);
+		return rows.length > FEW_PHASES ? dom.later(`The phases of all runs: ${format.count(rows.length)}`, null, made) : [dom.element('h2', null, 'Phases'), made()];
+	}
+
+	function phases(file) {
+		const first = chief(file), whole = file.phases.filter(p => !p.brief);
+		const made = whole.map(p => {
+			const details = dom.later(phase.title(p, file), {class: 'phase'}, () => phase.element(p, file, p === first && !(file.runs > 1)));
+			return p === first ? dom.open(details) : details;
+		});
+		const brief = file.phases.length - whole.length;
+		if (brief)
+			made.push(dom.element('p', {class: 'muted'}, `There was no room for the details of ${format.count(brief)} more phases: haul report --json ${file.file} has them.`));
+		return made;
+	}
+
+	function machine(file) {
+		const made = [];
+		if (file.stores && file.stores.length)
+			made.push(dom.later('Stores', null, () => table.objects(file.stores, ['name', 'uri', 'engine', 'file_system', 'layout'])));
+		if (file.hosts && file.hosts.length)
+			made.push(dom.later(`${format.count(file.nodes)} host${file.nodes === 1 ? '' : 's'}`, null, () => dom.element('p', null, file.hosts.join(', '))));
+		if (file.job)
+			made.push(dom.later('The job', null, () => dom.element('pre', null, JSON.stringify(file.job, null, 2))));
+		made.push(dom.element('p', {class: 'muted'}, `haul ${file.haul_version} (${file.build})${file.command_line ? `: ${file.command_line}` : ''}`));
+		return [dom.element('h2', null, 'Job and machine'), made].flat();
+	}
+
+	function fileParts(file) {
+		const parts = [overview(file), series.ofFile(file)];
+		return [file.runs > 1 ? parts.reverse() : parts, phases(file), machine(file)].flat(2);
+	}
+
+	const one = data.files.length === 1;
+	if (one) {
+		document.title = `${data.files[0].name || data.files[0].file} · haul report`;
+		dom.add(page, heading(data.files[0]));
+		dom.add(page, [series.comparison(data.compare)]);
+		dom.add(page, fileParts(data.files[0]));
+	} else {
+		document.title = `${data.files.length} files · haul report`;
+		dom.add(page, [dom.element('h1', null, `${data.files.length} results files`)]);
+		dom.add(page, [series.comparison(data.compare), series.scaling(data.scaling)]);
+		for (const [i, file] of data.files.entries())
+			dom.add(page, [(i ? details => details : dom.open)(dom.later(`${file.file}: ${file.name}, ${file.status}`, {class: 'phase'}, () => dom.element('div', null, heading(file), fileParts(file))))]);
+	}
+	if (data.phases_left_out)
+		dom.add(page, [dom.element('p', {class: 'muted'}, `${format.count(data.phases_left_out)} more phases are not on this page: haul report --csv has a row for each.`)]);
+	dom.add(page, [dom.element('footer', null, 'Made by haul report --html. Every figure is one that haul report --json prints. The charts are drawn by uPlot, under the MIT licence.')]);
+	document.body.dataset.ready = 'yes';
+})();

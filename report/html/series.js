@@ -1,0 +1,121 @@
+'use strict';
+// Several runs: repeats, the combinations of a sweep, files of different sizes, and comparisons.
+const series = (() => {
+	const FIGURES = [
+		['bytes_per_second', 'Bytes per second', 'rate'], ['au', 'AU', 'share'], ['samples_per_second', 'Samples per second', 'number'],
+		['operations_per_second', 'Operations per second', 'number'], ['p99_ns', 'p99', 'ns'],
+	];
+
+	const FEW_PAIRS = 3;
+
+	const interval = (stats, kind) => format.known(stats.ci95_low)
+		? `${format[kind](stats.mean)} (${format[kind](stats.ci95_low)} to ${format[kind](stats.ci95_high)})` : format[kind](stats.mean);
+
+	// Rows of one phase over the combinations.
+	function sweep(name, rows) {
+		const x = {label: 'combination', kind: 'count', whole: true, values: rows.map(row => row.combination), text: i => rows[i].sweep || 'all'};
+		return chart.group(`Combinations: ${name}`, FIGURES.map(([key, title, kind]) => chart.draw({
+			title, note: rows.some(row => format.known(row[key].ci95_low)) ? 'With the 95 % interval of the mean.' : null, x, y: {kind, ...(kind === 'share' ? {max: 1} : {})},
+			series: [{label: title, values: rows.map(row => row[key].mean), low: rows.map(row => row[key].ci95_low), high: rows.map(row => row[key].ci95_high), style: 'points'}],
+		})));
+	}
+
+	// The runs of one phase, in the order in which they were taken: a drift shows here.
+	function runs(name, phases) {
+		const x = {label: 'run', kind: 'count', whole: true, values: phases.map(p => p.run), text: i => `${phases[i].run}${phases[i].warmup ? ' (warm-up)' : ''} ${phases[i].sweep}`};
+		return chart.group(`Runs: ${name}`, FIGURES.slice(0, 3).map(([key, title, kind]) => chart.draw({
+			title, x, y: {kind, ...(kind === 'share' ? {max: 1} : {})}, series: [{label: title, values: phases.map(p => p.rates[key]), style: 'points'}],
+		})));
+	}
+
+	function byName(list, name) {
+		const groups = new Map();
+		for (const one of list)
+			groups.set(name(one), [...groups.get(name(one)) || [], one]);
+		return [...groups];
+	}
+
+	function statistics(file) {
+		return table.plain(['phase', 'combination', 'repeats', ...FIGURES.map(figure => figure[1]), 'CV of bytes per second'], file.series.map(row => [
+			row.phase, row.sweep || format.nothing, format.count(row.repeats), ...FIGURES.map(([key, , kind]) => interval(row[key], kind)), format.share(row.bytes_per_second.cv)]), [0, 1]);
+	}
+
+	function ofFile(file) {
+		if (!(file.runs > 1) || !file.series)
+			return null;
+		const groups = byName(file.series, row => row.phase);
+		return [dom.element('h2', null, 'Series of runs'),
+			dom.element('p', null, 'Means of the finished repeats, with their 95 % interval where there are several.'),
+			statistics(file),
+			groups.map(([name, rows]) => rows.length > 1 ? sweep(name, rows) : null),
+			byName(file.phases, p => p.name).map(([name, phases]) => phases.length > 1 ? runs(name, [...phases].sort((a, b) => a.run - b.run)) : null),
+		].flat(3);
+	}
+
+	function scaling(rows) {
+		if (!rows || rows.length < 2)
+			return null;
+		const x = {label: 'nodes', kind: 'count', log: rows.some(row => row.nodes !== rows[0].nodes), values: rows.map(row => row.nodes), text: i => `${rows[i].nodes}, ${rows[i].file}`};
+		const of = (key, title, kind, more = {}) => chart.draw({
+			title, x, y: {kind, ...more}, series: [{label: title, style: 'points',
+				values: rows.map(row => row[key].mean), low: rows.map(row => row[key].ci95_low), high: rows.map(row => row[key].ci95_high)}],
+		});
+		return [
+			chart.group('Scaling', of('bytes_per_second', 'Bytes per second', 'rate'), of('au', 'AU', 'share', {max: 1}), of('efficiency', 'Bytes per second and node, relative to the fewest nodes', 'share')),
+			table.plain(['nodes', 'ranks', 'file', 'phase', 'repeats', 'bytes per second', 'per node', 'AU', 'efficiency'], rows.map(row => [
+				format.count(row.nodes), format.count(row.ranks), row.file, row.phase, format.count(row.repeats), interval(row.bytes_per_second, 'rate'),
+				format.rate(row.bytes_per_second_per_node), interval(row.au, 'share'), format.share(row.efficiency.mean)]), [2, 3]),
+		].flat();
+	}
+
+	// few: the figures are open.
+	function pair(one, few) {
+		const figures = dom.later('Figures', null, () => dom.element('div', null, pairFigures(one)));
+		return [
+			dom.element('h3', null, `${one.phase}: ${one.a} and ${one.b}`),
+			one.sentence.trim().split('\n').map((line, i) => dom.element('p', {class: i ? null : 'verdict'}, line)),
+			few ? dom.open(figures) : figures,
+		].flat();
+	}
+
+	function pairFigures(one) {
+		return [
+			table.plain(['metric', one.a, one.b, `${one.a} ÷ ${one.b}`, '95 % interval or wider'], Object.entries(one.metrics)
+				.filter(([, metric]) => format.known(metric.a) || format.known(metric.b))
+				.map(([name, metric]) => {
+					const write = format[format.kindOf(name)];
+					return [format.words(name), write(metric.a), write(metric.b), format.number(metric.ratio),
+						format.known(metric.low) ? `${format.number(metric.low)} to ${format.number(metric.high)}` : 'one run: not judged'];
+				})),
+			repeats(one),
+		].flat();
+	}
+
+	// The values of both sides, repeat by repeat.
+	function repeats(one) {
+		const metric = one.metrics[one.metric || 'bytes_per_second'], name = one.metric || 'bytes_per_second';
+		if (!metric || (metric.a_values.length < 2 && metric.b_values.length < 2))
+			return [];
+		const count = Math.max(metric.a_values.length, metric.b_values.length);
+		const padded = values => Array.from({length: count}, (ignored, i) => values[i] ?? null);
+		return [chart.draw({
+			title: format.words(name), x: {label: 'repeat', kind: 'count', whole: true, values: Array.from({length: count}, (ignored, i) => i + 1)},
+			y: {kind: format.kindOf(name)}, series: [{label: one.a, values: padded(metric.a_values), style: 'points'}, {label: one.b, values: padded(metric.b_values), style: 'points'}],
+		})];
+	}
+
+	function comparison(c) {
+		if (!c)
+			return null;
+		const sides = c.sides.map(side => side.side);
+		return [
+			dom.element('h2', null, 'Side by side'),
+			table.plain(['side', 'what'], c.sides.map(side => [side.side, side.name]), [0, 1]),
+			c.differences.length ? [dom.element('h3', null, 'What differs between the sides'),
+				table.plain(['about', 'what', ...sides], c.differences.map(row => [row.about, row.what, ...row.values.map(value => value === null ? format.nothing : value)]), [0, 1, ...sides.map((side, i) => i + 2)])] : null,
+			c.pairs.map(one => pair(one, c.pairs.length <= FEW_PAIRS)),
+		].flat(3);
+	}
+
+	return {ofFile, scaling, comparison};
+})();

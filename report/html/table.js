@@ -1,0 +1,57 @@
+'use strict';
+// Tables. A table that is wider than the page is moved by itself.
+const table = (() => {
+	const ROWS = 100, LONG = 32;
+
+	// A long text wraps; everything else stays on its line.
+	function cell(tag, content, text) {
+		const long = String(content instanceof Node ? content.textContent : content).length > LONG;
+		return dom.element(tag, text ? {class: long ? 'text long' : 'text'} : null, content);
+	}
+
+	// Headings, and rows of texts or elements. texts: which columns hold words.
+	function plain(headings, rows, texts = [0]) {
+		const body = dom.element('tbody');
+		const add = some => dom.add(body, some.map(row => dom.element('tr', null,
+			row.map((content, i) => cell('td', content, texts.includes(i))))));
+		const made = dom.element('div', {class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'table'},
+			dom.element('table', null,
+				dom.element('thead', null, dom.element('tr', null, headings.map((heading, i) => cell('th', heading, texts.includes(i))))),
+				body));
+		add(rows.slice(0, ROWS));
+		if (rows.length <= ROWS)
+			return made;
+		const button = dom.element('button', {type: 'button'}, `Show all ${format.count(rows.length)} rows`);
+		button.addEventListener('click', () => {
+			add(rows.slice(ROWS));
+			button.remove();
+		});
+		return dom.element('div', null, made, button);
+	}
+
+	// A value of the JSON as a text.
+	function text(name, value) {
+		if (value === null || value === undefined)
+			return format.nothing;
+		if (typeof value === 'number')
+			return format[format.kindOf(name)](value);
+		if (typeof value === 'object')
+			return Object.entries(value).map(([key, one]) => `${key} ${text(name.endsWith('_ns') && key !== 'count' ? name : key, one)}`).join(', ');
+		return String(value);
+	}
+
+	// Columns that hold something in any row, in the order in which rows name them. first: names that come first.
+	function objects(rows, first = []) {
+		const names = [...new Set([...first, ...rows.flatMap(row => Object.keys(row))])]
+			.filter(name => rows.some(row => row[name] !== null && row[name] !== undefined && row[name] !== ''));
+		const words = names.map((name, i) => i).filter(i => rows.some(row => typeof row[names[i]] === 'string' || typeof row[names[i]] === 'object'));
+		return plain(names.map(format.words), rows.map(row => names.map(name => text(name, row[name]))), words);
+	}
+
+	// Names and values of one object.
+	function pairs(object) {
+		return plain(['name', 'value'], Object.entries(object).map(([name, value]) => [format.words(name), text(name, value)]), [0]);
+	}
+
+	return {plain, objects, pairs, text};
+})();

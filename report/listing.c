@@ -1,0 +1,117 @@
+/* Listing of a folder: see listing.h. */
+#include "report/listing.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/series.h"
+
+static int listing_names(const struct dirent *entry)
+{
+	size_t length = strlen(entry->d_name);
+
+	return entry->d_name[0] != '.' && length > 3 && length < LISTING_PATH_BYTES &&
+	       strcmp(entry->d_name + length - 3, ".h5") == 0;
+}
+
+/* The phase whose figures are shown; NULL: there is none. */
+static const struct results_phase_read *listing_phase(const struct results_file *f)
+{
+	const struct results_phase_read *found = NULL;
+
+	for (uint32_t i = 0; i < f->phase_count; i++) {
+		const struct results_phase_read *p = &f->phases[i];
+		bool has_au = isfinite(series_figure_of(p, SERIES_AU));
+
+		if (series_counts(p) && isfinite(series_figure_of(p, SERIES_BYTES)) &&
+		    (!found || has_au || !isfinite(series_figure_of(found, SERIES_AU))))
+			found = p;
+	}
+	return found;
+}
+
+static void listing_fill(struct listing_row *row, const char *file, const struct results_file *f)
+{
+	const struct results_phase_read *p = listing_phase(f);
+
+	*row = (struct listing_row){
+		.ranks = f->ranks,
+		.nodes = f->nodes,
+		.runs = f->runs,
+		.seconds = f->seconds,
+		.au = p ? series_figure_of(p, SERIES_AU) : NAN,
+		.bytes_per_second = p ? series_figure_of(p, SERIES_BYTES) : NAN,
+	};
+	snprintf(row->file, sizeof(row->file), "%s", file);
+	snprintf(row->name, sizeof(row->name), "%s", f->name);
+	snprintf(row->status, sizeof(row->status), "%s", f->status);
+	snprintf(row->started, sizeof(row->started), "%s", f->started);
+	snprintf(row->phase, sizeof(row->phase), "%s", p ? p->record.name : "");
+}
+
+/* The newest first; times are ISO 8601, so their texts are in the order of time. */
+static int listing_compare(const void *a, const void *b)
+{
+	const struct listing_row *x = a, *y = b;
+	int order = strcmp(y->started, x->started);
+
+	return order ? order : strcmp(x->file, y->file);
+}
+
+static int listing_file(struct listing *l, const char *folder, const char *name)
+{
+	char path[4096 + LISTING_PATH_BYTES];
+	struct results_file *f;
+	struct err err = {0};
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	rc = results_load(&f, path, &err);
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc < 0) {
+		l->unreadable++;
+		return 0;
+	}
+	listing_fill(&l->rows[l->count++], name, f);
+	results_unload(f);
+	return 0;
+}
+
+int listing_make(struct listing *l, const char *folder, struct err *err)
+{
+	struct dirent **entries = NULL;
+	int n = scandir(folder, &entries, listing_names, alphasort), rc = 0;
+
+	*l = (struct listing){0};
+	if (n < 0)
+		return err_set(err, -errno, "%s: %s", folder, strerror(errno));
+	if (n > LISTING_FILES_MAX)
+		rc = err_set(err, -E2BIG, "%s: has %d files named *.h5, more than %d", folder, n,
+			     LISTING_FILES_MAX);
+	if (rc == 0)
+		l->rows = calloc((size_t)n + 1, sizeof(*l->rows));
+	if (rc == 0 && !l->rows)
+		rc = -ENOMEM;
+	for (int i = 0; i < n; i++) {
+		if (rc == 0)
+			rc = listing_file(l, folder, entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	if (rc == -ENOMEM)
+		return err_set(err, rc, "no memory for the list of %s", folder);
+	if (rc == 0)
+		qsort(l->rows, l->count, sizeof(*l->rows), listing_compare);
+	return rc;
+}
+
+void listing_free(struct listing *l)
+{
+	free(l->rows);
+	l->rows = NULL;
+}

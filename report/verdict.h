@@ -1,0 +1,29 @@
+/* Verdict on a training, in sentences: how busy its accelerators were, what time was lost and why, what the loop itself
+ * costs, and whether the machine was busy with other work. Sentences without information are left out. */
+#ifndef HAUL_REPORT_VERDICT_H
+#define HAUL_REPORT_VERDICT_H
+
+#include <stdbool.h>
+
+#include "results-schema/results_read.h"
+
+enum { VERDICT_LINES = 6, VERDICT_BYTES = 768 };
+struct verdict {
+	unsigned count;
+	char line[VERDICT_LINES][VERDICT_BYTES];
+	bool busy; /* the first line tells how busy the accelerators were */
+	/* Its target: the first line then ends with "is met." or "is missed.". NULL: there is none. */
+	const struct target_result *target;
+};
+
+/* Whether the phase is a training. */
+bool verdict_is(const struct results_phase_read *p);
+void verdict_of(const struct results_file *f, const struct results_phase_read *p,
+		struct verdict *v);
+
+/* A machine is named as busy if on average more than this many of its threads were ready without a
+ * core. */
+#define VERDICT_STARVED 0.02
+double verdict_starved(const struct results_phase_read *p);
+
+#endif

@@ -1,0 +1,264 @@
+"""The page of haul report --html in a browser: no errors and no requests; the pixels of each chart; the values below a chart
+are those of haul report --json; nothing is wider than a phone; contrasts; drawn within two seconds of processor.
+
+check_page.py WRITE_PAGES; HAUL is the program, HAUL_NPM the folder with axe-core. With HAUL_TEST_FULL, all parts of the pages
+with hundreds of runs are opened, too. With HAUL_PAGE_SHOTS, screenshots are left in that folder."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+from browser import Browser
+
+HAUL, NPM, SOURCE = os.environ["HAUL"], os.environ["HAUL_NPM"], os.environ["HAUL_SOURCE"]
+SHOTS = os.environ.get("HAUL_PAGE_SHOTS")
+LONG = bool(os.environ.get("HAUL_TEST_FULL"))
+DRAWN_S = 2
+# Pages with more than a thousand charts when all their parts are open.
+HEAVY = ("two", "runs256", "runs1000")
+
+# Opens all parts, and waits until every chart in them is drawn.
+OPEN_ALL = """(async () => {
+    const frame = () => new Promise(requestAnimationFrame);
+    for (let tries = 0; tries < 600; tries++) {
+        const closed = [...document.querySelectorAll('details:not([open])')];
+        closed.forEach(one => { one.open = true; if (one.fill) one.fill(); });
+        await frame();
+        if (!closed.length && document.querySelectorAll('figure:not([data-drawn])').length === 0)
+            break;
+    }
+    await frame();
+    return document.querySelectorAll('figure').length;
+})()"""
+DRAWN = """(async () => {
+    const frame = () => new Promise(requestAnimationFrame);
+    const waiting = () => [...document.querySelectorAll('details[open] figure:not([data-drawn])')].length;
+    for (let tries = 0; tries < 600 && waiting(); tries++)
+        await frame();
+    await frame();
+    return [document.body.dataset.ready, waiting(), document.querySelectorAll('figure[data-drawn]').length];
+})()"""
+
+# Of each chart: how many pixels have the colour of one of its series, and how many are drawn at all.
+PIXELS = """[...document.querySelectorAll('figure')].map(figure => {
+    const canvas = figure.querySelector('canvas');
+    if (!canvas)
+        return null;
+    const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    const colors = [...figure.querySelectorAll('.swatch')].map(one => getComputedStyle(one).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number));
+    let own = 0, drawn = 0;
+    const seen = new Set();
+    for (let i = 0; i < data.length; i += 4) {
+        if (data[i + 3] < 200)
+            continue;
+        drawn++;
+        seen.add((data[i] >> 4) * 256 + (data[i + 1] >> 4) * 16 + (data[i + 2] >> 4));
+        own += colors.some(color => color.every((value, k) => Math.abs(value - data[i + k]) < 12));
+    }
+    return {title: figure.querySelector('figcaption').firstChild.textContent, own, drawn, colors: seen.size, pixels: data.length / 4};
+}).filter(one => one)"""
+
+# Of each chart, the values below it at its first, second and last point, by the arrow keys.
+VALUES = """[...document.querySelectorAll('figure')].map(figure => {
+    const press = key => figure.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}));
+    const read = () => ({index: Number(figure.querySelector('.readout').dataset.index),
+        values: Object.fromEntries([...figure.querySelectorAll('.readout div')].map(row =>
+            [row.querySelector('dt').textContent, [row.querySelector('dd').dataset.value, row.querySelector('dd').textContent]]))});
+    const found = [];
+    press('ArrowRight');
+    found.push(read());
+    press('ArrowRight');
+    found.push(read());
+    const phase = figure.closest('details.phase');
+    return {title: figure.querySelector('figcaption').firstChild.textContent,
+        phase: phase ? phase.querySelector('summary').textContent : '', found};
+})"""
+
+# Charts of a phase, and where their series stand in its JSON.
+SERIES = {
+    "Bandwidth of all ranks": {"read": ("timeline", "bytes_read_per_second"), "written": ("timeline", "bytes_written_per_second")},
+    "Ranks that waited for storage": {"ranks": ("timeline", "ranks_stalled")},
+    "Operations of all ranks": {"operations": ("timeline", "operations_per_second")},
+    "A step on average over the ranks": {"load": ("steps", "load_ns"), "compute": ("steps", "compute_ns"),
+                                         "other ranks": ("steps", "ranks_ns")},
+    "The longest wait for a batch": {"longest load": ("steps", "load_max_ns")},
+    "Time accounts": {name: ("by_rank", "accounts", name) for name in ("compute", "transfer", "ranks", "haul", "queue", "open")},
+    "AU by rank": {"AU": ("by_rank", "au"), "average": ("by_rank", "au"), "worst rank": ("by_rank", "au_min")},
+    "p99 by rank": {"p99": ("by_rank", "p99_ns"), "worst p99": ("by_rank", "p99_ns")},
+    "Wait for storage by node": {"average": ("by_node", "storage_wait_s"), "worst rank": ("by_node", "storage_wait_s_max")},
+    "Latency: read": {"requests": ("distribution_ns", "read", "counts")},
+}
+
+
+def check(condition, sentence):
+    if not condition:
+        raise AssertionError(sentence)
+
+
+def make_pages(write_pages, folder):
+    """The pages by name, with the JSON of their files."""
+    subprocess.run([write_pages, folder], check=True, timeout=300)
+    old = f"{SOURCE}/tests/fixtures/results/version_1.h5"
+    subprocess.run([HAUL, "report", "--html", f"{folder}/old.html", old], check=True, timeout=300)
+    with open(f"{folder}/old.json", "w") as f:
+        subprocess.run([HAUL, "report", "--json", old], check=True, timeout=300, stdout=f)
+    pages = {}
+    for name in ("one", "old", "two", "nothing", "ranks6144", "runs256", "runs1000"):
+        path = f"{folder}/{name}.html"
+        check(os.path.getsize(path) < 3 << 20, f"{name}: {os.path.getsize(path)} bytes")
+        with open(f"{folder}/{name}.json") as f:
+            pages[name] = path, json.load(f)
+    return pages
+
+
+def open_parts(browser, name):
+    """Opens the parts of the page, and returns how many charts there are."""
+    if name in HEAVY and not LONG:
+        return browser.evaluate(DRAWN)[2]
+    return browser.evaluate(OPEN_ALL)
+
+
+def shot(browser, name):
+    if SHOTS:
+        browser.screenshot(os.path.join(SHOTS, name + ".png"))
+
+
+def test_opens(browser, pages):
+    """As a reader opens it: no trouble, drawn in time."""
+    for name, (path, _) in pages.items():
+        before = browser.processor_s()
+        browser.open(path)
+        ready, waiting, drawn = browser.evaluate(DRAWN)
+        check(ready == "yes" and waiting == 0 and not browser.trouble, f"{name}: {ready}, {waiting}, {browser.trouble}")
+        check(drawn >= 3 or name == "old", f"{name}: only {drawn} charts")
+        after = browser.processor_s()
+        used = after - before if after >= before else after  # a new process of the page begins at 0
+        check(used < DRAWN_S, f"{name}: {used:.2f} s of processor until it was drawn")
+        shot(browser, f"{name}-desktop")
+
+
+def test_charts(browser, pages):
+    """Each chart has pixels in the colours of its series, and others for its axes."""
+    for name, (path, _) in pages.items():
+        browser.open(path)
+        count = open_parts(browser, name)
+        charts = browser.evaluate(PIXELS)
+        check(len(charts) == count and not browser.trouble, f"{name}: {browser.trouble}")
+        check(count >= {"nothing": 1, "old": 4, "two": 5, "runs256": 5, "runs1000": 5}.get(name, 8), f"{name}: {count} charts")
+        for chart in charts:
+            check(chart["own"] >= 4 and chart["colors"] >= 3 and chart["drawn"] < chart["pixels"], f"{name}: {chart}")
+
+
+def at(phase, path):
+    for key in path:
+        phase = phase[key]
+    return phase
+
+
+def test_values(browser, pages):
+    """The values below a chart are those of the JSON, to the last digit, and the text is the same number."""
+    for name in ("one", "old", "ranks6144"):
+        path, report = pages[name]
+        browser.open(path)
+        browser.evaluate(OPEN_ALL)
+        phase = [p for p in report["phases"] if p["verdict"]][-1]
+        seen = set()
+        for chart in browser.evaluate(VALUES):
+            if chart["title"] not in SERIES or not (chart["phase"] + " ").startswith(phase["name"] + " "):
+                continue
+            for point in chart["found"]:
+                for label, where in SERIES[chart["title"]].items():
+                    if label not in point["values"]:
+                        continue
+                    exact, text = point["values"][label]
+                    wanted = at(phase, where)[point["index"]]
+                    check(exact == "null" and text == "–" if wanted is None else float(exact) == wanted and text not in ("", "–"),
+                          f"{name}: {chart['title']}, {label}: {exact} ({text}), wanted {wanted}")
+                    seen.add(chart["title"])
+        check(len(seen) >= (3 if name == "old" else 8), f"{name}: only {seen} were compared")
+
+
+def test_pointer(browser, pages):
+    """Under the pointer, a chart shows the point that lies there."""
+    path, report = pages["one"]
+    browser.open(path, height=6000)
+    browser.evaluate(DRAWN)
+    find = "[...document.querySelectorAll('figure')].find(one => one.textContent.startsWith('Bandwidth'))"
+    box = browser.evaluate(f"(r => [r.left, r.top, r.width, r.height])({find}.querySelector('.u-over').getBoundingClientRect())")
+    browser.hover(box[0] + box[2] / 2, box[1] + box[3] / 2)
+    browser.evaluate(DRAWN)
+    index = int(browser.evaluate(f"{find}.querySelector('.readout').dataset.index"))
+    exact = browser.evaluate(f"{find}.querySelectorAll('.readout dd')[1].dataset.value")
+    rates = report["phases"][1]["timeline"]["bytes_read_per_second"]
+    check(abs(index - (len(rates) - 1) / 2) <= 1 and float(exact) == rates[index], f"{index}: {exact}, {rates}")
+
+
+def test_phone(browser, pages):
+    for name, (path, _) in pages.items():
+        browser.open(path, width=390, height=844)
+        open_parts(browser, name)
+        width = browser.evaluate("document.documentElement.scrollWidth")
+        check(width <= 390 and not browser.trouble, f"{name}: {width} pixels wide; {browser.trouble}")
+        shot(browser, f"{name}-phone")
+
+
+def test_contrast(browser, pages):
+    """By axe-core, in light and dark."""
+    with open(f"{NPM}/node_modules/axe-core/axe.min.js", encoding="utf-8") as f:
+        axe = f.read()
+    browser.call("Page.setBypassCSP", enabled=True)  # for axe, which is not a part of the page
+    for name in ("one", "two") if LONG else ("one",):
+        for dark in (False, True):
+            browser.open(pages[name][0], dark=dark)
+            open_parts(browser, name)
+            background = browser.evaluate("getComputedStyle(document.body).backgroundColor")
+            check((background == "rgb(255, 255, 255)") == (not dark), background)
+            browser.evaluate(axe + "; 0")
+            found = browser.evaluate("axe.run(document, {runOnly: ['color-contrast']}).then(r => [r.passes.length, "
+                                     "r.violations.flatMap(v => v.nodes.map(n => n.html + ' ' + n.failureSummary))])")
+            check(found[0] > 0 and not found[1], f"{name}, dark {dark}: {found[1][:3]}")
+            shot(browser, f"{name}-{'dark' if dark else 'light'}-all")
+    browser.call("Page.setBypassCSP", enabled=False)
+
+
+def test_print(browser, pages):
+    """On paper, the page is white wherever it was opened."""
+    browser.open(pages["one"][0], dark=True)
+    browser.evaluate(DRAWN)
+    pdf = browser.pdf()
+    check(pdf.startswith(b"%PDF") and len(pdf) > 20000, f"{len(pdf)} bytes of PDF")
+    if SHOTS:
+        with open(os.path.join(SHOTS, "one.pdf"), "wb") as f:
+            f.write(pdf)
+    browser.evaluate("dispatchEvent(new Event('beforeprint'))")
+    check(browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)", "the paper is dark")
+
+
+def test_hostile(browser, pages):
+    """Texts of a file are shown as texts."""
+    path, _ = pages["one"]
+    browser.open(path)
+    browser.evaluate(OPEN_ALL)
+    shown = browser.evaluate("document.getElementById('page').textContent.includes('</script><b>img_7.npz')")
+    check(shown and browser.evaluate("document.querySelectorAll('#page b').length") == 0, "a text became an element")
+
+
+def main():
+    tests = [value for name, value in globals().items() if name.startswith("test_")]
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="haul-pages-") as folder, Browser() as browser:
+        pages = make_pages(sys.argv[1], folder)
+        for test in tests:
+            begun = time.monotonic()
+            try:
+                test(browser, pages)
+                print("ok   ", test.__name__, f"{time.monotonic() - begun:.1f} s", flush=True)
+            except AssertionError as e:
+                failed += 1
+                print(f"FAIL  {test.__name__}: {e}", flush=True)
+    sys.exit(failed > 0)
+
+
+main()

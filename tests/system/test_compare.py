@@ -1,0 +1,77 @@
+"""haul run --interleave, haul compare and haul accept: combinations of a sweep in turn, on sim://, whose rates are known."""
+import h5py
+
+from haultest import *
+
+MB = 1000 * 1000
+JOB = {
+    "name": "compare", "seed": 3, "stores": {"data": {"uri": "sim://known", "rank_bandwidth": 50 * MB}},
+    "dataset": {"store": "data", "format": "raw", "files": 10, "sample_bytes": MB},
+    "phases": [{"train": {"null_steps": 0, "batch": 1, "compute": "1 ms", "shuffle": "none", "loader": {"workers": 1},
+                          "target_au": 0.01}}],
+}
+
+
+def test_in_turn():
+    """Warm-ups of all combinations, then their repeats in turn. 200 MB/s against 50 MB/s is four times as fast, less what
+    compute hides: a verdict that the machine cannot turn over."""
+    with Folder() as folder:
+        write_job(folder, JOB)
+        r = mpi(1, "run", "job.json", "--sweep", "stores.data.rank_bandwidth=200 MB/s,50 MB/s", "--repeat", 4, "--warmup", 1,
+                "--interleave", "--strict", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        with h5py.File(f"{folder}/results.h5") as f:
+            rows = sorted((int(p.attrs["number"]), int(p.attrs["run"]), int(p.attrs["combination"]), int(p.attrs["warmup"]),
+                           int(p.attrs["repeat"])) for p in f["phases"].values())
+        check([row[1:] for row in rows] ==
+              [(1, 1, 1, 1), (2, 2, 1, 1)] + [(3 + 2 * i + c, c + 1, 0, i + 1) for i in range(4) for c in (0, 1)], rows)
+        r = alone("compare", "results.h5", cwd=folder)
+        check(r.rc == 0 and "train: 4 repeats each, taken in turn; geometric means\n" in r.out and r.err == "", f"{r}")
+        check("job: stores.data.rank_bandwidth" in r.out and "200 MB/s" in r.out, f"{r}")
+        check(max(len(line) for line in r.out.splitlines()) <= 100, r.out)
+        r = alone("compare", "--json", "results.h5", cwd=folder)
+        pair = json.loads(r.out)["pairs"][0]
+        rates = pair["metrics"]["bytes_per_second"]
+        check(r.rc == 0 and pair["in_turn"] and pair["judged"] and pair["metric"] == "bytes_per_second", f"{pair}")
+        check(len(rates["a_values"]) == 4 and rates["low"] < rates["ratio"] < rates["high"], f"{rates}")
+        jobs = []
+        for run in (), ("--run", 1), ("--run", 2):
+            r = alone("show", "results.h5", "--job", *run, cwd=folder)
+            check(r.rc == 0 and r.err == "", f"{r}")
+            with open(f"{folder}/again.json", "w") as f:
+                f.write(r.out)
+            check(alone("plan", "again.json", cwd=folder).rc == 0, r.out)
+            jobs.append(json.loads(r.out)["stores"]["data"]["rank_bandwidth"])
+        check(jobs[0] == jobs[2] != jobs[1], jobs)
+        series = report(f"{folder}/results.h5")["series"]
+        check([s["repeats"] for s in series] == [4, 4], f"{series}")
+
+
+def test_accept():
+    """The exit status tells whether all criteria are met. An unanswered one is not."""
+    with Folder() as folder:
+        write_job(folder, JOB)
+        r = mpi(1, "run", "job.json", "--quiet", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        for rule, rc, line in (({"most_errors": 0, "least_samples": 0.001}, 0, "Accepted: 2 met, 0 missed, 0 unanswered."),
+                               ({"most_errors": 0, "least_au": 0.999}, 8, "Not accepted: 1 met, 1 missed, 0 unanswered."),
+                               ({"most_errors": 0, "most_cached": 1}, 8, "Not accepted: 1 met, 0 missed, 1 unanswered.")):
+            write_job(folder, {"rules": [{"phase": "train", **rule}]}, "rules.json")
+            r = alone("accept", "rules.json", "results.h5", cwd=folder)
+            check(r.rc == rc and r.out.endswith(f"\n\n{line}\n") and r.err == "", f"{rule}: {r}")
+            r = alone("accept", "--json", "rules.json", "results.h5", cwd=folder)
+            check(r.rc == rc and json.loads(r.out)["accepted"] == (rc == 0), f"{rule}: {r}")
+
+
+def test_refusals():
+    with Folder() as folder:
+        write_job(folder, JOB)
+        r = mpi(1, "run", "job.json", "--repeat", 2, "--interleave", cwd=folder)
+        check(r.rc == 2 and r.err == "haul: --interleave: there is nothing to take in turn without --sweep\n", f"{r}")
+        r = mpi(1, "run", "job.json", "--quiet", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        r = alone("compare", "results.h5", cwd=folder)
+        check(r.rc == 2 and r.err.startswith("haul: there is nothing to compare with: give two files, "), f"{r}")
+
+
+main()
