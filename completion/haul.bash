@@ -28,7 +28,7 @@ _haul_words()
 		fi
 	fi
 	case $before in
-	--results | --op-log)
+	--results | --op-log | --io-trace-log)
 		compgen -f -- "$word"
 		return
 		;;
