@@ -14,7 +14,7 @@
 #include "plan/series/series.h"
 #include "report/report.h"
 
-enum { COMMAND_BYTES = 4096 };
+enum { COMMAND_BYTES = 4096, RUN_SETS_MAX = VERB_TEXTS_MAX + 1 };
 
 struct run_args {
 	const char *results;
@@ -22,6 +22,7 @@ struct run_args {
 	struct verb_texts sets, sweeps, only, skip;
 	const char *op_log;
 	uint32_t op_log_per;
+	const char *io_trace_log;
 	uint64_t op_log_rows, repeat, warmup, deadline_ns, publish_every_ns, fake_nodes;
 };
 
@@ -84,6 +85,8 @@ static const struct verb_option run_options[] = {
 	ROW("op-log-rows", VERB_COUNT, op_log_rows, .value = "N", .min = OP_LOG_ROWS_MIN,
 	    .max = 1 << 26,
 	    .help = "the number of rows that a queue keeps until they are written; default 8192"),
+	ROW("io-trace-log", VERB_TEXT, io_trace_log, .value = "FILE.csv.zst",
+	    .help = "moves no byte, and writes what the phase kvcache would do; without .zst it is not compressed"),
 	ROW_IGNORE_SPACE,
 	ROW_FAKE_NODES,
 	ROW_QUIET,
@@ -155,10 +158,26 @@ static void run_print_outcome(const struct run *run, const struct run_options *o
 		fprintf(stderr, "more: haul report %s\n", results_path(options));
 }
 
+/* The changes to the job: those of --set, then --io-trace-log, which is the option "trace" of the only phase "kvcache". They
+ * last as long as args and trace. Returns how many there are. */
+static unsigned run_sets(const struct run_args *args, const char *sets[RUN_SETS_MAX], char *trace,
+			 size_t bytes)
+{
+	unsigned count = args->sets.count;
+
+	memcpy(sets, args->sets.items, count * sizeof(*sets));
+	if (args->io_trace_log) {
+		snprintf(trace, bytes, "kvcache.trace=%s", args->io_trace_log);
+		sets[count++] = trace;
+	}
+	return count;
+}
+
 static int run_as(const struct call *call, enum run_verb verb)
 {
 	const struct run_args *args = call->options;
-	char path[4096], command[COMMAND_BYTES];
+	char path[4096], command[COMMAND_BYTES], trace[COMMAND_BYTES];
+	const char *sets[RUN_SETS_MAX];
 	struct run_options options = {
 		.verb = verb,
 		.job = call->arguments[0],
@@ -169,8 +188,8 @@ static int run_as(const struct call *call, enum run_verb verb)
 		.one_file = args->one_file,
 		.interleave = args->interleave,
 		.ignore_space = args->ignore_space,
-		.sets = args->sets.items,
-		.set_count = args->sets.count,
+		.sets = sets,
+		.set_count = run_sets(args, sets, trace, sizeof(trace)),
 		.filter = {.only = args->only.items,
 			   .only_count = args->only.count,
 			   .skip = args->skip.items,

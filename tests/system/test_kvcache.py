@@ -56,14 +56,14 @@ def test_tiers():
 
 
 def test_trace():
-    """Python's csv reads a trace, and the same job gives the same one."""
+    """Python's csv reads a trace, and the same job gives the same one, whether the job or the command line asks for it."""
     with Folder() as folder:
         write_job(folder, job(folder, trace=f"{folder}/trace.csv", duration="5 s", requests=0))
         texts = []
-        for _ in range(2):
-            r = mpi(2, "run", "job.json", "--force", cwd=folder)
+        for options in ((), ("--io-trace-log", f"{folder}/other.csv", "--set", "kvcache.requests=0")):
+            r = mpi(2, "run", "job.json", "--force", *options, cwd=folder)
             check(r.rc == 0, f"{r}")
-            with open(f"{folder}/trace.csv", newline="") as f:
+            with open(f"{folder}/{'other' if options else 'trace'}.csv", newline="") as f:
                 texts.append(f.read())
         rows = list(csv.DictReader(texts[0].splitlines()))
         check(texts[0] == texts[1] and len(rows) > 100, f"{len(rows)} rows")
@@ -72,6 +72,11 @@ def test_trace():
         check({row["Tier"] for row in rows} == {"Tier-1", "Tier-2"}, "tiers")
         check({row["Phase"] for row in rows} == {"Prefill", "Decode", "Evict"}, "phases")
         check(not os.path.exists(f"{folder}/data"), "the store was opened")
+        several = job(folder)
+        several["phases"] *= 2
+        write_job(folder, several)
+        r = alone("run", "job.json", "--force", "--io-trace-log", f"{folder}/more.csv", cwd=folder)
+        check(r.rc == 2 and "/phases/1/kvcache has no trace and would" in r.err, f"{r}")
 
 
 def test_killed():

@@ -211,6 +211,30 @@ int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_
 	return setup_check_stores(out, phase->path, err);
 }
 
+/* Whoever asks for a trace means that no byte is moved: each phase of the kind has one, in a file of its own. */
+static int setup_check_trace(const struct job *job, const struct job_phase *phase, struct err *err)
+{
+	const struct kvcache_options *own = phase->options;
+
+	for (uint32_t i = 0; own->trace[0] && i < job->phase_count; i++) {
+		const struct job_phase *other = &job->phases[i];
+		const struct kvcache_options *o = other->options;
+
+		if (other == phase || other->section->owner != &kvcache_workload)
+			continue;
+		if (!o->trace[0])
+			return err_set(
+				err, -EINVAL,
+				"%s/trace: moves no byte, but %s has no trace and would; give "
+				"it one, too, in another file",
+				phase->path, other->path);
+		if (strcmp(o->trace, own->trace) == 0)
+			return err_set(err, -EINVAL, "%s/trace: %s writes the same file",
+				       phase->path, other->path);
+	}
+	return 0;
+}
+
 int kvcache_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		  struct err *err)
 {
@@ -228,5 +252,6 @@ int kvcache_check(const struct job *job, const struct job_phase *phase, uint32_t
 			"%s: each rank has a cache of its own; set \"tensor\" of the cluster "
 			"to 1",
 			phase->path);
-	return kv_setup_of(job, phase, &setup, err);
+	rc = setup_check_trace(job, phase, err);
+	return rc < 0 ? rc : kv_setup_of(job, phase, &setup, err);
 }
