@@ -65,7 +65,7 @@ static struct failure failures[1] = {{.rank = 12,
 				      .operation = "read",
 				      .object = "s3://train/img_0000123.npz",
 				      .text = "403 AccessDenied"}};
-static char hosts[1][RESULTS_NAME_BYTES] = {"nid0041"};
+static char hosts[3][RESULTS_NAME_BYTES] = {"nid0041", "nid0042", "nid0043"};
 static char empty[] = "";
 static struct target_result au_target[1];
 static struct results_rows tables[1];

@@ -49,9 +49,13 @@ int dfs_fini(void)
 static int mount_open(const char *pool, const char *container, int flags, struct dfs_mount **mount)
 {
 	struct dfs_mount *m;
+	bool started;
 	int rc;
 
-	if (users == 0)
+	pthread_mutex_lock(&lock);
+	started = users > 0;
+	pthread_mutex_unlock(&lock);
+	if (!started)
 		return EACCES;
 	m = calloc(1, sizeof(*m));
 	if (!m)
