@@ -40,13 +40,25 @@ void dfs_path_close(struct dfs_store *s, struct dfs_path *path)
 	dfs_folder_drop(&s->folders, path->folder);
 }
 
+static int object_use(struct object *o, struct dfs_kept *kept)
+{
+	o->state[DFS_OBJECT] = (uintptr_t)kept->object;
+	o->state[DFS_KEPT] = (uintptr_t)kept;
+	o->size = kept->bytes;
+	return 0;
+}
+
 static int object_open(const struct store *store, struct object *o)
 {
 	struct dfs_store *s = dfs_store_of(store);
+	struct dfs_kept *kept = s->files.capacity ? dfs_cache_find(&s->files, o->key) : NULL;
 	struct dfs_object *object;
 	struct dfs_path path;
-	int rc = dfs_path_open(s, o->key, "", false, &path);
+	int rc;
 
+	if (kept)
+		return object_use(o, kept);
+	rc = dfs_path_open(s, o->key, "", false, &path);
 	if (rc)
 		return rc;
 	rc = s->library.dfs_open(s->mount, path.folder->object, path.name, S_IFREG, O_RDONLY,
@@ -57,11 +69,15 @@ static int object_open(const struct store *store, struct object *o)
 	/* The size costs one more request, where the caller does not know it. */
 	if (!o->size)
 		rc = s->library.dfs_get_size(s->mount, object, &o->size);
-	if (rc)
+	if (rc) {
 		s->library.dfs_release(object);
-	else
-		o->state[DFS_OBJECT] = (uintptr_t)object;
-	return rc;
+		return rc;
+	}
+	kept = s->files.capacity ? dfs_cache_add(&s->files, o->key, object, o->size) : NULL;
+	if (kept)
+		return object_use(o, kept);
+	o->state[DFS_OBJECT] = (uintptr_t)object;
+	return 0;
 }
 
 /* Opens a file to write it, and makes it where it is missing. */
@@ -118,11 +134,15 @@ static int object_update(const struct store *store, struct object *o)
 static int object_close(struct dfs_store *s, struct object *o)
 {
 	struct dfs_object *object = dfs_object_of(o);
+	struct dfs_kept *kept = dfs_kept_of(o);
 
 	if (!object)
 		return EBADF;
 	memset(o->state, 0, sizeof(o->state));
-	return s->library.dfs_release(object);
+	if (!kept)
+		return s->library.dfs_release(object);
+	dfs_cache_drop(&s->files, kept);
+	return 0;
 }
 
 static int object_publish(struct dfs_store *s, struct object *o)
@@ -261,6 +281,41 @@ static int object_do(const struct store *store, struct request *req)
 	}
 }
 
+/* Objects that this rank has changed itself, such as a description of what it has read, are no longer kept open. */
+static void object_forget(struct dfs_store *s, const struct request *req)
+{
+	bool changed = req->op == REQ_COMMIT || req->op == REQ_DELETE || req->op == REQ_RENAME ||
+		       req->op == REQ_UPDATE;
+
+	if (!changed || !s->files.capacity)
+		return;
+	dfs_cache_forget(&s->files, req->object->key);
+	if (req->op == REQ_RENAME)
+		dfs_cache_forget(&s->files, req->target);
+}
+
+bool dfs_object_do_now(const struct store *store, struct request *req)
+{
+	struct dfs_store *s = dfs_store_of(store);
+	struct object *o = req->object;
+	struct dfs_kept *kept = NULL;
+
+	if (!s->files.capacity)
+		return false;
+	if (req->op == REQ_OPEN)
+		kept = dfs_cache_try_find(&s->files, o->key);
+	else if (req->op == REQ_CLOSE)
+		kept = dfs_kept_of(o);
+	if (!kept || (req->op == REQ_CLOSE && !dfs_cache_try_drop(&s->files, kept)))
+		return false;
+	if (req->op == REQ_OPEN)
+		object_use(o, kept);
+	else
+		memset(o->state, 0, sizeof(o->state));
+	dfs_code_answer(&req->answer, 0);
+	return true;
+}
+
 void dfs_object_do(const struct store *store, struct request *req)
 {
 	int ended = 0, rc;
@@ -269,6 +324,7 @@ void dfs_object_do(const struct store *store, struct request *req)
 		rc = dfs_list_page(dfs_store_of(store), req, &ended);
 	else
 		rc = object_do(store, req);
+	object_forget(dfs_store_of(store), req);
 	dfs_code_answer(&req->answer, rc);
 	if (ended < 0)
 		req->answer.status = ended;

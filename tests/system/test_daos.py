@@ -123,6 +123,23 @@ def test_ranks_and_window():
         check(log["connect"] == 2 and log["global"] == 14, f"{log}")
 
 
+def test_clients():
+    """PyDAOS opens each sample each time; haul keeps files open that nobody changes."""
+    opened = {}
+    for client in ("dfs", "pydaos"):
+        with Folder() as folder:
+            write_job(folder, {"stores": store(client=client), "dataset": {"format": "raw", "files": 10, "sample_bytes": 30000},
+                               "phases": [{"generate": {}}, {"train": {
+                                   "batch": 5, "epochs": 3, "verify": "full", "null_steps": 0,
+                                   "loader": {"kind": "batch", "workers": 1, "depth": 5}}}]})
+            r = run(folder, 1)
+            check(r.rc == 0 and "each exactly once" in r.out, f"{r}")
+            check(report(folder + "/results.h5")["stores"][0]["client"] == client, f"{r}")
+            opened[client] = logged(folder)["open"]
+    # The other files that are opened, such as the manifest, are the same.
+    check(opened["pydaos"] - opened["dfs"] == 20, f"{opened}")
+
+
 def test_sentences():
     with Folder() as folder:
         for library, version, sentence in (("/nowhere/libdfs.so", "2.8.0", "module load daos"),
