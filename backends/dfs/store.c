@@ -8,6 +8,7 @@
  * 	         ──► listing.c    a page of a folder
  * 	kept.c                    what the rank keeps open: folders (folder.c), files that are read
  * 	client.c                  options as another library's defaults
+ * 	describe.c                what is in effect
  * 	code.c                    codes of DAOS as errnos and sentences */
 #include <errno.h>
 #include <stdio.h>
@@ -18,8 +19,8 @@
 #include "backends/dfs/client.h"
 #include "backends/dfs/code.h"
 #include "backends/dfs/connection.h"
+#include "backends/dfs/describe.h"
 #include "backends/stores.h"
-#include "core/units.h"
 
 enum { DFS_TRANSFER = 4 << 20 };
 
@@ -185,41 +186,6 @@ static int dfs_store_open(struct store *store, struct err *err)
 static void dfs_store_close(struct store *store)
 {
 	store_end(store->state);
-}
-
-/* The class and the chunks of a folder's new files. */
-static void describe_layout(struct dfs_store *s, uint64_t asked, struct store_facts *facts)
-{
-	char class[DFS_CLASS_NAME_BYTES] = "", chunk[UNITS_TEXT_BYTES];
-	struct dfs_object_info info = {0};
-	struct dfs_kept *folder;
-	uint32_t id;
-
-	/* A path that is not there yet will be made below the container's root. */
-	if (dfs_folder_take(&s->folders, s->base[0] ? s->base : "/", false, &folder) &&
-	    dfs_folder_take(&s->folders, "/", false, &folder))
-		return;
-	if (s->library.dfs_obj_get_info(s->mount, folder->object, &info) == 0) {
-		id = s->object_class ? s->object_class : info.file_class;
-		if (id)
-			s->library.daos_oclass_id2name(id, class);
-		snprintf(facts->layout, sizeof(facts->layout), "new files: class %s, chunks of %s",
-			 class[0] ? class : "unknown",
-			 units_bytes_binary(chunk, (double)(asked ? asked : info.chunk_bytes)));
-	}
-	dfs_folder_drop(&s->folders, folder);
-}
-
-static void dfs_describe(const struct store *store, struct store_facts *facts)
-{
-	struct dfs_store *s = dfs_store_of(store);
-
-	snprintf(facts->engine, sizeof(facts->engine), "libdfs %d.%d.%d", s->library.major,
-		 s->library.minor, s->library.fix);
-	snprintf(facts->file_system, sizeof(facts->file_system), "DAOS");
-	snprintf(facts->client, sizeof(facts->client), "%s",
-		 dfs_client_names[dfs_options_of(store)->client]);
-	describe_layout(s, dfs_options_of(store)->chunk_bytes, facts);
 }
 
 static int dfs_find_library(char found[BACKEND_LIBRARY_BYTES], struct err *err)

@@ -586,7 +586,16 @@ static void test_hints(void)
 	CU_ASSERT_EQUAL(container_lines(&c, "mkdir folder 1000001"), 1);
 	store_describe(&c.rig.store, &c.rig.described, &facts);
 	CU_ASSERT_STRING_EQUAL(facts.engine, "libdfs 2.8.0");
-	CU_ASSERT_STRING_EQUAL(facts.layout, "new files: class EC_16P2GX, chunks of 2 MiB");
+	CU_ASSERT_STRING_EQUAL(
+		facts.layout,
+		"4 engines with 64 targets, 3 of them out of service; new files: class "
+		"EC_16P2GX, 2 parities for 16 parts, chunks of 2 MiB");
+	container_close(&c);
+	/* What was not asked for, and a pool that does not tell. */
+	setenv("HAUL_DFS_FAIL", "query:1:-1006", 1);
+	container_open(&c, STORE(""));
+	store_describe(&c.rig.store, &c.rig.described, &facts);
+	CU_ASSERT_STRING_EQUAL(facts.layout, "new files: class SX, no redundancy, chunks of 1 MiB");
 	container_close(&c);
 	container_end(&c);
 }
