@@ -2,7 +2,7 @@
 that library and against no DAOS. Runs with several ranks: every operation of io, a training on each format, one connection
 for all ranks; and the sentences where there is no library.
 
-test_daos.py LIBRARY: the test library."""
+test_daos.py LIBRARY PRELOAD: the test library, and the preload that does as libpil4dfs."""
 import collections
 import os
 import re
@@ -10,7 +10,7 @@ import sys
 
 from haultest import Folder, alone, check, formats, main, matrix, mpi, report, samples_per_file, some, write_job
 
-LIBRARY = sys.argv.pop(1)
+LIBRARY, PRELOAD = sys.argv.pop(1), sys.argv.pop(1)
 # The library completes in any order, cuts reads at its chunks, and takes 16 requests at once from each thread.
 UNRULY = {"HAUL_DFS_DISORDER": 1, "HAUL_DFS_CHUNK": 300000, "HAUL_DFS_EVENTS": 16}
 
@@ -138,6 +138,30 @@ def test_clients():
             opened[client] = logged(folder)["open"]
     # The other files that are opened, such as the manifest, are the same.
     check(opened["pydaos"] - opened["dfs"] == 20, f"{opened}")
+
+
+def test_interception():
+    """Under libpil4dfs, what goes around it is replaced, and the results say so."""
+    for engine in ("psync", "uring"):
+        with Folder() as folder:
+            write_job(folder, {"stores": {"data": {"uri": f"file://{folder}/data", "engine": engine, "preallocate": True}},
+                               "dataset": {"format": "npz", "files": 16, "sample_bytes": 200000}, "phases": [
+                {"generate": {}}, {"train": {"batch": 2, "verify": "full", "null_steps": 0, "cold": "fadvise"}},
+                io("write", objects=3, size="1 MiB", block="64 KiB"),
+                io("read", objects=3, size="1 MiB", block="64 KiB", verify="full", cold="fadvise"),
+                io("list", objects=3), io("delete", objects=3)]})
+            r = mpi(2, "run", "job.json", cwd=folder, env={"LD_PRELOAD": PRELOAD, "HAUL_PIL4DFS_ROOT": folder})
+            check(r.rc == 0 and "each exactly once" in r.out, f"{r}")
+            results = report(folder + "/results.h5")
+            facts = results["stores"][0]
+            check(facts["engine"] == "psync by libpil4dfs", f"{facts}")
+            check("each process has its own connection to the pool" in facts["note"], f"{facts}")
+            check("reserves no room" in facts["note"], f"{facts}")
+            check(("engine uring does not work here (it goes around libpil4dfs)" in facts["note"]) == (engine == "uring"),
+                  f"{facts}")
+            # What the page cache holds is not asked, because the reads go around it.
+            train = next(p for p in results["phases"] if p["kind"] == "train")
+            check("page cache" not in train["said"], f"{train['said']}")
 
 
 def test_sentences():
