@@ -4,8 +4,10 @@ for all ranks; and the sentences where there is no library.
 
 test_daos.py LIBRARY PRELOAD: the test library, and the preload that does as libpil4dfs."""
 import collections
+import json
 import os
 import re
+import struct
 import sys
 
 from haultest import Folder, alone, check, formats, main, matrix, mpi, report, samples_per_file, some, write_job
@@ -162,6 +164,48 @@ def test_interception():
             # What the page cache holds is not asked, because the reads go around it.
             train = next(p for p in results["phases"] if p["kind"] == "train")
             check("page cache" not in train["said"], f"{train['said']}")
+
+
+def model_file(path):
+    """A file of safetensors with one matrix."""
+    header = json.dumps({"model.layers.0.mlp.up_proj.weight": {
+        "dtype": "BF16", "shape": [512, 128], "data_offsets": [0, 131072]}}).encode()
+    os.makedirs(os.path.dirname(path))
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(header)) + header + os.urandom(131072))
+
+
+def test_head_to_head():
+    """The ready job: data are made once, and read in all ways; the second run is the one under interception."""
+    small = '{"vocabulary": 64, "hidden": 32, "feed_forward": 96, "layers": 128, "heads": 4, "kv_heads": 2}'
+    ways = ("dfs", "pydaos", "dfuse")
+    sets = [f"stores.{way}.library={LIBRARY}" for way in ways[:2]]
+    for i, way in enumerate(ways):
+        sets += [f"datasets.{way}.files=40", f"datasets.{way}.sample_bytes=100000",
+                 f"phases.{1 + i}.train.compute=0", f"phases.{1 + i}.train.verify=full", f"phases.{1 + i}.train.null_steps=0",
+                 f"phases.{4 + i}.checkpoint.model={small}", f"phases.{4 + i}.checkpoint.pause=0",
+                 f"phases.{4 + i}.checkpoint.verify=full", f"phases.{7 + i}.load.pause=0"]
+    with Folder() as folder:
+        container = os.path.join(folder, "pool", "cont")
+        model_file(os.path.join(container, "head_to_head", "model", "model.safetensors"))
+        env = {"HAUL_DFS_ROOT": folder, "DAOS_POOL": "pool", "DAOS_CONT": "cont", "HAUL_DATA": container}
+        arguments = [a for s in sets for a in ("--set", s)]
+        r = mpi(2, "run", "daos_head_to_head", *arguments, cwd=folder, env=env)
+        check(r.rc == 0, f"{r}")
+        results = report(folder + "/results.h5")
+        names = [f"{kind}_{way}" for kind in ("train", "checkpoint", "load") for way in ways]
+        check([p["name"] for p in results["phases"]][1:] == names, f"{[p['name'] for p in results['phases']]}")
+        check(all(p["errors"] == 0 for p in results["phases"]), f"{results['phases']}")
+        facts = {s["name"]: s for s in results["stores"]}
+        check([facts[way]["client"] for way in ways] == ["dfs", "pydaos", ""], f"{facts}")
+        check("4 engines with 64 targets" in facts["dfs"]["layout"], f"{facts}")
+        only = [a for name in names if name.endswith("dfuse") for a in ("--only", name)]
+        r = mpi(2, "run", "daos_head_to_head", "--results", "intercepted.h5", *only, *arguments, cwd=folder,
+                env={**env, "LD_PRELOAD": PRELOAD, "HAUL_PIL4DFS_ROOT": container})
+        check(r.rc == 0, f"{r}")
+        results = report(folder + "/intercepted.h5")
+        check([p["name"] for p in results["phases"]] == [n for n in names if n.endswith("dfuse")], f"{results['phases']}")
+        check([s["engine"] for s in results["stores"] if s["name"] == "dfuse"] == ["psync by libpil4dfs"], f"{results['stores']}")
 
 
 def test_sentences():
