@@ -46,7 +46,7 @@ static const struct option dfs_option_table[] = {
 		   .preset = dfs_client_preset,
 		   .help = "the library to imitate: its defaults become those of the options here"),
 	OPT_BYTES("part", struct dfs_options, part_bytes, .def = 0, .max = 1ull << 40,
-		  .help = "the most bytes per write; 0: transfer"),
+		  .help = "the most bytes per write of generate; 0: transfer"),
 	OPT_U64("handles", struct dfs_options, handles, .def = 4096, .max = 1 << 24,
 		.help = "the greatest number of files that a rank keeps open, in phases that only read; 0: each read opens its file"),
 	OPT_U64("folders", struct dfs_options, folders, .def = 4096, .min = 1, .max = 1 << 24,
