@@ -47,10 +47,12 @@ static struct dfs_kept *cache_look(struct dfs_cache *c, const char *name, uint64
 }
 
 /* Under the lock, which it gives back. */
-static struct dfs_kept *cache_use(struct dfs_cache *c, const char *name, uint64_t hash)
+static struct dfs_kept *cache_use(struct dfs_cache *c, const char *name, uint64_t hash, bool sized)
 {
 	struct dfs_kept *kept = cache_look(c, name, hash);
 
+	if (kept && sized && !kept->bytes)
+		kept = NULL;
 	if (kept)
 		kept->users++;
 	pthread_mutex_unlock(&c->lock);
@@ -62,14 +64,14 @@ struct dfs_kept *dfs_cache_find(struct dfs_cache *c, const char *name)
 	uint64_t hash = text_hash(name);
 
 	pthread_mutex_lock(&c->lock);
-	return cache_use(c, name, hash);
+	return cache_use(c, name, hash, false);
 }
 
-struct dfs_kept *dfs_cache_try_find(struct dfs_cache *c, const char *name)
+struct dfs_kept *dfs_cache_try_find(struct dfs_cache *c, const char *name, bool sized)
 {
 	uint64_t hash = text_hash(name);
 
-	return pthread_mutex_trylock(&c->lock) == 0 ? cache_use(c, name, hash) : NULL;
+	return pthread_mutex_trylock(&c->lock) == 0 ? cache_use(c, name, hash, sized) : NULL;
 }
 
 struct dfs_kept *dfs_cache_add(struct dfs_cache *c, const char *name, struct dfs_object *object,

@@ -14,7 +14,7 @@ struct dfs_kept {
 	struct dfs_object *object;
 	char *name;
 	uint64_t hash;
-	uint64_t bytes; /* of a file */
+	uint64_t bytes; /* of a file, as libdfs tells; 0: it was not asked */
 	uint32_t users;
 	bool kept; /* in the cache; else its last user releases it */
 };
@@ -40,8 +40,9 @@ void dfs_cache_drop(struct dfs_cache *c, struct dfs_kept *kept);
 /* The object of that name was removed or replaced. */
 void dfs_cache_forget(struct dfs_cache *c, const char *name);
 
-/* The same without waiting for another thread: NULL, false where one is at work. */
-struct dfs_kept *dfs_cache_try_find(struct dfs_cache *c, const char *name);
+/* The same without waiting for another thread: NULL, false where one is at work. sized: NULL, too, for a file whose bytes
+ * were not asked. */
+struct dfs_kept *dfs_cache_try_find(struct dfs_cache *c, const char *name, bool sized);
 bool dfs_cache_try_drop(struct dfs_cache *c, struct dfs_kept *kept);
 
 #endif

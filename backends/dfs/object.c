@@ -40,43 +40,66 @@ void dfs_path_close(struct dfs_store *s, struct dfs_path *path)
 	dfs_folder_drop(&s->folders, path->folder);
 }
 
-static int object_use(struct object *o, struct dfs_kept *kept)
+static void object_use(struct object *o, struct dfs_kept *kept)
 {
 	o->state[DFS_OBJECT] = (uintptr_t)kept->object;
 	o->state[DFS_KEPT] = (uintptr_t)kept;
-	o->size = kept->bytes;
-	return 0;
+	if (!o->size)
+		o->size = kept->bytes;
+}
+
+/* Opens a file that is not kept. Its size costs one more request, where the caller does not know it. */
+static int object_open_new(struct dfs_store *s, struct object *o, struct dfs_object **object)
+{
+	struct dfs_path path;
+	int rc = dfs_path_open(s, o->key, "", false, &path);
+
+	if (rc)
+		return rc;
+	rc = s->library.dfs_open(s->mount, path.folder->object, path.name, S_IFREG, O_RDONLY,
+				 DFS_CLASS_DEFAULT, 0, NULL, object);
+	dfs_path_close(s, &path);
+	if (rc || o->size)
+		return rc;
+	rc = s->library.dfs_get_size(s->mount, *object, &o->size);
+	if (rc)
+		s->library.dfs_release(*object);
+	return rc;
+}
+
+/* A file that is kept: its size may not have been asked before. */
+static int object_open_kept(struct dfs_store *s, struct object *o, struct dfs_kept *kept)
+{
+	int rc = 0;
+
+	if (!o->size && !kept->bytes)
+		rc = s->library.dfs_get_size(s->mount, kept->object, &o->size);
+	if (rc)
+		dfs_cache_drop(&s->files, kept);
+	else
+		object_use(o, kept);
+	return rc;
 }
 
 static int object_open(const struct store *store, struct object *o)
 {
 	struct dfs_store *s = dfs_store_of(store);
 	struct dfs_kept *kept = s->files.capacity ? dfs_cache_find(&s->files, o->key) : NULL;
+	bool asked = !o->size;
 	struct dfs_object *object;
-	struct dfs_path path;
 	int rc;
 
 	if (kept)
-		return object_use(o, kept);
-	rc = dfs_path_open(s, o->key, "", false, &path);
+		return object_open_kept(s, o, kept);
+	rc = object_open_new(s, o, &object);
 	if (rc)
 		return rc;
-	rc = s->library.dfs_open(s->mount, path.folder->object, path.name, S_IFREG, O_RDONLY,
-				 DFS_CLASS_DEFAULT, 0, NULL, &object);
-	dfs_path_close(s, &path);
-	if (rc)
-		return rc;
-	/* The size costs one more request, where the caller does not know it. */
-	if (!o->size)
-		rc = s->library.dfs_get_size(s->mount, object, &o->size);
-	if (rc) {
-		s->library.dfs_release(object);
-		return rc;
-	}
-	kept = s->files.capacity ? dfs_cache_add(&s->files, o->key, object, o->size) : NULL;
+	if (s->files.capacity)
+		kept = dfs_cache_add(&s->files, o->key, object, asked ? o->size : 0);
 	if (kept)
-		return object_use(o, kept);
-	o->state[DFS_OBJECT] = (uintptr_t)object;
+		object_use(o, kept);
+	else
+		o->state[DFS_OBJECT] = (uintptr_t)object;
 	return 0;
 }
 
@@ -303,7 +326,7 @@ bool dfs_object_do_now(const struct store *store, struct request *req)
 	if (!s->files.capacity)
 		return false;
 	if (req->op == REQ_OPEN)
-		kept = dfs_cache_try_find(&s->files, o->key);
+		kept = dfs_cache_try_find(&s->files, o->key, !o->size);
 	else if (req->op == REQ_CLOSE)
 		kept = dfs_kept_of(o);
 	if (!kept || (req->op == REQ_CLOSE && !dfs_cache_try_drop(&s->files, kept)))

@@ -447,6 +447,20 @@ static int read_once(struct queue *q, const char *key, char byte)
 	return rc ? rc : o.size == sizeof(data) && data[0] == byte && data[63] == byte ? 0 : -EIO;
 }
 
+/* What one caller believes of the size is not told to another. */
+static void check_sizes(struct queue *q)
+{
+	static const uint64_t believed[] = {99, 0, 7, 0}, is[] = {99, 64, 7, 64};
+
+	for (int i = 0; i < 4; i++) {
+		struct object o = {.key = "f/c", .size = believed[i]};
+
+		CU_ASSERT_EQUAL(rig_do(q, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
+		CU_ASSERT_EQUAL(o.size, is[i]);
+		CU_ASSERT_EQUAL(rig_do(q, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
+	}
+}
+
 static void put_letters(struct container *c)
 {
 	char key[] = "f/a", data[64];
@@ -490,6 +504,7 @@ static void test_handles(void)
 		}
 		CU_ASSERT_EQUAL(container_lines(&c, "open "), cases[i].opened);
 		CU_ASSERT_EQUAL(read_once(&c.q, "f/z", 'z'), -ENOENT);
+		check_sizes(&c.q);
 		/* What this rank replaces, it finds replaced. */
 		memset(data, 'B', sizeof(data));
 		CU_ASSERT_EQUAL(rig_put(&c.q, "f/b", data, sizeof(data)), 0);
