@@ -59,6 +59,7 @@ struct store_opener {
 	struct clock *clock;
 	const struct log *log;
 	uint64_t seed;
+	bool constant; /* nobody changes the objects that are read while the store is open */
 };
 
 /* A store that one rank has opened. The queues of the rank share it. It is read-only after open,
@@ -74,6 +75,7 @@ struct store {
 	 * what works there. Afterwards they belong to the workload again. */
 	struct group *all, *node;
 	uint64_t seed;
+	bool constant;        /* as the opener says: objects may be kept open */
 	char uri[URI_BYTES];  /* expanded */
 	char root[URI_BYTES]; /* what follows scheme:// */
 	uint32_t alignment;   /* 1, or the block of direct I/O: see queue_buffer_bytes */

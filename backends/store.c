@@ -209,6 +209,7 @@ int store_open(struct store *store, const struct job_store *described,
 		.all = by->all,
 		.node = by->node,
 		.seed = by->seed,
+		.constant = by->constant,
 		.alignment = 1,
 	};
 	rc = store_agree(store, store_prepare(store, described, err), err);

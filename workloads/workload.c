@@ -72,15 +72,16 @@ void workload_say(struct phase_context *ctx, const char *format, ...)
 	va_end(arguments);
 }
 
-int workload_store_open(const struct phase_context *ctx, const struct job_store *described,
-			struct store *store, struct err *err)
+static int workload_open(const struct phase_context *ctx, const struct job_store *described,
+			 bool constant, struct store *store, struct err *err)
 {
 	const struct store_opener by = {.place = ctx->place,
 					.all = ctx->group,
 					.node = ctx->node,
 					.clock = ctx->clock,
 					.log = ctx->log,
-					.seed = ctx->job->seed};
+					.seed = ctx->job->seed,
+					.constant = constant};
 	int rc = store_open(store, described, &by, err);
 
 	if (rc == 0)
@@ -88,4 +89,16 @@ int workload_store_open(const struct phase_context *ctx, const struct job_store 
 	if (rc == 0 && ctx->stores)
 		store_describe(store, described, &ctx->stores[described - ctx->job->stores]);
 	return rc;
+}
+
+int workload_store_open(const struct phase_context *ctx, const struct job_store *described,
+			struct store *store, struct err *err)
+{
+	return workload_open(ctx, described, false, store, err);
+}
+
+int workload_store_open_to_read(const struct phase_context *ctx, const struct job_store *described,
+				struct store *store, struct err *err)
+{
+	return workload_open(ctx, described, true, store, err);
 }

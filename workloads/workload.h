@@ -215,5 +215,8 @@ void workload_say(struct phase_context *ctx, const char *format, ...)
 /* Opens one of the job's stores for the phase (store_open), and records what is in effect on it. */
 int workload_store_open(const struct phase_context *ctx, const struct job_store *described,
 			struct store *store, struct err *err);
+/* The same of a store whose objects the phase only reads: it may keep them open. */
+int workload_store_open_to_read(const struct phase_context *ctx, const struct job_store *described,
+				struct store *store, struct err *err);
 
 #endif

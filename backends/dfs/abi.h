@@ -64,6 +64,14 @@ struct dfs_object_info {
 	uint64_t later_versions[8];
 };
 
+/* daos_pool_info_t: all versions fill in what is here, the more where it is wanted. */
+struct dfs_pool_info {
+	uint8_t id[16];
+	uint32_t targets, engines, disabled_targets, map_version, leader;
+	uint64_t wanted; /* bits; 0: nothing more */
+	uint64_t more[128];
+};
+
 #define DFS_ASSERT_SIZE(type, bytes) \
 	_Static_assert(sizeof(struct type) == (bytes), "struct " #type " is as in libdfs")
 #define DFS_ASSERT_OFFSET(type, member, bytes) \
@@ -87,6 +95,10 @@ DFS_ASSERT_OFFSET(dfs_object_info, chunk_bytes, 8);
 DFS_ASSERT_OFFSET(dfs_object_info, folder_class, 16);
 DFS_ASSERT_OFFSET(dfs_object_info, file_class, 20);
 DFS_ASSERT_OFFSET(dfs_object_info, id, 24);
+DFS_ASSERT_OFFSET(dfs_pool_info, targets, 16);
+DFS_ASSERT_OFFSET(dfs_pool_info, engines, 20);
+DFS_ASSERT_OFFSET(dfs_pool_info, disabled_targets, 24);
+DFS_ASSERT_OFFSET(dfs_pool_info, wanted, 40);
 
 enum {
 	DFS_INTERFACE_MAJOR = 2,
@@ -148,6 +160,10 @@ enum {
 /* X(name, arguments): functions that a version may lack. */
 #define DFS_OPTIONAL_FUNCTIONS(X) \
 	X(daos_version_get, (int *major, int *minor, int *fix)) \
+	X(daos_pool_query, (struct dfs_handle pool, void **ranks, struct dfs_pool_info *info, \
+			    void *properties, struct dfs_event *event)) \
+	X(dfs_pool_get, (struct dfs_mount *mount, struct dfs_handle *pool)) \
+	X(dfs_pool_put, (struct dfs_mount *mount, struct dfs_handle pool)) \
 	X(dfs_readdirplus, (struct dfs_mount *mount, struct dfs_object *folder, \
 			    struct dfs_anchor *anchor, uint32_t *count, \
 			    struct dirent *entries, struct stat *stats))

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "backends/dfs/code.h"
+#include "backends/dfs/object.h"
 #include "backends/dfs/opener.h"
 
 enum { POLL_EVENTS = 64, POLL_OPENING_US = 50, POLL_LONGEST_US = 100000 };
@@ -161,6 +162,16 @@ static void channel_hold(const struct channel *c, struct request *req)
 	ch->held[at < c->depth ? at : at - c->depth] = req;
 }
 
+static void channel_ask(const struct channel *c, struct request *req)
+{
+	struct dfs_channel *ch = c->state;
+
+	if (dfs_object_do_now(c->store, req))
+		ch->ready[ch->ready_count++] = req;
+	else
+		dfs_opener_ask(ch->opener, req);
+}
+
 void dfs_submit(struct channel *c, struct request *const *reqs, uint32_t n)
 {
 	struct dfs_channel *ch = c->state;
@@ -170,7 +181,7 @@ void dfs_submit(struct channel *c, struct request *const *reqs, uint32_t n)
 
 		req->answer.status = 0;
 		if (req->op != REQ_READ && req->op != REQ_WRITE)
-			dfs_opener_ask(ch->opener, req);
+			channel_ask(c, req);
 		else if (!dfs_object_of(req->object))
 			channel_ready(ch, req, EBADF);
 		else if (ch->broken)

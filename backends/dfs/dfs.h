@@ -15,17 +15,20 @@ struct dfs_options {
 	/* Of new files, and of new folders; "": as their folder or the container says. */
 	char object_class[DFS_CLASS_NAME_BYTES], folder_class[DFS_CLASS_NAME_BYTES];
 	uint64_t chunk_bytes;
-	uint64_t openers; /* threads per queue for what libdfs does only synchronously */
-	uint64_t folders; /* open folders that a rank keeps */
+	uint32_t client; /* enum in client.h */
+	uint64_t part_bytes;
+	uint64_t openers;          /* threads per queue for what libdfs does only synchronously */
+	uint64_t handles, folders; /* open files and folders that a rank keeps */
 	uint64_t in_flight;
 	struct retry_options retry;
 };
 
-/* What a rank has opened. Read-only after that, except for the folders, which guard themselves. */
+/* What a rank has opened. Read-only after that, except for what is kept open, which guards itself. */
 struct dfs_store {
 	struct dfs_library library;
 	struct dfs_mount *mount;
 	struct dfs_folders folders;
+	struct dfs_cache files;              /* by key; without capacity where objects may change */
 	uint32_t object_class, folder_class; /* DFS_CLASS_DEFAULT: none was asked for */
 	char base[URI_BYTES];                /* what follows the container: "" or "/a/b" */
 };
@@ -34,6 +37,7 @@ struct dfs_store {
 enum {
 	DFS_OBJECT, /* its struct dfs_object */
 	DFS_BEGUN,  /* 1: a new version, which has its own name until it is committed */
+	DFS_KEPT,   /* its struct dfs_kept, where it is one of dfs_store's files; else 0 */
 };
 
 static inline const struct dfs_options *dfs_options_of(const struct store *store)
@@ -44,6 +48,11 @@ static inline const struct dfs_options *dfs_options_of(const struct store *store
 static inline struct dfs_store *dfs_store_of(const struct store *store)
 {
 	return store->state;
+}
+
+static inline struct dfs_kept *dfs_kept_of(const struct object *o)
+{
+	return (struct dfs_kept *)(uintptr_t)o->state[DFS_KEPT];
 }
 
 static inline struct dfs_object *dfs_object_of(const struct object *o)

@@ -116,7 +116,7 @@ int dfs_list_page(struct dfs_store *s, struct request *req, int *ended)
 			      .most = req->length ? req->length : LIST_PAGE_ENTRIES,
 			      .parts = listing->parts > 1 ? listing->parts : 1};
 	char path[DFS_PATH_BYTES];
-	struct dfs_folder *folder;
+	struct dfs_kept *folder;
 	size_t length;
 	int rc;
 

@@ -40,28 +40,67 @@ void dfs_path_close(struct dfs_store *s, struct dfs_path *path)
 	dfs_folder_drop(&s->folders, path->folder);
 }
 
-static int object_open(const struct store *store, struct object *o)
+static void object_use(struct object *o, struct dfs_kept *kept)
 {
-	struct dfs_store *s = dfs_store_of(store);
-	struct dfs_object *object;
+	o->state[DFS_OBJECT] = (uintptr_t)kept->object;
+	o->state[DFS_KEPT] = (uintptr_t)kept;
+	if (!o->size)
+		o->size = kept->bytes;
+}
+
+/* Opens a file that is not kept. Its size costs one more request, where the caller does not know it. */
+static int object_open_new(struct dfs_store *s, struct object *o, struct dfs_object **object)
+{
 	struct dfs_path path;
 	int rc = dfs_path_open(s, o->key, "", false, &path);
 
 	if (rc)
 		return rc;
 	rc = s->library.dfs_open(s->mount, path.folder->object, path.name, S_IFREG, O_RDONLY,
-				 DFS_CLASS_DEFAULT, 0, NULL, &object);
+				 DFS_CLASS_DEFAULT, 0, NULL, object);
 	dfs_path_close(s, &path);
+	if (rc || o->size)
+		return rc;
+	rc = s->library.dfs_get_size(s->mount, *object, &o->size);
+	if (rc)
+		s->library.dfs_release(*object);
+	return rc;
+}
+
+/* A file that is kept: its size may not have been asked before. */
+static int object_open_kept(struct dfs_store *s, struct object *o, struct dfs_kept *kept)
+{
+	int rc = 0;
+
+	if (!o->size && !kept->bytes)
+		rc = s->library.dfs_get_size(s->mount, kept->object, &o->size);
+	if (rc)
+		dfs_cache_drop(&s->files, kept);
+	else
+		object_use(o, kept);
+	return rc;
+}
+
+static int object_open(const struct store *store, struct object *o)
+{
+	struct dfs_store *s = dfs_store_of(store);
+	struct dfs_kept *kept = s->files.capacity ? dfs_cache_find(&s->files, o->key) : NULL;
+	bool asked = !o->size;
+	struct dfs_object *object;
+	int rc;
+
+	if (kept)
+		return object_open_kept(s, o, kept);
+	rc = object_open_new(s, o, &object);
 	if (rc)
 		return rc;
-	/* The size costs one more request, where the caller does not know it. */
-	if (!o->size)
-		rc = s->library.dfs_get_size(s->mount, object, &o->size);
-	if (rc)
-		s->library.dfs_release(object);
+	if (s->files.capacity)
+		kept = dfs_cache_add(&s->files, o->key, object, asked ? o->size : 0);
+	if (kept)
+		object_use(o, kept);
 	else
 		o->state[DFS_OBJECT] = (uintptr_t)object;
-	return rc;
+	return 0;
 }
 
 /* Opens a file to write it, and makes it where it is missing. */
@@ -118,11 +157,15 @@ static int object_update(const struct store *store, struct object *o)
 static int object_close(struct dfs_store *s, struct object *o)
 {
 	struct dfs_object *object = dfs_object_of(o);
+	struct dfs_kept *kept = dfs_kept_of(o);
 
 	if (!object)
 		return EBADF;
 	memset(o->state, 0, sizeof(o->state));
-	return s->library.dfs_release(object);
+	if (!kept)
+		return s->library.dfs_release(object);
+	dfs_cache_drop(&s->files, kept);
+	return 0;
 }
 
 static int object_publish(struct dfs_store *s, struct object *o)
@@ -261,6 +304,41 @@ static int object_do(const struct store *store, struct request *req)
 	}
 }
 
+/* Objects that this rank has changed itself, such as a description of what it has read, are no longer kept open. */
+static void object_forget(struct dfs_store *s, const struct request *req)
+{
+	bool changed = req->op == REQ_COMMIT || req->op == REQ_DELETE || req->op == REQ_RENAME ||
+		       req->op == REQ_UPDATE;
+
+	if (!changed || !s->files.capacity)
+		return;
+	dfs_cache_forget(&s->files, req->object->key);
+	if (req->op == REQ_RENAME)
+		dfs_cache_forget(&s->files, req->target);
+}
+
+bool dfs_object_do_now(const struct store *store, struct request *req)
+{
+	struct dfs_store *s = dfs_store_of(store);
+	struct object *o = req->object;
+	struct dfs_kept *kept = NULL;
+
+	if (!s->files.capacity)
+		return false;
+	if (req->op == REQ_OPEN)
+		kept = dfs_cache_try_find(&s->files, o->key, !o->size);
+	else if (req->op == REQ_CLOSE)
+		kept = dfs_kept_of(o);
+	if (!kept || (req->op == REQ_CLOSE && !dfs_cache_try_drop(&s->files, kept)))
+		return false;
+	if (req->op == REQ_OPEN)
+		object_use(o, kept);
+	else
+		memset(o->state, 0, sizeof(o->state));
+	dfs_code_answer(&req->answer, 0);
+	return true;
+}
+
 void dfs_object_do(const struct store *store, struct request *req)
 {
 	int ended = 0, rc;
@@ -269,6 +347,7 @@ void dfs_object_do(const struct store *store, struct request *req)
 		rc = dfs_list_page(dfs_store_of(store), req, &ended);
 	else
 		rc = object_do(store, req);
+	object_forget(dfs_store_of(store), req);
 	dfs_code_answer(&req->answer, rc);
 	if (ended < 0)
 		req->answer.status = ended;

@@ -4,14 +4,11 @@
 
 #include "backends/dfs/dfs.h"
 
-/* Longest path in a container: the base, a key, and the ending of a version that is not committed. */
-enum { DFS_PATH_BYTES = URI_BYTES + OBJECT_KEY_BYTES + 16 };
-
 /* A key as libdfs wants it: an open folder, and a name in it. */
 struct dfs_path {
 	char text[DFS_PATH_BYTES]; /* of the folder: "/", "/a/b" */
 	char name[OBJECT_KEY_BYTES + 16];
-	struct dfs_folder *folder;
+	struct dfs_kept *folder;
 };
 
 /* Finds the folder of a key, and makes it where it is missing and make is true; suffix follows the
@@ -19,6 +16,10 @@ struct dfs_path {
 int dfs_path_open(struct dfs_store *s, const char *key, const char *suffix, bool make,
 		  struct dfs_path *path);
 void dfs_path_close(struct dfs_store *s, struct dfs_path *path);
+
+/* Opens or closes an object that is kept open, and fills in the answer, without waiting for anybody. False: dfs_object_do
+ * must do the request. */
+bool dfs_object_do_now(const struct store *store, struct request *req);
 
 /* Does the request, and fills in its answer. */
 void dfs_object_do(const struct store *store, struct request *req);

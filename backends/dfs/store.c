@@ -6,7 +6,9 @@
  * 	channel.c                 reads and writes, by the event queue of a thread
  * 	opener.c ──► object.c     all other requests, by threads that wait for them
  * 	         ──► listing.c    a page of a folder
- * 	folder.c                  open folders, kept by the rank
+ * 	kept.c                    what the rank keeps open: folders (folder.c), files that are read
+ * 	client.c                  options as another library's defaults
+ * 	describe.c                what is in effect
  * 	code.c                    codes of DAOS as errnos and sentences */
 #include <errno.h>
 #include <stdio.h>
@@ -14,10 +16,13 @@
 #include <string.h>
 
 #include "backends/dfs/channel.h"
+#include "backends/dfs/client.h"
 #include "backends/dfs/code.h"
 #include "backends/dfs/connection.h"
+#include "backends/dfs/describe.h"
 #include "backends/stores.h"
-#include "core/units.h"
+
+enum { DFS_TRANSFER = 4 << 20 };
 
 static const struct option dfs_option_table[] = {
 	OPT_TEXT("library", struct dfs_options, library, .def_text = "",
@@ -37,6 +42,13 @@ static const struct option dfs_option_table[] = {
 		.help = "bytes of new files that lie together; 0: as their folder or the container says"),
 	OPT_U64("openers", struct dfs_options, openers, .def = 1, .min = 1, .max = 64,
 		.help = "threads per queue that open, publish and list, which libdfs does one at a time"),
+	OPT_CHOICE("client", struct dfs_options, client, .choices = dfs_client_names,
+		   .preset = dfs_client_preset,
+		   .help = "the library to imitate: its defaults become those of the options here"),
+	OPT_BYTES("part", struct dfs_options, part_bytes, .def = 0, .max = 1ull << 40,
+		  .help = "the most bytes per write of generate; 0: transfer"),
+	OPT_U64("handles", struct dfs_options, handles, .def = 4096, .max = 1 << 24,
+		.help = "the greatest number of files that a rank keeps open, in phases that only read; 0: each read opens its file"),
 	OPT_U64("folders", struct dfs_options, folders, .def = 4096, .min = 1, .max = 1 << 24,
 		.help = "the greatest number of folders that a rank keeps open"),
 	OPT_U64("in_flight", struct dfs_options, in_flight, .def = 1, .min = 1,
@@ -127,6 +139,7 @@ static int store_begin(const struct store *store, struct dfs_store *s, struct er
 static void store_end(struct dfs_store *s)
 {
 	if (s->library.dfs) {
+		dfs_cache_close(&s->files);
 		dfs_folders_close(&s->folders);
 		if (s->mount)
 			s->library.dfs_disconnect(s->mount);
@@ -158,6 +171,9 @@ static int dfs_store_open(struct store *store, struct err *err)
 	if (rc == 0 && dfs_folders_open(&s->folders, (uint32_t)o->folders, &s->library, s->mount,
 					s->folder_class) < 0)
 		rc = err_set(err, -ENOMEM, "no memory for %s", store->uri);
+	if (rc == 0 &&
+	    dfs_cache_open(&s->files, store->constant ? (uint32_t)o->handles : 0, &s->library) < 0)
+		rc = err_set(err, -ENOMEM, "no memory for %s", store->uri);
 	if (rc < 0) {
 		store_end(s);
 		return rc;
@@ -170,39 +186,6 @@ static int dfs_store_open(struct store *store, struct err *err)
 static void dfs_store_close(struct store *store)
 {
 	store_end(store->state);
-}
-
-/* The class and the chunks of a folder's new files. */
-static void describe_layout(struct dfs_store *s, uint64_t asked, struct store_facts *facts)
-{
-	char class[DFS_CLASS_NAME_BYTES] = "", chunk[UNITS_TEXT_BYTES];
-	struct dfs_object_info info = {0};
-	struct dfs_folder *folder;
-	uint32_t id;
-
-	/* A path that is not there yet will be made below the container's root. */
-	if (dfs_folder_take(&s->folders, s->base[0] ? s->base : "/", false, &folder) &&
-	    dfs_folder_take(&s->folders, "/", false, &folder))
-		return;
-	if (s->library.dfs_obj_get_info(s->mount, folder->object, &info) == 0) {
-		id = s->object_class ? s->object_class : info.file_class;
-		if (id)
-			s->library.daos_oclass_id2name(id, class);
-		snprintf(facts->layout, sizeof(facts->layout), "new files: class %s, chunks of %s",
-			 class[0] ? class : "unknown",
-			 units_bytes_binary(chunk, (double)(asked ? asked : info.chunk_bytes)));
-	}
-	dfs_folder_drop(&s->folders, folder);
-}
-
-static void dfs_describe(const struct store *store, struct store_facts *facts)
-{
-	struct dfs_store *s = dfs_store_of(store);
-
-	snprintf(facts->engine, sizeof(facts->engine), "libdfs %d.%d.%d", s->library.major,
-		 s->library.minor, s->library.fix);
-	snprintf(facts->file_system, sizeof(facts->file_system), "DAOS");
-	describe_layout(s, dfs_options_of(store)->chunk_bytes, facts);
 }
 
 static int dfs_find_library(char found[BACKEND_LIBRARY_BYTES], struct err *err)
@@ -225,6 +208,16 @@ static uint32_t dfs_in_flight(const void *options)
 	return (uint32_t)o->in_flight;
 }
 
+static uint64_t dfs_part(const void *options, uint64_t length)
+{
+	const struct dfs_options *o = options;
+
+	(void)length;
+	if (o->part_bytes)
+		return o->part_bytes;
+	return o->common.transfer ? o->common.transfer : DFS_TRANSFER;
+}
+
 #define DFS_HELP "a POSIX container of DAOS, by its client library libdfs"
 
 const struct backend_ops dfs_backend = {
@@ -242,8 +235,9 @@ const struct backend_ops dfs_backend = {
 			BACKEND_PERSISTENT | BACKEND_MANY_NODES | BACKEND_MISSING_IS_ERROR |
 			BACKEND_DEPTH | BACKEND_RENAME | BACKEND_LIST | BACKEND_UPDATE |
 			BACKEND_SHARED | BACKEND_LIST_PARTS,
-	.transfer = 4 << 20,
+	.transfer = DFS_TRANSFER,
 	.depth_max = QUEUE_DEPTH_MAX,
+	.part = dfs_part,
 	.in_flight = dfs_in_flight,
 	.check = dfs_check,
 	.library = dfs_find_library,

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/uri.h"
@@ -70,13 +71,18 @@ int file_trial(const char *root, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
+bool file_kernel_knows(int fd)
+{
+	return syscall(SYS_fcntl, fd, F_GETFD) >= 0;
+}
+
 static uint32_t block_told(int fd)
 {
 #ifdef STATX_DIOALIGN
 	struct statx st;
 	uint32_t block;
 
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &st) < 0 ||
+	if (!file_kernel_knows(fd) || statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &st) < 0 ||
 	    !(st.stx_mask & STATX_DIOALIGN))
 		return DIRECT_BLOCK;
 	block = st.stx_dio_offset_align > st.stx_dio_mem_align ? st.stx_dio_offset_align

@@ -2,6 +2,7 @@
 #ifndef HAUL_BACKENDS_FILE_DIRECT_H
 #define HAUL_BACKENDS_FILE_DIRECT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/err.h"
@@ -22,5 +23,8 @@ int file_nameless(const char *root, int flags);
 
 /* A file to try an engine on: the same, or, where nothing may be written, one in memory. */
 int file_trial(const char *root, int flags);
+
+/* Whether the kernel knows an open descriptor: an interception library may have made it up. */
+bool file_kernel_knows(int fd);
 
 #endif

@@ -466,7 +466,8 @@ int64_t file_resident(const struct store *store, const struct object *o, uint64_
 {
 	int fd = file_descriptor(o);
 
-	(void)store;
+	if (files_of(store)->interception)
+		return -ENOTSUP;
 	return fd < 0 ? -EBADF : file_cache_resident(fd, offset, length);
 }
 
@@ -476,6 +477,9 @@ int64_t file_evict(const struct store *store, const struct object *o, uint64_t o
 	char path[FILE_PATH_BYTES];
 	int fd = file_descriptor(o);
 
+	/* Its reads go around the page cache. */
+	if (files_of(store)->interception)
+		return 0;
 	if (fd >= 0)
 		return file_cache_drop(fd, offset, length);
 	if (offset || length)

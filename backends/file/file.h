@@ -86,6 +86,7 @@ static inline void file_ready(struct channel *c, struct request *req)
 struct file_store {
 	const struct file_engine *engine; /* at work, which may not be the one in the options */
 	struct file_system system;
+	const char *interception; /* file_interception */
 	enum file_layout_way layout;
 	char layout_text[96];
 	char note[256];               /* what is not as asked for, or "" */

@@ -1,6 +1,7 @@
 /* Written to the published interfaces of both clients; not run on either file system. */
 #include "backends/file/layout.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
@@ -11,6 +12,10 @@
 #include <sys/ioctl.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#include "core/content/random.h"
+
+enum { DRAWN_FROM = 1000, DRAWN_LEVELS = 8 };
 
 /* Lustre: the layout of a file made without one, by extended attribute (lustre_user.h). */
 #define LUSTRE_DELAY_CREATE (O_NOCTTY | O_ASYNC)
@@ -106,6 +111,55 @@ void file_layout_find(const char *folder, const struct file_system *fs, char tex
 	size = getxattr(folder, "lustre.lov", answer, sizeof(answer));
 	if (size > 0)
 		file_layout_decode(answer, (size_t)size, text);
+}
+
+/* One of the first entries of the folder: each with the same probability. '\0': there are none. */
+static unsigned char layout_draw_entry(const char *folder, uint64_t seed, char name[256])
+{
+	unsigned char type = '\0';
+	const struct dirent *d;
+	uint64_t seen = 0;
+	DIR *dir = opendir(folder);
+
+	while (dir && seen < DRAWN_FROM && (d = readdir(dir)) != NULL) {
+		if (d->d_name[0] == '.' || (d->d_type != DT_DIR && d->d_type != DT_REG))
+			continue;
+		seen++;
+		if (random_at(seed, seen, 0) % seen)
+			continue;
+		snprintf(name, 256, "%s", d->d_name);
+		type = d->d_type;
+	}
+	if (dir)
+		closedir(dir);
+	return type;
+}
+
+int file_layout_draw(const char *folder, uint64_t seed, char path[FILE_DRAWN_BYTES])
+{
+	size_t used = (size_t)snprintf(path, FILE_DRAWN_BYTES, "%s", folder);
+	char name[256];
+
+	for (uint64_t level = 0; level < DRAWN_LEVELS && used < FILE_DRAWN_BYTES; level++) {
+		unsigned char type = layout_draw_entry(path, mix64(seed + level), name);
+
+		if (!type)
+			return -ENOENT;
+		used += (size_t)snprintf(path + used, FILE_DRAWN_BYTES - used, "/%s", name);
+		if (type == DT_REG)
+			return used < FILE_DRAWN_BYTES ? 0 : -ENAMETOOLONG;
+	}
+	return -ENOENT;
+}
+
+void file_layout_find_drawn(const char *folder, uint64_t seed, const struct file_system *fs,
+			    char text[96])
+{
+	char path[FILE_DRAWN_BYTES];
+
+	text[0] = '\0';
+	if (fs->magic == FILE_SYSTEM_LUSTRE && file_layout_draw(folder, seed, path) == 0)
+		file_layout_find(path, fs, text);
 }
 
 static int lustre_make(const struct file_layout_options *o, const char *path)

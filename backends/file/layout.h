@@ -15,7 +15,7 @@
 
 #include "backends/file/system.h"
 
-enum { FILE_STRIPE_BYTES = 65536, FILE_CLASS_BYTES = 16 };
+enum { FILE_STRIPE_BYTES = 65536, FILE_CLASS_BYTES = 16, FILE_DRAWN_BYTES = 4096 };
 
 struct file_layout_options {
 	uint64_t stripe_count, stripe_bytes; /* 0: the folder's own */
@@ -33,6 +33,11 @@ enum file_layout_way file_layout_way(const struct file_layout_options *o,
 /* The layout that new files of the folder get unless they are given another: what Lustre tells of it, in text[96]
  * ("count 4 size 1048576 B pool flash"); "" where the file system tells nothing. */
 void file_layout_find(const char *folder, const struct file_system *fs, char text[96]);
+/* The same of one of the files below the folder, which seed draws; "" where there is none. */
+void file_layout_find_drawn(const char *folder, uint64_t seed, const struct file_system *fs,
+			    char text[96]);
+/* Draws a file below the folder, from the first entries of each folder on the way. -ENOENT: none was found. */
+int file_layout_draw(const char *folder, uint64_t seed, char path[FILE_DRAWN_BYTES]);
 /* The same of what Lustre answers. */
 void file_layout_decode(const void *answer, size_t size, char text[96]);
 

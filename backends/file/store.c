@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include "backends/file/cache.h"
+#include "backends/file/dfuse.h"
 #include "backends/file/direct.h"
 #include "backends/file/file.h"
+#include "backends/file/intercept.h"
 #include "backends/store.h"
 #include "backends/stores.h"
 
@@ -135,12 +137,27 @@ static void note(struct file_store *f, const char *text)
 	snprintf(f->note + n, sizeof(f->note) - n, "%s%s", n ? "; " : "", text);
 }
 
+/* An asynchronous engine hands its requests to the kernel itself. */
+static int try_engine(const struct store *store, const struct file_engine *wanted, struct err *err)
+{
+	struct file_system fs;
+	const char *library;
+
+	if (wanted->submit) {
+		file_system_find(store->root, &fs);
+		library = file_interception(store->root, &fs);
+		if (library)
+			return err_set(err, -ENOTSUP, "it goes around %s", library);
+	}
+	return wanted->probe ? wanted->probe(store, err) : 0;
+}
+
 const struct file_engine *file_engine_working(const struct store *store,
 					      const struct file_engine *wanted, char why[256])
 {
 	struct err err = {0};
 
-	if (!wanted->probe || wanted->probe(store, &err) == 0)
+	if (try_engine(store, wanted, &err) == 0)
 		return wanted;
 	snprintf(
 		why, 256,
@@ -214,6 +231,14 @@ static void settle(struct store *store, struct file_store *f, const struct trial
 	if (!t->engine_works)
 		note(f, t->why);
 	file_system_find(store->root, &f->system);
+	f->interception = file_interception(store->root, &f->system);
+	if (f->interception) {
+		snprintf(
+			text, sizeof(text),
+			"%s carries out the calls: each process has its own connection to the pool",
+			f->interception);
+		note(f, text);
+	}
 	if (!t->room_works) {
 		snprintf(text, sizeof(text), "preallocate: %s reserves no room", f->system.name);
 		note(f, text);
@@ -226,7 +251,7 @@ static void settle(struct store *store, struct file_store *f, const struct trial
 	if (file_cache_is_memory(store->root))
 		store->cache = CACHE_MEMORY;
 	else
-		store->cache = o->direct ? CACHE_UNKNOWN : CACHE_PAGES;
+		store->cache = o->direct || f->interception ? CACHE_UNKNOWN : CACHE_PAGES;
 }
 
 static int file_open(struct store *store, struct err *err)
@@ -263,23 +288,36 @@ static void file_close(struct store *store)
 	free(store->state);
 }
 
+static void describe_add(struct store_facts *facts, const char *whose, const char *what)
+{
+	size_t n = strlen(facts->layout);
+
+	if (what[0])
+		snprintf(facts->layout + n, sizeof(facts->layout) - n, "%s%s%s", n ? "; " : "",
+			 whose, what);
+}
+
 /* What the job asks for, then what the file system gives to files without it. */
 static void describe_layout(const struct store *store, struct store_facts *facts)
 {
 	const struct file_store *f = store->state;
-	char found[96];
+	char found[FILE_DFUSE_BYTES];
 
+	describe_add(facts, "", f->layout_text);
 	file_layout_find(store->root, &f->system, found);
-	snprintf(facts->layout, sizeof(facts->layout), "%s%s%s%s", f->layout_text,
-		 f->layout_text[0] && found[0] ? "; " : "", found[0] ? "the folder's: " : "",
-		 found);
+	describe_add(facts, "the folder's: ", found);
+	file_layout_find_drawn(store->root, store->seed, &f->system, found);
+	describe_add(facts, "a drawn file's: ", found);
+	file_dfuse_find("/proc", &f->system, found);
+	describe_add(facts, "", found);
 }
 
 static void file_describe(const struct store *store, struct store_facts *facts)
 {
 	const struct file_store *f = store->state;
 
-	snprintf(facts->engine, sizeof(facts->engine), "%s", f->engine->name);
+	snprintf(facts->engine, sizeof(facts->engine), "%s%s%s", f->engine->name,
+		 f->interception ? " by " : "", f->interception ? f->interception : "");
 	snprintf(facts->file_system, sizeof(facts->file_system), "%s", f->system.name);
 	describe_layout(store, facts);
 	snprintf(facts->note, sizeof(facts->note), "%s", f->note);

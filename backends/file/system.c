@@ -21,7 +21,7 @@ static size_t lies_below(const char *path, const char *point)
 
 /* "36 35 98:0 /root /point options [tags] - type source options": of several mounted on one point the
  * last one is seen. The kernel writes a blank in a point as \040; such a point is not found. */
-static void name_mounted(const char *path, char name[32])
+static void name_mounted(const char *path, struct file_system *fs)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
 	char line[2 * PATH_MAX], point[PATH_MAX], *dash;
@@ -32,8 +32,10 @@ static void name_mounted(const char *path, char name[32])
 		if (!dash || sscanf(line, "%*s %*s %*s %*s %4095s", point) != 1)
 			continue;
 		n = lies_below(path, point);
-		if (n >= best && n && sscanf(dash + 3, "%31s", name) == 1)
-			best = n;
+		if (n < best || !n || sscanf(dash + 3, "%31s %*s %95s", fs->name, fs->options) < 1)
+			continue;
+		best = n;
+		snprintf(fs->point, sizeof(fs->point), "%s", point);
 	}
 	if (f)
 		fclose(f);
@@ -49,7 +51,7 @@ void file_system_find(const char *folder, struct file_system *fs)
 	if (statfs(standing, &st) == 0)
 		fs->magic = (uint64_t)st.f_type & 0xffffffffu;
 	if (realpath(standing, path))
-		name_mounted(path, fs->name);
+		name_mounted(path, fs);
 	if (!*fs->name && fs->magic)
 		snprintf(fs->name, sizeof(fs->name), "0x%llx", (unsigned long long)fs->magic);
 }

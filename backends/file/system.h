@@ -10,6 +10,7 @@
 struct file_system {
 	uint64_t magic; /* as statfs tells; 0: it does not */
 	char name[32];  /* as mounted: "ext4", "fuse.daos"; else the magic in hexadecimal; or "" */
+	char point[512], options[96]; /* where, and with which options of its own; or "" */
 };
 
 /* Of folder, or of the folder above it that stands. */

@@ -11,7 +11,7 @@ struct store_facts {
 	char uri[256];        /* as in the job: variables unexpanded; the first one of a list */
 	char engine[32];      /* what moves the bytes: "uring", "psync", "libcurl" */
 	char file_system[32]; /* "ext4"; of an object store the service */
-	char client[32];      /* of an object store: the client library that haul imitates */
+	char client[32];      /* of objects and daos://: the client library that haul imitates */
 	char layout[224];     /* the striping asked for, or why there is none; the one found */
 	char note[256];       /* why something is not as asked for: a sentence for the report */
 	uint64_t direct;      /* 1: bypasses the page cache */

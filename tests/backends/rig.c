@@ -48,7 +48,8 @@ int rig_open(struct rig *r, const char *json)
 						 .node = r->node,
 						 .clock = r->clock,
 						 .log = &r->log,
-						 .seed = r->seed},
+						 .seed = r->seed,
+						 .constant = r->constant},
 			  &r->err);
 }
 

@@ -13,6 +13,7 @@ struct rig {
 	struct rank_place place;
 	struct group *all, *node; /* the groups that open the store, or NULL */
 	uint64_t seed;
+	bool constant;
 	struct store store;
 	struct err err;
 };

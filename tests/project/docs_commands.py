@@ -21,6 +21,7 @@ BUILDS = "builds haul, which is done before this test"
 PARITY = "needs DLIO: import_parity runs it with a program that takes DLIO's arguments"
 SITE = "needs the batch system of a site: batch_scripts runs the scripts with programs in its place"
 SOURCES = "needs sources that the reader downloads"
+DAOS = "needs DAOS: system_daos runs the job over a test library"
 S3_SERVER = "needs an S3 server: system_s3_demo runs these commands against Ceph"
 NOT_RUN = {
     "./quickstart.sh": "installs packages, and " + BUILDS,
@@ -48,6 +49,11 @@ NOT_RUN = {
     "aws --endpoint-url http://127.0.0.1:9000 s3 mb s3://haul-demo": S3_SERVER,
     "mpiexec -n 2 haul run s3_demo --op-log ops.tsv.zst": S3_SERVER,
     "haul ls s3://haul-demo/unet3d --set endpoints=http://127.0.0.1:9000": S3_SERVER,
+    "export DAOS_POOL=mypool DAOS_CONT=mycont HAUL_DATA=/tmp/mypool/mycont": DAOS,
+    "mpiexec -n 24 haul run daos_head_to_head --results plain.h5": DAOS,
+    "export LD_PRELOAD=/usr/lib64/libpil4dfs.so": DAOS,
+    "mpiexec -n 24 haul run daos_head_to_head --results intercepted.h5 --only train_dfuse --only checkpoint_dfuse "
+    "--only load_dfuse": DAOS,
     "bench/parity.py unet3d_h100.yaml --ranks 4 --data /scratch/parity dataset.num_files_train=512": PARITY,
     "bench/parity.py unet3d_h100.yaml --ranks 4 --data /scratch/parity --dlio hydra_log/unet3d/2026-01-01-00-00-00": PARITY,
     "import pandas": "needs pandas, which the tests do not install",

@@ -140,7 +140,9 @@ static int io_phase_open(struct io_phase *p, struct err *err)
 	int rc = io_store(ctx->job, ctx->phase, &described, err);
 
 	if (rc == 0)
-		rc = workload_store_open(ctx, described, &p->store, err);
+		rc = o->operation == IO_DO_READ
+			     ? workload_store_open_to_read(ctx, described, &p->store, err)
+			     : workload_store_open(ctx, described, &p->store, err);
 	if (rc < 0) {
 		p->store.ops = NULL;
 	} else if (p->store.ops) {

@@ -54,7 +54,7 @@ static int load_open_crew(struct load_run *r, struct err *err)
 /* The store, and what is not the phase's own work on it. */
 static int load_open_store(struct load_run *r, struct err *err)
 {
-	int rc = workload_store_open(r->ctx, r->described, &r->store, err);
+	int rc = workload_store_open_to_read(r->ctx, r->described, &r->store, err);
 
 	if (rc < 0)
 		r->store.ops = NULL;

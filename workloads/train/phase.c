@@ -44,7 +44,7 @@ static int train_input_open(struct phase_context *ctx, const char *name, struct 
 	replicas_init(&replicas, o->readers, &ctx->job->cluster, ctx->group->size);
 	place.endpoint = replicas_reader(&replicas, ctx->group->rank);
 	opener.place = &place;
-	rc = workload_store_open(&opener, store, &in->store, err);
+	rc = workload_store_open_to_read(&opener, store, &in->store, err);
 	in->open = rc == 0;
 	if (rc == 0)
 		rc = dataset_open(&in->dataset, err);

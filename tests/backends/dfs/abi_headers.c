@@ -31,6 +31,11 @@ SAME_PLACE(struct dfs_event, debug, daos_event_t, ev_debug);
 SAME_PLACE(struct dfs_object_info, object_class, dfs_obj_info_t, doi_oclass_id);
 SAME_PLACE(struct dfs_object_info, chunk_bytes, dfs_obj_info_t, doi_chunk_size);
 _Static_assert(sizeof(struct dfs_object_info) >= sizeof(dfs_obj_info_t), "room for their info");
+SAME_PLACE(struct dfs_pool_info, targets, daos_pool_info_t, pi_ntargets);
+SAME_PLACE(struct dfs_pool_info, engines, daos_pool_info_t, pi_nnodes);
+SAME_PLACE(struct dfs_pool_info, disabled_targets, daos_pool_info_t, pi_ndisabled);
+SAME_PLACE(struct dfs_pool_info, wanted, daos_pool_info_t, pi_bits);
+_Static_assert(sizeof(struct dfs_pool_info) >= sizeof(daos_pool_info_t), "room for their info");
 _Static_assert(sizeof(daos_oclass_id_t) == 4 && sizeof(daos_size_t) == 8 && sizeof(daos_off_t) == 8,
 	       "sizes of arguments");
 #define SAME_NUMBER(ours, theirs) \
@@ -75,6 +80,10 @@ typedef struct {
 	int (*split)(dfs_obj_t *, uint32_t *, daos_anchor_t *);
 	int (*set)(dfs_obj_t *, uint32_t, daos_anchor_t *);
 	int (*info)(dfs_t *, dfs_obj_t *, dfs_obj_info_t *);
+	int (*pool_query)(daos_handle_t, d_rank_list_t **, daos_pool_info_t *, daos_prop_t *,
+			  daos_event_t *);
+	int (*pool_get)(dfs_t *, daos_handle_t *);
+	int (*pool_put)(dfs_t *, daos_handle_t);
 } prototypes;
 extern const prototypes dfs_prototypes;
 const prototypes dfs_prototypes = {
@@ -106,4 +115,7 @@ const prototypes dfs_prototypes = {
 	dfs_obj_anchor_split,
 	dfs_obj_anchor_set,
 	dfs_obj_get_info,
+	daos_pool_query,
+	dfs_pool_get,
+	dfs_pool_put,
 };

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "backends/file/cache.h"
+#include "backends/file/dfuse.h"
 #include "backends/file/file.h"
 #include "tests/backends/rig.h"
 #include "tests/unit.h"
@@ -424,6 +425,93 @@ static void test_layout_is_reported(void)
 	files_close(&f);
 }
 
+static void write_file(const char *path, const char *data, size_t bytes)
+{
+	FILE *f = fopen(path, "w");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_EQUAL(fwrite(data, 1, bytes, f), bytes);
+	fclose(f);
+}
+
+/* Every file can be drawn, and nothing else. */
+static void test_drawn_file(void)
+{
+	char folder[] = "/tmp/haul_drawn_XXXXXX", path[FILE_DRAWN_BYTES], command[128];
+	struct file_system fs = {.magic = FILE_SYSTEM_LUSTRE};
+	uint32_t drawn[3] = {0}, other = 0;
+	char text[96];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+	CU_ASSERT_EQUAL(file_layout_draw(folder, 1, path), -ENOENT);
+	CU_ASSERT_EQUAL(file_layout_draw("/nowhere", 1, path), -ENOENT);
+	snprintf(command, sizeof(command),
+		 "cd %s && mkdir -p a/b && touch .hidden a/b/0 a/b/1 2 && ln -s 2 link", folder);
+	CU_ASSERT_EQUAL_FATAL(system(command), 0);
+	for (uint64_t seed = 0; seed < 100; seed++) {
+		CU_ASSERT_EQUAL(file_layout_draw(folder, seed, path), 0);
+		if (strcmp(path + strlen(folder), "/2") == 0)
+			drawn[2]++;
+		else if (strncmp(path + strlen(folder), "/a/b/", 5) == 0)
+			drawn[path[strlen(path) - 1] - '0']++;
+		else
+			other++;
+	}
+	CU_ASSERT(drawn[0] > 5 && drawn[1] > 5 && drawn[2] > 5 && !other);
+	/* It lies on another file system, which tells nothing. */
+	file_layout_find_drawn(folder, 1, &fs, text);
+	CU_ASSERT_STRING_EQUAL(text, "");
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	CU_ASSERT_EQUAL(system(command), 0);
+}
+
+/* Processes as /proc shows them: of two mounts, and another program that names the mount. */
+static void test_dfuse(void)
+{
+	static const char *const comms[] = {"dfuse\n", "dfuse\n", "vi\n"};
+	static const char lines[][64] = {
+		"dfuse\0-m\0/mnt/other\0--disable-caching",
+		"/usr/bin/dfuse\0--mountpoint=/mnt/cont\0-t\00016\0--disable-wb-cache",
+		"vi\0/mnt/cont",
+	};
+	struct file_system fs = {
+		.name = "fuse.daos", .point = "/mnt/cont", .options = "rw,max_read=1048576"};
+	char proc[] = "/tmp/haul_proc_XXXXXX", path[64], text[FILE_DFUSE_BYTES], command[64];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(proc));
+	for (int i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s/%d", proc, 10 + i);
+		mkdir(path, 0777);
+		snprintf(path, sizeof(path), "%s/%d/comm", proc, 10 + i);
+		write_file(path, comms[i], strlen(comms[i]));
+		snprintf(path, sizeof(path), "%s/%d/cmdline", proc, 10 + i);
+		write_file(path, lines[i], sizeof(lines[i]));
+	}
+	file_dfuse_find(proc, &fs, text);
+	CU_ASSERT_STRING_EQUAL(text,
+			       "dfuse --mountpoint=/mnt/cont -t 16 --disable-wb-cache; mounted "
+			       "rw,max_read=1048576");
+	strcpy(fs.point, "/mnt/third");
+	file_dfuse_find(proc, &fs, text);
+	CU_ASSERT_STRING_EQUAL(text, "dfuse (not found); mounted rw,max_read=1048576");
+	strcpy(fs.name, "ext4");
+	file_dfuse_find(proc, &fs, text);
+	CU_ASSERT_STRING_EQUAL(text, "");
+	snprintf(command, sizeof(command), "rm -r %s", proc);
+	CU_ASSERT_EQUAL(system(command), 0);
+}
+
+/* Where the test's own folder is mounted. */
+static void test_mount(void)
+{
+	struct file_system fs;
+
+	file_system_find("/proc/self", &fs);
+	CU_ASSERT_STRING_EQUAL(fs.name, "proc");
+	CU_ASSERT_STRING_EQUAL(fs.point, "/proc");
+	CU_ASSERT_EQUAL(strncmp(fs.options, "rw", 2), 0);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -434,6 +522,9 @@ int main(void)
 		{"durability and visibility apart", test_durability_and_visibility},
 		{"preallocate", test_preallocate},
 		{"layout is found", test_layout_is_found},
+		{"drawn file", test_drawn_file},
+		{"dfuse", test_dfuse},
+		{"mount", test_mount},
 		{"layout is reported", test_layout_is_reported},
 		CU_TEST_INFO_NULL,
 	};

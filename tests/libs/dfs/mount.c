@@ -97,6 +97,34 @@ int dfs_disconnect(struct dfs_mount *mount)
 	return 0;
 }
 
+int dfs_pool_get(struct dfs_mount *mount, struct dfs_handle *pool)
+{
+	pool->cookie = (uintptr_t)mount;
+	test_opened(TEST_POOLS, 1);
+	return 0;
+}
+
+int dfs_pool_put(struct dfs_mount *mount, struct dfs_handle pool)
+{
+	if (pool.cookie != (uintptr_t)mount)
+		return EINVAL;
+	test_opened(TEST_POOLS, -1);
+	return 0;
+}
+
+int daos_pool_query(struct dfs_handle pool, void **ranks, struct dfs_pool_info *info,
+		    void *properties, struct dfs_event *event)
+{
+	int code = test_fault(TEST_query);
+
+	if (!pool.cookie || ranks || properties || event || info->wanted)
+		return -1003;
+	info->engines = 4;
+	info->targets = 64;
+	info->disabled_targets = 3;
+	return code;
+}
+
 /* A mount as bytes: the flags, then "pool/container". */
 int dfs_local2global_all(struct dfs_mount *mount, struct dfs_iov *global)
 {

@@ -171,7 +171,7 @@ void test_opened(enum test_thing thing, int by)
 
 void test_check_closed(void)
 {
-	static const char *const names[] = {"mounts", "objects", "queues"};
+	static const char *const names[] = {"mounts", "objects", "queues", "pools"};
 
 	for (int i = 0; i < TEST_THINGS; i++)
 		if (atomic_load(&open_things[i]))

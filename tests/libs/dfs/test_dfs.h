@@ -30,7 +30,7 @@
 /* X(kind): what may be made to fail. */
 /* clang-format off */
 #define TEST_KINDS(X) \
-	X(connect) X(global) X(queue) X(poll) X(read) X(write) X(open) X(lookup) X(size) X(stat) \
+	X(connect) X(global) X(query) X(queue) X(poll) X(read) X(write) X(open) X(lookup) X(size) X(stat) \
 	X(mkdir) X(remove) X(move) X(list) X(entry) X(split)
 /* clang-format on */
 enum test_kind {
@@ -73,7 +73,7 @@ uint64_t test_now_ns(void);
 void test_sleep_until(uint64_t ns);
 
 /* Counts of what is open, so that what is forgotten is seen by the last dfs_fini. */
-enum test_thing { TEST_MOUNTS, TEST_OBJECTS, TEST_QUEUES, TEST_THINGS };
+enum test_thing { TEST_MOUNTS, TEST_OBJECTS, TEST_QUEUES, TEST_POOLS, TEST_THINGS };
 void test_opened(enum test_thing thing, int by);
 void test_check_closed(void);
 
