@@ -29,12 +29,12 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "servers"))
 import servers  # noqa: E402
 
-CONF = """worker_processes 1; pid {at}/pid; error_log {at}/error; daemon off; {user}
+CONF = """worker_processes 1; worker_rlimit_nofile {files}; pid {at}/pid; error_log {at}/error; daemon off; {user}
 events {{ worker_connections 4096; }}
 http {{
  access_log off; sendfile on; tcp_nopush on; tcp_nodelay on; keepalive_requests 100000000; keepalive_timeout 3600;
- open_file_cache max=1000; client_max_body_size 0; client_body_buffer_size 16m;
- client_body_temp_path {data}/body; proxy_temp_path {at}/p; fastcgi_temp_path {at}/f; uwsgi_temp_path {at}/u; scgi_temp_path {at}/s;
+ open_file_cache max={cached}; client_max_body_size 0; client_body_buffer_size 16m;
+ client_body_temp_path {body}/body; proxy_temp_path {at}/p; fastcgi_temp_path {at}/f; uwsgi_temp_path {at}/u; scgi_temp_path {at}/s;
  ssl_certificate {crt}; ssl_certificate_key {key}; ssl_protocols TLSv1.3;
  server {{ listen 127.0.0.1:{http} reuseport; listen 127.0.0.1:{https} ssl reuseport; root {data};
   location /b/put/ {{ dav_methods PUT; create_full_put_path on; }} }}
@@ -82,31 +82,44 @@ def cpu_of(args, **more):
 
 
 class Nginx(servers.Server):
+    """Serves a folder, which the caller keeps, or one of its own in /dev/shm with the objects of the rows."""
+
+    def __init__(self, data=None):
+        super().__init__()
+        self.given = data
+
     def start(self):
-        servers.need("nginx", "wrk", "ab")
-        self.data = tempfile.mkdtemp(prefix="haul-bench-", dir="/dev/shm")
+        servers.need("nginx")
+        self.data = self.given or tempfile.mkdtemp(prefix="haul-bench-", dir="/dev/shm")
+        if not self.given:
+            self.fill()
         self.tls = servers.Tls()
         self.tls.__enter__()
         self.http, self.https = servers.free_ports(2)
-        for size in (8 * MIB, 64 << 10):
-            os.makedirs(f"{self.data}/b/{size}")
-            with open(f"{self.data}/b/{size}/0", "wb") as f:
-                f.write(os.urandom(size))
-            with open(f"{self.data}/body{size}", "wb") as f:
-                f.write(os.urandom(size))
-        os.makedirs(f"{self.data}/b/put")
         crt, key = self.tls.pair("good")
-        conf = self.write("conf", CONF.format(at=self.folder, data=self.data, crt=crt, key=key, http=self.http,
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        conf = self.write("conf", CONF.format(files=files, cached=min(25000, files // 2), at=self.folder, data=self.data,
+                                              body=self.folder if self.given else self.data, crt=crt, key=key, http=self.http,
                                               https=self.https, user="user root;" if os.getuid() == 0 else ""))
         process = self.spawn("nginx", shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin"), "-c", conf, "-e",
                              self.path("error"))
         if not servers.wait_for(self.https, 10, process):
             raise RuntimeError("nginx does not start")
 
+    def fill(self):
+        for size in (8 * MIB, 64 * KIB):
+            os.makedirs(f"{self.data}/b/{size}")
+            with open(f"{self.data}/b/{size}/0", "wb") as f:
+                f.write(os.urandom(size))
+            with open(f"{self.data}/body{size}", "wb") as f:
+                f.write(os.urandom(size))
+        os.makedirs(f"{self.data}/b/put")
+
     def stop(self):
         super().stop()
         self.tls.stop()
-        shutil.rmtree(self.data, ignore_errors=True)
+        if not self.given:
+            shutil.rmtree(self.data, ignore_errors=True)
 
     def base(self, tls):
         return f"https://127.0.0.1:{self.https}" if tls else f"http://127.0.0.1:{self.http}"
@@ -144,8 +157,8 @@ def peer(nginx, row, seconds):
 
 
 def own_network(args):
-    """Restarts the script in a network namespace; returns if the user is not root."""
-    if os.geteuid() != 0:
+    """Restarts the script in a network namespace; returns if the user may not do that."""
+    if os.geteuid() != 0 or subprocess.run(["unshare", "-n", "true"], stderr=subprocess.DEVNULL, check=False).returncode:
         return
     wanted = " || ".join(f"sysctl -q -w {CONGESTION}={name} 2>/dev/null" for name in ("cubic", "reno"))
     script = f'ip link set lo up && {{ {wanted} || true; }} && exec "$@"'

@@ -209,6 +209,21 @@ def test_many_small_objects(rgw):
                     check(stats["requests"] >= MANY and made <= stats["connections"] <= made + 4, f"{made}, {stats}")
 
 
+def test_thousand_connections(rgw):
+    """One rank with 1,024 requests in flight, over four gateways: each request has a connection of its own, which later
+    requests use again, and nothing fails."""
+    threads, depth, objects = 8, 128, 2048
+    with Folder() as folder:
+        store = store_of(rgw.endpoints(), "round_robin", uri="s3://train/thousand")
+        small = {"objects": objects, "size": 4096, "block": 4096, "threads": threads}
+        works(1, folder, store, [io("write", depth=8, **small)], rgw.env())
+        p, = works(1, folder, store, [io("read", depth=depth, **small)], rgw.env())["phases"]
+    made = [e["connections"] for e in p["endpoints"]]
+    check(p["errors"] == p["retries"] == 0 and sum(e["requests"] for e in p["endpoints"]) == objects, f"{p}")
+    # A connection to one gateway may be idle while another gateway needs one more.
+    check(1000 <= sum(made) <= GATEWAYS * threads * depth, f"{made} connections")
+
+
 def alone_measured(folder, job, env):
     """Runs the job on one rank; returns (its peak resident set, the memory in the plan, the phase)."""
     path = write_job(folder, job)

@@ -1,6 +1,7 @@
 /* State of the native transport, shared by its files: transport.c (exchanges from start to end), flight.c (one exchange:
  * its request goes out, its answer comes in), head.c (what is sent before the body), connect.c (a connection is made),
- * tls.c (its encryption), lookup.c (addresses of a name), pool.c (connections between exchanges) and peer.c (to whom a URL leads). */
+ * tls.c (its encryption), sessions.c (what TLS keeps of a peer), lookup.c (addresses of a name), pool.c (connections between
+ * exchanges) and peer.c (to whom a URL leads). */
 #ifndef HAUL_BACKENDS_HTTP_NATIVE_INTERNAL_H
 #define HAUL_BACKENDS_HTTP_NATIVE_INTERNAL_H
 
@@ -16,7 +17,8 @@ enum {
 	NATIVE_HOST_BYTES = 640,
 	NATIVE_HEAD_BYTES = 24 << 10, /* of a request, at most */
 	NATIVE_LINES_BYTES = ANSWER_LINE_BYTES,
-	NATIVE_SCRATCH_BYTES = 256 << 10 /* takes a body that nobody keeps */
+	NATIVE_SCRATCH_BYTES = 256 << 10, /* takes a body that nobody keeps */
+	NATIVE_SESSIONS = 64              /* of TLS, at most one per peer */
 };
 
 struct native_flight;
@@ -55,6 +57,14 @@ struct native_pool {
 	struct native_connection *free;
 	struct native_connection **buckets; /* [mask + 1] */
 	struct native_connection *newest, *oldest;
+};
+
+/* What TLS needs to go on with a peer that it knows. */
+struct native_session {
+	uint64_t hash;
+	const struct address *address;
+	char *host;
+	SSL_SESSION *session; /* NULL: none */
 };
 
 enum native_state {
@@ -98,10 +108,11 @@ struct native_transport {
 	struct native_lookup *lookup; /* under way, or NULL */
 	SSL_CTX *tls;                 /* made for the first connection that needs it */
 	BIO_METHOD *bio;
-	struct native_flight *flights; /* [depth] */
-	struct native_flight **free;   /* [depth] */
-	struct exchange **ended;       /* [depth] */
-	struct native_flight **again;  /* which go on at the next turn. [depth] */
+	struct native_session sessions[NATIVE_SESSIONS]; /* by hash */
+	struct native_flight *flights;                   /* [depth] */
+	struct native_flight **free;                     /* [depth] */
+	struct exchange **ended;                         /* [depth] */
+	struct native_flight **again;                    /* which go on at the next turn. [depth] */
 	char *texts; /* heads and lines of all flights, and scratch; touched as they are used */
 	size_t texts_bytes;
 	char *scratch; /* [NATIVE_SCRATCH_BYTES] */
@@ -154,6 +165,11 @@ ssize_t native_tls_send(struct native_connection *c, const struct iovec v[2]);
 bool native_tls_pending(const struct native_connection *c);
 void native_tls_end(struct native_connection *c);
 void native_tls_close(struct native_transport *t);
+
+/* sessions.c: makes the context of TLS keep sessions; lets a connection that begins go on with one, if its peer is known. */
+void native_sessions_open(struct native_transport *t);
+void native_sessions_use(struct native_transport *t, struct native_connection *c);
+void native_sessions_close(struct native_transport *t);
 
 /* head.c: writes the head of the request. -ENAMETOOLONG. */
 int native_head_write(struct native_flight *f);

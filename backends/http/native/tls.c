@@ -77,6 +77,7 @@ static int tls_context_open(struct native_transport *t, const char **why)
 	SSL_CTX_set_alpn_protos(t->tls, protocols, sizeof(protocols) - 1);
 	/* One system call per record, not one for its header and one for the rest. */
 	SSL_CTX_set_read_ahead(t->tls, 1);
+	native_sessions_open(t);
 	SSL_CTX_set_verify(t->tls, o->insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
 	if (o->insecure)
 		return 0;
@@ -92,6 +93,7 @@ static int tls_context_open(struct native_transport *t, const char **why)
 
 void native_tls_close(struct native_transport *t)
 {
+	native_sessions_close(t);
 	SSL_CTX_free(t->tls);
 	BIO_meth_free(t->bio);
 	t->tls = NULL;
@@ -146,6 +148,7 @@ int native_tls_begin(struct native_flight *f, const char **why)
 	BIO_set_data(b, c);
 	SSL_set_bio(c->ssl, b, b);
 	SSL_set_connect_state(c->ssl);
+	native_sessions_use(t, c);
 	f->state = NATIVE_SHAKES;
 	return tls_name(c) ? 0 : -ENOMEM;
 }

@@ -31,7 +31,7 @@ static struct {
 	SSL *ssl;
 	int listener, client;
 	uint16_t port;
-	unsigned accepted;
+	unsigned accepted, resumed;
 	bool plain; /* it speaks HTTP without TLS */
 	const char *answer;
 	size_t answer_bytes, sent;
@@ -106,6 +106,7 @@ static void server_hang_up(enum end how)
 {
 	if (how == KEEP || server.client < 0)
 		return;
+	server.resumed += server.ssl && SSL_session_reused(server.ssl);
 	if (how == CLOSE && server.ssl)
 		SSL_shutdown(server.ssl);
 	SSL_free(server.ssl);
@@ -391,11 +392,33 @@ static void test_ends(void)
 	}
 }
 
+/* Later connections to a host go on with the session of an earlier one; those to another host do not, whoever answers. */
+static void test_sessions(void)
+{
+	struct transport *t;
+	struct exchange x;
+
+	server_start("DNS:localhost", FOUR, strlen(FOUR), CLOSE);
+	t = open_transport(&transport_native, ca, false);
+	for (unsigned i = 0; i < 4; i++) {
+		x = ask(t, HTTP_GET, "localhost");
+		CU_ASSERT_EQUAL(x.status, 0);
+		CU_ASSERT_EQUAL(x.connections, 1);
+		CU_ASSERT_EQUAL(server.resumed, i);
+	}
+	x = ask(t, HTTP_GET, "127.0.0.1");
+	CU_ASSERT_EQUAL(x.fault, REQ_FAULT_TLS);
+	CU_ASSERT_EQUAL(server.resumed, 3);
+	t->ops->close(t);
+	server_stop();
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"good", test_good},     {"large", test_large}, {"refused", test_refused},
-		{"no TLS", test_no_tls}, {"ends", test_ends},   CU_TEST_INFO_NULL,
+		{"no TLS", test_no_tls}, {"ends", test_ends},   {"sessions", test_sessions},
+		CU_TEST_INFO_NULL,
 	};
 
 	for (size_t i = 0; i < sizeof(large); i++)
