@@ -83,6 +83,9 @@ static const struct refused_case {
 	 "only one memory"},
 	{"\"tiers\": [{\"store\": \"s\", \"high\": 0.5, \"low\": 0.6}]", "must be at most high"},
 	{"\"classes\": [{\"name\": \"a\"}, {\"name\": \"a\"}]", "two classes are called"},
+	{"\"arrivals\": {\"file\": \"x\"}, \"templates\": [{\"name\": \"a\"}]",
+	 "templates: are for users"},
+	{"\"arrivals\": {\"speed\": 2}", "arrivals/file: is missing"},
 	{"\"folder\": \"../x\"", "/folder: must be"},
 	{"\"folder\": \"\"", "/folder: must be"},
 };
