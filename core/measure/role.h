@@ -24,6 +24,15 @@
 	X(OPERATION_RATE_FIRST, "operation_rate_first_done") \
 	X(ITEM_RATE, "item_rate") /* samples, blocks of a cache, requests served */ \
 	X(ITEMS, "items") \
+	/* Of a cache. */ \
+	X(HIT_RATE, "hit_rate") \
+	X(READ_RATE, "read_rate") \
+	X(WRITE_RATE, "write_rate") \
+	X(TOKEN_RATE, "token_rate") \
+	X(WAITED_TOKEN_RATE, "waited_token_rate") /* over the time that requests waited for the cache */ \
+	X(READ_P95, "read_p95_slowest_rank") /* entries, of the rank where it was the longest */ \
+	X(WRITE_P95, "write_p95_slowest_rank") \
+	X(MEMORY_P95, "memory_p95_slowest_rank") \
 	X(CPU_PER_BYTE, "cpu_per_byte") /* processor seconds for 10^9 bytes */ \
 	X(MEMORY, "memory") /* of the rank that had most for bytes that are read or written */ \
 	X(CACHED, "cached_share") /* of the bytes looked at: what the page cache had */ \
@@ -37,7 +46,8 @@
 	X(RANK_DONE, "rank_done") /* when a rank had done its part */ \
 	X(EVALUATION, "evaluation") /* 1 in rows that stand apart from the others of their table */ \
 	/* Histograms. */ \
-	X(READ_LATENCY, "read_latency")
+	X(READ_LATENCY, "read_latency") \
+	X(WRITE_LATENCY, "write_latency")
 /* clang-format on */
 
 enum role {

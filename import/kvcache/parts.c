@@ -107,6 +107,11 @@ static void part_templates(struct kvc *k)
 
 	if (!kvc_at(k, "user_templates"))
 		return;
+	if (kvc_true(k, "use-burst-trace")) {
+		kvc_find(k, IMPORT_LEFT, "user_templates",
+			 "are for users, and the requests are recorded");
+		return;
+	}
 	list = cJSON_CreateArray();
 	for (int i = 0; i < TEMPLATES; i++) {
 		cJSON *one = part_object(k, list);
@@ -172,11 +177,35 @@ static void part_classes(struct kvc *k)
 			 "the original reads it and reports its own defaults; haul takes it");
 }
 
+static void part_arrivals(struct kvc *k)
+{
+	double speed = kvc_number(k, "trace-speedup", 1);
+
+	if (!kvc_true(k, "use-burst-trace")) {
+		if (kvc_at(k, "burst-trace-path") || kvc_at(k, "trace-speedup"))
+			kvc_find(k, IMPORT_LEFT, "use-burst-trace",
+				 "without it, the original reads no trace, and neither does haul");
+		return;
+	}
+	kvc_put(k, "arrivals.file",
+		cJSON_CreateString(
+			kvc_text(k, "burst-trace-path", "BurstGPT/data/BurstGPT_1.csv")));
+	kvc_find(k, IMPORT_CHANGED, "burst-trace-path",
+		 "each process of the original replays all of the trace; haul's ranks share it");
+	if (speed > 0)
+		kvc_put_number(k, "arrivals.speed", speed);
+	else
+		kvc_find(k, IMPORT_CHANGED, "trace-speedup",
+			 "0 stands for as fast as possible, which grows a queue without end; haul "
+			 "has the recorded times");
+}
+
 void kvc_add_users(struct kvc *k)
 {
 	double users = kvc_number(k, "num-users", 100);
 	double threads = users < threads_most ? users : threads_most;
 
+	part_arrivals(k);
 	kvc_put_number(k, "users", users);
 	kvc_put_number(k, "served", threads);
 	kvc_put_number(k, "threads", threads);

@@ -6,7 +6,8 @@
 #include "report/text/page.h"
 #include "report/text/table.h"
 
-const struct text_kind *const text_kinds[] = {&text_train, &text_plain_io, &text_streams, NULL};
+const struct text_kind *const text_kinds[] = {&text_train, &text_plain_io, &text_streams,
+					      &text_caches, NULL};
 
 static void kind_row(struct table_row *row, const struct page *page,
 		     const struct results_phase_read *p, const struct text_kind_table *table)

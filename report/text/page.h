@@ -1,7 +1,7 @@
 /* Text report, for people: whether the accelerators starved, by how much, and why; then the
  * figures. A page is written from top to bottom. Each part has a file of its own in this folder.
  *
- * Sentences and tables of a kind of phase are in one file per kind (train.c, plain_io.c, streams.c), listed in
+ * Sentences and tables of a kind of phase are in one file per kind (train.c, plain_io.c, streams.c, caches.c), listed in
  * kinds.c, which has what they share. */
 #ifndef HAUL_REPORT_TEXT_PAGE_H
 #define HAUL_REPORT_TEXT_PAGE_H
@@ -42,7 +42,7 @@ struct text_kind_table {
 bool text_kind_table(const struct page *page, const struct text_kind *kind,
 		     const struct text_kind_table *table);
 
-extern const struct text_kind text_train, text_plain_io, text_streams;
+extern const struct text_kind text_train, text_plain_io, text_streams, text_caches;
 
 /* Parts of the page. */
 void text_phases(const struct page *page); /* the table of all phases */

@@ -68,6 +68,12 @@ assert [t["capacity"] for t in phase["tiers"]] == [128 * GIB, 32 * GIB, 10 * GIB
 assert phase["precondition"] == 20 * GIB and phase["rag"]["documents"] == 10 and phase["rag"]["tokens_max"] == 12000, phase
 assert phase["conversation"] == {"enabled": False} and phase["mode"] == "decode", phase
 
+# Recorded requests.
+_, phase, told = imported("use-burst-trace", "burst-trace-path=/data/burst.csv", "trace-speedup=4")
+assert phase["arrivals"] == {"file": "/data/burst.csv", "speed": 4} and "ranks share it" in told, phase
+_, phase, told = imported("burst-trace-path=/data/burst.csv", "use-burst-trace", "trace-speedup=0")
+assert phase["arrivals"] == {"file": "/data/burst.csv"} and "recorded times" in told, phase
+
 # Every flag is known, and each that does not map has a reason.
 for flag in FLAGS:
     value = next((v for f, v in (("model", "tiny-1b"), ("generation-mode", "fast"), ("cache-dir", "/tmp/x"),

@@ -75,19 +75,22 @@ static double kv_hit_rate(const uint64_t *row)
 static const struct figure figures[] = {
 	FIGURE_ROW("bytes_rate", "B/s", kv_bytes_rate,
 		   "bytes that the stores moved per second, in both directions", .role = ROLE_BYTE_RATE)
-	FIGURE_ROW("read_rate", "B/s", kv_read_rate, "bytes read from the stores per second")
+	FIGURE_ROW("read_rate", "B/s", kv_read_rate, "bytes read from the stores per second",
+		   .role = ROLE_READ_RATE)
 	FIGURE_ROW("write_rate", "B/s", kv_write_rate,
-		   "bytes written to the stores per second, those of entries that were moved there too")
+		   "bytes written to the stores per second, those of entries that were moved there too",
+		   .role = ROLE_WRITE_RATE)
 	FIGURE_ROW("request_rate", "1/s", kv_request_rate, "requests served per second",
 		   .role = ROLE_ITEM_RATE)
 	FIGURE_ROW("offered_rate", "1/s", kv_offered_rate, "requests that fell due per second")
 	FIGURE_ROW("operation_rate", "1/s", kv_operation_rate,
 		   "entries read, written or moved per second", .role = ROLE_OPERATION_RATE)
-	FIGURE_ROW("token_rate", "1/s", kv_token_rate, "tokens generated per second")
+	FIGURE_ROW("token_rate", "1/s", kv_token_rate, "tokens generated per second", .role = ROLE_TOKEN_RATE)
 	FIGURE_ROW("storage_token_rate", "1/s", kv_storage_token_rate,
 		   "tokens generated per second that a request waited for its operations; it falls as more "
-		   "requests are served at a time, however fast the store is")
-	FIGURE_ROW("hit_rate", "fraction", kv_hit_rate, "reads whose entry was in one of the tiers")
+		   "requests are served at a time, however fast the store is",
+		   .role = ROLE_WAITED_TOKEN_RATE)
+	FIGURE_ROW("hit_rate", "fraction", kv_hit_rate, "reads whose entry was in one of the tiers", .role = ROLE_HIT_RATE)
 	TALLY_COMMON_FIGURES
 };
 /* clang-format on */

@@ -38,9 +38,12 @@
 	X(KV_CREDIT_NS, "request_credit_ns", "ns", SUM, "time that requests waited because of max_concurrent_allocs") \
 	X(KV_LATE_NS, "late_ns", "ns", MAX, "the longest that a request was seen after it fell due") \
 	X(KV_READ_P95_NS, "read_p95_ns", "ns", MAX, \
-	  "95th percentile of reads of entries, of the rank where it was the longest: MLPerf's figure, which is no percentile of all reads") \
+	  "95th percentile of reads of entries, of the rank where it was the longest: MLPerf's figure, which is no percentile of all reads", \
+	  .role = ROLE_READ_P95) \
 	X(KV_WRITE_P95_NS, "write_p95_ns", "ns", MAX, \
-	  "the same of writes of entries") \
+	  "the same of writes of entries", .role = ROLE_WRITE_P95) \
+	X(KV_MEMORY_P95_NS, "memory_p95_ns", "ns", MAX, "the same of reads and writes of entries in the rank's memory; 0: none", \
+	  .role = ROLE_MEMORY_P95) \
 	X(KV_OPENS, "opens", "", SUM, "opens for reading") \
 	X(KV_STATS, "stats", "", SUM, "lookups in stores") \
 	X(KV_DELETES, "deletes", "", SUM, "deletes") \
@@ -52,7 +55,7 @@
 
 #define KV_HISTOGRAM_LIST(X) \
 	X(KV_HIST_READ, "read", "an entry read from a store, with its open and close", .role = ROLE_READ_LATENCY) \
-	X(KV_HIST_WRITE, "write", "an entry written to a store, with its begin and commit") \
+	X(KV_HIST_WRITE, "write", "an entry written to a store, with its begin and commit", .role = ROLE_WRITE_LATENCY) \
 	X(KV_HIST_DEMOTE, "demote", "an entry moved to a slower tier: read, written and deleted") \
 	X(KV_HIST_STAT, "stat", "a lookup in a store") \
 	X(KV_HIST_DELETE, "delete", "a delete") \

@@ -25,7 +25,6 @@
 
 enum {
 	KV_FOLDER_BYTES = 128,
-	KV_TRACE_BYTES = 1024,
 	KV_STORES_MAX = 4, /* queues of a thread that are counted */
 	KV_SERVED_MAX = 1 << 16,
 	KV_SERVED_DEFAULT = 500,
@@ -63,7 +62,7 @@ struct kvcache_options {
 	uint64_t precondition, precondition_tokens;
 	bool lookup;
 	char folder[KV_FOLDER_BYTES];
-	char trace[KV_TRACE_BYTES]; /* "": none */
+	char trace[KV_PATH_BYTES]; /* "": none */
 	uint64_t trace_epoch_ns;
 	uint32_t verify, on_error;
 	double compress, dedup;

@@ -79,6 +79,12 @@ static void loop_offer(struct kv_run *r)
 	}
 }
 
+/* Nothing will fall due any more, and all that did has been served. */
+static bool loop_exhausted(const struct kv_run *r)
+{
+	return kv_source_due(&r->source) == KV_NEVER && !r->busy && !r->waiting.count;
+}
+
 static void loop_work(struct kv_run *r)
 {
 	uint64_t requests = r->setup.options->requests;
@@ -86,7 +92,7 @@ static void loop_work(struct kv_run *r)
 	kv_dispatch_collect(r);
 	loop_offer(r);
 	do {
-		if (r->rc < 0 || r->now_ns >= r->until_ns ||
+		if (r->rc < 0 || r->now_ns >= r->until_ns || loop_exhausted(r) ||
 		    (requests && r->ctx->tally->rank_row[KV_REQUESTS] >= requests))
 			r->over = true;
 		kv_serve_alarms(r);
@@ -214,7 +220,8 @@ int kv_loop(struct kv_run *r, enum stop_reason *stopped)
 			r->now_ns = clock_now(r->ctx->clock);
 	}
 	*stopped = (enum stop_reason)r->rounds.merged.stop;
-	if (*stopped == STOP_NONE && !r->setup.options->requests)
+	if (*stopped == STOP_NONE && !r->setup.options->requests &&
+	    !r->setup.source.arrivals.file[0])
 		*stopped = STOP_LIMIT;
 	return r->rc;
 }

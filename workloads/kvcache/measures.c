@@ -140,6 +140,23 @@ void kv_measure_request(struct kv_run *r, const struct kv_served *s)
 	hist_record(table_hist(t->kind, own, KV_QOS_HIST_REQUEST), ns);
 }
 
+/* Reads and writes in the rank's memory together, as MLPerf counts them. */
+static uint64_t measure_memory_p95(const struct kv_run *r, const struct tally *t)
+{
+	const struct table *tiers = measure_table(t, KV_TABLE_TIERS);
+	struct hist both = {.max_ns = 0};
+
+	for (uint32_t k = 0; k < r->setup.tier_count; k++) {
+		uint64_t *row = table_row(tiers, k);
+
+		if (r->setup.tiers[k].kind != KV_TIER_CPU)
+			continue;
+		hist_merge(&both, table_hist(tiers->kind, row, KV_TIER_HIST_READ));
+		hist_merge(&both, table_hist(tiers->kind, row, KV_TIER_HIST_WRITE));
+	}
+	return hist_quantile_ns(&both, 0.95);
+}
+
 static void measure_tiers(const struct kv_run *r, struct tally *t)
 {
 	for (uint32_t k = 0; k < r->setup.tier_count; k++) {
@@ -180,6 +197,7 @@ void kv_measure_own(void *run, struct tally *t)
 	row[KV_REFUSED] += r->tiers.refused;
 	row[KV_READ_P95_NS] = hist_quantile_ns(&t->hists[KV_HIST_READ], 0.95);
 	row[KV_WRITE_P95_NS] = hist_quantile_ns(&t->hists[KV_HIST_WRITE], 0.95);
+	row[KV_MEMORY_P95_NS] = measure_memory_p95(r, t);
 	measure_tiers(r, t);
 	measure_classes(r, t);
 }

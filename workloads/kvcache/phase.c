@@ -101,6 +101,9 @@ static int phase_open_cache(struct kv_run *r, struct err *err)
 				r->ctx->job->seed + r->ctx->group->rank,
 				s->options->trace_epoch_ns / ns_per_ms, r->ctx->phase->path, err);
 
+	if (rc == 0 && s->source.arrivals.file[0])
+		rc = kv_source_recorded(&r->source, r->ctx->group->rank, r->ctx->group->size,
+					r->ctx->phase->path, err);
 	if (rc == 0 && kv_tiers_init(&r->tiers, &s->policy, s->rules, s->tier_count) < 0)
 		rc = err_set(err, -ENOMEM, "no memory for the entries");
 	r->tiers.event = kv_dispatch_event;

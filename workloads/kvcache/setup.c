@@ -153,7 +153,9 @@ static uint64_t setup_tokens_most(const struct kv_setup *s)
 	const struct kv_source_options *o = &s->source;
 	uint64_t most = 0;
 
-	for (uint32_t i = 0; i < o->template_count; i++)
+	if (o->arrivals.file[0])
+		most = o->arrivals.context_max;
+	for (uint32_t i = 0; !o->arrivals.file[0] && i < o->template_count; i++)
 		most = setup_most(most, o->templates[i].context_max);
 	if (o->mode == KV_MODE_DECODE)
 		most = setup_most(most, o->stored_tokens);

@@ -10,7 +10,7 @@ enum { NS_PER_MS = 1000000 };
 
 /* Streams of random numbers. */
 static const uint64_t stream_users = 0x75736572, stream_lattice = 0x6c617474,
-		      stream_documents = 0x646f6373;
+		      stream_documents = 0x646f6373, stream_arrivals = 0x61727269;
 
 /* Fractional parts of the roots of 3, 5, 2, 7 and 13, in units of 2^-64. */
 enum trait { TRAIT_TEMPLATE, TRAIT_CLASS, TRAIT_THINK, TRAIT_CONTEXT, TRAIT_GENERATE, TRAITS };
@@ -59,13 +59,30 @@ int kv_source_open(struct kv_source *s, const struct kv_source_options *options,
 	s->conversation_ends = random_bound(o->conversation.end);
 	s->has_prompt = o->prefix.enabled ? random_bound(o->prefix.probability) : 0;
 	s->has_retrieval = o->rag.documents ? random_bound(o->rag.probability) : 0;
-	kv_source_scale(s, (uint32_t)o->users, 0);
+	if (!o->arrivals.file[0])
+		kv_source_scale(s, (uint32_t)o->users, 0);
 	return 0;
+}
+
+int kv_source_recorded(struct kv_source *s, uint32_t part, uint32_t parts, const char *path,
+		       struct err *err)
+{
+	const struct kv_arrivals_options *o = &s->options->arrivals;
+	const struct arrivals_window window = {.from_ns = o->from_ns,
+					       .length_ns = o->window_ns,
+					       .speed = o->speed,
+					       .context_max = o->context_max,
+					       .part = part,
+					       .parts = parts};
+	int rc = arrivals_open(&s->arrivals, o->file, &window, err);
+
+	return rc < 0 ? err_wrap(err, rc, "%s/arrivals/file: %s", path, o->file) : 0;
 }
 
 void kv_source_close(struct kv_source *s)
 {
 	kv_documents_close(&s->documents);
+	arrivals_close(&s->arrivals);
 	free(s->users);
 	free(s->heap);
 	*s = (struct kv_source){0};
@@ -186,6 +203,8 @@ uint64_t kv_source_due(const struct kv_source *s)
 		return 0;
 	if (s->extra)
 		return s->next_extra.due_ns;
+	if (s->arrivals.lines)
+		return arrivals_due(&s->arrivals);
 	return s->waiting ? s->heap[0].ns : KV_NEVER;
 }
 
@@ -297,6 +316,11 @@ static uint32_t user_length(const struct kv_source *s, uint32_t user, uint32_t l
 	return (uint32_t)random_between(user_draw(s, user), length / 4 ? length / 4 : 1, length);
 }
 
+static enum kv_request_kind request_kind(const struct kv_source *s, uint32_t context)
+{
+	return context >= s->options->prefill_from ? KV_REQUEST_PREFILL : KV_REQUEST_PREFILL_DECODE;
+}
+
 static void request_make(struct kv_source *s, const struct kv_due *due, struct kv_request *r)
 {
 	const struct kv_source_options *o = s->options;
@@ -308,13 +332,35 @@ static void request_make(struct kv_source *s, const struct kv_due *due, struct k
 		user_turn(s, due->user, due->ns);
 	r->context = user_length(s, due->user, u->context);
 	r->generate = user_length(s, due->user, u->generate);
-	r->kind = r->context >= o->prefill_from ? KV_REQUEST_PREFILL : KV_REQUEST_PREFILL_DECODE;
+	r->kind = request_kind(s, r->context);
 	r->turn = u->turn;
 	r->conversation = u->conversation;
 	request_add(s, r);
 	r->id = u->turn ? kv_id_make(KV_KEY_TURN, due->user, u->turn, u->conversation)
 			: kv_id_make(KV_KEY_REQUEST, due->user, 0, r->number);
 	if (s->has_retrieval && user_draw(s, due->user) < s->has_retrieval)
+		request_document(s, r);
+}
+
+/* A recorded request is of no conversation. Its user and its class are not recorded. */
+static void request_recorded(struct kv_source *s, struct kv_request *r)
+{
+	const struct kv_source_options *o = s->options;
+	struct arrival row;
+
+	arrivals_next(&s->arrivals, &row);
+	*r = (struct kv_request){
+		.due_ns = row.due_ns,
+		.user = (uint32_t)(row.number % o->users),
+		.class = source_choice(s->classes, o->class_count,
+				       random_at(s->seed, stream_arrivals, row.number)),
+		.context = (uint32_t)row.context,
+		.generate = (uint32_t)row.generate,
+		.kind = request_kind(s, (uint32_t)row.context),
+	};
+	request_add(s, r);
+	r->id = kv_id_make(KV_KEY_REQUEST, r->user, 0, row.number);
+	if (s->has_retrieval && user_draw(s, r->user) < s->has_retrieval)
 		request_document(s, r);
 }
 
@@ -331,6 +377,10 @@ void kv_source_next(struct kv_source *s, struct kv_request *out)
 		*out = s->next_extra;
 		request_add(s, out);
 		s->extra = false;
+		return;
+	}
+	if (s->arrivals.lines) {
+		request_recorded(s, out);
 		return;
 	}
 	due = s->heap[0];

@@ -8,6 +8,7 @@
  *	source.c          users, their requests
  *	source_options.c  options, and what the defaults are
  *	documents.c       documents for retrieval (RAG)
+ *	arrivals.c        recorded requests, which may take the place of those of users
  *	steps.h           what one request asks of the cache
  *
  * The original draws prompts and retrievals when a request is served. Here the request has them from the beginning, so
@@ -18,6 +19,7 @@
 #include <stdbool.h>
 
 #include "core/content/random.h"
+#include "workloads/kvcache/arrivals.h"
 #include "workloads/kvcache/documents.h"
 #include "workloads/kvcache/entries.h"
 #include "workloads/kvcache/source_options.h"
@@ -63,6 +65,7 @@ struct kv_due {
 struct kv_source {
 	const struct kv_source_options *options;
 	struct kv_documents documents;
+	struct arrivals arrivals; /* recorded requests, where the options name a file */
 	uint64_t seed, epoch_ms;
 	struct kv_user *users;
 	struct kv_due *heap;
@@ -83,6 +86,10 @@ int kv_source_open(struct kv_source *s, const struct kv_source_options *options,
 		   const struct kv_model *model, uint64_t seed, uint64_t epoch_ms, const char *path,
 		   struct err *err);
 void kv_source_close(struct kv_source *s);
+/* For options with arrivals, once after kv_source_open: opens their file, of whose rows this source has each parts-th from
+ * `part` on. Returns what arrivals_open does, with the path of the options and of the file before it. */
+int kv_source_recorded(struct kv_source *s, uint32_t part, uint32_t parts, const char *path,
+		       struct err *err);
 
 /* When the next request is due, or KV_NEVER; and takes it. */
 uint64_t kv_source_due(const struct kv_source *s);

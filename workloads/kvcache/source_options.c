@@ -108,6 +108,21 @@ static const struct option rag_options[] = {
 		   .help = "zipf: earlier chunks are likelier; uniform: all are alike"),
 	OPT_END};
 
+static const struct option arrivals_options[] = {
+	OPT_TEXT(
+		"file", struct kv_arrivals_options, file, .def_text = "",
+		.help = "a trace of BurstGPT or of Azure's inference service, plain or compressed by zstd; "
+			"the ranks share its rows"),
+	OPT_REAL("speed", struct kv_arrivals_options, speed, .def_real = 1, .min_real = 0.001,
+		 .max_real = 1e6, .help = "times as fast as they were recorded"),
+	OPT_TIME("from", struct kv_arrivals_options, from_ns, .max = 1ull << 60,
+		 .help = "requests before this time of the trace are left out"),
+	OPT_TIME("window", struct kv_arrivals_options, window_ns, .max = 1ull << 60,
+		 .help = "requests so long after that time, or later, are left out; 0: none"),
+	TOKENS("context_max", struct kv_arrivals_options, context_max, 16384,
+	       "longer contexts are cut to so many tokens"),
+	OPT_END};
+
 const struct option kv_source_options_table[] = {
 	OPT_U64("users", struct kv_source_options, users, .def = 100, .min = 1, .max = KV_USERS_MAX,
 		.help = "users of a rank"),
@@ -116,6 +131,8 @@ const struct option kv_source_options_table[] = {
 		 .help = "kinds of users; none: chatbot, coding and document, as MLPerf has them"),
 	OPT_LIST("classes", struct kv_source_options, classes, class_count, .table = class_options,
 		 .help = "classes of service; none: interactive, responsive and batch"),
+	OPT_TABLE("arrivals", struct kv_source_options, arrivals, .table = arrivals_options,
+		  .help = "recorded requests in place of those of users"),
 	TOKENS("prefill_from", struct kv_source_options, prefill_from, 10000,
 	       "requests with so long a context are only written, and not read for decoding"),
 	TOKENS("decode_batch", struct kv_source_options, decode_batch, 32,
@@ -198,11 +215,28 @@ static int source_check_rag(const struct kv_source_options *o, const char *path,
 	return rc;
 }
 
+/* What is recorded has no templates; without a file there is nothing to be fast or slow. */
+static int source_check_arrivals(const struct kv_source_options *o, const char *path,
+				 struct err *err)
+{
+	const struct kv_arrivals_options *a = &o->arrivals;
+
+	if (a->file[0] && o->template_count)
+		return err_set(err, -EINVAL,
+			       "%s/templates: are for users, and requests come from arrivals/file",
+			       path);
+	if (!a->file[0] && (a->speed < 1 || a->speed > 1 || a->from_ns || a->window_ns))
+		return err_set(err, -EINVAL, "%s/arrivals/file: is missing", path);
+	return 0;
+}
+
 int kv_source_check(struct kv_source_options *o, const char *path, struct err *err)
 {
 	char where[SOURCE_PATH_BYTES];
-	int rc;
+	int rc = source_check_arrivals(o, path, err);
 
+	if (rc < 0)
+		return rc;
 	if (!o->template_count) {
 		o->template_count = sizeof(source_templates) / sizeof(source_templates[0]);
 		memcpy(o->templates, source_templates, sizeof(source_templates));

@@ -10,6 +10,7 @@ enum {
 	KV_TEMPLATES_MAX = 8,
 	KV_CLASSES_MAX = 8,
 	KV_NAME_BYTES = 24,
+	KV_PATH_BYTES = 1024,
 	KV_RETRIEVED_MAX = 32,  /* chunks of one retrieval */
 	KV_CHUNKS_MAX = 4096,   /* of one document */
 	KV_TURNS_MAX = 1 << 20, /* of one conversation */
@@ -59,8 +60,16 @@ struct kv_rag_options {
 	uint32_t order;
 };
 
+/* Recorded requests take the place of those of users. */
+struct kv_arrivals_options {
+	char file[KV_PATH_BYTES]; /* "": there are none */
+	double speed;
+	uint64_t from_ns, window_ns, context_max;
+};
+
 struct kv_source_options {
 	uint64_t users;
+	struct kv_arrivals_options arrivals;
 	struct kv_template templates[KV_TEMPLATES_MAX];
 	struct kv_class classes[KV_CLASSES_MAX];
 	uint32_t template_count, class_count; /* 0: MLPerf's, see kv_source_check */

@@ -61,6 +61,7 @@ static void test_moving(void)
 			CU_ASSERT_TRUE(kvcache_of(f, rank, KV_REQUESTS) > 0);
 			CU_ASSERT_TRUE(kvcache_of(f, rank, KV_HIT_DECODE) > 0);
 			CU_ASSERT_TRUE(kvcache_tier(f, rank, 0, KV_TIER_WRITES) > 0);
+			CU_ASSERT_TRUE(kvcache_of(f, rank, KV_MEMORY_P95_NS) > 0);
 			for (uint32_t k = 0; k < 3; k++)
 				CU_ASSERT_TRUE(kvcache_tier(f, rank, k, KV_TIER_USED_MOST_BYTES) <=
 					       kvcache_tier(f, rank, k, KV_TIER_CAPACITY_BYTES));
@@ -82,6 +83,9 @@ static const struct refused_case {
 	 "only one memory"},
 	{"\"tiers\": [{\"store\": \"s\", \"high\": 0.5, \"low\": 0.6}]", "must be at most high"},
 	{"\"classes\": [{\"name\": \"a\"}, {\"name\": \"a\"}]", "two classes are called"},
+	{"\"arrivals\": {\"file\": \"x\"}, \"templates\": [{\"name\": \"a\"}]",
+	 "templates: are for users"},
+	{"\"arrivals\": {\"speed\": 2}", "arrivals/file: is missing"},
 	{"\"folder\": \"../x\"", "/folder: must be"},
 	{"\"folder\": \"\"", "/folder: must be"},
 };

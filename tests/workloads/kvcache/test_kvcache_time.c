@@ -3,6 +3,8 @@
  * request, which writes its entry and reads it twice, 101.46 ms. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "tests/unit.h"
 #include "tests/workloads/kvcache/kvcache_fixture.h"
@@ -210,6 +212,41 @@ static void test_requests(void)
 	fixture_free(f);
 }
 
+/* Recorded requests arrive when they were recorded, each at one of the ranks, and the phase ends when they are served. */
+static void test_recorded(void)
+{
+	static char path[] = "/tmp/haul-recorded-XXXXXX";
+	char phase[256];
+	FILE *out = fdopen(mkstemp(path), "w");
+	struct fixture *f;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+	fputs("TIMESTAMP,ContextTokens,GeneratedTokens\n", out);
+	for (int i = 0; i < 9; i++)
+		fprintf(out, "2024-01-01 00:00:%02d.5,1,1\n", 10 * (i / 2));
+	fclose(out);
+	snprintf(phase, sizeof(phase),
+		 "\"model\": {\"layers\": 64, \"hidden\": 4096, \"heads\": 32, \"kv_heads\": 32}, "
+		 "\"prefix\": {\"enabled\": false}, \"duration\": \"100 s\", "
+		 "\"arrivals\": {\"file\": \"%s\", \"speed\": 2}",
+		 path);
+	f = kvcache_run(SLOW, phase, 2);
+	kvcache_expect_ok(f);
+	for (uint32_t rank = 0; rank < 2; rank++) {
+		CU_ASSERT_EQUAL(f->stopped[rank], STOP_NONE);
+		CU_ASSERT_EQUAL(kvcache_of(f, rank, KV_REQUESTS), 5 - rank);
+		CU_ASSERT_EQUAL(kvcache_of(f, rank, KV_LEFT), 0);
+		CU_ASSERT_EQUAL(kvcache_of(f, rank, KV_ENTRY_WRITES), 5 - rank);
+		CU_ASSERT_EQUAL(kvcache_of(f, rank, KV_ENTRY_READS), 2 * (5 - rank));
+		expect_ms(&f->tallies[rank].hists[KV_HIST_REQUEST], 50 + 2 * 10 + 3 * move_ms);
+	}
+	/* The last one was recorded 40 s after the first one. */
+	CU_ASSERT_TRUE(kvcache_of(f, 0, TALLY_WALL_NS) > 20000000000);
+	CU_ASSERT_TRUE(kvcache_of(f, 0, TALLY_WALL_NS) < 21000000000);
+	fixture_free(f);
+	unlink(path);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -222,6 +259,7 @@ int main(void)
 		{"classes of service", test_classes},
 		{"precondition", test_precondition},
 		{"a number of requests", test_requests},
+		{"recorded requests", test_recorded},
 		CU_TEST_INFO_NULL,
 	};
 

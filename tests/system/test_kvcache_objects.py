@@ -1,0 +1,62 @@
+"""Key-value caches on an object store: entries are what was written, whole or in parts, and nothing stays, also not after a run
+that was killed and cleaned."""
+import contextlib
+import os
+import signal
+import time
+
+from haultest import Folder, check, mpi, ranks_in, report, start, write_job
+from objects import CLEAN, main, servers
+
+MIB = 1 << 20
+# A token has 256 bytes, so an entry has 32 KB to 6.4 MB, and the largest ones are uploaded in two parts.
+MODEL = {"layers": 1, "hidden": 64, "heads": 1, "kv_heads": 1, "head_dim": 64}
+
+
+def job(folder, rgw, **options):
+    store = {"uri": "s3://kvcache/x", "endpoints": rgw.endpoint(), "transfer": 5 * MIB}
+    phase = {"model": MODEL, "users": 10, "duration": "600 s", "threads": 4, "served": 4, "chunk": 5 * MIB, "verify": "full",
+             "tiers": [{"kind": "cpu", "capacity": "8 MiB"}, {"store": "d", "capacity": "24 MiB"}], **options}
+    write_job(folder, {"seed": 7, "stores": {"d": store}, "phases": [{"kvcache": phase}]})
+    return {**CLEAN, **rgw.env()}
+
+
+def left(rgw):
+    client = rgw.client()
+    keys = [o["Key"] for o in client.list_objects_v2(Bucket="kvcache").get("Contents", [])]
+    return keys + [u["Key"] for u in client.list_multipart_uploads(Bucket="kvcache").get("Uploads", [])]
+
+
+def test_tiers():
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
+        rgw.bucket("kvcache")
+        env = job(folder, rgw, requests=40, lookup=True)
+        r = mpi(2, "run", "job.json", cwd=folder, env=env)
+        check(r.rc == 0, f"{r}")
+        m = report(f"{folder}/results.h5")["phases"][0]["measures"]
+        check(m["errors"] == m["payload_errors"] == 0 and m["requests"] >= 80, f"{m}")
+        check(m["entry_reads"] == m["stats"] > 0 < m["moves"] and m["deletes"] > 0, f"{m}")
+        check(left(rgw) == [], f"{left(rgw)}")
+
+
+def test_killed():
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
+        rgw.bucket("kvcache")
+        env = job(folder, rgw)
+        process = start(2, "run", "job.json", cwd=folder, env=env, start_new_session=True)
+        while len(left(rgw)) < 5 and process.poll() is None:
+            time.sleep(0.05)
+        check(process.poll() is None, "the run ended before it was killed")
+        for path in ranks_in(folder):
+            with contextlib.suppress(ProcessLookupError):  # mpiexec kills those that are left
+                os.kill(int(os.path.basename(path)), signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        rgw.client().put_object(Bucket="kvcache", Key="x/kvcache/000000/1/00/mine", Body=b"mine")
+        r = mpi(2, "clean", "job.json", cwd=folder, env=env)
+        check(r.rc == 0 and left(rgw) == ["x/kvcache/000000/1/00/mine"], f"{r} {left(rgw)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,335 @@
+/* Recorded arrivals: see arrivals.h. */
+#include "workloads/kvcache/arrivals.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/json.h"
+#include "core/line_reader.h"
+
+enum { FIELDS_MAX = 16, NS_DIGITS = 9 };
+enum column { COLUMN_TIME, COLUMN_CONTEXT, COLUMN_GENERATE };
+
+#define NS_PER_S    UINT64_C(1000000000)
+#define SECONDS_MAX (UINT64_C(1) << 33)
+#define TOKENS_MAX  (UINT64_C(1) << 24)
+
+static const struct arrivals_table {
+	const char *column[ARRIVALS_COLUMNS];
+	bool dates;
+} arrivals_tables[] = {
+	{{"Timestamp", "Request tokens", "Response tokens"}, false},
+	{{"TIMESTAMP", "ContextTokens", "GeneratedTokens"}, true},
+};
+
+/* Cuts a line at its commas. Returns how many fields there are, at most FIELDS_MAX + 1. */
+static unsigned arrivals_split(char *line, char *fields[FIELDS_MAX + 1])
+{
+	unsigned count = 0;
+
+	while (line && count <= FIELDS_MAX) {
+		fields[count++] = line;
+		line = strchr(line, ',');
+		if (line)
+			*line++ = '\0';
+	}
+	return count;
+}
+
+static bool arrivals_digits(const char **text, uint64_t most, uint64_t *value)
+{
+	const char *at = *text;
+	uint64_t v = 0;
+
+	for (; *at >= '0' && *at <= '9'; at++) {
+		v = 10 * v + (uint64_t)(*at - '0');
+		if (v > most)
+			return false;
+	}
+	if (at == *text)
+		return false;
+	*text = at;
+	*value = v;
+	return true;
+}
+
+/* ".6805900", or nothing; further digits than nine are ignored. */
+static bool arrivals_fraction(const char **text, uint64_t *ns)
+{
+	const char *at = *text;
+	unsigned digits = 0;
+
+	*ns = 0;
+	if (*at != '.')
+		return true;
+	for (at++; *at >= '0' && *at <= '9'; at++, digits++)
+		if (digits < NS_DIGITS)
+			*ns = 10 * *ns + (uint64_t)(*at - '0');
+	*text = at;
+	for (unsigned i = digits; i < NS_DIGITS; i++)
+		*ns *= 10;
+	return digits > 0;
+}
+
+/* Days since 1970-01-01 (Hinnant's algorithm). */
+static uint64_t arrivals_days(uint64_t year, uint64_t month, uint64_t day)
+{
+	uint64_t y = month <= 2 ? year - 1 : year, era_year = y % 400;
+	uint64_t of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
+
+	return y / 400 * 146097 + era_year * 365 + era_year / 4 - era_year / 100 + of_year - 719468;
+}
+
+/* "2023-11-16 18:15:46", with a blank or a "T". */
+static bool arrivals_date(const char **text, uint64_t *seconds)
+{
+	static const struct {
+		uint64_t least, most;
+		const char *ends; /* what may follow */
+	} parts[] = {{1970, 2242, "-"}, {1, 12, "-"}, {1, 31, " T"},
+		     {0, 23, ":"},      {0, 59, ":"}, {0, 60, NULL}};
+	uint64_t v[6];
+
+	for (int i = 0; i < 6; i++) {
+		if (!arrivals_digits(text, parts[i].most, &v[i]) || v[i] < parts[i].least)
+			return false;
+		if (!parts[i].ends)
+			break;
+		if (!**text || !strchr(parts[i].ends, **text))
+			return false;
+		++*text;
+	}
+	*seconds = arrivals_days(v[0], v[1], v[2]) * 86400 + v[3] * 3600 + v[4] * 60 + v[5];
+	return true;
+}
+
+static bool arrivals_time(const struct arrivals *a, const char *text, uint64_t *ns)
+{
+	uint64_t seconds, part;
+
+	if (a->dates ? !arrivals_date(&text, &seconds)
+		     : !arrivals_digits(&text, SECONDS_MAX, &seconds))
+		return false;
+	if (!arrivals_fraction(&text, &part))
+		return false;
+	*ns = seconds * NS_PER_S + part;
+	return !*text;
+}
+
+/* Some writers give whole numbers a fraction of 0. */
+static bool arrivals_tokens(const char *text, uint64_t *tokens)
+{
+	if (!arrivals_digits(&text, TOKENS_MAX, tokens))
+		return false;
+	return !*text || strcmp(text, ".0") == 0;
+}
+
+static int arrivals_refuse(struct err *err, const char *wanted, const char *text)
+{
+	char quoted[JSON_QUOTE_BYTES];
+
+	return err_set(err, -EINVAL, "%s, is %s", wanted, json_quote(quoted, text));
+}
+
+static int arrivals_wrap(const struct arrivals *a, int rc, struct err *err)
+{
+	return err_wrap(err, rc, "line %" PRIu64, line_reader_number(a->lines));
+}
+
+/* Whether a header has the columns of a table. */
+static bool arrivals_known(struct arrivals *a, const struct arrivals_table *t, char *const *fields,
+			   unsigned count)
+{
+	for (unsigned c = 0; c < ARRIVALS_COLUMNS; c++) {
+		unsigned i = 0;
+
+		while (i < count && strcmp(fields[i], t->column[c]) != 0)
+			i++;
+		if (i == count)
+			return false;
+		a->column[c] = i;
+	}
+	a->dates = t->dates;
+	a->fields = count;
+	return true;
+}
+
+static int arrivals_header(struct arrivals *a, struct err *err)
+{
+	char *line, *fields[FIELDS_MAX + 1];
+	size_t length;
+	int rc = line_reader_next(a->lines, &line, &length, err);
+	unsigned count;
+
+	if (rc < 0)
+		return arrivals_wrap(a, rc, err);
+	if (rc == 0)
+		return err_set(err, -EINVAL, "is empty");
+	count = arrivals_split(line, fields);
+	for (size_t i = 0; i < sizeof(arrivals_tables) / sizeof(arrivals_tables[0]); i++)
+		if (count <= FIELDS_MAX && arrivals_known(a, &arrivals_tables[i], fields, count))
+			return 0;
+	rc = err_set(
+		err, -EINVAL,
+		"must have the columns Timestamp, Request tokens and Response tokens (BurstGPT), or "
+		"TIMESTAMP, ContextTokens and GeneratedTokens (Azure)");
+	return arrivals_wrap(a, rc, err);
+}
+
+static int arrivals_parse(struct arrivals *a, char *line, size_t length, uint64_t *ns,
+			  struct arrival *out, struct err *err)
+{
+	char *fields[FIELDS_MAX + 1];
+	unsigned count;
+
+	if (strlen(line) < length)
+		return err_set(err, -EINVAL, "has a zero byte");
+	count = arrivals_split(line, fields);
+	if (count != a->fields)
+		return err_set(err, -EINVAL, "has %u fields and not %u", count, a->fields);
+	if (!arrivals_time(a, fields[a->column[COLUMN_TIME]], ns))
+		return arrivals_refuse(err,
+				       a->dates ? "the time must be like 2023-11-16 18:15:46.68"
+						: "the time must be a number of seconds",
+				       fields[a->column[COLUMN_TIME]]);
+	if (!arrivals_tokens(fields[a->column[COLUMN_CONTEXT]], &out->context))
+		return arrivals_refuse(
+			err, "the tokens of the context must be a whole number up to 2^24",
+			fields[a->column[COLUMN_CONTEXT]]);
+	if (!arrivals_tokens(fields[a->column[COLUMN_GENERATE]], &out->generate))
+		return arrivals_refuse(err,
+				       "the tokens generated must be a whole number up to 2^24",
+				       fields[a->column[COLUMN_GENERATE]]);
+	if (a->started && *ns < a->last_ns)
+		return err_set(err, -EINVAL, "is earlier than the row before it");
+	return 0;
+}
+
+/* The next row, whichever part it is of. Returns 1, or 0 at the end. */
+static int arrivals_row(struct arrivals *a, uint64_t *ns, struct arrival *out, struct err *err)
+{
+	size_t length;
+	char *line;
+	int rc = line_reader_next(a->lines, &line, &length, err);
+
+	if (rc > 0)
+		rc = arrivals_parse(a, line, length, ns, out, err) < 0 ? -EINVAL : 1;
+	if (rc < 0)
+		return arrivals_wrap(a, rc, err);
+	if (rc == 0)
+		return 0;
+	if (!a->started)
+		a->first_ns = *ns;
+	a->started = true;
+	a->last_ns = *ns;
+	out->number = a->rows++;
+	return 1;
+}
+
+/* Whether a row becomes a request of any part. A context of 0 tokens has nothing to cache. */
+static bool arrivals_in_window(const struct arrivals *a, uint64_t ns, const struct arrival *row)
+{
+	const struct arrivals_window *w = &a->window;
+	uint64_t at_ns = ns - a->first_ns;
+
+	return row->context && at_ns >= w->from_ns &&
+	       (!w->length_ns || at_ns - w->from_ns < w->length_ns);
+}
+
+/* Fills in the next row of this part. */
+static int arrivals_advance(struct arrivals *a, struct err *err)
+{
+	const struct arrivals_window *w = &a->window;
+	uint64_t ns;
+	int rc;
+
+	while ((rc = arrivals_row(a, &ns, &a->next, err)) > 0) {
+		if (!arrivals_in_window(a, ns, &a->next) || a->next.number % w->parts != w->part)
+			continue;
+		a->next.due_ns = (uint64_t)((double)(ns - a->first_ns - w->from_ns) / w->speed);
+		if (a->next.context > w->context_max)
+			a->next.context = w->context_max;
+		return 0;
+	}
+	a->next.due_ns = ARRIVALS_NEVER;
+	return rc;
+}
+
+/* Reads all rows, to find what is wrong. */
+static int arrivals_check(struct arrivals *a, struct err *err)
+{
+	struct arrival row;
+	uint64_t ns, found = 0;
+	int rc = arrivals_header(a, err);
+
+	while (rc == 0 && (rc = arrivals_row(a, &ns, &row, err)) > 0) {
+		found += arrivals_in_window(a, ns, &row);
+		rc = 0;
+	}
+	if (rc == 0 && !found)
+		rc = err_set(err, -EINVAL, "has no request %s",
+			     a->rows ? "in this part of its time" : "at all");
+	return rc;
+}
+
+/* From the beginning. */
+static int arrivals_begin(struct arrivals *a, struct err *err)
+{
+	int rc = arrivals_header(a, err);
+
+	a->rows = 0;
+	a->started = false;
+	return rc < 0 ? rc : arrivals_advance(a, err);
+}
+
+/* Reads the text twice. path: NULL for memory. */
+static int arrivals_open_twice(struct arrivals *a, const char *path, const void *data, size_t bytes,
+			       const struct arrivals_window *window, struct err *err)
+{
+	int rc = 0;
+
+	*a = (struct arrivals){.window = *window, .next = {.due_ns = ARRIVALS_NEVER}};
+	for (int pass = 0; rc == 0 && pass < 2; pass++) {
+		arrivals_close(a);
+		rc = path ? line_reader_open(&a->lines, path, err)
+			  : line_reader_open_memory(&a->lines, data, bytes, err);
+		if (rc == 0)
+			rc = pass ? arrivals_begin(a, err) : arrivals_check(a, err);
+	}
+	if (rc < 0)
+		arrivals_close(a);
+	return rc;
+}
+
+int arrivals_open(struct arrivals *a, const char *path, const struct arrivals_window *window,
+		  struct err *err)
+{
+	return arrivals_open_twice(a, path, NULL, 0, window, err);
+}
+
+int arrivals_open_memory(struct arrivals *a, const void *data, size_t bytes,
+			 const struct arrivals_window *window, struct err *err)
+{
+	return arrivals_open_twice(a, NULL, data, bytes, window, err);
+}
+
+void arrivals_close(struct arrivals *a)
+{
+	line_reader_close(a->lines);
+	a->lines = NULL;
+}
+
+uint64_t arrivals_due(const struct arrivals *a)
+{
+	return a->next.due_ns;
+}
+
+void arrivals_next(struct arrivals *a, struct arrival *out)
+{
+	struct err ignored;
+
+	*out = a->next;
+	arrivals_advance(a, &ignored);
+}

@@ -1,0 +1,63 @@
+/* Recorded arrivals: requests of an inference service as a trace has them, with the time, the tokens of the context and the
+ * tokens generated. Two tables are known by their headers, whose columns may be in any order:
+ *
+ *	Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type      BurstGPT: seconds
+ *	TIMESTAMP,ContextTokens,GeneratedTokens                                   Azure: 2023-11-16 18:15:46.6805900
+ *
+ * Plain or compressed by zstd. A file is read twice: first as a whole, to refuse what is wrong before anything begins, and
+ * then row by row as time goes on, so memory does not grow with it. One thread. */
+#ifndef HAUL_WORKLOADS_KVCACHE_ARRIVALS_H
+#define HAUL_WORKLOADS_KVCACHE_ARRIVALS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/err.h"
+
+enum { ARRIVALS_COLUMNS = 3 };
+#define ARRIVALS_NEVER UINT64_MAX
+
+/* Which rows become requests, and when. */
+struct arrivals_window {
+	uint64_t from_ns,
+		length_ns; /* of the trace's time, which begins with its first row; length 0: all */
+	double speed;      /* times as fast as recorded */
+	uint64_t context_max; /* longer contexts are cut to it */
+	uint32_t part, parts; /* takes each row whose number modulo parts is this */
+};
+
+struct arrival {
+	uint64_t number; /* of the row, from 0 on */
+	uint64_t due_ns; /* since the beginning of the window */
+	uint64_t context, generate;
+};
+
+struct line_reader;
+
+struct arrivals {
+	struct line_reader *lines; /* NULL: there are none */
+	struct arrivals_window window;
+	unsigned fields;                   /* of each row */
+	unsigned column[ARRIVALS_COLUMNS]; /* which of them are used */
+	bool dates;
+	bool started;
+	uint64_t rows, first_ns, last_ns;
+	struct arrival next; /* due_ns: ARRIVALS_NEVER at the end */
+};
+
+/* Checks the file, and reads its first row of the window. Refuses rows that are wrong or earlier than the one before them with
+ * a sentence that has the number of the line, and a file without a row for any part (-EINVAL). */
+int arrivals_open(struct arrivals *a, const char *path, const struct arrivals_window *window,
+		  struct err *err);
+/* The same for text in memory, which must stay there. */
+int arrivals_open_memory(struct arrivals *a, const void *data, size_t bytes,
+			 const struct arrivals_window *window, struct err *err);
+void arrivals_close(struct arrivals *a);
+
+/* When the next one is due, or ARRIVALS_NEVER; and takes it. A file that has changed since it was opened ends where it is
+ * wrong. */
+uint64_t arrivals_due(const struct arrivals *a);
+void arrivals_next(struct arrivals *a, struct arrival *out);
+
+#endif
