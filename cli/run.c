@@ -20,7 +20,7 @@ struct run_args {
 	const char *results;
 	bool force, strict, quiet, ignore_space, one_file, interleave;
 	struct verb_texts sets, sweeps, only, skip;
-	const char *op_log;
+	const char *op_log, *live;
 	uint32_t op_log_per;
 	const char *io_trace_log;
 	uint64_t op_log_rows, repeat, warmup, deadline_ns, publish_every_ns, fake_nodes;
@@ -52,6 +52,9 @@ struct run_args {
 #define ROW_IGNORE_SPACE \
 	ROW("ignore-space", VERB_FLAG, ignore_space, \
 	    .help = "runs even if a phase writes more than is free on its store")
+#define ROW_LIVE \
+	ROW("live", VERB_TEXT, live, .value = "FILE|-", \
+	    .help = "writes a line of JSON per second while the run goes on; -: to standard output, in place of the report")
 #define ROW_QUIET ROW("quiet", VERB_FLAG, quiet, .help = "no progress line, no report")
 
 static const char *const op_log_choices[] = {
@@ -78,6 +81,7 @@ static const struct verb_option run_options[] = {
 	ROW_DEADLINE,
 	ROW("publish-every", VERB_TIME, publish_every_ns, .value = "TIME",
 	    .help = "publishes a phase that often while it runs (\"10 min\"), so that a run that is killed keeps its figures"),
+	ROW_LIVE,
 	ROW("op-log", VERB_TEXT, op_log, .value = "FILE.tsv.zst",
 	    .help = "writes a row for each request to one file per rank; without .zst they are not compressed"),
 	ROW("op-log-per", VERB_CHOICE, op_log_per, .choices = op_log_choices,
@@ -100,6 +104,7 @@ static const struct verb_option generate_options[] = {
 	ROW_ONLY,
 	ROW_SKIP,
 	ROW_DEADLINE,
+	ROW_LIVE,
 	ROW_IGNORE_SPACE,
 	ROW_FAKE_NODES,
 	ROW_QUIET,
@@ -143,11 +148,14 @@ static void run_print_outcome(const struct run *run, const struct run_options *o
 {
 	bool made =
 		status == EXIT_DONE || status == EXIT_TARGET_MISSED || status == EXIT_INTERRUPTED;
+	/* Where programs read the live figures, there is nothing for people. */
+	bool prints =
+		made && !options->quiet && !(options->live && strcmp(options->live, "-") == 0);
 	const char *message = run_message(run);
 
-	if (made && run_left_results(run) && options->verb == RUN_ALL && !options->quiet)
+	if (prints && run_left_results(run) && options->verb == RUN_ALL)
 		print_report(results_path(options));
-	else if (made && message[0] && !options->quiet)
+	else if (prints && message[0])
 		printf("%s\n", message);
 	fflush(stdout);
 	if (status == EXIT_TARGET_MISSED)
@@ -185,6 +193,7 @@ static int run_as(const struct call *call, enum run_verb verb)
 		.force = args->force,
 		.strict = args->strict,
 		.quiet = args->quiet,
+		.live = args->live,
 		.one_file = args->one_file,
 		.interleave = args->interleave,
 		.ignore_space = args->ignore_space,

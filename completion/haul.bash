@@ -28,7 +28,7 @@ _haul_words()
 		fi
 	fi
 	case $before in
-	--results | --op-log | --html | --io-trace-log)
+	--results | --op-log | --html | --io-trace-log | --live)
 		compgen -f -- "$word"
 		return
 		;;

@@ -48,6 +48,21 @@ static char *print_whole(const cJSON *value, unsigned indent, const char *end)
 	return text;
 }
 
+cJSON *json_object(void)
+{
+	return cJSON_CreateObject();
+}
+
+void json_add_text(cJSON *to, const char *key, const char *text)
+{
+	cJSON_AddItemToObject(to, key, text ? cJSON_CreateString(text) : cJSON_CreateNull());
+}
+
+void json_free(cJSON *value)
+{
+	cJSON_Delete(value);
+}
+
 struct cJSON *json_number(double value)
 {
 	return isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull();

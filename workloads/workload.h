@@ -75,16 +75,33 @@ struct plan_told {
 	struct plan_rows tables[PLAN_TABLES_MAX];
 };
 
-/* Live figures of a phase for the progress line. Made often by rank 0's main thread, so they must
- * be cheap. */
+/* Figures of a phase that is running, over all ranks and since its beginning. What it does not have is 0, or NULL. */
+struct progress_figures {
+	const char *work;                    /* "train", "generate" */
+	uint64_t epoch, epochs, step, steps; /* of a training; epochs 0: it is none */
+	uint64_t items, items_total; /* files, operations, requests that are done, of all of them */
+	const char *items_name;
+	bool percent;         /* the fraction of the phase is known */
+	double au, hit_share; /* 0 ... 1; NaN: unknown */
+	uint64_t bytes, p99_ns;
+	uint64_t wall_ns; /* the time in which the bytes were moved; 0: since the phase began */
+};
+
+/* Bytes per second; elapsed_s: since the phase began. */
+static inline double progress_rate(const struct progress_figures *f, double elapsed_s)
+{
+	return f->wall_ns ? (double)f->bytes * 1e9 / (double)f->wall_ns
+			  : (double)f->bytes / elapsed_s;
+}
+
+/* Progress of a phase, for people (the progress line) and for programs (--live). Made often by rank 0's main thread, so
+ * it must be cheap. */
 struct progress {
 	double fraction;             /* of the whole phase, 0 ... 1 */
 	const struct status *merged; /* of the last status round */
-	/* Describes what the phase is doing in a text of at most that many bytes: "train 2/5 · step
-	 * 13/100 · AU 93.1 %". Called only where the line is shown. elapsed_s: time since the phase
-	 * began. */
-	void (*text)(const struct progress *p, double elapsed_s, char *out, size_t bytes);
-	const void *phase; /* owned by the phase, for text */
+	/* Fills the figures. Called only where they are shown. */
+	void (*figures)(const struct progress *p, struct progress_figures *out);
+	const void *phase; /* owned by the phase, for figures */
 };
 
 struct phase_context {

@@ -81,6 +81,9 @@ void phase_describe(struct run *run, const struct phase_run *p, const struct err
 void phase_set_run(const struct run *run, const struct workload *workload,
 		   struct results_phase *phase);
 
+/* How the phase has ended, in the word of the results file. */
+const char *phase_status(const struct phase_run *p);
+
 /* Publishes a described phase, then its parts (parts NULL: it has none). Collective over all ranks of the run. */
 int phase_publish_described(struct run *run, const struct run_options *options,
 			    struct results_phase *phase, struct phase_run *parts, struct err *err);

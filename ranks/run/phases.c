@@ -61,7 +61,7 @@ static int phase_open(struct run *run, const struct run_options *options, struct
 	p->ctx.publish_every_ns = run->results ? options->publish_every_ns : 0;
 	p->ctx.publish = phase_publish_running;
 	p->ctx.publish_argument = p;
-	if (run->world->rank == 0 && !options->quiet) {
+	if (run->world->rank == 0 && (!options->quiet || options->live)) {
 		p->ctx.progress = progress_show;
 		p->ctx.progress_argument = &p->line;
 	}
@@ -150,7 +150,10 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 		goto out_close;
 	}
 	group_barrier(run->world);
-	progress_start(&p.line, &run->clock, STDERR_FILENO, run->at.run, series_runs(&run->series));
+	progress_start(&p.line, &run->clock, options->quiet ? -1 : STDERR_FILENO, run->at.run,
+		       series_runs(&run->series));
+	if (run->world->rank == 0 && options->live)
+		progress_live(&p.line, &run->live, phase->name);
 	if (run->op_log)
 		op_log_phase(run->op_log, phase->name, run->at.run);
 	p.watch.sampler = run->sampler;
@@ -164,6 +167,7 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 		p.tally.rank_row[TALLY_OP_LOG_DROPPED] =
 			op_log_dropped(run->op_log) - p.log_dropped;
 	progress_end(&p.line);
+	progress_live_end(&p.line, phase_status(&p));
 	run->phase_end_ns = clock_now(&run->clock);
 	*stopped = p.stopped;
 	rc = phase_judge(&p, err);

@@ -1,11 +1,14 @@
 /* Progress line: see progress.h. */
 #include "ranks/run/progress.h"
 
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/units.h"
+#include "ranks/run/live.h"
 #include "ranks/run/terminal.h"
 
 #define PROGRESS_TERMINAL_NS 250000000ull
@@ -20,10 +23,53 @@ void progress_start(struct progress_line *line, struct clock *clock, int fd, uin
 	line->runs = runs;
 	line->clock = clock;
 	line->fd = fd;
-	line->terminal = terminal_watched(fd);
+	line->terminal = fd >= 0 && terminal_watched(fd);
 	line->start_ns = clock_now(clock);
 	line->next_ns =
 		line->start_ns + (line->terminal ? PROGRESS_TERMINAL_NS : PROGRESS_FIRST_NS);
+}
+
+void progress_live(struct progress_line *line, struct live *live, const char *phase)
+{
+	line->live = live;
+	line->phase = phase;
+	if (live)
+		live_begin(live, line->start_ns);
+}
+
+/* Adds to a text of PROGRESS_BYTES, as far as there is room. */
+static void progress_add(char *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void progress_add(char *out, const char *format, ...)
+{
+	size_t n = strlen(out);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(out + n, PROGRESS_BYTES - n, format, arguments);
+	va_end(arguments);
+}
+
+/* "train 2/5 · step 13/100 · AU 93.1 %", or "generate · 28.0 % · 1,203 of 4,300 files". */
+static void progress_place(const struct progress *p, const struct progress_figures *f, char *out)
+{
+	char text[UNITS_TEXT_BYTES], of[UNITS_TEXT_BYTES];
+
+	progress_add(out, "%s", f->work);
+	if (f->epochs)
+		progress_add(out, " %llu/%llu · step %llu/%llu", (unsigned long long)f->epoch,
+			     (unsigned long long)f->epochs, (unsigned long long)f->step,
+			     (unsigned long long)f->steps);
+	if (f->percent)
+		progress_add(out, " · %.1f %%", 100 * p->fraction);
+	if (f->items_total)
+		progress_add(out, " · %s of %s %s", units_count(text, f->items),
+			     units_count(of, f->items_total), f->items_name);
+	else if (f->items_name && f->items)
+		progress_add(out, " · %s %s", units_count(text, f->items), f->items_name);
+	if (!isnan(f->au))
+		progress_add(out, " · AU %.1f %%", 100 * f->au);
+	if (!isnan(f->hit_share))
+		progress_add(out, " · %.1f %% hits", 100 * f->hit_share);
 }
 
 void progress_text(const struct progress_line *line, const struct progress *p, uint64_t now,
@@ -31,24 +77,32 @@ void progress_text(const struct progress_line *line, const struct progress *p, u
 {
 	double elapsed = (double)(now - line->start_ns) / 1e9;
 	uint64_t waiting = p->merged->waiting;
-	char left[UNITS_TEXT_BYTES];
-	size_t n = 0;
+	struct progress_figures f;
+	char text[UNITS_TEXT_BYTES];
 
+	p->figures(p, &f);
+	out[0] = '\0';
 	if (line->runs > 1)
-		n = (size_t)snprintf(out, PROGRESS_BYTES, "run %u/%u · ", line->run, line->runs);
-	p->text(p, elapsed, out + n, PROGRESS_BYTES - n);
-	n = strlen(out);
+		progress_add(out, "run %u/%u · ", line->run, line->runs);
+	progress_place(p, &f, out);
+	if (f.bytes && !f.epochs)
+		progress_add(out, " · %s", units_bytes_decimal(text, (double)f.bytes));
+	if (f.bytes)
+		progress_add(out, " · %s", units_rate(text, progress_rate(&f, elapsed)));
+	if (f.p99_ns)
+		progress_add(out, " · %sp99 %s", f.epochs ? "read " : "",
+			     units_time(text, (double)f.p99_ns / 1e9));
 	if (waiting)
-		n += (size_t)snprintf(out + n, PROGRESS_BYTES - n, " · %llu rank%s waiting",
-				      (unsigned long long)waiting, waiting == 1 ? "" : "s");
-	if (p->fraction > 0 && n < PROGRESS_BYTES)
-		snprintf(out + n, PROGRESS_BYTES - n, " · %s left",
-			 units_clock(left, elapsed / p->fraction * (1 - p->fraction)));
+		progress_add(out, " · %llu rank%s waiting", (unsigned long long)waiting,
+			     waiting == 1 ? "" : "s");
+	if (p->fraction > 0)
+		progress_add(out, " · %s left",
+			     units_clock(text, elapsed / p->fraction * (1 - p->fraction)));
 }
 
 static bool progress_due(struct progress_line *line, uint64_t now)
 {
-	if (now < line->next_ns)
+	if (line->fd < 0 || now < line->next_ns)
 		return false;
 	line->next_ns = now + (line->terminal ? PROGRESS_TERMINAL_NS : PROGRESS_LOG_NS);
 	return true;
@@ -66,12 +120,29 @@ static void progress_write(struct progress_line *line, const char *body)
 	line->shown = true;
 }
 
+static struct live_at progress_at(const struct progress_line *line, uint64_t now)
+{
+	return (struct live_at){.phase = line->phase,
+				.beside = line->beside,
+				.run = line->run,
+				.runs = line->runs,
+				.elapsed_s = (double)(now - line->start_ns) / 1e9};
+}
+
+void progress_live_end(struct progress_line *line, const char *status)
+{
+	if (line->live)
+		live_end(line->live, progress_at(line, clock_now(line->clock)), status);
+}
+
 void progress_show(void *argument, const struct progress *p)
 {
 	struct progress_line *line = argument;
 	uint64_t now = clock_now(line->clock);
 	char body[PROGRESS_BYTES];
 
+	if (line->live)
+		live_show(line->live, progress_at(line, now), p, now);
 	if (!progress_due(line, now))
 		return;
 	progress_text(line, p, now, body);
@@ -80,7 +151,11 @@ void progress_show(void *argument, const struct progress *p)
 
 void progress_show_beside(struct progress_line *line)
 {
-	if (*line->beside && progress_due(line, clock_now(line->clock)))
+	uint64_t now = clock_now(line->clock);
+
+	if (*line->beside && line->live)
+		live_show_beside(line->live, progress_at(line, now), now);
+	if (*line->beside && progress_due(line, now))
 		progress_write(line, "");
 }
 

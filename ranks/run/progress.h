@@ -8,11 +8,15 @@
 #include "core/clock.h"
 #include "workloads/workload.h"
 
+struct live;
+
 enum { PROGRESS_BYTES = 256 };
 
 struct progress_line {
 	struct clock *clock;
-	int fd;
+	int fd;            /* -1: nobody reads the line */
+	struct live *live; /* gets the figures as JSON; NULL: not asked for */
+	const char *phase; /* its name, for live */
 	bool terminal, shown;
 	uint64_t start_ns, next_ns;
 	uint32_t run, runs; /* of a series; shown where there are several */
@@ -22,6 +26,13 @@ struct progress_line {
 
 void progress_start(struct progress_line *line, struct clock *clock, int fd, uint32_t run,
 		    uint32_t runs);
+
+/* Where the line's figures go as JSON, too. After progress_start. */
+void progress_live(struct progress_line *line, struct live *live, const char *phase);
+
+/* Writes how the phase has ended, where its figures go as JSON. */
+void progress_live_end(struct progress_line *line, const char *status);
+
 void progress_show(void *line, const struct progress *p); /* hook of struct phase_context */
 
 /* The line shows only what other phases do, because that of this rank is over or has none. */

@@ -49,7 +49,7 @@ void phase_parts_free(struct phase_run *p)
 	free(p->parts);
 }
 
-static const char *phase_status(const struct phase_run *p)
+const char *phase_status(const struct phase_run *p)
 {
 	if (p->rc < 0)
 		return "failed";

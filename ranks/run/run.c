@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,6 +243,20 @@ out_free:
 	return rc;
 }
 
+/* Rank 0 opens the file of the live figures. Collective. */
+static int run_open_live(struct run *run, const struct run_options *options, struct err *err)
+{
+	int rc = 0;
+
+	run->live.fd = -1;
+	if (options->live && run->world->rank == 0) {
+		/* Who reads the figures may end first: then a write fails, and the run goes on. */
+		signal(SIGPIPE, SIG_IGN);
+		rc = live_open(&run->live, options->live, &run->log, err);
+	}
+	return group_agree(run->world, rc, err);
+}
+
 /* All preparation between accepting the job and the first phase. */
 static int run_prepare(struct run *run, const struct run_options *options, enum exit_status *status,
 		       struct err *err)
@@ -262,6 +277,8 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 		rc = run_share_job(run, options, err);
 	if (rc == 0)
 		rc = run_place(run, err);
+	if (rc == 0)
+		rc = run_open_live(run, options, err);
 	if (rc < 0)
 		return rc;
 	*status = EXIT_FAILED;
@@ -350,5 +367,6 @@ enum exit_status run_job(struct run *run, const struct run_options *options, boo
 	}
 	if (run->results)
 		run_finish_results(run, rc, &status, err);
+	live_close(&run->live);
 	return status;
 }

@@ -20,6 +20,7 @@ struct run_options {
 	enum run_verb verb;
 	const char *job;     /* path, or a catalogue name resolved to a path by cli/ on rank 0 */
 	const char *results; /* path; NULL: results.h5 */
+	const char *live;    /* path of the live figures, "-": standard output; NULL: none */
 	bool force, strict, quiet;
 	bool one_file; /* a series leaves one file, without side files */
 	bool alone;    /* started without a launcher, which is then told once the job is accepted */

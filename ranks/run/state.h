@@ -11,6 +11,7 @@
 #include "ranks/node/nodes.h"
 #include "ranks/node/sampler.h"
 #include "ranks/run/exit_status.h"
+#include "ranks/run/live.h"
 #include "ranks/run/signals.h"
 #include "results-schema/results.h"
 
@@ -50,6 +51,7 @@ struct run {
 	struct store_facts stores[JOB_STORES_MAX]; /* as they were when a phase last opened them */
 	struct results *results;                   /* NULL: the verb writes none */
 	struct op_log *op_log;                     /* NULL: not asked for */
+	struct live live;                          /* rank 0 */
 	struct sampler *sampler; /* of the node, on its first rank, if there are results */
 	char message[RUN_SAID_BYTES];
 	char label[96]; /* "rank 3 on node7" */

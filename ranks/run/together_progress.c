@@ -80,14 +80,23 @@ static void together_progress_hook(void *together, const struct progress *p)
 	}
 }
 
+/* Nobody looks on. */
+static bool progress_unseen(const struct together *t)
+{
+	return t->options->quiet && !t->options->live;
+}
+
 void together_progress_begin(struct together *t)
 {
 	bool first = t->run->world->rank == 0;
 
-	if (t->options->quiet)
+	if (progress_unseen(t))
 		return;
-	progress_start(&t->p.line, &t->run->clock, STDERR_FILENO, first ? t->run->at.run : 1,
-		       first ? series_runs(&t->run->series) : 1);
+	progress_start(&t->p.line, &t->run->clock, t->options->quiet ? -1 : STDERR_FILENO,
+		       first ? t->run->at.run : 1, first ? series_runs(&t->run->series) : 1);
+	if (first && t->options->live)
+		progress_live(&t->p.line, &t->run->live,
+			      t->mine < t->set->count ? t->p.ctx.phase->name : NULL);
 	if (!progress_is_head(t))
 		return;
 	t->p.ctx.progress = together_progress_hook;
@@ -96,7 +105,7 @@ void together_progress_begin(struct together *t)
 
 void together_progress_wait(struct together *t)
 {
-	if (t->options->quiet || t->run->world->rank != 0)
+	if (progress_unseen(t) || t->run->world->rank != 0)
 		return;
 	progress_collect(t);
 	progress_show_beside(&t->p.line);
@@ -104,16 +113,18 @@ void together_progress_wait(struct together *t)
 
 void together_progress_last(struct together *t)
 {
-	if (!t->options->quiet && progress_is_head(t) && t->run->world->rank != 0)
+	if (!progress_unseen(t) && progress_is_head(t) && t->run->world->rank != 0)
 		progress_send(t, NULL);
 }
 
 void together_progress_end(struct together *t)
 {
-	if (t->options->quiet || t->run->world->rank != 0)
+	if (progress_unseen(t) || t->run->world->rank != 0)
 		return;
 	for (uint32_t i = 0; i < t->set->count; i++)
 		while (t->heads[i] && !t->notes_over[i])
 			progress_take(t, i);
 	progress_end(&t->p.line);
+	if (t->mine < t->set->count)
+		progress_live_end(&t->p.line, phase_status(&t->p));
 }

@@ -1,9 +1,10 @@
 """Progress line: on a terminal it is updated in place, also under mpiexec. A pipe gets whole lines, --quiet switches it off,
-and it never goes to standard output."""
+and it never goes to standard output. The live figures (--live) are lines of JSON, in a file or alone on standard output."""
+import json
 import os
 import subprocess
 
-from haultest import Folder, check, command, environment, main, mpi, write_job
+from haultest import Folder, check, command, environment, main, mpi, report, write_job
 
 
 def job():
@@ -11,6 +12,35 @@ def job():
     return {"name": "progress", "stores": {"n": {"uri": "null://x"}},
             "phases": [{"io": {"operation": "write", "objects": 64, "size": "4 KiB", "block": "4 KiB", "passes": 1,
                                "rate": 40, "folder": "a"}}]}
+
+
+def training():
+    """A training of 2.5 s or more, on a store that is at once there."""
+    return {"name": "progress", "stores": {"n": {"uri": "null://x"}},
+            "dataset": {"store": "n", "format": "npz", "files": 40, "sample_bytes": 100000},
+            "phases": [{"generate": {}}, {"train": {"epochs": 5, "batch": 4, "compute": "100 ms", "null_steps": 0}}]}
+
+
+LIVE = {"time_unix_s", "phase", "state", "run", "runs", "elapsed_s"}
+RUNNING = LIVE | {"work", "fraction", "left_s", "epoch", "epochs", "step", "steps", "items", "items_total", "au", "hit_share",
+                  "bytes", "bytes_per_second", "p99_ns", "ranks_waiting", "beside"}
+
+
+def check_live(text):
+    """Each line is an object with the promised keys; a phase has a line for each second, and a last one."""
+    rows = [json.loads(line) for line in text.splitlines()]
+    check(text.endswith("\n") and [r["phase"] for r in rows if r["state"] == "done"] == ["generate", "train"], rows)
+    for row in rows:
+        check(set(row) == (RUNNING if row["state"] == "running" else LIVE), row)
+    running = [r for r in rows if r["state"] == "running" and r["phase"] == "train"]
+    check(len(running) >= 2, rows)
+    for before, row in zip(running, running[1:]):
+        check(row["elapsed_s"] > before["elapsed_s"] and row["fraction"] >= before["fraction"], (before, row))
+        check((row["epoch"], row["step"]) >= (before["epoch"], before["step"]), (before, row))
+    last = running[-1]
+    check(last["epochs"] == 5 and last["steps"] == 5 and 0 < last["fraction"] <= 1 and last["left_s"] >= 0, last)
+    check(0 < last["au"] <= 1 and last["bytes"] > 0 and last["bytes_per_second"] > 0 and last["items"] is None, last)
+    return last
 
 
 def under_a_terminal(folder, *args):
@@ -56,6 +86,54 @@ def test_pipe():
         r = mpi(2, "run", "job.json", cwd=folder)
         check(r.rc == 0 and "\x1b" not in r.err, f"{r}")
         check("left" not in r.out, f"{r}")
+
+
+def test_live_file():
+    """Beside the progress line and the report; a second run replaces the lines, and no other file."""
+    with Folder() as folder:
+        write_job(folder, training())
+        for turn in range(2):
+            r = mpi(2, "run", "job.json", "--force", "--live", "live.jsonl", cwd=folder)
+            check(r.rc == 0 and "The accelerators were busy" in r.out and "time_unix_s" not in r.out + r.err, f"{r}")
+            with open(f"{folder}/live.jsonl") as f:
+                last = check_live(f.read())
+        train, = [p for p in report(f"{folder}/results.h5")["phases"] if p["kind"] == "train"]
+        check(0.05 * train["bytes_read"] < last["bytes"] <= train["bytes_read"], f"{last}, {train['bytes_read']}")
+        r = mpi(2, "run", "job.json", "--force", "--live", "results.h5", cwd=folder)
+        check(r.rc == 2 and "results.h5 exists and holds something else" in r.err, f"{r}")
+        check(report(f"{folder}/results.h5")["name"] == "progress", "the results are lost")
+        r = mpi(2, "run", "job.json", "--force", "--live", "none/live.jsonl", cwd=folder)
+        check(r.rc == 2 and "none/live.jsonl cannot be written: No such file" in r.err, f"{r}")
+
+
+def test_live_output():
+    """Standard output has the lines and nothing else; who stops reading them does not stop the run."""
+    with Folder() as folder:
+        write_job(folder, training())
+        r = mpi(2, "run", "job.json", "--quiet", "--live", "-", cwd=folder)
+        check(r.rc == 0 and r.err == "", f"{r}")
+        check_live(r.out)
+        shown, out = under_a_terminal(folder, "--live", "-")
+        check_live(out)
+        check("\r\x1b[Ktrain" in shown and " · AU " in shown and "/s" in shown and " left" in shown, f"{shown!r}")
+        check("{" not in shown, f"{shown!r}")
+        process = subprocess.Popen(command(1, "run", "job.json", "--force", "--live", "-"), cwd=folder, env=environment(1),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        process.stdout.close()
+        process.wait()
+        check(report(f"{folder}/results.h5")["status"] == "done", "the run has not ended well")
+
+
+def test_generate_shows_files():
+    """The line of a phase that makes files has their number, their bytes, the rate and the time left."""
+    with Folder() as folder:
+        made = training()
+        made["stores"] = {"n": {"uri": "sim://x", "bandwidth": "4 MB/s"}}
+        made["dataset"]["files"] = 120
+        write_job(folder, made)
+        shown, _ = under_a_terminal(folder, "--only", "generate")
+        lines = [line for line in shown.split("\r\x1b[K") if " of 120 files" in line]
+        check(lines and " MB · " in lines[-1] and "MB/s" in lines[-1] and " left" in lines[-1], f"{shown!r}")
 
 
 main()

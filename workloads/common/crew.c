@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,26 +135,22 @@ static void crew_status(struct crew *p, int rc, struct status *s)
 	s->waiting = !s->unfinished;
 }
 
-/* "generate · 1,203 of 4,300 files · 28.0 % · 1.2 GB/s · p99 3.1 ms" */
-static void crew_text(const struct progress *progress, double elapsed_s, char *out, size_t bytes)
+static void crew_figures(const struct progress *progress, struct progress_figures *out)
 {
 	const struct crew *p = progress->phase;
-	const struct status *s = progress->merged;
-	char text[UNITS_TEXT_BYTES], of[UNITS_TEXT_BYTES];
-	size_t n = (size_t)snprintf(out, bytes, "%s", p->kind);
+	const uint64_t *word = progress->merged->word;
 
-	if (p->items && p->files && n < bytes)
-		n += (size_t)snprintf(out + n, bytes - n, " · %s of %s %s",
-				      units_count(text, s->word[CREW_ITEMS]),
-				      units_count(of, p->files), p->items);
-	if ((p->files || p->limit_ns) && n < bytes)
-		n += (size_t)snprintf(out + n, bytes - n, " · %.1f %%", 100 * progress->fraction);
-	if (s->word[CREW_BYTES] && n < bytes)
-		n += (size_t)snprintf(out + n, bytes - n, " · %s",
-				      units_rate(text, (double)s->word[CREW_BYTES] / elapsed_s));
-	if (s->word[CREW_P99_NS] && n < bytes)
-		snprintf(out + n, bytes - n, " · p99 %s",
-			 units_time(text, (double)s->word[CREW_P99_NS] / 1e9));
+	*out = (struct progress_figures){
+		.work = p->kind,
+		.items = word[CREW_ITEMS],
+		.items_total = p->items ? p->files : 0,
+		.items_name = p->items,
+		.percent = p->files || p->limit_ns,
+		.au = NAN,
+		.hit_share = NAN,
+		.bytes = word[CREW_BYTES],
+		.p99_ns = word[CREW_P99_NS],
+	};
 }
 
 static void crew_show(const struct crew *p, const struct status *merged)
@@ -165,7 +162,7 @@ static void crew_show(const struct crew *p, const struct status *merged)
 	double fraction = over > done ? over : done;
 	struct progress shown = {.merged = merged,
 				 .fraction = fraction < 1 ? fraction : 1,
-				 .text = crew_text,
+				 .figures = crew_figures,
 				 .phase = p};
 
 	if (p->progress)

@@ -1,6 +1,7 @@
 /* The main thread of a phase "kvcache". It wakes when a user is due, an answer has come, a generation ends, or its status
  * round must be looked at; and never waits for storage. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -129,28 +130,31 @@ static void loop_status(struct kv_run *r, struct status *s)
 	s->snapshot = snapshot_poll(&r->snapshot);
 }
 
-/* "kvcache · 48.0 % · 12,034 requests · 1.2 GB/s · 87.1 % hits" */
-static void loop_text(const struct progress *p, double elapsed_s, char *out, size_t bytes)
+static void loop_figures(const struct progress *p, struct progress_figures *out)
 {
-	const struct status *s = p->merged;
-	uint64_t reads = s->word[WORD_HITS] + s->word[WORD_MISSES];
-	char requests[UNITS_TEXT_BYTES], rate[UNITS_TEXT_BYTES];
+	const uint64_t *word = p->merged->word;
+	uint64_t reads = word[WORD_HITS] + word[WORD_MISSES];
 
-	(void)elapsed_s;
-	snprintf(out, bytes, "kvcache · %.1f %% · %s requests · %s · %.1f %% hits",
-		 100 * p->fraction, units_count(requests, s->word[WORD_REQUESTS]),
-		 units_rate(rate, s->word[WORD_WALL_NS] ? (double)s->word[WORD_BYTES] * 1e9 /
-								  (double)s->word[WORD_WALL_NS]
-							: 0),
-		 reads ? 100 * (double)s->word[WORD_HITS] / (double)reads : 0);
+	*out = (struct progress_figures){
+		.work = "kvcache",
+		.items = word[WORD_REQUESTS],
+		.items_name = "requests",
+		.percent = true,
+		.au = NAN,
+		.hit_share = reads ? (double)word[WORD_HITS] / (double)reads : NAN,
+		.bytes = word[WORD_BYTES],
+		.wall_ns = word[WORD_WALL_NS],
+	};
 }
 
 static void loop_show(const struct kv_run *r)
 {
 	const struct status *merged = &r->rounds.merged;
 	double done = (double)merged->word[WORD_WALL_NS] / (double)r->setup.options->duration_ns;
-	struct progress shown = {
-		.merged = merged, .fraction = done < 1 ? done : 1, .text = loop_text, .phase = r};
+	struct progress shown = {.merged = merged,
+				 .fraction = done < 1 ? done : 1,
+				 .figures = loop_figures,
+				 .phase = r};
 
 	if (r->ctx->progress)
 		r->ctx->progress(r->ctx->progress_argument, &shown);

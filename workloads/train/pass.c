@@ -2,6 +2,7 @@
 #include "workloads/train/pass.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,29 +61,24 @@ void pass_status(const struct pass *p, struct status *s)
 		s->snapshot = snapshot_poll(p->snapshot);
 }
 
-static void pass_text(const struct progress *progress, double elapsed_s, char *out, size_t bytes)
+static void pass_figures(const struct progress *progress, struct progress_figures *out)
 {
 	const struct pass *p = progress->phase;
 	const uint64_t *word = progress->merged->word;
-	char a[UNITS_TEXT_BYTES];
-	size_t n;
 
-	n = (size_t)snprintf(out, bytes, "%s %llu/%llu · step %llu/%llu",
-			     p->epoch_row.source == PASS_EVALUATION ? "evaluation" : "train",
-			     (unsigned long long)p->epoch_row.epoch,
-			     (unsigned long long)p->options->epochs,
-			     (unsigned long long)(p->row ? p->row[EPOCH_STEPS] : 0),
-			     (unsigned long long)p->epoch_row.steps);
-	if (word[PASS_WALL_NS] && word[PASS_COMPUTE_NS] && n < bytes)
-		n += (size_t)snprintf(out + n, bytes - n, " · AU %.1f %%",
-				      100.0 * (double)word[PASS_COMPUTE_NS] /
-					      (double)word[PASS_WALL_NS]);
-	if (word[PASS_BYTES] && n < bytes)
-		n += (size_t)snprintf(out + n, bytes - n, " · %s",
-				      units_rate(a, (double)word[PASS_BYTES] / elapsed_s));
-	if (word[PASS_P99_NS] && n < bytes)
-		snprintf(out + n, bytes - n, " · read p99 %s",
-			 units_time(a, (double)word[PASS_P99_NS] / 1e9));
+	*out = (struct progress_figures){
+		.work = p->epoch_row.source == PASS_EVALUATION ? "evaluation" : "train",
+		.epoch = p->epoch_row.epoch,
+		.epochs = p->options->epochs,
+		.step = p->row ? p->row[EPOCH_STEPS] : 0,
+		.steps = p->epoch_row.steps,
+		.au = word[PASS_WALL_NS] && word[PASS_COMPUTE_NS]
+			      ? (double)word[PASS_COMPUTE_NS] / (double)word[PASS_WALL_NS]
+			      : NAN,
+		.hit_share = NAN,
+		.bytes = word[PASS_BYTES],
+		.p99_ns = word[PASS_P99_NS],
+	};
 }
 
 void pass_progress(struct pass *p)
@@ -104,7 +100,7 @@ void pass_progress(struct pass *p)
 	progress = (struct progress){
 		.fraction = by_time > fraction ? by_time : fraction,
 		.merged = &p->merged,
-		.text = pass_text,
+		.figures = pass_figures,
 		.phase = p,
 	};
 	ctx->progress(ctx->progress_argument, &progress);

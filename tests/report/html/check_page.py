@@ -105,7 +105,7 @@ def make_pages(write_pages, folder):
     with open(f"{folder}/old.json", "w") as f:
         subprocess.run([HAUL, "report", "--json", old], check=True, timeout=300, stdout=f)
     pages = {}
-    for name in ("one", "old", "two", "nothing", "ranks6144", "runs256", "runs1000"):
+    for name in ("one", "phase", "old", "two", "nothing", "ranks6144", "runs256", "runs1000"):
         path = f"{folder}/{name}.html"
         check(os.path.getsize(path) < 3 << 20, f"{name}: {os.path.getsize(path)} bytes")
         with open(f"{folder}/{name}.json") as f:
@@ -132,7 +132,7 @@ def test_opens(browser, pages):
         browser.open(path)
         ready, waiting, drawn = browser.evaluate(DRAWN)
         check(ready == "yes" and waiting == 0 and not browser.trouble, f"{name}: {ready}, {waiting}, {browser.trouble}")
-        check(drawn >= 3 or name == "old", f"{name}: only {drawn} charts")
+        check(drawn >= (1 if name in ("old", "phase") else 3), f"{name}: only {drawn} charts")
         after = browser.processor_s()
         used = after - before if after >= before else after  # a new process of the page begins at 0
         check(used < DRAWN_S, f"{name}: {used:.2f} s of processor until it was drawn")
@@ -146,7 +146,7 @@ def test_charts(browser, pages):
         count = open_parts(browser, name)
         charts = browser.evaluate(PIXELS)
         check(len(charts) == count and not browser.trouble, f"{name}: {browser.trouble}")
-        check(count >= {"nothing": 1, "old": 4, "two": 5, "runs256": 5, "runs1000": 5}.get(name, 8), f"{name}: {count} charts")
+        check(count >= {"nothing": 1, "old": 4, "phase": 6, "two": 5, "runs256": 5, "runs1000": 5}.get(name, 8), f"{name}: {count} charts")
         for chart in charts:
             check(chart["own"] >= 4 and chart["colors"] >= 3 and chart["drawn"] < chart["pixels"], f"{name}: {chart}")
 
@@ -159,7 +159,7 @@ def at(phase, path):
 
 def test_values(browser, pages):
     """The values below a chart are those of the JSON, to the last digit, and the text is the same number."""
-    for name in ("one", "old", "ranks6144"):
+    for name in ("one", "phase", "old", "ranks6144"):
         path, report = pages[name]
         browser.open(path)
         browser.evaluate(OPEN_ALL)
@@ -177,7 +177,7 @@ def test_values(browser, pages):
                     check(exact == "null" and text == "–" if wanted is None else float(exact) == wanted and text not in ("", "–"),
                           f"{name}: {chart['title']}, {label}: {exact} ({text}), wanted {wanted}")
                     seen.add(chart["title"])
-        check(len(seen) >= (3 if name == "old" else 8), f"{name}: only {seen} were compared")
+        check(len(seen) >= {"old": 3, "phase": 5}.get(name, 8), f"{name}: only {seen} were compared")
 
 
 def test_pointer(browser, pages):

@@ -217,16 +217,20 @@ struct results_file *made_file(const struct made_shape *s)
 	f->hosts = calloc(s->nodes, sizeof(*f->hosts));
 	for (uint64_t n = 0; n < s->nodes; n++)
 		snprintf(f->hosts[n], sizeof(f->hosts[n]), "nid%05llu", (unsigned long long)n);
-	f->phase_count = 2 * s->runs;
+	f->phase_count = (s->train_alone ? 1 : 2) * s->runs;
 	f->phases = calloc(f->phase_count, sizeof(*f->phases));
-	for (unsigned run = 0; run < s->runs; run++) {
-		struct results_phase_read *p = &f->phases[2 * run];
+	for (uint32_t number = 0; number < f->phase_count; number++) {
+		struct results_phase_read *p = &f->phases[number];
+		bool train = s->train_alone || number % 2;
+		unsigned run = s->train_alone ? number : number / 2;
 
-		made_record(&p[0].record, s, "generate", run, 2 * run);
-		p[0].merged = made_table(made_columns, MADE_SAMPLES, 1);
-		p[0].ranks = made_table(made_columns, MADE_SAMPLES, 0);
-		made_record(&p[1].record, s, "train", run, 2 * run + 1);
-		made_train(&p[1], s, run);
+		made_record(&p->record, s, train ? "train" : "generate", run, number);
+		if (train) {
+			made_train(p, s, run);
+			continue;
+		}
+		p->merged = made_table(made_columns, MADE_SAMPLES, 1);
+		p->ranks = made_table(made_columns, MADE_SAMPLES, 0);
 	}
 	return f;
 }

@@ -10,6 +10,7 @@
 struct made_shape {
 	const char *name; /* of the job, and of the file: it may hold any characters */
 	unsigned runs;    /* each with a phase "generate" and a phase "train" */
+	bool train_alone; /* no phase "generate" */
 	unsigned combinations;
 	uint64_t ranks, nodes;
 	unsigned epochs, rows; /* rows of steps and of the timeline */
