@@ -35,7 +35,7 @@ static void name_mounted(const char *path, struct file_system *fs)
 		if (n < best || !n || sscanf(dash + 3, "%31s %*s %95s", fs->name, fs->options) < 1)
 			continue;
 		best = n;
-		snprintf(fs->point, sizeof(fs->point), "%s", point);
+		snprintf(fs->point, sizeof(fs->point), "%.*s", (int)sizeof(fs->point) - 1, point);
 	}
 	if (f)
 		fclose(f);
