@@ -53,9 +53,14 @@ def test_killed():
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        rgw.client().put_object(Bucket="kvcache", Key="x/kvcache/000000/1/00/mine", Body=b"mine")
+        client, mine = rgw.client(), "x/kvcache/000000/1/00/mine"
+        client.put_object(Bucket="kvcache", Key=mine, Body=b"mine")
+        # The run may have been killed within an upload. One is always there.
+        for key in mine, "x/kvcache/000001/1/37/conv_user_0009_648_turn_2":
+            client.create_multipart_upload(Bucket="kvcache", Key=key)
         r = mpi(2, "clean", "job.json", cwd=folder, env=env)
-        check(r.rc == 0 and left(rgw) == ["x/kvcache/000000/1/00/mine"], f"{r} {left(rgw)}")
+        check(r.rc == 0 and left(rgw) == [mine, mine], f"{r} {left(rgw)}")
+        check("unfinished upload" in r.out + r.err, f"{r}")
 
 
 if __name__ == "__main__":

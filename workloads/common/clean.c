@@ -116,22 +116,27 @@ static int clean_name(struct crew_thread *w, uint64_t i, const char *key)
 	return 0;
 }
 
-/* Drops what runs that were killed have left of a new version of the object. */
-static void clean_uploads(struct crew_thread *w, const char *key)
+static void clean_upload(struct crew_thread *w, uint64_t i)
 {
 	const struct clean *c = w->crew->argument;
 	struct request req;
 	struct object o;
+	int rc = open_uploads_drop(&c->uploads, i, &w->queue, &o, &req);
+
+	if (rc < 0)
+		crew_fail(w, &req, rc, request_text(&req));
+	else
+		w->counts[CLEAN_UPLOADS]++;
+}
+
+/* Drops what runs that were killed have left of a new version of the object. */
+static void clean_uploads(struct crew_thread *w, const char *key)
+{
+	const struct clean *c = w->crew->argument;
 	uint64_t first, n = open_uploads_of(&c->uploads, key, &first);
 
-	for (uint64_t i = 0; i < n; i++) {
-		int rc = open_uploads_drop(&c->uploads, first + i, &w->queue, &o, &req);
-
-		if (rc < 0)
-			crew_fail(w, &req, rc, request_text(&req));
-		else
-			w->counts[CLEAN_UPLOADS]++;
-	}
+	for (uint64_t i = 0; i < n; i++)
+		clean_upload(w, first + i);
 }
 
 /* Removes what a file store had not published of the object when a run was killed. */
@@ -233,6 +238,22 @@ bool clean_entry(struct clean *c, const char *key)
 		return false;
 	w->counts[CLEAN_REMOVED]++;
 	return true;
+}
+
+int clean_uploads_named(struct clean *c, const char *folder, bool (*named)(const char *name),
+			struct err *err)
+{
+	const struct group *g = c->crew.group;
+	int rc = open_uploads_find(&c->uploads, clean_queue(c), c->crew.group, folder, err);
+
+	for (uint64_t i = g->rank; rc == 0 && i < c->uploads.count; i += g->size) {
+		const char *name = strrchr(c->uploads.keys[i], '/');
+
+		if (name && named(name + 1))
+			clean_upload(&c->crew.members[0], i);
+	}
+	open_uploads_free(&c->uploads);
+	return rc;
 }
 
 void clean_folder(struct clean *c, const char *key)

@@ -53,6 +53,9 @@ struct queue *clean_queue(struct clean *c);
 void clean_key(struct clean *c, const char *key);
 /* The same for an object of haul that a listing has named; it counts. Returns whether it was removed. */
 bool clean_entry(struct clean *c, const char *key);
+/* Drops the open uploads below a folder whose names, behind the last slash, are those of haul's objects. Collective. */
+int clean_uploads_named(struct clean *c, const char *folder, bool (*named)(const char *name),
+			struct err *err);
 /* The key ends in "/". Folders that are not empty stay. */
 void clean_folder(struct clean *c, const char *key);
 

@@ -152,6 +152,8 @@ static int cleaned_store(struct kv_cleaned *c, struct phase_context *ctx,
 		return rc;
 	if (found)
 		rc = group_agree(ctx->group, cleaned_ranks(c, ctx->group, err), err);
+	if (rc == 0 && found)
+		rc = clean_uploads_named(&c->clean, c->folder, kv_object_named, err);
 	if (rc == 0)
 		rc = clean_end(&c->clean, err);
 	if (rc == 0 && ctx->group->rank == 0 &&
