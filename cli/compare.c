@@ -11,6 +11,7 @@ enum { COMPARE_FILES_MAX = 4096 };
 
 struct compare_args {
 	bool json;
+	const char *html;
 };
 
 static const struct verb_option compare_options[] = {
@@ -18,6 +19,11 @@ static const struct verb_option compare_options[] = {
 	 .kind = VERB_FLAG,
 	 .offset = offsetof(struct compare_args, json),
 	 .help = "prints JSON, for programs"},
+	{.name = "html",
+	 .kind = VERB_TEXT,
+	 .offset = offsetof(struct compare_args, html),
+	 .value = "OUT",
+	 .help = "writes one page to the file OUT, for a browser: the comparison, then each file"},
 	{.name = NULL},
 };
 
@@ -25,13 +31,21 @@ static int compare_run(const struct call *call)
 {
 	const struct compare_args *args = call->options;
 	struct err err = {0};
-	int rc = report_compare(stdout, args->json, call->arguments, call->argument_count, &err);
+	int rc;
 
+	if (args->html && args->json) {
+		cli_say("compare: --html and --json exclude each other");
+		return EXIT_USAGE;
+	}
+	rc = args->html ? report_page(args->html, true, call->arguments, call->argument_count, &err)
+			: report_compare(stdout, args->json, call->arguments, call->argument_count,
+					 &err);
 	if (rc == 0)
 		return EXIT_DONE;
 	cli_say("%s", err.text);
-	return rc == -ENOENT || rc == -EINVAL || rc == -EACCES || rc == -EISDIR ? EXIT_USAGE
-										: EXIT_FAILED;
+	return rc == -ENOENT || rc == -EINVAL || rc == -EACCES || rc == -EISDIR || rc == -EEXIST
+		       ? EXIT_USAGE
+		       : EXIT_FAILED;
 }
 
 const struct verb compare_verb = {

@@ -88,7 +88,7 @@ static int report_run(const struct call *call)
 		return report_ended(report_folder(stdout, args->json, files[0], &err), &err);
 	if (args->scaling)
 		shape = args->json ? REPORT_SCALING_JSON : REPORT_SCALING;
-	rc = args->html ? report_page(args->html, files, count, &err)
+	rc = args->html ? report_page(args->html, false, files, count, &err)
 			: report_files(stdout, shape, files, count, &o, &err);
 	return report_ended(rc, &err);
 }

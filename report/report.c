@@ -102,16 +102,33 @@ static int page_write(const char *path, char *text, struct err *err)
 	return rc;
 }
 
-int report_page(const char *path, const char *const *paths, unsigned count, struct err *err)
+/* Whether the files have sides to compare. */
+static int page_comparable(const struct results_file *const *files, unsigned count, struct err *err)
+{
+	struct compare *c = calloc(1, sizeof(*c));
+	int rc = c ? compare_make(c, files, count, err)
+		   : err_set(err, -ENOMEM, "no memory for the report");
+
+	if (c)
+		compare_free(c);
+	free(c);
+	return rc;
+}
+
+int report_page(const char *path, bool compare, const char *const *paths, unsigned count,
+		struct err *err)
 {
 	struct results_file **files = NULL;
+	const struct results_file *const *read;
 	int rc = page_refuse(path, err);
 
 	if (rc == 0)
 		rc = load_all(&files, paths, count, err);
+	read = (const struct results_file *const *)files;
+	if (rc == 0 && compare)
+		rc = page_comparable(read, count, err);
 	if (rc == 0)
-		rc = page_write(path, report_html((const struct results_file *const *)files, count),
-				err);
+		rc = page_write(path, report_html(read, count, compare), err);
 	unload_all(files, count);
 	return rc;
 }

@@ -22,8 +22,9 @@ int report_files(FILE *out, enum report_shape shape, const char *const *paths, u
 int report_folder(FILE *out, bool json, const char *folder, struct err *err);
 
 /* Reads every file, then writes one page of HTML about all of them to the file at path. A file that is there is replaced, but a
- * results file is not: -EEXIST. */
-int report_page(const char *path, const char *const *paths, unsigned count, struct err *err);
+ * results file is not: -EEXIST. compare: the page is about their comparison; -EINVAL where there is nothing to compare. */
+int report_page(const char *path, bool compare, const char *const *paths, unsigned count,
+		struct err *err);
 
 /* Reads every file, then writes the comparison of all (compare.h) to out. -EINVAL with a sentence where there is nothing to
  * compare. */

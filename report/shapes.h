@@ -22,8 +22,9 @@ char *report_json(const struct results_file *const *files, unsigned count,
 		  const struct report_options *o);
 char *report_csv(const struct results_file *file);
 const char *report_csv_heading(void);
-/* One page of HTML with all of it, for a browser. The caller frees the text. NULL: no memory. */
-char *report_html(const struct results_file *const *files, unsigned count);
+/* One page of HTML with all of it, for a browser; compare: there is room for the comparison in any case. The caller frees the
+ * text. NULL: no memory. */
+char *report_html(const struct results_file *const *files, unsigned count, bool compare);
 /* The scaling table of several files (scaling.h). The caller frees the text. NULL: no memory. */
 char *report_scaling_text(const struct results_file *const *files, unsigned count);
 char *report_scaling_json(const struct results_file *const *files, unsigned count);

@@ -1,6 +1,7 @@
 /* Data of a page: see data.h. */
 #include "report/html/data.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "report/compare.h"
@@ -22,9 +23,10 @@ static bool data_files(cJSON *to, const struct results_file *const *files, unsig
 static bool data_phases(cJSON *to, const struct results_file *const *files, unsigned count,
 			struct data_room *room);
 static void data_scaling(cJSON *to, const struct results_file *const *files, unsigned count);
-static void data_compare(cJSON *to, const struct results_file *const *files, unsigned count);
+static void data_compare(cJSON *to, const struct results_file *const *files, unsigned count,
+			 size_t room);
 
-cJSON *page_data(const struct results_file *const *files, unsigned count)
+cJSON *page_data(const struct results_file *const *files, unsigned count, bool compare)
 {
 	struct data_room room = {DATA_WHOLE_BYTES, DATA_BRIEF_BYTES, DATA_FILES_BYTES};
 	cJSON *all = cJSON_CreateObject();
@@ -34,7 +36,7 @@ cJSON *page_data(const struct results_file *const *files, unsigned count)
 		return NULL;
 	}
 	data_scaling(all, files, count);
-	data_compare(all, files, count);
+	data_compare(all, files, count, compare ? SIZE_MAX : DATA_SIDES_BYTES);
 	return all;
 }
 
@@ -171,10 +173,10 @@ static void data_scaling(cJSON *to, const struct results_file *const *files, uns
 }
 
 /* Where there is nothing to compare, or too much, the page has no comparison. */
-static void data_compare(cJSON *to, const struct results_file *const *files, unsigned count)
+static void data_compare(cJSON *to, const struct results_file *const *files, unsigned count,
+			 size_t room)
 {
 	struct compare *c = calloc(1, sizeof(*c));
-	size_t room = DATA_SIDES_BYTES;
 	struct err err = {0};
 	cJSON *compare = NULL;
 

@@ -6,6 +6,8 @@
 #ifndef HAUL_REPORT_HTML_DATA_H
 #define HAUL_REPORT_HTML_DATA_H
 
+#include <stdbool.h>
+
 #include "results-schema/results_read.h"
 
 struct cJSON;
@@ -20,7 +22,8 @@ enum {
 	DATA_FILE_ROWS = 256
 };
 
-/* The caller owns it. NULL: no memory. */
-struct cJSON *page_data(const struct results_file *const *files, unsigned count);
+/* compare: the page is about the comparison, for which there is room in any case. The caller owns the data. NULL: no
+ * memory. */
+struct cJSON *page_data(const struct results_file *const *files, unsigned count, bool compare);
 
 #endif

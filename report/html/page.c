@@ -20,9 +20,9 @@ static void page_json(FILE *out, const char *json)
 	}
 }
 
-char *report_html(const struct results_file *const *files, unsigned count)
+char *report_html(const struct results_file *const *files, unsigned count, bool compare)
 {
-	cJSON *data = page_data(files, count);
+	cJSON *data = page_data(files, count, compare);
 	char *json = data ? json_print_line(data) : NULL, *text = NULL;
 	size_t size;
 	FILE *out;

@@ -93,6 +93,8 @@ def test_page():
             check(f.read() == before, "the page of other results is gone")
         refused(haul("report", "--html", results), "no page is written over it")
         refused(haul("report", "--html", page, "--json", results), "--html has all of it")
+        refused(haul("compare", "--html", page, "--json", results), "--html and --json exclude each other")
+        refused(haul("compare", "--html", results, results), "no page is written over it")
         r = haul("report", "--html", "/dev/full", results)
         check(r.returncode == 1 and "cannot be written" in r.stderr, r)
 

@@ -1,5 +1,6 @@
-"""Results file as other tools read it, h5py and h5dump: names of columns, valid NXdata, and merged histograms that are the
+"""Results file as other tools read it, h5py, h5dump and h5wasm: names of columns, valid NXdata, and merged histograms that are the
 sum of the ranks' rows. Argument: the program that writes a results file."""
+import json
 import os
 import subprocess
 import sys
@@ -149,6 +150,34 @@ def check(path, ranks):
         assert list(f["phases/2_io/histograms"]) == []
 
 
+def check_h5wasm(path):
+    """h5wasm, HDF5 for browsers, finds the same NXdata groups with the same values."""
+    reader = os.path.join(os.path.dirname(os.path.abspath(__file__)), "read_h5wasm.mjs")
+    read = subprocess.run(["node", reader, path], capture_output=True, text=True, timeout=300)
+    assert read.returncode == 0, read.stderr
+    found = json.loads(read.stdout)
+    wanted = {}
+
+    def visit(group):
+        for name in group:
+            child = group[name]
+            if not isinstance(child, h5py.Group):
+                continue
+            if text(child.attrs.get("NX_class", "")) == "NXdata":
+                signal = child[text(child.attrs["signal"])]
+                wanted[child.name] = list(signal.shape), float(numpy.nansum(signal[:].astype("f8"))), \
+                    [len(child[text(axis)]) for axis in child.attrs["axes"]]
+            visit(child)
+    with h5py.File(path, "r") as f:
+        visit(f)
+        assert found["status"] == text(f.attrs["status"]) and found["ranks"] == f.attrs["ranks"], found
+        assert sorted(found["phases"]) == sorted(f["phases"]), found["phases"]
+    assert len(wanted) >= 5 and sorted(found["nxdata"]) == sorted(wanted), f"{sorted(found['nxdata'])}, {sorted(wanted)}"
+    for name, (shape, sum_, axes) in wanted.items():
+        one = found["nxdata"][name]
+        assert one["shape"] == shape and one["axes"] == axes and abs(one["sum"] - sum_) <= 1e-9 * abs(sum_), f"{name}: {one}"
+
+
 def main(program):
     with tempfile.TemporaryDirectory() as folder:
         for ranks in (1, 3):
@@ -157,6 +186,7 @@ def main(program):
             subprocess.run([os.environ.get("HAUL_MPIEXEC", "mpiexec"), "-n", str(ranks), *preload, program, path],
                            check=True, timeout=300)
             check(path, ranks)
+            check_h5wasm(path)
             check_moved(path, folder)
             dump = subprocess.run(["h5dump", "-d", "/summary", path], capture_output=True, text=True, check=True).stdout
             assert '"train"' in dump and dump.count("\n") < 110, dump

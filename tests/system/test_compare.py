@@ -34,6 +34,11 @@ def test_in_turn():
         rates = pair["metrics"]["bytes_per_second"]
         check(r.rc == 0 and pair["in_turn"] and pair["judged"] and pair["metric"] == "bytes_per_second", f"{pair}")
         check(len(rates["a_values"]) == 4 and rates["low"] < rates["ratio"] < rates["high"], f"{rates}")
+        r = alone("compare", "--html", "page.html", "results.h5", cwd=folder)
+        with open(f"{folder}/page.html", encoding="utf-8") as f:
+            page = json.loads(f.read().split('type="application/json">')[1].split("</script>")[0])
+        check(r.rc == 0 and r.out == "" and r.err == "", f"{r}")
+        check(page["compare"]["pairs"][0] == pair and page["files"][0]["name"] == "compare", f"{page['compare']}")
         jobs = []
         for run in (), ("--run", 1), ("--run", 2):
             r = alone("show", "results.h5", "--job", *run, cwd=folder)

@@ -35,7 +35,7 @@ static cJSON *page_data_of(const char *page)
 
 static cJSON *page_of(const struct results_file *const *files, unsigned count, size_t *bytes)
 {
-	char *page = report_html(files, count);
+	char *page = report_html(files, count, false);
 	cJSON *data;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(page);
@@ -294,9 +294,9 @@ static void refusals(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	fwrite("\x89HDF\r\n\x1a\n", 1, 8, f);
 	fclose(f);
-	CU_ASSERT_EQUAL(report_page(results[0], results, 1, &err), -EEXIST);
+	CU_ASSERT_EQUAL(report_page(results[0], false, results, 1, &err), -EEXIST);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "no page is written over it"));
-	CU_ASSERT_EQUAL(report_page("test_page.html", results, 1, &err), -EINVAL);
+	CU_ASSERT_EQUAL(report_page("test_page.html", false, results, 1, &err), -EINVAL);
 	CU_ASSERT_EQUAL(access("test_page.html", F_OK), -1);
 	unlink(results[0]);
 }

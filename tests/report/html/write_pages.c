@@ -75,7 +75,7 @@ static int write_page(const char *folder, const char *name, const struct results
 {
 	static const struct report_options options = {.unit_rows = 128};
 
-	return write_text(folder, name, "html", report_html(files, count)) ||
+	return write_text(folder, name, "html", report_html(files, count, false)) ||
 	       write_text(folder, name, "json", report_json(files, count, &options));
 }
 
