@@ -1,5 +1,5 @@
-/* Tests of the transports: both have to come to the same end with whatever a server does. The server is a socket of this
- * program, which reads a request and then answers piece by piece, in turn with the transport. */
+/* Tests of the transports: both have to come to the same end with whatever a server does. script_server.h has the
+ * server. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,143 +11,18 @@
 
 #include "backends/http/curl/transport.h"
 #include "backends/http/native/transport.h"
+#include "tests/backends/http/script_server.h"
 #include "tests/unit.h"
 
-enum { PIECES = 4, BODY_MAX = 4 << 20, HEAD_MAX = 64 << 10, PLACED = 3, HANGS_S = 60 };
+enum { BODY_MAX = 4 << 20, PLACED = 3, HANGS_S = 60 };
 #define SECOND UINT64_C(1000000000)
 #define OK     "HTTP/1.1 200 OK\r\n"
 #define FOUR   OK "content-length: 4\r\n\r\n"
-
-/* How the server's turn ends; EARLY: it keeps the connection, and answers as soon as it has the head of the request. */
-enum end { KEEP, CLOSE, RESET, EARLY };
-
-/* What the server does with each request. */
-struct script {
-	const char
-		*pieces[PIECES]; /* of the answer, each sent after the transport has had its turn */
-	enum end end;
-};
-
-static struct {
-	int listener, client;
-	uint16_t port;
-	unsigned accepted, piece;
-	size_t sent; /* of the piece */
-	uint64_t in_bytes, out_bytes;
-	size_t head_bytes; /* 0: the head is not complete */
-	uint64_t body_bytes;
-	bool asked, body_wrong;
-	bool deaf; /* accepts no connection */
-	char head[HEAD_MAX];
-	size_t used;
-} server;
 
 static struct clock real;
 static char received[BODY_MAX];
 static uint64_t received_bytes, placed_bytes;
 static const struct transport_ops *const transports[] = {&transport_curl, &transport_native};
-
-static char body_byte(uint64_t at)
-{
-	return (char)('a' + at % 23);
-}
-
-static void server_listen(int backlog)
-{
-	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t n = sizeof(a);
-
-	memset(&server, 0, sizeof(server));
-	server.client = -1;
-	server.listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	CU_ASSERT_EQUAL_FATAL(bind(server.listener, (struct sockaddr *)&a, n), 0);
-	CU_ASSERT_EQUAL_FATAL(listen(server.listener, backlog), 0);
-	getsockname(server.listener, (struct sockaddr *)&a, &n);
-	server.port = ntohs(a.sin_port);
-}
-
-static void server_next(void)
-{
-	server.used = server.head_bytes = server.sent = server.piece = 0;
-	server.body_bytes = 0;
-	server.asked = false;
-}
-
-static void server_end(enum end how)
-{
-	struct linger now = {.l_onoff = 1};
-
-	if (server.client >= 0 && how == RESET)
-		setsockopt(server.client, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
-	if (server.client >= 0 && (how == CLOSE || how == RESET)) {
-		close(server.client);
-		server.client = -1;
-	}
-	server_next();
-}
-
-static uint64_t server_length(void)
-{
-	const char *at = strcasestr(server.head, "content-length: ");
-
-	return at ? strtoull(at + 16, NULL, 10) : 0;
-}
-
-static void server_read(const struct script *s)
-{
-	static char data[1 << 16];
-	ssize_t n;
-
-	while (!server.asked && (n = recv(server.client, data, server.head_bytes ? sizeof(data) : 1,
-					  MSG_DONTWAIT)) > 0) {
-		server.in_bytes += (uint64_t)n;
-		if (!server.head_bytes) {
-			server.head[server.used++] = data[0];
-			server.head[server.used] = '\0';
-			if (server.used >= 4 &&
-			    memcmp(server.head + server.used - 4, "\r\n\r\n", 4) == 0)
-				server.head_bytes = server.used;
-		} else {
-			for (ssize_t i = 0; i < n; i++, server.body_bytes++)
-				server.body_wrong |= data[i] != body_byte(server.body_bytes);
-		}
-		server.asked = server.head_bytes &&
-			       (s->end == EARLY || server.body_bytes == server_length());
-	}
-	if (!server.asked && n == 0)
-		server_end(CLOSE);
-}
-
-/* A turn of the server: reads what there is, or sends the next piece. */
-static void server_step(const struct script *s)
-{
-	const char *piece;
-	ssize_t n;
-
-	if (server.client < 0 && !server.deaf) {
-		server.client = accept4(server.listener, NULL, NULL, SOCK_CLOEXEC);
-		server.accepted += server.client >= 0;
-	}
-	if (server.client < 0)
-		return;
-	if (!server.asked) {
-		server_read(s);
-		return;
-	}
-	piece = server.piece < PIECES ? s->pieces[server.piece] : NULL;
-	if (!piece) {
-		server_end(s->end);
-		return;
-	}
-	n = send(server.client, piece + server.sent, strlen(piece + server.sent),
-		 MSG_NOSIGNAL | MSG_DONTWAIT);
-	server.out_bytes += n > 0 ? (uint64_t)n : 0;
-	server.sent += n > 0 ? (size_t)n : 0;
-	if (piece[server.sent])
-		return;
-	server.piece++;
-	server.sent = 0;
-}
 
 static int keep(struct exchange *x, const void *data, uint64_t n)
 {
