@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "core/content/random.h"
-#include "workloads/kvcache/key.h"
-#include "workloads/kvcache/tiers.h"
+#include "workloads/kvcache/tiers/key.h"
+#include "workloads/kvcache/tiers/tiers.h"
 
 enum { REPEATS = 7, ENTRIES = 1000000, NEAR = 600000, ACCESSES = 2000000 };
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "workloads/kvcache/arrivals.h"
+#include "workloads/kvcache/requests/arrivals.h"
 
 enum { CONTEXT_MAX = 1000 };
 

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "backends/endpoint.h"
-#include "workloads/kvcache/source_options.h"
-#include "workloads/kvcache/tiers.h"
+#include "workloads/kvcache/requests/source_options.h"
+#include "workloads/kvcache/tiers/tiers.h"
 
 static const struct measure measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
 						  KV_COLUMN_LIST(MEASURE_ROW, MEASURE_BLOCK_ROWS)};

@@ -74,13 +74,13 @@
 	X(KV_TIER_READ_BYTES, "read_bytes", "bytes", SUM, "bytes of them") \
 	X(KV_TIER_WRITES, "writes", "", SUM, "entries written") \
 	X(KV_TIER_WRITTEN_BYTES, "written_bytes", "bytes", SUM, "bytes of them") \
-	X(KV_TIER_DEMOTED_OUT, "demoted_out", "", SUM, "entries moved to a slower tier") \
+	X(KV_TIER_DEMOTED_OUT, "demotions_out", "", SUM, "entries moved to a slower tier") \
 	X(KV_TIER_DEMOTED_OUT_BYTES, "demoted_out_bytes", "bytes", SUM, "bytes of them") \
-	X(KV_TIER_DEMOTED_IN, "demoted_in", "", SUM, "entries that came from a faster tier") \
+	X(KV_TIER_DEMOTED_IN, "demotions_in", "", SUM, "entries that came from a faster tier") \
 	X(KV_TIER_DEMOTED_IN_BYTES, "demoted_in_bytes", "bytes", SUM, "bytes of them") \
-	X(KV_TIER_PROMOTED, "promoted", "", SUM, "entries that came from a slower tier") \
+	X(KV_TIER_PROMOTED, "promotions", "", SUM, "entries that came from a slower tier") \
 	X(KV_TIER_PROMOTED_BYTES, "promoted_bytes", "bytes", SUM, "bytes of them") \
-	X(KV_TIER_DELETED, "deleted", "", SUM, "entries deleted, to make room or as asked for") \
+	X(KV_TIER_DELETED, "deletions", "", SUM, "entries deleted, to make room or as asked for") \
 	X(KV_TIER_DELETED_BYTES, "deleted_bytes", "bytes", SUM, "bytes of them") \
 	X(KV_TIER_REJECTED, "rejected", "", SUM, "entries not admitted yet") \
 	X(KV_TIER_ENTRIES, "entries", "", SUM, "entries at the end") \
@@ -98,8 +98,8 @@
 	X(KV_QOS_TOKENS, "tokens", "", SUM, "tokens generated for them") \
 	X(KV_QOS_WITHIN_P95, "within_p95", "", SUM, "of them, within the target of the 95th percentile") \
 	X(KV_QOS_WITHIN_P99, "within_p99", "", SUM, "of them, within that of the 99th") \
-	X(KV_QOS_WITHIN_P999, "within_p99_9", "", SUM, "of them, within that of the 99.9th") \
-	X(KV_QOS_WITHIN_P9999, "within_p99_99", "", SUM, "of them, within that of the 99.99th") \
+	X(KV_QOS_WITHIN_P999, "within_p999", "", SUM, "of them, within that of the 99.9th") \
+	X(KV_QOS_WITHIN_P9999, "within_p9999", "", SUM, "of them, within that of the 99.99th") \
 	X(KV_QOS_P95_NS, "target_p95_ns", "ns", MAX, "target of the 95th percentile; 0: none") \
 	X(KV_QOS_P99_NS, "target_p99_ns", "ns", MAX, "target of the 99th; 0: none") \
 	X(KV_QOS_P999_NS, "target_p99_9_ns", "ns", MAX, "target of the 99.9th; 0: none") \

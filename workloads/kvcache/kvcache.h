@@ -9,17 +9,17 @@
  *	serve.c     requests, step by step
  *	dispatch.c  what the tiers decide, as operations for the I/O threads
  *	worker.c    an I/O thread; transfer.c: how it moves one entry
- *	memory.c    the tier in the rank's memory
- *	waiting.c   requests that wait to be served
  *	objects.c   names of entries in a store, and the description of what a run keeps there; clean.c
  *	trace_run.c a trace of what would be done
- *	measures.c  from the main thread to the tally; columns.c: tables of measures */
+ *	measures.c  from the main thread to the tally; columns.c: tables of measures
+ *
+ *	tiers/      entries, the tiers that they are in, and policies; requests/ users and what they ask; trace/ traces */
 #ifndef HAUL_WORKLOADS_KVCACHE_KVCACHE_H
 #define HAUL_WORKLOADS_KVCACHE_KVCACHE_H
 
 #include "workloads/common/options.h"
-#include "workloads/kvcache/source_options.h"
-#include "workloads/kvcache/tiers.h"
+#include "workloads/kvcache/requests/source_options.h"
+#include "workloads/kvcache/tiers/tiers.h"
 #include "workloads/model/kv_model.h"
 #include "workloads/workload.h"
 

@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "core/units.h"
-#include "workloads/kvcache/key.h"
 #include "workloads/kvcache/run.h"
+#include "workloads/kvcache/tiers/key.h"
 
 /* How often a status round is looked at, also once this rank has finished and waits for others. */
 static const uint64_t loop_poll_ns = 5000000, loop_poll_at_end_ns = 1000000;

@@ -13,7 +13,7 @@
 #include "core/option/option.h"
 #include "workloads/common/folder.h"
 #include "workloads/common/small_object.h"
-#include "workloads/kvcache/key.h"
+#include "workloads/kvcache/tiers/key.h"
 
 enum { OBJECTS_TEXT_MAX = 4096, OBJECTS_DEPTH = 2, OBJECTS_VALUES = 16 };
 

@@ -12,7 +12,7 @@
 
 #include "backends/queue/queue.h"
 #include "core/group/group.h"
-#include "workloads/kvcache/entries.h"
+#include "workloads/kvcache/tiers/entries.h"
 
 enum { KV_FOLDERS = 256, KV_OBJECTS_LAYOUT = 1 };
 

@@ -5,8 +5,8 @@
 
 #include "workloads/common/status_rounds.h"
 #include "workloads/kvcache/columns.h"
-#include "workloads/kvcache/steps.h"
-#include "workloads/kvcache/waiting.h"
+#include "workloads/kvcache/requests/steps.h"
+#include "workloads/kvcache/requests/waiting.h"
 #include "workloads/kvcache/worker.h"
 
 /* A request that is being served. */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "workloads/kvcache/key.h"
-#include "workloads/kvcache/virtual_run.h"
+#include "workloads/kvcache/tiers/key.h"
+#include "workloads/kvcache/trace/virtual_run.h"
 
 enum { TRACED_ROOM = 1 << 12, TRACED_MESSAGE_ROWS = 512, TRACED_STORE = 2 };
 static const uint64_t window_ns = 100000000;

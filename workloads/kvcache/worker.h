@@ -15,8 +15,8 @@
 #include "core/content/pattern.h"
 #include "workloads/common/crew.h"
 #include "workloads/kvcache/kvcache.h"
-#include "workloads/kvcache/memory.h"
-#include "workloads/kvcache/operations.h"
+#include "workloads/kvcache/tiers/memory.h"
+#include "workloads/kvcache/tiers/operations.h"
 
 /* Where the bytes of an entry come from, or go to. KV_TIER_GPU: nowhere; then bytes are made, or dropped. */
 struct kv_end {

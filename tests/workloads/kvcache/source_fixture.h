@@ -2,7 +2,7 @@
 #ifndef HAUL_TESTS_WORKLOADS_KVCACHE_SOURCE_FIXTURE_H
 #define HAUL_TESTS_WORKLOADS_KVCACHE_SOURCE_FIXTURE_H
 
-#include "workloads/kvcache/source.h"
+#include "workloads/kvcache/requests/source.h"
 
 /* Fills options (and the defaults) from a JSON object. Returns what the check returns. */
 int source_options_read(struct kv_source_options *o, const char *json, struct err *err);

@@ -7,9 +7,9 @@
 
 #include "tests/unit.h"
 #include "tests/workloads/kvcache/source_fixture.h"
-#include "workloads/kvcache/arrivals.h"
-#include "workloads/kvcache/key.h"
-#include "workloads/kvcache/steps.h"
+#include "workloads/kvcache/requests/arrivals.h"
+#include "workloads/kvcache/requests/steps.h"
+#include "workloads/kvcache/tiers/key.h"
 
 #define BURST "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
 #define MS    UINT64_C(1000000)

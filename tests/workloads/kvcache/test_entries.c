@@ -1,8 +1,8 @@
 /* Entry table and count-min sketch of a key-value cache. */
 #include "core/content/random.h"
 #include "tests/unit.h"
-#include "workloads/kvcache/entries.h"
-#include "workloads/kvcache/sketch.h"
+#include "workloads/kvcache/tiers/entries.h"
+#include "workloads/kvcache/tiers/sketch.h"
 
 enum { MANY = 1 << 20 };
 

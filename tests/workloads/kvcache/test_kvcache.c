@@ -10,7 +10,7 @@
 #include "tests/unit.h"
 #include "tests/workloads/kvcache/kvcache_fixture.h"
 #include "workloads/kvcache/kvcache.h"
-#include "workloads/kvcache/trace.h"
+#include "workloads/kvcache/trace/trace.h"
 
 static char folder[] = "/tmp/haul-kvcache-XXXXXX";
 

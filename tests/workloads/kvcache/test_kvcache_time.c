@@ -8,7 +8,7 @@
 
 #include "tests/unit.h"
 #include "tests/workloads/kvcache/kvcache_fixture.h"
-#include "workloads/kvcache/source_options.h"
+#include "workloads/kvcache/requests/source_options.h"
 
 #define SLOW \
 	"\"s\": {\"uri\": \"sim://s\", \"rank_bandwidth\": \"100 MB/s\", \"open_latency\": \"10 ms\", " \

@@ -5,8 +5,8 @@
 
 #include "core/content/random.h"
 #include "tests/unit.h"
-#include "workloads/kvcache/memory.h"
-#include "workloads/kvcache/waiting.h"
+#include "workloads/kvcache/requests/waiting.h"
+#include "workloads/kvcache/tiers/memory.h"
 
 enum { BLOCK = 4096, ENTRIES = 200, ROUNDS = 20000, CAPACITY = 64 * BLOCK };
 

@@ -3,7 +3,7 @@
 
 #include "core/content/random.h"
 #include "tests/unit.h"
-#include "workloads/kvcache/operations.h"
+#include "workloads/kvcache/tiers/operations.h"
 
 enum { ROOM = 64, LIVE_MAX = 200, ROUNDS = 4000 };
 

@@ -8,7 +8,7 @@
 #include "core/content/fnv.h"
 #include "tests/unit.h"
 #include "tests/workloads/kvcache/source_fixture.h"
-#include "workloads/kvcache/key.h"
+#include "workloads/kvcache/tiers/key.h"
 
 enum { LENGTHS = 25001, TEMPLATES = 3 };
 

@@ -4,8 +4,8 @@
 
 #include "tests/unit.h"
 #include "tests/workloads/kvcache/source_fixture.h"
-#include "workloads/kvcache/key.h"
-#include "workloads/kvcache/steps.h"
+#include "workloads/kvcache/requests/steps.h"
+#include "workloads/kvcache/tiers/key.h"
 
 static void test_keys(void)
 {

@@ -7,7 +7,7 @@
 #include "core/content/random.h"
 #include "tests/unit.h"
 #include "tests/workloads/kvcache/slow_tiers.h"
-#include "workloads/kvcache/tiers.h"
+#include "workloads/kvcache/tiers/tiers.h"
 
 static struct slow_tiers slow; /* too large for a stack */
 

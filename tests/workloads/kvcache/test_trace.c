@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "tests/unit.h"
-#include "workloads/kvcache/key.h"
-#include "workloads/kvcache/through.h"
+#include "workloads/kvcache/tiers/key.h"
+#include "workloads/kvcache/trace/through.h"
 
 enum { ROWS_MAX = 1 << 14 };
 static const char *recorded; /* the folder of recorded traces */

@@ -4,7 +4,7 @@
 #define HAUL_WORKLOADS_KVCACHE_DOCUMENTS_H
 
 #include "core/content/random.h"
-#include "workloads/kvcache/source_options.h"
+#include "workloads/kvcache/requests/source_options.h"
 #include "workloads/model/kv_model.h"
 
 struct kv_documents {

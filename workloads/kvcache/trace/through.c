@@ -1,9 +1,9 @@
 /* A trace as requests: see through.h. */
-#include "workloads/kvcache/through.h"
+#include "workloads/kvcache/trace/through.h"
 
 #include <errno.h>
 
-#include "workloads/kvcache/key.h"
+#include "workloads/kvcache/tiers/key.h"
 
 int through_next(struct through *t, struct err *err)
 {

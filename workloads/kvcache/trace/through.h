@@ -3,9 +3,9 @@
 #ifndef HAUL_WORKLOADS_KVCACHE_THROUGH_H
 #define HAUL_WORKLOADS_KVCACHE_THROUGH_H
 
-#include "workloads/kvcache/names.h"
-#include "workloads/kvcache/tiers.h"
-#include "workloads/kvcache/trace.h"
+#include "workloads/kvcache/tiers/tiers.h"
+#include "workloads/kvcache/trace/names.h"
+#include "workloads/kvcache/trace/trace.h"
 
 struct through {
 	struct trace_reader *from;

@@ -1,5 +1,5 @@
 /* Options of the profile mlperf-v3: see source_options.h. */
-#include "workloads/kvcache/source_options.h"
+#include "workloads/kvcache/requests/source_options.h"
 
 #include <errno.h>
 #include <inttypes.h>

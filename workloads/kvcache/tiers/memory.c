@@ -1,5 +1,5 @@
 /* Memory tier: see memory.h. */
-#include "workloads/kvcache/memory.h"
+#include "workloads/kvcache/tiers/memory.h"
 
 #include <errno.h>
 #include <inttypes.h>

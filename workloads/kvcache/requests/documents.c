@@ -1,5 +1,5 @@
 /* Documents for retrieval: see documents.h. */
-#include "workloads/kvcache/documents.h"
+#include "workloads/kvcache/requests/documents.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "workloads/kvcache/entries.h"
+#include "workloads/kvcache/tiers/entries.h"
 
 enum { KV_PRIORITIES = 9 };
 

@@ -7,7 +7,7 @@
 #include "core/json.h"
 #include "core/key.h"
 #include "core/line_reader.h"
-#include "workloads/kvcache/trace.h"
+#include "workloads/kvcache/trace/trace.h"
 
 enum { TRACE_FIELDS = 6, NS_DIGITS = 9 };
 

@@ -20,8 +20,8 @@
 
 #include <stdbool.h>
 
-#include "workloads/kvcache/entries.h"
-#include "workloads/kvcache/sketch.h"
+#include "workloads/kvcache/tiers/entries.h"
+#include "workloads/kvcache/tiers/sketch.h"
 
 #define KV_UNLIMITED UINT64_MAX
 

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "workloads/kvcache/entries.h"
+#include "workloads/kvcache/tiers/entries.h"
 
 enum { KV_KEY_BYTES = 64, KV_KEY_SECOND_MAX = (1 << 24) - 1 };
 

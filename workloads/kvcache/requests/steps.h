@@ -11,7 +11,7 @@
 #ifndef HAUL_WORKLOADS_KVCACHE_STEPS_H
 #define HAUL_WORKLOADS_KVCACHE_STEPS_H
 
-#include "workloads/kvcache/source.h"
+#include "workloads/kvcache/requests/source.h"
 
 enum kv_step_kind { KV_STEP_READ, KV_STEP_WRITE, KV_STEP_DELETE };
 

@@ -1,5 +1,5 @@
 /* Waiting requests: see waiting.h. */
-#include "workloads/kvcache/waiting.h"
+#include "workloads/kvcache/requests/waiting.h"
 
 #include <errno.h>
 #include <stdlib.h>

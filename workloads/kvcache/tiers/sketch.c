@@ -1,5 +1,5 @@
 /* Count-min sketch: see sketch.h. */
-#include "workloads/kvcache/sketch.h"
+#include "workloads/kvcache/tiers/sketch.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* Request source of the profile mlperf-v3: see source.h. */
-#include "workloads/kvcache/source.h"
+#include "workloads/kvcache/requests/source.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "workloads/kvcache/key.h"
+#include "workloads/kvcache/tiers/key.h"
 
 enum { NS_PER_MS = 1000000 };
 

@@ -1,5 +1,5 @@
 /* Tiers of a key-value cache: see tiers.h. */
-#include "workloads/kvcache/tiers.h"
+#include "workloads/kvcache/tiers/tiers.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Names of cache entries: see key.h. */
-#include "workloads/kvcache/key.h"
+#include "workloads/kvcache/tiers/key.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* Run without I/O: see virtual_run.h. */
-#include "workloads/kvcache/virtual_run.h"
+#include "workloads/kvcache/trace/virtual_run.h"
 
 #include <errno.h>
 
-#include "workloads/kvcache/key.h"
+#include "workloads/kvcache/tiers/key.h"
 
 static void virtual_time(struct virtual_run *r, uint64_t ns)
 {

@@ -11,7 +11,7 @@
 #define HAUL_WORKLOADS_KVCACHE_MEMORY_H
 
 #include "core/err.h"
-#include "workloads/kvcache/entries.h"
+#include "workloads/kvcache/tiers/entries.h"
 
 struct kv_memory {
 	char *base; /* NULL: there is no such tier */

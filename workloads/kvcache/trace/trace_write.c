@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "core/text_writer.h"
-#include "workloads/kvcache/key.h"
-#include "workloads/kvcache/names.h"
-#include "workloads/kvcache/tiers.h"
-#include "workloads/kvcache/trace.h"
+#include "workloads/kvcache/tiers/key.h"
+#include "workloads/kvcache/tiers/tiers.h"
+#include "workloads/kvcache/trace/names.h"
+#include "workloads/kvcache/trace/trace.h"
 
 /* A row at most: its numbers and words, and a key of which each byte may be doubled and quoted. */
 enum { TRACE_ROW_BYTES = 128 + 2 * TRACE_KEY_MAX, NS_PER_US = 1000, US_PER_S = 1000000 };

@@ -1,5 +1,5 @@
 /* Operations under way: see operations.h. */
-#include "workloads/kvcache/operations.h"
+#include "workloads/kvcache/tiers/operations.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -19,10 +19,10 @@
 #include <stdbool.h>
 
 #include "core/content/random.h"
-#include "workloads/kvcache/arrivals.h"
-#include "workloads/kvcache/documents.h"
-#include "workloads/kvcache/entries.h"
-#include "workloads/kvcache/source_options.h"
+#include "workloads/kvcache/requests/arrivals.h"
+#include "workloads/kvcache/requests/documents.h"
+#include "workloads/kvcache/requests/source_options.h"
+#include "workloads/kvcache/tiers/entries.h"
 #include "workloads/model/kv_model.h"
 
 #define KV_NEVER UINT64_MAX

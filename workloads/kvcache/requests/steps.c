@@ -1,7 +1,7 @@
 /* Steps of a request: see steps.h. */
-#include "workloads/kvcache/steps.h"
+#include "workloads/kvcache/requests/steps.h"
 
-#include "workloads/kvcache/key.h"
+#include "workloads/kvcache/tiers/key.h"
 
 enum steps_part {
 	PART_PROMPT,

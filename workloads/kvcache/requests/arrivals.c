@@ -1,5 +1,5 @@
 /* Recorded arrivals: see arrivals.h. */
-#include "workloads/kvcache/arrivals.h"
+#include "workloads/kvcache/requests/arrivals.h"
 
 #include <errno.h>
 #include <inttypes.h>

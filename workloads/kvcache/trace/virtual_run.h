@@ -4,10 +4,10 @@
 #ifndef HAUL_WORKLOADS_KVCACHE_VIRTUAL_RUN_H
 #define HAUL_WORKLOADS_KVCACHE_VIRTUAL_RUN_H
 
-#include "workloads/kvcache/source.h"
-#include "workloads/kvcache/steps.h"
-#include "workloads/kvcache/tiers.h"
-#include "workloads/kvcache/trace.h"
+#include "workloads/kvcache/requests/source.h"
+#include "workloads/kvcache/requests/steps.h"
+#include "workloads/kvcache/tiers/tiers.h"
+#include "workloads/kvcache/trace/trace.h"
 
 struct virtual_run {
 	struct kv_source *source;

@@ -1,5 +1,5 @@
 /* Entry table: see entries.h. Source: W. Litwin, "Linear hashing", VLDB 1980. */
-#include "workloads/kvcache/entries.h"
+#include "workloads/kvcache/tiers/entries.h"
 
 #include <errno.h>
 #include <stdlib.h>

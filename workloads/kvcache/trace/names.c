@@ -1,5 +1,5 @@
 /* Names: see names.h. */
-#include "workloads/kvcache/names.h"
+#include "workloads/kvcache/trace/names.h"
 
 #include <errno.h>
 #include <stdlib.h>

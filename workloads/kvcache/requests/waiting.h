@@ -3,7 +3,7 @@
 #ifndef HAUL_WORKLOADS_KVCACHE_WAITING_H
 #define HAUL_WORKLOADS_KVCACHE_WAITING_H
 
-#include "workloads/kvcache/source.h"
+#include "workloads/kvcache/requests/source.h"
 
 /* A ring of requests, which doubles when it is full. */
 struct kv_waiting_ring {
