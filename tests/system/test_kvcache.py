@@ -50,7 +50,7 @@ def test_tiers():
         check(m["requests"] >= 80 and m["errors"] == 0 and m["payload_errors"] == 0, f"{m}")
         check([t["name"] for t in tiers] == ["cpu", "s"], f"{tiers}")
         check(tiers[0]["demotions_out"] == tiers[1]["demotions_in"] > 0, f"{tiers}")
-        check(tiers[1]["deleted"] > 0 and tiers[1]["used_most_bytes"] <= 32 << 20, f"{tiers}")
+        check(tiers[1]["deletions"] > 0 and tiers[1]["used_most_bytes"] <= 32 << 20, f"{tiers}")
         check(m["bytes_written"] >= tiers[1]["demoted_in_bytes"] + tiers[1]["written_bytes"], f"{m}")
         check(sum(c["requests"] for c in phase["qos"]) == m["requests"], f"{phase['qos']}")
 
