@@ -57,20 +57,46 @@ static int list_give(struct list_page *p, const char *name, const struct stat *s
 	return p->req->listing->entry(p->req, folder, LIST_SIZE_UNKNOWN);
 }
 
-/* libdfs says what an entry is only together with its size, or one by one. */
+/* Names first, and then what each of them is. Those that are gone meanwhile are left out. */
+static int list_names(struct list_page *p, uint32_t *count, struct dirent *entries,
+		      struct stat *stats)
+{
+	const struct dfs_library *l = &p->store->library;
+	struct dfs_mount *mount = p->store->mount;
+	int rc = l->dfs_readdir(mount, p->folder, &p->at.anchor, count, entries);
+	uint32_t there = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < *count; i++) {
+		rc = l->dfs_stat(mount, p->folder, entries[i].d_name, &stats[there]);
+		if (rc == ENOENT) {
+			rc = 0;
+			continue;
+		}
+		if (there < i)
+			entries[there] = entries[i];
+		there++;
+	}
+	*count = there;
+	return rc;
+}
+
+/* libdfs says what an entry is together with its size, and fails where one is removed before it has looked at it. */
 static int list_read(struct list_page *p, uint32_t *count, struct dirent *entries,
 		     struct stat *stats)
 {
 	const struct dfs_library *l = &p->store->library;
-	struct dfs_mount *mount = p->store->mount;
+	struct dfs_anchor before = p->at.anchor;
+	uint32_t asked = *count;
 	int rc;
 
-	if (l->dfs_readdirplus)
-		return l->dfs_readdirplus(mount, p->folder, &p->at.anchor, count, entries, stats);
-	rc = l->dfs_readdir(mount, p->folder, &p->at.anchor, count, entries);
-	for (uint32_t i = 0; rc == 0 && i < *count; i++)
-		rc = l->dfs_stat(mount, p->folder, entries[i].d_name, &stats[i]);
-	return rc;
+	if (!l->dfs_readdirplus)
+		return list_names(p, count, entries, stats);
+	rc = l->dfs_readdirplus(p->store->mount, p->folder, &p->at.anchor, count, entries, stats);
+	if (rc != ENOENT)
+		return rc;
+	p->at.anchor = before;
+	*count = asked;
+	return list_names(p, count, entries, stats);
 }
 
 /* Entries of one anchor: some, or none, which does not mean that it has come to its end. */

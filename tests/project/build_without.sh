@@ -38,7 +38,7 @@ says()
 configure()
 {
 	cmake -S "$root" -B "$1" -DCMAKE_INSTALL_PREFIX="$work/prefix" -DCMAKE_C_COMPILER_LAUNCHER="$launcher" \
-		-DHAUL_BENCH=OFF -DCMAKE_BUILD_TYPE=Debug "${@:2}"
+		-DHAUL_BENCH=OFF -DCMAKE_BUILD_TYPE=None "${@:2}"
 }
 
 launcher=$(command -v ccache || true)
@@ -108,7 +108,7 @@ says "CMake refuses a missing MPI" "needs MPI, and no mpicc" env PATH="$work/bin
 # compiled again.
 rm "$work/build/CMakeCache.txt" || exit 1
 must "configuring without MPI" env PATH="$work/bin" "$work/bin/cmake" -S "$root" -B "$work/build" -DHAUL_MPI=OFF \
-	-DCMAKE_C_COMPILER_LAUNCHER="$launcher" -DHAUL_BENCH=OFF -DCMAKE_BUILD_TYPE=Debug
+	-DCMAKE_C_COMPILER_LAUNCHER="$launcher" -DHAUL_BENCH=OFF -DCMAKE_BUILD_TYPE=None
 says "CMake reports that there is no run" "run, generate, clean no, as asked (HAUL_MPI)" cat "$work/log"
 must "building without MPI" env PATH="$work/bin" "$work/bin/cmake" --build "$work/build" --parallel 2 --target haul
 haul=$work/build/haul

@@ -3,7 +3,7 @@ and the results have the counts of the proxy."""
 import calendar
 import time
 
-from haultest import Folder, check
+from haultest import Folder, check, matrix, some
 from objects import io, main, refused, run, servers, works
 
 DATA = "/io/000000"
@@ -51,6 +51,7 @@ def read_through(bench, rule, **more):
         return p, p["endpoints"][0], hits, hits + rest
 
 
+@matrix
 def test_reads_complete():
     """Each fault leads to one more attempt, each object arrives complete, and the results have the number, status and kind of
     the faults. A read that was cut continues where it ended."""
@@ -65,7 +66,7 @@ def test_reads_complete():
         ("drip:0.05@every=20", quick, 0, "stall"),
     )
     with Bench() as bench:
-        for rule, more, status, kind in table:
+        for rule, more, status, kind in some(table, 2):
             p, e, hits, requests = read_through(bench, rule, **more)
             check(hits >= 2, f"{rule}: only {hits} faults")
             check(p["retries"] == hits, f"{rule}: {p['retries']} retries, {hits} faults")
@@ -200,6 +201,7 @@ def test_endpoint_dies_and_comes_back():
                 check(e["failures"] == stats["owed"], f"{rule}: {e} {stats}")
 
 
+@matrix
 def test_writes_complete():
     """Objects that are written with faults can be read and verified without them."""
     large = {"objects": 1, "size": "24 MiB", "block": "8 MiB", "depth": 3, "folder": "large"}
@@ -207,7 +209,7 @@ def test_writes_complete():
              ("500@every=2", "@method=PUT@path=partNumber", large), ("rst@every=2", "@method=PUT@path=partNumber", large),
              ("503@first=1", "@method=POST@path=uploads", large), ("err200@first=1", "@method=POST@path=uploadId", large))
     with Bench() as bench:
-        for rule, where, what in table:
+        for rule, where, what in some(table, 2):
             with servers.Proxy(bench.server.endpoint(), rule + where) as proxy:
                 p, = bench.run(proxy, io("write", **what))
                 hits, = proxy.stats()["rules"].values()
@@ -241,17 +243,18 @@ def test_training():
             refused("(SlowDown) (503, 3 attempts, epoch 1, step ", 2, folder, few, phases[1:], rgw.env(), dataset=dataset)
 
 
+@matrix
 def test_azure():
     """The same faults on az://, in reads, small and large writes, and with a corrupt byte."""
     blocks = {"objects": 1, "size": "24 MiB", "block": "8 MiB", "depth": 3, "folder": "large"}
     with Bench(servers.Azurite) as bench:
-        for rule, status, kind in (("503@every=5", 503, "throttle"), ("500@every=5", 500, "server"),
-                                   ("rst@every=5", 0, "broken"), ("trunc:100000@every=5", 0, "broken")):
+        for rule, status, kind in some((("503@every=5", 503, "throttle"), ("500@every=5", 500, "server"),
+                                        ("rst@every=5", 0, "broken"), ("trunc:100000@every=5", 0, "broken")), 2):
             p, e, hits, _ = read_through(bench, rule)
             check(p["errors"] == 0 and p["retries"] == hits >= 2, f"{rule}: {hits} faults, {p['retries']} retries")
             check(e["statuses"] == {"206": READS, str(status): hits} and e[kind] == hits, f"{rule}: {e}")
-        for rule, what in (("500@every=5" + PUT, SMALL), ("rst@every=3@method=PUT@path=blockid=", blocks),
-                           ("500@first=1@method=PUT@path=comp=blocklist", blocks)):
+        for rule, what in some((("500@every=5" + PUT, SMALL), ("rst@every=3@method=PUT@path=blockid=", blocks),
+                                ("500@first=1@method=PUT@path=comp=blocklist", blocks)), 2):
             with servers.Proxy(bench.server.endpoint(), rule) as proxy:
                 p, = bench.run(proxy, io("write", **what))
                 hits, = proxy.stats()["rules"].values()

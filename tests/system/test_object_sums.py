@@ -1,7 +1,7 @@
 """Checksums of object stores: haul sends the right checksum with each write, a byte that changes on its way is found by the
 store or by haul, and without the option there are no checksums. MD5 is tested with Ceph's gateway and Azurite themselves;
 CRC-32C and the checksums in answers of S3 and Google are tested with proxy.py --sums before the gateway."""
-from haultest import Folder, check
+from haultest import Folder, check, matrix, some
 from objects import io, main, refused, run, servers, works
 
 QUICK = {"retry": {"first": "5 ms", "longest": "50 ms", "attempts": 4}, "eject_failures": 0}
@@ -48,14 +48,15 @@ def read(folder, bench, checksum, shape, name, finds=True, **proxied):
         check(p["measures"]["done"] == 2 * shape["objects"] - finds, f"{name}: {p}")
 
 
+@matrix
 def test_s3():
     with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         rgw.bucket("train")
         bench = (rgw.endpoint(), "s3://train/sp ace", rgw.env())
-        written(folder, bench, "md5", "content-md5", SMALL, "md5")
-        written(folder, bench, "md5", "content-md5", PARTS, "md5 of parts")
-        written(folder, bench, "crc32c", "x-amz-checksum-crc32c", SMALL, "crc32c", sums="s3")
-        written(folder, bench, "crc32c", "x-amz-checksum-crc32c", PARTS, "crc32c of parts", sums="s3")
+        md5, crc32c = ("md5", "content-md5"), ("crc32c", "x-amz-checksum-crc32c")
+        for kind, shape in some(((md5, SMALL), (md5, PARTS), (crc32c, SMALL), (crc32c, PARTS)), 3):
+            more = {"sums": "s3"} if kind == crc32c else {}
+            written(folder, bench, *kind, shape, f"{kind[0]} of {'parts' if shape == PARTS else 'objects'}", **more)
         # One object of all ranks: haul asks the store for the checksums of the parts.
         shared = {"folder": "shared", "layout": "segmented", "size": "10 MiB", "block": "5 MiB"}
         with servers.Proxy(rgw.endpoint(), sums="s3") as proxy:
@@ -70,15 +71,16 @@ def test_s3():
         read(folder, bench, "md5", SMALL, "md5", finds=False, sums="s3", store=whole)
 
 
+@matrix
 def test_google():
     with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         servers.public_bucket(rgw, "train")
         with servers.Proxy(rgw.endpoint(), tokens=600) as gate:
             bench = (gate.endpoint(), "gs://train/x", {"GCE_METADATA_HOST": gate.host()})
-            written(folder, bench, "crc32c", "x-goog-hash", SMALL, "crc32c", sums="gs")
-            written(folder, bench, "crc32c", "x-goog-hash", PARTS, "crc32c of parts", sums="gs")
-            written(folder, bench, "md5", "content-md5", SMALL, "md5", sums="gs")
-            for checksum in ("md5", "crc32c"):
+            md5, crc32c = ("md5", "content-md5"), ("crc32c", "x-goog-hash")
+            for kind, shape in some(((md5, SMALL), (crc32c, SMALL), (crc32c, PARTS)), 2):
+                written(folder, bench, *kind, shape, f"{kind[0]} of {'parts' if shape == PARTS else 'objects'}", sums="gs")
+            for checksum in some(("crc32c", "md5"), 2):
                 read(folder, bench, checksum, SMALL, checksum, sums="gs", store={"head_on_open": True})
 
 
