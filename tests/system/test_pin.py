@@ -8,6 +8,7 @@ import h5py
 
 from haultest import HANGS_S, Folder, HAUL, MPIEXEC, alone, check, command, environment, main, mpi, write_job
 
+os.environ.setdefault("HWLOC_COMPONENTS", "")  # looks for this node's devices, too
 CPUSETS = ("/sys/fs/cgroup/cpuset", "/sys/fs/cgroup")
 
 
