@@ -53,6 +53,24 @@ install()
 	[ $rc = 0 ] || [ $rc = 3 ]
 }
 
+# They come over the network while the compilers work.
+npm_log=$(mktemp)
+summary=$(mktemp)
+trap 'rm -f "$npm_log" "$summary"' EXIT
+begin_npm()
+{
+	packaging/install-npm.sh >"$npm_log" 2>&1 &
+	npm=$!
+}
+
+end_npm()
+{
+	wait "$npm"
+	local rc=$?
+	cat "$npm_log"
+	return $rc
+}
+
 # build PRESET [TARGET…]
 build()
 {
@@ -74,21 +92,21 @@ tests_of_threads()
 }
 
 must "install the missing packages" install
-must "install the npm packages of the tests" packaging/install-npm.sh
+begin_npm
 must "build, gcc" build release
 if [ $set_of_tests = change ]; then
 	must "build, clang with the address sanitizer" build asan haul unit_tests
 	must "build, clang with the thread sanitizer" build tsan
+	must "install the npm packages of the tests" end_npm
 	holds "unit tests and fuzz targets under the address sanitizer" tests asan
 	holds "unit tests under the thread sanitizer" tests_of_threads
 else
 	must "build, clang with the address sanitizer" build asan
+	must "install the npm packages of the tests" end_npm
 	holds "the other tests under the address sanitizer" tests asan-long
 fi
 
 say "all tests"
-summary=$(mktemp)
-trap 'rm -f "$summary"' EXIT
 tests $set_of_tests | tee "$summary"
 rc=${PIPESTATUS[0]}
 say "the end"
