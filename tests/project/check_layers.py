@@ -10,7 +10,7 @@ It reports each of these, with a sentence that says what to do:
     - a function that is defined in two files, or whose header is in another folder
     - printing and exiting outside cli/, and changes of the whole process outside cli/ and ranks/run/
     - variables that are neither const nor on a stack
-    - a file of more than 600 lines, and a function of more than 60
+    - a file of more than 600 lines, of tests and benches, too, and a function of more than 60
 """
 import collections
 import os
@@ -146,6 +146,7 @@ VARIABLES = {
 }
 
 FILE_LINES, FUNCTION_LINES = 600, 60
+SOURCES = (".c", ".h", ".py", ".sh", ".mjs", ".js")
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 ATTRIBUTE = re.compile(r"__attribute__\s*\(\([^()]*(\([^()]*\))?[^()]*\)\)")
@@ -393,6 +394,17 @@ def misplaced_functions(files):
             yield header, number, f"{name} is also declared in {places[0][0].path}: keep one of the declarations"
 
 
+def long_tests(root):
+    """Files of tests and benches that have too many lines."""
+    for folder in ("tests", "bench"):
+        for at, _, names in os.walk(os.path.join(root, folder)):
+            for path in (os.path.join(at, name) for name in sorted(names) if name.endswith(SOURCES)):
+                with open(path, encoding="utf-8") as stream:
+                    lines = sum(1 for _ in stream)
+                if lines > FILE_LINES:
+                    yield os.path.relpath(path, root), f"has {lines} lines, more than {FILE_LINES}: split it by concept"
+
+
 def check(root):
     """Returns sentences about violations, and the number of files that were read."""
     files = list(files_of(root))
@@ -404,6 +416,7 @@ def check(root):
         wrong.append("modules that include each other in a circle: move what both need to a module of its own\n" +
                      "\n".join(f"    {where} includes {module}.h" for where, module in group))
     wrong += [f"{file.path}:1: {sentence}" for file, sentence in lonely_common(files)]
+    wrong += [f"{path}:1: {sentence}" for path, sentence in long_tests(root)]
     wrong += [f"{file.path}:{number}: {sentence}" for file, number, sentence in misplaced_functions(files)]
     return wrong, len(files)
 

@@ -132,6 +132,8 @@ TREES = (
         "core/log.c": 'static const char *const names[] = {"a"};\nconst struct x log_table[2] = {0};\n'
                       "static const struct {\n\tint a;\n} rows[] = {{1}};\nstatic int log_a(int b);\n"}, None),
     ("a file of too many lines", {"cli/main.c": "\n" * 601}, "cli/main.c:1: has 601 lines, more than 600"),
+    ("a test of too many lines", {"cli/main.c": "", "tests/cli/test_main.py": "\n" * 601},
+     "tests/cli/test_main.py:1: has 601 lines, more than 600"),
     ("a long function", {"cli/main.c": "int main(void)\n{\n" + LONG + "}\n"},
      "cli/main.c:1: a function of 61 lines, more than 60"),
 )

@@ -1,0 +1,25 @@
+/* A container of the test library, for the tests of daos://. */
+#ifndef HAUL_TESTS_BACKENDS_DFS_CONTAINER_H
+#define HAUL_TESTS_BACKENDS_DFS_CONTAINER_H
+
+#include "tests/backends/rig.h"
+
+enum { DEPTH = 128 };
+#define STORE(more) "{\"uri\": \"daos://pool/cont/base\", \"library\": \"" TEST_DFS "\"" more "}"
+
+/* A pool with a container, in a folder that ends with the test; the library logs its calls there. */
+struct container {
+	char folder[64], log[80];
+	struct rig rig;
+	struct queue q;
+};
+
+void container_begin(struct container *c);
+void container_end(struct container *c);
+/* Lines of the log that begin so. */
+int container_lines(const struct container *c, const char *begin);
+/* Opens a store in the container, and a queue. */
+void container_open(struct container *c, const char *json);
+void container_close(struct container *c);
+
+#endif
