@@ -103,14 +103,14 @@ static int series_run_once(struct run *run, const struct run_options *options,
 	run->at.combination = place->combination + 1;
 	if (rc == 0)
 		rc = series_targets_begin(targets, run, place, err);
-	if (rc < 0) {
+	block = targets->of ? &targets->of[place->combination] : NULL;
+	if (rc < 0 || !block) {
 		*status = EXIT_FAILED;
 		return rc;
 	}
 	run->at.run++;
 	run->at.warmup = place->nth < s->warmup;
 	run->at.repeat = run->at.warmup ? place->nth + 1 : place->nth - s->warmup + 1;
-	block = &targets->of[place->combination];
 	rc = run_phases(run, options, *block, status, err);
 	if (place->nth + 1 < s->warmup + s->repeat)
 		return rc;

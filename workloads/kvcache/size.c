@@ -16,7 +16,7 @@ static uint64_t size_entries(const struct kv_setup *s, uint64_t capacity)
 {
 	uint64_t tokens = 0, bytes;
 
-	if (capacity == KV_UNLIMITED || s->source.arrivals.file[0])
+	if (capacity == KV_UNLIMITED || s->source.arrivals.file[0] || !s->source.template_count)
 		return 0;
 	for (uint32_t i = 0; i < s->source.template_count; i++)
 		tokens +=
