@@ -5,6 +5,8 @@ import json
 import re
 import urllib.parse
 
+from crc32c import crc32c as castagnoli
+
 
 def error(status, code, *headers):
     body = f'<?xml version="1.0" encoding="UTF-8"?><Error><Code>{code}</Code><Message>injected</Message></Error>'.encode()
@@ -35,18 +37,8 @@ def parts_paged(body, most):
     return body.replace(b"<IsTruncated>false<", b"<IsTruncated>true<")
 
 
-CRC32C = []
-for n in range(256):
-    for _ in range(8):
-        n = n >> 1 ^ (0x82F63B78 if n & 1 else 0)
-    CRC32C.append(n)
-
-
 def crc32c(body):
-    crc = 0xFFFFFFFF
-    for byte in body:
-        crc = CRC32C[(crc ^ byte) & 0xFF] ^ crc >> 8
-    return base64.b64encode((crc ^ 0xFFFFFFFF).to_bytes(4, "big")).decode()
+    return base64.b64encode(castagnoli(body).to_bytes(4, "big")).decode()
 
 
 def md5(body):

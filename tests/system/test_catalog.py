@@ -194,17 +194,19 @@ def test_acceptance():
         check(len(errors) == 8 and all(c["state"] == "met" for c in errors), f"{errors}")
 
 
+@matrix
 def test_objects():
-    for name in OBJECTS:
+    for name in some(OBJECTS, 3):
         run_small_objects(name)
 
 
+@matrix
 def test_all():
     names = sorted(os.path.basename(p)[:-5] for p in glob.glob(f"{SOURCE}/workloads/catalog/*.json")
                    if not os.path.basename(p).startswith(("accept_", "compare_", "daos_", "io_", "kvcache", "llama"))
                    and os.path.basename(p)[:-5] not in OBJECTS)
     check(len(names) >= 23, f"{names}")
-    for name in names:
+    for name in some(names, 3):
         train, samples, made = run_small(name)
         check(samples > 0, f"{name}: no sample")
         if name.startswith("resnet50"):

@@ -71,10 +71,11 @@ def test_layouts_are_written_and_read():
             check(r.rc == 0 and not os.path.exists(f"{folder}/data/checkpoints"), f"{layout}: {r}")
 
 
+@matrix
 def test_another_mesh_reads_its_shard():
     """Written by 8 ranks, read by 8, 4 and 16 with meshes of their own: the bytes are those of the readers' shards."""
     meshes = (({"zero": 3, "tensor": 2}, "rank"), ({"zero": 1, "tensor": 2, "pipeline": 2}, "layer"))
-    for written, layout in meshes:
+    for written, layout in some(meshes, 2):
         with Folder() as folder:
             both = job(folder, {"layout": layout, "framing": "torch", "mesh": written, "operation": "write"})
             write_job(folder, both)

@@ -42,8 +42,9 @@ def decoded(folder, what):
     return p
 
 
+@matrix
 def test_decode():
-    for fmt, samples, loader, sentence in CASES:
+    for fmt, samples, loader, sentence in some(CASES, 3):
         with Folder() as folder:
             job(folder, fmt, samples, loader)
             p = decoded(folder, fmt)

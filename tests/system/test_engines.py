@@ -34,6 +34,7 @@ def direct_works(folder):
     return True
 
 
+@matrix
 def test_each_engine_trains():
     """One engine makes the data set, another reads it, and every byte is verified."""
     with Folder(os.getcwd()) as folder:
@@ -41,7 +42,7 @@ def test_each_engine_trains():
                  ("file", {"preallocate": True, "readahead": "1 MiB"})]
         if direct_works(folder):
             cases += [("file", {"direct": True}), ("direct", {}), ("direct", {"engine": "psync"})]
-        for i, (scheme, store) in enumerate(cases):
+        for i, (scheme, store) in enumerate(some(cases, 2)):
             write_job(folder, job(scheme, **store))
             env = at(folder)
             check(mpi(RANKS, "generate", "job.json", cwd=folder, env=env).rc == 0, f"{scheme} {store}: generate")

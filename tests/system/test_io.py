@@ -55,7 +55,7 @@ def traced(folder, ranks, only, trace=CALLS):
 def test_counts_equal_strace():
     common = {"objects": 3, "size": 40960, "block": 4096}
     shared = {"layout": "strided", "size": 47008 * 5, "block": 47008, "folder": "io"}
-    for ranks, layout in some(((3, common), (1, common), (2, shared)), 2):
+    for ranks, layout in some(((2, common), (1, common), (3, common), (2, shared)), 3):
         with Folder() as folder:
             names = ("write", "read", "random", "mixed", "stat", "rename", "list", "delete")
             kinds = {"write": ("write", {}), "read": ("read", {"verify": "full"}),

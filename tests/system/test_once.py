@@ -72,7 +72,7 @@ def exactly_once(grid):
 
 @matrix
 def test_exactly_once():
-    exactly_once(some(GRID, 2))
+    exactly_once(some(GRID, 4))
 
 
 @long

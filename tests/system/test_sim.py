@@ -86,6 +86,7 @@ def test_slow_first_byte():
     expect("first byte", p, 0.020 / period)
 
 
+@long
 @timing
 def test_skewed_rank():
     # Rank 1 has a quarter of 200 MB/s. With a barrier in each step, both ranks wait for it.
@@ -148,6 +149,7 @@ def test_loaders_share_bandwidth():
         expect(kind, p, 0.020 / (4 * MIB / 100e6))
 
 
+@long
 @timing
 def test_copies():
     """Copies of 4 MiB at 200 MB/s to the accelerator take 21 ms before each 40 ms of compute, and have their own account."""
