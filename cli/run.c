@@ -1,7 +1,9 @@
-/* The verbs "run", "generate" and "clean", which run under mpiexec. Without it they are one
+/* The verbs "run", "replay", "generate" and "clean", which run under mpiexec. Without it they are one
  * rank. */
 #include "ranks/run/run.h"
 
+#include <cjson/cJSON.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +12,13 @@
 #include "backends/op_log/op_log.h"
 #include "cli/catalog_find.h"
 #include "cli/cli.h"
+#include "core/json.h"
 #include "haul_build.h"
 #include "plan/series/series.h"
 #include "report/report.h"
+#include "workloads/trace/trace.h"
 
-enum { COMMAND_BYTES = 4096, RUN_SETS_MAX = VERB_TEXTS_MAX + 1 };
+enum { COMMAND_BYTES = 4096, RUN_SETS_MAX = VERB_TEXTS_MAX + 2 };
 
 struct run_args {
 	const char *results;
@@ -23,7 +27,11 @@ struct run_args {
 	const char *op_log, *live;
 	uint32_t op_log_per;
 	const char *io_trace_log;
+	uint32_t io_trace_format;
 	uint64_t op_log_rows, repeat, warmup, deadline_ns, publish_every_ns, fake_nodes;
+	/* replay: */
+	const char *store, *speed, *size_scale, *tiers;
+	bool lenient, clean;
 };
 
 #define ROW(n, k, member, ...) \
@@ -60,40 +68,63 @@ struct run_args {
 static const char *const op_log_choices[] = {
 	[OP_LOG_PER_AUTO] = "auto", [OP_LOG_PER_RANK] = "rank", [OP_LOG_PER_NODE] = "node", NULL};
 
+/* clang-format off */
+#define ROWS_RUN \
+	ROW_RESULTS, \
+	ROW_FORCE, \
+	ROW("strict", VERB_FLAG, strict, \
+	    .help = "ends with exit status 8 when a target was missed"), \
+	ROW_SET, \
+	ROW("sweep", VERB_TEXTS, sweeps, .value = "PATH=A,B,C", \
+	    .help = "runs the job with each value; several sweeps: with each combination"), \
+	ROW("repeat", VERB_COUNT, repeat, .value = "N", .min = 1, .max = SERIES_RUNS_MAX, \
+	    .help = "runs the job, or each combination, N times; default 1"), \
+	ROW("warmup", VERB_COUNT, warmup, .value = "N", .min = 0, .max = SERIES_RUNS_MAX - 1, \
+	    .help = "N runs before them that are left out of all statistics"), \
+	ROW("interleave", VERB_FLAG, interleave, \
+	    .help = "takes the combinations of a sweep in turn, A B A B, so that haul compare can compare them in pairs"), \
+	ROW("one-file", VERB_FLAG, one_file, \
+	    .help = "joins the files of a series' runs into the results file at the end"), \
+	ROW_ONLY, \
+	ROW_SKIP, \
+	ROW_DEADLINE, \
+	ROW("publish-every", VERB_TIME, publish_every_ns, .value = "TIME", \
+	    .help = "publishes a phase that often while it runs (\"10 min\"), so that a run that is killed keeps its figures"), \
+	ROW_LIVE, \
+	ROW("op-log", VERB_TEXT, op_log, .value = "FILE.tsv.zst", \
+	    .help = "writes a row for each request to one file per rank; without .zst they are not compressed"), \
+	ROW("op-log-per", VERB_CHOICE, op_log_per, .choices = op_log_choices, \
+	    .help = "a file for each rank or one for each node; default: by rank up to 1024 ranks"), \
+	ROW("op-log-rows", VERB_COUNT, op_log_rows, .value = "N", .min = OP_LOG_ROWS_MIN, \
+	    .max = 1 << 26, \
+	    .help = "the number of rows that a queue keeps until they are written; default 8192"), \
+	ROW_IGNORE_SPACE, \
+	ROW_FAKE_NODES, \
+	ROW_QUIET
+/* clang-format on */
+
 static const struct verb_option run_options[] = {
-	ROW_RESULTS,
-	ROW_FORCE,
-	ROW("strict", VERB_FLAG, strict,
-	    .help = "ends with exit status 8 when a target was missed"),
-	ROW_SET,
-	ROW("sweep", VERB_TEXTS, sweeps, .value = "PATH=A,B,C",
-	    .help = "runs the job with each value; several sweeps: with each combination"),
-	ROW("repeat", VERB_COUNT, repeat, .value = "N", .min = 1, .max = SERIES_RUNS_MAX,
-	    .help = "runs the job, or each combination, N times; default 1"),
-	ROW("warmup", VERB_COUNT, warmup, .value = "N", .min = 0, .max = SERIES_RUNS_MAX - 1,
-	    .help = "N runs before them that are left out of all statistics"),
-	ROW("interleave", VERB_FLAG, interleave,
-	    .help = "takes the combinations of a sweep in turn, A B A B, so that haul compare can compare them in pairs"),
-	ROW("one-file", VERB_FLAG, one_file,
-	    .help = "joins the files of a series' runs into the results file at the end"),
-	ROW_ONLY,
-	ROW_SKIP,
-	ROW_DEADLINE,
-	ROW("publish-every", VERB_TIME, publish_every_ns, .value = "TIME",
-	    .help = "publishes a phase that often while it runs (\"10 min\"), so that a run that is killed keeps its figures"),
-	ROW_LIVE,
-	ROW("op-log", VERB_TEXT, op_log, .value = "FILE.tsv.zst",
-	    .help = "writes a row for each request to one file per rank; without .zst they are not compressed"),
-	ROW("op-log-per", VERB_CHOICE, op_log_per, .choices = op_log_choices,
-	    .help = "a file for each rank or one for each node; default: by rank up to 1024 ranks"),
-	ROW("op-log-rows", VERB_COUNT, op_log_rows, .value = "N", .min = OP_LOG_ROWS_MIN,
-	    .max = 1 << 26,
-	    .help = "the number of rows that a queue keeps until they are written; default 8192"),
+	ROWS_RUN,
 	ROW("io-trace-log", VERB_TEXT, io_trace_log, .value = "FILE.csv.zst",
 	    .help = "moves no byte, and writes what the phase kvcache would do; without .zst it is not compressed"),
-	ROW_IGNORE_SPACE,
-	ROW_FAKE_NODES,
-	ROW_QUIET,
+	ROW("io-trace-format", VERB_CHOICE, io_trace_format, .choices = trace_format_names,
+	    .help = "of that file: csv (default) has MLPerf's six columns, full also deletes and who asked; fio and warp read the others"),
+	{.name = NULL},
+};
+static const struct verb_option replay_options[] = {
+	ROW("store", VERB_TEXT, store, .value = "URI",
+	    .help = "the store, which must be given; its options: --set stores.store.KEY=VALUE"),
+	ROW("speed", VERB_TEXT, speed, .value = "recorded|FACTOR|max",
+	    .help = "at the recorded times (default), so many times as fast, or as fast as possible"),
+	ROW("size-scale", VERB_TEXT, size_scale, .value = "FACTOR",
+	    .help = "factor by which the sizes of all objects change; default 1"),
+	ROW("tiers", VERB_TEXT, tiers, .value = "all|N,N",
+	    .help = "tiers whose rows reach the store: all (default), or numbers such as 1,2"),
+	ROW("lenient", VERB_FLAG, lenient,
+	    .help = "leaves out and counts rows that are wrong, instead of ending the run"),
+	ROW("clean", VERB_FLAG, clean,
+	    .help = "replays nothing, but removes what such a run that was killed has left in the store"),
+	ROWS_RUN,
 	{.name = NULL},
 };
 static const struct verb_option generate_options[] = {
@@ -166,29 +197,50 @@ static void run_print_outcome(const struct run *run, const struct run_options *o
 		fprintf(stderr, "more: haul report %s\n", results_path(options));
 }
 
-/* The changes to the job: those of --set, then --io-trace-log, which is the option "trace" of the only phase "kvcache". They
- * last as long as args and trace. Returns how many there are. */
-static unsigned run_sets(const struct run_args *args, const char *sets[RUN_SETS_MAX], char *trace,
-			 size_t bytes)
+/* The texts of the changes that --io-trace-log stands for. */
+struct run_trace {
+	char log[COMMAND_BYTES], format[64];
+};
+
+/* The changes to the job: those of --set, then --io-trace-log and --io-trace-format, which are the options "trace" and
+ * "trace_format" of the only phase "kvcache". They last as long as args and trace. Returns how many there are. */
+static unsigned run_sets(const struct run_args *args, const char *sets[RUN_SETS_MAX],
+			 struct run_trace *trace)
 {
 	unsigned count = args->sets.count;
 
 	memcpy(sets, args->sets.items, count * sizeof(*sets));
-	if (args->io_trace_log) {
-		snprintf(trace, bytes, "kvcache.trace=%s", args->io_trace_log);
-		sets[count++] = trace;
+	if (!args->io_trace_log)
+		return count;
+	snprintf(trace->log, sizeof(trace->log), "kvcache.trace=%s", args->io_trace_log);
+	sets[count++] = trace->log;
+	if (args->io_trace_format) {
+		snprintf(trace->format, sizeof(trace->format), "kvcache.trace_format=%s",
+			 trace_format_names[args->io_trace_format]);
+		sets[count++] = trace->format;
 	}
 	return count;
 }
 
-static int run_as(const struct call *call, enum run_verb verb)
+/* Only rank 0 looks into the catalogue, so that thousands of ranks do not ask the file system. */
+static void run_find_job(const struct run *run, struct run_options *options, char *path,
+			 unsigned bytes, struct err *unresolved)
+{
+	if (run_rank(run) == 0 && catalog_resolve(options->job, path, bytes, unresolved) == 0)
+		options->job = path;
+}
+
+/* job_text: the job, where it is not the file or the ready job that the first argument names; else NULL. */
+static int run_as(const struct call *call, enum run_verb verb, const char *job_text)
 {
 	const struct run_args *args = call->options;
-	char path[4096], command[COMMAND_BYTES], trace[COMMAND_BYTES];
+	char path[4096], command[COMMAND_BYTES];
+	struct run_trace trace;
 	const char *sets[RUN_SETS_MAX];
 	struct run_options options = {
 		.verb = verb,
-		.job = call->arguments[0],
+		.job = job_text ? "haul replay" : call->arguments[0],
+		.job_text = job_text,
 		.results = args->results,
 		.force = args->force,
 		.strict = args->strict,
@@ -198,7 +250,7 @@ static int run_as(const struct call *call, enum run_verb verb)
 		.interleave = args->interleave,
 		.ignore_space = args->ignore_space,
 		.sets = sets,
-		.set_count = run_sets(args, sets, trace, sizeof(trace)),
+		.set_count = run_sets(args, sets, &trace),
 		.filter = {.only = args->only.items,
 			   .only_count = args->only.count,
 			   .skip = args->skip.items,
@@ -231,11 +283,8 @@ static int run_as(const struct call *call, enum run_verb verb)
 		cli_say("%s", err.text);
 		return EXIT_FAILED;
 	}
-	/* Only rank 0 looks into the catalogue, so that thousands of ranks do not ask the file
-	 * system. */
-	if (run_rank(run) == 0 &&
-	    catalog_resolve(options.job, path, sizeof(path), &unresolved) == 0)
-		options.job = path;
+	if (!job_text)
+		run_find_job(run, &options, path, sizeof(path), &unresolved);
 	status = run_job(run, &options, &speak, &err);
 	if (speak)
 		run_print_outcome(run, &options, status,
@@ -244,25 +293,110 @@ static int run_as(const struct call *call, enum run_verb verb)
 	return status;
 }
 
-static int do_run(const struct call *call)
+static int run_check(const struct run_args *args)
 {
-	const struct run_args *args = call->options;
-
 	if (args->interleave && !args->sweeps.count) {
 		cli_say("--interleave: there is nothing to take in turn without --sweep");
 		return EXIT_USAGE;
 	}
-	return run_as(call, RUN_ALL);
+	if (args->io_trace_format && !args->io_trace_log) {
+		cli_say("--io-trace-format: needs --io-trace-log FILE");
+		return EXIT_USAGE;
+	}
+	return EXIT_DONE;
+}
+
+static int do_run(const struct call *call)
+{
+	int status = run_check(call->options);
+
+	return status == EXIT_DONE ? run_as(call, RUN_ALL, NULL) : status;
+}
+
+/* A factor as the command line gives it. Bounds are those of the job. */
+static bool replay_factor(const char *text, double *factor)
+{
+	char *end;
+
+	*factor = strtod(text, &end);
+	return end != text && !*end && isfinite(*factor);
+}
+
+/* Sets the numbers that are given as texts. Returns the exit status. */
+static int replay_numbers(const struct run_args *args, double *speed, double *size_scale)
+{
+	if (args->speed && strcmp(args->speed, "max") == 0)
+		*speed = 0;
+	else if (args->speed && strcmp(args->speed, "recorded") != 0 &&
+		 (!replay_factor(args->speed, speed) || *speed <= 0)) {
+		cli_say("--speed: must be recorded, max, or a factor above 0, is \"%s\"",
+			args->speed);
+		return EXIT_USAGE;
+	}
+	if (args->size_scale && !replay_factor(args->size_scale, size_scale)) {
+		cli_say("--size-scale: must be a factor, is \"%s\"", args->size_scale);
+		return EXIT_USAGE;
+	}
+	return EXIT_DONE;
+}
+
+/* The job of a replay. The caller frees it. NULL: no memory. */
+static char *replay_job(const struct run_args *args, const char *trace, double speed,
+			double size_scale)
+{
+	cJSON *root = cJSON_CreateObject(), *phase = cJSON_CreateObject();
+	cJSON *stores = cJSON_AddObjectToObject(root, "stores");
+	cJSON *store = cJSON_AddObjectToObject(stores, "store");
+	cJSON *phases = cJSON_AddArrayToObject(root, "phases");
+	cJSON *replay = cJSON_AddObjectToObject(phase, "replay");
+	bool made = cJSON_AddStringToObject(root, "name", "replay") &&
+		    cJSON_AddStringToObject(store, "uri", args->store) &&
+		    cJSON_AddStringToObject(replay, "trace", trace) &&
+		    cJSON_AddNumberToObject(replay, "speed", speed) &&
+		    cJSON_AddNumberToObject(replay, "size_scale", size_scale) &&
+		    cJSON_AddStringToObject(replay, "tiers", args->tiers ? args->tiers : "all") &&
+		    cJSON_AddBoolToObject(replay, "lenient", args->lenient);
+	char *text;
+
+	cJSON_AddItemToArray(phases, phase);
+	text = made ? json_print(root) : NULL;
+	cJSON_Delete(root);
+	return text;
+}
+
+static int do_replay(const struct call *call)
+{
+	const struct run_args *args = call->options;
+	double speed = 1, size_scale = 1;
+	int status = run_check(args);
+	char *text;
+
+	if (status == EXIT_DONE && !args->store) {
+		cli_say("replay: needs --store URI; haul replay --help");
+		status = EXIT_USAGE;
+	}
+	if (status == EXIT_DONE)
+		status = replay_numbers(args, &speed, &size_scale);
+	if (status != EXIT_DONE)
+		return status;
+	text = replay_job(args, call->arguments[0], speed, size_scale);
+	if (!text) {
+		cli_say("no memory for the job");
+		return EXIT_FAILED;
+	}
+	status = run_as(call, args->clean ? RUN_CLEAN : RUN_ALL, text);
+	free(text);
+	return status;
 }
 
 static int do_generate(const struct call *call)
 {
-	return run_as(call, RUN_GENERATE);
+	return run_as(call, RUN_GENERATE, NULL);
 }
 
 static int do_clean(const struct call *call)
 {
-	return run_as(call, RUN_CLEAN);
+	return run_as(call, RUN_CLEAN, NULL);
 }
 
 const struct verb run_verb = {
@@ -276,6 +410,18 @@ const struct verb run_verb = {
 	.arguments_max = 1,
 	.takes_job = true,
 	.run = do_run,
+};
+
+const struct verb replay_verb = {
+	.name = "replay",
+	.arguments = "TRACE",
+	.help = "under mpiexec: replays a recorded trace of a key-value cache on a store",
+	.example = "mpiexec -n 4 haul replay ops.csv.zst --store file:///scratch/kv --tiers 2",
+	.options = replay_options,
+	.options_bytes = sizeof(struct run_args),
+	.arguments_min = 1,
+	.arguments_max = 1,
+	.run = do_replay,
 };
 
 const struct verb generate_verb = {

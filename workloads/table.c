@@ -8,9 +8,10 @@
 #include "workloads/io/io.h"
 #include "workloads/kvcache/kvcache.h"
 #include "workloads/load/load.h"
+#include "workloads/replay/replay.h"
 #include "workloads/train/train.h"
 
-#define WORKLOAD_LIST(X) X(generate) X(train) X(io) X(checkpoint) X(load) X(kvcache)
+#define WORKLOAD_LIST(X) X(generate) X(train) X(io) X(checkpoint) X(load) X(kvcache) X(replay)
 
 #define WORKLOAD_KIND(name)    &name##_workload,
 #define WORKLOAD_SECTION(name) &name##_workload.section,

@@ -177,6 +177,18 @@ static int check_combination(const struct run *run, const struct run_options *op
 	return rc;
 }
 
+/* Rank 0: the text of the job, which is kept for the combinations. */
+static int read_text(struct run *run, const struct run_options *options, struct err *err)
+{
+	if (!options->job_text)
+		return job_read_file(options->job, &run->text, &run->text_bytes, err);
+	run->text = strdup(options->job_text);
+	if (!run->text)
+		return err_set(err, -ENOMEM, "no memory for the job");
+	run->text_bytes = strlen(run->text);
+	return 0;
+}
+
 /* Rank 0: checks every combination, then makes the text of the job without the sweeps. */
 static int read_job(struct run *run, const struct run_options *options, char **text,
 		    struct err *err)
@@ -184,7 +196,7 @@ static int read_job(struct run *run, const struct run_options *options, char **t
 	struct generated_registry generated = {0};
 	int rc;
 
-	rc = job_read_file(options->job, &run->text, &run->text_bytes, err);
+	rc = read_text(run, options, err);
 	if (rc == 0)
 		rc = parse(run, options, NULL, &run->job, err);
 	for (uint32_t i = 0; rc == 0 && i < run->series.combinations; i++)

@@ -18,7 +18,9 @@ enum op_log_per { OP_LOG_PER_AUTO, OP_LOG_PER_RANK, OP_LOG_PER_NODE };
 
 struct run_options {
 	enum run_verb verb;
-	const char *job;     /* path, or a catalogue name resolved to a path by cli/ on rank 0 */
+	const char *job; /* path, or a catalogue name resolved to a path by cli/ on rank 0 */
+	/* The job itself, which job then only names in messages; NULL: it is read from the file */
+	const char *job_text;
 	const char *results; /* path; NULL: results.h5 */
 	const char *live;    /* path of the live figures, "-": standard output; NULL: none */
 	bool force, strict, quiet;

@@ -6,8 +6,8 @@ import tempfile
 
 from clitest import HAUL, check, haul, main, refused
 
-VERBS = ["plan", "run", "generate", "clean", "catalog", "import", "ls", "report", "compare", "accept", "show", "schema", "topo",
-         "doctor", "version", "help"]
+VERBS = ["plan", "run", "replay", "generate", "clean", "catalog", "import", "ls", "report", "compare", "accept", "show", "schema",
+         "topo", "doctor", "version", "help"]
 
 
 def test_overview():
@@ -80,6 +80,10 @@ def test_completion_of_values():
     with tempfile.TemporaryDirectory() as folder:
         os.mkdir(folder + "/jobs")
         check(complete("run", folder + "/jo") == [folder + "/jobs"], complete("run", folder + "/jo"))
+        for name in ("a.csv", "a.csv.zst", "a.json"):
+            open(f"{folder}/{name}", "w").close()
+        check(sorted(complete("replay", folder + "/a")) == [f"{folder}/a.csv", f"{folder}/a.csv.zst"],
+              complete("replay", folder + "/a"))
     script = (f"source {os.environ['HAUL_SOURCE']}/completion/haul.bash; COMP_WORDS=(mpiexec -n 4 {HAUL} ru); "
               "COMP_CWORD=4; _haul_launched; echo ${COMPREPLY[@]}")
     r = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
@@ -112,6 +116,8 @@ def test_values():
     refused(haul("plan", "x", "--nodes"), "--nodes needs a value")
     refused(haul("plan", "x", "--json=yes"), "--json takes no value")
     refused(haul("run", "x", "--deadline", "soon"), "--deadline", "soon")
+    refused(haul("run", "x", "--io-trace-format", "fio"), "--io-trace-format: needs --io-trace-log")
+    refused(haul("run", "x", "--io-trace-log", "y", "--io-trace-format", "bio"), "csv, full, fio, warp")
     refused(haul("topo", "--pin", "cores"), "--pin", "none, core, numa, tile, nic, list")
 
 
@@ -119,6 +125,11 @@ def test_arguments():
     refused(haul("plan"), "needs JOB")
     refused(haul("plan", "a", "b"), 'unexpected argument "b"')
     refused(haul("run"), "needs JOB")
+    refused(haul("replay"), "needs TRACE")
+    refused(haul("replay", "x.csv"), "needs --store URI")
+    refused(haul("replay", "x.csv", "--store", "mem://s", "--speed", "fast"), "--speed", "recorded, max")
+    refused(haul("replay", "x.csv", "--store", "mem://s", "--speed", "0"), "--speed")
+    refused(haul("replay", "x.csv", "--store", "mem://s", "--size-scale", "half"), "--size-scale")
     refused(haul("report"), "results.h5: No such file or directory")
     refused(haul("schema", "x"), 'unexpected argument "x"')
 

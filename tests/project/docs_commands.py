@@ -66,8 +66,10 @@ BEFORE = {
                       "haul generate made.json --quiet"],
     "docs/results.md": ["mpiexec -n 2 haul run first.json --quiet --op-log ops.tsv.zst"],
 }
-# Commands that one command of a page needs in addition: here, data as DLIO would have made them.
+# Commands that one command of a page needs in addition: a trace, data as DLIO would have made them.
 BEFORE_COMMAND = {
+    "mpiexec -n 4 haul replay ops.csv.zst --store file:///scratch/kv --tiers 2 --results replay.h5": [
+        "printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\\n0,Write,9,Tier-2,k,Prefill\\n' > ops.csv.zst"],
     "mpiexec -n 8 haul run unet3d_h100 --results dlio.h5": [
         "haul generate unet3d_h100 --quiet --set dataset.folder=train"],
 }

@@ -5,6 +5,7 @@ import csv
 import json
 import os
 import signal
+import subprocess
 import time
 
 from haultest import *
@@ -70,6 +71,7 @@ def test_trace():
         times = [float(row["Timestamp"]) for row in rows]
         check(times == sorted(times) and times[-1] < 5, f"{times[-1]}")
         check({row["Tier"] for row in rows} == {"Tier-1", "Tier-2"}, "tiers")
+        check({row["Key"].split("/")[0] for row in rows} == {"rank_0", "rank_1"}, "keys of different ranks")
         check({row["Phase"] for row in rows} == {"Prefill", "Decode", "Evict"}, "phases")
         check(not os.path.exists(f"{folder}/data"), "the store was opened")
         several = job(folder)
@@ -77,6 +79,38 @@ def test_trace():
         write_job(folder, several)
         r = alone("run", "job.json", "--force", "--io-trace-log", f"{folder}/more.csv", cwd=folder)
         check(r.rc == 2 and "/phases/1/kvcache has no trace and would" in r.err, f"{r}")
+
+
+def test_trace_formats():
+    """A full trace is replayed, fio replays an iolog, and all formats agree on the bytes."""
+    def moved(rows, operation, size, words):
+        return [sum(int(row[size]) for row in rows if row[operation] == word) for word in words]
+
+    with Folder() as folder:
+        write_job(folder, job(folder, duration="5 s", requests=0))
+        for kind, name in (("full", "ops.csv"), ("fio", "ops.fio"), ("warp", "ops.tsv")):
+            r = mpi(2, "run", "job.json", "--force", "--io-trace-log", name, "--io-trace-format", kind, cwd=folder)
+            check(r.rc == 0, f"{r}")
+        with open(f"{folder}/ops.csv", newline="") as f:
+            full = list(csv.DictReader(f))
+        wanted = moved(full, "Operation", "Object_Size_Bytes", ("Read", "Write"))
+        deletes = sum(row["Operation"] == "Delete" for row in full)
+        check(deletes > 10 and {row["Rank"] for row in full} == {"0", "1"}, f"{deletes} deletes")
+        check(all(row["Request"] and row["User"] for row in full), "a row that nobody asked for")
+        with open(f"{folder}/ops.tsv", newline="") as f:
+            warp = list(csv.DictReader(f, delimiter="\t"))
+        check(moved(warp, "op", "bytes", ("GET", "PUT")) == wanted, "warp: bytes")
+        check(sum(row["op"] == "DELETE" for row in warp) == deletes and len(warp) == len(full), "warp: rows")
+        done = subprocess.run(["fio", "--name=t", "--ioengine=null", "--read_iolog=ops.fio", "--replay_no_stall=1",
+                               "--output-format=json"], cwd=folder, capture_output=True, text=True)
+        check(done.returncode == 0, f"{done}")
+        one, = json.loads(done.stdout[done.stdout.index("{"):])["jobs"]
+        check([one["read"]["io_bytes"], one["write"]["io_bytes"]] == wanted, f"fio: {one['read']} {one['write']}")
+        r = mpi(2, "replay", "ops.csv", "--store", "file://./data", "--set", "stores.store.engine=psync", "--speed", "max",
+                "--size-scale", 0.01, "--set", "replay.verify=full", "--results", "replay.h5", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        phase, = report(f"{folder}/replay.h5")["phases"]
+        check(phase["measures"]["object_deletes"] == deletes and phase["measures"]["done"] == len(full), f"{phase['measures']}")
 
 
 def test_killed():

@@ -1,5 +1,5 @@
 """Key-value caches on an object store: entries are what was written, whole or in parts, and nothing stays, also not after a run
-that was killed and cleaned."""
+that was killed and cleaned. Traces are replayed there, too."""
 import contextlib
 import os
 import signal
@@ -36,6 +36,27 @@ def test_tiers():
         m = report(f"{folder}/results.h5")["phases"][0]["measures"]
         check(m["errors"] == m["payload_errors"] == 0 and m["requests"] >= 80, f"{m}")
         check(m["entry_reads"] == m["stats"] > 0 < m["moves"] and m["deletes"] > 0, f"{m}")
+        check(left(rgw) == [], f"{left(rgw)}")
+
+
+def test_replay():
+    """Objects of a trace: an empty one, one that is uploaded in two parts, one that is made first."""
+    rows = (("Write", 0, 2, "empty"), ("Read", 0, 2, "empty"), ("Write", 6 * MIB, 2, "a/b"), ("Read", 6 * MIB, 2, "a/b"),
+            ("Read", 1000, 1, "made"))
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
+        rgw.bucket("kvcache")
+        with open(f"{folder}/trace.csv", "w") as f:
+            print("Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase", file=f)
+            for operation, size, tier, key in rows:
+                print(f"0.5,{operation},{size},Tier-{tier},{key},Decode", file=f)
+        store = {"endpoints": rgw.endpoint(), "transfer": 5 * MIB}
+        r = mpi(2, "replay", "trace.csv", "--store", "s3://kvcache/y", "--set", "replay.verify=full",
+                *(word for key, value in store.items() for word in ("--set", f"stores.store.{key}={value}")),
+                cwd=folder, env={**CLEAN, **rgw.env()})
+        check(r.rc == 0, f"{r}")
+        m = report(f"{folder}/results.h5")["phases"][0]["measures"]
+        check(m["errors"] == m["payload_errors"] == 0 and m["done"] == len(rows) and m["made"] == 1, f"{m}")
+        check((m["bytes_read"], m["bytes_written"]) == (6 * MIB + 1000, 6 * MIB), f"{m}")
         check(left(rgw) == [], f"{left(rgw)}")
 
 

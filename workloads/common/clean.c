@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backends/store.h"
+
+enum { CLEAN_PAGE = 256 };
 
 enum clean_word {
 	CLEAN_REMOVED,
@@ -238,6 +241,90 @@ bool clean_entry(struct clean *c, const char *key)
 		return false;
 	w->counts[CLEAN_REMOVED]++;
 	return true;
+}
+
+/* One page of a folder, as the store lists it. */
+struct clean_page {
+	uint32_t count;
+	char name[CLEAN_PAGE][OBJECT_KEY_BYTES];
+};
+
+static int clean_page_entry(struct request *req, const char *name, uint64_t size)
+{
+	struct clean_page *p = req->user;
+
+	(void)size;
+	if (p->count < CLEAN_PAGE)
+		snprintf(p->name[p->count++], OBJECT_KEY_BYTES, "%s", name);
+	return 0;
+}
+
+/* Lists the next page. A folder that is not there has no entries. */
+static int clean_page_list(struct clean *c, const char *folder, struct listing *listing,
+			   struct clean_page *page, struct err *err)
+{
+	struct queue *q = clean_queue(c);
+	struct object o = {0};
+	struct request req = {.op = REQ_LIST,
+			      .object = &o,
+			      .length = CLEAN_PAGE,
+			      .listing = listing,
+			      .user = page};
+	int rc;
+
+	page->count = 0;
+	snprintf(o.key, sizeof(o.key), "%s", folder);
+	rc = queue_do(q, &req);
+	if (rc == 0)
+		return 0;
+	page->count = 0;
+	listing->more = false;
+	return rc == -ENOENT ? 0
+			     : err_set(err, rc, "%s/%s: %s", q->channel.store->uri, folder,
+				       request_text(&req));
+}
+
+/* Goes through the folder once. Returns how many objects were removed, or a negative errno. */
+static int clean_list_once(struct clean *c, const char *folder,
+			   bool (*ours)(const void *argument, const char *name),
+			   const void *argument, struct clean_page *page, struct err *err)
+{
+	struct listing listing = {.entry = clean_page_entry};
+	char key[OBJECT_KEY_BYTES];
+	int removed = 0, rc;
+
+	do {
+		rc = clean_page_list(c, folder, &listing, page, err);
+		if (rc < 0)
+			return rc;
+		for (uint32_t i = 0; i < page->count; i++) {
+			if (!ours(argument, page->name[i]))
+				continue;
+			snprintf(key, sizeof(key), "%.*s%.*s", OBJECT_KEY_BYTES / 2, folder,
+				 OBJECT_KEY_BYTES / 2 - 1, page->name[i]);
+			removed += clean_entry(c, key);
+		}
+	} while (listing.more);
+	return removed;
+}
+
+/* A folder changes while it is listed and objects are removed, so it is listed again until none is removed. */
+int clean_listed(struct clean *c, const char *folder,
+		 bool (*ours)(const void *argument, const char *name), const void *argument,
+		 struct err *err)
+{
+	struct clean_page *page = malloc(sizeof(*page));
+	int removed;
+
+	if (!page)
+		return err_set(err, -ENOMEM, "no memory for a page of a folder");
+	do {
+		removed = clean_list_once(c, folder, ours, argument, page, err);
+	} while (removed > 0);
+	free(page);
+	if (removed == 0)
+		clean_folder(c, folder);
+	return removed;
 }
 
 int clean_uploads_named(struct clean *c, const char *folder, bool (*named)(const char *name),

@@ -99,3 +99,12 @@ int small_object_save(struct queue *q, const char *key, const char *text, struct
 				why ? why : request_status_text(rc))
 		      : 0;
 }
+
+void small_object_remove(struct queue *q, const char *key)
+{
+	struct object o = {0};
+	struct request req = {.op = REQ_DELETE, .object = &o};
+
+	snprintf(o.key, sizeof(o.key), "%s", key);
+	queue_do(q, &req);
+}

@@ -15,4 +15,7 @@ int small_object_load(struct queue *q, const char *key, uint64_t bytes_max, char
 /* Replaces the object as a whole (begin, write, commit). */
 int small_object_save(struct queue *q, const char *key, const char *text, struct err *err);
 
+/* Removes an object, or a folder (the key ends in "/") if it is empty. Nobody needs to know whether it was there. */
+void small_object_remove(struct queue *q, const char *key);
+
 #endif

@@ -13,7 +13,8 @@
  *	trace_run.c a trace of what would be done
  *	measures.c  from the main thread to the tally; columns.c: tables of measures
  *
- *	tiers/      entries, the tiers that they are in, and policies; requests/ users and what they ask; trace/ traces */
+ *	tiers/      entries, the tiers that they are in, and policies; requests/ users and what they ask; trace/ what
+ *	would be done, without I/O */
 #ifndef HAUL_WORKLOADS_KVCACHE_KVCACHE_H
 #define HAUL_WORKLOADS_KVCACHE_KVCACHE_H
 
@@ -63,6 +64,7 @@ struct kvcache_options {
 	bool lookup;
 	char folder[KV_FOLDER_BYTES];
 	char trace[KV_PATH_BYTES]; /* "": none */
+	uint32_t trace_format;     /* enum trace_format */
 	uint64_t trace_epoch_ns;
 	uint32_t verify, on_error;
 	double compress, dedup;

@@ -1,5 +1,6 @@
 /* The table of options of the phase "kvcache". */
 #include "workloads/kvcache/kvcache.h"
+#include "workloads/trace/trace.h"
 
 enum { MS = 1000000, TOKENS_PRECONDITION = 2048, KEYS_DEFAULT = 1 << 20 };
 
@@ -102,6 +103,10 @@ const struct option kvcache_options_table[] = {
 		"trace", struct kvcache_options, trace, .def_text = "",
 		.help = "a file (.csv, .csv.zst) to which rank 0 writes what all ranks would ask of "
 			"their tiers, on a virtual clock; then no store is opened"),
+	OPT_CHOICE(
+		"trace_format", struct kvcache_options, trace_format, .choices = trace_format_names,
+		.help = "csv: MLPerf's six columns; full: also deletes, requests, users and ranks; "
+			"fio: an iolog; warp: an operation log"),
 	OPT_TIME("trace_epoch", struct kvcache_options, trace_epoch_ns, .max = 1ull << 62,
 		 .help = "the time of the epoch at which the clock of a trace begins"),
 	OPTION_VERIFY(struct kvcache_options, verify),

@@ -129,6 +129,7 @@ static int phase_open_rank(struct kv_run *r, struct err *err)
 
 static int phase_open(struct kv_run *r, struct err *err)
 {
+	const struct description d = kv_objects_description(r->setup.options->folder);
 	const struct kv_objects objects = {.version = KV_OBJECTS_LAYOUT,
 					   .ranks = r->ctx->group->size,
 					   .tiers = r->setup.tier_count};
@@ -138,8 +139,7 @@ static int phase_open(struct kv_run *r, struct err *err)
 		return rc;
 	rc = group_agree(r->ctx->group, phase_open_rank(r, err), err);
 	for (; rc == 0 && r->described < r->setup.store_count; r->described++) {
-		rc = kv_objects_begin(&objects, &r->side[r->described], r->setup.options->folder,
-				      r->ctx->group, err);
+		rc = description_begin(&d, &objects, &r->side[r->described], r->ctx->group, err);
 		if (rc < 0)
 			break;
 	}
@@ -260,6 +260,7 @@ static uint64_t phase_remove(struct kv_run *r, uint32_t store)
 /* Nothing of the phase stays, unless a store does not let it go. Collective. */
 static int phase_clean_up(struct kv_run *r)
 {
+	const struct description d = kv_objects_description(r->setup.options->folder);
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < r->described; i++) {
@@ -272,7 +273,7 @@ static int phase_clean_up(struct kv_run *r)
 				     "again",
 				     left);
 		else if (rc == 0 && r->ctx->group->rank == 0)
-			kv_objects_end(&r->side[i], r->setup.options->folder);
+			description_end(&d, &r->side[i]);
 	}
 	return rc;
 }

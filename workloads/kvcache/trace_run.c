@@ -6,22 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/decimal.h"
 #include "workloads/kvcache/tiers/key.h"
 #include "workloads/kvcache/trace/virtual_run.h"
 
-enum { TRACED_ROOM = 1 << 12, TRACED_MESSAGE_ROWS = 512, TRACED_STORE = 2 };
+enum {
+	TRACED_ROOM = 1 << 12,
+	TRACED_MESSAGE_ROWS = 512,
+	TRACED_STORE = 2,
+	TRACED_KEY_BYTES = KV_KEY_BYTES + 16 /* with "rank_4294967295/" */
+};
 static const uint64_t window_ns = 100000000;
 
 struct traced_row {
 	uint64_t ns, bytes;
+	struct trace_origin origin;
 	uint32_t operation, tier, phase, key_length;
-	char key[KV_KEY_BYTES];
+	char key[TRACED_KEY_BYTES];
 };
 
 struct traced {
 	struct traced_row *rows;
 	uint64_t count, room;
-	bool failed;                 /* there was no memory */
+	bool failed; /* there was no memory */
+	uint32_t rank;
+	bool several;                /* ranks */
 	uint32_t tier[KV_TIERS_MAX]; /* as a trace numbers them: 0 gpu, 1 cpu, from 2 on stores */
 	struct trace_writer writer;  /* rank 0 */
 };
@@ -45,6 +54,21 @@ static bool traced_reserve(struct traced *t, uint64_t count)
 	return true;
 }
 
+/* Each rank has a cache of its own, whose keys may be those of others, too. Where there are several, "rank_3/" tells them apart,
+ * as the folders of MLPerf's benchmark do. */
+static size_t traced_key(const struct traced *t, const struct trace_row *row, char *key)
+{
+	char *at = key;
+
+	if (t->several) {
+		at = stpcpy(at, "rank_");
+		at = decimal_put(at, t->rank, 1);
+		*at++ = '/';
+	}
+	memcpy(at, row->key, row->key_length + 1);
+	return (size_t)(at - key) + row->key_length;
+}
+
 static void traced_add(void *traced, const struct trace_row *row)
 {
 	struct traced *t = traced;
@@ -58,8 +82,9 @@ static void traced_add(void *traced, const struct trace_row *row)
 				  .operation = row->operation,
 				  .tier = t->tier[row->tier],
 				  .phase = row->phase,
-				  .key_length = (uint32_t)row->key_length};
-	memcpy(to->key, row->key, row->key_length + 1);
+				  .origin = row->origin};
+	to->origin.rank = t->rank;
+	to->key_length = (uint32_t)traced_key(t, row, to->key);
 }
 
 static int traced_tiers(struct traced *t, const struct kv_run *r, struct err *err)
@@ -138,7 +163,8 @@ static void traced_write(struct traced *t)
 					      .tier = order[i]->tier,
 					      .phase = order[i]->phase,
 					      .key_length = order[i]->key_length,
-					      .key = order[i]->key};
+					      .key = order[i]->key,
+					      .origin = order[i]->origin};
 
 		trace_write(&t->writer, &row);
 	}
@@ -234,9 +260,13 @@ int kv_trace_run(struct kv_run *r, enum stop_reason *stopped, struct err *err)
 {
 	const struct kvcache_options *o = r->setup.options;
 	struct group *g = r->ctx->group;
-	struct traced t = {.count = 0};
-	struct trace_events events = {
-		.row = traced_add, .argument = &t, .now_ns = o->trace_epoch_ns};
+	struct traced t = {.rank = g->rank, .several = g->size > 1};
+	enum trace_format format = (enum trace_format)o->trace_format;
+	struct trace_events events = {.row = traced_add,
+				      .argument = &t,
+				      .now_ns = o->trace_epoch_ns,
+				      .deletes = trace_deletes(format),
+				      .promotes_whole = o->policy.write == KV_WRITE_MOVE};
 	struct virtual_run v = {.source = &r->source,
 				.tiers = &r->tiers,
 				.model = &r->setup.model,
@@ -250,7 +280,7 @@ int kv_trace_run(struct kv_run *r, enum stop_reason *stopped, struct err *err)
 	r->tiers.event = trace_event;
 	r->tiers.argument = &events;
 	if (rc == 0 && g->rank == 0)
-		rc = trace_create(&t.writer, o->trace, true, err);
+		rc = trace_create_as(&t.writer, o->trace, format, o->chunk, true, err);
 	rc = group_agree(g, rc, err);
 	if (rc == 0) {
 		r->start_ns = workload_begin(r->ctx);

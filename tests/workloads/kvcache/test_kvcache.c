@@ -10,7 +10,7 @@
 #include "tests/unit.h"
 #include "tests/workloads/kvcache/kvcache_fixture.h"
 #include "workloads/kvcache/kvcache.h"
-#include "workloads/kvcache/trace/trace.h"
+#include "workloads/trace/trace.h"
 
 static char folder[] = "/tmp/haul-kvcache-XXXXXX";
 
@@ -135,6 +135,8 @@ static void test_folder(void)
 
 struct traced {
 	uint64_t hash, rows, bytes[TRACE_TIERS][TRACE_OPERATION_COUNT];
+	uint64_t
+		requests; /* of a full table: different ones, as each has rows next to each other */
 };
 
 /* Reads the trace that two ranks have made, whose rows must be in the order of time. */
@@ -143,6 +145,7 @@ static void read_trace(const char *path, struct traced *out)
 	struct trace_reader t;
 	struct trace_row row;
 	struct err err = {0};
+	struct trace_origin before = {.request = TRACE_NOBODY};
 	uint64_t ns = 0;
 
 	memset(out, 0, sizeof(*out));
@@ -152,6 +155,10 @@ static void read_trace(const char *path, struct traced *out)
 		CU_ASSERT_TRUE(row.ns >= ns && row.ns >= 5000000000);
 		ns = row.ns;
 		out->rows++;
+		out->requests +=
+			row.origin.request != TRACE_NOBODY &&
+			(row.origin.request != before.request || row.origin.rank != before.rank);
+		before = row.origin;
 		out->bytes[row.tier][row.operation] += row.bytes;
 		out->hash = fnv_add(out->hash, row.key, row.key_length);
 		out->hash = fnv_add(out->hash, &row.ns, sizeof(row.ns));
@@ -203,6 +210,33 @@ static void test_trace(void)
 	CU_ASSERT_EQUAL(traced[0].rows, traced[1].rows);
 }
 
+/* A full table also has what leaves a tier, and who asked. */
+static void test_trace_full(void)
+{
+	char path[128], phase[1024];
+	struct traced traced;
+	struct fixture *f;
+
+	snprintf(path, sizeof(path), "%s/full.csv", folder);
+	snprintf(phase, sizeof(phase),
+		 "\"model\": \"tiny-1b\", \"users\": 5, \"duration\": \"20 s\", \"trace\": \"%s\", "
+		 "\"trace_format\": \"full\", \"trace_epoch\": \"5 s\", "
+		 "\"tiers\": [{\"kind\": \"cpu\", \"capacity\": \"2 GiB\"}, "
+		 "{\"store\": \"s\", \"capacity\": \"4 GiB\"}]",
+		 path);
+	f = kvcache_run("\"s\": {\"uri\": \"file:///dev/null/none\"}", phase, 2);
+	kvcache_expect_ok(f);
+	read_trace(path, &traced);
+	for (uint32_t k = 0; k < 2; k++)
+		CU_ASSERT_EQUAL(traced.bytes[k + 1][TRACE_DELETE],
+				both(f, k, KV_TIER_DELETED_BYTES) +
+					both(f, k, KV_TIER_DEMOTED_OUT_BYTES));
+	CU_ASSERT_TRUE(traced.bytes[2][TRACE_DELETE] > 0);
+	CU_ASSERT_EQUAL(traced.requests,
+			kvcache_of(f, 0, KV_REQUESTS) + kvcache_of(f, 1, KV_REQUESTS));
+	fixture_free(f);
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
@@ -210,6 +244,7 @@ int main(void)
 		{"options that are refused", test_refused},
 		{"a folder that is not empty", test_folder},
 		{"a trace", test_trace},
+		{"a full trace", test_trace_full},
 		CU_TEST_INFO_NULL,
 	};
 	char command[64];

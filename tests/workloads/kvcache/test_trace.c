@@ -68,7 +68,7 @@ static void through_run(const char *from, const char *to, uint64_t gpu, uint64_t
 					      kv_tier_mlperf(cpu, false),
 					      kv_tier_mlperf(storage, true)};
 	struct kv_policy policy = kv_policy_mlperf();
-	struct kv_names names = {0};
+	struct trace_names names = {0};
 	struct trace_writer writer;
 	struct trace_reader reader;
 	struct trace_events events = {.to = &writer, .names = &names};
@@ -87,7 +87,7 @@ static void through_run(const char *from, const char *to, uint64_t gpu, uint64_t
 	CU_ASSERT_EQUAL(trace_finish(&writer, to, &err), 0);
 	trace_close(&reader);
 	kv_tiers_free(&tiers);
-	kv_names_free(&names);
+	trace_names_free(&names);
 }
 
 /* With the capacities that it was recorded with, every row comes back, in order; with others not. */
@@ -259,14 +259,23 @@ static void test_bad_files(void)
 	free(packed);
 }
 
+#define ROW(time, size, op, k, of, name, ...) \
+	{ \
+		.ns = (time), .bytes = (size), .operation = TRACE_##op, .tier = (k), \
+		.phase = TRACE_##of, .key_length = sizeof(name) - 1, .key = (name), .origin = { \
+			__VA_ARGS__ \
+		} \
+	}
+#define NOBODY TRACE_NOBODY, TRACE_NOBODY, 0, 0
+
 /* Any key and any time that may be written is read back. */
 static void test_round_trip(void)
 {
 	static const struct trace_row rows[] = {
-		{0, 0, TRACE_WRITE, 0, TRACE_PREFILL, 1, "k"},
-		{1795305706932717000, TRACE_BYTES_MAX, TRACE_READ, 7, TRACE_DECODE, 5, "a,b\"c"},
-		{999999000, 1, TRACE_READ, 1, TRACE_EVICT, 7, "\"\"\"\"\",."},
-		{1, 1, TRACE_READ, 1, TRACE_EVICT, 4, "\xc3\xa4/x"},
+		ROW(0, 0, WRITE, 0, PREFILL, "k", NOBODY),
+		ROW(1795305706932717000, TRACE_BYTES_MAX, READ, 7, DECODE, "a,b\"c", NOBODY),
+		ROW(999999000, 1, READ, 1, EVICT, "\"\"\"\"\",.", NOBODY),
+		ROW(1, 1, READ, 1, EVICT, "\xc3\xa4/x", NOBODY),
 	};
 	enum { COUNT = sizeof(rows) / sizeof(rows[0]) };
 	struct trace_writer w;
@@ -286,11 +295,141 @@ static void test_round_trip(void)
 	CU_ASSERT_EQUAL(trace_create(&w, at("out.csv"), false, &err), -EEXIST);
 }
 
+static const char *text_read(const char *path)
+{
+	static char text[4096];
+	FILE *f = fopen(path, "r");
+	size_t n;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	if (!f)
+		return "";
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	return text;
+}
+
+/* The same three rows in each format. fio has no deletes. */
+static const struct trace_row formatted[] = {
+	ROW(1795305706932717000, 10, WRITE, 2, PREFILL, "a/b", 3, 4, 5, 1),
+	ROW(1795305706932817000, 10, READ, 2, DECODE, "a/b", NOBODY),
+	ROW(1795305706932818000, 10, DELETE, 2, EVICT, "a/b", NOBODY),
+};
+enum { FORMATTED = sizeof(formatted) / sizeof(formatted[0]) };
+
+#define WARP_HEADER \
+	"idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\tstart\tfirst_byte\t" \
+	"last_byte\tend\tduration_ns\tcat\n"
+#define AT(us) "2026-11-22T00:01:46." us "000Z\t"
+
+static const struct format_case {
+	enum trace_format format;
+	const char *text;
+} formats[] = {
+	{TRACE_FORMAT_FULL,
+	 "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,Rank,Latency_ns\r\n"
+	 "1795305706.932717,Write,10,Tier-2,a/b,Prefill,3,4,1,5\r\n"
+	 "1795305706.932817,Read,10,Tier-2,a/b,Decode,,,0,0\r\n"
+	 "1795305706.932818,Delete,10,Tier-2,a/b,Evict,,,0,0\r\n"},
+	{TRACE_FORMAT_FIO, "fio version 3 iolog\n"
+			   "1 tier2.a%2Fb add\n"
+			   "1 tier2.a%2Fb open\n"
+			   "1 tier2.a%2Fb write 0 4\n"
+			   "1 tier2.a%2Fb write 4 4\n"
+			   "1 tier2.a%2Fb write 8 2\n"
+			   "1 tier2.a%2Fb close\n"
+			   "101 tier2.a%2Fb open\n"
+			   "101 tier2.a%2Fb read 0 4\n"
+			   "101 tier2.a%2Fb read 4 4\n"
+			   "101 tier2.a%2Fb read 8 2\n"
+			   "101 tier2.a%2Fb close\n"},
+	{TRACE_FORMAT_WARP,
+	 WARP_HEADER "0\t0\tPUT\t1\t1\t10\ttrace://\ttier2.a%2Fb\t\t" AT(
+		 "932717") "\t\t2026-11-22T00:01:46.932717005Z\t5\t0\n"
+			   "1\t0\tGET\t0\t1\t10\ttrace://\ttier2.a%2Fb\t\t" AT("932817") AT(
+				   "932817") AT("932817")
+				   AT("932817") "0\t0\n"
+						"2\t0\tDELETE\t0\t1\t0\ttrace://\ttier2.a%2Fb\t\t" AT(
+							"932818") "\t\t" AT("932818") "0\t0\n"},
+};
+
+static void test_formats(void)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		struct trace_writer w;
+		struct err err = {0};
+
+		CU_ASSERT_EQUAL_FATAL(
+			trace_create_as(&w, at("out.csv"), formats[i].format, 4, true, &err), 0);
+		for (int k = 0; k < FORMATTED; k++)
+			trace_write(&w, &formatted[k]);
+		CU_ASSERT_EQUAL(trace_finish(&w, at("out.csv"), &err), 0);
+		CU_ASSERT_STRING_EQUAL(text_read(at("out.csv")), formats[i].text);
+		if (strcmp(text_read(at("out.csv")), formats[i].text) != 0)
+			fprintf(stderr, "\n%s\n", text_read(at("out.csv")));
+	}
+}
+
+/* A full table is read with deletes and with who asked. */
+static void test_full(void)
+{
+	const char *text = formats[0].text;
+	struct trace_reader t;
+	struct trace_row row;
+	struct err err = {0};
+
+	CU_ASSERT_EQUAL_FATAL(trace_open_memory(&t, text, strlen(text), false, &err), 0);
+	for (int i = 0; i < FORMATTED; i++) {
+		const struct trace_origin *o = &formatted[i].origin;
+
+		CU_ASSERT_EQUAL(trace_next(&t, &row, &err), 1);
+		CU_ASSERT(row.ns == formatted[i].ns && row.operation == formatted[i].operation);
+		CU_ASSERT(row.origin.request == o->request && row.origin.user == o->user);
+		CU_ASSERT(row.origin.rank == o->rank && row.origin.latency_ns == o->latency_ns);
+	}
+	CU_ASSERT_EQUAL(trace_next(&t, &row, &err), 0);
+	trace_close(&t);
+}
+
+#define FULL_HEADER \
+	"Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,Rank,Latency_ns\n"
+
+static void test_bad_full(void)
+{
+	static const struct {
+		const char *text, *sentence;
+	} cases[] = {
+		{HEADER "1.5,Delete,5,Tier-0,k,Evict\n", "Operation must be Read or Write"},
+		{HEADER "1.5,Read,5,Tier-0,k,Decode,1,1,0,0\n", "has 10 fields and not 6"},
+		{FULL_HEADER GOOD, "has 6 fields and not 10"},
+		{FULL_HEADER "1.5,Read,5,Tier-0,k,Decode,x,1,0,0\n", "Request must be"},
+		{FULL_HEADER "1.5,Read,5,Tier-0,k,Decode,1,-1,0,0\n", "User must be"},
+		{FULL_HEADER "1.5,Read,5,Tier-0,k,Decode,1,1,,0\n", "Rank must be"},
+		{FULL_HEADER "1.5,Read,5,Tier-0,k,Decode,1,1,4294967296,0\n", "Rank must be"},
+		{FULL_HEADER "1.5,Read,5,Tier-0,k,Decode,1,1,0,1e9\n", "Latency_ns must be"},
+		{FULL_HEADER "1.5,Rename,5,Tier-0,k,Decode,1,1,0,0\n",
+		 "Operation must be Read, Write or Delete"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct err err = {0};
+		unsigned rows;
+
+		CU_ASSERT_EQUAL(trace_error(cases[i].text, strlen(cases[i].text), &rows, &err),
+				-EINVAL);
+		if (strncmp(err.text, "line 2: ", 8) != 0 || !strstr(err.text, cases[i].sentence)) {
+			fprintf(stderr, "%s\n", err.text);
+			CU_FAIL(cases[i].sentence);
+		}
+	}
+}
+
 /* More names than fit a block and the first table. */
 static void test_names(void)
 {
 	enum { MANY = 50000 };
-	struct kv_names n = {0};
+	struct trace_names n = {0};
 	uint32_t number, wrong = 0;
 	char text[64];
 
@@ -298,15 +437,15 @@ static void test_names(void)
 		for (uint32_t i = 0; i < MANY; i++) {
 			int length = snprintf(text, sizeof(text), "a_long_name_of_an_entry_%u", i);
 
-			wrong += kv_names_add(&n, text, (size_t)length, &number) != 0 ||
-				 number != i || strcmp(kv_names_text(&n, i), text) != 0;
+			wrong += trace_names_add(&n, text, (size_t)length, &number) != 0 ||
+				 number != i || strcmp(trace_names_text(&n, i), text) != 0;
 		}
 	CU_ASSERT_EQUAL(wrong, 0);
 	/* The beginning of a name is another name. */
-	CU_ASSERT_EQUAL(kv_names_add(&n, text, 5, &number), 0);
+	CU_ASSERT_EQUAL(trace_names_add(&n, text, 5, &number), 0);
 	CU_ASSERT_EQUAL(number, MANY);
-	CU_ASSERT_STRING_EQUAL(kv_names_text(&n, number), "a_lon");
-	kv_names_free(&n);
+	CU_ASSERT_STRING_EQUAL(trace_names_text(&n, number), "a_lon");
+	trace_names_free(&n);
 }
 
 int main(int argc, char **argv)
@@ -317,6 +456,9 @@ int main(int argc, char **argv)
 		{"long rows", test_long_rows},
 		{"bad files", test_bad_files},
 		{"round trip", test_round_trip},
+		{"formats", test_formats},
+		{"a full table", test_full},
+		{"bad rows of a full table", test_bad_full},
 		{"names", test_names},
 		CU_TEST_INFO_NULL,
 	};

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/decimal.h"
+
 /* The words of a key, and how many digits its numbers have at least. A word of NULL ends the key. */
 static const struct key_form {
 	const char *word[3];
@@ -19,20 +21,6 @@ static const struct key_form {
 	[KV_KEY_NAMED] = {{"name_"}, {'n'}, {1}},
 };
 
-char *kv_key_number(char *at, uint64_t value, unsigned digits)
-{
-	char reversed[20];
-	unsigned count = 0;
-
-	do {
-		reversed[count++] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value || count < digits);
-	while (count)
-		*at++ = reversed[--count];
-	return at;
-}
-
 size_t kv_key_text(char out[KV_KEY_BYTES], struct kv_id id)
 {
 	const struct key_form *f = &key_forms[kv_id_kind(id)];
@@ -41,11 +29,11 @@ size_t kv_key_text(char out[KV_KEY_BYTES], struct kv_id id)
 
 	for (int i = 0; i < 3 && f->word[i]; i++) {
 		at = stpcpy(at, f->word[i]);
-		at = kv_key_number(at,
-				   f->part[i] == 'f'   ? first
-				   : f->part[i] == 's' ? second
-						       : id.low,
-				   f->digits[i]);
+		at = decimal_put(at,
+				 f->part[i] == 'f'   ? first
+				 : f->part[i] == 's' ? second
+						     : id.low,
+				 f->digits[i]);
 	}
 	*at = 0;
 	return (size_t)(at - out);

@@ -36,9 +36,6 @@ static inline enum kv_key_kind kv_id_kind(struct kv_id id)
 	return (enum kv_key_kind)(id.high >> 56);
 }
 
-/* Writes a number with at least so many digits, and returns what follows it. */
-char *kv_key_number(char *at, uint64_t value, unsigned digits);
-
 /* Writes the key, and returns its length. Not for KV_KEY_NAMED. */
 size_t kv_key_text(char out[KV_KEY_BYTES], struct kv_id id);
 

@@ -13,7 +13,7 @@ int through_next(struct through *t, struct err *err)
 
 	if (rc <= 0 || row.phase == TRACE_EVICT)
 		return rc;
-	rc = kv_names_add(t->names, row.key, row.key_length, &number);
+	rc = trace_names_add(t->names, row.key, row.key_length, &number);
 	if (t->events)
 		t->events->now_ns = row.ns;
 	if (rc == 0 && row.operation == TRACE_WRITE)

@@ -4,13 +4,13 @@
 #define HAUL_WORKLOADS_KVCACHE_THROUGH_H
 
 #include "workloads/kvcache/tiers/tiers.h"
-#include "workloads/kvcache/trace/names.h"
-#include "workloads/kvcache/trace/trace.h"
+#include "workloads/kvcache/trace/events.h"
+#include "workloads/trace/names.h"
 
 struct through {
 	struct trace_reader *from;
 	struct kv_tiers *tiers;
-	struct kv_names *names;
+	struct trace_names *names;
 	struct trace_events
 		*events; /* its time is set to that of each row; NULL: nobody writes rows */
 };

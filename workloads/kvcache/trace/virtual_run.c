@@ -5,10 +5,17 @@
 
 #include "workloads/kvcache/tiers/key.h"
 
-static void virtual_time(struct virtual_run *r, uint64_t ns)
+/* The time of the rows that follow, and who asks for what they do; request NULL: nobody. */
+static void virtual_asks(struct virtual_run *r, uint64_t ns, const struct kv_request *request)
 {
-	if (r->events)
-		r->events->now_ns = r->epoch_ns + ns;
+	if (!r->events)
+		return;
+	r->events->now_ns = r->epoch_ns + ns;
+	r->events->origin = (struct trace_origin){.request = TRACE_NOBODY, .user = TRACE_NOBODY};
+	if (!request)
+		return;
+	r->events->origin.request = request->number;
+	r->events->origin.user = request->user;
 }
 
 static int virtual_write(struct virtual_run *r, struct kv_id id, uint64_t tokens)
@@ -24,7 +31,7 @@ int virtual_run_fill(struct virtual_run *r, uint64_t fill_bytes, uint64_t fill_t
 	uint64_t bytes = kv_model_even_bytes(r->model, fill_tokens, r->tensor), n;
 	int rc = 0;
 
-	virtual_time(r, 0);
+	virtual_asks(r, 0, NULL);
 	for (n = 0; rc == 0 && bytes && n * bytes < fill_bytes; n++)
 		rc = virtual_write(r, kv_id_make(KV_KEY_FILL, 0, 0, n), fill_tokens);
 	if (o->mode != KV_MODE_DECODE)
@@ -67,7 +74,7 @@ int virtual_run_until(struct virtual_run *r, uint64_t end_ns)
 
 	while (rc == 0 && kv_source_due(r->source) < end_ns) {
 		kv_source_next(r->source, &request);
-		virtual_time(r, request.due_ns);
+		virtual_asks(r, request.due_ns, &request);
 		rc = virtual_request(r, &request);
 		if (request.kind == KV_REQUEST_INGEST)
 			continue;

@@ -7,7 +7,7 @@
 #include "workloads/kvcache/requests/source.h"
 #include "workloads/kvcache/requests/steps.h"
 #include "workloads/kvcache/tiers/tiers.h"
-#include "workloads/kvcache/trace/trace.h"
+#include "workloads/kvcache/trace/events.h"
 
 struct virtual_run {
 	struct kv_source *source;

@@ -7,9 +7,9 @@
 #include "core/json.h"
 #include "core/key.h"
 #include "core/line_reader.h"
-#include "workloads/kvcache/trace/trace.h"
+#include "workloads/trace/trace.h"
 
-enum { TRACE_FIELDS = 6, NS_DIGITS = 9 };
+enum { TRACE_FIELDS = 6, TRACE_FIELDS_FULL = 10, NS_DIGITS = 9 };
 
 #define TRACE_OPERATION(id, name) name,
 const char *const trace_operation_names[] = {TRACE_OPERATIONS(TRACE_OPERATION)};
@@ -17,23 +17,27 @@ const char *const trace_operation_names[] = {TRACE_OPERATIONS(TRACE_OPERATION)};
 #define TRACE_PHASE(id, name) name,
 const char *const trace_phase_names[] = {TRACE_PHASES(TRACE_PHASE)};
 #undef TRACE_PHASE
+#define TRACE_FORMAT(id, name) name,
+const char *const trace_format_names[] = {TRACE_FORMATS(TRACE_FORMAT) NULL};
+#undef TRACE_FORMAT
 #define TRACE_FAULT(id, name) name,
 static const char *const fault_names[] = {TRACE_FAULTS(TRACE_FAULT)};
 #undef TRACE_FAULT
 
-static const char *const trace_header[TRACE_FIELDS] = {
-	"Timestamp", "Operation", "Object_Size_Bytes", "Tier", "Key", "Phase"};
+static const char *const trace_header[TRACE_FIELDS_FULL] = {
+	"Timestamp", "Operation", "Object_Size_Bytes", "Tier", "Key", "Phase", "Request",
+	"User",      "Rank",      "Latency_ns"};
 
 /* Divides a line into fields, in place. "" within a quoted field is a quote. Returns how many there are, or 0 where a quote
- * is not closed, or something follows it. At most TRACE_FIELDS + 1 are told apart. */
-static unsigned trace_split(char *line, char *fields[TRACE_FIELDS + 1])
+ * is not closed, or something follows it. At most TRACE_FIELDS_FULL + 1 are told apart. */
+static unsigned trace_split(char *line, char *fields[TRACE_FIELDS_FULL + 1])
 {
 	unsigned count = 0;
 	char *at = line, *to;
 	bool quoted;
 
 	for (;;) {
-		if (count == TRACE_FIELDS + 1)
+		if (count == TRACE_FIELDS_FULL + 1)
 			return count;
 		fields[count++] = to = at;
 		quoted = *at == '"';
@@ -130,25 +134,53 @@ static int trace_refuse(enum trace_fault *fault, enum trace_fault what, struct e
 	return err_set(err, -EINVAL, "%s, is %s", wanted, json_quote(quoted, text));
 }
 
-static int trace_parse(struct trace_reader *t, char *line, struct trace_row *row,
-		       enum trace_fault *fault, struct err *err)
+/* A number of a request or user; nothing: TRACE_NOBODY. */
+static bool trace_asker(const char *text, uint64_t *number)
 {
-	char *f[TRACE_FIELDS + 1];
-	const char *size;
-	unsigned count = trace_split(line, f);
+	*number = TRACE_NOBODY;
+	return !*text || (trace_digits(&text, UINT64_MAX / 16, number) && !*text);
+}
 
-	if (count != TRACE_FIELDS) {
-		*fault = TRACE_FAULT_FIELDS;
-		return err_set(err, -EINVAL, "has %u fields and not %d", count, TRACE_FIELDS);
-	}
-	size = f[2];
+static bool trace_number(const char *text, uint64_t most, uint64_t *number)
+{
+	return trace_digits(&text, most, number) && !*text;
+}
+
+/* The further fields of a full table. */
+static int trace_parse_origin(char *const *f, struct trace_origin *o, enum trace_fault *fault,
+			      struct err *err)
+{
+	uint64_t rank;
+
+	if (!trace_asker(f[6], &o->request))
+		return trace_refuse(fault, TRACE_FAULT_ORIGIN, err,
+				    "Request must be a number or empty", f[6]);
+	if (!trace_asker(f[7], &o->user))
+		return trace_refuse(fault, TRACE_FAULT_ORIGIN, err,
+				    "User must be a number or empty", f[7]);
+	if (!trace_number(f[8], UINT32_MAX, &rank))
+		return trace_refuse(fault, TRACE_FAULT_ORIGIN, err, "Rank must be a number", f[8]);
+	if (!trace_number(f[9], UINT64_MAX / 16, &o->latency_ns))
+		return trace_refuse(fault, TRACE_FAULT_ORIGIN, err,
+				    "Latency_ns must be a number of nanoseconds", f[9]);
+	o->rank = (uint32_t)rank;
+	return 0;
+}
+
+/* The fields that all tables have. */
+static int trace_parse_row(struct trace_reader *t, char *const *f, struct trace_row *row,
+			   enum trace_fault *fault, struct err *err)
+{
 	if (!trace_time(f[0], &row->ns))
 		return trace_refuse(fault, TRACE_FAULT_TIME, err,
 				    "Timestamp must be seconds since 1970, before 2242", f[0]);
-	if (!trace_word(f[1], trace_operation_names, TRACE_OPERATION_COUNT, &row->operation))
+	if (!trace_word(f[1], trace_operation_names, t->full ? TRACE_OPERATION_COUNT : TRACE_DELETE,
+			&row->operation))
 		return trace_refuse(fault, TRACE_FAULT_OPERATION, err,
-				    "Operation must be Read or Write", f[1]);
-	if (!trace_digits(&size, TRACE_BYTES_MAX, &row->bytes) || *size)
+				    t->full ? "Operation must be Read, Write or Delete"
+					    : "Operation must be Read or Write",
+				    f[1]);
+	if (!trace_number(f[2], TRACE_BYTES_MAX, &row->bytes))
 		return trace_refuse(fault, TRACE_FAULT_SIZE, err,
 				    "Object_Size_Bytes must be a number of bytes, at most 1 PiB",
 				    f[2]);
@@ -163,6 +195,26 @@ static int trace_parse(struct trace_reader *t, char *line, struct trace_row *row
 	if (!trace_word(f[5], trace_phase_names, TRACE_PHASE_COUNT, &row->phase))
 		return trace_refuse(fault, TRACE_FAULT_PHASE, err,
 				    "Phase must be Prefill, Decode or Evict", f[5]);
+	return 0;
+}
+
+static int trace_parse(struct trace_reader *t, char *line, struct trace_row *row,
+		       enum trace_fault *fault, struct err *err)
+{
+	char *f[TRACE_FIELDS_FULL + 1];
+	unsigned count = trace_split(line, f), wanted = t->full ? TRACE_FIELDS_FULL : TRACE_FIELDS;
+	int rc;
+
+	if (count != wanted) {
+		*fault = TRACE_FAULT_FIELDS;
+		return err_set(err, -EINVAL, "has %u fields and not %u", count, wanted);
+	}
+	rc = trace_parse_row(t, f, row, fault, err);
+	row->origin = (struct trace_origin){.request = TRACE_NOBODY, .user = TRACE_NOBODY};
+	if (rc == 0 && t->full)
+		rc = trace_parse_origin(f, &row->origin, fault, err);
+	if (rc < 0)
+		return rc;
 	memcpy(t->key, f[4], row->key_length + 1);
 	row->key = t->key;
 	return 0;
@@ -175,7 +227,8 @@ static int trace_wrap(const struct trace_reader *t, int rc, struct err *err)
 
 static int trace_read_header(struct trace_reader *t, struct err *err)
 {
-	char *line, *f[TRACE_FIELDS + 1];
+	char *line, *f[TRACE_FIELDS_FULL + 1];
+	unsigned count = 0;
 	size_t length;
 	int rc = line_reader_next(t->lines, &line, &length, err);
 	bool right;
@@ -184,9 +237,12 @@ static int trace_read_header(struct trace_reader *t, struct err *err)
 		return trace_wrap(t, rc, err);
 	if (rc == 0)
 		return err_set(err, -EINVAL, "is empty");
-	right = strlen(line) == length && trace_split(line, f) == TRACE_FIELDS;
-	for (int i = 0; right && i < TRACE_FIELDS; i++)
+	if (strlen(line) == length)
+		count = trace_split(line, f);
+	right = count == TRACE_FIELDS || count == TRACE_FIELDS_FULL;
+	for (unsigned i = 0; right && i < count; i++)
 		right = strcmp(f[i], trace_header[i]) == 0;
+	t->full = count == TRACE_FIELDS_FULL;
 	if (right)
 		return 0;
 	rc = err_set(err, -EINVAL,
@@ -254,6 +310,11 @@ int trace_next(struct trace_reader *t, struct trace_row *row, struct err *err)
 		if (fault == TRACE_FAULT_CUT) /* nothing can follow */
 			return 0;
 	}
+}
+
+uint64_t trace_line(const struct trace_reader *t)
+{
+	return line_reader_number(t->lines);
 }
 
 void trace_skipped_text(const struct trace_reader *t, char *out, size_t room)

@@ -6,12 +6,17 @@
  * Times are seconds with six decimals. Rows end in "\r\n", and a field is quoted where it has to be, as Python's csv does
  * it. A reader also takes "\n".
  *
+ * A full table has Delete as a third operation, and four columns more: who asked (the number of the request on its rank and its
+ * user, both empty where nobody did; the rank), and how long it took (0 where no I/O was done):
+ *
+ *	…,Phase,Request,User,Rank,Latency_ns
+ *
  *	trace_read.c   reading: strict, with the numbers of lines
- *	trace_write.c  writing; the rows of what tiers do
+ *	trace_write.c  writing; trace_other.c: for programs that take other formats
  *
  * One thread each. */
-#ifndef HAUL_WORKLOADS_KVCACHE_TRACE_H
-#define HAUL_WORKLOADS_KVCACHE_TRACE_H
+#ifndef HAUL_WORKLOADS_TRACE_TRACE_H
+#define HAUL_WORKLOADS_TRACE_TRACE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,13 +30,17 @@ enum { TRACE_KEY_MAX = 400, TRACE_TIERS = 8 };
 #define TRACE_SECONDS_MAX (UINT64_C(1) << 33)
 
 /* clang-format off */
-#define TRACE_OPERATIONS(X) X(READ, "Read") X(WRITE, "Write")
+/* Delete is last: only full tables have it. */
+#define TRACE_OPERATIONS(X) X(READ, "Read") X(WRITE, "Write") X(DELETE, "Delete")
 #define TRACE_PHASES(X) X(PREFILL, "Prefill") X(DECODE, "Decode") X(EVICT, "Evict")
 /* What can be wrong with a row. */
 #define TRACE_FAULTS(X) \
-	X(FIELDS, "not six fields") X(TIME, "no time") X(OPERATION, "unknown operations") \
+	X(FIELDS, "not as many fields as the header") X(TIME, "no time") X(OPERATION, "unknown operations") \
 	X(SIZE, "no size") X(TIER, "unknown tiers") X(KEY, "keys that cannot be names") \
-	X(PHASE, "unknown phases") X(LONG, "too long") X(CUT, "broken or cut off")
+	X(PHASE, "unknown phases") X(ORIGIN, "no request, user, rank or latency") \
+	X(LONG, "too long") X(CUT, "broken or cut off")
+/* What a trace is written as: the six columns; all of them; fio's iolog; warp's operation log. */
+#define TRACE_FORMATS(X) X(CSV, "csv") X(FULL, "full") X(FIO, "fio") X(WARP, "warp")
 /* clang-format on */
 #define TRACE_OPERATION(id, name) TRACE_##id,
 enum trace_operation { TRACE_OPERATIONS(TRACE_OPERATION) TRACE_OPERATION_COUNT };
@@ -43,14 +52,28 @@ enum trace_phase { TRACE_PHASES(TRACE_PHASE) TRACE_PHASE_COUNT };
 enum trace_fault { TRACE_FAULTS(TRACE_FAULT) TRACE_FAULT_COUNT };
 #undef TRACE_FAULT
 
+#define TRACE_FORMAT(id, name) TRACE_FORMAT_##id,
+enum trace_format { TRACE_FORMATS(TRACE_FORMAT) TRACE_FORMAT_COUNT };
+#undef TRACE_FORMAT
+
 extern const char *const trace_operation_names[], *const trace_phase_names[];
+extern const char *const trace_format_names[]; /* ends in NULL */
+
+/* Who asked for an operation. Only full tables have it. */
+#define TRACE_NOBODY UINT64_MAX
+struct trace_origin {
+	uint64_t request, user; /* TRACE_NOBODY: nobody asked for it */
+	uint64_t latency_ns;
+	uint32_t rank;
+};
 
 struct trace_row {
 	uint64_t ns; /* of the epoch that the trace has */
 	uint64_t bytes;
 	uint32_t operation, tier, phase;
 	size_t key_length;
-	const char *key; /* ends in a zero byte; valid until the next row is read */
+	const char *key;            /* ends in a zero byte; valid until the next row is read */
+	struct trace_origin origin; /* nobody, rank 0, where the trace has six columns */
 };
 
 struct line_reader;
@@ -58,7 +81,7 @@ struct text_writer;
 
 struct trace_reader {
 	struct line_reader *lines;
-	bool lenient;
+	bool lenient, full;
 	uint64_t rows;
 	uint64_t skipped[TRACE_FAULT_COUNT]; /* lenient: rows left out */
 	char key[TRACE_KEY_MAX + 1];
@@ -75,31 +98,38 @@ void trace_close(struct trace_reader *t);
 /* The next row: 1, or 0 at the end; -EINVAL and others with a sentence. */
 int trace_next(struct trace_reader *t, struct trace_row *row, struct err *err);
 
+/* The number of the line that the last row stands in. */
+uint64_t trace_line(const struct trace_reader *t);
+
 /* "3 rows were left out: 2 with no size, 1 with unknown tiers"; "" where there are none. */
 void trace_skipped_text(const struct trace_reader *t, char *out, size_t room);
 
+struct trace_names;
+
 struct trace_writer {
 	struct text_writer *text;
+	enum trace_format format;
 	uint64_t rows;
+	/* trace_other.c: */
+	uint64_t piece;            /* bytes of a line of fio at most */
+	uint64_t first_us;         /* time of the first row, from which fio counts */
+	struct trace_names *names; /* files that fio knows already */
+	bool failed;               /* no memory for them */
 };
 
 /* path: compressed where it ends in ".zst". */
 int trace_create(struct trace_writer *w, const char *path, bool force, struct err *err);
+/* The same in another format. piece: bytes of a read or write, for formats that have no whole objects. */
+int trace_create_as(struct trace_writer *w, const char *path, enum trace_format format,
+		    uint64_t piece, bool force, struct err *err);
+/* Deletes are for formats that have them: see trace_deletes. */
 void trace_write(struct trace_writer *w, const struct trace_row *row);
+/* Whether a format has rows for deletes. */
+static inline bool trace_deletes(enum trace_format format)
+{
+	return format == TRACE_FORMAT_FULL || format == TRACE_FORMAT_WARP;
+}
 /* Returns the first error of all. */
 int trace_finish(struct trace_writer *w, const char *path, struct err *err);
-
-/* For kv_tiers: writes the rows of each event, or hands them to `row`. A read is a row, and so is a write; what moves is a
- * read and a write; deleting is none. A copy that moves up has the phase of one that moves down. */
-struct kv_event;
-struct kv_names;
-struct trace_events {
-	struct trace_writer *to; /* NULL: row takes them */
-	void (*row)(void *argument, const struct trace_row *row);
-	void *argument;
-	const struct kv_names *names; /* of KV_KEY_NAMED; NULL: there are none */
-	uint64_t now_ns;              /* time of the rows */
-};
-void trace_event(void *events, const struct kv_event *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* Names: see names.h. */
-#include "workloads/kvcache/trace/names.h"
+#include "workloads/trace/names.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 enum { NAMES_FIRST = 1024 };
 
 /* Where the text is in the table, or where it would be put. */
-static uint32_t *names_place(const struct kv_names *n, uint32_t *places, uint32_t room,
+static uint32_t *names_place(const struct trace_names *n, uint32_t *places, uint32_t room,
 			     const char *text, size_t length)
 {
 	uint64_t at = mix64(fnv_add(FNV_START, text, length));
@@ -25,7 +25,7 @@ static uint32_t *names_place(const struct kv_names *n, uint32_t *places, uint32_
 	}
 }
 
-static int names_grow(struct kv_names *n)
+static int names_grow(struct trace_names *n)
 {
 	uint32_t room = n->room ? 2 * n->room : NAMES_FIRST;
 	char **texts = realloc(n->texts, room * sizeof(*texts));
@@ -46,11 +46,11 @@ static int names_grow(struct kv_names *n)
 	return 0;
 }
 
-static char *names_store(struct kv_names *n, const char *text, size_t length)
+static char *names_store(struct trace_names *n, const char *text, size_t length)
 {
 	char *at, **blocks;
 
-	if (!n->block_count || n->used + length + 1 > KV_NAMES_BLOCK) {
+	if (!n->block_count || n->used + length + 1 > TRACE_NAMES_BLOCK) {
 		if (n->block_count == n->block_room) {
 			n->block_room = n->block_room ? 2 * n->block_room : 16;
 			blocks = realloc(n->blocks, n->block_room * sizeof(*blocks));
@@ -60,7 +60,7 @@ static char *names_store(struct kv_names *n, const char *text, size_t length)
 			}
 			n->blocks = blocks;
 		}
-		at = malloc(KV_NAMES_BLOCK);
+		at = malloc(TRACE_NAMES_BLOCK);
 		if (!at)
 			return NULL;
 		n->blocks[n->block_count++] = at;
@@ -73,7 +73,7 @@ static char *names_store(struct kv_names *n, const char *text, size_t length)
 	return at;
 }
 
-int kv_names_add(struct kv_names *n, const char *text, size_t length, uint32_t *number)
+int trace_names_add(struct trace_names *n, const char *text, size_t length, uint32_t *number)
 {
 	uint32_t *place;
 
@@ -92,12 +92,12 @@ int kv_names_add(struct kv_names *n, const char *text, size_t length, uint32_t *
 	return 0;
 }
 
-void kv_names_free(struct kv_names *n)
+void trace_names_free(struct trace_names *n)
 {
 	for (uint32_t i = 0; i < n->block_count; i++)
 		free(n->blocks[i]);
 	free(n->blocks);
 	free(n->texts);
 	free(n->places);
-	*n = (struct kv_names){0};
+	*n = (struct trace_names){0};
 }

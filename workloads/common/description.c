@@ -1,0 +1,198 @@
+/* Description of a folder: see description.h. */
+#include "workloads/common/description.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/arena.h"
+#include "core/json.h"
+#include "workloads/common/folder.h"
+#include "workloads/common/small_object.h"
+
+enum { DESCRIPTION_MAX = 4096, DESCRIPTION_DEPTH = 2, DESCRIPTION_VALUES = 16 };
+
+void description_key(const struct description *d, char key[OBJECT_KEY_BYTES])
+{
+	snprintf(key, OBJECT_KEY_BYTES, "%s/%s", d->folder, d->file);
+}
+
+static void description_folder(const struct description *d, char key[OBJECT_KEY_BYTES])
+{
+	snprintf(key, OBJECT_KEY_BYTES, "%s/", d->folder);
+}
+
+bool description_wanted(const struct queue *q)
+{
+	return store_can(q->channel.store, BACKEND_CONTENT) &&
+	       store_can(q->channel.store, BACKEND_PERSISTENT);
+}
+
+int description_load(const struct description *d, void *into, struct queue *q, struct err *err)
+{
+	char key[OBJECT_KEY_BYTES], *text = NULL;
+	struct arena arena = {NULL};
+	cJSON *root = NULL;
+	size_t length;
+	int rc;
+
+	description_key(d, key);
+	rc = small_object_load(q, key, DESCRIPTION_MAX, &text, &length, err);
+	if (rc < 0)
+		return rc;
+	rc = json_parse(&root, text, length, DESCRIPTION_DEPTH, DESCRIPTION_VALUES, err);
+	if (rc == 0)
+		rc = options_parse(d->tables, into, root, "", &arena, err);
+	if (rc < 0)
+		err_wrap(err, rc, "%s/%s", q->channel.store->uri, key);
+	cJSON_Delete(root);
+	arena_free(&arena);
+	free(text);
+	return rc;
+}
+
+static int description_save(const struct description *d, const void *from, struct queue *q,
+			    struct err *err)
+{
+	cJSON *root = options_to_json(d->tables, from);
+	char key[OBJECT_KEY_BYTES], *text = root ? json_print(root) : NULL;
+	int rc;
+
+	description_key(d, key);
+	rc = text ? small_object_save(q, key, text, err)
+		  : err_set(err, -ENOMEM, "%s/%s: no memory", q->channel.store->uri, key);
+	free(text);
+	cJSON_Delete(root);
+	return rc;
+}
+
+/* What is in the folder might be someone else's. */
+static int description_check_empty(const struct description *d, struct queue *q, struct err *err)
+{
+	const char *uri = q->channel.store->uri;
+	char name[OBJECT_KEY_BYTES];
+	void *had = calloc(1, d->size);
+	struct err ignored;
+	int rc = had ? description_load(d, had, q, &ignored) : -ENOENT;
+
+	free(had);
+	if (rc == 0)
+		return err_set(err, -EEXIST,
+			       "%s/%s: has %s of a run that goes on or was killed; `haul clean` "
+			       "removes them, or use another folder",
+			       uri, d->folder, d->what);
+	if (!store_can(q->channel.store, BACKEND_LIST))
+		return 0;
+	rc = folder_first(q, d->folder, name, err);
+	if (rc < 0 || !name[0])
+		return rc;
+	return err_set(err, -EEXIST,
+		       "%s/%s: holds \"%s\", and nothing says that haul made it: it stays; use "
+		       "another folder",
+		       uri, d->folder, name);
+}
+
+int description_begin(const struct description *d, const void *from, struct queue *q,
+		      struct group *g, struct err *err)
+{
+	int rc = 0;
+
+	if (g->rank == 0 && description_wanted(q)) {
+		rc = description_check_empty(d, q, err);
+		if (rc == 0)
+			rc = description_save(d, from, q, err);
+	}
+	return group_agree(g, rc, err);
+}
+
+void description_end(const struct description *d, struct queue *q)
+{
+	char key[OBJECT_KEY_BYTES];
+
+	if (!description_wanted(q))
+		return;
+	description_key(d, key);
+	small_object_remove(q, key);
+	description_folder(d, key);
+	if (store_can(q->channel.store, BACKEND_UPDATE))
+		small_object_remove(q, key);
+}
+
+/* Rank 0 reads the description, all learn of it. */
+static int description_find(const struct description *d, void *into, struct clean *c,
+			    struct group *g, bool *found, struct err *err)
+{
+	int rc = 0;
+
+	*found = false;
+	if (g->rank == 0) {
+		rc = description_load(d, into, clean_queue(c), err);
+		*found = rc == 0;
+		rc = rc == -ENOENT ? 0 : rc;
+		if (*found && *(const uint64_t *)into != d->version)
+			rc = err_set(err, -EINVAL,
+				     "\"%s\" was made by a haul that named %s otherwise; clean "
+				     "with that version",
+				     d->folder, d->what);
+	}
+	rc = group_agree(g, rc, err);
+	if (rc == 0)
+		rc = group_broadcast(g, found, sizeof(*found));
+	return rc < 0 || !*found ? rc : group_broadcast(g, into, d->size);
+}
+
+/* For rank 0: the description and the folder, unless something stayed in it. A run that was killed may have left no more than
+ * these: a description that was not published yet, or the folder of one that is gone. */
+static void description_clean_end(const struct description *d, const struct description_clean *how,
+				  struct clean *c, bool found)
+{
+	char key[OBJECT_KEY_BYTES];
+
+	if (found && how->folders)
+		how->folders(c, how->described);
+	description_key(d, key);
+	clean_key(c, key);
+	description_folder(d, key);
+	clean_folder(c, key);
+}
+
+static int description_clean_store(const struct description *d, const struct description_clean *how,
+				   struct clean *c, struct phase_context *ctx,
+				   const struct job_store *store, struct err *err)
+{
+	bool found = false;
+	int rc = clean_open(c, ctx, store, err);
+
+	if (rc == 0)
+		rc = description_find(d, how->described, c, ctx->group, &found, err);
+	if (rc < 0)
+		return rc;
+	if (found)
+		rc = group_agree(ctx->group, how->objects(c, how->described, ctx->group, err), err);
+	if (rc == 0 && found)
+		rc = clean_uploads_named(c, d->folder, how->named, err);
+	if (rc == 0)
+		rc = clean_end(c, err);
+	if (rc == 0 && ctx->group->rank == 0 && (found || store_can(&c->store, BACKEND_UPDATE)))
+		description_clean_end(d, how, c, found);
+	return rc == 0 ? clean_end(c, err) : rc;
+}
+
+int description_clean(const struct description *d, const struct description_clean *how,
+		      struct phase_context *ctx, const struct job_store *store,
+		      struct clean_counts *counts, struct err *err)
+{
+	struct clean c;
+	int rc = description_clean_store(d, how, &c, ctx, store, err), counted;
+
+	/* Nothing is kept there: nothing can be left. */
+	rc = rc == -ENOTSUP ? 0 : rc;
+	if (c.crew.members) {
+		counted = clean_add(&c, rc == 0, counts);
+		rc = rc < 0 ? rc : counted;
+	}
+	counts->complete = rc == 0;
+	clean_close(&c);
+	return rc;
+}

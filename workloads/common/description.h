@@ -1,0 +1,54 @@
+/* Description of a folder: a small JSON object beside the objects of a phase, which says what a run keeps there while it keeps
+ * something. It is written before the first object, and removed after the last one. So a folder that has one belongs to a run,
+ * or to one that was killed, and `haul clean` removes the objects, whose names it finds by listing folders.
+ *
+ * A store that keeps no content, or whose content nobody else sees, has no descriptions.
+ *
+ * Functions with a queue are for the thread that owns it, with nothing else in flight. */
+#ifndef HAUL_WORKLOADS_COMMON_DESCRIPTION_H
+#define HAUL_WORKLOADS_COMMON_DESCRIPTION_H
+
+#include "core/option/option.h"
+#include "workloads/common/clean.h"
+
+struct description {
+	const char *folder;                 /* "kvcache" */
+	const char *file;                   /* ".haul-kvcache.json" */
+	const char *what;                   /* that lie there, for messages: "entries" */
+	const struct option *const *tables; /* of the struct that is written */
+	/* The struct begins with a uint64_t, which must be this: the version of the names. */
+	uint64_t version;
+	size_t size; /* of the struct */
+};
+
+void description_key(const struct description *d, char key[OBJECT_KEY_BYTES]);
+/* Whether the store of the queue has descriptions. */
+bool description_wanted(const struct queue *q);
+
+/* -ENOENT: there is none. -EINVAL: it is not one. */
+int description_load(const struct description *d, void *into, struct queue *q, struct err *err);
+/* Refuses a folder that has a description or anything else (-EEXIST), and writes one. Collective; rank 0 asks the store. */
+int description_begin(const struct description *d, const void *from, struct queue *q,
+		      struct group *g, struct err *err);
+/* Removes the description and the folder. For rank 0, when nothing else is in it. */
+void description_end(const struct description *d, struct queue *q);
+
+/* How the objects of a described folder are removed. */
+struct description_clean {
+	/* Removes this rank's share of the objects (clean_listed), and of their folders. described: the struct of the
+	 * description. Returns the first error. */
+	int (*objects)(struct clean *c, const void *described, const struct group *g,
+		       struct err *err);
+	/* Whether the last part of the name of an open upload is one of them. */
+	bool (*named)(const char *name);
+	/* For rank 0, when all ranks have removed theirs: removes folders that have become empty. NULL: there are none. */
+	void (*folders)(struct clean *c, const void *described);
+	void *described; /* [d->size] */
+};
+/* Removes what a run has left in the folder: its objects, open uploads, the description. Without a description, only one that
+ * was not published is removed, and the folder if it is empty. Adds to counts. Collective. */
+int description_clean(const struct description *d, const struct description_clean *how,
+		      struct phase_context *ctx, const struct job_store *store,
+		      struct clean_counts *counts, struct err *err);
+
+#endif

@@ -1,0 +1,75 @@
+/* Removing what a run of the phase "replay" has left: see clean.h. */
+#include "workloads/replay/clean.h"
+
+#include "workloads/replay/objects.h"
+#include "workloads/replay/replay.h"
+#include "workloads/trace/trace.h"
+
+/* What a phase keeps in a folder of a store. */
+struct replay_cleaned {
+	struct replay_objects objects; /* first: the struct of the description */
+	const char *folder;
+};
+
+static bool cleaned_of(const void *part, const char *name)
+{
+	return replay_object_of(name, *(const uint32_t *)part);
+}
+
+/* The ranks share the folders. */
+static int cleaned_objects(struct clean *c, const void *described, const struct group *g,
+			   struct err *err)
+{
+	const struct replay_cleaned *r = described;
+	char key[OBJECT_KEY_BYTES];
+	int rc = 0;
+
+	for (uint32_t k = 0; rc == 0 && k < TRACE_TIERS; k++) {
+		if (!(r->objects.tiers >> k & 1))
+			continue;
+		for (uint32_t part = g->rank; rc == 0 && part < OBJECTS_FOLDERS; part += g->size) {
+			replay_objects_folder(r->folder, k, part, 2, key);
+			rc = clean_listed(c, key, cleaned_of, &part, err);
+		}
+	}
+	return rc;
+}
+
+static void cleaned_folders(struct clean *c, const void *described)
+{
+	const struct replay_cleaned *r = described;
+	char key[OBJECT_KEY_BYTES];
+
+	for (uint32_t k = 0; k < TRACE_TIERS; k++) {
+		if (!(r->objects.tiers >> k & 1))
+			continue;
+		replay_objects_folder(r->folder, k, 0, 1, key);
+		clean_folder(c, key);
+	}
+}
+
+int replay_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
+{
+	const struct job *job = ctx->job;
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < job->phase_count; i++) {
+		const struct replay_options *o = job->phases[i].options;
+		struct replay_cleaned cleaned;
+		const struct description_clean how = {.objects = cleaned_objects,
+						      .named = replay_object_named,
+						      .folders = cleaned_folders,
+						      .described = &cleaned};
+		const struct job_store *store = NULL;
+		struct description d;
+
+		if (job->phases[i].section->owner != &replay_workload)
+			continue;
+		d = replay_objects_description(o->folder);
+		cleaned.folder = o->folder;
+		rc = phase_store_find(job, &job->phases[i], &store, err);
+		if (rc == 0)
+			rc = description_clean(&d, &how, ctx, store, counts, err);
+	}
+	return rc;
+}

@@ -1,0 +1,94 @@
+/* Tables of a phase "replay": measures, figures, histograms, rows of tiers. */
+#include "workloads/replay/columns.h"
+
+#include <math.h>
+
+#include "backends/endpoint.h"
+#include "workloads/trace/trace.h"
+
+static const struct measure measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
+						  REPLAY_COLUMN_LIST(MEASURE_ROW)};
+static const struct measure tier_measures[] = {REPLAY_TIER_LIST(MEASURE_ROW)};
+static const struct hist_kind hists[] = {REPLAY_HISTOGRAM_LIST(HIST_ROW)};
+
+static double replay_rate(uint64_t what, uint64_t ns)
+{
+	return ns ? (double)what * 1e9 / (double)ns : NAN;
+}
+
+static double replay_bytes_rate(const uint64_t *row)
+{
+	return replay_rate(row[TALLY_BYTES_READ] + row[TALLY_BYTES_WRITTEN], row[TALLY_WALL_NS]);
+}
+
+static double replay_read_rate(const uint64_t *row)
+{
+	return replay_rate(row[TALLY_BYTES_READ], row[TALLY_WALL_NS]);
+}
+
+static double replay_write_rate(const uint64_t *row)
+{
+	return replay_rate(row[TALLY_BYTES_WRITTEN], row[TALLY_WALL_NS]);
+}
+
+static double replay_row_rate(const uint64_t *row)
+{
+	return replay_rate(row[REPLAY_DONE], row[TALLY_WALL_NS]);
+}
+
+/* clang-format off */
+static const struct figure figures[] = {
+	FIGURE_ROW("bytes_rate", "B/s", replay_bytes_rate,
+		   "bytes that the store moved per second, in both directions", .role = ROLE_BYTE_RATE)
+	FIGURE_ROW("read_rate", "B/s", replay_read_rate, "bytes read from the store per second",
+		   .role = ROLE_READ_RATE)
+	FIGURE_ROW("write_rate", "B/s", replay_write_rate, "bytes written to the store per second",
+		   .role = ROLE_WRITE_RATE)
+	FIGURE_ROW("row_rate", "1/s", replay_row_rate, "rows of the trace replayed per second",
+		   .role = ROLE_OPERATION_RATE)
+	TALLY_COMMON_FIGURES
+};
+/* clang-format on */
+
+static const struct table_kind replay_tier_table = {
+	.name = "tiers",
+	.help = "one row per tier of the trace",
+	.key = TABLE_TEXT,
+	.key_name = "tier",
+	.columns = {.measures = tier_measures, .measure_count = REPLAY_TIER_MEASURES},
+	.rows_max = TRACE_TIERS,
+};
+
+static const struct table_kind *const tables[REPLAY_TABLES] = {&replay_tier_table, &endpoint_table};
+
+const struct target replay_targets[] = {
+	{.name = "target_bandwidth",
+	 .label = "bandwidth",
+	 .unit = "B/s",
+	 .figure = "bytes_rate",
+	 .help = "bytes per second that all ranks read and write; 0: none"},
+	{.name = "target_rate",
+	 .label = "rows of the trace",
+	 .unit = "1/s",
+	 .figure = "row_rate",
+	 .help = "rows per second that all ranks replay; 0: none"},
+	{.name = "target_read_p99",
+	 .label = "99th percentile of reads of objects",
+	 .unit = "ns",
+	 .hist = "read",
+	 .quantile = 0.99,
+	 .bound = TARGET_MOST,
+	 .help = "99th percentile of reads of whole objects to stay below; 0: none"},
+	{.name = NULL},
+};
+
+const struct tally_schema replay_schema = {
+	.rank = {.measures = measures,
+		 .measure_count = REPLAY_MEASURES,
+		 .figures = figures,
+		 .figure_count = sizeof(figures) / sizeof(figures[0])},
+	.hists = hists,
+	.hist_count = REPLAY_HISTS,
+	.tables = tables,
+	.table_count = REPLAY_TABLES,
+};

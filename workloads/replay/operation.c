@@ -1,0 +1,185 @@
+/* How a thread does what a row says: open, reads, close; or begin, writes, commit; or a delete. A request moves as much as
+ * the store takes at once, usually the whole object, which passes through the buffer of the slot piece by piece. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/content/random.h"
+#include "workloads/common/read_text.h"
+#include "workloads/replay/objects.h"
+#include "workloads/replay/work.h"
+
+enum step { STEP_OPENED, STEP_MOVED, STEP_ENDED, STEP_DROPPED };
+
+static void operation_send(struct replay_thread *t, struct replay_slot *slot, enum request_op op,
+			   enum step step)
+{
+	slot->req = (struct request){.op = op, .object = &slot->object, .length = slot->row->bytes};
+	replay_send(t, slot, step);
+}
+
+static bool operation_writes(const struct replay_slot *slot)
+{
+	return slot->row->operation == TRACE_WRITE;
+}
+
+void replay_operation_begin(struct replay_thread *t, struct replay_slot *slot)
+{
+	struct replay_work *work = t->work;
+	const struct replay_row *row = slot->row;
+	bool writes = operation_writes(slot);
+
+	memset(slot->object.state, 0, sizeof(slot->object.state));
+	slot->object.size = 0;
+	replay_object_key(work->options->folder, row->tier,
+			  trace_names_text(&work->rows->names, row->key), slot->object.key);
+	replay_content_begin(&slot->content, &work->pattern, work->seed,
+			     work->rows->keys[row->key].hash);
+	if (row->operation == TRACE_DELETE) {
+		operation_send(t, slot, REQ_DELETE, STEP_ENDED);
+		slot->req.length = 0;
+		slot->req.due_ns = slot->due_ns;
+		return;
+	}
+	slot->part = writes ? store_part(work->store, row->bytes)
+			    : store_range(work->store, row->bytes, 1);
+	operation_send(t, slot, writes ? REQ_BEGIN : REQ_OPEN, STEP_OPENED);
+	slot->req.due_ns = slot->due_ns;
+	if (writes)
+		slot->req.begin.part = slot->part < row->bytes ? slot->part : row->bytes;
+}
+
+/* The request that follows. */
+static void operation_move(struct replay_thread *t, struct replay_slot *slot, uint64_t offset)
+{
+	uint64_t left = slot->row->bytes - offset;
+	bool writes = operation_writes(slot);
+
+	slot->req = (struct request){.op = writes ? REQ_WRITE : REQ_READ,
+				     .object = &slot->object,
+				     .offset = offset,
+				     .length = left < slot->part ? left : slot->part,
+				     .data = slot->buffer};
+	if (slot->buffer) {
+		slot->req.buffer_bytes = t->work->options->chunk;
+		slot->req.chunk = writes ? replay_content_fill : replay_content_check;
+	}
+	if (!writes)
+		replay_content_expect(&slot->content, offset, slot->req.length,
+				      random_at(t->key, t->draws++, offset));
+	replay_send(t, slot, STEP_MOVED);
+}
+
+/* It has failed: nothing may remain of what was written, or open of what was read. */
+static void operation_drop(struct replay_thread *t, struct replay_slot *slot)
+{
+	operation_send(t, slot, operation_writes(slot) ? REQ_ABORT : REQ_CLOSE, STEP_DROPPED);
+}
+
+static void operation_close(struct replay_thread *t, struct replay_slot *slot)
+{
+	operation_send(t, slot, operation_writes(slot) ? REQ_COMMIT : REQ_CLOSE, STEP_ENDED);
+}
+
+static void operation_opened(struct replay_thread *t, struct replay_slot *slot)
+{
+	if (slot->req.answer.status < 0) {
+		replay_fails(t, slot, slot->req.answer.status, NULL);
+		replay_end(t, slot);
+	} else if (slot->row->bytes) {
+		operation_move(t, slot, 0);
+	} else {
+		operation_close(t, slot);
+	}
+}
+
+/* A request has moved its bytes: whether all of them are as they should be. */
+static int operation_check(struct replay_thread *t, struct replay_slot *slot,
+			   char text[FAILURE_TEXT_BYTES])
+{
+	const struct request *req = &slot->req;
+
+	if (req->answer.status < 0) {
+		snprintf(text, FAILURE_TEXT_BYTES, "%s", request_text(req));
+		if (req->op == REQ_READ && req->answer.status == -ENODATA)
+			read_text_ends(text, req, slot->row->bytes);
+		return req->answer.status;
+	}
+	if (!slot->content.wrong)
+		return 0;
+	t->payload_errors++;
+	meter_error(&t->member->meter);
+	read_text_differs(text, slot->content.wrong_at);
+	return -EILSEQ;
+}
+
+static void operation_moved(struct replay_thread *t, struct replay_slot *slot)
+{
+	uint64_t at = slot->req.offset + slot->req.length;
+	char text[FAILURE_TEXT_BYTES];
+	int rc = operation_check(t, slot, text);
+
+	if (rc < 0) {
+		replay_fails(t, slot, rc, text);
+		operation_drop(t, slot);
+	} else if (at < slot->row->bytes && replay_halted(t)) {
+		slot->failed = true;
+		operation_drop(t, slot);
+	} else if (at < slot->row->bytes) {
+		operation_move(t, slot, at);
+	} else {
+		operation_close(t, slot);
+	}
+}
+
+/* What a commit says that the store has. */
+static int operation_check_ended(struct replay_thread *t, const struct replay_slot *slot,
+				 char text[FAILURE_TEXT_BYTES])
+{
+	const struct request *req = &slot->req;
+
+	snprintf(text, FAILURE_TEXT_BYTES, "%s", request_text(req));
+	/* A trace may delete what it has deleted before. */
+	if (req->op == REQ_DELETE && !request_failed(req))
+		return 0;
+	if (req->answer.status < 0 || req->op != REQ_COMMIT ||
+	    req->answer.done_bytes == slot->row->bytes || !t->work->content)
+		return req->answer.status;
+	meter_error(&t->member->meter);
+	snprintf(text, FAILURE_TEXT_BYTES, "the store has %" PRIu64 " bytes of it, not %" PRIu64,
+		 req->answer.done_bytes, slot->row->bytes);
+	return -EIO;
+}
+
+static void operation_ended(struct replay_thread *t, struct replay_slot *slot)
+{
+	char text[FAILURE_TEXT_BYTES];
+	int rc = operation_check_ended(t, slot, text);
+
+	if (rc < 0)
+		replay_fails(t, slot, rc, text);
+	/* What could not be published must not stay as a part of something. */
+	if (slot->req.op == REQ_COMMIT && slot->req.answer.status < 0)
+		operation_drop(t, slot);
+	else
+		replay_end(t, slot);
+}
+
+void replay_operation_step(struct replay_thread *t, struct replay_slot *slot)
+{
+	switch ((enum step)slot->step) {
+	case STEP_OPENED:
+		operation_opened(t, slot);
+		return;
+	case STEP_MOVED:
+		operation_moved(t, slot);
+		return;
+	case STEP_ENDED:
+		operation_ended(t, slot);
+		return;
+	case STEP_DROPPED:
+		replay_end(t, slot);
+		return;
+	}
+}

@@ -1,0 +1,80 @@
+/* The table of options of the phase "replay", and what no table can refuse. */
+#include <errno.h>
+#include <string.h>
+
+#include "core/json.h"
+#include "core/key.h"
+#include "workloads/replay/replay.h"
+#include "workloads/trace/trace.h"
+
+const struct option replay_options_table[] = {
+	OPT_TEXT("trace", struct replay_options, trace, .required = true,
+		 .help = "the file of the trace (.csv, .csv.zst), which every rank reads"),
+	OPT_REAL("speed", struct replay_options, speed, .def_real = 1, .min_real = 0,
+		 .max_real = 1e9,
+		 .help = "1: at the recorded times; 2: twice as fast; 0: as fast as possible"),
+	OPT_REAL("size_scale", struct replay_options, size_scale, .def_real = 1, .min_real = 0,
+		 .max_real = 1000, .help = "factor by which the sizes of all objects change"),
+	OPT_TEXT("tiers", struct replay_options, tiers, .def_text = "all",
+		 .help = "tiers whose rows reach the store: all, or numbers as in \"1,2\""),
+	OPT_BOOL("lenient", struct replay_options, lenient,
+		 .help = "rows that are wrong are left out and counted, instead of ending the run"),
+	OPT_TEXT("folder", struct replay_options, folder, .def_text = "replay",
+		 .help = "where the objects lie in the store; it must not hold anything else"),
+	OPTION_THREADS(struct replay_options, threads, REPLAY_THREADS_MAX,
+		       "threads of a rank, among which its keys are divided"),
+	OPTION_DEPTH(struct replay_options, depth),
+	OPT_BYTES(
+		"chunk", struct replay_options, chunk, .def = 1 << 20, .min = 4096, .max = 1 << 30,
+		.help = "bytes of the buffer of an operation; a larger object passes through it in "
+			"pieces"),
+	OPTION_SECONDS(struct replay_options, seconds_ns),
+	OPTION_VERIFY(struct replay_options, verify),
+	OPTION_ON_ERROR(struct replay_options, on_error),
+	OPT_REAL("compress", struct replay_options, compress, .def_real = 1, .min_real = 1,
+		 .max_real = 512,
+		 .help = "factor by which compression can shrink each 4 KiB that is written"),
+	OPT_REAL("dedup", struct replay_options, dedup, .def_real = 1, .min_real = 1,
+		 .max_real = 1000,
+		 .help = "factor by which deduplication can reduce the 4 KiB blocks of an object"),
+	OPT_BYTES("dedup_distance", struct replay_options, dedup_distance, .def = 1 << 20,
+		  .min = 4096, .max = 1ull << 50, .help = "distance of a repeat from its original"),
+	OPT_END};
+
+uint32_t replay_tiers(const char *text)
+{
+	uint32_t tiers = 0;
+
+	if (strcmp(text, "all") == 0)
+		return (1u << TRACE_TIERS) - 1;
+	for (;; text++) {
+		if (*text < '0' || *text >= '0' + TRACE_TIERS)
+			return 0;
+		tiers |= 1u << (*text - '0');
+		text++;
+		if (!*text)
+			return tiers;
+		if (*text != ',')
+			return 0;
+	}
+}
+
+int replay_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		 struct err *err)
+{
+	const struct replay_options *o = phase->options;
+	char quoted[JSON_QUOTE_BYTES];
+	int rc;
+
+	(void)job;
+	(void)ranks;
+	if (!o->trace[0])
+		return err_set(err, -EINVAL, "%s/trace: must be the name of a file", phase->path);
+	if (!replay_tiers(o->tiers))
+		return err_set(err, -EINVAL,
+			       "%s/tiers: must be \"all\", or numbers from 0 to %d with commas "
+			       "between them, is %s",
+			       phase->path, TRACE_TIERS - 1, json_quote(quoted, o->tiers));
+	rc = key_check(o->folder, err);
+	return rc < 0 ? err_wrap(err, rc, "%s/folder", phase->path) : 0;
+}

@@ -1,0 +1,376 @@
+/* The workload "replay": see replay.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "core/content/random.h"
+#include "workloads/common/batch_delete.h"
+#include "workloads/common/start_line.h"
+#include "workloads/replay/clean.h"
+#include "workloads/replay/make.h"
+#include "workloads/replay/objects.h"
+
+static const uint64_t content_stream = 0x6f626a656374; /* "object" */
+
+struct replay_phase {
+	struct phase_context *ctx;
+	const struct replay_options *options;
+	struct store store;
+	struct queue
+		side; /* for what is not the phase's own work: the description, folders, removal */
+	struct crew crew;
+	struct snapshot snapshot;
+	struct replay_rows rows;
+	struct replay_objects objects;
+	struct replay_work work;
+	uint64_t rows_of_all; /* of all ranks */
+	bool described;       /* there may be objects */
+	bool begun;           /* what happens counts */
+};
+
+static int phase_open_store(struct replay_phase *p, struct err *err)
+{
+	const struct job_store *described;
+	struct phase_context *ctx = p->ctx;
+	int rc = phase_store_find(ctx->job, ctx->phase, &described, err);
+
+	if (rc == 0)
+		rc = workload_store_open(ctx, described, &p->store, err);
+	if (rc < 0) {
+		p->store.ops = NULL;
+		return group_agree(ctx->group, rc, err);
+	}
+	rc = queue_open(&p->side, &p->store, 1, err);
+	if (rc == 0)
+		queue_unlogged(&p->side);
+	return group_agree(ctx->group, rc, err);
+}
+
+/* Every rank reads the trace, and keeps the rows of its keys. */
+static int phase_load_rows(struct replay_phase *p, struct err *err)
+{
+	const struct replay_options *o = p->options;
+	const struct group *g = p->ctx->group;
+	const struct replay_part part = {.speed = o->speed,
+					 .size_scale = o->size_scale,
+					 .tiers = replay_tiers(o->tiers),
+					 .lenient = o->lenient,
+					 .rank = g->rank,
+					 .ranks = g->size,
+					 .threads = (uint32_t)o->threads};
+	struct trace_reader reader;
+	int rc = trace_open(&reader, o->trace, o->lenient, err);
+
+	if (rc == 0) {
+		rc = replay_rows_load(&p->rows, &reader, &part, err);
+		trace_close(&reader);
+	}
+	return rc < 0 ? err_wrap(err, rc, "%s/trace: %s", p->ctx->phase->path, o->trace) : 0;
+}
+
+/* What the ranks know together of the trace: its rows, the tiers that have objects, the largest of them. */
+static int phase_agree_rows(struct replay_phase *p, struct err *err)
+{
+	struct group *g = p->ctx->group;
+	uint64_t most[1 + TRACE_TIERS] = {p->rows.bytes_most};
+	int rc;
+
+	p->rows_of_all = p->rows.rows;
+	for (uint32_t i = 0; i < p->rows.names.count; i++)
+		for (uint32_t k = 0; k < TRACE_TIERS; k++)
+			most[1 + k] |= p->rows.keys[i].tiers >> k & 1;
+	rc = group_allreduce(g, MERGE_SUM, &p->rows_of_all, 1);
+	if (rc == 0)
+		rc = group_allreduce(g, MERGE_MAX, most, 1 + TRACE_TIERS);
+	if (rc < 0)
+		return rc;
+	p->rows.bytes_most = most[0];
+	p->objects = (struct replay_objects){.version = OBJECTS_LAYOUT};
+	for (uint32_t k = 0; k < TRACE_TIERS; k++)
+		p->objects.tiers |= most[1 + k] << k;
+	if (p->objects.tiers)
+		return 0;
+	return err_set(err, -EINVAL, "%s/tiers: no row of %s reaches the store",
+		       p->ctx->phase->path, p->options->trace);
+}
+
+static void phase_work(struct replay_phase *p)
+{
+	const struct replay_options *o = p->options;
+
+	p->work.options = o;
+	p->work.rows = &p->rows;
+	p->work.store = &p->store;
+	p->work.seed = random_at(p->ctx->job->seed, content_stream, 0);
+	p->work.content = store_can(&p->store, BACKEND_CONTENT);
+	p->work.timed = o->speed > 0;
+	pattern_init(&p->work.pattern, 0, p->rows.bytes_most, o->compress, o->dedup,
+		     o->dedup_distance);
+}
+
+static void phase_crew(struct replay_phase *p)
+{
+	const struct replay_options *o = p->options;
+	struct phase_context *ctx = p->ctx;
+
+	p->crew = (struct crew){
+		.files = p->rows_of_all,
+		.once = true,
+		.store = &p->store,
+		.group = ctx->group,
+		.stop = ctx->stop,
+		.deadline_ns = ctx->deadline_ns,
+		.start_ns = clock_now(ctx->clock),
+		.layout = &replay_meter,
+		.threads = (uint32_t)o->threads,
+		.depth = (uint32_t)o->depth,
+		.limit_ns = o->seconds_ns,
+		.buffer_bytes = p->work.content ? o->depth * replay_buffer_bytes(o, &p->store) : 0,
+		.progress = ctx->progress,
+		.progress_argument = ctx->progress_argument,
+		.kind = "replay",
+		.items = "rows",
+		.stall_limit_ns = ctx->job->stall_limit_ns,
+		.waits = replay_thread_waits,
+		.count = replay_count_thread,
+		.snapshot = &p->snapshot,
+		.argument = &p->work,
+	};
+}
+
+static int phase_open_threads(struct replay_phase *p, struct err *err)
+{
+	uint32_t threads = (uint32_t)p->options->threads;
+	int rc;
+
+	phase_crew(p);
+	rc = snapshot_open(&p->snapshot, p->ctx,
+			   (struct snapshot_hooks){.complete = replay_measure_time}, &p->work, err);
+	if (rc == 0)
+		rc = crew_open(&p->crew, err);
+	if (rc < 0)
+		return rc;
+	p->work.threads = calloc(threads, sizeof(*p->work.threads));
+	if (!p->work.threads)
+		return err_set(err, -ENOMEM, "no memory for %u threads", threads);
+	for (uint32_t i = 0; rc == 0 && i < threads; i++)
+		rc = replay_thread_open(&p->work.threads[i], &p->work, &p->crew.members[i], err);
+	return rc;
+}
+
+/* What is known before the work. What all ranks find in the trace alike, rank 0 counts. */
+static void phase_count_trace(struct replay_phase *p)
+{
+	uint64_t *row = p->ctx->tally->rank_row;
+	bool first = p->ctx->group->rank == 0;
+
+	row[REPLAY_ROWS] = p->rows.rows;
+	row[REPLAY_OTHER_TIERS] = first ? p->rows.other_tiers : 0;
+	row[REPLAY_WRONG] = (first ? p->rows.wrong : 0) + p->rows.beyond;
+	row[REPLAY_KEYS] = p->rows.names.count;
+	for (uint64_t i = 0; p->work.content && i < p->rows.made_count; i++) {
+		row[REPLAY_MADE]++;
+		row[REPLAY_MADE_BYTES] += p->rows.made[i].bytes;
+	}
+}
+
+static int phase_open(struct replay_phase *p, struct err *err)
+{
+	struct group *g = p->ctx->group;
+	struct description d;
+	int rc = phase_open_store(p, err);
+
+	if (rc == 0)
+		rc = group_agree(g, phase_load_rows(p, err), err);
+	if (rc == 0)
+		rc = phase_agree_rows(p, err);
+	if (rc < 0)
+		return rc;
+	phase_work(p);
+	phase_count_trace(p);
+	d = replay_objects_description(p->options->folder);
+	rc = description_begin(&d, &p->objects, &p->side, g, err);
+	p->described = rc == 0;
+	return rc;
+}
+
+/* From here on what happens counts. */
+static int phase_begin(struct replay_phase *p, struct err *err)
+{
+	struct phase_context *ctx = p->ctx;
+	uint64_t start_ns;
+	int rc = group_agree(ctx->group, replay_measure_begin(&p->work, ctx->tally, err), err);
+
+	if (rc == 0)
+		rc = start_line(ctx, true, &start_ns);
+	if (rc < 0)
+		return rc;
+	p->work.start_ns = start_ns;
+	p->work.until_ns = p->options->seconds_ns ? start_ns + p->options->seconds_ns : 0;
+	crew_start(&p->crew, start_ns);
+	snapshot_start(&p->snapshot, start_ns);
+	timeline_init(ctx->tally->timeline, start_ns);
+	p->begun = true;
+	return 0;
+}
+
+/* Whether the time of a thread of any rank was over. Collective. */
+static int phase_timed_out(const struct replay_phase *p, enum stop_reason *stopped)
+{
+	uint64_t timed_out = 0;
+	int rc;
+
+	for (uint32_t i = 0; i < p->crew.threads; i++)
+		timed_out = timed_out || p->work.threads[i].timed_out;
+	rc = group_allreduce(p->ctx->group, MERGE_MAX, &timed_out, 1);
+	if (rc == 0 && timed_out && *stopped == STOP_NONE)
+		*stopped = STOP_LIMIT;
+	return rc;
+}
+
+static int phase_replay(struct replay_phase *p, enum stop_reason *stopped, struct err *err)
+{
+	struct phase_context *ctx = p->ctx;
+	int rc = replay_make(&p->work, ctx, stopped, err);
+
+	if (rc < 0 || *stopped != STOP_NONE)
+		return rc;
+	rc = group_agree(ctx->group, phase_open_threads(p, err), err);
+	if (rc == 0)
+		rc = phase_begin(p, err);
+	if (rc < 0)
+		return rc;
+	rc = crew_run(&p->crew, replay_thread_run, stopped, err);
+	replay_measure_time(&p->work, ctx->tally);
+	crew_merge(&p->crew, ctx->tally);
+	return rc < 0 ? rc : phase_timed_out(p, stopped);
+}
+
+/* Objects that could not be removed. */
+static void phase_removed(void *argument, const struct request *req, uint64_t bytes)
+{
+	uint64_t *left = argument;
+
+	(void)bytes;
+	*left += request_failed(req);
+}
+
+/* Removes all objects of this rank's keys. Returns how many have stayed. */
+static uint64_t phase_remove(struct replay_phase *p)
+{
+	struct batch_delete deletes;
+	char key[OBJECT_KEY_BYTES];
+	struct err ignored;
+	uint64_t left = 0;
+
+	if (!p->work.content)
+		return 0;
+	if (batch_delete_open(&deletes, &p->side, phase_removed, &left, &ignored) < 0)
+		return 1;
+	for (uint32_t i = 0; i < p->rows.names.count; i++) {
+		for (uint32_t k = 0; k < TRACE_TIERS; k++) {
+			if (!(p->rows.keys[i].tiers >> k & 1))
+				continue;
+			replay_object_key(p->options->folder, k,
+					  trace_names_text(&p->rows.names, i), key);
+			batch_delete_add(&deletes, key, 0);
+		}
+	}
+	batch_delete_flush(&deletes);
+	batch_delete_close(&deletes);
+	return left;
+}
+
+/* Nothing of the phase stays, unless a store does not let it go. Collective. */
+static int phase_clean_up(struct replay_phase *p)
+{
+	struct group *g = p->ctx->group;
+	uint64_t left;
+	int rc;
+
+	if (!p->described)
+		return 0;
+	left = phase_remove(p);
+	rc = group_allreduce(g, MERGE_SUM, &left, 1);
+	if (rc < 0)
+		return rc;
+	if (left) {
+		workload_say(p->ctx,
+			     "%" PRIu64 " objects could not be removed; `haul clean` tries again",
+			     left);
+		return 0;
+	}
+	replay_objects_leave(&p->objects, &p->side, p->options->folder, g);
+	rc = group_barrier(g);
+	if (rc == 0 && g->rank == 0)
+		replay_objects_end(&p->objects, &p->side, p->options->folder);
+	return rc;
+}
+
+static void phase_close(struct replay_phase *p)
+{
+	for (uint32_t i = 0; p->work.threads && i < p->crew.threads; i++)
+		replay_thread_close(&p->work.threads[i]);
+	free(p->work.threads);
+	crew_close(&p->crew);
+	snapshot_close(&p->snapshot);
+	replay_rows_free(&p->rows);
+	queue_close(&p->side);
+	if (p->store.ops)
+		store_close(&p->store);
+}
+
+static void phase_say(struct replay_phase *p)
+{
+	if (p->rows.skipped[0])
+		workload_say(p->ctx, "%s", p->rows.skipped);
+	if (!p->work.timed)
+		workload_say(p->ctx, "rows did not wait for their times");
+}
+
+static int replay_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
+{
+	struct replay_phase *p = calloc(1, sizeof(*p));
+	int rc, cleaned;
+
+	*stopped = STOP_NONE;
+	timeline_init(ctx->tally->timeline, clock_now(ctx->clock));
+	rc = group_agree(ctx->group, p ? 0 : err_set(err, -ENOMEM, "no memory for the phase"), err);
+	if (rc < 0 || !p) {
+		free(p);
+		*stopped = STOP_ERROR;
+		return rc;
+	}
+	p->ctx = ctx;
+	p->options = ctx->phase->options;
+	rc = phase_open(p, err);
+	if (rc == 0)
+		rc = phase_replay(p, stopped, err);
+	if (rc < 0)
+		*stopped = STOP_ERROR;
+	if (p->begun)
+		phase_say(p);
+	cleaned = phase_clean_up(p);
+	phase_close(p);
+	free(p);
+	return rc < 0 ? rc : cleaned;
+}
+
+const struct workload replay_workload = {
+	.section =
+		{
+			.name = "replay",
+			.help = "the reads and writes of a recorded trace of a key-value cache",
+			.tables = {replay_options_table, NULL},
+			.targets = replay_targets,
+			.size = sizeof(struct replay_options),
+			.owner = &replay_workload,
+		},
+	.schema = &replay_schema,
+	.snapshots = true,
+	.stores = replay_stores,
+	.check = replay_check,
+	.size = replay_size,
+	.run = replay_run,
+	.clean = replay_clean,
+};

@@ -1,0 +1,50 @@
+/* The phase "replay": does the reads and writes of a recorded trace of a key-value cache again, on any store, at the recorded
+ * times, faster, or as fast as possible. docs/internals/replay.md has the design.
+ *
+ *	phase.c     the workload: opens, makes what is read before it is written, runs, cleans up
+ *	options.c   the table of options, refusals; size.c: what a phase asks of the machine
+ *	rows.c      the trace as lists of rows, one for each thread, and the keys in them
+ *	work.c      the loop of a thread; operation.c: how it reads or writes one object; content.c: the bytes
+ *	make.c      objects that are read before they are written
+ *	objects.c   names of objects in a store, and the description of what a run keeps there; clean.c
+ *	measures.c  from the threads to the tally; columns.c: tables of measures */
+#ifndef HAUL_WORKLOADS_REPLAY_REPLAY_H
+#define HAUL_WORKLOADS_REPLAY_REPLAY_H
+
+#include "workloads/common/options.h"
+#include "workloads/workload.h"
+
+enum {
+	REPLAY_FOLDER_BYTES = 128,
+	REPLAY_PATH_BYTES = 1024,
+	REPLAY_TIERS_BYTES = 32,
+	REPLAY_THREADS_MAX = 1024
+};
+
+struct replay_options {
+	char trace[REPLAY_PATH_BYTES];
+	double speed; /* 0: no row waits for its time */
+	double size_scale;
+	char tiers[REPLAY_TIERS_BYTES]; /* see replay_tiers */
+	bool lenient;
+	char folder[REPLAY_FOLDER_BYTES];
+	uint64_t threads, depth, chunk, seconds_ns;
+	uint32_t verify, on_error;
+	double compress, dedup;
+	uint64_t dedup_distance;
+};
+extern const struct option replay_options_table[];
+extern const struct workload replay_workload;
+
+/* The tiers whose rows reach the store, as bits: "all", or numbers with commas between them ("1,2"). Returns 0 where the text
+ * is neither. */
+uint32_t replay_tiers(const char *text);
+
+int replay_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		 struct err *err);
+int replay_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		uint32_t ranks_per_node, struct demand *out, struct err *err);
+int replay_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		  struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
+
+#endif

@@ -1,0 +1,51 @@
+/* What a phase "replay" asks of the machine. */
+#include <stdio.h>
+
+#include "workloads/replay/work.h"
+
+static void size_note(struct demand *out, const char *text)
+{
+	if (out->note_count < sizeof(out->notes) / sizeof(out->notes[0]))
+		snprintf(out->notes[out->note_count++], sizeof(out->notes[0]), "%s", text);
+}
+
+int replay_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		uint32_t ranks_per_node, struct demand *out, struct err *err)
+{
+	const struct replay_options *o = phase->options;
+	const struct backend_ops *ops;
+	const struct job_store *store = NULL;
+	int rc = replay_check(job, phase, ranks, err);
+
+	(void)ranks_per_node;
+	if (rc == 0)
+		rc = phase_store_find(job, phase, &store, err);
+	if (rc < 0)
+		return rc;
+	ops = store->section->owner;
+	out->seconds_limit = (double)o->seconds_ns / 1e9;
+	out->memory_per_rank =
+		o->threads * replay_thread_bytes(o, ops->capabilities & BACKEND_CONTENT);
+	size_note(out, "how many bytes are moved is known when the trace is read");
+	size_note(out, "the rows of a rank's keys are in its memory, with 24 bytes each");
+	return 0;
+}
+
+int replay_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		  struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err)
+{
+	const struct replay_options *o = phase->options;
+	const struct job_store *store = NULL;
+	struct phase_store *s;
+	int rc = replay_check(job, phase, ranks, err);
+
+	if (rc == 0)
+		rc = phase_store_find(job, phase, &store, err);
+	if (rc < 0)
+		return rc;
+	s = phase_store_add(out, count, "data", store);
+	s->needs = BACKEND_RANGES;
+	s->depth = o->depth;
+	s->verifies = o->verify == VERIFY_FULL;
+	return 0;
+}

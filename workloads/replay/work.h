@@ -1,0 +1,111 @@
+/* A thread of a phase "replay" at work: it takes the rows of its list in their order, each when it is due, and has a slot for
+ * each operation in flight. A slot whose key has an operation that must end first waits in the line of that key. The thread
+ * owns all of it; nothing is allocated while it works. */
+#ifndef HAUL_WORKLOADS_REPLAY_WORK_H
+#define HAUL_WORKLOADS_REPLAY_WORK_H
+
+#include "workloads/common/crew.h"
+#include "workloads/replay/columns.h"
+#include "workloads/replay/content.h"
+#include "workloads/replay/replay.h"
+#include "workloads/replay/rows.h"
+
+struct replay_thread;
+
+struct replay_slot {
+	struct replay_content content; /* first: request.user is both */
+	struct request req;
+	struct replay_slot *next; /* free, or waiting for its key */
+	struct object object;
+	const struct replay_row *row;
+	uint64_t begin_ns, due_ns; /* due 0: at begin */
+	uint64_t part;             /* bytes of a request at most */
+	uint32_t step;
+	bool failed;
+	void *buffer; /* NULL where the store keeps no content */
+	/* For any thread: when the operation under way began (0: none is), and its row. */
+	_Atomic uint64_t live_ns;
+	const struct replay_row *_Atomic live_row;
+};
+
+/* What all threads of a rank share, read-only while they work. */
+struct replay_work {
+	const struct replay_options *options;
+	struct replay_rows *rows;
+	struct store *store;
+	struct pattern pattern; /* without its key */
+	uint64_t seed;
+	bool content; /* the store keeps what is written */
+	bool timed;   /* rows wait for their times */
+	uint64_t start_ns;
+	uint64_t until_ns; /* nothing new from then on; 0: no limit */
+	struct replay_thread *threads;
+};
+
+struct replay_thread {
+	struct replay_work *work;
+	struct crew_thread *member;
+	struct replay_list *list;
+	uint64_t next; /* its row that is taken up next */
+	struct replay_slot *slots, *free;
+	struct request **ready, **reaped; /* [depth]: to be submitted next; come back */
+	uint32_t ready_count;
+	uint64_t key, draws;
+	uint64_t now_ns; /* when the last of what it knows happened */
+	bool over;       /* takes up nothing more: its list, its time, an error */
+	bool timed_out;
+	int rc;
+
+	/* Results. */
+	struct {
+		uint64_t count[TRACE_OPERATION_COUNT], bytes[TRACE_OPERATION_COUNT];
+	} tiers[TRACE_TIERS];   /* of the operations that have ended well */
+	uint64_t done, dropped; /* dropped: waited for their key when the phase ended */
+	uint64_t waited, payload_errors, late_start_ns;
+};
+
+/* Memory for a thread, buffers included. */
+uint64_t replay_thread_bytes(const struct replay_options *o, bool content);
+/* Bytes of a slot's buffer. */
+uint64_t replay_buffer_bytes(const struct replay_options *o, const struct store *store);
+
+int replay_thread_open(struct replay_thread *t, struct replay_work *work, struct crew_thread *w,
+		       struct err *err);
+void replay_thread_close(struct replay_thread *t);
+
+/* A thread's whole work: the body of a crew that runs once. */
+int replay_thread_run(struct crew_thread *w, uint64_t number);
+
+/* For the crew: how long the oldest operation of a thread has been on its way. */
+uint64_t replay_thread_waits(const struct crew *p, uint32_t thread, uint64_t now_ns,
+			     char key[OBJECT_KEY_BYTES]);
+
+/* For operation.c. */
+
+static inline bool replay_reads(const struct replay_slot *slot)
+{
+	return slot->row->operation == TRACE_READ;
+}
+/* Sends the slot's request with the next ones; when it is done the slot's step goes on. */
+void replay_send(struct replay_thread *t, struct replay_slot *slot, uint32_t step);
+/* The operation failed, and may have something to do yet. text NULL: what the answer says. */
+void replay_fails(struct replay_thread *t, struct replay_slot *slot, int rc, const char *text);
+/* The operation has ended, well unless it failed: the slot is free, and those that wait for its key may begin. */
+void replay_end(struct replay_thread *t, struct replay_slot *slot);
+/* Whether all threads of this rank are to stop. */
+bool replay_halted(const struct replay_thread *t);
+
+/* operation.c: begins the operation of a slot; goes on with it when its request has come back. */
+void replay_operation_begin(struct replay_thread *t, struct replay_slot *slot);
+void replay_operation_step(struct replay_thread *t, struct replay_slot *slot);
+
+/* measures.c */
+extern const struct meter_layout replay_meter;
+/* Adds what a thread has counted beside its meter: once it rests, or by itself. */
+void replay_count_thread(const struct crew_thread *w, struct tally *t);
+/* What of the phase's measures no thread counts. work: struct replay_work. */
+void replay_measure_time(void *work, struct tally *t);
+/* The rows of tables by texts, which must be there before threads add to them. */
+int replay_measure_begin(const struct replay_work *work, struct tally *t, struct err *err);
+
+#endif
