@@ -214,9 +214,12 @@ enum http_step upload_commit(struct slot *s)
 		return STEP_HEAD;
 	if (u->shared && !u->complete)
 		return upload_list_parts(s);
-	if (u->whole || (!u->shared && atomic_load(&u->written) == 0))
+	if (u->whole)
 		return STEP_PUT;
-	return STEP_COMPLETE;
+	if (u->shared || atomic_load(&u->written) > 0)
+		return STEP_COMPLETE;
+	/* An object of unknown length is empty: no upload can be, so it is dropped, and a PUT makes the object. */
+	return u->id[0] && s->channel->store->dialect->begins ? STEP_ABANDON : STEP_PUT;
 }
 
 enum http_step upload_abort(struct slot *s)
@@ -327,6 +330,10 @@ enum http_step upload_next(struct slot *s)
 	case STEP_COMPLETE:
 		return upload_published(s);
 	case STEP_ABANDON:
+		if (u && req->op == REQ_COMMIT) {
+			u->id[0] = '\0';
+			return STEP_PUT;
+		}
 		if (u)
 			upload_drop(req->object);
 		return STEP_OVER;

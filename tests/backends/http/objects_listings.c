@@ -106,6 +106,22 @@ static int list_opened(struct queue *q, struct opened *o)
 	return rc;
 }
 
+/* An object whose length was unknown, and into which nothing was written, is empty and leaves no upload. */
+static void check_empty_object(struct queue *q)
+{
+	static struct opened o;
+	struct object empty = {.key = "u/empty"};
+	struct request req = {.op = REQ_BEGIN, .object = &empty, .begin.part = 5 * MIB};
+	uint64_t stored = 1;
+
+	CU_ASSERT_EQUAL(queue_do(q, &req), 0);
+	CU_ASSERT_EQUAL(rig_do(q, &empty, REQ_COMMIT, 0, 0, NULL, &stored), 0);
+	CU_ASSERT_EQUAL(stored, 0);
+	CU_ASSERT_EQUAL(list_opened(q, &o), 0);
+	CU_ASSERT_EQUAL(o.count, 0);
+	CU_ASSERT_EQUAL(rig_do(q, &empty, REQ_DELETE, 0, 0, NULL, NULL), 0);
+}
+
 /* Uploads that nobody will end, three of each object and one beside the folder, are found page by page, and dropped by
  * their ids, while the others stay. */
 void objects_test_open_uploads(void)
@@ -123,6 +139,7 @@ void objects_test_open_uploads(void)
 		objects_end(&r, &q);
 		return;
 	}
+	check_empty_object(&q);
 	CU_ASSERT_EQUAL_FATAL(queue_open(&mine, &r.store, OPEN_UPLOADS + 1, &r.err), 0);
 	for (int i = 0; i <= OPEN_UPLOADS; i++) {
 		struct object one = {0};
