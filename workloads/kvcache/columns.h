@@ -64,6 +64,7 @@
 	X(KV_HIST_PUBLISH, "publish", "part of a commit: making the entry visible under its name") \
 	X(KV_HIST_CHUNK_READ, "chunk_read", "a read of a chunk") \
 	X(KV_HIST_CHUNK_WRITE, "chunk_write", "a write of a chunk") \
+	X(KV_HIST_LATE, "late", "how long after it fell due a request was seen: haul's own delay") \
 	X(KV_HIST_REQUEST, "request", "a request, from when it fell due to its last token") \
 	X(KV_HIST_REQUEST_STORAGE, "request_storage", "the part of a request in which it waited for its operations") \
 	X(KV_HIST_REQUEST_QUEUE, "request_queue", "the part of a request before it was served")

@@ -77,6 +77,7 @@ static void loop_offer(struct kv_run *r)
 			continue;
 		row[KV_OFFERED]++;
 		row[KV_LATE_NS] = late_ns > row[KV_LATE_NS] ? late_ns : row[KV_LATE_NS];
+		hist_record(&r->ctx->tally->hists[KV_HIST_LATE], late_ns);
 	}
 }
 

@@ -56,6 +56,8 @@ static void test_one_user(void)
 		expect_ms(&hists[KV_HIST_REQUEST_STORAGE], request_ms);
 		CU_ASSERT_TRUE(hists[KV_HIST_REQUEST_QUEUE].max_ns < 1000000);
 		CU_ASSERT_TRUE(kvcache_of(f, rank, KV_LATE_NS) < 1000000);
+		CU_ASSERT_EQUAL(hists[KV_HIST_LATE].max_ns, kvcache_of(f, rank, KV_LATE_NS));
+		CU_ASSERT_EQUAL(hist_count(&hists[KV_HIST_LATE]), kvcache_of(f, rank, KV_OFFERED));
 	}
 	fixture_free(f);
 }
