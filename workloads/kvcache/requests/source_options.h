@@ -64,7 +64,10 @@ struct kv_rag_options {
 struct kv_arrivals_options {
 	char file[KV_PATH_BYTES]; /* "": there are none */
 	double speed;
-	uint64_t from_ns, window_ns, context_max;
+	uint64_t from_ns, window_ns, context_max, generate_max;
+	/* Of a list of conversations. */
+	double rate; /* 0: not given */
+	uint64_t characters, conversations;
 };
 
 struct kv_source_options {
