@@ -47,8 +47,8 @@ int kv_source_open(struct kv_source *s, const struct kv_source_options *options,
 			       path, err);
 	if (rc < 0)
 		return rc;
-	s->users = calloc(o->users, sizeof(*s->users));
-	s->heap = calloc(o->users, sizeof(*s->heap));
+	s->users = calloc(o->users_most, sizeof(*s->users));
+	s->heap = calloc(o->users_most, sizeof(*s->heap));
 	if (!s->users || !s->heap) {
 		kv_source_close(s);
 		return err_set(err, -ENOMEM, "no memory for the users");

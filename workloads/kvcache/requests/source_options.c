@@ -247,6 +247,7 @@ int kv_source_check(struct kv_source_options *o, const char *path, struct err *e
 
 	if (rc < 0)
 		return rc;
+	o->users_most = o->users;
 	if (!o->template_count) {
 		o->template_count = sizeof(source_templates) / sizeof(source_templates[0]);
 		memcpy(o->templates, source_templates, sizeof(source_templates));

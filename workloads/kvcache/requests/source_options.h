@@ -72,6 +72,8 @@ struct kv_arrivals_options {
 
 struct kv_source_options {
 	uint64_t users;
+	/* No option: the check sets it to users, and whoever scales them to more. */
+	uint64_t users_most;
 	struct kv_arrivals_options arrivals;
 	struct kv_template templates[KV_TEMPLATES_MAX];
 	struct kv_class classes[KV_CLASSES_MAX];
