@@ -126,6 +126,36 @@ def test_trace_formats():
         check(r.rc == 0, f"{r}")
         phase, = report(f"{folder}/replay.h5")["phases"]
         check(phase["measures"]["object_deletes"] == deletes and phase["measures"]["done"] == len(full), f"{phase['measures']}")
+def trace_rows(path):
+    text = subprocess.run(["zstd", "-dcf", path], check=True, capture_output=True, text=True).stdout
+    return list(csv.DictReader(text.splitlines()))
+
+
+def test_examples():
+    """The examples of MLPerf's guide to traces, shorter: entries are whole tokens of their models, and each mode does what it
+    should."""
+    with open(f"{SOURCE}/workloads/catalog/kvcache_traces.json") as f:
+        phases = [p["kvcache"] for p in json.load(f)["phases"]]
+    with Folder() as folder:
+        sets = [a for i in range(len(phases)) for a in ("--set", f"phases.{i}.kvcache.duration=2 s")]
+        r = mpi(1, "run", "kvcache_traces", *sets, "--quiet", cwd=folder, env={"HAUL_DATA": folder})
+        check(r.rc == 0, f"{r}")
+        tokens = {"llama3.1-8b": 131072, "llama3.1-70b-instruct": 327680, "deepseek-v3": 70272}
+        traces = {}
+        for p in phases:
+            rows = traces[p["name"]] = trace_rows(f"{folder}/{p['trace']}")
+            check(len(rows) > 100, f"{p['name']}: {len(rows)} rows")
+            check(all(int(row["Object_Size_Bytes"]) % tokens[p["model"]] == 0 for row in rows), f"{p['name']}: sizes")
+        kinds = {name: {(row["Operation"], row["Phase"], row["Key"].split("_")[0]) for row in rows}
+                 for name, rows in traces.items()}
+        check({row["Tier"] for row in traces["default"]} == {"Tier-0", "Tier-1", "Tier-2"}, "tiers of the default")
+        check({row["Tier"] for row in traces["h200"]} == {"Tier-0"}, "tiers of 8 accelerators")
+        check(("Write", "Prefill", "conv") in kinds["h200"] & kinds["prefill_only"] & kinds["deepseek_v3"], f"{kinds}")
+        # Prefill only reads earlier turns, decode only what was there before.
+        check(len(traces["prefill_only"]) < len(traces["h200"]) / 3, f"{len(traces['prefill_only'])} rows")
+        check({kind for kind in kinds["decode_only"] if kind[2] != "kv"} ==
+              {("Write", "Prefill", "prepop"), ("Read", "Decode", "prepop")}, f"{kinds['decode_only']}")
+        check(not os.path.exists(f"{folder}/kvcache_traces"), "the store was opened")
 
 
 def test_killed():
