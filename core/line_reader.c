@@ -240,3 +240,19 @@ int line_reader_next(struct line_reader *r, char **line, size_t *length, struct 
 			return bytes ? line_take(r, bytes, 0, line, length) : 0;
 	}
 }
+
+int line_reader_piece(struct line_reader *r, const char **piece, size_t *bytes, struct err *err)
+{
+	int rc = r->begun ? 0 : input_open(r, err);
+
+	if (rc == 0 && r->begin == r->end) {
+		r->begin = r->end = 0;
+		rc = text_more(r, err);
+	}
+	if (rc < 0)
+		return rc;
+	*piece = r->text + r->begin;
+	*bytes = r->end - r->begin;
+	r->begin = r->end;
+	return *bytes > 0;
+}

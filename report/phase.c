@@ -14,6 +14,13 @@ double phase_bytes(const struct results_phase_read *p)
 	return phase_common(p, TALLY_BYTES_READ) + phase_common(p, TALLY_BYTES_WRITTEN);
 }
 
+const char *phase_items(const struct results_phase_read *p)
+{
+	int column = results_role(&p->merged, ROLE_ITEMS);
+
+	return column < 0 ? "" : p->merged.columns[column].name;
+}
+
 static const struct results_phase_read *phase_around(const struct results_file *f,
 						     const struct results_phase_read *p)
 {

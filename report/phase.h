@@ -12,6 +12,9 @@ double phase_common(const struct results_phase_read *p, enum tally_common measur
 /* Bytes read and written together. */
 double phase_bytes(const struct results_phase_read *p);
 
+/* What a phase counts ("samples", "requests"), or "" where it counts nothing of the kind. */
+const char *phase_items(const struct results_phase_read *p);
+
 /* The number of phases around this one: 0, 1 … */
 unsigned phase_depth(const struct results_file *f, const struct results_phase_read *p);
 

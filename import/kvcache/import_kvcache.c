@@ -220,6 +220,7 @@ static int kvc_job(struct kvc *k, const char *name)
 	kvc_add_tiers(k);
 	kvc_add_retrieval(k);
 	kvc_add_modes(k);
+	kvc_add_autoscaling(k);
 	return k->failed ? err_set(k->err, -ENOMEM, "no memory for the job") : 0;
 }
 

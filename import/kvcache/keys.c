@@ -5,9 +5,8 @@
 #include <string.h>
 
 /* clang-format off */
-#define AUTOSCALER  "the original's autoscaler starts and stops no user, so it changes no load"
 #define UNUSED      "the original reads it and does not use it"
-#define OTHER_TRACE "haul does not read this trace as a source of requests yet"
+#define USED        UNUSED "; haul does"
 #define OWN_RESULTS "haul writes all that it measures to results.h5; see haul report"
 #define OWN_GPU     "the tier \"gpu\" of haul is emulated and has no memory of its own to keep free"
 #define BOUNDS      "haul has bounds of its own for each option"
@@ -34,20 +33,20 @@ const struct kvc_key kvc_keys[] = {
 	SPECIAL("disable-prefix-caching", KVC_BOOL),
 	SPECIAL("enable-rag", KVC_BOOL),
 	SPECIAL("rag-num-docs", KVC_NUMBER),
-	LEFT("enable-autoscaling", KVC_BOOL, AUTOSCALER),
-	LEFT("autoscaler-mode", KVC_TEXT, AUTOSCALER),
-	LEFT("target-saturation", KVC_NUMBER, AUTOSCALER),
+	SPECIAL("enable-autoscaling", KVC_BOOL),
+	SPECIAL("autoscaler-mode", KVC_TEXT),
+	SPECIAL("target-saturation", KVC_NUMBER),
 	SPECIAL("use-burst-trace", KVC_BOOL),
 	SPECIAL("burst-trace-path", KVC_TEXT),
 	SPECIAL("trace-speedup", KVC_NUMBER),
 	LEFT("replay-cycles", KVC_NUMBER, "haul reads the trace once, and the phase ends when all its requests are served"),
-	LEFT("validation-trace", KVC_TEXT, "the original compares only its hit rate with that file; set target_hit_rate"),
-	LEFT("dataset-path", KVC_TEXT, OTHER_TRACE),
-	LEFT("max-conversations", KVC_NUMBER, OTHER_TRACE),
+	LEFT("validation-trace", KVC_TEXT, "the original compares only the hit rate with that of the file, or with 65 % where there is none; set target_hit_rate"),
+	SPECIAL("dataset-path", KVC_TEXT),
+	SPECIAL("max-conversations", KVC_NUMBER),
 	LEFT("output", KVC_TEXT, OWN_RESULTS),
 	SPECIAL("seed", KVC_NUMBER),
 	COPY("max-concurrent-allocs", KVC_NUMBER, "max_concurrent_allocs"),
-	LEFT("request-rate", KVC_NUMBER, "it is only for ShareGPT; the rate of other users follows from their time to think"),
+	SPECIAL("request-rate", KVC_NUMBER),
 	COPY("max-requests", KVC_NUMBER, "requests"),
 	LEFT("xlsx-output", KVC_TEXT, OWN_RESULTS),
 	LEFT("config", KVC_TEXT, "give the file itself to haul import"),
@@ -58,13 +57,13 @@ const struct kvc_key kvc_keys[] = {
 	SPECIAL("prefill-only", KVC_BOOL),
 	SPECIAL("decode-only", KVC_BOOL),
 	COPY("io-trace-log", KVC_TEXT, "trace"),
-	LEFT("enable-latency-tracing", KVC_BOOL, "haul has no tracing in the kernel; its histograms sync and publish are parts of a write"),
+	LEFT("enable-latency-tracing", KVC_BOOL, "haul has no tracing in the kernel; its histograms sync and publish are parts of a write, and --op-log has each request"),
 
 	/* config.yaml. */
 	SPECIAL("user_templates.*.context_range", KVC_RANGE),
 	SPECIAL("user_templates.*.generation_range", KVC_RANGE),
 	SPECIAL("user_templates.*.think_time_range", KVC_RANGE),
-	LEFT("generation_timing.*", KVC_NUMBER, UNUSED "; set token_time"),
+	SPECIAL("generation_timing.*", KVC_NUMBER),
 	SPECIAL("qos_profiles.*.target_latency_p95_ms", KVC_NUMBER),
 	SPECIAL("qos_profiles.*.target_latency_p99_ms", KVC_NUMBER),
 	SPECIAL("qos_profiles.*.target_latency_p999_ms", KVC_NUMBER),
@@ -79,7 +78,7 @@ const struct kvc_key kvc_keys[] = {
 	LEFT("eviction.max_evictions_hard_cap", KVC_NUMBER, "haul has MLPerf's default, 5,000"),
 	LEFT("eviction.max_evictions_min", KVC_NUMBER, "haul has MLPerf's default, 1,000"),
 	LEFT("gpu_backend.*", KVC_NUMBER, OWN_GPU),
-	CHANGED("prefix_cache.min_prefix_length", KVC_NUMBER, "prefix.shortest", UNUSED "; haul does"),
+	CHANGED("prefix_cache.min_prefix_length", KVC_NUMBER, "prefix.shortest", USED),
 	COPY("prefix_cache.system_prompt_hit_probability", KVC_NUMBER, "prefix.probability"),
 	LEFT("prefix_cache.max_prefix_entries", KVC_NUMBER, UNUSED),
 	COPY("rag.chunk_size_tokens", KVC_NUMBER, "rag.chunk_tokens"),
@@ -96,10 +95,19 @@ const struct kvc_key kvc_keys[] = {
 	COPY("conversation.max_turns_per_conv", KVC_NUMBER, "conversation.turns"),
 	CHANGED("conversation.end_conversation_probability", KVC_NUMBER, "conversation.end",
 		"the original always ends one of five conversations; haul does as the key says"),
-	LEFT("autoscaler.*", KVC_NUMBER, AUTOSCALER),
+	SPECIAL("autoscaler.min_users", KVC_NUMBER),
+	SPECIAL("autoscaler.max_users", KVC_NUMBER),
+	SPECIAL("autoscaler.scale_up_factor", KVC_NUMBER),
+	SPECIAL("autoscaler.scale_down_factor", KVC_NUMBER),
+	SPECIAL("autoscaler.consecutive_samples_required", KVC_NUMBER),
 	COPY("decode.batch_size", KVC_NUMBER, "decode_batch"),
-	LEFT("sharegpt.*", KVC_NUMBER, OTHER_TRACE),
-	LEFT("saturation_detection.*", KVC_NUMBER, AUTOSCALER),
+	SPECIAL("sharegpt.max_context_tokens", KVC_NUMBER),
+	SPECIAL("sharegpt.max_generation_tokens", KVC_NUMBER),
+	SPECIAL("sharegpt.chars_per_token_estimate", KVC_NUMBER),
+	SPECIAL("saturation_detection.read_latency_p95_threshold_ms", KVC_NUMBER),
+	SPECIAL("saturation_detection.write_latency_p95_threshold_ms", KVC_NUMBER),
+	SPECIAL("saturation_detection.queue_depth_threshold", KVC_NUMBER),
+	SPECIAL("saturation_detection.history_window_size", KVC_NUMBER),
 	LEFT("validation_limits.*", KVC_NUMBER, BOUNDS),
 	SPECIAL("model_configs.**", KVC_ANY),
 	{.path = NULL},

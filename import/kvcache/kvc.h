@@ -39,5 +39,9 @@ void kvc_add_users(struct kvc *k);
 void kvc_add_model(struct kvc *k);
 void kvc_add_retrieval(struct kvc *k);
 void kvc_add_modes(struct kvc *k);
+/* autoscaling.c */
+void kvc_add_autoscaling(struct kvc *k);
+/* Whether requests are recorded: there are no users then. */
+bool kvc_recorded(const struct kvc *k);
 
 #endif

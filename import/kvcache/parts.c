@@ -11,6 +11,8 @@ enum { TEMPLATES = 3, CLASSES = 3, PATH_BYTES = 96 };
 static const double GiB = 1073741824, ms = 0.001;
 /* The original has at most so many threads, each of which serves one request at a time. */
 static const double threads_most = 500;
+/* Requests per second where the original has no bound. */
+static const double rate_otherwise = 1000;
 
 static cJSON *part_object(struct kvc *k, cJSON *list)
 {
@@ -107,7 +109,7 @@ static void part_templates(struct kvc *k)
 
 	if (!kvc_at(k, "user_templates"))
 		return;
-	if (kvc_true(k, "use-burst-trace")) {
+	if (kvc_recorded(k)) {
 		kvc_find(k, IMPORT_LEFT, "user_templates",
 			 "are for users, and the requests are recorded");
 		return;
@@ -177,16 +179,48 @@ static void part_classes(struct kvc *k)
 			 "the original reads it and reports its own defaults; haul takes it");
 }
 
-static void part_arrivals(struct kvc *k)
+bool kvc_recorded(const struct kvc *k)
+{
+	return kvc_at(k, "dataset-path") || kvc_true(k, "use-burst-trace");
+}
+
+/* ShareGPT. Its texts have no times. */
+static void part_conversations(struct kvc *k)
+{
+	double rate = kvc_number(k, "request-rate", 0);
+
+	kvc_put(k, "arrivals.file", cJSON_CreateString(kvc_text(k, "dataset-path", "")));
+	kvc_find(
+		k, IMPORT_CHANGED, "dataset-path",
+		"the original forgets the earlier turns of its conversations, and each of its processes "
+		"has all of them; haul reads earlier turns, and its ranks share the conversations");
+	kvc_put_number(k, "arrivals.rate", rate > 0 ? rate : rate_otherwise);
+	if (rate <= 0)
+		kvc_find(
+			k, IMPORT_CHANGED, "request-rate",
+			"without it, the original's requests come as fast as a queue grows without end; "
+			"in haul 1,000 per second");
+	kvc_put_number(k, "arrivals.conversations", kvc_number(k, "max-conversations", 500));
+	kvc_put_number(k, "arrivals.context_max",
+		       kvc_number(k, "sharegpt.max_context_tokens", 16384));
+	kvc_put_number(k, "arrivals.generate_max",
+		       kvc_number(k, "sharegpt.max_generation_tokens", 2048));
+	kvc_put_number(k, "arrivals.characters",
+		       kvc_number(k, "sharegpt.chars_per_token_estimate", 4));
+	if (kvc_at(k, "sharegpt"))
+		kvc_find(
+			k, IMPORT_CHANGED, "sharegpt",
+			"the original reads these keys and has 16384, 2048 and 4 in its code; haul takes "
+			"them");
+	if (kvc_true(k, "use-burst-trace"))
+		kvc_find(k, IMPORT_LEFT, "use-burst-trace",
+			 "with dataset-path, the original reads no trace");
+}
+
+static void part_burst(struct kvc *k)
 {
 	double speed = kvc_number(k, "trace-speedup", 1);
 
-	if (!kvc_true(k, "use-burst-trace")) {
-		if (kvc_at(k, "burst-trace-path") || kvc_at(k, "trace-speedup"))
-			kvc_find(k, IMPORT_LEFT, "use-burst-trace",
-				 "without it, the original reads no trace, and neither does haul");
-		return;
-	}
 	kvc_put(k, "arrivals.file",
 		cJSON_CreateString(
 			kvc_text(k, "burst-trace-path", "BurstGPT/data/BurstGPT_1.csv")));
@@ -200,6 +234,47 @@ static void part_arrivals(struct kvc *k)
 			 "has the recorded times");
 }
 
+static void part_arrivals(struct kvc *k)
+{
+	static const char *const conversations[] = {"max-conversations", "request-rate",
+						    "sharegpt"};
+	static const char *const burst[] = {"burst-trace-path", "trace-speedup"};
+
+	if (kvc_at(k, "dataset-path")) {
+		part_conversations(k);
+		return;
+	}
+	for (int i = 0; i < 3; i++)
+		if (kvc_at(k, conversations[i]))
+			kvc_find(
+				k, IMPORT_LEFT, conversations[i],
+				"it is for ShareGPT's conversations, and there is no dataset-path");
+	if (kvc_true(k, "use-burst-trace"))
+		part_burst(k);
+	for (int i = 0; i < 2 && !kvc_true(k, "use-burst-trace"); i++)
+		if (kvc_at(k, burst[i]))
+			kvc_find(
+				k, IMPORT_LEFT, burst[i],
+				"without use-burst-trace, the original reads no trace, and neither "
+				"does haul");
+}
+
+/* The time for a token of the mode that is chosen. */
+static void part_generation(struct kvc *k)
+{
+	const char *mode = kvc_text(k, "generation-mode", "realistic");
+	char path[PATH_BYTES];
+
+	if (!kvc_at(k, "generation-mode"))
+		kvc_put(k, "generation", cJSON_CreateString(mode));
+	snprintf(path, sizeof(path), "generation_timing.%.32s", mode);
+	if (kvc_at(k, path)) {
+		kvc_put_number(k, "token_time", kvc_number(k, path, 0));
+		kvc_find(k, IMPORT_CHANGED, path,
+			 "the original reads it and does not use it; haul does");
+	}
+}
+
 void kvc_add_users(struct kvc *k)
 {
 	double users = kvc_number(k, "num-users", 100);
@@ -211,8 +286,7 @@ void kvc_add_users(struct kvc *k)
 	kvc_put_number(k, "threads", threads);
 	if (!kvc_at(k, "duration"))
 		kvc_put_number(k, "duration", 60);
-	if (!kvc_at(k, "generation-mode"))
-		kvc_put(k, "generation", cJSON_CreateString("realistic"));
+	part_generation(k);
 	part_templates(k);
 	part_classes(k);
 }

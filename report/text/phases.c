@@ -12,7 +12,7 @@ enum table_column {
 	COL_SECONDS,
 	COL_AU,
 	COL_GB,
-	COL_SAMPLES,
+	COL_ITEMS,
 	COL_P50,
 	COL_P99,
 	COL_P999,
@@ -41,8 +41,7 @@ static void phases_row(struct table_row *row, const struct results_file *f,
 	if (!isnan(au))
 		snprintf(row->cell[COL_AU], TABLE_CELL_BYTES, "%.1f %%", au * 100);
 	table_figure(row->cell[COL_GB], phase_bytes(p) / seconds / 1e9);
-	table_figure(row->cell[COL_SAMPLES],
-		     results_role_value(&p->merged, 0, ROLE_ITEMS) / seconds);
+	table_figure(row->cell[COL_ITEMS], results_role_value(&p->merged, 0, ROLE_ITEMS) / seconds);
 	if (h)
 		table_latencies(row, COL_P50, h);
 	if (memory > 0)
@@ -71,6 +70,23 @@ static const char *table_latency(const struct results_file *f)
 	return latency;
 }
 
+/* "samples/s", "requests/s"; "items/s" where phases count different things. */
+static void table_items(char cell[TABLE_CELL_BYTES], const struct results_file *f)
+{
+	const char *items = "";
+
+	for (uint32_t i = 0; i < f->phase_count; i++) {
+		const char *own = phase_items(&f->phases[i]);
+
+		if (*own && *items && strcmp(own, items) != 0) {
+			items = "items";
+			break;
+		}
+		items = *own ? own : items;
+	}
+	snprintf(cell, TABLE_CELL_BYTES, "%.20s/s", items);
+}
+
 /* Where no phase has an error, the column is empty and therefore left out. */
 static void count_no_errors(struct table_row *rows, uint32_t count)
 {
@@ -85,9 +101,9 @@ static void count_no_errors(struct table_row *rows, uint32_t count)
 
 void text_phases(const struct page *page)
 {
-	static const char *const headings[COLS] = {"phase",     "seconds", "AU",    "GB/s",
-						   "samples/s", "p50",     "p99",   "p99.9",
-						   "max",       "memory",  "errors"};
+	static const char *const headings[COLS] = {"phase", "seconds", "AU",    "GB/s",
+						   "",      "p50",     "p99",   "p99.9",
+						   "max",   "memory",  "errors"};
 	const struct results_file *f = page->file;
 	const char *latency = table_latency(f);
 	struct table_row *rows;
@@ -103,6 +119,7 @@ void text_phases(const struct page *page)
 		return;
 	for (int c = 0; c < COLS; c++)
 		strcpy(rows[0].cell[c], headings[c]);
+	table_items(rows[0].cell[COL_ITEMS], f);
 	if (f->runs > 1)
 		strcpy(rows[0].cell[COL_PHASE], "run, phase");
 	snprintf(rows[0].cell[COL_P50], TABLE_CELL_BYTES, "%.20s%sp50", latency,

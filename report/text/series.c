@@ -40,7 +40,7 @@ static struct shown shown_as(enum series_figure figure, double mean)
 	return (struct shown){1, ""};
 }
 
-static const char *const labels[SERIES_FIGURES] = {"AU", "GB/s", "samples/s", "ops/s", "p99"};
+static const char *const labels[SERIES_FIGURES] = {"AU", "GB/s", "/s", "ops/s", "p99"};
 
 /* The number of decimals that shows value with the given number of digits. */
 static int series_decimals(double value, int digits)
@@ -53,9 +53,12 @@ static int series_decimals(double value, int digits)
 static void series_heading(char cell[TABLE_CELL_BYTES], int figure,
 			   const struct results_phase_read *p)
 {
-	snprintf(cell, TABLE_CELL_BYTES, "%.20s%s%s",
-		 figure == SERIES_P99 ? p->record.main_hist : "",
-		 figure == SERIES_P99 && *p->record.main_hist ? " " : "", labels[figure]);
+	const char *before = figure == SERIES_P99       ? p->record.main_hist
+			     : figure == SERIES_SAMPLES ? phase_items(p)
+							: "";
+
+	snprintf(cell, TABLE_CELL_BYTES, "%.20s%s%s", before,
+		 figure == SERIES_P99 && *before ? " " : "", labels[figure]);
 }
 
 /* "1.12 ± 0.02": the mean and half of the confidence interval, where there is one. Returns whether

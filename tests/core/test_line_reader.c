@@ -140,6 +140,43 @@ static void test_files(void)
 	CU_ASSERT(bytes[1] < bytes[0] / 5);
 }
 
+/* The pieces of a text are the text, lines or not, plain and compressed. */
+static void test_pieces(void)
+{
+	static const char *const names[] = {"plain", "packed.zst"};
+	enum { MANY = 200000 };
+
+	for (int i = 0; i < 2; i++) {
+		struct line_reader *r;
+		struct err err = {0};
+		const char *piece;
+		char wanted[32];
+		size_t bytes, at_byte = 0, length = 0;
+		unsigned wrong = 0, n = 0;
+		int rc;
+
+		write_lines(names[i], MANY);
+		CU_ASSERT_EQUAL_FATAL(line_reader_open(&r, at(names[i]), &err), 0);
+		while ((rc = line_reader_piece(r, &piece, &bytes, &err)) > 0) {
+			wrong += bytes == 0;
+			for (size_t k = 0; k < bytes; k++) {
+				if (at_byte == length) {
+					length = (size_t)snprintf(wanted, sizeof(wanted),
+								  "line %u\n", n++);
+					at_byte = 0;
+				}
+				wrong += piece[k] != wanted[at_byte++];
+			}
+		}
+		CU_ASSERT_EQUAL(rc, 0);
+		CU_ASSERT_EQUAL(wrong, 0);
+		CU_ASSERT_EQUAL(n, MANY);
+		CU_ASSERT_EQUAL(at_byte, length);
+		CU_ASSERT_EQUAL(line_reader_piece(r, &piece, &bytes, &err), 0);
+		line_reader_close(r);
+	}
+}
+
 /* Wherever a compressed file is cut off, its end is noticed; and so is damage. */
 static void test_cut_off(void)
 {
@@ -185,8 +222,9 @@ static void test_errors(void)
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
-		{"lines", test_lines},     {"long lines", test_long_lines}, {"files", test_files},
-		{"cut off", test_cut_off}, {"errors", test_errors},         CU_TEST_INFO_NULL,
+		{"lines", test_lines},   {"long lines", test_long_lines}, {"files", test_files},
+		{"pieces", test_pieces}, {"cut off", test_cut_off},       {"errors", test_errors},
+		CU_TEST_INFO_NULL,
 	};
 	static const char *const left[] = {"plain", "packed.zst", "cut.zst", "there"};
 	int rc;

@@ -10,10 +10,16 @@ enum { CONTEXT_MAX = 1000 };
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Returns how many requests a part has. */
-static uint64_t read_part(const uint8_t *data, size_t size, uint32_t part, uint32_t parts)
+static uint64_t read_part(const uint8_t *data, size_t size, double rate, uint32_t part,
+			  uint32_t parts)
 {
-	const struct arrivals_window window = {
-		.speed = 2, .context_max = CONTEXT_MAX, .part = part, .parts = parts};
+	const struct arrivals_window window = {.speed = 2,
+					       .rate = rate,
+					       .characters = 4,
+					       .context_max = CONTEXT_MAX,
+					       .generate_max = CONTEXT_MAX,
+					       .part = part,
+					       .parts = parts};
 	struct arrivals a;
 	struct arrival row;
 	struct err err = {0};
@@ -27,7 +33,8 @@ static uint64_t read_part(const uint8_t *data, size_t size, uint32_t part, uint3
 	for (; arrivals_due(&a) != ARRIVALS_NEVER; count++) {
 		arrivals_next(&a, &row);
 		if (row.due_ns < due_ns || !row.context || row.context > CONTEXT_MAX ||
-		    row.number % parts != part)
+		    row.generate > CONTEXT_MAX || !row.turn != !(rate > 0) ||
+		    (row.turn ? row.conversation : row.number) % parts != part)
 			abort();
 		due_ns = row.due_ns;
 	}
@@ -37,8 +44,10 @@ static uint64_t read_part(const uint8_t *data, size_t size, uint32_t part, uint3
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	if (read_part(data, size, 0, 1) !=
-	    read_part(data, size, 0, 2) + read_part(data, size, 1, 2))
-		abort();
+	/* Tables have times, and lists of conversations have not. */
+	for (int rate = 0; rate < 2; rate++)
+		if (read_part(data, size, rate, 0, 1) !=
+		    read_part(data, size, rate, 0, 2) + read_part(data, size, rate, 1, 2))
+			abort();
 	return 0;
 }

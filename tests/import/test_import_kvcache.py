@@ -44,7 +44,7 @@ def imported(*args):
         planned = run("plan", path)
         assert planned.returncode == 0, planned
     job = json.loads(r.stdout)
-    return job, job["phases"][0]["kvcache"], r.stderr
+    return job, job["phases"][0]["kvcache"], " ".join(r.stderr.split())
 
 
 def refused(says, *args):
@@ -73,6 +73,35 @@ _, phase, told = imported("use-burst-trace", "burst-trace-path=/data/burst.csv",
 assert phase["arrivals"] == {"file": "/data/burst.csv", "speed": 4} and "ranks share it" in told, phase
 _, phase, told = imported("burst-trace-path=/data/burst.csv", "use-burst-trace", "trace-speedup=0")
 assert phase["arrivals"] == {"file": "/data/burst.csv"} and "recorded times" in told, phase
+
+# ShareGPT's conversations.
+_, phase, told = imported("dataset-path=/data/share.json", "request-rate=20", "max-conversations=100", "sharegpt.max_context_tokens=8192",
+                          "sharegpt.chars_per_token_estimate=3")
+assert phase["arrivals"] == {"file": "/data/share.json", "rate": 20, "conversations": 100, "context_max": 8192, "generate_max": 2048,
+                             "characters": 3}, phase
+assert "reads earlier turns" in told and "haul takes them" in told, told
+_, phase, told = imported("dataset-path=/data/share.json", "use-burst-trace", "enable-autoscaling")
+assert phase["arrivals"]["rate"] == 1000 and phase["arrivals"]["conversations"] == 500 and "autoscaling" not in phase, phase
+assert "reads no trace" in told and "no users to change" in told and "1,000 per second" in told, told
+_, phase, told = imported("request-rate=20", "max-conversations=5", "trace-speedup=2")
+assert "arrivals" not in phase and told.count("there is no dataset-path") == 2 and "without use-burst-trace" in told, told
+
+# Autoscaling, with settings that the original does not use.
+_, phase, told = imported("enable-autoscaling", "num-users=20", "autoscaler-mode=capacity", "target-saturation=0.7",
+                          "autoscaler.max_users=10", "autoscaler.scale_up_factor=1.5", "autoscaler.consecutive_samples_required=4",
+                          "saturation_detection.write_latency_p95_threshold_ms=30", "saturation_detection.history_window_size=6")
+assert phase["autoscaling"] == {"mode": "capacity", "users_max": 20, "target": 0.7, "up": 1.5, "samples": 4, "write_p95": 0.03,
+                                "history": 6}, phase
+assert "changes no load; haul does" in told and told.count("decides nothing by it; haul does") == 4, told
+_, phase, told = imported("autoscaler-mode=qos", "saturation_detection.history_window_size=6")
+assert "autoscaling" not in phase and told.count("there is no enable-autoscaling") == 2, told
+_, phase, told = imported("enable-autoscaling", "io-trace-log=/tmp/x.csv")
+assert "autoscaling" not in phase and "no latencies to decide by" in told, told
+
+# The time for a token of the chosen mode only.
+_, phase, told = imported("generation-mode=fast", "generation_timing.fast=0.5", "generation_timing.realistic=7")
+assert phase["token_time"] == 0.5 and "generation_timing.fast" in told, phase
+assert phase["generation"] == "fast", phase
 
 # Every flag is known, and each that does not map has a reason.
 for flag in FLAGS:

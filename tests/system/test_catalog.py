@@ -126,32 +126,6 @@ def run_small_checkpoints(name, replicas):
         check(len(made) == 2 * files, f"{name}: {made}, {files} files planned")
 
 
-def test_kvcache():
-    """MLPerf's three options with a small model, for less than a second each: entries are read and written, all bytes are
-    verified, and no file is left."""
-    with open(f"{SOURCE}/workloads/catalog/kvcache_mlperf.json") as f:
-        phases = json.load(f)["phases"]
-    with Folder() as folder:
-        sets = []
-        for i, phase in enumerate(phases):
-            small = {"model": {"layers": 1, "hidden": 64, "heads": 1, "kv_heads": 1, "head_dim": 64}, "duration": "700 ms",
-                     "served": 8, "threads": 4, "users": 20, "verify": "full", "after": 0}
-            if "tiers" in phase["kvcache"]:
-                small["tiers"] = [{"kind": "cpu", "capacity": "4 MiB"}, {"store": "cache"}]
-            sets += [f"phases.{i}.kvcache.{k}={json.dumps(v)}" for k, v in small.items()]
-        r = mpi(RANKS, "run", "kvcache_mlperf", "--quiet", *[a for s in sets for a in ("--set", s)], cwd=folder,
-                env={"HAUL_DATA": folder})
-        check(r.rc == 0, f"{r}")
-        done = report(f"{folder}/results.h5")["phases"]
-        check([p["name"] for p in done] == ["max_storage_stress", "storage_throughput", "large_model"], f"{done}")
-        for p in done:
-            m = p["measures"]
-            check(m["errors"] == m["payload_errors"] == 0 < m["requests"] and m["entry_writes"] + m["moves"] > 0, f"{m}")
-        check(done[1]["measures"]["moves"] > 0 and [t["name"] for t in done[1]["tiers"]] == ["cpu", "cache"], f"{done[1]}")
-        left = [n for _, _, names in os.walk(f"{folder}/kvcache_mlperf") for n in names]
-        check(not left, f"files are left: {left[:5]}")
-
-
 def test_checkpoints():
     for name, replicas in (("llama3_8b", "first"), ("llama3_1t", "first"), ("llama_7b", "first"), ("llama_7b", "all")):
         run_small_checkpoints(name, replicas)

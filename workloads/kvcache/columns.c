@@ -11,9 +11,12 @@ static const struct measure measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
 						  KV_COLUMN_LIST(MEASURE_ROW, MEASURE_BLOCK_ROWS)};
 static const struct measure tier_measures[] = {KV_TIER_LIST(MEASURE_ROW)};
 static const struct measure qos_measures[] = {KV_QOS_LIST(MEASURE_ROW)};
+static const struct measure scale_measures[] = {KV_SCALE_LIST(MEASURE_ROW)};
 static const struct hist_kind hists[] = {KV_HISTOGRAM_LIST(HIST_ROW)};
 static const struct hist_kind tier_hists[] = {KV_TIER_HISTOGRAM_LIST(HIST_ROW)};
 static const struct hist_kind qos_hists[] = {KV_QOS_HISTOGRAM_LIST(HIST_ROW)};
+
+enum { KV_DECISIONS_MAX = 10000 };
 
 static double kv_rate(uint64_t what, uint64_t ns)
 {
@@ -132,8 +135,17 @@ static const struct table_kind kv_qos_table = {
 	.rows_max = KV_CLASSES_MAX,
 };
 
+static const struct table_kind kv_scale_table = {
+	.name = "autoscaling",
+	.help = "one row per decision of autoscaling",
+	.key = TABLE_NUMBER,
+	.key_name = "decision",
+	.columns = {.measures = scale_measures, .measure_count = KV_SCALE_MEASURES},
+	.rows_max = KV_DECISIONS_MAX,
+};
+
 static const struct table_kind *const tables[KV_TABLES] = {&kv_tier_table, &kv_qos_table,
-							   &endpoint_table};
+							   &kv_scale_table, &endpoint_table};
 
 const struct target kvcache_targets[] = {
 	{.name = "target_read_bandwidth",

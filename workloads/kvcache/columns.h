@@ -18,7 +18,7 @@
 	X(ID##_INGEST, n "_ingest", "", SUM, what " while documents are cut into chunks; there are none")
 
 #define KV_COLUMN_LIST(X, BLOCK) \
-	X(KV_USERS, "users", "", SUM, "users who ask") \
+	X(KV_USERS, "users", "", SUM, "users who ask, at the end") \
 	X(KV_OFFERED, "offered", "", SUM, "requests that fell due") \
 	X(KV_REQUESTS, "requests", "", SUM, "requests served to their end", .role = ROLE_ITEMS) \
 	X(KV_LEFT, "left", "", SUM, "requests that waited, or were being served, when the phase ended") \
@@ -64,6 +64,7 @@
 	X(KV_HIST_PUBLISH, "publish", "part of a commit: making the entry visible under its name") \
 	X(KV_HIST_CHUNK_READ, "chunk_read", "a read of a chunk") \
 	X(KV_HIST_CHUNK_WRITE, "chunk_write", "a write of a chunk") \
+	X(KV_HIST_LATE, "late", "how long after it fell due a request was seen: haul's own delay") \
 	X(KV_HIST_REQUEST, "request", "a request, from when it fell due to its last token") \
 	X(KV_HIST_REQUEST_STORAGE, "request_storage", "the part of a request in which it waited for its operations") \
 	X(KV_HIST_REQUEST_QUEUE, "request_queue", "the part of a request before it was served")
@@ -106,6 +107,16 @@
 	X(KV_QOS_P9999_NS, "target_p99_99_ns", "ns", MAX, "target of the 99.99th; 0: none")
 #define KV_QOS_HISTOGRAM_LIST(X) \
 	X(KV_QOS_HIST_REQUEST, "request", "a request, from when it fell due to its last token")
+
+/* Rows by number: decisions of autoscaling. */
+#define KV_SCALE_LIST(X) \
+	X(KV_SCALE_NS, "at_ns", "ns", MAX, "time since the first request could fall due") \
+	X(KV_SCALE_USERS, "users", "", SUM, "users who ask from now on") \
+	X(KV_SCALE_READ_P95_NS, "read_p95_ns", "ns", MAX, "95th percentile of reads of entries since the last decision") \
+	X(KV_SCALE_WRITE_P95_NS, "write_p95_ns", "ns", MAX, "the same of writes") \
+	X(KV_SCALE_WAITING, "waiting", "", SUM, "requests that wait") \
+	X(KV_SCALE_TOKENS, "tokens_per_second", "1/s", SUM, "tokens generated per second since the last decision") \
+	X(KV_SCALE_SATURATION_PPM, "saturation_ppm", "", MAX, "saturation, in millionths")
 /* clang-format on */
 
 enum kv_measure {
@@ -117,8 +128,9 @@ enum kv_tier_measure { KV_TIER_LIST(MEASURE_ENUM) KV_TIER_MEASURES };
 enum kv_tier_hist { KV_TIER_HISTOGRAM_LIST(HIST_ENUM) KV_TIER_HISTS };
 enum kv_qos_measure { KV_QOS_LIST(MEASURE_ENUM) KV_QOS_MEASURES };
 enum kv_qos_hist { KV_QOS_HISTOGRAM_LIST(HIST_ENUM) KV_QOS_HISTS };
+enum kv_scale_measure { KV_SCALE_LIST(MEASURE_ENUM) KV_SCALE_MEASURES };
 
-enum { KV_TABLE_TIERS, KV_TABLE_QOS, KV_TABLE_ENDPOINTS, KV_TABLES };
+enum { KV_TABLE_TIERS, KV_TABLE_QOS, KV_TABLE_AUTOSCALING, KV_TABLE_ENDPOINTS, KV_TABLES };
 extern const struct tally_schema kvcache_schema;
 extern const struct target kvcache_targets[];
 

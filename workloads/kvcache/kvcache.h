@@ -7,6 +7,7 @@
  *	run.h       a phase while it runs
  *	loop.c      the main thread: waits for users and I/O threads, and lets both go on
  *	serve.c     requests, step by step
+ *	scale.c     autoscaling
  *	dispatch.c  what the tiers decide, as operations for the I/O threads
  *	worker.c    an I/O thread; transfer.c: how it moves one entry
  *	objects.c   names of entries in a store, and the description of what a run keeps there; clean.c
@@ -19,6 +20,7 @@
 #define HAUL_WORKLOADS_KVCACHE_KVCACHE_H
 
 #include "workloads/common/options.h"
+#include "workloads/kvcache/requests/autoscale.h"
 #include "workloads/kvcache/requests/source_options.h"
 #include "workloads/kvcache/tiers/tiers.h"
 #include "workloads/model/kv_model.h"
@@ -56,6 +58,7 @@ struct kvcache_options {
 	struct kv_tier_options tiers[KV_TIERS_MAX];
 	uint32_t tier_count; /* 0: one, the phase's store without a limit */
 	struct kv_policy_options policy;
+	struct kv_autoscale_options autoscaling;
 	uint64_t duration_ns, requests;
 	uint32_t generation;
 	uint64_t token_ns;

@@ -77,6 +77,7 @@ static void loop_offer(struct kv_run *r)
 			continue;
 		row[KV_OFFERED]++;
 		row[KV_LATE_NS] = late_ns > row[KV_LATE_NS] ? late_ns : row[KV_LATE_NS];
+		hist_record(&r->ctx->tally->hists[KV_HIST_LATE], late_ns);
 	}
 }
 
@@ -91,6 +92,7 @@ static void loop_work(struct kv_run *r)
 	uint64_t requests = r->setup.options->requests;
 
 	kv_dispatch_collect(r);
+	kv_scale(r);
 	loop_offer(r);
 	do {
 		if (r->rc < 0 || r->now_ns >= r->until_ns || loop_exhausted(r) ||
@@ -193,6 +195,7 @@ static uint64_t loop_next(const struct kv_run *r)
 	if (r->over)
 		return next_ns;
 	next_ns = loop_least(next_ns, loop_due(r));
+	next_ns = loop_least(next_ns, r->scaling.due_ns);
 	if (r->alarm_count)
 		next_ns = loop_least(next_ns, r->alarms[0].ns);
 	return loop_least(next_ns, r->until_ns);

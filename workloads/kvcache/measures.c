@@ -190,7 +190,8 @@ void kv_measure_own(void *run, struct tally *t)
 	const struct kv_run *r = run;
 	uint64_t *row = t->rank_row;
 
-	row[KV_USERS] += r->setup.source.users;
+	row[KV_USERS] +=
+		r->scaling.autoscale.users ? r->scaling.autoscale.users : r->setup.source.users;
 	row[KV_LEFT] += row[KV_OFFERED] - row[KV_REQUESTS];
 	row[KV_WAITING_MOST] = r->waiting.most;
 	row[KV_PRESENT] += r->tiers.present;

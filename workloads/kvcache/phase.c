@@ -167,6 +167,7 @@ static int phase_begin(struct kv_run *r)
 	r->start_ns = start_ns;
 	r->until_ns = start_ns + r->setup.options->duration_ns;
 	r->polled_ns = start_ns;
+	kv_scale_begin(r);
 	r->crew.start_ns = start_ns;
 	snapshot_start(&r->snapshot, start_ns);
 	timeline_init(r->ctx->tally->timeline, start_ns);

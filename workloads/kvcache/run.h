@@ -5,6 +5,7 @@
 
 #include "workloads/common/status_rounds.h"
 #include "workloads/kvcache/columns.h"
+#include "workloads/kvcache/requests/autoscale.h"
 #include "workloads/kvcache/requests/steps.h"
 #include "workloads/kvcache/requests/waiting.h"
 #include "workloads/kvcache/worker.h"
@@ -31,6 +32,15 @@ struct kv_alarm {
 	uint32_t served;
 };
 
+/* scale.c */
+struct kv_scaling {
+	struct kv_autoscale autoscale;
+	uint64_t due_ns;         /* of the next decision; UINT64_MAX: there is none */
+	struct hist read, write; /* as they were at the last one */
+	struct hist between;
+	uint64_t bytes, tokens;
+};
+
 struct kv_run {
 	struct phase_context *ctx;
 	struct kv_setup setup;
@@ -45,6 +55,7 @@ struct kv_run {
 	struct kv_tiers tiers;
 	struct kv_operations operations;
 	struct kv_waiting waiting;
+	struct kv_scaling scaling;
 
 	struct kv_served *served; /* [setup.served] */
 	uint32_t free, busy;      /* the first free one; how many are not */
@@ -88,6 +99,11 @@ void kv_dispatch_event(void *run, const struct kv_event *e);
 /* Takes the answers of I/O threads; gives them what may begin. */
 void kv_dispatch_collect(struct kv_run *r);
 void kv_dispatch(struct kv_run *r);
+
+/* scale.c */
+void kv_scale_begin(struct kv_run *r);
+/* Where it is time, decides how many users ask from now on, or that the phase is over. */
+void kv_scale(struct kv_run *r);
 
 /* loop.c */
 /* Writes what is there before the first request. Not collective. */

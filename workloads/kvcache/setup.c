@@ -184,11 +184,32 @@ static int setup_check_stores(const struct kv_setup *s, const char *path, struct
 	return 0;
 }
 
+/* Who changes the load needs times of a store, and users. */
+static int setup_autoscaling(struct kv_setup *s, const char *path, struct err *err)
+{
+	const struct kvcache_options *o = s->options;
+	int rc = kv_autoscale_check(&o->autoscaling, s->source.users, path, err);
+
+	if (rc < 0 || o->autoscaling.mode == KV_AUTOSCALE_OFF)
+		return rc;
+	if (o->trace[0])
+		return err_set(err, -EINVAL,
+			       "%s/autoscaling/mode: a trace has no latencies to decide by", path);
+	if (s->source.arrivals.file[0])
+		return err_set(err, -EINVAL,
+			       "%s/autoscaling/mode: the requests are recorded, so there are no "
+			       "users",
+			       path);
+	s->source.users_most = o->autoscaling.users_max;
+	return 0;
+}
+
 int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_setup *out,
 		struct err *err)
 {
 	const struct kvcache_options *o = phase->options;
 	char where[SETUP_PATH_BYTES];
+	uint64_t users;
 	int rc;
 
 	*out = (struct kv_setup){.options = o, .model = o->model, .source = o->source};
@@ -196,6 +217,8 @@ int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_
 	rc = kv_model_check(&out->model, where, err);
 	if (rc == 0)
 		rc = kv_source_check(&out->source, phase->path, err);
+	if (rc == 0)
+		rc = setup_autoscaling(out, phase->path, err);
 	if (rc == 0)
 		rc = setup_check_classes(&out->source, phase->path, err);
 	if (rc == 0)
@@ -206,9 +229,10 @@ int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_
 	out->policy.write = (enum kv_write)o->policy.write;
 	out->policy.order = (enum kv_order)o->policy.order;
 	out->policy.sketch_keys = o->policy.keys;
-	out->served = (uint32_t)(o->served                             ? o->served
-				 : o->source.users < KV_SERVED_DEFAULT ? o->source.users
-								       : KV_SERVED_DEFAULT);
+	users = out->source.users_most;
+	out->served = (uint32_t)(o->served                   ? o->served
+				 : users < KV_SERVED_DEFAULT ? users
+							     : KV_SERVED_DEFAULT);
 	out->entry_bytes_most = kv_model_bytes(&out->model, setup_tokens_most(out));
 	return setup_check_stores(out, phase->path, err);
 }

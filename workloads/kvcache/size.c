@@ -39,9 +39,10 @@ int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t 
 		return rc;
 	out->seconds = (double)o->duration_ns / 1e9;
 	out->seconds_limit = out->seconds;
-	out->memory_per_rank = s.memory + s.source.users * sizeof(struct kv_user) +
-			       s.served * sizeof(struct kv_served) +
-			       o->threads * kv_worker_bytes(&s);
+	/* A trace moves no byte, so its tiers have no memory. */
+	out->memory_per_rank =
+		(o->trace[0] ? 0 : s.memory) + s.source.users_most * sizeof(struct kv_user) +
+		s.served * sizeof(struct kv_served) + o->threads * kv_worker_bytes(&s);
 	size_note(out, "how many bytes are moved depends on how fast the stores are");
 	if (o->requests)
 		size_note(out, "the phase ends earlier, after its number of requests");

@@ -7,7 +7,19 @@
 #include "report/text/page.h"
 #include "tests/unit.h"
 
-enum { HITS, READ, WRITTEN, TOKENS, WAITED, READ_P95, WRITE_P95, MEMORY_P95, COLUMNS, RANKS = 2 };
+enum {
+	HITS,
+	READ,
+	WRITTEN,
+	TOKENS,
+	WAITED,
+	READ_P95,
+	WRITE_P95,
+	MEMORY_P95,
+	REQUESTS,
+	COLUMNS,
+	RANKS = 2
+};
 
 static const struct results_column columns[COLUMNS] = {
 	[HITS] = {.name = "h", .role = ROLE_HIT_RATE, .real = true},
@@ -18,6 +30,7 @@ static const struct results_column columns[COLUMNS] = {
 	[READ_P95] = {.name = "rp", .role = ROLE_READ_P95},
 	[WRITE_P95] = {.name = "wp", .role = ROLE_WRITE_P95},
 	[MEMORY_P95] = {.name = "mp", .role = ROLE_MEMORY_P95},
+	[REQUESTS] = {.name = "requests", .role = ROLE_ITEMS},
 };
 static union results_cell merged[COLUMNS], ranks[RANKS][COLUMNS];
 static struct results_column known[COLUMNS];
@@ -36,6 +49,7 @@ static void fresh(void)
 	merged[READ_P95].count = 150000000;
 	merged[WRITE_P95].count = 800000000;
 	merged[MEMORY_P95].count = 0;
+	merged[REQUESTS].count = 400;
 	ranks[0][WAITED].real = 30;
 	ranks[1][WAITED].real = 12;
 	memset(hists, 0, sizeof(hists));
@@ -59,14 +73,14 @@ static void fresh(void)
 	file = (struct results_file){.phase_count = 1, .phases = &phase};
 }
 
-static char *text_of(void)
+static char *text_of(void (*print)(const struct page *page))
 {
 	char *text = NULL;
 	size_t length;
 	struct page page = {.out = open_memstream(&text, &length), .file = &file};
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(page.out);
-	text_caches.table(&page);
+	print(&page);
 	fclose(page.out);
 	/* Sentences are broken into lines wherever they are full. */
 	for (char *at = text; (at = strstr(at, "\n  ")) != NULL;)
@@ -76,7 +90,7 @@ static char *text_of(void)
 
 static void expect(const char *part, bool there)
 {
-	char *text = text_of();
+	char *text = text_of(text_caches.table);
 
 	if (!strstr(text, part) == there)
 		fprintf(stderr, "\n%s: %s\n%s", there ? "is missing" : "is there", part, text);
@@ -117,12 +131,41 @@ static void test_without_times(void)
 	expect("cache", false);
 }
 
+static void expect_phases(const char *heading, const char *figure)
+{
+	char *text = text_of(text_phases);
+
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, heading));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, figure));
+	free(text);
+}
+
+/* The table of all phases has a column for what they count, under its name. */
+static void test_items(void)
+{
+	static struct results_column samples[COLUMNS];
+	struct results_phase_read both[2];
+
+	fresh();
+	expect_phases("requests/s", " 100 ");
+	memcpy(samples, columns, sizeof(samples));
+	strcpy(samples[REQUESTS].name, "samples");
+	both[0] = both[1] = phase;
+	both[1].merged.columns = samples;
+	file = (struct results_file){.phase_count = 2, .phases = both};
+	expect_phases("items/s", " 100 ");
+	file.phases = &both[1];
+	file.phase_count = 1;
+	expect_phases("samples/s", " 100 ");
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
 		{"the table of caches", test_table},
 		{"MLPerf's criteria", test_criteria},
 		{"without times, and other phases", test_without_times},
+		{"the heading of what phases count", test_items},
 		CU_TEST_INFO_NULL,
 	};
 

@@ -24,7 +24,20 @@ static const char azure[] = "TIMESTAMP,ContextTokens,GeneratedTokens\n"
 			    "2024-01-01 00:00:01.7500000,396,109\n"
 			    "2024-02-29T12:00:00,879,55\n";
 
-static const struct arrivals_window all = {.speed = 1, .context_max = 16384, .part = 0, .parts = 1};
+/* An answer to nobody, a question without an answer, characters of several bytes, and a key that nobody knows. */
+static const char sharegpt[] =
+	"\xef\xbb\xbf [ {\"id\": \"a{\\\"\", \"conversations\": [\n"
+	"{\"from\": \"gpt\", \"value\": \"hello\"}, {\"from\": \"human\", \"value\": \"12345678\"},"
+	"{\"from\": \"gpt\", \"value\": \"éèüöäßñø—…“”\"}, {\"from\": \"user\", \"value\": \"\"},"
+	"{\"from\": \"assistant\", \"value\": \"123\"}, {\"from\": \"human\", \"value\": \"bye\"}]},"
+	"{\"id\": \"b\"}, {\"conversations\": [{\"from\": \"system\", \"value\": \"be nice\", \"more\": [{}]},"
+	"{\"from\": \"human\", \"value\": \"123456789012\"}, {\"from\": \"gpt\", \"value\": \"12345678901234567890\"}]}"
+	" ] \n";
+
+static const struct arrivals_window all = {
+	.speed = 1, .context_max = 16384, .characters = 4, .part = 0, .parts = 1};
+static const struct arrivals_window turns = {
+	.speed = 1, .context_max = 16384, .characters = 4, .rate = 2, .part = 0, .parts = 1};
 
 /* The requests of a text as "due in ms:context:generate …". */
 static void expect(const char *text, const struct arrivals_window *window, const char *wanted)
@@ -64,6 +77,33 @@ static void test_rows(void)
 	expect(burst, &w, "0:1087:230 73500:16384:276");
 }
 
+/* Turns of conversations come one after the other. */
+static void test_turns(void)
+{
+	struct arrivals_window w = turns;
+
+	expect(sharegpt, &w, "0:2:3 500:1:1 1000:3:5");
+	w.characters = 1;
+	w.context_max = 10;
+	w.generate_max = 4;
+	w.speed = 2;
+	expect(sharegpt, &w, "0:8:4 250:1:3 500:10:4");
+	w = turns;
+	w.from_ns = 400 * MS;
+	w.length_ns = 200 * MS;
+	expect(sharegpt, &w, "100:1:1");
+	w = turns;
+	w.conversations_max = 2;
+	expect(sharegpt, &w, "0:2:3 500:1:1");
+	/* A conversation stays with one part. The second object has none. */
+	w = turns;
+	w.parts = 2;
+	expect(sharegpt, &w, "0:2:3 500:1:1 1000:3:5");
+	w.parts = 3;
+	w.part = 2;
+	expect(sharegpt, &w, "1000:3:5");
+}
+
 /* Each row is of one part. */
 static void test_parts(void)
 {
@@ -75,34 +115,57 @@ static void test_parts(void)
 	expect(burst, &w, "40000:1087:230 113500:16384:276");
 }
 
+#define TURN \
+	"{\"conversations\": [{\"from\": \"human\", \"value\": \"a\"}, {\"from\": \"gpt\", \"value\": \"b\"}]}"
+
 static const struct refused_case {
 	const char *text, *says;
+	double rate;
 } refused[] = {
-	{"", "is empty"},
-	{"a,b,c\n1,2,3\n", "line 1: must have the columns Timestamp"},
-	{BURST, "has no request at all"},
-	{BURST "5,x,0,18,18,y\n", "has no request in this part of its time"},
-	{BURST "5,x,1,18\n", "line 2: has 4 fields and not 6"},
-	{BURST "soon,x,1,1,2,y\n", "line 2: the time must be a number of seconds, is \"soon\""},
-	{BURST "-5,x,1,1,2,y\n", "line 2: the time must be"},
-	{BURST "1e400,x,1,1,2,y\n", "line 2: the time must be"},
-	{BURST "5,x,-1,1,2,y\n", "line 2: the tokens of the context must be a whole number"},
-	{BURST "5,x,1.5,1,2,y\n", "line 2: the tokens of the context must be a whole number"},
-	{BURST "5,x,1,99999999,2,y\n", "line 2: the tokens generated must be a whole number"},
-	{BURST "5,x,1,1,2,y\n4,x,1,1,2,y\n", "line 3: is earlier than the row before it"},
+	{"", "is empty", 0},
+	{"a,b,c\n1,2,3\n", "line 1: must have the columns Timestamp", 0},
+	{BURST, "has no request at all", 0},
+	{BURST "5,x,0,18,18,y\n", "has no request in this part of its time", 0},
+	{BURST "5,x,1,18\n", "line 2: has 4 fields and not 6", 0},
+	{BURST "soon,x,1,1,2,y\n", "line 2: the time must be a number of seconds, is \"soon\"", 0},
+	{BURST "-5,x,1,1,2,y\n", "line 2: the time must be", 0},
+	{BURST "1e400,x,1,1,2,y\n", "line 2: the time must be", 0},
+	{BURST "5,x,-1,1,2,y\n", "line 2: the tokens of the context must be a whole number", 0},
+	{BURST "5,x,1.5,1,2,y\n", "line 2: the tokens of the context must be a whole number", 0},
+	{BURST "5,x,1,99999999,2,y\n", "line 2: the tokens generated must be a whole number", 0},
+	{BURST "5,x,1,1,2,y\n4,x,1,1,2,y\n", "line 3: is earlier than the row before it", 0},
 	{"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-13-01 00:00:00,1,1\n",
-	 "line 2: the time must be like 2023-11-16"},
-	{"TIMESTAMP,ContextTokens,GeneratedTokens\n5,1,1\n", "line 2: the time must be like"},
+	 "line 2: the time must be like 2023-11-16", 0},
+	{"TIMESTAMP,ContextTokens,GeneratedTokens\n5,1,1\n", "line 2: the time must be like", 0},
+	{BURST "5,x,1,1,2,y\n", "has times of its own", 1},
+	{"[" TURN "]", "is a list of conversations, which has no times: it needs a rate", 0},
+	{"[" TURN "]", "is a list of conversations, which has no times: it needs a rate", 0.0001},
+	{"[]", "has no request at all", 1},
+	{"[{}]", "has no request at all", 1},
+	{"[" TURN, "conversation 2: needs a comma or the end of the list", 1},
+	{"[" TURN TURN "]", "conversation 2: needs a comma or the end of the list", 1},
+	{"[" TURN ",]", "conversation 2: must be an object", 1},
+	{"[" TURN "] 1", "conversation 2: is behind the end of the list", 1},
+	{"[" TURN ", {\"conversations\": [", "conversation 2: ends too early", 1},
+	{"[" TURN ", {\"a\": tru}]", "conversation 2: line 1, column ", 1},
+	{"[" TURN ", {\"a]: 1}]", "conversation 2: ends too early", 1},
+	{"[{\"conversations\": 1}]", "conversation 1: \"conversations\" must be a list", 1},
+	{"[{\"conversations\": [1]}]", "conversation 1: \"conversations\" must be a list of", 1},
+	{"[{\"conversations\": [{\"from\": \"gpt\"}]}]",
+	 "conversation 1: \"conversations\" must be a list of objects with", 1},
+	{"[1]", "conversation 1: must be an object", 1},
 };
 
 static void test_refused(void)
 {
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		struct arrivals_window w = all;
 		struct arrivals a;
 		struct err err = {0};
 
+		w.rate = refused[i].rate;
 		CU_ASSERT_EQUAL(arrivals_open_memory(&a, refused[i].text, strlen(refused[i].text),
-						     &all, &err),
+						     &w, &err),
 				-EINVAL);
 		CU_ASSERT_EQUAL(strncmp(err.text, refused[i].says, strlen(refused[i].says)), 0);
 		if (strncmp(err.text, refused[i].says, strlen(refused[i].says)) != 0)
@@ -110,11 +173,58 @@ static void test_refused(void)
 	}
 }
 
+static void write_file(char *path, const char *text)
+{
+	int fd = mkstemp(path);
+
+	CU_ASSERT_EQUAL_FATAL(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+}
+
+/* The second turn of a conversation reads the first one, which is of the same user and class. */
+static void test_conversation(void)
+{
+	static char path[] = "/tmp/haul-sharegpt-XXXXXX";
+	static const char *const keys[] = {"conv_user_0000_0_turn_1", "conv_user_0000_0_turn_2",
+					   "conv_user_0002_2_turn_1"};
+	struct source_fixture f = {0};
+	struct kv_request r, before = {0};
+	struct kv_steps steps;
+	struct kv_step step;
+	struct err err = {0};
+	char options[256], key[KV_KEY_BYTES];
+
+	write_file(path, sharegpt);
+	snprintf(options, sizeof(options),
+		 "{\"users\": 7, \"arrivals\": {\"file\": \"%s\", \"rate\": 10}, "
+		 "\"prefix\": {\"enabled\": false}}",
+		 path);
+	source_fixture_open(&f, options, 1);
+	CU_ASSERT_EQUAL_FATAL(kv_source_recorded(&f.source, 0, 1, "/kvcache", &err), 0);
+	for (int i = 0; i < 3; i++) {
+		CU_ASSERT_EQUAL(kv_source_due(&f.source), 100 * MS * (uint64_t)i);
+		kv_source_next(&f.source, &r);
+		kv_key_text(key, r.id);
+		CU_ASSERT_STRING_EQUAL(key, keys[i]);
+		kv_steps_begin(&steps, &f.source, &r);
+		CU_ASSERT_TRUE_FATAL(kv_steps_next(&steps, true, &step));
+		CU_ASSERT_EQUAL(step.kind, i == 1 ? KV_STEP_READ : KV_STEP_WRITE);
+		kv_key_text(key, step.id);
+		CU_ASSERT_STRING_EQUAL(key, keys[i == 1 ? 0 : i]);
+		if (i == 1)
+			CU_ASSERT_EQUAL(r.class, before.class);
+		before = r;
+	}
+	CU_ASSERT_EQUAL(kv_source_due(&f.source), KV_NEVER);
+	kv_source_close(&f.source);
+	unlink(path);
+}
+
 /* A source with recorded requests offers these and no others: a long context is only written, others are read, too. */
 static void test_source(void)
 {
 	static char path[] = "/tmp/haul-arrivals-XXXXXX";
-	int fd = mkstemp(path), writes = 0, reads = 0;
+	int writes = 0, reads = 0;
 	struct source_fixture f = {0};
 	struct kv_request r;
 	struct kv_steps steps;
@@ -123,8 +233,7 @@ static void test_source(void)
 	char options[256], key[KV_KEY_BYTES];
 	uint64_t number = 0;
 
-	CU_ASSERT_EQUAL_FATAL(write(fd, burst, strlen(burst)), (ssize_t)strlen(burst));
-	close(fd);
+	write_file(path, burst);
 	snprintf(options, sizeof(options),
 		 "{\"users\": 3, \"arrivals\": {\"file\": \"%s\", \"speed\": 1000}, "
 		 "\"prefix\": {\"enabled\": false}}",
@@ -158,8 +267,10 @@ int main(void)
 {
 	static const CU_TestInfo tests[] = {
 		{"rows", test_rows},
+		{"turns of conversations", test_turns},
 		{"parts", test_parts},
 		{"what is refused", test_refused},
+		{"a source of conversations", test_conversation},
 		{"a source of recorded requests", test_source},
 		CU_TEST_INFO_NULL,
 	};

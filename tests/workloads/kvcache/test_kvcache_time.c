@@ -56,6 +56,8 @@ static void test_one_user(void)
 		expect_ms(&hists[KV_HIST_REQUEST_STORAGE], request_ms);
 		CU_ASSERT_TRUE(hists[KV_HIST_REQUEST_QUEUE].max_ns < 1000000);
 		CU_ASSERT_TRUE(kvcache_of(f, rank, KV_LATE_NS) < 1000000);
+		CU_ASSERT_EQUAL(hists[KV_HIST_LATE].max_ns, kvcache_of(f, rank, KV_LATE_NS));
+		CU_ASSERT_EQUAL(hist_count(&hists[KV_HIST_LATE]), kvcache_of(f, rank, KV_OFFERED));
 	}
 	fixture_free(f);
 }
@@ -247,6 +249,75 @@ static void test_recorded(void)
 	unlink(path);
 }
 
+static uint64_t decided(const struct fixture *f, uint32_t i, enum kv_scale_measure what)
+{
+	return table_row(&f->tallies[0].tables[KV_TABLE_AUTOSCALING], i)[what];
+}
+
+/* Nothing takes any time, so there are twice as many users each second: 4, 8, 16, 32, 64. A user asks once a second, and in t
+ * seconds t - 0.49 times on average. */
+static void test_more_users(void)
+{
+	struct fixture *f = kvcache_run_one(
+		NOTHING,
+		"\"users\": 4, \"duration\": \"10 s\", \"autoscaling\": {\"mode\": \"qos\", "
+		"\"interval\": \"1 s\", \"up\": 2, \"users_max\": 64}",
+		1);
+	double wanted = 4 * 10 + 4 * 9 + 8 * 8 + 16 * 7 + 32 * 6 - 0.49 * 64;
+
+	kvcache_expect_ok(f);
+	CU_ASSERT_EQUAL(f->tallies[0].tables[KV_TABLE_AUTOSCALING].rows, 9);
+	for (uint32_t i = 0; i < 9; i++) {
+		CU_ASSERT_EQUAL(decided(f, i, KV_SCALE_USERS), i < 4 ? 8u << i : 64);
+		CU_ASSERT_EQUAL(decided(f, i, KV_SCALE_NS) / 1000000000, i + 1);
+	}
+	CU_ASSERT_TRUE(fabs((double)kvcache_of(f, 0, KV_OFFERED) - wanted) < 0.04 * wanted);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_USERS), 64);
+	fixture_free(f);
+}
+
+/* A write takes 0.5 s, ten times as long as it may. From the second decision on there are half as many users each time. */
+static void test_fewer_users(void)
+{
+	struct fixture *f = kvcache_run_one(
+		"\"s\": {\"uri\": \"sim://s\", \"commit_latency\": \"500 ms\"}",
+		"\"users\": 64, \"duration\": \"6500 ms\", \"threads\": 64, \"autoscaling\": "
+		"{\"mode\": \"qos\", \"interval\": \"1 s\", \"down\": 0.5, \"samples\": 1, "
+		"\"cooldown\": 0, \"users_max\": 64}",
+		1);
+
+	kvcache_expect_ok(f);
+	CU_ASSERT_EQUAL(f->tallies[0].tables[KV_TABLE_AUTOSCALING].rows, 6);
+	for (uint32_t i = 0; i < 6; i++) {
+		CU_ASSERT_EQUAL(decided(f, i, KV_SCALE_USERS), 64 >> i);
+		CU_ASSERT_EQUAL(decided(f, i, KV_SCALE_SATURATION_PPM), i ? 1000000 : 0);
+		CU_ASSERT_EQUAL(decided(f, i, KV_SCALE_WRITE_P95_NS) / 10000000, i ? 50 : 0);
+	}
+	/* 64 users would ask 64 x 6 times. */
+	CU_ASSERT_TRUE(kvcache_of(f, 0, KV_OFFERED) > 128);
+	CU_ASSERT_TRUE(kvcache_of(f, 0, KV_OFFERED) < 192);
+	fixture_free(f);
+}
+
+/* The store writes 20 entries a second, whoever asks for them: once more users do not help, the phase ends. */
+static void test_most_users(void)
+{
+	struct fixture *f = kvcache_run_one(
+		"\"s\": {\"uri\": \"sim://s\", \"commit_latency\": \"50 ms\"}",
+		"\"users\": 10, \"duration\": \"100 s\", \"autoscaling\": {\"mode\": \"capacity\", "
+		"\"interval\": \"5 s\", \"users_max\": 1000}",
+		1);
+	uint32_t rows = f->tallies[0].tables[KV_TABLE_AUTOSCALING].rows;
+
+	kvcache_expect_ok(f);
+	CU_ASSERT_TRUE(rows >= 4 && rows <= 7);
+	CU_ASSERT_EQUAL(decided(f, 0, KV_SCALE_USERS), 15);
+	CU_ASSERT_TRUE(kvcache_of(f, 0, TALLY_WALL_NS) < 36000000000);
+	CU_ASSERT_TRUE(kvcache_of(f, 0, KV_USERS) >= 20);
+	CU_ASSERT_EQUAL(f->stopped[0], STOP_LIMIT);
+	fixture_free(f);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -260,6 +331,9 @@ int main(void)
 		{"precondition", test_precondition},
 		{"a number of requests", test_requests},
 		{"recorded requests", test_recorded},
+		{"autoscaling: more users", test_more_users},
+		{"autoscaling: fewer users", test_fewer_users},
+		{"autoscaling: the most users", test_most_users},
 		CU_TEST_INFO_NULL,
 	};
 

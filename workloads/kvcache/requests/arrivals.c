@@ -15,6 +15,9 @@ enum column { COLUMN_TIME, COLUMN_CONTEXT, COLUMN_GENERATE };
 #define NS_PER_S    UINT64_C(1000000000)
 #define SECONDS_MAX (UINT64_C(1) << 33)
 #define TOKENS_MAX  (UINT64_C(1) << 24)
+#define NS_MAX      (UINT64_C(1) << 62)
+
+static const double rate_least = 0.001;
 
 static const struct arrivals_table {
 	const char *column[ARRIVALS_COLUMNS];
@@ -207,19 +210,48 @@ static int arrivals_parse(struct arrivals *a, char *line, size_t length, uint64_
 	return 0;
 }
 
-/* The next row, whichever part it is of. Returns 1, or 0 at the end. */
-static int arrivals_row(struct arrivals *a, uint64_t *ns, struct arrival *out, struct err *err)
+static int arrivals_line(struct arrivals *a, uint64_t *ns, struct arrival *out, struct err *err)
 {
 	size_t length;
 	char *line;
 	int rc = line_reader_next(a->lines, &line, &length, err);
 
+	*out = (struct arrival){.turn = 0};
 	if (rc > 0)
 		rc = arrivals_parse(a, line, length, ns, out, err) < 0 ? -EINVAL : 1;
-	if (rc < 0)
-		return arrivals_wrap(a, rc, err);
-	if (rc == 0)
-		return 0;
+	return rc < 0 ? arrivals_wrap(a, rc, err) : rc;
+}
+
+/* Times so late that nothing waits for them are all the same. */
+static uint64_t arrivals_ns(double ns)
+{
+	return ns < (double)NS_MAX ? (uint64_t)ns : NS_MAX;
+}
+
+/* Turns arrive one after the other, as fast as the rate says. */
+static int arrivals_turn(struct arrivals *a, uint64_t *ns, struct arrival *out, struct err *err)
+{
+	uint64_t most = a->window.conversations_max;
+	struct sharegpt_turn turn;
+	int rc = sharegpt_next(&a->list, &turn, err);
+
+	if (rc <= 0 || (most && turn.conversation >= most))
+		return rc < 0 ? rc : 0;
+	*ns = arrivals_ns((double)a->rows * (double)NS_PER_S / a->window.rate);
+	*out = (struct arrival){.context = turn.context,
+				.generate = turn.generate,
+				.conversation = turn.conversation,
+				.turn = turn.turn};
+	return 1;
+}
+
+/* The next row, whichever part it is of. Returns 1, or 0 at the end. */
+static int arrivals_row(struct arrivals *a, uint64_t *ns, struct arrival *out, struct err *err)
+{
+	int rc = a->is_list ? arrivals_turn(a, ns, out, err) : arrivals_line(a, ns, out, err);
+
+	if (rc <= 0)
+		return rc;
 	if (!a->started)
 		a->first_ns = *ns;
 	a->started = true;
@@ -238,6 +270,18 @@ static bool arrivals_in_window(const struct arrivals *a, uint64_t ns, const stru
 	       (!w->length_ns || at_ns - w->from_ns < w->length_ns);
 }
 
+static bool arrivals_of_part(const struct arrivals *a, const struct arrival *row)
+{
+	uint64_t number = row->turn ? row->conversation : row->number;
+
+	return number % a->window.parts == a->window.part;
+}
+
+static uint64_t arrivals_cut(uint64_t tokens, uint64_t most)
+{
+	return most && tokens > most ? most : tokens;
+}
+
 /* Fills in the next row of this part. */
 static int arrivals_advance(struct arrivals *a, struct err *err)
 {
@@ -246,11 +290,11 @@ static int arrivals_advance(struct arrivals *a, struct err *err)
 	int rc;
 
 	while ((rc = arrivals_row(a, &ns, &a->next, err)) > 0) {
-		if (!arrivals_in_window(a, ns, &a->next) || a->next.number % w->parts != w->part)
+		if (!arrivals_in_window(a, ns, &a->next) || !arrivals_of_part(a, &a->next))
 			continue;
-		a->next.due_ns = (uint64_t)((double)(ns - a->first_ns - w->from_ns) / w->speed);
-		if (a->next.context > w->context_max)
-			a->next.context = w->context_max;
+		a->next.due_ns = arrivals_ns((double)(ns - a->first_ns - w->from_ns) / w->speed);
+		a->next.context = arrivals_cut(a->next.context, w->context_max);
+		a->next.generate = arrivals_cut(a->next.generate, w->generate_max);
 		return 0;
 	}
 	a->next.due_ns = ARRIVALS_NEVER;
@@ -262,7 +306,7 @@ static int arrivals_check(struct arrivals *a, struct err *err)
 {
 	struct arrival row;
 	uint64_t ns, found = 0;
-	int rc = arrivals_header(a, err);
+	int rc = a->is_list ? 0 : arrivals_header(a, err);
 
 	while (rc == 0 && (rc = arrivals_row(a, &ns, &row, err)) > 0) {
 		found += arrivals_in_window(a, ns, &row);
@@ -277,26 +321,50 @@ static int arrivals_check(struct arrivals *a, struct err *err)
 /* From the beginning. */
 static int arrivals_begin(struct arrivals *a, struct err *err)
 {
-	int rc = arrivals_header(a, err);
+	int rc = a->is_list ? 0 : arrivals_header(a, err);
 
 	a->rows = 0;
 	a->started = false;
 	return rc < 0 ? rc : arrivals_advance(a, err);
 }
 
-/* Reads the text twice. path: NULL for memory. */
-static int arrivals_open_twice(struct arrivals *a, const char *path, const void *data, size_t bytes,
-			       const struct arrivals_window *window, struct err *err)
+/* Whether the text is a list of conversations, which has no times, or a table, which has. */
+static int arrivals_look(struct arrivals *a, struct err *err)
 {
+	const char *piece;
+	size_t bytes;
+	int rc = line_reader_piece(a->lines, &piece, &bytes, err);
+
+	if (rc < 0)
+		return rc;
+	a->is_list = rc > 0 && sharegpt_begins(piece, bytes);
+	if (a->is_list && a->window.rate < rate_least)
+		return err_set(err, -EINVAL,
+			       "is a list of conversations, which has no times: it needs a rate of "
+			       "at least %g per second",
+			       rate_least);
+	if (!a->is_list && a->window.rate > 0)
+		return err_set(err, -EINVAL, "has times of its own: it takes no rate");
+	return 0;
+}
+
+/* Looks at the text, checks it, and begins to read it, each time from its beginning. path: NULL for memory. */
+static int arrivals_open_thrice(struct arrivals *a, const char *path, const void *data,
+				size_t bytes, const struct arrivals_window *window, struct err *err)
+{
+	static int (*const passes[])(struct arrivals * a, struct err * err) = {
+		arrivals_look, arrivals_check, arrivals_begin};
 	int rc = 0;
 
 	*a = (struct arrivals){.window = *window, .next = {.due_ns = ARRIVALS_NEVER}};
-	for (int pass = 0; rc == 0 && pass < 2; pass++) {
+	for (size_t i = 0; rc == 0 && i < sizeof(passes) / sizeof(passes[0]); i++) {
 		arrivals_close(a);
 		rc = path ? line_reader_open(&a->lines, path, err)
 			  : line_reader_open_memory(&a->lines, data, bytes, err);
-		if (rc == 0)
-			rc = pass ? arrivals_begin(a, err) : arrivals_check(a, err);
+		if (rc < 0)
+			break;
+		sharegpt_open(&a->list, a->lines, window->characters);
+		rc = passes[i](a, err);
 	}
 	if (rc < 0)
 		arrivals_close(a);
@@ -306,17 +374,18 @@ static int arrivals_open_twice(struct arrivals *a, const char *path, const void 
 int arrivals_open(struct arrivals *a, const char *path, const struct arrivals_window *window,
 		  struct err *err)
 {
-	return arrivals_open_twice(a, path, NULL, 0, window, err);
+	return arrivals_open_thrice(a, path, NULL, 0, window, err);
 }
 
 int arrivals_open_memory(struct arrivals *a, const void *data, size_t bytes,
 			 const struct arrivals_window *window, struct err *err)
 {
-	return arrivals_open_twice(a, NULL, data, bytes, window, err);
+	return arrivals_open_thrice(a, NULL, data, bytes, window, err);
 }
 
 void arrivals_close(struct arrivals *a)
 {
+	sharegpt_close(&a->list);
 	line_reader_close(a->lines);
 	a->lines = NULL;
 }

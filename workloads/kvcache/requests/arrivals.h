@@ -4,7 +4,8 @@
  *	Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type      BurstGPT: seconds
  *	TIMESTAMP,ContextTokens,GeneratedTokens                                   Azure: 2023-11-16 18:15:46.6805900
  *
- * Plain or compressed by zstd. A file is read twice: first as a whole, to refuse what is wrong before anything begins, and
+ * The turns of a list of conversations (sharegpt.h) are requests, too. They have no times, so they arrive one after the other at
+ * a given rate. Plain or compressed by zstd. A file is read twice: first as a whole, to refuse what is wrong before anything begins, and
  * then row by row as time goes on, so memory does not grow with it. One thread. */
 #ifndef HAUL_WORKLOADS_KVCACHE_ARRIVALS_H
 #define HAUL_WORKLOADS_KVCACHE_ARRIVALS_H
@@ -14,6 +15,7 @@
 #include <stdint.h>
 
 #include "core/err.h"
+#include "workloads/kvcache/requests/sharegpt.h"
 
 enum { ARRIVALS_COLUMNS = 3 };
 #define ARRIVALS_NEVER UINT64_MAX
@@ -23,20 +25,29 @@ struct arrivals_window {
 	uint64_t from_ns,
 		length_ns; /* of the trace's time, which begins with its first row; length 0: all */
 	double speed;      /* times as fast as recorded */
-	uint64_t context_max; /* longer contexts are cut to it */
-	uint32_t part, parts; /* takes each row whose number modulo parts is this */
+	uint64_t context_max;       /* longer contexts are cut to it */
+	uint64_t generate_max;      /* longer answers, too; 0: none */
+	double rate;                /* turns of conversations per second; 0: not given */
+	uint64_t characters;        /* of a text per token, at least 1 */
+	uint64_t conversations_max; /* the first ones of a list; 0: all */
+	/* Takes each row whose number modulo parts is this, and whole conversations by their number. */
+	uint32_t part, parts;
 };
 
 struct arrival {
 	uint64_t number; /* of the row, from 0 on */
 	uint64_t due_ns; /* since the beginning of the window */
 	uint64_t context, generate;
+	uint64_t conversation; /* its number */
+	uint32_t turn;         /* of it, from 1 on; 0: of no conversation */
 };
 
 struct line_reader;
 
 struct arrivals {
 	struct line_reader *lines; /* NULL: there are none */
+	bool is_list;              /* of conversations */
+	struct sharegpt list;
 	struct arrivals_window window;
 	unsigned fields;                   /* of each row */
 	unsigned column[ARRIVALS_COLUMNS]; /* which of them are used */

@@ -47,8 +47,8 @@ int kv_source_open(struct kv_source *s, const struct kv_source_options *options,
 			       path, err);
 	if (rc < 0)
 		return rc;
-	s->users = calloc(o->users, sizeof(*s->users));
-	s->heap = calloc(o->users, sizeof(*s->heap));
+	s->users = calloc(o->users_most, sizeof(*s->users));
+	s->heap = calloc(o->users_most, sizeof(*s->heap));
 	if (!s->users || !s->heap) {
 		kv_source_close(s);
 		return err_set(err, -ENOMEM, "no memory for the users");
@@ -72,6 +72,10 @@ int kv_source_recorded(struct kv_source *s, uint32_t part, uint32_t parts, const
 					       .length_ns = o->window_ns,
 					       .speed = o->speed,
 					       .context_max = o->context_max,
+					       .generate_max = o->generate_max,
+					       .rate = o->rate,
+					       .characters = o->characters,
+					       .conversations_max = o->conversations,
 					       .part = part,
 					       .parts = parts};
 	int rc = arrivals_open(&s->arrivals, o->file, &window, err);
@@ -342,24 +346,31 @@ static void request_make(struct kv_source *s, const struct kv_due *due, struct k
 		request_document(s, r);
 }
 
-/* A recorded request is of no conversation. Its user and its class are not recorded. */
+/* The user and the class of a recorded request are not recorded. A turn of a conversation has those of the conversation. */
 static void request_recorded(struct kv_source *s, struct kv_request *r)
 {
 	const struct kv_source_options *o = s->options;
 	struct arrival row;
+	uint64_t group;
 
 	arrivals_next(&s->arrivals, &row);
+	group = row.turn ? row.conversation : row.number;
 	*r = (struct kv_request){
 		.due_ns = row.due_ns,
-		.user = (uint32_t)(row.number % o->users),
+		.user = (uint32_t)(group % o->users),
 		.class = source_choice(s->classes, o->class_count,
-				       random_at(s->seed, stream_arrivals, row.number)),
+				       random_at(s->seed, stream_arrivals, group)),
 		.context = (uint32_t)row.context,
 		.generate = (uint32_t)row.generate,
 		.kind = request_kind(s, (uint32_t)row.context),
 	};
+	if (o->conversation.enabled) {
+		r->turn = row.turn;
+		r->conversation = row.conversation;
+	}
 	request_add(s, r);
-	r->id = kv_id_make(KV_KEY_REQUEST, r->user, 0, row.number);
+	r->id = r->turn ? kv_id_make(KV_KEY_TURN, r->user, r->turn, r->conversation)
+			: kv_id_make(KV_KEY_REQUEST, r->user, 0, row.number);
 	if (s->has_retrieval && user_draw(s, r->user) < s->has_retrieval)
 		request_document(s, r);
 }

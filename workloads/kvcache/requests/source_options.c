@@ -111,8 +111,8 @@ static const struct option rag_options[] = {
 static const struct option arrivals_options[] = {
 	OPT_TEXT(
 		"file", struct kv_arrivals_options, file, .def_text = "",
-		.help = "a trace of BurstGPT or of Azure's inference service, plain or compressed by zstd; "
-			"the ranks share its rows"),
+		.help = "a trace of BurstGPT or of Azure's inference service, or ShareGPT's conversations, plain or "
+			"compressed by zstd; the ranks share its rows"),
 	OPT_REAL("speed", struct kv_arrivals_options, speed, .def_real = 1, .min_real = 0.001,
 		 .max_real = 1e6, .help = "times as fast as they were recorded"),
 	OPT_TIME("from", struct kv_arrivals_options, from_ns, .max = 1ull << 60,
@@ -121,6 +121,15 @@ static const struct option arrivals_options[] = {
 		 .help = "requests so long after that time, or later, are left out; 0: none"),
 	TOKENS("context_max", struct kv_arrivals_options, context_max, 16384,
 	       "longer contexts are cut to so many tokens"),
+	OPT_U64("generate_max", struct kv_arrivals_options, generate_max, .max = KV_TOKENS_MAX,
+		.help = "longer answers are cut to so many tokens; 0: none"),
+	OPT_REAL(
+		"rate", struct kv_arrivals_options, rate, .max_real = 1e9,
+		.help = "conversations: requests per second of all ranks, since these have no times"),
+	OPT_U64("characters", struct kv_arrivals_options, characters, .def = 4, .min = 1,
+		.max = 1024, .help = "conversations: characters of a text per token"),
+	OPT_U64("conversations", struct kv_arrivals_options, conversations,
+		.help = "conversations: only so many, the first ones; 0: all"),
 	OPT_END};
 
 const struct option kv_source_options_table[] = {
@@ -225,7 +234,8 @@ static int source_check_arrivals(const struct kv_source_options *o, const char *
 		return err_set(err, -EINVAL,
 			       "%s/templates: are for users, and requests come from arrivals/file",
 			       path);
-	if (!a->file[0] && (a->speed < 1 || a->speed > 1 || a->from_ns || a->window_ns))
+	if (!a->file[0] && (a->speed < 1 || a->speed > 1 || a->from_ns || a->window_ns ||
+			    a->rate > 0 || a->conversations))
 		return err_set(err, -EINVAL, "%s/arrivals/file: is missing", path);
 	return 0;
 }
@@ -237,6 +247,7 @@ int kv_source_check(struct kv_source_options *o, const char *path, struct err *e
 
 	if (rc < 0)
 		return rc;
+	o->users_most = o->users;
 	if (!o->template_count) {
 		o->template_count = sizeof(source_templates) / sizeof(source_templates[0]);
 		memcpy(o->templates, source_templates, sizeof(source_templates));

@@ -64,11 +64,16 @@ struct kv_rag_options {
 struct kv_arrivals_options {
 	char file[KV_PATH_BYTES]; /* "": there are none */
 	double speed;
-	uint64_t from_ns, window_ns, context_max;
+	uint64_t from_ns, window_ns, context_max, generate_max;
+	/* Of a list of conversations. */
+	double rate; /* 0: not given */
+	uint64_t characters, conversations;
 };
 
 struct kv_source_options {
 	uint64_t users;
+	/* No option: the check sets it to users, and whoever scales them to more. */
+	uint64_t users_most;
 	struct kv_arrivals_options arrivals;
 	struct kv_template templates[KV_TEMPLATES_MAX];
 	struct kv_class classes[KV_CLASSES_MAX];

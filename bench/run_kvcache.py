@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Benchmark of the phase kvcache, in two parts, for RESULTS.md.
+
+  bench/run_kvcache.py HAUL FOLDER [ROUNDS] [--only users|fio] [--seconds 60] [--run 'chrt -f 10']
+
+users   100,000 users of one rank who think for 8 to 16 s, on null://: the rate at which requests fall due beside the sum of
+        1 / time to think, how late haul sees them, and processor time.
+fio     entries of 16 to 64 MiB written to direct://, and entries of 64 MiB read from there, beside fio, which writes and reads as
+        many files of these sizes in the same pieces, with the same depth and one fsync per file.
+
+HAUL is the program. FOLDER is on the file system to measure and needs 5 GiB. Both sides run in turn; a ratio is the median over the
+rounds (5) of haul's value to fio's of the same round. --run: a command that starts each side, for a machine that has other
+work to do."""
+import argparse
+import json
+import math
+import os
+import shlex
+import shutil
+import statistics
+import subprocess
+
+MIB = 1 << 20
+USERS, THINK = 100000, (8, 16)
+CHUNK, DEPTH = 4 * MIB, 4
+TOKEN = 131072  # bytes of a token of llama3.1-8b
+TOKENS = 512
+WRITES, STORED, READS = 64, 16, 64
+
+
+def run(o, job, name):
+    """The results of a phase."""
+    path, results = f"{o.folder}/job.json", f"{o.folder}/{name}.h5"
+    with open(path, "w") as f:
+        json.dump(job, f)
+    subprocess.run([*o.run, o.program, "run", path, "--results", results, "--force", "--quiet"], check=True,
+                   stdout=subprocess.DEVNULL)
+    out = subprocess.run([o.program, "report", "--json", results], check=True, capture_output=True, text=True).stdout
+    return json.loads(out)["phases"][0]
+
+
+def cpu_s(phase):
+    return (phase["measures"]["cpu_user_ns"] + phase["measures"]["cpu_system_ns"]) / 1e9
+
+
+def template(context, think, generate=1):
+    return [{"name": "one", "context_min": context, "context_max": context, "generate_min": generate, "generate_max": generate,
+             "think_min": think[0], "think_max": think[1]}]
+
+
+def users(o):
+    think = {"name": "patient", "context_min": 512, "context_max": 4096, "generate_min": 50, "generate_max": 200,
+             "think_min": THINK[0], "think_max": THINK[1]}
+    job = {"stores": {"n": {"uri": "null://n"}},
+           "phases": [{"kvcache": {"model": "tiny-1b", "users": USERS, "duration": o.seconds, "threads": 2, "templates": [think]}}]}
+    # A user's times between two requests are even from 0.8 to 1.2 of its time to think. So in a time T it asks T / think - (1 - v)
+    # / 2 times on average, v being the square of their deviation over their mean (renewal theory).
+    rate = math.log(THINK[1] / THINK[0]) / (THINK[1] - THINK[0])
+    missing = (1 - 0.4 ** 2 / 12) / 2
+    wanted = USERS * (rate * o.seconds - missing)
+    for _ in range(o.rounds):
+        p = run(o, job, "users")
+        m, late = p["measures"], p["latency_ns"]["late"]
+        offered = m["offered"] / o.seconds + USERS * missing / o.seconds
+        print(f"offered {offered:.1f} per second, {m['offered'] / wanted - 1:+.2%} of {USERS * rate:.1f}; late p50 "
+              f"{late['p50'] / 1e3:.0f} us, p99 {late['p99'] / 1e3:.0f} us; served {m['requests']} of {m['offered']} requests "
+              f"with {m['entry_reads'] + m['entry_writes']} entries; {cpu_s(p):.1f} CPU s, "
+              f"{cpu_s(p) / m['requests'] * 1e6:.1f} us per request; threads without a core: {m['starved']}")
+
+
+def haul(o, what):
+    """Processor seconds per GiB, and GiB/s."""
+    shutil.rmtree(f"{o.folder}/haul", ignore_errors=True)
+    phase = {"model": "llama3.1-8b", "users": 4, "served": 4, "threads": 1, "depth": DEPTH, "chunk": CHUNK, "duration": "600 s",
+             "verify": "none", "prefix": {"enabled": False}, "conversation": {"enabled": False},
+             "templates": template(TOKENS, ("1 ms", "2 ms"))}
+    if what == "write":
+        phase.update(mode="prefill", requests=WRITES)
+    else:
+        phase.update(mode="decode", stored_per_user=STORED // 4, stored_tokens=TOKENS, requests=READS // 2)
+    job = {"stores": {"d": {"uri": f"direct://{o.folder}/haul", "engine": "uring", "fsync": "file"}}, "phases": [{"kvcache": phase}]}
+    p = run(o, job, what)
+    m = p["measures"]
+    gib = (m["bytes_written"] + m["bytes_read"]) / 2 ** 30
+    return cpu_s(p) / gib, gib / p["seconds"], gib
+
+
+def fio(o, what):
+    args = [*o.run, "fio", "--name=x", f"--directory={o.folder}/fio", f"--bs={CHUNK}", f"--iodepth={DEPTH}", "--ioengine=io_uring",
+            "--direct=1", "--invalidate=0", "--fixedbufs=1", f"--rw={what}", "--file_service_type=sequential", "--openfiles=1",
+            "--output-format=json"]
+    os.makedirs(f"{o.folder}/fio", exist_ok=True)
+    if what == "write":
+        shutil.rmtree(f"{o.folder}/fio")
+        os.makedirs(f"{o.folder}/fio")
+        args += [f"--nrfiles={WRITES}", f"--filesize={TOKENS // 4 * TOKEN}-{TOKENS * TOKEN}", "--create_on_open=1",
+                 "--fallocate=none", "--fsync_on_close=1", "--refill_buffers=1"]
+    else:
+        args += [f"--nrfiles={STORED}", f"--filesize={TOKENS * TOKEN}", f"--io_size={READS * TOKENS * TOKEN}"]
+    result = json.loads(subprocess.run(args, check=True, capture_output=True, text=True).stdout)["jobs"][0]
+    gib, seconds = result[what]["io_bytes"] / 2 ** 30, result["job_runtime"] / 1e3
+    return (result["usr_cpu"] + result["sys_cpu"]) / 100 * seconds / gib, gib / seconds, gib
+
+
+def beside_fio(o):
+    for what in ("write", "read"):
+        rows = {"haul": [], "fio": []}
+        for _ in range(o.rounds):
+            rows["haul"].append(haul(o, what))
+            rows["fio"].append(fio(o, what))
+        for name, row in rows.items():
+            cpu, rate, gib = (statistics.median(v) for v in zip(*row))
+            print(f"{what:6} {name:6} {cpu:.3f} CPU s/GiB  {rate:.2f} GiB/s  {gib:.2f} GiB")
+        ratios = sorted(a[0] / b[0] for a, b in zip(rows["haul"], rows["fio"]))
+        print(f"{what:6} ratio  {statistics.median(ratios):.2f} CPU ({ratios[0]:.2f} to {ratios[-1]:.2f})")
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("program")
+    p.add_argument("folder", type=os.path.abspath)
+    p.add_argument("rounds", type=int, nargs="?", default=5)
+    p.add_argument("--only", choices=("users", "fio"))
+    p.add_argument("--seconds", type=int, default=60)
+    p.add_argument("--run", type=shlex.split, default=[])
+    o = p.parse_args()
+    os.makedirs(o.folder, exist_ok=True)
+    try:
+        if o.only != "fio":
+            users(o)
+        if o.only != "users":
+            beside_fio(o)
+    finally:
+        for name in ("haul", "fio", "job.json", "users.h5", "write.h5", "read.h5"):
+            path = f"{o.folder}/{name}"
+            if os.path.isdir(path):
+                shutil.rmtree(path)
+            elif os.path.exists(path):
+                os.unlink(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,290 @@
+/* Conversations in ShareGPT's form: see sharegpt.h. The list is cut into its objects here, and each object is parsed by itself. */
+#include "workloads/kvcache/requests/sharegpt.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/json.h"
+#include "core/line_reader.h"
+
+enum { OBJECT_ROOM = 64 << 10, OBJECT_DEPTH = 8, OBJECT_VALUES = 1 << 20, TEXT_END = 256 };
+
+static const char byte_order_mark[] = "\xef\xbb\xbf";
+
+static bool sharegpt_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+bool sharegpt_begins(const char *text, size_t bytes)
+{
+	size_t at = bytes >= 3 && memcmp(text, byte_order_mark, 3) == 0 ? 3 : 0;
+
+	while (at < bytes && sharegpt_space(text[at]))
+		at++;
+	return at < bytes && text[at] == '[';
+}
+
+void sharegpt_open(struct sharegpt *s, struct line_reader *text, uint64_t characters)
+{
+	*s = (struct sharegpt){.text = text, .characters = characters};
+}
+
+void sharegpt_close(struct sharegpt *s)
+{
+	free(s->object);
+	free(s->turns);
+	s->object = NULL;
+	s->turns = NULL;
+}
+
+/* The next byte of the text, or TEXT_END, or a negative errno. Does not take it. */
+static int sharegpt_peek(struct sharegpt *s, struct err *err)
+{
+	int rc = s->left ? 1 : line_reader_piece(s->text, &s->piece, &s->left, err);
+
+	if (rc < 0)
+		return rc;
+	return rc ? (unsigned char)*s->piece : TEXT_END;
+}
+
+static void sharegpt_take(struct sharegpt *s)
+{
+	s->piece++;
+	s->left--;
+}
+
+/* The next byte that is no space, without taking it. */
+static int sharegpt_peek_word(struct sharegpt *s, struct err *err)
+{
+	int c = sharegpt_peek(s, err);
+
+	while (c >= 0 && c < TEXT_END && sharegpt_space((char)c)) {
+		sharegpt_take(s);
+		c = sharegpt_peek(s, err);
+	}
+	return c;
+}
+
+/* Takes the "[" that the list begins with. */
+static int sharegpt_begin(struct sharegpt *s, struct err *err)
+{
+	int c = sharegpt_peek(s, err);
+
+	for (int i = 0; i < 3 && c == (unsigned char)byte_order_mark[i]; i++) {
+		sharegpt_take(s);
+		c = sharegpt_peek(s, err);
+	}
+	c = sharegpt_peek_word(s, err);
+	if (c != '[')
+		return c < 0 ? c : err_set(err, -EINVAL, "must be a list of conversations");
+	sharegpt_take(s);
+	s->begun = true;
+	return 0;
+}
+
+static int object_add(struct sharegpt *s, const char *data, size_t bytes, struct err *err)
+{
+	size_t room = s->room ? s->room : OBJECT_ROOM;
+	char *object;
+
+	if (bytes > SHAREGPT_OBJECT_BYTES - s->bytes)
+		return err_set(err, -EMSGSIZE, "is larger than %d MiB",
+			       SHAREGPT_OBJECT_BYTES >> 20);
+	while (room < s->bytes + bytes)
+		room *= 2;
+	if (room != s->room) {
+		object = realloc(s->object, room);
+		if (!object)
+			return err_set(err, -ENOMEM, "no memory for its %zu bytes", room);
+		s->object = object;
+		s->room = room;
+	}
+	memcpy(s->object + s->bytes, data, bytes);
+	s->bytes += bytes;
+	return 0;
+}
+
+/* Where an object ends: what is between quotes is passed over. */
+struct object_scan {
+	uint64_t depth;
+	bool quoted, escaped, ended;
+};
+
+static void object_look(struct object_scan *o, char c)
+{
+	if (o->escaped) {
+		o->escaped = false;
+	} else if (o->quoted) {
+		o->escaped = c == '\\';
+		o->quoted = c != '"';
+	} else if (c == '"') {
+		o->quoted = true;
+	} else if (c == '{' || c == '[') {
+		o->depth++;
+	} else if (c == '}' || c == ']') {
+		o->ended = --o->depth == 0;
+	}
+}
+
+/* Takes an object, which begins here, whatever it holds. */
+static int object_read(struct sharegpt *s, struct err *err)
+{
+	struct object_scan scan = {0};
+	int rc = 0;
+
+	s->bytes = 0;
+	while (rc == 0 && !scan.ended) {
+		int c = sharegpt_peek(s, err);
+		size_t bytes = 0;
+
+		if (c < 0 || c == TEXT_END)
+			return c < 0 ? c : err_set(err, -EINVAL, "ends too early");
+		while (bytes < s->left && !scan.ended)
+			object_look(&scan, s->piece[bytes++]);
+		rc = object_add(s, s->piece, bytes, err);
+		s->piece += bytes;
+		s->left -= bytes;
+	}
+	return rc;
+}
+
+/* Characters and not bytes, as the original counts them. */
+static uint64_t text_tokens(const struct sharegpt *s, const char *text)
+{
+	uint64_t characters = 0, tokens;
+
+	for (; *text; text++)
+		characters += ((unsigned char)*text & 0xc0) != 0x80;
+	tokens = characters / s->characters;
+	return tokens ? tokens : 1;
+}
+
+enum speaker { SPEAKER_OTHER, SPEAKER_PERSON, SPEAKER_MODEL };
+
+static enum speaker turn_speaker(const char *from)
+{
+	static const char *const people[] = {"human", "user"};
+	static const char *const models[] = {"gpt", "assistant"};
+
+	for (int i = 0; i < 2; i++) {
+		if (strcmp(from, people[i]) == 0)
+			return SPEAKER_PERSON;
+		if (strcmp(from, models[i]) == 0)
+			return SPEAKER_MODEL;
+	}
+	return SPEAKER_OTHER;
+}
+
+/* What was said becomes turns. */
+static int object_turns(struct sharegpt *s, const cJSON *said, struct err *err)
+{
+	const char *asked = NULL; /* what a person said just before */
+	const cJSON *one;
+
+	cJSON_ArrayForEach(one, said)
+	{
+		const cJSON *from = cJSON_GetObjectItemCaseSensitive(one, "from");
+		const cJSON *value = cJSON_GetObjectItemCaseSensitive(one, "value");
+		enum speaker speaker;
+
+		if (!cJSON_IsString(from) || !cJSON_IsString(value))
+			return err_set(err, -EINVAL,
+				       "\"conversations\" must be a list of objects with the texts "
+				       "\"from\" and \"value\"");
+		speaker = turn_speaker(from->valuestring);
+		if (speaker == SPEAKER_MODEL && asked) {
+			struct sharegpt_turn *turn = &s->turns[s->turn_count++];
+
+			*turn = (struct sharegpt_turn){.conversation = s->objects,
+						       .turn = s->turn_count,
+						       .context = text_tokens(s, asked),
+						       .generate =
+							       text_tokens(s, value->valuestring)};
+		}
+		asked = speaker == SPEAKER_PERSON ? value->valuestring : NULL;
+	}
+	return 0;
+}
+
+static int object_parse(struct sharegpt *s, struct err *err)
+{
+	const cJSON *said;
+	cJSON *object;
+	int count, rc = json_parse(&object, s->object, s->bytes, OBJECT_DEPTH, OBJECT_VALUES, err);
+
+	s->turn_count = s->taken = 0;
+	if (rc < 0)
+		return rc;
+	said = cJSON_GetObjectItemCaseSensitive(object, "conversations");
+	count = cJSON_GetArraySize(said);
+	if (said && !cJSON_IsArray(said)) {
+		rc = err_set(err, -EINVAL, "\"conversations\" must be a list");
+	} else if (count) {
+		free(s->turns);
+		s->turns = calloc((size_t)count, sizeof(*s->turns));
+		rc = s->turns ? object_turns(s, said, err)
+			      : err_set(err, -ENOMEM, "no memory for its turns");
+	}
+	cJSON_Delete(object);
+	return rc;
+}
+
+/* The comma before the next object, or the end of the list, behind which there is nothing. Returns whether an object follows. */
+static int sharegpt_follows(struct sharegpt *s, struct err *err)
+{
+	int c = sharegpt_peek_word(s, err);
+
+	if (c == ']') {
+		sharegpt_take(s);
+		s->ended = true;
+		c = sharegpt_peek_word(s, err);
+		if (c == TEXT_END)
+			return 0;
+		return c < 0 ? c : err_set(err, -EINVAL, "is behind the end of the list");
+	}
+	if (s->objects && c == ',') {
+		sharegpt_take(s);
+		c = sharegpt_peek_word(s, err);
+	} else if (s->objects && c >= 0) {
+		return err_set(err, -EINVAL, "needs a comma or the end of the list before it");
+	}
+	if (c == '{')
+		return 1;
+	return c < 0 ? c : err_set(err, -EINVAL, "must be an object");
+}
+
+/* Reads the next object. Returns 1, or 0 at the end of the list. */
+static int sharegpt_object(struct sharegpt *s, struct err *err)
+{
+	int rc = sharegpt_follows(s, err);
+
+	if (rc > 0)
+		rc = object_read(s, err);
+	else if (rc == 0)
+		return 0;
+	if (rc == 0)
+		rc = object_parse(s, err);
+	if (rc < 0)
+		return err_wrap(err, rc, "conversation %" PRIu64, s->objects + 1);
+	s->objects++;
+	return 1;
+}
+
+int sharegpt_next(struct sharegpt *s, struct sharegpt_turn *out, struct err *err)
+{
+	int rc = s->begun ? 0 : sharegpt_begin(s, err);
+
+	if (rc < 0)
+		return rc;
+	while (s->taken == s->turn_count) {
+		rc = s->ended ? 0 : sharegpt_object(s, err);
+		if (rc <= 0)
+			return rc;
+	}
+	*out = s->turns[s->taken++];
+	return 1;
+}

@@ -1,0 +1,51 @@
+/* Conversations in ShareGPT's form: a JSON list of objects, each with a list of what people and the model said in turn.
+ *
+ *	[{"id": "…", "conversations": [{"from": "human", "value": "…"}, {"from": "gpt", "value": "…"}, …]}, …]
+ *
+ * What a person says and the model answers at once is a turn. Texts become tokens by their number of characters. Other speakers,
+ * objects without conversations and other keys are left out. One object is in memory at a time, so memory does not grow with
+ * the text. One thread. */
+#ifndef HAUL_WORKLOADS_KVCACHE_SHAREGPT_H
+#define HAUL_WORKLOADS_KVCACHE_SHAREGPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/err.h"
+
+enum { SHAREGPT_OBJECT_BYTES = 64 << 20 };
+
+struct line_reader;
+
+struct sharegpt_turn {
+	uint64_t conversation;      /* the number of its object in the list, from 0 on */
+	uint32_t turn;              /* from 1 on */
+	uint64_t context, generate; /* tokens, at least one of each */
+};
+
+struct sharegpt {
+	struct line_reader *text;
+	uint64_t characters; /* per token */
+	const char *piece;   /* of the text that has not been looked at yet */
+	size_t left;
+	bool begun, ended;
+	char *object; /* the text of one object */
+	size_t bytes, room;
+	uint64_t objects;            /* read so far */
+	struct sharegpt_turn *turns; /* of the last one */
+	uint32_t turn_count, taken;
+};
+
+/* Whether a text whose beginning this is may be such a list: its first character is "[". */
+bool sharegpt_begins(const char *text, size_t bytes);
+
+/* The text must not have been read yet, and stays the caller's. characters: per token, at least 1. */
+void sharegpt_open(struct sharegpt *s, struct line_reader *text, uint64_t characters);
+void sharegpt_close(struct sharegpt *s);
+
+/* The next turn. Returns 1, or 0 at the end of the list, or a negative errno with a sentence: -EINVAL (it is not such a list),
+ * -EMSGSIZE (an object is too large), -ENOMEM, or an error of the reader. */
+int sharegpt_next(struct sharegpt *s, struct sharegpt_turn *out, struct err *err);
+
+#endif
