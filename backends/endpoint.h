@@ -90,8 +90,8 @@ struct endpoint_counts {
 	X(ENDPOINT_WIRE_BYTES, "wire_bytes", "bytes", SUM, \
 	  "bytes moved both ways, heads and failed attempts included") \
 	X(ENDPOINT_CONNECTIONS, "connections", "", SUM, "connections made") \
-	X(ENDPOINT_TIME_NS, "time_ns", "ns", SUM, "time of all attempts") \
-	X(ENDPOINT_MAX_NS, "max_ns", "ns", MAX, "the longest attempt") \
+	X(ENDPOINT_TIME_NS, "time_ns", "ns", SUM, "time of all attempts", .counted_by = "attempts") \
+	X(ENDPOINT_MAX_NS, "max_ns", "ns", MAX, "the longest attempt", .counted_by = "attempts") \
 	/* In the order of enum request_fault, without the first. */ \
 	X(ENDPOINT_CONNECT, "connect", "", SUM, "failures: no connection") \
 	X(ENDPOINT_TLS, "tls", "", SUM, "failures: certificate or handshake") \

@@ -1,5 +1,4 @@
 /* The verb "compare": results side by side. */
-#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -40,12 +39,7 @@ static int compare_run(const struct call *call)
 	rc = args->html ? report_page(args->html, true, call->arguments, call->argument_count, &err)
 			: report_compare(stdout, args->json, call->arguments, call->argument_count,
 					 &err);
-	if (rc == 0)
-		return EXIT_DONE;
-	cli_say("%s", err.text);
-	return rc == -ENOENT || rc == -EINVAL || rc == -EACCES || rc == -EISDIR || rc == -EEXIST
-		       ? EXIT_USAGE
-		       : EXIT_FAILED;
+	return cli_ended(rc, &err);
 }
 
 const struct verb compare_verb = {

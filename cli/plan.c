@@ -10,16 +10,19 @@
 #include "cli/catalog_find.h"
 #include "cli/cli.h"
 #include "core/clock.h"
+#include "core/json.h"
 #include "core/units.h"
+#include "plan/page.h"
 #include "plan/phase_filter.h"
 #include "plan/scaling.h"
 #include "plan/series/series.h"
 #include "ranks/run/run.h"
+#include "report/report.h"
 
 enum { NODE_COUNTS_MAX = 64 };
 
 struct plan_args {
-	const char *nodes, *nic, *storage;
+	const char *nodes, *nic, *storage, *html;
 	uint64_t ranks_per_node, memory;
 	struct verb_texts sets, sweeps, only, skip;
 	bool json;
@@ -78,8 +81,17 @@ static const struct verb_option plan_options[] = {
 	 .kind = VERB_FLAG,
 	 .offset = offsetof(struct plan_args, json),
 	 .help = "prints JSON, for programs"},
+	{.name = "html",
+	 .kind = VERB_TEXT,
+	 .offset = offsetof(struct plan_args, html),
+	 .value = "OUT",
+	 .help = "writes one page to the file OUT, for a browser: what --nodes ask for, by default "
+		 "1,2,4,...,512"},
 	{.name = NULL},
 };
+
+/* The numbers of nodes of a page, unless others are given. */
+static const char plan_page_nodes[] = "1,2,4,...,512";
 
 /* The peak memory of this process in MiB. VmHWM is used because ru_maxrss includes the process that
  * started this one. */
@@ -149,14 +161,13 @@ struct plan_source {
 
 static int plan_source_scaling(struct plan_source *s, const struct plan_args *args, struct err *err)
 {
-	int rc = 0;
+	const char *nodes = args->nodes ? args->nodes : args->html ? plan_page_nodes : NULL;
+	int rc = nodes ? scaling_parse_nodes(nodes, s->node_counts, NODE_COUNTS_MAX, err) : 0;
 
-	if (args->nodes)
-		rc = scaling_parse_nodes(args->nodes, s->node_counts, NODE_COUNTS_MAX, err);
 	if (rc < 0)
 		return rc;
 	s->node_count = (uint32_t)rc;
-	if ((args->nic || args->storage) && s->node_count < 2)
+	if ((args->nic || args->storage) && s->node_count < 2 && !args->html)
 		return err_set(err, -EINVAL, "--%s: is for a table, and --nodes names one number",
 			       args->nic ? "nic" : "storage");
 	rc = args->nic ? scaling_parse_rate(args->nic, &s->limits.nic_per_node, err) : 0;
@@ -269,6 +280,78 @@ static int plan_print_table(const struct plan_args *args, const struct plan_sour
 	return 0;
 }
 
+/* The plans of a combination, for a page. A number of nodes that the job refuses stands there with the reason. Returns an
+ * error, the last one, only if the job refuses all of them. */
+static int plan_page_combination(const struct plan_args *args, const struct plan_source *s,
+				 uint32_t combination, struct cJSON *page, struct err *err)
+{
+	struct scaling_row rows[NODE_COUNTS_MAX];
+	const char *sets[SERIES_SWEEPS_MAX];
+	char label[256];
+	struct cJSON *part;
+	uint32_t count = 0;
+	double target = 0;
+	int rc = 0;
+
+	series_sets(&s->series, combination, sets);
+	part = plan_page_part(page,
+			      series_label(sets, s->series.sweep_count, label, sizeof(label)));
+	for (uint32_t i = 0; i < s->node_count; i++) {
+		struct plan plan = {0};
+		struct job job = {0};
+
+		rc = plan_combination(s, args, combination, s->node_counts[i], &job, &plan, err);
+		if (rc == 0) {
+			scaling_row(&rows[count++], &plan, &s->limits);
+			target = plan_target(&plan);
+			plan_page_add(part, &plan, &job);
+		} else {
+			plan_page_refuse(part, s->node_counts[i], err->text);
+		}
+		plan_free(&plan);
+		job_free(&job);
+	}
+	plan_page_table(part, rows, count, &s->limits, target);
+	return count ? 0 : rc;
+}
+
+static int plan_write_page(const struct plan_args *args, const struct plan_source *s, int *status,
+			   struct err *err)
+{
+	struct cJSON *page;
+	int rc = 0;
+
+	if (args->json)
+		return err_set(err, -EINVAL, "plan: --html and --json exclude each other");
+	if (s->series.combinations > PLAN_PAGE_COMBINATIONS_MAX)
+		return err_set(
+			err, -EINVAL,
+			"--html: the sweeps have %u combinations, and a page has room for %d",
+			s->series.combinations, PLAN_PAGE_COMBINATIONS_MAX);
+	page = plan_page_begin(&s->limits);
+	for (uint32_t i = 0; i < s->series.combinations && rc == 0; i++)
+		rc = plan_page_combination(args, s, i, page, err);
+	if (rc == 0)
+		*status = cli_ended(report_plan_page(args->html, page, err), err);
+	else
+		json_free(page);
+	return rc;
+}
+
+/* Prints the plans. Returns an error of the job; what else went wrong is in *status. */
+static int plan_print_all(const struct plan_args *args, const struct plan_source *s, int *status,
+			  struct err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < s->series.combinations && rc == 0 && *status == EXIT_DONE; i++)
+		rc = s->node_count > 1 ? plan_print_table(args, s, i, status, err)
+				       : plan_print(args, s, i, status, err);
+	if (rc == 0 && args->json && s->series.combinations > 1)
+		printf("]\n");
+	return rc;
+}
+
 static int plan_run(const struct call *call)
 {
 	const struct plan_args *args = call->options;
@@ -276,17 +359,14 @@ static int plan_run(const struct call *call)
 	char took[UNITS_TEXT_BYTES];
 	struct err err = {0};
 	int rc = plan_source_read(&source, call, &err), status = EXIT_DONE;
-	uint32_t combinations = rc < 0 ? 0 : source.series.combinations;
 
-	for (uint32_t i = 0; i < combinations && rc == 0 && status == EXIT_DONE; i++)
-		rc = source.node_count > 1 ? plan_print_table(args, &source, i, &status, &err)
-					   : plan_print(args, &source, i, &status, &err);
+	if (rc == 0)
+		rc = args->html ? plan_write_page(args, &source, &status, &err)
+				: plan_print_all(args, &source, &status, &err);
 	if (rc < 0) {
 		cli_say("%s", err.text);
 		status = EXIT_USAGE;
-	} else if (args->json && combinations > 1) {
-		printf("]\n");
-	} else if (!args->json && !status) {
+	} else if (!args->json && !args->html && !status) {
 		printf("planned in %s, %lu MiB\n",
 		       units_time(took, (double)(clock_kernel_ns() - call->start_ns) / 1e9),
 		       plan_peak_mib());

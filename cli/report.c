@@ -1,7 +1,6 @@
 /* The verb "report": reads results files. */
 #include "report/report.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -52,16 +51,6 @@ static bool report_is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int report_ended(int rc, const struct err *err)
-{
-	if (rc == 0)
-		return EXIT_DONE;
-	cli_say("%s", err->text);
-	return rc == -ENOENT || rc == -EINVAL || rc == -EACCES || rc == -EISDIR || rc == -EEXIST
-		       ? EXIT_USAGE
-		       : EXIT_FAILED;
-}
-
 static int report_run(const struct call *call)
 {
 	static const char *const usual[] = {"results.h5"};
@@ -85,12 +74,12 @@ static int report_run(const struct call *call)
 	}
 	if (count == 1 && report_is_folder(files[0]) &&
 	    !(args->csv || args->scaling || args->steps || args->html))
-		return report_ended(report_folder(stdout, args->json, files[0], &err), &err);
+		return cli_ended(report_folder(stdout, args->json, files[0], &err), &err);
 	if (args->scaling)
 		shape = args->json ? REPORT_SCALING_JSON : REPORT_SCALING;
 	rc = args->html ? report_page(args->html, false, files, count, &err)
 			: report_files(stdout, shape, files, count, &o, &err);
-	return report_ended(rc, &err);
+	return cli_ended(rc, &err);
 }
 
 const struct verb report_verb = {

@@ -1,4 +1,5 @@
 /* Text on the terminal: see cli.h. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "core/utf8.h"
+#include "ranks/run/run.h"
 
 /* The launchers tell a rank before MPI_Init, each in its own variable; NULL: there is none. Only a hint, for
  * sentences. */
@@ -66,6 +68,16 @@ void cli_pad_left(const char *text, unsigned columns)
 {
 	put_blanks(text, columns);
 	fputs(text, stdout);
+}
+
+int cli_ended(int rc, const struct err *err)
+{
+	if (rc == 0)
+		return EXIT_DONE;
+	cli_say("%s", err->text);
+	return rc == -ENOENT || rc == -EINVAL || rc == -EACCES || rc == -EISDIR || rc == -EEXIST
+		       ? EXIT_USAGE
+		       : EXIT_FAILED;
 }
 
 int cli_print(char *text)

@@ -90,7 +90,7 @@ static int show_run(const struct call *call)
 		cli_say("show: needs --job; haul report shows the results");
 		return EXIT_USAGE;
 	}
-	rc = results_load(&f, call->arguments[0], &err);
+	rc = results_open(&f, call->arguments[0], &err);
 	if (rc == 0)
 		rc = show_job(f, args->run, &text, &err);
 	results_unload(f);

@@ -31,15 +31,19 @@ static cJSON *dataset_json(const struct job *job, const struct job_dataset *desc
 	return json;
 }
 
-static cJSON *demand_json(const struct demand *d)
+static cJSON *demand_json(const struct plan_phase *p)
 {
+	const struct demand *d = &p->demand;
 	cJSON *json = cJSON_CreateObject();
 
 	json_add_number(json, "bytes_per_second", d->bytes_per_second);
+	json_add_number(json, "bytes_per_second_per_node", d->bytes_per_second / p->nodes);
 	json_add_number(json, "opens_per_second", d->opens_per_second);
 	json_add_number(json, "target", d->target > 0 ? d->target : NAN);
 	json_add_number(json, "at_target_bytes_per_second",
 			d->target > 0 ? d->bytes_per_second * d->target : NAN);
+	json_add_number(json, "at_target_bytes_per_second_per_node",
+			d->target > 0 ? d->bytes_per_second * d->target / p->nodes : NAN);
 	json_add_number(json, "at_target_opens_per_second",
 			d->target > 0 ? d->opens_per_second * d->target : NAN);
 	return json;
@@ -130,6 +134,7 @@ static cJSON *phase_json(const struct plan *plan, const struct job *job, const s
 		json_add_number(json, "global_batch", (double)global_batch);
 	}
 	json_add_number(json, "files", (double)d->files);
+	json_add_number(json, "files_per_node", (double)d->files / p->nodes);
 	json_add_number(json, "samples", (double)d->samples);
 	json_add_number(json, "samples_dropped", (double)d->samples_dropped);
 	json_add_number(json, "bytes_per_rank", d->bytes_per_rank);
@@ -144,7 +149,7 @@ static cJSON *phase_json(const struct plan *plan, const struct job *job, const s
 	}
 	json_add_number(json, "memory_bytes_per_rank", (double)d->memory_per_rank);
 	plan_add_stores(json, p);
-	cJSON_AddItemToObject(json, "demand", demand_json(d));
+	cJSON_AddItemToObject(json, "demand", demand_json(p));
 	plan_rows_json(json, p);
 	if (after_ns)
 		json_add_number(json, "after_seconds", (double)after_ns / 1e9);
@@ -188,11 +193,11 @@ static void plan_add_interfaces(cJSON *json, const struct job *job)
 	}
 }
 
-char *plan_json(const struct plan *plan, const struct job *job)
+cJSON *plan_object(const struct plan *plan, const struct job *job)
 {
 	cJSON *json = cJSON_CreateObject(), *list;
 	struct notes notes;
-	char seed[24], *text;
+	char seed[24];
 	uint32_t i;
 
 	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)job->seed);
@@ -211,7 +216,14 @@ char *plan_json(const struct plan *plan, const struct job *job)
 	notes_gather(&notes, plan, job);
 	for (i = 0; i < notes.count; i++)
 		cJSON_AddItemToArray(list, cJSON_CreateString(notes.text[i]));
-	text = json_print(json);
+	return json;
+}
+
+char *plan_json(const struct plan *plan, const struct job *job)
+{
+	cJSON *json = plan_object(plan, job);
+	char *text = json_print(json);
+
 	cJSON_Delete(json);
 	return text;
 }

@@ -71,8 +71,11 @@ int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t
 	      struct err *err);
 void plan_free(struct plan *plan);
 
-/* The plan as text for people and as JSON for programs. */
+/* The plan as text for people and as JSON for programs; plan_object is the JSON before it is printed,
+ * which the caller owns. */
+struct cJSON;
 char *plan_text(const struct plan *plan, const struct job *job);
 char *plan_json(const struct plan *plan, const struct job *job);
+struct cJSON *plan_object(const struct plan *plan, const struct job *job);
 
 #endif

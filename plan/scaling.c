@@ -238,19 +238,26 @@ static cJSON *scaling_row_json(const struct scaling_row *r)
 	return json;
 }
 
-char *scaling_json(const struct scaling_row *rows, uint32_t count,
-		   const struct scaling_limits *limits, double target)
+cJSON *scaling_object(const struct scaling_row *rows, uint32_t count,
+		      const struct scaling_limits *limits, double target)
 {
 	double au = target > 0 ? target : scaling_default_au;
 	cJSON *json = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(json, "scaling");
 	uint64_t most = count ? scaling_nodes_max(&rows[count - 1], limits, au) : UINT64_MAX;
-	char *text;
 
 	for (uint32_t i = 0; i < count; i++)
 		cJSON_AddItemToArray(list, scaling_row_json(&rows[i]));
 	json_add_number(json, "target_au", au);
 	json_add_number(json, "nodes_max", most == UINT64_MAX ? NAN : (double)most);
-	text = json_print(json);
+	return json;
+}
+
+char *scaling_json(const struct scaling_row *rows, uint32_t count,
+		   const struct scaling_limits *limits, double target)
+{
+	cJSON *json = scaling_object(rows, count, limits, target);
+	char *text = json_print(json);
+
 	cJSON_Delete(json);
 	return text;
 }

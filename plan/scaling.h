@@ -40,6 +40,11 @@ char *scaling_text(const struct scaling_row *rows, uint32_t count,
 char *scaling_json(const struct scaling_row *rows, uint32_t count,
 		   const struct scaling_limits *limits, double target);
 
+/* The JSON before it is printed. The caller owns it. */
+struct cJSON;
+struct cJSON *scaling_object(const struct scaling_row *rows, uint32_t count,
+			     const struct scaling_limits *limits, double target);
+
 /* Numbers of nodes: "8", "1,2,8", "1,2,4,...,512" (or with one ellipsis character): the numbers before the dots double, or
  * grow by the same factor or difference as the last two, up to the number behind them. Returns how many there are, at
  * most max; -EINVAL with a sentence. */

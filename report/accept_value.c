@@ -20,19 +20,20 @@ static double accept_p99(const struct results_phase_read *p, const struct accept
  * nodes, and of phases whose ranks have no rates. */
 static double accept_nodes(const struct results_file *f, const struct results_phase_read *p)
 {
-	int node_column = results_column(&p->ranks, "node");
+	const struct results_table *ranks = results_ranks(p);
+	int node_column = results_column(ranks, "node");
 	double *rates = f->nodes > 1 ? calloc(f->nodes, sizeof(*rates)) : NULL;
 	double least = INFINITY, median;
 
-	if (!rates || node_column < 0 || results_role(&p->ranks, ROLE_BYTE_RATE) < 0) {
+	if (!rates || node_column < 0 || results_role(ranks, ROLE_BYTE_RATE) < 0) {
 		free(rates);
 		return NAN;
 	}
-	for (uint64_t i = 0; i < p->ranks.row_count; i++) {
-		double node = results_cell(&p->ranks, i, node_column);
+	for (uint64_t i = 0; i < ranks->row_count; i++) {
+		double node = results_cell(ranks, i, node_column);
 
 		if (node >= 0 && node < (double)f->nodes)
-			rates[(uint64_t)node] += results_role_value(&p->ranks, i, ROLE_BYTE_RATE);
+			rates[(uint64_t)node] += results_role_value(ranks, i, ROLE_BYTE_RATE);
 	}
 	for (uint64_t i = 0; i < f->nodes; i++)
 		least = isnan(rates[i]) ? NAN : fmin(least, rates[i]);

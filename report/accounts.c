@@ -62,9 +62,13 @@ bool accounts_of(const struct results_phase_read *p, struct account_shares *a)
 {
 	const struct results_table *t = &p->merged;
 	char name[RESULTS_NAME_BYTES];
+	uint64_t ranks;
 
 	known_accounts(a);
-	if (results_role(t, ROLE_ACCOUNT_COMPUTE) < 0 || !p->ranks.row_count)
+	if (results_role(t, ROLE_ACCOUNT_COMPUTE) < 0)
+		return false;
+	ranks = results_ranks(p)->row_count;
+	if (!ranks)
 		return false;
 	for (uint32_t c = 0; c < t->column_count; c++) {
 		struct account_share *s;
@@ -77,7 +81,7 @@ bool accounts_of(const struct results_phase_read *p, struct account_shares *a)
 			s = add_account(a, name, t->columns[c].role);
 		if (!s)
 			continue;
-		s->seconds = results_cell(t, 0, (int)c) / 1e9 / (double)p->ranks.row_count;
+		s->seconds = results_cell(t, 0, (int)c) / 1e9 / (double)ranks;
 		a->total += s->seconds;
 	}
 	return true;

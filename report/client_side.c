@@ -116,9 +116,10 @@ static void node_of(const struct results_phase_read *p, uint64_t first, uint64_t
 static void client_judge(const struct results_file *f, const struct results_phase_read *p,
 			 struct client_side *c);
 
-bool client_side_of(const struct results_file *f, const struct results_phase_read *p,
+bool client_side_of(const struct results_file *f, const struct results_phase_read *phase,
 		    struct client_side *c)
 {
+	const struct results_phase_read *p = results_whole(phase);
 	const double *stalled = p->timeline.column[SECOND_STALLED_NS];
 	const struct results_table *t = &p->client;
 	double last = t->row_count ? results_value(t, t->row_count - 1, "node") : NAN;
@@ -142,7 +143,7 @@ bool client_side_of(const struct results_file *f, const struct results_phase_rea
 		c->weighed |= stalled[i] > 0;
 	for (uint64_t n = 0; n < nodes; n++)
 		node_of(p, n * rows, rows, column, &c->nodes[n]);
-	client_judge(f, p, c);
+	client_judge(f, phase, c);
 	return true;
 }
 

@@ -79,7 +79,7 @@ static void csv_phase_row(FILE *out, const struct results_file *f,
 {
 	static const enum tally_common counts[] = {TALLY_BYTES_READ, TALLY_BYTES_WRITTEN,
 						   TALLY_OPERATIONS, TALLY_ERRORS, TALLY_RETRIES};
-	struct spread au = spread_of(&p->ranks, ROLE_UTILISATION);
+	struct spread au = spread_of(results_ranks(p), ROLE_UTILISATION);
 	const struct phase_record *r = &p->record;
 	struct account_shares accounts;
 	bool kept = accounts_of(p, &accounts);

@@ -23,12 +23,16 @@ static const struct results_phase_read *listing_phase(const struct results_file 
 {
 	const struct results_phase_read *found = NULL;
 
-	for (uint32_t i = 0; i < f->phase_count; i++) {
+	for (uint32_t i = f->phase_count; i-- > 0;) {
 		const struct results_phase_read *p = &f->phases[i];
-		bool has_au = isfinite(series_figure_of(p, SERIES_AU));
 
-		if (series_counts(p) && isfinite(series_figure_of(p, SERIES_BYTES)) &&
-		    (!found || has_au || !isfinite(series_figure_of(found, SERIES_AU))))
+		if (!series_counts(p) || !isfinite(series_figure_of(p, SERIES_BYTES)))
+			continue;
+		/* The AU of ranks is read from the file, so only phases that have one are asked. */
+		if (results_role(&p->merged, ROLE_UTILISATION) >= 0 &&
+		    isfinite(series_figure_of(p, SERIES_AU)))
+			return p;
+		if (!found)
 			found = p;
 	}
 	return found;
@@ -70,7 +74,7 @@ static int listing_file(struct listing *l, const char *folder, const char *name)
 	int rc;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	rc = results_load(&f, path, &err);
+	rc = results_open(&f, path, &err);
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc < 0) {

@@ -19,15 +19,16 @@ struct rank_counts {
 static double rank_value(const struct results_phase_read *p, uint64_t i, uint64_t rank,
 			 enum rank_figure figure)
 {
+	const struct results_table *ranks = results_ranks(p);
 	const struct results_latency_row *l;
 
 	switch (figure) {
 	case RANK_AU:
-		return results_role_value(&p->ranks, i, ROLE_UTILISATION);
+		return results_role_value(ranks, i, ROLE_UTILISATION);
 	case RANK_RATE:
-		return results_role_value(&p->ranks, i, ROLE_BYTE_RATE);
+		return results_role_value(ranks, i, ROLE_BYTE_RATE);
 	case RANK_WAIT:
-		return slow_wait_s(&p->ranks, i);
+		return slow_wait_s(ranks, i);
 	case RANK_P99:
 		l = slow_latency(p, false, rank);
 		return l ? l->p99_ns : NAN;
@@ -54,11 +55,12 @@ static void rank_add(struct rank_row *row, struct rank_counts *n, enum rank_figu
 static void rank_account_columns(const struct results_phase_read *p, const struct account_shares *a,
 				 int column[ACCOUNTS_MAX])
 {
+	const struct results_table *ranks = results_ranks(p);
 	char name[RESULTS_NAME_BYTES + 4];
 
 	for (uint32_t i = 0; i < a->count; i++) {
 		snprintf(name, sizeof(name), "%s_ns", a->list[i].name);
-		column[i] = results_column(&p->ranks, name);
+		column[i] = results_column(ranks, name);
 	}
 }
 
@@ -66,7 +68,9 @@ static void rank_account_columns(const struct results_phase_read *p, const struc
 static void rank_node_latencies(const struct results_phase_read *p, struct rank_rows *out,
 				struct rank_counts *counts)
 {
-	for (uint64_t n = 0; n < p->latencies.rows; n++) {
+	uint64_t rows = results_whole(p)->latencies.rows;
+
+	for (uint64_t n = 0; n < rows; n++) {
 		const struct results_latency_row *l = slow_latency(p, true, n);
 
 		if (l && n / out->units_per_row < out->count)
@@ -78,12 +82,13 @@ static void rank_node_latencies(const struct results_phase_read *p, struct rank_
 static void rank_fill(const struct results_phase_read *p, bool of_nodes, struct rank_rows *out,
 		      struct rank_counts *counts)
 {
+	const struct results_table *ranks = results_ranks(p);
 	int column[ACCOUNTS_MAX];
 
 	rank_account_columns(p, &out->accounts, column);
-	for (uint64_t i = 0; i < p->ranks.row_count; i++) {
-		uint64_t rank = (uint64_t)results_value(&p->ranks, i, "rank");
-		uint64_t node = (uint64_t)results_value(&p->ranks, i, "node");
+	for (uint64_t i = 0; i < ranks->row_count; i++) {
+		uint64_t rank = (uint64_t)results_value(ranks, i, "rank");
+		uint64_t node = (uint64_t)results_value(ranks, i, "node");
 		uint64_t at = (of_nodes ? node : i) / out->units_per_row;
 		struct rank_row *row;
 
@@ -99,9 +104,9 @@ static void rank_fill(const struct results_phase_read *p, bool of_nodes, struct 
 				 rank_value(p, i, rank, (enum rank_figure)k));
 		for (uint32_t a = 0; out->has_accounts && a < out->accounts.count; a++)
 			row->accounts[a] +=
-				column[a] < 0 ? 0 : results_cell(&p->ranks, i, column[a]) / 1e9;
+				column[a] < 0 ? 0 : results_cell(ranks, i, column[a]) / 1e9;
 	}
-	if (of_nodes && p->latencies.by_node)
+	if (of_nodes && results_whole(p)->latencies.by_node)
 		rank_node_latencies(p, out, counts);
 }
 
@@ -124,13 +129,14 @@ static void rank_divide(struct rank_rows *out, const struct rank_counts *counts)
 bool rank_rows_of(const struct results_file *f, const struct results_phase_read *p, bool of_nodes,
 		  uint32_t rows_max, struct rank_rows *out)
 {
-	uint64_t units = of_nodes ? f->nodes : p->ranks.row_count;
+	const struct results_table *ranks = results_ranks(p);
+	uint64_t units = of_nodes ? f->nodes : ranks->row_count;
 	struct rank_counts *counts;
 	bool whole;
 
 	*out = (struct rank_rows){.units_per_row = (units + rows_max - 1) / rows_max};
-	if (!units || !p->ranks.row_count || results_column(&p->ranks, "rank") < 0 ||
-	    results_column(&p->ranks, "node") < 0)
+	if (!units || !ranks->row_count || results_column(ranks, "rank") < 0 ||
+	    results_column(ranks, "node") < 0)
 		return false;
 	out->count = (units + out->units_per_row - 1) / out->units_per_row;
 	out->rows = calloc(out->count, sizeof(*out->rows));

@@ -133,6 +133,17 @@ int report_page(const char *path, bool compare, const char *const *paths, unsign
 	return rc;
 }
 
+int report_plan_page(const char *path, struct cJSON *plan, struct err *err)
+{
+	char *text = report_html_plan(plan);
+	int rc = page_refuse(path, err);
+
+	if (rc == 0)
+		return page_write(path, text, err);
+	free(text);
+	return rc;
+}
+
 int report_compare(FILE *out, bool json, const char *const *paths, unsigned count, struct err *err)
 {
 	struct results_file **files;

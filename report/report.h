@@ -26,6 +26,10 @@ int report_folder(FILE *out, bool json, const char *folder, struct err *err);
 int report_page(const char *path, bool compare, const char *const *paths, unsigned count,
 		struct err *err);
 
+/* Writes the page of a plan, report_html_plan, to the file at path, as report_page does. */
+struct cJSON;
+int report_plan_page(const char *path, struct cJSON *plan, struct err *err);
+
 /* Reads every file, then writes the comparison of all (compare.h) to out. -EINVAL with a sentence where there is nothing to
  * compare. */
 int report_compare(FILE *out, bool json, const char *const *paths, unsigned count, struct err *err);

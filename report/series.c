@@ -42,7 +42,7 @@ double series_figure_of(const struct results_phase_read *p, enum series_figure f
 
 	switch (figure) {
 	case SERIES_AU:
-		return spread_of(&p->ranks, ROLE_UTILISATION).mean;
+		return spread_of(results_ranks(p), ROLE_UTILISATION).mean;
 	case SERIES_BYTES:
 		/* Where a phase knows when its last thread or rank was done, that counts. */
 		if (results_role(&p->merged, ROLE_BYTE_RATE_FIRST) >= 0)

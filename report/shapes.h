@@ -25,6 +25,10 @@ const char *report_csv_heading(void);
 /* One page of HTML with all of it, for a browser; compare: there is room for the comparison in any case. The caller frees the
  * text. NULL: no memory. */
 char *report_html(const struct results_file *const *files, unsigned count, bool compare);
+/* The page of a plan: plan is what haul plan has gathered for it (docs/internals/page.md), and belongs to the page from then on.
+ * The caller frees the text. NULL: no memory. */
+struct cJSON;
+char *report_html_plan(struct cJSON *plan);
 /* The scaling table of several files (scaling.h). The caller frees the text. NULL: no memory. */
 char *report_scaling_text(const struct results_file *const *files, unsigned count);
 char *report_scaling_json(const struct results_file *const *files, unsigned count);

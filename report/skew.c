@@ -70,14 +70,16 @@ static void stand_out(struct standing_out *s, const struct results_table *ranks,
 
 bool skew_done(const struct results_phase_read *p, double *median_ns, double *last_ns)
 {
-	*median_ns = median_of(&p->ranks, results_role(&p->ranks, ROLE_RANK_DONE), last_ns);
+	const struct results_table *ranks = results_ranks(p);
+
+	*median_ns = median_of(ranks, results_role(ranks, ROLE_RANK_DONE), last_ns);
 	return !isnan(*median_ns);
 }
 
 bool skew_of(const struct results_file *f, const struct results_phase_read *p,
 	     char who[SKEW_TEXT_BYTES])
 {
-	const struct results_table *ranks = &p->ranks;
+	const struct results_table *ranks = results_ranks(p);
 	int waited = waited_column(ranks), done = results_role(ranks, ROLE_RANK_DONE);
 	double most, median = median_of(ranks, waited >= 0 ? waited : done, &most);
 	struct standing_out s = {0};

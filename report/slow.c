@@ -56,7 +56,7 @@ static double slow_rate(const struct results_table *ranks, uint64_t row)
 const struct results_latency_row *slow_latency(const struct results_phase_read *p, bool of_node,
 					       uint64_t number)
 {
-	const struct results_latencies *l = &p->latencies;
+	const struct results_latencies *l = &results_whole(p)->latencies;
 
 	if (of_node != l->by_node || number >= l->rows || !l->row[number].count)
 		return NULL;
@@ -71,12 +71,13 @@ static void slow_set_latency(struct slow_row *r, const struct results_latency_ro
 
 static void slow_fill(const struct results_phase_read *p, uint64_t i, struct slow_row *r)
 {
-	double rate = slow_rate(&p->ranks, i);
+	const struct results_table *ranks = results_ranks(p);
+	double rate = slow_rate(ranks, i);
 
-	r->rank = r->last_rank = (uint64_t)results_value(&p->ranks, i, "rank");
-	r->node = (uint64_t)results_value(&p->ranks, i, "node");
+	r->rank = r->last_rank = (uint64_t)results_value(ranks, i, "rank");
+	r->node = (uint64_t)results_value(ranks, i, "node");
 	r->ranks = 1;
-	r->worse[SLOW_STORAGE] = slow_wait_s(&p->ranks, i) + wait_floor * p->record.seconds;
+	r->worse[SLOW_STORAGE] = slow_wait_s(ranks, i) + wait_floor * p->record.seconds;
 	r->worse[SLOW_RATE] = rate > 0 ? 1 / rate : NAN;
 	memcpy(r->sure, r->worse, sizeof(r->sure));
 	slow_set_latency(r, slow_latency(p, false, r->rank));
@@ -85,15 +86,15 @@ static void slow_fill(const struct results_phase_read *p, uint64_t i, struct slo
 /* The ranks that had requests of their own. In a training with replicas, others get their batches from them. */
 static bool slow_ranks(const struct results_phase_read *p, struct slow_rows *to)
 {
+	const struct results_table *ranks = results_ranks(p);
 	int operations =
-		results_column(&p->ranks, tally_common_columns.measures[TALLY_OPERATIONS].name);
+		results_column(ranks, tally_common_columns.measures[TALLY_OPERATIONS].name);
 
-	to->row = calloc(p->ranks.row_count + 1, sizeof(*to->row));
-	if (!to->row || results_column(&p->ranks, "rank") < 0 ||
-	    results_column(&p->ranks, "node") < 0)
+	to->row = calloc(ranks->row_count + 1, sizeof(*to->row));
+	if (!to->row || results_column(ranks, "rank") < 0 || results_column(ranks, "node") < 0)
 		return false;
-	for (uint64_t i = 0; i < p->ranks.row_count; i++)
-		if (results_cell(&p->ranks, i, operations) > 0)
+	for (uint64_t i = 0; i < ranks->row_count; i++)
+		if (results_cell(ranks, i, operations) > 0)
 			slow_fill(p, i, &to->row[to->count++]);
 	return true;
 }
@@ -141,7 +142,7 @@ static bool slow_nodes(const struct results_phase_read *p, const struct slow_row
 			r->worse[m] = slow_middle(first, n, m, false, scratch);
 			r->sure[m] = slow_middle(first, n, m, true, scratch);
 		}
-		if (p->latencies.by_node)
+		if (results_whole(p)->latencies.by_node)
 			slow_set_latency(r, slow_latency(p, true, r->node));
 	}
 	free(scratch);
@@ -268,7 +269,7 @@ bool slow_of(const struct results_phase_read *p, struct slow *out)
 	uint64_t tests;
 	bool whole = slow_ranks(p, &ranks);
 
-	*out = (struct slow){.latency = p->latencies.name};
+	*out = (struct slow){.latency = results_whole(p)->latencies.name};
 	if (whole && ranks.count)
 		qsort(ranks.row, ranks.count, sizeof(*ranks.row), slow_by_node);
 	whole = whole && slow_nodes(p, &ranks, &nodes);

@@ -144,9 +144,8 @@ int h5_read_text_dataset(hid_t at, const char *name, char **text, struct err *er
 	return rc;
 }
 
-/* The extents of the data set. Refuses those that no results file of haul may have. */
-static int open_extent(hid_t at, const char *name, const struct h5_extent *wanted, hid_t *dataset,
-		       hsize_t dims[2], struct err *err)
+int h5_open_shape(hid_t at, const char *name, const struct h5_extent *wanted, hid_t *dataset,
+		  hsize_t dims[2], struct err *err)
 {
 	hid_t space;
 	int rank = -1;
@@ -169,11 +168,20 @@ static int open_extent(hid_t at, const char *name, const struct h5_extent *wante
 		return err_set(err, -EINVAL, "%s has %llu rows; a results file has at most %llu",
 			       name, (unsigned long long)dims[0],
 			       (unsigned long long)wanted->rows_max);
-	if (dims[1] > RESULTS_BYTES_MAX ||
-	    (dims[0] && dims[1] * wanted->size > RESULTS_BYTES_MAX / dims[0]))
+	return 0;
+}
+
+/* The extents of a data set that is read at once. Refuses those that no results file of haul may have. */
+static int open_extent(hid_t at, const char *name, const struct h5_extent *wanted, hid_t *dataset,
+		       hsize_t dims[2], struct err *err)
+{
+	int rc = h5_open_shape(at, name, wanted, dataset, dims, err);
+
+	if (rc == 0 && (dims[1] > RESULTS_BYTES_MAX ||
+			(dims[0] && dims[1] * wanted->size > RESULTS_BYTES_MAX / dims[0])))
 		return err_set(err, -EINVAL, "%s is larger than %d MiB", name,
 			       RESULTS_BYTES_MAX >> 20);
-	return 0;
+	return rc;
 }
 
 int h5_read_array(hid_t at, const char *name, hid_t type, const struct h5_extent *wanted,
@@ -219,9 +227,8 @@ int h5_read_records(hid_t at, const char *name, hid_t type, const struct h5_exte
 	return rc;
 }
 
-/* Makes columns from the members of a compound type, and the memory type of words with which to
- * read them. */
-static int table_shape(hid_t dataset, struct results_table *t, hid_t *memory, struct err *err)
+/* Makes columns from the members of a compound type. */
+static int table_shape(hid_t dataset, struct results_table *t, struct err *err)
 {
 	hid_t found = H5Dget_type(dataset);
 	int members =
@@ -229,18 +236,16 @@ static int table_shape(hid_t dataset, struct results_table *t, hid_t *memory, st
 	int rc = 0;
 
 	t->columns = members > 0 ? calloc((size_t)members, sizeof(*t->columns)) : NULL;
-	*memory = members > 0 ? H5Tcreate(H5T_COMPOUND, 8 * (size_t)members) : H5I_INVALID_HID;
-	if (!t->columns || *memory < 0)
+	if (!t->columns)
 		rc = err_set(err, -EINVAL, "it has no columns");
 	for (int i = 0; rc == 0 && i < members; i++) {
 		char *name = H5Tget_member_name(found, (unsigned)i);
 
 		t->columns[i].real = H5Tget_member_class(found, (unsigned)i) == H5T_FLOAT;
-		snprintf(t->columns[i].name, sizeof(t->columns[i].name), "%s", name ? name : "");
-		if (!name ||
-		    H5Tinsert(*memory, name, 8 * (size_t)i,
-			      t->columns[i].real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_UINT64) < 0)
+		if (!name || strlen(name) >= sizeof(t->columns[i].name))
 			rc = h5_fail(err, "its columns cannot be read");
+		else
+			strcpy(t->columns[i].name, name);
 		H5free_memory(name);
 	}
 	t->column_count = (uint32_t)members;
@@ -288,8 +293,60 @@ static int table_roles(hid_t at, struct results_table *t, struct err *err)
 	return rc;
 }
 
+/* Tables without times that may be of nothing, and older files, do not tell. */
+static int table_counts(hid_t at, struct results_table *t, struct err *err)
+{
+	char *texts = NULL;
+	uint64_t count;
+	size_t width;
+	int rc;
+
+	if (H5Aexists(at, "counted_by") <= 0)
+		return 0;
+	rc = read_texts(at, "counted_by", &texts, &count, &width, err);
+	if (rc == 0 && count != t->column_count)
+		rc = err_set(err, -EINVAL, "counted_by has %llu texts for %u columns",
+			     (unsigned long long)count, t->column_count);
+	for (uint32_t i = 0; rc == 0 && i < t->column_count; i++)
+		snprintf(t->columns[i].counted_by, sizeof(t->columns[i].counted_by), "%.*s",
+			 (int)width, texts + i * width);
+	free(texts);
+	return rc;
+}
+
+/* Leaves only the chosen columns; NULL: all. */
+static void table_choose(struct results_table *t, h5_column_choice choice)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; choice && i < t->column_count; i++)
+		if (choice(&t->columns[i]))
+			t->columns[kept++] = t->columns[i];
+	if (choice)
+		t->column_count = kept;
+}
+
+/* The memory type with which the columns are read: of each a word. HDF5 finds them by their names. */
+static int table_memory(const struct results_table *t, hid_t *memory, struct err *err)
+{
+	if (!t->column_count)
+		return err_set(err, -EINVAL, "it has none of the columns that are wanted");
+	*memory = H5Tcreate(H5T_COMPOUND, 8 * (size_t)t->column_count);
+	for (uint32_t i = 0; *memory >= 0 && i < t->column_count; i++)
+		if (H5Tinsert(*memory, t->columns[i].name, 8 * (size_t)i,
+			      t->columns[i].real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_UINT64) < 0)
+			return h5_fail(err, "its columns cannot be read");
+	return *memory < 0 ? h5_fail(err, "its columns cannot be read") : 0;
+}
+
 int h5_read_table(hid_t at, const char *name, uint64_t rows_max, struct results_table *table,
 		  struct err *err)
+{
+	return h5_read_columns(at, name, rows_max, NULL, table, err);
+}
+
+int h5_read_columns(hid_t at, const char *name, uint64_t rows_max, h5_column_choice choice,
+		    struct results_table *table, struct err *err)
 {
 	struct h5_extent wanted = {.rank = 1, .rows_max = rows_max, .size = 8};
 	hid_t dataset, memory = H5I_INVALID_HID;
@@ -297,11 +354,17 @@ int h5_read_table(hid_t at, const char *name, uint64_t rows_max, struct results_
 	int rc = open_extent(at, name, &wanted, &dataset, dims, err);
 
 	if (rc == 0)
-		rc = table_shape(dataset, table, &memory, err);
+		rc = table_shape(dataset, table, err);
 	if (rc == 0)
 		rc = table_units(dataset, table, err);
 	if (rc == 0)
 		rc = table_roles(dataset, table, err);
+	if (rc == 0)
+		rc = table_counts(dataset, table, err);
+	if (rc == 0)
+		table_choose(table, choice);
+	if (rc == 0)
+		rc = table_memory(table, &memory, err);
 	wanted.size = 8 * (size_t)table->column_count;
 	if (rc == 0)
 		rc = h5_read_records(at, name, memory, &wanted, (void **)&table->cells,

@@ -33,6 +33,11 @@ struct h5_extent {
 	size_t size;
 };
 
+/* Opens a data set of that shape. Refuses others, and more rows, with a sentence. The caller closes *dataset, also after an
+ * error, unless it is negative. */
+int h5_open_shape(hid_t at, const char *name, const struct h5_extent *wanted, hid_t *dataset,
+		  hsize_t dims[2], struct err *err);
+
 /* Reads a data set as an array of a memory type; dims[1] is 1 where it has one dimension. The
  * caller frees *data. A data set that is larger than allowed is refused with a sentence before
  * memory is allocated. */
@@ -46,6 +51,11 @@ int h5_read_records(hid_t at, const char *name, hid_t type, const struct h5_exte
 /* Reads a compound data set of unsigned integers and reals, with its units and roles. */
 int h5_read_table(hid_t at, const char *name, uint64_t rows_max, struct results_table *table,
 		  struct err *err);
+
+/* The same, of only some of its columns. */
+typedef bool (*h5_column_choice)(const struct results_column *column);
+int h5_read_columns(hid_t at, const char *name, uint64_t rows_max, h5_column_choice choice,
+		    struct results_table *table, struct err *err);
 
 /* The number of dimensions of a data set, -1 where it is not one; and whether its elements are
  * whole numbers. */

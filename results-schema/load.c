@@ -13,12 +13,13 @@
 #include "results-schema/file_head.h"
 #include "results-schema/h5.h"
 #include "results-schema/h5_read.h"
+#include "results-schema/phase_cache.h"
 #include "results-schema/read_phase.h"
 #include "results-schema/rows.h"
 #include "results-schema/side_phase.h"
 
 static int load_head(hid_t file, struct results_file *f, struct err *err);
-static int load_phases(hid_t file, struct results_file *f, struct err *err);
+static int load_phases(hid_t file, struct results_file *f, bool details, struct err *err);
 
 static int open_file(const char *path, struct results_file *f, hid_t *file, struct err *err)
 {
@@ -46,7 +47,9 @@ static int open_file(const char *path, struct results_file *f, hid_t *file, stru
 			 : 0;
 }
 
-int results_load(struct results_file **out, const char *path, struct err *err)
+/* details: those of each phase are read, and stay as long as there is room. */
+static int load_within(struct results_file **out, const char *path, bool details,
+		       uint64_t room_bytes, struct err *err)
 {
 	struct results_file *f = calloc(1, sizeof(*f));
 	hid_t file = H5I_INVALID_HID;
@@ -63,8 +66,11 @@ int results_load(struct results_file **out, const char *path, struct err *err)
 	if (rc < 0)
 		goto out_free;
 	rc = load_head(file, f, err);
-	if (rc == 0)
-		rc = load_phases(file, f, err);
+	if (rc == 0) {
+		f->cache = phase_cache_new(f, room_bytes);
+		rc = f->cache ? load_phases(file, f, details, err)
+			      : err_set(err, -ENOMEM, "no memory for its phases");
+	}
 	if (rc < 0)
 		err_wrap(err, rc, "%s: is not a results file of haul", path);
 	H5Fclose(file);
@@ -78,6 +84,22 @@ out_free:
 	return rc;
 }
 
+int results_load(struct results_file **out, const char *path, struct err *err)
+{
+	return load_within(out, path, true, RESULTS_ROOM_BYTES, err);
+}
+
+int results_load_within(struct results_file **out, const char *path, uint64_t room_bytes,
+			struct err *err)
+{
+	return load_within(out, path, true, room_bytes, err);
+}
+
+int results_open(struct results_file **out, const char *path, struct err *err)
+{
+	return load_within(out, path, false, 0, err);
+}
+
 void results_unload(struct results_file *f)
 {
 	if (!f)
@@ -85,6 +107,7 @@ void results_unload(struct results_file *f)
 	for (uint32_t i = 0; f->phases && i < f->phase_count; i++)
 		read_phase_free(&f->phases[i]);
 	free(f->phases);
+	phase_cache_free(f->cache);
 	free(f->path);
 	free(f->build);
 	free(f->command_line);
@@ -211,14 +234,22 @@ static int by_number(const void *a, const void *b)
 
 /* The phases of a series are in side files. HDF5 would follow a link to anywhere, so the side file is
  * opened here. */
-static int load_phase(hid_t phases, const char *name, struct results_file *f, struct err *err)
+static int load_phase(hid_t phases, const char *name, struct results_file *f, bool details,
+		      struct err *err)
 {
 	struct results_phase_read *p = &f->phases[f->phase_count++];
 	struct side_phase side;
 	int rc = side_phase_open(&side, phases, name, f->path, err);
 
+	snprintf(p->member, sizeof(p->member), "%s", name);
 	if (rc == 0)
-		rc = read_phase(side.phase, f->schema_version, p, err);
+		rc = read_headline(side.phase, f, p, err);
+	if (rc == 0 && details)
+		rc = read_details(side.phase, f, p, err);
+	if (rc == 0 && details)
+		phase_cache_take(f->cache, p);
+	if (!details)
+		p->cache = f->cache;
 	p->side_bytes = side.file_bytes;
 	side_phase_close(&side);
 	return rc;
@@ -236,7 +267,7 @@ static void add_side_bytes(struct results_file *f)
 	}
 }
 
-static int load_phases(hid_t file, struct results_file *f, struct err *err)
+static int load_phases(hid_t file, struct results_file *f, bool details, struct err *err)
 {
 	hid_t phases = H5Gopen2(file, "phases", H5P_DEFAULT);
 	H5G_info_t info;
@@ -260,14 +291,14 @@ static int load_phases(hid_t file, struct results_file *f, struct err *err)
 		goto out_phases;
 	}
 	for (hsize_t i = 0; rc == 0 && i < info.nlinks; i++) {
-		char name[128] = "";
+		char name[RESULTS_MEMBER_BYTES] = "";
 
 		if (H5Lget_name_by_idx(phases, ".", H5_INDEX_NAME, H5_ITER_INC, i, name,
 				       sizeof(name), H5P_DEFAULT) < 0) {
 			rc = h5_fail(err, "/phases cannot be read");
 			break;
 		}
-		rc = load_phase(phases, name, f, err);
+		rc = load_phase(phases, name, f, details, err);
 		if (rc < 0)
 			err_wrap(err, rc, "/phases/%s", name);
 	}

@@ -72,19 +72,25 @@ static void add_starved(struct results_table *t)
 	cells[t->column_count++].real = value;
 }
 
+void read_old_rank_roles(struct results_table *ranks)
+{
+	table_old_roles(ranks);
+	if (!keeps_accounts(ranks))
+		forget_accounts(ranks);
+}
+
+void read_old_headline(struct results_table *merged)
+{
+	/* The merged row has the columns of the ranks' rows. */
+	read_old_rank_roles(merged);
+	add_starved(merged);
+}
+
 void read_old_roles(struct results_phase_read *p)
 {
-	struct results_table *tables[] = {&p->merged, &p->ranks};
-
-	for (int i = 0; i < 2; i++) {
-		table_old_roles(tables[i]);
-		if (!keeps_accounts(tables[i]))
-			forget_accounts(tables[i]);
-	}
 	for (uint32_t i = 0; i < p->table_count; i++)
 		table_old_roles(&p->tables[i].table);
 	for (uint32_t i = 0; i < p->hist_count; i++)
 		if (strcmp(p->hists[i].name, "read") == 0)
 			p->hists[i].role = ROLE_READ_LATENCY;
-	add_starved(&p->merged);
 }

@@ -21,23 +21,61 @@ static int load_client(hid_t phase, struct results_phase_read *p, struct err *er
 static int load_hists(hid_t phase, struct results_phase_read *p, struct err *err);
 static int load_failures(hid_t phase, struct results_phase_read *p, struct err *err);
 
-int read_phase(hid_t phase, uint32_t version, struct results_phase_read *p, struct err *err)
+/* Whether reports use the column of the ranks' rows: all that have a role, what tells the ranks apart, and the number of
+ * operations. The rows of many ranks have many columns that nobody looks at. */
+static bool rank_column_is_used(const struct results_column *c)
 {
-	static int (*const parts[])(hid_t, struct results_phase_read *, struct err *) = {
-		load_record, load_targets, load_timeline, load_steps,
-		load_client, load_hists,   read_tables,   load_failures,
-	};
-	int rc = h5_read_table(phase, "ranks", RESULTS_RANKS_MAX, &p->ranks, err);
+	const char *const used[] = {"rank", "node", PHASE_PRESENT,
+				    tally_common_columns.measures[TALLY_OPERATIONS].name};
+
+	for (size_t i = 0; i < sizeof(used) / sizeof(*used); i++)
+		if (strcmp(c->name, used[i]) == 0)
+			return true;
+	return c->role != ROLE_NONE;
+}
+
+static int read_ranks(hid_t phase, const struct results_file *f, struct results_table *ranks,
+		      struct err *err)
+{
+	/* In files of version 1 the columns have no roles. */
+	bool old = f->schema_version == 1;
+	int rc = h5_read_columns(phase, "ranks", f->ranks, old ? NULL : rank_column_is_used, ranks,
+				 err);
 
 	if (rc == 0)
-		drop_absent(&p->ranks);
+		drop_absent(ranks);
+	if (rc == 0 && old)
+		read_old_rank_roles(ranks);
+	return rc;
+}
+
+int read_headline(hid_t phase, const struct results_file *f, struct results_phase_read *p,
+		  struct err *err)
+{
+	int rc = load_record(phase, p, err);
+
+	if (rc == 0)
+		rc = load_targets(phase, p, err);
+	if (rc == 0 && f->schema_version == 1)
+		read_old_headline(&p->merged);
+	return rc;
+}
+
+int read_details(hid_t phase, const struct results_file *f, struct results_phase_read *p,
+		 struct err *err)
+{
+	static int (*const parts[])(hid_t, struct results_phase_read *, struct err *) = {
+		load_timeline, load_steps, load_client, load_hists, read_tables, load_failures,
+	};
+	int rc = read_ranks(phase, f, &p->ranks, err);
+
 	for (size_t i = 0; rc == 0 && i < sizeof(parts) / sizeof(*parts); i++)
 		rc = parts[i](phase, p, err);
-	if (rc == 0 && version == 1)
+	if (rc == 0 && f->schema_version == 1)
 		read_old_roles(p);
 	if (rc == 0)
-		rc = read_latencies(phase, p, err);
-	return rc;
+		rc = read_latencies(phase, f, p, err);
+	return rc < 0 ? rc : read_epoch_spread(phase, f, p, err);
 }
 
 /* Rows of ranks that took no part in the phase. Files of version 1 do not tell: there all did. */
@@ -61,26 +99,71 @@ static void read_table_free(struct results_table *t)
 {
 	free(t->columns);
 	free(t->cells);
+	*t = (struct results_table){.column_count = 0};
 }
 
-void read_phase_free(struct results_phase_read *p)
+void read_details_free(struct results_phase_read *p)
 {
-	free(p->sets);
-	read_table_free(&p->merged);
 	read_table_free(&p->ranks);
 	read_table_free(&p->client);
-	free(p->targets);
+	read_tables_free(p);
 	for (int i = 0; i < SECOND_WORDS; i++)
 		free(p->timeline.column[i]);
+	p->timeline = (struct results_timeline){.rows = 0};
 	free(p->steps.step);
 	for (int i = 0; i < STEP_PARTS; i++) {
 		free(p->steps.mean_ns[i]);
 		free(p->steps.max_ns[i]);
 	}
+	p->steps = (struct results_steps){.rows = 0};
 	free(p->hists);
+	p->hists = NULL;
+	p->hist_count = 0;
 	free(p->latencies.row);
+	p->latencies = (struct results_latencies){.rows = 0};
 	free(p->failures);
-	read_tables_free(p);
+	p->failures = NULL;
+	p->failure_rows = 0;
+}
+
+void read_phase_free(struct results_phase_read *p)
+{
+	free(p->sets);
+	free(p->targets);
+	read_table_free(&p->merged);
+	read_details_free(p);
+}
+
+static uint64_t read_table_bytes(const struct results_table *t)
+{
+	return t->column_count * sizeof(*t->columns) +
+	       t->row_count * t->column_count * sizeof(*t->cells);
+}
+
+static uint64_t read_rows_bytes(const struct results_rows *t)
+{
+	uint64_t bytes = sizeof(*t) + read_table_bytes(&t->table);
+
+	if (t->names)
+		bytes += t->table.row_count * sizeof(*t->names);
+	if (t->spread)
+		bytes += t->table.row_count * sizeof(*t->spread);
+	for (uint32_t h = 0; h < t->hist_count; h++)
+		bytes += sizeof(*t->hists) +
+			 (t->table.row_count + 1) * t->hists[h].bucket_count * sizeof(uint64_t);
+	return bytes + t->code_count * sizeof(*t->codes);
+}
+
+uint64_t read_details_bytes(const struct results_phase_read *p)
+{
+	uint64_t bytes = read_table_bytes(&p->ranks) + read_table_bytes(&p->client);
+
+	for (uint32_t i = 0; i < p->table_count; i++)
+		bytes += read_rows_bytes(&p->tables[i]);
+	bytes += p->timeline.rows * SECOND_WORDS * sizeof(double);
+	bytes += p->steps.rows * (1 + 2 * STEP_PARTS) * sizeof(double);
+	bytes += p->hist_count * sizeof(*p->hists) + p->latencies.rows * sizeof(*p->latencies.row);
+	return bytes + p->failure_rows * sizeof(*p->failures);
 }
 
 static int load_record(hid_t phase, struct results_phase_read *p, struct err *err)

@@ -6,18 +6,36 @@
 
 #include "results-schema/results_read.h"
 
-/* Reads the group of a phase. Call read_phase_free also after an error. */
-int read_phase(hid_t phase, uint32_t version, struct results_phase_read *p, struct err *err);
+/* Reads the headline of a phase: its record, what the sweeps set, its targets, and the merged row. f: its head has been read. */
+int read_headline(hid_t phase, const struct results_file *f, struct results_phase_read *p,
+		  struct err *err);
+/* Reads everything else, its details. The numbers of ranks and nodes of the file are bounds. p->record has been read. */
+int read_details(hid_t phase, const struct results_file *f, struct results_phase_read *p,
+		 struct err *err);
+
+/* Call these also after an error. */
 void read_phase_free(struct results_phase_read *p);
+void read_details_free(struct results_phase_read *p);
+
+/* How many bytes of memory the details take. */
+uint64_t read_details_bytes(const struct results_phase_read *p);
 
 /* Reads its tables (core/measure/table.h). */
 int read_tables(hid_t phase, struct results_phase_read *p, struct err *err);
 void read_tables_free(struct results_phase_read *p);
 
 /* Reads p->latencies. After the histograms and their roles. */
-int read_latencies(hid_t phase, struct results_phase_read *p, struct err *err);
+int read_latencies(hid_t phase, const struct results_file *f, struct results_phase_read *p,
+		   struct err *err);
 
-/* Adds roles to the columns and histograms of a file of version 1, by their names. */
+/* Reads how the ranks differed in each epoch. After the tables and their roles. */
+int read_epoch_spread(hid_t phase, const struct results_file *f, struct results_phase_read *p,
+		      struct err *err);
+
+/* Add roles to what a file of version 1 has, by the names of columns and histograms: to the merged row, to the rows of the ranks,
+ * to the other details. */
+void read_old_headline(struct results_table *merged);
+void read_old_rank_roles(struct results_table *ranks);
 void read_old_roles(struct results_phase_read *p);
 
 #endif

@@ -22,8 +22,11 @@ void read_tables_free(struct results_phase_read *p)
 			free(t->hists[h].counts);
 		}
 		free(t->hists);
+		free(t->spread);
 	}
 	free(p->tables);
+	p->tables = NULL;
+	p->table_count = 0;
 }
 
 static int load_names(hid_t group, struct results_rows *t, struct err *err)

@@ -1,5 +1,6 @@
 /* Reading results.h5: the whole file as plain tables; of the rows of histograms by rank only the 99th percentiles of
- * one. Files of versions 1 and 2 then look alike: what version 1 does not have (roles) is filled in.
+ * one, of the rows of each rank in each epoch only how they differ. Files of versions 1 and 2 then look alike: what version 1
+ * does not have (roles) is filled in.
  *
  * A file may contain anything: every number of rows is checked against a bound before memory is
  * allocated for them. Does not need MPI: the file is opened through HDF5's ordinary driver, and the
@@ -16,7 +17,7 @@
 #include "core/target.h"
 #include "results-schema/record.h"
 
-enum { RESULTS_NAME_BYTES = 64, RESULTS_UNIT_BYTES = 24 };
+enum { RESULTS_NAME_BYTES = 64, RESULTS_UNIT_BYTES = 24, RESULTS_MEMBER_BYTES = 128 };
 
 /* A file with more than that is not a results file of haul. */
 enum {
@@ -27,7 +28,8 @@ enum {
 	RESULTS_HISTS_MAX = 1024,
 	RESULTS_TABLES_MAX = 64,
 	RESULTS_ROWS_MAX = TABLE_ROWS_MAX, /* of any table of a phase */
-	RESULTS_BYTES_MAX = 1 << 29        /* of any data set */
+	RESULTS_BYTES_MAX = 1 << 29,       /* of any data set */
+	RESULTS_ROOM_BYTES = 256 << 20     /* of the details of phases that stay in memory */
 };
 
 struct results_column {
@@ -35,6 +37,8 @@ struct results_column {
 	char unit[RESULTS_UNIT_BYTES];
 	enum role role;
 	bool real; /* a figure (double), else a measure (uint64_t) */
+	/* Of a time: the column that is 0 in rows where nothing was done that could take it; "": none is named. */
+	char counted_by[RESULTS_NAME_BYTES];
 };
 
 union results_cell {
@@ -64,6 +68,12 @@ struct results_row_hists {
 	uint64_t *counts;   /* [rows][bucket_count] */
 };
 
+/* How the ranks differed in a row of a table: the least and the greatest utilisation of one of them, and which rank had the
+ * least. NaN: no rank has one. */
+struct results_spread {
+	double least, most, least_rank;
+};
+
 /* A table of a phase (core/measure/table.h) of any name. */
 struct results_rows {
 	char name[RESULTS_NAME_BYTES];
@@ -75,7 +85,8 @@ struct results_rows {
 	uint64_t (*codes)[3];
 	uint32_t hist_count;
 	struct results_row_hists *hists;
-	uint64_t left_out; /* rows for which there was no room */
+	uint64_t left_out;             /* rows for which there was no room */
+	struct results_spread *spread; /* [table.row_count]; NULL: the file does not tell */
 };
 
 /* Rows of single steps, each of steps_per_row steps. */
@@ -109,6 +120,8 @@ struct results_latencies {
 	struct results_latency_row *row;
 };
 
+struct phase_cache;
+
 struct results_links { /* bytes a second one way; 0: not told */
 	uint64_t nic_bytes_per_s, rdma_bytes_per_s;
 };
@@ -119,9 +132,16 @@ struct results_phase_read {
 	char (*sets)[RECORD_SET_BYTES];
 	/* One row: the merged measures, and the figures computed from them. */
 	struct results_table merged;
-	struct results_table ranks;
 	uint32_t target_count;
 	struct target_result *targets;
+	uint64_t side_bytes;               /* size of the side file that holds the phase; 0: none */
+	struct phase_cache *cache;         /* where the details come from; NULL: they are here */
+	char member[RESULTS_MEMBER_BYTES]; /* the name of the phase in /phases */
+
+	/* The details. Ask results_whole for them: of a large file, not all phases have theirs here.
+	 *
+	 * A row per rank that took part; of the columns those that have a role, "rank", "node" and "operations". */
+	struct results_table ranks;
 	uint32_t table_count;
 	struct results_rows *tables;
 	/* One row per node and interval, by node, then by time (core/client/client.h). No rows
@@ -136,7 +156,6 @@ struct results_phase_read {
 	uint64_t failure_count; /* all failures that occurred */
 	uint32_t failure_rows;  /* failures in the file */
 	struct failure *failures;
-	uint64_t side_bytes; /* size of the side file that holds the phase; 0: none */
 };
 
 struct results_file {
@@ -156,12 +175,24 @@ struct results_file {
 	struct results_links *links; /* [nodes] */
 	uint32_t phase_count;
 	struct results_phase_read *phases; /* in the order of their numbers */
+	struct phase_cache *cache;
 };
 
 /* -ENOENT, -EACCES …, or -EINVAL for a file that is not a results file ("x.h5: is not a results
  * file of haul: …"). */
 int results_load(struct results_file **out, const char *path, struct err *err);
+/* The same, with another bound than RESULTS_ROOM_BYTES. */
+int results_load_within(struct results_file **out, const char *path, uint64_t room_bytes,
+			struct err *err);
+/* The same, but no details are read before somebody asks for those of a phase. */
+int results_open(struct results_file **out, const char *path, struct err *err);
 void results_unload(struct results_file *file);
+
+/* The phase with its details: p itself where they are in memory, else a copy that has nothing but them and the record, and is valid
+ * until those of another phase of the file are asked for. Where the file cannot be read any more, there are none. */
+const struct results_phase_read *results_whole(const struct results_phase_read *p);
+/* The rows of its ranks. */
+const struct results_table *results_ranks(const struct results_phase_read *p);
 
 /* The column's number, or -1. */
 int results_column(const struct results_table *table, const char *name);
@@ -171,6 +202,9 @@ int results_role(const struct results_table *table, enum role role);
 double results_value(const struct results_table *table, uint64_t row, const char *name);
 double results_role_value(const struct results_table *table, uint64_t row, enum role role);
 double results_cell(const struct results_table *table, uint64_t row, int column);
+
+/* Whether the cell is a time of something that was not done in the row. A time of 0 that was measured is none. */
+bool results_undone(const struct results_table *table, uint64_t row, uint32_t column);
 
 /* The histogram of that name, or of that role, or NULL when it is absent or empty. */
 const struct hist *results_find_hist(const struct results_phase_read *phase, const char *name);

@@ -40,8 +40,16 @@ double results_role_value(const struct results_table *table, uint64_t row, enum 
 	return results_cell(table, row, results_role(table, role));
 }
 
+bool results_undone(const struct results_table *table, uint64_t row, uint32_t column)
+{
+	const char *by = table->columns[column].counted_by;
+
+	return *by && !(results_value(table, row, by) > 0);
+}
+
 const struct hist *results_find_hist(const struct results_phase_read *phase, const char *name)
 {
+	phase = results_whole(phase);
 	for (uint32_t i = 0; i < phase->hist_count; i++)
 		if (strcmp(phase->hists[i].name, name) == 0)
 			return &phase->hists[i].hist;
@@ -50,6 +58,7 @@ const struct hist *results_find_hist(const struct results_phase_read *phase, con
 
 const struct results_hist *results_role_hist(const struct results_phase_read *phase, enum role role)
 {
+	phase = results_whole(phase);
 	for (uint32_t i = 0; i < phase->hist_count; i++)
 		if (phase->hists[i].role == role)
 			return &phase->hists[i];
@@ -59,6 +68,7 @@ const struct results_hist *results_role_hist(const struct results_phase_read *ph
 const struct results_rows *results_find_table(const struct results_phase_read *phase,
 					      const char *name)
 {
+	phase = results_whole(phase);
 	for (uint32_t i = 0; i < phase->table_count; i++)
 		if (strcmp(phase->tables[i].name, name) == 0)
 			return &phase->tables[i];

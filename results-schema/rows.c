@@ -54,8 +54,29 @@ void rows_fill(const struct row_shape *shape, const uint64_t *keys, const uint64
 	}
 }
 
-/* Writes one text for each column: its unit or its role. */
-static int column_texts(hid_t dataset, const struct row_shape *shape, bool roles, struct err *err)
+enum column_text { COLUMN_UNITS, COLUMN_ROLES, COLUMN_COUNTED_BY };
+static const char *const column_attributes[] = {
+	[COLUMN_UNITS] = "units", [COLUMN_ROLES] = "roles", [COLUMN_COUNTED_BY] = "counted_by"};
+
+static const char *measure_text(const struct measure *m, enum column_text text)
+{
+	if (text == COLUMN_UNITS)
+		return m->unit;
+	if (text == COLUMN_ROLES)
+		return role_name(m->role);
+	return m->counted_by ? m->counted_by : "";
+}
+
+static const char *figure_text(const struct figure *f, enum column_text text)
+{
+	if (text == COLUMN_UNITS)
+		return f->unit;
+	return text == COLUMN_ROLES ? role_name(f->role) : "";
+}
+
+/* Writes one text for each column. */
+static int column_texts(hid_t dataset, const struct row_shape *shape, enum column_text text,
+			struct err *err)
 {
 	const struct columns *c = shape->columns;
 	const char **texts = calloc(rows_words(shape) + 1, sizeof(*texts));
@@ -67,19 +88,31 @@ static int column_texts(hid_t dataset, const struct row_shape *shape, bool roles
 	for (uint32_t i = 0; i < shape->key_count; i++)
 		texts[n++] = "";
 	for (uint32_t i = 0; i < c->measure_count; i++)
-		texts[n++] = roles ? role_name(c->measures[i].role) : c->measures[i].unit;
+		texts[n++] = measure_text(&c->measures[i], text);
 	for (uint32_t i = 0; i < c->figure_count; i++)
-		texts[n++] = roles ? role_name(c->figures[i].role) : c->figures[i].unit;
-	rc = h5_attr_texts(dataset, roles ? "roles" : "units", texts, n, err);
+		texts[n++] = figure_text(&c->figures[i], text);
+	rc = h5_attr_texts(dataset, column_attributes[text], texts, n, err);
 	free(texts);
 	return rc;
 }
 
+static bool columns_are_counted(const struct columns *c)
+{
+	for (uint32_t i = 0; i < c->measure_count; i++)
+		if (c->measures[i].counted_by)
+			return true;
+	return false;
+}
+
 int rows_describe(hid_t dataset, const struct row_shape *shape, struct err *err)
 {
-	int rc = column_texts(dataset, shape, false, err);
+	int rc = column_texts(dataset, shape, COLUMN_UNITS, err);
 
-	return rc < 0 ? rc : column_texts(dataset, shape, true, err);
+	if (rc == 0)
+		rc = column_texts(dataset, shape, COLUMN_ROLES, err);
+	if (rc == 0 && columns_are_counted(shape->columns))
+		rc = column_texts(dataset, shape, COLUMN_COUNTED_BY, err);
+	return rc;
 }
 
 int rows_write(hid_t at, const char *name, const struct row_shape *shape, uint64_t count,

@@ -25,7 +25,7 @@ hid_t rows_type(const struct row_shape *shape); /* the caller closes it; negativ
 void rows_fill(const struct row_shape *shape, const uint64_t *keys, const uint64_t *measures,
 	       uint64_t *out);
 
-/* Writes attributes "units" and "roles": one text for each column, in their order. */
+/* Writes attributes "units", "roles" and, if a measure has one, "counted_by": one text for each column, in their order. */
 int rows_describe(hid_t dataset, const struct row_shape *shape, struct err *err);
 /* Makes a described data set of these rows, by this rank alone. The caller closes *dataset, also after a failure where it
  * is not negative. */

@@ -84,6 +84,7 @@ struct progress_figures {
 	bool percent;         /* the fraction of the phase is known */
 	double au, hit_share; /* 0 ... 1; NaN: unknown */
 	uint64_t bytes, p99_ns;
+	bool removed; /* the bytes are those of objects that were removed: nothing moves them, so they have no rate */
 	uint64_t wall_ns; /* the time in which the bytes were moved; 0: since the phase began */
 };
 

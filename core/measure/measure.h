@@ -33,6 +33,9 @@ struct measure {
 	enum merge merge;
 	const char *help;
 	enum role role;
+	/* Of a time in a row of a table: the measure of the row that counts what took it. Where that is 0, nothing was done,
+	 * and the time is none. NULL: a time of 0 is one of 0 ns. */
+	const char *counted_by;
 };
 #define MEASURE_ENUM(id, ...) id,
 #define MEASURE_ROW(id, n, u, m, h, ...) \

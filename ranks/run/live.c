@@ -120,7 +120,7 @@ static void live_figures(struct cJSON *row, const struct progress_figures *f, do
 	json_add_number(row, "au", f->au);
 	json_add_number(row, "hit_share", f->hit_share);
 	json_add_number(row, "bytes", (double)f->bytes);
-	json_add_number(row, "bytes_per_second", progress_rate(f, elapsed_s));
+	json_add_number(row, "bytes_per_second", f->removed ? NAN : progress_rate(f, elapsed_s));
 	live_count(row, "p99_ns", f->p99_ns, f->p99_ns);
 }
 

@@ -87,7 +87,7 @@ void progress_text(const struct progress_line *line, const struct progress *p, u
 	progress_place(p, &f, out);
 	if (f.bytes && !f.epochs)
 		progress_add(out, " · %s", units_bytes_decimal(text, (double)f.bytes));
-	if (f.bytes)
+	if (f.bytes && !f.removed)
 		progress_add(out, " · %s", units_rate(text, progress_rate(&f, elapsed)));
 	if (f.p99_ns)
 		progress_add(out, " · %sp99 %s", f.epochs ? "read " : "",

@@ -4,15 +4,15 @@
 //
 // chart.draw({
 //	title, note,
-//	x: {label, values, kind, log, whole, step, text},	text(index): in place of the value
-//	y: {kind, max},
+//	x: {label, values, kind, log, whole, step, ticks, text},	ticks: the axis has marks at the values; text(index): in place of the value
+//	y: {kind, max, log},	log: only where no value is 0, and the greatest is ten times the least or more
 //	series: [{label, values, kind, color, style, low, high}],	style: line, points, bars, steps; low, high: an interval
 //	stacked,	the series are parts of a whole
 //	marks: [{at, label}],	lines at values of x
 //	levels: [{at, label}],	lines at values of y
 // }) returns an element, or null where no series has a value.
 const chart = (() => {
-	const HEIGHT = 200, FEW = 64;
+	const HEIGHT = 200, FEW = 64, TICKS = 10;
 	const whole = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 1e7, 1e8];
 	const all = [];
 
@@ -80,9 +80,9 @@ const chart = (() => {
 			cursor: {y: false, drag: {x: false, y: false}, points: spec.stacked ? {show: false} : {}},
 			scales: {
 				x: {time: false, distr: spec.x.log ? 3 : 1, range: (u, low, high) => rangeOfX(spec, low, high)},
-				y: {range: () => [0, highest(spec)]},
+				y: loggable(spec) ? {distr: 3, range: () => [lowest(spec) / 1.5, highest(spec) * 1.5]} : {range: () => [0, highest(spec)]},
 			},
-			axes: [axis(spec.x, 34, 70), axis(spec.y, 68, 30)],
+			axes: [axis(spec.x, 34, 70), axis({...spec.y, log: loggable(spec)}, 68, 30)],
 			series: [{}, ...drawn.map(one => style(spec, one))],
 			hooks: {
 				setCursor: [u => show(state, pointed(spec, u))],
@@ -112,6 +112,11 @@ const chart = (() => {
 		return most > 0 ? most * 1.05 : 1;
 	}
 
+	const knownOf = spec => spec.series.flatMap(one => one.values).filter(format.known);
+	const lowest = spec => knownOf(spec).reduce((a, b) => Math.min(a, b));
+	// Values of one size are compared by their lengths.
+	const loggable = spec => Boolean(spec.y.log) && lowest(spec) > 0 && highest(spec) >= 10 * lowest(spec);
+
 	function axis(of, size, space) {
 		return {
 			stroke: () => color('muted'),
@@ -121,9 +126,16 @@ const chart = (() => {
 			size,
 			space,
 			...(of.whole ? {incrs: whole} : {}),
-			...(of.log ? {splits: (u, number, low, high) => decades(low, high), filter: (u, splits) => splits} : {}),
-			values: (u, splits) => splits.map(value => value == null ? '' : format.short(format[of.kind](value))),
+			...(of.ticks ? {splits: () => thinned(of.values), filter: (u, splits) => splits}
+				: of.log ? {splits: (u, number, low, high) => decades(low, high), filter: (u, splits) => splits} : {}),
+			values: (u, splits) => splits.map(value => value == null ? '' : format.mark(of.kind, value)),
 		};
+	}
+
+	// So many of the values that their marks have room beside each other.
+	function thinned(values) {
+		const every = Math.ceil(values.length / TICKS);
+		return values.filter((value, i) => (values.length - 1 - i) % every === 0);
 	}
 
 	// Powers of ten; where there are few of them, their multiples by 2 and 5, too.

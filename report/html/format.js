@@ -74,8 +74,14 @@ const format = (() => {
 		return 'number';
 	}
 
-	// A text of a number without the zeros at the end of its decimals: for the marks of an axis.
+	// A text of a number without the zeros at the end of its decimals.
 	const short = text => text.replace(/(\.\d*?)0+(?=\D|$)/, '$1').replace(/\.(?=\D|$)/, '');
 
-	return {...wrapped, nothing, known, kindOf, short, words: name => name.replace(/_/g, ' ')};
+	// The mark of an axis, where there is little room.
+	function mark(kind, value) {
+		const plain = kind === 'number' || kind === 'count';
+		return short(plain && Math.abs(value) >= 1e5 ? scaled(value, '').trim() : wrapped[kind](value));
+	}
+
+	return {...wrapped, nothing, known, kindOf, mark, words: name => name.replace(/_/g, ' ')};
 })();

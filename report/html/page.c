@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "report/html/data.h"
 #include "report/html/parts.h"
+#include "report/html/plan.h"
 #include "report/shapes.h"
 
 /* "<" stands only within texts. Written as \u003c, none of them can end the element that holds the data, or begin
@@ -20,9 +21,9 @@ static void page_json(FILE *out, const char *json)
 	}
 }
 
-char *report_html(const struct results_file *const *files, unsigned count, bool compare)
+/* The page with these data, which it frees. NULL: no memory. */
+static char *page_of(cJSON *data)
 {
-	cJSON *data = page_data(files, count, compare);
 	char *json = data ? json_print_line(data) : NULL, *text = NULL;
 	size_t size;
 	FILE *out;
@@ -43,4 +44,14 @@ char *report_html(const struct results_file *const *files, unsigned count, bool 
 		return text;
 	free(text);
 	return NULL;
+}
+
+char *report_html(const struct results_file *const *files, unsigned count, bool compare)
+{
+	return page_of(page_data(files, count, compare));
+}
+
+char *report_html_plan(cJSON *plan)
+{
+	return page_of(page_plan(plan));
 }

@@ -1,5 +1,5 @@
 'use strict';
-// The page: what all files have in common, then each file with its phases.
+// The page: what all files have in common, then each file with its phases; or a plan.
 (() => {
 	const data = JSON.parse(document.getElementById('data').textContent);
 	const page = document.getElementById('page');
@@ -75,21 +75,30 @@
 		return [file.runs > 1 ? parts.reverse() : parts, phases(file), machine(file)].flat(2);
 	}
 
-	const one = data.files.length === 1;
-	if (one) {
-		document.title = `${data.files[0].name || data.files[0].file} · haul report`;
-		dom.add(page, heading(data.files[0]));
-		dom.add(page, [series.comparison(data.compare)]);
-		dom.add(page, fileParts(data.files[0]));
-	} else {
-		document.title = `${data.files.length} files · haul report`;
-		dom.add(page, [dom.element('h1', null, `${data.files.length} results files`)]);
-		dom.add(page, [series.comparison(data.compare), series.scaling(data.scaling)]);
-		for (const [i, file] of data.files.entries())
-			dom.add(page, [(i ? details => details : dom.open)(dom.later(`${file.file}: ${file.name}, ${file.status}`, {class: 'phase'}, () => dom.element('div', null, heading(file), fileParts(file))))]);
+	function files() {
+		if (data.files.length === 1) {
+			document.title = `${data.files[0].name || data.files[0].file} · haul report`;
+			dom.add(page, heading(data.files[0]));
+			dom.add(page, [series.comparison(data.compare)]);
+			dom.add(page, fileParts(data.files[0]));
+		} else {
+			document.title = `${data.files.length} files · haul report`;
+			dom.add(page, [dom.element('h1', null, `${data.files.length} results files`)]);
+			dom.add(page, [series.comparison(data.compare), series.scaling(data.scaling)]);
+			for (const [i, file] of data.files.entries())
+				dom.add(page, [(i ? details => details : dom.open)(dom.later(`${file.file}: ${file.name}, ${file.status}`, {class: 'phase'}, () => dom.element('div', null, heading(file), fileParts(file))))]);
+		}
+		if (data.phases_left_out)
+			dom.add(page, [dom.element('p', {class: 'muted'}, `${format.count(data.phases_left_out)} more phases are not on this page: haul report --csv has a row for each.`)]);
 	}
-	if (data.phases_left_out)
-		dom.add(page, [dom.element('p', {class: 'muted'}, `${format.count(data.phases_left_out)} more phases are not on this page: haul report --csv has a row for each.`)]);
-	dom.add(page, [dom.element('footer', null, 'Made by haul report --html. Every figure is one that haul report --json prints. The charts are drawn by uPlot, under the MIT licence.')]);
+
+	function planned() {
+		document.title = plan.title(data.plan);
+		dom.add(page, plan.parts(data.plan));
+	}
+
+	const verb = data.plan ? 'plan' : 'report';
+	(data.plan ? planned : files)();
+	dom.add(page, [dom.element('footer', null, `Made by haul ${verb} --html. Every figure is one that haul ${verb} --json prints. The charts are drawn by uPlot, under the MIT licence.`)]);
 	document.body.dataset.ready = 'yes';
 })();

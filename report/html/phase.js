@@ -106,11 +106,14 @@ const phase = (() => {
 			return null;
 		const numbers = rows.map((row, i) => row.epoch === undefined ? i + 1 : row.epoch);
 		const target = p.targets.find(one => one.name === 'target_au');
+		const differ = rows.some(row => format.known(row.au_min));
+		const note = [differ ? 'A bar leads from the least AU of a rank to the greatest.' : null, leftOut(p, 'epochs')].filter(one => one).join(' ');
 		return chart.group('Epochs',
 			chart.draw({
-				title: 'AU of each epoch', note: leftOut(p, 'epochs'), x: {label: 'epoch', kind: 'count', whole: true, values: numbers},
+				title: 'AU of each epoch', note: note || null, x: {label: 'epoch', kind: 'count', whole: true, values: numbers},
 				y: {kind: 'share', max: 1}, levels: target ? [{at: target.asked, label: 'target'}] : [],
-				series: [{label: 'AU', values: rows.map(row => row.au), style: 'points'}],
+				series: [{label: 'AU', values: rows.map(row => row.au), style: 'points',
+					...(differ ? {low: rows.map(row => row.au_min), high: rows.map(row => row.au_max)} : {})}],
 			}),
 			chart.draw({
 				title: 'Time of each epoch', x: {label: 'epoch', kind: 'count', whole: true, values: numbers}, y: {kind: 'seconds'},
@@ -242,16 +245,13 @@ const phase = (() => {
 			table.pairs(Object.fromEntries(found))];
 	}
 
-	// What takes time never takes 0 ns: it was not done.
-	const done = row => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value === 0 && format.kindOf(name) === 'ns' ? null : value]));
-
 	function tables(p) {
 		const made = [];
 		for (const [name, rows] of Object.entries(p)) {
 			if (!Array.isArray(rows) || !rows.length || typeof rows[0] !== 'object' || PLACED.includes(name))
 				continue;
 			const words = format.words(name);
-			made.push(dom.element('h3', null, words[0].toUpperCase() + words.slice(1)), table.objects(rows.map(done), ['name']));
+			made.push(dom.element('h3', null, words[0].toUpperCase() + words.slice(1)), table.objects(rows, ['name']));
 			if (leftOut(p, name))
 				made.push(dom.element('p', {class: 'muted'}, leftOut(p, name)));
 		}

@@ -35,6 +35,8 @@ const table = (() => {
 			return format.nothing;
 		if (typeof value === 'number')
 			return format[format.kindOf(name)](value);
+		if (typeof value === 'object' && value.count === 0)
+			return format.nothing;
 		if (typeof value === 'object')
 			return Object.entries(value).map(([key, one]) => `${key} ${text(name.endsWith('_ns') && key !== 'count' ? name : key, one)}`).join(', ');
 		return String(value);

@@ -29,6 +29,7 @@ void json_distributions(cJSON *to, const struct results_phase_read *p)
 	cJSON *all = cJSON_AddObjectToObject(to, "distribution_ns");
 	unsigned first, last;
 
+	p = results_whole(p);
 	for (uint32_t i = 0; i < p->hist_count; i++)
 		if (hist_range(&p->hists[i].hist, &first, &last) == 0)
 			cJSON_AddItemToObject(all, p->hists[i].name,

@@ -200,7 +200,7 @@ static void add_rates(cJSON *to, const struct results_phase_read *p)
 static void add_utilisation(cJSON *to, const struct results_file *f,
 			    const struct results_phase_read *p)
 {
-	struct spread s = spread_of(&p->ranks, ROLE_UTILISATION);
+	struct spread s = spread_of(results_ranks(p), ROLE_UTILISATION);
 	cJSON *au;
 
 	if (isnan(s.mean)) {
@@ -266,6 +266,7 @@ static void add_latencies(cJSON *to, const struct results_phase_read *p)
 {
 	cJSON *all = cJSON_AddObjectToObject(to, "latency_ns");
 
+	p = results_whole(p);
 	for (uint32_t i = 0; i < p->hist_count; i++) {
 		const struct hist *h = &p->hists[i].hist;
 		cJSON *one = cJSON_AddObjectToObject(all, p->hists[i].name);
@@ -360,6 +361,7 @@ static void add_failures(cJSON *to, const struct results_file *f,
 {
 	cJSON *all = cJSON_AddArrayToObject(to, "failures");
 
+	p = results_whole(p);
 	for (uint32_t i = 0; i < p->failure_rows; i++) {
 		const struct failure *x = &p->failures[i];
 		cJSON *one = cJSON_CreateObject();

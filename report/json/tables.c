@@ -1,5 +1,7 @@
 /* Tables of a phase as JSON: each is an array of objects under the table's name, one object per
- * row, with the columns by their names. A row by text has its "name". Counts by code are an object.
+ * row, with the columns by their names. A row by text has its "name". Where the file tells how the ranks differed in the row,
+ * it has the least and the greatest utilisation of a rank, and the rank with the least. A time of something that was not done is
+ * null. Counts by code are an object.
  * A histogram of the row is an object of its quantiles. */
 #include <math.h>
 #include <stdio.h>
@@ -42,10 +44,19 @@ static cJSON *row_object(const struct results_rows *t, uint64_t i)
 
 	if (t->names)
 		cJSON_AddStringToObject(row, "name", t->names[i]);
-	for (uint32_t c = t->names ? 1 : 0; c < t->table.column_count; c++)
-		json_cell(row, &t->table, i, c);
+	for (uint32_t c = t->names ? 1 : 0; c < t->table.column_count; c++) {
+		if (results_undone(&t->table, i, c))
+			cJSON_AddNullToObject(row, t->table.columns[c].name);
+		else
+			json_cell(row, &t->table, i, c);
+	}
 	if (!isnan(wall_ns) && results_column(&t->table, "seconds") < 0)
 		json_add_number(row, "seconds", wall_ns / 1e9);
+	if (t->spread) {
+		json_add_number(row, "au_min", t->spread[i].least);
+		json_add_number(row, "au_max", t->spread[i].most);
+		json_add_number(row, "rank_of_au_min", t->spread[i].least_rank);
+	}
 	if (t->codes)
 		add_codes(row, t, i);
 	for (uint32_t h = 0; h < t->hist_count; h++)
@@ -72,6 +83,7 @@ void json_tables(cJSON *to, const struct results_phase_read *p)
 	/* The key is promised for every phase. */
 	if (!results_find_table(p, "epochs"))
 		cJSON_AddArrayToObject(to, "epochs");
+	p = results_whole(p);
 	for (uint32_t i = 0; i < p->table_count; i++)
 		add_table(to, &p->tables[i]);
 }
@@ -118,7 +130,7 @@ static void add_steps_column(cJSON *to, const char *key, const struct results_st
 /* Bytes and operations are given per second, since rows may be folded. */
 void json_timeline(cJSON *to, const struct results_phase_read *p, uint32_t rows_max)
 {
-	const struct results_timeline *t = &p->timeline;
+	const struct results_timeline *t = &results_whole(p)->timeline;
 	uint64_t fold = (t->rows + rows_max - 1) / rows_max;
 	cJSON *timeline, *times;
 
@@ -144,7 +156,7 @@ void json_timeline(cJSON *to, const struct results_phase_read *p, uint32_t rows_
 
 void json_steps(cJSON *to, const struct results_phase_read *p, uint32_t rows_max)
 {
-	const struct results_steps *s = &p->steps;
+	const struct results_steps *s = &results_whole(p)->steps;
 	uint64_t fold = (s->rows + rows_max - 1) / rows_max;
 	char key[RESULTS_NAME_BYTES];
 	cJSON *steps, *first;

@@ -60,10 +60,11 @@ static void caches_row(struct table_row *row, const struct results_phase_read *p
 /* The original adds the rates of its processes. */
 static double cache_waited_tokens(const struct results_phase_read *p)
 {
+	const struct results_table *ranks = results_ranks(p);
 	double sum = 0;
 
-	for (uint64_t i = 0; i < p->ranks.row_count; i++) {
-		double rate = results_role_value(&p->ranks, i, ROLE_WAITED_TOKEN_RATE);
+	for (uint64_t i = 0; i < ranks->row_count; i++) {
+		double rate = results_role_value(ranks, i, ROLE_WAITED_TOKEN_RATE);
 
 		sum += isfinite(rate) ? rate : 0;
 	}

@@ -74,6 +74,7 @@ static void notes_failures(const struct page *page, const struct results_phase_r
 	phase_name(page->file, p, name);
 	fprintf(page->out, "%s: %s request%s failed; the first:\n", name,
 		units_count(count, p->failure_count), p->failure_count == 1 ? "" : "s");
+	p = results_whole(p);
 	for (uint32_t k = 0; k < p->failure_rows && k < FAILURES_SHOWN; k++)
 		failure_line(page, &p->failures[k]);
 }

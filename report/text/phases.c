@@ -54,20 +54,20 @@ static void phases_row(struct table_row *row, const struct results_file *f,
 
 /* The table shows one kind of latency: that of reads where anything was read, else that of the
  * first phase. */
-static const char *table_latency(const struct results_file *f)
+static void table_latency(const struct results_file *f, char latency[RESULTS_NAME_BYTES])
 {
-	const char *latency = "";
-
+	*latency = '\0';
 	for (uint32_t i = 0; i < f->phase_count; i++) {
 		const struct results_hist *read =
 			results_role_hist(&f->phases[i], ROLE_READ_LATENCY);
 
-		if (read)
-			return read->name;
+		if (read) {
+			snprintf(latency, RESULTS_NAME_BYTES, "%s", read->name);
+			return;
+		}
 		if (!*latency)
-			latency = f->phases[i].record.main_hist;
+			snprintf(latency, RESULTS_NAME_BYTES, "%s", f->phases[i].record.main_hist);
 	}
-	return latency;
 }
 
 /* "samples/s", "requests/s"; "items/s" where phases count different things. */
@@ -105,7 +105,7 @@ void text_phases(const struct page *page)
 						   "",      "p50",     "p99",   "p99.9",
 						   "max",   "memory",  "errors"};
 	const struct results_file *f = page->file;
-	const char *latency = table_latency(f);
+	char latency[RESULTS_NAME_BYTES];
 	struct table_row *rows;
 
 	if (text_is_long(f)) {
@@ -117,6 +117,7 @@ void text_phases(const struct page *page)
 	rows = calloc(f->phase_count + 1, sizeof(*rows));
 	if (!rows)
 		return;
+	table_latency(f, latency);
 	for (int c = 0; c < COLS; c++)
 		strcpy(rows[0].cell[c], headings[c]);
 	table_items(rows[0].cell[COL_ITEMS], f);

@@ -41,7 +41,7 @@ void text_steps(const struct page *page)
 
 	for (uint32_t i = 0; i < page->file->phase_count; i++) {
 		const struct results_phase_read *p = &page->file->phases[i];
-		const struct results_steps *s = &p->steps;
+		const struct results_steps *s = &results_whole(p)->steps;
 
 		if (!worst_row(s, &worst, &share) || share < share_large)
 			continue;

@@ -21,14 +21,16 @@ static bool stands_elsewhere(const char *name)
 	return false;
 }
 
-static void value_cell(char cell[TABLE_CELL_BYTES], const struct results_column *c,
-		       const union results_cell *value)
+/* What was not done took no time, such as the reading of a checkpoint that was only written. */
+static void value_cell(char cell[TABLE_CELL_BYTES], const struct results_table *t, uint64_t row,
+		       uint32_t column)
 {
+	const struct results_column *c = &t->columns[column];
+	const union results_cell *value = &t->cells[row * t->column_count + column];
 	double number = c->real ? value->real : (double)value->count;
 	char text[UNITS_TEXT_BYTES];
 
-	/* What takes time never takes 0 ns: it was not done, such as the reading of a checkpoint that was only written. */
-	if (!isfinite(number) || (number == 0 && strcmp(c->unit, "ns") == 0))
+	if (!isfinite(number) || results_undone(t, row, column))
 		strcpy(cell, TABLE_NOTHING);
 	else if (strcmp(c->unit, "ns") == 0)
 		snprintf(cell, TABLE_CELL_BYTES, "%s", units_time(text, number / 1e9));
@@ -78,8 +80,7 @@ static unsigned tables_fill(struct table_row *rows, const struct results_rows *t
 			if (c == 0 && t->names)
 				table_name(cell, t->names[r]);
 			else
-				value_cell(cell, &table->columns[c],
-					   &table->cells[r * table->column_count + c]);
+				value_cell(cell, table, r, c);
 			if (utf8_columns(cell, UTF8_WHOLE) > widest)
 				widest = utf8_columns(cell, UTF8_WHOLE);
 		}
@@ -119,9 +120,13 @@ void text_tables(const struct page *page)
 {
 	for (uint32_t i = 0; i < page->file->phase_count; i++) {
 		const struct results_phase_read *p = &page->file->phases[i];
+		const struct results_phase_read *whole = results_whole(p);
 
-		for (uint32_t k = 0; k < p->table_count; k++)
-			if (p->tables[k].table.row_count && !stands_elsewhere(p->tables[k].name))
-				print_table(page, p, &p->tables[k]);
+		for (uint32_t k = 0; k < whole->table_count; k++) {
+			const struct results_rows *t = &whole->tables[k];
+
+			if (t->table.row_count && !stands_elsewhere(t->name))
+				print_table(page, p, t);
+		}
 	}
 }

@@ -237,6 +237,68 @@ def test_table_of_nodes():
     refused(haul("plan", "unet3d_aurora", "--nodes", "4,8", "--storage", "fast"), "--storage: ")
 
 
+def without_space(value):
+    """Without what is free on file systems, which changes at any time."""
+    if isinstance(value, list):
+        return [without_space(one) for one in value]
+    if isinstance(value, dict):
+        return {key: without_space(one) for key, one in value.items() if key != "space"}
+    return value
+
+
+def page_data(path):
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    check(text.startswith("<!doctype html>") and text.rstrip().endswith("</html>"), text[:300])
+    return json.loads(re.search(r'type="application/json">([^<]*)</script>', text).group(1))["plan"]
+
+
+def test_page():
+    """The page has what --json prints, for each number of nodes and for all of them."""
+    job = ("unet3d_aurora", "--set", "dataset.steps_per_epoch=100", "--storage", "650 GB/s", "--memory", "1 TiB")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "page.html")
+        r = haul("plan", *job, "--html", path)
+        check(r.returncode == 0 and r.stdout == "" and r.stderr == "", r)
+        data = page_data(path)
+        part = data["combinations"][0]
+        check(len(data["combinations"]) == 1 and data["combinations_left_out"] == 0, data)
+        check((part["sweep"], part["refused"], part["brief"]) == ("", [], False), part)
+        check([one["nodes"] for one in part["plans"]] == [2 ** i for i in range(10)], part["plans"])
+        for one in part["plans"][0], part["plans"][9]:
+            wanted = plan("unet3d_aurora", "--set", "dataset.steps_per_epoch=100", "--memory", "1 TiB", "--nodes", one["nodes"])
+            check(without_space(one) == without_space(wanted), f"{one}, wanted {wanted}")
+        check(part["table"] == plan(*job, "--nodes", "1,2,4,...,512"), part["table"])
+        check(data["limits"] == {"nic_bytes_per_second_per_node": None, "storage_bytes_per_second": 650e9}, data["limits"])
+
+
+def test_page_of_other_numbers():
+    """A page of given numbers of nodes, of sweeps, and of a job that does not run on few nodes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "page.html")
+        r = haul("plan", "unet3d_demo", "--nodes", "3", "--nic", "25 GB/s", "--sweep", "train.batch=1,2", "--html", path)
+        check(r.returncode == 0 and r.stdout == "", r)
+        parts = page_data(path)["combinations"]
+        check([part["sweep"] for part in parts] == ["train.batch=1", "train.batch=2"], parts)
+        check([[one["nodes"] for one in part["plans"]] for part in parts] == [[3], [3]], parts)
+        r = haul("plan", "unet3d_demo", "--set", "cluster.pipeline=8", "--ranks-per-node", 4, "--html", path)
+        check(r.returncode == 0, r)
+        part = page_data(path)["combinations"][0]
+        check([row["nodes"] for row in part["refused"]] == [1] and "need at least 8 ranks" in part["refused"][0]["why"], part["refused"])
+        check([one["nodes"] for one in part["plans"]] == [2 ** i for i in range(1, 10)], part["plans"])
+        with open(path, "rb") as f:
+            before = f.read()
+        refused(haul("plan", "unet3d_demo", "--html", path, "--set", "train.bach=4"), "bach")
+        refused(haul("plan", "unet3d_demo", "--html", path, "--json"), "--html and --json exclude each other")
+        refused(haul("plan", "unet3d_demo", "--html", path, "--sweep", "train.batch=" + ",".join(map(str, range(1, 66)))), "65 combinations")
+        with open(path, "rb") as f:
+            check(f.read() == before, "the page of another plan is gone")
+        results = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "results", "version_1.h5")
+        refused(haul("plan", "unet3d_demo", "--html", results), "no page is written over it")
+        r = haul("plan", "unet3d_demo", "--html", "/dev/full")
+        check(r.returncode == 1 and "cannot be written" in r.stderr, r)
+
+
 def test_too_few_samples_is_a_note():
     r = haul("plan", "unet3d_demo", "--nodes", 4096)
     check(r.returncode == 0 and "will be refused" in r.stdout, r)

@@ -203,11 +203,13 @@ static void test_bounds(void)
 		{"\"least_node_share\": 1", "\"least_node_share\": 1.001"},
 		{"\"most_cv\": 0.011", "\"most_cv\": 0.009"},
 		{"\"most_cached\": 0.01", "\"most_cached\": 0.004"},
+		{"\"most_errors\": 3", "\"most_errors\": 2"},
 		{"\"most_checkpoint_time\": \"2 s\"", "\"most_checkpoint_time\": \"1.9 s\""},
 		{"\"most_restore_time\": \"4 s\"", "\"most_restore_time\": \"3.9 s\""},
 	};
 	struct fixture *x = fresh();
 
+	x->merged[0][ERRORS].count = 3;
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
 		enum accept_state met = judged_rule(x, rules[i][0]),
 				  missed = judged_rule(x, rules[i][1]);

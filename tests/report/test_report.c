@@ -177,24 +177,42 @@ static void test_text(void)
 /* A checkpoint that was not read shows no time of reading. */
 static void test_text_of_what_was_not_done(void)
 {
-	static const struct results_column rows_columns[] = {{"checkpoint", "", .real = false},
-							     {"write_ns", "ns", .real = false},
-							     {"read_ns", "ns", .real = false}};
-	static union results_cell rows[2][3] = {{{1}, {2000000000}, {0}},
-						{{2}, {3000000000}, {1000000000}}};
+	enum { COLUMNS_HERE = 6 };
+	static const struct results_column rows_columns[COLUMNS_HERE] = {
+		{.name = "checkpoint"},
+		{.name = "write_ns", .unit = "ns", .counted_by = "bytes_written"},
+		{.name = "write_start_ns", .unit = "ns", .counted_by = "bytes_written"},
+		{.name = "read_ns", .unit = "ns", .counted_by = "bytes_read"},
+		{.name = "bytes_written", .unit = "bytes"},
+		{.name = "bytes_read", .unit = "bytes"}};
+	static union results_cell rows[2][COLUMNS_HERE] = {
+		{{1}, {2000000000}, {0}, {0}, {1000000000}, {0}},
+		{{2}, {3000000000}, {5000000000}, {1000000000}, {1000000000}, {1000000000}}};
 	struct results_phase_read phases[2];
 	struct results_file f = demo(phases);
+	const struct results_file *const files[] = {&f};
+	cJSON *json, *row;
 	char *text;
 
-	tables[0] = (struct results_rows){.name = "checkpoints",
-					  .table = table_of(rows_columns, 3, &rows[0][0], 2)};
+	tables[0] = (struct results_rows){
+		.name = "checkpoints",
+		.table = table_of(rows_columns, COLUMNS_HERE, &rows[0][0], 2)};
 	text = report_text(&f, &plain);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\ntrain, checkpoints\n"
-					    "checkpoint   write   read\n"
-					    "1              2 s      –\n"
-					    "2              3 s    1 s\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(
+		text, "\ntrain, checkpoints\n"
+		      "checkpoint   write   write start   read   bytes written   bytes read\n"
+		      "1              2 s           0 s      –            1 GB          0 B\n"
+		      "2              3 s           5 s    1 s            1 GB         1 GB\n"));
 	free(text);
+	text = report_json(files, 1, &plain);
+	json = cJSON_Parse(text);
+	free(text);
+	row = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "phases"), 1);
+	row = cJSON_GetArrayItem(cJSON_GetObjectItem(row, "checkpoints"), 0);
+	CU_ASSERT_TRUE(cJSON_IsNull(cJSON_GetObjectItem(row, "read_ns")));
+	CU_ASSERT_EQUAL(cJSON_GetNumberValue(cJSON_GetObjectItem(row, "write_start_ns")), 0);
+	cJSON_Delete(json);
 }
 
 static void test_text_of_a_store_not_as_asked(void)

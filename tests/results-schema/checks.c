@@ -31,6 +31,10 @@ static void check_tiers(const struct results_phase_read *p, uint32_t ranks)
 	expect(strcmp(t->names[0], "shared") == 0 && results_value(&t->table, 0, "hits") == ranks &&
 		       results_value(&t->table, 0, "first_ns") == 1000,
 	       "the shared tier");
+	expect(strcmp(t->table.columns[results_column(&t->table, "first_ns")].counted_by, "hits") ==
+			       0 &&
+		       !*t->table.columns[results_column(&t->table, "hits")].counted_by,
+	       "what counts a time");
 	for (uint32_t i = 1; i < rows; i++) {
 		snprintf(name, sizeof(name), "tier %u", i - 1);
 		expect(strcmp(t->names[i], name) == 0, "tiers by rank");
@@ -56,7 +60,7 @@ static void check_tiers(const struct results_phase_read *p, uint32_t ranks)
 /* 5,000 steps fold into 2,500 rows, with means over ranks and steps and the maximum of all. */
 static void check_steps(const struct results_phase_read *p, uint32_t ranks)
 {
-	const struct results_steps *s = &p->steps;
+	const struct results_steps *s = &results_whole(p)->steps;
 
 	expect(s->steps_per_row == 2 && s->rows == SYN_STEPS / 2, "steps fold");
 	for (uint64_t i = 0; i < s->rows; i++) {
@@ -70,13 +74,42 @@ static void check_steps(const struct results_phase_read *p, uint32_t ranks)
 	}
 }
 
+/* The last rank has the least AU, which is also that of all, because an epoch ends with its last rank. */
+static void check_epochs(const struct results_rows *epochs, uint32_t ranks)
+{
+	const struct results_spread *s = epochs->spread;
+	const double least = 0.5 - (ranks - 1) / 1000.0;
+
+	expect(s != NULL, "the rows of each rank in each epoch");
+	for (uint64_t i = 0; s && i < epochs->table.row_count; i++) {
+		expect(fabs(s[i].least - least) < 1e-12 && fabs(s[i].most - 0.5) < 1e-12 &&
+			       s[i].least_rank == ranks - 1,
+		       "how the ranks differed in an epoch");
+		expect(fabs(results_role_value(&epochs->table, i, ROLE_UTILISATION) - least) <
+			       1e-12,
+		       "the AU of an epoch");
+	}
+}
+
+static void check_failures(const struct results_phase_read *p, double ranks)
+{
+	expect(p->failure_count == 20 * ranks && p->failure_rows == 16 * ranks, "failures");
+	for (uint32_t i = 1; i < p->failure_rows; i++)
+		expect(p->failures[i - 1].time_ns <= p->failures[i].time_ns,
+		       "failures are sorted by time");
+	expect(p->failure_rows && p->failures[0].error == -5 && p->failures[0].step == 7 &&
+		       strcmp(p->failures[0].object, "file:///data/img_7.npz") == 0,
+	       "all members of a failure");
+}
+
 void check_train(const struct results_phase_read *p, uint32_t ranks)
 {
 	const struct hist *read = results_find_hist(p, "read");
 	const struct results_rows *epochs = results_find_table(p, "epochs");
 	double n = ranks, with_failures = (ranks + 1) / 2;
 
-	expect(p->ranks.row_count == ranks && epochs && epochs->table.row_count == 2, "rows");
+	expect(results_ranks(p)->row_count == ranks && epochs && epochs->table.row_count == 2,
+	       "rows");
 	if (!epochs)
 		return;
 	expect(results_value(&p->merged, 0, "samples") == 10 * n + n * (n - 1) / 2,
@@ -85,8 +118,9 @@ void check_train(const struct results_phase_read *p, uint32_t ranks)
 	expect(results_value(&p->merged, 0, "wall_ns") == 1e9,
 	       "the wall time is the slowest rank's");
 	expect(fabs(results_value(&p->merged, 0, "au") - 0.964) < 1e-12, "au of the merged row");
-	expect(results_value(&p->ranks, ranks - 1, "rank") == n - 1, "rank column");
-	expect(results_value(&p->ranks, ranks - 1, "samples") == 9 + n, "the samples of a rank");
+	expect(results_value(results_ranks(p), ranks - 1, "rank") == n - 1, "rank column");
+	expect(results_value(results_ranks(p), ranks - 1, "samples") == 9 + n,
+	       "the samples of a rank");
 	expect(results_value(&epochs->table, 1, "samples") == 5 * n + n * (n - 1) / 2,
 	       "an epoch's samples");
 	expect(results_value(&epochs->table, 1, "wall_ns") == 500000000 + n - 1,
@@ -99,23 +133,18 @@ void check_train(const struct results_phase_read *p, uint32_t ranks)
 		       ~read->min_not_ns == 5000000,
 	       "the maximum and the minimum");
 	expect(results_find_hist(p, "write") == NULL, "an empty histogram is not stored");
-	expect(p->failure_count == 20 * with_failures && p->failure_rows == 16 * with_failures,
-	       "failures");
-	for (uint32_t i = 1; i < p->failure_rows; i++)
-		expect(p->failures[i - 1].time_ns <= p->failures[i].time_ns,
-		       "failures are sorted by time");
-	expect(p->failure_rows && p->failures[0].error == -5 && p->failures[0].step == 7 &&
-		       strcmp(p->failures[0].object, "file:///data/img_7.npz") == 0,
-	       "all members of a failure");
+	check_failures(results_whole(p), with_failures);
 	expect(strcmp(p->record.message, "all is well") == 0 &&
 		       strcmp(p->record.main_hist, "read") == 0,
 	       "texts come from rank 0");
 	expect(results_role_value(&p->merged, 0, ROLE_ITEMS) ==
 		       results_value(&p->merged, 0, "samples"),
 	       "a column by its role");
-	expect(results_role_hist(p, ROLE_READ_LATENCY) &&
-		       results_role_value(&epochs->table, 0, ROLE_UTILISATION) == 0.5,
-	       "histograms and tables have roles");
+	expect(results_role_hist(p, ROLE_READ_LATENCY) != NULL, "histograms have roles");
+	expect(results_column(results_ranks(p), "operations") >= 0 &&
+		       results_column(results_ranks(p), "least") < 0,
+	       "of the ranks only the columns that reports use are read");
+	check_epochs(epochs, ranks);
 	check_tiers(p, ranks);
 	check_steps(p, ranks);
 }
@@ -124,9 +153,10 @@ void check_train(const struct results_phase_read *p, uint32_t ranks)
 void check_client(const struct results_phase_read *p, uint32_t nodes)
 {
 	uint32_t seconds = nodes > 1 ? 2 : 1, rows = nodes > 1 ? 3 : 5;
-	const struct results_table *t = &p->client;
+	const struct results_table *t = &results_whole(p)->client;
 
-	expect(p->client_interval_s == seconds && t->row_count == (uint64_t)nodes * rows,
+	expect(results_whole(p)->client_interval_s == seconds &&
+		       t->row_count == (uint64_t)nodes * rows,
 	       "client-side rows");
 	for (uint64_t i = 0; i < t->row_count; i++) {
 		uint64_t node = i / rows, row = i % rows;

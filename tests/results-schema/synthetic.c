@@ -15,9 +15,10 @@ static double au(const uint64_t *row)
 	return row[SYN_AU_WALL] ? (double)row[SYN_AU_COMPUTE] / (double)row[SYN_AU_WALL] : NAN;
 }
 
+/* The later a rank ends an epoch, the less it was used. */
 static double epoch_au(const uint64_t *row)
 {
-	return row[SYN_E_SAMPLES] ? 0.5 : NAN;
+	return row[SYN_E_SAMPLES] ? 0.5 - ((double)row[SYN_E_WALL] - 500000000) / 1000 : NAN;
 }
 
 static double tier_hits_doubled(const uint64_t *row)

@@ -22,7 +22,7 @@
  * have. */
 #define SYN_TIER_LIST(X) \
 	X(SYN_T_HITS, "hits", "", SUM, "hits") \
-	X(SYN_T_FIRST, "first_ns", "ns", MIN, "the first of them") \
+	X(SYN_T_FIRST, "first_ns", "ns", MIN, "the first of them", .counted_by = "hits") \
 	X(SYN_T_MOST, "most_bytes", "bytes", MAX, "the largest")
 /* clang-format on */
 

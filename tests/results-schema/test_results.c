@@ -195,6 +195,38 @@ static int side_files(const char *path)
 	return entries ? n : -1;
 }
 
+static int load_without_room(struct results_file **f, const char *path, struct err *err)
+{
+	return results_load_within(f, path, 0, err);
+}
+
+/* Where no details may stay in memory, they are read for one phase after the other, and again. */
+static void check_on_demand(const char *path, const struct group *g,
+			    int (*load)(struct results_file **f, const char *path, struct err *err))
+{
+	struct results_file *f;
+	struct err err = {0};
+
+	if (load(&f, path, &err) < 0) {
+		fprintf(stderr, "%s\n", err.text);
+		check_failed++;
+		return;
+	}
+	for (uint32_t i = 0; i < f->phase_count; i++) {
+		const struct results_phase_read *p = &f->phases[i];
+
+		expect(!p->ranks.row_count && !p->hist_count && !p->table_count && !p->steps.rows &&
+			       !p->client.row_count && !p->failure_rows,
+		       "no details stay in memory");
+		if (strcmp(p->record.kind, "train") == 0)
+			check_train(p, g->size);
+		if (i > 0 && strcmp(f->phases[i - 1].record.kind, "generate") == 0)
+			expect(results_value(results_ranks(&f->phases[i - 1]), 0, "samples") == 120,
+			       "the details of a phase that was read before");
+	}
+	results_unload(f);
+}
+
 static void check_file(const char *path, uint32_t phases, const char *status, const struct group *g)
 {
 	struct results_file *f;
@@ -235,11 +267,14 @@ static void check_file(const char *path, uint32_t phases, const char *status, co
 		       "the values of an empty phase");
 	if (phases > 2)
 		expect(results_value(&f->phases[2].merged, 0, "least") == 7 &&
-			       f->phases[2].ranks.row_count == (g->size > 1 ? g->size - 1 : 1),
+			       results_ranks(&f->phases[2])->row_count ==
+				       (g->size > 1 ? g->size - 1 : 1),
 		       "a rank without part changes no minimum and has no row");
 	if (phases > 2)
 		check_run_of(&f->phases[1], &f->phases[2]);
 	results_unload(f);
+	check_on_demand(path, g, load_without_room);
+	check_on_demand(path, g, results_open);
 }
 
 /* There is no room for another phase: all ranks get the same error, and the file stays as it is. */

@@ -102,7 +102,7 @@ static int check_file(const char *path, uint32_t runs)
 	}
 	failed = f->phase_count != runs;
 	for (uint32_t i = 0; i < f->phase_count; i++) {
-		const struct results_phase_read *p = &f->phases[i];
+		const struct results_phase_read *p = results_whole(&f->phases[i]);
 
 		failed |= p->record.run != i + 1 || p->ranks.row_count < 1;
 		/* These are many nodes here, so the rows of each are folded to 8 at most. */

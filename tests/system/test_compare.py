@@ -68,6 +68,58 @@ def test_accept():
             check(r.rc == rc and json.loads(r.out)["accepted"] == (rc == 0), f"{rule}: {r}")
 
 
+# A run with phases that answer some criteria and not others: on two nodes, with two repeats.
+ACCEPTED = {
+    "name": "accepted", "seed": 5,
+    "stores": {"data": {"uri": "file://./data"}, "bad": {"uri": "sim://bad", "failure_rate": 0.5}},
+    "dataset": {"store": "data", "format": "raw", "files": 64, "sample_bytes": 16384},
+    "phases": [{"generate": {}},
+               {"train": {"null_steps": 0, "batch": 1, "compute": "40 ms", "loader": {"workers": 1}, "cold": {"evidence": "64 KiB"}}},
+               {"io": {"name": "ops", "store": "data", "operation": "write", "objects": 16, "size": "16 KiB", "block": "16 KiB"}},
+               {"io": {"name": "broken", "store": "bad", "operation": "read", "objects": 64, "size": "4 KiB", "block": "4 KiB",
+                       "on_error": "count"}},
+               {"checkpoint": {"store": "data", "count": 1, "chunk": "64 KiB", "buffers": "512 KiB",
+                               "model": {"vocabulary": 64, "hidden": 32, "feed_forward": 64, "layers": 2, "heads": 2, "kv_heads": 2}}}],
+}
+# Of each criterion: a phase with a bound that it meets, one that it misses, and one that has nothing to say about it.
+CRITERIA = {
+    "least_rate": ("train", "1 B/s", "1000000 TB/s", "none"),
+    "least_operations": ("ops", 0.001, 1e15, "train"),
+    "least_samples": ("train", 0.001, 1e15, "ops"),
+    "least_au": ("train", 1e-6, 1, "generate"),
+    "most_p99": ("train", "1 h", "1 ns", "none"),
+    "least_node_share": ("train", 1e-9, 2, "none"),
+    "most_cv": ("train", 1000, 1e-12, "generate"),
+    "most_errors": ("broken", 1000000, 0, "none"),
+    "most_cached": ("train", 1, 1e-6, "generate"),
+    "most_checkpoint_time": ("checkpoint", "1 h", "1 ns", "train"),
+    "most_restore_time": ("checkpoint", "1 h", "1 ns", "ops"),
+}
+
+
+def test_accept_each_criterion():
+    """What a run has measured answers each criterion: a low bound is met, a high one missed, and a phase without the figure
+    leaves it unanswered. Of the client only that there is an answer, which is up to the machine."""
+    with Folder() as folder:
+        write_job(folder, ACCEPTED)
+        r = mpi(2, "run", "job.json", "--fake-nodes", 2, "--repeat", 2, "--quiet", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        rules = [{"phase": "train", "client_not_limit": True}, {"phase": "none", "client_not_limit": True},
+                 {"phase": "train", "most_p99": "1 h", "histogram": "other"}]
+        wanted = [None, "unanswered", "unanswered"]
+        for key, (phase, low, high, other) in CRITERIA.items():
+            rules += [{"phase": phase, key: low}, {"phase": phase, key: high}, {"phase": other, key: low}]
+            wanted += ["met", "missed", "unanswered"]
+        write_job(folder, {"rules": rules}, "rules.json")
+        r = alone("accept", "--json", "rules.json", "results.h5", cwd=folder)
+        check(r.rc == 8 and r.err == "", f"{r}")
+        found = json.loads(r.out)["criteria"]
+        check(len(found) == len(wanted), f"{len(found)} verdicts of {len(wanted)} rules: {found}")
+        for rule, state, one in zip(rules, wanted, found):
+            check(one["phase"] == rule["phase"] and one["criterion"] in rule, f"{rule}: {one}")
+            check(one["state"] == state if state else one["state"] in ("met", "missed"), f"{rule}: {one}")
+
+
 def test_refusals():
     with Folder() as folder:
         write_job(folder, JOB)

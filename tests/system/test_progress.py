@@ -106,6 +106,31 @@ def test_live_file():
         check(r.rc == 2 and "none/live.jsonl cannot be written: No such file" in r.err, f"{r}")
 
 
+def at_once():
+    """A training of rank 0 for 3 s or more, and beside it a phase of rank 1 that takes longer."""
+    return {"name": "progress", "seed": 3, "stores": {"data": {"uri": "sim://shared", "bandwidth": "200 MB/s"}},
+            "dataset": {"store": "data", "format": "raw", "files": 30, "sample_bytes": 1000},
+            "phases": [{"together": [
+                {"train": {"ranks": "0", "null_steps": 0, "batch": 1, "compute": "100 ms", "loader": {"workers": 1}}},
+                {"io": {"name": "reader", "ranks": "1", "operation": "read", "folder": "x", "objects": 2, "size": "8 MiB",
+                        "block": "1 MiB", "passes": 75}}], "until": "all"}]}
+
+
+def test_live_of_phases_at_once():
+    """Lines are about the phase of rank 0, and tell what the other one does: also after the first has ended."""
+    with Folder() as folder:
+        write_job(folder, at_once())
+        r = mpi(2, "run", "job.json", "--quiet", "--live", "-", cwd=folder)
+        check(r.rc == 0 and r.err == "", f"{r}")
+        rows = [json.loads(line) for line in r.out.splitlines()]
+        running, waiting = ([row for row in rows if row["state"] == state] for state in ("running", "waiting"))
+        check(running and waiting and rows == running + waiting + rows[-1:], rows)
+        check(all(set(row) == RUNNING and row["phase"] == row["work"] == "train" for row in running), running)
+        check(any(row["beside"].startswith("reader: io") for row in running), running)
+        check(all(set(row) == LIVE | {"beside"} and row["beside"].startswith("reader: io") for row in waiting), waiting)
+        check(set(rows[-1]) == LIVE and rows[-1]["state"] == "done" and rows[-1]["phase"] == "train", rows[-1])
+
+
 def test_live_output():
     """Standard output has the lines and nothing else; who stops reading them does not stop the run."""
     with Folder() as folder:

@@ -45,22 +45,31 @@
 
 /* Rows by the number of the checkpoint, from 1. */
 #define CHECKPOINT_ROW_LIST(X) \
-	X(CHECKPOINT_ROW_WRITE_NS, "write_ns", "ns", MAX, "what the slowest rank took to write it") \
-	X(CHECKPOINT_ROW_READ_NS, "read_ns", "ns", MAX, "what the slowest rank took to read it") \
+	X(CHECKPOINT_ROW_WRITE_NS, "write_ns", "ns", MAX, "what the slowest rank took to write it", \
+	  .counted_by = "bytes_written") \
+	X(CHECKPOINT_ROW_READ_NS, "read_ns", "ns", MAX, "what the slowest rank took to read it", \
+	  .counted_by = "bytes_read") \
 	X(CHECKPOINT_ROW_BLOCKED_NS, "blocked_ns", "ns", MAX, \
-	  "what whoever asked for it waited, for the one before it, too") \
-	X(CHECKPOINT_ROW_DURABLE_NS, "durable_ns", "ns", MAX, "from when it was asked for until its marker was published") \
-	X(CHECKPOINT_ROW_MARKER_NS, "marker_ns", "ns", MAX, "publishing the marker, after the slowest rank") \
-	X(CHECKPOINT_ROW_WRITE_FIRST_NS, "write_first_ns", "ns", MAX, "what the first rank took to write its part") \
-	X(CHECKPOINT_ROW_READ_FIRST_NS, "read_first_ns", "ns", MAX, "what the first rank took to read its part") \
+	  "what whoever asked for it waited, for the one before it, too", \
+	  .counted_by = "bytes_written") \
+	X(CHECKPOINT_ROW_DURABLE_NS, "durable_ns", "ns", MAX, "from when it was asked for until its marker was published", \
+	  .counted_by = "bytes_written") \
+	X(CHECKPOINT_ROW_MARKER_NS, "marker_ns", "ns", MAX, "publishing the marker, after the slowest rank", \
+	  .counted_by = "bytes_written") \
+	X(CHECKPOINT_ROW_WRITE_FIRST_NS, "write_first_ns", "ns", MAX, "what the first rank took to write its part", \
+	  .counted_by = "bytes_written") \
+	X(CHECKPOINT_ROW_READ_FIRST_NS, "read_first_ns", "ns", MAX, "what the first rank took to read its part", \
+	  .counted_by = "bytes_read") \
 	X(CHECKPOINT_ROW_WRITE_FIRST_BYTES, "write_first_bytes", "bytes", SUM, \
 	  "bytes written by all ranks by when the first one had done its part") \
 	X(CHECKPOINT_ROW_READ_FIRST_BYTES, "read_first_bytes", "bytes", SUM, \
 	  "bytes read by all ranks by when the first one had done its part") \
 	X(CHECKPOINT_ROW_BYTES_WRITTEN, "bytes_written", "bytes", SUM, "bytes of its files written") \
 	X(CHECKPOINT_ROW_BYTES_READ, "bytes_read", "bytes", SUM, "bytes of its files read") \
-	X(CHECKPOINT_ROW_WRITE_START_NS, "write_start_ns", "ns", MAX, "when writing began, since the phase's start") \
-	X(CHECKPOINT_ROW_READ_START_NS, "read_start_ns", "ns", MAX, "when reading began, since the phase's start")
+	X(CHECKPOINT_ROW_WRITE_START_NS, "write_start_ns", "ns", MAX, "when writing began, since the phase's start", \
+	  .counted_by = "bytes_written") \
+	X(CHECKPOINT_ROW_READ_START_NS, "read_start_ns", "ns", MAX, "when reading began, since the phase's start", \
+	  .counted_by = "bytes_read")
 
 #define CHECKPOINT_HISTOGRAM_LIST(X) \
 	X(CHECKPOINT_HIST_WRITE, "write", "time of a write") \

@@ -48,6 +48,7 @@ int clean_open(struct clean *c, struct phase_context *ctx, const struct job_stor
 		.progress_argument = ctx->progress_argument,
 		.kind = "clean",
 		.items = "files",
+		.removes = true,
 		.argument = c,
 	};
 	if (rc == 0)
@@ -86,6 +87,7 @@ static void clean_removed(void *member, const struct request *req, uint64_t byte
 		return;
 	w->counts[CLEAN_REMOVED]++;
 	w->counts[CLEAN_REMOVED_BYTES] += bytes;
+	crew_removed(w, bytes);
 }
 
 static int clean_remove(struct crew_thread *w, const char *key)

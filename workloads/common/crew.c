@@ -149,6 +149,7 @@ static void crew_figures(const struct progress *progress, struct progress_figure
 		.au = NAN,
 		.hit_share = NAN,
 		.bytes = word[CREW_BYTES],
+		.removed = p->removes,
 		.p99_ns = word[CREW_P99_NS],
 	};
 }
@@ -437,6 +438,14 @@ int crew_fail(struct crew_thread *w, const struct request *req, int rc, const ch
 		crew_note_failure(w, req, rc, text);
 	meter_fail(&w->meter, req, rc, req->answer.done_ns, text);
 	return rc;
+}
+
+void crew_removed(struct crew_thread *w, uint64_t bytes)
+{
+	/* Only this thread adds. */
+	uint64_t before = atomic_load_explicit(&w->meter.live_bytes, memory_order_relaxed);
+
+	atomic_store_explicit(&w->meter.live_bytes, before + bytes, memory_order_relaxed);
 }
 
 int crew_do(struct crew_thread *w, struct request *req)

@@ -67,6 +67,7 @@ struct crew {
 	void *progress_argument;
 	const char *kind;  /* what the progress line calls the work: "generate" */
 	const char *items; /* and what it counts: "files"; NULL: nothing */
+	bool removes; /* the bytes that it shows are those of objects that bodies remove (crew_removed) */
 	/* Adds what the body has counted beside the meter, for crew_merge and for snapshots. NULL: nothing. */
 	void (*count)(const struct crew_thread *w, struct tally *t);
 	struct snapshot *snapshot; /* open; NULL: none are taken */
@@ -111,6 +112,8 @@ int crew_land(struct crew *p, bool halt, struct err *err);
  * that. */
 int crew_do(struct crew_thread *w, struct request *req);
 int crew_fail(struct crew_thread *w, const struct request *req, int rc, const char *text);
+/* For bodies, and between runs: adds the bytes of a removed object to what progress shows. */
+void crew_removed(struct crew_thread *w, uint64_t bytes);
 /* Sets the time from which failures and timelines count, for all threads. Call before the first
  * run. */
 void crew_start(struct crew *p, uint64_t start_ns);

@@ -45,7 +45,7 @@ struct meter_layout {
 };
 
 struct meter {
-	/* Bytes read and written so far, and the 99th percentile of live_op's latencies; any thread may read. */
+	/* Bytes read and written so far (those of removed objects: crew_removed), and the 99th percentile of live_op's latencies; any thread may read. */
 	_Atomic uint64_t live_bytes, live_p99_ns;
 
 	const struct meter_layout

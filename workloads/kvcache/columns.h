@@ -101,10 +101,14 @@
 	X(KV_QOS_WITHIN_P99, "within_p99", "", SUM, "of them, within that of the 99th") \
 	X(KV_QOS_WITHIN_P999, "within_p999", "", SUM, "of them, within that of the 99.9th") \
 	X(KV_QOS_WITHIN_P9999, "within_p9999", "", SUM, "of them, within that of the 99.99th") \
-	X(KV_QOS_P95_NS, "target_p95_ns", "ns", MAX, "target of the 95th percentile; 0: none") \
-	X(KV_QOS_P99_NS, "target_p99_ns", "ns", MAX, "target of the 99th; 0: none") \
-	X(KV_QOS_P999_NS, "target_p99_9_ns", "ns", MAX, "target of the 99.9th; 0: none") \
-	X(KV_QOS_P9999_NS, "target_p99_99_ns", "ns", MAX, "target of the 99.99th; 0: none")
+	X(KV_QOS_P95_NS, "target_p95_ns", "ns", MAX, "target of the 95th percentile; 0: none", \
+	  .counted_by = "target_p95_ns") \
+	X(KV_QOS_P99_NS, "target_p99_ns", "ns", MAX, "target of the 99th; 0: none", \
+	  .counted_by = "target_p99_ns") \
+	X(KV_QOS_P999_NS, "target_p99_9_ns", "ns", MAX, "target of the 99.9th; 0: none", \
+	  .counted_by = "target_p99_9_ns") \
+	X(KV_QOS_P9999_NS, "target_p99_99_ns", "ns", MAX, "target of the 99.99th; 0: none", \
+	  .counted_by = "target_p99_99_ns")
 #define KV_QOS_HISTOGRAM_LIST(X) \
 	X(KV_QOS_HIST_REQUEST, "request", "a request, from when it fell due to its last token")
 

@@ -1,10 +1,12 @@
-"""The page of haul report --html in a browser: no errors and no requests; the pixels of each chart; the values below a chart
+"""The pages of haul report --html and haul plan --html in a browser: no errors and no requests; the pixels of each chart; the values below a chart
 are those of haul report --json; nothing is wider than a phone; contrasts; drawn within two seconds of processor.
 
-check_page.py WRITE_PAGES; HAUL is the program, HAUL_NPM the folder with axe-core. With HAUL_TEST_FULL, all parts of the pages
+check_page.py WRITE_PAGES [test_NAME ...]; HAUL is the program, HAUL_NPM the folder with axe-core. Without names, all tests run
+that no other call names (ALONE). With HAUL_TEST_FULL, all parts of the pages
 with hundreds of runs are opened, too. With HAUL_PAGE_SHOTS, screenshots are left in that folder."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,6 +20,9 @@ LONG = bool(os.environ.get("HAUL_TEST_FULL"))
 DRAWN_S = 2
 # Pages with more than a thousand charts when all their parts are open.
 HEAVY = ("two", "runs256", "runs1000")
+PAGES = ("one", "phase", "old", "two", "nothing", "ranks6144", "runs256", "runs1000", "plan")
+# Tests that a call of their own runs after every change, on the page "one" alone.
+ALONE = ("test_print", "test_hostile")
 
 # Opens all parts, and waits until every chart in them is drawn.
 OPEN_ALL = """(async () => {
@@ -97,6 +102,22 @@ def check(condition, sentence):
         raise AssertionError(sentence)
 
 
+def read_pages(folder, names):
+    pages = {}
+    for name in names:
+        path = f"{folder}/{name}.html"
+        check(os.path.getsize(path) < 3 << 20, f"{name}: {os.path.getsize(path)} bytes")
+        with open(f"{folder}/{name}.json") as f:
+            pages[name] = path, json.load(f)
+    return pages
+
+
+def make_one(write_pages, folder):
+    """Only the page "one"."""
+    subprocess.run([write_pages, folder, "one"], check=True, timeout=300)
+    return read_pages(folder, ("one",))
+
+
 def make_pages(write_pages, folder):
     """The pages by name, with the JSON of their files."""
     subprocess.run([write_pages, folder], check=True, timeout=300)
@@ -104,13 +125,12 @@ def make_pages(write_pages, folder):
     subprocess.run([HAUL, "report", "--html", f"{folder}/old.html", old], check=True, timeout=300)
     with open(f"{folder}/old.json", "w") as f:
         subprocess.run([HAUL, "report", "--json", old], check=True, timeout=300, stdout=f)
-    pages = {}
-    for name in ("one", "phase", "old", "two", "nothing", "ranks6144", "runs256", "runs1000"):
-        path = f"{folder}/{name}.html"
-        check(os.path.getsize(path) < 3 << 20, f"{name}: {os.path.getsize(path)} bytes")
-        with open(f"{folder}/{name}.json") as f:
-            pages[name] = path, json.load(f)
-    return pages
+    plan = [HAUL, "plan", "unet3d_aurora", "--set", "dataset.steps_per_epoch=100"]
+    subprocess.run([*plan, "--html", f"{folder}/plan.html", "--storage", "650 GB/s"], check=True, timeout=300)
+    with open(f"{folder}/plan.json", "w") as f:
+        each = [subprocess.run([*plan, "--nodes", str(2 ** i), "--json"], check=True, timeout=300, capture_output=True).stdout for i in range(10)]
+        json.dump([json.loads(one) for one in each], f)
+    return read_pages(folder, PAGES)
 
 
 def open_parts(browser, name):
@@ -180,6 +200,44 @@ def test_values(browser, pages):
         check(len(seen) >= {"old": 3, "phase": 5}.get(name, 8), f"{name}: only {seen} were compared")
 
 
+def test_plan(browser, pages):
+    """The charts of a plan show what haul plan --json prints for each number of nodes, and its first sentence the greatest."""
+    path, plans = pages["plan"]
+    browser.open(path)
+    browser.evaluate(OPEN_ALL)
+    train = [one["phases"][1] for one in plans]
+    wanted = {
+        "Bandwidth that all nodes need": {"AU 100 %": [p["demand"]["bytes_per_second"] for p in train],
+                                          "AU 90 %": [p["demand"]["at_target_bytes_per_second"] for p in train]},
+        "Bandwidth that each node needs": {"AU 100 %": [p["demand"]["bytes_per_second_per_node"] for p in train]},
+        "Opens per second of all nodes": {"AU 100 %": [p["demand"]["opens_per_second"] for p in train]},
+        "Memory of a node that haul takes": {"memory": [one["memory_bytes_per_node"] for one in plans]},
+        "Data set": {"bytes": [one["dataset"]["bytes"] for one in plans]},
+    }
+    compared = 0
+    for chart in browser.evaluate(VALUES):
+        for point in chart["found"] if chart["title"] in wanted else ():
+            check(float(point["values"]["nodes"][0]) == plans[point["index"]]["nodes"], f"{chart['title']}: {point}")
+            for label, values in wanted[chart["title"]].items():
+                check(float(point["values"][label][0]) == values[point["index"]], f"{chart['title']}, {label}: {point}, wanted {values}")
+                compared += 1
+    check(compared >= 2 * 6, f"only {compared} values were compared")
+    sentence = browser.evaluate("document.querySelector('.verdict').textContent")
+    check(re.fullmatch(r"On 512 nodes, the 6,144 ranks of train need 67\.6 TB/s for an AU of 100 %, "
+                       r"and 60\.[89] TB/s for the target of 90 %\.", sentence), sentence)
+    kept = browser.evaluate("document.getElementById('page').textContent.includes('is kept on up to 5 nodes.')")
+    check(kept, "the page does not tell how many nodes the storage feeds")
+
+
+def test_times_of_nothing(browser, pages):
+    """A time of 0 that was measured is 0 s, and that of something that was not done is a dash."""
+    browser.open(pages["one"][0])
+    browser.evaluate(OPEN_ALL)
+    rows = browser.evaluate("""[...document.querySelectorAll('h3')].filter(one => one.textContent === 'Checkpoints').map(one =>
+        [...one.nextElementSibling.querySelectorAll('tbody tr')].map(row => [...row.cells].map(cell => cell.textContent)))[0]""")
+    check(rows == [["1", "–", "0 s", "0 B"], ["2", "1.00 s", "5.00 s", "5.00 B"]], f"{rows}")
+
+
 def test_pointer(browser, pages):
     """Under the pointer, a chart shows the point that lies there."""
     path, report = pages["one"]
@@ -246,11 +304,13 @@ def test_hostile(browser, pages):
 
 
 def main():
-    tests = [value for name, value in globals().items() if name.startswith("test_")]
+    everything = {name: value for name, value in globals().items() if name.startswith("test_")}
+    wanted = sys.argv[2:] or [name for name in everything if name not in ALONE]
+    make = make_one if set(wanted) <= set(ALONE) else make_pages
     failed = 0
     with tempfile.TemporaryDirectory(prefix="haul-pages-") as folder, Browser() as browser:
-        pages = make_pages(sys.argv[1], folder)
-        for test in tests:
+        pages = make(sys.argv[1], folder)
+        for test in [everything[name] for name in wanted]:
             begun = time.monotonic()
             try:
                 test(browser, pages)

@@ -129,10 +129,36 @@ static void made_epochs(struct results_phase_read *p, const struct made_shape *s
 		row[MADE_WALL].count = 1000000000ull * (i + 1);
 		row[MADE_EPOCH_AU].real = s->nothing ? NAN : 0.5 + 0.4 / (i + 1);
 	}
-	p->tables = calloc(1, sizeof(*p->tables));
-	p->table_count = 1;
 	strcpy(p->tables[0].name, "epochs");
 	p->tables[0].table = t;
+	p->tables[0].spread = calloc(s->epochs, sizeof(*p->tables[0].spread));
+	for (unsigned i = 0; !s->nothing && i < s->epochs; i++) {
+		double au = t.cells[i * MADE_EPOCH_COLUMNS + MADE_EPOCH_AU].real;
+
+		p->tables[0].spread[i] = (struct results_spread){au / 2, au + 0.05, MADE_SLOW_RANK};
+	}
+	for (unsigned i = 0; s->nothing && i < s->epochs; i++)
+		p->tables[0].spread[i] = (struct results_spread){NAN, NAN, NAN};
+}
+
+/* Both checkpoints were written, the first at once, and only the second was read. */
+static void made_checkpoints(struct results_phase_read *p)
+{
+	static const struct results_column columns[] = {
+		{.name = "checkpoint"},
+		{.name = "read_ns", .unit = "ns", .counted_by = "bytes_read"},
+		{.name = "write_start_ns", .unit = "ns", .counted_by = "checkpoint"},
+		{.name = "bytes_read", .unit = "bytes"}};
+	enum { CHECKPOINT, READ, START, BYTES, COLUMNS };
+	struct results_table t = made_table(columns, COLUMNS, 2);
+
+	t.cells[CHECKPOINT].count = 1;
+	t.cells[COLUMNS + CHECKPOINT].count = 2;
+	t.cells[COLUMNS + READ].count = 1000000000;
+	t.cells[COLUMNS + START].count = 5000000000;
+	t.cells[COLUMNS + BYTES].count = 5;
+	strcpy(p->tables[1].name, "checkpoints");
+	p->tables[1].table = t;
 }
 
 /* Reads of 1 us to 1 s, on a logarithmic scale. */
@@ -189,7 +215,10 @@ static void made_train(struct results_phase_read *p, const struct made_shape *s,
 		made_rank(&p->ranks.cells[r * MADE_COLUMNS], s, r);
 	made_merge(&p->merged, &p->ranks, s->nothing);
 	made_series(p, s, run);
+	p->tables = calloc(2, sizeof(*p->tables));
+	p->table_count = 2;
 	made_epochs(p, s);
+	made_checkpoints(p);
 	if (s->hists)
 		made_hists(p);
 	if (s->failures)
@@ -255,8 +284,10 @@ void made_file_free(struct results_file *f)
 		}
 		for (int c = 0; c < SECOND_WORDS; c++)
 			free(p->timeline.column[c]);
-		if (p->table_count)
-			made_table_free(&p->tables[0].table);
+		for (uint32_t k = 0; k < p->table_count; k++) {
+			made_table_free(&p->tables[k].table);
+			free(p->tables[k].spread);
+		}
 		free(p->tables);
 		free(p->hists);
 		free(p->failures);

@@ -158,6 +158,9 @@ static void new_keys(void)
 	CU_ASSERT_DOUBLE_EQUAL(number(p, "by_node/rank/1"), 4, 0);
 	CU_ASSERT_DOUBLE_EQUAL(number(p, "by_node/storage_wait_s_max/0"), 5, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(number(p, "by_node/storage_wait_s/1"), 0.0065, 1e-8);
+	CU_ASSERT_DOUBLE_EQUAL(number(p, "epochs/0/au_min"), 0.45, 1e-12);
+	CU_ASSERT_DOUBLE_EQUAL(number(p, "epochs/0/au_max"), 0.95, 1e-12);
+	CU_ASSERT_DOUBLE_EQUAL(number(p, "epochs/0/rank_of_au_min"), MADE_SLOW_RANK, 0);
 	CU_ASSERT_STRING_EQUAL(get(data, "files/0/hosts/1")->valuestring, "nid00001");
 	CU_ASSERT_DOUBLE_EQUAL(number(data, "files/0/job/phases/0/train/batch"), 4, 0);
 	cJSON_Delete(data);
@@ -284,6 +287,59 @@ static void hostile_and_empty(void)
 	cJSON_Delete(data);
 }
 
+/* A combination as haul plan gathers it, with a phase that reports a table of so many rows. */
+static cJSON *plan_part(int table_rows)
+{
+	cJSON *part = cJSON_CreateObject(), *plan = cJSON_CreateObject();
+	cJSON *phase = cJSON_CreateObject(), *told, *rows, *row;
+
+	cJSON_AddStringToObject(part, "sweep", "</script><script>alert(1)</script>");
+	cJSON_AddItemToArray(cJSON_AddArrayToObject(part, "plans"), plan);
+	cJSON_AddNumberToObject(cJSON_AddObjectToObject(part, "table"), "target_au", 0.9);
+	cJSON_AddNumberToObject(plan, "nodes", 8);
+	cJSON_AddItemToArray(cJSON_AddArrayToObject(plan, "phases"), phase);
+	told = cJSON_AddObjectToObject(cJSON_AddObjectToObject(phase, "tables"), "files");
+	rows = cJSON_AddArrayToObject(told, "rows");
+	for (int i = 0; i < table_rows; i++) {
+		row = cJSON_CreateArray();
+		cJSON_AddItemToArray(row, cJSON_CreateNumber(1e15 + i));
+		cJSON_AddItemToArray(rows, row);
+	}
+	return part;
+}
+
+/* The page of a plan is bounded: tables of ranks are cut, and combinations without room have only their tables. */
+static void plan_page(void)
+{
+	enum { PARTS = 2000, ROWS = 100 };
+	cJSON *plan = cJSON_CreateObject(), *parts = cJSON_AddArrayToObject(plan, "combinations");
+	cJSON *data;
+	const cJSON *list;
+	char *page;
+	int brief = 0, shown;
+
+	for (int i = 0; i < PARTS; i++)
+		cJSON_AddItemToArray(parts, plan_part(ROWS));
+	page = report_html_plan(plan);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(page);
+	CU_ASSERT_TRUE(strlen(page) < PAGE_BYTES_MAX);
+	data = page_data_of(page);
+	free(page);
+	list = get(data, "plan/combinations");
+	shown = cJSON_GetArraySize(list);
+	for (int i = 0; i < shown; i++)
+		brief += cJSON_IsTrue(get(cJSON_GetArrayItem(list, i), "brief"));
+	CU_ASSERT_TRUE(brief > 0 && brief < shown);
+	CU_ASSERT_DOUBLE_EQUAL(number(data, "plan/combinations_left_out"), PARTS - shown, 0);
+	CU_ASSERT_EQUAL(cJSON_GetArraySize(get(list, "0/plans/0/phases/0/tables/files/rows")), 64);
+	CU_ASSERT_DOUBLE_EQUAL(number(list, "0/plans/0/phases/0/tables/files/left_out/rows"),
+			       ROWS - 64, 0);
+	CU_ASSERT_STRING_EQUAL(get(list, "0/sweep")->valuestring,
+			       "</script><script>alert(1)</script>");
+	CU_ASSERT_DOUBLE_EQUAL(number(get(list, "0"), "table/target_au"), 0.9, 0);
+	cJSON_Delete(data);
+}
+
 /* No page is written over a results file, and none over anything when the results cannot be read. */
 static void refusals(void)
 {
@@ -310,6 +366,7 @@ int main(void)
 		{"1,000 runs in 3 MiB", many_runs},
 		{"several files are compared", several_files},
 		{"hostile texts, and nothing that is a number", hostile_and_empty},
+		{"the page of a plan", plan_page},
 		{"refusals", refusals},
 		CU_TEST_INFO_NULL,
 	};

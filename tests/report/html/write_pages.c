@@ -1,7 +1,8 @@
 /* Writes made-up pages into a folder, for tests in a browser: each page NAME.html with the JSON of its phases beside it,
- * NAME.json. write_pages FOLDER */
+ * NAME.json. write_pages FOLDER [NAME]: all of them, or one */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/shapes.h"
 #include "tests/report/html/made_file.h"
@@ -83,14 +84,17 @@ int main(int argc, char **argv)
 {
 	enum { SHAPES = sizeof(shapes) / sizeof(*shapes) };
 	struct results_file *files[SHAPES] = {NULL};
-	int bad = argc != 2;
+	const char *only = argc == 3 ? argv[2] : NULL;
+	int bad = argc != 2 && !only;
 
 	for (unsigned i = 0; !bad && i < SHAPES; i++) {
+		if (only && strcmp(only, shapes[i].name) != 0)
+			continue;
 		files[i] = made_file(&shapes[i]);
 		bad = write_page(argv[1], shapes[i].name,
 				 (const struct results_file *const *)&files[i], 1);
 	}
-	if (!bad) {
+	if (!bad && !only) {
 		const struct results_file *const two[] = {files[0], files[2]};
 
 		bad = write_page(argv[1], "two", two, 2);

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "tests/unit.h"
 #include "tests/workloads/formats/variants.h"
 #include "tests/workloads/generate/job_text.h"
+#include "tests/workloads/generate/test_folder.h"
 #include "workloads/dataset/dataset.h"
 #include "workloads/dataset/manifest.h"
 
@@ -36,7 +36,8 @@ struct run {
 	struct err err[RANKS_MAX];
 	enum stop_reason stopped[RANKS_MAX];
 	struct clean_counts cleaned;
-	uint64_t stats; /* stat requests of files */
+	struct progress_figures shown; /* by the last status round of a clean */
+	uint64_t stats;                /* stat requests of files */
 };
 
 static void start(struct run *r, const char *text)
@@ -150,6 +151,13 @@ static int generate_body(struct group *g, void *argument)
 	return rc;
 }
 
+static void clean_shown(void *argument, const struct progress *p)
+{
+	struct run *r = argument;
+
+	p->figures(p, &r->shown);
+}
+
 static int clean_body(struct group *g, void *argument)
 {
 	struct run *r = argument;
@@ -160,7 +168,9 @@ static int clean_body(struct group *g, void *argument)
 				    .group = g,
 				    .node = g,
 				    .clock = &r->clock,
-				    .log = &r->log};
+				    .log = &r->log,
+				    .progress = g->rank == 0 ? clean_shown : NULL,
+				    .progress_argument = r};
 	int rc = generate_workload.clean(&ctx, &counts, &r->err[g->rank]);
 
 	if (g->rank == 0)
@@ -241,24 +251,7 @@ static void test_no_content(void)
 	}
 }
 
-static char folder[64];
-
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
-{
-	(void)st, (void)flag, (void)at;
-	return remove(path);
-}
-
-static void fresh_folder(void)
-{
-	snprintf(folder, sizeof(folder), "/tmp/haul-generate-XXXXXX");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
-}
-
-static void drop_folder(void)
-{
-	nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
+static char folder[TEST_FOLDER_BYTES];
 
 static void start_on_files(struct run *r, unsigned seed)
 {
@@ -322,7 +315,7 @@ static void test_resume(void)
 	struct run r;
 	uint64_t hash;
 
-	fresh_folder();
+	test_folder_make(folder);
 	start_on_files(&r, 42);
 	CU_ASSERT_EQUAL(thread_group_run(3, generate_body, &r, NULL), 0);
 	CU_ASSERT_EQUAL(strncmp(r.message, "made 40 files, ", 15), 0);
@@ -356,7 +349,7 @@ static void test_resume(void)
 	CU_ASSERT_EQUAL(sum_of(&r, "bytes_written"), 0);
 	CU_ASSERT_STRING_EQUAL(r.message, "40 of 40 files were whole already");
 	job_free(&r.job);
-	drop_folder();
+	test_folder_remove(folder);
 }
 
 /* Where generation was begun, each file is asked for once, just before it is made. */
@@ -365,7 +358,7 @@ static void test_begun_is_searched_once(void)
 	char path[OBJECT_KEY_BYTES + 80];
 	struct run r;
 
-	fresh_folder();
+	test_folder_make(folder);
 	start_on_files(&r, 42);
 	CU_ASSERT_EQUAL(thread_group_run(3, generate_body, &r, NULL), 0);
 	for (uint64_t i = 0; i < 30; i++) {
@@ -380,7 +373,7 @@ static void test_begun_is_searched_once(void)
 	CU_ASSERT_EQUAL(sum_of(&r, "files_made"), 30);
 	CU_ASSERT_EQUAL(sum_of(&r, "files_kept"), 10);
 	job_free(&r.job);
-	drop_folder();
+	test_folder_remove(folder);
 }
 
 /* An empty folder is listed once, without a request per file; a folder with files needs those
@@ -391,7 +384,7 @@ static void test_empty_folder_is_not_searched(void)
 	struct run r;
 
 	for (unsigned i = 0; i < 2; i++) {
-		fresh_folder();
+		test_folder_make(folder);
 		snprintf(own, sizeof(own), "%s/data", folder);
 		CU_ASSERT_EQUAL(mkdir(own, 0777), 0);
 		snprintf(own, sizeof(own), "%s/data/train", folder);
@@ -404,7 +397,7 @@ static void test_empty_folder_is_not_searched(void)
 		CU_ASSERT_EQUAL(r.stats, i ? 40 : 0);
 		CU_ASSERT_EQUAL(sum_of(&r, "files_made"), 40);
 		job_free(&r.job);
-		drop_folder();
+		test_folder_remove(folder);
 	}
 }
 
@@ -412,7 +405,7 @@ static void test_other_seed_refused(void)
 {
 	struct run r;
 
-	fresh_folder();
+	test_folder_make(folder);
 	start_on_files(&r, 42);
 	CU_ASSERT_EQUAL(thread_group_run(2, generate_body, &r, NULL), 0);
 	job_free(&r.job);
@@ -425,7 +418,7 @@ static void test_other_seed_refused(void)
 		CU_ASSERT_EQUAL(r.stopped[i], STOP_ERROR);
 	}
 	job_free(&r.job);
-	drop_folder();
+	test_folder_remove(folder);
 }
 
 static void test_foreign_file_refused(void)
@@ -434,7 +427,7 @@ static void test_foreign_file_refused(void)
 	struct stat st;
 	struct run r;
 
-	fresh_folder();
+	test_folder_make(folder);
 	start_on_files(&r, 42);
 	for (const char *sub = "/data\0/data/train\0/data/train/1\0"; *sub;
 	     sub += strlen(sub) + 1) {
@@ -452,7 +445,7 @@ static void test_foreign_file_refused(void)
 	path_of(&r, 2, path);
 	CU_ASSERT_EQUAL(access(path, F_OK), -1);
 	job_free(&r.job);
-	drop_folder();
+	test_folder_remove(folder);
 }
 
 /* The error names the file and the errno's text, and is the same on every rank. */
@@ -477,7 +470,7 @@ static void test_stop(void)
 {
 	struct run r;
 
-	fresh_folder();
+	test_folder_make(folder);
 	start_on_files(&r, 42);
 	r.read_back = false;
 	stop_ask(&r.stop, STOP_SIGNAL);
@@ -486,7 +479,7 @@ static void test_stop(void)
 		CU_ASSERT_EQUAL(r.stopped[i], STOP_SIGNAL);
 	CU_ASSERT_EQUAL(sum_of(&r, "files_made"), 0);
 	job_free(&r.job);
-	drop_folder();
+	test_folder_remove(folder);
 }
 
 static void test_clean(void)
@@ -494,7 +487,7 @@ static void test_clean(void)
 	char path[OBJECT_KEY_BYTES + 80], own[128];
 	struct run r;
 
-	fresh_folder();
+	test_folder_make(folder);
 	start_on_files(&r, 42);
 	CU_ASSERT_EQUAL(thread_group_run(3, generate_body, &r, NULL), 0);
 	path_of(&r, 3, path);
@@ -504,6 +497,10 @@ static void test_clean(void)
 	CU_ASSERT_EQUAL(thread_group_run(2, clean_body, &r, NULL), 0);
 	CU_ASSERT_EQUAL(r.cleaned.removed, 39);
 	CU_ASSERT_EQUAL(r.cleaned.kept, 1);
+	/* What the progress line shows in the end. */
+	CU_ASSERT_STRING_EQUAL(r.shown.work, "clean");
+	CU_ASSERT_TRUE(r.shown.removed && r.shown.items == 40 && r.shown.items_total == 40);
+	CU_ASSERT_TRUE(r.shown.bytes > 0 && r.shown.bytes == r.cleaned.removed_bytes);
 	CU_ASSERT_EQUAL(r.cleaned.folders, 2);
 	CU_ASSERT_TRUE(r.cleaned.complete);
 	CU_ASSERT_EQUAL(access(path, F_OK), 0);
@@ -511,7 +508,7 @@ static void test_clean(void)
 	CU_ASSERT_EQUAL(thread_group_run(2, clean_body, &r, NULL), -ENOENT);
 	CU_ASSERT_PTR_NOT_NULL(strstr(r.err[1].text, "there is no manifest"));
 	job_free(&r.job);
-	drop_folder();
+	test_folder_remove(folder);
 }
 
 static void test_clean_unfinished(void)
@@ -522,7 +519,7 @@ static void test_clean_unfinished(void)
 	struct run r;
 	char *text;
 
-	fresh_folder();
+	test_folder_make(folder);
 	start_on_files(&r, 42);
 	CU_ASSERT_EQUAL(thread_group_run(1, generate_body, &r, NULL), 0);
 	/* The state that a killed run leaves: one file is unfinished, and the manifest is not
@@ -544,7 +541,7 @@ static void test_clean_unfinished(void)
 	snprintf(path, sizeof(path), "%s/data/train", folder);
 	CU_ASSERT_EQUAL(access(path, F_OK), -1);
 	job_free(&r.job);
-	drop_folder();
+	test_folder_remove(folder);
 }
 
 static void test_size(void)

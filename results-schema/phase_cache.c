@@ -1,0 +1,99 @@
+/* Cache of the details of phases of a file that is read: see phase_cache.h. */
+#include "results-schema/phase_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "results-schema/h5.h"
+#include "results-schema/h5_read.h"
+#include "results-schema/read_phase.h"
+#include "results-schema/side_phase.h"
+
+struct phase_cache {
+	char *path;
+	struct results_file head; /* only what reading details asks for */
+	uint64_t room;
+	const struct results_phase_read *of; /* whose details these are; NULL: nobody's */
+	struct results_phase_read whole;     /* a copy of its record, and the details */
+};
+
+struct phase_cache *phase_cache_new(const struct results_file *f, uint64_t room)
+{
+	struct phase_cache *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->room = room;
+	c->head.schema_version = f->schema_version;
+	c->head.ranks = f->ranks;
+	c->head.nodes = f->nodes;
+	c->path = strdup(f->path);
+	if (c->path)
+		return c;
+	free(c);
+	return NULL;
+}
+
+void phase_cache_free(struct phase_cache *c)
+{
+	if (!c)
+		return;
+	read_details_free(&c->whole);
+	free(c->path);
+	free(c);
+}
+
+void phase_cache_take(struct phase_cache *c, struct results_phase_read *p)
+{
+	uint64_t bytes = read_details_bytes(p);
+
+	if (bytes <= c->room) {
+		c->room -= bytes;
+		return;
+	}
+	read_details_free(p);
+	p->cache = c;
+}
+
+static int phase_cache_read(struct phase_cache *c, const char *member, struct err *err)
+{
+	hid_t file = h5_read_open(c->path);
+	hid_t phases = file < 0 ? file : H5Gopen2(file, "phases", H5P_DEFAULT);
+	struct side_phase side;
+	int rc = phases < 0 ? h5_fail(err, "%s cannot be read any more", c->path) : 0;
+
+	if (rc == 0) {
+		rc = side_phase_open(&side, phases, member, c->path, err);
+		if (rc == 0)
+			rc = read_details(side.phase, &c->head, &c->whole, err);
+		side_phase_close(&side);
+	}
+	if (phases >= 0)
+		H5Gclose(phases);
+	if (file >= 0)
+		H5Fclose(file);
+	H5Eclear2(H5E_DEFAULT);
+	return rc;
+}
+
+const struct results_phase_read *results_whole(const struct results_phase_read *p)
+{
+	struct phase_cache *c = p->cache;
+	struct err err = {0};
+
+	if (!c)
+		return p;
+	if (c->of == p)
+		return &c->whole;
+	read_details_free(&c->whole);
+	c->whole.record = p->record;
+	if (phase_cache_read(c, p->member, &err) < 0)
+		read_details_free(&c->whole);
+	c->of = p;
+	return &c->whole;
+}
+
+const struct results_table *results_ranks(const struct results_phase_read *p)
+{
+	return &results_whole(p)->ranks;
+}

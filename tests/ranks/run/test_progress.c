@@ -1,0 +1,73 @@
+/* Tests of the text of the progress line: what it tells of a training, of files that are made, and of files that are removed. */
+#include "ranks/run/progress.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/unit.h"
+
+static void fill(const struct progress *p, struct progress_figures *out)
+{
+	*out = *(const struct progress_figures *)p->phase;
+}
+
+/* Half of the phase took 10 s. */
+static void shows(const struct progress_figures *figures, const char *wanted)
+{
+	static const struct status merged = {.waiting = 2};
+	const struct progress p = {
+		.fraction = 0.5, .merged = &merged, .figures = fill, .phase = figures};
+	const struct progress_line line = {.run = 1, .runs = 1};
+	char text[PROGRESS_BYTES];
+
+	progress_text(&line, &p, 10000000000ull, text);
+	CU_ASSERT_STRING_EQUAL(text, wanted);
+	if (strcmp(text, wanted) != 0)
+		printf("%s, wanted %s\n", text, wanted);
+}
+
+static void test_training(void)
+{
+	shows(&(struct progress_figures){.work = "train",
+					 .epoch = 2,
+					 .epochs = 5,
+					 .step = 13,
+					 .steps = 100,
+					 .au = 0.931,
+					 .hit_share = NAN,
+					 .bytes = 30000000,
+					 .p99_ns = 5000000},
+	      "train 2/5 · step 13/100 · AU 93.1 % · 3 MB/s · read p99 5 ms · 2 ranks waiting · 0:10 left");
+}
+
+static void test_files(void)
+{
+	struct progress_figures f = {.work = "generate",
+				     .items = 20,
+				     .items_total = 40,
+				     .items_name = "files",
+				     .percent = true,
+				     .au = NAN,
+				     .hit_share = NAN,
+				     .bytes = 30000000};
+
+	shows(&f,
+	      "generate · 50.0 % · 20 of 40 files · 30 MB · 3 MB/s · 2 ranks waiting · 0:10 left");
+	f.work = "clean";
+	f.removed = true;
+	shows(&f, "clean · 50.0 % · 20 of 40 files · 30 MB · 2 ranks waiting · 0:10 left");
+	f.bytes = 0;
+	shows(&f, "clean · 50.0 % · 20 of 40 files · 2 ranks waiting · 0:10 left");
+}
+
+int main(void)
+{
+	static const CU_TestInfo tests[] = {
+		{"a training", test_training},
+		{"files that are made or removed", test_files},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("progress", tests);
+}

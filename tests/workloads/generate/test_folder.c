@@ -1,0 +1,25 @@
+/* A temporary folder of a test: see test_folder.h. */
+#include "tests/workloads/generate/test_folder.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/unit.h"
+
+static int test_folder_remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
+{
+	(void)st, (void)flag, (void)at;
+	return remove(path);
+}
+
+void test_folder_make(char folder[TEST_FOLDER_BYTES])
+{
+	snprintf(folder, TEST_FOLDER_BYTES, "/tmp/haul-test-XXXXXX");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+}
+
+void test_folder_remove(const char *folder)
+{
+	nftw(folder, test_folder_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
