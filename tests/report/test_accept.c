@@ -396,9 +396,37 @@ static void test_text_and_json(void)
 	free(x);
 }
 
+/* No interval of an AU leads beyond 100 %. */
+static void test_possible(void)
+{
+	static const char rules[] = "{\"rules\": [{\"phase\": \"warm\", \"least_au\": 0.9}]}";
+	static const double au[REPEATS] = {1, 0.99, 0.9};
+	struct fixture *x = fresh();
+	const struct results_file *const files[] = {&x->file};
+	struct accept_rules *r = calloc(1, sizeof(*r));
+	struct err err = {0};
+	struct accept a;
+	char *text;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(r);
+	for (unsigned i = 0; i < REPEATS; i++)
+		for (unsigned k = 0; k < RANKS; k++)
+			x->ranks[i][k][AU].real = au[i];
+	CU_ASSERT_EQUAL_FATAL(read_rules(r, rules, &err), 0);
+	CU_ASSERT_FATAL(accept_make(&a, r, files, 1));
+	text = report_accept_text(&a);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, " % to 100 % in 3 repeats)\n"));
+	free(text);
+	accept_free(&a);
+	free(r);
+	free(x);
+}
+
 int main(void)
 {
 	const CU_TestInfo tests[] = {
+		{"an interval within what is possible", test_possible},
 		{"bounds", test_bounds},
 		{"the worst repeat decides", test_worst_repeat},
 		{"a run that did not finish", test_unfinished_run},
