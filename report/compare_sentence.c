@@ -50,7 +50,10 @@ static void compare_faster(char sentence[COMPARE_SENTENCE_BYTES], const struct c
 	}
 	places = compare_decimals(times);
 	compare_say(sentence, "%s is %.*f times as fast as %s", first, places, times, second);
-	if (isfinite(low) && isfinite(high))
+	if (ratio_is_vague(r))
+		compare_say(sentence, " (%g to %g, or wider: there are too few repeats)",
+			    RATIO_VAGUE_LEAST, RATIO_VAGUE_MOST);
+	else if (isfinite(low) && isfinite(high))
 		compare_say(sentence, " (%.*f to %.*f)", places, low, places, high);
 }
 

@@ -215,3 +215,8 @@ struct ratio ratio_of(const struct ratio_side *a, const struct ratio_side *b, do
 	free(work);
 	return r;
 }
+
+bool ratio_is_vague(const struct ratio *r)
+{
+	return r->low < RATIO_VAGUE_LEAST && r->high > RATIO_VAGUE_MOST;
+}

@@ -50,6 +50,12 @@ struct ratio {
 	int verdict;
 };
 
+/* An interval that has both a tenth and ten times tells next to nothing: two repeats easily have one of many digits. Then
+ * people read only that it is RATIO_VAGUE_LEAST to RATIO_VAGUE_MOST, or wider. */
+#define RATIO_VAGUE_LEAST 0.1
+#define RATIO_VAGUE_MOST  10.0
+bool ratio_is_vague(const struct ratio *r);
+
 /* level: of the interval, 0.95 … */
 struct ratio ratio_of(const struct ratio_side *a, const struct ratio_side *b, double level);
 

@@ -80,7 +80,7 @@ const format = (() => {
 	// The mark of an axis, where there is little room.
 	function mark(kind, value) {
 		const plain = kind === 'number' || kind === 'count';
-		return short(plain && Math.abs(value) >= 1e5 ? scaled(value, '').trim() : wrapped[kind](value));
+		return short(plain && Math.abs(value) >= 1e4 ? scaled(value, '').trim() : wrapped[kind](value));
 	}
 
 	return {...wrapped, nothing, known, kindOf, mark, words: name => name.replace(/_/g, ' ')};

@@ -78,6 +78,13 @@ const series = (() => {
 		].flat();
 	}
 
+	// Two repeats easily have an interval of many digits, which tells nothing.
+	function range(metric) {
+		if (!format.known(metric.low))
+			return 'one run: not judged';
+		return metric.low < 0.1 && metric.high > 10 ? '0.1 to 10, or wider' : `${format.number(metric.low)} to ${format.number(metric.high)}`;
+	}
+
 	function pairFigures(one) {
 		return [
 			table.plain(['metric', one.a, one.b, `${one.a} ÷ ${one.b}`, '95 % interval or wider'], Object.entries(one.metrics)
@@ -85,7 +92,7 @@ const series = (() => {
 				.map(([name, metric]) => {
 					const write = format[format.kindOf(name)];
 					return [format.words(name), write(metric.a), write(metric.b), format.number(metric.ratio),
-						format.known(metric.low) ? `${format.number(metric.low)} to ${format.number(metric.high)}` : 'one run: not judged'];
+						range(metric)];
 				})),
 			repeats(one),
 		].flat();

@@ -88,16 +88,18 @@ static double compare_percent(double ratio)
 /* "+35 % (+31 to +39)": by how much A is more than the other side. */
 static void compare_difference_cell(char cell[TABLE_CELL_BYTES], const struct ratio *r)
 {
+	bool vague = ratio_is_vague(r);
+	double low = vague ? RATIO_VAGUE_LEAST : r->low, high = vague ? RATIO_VAGUE_MOST : r->high;
 	double most = fmax(fabs(compare_percent(r->ratio)),
-			   isfinite(r->high) ? fabs(compare_percent(r->high)) : 0);
+			   isfinite(high) ? fabs(compare_percent(high)) : 0);
 	int places = most < 10 ? 1 : 0;
 
 	if (!isfinite(r->ratio))
 		strcpy(cell, TABLE_NOTHING);
 	else if (isfinite(r->low))
-		snprintf(cell, TABLE_CELL_BYTES, "%+.*f %% (%+.*f to %+.*f)", places,
-			 compare_percent(r->ratio), places, compare_percent(r->low), places,
-			 compare_percent(r->high));
+		snprintf(cell, TABLE_CELL_BYTES, "%+.*f %% (%+.*f to %+.*f%s)", places,
+			 compare_percent(r->ratio), places, compare_percent(low), places,
+			 compare_percent(high), vague ? " or wider" : "");
 	else
 		snprintf(cell, TABLE_CELL_BYTES, "%+.*f %%", places, compare_percent(r->ratio));
 }

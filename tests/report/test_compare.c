@@ -238,6 +238,31 @@ static void test_one_repeat(void)
 	done(c);
 }
 
+/* Two repeats that vary much have an interval of many digits. */
+static void test_vague(void)
+{
+	struct fixture a, b;
+	const struct results_file *const files[] = {&a.file, &b.file};
+	struct compare *c;
+	char sentence[COMPARE_SENTENCE_BYTES], *text;
+
+	begin(&a, "a.h5");
+	begin(&b, "b.h5");
+	add(&a, 1, 1e9, 1);
+	add(&a, 1, 3e9, 2);
+	add(&b, 1, 3e9, 11);
+	add(&b, 1, 1e9, 12);
+	c = compared(files, 2);
+	compare_sentence(sentence, c, &c->phases[0].pairs[0]);
+	CU_ASSERT_PTR_NOT_NULL(strstr(sentence, "A and B are not shown to differ: "));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(sentence, " (0.1 to 10, or wider: there are too few repeats).\n"));
+	text = report_compare_text(c);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, " % (-90 to +900 or wider)\n"));
+	free(text);
+	done(c);
+}
+
 /* Three combinations of a sweep in one file: two verdicts, each at the level of 97.5 %. */
 static void test_sweep(void)
 {
@@ -352,6 +377,7 @@ int main(void)
 		{"refusals", test_refusals},
 		{"false verdicts and power", test_verdicts},
 		{"drift", test_drift},
+		{"an interval that tells nothing", test_vague},
 		CU_TEST_INFO_NULL,
 	};
 
