@@ -42,6 +42,8 @@ static void measure_count(const struct kv_run *r, uint32_t tier, enum kv_tier_me
 {
 	uint64_t *row = measure_tier(r, tier);
 
+	if (what != KV_TIER_READS && !kv_part_puts(r, tier))
+		return;
 	row[what]++;
 	row[what + 1] += bytes; /* the bytes of each count follow it */
 }
@@ -75,7 +77,7 @@ static void measure_read(struct kv_run *r, const struct kv_operation *op, uint64
 
 static void measure_write(struct kv_run *r, const struct kv_operation *op, uint64_t ns)
 {
-	bool store = measure_stores(r, op->to);
+	bool store = measure_stores(r, op->to) && r->part.writes;
 
 	measure_count(r, op->to, op->promotes ? KV_TIER_PROMOTED : KV_TIER_WRITES, op->bytes);
 	r->ctx->tally->rank_row[KV_ENTRY_WRITES] += store;
@@ -84,7 +86,7 @@ static void measure_write(struct kv_run *r, const struct kv_operation *op, uint6
 
 static void measure_move(struct kv_run *r, const struct kv_operation *op, uint64_t ns)
 {
-	bool store = measure_stores(r, op->from) || measure_stores(r, op->to);
+	bool store = (measure_stores(r, op->from) || measure_stores(r, op->to)) && r->part.writes;
 
 	measure_count(r, op->from, KV_TIER_DEMOTED_OUT, op->bytes);
 	measure_count(r, op->to, KV_TIER_DEMOTED_IN, op->bytes);
@@ -160,14 +162,14 @@ static uint64_t measure_memory_p95(const struct kv_run *r, const struct tally *t
 static void measure_tiers(const struct kv_run *r, struct tally *t)
 {
 	for (uint32_t k = 0; k < r->setup.tier_count; k++) {
-		const struct kv_tier_counts *c = &r->tiers.tier[k].counts;
+		const struct kv_tier_counts c = kv_part_counts(r, k);
 		uint64_t *row = table_row(measure_table(t, KV_TABLE_TIERS), k);
 		uint64_t capacity = r->setup.rules[k].capacity;
 
-		row[KV_TIER_REJECTED] += c->count[KV_COUNT_REJECTED];
-		row[KV_TIER_ENTRIES] += c->entries;
-		row[KV_TIER_USED_BYTES] += c->used;
-		row[KV_TIER_USED_MOST_BYTES] += c->used_most;
+		row[KV_TIER_REJECTED] += c.count[KV_COUNT_REJECTED];
+		row[KV_TIER_ENTRIES] += c.entries;
+		row[KV_TIER_USED_BYTES] += c.used;
+		row[KV_TIER_USED_MOST_BYTES] += c.used_most;
 		row[KV_TIER_CAPACITY_BYTES] += capacity == KV_UNLIMITED ? 0 : capacity;
 	}
 }
@@ -190,8 +192,9 @@ void kv_measure_own(void *run, struct tally *t)
 	const struct kv_run *r = run;
 	uint64_t *row = t->rank_row;
 
-	row[KV_USERS] +=
-		r->scaling.autoscale.users ? r->scaling.autoscale.users : r->setup.source.users;
+	if (r->part.leads)
+		row[KV_USERS] += r->scaling.autoscale.users ? r->scaling.autoscale.users
+							    : r->setup.source.users;
 	row[KV_LEFT] += row[KV_OFFERED] - row[KV_REQUESTS];
 	row[KV_WAITING_MOST] = r->waiting.most;
 	row[KV_PRESENT] += r->tiers.present;

@@ -26,11 +26,11 @@ struct kv_end {
 };
 
 struct kv_task {
-	enum kv_operation_kind kind;
-	uint32_t number; /* of the operation */
+	struct kv_operation what; /* bytes: those of this rank's shard */
+	bool counts;              /* it is measured */
+	uint32_t number;          /* of the operation; KV_NONE in a rank that follows */
+	uint32_t slot;            /* of the board of the tensor group; KV_NONE: the rank is alone */
 	struct kv_end from, to;
-	uint64_t bytes;
-	struct kv_id id;
 	/* The answer. */
 	int rc;
 	uint64_t begin_ns, end_ns;
@@ -65,7 +65,8 @@ struct kv_work {
 	char prefix[KV_TIERS_MAX][OBJECT_KEY_BYTES]; /* of objects, see kv_object_key */
 	struct kv_worker *workers;
 	_Atomic bool ending;
-	sem_t arrived; /* posted for each answer */
+	sem_t *arrived; /* posted for each answer: own_arrived, or that of this rank's tensor group */
+	sem_t own_arrived;
 	_Atomic uint64_t answered[KV_THREADS_MAX / 64];
 };
 
