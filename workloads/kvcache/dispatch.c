@@ -147,7 +147,7 @@ static void dispatch_at_once(struct kv_run *r, uint32_t number)
 	if (slot != KV_NONE)
 		kv_board_answer(&r->part.view, slot);
 	if (!r->over)
-		kv_measure_operation(r, &shard, 0, 0);
+		kv_measure_operation(r, &shard, NULL);
 	dispatch_drop(r, number, &what);
 }
 

@@ -118,7 +118,7 @@ struct kv_tier_counts kv_part_counts(const struct kv_run *r, uint32_t tier)
 static void follow_at_once(struct kv_run *r, const struct kv_operation *what, bool counts)
 {
 	if (counts)
-		kv_measure_operation(r, what, 0, 0);
+		kv_measure_operation(r, what, NULL);
 	kv_shard_done(r, what);
 }
 

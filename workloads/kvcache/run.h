@@ -156,9 +156,9 @@ int kv_loop(struct kv_run *r, enum stop_reason *stopped);
 
 /* measures.c */
 int kv_measure_begin(struct kv_run *r, struct err *err);
-/* An operation has ended: begin_ns and end_ns are 0 where nothing was done for it. */
-void kv_measure_operation(struct kv_run *r, const struct kv_operation *op, uint64_t begin_ns,
-			  uint64_t end_ns);
+/* An operation has ended; times NULL: nothing was done for it. */
+void kv_measure_operation(struct kv_run *r, const struct kv_operation *op,
+			  const struct kv_times *times);
 void kv_measure_request(struct kv_run *r, const struct kv_served *s);
 /* Adds what the main thread has counted elsewhere than in the tally of the phase. run: struct kv_run. */
 void kv_measure_own(void *run, struct tally *t);

@@ -103,7 +103,7 @@ static void shard_answered(struct kv_run *r, const struct kv_task *t)
 	r->given--;
 	r->given_stores -= shard_stores(t);
 	if (t->rc == 0 && t->counts)
-		kv_measure_operation(r, &t->what, t->begin_ns, t->end_ns);
+		kv_measure_operation(r, &t->what, &t->times);
 	if (t->rc < 0 && t->to.kind == KV_TIER_CPU)
 		kv_memory_remove(&r->memory, t->what.id);
 	if (t->rc < 0 && r->setup.options->on_error == ON_ERROR_STOP)

@@ -167,7 +167,7 @@ int kv_worker_run(struct crew_thread *member, uint64_t number)
 	worker_answer(w, number);
 	while (worker_take(w)) {
 		kv_transfer(w);
-		meter_live(&member->meter, w->task.end_ns);
+		meter_live(&member->meter, w->task.times.end_ns);
 		crew_look(member);
 		worker_answer(w, number);
 	}

@@ -25,6 +25,12 @@ struct kv_end {
 	uint32_t block; /* KV_TIER_CPU: the first one of the entry */
 };
 
+/* How long an entry took. device: the part that was the store's, in which the thread neither made nor compared nor copied bytes;
+ * of a write, the part that made it durable. 0: it cannot be told. */
+struct kv_times {
+	uint64_t begin_ns, end_ns, device_ns;
+};
+
 struct kv_task {
 	struct kv_operation what; /* bytes: those of this rank's shard */
 	bool counts;              /* it is measured */
@@ -33,7 +39,7 @@ struct kv_task {
 	struct kv_end from, to;
 	/* The answer. */
 	int rc;
-	uint64_t begin_ns, end_ns;
+	struct kv_times times;
 };
 
 enum kv_window_state { KV_WINDOW_FREE, KV_WINDOW_READS, KV_WINDOW_WRITES };
@@ -87,7 +93,9 @@ struct kv_worker {
 	uint32_t block;            /* its block of memory */
 	uint32_t busy;             /* windows in use */
 	uint64_t draws;
-	int rc; /* the first error of all tasks */
+	uint64_t
+		sync_ns; /* the part of its commit that made it durable; 0: none, or nobody knows */
+	int rc;          /* the first error of all tasks */
 };
 
 /* Memory of a thread. */

@@ -159,6 +159,33 @@ static void test_refused(void)
 	}
 }
 
+/* Entries in files: making one durable is the device part of its write, and comparing its bytes the host part of its read. */
+static void test_parts(void)
+{
+	char stores[256];
+	struct fixture *f;
+	const struct hist *hists;
+
+	snprintf(stores, sizeof(stores),
+		 "\"s\": {\"uri\": \"file://%s/parts\", \"fsync\": \"file\"}", folder);
+	f = kvcache_run(stores,
+			"\"model\": " GQA ", \"lookup\": true, " MANY
+			"\"tiers\": [{\"store\": \"s\", \"capacity\": \"64 MiB\"}]",
+			1);
+	kvcache_expect_ok(f);
+	hists = f->tallies[0].hists;
+	CU_ASSERT_TRUE(hist_count(&hists[KV_HIST_WRITE]) > 0);
+	CU_ASSERT_EQUAL(hist_count(&hists[KV_HIST_WRITE_DEVICE]), hist_count(&hists[KV_HIST_SYNC]));
+	CU_ASSERT_EQUAL(hist_count(&hists[KV_HIST_WRITE_DEVICE]),
+			hist_count(&hists[KV_HIST_WRITE]));
+	CU_ASSERT_EQUAL(hists[KV_HIST_WRITE_DEVICE].max_ns, hists[KV_HIST_SYNC].max_ns);
+	CU_ASSERT_EQUAL(hist_count(&hists[KV_HIST_READ_HOST]), hist_count(&hists[KV_HIST_READ]));
+	CU_ASSERT_TRUE(hists[KV_HIST_READ_HOST].max_ns > 0);
+	CU_ASSERT_TRUE(hists[KV_HIST_READ_HOST].max_ns <= kvcache_of(f, 0, KV_VERIFY_NS));
+	CU_ASSERT_TRUE(hists[KV_HIST_READ_DEVICE].max_ns < hists[KV_HIST_READ].max_ns);
+	fixture_free(f);
+}
+
 /* A folder with something else in it stays as it is. */
 static void test_folder(void)
 {
@@ -317,6 +344,7 @@ int main(void)
 		{"entries that move are what was written", test_moving},
 		{"tensor groups", test_groups},
 		{"options that are refused", test_refused},
+		{"parts of the time of an entry", test_parts},
 		{"a folder that is not empty", test_folder},
 		{"a trace", test_trace},
 		{"a full trace", test_trace_full},
