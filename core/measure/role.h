@@ -32,6 +32,8 @@
 	X(WAITED_TOKEN_RATE, "waited_token_rate") /* over the time that requests waited for the cache */ \
 	X(READ_P95, "read_p95_slowest_rank") /* entries, of the rank where it was the longest */ \
 	X(WRITE_P95, "write_p95_slowest_rank") \
+	X(READ_DEVICE_P95, "read_device_p95_slowest_rank") /* of them, the part that is the store's */ \
+	X(WRITE_DEVICE_P95, "write_device_p95_slowest_rank") \
 	X(MEMORY_P95, "memory_p95_slowest_rank") \
 	X(CPU_PER_BYTE, "cpu_per_byte") /* processor seconds for 10^9 bytes */ \
 	X(MEMORY, "memory") /* of the rank that had most for bytes that are read or written */ \

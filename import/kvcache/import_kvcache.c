@@ -203,6 +203,7 @@ static int kvc_job(struct kvc *k, const char *name)
 	snprintf(cut, sizeof(cut), "%s", json_text_plain(name) && *name ? name : "kvcache");
 	kvc_add_text(k, job, "name", cut);
 	kvc_add_number(k, job, "seed", kvc_number(k, "seed", seed_default));
+	kvc_add_cluster(k, job);
 	kvc_add_store(k, job);
 	phases = cJSON_AddArrayToObject(job, "phases");
 	entry = cJSON_CreateObject();

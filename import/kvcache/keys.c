@@ -24,7 +24,7 @@ const struct kvc_key kvc_keys[] = {
 	COPY("duration", KVC_NUMBER, "duration"),
 	SPECIAL("gpu-mem-gb", KVC_NUMBER),
 	SPECIAL("num-gpus", KVC_NUMBER),
-	LEFT("tensor-parallel", KVC_NUMBER, "each rank of haul has a cache of its own; entries have the bytes of all tensor ranks"),
+	SPECIAL("tensor-parallel", KVC_NUMBER),
 	SPECIAL("cpu-mem-gb", KVC_NUMBER),
 	SPECIAL("cache-dir", KVC_TEXT),
 	COPY("generation-mode", KVC_TEXT, "generation"),

@@ -34,6 +34,8 @@ void kvc_add_text(struct kvc *k, struct cJSON *object, const char *name, const c
 void kvc_find(struct kvc *k, enum import_fate fate, const char *path, const char *why);
 
 /* parts.c: what no table maps. */
+double kvc_tensor(const struct kvc *k);
+void kvc_add_cluster(struct kvc *k, struct cJSON *job);
 void kvc_add_tiers(struct kvc *k);
 void kvc_add_users(struct kvc *k);
 void kvc_add_model(struct kvc *k);

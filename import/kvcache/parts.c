@@ -1,6 +1,7 @@
 /* What of a run of MLPerf's key-value cache benchmark no table maps: several keys become one part of the phase, or defaults of
  * the original matter. */
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,7 +27,36 @@ static cJSON *part_object(struct kvc *k, cJSON *list)
 	return one;
 }
 
-/* A tier of so many GiB. Ratios are not those of the last one. */
+/* Ranks that share an entry. */
+double kvc_tensor(const struct kvc *k)
+{
+	double tensor = kvc_number(k, "tensor-parallel", 1);
+
+	return tensor >= 1 ? tensor : 1;
+}
+
+/* The original is one process, which does the work of one tensor rank with the memory of all. haul has a rank for each. */
+void kvc_add_cluster(struct kvc *k, cJSON *job)
+{
+	double tensor = kvc_tensor(k);
+	cJSON *cluster;
+
+	if (tensor <= 1)
+		return;
+	cluster = cJSON_AddObjectToObject(job, "cluster");
+	if (!cluster) {
+		k->failed = true;
+		return;
+	}
+	kvc_add_number(k, cluster, "ranks_per_node", tensor);
+	kvc_add_number(k, cluster, "gpus", kvc_number(k, "num-gpus", 1));
+	kvc_add_number(k, cluster, "tensor", tensor);
+	kvc_find(k, IMPORT_CHANGED, "tensor-parallel",
+		 "the original moves the shards of one rank and compares them with the memory of "
+		 "all; here each rank moves its own and has its part of the memory");
+}
+
+/* A tier of so many GiB in all. Ratios are not those of the last one. */
 static void part_tier(struct kvc *k, cJSON *tiers, const char *kind, double gib)
 {
 	cJSON *tier = part_object(k, tiers);
@@ -36,7 +66,7 @@ static void part_tier(struct kvc *k, cJSON *tiers, const char *kind, double gib)
 	if (!tier)
 		return;
 	kvc_add_text(k, tier, "kind", kind);
-	kvc_add_number(k, tier, "capacity", gib * GiB);
+	kvc_add_number(k, tier, "capacity", floor(gib * GiB / kvc_tensor(k)));
 	if (high > 0)
 		kvc_add_number(k, tier, "high", high);
 	if (largest > 0)
@@ -51,7 +81,7 @@ static void part_tier_store(struct kvc *k, cJSON *tiers, double gib)
 		return;
 	kvc_add_text(k, tier, "store", "cache");
 	if (gib > 0)
-		kvc_add_number(k, tier, "capacity", gib * GiB);
+		kvc_add_number(k, tier, "capacity", floor(gib * GiB / kvc_tensor(k)));
 	else
 		kvc_find(
 			k, IMPORT_CHANGED, "storage-capacity-gb",
@@ -382,7 +412,7 @@ static void part_precondition(struct kvc *k)
 	if (gib <= 0)
 		gib = 2 * kvc_number(k, "storage-capacity-gb", 0);
 	if (gib > 0)
-		kvc_put_number(k, "precondition", gib * GiB);
+		kvc_put_number(k, "precondition", floor(gib * GiB / kvc_tensor(k)));
 	else
 		kvc_find(k, IMPORT_LEFT, "precondition",
 			 "it needs precondition-size-gb or storage-capacity-gb");

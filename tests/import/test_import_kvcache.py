@@ -68,6 +68,13 @@ assert [t["capacity"] for t in phase["tiers"]] == [128 * GIB, 32 * GIB, 10 * GIB
 assert phase["precondition"] == 20 * GIB and phase["rag"]["documents"] == 10 and phase["rag"]["tokens_max"] == 12000, phase
 assert phase["conversation"] == {"enabled": False} and phase["mode"] == "decode", phase
 
+# Tensor ranks share what the original's process has.
+job, phase, told = imported("num-users=100", "gpu-mem-gb=141", "num-gpus=8", "tensor-parallel=8", "cpu-mem-gb=64",
+                            "storage-capacity-gb=80", "precondition")
+assert job["cluster"] == {"ranks_per_node": 8, "gpus": 8, "tensor": 8} and "each rank moves its own" in " ".join(told.split()), job
+assert [t["capacity"] for t in phase["tiers"]] == [141 * GIB, 8 * GIB, 10 * GIB], phase
+assert phase["precondition"] == 20 * GIB and phase["users"] == 100, phase
+
 # Recorded requests.
 _, phase, told = imported("use-burst-trace", "burst-trace-path=/data/burst.csv", "trace-speedup=4")
 assert phase["arrivals"] == {"file": "/data/burst.csv", "speed": 4} and "ranks share it" in told, phase

@@ -42,6 +42,10 @@
 	  .role = ROLE_READ_P95) \
 	X(KV_WRITE_P95_NS, "write_p95_ns", "ns", MAX, \
 	  "the same of writes of entries", .role = ROLE_WRITE_P95) \
+	X(KV_READ_DEVICE_P95_NS, "read_device_p95_ns", "ns", MAX, \
+	  "the same of the device parts of reads, MLPerf's storage_read_device_p95_ms", .role = ROLE_READ_DEVICE_P95) \
+	X(KV_WRITE_DEVICE_P95_NS, "write_device_p95_ns", "ns", MAX, \
+	  "the same of the device parts of writes, MLPerf's storage_write_device_p95_ms", .role = ROLE_WRITE_DEVICE_P95) \
 	X(KV_MEMORY_P95_NS, "memory_p95_ns", "ns", MAX, "the same of reads and writes of entries in the rank's memory; 0: none", \
 	  .role = ROLE_MEMORY_P95) \
 	X(KV_OPENS, "opens", "", SUM, "opens for reading") \
@@ -56,6 +60,10 @@
 #define KV_HISTOGRAM_LIST(X) \
 	X(KV_HIST_READ, "read", "an entry read from a store, with its open and close", .role = ROLE_READ_LATENCY) \
 	X(KV_HIST_WRITE, "write", "an entry written to a store, with its begin and commit", .role = ROLE_WRITE_LATENCY) \
+	X(KV_HIST_READ_DEVICE, "read_device", "part of a read of an entry: the store's") \
+	X(KV_HIST_READ_HOST, "read_host", "part of a read of an entry: comparing its bytes") \
+	X(KV_HIST_WRITE_DEVICE, "write_device", "part of a write of an entry: making it durable, where the store tells") \
+	X(KV_HIST_WRITE_HOST, "write_host", "part of a write of an entry: the rest") \
 	X(KV_HIST_DEMOTE, "demote", "an entry moved to a slower tier: read, written and deleted") \
 	X(KV_HIST_STAT, "stat", "a lookup in a store") \
 	X(KV_HIST_DELETE, "delete", "a delete") \

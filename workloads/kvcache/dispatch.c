@@ -1,6 +1,7 @@
-/* What the tiers decide, as operations for the I/O threads.
+/* What the tiers decide, as operations for the I/O threads, and for the other ranks of a tensor group.
  *
  *	event of the tiers ──► operation ──► may begin ──► idle I/O thread ──► answer ──► next step of the request
+ *	                                       ├─ board ──► other ranks ──► last one ─┤
  *	                                       └─ nothing to do for it (an accelerator's memory) ─┘
  *
  * When the phase is over, what has not begun is dropped: entries are neither read nor written, and what was to be moved is
@@ -32,29 +33,6 @@ void kv_dispatch_close(struct kv_run *r)
 	r->at_work = NULL;
 }
 
-static enum kv_tier_kind dispatch_kind(const struct kv_run *r, uint32_t tier)
-{
-	return r->setup.tiers[tier].kind;
-}
-
-/* Whether an I/O thread has something to do for it. */
-static bool dispatch_needs_thread(const struct kv_run *r, const struct kv_operation *op)
-{
-	enum kv_tier_kind from = dispatch_kind(r, op->from), to = dispatch_kind(r, op->to);
-
-	switch (op->kind) {
-	case KV_OPERATION_READ:
-		return from != KV_TIER_GPU;
-	case KV_OPERATION_WRITE:
-		return to != KV_TIER_GPU;
-	case KV_OPERATION_MOVE:
-		return from == KV_TIER_STORE || to != KV_TIER_GPU;
-	case KV_OPERATION_DELETE:
-		return from == KV_TIER_STORE;
-	}
-	return false;
-}
-
 static void dispatch_add(struct kv_run *r, const struct kv_event *e, enum kv_operation_kind kind,
 			 bool promotes)
 {
@@ -69,7 +47,7 @@ static void dispatch_add(struct kv_run *r, const struct kv_event *e, enum kv_ope
 				  .id = e->id};
 	uint32_t number;
 
-	if (dispatch_needs_thread(r, &op))
+	if (kv_shard_needs_thread(r, &op))
 		op.priority = 1 + (s ? r->class_rank[s->request.class] : 0);
 	number = kv_operations_add(&r->operations, &op, r->chain);
 	if (number == KV_NONE) {
@@ -108,134 +86,116 @@ void kv_dispatch_event(void *run, const struct kv_event *e)
 	}
 }
 
-/* An operation has ended, or there was nothing to do for it. */
-static void dispatch_end(struct kv_run *r, uint32_t number)
+void kv_dispatch_ended(struct kv_run *r, uint32_t number)
 {
-	const struct kv_operation *op = kv_operation_at(&r->operations, number);
-	uint32_t owner = op->owner;
-	bool leaves = op->kind == KV_OPERATION_MOVE || op->kind == KV_OPERATION_DELETE;
+	uint32_t owner = kv_operation_at(&r->operations, number)->owner;
 
-	if (leaves && dispatch_kind(r, op->from) == KV_TIER_CPU)
-		kv_memory_remove(&r->memory, op->id);
 	kv_operations_end(&r->operations, number);
 	if (owner != KV_NONE && --r->served[owner].under_way == 0)
 		kv_serve_ended(r, owner);
 }
 
-/* Where the bytes of a task are. Returns false where an entry is not in memory, or has no room there. */
-static bool dispatch_ends(struct kv_run *r, const struct kv_operation *op, struct kv_task *t)
+/* There is nothing to do for an operation, or nothing any more. */
+static void dispatch_drop(struct kv_run *r, uint32_t number, const struct kv_operation *what)
 {
-	const struct kv_end nowhere = {.kind = KV_TIER_GPU, .block = KV_NONE};
-
-	t->from = nowhere;
-	t->to = nowhere;
-	if (op->kind != KV_OPERATION_WRITE)
-		t->from = (struct kv_end){dispatch_kind(r, op->from), op->from, KV_NONE};
-	if (op->kind == KV_OPERATION_WRITE || op->kind == KV_OPERATION_MOVE)
-		t->to = (struct kv_end){dispatch_kind(r, op->to), op->to, KV_NONE};
-	if (t->from.kind == KV_TIER_CPU) {
-		t->from.block = kv_memory_find(&r->memory, op->id);
-		/* A write that failed has left nothing. */
-		if (t->from.block == KV_NONE)
-			return false;
-	}
-	if (t->to.kind == KV_TIER_CPU) {
-		t->to.block = kv_memory_put(&r->memory, op->id, op->bytes);
-		if (t->to.block == KV_NONE) {
-			r->rc = r->rc ? r->rc : -ENOMEM;
-			return false;
-		}
-	}
-	return true;
+	kv_shard_done(r, what);
+	kv_dispatch_ended(r, number);
 }
 
-static bool dispatch_stores(const struct kv_task *t)
+/* The slot in which the other ranks of the group find an operation. */
+static uint32_t dispatch_post(struct kv_run *r, const struct kv_operation *what, bool counts,
+			      uint32_t number)
 {
-	return t->from.kind == KV_TIER_STORE || t->to.kind == KV_TIER_STORE;
+	struct kv_view *view = &r->part.view;
+
+	return view->board ? kv_board_post(view, what, counts, number) : KV_NONE;
 }
 
 static void dispatch_give(struct kv_run *r, uint32_t number)
 {
-	const struct kv_operation *op = kv_operation_at(&r->operations, number);
-	struct kv_operation what = *op;
-	struct kv_worker *w;
-	uint32_t thread;
+	struct kv_operation what = *kv_operation_at(&r->operations, number);
+	struct kv_task task;
 
-	if (r->over && what.kind == KV_OPERATION_MOVE)
+	/* What was to be moved and is only deleted is no move. */
+	task.counts = !(r->over && what.kind == KV_OPERATION_MOVE);
+	if (!task.counts)
 		what.kind = KV_OPERATION_DELETE;
-	if (r->over && (what.kind != KV_OPERATION_DELETE || !dispatch_needs_thread(r, &what))) {
-		dispatch_end(r, number);
+	if (r->over && (what.kind != KV_OPERATION_DELETE || !kv_shard_needs_thread(r, &what))) {
+		dispatch_drop(r, number, &what);
 		return;
 	}
-	thread = r->idle[r->idle_count - 1];
-	w = &r->work.workers[thread];
-	w->task = (struct kv_task){
-		.kind = what.kind, .number = number, .bytes = what.bytes, .id = what.id};
-	if (!dispatch_ends(r, &what, &w->task)) {
-		dispatch_end(r, number);
+	task.what = kv_shard_of(r, &what);
+	task.number = number;
+	task.slot = dispatch_post(r, &what, task.counts, number);
+	if (kv_shard_give(r, &task))
+		return;
+	if (task.slot == KV_NONE) {
+		dispatch_drop(r, number, &what);
 		return;
 	}
-	r->idle_count--;
-	r->at_work[thread] = true;
-	r->given++;
-	r->given_stores += dispatch_stores(&w->task);
-	snapshot_wake(&w->member->part);
-	sem_post(&w->given);
+	kv_shard_done(r, &what);
+	kv_board_answer(&r->part.view, task.slot);
+}
+
+/* No rank needs a thread for it. The others hear of it, and nobody waits until they have. */
+static void dispatch_at_once(struct kv_run *r, uint32_t number)
+{
+	const struct kv_operation what = *kv_operation_at(&r->operations, number);
+	struct kv_operation shard = kv_shard_of(r, &what);
+	uint32_t slot = r->over ? KV_NONE : dispatch_post(r, &what, true, KV_NONE);
+
+	if (slot != KV_NONE)
+		kv_board_answer(&r->part.view, slot);
+	if (!r->over)
+		kv_measure_operation(r, &shard, NULL);
+	dispatch_drop(r, number, &what);
+}
+
+/* Whether an operation could be posted. */
+static bool dispatch_room(const struct kv_run *r)
+{
+	return !r->part.view.board || r->part.view.free_count;
 }
 
 void kv_dispatch(struct kv_run *r)
 {
-	for (;;) {
+	while (dispatch_room(r)) {
 		/* Those of the first priority need no thread. */
 		uint32_t number =
 			kv_operations_take(&r->operations, r->idle_count ? KV_PRIORITIES : 1);
-		const struct kv_operation *op;
 
 		if (number == KV_NONE)
 			return;
-		op = kv_operation_at(&r->operations, number);
-		if (op->priority) {
+		if (kv_operation_at(&r->operations, number)->priority)
 			dispatch_give(r, number);
-			continue;
-		}
-		if (!r->over)
-			kv_measure_operation(r, op, 0, 0);
-		dispatch_end(r, number);
+		else
+			dispatch_at_once(r, number);
 	}
 }
 
-static void dispatch_answered(struct kv_run *r, const struct kv_task *t)
+/* Operations whose last shard is done. */
+static void dispatch_closed(struct kv_run *r)
 {
-	const struct kv_operation *op = kv_operation_at(&r->operations, t->number);
+	struct kv_view *view = &r->part.view;
 
-	r->given--;
-	r->given_stores -= dispatch_stores(t);
-	/* What was to be moved and has only been deleted is no move. */
-	if (t->rc == 0 && t->kind == op->kind)
-		kv_measure_operation(r, op, t->begin_ns, t->end_ns);
-	if (t->rc < 0 && t->to.kind == KV_TIER_CPU)
-		kv_memory_remove(&r->memory, t->id);
-	if (t->rc < 0 && r->setup.options->on_error == ON_ERROR_STOP)
-		r->rc = r->rc ? r->rc : t->rc;
-	dispatch_end(r, t->number);
+	for (uint32_t word = 0; word * 64 < view->board->slots; word++) {
+		uint64_t bits = kv_board_closed(view, word);
+
+		while (bits) {
+			uint32_t slot = word * 64 + (uint32_t)__builtin_ctzll(bits);
+			uint32_t number = view->note[slot];
+
+			bits &= bits - 1;
+			kv_board_free(view, slot);
+			if (number != KV_NONE)
+				kv_dispatch_ended(r, number);
+		}
+	}
 }
 
 void kv_dispatch_collect(struct kv_run *r)
 {
-	for (uint32_t word = 0; word * 64 < r->crew.threads; word++) {
-		uint64_t bits;
-
-		if (!atomic_load_explicit(&r->work.answered[word], memory_order_relaxed))
-			continue;
-		bits = atomic_exchange_explicit(&r->work.answered[word], 0, memory_order_acquire);
-		while (bits) {
-			uint32_t thread = word * 64 + (uint32_t)__builtin_ctzll(bits);
-
-			bits &= bits - 1;
-			if (r->at_work[thread])
-				dispatch_answered(r, &r->work.workers[thread].task);
-			r->at_work[thread] = false;
-			r->idle[r->idle_count++] = thread;
-		}
-	}
+	kv_shard_collect(r);
+	if (r->part.view.board)
+		dispatch_closed(r);
 }

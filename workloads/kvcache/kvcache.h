@@ -10,6 +10,8 @@
  *	scale.c     autoscaling
  *	dispatch.c  what the tiers decide, as operations for the I/O threads
  *	worker.c    an I/O thread; transfer.c: how it moves one entry
+ *	part.c      a rank in its tensor group: leads, or follows; board.h: what the group shares; shard.c: its part of an operation
+ *	remove.c    removes the entries at the end
  *	objects.c   names of entries in a store, and the description of what a run keeps there; clean.c
  *	trace_run.c a trace of what would be done
  *	measures.c  from the main thread to the tally; columns.c: tables of measures
@@ -93,8 +95,9 @@ struct kv_setup {
 	struct kv_tier_place tiers[KV_TIERS_MAX];
 	const struct job_store *stores[KV_STORES_MAX];
 	uint32_t tier_count, store_count;
+	uint64_t tensor;           /* ranks that share each entry */
 	uint32_t served;           /* requests at a time */
-	uint64_t entry_bytes_most; /* of the largest entry */
+	uint64_t entry_bytes_most; /* of the largest shard */
 	bool in_memory;            /* a tier is memory of the rank */
 	uint64_t memory;           /* its capacity */
 };

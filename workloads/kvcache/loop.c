@@ -16,19 +16,29 @@ static const uint64_t second_ns = 1000000000;
 /* The words of the phase in its status rounds. */
 enum { WORD_BYTES, WORD_REQUESTS, WORD_HITS, WORD_MISSES, WORD_WALL_NS };
 
+/* Nothing of this rank is under way any more; one that follows may still have to wait for its leader. */
 static bool loop_drained(const struct kv_run *r)
 {
+	if (!r->part.leads)
+		return !r->given;
 	return r->over && !r->given && !r->operations.under_way;
 }
 
+static bool loop_ended(const struct kv_run *r)
+{
+	return loop_drained(r) && (r->part.leads || kv_board_past(&r->part.view, KV_STAGE_ENDED));
+}
+
 /* Which account the time belongs to in which the main thread sleeps. What users think and tokens take is time that was asked
- * for. */
+ * for; a rank that follows has it, too. */
 static enum account loop_account(const struct kv_run *r)
 {
 	if (r->given_stores)
 		return ACCOUNT_TRANSFER;
 	if (r->given)
 		return ACCOUNT_COPY;
+	if (r->part.leads && kv_board_open(&r->part.view))
+		return ACCOUNT_RANKS;
 	return r->over ? ACCOUNT_RANKS : ACCOUNT_COMPUTE;
 }
 
@@ -40,8 +50,8 @@ static void loop_sleep(struct kv_run *r, uint64_t until_ns)
 
 	if (r->begun)
 		account_switch(&r->accounts, loop_account(r), clock_now(r->ctx->clock));
-	sem_clockwait(&r->work.arrived, CLOCK_MONOTONIC, &until);
-	while (sem_trywait(&r->work.arrived) == 0)
+	sem_clockwait(r->work.arrived, CLOCK_MONOTONIC, &until);
+	while (sem_trywait(r->work.arrived) == 0)
 		;
 	r->now_ns = clock_now(r->ctx->clock);
 	if (r->begun && !r->given)
@@ -91,6 +101,10 @@ static void loop_work(struct kv_run *r)
 {
 	uint64_t requests = r->setup.options->requests;
 
+	if (!r->part.leads) {
+		kv_follow(r);
+		return;
+	}
 	kv_dispatch_collect(r);
 	kv_scale(r);
 	loop_offer(r);
@@ -101,6 +115,7 @@ static void loop_work(struct kv_run *r)
 		kv_serve_alarms(r);
 		kv_dispatch(r);
 	} while (kv_serve(r));
+	kv_part_tell(r);
 }
 
 static void loop_status(struct kv_run *r, struct status *s)
@@ -172,7 +187,8 @@ static bool loop_poll(struct kv_run *r)
 		return true;
 	if (r->now_ns < r->polled_ns)
 		return false;
-	r->polled_ns = r->now_ns + (loop_drained(r) ? loop_poll_at_end_ns : loop_poll_ns);
+	r->polled_ns =
+		r->now_ns + (r->over && loop_drained(r) ? loop_poll_at_end_ns : loop_poll_ns);
 	loop_status(r, &mine);
 	ended = status_rounds_poll(&r->rounds, &mine, &fresh);
 	if (fresh)
@@ -192,7 +208,7 @@ static uint64_t loop_next(const struct kv_run *r)
 {
 	uint64_t next_ns = r->rounds.over ? r->now_ns + loop_poll_ns : r->polled_ns;
 
-	if (r->over)
+	if (r->over || !r->part.leads)
 		return next_ns;
 	next_ns = loop_least(next_ns, loop_due(r));
 	next_ns = loop_least(next_ns, r->scaling.due_ns);
@@ -210,7 +226,7 @@ int kv_loop(struct kv_run *r, enum stop_reason *stopped)
 	r->now_ns = clock_now(r->ctx->clock);
 	loop_status(r, &mine);
 	status_rounds_begin(&r->rounds, r->ctx->group, &mine);
-	while (!ended || !loop_drained(r)) {
+	while (!ended || !loop_ended(r)) {
 		uint64_t next_ns;
 
 		loop_work(r);
@@ -221,11 +237,13 @@ int kv_loop(struct kv_run *r, enum stop_reason *stopped)
 			continue;
 		}
 		next_ns = loop_next(r);
-		if ((!ended || !loop_drained(r)) && next_ns > r->now_ns)
+		if ((!ended || !loop_ended(r)) && next_ns > r->now_ns)
 			loop_sleep(r, next_ns);
 		else
 			r->now_ns = clock_now(r->ctx->clock);
 	}
+	if (r->part.leads && r->part.view.board)
+		kv_board_tell(&r->part.view, KV_STAGE_ENDED);
 	*stopped = (enum stop_reason)r->rounds.merged.stop;
 	if (*stopped == STOP_NONE && !r->setup.options->requests &&
 	    !r->setup.source.arrivals.file[0])
@@ -240,7 +258,8 @@ static int fill_entry(struct kv_run *r, struct kv_id id, uint64_t tokens)
 
 	r->asking = KV_NONE;
 	r->chain = KV_NONE;
-	rc = kv_tiers_write(&r->tiers, id, kv_model_bytes(&r->setup.model, tokens));
+	rc = kv_tiers_write(&r->tiers, id,
+			    kv_model_shard_most(&r->setup.model, tokens, r->setup.tensor));
 	return rc == -ENOMEM ? rc : 0;
 }
 
@@ -249,7 +268,8 @@ static bool fill_next(struct kv_run *r, uint64_t n)
 {
 	const struct kvcache_options *o = r->setup.options;
 	const struct kv_source_options *s = &r->setup.source;
-	uint64_t bytes = kv_model_bytes(&r->setup.model, o->precondition_tokens);
+	uint64_t bytes =
+		kv_model_shard_most(&r->setup.model, o->precondition_tokens, r->setup.tensor);
 	uint64_t first = bytes ? (o->precondition + bytes - 1) / bytes : 0;
 	uint64_t stored = s->mode == KV_MODE_DECODE ? s->users * s->stored_per_user : 0;
 	int rc;
@@ -270,12 +290,11 @@ static bool fill_stopped(const struct kv_run *r)
 	       (r->ctx->deadline_ns && r->now_ns >= r->ctx->deadline_ns);
 }
 
-int kv_fill(struct kv_run *r, struct err *err)
+static void fill_lead(struct kv_run *r)
 {
 	uint64_t n = 0;
 	bool more = true;
 
-	r->now_ns = clock_now(r->ctx->clock);
 	while (more || r->operations.under_way) {
 		if (fill_stopped(r)) {
 			r->over = true;
@@ -288,6 +307,26 @@ int kv_fill(struct kv_run *r, struct err *err)
 		if (r->operations.under_way)
 			loop_sleep(r, r->now_ns + loop_poll_ns);
 	}
+	if (r->part.view.board)
+		kv_board_tell(&r->part.view, KV_STAGE_FILLED);
+}
+
+static void fill_follow(struct kv_run *r)
+{
+	kv_follow(r);
+	while (r->given || !kv_board_past(&r->part.view, KV_STAGE_FILLED)) {
+		loop_sleep(r, r->now_ns + loop_poll_ns);
+		kv_follow(r);
+	}
+}
+
+int kv_fill(struct kv_run *r, struct err *err)
+{
+	r->now_ns = clock_now(r->ctx->clock);
+	if (r->part.leads)
+		fill_lead(r);
+	else
+		fill_follow(r);
 	if (r->rc < 0)
 		return err_set(err, r->rc,
 			       "the entries before the first request could not be made");

@@ -4,9 +4,6 @@
 
 #include "workloads/kvcache/run.h"
 
-/* The time of an operation for which nothing was done. */
-static const uint64_t untimed = UINT64_MAX;
-
 static struct table *measure_table(const struct tally *t, unsigned which)
 {
 	return &t->tables[which];
@@ -42,21 +39,37 @@ static void measure_count(const struct kv_run *r, uint32_t tier, enum kv_tier_me
 {
 	uint64_t *row = measure_tier(r, tier);
 
+	if (what != KV_TIER_READS && !kv_part_puts(r, tier))
+		return;
 	row[what]++;
 	row[what + 1] += bytes; /* the bytes of each count follow it */
 }
 
 /* The time of an operation: of a tier, and of all stores together. */
 static void measure_time(struct kv_run *r, uint32_t tier, enum kv_tier_hist hist, bool store,
-			 enum kv_hist all, uint64_t ns)
+			 enum kv_hist all, const struct kv_times *times)
 {
 	const struct table *t = measure_table(r->ctx->tally, KV_TABLE_TIERS);
+	uint64_t ns;
 
-	if (ns == untimed)
+	if (!times)
 		return;
+	ns = times->end_ns - times->begin_ns;
 	hist_record(table_hist(t->kind, table_row(t, tier), hist), ns);
 	if (store)
 		hist_record(&r->ctx->tally->hists[all], ns);
+}
+
+/* Its parts, where they are known. */
+static void measure_parts(struct kv_run *r, bool store, enum kv_hist device, enum kv_hist host,
+			  const struct kv_times *times)
+{
+	struct hist *hists = r->ctx->tally->hists;
+
+	if (!times || !store || !times->device_ns)
+		return;
+	hist_record(&hists[device], times->device_ns);
+	hist_record(&hists[host], times->end_ns - times->begin_ns - times->device_ns);
 }
 
 static bool measure_stores(const struct kv_run *r, uint32_t tier)
@@ -64,50 +77,53 @@ static bool measure_stores(const struct kv_run *r, uint32_t tier)
 	return r->setup.tiers[tier].kind == KV_TIER_STORE;
 }
 
-static void measure_read(struct kv_run *r, const struct kv_operation *op, uint64_t ns)
+static void measure_read(struct kv_run *r, const struct kv_operation *op,
+			 const struct kv_times *times)
 {
 	bool store = measure_stores(r, op->from);
 
 	measure_count(r, op->from, KV_TIER_READS, op->bytes);
 	r->ctx->tally->rank_row[KV_ENTRY_READS] += store;
-	measure_time(r, op->from, KV_TIER_HIST_READ, store, KV_HIST_READ, ns);
+	measure_time(r, op->from, KV_TIER_HIST_READ, store, KV_HIST_READ, times);
+	measure_parts(r, store, KV_HIST_READ_DEVICE, KV_HIST_READ_HOST, times);
 }
 
-static void measure_write(struct kv_run *r, const struct kv_operation *op, uint64_t ns)
+static void measure_write(struct kv_run *r, const struct kv_operation *op,
+			  const struct kv_times *times)
 {
-	bool store = measure_stores(r, op->to);
+	bool store = measure_stores(r, op->to) && r->part.writes;
 
 	measure_count(r, op->to, op->promotes ? KV_TIER_PROMOTED : KV_TIER_WRITES, op->bytes);
 	r->ctx->tally->rank_row[KV_ENTRY_WRITES] += store;
-	measure_time(r, op->to, KV_TIER_HIST_WRITE, store, KV_HIST_WRITE, ns);
+	measure_time(r, op->to, KV_TIER_HIST_WRITE, store, KV_HIST_WRITE, times);
+	measure_parts(r, store, KV_HIST_WRITE_DEVICE, KV_HIST_WRITE_HOST, times);
 }
 
-static void measure_move(struct kv_run *r, const struct kv_operation *op, uint64_t ns)
+static void measure_move(struct kv_run *r, const struct kv_operation *op,
+			 const struct kv_times *times)
 {
-	bool store = measure_stores(r, op->from) || measure_stores(r, op->to);
+	bool store = (measure_stores(r, op->from) || measure_stores(r, op->to)) && r->part.writes;
 
 	measure_count(r, op->from, KV_TIER_DEMOTED_OUT, op->bytes);
 	measure_count(r, op->to, KV_TIER_DEMOTED_IN, op->bytes);
 	r->ctx->tally->rank_row[KV_MOVES] += store;
-	measure_time(r, op->from, KV_TIER_HIST_DEMOTE, store, KV_HIST_DEMOTE, ns);
+	measure_time(r, op->from, KV_TIER_HIST_DEMOTE, store, KV_HIST_DEMOTE, times);
 }
 
-void kv_measure_operation(struct kv_run *r, const struct kv_operation *op, uint64_t begin_ns,
-			  uint64_t end_ns)
+void kv_measure_operation(struct kv_run *r, const struct kv_operation *op,
+			  const struct kv_times *times)
 {
-	uint64_t ns = end_ns ? end_ns - begin_ns : untimed;
-
 	if (!r->begun)
 		return;
 	switch (op->kind) {
 	case KV_OPERATION_READ:
-		measure_read(r, op, ns);
+		measure_read(r, op, times);
 		return;
 	case KV_OPERATION_WRITE:
-		measure_write(r, op, ns);
+		measure_write(r, op, times);
 		return;
 	case KV_OPERATION_MOVE:
-		measure_move(r, op, ns);
+		measure_move(r, op, times);
 		return;
 	case KV_OPERATION_DELETE:
 		if (!op->promotes)
@@ -160,14 +176,14 @@ static uint64_t measure_memory_p95(const struct kv_run *r, const struct tally *t
 static void measure_tiers(const struct kv_run *r, struct tally *t)
 {
 	for (uint32_t k = 0; k < r->setup.tier_count; k++) {
-		const struct kv_tier_counts *c = &r->tiers.tier[k].counts;
+		const struct kv_tier_counts c = kv_part_counts(r, k);
 		uint64_t *row = table_row(measure_table(t, KV_TABLE_TIERS), k);
 		uint64_t capacity = r->setup.rules[k].capacity;
 
-		row[KV_TIER_REJECTED] += c->count[KV_COUNT_REJECTED];
-		row[KV_TIER_ENTRIES] += c->entries;
-		row[KV_TIER_USED_BYTES] += c->used;
-		row[KV_TIER_USED_MOST_BYTES] += c->used_most;
+		row[KV_TIER_REJECTED] += c.count[KV_COUNT_REJECTED];
+		row[KV_TIER_ENTRIES] += c.entries;
+		row[KV_TIER_USED_BYTES] += c.used;
+		row[KV_TIER_USED_MOST_BYTES] += c.used_most;
 		row[KV_TIER_CAPACITY_BYTES] += capacity == KV_UNLIMITED ? 0 : capacity;
 	}
 }
@@ -190,14 +206,17 @@ void kv_measure_own(void *run, struct tally *t)
 	const struct kv_run *r = run;
 	uint64_t *row = t->rank_row;
 
-	row[KV_USERS] +=
-		r->scaling.autoscale.users ? r->scaling.autoscale.users : r->setup.source.users;
+	if (r->part.leads)
+		row[KV_USERS] += r->scaling.autoscale.users ? r->scaling.autoscale.users
+							    : r->setup.source.users;
 	row[KV_LEFT] += row[KV_OFFERED] - row[KV_REQUESTS];
 	row[KV_WAITING_MOST] = r->waiting.most;
 	row[KV_PRESENT] += r->tiers.present;
 	row[KV_REFUSED] += r->tiers.refused;
 	row[KV_READ_P95_NS] = hist_quantile_ns(&t->hists[KV_HIST_READ], 0.95);
 	row[KV_WRITE_P95_NS] = hist_quantile_ns(&t->hists[KV_HIST_WRITE], 0.95);
+	row[KV_READ_DEVICE_P95_NS] = hist_quantile_ns(&t->hists[KV_HIST_READ_DEVICE], 0.95);
+	row[KV_WRITE_DEVICE_P95_NS] = hist_quantile_ns(&t->hists[KV_HIST_WRITE_DEVICE], 0.95);
 	row[KV_MEMORY_P95_NS] = measure_memory_p95(r, t);
 	measure_tiers(r, t);
 	measure_classes(r, t);

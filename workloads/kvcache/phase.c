@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "core/content/random.h"
-#include "workloads/common/batch_delete.h"
 #include "workloads/common/start_line.h"
 #include "workloads/kvcache/clean.h"
 #include "workloads/kvcache/objects.h"
@@ -31,10 +30,15 @@ static int phase_check_chunk(const struct kv_run *r, uint32_t store, struct err 
 /* Every store is opened by all ranks, or by none. */
 static int phase_open_stores(struct kv_run *r, struct err *err)
 {
+	struct rank_place place = *r->ctx->place;
+	struct phase_context opener = *r->ctx;
 	int rc = 0;
 
+	/* What another rank writes for this one is where that rank has it. */
+	place.endpoint -= r->part.rank - r->part.writer;
+	opener.place = &place;
 	for (uint32_t i = 0; rc == 0 && i < r->setup.store_count; i++) {
-		rc = workload_store_open(r->ctx, r->setup.stores[i], &r->stores[i], err);
+		rc = workload_store_open(&opener, r->setup.stores[i], &r->stores[i], err);
 		if (rc < 0)
 			break;
 		r->opened++;
@@ -51,7 +55,7 @@ static int phase_open_stores(struct kv_run *r, struct err *err)
 static void phase_work(struct kv_run *r)
 {
 	const struct kvcache_options *o = r->setup.options;
-	uint32_t rank = r->ctx->group->rank;
+	uint32_t rank = r->ctx->group->rank - r->part.rank + r->part.writer;
 
 	r->work.setup = &r->setup;
 	r->work.stores = r->stores;
@@ -93,16 +97,18 @@ static int phase_open_threads(struct kv_run *r, struct err *err)
 	return rc == 0 ? kv_workers_open(&r->work, &r->crew, err) : rc;
 }
 
-/* Users and tiers. */
+/* Users and tiers, which a tensor group has once. */
 static int phase_open_cache(struct kv_run *r, struct err *err)
 {
 	const struct kv_setup *s = &r->setup;
-	int rc = kv_source_open(&r->source, &s->source, &s->model,
-				r->ctx->job->seed + r->ctx->group->rank,
-				s->options->trace_epoch_ns / ns_per_ms, r->ctx->phase->path, err);
+	int rc;
 
+	if (!r->part.leads)
+		return kv_measure_begin(r, err);
+	rc = kv_source_open(&r->source, &s->source, &s->model, r->ctx->job->seed + r->part.number,
+			    s->options->trace_epoch_ns / ns_per_ms, r->ctx->phase->path, err);
 	if (rc == 0 && s->source.arrivals.file[0])
-		rc = kv_source_recorded(&r->source, r->ctx->group->rank, r->ctx->group->size,
+		rc = kv_source_recorded(&r->source, r->part.number, r->part.count,
 					r->ctx->phase->path, err);
 	if (rc == 0 && kv_tiers_init(&r->tiers, &s->policy, s->rules, s->tier_count) < 0)
 		rc = err_set(err, -ENOMEM, "no memory for the entries");
@@ -211,53 +217,6 @@ static int phase_work_all(struct kv_run *r, enum stop_reason *stopped, struct er
 	return group_agree(g, landed < 0 ? landed : rc, err);
 }
 
-/* Entries that could not be removed. */
-static void phase_removed(void *argument, const struct request *req, uint64_t bytes)
-{
-	uint64_t *left = argument;
-
-	(void)bytes;
-	*left += request_failed(req);
-}
-
-static void phase_remove_tier(const struct kv_run *r, uint32_t k, struct batch_delete *deletes)
-{
-	char key[OBJECT_KEY_BYTES];
-
-	for (uint32_t home = 0; home <= k; home++) {
-		uint32_t number = r->tiers.tier[k].lists[home].oldest;
-
-		while (number != KV_NONE) {
-			const struct kv_entry *entry = kv_entry_at(&r->tiers.entries, number);
-
-			kv_object_key(r->work.prefix[k], entry->id, key);
-			batch_delete_add(deletes, key, entry->bytes);
-			number = entry->link[k].newer;
-		}
-	}
-}
-
-/* Removes all entries of this rank from a store. Returns how many have stayed. */
-static uint64_t phase_remove(struct kv_run *r, uint32_t store)
-{
-	struct batch_delete deletes;
-	struct err ignored;
-	uint64_t left = 0;
-
-	if (!store_can(&r->stores[store], BACKEND_CONTENT))
-		return 0;
-	if (batch_delete_open(&deletes, &r->side[store], phase_removed, &left, &ignored) < 0)
-		return 1;
-	for (uint32_t k = 0; k < r->setup.tier_count; k++)
-		if (r->setup.tiers[k].kind == KV_TIER_STORE && r->setup.tiers[k].store == store)
-			phase_remove_tier(r, k, &deletes);
-	batch_delete_flush(&deletes);
-	batch_delete_close(&deletes);
-	kv_objects_leave(&r->side[store], r->setup.options->folder, r->ctx->group->rank,
-			 r->setup.tier_count);
-	return left;
-}
-
 /* Nothing of the phase stays, unless a store does not let it go. Collective. */
 static int phase_clean_up(struct kv_run *r)
 {
@@ -265,7 +224,7 @@ static int phase_clean_up(struct kv_run *r)
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < r->described; i++) {
-		uint64_t left = phase_remove(r, i);
+		uint64_t left = kv_remove(r, i);
 
 		rc = group_allreduce(r->ctx->group, MERGE_SUM, &left, 1);
 		if (rc == 0 && left)
@@ -348,10 +307,14 @@ static int kvcache_run(struct phase_context *ctx, enum stop_reason *stopped, str
 		return rc;
 	}
 	r->ctx = ctx;
-	rc = r->setup.options->trace[0] ? phase_trace(r, stopped, err) : phase_run(r, stopped, err);
+	rc = kv_part_open(r, err);
+	if (rc == 0)
+		rc = r->setup.options->trace[0] ? phase_trace(r, stopped, err)
+						: phase_run(r, stopped, err);
 	if (rc < 0)
 		*stopped = STOP_ERROR;
 	phase_close(r);
+	kv_part_close(r);
 	free(r);
 	return rc;
 }

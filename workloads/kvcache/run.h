@@ -4,6 +4,7 @@
 #define HAUL_WORKLOADS_KVCACHE_RUN_H
 
 #include "workloads/common/status_rounds.h"
+#include "workloads/kvcache/board.h"
 #include "workloads/kvcache/columns.h"
 #include "workloads/kvcache/requests/autoscale.h"
 #include "workloads/kvcache/requests/steps.h"
@@ -41,9 +42,21 @@ struct kv_scaling {
 	uint64_t bytes, tokens;
 };
 
+/* This rank in its tensor group. Alone, it leads and writes. */
+struct kv_part {
+	struct group *group; /* NULL: the rank is alone */
+	struct kv_view view;
+	uint32_t number, count; /* of the group, of all groups of the phase */
+	uint32_t rank;          /* in the group */
+	uint32_t writer;        /* the rank that writes to stores what this one holds */
+	bool leads;             /* has the requests and the tiers of the group */
+	bool writes;            /* it is its own writer */
+};
+
 struct kv_run {
 	struct phase_context *ctx;
 	struct kv_setup setup;
+	struct kv_part part;
 	struct store stores[KV_STORES_MAX];
 	struct queue side[KV_STORES_MAX]; /* for what is not the phase's own work */
 	uint32_t opened, described;       /* stores open; stores that have a description */
@@ -65,7 +78,7 @@ struct kv_run {
 	uint32_t alarm_count;
 	uint32_t class_rank[KV_CLASSES_MAX]; /* 0: served first */
 
-	/* dispatch.c: the request whose step asks the tiers, and the last operation of its chain; KV_NONE. */
+	/* shard.c and dispatch.c: the request whose step asks the tiers, and the last operation of its chain; KV_NONE. */
 	uint32_t asking, chain;
 	uint32_t *idle;                           /* [crew.threads]: I/O threads without a task */
 	bool *at_work;                            /* [crew.threads] */
@@ -91,12 +104,42 @@ void kv_serve_ended(struct kv_run *r, uint32_t served);
 /* The generations that have ended. */
 void kv_serve_alarms(struct kv_run *r);
 
+/* part.c */
+/* Finds this rank's group, and the memory that it shares. Collective over the phase. */
+int kv_part_open(struct kv_run *r, struct err *err);
+void kv_part_close(struct kv_run *r);
+/* The leader tells the group what is in the tiers; and the counts of a tier, as this rank knows them, in bytes of its shards. */
+void kv_part_tell(struct kv_run *r);
+struct kv_tier_counts kv_part_counts(const struct kv_run *r, uint32_t tier);
+/* Whether this rank puts its shards into that tier. */
+bool kv_part_puts(const struct kv_run *r, uint32_t tier);
+/* A rank that follows: does its shards of what the leader has posted. */
+void kv_follow(struct kv_run *r);
+
+/* shard.c */
+/* An operation with the bytes of this rank's shard. */
+struct kv_operation kv_shard_of(const struct kv_run *r, const struct kv_operation *op);
+/* Whether an I/O thread has something to do for it. */
+bool kv_shard_needs_thread(const struct kv_run *r, const struct kv_operation *op);
+/* Gives an idle I/O thread its task; there must be one. Returns false where there is nothing to do. */
+bool kv_shard_give(struct kv_run *r, const struct kv_task *task);
+/* The shard of an operation is done: what leaves this rank's memory is gone. */
+void kv_shard_done(struct kv_run *r, const struct kv_operation *what);
+/* Takes the answers of I/O threads. */
+void kv_shard_collect(struct kv_run *r);
+
+/* remove.c */
+/* Removes what this rank has in a store, all ranks of a tensor group together. Returns how many entries have stayed. */
+uint64_t kv_remove(struct kv_run *r, uint32_t store);
+
 /* dispatch.c */
 int kv_dispatch_open(struct kv_run *r, struct err *err);
 void kv_dispatch_close(struct kv_run *r);
 /* For kv_tiers: adds the operations of an event to the chain of the request that asks. run: struct kv_run. */
 void kv_dispatch_event(void *run, const struct kv_event *e);
-/* Takes the answers of I/O threads; gives them what may begin. */
+/* The operation of that number has ended. */
+void kv_dispatch_ended(struct kv_run *r, uint32_t number);
+/* Takes the answers of I/O threads and of other ranks; gives what may begin. */
 void kv_dispatch_collect(struct kv_run *r);
 void kv_dispatch(struct kv_run *r);
 
@@ -113,9 +156,9 @@ int kv_loop(struct kv_run *r, enum stop_reason *stopped);
 
 /* measures.c */
 int kv_measure_begin(struct kv_run *r, struct err *err);
-/* An operation has ended: begin_ns and end_ns are 0 where nothing was done for it. */
-void kv_measure_operation(struct kv_run *r, const struct kv_operation *op, uint64_t begin_ns,
-			  uint64_t end_ns);
+/* An operation has ended; times NULL: nothing was done for it. */
+void kv_measure_operation(struct kv_run *r, const struct kv_operation *op,
+			  const struct kv_times *times);
 void kv_measure_request(struct kv_run *r, const struct kv_served *s);
 /* Adds what the main thread has counted elsewhere than in the tally of the phase. run: struct kv_run. */
 void kv_measure_own(void *run, struct tally *t);

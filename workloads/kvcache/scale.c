@@ -1,5 +1,5 @@
-/* Autoscaling of a phase "kvcache": what was measured since the last decision, and the users that ask from now on. Each rank
- * decides for itself. */
+/* Autoscaling of a phase "kvcache": what was measured since the last decision, and the users that ask from now on. Each rank, or the
+ * leader of each tensor group, decides for itself. */
 #include "workloads/kvcache/run.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ void kv_scale_begin(struct kv_run *r)
 	const struct kv_autoscale_options *o = &r->setup.options->autoscaling;
 
 	s->due_ns = UINT64_MAX;
-	if (!scale_on(r))
+	if (!scale_on(r) || !r->part.leads)
 		return;
 	kv_autoscale_open(&s->autoscale, o, r->setup.source.users);
 	s->due_ns = r->start_ns + o->interval_ns;

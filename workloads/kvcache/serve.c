@@ -198,7 +198,7 @@ static bool serve_ask(struct kv_run *r, uint32_t number)
 		serve_read(r, s);
 		break;
 	case KV_STEP_WRITE:
-		bytes = kv_model_bytes(&r->setup.model, s->step.tokens);
+		bytes = kv_model_shard_most(&r->setup.model, s->step.tokens, r->setup.tensor);
 		rc = kv_tiers_write(&r->tiers, s->step.id, bytes);
 		break;
 	case KV_STEP_DELETE:

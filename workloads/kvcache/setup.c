@@ -212,7 +212,10 @@ int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_
 	uint64_t users;
 	int rc;
 
-	*out = (struct kv_setup){.options = o, .model = o->model, .source = o->source};
+	*out = (struct kv_setup){.options = o,
+				 .model = o->model,
+				 .source = o->source,
+				 .tensor = job->cluster.tensor ? job->cluster.tensor : 1};
 	snprintf(where, sizeof(where), "%s/model", phase->path);
 	rc = kv_model_check(&out->model, where, err);
 	if (rc == 0)
@@ -233,7 +236,8 @@ int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_
 	out->served = (uint32_t)(o->served                   ? o->served
 				 : users < KV_SERVED_DEFAULT ? users
 							     : KV_SERVED_DEFAULT);
-	out->entry_bytes_most = kv_model_bytes(&out->model, setup_tokens_most(out));
+	out->entry_bytes_most =
+		kv_model_shard_most(&out->model, setup_tokens_most(out), out->tensor);
 	return setup_check_stores(out, phase->path, err);
 }
 
@@ -261,6 +265,37 @@ static int setup_check_trace(const struct job *job, const struct job_phase *phas
 	return 0;
 }
 
+/* What one rank of a tensor group writes for others, these must find. */
+static int setup_check_shared_uri(const struct kv_setup *s, const char *path, struct err *err)
+{
+	bool shares = false;
+
+	for (uint64_t rank = 0; rank < s->tensor; rank++)
+		shares = shares || !kv_model_shard_writes(&s->model, s->tensor, rank);
+	for (uint32_t i = 0; shares && i < s->store_count; i++) {
+		const struct store_options *o = s->stores[i]->options;
+
+		for (uint32_t k = 0; k < o->uri.count; k++)
+			if (strstr(o->uri.items[k], "rank}"))
+				return err_set(
+					err, -EINVAL,
+					"%s: ranks of a tensor group read what one of them has "
+					"written, but \"%s\" is another store for each rank",
+					path, o->uri.items[k]);
+	}
+	return 0;
+}
+
+static int setup_check_group(const struct kv_setup *s, const struct job_phase *phase,
+			     uint32_t ranks, struct err *err)
+{
+	if (ranks % s->tensor)
+		return err_set(err, -EINVAL,
+			       "%s: %" PRIu32 " ranks are not a multiple of tensor = %" PRIu64,
+			       phase->path, ranks, s->tensor);
+	return setup_check_shared_uri(s, phase->path, err);
+}
+
 int kvcache_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		  struct err *err)
 {
@@ -268,16 +303,13 @@ int kvcache_check(const struct job *job, const struct job_phase *phase, uint32_t
 	struct kv_setup setup;
 	int rc;
 
-	(void)ranks;
 	rc = key_check(o->folder, err);
 	if (rc < 0)
 		return err_wrap(err, rc, "%s/folder", phase->path);
-	if (job->cluster.tensor > 1)
-		return err_set(
-			err, -EINVAL,
-			"%s: each rank has a cache of its own; set \"tensor\" of the cluster "
-			"to 1",
-			phase->path);
 	rc = setup_check_trace(job, phase, err);
-	return rc < 0 ? rc : kv_setup_of(job, phase, &setup, err);
+	if (rc == 0)
+		rc = kv_setup_of(job, phase, &setup, err);
+	if (rc == 0)
+		rc = setup_check_group(&setup, phase, ranks, err);
+	return rc;
 }

@@ -1,6 +1,9 @@
 /* What a phase "kvcache" asks of the machine. */
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
+#include "core/units.h"
 #include "workloads/common/crew.h"
 #include "workloads/kvcache/columns.h"
 #include "workloads/kvcache/run.h"
@@ -22,8 +25,51 @@ static uint64_t size_entries(const struct kv_setup *s, uint64_t capacity)
 		tokens +=
 			(s->source.templates[i].context_min + s->source.templates[i].context_max) /
 			2;
-	bytes = kv_model_bytes(&s->model, tokens / s->source.template_count);
+	bytes = kv_model_shard_most(&s->model, tokens / s->source.template_count, s->tensor);
 	return bytes ? capacity / bytes + 1 : 0;
+}
+
+/* As accelerators are spoken of: "1,128 GB", not "1.13 TB". */
+static const char *size_gigabytes(char text[UNITS_TEXT_BYTES], double bytes)
+{
+	uint64_t gb = (uint64_t)(bytes / 1e9);
+
+	if (gb < 1000 || gb >= 1000000)
+		return units_bytes_decimal(text, bytes);
+	snprintf(text, UNITS_TEXT_BYTES, "%" PRIu64 ",%03" PRIu64 " GB", gb / 1000, gb % 1000);
+	return text;
+}
+
+/* "the tier "gpu" of a tensor group: 8 x 141 GB = 1,128 GB" */
+static void size_note_group(struct demand *out, const struct kv_setup *s)
+{
+	char one[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES], text[sizeof(out->notes[0])];
+
+	for (uint32_t k = 0; k < s->tier_count; k++) {
+		uint64_t capacity = s->rules[k].capacity;
+
+		if (capacity == KV_UNLIMITED)
+			continue;
+		snprintf(text, sizeof(text),
+			 "the tier \"%.28s\" of a tensor group: %" PRIu64 " x %.16s = %.16s",
+			 s->tiers[k].name, s->tensor, size_gigabytes(one, (double)capacity),
+			 size_gigabytes(all, (double)capacity * (double)s->tensor));
+		size_note(out, text);
+	}
+}
+
+/* The ranks of a node are known here; where launchers place them otherwise, the run finds it. */
+static int size_check_node(const struct kv_setup *s, const struct job_phase *phase, uint32_t ranks,
+			   uint32_t ranks_per_node, struct err *err)
+{
+	char node[UNITS_COUNTED_BYTES];
+
+	if (s->options->trace[0] || ranks <= ranks_per_node || ranks_per_node % s->tensor == 0)
+		return 0;
+	return err_set(err, -EINVAL,
+		       "%s: a tensor group must be on one node, but the %s of a node are not a "
+		       "multiple of tensor = %" PRIu64,
+		       phase->path, units_counted(node, ranks_per_node, "rank"), s->tensor);
 }
 
 int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
@@ -33,8 +79,8 @@ int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t 
 	struct kv_setup s;
 	int rc = kv_setup_of(job, phase, &s, err);
 
-	(void)ranks;
-	(void)ranks_per_node;
+	if (rc == 0)
+		rc = size_check_node(&s, phase, ranks, ranks_per_node, err);
 	if (rc < 0)
 		return rc;
 	out->seconds = (double)o->duration_ns / 1e9;
@@ -43,6 +89,8 @@ int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t 
 	out->memory_per_rank =
 		(o->trace[0] ? 0 : s.memory) + s.source.users_most * sizeof(struct kv_user) +
 		s.served * sizeof(struct kv_served) + o->threads * kv_worker_bytes(&s);
+	if (s.tensor > 1)
+		size_note_group(out, &s);
 	size_note(out, "how many bytes are moved depends on how fast the stores are");
 	if (o->requests)
 		size_note(out, "the phase ends earlier, after its number of requests");

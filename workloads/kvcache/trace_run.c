@@ -28,9 +28,9 @@ struct traced_row {
 struct traced {
 	struct traced_row *rows;
 	uint64_t count, room;
-	bool failed; /* there was no memory */
-	uint32_t rank;
-	bool several;                /* ranks */
+	bool failed;                 /* there was no memory */
+	uint32_t rank;               /* or the number of the tensor group */
+	bool several;                /* ranks, or groups */
 	uint32_t tier[KV_TIERS_MAX]; /* as a trace numbers them: 0 gpu, 1 cpu, from 2 on stores */
 	struct trace_writer writer;  /* rank 0 */
 };
@@ -193,11 +193,12 @@ static int traced_windows(struct traced *t, struct kv_run *r, struct virtual_run
 	const struct kvcache_options *o = r->setup.options;
 	struct group *g = r->ctx->group;
 	uint64_t at_ns = 0, stop = 0;
-	int rc = virtual_run_fill(v, o->precondition, o->precondition_tokens);
+	bool leads = r->part.leads;
+	int rc = leads ? virtual_run_fill(v, o->precondition, o->precondition_tokens) : 0;
 
 	while (rc == 0 && at_ns < o->duration_ns && !stop) {
 		at_ns = o->duration_ns - at_ns < window_ns ? o->duration_ns : at_ns + window_ns;
-		rc = virtual_run_until(v, at_ns);
+		rc = leads ? virtual_run_until(v, at_ns) : 0;
 		if (rc == 0 && t->failed)
 			rc = -ENOMEM;
 		if (rc < 0)
@@ -260,7 +261,7 @@ int kv_trace_run(struct kv_run *r, enum stop_reason *stopped, struct err *err)
 {
 	const struct kvcache_options *o = r->setup.options;
 	struct group *g = r->ctx->group;
-	struct traced t = {.rank = g->rank, .several = g->size > 1};
+	struct traced t = {.rank = r->part.number, .several = r->part.count > 1};
 	enum trace_format format = (enum trace_format)o->trace_format;
 	struct trace_events events = {.row = traced_add,
 				      .argument = &t,
@@ -270,7 +271,7 @@ int kv_trace_run(struct kv_run *r, enum stop_reason *stopped, struct err *err)
 	struct virtual_run v = {.source = &r->source,
 				.tiers = &r->tiers,
 				.model = &r->setup.model,
-				.tensor = 1,
+				.tensor = r->setup.tensor,
 				.events = &events,
 				.epoch_ns = o->trace_epoch_ns};
 	int rc = traced_tiers(&t, r, err), closed = 0;

@@ -95,7 +95,9 @@ int kv_workers_open(struct kv_work *work, struct crew *crew, struct err *err)
 {
 	int rc = 0;
 
-	sem_init(&work->arrived, 0, 0);
+	sem_init(&work->own_arrived, 0, 0);
+	if (!work->arrived)
+		work->arrived = &work->own_arrived;
 	work->workers = calloc(crew->threads, sizeof(*work->workers));
 	if (!work->workers)
 		return err_set(err, -ENOMEM, "no memory for %u threads", crew->threads);
@@ -123,7 +125,7 @@ void kv_workers_close(struct kv_work *work, const struct crew *crew)
 		free(w->reaped);
 		sem_destroy(&w->given);
 	}
-	sem_destroy(&work->arrived);
+	sem_destroy(&work->own_arrived);
 	free(work->workers);
 	work->workers = NULL;
 }
@@ -136,7 +138,7 @@ static void worker_answer(struct kv_worker *w, uint64_t number)
 	snapshot_rest(&w->member->part);
 	atomic_fetch_or_explicit(&work->answered[number / 64], UINT64_C(1) << number % 64,
 				 memory_order_release);
-	sem_post(&work->arrived);
+	sem_post(work->arrived);
 }
 
 /* Waits for a task. Returns false where there will be none. */
@@ -165,7 +167,7 @@ int kv_worker_run(struct crew_thread *member, uint64_t number)
 	worker_answer(w, number);
 	while (worker_take(w)) {
 		kv_transfer(w);
-		meter_live(&member->meter, w->task.end_ns);
+		meter_live(&member->meter, w->task.times.end_ns);
 		crew_look(member);
 		worker_answer(w, number);
 	}

@@ -25,15 +25,21 @@ struct kv_end {
 	uint32_t block; /* KV_TIER_CPU: the first one of the entry */
 };
 
+/* How long an entry took. device: the part that was the store's, in which the thread neither made nor compared nor copied bytes;
+ * of a write, the part that made it durable. 0: it cannot be told. */
+struct kv_times {
+	uint64_t begin_ns, end_ns, device_ns;
+};
+
 struct kv_task {
-	enum kv_operation_kind kind;
-	uint32_t number; /* of the operation */
+	struct kv_operation what; /* bytes: those of this rank's shard */
+	bool counts;              /* it is measured */
+	uint32_t number;          /* of the operation; KV_NONE in a rank that follows */
+	uint32_t slot;            /* of the board of the tensor group; KV_NONE: the rank is alone */
 	struct kv_end from, to;
-	uint64_t bytes;
-	struct kv_id id;
 	/* The answer. */
 	int rc;
-	uint64_t begin_ns, end_ns;
+	struct kv_times times;
 };
 
 enum kv_window_state { KV_WINDOW_FREE, KV_WINDOW_READS, KV_WINDOW_WRITES };
@@ -65,7 +71,8 @@ struct kv_work {
 	char prefix[KV_TIERS_MAX][OBJECT_KEY_BYTES]; /* of objects, see kv_object_key */
 	struct kv_worker *workers;
 	_Atomic bool ending;
-	sem_t arrived; /* posted for each answer */
+	sem_t *arrived; /* posted for each answer: own_arrived, or that of this rank's tensor group */
+	sem_t own_arrived;
 	_Atomic uint64_t answered[KV_THREADS_MAX / 64];
 };
 
@@ -86,7 +93,9 @@ struct kv_worker {
 	uint32_t block;            /* its block of memory */
 	uint32_t busy;             /* windows in use */
 	uint64_t draws;
-	int rc; /* the first error of all tasks */
+	uint64_t
+		sync_ns; /* the part of its commit that made it durable; 0: none, or nobody knows */
+	int rc;          /* the first error of all tasks */
 };
 
 /* Memory of a thread. */

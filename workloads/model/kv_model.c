@@ -207,6 +207,27 @@ uint64_t kv_model_shard_bytes(const struct kv_model *m, uint64_t tokens, uint64_
 	       m->state_layers * m->state_bytes / tensor;
 }
 
+uint64_t kv_model_shard_most(const struct kv_model *m, uint64_t tokens, uint64_t tensor)
+{
+	if (m->attention == KV_MLA)
+		return kv_model_bytes(m, tokens);
+	return kv_model_heads_bytes(m, tokens, (m->kv_heads + tensor - 1) / tensor) +
+	       m->state_layers * m->state_bytes / tensor;
+}
+
+uint64_t kv_model_shard_of(const struct kv_model *m, uint64_t most_bytes, uint64_t sequences,
+			   uint64_t tensor, uint64_t rank)
+{
+	uint64_t states = m->state_layers * m->state_bytes / tensor * sequences, first, end;
+
+	if (m->attention == KV_MLA)
+		return most_bytes;
+	end = kv_model_shard_heads(m, tensor, rank, &first);
+	/* Each head of a sequence has the same bytes. */
+	return (most_bytes - states) / ((m->kv_heads + tensor - 1) / tensor) * (end - first) +
+	       states;
+}
+
 bool kv_model_shard_writes(const struct kv_model *m, uint64_t tensor, uint64_t rank)
 {
 	uint64_t first, before;
@@ -217,4 +238,11 @@ bool kv_model_shard_writes(const struct kv_model *m, uint64_t tensor, uint64_t r
 		return false;
 	kv_model_shard_heads(m, tensor, rank, &first);
 	return first >= kv_model_shard_heads(m, tensor, rank - 1, &before);
+}
+
+uint64_t kv_model_shard_writer(const struct kv_model *m, uint64_t tensor, uint64_t rank)
+{
+	while (!kv_model_shard_writes(m, tensor, rank))
+		rank--;
+	return rank;
 }

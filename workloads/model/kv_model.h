@@ -48,8 +48,16 @@ uint64_t kv_model_bytes(const struct kv_model *m, uint64_t tokens);
 uint64_t kv_model_shard_bytes(const struct kv_model *m, uint64_t tokens, uint64_t tensor,
 			      uint64_t rank);
 
-/* Whether that rank is the first one that holds its heads: what several ranks hold is written once. */
+/* Bytes of the largest of these shards; and, where the largest shards of so many sequences have most_bytes together, the bytes
+ * that one rank holds of them. */
+uint64_t kv_model_shard_most(const struct kv_model *m, uint64_t tokens, uint64_t tensor);
+uint64_t kv_model_shard_of(const struct kv_model *m, uint64_t most_bytes, uint64_t sequences,
+			   uint64_t tensor, uint64_t rank);
+
+/* Whether that rank is the first one that holds its heads: what several ranks hold is written once. And the rank that writes
+ * what this one holds. */
 bool kv_model_shard_writes(const struct kv_model *m, uint64_t tensor, uint64_t rank);
+uint64_t kv_model_shard_writer(const struct kv_model *m, uint64_t tensor, uint64_t rank);
 
 /* Bytes of a rank as MLPerf's benchmark counts them: an even part of everything, also of what real engines replicate. */
 static inline uint64_t kv_model_even_bytes(const struct kv_model *m, uint64_t tokens,

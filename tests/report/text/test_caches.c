@@ -17,6 +17,7 @@ enum {
 	WRITE_P95,
 	MEMORY_P95,
 	REQUESTS,
+	DEVICE_P95,
 	COLUMNS,
 	RANKS = 2
 };
@@ -31,6 +32,7 @@ static const struct results_column columns[COLUMNS] = {
 	[WRITE_P95] = {.name = "wp", .role = ROLE_WRITE_P95},
 	[MEMORY_P95] = {.name = "mp", .role = ROLE_MEMORY_P95},
 	[REQUESTS] = {.name = "requests", .role = ROLE_ITEMS},
+	[DEVICE_P95] = {.name = "dp", .role = ROLE_WRITE_DEVICE_P95},
 };
 static union results_cell merged[COLUMNS], ranks[RANKS][COLUMNS];
 static struct results_column known[COLUMNS];
@@ -50,6 +52,7 @@ static void fresh(void)
 	merged[WRITE_P95].count = 800000000;
 	merged[MEMORY_P95].count = 0;
 	merged[REQUESTS].count = 400;
+	merged[DEVICE_P95].count = 0;
 	ranks[0][WAITED].real = 30;
 	ranks[1][WAITED].real = 12;
 	memset(hists, 0, sizeof(hists));
@@ -117,6 +120,10 @@ static void test_criteria(void)
 	merged[HITS].real = 0.31;
 	expect("3 of 4 criteria", true);
 	expect("memory p95 below 150 ms: 149 ms, met; hits above 30 %: 31.0 %, met.", true);
+	/* What the store needed of it is judged where it is known. */
+	merged[DEVICE_P95].count = 499000000;
+	expect("4 of 4 criteria", true);
+	expect("writes p95 (device) below 500 ms: 499 ms, met; reads p95 below", true);
 }
 
 /* A trace has no times, so nothing is judged; other phases are not caches. */

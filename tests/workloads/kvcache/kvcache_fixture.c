@@ -8,22 +8,34 @@
 
 /* The model: 64 layers x 32 heads x 128 numbers x 2 (a key and a value) x 2 bytes. */
 #define ONE \
-	"\"model\": {\"layers\": 64, \"hidden\": 4096, \"heads\": 32, \"kv_heads\": 32, \"head_dim\": 128}, " \
+	"\"model\": {\"layers\": 64, \"hidden\": 4096, \"heads\": 32, \"kv_heads\": 32, \"head_dim\": 128}, " USERS
+
+#define USERS \
 	"\"templates\": [{\"name\": \"one\", \"context_min\": 1, \"context_max\": 1, " \
 	"\"generate_min\": 1, \"generate_max\": 1, \"think_min\": \"1 s\", \"think_max\": \"1 s\"}], " \
 	"\"prefix\": {\"enabled\": false}, \"conversation\": {\"enabled\": false}, "
 
 static char job[8192];
 
-struct fixture *kvcache_run(const char *stores, const char *phase, uint32_t ranks)
+const char kvcache_one_user[] = USERS;
+
+struct fixture *kvcache_new(uint32_t tensor, const char *stores, const char *phase)
 {
 	struct fixture *f;
 
 	snprintf(job, sizeof(job),
-		 "{\"seed\": 7, \"stores\": {%s}, \"phases\": [{\"kvcache\": {%s}}]}", stores,
-		 phase);
+		 "{\"seed\": 7, \"cluster\": {\"tensor\": %" PRIu32 "}, \"stores\": {%s}, "
+		 "\"phases\": [{\"kvcache\": {%s}}]}",
+		 tensor, stores, phase);
 	f = fixture_new(job);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	return f;
+}
+
+struct fixture *kvcache_run(const char *stores, const char *phase, uint32_t ranks)
+{
+	struct fixture *f = kvcache_new(1, stores, phase);
+
 	if (f)
 		fixture_run(f, ranks);
 	return f;

@@ -15,8 +15,9 @@
 static char folder[] = "/tmp/haul-kvcache-XXXXXX";
 
 /* Users of three kinds, with conversations and prompts, whose entries are small. They ask 20 times per second. */
+#define GQA "{\"layers\": 1, \"hidden\": 64, \"heads\": 2, \"kv_heads\": 2, \"head_dim\": 32}"
+#define MLA "{\"attention\": \"mla\", \"layers\": 1, \"kv_rank\": 64}"
 #define MANY \
-	"\"model\": {\"layers\": 1, \"hidden\": 64, \"heads\": 1, \"kv_heads\": 1, \"head_dim\": 64}, " \
 	"\"users\": 8, \"duration\": \"600 s\", \"requests\": 25, \"threads\": 4, \"depth\": 1, \"chunk\": 65536, " \
 	"\"verify\": \"full\", \"rag\": {\"documents\": 2, \"tokens_min\": 100, \"tokens_max\": 2000}, "
 
@@ -31,9 +32,13 @@ static const struct moving_case {
 	{"\"lookup\": true, \"compress\": 2, ", "file"},
 };
 
-static struct fixture *moving_run(const struct moving_case *c, uint32_t ranks)
+static struct fixture *moving_run(const struct moving_case *c, const char *model, uint32_t tensor,
+				  uint32_t ranks)
 {
 	char stores[512], phase[2048];
+	/* Capacities are those of a rank, so the shards of an entry fill them as an entry fills those of one rank. */
+	unsigned share = strcmp(model, GQA) == 0 ? tensor : 1;
+	struct fixture *f;
 
 	snprintf(stores, sizeof(stores),
 		 "\"fast\": {\"uri\": \"mem://fast\", \"capacity\": \"256 MiB\"}, "
@@ -41,11 +46,14 @@ static struct fixture *moving_run(const struct moving_case *c, uint32_t ranks)
 		 c->store, folder,
 		 strcmp(c->store, "mem") == 0 ? ", \"capacity\": \"256 MiB\"" : "");
 	snprintf(phase, sizeof(phase),
-		 MANY "%s\"tiers\": [{\"kind\": \"cpu\", \"capacity\": \"8 MiB\"}, "
-		      "{\"store\": \"fast\", \"capacity\": \"12 MiB\", \"promote_after\": 2}, "
-		      "{\"store\": \"slow\", \"capacity\": \"24 MiB\"}]",
-		 c->policy);
-	return kvcache_run(stores, phase, ranks);
+		 "\"model\": %s, " MANY
+		 "%s\"tiers\": [{\"kind\": \"cpu\", \"capacity\": \"%u KiB\"}, "
+		 "{\"store\": \"fast\", \"capacity\": \"%u KiB\", \"promote_after\": 2}, "
+		 "{\"store\": \"slow\", \"capacity\": \"%u KiB\"}]",
+		 model, c->policy, 8192 / share, 12288 / share, 24576 / share);
+	f = kvcache_new(tensor, stores, phase);
+	fixture_run(f, ranks);
+	return f;
 }
 
 static void test_moving(void)
@@ -54,7 +62,7 @@ static void test_moving(void)
 
 	snprintf(path, sizeof(path), "%s/data/kvcache", folder);
 	for (size_t i = 0; i < sizeof(moving) / sizeof(moving[0]); i++) {
-		struct fixture *f = moving_run(&moving[i], 2);
+		struct fixture *f = moving_run(&moving[i], GQA, 1, 2);
 
 		kvcache_expect_ok(f);
 		for (uint32_t rank = 0; rank < 2; rank++) {
@@ -65,6 +73,42 @@ static void test_moving(void)
 			for (uint32_t k = 0; k < 3; k++)
 				CU_ASSERT_TRUE(kvcache_tier(f, rank, k, KV_TIER_USED_MOST_BYTES) <=
 					       kvcache_tier(f, rank, k, KV_TIER_CAPACITY_BYTES));
+		}
+		CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
+		fixture_free(f);
+	}
+}
+
+/* Two groups of two ranks do the same, each rank with its shards. Of MLA, one rank writes them, and both read them. */
+static void test_groups(void)
+{
+	static const struct moving_case cases[] = {
+		{"\"policy\": {\"write\": \"through\"}, ", "mem"},
+		{"\"lookup\": true, ", "file"},
+		{"", "file"},
+	};
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/data/kvcache", folder);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct fixture *f = moving_run(&cases[i], i < 2 ? GQA : MLA, 2, 4);
+
+		kvcache_expect_ok(f);
+		for (uint32_t rank = 0; rank < 4; rank++) {
+			bool leads = rank % 2 == 0;
+
+			CU_ASSERT_EQUAL(kvcache_of(f, rank, KV_REQUESTS) > 0, leads);
+			/* What has been written through leaves no more than a copy. */
+			CU_ASSERT_TRUE(kvcache_tier(f, rank, 0,
+						    i ? KV_TIER_DEMOTED_OUT : KV_TIER_DELETED) > 0);
+			for (uint32_t k = 0; k < 3; k++) {
+				CU_ASSERT_EQUAL(kvcache_tier(f, rank, k, KV_TIER_READS),
+						kvcache_tier(f, rank / 2 * 2, k, KV_TIER_READS));
+				CU_ASSERT_TRUE(kvcache_tier(f, rank, k, KV_TIER_USED_MOST_BYTES) <=
+					       kvcache_tier(f, rank, k, KV_TIER_CAPACITY_BYTES));
+			}
+			CU_ASSERT_EQUAL(kvcache_of(f, rank, TALLY_BYTES_WRITTEN) > 0,
+					leads || i < 2);
 		}
 		CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
 		fixture_free(f);
@@ -113,6 +157,33 @@ static void test_refused(void)
 			fprintf(stderr, "\n%s\nsays: %s\n", refused[i].phase, err.text);
 		fixture_free(f);
 	}
+}
+
+/* Entries in files: making one durable is the device part of its write, and comparing its bytes the host part of its read. */
+static void test_parts(void)
+{
+	char stores[256];
+	struct fixture *f;
+	const struct hist *hists;
+
+	snprintf(stores, sizeof(stores),
+		 "\"s\": {\"uri\": \"file://%s/parts\", \"fsync\": \"file\"}", folder);
+	f = kvcache_run(stores,
+			"\"model\": " GQA ", \"lookup\": true, " MANY
+			"\"tiers\": [{\"store\": \"s\", \"capacity\": \"64 MiB\"}]",
+			1);
+	kvcache_expect_ok(f);
+	hists = f->tallies[0].hists;
+	CU_ASSERT_TRUE(hist_count(&hists[KV_HIST_WRITE]) > 0);
+	CU_ASSERT_EQUAL(hist_count(&hists[KV_HIST_WRITE_DEVICE]), hist_count(&hists[KV_HIST_SYNC]));
+	CU_ASSERT_EQUAL(hist_count(&hists[KV_HIST_WRITE_DEVICE]),
+			hist_count(&hists[KV_HIST_WRITE]));
+	CU_ASSERT_EQUAL(hists[KV_HIST_WRITE_DEVICE].max_ns, hists[KV_HIST_SYNC].max_ns);
+	CU_ASSERT_EQUAL(hist_count(&hists[KV_HIST_READ_HOST]), hist_count(&hists[KV_HIST_READ]));
+	CU_ASSERT_TRUE(hists[KV_HIST_READ_HOST].max_ns > 0);
+	CU_ASSERT_TRUE(hists[KV_HIST_READ_HOST].max_ns <= kvcache_of(f, 0, KV_VERIFY_NS));
+	CU_ASSERT_TRUE(hists[KV_HIST_READ_DEVICE].max_ns < hists[KV_HIST_READ].max_ns);
+	fixture_free(f);
 }
 
 /* A folder with something else in it stays as it is. */
@@ -237,14 +308,47 @@ static void test_trace_full(void)
 	fixture_free(f);
 }
 
+/* A trace has the rows of one rank of a group, with even shards: half the bytes, all else the same. */
+static void test_trace_group(void)
+{
+	static const char options[] =
+		"\"model\": \"tiny-1b\", \"users\": 5, \"duration\": \"20 s\", \"trace\": \"%s\", "
+		"\"trace_epoch\": \"5 s\", \"tiers\": [{\"kind\": \"cpu\", \"capacity\": \"%d GiB\"}, "
+		"{\"store\": \"s\", \"capacity\": \"%d GiB\"}]";
+	struct traced traced[2];
+
+	for (uint32_t tensor = 1; tensor <= 2; tensor++) {
+		char path[128], phase[1024];
+		struct fixture *f;
+
+		snprintf(path, sizeof(path), "%s/group.csv", folder);
+		snprintf(phase, sizeof(phase), options, path, 4 / (int)tensor, 8 / (int)tensor);
+		f = kvcache_new(tensor, "\"s\": {\"uri\": \"file:///dev/null/none\"}", phase);
+		fixture_run(f, tensor);
+		kvcache_expect_ok(f);
+		read_trace(path, &traced[tensor - 1]);
+		CU_ASSERT_EQUAL(kvcache_of(f, tensor - 1, KV_REQUESTS) > 0, tensor == 1);
+		fixture_free(f);
+	}
+	CU_ASSERT_TRUE(traced[0].bytes[2][TRACE_READ] > 0);
+	CU_ASSERT_EQUAL(traced[0].hash, traced[1].hash);
+	CU_ASSERT_EQUAL(traced[0].rows, traced[1].rows);
+	for (int k = 0; k < TRACE_TIERS; k++)
+		for (int i = 0; i < TRACE_OPERATION_COUNT; i++)
+			CU_ASSERT_EQUAL(traced[0].bytes[k][i], 2 * traced[1].bytes[k][i]);
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
 		{"entries that move are what was written", test_moving},
+		{"tensor groups", test_groups},
 		{"options that are refused", test_refused},
+		{"parts of the time of an entry", test_parts},
 		{"a folder that is not empty", test_folder},
 		{"a trace", test_trace},
 		{"a full trace", test_trace_full},
+		{"a trace of a tensor group", test_trace_group},
 		CU_TEST_INFO_NULL,
 	};
 	char command[64];

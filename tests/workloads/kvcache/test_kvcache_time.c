@@ -52,6 +52,13 @@ static void test_one_user(void)
 		CU_ASSERT_EQUAL(hist_count(&hists[KV_HIST_REQUEST]), n);
 		expect_ms(&hists[KV_HIST_WRITE], 50 + move_ms);
 		expect_ms(&hists[KV_HIST_READ], 10 + move_ms);
+		/* Nobody compares bytes, and this store does not tell what made them durable. */
+		expect_ms(&hists[KV_HIST_READ_DEVICE], 10 + move_ms);
+		CU_ASSERT_EQUAL(hist_count(&hists[KV_HIST_READ_DEVICE]),
+				hist_count(&hists[KV_HIST_READ]));
+		CU_ASSERT_TRUE(kvcache_of(f, rank, KV_READ_DEVICE_P95_NS) > 0);
+		CU_ASSERT_EQUAL(hist_count(&hists[KV_HIST_WRITE_DEVICE]), 0);
+		CU_ASSERT_EQUAL(kvcache_of(f, rank, KV_WRITE_DEVICE_P95_NS), 0);
 		expect_ms(&hists[KV_HIST_REQUEST], request_ms);
 		expect_ms(&hists[KV_HIST_REQUEST_STORAGE], request_ms);
 		CU_ASSERT_TRUE(hists[KV_HIST_REQUEST_QUEUE].max_ns < 1000000);

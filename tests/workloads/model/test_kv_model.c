@@ -148,13 +148,16 @@ static void test_shards(void)
 					     .layers = 1,
 					     .kv_heads = heads,
 					     .head_dim = 1};
-			uint64_t written = 0, least = UINT64_MAX, most = 0;
+			uint64_t written = 0, least = UINT64_MAX, most = 0, writer = 0;
 
 			for (uint64_t r = 0; r < tensor; r++) {
 				uint64_t bytes = kv_model_shard_bytes(&m, 1, tensor, r);
 
-				if (kv_model_shard_writes(&m, tensor, r))
+				if (kv_model_shard_writes(&m, tensor, r)) {
 					written += bytes;
+					writer = r;
+				}
+				CU_ASSERT_EQUAL(kv_model_shard_writer(&m, tensor, r), writer);
 				least = bytes < least ? bytes : least;
 				most = bytes > most ? bytes : most;
 			}
@@ -162,7 +165,39 @@ static void test_shards(void)
 			CU_ASSERT_EQUAL(least, tensor <= heads ? heads / tensor * 2 : 2);
 			CU_ASSERT_EQUAL(most,
 					tensor <= heads ? (heads + tensor - 1) / tensor * 2 : 2);
+			CU_ASSERT_EQUAL(most, kv_model_shard_most(&m, 1, tensor));
 		}
+}
+
+/* The shards of a rank, from the sum of the largest ones, also of layers with windows and states. */
+static void test_shard_of(void)
+{
+	struct kv_model m = {.attention = KV_GQA,
+			     .type = MODEL_INT4,
+			     .layers = 7,
+			     .kv_heads = 8,
+			     .head_dim = 3,
+			     .window_layers = 2,
+			     .window = 100,
+			     .state_layers = 1,
+			     .state_bytes = 1001};
+
+	for (int mla = 0; mla < 2; mla++) {
+		for (uint64_t tensor = 1; tensor <= 12; tensor++)
+			for (uint64_t r = 0; r < tensor; r++) {
+				uint64_t most = kv_model_shard_most(&m, 5, tensor) +
+						kv_model_shard_most(&m, 700, tensor);
+
+				CU_ASSERT_EQUAL(kv_model_shard_of(&m, most, 2, tensor, r),
+						kv_model_shard_bytes(&m, 5, tensor, r) +
+							kv_model_shard_bytes(&m, 700, tensor, r));
+			}
+		m = (struct kv_model){.attention = KV_MLA,
+				      .type = MODEL_FP16,
+				      .layers = 3,
+				      .kv_rank = 5,
+				      .rope_dim = 1};
+	}
 }
 
 static void test_refused(void)
@@ -208,6 +243,7 @@ int main(void)
 		{"number formats", test_types},
 		{"hybrid models", test_hybrid},
 		{"shards", test_shards},
+		{"shards of several sequences", test_shard_of},
 		{"refused", test_refused},
 		CU_TEST_INFO_NULL,
 	};

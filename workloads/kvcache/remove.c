@@ -1,0 +1,111 @@
+/* Removing the entries of a phase "kvcache" when it is over. Only the leader of a tensor group knows which there are. It tells the
+ * others, page by page, and each rank removes what it has written. */
+#include <stdlib.h>
+
+#include "workloads/common/batch_delete.h"
+#include "workloads/kvcache/objects.h"
+#include "workloads/kvcache/run.h"
+
+enum { REMOVE_PAGE = 512 };
+
+struct removed_entry {
+	struct kv_id id;
+	uint64_t bytes, tier;
+};
+
+struct removal {
+	struct kv_run *r;
+	uint32_t store;
+	bool deletes; /* this rank has written to stores, and can delete */
+	struct batch_delete batch;
+	uint64_t left; /* entries that could not be removed */
+	uint64_t count;
+	struct removed_entry page[REMOVE_PAGE];
+};
+
+static void removal_removed(void *argument, const struct request *req, uint64_t bytes)
+{
+	struct removal *m = argument;
+
+	(void)bytes;
+	m->left += request_failed(req);
+}
+
+/* Removes the entries of a page. Returns how many there were: 0 after the last page, or where the group is no more. */
+static uint64_t removal_page(struct removal *m)
+{
+	struct group *g = m->r->part.group;
+	char key[OBJECT_KEY_BYTES];
+	uint64_t count;
+
+	if (g && (group_broadcast(g, &m->count, sizeof(m->count)) < 0 ||
+		  (m->count && group_broadcast(g, m->page, m->count * sizeof(m->page[0])) < 0))) {
+		m->left++;
+		m->count = 0;
+	}
+	for (uint64_t i = 0; m->deletes && i < m->count; i++) {
+		kv_object_key(m->r->work.prefix[m->page[i].tier], m->page[i].id, key);
+		batch_delete_add(&m->batch, key, m->page[i].bytes);
+	}
+	count = m->count;
+	m->count = 0;
+	return count;
+}
+
+static void removal_tier(struct removal *m, uint32_t k)
+{
+	const struct kv_tiers *tiers = &m->r->tiers;
+
+	for (uint32_t home = 0; home <= k; home++) {
+		uint32_t number = tiers->tier[k].lists[home].oldest;
+
+		while (number != KV_NONE) {
+			const struct kv_entry *entry = kv_entry_at(&tiers->entries, number);
+
+			m->page[m->count++] = (struct removed_entry){entry->id, entry->bytes, k};
+			if (m->count == REMOVE_PAGE)
+				removal_page(m);
+			number = entry->link[k].newer;
+		}
+	}
+}
+
+static void removal_lead(struct removal *m)
+{
+	const struct kv_setup *s = &m->r->setup;
+
+	for (uint32_t k = 0; k < m->r->tiers.count; k++)
+		if (s->tiers[k].kind == KV_TIER_STORE && s->tiers[k].store == m->store)
+			removal_tier(m, k);
+	if (m->count)
+		removal_page(m);
+	/* The page without entries is the last one. */
+	if (m->r->part.group)
+		removal_page(m);
+}
+
+uint64_t kv_remove(struct kv_run *r, uint32_t store)
+{
+	struct removal m = {.r = r, .store = store};
+	struct err ignored;
+
+	if (!store_can(&r->stores[store], BACKEND_CONTENT))
+		return 0;
+	m.deletes = r->part.writes;
+	if (m.deletes &&
+	    batch_delete_open(&m.batch, &r->side[store], removal_removed, &m, &ignored) < 0) {
+		m.deletes = false;
+		m.left = 1;
+	}
+	if (r->part.leads)
+		removal_lead(&m);
+	else
+		while (removal_page(&m))
+			;
+	if (m.deletes)
+		batch_delete_flush(&m.batch);
+	batch_delete_close(&m.batch);
+	kv_objects_leave(&r->side[store], r->setup.options->folder, r->ctx->group->rank,
+			 r->setup.tier_count);
+	return m.left;
+}

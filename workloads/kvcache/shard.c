@@ -1,0 +1,136 @@
+/* This rank's shard of an operation, which is all of it where the rank is alone.
+ *
+ * What several ranks of a tensor group hold is in a store once. So for a rank that is not the first of them, a store is nowhere,
+ * unless it reads: it does not write there, and does not delete. What moves from a store into its memory is then made, as if
+ * it came from the rank that reads it. */
+#include <errno.h>
+
+#include "workloads/kvcache/run.h"
+
+static enum kv_tier_kind shard_kind(const struct kv_run *r, uint32_t tier)
+{
+	return kv_part_puts(r, tier) ? r->setup.tiers[tier].kind : KV_TIER_GPU;
+}
+
+struct kv_operation kv_shard_of(const struct kv_run *r, const struct kv_operation *op)
+{
+	struct kv_operation shard = *op;
+
+	shard.bytes =
+		kv_model_shard_of(&r->setup.model, op->bytes, 1, r->setup.tensor, r->part.rank);
+	return shard;
+}
+
+bool kv_shard_needs_thread(const struct kv_run *r, const struct kv_operation *op)
+{
+	enum kv_tier_kind from = shard_kind(r, op->from), to = shard_kind(r, op->to);
+
+	switch (op->kind) {
+	case KV_OPERATION_READ:
+		return r->setup.tiers[op->from].kind != KV_TIER_GPU;
+	case KV_OPERATION_WRITE:
+		return to != KV_TIER_GPU;
+	case KV_OPERATION_MOVE:
+		return from == KV_TIER_STORE || to != KV_TIER_GPU;
+	case KV_OPERATION_DELETE:
+		return from == KV_TIER_STORE;
+	}
+	return false;
+}
+
+/* Where the bytes of a task are. Returns false where an entry is not in memory, or has no room there. */
+static bool shard_ends(struct kv_run *r, struct kv_task *t)
+{
+	const struct kv_end nowhere = {.kind = KV_TIER_GPU, .block = KV_NONE};
+	const struct kv_operation *op = &t->what;
+
+	t->from = nowhere;
+	t->to = nowhere;
+	if (op->kind == KV_OPERATION_READ)
+		t->from = (struct kv_end){r->setup.tiers[op->from].kind, op->from, KV_NONE};
+	else if (op->kind != KV_OPERATION_WRITE)
+		t->from = (struct kv_end){shard_kind(r, op->from), op->from, KV_NONE};
+	if (op->kind == KV_OPERATION_WRITE || op->kind == KV_OPERATION_MOVE)
+		t->to = (struct kv_end){shard_kind(r, op->to), op->to, KV_NONE};
+	if (t->from.kind == KV_TIER_CPU) {
+		t->from.block = kv_memory_find(&r->memory, op->id);
+		/* A write that failed has left nothing. */
+		if (t->from.block == KV_NONE)
+			return false;
+	}
+	if (t->to.kind == KV_TIER_CPU) {
+		t->to.block = kv_memory_put(&r->memory, op->id, op->bytes);
+		if (t->to.block == KV_NONE) {
+			r->rc = r->rc ? r->rc : -ENOMEM;
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool shard_stores(const struct kv_task *t)
+{
+	return t->from.kind == KV_TIER_STORE || t->to.kind == KV_TIER_STORE;
+}
+
+bool kv_shard_give(struct kv_run *r, const struct kv_task *task)
+{
+	uint32_t thread = r->idle[r->idle_count - 1];
+	struct kv_worker *w = &r->work.workers[thread];
+
+	w->task = *task;
+	if (!shard_ends(r, &w->task))
+		return false;
+	r->idle_count--;
+	r->at_work[thread] = true;
+	r->given++;
+	r->given_stores += shard_stores(&w->task);
+	snapshot_wake(&w->member->part);
+	sem_post(&w->given);
+	return true;
+}
+
+void kv_shard_done(struct kv_run *r, const struct kv_operation *what)
+{
+	bool leaves = what->kind == KV_OPERATION_MOVE || what->kind == KV_OPERATION_DELETE;
+
+	if (leaves && r->setup.tiers[what->from].kind == KV_TIER_CPU)
+		kv_memory_remove(&r->memory, what->id);
+}
+
+static void shard_answered(struct kv_run *r, const struct kv_task *t)
+{
+	r->given--;
+	r->given_stores -= shard_stores(t);
+	if (t->rc == 0 && t->counts)
+		kv_measure_operation(r, &t->what, &t->times);
+	if (t->rc < 0 && t->to.kind == KV_TIER_CPU)
+		kv_memory_remove(&r->memory, t->what.id);
+	if (t->rc < 0 && r->setup.options->on_error == ON_ERROR_STOP)
+		r->rc = r->rc ? r->rc : t->rc;
+	kv_shard_done(r, &t->what);
+	if (t->slot == KV_NONE)
+		kv_dispatch_ended(r, t->number);
+	else
+		kv_board_answer(&r->part.view, t->slot);
+}
+
+void kv_shard_collect(struct kv_run *r)
+{
+	for (uint32_t word = 0; word * 64 < r->crew.threads; word++) {
+		uint64_t bits;
+
+		if (!atomic_load_explicit(&r->work.answered[word], memory_order_relaxed))
+			continue;
+		bits = atomic_exchange_explicit(&r->work.answered[word], 0, memory_order_acquire);
+		while (bits) {
+			uint32_t thread = word * 64 + (uint32_t)__builtin_ctzll(bits);
+
+			bits &= bits - 1;
+			if (r->at_work[thread])
+				shard_answered(r, &r->work.workers[thread].task);
+			r->at_work[thread] = false;
+			r->idle[r->idle_count++] = thread;
+		}
+	}
+}
