@@ -25,7 +25,7 @@ USERS, THINK = 100000, (8, 16)
 CHUNK, DEPTH = 4 * MIB, 4
 TOKEN = 131072  # bytes of a token of llama3.1-8b
 TOKENS = 512
-WRITES, STORED, READS = 64, 16, 64
+WRITES, STORED, READS = 64, 16, 192
 
 
 def run(o, job, name):
@@ -51,21 +51,22 @@ def template(context, think, generate=1):
 def users(o):
     think = {"name": "patient", "context_min": 512, "context_max": 4096, "generate_min": 50, "generate_max": 200,
              "think_min": THINK[0], "think_max": THINK[1]}
-    job = {"stores": {"n": {"uri": "null://n"}},
-           "phases": [{"kvcache": {"model": "tiny-1b", "users": USERS, "duration": o.seconds, "threads": 2, "templates": [think]}}]}
-    # A user's times between two requests are even from 0.8 to 1.2 of its time to think. So in a time T it asks T / think - (1 - v)
-    # / 2 times on average, v being the square of their deviation over their mean (renewal theory).
-    rate = math.log(THINK[1] / THINK[0]) / (THINK[1] - THINK[0])
-    missing = (1 - 0.4 ** 2 / 12) / 2
-    wanted = USERS * (rate * o.seconds - missing)
+    phase = {"model": "tiny-1b", "users": USERS, "duration": o.seconds, "threads": 2, "templates": [think]}
+    job = {"stores": {"n": {"uri": "null://n"}}, "phases": [{"kvcache": phase}]}
+    wanted = USERS * math.log(THINK[1] / THINK[0]) / (THINK[1] - THINK[0])
+    # Users begin together, and the rate counts when all have begun. What falls due before is the same in a trace, which takes
+    # no time.
+    first = o.seconds // 3
+    trace = {**job, "phases": [{"kvcache": {**phase, "duration": first, "trace": f"{o.folder}/trace.csv"}}]}
+    before = run(o, trace, "users")["measures"]["offered"]
     for _ in range(o.rounds):
         p = run(o, job, "users")
         m, late = p["measures"], p["latency_ns"]["late"]
-        offered = m["offered"] / o.seconds + USERS * missing / o.seconds
-        print(f"offered {offered:.1f} per second, {m['offered'] / wanted - 1:+.2%} of {USERS * rate:.1f}; late p50 "
+        offered = (m["offered"] - before) / (o.seconds - first)
+        print(f"offered {offered:.1f} per second from {first} s on, {offered / wanted - 1:+.2%} of {wanted:.1f}; late p50 "
               f"{late['p50'] / 1e3:.0f} us, p99 {late['p99'] / 1e3:.0f} us; served {m['requests']} of {m['offered']} requests "
               f"with {m['entry_reads'] + m['entry_writes']} entries; {cpu_s(p):.1f} CPU s, "
-              f"{cpu_s(p) / m['requests'] * 1e6:.1f} us per request; threads without a core: {m['starved']}")
+              f"{cpu_s(p) / m['requests'] * 1e6:.1f} us per request")
 
 
 def haul(o, what):
@@ -73,7 +74,7 @@ def haul(o, what):
     shutil.rmtree(f"{o.folder}/haul", ignore_errors=True)
     phase = {"model": "llama3.1-8b", "users": 4, "served": 4, "threads": 1, "depth": DEPTH, "chunk": CHUNK, "duration": "600 s",
              "verify": "none", "prefix": {"enabled": False}, "conversation": {"enabled": False},
-             "templates": template(TOKENS, ("1 ms", "2 ms"))}
+             "templates": template(TOKENS, ("50 ms", "100 ms"))}
     if what == "write":
         phase.update(mode="prefill", requests=WRITES)
     else:
@@ -131,7 +132,7 @@ def main():
         if o.only != "users":
             beside_fio(o)
     finally:
-        for name in ("haul", "fio", "job.json", "users.h5", "write.h5", "read.h5"):
+        for name in ("haul", "fio", "job.json", "trace.csv", "users.h5", "write.h5", "read.h5"):
             path = f"{o.folder}/{name}"
             if os.path.isdir(path):
                 shutil.rmtree(path)
