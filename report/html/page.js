@@ -38,10 +38,12 @@
 		if (file.phases.length < 2)
 			return null;
 		const several = file.runs > 1;
+		const counted = new Set(file.phases.map(p => p.rates.items).filter(items => items));
+		const items = counted.size > 1 ? 'items' : [...counted][0] || 'samples';
 		const rows = file.phases.map(p => [
 			...(several ? [format.count(p.run)] : []), phase.title(p, {runs: 1}), p.status, format.seconds(p.seconds), format.share(p.rates.au),
 			format.rate(p.rates.bytes_per_second), format.number(p.rates.samples_per_second), format.ns(p.rates.p99_ns), format.count(p.errors)]);
-		const made = () => table.plain([...(several ? ['run'] : []), 'phase', 'status', 'time', 'AU', 'bytes per second', 'samples per second', 'p99', 'errors'],
+		const made = () => table.plain([...(several ? ['run'] : []), 'phase', 'status', 'time', 'AU', 'bytes per second', `${items} per second`, 'p99', 'errors'],
 			rows, several ? [1, 2] : [0, 1]);
 		return rows.length > FEW_PHASES ? dom.later(`The phases of all runs: ${format.count(rows.length)}`, null, made) : [dom.element('h2', null, 'Phases'), made()];
 	}

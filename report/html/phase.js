@@ -45,7 +45,7 @@ const phase = (() => {
 		return dom.element('dl', {class: 'cards'}, [
 			card('AU, average of ranks', rates.au, 'share'),
 			card('bytes per second', rates.bytes_per_second, 'rate'),
-			card('samples per second', rates.samples_per_second, 'number'),
+			card(`${rates.items || 'samples'} per second`, rates.samples_per_second, 'number'),
 			card('operations per second', rates.operations_per_second, 'number'),
 			card('p99', rates.p99_ns, 'ns'),
 			card('time', p.seconds, 'seconds'),

@@ -131,6 +131,8 @@ static void new_keys(void)
 		strncmp(get(p, "verdict/0")->valuestring, "The accelerators were busy ", 27), 0);
 	CU_ASSERT_EQUAL(cJSON_GetArraySize(get(data, "files/0/phases/0/verdict")), 0);
 	CU_ASSERT_DOUBLE_EQUAL(number(p, "rates/cached_share"), 0.25, 1e-12);
+	CU_ASSERT_STRING_EQUAL(get(p, "rates/items")->valuestring, "samples");
+	CU_ASSERT_STRING_EQUAL(get(data, "files/0/phases/0/rates/items")->valuestring, "");
 	CU_ASSERT_DOUBLE_EQUAL(number(p, "rates/au"), number(p, "au/mean"), 1e-12);
 	/* 600 seconds in at most 256 rows of three seconds, each the mean of them. */
 	CU_ASSERT_EQUAL(cJSON_GetArraySize(get(p, "timeline/time_s")), 200);
