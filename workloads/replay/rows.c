@@ -179,8 +179,10 @@ static int rows_add(struct rows_loading *l, const struct trace_row *row, uint64_
 	return 0;
 }
 
-static int rows_take(struct rows_loading *l, const struct trace_row *row, struct err *err)
+/* For replay_through_all. */
+static int rows_take(void *loading, const struct trace_row *row, struct err *err)
 {
+	struct rows_loading *l = loading;
 	const struct replay_part *part = l->part;
 	uint64_t hash;
 
@@ -201,15 +203,13 @@ int replay_rows_load(struct replay_rows *r, struct trace_reader *from,
 		     const struct replay_part *part, struct err *err)
 {
 	struct rows_loading l = {.to = r, .from = from, .part = part};
-	struct trace_row row;
-	int rc = 0;
+	int rc;
 
 	*r = (struct replay_rows){.threads = part->threads};
 	r->lists = calloc(part->threads, sizeof(*r->lists));
 	if (!r->lists)
 		return err_set(err, -ENOMEM, "no memory for the rows of the trace");
-	while (rc == 0 && (rc = trace_next(from, &row, err)) > 0)
-		rc = rows_take(&l, &row, err);
+	rc = replay_through_all(&part->through, from, rows_take, &l, &r->misses, err);
 	free(l.objects);
 	if (rc < 0)
 		return rc;

@@ -1,6 +1,6 @@
 /* The rows of a trace that a rank replays, as a list for each of its threads, and the keys in them.
  *
- *	trace ──► tiers that reach the store? ──► key of this rank? ──► list of the key's thread, in the order of the trace
+ *	trace ──► through tiers, if asked for ──► tiers that reach the store? ──► key of this rank? ──► list of the key's thread, in the order of the trace
  *
  * A key belongs to one rank and one thread, by a hash of its text. So the rows of a key stay in their order, and no two threads
  * share a key. All rows are read before the phase begins: then what is wrong in the trace is known, and which objects must be
@@ -10,8 +10,8 @@
 #ifndef HAUL_WORKLOADS_REPLAY_ROWS_H
 #define HAUL_WORKLOADS_REPLAY_ROWS_H
 
+#include "workloads/replay/through.h"
 #include "workloads/trace/names.h"
-#include "workloads/trace/trace.h"
 
 struct replay_slot;
 
@@ -22,6 +22,7 @@ struct replay_part {
 	uint32_t tiers; /* that reach the store, as bits */
 	bool lenient;
 	uint32_t rank, ranks, threads;
+	struct replay_through through;
 };
 
 struct replay_row {
@@ -65,7 +66,8 @@ struct replay_rows {
 	uint64_t beyond;      /* lenient: reads of more than was written, of this rank's keys */
 	uint64_t wrong;       /* lenient: all other rows that are wrong, of the whole trace */
 	uint64_t bytes_most;  /* of the largest object */
-	char skipped[256];    /* what was wrong with them; "": nothing */
+	uint64_t misses;      /* of the whole trace: see replay_through_all */
+	char skipped[TRACE_SKIPPED_BYTES]; /* what was wrong with them; "": nothing */
 };
 
 /* Reads the trace to its end. Call replay_rows_free also after an error. Returns -EINVAL or another errno, with a sentence that

@@ -102,6 +102,7 @@ int trace_next(struct trace_reader *t, struct trace_row *row, struct err *err);
 uint64_t trace_line(const struct trace_reader *t);
 
 /* "3 rows were left out: 2 with no size, 1 with unknown tiers"; "" where there are none. */
+enum { TRACE_SKIPPED_BYTES = 256 };
 void trace_skipped_text(const struct trace_reader *t, char *out, size_t room);
 
 struct trace_names;
