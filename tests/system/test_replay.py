@@ -118,6 +118,28 @@ def test_through():
         check(r.rc == 2 and "/gpu: is the capacity of a tier" in r.err, f"{r}")
 
 
+def test_log():
+    """The operation log of a run is replayed: the same operations again."""
+    def sizes(operations):
+        counts = collections.Counter()
+        for (op, size, *_), n in operations.items():
+            counts[op, size] += n
+        return counts
+
+    with Folder() as folder:
+        replay(folder, TRACE)
+        wanted = sizes(logged(folder))
+        with open(f"{folder}/all.tsv", "wb") as out:
+            for name in sorted(glob.glob(f"{folder}/ops.*.tsv")):
+                with open(name, "rb") as f:
+                    out.write(f.read())
+        m = replay(folder, "all.tsv", "--size-scale", 1, "--set", "replay.verify=full")["measures"]
+        check(sizes(logged(folder)) == wanted, f"{m}")
+        check(m["rows"] == m["done"] == wanted.total() and m["passed"] > 0, f"{m}")
+        r = mpi(2, "replay", "all.tsv", *STORE, "--through", "mlperf-v3", "--force", cwd=folder)
+        check(r.rc != 0 and "is an operation log" in r.err, f"{r}")
+
+
 def test_wrong():
     rows = unpacked().splitlines(True)
     packed = open(TRACE, "rb").read()

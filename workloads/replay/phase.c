@@ -168,6 +168,7 @@ static void phase_count_trace(struct replay_phase *p)
 
 	row[REPLAY_ROWS] = p->rows.rows;
 	row[REPLAY_OTHER_TIERS] = first ? p->rows.other_tiers : 0;
+	row[REPLAY_PASSED] = first ? p->rows.passed : 0;
 	row[REPLAY_MISSES] = first ? p->rows.misses : 0;
 	row[REPLAY_WRONG] = (first ? p->rows.wrong : 0) + p->rows.beyond;
 	row[REPLAY_KEYS] = p->rows.names.count;

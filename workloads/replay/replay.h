@@ -3,6 +3,7 @@
  *
  *	phase.c     the workload: opens, makes what is read before it is written, runs, cleans up
  *	options.c   the table of options, refusals; size.c: what a phase asks of the machine
+ *	log_rows.c  the rows of an operation log, as a trace would have them
  *	through.c   a trace through tiers of one's own; trace_out.c: the rows as a trace again
  *	rows.c      the trace as lists of rows, one for each thread, and the keys in them
  *	work.c      the loop of a thread; operation.c: how it reads or writes one object; content.c: the bytes

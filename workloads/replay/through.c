@@ -62,6 +62,11 @@ int replay_through_all(const struct replay_through *t, struct trace_reader *from
 	int rc = 0;
 
 	*misses = 0;
+	if (t->kind == REPLAY_THROUGH_MLPERF && from->log)
+		return err_set(err, -EINVAL,
+			       "is an operation log, which has no phases to go through tiers");
+	if (from->log)
+		return replay_log_rows(from, take, argument, err);
 	if (t->kind == REPLAY_THROUGH_MLPERF)
 		return through_tiers(t, from, &sink, misses, err);
 	while (rc == 0 && (rc = trace_next(from, &row, err)) > 0)

@@ -4,7 +4,7 @@
 #ifndef HAUL_WORKLOADS_REPLAY_THROUGH_H
 #define HAUL_WORKLOADS_REPLAY_THROUGH_H
 
-#include "workloads/trace/trace.h"
+#include "workloads/replay/log_rows.h"
 
 enum replay_through_kind { REPLAY_THROUGH_NONE, REPLAY_THROUGH_MLPERF };
 
@@ -14,9 +14,6 @@ struct replay_through {
 	uint64_t storage;  /* of tier 2; 0: no limit */
 	bool deletes;      /* there are rows for what leaves a tier */
 };
-
-/* Takes a row, in the order of the trace. Returns 0, or a negative errno with a sentence, which ends the reading. */
-typedef int (*replay_take)(void *argument, const struct trace_row *row, struct err *err);
 
 /* Reads the trace to its end, and gives its rows, or those that its tiers make of it, to `take`. *misses is the number of
  * reads whose entry no tier had; they have no row. */

@@ -72,6 +72,7 @@ static void out_count(const struct trace_out *out, uint64_t begin_ns)
 	row[REPLAY_ROWS] = out->rows;
 	row[REPLAY_OTHER_TIERS] = out->other_tiers;
 	row[REPLAY_MISSES] = out->misses;
+	row[REPLAY_PASSED] = out->reader.passed;
 	for (int i = 0; i < TRACE_FAULT_COUNT; i++)
 		row[REPLAY_WRONG] += out->reader.skipped[i];
 	trace_skipped_text(&out->reader, skipped, sizeof(skipped));
