@@ -202,7 +202,7 @@ static int phase_open(struct replay_phase *p, struct err *err)
 static int phase_begin(struct replay_phase *p, struct err *err)
 {
 	struct phase_context *ctx = p->ctx;
-	uint64_t start_ns;
+	uint64_t start_ns = 0;
 	int rc = group_agree(ctx->group, replay_measure_begin(&p->work, ctx->tally, err), err);
 
 	if (rc == 0)

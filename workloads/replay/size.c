@@ -20,7 +20,7 @@ int replay_size(const struct job *job, const struct job_phase *phase, uint32_t r
 	(void)ranks_per_node;
 	if (rc == 0)
 		rc = phase_store_find(job, phase, &store, err);
-	if (rc < 0)
+	if (rc < 0 || !store)
 		return rc;
 	ops = store->section->owner;
 	out->seconds_limit = (double)o->seconds_ns / 1e9;
