@@ -99,6 +99,10 @@ int replay_check(const struct job *job, const struct job_phase *phase, uint32_t 
 	(void)ranks;
 	if (!o->trace[0])
 		return err_set(err, -EINVAL, "%s/trace: must be the name of a file", phase->path);
+	if (strcmp(o->trace, o->trace_out) == 0)
+		return err_set(err, -EINVAL,
+			       "%s/trace_out: is the trace that is read, and would be replaced",
+			       phase->path);
 	if (!replay_tiers(o->tiers))
 		return err_set(err, -EINVAL,
 			       "%s/tiers: must be \"all\", or numbers from 0 to %d with commas "

@@ -172,6 +172,25 @@ static void test_through(void)
 	replay_rows_free(&r);
 }
 
+/* A delete that somebody asked for is a request, too. */
+static void test_through_delete(void)
+{
+	static const char text[] =
+		"Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,Rank,Latency_ns\n"
+		"1,Write,9,Tier-2,a,Prefill,,,0,0\n1,Delete,9,Tier-2,a,Decode,,,0,0\n"
+		"1,Read,9,Tier-2,a,Decode,,,0,0\n";
+	struct replay_part part = whole;
+	struct err err = {0};
+	struct replay_rows r;
+
+	part.through = (struct replay_through){.kind = REPLAY_THROUGH_MLPERF, .deletes = true};
+	CU_ASSERT_EQUAL(load(&r, text, &part, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(r.lists[0].count, 2);
+	CU_ASSERT_EQUAL(r.lists[0].rows[1].operation, TRACE_DELETE);
+	CU_ASSERT_EQUAL(r.misses, 1);
+	replay_rows_free(&r);
+}
+
 static void test_wrong(void)
 {
 	static const struct {
@@ -292,6 +311,7 @@ int main(void)
 		{"ranks and threads share the keys", test_spread},
 		{"what is made first", test_made},
 		{"a trace through tiers", test_through},
+		{"a delete through tiers", test_through_delete},
 		{"rows that are wrong", test_wrong},
 		{"names of objects", test_names},
 		{"long names", test_long_names},
