@@ -16,9 +16,10 @@
 #include "haul_build.h"
 #include "plan/series/series.h"
 #include "report/report.h"
+#include "workloads/kvcache/kvcache.h"
 #include "workloads/trace/trace.h"
 
-enum { COMMAND_BYTES = 4096, RUN_SETS_MAX = VERB_TEXTS_MAX + 2 };
+enum { COMMAND_BYTES = 4096, RUN_SETS_MAX = VERB_TEXTS_MAX + 3 };
 
 struct run_args {
 	const char *results;
@@ -27,7 +28,7 @@ struct run_args {
 	const char *op_log, *live;
 	uint32_t op_log_per;
 	const char *io_trace_log;
-	uint32_t io_trace_format;
+	uint32_t io_trace_format, io_trace_ranks;
 	uint64_t op_log_rows, repeat, warmup, deadline_ns, publish_every_ns, fake_nodes;
 	/* replay: */
 	const char *store, *speed, *size_scale, *tiers, *through;
@@ -112,6 +113,8 @@ static const struct verb_option run_options[] = {
 	ROW("io-trace-log", VERB_TEXT, io_trace_log, .value = "FILE.csv.zst",
 	    .help = "moves no byte, and writes what the phase kvcache would do; without .zst it is not compressed"),
 	ROW_TRACE_FORMAT,
+	ROW("io-trace-ranks", VERB_CHOICE, io_trace_ranks, .choices = kv_trace_ranks_names,
+	    .help = "of a tensor group, the rows of one rank (group, default) or of all"),
 	{.name = NULL},
 };
 static const struct verb_option replay_options[] = {
@@ -213,7 +216,7 @@ static void run_print_outcome(const struct run *run, const struct run_options *o
 
 /* The texts of the changes that --io-trace-log stands for. */
 struct run_trace {
-	char log[COMMAND_BYTES], format[64];
+	char log[COMMAND_BYTES], format[64], ranks[64];
 };
 
 /* The changes to the job: those of --set, then --io-trace-log and --io-trace-format, which are options of the only phase
@@ -234,6 +237,11 @@ static unsigned run_sets(const struct run_args *args, bool replays, const char *
 		snprintf(trace->format, sizeof(trace->format), "%s.trace_format=%s", kind,
 			 trace_format_names[args->io_trace_format]);
 		sets[count++] = trace->format;
+	}
+	if (args->io_trace_ranks) {
+		snprintf(trace->ranks, sizeof(trace->ranks), "kvcache.trace_ranks=%s",
+			 kv_trace_ranks_names[args->io_trace_ranks]);
+		sets[count++] = trace->ranks;
 	}
 	return count;
 }
@@ -315,8 +323,9 @@ static int run_check(const struct run_args *args)
 		cli_say("--interleave: there is nothing to take in turn without --sweep");
 		return EXIT_USAGE;
 	}
-	if (args->io_trace_format && !args->io_trace_log) {
-		cli_say("--io-trace-format: needs --io-trace-log FILE");
+	if ((args->io_trace_format || args->io_trace_ranks) && !args->io_trace_log) {
+		cli_say("--io-trace-%s: needs --io-trace-log FILE",
+			args->io_trace_format ? "format" : "ranks");
 		return EXIT_USAGE;
 	}
 	return EXIT_DONE;
