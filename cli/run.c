@@ -16,9 +16,10 @@
 #include "haul_build.h"
 #include "plan/series/series.h"
 #include "report/report.h"
+#include "workloads/kvcache/kvcache.h"
 #include "workloads/trace/trace.h"
 
-enum { COMMAND_BYTES = 4096, RUN_SETS_MAX = VERB_TEXTS_MAX + 2 };
+enum { COMMAND_BYTES = 4096, RUN_SETS_MAX = VERB_TEXTS_MAX + 3 };
 
 struct run_args {
 	const char *results;
@@ -27,10 +28,11 @@ struct run_args {
 	const char *op_log, *live;
 	uint32_t op_log_per;
 	const char *io_trace_log;
-	uint32_t io_trace_format;
+	uint32_t io_trace_format, io_trace_ranks;
 	uint64_t op_log_rows, repeat, warmup, deadline_ns, publish_every_ns, fake_nodes;
 	/* replay: */
-	const char *store, *speed, *size_scale, *tiers;
+	const char *store, *speed, *size_scale, *tiers, *through;
+	uint64_t gpu, cpu, storage;
 	bool lenient, clean;
 };
 
@@ -63,6 +65,9 @@ struct run_args {
 #define ROW_LIVE \
 	ROW("live", VERB_TEXT, live, .value = "FILE|-", \
 	    .help = "writes a line of JSON per second while the run goes on; -: to standard output, in place of the report")
+#define ROW_TRACE_FORMAT \
+	ROW("io-trace-format", VERB_CHOICE, io_trace_format, .choices = trace_format_names, \
+	    .help = "of that file: csv (default) has MLPerf's six columns, full also deletes and who asked; fio and warp read the others")
 #define ROW_QUIET ROW("quiet", VERB_FLAG, quiet, .help = "no progress line, no report")
 
 static const char *const op_log_choices[] = {
@@ -107,8 +112,9 @@ static const struct verb_option run_options[] = {
 	ROWS_RUN,
 	ROW("io-trace-log", VERB_TEXT, io_trace_log, .value = "FILE.csv.zst",
 	    .help = "moves no byte, and writes what the phase kvcache would do; without .zst it is not compressed"),
-	ROW("io-trace-format", VERB_CHOICE, io_trace_format, .choices = trace_format_names,
-	    .help = "of that file: csv (default) has MLPerf's six columns, full also deletes and who asked; fio and warp read the others"),
+	ROW_TRACE_FORMAT,
+	ROW("io-trace-ranks", VERB_CHOICE, io_trace_ranks, .choices = kv_trace_ranks_names,
+	    .help = "of a tensor group, the rows of one rank (group, default) or of all"),
 	{.name = NULL},
 };
 static const struct verb_option replay_options[] = {
@@ -120,6 +126,17 @@ static const struct verb_option replay_options[] = {
 	    .help = "factor by which the sizes of all objects change; default 1"),
 	ROW("tiers", VERB_TEXT, tiers, .value = "all|N,N",
 	    .help = "tiers whose rows reach the store: all (default), or numbers such as 1,2"),
+	ROW("through", VERB_TEXT, through, .value = "mlperf-v3",
+	    .help = "takes the rows of Prefill and Decode as requests to tiers, which decide what is moved"),
+	ROW("gpu-mem", VERB_BYTES, gpu, .value = "SIZE",
+	    .help = "with --through: capacity of Tier-0 (\"0.5 GiB\"); default: there is none"),
+	ROW("cpu-mem", VERB_BYTES, cpu, .value = "SIZE",
+	    .help = "with --through: capacity of Tier-1; default: there is none"),
+	ROW("storage-capacity", VERB_BYTES, storage, .value = "SIZE",
+	    .help = "with --through: capacity of Tier-2; default: no limit"),
+	ROW("io-trace-log", VERB_TEXT, io_trace_log, .value = "FILE.csv.zst",
+	    .help = "moves no byte, and writes the rows that it would replay; needs no --store"),
+	ROW_TRACE_FORMAT,
 	ROW("lenient", VERB_FLAG, lenient,
 	    .help = "leaves out and counts rows that are wrong, instead of ending the run"),
 	ROW("clean", VERB_FLAG, clean,
@@ -199,25 +216,32 @@ static void run_print_outcome(const struct run *run, const struct run_options *o
 
 /* The texts of the changes that --io-trace-log stands for. */
 struct run_trace {
-	char log[COMMAND_BYTES], format[64];
+	char log[COMMAND_BYTES], format[64], ranks[64];
 };
 
-/* The changes to the job: those of --set, then --io-trace-log and --io-trace-format, which are the options "trace" and
- * "trace_format" of the only phase "kvcache". They last as long as args and trace. Returns how many there are. */
-static unsigned run_sets(const struct run_args *args, const char *sets[RUN_SETS_MAX],
+/* The changes to the job: those of --set, then --io-trace-log and --io-trace-format, which are options of the only phase
+ * "kvcache", or "replay". They last as long as args and trace. Returns how many there are. */
+static unsigned run_sets(const struct run_args *args, bool replays, const char *sets[RUN_SETS_MAX],
 			 struct run_trace *trace)
 {
+	const char *kind = replays ? "replay" : "kvcache",
+		   *option = replays ? "trace_out" : "trace";
 	unsigned count = args->sets.count;
 
 	memcpy(sets, args->sets.items, count * sizeof(*sets));
 	if (!args->io_trace_log)
 		return count;
-	snprintf(trace->log, sizeof(trace->log), "kvcache.trace=%s", args->io_trace_log);
+	snprintf(trace->log, sizeof(trace->log), "%s.%s=%s", kind, option, args->io_trace_log);
 	sets[count++] = trace->log;
 	if (args->io_trace_format) {
-		snprintf(trace->format, sizeof(trace->format), "kvcache.trace_format=%s",
+		snprintf(trace->format, sizeof(trace->format), "%s.trace_format=%s", kind,
 			 trace_format_names[args->io_trace_format]);
 		sets[count++] = trace->format;
+	}
+	if (args->io_trace_ranks) {
+		snprintf(trace->ranks, sizeof(trace->ranks), "kvcache.trace_ranks=%s",
+			 kv_trace_ranks_names[args->io_trace_ranks]);
+		sets[count++] = trace->ranks;
 	}
 	return count;
 }
@@ -250,7 +274,7 @@ static int run_as(const struct call *call, enum run_verb verb, const char *job_t
 		.interleave = args->interleave,
 		.ignore_space = args->ignore_space,
 		.sets = sets,
-		.set_count = run_sets(args, sets, &trace),
+		.set_count = run_sets(args, job_text, sets, &trace),
 		.filter = {.only = args->only.items,
 			   .only_count = args->only.count,
 			   .skip = args->skip.items,
@@ -299,8 +323,9 @@ static int run_check(const struct run_args *args)
 		cli_say("--interleave: there is nothing to take in turn without --sweep");
 		return EXIT_USAGE;
 	}
-	if (args->io_trace_format && !args->io_trace_log) {
-		cli_say("--io-trace-format: needs --io-trace-log FILE");
+	if ((args->io_trace_format || args->io_trace_ranks) && !args->io_trace_log) {
+		cli_say("--io-trace-%s: needs --io-trace-log FILE",
+			args->io_trace_format ? "format" : "ranks");
 		return EXIT_USAGE;
 	}
 	return EXIT_DONE;
@@ -349,13 +374,19 @@ static char *replay_job(const struct run_args *args, const char *trace, double s
 	cJSON *store = cJSON_AddObjectToObject(stores, "store");
 	cJSON *phases = cJSON_AddArrayToObject(root, "phases");
 	cJSON *replay = cJSON_AddObjectToObject(phase, "replay");
-	bool made = cJSON_AddStringToObject(root, "name", "replay") &&
-		    cJSON_AddStringToObject(store, "uri", args->store) &&
-		    cJSON_AddStringToObject(replay, "trace", trace) &&
-		    cJSON_AddNumberToObject(replay, "speed", speed) &&
-		    cJSON_AddNumberToObject(replay, "size_scale", size_scale) &&
-		    cJSON_AddStringToObject(replay, "tiers", args->tiers ? args->tiers : "all") &&
-		    cJSON_AddBoolToObject(replay, "lenient", args->lenient);
+	bool made =
+		cJSON_AddStringToObject(root, "name", "replay") &&
+		cJSON_AddStringToObject(store, "uri", args->store ? args->store : "null://none") &&
+		cJSON_AddStringToObject(replay, "trace", trace) &&
+		cJSON_AddNumberToObject(replay, "speed", speed) &&
+		cJSON_AddNumberToObject(replay, "size_scale", size_scale) &&
+		cJSON_AddStringToObject(replay, "tiers", args->tiers ? args->tiers : "all") &&
+		cJSON_AddStringToObject(replay, "through",
+					args->through ? args->through : "none") &&
+		cJSON_AddNumberToObject(replay, "gpu", (double)args->gpu) &&
+		cJSON_AddNumberToObject(replay, "cpu", (double)args->cpu) &&
+		cJSON_AddNumberToObject(replay, "storage", (double)args->storage) &&
+		cJSON_AddBoolToObject(replay, "lenient", args->lenient);
 	char *text;
 
 	cJSON_AddItemToArray(phases, phase);
@@ -371,7 +402,7 @@ static int do_replay(const struct call *call)
 	int status = run_check(args);
 	char *text;
 
-	if (status == EXIT_DONE && !args->store) {
+	if (status == EXIT_DONE && !args->store && !args->io_trace_log) {
 		cli_say("replay: needs --store URI; haul replay --help");
 		status = EXIT_USAGE;
 	}

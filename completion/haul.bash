@@ -40,7 +40,7 @@ _haul_words()
 	fi
 	case $verb in
 	import) words="dlio"$'\n'$(compgen -f -X '!*.y*ml' -- "$word") ;;
-	replay) words=$(compgen -f -X '!*.csv*' -- "$word") ;;
+	replay) words=$(compgen -f -X '!*.[ct]sv*' -- "$word") ;;
 	accept) words=$(compgen -f -X '!*.@(h5|json)' -- "$word") ;;
 	report | compare | show) words=$(compgen -f -X '!*.h5' -- "$word") ;;
 	*) words=$(grep -ve '^-' <<<"$words")$'\n'$(compgen -f -X '!*.json' -- "$word") ;;

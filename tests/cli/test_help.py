@@ -118,6 +118,7 @@ def test_values():
     refused(haul("run", "x", "--deadline", "soon"), "--deadline", "soon")
     refused(haul("run", "x", "--io-trace-format", "fio"), "--io-trace-format: needs --io-trace-log")
     refused(haul("run", "x", "--io-trace-log", "y", "--io-trace-format", "bio"), "csv, full, fio, warp")
+    refused(haul("run", "x", "--io-trace-ranks", "all"), "--io-trace-ranks: needs --io-trace-log")
     refused(haul("topo", "--pin", "cores"), "--pin", "none, core, numa, tile, nic, list")
 
 

@@ -80,7 +80,8 @@ ROOMS = {
         "kvcache/requests": (["kvcache/requests/"], ["kvcache/tiers"]),
         "kvcache/trace": (["kvcache/trace/"], ["kvcache/requests", "trace"]),
         "kvcache": (["kvcache/"], ["kvcache/trace"]),
-        "replay": (["replay/"], ["archive", "trace"]),
+        # A trace may go through the tiers of a cache, which make rows of rows.
+        "replay": (["replay/"], ["archive", "trace", "kvcache/trace"]),
         "train/sampler": (["train/sampler/"], ["dataset"]),
         "train/loader": (["train/loader/"], ["train/sampler"]),
         "train": (["train/"], ["train/loader", "archive", "checkpoint"]),

@@ -70,6 +70,8 @@ BEFORE = {
 BEFORE_COMMAND = {
     "mpiexec -n 4 haul replay ops.csv.zst --store file:///scratch/kv --tiers 2 --results replay.h5": [
         "printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\\n0,Write,9,Tier-2,k,Prefill\\n' > ops.csv.zst"],
+    'haul replay ops.csv.zst --through mlperf-v3 --gpu-mem "0.5 GiB" --cpu-mem "1 GiB" --io-trace-log other.csv --results other.h5': [
+        "printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\\n0,Write,9,Tier-2,k,Prefill\\n' > ops.csv.zst"],
     "mpiexec -n 8 haul run unet3d_h100 --results dlio.h5": [
         "haul generate unet3d_h100 --quiet --set dataset.folder=train"],
 }

@@ -89,6 +89,57 @@ def test_changed():
         check(logged(folder) == asked(b"".join(rows[:gone] + rows[gone + 1:])), "a row deleted: the log")
 
 
+def columns(text):
+    """Rows without their times."""
+    return [row[1:] for row in csv.reader(io.StringIO(text.decode(), newline=""))]
+
+
+def test_through():
+    """With the capacities that a trace was recorded with, tiers make all of its rows again; with others, they do not. What they
+    make is what the store is asked for."""
+    def through(*options):
+        r = alone("replay", TRACE, "--through", "mlperf-v3", "--io-trace-log", "out.csv", "--force", *options, cwd=folder)
+        check(r.rc == 0, f"{r}")
+        with open(f"{folder}/out.csv", "rb") as f:
+            return f.read()
+
+    with Folder() as folder:
+        recorded = columns(unpacked())
+        check(columns(through("--gpu-mem", "0.5 GiB", "--cpu-mem", "1 GiB")) == recorded, "the rows of the recording")
+        check(columns(through("--gpu-mem", "1 GiB", "--cpu-mem", "1 GiB")) != recorded, "other capacities, the same rows")
+        other = ("--gpu-mem", "0.5 GiB", "--cpu-mem", "1 GiB", "--storage-capacity", "2 GiB")
+        rows = asked(through(*other, "--io-trace-format", "full"))
+        deletes = sum(n for (op, *_), n in rows.items() if op == "Delete")
+        m = replay(folder, TRACE, "--through", "mlperf-v3", *other)["measures"]
+        check(deletes > 0 and m["object_deletes"] == deletes and m["misses"] > 0, f"{deletes} deletes, {m}")
+        wanted = collections.Counter({key: n for key, n in rows.items() if key[0] != "Delete"})
+        check(logged(folder) == wanted, "the log")
+        r = mpi(2, "replay", TRACE, *STORE, "--gpu-mem", "1 GiB", cwd=folder)
+        check(r.rc == 2 and "/gpu: is the capacity of a tier" in r.err, f"{r}")
+
+
+def test_log():
+    """The operation log of a run is replayed: the same operations again."""
+    def sizes(operations):
+        counts = collections.Counter()
+        for (op, size, *_), n in operations.items():
+            counts[op, size] += n
+        return counts
+
+    with Folder() as folder:
+        replay(folder, TRACE)
+        wanted = sizes(logged(folder))
+        with open(f"{folder}/all.tsv", "wb") as out:
+            for name in sorted(glob.glob(f"{folder}/ops.*.tsv")):
+                with open(name, "rb") as f:
+                    out.write(f.read())
+        m = replay(folder, "all.tsv", "--size-scale", 1, "--set", "replay.verify=full")["measures"]
+        check(sizes(logged(folder)) == wanted, f"{m}")
+        check(m["rows"] == m["done"] == wanted.total() and m["passed"] > 0, f"{m}")
+        r = mpi(2, "replay", "all.tsv", *STORE, "--through", "mlperf-v3", "--force", cwd=folder)
+        check(r.rc != 0 and "is an operation log" in r.err, f"{r}")
+
+
 def test_wrong():
     rows = unpacked().splitlines(True)
     packed = open(TRACE, "rb").read()

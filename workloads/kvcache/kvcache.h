@@ -54,6 +54,10 @@ struct kv_policy_options {
 	uint64_t keys;
 };
 
+/* Whose rows a trace has of a tensor group. */
+enum kv_trace_ranks { KV_TRACE_GROUP, KV_TRACE_ALL };
+extern const char *const kv_trace_ranks_names[]; /* ends in NULL */
+
 struct kvcache_options {
 	struct kv_source_options source; /* first: its table fills it at the same address */
 	struct kv_model model;
@@ -70,6 +74,7 @@ struct kvcache_options {
 	char folder[KV_FOLDER_BYTES];
 	char trace[KV_PATH_BYTES]; /* "": none */
 	uint32_t trace_format;     /* enum trace_format */
+	uint32_t trace_ranks;      /* enum kv_trace_ranks */
 	uint64_t trace_epoch_ns;
 	uint32_t verify, on_error;
 	double compress, dedup;

@@ -7,6 +7,8 @@ enum { MS = 1000000, TOKENS_PRECONDITION = 2048, KEYS_DEFAULT = 1 << 20 };
 static const char *const tier_kinds[] = {"store", "cpu", "gpu", NULL};
 static const char *const generation_names[] = {"none", "fast", "realistic", NULL};
 static const char *const write_names[] = {"move", "back", "through", NULL};
+const char *const kv_trace_ranks_names[] = {
+	[KV_TRACE_GROUP] = "group", [KV_TRACE_ALL] = "all", NULL};
 static const char *const order_names[] = {"lru", "fifo", NULL};
 
 static const struct option tier_options[] = {
@@ -110,6 +112,10 @@ const struct option kvcache_options_table[] = {
 		"trace_format", struct kvcache_options, trace_format, .choices = trace_format_names,
 		.help = "csv: MLPerf's six columns; full: also deletes, requests, users and ranks; "
 			"fio: an iolog; warp: an operation log"),
+	OPT_CHOICE(
+		"trace_ranks", struct kvcache_options, trace_ranks, .choices = kv_trace_ranks_names,
+		.help = "of a tensor group. group: the rows of one rank, with an even part of the "
+			"bytes, as MLPerf counts; all: those of every rank, with its shard"),
 	OPT_TIME("trace_epoch", struct kvcache_options, trace_epoch_ns, .max = 1ull << 62,
 		 .help = "the time of the epoch at which the clock of a trace begins"),
 	OPTION_VERIFY(struct kvcache_options, verify),

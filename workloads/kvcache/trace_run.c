@@ -28,9 +28,12 @@ struct traced_row {
 struct traced {
 	struct traced_row *rows;
 	uint64_t count, room;
-	bool failed;                 /* there was no memory */
-	uint32_t rank;               /* or the number of the tensor group */
-	bool several;                /* ranks, or groups */
+	bool failed;   /* there was no memory */
+	uint32_t rank; /* or the number of the tensor group */
+	bool several;  /* ranks, or groups */
+	bool all;      /* a row for each rank of the group */
+	const struct kv_model *model;
+	uint64_t tensor;
 	uint32_t tier[KV_TIERS_MAX]; /* as a trace numbers them: 0 gpu, 1 cpu, from 2 on stores */
 	struct trace_writer writer;  /* rank 0 */
 };
@@ -56,35 +59,64 @@ static bool traced_reserve(struct traced *t, uint64_t count)
 
 /* Each rank has a cache of its own, whose keys may be those of others, too. Where there are several, "rank_3/" tells them apart,
  * as the folders of MLPerf's benchmark do. */
-static size_t traced_key(const struct traced *t, const struct trace_row *row, char *key)
+static size_t traced_key(const struct traced *t, const struct trace_row *row, uint32_t rank,
+			 char *key)
 {
 	char *at = key;
 
 	if (t->several) {
 		at = stpcpy(at, "rank_");
-		at = decimal_put(at, t->rank, 1);
+		at = decimal_put(at, rank, 1);
 		*at++ = '/';
 	}
 	memcpy(at, row->key, row->key_length + 1);
 	return (size_t)(at - key) + row->key_length;
 }
 
-static void traced_add(void *traced, const struct trace_row *row)
+/* A row of a rank, with the key of the rank that has written the object. */
+static void traced_put(struct traced *t, const struct trace_row *row, uint32_t rank,
+		       uint32_t writer, uint64_t bytes)
 {
-	struct traced *t = traced;
 	struct traced_row *to;
 
 	if (!traced_reserve(t, t->count + 1))
 		return;
 	to = &t->rows[t->count++];
 	*to = (struct traced_row){.ns = row->ns,
-				  .bytes = row->bytes,
+				  .bytes = bytes,
 				  .operation = row->operation,
 				  .tier = t->tier[row->tier],
 				  .phase = row->phase,
 				  .origin = row->origin};
-	to->origin.rank = t->rank;
-	to->key_length = (uint32_t)traced_key(t, row, to->key);
+	to->origin.rank = rank;
+	to->key_length = (uint32_t)traced_key(t, row, writer, to->key);
+}
+
+/* The rows of all ranks of a group. Each has its shard; what several ranks hold is in a store once, and in each of their
+ * memories. */
+static void traced_put_all(struct traced *t, const struct trace_row *row)
+{
+	uint32_t first = t->rank * (uint32_t)t->tensor;
+	bool store = t->tier[row->tier] >= TRACED_STORE;
+
+	for (uint32_t shard = 0; shard < t->tensor; shard++) {
+		uint32_t writer =
+			store ? (uint32_t)kv_model_shard_writer(t->model, t->tensor, shard) : shard;
+
+		if (writer == shard || row->operation == TRACE_READ)
+			traced_put(t, row, first + shard, first + writer,
+				   kv_model_shard_of(t->model, row->bytes, 1, t->tensor, shard));
+	}
+}
+
+static void traced_add(void *traced, const struct trace_row *row)
+{
+	struct traced *t = traced;
+
+	if (t->all)
+		traced_put_all(t, row);
+	else
+		traced_put(t, row, t->rank, t->rank, row->bytes);
 }
 
 static int traced_tiers(struct traced *t, const struct kv_run *r, struct err *err)
@@ -261,7 +293,12 @@ int kv_trace_run(struct kv_run *r, enum stop_reason *stopped, struct err *err)
 {
 	const struct kvcache_options *o = r->setup.options;
 	struct group *g = r->ctx->group;
-	struct traced t = {.rank = r->part.number, .several = r->part.count > 1};
+	bool all = o->trace_ranks == KV_TRACE_ALL;
+	struct traced t = {.rank = r->part.number,
+			   .several = r->part.count > 1 || (all && g->size > 1),
+			   .all = all,
+			   .model = &r->setup.model,
+			   .tensor = r->setup.tensor};
 	enum trace_format format = (enum trace_format)o->trace_format;
 	struct trace_events events = {.row = traced_add,
 				      .argument = &t,
@@ -272,6 +309,7 @@ int kv_trace_run(struct kv_run *r, enum stop_reason *stopped, struct err *err)
 				.tiers = &r->tiers,
 				.model = &r->setup.model,
 				.tensor = r->setup.tensor,
+				.shards = all,
 				.events = &events,
 				.epoch_ns = o->trace_epoch_ns};
 	int rc = traced_tiers(&t, r, err), closed = 0;

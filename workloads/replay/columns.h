@@ -12,6 +12,10 @@
 	X(REPLAY_DONE, "done", "", SUM, "of them, replayed to their end", .role = ROLE_ITEMS) \
 	X(REPLAY_LEFT, "left", "", SUM, "of them, not begun when the phase ended") \
 	X(REPLAY_OTHER_TIERS, "other_tiers", "", SUM, "rows of tiers that do not reach the store") \
+	X(REPLAY_MISSES, "misses", "", SUM, \
+	  "reads of a trace through tiers whose entry no tier had; they have no row") \
+	X(REPLAY_PASSED, "passed", "", SUM, \
+	  "rows of an operation log that are no rows of a trace: other operations, and those that failed") \
 	X(REPLAY_WRONG, "wrong_rows", "", SUM, "rows that were left out because they are wrong") \
 	X(REPLAY_KEYS, "keys", "", SUM, "different keys of the rows that reach the store") \
 	X(REPLAY_OBJECT_READS, "object_reads", "", SUM, "objects read") \

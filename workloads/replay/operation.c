@@ -53,7 +53,7 @@ void replay_operation_begin(struct replay_thread *t, struct replay_slot *slot)
 /* The request that follows. */
 static void operation_move(struct replay_thread *t, struct replay_slot *slot, uint64_t offset)
 {
-	uint64_t left = slot->row->bytes - offset;
+	uint64_t left = slot->row->offset + slot->row->bytes - offset;
 	bool writes = operation_writes(slot);
 
 	slot->req = (struct request){.op = writes ? REQ_WRITE : REQ_READ,
@@ -88,7 +88,7 @@ static void operation_opened(struct replay_thread *t, struct replay_slot *slot)
 		replay_fails(t, slot, slot->req.answer.status, NULL);
 		replay_end(t, slot);
 	} else if (slot->row->bytes) {
-		operation_move(t, slot, 0);
+		operation_move(t, slot, slot->row->offset);
 	} else {
 		operation_close(t, slot);
 	}
@@ -103,7 +103,7 @@ static int operation_check(struct replay_thread *t, struct replay_slot *slot,
 	if (req->answer.status < 0) {
 		snprintf(text, FAILURE_TEXT_BYTES, "%s", request_text(req));
 		if (req->op == REQ_READ && req->answer.status == -ENODATA)
-			read_text_ends(text, req, slot->row->bytes);
+			read_text_ends(text, req, slot->row->offset + slot->row->bytes);
 		return req->answer.status;
 	}
 	if (!slot->content.wrong)
@@ -117,16 +117,17 @@ static int operation_check(struct replay_thread *t, struct replay_slot *slot,
 static void operation_moved(struct replay_thread *t, struct replay_slot *slot)
 {
 	uint64_t at = slot->req.offset + slot->req.length;
+	uint64_t end = slot->row->offset + slot->row->bytes;
 	char text[FAILURE_TEXT_BYTES];
 	int rc = operation_check(t, slot, text);
 
 	if (rc < 0) {
 		replay_fails(t, slot, rc, text);
 		operation_drop(t, slot);
-	} else if (at < slot->row->bytes && replay_halted(t)) {
+	} else if (at < end && replay_halted(t)) {
 		slot->failed = true;
 		operation_drop(t, slot);
-	} else if (at < slot->row->bytes) {
+	} else if (at < end) {
 		operation_move(t, slot, at);
 	} else {
 		operation_close(t, slot);

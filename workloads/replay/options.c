@@ -7,6 +7,9 @@
 #include "workloads/replay/replay.h"
 #include "workloads/trace/trace.h"
 
+static const char *const through_names[] = {
+	[REPLAY_THROUGH_NONE] = "none", [REPLAY_THROUGH_MLPERF] = "mlperf-v3", NULL};
+
 const struct option replay_options_table[] = {
 	OPT_TEXT("trace", struct replay_options, trace, .required = true,
 		 .help = "the file of the trace (.csv, .csv.zst), which every rank reads"),
@@ -19,6 +22,23 @@ const struct option replay_options_table[] = {
 		 .help = "tiers whose rows reach the store: all, or numbers as in \"1,2\""),
 	OPT_BOOL("lenient", struct replay_options, lenient,
 		 .help = "rows that are wrong are left out and counted, instead of ending the run"),
+	OPT_CHOICE(
+		"through", struct replay_options, through, .choices = through_names,
+		.help = "none: the rows as they are; mlperf-v3: the rows of Prefill and Decode go "
+			"through tiers, which decide what is moved"),
+	OPT_BYTES("gpu", struct replay_options, gpu, .max = 1ull << 60,
+		  .help = "with through: bytes that Tier-0 holds; 0: it is not there"),
+	OPT_BYTES("cpu", struct replay_options, cpu, .max = 1ull << 60,
+		  .help = "with through: bytes that Tier-1 holds; 0: it is not there"),
+	OPT_BYTES("storage", struct replay_options, storage, .max = 1ull << 60,
+		  .help = "with through: bytes that Tier-2 holds; 0: no limit"),
+	OPT_TEXT("trace_out", struct replay_options, trace_out, .def_text = "",
+		 .help = "a file (.csv, .csv.zst) to which rank 0 writes the rows instead of doing "
+			 "them; then no store is opened"),
+	OPT_CHOICE("trace_format", struct replay_options, trace_format,
+		   .choices = trace_format_names,
+		   .help = "of that file. csv: MLPerf's six columns; full: also deletes, requests, "
+			   "users and ranks; fio: an iolog; warp: an operation log"),
 	OPT_TEXT("folder", struct replay_options, folder, .def_text = "replay",
 		 .help = "where the objects lie in the store; it must not hold anything else"),
 	OPTION_THREADS(struct replay_options, threads, REPLAY_THREADS_MAX,
@@ -59,6 +79,15 @@ uint32_t replay_tiers(const char *text)
 	}
 }
 
+struct replay_through replay_through_of(const struct replay_options *o, bool deletes)
+{
+	return (struct replay_through){.kind = (enum replay_through_kind)o->through,
+				       .gpu = o->gpu,
+				       .cpu = o->cpu,
+				       .storage = o->storage,
+				       .deletes = deletes};
+}
+
 int replay_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		 struct err *err)
 {
@@ -70,11 +99,23 @@ int replay_check(const struct job *job, const struct job_phase *phase, uint32_t 
 	(void)ranks;
 	if (!o->trace[0])
 		return err_set(err, -EINVAL, "%s/trace: must be the name of a file", phase->path);
+	if (strcmp(o->trace, o->trace_out) == 0)
+		return err_set(err, -EINVAL,
+			       "%s/trace_out: is the trace that is read, and would be replaced",
+			       phase->path);
 	if (!replay_tiers(o->tiers))
 		return err_set(err, -EINVAL,
 			       "%s/tiers: must be \"all\", or numbers from 0 to %d with commas "
 			       "between them, is %s",
 			       phase->path, TRACE_TIERS - 1, json_quote(quoted, o->tiers));
+	if (o->through == REPLAY_THROUGH_NONE && (o->gpu || o->cpu || o->storage))
+		return err_set(err, -EINVAL,
+			       "%s/%s: is the capacity of a tier, which only a trace with "
+			       "\"through\": \"mlperf-v3\" has",
+			       phase->path,
+			       o->gpu   ? "gpu"
+			       : o->cpu ? "cpu"
+					: "storage");
 	rc = key_check(o->folder, err);
 	return rc < 0 ? err_wrap(err, rc, "%s/folder", phase->path) : 0;
 }

@@ -9,6 +9,7 @@
 #include "workloads/replay/clean.h"
 #include "workloads/replay/make.h"
 #include "workloads/replay/objects.h"
+#include "workloads/replay/trace_out.h"
 
 static const uint64_t content_stream = 0x6f626a656374; /* "object" */
 
@@ -57,7 +58,8 @@ static int phase_load_rows(struct replay_phase *p, struct err *err)
 					 .lenient = o->lenient,
 					 .rank = g->rank,
 					 .ranks = g->size,
-					 .threads = (uint32_t)o->threads};
+					 .threads = (uint32_t)o->threads,
+					 .through = replay_through_of(o, true)};
 	struct trace_reader reader;
 	int rc = trace_open(&reader, o->trace, o->lenient, err);
 
@@ -166,6 +168,8 @@ static void phase_count_trace(struct replay_phase *p)
 
 	row[REPLAY_ROWS] = p->rows.rows;
 	row[REPLAY_OTHER_TIERS] = first ? p->rows.other_tiers : 0;
+	row[REPLAY_PASSED] = first ? p->rows.passed : 0;
+	row[REPLAY_MISSES] = first ? p->rows.misses : 0;
 	row[REPLAY_WRONG] = (first ? p->rows.wrong : 0) + p->rows.beyond;
 	row[REPLAY_KEYS] = p->rows.names.count;
 	for (uint64_t i = 0; p->work.content && i < p->rows.made_count; i++) {
@@ -198,7 +202,7 @@ static int phase_open(struct replay_phase *p, struct err *err)
 static int phase_begin(struct replay_phase *p, struct err *err)
 {
 	struct phase_context *ctx = p->ctx;
-	uint64_t start_ns;
+	uint64_t start_ns = 0;
 	int rc = group_agree(ctx->group, replay_measure_begin(&p->work, ctx->tally, err), err);
 
 	if (rc == 0)
@@ -330,11 +334,18 @@ static void phase_say(struct replay_phase *p)
 
 static int replay_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
 {
-	struct replay_phase *p = calloc(1, sizeof(*p));
+	const struct replay_options *o = ctx->phase->options;
+	struct replay_phase *p;
 	int rc, cleaned;
 
 	*stopped = STOP_NONE;
 	timeline_init(ctx->tally->timeline, clock_now(ctx->clock));
+	if (o->trace_out[0]) {
+		rc = replay_trace_out(ctx, stopped, err);
+		*stopped = rc < 0 ? STOP_ERROR : *stopped;
+		return rc;
+	}
+	p = calloc(1, sizeof(*p));
 	rc = group_agree(ctx->group, p ? 0 : err_set(err, -ENOMEM, "no memory for the phase"), err);
 	if (rc < 0 || !p) {
 		free(p);
@@ -342,7 +353,7 @@ static int replay_run(struct phase_context *ctx, enum stop_reason *stopped, stru
 		return rc;
 	}
 	p->ctx = ctx;
-	p->options = ctx->phase->options;
+	p->options = o;
 	rc = phase_open(p, err);
 	if (rc == 0)
 		rc = phase_replay(p, stopped, err);

@@ -3,6 +3,8 @@
  *
  *	phase.c     the workload: opens, makes what is read before it is written, runs, cleans up
  *	options.c   the table of options, refusals; size.c: what a phase asks of the machine
+ *	log_rows.c  the rows of an operation log, as a trace would have them
+ *	through.c   a trace through tiers of one's own; trace_out.c: the rows as a trace again
  *	rows.c      the trace as lists of rows, one for each thread, and the keys in them
  *	work.c      the loop of a thread; operation.c: how it reads or writes one object; content.c: the bytes
  *	make.c      objects that are read before they are written
@@ -12,6 +14,7 @@
 #define HAUL_WORKLOADS_REPLAY_REPLAY_H
 
 #include "workloads/common/options.h"
+#include "workloads/replay/through.h"
 #include "workloads/workload.h"
 
 enum {
@@ -27,6 +30,10 @@ struct replay_options {
 	double size_scale;
 	char tiers[REPLAY_TIERS_BYTES]; /* see replay_tiers */
 	bool lenient;
+	uint32_t through; /* enum replay_through_kind */
+	uint64_t gpu, cpu, storage;
+	char trace_out[REPLAY_PATH_BYTES];
+	uint32_t trace_format;
 	char folder[REPLAY_FOLDER_BYTES];
 	uint64_t threads, depth, chunk, seconds_ns;
 	uint32_t verify, on_error;
@@ -39,6 +46,12 @@ extern const struct workload replay_workload;
 /* The tiers whose rows reach the store, as bits: "all", or numbers with commas between them ("1,2"). Returns 0 where the text
  * is neither. */
 uint32_t replay_tiers(const char *text);
+/* Bytes of an object, of those that the trace has. */
+static inline uint64_t replay_bytes(const struct replay_options *o, uint64_t bytes)
+{
+	return (uint64_t)((double)bytes * o->size_scale);
+}
+struct replay_through replay_through_of(const struct replay_options *o, bool deletes);
 
 int replay_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		 struct err *err);

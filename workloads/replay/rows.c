@@ -139,7 +139,7 @@ static int rows_refuse_beyond(struct rows_loading *l, const struct trace_row *ro
 	return err_set(err, -EINVAL,
 		       "line %" PRIu64 ": reads more bytes of %s in Tier-%" PRIu32
 		       " than were written there, which are %" PRIu64 " after size_scale",
-		       trace_line(l->from), json_quote(quoted, row->key), row->tier, object->bytes);
+		       row->line, json_quote(quoted, row->key), row->tier, object->bytes);
 }
 
 /* A row of a key of this rank. */
@@ -148,26 +148,28 @@ static int rows_add(struct rows_loading *l, const struct trace_row *row, uint64_
 {
 	struct replay_rows *r = l->to;
 	struct replay_row to = {.due_ns = rows_due(l, row->ns),
+				.offset = (uint64_t)((double)row->offset * l->part->size_scale),
 				.bytes = (uint64_t)((double)row->bytes * l->part->size_scale),
 				.operation = (uint8_t)row->operation,
 				.tier = (uint8_t)row->tier};
 	struct rows_object *object;
+	uint64_t end = to.offset + to.bytes;
 	int rc = rows_key(l, row, hash, &to.key);
 
 	if (rc < 0)
 		return err_set(err, rc, "no memory for the keys of the trace");
 	object = &l->objects[(uint64_t)to.key * TRACE_TIERS + row->tier];
 	if (row->operation == TRACE_READ && object->written &&
-	    (object->gone || to.bytes > object->bytes)) {
+	    (object->gone || end > object->bytes)) {
 		rc = rows_refuse_beyond(l, row, object, err);
 		return rc < 0 ? rc : 0;
 	}
 	if (row->operation != TRACE_WRITE && !object->written)
-		rc = rows_make_first(r, object, to.key, row->tier, to.bytes);
+		rc = rows_make_first(r, object, to.key, row->tier, end);
 	if (row->operation != TRACE_READ) {
 		object->written = true;
 		object->gone = row->operation == TRACE_DELETE;
-		object->bytes = object->gone ? 0 : to.bytes;
+		object->bytes = object->gone ? 0 : end;
 	}
 	if (rc == 0)
 		rc = rows_append(&r->lists[mix64(hash ^ thread_stream) % r->threads], &to);
@@ -175,12 +177,14 @@ static int rows_add(struct rows_loading *l, const struct trace_row *row, uint64_
 		return err_set(err, rc, "no memory for the rows of the trace");
 	r->keys[to.key].tiers |= (uint8_t)(1u << row->tier);
 	r->rows++;
-	r->bytes_most = to.bytes > r->bytes_most ? to.bytes : r->bytes_most;
+	r->bytes_most = end > r->bytes_most ? end : r->bytes_most;
 	return 0;
 }
 
-static int rows_take(struct rows_loading *l, const struct trace_row *row, struct err *err)
+/* For replay_through_all. */
+static int rows_take(void *loading, const struct trace_row *row, struct err *err)
 {
+	struct rows_loading *l = loading;
 	const struct replay_part *part = l->part;
 	uint64_t hash;
 
@@ -201,18 +205,17 @@ int replay_rows_load(struct replay_rows *r, struct trace_reader *from,
 		     const struct replay_part *part, struct err *err)
 {
 	struct rows_loading l = {.to = r, .from = from, .part = part};
-	struct trace_row row;
-	int rc = 0;
+	int rc;
 
 	*r = (struct replay_rows){.threads = part->threads};
 	r->lists = calloc(part->threads, sizeof(*r->lists));
 	if (!r->lists)
 		return err_set(err, -ENOMEM, "no memory for the rows of the trace");
-	while (rc == 0 && (rc = trace_next(from, &row, err)) > 0)
-		rc = rows_take(&l, &row, err);
+	rc = replay_through_all(&part->through, from, rows_take, &l, &r->misses, err);
 	free(l.objects);
 	if (rc < 0)
 		return rc;
+	r->passed = from->passed;
 	for (int i = 0; i < TRACE_FAULT_COUNT; i++)
 		r->wrong += from->skipped[i];
 	trace_skipped_text(from, r->skipped, sizeof(r->skipped));

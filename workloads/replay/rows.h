@@ -1,17 +1,17 @@
 /* The rows of a trace that a rank replays, as a list for each of its threads, and the keys in them.
  *
- *	trace ──► tiers that reach the store? ──► key of this rank? ──► list of the key's thread, in the order of the trace
+ *	trace ──► through tiers, if asked for ──► tiers that reach the store? ──► key of this rank? ──► list of the key's thread, in the order of the trace
  *
  * A key belongs to one rank and one thread, by a hash of its text. So the rows of a key stay in their order, and no two threads
  * share a key. All rows are read before the phase begins: then what is wrong in the trace is known, and which objects must be
- * made first. 24 bytes per row and about 40 per key, with its text, are kept.
+ * made first. 32 bytes per row and about 40 per key, with its text, are kept.
  *
  * Loading is for the main thread. Afterwards a list and its keys belong to their thread. */
 #ifndef HAUL_WORKLOADS_REPLAY_ROWS_H
 #define HAUL_WORKLOADS_REPLAY_ROWS_H
 
+#include "workloads/replay/through.h"
 #include "workloads/trace/names.h"
-#include "workloads/trace/trace.h"
 
 struct replay_slot;
 
@@ -22,11 +22,12 @@ struct replay_part {
 	uint32_t tiers; /* that reach the store, as bits */
 	bool lenient;
 	uint32_t rank, ranks, threads;
+	struct replay_through through;
 };
 
 struct replay_row {
-	uint64_t due_ns; /* since the beginning of the phase */
-	uint64_t bytes;
+	uint64_t due_ns;        /* since the beginning of the phase */
+	uint64_t offset, bytes; /* offset: of a read */
 	uint32_t key;
 	uint8_t operation, tier;
 };
@@ -65,7 +66,9 @@ struct replay_rows {
 	uint64_t beyond;      /* lenient: reads of more than was written, of this rank's keys */
 	uint64_t wrong;       /* lenient: all other rows that are wrong, of the whole trace */
 	uint64_t bytes_most;  /* of the largest object */
-	char skipped[256];    /* what was wrong with them; "": nothing */
+	uint64_t passed;      /* of the whole log: see struct trace_reader */
+	uint64_t misses;      /* of the whole trace: see replay_through_all */
+	char skipped[TRACE_SKIPPED_BYTES]; /* what was wrong with them; "": nothing */
 };
 
 /* Reads the trace to its end. Call replay_rows_free also after an error. Returns -EINVAL or another errno, with a sentence that

@@ -20,14 +20,14 @@ int replay_size(const struct job *job, const struct job_phase *phase, uint32_t r
 	(void)ranks_per_node;
 	if (rc == 0)
 		rc = phase_store_find(job, phase, &store, err);
-	if (rc < 0)
+	if (rc < 0 || !store)
 		return rc;
 	ops = store->section->owner;
 	out->seconds_limit = (double)o->seconds_ns / 1e9;
 	out->memory_per_rank =
 		o->threads * replay_thread_bytes(o, ops->capabilities & BACKEND_CONTENT);
 	size_note(out, "how many bytes are moved is known when the trace is read");
-	size_note(out, "the rows of a rank's keys are in its memory, with 24 bytes each");
+	size_note(out, "the rows of a rank's keys are in its memory, with 32 bytes each");
 	return 0;
 }
 

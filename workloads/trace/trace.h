@@ -11,7 +11,9 @@
  *
  *	…,Phase,Request,User,Rank,Latency_ns
  *
- *	trace_read.c   reading: strict, with the numbers of lines
+ * Operation logs of haul, warp and s3dlio are read as traces, too.
+ *
+ *	trace_read.c   reading: strict, with the numbers of lines; trace_log.c: operation logs
  *	trace_write.c  writing; trace_other.c: for programs that take other formats
  *
  * One thread each. */
@@ -25,7 +27,7 @@
 #include "core/err.h"
 
 /* Bounds of a row: a key that could be an object's name, 1 PiB, the year 2242. */
-enum { TRACE_KEY_MAX = 400, TRACE_TIERS = 8 };
+enum { TRACE_KEY_MAX = 400, TRACE_TIERS = 8, TRACE_LOG_COLUMNS = 7 };
 #define TRACE_BYTES_MAX   (UINT64_C(1) << 50)
 #define TRACE_SECONDS_MAX (UINT64_C(1) << 33)
 
@@ -70,6 +72,8 @@ struct trace_origin {
 struct trace_row {
 	uint64_t ns; /* of the epoch that the trace has */
 	uint64_t bytes;
+	uint64_t offset; /* of a read: only operation logs have it */
+	uint64_t line;   /* where it stands; 0 where it was made */
 	uint32_t operation, tier, phase;
 	size_t key_length;
 	const char *key;            /* ends in a zero byte; valid until the next row is read */
@@ -82,6 +86,11 @@ struct text_writer;
 struct trace_reader {
 	struct line_reader *lines;
 	bool lenient, full;
+	bool log; /* an operation log, whose rows are in the order in which operations ended */
+	uint8_t log_column[TRACE_LOG_COLUMNS];
+	unsigned log_fields;
+	uint64_t
+		passed; /* rows of a log that are no rows of a trace: other operations, and those that failed */
 	uint64_t rows;
 	uint64_t skipped[TRACE_FAULT_COUNT]; /* lenient: rows left out */
 	char key[TRACE_KEY_MAX + 1];
@@ -98,10 +107,8 @@ void trace_close(struct trace_reader *t);
 /* The next row: 1, or 0 at the end; -EINVAL and others with a sentence. */
 int trace_next(struct trace_reader *t, struct trace_row *row, struct err *err);
 
-/* The number of the line that the last row stands in. */
-uint64_t trace_line(const struct trace_reader *t);
-
 /* "3 rows were left out: 2 with no size, 1 with unknown tiers"; "" where there are none. */
+enum { TRACE_SKIPPED_BYTES = 256 };
 void trace_skipped_text(const struct trace_reader *t, char *out, size_t room);
 
 struct trace_names;

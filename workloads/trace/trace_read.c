@@ -7,7 +7,7 @@
 #include "core/json.h"
 #include "core/key.h"
 #include "core/line_reader.h"
-#include "workloads/trace/trace.h"
+#include "workloads/trace/trace_log.h"
 
 enum { TRACE_FIELDS = 6, TRACE_FIELDS_FULL = 10, NS_DIGITS = 9 };
 
@@ -29,25 +29,26 @@ static const char *const trace_header[TRACE_FIELDS_FULL] = {
 	"User",      "Rank",      "Latency_ns"};
 
 /* Divides a line into fields, in place. "" within a quoted field is a quote. Returns how many there are, or 0 where a quote
- * is not closed, or something follows it. At most TRACE_FIELDS_FULL + 1 are told apart. */
-static unsigned trace_split(char *line, char *fields[TRACE_FIELDS_FULL + 1])
+ * is not closed, or something follows it. At most `most` are told apart. */
+unsigned trace_split(char *line, char separator, char **fields, unsigned most)
 {
+	const char ends[] = {separator, '\0'};
 	unsigned count = 0;
 	char *at = line, *to;
 	bool quoted;
 
 	for (;;) {
-		if (count == TRACE_FIELDS_FULL + 1)
+		if (count == most)
 			return count;
 		fields[count++] = to = at;
 		quoted = *at == '"';
 		if (!quoted) {
-			at += strcspn(at, ",");
+			at += strcspn(at, ends);
 			to = at;
 		} else {
 			for (at++; *at && (*at != '"' || at[1] == '"'); *to++ = *at++)
 				at += *at == '"';
-			if (*at++ != '"' || (*at && *at != ','))
+			if (*at++ != '"' || (*at && *at != separator))
 				return 0;
 		}
 		if (!*at) {
@@ -125,13 +126,28 @@ static bool trace_key(const char *text, size_t length)
 	return !key_scan_leaves(&scan, 0);
 }
 
-static int trace_refuse(enum trace_fault *fault, enum trace_fault what, struct err *err,
-			const char *wanted, const char *text)
+int trace_refuse(enum trace_fault *fault, enum trace_fault what, struct err *err,
+		 const char *wanted, const char *text)
 {
 	char quoted[JSON_QUOTE_BYTES];
 
 	*fault = what;
 	return err_set(err, -EINVAL, "%s, is %s", wanted, json_quote(quoted, text));
+}
+
+int trace_take_key(struct trace_reader *t, const char *text, struct trace_row *row,
+		   enum trace_fault *fault, struct err *err)
+{
+	size_t length = strlen(text);
+
+	if (!trace_key(text, length))
+		return trace_refuse(fault, TRACE_FAULT_KEY, err,
+				    "Key must be plain text of 1 to 400 bytes without \"..\"",
+				    text);
+	memcpy(t->key, text, length + 1);
+	row->key = t->key;
+	row->key_length = length;
+	return 0;
 }
 
 /* A number of a request or user; nothing: TRACE_NOBODY. */
@@ -141,7 +157,7 @@ static bool trace_asker(const char *text, uint64_t *number)
 	return !*text || (trace_digits(&text, UINT64_MAX / 16, number) && !*text);
 }
 
-static bool trace_number(const char *text, uint64_t most, uint64_t *number)
+bool trace_number(const char *text, uint64_t most, uint64_t *number)
 {
 	return trace_digits(&text, most, number) && !*text;
 }
@@ -187,11 +203,6 @@ static int trace_parse_row(struct trace_reader *t, char *const *f, struct trace_
 	if (!trace_tier(f[3], &row->tier))
 		return trace_refuse(fault, TRACE_FAULT_TIER, err, "Tier must be Tier-0 to Tier-7",
 				    f[3]);
-	row->key_length = strlen(f[4]);
-	if (!trace_key(f[4], row->key_length))
-		return trace_refuse(fault, TRACE_FAULT_KEY, err,
-				    "Key must be plain text of 1 to 400 bytes without \"..\"",
-				    f[4]);
 	if (!trace_word(f[5], trace_phase_names, TRACE_PHASE_COUNT, &row->phase))
 		return trace_refuse(fault, TRACE_FAULT_PHASE, err,
 				    "Phase must be Prefill, Decode or Evict", f[5]);
@@ -202,7 +213,8 @@ static int trace_parse(struct trace_reader *t, char *line, struct trace_row *row
 		       enum trace_fault *fault, struct err *err)
 {
 	char *f[TRACE_FIELDS_FULL + 1];
-	unsigned count = trace_split(line, f), wanted = t->full ? TRACE_FIELDS_FULL : TRACE_FIELDS;
+	unsigned count = trace_split(line, ',', f, TRACE_FIELDS_FULL + 1),
+		 wanted = t->full ? TRACE_FIELDS_FULL : TRACE_FIELDS;
 	int rc;
 
 	if (count != wanted) {
@@ -210,14 +222,13 @@ static int trace_parse(struct trace_reader *t, char *line, struct trace_row *row
 		return err_set(err, -EINVAL, "has %u fields and not %u", count, wanted);
 	}
 	rc = trace_parse_row(t, f, row, fault, err);
+	row->offset = 0;
 	row->origin = (struct trace_origin){.request = TRACE_NOBODY, .user = TRACE_NOBODY};
+	if (rc == 0)
+		rc = trace_take_key(t, f[4], row, fault, err);
 	if (rc == 0 && t->full)
 		rc = trace_parse_origin(f, &row->origin, fault, err);
-	if (rc < 0)
-		return rc;
-	memcpy(t->key, f[4], row->key_length + 1);
-	row->key = t->key;
-	return 0;
+	return rc;
 }
 
 static int trace_wrap(const struct trace_reader *t, int rc, struct err *err)
@@ -237,8 +248,12 @@ static int trace_read_header(struct trace_reader *t, struct err *err)
 		return trace_wrap(t, rc, err);
 	if (rc == 0)
 		return err_set(err, -EINVAL, "is empty");
+	if (strlen(line) == length && trace_log_is_header(line)) {
+		rc = trace_log_header(t, line, err);
+		return rc < 0 ? trace_wrap(t, rc, err) : 0;
+	}
 	if (strlen(line) == length)
-		count = trace_split(line, f);
+		count = trace_split(line, ',', f, TRACE_FIELDS_FULL + 1);
 	right = count == TRACE_FIELDS || count == TRACE_FIELDS_FULL;
 	for (unsigned i = 0; right && i < count; i++)
 		right = strcmp(f[i], trace_header[i]) == 0;
@@ -247,7 +262,7 @@ static int trace_read_header(struct trace_reader *t, struct err *err)
 		return 0;
 	rc = err_set(err, -EINVAL,
 		     "must be Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase, the header of "
-		     "a trace");
+		     "a trace, or that of an operation log");
 	return trace_wrap(t, rc, err);
 }
 
@@ -298,10 +313,14 @@ int trace_next(struct trace_reader *t, struct trace_row *row, struct err *err)
 			fault = TRACE_FAULT_FIELDS;
 			rc = err_set(err, -EINVAL, "has a zero byte");
 		} else if (rc > 0) {
-			rc = trace_parse(t, line, row, &fault, err);
+			rc = t->log ? trace_log_parse(t, line, row, &fault, err)
+				    : trace_parse(t, line, row, &fault, err);
 		}
+		if (rc == TRACE_LOG_PASSED)
+			continue;
 		if (rc == 0) {
 			t->rows++;
+			row->line = line_reader_number(t->lines);
 			return 1;
 		}
 		if (!t->lenient)
@@ -310,11 +329,6 @@ int trace_next(struct trace_reader *t, struct trace_row *row, struct err *err)
 		if (fault == TRACE_FAULT_CUT) /* nothing can follow */
 			return 0;
 	}
-}
-
-uint64_t trace_line(const struct trace_reader *t)
-{
-	return line_reader_number(t->lines);
 }
 
 void trace_skipped_text(const struct trace_reader *t, char *out, size_t room)

@@ -338,6 +338,46 @@ static void test_trace_group(void)
 			CU_ASSERT_EQUAL(traced[0].bytes[k][i], 2 * traced[1].bytes[k][i]);
 }
 
+/* Every rank of a group has its rows, with its shard. Two heads are shared by two ranks. Of MLA, each rank has all bytes in its
+ * memory, one writes them to the store, and both read them there. */
+static void test_trace_ranks(void)
+{
+	static const char options[] =
+		"\"model\": %s, \"users\": 8, \"duration\": \"20 s\", \"trace\": \"%s\", "
+		"\"trace_epoch\": \"5 s\", \"trace_ranks\": \"%s\", \"tiers\": [{\"kind\": \"cpu\", "
+		"\"capacity\": \"%d MiB\"}, {\"store\": \"s\", \"capacity\": \"%d MiB\"}]";
+	static const char *const models[] = {GQA, MLA};
+
+	for (int mla = 0; mla < 2; mla++) {
+		struct traced one, all;
+
+		for (uint32_t tensor = 1; tensor <= 2; tensor++) {
+			char path[128], phase[1024];
+			int share = mla ? 1 : (int)tensor;
+			struct fixture *f;
+
+			snprintf(path, sizeof(path), "%s/ranks.csv", folder);
+			snprintf(phase, sizeof(phase), options, models[mla], path,
+				 tensor == 1 ? "group" : "all", 8 / share, 32 / share);
+			f = kvcache_new(tensor, "\"s\": {\"uri\": \"file:///dev/null/none\"}",
+					phase);
+			fixture_run(f, tensor);
+			kvcache_expect_ok(f);
+			read_trace(path, tensor == 1 ? &one : &all);
+			fixture_free(f);
+		}
+		CU_ASSERT_TRUE(one.bytes[2][TRACE_WRITE] > 0 && one.bytes[2][TRACE_READ] > 0);
+		for (int k = 1; k <= 2; k++) {
+			uint64_t times = mla ? 2 : 1;
+
+			CU_ASSERT_EQUAL(all.bytes[k][TRACE_READ], times * one.bytes[k][TRACE_READ]);
+			times = mla && k == 1 ? 2 : 1;
+			CU_ASSERT_EQUAL(all.bytes[k][TRACE_WRITE],
+					times * one.bytes[k][TRACE_WRITE]);
+		}
+	}
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
@@ -349,6 +389,7 @@ int main(void)
 		{"a trace", test_trace},
 		{"a full trace", test_trace_full},
 		{"a trace of a tensor group", test_trace_group},
+		{"a trace of all ranks of a tensor group", test_trace_ranks},
 		CU_TEST_INFO_NULL,
 	};
 	char command[64];

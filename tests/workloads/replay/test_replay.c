@@ -230,6 +230,8 @@ static const struct refused_case {
 	{"\"trace\": \"x\", \"tiers\": \"8\"", "/tiers: must be \"all\", or numbers from 0 to 7"},
 	{"\"trace\": \"x\", \"tiers\": \"1,\"", "/tiers: must be"},
 	{"\"trace\": \"x\", \"tiers\": \"\"", "/tiers: must be"},
+	{"\"trace\": \"x\", \"trace_out\": \"x\"", "/trace_out: is the trace that is read"},
+	{"\"trace\": \"x\", \"cpu\": \"1 GiB\"", "/cpu: is the capacity of a tier"},
 	{"\"trace\": \"x\", \"folder\": \"../x\"", "/folder: must be"},
 	{"\"trace\": \"x\", \"folder\": \"\"", "/folder: must be"},
 };

@@ -134,6 +134,63 @@ static void test_made(void)
 	replay_rows_free(&r);
 }
 
+/* Tiers decide anew: "a" is demoted when "c" comes. What the trace says of that is left out. */
+static void test_through(void)
+{
+	static const char text[] =
+		REPLAY_HEADER REPLAY_ROW(1, Write, 100, 1, "a") REPLAY_ROW(1, Write, 100, 1, "b")
+			REPLAY_ROW(2, Write, 100, 1, "c") "2,Read,100,Tier-1,a,Evict\n" REPLAY_ROW(
+				3, Read, 100, 1, "a") REPLAY_ROW(4, Read, 100, 1, "d");
+	static const struct {
+		uint32_t operation, tier;
+		const char *key;
+		uint64_t seconds;
+	} wanted[] = {
+		{TRACE_WRITE, 0, "a", 0}, {TRACE_WRITE, 0, "b", 0},  {TRACE_READ, 0, "a", 1},
+		{TRACE_WRITE, 1, "a", 1}, {TRACE_DELETE, 0, "a", 1}, {TRACE_WRITE, 0, "c", 1},
+		{TRACE_READ, 1, "a", 2},
+	};
+	enum { WANTED = sizeof(wanted) / sizeof(wanted[0]) };
+	struct replay_part part = whole;
+	struct err err = {0};
+	struct replay_rows r;
+
+	part.through = (struct replay_through){
+		.kind = REPLAY_THROUGH_MLPERF, .gpu = 260, .cpu = 260, .deletes = true};
+	CU_ASSERT_EQUAL(load(&r, text, &part, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(r.lists[0].count, WANTED);
+	for (int i = 0; i < WANTED; i++) {
+		const struct replay_row *row = &r.lists[0].rows[i];
+
+		CU_ASSERT(row->operation == wanted[i].operation && row->tier == wanted[i].tier);
+		CU_ASSERT_STRING_EQUAL(trace_names_text(&r.names, row->key), wanted[i].key);
+		CU_ASSERT_EQUAL(row->bytes, 100);
+		CU_ASSERT_EQUAL(row->due_ns, wanted[i].seconds * 1000000000);
+	}
+	CU_ASSERT_EQUAL(r.misses, 1);
+	CU_ASSERT_EQUAL(r.made_count, 0);
+	replay_rows_free(&r);
+}
+
+/* A delete that somebody asked for is a request, too. */
+static void test_through_delete(void)
+{
+	static const char text[] =
+		"Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,Rank,Latency_ns\n"
+		"1,Write,9,Tier-2,a,Prefill,,,0,0\n1,Delete,9,Tier-2,a,Decode,,,0,0\n"
+		"1,Read,9,Tier-2,a,Decode,,,0,0\n";
+	struct replay_part part = whole;
+	struct err err = {0};
+	struct replay_rows r;
+
+	part.through = (struct replay_through){.kind = REPLAY_THROUGH_MLPERF, .deletes = true};
+	CU_ASSERT_EQUAL(load(&r, text, &part, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(r.lists[0].count, 2);
+	CU_ASSERT_EQUAL(r.lists[0].rows[1].operation, TRACE_DELETE);
+	CU_ASSERT_EQUAL(r.misses, 1);
+	replay_rows_free(&r);
+}
+
 static void test_wrong(void)
 {
 	static const struct {
@@ -253,6 +310,8 @@ int main(void)
 		{"times", test_times},
 		{"ranks and threads share the keys", test_spread},
 		{"what is made first", test_made},
+		{"a trace through tiers", test_through},
+		{"a delete through tiers", test_through_delete},
 		{"rows that are wrong", test_wrong},
 		{"names of objects", test_names},
 		{"long names", test_long_names},

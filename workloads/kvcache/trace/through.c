@@ -5,6 +5,19 @@
 
 #include "workloads/kvcache/tiers/key.h"
 
+/* An entry may be there already, or not be there. Returns -ENOMEM, or what does not end the run. */
+static int through_request(struct through *t, const struct trace_row *row, struct kv_id id)
+{
+	switch ((enum trace_operation)row->operation) {
+	case TRACE_WRITE:
+		return kv_tiers_write(t->tiers, id, row->bytes);
+	case TRACE_DELETE:
+		return kv_tiers_delete(t->tiers, id);
+	default:
+		return kv_tiers_read(t->tiers, id);
+	}
+}
+
 int through_next(struct through *t, struct err *err)
 {
 	struct trace_row row;
@@ -16,9 +29,7 @@ int through_next(struct through *t, struct err *err)
 	rc = trace_names_add(t->names, row.key, row.key_length, &number);
 	if (t->events)
 		t->events->now_ns = row.ns;
-	if (rc == 0 && row.operation == TRACE_WRITE)
-		rc = kv_tiers_write(t->tiers, kv_id_make(KV_KEY_NAMED, 0, 0, number), row.bytes);
-	else if (rc == 0)
-		rc = kv_tiers_read(t->tiers, kv_id_make(KV_KEY_NAMED, 0, 0, number));
+	if (rc == 0)
+		rc = through_request(t, &row, kv_id_make(KV_KEY_NAMED, 0, 0, number));
 	return rc == -ENOMEM ? err_set(err, rc, "no memory for the entries of the trace") : 1;
 }

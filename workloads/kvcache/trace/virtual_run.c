@@ -18,9 +18,15 @@ static void virtual_asks(struct virtual_run *r, uint64_t ns, const struct kv_req
 	r->events->origin.user = request->user;
 }
 
+static uint64_t virtual_bytes(const struct virtual_run *r, uint64_t tokens)
+{
+	return r->shards ? kv_model_shard_most(r->model, tokens, r->tensor)
+			 : kv_model_even_bytes(r->model, tokens, r->tensor);
+}
+
 static int virtual_write(struct virtual_run *r, struct kv_id id, uint64_t tokens)
 {
-	int rc = kv_tiers_write(r->tiers, id, kv_model_even_bytes(r->model, tokens, r->tensor));
+	int rc = kv_tiers_write(r->tiers, id, virtual_bytes(r, tokens));
 
 	return rc == -ENOMEM ? rc : 0;
 }
@@ -28,7 +34,7 @@ static int virtual_write(struct virtual_run *r, struct kv_id id, uint64_t tokens
 int virtual_run_fill(struct virtual_run *r, uint64_t fill_bytes, uint64_t fill_tokens)
 {
 	const struct kv_source_options *o = r->source->options;
-	uint64_t bytes = kv_model_even_bytes(r->model, fill_tokens, r->tensor), n;
+	uint64_t bytes = virtual_bytes(r, fill_tokens), n;
 	int rc = 0;
 
 	virtual_asks(r, 0, NULL);

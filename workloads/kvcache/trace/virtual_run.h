@@ -15,6 +15,7 @@ struct virtual_run {
 	const struct kv_model *model;
 	uint64_t
 		tensor; /* ranks that share an entry: the tiers see the part of one, as MLPerf counts it */
+	bool shards; /* that part is the largest real shard, not an even part of everything */
 	struct trace_events *events; /* its time is set; NULL: nobody writes rows */
 	uint64_t epoch_ns;           /* of the rows: when the virtual clock is 0 */
 	/* What has come of the reads so far, by what they were for; and of the requests. */

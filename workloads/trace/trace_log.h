@@ -1,0 +1,26 @@
+/* Operation logs as traces: see trace_log.c. Private to the traces. */
+#ifndef HAUL_WORKLOADS_TRACE_TRACE_LOG_H
+#define HAUL_WORKLOADS_TRACE_TRACE_LOG_H
+
+#include "workloads/trace/trace.h"
+
+/* A row that is not one of the trace: a comment, another operation, one that failed. */
+enum { TRACE_LOG_PASSED = 1, TRACE_LOG_TIER = 2 };
+
+/* Whether a line is the header of an operation log, which has tabs between its columns. */
+bool trace_log_is_header(const char *line);
+/* Finds the columns. Changes the line. */
+int trace_log_header(struct trace_reader *t, char *line, struct err *err);
+/* Returns 0, TRACE_LOG_PASSED (counted in t->passed), or -EINVAL with a sentence and the fault. Changes the line. */
+int trace_log_parse(struct trace_reader *t, char *line, struct trace_row *row,
+		    enum trace_fault *fault, struct err *err);
+
+/* trace_read.c */
+unsigned trace_split(char *line, char separator, char **fields, unsigned most);
+bool trace_number(const char *text, uint64_t most, uint64_t *number);
+int trace_take_key(struct trace_reader *t, const char *text, struct trace_row *row,
+		   enum trace_fault *fault, struct err *err);
+int trace_refuse(enum trace_fault *fault, enum trace_fault what, struct err *err,
+		 const char *wanted, const char *text);
+
+#endif
