@@ -34,8 +34,36 @@ static struct kv_id turn(uint64_t key)
 	return kv_id_make(KV_KEY_TURN, (uint32_t)(key % 5000), (uint32_t)(key / 5000 % 50), key);
 }
 
+/* Operations of a shared tier end at once. */
+static void ended(void *argument, const struct kv_event *e)
+{
+	static const enum kv_shared_end ends[] = {[KV_EVENT_WRITE] = KV_SHARED_WRITTEN,
+						  [KV_EVENT_READ] = KV_SHARED_READ,
+						  [KV_EVENT_DEMOTE] = KV_SHARED_WRITTEN,
+						  [KV_EVENT_EVICT] = KV_SHARED_DELETED,
+						  [KV_EVENT_DELETE] = KV_SHARED_DELETED};
+	const struct kv_tiers *t = argument;
+	bool writes = e->kind == KV_EVENT_WRITE || e->kind == KV_EVENT_DEMOTE;
+
+	if (e->kind != KV_EVENT_PROMOTE && kv_tiers_shared(t, writes ? e->to : e->from))
+		kv_shared_ended(t->shared, e->id, ends[e->kind]);
+}
+
+/* Makes the last tier one that is shared, though with nobody else. */
+static void share(struct kv_tiers *t)
+{
+	struct kv_shared *s = calloc(1, kv_shared_bytes(ENTRIES));
+
+	if (!s)
+		exit(1);
+	kv_shared_init(s, ENTRIES);
+	kv_tiers_share(t, s, 0);
+	t->event = ended;
+	t->argument = t;
+}
+
 static void measure(const char *name, const struct kv_policy *policy,
-		    const struct kv_tier_rules *rules, uint32_t count)
+		    const struct kv_tier_rules *rules, uint32_t count, bool shared)
 {
 	struct random random = {.key = 1};
 	double ns[REPEATS];
@@ -44,6 +72,8 @@ static void measure(const char *name, const struct kv_policy *policy,
 
 	if (kv_tiers_init(&t, policy, rules, count) < 0)
 		exit(1);
+	if (shared)
+		share(&t);
 	while (key < 3 * ENTRIES / 2)
 		kv_tiers_write(&t, turn(key++), 1);
 	for (int r = 0; r < REPEATS; r++) {
@@ -64,6 +94,7 @@ static void measure(const char *name, const struct kv_policy *policy,
 	       ns[REPEATS / 2], ns[0], ns[REPEATS - 1], t.entries.live,
 	       (double)kv_entries_memory(&t.entries) / t.entries.live,
 	       100.0 * (double)t.hits / (double)(t.hits + t.misses) * 0.75);
+	free(t.shared);
 	kv_tiers_free(&t);
 }
 
@@ -76,8 +107,9 @@ int main(void)
 	struct kv_policy mlperf = kv_policy_mlperf(), back = mlperf;
 	struct kv_tier_rules servers[3];
 
-	measure("one tier", &mlperf, one, 1);
-	measure("waterfall of three tiers", &mlperf, three, 3);
+	measure("one tier", &mlperf, one, 1, false);
+	measure("waterfall of three tiers", &mlperf, three, 3, false);
+	measure("the same, the last one shared", &mlperf, three, 3, true);
 	back.write = KV_WRITE_BACK;
 	back.dropped = true;
 	back.sketch_keys = 2 * ENTRIES;
@@ -85,6 +117,6 @@ int main(void)
 		servers[k] = three[k];
 		servers[k].promote_after = 2;
 	}
-	measure("write-back, promotion, sketch", &back, servers, 3);
+	measure("write-back, promotion, sketch", &back, servers, 3, false);
 	return 0;
 }

@@ -43,6 +43,7 @@ uint32_t kv_board_post(struct kv_view *v, const struct kv_operation *op, bool co
 	slot->operation = *op;
 	slot->counts = counts;
 	v->note[number] = note;
+	atomic_store_explicit(&slot->failed, false, memory_order_relaxed);
 	atomic_store_explicit(&slot->left, b->ranks, memory_order_relaxed);
 	b->ring[posted % b->slots] = number;
 	atomic_store_explicit(&b->posted, posted + 1, memory_order_release);

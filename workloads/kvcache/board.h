@@ -36,6 +36,7 @@ struct kv_slot {
 	_Alignas(KV_BOARD_LINE) struct kv_operation operation; /* bytes: of the largest shard */
 	bool counts;                                           /* it is measured */
 	_Atomic uint32_t left; /* the word: ranks that have not done their shard */
+	_Atomic bool failed;   /* a rank could not write its shard */
 };
 
 struct kv_seat {
@@ -90,11 +91,23 @@ static inline void kv_board_take(struct kv_view *v)
 	v->taken++;
 }
 
+/* This rank could not write its shard. Call it before kv_board_answer. */
+static inline void kv_board_fail(struct kv_view *v, uint32_t slot)
+{
+	atomic_store_explicit(&v->board->slot[slot].failed, true, memory_order_relaxed);
+}
+
 /* This rank has done its shard. It must not look at the slot any more. */
 void kv_board_answer(struct kv_view *v, uint32_t slot);
 
 /* Whether the leader has come so far, and this rank has taken all that was posted before. */
 bool kv_board_past(const struct kv_view *v, enum kv_stage stage);
+
+/* Whether a rank could not write its shard of an operation whose bit has been taken. */
+static inline bool kv_board_failed(const struct kv_view *v, uint32_t slot)
+{
+	return atomic_load_explicit(&v->board->slot[slot].failed, memory_order_relaxed);
+}
 
 static inline const struct kv_slot *kv_board_slot(const struct kv_view *v, uint32_t slot)
 {

@@ -91,10 +91,10 @@
 	X(KV_TIER_PROMOTED_BYTES, "promoted_bytes", "bytes", SUM, "bytes of them") \
 	X(KV_TIER_DELETED, "deletions", "", SUM, "entries deleted, to make room or as asked for") \
 	X(KV_TIER_DELETED_BYTES, "deleted_bytes", "bytes", SUM, "bytes of them") \
-	X(KV_TIER_REJECTED, "rejected", "", SUM, "entries not admitted yet") \
+	X(KV_TIER_REJECTED, "rejected", "", SUM, "entries not admitted yet, or that others were just deleting from a shared tier") \
 	X(KV_TIER_ENTRIES, "entries", "", SUM, "entries at the end") \
 	X(KV_TIER_USED_BYTES, "used_bytes", "bytes", SUM, "bytes of them") \
-	X(KV_TIER_USED_MOST_BYTES, "used_most_bytes", "bytes", SUM, "the most bytes of a rank at a time, added over ranks") \
+	X(KV_TIER_USED_MOST_BYTES, "used_most_bytes", "bytes", SUM, "the most bytes of a rank, or of all who share the tier, at a time, added over them") \
 	X(KV_TIER_CAPACITY_BYTES, "capacity_bytes", "bytes", SUM, "capacity; 0: no limit")
 #define KV_TIER_HISTOGRAM_LIST(X) \
 	X(KV_TIER_HIST_READ, "read", "an entry read") \

@@ -76,7 +76,7 @@ void kv_dispatch_event(void *run, const struct kv_event *e)
 	case KV_EVENT_PROMOTE:
 		/* Its bytes have just been read. */
 		dispatch_add(r, e, KV_OPERATION_WRITE, true);
-		if (r->setup.policy.write == KV_WRITE_MOVE)
+		if (r->setup.policy.write == KV_WRITE_MOVE && !kv_tiers_shared(&r->tiers, e->from))
 			dispatch_add(r, e, KV_OPERATION_DELETE, true);
 		return;
 	case KV_EVENT_EVICT:
@@ -88,11 +88,26 @@ void kv_dispatch_event(void *run, const struct kv_event *e)
 
 void kv_dispatch_ended(struct kv_run *r, uint32_t number)
 {
-	uint32_t owner = kv_operation_at(&r->operations, number)->owner;
+	const struct kv_operation *op = kv_operation_at(&r->operations, number);
+	uint32_t owner = op->owner;
 
+	kv_sharing_ended(r, op);
 	kv_operations_end(&r->operations, number);
 	if (owner != KV_NONE && --r->served[owner].under_way == 0)
 		kv_serve_ended(r, owner);
+}
+
+static void dispatch_outcome(struct kv_run *r, uint32_t number, enum kv_outcome outcome)
+{
+	struct kv_operation *op = kv_operation_at(&r->operations, number);
+
+	if (op->outcome == KV_OUTCOME_DONE)
+		op->outcome = outcome;
+}
+
+void kv_dispatch_failed(struct kv_run *r, uint32_t number)
+{
+	dispatch_outcome(r, number, KV_OUTCOME_FAILED);
 }
 
 /* There is nothing to do for an operation, or nothing any more. */
@@ -120,6 +135,8 @@ static void dispatch_give(struct kv_run *r, uint32_t number)
 	task.counts = !(r->over && what.kind == KV_OPERATION_MOVE);
 	if (!task.counts)
 		what.kind = KV_OPERATION_DELETE;
+	if (r->over)
+		dispatch_outcome(r, number, KV_OUTCOME_DROPPED);
 	if (r->over && (what.kind != KV_OPERATION_DELETE || !kv_shard_needs_thread(r, &what))) {
 		dispatch_drop(r, number, &what);
 		return;
@@ -130,9 +147,11 @@ static void dispatch_give(struct kv_run *r, uint32_t number)
 	if (kv_shard_give(r, &task))
 		return;
 	if (task.slot == KV_NONE) {
+		dispatch_outcome(r, number, KV_OUTCOME_DROPPED);
 		dispatch_drop(r, number, &what);
 		return;
 	}
+	kv_board_fail(&r->part.view, task.slot);
 	kv_shard_done(r, &what);
 	kv_board_answer(&r->part.view, task.slot);
 }
@@ -186,6 +205,8 @@ static void dispatch_closed(struct kv_run *r)
 			uint32_t number = view->note[slot];
 
 			bits &= bits - 1;
+			if (number != KV_NONE && kv_board_failed(view, slot))
+				kv_dispatch_failed(r, number);
 			kv_board_free(view, slot);
 			if (number != KV_NONE)
 				kv_dispatch_ended(r, number);

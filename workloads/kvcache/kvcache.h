@@ -11,6 +11,7 @@
  *	dispatch.c  what the tiers decide, as operations for the I/O threads
  *	worker.c    an I/O thread; transfer.c: how it moves one entry
  *	part.c      a rank in its tensor group: leads, or follows; board.h: what the group shares; shard.c: its part of an operation
+ *	sharing.c   a tier that several servers share
  *	remove.c    removes the entries at the end
  *	objects.c   names of entries in a store, and the description of what a run keeps there; clean.c
  *	trace_run.c a trace of what would be done
@@ -33,18 +34,22 @@ enum {
 	KV_STORES_MAX = 4, /* queues of a thread that are counted */
 	KV_SERVED_MAX = 1 << 16,
 	KV_SERVED_DEFAULT = 500,
+	KV_SHARED_ENTRIES = 1 << 17,
 	KV_THREADS_MAX = 1024
 };
 
 enum kv_tier_kind { KV_TIER_STORE, KV_TIER_CPU, KV_TIER_GPU };
+/* Who has one capacity and one set of entries of a tier together. From KV_SHARED_NODE on, several servers do (sharing.c). */
+enum kv_tier_shared { KV_SHARED_NO, KV_SHARED_GROUP, KV_SHARED_NODE, KV_SHARED_ALL };
 enum kv_generation { KV_GENERATE_NONE, KV_GENERATE_FAST, KV_GENERATE_REALISTIC };
 
 /* A tier of a rank. */
 struct kv_tier_options {
 	char name[KV_NAME_BYTES]; /* "": its kind, or the store's name */
 	char store[JOB_NAME_BYTES];
-	uint32_t kind;
+	uint32_t kind, shared;
 	uint64_t capacity;         /* bytes; of a store: 0 for no limit */
+	uint64_t entries;          /* of several servers: at most; 0: KV_SHARED_ENTRIES */
 	double high, low, largest; /* 0: those of mlperf-v3 */
 	uint64_t admit_after, promote_after;
 };
@@ -88,6 +93,9 @@ struct kv_tier_place {
 	char name[JOB_NAME_BYTES];
 	enum kv_tier_kind kind;
 	uint32_t store; /* its number among the stores of the phase */
+	enum kv_tier_shared shared;
+	/* Of all who share it, or KV_UNLIMITED. The rules of the tier have the capacity for the largest shards. */
+	uint64_t capacity;
 };
 
 /* What the options of a phase stand for, with all defaults in place. */
@@ -101,6 +109,8 @@ struct kv_setup {
 	const struct job_store *stores[KV_STORES_MAX];
 	uint32_t tier_count, store_count;
 	uint64_t tensor;           /* ranks that share each entry */
+	bool servers_share;        /* the last tier is one of several servers */
+	uint32_t shared_entries;   /* at most in it */
 	uint32_t served;           /* requests at a time */
 	uint64_t entry_bytes_most; /* of the largest shard */
 	bool in_memory;            /* a tier is memory of the rank */
@@ -110,6 +120,7 @@ struct kv_setup {
 /* Checks the options. -EINVAL with a sentence that begins with the path of the phase. */
 int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_setup *out,
 		struct err *err);
+extern const char *const kv_shared_names[]; /* of enum kv_tier_shared; ends in NULL */
 
 int kvcache_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		  struct err *err);

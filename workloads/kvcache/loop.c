@@ -242,8 +242,10 @@ int kv_loop(struct kv_run *r, enum stop_reason *stopped)
 		else
 			r->now_ns = clock_now(r->ctx->clock);
 	}
-	if (r->part.leads && r->part.view.board)
+	if (r->part.leads && r->part.view.board) {
+		kv_part_tell(r); /* other servers may have changed a shared tier meanwhile */
 		kv_board_tell(&r->part.view, KV_STAGE_ENDED);
+	}
 	*stopped = (enum stop_reason)r->rounds.merged.stop;
 	if (*stopped == STOP_NONE && !r->setup.options->requests &&
 	    !r->setup.source.arrivals.file[0])
@@ -258,7 +260,7 @@ static int fill_entry(struct kv_run *r, struct kv_id id, uint64_t tokens)
 
 	r->asking = KV_NONE;
 	r->chain = KV_NONE;
-	rc = kv_tiers_write(&r->tiers, id,
+	rc = kv_tiers_write(&r->tiers, kv_sharing_id(r, id),
 			    kv_model_shard_most(&r->setup.model, tokens, r->setup.tensor));
 	return rc == -ENOMEM ? rc : 0;
 }

@@ -178,13 +178,12 @@ static void measure_tiers(const struct kv_run *r, struct tally *t)
 	for (uint32_t k = 0; k < r->setup.tier_count; k++) {
 		const struct kv_tier_counts c = kv_part_counts(r, k);
 		uint64_t *row = table_row(measure_table(t, KV_TABLE_TIERS), k);
-		uint64_t capacity = r->setup.rules[k].capacity;
 
 		row[KV_TIER_REJECTED] += c.count[KV_COUNT_REJECTED];
 		row[KV_TIER_ENTRIES] += c.entries;
 		row[KV_TIER_USED_BYTES] += c.used;
 		row[KV_TIER_USED_MOST_BYTES] += c.used_most;
-		row[KV_TIER_CAPACITY_BYTES] += capacity == KV_UNLIMITED ? 0 : capacity;
+		row[KV_TIER_CAPACITY_BYTES] += kv_sharing_capacity(r, k);
 	}
 }
 

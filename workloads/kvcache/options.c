@@ -5,6 +5,11 @@
 enum { MS = 1000000, TOKENS_PRECONDITION = 2048, KEYS_DEFAULT = 1 << 20 };
 
 static const char *const tier_kinds[] = {"store", "cpu", "gpu", NULL};
+const char *const kv_shared_names[] = {[KV_SHARED_NO] = "no",
+				       [KV_SHARED_GROUP] = "group",
+				       [KV_SHARED_NODE] = "node",
+				       [KV_SHARED_ALL] = "all",
+				       NULL};
 static const char *const generation_names[] = {"none", "fast", "realistic", NULL};
 static const char *const write_names[] = {"move", "back", "through", NULL};
 const char *const kv_trace_ranks_names[] = {
@@ -22,7 +27,15 @@ static const struct option tier_options[] = {
 		 .help = "what it is called in results; left out: the store's name, or the kind"),
 	OPT_BYTES(
 		"capacity", struct kv_tier_options, capacity, .max = 1ull << 60,
-		.help = "bytes of a rank that it holds; 0: nothing in memory, no limit in a store"),
+		.help = "bytes that it holds, of a rank or of all who share it; 0: nothing in memory, no "
+			"limit in a store"),
+	OPT_CHOICE(
+		"shared", struct kv_tier_options, shared, .choices = kv_shared_names,
+		.help = "who has one capacity and one set of entries together: no: a rank for "
+			"itself; group: the ranks of a tensor group; node, all: the ranks of a "
+			"node, all ranks, which find each other's entries (the last tier, a store)"),
+	OPT_U64("entries", struct kv_tier_options, entries, .max = 1 << 24,
+		.help = "entries at most in a tier that is shared by a node or all ranks; 0: 131072"),
 	OPT_REAL(
 		"high", struct kv_tier_options, high, .max_real = 1,
 		.help = "part of the capacity beyond which room is made; 0: 0.8, or 1 for the last "

@@ -75,16 +75,26 @@ bool kv_part_puts(const struct kv_run *r, uint32_t tier)
 	return r->part.writes || r->setup.tiers[tier].kind != KV_TIER_STORE;
 }
 
+/* Of the leader. */
+static struct kv_tier_counts part_own_counts(const struct kv_run *r, uint32_t tier)
+{
+	struct kv_tier_counts c = r->tiers.tier[tier].counts;
+
+	if (kv_tiers_shared(&r->tiers, tier))
+		kv_sharing_counts(r, &c);
+	return c;
+}
+
 void kv_part_tell(struct kv_run *r)
 {
 	struct kv_board *b = r->part.view.board;
 
 	for (uint32_t k = 0; b && k < r->tiers.count; k++) {
-		const struct kv_tier_counts *c = &r->tiers.tier[k].counts;
+		struct kv_tier_counts c = part_own_counts(r, k);
 
-		atomic_store_explicit(&b->tiers[k].entries, c->entries, memory_order_relaxed);
-		atomic_store_explicit(&b->tiers[k].used, c->used, memory_order_relaxed);
-		atomic_store_explicit(&b->tiers[k].used_most, c->used_most, memory_order_relaxed);
+		atomic_store_explicit(&b->tiers[k].entries, c.entries, memory_order_relaxed);
+		atomic_store_explicit(&b->tiers[k].used, c.used, memory_order_relaxed);
+		atomic_store_explicit(&b->tiers[k].used_most, c.used_most, memory_order_relaxed);
 	}
 }
 
@@ -99,7 +109,7 @@ static void part_hear(const struct kv_run *r, uint32_t tier, struct kv_tier_coun
 
 struct kv_tier_counts kv_part_counts(const struct kv_run *r, uint32_t tier)
 {
-	struct kv_tier_counts c = r->tiers.tier[tier].counts;
+	struct kv_tier_counts c = part_own_counts(r, tier);
 	const struct kv_part *p = &r->part;
 
 	if (!p->view.board)
@@ -141,6 +151,8 @@ void kv_follow(struct kv_run *r)
 		kv_board_take(view);
 		if (thread && kv_shard_give(r, &task))
 			continue;
+		if (thread)
+			kv_board_fail(view, slot);
 		follow_at_once(r, &task.what, task.counts && !thread);
 		kv_board_answer(view, slot);
 	}

@@ -57,6 +57,9 @@ static void phase_work(struct kv_run *r)
 	const struct kvcache_options *o = r->setup.options;
 	uint32_t rank = r->ctx->group->rank - r->part.rank + r->part.writer;
 
+	/* What one server has written, others must be able to compare. */
+	if (r->sharing.shared)
+		rank = r->part.writer;
 	r->work.setup = &r->setup;
 	r->work.stores = r->stores;
 	r->work.memory = &r->memory;
@@ -64,7 +67,7 @@ static void phase_work(struct kv_run *r)
 	pattern_init(&r->work.pattern, 0, r->setup.entry_bytes_most, o->compress, o->dedup,
 		     o->dedup_distance);
 	for (uint32_t k = 0; k < r->setup.tier_count; k++)
-		kv_objects_folder(o->folder, rank, k, 0, 2, r->work.prefix[k]);
+		kv_objects_folder(o->folder, kv_sharing_folder(r, k), k, 0, 2, r->work.prefix[k]);
 }
 
 static int phase_open_threads(struct kv_run *r, struct err *err)
@@ -112,6 +115,10 @@ static int phase_open_cache(struct kv_run *r, struct err *err)
 					r->ctx->phase->path, err);
 	if (rc == 0 && kv_tiers_init(&r->tiers, &s->policy, s->rules, s->tier_count) < 0)
 		rc = err_set(err, -ENOMEM, "no memory for the entries");
+	if (rc == 0 && r->sharing.shared) {
+		kv_tiers_share(&r->tiers, r->sharing.shared, r->part.number);
+		kv_source_common(&r->source, r->ctx->job->seed);
+	}
 	r->tiers.event = kv_dispatch_event;
 	r->tiers.argument = r;
 	return rc == 0 ? kv_measure_begin(r, err) : rc;
@@ -156,8 +163,12 @@ static int phase_open(struct kv_run *r, struct err *err)
 static int phase_begin(struct kv_run *r)
 {
 	uint64_t start_ns;
-	int rc = start_line(r->ctx, true, &start_ns);
+	int rc;
 
+	/* No server has begun yet. */
+	if (r->sharing.owns)
+		kv_shared_reset(r->sharing.shared);
+	rc = start_line(r->ctx, true, &start_ns);
 	if (rc < 0)
 		return rc;
 	for (uint32_t i = 0; i < r->crew.threads; i++)
@@ -263,6 +274,11 @@ static void phase_say(struct kv_run *r)
 		workload_say(r->ctx,
 			     "requests are served side by side: which entries are found depends on "
 			     "how fast the stores are");
+	else if (r->sharing.shared && r->part.count > 1)
+		workload_say(
+			r->ctx,
+			"ranks share a tier: which entries are found depends on which rank asks "
+			"first");
 }
 
 static int phase_run(struct kv_run *r, enum stop_reason *stopped, struct err *err)
@@ -309,11 +325,14 @@ static int kvcache_run(struct phase_context *ctx, enum stop_reason *stopped, str
 	r->ctx = ctx;
 	rc = kv_part_open(r, err);
 	if (rc == 0)
+		rc = kv_sharing_open(r, err);
+	if (rc == 0)
 		rc = r->setup.options->trace[0] ? phase_trace(r, stopped, err)
 						: phase_run(r, stopped, err);
 	if (rc < 0)
 		*stopped = STOP_ERROR;
 	phase_close(r);
+	kv_sharing_close(r);
 	kv_part_close(r);
 	free(r);
 	return rc;

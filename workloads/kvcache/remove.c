@@ -70,13 +70,31 @@ static void removal_tier(struct removal *m, uint32_t k)
 	}
 }
 
+/* Those of all servers that share the tier; none of them has anything under way any more. */
+static void removal_shared(struct removal *m, uint32_t k)
+{
+	struct removed_entry entry = {.tier = k};
+	uint32_t at = 0;
+
+	while (kv_shared_next(m->r->sharing.shared, &at, &entry.id, &entry.bytes)) {
+		m->page[m->count++] = entry;
+		if (m->count == REMOVE_PAGE)
+			removal_page(m);
+	}
+}
+
 static void removal_lead(struct removal *m)
 {
-	const struct kv_setup *s = &m->r->setup;
+	const struct kv_run *r = m->r;
 
-	for (uint32_t k = 0; k < m->r->tiers.count; k++)
-		if (s->tiers[k].kind == KV_TIER_STORE && s->tiers[k].store == m->store)
+	for (uint32_t k = 0; k < r->tiers.count; k++) {
+		if (r->setup.tiers[k].kind != KV_TIER_STORE || r->setup.tiers[k].store != m->store)
+			continue;
+		if (!kv_tiers_shared(&r->tiers, k))
 			removal_tier(m, k);
+		else if (r->sharing.owns)
+			removal_shared(m, k);
+	}
 	if (m->count)
 		removal_page(m);
 	/* The page without entries is the last one. */

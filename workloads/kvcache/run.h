@@ -53,10 +53,19 @@ struct kv_part {
 	bool writes;            /* it is its own writer */
 };
 
+/* The tier that this rank's server shares with others. */
+struct kv_sharing {
+	struct group *group;      /* the ranks of all of them; NULL: there is no such tier */
+	struct kv_shared *shared; /* the directory, in memory of this group */
+	uint32_t first;           /* the first of these ranks, under whose folder the entries are */
+	bool owns; /* the server of that rank, which reports what is in the tier, and removes it */
+};
+
 struct kv_run {
 	struct phase_context *ctx;
 	struct kv_setup setup;
 	struct kv_part part;
+	struct kv_sharing sharing;
 	struct store stores[KV_STORES_MAX];
 	struct queue side[KV_STORES_MAX]; /* for what is not the phase's own work */
 	uint32_t opened, described;       /* stores open; stores that have a description */
@@ -116,6 +125,21 @@ bool kv_part_puts(const struct kv_run *r, uint32_t tier);
 /* A rank that follows: does its shards of what the leader has posted. */
 void kv_follow(struct kv_run *r);
 
+/* sharing.c */
+/* Finds the ranks that share the last tier, and its directory. After kv_part_open; collective over the phase. */
+int kv_sharing_open(struct kv_run *r, struct err *err);
+void kv_sharing_close(struct kv_run *r);
+/* The id that an entry of this server has among those of all servers. */
+struct kv_id kv_sharing_id(const struct kv_run *r, struct kv_id id);
+/* An operation has ended: the directory hears of it where it was one of the shared tier. */
+void kv_sharing_ended(struct kv_run *r, const struct kv_operation *op);
+/* Sets what this rank's server reports of the shared tier: all of it or nothing. */
+void kv_sharing_counts(const struct kv_run *r, struct kv_tier_counts *c);
+/* The capacity of a tier that this rank reports; 0: none, or another rank does. */
+uint64_t kv_sharing_capacity(const struct kv_run *r, uint32_t tier);
+/* The rank under whose folder the shards of this rank are in a tier. */
+uint32_t kv_sharing_folder(const struct kv_run *r, uint32_t tier);
+
 /* shard.c */
 /* An operation with the bytes of this rank's shard. */
 struct kv_operation kv_shard_of(const struct kv_run *r, const struct kv_operation *op);
@@ -137,6 +161,8 @@ int kv_dispatch_open(struct kv_run *r, struct err *err);
 void kv_dispatch_close(struct kv_run *r);
 /* For kv_tiers: adds the operations of an event to the chain of the request that asks. run: struct kv_run. */
 void kv_dispatch_event(void *run, const struct kv_event *e);
+/* It could not be done; tell it before its end. */
+void kv_dispatch_failed(struct kv_run *r, uint32_t number);
 /* The operation of that number has ended. */
 void kv_dispatch_ended(struct kv_run *r, uint32_t number);
 /* Takes the answers of I/O threads and of other ranks; gives what may begin. */

@@ -175,11 +175,11 @@ static bool serve_take_credit(struct kv_run *r, struct kv_served *s)
 	return true;
 }
 
-static void serve_read(struct kv_run *r, struct kv_served *s)
+static void serve_read(struct kv_run *r, struct kv_served *s, struct kv_id id)
 {
 	uint64_t *row = r->ctx->tally->rank_row;
 
-	s->hit = kv_tiers_read(&r->tiers, s->step.id) >= 0;
+	s->hit = kv_tiers_read(&r->tiers, id) >= 0;
 	row[s->hit ? KV_HITS : KV_MISSES]++;
 	row[(s->hit ? KV_HIT_PROMPT : KV_MISS_PROMPT) + s->step.cause]++;
 }
@@ -188,6 +188,7 @@ static void serve_read(struct kv_run *r, struct kv_served *s)
 static bool serve_ask(struct kv_run *r, uint32_t number)
 {
 	struct kv_served *s = &r->served[number];
+	struct kv_id id = kv_sharing_id(r, s->step.id);
 	uint64_t bytes;
 	int rc = 0;
 
@@ -195,14 +196,14 @@ static bool serve_ask(struct kv_run *r, uint32_t number)
 	r->chain = KV_NONE;
 	switch (s->step.kind) {
 	case KV_STEP_READ:
-		serve_read(r, s);
+		serve_read(r, s, id);
 		break;
 	case KV_STEP_WRITE:
 		bytes = kv_model_shard_most(&r->setup.model, s->step.tokens, r->setup.tensor);
-		rc = kv_tiers_write(&r->tiers, s->step.id, bytes);
+		rc = kv_tiers_write(&r->tiers, id, bytes);
 		break;
 	case KV_STEP_DELETE:
-		kv_tiers_delete(&r->tiers, s->step.id);
+		kv_tiers_delete(&r->tiers, id);
 		break;
 	}
 	r->asking = KV_NONE;

@@ -49,6 +49,89 @@ static int setup_tier_store(struct kv_setup *s, const struct job *job,
 	return 0;
 }
 
+/* Ranks of a tensor group that hold a shard of each entry in a tier of that kind. */
+static uint64_t setup_holders(const struct kv_setup *s, enum kv_tier_kind kind)
+{
+	uint64_t holders = 0;
+
+	for (uint64_t rank = 0; rank < s->tensor; rank++)
+		holders +=
+			kind != KV_TIER_STORE || kv_model_shard_writes(&s->model, s->tensor, rank);
+	return holders;
+}
+
+/* What one server writes, others must find. */
+static int setup_check_servers_uri(const struct kv_setup *s, const char *path, uint32_t k,
+				   struct err *err)
+{
+	const struct store_options *o = s->stores[s->tiers[k].store]->options;
+
+	if (o->uri.count > 1)
+		return err_set(err, -EINVAL,
+			       "%s/tiers/%" PRIu32
+			       "/shared: its store has several URIs, which ranks choose from; all "
+			       "must find its entries",
+			       path, k);
+	if (o->uri.count && strstr(o->uri.items[0], "rank}"))
+		return err_set(err, -EINVAL,
+			       "%s/tiers/%" PRIu32
+			       "/shared: \"%s\" is another store for each rank; all must find its "
+			       "entries",
+			       path, k, o->uri.items[0]);
+	return 0;
+}
+
+/* Servers share one tier: a store behind all tiers of their own. */
+static int setup_check_servers(const struct kv_setup *s, const char *path, uint32_t k,
+			       struct err *err)
+{
+	const char *by = kv_shared_names[s->tiers[k].shared];
+
+	if (k + 1 < s->tier_count)
+		return err_set(err, -EINVAL,
+			       "%s/tiers/%" PRIu32
+			       "/shared: \"%s\" is possible for the last tier only",
+			       path, k, by);
+	if (s->tiers[k].kind != KV_TIER_STORE)
+		return err_set(err, -EINVAL,
+			       "%s/tiers/%" PRIu32
+			       "/shared: \"%s\" needs a store; a store mem:// is memory that the "
+			       "ranks of a node share",
+			       path, k, by);
+	if (s->options->trace[0])
+		return err_set(err, -EINVAL,
+			       "%s/tiers/%" PRIu32
+			       "/shared: \"%s\" is not possible with a trace, for which each rank "
+			       "decides alone",
+			       path, k, by);
+	return setup_check_servers_uri(s, path, k, err);
+}
+
+/* Who shares a tier. Each shard counts as the largest one, so that no capacity is passed. */
+static int setup_shared(struct kv_setup *s, const char *path, const struct kv_tier_options *o,
+			uint32_t k, uint64_t *capacity, struct err *err)
+{
+	struct kv_tier_place *place = &s->tiers[k];
+	int rc;
+
+	place->shared = (enum kv_tier_shared)o->shared;
+	place->capacity = *capacity;
+	if (place->shared != KV_SHARED_NO && *capacity != KV_UNLIMITED)
+		*capacity /= setup_holders(s, place->kind);
+	if (place->shared >= KV_SHARED_NODE) {
+		rc = setup_check_servers(s, path, k, err);
+		s->servers_share = true;
+		s->shared_entries = (uint32_t)(o->entries ? o->entries : KV_SHARED_ENTRIES);
+		return rc;
+	}
+	if (o->entries)
+		return err_set(err, -EINVAL,
+			       "%s/tiers/%" PRIu32
+			       "/entries: counts only for a tier that is shared by a node or all",
+			       path, k);
+	return 0;
+}
+
 static int setup_tier(struct kv_setup *s, const struct job *job, const struct job_phase *phase,
 		      const struct kv_tier_options *o, uint32_t k, struct err *err)
 {
@@ -69,6 +152,9 @@ static int setup_tier(struct kv_setup *s, const struct job *job, const struct jo
 	} else {
 		snprintf(s->tiers[k].name, sizeof(s->tiers[k].name), "%s", names[o->kind]);
 	}
+	if (rc < 0)
+		return rc;
+	rc = setup_shared(s, phase->path, o, k, &capacity, err);
 	if (rc < 0)
 		return rc;
 	if (o->name[0])
@@ -293,6 +379,11 @@ static int setup_check_group(const struct kv_setup *s, const struct job_phase *p
 		return err_set(err, -EINVAL,
 			       "%s: %" PRIu32 " ranks are not a multiple of tensor = %" PRIu64,
 			       phase->path, ranks, s->tensor);
+	/* The keys of users say which server they belong to. */
+	if (s->servers_share && s->source.users_most * (ranks / s->tensor) > UINT32_MAX)
+		return err_set(err, -EINVAL,
+			       "%s/users: servers that share a tier have more than 2^32 users",
+			       phase->path);
 	return setup_check_shared_uri(s, phase->path, err);
 }
 

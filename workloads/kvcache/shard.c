@@ -106,6 +106,10 @@ static void shard_answered(struct kv_run *r, const struct kv_task *t)
 		kv_measure_operation(r, &t->what, &t->times);
 	if (t->rc < 0 && t->to.kind == KV_TIER_CPU)
 		kv_memory_remove(&r->memory, t->what.id);
+	if (t->rc < 0 && t->slot != KV_NONE)
+		kv_board_fail(&r->part.view, t->slot);
+	else if (t->rc < 0)
+		kv_dispatch_failed(r, t->number);
 	if (t->rc < 0 && r->setup.options->on_error == ON_ERROR_STOP)
 		r->rc = r->rc ? r->rc : t->rc;
 	kv_shard_done(r, &t->what);

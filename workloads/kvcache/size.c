@@ -40,6 +40,21 @@ static const char *size_gigabytes(char text[UNITS_TEXT_BYTES], double bytes)
 	return text;
 }
 
+/* "the tier "nvme" of a node: 500 GB" */
+static void size_note_shared(struct demand *out, const struct kv_tier_place *tier)
+{
+	static const char *const whose[] = {[KV_SHARED_GROUP] = "a tensor group",
+					    [KV_SHARED_NODE] = "a node",
+					    [KV_SHARED_ALL] = "all ranks"};
+	char all[UNITS_TEXT_BYTES], text[sizeof(out->notes[0])];
+
+	snprintf(text, sizeof(text), "the tier \"%.28s\" of %s: %.16s", tier->name,
+		 whose[tier->shared],
+		 tier->capacity == KV_UNLIMITED ? "no limit"
+						: size_gigabytes(all, (double)tier->capacity));
+	size_note(out, text);
+}
+
 /* "the tier "gpu" of a tensor group: 8 x 141 GB = 1,128 GB" */
 static void size_note_group(struct demand *out, const struct kv_setup *s)
 {
@@ -48,7 +63,11 @@ static void size_note_group(struct demand *out, const struct kv_setup *s)
 	for (uint32_t k = 0; k < s->tier_count; k++) {
 		uint64_t capacity = s->rules[k].capacity;
 
-		if (capacity == KV_UNLIMITED)
+		if (s->tiers[k].shared != KV_SHARED_NO) {
+			size_note_shared(out, &s->tiers[k]);
+			continue;
+		}
+		if (capacity == KV_UNLIMITED || s->tensor == 1)
 			continue;
 		snprintf(text, sizeof(text),
 			 "the tier \"%.28s\" of a tensor group: %" PRIu64 " x %.16s = %.16s",
@@ -64,6 +83,13 @@ static int size_check_node(const struct kv_setup *s, const struct job_phase *pha
 {
 	char node[UNITS_COUNTED_BYTES];
 
+	if (s->tiers[s->tier_count - 1].shared == KV_SHARED_ALL && ranks > ranks_per_node)
+		return err_set(
+			err, -EINVAL,
+			"%s/tiers/%" PRIu32
+			"/shared: \"all\" needs memory that all ranks share, so they must be "
+			"on one node; with \"node\", each node has such a tier",
+			phase->path, s->tier_count - 1);
 	if (s->options->trace[0] || ranks <= ranks_per_node || ranks_per_node % s->tensor == 0)
 		return 0;
 	return err_set(err, -EINVAL,
@@ -89,12 +115,34 @@ int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t 
 	out->memory_per_rank =
 		(o->trace[0] ? 0 : s.memory) + s.source.users_most * sizeof(struct kv_user) +
 		s.served * sizeof(struct kv_served) + o->threads * kv_worker_bytes(&s);
-	if (s.tensor > 1)
-		size_note_group(out, &s);
+	if (s.servers_share)
+		out->memory_per_rank += kv_shared_bytes(s.shared_entries) /
+					(ranks < ranks_per_node ? ranks : ranks_per_node);
+	size_note_group(out, &s);
 	size_note(out, "how many bytes are moved depends on how fast the stores are");
 	if (o->requests)
 		size_note(out, "the phase ends earlier, after its number of requests");
 	return 0;
+}
+
+/* How many tiers there are of one in the list: of ranks, of groups, of nodes as far as the job says how many ranks they have, or
+ * one. */
+static uint64_t size_owners(const struct job *job, const struct kv_setup *s, uint32_t k,
+			    uint32_t ranks)
+{
+	uint64_t node = job->cluster.ranks_per_node ? job->cluster.ranks_per_node : ranks;
+
+	switch (s->tiers[k].shared) {
+	case KV_SHARED_GROUP:
+		return ranks / s->tensor;
+	case KV_SHARED_NODE:
+		return (ranks + node - 1) / node;
+	case KV_SHARED_ALL:
+		return 1;
+	case KV_SHARED_NO:
+		break;
+	}
+	return ranks;
 }
 
 int kvcache_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
@@ -107,6 +155,7 @@ int kvcache_stores(const struct job *job, const struct job_phase *phase, uint32_
 	for (uint32_t i = 0; rc == 0 && i < s.store_count; i++) {
 		const struct backend_ops *ops = s.stores[i]->section->owner;
 		struct phase_store *p = NULL;
+		uint64_t owners, shards;
 
 		for (uint32_t k = 0; k < s.tier_count; k++) {
 			if (s.tiers[k].kind != KV_TIER_STORE || s.tiers[k].store != i)
@@ -116,8 +165,10 @@ int kvcache_stores(const struct job *job, const struct job_phase *phase, uint32_
 			if (o->trace[0] || !(ops->capabilities & BACKEND_CONTENT) ||
 			    s.rules[k].capacity == KV_UNLIMITED)
 				continue;
-			p->space_bytes += (double)s.rules[k].capacity * ranks;
-			p->inodes += size_entries(&s, s.rules[k].capacity) * ranks;
+			owners = size_owners(job, &s, k, ranks);
+			shards = s.tiers[k].shared == KV_SHARED_NO ? 1 : s.tensor;
+			p->space_bytes += (double)s.tiers[k].capacity * (double)owners;
+			p->inodes += size_entries(&s, s.rules[k].capacity) * owners * shards;
 		}
 		if (!p || o->trace[0])
 			continue;

@@ -154,11 +154,40 @@ static void test_stopped(void)
 	free(b);
 }
 
+/* The leader learns that a rank could not write its shard, and of nothing when the slot is used again. */
+static void test_failed(void)
+{
+	struct kv_board *b = board_new(2, 2);
+	struct kv_operation op = {.bytes = 1};
+	struct kv_view lead, other;
+
+	if (!b)
+		return;
+	kv_view_open(&lead, b, 0);
+	kv_view_open(&other, b, 1);
+	for (int i = 0; i < 4; i++) {
+		uint32_t slot = kv_board_post(&lead, &op, true, 7);
+
+		if (i == 0)
+			kv_board_fail(&other, slot);
+		if (i == 2)
+			kv_board_fail(&lead, slot);
+		kv_board_answer(&lead, slot);
+		kv_board_answer(&other, slot);
+		kv_board_take(&other);
+		CU_ASSERT_EQUAL(kv_board_closed(&lead, 0), UINT64_C(1) << slot);
+		CU_ASSERT_EQUAL(kv_board_failed(&lead, slot), i % 2 == 0);
+		kv_board_free(&lead, slot);
+	}
+	free(b);
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
 		{"four ranks", test_ranks},
 		{"a rank that is stopped", test_stopped},
+		{"a rank that fails", test_failed},
 		CU_TEST_INFO_NULL,
 	};
 

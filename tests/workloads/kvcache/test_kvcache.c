@@ -115,6 +115,63 @@ static void test_groups(void)
 	}
 }
 
+/* What has come into the shared tier and has not been deleted is in it, and the server of rank 0 reports that. */
+static void expect_shared(const struct fixture *f, uint32_t tensor)
+{
+	uint64_t entries = 0;
+
+	for (uint32_t rank = 0; rank < f->ranks; rank += tensor) {
+		entries += kvcache_tier(f, rank, 1, KV_TIER_WRITES) +
+			   kvcache_tier(f, rank, 1, KV_TIER_DEMOTED_IN) -
+			   kvcache_tier(f, rank, 1, KV_TIER_DELETED);
+		if (rank) {
+			CU_ASSERT_EQUAL(kvcache_tier(f, rank, 1, KV_TIER_ENTRIES), 0);
+			CU_ASSERT_EQUAL(kvcache_tier(f, rank, 1, KV_TIER_CAPACITY_BYTES), 0);
+		}
+	}
+	CU_ASSERT_EQUAL(kvcache_tier(f, 0, 1, KV_TIER_ENTRIES), entries);
+	CU_ASSERT_EQUAL(kvcache_tier(f, 0, 1, KV_TIER_CAPACITY_BYTES), 32 << 20);
+	CU_ASSERT_TRUE(entries > 0);
+}
+
+/* Servers with memory of their own fill one store together, and read what others have written. */
+static void test_shared(void)
+{
+	static const struct {
+		const char *policy, *store, *model;
+		uint32_t tensor;
+	} cases[] = {
+		{"", "file", GQA, 1},
+		{"\"policy\": {\"write\": \"through\"}, ", "mem", GQA, 1},
+		{"\"lookup\": true, ", "file", MLA, 2},
+	};
+	char path[128], stores[512], phase[2048];
+
+	snprintf(path, sizeof(path), "%s/data/kvcache", folder);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct fixture *f;
+
+		snprintf(stores, sizeof(stores), "\"s\": {\"uri\": \"%s://%s/data\"%s}",
+			 cases[i].store, folder,
+			 strcmp(cases[i].store, "mem") == 0 ? ", \"capacity\": \"256 MiB\"" : "");
+		snprintf(phase, sizeof(phase),
+			 "\"model\": %s, " MANY
+			 "%s\"tiers\": [{\"kind\": \"cpu\", \"capacity\": \"4 MiB\"}, "
+			 "{\"store\": \"s\", \"capacity\": \"32 MiB\", \"shared\": \"%s\", "
+			 "\"promote_after\": %u}]",
+			 cases[i].model, cases[i].policy, i % 2 ? "all" : "node", i == 2 ? 0 : 3);
+		f = kvcache_new(cases[i].tensor, stores, phase);
+		fixture_run(f, 4);
+		kvcache_expect_ok(f);
+		expect_shared(f, cases[i].tensor);
+		/* All servers have the same documents. What is written through, one of them writes. */
+		if (i == 1)
+			CU_ASSERT_TRUE(fixture_sum(f, KV_PRESENT) > 0);
+		CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
+		fixture_free(f);
+	}
+}
+
 static const struct refused_case {
 	const char *phase, *says;
 } refused[] = {
@@ -130,6 +187,14 @@ static const struct refused_case {
 	{"\"arrivals\": {\"file\": \"x\"}, \"templates\": [{\"name\": \"a\"}]",
 	 "templates: are for users"},
 	{"\"arrivals\": {\"speed\": 2}", "arrivals/file: is missing"},
+	{"\"tiers\": [{\"store\": \"s\", \"capacity\": 1, \"shared\": \"node\"}, {\"kind\": \"gpu\"}]",
+	 "tiers/0/shared: \"node\" is possible for the last tier only"},
+	{"\"tiers\": [{\"store\": \"s\", \"capacity\": 1}, {\"kind\": \"cpu\", \"shared\": \"all\"}]",
+	 "tiers/1/shared: \"all\" needs a store"},
+	{"\"tiers\": [{\"store\": \"s\", \"shared\": \"node\"}], \"trace\": \"x.csv\"",
+	 "\"node\" is not possible with a trace"},
+	{"\"tiers\": [{\"store\": \"s\", \"shared\": \"group\", \"entries\": 5}]",
+	 "tiers/0/entries: counts only for"},
 	{"\"folder\": \"../x\"", "/folder: must be"},
 	{"\"folder\": \"\"", "/folder: must be"},
 };
@@ -383,6 +448,7 @@ int main(void)
 	static const CU_TestInfo tests[] = {
 		{"entries that move are what was written", test_moving},
 		{"tensor groups", test_groups},
+		{"servers that share a store", test_shared},
 		{"options that are refused", test_refused},
 		{"parts of the time of an entry", test_parts},
 		{"a folder that is not empty", test_folder},

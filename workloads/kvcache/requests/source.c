@@ -64,6 +64,11 @@ int kv_source_open(struct kv_source *s, const struct kv_source_options *options,
 	return 0;
 }
 
+void kv_source_common(struct kv_source *s, uint64_t seed)
+{
+	s->documents.seed = random_at(seed, stream_documents, 0);
+}
+
 int kv_source_recorded(struct kv_source *s, uint32_t part, uint32_t parts, const char *path,
 		       struct err *err)
 {

@@ -86,6 +86,8 @@ int kv_source_open(struct kv_source *s, const struct kv_source_options *options,
 		   const struct kv_model *model, uint64_t seed, uint64_t epoch_ms, const char *path,
 		   struct err *err);
 void kv_source_close(struct kv_source *s);
+/* Once after kv_source_open: the documents are those of this seed, and so the same for all sources that are given it. */
+void kv_source_common(struct kv_source *s, uint64_t seed);
 /* For options with arrivals, once after kv_source_open: opens their file, of whose rows this source has each parts-th from
  * `part` on. Returns what arrivals_open does, with the path of the options and of the file before it. */
 int kv_source_recorded(struct kv_source *s, uint32_t part, uint32_t parts, const char *path,

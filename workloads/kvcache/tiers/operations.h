@@ -26,12 +26,20 @@ enum kv_operation_kind {
 	KV_OPERATION_DELETE
 };
 
+/* What has come of an operation that writes. */
+enum kv_outcome {
+	KV_OUTCOME_DONE,
+	KV_OUTCOME_FAILED, /* some of it may be there */
+	KV_OUTCOME_DROPPED /* it was never begun */
+};
+
 struct kv_operation {
 	/* Of the caller. */
 	enum kv_operation_kind kind;
 	uint32_t from, to; /* tiers */
 	uint32_t priority; /* 0: first */
 	uint32_t owner;    /* the request that asked for it; KV_NONE */
+	enum kv_outcome outcome;
 	bool promotes; /* a write of what was read from a slower tier, or the delete that follows it */
 	uint64_t bytes;
 	uint64_t asked_ns;

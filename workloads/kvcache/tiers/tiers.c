@@ -5,6 +5,7 @@
 #include <math.h>
 
 static bool tier_make_room(struct kv_tiers *t, uint32_t k, uint64_t bytes, uint32_t depth);
+static int shared_put(struct kv_tiers *t, struct kv_id id, uint64_t bytes);
 
 struct kv_policy kv_policy_mlperf(void)
 {
@@ -52,7 +53,7 @@ int kv_tiers_init(struct kv_tiers *t, const struct kv_policy *policy,
 	bool counts_keys = false;
 	int rc;
 
-	*t = (struct kv_tiers){.policy = *policy, .count = count, .pinned = KV_NONE};
+	*t = (struct kv_tiers){.policy = *policy, .count = count, .own = count, .pinned = KV_NONE};
 	for (uint32_t k = 0; k < count; k++) {
 		t->tier[k].rules = rules[k];
 		tier_resolve(&t->tier[k]);
@@ -70,11 +71,28 @@ void kv_tiers_free(struct kv_tiers *t)
 	kv_sketch_free(&t->sketch);
 }
 
+void kv_tiers_share(struct kv_tiers *t, struct kv_shared *shared, uint32_t server)
+{
+	t->own = t->count - 1;
+	t->shared = shared;
+	t->server = server;
+}
+
 static void tiers_tell(struct kv_tiers *t, enum kv_event_kind kind, uint32_t number, uint32_t from,
 		       uint32_t to)
 {
 	const struct kv_entry *entry = kv_entry_at(&t->entries, number);
 	struct kv_event e = {kind, number, from, to, entry->bytes, entry->id};
+
+	if (t->event)
+		t->event(t->argument, &e);
+}
+
+/* What is done to an entry in the shared tier alone. */
+static void shared_tell(struct kv_tiers *t, enum kv_event_kind kind, struct kv_id id,
+			uint64_t bytes)
+{
+	struct kv_event e = {kind, KV_NONE, t->own, t->own, bytes, id};
 
 	if (t->event)
 		t->event(t->argument, &e);
@@ -163,7 +181,7 @@ static void entry_touch(struct kv_tiers *t, uint32_t number)
 	struct kv_entry *entry = kv_entry_at(&t->entries, number);
 
 	entry->age = ++t->age;
-	for (uint32_t k = 0; k < t->count; k++)
+	for (uint32_t k = 0; k < t->own; k++)
 		if (entry->tiers >> k & 1) {
 			list_take(t, k, number);
 			list_append(t, k, k, number);
@@ -211,6 +229,29 @@ static void victim_delete(struct kv_tiers *t, uint32_t k, uint32_t number)
 		kv_entries_remove(&t->entries, number);
 }
 
+/* Moves an entry to the shared tier, unless it has it. Returns 0, or -ENOSPC: it cannot take it. */
+static int victim_share(struct kv_tiers *t, uint32_t k, uint32_t number)
+{
+	struct kv_entry *entry = kv_entry_at(&t->entries, number);
+	int rc = shared_put(t, entry->id, entry->bytes);
+
+	if (rc == -ENOSPC)
+		return rc;
+	if (rc < 0) {
+		if (rc == -EBUSY)
+			tier_count(t, t->own, KV_COUNT_REJECTED, entry->bytes);
+		victim_delete(t, k, number);
+		return 0;
+	}
+	tier_count(t, k, KV_COUNT_DEMOTED_OUT, entry->bytes);
+	tier_count(t, t->own, KV_COUNT_DEMOTED_IN, entry->bytes);
+	tiers_tell(t, KV_EVENT_DEMOTE, number, k, t->own);
+	copy_remove(t, k, number);
+	if (!entry->tiers)
+		kv_entries_remove(&t->entries, number);
+	return 0;
+}
+
 /* Moves the oldest entry out of tier k. false: the next tier cannot take it. */
 static bool victim_move(struct kv_tiers *t, uint32_t k, uint32_t number, uint32_t depth)
 {
@@ -221,7 +262,9 @@ static bool victim_move(struct kv_tiers *t, uint32_t k, uint32_t number, uint32_
 		victim_delete(t, k, number);
 		return true;
 	}
-	if (!tier_make_room(t, k + 1, entry->bytes, depth + 1)) {
+	if (kv_tiers_shared(t, k + 1) && victim_share(t, k, number) == 0)
+		return true;
+	if (kv_tiers_shared(t, k + 1) || !tier_make_room(t, k + 1, entry->bytes, depth + 1)) {
 		if (!t->policy.dropped)
 			return false;
 		victim_delete(t, k, number);
@@ -235,10 +278,10 @@ static bool victim_move(struct kv_tiers *t, uint32_t k, uint32_t number, uint32_
 	return true;
 }
 
-/* Victims of one attempt, so that a tier full of small entries does not stop everything else. */
-static uint64_t victims_most(const struct kv_tiers *t, uint32_t k)
+/* Victims of one attempt in a tier with so many entries, so that a tier full of small ones does not stop everything else. */
+static uint64_t victims_most(const struct kv_tiers *t, uint64_t entries)
 {
-	uint64_t most = t->tier[k].counts.entries + 100;
+	uint64_t most = entries + 100;
 
 	most = most > t->policy.evictions_min ? most : t->policy.evictions_min;
 	return most < t->policy.evictions_max ? most : t->policy.evictions_max;
@@ -255,7 +298,7 @@ static bool tier_make_room(struct kv_tiers *t, uint32_t k, uint64_t bytes, uint3
 		return true;
 	if (depth > t->policy.depth || (bytes > r->largest && !(last && t->policy.forced)))
 		return false;
-	most = victims_most(t, k);
+	most = victims_most(t, r->counts.entries);
 	for (uint64_t i = 0; i < most; i++) {
 		uint64_t used = r->counts.used;
 		uint32_t victim;
@@ -274,6 +317,45 @@ static bool tier_make_room(struct kv_tiers *t, uint32_t k, uint64_t bytes, uint3
 	return last && t->policy.forced;
 }
 
+/* Evicts the oldest entry of the shared tier that nobody uses. false: there is none. */
+static bool shared_evict(struct kv_tiers *t)
+{
+	struct kv_id id;
+	uint64_t bytes;
+
+	if (kv_shared_evict(t->shared, &id, &bytes) < 0)
+		return false;
+	tier_count(t, t->own, KV_COUNT_EVICTED, bytes);
+	shared_tell(t, KV_EVENT_EVICT, id, bytes);
+	return true;
+}
+
+/* Puts an entry into the shared tier, which makes room for it as the last tier does. What another server puts there meanwhile
+ * may take that room; then more is made. Returns what kv_shared_put does. */
+static int shared_put(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
+{
+	const struct kv_tier *r = &t->tier[t->own];
+	bool limited = r->rules.capacity != KV_UNLIMITED;
+	struct kv_shared_room room = {limited ? r->high : UINT64_MAX, r->trusted};
+	uint64_t most;
+	int rc;
+
+	if (limited && bytes > r->largest && !t->policy.forced)
+		return -ENOSPC;
+	rc = kv_shared_put(t->shared, id, bytes, t->server, &room);
+	if (rc != -ENOSPC)
+		return rc;
+	most = victims_most(t, kv_shared_state(t->shared).entries);
+	room.full = limited ? r->low : UINT64_MAX;
+	for (uint64_t i = 0; rc == -ENOSPC && i < most && shared_evict(t); i++)
+		rc = kv_shared_put(t->shared, id, bytes, t->server, &room);
+	if (rc == -ENOSPC && t->policy.forced) {
+		room.full = UINT64_MAX;
+		rc = kv_shared_put(t->shared, id, bytes, t->server, &room);
+	}
+	return rc;
+}
+
 /* Tier k has made room for a new entry. */
 static void entry_put(struct kv_tiers *t, uint32_t k, uint32_t number)
 {
@@ -288,21 +370,45 @@ static void tiers_write_through(struct kv_tiers *t, uint32_t from, uint32_t numb
 	struct kv_entry *entry = kv_entry_at(&t->entries, number);
 
 	t->pinned = number;
-	for (uint32_t k = from + 1; k < t->count; k++) {
+	for (uint32_t k = from + 1; k < t->own; k++) {
 		if (!tier_admits(t, k, entry) || !tier_make_room(t, k, entry->bytes, 0))
 			continue;
 		entry_put(t, k, number);
 	}
 	t->pinned = KV_NONE;
+	if (t->shared && tier_admits(t, t->own, entry) &&
+	    shared_put(t, entry->id, entry->bytes) == 0) {
+		tier_count(t, t->own, KV_COUNT_WRITE, entry->bytes);
+		tiers_tell(t, KV_EVENT_WRITE, number, t->own, t->own);
+	}
 }
 
-/* The tier that takes a new entry, or -ENOSPC. */
+/* The tier that takes a new entry, or -ENOSPC. The shared tier is asked last, and may refuse it then. */
 static int tiers_place(struct kv_tiers *t, uint64_t bytes)
 {
-	for (uint32_t k = 0; k < t->count; k++)
+	for (uint32_t k = 0; k < t->own; k++)
 		if (tier_make_room(t, k, bytes, 0))
 			return (int)k;
-	return t->policy.forced ? (int)t->count - 1 : -ENOSPC;
+	return t->shared || t->policy.forced ? (int)t->count - 1 : -ENOSPC;
+}
+
+static int shared_write(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
+{
+	int rc = shared_put(t, id, bytes);
+
+	if (rc == 0) {
+		tier_count(t, t->own, KV_COUNT_WRITE, bytes);
+		shared_tell(t, KV_EVENT_WRITE, id, bytes);
+		return (int)t->own;
+	}
+	if (rc == -EEXIST) { /* another server has just begun to write it */
+		t->present++;
+		return rc;
+	}
+	if (rc == -EBUSY)
+		tier_count(t, t->own, KV_COUNT_REJECTED, bytes);
+	t->refused++;
+	return -ENOSPC;
 }
 
 int kv_tiers_write(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
@@ -313,11 +419,13 @@ int kv_tiers_write(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
 
 	if (t->sketch.counters)
 		kv_sketch_add(&t->sketch, kv_id_hash(id));
-	if (number != KV_NONE) {
+	if (number != KV_NONE || (t->shared && kv_shared_has(t->shared, id))) {
 		t->present++;
 		return -EEXIST;
 	}
 	k = tiers_place(t, bytes);
+	if (k >= 0 && kv_tiers_shared(t, (uint32_t)k))
+		return shared_write(t, id, bytes);
 	if (k < 0) {
 		t->refused++;
 		return k;
@@ -355,6 +463,46 @@ static void tiers_promote(struct kv_tiers *t, uint32_t number, uint32_t from)
 	entry_touch(t, number); /* with KV_FIFO it has arrived anew */
 }
 
+/* Copies what has just been read from the shared tier to the fastest tier that can make room for it. */
+static void shared_promote(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
+{
+	uint32_t to = 0, number;
+	struct kv_entry *entry;
+
+	while (to < t->own && !tier_make_room(t, to, bytes, 0))
+		to++;
+	if (to == t->own)
+		return;
+	number = kv_entries_add(&t->entries, id);
+	if (number == KV_NONE) /* no memory: it stays where it is */
+		return;
+	entry = kv_entry_at(&t->entries, number);
+	entry->bytes = bytes;
+	entry->age = ++t->age;
+	entry->uses = 1;
+	tier_count(t, to, KV_COUNT_PROMOTED, bytes);
+	tiers_tell(t, KV_EVENT_PROMOTE, number, t->own, to);
+	copy_add(t, to, to, number);
+}
+
+static int shared_read(struct kv_tiers *t, struct kv_id id)
+{
+	uint32_t after = t->tier[t->own].rules.promote_after;
+	bool touch = t->policy.order == KV_LRU;
+	uint64_t bytes;
+
+	if (kv_shared_read(t->shared, id, t->server, touch, &bytes) < 0) {
+		t->misses++;
+		return -ENOENT;
+	}
+	t->hits++;
+	tier_count(t, t->own, KV_COUNT_READ, bytes);
+	shared_tell(t, KV_EVENT_READ, id, bytes);
+	if (after && kv_sketch_count(&t->sketch, kv_id_hash(id)) >= after)
+		shared_promote(t, id, bytes);
+	return (int)t->own;
+}
+
 int kv_tiers_read(struct kv_tiers *t, struct kv_id id)
 {
 	uint32_t number = kv_entries_find(&t->entries, id), k, after;
@@ -362,6 +510,8 @@ int kv_tiers_read(struct kv_tiers *t, struct kv_id id)
 
 	if (t->sketch.counters)
 		kv_sketch_add(&t->sketch, kv_id_hash(id));
+	if (number == KV_NONE && t->shared)
+		return shared_read(t, id);
 	if (number == KV_NONE) {
 		t->misses++;
 		return -ENOENT;
@@ -385,18 +535,34 @@ int kv_tiers_lookup(struct kv_tiers *t, struct kv_id id)
 	uint32_t number = kv_entries_find(&t->entries, id);
 
 	t->lookups++;
+	if (number == KV_NONE && t->shared && kv_shared_has(t->shared, id))
+		return (int)t->own;
 	return number == KV_NONE ? -ENOENT : (int)entry_tier(kv_entry_at(&t->entries, number));
+}
+
+/* Returns -ENOENT where it is not in the shared tier. */
+static int shared_delete(struct kv_tiers *t, struct kv_id id)
+{
+	uint64_t bytes;
+	int rc = t->shared ? kv_shared_delete(t->shared, id, &bytes) : -ENOENT;
+
+	if (rc == 0) {
+		tier_count(t, t->own, KV_COUNT_DELETED, bytes);
+		shared_tell(t, KV_EVENT_DELETE, id, bytes);
+	}
+	return rc == -EBUSY ? 0 : rc;
 }
 
 int kv_tiers_delete(struct kv_tiers *t, struct kv_id id)
 {
 	uint32_t number = kv_entries_find(&t->entries, id);
+	int shared = shared_delete(t, id);
 	struct kv_entry *entry;
 
 	if (number == KV_NONE)
-		return -ENOENT;
+		return shared;
 	entry = kv_entry_at(&t->entries, number);
-	for (uint32_t k = 0; k < t->count; k++)
+	for (uint32_t k = 0; k < t->own; k++)
 		if (entry->tiers >> k & 1) {
 			tier_count(t, k, KV_COUNT_DELETED, entry->bytes);
 			tiers_tell(t, KV_EVENT_DELETE, number, k, k);

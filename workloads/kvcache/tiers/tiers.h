@@ -14,6 +14,14 @@
  * What is used is appended to its list, as the youngest of all. A list loses its oldest to the list below it, later ones
  * after earlier ones. So each list is sorted by age, and the oldest entry of a tier is at the head of one of its lists.
  *
+ * The last tier may be one that other servers use, too (shared.h). Its entries are in the directory and not here, and
+ *
+ * - what comes into it, or is read there, is its youngest entry, since servers do not know each other's ages;
+ * - what is promoted from it leaves a copy for the others, whatever the policy;
+ * - an entry that is there, or is coming, is not written again: whoever wants to move it there only deletes its own;
+ * - an entry that is just being deleted there cannot be moved there: it is deleted, and counts as rejected;
+ * - an entry that others use is not deleted, and will be the first to be evicted.
+ *
  * Ratios are resolved into whole bytes by kv_tiers_init; no decision computes with floating point. One thread. */
 #ifndef HAUL_WORKLOADS_KVCACHE_TIERS_H
 #define HAUL_WORKLOADS_KVCACHE_TIERS_H
@@ -21,6 +29,7 @@
 #include <stdbool.h>
 
 #include "workloads/kvcache/tiers/entries.h"
+#include "workloads/kvcache/tiers/shared.h"
 #include "workloads/kvcache/tiers/sketch.h"
 
 #define KV_UNLIMITED UINT64_MAX
@@ -65,13 +74,15 @@ enum kv_event_kind {
 	KV_EVENT_WRITE,  /* into tier `to` */
 	KV_EVENT_READ,   /* from tier `from` */
 	KV_EVENT_DEMOTE, /* read from `from`, written to `to`, deleted from `from` */
-	KV_EVENT_PROMOTE, /* after its read from `from`: written to `to`; with KV_WRITE_MOVE deleted from `from` */
+	KV_EVENT_PROMOTE, /* after its read from `from`: written to `to`; with KV_WRITE_MOVE deleted from `from`, unless
+			   * that is the shared tier */
 	KV_EVENT_EVICT, /* deleted from `from` to make room */
 	KV_EVENT_DELETE /* deleted from `from` as asked for */
 };
 struct kv_event {
 	enum kv_event_kind kind;
-	uint32_t entry; /* its number; it exists until the event has been told */
+	/* Its number; it exists until the event has been told. KV_NONE: it is in the shared tier, and has none. */
+	uint32_t entry;
 	uint32_t from, to;
 	uint64_t bytes;
 	struct kv_id id;
@@ -86,12 +97,12 @@ enum kv_count {
 	KV_COUNT_PROMOTED, /* into the tier */
 	KV_COUNT_EVICTED,
 	KV_COUNT_DELETED,
-	KV_COUNT_REJECTED, /* not admitted yet */
+	KV_COUNT_REJECTED, /* not admitted yet, or just being deleted from a shared tier */
 	KV_COUNTS
 };
 struct kv_tier_counts {
 	uint64_t count[KV_COUNTS], bytes[KV_COUNTS];
-	uint64_t entries, used, used_most;
+	uint64_t entries, used, used_most; /* 0 for a shared tier: its directory knows */
 };
 
 struct kv_list {
@@ -111,7 +122,10 @@ struct kv_tiers {
 	struct kv_sketch sketch; /* counters NULL: nothing asks for it */
 	uint64_t age;
 	uint32_t count;
-	uint32_t pinned; /* the entry that is being promoted: no victim; KV_NONE */
+	uint32_t own;             /* tiers that are not shared: the first ones */
+	struct kv_shared *shared; /* the directory of the last tier, if it is shared; else NULL */
+	uint32_t server;          /* who this is there */
+	uint32_t pinned;          /* the entry that is being promoted: no victim; KV_NONE */
 	struct kv_tier tier[KV_TIERS_MAX];
 	uint64_t lookups, hits, misses;
 	uint64_t present; /* writes of entries that were there already */
@@ -124,6 +138,14 @@ struct kv_tiers {
 int kv_tiers_init(struct kv_tiers *t, const struct kv_policy *policy,
 		  const struct kv_tier_rules *rules, uint32_t count);
 void kv_tiers_free(struct kv_tiers *t);
+/* From now on the last tier is one of several servers, of which this is number `server`. Call it before anything is written.
+ * The directory must live as long. Whoever gets the events calls kv_shared_ended for each operation of that tier. */
+void kv_tiers_share(struct kv_tiers *t, struct kv_shared *shared, uint32_t server);
+/* Whether tier k is the shared one. */
+static inline bool kv_tiers_shared(const struct kv_tiers *t, uint32_t k)
+{
+	return t->shared && k == t->own;
+}
 
 /* Writes an entry, unless it is there. Returns the fastest tier that has it, -EEXIST (nothing happened), -ENOSPC (no
  * tier takes it) or -ENOMEM. */
