@@ -38,7 +38,7 @@ class Run:
 # Few tests look for the devices of a node, which takes a third of the processor time of a short run: MPI does it, too.
 NO_DEVICES = {"HWLOC_COMPONENTS": "-x86,-pci,-linuxio"}
 # The ranks are on one machine. UCX need not open what would take it to others, which takes a fifth of the start of two ranks.
-ONE_MACHINE = {"UCX_TLS": "self,posix"}
+ONE_MACHINE = {"UCX_TLS": "self,posix", "UCX_WARN_UNUSED_ENV_VARS": "n"}
 
 
 def environment(ranks, more=None):

@@ -11,11 +11,11 @@
 #include "workloads/common/folder.h"
 #include "workloads/common/small_object.h"
 
-enum { DESCRIPTION_MAX = 4096, DESCRIPTION_DEPTH = 2, DESCRIPTION_VALUES = 16 };
+enum { DESCRIPTION_MAX = 16 << 10, DESCRIPTION_DEPTH = 4, DESCRIPTION_VALUES = 256 };
 
 void description_key(const struct description *d, char key[OBJECT_KEY_BYTES])
 {
-	snprintf(key, OBJECT_KEY_BYTES, "%s/%s", d->folder, d->file);
+	snprintf(key, OBJECT_KEY_BYTES, "%s%s%s", d->folder, d->folder[0] ? "/" : "", d->file);
 }
 
 static void description_folder(const struct description *d, char key[OBJECT_KEY_BYTES])
@@ -52,8 +52,8 @@ int description_load(const struct description *d, void *into, struct queue *q, s
 	return rc;
 }
 
-static int description_save(const struct description *d, const void *from, struct queue *q,
-			    struct err *err)
+int description_save(const struct description *d, const void *from, struct queue *q,
+		     struct err *err)
 {
 	cJSON *root = options_to_json(d->tables, from);
 	char key[OBJECT_KEY_BYTES], *text = root ? json_print(root) : NULL;
@@ -67,11 +67,24 @@ static int description_save(const struct description *d, const void *from, struc
 	return rc;
 }
 
-/* What is in the folder might be someone else's. */
+int description_refuse_others(const struct description *d, struct queue *q, struct err *err)
+{
+	char name[OBJECT_KEY_BYTES];
+	int rc;
+
+	if (!store_can(q->channel.store, BACKEND_LIST))
+		return 0;
+	rc = folder_first(q, d->folder, name, err);
+	if (rc < 0 || !name[0])
+		return rc;
+	return err_set(err, -EEXIST,
+		       "%s/%s: holds \"%s\", and nothing says that haul made it: it stays; use "
+		       "another folder",
+		       q->channel.store->uri, d->folder, name);
+}
+
 static int description_check_empty(const struct description *d, struct queue *q, struct err *err)
 {
-	const char *uri = q->channel.store->uri;
-	char name[OBJECT_KEY_BYTES];
 	void *had = calloc(1, d->size);
 	struct err ignored;
 	int rc = had ? description_load(d, had, q, &ignored) : -ENOENT;
@@ -81,16 +94,8 @@ static int description_check_empty(const struct description *d, struct queue *q,
 		return err_set(err, -EEXIST,
 			       "%s/%s: has %s of a run that goes on or was killed; `haul clean` "
 			       "removes them, or use another folder",
-			       uri, d->folder, d->what);
-	if (!store_can(q->channel.store, BACKEND_LIST))
-		return 0;
-	rc = folder_first(q, d->folder, name, err);
-	if (rc < 0 || !name[0])
-		return rc;
-	return err_set(err, -EEXIST,
-		       "%s/%s: holds \"%s\", and nothing says that haul made it: it stays; use "
-		       "another folder",
-		       uri, d->folder, name);
+			       q->channel.store->uri, d->folder, d->what);
+	return description_refuse_others(d, q, err);
 }
 
 int description_begin(const struct description *d, const void *from, struct queue *q,

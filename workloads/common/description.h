@@ -12,11 +12,11 @@
 #include "workloads/common/clean.h"
 
 struct description {
-	const char *folder;                 /* "kvcache" */
+	const char *folder;                 /* "kvcache"; "": the root of the store */
 	const char *file;                   /* ".haul-kvcache.json" */
 	const char *what;                   /* that lie there, for messages: "entries" */
 	const struct option *const *tables; /* of the struct that is written */
-	/* The struct begins with a uint64_t, which must be this: the version of the names. */
+	/* For description_clean, the struct begins with a uint64_t, which must be this: the version of the names. */
 	uint64_t version;
 	size_t size; /* of the struct */
 };
@@ -27,6 +27,10 @@ bool description_wanted(const struct queue *q);
 
 /* -ENOENT: there is none. -EINVAL: it is not one. */
 int description_load(const struct description *d, void *into, struct queue *q, struct err *err);
+int description_save(const struct description *d, const void *from, struct queue *q,
+		     struct err *err);
+/* Refuses a folder without a description that holds something, since it might be someone else's (-EEXIST). */
+int description_refuse_others(const struct description *d, struct queue *q, struct err *err);
 /* Refuses a folder that has a description or anything else (-EEXIST), and writes one. Collective; rank 0 asks the store. */
 int description_begin(const struct description *d, const void *from, struct queue *q,
 		      struct group *g, struct err *err);

@@ -1,25 +1,14 @@
 #include "workloads/io/set.h"
 
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "core/arena.h"
-#include "core/json.h"
 #include "core/option/option.h"
-#include "workloads/common/folder.h"
-#include "workloads/common/small_object.h"
+#include "workloads/common/description.h"
 
-enum {
-	SET_TEXT_MAX = 16 << 10,
-	SET_DEPTH = 4,
-	SET_VALUES = 256,
-	RANK_DIGITS = 7,
-	OBJECT_DIGITS = 10
-};
+enum { RANK_DIGITS = 7, OBJECT_DIGITS = 10 };
 
 static const char *const layouts[] = {"objects", "segmented", "strided", NULL};
 static const char *const orders[] = {"sequential", "random", "replacement", NULL};
@@ -126,35 +115,34 @@ void io_set_renamed(char key[OBJECT_KEY_BYTES])
 	strcat(key, ".renamed");
 }
 
+static struct description io_set_described(const struct io_set *s)
+{
+	return (struct description){.folder = s->folder,
+				    .file = ".haul-io.json",
+				    .what = "objects",
+				    .tables = set_tables,
+				    .size = sizeof(*s)};
+}
+
 void io_set_description(const struct io_set *s, char key[OBJECT_KEY_BYTES])
 {
-	snprintf(key, OBJECT_KEY_BYTES, "%s%s.haul-io.json", s->folder, s->folder[0] ? "/" : "");
+	const struct description d = io_set_described(s);
+
+	description_key(&d, key);
 }
 
 static int io_set_parse(struct io_set *have, const struct io_set *s, struct queue *q,
 			struct err *err)
 {
-	char key[OBJECT_KEY_BYTES], *text = NULL;
-	struct arena arena = {0};
-	cJSON *root = NULL;
-	size_t length;
-	int rc;
+	const struct description d = io_set_described(s);
+	char key[OBJECT_KEY_BYTES];
+	int rc = description_load(&d, have, q, err);
 
-	io_set_description(s, key);
-	rc = small_object_load(q, key, SET_TEXT_MAX, &text, &length, err);
 	if (rc < 0)
 		return rc;
-	rc = json_parse(&root, text, length, SET_DEPTH, SET_VALUES, err);
-	if (rc == 0)
-		rc = options_parse(set_tables, have, root, "", &arena, err);
-	if (rc == 0)
-		rc = io_sizes_check(have->sizes, have->size_count, "/sizes", err);
-	if (rc < 0)
-		err_wrap(err, rc, "%s/%s", q->channel.store->uri, key);
-	cJSON_Delete(root);
-	arena_free(&arena);
-	free(text);
-	return rc;
+	rc = io_sizes_check(have->sizes, have->size_count, "/sizes", err);
+	description_key(&d, key);
+	return rc < 0 ? err_wrap(err, rc, "%s/%s", q->channel.store->uri, key) : 0;
 }
 
 int io_set_load(struct io_set *s, struct queue *q, struct err *err)
@@ -175,34 +163,9 @@ int io_set_load(struct io_set *s, struct queue *q, struct err *err)
 
 static int io_set_save(const struct io_set *s, struct queue *q, struct err *err)
 {
-	cJSON *root = options_to_json(set_tables, s);
-	char key[OBJECT_KEY_BYTES], *text = root ? json_print(root) : NULL;
-	int rc;
+	const struct description d = io_set_described(s);
 
-	io_set_description(s, key);
-	rc = text ? small_object_save(q, key, text, err)
-		  : err_set(err, -ENOMEM, "%s/%s: no memory", q->channel.store->uri, key);
-	free(text);
-	cJSON_Delete(root);
-	return rc;
-}
-
-/* A folder without a description must hold nothing, or haul's names might be someone else's. */
-static int io_set_check_empty(const struct io_set *s, struct queue *q, struct err *err)
-{
-	char name[OBJECT_KEY_BYTES];
-	int rc;
-
-	if (!store_can(q->channel.store, BACKEND_LIST))
-		return 0;
-	rc = folder_first(q, s->folder, name, err);
-	if (rc < 0 || !name[0])
-		return rc;
-	return err_set(
-		err, -EEXIST,
-		"%s/%s: holds \"%s\", and nothing says that an io phase of haul made it: it stays; "
-		"use another folder",
-		q->channel.store->uri, s->folder, name);
+	return description_save(&d, s, q, err);
 }
 
 /* Whether what exists is what the phase describes. Names matter to all operations, bytes to those that move some. */
@@ -319,7 +282,9 @@ static int io_set_begin_one(struct io_set *s, const struct io_options *o, struct
 			"%s/%s: no io phase has written objects there; write or create them first",
 			where, s->folder);
 	if (rc == -ENOENT) {
-		rc = io_set_check_empty(s, q, err);
+		const struct description d = io_set_described(s);
+
+		rc = description_refuse_others(&d, q, err);
 		return rc < 0 ? rc : io_set_save(s, q, err);
 	}
 	if (rc < 0) {

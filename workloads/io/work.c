@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HANDLES_MIN = 64, WAIT_NS = 10000000 };
+enum { HANDLES_MIN = 64 };
 static const uint64_t thread_stream = 0x746872656164; /* "thread" */
 
 uint64_t io_buffer_bytes(const struct io_options *o, const struct store *store)
@@ -35,7 +35,7 @@ static bool io_varied(const struct io_options *o, bool whole)
 
 uint64_t io_thread_bytes(const struct io_options *o, bool whole, bool content)
 {
-	uint64_t slot = sizeof(struct io_slot) + 2 * sizeof(struct request *);
+	uint64_t slot = sizeof(struct io_slot);
 
 	if (!io_moves(o) || whole)
 		slot += sizeof(struct io_name) +
@@ -44,7 +44,7 @@ uint64_t io_thread_bytes(const struct io_options *o, bool whole, bool content)
 		slot += o->block;
 	return sizeof(struct io_thread) + sizeof(struct crew_thread) + meter_bytes(io_meter(o)) +
 	       (io_varied(o, whole) ? sizeof(struct done_series) : 0) + slot * o->depth +
-	       io_handles(o, whole) * sizeof(struct io_handle);
+	       turn_bytes(o->depth) + io_handles(o, whole) * sizeof(struct io_handle);
 }
 
 static void io_slots_init(struct io_thread *t)
@@ -72,13 +72,12 @@ int io_thread_open(struct io_thread *t, struct io_work *work, struct crew_thread
 		   struct err *err)
 {
 	const struct io_options *o = work->options;
+	int rc;
 
 	t->work = work;
 	t->member = w;
 	t->handle_count = io_handles(o, work->whole);
 	t->slots = calloc(o->depth, sizeof(*t->slots));
-	t->ready = calloc(o->depth, sizeof(struct request *));
-	t->reaped = calloc(o->depth, sizeof(struct request *));
 	if (t->handle_count)
 		t->handles = calloc(t->handle_count, sizeof(*t->handles));
 	else
@@ -87,10 +86,13 @@ int io_thread_open(struct io_thread *t, struct io_work *work, struct crew_thread
 		t->keys = calloc(o->depth * o->batch, sizeof(*t->keys));
 	if (io_varied(o, work->whole))
 		t->moved = calloc(1, sizeof(*t->moved));
-	if (!t->slots || !t->ready || !t->reaped || (!t->handles && !t->names) ||
-	    (o->batch > 1 && !t->keys) || (io_varied(o, work->whole) && !t->moved))
+	if (!t->slots || (!t->handles && !t->names) || (o->batch > 1 && !t->keys) ||
+	    (io_varied(o, work->whole) && !t->moved))
 		return err_set(err, -ENOMEM, "no memory for %llu operations in flight",
 			       (unsigned long long)o->depth);
+	rc = turn_open(&t->turn, &w->queue, work->store->clock, (uint32_t)o->depth, err);
+	if (rc < 0)
+		return rc;
 	io_slots_init(t);
 	if (t->moved)
 		done_series_clear(t->moved);
@@ -107,8 +109,7 @@ int io_thread_open(struct io_thread *t, struct io_work *work, struct crew_thread
 void io_thread_close(struct io_thread *t)
 {
 	free(t->slots);
-	free(t->ready);
-	free(t->reaped);
+	turn_close(&t->turn);
 	free(t->handles);
 	free(t->names);
 	free(t->keys);
@@ -120,7 +121,7 @@ void io_send(struct io_thread *t, struct io_slot *slot, uint32_t step)
 {
 	slot->step = step;
 	slot->req.user = slot;
-	t->ready[t->ready_count++] = &slot->req;
+	turn_add(&t->turn, &slot->req);
 }
 
 void io_let_go(struct io_thread *t, struct io_slot *slot)
@@ -248,7 +249,7 @@ static void io_end_warmup(struct io_thread *t)
 static void io_step_all(struct io_thread *t, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		struct io_slot *slot = t->reaped[i]->user;
+		struct io_slot *slot = t->turn.back[i]->user;
 
 		if (t->work->whole)
 			io_whole_step(t, slot);
@@ -270,32 +271,15 @@ bool io_halted(const struct io_thread *t)
 
 static void io_loop(struct io_thread *t)
 {
-	const struct io_options *o = t->work->options;
-	struct queue *q = &t->member->queue;
-	struct clock *clock = t->work->store->clock;
-	uint64_t now_ns = clock_now(clock), next_ns;
+	uint64_t now_ns = clock_now(t->work->store->clock), next_ns;
 
 	for (;;) {
 		t->over = t->over || io_halted(t);
 		next_ns = io_start_all(t, now_ns);
-		if (t->ready_count) {
-			queue_submit(q, t->ready, t->ready_count);
-			t->ready_count = 0;
-		}
-		if (q->in_flight) {
-			io_step_all(t, queue_reap(q, t->reaped, 1, (uint32_t)o->depth, next_ns));
-			now_ns = q->now_ns;
-			if (next_ns != UINT64_MAX)
-				now_ns = clock_now(clock);
-		} else if (next_ns == UINT64_MAX) {
+		if (!turn_submit(&t->turn) && next_ns == UINT64_MAX)
 			break;
-		} else {
-			/* Not for long at once: a stop may be asked for. */
-			clock_sleep_until(clock,
-					  next_ns < now_ns + WAIT_NS ? next_ns : now_ns + WAIT_NS);
-			now_ns = clock_now(clock);
-			crew_look(t->member);
-		}
+		io_step_all(t, turn_wait(&t->turn, now_ns, next_ns));
+		now_ns = turn_now(&t->turn, next_ns);
 	}
 }
 

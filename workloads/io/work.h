@@ -4,10 +4,10 @@
 #define HAUL_WORKLOADS_IO_WORK_H
 
 #include "core/content/pattern.h"
-#include "workloads/common/crew.h"
 #include "workloads/common/done_series.h"
 #include "workloads/common/pace.h"
 #include "workloads/common/residency.h"
+#include "workloads/common/turn.h"
 #include "workloads/io/mix.h"
 #include "workloads/io/share.h"
 
@@ -88,8 +88,7 @@ struct io_thread {
 	struct request_key *keys; /* [depth * batch], of all names; NULL: deletes of one */
 	struct io_handle *handles;
 	uint32_t handle_count;
-	struct request **ready, **reaped; /* [depth]: to be submitted next; come back */
-	uint32_t ready_count;
+	struct turn turn;
 
 	uint64_t issued, issued_bytes; /* bytes: of whole objects */
 	bool over;                     /* starts nothing more: its limit, its time, an error */

@@ -9,7 +9,6 @@
 #include "core/content/random.h"
 #include "workloads/replay/objects.h"
 
-enum { WAIT_NS = 10000000 };
 static const uint64_t thread_stream = 0x746872656164; /* "thread" */
 
 uint64_t replay_buffer_bytes(const struct replay_options *o, const struct store *store)
@@ -21,12 +20,12 @@ uint64_t replay_buffer_bytes(const struct replay_options *o, const struct store 
 
 uint64_t replay_thread_bytes(const struct replay_options *o, bool content)
 {
-	uint64_t slot = sizeof(struct replay_slot) + 2 * sizeof(struct request *);
+	uint64_t slot = sizeof(struct replay_slot);
 
 	if (content)
 		slot += o->chunk;
 	return sizeof(struct replay_thread) + sizeof(struct crew_thread) +
-	       meter_bytes(&replay_meter) + slot * o->depth;
+	       meter_bytes(&replay_meter) + slot * o->depth + turn_bytes(o->depth);
 }
 
 static void work_slots_init(struct replay_thread *t)
@@ -51,16 +50,18 @@ int replay_thread_open(struct replay_thread *t, struct replay_work *work, struct
 		       struct err *err)
 {
 	uint64_t number = (uint64_t)(t - work->threads), depth = work->options->depth;
+	int rc;
 
 	t->work = work;
 	t->member = w;
 	t->list = &work->rows->lists[number];
 	t->slots = calloc(depth, sizeof(*t->slots));
-	t->ready = calloc(depth, sizeof(struct request *));
-	t->reaped = calloc(depth, sizeof(struct request *));
-	if (!t->slots || !t->ready || !t->reaped)
+	if (!t->slots)
 		return err_set(err, -ENOMEM, "no memory for %llu operations in flight",
 			       (unsigned long long)depth);
+	rc = turn_open(&t->turn, &w->queue, work->store->clock, (uint32_t)depth, err);
+	if (rc < 0)
+		return rc;
 	work_slots_init(t);
 	t->key = random_at(work->seed ^ thread_stream, work->store->place.rank, number);
 	return 0;
@@ -69,8 +70,7 @@ int replay_thread_open(struct replay_thread *t, struct replay_work *work, struct
 void replay_thread_close(struct replay_thread *t)
 {
 	free(t->slots);
-	free(t->ready);
-	free(t->reaped);
+	turn_close(&t->turn);
 }
 
 bool replay_halted(const struct replay_thread *t)
@@ -82,7 +82,7 @@ void replay_send(struct replay_thread *t, struct replay_slot *slot, uint32_t ste
 {
 	slot->step = step;
 	slot->req.user = slot;
-	t->ready[t->ready_count++] = &slot->req;
+	turn_add(&t->turn, &slot->req);
 }
 
 /* A read waits for a write or delete of its key, and these for any operation of it. */
@@ -229,40 +229,26 @@ static uint64_t work_take_all(struct replay_thread *t, uint64_t now_ns)
 
 static void work_step_all(struct replay_thread *t, uint32_t n)
 {
-	t->now_ns = t->member->queue.now_ns;
+	if (n)
+		t->now_ns = t->member->queue.now_ns;
 	for (uint32_t i = 0; i < n; i++)
-		replay_operation_step(t, t->reaped[i]->user);
+		replay_operation_step(t, t->turn.back[i]->user);
 	meter_live(&t->member->meter, t->member->queue.now_ns);
 	crew_look(t->member);
 }
 
 static void work_loop(struct replay_thread *t)
 {
-	struct queue *q = &t->member->queue;
-	struct clock *clock = t->work->store->clock;
-	uint32_t depth = (uint32_t)t->work->options->depth;
-	uint64_t now_ns = clock_now(clock), next_ns;
+	uint64_t next_ns;
 
+	t->now_ns = clock_now(t->work->store->clock);
 	for (;;) {
-		t->now_ns = now_ns;
 		t->over = t->over || replay_halted(t);
-		next_ns = work_take_all(t, now_ns);
-		if (t->ready_count) {
-			queue_submit(q, t->ready, t->ready_count);
-			t->ready_count = 0;
-		}
-		if (q->in_flight) {
-			work_step_all(t, queue_reap(q, t->reaped, 1, depth, next_ns));
-			now_ns = next_ns == UINT64_MAX ? q->now_ns : clock_now(clock);
-		} else if (next_ns == UINT64_MAX) {
+		next_ns = work_take_all(t, t->now_ns);
+		if (!turn_submit(&t->turn) && next_ns == UINT64_MAX)
 			break;
-		} else {
-			/* Not for long at once: a stop may be asked for. */
-			clock_sleep_until(clock,
-					  next_ns < now_ns + WAIT_NS ? next_ns : now_ns + WAIT_NS);
-			now_ns = clock_now(clock);
-			crew_look(t->member);
-		}
+		work_step_all(t, turn_wait(&t->turn, t->now_ns, next_ns));
+		t->now_ns = turn_now(&t->turn, next_ns);
 	}
 }
 

@@ -4,7 +4,7 @@
 #ifndef HAUL_WORKLOADS_REPLAY_WORK_H
 #define HAUL_WORKLOADS_REPLAY_WORK_H
 
-#include "workloads/common/crew.h"
+#include "workloads/common/turn.h"
 #include "workloads/replay/columns.h"
 #include "workloads/replay/content.h"
 #include "workloads/replay/replay.h"
@@ -48,8 +48,7 @@ struct replay_thread {
 	struct replay_list *list;
 	uint64_t next; /* its row that is taken up next */
 	struct replay_slot *slots, *free;
-	struct request **ready, **reaped; /* [depth]: to be submitted next; come back */
-	uint32_t ready_count;
+	struct turn turn;
 	uint64_t key, draws;
 	uint64_t now_ns; /* when the last of what it knows happened */
 	bool over;       /* takes up nothing more: its list, its time, an error */
