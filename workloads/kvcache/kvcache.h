@@ -3,7 +3,7 @@
  *
  *	phase.c     the workload: opens, fills, runs, cleans up
  *	options.c   the table of options; setup.c: what they stand for, refusals
- *	size.c      what a phase asks of the machine
+ *	size.c      what a phase asks of the machine; space.c: the capacity of a tier from what is free
  *	run.h       a phase while it runs
  *	loop.c      the main thread: waits for users and I/O threads, and lets both go on
  *	serve.c     requests, step by step
@@ -48,7 +48,7 @@ struct kv_tier_options {
 	char name[KV_NAME_BYTES]; /* "": its kind, or the store's name */
 	char store[JOB_NAME_BYTES];
 	uint32_t kind, shared;
-	uint64_t capacity;         /* bytes; of a store: 0 for no limit */
+	uint64_t capacity;         /* bytes; of a store: 0 for 95 % of what is free, see space.c */
 	uint64_t entries;          /* of several servers: at most; 0: KV_SHARED_ENTRIES */
 	double high, low, largest; /* 0: those of mlperf-v3 */
 	uint64_t admit_after, promote_after;
@@ -57,6 +57,7 @@ struct kv_tier_options {
 struct kv_policy_options {
 	uint32_t write, order;
 	uint64_t keys;
+	uint64_t evictions_min, evictions_max; /* see struct kv_policy */
 };
 
 /* Whose rows a trace has of a tensor group. */
@@ -120,6 +121,8 @@ struct kv_setup {
 /* Checks the options. -EINVAL with a sentence that begins with the path of the phase. */
 int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_setup *out,
 		struct err *err);
+/* Ranks of a tensor group that hold a shard of each entry in a tier of that kind. */
+uint64_t kv_setup_holders(const struct kv_setup *s, enum kv_tier_kind kind);
 extern const char *const kv_shared_names[]; /* of enum kv_tier_shared; ends in NULL */
 
 int kvcache_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,

@@ -248,7 +248,7 @@ int kv_loop(struct kv_run *r, enum stop_reason *stopped)
 	}
 	*stopped = (enum stop_reason)r->rounds.merged.stop;
 	if (*stopped == STOP_NONE && !r->setup.options->requests &&
-	    !r->setup.source.arrivals.file[0])
+	    (!r->setup.source.arrivals.file[0] || !r->setup.source.arrivals.cycles))
 		*stopped = STOP_LIMIT;
 	return r->rc;
 }

@@ -66,6 +66,7 @@ struct kv_run {
 	struct kv_setup setup;
 	struct kv_part part;
 	struct kv_sharing sharing;
+	char trace[URI_BYTES]; /* rank 0: the file that the options name, see core/uri.h */
 	struct store stores[KV_STORES_MAX];
 	struct queue side[KV_STORES_MAX]; /* for what is not the phase's own work */
 	uint32_t opened, described;       /* stores open; stores that have a description */
@@ -139,6 +140,12 @@ void kv_sharing_counts(const struct kv_run *r, struct kv_tier_counts *c);
 uint64_t kv_sharing_capacity(const struct kv_run *r, uint32_t tier);
 /* The rank under whose folder the shards of this rank are in a tier. */
 uint32_t kv_sharing_folder(const struct kv_run *r, uint32_t tier);
+
+/* space.c */
+/* Sets the capacity of a tier that has none in the options, once the stores are open. Collective over the phase. */
+int kv_space(struct kv_run *r, struct err *err);
+/* The part of a space that one of so many ranks takes. */
+uint64_t kv_space_share(uint64_t free_bytes, uint64_t sharers);
 
 /* shard.c */
 /* An operation with the bytes of this rank's shard. */
