@@ -1,25 +1,23 @@
 /* What the tiers decide, as operations for the I/O threads, and for the other ranks of a tensor group.
  *
- *	event of the tiers ──► operation ──► may begin ──► idle I/O thread ──► answer ──► next step of the request
+ *	event of the tiers ──► operation ──► may begin ──► an I/O thread ────► answer ──► next step of the request
  *	                                       ├─ board ──► other ranks ──► last one ─┤
  *	                                       └─ nothing to do for it (an accelerator's memory) ─┘
  *
  * When the phase is over, what has not begun is dropped: entries are neither read nor written, and what was to be moved is
  * only deleted, so that nothing stays in a store that its tier does not know. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "workloads/kvcache/run.h"
 
 int kv_dispatch_open(struct kv_run *r, struct err *err)
 {
-	uint32_t threads = r->crew.threads;
+	uint32_t threads = r->crew.threads, depth = r->crew.depth;
 
 	r->asking = KV_NONE;
 	r->chain = KV_NONE;
-	r->idle = calloc(threads, sizeof(*r->idle));
-	r->at_work = calloc(threads, sizeof(*r->at_work));
-	if (!r->idle || !r->at_work || kv_operations_init(&r->operations, threads) < 0)
+	if (kv_loads_open(&r->loads, threads, depth) < 0 ||
+	    kv_operations_init(&r->operations, threads) < 0)
 		return err_set(err, -ENOMEM, "no memory for the operations under way");
 	return 0;
 }
@@ -27,10 +25,7 @@ int kv_dispatch_open(struct kv_run *r, struct err *err)
 void kv_dispatch_close(struct kv_run *r)
 {
 	kv_operations_free(&r->operations);
-	free(r->idle);
-	free(r->at_work);
-	r->idle = NULL;
-	r->at_work = NULL;
+	kv_loads_close(&r->loads);
 }
 
 static void dispatch_add(struct kv_run *r, const struct kv_event *e, enum kv_operation_kind kind,
@@ -180,8 +175,8 @@ void kv_dispatch(struct kv_run *r)
 {
 	while (dispatch_room(r)) {
 		/* Those of the first priority need no thread. */
-		uint32_t number =
-			kv_operations_take(&r->operations, r->idle_count ? KV_PRIORITIES : 1);
+		uint32_t number = kv_operations_take(&r->operations,
+						     kv_loads_room(&r->loads) ? KV_PRIORITIES : 1);
 
 		if (number == KV_NONE)
 			return;

@@ -9,7 +9,8 @@
  *	serve.c     requests, step by step
  *	scale.c     autoscaling
  *	dispatch.c  what the tiers decide, as operations for the I/O threads
- *	worker.c    an I/O thread; transfer.c: how it moves one entry
+ *	worker.c    an I/O thread; transfer.c: how it moves entries; ring.h: how tasks come to it, and back
+ *	loads.c     which I/O thread gets the next operation
  *	part.c      a rank in its tensor group: leads, or follows; board.h: what the group shares; shard.c: its part of an operation
  *	sharing.c   a tier that several servers share
  *	remove.c    removes the entries at the end

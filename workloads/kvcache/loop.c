@@ -50,9 +50,7 @@ static void loop_sleep(struct kv_run *r, uint64_t until_ns)
 
 	if (r->begun)
 		account_switch(&r->accounts, loop_account(r), clock_now(r->ctx->clock));
-	sem_clockwait(r->work.arrived, CLOCK_MONOTONIC, &until);
-	while (sem_trywait(r->work.arrived) == 0)
-		;
+	kv_work_sleep(&r->work, r->crew.threads, &until);
 	r->now_ns = clock_now(r->ctx->clock);
 	if (r->begun && !r->given)
 		account_switch(&r->accounts, ACCOUNT_HAUL, r->now_ns);
@@ -303,7 +301,7 @@ static void fill_lead(struct kv_run *r)
 			more = false;
 		}
 		kv_dispatch_collect(r);
-		while (more && r->operations.under_way < 2 * r->crew.threads)
+		while (more && r->operations.under_way < 2ull * r->crew.threads * r->crew.depth)
 			more = fill_next(r, n++);
 		kv_dispatch(r);
 		if (r->operations.under_way)

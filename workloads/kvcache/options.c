@@ -112,8 +112,9 @@ const struct option kvcache_options_table[] = {
 	OPT_U64("served", struct kvcache_options, served, .max = KV_SERVED_MAX,
 		.help = "requests of a rank that are served at a time; 0: as many as there are "
 			"users, at most 500"),
-	OPTION_THREADS(struct kvcache_options, threads, KV_THREADS_MAX,
-		       "threads of a rank, each of which moves one entry at a time"),
+	OPTION_THREADS(
+		struct kvcache_options, threads, KV_THREADS_MAX,
+		"threads of a rank that move entries, each as many at a time as its depth says"),
 	OPTION_DEPTH(struct kvcache_options, depth),
 	OPT_BYTES("chunk", struct kvcache_options, chunk, .def = 4 << 20, .min = 4096,
 		  .max = 1 << 30,

@@ -202,9 +202,7 @@ static int phase_land(struct kv_run *r, struct err *err)
 	if (!r->launched)
 		return 0;
 	r->launched = false;
-	atomic_store_explicit(&r->work.ending, true, memory_order_release);
-	for (uint32_t i = 0; i < r->crew.threads; i++)
-		sem_post(&r->work.workers[i].given);
+	kv_work_end(&r->work, r->crew.threads);
 	return crew_land(&r->crew, false, err);
 }
 
@@ -214,6 +212,9 @@ static int phase_work_all(struct kv_run *r, enum stop_reason *stopped, struct er
 	int rc = crew_launch(&r->crew, kv_worker_run, err), landed;
 
 	r->launched = rc == 0;
+	/* They rest until they have a task. */
+	for (uint32_t i = 0; i < r->crew.threads; i++)
+		snapshot_rest(&r->crew.members[i].part);
 	rc = group_agree(g, rc, err);
 	if (rc == 0)
 		rc = group_agree(g, kv_fill(r, err), err);

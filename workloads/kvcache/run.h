@@ -6,6 +6,7 @@
 #include "workloads/common/status_rounds.h"
 #include "workloads/kvcache/board.h"
 #include "workloads/kvcache/columns.h"
+#include "workloads/kvcache/loads.h"
 #include "workloads/kvcache/requests/autoscale.h"
 #include "workloads/kvcache/requests/steps.h"
 #include "workloads/kvcache/requests/waiting.h"
@@ -88,11 +89,10 @@ struct kv_run {
 	uint32_t alarm_count;
 	uint32_t class_rank[KV_CLASSES_MAX]; /* 0: served first */
 
-	/* shard.c and dispatch.c: the request whose step asks the tiers, and the last operation of its chain; KV_NONE. */
+	/* dispatch.c and shard.c: the request whose step asks the tiers, and the last operation of its chain; KV_NONE. */
 	uint32_t asking, chain;
-	uint32_t *idle;                           /* [crew.threads]: I/O threads without a task */
-	bool *at_work;                            /* [crew.threads] */
-	uint32_t idle_count, given, given_stores; /* tasks with I/O threads; those for stores */
+	struct kv_loads loads;        /* of the I/O threads */
+	uint32_t given, given_stores; /* tasks with I/O threads; those for stores */
 
 	uint64_t start_ns, until_ns, now_ns;
 	bool begun;    /* the first request may fall due */
@@ -152,7 +152,7 @@ uint64_t kv_space_share(uint64_t free_bytes, uint64_t sharers);
 struct kv_operation kv_shard_of(const struct kv_run *r, const struct kv_operation *op);
 /* Whether an I/O thread has something to do for it. */
 bool kv_shard_needs_thread(const struct kv_run *r, const struct kv_operation *op);
-/* Gives an idle I/O thread its task; there must be one. Returns false where there is nothing to do. */
+/* Gives a task to the I/O thread with the fewest; one must have room. Returns false where there is nothing to do. */
 bool kv_shard_give(struct kv_run *r, const struct kv_task *task);
 /* The shard of an operation is done: what leaves this rank's memory is gone. */
 void kv_shard_done(struct kv_run *r, const struct kv_operation *what);

@@ -20,18 +20,23 @@ static char folder[] = "/tmp/haul-kvcache-XXXXXX";
 #define GQA "{\"layers\": 1, \"hidden\": 64, \"heads\": 2, \"kv_heads\": 2, \"head_dim\": 32}"
 #define MLA "{\"attention\": \"mla\", \"layers\": 1, \"kv_rank\": 64}"
 #define MANY \
-	"\"users\": 8, \"duration\": \"600 s\", \"requests\": 25, \"threads\": 4, \"depth\": 1, \"chunk\": 65536, " \
+	"\"users\": 8, \"duration\": \"600 s\", \"requests\": 25, \"threads\": 4, \"chunk\": 65536, " \
 	"\"verify\": \"full\", \"rag\": {\"documents\": 2, \"tokens_min\": 100, \"tokens_max\": 2000}, "
 
 /* Three tiers, which hold a few entries each, so that entries move all the time. */
 static const struct moving_case {
 	const char *policy, *store;
+	unsigned
+		depth; /* 0: that of the options; with more than 1, files are moved by io_uring where it works */
 } moving[] = {
-	{"", "file"},
-	{"", "mem"},
-	{"\"policy\": {\"write\": \"through\"}, ", "file"},
-	{"\"policy\": {\"write\": \"back\", \"order\": \"fifo\"}, ", "mem"},
-	{"\"lookup\": true, \"compress\": 2, ", "file"},
+	{"", "file", 0},
+	{"", "mem", 0},
+	{"\"policy\": {\"write\": \"through\"}, ", "file", 0},
+	{"\"policy\": {\"write\": \"back\", \"order\": \"fifo\"}, ", "mem", 0},
+	{"\"lookup\": true, \"compress\": 2, ", "file", 0},
+	/* Several entries in each thread. */
+	{"\"lookup\": true, ", "file", 16},
+	{"\"policy\": {\"write\": \"through\"}, ", "mem", 3},
 };
 
 static struct fixture *moving_run(const struct moving_case *c, const char *model, uint32_t tensor,
@@ -46,13 +51,16 @@ static struct fixture *moving_run(const struct moving_case *c, const char *model
 		 "\"fast\": {\"uri\": \"mem://fast\", \"capacity\": \"256 MiB\"}, "
 		 "\"slow\": {\"uri\": \"%s://%s/data\"%s}",
 		 c->store, folder,
-		 strcmp(c->store, "mem") == 0 ? ", \"capacity\": \"256 MiB\"" : "");
+		 strcmp(c->store, "mem") == 0 ? ", \"capacity\": \"256 MiB\""
+		 : c->depth > 1               ? ", \"engine\": \"uring\""
+					      : "");
 	snprintf(phase, sizeof(phase),
 		 "\"model\": %s, " MANY
-		 "%s\"tiers\": [{\"kind\": \"cpu\", \"capacity\": \"%u KiB\"}, "
+		 "%s\"depth\": %u, \"tiers\": [{\"kind\": \"cpu\", \"capacity\": \"%u KiB\"}, "
 		 "{\"store\": \"fast\", \"capacity\": \"%u KiB\", \"promote_after\": 2}, "
 		 "{\"store\": \"slow\", \"capacity\": \"%u KiB\"}]",
-		 model, c->policy, 8192 / share, 12288 / share, 24576 / share);
+		 model, c->policy, c->depth ? c->depth : 1, 8192 / share, 12288 / share,
+		 24576 / share);
 	f = kvcache_new(tensor, stores, phase);
 	fixture_run(f, ranks);
 	return f;
@@ -85,9 +93,10 @@ static void test_moving(void)
 static void test_groups(void)
 {
 	static const struct moving_case cases[] = {
-		{"\"policy\": {\"write\": \"through\"}, ", "mem"},
-		{"\"lookup\": true, ", "file"},
-		{"", "file"},
+		{"\"policy\": {\"write\": \"through\"}, ", "mem", 0},
+		{"\"lookup\": true, ", "file", 0},
+		{"", "file", 0},
+		{"", "file", 4},
 	};
 	char path[128];
 
@@ -144,8 +153,8 @@ static void test_shared(void)
 		uint32_t tensor;
 	} cases[] = {
 		{"", "file", GQA, 1},
-		{"\"policy\": {\"write\": \"through\"}, ", "mem", GQA, 1},
-		{"\"lookup\": true, ", "file", MLA, 2},
+		{"\"policy\": {\"write\": \"through\"}, \"depth\": 3, ", "mem", GQA, 1},
+		{"\"lookup\": true, \"depth\": 4, ", "file", MLA, 2},
 	};
 	char path[128], stores[512], phase[2048];
 
@@ -155,7 +164,9 @@ static void test_shared(void)
 
 		snprintf(stores, sizeof(stores), "\"s\": {\"uri\": \"%s://%s/data\"%s}",
 			 cases[i].store, folder,
-			 strcmp(cases[i].store, "mem") == 0 ? ", \"capacity\": \"256 MiB\"" : "");
+			 strcmp(cases[i].store, "mem") == 0 ? ", \"capacity\": \"256 MiB\""
+			 : i == 2                           ? ", \"engine\": \"uring\""
+							    : "");
 		snprintf(phase, sizeof(phase),
 			 "\"model\": %s, " MANY
 			 "%s\"tiers\": [{\"kind\": \"cpu\", \"capacity\": \"4 MiB\"}, "

@@ -143,6 +143,29 @@ static void test_slow_commit(void)
 	fixture_free(f);
 }
 
+/* The same with one thread whose queue has room for all: what it waits for keeps nobody waiting. Of entries of 16 pieces, too. */
+static void test_depth(void)
+{
+	static const char store[] = "\"s\": {\"uri\": \"sim://s\", \"commit_latency\": \"500 ms\"}";
+	static const char *const chunks[] = {"\"1 MiB\"", "65536"};
+
+	for (int i = 0; i < 2; i++) {
+		struct fixture *f;
+		char phase[256];
+
+		snprintf(phase, sizeof(phase),
+			 "\"users\": 10, \"duration\": \"20 s\", \"threads\": 1, \"depth\": 16, "
+			 "\"served\": 32, \"chunk\": %s",
+			 chunks[i]);
+		f = kvcache_run_one(store, phase, 1);
+		kvcache_expect_ok(f);
+		expect_ms(&f->tallies[0].hists[KV_HIST_REQUEST], 500);
+		CU_ASSERT_TRUE(f->tallies[0].hists[KV_HIST_REQUEST].max_ns < 520000000);
+		CU_ASSERT_TRUE(kvcache_of(f, 0, KV_REQUESTS) >= 180);
+		fixture_free(f);
+	}
+}
+
 /* Only one request may write at a time, however many threads there are; reads go on. */
 static void test_allocations(void)
 {
@@ -332,6 +355,7 @@ int main(void)
 		{"demotion from memory to a store", test_demotion},
 		{"an accelerator and two stores", test_gpu},
 		{"a slow commit keeps nobody waiting", test_slow_commit},
+		{"the depth of a thread", test_depth},
 		{"writes at a time", test_allocations},
 		{"generation", test_generation},
 		{"classes of service", test_classes},
