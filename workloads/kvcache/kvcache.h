@@ -8,7 +8,7 @@
  *	loop.c      the main thread: waits for users and I/O threads, and lets both go on
  *	serve.c     requests, step by step
  *	scale.c     autoscaling
- *	dispatch.c  what the tiers decide, as operations for the I/O threads
+ *	dispatch.c  what the tiers decide, as operations for the I/O threads; bus.c: those of an accelerator, which take time
  *	worker.c    an I/O thread; transfer.c: how it moves entries; ring.h: how tasks come to it, and back
  *	loads.c     which I/O thread gets the next operation
  *	part.c      a rank in its tensor group: leads, or follows; board.h: what the group shares; shard.c: its part of an operation
@@ -50,6 +50,7 @@ struct kv_tier_options {
 	char store[JOB_NAME_BYTES];
 	uint32_t kind, shared;
 	uint64_t capacity;         /* bytes; of a store: 0 for 95 % of what is free, see space.c */
+	uint64_t bandwidth;        /* of an accelerator; 0: it takes no time */
 	uint64_t entries;          /* of several servers: at most; 0: KV_SHARED_ENTRIES */
 	double high, low, largest; /* 0: those of mlperf-v3 */
 	uint64_t admit_after, promote_after;
@@ -94,7 +95,8 @@ extern const struct workload kvcache_workload;
 struct kv_tier_place {
 	char name[JOB_NAME_BYTES];
 	enum kv_tier_kind kind;
-	uint32_t store; /* its number among the stores of the phase */
+	uint32_t store;     /* its number among the stores of the phase */
+	uint64_t bandwidth; /* see bus.c; 0: it takes no time */
 	enum kv_tier_shared shared;
 	/* Of all who share it, or KV_UNLIMITED. The rules of the tier have the capacity for the largest shards. */
 	uint64_t capacity;

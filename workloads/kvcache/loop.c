@@ -1,5 +1,5 @@
-/* The main thread of a phase "kvcache". It wakes when a user is due, an answer has come, a generation ends, or its status
- * round must be looked at; and never waits for storage. */
+/* The main thread of a phase "kvcache". It wakes when a user is due, an answer has come, an operation or a generation ends, or its
+ * status round must be looked at; and never waits for storage. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -210,6 +210,7 @@ static uint64_t loop_next(const struct kv_run *r)
 		return next_ns;
 	next_ns = loop_least(next_ns, loop_due(r));
 	next_ns = loop_least(next_ns, r->scaling.due_ns);
+	next_ns = loop_least(next_ns, kv_dispatch_due(r));
 	if (r->alarm_count)
 		next_ns = loop_least(next_ns, r->alarms[0].ns);
 	return loop_least(next_ns, r->until_ns);
@@ -305,7 +306,7 @@ static void fill_lead(struct kv_run *r)
 			more = fill_next(r, n++);
 		kv_dispatch(r);
 		if (r->operations.under_way)
-			loop_sleep(r, r->now_ns + loop_poll_ns);
+			loop_sleep(r, loop_least(r->now_ns + loop_poll_ns, kv_dispatch_due(r)));
 	}
 	if (r->part.view.board)
 		kv_board_tell(&r->part.view, KV_STAGE_FILLED);

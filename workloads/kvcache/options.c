@@ -37,6 +37,10 @@ static const struct option tier_options[] = {
 		.help = "bytes that it holds, of a rank or of all who share it; 0: nothing in memory; in "
 			"a store 95 % of what is free at the start, where the store tells, or else no "
 			"limit"),
+	OPT_RATE(
+		"bandwidth", struct kv_tier_options, bandwidth,
+		.help = "of kind gpu: bytes per second of a rank that are read and written there; 0: it "
+			"takes no time"),
 	OPT_CHOICE(
 		"shared", struct kv_tier_options, shared, .choices = kv_shared_names,
 		.help = "who has one capacity and one set of entries together: no: a rank for "

@@ -62,6 +62,12 @@ struct kv_sharing {
 	bool owns; /* the server of that rank, which reports what is in the tier, and removes it */
 };
 
+/* bus.c: of a tier */
+struct kv_bus {
+	uint64_t free_ns;     /* when all that have taken it have ended */
+	struct kv_fifo taken; /* operations, in the order in which they end */
+};
+
 struct kv_run {
 	struct phase_context *ctx;
 	struct kv_setup setup;
@@ -91,7 +97,8 @@ struct kv_run {
 
 	/* dispatch.c and shard.c: the request whose step asks the tiers, and the last operation of its chain; KV_NONE. */
 	uint32_t asking, chain;
-	struct kv_loads loads;        /* of the I/O threads */
+	struct kv_loads loads; /* of the I/O threads */
+	struct kv_bus buses[KV_TIERS_MAX];
 	uint32_t given, given_stores; /* tasks with I/O threads; those for stores */
 
 	uint64_t start_ns, until_ns, now_ns;
@@ -175,6 +182,18 @@ void kv_dispatch_ended(struct kv_run *r, uint32_t number);
 /* Takes the answers of I/O threads and of other ranks; gives what may begin. */
 void kv_dispatch_collect(struct kv_run *r);
 void kv_dispatch(struct kv_run *r);
+/* When an operation ends that no I/O thread does; UINT64_MAX: none does, or there is no room to tell other ranks of it. */
+uint64_t kv_dispatch_due(const struct kv_run *r);
+
+/* bus.c */
+/* An operation that an I/O thread does takes a bus on its way. */
+void kv_bus_pass(struct kv_run *r, const struct kv_operation *op);
+/* An operation that has been taken, and needs no thread: whether it takes time on a bus. It is under way until kv_bus_ended returns its
+ * number, when its time is over or the phase is. KV_NONE: none has ended. */
+bool kv_bus_take(struct kv_run *r, uint32_t number);
+uint32_t kv_bus_ended(struct kv_run *r, struct kv_times *times);
+/* When the next one ends; UINT64_MAX: there is none. */
+uint64_t kv_bus_due(const struct kv_run *r);
 
 /* scale.c */
 void kv_scale_begin(struct kv_run *r);

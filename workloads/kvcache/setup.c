@@ -139,7 +139,7 @@ static int setup_shared(struct kv_setup *s, const char *path, const struct kv_ti
 	return 0;
 }
 
-/* What a rank cannot have. capacity: that of a rank. */
+/* What a tier of that kind cannot have. capacity: that of a rank. */
 static int setup_check_tier(const char *path, const struct kv_tier_options *o, uint64_t capacity,
 			    uint32_t k, struct err *err)
 {
@@ -150,6 +150,13 @@ static int setup_check_tier(const char *path, const struct kv_tier_options *o, u
 			       "%s/tiers/%" PRIu32 "/capacity: a tier \"%s\" has at most %" PRIu64
 			       " GiB per rank",
 			       path, k, setup_kinds[o->kind], most >> 30);
+	if (o->bandwidth && o->kind != KV_TIER_GPU)
+		return err_set(
+			err, -EINVAL,
+			"%s/tiers/%" PRIu32
+			"/bandwidth: is that of an emulated accelerator; a tier \"%s\" is as "
+			"fast as it is",
+			path, k, setup_kinds[o->kind]);
 	return 0;
 }
 
@@ -177,6 +184,7 @@ static int setup_tier(struct kv_setup *s, const struct job *job, const struct jo
 		rc = setup_check_tier(phase->path, o, capacity, k, err);
 	if (rc < 0)
 		return rc;
+	s->tiers[k].bandwidth = o->bandwidth;
 	if (o->name[0])
 		snprintf(s->tiers[k].name, sizeof(s->tiers[k].name), "%s", o->name);
 	if (capacity == KV_UNLIMITED && !last)

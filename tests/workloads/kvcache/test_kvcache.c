@@ -201,6 +201,8 @@ static const struct refused_case {
 	 "templates: are for users"},
 	{"\"arrivals\": {\"speed\": 2}", "arrivals/file: is missing"},
 	{"\"arrivals\": {\"cycles\": 2}", "arrivals/file: is missing"},
+	{"\"tiers\": [{\"store\": \"s\", \"bandwidth\": \"1 GB/s\"}]",
+	 "tiers/0/bandwidth: is that of an emulated accelerator"},
 	{"\"tiers\": [{\"kind\": \"gpu\", \"capacity\": \"65537 GiB\"}, \"s\"]",
 	 "tiers/0/capacity: a tier \"gpu\" has at most 65536 GiB"},
 	{"\"tiers\": [{\"kind\": \"cpu\", \"capacity\": \"131073 GiB\"}, \"s\"]",

@@ -121,6 +121,37 @@ static void test_gpu(void)
 	fixture_free(f);
 }
 
+/* An accelerator with a bandwidth: a request writes its entry and reads it twice. A victim on its way to the next tier takes the
+ * bus, too. */
+static void test_bus(void)
+{
+	struct fixture *f = kvcache_run_one(
+		NOTHING,
+		"\"users\": 1, \"duration\": \"20 s\", \"tiers\": [{\"kind\": \"gpu\", \"capacity\": 67108864, "
+		"\"bandwidth\": \"100 MB/s\"}, \"n\"]",
+		1);
+	const struct table *t = &f->tallies[0].tables[KV_TABLE_TIERS];
+
+	kvcache_expect_ok(f);
+	CU_ASSERT_TRUE(kvcache_of(f, 0, KV_REQUESTS) >= 17);
+	expect_ms(table_hist(t->kind, table_row(t, 0), KV_TIER_HIST_WRITE), move_ms);
+	expect_ms(table_hist(t->kind, table_row(t, 0), KV_TIER_HIST_READ), move_ms);
+	expect_ms(&f->tallies[0].hists[KV_HIST_REQUEST], 3 * move_ms);
+	CU_ASSERT_EQUAL(hist_count(&f->tallies[0].hists[KV_HIST_READ]), 0);
+	fixture_free(f);
+
+	/* 4 of 5 MiB stay, so every write but the first four has a victim, which takes as long as an entry. */
+	f = kvcache_run_one(
+		NOTHING,
+		"\"users\": 1, \"duration\": \"20 s\", \"tiers\": [{\"kind\": \"gpu\", \"capacity\": 5242880, "
+		"\"bandwidth\": \"100 MB/s\"}, \"n\"]",
+		1);
+	kvcache_expect_ok(f);
+	CU_ASSERT_TRUE(kvcache_tier(f, 0, 0, KV_TIER_DEMOTED_OUT) > 8);
+	expect_ms(&f->tallies[0].hists[KV_HIST_REQUEST], 4 * move_ms);
+	fixture_free(f);
+}
+
 /* A commit takes 0.5 s. Ten users ask once a second: with enough threads nobody waits for the others, and with one thread
  * they all do. */
 static void test_slow_commit(void)
@@ -354,6 +385,7 @@ int main(void)
 		{"one user", test_one_user},
 		{"demotion from memory to a store", test_demotion},
 		{"an accelerator and two stores", test_gpu},
+		{"an accelerator with a bandwidth", test_bus},
 		{"a slow commit keeps nobody waiting", test_slow_commit},
 		{"the depth of a thread", test_depth},
 		{"writes at a time", test_allocations},
