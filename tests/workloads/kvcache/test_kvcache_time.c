@@ -197,6 +197,37 @@ static void test_depth(void)
 	}
 }
 
+static uint32_t published;
+
+static void count_published(struct fixture *f, struct group *g, struct tally *so_far)
+{
+	(void)f;
+	(void)g;
+	(void)so_far;
+	published++;
+}
+
+/* A phase is published ten times per second, though its threads have nothing to do nearly all the time. */
+static void test_published(void)
+{
+	char phase[512];
+	struct fixture *f;
+
+	snprintf(
+		phase, sizeof(phase),
+		"\"model\": {\"layers\": 1, \"hidden\": 64, \"heads\": 1, \"kv_heads\": 1, \"head_dim\": 64}, "
+		"%s\"users\": 3, \"duration\": \"20 s\", \"threads\": 2, \"depth\": 4",
+		kvcache_one_user);
+	f = kvcache_new(1, NOTHING, phase);
+	f->publish_every_ns = 100000000;
+	f->publish = count_published;
+	published = 0;
+	fixture_run(f, 1);
+	kvcache_expect_ok(f);
+	CU_ASSERT_TRUE(published > 150 && published <= 200);
+	fixture_free(f);
+}
+
 /* Only one request may write at a time, however many threads there are; reads go on. */
 static void test_allocations(void)
 {
@@ -388,6 +419,7 @@ int main(void)
 		{"an accelerator with a bandwidth", test_bus},
 		{"a slow commit keeps nobody waiting", test_slow_commit},
 		{"the depth of a thread", test_depth},
+		{"publication of idle threads", test_published},
 		{"writes at a time", test_allocations},
 		{"generation", test_generation},
 		{"classes of service", test_classes},
