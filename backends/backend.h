@@ -49,6 +49,13 @@ enum store_cache {
 	CACHE_MEMORY   /* the store is memory (tmpfs): it is never cold */
 };
 
+/* Space for new objects. */
+struct store_space {
+	uint64_t free_bytes;
+	bool node;       /* it is that of one node; else it may be shared by all nodes */
+	uint64_t device; /* the same for all ranks, of the node or of all nodes, that share it */
+};
+
 /* Who opens a store, and what it uses. All that is pointed to outlives the store. */
 struct store_opener {
 	const struct rank_place *place;
@@ -192,6 +199,9 @@ struct backend_ops {
 			    uint64_t length);
 	int64_t (*evict)(const struct store *store, const struct object *o, uint64_t offset,
 			 uint64_t length);
+
+	/* See store_space. NULL: the store tells nothing of its space. */
+	int (*space)(const struct store *store, struct store_space *out);
 };
 
 /* A part that a build may lack; the list ends with a NULL name: backends/table.c. */
@@ -255,6 +265,8 @@ int64_t store_resident(const struct store *store, const struct object *o, uint64
  */
 int64_t store_evict(const struct store *store, const struct object *o, uint64_t offset,
 		    uint64_t length);
+/* Space for new objects on an open store, as it is now. -ENOTSUP: the store tells nothing of it. */
+int store_space(const struct store *store, struct store_space *out);
 /* Everything of facts, for a row of /stores: from the job and the backend's describe. */
 void store_describe(const struct store *store, const struct job_store *described,
 		    struct store_facts *facts);

@@ -270,6 +270,11 @@ int64_t store_evict(const struct store *store, const struct object *o, uint64_t 
 	return store->ops->evict ? store->ops->evict(store, o, offset, length) : -ENOTSUP;
 }
 
+int store_space(const struct store *store, struct store_space *out)
+{
+	return store->ops->space ? store->ops->space(store, out) : -ENOTSUP;
+}
+
 static uint64_t store_align(const struct store *store, uint64_t bytes)
 {
 	if (bytes == UINT64_MAX)

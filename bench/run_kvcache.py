@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Benchmark of the phase kvcache, in two parts, for RESULTS.md.
 
-  bench/run_kvcache.py HAUL FOLDER [ROUNDS] [--only users|fio] [--seconds 60] [--run 'chrt -f 10']
+  bench/run_kvcache.py HAUL FOLDER [ROUNDS] [--only users|fio] [--seconds 60] [--depth 1] [--run 'chrt -f 10']
 
 users   100,000 users of one rank who think for 8 to 16 s, on null://: the rate at which requests fall due beside the sum of
         1 / time to think, how late haul sees them, and processor time.
@@ -51,7 +51,7 @@ def template(context, think, generate=1):
 def users(o):
     think = {"name": "patient", "context_min": 512, "context_max": 4096, "generate_min": 50, "generate_max": 200,
              "think_min": THINK[0], "think_max": THINK[1]}
-    phase = {"model": "tiny-1b", "users": USERS, "duration": o.seconds, "threads": 2, "templates": [think]}
+    phase = {"model": "tiny-1b", "users": USERS, "duration": o.seconds, "threads": 2, "depth": o.depth, "templates": [think]}
     job = {"stores": {"n": {"uri": "null://n"}}, "phases": [{"kvcache": phase}]}
     wanted = USERS * math.log(THINK[1] / THINK[0]) / (THINK[1] - THINK[0])
     # Users begin together, and the rate counts when all have begun. What falls due before is the same in a trace, which takes
@@ -66,7 +66,8 @@ def users(o):
         print(f"offered {offered:.1f} per second from {first} s on, {offered / wanted - 1:+.2%} of {wanted:.1f}; late p50 "
               f"{late['p50'] / 1e3:.0f} us, p99 {late['p99'] / 1e3:.0f} us; served {m['requests']} of {m['offered']} requests "
               f"with {m['entry_reads'] + m['entry_writes']} entries; {cpu_s(p):.1f} CPU s, "
-              f"{cpu_s(p) / m['requests'] * 1e6:.1f} us per request")
+              f"{cpu_s(p) / m['requests'] * 1e6:.1f} us per request, "
+              f"{cpu_s(p) / (m['entry_reads'] + m['entry_writes']) * 1e6:.1f} us per entry")
 
 
 def haul(o, what):
@@ -123,6 +124,7 @@ def main():
     p.add_argument("rounds", type=int, nargs="?", default=5)
     p.add_argument("--only", choices=("users", "fio"))
     p.add_argument("--seconds", type=int, default=60)
+    p.add_argument("--depth", type=int, default=1, help="of the part users: operations of each of the two I/O threads")
     p.add_argument("--run", type=shlex.split, default=[])
     o = p.parse_args()
     os.makedirs(o.folder, exist_ok=True)

@@ -39,9 +39,10 @@ _haul_words()
 		return
 	fi
 	case $verb in
-	import) words="dlio"$'\n'$(compgen -f -X '!*.y*ml' -- "$word") ;;
+	import) words=$'dlio\nkvcache\n'$(compgen -f -X '!*.y*ml' -- "$word") ;;
 	replay) words=$(compgen -f -X '!*.[ct]sv*' -- "$word") ;;
-	accept) words=$(compgen -f -X '!*.@(h5|json)' -- "$word") ;;
+	# Two patterns: one for both needs an option of bash that a shell may not have set.
+	accept) words=$(compgen -f -X '!*.h5' -- "$word")$'\n'$(compgen -f -X '!*.json' -- "$word") ;;
 	report | compare | show) words=$(compgen -f -X '!*.h5' -- "$word") ;;
 	*) words=$(grep -ve '^-' <<<"$words")$'\n'$(compgen -f -X '!*.json' -- "$word") ;;
 	esac

@@ -2,10 +2,12 @@
 #include "report/difference.h"
 
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/units.h"
 #include "report/client_side.h"
 
 const char *const difference_abouts[DIFFERENCE_ABOUTS] = {
@@ -212,6 +214,79 @@ static void difference_client(struct differences *d, unsigned side, const struct
 			difference_limit(d, side, f, &f->phases[i]);
 }
 
+/* Quantities that people write with a unit. A number of a job is in bytes, bytes per second or seconds. */
+static const struct difference_unit {
+	int (*parse)(const char *text, uint64_t *value, struct err *err);
+	char *(*write)(char text[UNITS_TEXT_BYTES], double number);
+	double one; /* what is parsed of 1 in a job */
+	bool binary;
+} difference_units[] = {
+	{units_parse_rate, units_rate, 1, false},
+	{units_parse_bytes, units_bytes_binary, 1, true},
+	{units_parse_bytes, units_bytes_decimal, 1, false},
+	{units_parse_time, units_time, 1e9, false},
+};
+
+/* The unit of a text like "100 MB/s"; NULL: it has none. */
+static const struct difference_unit *difference_unit_of(const char *text, uint64_t *value)
+{
+	const char *behind = text + strspn(text, "0123456789. ");
+	struct err ignored;
+
+	if (behind == text || !*behind)
+		return NULL;
+	for (size_t i = 0; i < sizeof(difference_units) / sizeof(difference_units[0]); i++) {
+		const struct difference_unit *u = &difference_units[i];
+
+		if ((!u->binary || strstr(behind, "iB")) && u->parse(text, value, &ignored) == 0)
+			return u;
+	}
+	return NULL;
+}
+
+/* A number without a unit, in the unit of another side. Where both mean the same, they have the same text; where rounding would
+ * make them look the same, the number stays. Returns NULL where there is no memory. */
+static char *difference_with_unit(const char *number, const struct difference_unit *u,
+				  const char *other, uint64_t other_value)
+{
+	double value = strtod(number, NULL);
+	char text[UNITS_TEXT_BYTES];
+
+	if (fabs(value * u->one - (double)other_value) < 0.5)
+		return strdup(other);
+	u->write(text, value);
+	return strdup(strcmp(text, other) == 0 ? number : text);
+}
+
+/* Gives the numbers of a row the unit that the first side with one has. */
+static void difference_unify(struct differences *d, struct difference *row)
+{
+	const struct difference_unit *unit = NULL;
+	const char *other = NULL;
+	unsigned has_unit = 0;
+	uint64_t value = 0;
+
+	for (unsigned i = 0; !unit && i < d->sides; i++) {
+		has_unit = i;
+		other = row->values[i];
+		unit = other ? difference_unit_of(other, &value) : NULL;
+	}
+	for (unsigned i = 0; unit && i < d->sides; i++) {
+		char *old = row->values[i], *end = NULL, *text;
+
+		if (old)
+			strtod(old, &end);
+		if (i == has_unit || !old || end == old || *end)
+			continue;
+		text = difference_with_unit(old, unit, other, value);
+		d->failed |= !text;
+		if (!text)
+			continue;
+		free(old);
+		row->values[i] = text;
+	}
+}
+
 static bool difference_is_one(const struct difference *row, unsigned sides)
 {
 	for (unsigned i = 1; i < sides; i++) {
@@ -249,6 +324,9 @@ bool differences_make(struct differences *d, const struct difference_side *sides
 		difference_machine(d, i, sides[i].file);
 		difference_client(d, i, &sides[i]);
 	}
+	for (unsigned i = 0; i < d->count; i++)
+		if (d->rows[i].about == DIFFERENCE_JOB)
+			difference_unify(d, &d->rows[i]);
 	for (unsigned i = 0; i < d->count; i++)
 		if (difference_is_one(&d->rows[i], count))
 			d->rows[kept++] = d->rows[i];

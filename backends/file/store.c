@@ -396,7 +396,8 @@ static void file_channel_memory(struct channel *c, void *base, uint64_t bytes)
 	.transfer = 4 << 20, .depth_max = QUEUE_DEPTH_MAX, .depth = file_depth, .open = file_open, \
 	.close = file_close, .describe = file_describe, .channel_open = file_channel_open, \
 	.channel_close = file_channel_close, .channel_memory = file_channel_memory, \
-	.submit = file_submit, .reap = file_reap, .resident = file_resident, .evict = file_evict
+	.submit = file_submit, .reap = file_reap, .resident = file_resident, .evict = file_evict, \
+	.space = file_space
 
 const struct backend_ops file_backend = {
 	.scheme = "file",

@@ -83,9 +83,9 @@ static void part_tier_store(struct kvc *k, cJSON *tiers, double gib)
 	if (gib > 0)
 		kvc_add_number(k, tier, "capacity", floor(gib * GiB / kvc_tensor(k)));
 	else
-		kvc_find(
-			k, IMPORT_CHANGED, "storage-capacity-gb",
-			"without it, the original takes 95 % of what is free, and haul has no limit");
+		kvc_find(k, IMPORT_CHANGED, "storage-capacity-gb",
+			 "without it, each process of the original takes 95 % of what is free; "
+			 "haul's ranks share that");
 }
 
 void kvc_add_tiers(struct kvc *k)
@@ -214,6 +214,16 @@ bool kvc_recorded(const struct kvc *k)
 	return kvc_at(k, "dataset-path") || kvc_true(k, "use-burst-trace");
 }
 
+/* 0 stands for without end, in both. */
+static void part_cycles(struct kvc *k)
+{
+	kvc_put_number(k, "arrivals.cycles", kvc_number(k, "replay-cycles", 0));
+	if (kvc_at(k, "replay-cycles"))
+		kvc_find(k, IMPORT_CHANGED, "replay-cycles",
+			 "the original ends when the last request is queued and drops those that "
+			 "wait; haul serves all of them");
+}
+
 /* ShareGPT. Its texts have no times. */
 static void part_conversations(struct kvc *k)
 {
@@ -224,6 +234,7 @@ static void part_conversations(struct kvc *k)
 		k, IMPORT_CHANGED, "dataset-path",
 		"the original forgets the earlier turns of its conversations, and each of its processes "
 		"has all of them; haul reads earlier turns, and its ranks share the conversations");
+	part_cycles(k);
 	kvc_put_number(k, "arrivals.rate", rate > 0 ? rate : rate_otherwise);
 	if (rate <= 0)
 		kvc_find(
@@ -256,6 +267,7 @@ static void part_burst(struct kvc *k)
 			kvc_text(k, "burst-trace-path", "BurstGPT/data/BurstGPT_1.csv")));
 	kvc_find(k, IMPORT_CHANGED, "burst-trace-path",
 		 "each process of the original replays all of the trace; haul's ranks share it");
+	part_cycles(k);
 	if (speed > 0)
 		kvc_put_number(k, "arrivals.speed", speed);
 	else
@@ -270,6 +282,9 @@ static void part_arrivals(struct kvc *k)
 						    "sharegpt"};
 	static const char *const burst[] = {"burst-trace-path", "trace-speedup"};
 
+	if (kvc_at(k, "replay-cycles") && !kvc_recorded(k))
+		kvc_find(k, IMPORT_LEFT, "replay-cycles",
+			 "no requests are recorded, so there is nothing to repeat");
 	if (kvc_at(k, "dataset-path")) {
 		part_conversations(k);
 		return;

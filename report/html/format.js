@@ -83,5 +83,6 @@ const format = (() => {
 		return short(plain && Math.abs(value) >= 1e4 ? scaled(value, '').trim() : wrapped[kind](value));
 	}
 
-	return {...wrapped, nothing, known, kindOf, mark, words: name => name.replace(/_/g, ' ')};
+	// A name in words. The unit at its end is that of the JSON; a text of the value has its own.
+	return {...wrapped, nothing, known, kindOf, mark, words: name => name.replace(/_(ns|s)$/, '').replace(/_/g, ' ')};
 })();

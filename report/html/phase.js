@@ -208,7 +208,7 @@ const phase = (() => {
 			dom.element('p', null, `${format.count(p.slow.units.length)} ${p.slow.units.length === 1 ? 'rank or node is' : 'ranks or nodes are'} slower than the others. ${leftOut(p.slow, 'units') || ''}`),
 			table.plain(['who', 'measure', 'its value', 'median of all', 'named beyond'], p.slow.units.flatMap(unit =>
 				Object.entries(unit.measures).filter(([, one]) => one.beyond).map(([name, one]) => [
-					unit.who, format.words(name.replace(/_ns$|_s$/, '')), ...[one.value, one.median, one.limit].map(format[slowKinds[name] || 'number'])])), [0, 1]),
+					unit.who, format.words(name), ...[one.value, one.median, one.limit].map(format[slowKinds[name] || 'number'])])), [0, 1]),
 		];
 	}
 

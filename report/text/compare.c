@@ -9,7 +9,7 @@
 #include "report/shapes.h"
 #include "report/text/table.h"
 
-enum { VALUE_COLUMNS = 30, WHAT_COLUMNS = 36, SIDES_IN_TABLE = 8 };
+enum { VALUE_COLUMNS = 30, WHAT_COLUMNS = 36, SIDES_IN_TABLE = 8, COMPARE_SIGNED_BYTES = 10 };
 
 static void compare_sides(FILE *out, const struct compare *c)
 {
@@ -85,23 +85,48 @@ static double compare_percent(double ratio)
 	return (ratio - 1) * 100;
 }
 
+/* A percentage of so many digits would be cut by its cell. */
+#define COMPARE_DIGITS_MOST 1e6
+
+/* "+35", "-0.1". What is rounded to nothing has no sign. */
+static char *compare_signed(char text[COMPARE_SIGNED_BYTES], double ratio, int places)
+{
+	double percent = compare_percent(ratio), nothing = places ? 0.05 : 0.5;
+
+	if (fabs(percent) < nothing)
+		snprintf(text, COMPARE_SIGNED_BYTES, "%.*f", places, 0.0);
+	else if (fabs(percent) >= COMPARE_DIGITS_MOST)
+		snprintf(text, COMPARE_SIGNED_BYTES, "%+.0e", percent);
+	else
+		snprintf(text, COMPARE_SIGNED_BYTES, "%+.*f", places, percent);
+	return text;
+}
+
+/* Decimals of the whole cell: few where an end of the interval is large, unless that would leave nothing of the difference. */
+static int compare_places(double ratio, double high)
+{
+	double percent = fabs(compare_percent(ratio));
+	double most = fmax(percent, isfinite(high) ? fabs(compare_percent(high)) : 0);
+
+	return most < 10 || (percent >= 0.05 && percent < 1) ? 1 : 0;
+}
+
 /* "+35 % (+31 to +39)": by how much A is more than the other side. */
 static void compare_difference_cell(char cell[TABLE_CELL_BYTES], const struct ratio *r)
 {
 	bool vague = ratio_is_vague(r);
 	double low = vague ? RATIO_VAGUE_LEAST : r->low, high = vague ? RATIO_VAGUE_MOST : r->high;
-	double most = fmax(fabs(compare_percent(r->ratio)),
-			   isfinite(high) ? fabs(compare_percent(high)) : 0);
-	int places = most < 10 ? 1 : 0;
+	int places = compare_places(r->ratio, high);
+	char is[COMPARE_SIGNED_BYTES], from[COMPARE_SIGNED_BYTES], to[COMPARE_SIGNED_BYTES];
 
 	if (!isfinite(r->ratio))
 		strcpy(cell, TABLE_NOTHING);
 	else if (isfinite(r->low))
-		snprintf(cell, TABLE_CELL_BYTES, "%+.*f %% (%+.*f to %+.*f%s)", places,
-			 compare_percent(r->ratio), places, compare_percent(low), places,
-			 compare_percent(high), vague ? " or wider" : "");
+		snprintf(cell, TABLE_CELL_BYTES, "%s %% (%s to %s%s)",
+			 compare_signed(is, r->ratio, places), compare_signed(from, low, places),
+			 compare_signed(to, high, places), vague ? " or wider" : "");
 	else
-		snprintf(cell, TABLE_CELL_BYTES, "%+.*f %%", places, compare_percent(r->ratio));
+		snprintf(cell, TABLE_CELL_BYTES, "%s %%", compare_signed(is, r->ratio, places));
 }
 
 static void compare_table(FILE *out, const struct compare *c, const struct compare_pair *pair)

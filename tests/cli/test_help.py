@@ -84,6 +84,9 @@ def test_completion_of_values():
             open(f"{folder}/{name}", "w").close()
         check(sorted(complete("replay", folder + "/a")) == [f"{folder}/a.csv", f"{folder}/a.csv.zst"],
               complete("replay", folder + "/a"))
+        open(f"{folder}/a.h5", "w").close()
+        check(sorted(complete("accept", folder + "/a")) == [f"{folder}/a.h5", f"{folder}/a.json"], complete("accept", folder + "/a"))
+    check({"dlio", "kvcache"} <= set(complete("import", "")), complete("import", ""))
     script = (f"source {os.environ['HAUL_SOURCE']}/completion/haul.bash; COMP_WORDS=(mpiexec -n 4 {HAUL} ru); "
               "COMP_CWORD=4; _haul_launched; echo ${COMPREPLY[@]}")
     r = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)

@@ -19,7 +19,7 @@ user_templates:
 qos_profiles:
   batch: {target_latency_p95_ms: 2000, priority: 1}
 qos_distribution: {interactive_probability: 0.2, responsive_threshold: 0.6}
-eviction: {target_usage_ratio: 0.7, max_evictions_min: 1000}
+eviction: {target_usage_ratio: 0.7, max_evictions_min: 500, max_evictions_hard_cap: 600}
 prefix_cache: {min_prefix_length: 50, system_prompt_hit_probability: 0.3}
 conversation: {max_conversations: 1000, end_conversation_probability: 0.25}
 decode: {batch_size: 16}
@@ -77,15 +77,17 @@ assert phase["precondition"] == 20 * GIB and phase["users"] == 100, phase
 
 # Recorded requests.
 _, phase, told = imported("use-burst-trace", "burst-trace-path=/data/burst.csv", "trace-speedup=4")
-assert phase["arrivals"] == {"file": "/data/burst.csv", "speed": 4} and "ranks share it" in told, phase
-_, phase, told = imported("burst-trace-path=/data/burst.csv", "use-burst-trace", "trace-speedup=0")
-assert phase["arrivals"] == {"file": "/data/burst.csv"} and "recorded times" in told, phase
+assert phase["arrivals"] == {"file": "/data/burst.csv", "speed": 4, "cycles": 0} and "ranks share it" in told, phase
+_, phase, told = imported("burst-trace-path=/data/burst.csv", "use-burst-trace", "trace-speedup=0", "replay-cycles=3")
+assert phase["arrivals"] == {"file": "/data/burst.csv", "cycles": 3} and "recorded times" in told and "serves all of them" in told, phase
+_, phase, told = imported("replay-cycles=3")
+assert "arrivals" not in phase and "nothing to repeat" in told, told
 
 # ShareGPT's conversations.
 _, phase, told = imported("dataset-path=/data/share.json", "request-rate=20", "max-conversations=100", "sharegpt.max_context_tokens=8192",
                           "sharegpt.chars_per_token_estimate=3")
 assert phase["arrivals"] == {"file": "/data/share.json", "rate": 20, "conversations": 100, "context_max": 8192, "generate_max": 2048,
-                             "characters": 3}, phase
+                             "characters": 3, "cycles": 0}, phase
 assert "reads earlier turns" in told and "haul takes them" in told, told
 _, phase, told = imported("dataset-path=/data/share.json", "use-burst-trace", "enable-autoscaling")
 assert phase["arrivals"]["rate"] == 1000 and phase["arrivals"]["conversations"] == 500 and "autoscaling" not in phase, phase
@@ -129,7 +131,8 @@ with tempfile.TemporaryDirectory() as folder:
     assert phase["templates"][0]["context_max"] == 700 and phase["templates"][1]["name"] == "coding", phase
     assert [round(c["share"], 9) for c in phase["classes"]] == [0.2, 0.4, 0.4] and phase["classes"][2]["p95"] == 2, phase
     assert phase["tiers"][0]["high"] == 0.7 and phase["decode_batch"] == 16 and phase["conversation"]["end"] == 0.25, phase
-    for word in ("surprise", "unknown to the benchmark", "max_evictions_min", "saturation_detection", "min_prefix_length"):
+    assert phase["policy"] == {"evictions_min": 500, "evictions_max": 600}, phase
+    for word in ("surprise", "unknown to the benchmark", "saturation_detection", "min_prefix_length"):
         assert word in told, f"{word}: {told}"
     with open(path, "w", encoding="utf-8") as f:
         f.write("decode: {batch_size: many}")

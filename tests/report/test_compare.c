@@ -180,14 +180,92 @@ static void test_text(void)
 		"machine: hosts     nid0001   nid0002\n"
 		"\n"
 		"train: 3 repeats each; geometric means\n"
-		"Metric         A        B              Difference\n"
-		"GB/s        1.30     1.00      +30 % (+27 to +33)\n"
-		"AU        50.0 %   50.0 %   +0.0 % (+0.0 to +0.0)\n"
-		"seconds     1.00     1.00   +0.0 % (+0.0 to +0.0)\n"
+		"Metric         A        B           Difference\n"
+		"GB/s        1.30     1.00   +30 % (+27 to +33)\n"
+		"AU        50.0 %   50.0 %   0.0 % (0.0 to 0.0)\n"
+		"seconds     1.00     1.00   0.0 % (0.0 to 0.0)\n"
 		"A is 1.30 times as fast as B (1.27 to 1.33).\n"
 		"\n"
 		"Difference: by how much A is more than the other side, with its 95 % interval.\n");
 	free(text);
+	done(c);
+}
+
+/* A difference that is small beside its interval is shown, and what is nothing has no sign. */
+static void test_signs(void)
+{
+	static const struct {
+		double a, b;
+		const char *shown;
+	} cases[] = {
+		{0.999e9, 1e9, "   -0.1 %\n"},
+		{1e9, 0.999e9, "   +0.1 %\n"},
+		{0.9999e9, 1e9, "   0.0 %\n"},
+		{0.6e9, 1e9, "   -40 %\n"},
+	};
+	struct fixture a, b;
+	const struct results_file *const files[] = {&a.file, &b.file};
+	struct compare *c;
+	char *text;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin(&a, "a.h5");
+		begin(&b, "b.h5");
+		add(&a, 1, cases[i].a, 0);
+		add(&b, 1, cases[i].b, 0);
+		c = compared(files, 2);
+		text = report_compare_text(c);
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, cases[i].shown));
+		if (!strstr(text, cases[i].shown))
+			fprintf(stderr, "\n%s\n", text);
+		CU_ASSERT_PTR_NULL(strstr(text, "-0 %"));
+		free(text);
+		done(c);
+	}
+	/* Repeats that vary by a factor, with nearly the same mean: the interval is wide. */
+	begin(&a, "a.h5");
+	begin(&b, "b.h5");
+	for (int i = 0; i < 4; i++) {
+		add(&a, 1, i % 2 ? 1e9 : 1.4e9, 0);
+		add(&b, 1, i % 2 ? 1.002e9 : 1.4e9, 0);
+	}
+	c = compared(files, 2);
+	text = report_compare_text(c);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "-0.1 % (-"));
+	free(text);
+	done(c);
+}
+
+/* Numbers of a job stand beside what people have written in the same unit, and are not different where they mean the same. */
+static void test_units(void)
+{
+	static const char *const wanted[][3] = {
+		{"stores.data.chunk", "4 MiB", "8 MiB"},
+		{"stores.data.latency", "5 ms", "20 ms"},
+		{"stores.data.rate", "50 MB/s", "100 MB/s"},
+		{"stores.data.some", "7", "auto"},
+	};
+	struct fixture a, b;
+	const struct results_file *const files[] = {&a.file, &b.file};
+	struct compare *c;
+
+	two_files(&a, &b);
+	strcpy(b.host[0], "nid0001");
+	strcpy(a.job,
+	       "{\"stores\": {\"data\": {\"rate\": 50000000, \"latency\": 0.005, \"chunk\": 4194304, "
+	       "\"same\": 100000000, \"time\": 0.02, \"some\": 7}}}");
+	strcpy(b.job,
+	       "{\"stores\": {\"data\": {\"rate\": \"100 MB/s\", \"latency\": \"20 ms\", \"chunk\": \"8 MiB\", "
+	       "\"same\": \"100 MB/s\", \"time\": \"20 ms\", \"some\": \"auto\"}}}");
+	c = compared(files, 2);
+	CU_ASSERT_EQUAL_FATAL(c->differences.count, 4);
+	for (unsigned i = 0; i < 4; i++) {
+		const struct difference *row = &c->differences.rows[i];
+
+		CU_ASSERT_STRING_EQUAL(row->what, wanted[i][0]);
+		CU_ASSERT_STRING_EQUAL(row->values[0], wanted[i][1]);
+		CU_ASSERT_STRING_EQUAL(row->values[1], wanted[i][2]);
+	}
 	done(c);
 }
 
@@ -371,6 +449,8 @@ int main(void)
 	const CU_TestInfo tests[] = {
 		{"two files", test_two_files},
 		{"text", test_text},
+		{"signs of differences", test_signs},
+		{"units of differences", test_units},
 		{"JSON", test_json},
 		{"one repeat", test_one_repeat},
 		{"a sweep", test_sweep},

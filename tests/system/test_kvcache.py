@@ -138,12 +138,13 @@ def test_examples():
         phases = [p["kvcache"] for p in json.load(f)["phases"]]
     with Folder() as folder:
         sets = [a for i in range(len(phases)) for a in ("--set", f"phases.{i}.kvcache.duration=2 s")]
-        r = mpi(1, "run", "kvcache_traces", *sets, "--quiet", cwd=folder, env={"HAUL_DATA": folder})
+        os.mkdir(f"{folder}/data")
+        r = mpi(1, "run", "kvcache_traces", *sets, "--quiet", cwd=folder, env={"HAUL_DATA": f"{folder}/data"})
         check(r.rc == 0, f"{r}")
         tokens = {"llama3.1-8b": 131072, "llama3.1-70b-instruct": 327680, "deepseek-v3": 70272}
         traces = {}
         for p in phases:
-            rows = traces[p["name"]] = trace_rows(f"{folder}/{p['trace']}")
+            rows = traces[p["name"]] = trace_rows(p["trace"].replace("${HAUL_DATA}", f"{folder}/data"))
             check(len(rows) > 100, f"{p['name']}: {len(rows)} rows")
             check(all(int(row["Object_Size_Bytes"]) % tokens[p["model"]] == 0 for row in rows), f"{p['name']}: sizes")
         kinds = {name: {(row["Operation"], row["Phase"], row["Key"].split("_")[0]) for row in rows}
@@ -155,7 +156,8 @@ def test_examples():
         check(len(traces["prefill_only"]) < len(traces["h200"]) / 3, f"{len(traces['prefill_only'])} rows")
         check({kind for kind in kinds["decode_only"] if kind[2] != "kv"} ==
               {("Write", "Prefill", "prepop"), ("Read", "Decode", "prepop")}, f"{kinds['decode_only']}")
-        check(not os.path.exists(f"{folder}/kvcache_traces"), "the store was opened")
+        check(not os.path.exists(f"{folder}/data/kvcache_traces"), "the store was opened")
+        check(sorted(os.listdir(folder)) == ["data", "results.h5"], f"{os.listdir(folder)}: traces belong into $HAUL_DATA")
 
 
 def test_killed():

@@ -34,7 +34,7 @@ def test_options():
     with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         rgw.bucket("kvcache")
         small = options.phases("d", chunk=5 * MIB)
-        env = job(folder, rgw, *small, requests=40, lookup=True)
+        env = job(folder, rgw, *small, requests=40, lookup=True, depth=4)
         r = mpi(ranks, "run", "job.json", cwd=folder, env=env)
         check(r.rc == 0, f"{r}")
         *done, parts = report(f"{folder}/results.h5")["phases"]

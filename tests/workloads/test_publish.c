@@ -10,6 +10,7 @@
 #include "workloads/checkpoint/columns.h"
 #include "workloads/generate/columns.h"
 #include "workloads/io/columns.h"
+#include "workloads/kvcache/columns.h"
 #include "workloads/load/columns.h"
 
 enum { RANKS = 4, FILES = 48, BYTES = 1000, EPOCHS = 2 };
@@ -165,6 +166,9 @@ static bool generate_agrees(const struct tally *t)
 /* Models: of each rank a part of a checkpoint, and of all ranks one file that is loaded. */
 enum { PIECE = 1 << 16, PART_BYTES = 16 * PIECE, HEADER = 104, MODELS = 3, LOADS = 8 };
 
+/* Key-value caches, whose entries are one piece each. */
+enum { ENTRY = 4096, REQUESTS = 60, USERS = 6 };
+
 static uint64_t rows_sum(const struct table *t, unsigned measure)
 {
 	uint64_t sum = 0;
@@ -219,9 +223,23 @@ static bool load_agrees(const struct tally *t)
 			   row[TALLY_BYTES_READ], LOAD_ROW_BYTES);
 }
 
+/* Threads add their counts after the main thread, so they have at least what it has counted. */
+static bool kvcache_agrees(const struct tally *t)
+{
+	const uint64_t *row = t->rank_row;
+
+	return models_agree(t, KV_ACCOUNTS) &&
+	       hist_count(&t->hists[KV_HIST_CHUNK_READ]) * ENTRY == row[TALLY_BYTES_READ] &&
+	       hist_count(&t->hists[KV_HIST_CHUNK_WRITE]) * ENTRY == row[TALLY_BYTES_WRITTEN] &&
+	       row[KV_ENTRY_READS] * ENTRY <= row[TALLY_BYTES_READ] &&
+	       row[KV_ENTRY_WRITES] * ENTRY <= row[TALLY_BYTES_WRITTEN] &&
+	       row[KV_OFFERED] == row[KV_REQUESTS] + row[KV_LEFT];
+}
+
 static bool crew_agrees(const struct tally *t)
 {
 	return t->schema == &io_schema                                       ? io_agrees(t)
+	       : t->schema->rank.measures == kvcache_schema.rank.measures    ? kvcache_agrees(t)
 	       : t->schema->rank.measures == checkpoint_schema.rank.measures ? checkpoint_agrees(t)
 	       : t->schema->rank.measures == load_schema.rank.measures       ? load_agrees(t)
 									     : generate_agrees(t);
@@ -364,12 +382,43 @@ static void test_load(void)
 	rmdir(folder);
 }
 
+/* Threads that have no task rest, and begin to count again when they get one. */
+static void test_kvcache(void)
+{
+	static const struct {
+		unsigned threads, depth;
+	} each[] = {{3, 1}, {2, 4}};
+	struct fixture *f;
+	char phase[512];
+
+	for (unsigned i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		snprintf(
+			phase, sizeof(phase),
+			"{\"kvcache\":{\"model\":{\"layers\":1,\"hidden\":1024,\"heads\":1,\"kv_heads\":1,\"head_dim\":1024},"
+			"\"users\":%d,\"requests\":%d,\"threads\":%u,\"depth\":%u,\"prefix\":{\"enabled\":false},"
+			"\"templates\":[{\"name\":\"a\",\"context_min\":1,\"context_max\":1,\"generate_min\":1,"
+			"\"generate_max\":1,\"think_min\":\"2 ms\",\"think_max\":\"5 ms\"}],"
+			"\"conversation\":{\"enabled\":false}}}",
+			USERS, REQUESTS, each[i].threads, each[i].depth);
+		f = run_crew(SIM, phase);
+		for (uint32_t r = 0; r < RANKS; r++)
+			CU_ASSERT_TRUE(f->tallies[r].rank_row[KV_REQUESTS] >= REQUESTS);
+		CU_ASSERT_TRUE(fixture_sum(f, TALLY_BYTES_READ) >
+			       fixture_sum(f, TALLY_BYTES_WRITTEN));
+		fixture_free(f);
+	}
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
-		{"training", test_training},   {"plain I/O", test_io},
-		{"generation", test_generate}, {"checkpoints", test_checkpoint},
-		{"model loading", test_load},  CU_TEST_INFO_NULL,
+		{"training", test_training},
+		{"plain I/O", test_io},
+		{"generation", test_generate},
+		{"checkpoints", test_checkpoint},
+		{"model loading", test_load},
+		{"key-value caches", test_kvcache},
+		CU_TEST_INFO_NULL,
 	};
 
 	return unit_main("publish", tests);

@@ -1,25 +1,25 @@
 /* What the tiers decide, as operations for the I/O threads, and for the other ranks of a tensor group.
  *
- *	event of the tiers ──► operation ──► may begin ──► idle I/O thread ──► answer ──► next step of the request
+ *	event of the tiers ──► operation ──► may begin ──► an I/O thread ────► answer ──► next step of the request
  *	                                       ├─ board ──► other ranks ──► last one ─┤
- *	                                       └─ nothing to do for it (an accelerator's memory) ─┘
+ *	                                       └─ nothing to do for it (an accelerator's memory) ─┘   bus.c: after its time
  *
  * When the phase is over, what has not begun is dropped: entries are neither read nor written, and what was to be moved is
  * only deleted, so that nothing stays in a store that its tier does not know. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "workloads/kvcache/run.h"
 
 int kv_dispatch_open(struct kv_run *r, struct err *err)
 {
-	uint32_t threads = r->crew.threads;
+	uint32_t threads = r->crew.threads, depth = r->crew.depth;
 
 	r->asking = KV_NONE;
 	r->chain = KV_NONE;
-	r->idle = calloc(threads, sizeof(*r->idle));
-	r->at_work = calloc(threads, sizeof(*r->at_work));
-	if (!r->idle || !r->at_work || kv_operations_init(&r->operations, threads) < 0)
+	for (uint32_t k = 0; k < KV_TIERS_MAX; k++)
+		r->buses[k].taken = (struct kv_fifo){KV_NONE, KV_NONE};
+	if (kv_loads_open(&r->loads, threads, depth) < 0 ||
+	    kv_operations_init(&r->operations, threads) < 0)
 		return err_set(err, -ENOMEM, "no memory for the operations under way");
 	return 0;
 }
@@ -27,10 +27,7 @@ int kv_dispatch_open(struct kv_run *r, struct err *err)
 void kv_dispatch_close(struct kv_run *r)
 {
 	kv_operations_free(&r->operations);
-	free(r->idle);
-	free(r->at_work);
-	r->idle = NULL;
-	r->at_work = NULL;
+	kv_loads_close(&r->loads);
 }
 
 static void dispatch_add(struct kv_run *r, const struct kv_event *e, enum kv_operation_kind kind,
@@ -141,6 +138,7 @@ static void dispatch_give(struct kv_run *r, uint32_t number)
 		dispatch_drop(r, number, &what);
 		return;
 	}
+	kv_bus_pass(r, &what);
 	task.what = kv_shard_of(r, &what);
 	task.number = number;
 	task.slot = dispatch_post(r, &what, task.counts, number);
@@ -156,8 +154,9 @@ static void dispatch_give(struct kv_run *r, uint32_t number)
 	kv_board_answer(&r->part.view, task.slot);
 }
 
-/* No rank needs a thread for it. The others hear of it, and nobody waits until they have. */
-static void dispatch_at_once(struct kv_run *r, uint32_t number)
+/* It has ended, and no rank needs a thread for it. The others hear of it, and nobody waits until they have. times: NULL where it took
+ * none. */
+static void dispatch_at_once(struct kv_run *r, uint32_t number, const struct kv_times *times)
 {
 	const struct kv_operation what = *kv_operation_at(&r->operations, number);
 	struct kv_operation shard = kv_shard_of(r, &what);
@@ -166,7 +165,7 @@ static void dispatch_at_once(struct kv_run *r, uint32_t number)
 	if (slot != KV_NONE)
 		kv_board_answer(&r->part.view, slot);
 	if (!r->over)
-		kv_measure_operation(r, &shard, NULL);
+		kv_measure_operation(r, &shard, times);
 	dispatch_drop(r, number, &what);
 }
 
@@ -176,19 +175,29 @@ static bool dispatch_room(const struct kv_run *r)
 	return !r->part.view.board || r->part.view.free_count;
 }
 
+uint64_t kv_dispatch_due(const struct kv_run *r)
+{
+	return dispatch_room(r) ? kv_bus_due(r) : UINT64_MAX;
+}
+
 void kv_dispatch(struct kv_run *r)
 {
+	struct kv_times times;
+	uint32_t ended;
+
+	while (dispatch_room(r) && (ended = kv_bus_ended(r, &times)) != KV_NONE)
+		dispatch_at_once(r, ended, &times);
 	while (dispatch_room(r)) {
 		/* Those of the first priority need no thread. */
-		uint32_t number =
-			kv_operations_take(&r->operations, r->idle_count ? KV_PRIORITIES : 1);
+		uint32_t number = kv_operations_take(&r->operations,
+						     kv_loads_room(&r->loads) ? KV_PRIORITIES : 1);
 
 		if (number == KV_NONE)
 			return;
 		if (kv_operation_at(&r->operations, number)->priority)
 			dispatch_give(r, number);
-		else
-			dispatch_at_once(r, number);
+		else if (!kv_bus_take(r, number))
+			dispatch_at_once(r, number, NULL);
 	}
 }
 

@@ -3,13 +3,14 @@
  *
  *	phase.c     the workload: opens, fills, runs, cleans up
  *	options.c   the table of options; setup.c: what they stand for, refusals
- *	size.c      what a phase asks of the machine
+ *	size.c      what a phase asks of the machine; space.c: the capacity of a tier from what is free
  *	run.h       a phase while it runs
  *	loop.c      the main thread: waits for users and I/O threads, and lets both go on
  *	serve.c     requests, step by step
  *	scale.c     autoscaling
- *	dispatch.c  what the tiers decide, as operations for the I/O threads
- *	worker.c    an I/O thread; transfer.c: how it moves one entry
+ *	dispatch.c  what the tiers decide, as operations for the I/O threads; bus.c: those of an accelerator, which take time
+ *	worker.c    an I/O thread; transfer.c: how it moves entries; ring.h: how tasks come to it, and back
+ *	loads.c     which I/O thread gets the next operation
  *	part.c      a rank in its tensor group: leads, or follows; board.h: what the group shares; shard.c: its part of an operation
  *	sharing.c   a tier that several servers share
  *	remove.c    removes the entries at the end
@@ -48,7 +49,8 @@ struct kv_tier_options {
 	char name[KV_NAME_BYTES]; /* "": its kind, or the store's name */
 	char store[JOB_NAME_BYTES];
 	uint32_t kind, shared;
-	uint64_t capacity;         /* bytes; of a store: 0 for no limit */
+	uint64_t capacity;         /* bytes; of a store: 0 for 95 % of what is free, see space.c */
+	uint64_t bandwidth;        /* of an accelerator; 0: it takes no time */
 	uint64_t entries;          /* of several servers: at most; 0: KV_SHARED_ENTRIES */
 	double high, low, largest; /* 0: those of mlperf-v3 */
 	uint64_t admit_after, promote_after;
@@ -57,6 +59,7 @@ struct kv_tier_options {
 struct kv_policy_options {
 	uint32_t write, order;
 	uint64_t keys;
+	uint64_t evictions_min, evictions_max; /* see struct kv_policy */
 };
 
 /* Whose rows a trace has of a tensor group. */
@@ -92,7 +95,8 @@ extern const struct workload kvcache_workload;
 struct kv_tier_place {
 	char name[JOB_NAME_BYTES];
 	enum kv_tier_kind kind;
-	uint32_t store; /* its number among the stores of the phase */
+	uint32_t store;     /* its number among the stores of the phase */
+	uint64_t bandwidth; /* see bus.c; 0: it takes no time */
 	enum kv_tier_shared shared;
 	/* Of all who share it, or KV_UNLIMITED. The rules of the tier have the capacity for the largest shards. */
 	uint64_t capacity;
@@ -120,6 +124,8 @@ struct kv_setup {
 /* Checks the options. -EINVAL with a sentence that begins with the path of the phase. */
 int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_setup *out,
 		struct err *err);
+/* Ranks of a tensor group that hold a shard of each entry in a tier of that kind. */
+uint64_t kv_setup_holders(const struct kv_setup *s, enum kv_tier_kind kind);
 extern const char *const kv_shared_names[]; /* of enum kv_tier_shared; ends in NULL */
 
 int kvcache_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,

@@ -1,5 +1,5 @@
-/* The main thread of a phase "kvcache". It wakes when a user is due, an answer has come, a generation ends, or its status
- * round must be looked at; and never waits for storage. */
+/* The main thread of a phase "kvcache". It wakes when a user is due, an answer has come, an operation or a generation ends, or its
+ * status round must be looked at; and never waits for storage. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -50,9 +50,7 @@ static void loop_sleep(struct kv_run *r, uint64_t until_ns)
 
 	if (r->begun)
 		account_switch(&r->accounts, loop_account(r), clock_now(r->ctx->clock));
-	sem_clockwait(r->work.arrived, CLOCK_MONOTONIC, &until);
-	while (sem_trywait(r->work.arrived) == 0)
-		;
+	kv_work_sleep(&r->work, r->crew.threads, &until);
 	r->now_ns = clock_now(r->ctx->clock);
 	if (r->begun && !r->given)
 		account_switch(&r->accounts, ACCOUNT_HAUL, r->now_ns);
@@ -212,6 +210,7 @@ static uint64_t loop_next(const struct kv_run *r)
 		return next_ns;
 	next_ns = loop_least(next_ns, loop_due(r));
 	next_ns = loop_least(next_ns, r->scaling.due_ns);
+	next_ns = loop_least(next_ns, kv_dispatch_due(r));
 	if (r->alarm_count)
 		next_ns = loop_least(next_ns, r->alarms[0].ns);
 	return loop_least(next_ns, r->until_ns);
@@ -248,7 +247,7 @@ int kv_loop(struct kv_run *r, enum stop_reason *stopped)
 	}
 	*stopped = (enum stop_reason)r->rounds.merged.stop;
 	if (*stopped == STOP_NONE && !r->setup.options->requests &&
-	    !r->setup.source.arrivals.file[0])
+	    (!r->setup.source.arrivals.file[0] || !r->setup.source.arrivals.cycles))
 		*stopped = STOP_LIMIT;
 	return r->rc;
 }
@@ -303,11 +302,11 @@ static void fill_lead(struct kv_run *r)
 			more = false;
 		}
 		kv_dispatch_collect(r);
-		while (more && r->operations.under_way < 2 * r->crew.threads)
+		while (more && r->operations.under_way < 2ull * r->crew.threads * r->crew.depth)
 			more = fill_next(r, n++);
 		kv_dispatch(r);
 		if (r->operations.under_way)
-			loop_sleep(r, r->now_ns + loop_poll_ns);
+			loop_sleep(r, loop_least(r->now_ns + loop_poll_ns, kv_dispatch_due(r)));
 	}
 	if (r->part.view.board)
 		kv_board_tell(&r->part.view, KV_STAGE_FILLED);

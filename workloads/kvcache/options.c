@@ -2,7 +2,14 @@
 #include "workloads/kvcache/kvcache.h"
 #include "workloads/trace/trace.h"
 
-enum { MS = 1000000, TOKENS_PRECONDITION = 2048, KEYS_DEFAULT = 1 << 20 };
+enum {
+	MS = 1000000,
+	TOKENS_PRECONDITION = 2048,
+	KEYS_DEFAULT = 1 << 20,
+	/* Those of MLPerf's benchmark. */
+	EVICTIONS_MIN = 1000,
+	EVICTIONS_MAX = 5000
+};
 
 static const char *const tier_kinds[] = {"store", "cpu", "gpu", NULL};
 const char *const kv_shared_names[] = {[KV_SHARED_NO] = "no",
@@ -27,8 +34,13 @@ static const struct option tier_options[] = {
 		 .help = "what it is called in results; left out: the store's name, or the kind"),
 	OPT_BYTES(
 		"capacity", struct kv_tier_options, capacity, .max = 1ull << 60,
-		.help = "bytes that it holds, of a rank or of all who share it; 0: nothing in memory, no "
-			"limit in a store"),
+		.help = "bytes that it holds, of a rank or of all who share it; 0: nothing in memory; in "
+			"a store 95 % of what is free at the start, where the store tells, or else no "
+			"limit"),
+	OPT_RATE(
+		"bandwidth", struct kv_tier_options, bandwidth,
+		.help = "of kind gpu: bytes per second of a rank that are read and written there; 0: it "
+			"takes no time"),
 	OPT_CHOICE(
 		"shared", struct kv_tier_options, shared, .choices = kv_shared_names,
 		.help = "who has one capacity and one set of entries together: no: a rank for "
@@ -62,6 +74,13 @@ static const struct option policy_options[] = {
 		.max = 1ull << 28,
 		.help = "different keys whose accesses are counted, for admit_after and "
 			"promote_after"),
+	OPT_U64("evictions_min", struct kv_policy_options, evictions_min, .def = EVICTIONS_MIN,
+		.min = 1, .max = UINT32_MAX,
+		.help = "victims that an attempt to make room may have in any case; one has at most "
+			"100 more than the tier has entries"),
+	OPT_U64("evictions_max", struct kv_policy_options, evictions_max, .def = EVICTIONS_MAX,
+		.min = 1, .max = UINT32_MAX,
+		.help = "and never more than so many; it comes before evictions_min"),
 	OPT_END};
 
 static void generation_preset(void *into)
@@ -97,8 +116,9 @@ const struct option kvcache_options_table[] = {
 	OPT_U64("served", struct kvcache_options, served, .max = KV_SERVED_MAX,
 		.help = "requests of a rank that are served at a time; 0: as many as there are "
 			"users, at most 500"),
-	OPTION_THREADS(struct kvcache_options, threads, KV_THREADS_MAX,
-		       "threads of a rank, each of which moves one entry at a time"),
+	OPTION_THREADS(
+		struct kvcache_options, threads, KV_THREADS_MAX,
+		"threads of a rank that move entries, each as many at a time as its depth says"),
 	OPTION_DEPTH(struct kvcache_options, depth),
 	OPT_BYTES("chunk", struct kvcache_options, chunk, .def = 4 << 20, .min = 4096,
 		  .max = 1 << 30,
@@ -120,7 +140,8 @@ const struct option kvcache_options_table[] = {
 	OPT_TEXT(
 		"trace", struct kvcache_options, trace, .def_text = "",
 		.help = "a file (.csv, .csv.zst) to which rank 0 writes what all ranks would ask of "
-			"their tiers, on a virtual clock; then no store is opened"),
+			"their tiers, on a virtual clock; then no store is opened; ${VARIABLE} "
+			"stands for that of the environment"),
 	OPT_CHOICE(
 		"trace_format", struct kvcache_options, trace_format, .choices = trace_format_names,
 		.help = "csv: MLPerf's six columns; full: also deletes, requests, users and ranks; "

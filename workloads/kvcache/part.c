@@ -21,11 +21,12 @@ static int part_check_node(const struct kv_run *r, struct err *err)
 
 static uint32_t part_slots(const struct kv_run *r)
 {
+	uint64_t wanted = 2 * r->setup.options->threads * r->setup.options->depth;
 	uint32_t slots = 2;
 
-	while (slots < 2 * r->setup.options->threads)
+	while (slots < wanted && slots < KV_SLOTS_MAX)
 		slots *= 2;
-	return slots < KV_SLOTS_MAX ? slots : KV_SLOTS_MAX;
+	return slots;
 }
 
 int kv_part_open(struct kv_run *r, struct err *err)
@@ -146,7 +147,7 @@ void kv_follow(struct kv_run *r)
 				       .slot = slot};
 		bool thread = kv_shard_needs_thread(r, &task.what);
 
-		if (thread && !r->idle_count)
+		if (thread && !kv_loads_room(&r->loads))
 			return;
 		kv_board_take(view);
 		if (thread && kv_shard_give(r, &task))

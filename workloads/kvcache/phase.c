@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/content/random.h"
+#include "core/uri.h"
 #include "workloads/common/start_line.h"
 #include "workloads/kvcache/clean.h"
 #include "workloads/kvcache/objects.h"
@@ -148,6 +149,8 @@ static int phase_open(struct kv_run *r, struct err *err)
 					   .tiers = r->setup.tier_count};
 	int rc = phase_open_stores(r, err);
 
+	if (rc == 0)
+		rc = kv_space(r, err);
 	if (rc < 0)
 		return rc;
 	rc = group_agree(r->ctx->group, phase_open_rank(r, err), err);
@@ -199,9 +202,7 @@ static int phase_land(struct kv_run *r, struct err *err)
 	if (!r->launched)
 		return 0;
 	r->launched = false;
-	atomic_store_explicit(&r->work.ending, true, memory_order_release);
-	for (uint32_t i = 0; i < r->crew.threads; i++)
-		sem_post(&r->work.workers[i].given);
+	kv_work_end(&r->work, r->crew.threads);
 	return crew_land(&r->crew, false, err);
 }
 
@@ -211,6 +212,9 @@ static int phase_work_all(struct kv_run *r, enum stop_reason *stopped, struct er
 	int rc = crew_launch(&r->crew, kv_worker_run, err), landed;
 
 	r->launched = rc == 0;
+	/* They rest until they have a task. */
+	for (uint32_t i = 0; i < r->crew.threads; i++)
+		snapshot_rest(&r->crew.members[i].part);
 	rc = group_agree(g, rc, err);
 	if (rc == 0)
 		rc = group_agree(g, kv_fill(r, err), err);
@@ -294,16 +298,30 @@ static int phase_run(struct kv_run *r, enum stop_reason *stopped, struct err *er
 	return rc < 0 ? rc : cleaned;
 }
 
+/* Rank 0 writes the trace, so its environment counts. */
+static int phase_name_trace(struct kv_run *r, struct err *err)
+{
+	int rc = 0;
+
+	if (r->ctx->group->rank == 0)
+		rc = uri_expand(r->setup.options->trace, NULL, r->trace, err);
+	return rc < 0 ? err_wrap(err, rc, "%s/trace", r->ctx->phase->path) : 0;
+}
+
 /* A trace needs no store. */
 static int phase_trace(struct kv_run *r, enum stop_reason *stopped, struct err *err)
 {
-	int rc = group_agree(r->ctx->group, phase_open_cache(r, err), err);
+	int rc = group_agree(r->ctx->group, phase_name_trace(r, err), err);
+
+	if (rc == 0)
+		rc = group_broadcast(r->ctx->group, r->trace, sizeof(r->trace));
+	if (rc == 0)
+		rc = group_agree(r->ctx->group, phase_open_cache(r, err), err);
 
 	if (rc == 0)
 		rc = kv_trace_run(r, stopped, err);
 	if (rc == 0)
-		workload_say(r->ctx, "a trace was written to %s: no byte was moved",
-			     r->setup.options->trace);
+		workload_say(r->ctx, "a trace was written to %s: no byte was moved", r->trace);
 	return rc;
 }
 

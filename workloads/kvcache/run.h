@@ -6,6 +6,7 @@
 #include "workloads/common/status_rounds.h"
 #include "workloads/kvcache/board.h"
 #include "workloads/kvcache/columns.h"
+#include "workloads/kvcache/loads.h"
 #include "workloads/kvcache/requests/autoscale.h"
 #include "workloads/kvcache/requests/steps.h"
 #include "workloads/kvcache/requests/waiting.h"
@@ -61,11 +62,18 @@ struct kv_sharing {
 	bool owns; /* the server of that rank, which reports what is in the tier, and removes it */
 };
 
+/* bus.c: of a tier */
+struct kv_bus {
+	uint64_t free_ns;     /* when all that have taken it have ended */
+	struct kv_fifo taken; /* operations, in the order in which they end */
+};
+
 struct kv_run {
 	struct phase_context *ctx;
 	struct kv_setup setup;
 	struct kv_part part;
 	struct kv_sharing sharing;
+	char trace[URI_BYTES]; /* rank 0: the file that the options name, see core/uri.h */
 	struct store stores[KV_STORES_MAX];
 	struct queue side[KV_STORES_MAX]; /* for what is not the phase's own work */
 	uint32_t opened, described;       /* stores open; stores that have a description */
@@ -87,11 +95,11 @@ struct kv_run {
 	uint32_t alarm_count;
 	uint32_t class_rank[KV_CLASSES_MAX]; /* 0: served first */
 
-	/* shard.c and dispatch.c: the request whose step asks the tiers, and the last operation of its chain; KV_NONE. */
+	/* dispatch.c and shard.c: the request whose step asks the tiers, and the last operation of its chain; KV_NONE. */
 	uint32_t asking, chain;
-	uint32_t *idle;                           /* [crew.threads]: I/O threads without a task */
-	bool *at_work;                            /* [crew.threads] */
-	uint32_t idle_count, given, given_stores; /* tasks with I/O threads; those for stores */
+	struct kv_loads loads; /* of the I/O threads */
+	struct kv_bus buses[KV_TIERS_MAX];
+	uint32_t given, given_stores; /* tasks with I/O threads; those for stores */
 
 	uint64_t start_ns, until_ns, now_ns;
 	bool begun;    /* the first request may fall due */
@@ -140,12 +148,18 @@ uint64_t kv_sharing_capacity(const struct kv_run *r, uint32_t tier);
 /* The rank under whose folder the shards of this rank are in a tier. */
 uint32_t kv_sharing_folder(const struct kv_run *r, uint32_t tier);
 
+/* space.c */
+/* Sets the capacity of a tier that has none in the options, once the stores are open. Collective over the phase. */
+int kv_space(struct kv_run *r, struct err *err);
+/* The part of a space that one of so many ranks takes. */
+uint64_t kv_space_share(uint64_t free_bytes, uint64_t sharers);
+
 /* shard.c */
 /* An operation with the bytes of this rank's shard. */
 struct kv_operation kv_shard_of(const struct kv_run *r, const struct kv_operation *op);
 /* Whether an I/O thread has something to do for it. */
 bool kv_shard_needs_thread(const struct kv_run *r, const struct kv_operation *op);
-/* Gives an idle I/O thread its task; there must be one. Returns false where there is nothing to do. */
+/* Gives a task to the I/O thread with the fewest; one must have room. Returns false where there is nothing to do. */
 bool kv_shard_give(struct kv_run *r, const struct kv_task *task);
 /* The shard of an operation is done: what leaves this rank's memory is gone. */
 void kv_shard_done(struct kv_run *r, const struct kv_operation *what);
@@ -168,6 +182,18 @@ void kv_dispatch_ended(struct kv_run *r, uint32_t number);
 /* Takes the answers of I/O threads and of other ranks; gives what may begin. */
 void kv_dispatch_collect(struct kv_run *r);
 void kv_dispatch(struct kv_run *r);
+/* When an operation ends that no I/O thread does; UINT64_MAX: none does, or there is no room to tell other ranks of it. */
+uint64_t kv_dispatch_due(const struct kv_run *r);
+
+/* bus.c */
+/* An operation that an I/O thread does takes a bus on its way. */
+void kv_bus_pass(struct kv_run *r, const struct kv_operation *op);
+/* An operation that has been taken, and needs no thread: whether it takes time on a bus. It is under way until kv_bus_ended returns its
+ * number, when its time is over or the phase is. KV_NONE: none has ended. */
+bool kv_bus_take(struct kv_run *r, uint32_t number);
+uint32_t kv_bus_ended(struct kv_run *r, struct kv_times *times);
+/* When the next one ends; UINT64_MAX: there is none. */
+uint64_t kv_bus_due(const struct kv_run *r);
 
 /* scale.c */
 void kv_scale_begin(struct kv_run *r);

@@ -9,6 +9,14 @@
 
 enum { SETUP_PATH_BYTES = 128 };
 
+static const char *const setup_kinds[] = {
+	[KV_TIER_STORE] = "store", [KV_TIER_CPU] = "cpu", [KV_TIER_GPU] = "gpu"};
+
+/* The most that MLPerf's benchmark takes for a tier: 65,536 GiB of accelerators, 131,072 GiB of memory. */
+static const uint64_t setup_capacity_most[] = {[KV_TIER_STORE] = UINT64_MAX,
+					       [KV_TIER_CPU] = UINT64_C(131072) << 30,
+					       [KV_TIER_GPU] = UINT64_C(65536) << 30};
+
 /* Adds a store of the phase once. Returns its number, or -1: there are too many. */
 static int setup_store_number(struct kv_setup *s, const struct job_store *store)
 {
@@ -49,8 +57,7 @@ static int setup_tier_store(struct kv_setup *s, const struct job *job,
 	return 0;
 }
 
-/* Ranks of a tensor group that hold a shard of each entry in a tier of that kind. */
-static uint64_t setup_holders(const struct kv_setup *s, enum kv_tier_kind kind)
+uint64_t kv_setup_holders(const struct kv_setup *s, enum kv_tier_kind kind)
 {
 	uint64_t holders = 0;
 
@@ -117,7 +124,7 @@ static int setup_shared(struct kv_setup *s, const char *path, const struct kv_ti
 	place->shared = (enum kv_tier_shared)o->shared;
 	place->capacity = *capacity;
 	if (place->shared != KV_SHARED_NO && *capacity != KV_UNLIMITED)
-		*capacity /= setup_holders(s, place->kind);
+		*capacity /= kv_setup_holders(s, place->kind);
 	if (place->shared >= KV_SHARED_NODE) {
 		rc = setup_check_servers(s, path, k, err);
 		s->servers_share = true;
@@ -132,11 +139,30 @@ static int setup_shared(struct kv_setup *s, const char *path, const struct kv_ti
 	return 0;
 }
 
+/* What a tier of that kind cannot have. capacity: that of a rank. */
+static int setup_check_tier(const char *path, const struct kv_tier_options *o, uint64_t capacity,
+			    uint32_t k, struct err *err)
+{
+	uint64_t most = setup_capacity_most[o->kind];
+
+	if (capacity > most)
+		return err_set(err, -EINVAL,
+			       "%s/tiers/%" PRIu32 "/capacity: a tier \"%s\" has at most %" PRIu64
+			       " GiB per rank",
+			       path, k, setup_kinds[o->kind], most >> 30);
+	if (o->bandwidth && o->kind != KV_TIER_GPU)
+		return err_set(
+			err, -EINVAL,
+			"%s/tiers/%" PRIu32
+			"/bandwidth: is that of an emulated accelerator; a tier \"%s\" is as "
+			"fast as it is",
+			path, k, setup_kinds[o->kind]);
+	return 0;
+}
+
 static int setup_tier(struct kv_setup *s, const struct job *job, const struct job_phase *phase,
 		      const struct kv_tier_options *o, uint32_t k, struct err *err)
 {
-	static const char *const names[] = {
-		[KV_TIER_STORE] = "store", [KV_TIER_CPU] = "cpu", [KV_TIER_GPU] = "gpu"};
 	bool last = k + 1 == s->tier_count;
 	struct kv_tier_rules *rules = &s->rules[k];
 	uint64_t capacity = o->capacity;
@@ -148,15 +174,17 @@ static int setup_tier(struct kv_setup *s, const struct job *job, const struct jo
 		capacity = capacity ? capacity : KV_UNLIMITED;
 	} else if (o->store[0]) {
 		rc = err_set(err, -EINVAL, "%s/tiers/%" PRIu32 "/store: a tier \"%s\" has none",
-			     phase->path, k, names[o->kind]);
+			     phase->path, k, setup_kinds[o->kind]);
 	} else {
-		snprintf(s->tiers[k].name, sizeof(s->tiers[k].name), "%s", names[o->kind]);
+		snprintf(s->tiers[k].name, sizeof(s->tiers[k].name), "%s", setup_kinds[o->kind]);
 	}
+	if (rc == 0)
+		rc = setup_shared(s, phase->path, o, k, &capacity, err);
+	if (rc == 0)
+		rc = setup_check_tier(phase->path, o, capacity, k, err);
 	if (rc < 0)
 		return rc;
-	rc = setup_shared(s, phase->path, o, k, &capacity, err);
-	if (rc < 0)
-		return rc;
+	s->tiers[k].bandwidth = o->bandwidth;
 	if (o->name[0])
 		snprintf(s->tiers[k].name, sizeof(s->tiers[k].name), "%s", o->name);
 	if (capacity == KV_UNLIMITED && !last)
@@ -302,6 +330,11 @@ int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_
 				 .model = o->model,
 				 .source = o->source,
 				 .tensor = job->cluster.tensor ? job->cluster.tensor : 1};
+	if (job->cluster.pipeline > 1)
+		return err_set(err, -EINVAL,
+			       "%s: divides no model by layers, so it cannot run with "
+			       "cluster.pipeline = %" PRIu64 "; set it to 1",
+			       phase->path, job->cluster.pipeline);
 	snprintf(where, sizeof(where), "%s/model", phase->path);
 	rc = kv_model_check(&out->model, where, err);
 	if (rc == 0)
@@ -318,6 +351,8 @@ int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_
 	out->policy.write = (enum kv_write)o->policy.write;
 	out->policy.order = (enum kv_order)o->policy.order;
 	out->policy.sketch_keys = o->policy.keys;
+	out->policy.evictions_min = (uint32_t)o->policy.evictions_min;
+	out->policy.evictions_max = (uint32_t)o->policy.evictions_max;
 	users = out->source.users_most;
 	out->served = (uint32_t)(o->served                   ? o->served
 				 : users < KV_SERVED_DEFAULT ? users

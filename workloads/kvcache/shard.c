@@ -75,18 +75,16 @@ static bool shard_stores(const struct kv_task *t)
 
 bool kv_shard_give(struct kv_run *r, const struct kv_task *task)
 {
-	uint32_t thread = r->idle[r->idle_count - 1];
-	struct kv_worker *w = &r->work.workers[thread];
+	struct kv_task given = *task;
+	struct kv_worker *w;
 
-	w->task = *task;
-	if (!shard_ends(r, &w->task))
+	if (!shard_ends(r, &given))
 		return false;
-	r->idle_count--;
-	r->at_work[thread] = true;
 	r->given++;
-	r->given_stores += shard_stores(&w->task);
+	r->given_stores += shard_stores(&given);
+	w = &r->work.workers[kv_loads_take(&r->loads)];
 	snapshot_wake(&w->member->part);
-	sem_post(&w->given);
+	kv_worker_give(w, &given);
 	return true;
 }
 
@@ -119,22 +117,26 @@ static void shard_answered(struct kv_run *r, const struct kv_task *t)
 		kv_board_answer(&r->part.view, t->slot);
 }
 
+static void shard_collect_thread(struct kv_run *r, uint32_t thread)
+{
+	struct kv_worker *w = &r->work.workers[thread];
+	uint32_t number;
+
+	while (kv_worker_answered(w, &number)) {
+		shard_answered(r, &w->tasks[number]);
+		kv_worker_free(w, number);
+		/* Without a task it counts nothing, until it is given one. */
+		if (kv_loads_done(&r->loads, thread))
+			snapshot_rest(&w->member->part);
+	}
+}
+
 void kv_shard_collect(struct kv_run *r)
 {
 	for (uint32_t word = 0; word * 64 < r->crew.threads; word++) {
-		uint64_t bits;
+		uint64_t bits = kv_work_answered(&r->work, word);
 
-		if (!atomic_load_explicit(&r->work.answered[word], memory_order_relaxed))
-			continue;
-		bits = atomic_exchange_explicit(&r->work.answered[word], 0, memory_order_acquire);
-		while (bits) {
-			uint32_t thread = word * 64 + (uint32_t)__builtin_ctzll(bits);
-
-			bits &= bits - 1;
-			if (r->at_work[thread])
-				shard_answered(r, &r->work.workers[thread].task);
-			r->at_work[thread] = false;
-			r->idle[r->idle_count++] = thread;
-		}
+		for (; bits; bits &= bits - 1)
+			shard_collect_thread(r, word * 64 + (uint32_t)__builtin_ctzll(bits));
 	}
 }

@@ -40,18 +40,30 @@ static const char *size_gigabytes(char text[UNITS_TEXT_BYTES], double bytes)
 	return text;
 }
 
+/* Whether the last tier has no capacity in the options, and takes what is free when the phase begins. */
+static bool size_takes_free(const struct kv_setup *s)
+{
+	const struct kv_tier_place *last = &s->tiers[s->tier_count - 1];
+	const struct backend_ops *ops = s->stores[last->store]->section->owner;
+
+	return !s->options->trace[0] && last->kind == KV_TIER_STORE && ops->space &&
+	       s->rules[s->tier_count - 1].capacity == KV_UNLIMITED;
+}
+
 /* "the tier "nvme" of a node: 500 GB" */
-static void size_note_shared(struct demand *out, const struct kv_tier_place *tier)
+static void size_note_shared(struct demand *out, const struct kv_setup *s, uint32_t k)
 {
 	static const char *const whose[] = {[KV_SHARED_GROUP] = "a tensor group",
 					    [KV_SHARED_NODE] = "a node",
 					    [KV_SHARED_ALL] = "all ranks"};
+	const struct kv_tier_place *tier = &s->tiers[k];
 	char all[UNITS_TEXT_BYTES], text[sizeof(out->notes[0])];
+	const char *has = size_takes_free(s) ? "95 % of what is free" : "no limit";
 
-	snprintf(text, sizeof(text), "the tier \"%.28s\" of %s: %.16s", tier->name,
-		 whose[tier->shared],
-		 tier->capacity == KV_UNLIMITED ? "no limit"
-						: size_gigabytes(all, (double)tier->capacity));
+	if (tier->capacity != KV_UNLIMITED)
+		has = size_gigabytes(all, (double)tier->capacity);
+	snprintf(text, sizeof(text), "the tier \"%.28s\" of %s: %.20s", tier->name,
+		 whose[tier->shared], has);
 	size_note(out, text);
 }
 
@@ -64,7 +76,7 @@ static void size_note_group(struct demand *out, const struct kv_setup *s)
 		uint64_t capacity = s->rules[k].capacity;
 
 		if (s->tiers[k].shared != KV_SHARED_NO) {
-			size_note_shared(out, &s->tiers[k]);
+			size_note_shared(out, s, k);
 			continue;
 		}
 		if (capacity == KV_UNLIMITED || s->tensor == 1)
@@ -75,6 +87,19 @@ static void size_note_group(struct demand *out, const struct kv_setup *s)
 			 size_gigabytes(all, (double)capacity * (double)s->tensor));
 		size_note(out, text);
 	}
+}
+
+static void size_note_space(struct demand *out, const struct kv_setup *s)
+{
+	const struct kv_tier_place *last = &s->tiers[s->tier_count - 1];
+	char text[sizeof(out->notes[0])];
+
+	if (!size_takes_free(s) || last->shared != KV_SHARED_NO)
+		return;
+	snprintf(text, sizeof(text),
+		 "the ranks share 95 %% of what is free for the tier \"%.28s\": it has no capacity",
+		 last->name);
+	size_note(out, text);
 }
 
 /* The ranks of a node are known here; where launchers place them otherwise, the run finds it. */
@@ -119,6 +144,7 @@ int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t 
 		out->memory_per_rank += kv_shared_bytes(s.shared_entries) /
 					(ranks < ranks_per_node ? ranks : ranks_per_node);
 	size_note_group(out, &s);
+	size_note_space(out, &s);
 	size_note(out, "how many bytes are moved depends on how fast the stores are");
 	if (o->requests)
 		size_note(out, "the phase ends earlier, after its number of requests");

@@ -319,7 +319,7 @@ int kv_trace_run(struct kv_run *r, enum stop_reason *stopped, struct err *err)
 	r->tiers.event = trace_event;
 	r->tiers.argument = &events;
 	if (rc == 0 && g->rank == 0)
-		rc = trace_create_as(&t.writer, o->trace, format, o->chunk, true, err);
+		rc = trace_create_as(&t.writer, r->trace, format, o->chunk, true, err);
 	rc = group_agree(g, rc, err);
 	if (rc == 0) {
 		r->start_ns = workload_begin(r->ctx);
@@ -328,9 +328,9 @@ int kv_trace_run(struct kv_run *r, enum stop_reason *stopped, struct err *err)
 		traced_measure(r, &v);
 	}
 	if (g->rank == 0 && t.writer.text) {
-		closed = trace_finish(&t.writer, o->trace, rc < 0 ? NULL : err);
+		closed = trace_finish(&t.writer, r->trace, rc < 0 ? NULL : err);
 		if (closed == 0 && t.failed)
-			closed = err_set(err, -ENOMEM, "%s: no memory for its rows", o->trace);
+			closed = err_set(err, -ENOMEM, "%s: no memory for its rows", r->trace);
 	}
 	free(t.rows);
 	return group_agree(g, rc < 0 ? rc : closed, err);

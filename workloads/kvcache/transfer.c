@@ -1,8 +1,14 @@
-/* How an I/O thread moves one entry: in pieces of a chunk, with several in flight.
+/* How an I/O thread moves entries: each in pieces of a chunk, several entries and several pieces at a time.
  *
  *	read      store -> dropped      memory -> a buffer
  *	write     made -> store         made -> memory
  *	move      store -> store        memory -> store         made -> memory or store, where it comes from an accelerator
+ *
+ * An entry passes through stages (stat, open, begin, its pieces, close, commit, delete). A stage but that of the pieces is one
+ * request. Each request under way has a window, of which there are as many as the queues are deep. Transfers that may have
+ * something to send wait in a line for windows. One that has sent what it can leaves the line, and joins it again behind the
+ * others when one of its requests is answered; so a large entry lets others pass between its pieces. On a store that answers
+ * at once, a stage needs no window, and an entry is done before the next one begins.
  *
  * Bytes are a function of the entry's id, so they can be compared wherever an entry has been. */
 #include <errno.h>
@@ -16,7 +22,7 @@
 #include "workloads/kvcache/objects.h"
 #include "workloads/kvcache/worker.h"
 
-/* With requests under way in two queues, a thread waits at most this long for one of them. */
+/* With requests under way in several queues, a thread waits at most this long for one of them. */
 static const uint64_t transfer_wait_ns = 200000;
 static const uint64_t verify_stream = 0x76657269; /* "veri" */
 
@@ -40,8 +46,18 @@ static uint64_t transfer_now(const struct kv_worker *w)
 	return clock_now(w->work->stores[0].clock);
 }
 
-static int transfer_fail(struct kv_worker *w, const struct queue *q, const struct request *req,
-			 int rc, const char *text)
+/* The time since begin_ns, in which the thread has worked on bytes of an entry itself. */
+static void transfer_worked(struct kv_worker *w, struct kv_transfer *t, enum kv_worker_count what,
+			    uint64_t begin_ns)
+{
+	uint64_t ns = transfer_now(w) - begin_ns;
+
+	w->member->counts[what] += ns;
+	t->host_ns += ns;
+}
+
+static void transfer_fail(struct kv_worker *w, struct kv_transfer *t, const struct queue *q,
+			  const struct request *req, int rc, const char *text)
 {
 	struct crew_thread *m = w->member;
 
@@ -49,68 +65,78 @@ static int transfer_fail(struct kv_worker *w, const struct queue *q, const struc
 	if (m->meter.failure_count == 0)
 		err_set(&m->err, rc, "%s/%s: %s", q->channel.store->uri, req->object->key, text);
 	meter_fail(&m->meter, req, rc, req->answer.done_ns, text);
-	if (w->task.rc == 0)
-		w->task.rc = rc;
+	if (t->task->rc == 0)
+		t->task->rc = rc;
 	if (w->rc == 0 && w->work->setup->options->on_error == ON_ERROR_STOP)
 		w->rc = rc;
-	return rc;
 }
 
-static int transfer_do(struct kv_worker *w, struct queue *q, struct request *req)
-{
-	int rc = queue_do(q, req);
-
-	return request_failed(req) ? transfer_fail(w, q, req, rc, NULL) : rc;
-}
-
-static void transfer_key(const struct kv_worker *w, const struct kv_end *end, struct object *o)
+static void transfer_key(const struct kv_worker *w, const struct kv_transfer *t,
+			 const struct kv_end *end, struct object *o)
 {
 	*o = (struct object){.size = 0};
-	kv_object_key(w->work->prefix[end->tier], w->task.what.id, o->key);
+	kv_object_key(w->work->prefix[end->tier], t->task->what.id, o->key);
 }
 
-static int transfer_open_from(struct kv_worker *w, struct queue *q)
+/* Joins the line of those that may have something to send. */
+static void transfer_want(struct kv_worker *w, struct kv_transfer *t)
 {
-	const struct kv_task *t = &w->task;
-	struct request req = {.op = REQ_STAT, .object = &w->from};
-	int rc = 0;
-
-	if (t->what.kind == KV_OPERATION_READ && w->work->setup->options->lookup)
-		rc = transfer_do(w, q, &req);
-	if (rc < 0 && rc != -ENOENT)
-		return rc;
-	w->from.size = t->what.bytes;
-	req = (struct request){.op = REQ_OPEN, .object = &w->from};
-	return transfer_do(w, q, &req);
+	if (t->wants)
+		return;
+	t->wants = true;
+	t->after = NULL;
+	if (w->wanting)
+		w->wanting_last->after = t;
+	else
+		w->wanting = t;
+	w->wanting_last = t;
 }
 
-static int transfer_begin_to(struct kv_worker *w, struct queue *q)
+static void transfer_want_first(struct kv_worker *w, struct kv_transfer *t)
 {
-	const struct kv_task *t = &w->task;
-	struct request req = {.op = REQ_BEGIN,
-			      .object = &w->to,
-			      .length = t->what.bytes,
-			      .begin.part = w->work->setup->options->chunk};
+	t->wants = true;
+	t->after = w->wanting;
+	if (!w->wanting)
+		w->wanting_last = t;
+	w->wanting = t;
+}
 
-	transfer_key(w, &t->to, &w->to);
-	return transfer_do(w, q, &req);
+static struct kv_window *window_take(struct kv_worker *w, struct kv_transfer *t)
+{
+	struct kv_window *win = w->spare;
+
+	w->spare = win->next;
+	w->in_flight++;
+	win->of = t;
+	win->req.answer.lead = 0;
+	return win;
 }
 
 static void window_free(struct kv_worker *w, struct kv_window *win)
 {
 	win->state = KV_WINDOW_FREE;
-	w->busy--;
+	win->next = w->spare;
+	w->spare = win;
+	w->in_flight--;
+}
+
+/* A piece has been moved, or has failed. */
+static void window_end(struct kv_worker *w, struct kv_window *win)
+{
+	win->of->busy--;
+	window_free(w, win);
 }
 
 static void window_send(struct kv_worker *w, struct kv_window *win, enum request_op op)
 {
+	struct kv_transfer *t = win->of;
 	bool reads = op == REQ_READ;
-	struct queue *q = transfer_queue(w, reads ? &w->task.from : &w->task.to);
+	struct queue *q = transfer_queue(w, reads ? &t->task->from : &t->task->to);
 	uint32_t lead = reads ? 0 : win->req.answer.lead;
 	struct request *req = &win->req;
 
 	*req = (struct request){.op = op,
-				.object = reads ? &w->from : &w->to,
+				.object = reads ? &t->from : &t->to,
 				.offset = win->at,
 				.length = win->length,
 				.data = win->data ? (char *)win->data + lead : NULL,
@@ -121,13 +147,14 @@ static void window_send(struct kv_worker *w, struct kv_window *win, enum request
 
 static void window_fill(struct kv_worker *w, struct kv_window *win)
 {
+	struct kv_transfer *t = win->of;
 	uint64_t begin_ns;
 
-	if (!win->data || !end_keeps(w, &w->task.to))
+	if (!win->data || !end_keeps(w, &t->task->to))
 		return;
 	begin_ns = transfer_now(w);
-	pattern_fill(&w->pattern, 0, win->at, win->data, win->length);
-	w->member->counts[KV_WORKER_FILL_NS] += transfer_now(w) - begin_ns;
+	pattern_fill(&t->pattern, 0, win->at, win->data, win->length);
+	transfer_worked(w, t, KV_WORKER_FILL_NS, begin_ns);
 }
 
 /* Compares the bytes of a piece with those that were written, or 4 KiB of them. */
@@ -135,6 +162,7 @@ static int window_check(struct kv_worker *w, struct kv_window *win)
 {
 	uint32_t verify = w->work->setup->options->verify;
 	uint64_t at = 0, length = win->length, begin_ns, good;
+	struct kv_transfer *t = win->of;
 	const char *data = win->data;
 
 	if (!data || verify == VERIFY_NONE)
@@ -145,9 +173,9 @@ static int window_check(struct kv_worker *w, struct kv_window *win)
 		at = at % (length - VERIFY_SAMPLE_BYTES + 1) & ~(uint64_t)7;
 		length = VERIFY_SAMPLE_BYTES;
 	}
-	good = pattern_verify(&w->pattern, 0, win->at + at, data + win->req.answer.lead + at,
+	good = pattern_verify(&t->pattern, 0, win->at + at, data + win->req.answer.lead + at,
 			      length);
-	w->member->counts[KV_WORKER_VERIFY_NS] += transfer_now(w) - begin_ns;
+	transfer_worked(w, t, KV_WORKER_VERIFY_NS, begin_ns);
 	if (good == length)
 		return 0;
 	w->member->counts[KV_WORKER_PAYLOAD_ERRORS]++;
@@ -159,196 +187,340 @@ static int window_check(struct kv_worker *w, struct kv_window *win)
 /* The bytes of a piece that nobody has made are made now; those that are there are compared. Then it goes on. */
 static void window_have(struct kv_worker *w, struct kv_window *win)
 {
-	const struct kv_task *t = &w->task;
-	struct queue *from = transfer_queue(w, &t->from);
+	struct kv_transfer *t = win->of;
+	const struct kv_task *task = t->task;
+	struct queue *from = transfer_queue(w, &task->from);
 	char text[FAILURE_TEXT_BYTES];
 
-	if (!end_keeps(w, &t->from)) {
+	if (!end_keeps(w, &task->from)) {
 		window_fill(w, win);
 	} else if (window_check(w, win) < 0) {
 		read_text_differs(text, win->req.offset);
-		win->req.object = &w->from;
+		win->req.object = &t->from;
 		win->req.op = REQ_READ;
-		transfer_fail(w, from ? from : w->queues[0], &win->req, -EILSEQ, text);
+		transfer_fail(w, t, from ? from : w->queues[0], &win->req, -EILSEQ, text);
 	}
-	if (t->to.kind == KV_TIER_STORE && w->task.rc == 0) {
+	if (task->to.kind == KV_TIER_STORE && task->rc == 0) {
 		window_send(w, win, REQ_WRITE);
 		return;
 	}
-	if (t->from.kind == KV_TIER_CPU && t->what.kind == KV_OPERATION_READ && win->buffer) {
+	if (task->from.kind == KV_TIER_CPU && task->what.kind == KV_OPERATION_READ && win->buffer) {
 		uint64_t begin_ns = transfer_now(w);
 
 		memcpy(win->buffer, win->data, win->length);
-		w->member->counts[KV_WORKER_COPY_NS] += transfer_now(w) - begin_ns;
+		transfer_worked(w, t, KV_WORKER_COPY_NS, begin_ns);
 	}
-	window_free(w, win);
+	window_end(w, win);
 }
 
-static void window_begin(struct kv_worker *w, struct kv_window *win)
+static void window_begin(struct kv_worker *w, struct kv_transfer *t)
 {
-	const struct kv_task *t = &w->task;
-	uint64_t chunk = w->work->setup->options->chunk, left = t->what.bytes - w->next;
+	uint64_t chunk = w->work->setup->options->chunk, left = t->task->what.bytes - t->next;
+	struct kv_window *win = window_take(w, t);
 
-	win->req.answer.lead = 0;
-	win->at = w->next;
+	win->at = t->next;
 	win->length = left < chunk ? left : chunk;
 	win->data = win->buffer;
-	w->next += win->length;
-	w->busy++;
-	if (w->block != KV_NONE) {
-		win->data = kv_memory_block(w->work->memory, w->block);
-		w->block = kv_memory_next(w->work->memory, w->block);
+	t->next += win->length;
+	t->busy++;
+	if (t->block != KV_NONE) {
+		win->data = kv_memory_block(w->work->memory, t->block);
+		t->block = kv_memory_next(w->work->memory, t->block);
 	}
-	if (t->from.kind == KV_TIER_STORE)
+	if (t->task->from.kind == KV_TIER_STORE)
 		window_send(w, win, REQ_READ);
 	else
 		window_have(w, win);
 }
 
-static void window_answered(struct kv_worker *w, struct queue *q, struct kv_window *win)
+/* Whether a stage applies to what has become of the entry so far. */
+static bool stage_applies(const struct kv_worker *w, const struct kv_transfer *t,
+			  enum kv_entry_stage stage)
 {
-	const struct request *req = &win->req;
+	const struct kv_task *task = t->task;
+	bool whole = task->rc == 0, moves_bytes = task->what.kind != KV_OPERATION_DELETE;
+	bool from = task->from.kind == KV_TIER_STORE, to = task->to.kind == KV_TIER_STORE;
+
+	switch (stage) {
+	case KV_ENTRY_STAT:
+		return from && task->what.kind == KV_OPERATION_READ &&
+		       w->work->setup->options->lookup;
+	case KV_ENTRY_OPEN:
+		return whole && from && moves_bytes;
+	case KV_ENTRY_BEGIN:
+		return whole && to && moves_bytes;
+	case KV_ENTRY_PIECES:
+		return whole && moves_bytes && task->what.bytes;
+	case KV_ENTRY_CLOSE:
+		return t->opened;
+	case KV_ENTRY_COMMIT:
+		return whole && t->begun;
+	case KV_ENTRY_ABORT:
+		/* What could not be written whole does not stay. */
+		return t->begun;
+	case KV_ENTRY_DELETE:
+		return whole && from && (task->what.kind == KV_OPERATION_MOVE || !moves_bytes);
+	case KV_ENTRY_DONE:
+		break;
+	}
+	return true;
+}
+
+static void transfer_advance(const struct kv_worker *w, struct kv_transfer *t)
+{
+	do
+		t->stage++;
+	while (!stage_applies(w, t, t->stage));
+}
+
+/* The request of a stage, and the queue that it goes to. */
+static struct queue *stage_request(const struct kv_worker *w, struct kv_transfer *t,
+				   struct request *req)
+{
+	static const struct {
+		enum request_op op;
+		bool to;
+	} stages[] = {
+		[KV_ENTRY_STAT] = {REQ_STAT, false},     [KV_ENTRY_OPEN] = {REQ_OPEN, false},
+		[KV_ENTRY_BEGIN] = {REQ_BEGIN, true},    [KV_ENTRY_CLOSE] = {REQ_CLOSE, false},
+		[KV_ENTRY_COMMIT] = {REQ_COMMIT, true},  [KV_ENTRY_ABORT] = {REQ_ABORT, true},
+		[KV_ENTRY_DELETE] = {REQ_DELETE, false},
+	};
+	const struct kv_task *task = t->task;
+	bool to = stages[t->stage].to;
+
+	*req = (struct request){.op = stages[t->stage].op, .object = to ? &t->to : &t->from};
+	if (t->stage == KV_ENTRY_OPEN)
+		t->from.size = task->what.bytes;
+	if (t->stage == KV_ENTRY_BEGIN)
+		req->begin.part = w->work->setup->options->chunk;
+	if (t->stage == KV_ENTRY_BEGIN || t->stage == KV_ENTRY_COMMIT)
+		req->length = task->what.bytes;
+	/* What is deleted is named anew: it is not open any more. */
+	if (t->stage == KV_ENTRY_DELETE)
+		transfer_key(w, t, &task->from, &t->from);
+	return transfer_queue(w, to ? &task->to : &task->from);
+}
+
+static void stage_committed(struct kv_worker *w, struct kv_transfer *t, const struct queue *q,
+			    const struct request *req)
+{
+	uint64_t bytes = t->task->what.bytes;
 	char text[FAILURE_TEXT_BYTES];
 
-	if (req->answer.status < 0) {
-		snprintf(text, sizeof(text), "%s", request_text(req));
-		if (req->op == REQ_READ && req->answer.status == -ENODATA)
-			read_text_ends(text, req, w->task.what.bytes);
-		transfer_fail(w, q, req, req->answer.status, text);
-		window_free(w, win);
-	} else if (win->state == KV_WINDOW_READS) {
-		window_have(w, win);
-	} else {
-		window_free(w, win);
+	t->begun = false;
+	t->sync_ns = req->answer.sync_ns;
+	if (!store_can(q->channel.store, BACKEND_CONTENT) || req->answer.done_bytes == bytes)
+		return;
+	snprintf(text, sizeof(text), "the store has %" PRIu64 " bytes of it, not %" PRIu64,
+		 req->answer.done_bytes, bytes);
+	meter_error(&w->member->meter);
+	transfer_fail(w, t, q, req, -EIO, text);
+}
+
+/* The request of a stage has been answered. */
+static void stage_answered(struct kv_worker *w, struct kv_transfer *t, const struct queue *q,
+			   const struct request *req)
+{
+	bool done = req->answer.status == 0;
+
+	t->asked = false;
+	if (request_failed(req) && t->stage != KV_ENTRY_ABORT)
+		transfer_fail(w, t, q, req, req->answer.status, NULL);
+	if (t->stage == KV_ENTRY_OPEN)
+		t->opened = done;
+	else if (t->stage == KV_ENTRY_BEGIN)
+		t->begun = done;
+	else if (t->stage == KV_ENTRY_CLOSE)
+		t->opened = false;
+	else if (t->stage == KV_ENTRY_COMMIT && done)
+		stage_committed(w, t, q, req);
+	else if (t->stage == KV_ENTRY_ABORT)
+		t->begun = false;
+	transfer_advance(w, t);
+}
+
+/* Asks for what its stage is about. A store that answers at once needs no window. */
+static void stage_ask(struct kv_worker *w, struct kv_transfer *t)
+{
+	struct kv_window *win;
+	struct request req, *ask;
+	struct queue *q = stage_request(w, t, &req);
+
+	if (q->channel.synchronous && !q->in_flight) {
+		queue_do(q, &req);
+		stage_answered(w, t, q, &req);
+		return;
+	}
+	win = window_take(w, t);
+	win->state = KV_WINDOW_ASKS;
+	win->req = req;
+	win->req.user = win;
+	t->asked = true;
+	ask = &win->req;
+	queue_submit(q, &ask, 1);
+}
+
+/* As MLPerf's benchmark divides the time of an entry on a store. */
+static uint64_t transfer_device_ns(const struct kv_transfer *t)
+{
+	uint64_t ns = t->task->times.end_ns - t->task->times.begin_ns;
+
+	if (t->task->what.kind == KV_OPERATION_WRITE)
+		return t->sync_ns;
+	return ns > t->host_ns ? ns - t->host_ns : 0;
+}
+
+/* From the answer on, the task and the counts may be the main thread's. */
+static void transfer_end(struct kv_worker *w, struct kv_transfer *t)
+{
+	struct kv_times *times = &t->task->times;
+
+	times->end_ns = transfer_now(w);
+	times->device_ns = transfer_device_ns(t);
+	w->under_way--;
+	meter_live(&w->member->meter, times->end_ns);
+	crew_look(w->member);
+	kv_worker_answer(w, t->number);
+}
+
+static bool transfer_has_pieces(const struct kv_transfer *t)
+{
+	return t->task->rc == 0 && t->next < t->task->what.bytes;
+}
+
+/* Sends what the transfer can send, as long as there are windows. After an error, no more pieces are begun. */
+static void transfer_go_on(struct kv_worker *w, struct kv_transfer *t)
+{
+	for (;;) {
+		bool pieces = t->stage == KV_ENTRY_PIECES;
+
+		if (pieces && !t->busy && !transfer_has_pieces(t)) {
+			transfer_advance(w, t);
+			continue;
+		}
+		if (t->stage == KV_ENTRY_DONE) {
+			transfer_end(w, t);
+			return;
+		}
+		if (pieces ? !transfer_has_pieces(t) : t->asked)
+			return;
+		if (!w->spare) {
+			transfer_want_first(w, t);
+			return;
+		}
+		if (pieces)
+			window_begin(w, t);
+		else
+			stage_ask(w, t);
 	}
 }
 
-static void transfer_take(struct kv_worker *w, struct queue *q, uint32_t least, uint64_t until_ns)
+void kv_transfer_begin(struct kv_worker *w, uint32_t number)
+{
+	struct kv_transfer *t = &w->transfers[number];
+	struct kv_task *task = &w->tasks[number];
+
+	task->rc = 0;
+	task->times = (struct kv_times){.begin_ns = transfer_now(w)};
+	t->task = task;
+	t->number = number;
+	t->asked = t->opened = t->begun = t->wants = false;
+	t->next = t->host_ns = t->sync_ns = 0;
+	t->busy = 0;
+	t->block = task->from.kind == KV_TIER_CPU ? task->from.block
+		   : task->to.kind == KV_TIER_CPU ? task->to.block
+						  : KV_NONE;
+	t->pattern = w->work->pattern;
+	t->pattern.key = fill_key(w->work->seed, kv_id_hash(task->what.id));
+	/* Errors of pieces in memory name the entry, too. */
+	if (task->from.kind != KV_TIER_GPU)
+		transfer_key(w, t, &task->from, &t->from);
+	if (task->to.kind == KV_TIER_STORE)
+		transfer_key(w, t, &task->to, &t->to);
+	t->stage = KV_ENTRY_STAT;
+	if (!stage_applies(w, t, t->stage))
+		transfer_advance(w, t);
+	w->under_way++;
+	transfer_want(w, t);
+}
+
+void kv_transfers_send(struct kv_worker *w)
+{
+	while (w->spare && w->wanting) {
+		struct kv_transfer *t = w->wanting;
+
+		w->wanting = t->after;
+		t->wants = false;
+		transfer_go_on(w, t);
+	}
+}
+
+static void window_answered(struct kv_worker *w, struct queue *q, struct kv_window *win)
+{
+	const struct request *req = &win->req;
+	struct kv_transfer *t = win->of;
+	char text[FAILURE_TEXT_BYTES];
+
+	if (win->state == KV_WINDOW_ASKS) {
+		stage_answered(w, t, q, req);
+		window_free(w, win);
+	} else if (req->answer.status < 0) {
+		snprintf(text, sizeof(text), "%s", request_text(req));
+		if (req->op == REQ_READ && req->answer.status == -ENODATA)
+			read_text_ends(text, req, t->task->what.bytes);
+		transfer_fail(w, t, q, req, req->answer.status, text);
+		window_end(w, win);
+	} else if (win->state == KV_WINDOW_READS) {
+		window_have(w, win);
+	} else {
+		window_end(w, win);
+	}
+	transfer_want(w, t);
+}
+
+static uint32_t transfers_take(struct kv_worker *w, struct queue *q, uint32_t least,
+			       uint64_t until_ns)
 {
 	uint32_t depth = (uint32_t)w->work->setup->options->depth;
 	uint32_t n = queue_reap(q, w->reaped, least, depth, until_ns);
 
 	for (uint32_t i = 0; i < n; i++)
 		window_answered(w, q, w->reaped[i]->user);
+	return n;
 }
 
-static void transfer_reap(struct kv_worker *w, struct queue *from, struct queue *to)
+/* Of several queues, one after the other is waited for, for a short time; all others are only looked at. */
+static uint32_t transfers_take_several(struct kv_worker *w, uint32_t queues, uint64_t until_ns)
 {
-	bool reads = from && from->in_flight, writes = to && to != from && to->in_flight;
+	uint64_t soon_ns = until_ns ? transfer_now(w) + transfer_wait_ns : 0;
+	uint32_t n = 0, count = w->work->setup->store_count;
 
-	if (reads && writes) {
-		transfer_take(w, from, 1, transfer_now(w) + transfer_wait_ns);
-		transfer_take(w, to, 0, 0);
-	} else {
-		transfer_take(w, reads ? from : to, 1, UINT64_MAX);
-	}
-	meter_live(&w->member->meter, w->queues[0]->now_ns);
+	if (soon_ns > until_ns)
+		soon_ns = until_ns;
+	do
+		w->turn = (w->turn + 1) % count;
+	while (!(queues >> w->turn & 1));
+	for (uint32_t i = 0; i < count; i++)
+		if (i != w->turn && queues >> i & 1)
+			n += transfers_take(w, w->queues[i], 0, 0);
+	return n + transfers_take(w, w->queues[w->turn], !n && until_ns, n ? 0 : soon_ns);
+}
+
+uint32_t kv_transfers_reap(struct kv_worker *w, uint64_t until_ns)
+{
+	uint32_t queues = 0, one = 0, n;
+
+	for (uint32_t i = 0; i < w->work->setup->store_count; i++)
+		if (w->queues[i]->in_flight) {
+			queues |= 1u << i;
+			one = i;
+		}
+	if (!queues)
+		return 0;
+	n = queues == 1u << one ? transfers_take(w, w->queues[one], until_ns > 0, until_ns)
+				: transfers_take_several(w, queues, until_ns);
+	meter_live(&w->member->meter, w->queues[one]->now_ns);
 	crew_look(w->member);
-}
-
-/* After an error, nothing more is begun. */
-static void transfer_pieces(struct kv_worker *w, struct queue *from, struct queue *to)
-{
-	uint32_t depth = (uint32_t)w->work->setup->options->depth;
-	const struct kv_task *t = &w->task;
-
-	w->next = 0;
-	w->block = t->from.kind == KV_TIER_CPU ? t->from.block
-		   : t->to.kind == KV_TIER_CPU ? t->to.block
-					       : KV_NONE;
-	while (w->busy || (t->rc == 0 && w->next < t->what.bytes)) {
-		for (uint32_t i = 0; i < depth && t->rc == 0 && w->next < t->what.bytes; i++)
-			if (w->windows[i].state == KV_WINDOW_FREE)
-				window_begin(w, &w->windows[i]);
-		if (w->busy)
-			transfer_reap(w, from, to);
-	}
-}
-
-/* What could not be written whole does not stay. */
-static void transfer_commit(struct kv_worker *w, struct queue *q)
-{
-	const struct kv_task *t = &w->task;
-	struct request req = {.op = REQ_COMMIT, .object = &w->to, .length = t->what.bytes};
-	char text[FAILURE_TEXT_BYTES];
-
-	if (t->rc == 0 && transfer_do(w, q, &req) == 0) {
-		w->sync_ns = req.answer.sync_ns;
-		if (!store_can(q->channel.store, BACKEND_CONTENT) ||
-		    req.answer.done_bytes == t->what.bytes)
-			return;
-		snprintf(text, sizeof(text), "the store has %" PRIu64 " bytes of it, not %" PRIu64,
-			 req.answer.done_bytes, t->what.bytes);
-		meter_error(&w->member->meter);
-		transfer_fail(w, q, &req, -EIO, text);
-		return;
-	}
-	queue_do(q, &(struct request){.op = REQ_ABORT, .object = &w->to});
-}
-
-static void transfer_delete(struct kv_worker *w, struct queue *q)
-{
-	struct request req = {.op = REQ_DELETE, .object = &w->from};
-
-	transfer_key(w, &w->task.from, &w->from);
-	transfer_do(w, q, &req);
-}
-
-static void transfer_entry(struct kv_worker *w)
-{
-	const struct kv_task *t = &w->task;
-	struct queue *from = transfer_queue(w, &t->from), *to = transfer_queue(w, &t->to);
-	int opened = 0, begun = -ECANCELED;
-
-	if (t->from.kind != KV_TIER_GPU)
-		transfer_key(w, &t->from, &w->from);
-	if (from)
-		opened = transfer_open_from(w, from);
-	if (to && opened == 0)
-		begun = transfer_begin_to(w, to);
-	if (t->rc == 0)
-		transfer_pieces(w, from, to);
-	if (from && opened == 0)
-		transfer_do(w, from, &(struct request){.op = REQ_CLOSE, .object = &w->from});
-	if (to && begun == 0)
-		transfer_commit(w, to);
-	if (from && t->what.kind == KV_OPERATION_MOVE && t->rc == 0)
-		transfer_delete(w, from);
-}
-
-/* The time in which this thread has worked on bytes itself. */
-static uint64_t transfer_host_ns(const struct kv_worker *w)
-{
-	const uint64_t *counts = w->member->counts;
-
-	return counts[KV_WORKER_FILL_NS] + counts[KV_WORKER_VERIFY_NS] + counts[KV_WORKER_COPY_NS];
-}
-
-/* As MLPerf's benchmark divides the time of an entry on a store. */
-static uint64_t transfer_device_ns(const struct kv_worker *w, uint64_t host_ns)
-{
-	const struct kv_task *t = &w->task;
-	uint64_t ns = t->times.end_ns - t->times.begin_ns;
-
-	if (t->what.kind == KV_OPERATION_WRITE)
-		return w->sync_ns;
-	return ns > host_ns ? ns - host_ns : 0;
-}
-
-void kv_transfer(struct kv_worker *w)
-{
-	uint64_t host_ns = transfer_host_ns(w);
-	struct kv_task *t = &w->task;
-
-	t->rc = 0;
-	w->sync_ns = 0;
-	t->times.begin_ns = transfer_now(w);
-	w->pattern = w->work->pattern;
-	w->pattern.key = fill_key(w->work->seed, kv_id_hash(t->what.id));
-	if (t->what.kind == KV_OPERATION_DELETE)
-		transfer_delete(w, transfer_queue(w, &t->from));
-	else
-		transfer_entry(w);
-	t->times.end_ns = transfer_now(w);
-	t->times.device_ns = transfer_device_ns(w, transfer_host_ns(w) - host_ns);
+	return n;
 }

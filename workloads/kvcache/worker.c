@@ -10,6 +10,10 @@
 /* A thread that waits looks that often whether the crew has been halted. */
 enum { WORKER_LOOK_S = 1 };
 
+/* A thread that waits for a store and could take more tasks looks that often whether there are any: after an answer, which often
+ * makes the main thread give one more, and in the end where neither comes. */
+static const uint64_t worker_patience_ns = 200000, worker_patience_most_ns = 3200000;
+
 static const struct meter_map kv_maps[] = {
 	{REQ_READ, METER_NONE, KV_HIST_CHUNK_READ, METER_NONE, METER_NONE},
 	{REQ_WRITE, METER_NONE, KV_HIST_CHUNK_WRITE, METER_NONE, METER_NONE},
@@ -36,7 +40,8 @@ static uint64_t worker_round(uint64_t bytes)
 
 uint64_t kv_worker_bytes(const struct kv_setup *s)
 {
-	uint64_t window = sizeof(struct kv_window) + sizeof(struct request *);
+	uint64_t window = sizeof(struct kv_window) + sizeof(struct request *) +
+			  sizeof(struct kv_transfer) + sizeof(struct kv_task);
 
 	return sizeof(struct kv_worker) + sizeof(struct crew_thread) + meter_bytes(&kv_meter) +
 	       s->options->depth * (window + worker_round(s->options->chunk));
@@ -73,22 +78,38 @@ static int worker_open_queues(struct kv_worker *w, uint32_t depth, uint64_t buff
 	return rc;
 }
 
+static int worker_open_memory(struct kv_worker *w, uint32_t depth)
+{
+	w->tasks = calloc(depth, sizeof(*w->tasks));
+	w->free = calloc(depth, sizeof(*w->free));
+	w->transfers = calloc(depth, sizeof(*w->transfers));
+	w->windows = calloc(depth, sizeof(*w->windows));
+	w->reaped = calloc(depth, sizeof(struct request *));
+	if (!w->tasks || !w->free || !w->transfers || !w->windows || !w->reaped ||
+	    kv_ring_open(&w->given, depth) < 0)
+		return -ENOMEM;
+	return kv_ring_open(&w->answers, depth);
+}
+
 static int worker_open(struct kv_worker *w, struct err *err)
 {
 	const struct kv_setup *s = w->work->setup;
 	uint32_t depth = (uint32_t)s->options->depth;
 	uint64_t bytes = kv_window_bytes(s, w->work->stores);
-	int rc;
 
-	sem_init(&w->given, 0, 0);
-	w->windows = calloc(depth, sizeof(*w->windows));
-	w->reaped = calloc(depth, sizeof(struct request *));
-	if (!w->windows || !w->reaped)
-		return err_set(err, -ENOMEM, "no memory for %u chunks in flight", depth);
-	for (uint32_t i = 0; w->member->buffer && i < depth; i++)
-		w->windows[i].buffer = (char *)w->member->buffer + i * bytes;
-	rc = worker_open_queues(w, depth, depth * bytes, err);
-	return rc;
+	sem_init(&w->sem, 0, 0);
+	w->bell.sem = &w->sem;
+	w->patience_ns = worker_patience_ns;
+	if (worker_open_memory(w, depth) < 0)
+		return err_set(err, -ENOMEM, "no memory for %u operations in flight", depth);
+	for (uint32_t i = depth; i-- > 0;) {
+		kv_worker_free(w, i);
+		w->windows[i].next = w->spare;
+		w->spare = &w->windows[i];
+		if (w->member->buffer)
+			w->windows[i].buffer = (char *)w->member->buffer + i * bytes;
+	}
+	return worker_open_queues(w, depth, depth * bytes, err);
 }
 
 int kv_workers_open(struct kv_work *work, struct crew *crew, struct err *err)
@@ -98,6 +119,7 @@ int kv_workers_open(struct kv_work *work, struct crew *crew, struct err *err)
 	sem_init(&work->own_arrived, 0, 0);
 	if (!work->arrived)
 		work->arrived = &work->own_arrived;
+	work->bell.sem = work->arrived;
 	work->workers = calloc(crew->threads, sizeof(*work->workers));
 	if (!work->workers)
 		return err_set(err, -ENOMEM, "no memory for %u threads", crew->threads);
@@ -121,55 +143,127 @@ void kv_workers_close(struct kv_work *work, const struct crew *crew)
 		for (uint32_t k = 1; k < KV_STORES_MAX; k++)
 			if (w->queues[k])
 				queue_close(w->queues[k]);
+		kv_ring_close(&w->given);
+		kv_ring_close(&w->answers);
+		free(w->tasks);
+		free(w->free);
+		free(w->transfers);
 		free(w->windows);
 		free(w->reaped);
-		sem_destroy(&w->given);
+		sem_destroy(&w->sem);
 	}
 	sem_destroy(&work->own_arrived);
 	free(work->workers);
 	work->workers = NULL;
 }
 
-/* Its task is the main thread's again. The counts are, too, until it is given another one. */
-static void worker_answer(struct kv_worker *w, uint64_t number)
+void kv_worker_give(struct kv_worker *w, const struct kv_task *task)
+{
+	uint32_t number = w->free[--w->free_count];
+
+	w->tasks[number] = *task;
+	kv_ring_post(&w->given, number);
+	kv_bell_ring(&w->bell);
+}
+
+bool kv_worker_answered(struct kv_worker *w, uint32_t *number)
+{
+	return kv_ring_take(&w->answers, number);
+}
+
+void kv_worker_answer(struct kv_worker *w, uint32_t number)
 {
 	struct kv_work *work = w->work;
+	uint64_t thread = (uint64_t)(w - work->workers);
 
-	snapshot_rest(&w->member->part);
-	atomic_fetch_or_explicit(&work->answered[number / 64], UINT64_C(1) << number % 64,
-				 memory_order_release);
-	sem_post(work->arrived);
+	kv_ring_post(&w->answers, number);
+	atomic_fetch_or_explicit(&work->answered[thread / 64], UINT64_C(1) << thread % 64,
+				 memory_order_seq_cst);
+	kv_bell_ring(&work->bell);
 }
 
-/* Waits for a task. Returns false where there will be none. */
-static bool worker_take(struct kv_worker *w)
+uint64_t kv_work_answered(struct kv_work *work, uint32_t word)
 {
-	const struct crew *crew = w->member->crew;
-	struct timespec until;
-	int rc;
-
-	do {
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_sec += WORKER_LOOK_S;
-		rc = sem_clockwait(&w->given, CLOCK_MONOTONIC, &until);
-		if (atomic_load_explicit(&w->work->ending, memory_order_acquire) ||
-		    atomic_load_explicit(&crew->halt, memory_order_relaxed))
-			return false;
-	} while (rc < 0);
-	return true;
+	if (!atomic_load_explicit(&work->answered[word], memory_order_relaxed))
+		return 0;
+	return atomic_exchange_explicit(&work->answered[word], 0, memory_order_acquire);
 }
 
+static bool work_has_answers(const struct kv_work *work, uint32_t threads)
+{
+	for (uint32_t word = 0; word * 64 < threads; word++)
+		if (atomic_load_explicit(&work->answered[word], memory_order_seq_cst))
+			return true;
+	return false;
+}
+
+void kv_work_sleep(struct kv_work *work, uint32_t threads, const struct timespec *until)
+{
+	kv_bell_arm(&work->bell);
+	if (!work_has_answers(work, threads))
+		sem_clockwait(work->arrived, CLOCK_MONOTONIC, until);
+	kv_bell_disarm(&work->bell);
+	while (sem_trywait(work->arrived) == 0)
+		;
+}
+
+void kv_work_end(struct kv_work *work, uint32_t threads)
+{
+	atomic_store_explicit(&work->ending, true, memory_order_release);
+	for (uint32_t i = 0; i < threads; i++)
+		sem_post(&work->workers[i].sem);
+}
+
+/* Sleeps until there is a task. Returns false where there will be none. */
+static bool worker_sleep(struct kv_worker *w)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += WORKER_LOOK_S;
+	kv_bell_arm(&w->bell);
+	if (!kv_ring_has(&w->given))
+		sem_clockwait(&w->sem, CLOCK_MONOTONIC, &until);
+	kv_bell_disarm(&w->bell);
+	return !atomic_load_explicit(&w->work->ending, memory_order_acquire) &&
+	       !atomic_load_explicit(&w->member->crew->halt, memory_order_relaxed);
+}
+
+/* Waits for an answer of a store, but not for ever where a task that comes meanwhile could begin. */
+static void worker_wait(struct kv_worker *w)
+{
+	uint64_t until_ns = UINT64_MAX;
+
+	if (w->spare && w->under_way < w->work->setup->options->depth)
+		until_ns = clock_now(w->work->stores[0].clock) + w->patience_ns;
+	if (kv_transfers_reap(w, until_ns))
+		w->patience_ns = worker_patience_ns;
+	else if (w->patience_ns < worker_patience_most_ns)
+		w->patience_ns *= 2;
+}
+
+/* What a store has answered already comes before new tasks, so that an operation of a store that answers at once ends before the
+ * next one begins. */
 int kv_worker_run(struct crew_thread *member, uint64_t number)
 {
 	struct kv_work *work = member->crew->argument;
 	struct kv_worker *w = &work->workers[number];
+	uint32_t next;
 
-	worker_answer(w, number);
-	while (worker_take(w)) {
-		kv_transfer(w);
-		meter_live(&member->meter, w->task.times.end_ns);
-		crew_look(member);
-		worker_answer(w, number);
+	for (;;) {
+		bool more;
+
+		kv_transfers_send(w);
+		more = w->spare && kv_ring_has(&w->given);
+		if (w->in_flight && !more) {
+			worker_wait(w);
+		} else if (w->in_flight && kv_transfers_reap(w, 0)) {
+			continue;
+		} else if (more && kv_ring_take(&w->given, &next)) {
+			w->patience_ns = worker_patience_ns;
+			kv_transfer_begin(w, next);
+		} else if (!worker_sleep(w)) {
+			return w->rc;
+		}
 	}
-	return w->rc;
 }

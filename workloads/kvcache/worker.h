@@ -1,20 +1,29 @@
-/* I/O threads of a key-value cache. Each has one operation at a time, which the main thread gives it, and a queue per store of
- * the phase. So an operation that takes long, such as a commit that makes 1 GiB durable, keeps nobody else waiting.
+/* I/O threads of a key-value cache. Each has a queue per store of the phase, and up to `depth` operations at a time, all of which are
+ * in flight in these queues side by side. So an operation that takes long, such as a commit that makes 1 GiB durable, keeps nobody
+ * else waiting.
  *
- *	main thread                     I/O thread
- *	fills in the task, posts ─────► does it
- *	takes the bits of those ◄────── sets its bit, posts
- *	that have answered
+ *	main thread                           I/O thread
+ *	fills in a task, posts its number ─►  takes numbers from the ring, begins their tasks,
+ *	                                      goes on with those whose requests have been answered
+ *	takes the bits of those that          posts the number of a task that is done,
+ *	have answered, then their numbers ◄─  sets the bit of the thread
  *
- * A task belongs to the I/O thread from the one post to the other bit, and else to the main thread. */
+ * Both ways are rings (ring.h). Whoever has something to do does not sleep, and only a sleeper is woken: while a thread has
+ * tasks, giving it another one takes no system call, and neither does answering a main thread that is awake. The main thread takes
+ * all answers there are at once.
+ *
+ * A task belongs to the I/O thread from the one post to the other, and else to the main thread. So do the counts of a thread
+ * while it has no task: the main thread says when it rests (snapshot.h). */
 #ifndef HAUL_WORKLOADS_KVCACHE_WORKER_H
 #define HAUL_WORKLOADS_KVCACHE_WORKER_H
 
 #include <semaphore.h>
+#include <time.h>
 
 #include "core/content/pattern.h"
 #include "workloads/common/crew.h"
 #include "workloads/kvcache/kvcache.h"
+#include "workloads/kvcache/ring.h"
 #include "workloads/kvcache/tiers/memory.h"
 #include "workloads/kvcache/tiers/operations.h"
 
@@ -25,8 +34,8 @@ struct kv_end {
 	uint32_t block; /* KV_TIER_CPU: the first one of the entry */
 };
 
-/* How long an entry took. device: the part that was the store's, in which the thread neither made nor compared nor copied bytes;
- * of a write, the part that made it durable. 0: it cannot be told. */
+/* How long an entry took. device: the part that was the store's, in which the thread neither made nor compared nor copied bytes of
+ * this entry; of a write, the part that made it durable. 0: it cannot be told. */
 struct kv_times {
 	uint64_t begin_ns, end_ns, device_ns;
 };
@@ -42,15 +51,54 @@ struct kv_task {
 	struct kv_times times;
 };
 
-enum kv_window_state { KV_WINDOW_FREE, KV_WINDOW_READS, KV_WINDOW_WRITES };
+enum kv_window_state {
+	KV_WINDOW_FREE,
+	KV_WINDOW_ASKS, /* for anything but bytes: open, commit, delete … */
+	KV_WINDOW_READS,
+	KV_WINDOW_WRITES
+};
 
-/* A piece of an entry under way. */
+/* A request under way, and the piece of an entry that it moves. There are as many as the queues are deep, so no queue ever has more. */
 struct kv_window {
 	struct request req;
 	enum kv_window_state state;
-	void *buffer; /* of its own; NULL: nobody needs bytes */
-	void *data;   /* where the piece is: the buffer, or a block of memory */
+	struct kv_transfer *of;
+	struct kv_window *next; /* among the free ones */
+	void *buffer;           /* of its own; NULL: nobody needs bytes */
+	void *data;             /* where the piece is: the buffer, or a block of memory */
 	uint64_t at, length;
+};
+
+/* What of an entry is done, in this order; those that do not apply to it are left out. */
+enum kv_entry_stage {
+	KV_ENTRY_STAT,
+	KV_ENTRY_OPEN,
+	KV_ENTRY_BEGIN,
+	KV_ENTRY_PIECES,
+	KV_ENTRY_CLOSE,
+	KV_ENTRY_COMMIT,
+	KV_ENTRY_ABORT,
+	KV_ENTRY_DELETE,
+	KV_ENTRY_DONE
+};
+
+/* A task of an I/O thread while it is done (transfer.c). */
+struct kv_transfer {
+	struct kv_task *task;
+	uint32_t number; /* of the task, in both rings */
+	enum kv_entry_stage stage;
+	bool asked;         /* the request of the stage is under way */
+	bool opened, begun; /* `from` must be closed; `to` committed, or given up */
+	struct object from, to;
+	struct pattern pattern;
+	uint64_t next;  /* the byte at which the next piece begins */
+	uint32_t block; /* its block of memory */
+	uint32_t busy;  /* pieces under way */
+	uint64_t host_ns;
+	uint64_t
+		sync_ns; /* the part of its commit that made it durable; 0: none, or nobody knows */
+	bool wants;      /* among those that may have something to send */
+	struct kv_transfer *after;
 };
 
 /* What a thread counts, in crew_thread.counts. */
@@ -71,8 +119,9 @@ struct kv_work {
 	char prefix[KV_TIERS_MAX][OBJECT_KEY_BYTES]; /* of objects, see kv_object_key */
 	struct kv_worker *workers;
 	_Atomic bool ending;
-	sem_t *arrived; /* posted for each answer: own_arrived, or that of this rank's tensor group */
+	sem_t *arrived; /* where the main thread sleeps: own_arrived, or that of this rank's tensor group */
 	sem_t own_arrived;
+	struct kv_bell bell; /* wakes it there */
 	_Atomic uint64_t answered[KV_THREADS_MAX / 64];
 };
 
@@ -81,21 +130,27 @@ struct kv_worker {
 	struct crew_thread *member;
 	struct queue more[KV_STORES_MAX - 1]; /* those of the stores behind the first one */
 	struct queue *queues[KV_STORES_MAX];
-	sem_t given;
-	struct kv_task task;
+	struct kv_task *tasks; /* [depth] */
+	struct kv_ring given, answers;
+	struct kv_bell bell;
+	sem_t sem;
 
-	/* Of the task. */
-	struct object from, to;
-	struct pattern pattern;
+	/* Of the main thread: numbers of tasks that are free. */
+	uint32_t *free; /* [depth] */
+	uint32_t free_count;
+
+	/* Of the I/O thread. */
+	struct kv_transfer *transfers; /* [depth], by number */
+	struct kv_transfer *wanting, *wanting_last;
+	uint32_t under_way;        /* transfers that are not done */
 	struct kv_window *windows; /* [depth] */
+	struct kv_window *spare;   /* the free ones */
+	uint32_t in_flight;        /* windows that are not free */
 	struct request **reaped;   /* [depth] */
-	uint64_t next;             /* the byte at which the next piece begins */
-	uint32_t block;            /* its block of memory */
-	uint32_t busy;             /* windows in use */
+	uint32_t turn; /* of the queue that is waited for, where several have requests */
+	uint64_t patience_ns;
 	uint64_t draws;
-	uint64_t
-		sync_ns; /* the part of its commit that made it durable; 0: none, or nobody knows */
-	int rc;          /* the first error of all tasks */
+	int rc; /* the first error of all tasks */
 };
 
 /* Memory of a thread. */
@@ -108,11 +163,30 @@ uint64_t kv_window_bytes(const struct kv_setup *s, const struct store *stores);
 int kv_workers_open(struct kv_work *work, struct crew *crew, struct err *err);
 void kv_workers_close(struct kv_work *work, const struct crew *crew);
 
-/* The body of the crew. It ends when work->ending is set and `given` is posted. */
-int kv_worker_run(struct crew_thread *member, uint64_t number);
+/* Main thread: gives a worker a task; it must have a number free. And takes the number of one that is done, or returns false. The
+ * task may be looked at until kv_worker_free. */
+void kv_worker_give(struct kv_worker *w, const struct kv_task *task);
+bool kv_worker_answered(struct kv_worker *w, uint32_t *number);
+static inline void kv_worker_free(struct kv_worker *w, uint32_t number)
+{
+	w->free[w->free_count++] = number;
+}
+/* Main thread: takes the bits of 64 workers with answers, from number 64 * word on. And sleeps until that time, unless there are any. */
+uint64_t kv_work_answered(struct kv_work *work, uint32_t word);
+void kv_work_sleep(struct kv_work *work, uint32_t threads, const struct timespec *until);
+/* Main thread, once no task is under way: lets all bodies end. */
+void kv_work_end(struct kv_work *work, uint32_t threads);
 
-/* Does the worker's task (transfer.c). */
-void kv_transfer(struct kv_worker *w);
+/* The body of the crew. It ends after kv_work_end. */
+int kv_worker_run(struct crew_thread *member, uint64_t number);
+/* The worker's: a task is done. */
+void kv_worker_answer(struct kv_worker *w, uint32_t number);
+
+/* transfer.c. A task begins. All that can be sent is sent. And what has been answered is taken: waits until then for the first one (0:
+ * does not wait; UINT64_MAX: for ever), and returns how many there were. */
+void kv_transfer_begin(struct kv_worker *w, uint32_t number);
+void kv_transfers_send(struct kv_worker *w);
+uint32_t kv_transfers_reap(struct kv_worker *w, uint64_t until_ns);
 
 extern const struct meter_layout kv_meter;
 

@@ -238,6 +238,16 @@ def test_times_of_nothing(browser, pages):
     check(rows == [["1", "–", "0 s", "0 B"], ["2", "1.00 s", "5.00 s", "5.00 B"]], f"{rows}")
 
 
+def test_names(browser, pages):
+    """The name of a time does not end with the unit of the JSON, since each text of it has its own unit."""
+    for name in ("one", "two"):
+        browser.open(pages[name][0])
+        open_parts(browser, name)
+        cells = browser.evaluate("[...document.querySelectorAll('th, td:first-child')].map(one => one.textContent)")
+        check(len(cells) > 10, f"{name}: {cells}")
+        check(not [one for one in cells if one.endswith((" ns", " s")) and not one[0].isdigit()], f"{name}: {cells}")
+
+
 def test_pointer(browser, pages):
     """Under the pointer, a chart shows the point that lies there."""
     path, report = pages["one"]

@@ -115,6 +115,74 @@ static void test_parts(void)
 	expect(burst, &w, "40000:1087:230 113500:16384:276");
 }
 
+/* The numbers of the first requests, as "number:due in ms", and of conversations "conversation.turn:due in ms". */
+static void expect_numbers(const char *text, const struct arrivals_window *window, int count,
+			   const char *wanted)
+{
+	char found[256] = "";
+	struct arrival row;
+	struct arrivals a;
+	struct err err = {0};
+	size_t n = 0;
+
+	CU_ASSERT_EQUAL_FATAL(arrivals_open_memory(&a, text, strlen(text), window, &err), 0);
+	for (int i = 0; i < count && arrivals_due(&a) != ARRIVALS_NEVER; i++) {
+		unsigned long long number;
+
+		arrivals_next(&a, &row);
+		number = row.turn ? row.conversation : row.number;
+		n += (size_t)snprintf(found + n, sizeof(found) - n, "%s%llu", n ? " " : "", number);
+		if (row.turn)
+			n += (size_t)snprintf(found + n, sizeof(found) - n, ".%u", row.turn);
+		n += (size_t)snprintf(found + n, sizeof(found) - n, ":%llu",
+				      (unsigned long long)(row.due_ns / MS));
+	}
+	CU_ASSERT_STRING_EQUAL(found, wanted);
+	arrivals_close(&a);
+}
+
+/* A text that begins again has new requests. Those of burst are 114 s apart from the first to the last, and 38 s on average. */
+static void test_cycles(void)
+{
+	static const char same[] = BURST "5,x,1,1,2,y\n5,x,1,1,2,y\n";
+	struct arrivals_window w = all;
+	struct arrivals a;
+	struct err err = {0};
+
+	w.again = 1;
+	expect_numbers(burst, &w, 99,
+		       "0:0 1:40000 3:113500 4:114000 5:152000 6:192000 8:265500 9:266000");
+	w.speed = 2;
+	w.again = ARRIVALS_NEVER;
+	expect_numbers(burst, &w, 9,
+		       "0:0 1:20000 3:56750 4:57000 5:76000 6:96000 8:132750 9:133000 10:152000");
+	/* Three rows in the window, 37 s apart on average. */
+	w = all;
+	w.from_ns = 40000 * MS;
+	w.again = 1;
+	expect_numbers(burst, &w, 99, "1:0 3:73500 4:74000 6:111000 8:184500 9:185000");
+	/* Each part has its rows of each cycle, and one without any ends at once. */
+	w = all;
+	w.again = 1;
+	w.parts = 2;
+	w.part = 1;
+	expect_numbers(burst, &w, 99, "1:40000 3:113500 6:192000 8:265500");
+	w.again = ARRIVALS_NEVER;
+	w.parts = 8;
+	w.part = 7;
+	expect_numbers(burst, &w, 99, "");
+	/* Conversations of another cycle are others. */
+	w = turns;
+	w.again = 1;
+	expect_numbers(sharegpt, &w, 99, "0.1:0 0.2:500 2.1:1000 3.1:1500 3.2:2000 5.1:2500");
+	w = all;
+	CU_ASSERT_EQUAL(arrivals_open_memory(&a, same, strlen(same), &w, &err), 0);
+	arrivals_close(&a);
+	w.again = 1;
+	CU_ASSERT_EQUAL(arrivals_open_memory(&a, same, strlen(same), &w, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "at the same time"));
+}
+
 #define TURN \
 	"{\"conversations\": [{\"from\": \"human\", \"value\": \"a\"}, {\"from\": \"gpt\", \"value\": \"b\"}]}"
 
@@ -269,6 +337,7 @@ int main(void)
 		{"rows", test_rows},
 		{"turns of conversations", test_turns},
 		{"parts", test_parts},
+		{"cycles", test_cycles},
 		{"what is refused", test_refused},
 		{"a source of conversations", test_conversation},
 		{"a source of recorded requests", test_source},

@@ -4,12 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "core/content/fnv.h"
 #include "tests/unit.h"
 #include "tests/workloads/kvcache/kvcache_fixture.h"
 #include "workloads/kvcache/kvcache.h"
+#include "workloads/kvcache/run.h"
 #include "workloads/trace/trace.h"
 
 static char folder[] = "/tmp/haul-kvcache-XXXXXX";
@@ -18,18 +20,23 @@ static char folder[] = "/tmp/haul-kvcache-XXXXXX";
 #define GQA "{\"layers\": 1, \"hidden\": 64, \"heads\": 2, \"kv_heads\": 2, \"head_dim\": 32}"
 #define MLA "{\"attention\": \"mla\", \"layers\": 1, \"kv_rank\": 64}"
 #define MANY \
-	"\"users\": 8, \"duration\": \"600 s\", \"requests\": 25, \"threads\": 4, \"depth\": 1, \"chunk\": 65536, " \
+	"\"users\": 8, \"duration\": \"600 s\", \"requests\": 25, \"threads\": 4, \"chunk\": 65536, " \
 	"\"verify\": \"full\", \"rag\": {\"documents\": 2, \"tokens_min\": 100, \"tokens_max\": 2000}, "
 
 /* Three tiers, which hold a few entries each, so that entries move all the time. */
 static const struct moving_case {
 	const char *policy, *store;
+	unsigned
+		depth; /* 0: that of the options; with more than 1, files are moved by io_uring where it works */
 } moving[] = {
-	{"", "file"},
-	{"", "mem"},
-	{"\"policy\": {\"write\": \"through\"}, ", "file"},
-	{"\"policy\": {\"write\": \"back\", \"order\": \"fifo\"}, ", "mem"},
-	{"\"lookup\": true, \"compress\": 2, ", "file"},
+	{"", "file", 0},
+	{"", "mem", 0},
+	{"\"policy\": {\"write\": \"through\"}, ", "file", 0},
+	{"\"policy\": {\"write\": \"back\", \"order\": \"fifo\"}, ", "mem", 0},
+	{"\"lookup\": true, \"compress\": 2, ", "file", 0},
+	/* Several entries in each thread. */
+	{"\"lookup\": true, ", "file", 16},
+	{"\"policy\": {\"write\": \"through\"}, ", "mem", 3},
 };
 
 static struct fixture *moving_run(const struct moving_case *c, const char *model, uint32_t tensor,
@@ -44,13 +51,16 @@ static struct fixture *moving_run(const struct moving_case *c, const char *model
 		 "\"fast\": {\"uri\": \"mem://fast\", \"capacity\": \"256 MiB\"}, "
 		 "\"slow\": {\"uri\": \"%s://%s/data\"%s}",
 		 c->store, folder,
-		 strcmp(c->store, "mem") == 0 ? ", \"capacity\": \"256 MiB\"" : "");
+		 strcmp(c->store, "mem") == 0 ? ", \"capacity\": \"256 MiB\""
+		 : c->depth > 1               ? ", \"engine\": \"uring\""
+					      : "");
 	snprintf(phase, sizeof(phase),
 		 "\"model\": %s, " MANY
-		 "%s\"tiers\": [{\"kind\": \"cpu\", \"capacity\": \"%u KiB\"}, "
+		 "%s\"depth\": %u, \"tiers\": [{\"kind\": \"cpu\", \"capacity\": \"%u KiB\"}, "
 		 "{\"store\": \"fast\", \"capacity\": \"%u KiB\", \"promote_after\": 2}, "
 		 "{\"store\": \"slow\", \"capacity\": \"%u KiB\"}]",
-		 model, c->policy, 8192 / share, 12288 / share, 24576 / share);
+		 model, c->policy, c->depth ? c->depth : 1, 8192 / share, 12288 / share,
+		 24576 / share);
 	f = kvcache_new(tensor, stores, phase);
 	fixture_run(f, ranks);
 	return f;
@@ -83,9 +93,10 @@ static void test_moving(void)
 static void test_groups(void)
 {
 	static const struct moving_case cases[] = {
-		{"\"policy\": {\"write\": \"through\"}, ", "mem"},
-		{"\"lookup\": true, ", "file"},
-		{"", "file"},
+		{"\"policy\": {\"write\": \"through\"}, ", "mem", 0},
+		{"\"lookup\": true, ", "file", 0},
+		{"", "file", 0},
+		{"", "file", 4},
 	};
 	char path[128];
 
@@ -142,8 +153,8 @@ static void test_shared(void)
 		uint32_t tensor;
 	} cases[] = {
 		{"", "file", GQA, 1},
-		{"\"policy\": {\"write\": \"through\"}, ", "mem", GQA, 1},
-		{"\"lookup\": true, ", "file", MLA, 2},
+		{"\"policy\": {\"write\": \"through\"}, \"depth\": 3, ", "mem", GQA, 1},
+		{"\"lookup\": true, \"depth\": 4, ", "file", MLA, 2},
 	};
 	char path[128], stores[512], phase[2048];
 
@@ -153,7 +164,9 @@ static void test_shared(void)
 
 		snprintf(stores, sizeof(stores), "\"s\": {\"uri\": \"%s://%s/data\"%s}",
 			 cases[i].store, folder,
-			 strcmp(cases[i].store, "mem") == 0 ? ", \"capacity\": \"256 MiB\"" : "");
+			 strcmp(cases[i].store, "mem") == 0 ? ", \"capacity\": \"256 MiB\""
+			 : i == 2                           ? ", \"engine\": \"uring\""
+							    : "");
 		snprintf(phase, sizeof(phase),
 			 "\"model\": %s, " MANY
 			 "%s\"tiers\": [{\"kind\": \"cpu\", \"capacity\": \"4 MiB\"}, "
@@ -187,6 +200,13 @@ static const struct refused_case {
 	{"\"arrivals\": {\"file\": \"x\"}, \"templates\": [{\"name\": \"a\"}]",
 	 "templates: are for users"},
 	{"\"arrivals\": {\"speed\": 2}", "arrivals/file: is missing"},
+	{"\"arrivals\": {\"cycles\": 2}", "arrivals/file: is missing"},
+	{"\"tiers\": [{\"store\": \"s\", \"bandwidth\": \"1 GB/s\"}]",
+	 "tiers/0/bandwidth: is that of an emulated accelerator"},
+	{"\"tiers\": [{\"kind\": \"gpu\", \"capacity\": \"65537 GiB\"}, \"s\"]",
+	 "tiers/0/capacity: a tier \"gpu\" has at most 65536 GiB"},
+	{"\"tiers\": [{\"kind\": \"cpu\", \"capacity\": \"131073 GiB\"}, \"s\"]",
+	 "tiers/0/capacity: a tier \"cpu\" has at most 131072 GiB"},
 	{"\"tiers\": [{\"store\": \"s\", \"capacity\": 1, \"shared\": \"node\"}, {\"kind\": \"gpu\"}]",
 	 "tiers/0/shared: \"node\" is possible for the last tier only"},
 	{"\"tiers\": [{\"store\": \"s\", \"capacity\": 1}, {\"kind\": \"cpu\", \"shared\": \"all\"}]",
@@ -224,6 +244,27 @@ static void test_refused(void)
 	}
 }
 
+/* What the greatest tiers of MLPerf's benchmark have is taken, and stages of layers are refused. */
+static void test_bounds(void)
+{
+	struct fixture *f = kvcache_new(
+		1, "\"s\": {\"uri\": \"sim://s\"}",
+		"\"model\": \"tiny-1b\", \"tiers\": [{\"kind\": \"gpu\", \"capacity\": \"65536 GiB\"}, "
+		"{\"kind\": \"cpu\", \"capacity\": \"131072 GiB\"}, \"s\"], "
+		"\"policy\": {\"evictions_min\": 7, \"evictions_max\": 9}");
+	struct kv_setup s;
+	struct err err = {0};
+
+	CU_ASSERT_EQUAL(kv_setup_of(&f->job, &f->job.phases[0], &s, &err), 0);
+	CU_ASSERT_EQUAL(s.rules[0].capacity, UINT64_C(65536) << 30);
+	CU_ASSERT_EQUAL(s.policy.evictions_min, 7);
+	CU_ASSERT_EQUAL(s.policy.evictions_max, 9);
+	f->job.cluster.pipeline = 2;
+	CU_ASSERT_EQUAL(kv_setup_of(&f->job, &f->job.phases[0], &s, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "cannot run with cluster.pipeline = 2"));
+	fixture_free(f);
+}
+
 /* Entries in files: making one durable is the device part of its write, and comparing its bytes the host part of its read. */
 static void test_parts(void)
 {
@@ -248,6 +289,49 @@ static void test_parts(void)
 	CU_ASSERT_TRUE(hists[KV_HIST_READ_HOST].max_ns > 0);
 	CU_ASSERT_TRUE(hists[KV_HIST_READ_HOST].max_ns <= kvcache_of(f, 0, KV_VERIFY_NS));
 	CU_ASSERT_TRUE(hists[KV_HIST_READ_DEVICE].max_ns < hists[KV_HIST_READ].max_ns);
+	fixture_free(f);
+}
+
+/* A tier without a capacity has 95 % of what is free, of which each rank has its part; a store that does not tell it has no
+ * limit. */
+static void test_space(void)
+{
+	char stores[256];
+	struct fixture *f;
+	struct statvfs fs;
+	uint64_t total, share = 0;
+
+	CU_ASSERT_EQUAL(kv_space_share(1000, 1), 950);
+	CU_ASSERT_EQUAL(kv_space_share(1000, 4), 237);
+	CU_ASSERT_EQUAL(kv_space_share(99, 0), 94);
+	CU_ASSERT_EQUAL(kv_space_share(UINT64_C(1) << 62, 1), (UINT64_C(1) << 62) / 100 * 95 + 3);
+	CU_ASSERT_EQUAL_FATAL(statvfs(folder, &fs), 0);
+	total = (uint64_t)fs.f_blocks * fs.f_frsize;
+	snprintf(stores, sizeof(stores), "\"s\": {\"uri\": \"file://%s/space\"}", folder);
+	f = kvcache_run_one(stores, "\"users\": 1, \"duration\": \"100 ms\"", 4);
+	kvcache_expect_ok(f);
+	for (uint32_t rank = 0; rank < 4; rank++) {
+		uint64_t capacity = kvcache_tier(f, rank, 0, KV_TIER_CAPACITY_BYTES);
+
+		CU_ASSERT_TRUE(capacity > 0);
+		CU_ASSERT_TRUE(capacity <= kv_space_share(total, 4));
+		share = capacity;
+	}
+	fixture_free(f);
+	/* A tier of a node has the parts of all of its ranks, and is told of once. */
+	f = kvcache_run_one(stores,
+			    "\"users\": 1, \"duration\": \"100 ms\", "
+			    "\"tiers\": [{\"store\": \"s\", \"shared\": \"node\"}]",
+			    4);
+	kvcache_expect_ok(f);
+	CU_ASSERT_TRUE(kvcache_tier(f, 0, 0, KV_TIER_CAPACITY_BYTES) > 3 * share);
+	CU_ASSERT_TRUE(kvcache_tier(f, 0, 0, KV_TIER_CAPACITY_BYTES) <= kv_space_share(total, 1));
+	CU_ASSERT_EQUAL(kvcache_tier(f, 1, 0, KV_TIER_CAPACITY_BYTES), 0);
+	fixture_free(f);
+	f = kvcache_run_one("\"s\": {\"uri\": \"null://s\"}",
+			    "\"users\": 1, \"duration\": \"100 ms\"", 2);
+	kvcache_expect_ok(f);
+	CU_ASSERT_EQUAL(kvcache_tier(f, 1, 0, KV_TIER_CAPACITY_BYTES), 0);
 	fixture_free(f);
 }
 
@@ -346,7 +430,7 @@ static void test_trace(void)
 	CU_ASSERT_EQUAL(traced[0].rows, traced[1].rows);
 }
 
-/* A full table also has what leaves a tier, and who asked. */
+/* A full table also has what leaves a tier, and who asked. A variable of the environment says where it is. */
 static void test_trace_full(void)
 {
 	char path[128], phase[1024];
@@ -355,11 +439,12 @@ static void test_trace_full(void)
 
 	snprintf(path, sizeof(path), "%s/full.csv", folder);
 	snprintf(phase, sizeof(phase),
-		 "\"model\": \"tiny-1b\", \"users\": 5, \"duration\": \"20 s\", \"trace\": \"%s\", "
+		 "\"model\": \"tiny-1b\", \"users\": 5, \"duration\": \"20 s\", "
+		 "\"trace\": \"${HAUL_TEST_TRACES}/full.csv\", "
 		 "\"trace_format\": \"full\", \"trace_epoch\": \"5 s\", "
 		 "\"tiers\": [{\"kind\": \"cpu\", \"capacity\": \"2 GiB\"}, "
-		 "{\"store\": \"s\", \"capacity\": \"4 GiB\"}]",
-		 path);
+		 "{\"store\": \"s\", \"capacity\": \"4 GiB\"}]");
+	CU_ASSERT_EQUAL(setenv("HAUL_TEST_TRACES", folder, 1), 0);
 	f = kvcache_run("\"s\": {\"uri\": \"file:///dev/null/none\"}", phase, 2);
 	kvcache_expect_ok(f);
 	read_trace(path, &traced);
@@ -450,7 +535,9 @@ int main(void)
 		{"tensor groups", test_groups},
 		{"servers that share a store", test_shared},
 		{"options that are refused", test_refused},
+		{"bounds and settings", test_bounds},
 		{"parts of the time of an entry", test_parts},
+		{"a tier without a capacity", test_space},
 		{"a folder that is not empty", test_folder},
 		{"a trace", test_trace},
 		{"a full trace", test_trace_full},

@@ -121,6 +121,37 @@ static void test_gpu(void)
 	fixture_free(f);
 }
 
+/* An accelerator with a bandwidth: a request writes its entry and reads it twice. A victim on its way to the next tier takes the
+ * bus, too. */
+static void test_bus(void)
+{
+	struct fixture *f = kvcache_run_one(
+		NOTHING,
+		"\"users\": 1, \"duration\": \"20 s\", \"tiers\": [{\"kind\": \"gpu\", \"capacity\": 67108864, "
+		"\"bandwidth\": \"100 MB/s\"}, \"n\"]",
+		1);
+	const struct table *t = &f->tallies[0].tables[KV_TABLE_TIERS];
+
+	kvcache_expect_ok(f);
+	CU_ASSERT_TRUE(kvcache_of(f, 0, KV_REQUESTS) >= 17);
+	expect_ms(table_hist(t->kind, table_row(t, 0), KV_TIER_HIST_WRITE), move_ms);
+	expect_ms(table_hist(t->kind, table_row(t, 0), KV_TIER_HIST_READ), move_ms);
+	expect_ms(&f->tallies[0].hists[KV_HIST_REQUEST], 3 * move_ms);
+	CU_ASSERT_EQUAL(hist_count(&f->tallies[0].hists[KV_HIST_READ]), 0);
+	fixture_free(f);
+
+	/* 4 of 5 MiB stay, so every write but the first four has a victim, which takes as long as an entry. */
+	f = kvcache_run_one(
+		NOTHING,
+		"\"users\": 1, \"duration\": \"20 s\", \"tiers\": [{\"kind\": \"gpu\", \"capacity\": 5242880, "
+		"\"bandwidth\": \"100 MB/s\"}, \"n\"]",
+		1);
+	kvcache_expect_ok(f);
+	CU_ASSERT_TRUE(kvcache_tier(f, 0, 0, KV_TIER_DEMOTED_OUT) > 8);
+	expect_ms(&f->tallies[0].hists[KV_HIST_REQUEST], 4 * move_ms);
+	fixture_free(f);
+}
+
 /* A commit takes 0.5 s. Ten users ask once a second: with enough threads nobody waits for the others, and with one thread
  * they all do. */
 static void test_slow_commit(void)
@@ -140,6 +171,60 @@ static void test_slow_commit(void)
 	CU_ASSERT_TRUE(kvcache_of(f, 0, KV_REQUESTS) <= 41);
 	CU_ASSERT_TRUE(kvcache_of(f, 0, KV_OFFERED) >= 180);
 	CU_ASSERT_TRUE(kvcache_of(f, 0, KV_WAITING_MOST) >= 120);
+	fixture_free(f);
+}
+
+/* The same with one thread whose queue has room for all: what it waits for keeps nobody waiting. Of entries of 16 pieces, too. */
+static void test_depth(void)
+{
+	static const char store[] = "\"s\": {\"uri\": \"sim://s\", \"commit_latency\": \"500 ms\"}";
+	static const char *const chunks[] = {"\"1 MiB\"", "65536"};
+
+	for (int i = 0; i < 2; i++) {
+		struct fixture *f;
+		char phase[256];
+
+		snprintf(phase, sizeof(phase),
+			 "\"users\": 10, \"duration\": \"20 s\", \"threads\": 1, \"depth\": 16, "
+			 "\"served\": 32, \"chunk\": %s",
+			 chunks[i]);
+		f = kvcache_run_one(store, phase, 1);
+		kvcache_expect_ok(f);
+		expect_ms(&f->tallies[0].hists[KV_HIST_REQUEST], 500);
+		CU_ASSERT_TRUE(f->tallies[0].hists[KV_HIST_REQUEST].max_ns < 520000000);
+		CU_ASSERT_TRUE(kvcache_of(f, 0, KV_REQUESTS) >= 180);
+		fixture_free(f);
+	}
+}
+
+static uint32_t published;
+
+static void count_published(struct fixture *f, struct group *g, struct tally *so_far)
+{
+	(void)f;
+	(void)g;
+	(void)so_far;
+	published++;
+}
+
+/* A phase is published ten times per second, though its threads have nothing to do nearly all the time. */
+static void test_published(void)
+{
+	char phase[512];
+	struct fixture *f;
+
+	snprintf(
+		phase, sizeof(phase),
+		"\"model\": {\"layers\": 1, \"hidden\": 64, \"heads\": 1, \"kv_heads\": 1, \"head_dim\": 64}, "
+		"%s\"users\": 3, \"duration\": \"20 s\", \"threads\": 2, \"depth\": 4",
+		kvcache_one_user);
+	f = kvcache_new(1, NOTHING, phase);
+	f->publish_every_ns = 100000000;
+	f->publish = count_published;
+	published = 0;
+	fixture_run(f, 1);
+	kvcache_expect_ok(f);
+	CU_ASSERT_TRUE(published > 150 && published <= 200);
 	fixture_free(f);
 }
 
@@ -331,7 +416,10 @@ int main(void)
 		{"one user", test_one_user},
 		{"demotion from memory to a store", test_demotion},
 		{"an accelerator and two stores", test_gpu},
+		{"an accelerator with a bandwidth", test_bus},
 		{"a slow commit keeps nobody waiting", test_slow_commit},
+		{"the depth of a thread", test_depth},
+		{"publication of idle threads", test_published},
 		{"writes at a time", test_allocations},
 		{"generation", test_generation},
 		{"classes of service", test_classes},

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -260,6 +261,37 @@ static int arrivals_row(struct arrivals *a, uint64_t *ns, struct arrival *out, s
 	return 1;
 }
 
+/* Goes to the beginning of the text. */
+static int arrivals_reopen(struct arrivals *a, struct err *err)
+{
+	int rc;
+
+	arrivals_close(a);
+	rc = a->path[0] ? line_reader_open(&a->lines, a->path, err)
+			: line_reader_open_memory(&a->lines, a->data, a->bytes, err);
+	if (rc == 0)
+		sharegpt_open(&a->list, a->lines, a->window.characters);
+	return rc;
+}
+
+/* At the end of the text: begins the next cycle. Returns 1, or 0 where there is none. A part that has had no row in a whole
+ * cycle will never have one. */
+static int arrivals_cycle(struct arrivals *a, struct err *err)
+{
+	int rc;
+
+	if (a->cycle >= a->window.again || !a->taken)
+		return 0;
+	a->cycle++;
+	a->taken = false;
+	a->rows = 0;
+	a->started = false;
+	rc = arrivals_reopen(a, err);
+	if (rc == 0 && !a->is_list)
+		rc = arrivals_header(a, err);
+	return rc < 0 ? rc : 1;
+}
+
 /* Whether a row becomes a request of any part. A context of 0 tokens has nothing to cache. */
 static bool arrivals_in_window(const struct arrivals *a, uint64_t ns, const struct arrival *row)
 {
@@ -282,40 +314,80 @@ static uint64_t arrivals_cut(uint64_t tokens, uint64_t most)
 	return most && tokens > most ? most : tokens;
 }
 
+/* A row of the text becomes a request of this cycle. */
+static void arrivals_accept(struct arrivals *a, uint64_t ns)
+{
+	const struct arrivals_window *w = &a->window;
+	struct arrival *row = &a->next;
+	double since_ns = (double)(ns - a->first_ns - w->from_ns);
+
+	a->taken = true;
+	row->due_ns = arrivals_ns((since_ns + (double)a->cycle * (double)a->cycle_ns) / w->speed);
+	row->number += a->cycle * a->cycle_rows;
+	row->conversation += a->cycle * a->cycle_conversations;
+	row->context = arrivals_cut(row->context, w->context_max);
+	row->generate = arrivals_cut(row->generate, w->generate_max);
+}
+
 /* Fills in the next row of this part. */
 static int arrivals_advance(struct arrivals *a, struct err *err)
 {
-	const struct arrivals_window *w = &a->window;
 	uint64_t ns;
 	int rc;
 
-	while ((rc = arrivals_row(a, &ns, &a->next, err)) > 0) {
-		if (!arrivals_in_window(a, ns, &a->next) || !arrivals_of_part(a, &a->next))
-			continue;
-		a->next.due_ns = arrivals_ns((double)(ns - a->first_ns - w->from_ns) / w->speed);
-		a->next.context = arrivals_cut(a->next.context, w->context_max);
-		a->next.generate = arrivals_cut(a->next.generate, w->generate_max);
-		return 0;
-	}
+	do {
+		while ((rc = arrivals_row(a, &ns, &a->next, err)) > 0) {
+			if (!arrivals_in_window(a, ns, &a->next) || !arrivals_of_part(a, &a->next))
+				continue;
+			arrivals_accept(a, ns);
+			return 0;
+		}
+		if (rc == 0)
+			rc = arrivals_cycle(a, err);
+	} while (rc > 0);
 	a->next.due_ns = ARRIVALS_NEVER;
 	return rc;
+}
+
+/* What a whole cycle has: found requests, from the first to the last. */
+static int arrivals_measure(struct arrivals *a, uint64_t found, uint64_t from_ns, uint64_t to_ns,
+			    struct err *err)
+{
+	uint64_t span_ns = to_ns - from_ns;
+
+	a->cycle_rows = a->rows;
+	a->cycle_ns = span_ns;
+	if (a->is_list)
+		a->cycle_ns += arrivals_ns((double)NS_PER_S / a->window.rate);
+	else if (found > 1)
+		a->cycle_ns += span_ns / (found - 1);
+	if (a->window.again && !a->cycle_ns)
+		return err_set(
+			err, -EINVAL,
+			"has all of its requests at the same time, so it cannot begin again");
+	return 0;
 }
 
 /* Reads all rows, to find what is wrong. */
 static int arrivals_check(struct arrivals *a, struct err *err)
 {
+	uint64_t ns, found = 0, from_ns = 0, to_ns = 0;
 	struct arrival row;
-	uint64_t ns, found = 0;
 	int rc = a->is_list ? 0 : arrivals_header(a, err);
 
 	while (rc == 0 && (rc = arrivals_row(a, &ns, &row, err)) > 0) {
-		found += arrivals_in_window(a, ns, &row);
 		rc = 0;
+		if (row.turn)
+			a->cycle_conversations = row.conversation + 1;
+		if (!arrivals_in_window(a, ns, &row))
+			continue;
+		from_ns = found++ ? from_ns : ns;
+		to_ns = ns;
 	}
 	if (rc == 0 && !found)
 		rc = err_set(err, -EINVAL, "has no request %s",
 			     a->rows ? "in this part of its time" : "at all");
-	return rc;
+	return rc == 0 ? arrivals_measure(a, found, from_ns, to_ns, err) : rc;
 }
 
 /* From the beginning. */
@@ -356,15 +428,17 @@ static int arrivals_open_thrice(struct arrivals *a, const char *path, const void
 		arrivals_look, arrivals_check, arrivals_begin};
 	int rc = 0;
 
-	*a = (struct arrivals){.window = *window, .next = {.due_ns = ARRIVALS_NEVER}};
+	*a = (struct arrivals){.window = *window,
+			       .next = {.due_ns = ARRIVALS_NEVER},
+			       .data = data,
+			       .bytes = bytes};
+	if (path && (size_t)snprintf(a->path, sizeof(a->path), "%s", path) >= sizeof(a->path))
+		return err_set(err, -ENAMETOOLONG, "the path is longer than %d bytes",
+			       ARRIVALS_PATH_BYTES - 1);
 	for (size_t i = 0; rc == 0 && i < sizeof(passes) / sizeof(passes[0]); i++) {
-		arrivals_close(a);
-		rc = path ? line_reader_open(&a->lines, path, err)
-			  : line_reader_open_memory(&a->lines, data, bytes, err);
-		if (rc < 0)
-			break;
-		sharegpt_open(&a->list, a->lines, window->characters);
-		rc = passes[i](a, err);
+		rc = arrivals_reopen(a, err);
+		if (rc == 0)
+			rc = passes[i](a, err);
 	}
 	if (rc < 0)
 		arrivals_close(a);

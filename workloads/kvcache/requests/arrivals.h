@@ -6,7 +6,10 @@
  *
  * The turns of a list of conversations (sharegpt.h) are requests, too. They have no times, so they arrive one after the other at
  * a given rate. Plain or compressed by zstd. A file is read twice: first as a whole, to refuse what is wrong before anything begins, and
- * then row by row as time goes on, so memory does not grow with it. One thread. */
+ * then row by row as time goes on, so memory does not grow with it.
+ *
+ * A text may begin again at its end. The requests of each cycle are new ones, with numbers and conversations of their own. The
+ * first of a cycle follows the last of the cycle before after the average time between two requests. One thread. */
 #ifndef HAUL_WORKLOADS_KVCACHE_ARRIVALS_H
 #define HAUL_WORKLOADS_KVCACHE_ARRIVALS_H
 
@@ -17,7 +20,7 @@
 #include "core/err.h"
 #include "workloads/kvcache/requests/sharegpt.h"
 
-enum { ARRIVALS_COLUMNS = 3 };
+enum { ARRIVALS_COLUMNS = 3, ARRIVALS_PATH_BYTES = 1024 };
 #define ARRIVALS_NEVER UINT64_MAX
 
 /* Which rows become requests, and when. */
@@ -30,6 +33,7 @@ struct arrivals_window {
 	double rate;                /* turns of conversations per second; 0: not given */
 	uint64_t characters;        /* of a text per token, at least 1 */
 	uint64_t conversations_max; /* the first ones of a list; 0: all */
+	uint64_t again;             /* times that it begins again; ARRIVALS_NEVER: without end */
 	/* Takes each row whose number modulo parts is this, and whole conversations by their number. */
 	uint32_t part, parts;
 };
@@ -54,11 +58,19 @@ struct arrivals {
 	bool dates;
 	bool started;
 	uint64_t rows, first_ns, last_ns;
+	/* Of a whole cycle: rows, conversations, and the time until the next one begins. */
+	uint64_t cycle_rows, cycle_conversations, cycle_ns;
+	uint64_t cycle;                 /* how often it has begun again */
+	bool taken;                     /* this part has had a row of this cycle */
+	char path[ARRIVALS_PATH_BYTES]; /* "": the text is in memory */
+	const void *data;
+	size_t bytes;
 	struct arrival next; /* due_ns: ARRIVALS_NEVER at the end */
 };
 
 /* Checks the file, and reads its first row of the window. Refuses rows that are wrong or earlier than the one before them with
- * a sentence that has the number of the line, and a file without a row for any part (-EINVAL). */
+ * a sentence that has the number of the line, a file without a row for any part, and one that shall begin again and has all
+ * rows at the same time (-EINVAL). */
 int arrivals_open(struct arrivals *a, const char *path, const struct arrivals_window *window,
 		  struct err *err);
 /* The same for text in memory, which must stay there. */

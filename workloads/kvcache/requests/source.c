@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/uri.h"
 #include "workloads/kvcache/tiers/key.h"
 
 enum { NS_PER_MS = 1000000 };
@@ -81,11 +82,16 @@ int kv_source_recorded(struct kv_source *s, uint32_t part, uint32_t parts, const
 					       .rate = o->rate,
 					       .characters = o->characters,
 					       .conversations_max = o->conversations,
+					       .again = o->cycles - 1, /* 0: ARRIVALS_NEVER */
 					       .part = part,
 					       .parts = parts};
-	int rc = arrivals_open(&s->arrivals, o->file, &window, err);
+	char file[URI_BYTES];
+	int rc = uri_expand(o->file, NULL, file, err);
 
-	return rc < 0 ? err_wrap(err, rc, "%s/arrivals/file: %s", path, o->file) : 0;
+	if (rc < 0)
+		return err_wrap(err, rc, "%s/arrivals/file", path);
+	rc = arrivals_open(&s->arrivals, file, &window, err);
+	return rc < 0 ? err_wrap(err, rc, "%s/arrivals/file: %s", path, file) : 0;
 }
 
 void kv_source_close(struct kv_source *s)

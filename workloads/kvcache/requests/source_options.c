@@ -112,13 +112,17 @@ static const struct option arrivals_options[] = {
 	OPT_TEXT(
 		"file", struct kv_arrivals_options, file, .def_text = "",
 		.help = "a trace of BurstGPT or of Azure's inference service, or ShareGPT's conversations, plain or "
-			"compressed by zstd; the ranks share its rows"),
+			"compressed by zstd; the ranks share its rows; ${VARIABLE} stands for that of "
+			"the environment"),
 	OPT_REAL("speed", struct kv_arrivals_options, speed, .def_real = 1, .min_real = 0.001,
 		 .max_real = 1e6, .help = "times as fast as they were recorded"),
 	OPT_TIME("from", struct kv_arrivals_options, from_ns, .max = 1ull << 60,
 		 .help = "requests before this time of the trace are left out"),
 	OPT_TIME("window", struct kv_arrivals_options, window_ns, .max = 1ull << 60,
 		 .help = "requests so long after that time, or later, are left out; 0: none"),
+	OPT_U64("cycles", struct kv_arrivals_options, cycles, .def = 1,
+		.help = "times that the file is read, with new entries each time; 0: as long as the "
+			"phase lasts"),
 	TOKENS("context_max", struct kv_arrivals_options, context_max, 16384,
 	       "longer contexts are cut to so many tokens"),
 	OPT_U64("generate_max", struct kv_arrivals_options, generate_max, .max = KV_TOKENS_MAX,
@@ -235,7 +239,7 @@ static int source_check_arrivals(const struct kv_source_options *o, const char *
 			       "%s/templates: are for users, and requests come from arrivals/file",
 			       path);
 	if (!a->file[0] && (a->speed < 1 || a->speed > 1 || a->from_ns || a->window_ns ||
-			    a->rate > 0 || a->conversations))
+			    a->rate > 0 || a->conversations || a->cycles != 1))
 		return err_set(err, -EINVAL, "%s/arrivals/file: is missing", path);
 	return 0;
 }

@@ -68,6 +68,7 @@ struct kv_arrivals_options {
 	/* Of a list of conversations. */
 	double rate; /* 0: not given */
 	uint64_t characters, conversations;
+	uint64_t cycles; /* times that the file is read; 0: without end */
 };
 
 struct kv_source_options {

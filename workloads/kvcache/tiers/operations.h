@@ -43,6 +43,7 @@ struct kv_operation {
 	bool promotes; /* a write of what was read from a slower tier, or the delete that follows it */
 	uint64_t bytes;
 	uint64_t asked_ns;
+	uint64_t begins_ns, ends_ns; /* on the bus of an accelerator */
 	struct kv_id id;
 
 	/* Used by this module. */
@@ -50,7 +51,8 @@ struct kv_operation {
 	bool held;              /* waits for earlier ones of its entry */
 	uint32_t chain;         /* the next one in its chain */
 	uint32_t before, after; /* of its entry */
-	uint32_t next;          /* in the queue of those that may begin, or among the free ones */
+	/* In the queue of those that may begin, or among the free ones. The caller's from kv_operations_take on. */
+	uint32_t next;
 };
 
 /* The operations of an entry, in their order: first those that have been let go, then those that are held. */
