@@ -5,6 +5,9 @@
 
 #include "backends/http/native/internal.h"
 
+/* Of the receive buffer, for each byte that is left to wait there. Half of the buffer is the kernel's own. */
+enum { NATIVE_ROOM_PER_BYTE = 4 };
+
 void native_watch(struct native_transport *t, struct native_connection *c, uint32_t events)
 {
 	struct epoll_event event = {.events = events, .data.ptr = c};
@@ -13,6 +16,24 @@ void native_watch(struct native_transport *t, struct native_connection *c, uint3
 		return;
 	epoll_ctl(t->epoll, c->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, c->fd, &event);
 	c->watched = events;
+}
+
+/* Bytes that wait close the window, and a sender waits, too, when it is too small for its next segment, which may be 64 KiB. */
+static bool native_has_room(const struct native_connection *c, int bytes)
+{
+	socklen_t n = sizeof(int);
+	int room = 0;
+
+	return getsockopt(c->fd, SOL_SOCKET, SO_RCVBUF, &room, &n) == 0 &&
+	       room / NATIVE_ROOM_PER_BYTE >= bytes;
+}
+
+void native_low_water(struct native_connection *c, int bytes)
+{
+	if (c->low_water == bytes || (bytes > 1 && !native_has_room(c, bytes)))
+		return;
+	setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
+	c->low_water = bytes;
 }
 
 void native_connection_close(struct native_connection *c)
@@ -32,6 +53,7 @@ static int native_socket_open(struct native_transport *t, struct native_connecti
 	c->fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
 	if (c->fd < 0)
 		return -errno;
+	c->low_water = 1;
 	rc = local ? local_end_bind(local, c->fd, family) : 0;
 	if (rc < 0) {
 		native_connection_close(c);

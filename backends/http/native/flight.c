@@ -8,7 +8,11 @@ enum {
 	/* Received at once where a line comes next: a head, and small bodies with it. */
 	FLIGHT_LINES_BYTES = 5 << 10,
 	/* Moved before other exchanges get their turn. */
-	FLIGHT_TURN_BYTES = 1 << 20
+	FLIGHT_TURN_BYTES = 1 << 20,
+	/* The low-water mark in the midst of a body. */
+	FLIGHT_LOW_WATER_BYTES = 128 << 10,
+	/* TLS may hold a part of a record, which the socket will not tell of. */
+	FLIGHT_RECORD_BYTES = 16 << 10
 };
 
 /* What a step of receiving came to. */
@@ -268,6 +272,18 @@ static enum flight_step flight_receive_body(struct native_flight *f)
 	return taken == FLIGHT_GOES_ON ? step : taken;
 }
 
+/* How many bytes shall wait before epoll tells of them: many in the midst of a body with TLS, whose sender would wake haul up
+ * for each record, and pays for that. More than those must be to come, or epoll would never tell. */
+static int flight_low_water(const struct native_flight *f)
+{
+	const struct answer_parser *p = &f->parser;
+
+	if (!f->connection->ssl || p->part != ANSWER_BODY || p->body_left == ANSWER_UNKNOWN ||
+	    p->body_left < FLIGHT_LOW_WATER_BYTES + FLIGHT_RECORD_BYTES)
+		return 1;
+	return FLIGHT_LOW_WATER_BYTES;
+}
+
 static void flight_receive(struct native_flight *f)
 {
 	struct native_transport *t = f->owner;
@@ -281,6 +297,8 @@ static void flight_receive(struct native_flight *f)
 		else
 			step = flight_receive_lines(f);
 	} while (step == FLIGHT_GOES_ON && x->wire_bytes - before < FLIGHT_TURN_BYTES);
+	if (step != FLIGHT_OVER)
+		native_low_water(f->connection, flight_low_water(f));
 	/* epoll does not know of what TLS holds. */
 	if (step == FLIGHT_GOES_ON && f->connection->ssl && !f->again) {
 		f->again = true;
@@ -299,5 +317,11 @@ void native_flight_event(struct native_flight *f, uint32_t events)
 	if (events & EPOLLOUT && !flight_send(f))
 		return;
 	if (events & ~(uint32_t)EPOLLOUT)
+		flight_receive(f);
+}
+
+void native_flight_below(struct native_flight *f)
+{
+	if (f->connection->low_water > 1)
 		flight_receive(f);
 }

@@ -36,6 +36,7 @@ struct native_peer {
 struct native_connection {
 	int fd;                       /* -1: none */
 	uint32_t watched;             /* events that epoll knows; 0: it does not know the socket */
+	int low_water;                /* bytes that have to wait before epoll tells of them */
 	SSL *ssl;                     /* NULL: none, or not yet */
 	struct native_flight *flight; /* which uses it; NULL: idle */
 	/* Its peer. */
@@ -150,6 +151,9 @@ int native_connect_event(struct native_flight *f);
 void native_connection_close(struct native_connection *c);
 /* Makes epoll watch the connection for these events. */
 void native_watch(struct native_transport *t, struct native_connection *c, uint32_t events);
+/* Makes epoll tell of bytes only when so many wait, or the connection ends. Does nothing while the connection's buffer is too
+ * small to let them wait. */
+void native_low_water(struct native_connection *c, int bytes);
 
 /* tls.c. */
 /* Begins TLS on a connection that has been made: the flight's state is NATIVE_SHAKES. A negative errno: why says what is the
@@ -179,6 +183,8 @@ int native_head_write(struct native_flight *f);
 void native_flight_run(struct native_flight *f);
 /* Something happened on the connection of a flight that runs. */
 void native_flight_event(struct native_flight *f, uint32_t events);
+/* Receives what waits below the low-water mark of a flight that runs. */
+void native_flight_below(struct native_flight *f);
 
 /* transport.c: the exchange has ended, and the connection, if any, is kept or closed. */
 void native_end(struct native_flight *f, bool keep);

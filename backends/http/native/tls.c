@@ -187,6 +187,14 @@ int native_tls_shake(struct native_flight *f, enum request_fault *fault, const c
 	return -EPROTO;
 }
 
+/* OpenSSL tells by its queue of errors why a call has failed, so none may be left in it from before. Looking is cheaper than
+ * clearing, which a record would pay for. */
+static void tls_forget_errors(void)
+{
+	if (ERR_peek_error())
+		ERR_clear_error();
+}
+
 /* 0 where the server has ended the connection as TLS wants it; else the connection is broken, or has to wait. */
 static ssize_t tls_error(const struct native_connection *c, int rc)
 {
@@ -206,7 +214,7 @@ ssize_t native_tls_receive(struct native_connection *c, void *to, size_t n)
 	size_t got = 0;
 	int rc;
 
-	ERR_clear_error();
+	tls_forget_errors();
 	rc = SSL_read_ex(c->ssl, to, n, &got);
 	return rc == 1 ? (ssize_t)got : tls_error(c, rc);
 }
@@ -227,7 +235,7 @@ ssize_t native_tls_send(struct native_connection *c, const struct iovec v[2])
 		from = both;
 		n = v[0].iov_len + more;
 	}
-	ERR_clear_error();
+	tls_forget_errors();
 	rc = SSL_write_ex(c->ssl, from, n, &sent);
 	return rc == 1 ? (ssize_t)sent : tls_error(c, rc);
 }

@@ -333,6 +333,18 @@ static void native_go_on(struct native_transport *t)
 	}
 }
 
+/* A flight that runs: ends it if it takes too long. What came since the last check may wait below the low-water mark. */
+static void native_check_pace(struct native_flight *f)
+{
+	const struct native_transport *t = f->owner;
+
+	if (t->now_ns >= f->exchange->stall.moved_ns + NATIVE_CHECK_NS)
+		native_flight_below(f);
+	if (f->exchange &&
+	    exchange_stalled(f->exchange, &t->base.options.stall, f->sent_bytes, t->now_ns))
+		native_end(f, false);
+}
+
 /* Ends what takes too long. */
 static void native_check(struct native_transport *t)
 {
@@ -347,8 +359,7 @@ static void native_check(struct native_transport *t)
 		if (!f->exchange)
 			continue;
 		if (f->state == NATIVE_RUNS) {
-			if (exchange_stalled(f->exchange, &o->stall, f->sent_bytes, t->now_ns))
-				native_end(f, false);
+			native_check_pace(f);
 		} else if (t->now_ns >= f->connect_by_ns) {
 			native_fail(f, -ETIMEDOUT, REQ_FAULT_CONNECT, NULL);
 		} else if (f->connect_by_ns < t->check_ns) {

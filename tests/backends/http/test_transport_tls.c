@@ -2,6 +2,8 @@
  * here. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
+#include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -35,6 +37,7 @@ static struct {
 	bool plain; /* it speaks HTTP without TLS */
 	const char *answer;
 	size_t answer_bytes, sent;
+	size_t kept_back; /* last bytes of the answer, which it does not send yet */
 	enum end end;
 	char request[4 * SENT];
 	size_t used;
@@ -154,15 +157,32 @@ static int server_write(const char *from, size_t n)
 			  : (int)send(server.client, from, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+static void server_answer(void)
+{
+	size_t until = server.answer_bytes - server.kept_back;
+	int n = 1;
+
+	while (n > 0 && server.sent < until) { /* as much as the connection takes */
+		n = server_write(server.answer + server.sent, until - server.sent);
+		server.sent += n > 0 ? (size_t)n : 0;
+	}
+	if (server.sent < server.answer_bytes)
+		return;
+	server.used = server.sent = 0;
+	server.asked = false;
+	server_hang_up(server.end);
+}
+
 static void server_turn(void)
 {
-	int n;
+	int yes = 1, n;
 
 	if (server.client < 0) {
 		server.client = accept4(server.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (server.client < 0)
 			return;
 		server.accepted++;
+		setsockopt(server.client, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 		server.ssl = server.plain ? NULL : SSL_new(server.tls);
 		if (server.ssl) {
 			SSL_set_fd(server.ssl, server.client);
@@ -175,15 +195,7 @@ static void server_turn(void)
 		server.asked = server.plain ? n > 0 : n > 0 && server_has_all();
 		return;
 	}
-	do { /* as much as the connection takes */
-		n = server_write(server.answer + server.sent, server.answer_bytes - server.sent);
-		server.sent += n > 0 ? (size_t)n : 0;
-	} while (n > 0 && server.sent < server.answer_bytes);
-	if (server.sent < server.answer_bytes)
-		return;
-	server.used = server.sent = 0;
-	server.asked = false;
-	server_hang_up(server.end);
+	server_answer();
 }
 
 /* A turn of the server. It may write to who has gone; the signal for that is kept from the transport, which must not cause
@@ -226,8 +238,8 @@ static int supply(struct exchange *x, uint64_t at, const void **from, uint64_t *
 	return 0;
 }
 
-static struct transport *open_transport(const struct transport_ops *ops, const char *bundle,
-					bool insecure)
+static struct transport *open_transport_at(const struct transport_ops *ops, const char *bundle,
+					   bool insecure, const struct clock *clock)
 {
 	const struct transport_options options = {
 		.depth = 1,
@@ -236,33 +248,61 @@ static struct transport *open_transport(const struct transport_ops *ops, const c
 		.stall = {.first_byte_ns = 60 * SECOND, .stall_ns = 60 * SECOND},
 		.insecure = insecure,
 		.ca = bundle,
-		.clock = &real};
+		.clock = clock};
 	struct transport *t;
 
 	CU_ASSERT_EQUAL_FATAL(ops->open(&t, &options, NULL), 0);
 	return t;
 }
 
-static struct exchange ask(struct transport *t, enum http_method method, const char *host)
+static struct transport *open_transport(const struct transport_ops *ops, const char *bundle,
+					bool insecure)
+{
+	return open_transport_at(ops, bundle, insecure, &real);
+}
+
+static void start(struct transport *t, struct exchange *x, enum http_method method,
+		  const char *host)
 {
 	static char url[64];
-	uint64_t hangs_ns = clock_kernel_ns() + HANGS_S * SECOND;
-	struct exchange x = {.method = method,
-			     .url = url,
-			     .consume = keep,
-			     .place = place,
-			     .supply = supply,
-			     .send_bytes = method == HTTP_PUT ? SENT : 0};
-	struct exchange *ended = NULL;
 
 	snprintf(url, sizeof(url), "https://%s:%u/key", host, server.port);
+	*x = (struct exchange){.method = method,
+			       .url = url,
+			       .consume = keep,
+			       .place = place,
+			       .supply = supply,
+			       .send_bytes = method == HTTP_PUT ? SENT : 0};
 	received_bytes = 0;
 	received[0] = '\0';
-	t->ops->start(t, &x);
-	while (t->ops->poll(t, &ended, 0, 1, 0) == 0) {
+	t->ops->start(t, x);
+}
+
+/* Goes on until the exchange ends or so much of its body has come. fake: the clock, which moves a millisecond at each
+ * turn; or NULL. Returns whether the exchange has ended. */
+static bool go_on(struct transport *t, uint64_t until, struct clock *fake)
+{
+	uint64_t hangs_ns = clock_kernel_ns() + HANGS_S * SECOND;
+	struct exchange *ended = NULL;
+
+	while (received_bytes < until) {
+		if (fake)
+			clock_advance(fake, SECOND / 1000);
+		ERR_raise(ERR_LIB_USER, ERR_R_INTERNAL_ERROR); /* of somebody else in this thread */
+		if (t->ops->poll(t, &ended, 0, 1, 0))
+			return true;
 		CU_ASSERT_FATAL(clock_kernel_ns() < hangs_ns);
 		server_step();
 	}
+	return false;
+}
+
+static struct exchange ask(struct transport *t, enum http_method method, const char *host)
+{
+	struct exchange x;
+
+	start(t, &x, method, host);
+	CU_ASSERT_TRUE(go_on(t, UINT64_MAX, NULL));
 	return x;
 }
 
@@ -296,23 +336,115 @@ static void test_good(void)
 	}
 }
 
-/* A body of many records, more than a transport takes in one turn, on a connection that is kept or not. */
+/* Makes the answer that large is: its head, and LARGE bytes behind it. Returns how long the head is. */
+static size_t large_answer(const char *connection)
+{
+	size_t head = (size_t)snprintf(
+		large, 256, OK "connection: %s\r\ncontent-length: %d\r\n\r\n", connection, LARGE);
+
+	large[head] = body_byte(head); /* snprintf has ended it */
+	return head;
+}
+
+/* A body of many records, more than a transport takes in one turn, on a connection that is kept or not. The native
+ * transport's clock stands still: nothing may have to wait until it looks for what is late. */
 static void test_large(void)
 {
+	struct clock still;
+
+	clock_init_fake(&still, SECOND);
 	for (int k = 0; k < 4; k++) {
 		struct transport *t;
 		struct exchange x;
-		size_t head = (size_t)snprintf(large, 256,
-					       OK "connection: %s\r\ncontent-length: %d\r\n\r\n",
-					       k / 2 ? "close" : "keep-alive", LARGE);
+		size_t head = large_answer(k / 2 ? "close" : "keep-alive");
 
-		large[head] = body_byte(head); /* snprintf has ended it */
 		server_start(NAMES, large, head + LARGE, k / 2 ? CLOSE : KEEP);
-		t = open_transport(transports[k % 2], ca, false);
-		x = ask(t, HTTP_GET, "localhost");
+		t = open_transport_at(transports[k % 2], ca, false, k % 2 ? &still : &real);
+		for (int i = 0; i < 2; i++) {
+			x = ask(t, HTTP_GET, "localhost");
+			CU_ASSERT_EQUAL(x.status, 0);
+			CU_ASSERT_EQUAL(received_bytes, LARGE);
+			CU_ASSERT_EQUAL(memcmp(received, large + head, LARGE), 0);
+		}
+		t->ops->close(t);
+		server_stop();
+	}
+}
+
+/* Makes the receive buffer of the transport's connection small, for ever. */
+static void client_shrink(void)
+{
+	struct sockaddr_in a;
+	int bytes = 1 << 16, shrunk = 0;
+
+	for (int fd = 3; fd < 64; fd++) {
+		socklen_t n = sizeof(a);
+
+		if (getpeername(fd, (struct sockaddr *)&a, &n) == 0 &&
+		    ntohs(a.sin_port) == server.port)
+			shrunk += setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes)) == 0;
+	}
+	CU_ASSERT_EQUAL_FATAL(shrunk, 1);
+}
+
+/* The server sends few bytes at a time, for longer than a stall lasts, after so many. They wait until some time has passed, or
+ * are received while the clock stands still. */
+static void trickle(struct transport *t, uint64_t after, struct clock *fake, bool waits)
+{
+	enum { FEW = 1000, SLOW_S = 90 };
+	struct exchange *ended;
+
+	for (int i = 0; i < SLOW_S; i++, after += FEW) {
+		clock_advance(fake, SECOND);
+		CU_ASSERT_FALSE_FATAL(go_on(t, after, fake));
+		server.kept_back -= FEW;
+		for (int turns = 0; waits && turns < 3; turns++) {
+			server_step();
+			CU_ASSERT_EQUAL(t->ops->poll(t, &ended, 0, 1, 0), 0);
+		}
+		CU_ASSERT_FALSE_FATAL(go_on(t, waits ? 0 : after + FEW, NULL));
+		CU_ASSERT_EQUAL(received_bytes, waits ? after : after + FEW);
+	}
+}
+
+/* In the midst of a long body the native transport lets some bytes wait, so that it is woken less often, unless the buffer of
+ * the connection is small. It takes them nevertheless when nothing has come for a while, so that a slow server is not held to
+ * be silent. */
+static void test_low_water(void)
+{
+	enum { FAST = 2 << 20, NEARLY = FAST - (1 << 18), NEAR = 100000 };
+
+	for (int small = 0; small < 2; small++) {
+		struct clock fake;
+		struct transport *t;
+		struct exchange x;
+		size_t head = large_answer("keep-alive");
+
+		clock_init_fake(&fake, SECOND);
+		server_start(NAMES, large, head + LARGE, KEEP);
+		server.kept_back = LARGE - FAST;
+		t = open_transport_at(&transport_native, ca, false, &fake);
+		start(t, &x, HTTP_GET, "127.0.0.1");
+		if (small)
+			client_shrink();
+		CU_ASSERT_FALSE(go_on(t, NEARLY, NULL));
+		trickle(t, FAST, &fake, !small);
+		/* Near the end, nothing waits. */
+		server.kept_back = NEAR;
+		CU_ASSERT_FALSE_FATAL(go_on(t, LARGE - NEAR, &fake));
+		server.kept_back--;
+		CU_ASSERT_FALSE_FATAL(go_on(t, LARGE - NEAR + 1, NULL));
+		server.kept_back = 0;
+		CU_ASSERT_TRUE(go_on(t, UINT64_MAX, NULL));
 		CU_ASSERT_EQUAL(x.status, 0);
 		CU_ASSERT_EQUAL(received_bytes, LARGE);
 		CU_ASSERT_EQUAL(memcmp(received, large + head, LARGE), 0);
+		/* A short answer on the same connection is told of at once. */
+		server.answer = FOUR;
+		server.answer_bytes = strlen(FOUR);
+		x = ask(t, HTTP_GET, "127.0.0.1");
+		CU_ASSERT_EQUAL(x.connections, 0);
+		CU_ASSERT_STRING_EQUAL(received, "abcd");
 		t->ops->close(t);
 		server_stop();
 	}
@@ -416,8 +548,13 @@ static void test_sessions(void)
 int main(void)
 {
 	CU_TestInfo tests[] = {
-		{"good", test_good},     {"large", test_large}, {"refused", test_refused},
-		{"no TLS", test_no_tls}, {"ends", test_ends},   {"sessions", test_sessions},
+		{"good", test_good},
+		{"large", test_large},
+		{"low-water mark", test_low_water},
+		{"refused", test_refused},
+		{"no TLS", test_no_tls},
+		{"ends", test_ends},
+		{"sessions", test_sessions},
 		CU_TEST_INFO_NULL,
 	};
 
