@@ -22,10 +22,12 @@ esac
 
 jobs=$(nproc)
 [ "$jobs" -le 8 ] || jobs=8
-# Most tests spend most of their time waiting, for servers or for planned times. So two of them run per core, and one more.
-tests_at_once=$((2 * jobs + 1))
+# Most tests spend much of their time waiting, for servers or for planned times.
+at_once=$((3 * jobs))
 unset LD_PRELOAD
 failed=()
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
 
 say()
 {
@@ -53,34 +55,32 @@ install()
 	[ $rc = 0 ] || [ $rc = 3 ]
 }
 
-# They come over the network while the compilers work.
-npm_log=$(mktemp)
-summary=$(mktemp)
-trap 'rm -f "$npm_log" "$summary"' EXIT
-begin_npm()
+# begin NAME COMMAND…: runs the command beside what follows. end NAME: waits for it, shows its output, returns its exit status.
+declare -A begun
+begin()
 {
-	packaging/install-npm.sh >"$npm_log" 2>&1 &
-	npm=$!
+	"${@:2}" >"$logs/$1" 2>&1 &
+	begun[$1]=$!
 }
 
-end_npm()
+end()
 {
-	wait "$npm"
+	wait "${begun[$1]}"
 	local rc=$?
-	cat "$npm_log"
+	cat "$logs/$1"
 	return $rc
 }
 
 # build PRESET [TARGET…]
 build()
 {
-	cmake --preset "$1" -D HAUL_TESTS=ON >/dev/null && cmake --build --preset "$1" -j "$tests_at_once" ${2:+--target "${@:2}"}
+	cmake --preset "$1" -D HAUL_TESTS=ON >/dev/null && cmake --build --preset "$1" -j "$at_once" ${2:+--target "${@:2}"}
 }
 
 # tests PRESET
 tests()
 {
-	ctest --preset "$1" -j "$tests_at_once" --no-label-summary
+	ctest --preset "$1" -j "$at_once" --no-label-summary
 }
 
 # The thread sanitizer does not work with every layout of the address space, so switch randomization off.
@@ -88,28 +88,30 @@ tests_of_threads()
 {
 	local fixed=()
 	! setarch -R true 2>/dev/null || fixed=(setarch -R)
-	"${fixed[@]}" ctest --preset tsan -j "$tests_at_once" --no-label-summary
+	"${fixed[@]}" ctest --preset tsan -j "$at_once" --no-label-summary
 }
 
 must "install the missing packages" install
-begin_npm
+begin npm packaging/install-npm.sh # over the network, while the compilers work
 must "build, gcc" build release
 if [ $set_of_tests = change ]; then
 	must "build, clang with the address sanitizer" build asan haul unit_tests
 	must "build, clang with the thread sanitizer" build tsan
-	must "install the npm packages of the tests" end_npm
-	holds "unit tests and fuzz targets under the address sanitizer" tests asan
+	must "install the npm packages of the tests" end npm
+	# Both have a few long tests at the end, which leave cores idle.
+	begin asan tests asan
 	holds "unit tests under the thread sanitizer" tests_of_threads
+	holds "unit tests and fuzz targets under the address sanitizer" end asan
 else
 	must "build, clang with the address sanitizer" build asan
-	must "install the npm packages of the tests" end_npm
+	must "install the npm packages of the tests" end npm
 	holds "the other tests under the address sanitizer" tests asan-long
 fi
 
 say "all tests"
-tests $set_of_tests | tee "$summary"
+tests $set_of_tests | tee "$logs/summary"
 rc=${PIPESTATUS[0]}
 say "the end"
 [ ${#failed[@]} = 0 ] || printf 'haul: test.sh: also failed: %s\n' "${failed[*]}"
-grep -E '^[0-9]+% tests passed' "$summary"
+grep -E '^[0-9]+% tests passed' "$logs/summary"
 [ "$rc" = 0 ] && [ ${#failed[@]} = 0 ]

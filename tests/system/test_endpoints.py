@@ -16,7 +16,7 @@ from objects import CLEAN, io, main, servers, works
 
 EMPTY = sys.argv.pop(1)
 GATEWAYS = 4
-MANY = 10000 if FULL else 2500
+MANY = 10000 if FULL else 1500
 QUICK = {"retry": {"first": "5 ms", "longest": "200 ms"}}
 SMALL = {"objects": 32, "size": "64 KiB", "block": "64 KiB", "depth": 2}
 RANKS = 4
