@@ -23,7 +23,7 @@ esac
 jobs=$(nproc)
 [ "$jobs" -le 8 ] || jobs=8
 # Most tests spend much of their time waiting, for servers or for planned times.
-at_once=$((3 * jobs))
+at_once=$((4 * jobs))
 unset LD_PRELOAD
 failed=()
 logs=$(mktemp -d)

@@ -51,6 +51,7 @@ int line_reader_open(struct line_reader **out, const char *path, struct err *err
 	if ((*out)->fd < 0) {
 		rc = err_set(err, -errno, "%s", strerror(errno));
 		line_reader_close(*out);
+		*out = NULL;
 	}
 	return rc;
 }

@@ -7,7 +7,7 @@
 
 #include "import/kvcache/kvc.h"
 
-enum { TEMPLATES = 3, CLASSES = 3, PATH_BYTES = 96 };
+enum { TEMPLATES = 3, CLASSES = 3, PATH_BYTES = 96, GPU_GIB = 16 /* the original's default */ };
 
 static const double GiB = 1073741824, ms = 0.001;
 /* The original has at most so many threads, each of which serves one request at a time. */
@@ -82,7 +82,7 @@ static void part_tier_store(struct kvc *k, cJSON *tiers, double gib)
 	kvc_add_text(k, tier, "store", "cache");
 	if (gib > 0)
 		kvc_add_number(k, tier, "capacity", floor(gib * GiB / kvc_tensor(k)));
-	else
+	else if (!kvc_at(k, "io-trace-log"))
 		kvc_find(k, IMPORT_CHANGED, "storage-capacity-gb",
 			 "without it, each process of the original takes 95 % of what is free; "
 			 "haul's ranks share that");
@@ -90,16 +90,18 @@ static void part_tier_store(struct kvc *k, cJSON *tiers, double gib)
 
 void kvc_add_tiers(struct kvc *k)
 {
-	double gpu = kvc_number(k, "gpu-mem-gb", 0) * kvc_number(k, "num-gpus", 1);
+	bool traces = kvc_at(k, "io-trace-log");
+	double gpu =
+		kvc_number(k, "gpu-mem-gb", traces ? GPU_GIB : 0) * kvc_number(k, "num-gpus", 1);
 	double cpu = kvc_number(k, "cpu-mem-gb", 32);
 	cJSON *tiers = cJSON_CreateArray();
 
-	if (gpu > 0) {
+	if (gpu > 0)
 		part_tier(k, tiers, "gpu", gpu);
+	if (gpu > 0 && !traces)
 		kvc_find(k, IMPORT_CHANGED, "gpu-mem-gb",
 			 "the original has this tier only where there is an accelerator; haul "
 			 "emulates it");
-	}
 	if (cpu > 0)
 		part_tier(k, tiers, "cpu", cpu);
 	part_tier_store(k, tiers, kvc_number(k, "storage-capacity-gb", 0));

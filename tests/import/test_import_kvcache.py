@@ -106,6 +106,8 @@ _, phase, told = imported("autoscaler-mode=qos", "saturation_detection.history_w
 assert "autoscaling" not in phase and told.count("there is no enable-autoscaling") == 2, told
 _, phase, told = imported("enable-autoscaling", "io-trace-log=/tmp/x.csv")
 assert "autoscaling" not in phase and "no latencies to decide by" in told, told
+# A trace has an accelerator of the original's 16 GiB, and its storage has no limit.
+assert phase["tiers"][0] == {"kind": "gpu", "capacity": 16 << 30} and "storage-capacity-gb" not in told, (phase, told)
 
 # The time for a token of the chosen mode only.
 _, phase, told = imported("generation-mode=fast", "generation_timing.fast=0.5", "generation_timing.realistic=7")

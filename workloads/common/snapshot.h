@@ -83,7 +83,8 @@ static inline void snapshot_wake(struct snapshot_part *part)
 	atomic_store_explicit(&part->resting, false, memory_order_relaxed);
 }
 
-/* The thread's last word before it ends, or waits until the main thread wakes it. */
+/* The thread's last word before it ends, or waits until the main thread wakes it. The main thread may say it for a thread that has
+ * nothing to do until then. */
 static inline void snapshot_rest(struct snapshot_part *part)
 {
 	atomic_store_explicit(&part->resting, true, memory_order_release);

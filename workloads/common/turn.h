@@ -1,6 +1,6 @@
 /* Turns of a thread whose operations have times when they are due. In a turn, the thread takes up what is due, hands the
- * requests that are ready to its queue together, and waits until some come back or the next operation is due. It never waits
- * for long, because a stop may be asked for:
+ * requests that are ready to its queue together, and waits until some come back or the next operation is due. With nothing in
+ * flight it waits for 10 ms at most, because a stop may be asked for:
  *
  *	for (;;) {
  *		next_ns = …take up what is due at now_ns, turn_add…;

@@ -31,7 +31,7 @@
 	X(KV_PRESENT, "already_there", "", SUM, "entries that were to be written and were there already") \
 	X(KV_REFUSED, "refused", "", SUM, "entries that no tier took") \
 	X(KV_ENTRY_READS, "entry_reads", "", SUM, "entries read from stores, without those that moved") \
-	X(KV_ENTRY_WRITES, "entry_writes", "", SUM, "entries written to stores, without those that moved") \
+	X(KV_ENTRY_WRITES, "entry_writes", "", SUM, "entries written to stores, without those that were demoted") \
 	X(KV_MOVES, "moves", "", SUM, "entries moved to a slower tier that is a store, or from one that is") \
 	X(KV_STORAGE_NS, "request_storage_ns", "ns", SUM, "time that requests waited for their operations, added over the requests served") \
 	X(KV_QUEUE_NS, "request_queue_ns", "ns", SUM, "time that requests waited to be served, added over the requests served") \

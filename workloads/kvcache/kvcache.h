@@ -70,7 +70,7 @@ struct kvcache_options {
 	struct kv_source_options source; /* first: its table fills it at the same address */
 	struct kv_model model;
 	struct kv_tier_options tiers[KV_TIERS_MAX];
-	uint32_t tier_count; /* 0: one, the phase's store without a limit */
+	uint32_t tier_count; /* 0: one, the phase's store with 95 % of what is free */
 	struct kv_policy_options policy;
 	struct kv_autoscale_options autoscaling;
 	uint64_t duration_ns, requests;

@@ -106,6 +106,8 @@ static void loop_work(struct kv_run *r)
 	kv_dispatch_collect(r);
 	kv_scale(r);
 	loop_offer(r);
+	if (r->rc == 0)
+		r->rc = r->source.arrivals.rc;
 	do {
 		if (r->rc < 0 || r->now_ns >= r->until_ns || loop_exhausted(r) ||
 		    (requests && r->ctx->tally->rank_row[KV_REQUESTS] >= requests))

@@ -76,11 +76,12 @@ static const struct option policy_options[] = {
 			"promote_after"),
 	OPT_U64("evictions_min", struct kv_policy_options, evictions_min, .def = EVICTIONS_MIN,
 		.min = 1, .max = UINT32_MAX,
-		.help = "victims that an attempt to make room may have in any case; one has at most "
-			"100 more than the tier has entries"),
+		.help = "an attempt to make room may evict at most 100 entries more than the tier has, "
+			"or so many if that is more"),
 	OPT_U64("evictions_max", struct kv_policy_options, evictions_max, .def = EVICTIONS_MAX,
 		.min = 1, .max = UINT32_MAX,
-		.help = "and never more than so many; it comes before evictions_min"),
+		.help = "an attempt to make room evicts at most so many, even where evictions_min is "
+			"larger"),
 	OPT_END};
 
 static void generation_preset(void *into)
@@ -97,8 +98,8 @@ const struct option kvcache_options_table[] = {
 	OPT_TABLE("model", struct kvcache_options, model, .table = kv_model_options,
 		  .help = "the model, which says how many bytes a token has"),
 	OPT_LIST("tiers", struct kvcache_options, tiers, tier_count, .table = tier_options,
-		 .help = "where entries are, from fast to slow; none: the phase's store, without a "
-			 "limit"),
+		 .help = "where entries are, from fast to slow; none: the phase's store, with 95 % "
+			 "of what is free"),
 	OPT_TABLE("policy", struct kvcache_options, policy, .table = policy_options,
 		  .help = "how entries move between tiers"),
 	OPT_TABLE("autoscaling", struct kvcache_options, autoscaling,

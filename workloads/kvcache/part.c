@@ -128,8 +128,11 @@ struct kv_tier_counts kv_part_counts(const struct kv_run *r, uint32_t tier)
 /* Does a shard for which no I/O thread is needed. */
 static void follow_at_once(struct kv_run *r, const struct kv_operation *what, bool counts)
 {
+	/* The leader's times on the bus of an accelerator are those of all ranks. */
+	const struct kv_times times = {.begin_ns = what->begins_ns, .end_ns = what->ends_ns};
+
 	if (counts)
-		kv_measure_operation(r, what, NULL);
+		kv_measure_operation(r, what, what->ends_ns ? &times : NULL);
 	kv_shard_done(r, what);
 }
 

@@ -223,8 +223,12 @@ static int phase_work_all(struct kv_run *r, enum stop_reason *stopped, struct er
 	if (rc < 0)
 		return rc;
 	rc = kv_loop(r, stopped);
-	if (rc < 0)
+	if (rc < 0 && r->source.arrivals.rc < 0) {
+		*err = r->source.arrivals.err;
+		err_wrap(err, rc, "%s/arrivals/file", r->ctx->phase->path);
+	} else if (rc < 0) {
 		err_set(err, rc, "no memory for what is under way");
+	}
 	kv_measure_time(r, r->ctx->tally);
 	landed = phase_land(r, err);
 	kv_measure_own(r, r->ctx->tally);

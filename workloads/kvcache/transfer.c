@@ -4,11 +4,11 @@
  *	write     made -> store         made -> memory
  *	move      store -> store        memory -> store         made -> memory or store, where it comes from an accelerator
  *
- * An entry passes through stages (stat, open, begin, its pieces, close, commit, delete). A stage but that of the pieces is one
+ * An entry passes through stages (stat, open, begin, its pieces, close, commit, delete). Each stage but that of the pieces is one
  * request. Each request under way has a window, of which there are as many as the queues are deep. Transfers that may have
- * something to send wait in a line for windows. One that has sent what it can leaves the line, and joins it again behind the
- * others when one of its requests is answered; so a large entry lets others pass between its pieces. On a store that answers
- * at once, a stage needs no window, and an entry is done before the next one begins.
+ * something to send wait in a line for windows. One that has sent something joins the line again behind the others: at once where
+ * it has more to send, else when one of its requests is answered. So a large entry lets others pass between its pieces. On a store
+ * that answers at once, a stage needs no window, and an entry is done before the next one begins.
  *
  * Bytes are a function of the entry's id, so they can be compared wherever an entry has been. */
 #include <errno.h>
@@ -392,7 +392,7 @@ static bool transfer_has_pieces(const struct kv_transfer *t)
 /* Sends what the transfer can send, as long as there are windows. After an error, no more pieces are begun. */
 static void transfer_go_on(struct kv_worker *w, struct kv_transfer *t)
 {
-	for (;;) {
+	for (bool sent = false;; sent = true) {
 		bool pieces = t->stage == KV_ENTRY_PIECES;
 
 		if (pieces && !t->busy && !transfer_has_pieces(t)) {
@@ -406,7 +406,10 @@ static void transfer_go_on(struct kv_worker *w, struct kv_transfer *t)
 		if (pieces ? !transfer_has_pieces(t) : t->asked)
 			return;
 		if (!w->spare) {
-			transfer_want_first(w, t);
+			if (sent)
+				transfer_want(w, t);
+			else
+				transfer_want_first(w, t);
 			return;
 		}
 		if (pieces)

@@ -254,7 +254,7 @@ int kv_worker_run(struct crew_thread *member, uint64_t number)
 		bool more;
 
 		kv_transfers_send(w);
-		more = w->spare && kv_ring_has(&w->given);
+		more = kv_ring_has(&w->given); /* to begin one takes no window */
 		if (w->in_flight && !more) {
 			worker_wait(w);
 		} else if (w->in_flight && kv_transfers_reap(w, 0)) {

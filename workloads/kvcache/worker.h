@@ -1,6 +1,6 @@
 /* I/O threads of a key-value cache. Each has a queue per store of the phase, and up to `depth` operations at a time, all of which are
- * in flight in these queues side by side. So an operation that takes long, such as a commit that makes 1 GiB durable, keeps nobody
- * else waiting.
+ * in flight in these queues side by side. So an operation that takes long keeps nobody else waiting: other threads in any case,
+ * and other operations of its thread where the store does it side by side with them. Files open, commit and delete one at a time.
  *
  *	main thread                           I/O thread
  *	fills in a task, posts its number ─►  takes numbers from the ring, begins their tasks,

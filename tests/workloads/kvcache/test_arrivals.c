@@ -161,6 +161,10 @@ static void test_cycles(void)
 	w.from_ns = 40000 * MS;
 	w.again = 1;
 	expect_numbers(burst, &w, 99, "1:0 3:73500 4:74000 6:111000 8:184500 9:185000");
+	/* Two rows, 40 s apart. Those behind them are not read again. */
+	w.from_ns = 0;
+	w.length_ns = 50000 * MS;
+	expect_numbers(burst, &w, 99, "0:0 1:40000 5:80000 6:120000");
 	/* Each part has its rows of each cycle, and one without any ends at once. */
 	w = all;
 	w.again = 1;
@@ -181,6 +185,32 @@ static void test_cycles(void)
 	w.again = 1;
 	CU_ASSERT_EQUAL(arrivals_open_memory(&a, same, strlen(same), &w, &err), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "at the same time"));
+}
+
+/* A file that is gone when it shall be read again ends the requests, and says so. */
+static void test_gone(void)
+{
+	static char path[] = "/tmp/haul-arrivals-XXXXXX";
+	struct arrivals_window w = all;
+	struct arrivals a;
+	struct arrival row;
+	struct err err = {0};
+	int fd = mkstemp(path);
+
+	CU_ASSERT_EQUAL_FATAL(write(fd, burst, strlen(burst)), (ssize_t)strlen(burst));
+	close(fd);
+	w.again = ARRIVALS_NEVER;
+	CU_ASSERT_EQUAL_FATAL(arrivals_open(&a, path, &w, &err), 0);
+	unlink(path);
+	for (int i = 0; i < 4; i++) {
+		CU_ASSERT_EQUAL(a.rc, 0);
+		CU_ASSERT_NOT_EQUAL(arrivals_due(&a), ARRIVALS_NEVER);
+		arrivals_next(&a, &row);
+	}
+	CU_ASSERT_EQUAL(arrivals_due(&a), ARRIVALS_NEVER);
+	CU_ASSERT_EQUAL(a.rc, -ENOENT);
+	CU_ASSERT_NOT_EQUAL(a.err.text[0], '\0');
+	arrivals_close(&a);
 }
 
 #define TURN \
@@ -338,6 +368,7 @@ int main(void)
 		{"turns of conversations", test_turns},
 		{"parts", test_parts},
 		{"cycles", test_cycles},
+		{"a file that is gone", test_gone},
 		{"what is refused", test_refused},
 		{"a source of conversations", test_conversation},
 		{"a source of recorded requests", test_source},

@@ -197,6 +197,35 @@ static void test_depth(void)
 	}
 }
 
+/* A request with an entry of 100 pieces, and half a second later one with a single piece. The store moves pieces one after the
+ * other, so that the small request waits for the pieces of the large one that are under way: at most as many as the queue is deep,
+ * before each of its own. */
+static void test_fair(void)
+{
+	static char path[] = "/tmp/haul-fair-XXXXXX";
+	char phase[256];
+	FILE *out = fdopen(mkstemp(path), "w");
+	struct fixture *f;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+	fputs("TIMESTAMP,ContextTokens,GeneratedTokens\n"
+	      "2024-01-01 00:00:00.0,100,1\n"
+	      "2024-01-01 00:00:00.5,1,1\n",
+	      out);
+	fclose(out);
+	snprintf(phase, sizeof(phase),
+		 "\"model\": {\"layers\": 64, \"hidden\": 4096, \"heads\": 32, \"kv_heads\": 32}, "
+		 "\"prefix\": {\"enabled\": false}, \"duration\": \"100 s\", \"threads\": 1, "
+		 "\"depth\": 4, \"chunk\": \"1 MiB\", \"arrivals\": {\"file\": \"%s\"}",
+		 path);
+	f = kvcache_run(SLOW, phase, 1);
+	kvcache_expect_ok(f);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_REQUESTS), 2);
+	CU_ASSERT_TRUE(hist_quantile_ns(&f->tallies[0].hists[KV_HIST_REQUEST], 0.1) < 400000000);
+	fixture_free(f);
+	unlink(path);
+}
+
 static uint32_t published;
 
 static void count_published(struct fixture *f, struct group *g, struct tally *so_far)
@@ -419,6 +448,7 @@ int main(void)
 		{"an accelerator with a bandwidth", test_bus},
 		{"a slow commit keeps nobody waiting", test_slow_commit},
 		{"the depth of a thread", test_depth},
+		{"entries side by side in a thread", test_fair},
 		{"publication of idle threads", test_published},
 		{"writes at a time", test_allocations},
 		{"generation", test_generation},

@@ -302,6 +302,15 @@ static bool arrivals_in_window(const struct arrivals *a, uint64_t ns, const stru
 	       (!w->length_ns || at_ns - w->from_ns < w->length_ns);
 }
 
+/* Whether a row and all rows after it come behind the window. */
+static bool arrivals_behind(const struct arrivals *a, uint64_t ns)
+{
+	const struct arrivals_window *w = &a->window;
+	uint64_t at_ns = ns - a->first_ns;
+
+	return w->length_ns && at_ns >= w->from_ns && at_ns - w->from_ns >= w->length_ns;
+}
+
 static bool arrivals_of_part(const struct arrivals *a, const struct arrival *row)
 {
 	uint64_t number = row->turn ? row->conversation : row->number;
@@ -336,13 +345,13 @@ static int arrivals_advance(struct arrivals *a, struct err *err)
 	int rc;
 
 	do {
-		while ((rc = arrivals_row(a, &ns, &a->next, err)) > 0) {
+		while ((rc = arrivals_row(a, &ns, &a->next, err)) > 0 && !arrivals_behind(a, ns)) {
 			if (!arrivals_in_window(a, ns, &a->next) || !arrivals_of_part(a, &a->next))
 				continue;
 			arrivals_accept(a, ns);
 			return 0;
 		}
-		if (rc == 0)
+		if (rc >= 0)
 			rc = arrivals_cycle(a, err);
 	} while (rc > 0);
 	a->next.due_ns = ARRIVALS_NEVER;
@@ -471,8 +480,6 @@ uint64_t arrivals_due(const struct arrivals *a)
 
 void arrivals_next(struct arrivals *a, struct arrival *out)
 {
-	struct err ignored;
-
 	*out = a->next;
-	arrivals_advance(a, &ignored);
+	a->rc = arrivals_advance(a, &a->err);
 }

@@ -66,6 +66,8 @@ struct arrivals {
 	const void *data;
 	size_t bytes;
 	struct arrival next; /* due_ns: ARRIVALS_NEVER at the end */
+	int rc; /* why it ends early, and the sentence: the file has changed since it was opened, or cannot be read again */
+	struct err err;
 };
 
 /* Checks the file, and reads its first row of the window. Refuses rows that are wrong or earlier than the one before them with
@@ -79,7 +81,7 @@ int arrivals_open_memory(struct arrivals *a, const void *data, size_t bytes,
 void arrivals_close(struct arrivals *a);
 
 /* When the next one is due, or ARRIVALS_NEVER; and takes it. A file that has changed since it was opened ends where it is
- * wrong. */
+ * wrong, and rc tells. */
 uint64_t arrivals_due(const struct arrivals *a);
 void arrivals_next(struct arrivals *a, struct arrival *out);
 
