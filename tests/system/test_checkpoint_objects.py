@@ -124,7 +124,10 @@ def wholes(s3):
 
 def killed(s3, process):
     """Kills all ranks while they upload the second checkpoint, of which no further part comes through."""
-    while not (s3.uploads() and "000001" in wholes(s3)) and process.poll() is None:
+    def begun():
+        return any("/000001/" in upload["Key"] for upload in s3.uploads()) and "000001" in wholes(s3)
+
+    while not begun() and process.poll() is None:
         time.sleep(0.02)
     if process.poll() is not None:
         raise AssertionError(f"the run ended before it was killed: {process.communicate()}")
