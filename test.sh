@@ -12,8 +12,8 @@ set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 
 case "${1:-}" in
-'') set_of_tests=change ;;
---long) set_of_tests=long ;;
+'') set_of_tests=change guided=OFF ;;
+--long) set_of_tests=long guided=ON ;;
 *)
 	echo "usage: ./test.sh [--long]" >&2
 	exit 2
@@ -71,10 +71,17 @@ end()
 	return $rc
 }
 
+# The test build_without builds haul once more, and finds here what gcc has compiled with the same options.
+export CCACHE_DIR=$PWD/build/ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+
 # build PRESET [TARGET…]
 build()
 {
-	cmake --preset "$1" -D HAUL_TESTS=ON >/dev/null && cmake --build --preset "$1" -j "$at_once" ${2:+--target "${@:2}"}
+	local CMAKE_C_COMPILER_LAUNCHER=
+	[ "$1" != release ] || CMAKE_C_COMPILER_LAUNCHER=ccache
+	export CMAKE_C_COMPILER_LAUNCHER
+	cmake --preset "$1" -D HAUL_TESTS=ON -D HAUL_FUZZ_GUIDED=$guided >/dev/null &&
+		cmake --build --preset "$1" -j "$at_once" ${2:+--target "${@:2}"}
 }
 
 # tests PRESET

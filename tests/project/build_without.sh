@@ -3,12 +3,15 @@
 # run, and reports what it lacks. Without MPI and parallel HDF5, as on a login node, everything but run, generate and
 # clean can be built and works. The libraries are hidden from pkg-config, as if they were not installed.
 #
-# Only with HAUL_TEST_FULL=1 is the program built with MPI and without the optional libraries; else the program that the other
-# tests use is installed.
+# Only with HAUL_TEST_FULL=1 is the program built without the optional libraries; else the program that the other tests use is
+# installed, and the one without MPI is built beside it with the same options, so that ccache has most of it where that is the
+# launcher of both (test.sh).
 set -uo pipefail
 root=${HAUL_SOURCE:?}
 work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+full=${HAUL_TEST_FULL:-0} build=$(dirname "${HAUL:?}") without=$work/build type=None
+[ "$full" = 1 ] || without=$(dirname "$build")/without type=Release
+trap 'rm -rf "$work" "$without"' EXIT
 failures=0
 
 must()
@@ -40,16 +43,18 @@ says()
 # shellcheck disable=SC2317  # called through must and says
 configure()
 {
-	cmake -S "$root" -B "$1" -DCMAKE_INSTALL_PREFIX="$work/prefix" -DCMAKE_C_COMPILER_LAUNCHER="$launcher" \
-		-DHAUL_BENCH=OFF -DCMAKE_BUILD_TYPE=None "${@:2}"
+	cmake -S "$root" -B "$1" -G Ninja -DCMAKE_INSTALL_PREFIX="$work/prefix" -DCMAKE_C_COMPILER_LAUNCHER="$launcher" \
+		-DHAUL_BENCH=OFF -DCMAKE_BUILD_TYPE="$type" "${@:2}"
 }
 
 launcher=$(command -v ccache || true)
+missing=pc
+[ "$full" = 0 ] || missing=hidden
 mkdir "$work/pc" "$work/hidden"
 for folder in $(pkg-config --variable pc_path pkg-config | tr : ' '); do
 	for file in "$folder"/*.pc; do
 		case $file in
-		*/liburing.pc | */yaml-0.1.pc | */cunit.pc) ln -sf "$file" "$work/hidden/" ;;
+		*/liburing.pc | */yaml-0.1.pc | */cunit.pc) ln -sf "$file" "$work/$missing/" ;;
 		*'*.pc') ;;
 		*) ln -sf "$file" "$work/pc/" ;;
 		esac
@@ -58,7 +63,6 @@ done
 export PKG_CONFIG_LIBDIR=$work/pc
 unset PKG_CONFIG_PATH
 
-full=${HAUL_TEST_FULL:-0} build=$(dirname "${HAUL:?}")
 if [ "$full" = 1 ]; then
 	build=$work/build
 	must "configuring without liburing and CUnit" configure "$build"
@@ -107,7 +111,7 @@ says "that job is finished" "· done" "$haul" report results.h5
 serial=$(readlink -f "$work/pc/hdf5-serial.pc") || exit 1
 rm -f "$work/pc"/hdf5*.pc "$work/pc"/*mpi*.pc
 ln -s "$serial" "$work/pc/hdf5.pc"
-mv "$work/hidden/yaml-0.1.pc" "$work/pc/" || exit 1
+[ "$full" = 0 ] || mv "$work/hidden/yaml-0.1.pc" "$work/pc/" || exit 1
 mkdir "$work/bin" || exit 1
 for program in cc c++ gcc ld as ar nm ranlib strip objcopy objdump readelf make ninja cmake pkg-config git ccache sh bash; do
 	found=$(command -v "$program") && ln -s "$found" "$work/bin/"
@@ -116,12 +120,12 @@ says "a serial HDF5 is refused" "needs a parallel HDF5" configure "$work/refused
 says "CMake refuses a missing MPI" "needs MPI, and no mpicc" env PATH="$work/bin" "$work/bin/cmake" -S "$root" -B "$work/refused_too"
 
 # In the same folder as before, so that the layers below results-schema/, which do not depend on MPI, are not compiled again.
-rm -f "$work/build/CMakeCache.txt"
-must "configuring without MPI" env PATH="$work/bin" "$work/bin/cmake" -S "$root" -B "$work/build" -DHAUL_MPI=OFF \
-	-DCMAKE_C_COMPILER_LAUNCHER="$launcher" -DHAUL_BENCH=OFF -DCMAKE_BUILD_TYPE=None
+rm -f "$without/CMakeCache.txt"
+must "configuring without MPI" env PATH="$work/bin" "$work/bin/cmake" -S "$root" -B "$without" -G Ninja -DHAUL_MPI=OFF \
+	-DCMAKE_C_COMPILER_LAUNCHER="$launcher" -DHAUL_BENCH=OFF -DCMAKE_BUILD_TYPE="$type"
 says "CMake reports that there is no run" "run, generate, clean no, as asked (HAUL_MPI)" cat "$work/log"
-must "building without MPI" env PATH="$work/bin" "$work/bin/cmake" --build "$work/build" --parallel 2 --target haul
-haul=$work/build/haul
+must "building without MPI" env PATH="$work/bin" "$work/bin/cmake" --build "$without" --parallel 2 --target haul
+haul=$without/haul
 if ldd "$haul" | grep -i mpi; then
 	echo "FAIL  it is linked with MPI"
 	failures=$((failures + 1))
