@@ -132,6 +132,7 @@ def latent(l, period, compute):
 
 
 @matrix
+@long
 @timing
 def test_loaders():
     for case in some(LATENT_CASES, 5):
