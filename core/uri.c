@@ -2,7 +2,6 @@
 #include "core/uri.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,4 +164,16 @@ static int expand_placeholder(struct expansion *e, const char *name, size_t leng
 		e->err, -EINVAL,
 		"unknown placeholder {%s}; known are {rank}, {node}, {local_rank} and ${VARIABLE}",
 		copy);
+}
+
+bool uri_per_rank(const char *uri)
+{
+	for (const char *p = uri; (p = strchr(p, '{')) != NULL; p++) {
+		bool variable = p > uri && p[-1] == '$';
+
+		if (!variable &&
+		    (strncmp(p, "{rank}", 6) == 0 || strncmp(p, "{local_rank}", 12) == 0))
+			return true;
+	}
+	return false;
 }

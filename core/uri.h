@@ -2,6 +2,7 @@
 #ifndef HAUL_CORE_URI_H
 #define HAUL_CORE_URI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/err.h"
@@ -18,5 +19,8 @@ int uri_scheme(const char *uri, char scheme[URI_SCHEME_BYTES], struct err *err);
  * is unknown or unset. */
 int uri_expand(const char *uri, const struct rank_place *place, char out[URI_BYTES],
 	       struct err *err);
+
+/* Whether each rank of a node has a URI of its own: {rank} and {local_rank} are in it. Any thread. */
+bool uri_per_rank(const char *uri);
 
 #endif

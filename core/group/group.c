@@ -39,6 +39,15 @@ int group_barrier(struct group *g)
 	return g->ops->allreduce(g, MERGE_MAX, &word, 1);
 }
 
+int group_same(struct group *g, uint64_t word, bool *same)
+{
+	uint64_t words[2] = {word, ~word};
+	int rc = g->ops->allreduce(g, MERGE_MAX, words, 2);
+
+	*same = rc == 0 && words[0] == ~words[1];
+	return rc;
+}
+
 int group_broadcast(struct group *g, void *data, size_t bytes)
 {
 	return g->ops->broadcast(g, data, bytes);

@@ -91,6 +91,9 @@ int group_allreduce(struct group *g, enum merge merge, uint64_t *words, size_t n
 int group_reduce(struct group *g, enum merge merge, uint64_t *words, size_t n);
 int group_barrier(struct group *g);
 
+/* Whether all ranks have the same word. */
+int group_same(struct group *g, uint64_t word, bool *same);
+
 /* Sends from rank 0 to all. */
 int group_broadcast(struct group *g, void *data, size_t bytes);
 

@@ -112,12 +112,32 @@ static void does_not_expand(void)
 	}
 }
 
+static void per_rank(void)
+{
+	static const struct {
+		const char *uri;
+		bool own;
+	} cases[] = {
+		{"file:///scratch/{rank}", true},
+		{"mem://x{local_rank}", true},
+		{"s3://b/${USER}/{node}/{rank}/x", true},
+		{"file:///scratch/{node}", false},
+		{"file:///scratch/${rank}/rank}", false},
+		{"file:///scratch/${local_rank}", false},
+		{"s3://bucket/rank", false},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CU_ASSERT_EQUAL(uri_per_rank(cases[i].uri), cases[i].own);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {{"schemes", schemes},
 			       {"what is not a URI", no_uris},
 			       {"expands", expands},
 			       {"does not expand", does_not_expand},
+			       {"a URI for each rank", per_rank},
 			       CU_TEST_INFO_NULL};
 
 	return unit_main("uri", tests);

@@ -7,10 +7,10 @@
 /* Memory that ranks share is that of a node. */
 static int part_check_node(const struct kv_run *r, struct err *err)
 {
-	uint64_t node = r->ctx->place->node, nodes[2] = {node, UINT32_MAX - node};
-	int rc = group_allreduce(r->part.group, MERGE_MAX, nodes, 2);
+	bool one_node;
+	int rc = group_same(r->part.group, r->ctx->place->node, &one_node);
 
-	if (rc < 0 || nodes[0] == UINT32_MAX - nodes[1])
+	if (rc < 0 || one_node)
 		return rc;
 	return err_set(err, -EINVAL,
 		       "%s: a tensor group shares the memory of a node, and this one has ranks on "

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/key.h"
+#include "core/uri.h"
 #include "workloads/kvcache/kvcache.h"
 
 enum { SETUP_PATH_BYTES = 128 };
@@ -79,7 +80,7 @@ static int setup_check_servers_uri(const struct kv_setup *s, const char *path, u
 			       "/shared: its store has several URIs, which ranks choose from; all "
 			       "must find its entries",
 			       path, k);
-	if (o->uri.count && strstr(o->uri.items[0], "rank}"))
+	if (o->uri.count && uri_per_rank(o->uri.items[0]))
 		return err_set(err, -EINVAL,
 			       "%s/tiers/%" PRIu32
 			       "/shared: \"%s\" is another store for each rank; all must find its "
@@ -397,7 +398,7 @@ static int setup_check_shared_uri(const struct kv_setup *s, const char *path, st
 		const struct store_options *o = s->stores[i]->options;
 
 		for (uint32_t k = 0; k < o->uri.count; k++)
-			if (strstr(o->uri.items[k], "rank}"))
+			if (uri_per_rank(o->uri.items[k]))
 				return err_set(
 					err, -EINVAL,
 					"%s: ranks of a tensor group read what one of them has "

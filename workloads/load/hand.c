@@ -44,8 +44,8 @@ uint64_t load_hand_bytes(uint32_t lanes, uint64_t slot_bytes)
 int load_hand_open(struct load_hand *h, const struct phase_context *ctx, uint64_t tensor,
 		   uint32_t lanes, uint64_t slot_bytes, struct err *err)
 {
-	uint64_t nodes[2] = {ctx->place->node, UINT32_MAX - ctx->place->node};
 	void *block = NULL;
+	bool one_node;
 	int rc;
 
 	*h = (struct load_hand){.lanes = lanes, .slot_bytes = slot_bytes};
@@ -56,8 +56,8 @@ int load_hand_open(struct load_hand *h, const struct phase_context *ctx, uint64_
 	}
 	h->reads = h->group->rank == 0;
 	h->others = h->group->size - 1;
-	rc = group_allreduce(h->group, MERGE_MAX, nodes, 2);
-	if (rc == 0 && nodes[0] != UINT32_MAX - nodes[1])
+	rc = group_same(h->group, ctx->place->node, &one_node);
+	if (rc == 0 && !one_node)
 		rc = err_set(
 			err, -EINVAL,
 			"%s/readers: \"first\" hands on through the memory of a node, and this tensor group has ranks on several",

@@ -9,8 +9,8 @@ static int parallel_check(const struct parallel *p, const struct phase_context *
 {
 	const struct job_cluster *cluster = &ctx->job->cluster;
 	uint32_t group = ctx->group->rank / (uint32_t)cluster->tensor;
-	uint64_t nodes[2] = {ctx->place->node, ~(uint64_t)ctx->place->node};
 	struct group *tensor;
+	bool one_node;
 	int rc;
 
 	if (p->replicas.ranks == 1 || cluster->tensor == 1 || ctx->place->nodes <= 1)
@@ -18,9 +18,9 @@ static int parallel_check(const struct parallel *p, const struct phase_context *
 	rc = group_split(ctx->group, group, &tensor, err);
 	if (rc < 0)
 		return rc;
-	rc = group_allreduce(tensor, MERGE_MAX, nodes, 2);
+	rc = group_same(tensor, ctx->place->node, &one_node);
 	group_free(tensor);
-	if (rc == 0 && nodes[0] != ~nodes[1])
+	if (rc == 0 && !one_node)
 		rc = err_set(err, -EINVAL,
 			     "%s/readers: the ranks of tensor group %u are on different nodes; "
 			     "cluster.tensor is %llu, so start a multiple of %llu ranks on each "

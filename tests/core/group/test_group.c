@@ -65,6 +65,31 @@ static int reduces(struct group *g, void *argument)
 	return 0;
 }
 
+/* One rank that differs from the others is enough, whichever it is and however much. */
+static int compares(struct group *g, void *argument)
+{
+	static const uint64_t words[] = {0, 1, 7, UINT32_MAX, UINT64_MAX};
+
+	(void)argument;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		bool same = false;
+
+		HOLDS(group_same(g, words[i], &same) == 0 && same);
+		for (uint32_t other = 0; other < g->size; other += 1 + g->size / 3) {
+			uint64_t word = words[i] + (g->rank == other);
+
+			HOLDS(group_same(g, word, &same) == 0);
+			HOLDS(same == (g->size == 1));
+		}
+	}
+	return 0;
+}
+
+static void same_words(void)
+{
+	run_all(compares);
+}
+
 static void allreduce_and_reduce(void)
 {
 	run_all(reduces);
@@ -440,6 +465,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"all-reduce and reduce", allreduce_and_reduce},
+		{"the same word", same_words},
 		{"gather, scatter, broadcast", gather_scatter_broadcast},
 		{"barrier", barrier},
 		{"send and receive", send_and_receive},
