@@ -28,6 +28,8 @@
 	X(HIT_RATE, "hit_rate") \
 	X(READ_RATE, "read_rate") \
 	X(WRITE_RATE, "write_rate") \
+	X(ENTRY_READ_RATE, "entry_read_rate") /* without entries that move between tiers */ \
+	X(ENTRY_WRITE_RATE, "entry_write_rate") \
 	X(TOKEN_RATE, "token_rate") \
 	X(WAITED_TOKEN_RATE, "waited_token_rate") /* over the time that requests waited for the cache */ \
 	X(READ_P95, "read_p95_slowest_rank") /* entries, of the rank where it was the longest */ \
@@ -49,7 +51,9 @@
 	X(EVALUATION, "evaluation") /* 1 in rows that stand apart from the others of their table */ \
 	/* Histograms. */ \
 	X(READ_LATENCY, "read_latency") \
-	X(WRITE_LATENCY, "write_latency")
+	X(WRITE_LATENCY, "write_latency") \
+	X(READ_DEVICE_LATENCY, "read_device_latency") /* of entries of a cache, the part that is the store's */ \
+	X(WRITE_DEVICE_LATENCY, "write_device_latency")
 /* clang-format on */
 
 enum role {

@@ -3,7 +3,7 @@
 const phase = (() => {
 	const ACCOUNTS = ['compute', 'open', 'first_byte', 'transfer', 'queue', 'ranks', 'decode', 'generate', 'copy', 'checkpoint', 'haul'];
 	// Lists of objects that have a place of their own; all others are shown as tables under their names.
-	const PLACED = ['targets', 'failures', 'epochs', 'evaluations', 'sets', 'verdict'];
+	const PLACED = ['targets', 'failures', 'epochs', 'evaluations', 'sets', 'verdict', 'mlperf_figures', 'mlperf_criteria'];
 
 	function title(p, file) {
 		const run = file.runs > 1 ? `run ${p.run}, ` : '';
@@ -13,7 +13,7 @@ const phase = (() => {
 
 	// told: the verdict stands elsewhere on the page.
 	function element(p, file, told = false) {
-		const parts = [told ? () => [] : verdict, head, cards, targets, accounts, utilisation, timeline, steps, latencies, spread, client, residency,
+		const parts = [told ? () => [] : verdict, head, cards, targets, mlperf, accounts, utilisation, timeline, steps, latencies, spread, client, residency,
 			tables, failures, all];
 		return dom.element('div', null, parts.map(part => part(p, file)).flat());
 	}
@@ -58,14 +58,31 @@ const phase = (() => {
 		].filter(one => one));
 	}
 
+	const unitKinds = {fraction: 'share', ns: 'ns', 'B/s': 'rate', '1/s': 'frequency'};
+	const inUnit = (unit, number) => format[unitKinds[unit] || 'number'](number);
+	const judged = one => dom.element('span', {class: one.met ? 'good' : 'bad'}, one.met ? 'met' : 'missed');
+
 	function targets(p) {
 		if (!p.targets.length)
 			return null;
-		const kinds = {fraction: 'share', ns: 'ns', 'B/s': 'rate', '1/s': 'frequency'};
-		const value = (target, number) => format[kinds[target.unit] || 'number'](number);
 		return [dom.element('h3', null, 'Targets'), table.plain(['target', 'asked', 'found', ''], p.targets.map(target => [
-			target.label, `${target.bound === 'most' ? 'at most' : 'at least'} ${value(target, target.asked)}`, value(target, target.found),
-			dom.element('span', {class: target.met ? 'good' : 'bad'}, target.met ? 'met' : 'missed')]))];
+			target.label, `${target.bound === 'most' ? 'at most' : 'at least'} ${inUnit(target.unit, target.asked)}`,
+			inUnit(target.unit, target.found), judged(target)]))];
+	}
+
+	// What MLPerf's key-value cache benchmark would report of a phase, and its criteria.
+	function mlperf(p) {
+		const figures = p.mlperf_figures || [], criteria = p.mlperf_criteria || [];
+		return [
+			figures.length ? [dom.element('h3', null, "MLPerf's figures"),
+				table.plain(["MLPerf's name", 'unit', 'as MLPerf counts', 'all ranks together', 'what differs'], figures.map(one => [
+					one.name, one.unit, format.number(one.mlperf), format.number(one.haul), one.note]), [0, 1, 4])] : [],
+			criteria.length ? [dom.element('h3', null, "MLPerf's criteria"),
+				dom.element('p', null, 'They are no part of its score.'),
+				table.plain(['criterion', 'asked', 'found', ''], criteria.map(one => [
+					`${one.name}${one.device ? ' (device)' : ''}`,
+					`${one.bound === 'most' ? 'below' : 'above'} ${inUnit(one.unit, one.asked)}`, inUnit(one.unit, one.found), judged(one)]))] : [],
+		].flat();
 	}
 
 	// The rows of by_rank or by_node as the x of a chart.

@@ -34,6 +34,9 @@ void json_timeline(cJSON *to, const struct results_phase_read *p, uint32_t rows_
 void json_distributions(cJSON *to, const struct results_phase_read *p);
 void json_slow(cJSON *to, const struct results_file *f, const struct results_phase_read *p);
 
+/* What MLPerf would report of a key-value cache, and its criteria; nothing of other phases. */
+void json_cache(cJSON *to, const struct results_phase_read *p);
+
 /* One column of a row, under the column's name. */
 void json_cell(cJSON *to, const struct results_table *t, uint64_t row, uint32_t column);
 

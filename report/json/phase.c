@@ -48,6 +48,7 @@ cJSON *json_phase(const struct results_file *f, const struct results_phase_read 
 	add_targets(object, p);
 	add_together(object, f, p);
 	add_accounts(object, p);
+	json_cache(object, p);
 	json_tables(object, p);
 	add_latencies(object, p);
 	json_distributions(object, p);

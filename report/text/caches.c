@@ -1,8 +1,10 @@
-/* Key-value caches as text: rates and percentiles of all ranks, beside the figures that MLPerf's key-value cache benchmark
- * reports, and its criteria. */
+/* Key-value caches as text: rates and percentiles of all ranks; then what MLPerf's key-value cache benchmark would report, beside
+ * the same of all entries of all ranks; and its criteria. */
 #include <math.h>
+#include <string.h>
 
 #include "core/units.h"
+#include "report/cache.h"
 #include "report/text/page.h"
 #include "report/text/table.h"
 
@@ -13,134 +15,110 @@ enum column {
 	TOKENS,
 	HITS,
 	READ_P95,
-	READ_RANK,
+	READ_P99,
 	WRITE_P95,
-	WRITE_RANK,
+	WRITE_P99,
 	COLS
 };
+enum figure_column { NAME, UNIT, MLPERF, HAUL, FIGURE_COLS };
 
-static bool is_cache(const struct results_phase_read *p)
-{
-	return results_role(&p->merged, ROLE_HIT_RATE) >= 0;
-}
-
-static double cache_value(const struct results_phase_read *p, enum role role)
+static double caches_value(const struct results_phase_read *p, enum role role)
 {
 	return results_role_value(&p->merged, 0, role);
 }
 
-/* A column in ns; nothing where it is 0. */
-static void cache_time(char cell[TABLE_CELL_BYTES], double ns)
+/* Two cells: the 95th and the 99th percentile. */
+static void caches_tail(struct table_row *row, unsigned first, const struct results_hist *h)
 {
-	if (ns > 0)
-		table_time(cell, (uint64_t)ns);
-}
-
-static void cache_p95(char cell[TABLE_CELL_BYTES], const struct results_hist *h)
-{
-	if (h)
-		table_time(cell, hist_quantile_ns(&h->hist, 0.95));
+	if (!h)
+		return;
+	table_time(row->cell[first], hist_quantile_ns(&h->hist, 0.95));
+	table_time(row->cell[first + 1], hist_quantile_ns(&h->hist, 0.99));
 }
 
 static void caches_row(struct table_row *row, const struct results_phase_read *p)
 {
-	double hits = cache_value(p, ROLE_HIT_RATE);
+	double hits = caches_value(p, ROLE_HIT_RATE);
 
-	table_figure(row->cell[GB_READ], cache_value(p, ROLE_READ_RATE) / 1e9);
-	table_figure(row->cell[GB_WRITTEN], cache_value(p, ROLE_WRITE_RATE) / 1e9);
-	table_figure(row->cell[TOKENS], cache_value(p, ROLE_TOKEN_RATE));
+	table_figure(row->cell[GB_READ], caches_value(p, ROLE_READ_RATE) / 1e9);
+	table_figure(row->cell[GB_WRITTEN], caches_value(p, ROLE_WRITE_RATE) / 1e9);
+	table_figure(row->cell[TOKENS], caches_value(p, ROLE_TOKEN_RATE));
 	if (isfinite(hits))
 		snprintf(row->cell[HITS], TABLE_CELL_BYTES, "%.1f %%", 100 * hits);
-	cache_p95(row->cell[READ_P95], results_role_hist(p, ROLE_READ_LATENCY));
-	cache_time(row->cell[READ_RANK], cache_value(p, ROLE_READ_P95));
-	cache_p95(row->cell[WRITE_P95], results_role_hist(p, ROLE_WRITE_LATENCY));
-	cache_time(row->cell[WRITE_RANK], cache_value(p, ROLE_WRITE_P95));
+	caches_tail(row, READ_P95, results_role_hist(p, ROLE_READ_LATENCY));
+	caches_tail(row, WRITE_P95, results_role_hist(p, ROLE_WRITE_LATENCY));
 }
 
-/* The original adds the rates of its processes. */
-static double cache_waited_tokens(const struct results_phase_read *p)
+/* Returns whether there is anything to compare. */
+static bool caches_figures(const struct page *page, const struct results_phase_read *p)
 {
-	const struct results_table *ranks = results_ranks(p);
-	double sum = 0;
+	struct table_row rows[1 + CACHE_FIGURES];
+	struct cache_figure figures[CACHE_FIGURES];
+	unsigned count = cache_figures(p, figures);
+	char name[PHASE_NAME_BYTES];
 
-	for (uint64_t i = 0; i < ranks->row_count; i++) {
-		double rate = results_role_value(ranks, i, ROLE_WAITED_TOKEN_RATE);
+	if (!count)
+		return false;
+	memset(rows, 0, sizeof(rows));
+	phase_name(page->file, p, name);
+	table_name(rows[0].cell[NAME], name);
+	strcpy(rows[0].cell[UNIT], "unit");
+	strcpy(rows[0].cell[MLPERF], "as MLPerf counts");
+	strcpy(rows[0].cell[HAUL], "all ranks together");
+	for (unsigned i = 0; i < count; i++) {
+		struct table_row *row = &rows[1 + i];
 
-		sum += isfinite(rate) ? rate : 0;
+		snprintf(row->cell[NAME], TABLE_CELL_BYTES, "%s", figures[i].name);
+		snprintf(row->cell[UNIT], TABLE_CELL_BYTES, "%s", figures[i].unit);
+		table_figure(row->cell[MLPERF], figures[i].mlperf);
+		table_figure(row->cell[HAUL], figures[i].haul);
 	}
-	return sum;
+	fputc('\n', page->out);
+	table_print(page->out, rows, 1 + count, FIGURE_COLS);
+	return true;
 }
 
-static void cache_tokens(const struct page *page, const struct results_phase_read *p)
+/* What the columns of the figures mean, once for all phases. */
+static void caches_explain(const struct page *page)
 {
-	double waited = cache_waited_tokens(p);
-	char sentence[512] = "";
+	static const char *const sentences[] = {
+		"The names are those of MLPerf's benchmark, which calls GiB/s \"gbps\". It adds the bandwidths and token rates of its "
+		"ranks, and leaves out entries that move between tiers.",
+		"Of its percentiles, it takes those of the rank where they are the longest. That is no percentile of all entries. "
+		"\"device\" is the part of an entry's time that is the store's: reading it without comparing its bytes, making it durable.",
+		"storage_throughput_tokens_per_sec misleads: it counts tokens per second that requests waited, so it falls as more "
+		"requests are served at a time, however fast the store is.",
+	};
 
-	if (waited <= 0)
-		return;
-	page_add(
-		sentence, sizeof(sentence),
-		"%s: MLPerf's avg_throughput_tokens_per_sec is %.0f, its storage_throughput_tokens_per_sec %.0f. The latter counts "
-		"tokens per second that a request waited, so it falls as more requests are served at a time, however fast the "
-		"store is.",
-		p->record.name, cache_value(p, ROLE_TOKEN_RATE), waited);
-	text_wrap(page->out, sentence, 0, 2);
+	for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++)
+		text_wrap(page->out, sentences[i], 0, 2);
 }
 
-/* Criteria of the original's profile "latency". */
-static const struct criterion {
-	const char *what;
-	enum role role, device; /* device: judged instead, where it is known */
-	double most_ns;         /* 0: a share of more than `least` */
-	double least;
-} criteria[] = {
-	{.what = "writes p95",
-	 .role = ROLE_WRITE_P95,
-	 .device = ROLE_WRITE_DEVICE_P95,
-	 .most_ns = 500e6},
-	{.what = "reads p95",
-	 .role = ROLE_READ_P95,
-	 .device = ROLE_READ_DEVICE_P95,
-	 .most_ns = 200e6},
-	{.what = "memory p95", .role = ROLE_MEMORY_P95, .most_ns = 150e6},
-	{.what = "hits", .role = ROLE_HIT_RATE, .least = 0.3},
-};
-
-/* Adds one that can be judged. Returns whether it is met. */
-static bool cache_criterion(char *out, size_t bytes, const struct criterion *c, double value,
-			    bool device)
+static void caches_criterion(char *out, size_t bytes, const struct cache_criterion *c)
 {
-	bool met = c->most_ns > 0 ? value < c->most_ns : value > c->least;
 	char asked[UNITS_TEXT_BYTES], found[UNITS_TEXT_BYTES];
+	const char *met = c->met ? "met" : "missed";
 
-	if (c->most_ns > 0)
-		page_add(out, bytes, "; %s%s below %s: %s, %s", c->what, device ? " (device)" : "",
-			 units_time(asked, c->most_ns / 1e9), units_time(found, value / 1e9),
-			 met ? "met" : "missed");
+	if (c->most)
+		page_add(out, bytes, "; %s%s below %s: %s, %s", c->name,
+			 c->device ? " (device)" : "", units_time(asked, c->asked / 1e9),
+			 units_time(found, c->found / 1e9), met);
 	else
-		page_add(out, bytes, "; %s above %.0f %%: %.1f %%, %s", c->what, 100 * c->least,
-			 100 * value, met ? "met" : "missed");
-	return met;
+		page_add(out, bytes, "; %s above %.0f %%: %.1f %%, %s", c->name, 100 * c->asked,
+			 100 * c->found, met);
 }
 
-static void cache_criteria(const struct page *page, const struct results_phase_read *p)
+static void caches_criteria(const struct page *page, const struct results_phase_read *p)
 {
+	struct cache_criterion criteria[CACHE_CRITERIA];
+	unsigned count = cache_criteria(p, criteria), met = 0;
 	char judged[512] = "", sentence[768] = "";
-	unsigned count = 0, met = 0;
 
-	/* Without I/O there are no times to judge. */
-	if (!(cache_value(p, ROLE_READ_P95) > 0 || cache_value(p, ROLE_WRITE_P95) > 0))
+	if (!count)
 		return;
-	for (size_t i = 0; i < sizeof(criteria) / sizeof(criteria[0]); i++) {
-		double value = cache_value(p, criteria[i].role), part = 0;
-
-		if (criteria[i].device)
-			part = cache_value(p, criteria[i].device);
-		value = part > 0 ? part : value;
-		if (!isfinite(value) || (criteria[i].most_ns > 0 && value <= 0))
-			continue;
-		count++;
-		met += cache_criterion(judged, sizeof(judged), &criteria[i], value, part > 0);
+	for (unsigned i = 0; i < count; i++) {
+		met += criteria[i].met;
+		caches_criterion(judged, sizeof(judged), &criteria[i]);
 	}
 	page_add(
 		sentence, sizeof(sentence),
@@ -151,26 +129,28 @@ static void cache_criteria(const struct page *page, const struct results_phase_r
 
 static void caches_table(const struct page *page)
 {
-	static const char *const headings[COLS] = {"key-value caches", "GB/s read", "written",
-						   "tokens/s",         "hits",      "read p95",
-						   "slowest",          "write p95", "slowest"};
+	static const char *const headings[COLS] = {
+		"key-value caches", "GB/s read", "written",   "tokens/s", "hits",
+		"read p95",         "p99",       "write p95", "p99"};
 	const struct text_kind_table table = {
 		.headings = headings,
 		.columns = COLS,
 		.fill = caches_row,
 		.below =
-			"p95: of whole entries, of all ranks, and of the rank where it was the longest;\n"
-			"MLPerf reports the latter, of the device part of entries (read_device_p95_ns, write_device_p95_ns);\n"
-			"GB/s: with the entries that moved between tiers, which MLPerf leaves out\n",
+			"GB/s: of all ranks, with the entries that moved between tiers; p95, p99: of whole entries of "
+			"all ranks\n",
 	};
+	bool compared = false;
 
 	if (!text_kind_table(page, &text_caches, &table))
 		return;
 	for (uint32_t i = 0; i < page->file->phase_count; i++)
-		if (is_cache(&page->file->phases[i])) {
-			cache_tokens(page, &page->file->phases[i]);
-			cache_criteria(page, &page->file->phases[i]);
-		}
+		if (cache_is(&page->file->phases[i]))
+			compared = caches_figures(page, &page->file->phases[i]) || compared;
+	if (compared)
+		caches_explain(page);
+	for (uint32_t i = 0; i < page->file->phase_count; i++)
+		caches_criteria(page, &page->file->phases[i]);
 }
 
-const struct text_kind text_caches = {.is = is_cache, .table = caches_table};
+const struct text_kind text_caches = {.is = cache_is, .table = caches_table};

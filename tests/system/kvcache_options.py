@@ -59,6 +59,9 @@ def judge(phase, done, ranks):
     check(m["entry_reads"] > 0 < tiers[-1]["deletions"], f"{m} {tiers}")
     check(tiers[-1]["used_most_bytes"] <= ranks * CAPACITY, f"{tiers}")
     check(m["bytes_written"] >= tiers[-1]["demoted_in_bytes"] + tiers[-1]["written_bytes"], f"{m} {tiers}")
+    # What moves between tiers is not among the entries that are read and written, as in MLPerf's bandwidths.
+    check((m["entry_read_bytes"], m["entry_written_bytes"]) == (tiers[-1]["read_bytes"], tiers[-1]["written_bytes"]), f"{m} {tiers}")
+    check(m["bytes_read"] == m["entry_read_bytes"] and m["bytes_written"] > m["entry_written_bytes"] or len(tiers) == 1, f"{m}")
     check(sum(c["requests"] for c in done["qos"]) == m["requests"], f"{done['qos']}")
     if len(tiers) > 1:
         check(tiers[0]["demotions_out"] == tiers[1]["demotions_in"] > 0, f"{tiers}")

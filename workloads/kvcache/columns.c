@@ -43,6 +43,16 @@ static double kv_write_rate(const uint64_t *row)
 	return kv_rate(row[TALLY_BYTES_WRITTEN], row[TALLY_WALL_NS]);
 }
 
+static double kv_entry_read_rate(const uint64_t *row)
+{
+	return kv_rate(row[KV_ENTRY_READ_BYTES], row[TALLY_WALL_NS]);
+}
+
+static double kv_entry_write_rate(const uint64_t *row)
+{
+	return kv_rate(row[KV_ENTRY_WRITTEN_BYTES], row[TALLY_WALL_NS]);
+}
+
 static double kv_request_rate(const uint64_t *row)
 {
 	return kv_rate(row[KV_REQUESTS], row[TALLY_WALL_NS]);
@@ -83,6 +93,12 @@ static const struct figure figures[] = {
 	FIGURE_ROW("write_rate", "B/s", kv_write_rate,
 		   "bytes written to the stores per second, those of entries that were moved there too",
 		   .role = ROLE_WRITE_RATE)
+	FIGURE_ROW("entry_read_rate", "B/s", kv_entry_read_rate,
+		   "bytes of entries read from the stores per second, without those that moved: added over ranks, in GiB/s, MLPerf's "
+		   "tier_storage_read_bandwidth_gbps", .role = ROLE_ENTRY_READ_RATE)
+	FIGURE_ROW("entry_write_rate", "B/s", kv_entry_write_rate,
+		   "bytes of entries written to the stores per second, without those that moved: added over ranks, in GiB/s, "
+		   "MLPerf's tier_storage_write_bandwidth_gbps", .role = ROLE_ENTRY_WRITE_RATE)
 	FIGURE_ROW("request_rate", "1/s", kv_request_rate, "requests served per second",
 		   .role = ROLE_ITEM_RATE)
 	FIGURE_ROW("offered_rate", "1/s", kv_offered_rate, "requests that fell due per second")

@@ -31,7 +31,9 @@
 	X(KV_PRESENT, "already_there", "", SUM, "entries that were to be written and were there already") \
 	X(KV_REFUSED, "refused", "", SUM, "entries that no tier took") \
 	X(KV_ENTRY_READS, "entry_reads", "", SUM, "entries read from stores, without those that moved") \
+	X(KV_ENTRY_READ_BYTES, "entry_read_bytes", "bytes", SUM, "bytes of them") \
 	X(KV_ENTRY_WRITES, "entry_writes", "", SUM, "entries written to stores, without those that were demoted") \
+	X(KV_ENTRY_WRITTEN_BYTES, "entry_written_bytes", "bytes", SUM, "bytes of them") \
 	X(KV_MOVES, "moves", "", SUM, "entries moved to a slower tier that is a store, or from one that is") \
 	X(KV_STORAGE_NS, "request_storage_ns", "ns", SUM, "time that requests waited for their operations, added over the requests served") \
 	X(KV_QUEUE_NS, "request_queue_ns", "ns", SUM, "time that requests waited to be served, added over the requests served") \
@@ -60,9 +62,9 @@
 #define KV_HISTOGRAM_LIST(X) \
 	X(KV_HIST_READ, "read", "an entry read from a store, with its open and close", .role = ROLE_READ_LATENCY) \
 	X(KV_HIST_WRITE, "write", "an entry written to a store, with its begin and commit", .role = ROLE_WRITE_LATENCY) \
-	X(KV_HIST_READ_DEVICE, "read_device", "part of a read of an entry: the store's") \
+	X(KV_HIST_READ_DEVICE, "read_device", "part of a read of an entry: the store's", .role = ROLE_READ_DEVICE_LATENCY) \
 	X(KV_HIST_READ_HOST, "read_host", "part of a read of an entry: comparing its bytes") \
-	X(KV_HIST_WRITE_DEVICE, "write_device", "part of a write of an entry: making it durable, where the store tells") \
+	X(KV_HIST_WRITE_DEVICE, "write_device", "part of a write of an entry: making it durable, where the store tells", .role = ROLE_WRITE_DEVICE_LATENCY) \
 	X(KV_HIST_WRITE_HOST, "write_host", "part of a write of an entry: the rest") \
 	X(KV_HIST_DEMOTE, "demote", "an entry moved to a slower tier: read, written and deleted") \
 	X(KV_HIST_STAT, "stat", "a lookup in a store") \

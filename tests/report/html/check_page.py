@@ -248,6 +248,31 @@ def test_names(browser, pages):
         check(not [one for one in cells if one.endswith((" ns", " s")) and not one[0].isdigit()], f"{name}: {cells}")
 
 
+def test_cache(browser, pages):
+    """The page of a key-value cache has what MLPerf's benchmark would report beside what all ranks did, and the criteria."""
+    folder = os.path.dirname(pages["one"][0])
+    cache = {"model": "tiny-1b", "users": 4, "duration": "1 s", "tiers": ["s"]}
+    with open(f"{folder}/cache_job.json", "w") as f:
+        json.dump({"stores": {"s": {"uri": "sim://s", "bandwidth": "100 GB/s"}}, "phases": [{"kvcache": cache}]}, f)
+    subprocess.run([HAUL, "run", "cache_job.json", "--quiet", "--results", "cache.h5"], cwd=folder, check=True, timeout=300)
+    subprocess.run([HAUL, "report", "--html", "cache.html", "cache.h5"], cwd=folder, check=True, timeout=300)
+    found = subprocess.run([HAUL, "report", "--json", "cache.h5"], cwd=folder, check=True, timeout=300, capture_output=True)
+    phase, = json.loads(found.stdout)["phases"]
+    browser.open(f"{folder}/cache.html")
+    browser.evaluate(OPEN_ALL)
+    rows = {name: browser.evaluate(f"""[...document.querySelectorAll('h3')].filter(one => one.textContent === "{name}").map(one => {{
+        let table = one.nextElementSibling;
+        while (!table.querySelector('tbody'))
+            table = table.nextElementSibling;
+        return [...table.querySelectorAll('tbody tr')].map(row => [...row.cells].map(cell => cell.textContent));
+    }})[0]""") for name in ("MLPerf's figures", "MLPerf's criteria")}
+    figures, criteria = phase["mlperf_figures"], phase["mlperf_criteria"]
+    check([row[:2] + row[4:] for row in rows["MLPerf's figures"]] == [[f["name"], f["unit"], f["note"]] for f in figures], f"{rows}")
+    check(len(figures) >= 6 and all("–" not in row[2] for row in rows["MLPerf's figures"]), f"{rows}")
+    check([row[3] for row in rows["MLPerf's criteria"]] == ["met" if c["met"] else "missed" for c in criteria], f"{rows}")
+    check(len(criteria) >= 3 and not browser.trouble, f"{rows}, {browser.trouble}")
+
+
 def test_pointer(browser, pages):
     """Under the pointer, a chart shows the point that lies there."""
     path, report = pages["one"]

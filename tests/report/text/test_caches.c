@@ -1,9 +1,11 @@
-/* Tests of what the report says about key-value caches, on figures with a known answer. */
+/* Tests of what the report says about key-value caches, as text and as JSON, on figures with a known answer. */
+#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/json/json.h"
 #include "report/text/page.h"
 #include "tests/unit.h"
 
@@ -18,6 +20,8 @@ enum {
 	MEMORY_P95,
 	REQUESTS,
 	DEVICE_P95,
+	ENTRY_READ,
+	ENTRY_WRITTEN,
 	COLUMNS,
 	RANKS = 2
 };
@@ -33,14 +37,16 @@ static const struct results_column columns[COLUMNS] = {
 	[MEMORY_P95] = {.name = "mp", .role = ROLE_MEMORY_P95},
 	[REQUESTS] = {.name = "requests", .role = ROLE_ITEMS},
 	[DEVICE_P95] = {.name = "dp", .role = ROLE_WRITE_DEVICE_P95},
+	[ENTRY_READ] = {.name = "er", .role = ROLE_ENTRY_READ_RATE, .real = true},
+	[ENTRY_WRITTEN] = {.name = "ew", .role = ROLE_ENTRY_WRITE_RATE, .real = true},
 };
 static union results_cell merged[COLUMNS], ranks[RANKS][COLUMNS];
 static struct results_column known[COLUMNS];
-static struct results_hist hists[2];
+static struct results_hist hists[3];
 static struct results_phase_read phase;
 static struct results_file file;
 
-/* Two ranks. Writes take 0.8 s on the slower one, and half of that on average. */
+/* Two ranks, of which the slower one needs 0.8 s for a write, twice as long as the other. */
 static void fresh(void)
 {
 	memcpy(known, columns, sizeof(known));
@@ -55,11 +61,17 @@ static void fresh(void)
 	merged[DEVICE_P95].count = 0;
 	ranks[0][WAITED].real = 30;
 	ranks[1][WAITED].real = 12;
+	ranks[0][ENTRY_READ].real = 1.5 * (1 << 30);
+	ranks[1][ENTRY_READ].real = 0.5 * (1 << 30);
+	ranks[0][ENTRY_WRITTEN].real = NAN; /* it has measured no time */
+	ranks[1][ENTRY_WRITTEN].real = 1e9;
 	memset(hists, 0, sizeof(hists));
 	hists[0].role = ROLE_READ_LATENCY;
 	hists[1].role = ROLE_WRITE_LATENCY;
+	hists[2].role = ROLE_WRITE_DEVICE_LATENCY;
 	hist_record(&hists[0].hist, 100000000);
 	hist_record(&hists[1].hist, 400000000);
+	hist_record(&hists[2].hist, 300000000);
 	phase = (struct results_phase_read){
 		.record = {.kind = "kvcache", .name = "cache", .status = "done", .seconds = 4},
 		.merged = {.column_count = COLUMNS,
@@ -70,10 +82,21 @@ static void fresh(void)
 			  .row_count = RANKS,
 			  .columns = known,
 			  .cells = &ranks[0][0]},
-		.hist_count = 2,
+		.hist_count = 3,
 		.hists = hists,
 	};
 	file = (struct results_file){.phase_count = 1, .phases = &phase};
+}
+
+/* Columns are as wide as they must be: one space stands for several. */
+static void squeeze(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from; from++)
+		if (*from != ' ' || from[1] != ' ')
+			*to++ = *from;
+	*to = '\0';
 }
 
 static char *text_of(void (*print)(const struct page *page))
@@ -88,6 +111,7 @@ static char *text_of(void (*print)(const struct page *page))
 	/* Sentences are broken into lines wherever they are full. */
 	for (char *at = text; (at = strstr(at, "\n  ")) != NULL;)
 		memmove(at, at + 2, strlen(at + 2) + 1), *at++ = ' ';
+	squeeze(text);
 	return text;
 }
 
@@ -104,10 +128,70 @@ static void expect(const char *part, bool there)
 static void test_table(void)
 {
 	fresh();
-	expect("cache                  3.00     2.00     1,234  25.0 %    100 ms   150 ms     400 ms   800 ms\n",
+	expect("key-value caches GB/s read written tokens/s hits read p95 p99 write p95 p99\n",
 	       true);
-	expect("avg_throughput_tokens_per_sec is 1234, its storage_throughput_tokens_per_sec 42.",
-	       true);
+	expect("cache 3.00 2.00 1,234 25.0 % 100 ms 100 ms 400 ms 400 ms\n", true);
+}
+
+/* MLPerf adds the rates of ranks, and takes percentiles of the slowest one. */
+static void test_figures(void)
+{
+	fresh();
+	expect("cache unit as MLPerf counts all ranks together\n", true);
+	expect("tier_storage_read_bandwidth_gbps GiB/s 2.00 2.79\n", true);
+	expect("tier_storage_write_bandwidth_gbps GiB/s 0.93 1.86\n", true);
+	expect("storage_read_p95_ms ms 150 100\n", true);
+	expect("storage_write_p95_ms ms 800 400\n", true);
+	expect("avg_throughput_tokens_per_sec 1/s 1,234 1,234\n", true);
+	expect("storage_throughput_tokens_per_sec 1/s 42.0 –\n", true);
+	expect("storage_throughput_tokens_per_sec misleads", true);
+	expect("That is no percentile of all entries.", true);
+	/* No store has told it. */
+	expect("_device_p95_ms", false);
+	merged[DEVICE_P95].count = 499000000;
+	expect("storage_write_device_p95_ms ms 499 300\n", true);
+	expect("storage_read_device_p95_ms", false);
+}
+
+static double json_of(const cJSON *list, const char *name, const char *key)
+{
+	const cJSON *one;
+
+	cJSON_ArrayForEach(one,
+			   list) if (strcmp(cJSON_GetObjectItem(one, "name")->valuestring, name) ==
+				     0) return cJSON_GetNumberValue(cJSON_GetObjectItem(one, key));
+	return NAN;
+}
+
+/* JSON has the same figures, and the pages show what JSON has. */
+static void test_json(void)
+{
+	cJSON *to = cJSON_CreateObject(), *figures, *criteria;
+
+	fresh();
+	json_cache(to, &phase);
+	figures = cJSON_GetObjectItem(to, "mlperf_figures");
+	criteria = cJSON_GetObjectItem(to, "mlperf_criteria");
+	CU_ASSERT_EQUAL(cJSON_GetArraySize(figures), 6);
+	CU_ASSERT_EQUAL(cJSON_GetArraySize(criteria), 3);
+	CU_ASSERT_DOUBLE_EQUAL(json_of(figures, "tier_storage_read_bandwidth_gbps", "mlperf"), 2,
+			       1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(json_of(figures, "tier_storage_read_bandwidth_gbps", "haul"),
+			       3e9 / (1 << 30), 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(json_of(figures, "storage_write_p95_ms", "mlperf"), 800, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(json_of(figures, "storage_throughput_tokens_per_sec", "mlperf"), 42,
+			       1e-9);
+	CU_ASSERT_TRUE(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetArrayItem(figures, 5), "haul")));
+	CU_ASSERT_DOUBLE_EQUAL(json_of(criteria, "writes p95", "asked"), 500e6, 1);
+	CU_ASSERT_DOUBLE_EQUAL(json_of(criteria, "writes p95", "found"), 800e6, 1);
+	CU_ASSERT_TRUE(cJSON_IsFalse(cJSON_GetObjectItem(cJSON_GetArrayItem(criteria, 0), "met")));
+	CU_ASSERT_TRUE(cJSON_IsTrue(cJSON_GetObjectItem(cJSON_GetArrayItem(criteria, 1), "met")));
+	cJSON_Delete(to);
+	to = cJSON_CreateObject();
+	known[HITS].role = ROLE_NONE;
+	json_cache(to, &phase);
+	CU_ASSERT_PTR_NULL(to->child);
+	cJSON_Delete(to);
 }
 
 static void test_criteria(void)
@@ -132,6 +216,8 @@ static void test_without_times(void)
 	fresh();
 	merged[READ_P95].count = merged[WRITE_P95].count = 0;
 	expect("criteria", false);
+	expect("_gbps", false);
+	expect("misleads", false);
 	fresh();
 	known[HITS].role = ROLE_NONE;
 	CU_ASSERT_FALSE(text_caches.is(&phase));
@@ -170,7 +256,9 @@ int main(void)
 {
 	static const CU_TestInfo tests[] = {
 		{"the table of caches", test_table},
+		{"MLPerf's figures", test_figures},
 		{"MLPerf's criteria", test_criteria},
+		{"JSON", test_json},
 		{"without times, and other phases", test_without_times},
 		{"the heading of what phases count", test_items},
 		CU_TEST_INFO_NULL,
