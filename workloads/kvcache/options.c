@@ -35,8 +35,8 @@ static const struct option tier_options[] = {
 	OPT_BYTES(
 		"capacity", struct kv_tier_options, capacity, .max = 1ull << 60,
 		.help = "bytes that it holds, of a rank or of all who share it; 0: nothing in memory; in "
-			"a store 95 % of what is free at the start, where the store tells, or else no "
-			"limit"),
+			"a store 95 % of what is free at the start, without what other tiers there may "
+			"take; where the store does not tell, no limit"),
 	OPT_RATE(
 		"bandwidth", struct kv_tier_options, bandwidth,
 		.help = "of kind gpu: bytes per second of a rank that are read and written there; 0: it "

@@ -65,7 +65,7 @@ struct kv_sharing {
 /* bus.c: of a tier */
 struct kv_bus {
 	uint64_t free_ns;     /* when all that have taken it have ended */
-	struct kv_fifo taken; /* operations, in the order in which they end */
+	struct kv_fifo taken; /* operations that end on it, in that order */
 };
 
 struct kv_run {
@@ -151,8 +151,8 @@ uint32_t kv_sharing_folder(const struct kv_run *r, uint32_t tier);
 /* space.c */
 /* Sets the capacity of a tier that has none in the options, once the stores are open. Collective over the phase. */
 int kv_space(struct kv_run *r, struct err *err);
-/* The part of a space that one of so many ranks takes. */
-uint64_t kv_space_share(uint64_t free_bytes, uint64_t sharers);
+/* The part of a space that one of so many ranks takes, where other tiers may take the bytes reserved. */
+uint64_t kv_space_share(uint64_t free_bytes, uint64_t reserved, uint64_t sharers);
 
 /* shard.c */
 /* An operation with the bytes of this rank's shard. */
