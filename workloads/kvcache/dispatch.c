@@ -56,13 +56,24 @@ static void dispatch_add(struct kv_run *r, const struct kv_event *e, enum kv_ope
 		s->under_way++;
 }
 
+/* A copy of an entry comes from the fastest tier that has it; a new entry comes from none. */
+static void dispatch_write(struct kv_run *r, const struct kv_event *e)
+{
+	uint8_t tiers = e->entry == KV_NONE ? 0 : kv_entry_at(&r->tiers.entries, e->entry)->tiers;
+	struct kv_event from = *e;
+
+	if (tiers)
+		from.from = (uint32_t)__builtin_ctz(tiers);
+	dispatch_add(r, &from, KV_OPERATION_WRITE, false);
+}
+
 void kv_dispatch_event(void *run, const struct kv_event *e)
 {
 	struct kv_run *r = run;
 
 	switch (e->kind) {
 	case KV_EVENT_WRITE:
-		dispatch_add(r, e, KV_OPERATION_WRITE, false);
+		dispatch_write(r, e);
 		return;
 	case KV_EVENT_READ:
 		dispatch_add(r, e, KV_OPERATION_READ, false);

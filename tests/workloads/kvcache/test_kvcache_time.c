@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tests/unit.h"
@@ -17,13 +18,15 @@
 
 static const double move_ms = 1048576 / 100e3;
 
-static void expect_ms(const struct hist *h, double wanted_ms)
+static bool expect_ms(const struct hist *h, double wanted_ms)
 {
 	double found_ms = (double)hist_quantile_ns(h, 0.5) / 1e6;
+	bool equal = fabs(found_ms - wanted_ms) <= 0.01 * wanted_ms;
 
-	CU_ASSERT_TRUE(fabs(found_ms - wanted_ms) <= 0.01 * wanted_ms);
-	if (fabs(found_ms - wanted_ms) > 0.01 * wanted_ms)
+	CU_ASSERT_TRUE(equal);
+	if (!equal)
 		fprintf(stderr, "\n%.3f ms, not %.3f ms\n", found_ms, wanted_ms);
+	return equal;
 }
 
 /* Each request is alone, so nothing but the store determines its time. */
@@ -49,6 +52,10 @@ static void test_one_user(void)
 				kvcache_of(f, rank, KV_ENTRY_WRITES) * ENTRY_BYTES);
 		CU_ASSERT_EQUAL(kvcache_of(f, rank, TALLY_BYTES_READ),
 				kvcache_of(f, rank, KV_ENTRY_READS) * ENTRY_BYTES);
+		CU_ASSERT_EQUAL(kvcache_of(f, rank, KV_ENTRY_READ_BYTES),
+				kvcache_of(f, rank, TALLY_BYTES_READ));
+		CU_ASSERT_EQUAL(kvcache_of(f, rank, KV_ENTRY_WRITTEN_BYTES),
+				kvcache_of(f, rank, TALLY_BYTES_WRITTEN));
 		CU_ASSERT_EQUAL(hist_count(&hists[KV_HIST_REQUEST]), n);
 		expect_ms(&hists[KV_HIST_WRITE], 50 + move_ms);
 		expect_ms(&hists[KV_HIST_READ], 10 + move_ms);
@@ -90,6 +97,7 @@ static void test_demotion(void)
 	CU_ASSERT_EQUAL(kvcache_tier(f, 0, 0, KV_TIER_CAPACITY_BYTES), 10 * ENTRY_BYTES);
 	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_MOVES), n - 8);
 	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_ENTRY_WRITES), 0);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_ENTRY_WRITTEN_BYTES), 0);
 	CU_ASSERT_EQUAL(kvcache_of(f, 0, TALLY_BYTES_WRITTEN), (n - 8) * ENTRY_BYTES);
 	expect_ms(&f->tallies[0].hists[KV_HIST_DEMOTE], 50 + move_ms);
 	expect_ms(&f->tallies[0].hists[KV_HIST_REQUEST], 50 + move_ms);
@@ -150,6 +158,54 @@ static void test_bus(void)
 	CU_ASSERT_TRUE(kvcache_tier(f, 0, 0, KV_TIER_DEMOTED_OUT) > 8);
 	expect_ms(&f->tallies[0].hists[KV_HIST_REQUEST], 4 * move_ms);
 	fixture_free(f);
+}
+
+/* What moves takes the bus at each end that has one. A write, two reads and a move in front of them take as many times 10.49 ms
+ * as it says, at 100 MB/s. */
+static const struct bus_case {
+	const char *what, *phase;
+	int times;
+} bus_cases[] = {
+	{"to a slower accelerator, for which the move waits",
+	 "\"tiers\": [{\"kind\": \"gpu\", \"capacity\": 5242880, \"bandwidth\": \"100 MB/s\"}, "
+	 "{\"kind\": \"gpu\", \"name\": \"b\", \"capacity\": 67108864, \"bandwidth\": \"50 MB/s\"}, \"n\"]",
+	 2 + 3},
+	{"to a faster one",
+	 "\"tiers\": [{\"kind\": \"gpu\", \"capacity\": 5242880, \"bandwidth\": \"100 MB/s\"}, "
+	 "{\"kind\": \"gpu\", \"name\": \"b\", \"capacity\": 67108864, \"bandwidth\": \"200 MB/s\"}, \"n\"]",
+	 1 + 3},
+	{"only the slower tier has a bus",
+	 "\"tiers\": [{\"kind\": \"gpu\", \"capacity\": 5242880}, "
+	 "{\"kind\": \"gpu\", \"name\": \"b\", \"capacity\": 67108864, \"bandwidth\": \"100 MB/s\"}, \"n\"]",
+	 1},
+	{"a copy of each entry for a store",
+	 "\"policy\": {\"write\": \"through\"}, \"tiers\": [{\"kind\": \"gpu\", "
+	 "\"capacity\": 67108864, \"bandwidth\": \"100 MB/s\"}, \"n\"]",
+	 1 + 3},
+	/* 4 of 60 entries are there, so nearly always the first read brings an entry, for which another one leaves. */
+	{"promotion",
+	 "\"mode\": \"decode\", \"stored_per_user\": 60, \"stored_tokens\": 1, "
+	 "\"tiers\": [{\"kind\": \"gpu\", \"capacity\": 5242880, \"bandwidth\": \"100 MB/s\"}, "
+	 "{\"store\": \"n\", \"promote_after\": 1}]",
+	 1 + 2},
+};
+
+static void test_bus_ends(void)
+{
+	for (size_t i = 0; i < sizeof(bus_cases) / sizeof(bus_cases[0]); i++) {
+		const struct bus_case *c = &bus_cases[i];
+		struct fixture *f;
+		char phase[512];
+
+		snprintf(phase, sizeof(phase), "\"users\": 1, \"duration\": \"30 s\", %s",
+			 c->phase);
+		f = kvcache_run_one(NOTHING, phase, 1);
+		kvcache_expect_ok(f);
+		CU_ASSERT_TRUE(kvcache_of(f, 0, KV_REQUESTS) >= 24);
+		if (!expect_ms(&f->tallies[0].hists[KV_HIST_REQUEST], c->times * move_ms))
+			fprintf(stderr, "%s\n", c->what);
+		fixture_free(f);
+	}
 }
 
 /* A commit takes 0.5 s. Ten users ask once a second: with enough threads nobody waits for the others, and with one thread
@@ -370,6 +426,42 @@ static void test_recorded(void)
 	unlink(path);
 }
 
+/* What users ask for does not depend on who serves them: the same for any number of threads, and other users with another seed. */
+static void test_list(void)
+{
+	static const struct {
+		uint32_t threads, depth, seed;
+	} runs[] = {{1, 1, 0}, {1, 1, 0}, {2, 1, 0}, {4, 1, 0}, {4, 8, 0}, {1, 1, 1}};
+	enum { RUNS = sizeof(runs) / sizeof(runs[0]), CLASSES = 3, FIGURES = 3 + CLASSES };
+	uint64_t seen[RUNS][FIGURES];
+
+	for (int i = 0; i < RUNS; i++) {
+		struct fixture *f;
+		char phase[256];
+
+		snprintf(
+			phase, sizeof(phase),
+			"\"model\": {\"layers\": 1, \"hidden\": 64, \"heads\": 1, \"kv_heads\": 1, "
+			"\"head_dim\": 64}, \"users\": 20, \"duration\": \"20 s\", \"threads\": %u, \"depth\": %u",
+			runs[i].threads, runs[i].depth);
+		f = kvcache_new(1, NOTHING, phase);
+		f->job.seed += runs[i].seed;
+		fixture_run(f, 1);
+		kvcache_expect_ok(f);
+		CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_LEFT), 0);
+		seen[i][0] = kvcache_of(f, 0, KV_REQUESTS);
+		seen[i][1] = kvcache_of(f, 0, KV_TOKENS);
+		seen[i][2] = kvcache_tier(f, 0, 0, KV_TIER_WRITTEN_BYTES);
+		for (uint32_t k = 0; k < CLASSES; k++)
+			seen[i][3 + k] = kvcache_class(f, 0, k, KV_QOS_TOKENS);
+		fixture_free(f);
+	}
+	for (int i = 1; i < RUNS - 1; i++)
+		CU_ASSERT_EQUAL(memcmp(seen[0], seen[i], sizeof(seen[0])), 0);
+	CU_ASSERT_NOT_EQUAL(seen[0][1], seen[RUNS - 1][1]);
+	CU_ASSERT_NOT_EQUAL(seen[0][2], seen[RUNS - 1][2]);
+}
+
 static uint64_t decided(const struct fixture *f, uint32_t i, enum kv_scale_measure what)
 {
 	return table_row(&f->tallies[0].tables[KV_TABLE_AUTOSCALING], i)[what];
@@ -446,6 +538,7 @@ int main(void)
 		{"demotion from memory to a store", test_demotion},
 		{"an accelerator and two stores", test_gpu},
 		{"an accelerator with a bandwidth", test_bus},
+		{"both ends of what moves", test_bus_ends},
 		{"a slow commit keeps nobody waiting", test_slow_commit},
 		{"the depth of a thread", test_depth},
 		{"entries side by side in a thread", test_fair},
@@ -456,6 +549,7 @@ int main(void)
 		{"precondition", test_precondition},
 		{"a number of requests", test_requests},
 		{"recorded requests", test_recorded},
+		{"the list of requests", test_list},
 		{"autoscaling: more users", test_more_users},
 		{"autoscaling: fewer users", test_fewer_users},
 		{"autoscaling: the most users", test_most_users},
