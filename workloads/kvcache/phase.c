@@ -345,6 +345,8 @@ static int kvcache_run(struct phase_context *ctx, enum stop_reason *stopped, str
 		return rc;
 	}
 	r->ctx = ctx;
+	if (r->setup.tensor & (r->setup.tensor - 1))
+		workload_say(ctx, "tensor %" PRIu64 " is not a power of two", r->setup.tensor);
 	rc = kv_part_open(r, err);
 	if (rc == 0)
 		rc = kv_sharing_open(r, err);

@@ -158,6 +158,21 @@ static void test_uneven(void)
 	fixture_free(f);
 }
 
+/* A group of three is possible, and a run says that it is unusual. */
+static void test_odd(void)
+{
+	for (uint32_t tensor = 2; tensor <= 4; tensor++) {
+		struct fixture *f = group_new(gqa, tensor, "", ", \"requests\": 2");
+
+		fixture_run(f, tensor);
+		kvcache_expect_ok(f);
+		CU_ASSERT_EQUAL(strstr(f->message, "tensor 3 is not a power of two") != NULL,
+				tensor == 3);
+		CU_ASSERT_EQUAL(strstr(f->message, "a power of two") != NULL, tensor == 3);
+		fixture_free(f);
+	}
+}
+
 /* An accelerator's memory takes no time, and all ranks count what is in theirs. Preconditioning counts nowhere. */
 static void test_gpu(void)
 {
@@ -250,6 +265,7 @@ int main(void)
 		{"a request takes as long as the slowest rank", test_slowest},
 		{"what several ranks hold is written once", test_written_once},
 		{"uneven shards", test_uneven},
+		{"a group of three", test_odd},
 		{"accelerators and preconditioning", test_gpu},
 		{"a store that fails", test_failure},
 		{"groups that are refused", test_refused},
