@@ -170,14 +170,46 @@ static void test_no_phases(void)
 	job_free(&job);
 }
 
+/* Tensor groups divide layers among their ranks; models are made for powers of two. */
+static void test_tensor(void)
+{
+	static const struct {
+		unsigned tensor;
+		bool noted;
+	} rows[] = {{1, false}, {2, false}, {3, true}, {4, false}, {6, true}, {8, false}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct err err = {0};
+		char given[512], said[64], *text;
+		struct plan plan;
+		struct job job;
+
+		snprintf(
+			given, sizeof(given),
+			"{\"cluster\":{\"gpus\":24,\"tensor\":%u},\"stores\":{\"s\":{\"uri\":\"sim://s\"}},"
+			"\"phases\":[{\"kvcache\":{\"model\":\"llama3.1-8b\",\"tiers\":[{\"kind\":\"gpu\","
+			"\"capacity\":\"141 GB\"},\"s\"]}}]}",
+			rows[i].tensor);
+		load(&job, given);
+		CU_ASSERT_FATAL(plan_check(&job, 24, 1, false, &err) == 0);
+		CU_ASSERT_FATAL(plan_make(&plan, &job, 24, 1, &err) == 0);
+		text = plan_text(&plan, &job);
+		snprintf(said, sizeof(said), "tensor %u is not a power of two", rows[i].tensor);
+		CU_ASSERT_EQUAL(strstr(text, said) != NULL, rows[i].noted);
+		CU_ASSERT_EQUAL(strstr(text, "a power of two") != NULL, rows[i].noted);
+		CU_ASSERT_EQUAL(strstr(text, "8 x 141 GB = 1,128 GB") != NULL, rows[i].tensor == 8);
+		free(text);
+		plan_free(&plan);
+		job_free(&job);
+	}
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
-		{"Aurora's table", test_aurora},
-		{"no compute time", test_unbounded},
-		{"rare opens", test_rare_opens},
-		{"no phases", test_no_phases},
-		CU_TEST_INFO_NULL,
+		{"Aurora's table", test_aurora}, {"no compute time", test_unbounded},
+		{"rare opens", test_rare_opens}, {"no phases", test_no_phases},
+		{"tensor groups", test_tensor},  CU_TEST_INFO_NULL,
 	};
 
 	return unit_main("plan", tests);

@@ -2,11 +2,13 @@
 under way, nothing stays behind, and `haul clean` removes what a run that was killed has left."""
 import contextlib
 import csv
+import hashlib
 import json
 import os
 import signal
 import subprocess
 import time
+import zlib
 
 import kvcache_options as options
 from haultest import *
@@ -71,8 +73,23 @@ def test_options():
             check(0 < held_most <= allowed, f"{phase['name']}: {held_most} bytes were held, of {allowed}")
 
 
+def judge_pandas(path, rows):
+    """pandas finds in a trace what Python's csv finds: numbers where there should be numbers, no missing value, the same sums."""
+    import pandas  # not needed by the other tests of this script, and slow to load
+    frame = pandas.read_csv(path)
+    check(list(frame.columns) == ["Timestamp", "Operation", "Object_Size_Bytes", "Tier", "Key", "Phase"], f"{frame.columns}")
+    check(frame.dtypes["Timestamp"] == "float64" and frame.dtypes["Object_Size_Bytes"] == "int64", f"{frame.dtypes}")
+    check(len(frame) == len(rows) and not frame.isna().any().any(), f"{len(frame)} rows of {len(rows)}, or a value is missing")
+    check(list(frame.Key) == [row["Key"] for row in rows], "keys")
+    sums = {}
+    for row in rows:
+        of = row["Operation"], row["Tier"], row["Phase"]
+        sums[of] = sums.get(of, 0) + int(row["Object_Size_Bytes"])
+    check(frame.groupby(["Operation", "Tier", "Phase"]).Object_Size_Bytes.sum().to_dict() == sums, f"{sums}")
+
+
 def test_trace():
-    """Python's csv reads a trace, and the same job gives the same one, whether the job or the command line asks for it."""
+    """Python's csv and pandas read a trace, and the same job gives the same one, whether the job or the command line asks for it."""
     with Folder() as folder:
         write_job(folder, job(folder, trace=f"{folder}/trace.csv", duration="5 s", requests=0))
         texts = []
@@ -83,6 +100,7 @@ def test_trace():
                 texts.append(f.read())
         rows = list(csv.DictReader(texts[0].splitlines()))
         check(texts[0] == texts[1] and len(rows) > 100, f"{len(rows)} rows")
+        judge_pandas(f"{folder}/trace.csv", rows)
         times = [float(row["Timestamp"]) for row in rows]
         check(times == sorted(times) and times[-1] < 5, f"{times[-1]}")
         check({row["Tier"] for row in rows} == {"Tier-1", "Tier-2"}, "tiers")
@@ -94,6 +112,20 @@ def test_trace():
         write_job(folder, several)
         r = alone("run", "job.json", "--force", "--io-trace-log", f"{folder}/more.csv", cwd=folder)
         check(r.rc == 2 and "/phases/1/kvcache has no trace and would" in r.err, f"{r}")
+
+
+def test_seed():
+    """What users ask for, and what tiers make of it, does not depend on the number of threads, but on the seed."""
+    with Folder() as folder:
+        write_job(folder, job(folder, duration="3 s", requests=0, trace_format="full"))
+        texts = []
+        for seed, threads, depth in ((7, 1, 1), (7, 2, 1), (7, 4, 8), (8, 1, 1)):
+            r = mpi(2, "run", "job.json", "--force", "--io-trace-log", "trace.csv", "--set", f"seed={seed}",
+                    "--set", f"kvcache.threads={threads}", "--set", f"kvcache.depth={depth}", cwd=folder)
+            check(r.rc == 0, f"{r}")
+            with open(f"{folder}/trace.csv", "rb") as f:
+                texts.append(f.read())
+        check(len(texts[0]) > 10000 and texts[0] == texts[1] == texts[2] != texts[3], f"{[len(t) for t in texts]} bytes")
 
 
 def test_trace_formats():
@@ -126,6 +158,8 @@ def test_trace_formats():
         check(r.rc == 0, f"{r}")
         phase, = report(f"{folder}/replay.h5")["phases"]
         check(phase["measures"]["object_deletes"] == deletes and phase["measures"]["done"] == len(full), f"{phase['measures']}")
+
+
 def trace_rows(path):
     text = subprocess.run(["zstd", "-dcf", path], check=True, capture_output=True, text=True).stdout
     return list(csv.DictReader(text.splitlines()))
@@ -160,19 +194,79 @@ def test_examples():
         check(sorted(os.listdir(folder)) == ["data", "results.h5"], f"{os.listdir(folder)}: traces belong into $HAUL_DATA")
 
 
+def killed(folder, held_bytes):
+    """Kills a run of two ranks as soon as their entries have so many bytes."""
+    process = start(2, "run", "job.json", cwd=folder, start_new_session=True)
+    while process.poll() is None and held(f"{folder}/data") < held_bytes:
+        time.sleep(0.01)
+    check(process.poll() is None, "the run ended before it was killed")
+    for path in ranks_in(folder):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(os.path.basename(path)), signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def entries_in(folder):
+    """The files of entries, whole or not."""
+    return sorted(f"{path}/{name}" for path, _, names in os.walk(folder) for name in names if not name.startswith("."))
+
+
+def test_content():
+    """What is in the files of entries compresses and deduplicates as asked for: of each run of blocks of 4 KiB as long as
+    `dedup_distance`, so many are new, and the next ones repeat them. No entry repeats another one. The run is killed, because it
+    removes its entries. One that was just being written ends early."""
+    distance = 32
+    for compress, dedup in ((1, 1), (2, 1.5), (4, 2)):
+        with Folder() as folder:
+            write_job(folder, job(folder, requests=0, compress=compress, dedup=dedup, dedup_distance=distance * 4096,
+                                  tiers=[{"store": "s", "capacity": "1 GiB"}]))
+            killed(folder, 24 << 20)
+            seen, wanted, cycle = set(), 0, round(distance * dedup)
+            for path in entries_in(f"{folder}/data/kvcache"):
+                with open(path, "rb") as f:
+                    data = f.read()
+                whole = len(data) // 4096
+                blocks = [data[4096 * i:4096 * (i + 1)] for i in range(whole)]
+                seen |= {hashlib.sha256(block).digest() for block in blocks}
+                wanted += whole // cycle * distance + min(whole % cycle, distance)
+                for block in blocks[::97]:
+                    found = 4096 / len(zlib.compress(block))
+                    check(0.9 * compress < found < 1.01 * compress, f"compress {compress}: {found:.2f}")
+            check(len(seen) == wanted > 1000, f"dedup {dedup}: {len(seen)} different blocks, not {wanted}")
+
+
+def test_corrupted():
+    """A byte of every entry is changed while a run reads them again and again: it says which byte of which entry is wrong, and
+    ends."""
+    with Folder() as folder:
+        write_job(folder, job(folder, users=1, mode="decode", stored_per_user=3, stored_tokens=1024, requests=0, duration="60 s",
+                              tiers=[{"store": "s", "capacity": "16 MiB"}]))
+        began = time.monotonic()
+        process = start(1, "run", "job.json", cwd=folder)
+        found, bytes_each = [], 1024 * 256
+        while process.poll() is None and not (len(found) == 3 and all(os.path.getsize(p) == bytes_each for p in found)):
+            time.sleep(0.01)
+            found = entries_in(f"{folder}/data/kvcache")
+        for path in found:
+            with open(path, "r+b") as f:
+                f.seek(100000)
+                byte = f.read(1)[0]
+                f.seek(100000)
+                f.write(bytes([byte ^ 4]))
+        r = finish(process, began)
+        check(r.rc != 0 and "payload differs at byte 100000" in r.err, f"{r}")
+        check(any(os.path.basename(path) in r.err for path in found), f"{found}: {r}")
+        phase, = report(f"{folder}/results.h5")["phases"]
+        check(phase["measures"]["payload_errors"] == phase["errors"] >= 1, f"{phase['measures']}")
+        check(not entries_in(f"{folder}/data"), "entries are left")
+
+
 def test_killed():
     with Folder() as folder:
         write_job(folder, job(folder, requests=0))
-        process = start(2, "run", "job.json", cwd=folder, start_new_session=True)
-        while process.poll() is None and held(f"{folder}/data") < 4 << 20:
-            time.sleep(0.01)
-        check(process.poll() is None, "the run ended before it was killed")
-        for path in ranks_in(folder):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(int(os.path.basename(path)), signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        killed(folder, 4 << 20)
         description = json.load(open(f"{folder}/data/kvcache/.haul-kvcache.json"))
         check(description["ranks"] == 2 and description["tiers"] == 2, f"{description}")
         r = mpi(2, "run", "job.json", "--force", cwd=folder)
@@ -182,6 +276,29 @@ def test_killed():
         r = alone("clean", "job.json", cwd=folder)
         left = [f"{path}/{name}" for path, _, names in os.walk(f"{folder}/data") for name in names]
         check(r.rc == 0 and left == [f"{folder}/data/kvcache/000000/notes"], f"{r}: {left}")
+
+
+@long
+def test_catalogue():
+    """The job of MLPerf's three options as it is shipped, three times, with small entries and fewer users, for a second each."""
+    with open(f"{SOURCE}/workloads/catalog/kvcache_mlperf.json") as f:
+        phases = [p["kvcache"] for p in json.load(f)["phases"]]
+    check([p.get("after", 0) for p in phases] == [0, "90 s", "90 s"], f"{phases}")
+    with Folder() as folder:
+        small = {"model": json.dumps(MODEL), "users": 8, "served": 8, "threads": 4, "duration": "1 s", "verify": "full"}
+        sets = [f"phases.{i}.kvcache.{k}={v}" for i in range(3) for k, v in small.items()]
+        sets += [f"phases.{i}.kvcache.after=0.1 s" for i in (1, 2)] + ["phases.1.kvcache.tiers.0.capacity=8 MiB"]
+        r = mpi(2, "run", "kvcache_mlperf", "--quiet", "--repeat", 3, *[a for s in sets for a in ("--set", s)], cwd=folder,
+                env={"HAUL_DATA": folder})
+        check(r.rc == 0, f"{r}")
+        done = report(f"{folder}/results.h5")["phases"]
+        check([p["name"] for p in done] == 3 * [p["name"] for p in phases], f"{[p['name'] for p in done]}")
+        for p in done:
+            m = p["measures"]
+            check(m["errors"] == m["payload_errors"] == 0 < m["verify_ns"] and m["requests"] > 0 < m["entry_reads"], f"{m}")
+            check(p["tiers"][-1]["capacity_bytes"] > 0, f"{p['tiers']}")
+            check(len(p["tiers"]) == 1 + (p["name"] == "storage_throughput"), f"{p['tiers']}")
+        check(not os.path.exists(f"{folder}/kvcache_mlperf") or not os.listdir(f"{folder}/kvcache_mlperf"), "entries are left")
 
 
 if __name__ == "__main__":

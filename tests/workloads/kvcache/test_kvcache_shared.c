@@ -225,6 +225,25 @@ static void test_dropped(void)
 	}
 }
 
+/* Rank 1 needs a second for each MiB, three per request, and ends long after the others. Nobody removes the entries, or counts
+ * them, before it has: so rank 0, which does both, has those that come last. */
+static void test_last(void)
+{
+	struct fixture *f = shared_new(gqa, 1, ", \"slow_ranks\": {\"1\": 0.01}",
+				       "\"prefix\": {\"enabled\": false}, \"requests\": 10, "
+				       "\"tiers\": [{\"store\": \"s\", \"shared\": \"node\"}]");
+
+	fixture_run(f, 3);
+	kvcache_expect_ok(f);
+	for (uint32_t rank = 0; rank < 3; rank++) {
+		CU_ASSERT_EQUAL(kvcache_of(f, rank, KV_REQUESTS), REQUESTS);
+		CU_ASSERT_TRUE(kvcache_of(f, rank, TALLY_WALL_NS) > 30000000000);
+	}
+	CU_ASSERT_EQUAL(kvcache_tier(f, 0, 0, KV_TIER_ENTRIES), tier_sum(f, 0, KV_TIER_WRITES));
+	CU_ASSERT_TRUE(tier_sum(f, 0, KV_TIER_WRITES) >= 3 * REQUESTS);
+	fixture_free(f);
+}
+
 /* Entries that are there before the first request are each rank's own. */
 static void test_filled(void)
 {
@@ -468,6 +487,7 @@ int main(void)
 		{"what could not be moved", test_unmoved},
 		{"what is measured", test_measured},
 		{"what is dropped at the end", test_dropped},
+		{"a server that ends last", test_last},
 		{"what is refused", test_refused},
 		{"capacities and memory in the plan", test_planned},
 		CU_TEST_INFO_NULL,
