@@ -20,7 +20,7 @@ int uri_scheme(const char *uri, char scheme[URI_SCHEME_BYTES], struct err *err);
 int uri_expand(const char *uri, const struct rank_place *place, char out[URI_BYTES],
 	       struct err *err);
 
-/* Whether each rank of a node has a URI of its own: {rank} and {local_rank} are in it. Any thread. */
+/* Whether each rank of a node has a URI of its own: {rank} or {local_rank} is in it. Any thread. */
 bool uri_per_rank(const char *uri);
 
 #endif

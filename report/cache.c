@@ -6,10 +6,9 @@ static const double cache_gib = 1 << 30, cache_ns_per_ms = 1e6;
 
 /* How MLPerf's figure comes from the phase, and haul's. */
 enum cache_source {
-	CACHE_RATE, /* bytes per second: MLPerf's is added over the ranks */
-	CACHE_P95,  /* MLPerf's is that of the slowest rank, haul's that of a histogram */
-	CACHE_SUM,  /* added over the ranks, and of no meaning for all of them */
-	CACHE_SAME
+	CACHE_RATE,   /* bytes per second: MLPerf's is added over the ranks */
+	CACHE_P95,    /* MLPerf's is that of the slowest rank, haul's that of a histogram */
+	CACHE_TOKENS, /* added over the ranks; haul's is of all of them, if it has one */
 };
 
 static const struct cache_kind {
@@ -19,9 +18,11 @@ static const struct cache_kind {
 	const char *note;
 } kinds[CACHE_FIGURES] = {
 	{"tier_storage_read_bandwidth_gbps", "GiB/s", CACHE_RATE, ROLE_ENTRY_READ_RATE,
-	 ROLE_READ_RATE, "MLPerf leaves out entries that move between tiers"},
+	 ROLE_READ_RATE,
+	 "MLPerf adds the rates of the ranks, without entries that move between tiers"},
 	{"tier_storage_write_bandwidth_gbps", "GiB/s", CACHE_RATE, ROLE_ENTRY_WRITE_RATE,
-	 ROLE_WRITE_RATE, "MLPerf leaves out entries that move between tiers"},
+	 ROLE_WRITE_RATE,
+	 "MLPerf adds the rates of the ranks, without entries that move between tiers"},
 	{"storage_read_device_p95_ms", "ms", CACHE_P95, ROLE_READ_DEVICE_P95,
 	 ROLE_READ_DEVICE_LATENCY,
 	 "MLPerf takes the slowest rank; the time of a read that is the store's"},
@@ -32,11 +33,12 @@ static const struct cache_kind {
 	 "MLPerf takes the slowest rank; whole entries"},
 	{"storage_write_p95_ms", "ms", CACHE_P95, ROLE_WRITE_P95, ROLE_WRITE_LATENCY,
 	 "MLPerf takes the slowest rank; whole entries"},
-	{"avg_throughput_tokens_per_sec", "1/s", CACHE_SAME, ROLE_TOKEN_RATE, ROLE_TOKEN_RATE,
-	 "tokens generated per second of the run"},
-	{"storage_throughput_tokens_per_sec", "1/s", CACHE_SUM, ROLE_WAITED_TOKEN_RATE, ROLE_NONE,
+	{"avg_throughput_tokens_per_sec", "1/s", CACHE_TOKENS, ROLE_TOKEN_RATE, ROLE_TOKEN_RATE,
+	 "tokens generated per second of the run; MLPerf adds the rates of the ranks"},
+	{"storage_throughput_tokens_per_sec", "1/s", CACHE_TOKENS, ROLE_WAITED_TOKEN_RATE,
+	 ROLE_NONE,
 	 "misleading: tokens per second that requests waited, so it falls as more requests are served at a time, however fast "
-	 "the store is"},
+	 "the store is; haul also counts that they waited for room, which MLPerf does not"},
 };
 
 bool cache_is(const struct results_phase_read *p)
@@ -85,14 +87,11 @@ static bool cache_figure(const struct results_phase_read *p, const struct cache_
 		out->mlperf = cache_value(p, kind->mlperf) / cache_ns_per_ms;
 		out->haul = cache_p95(p, kind->haul);
 		return out->mlperf > 0;
-	case CACHE_SUM:
-		out->mlperf = cache_sum(p, kind->mlperf);
-		return isfinite(out->mlperf);
-	case CACHE_SAME:
+	case CACHE_TOKENS:
 		break;
 	}
-	out->mlperf = cache_value(p, kind->mlperf);
-	out->haul = cache_value(p, kind->haul);
+	out->mlperf = cache_sum(p, kind->mlperf);
+	out->haul = kind->haul == ROLE_NONE ? NAN : cache_value(p, kind->haul);
 	return isfinite(out->mlperf);
 }
 

@@ -83,7 +83,7 @@ static void caches_explain(const struct page *page)
 {
 	static const char *const sentences[] = {
 		"The names are those of MLPerf's benchmark, which calls GiB/s \"gbps\". It adds the bandwidths and token rates of its "
-		"ranks, and leaves out entries that move between tiers.",
+		"ranks, and its bandwidths leave out entries that move between tiers.",
 		"Of its percentiles, it takes those of the rank where they are the longest. That is no percentile of all entries. "
 		"\"device\" is the part of an entry's time that is the store's: reading it without comparing its bytes, making it durable.",
 		"storage_throughput_tokens_per_sec misleads: it counts tokens per second that requests waited, so it falls as more "
@@ -112,7 +112,7 @@ static void caches_criteria(const struct page *page, const struct results_phase_
 {
 	struct cache_criterion criteria[CACHE_CRITERIA];
 	unsigned count = cache_criteria(p, criteria), met = 0;
-	char judged[512] = "", sentence[768] = "";
+	char judged[512] = "", sentence[1024] = "", name[PHASE_NAME_BYTES];
 
 	if (!count)
 		return;
@@ -120,10 +120,11 @@ static void caches_criteria(const struct page *page, const struct results_phase_
 		met += criteria[i].met;
 		caches_criterion(judged, sizeof(judged), &criteria[i]);
 	}
+	phase_name(page->file, p, name);
 	page_add(
 		sentence, sizeof(sentence),
 		"%s: %u of %u criteria of MLPerf's benchmark are met, which are no part of its score%s.",
-		p->record.name, met, count, judged);
+		name, met, count, judged);
 	text_wrap(page->out, sentence, 0, 2);
 }
 

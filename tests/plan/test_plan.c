@@ -170,7 +170,7 @@ static void test_no_phases(void)
 	job_free(&job);
 }
 
-/* Tensor groups divide layers among their ranks; models are made for powers of two. */
+/* Tensor groups divide each layer among their ranks; models are made for powers of two. */
 static void test_tensor(void)
 {
 	static const struct {

@@ -280,12 +280,13 @@ def test_killed():
 
 @long
 def test_catalogue():
-    """The job of MLPerf's three options as it is shipped, three times, with small entries and fewer users, for a second each."""
+    """The job of MLPerf's three options as it is shipped, three times, with small entries, fewer users, and 40 requests of a rank
+    each."""
     with open(f"{SOURCE}/workloads/catalog/kvcache_mlperf.json") as f:
         phases = [p["kvcache"] for p in json.load(f)["phases"]]
     check([p.get("after", 0) for p in phases] == [0, "90 s", "90 s"], f"{phases}")
     with Folder() as folder:
-        small = {"model": json.dumps(MODEL), "users": 8, "served": 8, "threads": 4, "duration": "1 s", "verify": "full"}
+        small = {"model": json.dumps(MODEL), "users": 8, "served": 8, "threads": 4, "duration": "600 s", "requests": 40, "verify": "full"}
         sets = [f"phases.{i}.kvcache.{k}={v}" for i in range(3) for k, v in small.items()]
         sets += [f"phases.{i}.kvcache.after=0.1 s" for i in (1, 2)] + ["phases.1.kvcache.tiers.0.capacity=8 MiB"]
         r = mpi(2, "run", "kvcache_mlperf", "--quiet", "--repeat", 3, *[a for s in sets for a in ("--set", s)], cwd=folder,

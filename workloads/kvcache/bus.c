@@ -67,7 +67,7 @@ bool kv_bus_take(struct kv_run *r, uint32_t number)
 	op->begins_ns = r->now_ns;
 	op->ends_ns = to_ns > from_ns ? to_ns : from_ns;
 	op->next = KV_NONE;
-	list = &r->buses[to_ns > from_ns ? ends.to : ends.from].taken;
+	list = &r->buses[ends.from == KV_NONE || to_ns > from_ns ? ends.to : ends.from].taken;
 	if (list->last == KV_NONE)
 		list->first = number;
 	else

@@ -96,7 +96,7 @@ static void measure_write(struct kv_run *r, const struct kv_operation *op,
 
 	measure_count(r, op->to, op->promotes ? KV_TIER_PROMOTED : KV_TIER_WRITES, op->bytes);
 	r->ctx->tally->rank_row[KV_ENTRY_WRITES] += store;
-	r->ctx->tally->rank_row[KV_ENTRY_WRITTEN_BYTES] += store ? op->bytes : 0;
+	r->ctx->tally->rank_row[KV_ENTRY_WRITTEN_BYTES] += store && !op->promotes ? op->bytes : 0;
 	measure_time(r, op->to, KV_TIER_HIST_WRITE, store, KV_HIST_WRITE, times);
 	measure_parts(r, store, KV_HIST_WRITE_DEVICE, KV_HIST_WRITE_HOST, times);
 }

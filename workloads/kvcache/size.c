@@ -96,9 +96,10 @@ static void size_note_space(struct demand *out, const struct kv_setup *s)
 
 	if (!size_takes_free(s) || last->shared != KV_SHARED_NO)
 		return;
-	snprintf(text, sizeof(text),
-		 "the ranks share 95 %% of what is free for the tier \"%.28s\": it has no capacity",
-		 last->name);
+	snprintf(
+		text, sizeof(text),
+		"the ranks share 95 %% of what is free, less the capacities of other tiers there, for the tier \"%.28s\"",
+		last->name);
 	size_note(out, text);
 }
 

@@ -48,7 +48,8 @@ static void space_count(struct space_seen *all, size_t count, struct space_use *
 		for (end = first; end < count && space_compare(&all[first], &all[end]) == 0;
 		     end++) {
 			sum.writers += all[end].asks ? all[end].writers : 0;
-			sum.reserved += all[end].reserved;
+			if (__builtin_add_overflow(sum.reserved, all[end].reserved, &sum.reserved))
+				sum.reserved = UINT64_MAX;
 		}
 		for (size_t i = first; i < end; i++)
 			if (all[i].asks)

@@ -251,7 +251,7 @@ def test_names(browser, pages):
 def test_cache(browser, pages):
     """The page of a key-value cache has what MLPerf's benchmark would report beside what all ranks did, and the criteria."""
     folder = os.path.dirname(pages["one"][0])
-    cache = {"model": "tiny-1b", "users": 4, "duration": "1 s", "tiers": ["s"]}
+    cache = {"model": "tiny-1b", "users": 4, "duration": "600 s", "requests": 12, "tiers": ["s"]}
     with open(f"{folder}/cache_job.json", "w") as f:
         json.dump({"stores": {"s": {"uri": "sim://s", "bandwidth": "100 GB/s"}}, "phases": [{"kvcache": cache}]}, f)
     subprocess.run([HAUL, "run", "cache_job.json", "--quiet", "--results", "cache.h5"], cwd=folder, check=True, timeout=300)
@@ -269,6 +269,9 @@ def test_cache(browser, pages):
     figures, criteria = phase["mlperf_figures"], phase["mlperf_criteria"]
     check([row[:2] + row[4:] for row in rows["MLPerf's figures"]] == [[f["name"], f["unit"], f["note"]] for f in figures], f"{rows}")
     check(len(figures) >= 6 and all("–" not in row[2] for row in rows["MLPerf's figures"]), f"{rows}")
+    for row, figure in zip(rows["MLPerf's figures"], figures):
+        shown, exact = float(row[2].replace(",", "")), figure["mlperf"]
+        check(abs(shown - exact) <= 0.01 * abs(exact), f"{row} {figure}")
     check([row[3] for row in rows["MLPerf's criteria"]] == ["met" if c["met"] else "missed" for c in criteria], f"{rows}")
     check(len(criteria) >= 3 and not browser.trouble, f"{rows}, {browser.trouble}")
 

@@ -61,6 +61,8 @@ static void fresh(void)
 	merged[DEVICE_P95].count = 0;
 	ranks[0][WAITED].real = 30;
 	ranks[1][WAITED].real = 12;
+	ranks[0][TOKENS].real = 700;
+	ranks[1][TOKENS].real = 600; /* it ended later than the other */
 	ranks[0][ENTRY_READ].real = 1.5 * (1 << 30);
 	ranks[1][ENTRY_READ].real = 0.5 * (1 << 30);
 	ranks[0][ENTRY_WRITTEN].real = NAN; /* it has measured no time */
@@ -142,7 +144,7 @@ static void test_figures(void)
 	expect("tier_storage_write_bandwidth_gbps GiB/s 0.93 1.86\n", true);
 	expect("storage_read_p95_ms ms 150 100\n", true);
 	expect("storage_write_p95_ms ms 800 400\n", true);
-	expect("avg_throughput_tokens_per_sec 1/s 1,234 1,234\n", true);
+	expect("avg_throughput_tokens_per_sec 1/s 1,300 1,234\n", true);
 	expect("storage_throughput_tokens_per_sec 1/s 42.0 –\n", true);
 	expect("storage_throughput_tokens_per_sec misleads", true);
 	expect("That is no percentile of all entries.", true);
