@@ -78,6 +78,16 @@ bool group_arrived(struct group *g, uint32_t from)
 	return g->ops->arrived(g, from);
 }
 
+int group_post(struct group *g, uint32_t to, uint32_t channel, const void *data, size_t bytes)
+{
+	return g->ops->post(g, to, channel, data, bytes);
+}
+
+int group_take(struct group *g, uint32_t channel, uint32_t *from, void *data, size_t bytes)
+{
+	return g->ops->take(g, channel, from, data, bytes);
+}
+
 int group_split(struct group *g, uint32_t color, struct group **out, struct err *err)
 {
 	int rc = g->ops->split(g, color, out, err);

@@ -1,7 +1,7 @@
 /* Group of ranks, as workloads see it: a table of operations, implemented on MPI by ranks/ and on
  * threads of one process by core/group/thread_group. All data are uint64_t words or fixed records.
  *
- * A group belongs to one thread of each rank (the main thread). Every call except group_status_* is
+ * A group belongs to one thread of each rank (the main thread). Every call except group_status_*, group_post and group_take is
  * collective, and all ranks make the calls in the same order. While it waits, a rank leaves the
  * cores to the I/O threads. Calls return 0 or a negative errno that is the same on every rank. */
 #ifndef HAUL_CORE_GROUP_GROUP_H
@@ -62,6 +62,8 @@ struct group_ops {
 	int (*send)(struct group *g, uint32_t to, const void *data, size_t bytes);
 	int (*receive)(struct group *g, uint32_t from, void *data, size_t bytes);
 	bool (*arrived)(struct group *g, uint32_t from);
+	int (*post)(struct group *g, uint32_t to, uint32_t channel, const void *data, size_t bytes);
+	int (*take)(struct group *g, uint32_t channel, uint32_t *from, void *data, size_t bytes);
 	int (*split)(struct group *g, uint32_t color, struct group **out, struct err *err);
 	int (*shared)(struct group *g, size_t bytes, void **block, struct err *err);
 	void (*status_post)(struct group *g, const struct status *mine);
@@ -108,6 +110,15 @@ int group_receive(struct group *g, uint32_t from, void *data, size_t bytes);
 /* Whether a message from that rank can be received without waiting for its sender, or the sender
  * has left. Never blocks: for ranks that have other work to do while they wait. */
 bool group_arrived(struct group *g, uint32_t from);
+
+/* Letters: small messages that come when the receiver has not asked for them, and from anybody. Those of a channel between
+ * two ranks arrive in order; a channel that is full stops no other one. post returns 0, or -EAGAIN: there is no room just now.
+ * take returns 1 and who has sent it, or 0: there is none. bytes is the same in all calls for a channel, at most
+ * GROUP_LETTER_BYTES. Neither blocks, and the data may be changed afterwards. Before a group is freed, all of its letters
+ * must have been taken. */
+enum { GROUP_LETTER_BYTES = 192, GROUP_CHANNELS = 2 };
+int group_post(struct group *g, uint32_t to, uint32_t channel, const void *data, size_t bytes);
+int group_take(struct group *g, uint32_t channel, uint32_t *from, void *data, size_t bytes);
 
 /* Ranks of the same colour form a new group, in the order of their ranks. group_duplicate makes a
  * group of the same ranks with separate messages: phases that run at the same time need one

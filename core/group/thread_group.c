@@ -25,6 +25,9 @@ static int seat_scatter(struct group *g, const void *all, size_t bytes, void *re
 static int seat_send(struct group *g, uint32_t to, const void *data, size_t bytes);
 static int seat_receive(struct group *g, uint32_t from, void *data, size_t bytes);
 static bool seat_arrived(struct group *g, uint32_t from);
+static int seat_post(struct group *g, uint32_t to, uint32_t channel, const void *data,
+		     size_t bytes);
+static int seat_take(struct group *g, uint32_t channel, uint32_t *from, void *data, size_t bytes);
 static int seat_split(struct group *g, uint32_t color, struct group **out, struct err *err);
 static int seat_shared(struct group *g, size_t bytes, void **block, struct err *err);
 static void seat_status_post(struct group *g, const struct status *mine);
@@ -43,6 +46,8 @@ static const struct group_ops thread_ops = {
 	.send = seat_send,
 	.receive = seat_receive,
 	.arrived = seat_arrived,
+	.post = seat_post,
+	.take = seat_take,
 	.split = seat_split,
 	.shared = seat_shared,
 	.status_post = seat_status_post,
@@ -53,7 +58,7 @@ static const struct group_ops thread_ops = {
 };
 
 static struct seat *seat_new(struct team *t, uint32_t rank);
-static void seat_take(struct seat *s, struct team *t, uint32_t rank);
+static void seat_sit(struct seat *s, struct team *t, uint32_t rank);
 static int split_teams(struct seat *s, const uint32_t *colors, uint32_t color, uint32_t *rank,
 		       struct team **out);
 
@@ -177,11 +182,11 @@ static struct seat *seat_new(struct team *t, uint32_t rank)
 		return NULL;
 	s->next = s;
 	s->previous = s;
-	seat_take(s, t, rank);
+	seat_sit(s, t, rank);
 	return s;
 }
 
-static void seat_take(struct seat *s, struct team *t, uint32_t rank)
+static void seat_sit(struct seat *s, struct team *t, uint32_t rank)
 {
 	s->team = t;
 	s->group.ops = &thread_ops;
@@ -290,6 +295,16 @@ static bool seat_arrived(struct group *g, uint32_t from)
 	return team_arrived(((struct seat *)g)->team, from, g->rank);
 }
 
+static int seat_post(struct group *g, uint32_t to, uint32_t channel, const void *data, size_t bytes)
+{
+	return team_post(((struct seat *)g)->team, g->rank, to, channel, data, bytes);
+}
+
+static int seat_take(struct group *g, uint32_t channel, uint32_t *from, void *data, size_t bytes)
+{
+	return team_take(((struct seat *)g)->team, g->rank, channel, from, data, bytes);
+}
+
 static void seat_status_post(struct group *g, const struct status *mine)
 {
 	struct seat *s = (struct seat *)g;
@@ -343,7 +358,7 @@ static int seat_split(struct group *g, uint32_t color, struct group **out, struc
 		free(made);
 		return err_set(err, rc, "cannot split the group: %s", strerror(-rc));
 	}
-	seat_take(made, team, rank);
+	seat_sit(made, team, rank);
 	made->next = s->next;
 	made->previous = s;
 	s->next->previous = made;

@@ -10,12 +10,14 @@
 
 struct team_message {
 	struct team_message *next;
-	uint32_t from, to;
+	uint32_t from, to, channel;
 	size_t bytes;
 	uint8_t data[];
 };
 
+static struct team_message *message_new(uint32_t from, uint32_t to, const void *data, size_t bytes);
 static struct team_message **message_find(struct team *t, uint32_t from, uint32_t to);
+static void messages_free(struct team_message *m);
 
 struct team *team_new(uint32_t size)
 {
@@ -28,6 +30,7 @@ struct team *team_new(uint32_t size)
 	t->size = size;
 	t->seats = size;
 	t->messages_end = &t->messages;
+	t->letters_end = &t->letters;
 	return t;
 }
 
@@ -35,12 +38,8 @@ void team_free(struct team *t)
 {
 	if (t == NULL)
 		return;
-	while (t->messages) {
-		struct team_message *m = t->messages;
-
-		t->messages = m->next;
-		free(m);
-	}
+	messages_free(t->messages);
+	messages_free(t->letters);
 	while (t->blocks) {
 		struct team_block *b = t->blocks;
 
@@ -131,15 +130,9 @@ int team_send(struct team *t, uint32_t from, uint32_t to, const void *data, size
 
 	if (to >= t->size)
 		return -EINVAL;
-	m = malloc(sizeof(*m) + bytes);
+	m = message_new(from, to, data, bytes);
 	if (m == NULL)
 		return -ENOMEM;
-	m->next = NULL;
-	m->from = from;
-	m->to = to;
-	m->bytes = bytes;
-	if (bytes)
-		memcpy(m->data, data, bytes);
 	pthread_mutex_lock(&t->lock);
 	*t->messages_end = m;
 	t->messages_end = &m->next;
@@ -184,6 +177,85 @@ bool team_arrived(struct team *t, uint32_t from, uint32_t to)
 	arrived = *message_find(t, from, to) != NULL || t->left[from];
 	pthread_mutex_unlock(&t->lock);
 	return arrived;
+}
+
+int team_post(struct team *t, uint32_t from, uint32_t to, uint32_t channel, const void *data,
+	      size_t bytes)
+{
+	struct team_message *m;
+	uint32_t count = 0;
+
+	if (to >= t->size || channel >= GROUP_CHANNELS || bytes > GROUP_LETTER_BYTES)
+		return -EINVAL;
+	m = message_new(from, to, data, bytes);
+	if (m == NULL)
+		return -EAGAIN;
+	m->channel = channel;
+	pthread_mutex_lock(&t->lock);
+	for (const struct team_message *l = t->letters; l; l = l->next)
+		count += l->to == to && l->channel == channel;
+	if (count < TEAM_LETTERS) {
+		*t->letters_end = m;
+		t->letters_end = &m->next;
+	}
+	pthread_mutex_unlock(&t->lock);
+	if (count < TEAM_LETTERS)
+		return 0;
+	free(m);
+	return -EAGAIN;
+}
+
+int team_take(struct team *t, uint32_t to, uint32_t channel, uint32_t *from, void *data,
+	      size_t bytes)
+{
+	struct team_message **at, *m;
+	int rc;
+
+	pthread_mutex_lock(&t->lock);
+	at = &t->letters;
+	while (*at && ((*at)->to != to || (*at)->channel != channel))
+		at = &(*at)->next;
+	m = *at;
+	if (m) {
+		*at = m->next;
+		if (m->next == NULL)
+			t->letters_end = at;
+	}
+	pthread_mutex_unlock(&t->lock);
+	if (m == NULL)
+		return 0;
+	rc = m->bytes == bytes ? 1 : -EMSGSIZE;
+	*from = m->from;
+	if (rc == 1)
+		memcpy(data, m->data, bytes);
+	free(m);
+	return rc;
+}
+
+static struct team_message *message_new(uint32_t from, uint32_t to, const void *data, size_t bytes)
+{
+	struct team_message *m = malloc(sizeof(*m) + bytes);
+
+	if (m == NULL)
+		return NULL;
+	m->next = NULL;
+	m->from = from;
+	m->to = to;
+	m->channel = 0;
+	m->bytes = bytes;
+	if (bytes)
+		memcpy(m->data, data, bytes);
+	return m;
+}
+
+static void messages_free(struct team_message *m)
+{
+	while (m) {
+		struct team_message *next = m->next;
+
+		free(m);
+		m = next;
+	}
 }
 
 /* The link to the oldest message from one rank to the other, or the end of the list. */

@@ -1,5 +1,5 @@
 /* Team: what the ranks of a thread group share. It holds a lock, a condition, one round of
- * collective calls and one of status, messages, and blocks. For thread_group.c only.
+ * collective calls and one of status, messages, letters, and blocks. For thread_group.c only.
  *
  * Rounds alternate between two buffers. A rank enters round k + 1 only after it has read the result
  * of round k, and round k + 1 ends only when all have entered it. So the first rank in round k + 2
@@ -40,6 +40,7 @@ struct team {
 	struct status status[2];
 	_Atomic uint64_t stop; /* the largest reason that a rank has told */
 	struct team_message *messages, **messages_end;
+	struct team_message *letters, **letters_end;
 	struct team_block *blocks;
 	bool left[]; /* [size]: which ranks have left */
 };
@@ -65,6 +66,13 @@ void team_merge(enum merge merge, uint64_t *into, const uint64_t *from, size_t n
 int team_send(struct team *t, uint32_t from, uint32_t to, const void *data, size_t bytes);
 int team_receive(struct team *t, uint32_t from, uint32_t to, void *data, size_t bytes);
 bool team_arrived(struct team *t, uint32_t from, uint32_t to);
+
+/* Letters of group.h. A rank has at most TEAM_LETTERS of a channel that it has not taken. */
+enum { TEAM_LETTERS = 16 };
+int team_post(struct team *t, uint32_t from, uint32_t to, uint32_t channel, const void *data,
+	      size_t bytes);
+int team_take(struct team *t, uint32_t to, uint32_t channel, uint32_t *from, void *data,
+	      size_t bytes);
 
 /* Returns the number of the round, which team_status_test takes. */
 uint64_t team_status_post(struct team *t, const struct status *mine);

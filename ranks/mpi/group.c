@@ -12,11 +12,18 @@
 #include "ranks/mpi/node_status.h"
 #include "ranks/mpi/wait.h"
 
-enum { GROUP_BLOCKS_MAX = 64, GROUP_TAG = 1 };
+enum { GROUP_BLOCKS_MAX = 64, GROUP_TAG = 1, GROUP_LETTER_TAG = 2, GROUP_LETTERS = 32 };
 
 struct mpi_block {
 	MPI_Win window; /* MPI_WIN_NULL: plain memory of a group of one */
 	void *memory;
+};
+
+/* Letters of a channel that have been posted. Their number bounds those that MPI has not taken over yet. */
+struct mpi_letters {
+	uint32_t next;
+	MPI_Request sent[GROUP_LETTERS];
+	uint8_t data[GROUP_LETTERS][GROUP_LETTER_BYTES];
 };
 
 struct mpi_group {
@@ -35,6 +42,7 @@ struct mpi_group {
 	struct status mine, merged;
 	uint32_t block_count;
 	struct mpi_block blocks[GROUP_BLOCKS_MAX];
+	struct mpi_letters *letters; /* [GROUP_CHANNELS]; NULL: none was posted */
 };
 
 static const struct group_ops mpi_group_ops;
@@ -258,6 +266,64 @@ static bool mpi_arrived(struct group *g, uint32_t from)
 	return arrived;
 }
 
+static int letters_open(struct mpi_group *m)
+{
+	m->letters = calloc(GROUP_CHANNELS, sizeof(*m->letters));
+	if (!m->letters)
+		return -EAGAIN;
+	for (uint32_t channel = 0; channel < GROUP_CHANNELS; channel++)
+		for (uint32_t i = 0; i < GROUP_LETTERS; i++)
+			m->letters[channel].sent[i] = MPI_REQUEST_NULL;
+	return 0;
+}
+
+static int mpi_post(struct group *g, uint32_t to, uint32_t channel, const void *data, size_t bytes)
+{
+	struct mpi_group *m = mpi_group_of(g);
+	struct mpi_letters *l;
+	int sent;
+
+	if (to >= g->size || channel >= GROUP_CHANNELS || bytes > GROUP_LETTER_BYTES)
+		return -EINVAL;
+	if (!m->letters && letters_open(m) < 0)
+		return -EAGAIN;
+	l = &m->letters[channel];
+	MPI_Test(&l->sent[l->next], &sent, MPI_STATUS_IGNORE);
+	if (!sent)
+		return -EAGAIN;
+	memcpy(l->data[l->next], data, bytes);
+	MPI_Isend(l->data[l->next], (int)bytes, MPI_BYTE, (int)to, GROUP_LETTER_TAG + (int)channel,
+		  m->comm, &l->sent[l->next]);
+	l->next = (l->next + 1) % GROUP_LETTERS;
+	return 0;
+}
+
+static int mpi_take(struct group *g, uint32_t channel, uint32_t *from, void *data, size_t bytes)
+{
+	struct mpi_group *m = mpi_group_of(g);
+	MPI_Message message;
+	MPI_Request request;
+	MPI_Status status;
+	int arrived;
+
+	MPI_Improbe(MPI_ANY_SOURCE, GROUP_LETTER_TAG + (int)channel, m->comm, &arrived, &message,
+		    &status);
+	if (!arrived)
+		return 0;
+	MPI_Imrecv(data, (int)bytes, MPI_BYTE, &message, &request);
+	wait_for(&request, &m->waiting, "a letter that has arrived");
+	*from = (uint32_t)status.MPI_SOURCE;
+	return 1;
+}
+
+static void letters_close(struct mpi_group *m)
+{
+	for (uint32_t channel = 0; m->letters && channel < GROUP_CHANNELS; channel++)
+		for (uint32_t i = 0; i < GROUP_LETTERS; i++)
+			wait_for(&m->letters[channel].sent[i], &m->waiting, "a letter to another");
+	free(m->letters);
+}
+
 static int mpi_split(struct group *g, uint32_t color, struct group **out, struct err *err)
 {
 	MPI_Comm comm;
@@ -404,6 +470,7 @@ static void mpi_free(struct group *g)
 
 	if (m->status_busy)
 		wait_until(status_done, m, &m->waiting, "a status round");
+	letters_close(m);
 	while (m->block_count) {
 		struct mpi_block *block = &m->blocks[--m->block_count];
 
@@ -432,6 +499,8 @@ static const struct group_ops mpi_group_ops = {
 	.send = mpi_send,
 	.receive = mpi_receive,
 	.arrived = mpi_arrived,
+	.post = mpi_post,
+	.take = mpi_take,
 	.split = mpi_split,
 	.shared = mpi_shared,
 	.status_post = mpi_status_post,

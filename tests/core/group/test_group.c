@@ -187,6 +187,89 @@ static void send_and_receive(void)
 	run_all(sends);
 }
 
+struct letter {
+	uint64_t from, number, channel;
+};
+
+/* Takes all letters of a channel; got: by sender. Returns how many, or -1 where one was not the next of its sender. */
+static int take_letters(struct group *g, uint32_t channel, uint64_t *got)
+{
+	struct letter l;
+	uint32_t from;
+	int n = 0;
+
+	while (group_take(g, channel, &from, &l, sizeof(l)) > 0) {
+		if (l.from != from || l.channel != channel || l.number != got[from]++)
+			return -1;
+		n++;
+	}
+	return n;
+}
+
+/* Each rank posts to all ranks, itself among them, and tries again where there is no room. */
+static int posts(struct group *g, void *argument)
+{
+	const uint64_t each = g->size > 8 ? 2 : 40;
+	uint64_t sent[GROUP_CHANNELS][64] = {{0}}, got[GROUP_CHANNELS][64] = {{0}};
+	uint64_t left = GROUP_CHANNELS * g->size * each, awaited = left;
+
+	(void)argument;
+	while (left || awaited) {
+		for (uint32_t c = 0; c < GROUP_CHANNELS; c++) {
+			int n = take_letters(g, c, got[c]);
+
+			HOLDS(n >= 0);
+			awaited -= (uint64_t)n;
+			for (uint32_t to = 0; to < g->size; to++) {
+				struct letter l = {g->rank, sent[c][to], c};
+				int rc = l.number < each ? group_post(g, to, c, &l, sizeof(l))
+							 : -EAGAIN;
+
+				HOLDS(rc == 0 || rc == -EAGAIN);
+				sent[c][to] += rc == 0;
+				left -= rc == 0;
+			}
+		}
+		sched_yield();
+	}
+	HOLDS(group_barrier(g) == 0);
+	for (uint32_t c = 0; c < GROUP_CHANNELS; c++)
+		HOLDS(take_letters(g, c, got[c]) == 0);
+	HOLDS(group_post(g, g->size, 0, sent, 8) == -EINVAL);
+	HOLDS(group_post(g, 0, GROUP_CHANNELS, sent, 8) == -EINVAL);
+	return 0;
+}
+
+static void letters(void)
+{
+	run_all(posts);
+}
+
+/* A channel that is full does not stop the other one, and takes more when there is room. */
+static void full_channel(void)
+{
+	struct letter l = {0, 0, 1};
+	uint64_t got[1] = {0};
+	struct err err = {0};
+	struct group *g;
+	int posted = 0;
+
+	CU_ASSERT_EQUAL_FATAL(group_alone(&g, &err), 0);
+	for (; group_post(g, 0, 1, &l, sizeof(l)) == 0; l.number++)
+		posted++;
+	CU_ASSERT(posted > 0);
+	CU_ASSERT_EQUAL(group_post(g, 0, 1, &l, sizeof(l)), -EAGAIN);
+	l = (struct letter){0, 0, 0};
+	CU_ASSERT_EQUAL(group_post(g, 0, 0, &l, sizeof(l)), 0);
+	CU_ASSERT_EQUAL(take_letters(g, 1, got), posted);
+	l = (struct letter){0, got[0], 1};
+	CU_ASSERT_EQUAL(group_post(g, 0, 1, &l, sizeof(l)), 0);
+	CU_ASSERT_EQUAL(take_letters(g, 1, got), 1);
+	got[0] = 0;
+	CU_ASSERT_EQUAL(take_letters(g, 0, got), 1);
+	group_free(g);
+}
+
 static int splits(struct group *g, void *argument)
 {
 	struct group *third, *again, *twin;
@@ -469,6 +552,8 @@ int main(void)
 		{"gather, scatter, broadcast", gather_scatter_broadcast},
 		{"barrier", barrier},
 		{"send and receive", send_and_receive},
+		{"letters", letters},
+		{"a channel that is full", full_channel},
 		{"split and duplicate", split_and_duplicate},
 		{"shared blocks", shared_blocks},
 		{"status rounds end together", status_rounds},

@@ -80,6 +80,40 @@ static void test_messages(struct group *g)
 	expect(!group_arrived(g, before), "no message after the receive");
 }
 
+/* Each rank posts so many letters to each of the next three ranks on both channels, while it takes what comes. */
+static void test_letters(struct group *g)
+{
+	enum { EACH = 100, NEXT = 3 };
+	uint64_t letter[24] = {0}, sent[GROUP_CHANNELS] = {0}, *got, wrong = 0, awaited;
+	uint32_t from, next = g->size > NEXT ? NEXT : g->size;
+
+	got = calloc((size_t)g->size * GROUP_CHANNELS, sizeof(*got));
+	awaited = (uint64_t)EACH * next * GROUP_CHANNELS;
+	while (awaited || sent[0] < EACH * next || sent[1] < EACH * next) {
+		for (uint32_t c = 0; c < GROUP_CHANNELS; c++) {
+			uint32_t to = (g->rank + 1 + (uint32_t)(sent[c] % next)) % g->size;
+
+			letter[0] = sent[c] / next;
+			letter[1] = c;
+			letter[23] = g->rank;
+			if (sent[c] < EACH * next &&
+			    group_post(g, to, c, letter, sizeof(letter)) == 0)
+				sent[c]++;
+			while (group_take(g, c, &from, letter, sizeof(letter)) > 0) {
+				wrong += letter[0] != got[from * GROUP_CHANNELS + c]++;
+				wrong += letter[1] != c || letter[23] != from;
+				awaited--;
+			}
+		}
+		usleep(10);
+	}
+	expect(wrong == 0, "letters of a rank come in order");
+	group_barrier(g);
+	expect(group_take(g, 0, &from, letter, sizeof(letter)) == 0, "no letter is left");
+	expect(group_post(g, g->size, 0, letter, 8) < 0, "no letter to a rank that is not there");
+	free(got);
+}
+
 static void test_split(struct group *g)
 {
 	struct err err = {0};
@@ -285,6 +319,7 @@ int main(int argc, char **argv)
 	test_reductions(world);
 	test_records(world);
 	test_messages(world);
+	test_letters(world);
 	test_split(world);
 	test_status(world);
 	test_rolling(world);
