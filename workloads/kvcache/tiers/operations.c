@@ -127,7 +127,7 @@ static void operation_ready(struct kv_operations *o, uint32_t number)
 	struct kv_operation *op = kv_operation_at(o, number);
 	struct kv_fifo *ready = &o->ready[op->priority];
 
-	if (op->chained || op->held)
+	if (op->waits || op->held)
 		return;
 	op->next = KV_NONE;
 	if (ready->last == KV_NONE)
@@ -168,7 +168,7 @@ uint32_t kv_operations_add(struct kv_operations *o, const struct kv_operation *w
 	op = kv_operation_at(o, number);
 	o->free_operation = op->next;
 	*op = *what;
-	op->chained = after != KV_NONE;
+	op->waits = (after != KV_NONE) + op->asks;
 	op->held = true;
 	op->chain = KV_NONE;
 	if (after != KV_NONE)
@@ -187,6 +187,12 @@ uint32_t kv_operations_add(struct kv_operations *o, const struct kv_operation *w
 	o->under_way++;
 	line_let_go(o, line);
 	return number;
+}
+
+void kv_operations_admit(struct kv_operations *o, uint32_t number)
+{
+	kv_operation_at(o, number)->waits--;
+	operation_ready(o, number);
 }
 
 uint32_t kv_operations_take(struct kv_operations *o, uint32_t priorities)
@@ -230,7 +236,7 @@ void kv_operations_end(struct kv_operations *o, uint32_t number)
 
 	line_take(o, op);
 	if (op->chain != KV_NONE) {
-		kv_operation_at(o, op->chain)->chained = false;
+		kv_operation_at(o, op->chain)->waits--;
 		operation_ready(o, op->chain);
 	}
 	op->next = o->free_operation;

@@ -1,9 +1,11 @@
 /* Operations under way: what tiers ask of stores, in an order in which each entry stays right, and otherwise side by side.
  *
- * An operation may begin when two others have ended:
+ * An operation may begin when others have ended:
  *
  *	chain   the one before it of the same step of a request: first victims leave, then the entry is written
  *	entry   the earlier ones of the same entry; reads of an entry wait only for those that change it
+ *
+ * One that `asks` also waits until it is admitted. None ever waits for one that was added later, so no two wait for each other.
  *
  * Those that may begin wait in a queue per rank of priority, first come, first served. An entry may be gone from the tiers
  * while its operations are still under way, and come back: they are told apart by its id.
@@ -41,15 +43,16 @@ struct kv_operation {
 	uint32_t owner;    /* the request that asked for it; KV_NONE */
 	enum kv_outcome outcome;
 	bool promotes; /* a write of what was read from a slower tier, or the delete that follows it */
+	bool asks;     /* it may not begin before kv_operations_admit */
 	uint64_t bytes;
 	uint64_t asked_ns;
 	uint64_t begins_ns, ends_ns; /* on the bus of an accelerator */
 	struct kv_id id;
 
 	/* Used by this module. */
-	bool chained;           /* waits for the one before it in its chain */
-	bool held;              /* waits for earlier ones of its entry */
-	uint32_t chain;         /* the next one in its chain */
+	uint32_t waits; /* for so many: the one before it in its chain, and to be admitted */
+	bool held;      /* waits for earlier ones of its entry */
+	uint32_t chain; /* the next one in its chain */
 	uint32_t before, after; /* of its entry */
 	/* In the queue of those that may begin, or among the free ones. The caller's from kv_operations_take on. */
 	uint32_t next;
@@ -89,6 +92,9 @@ static inline struct kv_operation *kv_operation_at(const struct kv_operations *o
  * Returns its number, or KV_NONE: no memory. Moves operations in memory. */
 uint32_t kv_operations_add(struct kv_operations *o, const struct kv_operation *what,
 			   uint32_t after);
+
+/* An operation that asks may begin, as far as this module is concerned. Its kind, tiers and priority may be changed until then. */
+void kv_operations_admit(struct kv_operations *o, uint32_t number);
 
 /* Takes the next one that may begin, of the first so many priorities; KV_NONE: there is none. */
 uint32_t kv_operations_take(struct kv_operations *o, uint32_t priorities);

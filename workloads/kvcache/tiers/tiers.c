@@ -2,50 +2,11 @@
 #include "workloads/kvcache/tiers/tiers.h"
 
 #include <errno.h>
-#include <math.h>
 
 static bool tier_make_room(struct kv_tiers *t, uint32_t k, uint64_t bytes, uint32_t depth);
-static int shared_put(struct kv_tiers *t, struct kv_id id, uint64_t bytes);
-
-struct kv_policy kv_policy_mlperf(void)
-{
-	return (struct kv_policy){.write = KV_WRITE_MOVE,
-				  .order = KV_LRU,
-				  .forced = true,
-				  .depth = 10,
-				  .evictions_min = 1000,
-				  .evictions_max = 5000};
-}
-
-struct kv_tier_rules kv_tier_mlperf(uint64_t capacity, bool last)
-{
-	double full = last ? 1 : 0.8;
-
-	return (struct kv_tier_rules){.capacity = capacity,
-				      .high = full,
-				      .low = full,
-				      .largest = 0.95,
-				      .trusted = 0.05,
-				      .sparse = 0.2,
-				      .sparse_entry = 0.5};
-}
-
-/* Comparisons of whole bytes with these are the same as with the products themselves. */
-static void tier_resolve(struct kv_tier *r)
-{
-	double capacity = (double)r->rules.capacity;
-
-	for (uint32_t j = 0; j < KV_TIERS_MAX; j++)
-		r->lists[j] = (struct kv_list){KV_NONE, KV_NONE};
-	if (r->rules.capacity == KV_UNLIMITED)
-		return;
-	r->high = (uint64_t)floor(capacity * r->rules.high);
-	r->low = (uint64_t)floor(capacity * r->rules.low);
-	r->largest = (uint64_t)floor(capacity * r->rules.largest);
-	r->trusted = (uint64_t)ceil(capacity * r->rules.trusted);
-	r->sparse = (uint64_t)ceil(capacity * r->rules.sparse);
-	r->sparse_entry = (uint64_t)floor(capacity * r->rules.low * r->rules.sparse_entry);
-}
+static int shared_answer(struct kv_tiers *t, struct kv_question *q, uint64_t *bytes);
+static int shared_ask(struct kv_tiers *t, enum kv_ask kind, struct kv_id id, uint64_t bytes,
+		      uint32_t from);
 
 int kv_tiers_init(struct kv_tiers *t, const struct kv_policy *policy,
 		  const struct kv_tier_rules *rules, uint32_t count)
@@ -56,7 +17,9 @@ int kv_tiers_init(struct kv_tiers *t, const struct kv_policy *policy,
 	*t = (struct kv_tiers){.policy = *policy, .count = count, .own = count, .pinned = KV_NONE};
 	for (uint32_t k = 0; k < count; k++) {
 		t->tier[k].rules = rules[k];
-		tier_resolve(&t->tier[k]);
+		t->tier[k].limits = kv_limits_of(&rules[k]);
+		for (uint32_t j = 0; j < KV_TIERS_MAX; j++)
+			t->tier[k].lists[j] = (struct kv_list){KV_NONE, KV_NONE};
 		counts_keys |= rules[k].admit_after || rules[k].promote_after;
 	}
 	rc = kv_entries_init(&t->entries, count);
@@ -71,18 +34,11 @@ void kv_tiers_free(struct kv_tiers *t)
 	kv_sketch_free(&t->sketch);
 }
 
-void kv_tiers_share(struct kv_tiers *t, struct kv_shared *shared, uint32_t server)
-{
-	t->own = t->count - 1;
-	t->shared = shared;
-	t->server = server;
-}
-
 static void tiers_tell(struct kv_tiers *t, enum kv_event_kind kind, uint32_t number, uint32_t from,
 		       uint32_t to)
 {
 	const struct kv_entry *entry = kv_entry_at(&t->entries, number);
-	struct kv_event e = {kind, number, from, to, entry->bytes, entry->id};
+	struct kv_event e = {kind, number, from, to, entry->bytes, entry->id, false};
 
 	if (t->event)
 		t->event(t->argument, &e);
@@ -92,7 +48,7 @@ static void tiers_tell(struct kv_tiers *t, enum kv_event_kind kind, uint32_t num
 static void shared_tell(struct kv_tiers *t, enum kv_event_kind kind, struct kv_id id,
 			uint64_t bytes)
 {
-	struct kv_event e = {kind, KV_NONE, t->own, t->own, bytes, id};
+	struct kv_event e = {kind, KV_NONE, t->own, t->own, bytes, id, false};
 
 	if (t->event)
 		t->event(t->argument, &e);
@@ -218,37 +174,54 @@ static bool tier_admits(struct kv_tiers *t, uint32_t k, const struct kv_entry *e
 	return false;
 }
 
+static void victim_gone(struct kv_tiers *t, uint32_t k, uint32_t number)
+{
+	copy_remove(t, k, number);
+	if (!kv_entry_at(&t->entries, number)->tiers)
+		kv_entries_remove(&t->entries, number);
+}
+
 static void victim_delete(struct kv_tiers *t, uint32_t k, uint32_t number)
 {
-	struct kv_entry *entry = kv_entry_at(&t->entries, number);
-
-	tier_count(t, k, KV_COUNT_EVICTED, entry->bytes);
+	tier_count(t, k, KV_COUNT_EVICTED, kv_entry_at(&t->entries, number)->bytes);
 	tiers_tell(t, KV_EVENT_EVICT, number, k, k);
-	copy_remove(t, k, number);
-	if (!entry->tiers)
-		kv_entries_remove(&t->entries, number);
+	victim_gone(t, k, number);
+}
+
+/* What has become of an entry that wanted to move to the shared tier. Returns rc. */
+static int victim_moved(struct kv_tiers *t, uint32_t k, uint64_t bytes, int rc)
+{
+	tier_count(t, k, rc < 0 ? KV_COUNT_EVICTED : KV_COUNT_DEMOTED_OUT, bytes);
+	if (rc == 0)
+		tier_count(t, t->own, KV_COUNT_DEMOTED_IN, bytes);
+	else if (rc == -EBUSY)
+		tier_count(t, t->own, KV_COUNT_REJECTED, bytes);
+	return rc;
 }
 
 /* Moves an entry to the shared tier, unless it has it. Returns 0, or -ENOSPC: it cannot take it. */
 static int victim_share(struct kv_tiers *t, uint32_t k, uint32_t number)
 {
-	struct kv_entry *entry = kv_entry_at(&t->entries, number);
-	int rc = shared_put(t, entry->id, entry->bytes);
+	const struct kv_entry *entry = kv_entry_at(&t->entries, number);
+	struct kv_event e = {KV_EVENT_DEMOTE, number, k, t->own, entry->bytes, entry->id, true};
+	struct kv_question q = {
+		.kind = KV_ASK_MOVE, .id = entry->id, .bytes = entry->bytes, .server = t->server};
+	uint64_t ignored;
+	int rc;
 
-	if (rc == -ENOSPC)
-		return rc;
-	if (rc < 0) {
-		if (rc == -EBUSY)
-			tier_count(t, t->own, KV_COUNT_REJECTED, entry->bytes);
-		victim_delete(t, k, number);
+	if (!kv_tiers_here(t, entry->id)) {
+		if (t->event)
+			t->event(t->argument, &e);
+		victim_gone(t, k, number);
+		shared_ask(t, KV_ASK_MOVE, e.id, e.bytes, k);
 		return 0;
 	}
-	tier_count(t, k, KV_COUNT_DEMOTED_OUT, entry->bytes);
-	tier_count(t, t->own, KV_COUNT_DEMOTED_IN, entry->bytes);
-	tiers_tell(t, KV_EVENT_DEMOTE, number, k, t->own);
-	copy_remove(t, k, number);
-	if (!entry->tiers)
-		kv_entries_remove(&t->entries, number);
+	rc = shared_answer(t, &q, &ignored);
+	if (rc == -ENOSPC)
+		return rc;
+	victim_moved(t, k, q.bytes, rc);
+	tiers_tell(t, rc < 0 ? KV_EVENT_EVICT : KV_EVENT_DEMOTE, number, k, rc < 0 ? k : t->own);
+	victim_gone(t, k, number);
 	return 0;
 }
 
@@ -278,38 +251,30 @@ static bool victim_move(struct kv_tiers *t, uint32_t k, uint32_t number, uint32_
 	return true;
 }
 
-/* Victims of one attempt in a tier with so many entries, so that a tier full of small ones does not stop everything else. */
-static uint64_t victims_most(const struct kv_tiers *t, uint64_t entries)
-{
-	uint64_t most = entries + 100;
-
-	most = most > t->policy.evictions_min ? most : t->policy.evictions_min;
-	return most < t->policy.evictions_max ? most : t->policy.evictions_max;
-}
-
 /* Moves entries out of tier k until it can take so many bytes. false: it cannot. */
 static bool tier_make_room(struct kv_tiers *t, uint32_t k, uint64_t bytes, uint32_t depth)
 {
-	const struct kv_tier *r = &t->tier[k];
+	const struct kv_tier_counts *counts = &t->tier[k].counts;
+	const struct kv_limits *l = &t->tier[k].limits;
 	bool last = tier_last(t, k);
-	uint64_t most, full = r->high;
+	uint64_t most, full = l->high;
 
-	if (r->rules.capacity == KV_UNLIMITED)
+	if (!l->limited)
 		return true;
-	if (depth > t->policy.depth || (bytes > r->largest && !(last && t->policy.forced)))
+	if (depth > t->policy.depth || (bytes > l->largest && !(last && t->policy.forced)))
 		return false;
-	most = victims_most(t, r->counts.entries);
+	most = kv_policy_victims(&t->policy, counts->entries);
 	for (uint64_t i = 0; i < most; i++) {
-		uint64_t used = r->counts.used;
+		uint64_t used = counts->used;
 		uint32_t victim;
 
-		if ((bytes <= full && used <= full - bytes) || used < r->trusted)
+		if ((bytes <= full && used <= full - bytes) || used < l->trusted)
 			return true;
-		full = r->low;
+		full = l->low;
 		victim = tier_oldest(t, k);
 		if (victim == KV_NONE)
 			return last && t->policy.forced;
-		if (i == 0 && !last && used < r->sparse && bytes > r->sparse_entry)
+		if (i == 0 && !last && used < l->sparse && bytes > l->sparse_entry)
 			return false;
 		if (!victim_move(t, k, victim, depth))
 			return false;
@@ -317,43 +282,27 @@ static bool tier_make_room(struct kv_tiers *t, uint32_t k, uint64_t bytes, uint3
 	return last && t->policy.forced;
 }
 
-/* Evicts the oldest entry of the shared tier that nobody uses. false: there is none. */
-static bool shared_evict(struct kv_tiers *t)
+/* Entries that leave the shared tier to make room; this server deletes them. */
+static void shared_evicted(struct kv_tiers *t, const struct kv_answer *a)
 {
-	struct kv_id id;
-	uint64_t bytes;
-
-	if (kv_shared_evict(t->shared, &id, &bytes) < 0)
-		return false;
-	tier_count(t, t->own, KV_COUNT_EVICTED, bytes);
-	shared_tell(t, KV_EVENT_EVICT, id, bytes);
-	return true;
+	for (uint32_t i = 0; i < a->count; i++) {
+		tier_count(t, t->own, KV_COUNT_EVICTED, a->victims[i].bytes);
+		shared_tell(t, KV_EVENT_EVICT, a->victims[i].id, a->victims[i].bytes);
+	}
 }
 
-/* Puts an entry into the shared tier, which makes room for it as the last tier does. What another server puts there meanwhile
- * may take that room; then more is made. Returns what kv_shared_put does. */
-static int shared_put(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
+/* Asks the part of this node. Returns what it says. */
+static int shared_answer(struct kv_tiers *t, struct kv_question *q, uint64_t *bytes)
 {
-	const struct kv_tier *r = &t->tier[t->own];
-	bool limited = r->rules.capacity != KV_UNLIMITED;
-	struct kv_shared_room room = {limited ? r->high : UINT64_MAX, r->trusted};
-	uint64_t most;
-	int rc;
+	struct kv_answer a;
 
-	if (limited && bytes > r->largest && !t->policy.forced)
-		return -ENOSPC;
-	rc = kv_shared_put(t->shared, id, bytes, t->server, &room);
-	if (rc != -ENOSPC)
-		return rc;
-	most = victims_most(t, kv_shared_state(t->shared).entries);
-	room.full = limited ? r->low : UINT64_MAX;
-	for (uint64_t i = 0; rc == -ENOSPC && i < most && shared_evict(t); i++)
-		rc = kv_shared_put(t->shared, id, bytes, t->server, &room);
-	if (rc == -ENOSPC && t->policy.forced) {
-		room.full = UINT64_MAX;
-		rc = kv_shared_put(t->shared, id, bytes, t->server, &room);
-	}
-	return rc;
+	do {
+		kv_tiers_answer(t, q, &a);
+		shared_evicted(t, &a);
+		q->victims += a.count;
+	} while (a.rc == -EAGAIN);
+	*bytes = a.bytes;
+	return a.rc;
 }
 
 /* Tier k has made room for a new entry. */
@@ -376,11 +325,8 @@ static void tiers_write_through(struct kv_tiers *t, uint32_t from, uint32_t numb
 		entry_put(t, k, number);
 	}
 	t->pinned = KV_NONE;
-	if (t->shared && tier_admits(t, t->own, entry) &&
-	    shared_put(t, entry->id, entry->bytes) == 0) {
-		tier_count(t, t->own, KV_COUNT_WRITE, entry->bytes);
-		tiers_tell(t, KV_EVENT_WRITE, number, t->own, t->own);
-	}
+	if (t->shared && tier_admits(t, t->own, entry))
+		shared_ask(t, KV_ASK_COPY, entry->id, entry->bytes, from);
 }
 
 /* The tier that takes a new entry, or -ENOSPC. The shared tier is asked last, and may refuse it then. */
@@ -392,40 +338,35 @@ static int tiers_place(struct kv_tiers *t, uint64_t bytes)
 	return t->shared || t->policy.forced ? (int)t->count - 1 : -ENOSPC;
 }
 
-static int shared_write(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
+/* Whether the shared tier has taken a new entry. */
+static int shared_written(struct kv_tiers *t, const struct kv_question *q, int rc)
 {
-	int rc = shared_put(t, id, bytes);
-
 	if (rc == 0) {
-		tier_count(t, t->own, KV_COUNT_WRITE, bytes);
-		shared_tell(t, KV_EVENT_WRITE, id, bytes);
+		tier_count(t, t->own, KV_COUNT_WRITE, q->bytes);
+		shared_tell(t, KV_EVENT_WRITE, q->id, q->bytes);
 		return (int)t->own;
 	}
-	if (rc == -EEXIST) { /* another server has just begun to write it */
+	if (q->kind == KV_ASK_COPY)
+		return rc;
+	if (rc == -EEXIST) { /* it is there, or another server has just begun to write it */
 		t->present++;
 		return rc;
 	}
 	if (rc == -EBUSY)
-		tier_count(t, t->own, KV_COUNT_REJECTED, bytes);
+		tier_count(t, t->own, KV_COUNT_REJECTED, q->bytes);
 	t->refused++;
 	return -ENOSPC;
 }
 
-int kv_tiers_write(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
+/* Writes an entry that is in no tier of this server's own, nor in the shared one where there are such tiers. */
+static int tiers_write_new(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
 {
-	uint32_t number = kv_entries_find(&t->entries, id);
+	int k = tiers_place(t, bytes);
 	struct kv_entry *entry;
-	int k;
+	uint32_t number;
 
-	if (t->sketch.counters)
-		kv_sketch_add(&t->sketch, kv_id_hash(id));
-	if (number != KV_NONE || (t->shared && kv_shared_has(t->shared, id))) {
-		t->present++;
-		return -EEXIST;
-	}
-	k = tiers_place(t, bytes);
 	if (k >= 0 && kv_tiers_shared(t, (uint32_t)k))
-		return shared_write(t, id, bytes);
+		return shared_ask(t, KV_ASK_WRITE, id, bytes, 0);
 	if (k < 0) {
 		t->refused++;
 		return k;
@@ -441,6 +382,28 @@ int kv_tiers_write(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
 	if (t->policy.write == KV_WRITE_THROUGH)
 		tiers_write_through(t, (uint32_t)k, number);
 	return k;
+}
+
+int kv_tiers_write(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
+{
+	if (t->sketch.counters)
+		kv_sketch_add(&t->sketch, kv_id_hash(id));
+	if (kv_entries_find(&t->entries, id) != KV_NONE) {
+		t->present++;
+		return -EEXIST;
+	}
+	if (t->shared && t->own)
+		return shared_ask(t, KV_ASK_HAS, id, bytes, 0);
+	return tiers_write_new(t, id, bytes);
+}
+
+/* rc: 0 where the shared tier has it. Another request of this server may have written it meanwhile. */
+static int tiers_write_asked(struct kv_tiers *t, const struct kv_question *q, int rc)
+{
+	if (rc < 0 && kv_entries_find(&t->entries, q->id) == KV_NONE)
+		return tiers_write_new(t, q->id, q->bytes);
+	t->present++;
+	return -EEXIST;
 }
 
 /* Moves or copies what has just been read from tier `from` to the fastest tier that can make room for it. */
@@ -485,20 +448,19 @@ static void shared_promote(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
 	copy_add(t, to, to, number);
 }
 
-static int shared_read(struct kv_tiers *t, struct kv_id id)
+static int shared_found(struct kv_tiers *t, struct kv_id id, int rc, uint64_t bytes)
 {
 	uint32_t after = t->tier[t->own].rules.promote_after;
-	bool touch = t->policy.order == KV_LRU;
-	uint64_t bytes;
 
-	if (kv_shared_read(t->shared, id, t->server, touch, &bytes) < 0) {
+	if (rc < 0) {
 		t->misses++;
 		return -ENOENT;
 	}
 	t->hits++;
 	tier_count(t, t->own, KV_COUNT_READ, bytes);
 	shared_tell(t, KV_EVENT_READ, id, bytes);
-	if (after && kv_sketch_count(&t->sketch, kv_id_hash(id)) >= after)
+	if (after && kv_sketch_count(&t->sketch, kv_id_hash(id)) >= after &&
+	    kv_entries_find(&t->entries, id) == KV_NONE)
 		shared_promote(t, id, bytes);
 	return (int)t->own;
 }
@@ -511,7 +473,7 @@ int kv_tiers_read(struct kv_tiers *t, struct kv_id id)
 	if (t->sketch.counters)
 		kv_sketch_add(&t->sketch, kv_id_hash(id));
 	if (number == KV_NONE && t->shared)
-		return shared_read(t, id);
+		return shared_ask(t, KV_ASK_READ, id, 0, 0);
 	if (number == KV_NONE) {
 		t->misses++;
 		return -ENOENT;
@@ -535,17 +497,14 @@ int kv_tiers_lookup(struct kv_tiers *t, struct kv_id id)
 	uint32_t number = kv_entries_find(&t->entries, id);
 
 	t->lookups++;
-	if (number == KV_NONE && t->shared && kv_shared_has(t->shared, id))
+	if (number == KV_NONE && t->shared && kv_tiers_here(t, id) && kv_shared_has(t->shared, id))
 		return (int)t->own;
 	return number == KV_NONE ? -ENOENT : (int)entry_tier(kv_entry_at(&t->entries, number));
 }
 
 /* Returns -ENOENT where it is not in the shared tier. */
-static int shared_delete(struct kv_tiers *t, struct kv_id id)
+static int shared_deleted(struct kv_tiers *t, struct kv_id id, int rc, uint64_t bytes)
 {
-	uint64_t bytes;
-	int rc = t->shared ? kv_shared_delete(t->shared, id, &bytes) : -ENOENT;
-
 	if (rc == 0) {
 		tier_count(t, t->own, KV_COUNT_DELETED, bytes);
 		shared_tell(t, KV_EVENT_DELETE, id, bytes);
@@ -556,7 +515,7 @@ static int shared_delete(struct kv_tiers *t, struct kv_id id)
 int kv_tiers_delete(struct kv_tiers *t, struct kv_id id)
 {
 	uint32_t number = kv_entries_find(&t->entries, id);
-	int shared = shared_delete(t, id);
+	int shared = t->shared ? shared_ask(t, KV_ASK_DELETE, id, 0, 0) : -ENOENT;
 	struct kv_entry *entry;
 
 	if (number == KV_NONE)
@@ -570,4 +529,46 @@ int kv_tiers_delete(struct kv_tiers *t, struct kv_id id)
 		}
 	kv_entries_remove(&t->entries, number);
 	return 0;
+}
+
+/* Goes on with what a part has said. */
+static int tiers_go_on(struct kv_tiers *t, const struct kv_question *q, int rc, uint64_t bytes)
+{
+	switch ((enum kv_ask)q->kind) {
+	case KV_ASK_READ:
+		return shared_found(t, q->id, rc, bytes);
+	case KV_ASK_HAS:
+		return tiers_write_asked(t, q, rc);
+	case KV_ASK_WRITE:
+	case KV_ASK_COPY:
+		return shared_written(t, q, rc);
+	case KV_ASK_MOVE:
+		return victim_moved(t, q->from, q->bytes, rc);
+	case KV_ASK_DELETE:
+		return shared_deleted(t, q->id, rc, bytes);
+	case KV_ASK_ENDED:
+		break;
+	}
+	return 0;
+}
+
+static int shared_ask(struct kv_tiers *t, enum kv_ask kind, struct kv_id id, uint64_t bytes,
+		      uint32_t from)
+{
+	struct kv_question q = {
+		.kind = kind, .id = id, .bytes = bytes, .server = t->server, .from = from};
+	int rc;
+
+	if (!kv_tiers_here(t, id)) {
+		rc = t->ask(t->argument, &q);
+		return rc < 0 ? rc : -EINPROGRESS;
+	}
+	rc = shared_answer(t, &q, &bytes);
+	return tiers_go_on(t, &q, rc, bytes);
+}
+
+int kv_tiers_answered(struct kv_tiers *t, const struct kv_question *q, const struct kv_answer *a)
+{
+	shared_evicted(t, a);
+	return a->rc == -EAGAIN ? a->rc : tiers_go_on(t, q, a->rc, a->bytes);
 }

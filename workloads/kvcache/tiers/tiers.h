@@ -22,58 +22,25 @@
  * - an entry that is just being deleted there cannot be moved there: it is deleted, and counts as rejected;
  * - an entry that others use is not deleted, and will be the first to be evicted.
  *
+ * The directory may be divided among nodes (divided.h). What the part of another node must say is asked by `ask`, and the decision
+ * goes on when the answer comes, with kv_tiers_answered. Other decisions may be made meanwhile. An entry that is to move there has
+ * left its tier when it is asked for. Its event says so; if the answer is no, it is only deleted where it was.
+ *
  * Ratios are resolved into whole bytes by kv_tiers_init; no decision computes with floating point. One thread. */
 #ifndef HAUL_WORKLOADS_KVCACHE_TIERS_H
 #define HAUL_WORKLOADS_KVCACHE_TIERS_H
 
 #include <stdbool.h>
 
+#include "workloads/kvcache/tiers/divided.h"
 #include "workloads/kvcache/tiers/entries.h"
-#include "workloads/kvcache/tiers/shared.h"
+#include "workloads/kvcache/tiers/policy.h"
 #include "workloads/kvcache/tiers/sketch.h"
-
-#define KV_UNLIMITED UINT64_MAX
-
-enum kv_write {
-	KV_WRITE_MOVE, /* an entry is in one tier; what moves leaves no copy */
-	KV_WRITE_BACK, /* a copy below stays when an entry is promoted; what has one is dropped and not demoted */
-	KV_WRITE_THROUGH /* an entry is written to all tiers below as well */
-};
-enum kv_order { KV_LRU, KV_FIFO };
-
-/* Of one tier. Ratios are parts of its capacity. */
-struct kv_tier_rules {
-	uint64_t capacity; /* bytes; KV_UNLIMITED */
-	double high,
-		low; /* room is made when it would be fuller than high, until it is at most low */
-	double largest; /* refuses larger entries, but for the last tier */
-	double trusted; /* takes an entry without more ado while it is less full than this */
-	/* Refuses an entry larger than that part of low rather than demote what little it has (less than sparse); 0: never. */
-	double sparse, sparse_entry;
-	uint32_t
-		admit_after; /* takes what is demoted or written through from its nth access on; 0: always */
-	uint32_t promote_after; /* an entry read here moves up from its nth access on; 0: never */
-};
-
-struct kv_policy {
-	enum kv_write write;
-	enum kv_order order;
-	bool forced; /* the last tier takes every entry, beyond its capacity if need be */
-	bool dropped; /* what the next tier cannot take is deleted; else the tier that wants room refuses */
-	uint32_t depth; /* tiers below the first one that may be asked to make room */
-	uint32_t evictions_min,
-		evictions_max; /* victims per attempt to make room: entries + 100, within these */
-	uint64_t sketch_keys;  /* for admission and promotion: different keys at a time */
-};
-
-/* The waterfall of MLPerf's benchmark, with its defaults; last: of the last tier, which evicts only when it is full. */
-struct kv_policy kv_policy_mlperf(void);
-struct kv_tier_rules kv_tier_mlperf(uint64_t capacity, bool last);
 
 enum kv_event_kind {
 	KV_EVENT_WRITE,  /* into tier `to` */
 	KV_EVENT_READ,   /* from tier `from` */
-	KV_EVENT_DEMOTE, /* read from `from`, written to `to`, deleted from `from` */
+	KV_EVENT_DEMOTE, /* read from `from`, written to `to`, deleted from `from`; see asks */
 	KV_EVENT_PROMOTE, /* after its read from `from`: written to `to`; with KV_WRITE_MOVE deleted from `from`, unless
 			   * that is the shared tier */
 	KV_EVENT_EVICT, /* deleted from `from` to make room */
@@ -86,6 +53,7 @@ struct kv_event {
 	uint32_t from, to;
 	uint64_t bytes;
 	struct kv_id id;
+	bool asks; /* KV_EVENT_DEMOTE: nothing may be done before the question has been answered that is asked next */
 };
 
 /* Counts of a tier; bytes beside each. */
@@ -111,8 +79,8 @@ struct kv_list {
 
 struct kv_tier {
 	struct kv_tier_rules rules;
-	uint64_t high, low, largest, trusted, sparse, sparse_entry; /* bytes */
-	struct kv_list lists[KV_TIERS_MAX];                         /* by home */
+	struct kv_limits limits;
+	struct kv_list lists[KV_TIERS_MAX]; /* by home */
 	struct kv_tier_counts counts;
 };
 
@@ -122,15 +90,19 @@ struct kv_tiers {
 	struct kv_sketch sketch; /* counters NULL: nothing asks for it */
 	uint64_t age;
 	uint32_t count;
-	uint32_t own;             /* tiers that are not shared: the first ones */
-	struct kv_shared *shared; /* the directory of the last tier, if it is shared; else NULL */
-	uint32_t server;          /* who this is there */
-	uint32_t pinned;          /* the entry that is being promoted: no victim; KV_NONE */
+	uint32_t own; /* tiers that are not shared: the first ones */
+	struct kv_shared *
+		shared; /* the directory of the last tier, or this node's part of it; NULL: it is not shared */
+	uint32_t server;      /* who this is there */
+	uint32_t parts, part; /* of the directory: how many there are, and which one is `shared` */
+	uint32_t pinned;      /* the entry that is being promoted: no victim; KV_NONE */
 	struct kv_tier tier[KV_TIERS_MAX];
 	uint64_t lookups, hits, misses;
 	uint64_t present; /* writes of entries that were there already */
 	uint64_t refused; /* entries that no tier took */
 	void (*event)(void *argument, const struct kv_event *e); /* NULL: nobody asks */
+	/* Asks the part of another node, which is not waited for. Returns 0 or -ENOMEM. Only where there are several parts. */
+	int (*ask)(void *argument, const struct kv_question *q);
 	void *argument;
 };
 
@@ -141,11 +113,22 @@ void kv_tiers_free(struct kv_tiers *t);
 /* From now on the last tier is one of several servers, of which this is number `server`. Call it before anything is written.
  * The directory must live as long. Whoever gets the events calls kv_shared_ended for each operation of that tier. */
 void kv_tiers_share(struct kv_tiers *t, struct kv_shared *shared, uint32_t server);
+/* The same, of a directory that is divided into so many parts, of which `shared` is one. kv_shared_ended is then a matter of
+ * kv_tiers_ended. */
+void kv_tiers_divide(struct kv_tiers *t, struct kv_shared *shared, uint32_t server, uint32_t parts,
+		     uint32_t part);
 /* Whether tier k is the shared one. */
 static inline bool kv_tiers_shared(const struct kv_tiers *t, uint32_t k)
 {
 	return t->shared && k == t->own;
 }
+/* Whether this node's part of it knows an entry. */
+static inline bool kv_tiers_here(const struct kv_tiers *t, struct kv_id id)
+{
+	return t->parts == 1 || kv_divided_part(id, t->parts) == t->part;
+}
+
+/* Each of these may return -EINPROGRESS: a question has been asked, and kv_tiers_answered returns the result. */
 
 /* Writes an entry, unless it is there. Returns the fastest tier that has it, -EEXIST (nothing happened), -ENOSPC (no
  * tier takes it) or -ENOMEM. */
@@ -154,10 +137,21 @@ int kv_tiers_write(struct kv_tiers *t, struct kv_id id, uint64_t bytes);
 /* Reads an entry from the fastest tier that has it, which is returned; -ENOENT: a miss. */
 int kv_tiers_read(struct kv_tiers *t, struct kv_id id);
 
-/* Whether an entry is there: the fastest tier that has it, or -ENOENT. It does not become younger. */
+/* Whether an entry is there: the fastest tier that has it, or -ENOENT. It does not become younger. Parts of other nodes are not
+ * asked. */
 int kv_tiers_lookup(struct kv_tiers *t, struct kv_id id);
 
 /* Deletes all copies of an entry. -ENOENT: there is none. */
 int kv_tiers_delete(struct kv_tiers *t, struct kv_id id);
+
+/* An operation of the shared tier that was announced has come to its end. Returns 0, or what `ask` does. */
+int kv_tiers_ended(struct kv_tiers *t, struct kv_id id, enum kv_shared_end end);
+
+/* Answers a question of another server about this node's part. */
+void kv_tiers_answer(struct kv_tiers *t, const struct kv_question *q, struct kv_answer *a);
+/* A question has been answered. Victims are told first. Returns what the call that asked would have returned; -EAGAIN: the same
+ * question is to be asked again, with a->count victims more; -EINPROGRESS: another one has been asked, too. Of a question
+ * that is no such call: 0, or a negative errno for no. */
+int kv_tiers_answered(struct kv_tiers *t, const struct kv_question *q, const struct kv_answer *a);
 
 #endif

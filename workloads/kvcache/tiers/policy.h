@@ -1,0 +1,56 @@
+/* Policy of a key-value cache: the rules by which its tiers take, keep and lose entries. They are constant while a phase runs. */
+#ifndef HAUL_WORKLOADS_KVCACHE_POLICY_H
+#define HAUL_WORKLOADS_KVCACHE_POLICY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define KV_UNLIMITED UINT64_MAX
+
+enum kv_write {
+	KV_WRITE_MOVE, /* an entry is in one tier; what moves leaves no copy */
+	KV_WRITE_BACK, /* a copy below stays when an entry is promoted; what has one is dropped and not demoted */
+	KV_WRITE_THROUGH /* an entry is written to all tiers below as well */
+};
+enum kv_order { KV_LRU, KV_FIFO };
+
+/* Of one tier. Ratios are parts of its capacity. */
+struct kv_tier_rules {
+	uint64_t capacity; /* bytes; KV_UNLIMITED */
+	double high,
+		low; /* room is made when it would be fuller than high, until it is at most low */
+	double largest; /* refuses larger entries, but for the last tier */
+	double trusted; /* takes an entry without more ado while it is less full than this */
+	/* Refuses an entry larger than that part of low rather than demote what little it has (less than sparse); 0: never. */
+	double sparse, sparse_entry;
+	uint32_t
+		admit_after; /* takes what is demoted or written through from its nth access on; 0: always */
+	uint32_t promote_after; /* an entry read here moves up from its nth access on; 0: never */
+};
+
+struct kv_policy {
+	enum kv_write write;
+	enum kv_order order;
+	bool forced; /* the last tier takes every entry, beyond its capacity if need be */
+	bool dropped; /* what the next tier cannot take is deleted; else the tier that wants room refuses */
+	uint32_t depth; /* tiers below the first one that may be asked to make room */
+	uint32_t evictions_min,
+		evictions_max; /* victims per attempt to make room: entries + 100, within these */
+	uint64_t sketch_keys;  /* for admission and promotion: different keys at a time */
+};
+
+/* The waterfall of MLPerf's benchmark, with its defaults; last: of the last tier, which evicts only when it is full. */
+struct kv_policy kv_policy_mlperf(void);
+struct kv_tier_rules kv_tier_mlperf(uint64_t capacity, bool last);
+
+/* Ratios of a tier in whole bytes. Comparisons of whole bytes with these are the same as with the products themselves. */
+struct kv_limits {
+	bool limited; /* false: the others mean nothing */
+	uint64_t high, low, largest, trusted, sparse, sparse_entry;
+};
+struct kv_limits kv_limits_of(const struct kv_tier_rules *rules);
+
+/* Victims of one attempt in a tier with so many entries, so that a tier full of small ones does not stop everything else. */
+uint64_t kv_policy_victims(const struct kv_policy *policy, uint64_t entries);
+
+#endif
