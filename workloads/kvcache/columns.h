@@ -30,6 +30,7 @@
 	KV_CAUSE_LIST(X, KV_MISS, "misses", "misses") \
 	X(KV_PRESENT, "already_there", "", SUM, "entries that were to be written and were there already") \
 	X(KV_REFUSED, "refused", "", SUM, "entries that no tier took") \
+	X(KV_ASKED, "asked", "", SUM, "questions to other nodes about entries of a tier that all ranks share") \
 	X(KV_ENTRY_READS, "entry_reads", "", SUM, "entries read from stores, without those that moved") \
 	X(KV_ENTRY_READ_BYTES, "entry_read_bytes", "bytes", SUM, "bytes of them") \
 	X(KV_ENTRY_WRITES, "entry_writes", "", SUM, "entries written to stores, without those that were demoted") \

@@ -39,6 +39,7 @@ static void dispatch_add(struct kv_run *r, const struct kv_event *e, enum kv_ope
 				  .to = e->to,
 				  .owner = r->asking,
 				  .promotes = promotes,
+				  .asks = e->asks,
 				  .bytes = e->bytes,
 				  .asked_ns = r->now_ns,
 				  .id = e->id};
@@ -47,11 +48,11 @@ static void dispatch_add(struct kv_run *r, const struct kv_event *e, enum kv_ope
 	if (kv_shard_needs_thread(r, &op))
 		op.priority = 1 + (s ? r->class_rank[s->request.class] : 0);
 	number = kv_operations_add(&r->operations, &op, r->chain);
+	r->chain = number;
 	if (number == KV_NONE) {
 		r->rc = r->rc ? r->rc : -ENOMEM;
 		return;
 	}
-	r->chain = number;
 	if (s)
 		s->under_way++;
 }
@@ -92,6 +93,19 @@ void kv_dispatch_event(void *run, const struct kv_event *e)
 		dispatch_add(r, e, KV_OPERATION_DELETE, false);
 		return;
 	}
+}
+
+void kv_dispatch_admit(struct kv_run *r, uint32_t number, bool moves)
+{
+	struct kv_operation *op = kv_operation_at(&r->operations, number);
+
+	if (!moves) {
+		op->kind = KV_OPERATION_DELETE;
+		op->to = op->from;
+		if (!kv_shard_needs_thread(r, op))
+			op->priority = 0;
+	}
+	kv_operations_admit(&r->operations, number);
 }
 
 void kv_dispatch_ended(struct kv_run *r, uint32_t number)

@@ -12,7 +12,7 @@
  *	worker.c    an I/O thread; transfer.c: how it moves entries; ring.h: how tasks come to it, and back
  *	loads.c     which I/O thread gets the next operation
  *	part.c      a rank in its tensor group: leads, or follows; board.h: what the group shares; shard.c: its part of an operation
- *	sharing.c   a tier that several servers share
+ *	sharing.c   a tier that several servers share; remote.c: where they are on several nodes
  *	remove.c    removes the entries at the end
  *	objects.c   names of entries in a store, and the description of what a run keeps there; clean.c
  *	trace_run.c a trace of what would be done

@@ -21,12 +21,20 @@ static bool loop_drained(const struct kv_run *r)
 {
 	if (!r->part.leads)
 		return !r->given;
-	return r->over && !r->given && !r->operations.under_way;
+	return r->over && !r->given && !r->operations.under_way && !r->remote.open;
 }
 
 static bool loop_ended(const struct kv_run *r)
 {
 	return loop_drained(r) && (r->part.leads || kv_board_past(&r->part.view, KV_STAGE_ENDED));
+}
+
+/* No other rank needs this one any more. Without a reason to stop, the status rounds end when all ranks are drained. */
+static bool loop_settled(struct kv_run *r)
+{
+	if (r->rounds.merged.stop && !kv_remote_settled(r, loop_drained(r)))
+		return false;
+	return loop_ended(r);
 }
 
 /* Which account the time belongs to in which the main thread sleeps. What users think and tokens take is time that was asked
@@ -37,7 +45,7 @@ static enum account loop_account(const struct kv_run *r)
 		return ACCOUNT_TRANSFER;
 	if (r->given)
 		return ACCOUNT_COPY;
-	if (r->part.leads && kv_board_open(&r->part.view))
+	if (r->remote.open || (r->part.leads && kv_board_open(&r->part.view)))
 		return ACCOUNT_RANKS;
 	return r->over ? ACCOUNT_RANKS : ACCOUNT_COMPUTE;
 }
@@ -104,6 +112,7 @@ static void loop_work(struct kv_run *r)
 		return;
 	}
 	kv_dispatch_collect(r);
+	kv_remote_poll(r);
 	kv_scale(r);
 	loop_offer(r);
 	if (r->rc == 0)
@@ -208,6 +217,7 @@ static uint64_t loop_next(const struct kv_run *r)
 {
 	uint64_t next_ns = r->rounds.over ? r->now_ns + loop_poll_ns : r->polled_ns;
 
+	next_ns = loop_least(next_ns, kv_remote_due(r));
 	if (r->over || !r->part.leads)
 		return next_ns;
 	next_ns = loop_least(next_ns, loop_due(r));
@@ -221,14 +231,15 @@ static uint64_t loop_next(const struct kv_run *r)
 int kv_loop(struct kv_run *r, enum stop_reason *stopped)
 {
 	struct status mine;
-	bool ended = false;
+	bool settled = false;
 
 	clock_sleep_until(r->ctx->clock, r->start_ns);
 	r->now_ns = clock_now(r->ctx->clock);
 	loop_status(r, &mine);
 	status_rounds_begin(&r->rounds, r->ctx->group, &mine);
-	while (!ended || !loop_ended(r)) {
+	while (!settled) {
 		uint64_t next_ns;
+		bool ended;
 
 		loop_work(r);
 		ended = loop_poll(r);
@@ -237,8 +248,9 @@ int kv_loop(struct kv_run *r, enum stop_reason *stopped)
 			r->over = true;
 			continue;
 		}
+		settled = ended && loop_settled(r);
 		next_ns = loop_next(r);
-		if ((!ended || !loop_ended(r)) && next_ns > r->now_ns)
+		if (!settled && next_ns > r->now_ns)
 			loop_sleep(r, next_ns);
 		else
 			r->now_ns = clock_now(r->ctx->clock);
@@ -293,22 +305,34 @@ static bool fill_stopped(const struct kv_run *r)
 	       (r->ctx->deadline_ns && r->now_ns >= r->ctx->deadline_ns);
 }
 
+static uint64_t fill_under_way(const struct kv_run *r)
+{
+	return (uint64_t)r->operations.under_way + r->remote.open;
+}
+
+static void fill_sleep(struct kv_run *r, uint64_t due_ns)
+{
+	due_ns = loop_least(due_ns, r->now_ns + loop_poll_ns);
+	loop_sleep(r, loop_least(due_ns, kv_remote_due(r)));
+}
+
 static void fill_lead(struct kv_run *r)
 {
 	uint64_t n = 0;
 	bool more = true;
 
-	while (more || r->operations.under_way) {
+	while (more || fill_under_way(r)) {
 		if (fill_stopped(r)) {
 			r->over = true;
 			more = false;
 		}
 		kv_dispatch_collect(r);
-		while (more && r->operations.under_way < 2ull * r->crew.threads * r->crew.depth)
+		kv_remote_poll(r);
+		while (more && fill_under_way(r) < 2ull * r->crew.threads * r->crew.depth)
 			more = fill_next(r, n++);
 		kv_dispatch(r);
-		if (r->operations.under_way)
-			loop_sleep(r, loop_least(r->now_ns + loop_poll_ns, kv_dispatch_due(r)));
+		if (fill_under_way(r))
+			fill_sleep(r, kv_dispatch_due(r));
 	}
 	if (r->part.view.board)
 		kv_board_tell(&r->part.view, KV_STAGE_FILLED);
@@ -330,6 +354,11 @@ int kv_fill(struct kv_run *r, struct err *err)
 		fill_lead(r);
 	else
 		fill_follow(r);
+	/* Others may still ask. */
+	while (!kv_remote_settled(r, true)) {
+		kv_remote_poll(r);
+		fill_sleep(r, UINT64_MAX);
+	}
 	if (r->rc < 0)
 		return err_set(err, r->rc,
 			       "the entries before the first request could not be made");

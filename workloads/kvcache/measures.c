@@ -214,6 +214,7 @@ void kv_measure_own(void *run, struct tally *t)
 	row[KV_WAITING_MOST] = r->waiting.most;
 	row[KV_PRESENT] += r->tiers.present;
 	row[KV_REFUSED] += r->tiers.refused;
+	row[KV_ASKED] += r->remote.count;
 	row[KV_READ_P95_NS] = hist_quantile_ns(&t->hists[KV_HIST_READ], 0.95);
 	row[KV_WRITE_P95_NS] = hist_quantile_ns(&t->hists[KV_HIST_WRITE], 0.95);
 	row[KV_READ_DEVICE_P95_NS] = hist_quantile_ns(&t->hists[KV_HIST_READ_DEVICE], 0.95);

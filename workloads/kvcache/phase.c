@@ -117,10 +117,12 @@ static int phase_open_cache(struct kv_run *r, struct err *err)
 	if (rc == 0 && kv_tiers_init(&r->tiers, &s->policy, s->rules, s->tier_count) < 0)
 		rc = err_set(err, -ENOMEM, "no memory for the entries");
 	if (rc == 0 && r->sharing.shared) {
-		kv_tiers_share(&r->tiers, r->sharing.shared, r->part.number);
+		kv_tiers_divide(&r->tiers, r->sharing.shared, r->part.number, r->remote.parts,
+				r->remote.part);
 		kv_source_common(&r->source, r->ctx->job->seed);
 	}
 	r->tiers.event = kv_dispatch_event;
+	r->tiers.ask = kv_remote_ask;
 	r->tiers.argument = r;
 	return rc == 0 ? kv_measure_begin(r, err) : rc;
 }
@@ -187,6 +189,7 @@ static int phase_begin(struct kv_run *r)
 	r->start_ns = start_ns;
 	r->until_ns = start_ns + r->setup.options->duration_ns;
 	r->polled_ns = start_ns;
+	kv_remote_begin(r);
 	kv_scale_begin(r);
 	r->crew.start_ns = start_ns;
 	snapshot_start(&r->snapshot, start_ns);

@@ -123,6 +123,9 @@ uint64_t kv_remove(struct kv_run *r, uint32_t store)
 	if (m.deletes)
 		batch_delete_flush(&m.batch);
 	batch_delete_close(&m.batch);
+	/* On other nodes, others remove what is in the same folders. */
+	if (r->remote.group && group_barrier(r->remote.group) < 0)
+		m.left++;
 	kv_objects_leave(&r->side[store], r->setup.options->folder, r->ctx->group->rank,
 			 r->setup.tier_count);
 	return m.left;

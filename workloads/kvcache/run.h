@@ -56,10 +56,49 @@ struct kv_part {
 
 /* The tier that this rank's server shares with others. */
 struct kv_sharing {
-	struct group *group;      /* the ranks of all of them; NULL: there is no such tier */
-	struct kv_shared *shared; /* the directory, in memory of this group */
-	uint32_t first;           /* the first of these ranks, under whose folder the entries are */
-	bool owns; /* the server of that rank, which reports what is in the tier, and removes it */
+	struct group *
+		group; /* those of these ranks that are on this node; NULL: there is no such tier */
+	struct kv_shared
+		*shared; /* the directory, or this node's part of it, in memory of this group */
+	uint32_t first;  /* the first of all who share it, under whose folder the entries are */
+	bool owns; /* the first server of this node, which reports what its directory has, and removes it */
+};
+
+/* remote.c: a question that has not been answered */
+struct kv_asked {
+	struct kv_question what;
+	uint32_t owner;     /* the request whose step asks; KV_NONE */
+	uint32_t operation; /* KV_ASK_MOVE: it waits for the answer */
+	uint32_t next;      /* among those that are not sent, or the free ones */
+};
+
+struct kv_reply {
+	uint64_t number; /* of the question */
+	struct kv_answer what;
+};
+
+/* A node, while parts are counted. */
+struct kv_remote_part {
+	uint32_t number, leaders, passed;
+};
+
+/* The parts of a shared tier's directory, where each of several nodes has one. */
+struct kv_remote {
+	struct group
+		*group; /* of its own, of all ranks; NULL: there is one part, and nobody to ask */
+	uint32_t parts, part;   /* how many; this node's */
+	uint32_t *partners;     /* [parts]: the rank that answers this one */
+	struct kv_asked *asked; /* [room] */
+	uint32_t room, free;
+	uint32_t open,
+		sent; /* questions that have not been answered; of them, those that were posted */
+	struct kv_fifo unsent;
+	struct kv_reply reply; /* an answer that has not been posted, if `replies` */
+	uint32_t reply_to;
+	bool replies;
+	bool settling, settled; /* a round is under way; see kv_remote_settled */
+	uint64_t count;         /* questions asked */
+	uint64_t look_ns;       /* from one look for letters to the next */
 };
 
 /* bus.c: of a tier */
@@ -73,6 +112,7 @@ struct kv_run {
 	struct kv_setup setup;
 	struct kv_part part;
 	struct kv_sharing sharing;
+	struct kv_remote remote;
 	char trace[URI_BYTES]; /* rank 0: the file that the options name, see core/uri.h */
 	struct store stores[KV_STORES_MAX];
 	struct queue side[KV_STORES_MAX]; /* for what is not the phase's own work */
@@ -118,6 +158,8 @@ void kv_serve_close(struct kv_run *r);
 bool kv_serve(struct kv_run *r);
 /* The operations of a step have ended. */
 void kv_serve_ended(struct kv_run *r, uint32_t served);
+/* What a step has asked of another node has been answered, as kv_tiers_answered has returned. read: whether it is the result of a read. */
+void kv_serve_answered(struct kv_run *r, uint32_t served, bool read, int rc);
 /* The generations that have ended. */
 void kv_serve_alarms(struct kv_run *r);
 
@@ -147,6 +189,22 @@ void kv_sharing_counts(const struct kv_run *r, struct kv_tier_counts *c);
 uint64_t kv_sharing_capacity(const struct kv_run *r, uint32_t tier);
 /* The rank under whose folder the shards of this rank are in a tier. */
 uint32_t kv_sharing_folder(const struct kv_run *r, uint32_t tier);
+
+/* remote.c */
+/* Finds the parts of the directory, and whom to ask; within kv_sharing_open. */
+int kv_remote_open(struct kv_run *r, struct err *err);
+void kv_remote_close(struct kv_run *r);
+/* From here on questions count. */
+void kv_remote_begin(struct kv_run *r);
+/* For kv_tiers: asks the part of another node, for the step that asks the tiers. run: struct kv_run. */
+int kv_remote_ask(void *run, const struct kv_question *q);
+/* Takes answers and questions of other ranks; all of it is done at once. */
+void kv_remote_poll(struct kv_run *r);
+/* When to look again; UINT64_MAX: there is nobody. */
+uint64_t kv_remote_due(const struct kv_run *r);
+/* Whether all ranks are drained, and have no question that has not been answered; until then, this one must answer. All ranks
+ * call it again and again until it returns true, and go on with kv_remote_poll meanwhile. A rank that is drained stays so. */
+bool kv_remote_settled(struct kv_run *r, bool drained);
 
 /* space.c */
 /* Sets the capacity of a tier that has none in the options, once the stores are open. Collective over the phase. */
@@ -179,6 +237,8 @@ void kv_dispatch_event(void *run, const struct kv_event *e);
 void kv_dispatch_failed(struct kv_run *r, uint32_t number);
 /* The operation of that number has ended. */
 void kv_dispatch_ended(struct kv_run *r, uint32_t number);
+/* The operation of that number has asked whether it may move an entry. Else it only deletes it where it is. */
+void kv_dispatch_admit(struct kv_run *r, uint32_t number, bool moves);
 /* Takes the answers of I/O threads and of other ranks; gives what may begin. */
 void kv_dispatch_collect(struct kv_run *r);
 void kv_dispatch(struct kv_run *r);

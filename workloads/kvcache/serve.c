@@ -175,16 +175,16 @@ static bool serve_take_credit(struct kv_run *r, struct kv_served *s)
 	return true;
 }
 
-static void serve_read(struct kv_run *r, struct kv_served *s, struct kv_id id)
+static void serve_found(struct kv_run *r, struct kv_served *s, bool hit)
 {
 	uint64_t *row = r->ctx->tally->rank_row;
 
-	s->hit = kv_tiers_read(&r->tiers, id) >= 0;
+	s->hit = hit;
 	row[s->hit ? KV_HITS : KV_MISSES]++;
 	row[(s->hit ? KV_HIT_PROMPT : KV_MISS_PROMPT) + s->step.cause]++;
 }
 
-/* Asks the tiers. Returns whether the step is done, and false where operations are under way for it. */
+/* Asks the tiers. Returns whether the step is done, and false where operations or questions are under way for it. */
 static bool serve_ask(struct kv_run *r, uint32_t number)
 {
 	struct kv_served *s = &r->served[number];
@@ -196,7 +196,9 @@ static bool serve_ask(struct kv_run *r, uint32_t number)
 	r->chain = KV_NONE;
 	switch (s->step.kind) {
 	case KV_STEP_READ:
-		serve_read(r, s, id);
+		rc = kv_tiers_read(&r->tiers, id);
+		if (rc != -EINPROGRESS)
+			serve_found(r, s, rc >= 0);
 		break;
 	case KV_STEP_WRITE:
 		bytes = kv_model_shard_most(&r->setup.model, s->step.tokens, r->setup.tensor);
@@ -249,6 +251,18 @@ void kv_serve_ended(struct kv_run *r, uint32_t number)
 	s->storage_ns += r->now_ns - s->asked_ns;
 	serve_give_credit(r, s);
 	serve_append(r, &r->ready, number);
+}
+
+void kv_serve_answered(struct kv_run *r, uint32_t number, bool read, int rc)
+{
+	struct kv_served *s = &r->served[number];
+
+	if (read)
+		serve_found(r, s, rc >= 0);
+	if (rc == -ENOMEM)
+		r->rc = r->rc ? r->rc : rc;
+	if (--s->under_way == 0)
+		kv_serve_ended(r, number);
 }
 
 bool kv_serve(struct kv_run *r)

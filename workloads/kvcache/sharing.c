@@ -1,6 +1,6 @@
-/* A tier that several servers share: the last one, a store that the ranks of a node fill and read together. A server is a rank,
- * or the leader of a tensor group; the others of a group follow their leader, and know nothing of the directory
- * (tiers/shared.h).
+/* A tier that several servers share: the last one, a store that the ranks of a node, or all ranks, fill and read together. A server
+ * is a rank, or the leader of a tensor group; the others of a group follow their leader, and know nothing of the directory
+ * (tiers/shared.h). Where all ranks are on several nodes, each node has a part of it (remote.c).
  *
  *	server a    cpu ─┐                                  FOLDER/FIRST/TIER/…   shards 0 of all entries
  *	server b    cpu ─┼─► directory ─► one store ─►      FOLDER/FIRST+1/TIER/… shards 1
@@ -9,29 +9,8 @@
  * What several servers mean by one id must be one entry. Prompts and documents are the same for all of them. Users are not, so
  * the ids of their entries get the number of the server. The bytes of an entry are a function of its id and its shard, so
  * each server can compare what another one has written. */
-#include <errno.h>
-#include <inttypes.h>
-
 #include "workloads/kvcache/run.h"
 #include "workloads/kvcache/tiers/key.h"
-
-static int sharing_check_node(const struct kv_run *r, struct err *err)
-{
-	uint64_t node = r->ctx->place->node, nodes[2] = {node, UINT32_MAX - node};
-	uint32_t last = r->setup.tier_count - 1;
-	int rc;
-
-	if (r->setup.tiers[last].shared != KV_SHARED_ALL)
-		return 0;
-	rc = group_allreduce(r->ctx->group, MERGE_MAX, nodes, 2);
-	if (rc < 0 || nodes[0] == UINT32_MAX - nodes[1])
-		return rc;
-	return err_set(err, -EINVAL,
-		       "%s/tiers/%" PRIu32
-		       "/shared: \"all\" needs memory that all ranks share, and these are on "
-		       "several nodes; with \"node\", each node has such a tier",
-		       r->ctx->phase->path, last);
-}
 
 int kv_sharing_open(struct kv_run *r, struct err *err)
 {
@@ -43,9 +22,6 @@ int kv_sharing_open(struct kv_run *r, struct err *err)
 
 	if (!r->setup.servers_share)
 		return 0;
-	rc = group_agree(all, sharing_check_node(r, err), err);
-	if (rc < 0)
-		return rc;
 	rc = group_split(all, r->ctx->place->node, &s->group, err);
 	if (rc < 0)
 		s->group = NULL;
@@ -63,7 +39,7 @@ int kv_sharing_open(struct kv_run *r, struct err *err)
 	s->shared = block;
 	s->first = (uint32_t)first;
 	s->owns = first / r->setup.tensor == r->part.number;
-	return 0;
+	return kv_remote_open(r, err);
 }
 
 void kv_sharing_close(struct kv_run *r)
@@ -71,6 +47,7 @@ void kv_sharing_close(struct kv_run *r)
 	if (r->sharing.group)
 		group_free(r->sharing.group);
 	r->sharing = (struct kv_sharing){.group = NULL};
+	kv_remote_close(r);
 }
 
 struct kv_id kv_sharing_id(const struct kv_run *r, struct kv_id id)
@@ -114,21 +91,21 @@ static enum kv_shared_end sharing_written(const struct kv_operation *op)
 void kv_sharing_ended(struct kv_run *r, const struct kv_operation *op)
 {
 	bool from = kv_tiers_shared(&r->tiers, op->from), to = kv_tiers_shared(&r->tiers, op->to);
-	struct kv_shared *s = r->sharing.shared;
+	struct kv_tiers *t = &r->tiers;
 
 	switch (op->kind) {
 	case KV_OPERATION_READ:
 		if (from)
-			kv_shared_ended(s, op->id, KV_SHARED_READ);
+			kv_tiers_ended(t, op->id, KV_SHARED_READ);
 		return;
 	case KV_OPERATION_WRITE:
 	case KV_OPERATION_MOVE:
 		if (to)
-			kv_shared_ended(s, op->id, sharing_written(op));
+			kv_tiers_ended(t, op->id, sharing_written(op));
 		return;
 	case KV_OPERATION_DELETE:
 		if (from)
-			kv_shared_ended(s, op->id, KV_SHARED_DELETED);
+			kv_tiers_ended(t, op->id, KV_SHARED_DELETED);
 		return;
 	}
 }

@@ -109,13 +109,6 @@ static int size_check_node(const struct kv_setup *s, const struct job_phase *pha
 {
 	char node[UNITS_COUNTED_BYTES];
 
-	if (s->tiers[s->tier_count - 1].shared == KV_SHARED_ALL && ranks > ranks_per_node)
-		return err_set(
-			err, -EINVAL,
-			"%s/tiers/%" PRIu32
-			"/shared: \"all\" needs memory that all ranks share, so they must be "
-			"on one node; with \"node\", each node has such a tier",
-			phase->path, s->tier_count - 1);
 	if (s->options->trace[0] || ranks <= ranks_per_node || ranks_per_node % s->tensor == 0)
 		return 0;
 	return err_set(err, -EINVAL,

@@ -124,22 +124,25 @@ static void test_groups(void)
 	}
 }
 
-/* What has come into the shared tier and has not been deleted is in it, and the server of rank 0 reports that. */
+/* What has come into the shared tier and has not been deleted is in it, and the first server of each node reports that. */
 static void expect_shared(const struct fixture *f, uint32_t tensor)
 {
-	uint64_t entries = 0;
+	uint64_t entries = 0, reported = 0, capacity = 0;
 
 	for (uint32_t rank = 0; rank < f->ranks; rank += tensor) {
 		entries += kvcache_tier(f, rank, 1, KV_TIER_WRITES) +
 			   kvcache_tier(f, rank, 1, KV_TIER_DEMOTED_IN) -
 			   kvcache_tier(f, rank, 1, KV_TIER_DELETED);
-		if (rank) {
+		reported += kvcache_tier(f, rank, 1, KV_TIER_ENTRIES);
+		capacity += kvcache_tier(f, rank, 1, KV_TIER_CAPACITY_BYTES);
+		if (rank % (f->ranks / f->nodes)) {
 			CU_ASSERT_EQUAL(kvcache_tier(f, rank, 1, KV_TIER_ENTRIES), 0);
 			CU_ASSERT_EQUAL(kvcache_tier(f, rank, 1, KV_TIER_CAPACITY_BYTES), 0);
 		}
 	}
-	CU_ASSERT_EQUAL(kvcache_tier(f, 0, 1, KV_TIER_ENTRIES), entries);
-	CU_ASSERT_EQUAL(kvcache_tier(f, 0, 1, KV_TIER_CAPACITY_BYTES), 32 << 20);
+	CU_ASSERT_EQUAL(reported, entries);
+	CU_ASSERT_EQUAL(capacity, 32 << 20);
+	CU_ASSERT_EQUAL(fixture_sum(f, KV_ASKED) > 0, f->nodes > 1);
 	CU_ASSERT_TRUE(entries > 0);
 }
 
@@ -148,11 +151,12 @@ static void test_shared(void)
 {
 	static const struct {
 		const char *policy, *store, *model;
-		uint32_t tensor;
+		uint32_t tensor, nodes;
 	} cases[] = {
-		{"", "file", GQA, 1},
-		{"\"policy\": {\"write\": \"through\"}, \"depth\": 3, ", "mem", GQA, 1},
-		{"\"lookup\": true, \"depth\": 4, ", "file", MLA, 2},
+		{"", "file", GQA, 1, 1},
+		{"\"policy\": {\"write\": \"through\"}, \"depth\": 3, ", "mem", GQA, 1, 1},
+		{"\"lookup\": true, \"depth\": 4, ", "file", MLA, 2, 1},
+		{"", "file", GQA, 1, 2},
 	};
 	char path[128], stores[512], phase[2048];
 
@@ -172,6 +176,7 @@ static void test_shared(void)
 			 "\"promote_after\": %u}]",
 			 cases[i].model, cases[i].policy, i % 2 ? "all" : "node", i == 2 ? 0 : 3);
 		f = kvcache_new(cases[i].tensor, stores, phase);
+		f->nodes = cases[i].nodes;
 		fixture_run(f, 4);
 		kvcache_expect_ok(f);
 		expect_shared(f, cases[i].tensor);
