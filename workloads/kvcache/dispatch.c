@@ -60,7 +60,8 @@ static void dispatch_add(struct kv_run *r, const struct kv_event *e, enum kv_ope
 /* A copy of an entry comes from the fastest tier that has it; a new entry comes from none. */
 static void dispatch_write(struct kv_run *r, const struct kv_event *e)
 {
-	uint8_t tiers = e->entry == KV_NONE ? 0 : kv_entry_at(&r->tiers.entries, e->entry)->tiers;
+	uint32_t entry = kv_entries_find(&r->tiers.entries, e->id);
+	uint8_t tiers = entry == KV_NONE ? 0 : kv_entry_at(&r->tiers.entries, entry)->tiers;
 	struct kv_event from = *e;
 
 	if (tiers)

@@ -45,8 +45,8 @@ static const struct option tier_options[] = {
 		"shared", struct kv_tier_options, shared, .choices = kv_shared_names,
 		.help = "who has one capacity and one set of entries together: no: a rank for "
 			"itself; group: the ranks of a tensor group; node, all: the ranks of a "
-			"node, all ranks, which find each other's entries (the last tier, a store); on "
-			"several nodes, each has an even part of the capacity of all"),
+			"node, all ranks, which find each other's entries (the last tier, a store); "
+			"with all on several nodes, each node has an even part of the capacity"),
 	OPT_U64("entries", struct kv_tier_options, entries, .max = 1 << 24,
 		.help = "entries at most that a node knows of a tier that is shared by a node or all ranks; 0: "
 			"131072"),

@@ -12,7 +12,7 @@
 
 #include "workloads/kvcache/run.h"
 
-enum { REMOTE_ROOM = 64, REMOTE_SENT_MAX = 64 };
+enum { REMOTE_ROOM = 64, REMOTE_SENT_MAX = 64, REMOTE_TAKEN_MAX = 128 };
 enum { CHANNEL_QUESTIONS, CHANNEL_ANSWERS };
 
 /* Letters ring no bell, so a main thread that sleeps looks that often: while letters come or it waits for one, and in the end. */
@@ -101,10 +101,11 @@ int kv_remote_open(struct kv_run *r, struct err *err)
 	if (rc < 0 || m->parts == 1)
 		return rc;
 	rc = group_duplicate(r->ctx->group, &m->group, err);
-	if (rc < 0) {
+	if (rc < 0)
 		m->group = NULL;
+	rc = group_agree(r->ctx->group, rc, err);
+	if (rc < 0)
 		return rc;
-	}
 	remote_capacity(m, &r->setup.rules[last].capacity);
 	remote_capacity(m, &r->setup.tiers[last].capacity);
 	r->sharing.first = 0;
@@ -199,10 +200,14 @@ int kv_remote_ask(void *run, const struct kv_question *q)
 	}
 	asked = &m->asked[number];
 	*asked = (struct kv_asked){.what = *q, .owner = r->asking, .operation = r->chain};
+	/* There was no memory for the operation, so nothing makes the request wait. */
+	if (q->kind == KV_ASK_MOVE && r->chain == KV_NONE)
+		asked->owner = KV_NONE;
 	if (remote_holds(asked))
 		r->served[asked->owner].under_way++;
 	m->open++;
 	m->count++;
+	m->look_ns = remote_look_ns;
 	remote_append(m, number);
 	remote_send(m);
 	return 0;
@@ -250,16 +255,20 @@ void kv_remote_poll(struct kv_run *r)
 	struct remote_question question;
 	struct kv_reply reply;
 	bool any = false;
-	uint32_t from;
+	uint32_t from, taken = 0;
 
 	if (!m->group || !r->part.leads)
 		return;
-	while (group_take(m->group, CHANNEL_ANSWERS, &from, &reply, sizeof(reply)) > 0) {
+	/* The rest is taken in the next turn: this rank has operations of its own. */
+	while (taken++ < REMOTE_TAKEN_MAX &&
+	       group_take(m->group, CHANNEL_ANSWERS, &from, &reply, sizeof(reply)) > 0) {
 		remote_answered(r, (uint32_t)reply.number, &reply.what);
 		any = true;
 	}
-	while (remote_replied(m) && group_take(m->group, CHANNEL_QUESTIONS, &m->reply_to, &question,
-					       sizeof(question)) > 0) {
+	taken = 0;
+	while (taken++ < REMOTE_TAKEN_MAX && remote_replied(m) &&
+	       group_take(m->group, CHANNEL_QUESTIONS, &m->reply_to, &question, sizeof(question)) >
+		       0) {
 		kv_tiers_answer(&r->tiers, &question.what, &m->reply.what);
 		m->reply.number = question.number;
 		m->replies = any = true;
@@ -273,7 +282,9 @@ void kv_remote_poll(struct kv_run *r)
 
 uint64_t kv_remote_due(const struct kv_run *r)
 {
-	return r->remote.group ? r->now_ns + r->remote.look_ns : UINT64_MAX;
+	const struct kv_remote *m = &r->remote;
+
+	return m->group && (r->part.leads || m->settling) ? r->now_ns + m->look_ns : UINT64_MAX;
 }
 
 bool kv_remote_settled(struct kv_run *r, bool drained)

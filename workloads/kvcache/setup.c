@@ -86,6 +86,13 @@ static int setup_check_servers_uri(const struct kv_setup *s, const char *path, u
 			       "/shared: \"%s\" is another store for each rank; all must find its "
 			       "entries",
 			       path, k, o->uri.items[0]);
+	if (s->tiers[k].shared == KV_SHARED_ALL && o->uri.count &&
+	    strstr(o->uri.items[0], "{node}"))
+		return err_set(err, -EINVAL,
+			       "%s/tiers/%" PRIu32
+			       "/shared: \"%s\" is another store for each node; all must find its "
+			       "entries",
+			       path, k, o->uri.items[0]);
 	return 0;
 }
 

@@ -290,7 +290,7 @@ static void stop_signal(struct fixture *f, struct group *g, struct group *node)
 	stop_ask(&f->stop, STOP_SIGNAL);
 }
 
-/* A signal that comes before the first request, while entries are made: all ranks end, and nothing is left to answer. */
+/* A signal that comes before the first entry is made: all ranks end. */
 static void test_signal(void)
 {
 	struct fixture *f =

@@ -386,10 +386,11 @@ static void test_unmoved(void)
 static void test_refused(void)
 {
 	static const struct {
-		const char *store, *users, *says;
+		const char *store, *shared, *users, *says;
 	} cases[] = {
-		{"sim://{rank}", "1", "is another store for each rank"},
-		{"sim://s", "4194304", "more than 2^32 users"},
+		{"sim://{rank}", "node", "1", "is another store for each rank"},
+		{"sim://{node}", "all", "1", "is another store for each node"},
+		{"sim://s", "node", "4194304", "more than 2^32 users"},
 	};
 	char store[128], phase[512];
 	struct err err = {0};
@@ -399,8 +400,8 @@ static void test_refused(void)
 		snprintf(store, sizeof(store), "\"s\": {\"uri\": \"%s\"}", cases[i].store);
 		snprintf(
 			phase, sizeof(phase),
-			"\"model\": \"tiny-1b\", \"users\": %s, \"tiers\": [{\"store\": \"s\", \"shared\": \"node\"}]",
-			cases[i].users);
+			"\"model\": \"tiny-1b\", \"users\": %s, \"tiers\": [{\"store\": \"s\", \"shared\": \"%s\"}]",
+			cases[i].users, cases[i].shared);
 		f = kvcache_new(1, store, phase);
 		CU_ASSERT_EQUAL(kvcache_check(&f->job, &f->job.phases[0], 1024, &err), -EINVAL);
 		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, cases[i].says));
