@@ -2,6 +2,7 @@
 
 A test script is a list of functions test_…; its last line calls main(). Each function belongs to the test that
 cmake/HaulTest.cmake makes of the script, unless the line above it has one of the marks timing, long and matrix."""
+import contextlib
 import ctypes
 import glob
 import json
@@ -9,6 +10,7 @@ import mmap
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -117,6 +119,16 @@ def ranks_in(folder):
         except OSError:
             pass
     return found
+
+
+def kill_run(process, folder):
+    """Kills all ranks that run in a folder, and the mpiexec that was started in a session of its own."""
+    for path in ranks_in(folder):
+        with contextlib.suppress(ProcessLookupError):  # mpiexec kills those that are left
+            os.kill(int(os.path.basename(path)), signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
 
 
 def with_transport(store):

@@ -1,13 +1,11 @@
 """Checkpoints: what is written is a whole checkpoint or none, it is read by the same ranks and by other meshes, each reader
 moves exactly its shard, and other programs open the files."""
-import contextlib
 import glob
 import json
 import os
 import pickle
 import re
 import shutil
-import signal
 import struct
 import subprocess
 import time
@@ -169,12 +167,7 @@ def test_a_checkpoint_is_whole_or_none():
                 time.sleep(0.01)
             check(p.poll() is None, "the run ended before it was killed")
             time.sleep(0.03 * kill)
-            for path in ranks_in(folder):
-                with contextlib.suppress(ProcessLookupError):  # mpiexec kills those that are left
-                    os.kill(int(os.path.basename(path)), signal.SIGKILL)
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(p.pid, signal.SIGKILL)
-            p.communicate()
+            kill_run(p, folder)
             for marker in glob.glob(f"{folder}/data/checkpoints/*/.haul-checkpoint.json"):
                 whole = json.load(open(marker))["whole"]
                 files = glob.glob(os.path.dirname(marker) + "/[a-z]*")

@@ -3,14 +3,11 @@
 reader takes for whole.
 
 test_checkpoint_objects.py EMPTY_PROCESS"""
-import contextlib
 import json
-import os
-import signal
 import sys
 import time
 
-from haultest import (FULL, HAUL, SANITIZED, Folder, alone, check, long, matrix, mpi, peak_of_rank, ranks_in, report, start,
+from haultest import (FULL, HAUL, SANITIZED, Folder, alone, check, kill_run, long, matrix, mpi, peak_of_rank, report, start,
                       write_job)
 from objects import CLEAN, main, servers
 
@@ -131,12 +128,7 @@ def killed(s3, process):
         time.sleep(0.02)
     if process.poll() is not None:
         raise AssertionError(f"the run ended before it was killed: {process.communicate()}")
-    for path in ranks_in(s3.folder):
-        with contextlib.suppress(ProcessLookupError):  # mpiexec kills those that are left
-            os.kill(int(os.path.basename(path)), signal.SIGKILL)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    kill_run(process, s3.folder)
 
 
 @matrix

@@ -5,7 +5,6 @@ import csv
 import hashlib
 import json
 import os
-import signal
 import subprocess
 import time
 import zlib
@@ -200,12 +199,7 @@ def killed(folder, held_bytes):
     while process.poll() is None and held(f"{folder}/data") < held_bytes:
         time.sleep(0.01)
     check(process.poll() is None, "the run ended before it was killed")
-    for path in ranks_in(folder):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(int(os.path.basename(path)), signal.SIGKILL)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    kill_run(process, folder)
 
 
 def entries_in(folder):

@@ -1,12 +1,9 @@
 """Key-value caches on an object store: entries are what was written, whole or in parts, and nothing stays, also not after a run
 that was killed and cleaned. Traces are replayed there, too."""
-import contextlib
-import os
-import signal
 import time
 
 import kvcache_options as options
-from haultest import Folder, check, mpi, ranks_in, report, start, write_job
+from haultest import Folder, check, kill_run, mpi, report, start, write_job
 from objects import CLEAN, main, servers
 
 MIB = 1 << 20
@@ -75,12 +72,7 @@ def test_killed():
         while len(left(rgw)) < 5 and process.poll() is None:
             time.sleep(0.05)
         check(process.poll() is None, "the run ended before it was killed")
-        for path in ranks_in(folder):
-            with contextlib.suppress(ProcessLookupError):  # mpiexec kills those that are left
-                os.kill(int(os.path.basename(path)), signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        kill_run(process, folder)
         client, mine = rgw.client(), "x/kvcache/000000/1/00/mine"
         client.put_object(Bucket="kvcache", Key=mine, Body=b"mine")
         # The run may have been killed within an upload. One is always there.

@@ -1,7 +1,6 @@
 """Tiers that several ranks share in the phase kvcache, on one node and on several: what one rank has written, the others read, and
 every byte is verified; one capacity holds for all; nothing stays behind, not even of a run that was killed; and what cannot be
 shared is refused."""
-import contextlib
 import os
 import random
 import signal
@@ -115,12 +114,7 @@ def test_killed():
             time.sleep(0.01)
             found = [path for path, _, names in os.walk(root) for name in names if name.startswith("user_")]
         check(process.poll() is None, "the run ended before it was killed")
-        for path in ranks_in(folder):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(int(os.path.basename(path)), signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        kill_run(process, folder)
         check(all(path.startswith(f"{root}/000000/0/") for path in found), f"{found}")
         r = alone("clean", "job.json", cwd=folder)
         left = [name for _, _, names in os.walk(root) for name in names]

@@ -1,11 +1,8 @@
 """What runs that were killed have left on an object store: objects, and uploads that nobody will end. `haul clean` removes both,
 of each kind of phase, and nothing that haul does not describe."""
-import contextlib
-import os
-import signal
 import time
 
-from haultest import Folder, alone, check, mpi, ranks_in, start, write_job
+from haultest import Folder, alone, check, kill_run, mpi, start, write_job
 from objects import CLEAN, io, main, servers
 
 MIB = 1 << 20
@@ -50,12 +47,7 @@ class Bucket:
             while len(self.uploads()) == before and process.poll() is None:
                 time.sleep(0.02)
             check(process.poll() is None, "the run ended before it was killed")
-            for path in ranks_in(self.folder):
-                with contextlib.suppress(ProcessLookupError):  # mpiexec kills those that are left
-                    os.kill(int(os.path.basename(path)), signal.SIGKILL)
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
+            kill_run(process, self.folder)
 
 
 def check_clean(at):

@@ -1,13 +1,11 @@
 """Replaying traces of key-value caches: what reaches the store is what the trace asks for, row by row; traces that are wrong are
 refused; nothing stays behind, and `haul replay --clean` removes what a run that was killed has left."""
 import collections
-import contextlib
 import csv
 import glob
 import io
 import json
 import os
-import signal
 import subprocess
 import time
 import urllib.parse
@@ -157,15 +155,6 @@ def test_wrong():
             check(r.rc == 0 and "1 row was left out" in r.out, f"{says}: {r}")
 
 
-def kill(process, folder):
-    for path in ranks_in(folder):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(int(os.path.basename(path)), signal.SIGKILL)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-
-
 def test_killed():
     def objects():
         return [f"{path}/{name}" for path, _, names in os.walk(f"{folder}/data") for name in names]
@@ -175,7 +164,7 @@ def test_killed():
         while process.poll() is None and len(objects()) < 10:
             time.sleep(0.01)
         check(process.poll() is None, "the run ended before it was killed")
-        kill(process, folder)
+        kill_run(process, folder)
         check(json.load(open(f"{folder}/data/replay/.haul-replay.json"))["tiers"] == 7, "description")
         r = mpi(2, "replay", TRACE, *STORE, *QUICK, "--force", cwd=folder)
         check(r.rc != 0 and "haul clean" in r.err, f"{r}")
