@@ -3,6 +3,8 @@
 #include <openssl/ssl.h>
 #include <string.h>
 
+#include "backends/http/wire/suites.h"
+
 bool curl_ahead_possible(void)
 {
 	static const char name[] = "OpenSSL/";
@@ -27,6 +29,7 @@ static void curl_on_record(int written, int version, int type, const void *data,
 static CURLcode curl_on_context(CURL *easy, void *context, void *records)
 {
 	(void)easy;
+	suites_prefer_short(context);
 	SSL_CTX_set_read_ahead(context, 1);
 	SSL_CTX_set_msg_callback(context, curl_on_record);
 	SSL_CTX_set_msg_callback_arg(context, records);

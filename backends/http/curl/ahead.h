@@ -15,7 +15,7 @@
 /* Whether libcurl uses the very OpenSSL that haul is linked with. */
 bool curl_ahead_possible(void);
 
-/* For all connections that this handle makes. *records grows with each record that one of them reads; it must outlive
+/* For all connections that this handle makes, which also ask for the suites of TLS that wire/suites.h prefers. *records grows with each record that one of them reads; it must outlive
  * the connections. */
 void curl_ahead_set(CURL *easy, uint64_t *records);
 

@@ -11,6 +11,7 @@
 
 #include "backends/http/native/internal.h"
 #include "backends/http/wire/certificate.h"
+#include "backends/http/wire/suites.h"
 
 enum { TLS_RECORD_BYTES = 16 << 10 };
 
@@ -74,6 +75,7 @@ static int tls_context_open(struct native_transport *t, const char **why)
 	SSL_CTX_set_options(t->tls, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
 	SSL_CTX_set_mode(t->tls,
 			 SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	suites_prefer_short(t->tls);
 	SSL_CTX_set_alpn_protos(t->tls, protocols, sizeof(protocols) - 1);
 	/* One system call per record, not one for its header and one for the rest. */
 	SSL_CTX_set_read_ahead(t->tls, 1);

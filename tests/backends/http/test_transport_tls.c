@@ -1,49 +1,24 @@
-/* Tests of the transports with TLS. The server is a socket of this program, in turn with the transport; its certificate is made
- * here. */
-#include <arpa/inet.h>
+/* Tests of the transports with TLS, whose server takes its turns in the same thread. */
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "backends/http/curl/transport.h"
 #include "backends/http/native/transport.h"
+#include "backends/http/wire/suites.h"
+#include "tests/backends/http/tls_server.h"
 #include "tests/unit.h"
 
-enum { LARGE = 3 << 20, SENT = 200000, HANGS_S = 60 };
+enum { LARGE = 3 << 20, HANGS_S = 60 };
 #define SECOND UINT64_C(1000000000)
 #define OK     "HTTP/1.1 200 OK\r\n"
 #define FOUR   OK "content-length: 4\r\n\r\nabcd"
 #define OPEN   OK "\r\nabcd"
 
-/* How the server ends a connection after its answer: not at all, as TLS wants it, without a word. */
-enum end { KEEP, CLOSE, CUT };
-
-static struct {
-	SSL_CTX *tls;
-	SSL *ssl;
-	int listener, client;
-	uint16_t port;
-	unsigned accepted, resumed;
-	bool plain; /* it speaks HTTP without TLS */
-	const char *answer;
-	size_t answer_bytes, sent;
-	size_t kept_back; /* last bytes of the answer, which it does not send yet */
-	enum end end;
-	char request[4 * SENT];
-	size_t used;
-	bool asked;
-} server;
-
+static struct tls_server server;
 static struct clock real;
 static char ca[64];
 static char received[LARGE + 1], large[LARGE + 256];
@@ -53,165 +28,6 @@ static const struct transport_ops *const transports[] = {&transport_curl, &trans
 static char body_byte(uint64_t at)
 {
 	return (char)('a' + at % 23);
-}
-
-/* A certificate that signs itself, for these names; it is written to the file ca, too. */
-static void certificate_make(const char *names)
-{
-	EVP_PKEY *key = EVP_EC_gen("P-256");
-	X509 *x = X509_new();
-	X509_EXTENSION *e;
-	FILE *f = fopen(ca, "w");
-
-	CU_ASSERT_FATAL(key && x && f);
-	X509_set_version(x, 2);
-	ASN1_INTEGER_set(X509_get_serialNumber(x), 1);
-	X509_gmtime_adj(X509_getm_notBefore(x), -3600);
-	X509_gmtime_adj(X509_getm_notAfter(x), 3600);
-	X509_set_pubkey(x, key);
-	X509_NAME_add_entry_by_txt(X509_get_subject_name(x), "CN", MBSTRING_ASC,
-				   (const unsigned char *)"haul test", -1, -1, 0);
-	X509_set_issuer_name(x, X509_get_subject_name(x));
-	e = X509V3_EXT_conf_nid(NULL, NULL, NID_subject_alt_name, names);
-	X509_add_ext(x, e, -1);
-	X509_EXTENSION_free(e);
-	CU_ASSERT_FATAL(X509_sign(x, key, EVP_sha256()) > 0);
-	PEM_write_X509(f, x);
-	fclose(f);
-	server.tls = SSL_CTX_new(TLS_server_method());
-	SSL_CTX_set_mode(server.tls,
-			 SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-	CU_ASSERT_EQUAL_FATAL(SSL_CTX_use_certificate(server.tls, x), 1);
-	CU_ASSERT_EQUAL_FATAL(SSL_CTX_use_PrivateKey(server.tls, key), 1);
-	X509_free(x);
-	EVP_PKEY_free(key);
-}
-
-static void server_start(const char *names, const char *answer, size_t bytes, enum end end)
-{
-	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t n = sizeof(a);
-
-	memset(&server, 0, sizeof(server));
-	server.client = -1;
-	server.answer = answer;
-	server.answer_bytes = bytes;
-	server.end = end;
-	server.listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	CU_ASSERT_EQUAL_FATAL(bind(server.listener, (struct sockaddr *)&a, n), 0);
-	CU_ASSERT_EQUAL_FATAL(listen(server.listener, 8), 0);
-	getsockname(server.listener, (struct sockaddr *)&a, &n);
-	server.port = ntohs(a.sin_port);
-	certificate_make(names);
-}
-
-static void server_hang_up(enum end how)
-{
-	if (how == KEEP || server.client < 0)
-		return;
-	server.resumed += server.ssl && SSL_session_reused(server.ssl);
-	if (how == CLOSE && server.ssl)
-		SSL_shutdown(server.ssl);
-	SSL_free(server.ssl);
-	server.ssl = NULL;
-	close(server.client);
-	server.client = -1;
-	server.used = server.sent = 0;
-	server.asked = false;
-}
-
-static void server_stop(void)
-{
-	server_hang_up(CUT);
-	close(server.listener);
-	SSL_CTX_free(server.tls);
-	unlink(ca);
-}
-
-/* Whether the request is whole: its head, and as many bytes behind it as it says. */
-static bool server_has_all(void)
-{
-	const char *body, *length;
-
-	server.request[server.used] = '\0';
-	body = strstr(server.request, "\r\n\r\n");
-	if (!body)
-		return false;
-	length = strcasestr(server.request, "content-length: ");
-	return server.used ==
-	       (size_t)(body + 4 - server.request) + (length ? strtoull(length + 16, NULL, 10) : 0);
-}
-
-static int server_read(void)
-{
-	char *to = server.request + server.used;
-	size_t room = sizeof(server.request) - 1 - server.used;
-
-	return server.ssl ? SSL_read(server.ssl, to, (int)room)
-			  : (int)recv(server.client, to, room, MSG_DONTWAIT);
-}
-
-static int server_write(const char *from, size_t n)
-{
-	return server.ssl ? SSL_write(server.ssl, from, (int)n)
-			  : (int)send(server.client, from, n, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
-static void server_answer(void)
-{
-	size_t until = server.answer_bytes - server.kept_back;
-	int n = 1;
-
-	while (n > 0 && server.sent < until) { /* as much as the connection takes */
-		n = server_write(server.answer + server.sent, until - server.sent);
-		server.sent += n > 0 ? (size_t)n : 0;
-	}
-	if (server.sent < server.answer_bytes)
-		return;
-	server.used = server.sent = 0;
-	server.asked = false;
-	server_hang_up(server.end);
-}
-
-static void server_turn(void)
-{
-	int yes = 1, n;
-
-	if (server.client < 0) {
-		server.client = accept4(server.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (server.client < 0)
-			return;
-		server.accepted++;
-		setsockopt(server.client, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-		server.ssl = server.plain ? NULL : SSL_new(server.tls);
-		if (server.ssl) {
-			SSL_set_fd(server.ssl, server.client);
-			SSL_set_accept_state(server.ssl);
-		}
-	}
-	if (!server.asked) {
-		n = server_read();
-		server.used += n > 0 ? (size_t)n : 0;
-		server.asked = server.plain ? n > 0 : n > 0 && server_has_all();
-		return;
-	}
-	server_answer();
-}
-
-/* A turn of the server. It may write to who has gone; the signal for that is kept from the transport, which must not cause
- * any. */
-static void server_step(void)
-{
-	const struct timespec now = {0};
-	sigset_t pipe, before;
-
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &pipe, &before);
-	server_turn();
-	while (sigtimedwait(&pipe, NULL, &now) > 0)
-		;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static int keep(struct exchange *x, const void *data, uint64_t n)
@@ -272,7 +88,7 @@ static void start(struct transport *t, struct exchange *x, enum http_method meth
 			       .consume = keep,
 			       .place = place,
 			       .supply = supply,
-			       .send_bytes = method == HTTP_PUT ? SENT : 0};
+			       .send_bytes = method == HTTP_PUT ? TLS_SENT_MAX : 0};
 	received_bytes = 0;
 	received[0] = '\0';
 	t->ops->start(t, x);
@@ -292,7 +108,7 @@ static bool go_on(struct transport *t, uint64_t until, struct clock *fake)
 		if (t->ops->poll(t, &ended, 0, 1, 0))
 			return true;
 		CU_ASSERT_FATAL(clock_kernel_ns() < hangs_ns);
-		server_step();
+		tls_server_step(&server);
 	}
 	return false;
 }
@@ -317,7 +133,7 @@ static void test_good(void)
 		struct transport *t;
 		struct exchange x;
 
-		server_start(NAMES, FOUR, strlen(FOUR), KEEP);
+		tls_server_start(&server, NAMES, ca, FOUR, strlen(FOUR), KEEP);
 		t = open_transport(transports[k % 2], ca, false);
 		x = ask(t, HTTP_GET, hosts[k / 2]);
 		CU_ASSERT_EQUAL(x.status, 0);
@@ -329,10 +145,11 @@ static void test_good(void)
 		CU_ASSERT_EQUAL(x.status, 0);
 		CU_ASSERT_EQUAL(x.connections, 0);
 		CU_ASSERT_PTR_NOT_NULL(strstr(server.request, "\r\n\r\n"));
-		CU_ASSERT_EQUAL(memcmp(strstr(server.request, "\r\n\r\n") + 4, large, SENT), 0);
+		CU_ASSERT_EQUAL(memcmp(strstr(server.request, "\r\n\r\n") + 4, large, TLS_SENT_MAX),
+				0);
 		CU_ASSERT_EQUAL(server.accepted, 1);
 		t->ops->close(t);
-		server_stop();
+		tls_server_stop(&server);
 	}
 }
 
@@ -358,7 +175,7 @@ static void test_large(void)
 		struct exchange x;
 		size_t head = large_answer(k / 2 ? "close" : "keep-alive");
 
-		server_start(NAMES, large, head + LARGE, k / 2 ? CLOSE : KEEP);
+		tls_server_start(&server, NAMES, ca, large, head + LARGE, k / 2 ? CLOSE : KEEP);
 		t = open_transport_at(transports[k % 2], ca, false, k % 2 ? &still : &real);
 		for (int i = 0; i < 2; i++) {
 			x = ask(t, HTTP_GET, "localhost");
@@ -367,7 +184,7 @@ static void test_large(void)
 			CU_ASSERT_EQUAL(memcmp(received, large + head, LARGE), 0);
 		}
 		t->ops->close(t);
-		server_stop();
+		tls_server_stop(&server);
 	}
 }
 
@@ -399,7 +216,7 @@ static void trickle(struct transport *t, uint64_t after, struct clock *fake, boo
 		CU_ASSERT_FALSE_FATAL(go_on(t, after, fake));
 		server.kept_back -= FEW;
 		for (int turns = 0; waits && turns < 3; turns++) {
-			server_step();
+			tls_server_step(&server);
 			CU_ASSERT_EQUAL(t->ops->poll(t, &ended, 0, 1, 0), 0);
 		}
 		CU_ASSERT_FALSE_FATAL(go_on(t, waits ? 0 : after + FEW, NULL));
@@ -421,7 +238,7 @@ static void test_low_water(void)
 		size_t head = large_answer("keep-alive");
 
 		clock_init_fake(&fake, SECOND);
-		server_start(NAMES, large, head + LARGE, KEEP);
+		tls_server_start(&server, NAMES, ca, large, head + LARGE, KEEP);
 		server.kept_back = LARGE - FAST;
 		t = open_transport_at(&transport_native, ca, false, &fake);
 		start(t, &x, HTTP_GET, "127.0.0.1");
@@ -446,7 +263,7 @@ static void test_low_water(void)
 		CU_ASSERT_EQUAL(x.connections, 0);
 		CU_ASSERT_STRING_EQUAL(received, "abcd");
 		t->ops->close(t);
-		server_stop();
+		tls_server_stop(&server);
 	}
 }
 
@@ -470,7 +287,7 @@ static void test_refused(void)
 			struct transport *t;
 			struct exchange x;
 
-			server_start(table[k / 2].names, FOUR, strlen(FOUR), KEEP);
+			tls_server_start(&server, table[k / 2].names, ca, FOUR, strlen(FOUR), KEEP);
 			t = open_transport(transports[k % 2], table[k / 2].known ? ca : NULL,
 					   insecure);
 			x = ask(t, HTTP_GET, "localhost");
@@ -479,7 +296,7 @@ static void test_refused(void)
 			if (!insecure)
 				CU_ASSERT_STRING_EQUAL(x.why, table[k / 2].why);
 			t->ops->close(t);
-			server_stop();
+			tls_server_stop(&server);
 		}
 	}
 }
@@ -491,7 +308,7 @@ static void test_no_tls(void)
 		struct transport *t;
 		struct exchange x;
 
-		server_start(NAMES, FOUR, strlen(FOUR), CLOSE);
+		tls_server_start(&server, NAMES, ca, FOUR, strlen(FOUR), CLOSE);
 		server.plain = k / 2;
 		t = open_transport(transports[k % 2], k / 2 ? ca : "/nowhere/bundle.pem", false);
 		x = ask(t, HTTP_GET, "localhost");
@@ -500,7 +317,7 @@ static void test_no_tls(void)
 		CU_ASSERT_STRING_EQUAL(x.why, k / 2 ? "no TLS with this server"
 						    : "the CA bundle cannot be read");
 		t->ops->close(t);
-		server_stop();
+		tls_server_stop(&server);
 	}
 }
 
@@ -513,14 +330,14 @@ static void test_ends(void)
 		struct transport *t;
 		struct exchange x;
 
-		server_start(NAMES, OPEN, strlen(OPEN), cut ? CUT : CLOSE);
+		tls_server_start(&server, NAMES, ca, OPEN, strlen(OPEN), cut ? CUT : CLOSE);
 		t = open_transport(cut ? &transport_native : transports[k], ca, false);
 		x = ask(t, HTTP_GET, "localhost");
 		CU_ASSERT_EQUAL(x.status, cut ? -ECONNRESET : 0);
 		CU_ASSERT_EQUAL(x.fault, cut ? REQ_FAULT_BROKEN : REQ_FAULT_NONE);
 		CU_ASSERT_STRING_EQUAL(received, "abcd");
 		t->ops->close(t);
-		server_stop();
+		tls_server_stop(&server);
 	}
 }
 
@@ -530,7 +347,7 @@ static void test_sessions(void)
 	struct transport *t;
 	struct exchange x;
 
-	server_start("DNS:localhost", FOUR, strlen(FOUR), CLOSE);
+	tls_server_start(&server, "DNS:localhost", ca, FOUR, strlen(FOUR), CLOSE);
 	t = open_transport(&transport_native, ca, false);
 	for (unsigned i = 0; i < 4; i++) {
 		x = ask(t, HTTP_GET, "localhost");
@@ -542,7 +359,51 @@ static void test_sessions(void)
 	CU_ASSERT_EQUAL(x.fault, REQ_FAULT_TLS);
 	CU_ASSERT_EQUAL(server.resumed, 3);
 	t->ops->close(t);
-	server_stop();
+	tls_server_stop(&server);
+}
+
+/* Both transports ask first for AES with 128 bits; a server that does not have it gets what it has. */
+static void test_suites(void)
+{
+	static const struct {
+		const char *has, *agreed;
+	} table[] = {
+		{"TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256",
+		 "TLS_AES_128_GCM_SHA256"},
+		{"TLS_CHACHA20_POLY1305_SHA256:TLS_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384"},
+		{"TLS_CHACHA20_POLY1305_SHA256", "TLS_CHACHA20_POLY1305_SHA256"},
+	};
+
+	for (size_t k = 0; k < 2 * sizeof(table) / sizeof(table[0]); k++) {
+		struct transport *t;
+		struct exchange x;
+
+		tls_server_start(&server, NAMES, ca, FOUR, strlen(FOUR), KEEP);
+		CU_ASSERT_EQUAL_FATAL(SSL_CTX_set_ciphersuites(server.tls, table[k / 2].has), 1);
+		t = open_transport(transports[k % 2], ca, false);
+		x = ask(t, HTTP_GET, "localhost");
+		CU_ASSERT_EQUAL(x.status, 0);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(server.ssl);
+		CU_ASSERT_STRING_EQUAL(SSL_get_cipher_name(server.ssl), table[k / 2].agreed);
+		t->ops->close(t);
+		tls_server_stop(&server);
+	}
+}
+
+/* What the context does not offer is not added. */
+static void test_suites_of_policy(void)
+{
+	SSL_CTX *tls = SSL_CTX_new(TLS_client_method());
+
+	CU_ASSERT_EQUAL_FATAL(SSL_CTX_set_ciphersuites(tls, "TLS_AES_256_GCM_SHA384"), 1);
+	suites_prefer_short(tls);
+	CU_ASSERT_STRING_EQUAL(
+		SSL_CIPHER_get_name(sk_SSL_CIPHER_value(SSL_CTX_get_ciphers(tls), 0)),
+		"TLS_AES_256_GCM_SHA384");
+	CU_ASSERT_STRING_NOT_EQUAL(
+		SSL_CIPHER_get_name(sk_SSL_CIPHER_value(SSL_CTX_get_ciphers(tls), 1)),
+		"TLS_AES_128_GCM_SHA256");
+	SSL_CTX_free(tls);
 }
 
 int main(void)
@@ -555,6 +416,8 @@ int main(void)
 		{"no TLS", test_no_tls},
 		{"ends", test_ends},
 		{"sessions", test_sessions},
+		{"suites", test_suites},
+		{"suites of a policy", test_suites_of_policy},
 		CU_TEST_INFO_NULL,
 	};
 
