@@ -6,13 +6,17 @@ medians, ratios and a verdict per row, for RESULTS.md.
 
 BENCH_HTTP is the program of that name in the build. --transport: what haul uses, native (the default) or curl. --rows: only
 the rows whose name contains PART. The script needs nginx, wrk, ab (packages-bench.txt), openssl, and
-300 MB of /dev/shm. Each round runs both programs on each row, one after the other; a ratio is the median of the ratios of
-the rounds. Both programs request the same object with the same headers.
+300 MB of /dev/shm. Each round runs both programs on each row, one after the other, in turn the one and the other first; a
+ratio is the median of the ratios of the rounds. Both programs request the same object with the same headers. With TLS,
+each agrees with nginx on the cipher suite that it asks for first: haul on AES with 128 bits, wrk on 256.
 
 As root, the script runs in its own network namespace with Debian's congestion control, cubic. With one that paces, such as
 bbr, nginx spends time on timers, and the client's pattern of reading shifts that time by a fifth. If the namespace may not
 have cubic, it takes reno, or else what there is; the first line of the output names it. With --here, or without root, the
 script measures in the machine's own network.
+
+nginx has one core, and a client with one thread another one, where there are two. Otherwise the scheduler now and then puts
+both on one core, because they wake each other up, and single runs differ by a third.
 """
 import argparse
 import json
@@ -30,6 +34,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import servers  # noqa: E402
 
 CONF = """worker_processes 1; worker_rlimit_nofile {files}; pid {at}/pid; error_log {at}/error; daemon off; {user}
+worker_cpu_affinity {core:b};
 events {{ worker_connections 4096; }}
 http {{
  access_log off; sendfile on; tcp_nopush on; tcp_nodelay on; keepalive_requests 100000000; keepalive_timeout 3600;
@@ -72,8 +77,14 @@ class Row:
         self.threads, self.connections = threads, connections
 
 
-def cpu_of(args, **more):
-    """Runs a program; returns its output and its CPU seconds."""
+def cores():
+    return sorted(os.sched_getaffinity(0))
+
+
+def cpu_of(args, threads=0, **more):
+    """Runs a program, on a core of its own if it has one thread; returns its output and its CPU seconds."""
+    if threads == 1:
+        more["preexec_fn"] = lambda: os.sched_setaffinity(0, {cores()[-1]})
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=True, **more)
@@ -100,7 +111,8 @@ class Nginx(servers.Server):
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         conf = self.write("conf", CONF.format(files=files, cached=min(25000, files // 2), at=self.folder, data=self.data,
                                               body=self.folder if self.given else self.data, crt=crt, key=key, http=self.http,
-                                              https=self.https, user="user root;" if os.getuid() == 0 else ""))
+                                              https=self.https, user="user root;" if os.getuid() == 0 else "",
+                                              core=1 << cores()[0]))
         process = self.spawn("nginx", shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin"), "-c", conf, "-e",
                              self.path("error"))
         if not servers.wait_for(self.https, 10, process):
@@ -130,7 +142,7 @@ def haul(bench, nginx, row, transport, seconds):
     folder = "put" if row.op == "put" else str(row.size)
     store = {"uri": f"s3://b/{folder}", "endpoints": nginx.base(row.tls), "ca": nginx.tls.ca, "transport": transport}
     out, _ = cpu_of([bench, row.op, json.dumps(store), "%u", "1", str(row.size), str(row.connections // row.threads), str(seconds),
-                     str(row.threads)], env={**os.environ, "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s"})
+                     str(row.threads)], row.threads, env={**os.environ, "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s"})
     words = out.split()
     if words[words.index("failed") + 1] != "0" or int(words[-1]) > row.connections:
         sys.exit(f"run_http.py: {out}")
@@ -143,13 +155,13 @@ def peer(nginx, row, seconds):
         # About as long as haul's run, at the rate of a machine on which ab moves 1 GB/s.
         n = max(row.connections, int(seconds * min(1e9 / row.size, 8000)))
         out, cpu = cpu_of(["ab", "-k", "-q", "-c", str(row.connections), "-n", str(n), "-u", f"{nginx.data}/body{row.size}", "-T",
-                           "application/octet-stream", f"{nginx.base(row.tls)}/b/put/ab"])
+                           "application/octet-stream", f"{nginx.base(row.tls)}/b/put/ab"], row.threads)
         took = float(re.search(r"Time taken for tests:\s+([\d.]+)", out).group(1))
         return n * row.size / took / 1e9, cpu / (n * row.size / 1e9)
     began = time.monotonic()
     headers = [word for h in HEADERS for word in ("-H", h.format(last=row.size - 1))]
     out, cpu = cpu_of(["wrk", f"-t{row.threads}", f"-c{row.connections}", f"-d{max(1, int(seconds))}", *headers,
-                       f"{nginx.base(row.tls)}/b/{row.size}/0"])
+                       f"{nginx.base(row.tls)}/b/{row.size}/0"], row.threads)
     took = time.monotonic() - began
     moved = int(re.search(r"(\d+) requests in", out).group(1)) * row.size / 1e9
     took = float(re.search(r"requests in ([\d.]+)s", out).group(1)) or took
@@ -185,9 +197,11 @@ def main():
         print(f"congestion control: {f.read().strip()}; transport: {given.transport}; {given.rounds} rounds of {given.seconds} s\n")
     with Nginx() as nginx:
         seen = {row: [] for row in rows}
-        for _ in range(given.rounds):
+        for i in range(given.rounds):
             for row in rows:
-                seen[row].append((haul(given.bench, nginx, row, given.transport, given.seconds), peer(nginx, row, given.seconds)))
+                first = peer(nginx, row, given.seconds) if i % 2 else None
+                ours = haul(given.bench, nginx, row, given.transport, given.seconds)
+                seen[row].append((ours, first or peer(nginx, row, given.seconds)))
     print("| one thread and 8 connections, unless said | haul GB/s | wrk or ab | ratio | haul CPU s/GB | wrk or ab | ratio | holds |")
     print("|---|---|---|---|---|---|---|---|")
     for row, pairs in seen.items():
