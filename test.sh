@@ -4,7 +4,7 @@
 #
 #   ./test.sh          the tests for every change, in at most a quarter of an hour on two cores: builds by gcc and clang
 #                      without a warning, unit tests under the sanitizers, a fuzz run, then the tests of all kinds
-#   ./test.sh --long   the other tests, in at most an hour: MPI and system tests under the address sanitizer, whole
+#   ./test.sh --long   the other tests, in at most an hour: all kinds of tests under the address sanitizer, whole
 #                      matrices, 64 ranks, many kills, longer fuzzing, a soak, clang-tidy on every file
 #
 # docs/architecture.md, "Tests", says which test belongs to which set.
@@ -12,8 +12,8 @@ set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 
 case "${1:-}" in
-'') set_of_tests=change guided=OFF ;;
---long) set_of_tests=long guided=ON ;;
+'') set_of_tests=change rest=OFF ;;
+--long) set_of_tests=long rest=ON ;;
 *)
 	echo "usage: ./test.sh [--long]" >&2
 	exit 2
@@ -80,7 +80,8 @@ build()
 	local CMAKE_C_COMPILER_LAUNCHER=
 	[ "$1" != release ] || CMAKE_C_COMPILER_LAUNCHER=ccache
 	export CMAKE_C_COMPILER_LAUNCHER
-	cmake --preset "$1" -D HAUL_TESTS=ON -D HAUL_FUZZ_GUIDED=$guided >/dev/null &&
+	cmake --preset "$1" -D HAUL_TESTS=ON -D HAUL_FUZZ_GUIDED=$rest \
+		-D HAUL_SANITIZE_POINTERS=$rest >/dev/null &&
 		cmake --build --preset "$1" -j "$at_once" ${2:+--target "${@:2}"}
 }
 
@@ -112,7 +113,7 @@ if [ $set_of_tests = change ]; then
 else
 	must "build, clang with the address sanitizer" build asan
 	must "install the npm packages of the tests" end npm
-	holds "the other tests under the address sanitizer" tests asan-long
+	holds "tests under the address sanitizer" tests asan-long
 fi
 
 say "all tests"
