@@ -83,13 +83,12 @@ def test_rows_for_ranks_and_nodes():
             check(len(report["nodes"]) == nodes, "nodes in the report")
 
 
-@t.timing
 def test_disk_bytes_agree_with_the_kernel():
     """For direct writes and reads, the rows have at least the bytes that haul moved, and at most those that the disks moved
     from before to after the run."""
     with t.Folder(os.getcwd()) as folder:
         path = os.path.join(folder, "r.h5")
-        job_path = t.write_job(folder, job(folder, direct=True))
+        job_path = t.write_job(folder, job(folder, compute="10 ms", direct=True))
         before = disk_bytes()
         run = t.mpi(1, "run", job_path, "--results", path)
         after = disk_bytes()
@@ -107,13 +106,13 @@ def test_disk_bytes_agree_with_the_kernel():
               f"written: {generate['disk_written_bytes'].sum()}, by the kernel {after[1] - before[1]}")
 
 
-@t.timing
 def test_processor_time_agrees_with_the_kernel():
-    """The processor time of both phases is nearly all that the kernel counts for the run."""
+    """The processor time of both phases is nearly all that the kernel counts for the run. Other work on the machine does not
+    change that, so this needs no machine for itself."""
     with t.Folder() as folder:
         path = os.path.join(folder, "r.h5")
         j = job(folder, seconds=1, compute=0)
-        j["dataset"].update(files=256)
+        j["dataset"].update(files=128)
         j["phases"][1]["train"].update(epochs=8)
         before = cpu_seconds()
         run = t.mpi(1, "run", t.write_job(folder, j), "--results", path)
@@ -123,8 +122,8 @@ def test_processor_time_agrees_with_the_kernel():
         for phase in ("0_generate", "1_train"):
             attrs = rows_of(path, phase)[1]
             counted += (attrs["cpu_user_ns"] + attrs["cpu_system_ns"]) / 1e9
-        check(spent - 1 <= counted <= spent, f"{counted:.2f} s counted in the phases, {spent:.2f} s in all")
-        check(counted > 1, f"only {counted:.2f} s, which is too little to compare")
+        check(spent - (1 if t.SANITIZED else 0.5) <= counted <= spent, f"{counted:.2f} s counted in the phases, {spent:.2f} s in all")
+        check(counted > 0.5, f"only {counted:.2f} s, which is too little to compare")
 
 
 @t.timing
@@ -132,10 +131,10 @@ def test_cost_of_a_row():
     """One row per second takes less than half a percent of a core, by the processor clock of the sampling thread."""
     with t.Folder() as folder:
         path = os.path.join(folder, "r.h5")
-        run = t.mpi(1, "run", t.write_job(folder, job(folder, seconds=4)), "--results", path)
+        run = t.mpi(1, "run", t.write_job(folder, job(folder, seconds=3)), "--results", path)
         check(run.rc == 0, run)
-        rows, _ = check_rows(path, "1_train", 1, 4)
-        check(len(rows) in (4, 5, 6), f"{len(rows)} rows in 4 seconds")
+        rows, _ = check_rows(path, "1_train", 1, 3)
+        check(len(rows) in (3, 4, 5), f"{len(rows)} rows in 3 seconds")
         share = rows["sampler_cpu_ns"].sum() / rows["covered_ns"].sum()
         print(f"      {100 * share:.3f} % of one core, {rows['sampler_cpu_ns'].max() / 1e3:.0f} us for the most expensive row")
         check(0 < share < 0.005, f"{100 * share:.3f} % of one core")
@@ -147,9 +146,9 @@ def test_busy_loops_beside_the_run_are_named():
     """Other processes keep the cores busy while ranks wait for a slow store: the report names the cores as the limit."""
     with t.Folder() as folder:
         path = os.path.join(folder, "r.h5")
-        j = job(folder, seconds=3, compute="10 ms")
+        j = job(folder, compute="10 ms")
         j["stores"]["data"] = {"uri": "sim://slow", "bandwidth": "80 MB/s"}
-        j["dataset"].update(files=60)
+        j["dataset"].update(files=40)
         j["phases"] = j["phases"][1:]
         loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * os.cpu_count())]
         try:

@@ -187,7 +187,7 @@ def test_shares():
     """Training and plain reads on one store of 200 MB/s: 2 ranks with 2 workers keep four requests of 1 MiB there, the
     reader has two, and the store serves them in the order in which they come. So the training has two thirds."""
     with Folder() as folder:
-        write_job(folder, job_of(train(compute="1 ms", seconds=3.5), reader(depth=2, seconds=3), files=20000, alone=True))
+        write_job(folder, job_of(train(compute="1 ms", seconds=2.4), reader(depth=2, seconds=2), files=20000, alone=True))
         r = mpi(RANKS, "run", "job.json", cwd=folder)
         check(r.rc == 0, f"{r}")
         phases = report(f"{folder}/results.h5")["phases"]
@@ -207,7 +207,7 @@ def test_shares():
             check(names == ["train, alone", "reader, alone", "train", "reader"], f"{names}")
             for p, kind in ((a, "train"), (b, "io")):
                 rows = f[f"phases/{p['number']}_{kind}/timeline/bytes_read"][:]
-                check((rows[:3] > 0).all(), f"{kind} reads in each second: {rows}")
+                check((rows[:2] > 0).all(), f"{kind} reads in each second: {rows}")
         text = alone("report", "results.h5", cwd=folder).out
         check("train on ranks 0-1 beside others: AU" in text and "reader on ranks 3 beside others:" in text, text)
 
