@@ -11,7 +11,7 @@ EVEN = {"total": 192 << 20, "block": 8 << 20, "layout": "segmented"}
 # 24 divides it; 13 or 40 parts, the last one shorter
 UNEVEN = {"total": 209715192 if FULL else 65536008, "block": 5 << 20, "layout": "strided"}
 QUICK = {"retry": {"first": "5 ms", "longest": "200 ms"}, "eject_failures": 0}
-SMALL = {"total": 48 << 20, "block": 8 << 20, "layout": "strided"}
+SMALL = {"total": 30 << 20, "block": 5 << 20, "layout": "strided"}
 
 
 def share(what, ranks, **more):

@@ -13,7 +13,7 @@
 #include "core/content/random.h"
 #include "tests/unit.h"
 
-enum { OBJECT_MAX = 1 << 20, PIECES = 420, WRITERS_MAX = 4 };
+enum { OBJECT_MAX = 1 << 20, PIECES = 150, WRITERS_MAX = 4 };
 
 struct disk {
 	uint8_t *bytes;                         /* [OBJECT_MAX] */
