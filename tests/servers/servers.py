@@ -7,6 +7,7 @@ time. `with` starts a server and removes it at its end:
 
 A server that is not installed raises Missing, and the test fails.
 """
+import asyncio
 import atexit
 import base64
 import contextlib
@@ -27,6 +28,8 @@ import threading
 import time
 import urllib.parse
 import uuid
+
+from forked import Forked
 
 HANGS_S = 120  # a server that has not started or answered after this time counts as hung
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -123,6 +126,13 @@ class Server:
         with open(self.path(name + ".out"), "a", encoding="utf-8") as out:
             process = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                        start_new_session=True, **more)
+        return self.watch(process)
+
+    def fork(self, name, function):
+        with open(self.path(name + ".out"), "a", encoding="utf-8") as out:
+            return self.watch(Forked(function, out))
+
+    def watch(self, process):
         self.processes.append(process)
         self.guard.stdin.write(f"{process.pid}\n")
         self.guard.stdin.flush()
@@ -499,8 +509,8 @@ class Proxy(Server):
 
     def start(self):
         self.port, = free_ports(1)
-        process = self.spawn("proxy", "/usr/bin/python3", "-B", os.path.join(HERE, "proxy.py"), str(self.port),
-                             self.upstream, *self.arguments)
+        import proxy  # here, because most tests need none
+        process = self.fork("proxy", lambda: asyncio.run(proxy.main(str(self.port), self.upstream, *self.arguments)))
         # A trial connection would be counted, so wait for the proxy's output instead.
         while "listening" not in self.said("proxy") and process.poll() is None:
             time.sleep(0.02)
