@@ -13,10 +13,10 @@
 #include "backends/node_block.h"
 #include "core/content/fnv.h"
 #include "core/group/thread_group.h"
+#include "tests/test_folder.h"
 #include "tests/unit.h"
 #include "tests/workloads/formats/variants.h"
 #include "tests/workloads/generate/job_text.h"
-#include "tests/workloads/generate/test_folder.h"
 #include "workloads/dataset/dataset.h"
 #include "workloads/dataset/manifest.h"
 

@@ -11,25 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/test_folder.h"
 #include "tests/unit.h"
 #include "tests/workloads/io/io_fixture.h"
 #include "workloads/io/share.h"
 
-static char folder[64];
-
-static void fresh_folder(void)
-{
-	strcpy(folder, "/tmp/haul-io-XXXXXX");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
-}
-
-static void drop_folder(void)
-{
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	CU_ASSERT_EQUAL(system(command), 0);
-}
+static char folder[TEST_FOLDER_BYTES];
 
 static const char *on_files(void)
 {
@@ -240,7 +227,7 @@ static void test_files(void)
 			struct fixture *f;
 			char path[96];
 
-			fresh_folder();
+			test_folder_make(folder);
 			snprintf(store, sizeof(store), "%s, \"engine\": \"%s\"", on_files(),
 				 engines[e]);
 			f = io_run(store, common[i], phases, 3, 3, NULL);
@@ -254,7 +241,7 @@ static void test_files(void)
 			fixture_free(f);
 			snprintf(path, sizeof(path), "%s/data/io", folder);
 			CU_ASSERT_EQUAL(access(path, F_OK), -1);
-			drop_folder();
+			test_folder_remove(folder);
 		}
 	}
 }
@@ -304,7 +291,7 @@ static void test_flipped_byte(void)
 			struct fixture *f;
 			char says[64];
 
-			fresh_folder();
+			test_folder_make(folder);
 			flip.name = sets[s].name;
 			flip.at =
 				i < 8 ? (i / 2 + i % 2 < pages ? (i / 2 + i % 2) * 4096 + i % 3 : 1)
@@ -319,7 +306,7 @@ static void test_flipped_byte(void)
 			CU_ASSERT_PTR_NOT_NULL(strstr(f->err[0].text, flip.name));
 			CU_ASSERT_EQUAL(fixture_sum(f, IO_PAYLOAD_ERRORS), 1);
 			fixture_free(f);
-			drop_folder();
+			test_folder_remove(folder);
 		}
 	}
 }
@@ -332,7 +319,7 @@ static void test_errors_are_counted(void)
 	};
 	struct fixture *f;
 
-	fresh_folder();
+	test_folder_make(folder);
 	flip.name = "0000000.0000000000";
 	flip.at = 5000;
 	f = io_run(on_files(), "\"objects\": 2, \"size\": 16384, \"block\": 4096", phases, 2, 2,
@@ -342,7 +329,7 @@ static void test_errors_are_counted(void)
 	CU_ASSERT_EQUAL(fixture_sum(f, IO_READS), 16);
 	CU_ASSERT_EQUAL(fixture_sum(f, IO_DONE), 15);
 	fixture_free(f);
-	drop_folder();
+	test_folder_remove(folder);
 }
 
 static void remove_one(struct fixture *f, struct group *g, struct group *node)
@@ -368,13 +355,13 @@ static void test_missing_object(void)
 		struct fixture *f;
 
 		snprintf(phase, sizeof(phase), "\"operation\": \"%s\"", last[i]);
-		fresh_folder();
+		test_folder_make(folder);
 		f = io_run(on_files(), "\"objects\": 4, \"size\": 4096, \"block\": 4096", phases, 2,
 			   2, remove_one);
 		CU_ASSERT_TRUE(f->rc[0] < 0);
 		CU_ASSERT_PTR_NOT_NULL(strstr(f->err[0].text, says[i]));
 		fixture_free(f);
-		drop_folder();
+		test_folder_remove(folder);
 	}
 }
 
@@ -419,7 +406,7 @@ static void test_ended_early(void)
 
 		snprintf(write, sizeof(write),
 			 "\"operation\": \"write\", \"count\": 5, \"order\": \"%s\"", orders[i]);
-		fresh_folder();
+		test_folder_make(folder);
 		f = io_run(on_files(), common, phases, 2, 3, NULL);
 		io_expect_ok(f);
 		CU_ASSERT_EQUAL(fixture_sum(f, TALLY_ERRORS), 0);
@@ -435,7 +422,7 @@ static void test_ended_early(void)
 		f = io_run(on_files(), common, deleted, 1, 3, NULL);
 		io_expect_ok(f);
 		fixture_free(f);
-		drop_folder();
+		test_folder_remove(folder);
 	}
 }
 
@@ -470,7 +457,7 @@ static void test_other_objects_are_not_touched(void)
 	struct fixture *f;
 	char path[128];
 
-	fresh_folder();
+	test_folder_make(folder);
 	put_foreign("0000000.0000000000");
 	f = io_run(on_files(), common, phases, 1, 2, NULL);
 	io_expect_refused(f, -EEXIST, "holds \"0000000.0000000000\"");
@@ -480,9 +467,9 @@ static void test_other_objects_are_not_touched(void)
 	fixture_free(f);
 	snprintf(path, sizeof(path), "%s/data/io/0000000.0000000000", folder);
 	CU_ASSERT_EQUAL(access(path, F_OK), 0);
-	drop_folder();
+	test_folder_remove(folder);
 
-	fresh_folder();
+	test_folder_make(folder);
 	f = io_run(on_files(), common, phases, 2, 2, put_between);
 	io_expect_ok(f);
 	fixture_free(f);
@@ -490,9 +477,9 @@ static void test_other_objects_are_not_touched(void)
 	CU_ASSERT_EQUAL(access(path, F_OK), 0);
 	snprintf(path, sizeof(path), "%s/data/io/0000000.0000000000", folder);
 	CU_ASSERT_EQUAL(access(path, F_OK), -1);
-	drop_folder();
+	test_folder_remove(folder);
 
-	fresh_folder();
+	test_folder_make(folder);
 	f = io_run(on_files(), common, phases, 1, 2, NULL);
 	io_expect_ok(f);
 	fixture_free(f);
@@ -502,7 +489,7 @@ static void test_other_objects_are_not_touched(void)
 	f = io_run(on_files(), common, phases, 1, 3, NULL);
 	io_expect_refused(f, -EEXIST, "were made with ranks 2, this phase says 3");
 	fixture_free(f);
-	drop_folder();
+	test_folder_remove(folder);
 }
 
 static void spoil_description(struct fixture *f, struct group *g, struct group *node)
@@ -527,13 +514,13 @@ static void test_spoiled_description(void)
 	char path[128];
 	struct fixture *f;
 
-	fresh_folder();
+	test_folder_make(folder);
 	f = io_run(on_files(), "\"size\": 4096, \"block\": 4096", phases, 2, 2, spoil_description);
 	io_expect_refused(f, -EINVAL, "/data/io/.haul-io.json: /folder: must be");
 	fixture_free(f);
 	snprintf(path, sizeof(path), "%s/data/io/0000000.0000000000", folder);
 	CU_ASSERT_EQUAL(access(path, F_OK), 0);
-	drop_folder();
+	test_folder_remove(folder);
 }
 
 int main(void)

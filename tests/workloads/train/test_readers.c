@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/content/random.h"
+#include "tests/test_folder.h"
 #include "tests/unit.h"
 #include "tests/workloads/train/train_fixture.h"
 #include "workloads/train/handover.h"
@@ -273,22 +274,14 @@ static void runs_of_64(void)
 	}
 }
 
-static char folder[] = "/tmp/haul-readers-XXXXXX";
+static char folder[TEST_FOLDER_BYTES];
 
 static const char *folder_uri(void)
 {
-	static char uri[64];
+	static char uri[TEST_FOLDER_BYTES + 16];
 
 	snprintf(uri, sizeof(uri), "\"file://%s\"", folder);
 	return uri;
-}
-
-static void folder_remove(void)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -r %s", folder);
-	CU_ASSERT_EQUAL(system(command), 0);
 }
 
 /* With content, whatever the loader, and both within a node and between nodes. A piece is as large
@@ -310,7 +303,7 @@ static void runs_with_content(void)
 	};
 	enum { L = sizeof(layouts) / sizeof(layouts[0]), T = sizeof(trains) / sizeof(trains[0]) };
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+	test_folder_make(folder);
 	for (unsigned i = 0; i < L * T * 2; i += unit_full() ? 1 : 3) {
 		const struct layout_of_ranks *l = &layouts[i / 2 % L].l;
 		uint32_t readers = i % 2 ? READERS_TENSOR : READERS_REPLICA;
@@ -328,7 +321,7 @@ static void runs_with_content(void)
 		expect_run(f, l, readers, 200, 9000, i / 2 / L ? 10 : 5, 2);
 		fixture_free(f);
 	}
-	folder_remove();
+	test_folder_remove(folder);
 }
 
 static const struct {

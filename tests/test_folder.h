@@ -1,10 +1,10 @@
 /* A temporary folder, which a test makes and removes. */
-#ifndef HAUL_TESTS_WORKLOADS_GENERATE_TEST_FOLDER_H
-#define HAUL_TESTS_WORKLOADS_GENERATE_TEST_FOLDER_H
+#ifndef HAUL_TESTS_TEST_FOLDER_H
+#define HAUL_TESTS_TEST_FOLDER_H
 
 enum { TEST_FOLDER_BYTES = 64 };
 
-/* Makes an empty folder, and writes its path. The test fails if it cannot be made. */
+/* Makes an empty folder in $TMPDIR or /tmp, and writes its path. The test fails if it cannot be made. */
 void test_folder_make(char folder[TEST_FOLDER_BYTES]);
 /* Removes it with all that is in it. */
 void test_folder_remove(const char *folder);

@@ -1,5 +1,5 @@
 /* A temporary folder of a test: see test_folder.h. */
-#include "tests/workloads/generate/test_folder.h"
+#include "tests/test_folder.h"
 
 #include <ftw.h>
 #include <stdio.h>
@@ -15,7 +15,10 @@ static int test_folder_remove_one(const char *path, const struct stat *st, int f
 
 void test_folder_make(char folder[TEST_FOLDER_BYTES])
 {
-	snprintf(folder, TEST_FOLDER_BYTES, "/tmp/haul-test-XXXXXX");
+	const char *parent = getenv("TMPDIR");
+
+	snprintf(folder, TEST_FOLDER_BYTES, "%s/haul-test-XXXXXX",
+		 parent && *parent ? parent : "/tmp");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
 }
 
