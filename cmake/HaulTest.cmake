@@ -37,7 +37,8 @@ set(HAUL_PROGRAM ${PROJECT_BINARY_DIR}/haul)
 set(HAUL_YIELD ${PROJECT_BINARY_DIR}/libyield.so)
 set(HAUL_TEST_ENVIRONMENT HAUL=${HAUL_PROGRAM} HAUL_MPIEXEC=${HAUL_MPIEXEC} HAUL_YIELD=${HAUL_YIELD}
 	HAUL_SOURCE=${PROJECT_SOURCE_DIR} HAUL_NPM=${HAUL_NPM} HAUL_SANITIZED=$<BOOL:${HAUL_SANITIZE}>
-	HDF5_USE_FILE_LOCKING=FALSE UBSAN_OPTIONS=print_stacktrace=1)
+	HDF5_USE_FILE_LOCKING=FALSE UBSAN_OPTIONS=print_stacktrace=1
+	PYTHONDONTWRITEBYTECODE=)
 # For programs with MPI: MPICH and UCX keep memory until the process ends, so leaks are not
 # reported; and a preload is loaded before the library of the sanitizer. All ranks are on one
 # machine, so UCX need not open what would take it to others.
@@ -153,7 +154,7 @@ endfunction()
 # Sets the variable to the command that runs the script.
 function(haul_script_command script into)
 	if(script MATCHES "\\.py$")
-		set(${into} ${HAUL_PYTHON} -B ${script} PARENT_SCOPE)
+		set(${into} ${HAUL_PYTHON} ${script} PARENT_SCOPE)
 	elseif(script MATCHES "\\.mjs$")
 		set(${into} ${HAUL_NODE} ${script} PARENT_SCOPE)
 	else()

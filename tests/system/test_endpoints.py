@@ -16,7 +16,7 @@ from objects import CLEAN, io, main, servers, works
 
 EMPTY = sys.argv.pop(1)
 GATEWAYS = 4
-MANY = 10000 if FULL else 1500
+MANY = 10000 if FULL else 600
 QUICK = {"retry": {"first": "5 ms", "longest": "200 ms"}}
 SMALL = {"objects": 32, "size": "64 KiB", "block": "64 KiB", "depth": 2}
 RANKS = 4
@@ -183,7 +183,7 @@ def test_lists_of_endpoints(rgw):
 
 @matrix
 def test_many_small_objects(rgw):
-    """Thousands of objects with 256 requests in flight: connections are kept, and the process takes at most the memory that
+    """Many objects with 256 requests in flight: connections are kept, and the process takes at most the memory that
     the plan says (the job's buffers and 32 MiB) more than an empty process with MPI and HDF5. The same holds for larger
     objects."""
     empty = peak_memory([EMPTY], None, {})

@@ -9,7 +9,7 @@ from objects import CLEAN, io, main, refused, run, servers, works
 
 EVEN = {"total": 192 << 20, "block": 8 << 20, "layout": "segmented"}
 # 24 divides it; 13 or 40 parts, the last one shorter
-UNEVEN = {"total": 209715192 if FULL else 65536008, "block": 5 << 20, "layout": "strided"}
+UNEVEN = {"total": 209715192 if FULL else 45000024, "block": 5 << 20, "layout": "strided"}
 QUICK = {"retry": {"first": "5 ms", "longest": "200 ms"}, "eject_failures": 0}
 SMALL = {"total": 30 << 20, "block": 5 << 20, "layout": "strided"}
 

@@ -10,7 +10,7 @@
 #include "tests/unit.h"
 
 /* The large object has many parts in a full run, and three in a quick one. */
-enum { LARGE_MIB = 40, LARGE_FULL_MIB = 200 };
+enum { LARGE_MIB = 18, LARGE_FULL_MIB = 200 };
 
 static void test_keys(void)
 {
@@ -108,7 +108,7 @@ static void test_sizes(void)
 /* Many parts and ranges in flight, completed in any order. */
 static void test_many_at_once(void)
 {
-	enum { DEPTH = 8, PARTS = 7 };
+	enum { DEPTH = 8, PARTS = 5 };
 	static struct request reqs[DEPTH], *done[DEPTH], *list[DEPTH];
 	uint64_t size = (uint64_t)PARTS * 5 * MIB - 12345, stored;
 	uint8_t *data = malloc((size_t)PARTS * 5 * MIB);
@@ -256,7 +256,7 @@ static void test_abort(void)
  * still be written. */
 static void test_shared(void)
 {
-	enum { PARTS = 5, PART = 5 * MIB, SIZE = PARTS * PART - 4321 };
+	enum { PARTS = 4, PART = 5 * MIB, SIZE = PARTS * PART - 4321 };
 	uint8_t *data = malloc(PARTS * PART);
 	struct object one = {.key = "shared"}, two = {.key = "shared"};
 	struct shared_version version = {0};
