@@ -24,11 +24,6 @@ def run(folder, *phases, ranks=2, rc=0, more=(), **store):
     return r, (report(folder + "/results.h5")["phases"][0 if more else 1:] if rc == 0 else [])
 
 
-def all_cached(share, kept):
-    """The kernel may take pages of the page cache at any time, unless they are kept."""
-    return share == 1 if kept else 0.9 < share <= 1
-
-
 def cached_is_said(said, kept):
     found = re.search(r"\b(\d+\.\d) % of the bytes were in the page cache", said)
     return found and all_cached(float(found[1]) / 100, kept)
