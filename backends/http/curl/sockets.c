@@ -22,8 +22,12 @@ static void curl_watch(struct curl_transport *t, int fd, uint32_t events)
 		t->watched[fd] = (uint8_t)events;
 }
 
+/* A socket that is out already may be closed, and its number may be another thread's by now: an event that was fetched
+ * with others can be about a socket that one of those others ended. */
 void curl_unwatch(struct curl_transport *t, int fd)
 {
+	if (fd < CURL_SOCKETS_MAX && !t->watched[fd])
+		return;
 	epoll_ctl(t->epoll, EPOLL_CTL_DEL, fd, NULL);
 	if (fd < CURL_SOCKETS_MAX)
 		t->watched[fd] = 0;
