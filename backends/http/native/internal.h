@@ -11,6 +11,7 @@
 
 #include "backends/http/native/answer_parser.h"
 #include "backends/http/native/lookup.h"
+#include "backends/http/native/spin.h"
 #include "backends/http/wire/transport.h"
 
 enum {
@@ -102,6 +103,7 @@ struct native_flight {
 struct native_transport {
 	struct transport base;
 	int epoll;
+	struct spin spin;
 	uint64_t now_ns;
 	uint64_t check_ns; /* when flights are looked at for what has taken too long */
 	uint32_t active, free_count, ended_count, again_count;

@@ -407,6 +407,21 @@ static uint32_t native_give_back(struct native_transport *t, struct exchange **e
 	return n;
 }
 
+/* Waits for events, and before it sleeps, looks a few times where that pays. */
+static int native_wait(struct native_transport *t, struct epoll_event *events, int ms)
+{
+	int ready = epoll_wait(t->epoll, events, NATIVE_EVENTS, 0);
+
+	if (ready > 0 || !ms)
+		return ready;
+	if (spin_now(&t->spin)) {
+		for (int i = 0; i < SPIN_LOOKS && ready <= 0; i++)
+			ready = epoll_wait(t->epoll, events, NATIVE_EVENTS, 0);
+		spin_said(&t->spin, ready > 0);
+	}
+	return ready > 0 ? ready : epoll_wait(t->epoll, events, NATIVE_EVENTS, ms);
+}
+
 static uint32_t native_poll(struct transport *base, struct exchange **ended, uint32_t min,
 			    uint32_t max, uint64_t deadline_ns)
 {
@@ -418,8 +433,8 @@ static uint32_t native_poll(struct transport *base, struct exchange **ended, uin
 	t->now_ns = clock_now(base->options.clock);
 	for (;;) {
 		n += native_give_back(t, ended + n, max - n);
-		ready = epoll_wait(t->epoll, events, NATIVE_EVENTS,
-				   n >= min || !t->active ? 0 : native_wait_ms(t, deadline_ns));
+		ready = native_wait(t, events,
+				    n >= min || !t->active ? 0 : native_wait_ms(t, deadline_ns));
 		t->now_ns = clock_now(base->options.clock);
 		native_events(t, events, ready);
 		native_check(t);
