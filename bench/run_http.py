@@ -32,6 +32,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "servers"))
 import servers  # noqa: E402
+from ports import free_ports, wait_for  # noqa: E402
 
 CONF = """worker_processes 1; worker_rlimit_nofile {files}; pid {at}/pid; error_log {at}/error; daemon off; {user}
 worker_cpu_affinity {core:b};
@@ -106,7 +107,7 @@ class Nginx(servers.Server):
             self.fill()
         self.tls = servers.Tls()
         self.tls.__enter__()
-        self.http, self.https = servers.free_ports(2)
+        self.http, self.https = free_ports(2)
         crt, key = self.tls.pair("good")
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         conf = self.write("conf", CONF.format(files=files, cached=min(25000, files // 2), at=self.folder, data=self.data,
@@ -115,7 +116,7 @@ class Nginx(servers.Server):
                                               core=1 << cores()[0]))
         process = self.spawn("nginx", shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin"), "-c", conf, "-e",
                              self.path("error"))
-        if not servers.wait_for(self.https, 10, process):
+        if not wait_for(self.https, 10, process):
             raise RuntimeError("nginx does not start")
 
     def fill(self):

@@ -16,7 +16,6 @@ import hmac
 import http.client
 import json
 import os
-import random
 import select
 import shutil
 import signal
@@ -30,6 +29,7 @@ import urllib.parse
 import uuid
 
 from forked import Forked
+from ports import free_ports, wait_for
 
 HANGS_S = 120  # a server that has not started or answered after this time counts as hung
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -43,30 +43,6 @@ def need(*programs):
     for program in programs:
         if not shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin"):
             raise Missing(f"{program} is not installed")
-
-
-def free_ports(n):
-    """Ports that are free now. Another server may take one before the caller does, so callers try again. The range excludes
-    the ports that the kernel gives to connections, because a busy test may occupy most of those for a minute."""
-    ports = []
-    while len(ports) < n:
-        port = random.randrange(10240, 32768)
-        with contextlib.suppress(OSError), socket.socket() as s:
-            s.bind(("127.0.0.1", port))
-            ports += [port] if port not in ports else []
-    return ports
-
-
-def wait_for(port, seconds, process=None):
-    """Waits until something listens on the port; returns False if the process ends or the time is over before."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return True
-        if process is not None and process.poll() is not None:
-            return False
-        time.sleep(0.02)
-    return False
 
 
 # Ends the servers of a test that is killed: its end of the pipe closes then.

@@ -16,6 +16,7 @@ import socket
 import time
 
 import servers
+from ports import free_ports
 
 CPUS = 12
 
@@ -71,7 +72,7 @@ class Slurm(servers.Server):
         self.path_of_programs = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
     def start(self):
-        port, *ports = servers.free_ports(1 + self.nodes)
+        port, *ports = free_ports(1 + self.nodes)
         # munged requires a socket in a folder that everybody may enter.
         os.chmod(self.folder, 0o755)
         host = socket.gethostname().split(".")[0]

@@ -47,7 +47,8 @@ def on_disk(folder):
 
 
 def test_options():
-    """MLPerf's three options on files and in memory. Files are looked at every 50 ms."""
+    """MLPerf's three options on files and in memory. Files are looked at every 10 ms; a phase may be over before this process
+    gets its turn again, but not all of them."""
     ranks = 2
     with Folder() as folder:
         on_files, in_memory = options.phases("files"), options.phases("memory")
@@ -59,7 +60,7 @@ def test_options():
         while process.poll() is None:
             for name, before in most.items():
                 most[name] = max(before, on_disk(f"{folder}/data/{name}"))
-            time.sleep(0.05)
+            time.sleep(0.01)
         r = finish(process, began)
         check(r.rc == 0, f"{r}")
         left = [name for _, folders, files in os.walk(f"{folder}/data") for name in folders + files]
@@ -69,7 +70,8 @@ def test_options():
             options.judge(phase, results, ranks)
         for phase in (p["kvcache"] for p in on_files):
             held_most, allowed = most[phase["folder"]], options.bytes_most(phase, ranks)
-            check(0 < held_most <= allowed, f"{phase['name']}: {held_most} bytes were held, of {allowed}")
+            check(held_most <= allowed, f"{phase['name']}: {held_most} bytes were held, of {allowed}")
+        check(any(most.values()), "no bytes were seen")
 
 
 def judge_pandas(path, rows):

@@ -5,6 +5,7 @@ import time
 
 from haultest import Folder, check, matrix, some
 from objects import io, main, refused, run, servers, works
+from ports import free_ports
 
 DATA = "/io/000000"
 READS = 40  # of 2 ranks together
@@ -287,7 +288,7 @@ def test_giving_up():
         no("3 attempts", "500@method=POST@path=uploadId", write)
         left = bench.server.client().list_multipart_uploads(Bucket="train").get("Uploads", [])
         check(not left, f"uploads in parts remain open: {left}")
-        r, _ = run(2, bench.at, {**bench.store(bench.server), "endpoints": f"http://127.0.0.1:{servers.free_ports(1)[0]}",
+        r, _ = run(2, bench.at, {**bench.store(bench.server), "endpoints": f"http://127.0.0.1:{free_ports(1)[0]}",
                                  "retry": {"attempts": 2, "first": "5 ms"}}, read, bench.server.env())
         check(r.rc == 1 and "no connection to http://127.0.0.1:" in r.err, f"{r}")
 
