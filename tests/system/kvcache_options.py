@@ -57,7 +57,7 @@ def judge(phase, done, ranks):
     check(m["requests"] >= ranks * REQUESTS and m["errors"] == m["payload_errors"] == 0 < m["verify_ns"], f"{m}")
     check([t["name"] for t in tiers] == [t.get("store", "cpu") for t in phase["tiers"]], f"{tiers}")
     check(m["entry_reads"] > 0 < tiers[-1]["deletions"], f"{m} {tiers}")
-    check(tiers[-1]["used_most_bytes"] <= ranks * CAPACITY, f"{tiers}")
+    check(0 < tiers[-1]["used_most_bytes"] <= ranks * CAPACITY, f"{tiers}")
     check(m["bytes_written"] >= tiers[-1]["demoted_in_bytes"] + tiers[-1]["written_bytes"], f"{m} {tiers}")
     # What moves between tiers is not among the entries that are read and written, as in MLPerf's bandwidths.
     check((m["entry_read_bytes"], m["entry_written_bytes"]) == (tiers[-1]["read_bytes"], tiers[-1]["written_bytes"]), f"{m} {tiers}")

@@ -225,7 +225,7 @@ def lose_rank(site, after):
     site.until(lambda: len(published(site.results())) >= after and len(ranks_of(site.job)) == 4, f"{after} phases")
     time.sleep(random.uniform(0, 0.3))
     before, ranks = published(site.results()), ranks_of(site.job)
-    check(len(ranks) == 4, f"the run is over before a rank was killed\n{site.log()}")
+    check(len(ranks) == 4 and len(before) < 1 + TRAININGS, f"the run is over before a rank was killed\n{site.log()}")
     CLUSTER.kill(random.choice(ranks))
     return before
 
