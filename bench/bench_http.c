@@ -5,9 +5,10 @@
  *	bench_http get|drop|put STORE_JSON KEY_FORMAT OBJECTS BYTES DEPTH SECONDS [THREADS]
  *	bench_http sign
  *
- * Each thread has a queue of its own with DEPTH requests in flight. KEY_FORMAT contains one %u. get reads into memory, and streams longer objects through a buffer,
- * as a training does. drop discards what it reads. put writes each object by one PUT and does not
- * ask for its size. */
+ * Each thread has a queue of its own with DEPTH requests in flight. KEY_FORMAT contains one %u. get
+ * reads into memory, and streams longer objects through a buffer, as a training does. drop discards
+ * what it reads. put writes each object by one PUT and does not ask for its size; all objects have
+ * the same bytes, as with ab. */
 #include <cjson/cJSON.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -99,8 +100,8 @@ static int open_worker(struct worker *w, struct bench *b, struct err *err)
 		return err_set(err, -1, "no memory");
 	rc = queue_open(&w->queue, &b->store, b->depth, err);
 	if (rc == 0)
-		rc = buffers_init(&w->windows, b->depth, whole ? b->bytes : QUEUE_STREAM_BYTES,
-				  err);
+		rc = buffers_init(&w->windows, b->put ? 1 : b->depth,
+				  whole ? b->bytes : QUEUE_STREAM_BYTES, err);
 	return rc;
 }
 
@@ -144,7 +145,7 @@ static void next(struct worker *w, uint32_t slot)
 	const struct bench *b = w->bench;
 	struct object *o = &w->objects[slot];
 	struct request *req = &w->reqs[slot], *one = req;
-	void *data = (char *)w->windows.base + slot * w->windows.slot_bytes;
+	void *data = (char *)w->windows.base + (b->put ? 0 : slot * w->windows.slot_bytes);
 
 	snprintf(o->key, sizeof(o->key), b->keys, (unsigned)(w->number++ % b->count));
 	*req = (struct request){.op = !b->put       ? REQ_READ

@@ -5,7 +5,7 @@ medians, ratios and a verdict per row, for RESULTS.md.
     bench/run_http.py [--here] [--transport NAME] [--rows PART] BENCH_HTTP [ROUNDS [SECONDS]]
 
 BENCH_HTTP is the program of that name in the build. --transport: what haul uses, native (the default) or curl. --rows: only
-the rows whose name contains PART. The script needs nginx, wrk, ab (packages-bench.txt), openssl, and
+the rows whose name contains PART. The script needs nginx with its module "echo", wrk, ab (packages-bench.txt), openssl, and
 300 MB of /dev/shm. Each round runs both programs on each row, one after the other, in turn the one and the other first; a
 ratio is the median of the ratios of the rounds. Both programs request the same object with the same headers. With TLS,
 each agrees with nginx on the cipher suite that it asks for first: haul on AES with 128 bits, wrk on 256.
@@ -14,6 +14,10 @@ As root, the script runs in its own network namespace with Debian's congestion c
 bbr, nginx spends time on timers, and the client's pattern of reading shifts that time by a fifth. If the namespace may not
 have cubic, it takes reno, or else what there is; the first line of the output names it. With --here, or without root, the
 script measures in the machine's own network.
+
+In the rows "not stored", nginx reads the body of a PUT into memory and drops it. In the others it writes a file, which takes three
+times as long as the client needs to send it. nginx keeps the memory that it has freed: otherwise it now and then gives back the
+buffer of a body and touches its pages anew, which takes it a sixth of its time, in some runs and not in others.
 
 nginx has one core, and a client with one thread another one, where there are two. Otherwise the scheduler now and then puts
 both on one core, because they wake each other up, and single runs differ by a third.
@@ -34,7 +38,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import servers  # noqa: E402
 from ports import free_ports, wait_for  # noqa: E402
 
-CONF = """worker_processes 1; worker_rlimit_nofile {files}; pid {at}/pid; error_log {at}/error; daemon off; {user}
+CONF = """load_module {echo};
+worker_processes 1; worker_rlimit_nofile {files}; pid {at}/pid; error_log {at}/error; daemon off; {user}
 worker_cpu_affinity {core:b};
 events {{ worker_connections 4096; }}
 http {{
@@ -43,9 +48,13 @@ http {{
  client_body_temp_path {body}/body; proxy_temp_path {at}/p; fastcgi_temp_path {at}/f; uwsgi_temp_path {at}/u; scgi_temp_path {at}/s;
  ssl_certificate {crt}; ssl_certificate_key {key}; ssl_protocols TLSv1.3;
  server {{ listen 127.0.0.1:{http} reuseport; listen 127.0.0.1:{https} ssl reuseport; root {data};
-  location /b/put/ {{ dav_methods PUT; create_full_put_path on; }} }}
+  location /b/put/ {{ dav_methods PUT; create_full_put_path on; }}
+  location /b/sink/ {{ echo_read_request_body; echo_exec @taken; }}
+  location @taken {{ return 204; }} }}
 }}
 """
+ECHO = "/usr/lib/nginx/modules/ngx_http_echo_module.so"
+KEEPS_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(1 << 30), "MALLOC_MMAP_THRESHOLD_": str(32 << 20)}
 MIB = 1 << 20
 CONGESTION = "net.ipv4.tcp_congestion_control"
 # The headers of haul's signed GET of a whole object.
@@ -54,7 +63,7 @@ HEADERS = ["x-amz-content-sha256: UNSIGNED-PAYLOAD", "x-amz-date: 20261121T00000
            "SignedHeaders=host;range;x-amz-content-sha256;x-amz-date, Signature=" + "0" * 64]
 # Name, operation, TLS, bytes; then the bounds of haul's GB/s (at least) and CPU (at most) as ratios to the other program, or
 # None; then threads and connections, by default 1 and 8. wrk drops the bytes that it reads into a buffer of 8 KiB. In the
-# rows "dropped", haul drops them, too. ab has one thread.
+# rows "dropped", haul drops them, too. ab has one thread; both it and haul send the same bytes over and over.
 KIB = 1 << 10
 ROWS = [
     ("GET 8 MiB", "get", False, 8 * MIB, 1.2, 0.7),
@@ -68,7 +77,9 @@ ROWS = [
     ("GET 64 KiB, TLS", "get", True, 64 * KIB, 1.0, 1.0),
     ("GET 64 KiB, TLS, dropped", "drop", True, 64 * KIB, 1.0, 1.0),
     ("PUT 8 MiB", "put", False, 8 * MIB, 1.0, 1.1),
+    ("PUT 8 MiB, not stored", "sink", False, 8 * MIB, None, None),
     ("PUT 64 KiB", "put", False, 64 * KIB, None, None),
+    ("PUT 64 KiB, not stored", "sink", False, 64 * KIB, None, None),
 ]
 
 
@@ -76,6 +87,7 @@ class Row:
     def __init__(self, name, op, tls, size, least, most, threads=1, connections=8):
         self.name, self.op, self.tls, self.size, self.least, self.most = name, op, tls, size, least, most
         self.threads, self.connections = threads, connections
+        self.writes = op in ("put", "sink")
 
 
 def cores():
@@ -102,6 +114,8 @@ class Nginx(servers.Server):
 
     def start(self):
         servers.need("nginx")
+        if not os.path.exists(ECHO):
+            raise RuntimeError("nginx lacks its module echo; packaging/packages-bench.txt")
         self.data = self.given or tempfile.mkdtemp(prefix="haul-bench-", dir="/dev/shm")
         if not self.given:
             self.fill()
@@ -113,9 +127,9 @@ class Nginx(servers.Server):
         conf = self.write("conf", CONF.format(files=files, cached=min(25000, files // 2), at=self.folder, data=self.data,
                                               body=self.folder if self.given else self.data, crt=crt, key=key, http=self.http,
                                               https=self.https, user="user root;" if os.getuid() == 0 else "",
-                                              core=1 << cores()[0]))
+                                              core=1 << cores()[0], echo=ECHO))
         process = self.spawn("nginx", shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin"), "-c", conf, "-e",
-                             self.path("error"))
+                             self.path("error"), env={**os.environ, **KEEPS_MEMORY})
         if not wait_for(self.https, 10, process):
             raise RuntimeError("nginx does not start")
 
@@ -140,10 +154,11 @@ class Nginx(servers.Server):
 
 def haul(bench, nginx, row, transport, seconds):
     """Runs bench_http; returns (GB/s, CPU seconds per GB)."""
-    folder = "put" if row.op == "put" else str(row.size)
+    folder = row.op if row.writes else str(row.size)
     store = {"uri": f"s3://b/{folder}", "endpoints": nginx.base(row.tls), "ca": nginx.tls.ca, "transport": transport}
-    out, _ = cpu_of([bench, row.op, json.dumps(store), "%u", "1", str(row.size), str(row.connections // row.threads), str(seconds),
-                     str(row.threads)], row.threads, env={**os.environ, "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s"})
+    out, _ = cpu_of([bench, "put" if row.writes else row.op, json.dumps(store), "%u", "1", str(row.size),
+                     str(row.connections // row.threads), str(seconds), str(row.threads)], row.threads,
+                    env={**os.environ, "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s"})
     words = out.split()
     if words[words.index("failed") + 1] != "0" or int(words[-1]) > row.connections:
         sys.exit(f"run_http.py: {out}")
@@ -152,11 +167,11 @@ def haul(bench, nginx, row, transport, seconds):
 
 def peer(nginx, row, seconds):
     """Runs wrk, or ab for writes; returns the same."""
-    if row.op == "put":
-        # About as long as haul's run, at the rate of a machine on which ab moves 1 GB/s.
-        n = max(row.connections, int(seconds * min(1e9 / row.size, 8000)))
+    if row.writes:
+        # About as long as haul's run, at the rate of a machine on which ab moves 1 GB/s to a file and 4 GB/s to nowhere.
+        n = max(row.connections, int(seconds * min(1e9 / row.size, 8000) * (4 if row.op == "sink" else 1)))
         out, cpu = cpu_of(["ab", "-k", "-q", "-c", str(row.connections), "-n", str(n), "-u", f"{nginx.data}/body{row.size}", "-T",
-                           "application/octet-stream", f"{nginx.base(row.tls)}/b/put/ab"], row.threads)
+                           "application/octet-stream", f"{nginx.base(row.tls)}/b/{row.op}/ab"], row.threads)
         took = float(re.search(r"Time taken for tests:\s+([\d.]+)", out).group(1))
         return n * row.size / took / 1e9, cpu / (n * row.size / 1e9)
     began = time.monotonic()
