@@ -32,10 +32,15 @@ def job(**train):
 
 class Site(Folder):
     """A folder with a job, its data and results, and the settings for the scripts. Of several trainings, the last one is over
-    only when something ends it."""
+    only when something ends it; so is the training of the run that endless names by the end of its results file."""
 
-    def __init__(self, trainings=1, **train):
+    def __init__(self, trainings=1, endless=None, **train):
         super().__init__()
+        self.haul = HAUL
+        if endless:
+            self.haul = self.path + "/haul"
+            with open(os.open(self.haul, os.O_WRONLY | os.O_CREAT, 0o755), "w", encoding="utf-8") as f:
+                f.write(f'#!/bin/sh\ncase "$*" in *{endless}*) set -- "$@" --set train.epochs={ENDLESS};; esac\nexec {HAUL} "$@"\n')
         said = job(**train)
         said["phases"] += [{"train": {**said["phases"][1]["train"], "name": f"more{i}"}} for i in range(1, trainings)]
         if trainings > 1:
@@ -46,7 +51,7 @@ class Site(Folder):
         return self
 
     def env(self, **more):
-        return {"HAUL": HAUL, "HAUL_DATA": self.path + "/data", "JOB": self.path + "/tiny.json",
+        return {"HAUL": self.haul, "HAUL_DATA": self.path + "/data", "JOB": self.path + "/tiny.json",
                 "RANKS_PER_NODE": "2", "STEPS": "10", "RESERVE": "5", "CHECK_SECONDS": "20", "LD_PRELOAD": YIELD,
                 "RESULTS_DIR": self.path + "/results", **more}
 
@@ -329,7 +334,7 @@ def test_limit_reached():
 @long
 def test_node_dies():
     """A node dies during a run of the series: that run fails, and the next ones use the other nodes."""
-    with Site(epochs=30) as site:
+    with Site(epochs=30, endless=".n4.h5") as site:
         site.submit(SCALING, "--nodes=4", "--ntasks-per-node=2", NODES="4", SIZES="1 4 2", STEPS="20")
         site.until(lambda: site.begun(".n4"), "the run on four nodes")
         CLUSTER.fail(3)
@@ -345,7 +350,7 @@ def test_node_dies():
 
 @long
 def test_scaling_requeued():
-    with Site(epochs=30) as site:
+    with Site(epochs=30, endless=".n2.h5") as site:
         site.submit(SCALING, "--nodes=2", "--ntasks-per-node=2", NODES="2", STEPS="20")
         site.until(lambda: site.begun(".n2"), "the run on two nodes")
         CLUSTER.ask("scontrol", "requeue", site.job)
