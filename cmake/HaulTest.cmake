@@ -55,7 +55,7 @@ macro(haul_test_arguments name)
 		message(FATAL_ERROR "test ${name}: unknown argument ${arg_UNPARSED_ARGUMENTS}")
 	endif()
 	if(NOT arg_TIMEOUT)
-		set(arg_TIMEOUT 900)
+		set(arg_TIMEOUT 1800)
 	endif()
 endmacro()
 
