@@ -14,7 +14,7 @@
 #   sched_each_node HOSTS   sets launcher: one task on each node in the file HOSTS
 #   sched_ranks HOSTS       sets launcher: RANKS_PER_NODE bound ranks on each node in the file HOSTS
 #   sched_mounts            succeeds if the job has to mount the storage
-#   sched_mount HOSTS       mounts it on these nodes and sets mounted=1
+#   sched_mount HOSTS       mounts it on these nodes and makes the file $work/mounted
 #   sched_unmount           unmounts it
 #   sched_signal PID        tells the ranks behind the launcher PID to stop
 #   sched_after HOSTS       removes what a launch has left on the nodes
@@ -296,28 +296,35 @@ batch_record_storage()
 
 # ---- One run -------------------------------------------------------------------------------------
 
-# batch_run COMMAND…: runs the command and returns its exit status. It passes TERM and USR1 on to
-# the ranks, which then write the results so far. Hydra may return 0 after a signal; batch_run then
-# returns 4, haul's status for "interrupted".
+# batch_wait PID: waits for a child and returns its exit status. A trapped signal ends wait early. So
+# it waits until the process is gone, then gets its own status.
+batch_wait()
+{
+	while kill -0 "$1" 2>/dev/null; do
+		wait "$1"
+	done
+	wait "$1"
+}
+
+# batch_run COMMAND…: runs the command and returns its exit status. batch_stop passes signals on to
+# the ranks, which then write the results so far. Hydra may return 0 after a signal, and a launcher
+# that did not catch USR1 yet ends by it; batch_run then returns 4, haul's status for "interrupted".
 batch_run()
 {
 	local pid rc
 	"$@" &
 	pid=$!
-	# shellcheck disable=SC2064  # the pid has to be expanded now
-	trap "stopped=1; sched_signal $pid" TERM USR1
-	[ "$stopped" = 0 ] || sched_signal "$pid"
-	# A trapped signal ends wait early. So wait until the process is gone, then get its own
-	# status.
-	while kill -0 "$pid" 2>/dev/null; do
-		wait "$pid"
-	done
-	wait "$pid"
+	echo "$pid" >"$work/running"
+	# A signal that came before that line is passed on here.
+	! batch_stopped || sched_signal "$pid"
+	batch_wait "$pid"
 	rc=$?
-	trap 'stopped=1' TERM USR1
-	if [ "$stopped" = 1 ]; then
+	rm -f "$work/running"
+	if batch_stopped; then
 		batch_say "stopped by a signal"
-		[ "$rc" != 0 ] || rc=4
+		case $rc in
+		0 | 138) rc=4 ;;
+		esac
 	fi
 	return "$rc"
 }
@@ -335,8 +342,8 @@ batch_haul()
 	seconds=$(batch_deadline) || return
 	[ "$seconds" = 0 ] || deadline=(--deadline "$seconds s")
 	read -r -a extra <<<"$EXTRA"
-	[ "$stopped" = 0 ] || { batch_say "stopped by a signal before the run"; return 4; }
 	sched_ranks "$hosts" || return
+	! batch_stopped || { batch_say "stopped by a signal before the run"; return 4; }
 	batch_say "$nodes nodes, $((nodes * RANKS_PER_NODE)) ranks; results: $results"
 	batch_run "${launcher[@]}" "$HAUL" run "$JOB" --results "$results" "${deadline[@]}" \
 		"${job_options[@]}" "${extra[@]}"
@@ -429,11 +436,39 @@ batch_check_folder()
 	fi
 }
 
+# batch_stop: at TERM, USR1 and INT. It leaves word for the shell that does the work, and tells the
+# ranks to stop, if there are any.
+batch_stop()
+{
+	local pid
+	: >"$work/stopped"
+	! read -r pid 2>/dev/null <"$work/running" || sched_signal "$pid"
+}
+
+# batch_stopped: succeeds after such a signal.
+batch_stopped()
+{
+	[ -e "$work/stopped" ]
+}
+
 # batch_cleanup: runs at the end of the script, however it ends.
 batch_cleanup()
 {
-	[ "$mounted" = 0 ] || sched_unmount
+	[ ! -e "$work/mounted" ] || sched_unmount
 	rm -rf "$work"
+}
+
+# batch_work BODY: all that is done inside a job. A scheduler may send TERM to every process of the
+# job; this shell then goes on to the end of the run.
+batch_work()
+{
+	local rc
+	trap : TERM USR1
+	batch_prepare || return
+	"batch_$1"
+	rc=$?
+	[ "$rc" != 4 ] || sched_stopped
+	return "$rc"
 }
 
 # batch_main BODY [check]: BODY is single or scaling; the other arguments are those of the script's
@@ -441,7 +476,7 @@ batch_cleanup()
 batch_main()
 {
 	local body=$1 rc
-	mounted=0 stopped=0 launcher=() job_options=() plan_words=() set_words=()
+	launcher=() job_options=() plan_words=() set_words=()
 	batch_setup || return
 	case ${2:-} in
 	check)
@@ -460,10 +495,12 @@ batch_main()
 	fi
 	work=$(mktemp -d) || return 1
 	trap batch_cleanup EXIT
-	trap 'stopped=1' TERM USR1
-	batch_prepare || return
-	"batch_$body"
+	# bash 5.2 loses a signal that is due while it reads a command substitution, and ends the function
+	# that this stands in. So the shell that gets the signals only waits.
+	trap batch_stop TERM USR1 INT
+	batch_work "$body" &
+	batch_wait $!
 	rc=$?
-	[ "$rc" != 4 ] || sched_stopped
+	trap : TERM USR1 INT
 	return "$rc"
 }

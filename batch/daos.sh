@@ -79,7 +79,7 @@ daos_container()
 daos_mount()
 {
 	daos_load && daos_container || return
-	mounted=1
+	: >"$work/mounted"
 	if ! PBS_NODEFILE=$1 timeout -k 10 "$MOUNT_SECONDS" launch-dfuse.sh "$DAOS_POOL:$DAOS_CONT"; then
 		batch_say "dfuse could not mount the container within $MOUNT_SECONDS s"
 		return 1

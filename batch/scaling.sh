@@ -92,7 +92,7 @@ batch_scaling()
 		batch_scaling_row "$n"
 		row=$?
 		[ "$rc" != 0 ] || rc=$row
-		if [ "$row" = 4 ] || [ "$stopped" = 1 ]; then
+		if [ "$row" = 4 ] || batch_stopped; then
 			break
 		fi
 	done

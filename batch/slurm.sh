@@ -156,14 +156,14 @@ sched_after()
 # ranks get the signal too, and have written their results by then.
 sched_stopped()
 {
-	local seconds said
+	local seconds=0 said
 	said=$(scontrol show job "$SLURM_JOB_ID" 2>/dev/null)
 	[[ $said == *Requeue=1* && $said =~ PreemptTime=[0-9] ]] || return 0
 	batch_say "preempted: the job waits to be requeued"
-	stopped=0
-	for ((seconds = 0; seconds < 3600 && stopped == 0; seconds++)); do
-		sleep 1 &
-		wait $!
+	rm -f "$work/stopped"
+	while [ "$seconds" -lt 3600 ] && ! batch_stopped; do
+		sleep 1
+		seconds=$((seconds + 1))
 	done
 }
 

@@ -11,6 +11,7 @@ stand_in scontrol <<'X2'
 #!/usr/bin/env bash
 case "$*" in
 "show hostnames"*) tr ' ' '\n' <<<"$3" ;;
+"show config") [ -z "${SIGNAL:-}" ] || kill -USR1 "$(cat "$WORK/script_pid")" ;;
 "show node"*) echo "   State=IDLE ThreadsPerCore=2 TmpDisk=0" ;;
 esac
 X2
@@ -166,6 +167,12 @@ job slurm/unet3d_small.sh "n1" NODES=1 BIND=1,2,3 RANKS_PER_NODE=3
 check "a list of cores is passed to srun" called "--cpu-bind=map_cpu:1,2,3"
 job slurm/unet3d_small.sh "n1" NODES=1 LAUNCHER=mpiexec
 check "LAUNCHER=mpiexec launches by mpiexec" called "mpiexec -f"
+# In the command that asks scontrol, another command substitution follows. There bash 5.2 would lose the signal.
+job slurm/unet3d_small.sh "n1" NODES=1 SIGNAL=1
+check "a signal within a command substitution ends the job in order" status_is 4
+check "a signal within a command substitution is told" said_once "stopped by a signal before the run"
+check "a signal within a command substitution breaks no function" not_said "unexpected EOF"
+check "haul does not run after a signal" not_called "haul run"
 job flux/unet3d_small.sh "n1 n2" NODES=2
 check "Flux binds ranks to their cores" called "-n 16 --requires=hosts:n1,n2 -c 6 -o cpu-affinity=per-task"
 

@@ -99,6 +99,7 @@ start()
 	tr ' ' '\n' <<<"$nodes" >nodefile
 	env STAND_IN_NODES="$nodes" HAUL_DATA="$work/data" "${settings[@]}" bash "$script" "${words[@]}" >log 2>&1 &
 	script_pid=$!
+	echo $script_pid >script_pid
 }
 
 # run …: takes the arguments of start, and leaves rc and the files calls, asked and log.
@@ -137,6 +138,7 @@ status_is() { [ "$rc" = "$1" ]; }
 called() { grep -qF -- "$1" calls; }
 not_called() { ! called "$1"; }
 said() { grep -qE -- "$1" log; }
+not_said() { ! said "$1"; }
 said_once() { [ "$(grep -cE -- "$1" log)" = 1 ]; }
 launches_are() { [ "$(wc -l <asked)" -le "$1" ]; }
 before() { [ "$(grep -nF -m 1 -- "$1" calls | cut -d : -f 1)" -lt "$(grep -nF -m 1 -- "$2" calls | cut -d : -f 1)" ]; }
