@@ -12,8 +12,8 @@ set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 
 case "${1:-}" in
-'') set_of_tests=change rest=OFF ;;
---long) set_of_tests=long rest=ON ;;
+'') set_of_tests=change rest=OFF per_core=6 ;;
+--long) set_of_tests=long rest=ON per_core=4 ;;
 *)
 	echo "usage: ./test.sh [--long]" >&2
 	exit 2
@@ -23,8 +23,8 @@ esac
 jobs=$(nproc)
 [ "$jobs" -le 6 ] || jobs=6
 # Most tests spend much of their time waiting, for servers or for planned times. On a machine with other work, many at a time
-# also get a larger share of it.
-at_once=$((6 * jobs))
+# also get a larger share of it. Those of --long use the processors more, and would only take longer each.
+at_once=$((per_core * jobs))
 unset LD_PRELOAD
 failed=()
 # Each test makes a folder of its own in this one. The attribute lets ext4 put each of those into another group of inodes;
