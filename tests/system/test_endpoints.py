@@ -45,8 +45,8 @@ def dealt(rgw, balance, endpoints=None, took=None, objects=32):
     shares, endpoints = {}, endpoints or rgw.endpoints()
     with Folder() as folder:
         before = counted(rgw)
-        done = works(RANKS, folder, store_of(endpoints, balance), [io(operation, **{**SMALL, "objects": objects}) for operation in asked],
-                     rgw.env())["phases"]
+        phases = [io(operation, **{**SMALL, "objects": objects}) for operation in asked]
+        done = works(RANKS, folder, store_of(endpoints, balance), phases, rgw.env())["phases"]
         if took is not None:
             took.update({p["name"]: machine_took_s(folder, p) / p["seconds"] for p in done})
         seen, whole = [b - a for a, b in zip(before, counted(rgw))], [0] * GATEWAYS
