@@ -396,6 +396,7 @@ static int mem_move(struct mem_block *b, struct request *req)
 		memcpy(payload_of(b, o) + at, (char *)req->data + req->answer.done_bytes, bytes);
 		word_raise(&o->state[STATE_WRITTEN], at + bytes);
 	}
+	clock_wait_for_loads();
 	req->answer.done_bytes += bytes;
 	return 0;
 }

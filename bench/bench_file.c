@@ -167,6 +167,7 @@ static int run(const struct work *w, struct err *err)
 	int rc;
 
 	clock_init(&clock);
+	clock_learn_counter(&clock, CLOCK_SOURCE);
 	log_init(&log, 2, LOG_INFO, 0, 1);
 	rc = describe(w, &described, &arena, err);
 	if (rc == 0)

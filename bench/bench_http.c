@@ -75,6 +75,7 @@ static int open_store(struct bench *b, const char *text, struct err *err)
 			   err);
 	cJSON_Delete(json);
 	clock_init(&b->clock);
+	clock_learn_counter(&b->clock, CLOCK_SOURCE);
 	log_init(&b->log, 2, LOG_WARNING, 0, 1);
 	b->place = (struct rank_place){.ranks = 1, .nodes = 1, .local_ranks = 1};
 	backends_process_begin(&b->described, 1);

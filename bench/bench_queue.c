@@ -32,6 +32,17 @@ static double clock_read_ns(void)
 	return (double)(clock_kernel_ns() - start) / OPERATIONS;
 }
 
+static double reader_read_ns(const struct clock *c)
+{
+	uint64_t start = clock_kernel_ns();
+	struct clock_reader r;
+
+	clock_reader_init(&r, c);
+	for (int i = 0; i < OPERATIONS; i++)
+		clock_read(&r);
+	return (double)(clock_kernel_ns() - start) / OPERATIONS;
+}
+
 static double do_ns(struct queue *q, struct object *o)
 {
 	uint64_t start = clock_kernel_ns();
@@ -178,7 +189,7 @@ int main(void)
 	struct job_store described = {.name = "null", .options = &options};
 	struct rank_place place = {.ranks = 1, .nodes = 1, .local_ranks = 1};
 	struct object o = {.key = "train/0000042/img_0001234_of_4300800.npz"};
-	double clocks[ROUNDS], whole[ROUNDS], split[ROUNDS];
+	double clocks[ROUNDS], readers[ROUNDS], whole[ROUNDS], split[ROUNDS];
 	struct store store;
 	struct clock clock;
 	struct log log;
@@ -188,6 +199,7 @@ int main(void)
 
 	described.section = &backend_find("null")->section;
 	clock_init(&clock);
+	clock_learn_counter(&clock, CLOCK_SOURCE);
 	log_init(&log, -1, LOG_ERROR, 0, 1);
 	if (store_open(&store, &described,
 		       &(struct store_opener){.place = &place, .clock = &clock, .log = &log},
@@ -200,10 +212,12 @@ int main(void)
 	do_ns(&q, &o);
 	for (int i = 0; i < ROUNDS; i++) {
 		clocks[i] = clock_read_ns();
+		readers[i] = reader_read_ns(&clock);
 		whole[i] = do_ns(&q, &o);
 		split[i] = submit_reap_ns(&q, &o);
 	}
 	print("one read of the clock", clocks);
+	print("one read by a reader", readers);
 	print("queue_do on null://", whole);
 	print("queue_submit, queue_reap", split);
 	printf("the bound is %.2f us per operation: %s\n", BOUND_PS / 1e6,

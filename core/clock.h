@@ -13,19 +13,57 @@
 /* How long the end of a sleep is spun: at least, at most, and at most this part of the sleep. */
 enum { CLOCK_SPIN_NS = 100000, CLOCK_SPIN_MAX_NS = 400000, CLOCK_SPIN_PART = 16 };
 
+/* Readers count on for so long from an answer of the kernel, and slower by a part in 2^SLACK: clock_reader.h. */
+enum { CLOCK_READER_NS = 20000, CLOCK_READER_SLACK = 10, CLOCK_SCALE_BITS = 32 };
+
+/* Where Linux says by which counter it keeps its time. */
+#define CLOCK_SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+
+/* The processor's counter, at a constant rate. */
+struct clock_counter {
+	uint64_t window; /* ticks for which readers count on; 0: they ask the clock each time */
+	uint64_t scale;  /* ns per tick, times 2^CLOCK_SCALE_BITS, less the slack */
+	uint64_t apart;  /* ticks that a question to the kernel takes at most, unless interrupted */
+};
+
 struct clock {
 	bool fake;
 	bool spin;                /* spin the end of each sleep: exact, for ranks <= cores */
 	_Atomic uint32_t spin_ns; /* how late this machine wakes sleepers: learned */
 	_Atomic uint64_t fake_ns;
+	struct clock_counter counter; /* set before other threads use the clock */
 };
 
 void clock_init(struct clock *c);
 void clock_init_fake(struct clock *c, uint64_t start_ns);
 void clock_advance(struct clock *c, uint64_t ns); /* fake clocks only */
 
+/* Lets readers of the clock use the processor's counter, where the text in the file at source is "tsc": then the kernel
+ * has found it constant and the same on all processors. Takes 2 ms. Returns whether they may; on other processors than
+ * x86-64 never. */
+bool clock_learn_counter(struct clock *c, const char *source);
+
 /* CLOCK_MONOTONIC in ns. */
 uint64_t clock_kernel_ns(void);
+
+/* The processor's counter, without waiting for earlier instructions; 0: it has none that we use. */
+static inline uint64_t clock_ticks(void)
+{
+#ifdef __x86_64__
+	return __builtin_ia32_rdtsc();
+#else
+	return 0;
+#endif
+}
+
+/* Waits until what was loaded before is there, so that no later stamp is taken earlier. System calls do so anyway; for
+ * those who copy without one. */
+static inline void clock_wait_for_loads(void)
+{
+#ifdef __x86_64__
+	__builtin_ia32_lfence();
+#endif
+}
 
 static inline uint64_t clock_now(const struct clock *c)
 {

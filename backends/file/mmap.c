@@ -77,6 +77,7 @@ static int take(struct request *req, uint64_t at, uint64_t bytes)
 		rc = req->chunk(req, at, from, bytes);
 	else
 		memcpy((char *)req->data + (at - req->offset), from, bytes);
+	clock_wait_for_loads();
 	fault_guard_leave();
 	if (__atomic_load_n(g.broken, __ATOMIC_SEQ_CST))
 		return -EIO;

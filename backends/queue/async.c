@@ -34,7 +34,7 @@ static void async_start_pieces(struct queue *q, struct request *req)
 	struct request *piece = q->free_pieces[--q->free_count];
 
 	if (!async_send_piece(q, req, piece, req->offset))
-		async_end_early(q, req, clock_now(q->channel.store->clock));
+		async_end_early(q, req, clock_read(&q->clock));
 }
 
 /* Requests that need not be cut, and stand together, go to the store as one batch. */
@@ -98,7 +98,7 @@ static uint32_t async_settle(struct queue *q, struct request **done, uint32_t n)
 		if (is_piece(q, req) && !(req = async_end_piece(q, req)))
 			continue;
 		if (!req->answer.done_ns) {
-			now_ns = now_ns ? now_ns : clock_now(q->channel.store->clock);
+			now_ns = now_ns ? now_ns : clock_read(&q->clock);
 			req->answer.done_ns = now_ns;
 		}
 		async_finish(q, req);
@@ -115,7 +115,7 @@ static void async_resume_due(struct queue *q)
 
 	if (!q->retry.count)
 		return;
-	now_ns = clock_now(q->channel.store->clock);
+	now_ns = clock_read(&q->clock);
 	while ((req = retry_due(&q->retry, now_ns)) != NULL)
 		queue_hand_over(q, &req, 1);
 }
@@ -155,7 +155,7 @@ uint32_t queue_async_reap(struct queue *q, struct request **done, uint32_t min, 
 		n += async_settle(q, done + n, got);
 		if (got < wanted && until_ns == deadline_ns && !q->retry.count)
 			break;
-		if (got < wanted && clock_now(q->channel.store->clock) >= deadline_ns)
+		if (got < wanted && clock_read(&q->clock) >= deadline_ns)
 			break;
 	} while (n < min);
 	return n;

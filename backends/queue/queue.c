@@ -54,7 +54,7 @@ static int queue_make_ready(struct queue *q, struct err *err)
 		if (rc == 0)
 			queue_observe(q, op_log_observe, q->logged);
 	}
-	q->now_ns = clock_now(store->clock);
+	q->now_ns = clock_read(&q->clock);
 	return rc;
 }
 
@@ -69,6 +69,7 @@ int queue_open(struct queue *q, struct store *store, uint32_t depth, struct err 
 	};
 	if (depth == 0 || depth > QUEUE_DEPTH_MAX)
 		return err_set(err, -EINVAL, "depth is 1 to %d, not %u", QUEUE_DEPTH_MAX, depth);
+	clock_reader_init(&q->clock, store->clock);
 	q->done = calloc(depth, sizeof(*q->done));
 	if (!q->done) {
 		rc = err_set(err, -ENOMEM, "no memory for a queue of depth %u", depth);
@@ -151,7 +152,7 @@ int queue_submit(struct queue *q, struct request *const *reqs, uint32_t n)
 
 	if (n > q->channel.depth - q->in_flight)
 		return -EAGAIN;
-	now_ns = clock_now(q->channel.store->clock);
+	now_ns = clock_read(&q->clock);
 	q->in_flight += n;
 	if (q->channel.synchronous)
 		queue_sync_submit(q, reqs, n, now_ns);
@@ -186,7 +187,7 @@ int queue_do(struct queue *q, struct request *req)
 		return -EBUSY;
 	}
 	if (q->channel.synchronous) {
-		queue_sync_run(q, req, clock_now(q->channel.store->clock));
+		queue_sync_run(q, req, clock_read(&q->clock));
 		return req->answer.status;
 	}
 	queue_submit(q, &req, 1);

@@ -8,10 +8,10 @@
  * Two latencies are recorded: response, from when the request was due, so that a stalled queue
  * cannot hide its own delay, and service, from when it was submitted.
  *
- * Memory: 1.3 KB per queue; per request in flight 8 bytes on a synchronous channel, 44 on an
+ * Memory: 1.4 KB per queue; per request in flight 8 bytes on a synchronous channel, 44 on an
  * asynchronous one, and 240 more where the queue cuts large requests itself. With its channel a
- * queue has at depth 1 and 64 so: on null:// 1.3 and 1.8 KB, on sim:// 1.4 and 4.6 KB, with
- * io_uring 3.0 and 21.8 KB (bench/bench_queue.c). Histograms, of 19 KB each, are its owner's, who
+ * queue has at depth 1 and 64 so: on null:// 1.4 and 1.9 KB, on sim:// 1.4 and 4.7 KB, with
+ * io_uring 3.0 and 21.9 KB (bench/bench_queue.c). Histograms, of 19 KB each, are its owner's, who
  * has those that it records. docs/internals/queue.md has a drawing. */
 #ifndef HAUL_BACKENDS_QUEUE_QUEUE_H
 #define HAUL_BACKENDS_QUEUE_QUEUE_H

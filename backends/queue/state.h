@@ -6,6 +6,7 @@
 #include "backends/backend.h"
 #include "backends/endpoint.h"
 #include "backends/queue/retry.h"
+#include "core/clock_reader.h"
 #include "core/measure/hist.h"
 
 enum { QUEUE_OBSERVERS = 4 };
@@ -32,8 +33,9 @@ struct queue {
 	struct channel channel;
 	uint32_t in_flight;
 	uint64_t timeout_ns;
+	struct clock_reader clock; /* of the store's; all stamps of the queue are its */
 	/* The last stamp: callers at an operation boundary need not read the clock again. Never
-	 * goes back; on sim:// in virtual time, at or before the clock's own. */
+	 * goes back, and is at or before the clock's own; on sim:// in virtual time. */
 	uint64_t now_ns;
 	struct queue_counts op[REQ_OPS];
 	struct queue_latency latency[REQ_OPS];

@@ -42,7 +42,7 @@ static inline void queue_hand_over(struct queue *q, struct request *const *reqs,
 	uint64_t now_ns;
 
 	if (q->attempts_matter) {
-		now_ns = clock_now(q->channel.store->clock);
+		now_ns = clock_read(&q->clock);
 		for (uint32_t i = 0; i < n; i++)
 			attempt_begin(q, reqs[i], now_ns);
 	}
@@ -77,8 +77,7 @@ static inline bool queue_goes_on(struct queue *q, struct request *req, uint64_t 
 	q->out--;
 	*again_ns = 0;
 	if (q->attempts_matter) {
-		now_ns = req->answer.done_ns ? req->answer.done_ns
-					     : clock_now(q->channel.store->clock);
+		now_ns = req->answer.done_ns ? req->answer.done_ns : clock_read(&q->clock);
 		if (attempt_end(q, req, now_ns, again_ns)) {
 			req->answer.done_ns = 0;
 			return true;

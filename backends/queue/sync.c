@@ -37,7 +37,7 @@ void queue_sync_run(struct queue *q, struct request *req, uint64_t now_ns)
 	else
 		sync_run_whole(q, req);
 	if (!req->answer.done_ns)
-		req->answer.done_ns = clock_now(q->channel.store->clock);
+		req->answer.done_ns = clock_read(&q->clock);
 	queue_finish(q, req);
 }
 

@@ -53,6 +53,7 @@ int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
 		return err_set(err, -ENOMEM, "no memory");
 	clock_init(&run->clock);
 	run->start_ns = clock_now(&run->clock);
+	clock_learn_counter(&run->clock, CLOCK_SOURCE);
 	run->started_utc_ns = clock_utc_ns();
 	/* All later threads inherit the timer slack: their sleeps end within microseconds, not
 	 * within 50 of them. */

@@ -255,7 +255,9 @@ static void test_durability_and_visibility(void)
 		struct files f;
 
 		CU_ASSERT_EQUAL_FATAL(files_open(&f, ".", "file", cases[i].options), 0);
+		queue_close(&f.queue);
 		f.rig.store.clock = &clock;
+		CU_ASSERT_EQUAL_FATAL(queue_open(&f.queue, &f.rig.store, 1, &f.rig.err), 0);
 		answer_to(&f, &o, REQ_BEGIN, sizeof(data), NULL);
 		a = answer_to(&f, &o, REQ_WRITE, sizeof(data), data);
 		CU_ASSERT_EQUAL(a.sync_ns | a.publish_ns, 0);
