@@ -28,7 +28,7 @@ works=(
 	"direct-sequential folder direct sequential 1048576 2147483648 8 uring 1.4 1.0"
 	"cached-sequential folder cached sequential 1048576 8589934592 2 psync 1.0 1.0"
 	"direct-random folder direct random 4096 268435456 32 uring 0.95 1.0"
-	"cached-random folder cached random 4096 4294967296 32 uring 1.0 1.0"
+	"cached-random folder cached random 4096 4294967296 32 psync 1.0 1.0"
 	"direct-write folder direct write 1048576 2147483648 8 uring 0.95 1.0"
 	"direct-unique folder direct unique 1048576 2147483648 8 uring 0.95 0.6"
 	"memory-unique memory cached unique 1048576 1073741824 1 psync 1.0 0.6"

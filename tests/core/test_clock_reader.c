@@ -77,6 +77,8 @@ static void counts_on_from_the_last_answer(void)
 		CU_ASSERT_FATAL(now >= last && now >= 1000);
 		last = now;
 	}
+	/* The clock stood meanwhile. */
+	CU_ASSERT_EQUAL(last > 1000, clock_ticks() != 0);
 }
 
 /* The clock stands while the counter goes on, so the clock's answer is before what the reader has said. */
