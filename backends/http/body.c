@@ -200,10 +200,10 @@ void *body_place(struct exchange *x, uint64_t *n)
 	const struct slot *s = x->user;
 	const struct request *req = s->req;
 	uint64_t done = req->answer.done_bytes, in;
+	bool good = !x->answer.status || x->answer.status / 100 == 2;
 
 	*n = req->length - done;
-	if (s->step != STEP_GET || x->answer.status / 100 != 2 || s->error_in_content ||
-	    req->discard || !*n)
+	if (s->step != STEP_GET || !good || s->error_in_content || req->discard || !*n)
 		return NULL;
 	if (!req->chunk)
 		return (char *)req->data + done;

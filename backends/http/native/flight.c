@@ -12,7 +12,9 @@ enum {
 	/* The low-water mark in the midst of a body. */
 	FLIGHT_LOW_WATER_BYTES = 128 << 10,
 	/* TLS may hold a part of a record, which the socket will not tell of. */
-	FLIGHT_RECORD_BYTES = 16 << 10
+	FLIGHT_RECORD_BYTES = 16 << 10,
+	/* Of a body, received along with a head whose length was guessed. */
+	FLIGHT_GUESSED_BYTES = NATIVE_SCRATCH_BYTES - FLIGHT_LINES_BYTES
 };
 
 /* What a step of receiving came to. */
@@ -35,8 +37,16 @@ static void flight_broken(struct native_flight *f)
 /* Both return how many bytes moved, or a negative errno. */
 static ssize_t flight_stream_receive(struct native_connection *c, void *to, size_t n)
 {
+	struct native_flight *f = c->flight;
 	ssize_t got;
 
+	if (f->unread_bytes) {
+		n = n < f->unread_bytes ? n : f->unread_bytes;
+		memmove(to, f->unread, n); /* both may lie in scratch */
+		f->unread += n;
+		f->unread_bytes -= (uint32_t)n;
+		return (ssize_t)n;
+	}
 	if (c->ssl)
 		return native_tls_receive(c, to, n);
 	got = recv(c->fd, to, n, 0);
@@ -194,6 +204,39 @@ static enum flight_step flight_take(struct native_flight *f)
 	return took || p->part == ANSWER_WHOLE ? FLIGHT_GOES_ON : FLIGHT_WAITS;
 }
 
+/* The head is over: the next one on this connection may be guessed to be as long, where two in a row were. */
+static void flight_learn_head(struct native_flight *f)
+{
+	struct native_connection *c = f->connection;
+	uint32_t bytes = f->parser.interim ? 0 : f->parser.lines_bytes;
+
+	c->head_guess = bytes == c->head_last && bytes <= FLIGHT_LINES_BYTES ? bytes : 0;
+	c->head_last = bytes;
+}
+
+/* Takes all that has come among lines. */
+static enum flight_step flight_take_all(struct native_flight *f)
+{
+	enum flight_step step;
+
+	do {
+		bool head = f->parser.part == ANSWER_HEAD;
+
+		step = flight_take(f);
+		if (head && step != FLIGHT_OVER && f->parser.part == ANSWER_BODY)
+			flight_learn_head(f);
+	} while (step == FLIGHT_GOES_ON);
+	return step;
+}
+
+/* Takes bytes of the body that lie at data. */
+static enum flight_step flight_take_body(struct native_flight *f, const void *data, uint64_t n)
+{
+	enum flight_step step = flight_consume(f, data, n);
+
+	return step == FLIGHT_GOES_ON && f->parser.part == ANSWER_WHOLE ? flight_take(f) : step;
+}
+
 /* Whether more can have come than the n bytes that were asked for. TLS gives no more than a record at a time. */
 static enum flight_step flight_drained(const struct native_flight *f, ssize_t got, uint64_t n)
 {
@@ -217,7 +260,7 @@ static enum flight_step flight_received(struct native_flight *f, ssize_t got, ui
 	x->wire_bytes += (uint64_t)got;
 	stall_move(&x->stall, (uint64_t)got, f->owner->now_ns);
 	if (!x->first_byte_ns)
-		x->first_byte_ns = clock_now(f->owner->base.options.clock);
+		x->first_byte_ns = f->owner->now_ns;
 	return flight_drained(f, got, n);
 }
 
@@ -242,10 +285,74 @@ static enum flight_step flight_receive_lines(struct native_flight *f)
 	if (step == FLIGHT_OVER || got < 0)
 		return step;
 	f->end += (uint32_t)got;
-	do {
-		step = flight_take(f);
-	} while (step == FLIGHT_GOES_ON);
-	return step == FLIGHT_OVER ? step : flight_drained(f, got, n);
+	return flight_take_all(f) == FLIGHT_OVER ? FLIGHT_OVER : flight_drained(f, got, n);
+}
+
+/* Of what came, n bytes lie in lines, where the head was guessed to end, and the others at to. Returns whether that is where
+ * they belong; if so, the head has been taken. */
+static bool flight_guessed_well(struct native_flight *f, uint64_t n, const void *to,
+				uint64_t others)
+{
+	struct exchange *x = f->exchange;
+	struct answer_parser *p = &f->parser;
+	uint64_t room = 0;
+
+	if (answer_parser_take(p, f->lines, n) != (int64_t)n || p->part != ANSWER_BODY ||
+	    p->interim || others > p->body_left || x->place(x, &room) != to || others > room)
+		return false;
+	f->mute = true;
+	return true;
+}
+
+/* The guess was wrong: what came is to be received again, as if it had not been. */
+static void flight_unread(struct native_flight *f, uint64_t n, const void *to, uint64_t others)
+{
+	f->unread = f->owner->scratch;
+	f->unread_bytes = (uint32_t)(n + others);
+	memcpy(f->owner->scratch, f->lines, n);
+	memcpy(f->owner->scratch + n, to, others);
+	answer_clear(&f->exchange->answer);
+	answer_parser_begin(&f->parser, &f->exchange->answer, f->exchange->method);
+}
+
+/* Receives the head and the beginning of the body in one go, each where it belongs if the head is as long as the last ones
+ * on this connection. */
+static enum flight_step flight_receive_guessed(struct native_flight *f, void *to, uint64_t room)
+{
+	uint64_t head = f->connection->head_guess, all;
+	struct iovec v[2] = {{f->lines, head}, {to, room}};
+	struct msghdr both = {.msg_iov = v, .msg_iovlen = 2};
+	enum flight_step step, taken;
+	ssize_t got;
+
+	v[1].iov_len = room < FLIGHT_GUESSED_BYTES ? room : FLIGHT_GUESSED_BYTES;
+	all = head + v[1].iov_len;
+	got = recvmsg(f->connection->fd, &both, 0);
+	got = got >= 0 ? got : errno == EINTR ? -EAGAIN : -errno;
+	if (got > (ssize_t)head && !flight_guessed_well(f, head, to, (uint64_t)got - head)) {
+		flight_unread(f, head, to, (uint64_t)got - head);
+		return FLIGHT_GOES_ON;
+	}
+	step = flight_received(f, got, all);
+	if (step == FLIGHT_OVER || got < 0)
+		return step;
+	if (got <= (ssize_t)head) {
+		f->end = (uint32_t)got;
+		return flight_take_all(f) == FLIGHT_OVER ? FLIGHT_OVER : step;
+	}
+	taken = flight_take_body(f, to, (uint64_t)got - head);
+	return taken == FLIGHT_GOES_ON ? step : taken;
+}
+
+/* Where the body belongs that may come with the head, if the length of that can be guessed; else NULL. */
+static void *flight_guess(struct native_flight *f, uint64_t *room)
+{
+	struct exchange *x = f->exchange;
+
+	if (f->parser.begun || f->parser.part != ANSWER_HEAD || f->end || f->unread_bytes ||
+	    f->connection->ssl || !f->connection->head_guess || !x->place)
+		return NULL;
+	return x->place(x, room);
 }
 
 /* Receives bytes of the body where they belong. */
@@ -266,9 +373,7 @@ static enum flight_step flight_receive_body(struct native_flight *f)
 	step = flight_received(f, got, n);
 	if (step == FLIGHT_OVER || got < 0)
 		return step;
-	taken = flight_consume(f, to, (uint64_t)got);
-	if (taken == FLIGHT_GOES_ON && f->parser.part == ANSWER_WHOLE)
-		taken = flight_take(f);
+	taken = flight_take_body(f, to, (uint64_t)got);
 	return taken == FLIGHT_GOES_ON ? step : taken;
 }
 
@@ -288,15 +393,20 @@ static void flight_receive(struct native_flight *f)
 {
 	struct native_transport *t = f->owner;
 	struct exchange *x = f->exchange;
-	uint64_t before = x->wire_bytes;
+	uint64_t before = x->wire_bytes, room = 0;
+	void *to = flight_guess(f, &room);
 	enum flight_step step;
 
-	do {
+	if (to)
+		step = flight_receive_guessed(f, to, room);
+	else
+		step = FLIGHT_GOES_ON;
+	while (step == FLIGHT_GOES_ON && x->wire_bytes - before < FLIGHT_TURN_BYTES) {
 		if (f->parser.part == ANSWER_BODY)
 			step = flight_receive_body(f);
 		else
 			step = flight_receive_lines(f);
-	} while (step == FLIGHT_GOES_ON && x->wire_bytes - before < FLIGHT_TURN_BYTES);
+	}
 	if (step != FLIGHT_OVER)
 		native_low_water(f->connection, flight_low_water(f));
 	/* epoll does not know of what TLS holds. */

@@ -39,6 +39,8 @@ struct native_connection {
 	uint32_t watched;             /* events that epoll knows; 0: it does not know the socket */
 	int low_water;                /* bytes that have to wait before epoll tells of them */
 	SSL *ssl;                     /* NULL: none, or not yet */
+	uint32_t head_last;           /* bytes of the head of the last answer that had a body */
+	uint32_t head_guess;          /* bytes that the next head is thought to have; 0: no idea */
 	struct native_flight *flight; /* which uses it; NULL: idle */
 	/* Its peer. */
 	uint64_t hash;
@@ -95,6 +97,8 @@ struct native_flight {
 	/* What comes. Bytes [begin, end) of lines have come and wait to be parsed. */
 	struct answer_parser parser;
 	uint32_t begin, end;
+	const char *unread; /* in scratch, within a turn: what came elsewhere than it belongs */
+	uint32_t unread_bytes;
 	bool again;  /* it goes on at the next turn, whether epoll tells of more bytes or not */
 	char *head;  /* [NATIVE_HEAD_BYTES] */
 	char *lines; /* [NATIVE_LINES_BYTES] */

@@ -113,6 +113,7 @@ struct native_connection *native_pool_slot(struct native_pool *p, const struct n
 		p->free = c->next;
 	}
 	c->next = NULL;
+	c->head_last = c->head_guess = 0;
 	c->hash = peer->hash;
 	c->tls = peer->tls;
 	c->address = peer->address;

@@ -43,9 +43,10 @@ struct exchange {
 	int (*supply)(struct exchange *x, uint64_t at, const void **from, uint64_t *n);
 	/* Where the next bytes of the answer's body belong, and in *n for how many of them there is room. A transport that
 	 * can receive there hands the same address to consume. NULL, and where it returns NULL: the bytes come from memory
-	 * of the transport. The head is complete before the first call of it, and of consume. */
+	 * of the transport. While answer.status is 0, the head has not come, and it says where a good answer's body would
+	 * belong: the transport may leave anything there until it consumes. */
 	void *(*place)(struct exchange *x, uint64_t *n);
-	/* Takes the body of the answer as it comes. Returns 0, EXCHANGE_ENOUGH, or a negative errno, which ends the
+	/* Takes the body of the answer as it comes, after the whole head. Returns 0, EXCHANGE_ENOUGH, or a negative errno, which ends the
 	 * exchange. NULL: the body is dropped. */
 	int (*consume)(struct exchange *x, const void *data, uint64_t n);
 	/* A successful answer may come slower than the transport's least rate: the server sends a byte now and
