@@ -288,17 +288,28 @@ static enum flight_step flight_receive_lines(struct native_flight *f)
 	return flight_take_all(f) == FLIGHT_OVER ? FLIGHT_OVER : flight_drained(f, got, n);
 }
 
+/* Where the next bytes of the body go, and in *room how many of them: to where the exchange wants them, or else to scratch. */
+static void *flight_place(const struct native_flight *f, uint64_t *room)
+{
+	struct exchange *x = f->exchange;
+	void *to = x->place ? x->place(x, room) : NULL;
+
+	if (to)
+		return to;
+	*room = NATIVE_SCRATCH_BYTES;
+	return f->owner->scratch;
+}
+
 /* Of what came, n bytes lie in lines, where the head was guessed to end, and the others at to. Returns whether that is where
  * they belong; if so, the head has been taken. */
 static bool flight_guessed_well(struct native_flight *f, uint64_t n, const void *to,
 				uint64_t others)
 {
-	struct exchange *x = f->exchange;
 	struct answer_parser *p = &f->parser;
-	uint64_t room = 0;
+	uint64_t room;
 
 	if (answer_parser_take(p, f->lines, n) != (int64_t)n || p->part != ANSWER_BODY ||
-	    p->interim || others > p->body_left || x->place(x, &room) != to || others > room)
+	    p->interim || others > p->body_left || flight_place(f, &room) != to || others > room)
 		return false;
 	f->mute = true;
 	return true;
@@ -309,17 +320,18 @@ static void flight_unread(struct native_flight *f, uint64_t n, const void *to, u
 {
 	f->unread = f->owner->scratch;
 	f->unread_bytes = (uint32_t)(n + others);
+	memmove(f->owner->scratch + n, to, others); /* both may lie in scratch */
 	memcpy(f->owner->scratch, f->lines, n);
-	memcpy(f->owner->scratch + n, to, others);
 	answer_clear(&f->exchange->answer);
 	answer_parser_begin(&f->parser, &f->exchange->answer, f->exchange->method);
 }
 
 /* Receives the head and the beginning of the body in one go, each where it belongs if the head is as long as the last ones
  * on this connection. */
-static enum flight_step flight_receive_guessed(struct native_flight *f, void *to, uint64_t room)
+static enum flight_step flight_receive_guessed(struct native_flight *f)
 {
-	uint64_t head = f->connection->head_guess, all;
+	uint64_t head = f->connection->head_guess, room, all;
+	void *to = flight_place(f, &room);
 	struct iovec v[2] = {{f->lines, head}, {to, room}};
 	struct msghdr both = {.msg_iov = v, .msg_iovlen = 2};
 	enum flight_step step, taken;
@@ -344,30 +356,21 @@ static enum flight_step flight_receive_guessed(struct native_flight *f, void *to
 	return taken == FLIGHT_GOES_ON ? step : taken;
 }
 
-/* Where the body belongs that may come with the head, if the length of that can be guessed; else NULL. */
-static void *flight_guess(struct native_flight *f, uint64_t *room)
+/* Whether the length of the head that is to come can be guessed. */
+static bool flight_guesses(const struct native_flight *f)
 {
-	struct exchange *x = f->exchange;
-
-	if (f->parser.begun || f->parser.part != ANSWER_HEAD || f->end || f->unread_bytes ||
-	    f->connection->ssl || !f->connection->head_guess || !x->place)
-		return NULL;
-	return x->place(x, room);
+	return !f->parser.begun && f->parser.part == ANSWER_HEAD && !f->end && !f->unread_bytes &&
+	       !f->connection->ssl && f->connection->head_guess;
 }
 
 /* Receives bytes of the body where they belong. */
 static enum flight_step flight_receive_body(struct native_flight *f)
 {
-	struct exchange *x = f->exchange;
-	uint64_t n = 0;
-	void *to = x->place ? x->place(x, &n) : NULL;
+	uint64_t n;
+	void *to = flight_place(f, &n);
 	enum flight_step step, taken;
 	ssize_t got;
 
-	if (!to) {
-		to = f->owner->scratch;
-		n = NATIVE_SCRATCH_BYTES;
-	}
 	n = n < f->parser.body_left ? n : f->parser.body_left;
 	got = flight_stream_receive(f->connection, to, n);
 	step = flight_received(f, got, n);
@@ -393,14 +396,11 @@ static void flight_receive(struct native_flight *f)
 {
 	struct native_transport *t = f->owner;
 	struct exchange *x = f->exchange;
-	uint64_t before = x->wire_bytes, room = 0;
-	void *to = flight_guess(f, &room);
-	enum flight_step step;
+	uint64_t before = x->wire_bytes;
+	enum flight_step step = FLIGHT_GOES_ON;
 
-	if (to)
-		step = flight_receive_guessed(f, to, room);
-	else
-		step = FLIGHT_GOES_ON;
+	if (flight_guesses(f))
+		step = flight_receive_guessed(f);
 	while (step == FLIGHT_GOES_ON && x->wire_bytes - before < FLIGHT_TURN_BYTES) {
 		if (f->parser.part == ANSWER_BODY)
 			step = flight_receive_body(f);
