@@ -9,8 +9,9 @@ enum {
 	FLIGHT_LINES_BYTES = 5 << 10,
 	/* Moved before other exchanges get their turn. */
 	FLIGHT_TURN_BYTES = 1 << 20,
-	/* The low-water mark in the midst of a body. */
-	FLIGHT_LOW_WATER_BYTES = 128 << 10,
+	/* The low-water mark in the midst of a body, without TLS and with it. */
+	FLIGHT_LOW_WATER_BYTES = 256 << 10,
+	FLIGHT_LOW_WATER_TLS_BYTES = 128 << 10,
 	/* TLS may hold a part of a record, which the socket will not tell of. */
 	FLIGHT_RECORD_BYTES = 16 << 10,
 	/* Of a body, received along with a head whose length was guessed. */
@@ -380,16 +381,18 @@ static enum flight_step flight_receive_body(struct native_flight *f)
 	return taken == FLIGHT_GOES_ON ? step : taken;
 }
 
-/* How many bytes shall wait before epoll tells of them: many in the midst of a body with TLS, whose sender would wake haul up
- * for each record, and pays for that. More than those must be to come, or epoll would never tell. */
+/* How many bytes shall wait before epoll tells of them: many in the midst of a body. A sender that cannot or may not send it
+ * all at once (TLS, pacing) would wake haul up for each piece, and pays for that. More than those must be to come, or epoll
+ * would never tell. */
 static int flight_low_water(const struct native_flight *f)
 {
 	const struct answer_parser *p = &f->parser;
+	int bytes = f->connection->ssl ? FLIGHT_LOW_WATER_TLS_BYTES : FLIGHT_LOW_WATER_BYTES;
 
-	if (!f->connection->ssl || p->part != ANSWER_BODY || p->body_left == ANSWER_UNKNOWN ||
-	    p->body_left < FLIGHT_LOW_WATER_BYTES + FLIGHT_RECORD_BYTES)
+	if (p->part != ANSWER_BODY || p->body_left == ANSWER_UNKNOWN ||
+	    p->body_left < (uint64_t)bytes + FLIGHT_RECORD_BYTES)
 		return 1;
-	return FLIGHT_LOW_WATER_BYTES;
+	return bytes;
 }
 
 static void flight_receive(struct native_flight *f)

@@ -5,7 +5,7 @@
 
 #include "tests/unit.h"
 
-enum { PLACED = 3, HANGS_S = 60 };
+enum { PLACED = 3 };
 
 struct carried carried;
 

@@ -8,6 +8,7 @@
 #include "backends/http/curl/transport.h"
 #include "backends/http/native/transport.h"
 #include "tests/backends/http/carry.h"
+#include "tests/backends/http/client_buffer.h"
 #include "tests/unit.h"
 
 static const struct transport_ops *const transports[] = {&transport_curl, &transport_native};
@@ -235,12 +236,91 @@ static void test_guessed_heads(void)
 	}
 }
 
+/* The server sends its pieces up to that one, and so many bytes come; then the transport has a few turns more. Returns whether
+ * the exchange has ended. */
+static bool go_on(struct transport *t, const struct script *s, unsigned piece, uint64_t bytes)
+{
+	uint64_t hangs_ns = clock_kernel_ns() + HANGS_S * SECOND;
+	struct exchange *ended = NULL;
+	bool there;
+
+	for (int turns = 0; !ended && turns < 3; turns += there) {
+		CU_ASSERT_FATAL(clock_kernel_ns() < hangs_ns);
+		if (server.piece < piece)
+			server_step(s);
+		t->ops->poll(t, &ended, 0, 1, 0);
+		there = server.piece >= piece && carried.bytes >= bytes;
+	}
+	return ended;
+}
+
+/* In the midst of a long body few bytes wait for more, unless the buffer of the connection is small: until some time has
+ * passed, or the end is near. */
+static void test_low_water(void)
+{
+	enum {
+		LONG = 1 << 20,
+		FEW = 1000,
+		LAST = 300000,
+		ALL = LONG + FEW + LAST,
+		MARK = 256 << 10
+	};
+	static char pieces[3][LONG + 1];
+	static const struct script s = {
+		{OK "content-length: 1349576\r\n\r\n", pieces[0], pieces[1], pieces[2]}, KEEP};
+	static const struct script next = {{FOUR "abcd"}, KEEP};
+
+	memset(pieces[0], 'l', LONG);
+	memset(pieces[1], 'f', FEW);
+	memset(pieces[2], 'e', LAST);
+	for (int small = 0; small < 2; small++) {
+		struct clock fake;
+		struct exchange x;
+		struct transport *t;
+		char url[64];
+		bool waits;
+
+		clock_init_fake(&fake, SECOND);
+		server_listen(8);
+		t = carry_open(&transport_native, &fake, 10 * SECOND);
+		x = carry_get(url, "127.0.0.1");
+		carried.bytes = 0;
+		t->ops->start(t, &x);
+		CU_ASSERT_FALSE(go_on(t, &s, 1, 0));
+		waits = client_buffer(server.port, small ? 1 << 16 : 2 << 20) >= 4 * MARK;
+		CU_ASSERT(!small || !waits);
+		CU_ASSERT_FALSE(go_on(t, &s, 2, LONG - MARK));
+		clock_advance(&fake, SECOND);
+		CU_ASSERT_FALSE(go_on(t, &s, 2, LONG));
+		CU_ASSERT_FALSE(go_on(t, &s, 3, waits ? LONG : LONG + FEW));
+		CU_ASSERT_EQUAL(carried.bytes, waits ? LONG : LONG + FEW);
+		clock_advance(&fake, SECOND);
+		CU_ASSERT_FALSE(go_on(t, &s, 3, LONG + FEW));
+		CU_ASSERT_TRUE(go_on(t, &s, 4, UINT64_MAX));
+		CU_ASSERT_EQUAL(x.status, 0);
+		CU_ASSERT_EQUAL(carried.bytes, ALL);
+		for (int i = 0; i < 3; i++)
+			CU_ASSERT_EQUAL(memcmp(carried.body + (i > 0) * LONG + (i > 1) * FEW,
+					       pieces[i], strlen(pieces[i])),
+					0);
+		/* A short answer on the same connection is told of at once. */
+		server_end(KEEP);
+		x = carry_get(url, "127.0.0.1");
+		carry(t, &x, &next, NULL);
+		CU_ASSERT_EQUAL(x.status, 0);
+		CU_ASSERT_EQUAL(x.connections, 0);
+		t->ops->close(t);
+		server_end(CLOSE);
+		close(server.listener);
+	}
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
-		{"answers", test_answers},   {"head", test_head},
-		{"in place", test_in_place}, {"guessed heads", test_guessed_heads},
-		CU_TEST_INFO_NULL,
+		{"answers", test_answers},          {"head", test_head},
+		{"in place", test_in_place},        {"guessed heads", test_guessed_heads},
+		{"low-water mark", test_low_water}, CU_TEST_INFO_NULL,
 	};
 
 	clock_init(&carried.clock);

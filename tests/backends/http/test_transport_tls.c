@@ -9,6 +9,7 @@
 #include "backends/http/curl/transport.h"
 #include "backends/http/native/transport.h"
 #include "backends/http/wire/suites.h"
+#include "tests/backends/http/client_buffer.h"
 #include "tests/backends/http/tls_server.h"
 #include "tests/unit.h"
 
@@ -188,29 +189,6 @@ static void test_large(void)
 	}
 }
 
-/* Sets the receive buffer of the transport's connection, for ever: how far the kernel would let it grow depends on when this
- * process runs. Returns whether it has room for a low-water mark, which a large one lacks where the user may not have it. */
-static bool client_buffer(int bytes)
-{
-	enum { ROOM = 512 << 10 };
-	struct sockaddr_in a;
-	int found = 0, got = 0;
-
-	for (int fd = 3; fd < 64; fd++) {
-		socklen_t n = sizeof(a), got_bytes = sizeof(got);
-
-		if (getpeername(fd, (struct sockaddr *)&a, &n) < 0 ||
-		    ntohs(a.sin_port) != server.port)
-			continue;
-		if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) < 0)
-			setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
-		getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &got, &got_bytes);
-		found++;
-	}
-	CU_ASSERT_EQUAL_FATAL(found, 1);
-	return got >= ROOM;
-}
-
 /* The server sends few bytes at a time, for longer than a stall lasts, after so many. They wait until some time has passed, or
  * are received while the clock stands still. */
 static void trickle(struct transport *t, uint64_t after, struct clock *fake, bool waits)
@@ -236,7 +214,7 @@ static void trickle(struct transport *t, uint64_t after, struct clock *fake, boo
  * be silent. */
 static void test_low_water(void)
 {
-	enum { FAST = 2 << 20, NEARLY = FAST - (1 << 18), NEAR = 100000 };
+	enum { FAST = 2 << 20, NEARLY = FAST - (1 << 18), NEAR = 100000, ROOM = 512 << 10 };
 
 	for (int small = 0; small < 2; small++) {
 		struct clock fake;
@@ -250,7 +228,7 @@ static void test_low_water(void)
 		t = open_transport_at(&transport_native, ca, false, &fake);
 		server.kept_back = LARGE - FAST;
 		start(t, &x, HTTP_GET, "127.0.0.1");
-		waits = client_buffer(small ? 1 << 16 : 1 << 20);
+		waits = client_buffer(server.port, small ? 1 << 16 : 1 << 20) >= ROOM;
 		CU_ASSERT(!small || !waits);
 		CU_ASSERT_FALSE(go_on(t, NEARLY, NULL));
 		trickle(t, FAST, &fake, waits);
