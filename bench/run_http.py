@@ -2,12 +2,13 @@
 """Benchmark of haul's object stores against wrk and ab, on the same nginx over loopback with as many threads: it prints
 medians, ratios and a verdict per row, for RESULTS.md.
 
-    bench/run_http.py [--here] [--transport NAME] [--rows PART] BENCH_HTTP [ROUNDS [SECONDS]]
+    bench/run_http.py [--here] [--transport NAME] [--rows PART] BENCH_HTTP [ROUNDS [SECONDS [RUNS]]]
 
 BENCH_HTTP is the program of that name in the build. --transport: what haul uses, native (the default) or curl. --rows: only
 the rows whose name contains PART. The script needs nginx with its module "echo", wrk, ab (packages-bench.txt), openssl, and
-300 MB of /dev/shm. Each round runs both programs on each row, one after the other, in turn the one and the other first; a
-ratio is the median of the ratios of the rounds. Both programs request the same object with the same headers. With TLS,
+300 MB of /dev/shm. Each round runs both programs on each row RUNS times (1), one after the other, in turn the one and the other
+first. The figures of a round are those of its runs together; a ratio is the median of the ratios of the rounds. On a machine whose
+speed changes from one second to the next, four runs of a second say more than one of four. Both programs request the same object with the same headers. With TLS,
 each agrees with nginx on the cipher suite that it asks for first: haul on AES with 128 bits, wrk on 256.
 
 As root, the script runs in its own network namespace with Debian's congestion control, cubic. With one that paces, such as
@@ -184,6 +185,24 @@ def peer(nginx, row, seconds):
     return moved / took, cpu / moved
 
 
+def together(runs):
+    """(GB/s, CPU seconds per GB) of several runs of the same length."""
+    speed = statistics.mean(run[0] for run in runs)
+    return speed, statistics.mean(run[0] * run[1] for run in runs) / speed
+
+
+def one_round(given, nginx, row, number):
+    """Runs both programs in turn; returns the figures of haul and of the other one."""
+    ours, theirs = [], []
+    for i in range(number * given.runs, (number + 1) * given.runs):
+        if i % 2:
+            theirs.append(peer(nginx, row, given.seconds))
+        ours.append(haul(given.bench, nginx, row, given.transport, given.seconds))
+        if not i % 2:
+            theirs.append(peer(nginx, row, given.seconds))
+    return together(ours), together(theirs)
+
+
 def own_network(args):
     """Restarts the script in a network namespace; returns if the user may not do that."""
     if os.geteuid() != 0 or subprocess.run(["unshare", "-n", "true"], stderr=subprocess.DEVNULL, check=False).returncode:
@@ -201,6 +220,7 @@ def arguments():
     parser.add_argument("bench")
     parser.add_argument("rounds", type=int, nargs="?", default=7)
     parser.add_argument("seconds", type=float, nargs="?", default=2)
+    parser.add_argument("runs", type=int, nargs="?", default=1)
     return parser.parse_args()
 
 
@@ -210,14 +230,13 @@ def main():
         own_network(sys.argv[1:])
     rows = [row for row in (Row(*r) for r in ROWS) if given.rows in row.name]
     with open("/proc/sys/" + CONGESTION.replace(".", "/")) as f:
-        print(f"congestion control: {f.read().strip()}; transport: {given.transport}; {given.rounds} rounds of {given.seconds} s\n")
+        print(f"congestion control: {f.read().strip()}; transport: {given.transport}; {given.rounds} rounds of {given.runs} x "
+              f"{given.seconds} s\n")
     with Nginx() as nginx:
         seen = {row: [] for row in rows}
         for i in range(given.rounds):
             for row in rows:
-                first = peer(nginx, row, given.seconds) if i % 2 else None
-                ours = haul(given.bench, nginx, row, given.transport, given.seconds)
-                seen[row].append((ours, first or peer(nginx, row, given.seconds)))
+                seen[row].append(one_round(given, nginx, row, i))
     print("| one thread and 8 connections, unless said | haul GB/s | wrk or ab | ratio | haul CPU s/GB | wrk or ab | ratio | holds |")
     print("|---|---|---|---|---|---|---|---|")
     for row, pairs in seen.items():
