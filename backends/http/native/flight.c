@@ -12,7 +12,7 @@ enum {
 	/* The low-water mark in the midst of a body, without TLS and with it. */
 	FLIGHT_LOW_WATER_BYTES = 256 << 10,
 	FLIGHT_LOW_WATER_TLS_BYTES = 128 << 10,
-	/* TLS may hold a part of a record, which the socket will not tell of. */
+	/* Of a record of TLS, of which OpenSSL may hold a part that the socket will not tell of. */
 	FLIGHT_RECORD_BYTES = 16 << 10,
 	/* Of a body, received along with a head whose length was guessed. */
 	FLIGHT_GUESSED_BYTES = NATIVE_SCRATCH_BYTES - FLIGHT_LINES_BYTES
@@ -382,17 +382,25 @@ static enum flight_step flight_receive_body(struct native_flight *f)
 }
 
 /* How many bytes shall wait before epoll tells of them: many in the midst of a body. A sender that cannot or may not send it
- * all at once (TLS, pacing) would wake haul up for each piece, and pays for that. More than those must be to come, or epoll
- * would never tell. */
+ * all at once (TLS, pacing) would wake haul up for each piece, and pays for that. As many must be to come, or epoll would never
+ * tell. With TLS, what is left of a body comes in records, of which only the last is to wake haul up; but where no other exchange
+ * is under way, each is deciphered while the next comes. */
 static int flight_low_water(const struct native_flight *f)
 {
+	const struct native_connection *c = f->connection;
 	const struct answer_parser *p = &f->parser;
-	int bytes = f->connection->ssl ? FLIGHT_LOW_WATER_TLS_BYTES : FLIGHT_LOW_WATER_BYTES;
+	uint64_t most = c->ssl ? FLIGHT_LOW_WATER_TLS_BYTES : FLIGHT_LOW_WATER_BYTES;
+	uint64_t least = c->ssl && f->owner->active > 1 ? FLIGHT_RECORD_BYTES : most;
+	uint64_t holds = 0, left;
 
-	if (p->part != ANSWER_BODY || p->body_left == ANSWER_UNKNOWN ||
-	    p->body_left < (uint64_t)bytes + FLIGHT_RECORD_BYTES)
+	if (p->part != ANSWER_BODY || p->body_left == ANSWER_UNKNOWN)
 		return 1;
-	return bytes;
+	if (c->ssl)
+		holds = c->tls_holds < FLIGHT_RECORD_BYTES ? c->tls_holds : FLIGHT_RECORD_BYTES;
+	left = p->body_left > holds ? p->body_left - holds : 0;
+	if (left < least)
+		return 1;
+	return (int)(left < most ? left : most);
 }
 
 static void flight_receive(struct native_flight *f)

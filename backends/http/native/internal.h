@@ -39,6 +39,7 @@ struct native_connection {
 	uint32_t watched;             /* events that epoll knows; 0: it does not know the socket */
 	int low_water;                /* bytes that have to wait before epoll tells of them */
 	SSL *ssl;                     /* NULL: none, or not yet */
+	uint64_t tls_holds;           /* no less than what has come, but is still with OpenSSL */
 	uint32_t head_last;           /* bytes of the head of the last answer that had a body */
 	uint32_t head_guess;          /* bytes that the next head is thought to have; 0: no idea */
 	struct native_flight *flight; /* which uses it; NULL: idle */

@@ -129,6 +129,7 @@ void native_pool_keep(struct native_pool *p, struct native_connection *c, uint64
 	if (p->idle_count == p->idle_max)
 		native_pool_drop(p, p->oldest);
 	native_low_water(c, 1);
+	c->tls_holds = 0;
 	c->flight = NULL;
 	c->idle_ns = now_ns;
 	c->next = *bucket;

@@ -29,12 +29,13 @@ static int tls_write(BIO *b, const char *data, int n)
 
 static int tls_read(BIO *b, char *to, int n)
 {
-	const struct native_connection *c = BIO_get_data(b);
+	struct native_connection *c = BIO_get_data(b);
 	ssize_t got = recv(c->fd, to, (size_t)n, 0);
 
 	BIO_clear_retry_flags(b);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		BIO_set_retry_read(b);
+	c->tls_holds += got > 0 ? (uint64_t)got : 0;
 	return (int)got;
 }
 
@@ -143,6 +144,7 @@ int native_tls_begin(struct native_flight *f, const char **why)
 		native_tls_close(t);
 		return rc;
 	}
+	c->tls_holds = 0;
 	c->ssl = SSL_new(t->tls);
 	b = c->ssl ? BIO_new(t->bio) : NULL;
 	if (!b)
@@ -218,7 +220,10 @@ ssize_t native_tls_receive(struct native_connection *c, void *to, size_t n)
 
 	tls_forget_errors();
 	rc = SSL_read_ex(c->ssl, to, n, &got);
-	return rc == 1 ? (ssize_t)got : tls_error(c, rc);
+	if (rc != 1)
+		return tls_error(c, rc);
+	c->tls_holds -= got;
+	return (ssize_t)got;
 }
 
 ssize_t native_tls_send(struct native_connection *c, const struct iovec v[2])
