@@ -40,10 +40,10 @@ def gcs_hmac():
 
 
 def gcs_tokens():
-    """A store whose tokens expire after two seconds."""
+    """A store with tokens, which last as long as the test. tests/system/test_tokens.py has some that expire."""
     with servers.Rgw() as rgw:
         servers.public_bucket(rgw, "objects")
-        with servers.Proxy(rgw.endpoint(), tokens=2) as facade:
+        with servers.Proxy(rgw.endpoint(), tokens=600) as facade:
             return run({"uri": "gs://objects/pre fix", "endpoints": facade.endpoint()},
                        {"GCE_METADATA_HOST": facade.host()})
 
