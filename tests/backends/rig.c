@@ -68,8 +68,8 @@ int rig_do(struct queue *q, struct object *o, enum request_op op, uint64_t offse
 
 	/* For whoever reads why a test has failed; many tests ask for what must fail. */
 	if (status < 0)
-		fprintf(stderr, "operation %d on %s: %s; %u attempts, the last answer %u\n",
-			(int)op, o->key, request_text(&req), req.answer.attempts,
+		fprintf(stderr, "%s of %s: %s; %u attempts, the last answer %u\n",
+			request_op_name(op), o->key, request_text(&req), req.answer.attempts,
 			req.answer.protocol_status);
 	if (done_bytes)
 		*done_bytes = req.answer.done_bytes;
