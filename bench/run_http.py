@@ -6,10 +6,11 @@ medians, ratios and a verdict per row, for RESULTS.md.
 
 BENCH_HTTP is the program of that name in the build. --transport: what haul uses, native (the default) or curl. --rows: only
 the rows whose name contains PART. The script needs nginx with its module "echo", wrk, ab (packages-bench.txt), openssl, and
-300 MB of /dev/shm. Each round runs both programs on each row RUNS times (1), one after the other, in turn the one and the other
-first. The figures of a round are those of its runs together; a ratio is the median of the ratios of the rounds. On a machine whose
-speed changes from one second to the next, four runs of a second say more than one of four. Both programs request the same object with the same headers. With TLS,
-each agrees with nginx on the cipher suite that it asks for first: haul on AES with 128 bits, wrk on 256.
+300 MB of /dev/shm. Each round runs both programs on each row RUNS times (1), one after the other, in turn the one and the
+other first. The figures of a round are those of its runs together; a ratio is the median of the ratios of the rounds. On a
+machine whose speed changes from one second to the next, four runs of a second say more than one of four. Both programs
+request the same object with the same headers. With TLS, each agrees with nginx on the cipher suite that it asks for first:
+haul on AES with 128 bits, wrk on 256.
 
 As root, the script runs in its own network namespace with Debian's congestion control, cubic. With one that paces, such as
 bbr, nginx spends time on timers, and the client's pattern of reading shifts that time by a fifth. If the namespace may not

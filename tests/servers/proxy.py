@@ -2,7 +2,7 @@
 """Fault-injecting HTTP proxy: it stands before a server, injects faults by rules, or asks for tokens, and counts what it did.
 It keeps the Host header, so that signatures stay valid. Rules that answer by themselves need no server behind the proxy.
 
-    proxy.py PORT HOST:PORT [--tokens SECONDS] [--public-key FILE] [--sums KIND] [RULE…]
+    proxy.py PORT HOST:PORT [--tokens SECONDS [--uses NUMBER]] [--public-key FILE] [--sums KIND] [RULE…]
 
 RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=GET][@path=PART]:
 
@@ -45,8 +45,9 @@ RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=G
 
 --tokens: requests need `Authorization: Bearer` with a token that this server gave less than SECONDS ago, as the metadata
 service of Google or Azure, or as a token server (POST /token, …/oauth2/v2.0/token). Other requests get a 401. The proxy
-removes the token before it forwards the request. Azurite accepts these tokens, too. --public-key: the key of the service
-account, whose signature POST /token then checks.
+removes the token before it forwards the request. Azurite accepts these tokens, too. --uses: a token is refused after so many
+requests instead, however long they take; its SECONDS are only announced. --public-key: the key of the service account, whose
+signature POST /token then checks.
 
 --sums s3 or gs: handles checksums as these services do, because the server behind may not. It refuses a body that does not
 match its checksum (400 BadDigest), and sends the checksum of a whole object with it (s3: on request; gs: always, MD5 and
@@ -131,10 +132,11 @@ def join(first, lines):
 
 
 class Proxy:
-    def __init__(self, upstream, rules, lasts, public_key, sums_as):
+    def __init__(self, upstream, rules, lasts, uses, public_key, sums_as):
         self.host, _, self.port = upstream.rpartition(":")
         self.rules, self.lasts, self.public_key = rules, lasts, public_key
-        self.tokens = {}
+        self.uses = uses
+        self.tokens = {}  # until when each is good, or for how many requests
         self.sums_as, self.parts = sums_as, {}
         self.writers, self.idle, self.server, self.coming, self.dead = set(), set(), None, None, False
         self.trace, self.under_way = [], 0
@@ -155,7 +157,7 @@ class Proxy:
                  "nbf": now, "exp": int(now + self.lasts)}
         parts = [json.dumps({"alg": "RS256", "typ": "JWT"}).encode(), json.dumps(claim).encode(), secrets.token_bytes(9)]
         token = ".".join(base64.urlsafe_b64encode(p).decode().rstrip("=") for p in parts)
-        self.tokens[token] = time.monotonic() + self.lasts
+        self.tokens[token] = self.uses or time.monotonic() + self.lasts
         self.stats["handed"] += 1
         return answer({"access_token": token, "expires_in": self.lasts, "token_type": "Bearer"})
 
@@ -188,7 +190,12 @@ class Proxy:
 
     def token_good(self, headers):
         kind, _, token = headers.get("authorization", "").partition(" ")
-        return kind == "Bearer" and self.tokens.get(token, 0) > time.monotonic()
+        if kind != "Bearer" or token not in self.tokens:
+            return False
+        if not self.uses:
+            return self.tokens[token] > time.monotonic()
+        self.tokens[token] -= 1
+        return self.tokens[token] >= 0
 
     # Requests.
 
@@ -529,7 +536,8 @@ async def main(port, upstream, *rest):
     while rest and rest[0].startswith("--"):
         given[rest[0]], rest = rest[1], rest[2:]
     lasts = float(given["--tokens"]) if "--tokens" in given else None
-    proxy = Proxy(upstream, [Rule(r) for r in rest], lasts, given.get("--public-key"), given.get("--sums"))
+    uses = int(given.get("--uses", 0))
+    proxy = Proxy(upstream, [Rule(r) for r in rest], lasts, uses, given.get("--public-key"), given.get("--sums"))
     await proxy.listen(int(port))
     print("listening", flush=True)
     while True:

@@ -40,12 +40,16 @@ def gcs_hmac():
 
 
 def gcs_tokens():
-    """A store with tokens, which last as long as the test. tests/system/test_tokens.py has some that expire."""
+    """A store whose tokens are said to last for two seconds, and are refused after some requests. On a busy machine, a token
+    that did expire after two seconds could do so on its way."""
     with servers.Rgw() as rgw:
         servers.public_bucket(rgw, "objects")
-        with servers.Proxy(rgw.endpoint(), tokens=600) as facade:
-            return run({"uri": "gs://objects/pre fix", "endpoints": facade.endpoint()},
-                       {"GCE_METADATA_HOST": facade.host()})
+        with servers.Proxy(rgw.endpoint(), tokens=2, uses=50) as facade:
+            rc = run({"uri": "gs://objects/pre fix", "endpoints": facade.endpoint()}, {"GCE_METADATA_HOST": facade.host()})
+            answers = facade.stats()["answers"]
+            if not rc and "401" not in answers:
+                sys.exit(f"no token was refused: {answers}")
+            return rc
 
 
 KINDS = {

@@ -479,14 +479,16 @@ class Relay(Server):
 
 class Proxy(Server):
     """The proxy of proxy.py before a server, with these rules. tokens: it asks for tokens, which are valid for this number
-    of seconds. sums: it handles checksums as s3 or gs."""
+    of seconds; uses: for this number of requests instead, and the seconds are only announced. sums: it handles checksums as
+    s3 or gs."""
 
-    def __init__(self, upstream, *rules, tokens=None, public_key=None, sums=None):
+    def __init__(self, upstream, *rules, tokens=None, uses=None, public_key=None, sums=None):
         super().__init__()
         rest = upstream.split("://")[-1]
         self.upstream, _, base = rest.partition("/")
         self.base = "/" + base if base else ""
         self.arguments = (["--tokens", str(tokens)] if tokens else []) + \
+            (["--uses", str(uses)] if uses else []) + \
             (["--public-key", public_key] if public_key else []) + \
             (["--sums", sums] if sums else []) + list(rules)
 
