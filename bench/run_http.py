@@ -8,9 +8,10 @@ BENCH_HTTP is the program of that name in the build. --transport: what haul uses
 the rows whose name contains PART. The script needs nginx with its module "echo", wrk, ab (packages-bench.txt), openssl, and
 300 MB of /dev/shm. Each round runs both programs on each row RUNS times (1), one after the other, in turn the one and the
 other first. The figures of a round are those of its runs together; a ratio is the median of the ratios of the rounds. On a
-machine whose speed changes from one second to the next, four runs of a second say more than one of four. Both programs
-request the same object with the same headers. With TLS, each agrees with nginx on the cipher suite that it asks for first:
-haul on AES with 128 bits, wrk on 256.
+machine whose speed changes from one second to the next, four runs of a second say more than one of four. The verdict is on
+the ratios as printed, with two digits: a call of nine rounds knows no more. Both programs request the same object with the
+same headers. With TLS, each agrees with nginx on the cipher suite that it asks for first: haul on AES with 128 bits, wrk on
+256.
 
 As root, the script runs in its own network namespace with Debian's congestion control, cubic. With one that paces, such as
 bbr, nginx spends time on timers, and the client's pattern of reading shifts that time by a fifth. If the namespace may not
@@ -60,7 +61,8 @@ KEEPS_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(1 << 30), "MALLOC_MMAP_THRESHOLD_"
 MIB = 1 << 20
 CONGESTION = "net.ipv4.tcp_congestion_control"
 # The headers of haul's signed GET of a whole object.
-HEADERS = ["x-amz-content-sha256: UNSIGNED-PAYLOAD", "x-amz-date: 20261121T000000Z", "range: bytes=0-{last}",
+HEADERS = ["user-agent: haul", "x-amz-content-sha256: UNSIGNED-PAYLOAD", "x-amz-date: 20261121T000000Z",
+           "range: bytes=0-{last}",
            "authorization: AWS4-HMAC-SHA256 Credential=a/20261121/us-east-1/s3/aws4_request, "
            "SignedHeaders=host;range;x-amz-content-sha256;x-amz-date, Signature=" + "0" * 64]
 # Name, operation, TLS, bytes; then the bounds of haul's GB/s (at least) and CPU (at most) as ratios to the other program, or
@@ -241,8 +243,8 @@ def main():
     print("| one thread and 8 connections, unless said | haul GB/s | wrk or ab | ratio | haul CPU s/GB | wrk or ab | ratio | holds |")
     print("|---|---|---|---|---|---|---|---|")
     for row, pairs in seen.items():
-        speed = statistics.median(h[0] / p[0] for h, p in pairs)
-        cpu = statistics.median(h[1] / p[1] for h, p in pairs)
+        speed = round(statistics.median(h[0] / p[0] for h, p in pairs), 2)
+        cpu = round(statistics.median(h[1] / p[1] for h, p in pairs), 2)
         holds = "–" if row.least is None else "yes" if speed >= row.least and cpu <= row.most else "no"
         middle = [statistics.median(x) for x in ([h[0] for h, _ in pairs], [p[0] for _, p in pairs],
                                                  [h[1] for h, _ in pairs], [p[1] for _, p in pairs])]
