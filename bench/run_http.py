@@ -9,9 +9,8 @@ the rows whose name contains PART. The script needs nginx with its module "echo"
 300 MB of /dev/shm. Each round runs both programs on each row RUNS times (1), one after the other, in turn the one and the
 other first. The figures of a round are those of its runs together; a ratio is the median of the ratios of the rounds. On a
 machine whose speed changes from one second to the next, four runs of a second say more than one of four. The verdict is on
-the ratios as printed, with two digits: a call of nine rounds knows no more. Both programs request the same object with the
-same headers. With TLS, each agrees with nginx on the cipher suite that it asks for first: haul on AES with 128 bits, wrk on
-256.
+the ratios before they are rounded. Both programs request the same object with the same headers. With TLS, each agrees with
+nginx on the cipher suite that it asks for first: haul on AES with 128 bits, wrk on 256.
 
 As root, the script runs in its own network namespace with Debian's congestion control, cubic. With one that paces, such as
 bbr, nginx spends time on timers, and the client's pattern of reading shifts that time by a fifth. If the namespace may not
@@ -243,8 +242,8 @@ def main():
     print("| one thread and 8 connections, unless said | haul GB/s | wrk or ab | ratio | haul CPU s/GB | wrk or ab | ratio | holds |")
     print("|---|---|---|---|---|---|---|---|")
     for row, pairs in seen.items():
-        speed = round(statistics.median(h[0] / p[0] for h, p in pairs), 2)
-        cpu = round(statistics.median(h[1] / p[1] for h, p in pairs), 2)
+        speed = statistics.median(h[0] / p[0] for h, p in pairs)
+        cpu = statistics.median(h[1] / p[1] for h, p in pairs)
         holds = "–" if row.least is None else "yes" if speed >= row.least and cpu <= row.most else "no"
         middle = [statistics.median(x) for x in ([h[0] for h, _ in pairs], [p[0] for _, p in pairs],
                                                  [h[1] for h, _ in pairs], [p[1] for _, p in pairs])]
