@@ -19,7 +19,7 @@ script measures in the machine's own network.
 
 As root, the script also mounts a /dev/shm of its own, whose files lie in huge pages. In pages of 4 KiB, nginx spends three
 quarters of a PUT on the pages of the new file and of the one that it replaces, and each program gets what it leaves (0.9 GB/s
-instead of 2.2). Without root, or where the kernel has no such pages, it takes /dev/shm as it is; the first line tells.
+instead of 2.4). Without root, or where the kernel has no such pages, it takes /dev/shm as it is; the first line tells.
 
 In the rows "not stored", nginx reads the body of a PUT into memory and drops it. In the others it writes a file. It keeps the
 memory that it has freed: otherwise it now and then gives back the buffer of a body and touches its pages anew, which takes it

@@ -55,9 +55,9 @@ def read_through(bench, rule, **more):
 @matrix
 def test_reads_complete():
     """Each fault leads to one more attempt, each object arrives complete, and the results have the number, status and kind of
-    the faults. A read that was cut continues where it ended. Where the fault is a delay, a busy machine may add some: then there
-    are at least as many."""
-    timed = {"first_byte_timeout": "3 s", "stall_timeout": "3 s", "connect_timeout": "30 s"}
+    the faults. A read that was cut continues where it ended."""
+    # Long enough that no answer without a fault takes it, on a busy machine either; a fault that is a delay lasts longer.
+    timed = {"first_byte_timeout": "10 s", "stall_timeout": "10 s"}
     table = (
         # rule, options, the status of a failed attempt (0: no whole answer), its kind
         ("503@every=5", {}, 503, "throttle"), ("500@every=5", {}, 500, "server"), ("408@every=5", {}, 408, "timeout"),
@@ -71,15 +71,12 @@ def test_reads_complete():
         for rule, more, status, kind in some(table, 3):
             p, e, hits, requests = read_through(bench, rule, **more)
             check(hits >= 2, f"{rule}: only {hits} faults")
-            failed = p["retries"]
-            check(failed == hits or more and failed > hits, f"{rule}: {failed} retries, {hits} faults")
-            check(e["requests"] == READS + failed, f"{rule}: {READS} objects, {failed} retries, {e}")
-            check(requests == READS + failed or more and requests > READS, f"{rule}: {requests} requests, {failed} retries")
+            check(p["retries"] == hits, f"{rule}: {p['retries']} retries, {hits} faults")
+            check(requests == e["requests"] == READS + hits, f"{rule}: {requests} requests of {READS} objects, {e}")
             check(p["errors"] == 0 and p["bytes_read"] == e["bytes"] == READS * 262144, f"{rule}: {p}")
-            check((e["attempts"], e["failures"]) == (READS + failed, failed), f"{rule}: {failed} retries, {e}")
-            check(e["statuses"] == {"206": READS, str(status): failed}, f"{rule}: {e}")
-            kinds = {k: e[k] for k in KINDS if e[k]}
-            check(kinds == {kind: hits} or more and kinds.get(kind, 0) >= hits and set(kinds) <= {"timeout", "stall"}, f"{rule}: {e}")
+            check((e["attempts"], e["failures"]) == (READS + hits, hits), f"{rule}: {hits} faults, {e}")
+            check(e["statuses"] == {"206": READS, str(status): hits}, f"{rule}: {e}")
+            check({k: e[k] for k in KINDS if e[k]} == {kind: hits}, f"{rule}: {e}")
             if "mid" in rule or "trunc" in rule:
                 # The wire bytes show that the body was not read twice.
                 check(e["wire_bytes"] < READS * (262144 + 2000) + hits * 4000, f"{rule}: {e}")
