@@ -36,6 +36,23 @@ void native_low_water(struct native_connection *c, int bytes)
 	c->low_water = bytes;
 }
 
+uint32_t native_segment_bytes(struct native_connection *c)
+{
+	socklen_t n = sizeof(int);
+	int bytes = 0;
+
+	if (!c->segment_bytes && getsockopt(c->fd, IPPROTO_TCP, TCP_MAXSEG, &bytes, &n) == 0)
+		c->segment_bytes = (uint32_t)bytes;
+	return c->segment_bytes;
+}
+
+void native_acknowledge(struct native_connection *c)
+{
+	int yes = 1;
+
+	setsockopt(c->fd, IPPROTO_TCP, TCP_QUICKACK, &yes, sizeof(yes));
+}
+
 void native_connection_close(struct native_connection *c)
 {
 	native_tls_end(c);
@@ -54,6 +71,7 @@ static int native_socket_open(struct native_transport *t, struct native_connecti
 	if (c->fd < 0)
 		return -errno;
 	c->low_water = 1;
+	c->segment_bytes = 0;
 	rc = local ? local_end_bind(local, c->fd, family) : 0;
 	if (rc < 0) {
 		native_connection_close(c);

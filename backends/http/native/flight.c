@@ -403,6 +403,16 @@ static int flight_low_water(const struct native_flight *f)
 	return (int)(left < most ? left : most);
 }
 
+/* Whether the rest of the answer may be a segment that is not full. A server may hold back such a one until the one before it
+ * has been acknowledged (Nagle's algorithm, RFC 896), which the kernel delays. Below a low-water mark it does not delay it. */
+static bool flight_rest_is_held(const struct native_flight *f)
+{
+	const struct answer_parser *p = &f->parser;
+
+	return f->connection->low_water <= 1 &&
+	       (p->part != ANSWER_BODY || p->body_left < native_segment_bytes(f->connection));
+}
+
 static void flight_receive(struct native_flight *f)
 {
 	struct native_transport *t = f->owner;
@@ -420,6 +430,8 @@ static void flight_receive(struct native_flight *f)
 	}
 	if (step != FLIGHT_OVER)
 		native_low_water(f->connection, flight_low_water(f));
+	if (step == FLIGHT_WAITS && x->wire_bytes != before && flight_rest_is_held(f))
+		native_acknowledge(f->connection);
 	/* epoll does not know of what TLS holds. */
 	if (step == FLIGHT_GOES_ON && f->connection->ssl && !f->again) {
 		f->again = true;

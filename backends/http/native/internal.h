@@ -38,6 +38,7 @@ struct native_connection {
 	int fd;                       /* -1: none */
 	uint32_t watched;             /* events that epoll knows; 0: it does not know the socket */
 	int low_water;                /* bytes that have to wait before epoll tells of them */
+	uint32_t segment_bytes;       /* of a full one; 0: not asked yet */
 	SSL *ssl;                     /* NULL: none, or not yet */
 	uint64_t tls_holds;           /* no less than what has come, but is still with OpenSSL */
 	uint32_t head_last;           /* bytes of the head of the last answer that had a body */
@@ -161,6 +162,10 @@ void native_watch(struct native_transport *t, struct native_connection *c, uint3
 /* Makes epoll tell of bytes only when so many wait, or the connection ends. Does nothing while the connection's buffer is too
  * small to let them wait. */
 void native_low_water(struct native_connection *c, int bytes);
+/* How much a segment of TCP holds, as the kernel sends them on this connection, and as the peer does, mostly. 0: not known. */
+uint32_t native_segment_bytes(struct native_connection *c);
+/* Acknowledges to the peer now, rather than after up to 40 ms, what has been received (TCP_QUICKACK in tcp(7)). */
+void native_acknowledge(struct native_connection *c);
 
 /* tls.c. */
 /* Begins TLS on a connection that has been made: the flight's state is NATIVE_SHAKES. A negative errno: why says what is the
