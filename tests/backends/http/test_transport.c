@@ -369,16 +369,44 @@ static void test_acknowledges(void)
 	}
 }
 
+/* To this host, a connection's send buffer is 1 MiB where the user may have so much, and what the kernel makes of it elsewhere. */
+static void test_local_buffer(void)
+{
+	static const struct script s = {{FOUR "abcd"}, KEEP};
+	static const char *const hosts[] = {"127.0.0.1", "localhost"};
+
+	for (int i = 0; i < 2; i++) {
+		int bytes = 0, before = 0, half = 1 << 19;
+		bool fixed;
+		socklen_t n = sizeof(int);
+		struct transport *t;
+		struct exchange x;
+		char url[64];
+
+		server_listen(8);
+		getsockopt(server.listener, SOL_SOCKET, SO_SNDBUF, &before, &n);
+		setsockopt(server.listener, SOL_SOCKET, SO_SNDBUF, &half, n);
+		getsockopt(server.listener, SOL_SOCKET, SO_SNDBUF, &bytes, &n);
+		fixed = bytes == 2 * half;
+		t = carry_open(&transport_native, &carried.clock, 10 * SECOND);
+		x = carry_get(url, hosts[i]);
+		carry(t, &x, &s, NULL);
+		CU_ASSERT_EQUAL(x.status, 0);
+		getsockopt(client_socket(server.port), SOL_SOCKET, SO_SNDBUF, &bytes, &n);
+		CU_ASSERT(fixed ? bytes == 2 * half : bytes >= before);
+		t->ops->close(t);
+		server_end(CLOSE);
+		close(server.listener);
+	}
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
-		{"answers", test_answers},
-		{"head", test_head},
-		{"in place", test_in_place},
-		{"guessed heads", test_guessed_heads},
-		{"low-water mark", test_low_water},
-		{"acknowledges at once", test_acknowledges},
-		CU_TEST_INFO_NULL,
+		{"answers", test_answers},           {"head", test_head},
+		{"in place", test_in_place},         {"guessed heads", test_guessed_heads},
+		{"low-water mark", test_low_water},  {"acknowledges at once", test_acknowledges},
+		{"local buffer", test_local_buffer}, CU_TEST_INFO_NULL,
 	};
 
 	clock_init(&carried.clock);
