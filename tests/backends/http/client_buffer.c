@@ -7,7 +7,7 @@
 
 int client_socket(uint16_t port)
 {
-	struct sockaddr_in a;
+	struct sockaddr_in a = {0};
 	int found = 0, client = -1;
 
 	for (int fd = 3; fd < 64; fd++) {
