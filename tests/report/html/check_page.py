@@ -39,7 +39,7 @@ OPEN_ALL = """(async () => {
 })()"""
 DRAWN = """(async () => {
     const frame = () => new Promise(requestAnimationFrame);
-    const waiting = () => [...document.querySelectorAll('details[open] figure:not([data-drawn])')].length;
+    const waiting = () => [...document.querySelectorAll('figure:not([data-drawn])')].filter(one => !one.closest('details:not([open])')).length;
     for (let tries = 0; tries < 600 && waiting(); tries++)
         await frame();
     await frame();
