@@ -6,6 +6,10 @@
 
 #include "backends/http/native/internal.h"
 
+#ifndef SO_BUF_LOCK
+#define SO_BUF_LOCK 72 /* of Linux 5.16; older headers lack it, and older kernels refuse it */
+#endif
+
 /* Of the receive buffer, for each byte that is left to wait there. Half of the buffer is the kernel's own. */
 enum { NATIVE_ROOM_PER_BYTE = 4 };
 
@@ -97,13 +101,13 @@ static bool native_is_local(const union native_address *a)
  * host, and no longer in its cache. Where so many bytes may not be asked for, the kernel goes on choosing. */
 static void native_local_buffer(struct native_connection *c)
 {
-	int half = NATIVE_LOCAL_SEND_BYTES / 2, got = 0, free = 0; /* the kernel doubles it */
+	int half = NATIVE_LOCAL_SEND_BYTES / 2, got = 0, unlocked = 0; /* the kernel doubles it */
 	socklen_t n = sizeof(got);
 
 	setsockopt(c->fd, SOL_SOCKET, SO_SNDBUF, &half, sizeof(half));
 	if (getsockopt(c->fd, SOL_SOCKET, SO_SNDBUF, &got, &n) == 0 &&
 	    got < NATIVE_LOCAL_SEND_BYTES)
-		setsockopt(c->fd, SOL_SOCKET, SO_BUF_LOCK, &free, sizeof(free));
+		setsockopt(c->fd, SOL_SOCKET, SO_BUF_LOCK, &unlocked, sizeof(unlocked));
 }
 
 /* 1: connected at once, as over loopback; 0: under way; a negative errno. */
