@@ -28,6 +28,7 @@
 #include "backends/backend.h"
 #include "backends/store.h"
 #include "backends/stores.h"
+#include "core/heap.h"
 
 enum { SIM_DRAW_LATENCY = 1, SIM_DRAW_FAILURE = 2 };
 /* The hash of the key, once computed; end of the writes; whether they are in place. */
@@ -81,11 +82,10 @@ struct sim {
 	_Atomic uint64_t rank_free_ns;
 };
 
-/* flying is a binary heap with the request that will be done first at the top. */
 struct sim_channel {
 	uint64_t last_done_ns, lag_ns;
-	uint32_t count;
-	struct request *flying[];
+	struct heap flying; /* requests, the one that will be done first at the top */
+	void *room[];       /* [depth] */
 };
 
 static int sim_check(const void *from, const char *path, struct err *err)
@@ -172,10 +172,11 @@ static void sim_close(struct store *store)
 
 static int sim_channel_open(struct channel *c, struct err *err)
 {
-	struct sim_channel *ch = calloc(1, sizeof(*ch) + c->depth * sizeof(struct request *));
+	struct sim_channel *ch = calloc(1, sizeof(*ch) + c->depth * sizeof(void *));
 
 	if (!ch)
 		return err_set(err, -ENOMEM, "no memory for a queue of depth %u", c->depth);
+	ch->flying.items = ch->room;
 	c->state = ch;
 	return 0;
 }
@@ -185,32 +186,11 @@ static void sim_channel_close(struct channel *c)
 	free(c->state);
 }
 
-static void heap_push(struct sim_channel *ch, struct request *req)
+static bool sim_done_before(const void *a, const void *b)
 {
-	uint32_t at = ch->count++;
+	const struct request *x = a, *y = b;
 
-	for (; at && ch->flying[(at - 1) / 2]->answer.done_ns > req->answer.done_ns;
-	     at = (at - 1) / 2)
-		ch->flying[at] = ch->flying[(at - 1) / 2];
-	ch->flying[at] = req;
-}
-
-static struct request *heap_pop(struct sim_channel *ch)
-{
-	struct request *top = ch->flying[0];
-	struct request *last = ch->flying[--ch->count];
-	uint32_t at = 0, child;
-
-	for (; (child = 2 * at + 1) < ch->count; at = child) {
-		if (child + 1 < ch->count &&
-		    ch->flying[child + 1]->answer.done_ns < ch->flying[child]->answer.done_ns)
-			child++;
-		if (last->answer.done_ns <= ch->flying[child]->answer.done_ns)
-			break;
-		ch->flying[at] = ch->flying[child];
-	}
-	ch->flying[at] = last;
-	return top;
+	return x->answer.done_ns < y->answer.done_ns;
 }
 
 /* bytes / (rate / shares), to the nearest ns. */
@@ -353,11 +333,11 @@ static void sim_submit(struct channel *c, struct request *const *reqs, uint32_t 
 			sim_serve(c->store, req);
 		else
 			sim_serve_other(c->store, req);
-		heap_push(ch, req);
+		heap_add(&ch->flying, req, sim_done_before);
 	}
 }
 
-/* A wake-up is late by the oversleep. When the request was done before any sleep, the caller came
+/* The kernel wakes a sleeper late; lag_ns is by how much. When the request was done before any sleep, the caller came
  * late for reasons of its own, which are not taken back; an earlier oversleep that is not yet made
  * up for is. */
 static void sim_note_lag(struct sim_channel *ch, uint64_t now_ns, bool slept)
@@ -368,25 +348,31 @@ static void sim_note_lag(struct sim_channel *ch, uint64_t now_ns, bool slept)
 		ch->lag_ns = late_ns;
 }
 
+/* When the request that will be done first is; UINT64_MAX: none is under way. */
+static uint64_t sim_next_ns(const struct sim_channel *ch)
+{
+	const struct request *first = ch->flying.count ? ch->flying.items[0] : NULL;
+
+	return first ? first->answer.done_ns : UINT64_MAX;
+}
+
 static uint32_t sim_reap(struct channel *c, struct request **done, uint32_t min, uint32_t max,
 			 uint64_t deadline_ns)
 {
 	struct sim_channel *ch = c->state;
-	uint64_t now_ns = clock_now(c->store->clock), until_ns;
+	uint64_t now_ns = clock_now(c->store->clock), next_ns;
 	bool slept = false;
 	uint32_t n = 0;
 
 	for (;;) {
-		while (n < max && ch->count && ch->flying[0]->answer.done_ns <= now_ns) {
-			done[n] = heap_pop(ch);
+		while (n < max && ch->flying.count && sim_next_ns(ch) <= now_ns) {
+			done[n] = heap_take(&ch->flying, sim_done_before);
 			ch->last_done_ns = done[n++]->answer.done_ns;
 		}
-		if (n >= min || !ch->count || now_ns >= deadline_ns)
+		if (n >= min || !ch->flying.count || now_ns >= deadline_ns)
 			break;
-		until_ns = ch->flying[0]->answer.done_ns < deadline_ns
-				   ? ch->flying[0]->answer.done_ns
-				   : deadline_ns;
-		clock_sleep_until(c->store->clock, until_ns);
+		next_ns = sim_next_ns(ch);
+		clock_sleep_until(c->store->clock, next_ns < deadline_ns ? next_ns : deadline_ns);
 		now_ns = clock_now(c->store->clock);
 		slept = true;
 	}
