@@ -8,8 +8,8 @@
 #include "results-schema/results.h"
 #include "results-schema/side_files.h"
 
-/* Version 2 added roles, tables by name, targets, steps, parts of phases, and when a phase began. Readers take both. */
-enum { RESULTS_SCHEMA_VERSION = 2, RESULTS_SCHEMA_OLDEST = 1, RESULTS_DATE_BYTES = 32 };
+/* The only version that readers accept. Version 1 was never released. */
+enum { RESULTS_SCHEMA_VERSION = 2, RESULTS_DATE_BYTES = 32 };
 
 /* Creates the file at path: root attributes, /job, /summary (no rows), /nodes, /ranks,
  * /histogram_edges_ns, /phases. key: of the series; "": there are no side files. */

@@ -271,17 +271,13 @@ static int table_units(hid_t at, struct results_table *t, struct err *err)
 	return rc;
 }
 
-/* Files of version 1 have no roles. read_old_roles adds them later. */
 static int table_roles(hid_t at, struct results_table *t, struct err *err)
 {
 	char *texts = NULL, role[RESULTS_NAME_BYTES];
 	uint64_t count;
 	size_t width;
-	int rc;
+	int rc = read_texts(at, "roles", &texts, &count, &width, err);
 
-	if (H5Aexists(at, "roles") <= 0)
-		return 0;
-	rc = read_texts(at, "roles", &texts, &count, &width, err);
 	if (rc == 0 && count != t->column_count)
 		rc = err_set(err, -EINVAL, "there are %llu roles for %u columns",
 			     (unsigned long long)count, t->column_count);
@@ -293,7 +289,7 @@ static int table_roles(hid_t at, struct results_table *t, struct err *err)
 	return rc;
 }
 
-/* Tables without times that may be of nothing, and older files, do not tell. */
+/* Tables without times that may be of nothing do not tell. */
 static int table_counts(hid_t at, struct results_table *t, struct err *err)
 {
 	char *texts = NULL;

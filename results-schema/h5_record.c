@@ -25,27 +25,6 @@ int h5_write_record(hid_t at, const struct member *members, size_t count, const 
 	return rc;
 }
 
-/* Files of another version may have an attribute of the same name but another type. It counts as
- * missing. */
-static bool record_lacks(hid_t at, const struct member *m)
-{
-	hid_t attr, type;
-	bool other;
-
-	if (!m->may_lack)
-		return false;
-	if (H5Aexists(at, m->name) <= 0)
-		return true;
-	attr = H5Aopen(at, m->name, H5P_DEFAULT);
-	type = attr < 0 ? attr : H5Aget_type(attr);
-	other = type < 0 || (H5Tget_class(type) == H5T_STRING) != (m->kind == MEMBER_TEXT);
-	if (type >= 0)
-		H5Tclose(type);
-	if (attr >= 0)
-		H5Aclose(attr);
-	return other;
-}
-
 int h5_read_record(hid_t at, const struct member *members, size_t count, void *record,
 		   struct err *err)
 {
@@ -55,7 +34,7 @@ int h5_read_record(hid_t at, const struct member *members, size_t count, void *r
 		const struct member *m = &members[i];
 		void *value = (char *)record + m->offset;
 
-		if (record_lacks(at, m))
+		if (H5Aexists(at, m->name) <= 0)
 			continue;
 		if (m->kind == MEMBER_TEXT)
 			rc = h5_read_into(at, m->name, value, m->bytes, err);

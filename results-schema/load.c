@@ -197,11 +197,10 @@ static int load_head(hid_t file, struct results_file *f, struct err *err)
 	uint64_t version = 0;
 	int rc = h5_read_u64(file, "schema_version", &version, err);
 
-	if (rc == 0 && (version < RESULTS_SCHEMA_OLDEST || version > RESULTS_SCHEMA_VERSION))
+	if (rc == 0 && version != RESULTS_SCHEMA_VERSION)
 		return err_set(err, -EINVAL,
-			       "its schema is version %llu, this haul reads versions %d to %d",
-			       (unsigned long long)version, RESULTS_SCHEMA_OLDEST,
-			       RESULTS_SCHEMA_VERSION);
+			       "its schema is version %llu; this haul reads version %d only",
+			       (unsigned long long)version, RESULTS_SCHEMA_VERSION);
 	f->schema_version = (uint32_t)version;
 	if (rc == 0)
 		rc = load_texts(file, f, err);
@@ -243,7 +242,7 @@ static int load_phase(hid_t phases, const char *name, struct results_file *f, bo
 
 	snprintf(p->member, sizeof(p->member), "%s", name);
 	if (rc == 0)
-		rc = read_headline(side.phase, f, p, err);
+		rc = read_headline(side.phase, p, err);
 	if (rc == 0 && details)
 		rc = read_details(side.phase, f, p, err);
 	if (rc == 0 && details)

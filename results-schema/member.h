@@ -15,7 +15,6 @@ struct member {
 	size_t bytes;    /* of text */
 	uint64_t absent; /* what an attribute of 64 bits is where the file lacks it */
 	enum member_kind kind;
-	bool may_lack;   /* an attribute that files of version 1 lack */
 	bool only_other; /* an attribute that is written only where it is not absent */
 };
 

@@ -24,7 +24,6 @@ struct phase_cache *phase_cache_new(const struct results_file *f, uint64_t room)
 	if (!c)
 		return NULL;
 	c->room = room;
-	c->head.schema_version = f->schema_version;
 	c->head.ranks = f->ranks;
 	c->head.nodes = f->nodes;
 	c->path = strdup(f->path);

@@ -37,28 +37,18 @@ static bool rank_column_is_used(const struct results_column *c)
 static int read_ranks(hid_t phase, const struct results_file *f, struct results_table *ranks,
 		      struct err *err)
 {
-	/* In files of version 1 the columns have no roles. */
-	bool old = f->schema_version == 1;
-	int rc = h5_read_columns(phase, "ranks", f->ranks, old ? NULL : rank_column_is_used, ranks,
-				 err);
+	int rc = h5_read_columns(phase, "ranks", f->ranks, rank_column_is_used, ranks, err);
 
 	if (rc == 0)
 		drop_absent(ranks);
-	if (rc == 0 && old)
-		read_old_rank_roles(ranks);
 	return rc;
 }
 
-int read_headline(hid_t phase, const struct results_file *f, struct results_phase_read *p,
-		  struct err *err)
+int read_headline(hid_t phase, struct results_phase_read *p, struct err *err)
 {
 	int rc = load_record(phase, p, err);
 
-	if (rc == 0)
-		rc = load_targets(phase, p, err);
-	if (rc == 0 && f->schema_version == 1)
-		read_old_headline(&p->merged);
-	return rc;
+	return rc < 0 ? rc : load_targets(phase, p, err);
 }
 
 int read_details(hid_t phase, const struct results_file *f, struct results_phase_read *p,
@@ -71,14 +61,12 @@ int read_details(hid_t phase, const struct results_file *f, struct results_phase
 
 	for (size_t i = 0; rc == 0 && i < sizeof(parts) / sizeof(*parts); i++)
 		rc = parts[i](phase, p, err);
-	if (rc == 0 && f->schema_version == 1)
-		read_old_roles(p);
 	if (rc == 0)
 		rc = read_latencies(phase, f, p, err);
 	return rc < 0 ? rc : read_epoch_spread(phase, f, p, err);
 }
 
-/* Rows of ranks that took no part in the phase. Files of version 1 do not tell: there all did. */
+/* Rows of ranks that took no part in the phase. */
 static void drop_absent(struct results_table *t)
 {
 	int column = results_column(t, PHASE_PRESENT);
@@ -179,27 +167,6 @@ static int load_record(hid_t phase, struct results_phase_read *p, struct err *er
 	return rc < 0 ? rc : h5_read_headline(phase, &p->merged, err);
 }
 
-/* In a file of version 1 an attribute has the target of AU. */
-static int old_target(struct results_phase_read *p, struct err *err)
-{
-	struct target_result *t;
-
-	if (isnan(p->record.target_au))
-		return 0;
-	t = calloc(1, sizeof(*t));
-	if (!t)
-		return err_set(err, -ENOMEM, "no memory for its targets");
-	strcpy(t->name, "target_au");
-	strcpy(t->label, "AU");
-	strcpy(t->unit, "fraction");
-	t->asked = p->record.target_au;
-	t->found = results_value(&p->merged, 0, "au");
-	t->met = target_met(t);
-	p->targets = t;
-	p->target_count = 1;
-	return 0;
-}
-
 static int load_targets(hid_t phase, struct results_phase_read *p, struct err *err)
 {
 	const struct h5_extent wanted = {1, TARGETS_MAX, sizeof(*p->targets)};
@@ -208,7 +175,7 @@ static int load_targets(hid_t phase, struct results_phase_read *p, struct err *e
 	int rc;
 
 	if (H5Lexists(phase, "targets", H5P_DEFAULT) <= 0)
-		return old_target(p, err);
+		return 0;
 	type = rows_record_type(&rows_target);
 	rc = h5_read_records(phase, "targets", type, &wanted, (void **)&p->targets, &rows, err);
 	if (type >= 0)

@@ -6,9 +6,8 @@
 
 #include "results-schema/results_read.h"
 
-/* Reads the headline of a phase: its record, what the sweeps set, its targets, and the merged row. f: its head has been read. */
-int read_headline(hid_t phase, const struct results_file *f, struct results_phase_read *p,
-		  struct err *err);
+/* Reads the headline of a phase: its record, what the sweeps set, its targets, and the merged row. */
+int read_headline(hid_t phase, struct results_phase_read *p, struct err *err);
 /* Reads everything else, its details. The numbers of ranks and nodes of the file are bounds. p->record has been read. */
 int read_details(hid_t phase, const struct results_file *f, struct results_phase_read *p,
 		 struct err *err);
@@ -31,11 +30,5 @@ int read_latencies(hid_t phase, const struct results_file *f, struct results_pha
 /* Reads how the ranks differed in each epoch. After the tables and their roles. */
 int read_epoch_spread(hid_t phase, const struct results_file *f, struct results_phase_read *p,
 		      struct err *err);
-
-/* Add roles to what a file of version 1 has, by the names of columns and histograms: to the merged row, to the rows of the ranks,
- * to the other details. */
-void read_old_headline(struct results_table *merged);
-void read_old_rank_roles(struct results_table *ranks);
-void read_old_roles(struct results_phase_read *p);
 
 #endif

@@ -168,24 +168,6 @@ static int load_table(hid_t phase, const char *name, struct results_rows *t, str
 	return rc;
 }
 
-/* A file of version 1 has no list of its tables. It can have only these two. */
-static int old_tables(hid_t phase, struct results_phase_read *p, struct err *err)
-{
-	static const char *const names[] = {"epochs", "endpoints"};
-	int rc = 0;
-
-	p->tables = calloc(2, sizeof(*p->tables));
-	if (!p->tables)
-		return err_set(err, -ENOMEM, "no memory for its tables");
-	for (int i = 0; rc == 0 && i < 2; i++)
-		if (H5Lexists(phase, names[i], H5P_DEFAULT) > 0) {
-			rc = load_table(phase, names[i], &p->tables[p->table_count++], err);
-			if (rc < 0)
-				err_wrap(err, rc, "%s", names[i]);
-		}
-	return rc;
-}
-
 int read_tables(hid_t phase, struct results_phase_read *p, struct err *err)
 {
 	char(*names)[RESULTS_NAME_BYTES] = NULL;
@@ -193,7 +175,7 @@ int read_tables(hid_t phase, struct results_phase_read *p, struct err *err)
 	int rc;
 
 	if (H5Aexists(phase, "tables") <= 0)
-		return old_tables(phase, p, err);
+		return 0;
 	rc = h5_read_texts(phase, "tables", sizeof(*names), (char **)&names, &count, err);
 	if (rc == 0 && count > RESULTS_TABLES_MAX)
 		rc = err_set(err, -EINVAL, "it has %u tables", count);

@@ -25,25 +25,25 @@ enum {
 #define PHASE_RECORD_LIST(TEXT, NUMBER, REAL) \
 	TEXT(kind, "kind", RECORD_NAME_BYTES) \
 	TEXT(name, "name", RECORD_NAME_BYTES) /* in the job, else the kind */ \
-	TEXT(store, "store", RECORD_NAME_BYTES, .may_lack = true) /* it works on */ \
+	TEXT(store, "store", RECORD_NAME_BYTES) /* it works on */ \
 	TEXT(status, "status", RECORD_NAME_BYTES) /* done, limit, ended, interrupted, failed; running */ \
 	TEXT(message, "said", RECORD_MESSAGE_BYTES) /* a sentence for the report, or "" */ \
 	TEXT(error, "error", ERR_TEXT_BYTES) /* a sentence, or "" */ \
 	TEXT(main_hist, "main_histogram", RECORD_NAME_BYTES) /* whose quantiles /summary has */ \
-	TEXT(together, "together", RECORD_SET_BYTES, .may_lack = true) /* "ranks 0-47", or "" */ \
-	TEXT(sweep, "sweep", RECORD_SWEEP_BYTES, .may_lack = true) /* what the sweeps set */ \
+	TEXT(together, "together", RECORD_SET_BYTES) /* "ranks 0-47", or "" */ \
+	TEXT(sweep, "sweep", RECORD_SWEEP_BYTES) /* what the sweeps set */ \
 	NUMBER(number, "number") /* from 0, in the order of publication */ \
-	NUMBER(within, "within", .may_lack = true, .only_other = true, \
+	NUMBER(within, "within", .only_other = true, \
 	       .absent = RECORD_NOT_WITHIN) /* number of the phase that it is a part of */ \
-	NUMBER(entry, "entry", .may_lack = true, .only_other = true, \
+	NUMBER(entry, "entry", .only_other = true, \
 	       .absent = RECORD_NOT_TOGETHER) /* of the job's phases: the same ran together */ \
-	NUMBER(alone, "alone", .may_lack = true) /* 1: ran by itself, to compare */ \
-	NUMBER(started_ns, "started", .may_lack = true) /* UTC */ \
-	NUMBER(finished_ns, "finished", .may_lack = true) \
-	NUMBER(run, "run", .may_lack = true, .absent = 1) /* of the series, from 1 */ \
-	NUMBER(combination, "combination", .may_lack = true, .absent = 1) /* from 1 */ \
-	NUMBER(repeat, "repeat", .may_lack = true, .absent = 1) /* of it, from 1 */ \
-	NUMBER(warmup, "warmup", .may_lack = true) /* 1: left out of statistics */ \
+	NUMBER(alone, "alone") /* 1: ran by itself, to compare */ \
+	NUMBER(started_ns, "started") /* UTC */ \
+	NUMBER(finished_ns, "finished") \
+	NUMBER(run, "run", .absent = 1) /* of the series, from 1 */ \
+	NUMBER(combination, "combination", .absent = 1) /* from 1 */ \
+	NUMBER(repeat, "repeat", .absent = 1) /* of it, from 1 */ \
+	NUMBER(warmup, "warmup") /* 1: left out of statistics */ \
 	REAL(seconds, "seconds") /* of the slowest rank */ \
 	REAL(null_au, "null_au") /* AU of the same loop without storage; NaN: none */ \
 	REAL(target_au, "target_au") /* NaN: none */

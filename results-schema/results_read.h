@@ -1,6 +1,5 @@
 /* Reading results.h5: the whole file as plain tables; of the rows of histograms by rank only the 99th percentiles of
- * one, of the rows of each rank in each epoch only how they differ. Files of versions 1 and 2 then look alike: what version 1
- * does not have (roles) is filled in.
+ * one, of the rows of each rank in each epoch only how they differ.
  *
  * A file may contain anything: every number of rows is checked against a bound before memory is
  * allocated for them. Does not need MPI: the file is opened through HDF5's ordinary driver, and the

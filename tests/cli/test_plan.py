@@ -293,7 +293,7 @@ def test_page_of_other_numbers():
         refused(haul("plan", "unet3d_demo", "--html", path, "--sweep", "train.batch=" + ",".join(map(str, range(1, 66)))), "65 combinations")
         with open(path, "rb") as f:
             check(f.read() == before, "the page of another plan is gone")
-        results = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "results", "version_1.h5")
+        results = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "results", "version_2.h5")
         refused(haul("plan", "unet3d_demo", "--html", results), "no page is written over it")
         r = haul("plan", "unet3d_demo", "--html", "/dev/full")
         check(r.returncode == 1 and "cannot be written" in r.stderr, r)

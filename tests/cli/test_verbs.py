@@ -57,7 +57,7 @@ def test_report_on_other_files():
 
 def test_folder():
     """A line for each results file; others are counted."""
-    results = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "results", "version_1.h5")
+    results = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "results", "version_2.h5")
     with tempfile.TemporaryDirectory() as folder:
         r = haul("report", folder)
         check(r.returncode == 0 and r.stdout == "there are no results files here\n" and r.stderr == "", r)
@@ -69,7 +69,7 @@ def test_folder():
         r = haul("report", folder)
         lines = r.stdout.splitlines()
         check(r.returncode == 0 and [line.split()[0] for line in lines[:3]] == ["file", "a.h5", "b.h5"], r)
-        check("2026-11-22 03:07" in lines[1] and "done" in lines[1] and len(lines) == 4, r)
+        check("2026-11-26 14:46" in lines[1] and "done" in lines[1] and len(lines) == 4, r)
         check(lines[3] == "1 more file is named *.h5, not of haul", r)
         rows = json.loads(haul("report", folder, "--json").stdout)["results"]
         check([row["file"] for row in rows] == ["a.h5", "b.h5"] and rows[0]["ranks"] == 2, rows)
@@ -78,14 +78,14 @@ def test_folder():
 
 def test_page():
     """A page is written as a whole or not at all, and never over results."""
-    results = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "results", "version_1.h5")
+    results = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "results", "version_2.h5")
     with tempfile.TemporaryDirectory() as folder:
         page = os.path.join(folder, "page.html")
         r = haul("report", "--html", page, results)
         check(r.returncode == 0 and r.stdout == "" and r.stderr == "", r)
         with open(page, encoding="utf-8") as f:
             text = f.read()
-        check(text.startswith("<!doctype html>") and "version_1" in text and text.rstrip().endswith("</html>"), text[:300])
+        check(text.startswith("<!doctype html>") and "version_2" in text and text.rstrip().endswith("</html>"), text[:300])
         with open(page, "rb") as f:
             before = f.read()
         refused(haul("report", "--html", page, "/nonexistent/results.h5"), "/nonexistent/results.h5")
@@ -120,9 +120,9 @@ def test_accept_of_other_files():
 
 def test_show():
     """The job of a results file is a job that can be run again."""
-    results = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "results", "version_1.h5")
+    results = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "results", "version_2.h5")
     r = haul("show", results, "--job")
-    check(r.returncode == 0 and r.stderr == "" and json.loads(r.stdout)["name"] == "version_1", r)
+    check(r.returncode == 0 and r.stderr == "" and json.loads(r.stdout)["name"] == "version_2", r)
     refused(haul("show", results), "show: needs --job")
     refused(haul("show", results, "--job", "--run", "2"), "has no run 2")
     refused(haul("show", "/nonexistent/results.h5", "--job"), "/nonexistent/results.h5")

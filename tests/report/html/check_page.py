@@ -121,7 +121,7 @@ def make_one(write_pages, folder):
 def make_pages(write_pages, folder):
     """The pages by name, with the JSON of their files."""
     subprocess.run([write_pages, folder], check=True, timeout=300)
-    old = f"{SOURCE}/tests/fixtures/results/version_1.h5"
+    old = f"{SOURCE}/tests/fixtures/results/version_2.h5"
     subprocess.run([HAUL, "report", "--html", f"{folder}/old.html", old], check=True, timeout=300)
     with open(f"{folder}/old.json", "w") as f:
         subprocess.run([HAUL, "report", "--json", old], check=True, timeout=300, stdout=f)
