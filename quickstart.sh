@@ -71,4 +71,4 @@ step running "mpiexec -n 4 build/release/haul run unet3d_demo" \
 	"$mpiexec" -n 4 build/release/haul run --force unet3d_demo
 echo
 build/release/haul report results.h5
-echo "next: build/release/haul catalog · build/release/haul plan unet3d_h100 --nodes 8 --ranks-per-node 8 · docs/guide.md"
+echo "next: build/release/haul catalog · build/release/haul plan unet3d_h100 --nodes 8 --ranks-per-node 8 · docs/README.md"

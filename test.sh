@@ -7,7 +7,7 @@
 #   ./test.sh --long   the other tests, in at most an hour: all kinds of tests under the address sanitizer, whole
 #                      matrices, 64 ranks, many kills, longer fuzzing, a soak, clang-tidy on every file
 #
-# docs/architecture.md, "Tests", says which test belongs to which set.
+# docs/testing.md says which test belongs to which set.
 set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 

@@ -59,8 +59,8 @@ static void doctor_print_stores(void)
 		if (rc < 0) {
 			snprintf(found, sizeof(found), "%s",
 				 rc == -ENOENT ? "no library" : "another library");
-			snprintf(p.verdict, sizeof(p.verdict), "only %s:// needs it: see the guide",
-				 (*b)->scheme);
+			snprintf(p.verdict, sizeof(p.verdict),
+				 "only %s:// needs it: see docs/stores.md", (*b)->scheme);
 		}
 		snprintf(p.found, sizeof(p.found), "%s", found);
 		snprintf(what, sizeof(what), "%s://", (*b)->scheme);

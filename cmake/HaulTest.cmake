@@ -5,7 +5,7 @@
 #   haul_script_test(layers SCRIPT check_layers.py)     runs a script with the program in $HAUL
 #   haul_system_test(faults)                            runs the functions test_… of test_faults.py
 #
-# The presets select tests by their labels (docs/architecture.md, "Tests"). One label says which
+# The presets select tests by their labels (docs/testing.md). One label says which
 # kind of test it is (unit, mpi, system, servers, fuzz, project). Further labels are
 #
 #   quick    runs after every change: unit tests, MPI tests of up to 8 ranks, fuzz targets, most of

@@ -1,5 +1,5 @@
 /* Slow ranks and nodes: those that stand out from the others by their wait for storage, the 99th percentile of
- * their requests, or their bytes per second. docs/results.md, "Who is slow", has the rule and its reasons.
+ * their requests, or their bytes per second. docs/slow-ranks.md, "Who is slow", has the rule and its reasons.
  *
  * A node whose ranks are slow is named once, as a node. A value of a node is that of its middle rank, so one slow
  * rank does not make its node slow. */

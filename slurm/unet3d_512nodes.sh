@@ -20,7 +20,7 @@
 #SBATCH --signal=B:USR1@120
 
 # ---- Settings ------------------------------------------------------------------------------------
-# Each may be given in the environment. docs/guide.md lists the others.
+# Each may be given in the environment. docs/batch-scripts.md lists the others.
 : "${JOB:=unet3d_aurora}"        # a job file, or a name of haul catalog
 : "${NODES:=512}"                # nodes of the run; the others that are requested above are spares
 : "${RANKS_PER_NODE:=12}"        # one per accelerator

@@ -21,7 +21,7 @@
 #SBATCH --signal=B:USR1@120
 
 # ---- Settings ------------------------------------------------------------------------------------
-# Each may be given in the environment. docs/guide.md lists the others.
+# Each may be given in the environment. docs/batch-scripts.md lists the others.
 : "${JOB:=unet3d_aurora}"        # a job file, or a name of haul catalog
 : "${NODES:=512}"                # nodes of the largest run; the others are spares
 : "${SIZES:=}"                   # numbers of nodes: 1 8 64; default: 1 2 4 … NODES

@@ -19,7 +19,7 @@
 #SBATCH --signal=B:USR1@120
 
 # ---- Settings ------------------------------------------------------------------------------------
-# Each may be given in the environment. docs/guide.md lists the others.
+# Each may be given in the environment. docs/batch-scripts.md lists the others.
 : "${JOB:=unet3d_h100}"          # a job file, or a name of haul catalog
 : "${RANKS_PER_NODE:=8}"         # one per accelerator
 : "${STEPS=500}"                 # steps per rank and epoch, which set the number of files

@@ -1,4 +1,4 @@
-/* Client profiles: see client.h. docs/guide.md has the same table, and what options cannot express. */
+/* Client profiles: see client.h. docs/stores-daos.md has the same table, and what options cannot express. */
 #include "backends/dfs/client.h"
 
 const char *const dfs_client_names[] = {

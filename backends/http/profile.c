@@ -1,4 +1,4 @@
-/* What is not known of a library is not here: haul's own default stays. docs/object-stores.md has the same table, and
+/* What is not known of a library is not here: haul's own default stays. docs/stores-objects-requests.md has the same table, and
  * what options cannot express. */
 #include "backends/http/profile.h"
 

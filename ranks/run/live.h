@@ -2,7 +2,7 @@
  * write, so that who reads it never finds half a line, and a file is whole up to its last line at any time. The run
  * never waits for a reader: while a pipe is full, lines are left out.
  *
- * Main thread of rank 0 only. docs/guide.md has the keys. */
+ * Main thread of rank 0 only. docs/reading-results.md has the keys. */
 #ifndef HAUL_RANKS_RUN_LIVE_H
 #define HAUL_RANKS_RUN_LIVE_H
 

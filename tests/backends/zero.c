@@ -1,7 +1,7 @@
 /* Store zero://: every object exists, has the same size, and contains zeros. A reader's time on it
  * is the cost of haul and of moving bytes in memory. Nothing can be written.
  *
- * This is the whole example of docs/add-a-backend.md. */
+ * This is the example of docs/add-a-backend-example.md. */
 #include <errno.h>
 #include <string.h>
 

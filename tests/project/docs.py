@@ -12,8 +12,9 @@ import sys
 import tempfile
 
 HAUL, SOURCE = os.environ["HAUL"], os.environ["HAUL_SOURCE"]
-EXAMPLES = {"add-a-format.md": "workloads/formats/webdataset.c", "add-a-workload.md": "workloads/lookup.c",
-            "add-a-backend.md": "backends/zero.c"}
+EXAMPLES = {"add-a-format-example.md": "workloads/formats/webdataset.c", "add-a-workload-example.md": "workloads/lookup.c",
+            "add-a-backend-example.md": "backends/zero.c"}
+PAGE_WORDS = 1500  # at most, except references, which are generated
 LANGUAGES = {"sh", "console", "text", "json", "c", "python"}  # commands; commands with output; output and drawings; the rest
 SOURCES = ("core", "backends", "workloads", "plan", "ranks", "results-schema", "report", "import", "cli", "tests", "bench",
            "packaging")
@@ -64,7 +65,8 @@ def wrong_installed_links():
     """The wrong links in the installed documents."""
     with tempfile.TemporaryDirectory() as prefix:
         done = subprocess.run(["cmake", "--install", os.path.dirname(HAUL), "--prefix", prefix], capture_output=True, text=True)
-        readmes = glob.glob(os.path.join(prefix, "share", "doc", "**", "README.md"), recursive=True)
+        readmes = [path for path in glob.glob(os.path.join(prefix, "share", "doc", "**", "README.md"), recursive=True)
+                   if os.path.isdir(os.path.join(os.path.dirname(path), "docs"))]
         if done.returncode or len(readmes) != 1:
             yield f"installed: {len(readmes)} README.md; {done.stderr.strip()}"
             return
@@ -83,6 +85,19 @@ def wrong_examples():
     rows = re.findall(r"^   \| `([A-Z_]*[A-Z])` \|", read(f"{SOURCE}/docs/add-a-backend.md"), re.M)
     if bits != rows:
         yield f"docs/add-a-backend.md: the table has {rows}, capability.h {bits}"
+
+
+def wrong_pages():
+    """Pages that are too long, and those to which the table of contents has no link."""
+    contents = f"{SOURCE}/docs/README.md"
+    linked = {os.path.normpath(os.path.join(SOURCE, "docs", link.partition("#")[0]))
+              for link in re.findall(r"\]\(([^)\s]+)\)", prose(read(contents)))}
+    for page in documents(SOURCE, ["docs"])[1:]:
+        name, words = os.path.relpath(page, SOURCE), len(read(page).split())
+        if words > PAGE_WORDS and not os.path.basename(page).startswith("reference-"):
+            yield f"{name}: {words} words; a page has at most {PAGE_WORDS}"
+        if page not in linked and page != contents:
+            yield f"{name}: docs/README.md has no link to it"
 
 
 def missing_sources(name, text, sources):
@@ -136,10 +151,10 @@ def keys_of(schema):
 
 def unexplained_keys():
     """Keys of a job that no document for users contains as code."""
-    text = " ".join(read(f"{SOURCE}/docs/{page}.md") for page in ("guide", "object-stores"))
+    text = " ".join(read(path) for path in glob.glob(f"{SOURCE}/docs/*.md") if "reference-" not in path)
     keys = keys_of(json.loads(haul("schema").stdout))
     assert {"batch", "endpoints", "uri"} <= keys, keys
-    return [f"{key}: neither docs/guide.md nor docs/object-stores.md explains this key of a job" for key in sorted(keys)
+    return [f"{key}: no page of docs/ explains this key of a job" for key in sorted(keys)
             if not re.search(rf'[`".]{key}[`":=]', text)]
 
 
@@ -149,7 +164,7 @@ def main():
         verbs[verb] = set(w for w in haul("__complete", verb).stdout.split() if w.startswith("-"))
     assert "run" in verbs, "no verbs"
     wrong = [*wrong_examples(), *wrong_links(SOURCE, documents(SOURCE, FOLDERS)), *wrong_installed_links(),
-             *unexplained_keys()]
+             *unexplained_keys(), *wrong_pages()]
     pages = documents(SOURCE, ["docs"])
     sources = [os.path.relpath(os.path.join(folder, name), SOURCE) for layer in SOURCES
                for folder, _, names in os.walk(os.path.join(SOURCE, layer)) for name in names]

@@ -1,5 +1,6 @@
-"""Commands in the documents: each one runs without an error, page by page and in the order of the page, as a reader would
-type it. The jobs are made small, and paths outside the reader's folder are moved into a scratch folder.
+"""Commands in the documents: each one runs without an error, in the order of the page, as a reader would type it. The pages
+come in the order of the table of contents (docs/README.md), since a later page uses the files that an earlier one has made.
+The jobs are made small, and paths outside the reader's folder are moved into a scratch folder.
 
 Commands are the lines of ```sh blocks, the "$ " lines of ```console blocks, and whole ```python blocks. NOT_RUN lists the
 commands that an ordinary machine cannot run, and why. A command that fails and is not in NOT_RUN fails the test, and so does
@@ -62,9 +63,9 @@ NOT_RUN = {
 # Commands that a reader has run before coming to those of the page.
 BEFORE = {
     "README.md": ["mpiexec -n 4 build/release/haul run unet3d_demo --force --quiet"],  # quickstart.sh has done it
-    "docs/guide.md": ["haul import dlio unet3d_h100.yaml workflow.generate_data=True workflow.train=False > made.json",
+    "docs/coming-from-dlio.md": ["haul import dlio unet3d_h100.yaml workflow.generate_data=True workflow.train=False > made.json",
                       "haul generate made.json --quiet"],
-    "docs/results.md": ["mpiexec -n 2 haul run first.json --quiet --op-log ops.tsv.zst"],
+    "docs/operation-log.md": ["mpiexec -n 2 haul run first.json --quiet --force --op-log ops.tsv.zst"],
 }
 # Commands that one command of a page needs in addition: a trace, data as DLIO would have made them.
 BEFORE_COMMAND = {
@@ -110,6 +111,22 @@ def commands(text):
                 yield line, None
 
 
+def read(path):
+    with open(path, encoding="utf-8") as stream:
+        return stream.read()
+
+
+def pages():
+    """README.md, and the pages in the order in which the table of contents has them."""
+    contents = os.path.join(SOURCE, "docs", "README.md")
+    paths = [os.path.join(SOURCE, "README.md"), contents]
+    for link in re.findall(r"\]\(([^)\s#]+\.md)\)", read(contents)):
+        path = os.path.normpath(os.path.join(SOURCE, "docs", link))
+        if path not in paths and path.startswith(os.path.join(SOURCE, "docs")):
+            paths.append(path)
+    return paths
+
+
 def shrink(job, scratch):
     """A job with the same parts and few bytes, whose /scratch is in the scratch folder."""
     job = json.loads(json.dumps(job).replace("file:///scratch", f"file://{scratch}/scratch"))
@@ -142,8 +159,8 @@ def prepare(scratch):
     for path in glob.glob(os.path.join(SOURCE, "workloads", "catalog", "*.json")):
         with open(path, encoding="utf-8") as stream:
             write(f"{scratch}/catalog/{os.path.basename(path)}", json.dumps(shrink(json.load(stream), scratch)))
-    with open(os.path.join(SOURCE, "docs", "guide.md"), encoding="utf-8") as stream:
-        for language, body in blocks(stream.read()):
+    for path in pages():
+        for language, body in blocks(read(path)):
             if language == "json" and '"phases"' in body:
                 job = json.loads(body)
                 write(f"{scratch}/{job['name']}.json", json.dumps(shrink(job, scratch)))
@@ -172,35 +189,33 @@ def run(line, python, scratch, exported):
     return f"{line}: status {done.returncode}\n{done.stdout[-2000:]}" if done.returncode else None
 
 
-def run_page(page, text):
+def run_page(page, text, scratch):
     """Returns sentences about failures, the number of commands run, and the lines of NOT_RUN on the page."""
     wrong, count, left, exported = [], 0, set(), []
     todo = list(commands(text))
     if all(line in NOT_RUN for line, _ in todo):
         return wrong, count, {line for line, _ in todo}
-    with tempfile.TemporaryDirectory() as scratch:
-        prepare(scratch)
-        for line in BEFORE.get(page, []):
-            wrong += filter(None, [run(line, None, scratch, [])])
-        for line, python in todo:
-            if line in NOT_RUN:
-                left.add(line)
-                continue
-            for start, before in BEFORE_COMMAND.items():
-                for one in before if line.startswith(start) else []:
-                    wrong += filter(None, [run(one, None, scratch, exported)])
-            wrong += [f"{page}: {w}" for w in [run(line, python, scratch, exported)] if w]
-            count += 1
+    for line in BEFORE.get(page, []):
+        wrong += filter(None, [run(line, None, scratch, [])])
+    for line, python in todo:
+        if line in NOT_RUN:
+            left.add(line)
+            continue
+        for start, before in BEFORE_COMMAND.items():
+            for one in before if line.startswith(start) else []:
+                wrong += filter(None, [run(one, None, scratch, exported)])
+        wrong += [f"{page}: {w}" for w in [run(line, python, scratch, exported)] if w]
+        count += 1
     return wrong, count, left
 
 
 def main():
     wrong, count, left = [], 0, set()
-    for path in [os.path.join(SOURCE, "README.md"), *sorted(glob.glob(os.path.join(SOURCE, "docs", "**", "*.md"),
-                                                                     recursive=True))]:
-        with open(path, encoding="utf-8") as stream:
-            failed, ran, skipped = run_page(os.path.relpath(path, SOURCE), stream.read())
-        wrong, count, left = wrong + failed, count + ran, left | skipped
+    with tempfile.TemporaryDirectory() as scratch:
+        prepare(scratch)
+        for path in pages():
+            failed, ran, skipped = run_page(os.path.relpath(path, SOURCE), read(path), scratch)
+            wrong, count, left = wrong + failed, count + ran, left | skipped
     wrong += [f"NOT_RUN: no document has \"{line}\"" for line in NOT_RUN if line not in left]
     print("\n".join(wrong) or f"{count} commands were run, {len(NOT_RUN)} were not")
     return 1 if wrong or not count else 0

@@ -1,4 +1,4 @@
-"""Client profiles against Ceph's gateway: the requests of each are those of its row in docs/object-stores.md, and options of
+"""Client profiles against Ceph's gateway: the requests of each are those of its row in docs/stores-objects-requests.md, and options of
 the job take precedence."""
 import json
 

@@ -2,7 +2,7 @@
  * before their first epoch. Each rank asks for its files; a pass is over when every file has been
  * asked for.
  *
- * This is the whole example of docs/add-a-workload.md. */
+ * This is the example of docs/add-a-workload-example.md. */
 #include <math.h>
 #include <stdio.h>
 
