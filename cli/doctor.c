@@ -27,6 +27,10 @@ static void probe_libraries(void)
 	snprintf(mpi.found, sizeof(mpi.found), "%.100s", text);
 	snprintf(hdf5.found, sizeof(hdf5.found), "%s", h5);
 	doctor_row("MPI", &mpi);
+	if (mpi_waits(text)) {
+		snprintf(mpi.found, sizeof(mpi.found), "%.100s", text);
+		doctor_row("MPI waits", &mpi);
+	}
 	doctor_row("HDF5", &hdf5);
 }
 

@@ -21,10 +21,8 @@
 # links tests/virtual_time.c, and MAY_SKIP allows the exit status 77 where the kernel lacks a
 # feature. Nothing else is skipped: where a package or a server is missing, its tests fail.
 #
-# An MPI test with YIELD runs under the yielding preload, because its ranks may outnumber the cores.
 # RANKS may be a list; each number of ranks is then a test of its own. Scripts find in the
-# environment HAUL (the program), HAUL_MPIEXEC, HAUL_YIELD (the preload), HAUL_SOURCE and HAUL_NPM
-# (a folder with node_modules).
+# environment HAUL (the program), HAUL_MPIEXEC, HAUL_SOURCE and HAUL_NPM (a folder with node_modules).
 #
 # A time limit only ends a test that hangs. It must be long enough for a busy machine.
 
@@ -34,8 +32,7 @@ find_program(HAUL_PYTHON NAMES python3 HINTS /usr/bin REQUIRED)
 find_program(HAUL_NODE NAMES node REQUIRED)
 set(HAUL_NPM ${PROJECT_SOURCE_DIR}/build/npm)
 set(HAUL_PROGRAM ${PROJECT_BINARY_DIR}/haul)
-set(HAUL_YIELD ${PROJECT_BINARY_DIR}/libyield.so)
-set(HAUL_TEST_ENVIRONMENT HAUL=${HAUL_PROGRAM} HAUL_MPIEXEC=${HAUL_MPIEXEC} HAUL_YIELD=${HAUL_YIELD}
+set(HAUL_TEST_ENVIRONMENT HAUL=${HAUL_PROGRAM} HAUL_MPIEXEC=${HAUL_MPIEXEC}
 	HAUL_SOURCE=${PROJECT_SOURCE_DIR} HAUL_NPM=${HAUL_NPM} HAUL_SANITIZED=$<BOOL:${HAUL_SANITIZE}>
 	HDF5_USE_FILE_LOCKING=FALSE UBSAN_OPTIONS=print_stacktrace=1
 	PYTHONDONTWRITEBYTECODE=)
@@ -45,7 +42,7 @@ set(HAUL_TEST_ENVIRONMENT HAUL=${HAUL_PROGRAM} HAUL_MPIEXEC=${HAUL_MPIEXEC} HAUL
 set(HAUL_MPI_ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0" UCX_TLS=self,posix
 	UCX_WARN_UNUSED_ENV_VARS=n)
 
-set(HAUL_TEST_FLAGS YIELD VIRTUAL_TIME MATRIX THREADS MAY_SKIP SPLIT)
+set(HAUL_TEST_FLAGS VIRTUAL_TIME MATRIX THREADS MAY_SKIP SPLIT)
 set(HAUL_TEST_VALUES TIMEOUT SCRIPT COST)
 set(HAUL_TEST_LISTS SOURCES LIBS ARGS LABELS RANKS)
 
@@ -127,11 +124,6 @@ function(haul_mpi_test source)
 	haul_test_arguments(${ARGV})
 	get_filename_component(name ${source} NAME)
 	haul_test_program(${name} ${source})
-	set(preload)
-	if(arg_YIELD)
-		set(preload -genv LD_PRELOAD ${HAUL_YIELD})
-		add_dependencies(${name} yield)
-	endif()
 	foreach(ranks ${arg_RANKS})
 		set(test ${name}_${ranks})
 		set(labels mpi ${arg_LABELS})
@@ -140,11 +132,10 @@ function(haul_mpi_test source)
 		elseif(ranks GREATER_EQUAL 64)
 			list(APPEND labels long)
 		endif()
-		add_test(NAME ${test} COMMAND ${HAUL_MPIEXEC} -n ${ranks} ${preload} $<TARGET_FILE:${name}> ${arg_ARGS})
+		add_test(NAME ${test} COMMAND ${HAUL_MPIEXEC} -n ${ranks} $<TARGET_FILE:${name}> ${arg_ARGS})
 		haul_test_properties(${test} LABELS ${labels} ENVIRONMENT ${HAUL_MPI_ENVIRONMENT})
 		if(arg_MATRIX)
-			add_test(NAME ${test}_full COMMAND ${HAUL_MPIEXEC} -n ${ranks} ${preload}
-				$<TARGET_FILE:${name}> ${arg_ARGS})
+			add_test(NAME ${test}_full COMMAND ${HAUL_MPIEXEC} -n ${ranks} $<TARGET_FILE:${name}> ${arg_ARGS})
 			haul_test_properties(${test}_full LABELS mpi long ${arg_LABELS}
 				ENVIRONMENT ${HAUL_MPI_ENVIRONMENT} HAUL_TEST_FULL=1)
 		endif()

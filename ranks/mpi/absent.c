@@ -8,3 +8,9 @@ bool mpi_library(char text[MPI_LIBRARY_BYTES])
 	snprintf(text, MPI_LIBRARY_BYTES, "none");
 	return false;
 }
+
+bool mpi_waits(char text[MPI_LIBRARY_BYTES])
+{
+	text[0] = '\0';
+	return false;
+}

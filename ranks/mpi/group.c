@@ -260,10 +260,7 @@ static int mpi_receive(struct group *g, uint32_t from, void *data, size_t bytes)
 
 static bool mpi_arrived(struct group *g, uint32_t from)
 {
-	int arrived;
-
-	MPI_Iprobe((int)from, GROUP_TAG, mpi_group_of(g)->comm, &arrived, MPI_STATUS_IGNORE);
-	return arrived;
+	return wait_probe((int)from, GROUP_TAG, mpi_group_of(g)->comm, NULL);
 }
 
 static int letters_open(struct mpi_group *m)
@@ -281,15 +278,13 @@ static int mpi_post(struct group *g, uint32_t to, uint32_t channel, const void *
 {
 	struct mpi_group *m = mpi_group_of(g);
 	struct mpi_letters *l;
-	int sent;
 
 	if (to >= g->size || channel >= GROUP_CHANNELS || bytes > GROUP_LETTER_BYTES)
 		return -EINVAL;
 	if (!m->letters && letters_open(m) < 0)
 		return -EAGAIN;
 	l = &m->letters[channel];
-	MPI_Test(&l->sent[l->next], &sent, MPI_STATUS_IGNORE);
-	if (!sent)
+	if (!wait_test(&l->sent[l->next]))
 		return -EAGAIN;
 	memcpy(l->data[l->next], data, bytes);
 	MPI_Isend(l->data[l->next], (int)bytes, MPI_BYTE, (int)to, GROUP_LETTER_TAG + (int)channel,
@@ -391,16 +386,12 @@ static void mpi_status_post(struct group *g, const struct status *mine)
  * make. */
 static bool status_look(struct mpi_group *m)
 {
-	int done;
-
-	if (!m->node_status) {
-		MPI_Test(&m->status_request, &done, MPI_STATUS_IGNORE);
-		return done;
-	}
+	if (!m->node_status)
+		return wait_test(&m->status_request);
 	node_status_watch(m->node_status, clock_kernel_ns());
 	if (node_status_look(m->node_status, &m->merged))
 		return true;
-	MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, m->comm, &done, MPI_STATUS_IGNORE);
+	wait_probe(MPI_ANY_SOURCE, MPI_ANY_TAG, m->comm, NULL);
 	return false;
 }
 

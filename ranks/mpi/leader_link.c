@@ -139,10 +139,8 @@ static bool link_receive(void *argument, uint32_t from, struct status *s)
 {
 	struct leader_link *l = argument;
 	struct link_peer *p = link_find(l, from);
-	int done;
 
-	MPI_Test(&p->receive, &done, MPI_STATUS_IGNORE);
-	if (!done)
+	if (!wait_test(&p->receive))
 		return false;
 	*s = p->in.status;
 	p->taken = l->round;
@@ -310,12 +308,8 @@ static void link_take_messages(struct leader_link *l)
 {
 	MPI_Status from;
 	struct link_message message;
-	int there;
 
-	for (;;) {
-		MPI_Iprobe(MPI_ANY_SOURCE, LINK_TAG_STOP, l->comm, &there, &from);
-		if (!there)
-			return;
+	while (wait_probe(MPI_ANY_SOURCE, LINK_TAG_STOP, l->comm, &from)) {
 		MPI_Recv(&message, sizeof(message), MPI_BYTE, from.MPI_SOURCE, LINK_TAG_STOP,
 			 l->comm, MPI_STATUS_IGNORE);
 		link_heard(l, link_find(l, (uint32_t)from.MPI_SOURCE), &message);
@@ -342,12 +336,12 @@ uint64_t leader_link_stop(struct leader_link *l, uint64_t reason)
 
 void leader_link_note(struct leader_link *l, const struct stall_note *note)
 {
-	int gone = 0;
+	bool gone = false;
 
 	for (uint32_t i = 0; l->rank && i < LINK_NOTES && !gone; i++) {
 		struct link_note *n = &l->notes[i];
 
-		MPI_Test(&n->send, &gone, MPI_STATUS_IGNORE);
+		gone = wait_test(&n->send);
 		if (!gone)
 			continue;
 		n->message = (struct link_message){.reason = LINK_NOTE, .note = *note};

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ranks/mpi/polite.h"
+
 /* Copies the value of the line "<label> <value>" from a text of several lines. */
 static void library_field(const char *text, const char *label, char *out, size_t bytes)
 {
@@ -33,5 +35,13 @@ bool mpi_library(char text[MPI_LIBRARY_BYTES])
 			 device, device[0] ? ")" : "");
 	else /* other libraries give their name in the first line */
 		snprintf(text, MPI_LIBRARY_BYTES, "%.*s", (int)strcspn(whole, ",\n"), whole);
+	return true;
+}
+
+bool mpi_waits(char text[MPI_LIBRARY_BYTES])
+{
+	snprintf(text, MPI_LIBRARY_BYTES, "%s",
+		 polite_interposed() ? "yield to other ranks: polls of UCX are slowed down"
+				     : "yield by the library's own settings, if it has any");
 	return true;
 }

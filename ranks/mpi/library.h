@@ -1,4 +1,4 @@
-/* Name of the MPI library that this program runs on, for `haul version` and `haul doctor`. May be
+/* Name and habits of the MPI library that this program runs on, for `haul version` and `haul doctor`. May be
  * called without MPI_Init. */
 #ifndef HAUL_RANKS_MPI_LIBRARY_H
 #define HAUL_RANKS_MPI_LIBRARY_H
@@ -9,5 +9,8 @@ enum { MPI_LIBRARY_BYTES = 128 };
 
 /* "MPICH 4.0.2 (ch4:ucx)". False: haul is built without MPI, and the text is "none". */
 bool mpi_library(char text[MPI_LIBRARY_BYTES]);
+
+/* How blocking calls of the library leave the core to others (polite.h). False: haul is built without MPI. */
+bool mpi_waits(char text[MPI_LIBRARY_BYTES]);
 
 #endif

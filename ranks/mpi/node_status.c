@@ -201,7 +201,6 @@ static uint64_t processor_now_ns(void)
 static void status_rest(struct node_status *m, uint64_t now_ns, struct status_naps *naps)
 {
 	struct wait_nap nap = wait_share_nap(&m->share, now_ns);
-	int there;
 
 	if (!nap.ns) {
 		sched_yield();
@@ -215,7 +214,7 @@ static void status_rest(struct node_status *m, uint64_t now_ns, struct status_na
 		return;
 	}
 	/* Messages that this rank sent before may still need MPI progress. */
-	MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &there, MPI_STATUS_IGNORE);
+	wait_probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, NULL);
 	count_sleep(m->link ? &m->board->gathered : &m->board->complete, m->round);
 }
 

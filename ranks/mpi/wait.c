@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "core/clock.h"
+#include "ranks/mpi/polite.h"
 
 enum {
 	WAIT_YIELDS = 20,
@@ -58,12 +59,27 @@ void wait_until(bool (*done)(void *argument), void *argument, struct waiting *ho
 	}
 }
 
-static bool request_done(void *request)
+bool wait_test(MPI_Request *request)
 {
 	int done;
 
+	polite_own_poll();
 	MPI_Test(request, &done, MPI_STATUS_IGNORE);
 	return done;
+}
+
+bool wait_probe(int source, int tag, MPI_Comm comm, MPI_Status *from)
+{
+	int there;
+
+	polite_own_poll();
+	MPI_Iprobe(source, tag, comm, &there, from ? from : MPI_STATUS_IGNORE);
+	return there;
+}
+
+static bool request_done(void *request)
+{
+	return wait_test(request);
 }
 
 void wait_for(MPI_Request *request, struct waiting *how, const char *what)

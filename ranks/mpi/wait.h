@@ -35,6 +35,13 @@ void wait_say_slow(struct waiting *how, const char *what, struct waiting_slow *s
 void wait_until(bool (*done)(void *argument), void *argument, struct waiting *how,
 		const char *what);
 
+/* MPI_Test: whether *request is done. One poll, which never sleeps (polite.h). */
+bool wait_test(MPI_Request *request);
+
+/* MPI_Iprobe: whether a message with the tag is there from the rank (or MPI_ANY_TAG, MPI_ANY_SOURCE). As wait_test.
+ * from: NULL or who sent it. */
+bool wait_probe(int source, int tag, MPI_Comm comm, MPI_Status *from);
+
 /* Waits for *request. */
 void wait_for(MPI_Request *request, struct waiting *how, const char *what);
 

@@ -16,6 +16,7 @@
 #include "core/sched.h"
 #include "plan/plan.h"
 #include "ranks/mpi/group.h"
+#include "ranks/mpi/polite.h"
 #include "ranks/node/bind.h"
 #include "ranks/run/state.h"
 
@@ -44,6 +45,18 @@ static void run_keep_small(void)
 	setenv("UCX_SYSV_RX_BUFS_GROW", "64", 0);
 }
 
+/* Blocking calls of MPI leave their core to others where the node has more ranks than cores. MPICH over UCX needs no
+ * setting for that; these are of MPICH 4.3 and later over any network, Intel MPI, and Open MPI. */
+static void run_be_polite(void)
+{
+	if (!polite_guess())
+		return;
+	setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "1", 0);
+	setenv("MPIR_CVAR_POLLS_BEFORE_YIELD", "1", 0);
+	setenv("I_MPI_THREAD_YIELD", "3", 0);
+	setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+}
+
 int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
 {
 	struct run *run = calloc(1, sizeof(*run));
@@ -62,6 +75,7 @@ int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
 	 * that the launcher gave. Linux tells the same. */
 	setenv("HWLOC_COMPONENTS", "-x86", 0);
 	run_keep_small();
+	run_be_polite();
 	rc = signals_start(&run->signals, &run->stop, err);
 	if (rc < 0)
 		goto out_free;
@@ -293,6 +307,7 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 	if (rc < 0)
 		return rc;
 	run->clock.spin = !crowded;
+	polite_set_crowded(crowded);
 	mpi_group_set_patient(run->world, crowded);
 	mpi_group_set_patient(run->nodes.node, crowded);
 	node_status_set_crowded(&run->nodes.node_status, crowded);

@@ -155,7 +155,7 @@ def test_doctor():
     with tempfile.TemporaryDirectory() as folder:
         r = haul("doctor", cwd=folder)
         check(r.returncode == 0 and r.stderr == "", r)
-        for what in ("MPI", "HDF5", "io_uring", "huge pages", "O_DIRECT", "memory lock", "Slurm, PBS", "clock"):
+        for what in ("MPI ", "MPI waits", "HDF5", "io_uring", "huge pages", "O_DIRECT", "memory lock", "Slurm, PBS", "clock"):
             check(any(line.startswith(what) for line in r.stdout.splitlines()), f"{what}: {r.stdout}")
         check(os.listdir(folder) == [], os.listdir(folder))
 

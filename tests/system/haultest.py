@@ -18,7 +18,6 @@ import time
 
 HAUL = os.environ["HAUL"]
 MPIEXEC = os.environ["HAUL_MPIEXEC"]
-YIELD = os.environ["HAUL_YIELD"]
 SOURCE = os.environ["HAUL_SOURCE"]
 SANITIZED = os.environ.get("HAUL_SANITIZED") == "1"
 # Whether to run the whole matrix of cases (ctest --preset long), or only the cases for every change.
@@ -43,12 +42,8 @@ NO_DEVICES = {"HWLOC_COMPONENTS": "-x86,-pci,-linuxio"}
 ONE_MACHINE = {"UCX_TLS": "self,posix", "UCX_WARN_UNUSED_ENV_VARS": "n"}
 
 
-def environment(ranks, more=None):
-    env = {**NO_DEVICES, **ONE_MACHINE, **os.environ}
-    if ranks > 1 and os.path.exists(YIELD):
-        env["LD_PRELOAD"] = YIELD
-    env.update(more or {})
-    return env
+def environment(more=None):
+    return {**NO_DEVICES, **ONE_MACHINE, **os.environ, **(more or {})}
 
 
 def command(ranks, *args):
@@ -56,7 +51,7 @@ def command(ranks, *args):
 
 
 def start(ranks, *args, cwd=None, env=None, **more):
-    return subprocess.Popen(command(ranks, *args), cwd=cwd, env=environment(ranks, env), text=True,
+    return subprocess.Popen(command(ranks, *args), cwd=cwd, env=environment(env), text=True,
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             errors="replace", **more)
 
@@ -93,7 +88,7 @@ def mpi(ranks, *args, cwd=None, env=None, timeout=HANGS_S):
 
 def alone(*args, cwd=None, env=None, timeout=HANGS_S):
     began = time.monotonic()
-    p = subprocess.Popen([HAUL, *map(str, args)], cwd=cwd, env=environment(1, env), text=True, errors="replace",
+    p = subprocess.Popen([HAUL, *map(str, args)], cwd=cwd, env=environment(env), text=True, errors="replace",
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     return finish(p, began, timeout)
 
@@ -104,7 +99,7 @@ def peak_of_rank(args, cwd=None, env=None):
     code = "import resource, subprocess, sys; rc = subprocess.run(sys.argv[1:], close_fds=False).returncode; " \
            "print('peak', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); sys.exit(rc)"
     r = subprocess.run([MPIEXEC, "-n", "1", sys.executable, "-S", "-c", code, *args], cwd=cwd, capture_output=True,
-                       text=True, timeout=HANGS_S, env=environment(1, env))
+                       text=True, timeout=HANGS_S, env=environment(env))
     check(r.returncode == 0, f"{args}: {r.stdout} {r.stderr}")
     return int(r.stdout.rsplit("peak ", 1)[1]) << 10, r.stdout
 

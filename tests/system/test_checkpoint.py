@@ -256,7 +256,7 @@ def test_order_of_calls():
         write_job(folder, made)
         trace = ["strace", "-f", "-y", "-e", "trace=pwrite64,write,fsync,fdatasync,rename,renameat,renameat2", "-o",
                  f"{folder}/trace", HAUL, "run", "job.json", "--force"]
-        r = subprocess.run(trace, cwd=folder, capture_output=True, text=True, timeout=HANGS_S, env=environment(1))
+        r = subprocess.run(trace, cwd=folder, capture_output=True, text=True, timeout=HANGS_S, env=environment())
         check(r.returncode == 0, f"{r.stdout}{r.stderr}")
         synced, renamed, last = set(), [], ""
         for line in open(f"{folder}/trace", errors="replace"):

@@ -83,7 +83,7 @@ def reads(folder, ranks):
     traced = f"exec strace -ff -y --seccomp-bpf -e trace=pread64 -o {folder}/trace.$PMI_RANK {HAUL} run job.json " \
              "--force --only read --fake-nodes 2"
     r = subprocess.run([MPIEXEC, "-n", str(ranks), "sh", "-c", traced], cwd=folder, capture_output=True, text=True,
-                       timeout=HANGS_S, env=environment(64))
+                       timeout=HANGS_S, env=environment())
     check(r.returncode == 0, f"{r.stdout}{r.stderr}")
     found = collections.defaultdict(dict)
     for rank in range(ranks):

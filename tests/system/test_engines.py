@@ -94,7 +94,7 @@ def traced(folder, ranks, calls, env):
     head = args.index(HAUL)
     strace = ["strace", "-ff", "-y", "-e", f"trace={calls}", "-o", os.path.join(folder, "trace")]
     r = subprocess.run(args[:head] + strace + args[head:], cwd=folder, capture_output=True, text=True, timeout=HANGS_S,
-                       env=environment(64, env))
+                       env=environment(env))
     check(r.returncode == 0, f"{r.stdout} {r.stderr}")
     lines = []
     for name in os.listdir(folder):

@@ -61,7 +61,7 @@ def traced(ranks, folder, *args):
     at = whole.index(HAUL)
     strace = ["strace", "-ff", "-y", "-e", "trace=pread64,openat", "-o", os.path.join(folder, "trace")]
     r = subprocess.run(whole[:at] + strace + whole[at:], cwd=folder, capture_output=True, text=True, timeout=HANGS_S,
-                       env=environment(ranks))
+                       env=environment())
     check(r.returncode == 0, f"{r.returncode} {r.stderr}")
 
 

@@ -31,7 +31,7 @@ def traced(folder, ranks, only, trace=CALLS):
             os.unlink(os.path.join(folder, name))
     strace = ["strace", "-ff", "-y", "-e", "trace=" + trace, "-o", os.path.join(folder, "trace")]
     r = subprocess.run(args[:at] + strace + args[at:], cwd=folder, capture_output=True, text=True, timeout=HANGS_S,
-                       env=environment(64))
+                       env=environment())
     check(r.returncode == 0, f"{only}: {r.stdout} {r.stderr}")
     calls, moved = collections.Counter(), collections.Counter()
     for name in os.listdir(folder):

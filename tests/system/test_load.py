@@ -167,7 +167,7 @@ def test_calls():
             write_job(folder, job(folder, tensor=4, threads=2))
             r = subprocess.run([MPIEXEC, "-n", "4", "strace", "-ff", "-y", "-e", "trace=openat,pread64,preadv,preadv2,read",
                                 "-o", f"{folder}/trace", HAUL, "run", "job.json", "--force"], cwd=folder, capture_output=True,
-                               text=True, timeout=HANGS_S, env=environment(4))
+                               text=True, timeout=HANGS_S, env=environment())
             check(r.returncode == 0, f"{r.stdout}{r.stderr}")
             read, opened = 0, set()
             for path in glob.glob(f"{folder}/trace.*"):

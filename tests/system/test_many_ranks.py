@@ -59,7 +59,7 @@ def run(ranks, nodes):
         write_job(folder, job(folder))
         began, paths, seen = time.monotonic(), [], []
         process = start(ranks, "run", "job.json", "--fake-nodes", nodes, cwd=folder,
-                        env={"LD_PRELOAD": f"{CALLS}:{YIELD}", "HAUL_MPI_CALLS": folder})
+                        env={"LD_PRELOAD": CALLS, "HAUL_MPI_CALLS": folder})
         while process.poll() is None:
             if len(paths) == ranks:
                 seen.append(pss_of_ranks(paths))

@@ -131,7 +131,7 @@ def opened(folder, ranks, files, seed=7):
             os.unlink(os.path.join(folder, name))
     trace = os.path.join(folder, "trace")
     strace = ["strace", "-ff", "-ttt", "-e", "trace=openat", "-o", trace]
-    env = environment(64)
+    env = environment()
     r = subprocess.run(args[:at] + strace + args[at:], cwd=folder, capture_output=True, text=True, timeout=HANGS_S, env=env)
     check(r.returncode == 0, f"{r.stdout} {r.stderr}")
     seen = []

@@ -172,7 +172,7 @@ def test_log_of_a_killed_run():
     job["phases"] = [{"train": {"batch": 2, "epochs": 1000, "compute": 0, "null_steps": 0}}]
     with Folder() as folder:
         write_job(folder, job)
-        p = subprocess.Popen([HAUL, "run", "job.json", "--op-log", "ops.tsv.zst"], cwd=folder, env=environment(1),
+        p = subprocess.Popen([HAUL, "run", "job.json", "--op-log", "ops.tsv.zst"], cwd=folder, env=environment(),
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while p.poll() is None and (not os.path.exists(f"{folder}/ops.tsv.zst") or
                                     unpack(f"{folder}/ops.tsv.zst")[1].count("\tGET\t") <= 100):

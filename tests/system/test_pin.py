@@ -80,7 +80,7 @@ def watch(prefix, ranks, cluster, cpuset=None, bound=None, store=None):
             for core in bound:
                 words += ["-n", "1", "taskset", "-c", str(core), HAUL, "run", path, ":"]
             words.pop()
-        p = subprocess.Popen(prefix + words, cwd=folder, env=environment(3), text=True,
+        p = subprocess.Popen(prefix + words, cwd=folder, env=environment(), text=True,
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              preexec_fn=enter)
         seen, last, threads = {}, {}, 0
@@ -162,7 +162,7 @@ def test_a_list_outside_the_mask_is_refused():
     with Folder() as folder:
         path = write_job(folder, job({"pin": "list", "cores": f"{cores[1]}:{cores[1]}"}))
         p = subprocess.run(["taskset", "-c", str(cores[0])] + command(2, "run", path), cwd=folder,
-                           env=environment(3), capture_output=True, text=True, timeout=HANGS_S, check=False)
+                           env=environment(), capture_output=True, text=True, timeout=HANGS_S, check=False)
         check(p.returncode != 0 and "may be used here" in p.stderr, p)
 
 

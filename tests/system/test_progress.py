@@ -46,7 +46,7 @@ def check_live(text):
 def under_a_terminal(folder, *args):
     """Runs with a terminal as standard error; returns what the terminal and standard output got."""
     ours, theirs = os.openpty()
-    process = subprocess.Popen(command(2, "run", "job.json", "--force", *args), cwd=folder, env=environment(2),
+    process = subprocess.Popen(command(2, "run", "job.json", "--force", *args), cwd=folder, env=environment(),
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs)
     os.close(theirs)
     shown = b""
@@ -143,7 +143,7 @@ def test_live_output():
         check("\r\x1b[Ktrain" in shown and " · AU " in shown and "/s" in shown and " left" in shown, f"{shown!r}")
         check("{" not in shown, f"{shown!r}")
         # Without a launcher: mpiexec ends when nobody reads what it passes on.
-        process = subprocess.Popen([HAUL, "run", "job.json", "--force", "--live", "-"], cwd=folder, env=environment(1),
+        process = subprocess.Popen([HAUL, "run", "job.json", "--force", "--live", "-"], cwd=folder, env=environment(),
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         process.stdout.close()
         check(process.wait() == 0, f"{process.returncode}")

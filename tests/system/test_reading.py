@@ -138,7 +138,7 @@ def traced(folder, ranks):
     strace = ["strace", "-ff", "-y", "-e", "trace=openat,close,read,pread64,preadv,preadv2", "-o",
               os.path.join(folder, "trace")]
     r = subprocess.run(args[:at] + strace + args[at:], cwd=folder, capture_output=True, text=True, timeout=HANGS_S,
-                       env=environment(64))
+                       env=environment())
     check(r.returncode == 0, f"{r.stdout} {r.stderr}")
     calls, moved = collections.Counter(), 0
     for name in os.listdir(folder):

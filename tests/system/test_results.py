@@ -29,7 +29,7 @@ def test_counts_equal_strace():
         at = args.index(HAUL)
         strace = ["strace", "-ff", "-y", "-e", "trace=pread64,openat,close", "-o", os.path.join(folder, "trace")]
         r = subprocess.run(args[:at] + strace + args[at:], cwd=folder, capture_output=True, text=True, timeout=HANGS_S,
-                           env=environment(64))
+                           env=environment())
         check(r.returncode == 0, f"{r.stdout} {r.stderr}")
         reads = moved = opens = 0
         for name in os.listdir(folder):

@@ -10,7 +10,7 @@ import time
 
 import h5py
 
-from haultest import HAUL, SOURCE, YIELD, Folder, check, long, main, report, write_job
+from haultest import HAUL, SOURCE, Folder, check, long, main, report, write_job
 
 sys.path.insert(0, os.path.join(SOURCE, "tests", "servers"))
 import slurm  # noqa: E402
@@ -52,7 +52,7 @@ class Site(Folder):
 
     def env(self, **more):
         return {"HAUL": self.haul, "HAUL_DATA": self.path + "/data", "JOB": self.path + "/tiny.json",
-                "RANKS_PER_NODE": "2", "STEPS": "10", "RESERVE": "5", "CHECK_SECONDS": "20", "LD_PRELOAD": YIELD,
+                "RANKS_PER_NODE": "2", "STEPS": "10", "RESERVE": "5", "CHECK_SECONDS": "20",
                 "RESULTS_DIR": self.path + "/results", **more}
 
     def submit(self, script, *options, **more):
