@@ -20,7 +20,7 @@ enum file_fadvise {
 
 struct file_options {
 	struct store_options common;
-	uint32_t engine; /* index into the engines of file_store.c */
+	uint32_t engine; /* index into the engines of store.c */
 	bool direct;
 	uint32_t fsync;   /* enum file_fsync */
 	uint32_t fadvise; /* enum file_fadvise */
@@ -115,7 +115,7 @@ static inline void file_ask_ahead(const struct store *store, int fd, uint64_t en
 		posix_fadvise(fd, (off_t)end, (off_t)o->readahead, POSIX_FADV_WILLNEED);
 }
 
-/* Verbs (file.c); the store itself, its options and what is found out about it (file_store.c). */
+/* Verbs (file.c); the store itself, its options and what is found out about it (store.c). */
 void file_submit(struct channel *c, struct request *const *reqs, uint32_t n);
 uint32_t file_reap(struct channel *c, struct request **done, uint32_t min, uint32_t max,
 		   uint64_t deadline_ns);

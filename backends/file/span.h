@@ -68,7 +68,7 @@ static inline void file_span_end(struct request *req, const struct file_span *r,
 		word_raise(&req->object->state[FILE_WRITTEN], end);
 }
 
-/* The attempt itself by one pread or pwrite, in the calling thread (file_psync.c). */
+/* The attempt itself by one pread or pwrite, in the calling thread (psync.c). */
 void file_span_move(struct request *req, const struct file_span *r);
 
 #endif

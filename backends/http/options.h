@@ -30,7 +30,7 @@ struct http_options {
 	uint32_t checksum; /* enum sum_kind */
 };
 
-/* For struct backend_ops: see backend.h. */
+/* For struct backend_ops: see backends/backend.h. */
 uint64_t http_range(const void *options, uint64_t largest, uint32_t depth);
 uint64_t http_part(const void *options, uint64_t length);
 uint32_t http_in_flight(const void *options);

@@ -7,8 +7,8 @@
  * has the header, so that the files, concatenated, are one table.
  *
  *	op_log.c      rings, the thread that empties them
- *	op_log_row.c  a record as a row
- *	op_log_zstd.c the compressed file; op_log_absent.c where libzstd is missing */
+ *	row.c  a record as a row
+ *	zstd.c the compressed file; absent.c where libzstd is missing */
 #ifndef HAUL_BACKENDS_OP_LOG_OP_LOG_H
 #define HAUL_BACKENDS_OP_LOG_OP_LOG_H
 
@@ -48,7 +48,7 @@ int op_log_close(struct op_log *log, uint64_t *rows, uint64_t *dropped, struct e
 /* Call instead of op_log_close to leave no file. */
 void op_log_discard(struct op_log *log);
 
-/* For queue.c. join gives a queue on the store its entry. leave waits until its rows are written.
+/* For queue/queue.c. join gives a queue on the store its entry. leave waits until its rows are written.
  * Any thread. */
 int op_log_join(struct op_log_queue **out, const struct store *store, struct err *err);
 void op_log_leave(struct op_log_queue *place);

@@ -11,11 +11,15 @@ It reports each of these, with a sentence that says what to do:
     - printing and exiting outside cli/, and changes of the whole process outside cli/ and ranks/run/
     - variables that are neither const nor on a stack
     - a file of more than 600 lines, of tests and benches, too, and a function of more than 60
+    - a comment or a page that names a file that does not exist (check_names.py)
 """
 import collections
 import os
 import re
 import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from check_names import dead_names  # noqa: E402
 
 KNOWS = {
     "core": {"core"},
@@ -423,6 +427,7 @@ def check(root):
     wrong += [f"{file.path}:1: {sentence}" for file, sentence in lonely_common(files)]
     wrong += [f"{path}:1: {sentence}" for path, sentence in long_tests(root)]
     wrong += [f"{file.path}:{number}: {sentence}" for file, number, sentence in misplaced_functions(files)]
+    wrong += [f"{path}:{number}: {sentence}" for path, number, sentence in dead_names(root)]
     return wrong, len(files)
 
 

@@ -131,6 +131,13 @@ TREES = (
     ("const tables", {
         "core/log.c": 'static const char *const names[] = {"a"};\nconst struct x log_table[2] = {0};\n'
                       "static const struct {\n\tint a;\n} rows[] = {{1}};\nstatic int log_a(int b);\n"}, None),
+    ("a comment that names a file that is gone", {"core/log.c": "/* Rows are made in\n * log_row.c. */\n"},
+     "core/log.c:2: there is no file log_row.c"),
+    ("a comment that names files beside it, with a path, of others, and of no name", {
+        "core/log.c": "/* See log.h, job/job.h, linux/magic.h and NAME.c; <errno.h> is a library's. */\n",
+        "core/log.h": "", "core/job/job.h": ""}, None),
+    ("a page that names a file that is gone", {"docs/results.md": "\nAs `core/row.c` says.\n", "core/log.c": ""},
+     "docs/results.md:2: there is no file core/row.c"),
     ("a file of too many lines", {"cli/main.c": "\n" * 601}, "cli/main.c:1: has 601 lines, more than 600"),
     ("a test of too many lines", {"cli/main.c": "", "tests/cli/test_main.py": "\n" * 601},
      "tests/cli/test_main.py:1: has 601 lines, more than 600"),

@@ -318,7 +318,7 @@ static const struct shape shapes[] = {
 };
 enum { SHAPES = sizeof(shapes) / sizeof(*shapes), RUNS = 100 };
 
-/* The same as of the file (read_latencies.c): the 99th percentile, and what it is at least. */
+/* The same as of the file (results-schema/read_latencies.c): the 99th percentile, and what it is at least. */
 static void make_latencies(struct results_latency_row *row, double *values, uint32_t n)
 {
 	double error = sqrt(0.99 * 0.01 / n), least = 0.99 - 3 * error;

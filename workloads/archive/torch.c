@@ -11,7 +11,7 @@
  * are in the data descriptor behind the data, which a member without data does not have. Extra fields of zip64 hold only
  * numbers that need them; the directory always ends with the records of zip64.
  *
- * The CRC-32 of a tensor is chosen by its number, and its blocks are patched so that it is right (crc32_blocks.h). Tensors
+ * The CRC-32 of a tensor is chosen by its number, and its blocks are patched so that it is right (workloads/formats/crc32_blocks.h). Tensors
  * of 1 to 3 bytes have no room for a patch; their checksum is computed where it is needed. */
 #include <stdbool.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Reading a checkpoint: the threads of a rank share its pieces (piece_reader.h), and compare what comes. What a rank reads
+/* Reading a checkpoint: the threads of a rank share its pieces (workloads/common/piece_reader.h), and compare what comes. What a rank reads
  * is computed as each thread walks over it, whatever the mesh of the readers is. */
 #include <errno.h>
 #include <inttypes.h>

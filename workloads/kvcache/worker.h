@@ -13,7 +13,7 @@
  * all answers there are at once.
  *
  * A task belongs to the I/O thread from the one post to the other, and else to the main thread. So do the counts of a thread
- * while it has no task: the main thread says when it rests (snapshot.h). */
+ * while it has no task: the main thread says when it rests (workloads/common/snapshot.h). */
 #ifndef HAUL_WORKLOADS_KVCACHE_WORKER_H
 #define HAUL_WORKLOADS_KVCACHE_WORKER_H
 

@@ -4,7 +4,7 @@
  *	phase.c      the workload: opens what the passes need, runs them, agrees on the outcome
  *	options.c    the tables of options, and what is refused
  *	size.c       what a phase asks of the machine; reads.c: what a sample costs the store
- *	measures.c   the tables of measures, figures and histograms
+ *	columns.c   the tables of measures, figures and histograms
  *	replica.c    which ranks share a batch, and which of them read it
  *	parallel.c   this rank among them; handover.c: how a batch goes from rank to rank
  *	pass.c       the loop over epochs; step.c: one step; count.c: what the readers counted

@@ -1,5 +1,5 @@
 /* Tests of core lists on whole nodes. The topologies in tests/fixtures/topologies are generated,
- * not recorded (see make.py there). The expected lists for Aurora are those of ALCF's user
+ * not recorded (see fixtures/topologies/make.py there). The expected lists for Aurora are those of ALCF's user
  * guides. */
 #include <stdio.h>
 #include <stdlib.h>

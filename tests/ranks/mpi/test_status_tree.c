@@ -65,7 +65,7 @@ static void leader_spend(struct leader *l, uint64_t processor_ns)
 	l->spent_ns += processor_ns;
 }
 
-/* As leader_link.c does it. last: the latest message from that neighbour, which is of this round
+/* As ranks/mpi/leader_link.c does it. last: the latest message from that neighbour, which is of this round
  * where the neighbour is a child. */
 static bool leader_rings(const struct leader *l, const struct message *last, bool child,
 			 const struct status *s)

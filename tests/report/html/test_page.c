@@ -1,5 +1,5 @@
 /* Tests of the page of haul report --html: its data are those of haul report --json, it stays within its bounds, and what
- * a file says cannot become a part of the page. What a browser makes of it is in tests/system/test_page.py. */
+ * a file says cannot become a part of the page. What a browser makes of it is in tests/report/html/check_page.py. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>

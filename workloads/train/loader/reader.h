@@ -93,9 +93,9 @@ struct reader_options {
 	uint32_t read_slots;   /* samples on their way at once */
 	uint32_t reader_count; /* stream i * reader_count + r belongs to read slot i of reader r */
 	uint32_t
-		cache_groups; /* groups of samples kept of a file that stays open (reader_cache.h) */
-	bool decode;          /* samples are walked through, in formats that can be */
-	enum verify verify;   /* files that exist without haul are never verified */
+		cache_groups; /* groups of samples kept of a file that stays open (workloads/formats/reader_cache.h) */
+	bool decode;             /* samples are walked through, in formats that can be */
+	enum verify verify;      /* files that exist without haul are never verified */
 	uint64_t evidence_bytes; /* from one look at the page cache to the next; 0: no looks */
 	bool count_errors;       /* else the first error ends the batch */
 	struct draw preprocess;  /* emulated work per sample */

@@ -18,7 +18,7 @@
 struct rank_sequence {
 	struct order order;
 	uint64_t batch;
-	/* Of the replicas (replica.h): ranks that share a batch have the same sequence. */
+	/* Of the replicas (workloads/train/replica.h): ranks that share a batch have the same sequence. */
 	uint32_t rank, ranks;
 	uint32_t interleave;      /* 0: one by one */
 	uint64_t shuffle_samples; /* of the shuffle buffer; 0: a batch is what is read for it */
