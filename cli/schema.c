@@ -1,11 +1,14 @@
-/* The verb "schema": the JSON Schema of jobs, and their reference as text. */
+/* The verb "schema": the JSON Schema of jobs, their reference as text, and what results have of each kind of phase. */
+#include <cjson/cJSON.h>
 #include <stddef.h>
 
 #include "cli/cli.h"
+#include "core/json.h"
 #include "plan/plan.h"
+#include "workloads/workload.h"
 
 struct schema_args {
-	bool reference;
+	bool reference, results;
 };
 
 static const struct verb_option schema_options[] = {
@@ -13,13 +16,83 @@ static const struct verb_option schema_options[] = {
 	 .kind = VERB_FLAG,
 	 .offset = offsetof(struct schema_args, reference),
 	 .help = "prints text for people: every key, its bounds, its default"},
+	{.name = "results",
+	 .kind = VERB_FLAG,
+	 .offset = offsetof(struct schema_args, results),
+	 .help = "prints JSON: what results have of each kind of phase: measures, figures, latencies, tables"},
 	{.name = NULL},
 };
+
+/* Adds an entry to a list, and returns it. unit NULL: it has none. */
+static cJSON *schema_entry(cJSON *list, const char *name, const char *unit, const char *help)
+{
+	cJSON *entry = json_object();
+
+	json_add_text(entry, "name", name);
+	if (unit)
+		json_add_text(entry, "unit", unit);
+	json_add_text(entry, "help", help);
+	cJSON_AddItemToArray(list, entry);
+	return entry;
+}
+
+static void schema_columns(cJSON *to, const struct columns *columns, const struct hist_kind *hists,
+			   uint32_t hist_count)
+{
+	static const char *const merges[] = {
+		[MERGE_SUM] = "sum", [MERGE_MAX] = "max", [MERGE_MIN] = "min"};
+	cJSON *measures = cJSON_AddArrayToObject(to, "measures"),
+	      *figures = cJSON_AddArrayToObject(to, "figures"),
+	      *latencies = cJSON_AddArrayToObject(to, "histograms");
+
+	for (uint32_t i = 0; i < columns->measure_count; i++) {
+		const struct measure *m = &columns->measures[i];
+
+		json_add_text(schema_entry(measures, m->name, m->unit, m->help), "merge",
+			      merges[m->merge]);
+	}
+	for (uint32_t i = 0; i < columns->figure_count; i++)
+		schema_entry(figures, columns->figures[i].name, columns->figures[i].unit,
+			     columns->figures[i].help);
+	for (uint32_t i = 0; i < hist_count; i++)
+		schema_entry(latencies, hists[i].name, NULL, hists[i].help);
+}
+
+static void schema_phase(cJSON *kinds, const struct workload *w)
+{
+	cJSON *kind = schema_entry(kinds, w->section.name, NULL, w->section.help);
+	const struct tally_schema *s = w->schema;
+	cJSON *tables;
+
+	schema_columns(kind, &s->rank, s->hists, s->hist_count);
+	tables = cJSON_AddArrayToObject(kind, "tables");
+	for (uint32_t i = 0; i < s->table_count; i++) {
+		const struct table_kind *t = s->tables[i];
+
+		schema_columns(schema_entry(tables, t->name, NULL, t->help), &t->columns, t->hists,
+			       t->hist_count);
+	}
+}
+
+static char *schema_of_results(void)
+{
+	cJSON *schema = json_object(), *kinds = cJSON_AddArrayToObject(schema, "phases");
+	const struct workload *const *w;
+	char *text;
+
+	for (w = workload_table(); *w; w++)
+		schema_phase(kinds, *w);
+	text = json_print(schema);
+	json_free(schema);
+	return text;
+}
 
 static int schema_run(const struct call *call)
 {
 	const struct schema_args *args = call->options;
 
+	if (args->results)
+		return cli_print(schema_of_results());
 	return cli_print(args->reference ? job_reference(plan_schema())
 					 : job_json_schema(plan_schema()));
 }

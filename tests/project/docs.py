@@ -2,7 +2,8 @@
 installation. haul plan accepts the jobs that are shown. The verbs and options after `haul` exist, and some document
 explains each key of a job. Each fenced block names its language, so that docs_commands.py knows the commands. The examples
 of a format, a workload and a store are the files that the tests compile, and the table of capabilities is complete. The
-source files that are named exist."""
+source files that are named exist. References and man pages are what the program's tables give, and man prints them without
+a warning."""
 import glob
 import json
 import os
@@ -17,7 +18,7 @@ EXAMPLES = {"add-a-format-example.md": "workloads/formats/webdataset.c", "add-a-
 PAGE_WORDS = 1500  # at most, except references, which are generated
 LANGUAGES = {"sh", "console", "text", "json", "c", "python"}  # commands; commands with output; output and drawings; the rest
 SOURCES = ("core", "backends", "workloads", "plan", "ranks", "results-schema", "report", "import", "cli", "tests", "bench",
-           "packaging")
+           "packaging", "docs", "cmake")
 FOLDERS = ("docs", "results-schema", "bench", "tests")  # in addition to README.md
 
 
@@ -100,6 +101,21 @@ def wrong_pages():
             yield f"{name}: docs/README.md has no link to it"
 
 
+def wrong_references():
+    """References and man pages that docs/references.py would make otherwise, or at which man warns."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, f"{SOURCE}/docs/references.py", HAUL, folder], check=True)
+        for path in sorted(glob.glob(f"{folder}/**/*.*", recursive=True)):
+            name = os.path.relpath(path, folder)
+            if not os.path.exists(f"{SOURCE}/docs/{name}") or read(path) != read(f"{SOURCE}/docs/{name}"):
+                yield f"docs/{name}: is not what the tables say: docs/references.py build/release/haul makes it anew"
+            if not name.endswith(".md"):
+                done = subprocess.run(["man", "--warnings", f"./{os.path.basename(path)}"], capture_output=True, text=True,
+                                      cwd=os.path.dirname(path), env={**os.environ, "LC_ALL": "C.UTF-8", "MANPAGER": "cat"})
+                if done.returncode or done.stderr:
+                    yield f"docs/{name}: man says: {done.stderr.strip() or done.returncode}"
+
+
 def missing_sources(name, text, sources):
     """Source files that a page names as code, by their path or the end of it, and that do not exist."""
     for path in sorted(set(re.findall(r"`([a-z0-9_/-]+\.(?:[ch]|py))`", text))):
@@ -164,7 +180,7 @@ def main():
         verbs[verb] = set(w for w in haul("__complete", verb).stdout.split() if w.startswith("-"))
     assert "run" in verbs, "no verbs"
     wrong = [*wrong_examples(), *wrong_links(SOURCE, documents(SOURCE, FOLDERS)), *wrong_installed_links(),
-             *unexplained_keys(), *wrong_pages()]
+             *unexplained_keys(), *wrong_pages(), *wrong_references()]
     pages = documents(SOURCE, ["docs"])
     sources = [os.path.relpath(os.path.join(folder, name), SOURCE) for layer in SOURCES
                for folder, _, names in os.walk(os.path.join(SOURCE, layer)) for name in names]
