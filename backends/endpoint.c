@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/numbers.h"
+#include "core/time_ns.h"
+
 enum { EJECTIONS_DOUBLED = 5, MEAN_SHIFT = 3, FORGET_SHIFT_MAX = 40 };
-#define FORGET_NS UINT64_C(1000000000)
+#define FORGET_NS NS_PER_S
 
 const char *const balance_names[] = {"rank",         "node",    "round_robin", "random",
 				     "least_loaded", "latency", NULL};
@@ -68,7 +71,7 @@ static uint64_t endpoint_rating(const struct endpoints *e, const struct endpoint
 	mean = atomic_load_explicit(&p->mean_ns, memory_order_relaxed);
 	used = atomic_load_explicit(&p->last_used_ns, memory_order_relaxed);
 	halvings = now_ns > used ? (now_ns - used) / FORGET_NS : 0;
-	return (load + 1) * (mean >> (halvings < FORGET_SHIFT_MAX ? halvings : FORGET_SHIFT_MAX));
+	return (load + 1) * (mean >> min_u64(halvings, FORGET_SHIFT_MAX));
 }
 
 static bool endpoint_better(const struct endpoints *e, const struct endpoint *a,
@@ -158,7 +161,7 @@ static void endpoint_eject(const struct endpoints *e, struct endpoint *p, uint64
 {
 	uint32_t times = atomic_fetch_add_explicit(&p->ejections, 1, memory_order_relaxed);
 
-	times = times < EJECTIONS_DOUBLED ? times : EJECTIONS_DOUBLED;
+	times = min_u64(times, EJECTIONS_DOUBLED);
 	atomic_store_explicit(&p->ejected_until_ns, now_ns + (e->options->eject_ns << times),
 			      memory_order_relaxed);
 }

@@ -18,6 +18,7 @@
 #include "backends/backend.h"
 #include "backends/store.h"
 #include "backends/stores.h"
+#include "core/numbers.h"
 
 enum { MEM_UNIT = 64, MEM_SLOTS_MIN = 1024, MEM_SLOTS_MAX = 1 << 20, MEM_SLOT_SHARE = 4096 };
 enum { MEM_NEVER, MEM_GONE, MEM_USED }; /* a slot of the table */
@@ -164,7 +165,7 @@ static int extent_take(struct mem_block *b, uint64_t bytes, uint64_t *found)
 		while (at + e->bytes < b->capacity && extent_at(b, at + e->bytes)->references == 0)
 			e->bytes += extent_at(b, at + e->bytes)->bytes;
 		if (e->bytes < need) {
-			lowest = at < lowest ? at : lowest;
+			lowest = min_u64(at, lowest);
 			continue;
 		}
 		if (e->bytes > need)
@@ -174,7 +175,7 @@ static int extent_take(struct mem_block *b, uint64_t bytes, uint64_t *found)
 		*found = at;
 		return 0;
 	}
-	b->first_free = lowest < b->capacity ? lowest : b->capacity;
+	b->first_free = min_u64(lowest, b->capacity);
 	return -ENOSPC;
 }
 

@@ -5,6 +5,7 @@
 #include "backends/backend.h"
 #include "cli/cli.h"
 #include "cli/probe.h"
+#include "core/numbers.h"
 #include "ranks/mpi/library.h"
 #include "ranks/run/run.h"
 #include "results-schema/library.h"
@@ -88,7 +89,7 @@ static int doctor_run(const struct call *call)
 	probe_libraries();
 	doctor_print_missing();
 	doctor_print_stores();
-	for (i = 0; i < sizeof(probes) / sizeof(probes[0]); i++) {
+	for (i = 0; i < COUNT(probes); i++) {
 		struct probe p = {.verdict = "ok"};
 
 		probes[i].probe(&p);

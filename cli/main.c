@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "core/clock.h"
+#include "core/numbers.h"
 #include "core/option/option.h"
 #include "ranks/run/run.h"
 
@@ -45,7 +46,7 @@ static const struct {
 
 static int refuse_verb(const char *given)
 {
-	for (unsigned i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+	for (unsigned i = 0; i < COUNT(elsewhere); i++)
 		if (strcmp(elsewhere[i].word, given) == 0) {
 			cli_say("there is no verb \"%s\": %s", given, elsewhere[i].sentence);
 			return EXIT_USAGE;

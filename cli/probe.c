@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/numbers.h"
 #include "core/units.h"
 
 enum {
@@ -196,7 +197,7 @@ void probe_schedulers(struct probe *p)
 	unsigned i;
 	size_t used;
 
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (i = 0; i < COUNT(names); i++) {
 		used = strlen(p->found);
 		if (probe_in_path(names[i]))
 			snprintf(p->found + used, sizeof(p->found) - used, "%s%s", used ? ", " : "",

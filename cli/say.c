@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "core/numbers.h"
 #include "core/utf8.h"
 #include "ranks/run/run.h"
 
@@ -17,7 +18,7 @@ static const char *launched_rank(void)
 						"OMPI_COMM_WORLD_RANK"};
 	const char *rank = NULL;
 
-	for (unsigned i = 0; !rank && i < sizeof(variables) / sizeof(variables[0]); i++)
+	for (unsigned i = 0; !rank && i < COUNT(variables); i++)
 		rank = getenv(variables[i]);
 	return rank;
 }

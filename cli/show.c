@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "core/job/job.h"
+#include "core/numbers.h"
 #include "plan/plan.h"
 #include "ranks/run/run.h"
 #include "results-schema/results_read.h"
@@ -48,7 +49,7 @@ static int show_changed(const struct results_file *f, const struct results_phase
 			char **text, struct err *err)
 {
 	const char *sets[RECORD_SETS_MAX];
-	uint32_t count = p->set_count < RECORD_SETS_MAX ? p->set_count : RECORD_SETS_MAX;
+	uint32_t count = min_u64(p->set_count, RECORD_SETS_MAX);
 	struct job job = {0};
 	int rc;
 

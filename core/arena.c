@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/numbers.h"
+
 enum { ARENA_BLOCK_BYTES = 16 << 10, ARENA_ALIGN = 16 };
 
 struct arena_block {
@@ -25,7 +27,7 @@ void *arena_alloc(struct arena *a, size_t bytes)
 		return NULL;
 	bytes = (bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
 	if (!b || b->size - b->used < bytes) {
-		size = bytes > ARENA_BLOCK_BYTES ? bytes : ARENA_BLOCK_BYTES;
+		size = max_u64(bytes, ARENA_BLOCK_BYTES);
 		b = calloc(1, sizeof(*b) + size);
 		if (!b)
 			return NULL;

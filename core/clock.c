@@ -7,8 +7,8 @@
 #include <time.h>
 
 #include "core/file_read.h"
-
-static const uint64_t second_ns = 1000000000;
+#include "core/numbers.h"
+#include "core/time_ns.h"
 
 /* The counter's pace is taken from its ticks in so long, and is at most so fast: 16 ticks per ns. */
 static const uint64_t learn_ns = 2000000, ticks_most = 16;
@@ -99,18 +99,12 @@ bool clock_learn_counter(struct clock *c, const char *source)
 
 uint64_t clock_kernel_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * second_ns + (uint64_t)t.tv_nsec;
+	return kernel_clock_ns(CLOCK_MONOTONIC);
 }
 
 uint64_t clock_utc_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * second_ns + (uint64_t)t.tv_nsec;
+	return kernel_clock_ns(CLOCK_REALTIME);
 }
 
 void clock_sleep_until(struct clock *c, uint64_t until_ns)
@@ -139,7 +133,7 @@ uint32_t clock_spin_next(uint32_t spin_ns, uint64_t late_ns)
 	if (late_ns <= spin_ns)
 		return spin_ns - (spin_ns - CLOCK_SPIN_NS) / 64;
 	spin_ns += spin_ns / 4;
-	return spin_ns < CLOCK_SPIN_MAX_NS ? spin_ns : CLOCK_SPIN_MAX_NS;
+	return min_u32(spin_ns, CLOCK_SPIN_MAX_NS);
 }
 
 /* Sleeps until shortly before until_ns, so that the rest can be spun, and learns from how late the
@@ -153,7 +147,7 @@ static void nap_until(struct clock *c, uint64_t until_ns)
 		return;
 	most = (until_ns - now) / CLOCK_SPIN_PART;
 	if (most > spin)
-		spin = most < learned ? most : learned;
+		spin = min_u64(most, learned);
 	kernel_sleep_until(until_ns - spin);
 	now = clock_kernel_ns();
 	if (spin == learned)
@@ -166,10 +160,7 @@ static void nap_until(struct clock *c, uint64_t until_ns)
  * clock first: then a sleep that is already over costs no system call. */
 static void kernel_sleep_until(uint64_t until_ns)
 {
-	struct timespec t = {
-		.tv_sec = (time_t)(until_ns / second_ns),
-		.tv_nsec = (long)(until_ns % second_ns),
-	};
+	struct timespec t = ns_to_timespec(until_ns);
 
 	while (clock_kernel_ns() < until_ns) {
 		int rc = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);

@@ -1,6 +1,8 @@
 /* Clock reader: see clock_reader.h. */
 #include "core/clock_reader.h"
 
+#include "core/numbers.h"
+
 void clock_reader_init(struct clock_reader *r, const struct clock *c)
 {
 	*r = (struct clock_reader){.clock = c, .scale = c->counter.scale};
@@ -17,11 +19,11 @@ uint64_t clock_read_anew(struct clock_reader *r)
 	ns = clock_now(r->clock);
 	after = clock_ticks();
 	/* What the reader may have said so far. The counter of another processor may be behind by some ticks. */
-	counted = before > r->ticks ? before - r->ticks : 0;
+	counted = excess_u64(before, r->ticks);
 	if (counted > r->window)
 		counted = r->window;
 	least = r->ns + (counted * r->scale >> CLOCK_SCALE_BITS);
-	r->ns = ns > least ? ns : least;
+	r->ns = max_u64(ns, least);
 	r->ticks = after;
 	/* An answer that took long is old. */
 	r->window = after - before <= counter->apart ? counter->window : 0;

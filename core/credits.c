@@ -13,6 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/numbers.h"
+#include "core/time_ns.h"
+
 void credits_init(struct credits *c, uint32_t count)
 {
 	atomic_init(&c->count, count);
@@ -23,8 +26,8 @@ void credits_give(struct credits *c, uint32_t n)
 {
 	atomic_fetch_add(&c->count, n);
 	if (atomic_load(&c->waiters))
-		syscall(SYS_futex, &c->count, FUTEX_WAKE_PRIVATE, n < INT_MAX ? n : INT_MAX, NULL,
-			NULL, 0);
+		syscall(SYS_futex, &c->count, FUTEX_WAKE_PRIVATE, min_u64(n, INT_MAX), NULL, NULL,
+			0);
 }
 
 static int credits_try(struct credits *c)
@@ -39,10 +42,7 @@ static int credits_try(struct credits *c)
 
 int credits_take(struct credits *c, uint64_t wait_ns)
 {
-	struct timespec t = {
-		.tv_sec = (time_t)(wait_ns / 1000000000),
-		.tv_nsec = (long)(wait_ns % 1000000000),
-	};
+	struct timespec t = ns_to_timespec(wait_ns);
 	long rc = 0;
 
 	while (!credits_try(c)) {

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/numbers.h"
+
 enum scan_state { SCAN_VALUE, SCAN_FIRST_VALUE, SCAN_KEY, SCAN_FIRST_KEY, SCAN_AFTER, SCAN_DONE };
 
 struct scan {
@@ -53,7 +55,7 @@ int json_check(const char *text, size_t length, unsigned depth_max, unsigned val
 	struct scan s = {.text = text, .length = length, .values_max = values_max, .err = err};
 	int rc = 0;
 
-	s.depth_max = depth_max < JSON_DEPTH_LIMIT ? depth_max : JSON_DEPTH_LIMIT;
+	s.depth_max = min_u64(depth_max, JSON_DEPTH_LIMIT);
 	if (length >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
 		s.at = 3; /* skip the byte order mark that some editors write */
 	scan_space(&s);

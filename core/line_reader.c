@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/numbers.h"
 #include "core/zstd.h"
 
 enum { LINE_INPUT_BYTES = 64 << 10, LINE_TEXT_BYTES = 2 * LINE_MAX_BYTES };
@@ -86,7 +87,7 @@ uint64_t line_reader_number(const struct line_reader *r)
 /* Bytes of the file or of the memory. Returns how many, 0 at the end. */
 static ssize_t input_read(struct line_reader *r, void *into, size_t room)
 {
-	size_t bytes = r->memory_bytes < room ? r->memory_bytes : room;
+	size_t bytes = min_u64(r->memory_bytes, room);
 	ssize_t n;
 
 	if (r->fd < 0) {
@@ -133,7 +134,7 @@ static void text_copy(struct line_reader *r)
 {
 	size_t bytes = r->input_end - r->input_begin, room = LINE_TEXT_BYTES - r->end;
 
-	bytes = bytes < room ? bytes : room;
+	bytes = min_u64(bytes, room);
 	memcpy(r->text + r->end, r->input + r->input_begin, bytes);
 	r->input_begin += bytes;
 	r->end += bytes;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/numbers.h"
+
 enum { NUMBER_DIGITS = 9 };
 
 /* Reads a number and moves *at behind it. */
@@ -105,7 +107,7 @@ bool number_sets_meet(const struct number_set *a, const struct number_set *b, ui
 		for (uint32_t k = 0; k < b->count; k++) {
 			const struct number_range *x = &a->ranges[i], *y = &b->ranges[k];
 
-			*number = x->first > y->first ? x->first : y->first;
+			*number = max_u64(x->first, y->first);
 			if (*number <= x->last && *number <= y->last)
 				return true;
 		}

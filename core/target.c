@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/numbers.h"
 #include "core/units.h"
 
 enum { FOUND_DIGITS = 3, ASKED_DIGITS = 6, DIGITS_MAX = 12 };
@@ -58,7 +59,7 @@ static double target_value_text(char text[TARGET_TEXT_BYTES], const char *unit, 
 	double factor = s ? s->factor : 1, scaled = value * factor;
 	int decimals = fabs(scaled) >= 1 ? digits - 1 - (int)floor(log10(fabs(scaled))) : digits;
 
-	snprintf(number, sizeof(number), "%.*f", decimals > 0 ? decimals : 0, scaled);
+	snprintf(number, sizeof(number), "%.*f", max_int(decimals, 0), scaled);
 	if (strchr(number, '.')) {
 		end = number + strlen(number);
 		while (end[-1] == '0')

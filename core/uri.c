@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/json.h"
+#include "core/numbers.h"
 
 enum { VARIABLE_BYTES = 128 };
 
@@ -159,7 +160,7 @@ static int expand_placeholder(struct expansion *e, const char *name, size_t leng
 		snprintf(number, sizeof(number), "%u", values[i]);
 		return expand_append(e, number, strlen(number));
 	}
-	snprintf(copy, sizeof(copy), "%.*s", (int)(length < 32 ? length : 32), name);
+	snprintf(copy, sizeof(copy), "%.*s", (int)min_u64(length, 32), name);
 	return err_set(
 		e->err, -EINVAL,
 		"unknown placeholder {%s}; known are {rank}, {node}, {local_rank} and ${VARIABLE}",

@@ -15,6 +15,7 @@
 #include "backends/dfs/code.h"
 #include "backends/dfs/object.h"
 #include "backends/dfs/opener.h"
+#include "core/numbers.h"
 
 enum { POLL_EVENTS = 64, POLL_OPENING_US = 50, POLL_LONGEST_US = 100000 };
 
@@ -270,7 +271,7 @@ static uint32_t channel_poll(struct channel *c, struct request **done, uint32_t 
 	int got;
 
 	while (n < max && ch->flying) {
-		most = max - n < POLL_EVENTS ? max - n : POLL_EVENTS;
+		most = min_u64(max - n, POLL_EVENTS);
 		got = l->daos_eq_poll(ch->queue, 1, channel_poll_us(c, wait && n == 0, deadline_ns),
 				      most, events);
 		if (got < 0)

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "core/numbers.h"
+
 struct code_errno {
 	int code, error;
 };
@@ -12,7 +14,7 @@ struct code_errno {
 #define CODE_ROW(name, number, error) {-(number), (error)},
 static const struct code_errno code_errnos[] = {DFS_CODES(CODE_ROW)};
 
-enum { CODE_ERRNOS = sizeof(code_errnos) / sizeof(code_errnos[0]) };
+enum { CODE_ERRNOS = COUNT(code_errnos) };
 
 /* What an errno means to a request. why is NULL where the text of the errno says it. */
 struct code_meaning {
@@ -37,7 +39,7 @@ static const struct code_meaning code_meanings[] = {
 	{ENOENT, REQ_FAULT_MISSING, false, NULL},
 };
 
-enum { CODE_MEANINGS = sizeof(code_meanings) / sizeof(code_meanings[0]) };
+enum { CODE_MEANINGS = COUNT(code_meanings) };
 
 int dfs_code_errno(int code)
 {

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/numbers.h"
+
 struct library_symbol {
 	const char *name;
 	size_t member; /* where its address goes in struct dfs_library */
@@ -18,7 +20,7 @@ struct library_symbol {
 static const struct library_symbol library_symbols[] = {
 	DFS_FUNCTIONS(LIBRARY_NEEDED) DFS_OPTIONAL_FUNCTIONS(LIBRARY_OPTIONAL)};
 
-enum { LIBRARY_SYMBOLS = sizeof(library_symbols) / sizeof(library_symbols[0]) };
+enum { LIBRARY_SYMBOLS = COUNT(library_symbols) };
 
 static int library_find_symbols(struct dfs_library *l, const char *name, struct err *err);
 static int library_check_version(struct dfs_library *l, const char *name, struct err *err);

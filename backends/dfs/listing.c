@@ -7,6 +7,7 @@
 
 #include "backends/dfs/code.h"
 #include "backends/dfs/object.h"
+#include "core/numbers.h"
 
 /* Entries asked for at once. */
 enum { LIST_ENTRIES = 128 };
@@ -140,7 +141,7 @@ int dfs_list_page(struct dfs_store *s, struct request *req, int *ended)
 	struct list_page p = {.store = s,
 			      .req = req,
 			      .most = req->length ? req->length : LIST_PAGE_ENTRIES,
-			      .parts = listing->parts > 1 ? listing->parts : 1};
+			      .parts = max_u64(listing->parts, 1)};
 	char path[DFS_PATH_BYTES];
 	struct dfs_kept *folder;
 	size_t length;

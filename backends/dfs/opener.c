@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "backends/dfs/object.h"
+#include "core/time_ns.h"
 
 /* One writer, one reader. Positions only grow. */
 struct opener_ring {
@@ -149,8 +150,7 @@ uint32_t dfs_opener_busy(const struct dfs_opener *opener)
 /* Whether one request more has been done than was taken. */
 static bool opener_wait(struct dfs_opener *opener, uint64_t until_ns)
 {
-	struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000),
-				 .tv_nsec = (long)(until_ns % 1000000000)};
+	struct timespec until = ns_to_timespec(until_ns);
 	int rc = sem_trywait(&opener->ended);
 
 	if (rc == 0 || clock_now(opener->store->clock) >= until_ns)

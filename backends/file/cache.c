@@ -13,13 +13,15 @@
 #include <unistd.h>
 
 #include "backends/file/direct.h"
+#include "core/numbers.h"
+#include "core/time_ns.h"
 #include "core/uri.h"
 
 #ifndef SYS_cachestat
 #define SYS_cachestat 451 /* the same number on every architecture but alpha */
 #endif
 
-enum { MINCORE_PAGES = 4096, DROP_PAUSES = 3, DROP_PAUSE_NS = 1000000 };
+enum { MINCORE_PAGES = 4096, DROP_PAUSES = 3, DROP_PAUSE_NS = NS_PER_MS };
 
 /* As the kernel has them; the C library's headers may be older than they. */
 struct cache_range {
@@ -95,7 +97,7 @@ int64_t file_cache_mincore(int fd, uint64_t offset, uint64_t length)
 	for (uint64_t at = 0, n; at < p.count; at += n) {
 		int64_t some;
 
-		n = p.count - at < MINCORE_PAGES ? p.count - at : MINCORE_PAGES;
+		n = min_u64(p.count - at, MINCORE_PAGES);
 		some = mapped_pages(fd, p.first + at, n, p.bytes);
 		if (some < 0)
 			return some;

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/numbers.h"
 #include "core/uri.h"
 
 enum { DIRECT_BLOCK = 4096, DIRECT_BLOCK_MAX = 1 << 20 };
@@ -85,8 +86,7 @@ static uint32_t block_told(int fd)
 	if (!file_kernel_knows(fd) || statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &st) < 0 ||
 	    !(st.stx_mask & STATX_DIOALIGN))
 		return DIRECT_BLOCK;
-	block = st.stx_dio_offset_align > st.stx_dio_mem_align ? st.stx_dio_offset_align
-							       : st.stx_dio_mem_align;
+	block = max_u64(st.stx_dio_offset_align, st.stx_dio_mem_align);
 	if (block > 1 && block <= DIRECT_BLOCK_MAX && (block & (block - 1)) == 0)
 		return block;
 #else

@@ -18,6 +18,7 @@
 #include "backends/file/list.h"
 #include "backends/store.h"
 #include "backends/stores.h"
+#include "core/numbers.h"
 
 enum { FILE_PATH_BYTES = URI_BYTES + OBJECT_KEY_BYTES + 16 };
 
@@ -457,8 +458,7 @@ uint32_t file_reap(struct channel *c, struct request **done, uint32_t min, uint3
 		done[n++] = ch->ready[--ch->ready_count];
 	if (n == max)
 		return n;
-	return n +
-	       engine_of(c->store)->reap(c, done + n, min > n ? min - n : 0, max - n, deadline_ns);
+	return n + engine_of(c->store)->reap(c, done + n, excess_u64(min, n), max - n, deadline_ns);
 }
 
 int64_t file_resident(const struct store *store, const struct object *o, uint64_t offset,

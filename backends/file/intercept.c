@@ -7,11 +7,12 @@
 #include <unistd.h>
 
 #include "backends/file/direct.h"
+#include "core/numbers.h"
 
 /* The first one keeps nothing in the kernel, the second one only moves the bytes. */
 static const char *const intercept_libraries[] = {"libpil4dfs", "libioil"};
 
-enum { INTERCEPT_LIBRARIES = sizeof(intercept_libraries) / sizeof(intercept_libraries[0]) };
+enum { INTERCEPT_LIBRARIES = COUNT(intercept_libraries) };
 
 static int intercept_look(struct dl_phdr_info *info, size_t size, void *found)
 {

@@ -14,6 +14,7 @@
 #include "backends/file/direct.h"
 #include "backends/file/fault_guard.h"
 #include "backends/file/file.h"
+#include "core/numbers.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22 /* Linux 5.14 */
@@ -100,7 +101,7 @@ static void move_unmapped(struct channel *c, struct request *req)
 	}
 	while (req->answer.status == 0 && left) {
 		piece.offset = req->offset + req->answer.done_bytes;
-		piece.length = left < req->buffer_bytes ? left : req->buffer_bytes;
+		piece.length = min_u64(left, req->buffer_bytes);
 		piece.answer.done_bytes = 0;
 		file_psync.move(c, &piece);
 		if (piece.answer.status == 0 && !piece.answer.done_bytes)

@@ -7,6 +7,7 @@
 #include "backends/file/direct.h"
 #include "backends/file/file.h"
 #include "core/content/random.h"
+#include "core/numbers.h"
 
 /* Not in every version of linux/magic.h. */
 enum { SPACE_ZFS = 0x2fc12fc1, SPACE_XFS = 0x58465342 };
@@ -19,7 +20,7 @@ static bool space_local(uint64_t magic)
 					 OVERLAYFS_SUPER_MAGIC, TMPFS_MAGIC, RAMFS_MAGIC,
 					 F2FS_SUPER_MAGIC,      SPACE_ZFS};
 
-	for (size_t i = 0; i < sizeof(local) / sizeof(local[0]); i++)
+	for (size_t i = 0; i < COUNT(local); i++)
 		if (magic == local[i])
 			return true;
 	return false;

@@ -25,6 +25,8 @@
 #include "backends/file/direct.h"
 #include "backends/file/file.h"
 #include "backends/file/span.h"
+#include "core/numbers.h"
+#include "core/time_ns.h"
 
 enum {
 	URING_REGIONS = 64,
@@ -88,7 +90,7 @@ static int ring_make(struct uring *u)
 	};
 	int rc = -EINVAL;
 
-	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && rc == -EINVAL; i++) {
+	for (size_t i = 0; i < COUNT(ways) && rc == -EINVAL; i++) {
 		struct io_uring_params p = {.flags = ways[i]};
 
 		rc = io_uring_queue_init_params(u->depth, &u->ring, &p);
@@ -130,7 +132,7 @@ static void uring_add_memory(struct channel *c, void *base, uint64_t bytes)
 		io_uring_unregister_buffers(&u->ring);
 	u->registered = false;
 	while (bytes && u->region_count < URING_REGIONS) {
-		uint64_t piece = bytes < REGION_BYTES ? bytes : REGION_BYTES;
+		uint64_t piece = min_u64(bytes, REGION_BYTES);
 
 		u->regions[u->region_count++] = (struct iovec){at, piece};
 		at += piece;
@@ -318,8 +320,7 @@ static uint32_t drain(struct channel *c, struct uring *u, struct request **done,
 	uint32_t n = 0, got;
 
 	while (n < max && u->flying) {
-		got = io_uring_peek_batch_cqe(&u->ring, cqes,
-					      max - n < REAP_BATCH ? max - n : REAP_BATCH);
+		got = io_uring_peek_batch_cqe(&u->ring, cqes, min_u64(max - n, REAP_BATCH));
 		if (!got)
 			break;
 		for (uint32_t i = 0; i < got; i++) {
@@ -345,9 +346,9 @@ static int await(const struct channel *c, struct uring *u, uint32_t n, uint64_t 
 		return io_uring_enter2((unsigned)u->ring.ring_fd, 0, n, IORING_ENTER_GETEVENTS,
 				       NULL, _NSIG / 8);
 	now_ns = clock_now(c->store->clock);
-	ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
-	left.tv_sec = (int64_t)(ns / 1000000000);
-	left.tv_nsec = (long long)(ns % 1000000000);
+	ns = excess_u64(deadline_ns, now_ns);
+	left.tv_sec = (int64_t)(ns / NS_PER_S);
+	left.tv_nsec = (long long)(ns % NS_PER_S);
 	rc = io_uring_enter2((unsigned)u->ring.ring_fd, 0, n,
 			     IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG, (sigset_t *)&arg,
 			     sizeof(arg));
@@ -369,7 +370,7 @@ static uint32_t uring_reap(struct channel *c, struct request **done, uint32_t mi
 			done[n++] = ch->ready[--ch->ready_count];
 		if (n >= min)
 			break;
-		wanted = min - n < u->flying ? min - n : u->flying;
+		wanted = min_u64(min - n, u->flying);
 		if (wanted)
 			rc = await(c, u, wanted, deadline_ns);
 		else if (clock_now(c->store->clock) >= deadline_ns)
@@ -428,7 +429,7 @@ static int probe_on(const struct store *store, int fd, char *data, uint64_t byte
 static int uring_probe(const struct store *store, struct err *err)
 {
 	const struct file_options *options = store->options;
-	uint64_t block = store->alignment > PROBE_BYTES ? store->alignment : PROBE_BYTES;
+	uint64_t block = max_u64(store->alignment, PROBE_BYTES);
 	/* Mapped, not from the heap: a read that never comes back may hold the pages for ever. */
 	char *map =
 		mmap(NULL, 2 * block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

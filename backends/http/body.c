@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/numbers.h"
+
 /* An answer that is not wanted is read on for so long, since a new connection would cost more. */
 enum { BODY_DRAIN_BYTES = 64 << 10 };
 
@@ -10,7 +12,7 @@ enum { BODY_DRAIN_BYTES = 64 << 10 };
 static int body_supply_chunk(struct request *req, uint64_t at, const void **from, uint64_t *n)
 {
 	uint64_t in = at % req->buffer_bytes, left = req->length - at + in;
-	uint64_t filled = left < req->buffer_bytes ? left : req->buffer_bytes;
+	uint64_t filled = min_u64(left, req->buffer_bytes);
 
 	*from = (const char *)req->data + in;
 	*n = filled - in;
@@ -80,7 +82,7 @@ int body_each(struct slot *s, uint64_t bytes,
 	for (uint64_t at = 0; at < bytes && rc == 0; at += n) {
 		n = 0;
 		rc = x->supply(x, at, &from, &n);
-		n = n < bytes - at ? n : bytes - at;
+		n = min_u64(n, bytes - at);
 		if (rc == 0)
 			observe(argument, from, n);
 	}
@@ -101,7 +103,7 @@ static int body_consume_chunks(struct request *req, const char *data, uint64_t n
 			 room = req->buffer_bytes - in;
 		int rc = 0;
 
-		room = room < n ? room : n;
+		room = min_u64(room, n);
 		body_put((char *)req->data + in, data, room);
 		req->answer.done_bytes += room;
 		data += room;
@@ -132,7 +134,7 @@ static int body_consume_text(struct slot *s, const char *data, uint64_t n)
 {
 	const struct exchange *x = &s->exchange;
 	uint64_t room = sizeof(s->text) - 1 - s->text_used;
-	uint64_t kept = n < room ? n : room;
+	uint64_t kept = min_u64(n, room);
 
 	memcpy(s->text + s->text_used, data, kept);
 	s->text_used += (uint32_t)kept;

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <strings.h>
 
+#include "core/numbers.h"
+
 static const struct code_meaning code_meanings[] = {
 	{"SignatureDoesNotMatch", -EACCES, REQ_FAULT_DENIED, false,
 	 "the secret does not fit the access key (SignatureDoesNotMatch)"},
@@ -58,7 +60,7 @@ static const struct code_meaning code_meanings[] = {
 
 const struct code_meaning *code_find(const char *code)
 {
-	for (size_t i = 0; code[0] && i < sizeof(code_meanings) / sizeof(code_meanings[0]); i++) {
+	for (size_t i = 0; code[0] && i < COUNT(code_meanings); i++) {
 		if (strcasecmp(code_meanings[i].code, code) == 0)
 			return &code_meanings[i];
 	}

@@ -7,6 +7,7 @@
 
 #include "backends/http/code.h"
 #include "backends/http/dialect.h"
+#include "core/time_ns.h"
 
 enum { FAULT_SKEW_MAX_S = 900 };
 /* More than anybody waits; beyond it seconds would overflow nanoseconds. */
@@ -142,7 +143,7 @@ static void fault_find_code(struct slot *s)
 /* Seconds by which the server's clock is ahead of this machine's. */
 static int64_t fault_clock_ahead(int64_t date)
 {
-	return date - (int64_t)(clock_utc_ns() / 1000000000);
+	return date - (int64_t)(clock_utc_ns() / NS_PER_S);
 }
 
 /* Whether a signature was refused for its time. Azure has no code of its own for that, but the refusal has a date. It is
@@ -192,7 +193,7 @@ void fault_of_answer(struct slot *s)
 	retry_after_s = answer_retry_after(a);
 	if (retry_after_s > FAULT_RETRY_AFTER_MAX_S)
 		retry_after_s = FAULT_RETRY_AFTER_MAX_S;
-	s->req->answer.retry_after_ns = retry_after_s * UINT64_C(1000000000);
+	s->req->answer.retry_after_ns = retry_after_s * NS_PER_S;
 	if (fault_mend(s, a->code))
 		return;
 	if (a->status / 100 == 3)

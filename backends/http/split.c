@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "core/numbers.h"
+
 /* The largest character of Unicode: a text and this one come after everything that begins with the text. */
 static const char split_beyond[] = "\xf4\x8f\xbf\xbf";
 
@@ -165,7 +167,7 @@ static bool split_spells(const struct split_alphabet *a, char c)
 static const struct split_alphabet *split_alphabet_of(const struct split *s)
 {
 	const struct split_alphabet *a = split_alphabets;
-	size_t count = sizeof(split_alphabets) / sizeof(split_alphabets[0]);
+	size_t count = COUNT(split_alphabets);
 
 	for (; a < split_alphabets + count - 1; a++) {
 		bool all = true;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/time_ns.h"
+
 int http_split_root(const struct store *store, const char *what, struct http_store *http,
 		    struct err *err)
 {
@@ -37,6 +39,6 @@ const char *environment_first(const char *const *names)
 
 int64_t http_now(const struct http_store *http)
 {
-	return (int64_t)(clock_utc_ns() / 1000000000) +
+	return (int64_t)(clock_utc_ns() / NS_PER_S) +
 	       atomic_load_explicit(&http->skew, memory_order_relaxed);
 }

@@ -14,11 +14,12 @@
 #include "backends/op_log/file.h"
 #include "backends/op_log/row.h"
 #include "core/ring.h"
+#include "core/time_ns.h"
 
 enum { RECORD_BYTES = 128, PATH_BYTES = 4096, PATH_PART_MAX = PATH_BYTES - sizeof(".part") };
 
 /* The fuller the thread finds the rings, the more often it looks. */
-static const uint64_t look_min_ns = 250000, look_max_ns = 20000000, flush_ns = 1000000000;
+static const uint64_t look_min_ns = 250000, look_max_ns = 20000000, flush_ns = NS_PER_S;
 
 struct op_log_queue {
 	struct ring ring;
@@ -279,14 +280,8 @@ static bool op_log_drain(struct op_log *l, struct op_log_queue *p)
 
 static void sleep_for(struct op_log *l, uint64_t ns)
 {
-	struct timespec until;
+	struct timespec until = timespec_after(CLOCK_MONOTONIC, ns);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += (long)ns;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
 	sem_clockwait(&l->wake, CLOCK_MONOTONIC, &until);
 }
 

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "backends/endpoint.h"
+#include "core/time_ns.h"
 
 /* The first fifteen columns are those of warp, in its order. Readers look them up by name. */
 const char op_row_header[] =
@@ -53,7 +54,7 @@ static char *put_field(char *at, uint64_t n)
 /* "2026-01-31T23:59:59.000000001Z"; writes nothing for a stamp of 0. */
 static char *put_time(char *at, uint64_t stamp_ns, int64_t utc_ns, struct op_row_second *s)
 {
-	uint64_t ns = stamp_ns + (uint64_t)utc_ns, second = ns / 1000000000, rest = ns % 1000000000;
+	uint64_t ns = stamp_ns + (uint64_t)utc_ns, second = ns / NS_PER_S, rest = ns % NS_PER_S;
 
 	if (stamp_ns && (second != s->second || !s->text[0])) {
 		time_t when = (time_t)second;

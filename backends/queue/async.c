@@ -2,6 +2,7 @@
  * ticket, which names the state of its attempt, until it ends. */
 #include "backends/queue/piece.h"
 #include "backends/queue/steps.h"
+#include "core/numbers.h"
 
 static void async_finish(struct queue *q, struct request *req)
 {
@@ -138,7 +139,7 @@ uint32_t queue_async_reap(struct queue *q, struct request **done, uint32_t min, 
 	if (n == max)
 		return n;
 	do {
-		uint32_t wanted = min > n ? min - n : 0, got;
+		uint32_t wanted = excess_u64(min, n), got;
 		uint64_t until_ns;
 
 		async_resume_due(q);
@@ -148,10 +149,9 @@ uint32_t queue_async_reap(struct queue *q, struct request **done, uint32_t min, 
 			break;
 		}
 		/* Requests that wait to be tried again must not wait for those under way. */
-		until_ns = q->retry.soonest_ns < deadline_ns ? q->retry.soonest_ns : deadline_ns;
-		got = q->channel.store->ops->reap(&q->channel, done + n,
-						  wanted < q->out ? wanted : q->out, max - n,
-						  until_ns);
+		until_ns = min_u64(q->retry.soonest_ns, deadline_ns);
+		got = q->channel.store->ops->reap(&q->channel, done + n, min_u64(wanted, q->out),
+						  max - n, until_ns);
 		n += async_settle(q, done + n, got);
 		if (got < wanted && until_ns == deadline_ns && !q->retry.count)
 			break;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "backends/store.h"
+#include "core/numbers.h"
 
 static int tickets_open(struct queue *q)
 {
@@ -88,7 +89,7 @@ static void attempt_count(struct queue *q, const struct request *req, uint64_t t
 	c->wire_bytes += req->answer.wire_bytes - a->before_wire_bytes;
 	c->connections += req->answer.connections - a->before_connections;
 	c->time_ns += took_ns;
-	c->max_ns = took_ns > c->max_ns ? took_ns : c->max_ns;
+	c->max_ns = max_u64(took_ns, c->max_ns);
 	coarse_record(&c->latency, took_ns);
 	if (moves && req->answer.done_bytes > a->before_bytes)
 		c->bytes += req->answer.done_bytes - a->before_bytes;
@@ -101,7 +102,7 @@ static void attempt_count(struct queue *q, const struct request *req, uint64_t t
 bool attempt_end(struct queue *q, struct request *req, uint64_t now_ns, uint64_t *again_ns)
 {
 	const struct attempt *a = attempt_of(q, req);
-	uint64_t took_ns = now_ns > a->begin_ns ? now_ns - a->begin_ns : 0;
+	uint64_t took_ns = excess_u64(now_ns, a->begin_ns);
 
 	if (q->endpoint_counts && a->asked) {
 		attempt_count(q, req, took_ns);

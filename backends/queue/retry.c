@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/numbers.h"
+
 enum { RETRY_TOKEN = 10 };
 
 int retry_open(struct retry *r, const struct retry_options *options, uint32_t depth, uint64_t seed,
@@ -45,7 +47,7 @@ uint64_t retry_at(struct retry *r, const struct request *req, uint64_t now_ns)
 	wait = random_next(&r->random) % bound;
 	if (asked > r->options->patience_ns)
 		asked = r->options->patience_ns;
-	return now_ns + (wait > asked ? wait : asked);
+	return now_ns + max_u64(wait, asked);
 }
 
 void retry_succeeded(struct retry *r)

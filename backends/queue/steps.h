@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "backends/queue/attempt.h"
+#include "core/numbers.h"
 
 static inline bool queue_moves(const struct request *req)
 {
@@ -115,8 +116,7 @@ static inline void queue_finish(struct queue *q, struct request *req)
 	counts->retries += a->attempts - 1;
 	if (q->timeout_ns && service_ns > q->timeout_ns)
 		counts->late++;
-	queue_keep_latency(&q->latency[req->op], req, service_ns,
-			   a->done_ns > due_ns ? a->done_ns - due_ns : 0);
+	queue_keep_latency(&q->latency[req->op], req, service_ns, excess_u64(a->done_ns, due_ns));
 	if (a->done_ns > q->now_ns)
 		q->now_ns = a->done_ns;
 	for (uint32_t i = 0; i < q->observer_count; i++)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const uint64_t second_ns = 1000000000;
+#include "core/time_ns.h"
 
 static const struct measure measures[] = {CLIENT_LIST(MEASURE_ROW)};
 
@@ -13,7 +13,7 @@ const struct columns client_columns = {.measures = measures, .measure_count = CL
 void client_series_init(struct client_series *s)
 {
 	memset(s, 0, sizeof(*s));
-	s->interval_ns = second_ns;
+	s->interval_ns = NS_PER_S;
 }
 
 /* An interval without a reading has no levels: they must not be merged as zeros. */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/numbers.h"
+
 /* /proc/diskstats counts sectors of this size, whatever the device's own size is. */
 static const uint64_t sector_bytes = 512;
 
@@ -168,7 +170,7 @@ void client_parse_meminfo(const char *text, size_t length, uint64_t reading[CLIE
 	uint64_t kib;
 
 	while (piece_line(&all, &line))
-		for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		for (size_t i = 0; i < COUNT(keys); i++) {
 			struct piece rest = line;
 
 			if (!piece_text(&rest, keys[i].key) || !piece_number(&rest, &kib))

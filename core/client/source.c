@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/time_ns.h"
+
 /* SOURCE_BYTES: /proc/stat of 1,024 cores and 16,384 interrupts is larger, but its cores come first
  * and take less than this. */
 enum { SOURCE_BYTES = 128 << 10, SOURCE_COUNTERS = 64, SOURCE_PATH_BYTES = 512 };
@@ -161,7 +163,7 @@ int client_source_open(struct client_source **out, const char *root, const pid_t
 		return err_set(err, -ENOMEM, "no memory to watch the node");
 	}
 	s->root = root;
-	s->tick_ns = 1000000000u / (uint64_t)(tick > 0 ? tick : 100);
+	s->tick_ns = NS_PER_S / (uint64_t)(tick > 0 ? tick : 100);
 	s->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	open_files(s);
 	find_processes(s, processes, count);
@@ -200,7 +202,7 @@ static void read_processes(const struct client_source *s, uint64_t reading[CLIEN
 
 	for (uint32_t i = 0; i < s->clock_count; i++)
 		if (clock_gettime(s->clocks[i], &t) == 0)
-			sum += (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+			sum += timespec_to_ns(&t);
 	reading[CLIENT_HAUL_CPU_NS] = sum;
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/content/fill_paths.h"
 #include "core/content/random.h"
+#include "core/numbers.h"
 
 /* Below this, setting up vectors costs more than they save. */
 enum { VECTOR_BYTES_MIN = 128, VERIFY_PIECE_BYTES = 4096 };
@@ -99,7 +100,7 @@ static void fill_path(enum fill_path path, uint64_t key, uint64_t offset, uint8_
 	size_t skip = offset & 7, words;
 
 	if (skip && length) {
-		size_t n = length < 8 - skip ? length : 8 - skip;
+		size_t n = min_u64(length, 8 - skip);
 
 		word = htole64(mix64(counter));
 		memcpy(data, (const uint8_t *)&word + skip, n);

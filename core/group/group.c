@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "core/content/random.h"
+#include "core/numbers.h"
 
 enum { GROUP_LABEL_BYTES = 96 };
 
@@ -107,27 +108,22 @@ int group_shared(struct group *g, size_t bytes, void **block, struct err *err)
 	return g->ops->shared(g, bytes, block, err);
 }
 
-static uint64_t status_larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 static uint64_t status_merge_words(enum merge how, uint64_t a, uint64_t b)
 {
 	if (how == MERGE_SUM)
 		return a + b;
 	if (how == MERGE_MAX)
-		return status_larger(a, b);
-	return a < b ? a : b;
+		return max_u64(a, b);
+	return min_u64(a, b);
 }
 
 void status_merge(struct status *into, const struct status *from)
 {
-	into->stop = status_larger(into->stop, from->stop);
-	into->unfinished = status_larger(into->unfinished, from->unfinished);
-	into->step = status_larger(into->step, from->step);
+	into->stop = max_u64(into->stop, from->stop);
+	into->unfinished = max_u64(into->unfinished, from->unfinished);
+	into->step = max_u64(into->step, from->step);
 	into->waiting += from->waiting;
-	into->arrived_ns = status_larger(into->arrived_ns, from->arrived_ns);
+	into->arrived_ns = max_u64(into->arrived_ns, from->arrived_ns);
 	into->snapshot = status_merge_words(MERGE_MIN, into->snapshot, from->snapshot);
 	for (unsigned i = 0; i < STATUS_OWN_WORDS; i++)
 		into->word[i] = status_merge_words((enum merge)(into->merge >> 2 * i & 3),

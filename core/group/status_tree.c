@@ -1,6 +1,8 @@
 /* Status tree: see status_tree.h. */
 #include "core/group/status_tree.h"
 
+#include "core/numbers.h"
+
 void status_tree_init(struct status_tree *t, const struct status_link *link, uint32_t rank,
 		      uint32_t size)
 {
@@ -10,9 +12,9 @@ void status_tree_init(struct status_tree *t, const struct status_link *link, uin
 uint32_t status_tree_children(uint32_t rank, uint32_t size)
 {
 	uint64_t first = (uint64_t)rank * STATUS_TREE_FAN_OUT + 1;
-	uint64_t rest = first < size ? size - first : 0;
+	uint64_t rest = excess_u64(size, first);
 
-	return (uint32_t)(rest < STATUS_TREE_FAN_OUT ? rest : STATUS_TREE_FAN_OUT);
+	return (uint32_t)min_u64(rest, STATUS_TREE_FAN_OUT);
 }
 
 void status_tree_post(struct status_tree *t, const struct status *mine)

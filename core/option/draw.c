@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "core/json.h"
+#include "core/numbers.h"
 #include "core/option/internal.h"
 
 struct draw_fields {
@@ -55,7 +56,7 @@ static const struct option *const draw_tables[][2] = {
 };
 static const enum draw_kind draw_kinds[] = {DRAW_NORMAL, DRAW_UNIFORM, DRAW_GAMMA, DRAW_EXPONENTIAL,
 					    DRAW_POISSON};
-enum { DRAW_NAMES = sizeof(draw_kinds) / sizeof(draw_kinds[0]) };
+enum { DRAW_NAMES = COUNT(draw_kinds) };
 
 struct draw_type {
 	uint32_t type;

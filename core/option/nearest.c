@@ -1,6 +1,7 @@
 /* The nearest name to a word that is not known, for messages: by edit distance. */
 #include <string.h>
 
+#include "core/numbers.h"
 #include "core/option/option.h"
 
 enum { WORD_MAX = 40 };
@@ -8,11 +9,6 @@ enum { WORD_MAX = 40 };
 static int lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? c + 32 : c;
-}
-
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
 }
 
 /* Edits that turn a into b: insert, delete, replace, swap neighbours (optimal string alignment).
@@ -28,9 +24,9 @@ static size_t distance(const char *a, const char *b)
 		now[0] = i;
 		for (j = 1; j <= m; j++) {
 			cost = lower(a[i - 1]) != lower(b[j - 1]);
-			now[j] = least(least(old[j], now[j - 1]) + 1, old[j - 1] + cost);
+			now[j] = min_u64(min_u64(old[j], now[j - 1]) + 1, old[j - 1] + cost);
 			if (i > 1 && j > 1 && cost && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				now[j] = least(now[j], older[j - 2] + 1);
+				now[j] = min_u64(now[j], older[j - 2] + 1);
 		}
 		spare = older;
 		older = old;

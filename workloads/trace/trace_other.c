@@ -5,15 +5,11 @@
 
 #include "core/decimal.h"
 #include "core/text_writer.h"
+#include "core/time_ns.h"
 #include "workloads/trace/names.h"
 #include "workloads/trace/trace_forms.h"
 
-enum {
-	OTHER_NAME_BYTES = 3 * TRACE_KEY_MAX + 16,
-	OTHER_ROW_BYTES = OTHER_NAME_BYTES + 512,
-	NS_PER_US = 1000
-};
-static const uint64_t ns_per_s = 1000000000;
+enum { OTHER_NAME_BYTES = 3 * TRACE_KEY_MAX + 16, OTHER_ROW_BYTES = OTHER_NAME_BYTES + 512 };
 
 /* The name of a file that has neither blanks, which end a word of fio, nor folders, which fio does not make: all other bytes are
  * written as "%2F". */
@@ -109,12 +105,12 @@ void trace_write_fio(struct trace_writer *w, const struct trace_row *row)
 /* "2026-01-31T23:59:59.000000001Z" */
 static char *warp_time(char *at, uint64_t ns)
 {
-	time_t when = (time_t)(ns / ns_per_s);
+	time_t when = (time_t)(ns / NS_PER_S);
 	struct tm tm;
 
 	gmtime_r(&when, &tm);
 	at += strftime(at, 32, "%Y-%m-%dT%H:%M:%S.", &tm);
-	at = decimal_put(at, ns % ns_per_s, 9);
+	at = decimal_put(at, ns % NS_PER_S, 9);
 	*at++ = 'Z';
 	*at++ = '\t';
 	return at;

@@ -5,11 +5,12 @@
 
 #include "core/decimal.h"
 #include "core/text_writer.h"
+#include "core/time_ns.h"
 #include "workloads/trace/names.h"
 #include "workloads/trace/trace_forms.h"
 
 /* A row at most: its numbers and words, and a key of which each byte may be doubled and quoted. */
-enum { TRACE_ROW_BYTES = 256 + 2 * TRACE_KEY_MAX, NS_PER_US = 1000, US_PER_S = 1000000 };
+enum { TRACE_ROW_BYTES = 256 + 2 * TRACE_KEY_MAX, US_PER_S = 1000000 };
 
 /* Quoted where it has a comma or a quote. */
 static char *row_key(char *at, const struct trace_row *row)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backends/endpoint.h"
+#include "core/numbers.h"
 
 static const struct measure train_rank_measures[] = {
 	TALLY_COMMON_LIST(MEASURE_ROW) TRAIN_RANK_LIST(MEASURE_ROW, MEASURE_BLOCK_ROWS)};
@@ -221,8 +222,6 @@ const struct target train_targets[] = {
 	 .help = "99th percentile of read requests to stay below; 0: none"},
 	{.name = NULL},
 };
-
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
 
 #define TRAIN_EPOCHS_TABLE \
 	.name = "epochs", .help = "a row per epoch, and per evaluation", .key = TABLE_NUMBER, \

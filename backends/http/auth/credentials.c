@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "core/json.h"
+#include "core/numbers.h"
+#include "core/time_ns.h"
 
 enum { CREDENTIALS_RENEW_BEFORE_S = 300, CREDENTIALS_AGAIN_S = 5 };
 
@@ -39,7 +41,7 @@ static void credentials_copy(struct credential_source *s, struct credential_copy
 
 static int64_t credentials_seconds(void)
 {
-	return (int64_t)(clock_utc_ns() / 1000000000);
+	return (int64_t)(clock_utc_ns() / NS_PER_S);
 }
 
 /* Five minutes before they expire; where they do not last that long, in the last quarter of their time. */
@@ -49,8 +51,7 @@ static int64_t credentials_renew_at(const struct credentials *c)
 
 	if (!c->expires)
 		return 0;
-	return c->expires -
-	       (lasts / 4 < CREDENTIALS_RENEW_BEFORE_S ? lasts / 4 : CREDENTIALS_RENEW_BEFORE_S);
+	return c->expires - (min_u64(lasts / 4, CREDENTIALS_RENEW_BEFORE_S));
 }
 
 void credentials_begin(struct credential_source *s)

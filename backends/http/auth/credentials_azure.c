@@ -8,6 +8,8 @@
 #include "backends/http/auth/credentials.h"
 #include "backends/http/auth/fetch.h"
 #include "backends/http/wire/date.h"
+#include "core/numbers.h"
+#include "core/time_ns.h"
 
 enum { AZURE_ANSWER_BYTES = 8 << 10, AZURE_STRING_BYTES = 4096, AZURE_KEY_BYTES = 128 };
 
@@ -53,7 +55,7 @@ int credentials_parse_connection(char *text, struct azure_connection *out)
 		if (!equals)
 			continue;
 		*equals = '\0';
-		for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		for (size_t i = 0; i < COUNT(fields); i++) {
 			if (strcmp(part, fields[i].name) == 0 &&
 			    azure_keep(fields[i].to, fields[i].size, equals + 1) < 0)
 				return -EINVAL;
@@ -102,7 +104,7 @@ static int azure_use_sas(struct credential_source *s, const char *sas, struct er
 	if (rc < 0)
 		return err_set(err, rc, "the shared access signature is too long");
 	ends = credentials_sas_end(s->now.token);
-	if (ends > 0 && ends < (int64_t)(clock_utc_ns() / 1000000000))
+	if (ends > 0 && ends < (int64_t)(clock_utc_ns() / NS_PER_S))
 		return err_set(err, -EKEYEXPIRED, "the shared access signature has expired");
 	return 0;
 }

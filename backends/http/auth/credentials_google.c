@@ -11,6 +11,7 @@
 #include "backends/http/auth/credentials.h"
 #include "backends/http/auth/fetch.h"
 #include "core/json.h"
+#include "core/time_ns.h"
 
 enum {
 	GOOGLE_FILE_BYTES_MAX = 64 << 10,
@@ -108,7 +109,7 @@ static int google_fetch_account(struct credential_source *s, struct credentials 
 	if (root)
 		rc = credentials_google_claim(
 			google_member(root, "client_email"), google_member(root, "token_uri"),
-			google_member(root, "private_key"), (int64_t)(clock_utc_ns() / 1000000000),
+			google_member(root, "private_key"), (int64_t)(clock_utc_ns() / NS_PER_S),
 			body + sizeof(grant) - 1, sizeof(body) - sizeof(grant) + 1);
 	if (rc < 0)
 		err_set(err, rc, "the service account's key cannot be used");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backends/http/auth/sign.h"
+#include "core/numbers.h"
 
 enum { SHARED_KEY_STRING_BYTES = 12 << 10 };
 
@@ -51,7 +52,7 @@ void sign_shared_key(struct http_request *r, const char *account, const uint8_t 
 	if (r->body_bytes)
 		text_add_u64(&t, r->body_bytes);
 	text_add_char(&t, '\n');
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+	for (size_t i = 0; i < COUNT(lines); i++) {
 		text_add(&t, shared_key_value(r, lines[i]));
 		text_add_char(&t, '\n');
 	}

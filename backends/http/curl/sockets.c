@@ -4,8 +4,7 @@
 #include <unistd.h>
 
 #include "backends/http/curl/internal.h"
-
-#define CURL_NS_IN_MS UINT64_C(1000000)
+#include "core/time_ns.h"
 
 /* A socket stays in epoll between exchanges: taking it out and putting it in again would cost two system calls per
  * request. If something happens on it meanwhile, it is taken out. */
@@ -90,8 +89,8 @@ static int curl_on_timer(CURLM *multi, long ms, void *transport)
 	struct curl_transport *t = transport;
 
 	(void)multi;
-	t->timer_ns = ms < 0 ? UINT64_MAX
-			     : clock_now(t->base.options.clock) + (uint64_t)ms * CURL_NS_IN_MS;
+	t->timer_ns =
+		ms < 0 ? UINT64_MAX : clock_now(t->base.options.clock) + (uint64_t)ms * NS_PER_MS;
 	return 0;
 }
 

@@ -4,9 +4,10 @@
 
 #include "backends/http/curl/ahead.h"
 #include "backends/http/curl/internal.h"
+#include "core/numbers.h"
+#include "core/time_ns.h"
 
 #define CURL_IDLE_MAX_S 3600L
-#define CURL_NS_IN_MS   UINT64_C(1000000)
 
 static int curl_on_sending(void *handle, char *to, char *from, int to_port, int from_port)
 {
@@ -67,14 +68,14 @@ static size_t curl_on_send(char *to, size_t size, size_t n, void *handle)
 	const void *from;
 	int rc;
 
-	room = room < left ? room : left;
+	room = min_u64(room, left);
 	for (left = room; left; left -= bytes) {
 		rc = x->supply(x, h->sent_bytes, &from, &bytes);
 		if (rc < 0) {
 			h->ended = rc;
 			return CURL_READFUNC_ABORT;
 		}
-		bytes = bytes < left ? bytes : left;
+		bytes = min_u64(bytes, left);
 		memcpy(to + (room - left), from, bytes);
 		h->sent_bytes += bytes;
 	}
@@ -122,7 +123,7 @@ void curl_handle_set(struct curl_handle *h)
 	curl_easy_setopt(e, CURLOPT_USERAGENT, "haul");
 	curl_easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
 	curl_easy_setopt(e, CURLOPT_MAXAGE_CONN, CURL_IDLE_MAX_S);
-	curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)(o->connect_ns / CURL_NS_IN_MS));
+	curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)(o->connect_ns / NS_PER_MS));
 	curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, o->insecure ? 0L : 1L);
 	curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, o->insecure ? 0L : 2L);
 	if (o->ca)

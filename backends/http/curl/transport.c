@@ -13,6 +13,8 @@
 #include "backends/http/curl/ahead.h"
 #include "backends/http/curl/internal.h"
 #include "backends/http/curl/outcome.h"
+#include "core/numbers.h"
+#include "core/time_ns.h"
 
 enum {
 	CURL_EVENTS = 64,
@@ -21,8 +23,7 @@ enum {
 	CURL_BUFFER_MIN = 16 << 10, /* libcurl's own least, of what is sent */
 	CURL_BUFFER_MAX = 512 << 10
 };
-#define CURL_CHECK_NS UINT64_C(100000000)
-#define CURL_NS_IN_MS UINT64_C(1000000)
+#define CURL_CHECK_NS (100 * NS_PER_MS)
 
 static int curl_transport_open(struct transport **out, const struct transport_options *options,
 			       struct err *err);
@@ -289,14 +290,14 @@ static void curl_act(struct curl_transport *t, const struct epoll_event *events,
 /* Milliseconds until something must be done, rounded up. */
 static int curl_wait_ms(const struct curl_transport *t, uint64_t deadline_ns)
 {
-	uint64_t until = deadline_ns < t->timer_ns ? deadline_ns : t->timer_ns;
+	uint64_t until = min_u64(deadline_ns, t->timer_ns);
 
 	if (t->active && until > t->check_ns)
 		until = t->check_ns;
 	if (until <= t->now_ns)
 		return 0;
-	until = (until - t->now_ns + CURL_NS_IN_MS - 1) / CURL_NS_IN_MS;
-	return until < 1000 ? (int)until : 1000;
+	until = (until - t->now_ns + NS_PER_MS - 1) / NS_PER_MS;
+	return (int)min_u64(until, 1000);
 }
 
 static uint32_t curl_give_back(struct curl_transport *t, struct exchange **ended, uint32_t max)
@@ -322,7 +323,7 @@ static uint32_t curl_transport_poll(struct transport *base, struct exchange **en
 		ready = epoll_wait(t->epoll, events, CURL_EVENTS,
 				   n >= min ? 0 : curl_wait_ms(t, deadline_ns));
 		t->now_ns = clock_now(base->options.clock);
-		curl_act(t, events, ready > 0 ? ready : 0);
+		curl_act(t, events, max_int(ready, 0));
 		n += curl_give_back(t, ended + n, max - n);
 		if (n >= min || !t->active || t->now_ns >= deadline_ns)
 			return n;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backends/http/wire/text.h"
+#include "core/numbers.h"
 
 #define ANSWER_VERSION "HTTP/1."
 enum {
@@ -37,8 +38,7 @@ static bool answer_parser_begins_well(const struct answer_parser *p, const char 
 {
 	if (p->part != ANSWER_HEAD || p->begun)
 		return true;
-	return memcmp(line, ANSWER_VERSION, n < ANSWER_VERSION_BYTES ? n : ANSWER_VERSION_BYTES) ==
-	       0;
+	return memcmp(line, ANSWER_VERSION, min_u64(n, ANSWER_VERSION_BYTES)) == 0;
 }
 
 int64_t answer_parser_take(struct answer_parser *p, const char *data, size_t n)

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include "backends/http/native/internal.h"
+#include "core/numbers.h"
 
 enum {
 	/* Received at once where a line comes next: a head, and small bodies with it. */
@@ -42,7 +43,7 @@ static ssize_t flight_stream_receive(struct native_connection *c, void *to, size
 	ssize_t got;
 
 	if (f->unread_bytes) {
-		n = n < f->unread_bytes ? n : f->unread_bytes;
+		n = min_u64(n, f->unread_bytes);
 		memmove(to, f->unread, n); /* both may lie in scratch */
 		f->unread += n;
 		f->unread_bytes -= (uint32_t)n;
@@ -75,7 +76,7 @@ static void flight_sent(struct native_flight *f, uint64_t n)
 	struct exchange *x = f->exchange;
 	uint64_t head = f->head_bytes - f->head_sent;
 
-	head = head < n ? head : n;
+	head = min_u64(head, n);
 	x->wire_bytes += n;
 	stall_move(&x->stall, n, f->owner->now_ns);
 	f->head_sent += (uint32_t)head;
@@ -101,7 +102,7 @@ static int flight_supply(struct native_flight *f)
 	if (rc < 0)
 		return rc;
 	f->from = from;
-	f->from_bytes = f->from_bytes < left ? f->from_bytes : left;
+	f->from_bytes = min_u64(f->from_bytes, left);
 	return 0;
 }
 
@@ -192,7 +193,7 @@ static enum flight_step flight_take(struct native_flight *f)
 	if (n == 0)
 		return FLIGHT_WAITS;
 	if (p->part == ANSWER_BODY) {
-		n = n < p->body_left ? n : p->body_left;
+		n = min_u64(n, p->body_left);
 		f->begin += (uint32_t)n;
 		return flight_consume(f, f->lines + f->begin - n, n);
 	}
@@ -280,7 +281,7 @@ static enum flight_step flight_receive_lines(struct native_flight *f)
 		f->begin = 0;
 	}
 	/* A line that fills it all is refused by the parser, so there is room. */
-	n = NATIVE_LINES_BYTES - f->end < n ? NATIVE_LINES_BYTES - f->end : n;
+	n = min_u64(NATIVE_LINES_BYTES - f->end, n);
 	got = flight_stream_receive(f->connection, f->lines + f->end, n);
 	step = flight_received(f, got, n);
 	if (step == FLIGHT_OVER || got < 0)
@@ -338,7 +339,7 @@ static enum flight_step flight_receive_guessed(struct native_flight *f)
 	enum flight_step step, taken;
 	ssize_t got;
 
-	v[1].iov_len = room < FLIGHT_GUESSED_BYTES ? room : FLIGHT_GUESSED_BYTES;
+	v[1].iov_len = min_u64(room, FLIGHT_GUESSED_BYTES);
 	all = head + v[1].iov_len;
 	got = recvmsg(f->connection->fd, &both, 0);
 	got = got >= 0 ? got : errno == EINTR ? -EAGAIN : -errno;
@@ -372,7 +373,7 @@ static enum flight_step flight_receive_body(struct native_flight *f)
 	enum flight_step step, taken;
 	ssize_t got;
 
-	n = n < f->parser.body_left ? n : f->parser.body_left;
+	n = min_u64(n, f->parser.body_left);
 	got = flight_stream_receive(f->connection, to, n);
 	step = flight_received(f, got, n);
 	if (step == FLIGHT_OVER || got < 0)
@@ -396,11 +397,11 @@ static int flight_low_water(const struct native_flight *f)
 	if (p->part != ANSWER_BODY || p->body_left == ANSWER_UNKNOWN)
 		return 1;
 	if (c->ssl)
-		holds = c->tls_holds < FLIGHT_RECORD_BYTES ? c->tls_holds : FLIGHT_RECORD_BYTES;
-	left = p->body_left > holds ? p->body_left - holds : 0;
+		holds = min_u64(c->tls_holds, FLIGHT_RECORD_BYTES);
+	left = excess_u64(p->body_left, holds);
 	if (left < least)
 		return 1;
-	return (int)(left < most ? left : most);
+	return (int)min_u64(left, most);
 }
 
 /* Whether the rest of the answer may be a segment that is not full. A server may hold back such a one until the one before it

@@ -5,11 +5,12 @@
 #include <sys/socket.h>
 
 #include "backends/http/native/internal.h"
+#include "core/time_ns.h"
 
 /* A connection that was idle for longer is not used again: what lies between may have forgotten it. */
 #define POOL_IDLE_MAX_NS UINT64_C(3600000000000)
 /* One that was idle for so long is looked at before it is used: epoll may have had no time to tell of its end. */
-#define POOL_TRUST_NS    UINT64_C(1000000)
+#define POOL_TRUST_NS    NS_PER_MS
 
 int native_pool_open(struct native_pool *p, uint32_t slots, uint32_t idle_max)
 {

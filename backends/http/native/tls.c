@@ -12,6 +12,7 @@
 #include "backends/http/native/internal.h"
 #include "backends/http/wire/certificate.h"
 #include "backends/http/wire/suites.h"
+#include "core/numbers.h"
 
 enum { TLS_RECORD_BYTES = 16 << 10 };
 
@@ -236,7 +237,7 @@ ssize_t native_tls_send(struct native_connection *c, const struct iovec v[2])
 	/* A head and what fits behind it are one record. */
 	if (v[0].iov_len && v[1].iov_len && v[0].iov_len < sizeof(both)) {
 		more = sizeof(both) - v[0].iov_len;
-		more = more < v[1].iov_len ? more : v[1].iov_len;
+		more = min_u64(more, v[1].iov_len);
 		memcpy(both, v[0].iov_base, v[0].iov_len);
 		memcpy(both + v[0].iov_len, v[1].iov_base, more);
 		from = both;

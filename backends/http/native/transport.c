@@ -8,10 +8,11 @@
 #include <unistd.h>
 
 #include "backends/http/native/internal.h"
+#include "core/numbers.h"
+#include "core/time_ns.h"
 
 enum { NATIVE_EVENTS = 64 };
-#define NATIVE_CHECK_NS UINT64_C(100000000)
-#define NATIVE_NS_IN_MS UINT64_C(1000000)
+#define NATIVE_CHECK_NS (100 * NS_PER_MS)
 
 static int native_open(struct transport **out, const struct transport_options *options,
 		       struct err *err);
@@ -54,7 +55,7 @@ static int native_texts_open(struct native_transport *t, uint32_t depth)
 static int native_flights_open(struct native_transport *t)
 {
 	const struct transport_options *o = &t->base.options;
-	uint32_t slots = o->connections > o->depth ? o->connections : o->depth;
+	uint32_t slots = max_u64(o->connections, o->depth);
 
 	t->flights = calloc(o->depth, sizeof(*t->flights));
 	t->free = calloc(o->depth, sizeof(struct native_flight *));
@@ -372,14 +373,14 @@ static void native_check(struct native_transport *t)
 /* Milliseconds until something must be done, rounded up. */
 static int native_wait_ms(const struct native_transport *t, uint64_t deadline_ns)
 {
-	uint64_t until = t->again_count                           ? 0
-			 : t->active && t->check_ns < deadline_ns ? t->check_ns
-								  : deadline_ns;
+	uint64_t until = t->again_count ? 0
+			 : t->active    ? min_u64(t->check_ns, deadline_ns)
+					: deadline_ns;
 
 	if (until <= t->now_ns)
 		return 0;
-	until = (until - t->now_ns + NATIVE_NS_IN_MS - 1) / NATIVE_NS_IN_MS;
-	return until < 1000 ? (int)until : 1000;
+	until = (until - t->now_ns + NS_PER_MS - 1) / NS_PER_MS;
+	return (int)min_u64(until, 1000);
 }
 
 /* What happened on sockets. A slot that a connection leaves may be taken by another only when no event of the first is left

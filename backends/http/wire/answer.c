@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "backends/http/wire/date.h"
+#include "core/numbers.h"
 
 enum { ANSWER_VALUE_BYTES = 2048 };
 
@@ -163,7 +164,7 @@ void answer_header(struct http_answer *a, const char *name, size_t name_bytes, c
 
 	if (value_bytes >= sizeof(text))
 		return;
-	for (size_t i = 0; i < sizeof(answer_fields) / sizeof(answer_fields[0]); i++) {
+	for (size_t i = 0; i < COUNT(answer_fields); i++) {
 		if (answer_fields[i].bytes != name_bytes ||
 		    strncasecmp(name, answer_fields[i].name, name_bytes) != 0)
 			continue;

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/numbers.h"
+
 void http_request_begin(struct http_request *r, char *buffer, size_t size, enum http_method method,
 			const char *scheme, const char *host)
 {
@@ -77,7 +79,7 @@ static void request_add_line(struct http_request *r, const char *line, size_t na
 	}
 	for (; i; i--) {
 		const struct http_request_header *h = &r->headers[i - 1];
-		size_t n = h->name_bytes < name_bytes ? h->name_bytes : name_bytes;
+		size_t n = min_u64(h->name_bytes, name_bytes);
 		int order = memcmp(h->line, line, n);
 
 		if (order < 0 || (order == 0 && h->name_bytes <= name_bytes))

@@ -1,7 +1,8 @@
 #include "backends/http/wire/stall.h"
 
-#define STALL_SECOND_NS UINT64_C(1000000000)
-#define STALL_AWAY_NS   STALL_SECOND_NS
+#include "core/time_ns.h"
+
+#define STALL_AWAY_NS NS_PER_S
 
 static void stall_window(struct stall *p, uint64_t now_ns)
 {
@@ -12,8 +13,8 @@ static void stall_window(struct stall *p, uint64_t now_ns)
 /* Bytes that the window has to have moved. By parts, so that nothing overflows. */
 static uint64_t stall_least(const struct stall_limits *limits)
 {
-	return limits->stall_ns / STALL_SECOND_NS * limits->least_rate +
-	       limits->stall_ns % STALL_SECOND_NS * limits->least_rate / STALL_SECOND_NS;
+	return limits->stall_ns / NS_PER_S * limits->least_rate +
+	       limits->stall_ns % NS_PER_S * limits->least_rate / NS_PER_S;
 }
 
 enum stall_verdict stall_check(struct stall *p, const struct stall_limits *limits, bool waits,

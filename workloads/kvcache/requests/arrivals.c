@@ -9,11 +9,11 @@
 
 #include "core/json.h"
 #include "core/line_reader.h"
+#include "core/time_ns.h"
 
 enum { FIELDS_MAX = 16, NS_DIGITS = 9 };
 enum column { COLUMN_TIME, COLUMN_CONTEXT, COLUMN_GENERATE };
 
-#define NS_PER_S    UINT64_C(1000000000)
 #define SECONDS_MAX (UINT64_C(1) << 33)
 #define TOKENS_MAX  (UINT64_C(1) << 24)
 #define NS_MAX      (UINT64_C(1) << 62)

@@ -4,10 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/time_ns.h"
 #include "core/uri.h"
 #include "workloads/kvcache/tiers/key.h"
-
-enum { NS_PER_MS = 1000000 };
 
 /* Streams of random numbers. */
 static const uint64_t stream_users = 0x75736572, stream_lattice = 0x6c617474,
