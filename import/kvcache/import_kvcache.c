@@ -9,95 +9,13 @@
 #include "core/json.h"
 #include "import/kvcache/keys.h"
 #include "import/kvcache/kvc.h"
+#include "import/kvcache/parts.h"
 #include "import/overrides.h"
 #include "import/yaml/tree.h"
 
 enum { JOB_NAME_MAX = 63, FLAG_BYTES = 1024, KEY_DEPTH_MAX = 4, URI_MAX = 1024 };
 
 static const double seed_default = 42;
-
-const cJSON *kvc_at(const struct kvc *k, const char *path)
-{
-	const cJSON *at = k->tree;
-	char part[IMPORT_KEY_BYTES];
-
-	while (at && *path) {
-		size_t n = strcspn(path, ".");
-
-		if (n >= sizeof(part) || !cJSON_IsObject(at))
-			return NULL;
-		memcpy(part, path, n);
-		part[n] = '\0';
-		at = cJSON_GetObjectItemCaseSensitive(at, part);
-		path += n + (path[n] == '.');
-	}
-	return at && !cJSON_IsNull(at) ? at : NULL;
-}
-
-double kvc_number(const struct kvc *k, const char *path, double otherwise)
-{
-	const cJSON *value = kvc_at(k, path);
-
-	return value && cJSON_IsNumber(value) ? value->valuedouble : otherwise;
-}
-
-const char *kvc_text(const struct kvc *k, const char *path, const char *otherwise)
-{
-	const cJSON *value = kvc_at(k, path);
-
-	return value && cJSON_IsString(value) ? value->valuestring : otherwise;
-}
-
-bool kvc_true(const struct kvc *k, const char *path)
-{
-	return cJSON_IsTrue(kvc_at(k, path));
-}
-
-void kvc_put(struct kvc *k, const char *to, cJSON *value)
-{
-	cJSON *at = k->phase;
-	char part[IMPORT_KEY_BYTES];
-
-	for (const char *dot; at && (dot = strchr(to, '.')); to = dot + 1) {
-		snprintf(part, sizeof(part), "%.*s", (int)(dot - to), to);
-		if (!cJSON_GetObjectItemCaseSensitive(at, part))
-			cJSON_AddObjectToObject(at, part);
-		at = cJSON_GetObjectItemCaseSensitive(at, part);
-	}
-	if (!at || !value) {
-		cJSON_Delete(value);
-		k->failed = true;
-		return;
-	}
-	cJSON_DeleteItemFromObjectCaseSensitive(at, to);
-	if (!cJSON_AddItemToObject(at, to, value)) {
-		cJSON_Delete(value);
-		k->failed = true;
-	}
-}
-
-void kvc_put_number(struct kvc *k, const char *to, double value)
-{
-	kvc_put(k, to, cJSON_CreateNumber(value));
-}
-
-void kvc_add_number(struct kvc *k, cJSON *object, const char *name, double value)
-{
-	if (!cJSON_AddNumberToObject(object, name, value))
-		k->failed = true;
-}
-
-void kvc_add_text(struct kvc *k, cJSON *object, const char *name, const char *value)
-{
-	if (!cJSON_AddStringToObject(object, name, value))
-		k->failed = true;
-}
-
-void kvc_find(struct kvc *k, enum import_fate fate, const char *path, const char *why)
-{
-	if (import_find(k->out, fate, path, kvc_at(k, path), k->err, "%s", why) < 0)
-		k->failed = true;
-}
 
 static bool kvc_is(const cJSON *value, enum kvc_kind kind)
 {

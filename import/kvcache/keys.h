@@ -10,7 +10,7 @@ enum kvc_kind { KVC_NUMBER, KVC_TEXT, KVC_BOOL, KVC_RANGE, KVC_ANY };
 /* How a key becomes part of the job. */
 enum kvc_way {
 	KVC_COPY,    /* to `to` of the phase */
-	KVC_SPECIAL, /* parts.c or autoscaling.c does it */
+	KVC_SPECIAL, /* parts.c does it */
 	KVC_CHANGED, /* the same as KVC_COPY, with a finding */
 	KVC_LEFT     /* a finding */
 };

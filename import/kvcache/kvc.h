@@ -33,16 +33,8 @@ void kvc_add_text(struct kvc *k, struct cJSON *object, const char *name, const c
 /* A finding about a key of the tree. */
 void kvc_find(struct kvc *k, enum import_fate fate, const char *path, const char *why);
 
-/* parts.c: what no table maps. */
+/* Ranks that share an entry. */
 double kvc_tensor(const struct kvc *k);
-void kvc_add_cluster(struct kvc *k, struct cJSON *job);
-void kvc_add_tiers(struct kvc *k);
-void kvc_add_users(struct kvc *k);
-void kvc_add_model(struct kvc *k);
-void kvc_add_retrieval(struct kvc *k);
-void kvc_add_modes(struct kvc *k);
-/* autoscaling.c */
-void kvc_add_autoscaling(struct kvc *k);
 /* Whether requests are recorded: there are no users then. */
 bool kvc_recorded(const struct kvc *k);
 
