@@ -198,23 +198,18 @@ static int add_client(struct blocks *b, const struct merged *m, const struct pha
 	return rc < 0 ? rc : add_client_busy(b, &m->client, w);
 }
 
-int blocks_create(const struct blocks *b, hid_t phase, struct err *err)
+void blocks_create(const struct blocks *b, struct h5_writer *w)
 {
-	int rc = 0;
-
-	for (uint32_t i = 0; rc == 0 && i < b->count; i++) {
+	for (uint32_t i = 0; i < b->count; i++) {
 		const struct block *one = &b->list[i];
-		hid_t dataset;
 
-		rc = h5_dataset(phase, one->path, one->type, one->rank, one->dims, &dataset, err);
-		if (rc == 0 && one->shape.columns)
-			rc = rows_describe(dataset, &one->shape, err);
-		if (rc == 0 && one->units)
-			rc = h5_attr_text(dataset, "units", one->units, err);
-		if (dataset >= 0)
-			H5Dclose(dataset);
+		h5w_dataset(w, one->path, one->type, one->rank, one->dims);
+		if (one->shape.columns)
+			rows_describe(w, &one->shape);
+		if (one->units)
+			h5w_text(w, "units", one->units);
+		h5w_leave(w);
 	}
-	return rc;
 }
 
 /* All ranks agree before the write, so that either all or none take part, and again after it. */

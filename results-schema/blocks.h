@@ -45,9 +45,9 @@ int blocks_make(struct blocks *b, const struct merged *m, const struct phase_wri
 		struct err *err);
 void blocks_free(struct blocks *b);
 
-/* Rank 0: creates the data sets, in a file that only it has opened. The groups on their paths must
+/* Rank 0: creates the data sets in the group of the phase, in a file that only it has opened. The groups on their paths must
  * exist. */
-int blocks_create(const struct blocks *b, hid_t phase, struct err *err);
+void blocks_create(const struct blocks *b, struct h5_writer *w);
 
 /* The rows of all ranks together; the same on every rank. */
 uint64_t blocks_bytes(const struct blocks *b);

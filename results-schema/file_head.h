@@ -3,8 +3,7 @@
 #ifndef HAUL_RESULTS_SCHEMA_FILE_HEAD_H
 #define HAUL_RESULTS_SCHEMA_FILE_HEAD_H
 
-#include <hdf5.h>
-
+#include "results-schema/h5_writer.h"
 #include "results-schema/results.h"
 #include "results-schema/side_files.h"
 
@@ -28,15 +27,15 @@ struct file_end {
 	const char *status, *sentence;
 	uint64_t finished_utc_ns;
 	double seconds;
-	const struct rank_row *ranks; /* rows for /ranks; NULL: leave them unchanged */
-	uint32_t rank_count;
+	const struct rank_row
+		*ranks; /* for /ranks, which has as many rows; NULL: leave them unchanged */
 };
-int file_head_finish(hid_t file, const struct file_end *end, struct err *err);
+void file_head_finish(struct h5_writer *w, const struct file_end *end);
 
 /* Replaces the rows of /stores. */
-int file_head_stores(hid_t file, const struct store_facts *rows, uint32_t count, struct err *err);
+void file_head_stores(struct h5_writer *w, const struct store_facts *rows, uint32_t count);
 
 /* The time from the start of the run to now. */
-int file_head_seconds(hid_t file, double seconds, struct err *err);
+void file_head_seconds(struct h5_writer *w, double seconds);
 
 #endif

@@ -4,27 +4,6 @@
 #include "results-schema/h5.h"
 #include "results-schema/h5_read.h"
 
-int h5_write_record(hid_t at, const struct member *members, size_t count, const void *record,
-		    struct err *err)
-{
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < count; i++) {
-		const struct member *m = &members[i];
-		const void *value = (const char *)record + m->offset;
-
-		if (m->only_other && *(const uint64_t *)value == m->absent)
-			continue;
-		if (m->kind == MEMBER_TEXT)
-			rc = h5_attr_text(at, m->name, value, err);
-		else if (m->kind == MEMBER_REAL)
-			rc = h5_attr_real(at, m->name, *(const double *)value, err);
-		else
-			rc = h5_attr_u64(at, m->name, *(const uint64_t *)value, err);
-	}
-	return rc;
-}
-
 int h5_read_record(hid_t at, const struct member *members, size_t count, void *record,
 		   struct err *err)
 {

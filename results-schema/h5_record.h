@@ -9,8 +9,6 @@
 #include "results-schema/member.h"
 
 /* Members are of kinds MEMBER_TEXT, MEMBER_U64 and MEMBER_REAL. */
-int h5_write_record(hid_t at, const struct member *members, size_t count, const void *record,
-		    struct err *err);
 /* A member that the file lacks keeps its value: names are added to a schema, never renamed. */
 int h5_read_record(hid_t at, const struct member *members, size_t count, void *record,
 		   struct err *err);

@@ -2,13 +2,10 @@
 #ifndef HAUL_RESULTS_SCHEMA_JOIN_H
 #define HAUL_RESULTS_SCHEMA_JOIN_H
 
-#include <hdf5.h>
-#include <stdint.h>
+#include "results-schema/h5_writer.h"
 
-#include "core/err.h"
-
-/* Replaces the links in file by what they lead to. path: of the results file, beside which the side
+/* Replaces the links in the file by what they lead to. path: of the results file, beside which the side
  * files are. Only rank 0 calls it. */
-int join_side_files(hid_t file, const char *path, struct err *err);
+void join_side_files(struct h5_writer *w, const char *path);
 
 #endif

@@ -8,13 +8,16 @@
 #include <string.h>
 
 #include "core/utf8.h"
+#include "results-schema/curves.h"
 #include "results-schema/h5.h"
-#include "results-schema/h5_record.h"
 #include "results-schema/phase_tables.h"
+#include "results-schema/rows.h"
 
-static int write_head(hid_t phase, const struct merged *m, struct err *err);
-static int write_targets(hid_t phase, const struct merged *m, struct err *err);
-static int write_failures(hid_t phase, const struct merged *m, struct err *err);
+static void write_head(struct h5_writer *w, const struct merged *m);
+static void write_targets(struct h5_writer *w, const struct merged *m);
+static void write_failures(struct h5_writer *w, const struct merged *m);
+static void write_timeline(struct h5_writer *w, const struct timeline *t);
+static void write_steps(struct h5_writer *w, const struct steps *s);
 
 void phase_path(char path[PHASE_PATH_BYTES], const struct phase_record *record)
 {
@@ -22,69 +25,55 @@ void phase_path(char path[PHASE_PATH_BYTES], const struct phase_record *record)
 		 record->kind);
 }
 
-int phase_link(hid_t file, const char *path, const char *target, struct err *err)
+void phase_link(struct h5_writer *w, const char *path, const char *target)
 {
-	if (H5Lcreate_external(target, path, file, path, H5P_DEFAULT, H5P_DEFAULT) < 0)
-		return h5_fail(err, "cannot link %s to %s", path, target);
-	return 0;
+	if (H5Lcreate_external(target, path, h5w_at(w), path, H5P_DEFAULT, H5P_DEFAULT) < 0)
+		h5w_failed(w, "cannot link %s to %s", path, target);
 }
 
-int phase_write(hid_t file, const struct merged *m, const struct phase_writer *w,
-		const struct blocks *blocks, struct err *err)
+void phase_write(struct h5_writer *w, const struct merged *m, const struct phase_writer *writer,
+		 const struct blocks *blocks)
 {
 	char path[PHASE_PATH_BYTES];
-	hid_t phase;
-	int rc;
 
 	phase_path(path, &m->phase->record);
-	rc = h5_group(file, path, &phase, err);
-	if (rc == 0)
-		rc = write_head(phase, m, err);
-	if (rc == 0)
-		rc = write_targets(phase, m, err);
-	if (rc == 0)
-		rc = phase_write_tables(phase, m, err);
-	if (rc == 0)
-		rc = phase_write_hists(phase, m, err);
-	if (rc == 0)
-		rc = phase_write_timeline(phase, m, err);
-	if (rc == 0)
-		rc = phase_write_steps(phase, m, err);
-	if (rc == 0)
-		rc = phase_write_client(phase, m, w, err);
-	if (rc == 0)
-		rc = write_failures(phase, m, err);
-	if (rc == 0)
-		rc = blocks_create(blocks, phase, err);
-	if (phase >= 0)
-		H5Gclose(phase);
-	return rc < 0 ? err_wrap(err, rc, "results of %s", path) : 0;
+	h5w_group(w, path);
+	write_head(w, m);
+	write_targets(w, m);
+	phase_write_tables(w, m);
+	phase_write_hists(w, m);
+	if (m->timeline)
+		write_timeline(w, m->timeline);
+	if (m->steps)
+		write_steps(w, m->steps);
+	if (merged_has_client(m, writer->nodes))
+		phase_write_client(w, &m->client);
+	write_failures(w, m);
+	blocks_create(blocks, w);
+	h5w_leave(w);
 }
 
 /* Writes each merged measure, and each figure computed from them, as an attribute. "columns" lists
  * their names, "units" their units, "roles" their roles. */
-static int write_figures(hid_t phase, const struct merged *m, struct err *err)
+static void write_figures(struct h5_writer *w, const struct merged *m)
 {
 	const struct columns *c = &m->schema->rank;
 	const struct row_shape shape = {NULL, 0, c};
-	const char **names = calloc(rows_words(&shape) + 1, sizeof(*names));
+	const char **names = h5w_room(w, rows_words(&shape), sizeof(*names));
 	uint32_t n = 0;
-	int rc = names ? 0 : err_set(err, -ENOMEM, "no memory for the headline of a phase");
 
-	for (uint32_t i = 0; rc == 0 && i < c->measure_count; i++) {
-		rc = h5_attr_u64(phase, c->measures[i].name, m->row[i], err);
+	if (!names)
+		return;
+	for (uint32_t i = 0; i < c->measure_count; i++) {
+		h5w_u64(w, c->measures[i].name, m->row[i]);
 		names[n++] = c->measures[i].name;
 	}
-	for (uint32_t i = 0; rc == 0 && i < c->figure_count; i++) {
-		rc = h5_attr_real(phase, c->figures[i].name, c->figures[i].value(m->row), err);
+	for (uint32_t i = 0; i < c->figure_count; i++) {
+		h5w_real(w, c->figures[i].name, c->figures[i].value(m->row));
 		names[n++] = c->figures[i].name;
 	}
-	if (rc == 0)
-		rc = h5_attr_texts(phase, "columns", names, n, err);
-	if (rc == 0)
-		rc = rows_describe(phase, &shape, err);
-	free(names);
-	return rc;
+	h5w_texts(w, "columns", names, n);
+	rows_describe(w, &shape);
 }
 
 static double figure_of(const struct merged *m, enum role role)
@@ -118,78 +107,83 @@ static void complete_record(const struct merged *m, struct phase_record *r)
 }
 
 /* Writes the names of the phase's tables, for readers that do not know them. */
-static int write_table_names(hid_t phase, const struct merged *m, struct err *err)
+static void write_table_names(struct h5_writer *w, const struct merged *m)
 {
-	const char **names = calloc(m->schema->table_count + 1, sizeof(*names));
+	const char **names = h5w_room(w, m->schema->table_count, sizeof(*names));
 	uint32_t n = 0;
-	int rc = names ? 0 : err_set(err, -ENOMEM, "no memory for the tables of a phase");
 
-	for (uint32_t i = 0; rc == 0 && i < m->schema->table_count; i++)
+	for (uint32_t i = 0; names && i < m->schema->table_count; i++)
 		if (m->tables[i].rows)
 			names[n++] = m->tables[i].kind->name;
-	if (rc == 0 && n)
-		rc = h5_attr_texts(phase, "tables", names, n, err);
-	free(names);
-	return rc;
+	if (n)
+		h5w_texts(w, "tables", names, n);
 }
 
-static int write_head(hid_t phase, const struct merged *m, struct err *err)
+static void write_head(struct h5_writer *w, const struct merged *m)
 {
 	struct phase_record r;
-	int rc;
 
 	complete_record(m, &r);
-	rc = h5_write_record(phase, phase_record_members, phase_record_member_count, &r, err);
-	if (rc == 0 && m->phase->set_count)
-		rc = h5_attr_texts(phase, "sets", m->phase->sets, m->phase->set_count, err);
-	if (rc == 0)
-		rc = write_figures(phase, m, err);
-	return rc < 0 ? rc : write_table_names(phase, m, err);
+	h5w_record(w, phase_record_members, phase_record_member_count, &r);
+	if (m->phase->set_count)
+		h5w_texts(w, "sets", m->phase->sets, m->phase->set_count);
+	write_figures(w, m);
+	write_table_names(w, m);
 }
 
-static int write_records(hid_t phase, const char *name, hid_t memory, hsize_t rows,
-			 const void *data, hid_t *dataset, struct err *err)
+static void write_targets(struct h5_writer *w, const struct merged *m)
 {
-	hid_t type = rows_packed(memory);
-	int rc = h5_dataset(phase, name, type, 1, &rows, dataset, err);
-
-	if (rc == 0)
-		rc = h5_write(*dataset, memory, data, err);
-	if (type >= 0)
-		H5Tclose(type);
-	if (memory >= 0)
-		H5Tclose(memory);
-	return rc;
-}
-
-static int write_targets(hid_t phase, const struct merged *m, struct err *err)
-{
-	hid_t dataset = H5I_INVALID_HID;
-	int rc;
-
 	if (!m->phase->target_count)
-		return 0;
-	rc = write_records(phase, "targets", rows_record_type(&rows_target), m->phase->target_count,
-			   m->phase->targets, &dataset, err);
-	if (dataset >= 0)
-		H5Dclose(dataset);
-	return rc;
+		return;
+	records_write(w, "targets", &rows_target, m->phase->target_count, m->phase->targets);
+	h5w_leave(w);
 }
 
-static int write_failures(hid_t phase, const struct merged *m, struct err *err)
+static void write_failures(struct h5_writer *w, const struct merged *m)
 {
-	hid_t dataset = H5I_INVALID_HID;
-	int rc;
-
 	if (!m->failure_rows)
-		return 0;
-	rc = write_records(phase, "errors", rows_record_type(&rows_failure), m->failure_rows,
-			   m->failures, &dataset, err);
-	if (rc == 0)
-		rc = h5_attr_u64(dataset, "met", m->failure_count, err);
-	if (dataset >= 0)
-		H5Dclose(dataset);
-	return rc;
+		return;
+	records_write(w, "errors", &rows_failure, m->failure_rows, m->failures);
+	h5w_u64(w, "met", m->failure_count);
+	h5w_leave(w);
+}
+
+static double second_value(const void *from, uint32_t row, uint32_t column)
+{
+	const struct timeline *t = from;
+
+	return (double)t->row[row][column] /
+	       (column == SECOND_STALLED_NS ? (double)t->interval_ns : 1);
+}
+
+static void write_timeline(struct h5_writer *w, const struct timeline *t)
+{
+	curves_write(w, &(struct curves){.kind = &curves_over_time,
+					 .rows = t->rows,
+					 .axis_advance = (double)t->interval_ns / 1e9,
+					 .value = second_value,
+					 .from = t});
+}
+
+/* A row in which no rank counted a step is NaN. */
+static double step_value(const void *from, uint32_t row, uint32_t column)
+{
+	const struct steps_row *r = &((const struct steps *)from)->row[row];
+
+	if (!r->count)
+		return NAN;
+	return column % 2 ? (double)r->max_ns[column / 2]
+			  : (double)r->sum_ns[column / 2] / (double)r->count;
+}
+
+static void write_steps(struct h5_writer *w, const struct steps *s)
+{
+	curves_write(w, &(struct curves){.kind = &curves_over_steps,
+					 .rows = s->rows,
+					 .axis_first = 1,
+					 .axis_advance = (double)s->steps_per_row,
+					 .value = step_value,
+					 .from = s});
 }
 
 static void summary_fill(struct summary_row *s, const struct merged *m)
@@ -220,46 +214,23 @@ static void summary_fill(struct summary_row *s, const struct merged *m)
 }
 
 /* The number of rows so far: one per published phase. Fewer phases may be published than run. */
-static hsize_t summary_rows(hid_t dataset)
+static hsize_t summary_rows(struct h5_writer *w)
 {
-	hid_t space = dataset < 0 ? dataset : H5Dget_space(dataset);
-	hssize_t rows = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
+	hid_t space;
+	hssize_t rows;
 
-	if (space >= 0)
-		H5Sclose(space);
+	h5w_enter(w, "/summary");
+	space = H5Dget_space(h5w_at(w));
+	rows = H5Sget_simple_extent_npoints(space);
+	h5_close(space);
+	h5w_leave(w);
 	return rows > 0 ? (hsize_t)rows : 0;
 }
 
-int phase_write_summary(hid_t file, const struct merged *m, struct err *err)
+void phase_write_summary(struct h5_writer *w, const struct merged *m)
 {
-	hid_t dataset = H5Dopen2(file, "/summary", H5P_DEFAULT),
-	      memory = rows_record_type(&rows_summary);
-	hid_t space = H5I_INVALID_HID, row_space = H5I_INVALID_HID;
-	hid_t transfer = h5_transfer(dataset, memory, 1);
-	hsize_t start = summary_rows(dataset), one = 1, rows = start + 1;
 	struct summary_row row;
-	int rc = 0;
 
 	summary_fill(&row, m);
-	if (dataset < 0 || memory < 0 || H5Dset_extent(dataset, &rows) < 0)
-		rc = h5_fail(err, "cannot extend /summary");
-	if (rc == 0) {
-		space = H5Dget_space(dataset);
-		row_space = H5Screate_simple(1, &one, NULL);
-		if (space < 0 || row_space < 0 || transfer < 0 ||
-		    H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &one, NULL) < 0 ||
-		    H5Dwrite(dataset, memory, row_space, space, transfer, &row) < 0)
-			rc = h5_fail(err, "cannot write /summary");
-	}
-	if (transfer >= 0)
-		H5Pclose(transfer);
-	if (row_space >= 0)
-		H5Sclose(row_space);
-	if (space >= 0)
-		H5Sclose(space);
-	if (memory >= 0)
-		H5Tclose(memory);
-	if (dataset >= 0)
-		H5Dclose(dataset);
-	return rc;
+	records_grow(w, "/summary", &rows_summary, summary_rows(w), 1, &row);
 }

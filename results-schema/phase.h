@@ -3,9 +3,6 @@
 #ifndef HAUL_RESULTS_SCHEMA_PHASE_H
 #define HAUL_RESULTS_SCHEMA_PHASE_H
 
-#include <hdf5.h>
-#include <stdbool.h>
-
 #include "results-schema/blocks.h"
 #include "results-schema/merge.h"
 
@@ -15,20 +12,17 @@ enum { PHASE_PATH_BYTES = 96 };
 void phase_path(char path[PHASE_PATH_BYTES], const struct phase_record *record);
 
 /* Links path to the group of that path in the side file `target`. */
-int phase_link(hid_t file, const char *path, const char *target, struct err *err);
+void phase_link(struct h5_writer *w, const char *path, const char *target);
 
 /* Creates the phase's group with its contents; of blocks the data sets without rows. */
-int phase_write(hid_t file, const struct merged *m, const struct phase_writer *w,
-		const struct blocks *blocks, struct err *err);
+void phase_write(struct h5_writer *w, const struct merged *m, const struct phase_writer *writer,
+		 const struct blocks *blocks);
 
 /* Adds the phase's row of /summary. */
-int phase_write_summary(hid_t file, const struct merged *m, struct err *err);
+void phase_write_summary(struct h5_writer *w, const struct merged *m);
 
 /* The parts of phase_write, each in a file of its own. */
-int phase_write_hists(hid_t phase, const struct merged *m, struct err *err);
-int phase_write_timeline(hid_t phase, const struct merged *m, struct err *err);
-int phase_write_steps(hid_t phase, const struct merged *m, struct err *err);
-int phase_write_client(hid_t phase, const struct merged *m, const struct phase_writer *w,
-		       struct err *err);
+void phase_write_hists(struct h5_writer *w, const struct merged *m);
+void phase_write_client(struct h5_writer *w, const struct merged_client *c);
 
 #endif

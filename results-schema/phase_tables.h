@@ -2,14 +2,13 @@
 #ifndef HAUL_RESULTS_SCHEMA_PHASE_TABLES_H
 #define HAUL_RESULTS_SCHEMA_PHASE_TABLES_H
 
-#include <hdf5.h>
 #include <stdbool.h>
 
 #include "results-schema/merge.h"
 #include "results-schema/rows.h"
 
 /* Rank 0: those that have rows, with what is merged over ranks. */
-int phase_write_tables(hid_t phase, const struct merged *m, struct err *err);
+void phase_write_tables(struct h5_writer *w, const struct merged *m);
 
 /* A table of numbered rows alone is a data set of its name; any other is a group of that name, with the data set
  * "rows" and others. */

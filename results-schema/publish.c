@@ -29,18 +29,16 @@ static double run_seconds(const struct results *r, uint64_t now_utc_ns)
 }
 
 /* Rank 0: what changes beside the phases at each publication. */
-static int renew_head(struct results *r, hid_t file, struct err *err)
+static void renew_head(struct results *r, struct h5_writer *w)
 {
-	int rc = file_head_seconds(file, run_seconds(r, clock_utc_ns()), err);
-
-	if (rc < 0 || !r->stores)
-		return rc;
-	rc = file_head_stores(file, r->stores, r->store_rows, err);
-	if (rc < 0)
-		return rc;
+	file_head_seconds(w, run_seconds(r, clock_utc_ns()));
+	if (!r->stores)
+		return;
+	file_head_stores(w, r->stores, r->store_rows);
+	if (w->rc < 0)
+		return;
 	free(r->stores);
 	r->stores = NULL;
-	return 0;
 }
 
 /* Rank 0: what was published so far, without a phase that runs, to be added to, in a file for so many
@@ -91,20 +89,26 @@ static int publish_part(struct results *r, struct err *err)
 	return 0;
 }
 
+struct phase_parts {
+	const struct publication *p;
+	const struct merged *merged;
+	const struct blocks *blocks;
+};
+
 /* Rank 0: writes through HDF5's ordinary driver into the staging file `part`, which was begun with
  * rc, and reserves room for all that it will hold. */
 static int fill_part(struct results *r, const char *part, int rc,
-		     int (*fill)(struct results *r, hid_t file, const void *what, struct err *err),
-		     const void *what, struct err *err)
+		     void (*fill)(struct results *r, struct h5_writer *w,
+				  const struct phase_parts *parts),
+		     const struct phase_parts *parts, struct err *err)
 {
-	struct h5_file file;
+	struct h5_writer w;
 
 	if (rc < 0)
 		return rc;
-	rc = h5_write_open(&file, part, false, err);
-	if (rc == 0)
-		rc = fill(r, file.id, what, err);
-	rc = h5_write_close(&file, rc, err);
+	h5w_open(&w, part, false, err);
+	fill(r, &w, parts);
+	rc = h5w_finish(&w);
 	if (rc == 0)
 		rc = staging_reserve(part, err);
 	if (rc < 0)
@@ -112,45 +116,31 @@ static int fill_part(struct results *r, const char *part, int rc,
 	return rc;
 }
 
-struct phase_parts {
-	const struct publication *p;
-	const struct merged *merged;
-	const struct blocks *blocks;
-};
-
 /* The group of the phase, but for the rows of ranks, for which there is room. */
-static int fill_phase(struct results *r, hid_t file, const void *what, struct err *err)
+static void fill_phase(struct results *r, struct h5_writer *w, const struct phase_parts *parts)
 {
-	const struct phase_parts *parts = what;
-
-	return phase_write(file, parts->merged, &r->writer, parts->blocks, err);
+	phase_write(w, parts->merged, &r->writer, parts->blocks);
 }
 
 /* What all runs share, with the link to the phase. */
-static int fill_linked(struct results *r, hid_t file, const void *what, struct err *err)
+static void fill_linked(struct results *r, struct h5_writer *w, const struct phase_parts *parts)
 {
-	const struct phase_parts *parts = what;
 	char *link = side_file_link(r->path, r->key, parts->p->run);
-	int rc = link ? renew_head(r, file, err)
-		      : err_set(err, -ENOMEM, "no memory for the results");
 
-	if (rc == 0)
-		rc = phase_link(file, parts->p->at, link, err);
-	if (rc == 0)
-		rc = phase_write_summary(file, parts->merged, err);
+	if (!link)
+		h5w_error(w, -ENOMEM, "no memory for the results");
+	renew_head(r, w);
+	phase_link(w, parts->p->at, link);
+	phase_write_summary(w, parts->merged);
 	free(link);
-	return rc;
 }
 
 /* Both in one file. */
-static int fill_whole(struct results *r, hid_t file, const void *what, struct err *err)
+static void fill_whole(struct results *r, struct h5_writer *w, const struct phase_parts *parts)
 {
-	const struct phase_parts *parts = what;
-	int rc = renew_head(r, file, err);
-
-	if (rc == 0)
-		rc = fill_phase(r, file, what, err);
-	return rc < 0 ? rc : phase_write_summary(file, parts->merged, err);
+	renew_head(r, w);
+	fill_phase(r, w, parts);
+	phase_write_summary(w, parts->merged);
 }
 
 /* Rank 0: the staging file to which all ranks will append. */
@@ -335,9 +325,8 @@ static int finish_file(struct results *r, enum results_status status, const char
 	struct file_end end = {.status = names[status],
 			       .sentence = sentence,
 			       .finished_utc_ns = clock_utc_ns(),
-			       .ranks = r->ranks,
-			       .rank_count = r->writer.ranks};
-	struct h5_file file;
+			       .ranks = r->ranks};
+	struct h5_writer w;
 	int rc;
 
 	/* A phase whose end could not be published stays as it was published while it ran. */
@@ -347,14 +336,12 @@ static int finish_file(struct results *r, enum results_status status, const char
 	if (rc < 0)
 		return rc;
 	end.seconds = run_seconds(r, end.finished_utc_ns);
-	rc = h5_write_open(&file, r->part, false, err);
-	if (rc == 0)
-		rc = renew_head(r, file.id, err);
-	if (rc == 0)
-		rc = file_head_finish(file.id, &end, err);
-	if (rc == 0 && join)
-		rc = join_side_files(file.id, r->path, err);
-	rc = h5_write_close(&file, rc, err);
+	h5w_open(&w, r->part, false, err);
+	renew_head(r, &w);
+	file_head_finish(&w, &end);
+	if (join)
+		join_side_files(&w, r->path);
+	rc = h5w_finish(&w);
 	if (rc == 0 && join)
 		rc = staging_reserve(r->part, err);
 	if (rc < 0) {

@@ -75,25 +75,21 @@ static const char *figure_text(const struct figure *f, enum column_text text)
 }
 
 /* Writes one text for each column. */
-static int column_texts(hid_t dataset, const struct row_shape *shape, enum column_text text,
-			struct err *err)
+static void column_texts(struct h5_writer *w, const struct row_shape *shape, enum column_text text)
 {
 	const struct columns *c = shape->columns;
-	const char **texts = calloc(rows_words(shape) + 1, sizeof(*texts));
+	const char **texts = h5w_room(w, rows_words(shape), sizeof(*texts));
 	uint32_t n = 0;
-	int rc;
 
 	if (!texts)
-		return err_set(err, -ENOMEM, "no memory for the units of a table");
+		return;
 	for (uint32_t i = 0; i < shape->key_count; i++)
 		texts[n++] = "";
 	for (uint32_t i = 0; i < c->measure_count; i++)
 		texts[n++] = measure_text(&c->measures[i], text);
 	for (uint32_t i = 0; i < c->figure_count; i++)
 		texts[n++] = figure_text(&c->figures[i], text);
-	rc = h5_attr_texts(dataset, column_attributes[text], texts, n, err);
-	free(texts);
-	return rc;
+	h5w_texts(w, column_attributes[text], texts, n);
 }
 
 static bool columns_are_counted(const struct columns *c)
@@ -104,33 +100,24 @@ static bool columns_are_counted(const struct columns *c)
 	return false;
 }
 
-int rows_describe(hid_t dataset, const struct row_shape *shape, struct err *err)
+void rows_describe(struct h5_writer *w, const struct row_shape *shape)
 {
-	int rc = column_texts(dataset, shape, COLUMN_UNITS, err);
-
-	if (rc == 0)
-		rc = column_texts(dataset, shape, COLUMN_ROLES, err);
-	if (rc == 0 && columns_are_counted(shape->columns))
-		rc = column_texts(dataset, shape, COLUMN_COUNTED_BY, err);
-	return rc;
+	column_texts(w, shape, COLUMN_UNITS);
+	column_texts(w, shape, COLUMN_ROLES);
+	if (columns_are_counted(shape->columns))
+		column_texts(w, shape, COLUMN_COUNTED_BY);
 }
 
-int rows_write(hid_t at, const char *name, const struct row_shape *shape, uint64_t count,
-	       const uint64_t *rows, hid_t *dataset, struct err *err)
+void rows_write(struct h5_writer *w, const char *name, const struct row_shape *shape,
+		uint64_t count, const uint64_t *rows)
 {
 	hid_t type = rows_type(shape);
 	hsize_t size = count;
-	int rc;
 
-	*dataset = H5I_INVALID_HID;
-	rc = h5_dataset(at, name, type, 1, &size, dataset, err);
-	if (rc == 0)
-		rc = rows_describe(*dataset, shape, err);
-	if (rc == 0)
-		rc = h5_write(*dataset, type, rows, err);
-	if (type >= 0)
-		H5Tclose(type);
-	return rc;
+	h5w_dataset(w, name, type, 1, &size);
+	rows_describe(w, shape);
+	h5w_data(w, type, rows);
+	h5_close(type);
 }
 
 static hid_t member_type(const struct member *m)
@@ -283,23 +270,75 @@ static const struct member target_members[] = {
 };
 const struct record_shape rows_target = RECORD_SHAPE(struct target_result, target_members);
 
-hid_t rows_packed(hid_t memory_type)
+hid_t rows_packed_type(const struct record_shape *shape)
 {
-	hid_t type = memory_type < 0 ? memory_type : H5Tcopy(memory_type);
+	hid_t type = rows_record_type(shape);
 
 	if (type >= 0 && H5Tpack(type) < 0) {
-		H5Tclose(type);
+		h5_close(type);
 		return H5I_INVALID_HID;
 	}
 	return type;
 }
 
-hid_t rows_summary_type(uint32_t name_bytes, uint32_t sweep_bytes)
+void records_write(struct h5_writer *w, const char *name, const struct record_shape *shape,
+		   hsize_t count, const void *records)
+{
+	hid_t memory = rows_record_type(shape), packed = rows_packed_type(shape);
+
+	h5w_dataset(w, name, packed, 1, &count);
+	if (count)
+		h5w_data(w, memory, records);
+	h5_close(packed);
+	h5_close(memory);
+}
+
+void records_make_growing(struct h5_writer *w, const char *name, const struct record_shape *shape,
+			  hsize_t chunk)
+{
+	hsize_t none = 0, unlimited = H5S_UNLIMITED;
+	hid_t type = rows_packed_type(shape), list = H5Pcreate(H5P_DATASET_CREATE);
+	hid_t space = H5Screate_simple(1, &none, &unlimited), made = H5I_INVALID_HID;
+
+	if (H5Pset_chunk(list, 1, &chunk) >= 0 &&
+	    H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY) >= 0 &&
+	    H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0)
+		made = H5Dcreate2(h5w_at(w), name, type, space, H5P_DEFAULT, list, H5P_DEFAULT);
+	if (made < 0)
+		h5w_failed(w, "cannot make %s", name);
+	h5_close(made);
+	h5_close(space);
+	h5_close(list);
+	h5_close(type);
+}
+
+void records_grow(struct h5_writer *w, const char *name, const struct record_shape *shape,
+		  hsize_t first, hsize_t count, const void *records)
+{
+	hid_t type = rows_record_type(shape), file, memory, transfer;
+	hsize_t rows = first + count;
+
+	h5w_enter(w, name);
+	if (H5Dset_extent(h5w_at(w), &rows) < 0)
+		h5w_failed(w, "cannot extend %s", name);
+	file = H5Dget_space(h5w_at(w));
+	memory = H5Screate_simple(1, &count, NULL);
+	transfer = h5_transfer(h5w_at(w), type, (hssize_t)count);
+	if (count && (H5Sselect_hyperslab(file, H5S_SELECT_SET, &first, NULL, &count, NULL) < 0 ||
+		      H5Dwrite(h5w_at(w), type, memory, file, transfer, records) < 0))
+		h5w_failed(w, "cannot write %s", name);
+	h5_close(transfer);
+	h5_close(memory);
+	h5_close(file);
+	h5_close(type);
+	h5w_leave(w);
+}
+
+void rows_make_summary(struct h5_writer *w, uint32_t name_bytes, uint32_t sweep_bytes)
 {
 	enum { MEMBERS = sizeof(summary_members) / sizeof(*summary_members) };
 	struct member members[MEMBERS];
 	const struct record_shape shape = RECORD_SHAPE(struct summary_row, members);
-	hid_t whole, packed;
 
 	memcpy(members, summary_members, sizeof(members));
 	for (size_t i = 0; i < MEMBERS; i++) {
@@ -311,9 +350,5 @@ hid_t rows_summary_type(uint32_t name_bytes, uint32_t sweep_bytes)
 		if (wanted && wanted < members[i].bytes)
 			members[i].bytes = wanted;
 	}
-	whole = rows_record_type(&shape);
-	packed = rows_packed(whole);
-	if (whole >= 0)
-		H5Tclose(whole);
-	return packed;
+	records_make_growing(w, "/summary", &shape, 16);
 }

@@ -9,6 +9,7 @@
 #include "core/err.h"
 #include "core/measure/quantile.h"
 #include "core/measure/tally.h"
+#include "results-schema/h5_writer.h"
 #include "results-schema/member.h"
 #include "results-schema/results.h"
 
@@ -26,11 +27,10 @@ void rows_fill(const struct row_shape *shape, const uint64_t *keys, const uint64
 	       uint64_t *out);
 
 /* Writes attributes "units", "roles" and, if a measure has one, "counted_by": one text for each column, in their order. */
-int rows_describe(hid_t dataset, const struct row_shape *shape, struct err *err);
-/* Makes a described data set of these rows, by this rank alone. The caller closes *dataset, also after a failure where it
- * is not negative. */
-int rows_write(hid_t at, const char *name, const struct row_shape *shape, uint64_t count,
-	       const uint64_t *rows, hid_t *dataset, struct err *err);
+void rows_describe(struct h5_writer *w, const struct row_shape *shape);
+/* Makes a described data set of these rows, which stays entered. */
+void rows_write(struct h5_writer *w, const char *name, const struct row_shape *shape,
+		uint64_t count, const uint64_t *rows);
 
 /* A row of /summary. Units are part of the names, because people read this table with h5dump, which
  * also prints attributes. */
@@ -44,8 +44,7 @@ struct summary_row {
 	char sweep[SUMMARY_SWEEP_BYTES];
 };
 
-/* Fixed records, as they are in memory. rows_packed gives their type in the file, which has no
- * holes. */
+/* Fixed records, as they are in memory. In the file they have no holes. */
 struct record_shape {
 	size_t size;
 	const struct member *members;
@@ -54,14 +53,23 @@ struct record_shape {
 extern const struct record_shape rows_summary, rows_node, rows_rank, rows_store, rows_failure,
 	rows_target;
 hid_t rows_record_type(const struct record_shape *shape); /* the caller closes it */
+hid_t rows_packed_type(const struct record_shape *shape); /* in the file; the caller closes it */
+
+/* Makes a data set of these records, which stays entered. */
+void records_write(struct h5_writer *w, const char *name, const struct record_shape *shape,
+		   hsize_t count, const void *records);
+/* Makes one that grows, without rows, and leaves it. */
+void records_make_growing(struct h5_writer *w, const char *name, const struct record_shape *shape,
+			  hsize_t chunk);
+/* Gives a data set that grows so many rows, and writes those from `first` on. */
+void records_grow(struct h5_writer *w, const char *name, const struct record_shape *shape,
+		  hsize_t first, hsize_t count, const void *records);
 
 /* Ends each text of records that were read with a zero byte, whatever the file has. */
 void rows_end_texts(const struct record_shape *shape, void *rows, uint64_t count);
 
-hid_t rows_packed(hid_t memory_type);
-
-/* The type of a row of /summary in the file, with texts no longer than needed (0: as in memory): of
- * each run there is a row in the file that is copied with each publication. The caller closes it. */
-hid_t rows_summary_type(uint32_t name_bytes, uint32_t sweep_bytes);
+/* Makes /summary, with texts no longer than needed (0: as in memory): of each run there is a row in the file that is copied
+ * with each publication. */
+void rows_make_summary(struct h5_writer *w, uint32_t name_bytes, uint32_t sweep_bytes);
 
 #endif
