@@ -18,8 +18,9 @@ EXAMPLES = {"add-a-format-example.md": "workloads/formats/webdataset.c", "add-a-
 PAGE_WORDS = 1500  # at most, except references, which are generated
 LANGUAGES = {"sh", "console", "text", "json", "c", "python"}  # commands; commands with output; output and drawings; the rest
 SOURCES = ("core", "backends", "workloads", "plan", "ranks", "results-schema", "report", "import", "cli", "tests", "bench",
-           "packaging", "docs", "cmake")
-FOLDERS = ("docs", "results-schema", "bench", "tests")  # in addition to README.md
+           "packaging", "docs", "cmake", "batch", "slurm", "pbs", "flux", "completion")
+OWN = {"batch/setup.sh"}  # files that a user may write
+FOLDERS = ("docs", "results-schema", "bench", "tests")  # in addition to the pages beside README.md
 
 
 def haul(*words):
@@ -37,7 +38,7 @@ def prose(text):
 
 
 def documents(root, folders):
-    return [os.path.join(root, "README.md"),
+    return [*sorted(glob.glob(os.path.join(root, "*.md"))),
             *(path for folder in folders
               for path in sorted(glob.glob(os.path.join(root, folder, "**", "*.md"), recursive=True)))]
 
@@ -93,7 +94,7 @@ def wrong_pages():
     contents = f"{SOURCE}/docs/README.md"
     linked = {os.path.normpath(os.path.join(SOURCE, "docs", link.partition("#")[0]))
               for link in re.findall(r"\]\(([^)\s]+)\)", prose(read(contents)))}
-    for page in documents(SOURCE, ["docs"])[1:]:
+    for page in glob.glob(f"{SOURCE}/docs/**/*.md", recursive=True):
         name, words = os.path.relpath(page, SOURCE), len(read(page).split())
         if words > PAGE_WORDS and not os.path.basename(page).startswith("reference-"):
             yield f"{name}: {words} words; a page has at most {PAGE_WORDS}"
@@ -117,9 +118,15 @@ def wrong_references():
 
 
 def missing_sources(name, text, sources):
-    """Source files that a page names as code, by their path or the end of it, and that do not exist."""
-    for path in sorted(set(re.findall(r"`([a-z0-9_/-]+\.(?:[ch]|py))`", text))):
-        if not any(source == path or source.endswith("/" + path) for source in sources):
+    """Source files and folders that a page names and that do not exist: as code by their path or the end of it, and anywhere
+    by a path that begins with a folder of the sources."""
+    folders = {os.path.dirname(source) for source in sources}
+    folders |= {os.path.dirname(folder) for folder in folders} | set(SOURCES)
+    named = re.findall(r"`([a-z0-9_/-]+\.(?:[ch]|py|sh|pbs|cmake))`", text)
+    named += re.findall(rf"(?<![\w/.$}}-])((?:{'|'.join(SOURCES)})/[\w/.-]*\w)", text)
+    for path in sorted(set(named)):
+        if not any(source == path or source.endswith("/" + path) for source in sources) and path not in folders \
+           and "NAME" not in path and path not in OWN:
             yield f"{name}: no such file: {path}"
 
 
@@ -184,9 +191,12 @@ def main():
     pages = documents(SOURCE, ["docs"])
     sources = [os.path.relpath(os.path.join(folder, name), SOURCE) for layer in SOURCES
                for folder, _, names in os.walk(os.path.join(SOURCE, layer)) for name in names]
+    sources += [name for name in os.listdir(SOURCE) if os.path.isfile(os.path.join(SOURCE, name))]
+    for page in documents(SOURCE, FOLDERS):
+        wrong += missing_sources(os.path.relpath(page, SOURCE), read(page), sources)
     for page in pages:
         name, text = os.path.relpath(page, SOURCE), read(page)
-        wrong += [*missing_sources(name, text, sources), *wrong_blocks(name, text), *wrong_commands(name, text, verbs)]
+        wrong += [*wrong_blocks(name, text), *wrong_commands(name, text, verbs)]
     print("\n".join(wrong) or f"{len(pages)} pages")
     return 1 if wrong else 0
 
