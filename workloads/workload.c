@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int workload_tally(const struct workload *w, const struct job_phase *phase, struct arena *arena,
@@ -16,6 +17,35 @@ int workload_tally(const struct workload *w, const struct job_phase *phase, stru
 	if (!schema)
 		return err_set(err, -ENOMEM, "no memory for the tables of a phase");
 	return tally_init(tally, schema, err);
+}
+
+int workload_run(const struct workload *w, struct phase_context *ctx, enum stop_reason *stopped,
+		 struct err *err)
+{
+	void *run = calloc(1, w->run_bytes);
+	int rc = run ? 0 : err_set(err, -ENOMEM, "no memory for the phase");
+
+	*stopped = STOP_NONE;
+	timeline_init(ctx->tally->timeline, clock_now(ctx->clock));
+	rc = group_agree(ctx->group, rc, err);
+	if (rc < 0 || !run) {
+		*stopped = STOP_ERROR;
+		goto out_free;
+	}
+	rc = w->open(run, ctx, err);
+	if (rc == 0)
+		rc = w->work(run, stopped, err);
+	if (rc < 0)
+		*stopped = STOP_ERROR;
+	if (w->measure)
+		w->measure(run);
+	/* After the measures: sentences quote them. */
+	if (rc == 0 && w->say)
+		w->say(run);
+	w->close(run);
+out_free:
+	free(run);
+	return rc;
 }
 
 struct tally *workload_part(struct phase_context *ctx, const char *kind, const char *name,

@@ -184,10 +184,20 @@ struct workload {
 		    const struct rank_place *places, uint32_t ranks, struct arena *arena,
 		    struct plan_told *out, struct err *err);
 
-	/* Runs the phase on every rank of the group. Results are in ctx->tally also when it fails
-	 * or is stopped. Returns 0, or the negative errno that all ranks agreed on with a sentence
-	 * in err. *stopped tells why it ended early (STOP_NONE, STOP_LIMIT: it did not). */
-	int (*run)(struct phase_context *ctx, enum stop_reason *stopped, struct err *err);
+	/* How a phase runs, on every rank of its group (workload_run). run: the phase's state on this rank, run_bytes
+	 * of zeros at first. open and work are collective, and return 0, or the negative errno that all ranks agreed on
+	 * with a sentence in err.
+	 *
+	 * open: stores, memory, threads; keeps ctx. work: all that the phase is there for; *stopped tells why it ended
+	 * early (STOP_NONE, STOP_LIMIT: it did not). measure: results go into ctx->tally, also after an error or a
+	 * stop, and where open has failed; NULL: work has done that. say: sentences for the report, after work
+	 * without an error; NULL: work has said them. close: frees what there is, also after an error. */
+	size_t run_bytes;
+	int (*open)(void *run, struct phase_context *ctx, struct err *err);
+	int (*work)(void *run, enum stop_reason *stopped, struct err *err);
+	void (*measure)(void *run);
+	void (*say)(void *run);
+	void (*close)(void *run);
 
 	/* `haul clean`: removes exactly what phases of this kind have made for this job, as
 	 * recorded in what they left beside it (a manifest, a description), and nothing else.
@@ -204,6 +214,11 @@ extern const struct section *const workload_sections[];
 /* Makes the tally of a phase, by its schema. The arena must outlive it. */
 int workload_tally(const struct workload *w, const struct job_phase *phase, struct arena *arena,
 		   struct tally *tally, struct err *err);
+
+/* Runs a phase of this kind from its opening to its closing. Collective over ctx->group. Results are in ctx->tally also
+ * when it fails or is stopped. Returns and tells as the hooks open and work do. */
+int workload_run(const struct workload *w, struct phase_context *ctx, enum stop_reason *stopped,
+		 struct err *err);
 
 /* A phase within this one, such as the checkpoints of a training: another tally with a schema of
  * its own, which the run publishes after this phase as /phases/N_kind with the attribute "within".

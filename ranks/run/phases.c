@@ -159,7 +159,7 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 	p.watch.sampler = run->sampler;
 	p.log_dropped = run->op_log ? op_log_dropped(run->op_log) : 0;
 	phase_measure_from(&p);
-	p.rc = p.workload->run(&p.ctx, &p.stopped, err);
+	p.rc = workload_run(p.workload, &p.ctx, &p.stopped, err);
 	p.finished_ns = clock_utc_ns();
 	phase_say_interim(&p);
 	p.client = watch_end(&p.watch, p.tally.rank_row);

@@ -210,7 +210,7 @@ static void together_run_own(struct together *t, struct err *err)
 
 	if (run->op_log)
 		op_log_phase(run->op_log, p->ctx.phase->name, run->at.run);
-	p->rc = p->workload->run(&p->ctx, &p->stopped, err);
+	p->rc = workload_run(p->workload, &p->ctx, &p->stopped, err);
 	p->finished_ns = together_utc_ns(t);
 	if (p->rc < 0)
 		group_stop_tell(t->all.group, STOP_OTHERS_FAILED);

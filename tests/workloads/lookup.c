@@ -181,6 +181,7 @@ static int lookup_tell(const struct job *job, const struct job_phase *phase,
 enum lookup_count { COUNT_FOUND, COUNT_FOUND_BYTES, COUNT_ABSENT };
 
 struct lookup {
+	struct phase_context *ctx;
 	struct dataset dataset;
 	struct store store;
 	struct crew crew;
@@ -211,13 +212,14 @@ static int lookup_one(struct crew_thread *w, uint64_t i)
 }
 
 /* Collective, like every function of a phase that calls the group: if a rank fails, all return. */
-static int lookup_open(struct lookup *l, struct phase_context *ctx, uint64_t start_ns,
-		       struct err *err)
+static int lookup_open(void *run, struct phase_context *ctx, struct err *err)
 {
+	struct lookup *l = run;
 	const struct lookup_options *o = ctx->phase->options;
 	const struct job_store *described;
 	int rc = lookup_dataset(ctx->job, ctx->phase, &described, &l->dataset, err);
 
+	l->ctx = ctx;
 	if (rc == 0)
 		rc = dataset_open(&l->dataset, err);
 	rc = group_agree(ctx->group, rc, err);
@@ -227,67 +229,57 @@ static int lookup_open(struct lookup *l, struct phase_context *ctx, uint64_t sta
 		l->store.ops = NULL;
 		return rc;
 	}
-	l->crew = (struct crew){
-		.files = dataset_objects(&l->dataset),
-		.store = &l->store,
-		.group = ctx->group,
-		.stop = ctx->stop,
-		.deadline_ns = ctx->deadline_ns,
-		.start_ns = start_ns,
-		.layout = &lookup_meter,
-		.threads = (uint32_t)o->threads,
-		.progress = ctx->progress,
-		.progress_argument = ctx->progress_argument,
-		.kind = "lookup",
-		.items = "files",
-		.argument = l,
-	};
+	l->crew = crew_of(ctx, &l->store, &lookup_meter, o->threads, 1, "lookup");
+	l->crew.files = dataset_objects(&l->dataset);
+	l->crew.items = "files";
+	l->crew.argument = l;
 	return group_agree(ctx->group, crew_open(&l->crew, err), err);
 }
 
-static int lookup_message(const struct lookup *l, struct phase_context *ctx)
+static int lookup_work(void *run, enum stop_reason *stopped, struct err *err)
 {
-	uint64_t absent = crew_count(&l->crew, COUNT_ABSENT);
-	int rc = group_allreduce(ctx->group, MERGE_SUM, &absent, 1);
+	struct lookup *l = run;
+	const struct lookup_options *o = l->ctx->phase->options;
+	int rc = 0;
 
-	if (rc == 0 && absent)
-		workload_say(ctx, "%llu lookups found no file", (unsigned long long)absent);
+	crew_start(&l->crew, workload_begin(l->ctx));
+	for (uint64_t pass = 0; rc == 0 && !*stopped && pass < o->passes; pass++)
+		rc = crew_run(&l->crew, lookup_one, stopped, err);
 	return rc;
 }
 
-static int lookup_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
+/* Finished requests count, also after an error or a stop. */
+static void lookup_measure(void *run)
 {
-	const struct lookup_options *o = ctx->phase->options;
-	uint64_t start_ns = clock_now(ctx->clock);
-	uint64_t *row = ctx->tally->rank_row;
-	struct lookup l = {0};
-	int rc;
+	struct lookup *l = run;
+	uint64_t *row = l->ctx->tally->rank_row;
 
-	*stopped = STOP_NONE;
-	timeline_init(ctx->tally->timeline, start_ns);
-	rc = lookup_open(&l, ctx, start_ns, err);
-	if (rc == 0) {
-		start_ns = workload_begin(ctx);
-		crew_start(&l.crew, start_ns);
-	}
-	for (uint64_t pass = 0; rc == 0 && !*stopped && pass < o->passes; pass++)
-		rc = crew_run(&l.crew, lookup_one, stopped, err);
-	if (rc < 0)
-		*stopped = STOP_ERROR;
-	if (l.crew.members) { /* finished requests count, also after an error or a stop */
-		row[LOOKUP_FOUND] = crew_count(&l.crew, COUNT_FOUND);
-		row[LOOKUP_FOUND_BYTES] = crew_count(&l.crew, COUNT_FOUND_BYTES);
-		row[LOOKUP_ABSENT] = crew_count(&l.crew, COUNT_ABSENT);
-		crew_merge(&l.crew, ctx->tally);
-	}
-	row[TALLY_WALL_NS] = clock_now(ctx->clock) - start_ns;
-	if (rc == 0)
-		rc = lookup_message(&l, ctx);
-	crew_close(&l.crew);
-	if (l.store.ops)
-		store_close(&l.store);
-	dataset_close(&l.dataset);
-	return rc;
+	if (!l->crew.members)
+		return;
+	row[LOOKUP_FOUND] = crew_count(&l->crew, COUNT_FOUND);
+	row[LOOKUP_FOUND_BYTES] = crew_count(&l->crew, COUNT_FOUND_BYTES);
+	row[LOOKUP_ABSENT] = crew_count(&l->crew, COUNT_ABSENT);
+	crew_merge(&l->crew, l->ctx->tally);
+	row[TALLY_WALL_NS] = clock_now(l->ctx->clock) - l->crew.start_ns;
+}
+
+static void lookup_say(void *run)
+{
+	struct lookup *l = run;
+	uint64_t absent = crew_count(&l->crew, COUNT_ABSENT);
+
+	if (group_allreduce(l->ctx->group, MERGE_SUM, &absent, 1) == 0 && absent)
+		workload_say(l->ctx, "%llu lookups found no file", (unsigned long long)absent);
+}
+
+static void lookup_close(void *run)
+{
+	struct lookup *l = run;
+
+	crew_close(&l->crew);
+	if (l->store.ops)
+		store_close(&l->store);
+	dataset_close(&l->dataset);
 }
 
 const struct workload lookup_workload = {
@@ -305,5 +297,10 @@ const struct workload lookup_workload = {
 	.check = lookup_check,
 	.size = lookup_size,
 	.tell = lookup_tell,
-	.run = lookup_run,
+	.run_bytes = sizeof(struct lookup),
+	.open = lookup_open,
+	.work = lookup_work,
+	.measure = lookup_measure,
+	.say = lookup_say,
+	.close = lookup_close,
 };

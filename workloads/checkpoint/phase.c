@@ -157,7 +157,6 @@ static int checkpoint_open_crew(struct checkpoint_run *r, struct err *err)
 	struct phase_context *ctx = r->ctx;
 	uint64_t writers = checkpoint_writes(o) ? o->writers : 1;
 	uint64_t readers = checkpoint_reads(o) ? o->readers : 1;
-	uint32_t threads = (uint32_t)(writers > readers ? writers : readers);
 	int rc;
 
 	rc = checkpoint_open_ring(r, err);
@@ -166,21 +165,11 @@ static int checkpoint_open_crew(struct checkpoint_run *r, struct err *err)
 	if (rc < 0)
 		return rc;
 	checkpoint_count_memory(r);
-	r->crew = (struct crew){
-		.once = true,
-		.store = &r->store,
-		.group = ctx->group,
-		.stop = ctx->stop,
-		.deadline_ns = ctx->deadline_ns,
-		.start_ns = clock_now(ctx->clock),
-		.layout = &checkpoint_meter,
-		.threads = threads,
-		.depth = r->write_depth > r->read_pieces ? r->write_depth : r->read_pieces,
-		.progress = ctx->progress,
-		.progress_argument = ctx->progress_argument,
-		.kind = "checkpoint",
-		.argument = r,
-	};
+	r->crew = crew_of(ctx, &r->store, &checkpoint_meter, writers > readers ? writers : readers,
+			  r->write_depth > r->read_pieces ? r->write_depth : r->read_pieces,
+			  "checkpoint");
+	r->crew.once = true;
+	r->crew.argument = r;
 	r->repeat =
 		(struct repeat){.ctx = ctx, .crew = &r->crew, .accounts_at = CHECKPOINT_ACCOUNTS};
 	rc = queue_open(&r->side, &r->store, 1, err);
@@ -265,8 +254,9 @@ static void checkpoint_say_bottleneck(struct checkpoint_run *r)
 		     100 * (double)words[store] / (double)words[2]);
 }
 
-static void checkpoint_say(struct checkpoint_run *r)
+static void checkpoint_say(void *run)
 {
+	struct checkpoint_run *r = run;
 	const uint64_t *row = r->ctx->tally->rank_row;
 	char count[UNITS_COUNTED_BYTES];
 
@@ -283,37 +273,34 @@ static void checkpoint_say(struct checkpoint_run *r)
 			 row[TALLY_BYTES_READ]);
 }
 
-static int checkpoint_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
+static int checkpoint_phase_open(void *run, struct phase_context *ctx, struct err *err)
 {
-	struct checkpoint_run *r = calloc(1, sizeof(*r));
-	int rc;
+	struct checkpoint_run *r = run;
+	int rc = checkpoint_store(ctx->job, ctx->phase, &r->described, err);
 
-	*stopped = STOP_NONE;
-	timeline_init(ctx->tally->timeline, clock_now(ctx->clock));
-	rc = group_agree(ctx->group, r ? 0 : err_set(err, -ENOMEM, "no memory for the phase"), err);
-	if (rc < 0 || !r) {
-		free(r);
-		*stopped = STOP_ERROR;
-		return rc;
-	}
 	r->ctx = ctx;
 	r->options = ctx->phase->options;
-	rc = checkpoint_store(ctx->job, ctx->phase, &r->described, err);
 	if (rc == 0)
 		rc = checkpoint_null(ctx, r->options, err);
-	if (rc == 0)
-		rc = checkpoint_open(r, err);
-	if (rc == 0)
-		rc = checkpoint_all(r, stopped, err);
-	if (rc < 0)
-		*stopped = STOP_ERROR;
+	return rc == 0 ? checkpoint_open(r, err) : rc;
+}
+
+static int checkpoint_phase_work(void *run, enum stop_reason *stopped, struct err *err)
+{
+	return checkpoint_all(run, stopped, err);
+}
+
+static void checkpoint_phase_measure(void *run)
+{
+	struct checkpoint_run *r = run;
+
 	if (r->crew.members && r->repeat.begun)
 		checkpoint_measure(r);
-	if (rc == 0)
-		checkpoint_say(r);
-	checkpoint_close(r);
-	free(r);
-	return rc;
+}
+
+static void checkpoint_phase_close(void *run)
+{
+	checkpoint_close(run);
 }
 
 /* A row for each checkpoint. */
@@ -342,6 +329,11 @@ const struct workload checkpoint_workload = {
 	.check = checkpoint_check,
 	.size = checkpoint_size,
 	.tell = checkpoint_tell,
-	.run = checkpoint_run,
+	.run_bytes = sizeof(struct checkpoint_run),
+	.open = checkpoint_phase_open,
+	.work = checkpoint_phase_work,
+	.measure = checkpoint_phase_measure,
+	.say = checkpoint_say,
+	.close = checkpoint_phase_close,
 	.clean = checkpoint_clean,
 };

@@ -29,6 +29,25 @@ static void crew_add(void *thread, struct tally *t)
 		w->crew->count(w, t);
 }
 
+struct crew crew_of(const struct phase_context *ctx, struct store *store,
+		    const struct meter_layout *layout, uint64_t threads, uint64_t depth,
+		    const char *kind)
+{
+	return (struct crew){
+		.store = store,
+		.group = ctx->group,
+		.stop = ctx->stop,
+		.deadline_ns = ctx->deadline_ns,
+		.start_ns = clock_now(ctx->clock),
+		.layout = layout,
+		.threads = (uint32_t)threads,
+		.depth = (uint32_t)depth,
+		.progress = ctx->progress,
+		.progress_argument = ctx->progress_argument,
+		.kind = kind,
+	};
+}
+
 int crew_open(struct crew *p, struct err *err)
 {
 	int rc;

@@ -88,6 +88,11 @@ struct crew {
 	sem_t more;               /* posted for each thread that may find one again */
 };
 
+/* A crew with what the context of its phase gives it, which counts from now on; the caller sets what else it needs. */
+struct crew crew_of(const struct phase_context *ctx, struct store *store,
+		    const struct meter_layout *layout, uint64_t threads, uint64_t depth,
+		    const char *kind);
+
 /* Opens the queues and buffers of the threads. Not collective. Call crew_close also after an
  * error. */
 int crew_open(struct crew *p, struct err *err);

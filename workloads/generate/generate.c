@@ -23,7 +23,11 @@
 #include "workloads/generate/clean.h"
 #include "workloads/generate/size.h"
 
-static int generate_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err);
+static int generate_open(void *run, struct phase_context *ctx, struct err *err);
+static int generate_work(void *run, enum stop_reason *stopped, struct err *err);
+static void generate_measure(void *run);
+static void generate_say(void *run);
+static void generate_close(void *run);
 
 static const struct option generate_options_table[] = {
 	OPT_TEXT("dataset", struct generate_options, dataset, .def_text = "",
@@ -34,6 +38,24 @@ static const struct option generate_options_table[] = {
 		.help = "further threads per rank, which make the next bytes of large files while others are "
 			"written; 0: none"),
 	OPT_END,
+};
+
+struct generate {
+	struct phase_context *ctx;
+	const struct generate_options *options;
+	struct dataset dataset;
+	struct store store;
+	struct generate_buffers buffers;
+	struct crew crew;
+	struct snapshot snapshot;
+	uint64_t start_ns;
+	struct fillers fillers;
+	struct writer *writers; /* [crew.threads] */
+	bool content;           /* the store keeps what is written */
+	bool looks;             /* the store can tell whether a file is there */
+	bool keeps_manifest;
+	struct begun begun;
+	bool something; /* files may be there: each is looked at before it is made */
 };
 
 const struct workload generate_workload = {
@@ -51,7 +73,12 @@ const struct workload generate_workload = {
 	.check = generate_check,
 	.stores = generate_stores,
 	.size = generate_size,
-	.run = generate_run,
+	.run_bytes = sizeof(struct generate),
+	.open = generate_open,
+	.work = generate_work,
+	.measure = generate_measure,
+	.say = generate_say,
+	.close = generate_close,
 	.clean = generate_clean,
 };
 
@@ -65,38 +92,17 @@ enum generate_count {
 	COUNT_COMMIT_NS
 };
 
-struct generate {
-	const struct generate_options *options;
-	struct dataset dataset;
-	struct store store;
-	struct generate_buffers buffers;
-	struct crew crew;
-	struct snapshot snapshot;
-	uint64_t start_ns;
-	struct fillers fillers;
-	struct writer *writers; /* [crew.threads] */
-	bool content;           /* the store keeps what is written */
-	bool looks;             /* the store can tell whether a file is there */
-	bool keeps_manifest;
-	struct begun begun;
-	bool something; /* files may be there: each is looked at before it is made */
-};
-
-static int generate_open(struct generate *g, struct phase_context *ctx, uint64_t start_ns,
-			 struct err *err);
-static void generate_close(struct generate *g);
 static int generate_look(struct crew_thread *w, uint64_t i);
 static int generate_make(struct crew_thread *w, uint64_t i);
 static int generate_save_manifest(struct generate *g, struct group *group, bool complete,
 				  struct err *err);
 static void generate_count(const struct crew_thread *w, struct tally *t);
 static void generate_so_far(void *generate, struct tally *t);
-static int generate_message(const struct generate *g, struct phase_context *ctx);
 
 /* Both passes. Collective, as is all that it calls. */
-static int generate_passes(struct generate *g, struct phase_context *ctx, enum stop_reason *stopped,
-			   struct err *err)
+static int generate_passes(struct generate *g, enum stop_reason *stopped, struct err *err)
 {
+	struct phase_context *ctx = g->ctx;
 	uint64_t whole;
 	int rc;
 
@@ -132,32 +138,24 @@ static int generate_passes(struct generate *g, struct phase_context *ctx, enum s
 	return generate_save_manifest(g, ctx->group, true, err);
 }
 
-static int generate_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
+static int generate_work(void *run, enum stop_reason *stopped, struct err *err)
 {
-	uint64_t start_ns = clock_now(ctx->clock);
-	struct generate g = {0};
-	int rc;
+	struct generate *g = run;
 
-	*stopped = STOP_NONE;
-	timeline_init(ctx->tally->timeline, start_ns);
-	rc = generate_open(&g, ctx, start_ns, err);
-	if (rc == 0) {
-		start_ns = workload_begin(ctx);
-		crew_start(&g.crew, start_ns);
-		g.start_ns = start_ns;
-		snapshot_start(&g.snapshot, start_ns);
-	}
-	if (rc == 0)
-		rc = generate_passes(&g, ctx, stopped, err);
-	if (rc < 0)
-		*stopped = STOP_ERROR;
-	if (g.crew.members)
-		crew_merge(&g.crew, ctx->tally);
-	if (rc == 0)
-		rc = generate_message(&g, ctx);
-	generate_close(&g);
-	ctx->tally->rank_row[TALLY_WALL_NS] = clock_now(ctx->clock) - start_ns;
-	return rc;
+	g->start_ns = workload_begin(g->ctx);
+	crew_start(&g->crew, g->start_ns);
+	snapshot_start(&g->snapshot, g->start_ns);
+	return generate_passes(g, stopped, err);
+}
+
+static void generate_measure(void *run)
+{
+	struct generate *g = run;
+	struct tally *t = g->ctx->tally;
+
+	if (g->crew.members)
+		crew_merge(&g->crew, t);
+	t->rank_row[TALLY_WALL_NS] = clock_now(g->ctx->clock) - g->start_ns;
 }
 
 static int generate_write_failed(void *member, const struct request *req, int rc)
@@ -211,14 +209,16 @@ static void generate_name(const struct crew *p, uint64_t i, char key[OBJECT_KEY_
 	dataset_object_key(&g->dataset, file, object, key);
 }
 
-static int generate_open(struct generate *g, struct phase_context *ctx, uint64_t start_ns,
-			 struct err *err)
+static int generate_open(void *run, struct phase_context *ctx, struct err *err)
 {
+	struct generate *g = run;
 	const struct generate_options *o = ctx->phase->options;
 	const struct job_store *described;
 	int rc = generate_dataset(ctx->job, ctx->phase, &described, &g->dataset, err);
 
+	g->ctx = ctx;
 	g->options = o;
+	g->start_ns = clock_now(ctx->clock);
 	if (rc == 0)
 		rc = workload_store_open(ctx, described, &g->store, err);
 	if (rc < 0) {
@@ -230,27 +230,16 @@ static int generate_open(struct generate *g, struct phase_context *ctx, uint64_t
 	g->buffers = generate_buffers(o, &g->dataset, g->store.ops, store_part(&g->store, 0),
 				      backend_in_flight(described));
 	g->keeps_manifest = g->content && store_can(&g->store, BACKEND_PERSISTENT);
-	g->crew = (struct crew){
-		.files = dataset_objects(&g->dataset),
-		.store = &g->store,
-		.group = ctx->group,
-		.stop = ctx->stop,
-		.deadline_ns = ctx->deadline_ns,
-		.start_ns = start_ns,
-		.layout = &generate_meter,
-		.threads = (uint32_t)o->threads,
-		.depth = g->buffers.depth,
-		.buffer_bytes = g->content ? g->buffers.count * g->buffers.bytes : 0,
-		.progress = ctx->progress,
-		.progress_argument = ctx->progress_argument,
-		.kind = "generate",
-		.items = "files",
-		.stall_limit_ns = ctx->job->stall_limit_ns,
-		.name = generate_name,
-		.count = generate_count,
-		.snapshot = &g->snapshot,
-		.argument = g,
-	};
+	g->crew =
+		crew_of(ctx, &g->store, &generate_meter, o->threads, g->buffers.depth, "generate");
+	g->crew.files = dataset_objects(&g->dataset);
+	g->crew.buffer_bytes = g->content ? g->buffers.count * g->buffers.bytes : 0;
+	g->crew.items = "files";
+	g->crew.stall_limit_ns = ctx->job->stall_limit_ns;
+	g->crew.name = generate_name;
+	g->crew.count = generate_count;
+	g->crew.snapshot = &g->snapshot;
+	g->crew.argument = g;
 	rc = snapshot_open(&g->snapshot, ctx, (struct snapshot_hooks){.complete = generate_so_far},
 			   g, err);
 	if (rc == 0)
@@ -260,8 +249,10 @@ static int generate_open(struct generate *g, struct phase_context *ctx, uint64_t
 	return group_agree(ctx->group, rc, err);
 }
 
-static void generate_close(struct generate *g)
+static void generate_close(void *run)
 {
+	struct generate *g = run;
+
 	fillers_close(&g->fillers);
 	for (uint32_t i = 0; g->writers && i < g->crew.threads; i++)
 		writer_close(&g->writers[i]);
@@ -424,16 +415,17 @@ static void generate_so_far(void *generate, struct tally *t)
 }
 
 /* What was done, for the report and for whoever waits for the command. */
-static int generate_message(const struct generate *g, struct phase_context *ctx)
+static void generate_say(void *run)
 {
+	const struct generate *g = run;
+	struct phase_context *ctx = g->ctx;
 	uint64_t words[4] = {crew_count(&g->crew, COUNT_WHOLE), crew_count(&g->crew, COUNT_OTHER),
 			     crew_count(&g->crew, COUNT_MADE),
 			     crew_count(&g->crew, COUNT_MADE_BYTES)};
 	char count[UNITS_COUNTED_BYTES], all[UNITS_COUNTED_BYTES], bytes[UNITS_TEXT_BYTES];
-	int rc = group_allreduce(ctx->group, MERGE_SUM, words, 4);
 
-	if (rc < 0)
-		return rc;
+	if (group_allreduce(ctx->group, MERGE_SUM, words, 4) < 0)
+		return;
 	units_counted(all, g->crew.files, "file");
 	ctx->message[0] = '\0';
 	if (words[2] || !words[0]) {
@@ -453,5 +445,4 @@ static int generate_message(const struct generate *g, struct phase_context *ctx)
 	if (words[1])
 		workload_say(ctx, "%s had another size and %s made again",
 			     units_count(count, words[1]), words[1] == 1 ? "was" : "were");
-	return 0;
 }

@@ -32,22 +32,19 @@ struct io_phase {
 	uint64_t rank; /* whose objects this one works on */
 };
 
-static int io_phase_open(struct io_phase *p, struct err *err);
 static int io_phase_rank(struct io_phase *p);
 static int io_phase_threads(struct io_phase *p, struct err *err);
-static void io_phase_close(struct io_phase *p);
 static int io_phase_cold(struct io_phase *p, struct err *err);
 static int io_phase_begin(struct io_phase *p);
 static int io_phase_begin_shared(struct io_phase *p, struct err *err);
 static int io_phase_go_on(struct io_phase *p, enum stop_reason *stopped, struct err *err);
 static int io_phase_end(struct io_phase *p, bool failed, struct err *err);
 
-static int io_phase_run(struct io_phase *p, enum stop_reason *stopped, struct err *err)
+static int io_phase_work(void *run, enum stop_reason *stopped, struct err *err)
 {
-	struct phase_context *ctx = p->ctx;
-	int rc, ended;
+	struct io_phase *p = run;
+	int rc = io_set_begin(&p->set, p->options, &p->side, p->ctx->group, err), ended;
 
-	rc = io_set_begin(&p->set, p->options, &p->side, ctx->group, err);
 	if (rc == 0)
 		rc = io_phase_rank(p);
 	if (rc == 0)
@@ -75,33 +72,14 @@ static uint64_t io_phase_wall_ns(const struct io_phase *p)
 	return now_ns > p->work.start_ns ? now_ns - p->work.start_ns : 0;
 }
 
-static int io_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
+/* A phase that failed before its end has not counted its time. */
+static void io_phase_measure(void *run)
 {
-	uint64_t start_ns = clock_now(ctx->clock);
-	struct io_phase *p = calloc(1, sizeof(*p));
-	int rc;
+	struct io_phase *p = run;
+	uint64_t *row = p->ctx->tally->rank_row;
 
-	*stopped = STOP_NONE;
-	timeline_init(ctx->tally->timeline, start_ns);
-	rc = group_agree(ctx->group, p ? 0 : err_set(err, -ENOMEM, "no memory for the phase"), err);
-	if (rc < 0 || !p) {
-		free(p);
-		*stopped = STOP_ERROR;
-		return rc;
-	}
-	p->ctx = ctx;
-	p->options = ctx->phase->options;
-	p->work.start_ns = start_ns;
-	rc = io_phase_open(p, err);
-	if (rc == 0)
-		rc = io_phase_run(p, stopped, err);
-	if (rc < 0)
-		*stopped = STOP_ERROR;
-	if (!ctx->tally->rank_row[TALLY_WALL_NS])
-		ctx->tally->rank_row[TALLY_WALL_NS] = io_phase_wall_ns(p);
-	io_phase_close(p);
-	free(p);
-	return rc;
+	if (!row[TALLY_WALL_NS])
+		row[TALLY_WALL_NS] = io_phase_wall_ns(p);
 }
 
 /* Blocks that are written in place cannot be padded to whole blocks of the device: what follows them would be lost. */
@@ -132,13 +110,16 @@ static void io_phase_so_far(void *work, struct tally *t)
 	io_measure_so_far(work, t);
 }
 
-static int io_phase_open(struct io_phase *p, struct err *err)
+static int io_phase_open(void *run, struct phase_context *ctx, struct err *err)
 {
-	struct phase_context *ctx = p->ctx;
-	const struct io_options *o = p->options;
+	struct io_phase *p = run;
+	const struct io_options *o = ctx->phase->options;
 	const struct job_store *described;
 	int rc = io_store(ctx->job, ctx->phase, &described, err);
 
+	p->ctx = ctx;
+	p->options = o;
+	p->work.start_ns = clock_now(ctx->clock);
 	if (rc == 0)
 		rc = o->operation == IO_DO_READ
 			     ? workload_store_open_to_read(ctx, described, &p->store, err)
@@ -154,33 +135,21 @@ static int io_phase_open(struct io_phase *p, struct err *err)
 		return rc;
 	io_set_of(&p->set, o, ctx->job->seed, ctx->group->size);
 	p->work.content = store_can(&p->store, BACKEND_CONTENT);
-	p->crew = (struct crew){
-		.files = o->limits.seconds_ns && !o->passes
-				 ? 0
-				 : io_items(o, p->work.whole) * (o->passes ? o->passes : 1) *
-					   ctx->group->size,
-		.once = true,
-		.store = &p->store,
-		.group = ctx->group,
-		.stop = ctx->stop,
-		.deadline_ns = ctx->deadline_ns,
-		.layout = io_meter(o),
-		.threads = (uint32_t)o->threads,
-		.depth = (uint32_t)o->depth,
-		.limit_ns = o->limits.seconds_ns ? o->limits.warmup_ns + o->limits.seconds_ns : 0,
-		.buffer_bytes = p->work.content && io_moves(o)
-					? o->depth * io_buffer_bytes(o, &p->store)
-					: 0,
-		.progress = ctx->progress,
-		.progress_argument = ctx->progress_argument,
-		.kind = "io",
-		.items = "operations",
-		.stall_limit_ns = ctx->job->stall_limit_ns,
-		.waits = io_thread_waits,
-		.count = io_count_thread,
-		.snapshot = &p->snapshot,
-		.argument = &p->work,
-	};
+	p->crew = crew_of(ctx, &p->store, io_meter(o), o->threads, o->depth, "io");
+	p->crew.once = true;
+	if (!o->limits.seconds_ns || o->passes)
+		p->crew.files =
+			io_items(o, p->work.whole) * (o->passes ? o->passes : 1) * ctx->group->size;
+	if (o->limits.seconds_ns)
+		p->crew.limit_ns = o->limits.warmup_ns + o->limits.seconds_ns;
+	if (p->work.content && io_moves(o))
+		p->crew.buffer_bytes = o->depth * io_buffer_bytes(o, &p->store);
+	p->crew.items = "operations";
+	p->crew.stall_limit_ns = ctx->job->stall_limit_ns;
+	p->crew.waits = io_thread_waits;
+	p->crew.count = io_count_thread;
+	p->crew.snapshot = &p->snapshot;
+	p->crew.argument = &p->work;
 	rc = queue_open(&p->side, &p->store, 1, err);
 	if (rc == 0)
 		queue_unlogged(&p->side);
@@ -193,8 +162,10 @@ static int io_phase_open(struct io_phase *p, struct err *err)
 	return group_agree(ctx->group, rc, err);
 }
 
-static void io_phase_close(struct io_phase *p)
+static void io_phase_close(void *run)
 {
+	struct io_phase *p = run;
+
 	for (uint32_t i = 0; p->work.threads && i < p->crew.threads; i++)
 		io_thread_close(&p->work.threads[i]);
 	free(p->work.threads);
@@ -226,7 +197,7 @@ static uint64_t io_folder_hash(const char *text)
 	return h;
 }
 
-static void io_phase_work(struct io_phase *p)
+static void io_phase_prepare(struct io_phase *p)
 {
 	const struct io_options *o = p->options;
 	const struct io_set *set = &p->set;
@@ -251,7 +222,7 @@ static int io_phase_threads(struct io_phase *p, struct err *err)
 	const struct io_options *o = p->options;
 	int rc = 0;
 
-	io_phase_work(p);
+	io_phase_prepare(p);
 	p->work.threads = calloc(o->threads, sizeof(*p->work.threads));
 	if (!p->work.threads)
 		rc = err_set(err, -ENOMEM, "no memory for %u threads", p->crew.threads);
@@ -514,6 +485,10 @@ const struct workload io_workload = {
 	.stores = io_stores,
 	.check = io_check,
 	.size = io_size,
-	.run = io_run,
+	.run_bytes = sizeof(struct io_phase),
+	.open = io_phase_open,
+	.work = io_phase_work,
+	.measure = io_phase_measure,
+	.close = io_phase_close,
 	.clean = io_clean,
 };

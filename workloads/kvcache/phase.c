@@ -53,7 +53,7 @@ static int phase_open_stores(struct kv_run *r, struct err *err)
 	return rc;
 }
 
-static void phase_work(struct kv_run *r)
+static void phase_init_work(struct kv_run *r)
 {
 	const struct kvcache_options *o = r->setup.options;
 	uint32_t rank = r->ctx->group->rank - r->part.rank + r->part.writer;
@@ -77,21 +77,13 @@ static int phase_open_threads(struct kv_run *r, struct err *err)
 	struct phase_context *ctx = r->ctx;
 	int rc;
 
-	phase_work(r);
-	r->crew = (struct crew){
-		.once = true,
-		.store = &r->stores[0],
-		.group = ctx->group,
-		.start_ns = clock_now(ctx->clock),
-		.layout = &kv_meter,
-		.threads = (uint32_t)o->threads,
-		.depth = (uint32_t)o->depth,
-		.buffer_bytes = o->depth * kv_window_bytes(&r->setup, r->stores),
-		.kind = "kvcache",
-		.count = kv_measure_thread,
-		.snapshot = &r->snapshot,
-		.argument = &r->work,
-	};
+	phase_init_work(r);
+	r->crew = crew_of(ctx, &r->stores[0], &kv_meter, o->threads, o->depth, "kvcache");
+	r->crew.once = true;
+	r->crew.buffer_bytes = o->depth * kv_window_bytes(&r->setup, r->stores);
+	r->crew.count = kv_measure_thread;
+	r->crew.snapshot = &r->snapshot;
+	r->crew.argument = &r->work;
 	rc = snapshot_open(
 		&r->snapshot, ctx,
 		(struct snapshot_hooks){.own = kv_measure_own, .complete = kv_measure_time}, r,
@@ -143,7 +135,7 @@ static int phase_open_rank(struct kv_run *r, struct err *err)
 	return rc == 0 ? kv_dispatch_open(r, err) : rc;
 }
 
-static int phase_open(struct kv_run *r, struct err *err)
+static int phase_prepare(struct kv_run *r, struct err *err)
 {
 	const struct description d = kv_objects_description(r->setup.options->folder);
 	const struct kv_objects objects = {.version = KV_OBJECTS_LAYOUT,
@@ -260,8 +252,10 @@ static int phase_clean_up(struct kv_run *r)
 	return rc;
 }
 
-static void phase_close(struct kv_run *r)
+static void phase_close(void *run)
 {
+	struct kv_run *r = run;
+
 	if (r->crew.members)
 		kv_workers_close(&r->work, &r->crew);
 	kv_dispatch_close(r);
@@ -275,6 +269,8 @@ static void phase_close(struct kv_run *r)
 		queue_close(&r->side[i]);
 		store_close(&r->stores[i]);
 	}
+	kv_sharing_close(r);
+	kv_part_close(r);
 }
 
 static void phase_say(struct kv_run *r)
@@ -292,9 +288,9 @@ static void phase_say(struct kv_run *r)
 			"first");
 }
 
-static int phase_run(struct kv_run *r, enum stop_reason *stopped, struct err *err)
+static int phase_serve(struct kv_run *r, enum stop_reason *stopped, struct err *err)
 {
-	int rc = phase_open(r, err), cleaned;
+	int rc = phase_prepare(r, err), cleaned;
 
 	if (rc == 0)
 		rc = phase_work_all(r, stopped, err);
@@ -332,37 +328,26 @@ static int phase_trace(struct kv_run *r, enum stop_reason *stopped, struct err *
 	return rc;
 }
 
-static int kvcache_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
+static int phase_open(void *run, struct phase_context *ctx, struct err *err)
 {
-	struct kv_run *r = calloc(1, sizeof(*r));
-	int rc;
+	struct kv_run *r = run;
+	int rc = group_agree(ctx->group, kv_setup_of(ctx->job, ctx->phase, &r->setup, err), err);
 
-	*stopped = STOP_NONE;
-	timeline_init(ctx->tally->timeline, clock_now(ctx->clock));
-	rc = r ? kv_setup_of(ctx->job, ctx->phase, &r->setup, err)
-	       : err_set(err, -ENOMEM, "no memory for the phase");
-	rc = group_agree(ctx->group, rc, err);
-	if (rc < 0 || !r) {
-		free(r);
-		*stopped = STOP_ERROR;
-		return rc;
-	}
 	r->ctx = ctx;
+	if (rc < 0)
+		return rc;
 	if (r->setup.tensor & (r->setup.tensor - 1))
 		workload_say(ctx, "tensor %" PRIu64 " is not a power of two", r->setup.tensor);
 	rc = kv_part_open(r, err);
-	if (rc == 0)
-		rc = kv_sharing_open(r, err);
-	if (rc == 0)
-		rc = r->setup.options->trace[0] ? phase_trace(r, stopped, err)
-						: phase_run(r, stopped, err);
-	if (rc < 0)
-		*stopped = STOP_ERROR;
-	phase_close(r);
-	kv_sharing_close(r);
-	kv_part_close(r);
-	free(r);
-	return rc;
+	return rc == 0 ? kv_sharing_open(r, err) : rc;
+}
+
+static int phase_work(void *run, enum stop_reason *stopped, struct err *err)
+{
+	struct kv_run *r = run;
+
+	return r->setup.options->trace[0] ? phase_trace(r, stopped, err)
+					  : phase_serve(r, stopped, err);
 }
 
 const struct workload kvcache_workload = {
@@ -380,6 +365,9 @@ const struct workload kvcache_workload = {
 	.stores = kvcache_stores,
 	.check = kvcache_check,
 	.size = kvcache_size,
-	.run = kvcache_run,
+	.run_bytes = sizeof(struct kv_run),
+	.open = phase_open,
+	.work = phase_work,
+	.close = phase_close,
 	.clean = kvcache_clean,
 };

@@ -31,21 +31,9 @@ static int load_open_crew(struct load_run *r, struct err *err)
 
 	r->pieces = pieces < depth ? pieces : depth;
 	r->window_bytes = queue_buffer_bytes(&r->store, o->chunk);
-	r->crew = (struct crew){
-		.once = true,
-		.store = &r->store,
-		.group = ctx->group,
-		.stop = ctx->stop,
-		.deadline_ns = ctx->deadline_ns,
-		.start_ns = clock_now(ctx->clock),
-		.layout = &load_meter,
-		.threads = (uint32_t)o->threads,
-		.depth = r->pieces,
-		.progress = ctx->progress,
-		.progress_argument = ctx->progress_argument,
-		.kind = "load",
-		.argument = r,
-	};
+	r->crew = crew_of(ctx, &r->store, &load_meter, o->threads, r->pieces, "load");
+	r->crew.once = true;
+	r->crew.argument = r;
 	r->repeat = (struct repeat){.ctx = ctx, .crew = &r->crew, .accounts_at = LOAD_ACCOUNTS};
 	rc = repeat_open(&r->repeat, err);
 	return rc == 0 ? load_readers_open(r, err) : rc;
@@ -65,12 +53,14 @@ static int load_open_store(struct load_run *r, struct err *err)
 	return rc;
 }
 
-static int load_open(struct load_run *r, struct err *err)
+static int load_open(void *run, struct phase_context *ctx, struct err *err)
 {
-	const struct load_options *o = r->options;
-	struct phase_context *ctx = r->ctx;
+	struct load_run *r = run;
+	const struct load_options *o = ctx->phase->options;
 	int rc = phase_store_find(ctx->job, ctx->phase, &r->described, err);
 
+	r->ctx = ctx;
+	r->options = o;
 	load_part(ctx->job, o, ctx->group->rank, &r->part);
 	if (rc == 0)
 		rc = load_open_store(r, err);
@@ -97,8 +87,10 @@ static void load_close_store(struct load_run *r)
 	r->store.ops = NULL;
 }
 
-static void load_close(struct load_run *r)
+static void load_close(void *run)
 {
+	struct load_run *r = run;
+
 	cold_close(&r->cold);
 	load_close_store(r);
 	load_headers_free(r);
@@ -248,34 +240,18 @@ static int load_null(struct load_run *r, struct err *err)
 	return rc;
 }
 
-static int load_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
+/* The null pass is last, and closes the store: what was loaded is measured and told before. */
+static int load_work(void *run, enum stop_reason *stopped, struct err *err)
 {
-	struct load_run *r = calloc(1, sizeof(*r));
-	int rc;
+	struct load_run *r = run;
+	int rc = load_all(r, stopped, err);
 
-	*stopped = STOP_NONE;
-	timeline_init(ctx->tally->timeline, clock_now(ctx->clock));
-	rc = group_agree(ctx->group, r ? 0 : err_set(err, -ENOMEM, "no memory for the phase"), err);
-	if (rc < 0 || !r) {
-		free(r);
-		*stopped = STOP_ERROR;
-		return rc;
-	}
-	r->ctx = ctx;
-	r->options = ctx->phase->options;
-	rc = load_open(r, err);
-	if (rc == 0)
-		rc = load_all(r, stopped, err);
 	if (r->crew.members && r->repeat.begun)
 		load_measure(r);
 	if (rc == 0)
 		load_say(r);
 	if (rc == 0 && *stopped == STOP_NONE && r->options->null_passes)
 		rc = load_null(r, err);
-	if (rc < 0)
-		*stopped = STOP_ERROR;
-	load_close(r);
-	free(r);
 	return rc;
 }
 
@@ -304,5 +280,8 @@ const struct workload load_workload = {
 	.stores = load_stores,
 	.check = load_check,
 	.size = load_size,
-	.run = load_run,
+	.run_bytes = sizeof(struct load_run),
+	.open = load_open,
+	.work = load_work,
+	.close = load_close,
 };

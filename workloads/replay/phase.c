@@ -96,7 +96,7 @@ static int phase_agree_rows(struct replay_phase *p, struct err *err)
 		       p->ctx->phase->path, p->options->trace);
 }
 
-static void phase_work(struct replay_phase *p)
+static void phase_init_work(struct replay_phase *p)
 {
 	const struct replay_options *o = p->options;
 
@@ -115,29 +115,18 @@ static void phase_crew(struct replay_phase *p)
 	const struct replay_options *o = p->options;
 	struct phase_context *ctx = p->ctx;
 
-	p->crew = (struct crew){
-		.files = p->rows_of_all,
-		.once = true,
-		.store = &p->store,
-		.group = ctx->group,
-		.stop = ctx->stop,
-		.deadline_ns = ctx->deadline_ns,
-		.start_ns = clock_now(ctx->clock),
-		.layout = &replay_meter,
-		.threads = (uint32_t)o->threads,
-		.depth = (uint32_t)o->depth,
-		.limit_ns = o->seconds_ns,
-		.buffer_bytes = p->work.content ? o->depth * replay_buffer_bytes(o, &p->store) : 0,
-		.progress = ctx->progress,
-		.progress_argument = ctx->progress_argument,
-		.kind = "replay",
-		.items = "rows",
-		.stall_limit_ns = ctx->job->stall_limit_ns,
-		.waits = replay_thread_waits,
-		.count = replay_count_thread,
-		.snapshot = &p->snapshot,
-		.argument = &p->work,
-	};
+	p->crew = crew_of(ctx, &p->store, &replay_meter, o->threads, o->depth, "replay");
+	p->crew.once = true;
+	p->crew.files = p->rows_of_all;
+	p->crew.limit_ns = o->seconds_ns;
+	if (p->work.content)
+		p->crew.buffer_bytes = o->depth * replay_buffer_bytes(o, &p->store);
+	p->crew.items = "rows";
+	p->crew.stall_limit_ns = ctx->job->stall_limit_ns;
+	p->crew.waits = replay_thread_waits;
+	p->crew.count = replay_count_thread;
+	p->crew.snapshot = &p->snapshot;
+	p->crew.argument = &p->work;
 }
 
 static int phase_open_threads(struct replay_phase *p, struct err *err)
@@ -178,19 +167,27 @@ static void phase_count_trace(struct replay_phase *p)
 	}
 }
 
-static int phase_open(struct replay_phase *p, struct err *err)
+static int phase_open(void *run, struct phase_context *ctx, struct err *err)
+{
+	struct replay_phase *p = run;
+
+	p->ctx = ctx;
+	p->options = ctx->phase->options;
+	/* Writing a trace needs no store. */
+	return p->options->trace_out[0] ? 0 : phase_open_store(p, err);
+}
+
+static int phase_prepare(struct replay_phase *p, struct err *err)
 {
 	struct group *g = p->ctx->group;
 	struct description d;
-	int rc = phase_open_store(p, err);
+	int rc = group_agree(g, phase_load_rows(p, err), err);
 
-	if (rc == 0)
-		rc = group_agree(g, phase_load_rows(p, err), err);
 	if (rc == 0)
 		rc = phase_agree_rows(p, err);
 	if (rc < 0)
 		return rc;
-	phase_work(p);
+	phase_init_work(p);
 	phase_count_trace(p);
 	d = replay_objects_description(p->options->folder);
 	rc = description_begin(&d, &p->objects, &p->side, g, err);
@@ -311,8 +308,10 @@ static int phase_clean_up(struct replay_phase *p)
 	return rc;
 }
 
-static void phase_close(struct replay_phase *p)
+static void phase_close(void *run)
 {
+	struct replay_phase *p = run;
+
 	for (uint32_t i = 0; p->work.threads && i < p->crew.threads; i++)
 		replay_thread_close(&p->work.threads[i]);
 	free(p->work.threads);
@@ -332,38 +331,20 @@ static void phase_say(struct replay_phase *p)
 		workload_say(p->ctx, "rows did not wait for their times");
 }
 
-static int replay_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
+/* Objects are removed however the phase has ended, also where it could not open all that it needs. */
+static int phase_work(void *run, enum stop_reason *stopped, struct err *err)
 {
-	const struct replay_options *o = ctx->phase->options;
-	struct replay_phase *p;
+	struct replay_phase *p = run;
 	int rc, cleaned;
 
-	*stopped = STOP_NONE;
-	timeline_init(ctx->tally->timeline, clock_now(ctx->clock));
-	if (o->trace_out[0]) {
-		rc = replay_trace_out(ctx, stopped, err);
-		*stopped = rc < 0 ? STOP_ERROR : *stopped;
-		return rc;
-	}
-	p = calloc(1, sizeof(*p));
-	rc = group_agree(ctx->group, p ? 0 : err_set(err, -ENOMEM, "no memory for the phase"), err);
-	if (rc < 0 || !p) {
-		free(p);
-		*stopped = STOP_ERROR;
-		return rc;
-	}
-	p->ctx = ctx;
-	p->options = o;
-	rc = phase_open(p, err);
+	if (p->options->trace_out[0])
+		return replay_trace_out(p->ctx, stopped, err);
+	rc = phase_prepare(p, err);
 	if (rc == 0)
 		rc = phase_replay(p, stopped, err);
-	if (rc < 0)
-		*stopped = STOP_ERROR;
 	if (p->begun)
 		phase_say(p);
 	cleaned = phase_clean_up(p);
-	phase_close(p);
-	free(p);
 	return rc < 0 ? rc : cleaned;
 }
 
@@ -382,6 +363,9 @@ const struct workload replay_workload = {
 	.stores = replay_stores,
 	.check = replay_check,
 	.size = replay_size,
-	.run = replay_run,
+	.run_bytes = sizeof(struct replay_phase),
+	.open = phase_open,
+	.work = phase_work,
+	.close = phase_close,
 	.clean = replay_clean,
 };

@@ -156,10 +156,17 @@ static void train_say_reads(struct phase_context *ctx, const struct pass_input *
 		workload_say(ctx, "not made by haul: bytes not verified");
 }
 
-static int train_pass(struct phase_context *ctx, struct pass_input inputs[PASS_SOURCES],
-		      struct parallel *parallel, struct cold *cold,
-		      struct checkpoint_run *checkpoint, enum stop_reason *stopped, struct err *err)
+struct train_run {
+	struct phase_context *ctx;
+	struct pass_input inputs[PASS_SOURCES];
+	struct parallel parallel;
+	struct cold cold;
+	struct checkpoint_run *checkpoint; /* NULL: none are written */
+};
+
+static int train_pass(struct train_run *r, enum stop_reason *stopped, struct err *err)
 {
+	struct phase_context *ctx = r->ctx;
 	const struct train_options *o = ctx->phase->options;
 	struct pass *p = calloc(1, sizeof(*p));
 	struct snapshot snapshot = {0};
@@ -172,17 +179,17 @@ static int train_pass(struct phase_context *ctx, struct pass_input inputs[PASS_S
 		goto out_free;
 	p->ctx = ctx;
 	p->options = o;
-	p->inputs[PASS_TRAIN] = &inputs[PASS_TRAIN];
-	p->inputs[PASS_EVALUATION] = o->evaluation.every ? &inputs[PASS_EVALUATION] : NULL;
-	p->parallel = parallel;
+	p->inputs[PASS_TRAIN] = &r->inputs[PASS_TRAIN];
+	p->inputs[PASS_EVALUATION] = o->evaluation.every ? &r->inputs[PASS_EVALUATION] : NULL;
+	p->parallel = &r->parallel;
 	p->tally = ctx->tally;
-	p->cold = cold;
-	p->checkpoint = checkpoint;
+	p->cold = &r->cold;
+	p->checkpoint = r->checkpoint;
 	p->snapshot = &snapshot;
 	p->seed = ctx->job->seed;
 	rc = pass_run(p, stopped, err);
-	train_say(ctx, parallel);
-	train_say_reads(ctx, &inputs[PASS_TRAIN]);
+	train_say(ctx, &r->parallel);
+	train_say_reads(ctx, &r->inputs[PASS_TRAIN]);
 out_free:
 	snapshot_close(&snapshot);
 	free(p);
@@ -219,52 +226,54 @@ static uint64_t train_piece_bytes(const struct pass_input inputs[PASS_SOURCES])
 	return bytes < HANDOVER_PIECE_MAX ? bytes : HANDOVER_PIECE_MAX;
 }
 
-static int train_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
+static int train_open(void *run, struct phase_context *ctx, struct err *err)
 {
+	struct train_run *r = run;
 	const struct train_options *o = ctx->phase->options;
-	struct pass_input *inputs = calloc(PASS_SOURCES, sizeof(*inputs));
-	struct parallel parallel = {0};
 	char path[TRAIN_CHECKPOINT_PATH_BYTES];
-	struct checkpoint_run *checkpoint = NULL;
 	struct checkpoint_use use;
-	struct cold cold = {0};
-	int rc, s;
+	int rc = train_input_open(ctx, o->dataset, &r->inputs[PASS_TRAIN], err);
 
-	*stopped = STOP_NONE;
-	rc = group_agree(ctx->group, inputs ? 0 : err_set(err, -ENOMEM, "no memory for the phase"),
-			 err);
-	if (rc < 0)
-		goto out_free;
-	rc = train_input_open(ctx, o->dataset, &inputs[PASS_TRAIN], err);
+	r->ctx = ctx;
 	if (rc == 0 && o->evaluation.every)
-		rc = train_input_open(ctx, o->evaluation.dataset, &inputs[PASS_EVALUATION], err);
+		rc = train_input_open(ctx, o->evaluation.dataset, &r->inputs[PASS_EVALUATION], err);
 	if (rc == 0)
-		rc = parallel_open(&parallel, ctx, o->readers, train_piece_bytes(inputs), err);
+		rc = parallel_open(&r->parallel, ctx, o->readers, train_piece_bytes(r->inputs),
+				   err);
 	if (rc == 0)
-		rc = train_null(ctx, o, &inputs[PASS_TRAIN], &parallel, err);
+		rc = train_null(ctx, o, &r->inputs[PASS_TRAIN], &r->parallel, err);
 	if (rc == 0)
-		rc = cold_open(&cold, &o->cold, ctx, err);
+		rc = cold_open(&r->cold, &o->cold, ctx, err);
 	if (rc == 0)
-		rc = train_make_cold(inputs, &cold, err);
+		rc = train_make_cold(r->inputs, &r->cold, err);
 	if (rc == 0 && train_checkpoints(o))
 		rc = train_checkpoint_use(ctx->job, ctx->phase, path, &use, err);
 	if (rc == 0 && train_checkpoints(o))
-		rc = checkpoint_within_open(&checkpoint, ctx, &use, err);
-	if (rc == 0)
-		workload_begin(ctx);
-	if (rc == 0)
-		rc = train_pass(ctx, inputs, &parallel, &cold, checkpoint, stopped, err);
-	checkpoint_within_close(checkpoint);
-	cold_close(&cold);
-	parallel_close(&parallel, ctx);
-	for (s = PASS_SOURCES - 1; s >= 0; s--)
-		if (inputs[s].open) {
-			dataset_close(&inputs[s].dataset);
-			store_close(&inputs[s].store);
-		}
-out_free:
-	free(inputs);
+		rc = checkpoint_within_open(&r->checkpoint, ctx, &use, err);
 	return rc;
+}
+
+static int train_work(void *run, enum stop_reason *stopped, struct err *err)
+{
+	struct train_run *r = run;
+
+	workload_begin(r->ctx);
+	return train_pass(r, stopped, err);
+}
+
+static void train_close(void *run)
+{
+	struct train_run *r = run;
+
+	checkpoint_within_close(r->checkpoint);
+	cold_close(&r->cold);
+	parallel_close(&r->parallel, r->ctx);
+	for (int s = PASS_SOURCES - 1; s >= 0; s--) {
+		if (!r->inputs[s].open)
+			continue;
+		dataset_close(&r->inputs[s].dataset);
+		store_close(&r->inputs[s].store);
+	}
 }
 
 const struct workload train_workload = {
@@ -285,6 +294,9 @@ const struct workload train_workload = {
 	.snapshots = true,
 	.step_samples = train_step_samples,
 	.tell = train_tell,
-	.run = train_run,
+	.run_bytes = sizeof(struct train_run),
+	.open = train_open,
+	.work = train_work,
+	.close = train_close,
 	.clean = train_clean,
 };

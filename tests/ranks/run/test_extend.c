@@ -115,14 +115,34 @@ static const struct tally_schema *chew_schema_for(const struct job_phase *phase,
 
 /* Rank r takes (r + 1) ms per bite, with the tooth "front" and one of its own. Then it takes a
  * nap. */
-static int chew_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
+struct chew_run {
+	struct phase_context *ctx;
+};
+
+static int chew_open(void *run, struct phase_context *ctx, struct err *err)
 {
+	struct chew_run *r = run;
+
+	(void)err;
+	r->ctx = ctx;
+	return 0;
+}
+
+static void chew_close(void *run)
+{
+	(void)run;
+}
+
+static int chew_work(void *run, enum stop_reason *stopped, struct err *err)
+{
+	struct chew_run *r = run;
+	struct phase_context *ctx = r->ctx;
 	const struct chew_options *o = ctx->phase->options;
 	struct tally *t = ctx->tally, *nap;
 	uint64_t bite_ns = (ctx->group->rank + 1) * 1000000ull;
 	char own[32];
 
-	*stopped = STOP_NONE;
+	(void)stopped;
 	snprintf(own, sizeof(own), "back %u", ctx->group->rank);
 	for (uint64_t i = 0; i < o->bites; i++) {
 		uint64_t *rows[3];
@@ -193,7 +213,10 @@ static const struct workload chew = {
 	.stores = chew_stores,
 	.check = chew_check,
 	.size = chew_size,
-	.run = chew_run,
+	.run_bytes = sizeof(struct chew_run),
+	.open = chew_open,
+	.work = chew_work,
+	.close = chew_close,
 };
 
 /* Replaces workloads/table.c. */

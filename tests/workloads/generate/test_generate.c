@@ -138,7 +138,7 @@ static int generate_body(struct group *g, void *argument)
 	if (tally_init(&tally, generate_workload.schema, NULL) < 0)
 		return -ENOMEM;
 	node_blocks_reserve(g, r->job.stores, r->job.store_count, NULL);
-	rc = generate_workload.run(&ctx, &r->stopped[g->rank], &r->err[g->rank]);
+	rc = workload_run(&generate_workload, &ctx, &r->stopped[g->rank], &r->err[g->rank]);
 	memcpy(r->rows[g->rank], tally.rank_row, generate_workload.schema->rank.measure_count * 8);
 	__atomic_fetch_add(&r->stats, stats_of(&tally), __ATOMIC_RELAXED);
 	__atomic_fetch_add(&r->failures, tally.failure_count, __ATOMIC_RELAXED);

@@ -107,7 +107,7 @@ static int run_phase(struct fixture *f, struct group *g, struct group *node,
 	if (rc < 0)
 		return rc;
 	f->err[rank].text[0] = '\0';
-	rc = w->run(&ctx, &f->stopped[rank], &f->err[rank]);
+	rc = workload_run(w, &ctx, &f->stopped[rank], &f->err[rank]);
 	null = columns_figure(&tally->schema->rank, ROLE_UTILISATION_NULL);
 	f->null_au[rank] = null ? null->value(tally->rank_row) : NAN;
 	if (rank == 0)
