@@ -54,8 +54,10 @@ static inline struct list_link *list_take(struct list *l)
 {
 	struct list_link *link = l->first;
 
-	if (link)
-		list_remove(l, link);
+	if (!link)
+		return NULL;
+	l->first = link->after;
+	*(link->after ? &link->after->before : &l->last) = NULL;
 	return link;
 }
 

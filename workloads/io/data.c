@@ -29,13 +29,14 @@ static void io_data_open(struct io_thread *t, struct io_slot *slot)
 	h->last = false;
 	memset(h->object.state, 0, sizeof(h->object.state));
 	io_set_key(t->work->set, t->share.rank, h->number, h->object.key);
-	slot->req = (struct request){.op = o->operation == IO_DO_READ ? REQ_OPEN
-					   : io_data_whole(t)         ? REQ_BEGIN
-								      : REQ_UPDATE,
-				     .object = &h->object,
-				     .length = io_set_bytes(t->work->set, t->share.rank, h->number),
-				     .begin.part = o->block,
-				     .due_ns = slot->due_ns};
+	slot->s.req =
+		(struct request){.op = o->operation == IO_DO_READ ? REQ_OPEN
+				       : io_data_whole(t)         ? REQ_BEGIN
+								  : REQ_UPDATE,
+				 .object = &h->object,
+				 .length = io_set_bytes(t->work->set, t->share.rank, h->number),
+				 .begin.part = o->block,
+				 .due_ns = slot->s.due_ns};
 	io_send(t, slot, STEP_OPEN);
 }
 
@@ -53,7 +54,7 @@ static void io_data_close(struct io_thread *t, struct io_slot *slot, enum step s
 	struct io_handle *h = slot->handle;
 
 	h->state = HANDLE_BUSY;
-	slot->req = (struct request){
+	slot->s.req = (struct request){
 		.op = io_data_closing(t, h), .object = &h->object, .length = h->bytes};
 	io_send(t, slot, step);
 }
@@ -63,11 +64,11 @@ void io_data_fill(struct io_thread *t, struct io_slot *slot)
 	struct io_work *work = t->work;
 	uint64_t begin_ns;
 
-	if (!slot->buffer)
+	if (!slot->s.buffer)
 		return;
 	begin_ns = clock_now(work->store->clock);
 	pattern_fill(&work->pattern, t->share.rank * work->objects + slot->item.object,
-		     slot->req.offset, slot->buffer, slot->req.length);
+		     slot->s.req.offset, slot->s.buffer, slot->s.req.length);
 	t->fill_ns += clock_now(work->store->clock) - begin_ns;
 }
 
@@ -78,13 +79,13 @@ static void io_data_move(struct io_thread *t, struct io_slot *slot)
 
 	h->users++;
 	h->last = h->last || (slot->item.last && !work->shared);
-	slot->req = (struct request){.op = slot->writes ? REQ_WRITE : REQ_READ,
-				     .object = &h->object,
-				     .offset = slot->item.offset,
-				     .length = slot->item.length,
-				     .data = slot->buffer,
-				     .discard = work->options->discard,
-				     .due_ns = slot->due_ns};
+	slot->s.req = (struct request){.op = slot->writes ? REQ_WRITE : REQ_READ,
+				       .object = &h->object,
+				       .offset = slot->item.offset,
+				       .length = slot->item.length,
+				       .data = slot->s.buffer,
+				       .discard = work->options->discard,
+				       .due_ns = slot->s.due_ns};
 	if (slot->writes)
 		io_data_fill(t, slot);
 	else
@@ -101,9 +102,7 @@ static void io_data_want(struct io_thread *t, struct io_slot *slot)
 	if (h->state == HANDLE_OPEN && h->number == slot->item.object) {
 		io_data_move(t, slot);
 	} else if (h->state == HANDLE_BUSY || h->users) {
-		slot->next = NULL;
-		*h->tail = slot;
-		h->tail = &slot->next;
+		list_append(&h->waiting, &slot->s.link);
 	} else if (h->state == HANDLE_OPEN) {
 		io_data_close(t, slot, STEP_EVICT);
 	} else {
@@ -112,31 +111,30 @@ static void io_data_want(struct io_thread *t, struct io_slot *slot)
 	}
 }
 
-/* Those in line ask again, in their order. */
+/* Those in line ask again, in their order. Some may join the line again. */
 static void io_data_wake(struct io_thread *t, struct io_handle *h)
 {
-	struct io_slot *slot = h->waiting, *next;
+	struct list waited = h->waiting;
+	struct list_link *link;
 
-	h->waiting = NULL;
-	h->tail = &h->waiting;
-	for (; slot; slot = next) {
-		next = slot->next;
-		io_data_want(t, slot);
-	}
+	h->waiting = (struct list){0};
+	while ((link = list_take(&waited)))
+		io_data_want(t, list_member(link, struct io_slot, s.link));
 }
 
-void io_data_begin(struct io_thread *t, struct io_slot *slot)
+static void io_data_begin(void *thread, struct slot *slot)
 {
-	io_data_want(t, slot);
+	io_begin(thread, (struct io_slot *)slot);
+	io_data_want(thread, (struct io_slot *)slot);
 }
 
 static void io_data_opened(struct io_thread *t, struct io_slot *slot)
 {
 	struct io_handle *h = slot->handle;
 
-	if (slot->req.answer.status < 0) {
+	if (slot->s.req.answer.status < 0) {
 		h->state = HANDLE_CLOSED;
-		io_fail(t, slot, slot->req.answer.status, NULL);
+		io_fail(t, slot, slot->s.req.answer.status, NULL);
 	} else {
 		h->state = HANDLE_OPEN;
 		io_cold_opened(t, slot);
@@ -148,24 +146,25 @@ static void io_data_opened(struct io_thread *t, struct io_slot *slot)
 static uint64_t io_data_verified(struct io_thread *t, const struct io_slot *slot)
 {
 	const struct io_work *work = t->work;
-	uint64_t at = 0, length = slot->req.length, begin_ns = clock_now(work->store->clock), good;
+	uint64_t at = 0, length = slot->s.req.length, begin_ns = clock_now(work->store->clock),
+		 good;
 
 	if (work->options->verify == VERIFY_SAMPLED && length > VERIFY_SAMPLE_BYTES) {
-		at = random_at(t->key ^ verify_stream, slot->number, slot->req.offset);
+		at = random_at(t->key ^ verify_stream, slot->number, slot->s.req.offset);
 		at = at % (length - VERIFY_SAMPLE_BYTES + 1) & ~(uint64_t)7;
 		length = VERIFY_SAMPLE_BYTES;
 	}
 	good = pattern_verify(&work->pattern, t->share.rank * work->objects + slot->item.object,
-			      slot->req.offset + at,
-			      (const char *)slot->buffer + slot->req.answer.lead + at, length);
+			      slot->s.req.offset + at,
+			      (const char *)slot->s.buffer + slot->s.req.answer.lead + at, length);
 	t->verify_ns += clock_now(work->store->clock) - begin_ns;
-	return good == length ? slot->req.length : at + good;
+	return good == length ? slot->s.req.length : at + good;
 }
 
 /* A block has moved: whether all of it is as it should be. */
 int io_data_check(struct io_thread *t, const struct io_slot *slot, char text[FAILURE_TEXT_BYTES])
 {
-	const struct request *req = &slot->req;
+	const struct request *req = &slot->s.req;
 	uint64_t good;
 
 	if (req->answer.status < 0) {
@@ -176,7 +175,7 @@ int io_data_check(struct io_thread *t, const struct io_slot *slot, char text[FAI
 				io_set_bytes(t->work->set, t->share.rank, slot->item.object));
 		return req->answer.status;
 	}
-	if (slot->writes || !slot->buffer || t->work->options->verify == VERIFY_NONE)
+	if (slot->writes || !slot->s.buffer || t->work->options->verify == VERIFY_NONE)
 		return 0;
 	good = io_data_verified(t, slot);
 	if (good == req->length)
@@ -195,7 +194,7 @@ static void io_data_moved(struct io_thread *t, struct io_slot *slot)
 
 	h->users--;
 	if (rc == 0 && slot->writes)
-		h->bytes += slot->req.length;
+		h->bytes += slot->s.req.length;
 	if (h->users == 0 && h->last && rc == 0) {
 		io_data_close(t, slot, STEP_CLOSE);
 		return;
@@ -226,17 +225,17 @@ static void io_data_closed(struct io_thread *t, struct io_slot *slot)
 {
 	struct io_handle *h = slot->handle;
 	char text[FAILURE_TEXT_BYTES];
-	int rc = io_data_check_closed(t, &slot->req, text);
+	int rc = io_data_check_closed(t, &slot->s.req, text);
 
 	/* What could not be published must not stay as a part of something. */
-	if (slot->req.op == REQ_COMMIT && slot->req.answer.status < 0) {
+	if (slot->s.req.op == REQ_COMMIT && slot->s.req.answer.status < 0) {
 		io_fails(t, slot, rc, text);
-		slot->req = (struct request){.op = REQ_ABORT, .object = &h->object};
+		slot->s.req = (struct request){.op = REQ_ABORT, .object = &h->object};
 		io_send(t, slot, STEP_DROP);
 		return;
 	}
 	/* Where another's object was closed to make room, and its bytes may be lost, this operation pays. */
-	if (rc == 0 && slot->step == STEP_EVICT) {
+	if (rc == 0 && slot->s.step == STEP_EVICT) {
 		io_data_open(t, slot);
 		return;
 	}
@@ -248,9 +247,12 @@ static void io_data_closed(struct io_thread *t, struct io_slot *slot)
 	io_data_wake(t, h);
 }
 
-void io_data_step(struct io_thread *t, struct io_slot *slot)
+static void io_data_step(void *thread, struct slot *at)
 {
-	switch (slot->step) {
+	struct io_slot *slot = (struct io_slot *)at;
+	struct io_thread *t = thread;
+
+	switch (at->step) {
 	case STEP_OPEN:
 		io_data_opened(t, slot);
 		return;
@@ -275,8 +277,9 @@ void io_data_share(struct io_thread *t, const struct object *object)
 	h->state = HANDLE_OPEN;
 }
 
-int io_data_end(struct io_thread *t)
+int io_data_end(void *thread)
 {
+	struct io_thread *t = thread;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < t->handle_count; i++) {
@@ -288,8 +291,8 @@ int io_data_end(struct io_thread *t)
 		if (h->state != HANDLE_OPEN || t->work->shared)
 			continue;
 		/* More of it may follow where the time was over. */
-		if (t->timed_out && io_data_whole(t) && t->work->options->stonewall && t->rc == 0 &&
-		    !h->last)
+		if (t->slots.timed_out && io_data_whole(t) && t->work->options->stonewall &&
+		    t->slots.rc == 0 && !h->last)
 			continue;
 		req = (struct request){
 			.op = io_data_closing(t, h), .object = &h->object, .length = h->bytes};
@@ -304,3 +307,10 @@ int io_data_end(struct io_thread *t)
 	}
 	return rc;
 }
+
+const struct slot_hooks io_data_hooks = {.due = io_due,
+					 .begin = io_data_begin,
+					 .step = io_data_step,
+					 .warm = io_warm,
+					 .end = io_data_end,
+					 .key = io_key};

@@ -28,8 +28,8 @@ static void io_count_done(const struct io_thread *thread, struct tally *t)
 		first_bytes < thread->done_bytes ? first_bytes : thread->done_bytes;
 	if (end_ns > row[IO_LAST_DONE_NS])
 		row[IO_LAST_DONE_NS] = end_ns;
-	if (thread->late_start_ns > row[IO_LATE_START_NS])
-		row[IO_LATE_START_NS] = thread->late_start_ns;
+	if (thread->slots.late_start_ns > row[IO_LATE_START_NS])
+		row[IO_LATE_START_NS] = thread->slots.late_start_ns;
 }
 
 void io_count_thread(const struct crew_thread *w, struct tally *t)

@@ -22,27 +22,28 @@ static const char not_there[] = "is not there, though it was written";
 static void io_names_send(struct io_thread *t, struct io_slot *slot, enum request_op op,
 			  enum step step)
 {
-	slot->req =
-		(struct request){.op = op, .object = &slot->name->object, .due_ns = slot->due_ns};
+	slot->s.req =
+		(struct request){.op = op, .object = &slot->name->object, .due_ns = slot->s.due_ns};
 	io_send(t, slot, step);
 }
 
 /* An entry of the folder. What haul itself keeps there does not count. */
 static int io_names_entry(struct request *req, const char *name, uint64_t size)
 {
-	struct io_slot *slot = req->user;
+	struct io_name *folder = req->user;
 
 	(void)size;
-	slot->name->entries += name[0] != '.' && name[strlen(name) - 1] != '/';
+	folder->entries += name[0] != '.' && name[strlen(name) - 1] != '/';
 	return 0;
 }
 
 static void io_names_page(struct io_thread *t, struct io_slot *slot, uint32_t step)
 {
-	slot->req = (struct request){.op = REQ_LIST,
-				     .object = &slot->name->object,
-				     .listing = &slot->name->listing,
-				     .due_ns = slot->due_ns};
+	slot->s.req = (struct request){.op = REQ_LIST,
+				       .object = &slot->name->object,
+				       .listing = &slot->name->listing,
+				       .user = slot->name,
+				       .due_ns = slot->s.due_ns};
 	io_send(t, slot, step);
 }
 
@@ -60,9 +61,9 @@ void io_names_list(struct io_thread *t, struct io_slot *slot, uint32_t step)
 
 void io_names_listed_page(struct io_thread *t, struct io_slot *slot)
 {
-	if (slot->req.answer.status < 0) {
+	if (slot->s.req.answer.status < 0) {
 		slot->name->listing.more = false;
-		io_fail(t, slot, slot->req.answer.status, NULL);
+		io_fail(t, slot, slot->s.req.answer.status, NULL);
 		return;
 	}
 	t->entries += slot->name->entries;
@@ -84,14 +85,17 @@ static void io_names_begin_batch(struct io_thread *t, struct io_slot *slot)
 		io_set_key(work->set, t->share.rank, item.object, name->keys[i].key);
 	}
 	io_names_send(t, slot, REQ_DELETE, STEP_MANY);
-	slot->req.batch.keys = name->keys;
-	slot->req.batch.count = n;
+	slot->s.req.batch.keys = name->keys;
+	slot->s.req.batch.count = n;
 }
 
-void io_names_begin(struct io_thread *t, struct io_slot *slot)
+static void io_names_begin(void *thread, struct slot *at)
 {
+	struct io_slot *slot = (struct io_slot *)at;
 	struct io_name *n = slot->name;
+	struct io_thread *t = thread;
 
+	io_begin(t, slot);
 	memset(n->object.state, 0, sizeof(n->object.state));
 	io_set_key(t->work->set, t->share.rank, slot->item.object, n->object.key);
 	switch (t->work->options->operation) {
@@ -106,7 +110,7 @@ void io_names_begin(struct io_thread *t, struct io_slot *slot)
 		strcpy(n->target, n->object.key);
 		io_set_renamed(n->target);
 		io_names_send(t, slot, REQ_RENAME, STEP_THERE);
-		slot->req.target = n->target;
+		slot->s.req.target = n->target;
 		return;
 	case IO_DO_LIST:
 		n->listing.more = false;
@@ -127,8 +131,8 @@ static void io_names_answered_each(struct io_thread *t, struct io_slot *slot)
 {
 	const struct io_work *work = t->work;
 
-	for (uint32_t i = 0; i < slot->req.batch.count; i++, slot->number++) {
-		const struct request_key *k = &slot->req.batch.keys[i];
+	for (uint32_t i = 0; i < slot->s.req.batch.count; i++, slot->number++) {
+		const struct request_key *k = &slot->s.req.batch.keys[i];
 		bool absent = k->status == -ENOENT;
 
 		t->absent += absent;
@@ -150,7 +154,7 @@ static void io_names_answered_each(struct io_thread *t, struct io_slot *slot)
 void io_names_answered(struct io_thread *t, struct io_slot *slot, bool strict)
 {
 	const struct io_work *work = t->work;
-	const struct request *req = &slot->req;
+	const struct request *req = &slot->s.req;
 	char text[FAILURE_TEXT_BYTES];
 	uint64_t size;
 
@@ -187,18 +191,18 @@ static void io_names_renamed(struct io_thread *t, struct io_slot *slot)
 	struct io_name *n = slot->name;
 	char key[OBJECT_KEY_BYTES];
 
-	if (slot->req.answer.status < 0) {
-		io_fail(t, slot, slot->req.answer.status, NULL);
+	if (slot->s.req.answer.status < 0) {
+		io_fail(t, slot, slot->s.req.answer.status, NULL);
 		return;
 	}
 	io_count(t, slot);
-	slot->begin_ns = slot->req.answer.done_ns;
-	slot->due_ns = 0;
+	slot->s.begin_ns = slot->s.req.answer.done_ns;
+	slot->s.due_ns = 0;
 	strcpy(key, n->object.key);
 	strcpy(n->object.key, n->target);
 	strcpy(n->target, key);
 	io_names_send(t, slot, REQ_RENAME, STEP_BACK);
-	slot->req.target = n->target;
+	slot->s.req.target = n->target;
 }
 
 static void io_names_listed(struct io_thread *t, struct io_slot *slot)
@@ -207,14 +211,14 @@ static void io_names_listed(struct io_thread *t, struct io_slot *slot)
 	uint64_t wanted = set->objects * (set->folder_per_rank ? 1 : set->ranks);
 	char text[FAILURE_TEXT_BYTES];
 
-	if (slot->req.answer.status < 0) {
-		if (!request_failed(&slot->req))
+	if (slot->s.req.answer.status < 0) {
+		if (!request_failed(&slot->s.req))
 			meter_error(&t->member->meter);
-		io_fail(t, slot, slot->req.answer.status, NULL);
+		io_fail(t, slot, slot->s.req.answer.status, NULL);
 		return;
 	}
 	if (slot->name->listing.more) {
-		slot->due_ns = 0;
+		slot->s.due_ns = 0;
 		io_names_page(t, slot, STEP_PAGE);
 		return;
 	}
@@ -234,22 +238,25 @@ static void io_names_listed(struct io_thread *t, struct io_slot *slot)
 static void io_names_created(struct io_thread *t, struct io_slot *slot)
 {
 	char text[FAILURE_TEXT_BYTES];
-	int rc = io_data_check_closed(t, &slot->req, text);
+	int rc = io_data_check_closed(t, &slot->s.req, text);
 
 	if (rc == 0) {
 		io_done(t, slot);
 		return;
 	}
 	io_fails(t, slot, rc, text);
-	if (slot->req.op == REQ_COMMIT && slot->req.answer.status < 0)
+	if (slot->s.req.op == REQ_COMMIT && slot->s.req.answer.status < 0)
 		io_names_send(t, slot, REQ_ABORT, STEP_DROPPED);
 	else
 		io_let_go(t, slot);
 }
 
-void io_names_step(struct io_thread *t, struct io_slot *slot)
+static void io_names_step(void *thread, struct slot *at)
 {
-	switch (slot->step) {
+	struct io_slot *slot = (struct io_slot *)at;
+	struct io_thread *t = thread;
+
+	switch (at->step) {
 	case STEP_ONLY:
 		io_names_answered(t, slot, t->work->strict);
 		return;
@@ -257,8 +264,8 @@ void io_names_step(struct io_thread *t, struct io_slot *slot)
 		io_names_answered_each(t, slot);
 		return;
 	case STEP_CREATED:
-		if (slot->req.answer.status < 0)
-			io_fail(t, slot, slot->req.answer.status, NULL);
+		if (slot->s.req.answer.status < 0)
+			io_fail(t, slot, slot->s.req.answer.status, NULL);
 		else
 			io_names_send(t, slot, t->work->in_place ? REQ_CLOSE : REQ_COMMIT,
 				      STEP_CLOSED);
@@ -276,9 +283,15 @@ void io_names_step(struct io_thread *t, struct io_slot *slot)
 		io_names_listed(t, slot);
 		return;
 	default:
-		if (slot->req.answer.status < 0)
-			io_fail(t, slot, slot->req.answer.status, NULL);
+		if (slot->s.req.answer.status < 0)
+			io_fail(t, slot, slot->s.req.answer.status, NULL);
 		else
 			io_done(t, slot);
 	}
 }
+
+const struct slot_hooks io_names_hooks = {.due = io_due,
+					  .begin = io_names_begin,
+					  .step = io_names_step,
+					  .warm = io_warm,
+					  .key = io_key};

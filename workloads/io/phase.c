@@ -231,7 +231,7 @@ static int io_phase_threads(struct io_phase *p, struct err *err)
 
 		rc = io_thread_open(t, &p->work, &p->crew.members[i], err);
 		io_share_init(&t->share, &p->set, o, p->work.whole, p->rank, i);
-		t->limit = io_limit(o, t->share.items, p->work.whole);
+		t->limit = t->share.items ? io_limit(o, t->share.items, p->work.whole) : 0;
 		if (rc == 0 && p->work.whole && o->operation == IO_DO_MIXED &&
 		    io_mix_open(&t->mix, o, t->share.items, t->key) < 0)
 			rc = err_set(err, -ENOMEM, "no memory for a mix of operations");
@@ -321,7 +321,7 @@ static int io_phase_go_on(struct io_phase *p, enum stop_reason *stopped, struct 
 		const struct io_thread *t = &p->work.threads[i];
 
 		words[0] = t->issued > words[0] ? t->issued : words[0];
-		words[1] = words[1] || t->timed_out;
+		words[1] = words[1] || t->slots.timed_out;
 	}
 	rc = group_allreduce(p->ctx->group, MERGE_MAX, words, 2);
 	if (rc < 0 || !words[1])
@@ -334,7 +334,6 @@ static int io_phase_go_on(struct io_phase *p, enum stop_reason *stopped, struct 
 	for (uint32_t i = 0; i < p->crew.threads; i++) {
 		struct io_thread *t = &p->work.threads[i];
 
-		t->timed_out = false;
 		t->limit = words[0] < t->limit ? words[0] : t->limit;
 	}
 	return crew_run(&p->crew, io_thread_run, stopped, err);
@@ -445,7 +444,7 @@ static int io_phase_end(struct io_phase *p, bool failed, struct err *err)
 	for (uint32_t i = 0; i < p->crew.threads; i++) {
 		struct io_thread *t = &p->work.threads[i];
 
-		t->timed_out = false;
+		t->slots.timed_out = false;
 		if (t->handles && io_data_end(t) < 0)
 			failed = true;
 	}

@@ -10,7 +10,7 @@ enum step { STEP_OPENED, STEP_MOVED, STEP_ENDED, STEP_ANSWERED, STEP_LISTED, STE
 static void io_whole_send(struct io_thread *t, struct io_slot *slot, enum request_op op,
 			  enum step step)
 {
-	slot->req = (struct request){
+	slot->s.req = (struct request){
 		.op = op, .object = &slot->name->object, .length = slot->item.length};
 	io_send(t, slot, step);
 }
@@ -20,13 +20,13 @@ static void io_whole_move(struct io_thread *t, struct io_slot *slot, uint64_t of
 {
 	uint64_t left = slot->item.length - offset, block = t->work->options->block;
 
-	slot->req = (struct request){.op = slot->writes ? REQ_WRITE : REQ_READ,
-				     .object = &slot->name->object,
-				     .offset = offset,
-				     .length = left < block ? left : block,
-				     .data = slot->buffer,
-				     .discard = t->work->options->discard,
-				     .due_ns = offset ? 0 : slot->due_ns};
+	slot->s.req = (struct request){.op = slot->writes ? REQ_WRITE : REQ_READ,
+				       .object = &slot->name->object,
+				       .offset = offset,
+				       .length = left < block ? left : block,
+				       .data = slot->s.buffer,
+				       .discard = t->work->options->discard,
+				       .due_ns = offset ? 0 : slot->s.due_ns};
 	if (slot->writes)
 		io_data_fill(t, slot);
 	io_send(t, slot, STEP_MOVED);
@@ -42,12 +42,16 @@ static enum io_kind io_whole_kind(struct io_thread *t, struct io_slot *slot)
 	return slot->turn.kind;
 }
 
-void io_whole_begin(struct io_thread *t, struct io_slot *slot)
+static void io_whole_begin(void *thread, struct slot *at)
 {
-	const struct io_work *work = t->work;
-	enum io_kind kind = io_whole_kind(t, slot);
+	struct io_slot *slot = (struct io_slot *)at;
 	struct object *object = &slot->name->object;
+	struct io_thread *t = thread;
+	const struct io_work *work = t->work;
+	enum io_kind kind;
 
+	io_begin(t, slot);
+	kind = io_whole_kind(t, slot);
 	memset(object->state, 0, sizeof(object->state));
 	object->size = 0;
 	if (kind == IO_LIST) {
@@ -57,16 +61,16 @@ void io_whole_begin(struct io_thread *t, struct io_slot *slot)
 	io_set_key(work->set, t->share.rank, slot->item.object, object->key);
 	if (kind == IO_STAT || kind == IO_DELETE) {
 		io_whole_send(t, slot, kind == IO_STAT ? REQ_STAT : REQ_DELETE, STEP_ANSWERED);
-		slot->req.length = 0;
-		slot->req.due_ns = slot->due_ns;
+		slot->s.req.length = 0;
+		slot->s.req.due_ns = slot->s.due_ns;
 		return;
 	}
 	slot->item.length = io_set_bytes(work->set, t->share.rank, slot->item.object);
 	t->issued_bytes += slot->item.length;
 	io_whole_send(t, slot, slot->writes ? REQ_BEGIN : REQ_OPEN, STEP_OPENED);
-	slot->req.due_ns = slot->due_ns;
+	slot->s.req.due_ns = slot->s.due_ns;
 	if (slot->writes)
-		slot->req.begin.part = work->options->block;
+		slot->s.req.begin.part = work->options->block;
 }
 
 /* It has failed: nothing may remain of what was written, or open of what was read. */
@@ -78,7 +82,7 @@ static void io_whole_drop(struct io_thread *t, struct io_slot *slot)
 /* An object that may be missing is no error, but nothing was done either. */
 static bool io_whole_missing(struct io_thread *t, const struct io_slot *slot)
 {
-	if (slot->writes || slot->req.answer.status != -ENOENT || !t->mix.lost)
+	if (slot->writes || slot->s.req.answer.status != -ENOENT || !t->mix.lost)
 		return false;
 	t->absent++;
 	return true;
@@ -90,8 +94,8 @@ static void io_whole_opened(struct io_thread *t, struct io_slot *slot)
 		io_let_go(t, slot);
 		return;
 	}
-	if (slot->req.answer.status < 0) {
-		io_fail(t, slot, slot->req.answer.status, NULL);
+	if (slot->s.req.answer.status < 0) {
+		io_fail(t, slot, slot->s.req.answer.status, NULL);
 		return;
 	}
 	if (!slot->writes && t->residency.every_bytes)
@@ -102,7 +106,7 @@ static void io_whole_opened(struct io_thread *t, struct io_slot *slot)
 
 static void io_whole_moved(struct io_thread *t, struct io_slot *slot)
 {
-	uint64_t at = slot->req.offset + slot->req.length;
+	uint64_t at = slot->s.req.offset + slot->s.req.length;
 	char text[FAILURE_TEXT_BYTES];
 	int rc;
 
@@ -114,8 +118,8 @@ static void io_whole_moved(struct io_thread *t, struct io_slot *slot)
 	if (rc < 0) {
 		io_fails(t, slot, rc, text);
 		io_whole_drop(t, slot);
-	} else if (at < slot->item.length && io_halted(t)) {
-		slot->failed = true;
+	} else if (at < slot->item.length && slots_halted(&t->slots)) {
+		slot->s.failed = true;
 		io_whole_drop(t, slot);
 	} else if (at < slot->item.length) {
 		io_whole_move(t, slot, at);
@@ -126,29 +130,30 @@ static void io_whole_moved(struct io_thread *t, struct io_slot *slot)
 
 static void io_whole_ended(struct io_thread *t, struct io_slot *slot)
 {
-	uint64_t from_ns = slot->due_ns ? slot->due_ns : slot->begin_ns;
-	uint64_t now_ns = slot->req.answer.done_ns;
 	char text[FAILURE_TEXT_BYTES];
-	int rc = io_data_check_closed(t, &slot->req, text);
+	int rc = io_data_check_closed(t, &slot->s.req, text);
 
 	if (rc == 0) {
 		t->gets += !slot->writes;
 		t->puts += slot->writes;
 		hist_record(meter_hist(&t->member->meter, slot->writes ? IO_HIST_PUT : IO_HIST_GET),
-			    now_ns > from_ns ? now_ns - from_ns : 0);
+			    slot_took_ns(&slot->s));
 		io_done(t, slot);
 		return;
 	}
 	io_fails(t, slot, rc, text);
-	if (slot->writes && slot->req.answer.status < 0)
+	if (slot->writes && slot->s.req.answer.status < 0)
 		io_whole_drop(t, slot);
 	else
 		io_let_go(t, slot);
 }
 
-void io_whole_step(struct io_thread *t, struct io_slot *slot)
+static void io_whole_step(void *thread, struct slot *at)
 {
-	switch (slot->step) {
+	struct io_slot *slot = (struct io_slot *)at;
+	struct io_thread *t = thread;
+
+	switch (at->step) {
 	case STEP_OPENED:
 		io_whole_opened(t, slot);
 		return;
@@ -168,3 +173,9 @@ void io_whole_step(struct io_thread *t, struct io_slot *slot)
 		io_let_go(t, slot);
 	}
 }
+
+const struct slot_hooks io_whole_hooks = {.due = io_due,
+					  .begin = io_whole_begin,
+					  .step = io_whole_step,
+					  .warm = io_warm,
+					  .key = io_key};

@@ -1,6 +1,4 @@
-/* The loop of a thread: it starts operations while there are free slots and their time has come, sends their requests
- * together, and takes what has come back one step further. Its clock is the queue's last stamp, so that an operation reads
- * the clock no more often than the queue does. */
+/* What all operations of a thread have in common: its memory, and how they begin, end and are counted. */
 #include "workloads/io/work.h"
 #include "workloads/io/meter.h"
 
@@ -35,7 +33,7 @@ static bool io_varied(const struct io_options *o, bool whole)
 
 uint64_t io_thread_bytes(const struct io_options *o, bool whole, bool content)
 {
-	uint64_t slot = sizeof(struct io_slot);
+	uint64_t slot = slots_memory(1, sizeof(struct io_slot));
 
 	if (!io_moves(o) || whole)
 		slot += sizeof(struct io_name) +
@@ -44,28 +42,36 @@ uint64_t io_thread_bytes(const struct io_options *o, bool whole, bool content)
 		slot += o->block;
 	return sizeof(struct io_thread) + sizeof(struct crew_thread) + meter_bytes(io_meter(o)) +
 	       (io_varied(o, whole) ? sizeof(struct done_series) : 0) + slot * o->depth +
-	       turn_bytes(o->depth) + io_handles(o, whole) * sizeof(struct io_handle);
+	       io_handles(o, whole) * sizeof(struct io_handle);
 }
 
-static void io_slots_init(struct io_thread *t)
+static const struct slot_hooks *io_hooks(const struct io_work *work)
+{
+	if (work->whole)
+		return &io_whole_hooks;
+	return io_moves(work->options) ? &io_data_hooks : &io_names_hooks;
+}
+
+static int io_slots_open(struct io_thread *t, struct err *err)
 {
 	const struct io_options *o = t->work->options;
-	uint64_t bytes = io_buffer_bytes(o, t->work->store);
+	int rc;
 
-	for (uint64_t i = o->depth; i-- > 0;) {
-		struct io_slot *slot = &t->slots[i];
+	t->slots = (struct slots){.hooks = io_hooks(t->work),
+				  .owner = t,
+				  .member = t->member,
+				  .depth = (uint32_t)o->depth,
+				  .slot_bytes = sizeof(struct io_slot),
+				  .buffer_bytes = io_buffer_bytes(o, t->work->store),
+				  .goes_on = o->on_error != ON_ERROR_STOP};
+	rc = slots_open(&t->slots, err);
+	for (uint32_t i = 0; rc == 0 && t->names && i < o->depth; i++) {
+		struct io_slot *slot = slots_at(&t->slots, i);
 
-		if (t->member->buffer)
-			slot->buffer = (char *)t->member->buffer + i * bytes;
-		if (t->names)
-			slot->name = &t->names[i];
-		if (slot->name && t->keys)
-			slot->name->keys = &t->keys[i * o->batch];
-		slot->next = t->free;
-		t->free = slot;
+		slot->name = &t->names[i];
+		slot->name->keys = t->keys ? &t->keys[i * o->batch] : NULL;
 	}
-	for (uint32_t i = 0; t->handles && i < t->handle_count; i++)
-		t->handles[i].tail = &t->handles[i].waiting;
+	return rc;
 }
 
 int io_thread_open(struct io_thread *t, struct io_work *work, struct crew_thread *w,
@@ -77,7 +83,6 @@ int io_thread_open(struct io_thread *t, struct io_work *work, struct crew_thread
 	t->work = work;
 	t->member = w;
 	t->handle_count = io_handles(o, work->whole);
-	t->slots = calloc(o->depth, sizeof(*t->slots));
 	if (t->handle_count)
 		t->handles = calloc(t->handle_count, sizeof(*t->handles));
 	else
@@ -86,14 +91,13 @@ int io_thread_open(struct io_thread *t, struct io_work *work, struct crew_thread
 		t->keys = calloc(o->depth * o->batch, sizeof(*t->keys));
 	if (io_varied(o, work->whole))
 		t->moved = calloc(1, sizeof(*t->moved));
-	if (!t->slots || (!t->handles && !t->names) || (o->batch > 1 && !t->keys) ||
+	if ((!t->handles && !t->names) || (o->batch > 1 && !t->keys) ||
 	    (io_varied(o, work->whole) && !t->moved))
 		return err_set(err, -ENOMEM, "no memory for %llu operations in flight",
 			       (unsigned long long)o->depth);
-	rc = turn_open(&t->turn, &w->queue, work->store->clock, (uint32_t)o->depth, err);
+	rc = io_slots_open(t, err);
 	if (rc < 0)
 		return rc;
-	io_slots_init(t);
 	if (t->moved)
 		done_series_clear(t->moved);
 	done_series_clear(&t->series);
@@ -108,8 +112,7 @@ int io_thread_open(struct io_thread *t, struct io_work *work, struct crew_thread
 
 void io_thread_close(struct io_thread *t)
 {
-	free(t->slots);
-	turn_close(&t->turn);
+	slots_close(&t->slots);
 	free(t->handles);
 	free(t->names);
 	free(t->keys);
@@ -117,32 +120,21 @@ void io_thread_close(struct io_thread *t)
 	io_mix_close(&t->mix);
 }
 
-void io_send(struct io_thread *t, struct io_slot *slot, uint32_t step)
-{
-	slot->step = step;
-	slot->req.user = slot;
-	turn_add(&t->turn, &slot->req);
-}
-
 void io_let_go(struct io_thread *t, struct io_slot *slot)
 {
 	if (t->mix.users)
-		io_mix_end(&t->mix, &slot->turn, slot->failed);
-	atomic_store_explicit(&slot->live_ns, 0, memory_order_relaxed);
-	slot->next = t->free;
-	t->free = slot;
+		io_mix_end(&t->mix, &slot->turn, slot->s.failed);
+	slots_free(&t->slots, &slot->s);
 }
 
 void io_count(struct io_thread *t, struct io_slot *slot)
 {
-	uint64_t from_ns = slot->due_ns ? slot->due_ns : slot->begin_ns;
-	uint64_t now_ns = slot->req.answer.done_ns, origin_ns = t->work->origin_ns;
+	uint64_t now_ns = slot->s.req.answer.done_ns, origin_ns = t->work->origin_ns;
 	uint64_t at_ns = now_ns > origin_ns ? now_ns - origin_ns : 0;
 
 	t->done++;
 	t->done_bytes += slot->item.length;
-	hist_record(meter_hist(&t->member->meter, IO_HIST_OPERATION),
-		    now_ns > from_ns ? now_ns - from_ns : 0);
+	hist_record(meter_hist(&t->member->meter, IO_HIST_OPERATION), slot_took_ns(&slot->s));
 	done_series_add(&t->series, at_ns, 1);
 	if (t->moved)
 		done_series_add(t->moved, at_ns, slot->item.length);
@@ -157,16 +149,9 @@ void io_done(struct io_thread *t, struct io_slot *slot)
 
 void io_fails(struct io_thread *t, struct io_slot *slot, int rc, const char *text)
 {
-	struct crew_thread *w = t->member;
-
-	slot->failed = true;
 	if (slot->number < t->first_failed)
 		t->first_failed = slot->number;
-	crew_fail(w, &slot->req, rc, text ? text : request_text(&slot->req));
-	if (t->work->options->on_error == ON_ERROR_STOP) {
-		t->rc = t->rc ? t->rc : rc;
-		t->over = true;
-	}
+	slots_fail(&t->slots, &slot->s, rc, text);
 }
 
 void io_fail(struct io_thread *t, struct io_slot *slot, int rc, const char *text)
@@ -177,110 +162,45 @@ void io_fail(struct io_thread *t, struct io_slot *slot, int rc, const char *text
 
 void io_take(struct io_thread *t, struct io_slot *slot, struct io_item *item)
 {
-	pace_take(&t->pace, slot->begin_ns);
+	pace_take(&t->pace, slot->s.begin_ns);
 	t->issued++;
 	io_share_next(&t->share, item);
 }
 
-static void io_start(struct io_thread *t, uint64_t now_ns)
+uint64_t io_due(const void *thread)
+{
+	const struct io_thread *t = thread;
+	uint64_t bytes = t->work->options->limits.bytes;
+
+	if (t->issued >= t->limit || (bytes && t->work->whole && t->issued_bytes >= bytes))
+		return SLOTS_OVER;
+	return pace_next(&t->pace);
+}
+
+void io_begin(struct io_thread *t, struct io_slot *slot)
 {
 	const struct io_options *o = t->work->options;
-	struct io_slot *slot = t->free;
 
-	t->free = slot->next;
-	slot->due_ns = pace_take(&t->pace, now_ns);
-	if (slot->due_ns && now_ns > slot->due_ns && now_ns - slot->due_ns > t->late_start_ns)
-		t->late_start_ns = now_ns - slot->due_ns;
-	slot->begin_ns = now_ns;
-	slot->failed = false;
 	slot->number = t->issued++;
 	io_share_next(&t->share, &slot->item);
-	atomic_store_explicit(&slot->live_object, slot->item.object, memory_order_relaxed);
-	atomic_store_explicit(&slot->live_ns, now_ns, memory_order_relaxed);
+	slots_mark(&t->slots, &slot->s, pace_take(&t->pace, slot->s.begin_ns), slot->item.object);
 	slot->writes = o->operation == IO_DO_WRITE ||
 		       (o->operation == IO_DO_MIXED &&
 			random_at(t->key, slot->number, 0) >= t->mixed_below);
-	if (t->work->whole)
-		io_whole_begin(t, slot);
-	else if (slot->name)
-		io_names_begin(t, slot);
-	else
-		io_data_begin(t, slot);
 }
 
-/* Starts what may start now. Returns when the next one may, UINT64_MAX: nothing waits for its time. */
-static uint64_t io_start_all(struct io_thread *t, uint64_t now_ns)
+void io_warm(void *thread)
 {
-	const struct io_work *work = t->work;
-	uint64_t bytes = work->whole && work->options->limits.bytes ? work->options->limits.bytes
-								    : UINT64_MAX;
+	struct io_thread *t = thread;
 
-	while (t->free && !t->over) {
-		uint64_t next_ns = pace_next(&t->pace);
-
-		if (t->issued >= t->limit || t->issued_bytes >= bytes) {
-			t->over = true;
-		} else if (work->until_ns &&
-			   (now_ns >= work->until_ns || next_ns >= work->until_ns)) {
-			t->over = true;
-			t->timed_out = true;
-		} else if (next_ns > now_ns) {
-			return next_ns;
-		} else {
-			io_start(t, now_ns);
-		}
-	}
-	return UINT64_MAX;
-}
-
-/* End of the warm-up: resets all counters. */
-static void io_end_warmup(struct io_thread *t)
-{
 	t->warmup_operations += meter_clear(&t->member->meter, t->work->origin_ns);
 	done_series_clear(&t->series);
 	if (t->moved)
 		done_series_clear(t->moved);
 	t->done = t->done_bytes = t->gets = t->puts = 0;
-	t->fill_ns = t->verify_ns = t->late_start_ns = 0;
+	t->fill_ns = t->verify_ns = t->slots.late_start_ns = 0;
 	t->entries = t->absent = t->payload_errors = 0;
 	t->warm = true;
-}
-
-static void io_step_all(struct io_thread *t, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		struct io_slot *slot = t->turn.back[i]->user;
-
-		if (t->work->whole)
-			io_whole_step(t, slot);
-		else if (slot->name)
-			io_names_step(t, slot);
-		else
-			io_data_step(t, slot);
-	}
-	if (!t->warm && t->member->queue.now_ns >= t->work->origin_ns)
-		io_end_warmup(t);
-	meter_live(&t->member->meter, t->member->queue.now_ns);
-	crew_look(t->member);
-}
-
-bool io_halted(const struct io_thread *t)
-{
-	return atomic_load_explicit(&t->member->crew->halt, memory_order_relaxed);
-}
-
-static void io_loop(struct io_thread *t)
-{
-	uint64_t now_ns = clock_now(t->work->store->clock), next_ns;
-
-	for (;;) {
-		t->over = t->over || io_halted(t);
-		next_ns = io_start_all(t, now_ns);
-		if (!turn_submit(&t->turn) && next_ns == UINT64_MAX)
-			break;
-		io_step_all(t, turn_wait(&t->turn, now_ns, next_ns));
-		now_ns = turn_now(&t->turn, next_ns);
-	}
 }
 
 int io_thread_run(struct crew_thread *w, uint64_t number)
@@ -290,41 +210,28 @@ int io_thread_run(struct crew_thread *w, uint64_t number)
 	uint64_t end_ns;
 	int rc;
 
-	t->over = t->share.items == 0;
 	t->working = true;
-	clock_sleep_until(work->store->clock, work->start_ns);
-	io_loop(t);
-	rc = t->handles ? io_data_end(t) : 0;
+	t->slots.warm_ns = t->warm ? UINT64_MAX : work->origin_ns;
+	rc = slots_run(&t->slots, work->start_ns, work->until_ns);
 	end_ns = w->queue.now_ns > work->origin_ns ? w->queue.now_ns - work->origin_ns : 0;
 	if (!t->mark_ns)
 		t->mark_ns = end_ns;
 	t->end_ns = end_ns;
 	t->working = false;
-	if (t->rc < 0)
-		return t->rc;
-	if (rc < 0)
-		return rc;
-	return io_halted(t) ? -ECANCELED : 0;
+	return rc;
 }
 
-/* Main thread, while the thread works: only what is atomic, and what does not change. */
+void io_key(const void *thread, uint64_t object, char key[OBJECT_KEY_BYTES])
+{
+	const struct io_thread *t = thread;
+
+	io_set_key(t->work->set, t->share.rank, object, key);
+}
+
 uint64_t io_thread_waits(const struct crew *p, uint32_t thread, uint64_t now_ns,
 			 char key[OBJECT_KEY_BYTES])
 {
 	const struct io_work *work = p->argument;
-	const struct io_thread *t = &work->threads[thread];
-	uint64_t oldest_ns = now_ns, object = 0;
 
-	for (uint64_t i = 0; i < work->options->depth; i++) {
-		const struct io_slot *s = &t->slots[i];
-		uint64_t since_ns = atomic_load_explicit(&s->live_ns, memory_order_relaxed);
-
-		if (!since_ns || since_ns >= oldest_ns)
-			continue;
-		oldest_ns = since_ns;
-		object = atomic_load_explicit(&s->live_object, memory_order_relaxed);
-	}
-	if (oldest_ns < now_ns)
-		io_set_key(work->set, t->share.rank, object, key);
-	return now_ns - oldest_ns;
+	return slots_waits(&work->threads[thread].slots, now_ns, key);
 }

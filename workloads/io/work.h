@@ -1,5 +1,6 @@
 /* A thread of an io phase at work: a slot for each operation in flight, which sends one request after the other (open,
- * read, close). The thread owns all of it; nothing is allocated while it works. */
+ * read, close). The thread owns all of it; nothing is allocated while it works. The loop is that of common/slots.h; what
+ * operations do is in data.c, names.c and whole.c, one table of hooks each. */
 #ifndef HAUL_WORKLOADS_IO_WORK_H
 #define HAUL_WORKLOADS_IO_WORK_H
 
@@ -7,7 +8,7 @@
 #include "workloads/common/done_series.h"
 #include "workloads/common/pace.h"
 #include "workloads/common/residency.h"
-#include "workloads/common/turn.h"
+#include "workloads/common/slots.h"
 #include "workloads/io/mix.h"
 #include "workloads/io/share.h"
 
@@ -24,19 +25,13 @@ struct io_name {
 };
 
 struct io_slot {
-	struct request req;
-	struct io_slot *next; /* free, or waiting for a handle */
+	struct slot s; /* its link: in the line of a handle; its live_id: the object */
 	struct io_handle *handle;
 	struct io_item item;
-	uint64_t number;           /* of the operation, from 0 */
-	uint64_t begin_ns, due_ns; /* due 0: at begin */
-	uint32_t step;
-	bool writes, failed;
-	void *buffer;            /* of a block; NULL where the store keeps no content */
+	uint64_t number; /* of the operation, from 0 */
+	bool writes;
 	struct io_name *name;    /* NULL where an operation is a block */
 	struct io_mix_turn turn; /* of a mix of whole objects */
-	/* For any thread: when the operation under way began (0: none is), and its object. */
-	_Atomic uint64_t live_ns, live_object;
 };
 
 enum io_handle_state { HANDLE_CLOSED, HANDLE_BUSY, HANDLE_OPEN };
@@ -49,8 +44,8 @@ struct io_handle {
 	uint64_t bytes;  /* written, where it is written whole */
 	uint32_t users;
 	enum io_handle_state state;
-	bool last; /* nothing more of it will be asked for: closed after its last user */
-	struct io_slot *waiting, **tail;
+	bool last;           /* nothing more of it will be asked for: closed after its last user */
+	struct list waiting; /* slots */
 };
 
 /* What all threads of a rank share, read-only while they work. */
@@ -66,7 +61,7 @@ struct io_work {
 	bool shared; /* all threads of all ranks write the version that is open in their handles */
 	uint64_t objects;             /* of the pattern: of a rank, or 0 where one is shared */
 	uint64_t start_ns, origin_ns; /* of the phase; of what is counted, after the warm-up */
-	uint64_t until_ns;            /* nothing new from then on; 0: no limit */
+	uint64_t until_ns;            /* no operation begins from then on; 0: no limit */
 	/* For measures: when the first thread of any rank had done its part, from origin_ns on; UINT64_MAX: none has.
 	 * Set while no thread works. */
 	uint64_t first_ns;
@@ -83,18 +78,14 @@ struct io_thread {
 	uint64_t mixed_below; /* a draw below reads */
 	uint64_t key;
 
-	struct io_slot *slots, *free;
+	struct slots slots;
 	struct io_name *names;
 	struct request_key *keys; /* [depth * batch], of all names; NULL: deletes of one */
 	struct io_handle *handles;
 	uint32_t handle_count;
-	struct turn turn;
 
 	uint64_t issued, issued_bytes; /* bytes: of whole objects */
-	bool over;                     /* starts nothing more: its limit, its time, an error */
-	bool timed_out;
-	bool working; /* within io_thread_run */
-	int rc;
+	bool working;                  /* within io_thread_run */
 
 	struct residency residency; /* its counts: warm-up included */
 
@@ -105,7 +96,7 @@ struct io_thread {
 	uint64_t done, done_bytes, first_failed, warmup_operations;
 	uint64_t gets, puts;
 	uint64_t mark_ns, end_ns; /* its part done, or its time over; at rest for good */
-	uint64_t payload_errors, absent, entries, fill_ns, verify_ns, late_start_ns;
+	uint64_t payload_errors, absent, entries, fill_ns, verify_ns;
 };
 
 /* Memory for a thread, buffers included. */
@@ -125,10 +116,21 @@ int io_thread_run(struct crew_thread *w, uint64_t number);
 uint64_t io_thread_waits(const struct crew *p, uint32_t thread, uint64_t now_ns,
 			 char key[OBJECT_KEY_BYTES]);
 
-/* For data.c, whole.c and names.c. */
+/* For data.c, names.c and whole.c. */
 
-/* Sends the slot's request with the next ones; when it is done the slot's step goes on. */
-void io_send(struct io_thread *t, struct io_slot *slot, uint32_t step);
+/* Hooks of all three: when the next operation may begin; the name of an object. */
+uint64_t io_due(const void *thread);
+void io_key(const void *thread, uint64_t object, char key[OBJECT_KEY_BYTES]);
+/* End of the warm-up: resets all counters. */
+void io_warm(void *thread);
+
+/* The slot begins the next operation: its item, its number, whether it writes. */
+void io_begin(struct io_thread *t, struct io_slot *slot);
+/* Sends the slot's request with the next ones; when it is answered the slot's step goes on. */
+static inline void io_send(struct io_thread *t, struct io_slot *slot, uint32_t step)
+{
+	slots_send(&t->slots, &slot->s, step);
+}
 /* One more operation starts with the slot's, which has begun: its item, its number, its turn. */
 void io_take(struct io_thread *t, struct io_slot *slot, struct io_item *item);
 /* The operation has ended well, or not: the slot is free. io_count: another operation of it follows. */
@@ -138,16 +140,14 @@ void io_fail(struct io_thread *t, struct io_slot *slot, int rc, const char *text
 /* The same in two: it failed, and has something to do yet; now the slot is free. */
 void io_fails(struct io_thread *t, struct io_slot *slot, int rc, const char *text);
 void io_let_go(struct io_thread *t, struct io_slot *slot);
-/* Whether all threads of this rank are to stop. */
-bool io_halted(const struct io_thread *t);
 
-/* Begins an operation; goes on with it when its request has come back. */
-void io_data_begin(struct io_thread *t, struct io_slot *slot);
-void io_data_step(struct io_thread *t, struct io_slot *slot);
-/* The object of all, begun by shared_object_begin: from here on it is open, and not the thread's to close. */
+/* Operations on blocks, on names, and on whole objects, of which a mix has some on names. */
+extern const struct slot_hooks io_data_hooks, io_names_hooks, io_whole_hooks;
+
+/* data.c. The object of all, begun by shared_object_begin: from here on it is open, and not the thread's to close. */
 void io_data_share(struct io_thread *t, const struct object *object);
 /* At rest: closes what is still open. A negative errno with worker->err. */
-int io_data_end(struct io_thread *t);
+int io_data_end(void *thread);
 /* Makes the bytes of the slot's write. */
 void io_data_fill(struct io_thread *t, struct io_slot *slot);
 /* A block has moved, an object is closed: whether all of it is as it should be; else text says why not. */
@@ -155,12 +155,7 @@ int io_data_check(struct io_thread *t, const struct io_slot *slot, char text[FAI
 int io_data_check_closed(struct io_thread *t, const struct request *req,
 			 char text[FAILURE_TEXT_BYTES]);
 
-void io_whole_begin(struct io_thread *t, struct io_slot *slot);
-void io_whole_step(struct io_thread *t, struct io_slot *slot);
-
-void io_names_begin(struct io_thread *t, struct io_slot *slot);
-void io_names_step(struct io_thread *t, struct io_slot *slot);
-/* A stat or delete has been answered; strict: the object must be there. */
+/* names.c. A stat or delete has been answered; strict: the object must be there. */
 void io_names_answered(struct io_thread *t, struct io_slot *slot, bool strict);
 /* Asks for the next page of the rank's folder; it is an operation of its own. */
 void io_names_list(struct io_thread *t, struct io_slot *slot, uint32_t step);

@@ -88,11 +88,13 @@ void replay_count_thread(const struct crew_thread *w, struct tally *t)
 	row[REPLAY_LEFT] += thread->list->count - thread->next + thread->dropped;
 	row[REPLAY_WAITED] += thread->waited;
 	row[REPLAY_PAYLOAD_ERRORS] += thread->payload_errors;
-	if (thread->late_start_ns > row[REPLAY_LATE_START_NS])
-		row[REPLAY_LATE_START_NS] = thread->late_start_ns;
-	for (uint64_t i = 0; thread->slots && i < work->options->depth; i++) {
-		row[REPLAY_FILL_NS] += thread->slots[i].content.fill_ns;
-		row[REPLAY_VERIFY_NS] += thread->slots[i].content.verify_ns;
+	if (thread->slots.late_start_ns > row[REPLAY_LATE_START_NS])
+		row[REPLAY_LATE_START_NS] = thread->slots.late_start_ns;
+	for (uint32_t i = 0; thread->slots.memory && i < thread->slots.depth; i++) {
+		const struct replay_slot *slot = slots_at(&thread->slots, i);
+
+		row[REPLAY_FILL_NS] += slot->content.fill_ns;
+		row[REPLAY_VERIFY_NS] += slot->content.verify_ns;
 	}
 }
 

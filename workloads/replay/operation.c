@@ -15,8 +15,9 @@ enum step { STEP_OPENED, STEP_MOVED, STEP_ENDED, STEP_DROPPED };
 static void operation_send(struct replay_thread *t, struct replay_slot *slot, enum request_op op,
 			   enum step step)
 {
-	slot->req = (struct request){.op = op, .object = &slot->object, .length = slot->row->bytes};
-	replay_send(t, slot, step);
+	slot->s.req =
+		(struct request){.op = op, .object = &slot->object, .length = slot->row->bytes};
+	slots_send(&t->slots, &slot->s, step);
 }
 
 static bool operation_writes(const struct replay_slot *slot)
@@ -38,16 +39,16 @@ void replay_operation_begin(struct replay_thread *t, struct replay_slot *slot)
 			     work->rows->keys[row->key].hash);
 	if (row->operation == TRACE_DELETE) {
 		operation_send(t, slot, REQ_DELETE, STEP_ENDED);
-		slot->req.length = 0;
-		slot->req.due_ns = slot->due_ns;
+		slot->s.req.length = 0;
+		slot->s.req.due_ns = slot->s.due_ns;
 		return;
 	}
 	slot->part = writes ? store_part(work->store, row->bytes)
 			    : store_range(work->store, row->bytes, 1);
 	operation_send(t, slot, writes ? REQ_BEGIN : REQ_OPEN, STEP_OPENED);
-	slot->req.due_ns = slot->due_ns;
+	slot->s.req.due_ns = slot->s.due_ns;
 	if (writes)
-		slot->req.begin.part = slot->part < row->bytes ? slot->part : row->bytes;
+		slot->s.req.begin.part = slot->part < row->bytes ? slot->part : row->bytes;
 }
 
 /* The request that follows. */
@@ -56,19 +57,20 @@ static void operation_move(struct replay_thread *t, struct replay_slot *slot, ui
 	uint64_t left = slot->row->offset + slot->row->bytes - offset;
 	bool writes = operation_writes(slot);
 
-	slot->req = (struct request){.op = writes ? REQ_WRITE : REQ_READ,
-				     .object = &slot->object,
-				     .offset = offset,
-				     .length = left < slot->part ? left : slot->part,
-				     .data = slot->buffer};
-	if (slot->buffer) {
-		slot->req.buffer_bytes = t->work->options->chunk;
-		slot->req.chunk = writes ? replay_content_fill : replay_content_check;
+	slot->s.req = (struct request){.op = writes ? REQ_WRITE : REQ_READ,
+				       .object = &slot->object,
+				       .offset = offset,
+				       .length = left < slot->part ? left : slot->part,
+				       .data = slot->s.buffer,
+				       .user = &slot->content};
+	if (slot->s.buffer) {
+		slot->s.req.buffer_bytes = t->work->options->chunk;
+		slot->s.req.chunk = writes ? replay_content_fill : replay_content_check;
 	}
 	if (!writes)
-		replay_content_expect(&slot->content, offset, slot->req.length,
+		replay_content_expect(&slot->content, offset, slot->s.req.length,
 				      random_at(t->key, t->draws++, offset));
-	replay_send(t, slot, STEP_MOVED);
+	slots_send(&t->slots, &slot->s, STEP_MOVED);
 }
 
 /* It has failed: nothing may remain of what was written, or open of what was read. */
@@ -84,8 +86,8 @@ static void operation_close(struct replay_thread *t, struct replay_slot *slot)
 
 static void operation_opened(struct replay_thread *t, struct replay_slot *slot)
 {
-	if (slot->req.answer.status < 0) {
-		replay_fails(t, slot, slot->req.answer.status, NULL);
+	if (slot->s.req.answer.status < 0) {
+		slots_fail(&t->slots, &slot->s, slot->s.req.answer.status, NULL);
 		replay_end(t, slot);
 	} else if (slot->row->bytes) {
 		operation_move(t, slot, slot->row->offset);
@@ -98,7 +100,7 @@ static void operation_opened(struct replay_thread *t, struct replay_slot *slot)
 static int operation_check(struct replay_thread *t, struct replay_slot *slot,
 			   char text[FAILURE_TEXT_BYTES])
 {
-	const struct request *req = &slot->req;
+	const struct request *req = &slot->s.req;
 
 	if (req->answer.status < 0) {
 		snprintf(text, FAILURE_TEXT_BYTES, "%s", request_text(req));
@@ -116,16 +118,16 @@ static int operation_check(struct replay_thread *t, struct replay_slot *slot,
 
 static void operation_moved(struct replay_thread *t, struct replay_slot *slot)
 {
-	uint64_t at = slot->req.offset + slot->req.length;
+	uint64_t at = slot->s.req.offset + slot->s.req.length;
 	uint64_t end = slot->row->offset + slot->row->bytes;
 	char text[FAILURE_TEXT_BYTES];
 	int rc = operation_check(t, slot, text);
 
 	if (rc < 0) {
-		replay_fails(t, slot, rc, text);
+		slots_fail(&t->slots, &slot->s, rc, text);
 		operation_drop(t, slot);
-	} else if (at < end && replay_halted(t)) {
-		slot->failed = true;
+	} else if (at < end && slots_halted(&t->slots)) {
+		slot->s.failed = true;
 		operation_drop(t, slot);
 	} else if (at < end) {
 		operation_move(t, slot, at);
@@ -138,7 +140,7 @@ static void operation_moved(struct replay_thread *t, struct replay_slot *slot)
 static int operation_check_ended(struct replay_thread *t, const struct replay_slot *slot,
 				 char text[FAILURE_TEXT_BYTES])
 {
-	const struct request *req = &slot->req;
+	const struct request *req = &slot->s.req;
 
 	snprintf(text, FAILURE_TEXT_BYTES, "%s", request_text(req));
 	/* A trace may delete what it has deleted before. */
@@ -159,9 +161,9 @@ static void operation_ended(struct replay_thread *t, struct replay_slot *slot)
 	int rc = operation_check_ended(t, slot, text);
 
 	if (rc < 0)
-		replay_fails(t, slot, rc, text);
+		slots_fail(&t->slots, &slot->s, rc, text);
 	/* What could not be published must not stay as a part of something. */
-	if (slot->req.op == REQ_COMMIT && slot->req.answer.status < 0)
+	if (slot->s.req.op == REQ_COMMIT && slot->s.req.answer.status < 0)
 		operation_drop(t, slot);
 	else
 		replay_end(t, slot);
@@ -169,7 +171,7 @@ static void operation_ended(struct replay_thread *t, struct replay_slot *slot)
 
 void replay_operation_step(struct replay_thread *t, struct replay_slot *slot)
 {
-	switch ((enum step)slot->step) {
+	switch ((enum step)slot->s.step) {
 	case STEP_OPENED:
 		operation_opened(t, slot);
 		return;

@@ -222,7 +222,7 @@ static int phase_timed_out(const struct replay_phase *p, enum stop_reason *stopp
 	int rc;
 
 	for (uint32_t i = 0; i < p->crew.threads; i++)
-		timed_out = timed_out || p->work.threads[i].timed_out;
+		timed_out = timed_out || p->work.threads[i].slots.timed_out;
 	rc = group_allreduce(p->ctx->group, MERGE_MAX, &timed_out, 1);
 	if (rc == 0 && timed_out && *stopped == STOP_NONE)
 		*stopped = STOP_LIMIT;

@@ -10,10 +10,9 @@
 #ifndef HAUL_WORKLOADS_REPLAY_ROWS_H
 #define HAUL_WORKLOADS_REPLAY_ROWS_H
 
+#include "core/list.h"
 #include "workloads/replay/through.h"
 #include "workloads/trace/names.h"
-
-struct replay_slot;
 
 /* What of a trace this rank replays, and how. */
 struct replay_part {
@@ -36,7 +35,7 @@ struct replay_row {
  * that came before it, and those that come after it wait for it. */
 struct replay_key {
 	uint64_t hash;
-	struct replay_slot *waiting, *last; /* in the order of the trace */
+	struct list waiting; /* slots, in the order of the trace */
 	uint32_t readers;
 	bool writing;  /* or deleting */
 	uint8_t tiers; /* in which an object of it may exist, as bits */

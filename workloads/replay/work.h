@@ -4,7 +4,7 @@
 #ifndef HAUL_WORKLOADS_REPLAY_WORK_H
 #define HAUL_WORKLOADS_REPLAY_WORK_H
 
-#include "workloads/common/turn.h"
+#include "workloads/common/slots.h"
 #include "workloads/replay/columns.h"
 #include "workloads/replay/content.h"
 #include "workloads/replay/replay.h"
@@ -13,19 +13,11 @@
 struct replay_thread;
 
 struct replay_slot {
-	struct replay_content content; /* first: request.user is both */
-	struct request req;
-	struct replay_slot *next; /* free, or waiting for its key */
+	struct slot s; /* its link: in the line of its key; its live_id: the number of its row */
+	struct replay_content content;
 	struct object object;
 	const struct replay_row *row;
-	uint64_t begin_ns, due_ns; /* due 0: at begin */
-	uint64_t part;             /* bytes of a request at most */
-	uint32_t step;
-	bool failed;
-	void *buffer; /* NULL where the store keeps no content */
-	/* For any thread: when the operation under way began (0: none is), and its row. */
-	_Atomic uint64_t live_ns;
-	const struct replay_row *_Atomic live_row;
+	uint64_t part; /* bytes of a request at most */
 };
 
 /* What all threads of a rank share, read-only while they work. */
@@ -38,7 +30,7 @@ struct replay_work {
 	bool content; /* the store keeps what is written */
 	bool timed;   /* rows wait for their times */
 	uint64_t start_ns;
-	uint64_t until_ns; /* nothing new from then on; 0: no limit */
+	uint64_t until_ns; /* no operation begins from then on; 0: no limit */
 	struct replay_thread *threads;
 };
 
@@ -47,20 +39,15 @@ struct replay_thread {
 	struct crew_thread *member;
 	struct replay_list *list;
 	uint64_t next; /* its row that is taken up next */
-	struct replay_slot *slots, *free;
-	struct turn turn;
+	struct slots slots;
 	uint64_t key, draws;
-	uint64_t now_ns; /* when the last of what it knows happened */
-	bool over;       /* takes up nothing more: its list, its time, an error */
-	bool timed_out;
-	int rc;
 
 	/* Results. */
 	struct {
 		uint64_t count[TRACE_OPERATION_COUNT], bytes[TRACE_OPERATION_COUNT];
 	} tiers[TRACE_TIERS];   /* of the operations that have ended well */
 	uint64_t done, dropped; /* dropped: waited for their key when the phase ended */
-	uint64_t waited, payload_errors, late_start_ns;
+	uint64_t waited, payload_errors;
 };
 
 /* Memory for a thread, buffers included. */
@@ -85,15 +72,8 @@ static inline bool replay_reads(const struct replay_slot *slot)
 {
 	return slot->row->operation == TRACE_READ;
 }
-/* Sends the slot's request with the next ones; when it is done the slot's step goes on. */
-void replay_send(struct replay_thread *t, struct replay_slot *slot, uint32_t step);
-/* The operation failed, and may have something to do yet. text NULL: what the answer says. */
-void replay_fails(struct replay_thread *t, struct replay_slot *slot, int rc, const char *text);
 /* The operation has ended, well unless it failed: the slot is free, and those that wait for its key may begin. */
 void replay_end(struct replay_thread *t, struct replay_slot *slot);
-/* Whether all threads of this rank are to stop. */
-bool replay_halted(const struct replay_thread *t);
-
 /* operation.c: begins the operation of a slot; goes on with it when its request has come back. */
 void replay_operation_begin(struct replay_thread *t, struct replay_slot *slot);
 void replay_operation_step(struct replay_thread *t, struct replay_slot *slot);
