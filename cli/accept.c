@@ -31,8 +31,8 @@ static int accept_run(const struct call *call)
 	int rc;
 
 	catalog_rules(call->arguments[0], rules, sizeof(rules));
-	rc = report_accept(stdout, args->json, rules, call->arguments + 1, call->argument_count - 1,
-			   &accepted, &err);
+	rc = report_accept(stdout, args->json ? REPORT_JSON : REPORT_TEXT, rules,
+			   call->arguments + 1, call->argument_count - 1, &accepted, &err);
 	if (rc == 0)
 		return accepted ? EXIT_DONE : EXIT_TARGET_MISSED;
 	cli_say("%s", err.text);

@@ -9,7 +9,7 @@
 enum { COMPARE_FILES_MAX = 4096 };
 
 struct compare_args {
-	bool json;
+	bool json, csv;
 	const char *html;
 };
 
@@ -18,6 +18,10 @@ static const struct verb_option compare_options[] = {
 	 .kind = VERB_FLAG,
 	 .offset = offsetof(struct compare_args, json),
 	 .help = "prints JSON, for programs"},
+	{.name = "csv",
+	 .kind = VERB_FLAG,
+	 .offset = offsetof(struct compare_args, csv),
+	 .help = "prints one row per pair of sides and metric, for spreadsheets"},
 	{.name = "html",
 	 .kind = VERB_TEXT,
 	 .offset = offsetof(struct compare_args, html),
@@ -29,16 +33,18 @@ static const struct verb_option compare_options[] = {
 static int compare_run(const struct call *call)
 {
 	const struct compare_args *args = call->options;
+	enum report_shape shape = args->json ? REPORT_JSON : args->csv ? REPORT_CSV : REPORT_TEXT;
 	struct err err = {0};
 	int rc;
 
-	if (args->html && args->json) {
-		cli_say("compare: --html and --json exclude each other");
+	if ((args->html && (args->json || args->csv)) || (args->json && args->csv)) {
+		cli_say("compare: --%s and --%s exclude each other", args->html ? "html" : "csv",
+			args->json ? "json" : "csv");
 		return EXIT_USAGE;
 	}
-	rc = args->html ? report_page(args->html, true, call->arguments, call->argument_count, &err)
-			: report_compare(stdout, args->json, call->arguments, call->argument_count,
-					 &err);
+	rc = args->html
+		     ? report_page(args->html, true, call->arguments, call->argument_count, &err)
+		     : report_compare(stdout, shape, call->arguments, call->argument_count, &err);
 	return cli_ended(rc, &err);
 }
 

@@ -33,7 +33,8 @@ static const struct verb_option report_options[] = {
 	{.name = "scaling",
 	 .kind = VERB_FLAG,
 	 .offset = offsetof(struct report_args, scaling),
-	 .help = "prints one table of all files, with a row per number of nodes; also with --json"},
+	 .help = "prints one table of all files, with a row per number of nodes; also with --json "
+		 "or --csv"},
 	{.name = "steps",
 	 .kind = VERB_COUNT,
 	 .offset = offsetof(struct report_args, steps),
@@ -63,9 +64,8 @@ static int report_run(const struct call *call)
 	struct err err = {0};
 	int rc;
 
-	if (args->csv && (args->json || args->scaling)) {
-		cli_say("report: --csv and --%s exclude each other",
-			args->json ? "json" : "scaling");
+	if (args->csv && args->json) {
+		cli_say("report: --csv and --json exclude each other");
 		return EXIT_USAGE;
 	}
 	if (args->html && (args->json || args->csv || args->scaling || args->steps)) {
@@ -74,11 +74,10 @@ static int report_run(const struct call *call)
 	}
 	if (count == 1 && report_is_folder(files[0]) &&
 	    !(args->csv || args->scaling || args->steps || args->html))
-		return cli_ended(report_folder(stdout, args->json, files[0], &err), &err);
-	if (args->scaling)
-		shape = args->json ? REPORT_SCALING_JSON : REPORT_SCALING;
-	rc = args->html ? report_page(args->html, false, files, count, &err)
-			: report_files(stdout, shape, files, count, &o, &err);
+		return cli_ended(report_folder(stdout, shape, files[0], &err), &err);
+	rc = args->html      ? report_page(args->html, false, files, count, &err)
+	     : args->scaling ? report_scaling(stdout, shape, files, count, &err)
+			     : report_files(stdout, shape, files, count, &o, &err);
 	return cli_ended(rc, &err);
 }
 

@@ -16,6 +16,7 @@
 
 #include "core/arena.h"
 #include "core/err.h"
+#include "report/document.h"
 #include "report/series.h"
 
 /* X(enum, key, kind of option, whether it is a least value, label, unit as in core/target.h, help). */
@@ -108,6 +109,9 @@ void accept_free(struct accept *a);
 
 /* Whether all criteria are met; there is at least one. */
 bool accept_is(const struct accept *a);
+
+/* Writes what was judged as a document. about: a struct accept. */
+document_writer accept_write;
 
 /* The value of a criterion in one repeat; NaN where the file cannot tell it. */
 double accept_value(const struct results_file *f, const struct results_phase_read *p,

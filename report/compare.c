@@ -8,7 +8,8 @@
 #include <string.h>
 
 const struct compare_metric_kind compare_metrics[COMPARE_METRICS] = {
-#define COMPARE_ROW(id, word, key, rate, less) [COMPARE_##id] = {word, key, rate, less},
+#define COMPARE_ROW(id, word, key, format, rate, less) \
+	[COMPARE_##id] = {word, key, FORMAT_##format, rate, less},
 	COMPARE_LIST(COMPARE_ROW)
 #undef COMPARE_ROW
 };

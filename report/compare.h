@@ -11,6 +11,7 @@
 
 #include "core/err.h"
 #include "report/difference.h"
+#include "report/document.h"
 #include "report/ratio.h"
 #include "report/series.h"
 
@@ -20,25 +21,26 @@ enum {
 	COMPARE_NAME_BYTES = COMPARE_PATH_BYTES + RECORD_SWEEP_BYTES
 };
 
-/* X(enum, word of the table, key in JSON, whether it is a rate, whether less is better). */
+/* X(enum, word of the table, key in JSON, how it is shown, whether it is a rate, whether less is better). */
 /* clang-format off */
 #define COMPARE_LIST(X) \
-	X(BYTES, "GB/s", "bytes_per_second", true, false) \
-	X(OPERATIONS, "ops/s", "operations_per_second", true, false) \
-	X(SAMPLES, "samples/s", "samples_per_second", true, false) \
-	X(AU, "AU", "au", false, false) \
-	X(SECONDS, "seconds", "seconds", false, true) \
-	X(P99, "p99", "p99_ns", false, true)
+	X(BYTES, "GB/s", "bytes_per_second", GIGA, true, false) \
+	X(OPERATIONS, "ops/s", "operations_per_second", FIGURE, true, false) \
+	X(SAMPLES, "samples/s", "samples_per_second", FIGURE, true, false) \
+	X(AU, "AU", "au", SHARE, false, false) \
+	X(SECONDS, "seconds", "seconds", FIGURE, false, true) \
+	X(P99, "p99", "p99_ns", NS, false, true)
 /* clang-format on */
 
 enum compare_metric {
-#define COMPARE_ENUM(id, word, key, rate, less) COMPARE_##id,
+#define COMPARE_ENUM(id, ...) COMPARE_##id,
 	COMPARE_LIST(COMPARE_ENUM)
 #undef COMPARE_ENUM
 		COMPARE_METRICS
 };
 extern const struct compare_metric_kind {
 	const char *word, *key;
+	enum column_format format;
 	bool rate, less_is_better;
 } compare_metrics[COMPARE_METRICS];
 
@@ -86,9 +88,15 @@ void compare_free(struct compare *c);
 /* The figure of one repeat; NaN where it has none. */
 double compare_value(const struct series_line *line, uint32_t repeat, enum compare_metric metric);
 
+/* The letter of the faster side by the verdict; NULL: there is none. */
+const char *compare_faster(const struct compare *c, const struct compare_pair *pair);
+
 /* What a pair shows, as sentences: the verdict, or why there is none; a drift. Each ends with a newline. */
 enum { COMPARE_SENTENCE_BYTES = 1024 };
 void compare_sentence(char sentence[COMPARE_SENTENCE_BYTES], const struct compare *c,
 		      const struct compare_pair *pair);
+
+/* Writes it as a document. about: a struct compare. */
+document_writer compare_write;
 
 #endif

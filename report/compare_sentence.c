@@ -29,8 +29,8 @@ static int compare_decimals(double factor)
 }
 
 /* "A is 1.35 times as fast as B (1.31 to 1.39)". The faster one comes first. */
-static void compare_faster(char sentence[COMPARE_SENTENCE_BYTES], const struct compare *c,
-			   const struct compare_pair *pair)
+static void compare_say_faster(char sentence[COMPARE_SENTENCE_BYTES], const struct compare *c,
+			       const struct compare_pair *pair)
 {
 	const struct ratio *r = &pair->ratios[pair->metric];
 	bool less = compare_metrics[pair->metric].less_is_better;
@@ -87,6 +87,15 @@ static void compare_basis(char sentence[COMPARE_SENTENCE_BYTES], const struct co
 	compare_drift(sentence, pair);
 }
 
+const char *compare_faster(const struct compare *c, const struct compare_pair *pair)
+{
+	int verdict = pair->judged ? pair->ratios[pair->metric].verdict : 0;
+
+	if (verdict && compare_metrics[pair->metric].less_is_better)
+		verdict = -verdict;
+	return verdict > 0 ? c->sides[0].letter : verdict < 0 ? c->sides[pair->side].letter : NULL;
+}
+
 void compare_sentence(char sentence[COMPARE_SENTENCE_BYTES], const struct compare *c,
 		      const struct compare_pair *pair)
 {
@@ -104,13 +113,13 @@ void compare_sentence(char sentence[COMPARE_SENTENCE_BYTES], const struct compar
 			    pair->line[1]->repeats > 1   ? a
 			    : pair->line[0]->repeats > 1 ? b
 							 : "each");
-		compare_faster(sentence, c, pair);
+		compare_say_faster(sentence, c, pair);
 		compare_say(sentence, ". Repeats show whether that is chance (--repeat 5).\n");
 		return;
 	}
 	if (r->verdict == 0)
 		compare_say(sentence, "%s and %s are not shown to differ: ", a, b);
-	compare_faster(sentence, c, pair);
+	compare_say_faster(sentence, c, pair);
 	compare_say(sentence, ".\n");
 	compare_basis(sentence, c, pair);
 }

@@ -10,13 +10,14 @@
 #include "report/phase.h"
 #include "report/shapes.h"
 #include "report/spread.h"
+#include "report/stats.h"
+#include "report/table.h"
 
-static void csv_number(FILE *out, double value)
+static void csv_number(FILE *out, const char *before, double value)
 {
+	fputs(before, out);
 	if (isfinite(value))
-		fprintf(out, ",%.9g", value);
-	else
-		fputc(',', out);
+		fprintf(out, "%.9g", value);
 }
 
 static void csv_quoted(FILE *out, const char *text)
@@ -32,6 +33,58 @@ static void csv_quoted(FILE *out, const char *text)
 		fputc(*text, out);
 	}
 	fputc('"', out);
+}
+
+/* Prints the keys, or with a row its values. Returns what stands before the next value. */
+static const char *csv_columns(FILE *out, const char *before, const char *path,
+			       const struct column *columns, const void *row)
+{
+	static const char *const interval[] = {"_ci95_low", "_ci95_high"};
+
+	for (const struct column *c = columns; c->type; c++) {
+		if (!c->key || c->type == COLUMN_TEXTS || c->type == COLUMN_VALUES)
+			continue;
+		fputs(before, out);
+		before = ",";
+		if (!row)
+			fprintf(out, "%s%s", path, c->key);
+		else if (column_text(c, row))
+			csv_quoted(out, column_text(c, row));
+		else
+			csv_number(out, "", column_number(c, row));
+		for (int i = 0; c->type == COLUMN_STATS && i < 2; i++) {
+			if (row)
+				csv_number(out, ",",
+					   i ? column_stats(c, row)->high
+					     : column_stats(c, row)->low);
+			else
+				fprintf(out, ",%s%s%s", path, c->key, interval[i]);
+		}
+	}
+	return before;
+}
+
+static void csv_line(FILE *out, const struct column *outer, const void *outer_row,
+		     const struct report_table *t, const void *row)
+{
+	char path[64] = "";
+	const char *before = "";
+
+	if (outer) {
+		before = csv_columns(out, before, "", outer, outer_row);
+		snprintf(path, sizeof(path), "%s.", t->key);
+	}
+	csv_columns(out, before, path, t->columns, row);
+	fputc('\n', out);
+}
+
+void csv_table(FILE *out, bool headed, const struct column *outer, const void *outer_row,
+	       const struct report_table *t)
+{
+	if (!headed)
+		csv_line(out, outer, NULL, t, NULL);
+	for (size_t i = 0; i < t->count; i++)
+		csv_line(out, outer, outer_row, t, table_row_at(t, i));
 }
 
 const char *report_csv_heading(void)
@@ -91,18 +144,18 @@ static void csv_phase_row(FILE *out, const struct results_file *f,
 		(unsigned long long)f->nodes, (unsigned long long)r->number);
 	csv_quoted(out, r->name);
 	fprintf(out, ",%s,%s", r->kind, r->status);
-	csv_number(out, r->seconds);
-	csv_number(out, au.mean);
-	csv_number(out, au.min);
-	csv_number(out, au.max);
-	csv_number(out, r->null_au);
+	csv_number(out, ",", r->seconds);
+	csv_number(out, ",", au.mean);
+	csv_number(out, ",", au.min);
+	csv_number(out, ",", au.max);
+	csv_number(out, ",", r->null_au);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
 		csv_count(
 			out, &p->merged,
 			results_column(&p->merged, tally_common_columns.measures[counts[i]].name));
 	csv_count(out, &p->merged, results_role(&p->merged, ROLE_ITEMS));
 	for (int i = 0; i < ACCOUNTS; i++)
-		csv_number(out, kept ? accounts.list[i].seconds : NAN);
+		csv_number(out, ",", kept ? accounts.list[i].seconds : NAN);
 	csv_latencies(out, p);
 	fprintf(out, ",%llu,%llu,%llu,%llu,", (unsigned long long)r->run,
 		(unsigned long long)r->combination, (unsigned long long)r->repeat,

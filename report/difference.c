@@ -36,6 +36,7 @@ static struct difference *difference_row(struct differences *d, enum difference_
 	if (!row->values)
 		return NULL;
 	snprintf(row->what, sizeof(row->what), "%s", what);
+	snprintf(row->title, sizeof(row->title), "%s: %s", difference_abouts[about], row->what);
 	d->count++;
 	return row;
 }

@@ -31,8 +31,9 @@ struct difference_side {
 enum { DIFFERENCE_WHAT_BYTES = 160 };
 struct difference {
 	enum difference_about about;
-	char what[DIFFERENCE_WHAT_BYTES]; /* "train.batch", as --set names it; "hosts" */
-	char **values;                    /* [sides]; NULL: this side has none */
+	char what[DIFFERENCE_WHAT_BYTES];       /* "train.batch", as --set names it; "hosts" */
+	char title[DIFFERENCE_WHAT_BYTES + 16]; /* "job: train.batch" */
+	char **values;                          /* [sides]; NULL: this side has none */
 };
 
 struct differences {

@@ -119,3 +119,52 @@ void listing_free(struct listing *l)
 	free(l->rows);
 	l->rows = NULL;
 }
+
+/* "2026-01-31T23:59:59Z" to the minute: "2026-01-31 23:59". */
+static void listing_started(char cell[TABLE_CELL_BYTES], const void *row)
+{
+	enum { DAY_CHARACTERS = 10, MINUTE_CHARACTERS = 16 };
+	const struct listing_row *r = row;
+
+	snprintf(cell, TABLE_CELL_BYTES, "%.*s", MINUTE_CHARACTERS, r->started);
+	if (strlen(cell) > DAY_CHARACTERS)
+		cell[DAY_CHARACTERS] = ' ';
+}
+
+static const struct column listing_columns[] = {
+	COLUMN(NAME, struct listing_row, file, "file", "file", .width = 28),
+	SHOWN("started", listing_started),
+	COLUMN(NAME, struct listing_row, name, "name", "job", .width = 16),
+	COLUMN(NAME, struct listing_row, status, "status", "status", .width = 11),
+	FIELD(NAME, struct listing_row, started),
+	FIELD(REAL, struct listing_row, seconds),
+	COLUMN(U64, struct listing_row, ranks, "ranks", "ranks", .format = FORMAT_COUNT),
+	COLUMN(REAL, struct listing_row, seconds, NULL, "time", .format = FORMAT_TIME),
+	FIELD(U64, struct listing_row, nodes),
+	FIELD(U64, struct listing_row, runs),
+	FIELD(NAME, struct listing_row, phase),
+	COLUMN(REAL, struct listing_row, au, "au", "AU", .format = FORMAT_SHARE),
+	COLUMN(REAL, struct listing_row, bytes_per_second, "bytes_per_second", "GB/s",
+	       .format = FORMAT_GIGA),
+	COLUMNS_END};
+
+static const struct column listing_counts[] = {
+	COLUMN(U32, struct listing, unreadable, "not_of_haul", NULL), COLUMNS_END};
+
+bool listing_write(struct document *d, const void *about)
+{
+	const struct listing *l = about;
+	const struct report_table table = {.key = "results",
+					   .flat = true,
+					   .columns = listing_columns,
+					   TABLE_ROWS(l->rows, l->count)};
+
+	document_table(d, &table);
+	if (!l->count)
+		document_say(d, "there are no results files here\n");
+	document_fields(d, listing_counts, l);
+	if (l->unreadable)
+		document_say(d, "%u more file%s named *.h5, not of haul\n", l->unreadable,
+			     l->unreadable == 1 ? " is" : "s are");
+	return true;
+}

@@ -4,6 +4,7 @@
 #define HAUL_REPORT_LISTING_H
 
 #include "core/err.h"
+#include "report/document.h"
 #include "results-schema/results_read.h"
 
 enum { LISTING_FILES_MAX = 4096, LISTING_PATH_BYTES = 256 };
@@ -28,5 +29,8 @@ struct listing {
  * in any case. */
 int listing_make(struct listing *l, const char *folder, struct err *err);
 void listing_free(struct listing *l);
+
+/* Writes it as a document. about: a struct listing. */
+document_writer listing_write;
 
 #endif

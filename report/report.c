@@ -9,9 +9,7 @@
 #include "report/accept.h"
 #include "report/compare.h"
 #include "report/listing.h"
-
-static char *text_of_all(struct results_file **files, unsigned count, enum report_shape shape,
-			 const struct report_options *o);
+#include "report/scaling.h"
 
 static void unload_all(struct results_file **files, unsigned count)
 {
@@ -47,6 +45,35 @@ static int put_text(FILE *out, char *text, struct err *err)
 	return rc;
 }
 
+/* The report of every file, one after another. */
+static char *text_of_all(struct results_file **files, unsigned count, enum report_shape shape,
+			 const struct report_options *o)
+{
+	char *all = NULL;
+	bool whole = true;
+	size_t size;
+	FILE *out;
+
+	if (shape == REPORT_JSON)
+		return report_json((const struct results_file *const *)files, count, o);
+	out = open_memstream(&all, &size);
+	if (!out)
+		return NULL;
+	if (shape == REPORT_CSV)
+		fputs(report_csv_heading(), out);
+	for (unsigned i = 0; whole && i < count; i++) {
+		char *one = shape == REPORT_CSV ? report_csv(files[i]) : report_text(files[i], o);
+
+		fprintf(out, "%s%s", shape == REPORT_TEXT && i ? "\n" : "", one ? one : "");
+		whole = one != NULL;
+		free(one);
+	}
+	if (fclose(out) == 0 && whole)
+		return all;
+	free(all);
+	return NULL;
+}
+
 int report_files(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
 		 const struct report_options *o, struct err *err)
 {
@@ -59,13 +86,29 @@ int report_files(FILE *out, enum report_shape shape, const char *const *paths, u
 	return rc;
 }
 
-int report_folder(FILE *out, bool json, const char *folder, struct err *err)
+int report_scaling(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
+		   struct err *err)
+{
+	struct scaling s = {0};
+	struct results_file **files;
+	int rc = load_all(&files, paths, count, err);
+
+	if (rc == 0 && !scaling_make(&s, (const struct results_file *const *)files, count))
+		rc = err_set(err, -ENOMEM, "no memory for the report");
+	if (rc == 0)
+		rc = put_text(out, document_text(shape, scaling_write, &s), err);
+	scaling_free(&s);
+	unload_all(files, count);
+	return rc;
+}
+
+int report_folder(FILE *out, enum report_shape shape, const char *folder, struct err *err)
 {
 	struct listing l;
 	int rc = listing_make(&l, folder, err);
 
 	if (rc == 0)
-		rc = put_text(out, json ? report_listing_json(&l) : report_listing_text(&l), err);
+		rc = put_text(out, document_text(shape, listing_write, &l), err);
 	listing_free(&l);
 	return rc;
 }
@@ -144,7 +187,8 @@ int report_plan_page(const char *path, struct cJSON *plan, struct err *err)
 	return rc;
 }
 
-int report_compare(FILE *out, bool json, const char *const *paths, unsigned count, struct err *err)
+int report_compare(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
+		   struct err *err)
 {
 	struct results_file **files;
 	struct compare *c = calloc(1, sizeof(*c));
@@ -155,8 +199,7 @@ int report_compare(FILE *out, bool json, const char *const *paths, unsigned coun
 	if (rc == 0) {
 		rc = compare_make(c, (const struct results_file *const *)files, count, err);
 		if (rc == 0)
-			rc = put_text(out, json ? report_compare_json(c) : report_compare_text(c),
-				      err);
+			rc = put_text(out, document_text(shape, compare_write, c), err);
 		compare_free(c);
 	}
 	free(c);
@@ -164,8 +207,8 @@ int report_compare(FILE *out, bool json, const char *const *paths, unsigned coun
 	return rc;
 }
 
-int report_accept(FILE *out, bool json, const char *rules, const char *const *paths, unsigned count,
-		  bool *accepted, struct err *err)
+int report_accept(FILE *out, enum report_shape shape, const char *rules, const char *const *paths,
+		  unsigned count, bool *accepted, struct err *err)
 {
 	struct accept_rules *r = calloc(1, sizeof(*r));
 	struct results_file **files = NULL;
@@ -179,53 +222,13 @@ int report_accept(FILE *out, bool json, const char *rules, const char *const *pa
 	if (rc == 0) {
 		bool whole = accept_make(&a, r, (const struct results_file *const *)files, count);
 
-		rc = put_text(out,
-			      !whole ? NULL
-			      : json ? report_accept_json(&a)
-				     : report_accept_text(&a),
-			      err);
+		rc = put_text(out, whole ? document_text(shape, accept_write, &a) : NULL, err);
 		*accepted = whole && accept_is(&a);
 		accept_free(&a);
 	}
 	unload_all(files, count);
 	free(r);
 	return rc;
-}
-
-static char *text_of_all(struct results_file **files, unsigned count, enum report_shape shape,
-			 const struct report_options *o)
-{
-	char *all = NULL;
-	size_t size;
-	FILE *out;
-
-	if (shape == REPORT_JSON)
-		return report_json((const struct results_file *const *)files, count, o);
-	if (shape == REPORT_SCALING)
-		return report_scaling_text((const struct results_file *const *)files, count);
-	if (shape == REPORT_SCALING_JSON)
-		return report_scaling_json((const struct results_file *const *)files, count);
-	out = open_memstream(&all, &size);
-	if (!out)
-		return NULL;
-	if (shape == REPORT_CSV)
-		fputs(report_csv_heading(), out);
-	for (unsigned i = 0; i < count; i++) {
-		char *one = shape == REPORT_CSV ? report_csv(files[i]) : report_text(files[i], o);
-
-		fprintf(out, "%s%s", shape == REPORT_TEXT && i ? "\n" : "", one ? one : "");
-		if (!one) {
-			fclose(out);
-			free(all);
-			return NULL;
-		}
-		free(one);
-	}
-	if (fclose(out) != 0) {
-		free(all);
-		return NULL;
-	}
-	return all;
 }
 
 bool report_color(FILE *out)

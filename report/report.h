@@ -10,16 +10,18 @@
 #include "core/err.h"
 #include "report/shapes.h"
 
-enum report_shape { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_SCALING, REPORT_SCALING_JSON };
-
 /* Reads every file, then writes the report of all to out: one block per file (text), an object, or
- * an array of objects where there are several files (JSON), one row per phase under one heading
- * (CSV), one table with a row per number of nodes (the two scaling shapes). Where a file cannot be read, it returns the errno with a sentence and writes nothing. */
+ * an array of objects where there are several files (JSON), or one row per phase under one heading
+ * (CSV). Where a file cannot be read, it returns the errno with a sentence and writes nothing. */
 int report_files(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
 		 const struct report_options *o, struct err *err);
 
+/* The same for one table of all files, with a row per number of nodes (scaling.h). */
+int report_scaling(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
+		   struct err *err);
+
 /* Writes a line for each results file in a folder, the newest first (listing.h). */
-int report_folder(FILE *out, bool json, const char *folder, struct err *err);
+int report_folder(FILE *out, enum report_shape shape, const char *folder, struct err *err);
 
 /* Reads every file, then writes one page of HTML about all of them to the file at path. A file that is there is replaced, but a
  * results file is not: -EEXIST. compare: the page is about their comparison; -EINVAL where there is nothing to compare. */
@@ -32,12 +34,13 @@ int report_plan_page(const char *path, struct cJSON *plan, struct err *err);
 
 /* Reads every file, then writes the comparison of all (compare.h) to out. -EINVAL with a sentence where there is nothing to
  * compare. */
-int report_compare(FILE *out, bool json, const char *const *paths, unsigned count, struct err *err);
+int report_compare(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
+		   struct err *err);
 
 /* Judges the files by the rules of a file (accept.h), and writes a line for each criterion to out. -EINVAL with a sentence
  * for rules that are not valid. */
-int report_accept(FILE *out, bool json, const char *rules, const char *const *paths, unsigned count,
-		  bool *accepted, struct err *err);
+int report_accept(FILE *out, enum report_shape shape, const char *rules, const char *const *paths,
+		  unsigned count, bool *accepted, struct err *err);
 
 /* Whether colours suit this stream: a terminal, TERM not "dumb", NO_COLOR not set. */
 bool report_color(FILE *out);

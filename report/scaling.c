@@ -34,7 +34,7 @@ static const cJSON *scaling_options(const cJSON *job, const struct phase_record 
 }
 
 /* What the job, as the file has it, says about the data set and the batch. */
-static void scaling_job(struct report_scaling_row *row, const struct results_file *f,
+static void scaling_job(struct scaling_row *row, const struct results_file *f,
 			const struct phase_record *r)
 {
 	cJSON *job = f->job_text ? cJSON_Parse(f->job_text) : NULL;
@@ -56,16 +56,17 @@ static void scaling_job(struct report_scaling_row *row, const struct results_fil
 	cJSON_Delete(job);
 }
 
-static void scaling_add(struct report_scaling *s, const struct results_file *f,
+static void scaling_add(struct scaling *s, const struct results_file *f,
 			const struct series_line *line)
 {
-	struct report_scaling_row *row = &s->rows[s->count++];
+	struct scaling_row *row = &s->rows[s->count++];
 
-	*row = (struct report_scaling_row){.path = f->path, .nodes = f->nodes, .ranks = f->ranks};
+	*row = (struct scaling_row){.path = f->path, .nodes = f->nodes, .ranks = f->ranks};
 	snprintf(row->phase, sizeof(row->phase), "%s", line->first->record.name);
 	snprintf(row->sweep, sizeof(row->sweep), "%s", line->first->record.sweep);
 	row->au = line->figures[SERIES_AU];
 	row->bytes = line->figures[SERIES_BYTES];
+	row->bytes_per_node = row->bytes.mean / (double)row->nodes;
 	row->cached_share = results_role_value(&line->first->merged, 0, ROLE_CACHED);
 	scaling_job(row, f, &line->first->record);
 }
@@ -85,7 +86,7 @@ static const struct series_line *scaling_line(const struct series_lines *lines)
 
 static int scaling_compare(const void *a, const void *b)
 {
-	const struct report_scaling_row *x = a, *y = b;
+	const struct scaling_row *x = a, *y = b;
 
 	if (x->nodes != y->nodes)
 		return x->nodes < y->nodes ? -1 : 1;
@@ -93,11 +94,9 @@ static int scaling_compare(const void *a, const void *b)
 }
 
 /* The interval of a quotient: relative errors of both are independent. */
-static void scaling_efficiency(struct report_scaling_row *row,
-			       const struct report_scaling_row *base)
+static void scaling_efficiency(struct scaling_row *row, const struct scaling_row *base)
 {
-	double each = row->bytes.mean / (double)row->nodes;
-	double first = base->bytes.mean / (double)base->nodes, mean = each / first;
+	double mean = row->bytes_per_node / base->bytes_per_node;
 	double own = (row->bytes.high - row->bytes.low) / 2 / row->bytes.mean;
 	double other =
 		row == base ? 0 : (base->bytes.high - base->bytes.low) / 2 / base->bytes.mean;
@@ -115,14 +114,13 @@ static void scaling_efficiency(struct report_scaling_row *row,
 					 .max = NAN};
 }
 
-bool report_scaling_make(struct report_scaling *s, const struct results_file *const *files,
-			 unsigned count)
+bool scaling_make(struct scaling *s, const struct results_file *const *files, unsigned count)
 {
 	struct series_lines lines;
 	bool made = true;
 	uint32_t room = 0;
 
-	*s = (struct report_scaling){0};
+	*s = (struct scaling){0};
 	for (unsigned i = 0; i < count; i++)
 		room += files[i]->phase_count;
 	s->rows = calloc(room + 1, sizeof(*s->rows));
@@ -149,7 +147,44 @@ bool report_scaling_make(struct report_scaling *s, const struct results_file *co
 	return true;
 }
 
-void report_scaling_free(struct report_scaling *s)
+void scaling_free(struct scaling *s)
 {
 	free(s->rows);
+}
+
+static const struct column scaling_columns[] = {
+	COLUMN(TEXT, struct scaling_row, path, "file", NULL),
+	COLUMN(NAME, struct scaling_row, phase, "phase", NULL),
+	COLUMN(NAME, struct scaling_row, sweep, "sweep", NULL),
+	COLUMN(U64, struct scaling_row, nodes, "nodes", "nodes", .format = FORMAT_SOME),
+	COLUMN(U64, struct scaling_row, ranks, "ranks", "ranks", .format = FORMAT_SOME),
+	COLUMN(U64, struct scaling_row, global_batch, "global_batch", "batch",
+	       .format = FORMAT_SOME),
+	COLUMN(U64, struct scaling_row, files, "files", "files", .format = FORMAT_SOME),
+	COLUMN(REAL, struct scaling_row, data_bytes, "data_bytes", "data set",
+	       .format = FORMAT_BYTES),
+	COLUMN(U32, struct scaling_row, bytes.n, "repeats", NULL),
+	COLUMN(STATS, struct scaling_row, au, "au", "AU", .format = FORMAT_SHARE),
+	COLUMN(STATS, struct scaling_row, bytes, "bytes_per_second", "GB/s", .format = FORMAT_GIGA),
+	COLUMN(REAL, struct scaling_row, bytes_per_node, "bytes_per_second_per_node", "per node",
+	       .format = FORMAT_GIGA),
+	COLUMN(STATS, struct scaling_row, efficiency, "efficiency", "efficiency",
+	       .format = FORMAT_SHARE),
+	COLUMN(REAL, struct scaling_row, cached_share, "cached_share", "cached",
+	       .format = FORMAT_SHARE),
+	COLUMN(NAME, struct scaling_row, sweep, NULL, "sweep"),
+	COLUMNS_END};
+
+bool scaling_write(struct document *d, const void *about)
+{
+	const struct scaling *s = about;
+	const struct report_table table = {.key = "scaling",
+					   .flat = true,
+					   .columns = scaling_columns,
+					   TABLE_ROWS(s->rows, s->count)};
+
+	document_table(d, &table);
+	if (!s->count)
+		document_say(d, "no finished phase has a rate of bytes\n");
+	return true;
 }

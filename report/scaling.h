@@ -4,10 +4,11 @@
 #ifndef HAUL_REPORT_SCALING_H
 #define HAUL_REPORT_SCALING_H
 
+#include "report/document.h"
 #include "report/stats.h"
 #include "results-schema/results_read.h"
 
-struct report_scaling_row {
+struct scaling_row {
 	const char *path;
 	char phase[RECORD_NAME_BYTES], sweep[RECORD_SWEEP_BYTES];
 	uint64_t nodes, ranks;
@@ -17,17 +18,20 @@ struct report_scaling_row {
 	/* Bytes per second and node, over those of the row with the fewest nodes and the same sweep; of both ends of
 	 * the interval NAN without repeats. */
 	struct stats efficiency;
+	double bytes_per_node;
 	double cached_share; /* of the first repeat; NAN: not known */
 };
 
-struct report_scaling {
-	struct report_scaling_row *rows; /* by number of nodes */
+struct scaling {
+	struct scaling_row *rows; /* by number of nodes */
 	uint32_t count;
 };
 
 /* false: no memory. Free it in either case. The rows refer to the files. */
-bool report_scaling_make(struct report_scaling *s, const struct results_file *const *files,
-			 unsigned count);
-void report_scaling_free(struct report_scaling *s);
+bool scaling_make(struct scaling *s, const struct results_file *const *files, unsigned count);
+void scaling_free(struct scaling *s);
+
+/* Writes it as a document. about: a struct scaling. */
+document_writer scaling_write;
 
 #endif

@@ -7,6 +7,7 @@
 #include "report/compare.h"
 #include "report/html/shorten.h"
 #include "report/json/json.h"
+#include "report/scaling.h"
 
 /* Rows of a phase: as many as can be seen on a page. A brief phase has none. */
 static const struct report_options data_options = {
@@ -164,7 +165,14 @@ static bool data_phases(cJSON *to, const struct results_file *const *files, unsi
 
 static void data_scaling(cJSON *to, const struct results_file *const *files, unsigned count)
 {
-	cJSON *list = count > 1 ? json_scaling(files, count) : NULL;
+	struct scaling s = {0};
+	cJSON *made = NULL, *list;
+
+	if (count > 1 && scaling_make(&s, files, count))
+		made = document_json(scaling_write, &s);
+	scaling_free(&s);
+	list = cJSON_DetachItemFromObjectCaseSensitive(made, "scaling");
+	cJSON_Delete(made);
 
 	if (!list)
 		list = cJSON_CreateNull();
@@ -181,7 +189,7 @@ static void data_compare(cJSON *to, const struct results_file *const *files, uns
 	cJSON *compare = NULL;
 
 	if (c && compare_make(c, files, count, &err) == 0)
-		compare = json_compare(c);
+		compare = document_json(compare_write, c);
 	if (c)
 		compare_free(c);
 	free(c);

@@ -12,14 +12,10 @@
 #include "core/json.h"
 #include "report/shapes.h"
 #include "report/stats.h"
+#include "report/table.h"
 
 /* A file as an object, with no phases yet in its array "phases". NULL: no memory. */
 cJSON *json_file(const struct results_file *f);
-
-/* The scaling table of files, as a list of its rows; a comparison. NULL: no memory. */
-struct compare;
-cJSON *json_scaling(const struct results_file *const *files, unsigned count);
-cJSON *json_compare(const struct compare *c);
 
 /* A phase as an object; its tables (epochs, endpoints …), each under its own name; its single
  * steps; the ranks and nodes that were slow. */

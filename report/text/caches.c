@@ -8,18 +8,7 @@
 #include "report/text/page.h"
 #include "report/text/table.h"
 
-enum column {
-	PHASE,
-	GB_READ,
-	GB_WRITTEN,
-	TOKENS,
-	HITS,
-	READ_P95,
-	READ_P99,
-	WRITE_P95,
-	WRITE_P99,
-	COLS
-};
+enum { PHASE, GB_READ, GB_WRITTEN, TOKENS, HITS, READ_P95, READ_P99, WRITE_P95, WRITE_P99, COLS };
 enum figure_column { NAME, UNIT, MLPERF, HAUL, FIGURE_COLS };
 
 static double caches_value(const struct results_phase_read *p, enum role role)

@@ -7,7 +7,7 @@
 #include "report/text/page.h"
 #include "report/text/table.h"
 
-enum column { PHASE, WHAT, GB_FIRST, GB_LAST, DONE_FIRST, DONE_LAST, P50, P99, P999, MAX, COLS };
+enum { PHASE, WHAT, GB_FIRST, GB_LAST, DONE_FIRST, DONE_LAST, P50, P99, P999, MAX, COLS };
 
 /* The rank or node that was done far later than the others. */
 static void last_ones(const struct page *page)

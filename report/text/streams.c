@@ -6,7 +6,7 @@
 /* The loop without storage costs nothing where it takes less of the time than this. */
 static const double cost_matters = 0.005;
 
-enum column { PHASE, GB_FIRST, GB_LAST, GB_SLOWEST, COLS };
+enum { PHASE, GB_FIRST, GB_LAST, GB_SLOWEST, COLS };
 
 static bool is_stream(const struct results_phase_read *p)
 {

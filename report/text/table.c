@@ -3,11 +3,13 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/measure/quantile.h"
 #include "core/units.h"
 #include "core/utf8.h"
+#include "report/stats.h"
 
 enum { NAME_COLUMNS = 24, GAP_MAX = 3, GAP_LEAST = 2 };
 
@@ -85,6 +87,116 @@ void table_figure(char cell[TABLE_CELL_BYTES], double value)
 		snprintf(cell, TABLE_CELL_BYTES, "%.*f", value < 9.995 ? 2 : 1, value);
 	else
 		snprintf(cell, TABLE_CELL_BYTES, "%s", units_count(count, (uint64_t)(value + 0.5)));
+}
+
+void table_number(char cell[TABLE_CELL_BYTES], enum column_format format, double value)
+{
+	char text[UNITS_TEXT_BYTES] = TABLE_NOTHING;
+
+	switch (format) {
+	case FORMAT_FIGURE:
+	case FORMAT_GIGA:
+		table_figure(cell, format == FORMAT_GIGA ? value / 1e9 : value);
+		return;
+	case FORMAT_SHARE:
+	case FORMAT_WHOLE:
+		if (isfinite(value))
+			snprintf(text, sizeof(text), "%.*f %%", format == FORMAT_SHARE,
+				 value * 100);
+		break;
+	case FORMAT_SOME:
+	case FORMAT_COUNT:
+		if (value > 0 || format == FORMAT_COUNT)
+			units_count(text, (uint64_t)value);
+		break;
+	case FORMAT_BYTES:
+		if (isfinite(value))
+			units_bytes_decimal(text, value);
+		break;
+	case FORMAT_RATE:
+		if (value > 0)
+			units_rate(text, value);
+		else if (isfinite(value))
+			strcpy(text, "0");
+		break;
+	case FORMAT_NS:
+	case FORMAT_TIME:
+		if (isfinite(value))
+			units_time(text, format == FORMAT_NS ? value / 1e9 : value);
+		break;
+	}
+	strcpy(cell, text);
+}
+
+/* "98.1 ± 0.2 %", "1.12 ± 0.02": the mean and half of its interval, where there is one. */
+static void table_stats(char cell[TABLE_CELL_BYTES], enum column_format format,
+			const struct stats *s)
+{
+	double half = (s->high - s->low) / 2;
+
+	if (!isfinite(s->mean) || !isfinite(half))
+		table_number(cell, format, s->mean);
+	else if (format == FORMAT_SHARE)
+		snprintf(cell, TABLE_CELL_BYTES, "%.1f ± %.1f %%", s->mean * 100, half * 100);
+	else
+		snprintf(cell, TABLE_CELL_BYTES, "%.3g ± %.2g", s->mean / 1e9, half / 1e9);
+}
+
+static void table_cell(char cell[TABLE_CELL_BYTES], const struct column *c, const void *row,
+		       const char *text)
+{
+	enum column_format format = c->format_of ? c->format_of(row) : c->format;
+
+	strcpy(cell, TABLE_NOTHING);
+	if (c->show)
+		c->show(cell, row);
+	else if (text && *text)
+		table_cut(cell, text, strlen(text), c->width ? c->width : NAME_COLUMNS);
+	else if (c->type == COLUMN_STATS)
+		table_stats(cell, format, column_stats(c, row));
+	else
+		table_number(cell, format, column_number(c, row));
+}
+
+/* Fills the heading, or with a row its cells. Returns the number of columns. */
+static unsigned table_fill(struct table_row *to, const struct column *columns, const void *row)
+{
+	unsigned n = 0;
+
+	for (const struct column *c = columns; c->type; c++) {
+		unsigned several = c->heading != NULL;
+
+		if (c->type == COLUMN_TEXTS)
+			several = c->count < TABLE_TEXTS_SHOWN ? c->count : TABLE_TEXTS_SHOWN;
+
+		for (unsigned i = 0; i < several && n < TABLE_COLUMNS; i++, n++) {
+			const char *heading = c->headings ? c->headings[i] : c->heading;
+
+			if (!row)
+				snprintf(to->cell[n], TABLE_CELL_BYTES, "%s", heading);
+			else
+				table_cell(to->cell[n], c, row,
+					   c->type == COLUMN_TEXTS ? column_text_at(c, row, i)
+								   : column_text(c, row));
+		}
+	}
+	return n;
+}
+
+void text_table(FILE *out, const struct report_table *t)
+{
+	struct table_row *rows = calloc(t->count + 1, sizeof(*rows));
+	unsigned count = 1, columns;
+
+	if (!rows)
+		return;
+	columns = table_fill(&rows[0], t->columns, NULL);
+	for (size_t i = 0; i < t->count; i++)
+		if (!t->shown || t->shown(table_row_at(t, i)))
+			table_fill(&rows[count++], t->columns, table_row_at(t, i));
+	if (count > 1)
+		table_print(out, rows, count, columns);
+	free(rows);
 }
 
 void table_time(char cell[TABLE_CELL_BYTES], uint64_t ns)

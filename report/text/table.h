@@ -7,10 +7,12 @@
 #include <stdio.h>
 
 #include "core/measure/hist.h"
+#include "report/shapes.h"
+#include "report/table.h"
 
 /* Tables are as wide as a terminal's usual 80 columns where that is possible, and never wider than
  * a page's 100. */
-enum { TABLE_COLUMNS = 24, TABLE_CELL_BYTES = 48, TABLE_WIDTH = 80, REPORT_COLUMNS = 100 };
+enum { TABLE_WIDTH = 80, REPORT_COLUMNS = 100 };
 
 #define TABLE_NOTHING "–"
 
@@ -26,6 +28,9 @@ void table_print(FILE *out, const struct table_row *rows, unsigned row_count, un
 /* About three digits without a unit; TABLE_NOTHING for what is not a number. */
 void table_figure(char cell[TABLE_CELL_BYTES], double value);
 
+/* The value as its format shows it. */
+void table_number(char cell[TABLE_CELL_BYTES], enum column_format format, double value);
+
 void table_time(char cell[TABLE_CELL_BYTES], uint64_t ns);
 
 /* Fills four cells, beginning with `first`: p50, p99, p99.9 and the largest. */
@@ -34,9 +39,5 @@ void table_latencies(struct table_row *row, unsigned first, const struct hist *h
 /* Cuts the name to 24 columns, or to the given number, with an ellipsis. */
 void table_name(char cell[TABLE_CELL_BYTES], const char *name);
 void table_cut(char cell[TABLE_CELL_BYTES], const char *text, size_t bytes, unsigned columns);
-
-/* Breaks text between words, so that no line is wider than REPORT_COLUMNS. The first line is
- * indented by first spaces, the others by rest. Ends with a newline. */
-void text_wrap(FILE *out, const char *text, unsigned first, unsigned rest);
 
 #endif

@@ -373,7 +373,7 @@ static void test_text_and_json(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(r);
 	CU_ASSERT_EQUAL_FATAL(read_rules(r, rules, &err), 0);
 	CU_ASSERT_FATAL(accept_make(&a, r, files, 1));
-	text = report_accept_text(&a);
+	text = document_text(REPORT_TEXT, accept_write, &a);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	CU_ASSERT_STRING_EQUAL(
 		text,
@@ -384,7 +384,7 @@ static void test_text_and_json(void)
 		"\n"
 		"Not accepted: 2 met, 1 missed, 1 unanswered.\n");
 	free(text);
-	text = report_accept_json(&a);
+	text = document_text(REPORT_JSON, accept_write, &a);
 	json = cJSON_Parse(text);
 	CU_ASSERT(cJSON_IsFalse(cJSON_GetObjectItem(json, "accepted")));
 	CU_ASSERT_EQUAL(cJSON_GetNumberValue(cJSON_GetObjectItem(json, "unanswered")), 1);
@@ -414,7 +414,7 @@ static void test_possible(void)
 			x->ranks[i][k][AU].real = au[i];
 	CU_ASSERT_EQUAL_FATAL(read_rules(r, rules, &err), 0);
 	CU_ASSERT_FATAL(accept_make(&a, r, files, 1));
-	text = report_accept_text(&a);
+	text = document_text(REPORT_TEXT, accept_write, &a);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, " % to 100 % in 3 repeats)\n"));
 	free(text);

@@ -167,7 +167,7 @@ static void test_text(void)
 
 	two_files(&a, &b);
 	c = compared(files, 2);
-	text = report_compare_text(c);
+	text = document_text(REPORT_TEXT, compare_write, c);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	CU_ASSERT_STRING_EQUAL(
 		text,
@@ -214,7 +214,7 @@ static void test_signs(void)
 		add(&a, 1, cases[i].a, 0);
 		add(&b, 1, cases[i].b, 0);
 		c = compared(files, 2);
-		text = report_compare_text(c);
+		text = document_text(REPORT_TEXT, compare_write, c);
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, cases[i].shown));
 		if (!strstr(text, cases[i].shown))
 			fprintf(stderr, "\n%s\n", text);
@@ -230,7 +230,7 @@ static void test_signs(void)
 		add(&b, 1, i % 2 ? 1.002e9 : 1.4e9, 0);
 	}
 	c = compared(files, 2);
-	text = report_compare_text(c);
+	text = document_text(REPORT_TEXT, compare_write, c);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "-0.1 % (-"));
 	free(text);
 	done(c);
@@ -280,7 +280,7 @@ static void test_json(void)
 
 	two_files(&a, &b);
 	c = compared(files, 2);
-	text = report_compare_json(c);
+	text = document_text(REPORT_JSON, compare_write, c);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	json = cJSON_Parse(text);
 	pair = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "pairs"), 0);
@@ -335,7 +335,7 @@ static void test_vague(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(sentence, "A and B are not shown to differ: "));
 	CU_ASSERT_PTR_NOT_NULL(
 		strstr(sentence, " (0.1 to 10, or wider: there are too few repeats).\n"));
-	text = report_compare_text(c);
+	text = document_text(REPORT_TEXT, compare_write, c);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, " % (-90 to +900 or wider)\n"));
 	free(text);
 	done(c);

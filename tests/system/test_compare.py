@@ -1,4 +1,7 @@
 """haul run --interleave, haul compare and haul accept: combinations of a sweep in turn, on sim://, whose rates are known."""
+import csv
+import io
+
 import h5py
 
 from haultest import *
@@ -34,6 +37,11 @@ def test_in_turn():
         rates = pair["metrics"]["bytes_per_second"]
         check(r.rc == 0 and pair["in_turn"] and pair["judged"] and pair["metric"] == "bytes_per_second", f"{pair}")
         check(len(rates["a_values"]) == 4 and rates["low"] < rates["ratio"] < rates["high"], f"{rates}")
+        r = alone("compare", "--csv", "results.h5", cwd=folder)
+        lines = {line["metrics.name"]: line for line in csv.DictReader(io.StringIO(r.out))}
+        check(r.rc == 0 and list(lines) == list(pair["metrics"]), r.out)
+        check(abs(float(lines["bytes_per_second"]["metrics.ratio"]) / rates["ratio"] - 1) < 1e-8, f"{lines}")
+        check(all(line["phase"] == "train" and line["sentence"] == pair["sentence"] for line in lines.values()), f"{lines}")
         r = alone("compare", "--html", "page.html", "results.h5", cwd=folder)
         with open(f"{folder}/page.html", encoding="utf-8") as f:
             page = json.loads(f.read().split('type="application/json">')[1].split("</script>")[0])

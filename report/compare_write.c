@@ -1,0 +1,301 @@
+/* Comparison as a document: the sides, what differs between them, and for each phase a table and a verdict. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/compare.h"
+
+enum { SIGNED_BYTES = 10, VALUE_COLUMNS = 30, WHAT_COLUMNS = 36, VALUES_COLUMNS = 64 };
+
+/* A figure of a pair. */
+struct metric_row {
+	enum compare_metric metric;
+	const char *key;
+	char name[64];
+	const struct compare_pair *pair;
+	uint32_t repeats[2];
+	struct ratio is;
+};
+
+static double percent_of(double ratio)
+{
+	return (ratio - 1) * 100;
+}
+
+/* A percentage of so many digits would be cut by its cell. */
+#define DIGITS_MOST 1e6
+
+/* "+35", "-0.1". What is rounded to nothing has no sign. */
+static char *signed_percent(char text[SIGNED_BYTES], double ratio, int places)
+{
+	double percent = percent_of(ratio), nothing = places ? 0.05 : 0.5;
+
+	if (fabs(percent) < nothing)
+		snprintf(text, SIGNED_BYTES, "%.*f", places, 0.0);
+	else if (fabs(percent) >= DIGITS_MOST)
+		snprintf(text, SIGNED_BYTES, "%+.0e", percent);
+	else
+		snprintf(text, SIGNED_BYTES, "%+.*f", places, percent);
+	return text;
+}
+
+/* Decimals of the whole cell: few where an end of the interval is large, unless that would leave nothing of the difference. */
+static int percent_places(double ratio, double high)
+{
+	double percent = fabs(percent_of(ratio));
+	double most = fmax(percent, isfinite(high) ? fabs(percent_of(high)) : 0);
+
+	return most < 10 || (percent >= 0.05 && percent < 1) ? 1 : 0;
+}
+
+/* "+35 % (+31 to +39)": by how much A is more than the other side. */
+static void show_difference(char cell[TABLE_CELL_BYTES], const void *row)
+{
+	const struct ratio *r = &((const struct metric_row *)row)->is;
+	bool vague = ratio_is_vague(r);
+	double low = vague ? RATIO_VAGUE_LEAST : r->low, high = vague ? RATIO_VAGUE_MOST : r->high;
+	int places = percent_places(r->ratio, high);
+	char is[SIGNED_BYTES], from[SIGNED_BYTES], to[SIGNED_BYTES];
+
+	if (isfinite(r->low))
+		snprintf(cell, TABLE_CELL_BYTES, "%s %% (%s to %s%s)",
+			 signed_percent(is, r->ratio, places), signed_percent(from, low, places),
+			 signed_percent(to, high, places), vague ? " or wider" : "");
+	else
+		snprintf(cell, TABLE_CELL_BYTES, "%s %%", signed_percent(is, r->ratio, places));
+}
+
+static enum column_format metric_format(const void *row)
+{
+	return compare_metrics[((const struct metric_row *)row)->metric].format;
+}
+
+static bool metric_shown(const void *row)
+{
+	return isfinite(((const struct metric_row *)row)->is.ratio);
+}
+
+static double metric_value(const struct metric_row *m, int side, int repeat)
+{
+	return compare_value(m->pair->line[side], (uint32_t)repeat, m->metric);
+}
+
+static double metric_value_a(const void *row, int repeat)
+{
+	return metric_value(row, 0, repeat);
+}
+
+static double metric_value_b(const void *row, int repeat)
+{
+	return metric_value(row, 1, repeat);
+}
+
+static const struct column metric_columns[] = {
+	COLUMN(TEXT, struct metric_row, key, "name", NULL),
+	COLUMN(NAME, struct metric_row, name, NULL, "Metric"),
+	COLUMN(REAL, struct metric_row, is.mean[0], "a", "A", .format_of = metric_format),
+	COLUMN(REAL, struct metric_row, is.mean[1], "b", "B", .format_of = metric_format),
+	COLUMN(REAL, struct metric_row, is.ratio, "ratio", NULL),
+	COLUMN(REAL, struct metric_row, is.low, "low", NULL),
+	COLUMN(REAL, struct metric_row, is.high, "high", NULL),
+	COLUMN(REAL, struct metric_row, is.drift, "drift", NULL),
+	COLUMN(FLAG, struct metric_row, is.widened, "widened", NULL),
+	COLUMN(VALUES, struct metric_row, repeats[0], "a_values", NULL, .number = metric_value_a),
+	COLUMN(VALUES, struct metric_row, repeats[1], "b_values", NULL, .number = metric_value_b),
+	SHOWN("Difference", show_difference),
+	COLUMNS_END};
+
+static void write_metrics(struct document *d, const struct compare *c,
+			  const struct compare_pair *pair)
+{
+	struct column columns[sizeof(metric_columns) / sizeof(*metric_columns)];
+	struct metric_row rows[COMPARE_METRICS];
+	const struct report_table table = {.key = "metrics",
+					   .columns = columns,
+					   .keyed = true,
+					   .flat = true,
+					   .shown = metric_shown,
+					   TABLE_ROWS(rows, COMPARE_METRICS)};
+	const char *hist = pair->line[0]->first->record.main_hist;
+
+	memcpy(columns, metric_columns, sizeof(columns));
+	/* The first side is always A. */
+	for (struct column *column = columns; column->type; column++)
+		if (column->heading && strcmp(column->heading, "B") == 0)
+			column->heading = c->sides[pair->side].letter;
+	for (int m = 0; m < COMPARE_METRICS; m++) {
+		rows[m] = (struct metric_row){
+			.metric = (enum compare_metric)m,
+			.key = compare_metrics[m].key,
+			.pair = pair,
+			.repeats = {pair->line[0]->repeats, pair->line[1]->repeats},
+			.is = pair->ratios[m]};
+		snprintf(rows[m].name, sizeof(rows[m].name), "%.20s%s%s",
+			 m == COMPARE_P99 ? hist : "", m == COMPARE_P99 ? " " : "",
+			 compare_metrics[m].word);
+	}
+	document_table(d, &table);
+}
+
+/* "train: 5 repeats of A, 4 of B, taken in turn; geometric means" */
+static void write_repeats(struct document *d, const struct compare *c,
+			  const struct compare_pair *pair)
+{
+	const struct ratio *r = &pair->ratios[pair->metric == COMPARE_METRICS ? 0 : pair->metric];
+	uint32_t a = pair->line[0]->repeats, b = pair->line[1]->repeats;
+
+	document_say(d, "\n%s: ", pair->line[0]->first->record.name);
+	if (a == b)
+		document_say(d, "%u repeat%s each", a, a == 1 ? "" : "s");
+	else
+		document_say(d, "%u repeat%s of %s, %u of %s", a, a == 1 ? "" : "s",
+			     c->sides[0].letter, b, c->sides[pair->side].letter);
+	document_say(d, "%s%s\n", r->paired ? ", taken in turn" : "",
+		     a > 1 || b > 1 ? "; geometric means" : "");
+}
+
+struct pair_row {
+	const char *phase, *kind, *a, *b, *metric, *faster, *sentence;
+	uint32_t a_repeats, b_repeats;
+	bool in_turn, judged;
+};
+
+static const struct column pair_columns[] = {
+	FIELD(TEXT, struct pair_row, phase),    FIELD(TEXT, struct pair_row, kind),
+	FIELD(TEXT, struct pair_row, a),        FIELD(TEXT, struct pair_row, b),
+	FIELD(U32, struct pair_row, a_repeats), FIELD(U32, struct pair_row, b_repeats),
+	FIELD(FLAG, struct pair_row, in_turn),  FIELD(FLAG, struct pair_row, judged),
+	FIELD(TEXT, struct pair_row, metric),   FIELD(TEXT, struct pair_row, faster),
+	FIELD(TEXT, struct pair_row, sentence), COLUMNS_END};
+
+static void write_pair(struct document *d, const struct compare *c, const struct compare_pair *pair)
+{
+	const struct phase_record *r = &pair->line[0]->first->record;
+	bool main = pair->metric != COMPARE_METRICS;
+	char sentence[COMPARE_SENTENCE_BYTES], *rest, *line;
+	const struct pair_row row = {
+		.phase = r->name,
+		.kind = r->kind,
+		.a = c->sides[0].letter,
+		.b = c->sides[pair->side].letter,
+		.metric = main ? compare_metrics[pair->metric].key : NULL,
+		.faster = compare_faster(c, pair),
+		.sentence = sentence,
+		.a_repeats = pair->line[0]->repeats,
+		.b_repeats = pair->line[1]->repeats,
+		.in_turn = main && pair->ratios[pair->metric].paired,
+		.judged = pair->judged,
+	};
+
+	compare_sentence(sentence, c, pair);
+	document_open_row(d, pair_columns, &row);
+	write_repeats(d, c, pair);
+	write_metrics(d, c, pair);
+	for (line = strtok_r(sentence, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		document_wrap(d, 2, line);
+	document_close(d);
+}
+
+static void write_missing(struct document *d, const struct compare *c,
+			  const struct compare_phase *phase)
+{
+	char letters[4 * COMPARE_SIDES_MAX] = "";
+	unsigned sides = 0;
+
+	for (unsigned i = 0; i < c->side_count; i++)
+		if (!(phase->missing & 1u << i)) {
+			if (sides++)
+				strcat(letters, ", ");
+			strcat(letters, c->sides[i].letter);
+		}
+	document_say(d, "\n%s: only %s %s finished it.\n", phase->line->first->record.name, letters,
+		     sides > 1 ? "have" : "has");
+}
+
+static const char *side_path(const void *row)
+{
+	return ((const struct compare_side *)row)->file->path;
+}
+
+static const struct column side_columns[] = {
+	COLUMN(NAME, struct compare_side, letter, "side", NULL),
+	{.type = COLUMN_WORD, .key = "file", .word = side_path},
+	FIELD(U64, struct compare_side, combination),
+	FIELD(NAME, struct compare_side, name),
+	COLUMNS_END};
+
+static void write_sides(struct document *d, const struct compare *c)
+{
+	char line[COMPARE_NAME_BYTES + 8];
+
+	document_open_list(d, "sides");
+	for (unsigned i = 0; i < c->side_count; i++) {
+		snprintf(line, sizeof(line), "%s   %s", c->sides[i].letter, c->sides[i].name);
+		document_open_row(d, side_columns, &c->sides[i]);
+		document_wrap(d, 4, line);
+		document_close(d);
+	}
+	document_close(d);
+}
+
+static const char *difference_about(const void *row)
+{
+	return difference_abouts[((const struct difference *)row)->about];
+}
+
+static void write_differences(struct document *d, const struct compare *c)
+{
+	unsigned sides = c->side_count < TABLE_TEXTS_SHOWN ? c->side_count : TABLE_TEXTS_SHOWN;
+	unsigned width = VALUES_COLUMNS / sides - 3;
+	const char *letters[COMPARE_SIDES_MAX];
+	const struct column columns[] = {
+		COLUMN(NAME, struct difference, title, NULL, "What differs", .width = WHAT_COLUMNS),
+		{.type = COLUMN_WORD, .key = "about", .word = difference_about},
+		FIELD(NAME, struct difference, what),
+		COLUMN(TEXTS, struct difference, values, "values", NULL, .headings = letters,
+		       .count = c->side_count,
+		       .width = width < VALUE_COLUMNS ? width : VALUE_COLUMNS),
+		COLUMNS_END};
+	const struct report_table table = {.key = "differences",
+					   .columns = columns,
+					   TABLE_ROWS(c->differences.rows, c->differences.count)};
+
+	for (unsigned i = 0; i < c->side_count; i++)
+		letters[i] = c->sides[i].letter;
+	document_say(d, c->differences.count
+				? "\n"
+				: "\nJob, machine and client are the same on all sides.\n");
+	document_table(d, &table);
+	if (c->differences.count && sides < c->side_count)
+		document_say(d, "%u more sides are in --json.\n", c->side_count - sides);
+}
+
+bool compare_write(struct document *d, const void *about)
+{
+	static const struct column columns[] = {FIELD(REAL, struct compare, level),
+						FIELD(U32, struct compare, verdicts), COLUMNS_END};
+	const struct compare *c = about;
+
+	document_fields(d, columns, c);
+	write_sides(d, c);
+	write_differences(d, c);
+	document_open_list(d, "pairs");
+	for (unsigned i = 0; i < c->phase_count; i++) {
+		for (unsigned k = 0; k < c->phases[i].pair_count; k++)
+			write_pair(d, c, &c->phases[i].pairs[k]);
+		if (c->phases[i].missing)
+			write_missing(d, c, &c->phases[i]);
+	}
+	document_close(d);
+	if (c->verdicts)
+		document_say(d,
+			     "\nDifference: by how much A is more than the other side, with its "
+			     "%.3g %% interval.\n",
+			     c->level * 100);
+	if (c->verdicts > 1)
+		document_say(d,
+			     "All %u verdicts together are wrong by chance in at most 5 of 100 "
+			     "comparisons.\n",
+			     c->verdicts);
+	return true;
+}

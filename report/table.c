@@ -1,0 +1,68 @@
+/* Values of the columns of a table: see table.h. */
+#include "report/table.h"
+
+#include <math.h>
+
+#include "report/stats.h"
+
+const void *table_row_at(const struct report_table *t, size_t i)
+{
+	return (const char *)t->rows + i * t->stride;
+}
+
+const struct stats *column_stats(const struct column *c, const void *row)
+{
+	return (const struct stats *)((const char *)row + c->offset);
+}
+
+double column_number(const struct column *c, const void *row)
+{
+	const void *at = (const char *)row + c->offset;
+
+	switch (c->type) {
+	case COLUMN_REAL:
+		return *(const double *)at;
+	case COLUMN_U64:
+		return (double)*(const uint64_t *)at;
+	case COLUMN_U32:
+		return *(const uint32_t *)at;
+	case COLUMN_FLAG:
+		return *(const bool *)at;
+	case COLUMN_STATS:
+		return column_stats(c, row)->mean;
+	case COLUMN_VALUE:
+		return c->number(row, c->which);
+	default:
+		return NAN;
+	}
+}
+
+const char *column_text(const struct column *c, const void *row)
+{
+	const void *at = (const char *)row + c->offset;
+
+	switch (c->type) {
+	case COLUMN_TEXT:
+		return *(const char *const *)at;
+	case COLUMN_NAME:
+		return at;
+	case COLUMN_WORD:
+		return c->word(row);
+	default:
+		return NULL;
+	}
+}
+
+unsigned column_count(const struct column *c, const void *row)
+{
+	const void *at = (const char *)row + c->offset;
+
+	return c->type == COLUMN_TEXTS ? c->count : *(const uint32_t *)at;
+}
+
+const char *column_text_at(const struct column *c, const void *row, unsigned i)
+{
+	const void *at = (const char *)row + c->offset;
+
+	return (*(char *const *const *)at)[i];
+}

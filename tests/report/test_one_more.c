@@ -1,0 +1,70 @@
+/* Test of one more column: tests/report/CMakeLists.txt adds one row to the columns of the scaling table and one to those of a
+ * comparison, and nothing else. Text, JSON and CSV have it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/compare.h"
+#include "report/scaling.h"
+#include "tests/report/html/made_file.h"
+#include "tests/unit.h"
+
+static const struct made_shape shape = {.name = "made.h5",
+					.runs = 2,
+					.combinations = 2,
+					.ranks = 4,
+					.nodes = 2,
+					.epochs = 1,
+					.rows = 4};
+
+static void expect_all(document_writer *write, const void *about, const char *json, const char *csv)
+{
+	const char *const wanted[] = {
+		[REPORT_TEXT] = "one more", [REPORT_JSON] = json, [REPORT_CSV] = csv};
+
+	for (int i = REPORT_TEXT; i <= REPORT_CSV; i++) {
+		char *text = document_text((enum report_shape)i, write, about);
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, wanted[i]));
+		free(text);
+	}
+}
+
+static void test_scaling(void)
+{
+	struct results_file *f = made_file(&shape);
+	const struct results_file *const files[] = {f};
+	struct scaling s;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_TRUE_FATAL(scaling_make(&s, files, 1) && s.count);
+	expect_all(scaling_write, &s, "\"one_more\": 4", "one_more,file,");
+	scaling_free(&s);
+	made_file_free(f);
+}
+
+static void test_compare(void)
+{
+	struct compare *c = calloc(1, sizeof(*c));
+	struct results_file *f = made_file(&shape);
+	const struct results_file *const files[] = {f};
+	struct err err = {0};
+
+	CU_ASSERT_TRUE_FATAL(c && f);
+	CU_ASSERT_EQUAL_FATAL(compare_make(c, files, 1, &err), 0);
+	expect_all(compare_write, c, "\"one_more\": ", ",metrics.one_more\n");
+	compare_free(c);
+	free(c);
+	made_file_free(f);
+}
+
+int main(void)
+{
+	const CU_TestInfo tests[] = {
+		{"a column more of the scaling table", test_scaling},
+		{"a column more of a comparison", test_compare},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("one more column", tests);
+}
