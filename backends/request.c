@@ -26,20 +26,6 @@ const char *request_op_name(enum request_op op)
 	return (unsigned)op < REQ_OPS ? op_names[op] : "unknown";
 }
 
-static const char *const fault_names[REQ_FAULTS] = {
-	[REQ_FAULT_NONE] = "none",         [REQ_FAULT_CONNECT] = "connect",
-	[REQ_FAULT_TLS] = "tls",           [REQ_FAULT_TIMEOUT] = "timeout",
-	[REQ_FAULT_STALL] = "stall",       [REQ_FAULT_BROKEN] = "broken",
-	[REQ_FAULT_THROTTLE] = "throttle", [REQ_FAULT_SERVER] = "server",
-	[REQ_FAULT_DENIED] = "denied",     [REQ_FAULT_MISSING] = "missing",
-	[REQ_FAULT_OTHER] = "other",
-};
-
-const char *request_fault_name(enum request_fault fault)
-{
-	return (unsigned)fault < REQ_FAULTS ? fault_names[fault] : "unknown";
-}
-
 const char *request_status_text(int status)
 {
 	const char *text = strerrordesc_np(-status);

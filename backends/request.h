@@ -59,7 +59,6 @@ enum request_fault {
 	REQ_FAULT_OTHER,
 	REQ_FAULTS
 };
-const char *request_fault_name(enum request_fault fault);
 
 enum { OBJECT_KEY_BYTES = 512, OBJECT_STATE_WORDS = 4 };
 

@@ -31,20 +31,6 @@ void clock_init(struct clock *c)
 	atomic_init(&c->fake_ns, 0);
 }
 
-void clock_init_fake(struct clock *c, uint64_t start_ns)
-{
-	c->fake = true;
-	c->spin = false;
-	c->counter = (struct clock_counter){0};
-	atomic_init(&c->spin_ns, CLOCK_SPIN_NS);
-	atomic_init(&c->fake_ns, start_ns);
-}
-
-void clock_advance(struct clock *c, uint64_t ns)
-{
-	atomic_fetch_add_explicit(&c->fake_ns, ns, memory_order_relaxed);
-}
-
 /* Of several answers the one that took the fewest ticks. */
 static struct clock_pair clock_take_pair(void)
 {

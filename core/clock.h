@@ -1,8 +1,6 @@
-/* Clock: monotonic nanoseconds from the kernel or, in tests, from a counter that moves only when it
- * is told to or when somebody sleeps.
+/* Clock: monotonic nanoseconds from the kernel or, in tests, from a counter (tests/libs/doubles/fake_clock.h).
  *
- * A clock is passed in, never global. Any number of threads may use a clock. A fake clock's counter
- * is atomic; a sleep moves it forward at once. */
+ * A clock is passed in, never global. Any number of threads may use a clock. */
 #ifndef HAUL_CORE_CLOCK_H
 #define HAUL_CORE_CLOCK_H
 
@@ -27,7 +25,7 @@ struct clock_counter {
 };
 
 struct clock {
-	bool fake;
+	bool fake;                /* tests only: the time is fake_ns, and a sleep moves it on */
 	bool spin;                /* spin the end of each sleep: exact, for ranks <= cores */
 	_Atomic uint32_t spin_ns; /* how late this machine wakes sleepers: learned */
 	_Atomic uint64_t fake_ns;
@@ -35,8 +33,6 @@ struct clock {
 };
 
 void clock_init(struct clock *c);
-void clock_init_fake(struct clock *c, uint64_t start_ns);
-void clock_advance(struct clock *c, uint64_t ns); /* fake clocks only */
 
 /* Lets readers of the clock use the processor's counter, where the text in the file at source is "tsc": then the kernel
  * has found it constant and the same on all processors. Takes 2 ms. Returns whether they may; on other processors than

@@ -1,5 +1,5 @@
 /* Group of ranks, as workloads see it: a table of operations, implemented on MPI by ranks/ and on
- * threads of one process by core/group/thread_group. All data are uint64_t words or fixed records.
+ * threads of one process by tests/libs/doubles/thread_group. All data are uint64_t words or fixed records.
  *
  * A group belongs to one thread of each rank (the main thread). Every call except group_status_*, group_post and group_take is
  * collective, and all ranks make the calls in the same order. While it waits, a rank leaves the

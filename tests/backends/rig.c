@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backends/node_block.h"
+#include "tests/libs/doubles/fake_clock.h"
 
 void rig_init(struct rig *r)
 {

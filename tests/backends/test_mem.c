@@ -5,8 +5,8 @@
 
 #include "backends/node_block.h"
 #include "core/content/random.h"
-#include "core/group/thread_group.h"
 #include "tests/backends/rig.h"
+#include "tests/libs/doubles/thread_group.h"
 #include "tests/unit.h"
 
 static void mem_begin(struct rig *r, struct queue *q, const char *json)

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/group/thread_group.h"
 #include "tests/backends/rig.h"
+#include "tests/libs/doubles/thread_group.h"
 #include "tests/unit.h"
 
 enum { MB = 1000000, MS = 1000000, RANKS = 4, READS = 20 };

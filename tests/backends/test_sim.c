@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "backends/node_block.h"
-#include "core/group/thread_group.h"
 #include "tests/backends/rig.h"
+#include "tests/libs/doubles/fake_clock.h"
+#include "tests/libs/doubles/thread_group.h"
 #include "tests/unit.h"
 
 enum { MS = 1000000, US = 1000, MB = 1000000, DEPTH = 16 };

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "backends/stores.h"
-#include "core/group/thread_group.h"
 #include "tests/backends/rig.h"
+#include "tests/libs/doubles/thread_group.h"
 #include "tests/unit.h"
 
 static void test_every_backend_is_whole(void)

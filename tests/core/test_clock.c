@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "core/clock.h"
+#include "tests/libs/doubles/fake_clock.h"
 #include "tests/unit.h"
 
 static void fake_moves_only_when_told(void)

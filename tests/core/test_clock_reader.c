@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/clock_reader.h"
+#include "tests/libs/doubles/fake_clock.h"
 #include "tests/unit.h"
 
 enum { READINGS = 200000, WINDOW_NS = 4096 };

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "core/content/random.h"
-#include "core/group/thread_group.h"
 #include "tests/backends/dfs/container.h"
+#include "tests/libs/doubles/thread_group.h"
 #include "tests/unit.h"
 
 static void test_objects(void)

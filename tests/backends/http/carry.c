@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/libs/doubles/fake_clock.h"
 #include "tests/unit.h"
 
 enum { PLACED = 3 };

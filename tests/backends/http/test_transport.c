@@ -11,6 +11,7 @@
 #include "backends/http/native/transport.h"
 #include "tests/backends/http/carry.h"
 #include "tests/backends/http/client_buffer.h"
+#include "tests/libs/doubles/fake_clock.h"
 #include "tests/unit.h"
 
 static const struct transport_ops *const transports[] = {&transport_curl, &transport_native};

@@ -9,6 +9,7 @@
 #include "backends/http/curl/transport.h"
 #include "backends/http/native/transport.h"
 #include "tests/backends/http/carry.h"
+#include "tests/libs/doubles/fake_clock.h"
 #include "tests/unit.h"
 
 static const struct transport_ops *const transports[] = {&transport_curl, &transport_native};

@@ -11,6 +11,7 @@
 #include "backends/http/wire/suites.h"
 #include "tests/backends/http/client_buffer.h"
 #include "tests/backends/http/tls_server.h"
+#include "tests/libs/doubles/fake_clock.h"
 #include "tests/unit.h"
 
 enum { LARGE = 3 << 20, HANGS_S = 60 };

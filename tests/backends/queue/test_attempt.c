@@ -5,6 +5,7 @@
 
 #include "backends/queue/queue.h"
 #include "tests/backends/rig.h"
+#include "tests/libs/doubles/fake_clock.h"
 #include "tests/unit.h"
 
 enum { SCRIPT = 64, ENDPOINTS = 3 };

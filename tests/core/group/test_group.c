@@ -11,8 +11,8 @@
 
 #include "core/clock.h"
 #include "core/content/random.h"
-#include "core/group/thread_group.h"
 #include "core/stop.h"
+#include "tests/libs/doubles/thread_group.h"
 #include "tests/unit.h"
 
 #define HOLDS(condition) \

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/content/random.h"
-#include "core/group/thread_group.h"
 #include "core/measure/tally.h"
+#include "tests/libs/doubles/thread_group.h"
 #include "tests/unit.h"
 
 /* clang-format off */

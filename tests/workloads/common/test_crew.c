@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/group/thread_group.h"
 #include "tests/backends/rig.h"
+#include "tests/libs/doubles/thread_group.h"
 #include "tests/unit.h"
 
 enum { FILES_MAX = 1000 };

@@ -1,6 +1,7 @@
 /* Tests of the meter: how a thread's requests appear in the tally, and that the counts of the
  * warm-up are reset at its end. The requests of the store fail temporarily as often as a script
  * says. */
+#include "tests/libs/doubles/fake_clock.h"
 #include "workloads/common/meter.h"
 
 #include <errno.h>

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "tests/libs/doubles/fake_clock.h"
 #include "tests/unit.h"
 #include "tests/workloads/train/train_fixture.h"
 #include "workloads/common/done_series.h"

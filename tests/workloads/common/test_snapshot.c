@@ -1,11 +1,12 @@
 /* Tests of snapshots: what threads have counted is published while they work, by all ranks at the same time, whether a
  * thread is busy, waits for a file or has ended; and each snapshot agrees with itself. */
+#include "tests/libs/doubles/fake_clock.h"
 #include "workloads/common/snapshot.h"
 
 #include <string.h>
 
-#include "core/group/thread_group.h"
 #include "tests/backends/rig.h"
+#include "tests/libs/doubles/thread_group.h"
 #include "tests/unit.h"
 #include "workloads/common/crew.h"
 

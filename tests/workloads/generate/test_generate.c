@@ -12,7 +12,7 @@
 
 #include "backends/node_block.h"
 #include "core/content/fnv.h"
-#include "core/group/thread_group.h"
+#include "tests/libs/doubles/thread_group.h"
 #include "tests/test_folder.h"
 #include "tests/unit.h"
 #include "tests/workloads/formats/variants.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/group/thread_group.h"
+#include "tests/libs/doubles/thread_group.h"
 #include "tests/unit.h"
 #include "workloads/common/shared_object.h"
 #include "workloads/io/measures.h"

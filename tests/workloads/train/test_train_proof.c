@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/content/random.h"
-#include "core/group/thread_group.h"
+#include "tests/libs/doubles/thread_group.h"
 #include "tests/unit.h"
 #include "workloads/train/proof.h"
 #include "workloads/train/train.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "backends/node_block.h"
-#include "core/group/thread_group.h"
+#include "tests/libs/doubles/thread_group.h"
 
 /* The schema as plan/ assembles it, from the same tables. */
 static const struct job_schema *schema(const struct section **stores, const struct section **phases,

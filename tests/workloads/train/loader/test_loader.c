@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "core/content/random.h"
-#include "core/group/thread_group.h"
+#include "tests/libs/doubles/fake_clock.h"
+#include "tests/libs/doubles/thread_group.h"
 #include "tests/unit.h"
 #include "tests/workloads/train/train_fixture.h"
 #include "workloads/train/loader/loader.h"

@@ -1,7 +1,6 @@
-/* Groups whose ranks are threads of one process: for tests (64 ranks in one process), for
- * simulation, and for serial verbs (a group of one, which costs nothing). */
-#ifndef HAUL_CORE_GROUP_THREAD_GROUP_H
-#define HAUL_CORE_GROUP_THREAD_GROUP_H
+/* Groups whose ranks are threads of one process: 64 ranks without MPI, or one rank alone. */
+#ifndef HAUL_TESTS_THREAD_GROUP_H
+#define HAUL_TESTS_THREAD_GROUP_H
 
 #include "core/group/group.h"
 

@@ -5,8 +5,8 @@
  * of round k, and round k + 1 ends only when all have entered it. So the first rank in round k + 2
  * may clear the buffer of round k. A rank that leaves ends every round that it has not entered, for
  * all. Nobody spins. */
-#ifndef HAUL_CORE_GROUP_THREAD_TEAM_H
-#define HAUL_CORE_GROUP_THREAD_TEAM_H
+#ifndef HAUL_TESTS_THREAD_TEAM_H
+#define HAUL_TESTS_THREAD_TEAM_H
 
 #include <pthread.h>
 #include <stdatomic.h>

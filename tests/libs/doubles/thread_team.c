@@ -1,5 +1,5 @@
 /* Team of a thread group: see thread_team.h. */
-#include "core/group/thread_team.h"
+#include "tests/libs/doubles/thread_team.h"
 
 #include <errno.h>
 #include <stdlib.h>

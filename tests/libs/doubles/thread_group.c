@@ -1,6 +1,6 @@
 /* Groups of threads: see thread_group.h. The ranks of a group share a team (thread_team.h). Each
  * rank holds a seat in it, which contains its struct group. */
-#include "core/group/thread_group.h"
+#include "tests/libs/doubles/thread_group.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "core/group/thread_team.h"
+#include "tests/libs/doubles/thread_team.h"
 
 struct seat {
 	struct group group; /* first: a struct group * is a struct seat * */
