@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "workloads/checkpoint/run.h"
+#include "workloads/common/answer_text.h"
 
 int checkpoint_write_open(struct checkpoint_run *r, struct err *err)
 {
@@ -176,9 +177,8 @@ static int checkpoint_slot_commit(struct checkpoint_run *r, struct checkpoint_sl
 		return 0;
 	rc = crew_do(w, &req);
 	m->request_ns += req.answer.done_ns - req.answer.submit_ns;
-	if (rc == 0 && r->content && !r->in_place && req.answer.done_bytes != s->what.size) {
-		snprintf(text, sizeof(text), "the store has %" PRIu64 " bytes of it, not %" PRIu64,
-			 req.answer.done_bytes, s->what.size);
+	if (rc == 0 && r->content && !r->in_place &&
+	    !answer_text_committed(text, &req, s->what.size)) {
 		meter_error(&w->meter);
 		rc = crew_fail(w, &req, -EIO, text);
 	}

@@ -2,11 +2,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "core/units.h"
-#include "workloads/common/read_text.h"
+#include "workloads/common/answer_text.h"
 
 int piece_check_memory(uint64_t buffers, uint64_t chunk, uint64_t least, const char *path,
 		       struct err *err)
@@ -37,36 +35,31 @@ int piece_check_threads(uint64_t buffers, uint64_t chunk, uint64_t threads, cons
 		       path, key, threads, buffers / chunk);
 }
 
+static void piece_reader_received(void *reader, struct slot *slot);
+static const struct slot_hooks piece_reader_slots = {.step = piece_reader_received};
+
 int piece_reader_open(struct piece_reader *x, struct err *err)
 {
-	x->windows = calloc(x->depth, sizeof(*x->windows));
-	x->done = calloc(x->depth, sizeof(struct request *));
-	x->idle = calloc(x->depth, sizeof(*x->idle));
-	if (!x->windows || !x->done || !x->idle)
-		return err_set(err, -ENOMEM, "no memory for %u reads in flight", x->depth);
-	for (uint32_t i = 0; x->memory && i < x->depth; i++)
-		x->windows[i].memory = (char *)x->memory + i * x->window_bytes;
-	return 0;
+	x->slots = (struct slots){.hooks = &piece_reader_slots,
+				  .owner = x,
+				  .member = x->thread,
+				  .depth = x->depth,
+				  .slot_bytes = sizeof(struct slot),
+				  .buffers = x->memory,
+				  .buffer_bytes = x->window_bytes};
+	return slots_open(&x->slots, err);
 }
 
 void piece_reader_close(struct piece_reader *x)
 {
-	free(x->windows);
-	free(x->done);
-	free(x->idle);
-	x->windows = NULL;
-	x->done = NULL;
-	x->idle = NULL;
+	slots_close(&x->slots);
 }
 
 void piece_reader_start(struct piece_reader *x)
 {
 	x->files = x->bytes = x->request_ns = 0;
 	x->walked = 0;
-	x->idle_count = 0;
-	x->in_flight = 0;
-	for (uint32_t i = 0; i < x->depth; i++)
-		x->idle[x->idle_count++] = i;
+	x->slots.rc = 0;
 	x->taken = atomic_fetch_add_explicit(x->next, 1, memory_order_relaxed);
 }
 
@@ -76,9 +69,9 @@ int piece_reader_fail(struct piece_reader *x, const struct request *req, int rc,
 	return x->counts_errors ? 0 : rc;
 }
 
-static int piece_reader_done(struct piece_reader *x, const struct piece_window *v)
+static int piece_reader_piece(struct piece_reader *x, const struct slot *slot)
 {
-	const struct request *req = &v->req;
+	const struct request *req = &slot->req;
 	char text[FAILURE_TEXT_BYTES];
 
 	if (req->answer.status == 0) {
@@ -86,34 +79,30 @@ static int piece_reader_done(struct piece_reader *x, const struct piece_window *
 		if (!x->hooks->received)
 			return 0;
 		return x->hooks->received(
-			x, req, v->memory ? (const char *)v->memory + req->answer.lead : NULL);
+			x, req,
+			slot->buffer ? (const char *)slot->buffer + req->answer.lead : NULL);
 	}
-	snprintf(text, sizeof(text), "%s", request_text(req));
-	if (req->answer.status == -ENODATA)
-		read_text_ends(text, req, x->size);
+	answer_text_failed(text, req, x->size);
 	return piece_reader_fail(x, req, req->answer.status, text);
 }
 
-/* Receives at least so many of the reads in flight. */
-static int piece_reader_receive(struct piece_reader *x, uint32_t least)
+static void piece_reader_received(void *reader, struct slot *slot)
 {
-	int rc = 0;
+	struct piece_reader *x = reader;
+	int rc = piece_reader_piece(x, slot);
 
-	while (least) {
-		uint32_t n = queue_reap(&x->thread->queue, x->done, 1, x->depth, UINT64_MAX);
+	x->slots.rc = x->slots.rc ? x->slots.rc : rc;
+	slots_free(&x->slots, slot);
+}
 
-		for (uint32_t i = 0; i < n; i++) {
-			struct piece_window *v = x->done[i]->user;
-			int one = piece_reader_done(x, v);
+/* Waits until no more than that are in flight. Returns the first error so far. */
+static int piece_reader_wait(struct piece_reader *x, uint32_t most)
+{
+	struct queue *q = &x->thread->queue;
 
-			rc = rc ? rc : one;
-			x->idle[x->idle_count++] = (uint32_t)(v - x->windows);
-		}
-		x->in_flight -= n;
-		least -= n < least ? n : least;
-		crew_look(x->thread);
-	}
-	return rc;
+	while (q->in_flight > most)
+		slots_reap(&x->slots, q, 1, UINT64_MAX);
+	return x->slots.rc;
 }
 
 /* An open or close. */
@@ -126,7 +115,7 @@ static void piece_reader_ask(struct piece_reader *x, struct request *req)
 int piece_reader_end(struct piece_reader *x)
 {
 	struct request req = {.op = REQ_CLOSE, .object = &x->object};
-	int rc = piece_reader_receive(x, x->in_flight);
+	int rc = piece_reader_wait(x, 0);
 
 	if (!x->open)
 		return rc;
@@ -162,21 +151,19 @@ static int piece_reader_turn(struct piece_reader *x, uint64_t file, const void *
 
 static int piece_reader_send(struct piece_reader *x, uint64_t at, uint64_t length)
 {
-	struct piece_window *v;
+	int rc = piece_reader_wait(x, x->depth - 1);
 	struct request *req;
-	int rc = x->idle_count ? 0 : piece_reader_receive(x, 1);
+	struct slot *slot;
 
 	if (rc < 0)
 		return rc;
-	v = &x->windows[x->idle[--x->idle_count]];
-	v->req = (struct request){.op = REQ_READ,
-				  .object = &x->object,
-				  .offset = at,
-				  .length = length,
-				  .data = v->memory,
-				  .user = v};
-	req = &v->req;
-	x->in_flight++;
+	slot = slots_take(&x->slots);
+	slot->req = (struct request){.op = REQ_READ,
+				     .object = &x->object,
+				     .offset = at,
+				     .length = length,
+				     .data = slot->buffer};
+	req = &slot->req;
 	return queue_submit(&x->thread->queue, &req, 1);
 }
 

@@ -13,7 +13,7 @@
 #ifndef HAUL_WORKLOADS_COMMON_PIECE_READER_H
 #define HAUL_WORKLOADS_COMMON_PIECE_READER_H
 
-#include "workloads/common/crew.h"
+#include "workloads/common/slots.h"
 
 enum { PIECES_MAX = 64, PIECE_BYTES_MIN = 4096 };
 
@@ -36,12 +36,6 @@ struct piece_hooks {
 	int (*received)(struct piece_reader *x, const struct request *req, const void *bytes);
 };
 
-/* A read in flight. */
-struct piece_window {
-	struct request req;
-	void *memory;
-};
-
 struct piece_reader {
 	/* Set by the caller before piece_reader_open. */
 	struct crew_thread *thread;
@@ -51,7 +45,7 @@ struct piece_reader {
 		*next;  /* shared by the threads of the rank: the next piece that none has taken */
 	uint64_t chunk; /* bytes of a piece */
 	uint32_t depth; /* pieces in flight */
-	void *memory;   /* [depth] windows; NULL: the store keeps no content */
+	void *memory;   /* [depth] windows of a read each; NULL: the store keeps no content */
 	uint64_t window_bytes;
 	bool counts_errors; /* what fails is counted, and the reader goes on */
 
@@ -66,10 +60,7 @@ struct piece_reader {
 
 	/* Used by the reader only. Pieces of the rank: how many it has walked over, and the one that it has taken. */
 	uint64_t walked, taken;
-	struct piece_window *windows;
-	struct request **done;
-	uint32_t *idle; /* windows without a read */
-	uint32_t idle_count, in_flight;
+	struct slots slots; /* the reads in flight; their buffers are the windows */
 };
 
 /* Call piece_reader_close also after an error. */

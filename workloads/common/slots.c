@@ -18,8 +18,8 @@ int slots_open(struct slots *s, struct err *err)
 	for (uint32_t i = 0; i < s->depth; i++) {
 		struct slot *slot = slots_at(s, i);
 
-		if (s->member->buffer)
-			slot->buffer = (char *)s->member->buffer + i * s->buffer_bytes;
+		if (s->buffers)
+			slot->buffer = (char *)s->buffers + i * s->buffer_bytes;
 		list_append(&s->free, &slot->link);
 	}
 	return 0;
@@ -70,7 +70,6 @@ uint32_t slots_reap(struct slots *s, struct queue *q, uint32_t least, uint64_t u
 		s->warm_ns = UINT64_MAX;
 		s->hooks->warm(s->owner);
 	}
-	meter_live(&s->member->meter, q->now_ns);
 	crew_look(s->member);
 	return n;
 }
@@ -94,6 +93,7 @@ static void slots_loop(struct slots *s, struct clock *clock)
 							 ? next_ns
 							 : s->now_ns + longest_sleep_ns);
 		slots_reap(s, q, 1, next_ns);
+		meter_live(&s->member->meter, q->now_ns);
 		s->now_ns = next_ns == UINT64_MAX ? q->now_ns : clock_now(clock);
 	}
 }

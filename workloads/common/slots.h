@@ -54,7 +54,8 @@ struct slots {
 	struct crew_thread *member;
 	uint32_t depth;
 	uint32_t slot_bytes;   /* of the owner's slot */
-	uint64_t buffer_bytes; /* each slot's share of the member's buffer, if there is one */
+	void *buffers;         /* [depth]; NULL: bytes go nowhere */
+	uint64_t buffer_bytes; /* of each */
 	bool goes_on;          /* after an error; else nothing more begins */
 
 	uint64_t

@@ -14,6 +14,7 @@
 
 #include "core/option/option.h"
 #include "core/units.h"
+#include "workloads/common/answer_text.h"
 #include "workloads/common/crew.h"
 #include "workloads/common/folder.h"
 #include "workloads/common/options.h"
@@ -342,16 +343,14 @@ static int generate_write(struct crew_thread *w, struct object *o, const struct 
 					   .piece = piece,
 					   .image = generate_image,
 					   .argument = l};
-	char text[96];
+	char text[FAILURE_TEXT_BYTES];
 	int rc = writer_put(&g->writers[w - g->crew.members], &what);
 
 	if (rc < 0)
 		return rc;
 	rc = crew_do(w, &req);
 	w->counts[COUNT_COMMIT_NS] += req.answer.done_ns - req.answer.submit_ns;
-	if (rc == 0 && g->content && req.answer.done_bytes != l->size) {
-		snprintf(text, sizeof(text), "the store has %" PRIu64 " bytes of it, not %" PRIu64,
-			 req.answer.done_bytes, l->size);
+	if (rc == 0 && g->content && !answer_text_committed(text, &req, l->size)) {
 		meter_error(&w->meter);
 		return crew_fail(w, &req, -EIO, text);
 	}

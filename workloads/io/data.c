@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "workloads/common/read_text.h"
+#include "workloads/common/answer_text.h"
 #include "workloads/io/cold.h"
 
 enum step { STEP_EVICT, STEP_OPEN, STEP_MOVE, STEP_CLOSE, STEP_DROP };
@@ -168,11 +168,8 @@ int io_data_check(struct io_thread *t, const struct io_slot *slot, char text[FAI
 	uint64_t good;
 
 	if (req->answer.status < 0) {
-		snprintf(text, FAILURE_TEXT_BYTES, "%s", request_text(req));
-		if (req->answer.status == -ENODATA)
-			read_text_ends(
-				text, req,
-				io_set_bytes(t->work->set, t->share.rank, slot->item.object));
+		answer_text_failed(text, req,
+				   io_set_bytes(t->work->set, t->share.rank, slot->item.object));
 		return req->answer.status;
 	}
 	if (slot->writes || !slot->s.buffer || t->work->options->verify == VERIFY_NONE)
@@ -182,7 +179,7 @@ int io_data_check(struct io_thread *t, const struct io_slot *slot, char text[FAI
 		return 0;
 	t->payload_errors++;
 	meter_error(&t->member->meter);
-	read_text_differs(text, req->offset + good);
+	answer_text_differs(text, req->offset + good);
 	return -EILSEQ;
 }
 
@@ -212,12 +209,10 @@ int io_data_check_closed(struct io_thread *t, const struct request *req,
 			 char text[FAILURE_TEXT_BYTES])
 {
 	snprintf(text, FAILURE_TEXT_BYTES, "%s", request_text(req));
-	if (req->answer.status < 0 || req->op != REQ_COMMIT ||
-	    req->answer.done_bytes == req->length || !t->work->content)
+	if (req->answer.status < 0 || req->op != REQ_COMMIT || !t->work->content ||
+	    answer_text_committed(text, req, req->length))
 		return req->answer.status;
 	meter_error(&t->member->meter);
-	snprintf(text, FAILURE_TEXT_BYTES, "the store has %" PRIu64 " bytes of it, not %" PRIu64,
-		 req->answer.done_bytes, req->length);
 	return -EIO;
 }
 

@@ -62,6 +62,7 @@ static int io_slots_open(struct io_thread *t, struct err *err)
 				  .member = t->member,
 				  .depth = (uint32_t)o->depth,
 				  .slot_bytes = sizeof(struct io_slot),
+				  .buffers = t->member->buffer,
 				  .buffer_bytes = io_buffer_bytes(o, t->work->store),
 				  .goes_on = o->on_error != ON_ERROR_STOP};
 	rc = slots_open(&t->slots, err);

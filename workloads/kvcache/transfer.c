@@ -18,7 +18,7 @@
 
 #include "core/content/fill.h"
 #include "core/content/random.h"
-#include "workloads/common/read_text.h"
+#include "workloads/common/answer_text.h"
 #include "workloads/kvcache/objects.h"
 #include "workloads/kvcache/worker.h"
 
@@ -195,7 +195,7 @@ static void window_have(struct kv_worker *w, struct kv_window *win)
 	if (!end_keeps(w, &task->from)) {
 		window_fill(w, win);
 	} else if (window_check(w, win) < 0) {
-		read_text_differs(text, win->req.offset);
+		answer_text_differs(text, win->req.offset);
 		win->req.object = &t->from;
 		win->req.op = REQ_READ;
 		transfer_fail(w, t, from ? from : w->queues[0], &win->req, -EILSEQ, text);
@@ -305,15 +305,13 @@ static struct queue *stage_request(const struct kv_worker *w, struct kv_transfer
 static void stage_committed(struct kv_worker *w, struct kv_transfer *t, const struct queue *q,
 			    const struct request *req)
 {
-	uint64_t bytes = t->task->what.bytes;
 	char text[FAILURE_TEXT_BYTES];
 
 	t->begun = false;
 	t->sync_ns = req->answer.sync_ns;
-	if (!store_can(q->channel.store, BACKEND_CONTENT) || req->answer.done_bytes == bytes)
+	if (!store_can(q->channel.store, BACKEND_CONTENT) ||
+	    answer_text_committed(text, req, t->task->what.bytes))
 		return;
-	snprintf(text, sizeof(text), "the store has %" PRIu64 " bytes of it, not %" PRIu64,
-		 req->answer.done_bytes, bytes);
 	meter_error(&w->member->meter);
 	transfer_fail(w, t, q, req, -EIO, text);
 }
@@ -469,9 +467,7 @@ static void window_answered(struct kv_worker *w, struct queue *q, struct kv_wind
 		stage_answered(w, t, q, req);
 		window_free(w, win);
 	} else if (req->answer.status < 0) {
-		snprintf(text, sizeof(text), "%s", request_text(req));
-		if (req->op == REQ_READ && req->answer.status == -ENODATA)
-			read_text_ends(text, req, t->task->what.bytes);
+		answer_text_failed(text, req, t->task->what.bytes);
 		transfer_fail(w, t, q, req, req->answer.status, text);
 		window_end(w, win);
 	} else if (win->state == KV_WINDOW_READS) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/content/random.h"
-#include "workloads/common/read_text.h"
+#include "workloads/common/answer_text.h"
 #include "workloads/replay/objects.h"
 #include "workloads/replay/work.h"
 
@@ -103,16 +103,14 @@ static int operation_check(struct replay_thread *t, struct replay_slot *slot,
 	const struct request *req = &slot->s.req;
 
 	if (req->answer.status < 0) {
-		snprintf(text, FAILURE_TEXT_BYTES, "%s", request_text(req));
-		if (req->op == REQ_READ && req->answer.status == -ENODATA)
-			read_text_ends(text, req, slot->row->offset + slot->row->bytes);
+		answer_text_failed(text, req, slot->row->offset + slot->row->bytes);
 		return req->answer.status;
 	}
 	if (!slot->content.wrong)
 		return 0;
 	t->payload_errors++;
 	meter_error(&t->member->meter);
-	read_text_differs(text, slot->content.wrong_at);
+	answer_text_differs(text, slot->content.wrong_at);
 	return -EILSEQ;
 }
 
@@ -146,12 +144,10 @@ static int operation_check_ended(struct replay_thread *t, const struct replay_sl
 	/* A trace may delete what it has deleted before. */
 	if (req->op == REQ_DELETE && !request_failed(req))
 		return 0;
-	if (req->answer.status < 0 || req->op != REQ_COMMIT ||
-	    req->answer.done_bytes == slot->row->bytes || !t->work->content)
+	if (req->answer.status < 0 || req->op != REQ_COMMIT || !t->work->content ||
+	    answer_text_committed(text, req, slot->row->bytes))
 		return req->answer.status;
 	meter_error(&t->member->meter);
-	snprintf(text, FAILURE_TEXT_BYTES, "the store has %" PRIu64 " bytes of it, not %" PRIu64,
-		 req->answer.done_bytes, slot->row->bytes);
 	return -EIO;
 }
 

@@ -49,6 +49,7 @@ int replay_thread_open(struct replay_thread *t, struct replay_work *work, struct
 				  .member = w,
 				  .depth = (uint32_t)o->depth,
 				  .slot_bytes = sizeof(struct replay_slot),
+				  .buffers = w->buffer,
 				  .buffer_bytes = replay_buffer_bytes(o, work->store),
 				  .goes_on = o->on_error != ON_ERROR_STOP};
 	t->key = random_at(work->seed ^ thread_stream, work->store->place.rank, number);

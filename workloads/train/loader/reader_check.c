@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "workloads/common/read_text.h"
+#include "workloads/common/answer_text.h"
 #include "workloads/train/loader/reader_internal.h"
 
 static const uint64_t verify_stream = 0x76657269; /* "veri" */
@@ -87,7 +87,7 @@ int reader_received(struct reader *w, struct sample_read *r, const struct reques
 	}
 	if (req->answer.status == -ENODATA || req->answer.done_bytes < req->length) {
 		w->short_objects++;
-		read_text_ends(text, req, l->size);
+		answer_text_ends(text, req, l->size);
 		reader_fail(w, req, -ENODATA, text);
 		return -ENODATA;
 	}
@@ -118,7 +118,7 @@ int reader_received(struct reader *w, struct sample_read *r, const struct reques
 		return 0;
 	w->payload_errors++;
 	meter_error(&w->meter);
-	read_text_differs(text, req->offset + good);
+	answer_text_differs(text, req->offset + good);
 	reader_fail(w, req, -EILSEQ, text);
 	return -EILSEQ;
 }
