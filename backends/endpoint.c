@@ -2,7 +2,6 @@
 #include "backends/endpoint.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,15 +208,9 @@ void endpoints_done(struct endpoints *e, uint32_t index, enum request_fault faul
 static const struct measure endpoint_measures[] = {ENDPOINT_LIST(MEASURE_ROW)};
 _Static_assert(ENDPOINT_MEASURES == ENDPOINT_FAULTS + REQ_FAULTS - 1, "a measure for each fault");
 
-static double endpoint_mean_ns(const uint64_t *row)
-{
-	return row[ENDPOINT_ATTEMPTS]
-		       ? (double)row[ENDPOINT_TIME_NS] / (double)row[ENDPOINT_ATTEMPTS]
-		       : NAN;
-}
-
 static const struct figure endpoint_figures[] = {
-	FIGURE_ROW("mean_ns", "ns", endpoint_mean_ns, "mean time of an attempt")};
+	FIGURE_PER("mean_ns", "ns", 1, OF(ENDPOINT_TIME_NS), OF(ENDPOINT_ATTEMPTS),
+		   "mean time of an attempt")};
 static const struct hist_kind endpoint_hists[] = {
 	{.name = "latency", .help = "how long attempts took", .coarse = true}};
 static const struct code_kind endpoint_codes = {"statuses", "status", "requests",

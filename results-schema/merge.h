@@ -22,7 +22,7 @@ struct merged_hist {
 struct merged_table {
 	const struct table_kind *kind;
 	uint32_t rows;
-	uint64_t left_out; /* rows beyond kind->rows_max, over all ranks; on rank 0 */
+	uint64_t left_out; /* rows beyond rows_max of the table, over all ranks; on rank 0 */
 	/* [rows][table_row_words(kind)]: merged on rank 0; other ranks have only its keys */
 	uint64_t *words;
 	/* The same shape with the rows of this rank, zeros where it has no such row. NULL where the

@@ -46,7 +46,7 @@ static uint32_t missing_names(const struct table *t, const struct names *n,
 /* Sends the texts that only one rank has from it to rank 0, and from there to all. */
 static int add_names_of(struct names *n, const struct table *t, uint32_t rank, struct group *group)
 {
-	uint32_t room = t->kind->rows_max - n->count;
+	uint32_t room = t->rows_max - n->count;
 	uint64_t count = group->rank == rank ? missing_names(t, n, NULL) : 0;
 	char(*all)[TABLE_TEXT_BYTES], (*texts)[TABLE_TEXT_BYTES];
 	int rc = group_allreduce(group, MERGE_MAX, &count, 1);
@@ -82,7 +82,7 @@ static int agree_names(struct names *n, const struct table *t, struct group *gro
 {
 	int rc = 0;
 
-	while (rc == 0 && n->count < t->kind->rows_max) {
+	while (rc == 0 && n->count < t->rows_max) {
 		uint64_t who = missing_names(t, n, NULL) ? group->size - group->rank : 0;
 
 		rc = group_allreduce(group, MERGE_MAX, &who, 1);

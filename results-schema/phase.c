@@ -69,7 +69,7 @@ static void write_figures(struct h5_writer *w, const struct merged *m)
 		names[n++] = c->measures[i].name;
 	}
 	for (uint32_t i = 0; i < c->figure_count; i++) {
-		h5w_real(w, c->figures[i].name, c->figures[i].value(m->row));
+		h5w_real(w, c->figures[i].name, figure_value(&c->figures[i], m->row));
 		names[n++] = c->figures[i].name;
 	}
 	h5w_texts(w, "columns", names, n);
@@ -80,17 +80,21 @@ static double figure_of(const struct merged *m, enum role role)
 {
 	const struct figure *f = columns_figure(&m->schema->rank, role);
 
-	return f ? f->value(m->row) : NAN;
+	return f ? figure_value(f, m->row) : NAN;
 }
 
 /* Completes the record with what follows from the rest of the phase. */
 static void complete_record(const struct merged *m, struct phase_record *r)
 {
 	const struct results_phase *phase = m->phase;
+	const struct figure *f;
 
 	*r = phase->record;
 	if (!r->name[0])
 		memcpy(r->name, r->kind, sizeof(r->name));
+	f = tally_main_figure(m->schema, m->row);
+	if (f)
+		snprintf(r->main_figure, sizeof(r->main_figure), "%s", f->name);
 	if (m->main_hist >= 0)
 		snprintf(r->main_hist, sizeof(r->main_hist), "%s",
 			 m->hists[m->main_hist].kind->name);

@@ -48,7 +48,7 @@ void rows_fill(const struct row_shape *shape, const uint64_t *keys, const uint64
 	for (uint32_t i = 0; i < c->measure_count; i++)
 		*out++ = measures[i];
 	for (uint32_t i = 0; i < c->figure_count; i++) {
-		double value = c->figures[i].value(measures);
+		double value = figure_value(&c->figures[i], measures);
 
 		memcpy(out++, &value, sizeof(value));
 	}

@@ -76,7 +76,7 @@ static int target_find_figure(const struct target *target, const struct tally *t
 		rc = columns_reduce(columns, g, row);
 	}
 	if (rc == 0 && g->rank == 0)
-		*found = figure->value(row);
+		*found = figure_value(figure, row);
 	free(row);
 	return rc;
 }

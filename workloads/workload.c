@@ -7,16 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-int workload_tally(const struct workload *w, const struct job_phase *phase, struct arena *arena,
-		   struct tally *tally, struct err *err)
+int workload_tally(const struct workload *w, const struct job_phase *phase, struct tally *tally,
+		   struct err *err)
 {
-	const struct tally_schema *schema = w->schema;
+	uint32_t rows_max[TALLY_TABLES_MAX] = {0};
 
-	if (w->schema_for)
-		schema = w->schema_for(phase, arena);
-	if (!schema)
-		return err_set(err, -ENOMEM, "no memory for the tables of a phase");
-	return tally_init(tally, schema, err);
+	if (w->rows)
+		w->rows(phase, rows_max);
+	return tally_init(tally, w->schema, rows_max, err);
 }
 
 int workload_run(const struct workload *w, struct phase_context *ctx, enum stop_reason *stopped,

@@ -157,11 +157,9 @@ struct clean_counts {
 struct workload {
 	struct section section; /* name, help, options; section.owner is this workload */
 	const struct tally_schema *schema;
-	/* The schema for this phase, where it depends on its options (tables, the greatest number
-	 * of rows), in memory of the arena. Returns NULL where there is no memory. If the hook is
-	 * NULL, schema is used unchanged. */
-	const struct tally_schema *(*schema_for)(const struct job_phase *phase,
-						 struct arena *arena);
+	/* Sets how many rows the tables of this phase have at most, in the order of the schema, where
+	 * its options say so; others stay 0, which stands for that of their kind. NULL: none. */
+	void (*rows)(const struct job_phase *phase, uint32_t rows_max[TALLY_TABLES_MAX]);
 	bool generating; /* `haul generate` runs it */
 	bool snapshots;  /* its phases can be published while they run (common/snapshot.h) */
 
@@ -211,9 +209,9 @@ const struct workload *const *workload_table(void); /* NULL-terminated: workload
 /* Their sections in the same order, NULL-terminated, for struct job_schema. */
 extern const struct section *const workload_sections[];
 
-/* Makes the tally of a phase, by its schema. The arena must outlive it. */
-int workload_tally(const struct workload *w, const struct job_phase *phase, struct arena *arena,
-		   struct tally *tally, struct err *err);
+/* Makes the tally of a phase, by its schema. */
+int workload_tally(const struct workload *w, const struct job_phase *phase, struct tally *tally,
+		   struct err *err);
 
 /* Runs a phase of this kind from its opening to its closing. Collective over ctx->group. Results are in ctx->tally also
  * when it fails or is stopped. Returns and tells as the hooks open and work do. */

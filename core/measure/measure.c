@@ -1,11 +1,89 @@
 /* Rows of measures: merged one by one, or reduced over a group. See measure.h. */
 #include "core/measure/measure.h"
 
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { REDUCE_WORDS = 128 };
 
 static int reduce_some(const struct measure *measures, uint32_t n, struct group *g, uint64_t *row);
+
+static uint64_t figure_sum(const int16_t terms[FIGURE_TERMS], const uint64_t *row)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < FIGURE_TERMS && terms[i]; i++)
+		sum += terms[i] > 0 ? row[terms[i] - 1] : -row[-terms[i] - 1];
+	return sum;
+}
+
+double figure_value(const struct figure *f, const uint64_t *row)
+{
+	uint64_t below = f->below[0] ? figure_sum(f->below, row) : 1;
+
+	if (f->value)
+		return f->value(row);
+	for (int i = 0; i < FIGURE_NEEDS && f->needs[i]; i++)
+		if (!row[f->needs[i] - 1])
+			return NAN;
+	if (!below)
+		return NAN;
+	return (f->above[0] ? (double)figure_sum(f->above, row) : 1) * f->times / (double)below;
+}
+
+/* Appends to a text of FIGURE_FORMULA_BYTES; what does not fit is cut. */
+__attribute__((format(printf, 2, 3))) static void formula_add(char *text, const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text + used, FIGURE_FORMULA_BYTES - used, format, arguments);
+	va_end(arguments);
+}
+
+static void formula_add_sum(char *text, const struct columns *columns,
+			    const int16_t terms[FIGURE_TERMS])
+{
+	bool several = terms[1] != 0;
+
+	for (int i = 0; i < FIGURE_TERMS && terms[i]; i++) {
+		int16_t at = terms[i] > 0 ? terms[i] : (int16_t)-terms[i];
+		const char *before = i == 0 ? (several ? "(" : "") : terms[i] > 0 ? " + " : " - ";
+
+		formula_add(text, "%s%s", before, columns->measures[at - 1].name);
+	}
+	if (several)
+		formula_add(text, ")");
+}
+
+void figure_formula(const struct columns *columns, const struct figure *f,
+		    char text[FIGURE_FORMULA_BYTES])
+{
+	int power = f->times > 0 ? (int)lround(log10(f->times)) : 0;
+
+	text[0] = '\0';
+	if (f->value) {
+		formula_add(text, "%s", f->formula);
+		return;
+	}
+	/* All factors are powers of ten, and read best as such. */
+	if (power)
+		formula_add(text, f->above[0] ? "1e%d * " : "1e%d", power);
+	else if (!f->above[0])
+		formula_add(text, "1");
+	formula_add_sum(text, columns, f->above);
+	if (f->below[0])
+		formula_add(text, " / ");
+	formula_add_sum(text, columns, f->below);
+	for (int i = 0; i < FIGURE_NEEDS && f->needs[i]; i++)
+		formula_add(text, "%s%s", i ? " or " : ", unknown where ",
+			    columns->measures[f->needs[i] - 1].name);
+	if (f->needs[0])
+		formula_add(text, " is 0");
+}
 
 const struct figure *columns_figure(const struct columns *columns, enum role role)
 {

@@ -3,7 +3,7 @@
  * tables, so nothing else has to know a workload.
  *
  * A measure is a uint64_t. A figure is a double computed from a row of measures (also from a merged
- * row), NaN where it is undefined.
+ * row), NaN where it is unknown.
  *
  * An X-list makes both the enum and the table of measures, so that they cannot differ:
  *
@@ -46,15 +46,64 @@ struct measure {
 #define MEASURE_BLOCK_ENUM(id, count, rows) id, id##_LAST = id + (count)-1,
 #define MEASURE_BLOCK_ROWS(id, count, rows) rows
 
+/* A figure is a quotient of measures of its row: times * above / below, where above and below are
+ * sums of measures. The few that are no quotient have a function.
+ *
+ * A quotient is unknown (NaN) where the sum below is 0, for example where no time has passed, and
+ * where one of the measures in needs is 0. Otherwise it is known: 0 bytes in 10 s are a rate of 0. */
+enum { FIGURE_TERMS = 4, FIGURE_NEEDS = 2, FIGURE_FORMULA_BYTES = 256 };
 struct figure {
 	const char *name;
 	const char *unit; /* "fraction", "s", "B/s", … */
-	double (*value)(const uint64_t *row);
+	double times;
+	/* Measures as OF and the like make them. None above is 1; none below: there is no division. */
+	int16_t above[FIGURE_TERMS], below[FIGURE_TERMS];
+	int16_t needs[FIGURE_NEEDS];          /* as {NEED(…), …} */
+	double (*value)(const uint64_t *row); /* NULL: a quotient */
+	const char *formula;                  /* of value, for people */
 	const char *help;
 	enum role role;
 };
-#define FIGURE_ROW(n, u, function, h, ...) \
-	{.name = (n), .unit = (u), .value = (function), .help = (h), __VA_ARGS__},
+
+/* Terms are measures + 1, so that 0 is none, and negative where they are subtracted. A difference
+ * must not be negative. */
+#define NEED(a) ((a) + 1)
+#define OF_NONE \
+	{ \
+		0 \
+	}
+#define OF(a) \
+	{ \
+		(a) + 1 \
+	}
+#define OF_SUM(a, b) \
+	{ \
+		(a) + 1, (b) + 1 \
+	}
+#define OF_SUM3(a, b, c) \
+	{ \
+		(a) + 1, (b) + 1, (c) + 1 \
+	}
+#define OF_DIFFERENCE(a, b) \
+	{ \
+		(a) + 1, -(b)-1 \
+	}
+
+#define FIGURE_PER(n, u, factor, over, under, h, ...) \
+	{.name = (n), \
+	 .unit = (u), \
+	 .times = (factor), \
+	 .above = over, \
+	 .below = under, \
+	 .help = (h), \
+	 __VA_ARGS__},
+#define FIGURE_ROW(n, u, function, text, h, ...) \
+	{.name = (n), \
+	 .unit = (u), \
+	 .value = (function), \
+	 .formula = (text), \
+	 .help = (h), \
+	 __VA_ARGS__},
 
 struct columns {
 	const struct measure *measures;
@@ -71,6 +120,11 @@ struct hist_kind {
 };
 #define HIST_ENUM(id, ...)      id,
 #define HIST_ROW(id, n, h, ...) {.name = (n), .help = (h), __VA_ARGS__},
+
+double figure_value(const struct figure *f, const uint64_t *row);
+/* How it is computed, by the names of its measures: "1e9 * bytes_read / wall_ns". */
+void figure_formula(const struct columns *columns, const struct figure *f,
+		    char text[FIGURE_FORMULA_BYTES]);
 
 /* The figure of that role or name, or NULL. */
 const struct figure *columns_figure(const struct columns *columns, enum role role);

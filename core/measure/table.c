@@ -58,17 +58,17 @@ const uint64_t *table_key(const struct table_kind *kind, const uint64_t *row)
 	return row - table_key_words(kind);
 }
 
-int table_init(struct table *t, const struct table_kind *kind, struct err *err)
+int table_init(struct table *t, const struct table_kind *kind, uint32_t rows_max, struct err *err)
 {
-	*t = (struct table){.kind = kind};
+	*t = (struct table){.kind = kind, .rows_max = rows_max ? rows_max : kind->rows_max};
 	if (kind->key == TABLE_TEXT)
 		return 0;
 	/* One word more than needed, so that NULL always means that there is no memory. */
-	t->words = calloc((size_t)kind->rows_max * table_row_words(kind) + 1, sizeof(*t->words));
+	t->words = calloc((size_t)t->rows_max * table_row_words(kind) + 1, sizeof(*t->words));
 	if (!t->words)
-		return err_set(err, -ENOMEM, "no memory for %u rows of %s", kind->rows_max,
+		return err_set(err, -ENOMEM, "no memory for %u rows of %s", t->rows_max,
 			       kind->name);
-	t->capacity = kind->rows_max;
+	t->capacity = t->rows_max;
 	return 0;
 }
 
@@ -105,8 +105,8 @@ static bool table_grow(struct table *t)
 	uint32_t capacity = t->capacity ? 2 * t->capacity : TABLE_FIRST_ROWS;
 	uint64_t *words;
 
-	if (capacity > t->kind->rows_max)
-		capacity = t->kind->rows_max;
+	if (capacity > t->rows_max)
+		capacity = t->rows_max;
 	/* One byte more than needed, so that NULL always means that there is no memory. */
 	words = realloc(t->words, capacity * row_bytes + 1);
 	if (!words)
@@ -126,7 +126,7 @@ uint64_t *table_named(struct table *t, const char *name)
 	for (uint32_t i = 0; i < t->rows; i++)
 		if (strcmp((const char *)(t->words + (size_t)i * words), key) == 0)
 			return table_row(t, i);
-	if (t->rows == t->kind->rows_max || (t->rows == t->capacity && !table_grow(t))) {
+	if (t->rows == t->rows_max || (t->rows == t->capacity && !table_grow(t))) {
 		t->left_out++;
 		return NULL;
 	}

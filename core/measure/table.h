@@ -45,12 +45,14 @@ struct table_kind {
 	const struct hist_kind *hists;
 	uint32_t hist_count;
 	const struct code_kind *codes; /* NULL: none */
-	uint32_t rows_max;             /* further rows are counted as left out */
+	/* Further rows are counted as left out. 0: only whoever makes the table knows it. */
+	uint32_t rows_max;
 	const char *rank_rows; /* the data set of each rank's own rows: "epoch_ranks"; NULL: none */
 };
 
 struct table {
 	const struct table_kind *kind;
+	uint32_t rows_max;
 	uint32_t rows, capacity;
 	uint64_t left_out; /* asked for beyond rows_max */
 	uint64_t *words;   /* [capacity][table_row_words(kind)] */
@@ -59,9 +61,9 @@ struct table {
 uint32_t table_key_words(const struct table_kind *kind);
 uint32_t table_row_words(const struct table_kind *kind);
 
-/* A table by numbers allocates memory at once, for rows_max rows. A table by texts allocates it as
- * rows appear. */
-int table_init(struct table *t, const struct table_kind *kind, struct err *err);
+/* rows_max 0: that of its kind. A table by numbers allocates memory at once, for rows_max rows. A
+ * table by texts allocates it as rows appear. */
+int table_init(struct table *t, const struct table_kind *kind, uint32_t rows_max, struct err *err);
 void table_free(struct table *t);
 
 /* Leaves no rows. Memory stays. */

@@ -2,7 +2,6 @@
 #include "core/measure/tally.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,16 +15,18 @@ const struct columns tally_common_columns = {
 	.figure_count = sizeof(common_figures) / sizeof(*common_figures),
 };
 
-static int tables_init(struct tally *t, struct err *err)
+static int tables_init(struct tally *t, const uint32_t *rows_max, struct err *err)
 {
 	int rc = 0;
 
 	for (uint32_t i = 0; i < t->schema->table_count && rc == 0; i++)
-		rc = table_init(&t->tables[i], t->schema->tables[i], err);
+		rc = table_init(&t->tables[i], t->schema->tables[i], rows_max ? rows_max[i] : 0,
+				err);
 	return rc;
 }
 
-int tally_init(struct tally *t, const struct tally_schema *schema, struct err *err)
+int tally_init(struct tally *t, const struct tally_schema *schema, const uint32_t *rows_max,
+	       struct err *err)
 {
 	int rc;
 
@@ -42,7 +43,7 @@ int tally_init(struct tally *t, const struct tally_schema *schema, struct err *e
 		rc = err_set(err, -ENOMEM, "no memory for the results of a phase: %u histograms",
 			     schema->hist_count);
 	else
-		rc = tables_init(t, err);
+		rc = tables_init(t, rows_max, err);
 	if (rc < 0) {
 		tally_free(t);
 		return rc;
@@ -51,6 +52,15 @@ int tally_init(struct tally *t, const struct tally_schema *schema, struct err *e
 	if (t->steps)
 		t->steps->steps_per_row = 1;
 	return 0;
+}
+
+int tally_init_like(struct tally *t, const struct tally *other, struct err *err)
+{
+	uint32_t rows_max[TALLY_TABLES_MAX];
+
+	for (uint32_t i = 0; i < other->schema->table_count; i++)
+		rows_max[i] = other->tables[i].rows_max;
+	return tally_init(t, other->schema, rows_max, err);
 }
 
 void tally_free(struct tally *t)
@@ -94,20 +104,25 @@ void tally_add(struct tally *into, const struct tally *from)
 	into->failure_count += from->failure_count - kept;
 }
 
+const struct figure *tally_main_figure(const struct tally_schema *schema, const uint64_t *row)
+{
+	for (int i = 0; i < TALLY_MAIN_FIGURES && schema->main_figures[i]; i++) {
+		const struct figure *f =
+			columns_figure_named(&schema->rank, schema->main_figures[i]);
+
+		/* A figure that is unknown (NaN) is not above 0, either. */
+		if (f && figure_value(f, row) > 0)
+			return f;
+	}
+	return NULL;
+}
+
 struct table *tally_table(const struct tally *t, const struct table_kind *kind)
 {
 	for (uint32_t i = 0; i < t->schema->table_count; i++)
 		if (t->schema->tables[i] == kind)
 			return &t->tables[i];
 	return NULL;
-}
-
-double tally_cpu_per_gb(const uint64_t *row)
-{
-	uint64_t bytes = row[TALLY_BYTES_READ] + row[TALLY_BYTES_WRITTEN];
-
-	return bytes ? (double)(row[TALLY_CPU_USER_NS] + row[TALLY_CPU_SYSTEM_NS]) / (double)bytes
-		     : NAN;
 }
 
 void tally_fail(struct tally *t, const struct failure *f)

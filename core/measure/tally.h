@@ -33,7 +33,8 @@
 	X(TALLY_OP_LOG_DROPPED, "op_log_dropped", "", SUM, \
 	  "requests without a row in the operation log")
 #define TALLY_COMMON_FIGURES \
-	FIGURE_ROW("cpu_s_per_GB", "s/GB", tally_cpu_per_gb, \
+	FIGURE_PER("cpu_s_per_GB", "s/GB", 1, OF_SUM(TALLY_CPU_USER_NS, TALLY_CPU_SYSTEM_NS), \
+		   OF_SUM(TALLY_BYTES_READ, TALLY_BYTES_WRITTEN), \
 		   "processor seconds of the ranks' processes for 10^9 bytes read or written", \
 		   .role = ROLE_CPU_PER_BYTE)
 /* clang-format on */
@@ -42,9 +43,6 @@ enum tally_common { TALLY_COMMON_LIST(MEASURE_ENUM) TALLY_COMMON };
 
 /* Columns of the common measures, for readers that look up rows by name. */
 extern const struct columns tally_common_columns;
-
-/* NaN where no bytes were moved. */
-double tally_cpu_per_gb(const uint64_t *row);
 
 enum { TALLY_FAILURES = 16, FAILURE_OBJECT_BYTES = 256, FAILURE_TEXT_BYTES = 128 };
 
@@ -63,16 +61,19 @@ struct failure {
 	char text[FAILURE_TEXT_BYTES];
 };
 
+enum { TALLY_MAIN_FIGURES = 3, TALLY_TABLES_MAX = 8 };
 struct tally_schema {
 	struct columns rank; /* a row per rank */
 	const struct hist_kind *hists;
 	uint32_t hist_count;
-	/* The histogram whose percentiles the summary shows. Where it is empty, the next one that
-	 * is not empty is shown. */
+	/* What a phase of this kind is judged and compared by. Of the figures, by name: the first one
+	 * that is known and not 0; NULL where there are fewer. Of the histograms: this one or, where
+	 * it is empty, the next one that is not. */
+	const char *main_figures[TALLY_MAIN_FIGURES];
 	uint32_t main_hist;
 	const struct table_kind *const *tables;
-	uint32_t table_count;
-	bool steps; /* whether tally.steps is kept */
+	uint32_t table_count; /* up to TALLY_TABLES_MAX */
+	bool steps;           /* whether tally.steps is kept */
 };
 
 /* One rank's results of one phase. Owned by the rank's main thread. */
@@ -91,8 +92,12 @@ struct tally {
 	uint64_t started_ns, finished_ns;
 };
 
-/* The schema must outlive the tally. */
-int tally_init(struct tally *t, const struct tally_schema *schema, struct err *err);
+/* The schema must outlive the tally. rows_max: of each table; 0, and where rows_max is NULL: that of
+ * the table's kind. */
+int tally_init(struct tally *t, const struct tally_schema *schema, const uint32_t *rows_max,
+	       struct err *err);
+/* With the same schema, and room for the same rows, as another one. */
+int tally_init_like(struct tally *t, const struct tally *other, struct err *err);
 void tally_free(struct tally *t);
 
 /* Empties t, whose timeline then counts from start_ns. Memory stays. */
@@ -101,6 +106,9 @@ void tally_clear(struct tally *t, uint64_t start_ns);
 /* Adds a tally of the same schema: measures as they are merged over ranks, rows of tables by their keys.
  * Steps are copied, since only one of the two may have them. Does not change from. */
 void tally_add(struct tally *into, const struct tally *from);
+
+/* The main figure of a row of the schema's rank columns; NULL: none is known. */
+const struct figure *tally_main_figure(const struct tally_schema *schema, const uint64_t *row);
 
 /* The tally's table of that kind; NULL: the schema has none. */
 struct table *tally_table(const struct tally *t, const struct table_kind *kind);

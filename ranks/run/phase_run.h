@@ -2,7 +2,6 @@
 #ifndef HAUL_RANKS_RUN_PHASE_RUN_H
 #define HAUL_RANKS_RUN_PHASE_RUN_H
 
-#include "core/arena.h"
 #include "ranks/node/watch.h"
 #include "ranks/run/progress.h"
 #include "ranks/run/state.h"
@@ -20,7 +19,6 @@ struct phase_run {
 	const struct run_options *options;
 	const struct workload *workload;
 	struct phase_context ctx;
-	struct arena arena; /* owns the schema's copies */
 	struct tally tally;
 	struct progress_line line;
 	struct watch watch;

@@ -42,7 +42,7 @@ int phase_prepare(struct run *run, const struct run_options *options, struct job
 		.op_log = run->op_log,
 		.stores = run->stores,
 	};
-	return workload_tally(p->workload, phase, &p->arena, &p->tally, err);
+	return workload_tally(p->workload, phase, &p->tally, err);
 }
 
 /* Opens memory, messages and the context of one phase, on all ranks or on none. */
@@ -79,7 +79,6 @@ void phase_close(struct phase_run *p)
 		group_free(p->ctx.group);
 	phase_parts_free(p);
 	tally_free(&p->tally);
-	arena_free(&p->arena);
 }
 
 void targets_add(const struct target_result *results, uint32_t count, struct repeat_targets *into)

@@ -25,7 +25,7 @@ struct tally *phase_part(struct phase_context *ctx, const char *kind, const char
 	if (!parts || !part)
 		rc = err_set(err, -ENOMEM, "no memory for the results of %s", kind);
 	if (rc == 0)
-		rc = tally_init(&part->tally, schema, err);
+		rc = tally_init(&part->tally, schema, NULL, err);
 	rc = group_agree(ctx->group, rc, err);
 	if (rc < 0) {
 		if (part && part->tally.schema)

@@ -181,7 +181,6 @@ static void together_close(struct together *t)
 	t->p.ctx.group = NULL; /* it is the team's */
 	if (t->p.tally.schema)
 		tally_free(&t->p.tally);
-	arena_free(&t->p.arena);
 	team_close(&t->own);
 	team_close(&t->all);
 	free(t);
@@ -310,12 +309,11 @@ static int together_publish(struct together *t, uint32_t i, const struct togethe
 					  .client = client,
 					  .targets = o->targets,
 					  .target_count = o->target_count};
-	struct arena arena = {0};
 	struct tally absent = {0};
 	int rc = 0;
 
 	if (i != t->mine)
-		rc = workload_tally(phase->section->owner, phase, &arena, &absent, err);
+		rc = workload_tally(phase->section->owner, phase, &absent, err);
 	absent.absent = true;
 	published.tally = i == t->mine ? &t->p.tally : &absent;
 	phase_set_run(t->run, phase->section->owner, &published);
@@ -324,7 +322,6 @@ static int together_publish(struct together *t, uint32_t i, const struct togethe
 		rc = phase_publish_described(t->run, t->options, &published, NULL, err);
 	if (absent.schema)
 		tally_free(&absent);
-	arena_free(&arena);
 	return rc;
 }
 

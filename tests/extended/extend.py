@@ -28,11 +28,8 @@ EDITS = (
      "\ttable_named(&p->tally->tables[TRAIN_TABLE_SOURCES], \"web\")[SOURCE_SAMPLES] += b->samples;\n"),
 
     # A figure of that measure, and a target for the figure.
-    ("workloads/train/columns.c", r"static double rank_bytes_per_second\(.*\n(?:.*\n)*?}\n",
-     "\nstatic double rank_tokens_per_second(const uint64_t *row)\n"
-     "{\n\treturn ratio(row[TRAIN_TOKENS], row[TALLY_WALL_NS]) * 1e9;\n}\n"),
     ("workloads/train/columns.c", r"static const struct figure train_rank_figures\[\] = {\n",
-     '\tFIGURE_ROW("tokens_per_second", "1/s", rank_tokens_per_second, "tokens over the wall time")\n'),
+     '\tFIGURE_PER("tokens_per_second", "1/s", 1e9, OF(TRAIN_TOKENS), OF(TALLY_WALL_NS), "tokens over the wall time")\n'),
     ("workloads/train/columns.c", r"const struct target train_targets\[\] = {\n",
      '\t{.name = "target_tokens", .label = "rate of tokens", .unit = "1/s", .figure = "tokens_per_second",\n'
      '\t .help = "tokens per second of all ranks to reach; 0: none"},\n'),
@@ -41,7 +38,7 @@ EDITS = (
     ("workloads/train/columns.h", r"#define TRAIN_TABLE_ENUM\(id, kind\) id,\n",
      '#define SOURCE_LIST(X) X(SOURCE_SAMPLES, "samples", "", SUM, "samples of that source")\n'
      "enum source_measure { SOURCE_LIST(MEASURE_ENUM) SOURCE_MEASURES };\n"),
-    ("workloads/train/columns.c", r"static const struct table_kind no_epochs = .*\n",
+    ("workloads/train/columns.c", r"static const struct table_kind epoch_table = (?:.*\n)*?};\n",
      "static const struct measure source_measures[] = {SOURCE_LIST(MEASURE_ROW)};\n"
      'static const struct table_kind source_table = {.name = "sources", .help = "a row per source",\n'
      '\t.key = TABLE_TEXT, .key_name = "source", .rows_max = 8,\n'

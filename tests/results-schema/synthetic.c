@@ -10,28 +10,19 @@ static const struct measure rank_measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
 static const struct measure epoch_measures[] = {SYN_EPOCH_LIST(MEASURE_ROW)};
 static const struct measure tier_measures[] = {SYN_TIER_LIST(MEASURE_ROW)};
 
-static double au(const uint64_t *row)
-{
-	return row[SYN_AU_WALL] ? (double)row[SYN_AU_COMPUTE] / (double)row[SYN_AU_WALL] : NAN;
-}
-
 /* The later a rank ends an epoch, the less it was used. */
 static double epoch_au(const uint64_t *row)
 {
 	return row[SYN_E_SAMPLES] ? 0.5 - ((double)row[SYN_E_WALL] - 500000000) / 1000 : NAN;
 }
 
-static double tier_hits_doubled(const uint64_t *row)
-{
-	return 2 * (double)row[SYN_T_HITS];
-}
-
-static const struct figure rank_figures[] = {
-	FIGURE_ROW("au", "fraction", au, "utilisation", .role = ROLE_UTILISATION)};
-static const struct figure epoch_figures[] = {
-	FIGURE_ROW("au", "fraction", epoch_au, "utilisation", .role = ROLE_UTILISATION)};
-static const struct figure tier_figures[] = {
-	FIGURE_ROW("hits_doubled", "", tier_hits_doubled, "twice the hits")};
+static const struct figure rank_figures[] = {FIGURE_PER("au", "fraction", 1, OF(SYN_AU_COMPUTE),
+							OF(SYN_AU_WALL), "utilisation",
+							.role = ROLE_UTILISATION)};
+static const struct figure epoch_figures[] = {FIGURE_ROW(
+	"au", "fraction", epoch_au, "(less the later)", "utilisation", .role = ROLE_UTILISATION)};
+static const struct figure tier_figures[] = {FIGURE_PER(
+	"hits_doubled", "", 1, OF_SUM(SYN_T_HITS, SYN_T_HITS), OF_NONE, "twice the hits")};
 static const struct hist_kind hists[] = {
 	{.name = "read", .help = "reads", .role = ROLE_READ_LATENCY},
 	{.name = "write", .help = "writes"},

@@ -104,7 +104,7 @@ static int publish_as(struct results *r, uint32_t number, const char *kind,
 	struct results_phase phase = {.tally = &t, .running = running};
 	struct phase_record *record = &phase.record;
 	struct client_series *client = g->rank % 2 ? NULL : malloc(sizeof(*client));
-	int rc = tally_init(&t, &synthetic_schema, err);
+	int rc = tally_init(&t, &synthetic_schema, NULL, err);
 
 	if (rc < 0)
 		return rc;

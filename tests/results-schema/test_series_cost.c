@@ -54,7 +54,7 @@ static int publish(struct results *r, uint32_t run, struct group *g, uint64_t co
 	struct client_series *client = malloc(sizeof(*client));
 	struct results_phase phase = {.tally = &t, .client = client};
 	uint64_t before[COSTS];
-	int rc = tally_init(&t, &synthetic_schema, err);
+	int rc = tally_init(&t, &synthetic_schema, NULL, err);
 
 	if (rc < 0 || !client) {
 		free(client);

@@ -34,13 +34,6 @@ enum lookup_measure {
 };
 enum lookup_hist { LOOKUP_HISTOGRAM_LIST(HIST_ENUM) LOOKUP_HISTS };
 
-static double lookup_rate(const uint64_t *row)
-{
-	uint64_t ns = row[TALLY_WALL_NS];
-
-	return ns ? (double)row[TALLY_OPERATIONS] * 1e9 / (double)ns : NAN;
-}
-
 static const struct measure lookup_measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
 							 LOOKUP_COLUMN_LIST(MEASURE_ROW)};
 static const struct hist_kind lookup_hists[] = {LOOKUP_HISTOGRAM_LIST(HIST_ROW)};
@@ -48,8 +41,8 @@ static const struct table_kind *const lookup_tables[] = {&endpoint_table};
 
 /* clang-format off */
 static const struct figure lookup_figures[] = {
-	FIGURE_ROW("lookup_rate", "1/s", lookup_rate, "files asked for per second",
-		   .role = ROLE_OPERATION_RATE)
+	FIGURE_PER("lookup_rate", "1/s", 1e9, OF(TALLY_OPERATIONS), OF(TALLY_WALL_NS),
+		   "files asked for per second", .role = ROLE_OPERATION_RATE)
 	TALLY_COMMON_FIGURES
 };
 /* clang-format on */
@@ -61,6 +54,7 @@ static const struct tally_schema lookup_schema = {
 		 .figure_count = sizeof(lookup_figures) / sizeof(lookup_figures[0])},
 	.hists = lookup_hists,
 	.hist_count = LOOKUP_HISTS,
+	.main_figures = {"lookup_rate"},
 	.main_hist = LOOKUP_HIST_STAT,
 	.tables = lookup_tables,
 	.table_count = sizeof(lookup_tables) / sizeof(lookup_tables[0]),

@@ -21,6 +21,18 @@ static void check_unique(const char *const *names, unsigned count, const char *w
 	}
 }
 
+/* Each figure tells how it is computed, and divides at least by something that it names. */
+static void check_figure(const struct columns *c, const struct figure *f)
+{
+	char formula[FIGURE_FORMULA_BYTES];
+
+	CU_ASSERT(f->unit && f->help);
+	CU_ASSERT((f->value != NULL) == (f->formula != NULL));
+	CU_ASSERT(f->value || (f->times > 0 && (f->above[0] || f->below[0])));
+	figure_formula(c, f, formula);
+	CU_ASSERT(strlen(formula) > 0 && strlen(formula) < FIGURE_FORMULA_BYTES - 1);
+}
+
 static void check_columns(const struct columns *c, const char *workload)
 {
 	const char *names[256] = {"rank", "node", "present"};
@@ -35,7 +47,7 @@ static void check_columns(const struct columns *c, const char *workload)
 	for (uint32_t i = 0; i < c->figure_count; i++) {
 		names[n++] = c->figures[i].name;
 		seen[c->figures[i].role]++;
-		CU_ASSERT(c->figures[i].unit && c->figures[i].help && c->figures[i].value);
+		check_figure(c, &c->figures[i]);
 	}
 	check_unique(names, n, workload);
 	for (int r = 0; r < ROLES; r++) {
@@ -62,6 +74,10 @@ static void columns_are_unique(void)
 		for (uint32_t i = 0; i < s->hist_count; i++)
 			hists[i] = s->hists[i].name;
 		check_unique(hists, s->hist_count, name);
+		CU_ASSERT_PTR_NOT_NULL(s->main_figures[0]);
+		for (int i = 0; i < TALLY_MAIN_FIGURES && s->main_figures[i]; i++)
+			CU_ASSERT_PTR_NOT_NULL(columns_figure_named(&s->rank, s->main_figures[i]));
+		CU_ASSERT(s->table_count <= TALLY_TABLES_MAX);
 		for (uint32_t i = 0; i < s->table_count; i++) {
 			tables[i] = s->tables[i]->name;
 			check_columns(&s->tables[i]->columns, name);

@@ -12,11 +12,6 @@ static const struct measure measures[] = {
 static const struct measure row_measures[] = {CHECKPOINT_ROW_LIST(MEASURE_ROW)};
 static const struct hist_kind hists[] = {CHECKPOINT_HISTOGRAM_LIST(HIST_ROW)};
 
-static double checkpoint_rate(uint64_t bytes, uint64_t ns)
-{
-	return bytes && ns ? (double)bytes * 1e9 / (double)ns : NAN;
-}
-
 void checkpoint_count_pass(const struct repeat_took *took, uint64_t bytes, unsigned block,
 			   uint64_t *row)
 {
@@ -34,95 +29,6 @@ void checkpoint_count_pass(const struct repeat_took *took, uint64_t bytes, unsig
 			(uint64_t)((unsigned __int128)bytes * 1000000000u / took->slowest_ns);
 }
 
-/* Sums of the blocks of writing and of reading. */
-static double checkpoint_both_rate(const uint64_t *row, unsigned bytes, unsigned ns)
-{
-	const uint64_t *written = &row[CHECKPOINT_WRITE_NS], *read = &row[CHECKPOINT_READ_NS];
-
-	return checkpoint_rate(written[bytes] + read[bytes], written[ns] + read[ns]);
-}
-
-static double checkpoint_bytes_first(const uint64_t *row)
-{
-	return checkpoint_both_rate(row, REPEAT_FIRST_BYTES, REPEAT_FIRST_NS);
-}
-
-static double checkpoint_bytes_last(const uint64_t *row)
-{
-	return checkpoint_both_rate(row, REPEAT_DONE_BYTES, REPEAT_SLOWEST_NS);
-}
-
-static double checkpoint_bytes_slowest(const uint64_t *row)
-{
-	return checkpoint_rate(1000000000u, row[CHECKPOINT_NS_PER_GB]);
-}
-
-static double checkpoint_write_rate(const uint64_t *row)
-{
-	return repeat_rate(&row[CHECKPOINT_WRITE_NS]);
-}
-
-static double checkpoint_write_first(const uint64_t *row)
-{
-	return repeat_rate_first(&row[CHECKPOINT_WRITE_NS]);
-}
-
-static double checkpoint_write_slowest(const uint64_t *row)
-{
-	return repeat_rate_slowest(&row[CHECKPOINT_WRITE_NS]);
-}
-
-static double checkpoint_read_rate(const uint64_t *row)
-{
-	return repeat_rate(&row[CHECKPOINT_READ_NS]);
-}
-
-static double checkpoint_read_first(const uint64_t *row)
-{
-	return repeat_rate_first(&row[CHECKPOINT_READ_NS]);
-}
-
-static double checkpoint_read_slowest(const uint64_t *row)
-{
-	return repeat_rate_slowest(&row[CHECKPOINT_READ_NS]);
-}
-
-/* MLPerf Storage divides the bytes of a checkpoint by the time of its slowest rank, and takes the mean. */
-static double checkpoint_mean_rate(uint64_t rates, uint64_t count)
-{
-	return rates && count ? (double)rates / (double)count : NAN;
-}
-
-static double checkpoint_write_mlperf(const uint64_t *row)
-{
-	return checkpoint_mean_rate(row[CHECKPOINT_WRITE_RATES], row[CHECKPOINT_WRITTEN]);
-}
-
-static double checkpoint_read_mlperf(const uint64_t *row)
-{
-	return checkpoint_mean_rate(row[CHECKPOINT_READ_RATES], row[CHECKPOINT_READ_BACK]);
-}
-
-static double checkpoint_null_rate(const uint64_t *row)
-{
-	return checkpoint_rate(row[CHECKPOINT_NULL_BYTES], row[CHECKPOINT_NULL_NS]);
-}
-
-static double checkpoint_seconds(uint64_t ns, uint64_t count)
-{
-	return count ? (double)ns * 1e-9 / (double)count : NAN;
-}
-
-static double checkpoint_write_seconds(const uint64_t *row)
-{
-	return checkpoint_seconds(row[CHECKPOINT_WRITE_SLOWEST_NS], row[CHECKPOINT_WRITTEN]);
-}
-
-static double checkpoint_read_seconds(const uint64_t *row)
-{
-	return checkpoint_seconds(row[CHECKPOINT_READ_SLOWEST_NS], row[CHECKPOINT_READ_BACK]);
-}
-
 /* What is lost where making bytes and writing them do not overlap. */
 static double checkpoint_write_overhead(const uint64_t *row)
 {
@@ -132,81 +38,72 @@ static double checkpoint_write_overhead(const uint64_t *row)
 	return wall ? (busy < wall ? (double)(wall - busy) : 0) / (double)wall : NAN;
 }
 
-static double checkpoint_cached_share(const uint64_t *row)
-{
-	return row[CHECKPOINT_RESIDENT_SAMPLED_BYTES]
-		       ? (double)row[CHECKPOINT_RESIDENT_BYTES] /
-				 (double)row[CHECKPOINT_RESIDENT_SAMPLED_BYTES]
-		       : NAN;
-}
-
 /* clang-format off */
 static const struct figure figures[] = {
-	FIGURE_ROW("bytes_rate_first_done", "B/s", checkpoint_bytes_first,
+	FIGURE_PER("bytes_rate_first_done", "B/s", 1e9,
+		   OF_SUM(CHECKPOINT_WRITE_FIRST_BYTES, CHECKPOINT_READ_FIRST_BYTES),
+		   OF_SUM(CHECKPOINT_WRITE_FIRST_NS, CHECKPOINT_READ_FIRST_NS),
 		   "bytes written and read per second, each checkpoint until its first rank had done its part",
 		   .role = ROLE_BYTE_RATE_FIRST)
-	FIGURE_ROW("bytes_rate_last_done", "B/s", checkpoint_bytes_last,
+	FIGURE_PER("bytes_rate_last_done", "B/s", 1e9,
+		   OF_SUM(CHECKPOINT_WRITE_DONE_BYTES, CHECKPOINT_READ_DONE_BYTES),
+		   OF_SUM(CHECKPOINT_WRITE_SLOWEST_NS, CHECKPOINT_READ_SLOWEST_NS),
 		   "bytes written and read per second, each checkpoint until its last rank had done its part",
 		   .role = ROLE_BYTE_RATE)
-	FIGURE_ROW("bytes_rate_slowest_rank", "B/s", checkpoint_bytes_slowest,
+	FIGURE_PER("bytes_rate_slowest_rank", "B/s", 1e18, OF_NONE, OF(CHECKPOINT_NS_PER_GB),
 		   "bytes of its own part that the slowest rank wrote and read per second",
 		   .role = ROLE_BYTE_RATE_SLOWEST)
-	FIGURE_ROW("write_rate_first_done", "B/s", checkpoint_write_first,
+	FIGURE_PER("write_rate_first_done", "B/s", 1e9, OF(CHECKPOINT_WRITE_FIRST_BYTES),
+		   OF(CHECKPOINT_WRITE_FIRST_NS),
 		   "bytes written per second, each checkpoint until its first rank had written its part")
-	FIGURE_ROW("write_rate", "B/s", checkpoint_write_rate,
+	FIGURE_PER("write_rate", "B/s", 1e9, OF(CHECKPOINT_WRITE_DONE_BYTES),
+		   OF(CHECKPOINT_WRITE_SLOWEST_NS),
 		   "bytes written per second, each checkpoint until its last rank had written its part")
-	FIGURE_ROW("write_rate_slowest_rank", "B/s", checkpoint_write_slowest,
+	FIGURE_PER("write_rate_slowest_rank", "B/s", 1e18, OF_NONE, OF(CHECKPOINT_WRITE_NS_PER_GB),
 		   "bytes of its own part that the slowest rank wrote per second")
-	FIGURE_ROW("write_rate_mlperf", "B/s", checkpoint_write_mlperf,
+	FIGURE_PER("write_rate_mlperf", "B/s", 1, OF(CHECKPOINT_WRITE_RATES),
+		   OF(CHECKPOINT_WRITTEN),
 		   "write_rate of each checkpoint, on average over the checkpoints, as MLPerf Storage tells it")
-	FIGURE_ROW("read_rate_first_done", "B/s", checkpoint_read_first,
+	FIGURE_PER("read_rate_first_done", "B/s", 1e9, OF(CHECKPOINT_READ_FIRST_BYTES),
+		   OF(CHECKPOINT_READ_FIRST_NS),
 		   "bytes read per second, each checkpoint until its first rank had read its part")
-	FIGURE_ROW("read_rate", "B/s", checkpoint_read_rate,
+	FIGURE_PER("read_rate", "B/s", 1e9, OF(CHECKPOINT_READ_DONE_BYTES),
+		   OF(CHECKPOINT_READ_SLOWEST_NS),
 		   "bytes read per second, each checkpoint until its last rank had read its part")
-	FIGURE_ROW("read_rate_slowest_rank", "B/s", checkpoint_read_slowest,
+	FIGURE_PER("read_rate_slowest_rank", "B/s", 1e18, OF_NONE, OF(CHECKPOINT_READ_NS_PER_GB),
 		   "bytes of its own part that the slowest rank read per second")
-	FIGURE_ROW("read_rate_mlperf", "B/s", checkpoint_read_mlperf,
+	FIGURE_PER("read_rate_mlperf", "B/s", 1, OF(CHECKPOINT_READ_RATES),
+		   OF(CHECKPOINT_READ_BACK),
 		   "read_rate of each checkpoint, on average over the checkpoints, as MLPerf Storage tells it")
-	FIGURE_ROW("write_seconds", "s", checkpoint_write_seconds,
+	FIGURE_PER("write_seconds", "s", 1e-9, OF(CHECKPOINT_WRITE_SLOWEST_NS),
+		   OF(CHECKPOINT_WRITTEN),
 		   "seconds that the slowest rank took to write a checkpoint, on average")
 	FIGURE_ROW("write_overhead", "fraction", checkpoint_write_overhead,
+		   "max(0, write_ns - max(fill_ns, store_ns)) / write_ns",
 		   "of the writing time, what is beyond the longer of making bytes and storing them")
-	FIGURE_ROW("read_seconds", "s", checkpoint_read_seconds,
+	FIGURE_PER("read_seconds", "s", 1e-9, OF(CHECKPOINT_READ_SLOWEST_NS),
+		   OF(CHECKPOINT_READ_BACK),
 		   "seconds that the slowest rank took to read a checkpoint, on average")
-	NULL_PASS_FIGURE(checkpoint_null_rate)
+	NULL_PASS_FIGURE(CHECKPOINT_)
 	TALLY_COMMON_FIGURES
-	COLD_FIGURE(checkpoint_cached_share)
+	COLD_FIGURE(CHECKPOINT_)
 };
 /* clang-format on */
 
-static double row_write_rate(const uint64_t *row)
-{
-	return checkpoint_rate(row[CHECKPOINT_ROW_BYTES_WRITTEN], row[CHECKPOINT_ROW_WRITE_NS]);
-}
-
-static double row_read_rate(const uint64_t *row)
-{
-	return checkpoint_rate(row[CHECKPOINT_ROW_BYTES_READ], row[CHECKPOINT_ROW_READ_NS]);
-}
-
-static double row_write_first(const uint64_t *row)
-{
-	return checkpoint_rate(row[CHECKPOINT_ROW_WRITE_FIRST_BYTES],
-			       row[CHECKPOINT_ROW_WRITE_FIRST_NS]);
-}
-
-static double row_read_first(const uint64_t *row)
-{
-	return checkpoint_rate(row[CHECKPOINT_ROW_READ_FIRST_BYTES],
-			       row[CHECKPOINT_ROW_READ_FIRST_NS]);
-}
-
 /* clang-format off */
 static const struct figure row_figures[] = {
-	FIGURE_ROW("write_rate", "B/s", row_write_rate, "bytes written per second of the slowest rank's time")
-	FIGURE_ROW("read_rate", "B/s", row_read_rate, "bytes read per second of the slowest rank's time")
-	FIGURE_ROW("write_rate_first_done", "B/s", row_write_first, "bytes written per second of the first rank's time")
-	FIGURE_ROW("read_rate_first_done", "B/s", row_read_first, "bytes read per second of the first rank's time")
+	FIGURE_PER("write_rate", "B/s", 1e9, OF(CHECKPOINT_ROW_BYTES_WRITTEN),
+		   OF(CHECKPOINT_ROW_WRITE_NS),
+		   "bytes written per second of the slowest rank's time")
+	FIGURE_PER("read_rate", "B/s", 1e9, OF(CHECKPOINT_ROW_BYTES_READ),
+		   OF(CHECKPOINT_ROW_READ_NS),
+		   "bytes read per second of the slowest rank's time")
+	FIGURE_PER("write_rate_first_done", "B/s", 1e9, OF(CHECKPOINT_ROW_WRITE_FIRST_BYTES),
+		   OF(CHECKPOINT_ROW_WRITE_FIRST_NS),
+		   "bytes written per second of the first rank's time")
+	FIGURE_PER("read_rate_first_done", "B/s", 1e9, OF(CHECKPOINT_ROW_READ_FIRST_BYTES),
+		   OF(CHECKPOINT_ROW_READ_FIRST_NS),
+		   "bytes read per second of the first rank's time")
 };
 /* clang-format on */
 
@@ -248,25 +145,7 @@ const struct tally_schema checkpoint_schema = {
 		 .figure_count = sizeof(figures) / sizeof(figures[0])},
 	.hists = hists,
 	.hist_count = CHECKPOINT_HISTS,
+	.main_figures = {"bytes_rate_last_done"},
 	.tables = tables,
 	.table_count = CHECKPOINT_TABLES,
 };
-
-const struct tally_schema *checkpoint_schema_with(uint32_t checkpoints, struct arena *arena)
-{
-	struct {
-		struct tally_schema schema;
-		const struct table_kind *tables[CHECKPOINT_TABLES];
-		struct table_kind rows;
-	} *all = arena_alloc(arena, sizeof(*all));
-
-	if (!all)
-		return NULL;
-	all->rows = checkpoint_rows;
-	all->rows.rows_max = checkpoints;
-	memcpy(all->tables, tables, sizeof(tables));
-	all->tables[CHECKPOINT_TABLE_ROWS] = &all->rows;
-	all->schema = checkpoint_schema;
-	all->schema.tables = all->tables;
-	return &all->schema;
-}

@@ -6,7 +6,6 @@
 #ifndef HAUL_WORKLOADS_CHECKPOINT_COLUMNS_H
 #define HAUL_WORKLOADS_CHECKPOINT_COLUMNS_H
 
-#include "core/arena.h"
 #include "core/measure/account.h"
 #include "core/measure/tally.h"
 #include "core/target.h"
@@ -95,8 +94,6 @@ enum checkpoint_hist { CHECKPOINT_HISTOGRAM_LIST(HIST_ENUM) CHECKPOINT_HISTS };
 
 enum { CHECKPOINT_TABLE_ROWS, CHECKPOINT_TABLE_ENDPOINTS, CHECKPOINT_TABLES };
 extern const struct tally_schema checkpoint_schema;
-/* With rows for so many checkpoints, in the arena. NULL: no memory. */
-const struct tally_schema *checkpoint_schema_with(uint32_t checkpoints, struct arena *arena);
 extern const struct target checkpoint_targets[];
 
 /* Adds a checkpoint that all ranks have written or read, with so many bytes of this rank, to its row. block:

@@ -40,7 +40,7 @@ int checkpoint_null(const struct phase_context *ctx, const struct checkpoint_opt
 	if (!options->null_passes)
 		return 0;
 	checkpoint_null_options(options, &o);
-	rc = null_pass_open(&n, ctx, &checkpoint_schema, err);
+	rc = null_pass_open(&n, ctx, &checkpoint_schema, NULL, err);
 	r = calloc(1, sizeof(*r));
 	if (rc == 0)
 		rc = group_agree(ctx->group,

@@ -304,12 +304,11 @@ static void checkpoint_phase_close(void *run)
 }
 
 /* A row for each checkpoint. */
-static const struct tally_schema *checkpoint_schema_for(const struct job_phase *phase,
-							struct arena *arena)
+static void checkpoint_rows(const struct job_phase *phase, uint32_t rows_max[TALLY_TABLES_MAX])
 {
 	const struct checkpoint_options *o = phase->options;
 
-	return checkpoint_schema_with((uint32_t)o->count, arena);
+	rows_max[CHECKPOINT_TABLE_ROWS] = (uint32_t)o->count;
 }
 
 const struct workload checkpoint_workload = {
@@ -324,7 +323,7 @@ const struct workload checkpoint_workload = {
 		},
 	.schema = &checkpoint_schema,
 	.snapshots = true,
-	.schema_for = checkpoint_schema_for,
+	.rows = checkpoint_rows,
 	.stores = checkpoint_stores,
 	.check = checkpoint_check,
 	.size = checkpoint_size,

@@ -30,8 +30,9 @@ extern const struct option cold_options[];
 	  "dropping caches before epochs, or before plain I/O; in no account and not in wall_ns") \
 	X(prefix##STAYED_BYTES, "stayed_bytes", "bytes", SUM, \
 	  "of files dropped: what was in the page cache all the same")
-#define COLD_FIGURE(share) \
-	FIGURE_ROW("cached_share", "fraction", share, \
+#define COLD_FIGURE(prefix) \
+	FIGURE_PER("cached_share", "fraction", 1, OF(prefix##RESIDENT_BYTES), \
+		   OF(prefix##RESIDENT_SAMPLED_BYTES), \
 		   "of the bytes looked at before they were read: what was in the page cache", \
 		   .role = ROLE_CACHED)
 /* clang-format on */

@@ -26,7 +26,7 @@ static int null_pass_store(struct null_pass *n, struct err *err)
 }
 
 int null_pass_open(struct null_pass *n, const struct phase_context *ctx,
-		   const struct tally_schema *schema, struct err *err)
+		   const struct tally_schema *schema, const uint32_t *rows_max, struct err *err)
 {
 	int rc;
 
@@ -37,8 +37,7 @@ int null_pass_open(struct null_pass *n, const struct phase_context *ctx,
 	n->ctx.op_log = NULL;
 	n->ctx.stores = NULL;
 	n->ctx.tally = &n->tally;
-	rc = schema ? tally_init(&n->tally, schema, err)
-		    : err_set(err, -ENOMEM, "no memory for the null pass");
+	rc = tally_init(&n->tally, schema, rows_max, err);
 	if (rc == 0)
 		rc = null_pass_store(n, err);
 	return group_agree(ctx->group, rc, err);

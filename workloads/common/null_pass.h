@@ -13,8 +13,8 @@
 	X(prefix##NULL_NS, "null_ns", "ns", MAX, \
 	  "what the slowest rank took in the same loop on a store that takes no time") \
 	X(prefix##NULL_BYTES, "null_bytes", "bytes", SUM, "bytes asked for in that loop")
-#define NULL_PASS_FIGURE(rate) \
-	FIGURE_ROW("null_bytes_rate", "B/s", rate, \
+#define NULL_PASS_FIGURE(prefix) \
+	FIGURE_PER("null_bytes_rate", "B/s", 1e9, OF(prefix##NULL_BYTES), OF(prefix##NULL_NS), \
 		   "bytes per second of the same loop on a store that takes no time, which are neither made nor compared", \
 		   .role = ROLE_BYTE_RATE_NULL)
 /* clang-format on */
@@ -31,9 +31,9 @@ struct null_pass {
 	struct arena arena;
 };
 
-/* schema: of the tally; NULL: there was no memory for it. Collective. Call null_pass_close also after an error. */
+/* schema, rows_max: of the tally (tally_init). Collective. Call null_pass_close also after an error. */
 int null_pass_open(struct null_pass *n, const struct phase_context *ctx,
-		   const struct tally_schema *schema, struct err *err);
+		   const struct tally_schema *schema, const uint32_t *rows_max, struct err *err);
 void null_pass_close(struct null_pass *n);
 
 #endif

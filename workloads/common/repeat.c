@@ -1,7 +1,6 @@
 #include "workloads/common/repeat.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,26 +159,6 @@ void repeat_count(const struct repeat_took *took, uint64_t bytes, uint64_t *bloc
 	own_ns = block[REPEAT_NS];
 	if (block[REPEAT_DONE_BYTES])
 		block[REPEAT_NS_PER_GB] = (uint64_t)(own_ns * gigabyte / block[REPEAT_DONE_BYTES]);
-}
-
-static double repeat_ratio(uint64_t bytes, uint64_t ns)
-{
-	return bytes && ns ? (double)bytes * 1e9 / (double)ns : NAN;
-}
-
-double repeat_rate(const uint64_t *block)
-{
-	return repeat_ratio(block[REPEAT_DONE_BYTES], block[REPEAT_SLOWEST_NS]);
-}
-
-double repeat_rate_first(const uint64_t *block)
-{
-	return repeat_ratio(block[REPEAT_FIRST_BYTES], block[REPEAT_FIRST_NS]);
-}
-
-double repeat_rate_slowest(const uint64_t *block)
-{
-	return repeat_ratio(gigabyte, block[REPEAT_NS_PER_GB]);
 }
 
 void repeat_account(struct repeat *p, const uint64_t blamed[ACCOUNTS], uint64_t end_ns)

@@ -29,12 +29,6 @@
 /* clang-format on */
 enum repeat_measure { REPEAT_LIST(MEASURE_ENUM, REPEAT, "", "") REPEAT_MEASURES };
 
-/* Figures of such a block: bytes per second until the last rank, or the first one, had done its part, and of the rank that
- * took longest for each byte of its own part. NaN where there are none. */
-double repeat_rate(const uint64_t *block);
-double repeat_rate_first(const uint64_t *block);
-double repeat_rate_slowest(const uint64_t *block);
-
 struct repeat {
 	/* Set by the caller. */
 	struct phase_context *ctx;

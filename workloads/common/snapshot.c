@@ -11,7 +11,7 @@ int snapshot_open(struct snapshot *s, struct phase_context *ctx, struct snapshot
 	memset(s, 0, sizeof(*s));
 	if (!ctx->publish_every_ns)
 		return 0;
-	rc = tally_init(&s->tally, ctx->tally->schema, err);
+	rc = tally_init_like(&s->tally, ctx->tally, err);
 	if (rc < 0)
 		return rc;
 	s->hooks = hooks;

@@ -1,8 +1,6 @@
 /* Tables of a phase of plain I/O: measures, figures, histograms. */
 #include "workloads/io/columns.h"
 
-#include <math.h>
-
 #include "backends/endpoint.h"
 
 static const struct measure measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
@@ -10,58 +8,23 @@ static const struct measure measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
 static const struct hist_kind hists[] = {IO_HISTOGRAM_LIST(HIST_ROW)};
 static const struct table_kind *const tables[] = {&endpoint_table};
 
-static double io_rate(const uint64_t *row, unsigned what, unsigned when)
-{
-	return row[what] && row[when] ? (double)row[what] * 1e9 / (double)row[when] : NAN;
-}
-
-static double io_bytes_first(const uint64_t *row)
-{
-	return io_rate(row, IO_FIRST_DONE_BYTES, IO_FIRST_DONE_NS);
-}
-
-static double io_bytes_last(const uint64_t *row)
-{
-	return io_rate(row, IO_DONE_BYTES, IO_LAST_DONE_NS);
-}
-
-static double io_done_first(const uint64_t *row)
-{
-	return io_rate(row, IO_FIRST_DONE, IO_FIRST_DONE_NS);
-}
-
-static double io_done_last(const uint64_t *row)
-{
-	return io_rate(row, IO_DONE, IO_LAST_DONE_NS);
-}
-
-static double io_entries_last(const uint64_t *row)
-{
-	return io_rate(row, IO_ENTRIES, IO_LAST_DONE_NS);
-}
-
-static double io_cached_share(const uint64_t *row)
-{
-	return row[IO_RESIDENT_SAMPLED_BYTES]
-		       ? (double)row[IO_RESIDENT_BYTES] / (double)row[IO_RESIDENT_SAMPLED_BYTES]
-		       : NAN;
-}
-
 /* clang-format off */
 static const struct figure figures[] = {
-	FIGURE_ROW("bytes_rate_first_done", "B/s", io_bytes_first,
+	FIGURE_PER("bytes_rate_first_done", "B/s", 1e9, OF(IO_FIRST_DONE_BYTES),
+		   OF(IO_FIRST_DONE_NS),
 		   "bytes per second until the first thread had done its part",
 		   .role = ROLE_BYTE_RATE_FIRST)
-	FIGURE_ROW("bytes_rate_last_done", "B/s", io_bytes_last,
+	FIGURE_PER("bytes_rate_last_done", "B/s", 1e9, OF(IO_DONE_BYTES), OF(IO_LAST_DONE_NS),
 		   "bytes per second until the last one had", .role = ROLE_BYTE_RATE)
-	FIGURE_ROW("rate_first_done", "1/s", io_done_first,
+	FIGURE_PER("rate_first_done", "1/s", 1e9, OF(IO_FIRST_DONE), OF(IO_FIRST_DONE_NS),
 		   "operations per second until the first thread had done its part",
 		   .role = ROLE_OPERATION_RATE_FIRST)
-	FIGURE_ROW("rate_last_done", "1/s", io_done_last,
+	FIGURE_PER("rate_last_done", "1/s", 1e9, OF(IO_DONE), OF(IO_LAST_DONE_NS),
 		   "operations per second until the last one had", .role = ROLE_OPERATION_RATE)
-	FIGURE_ROW("entries_rate", "1/s", io_entries_last, "objects listed per second")
+	FIGURE_PER("entries_rate", "1/s", 1e9, OF(IO_ENTRIES), OF(IO_LAST_DONE_NS),
+		   "objects listed per second", .needs = {NEED(IO_LISTS)})
 	TALLY_COMMON_FIGURES
-	COLD_FIGURE(io_cached_share)
+	COLD_FIGURE(IO_)
 };
 /* clang-format on */
 
@@ -94,6 +57,7 @@ const struct tally_schema io_schema = {
 		 .figure_count = sizeof(figures) / sizeof(figures[0])},
 	.hists = hists,
 	.hist_count = IO_HISTS,
+	.main_figures = {"bytes_rate_last_done", "rate_last_done"},
 	.tables = tables,
 	.table_count = sizeof(tables) / sizeof(tables[0]),
 };

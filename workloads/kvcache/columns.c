@@ -1,8 +1,6 @@
 /* Tables of a phase "kvcache": measures, figures, histograms, rows of tiers and classes. */
 #include "workloads/kvcache/columns.h"
 
-#include <math.h>
-
 #include "backends/endpoint.h"
 #include "workloads/kvcache/requests/source_options.h"
 #include "workloads/kvcache/tiers/tiers.h"
@@ -18,111 +16,48 @@ static const struct hist_kind qos_hists[] = {KV_QOS_HISTOGRAM_LIST(HIST_ROW)};
 
 enum { KV_DECISIONS_MAX = 10000 };
 
-static double kv_rate(uint64_t what, uint64_t ns)
-{
-	return ns ? (double)what * 1e9 / (double)ns : NAN;
-}
-
-static double kv_share(uint64_t part, uint64_t whole)
-{
-	return whole ? (double)part / (double)whole : NAN;
-}
-
-static double kv_bytes_rate(const uint64_t *row)
-{
-	return kv_rate(row[TALLY_BYTES_READ] + row[TALLY_BYTES_WRITTEN], row[TALLY_WALL_NS]);
-}
-
-static double kv_read_rate(const uint64_t *row)
-{
-	return kv_rate(row[TALLY_BYTES_READ], row[TALLY_WALL_NS]);
-}
-
-static double kv_write_rate(const uint64_t *row)
-{
-	return kv_rate(row[TALLY_BYTES_WRITTEN], row[TALLY_WALL_NS]);
-}
-
-static double kv_entry_read_rate(const uint64_t *row)
-{
-	return kv_rate(row[KV_ENTRY_READ_BYTES], row[TALLY_WALL_NS]);
-}
-
-static double kv_entry_write_rate(const uint64_t *row)
-{
-	return kv_rate(row[KV_ENTRY_WRITTEN_BYTES], row[TALLY_WALL_NS]);
-}
-
-static double kv_request_rate(const uint64_t *row)
-{
-	return kv_rate(row[KV_REQUESTS], row[TALLY_WALL_NS]);
-}
-
-static double kv_offered_rate(const uint64_t *row)
-{
-	return kv_rate(row[KV_OFFERED], row[TALLY_WALL_NS]);
-}
-
-static double kv_operation_rate(const uint64_t *row)
-{
-	return kv_rate(row[KV_ENTRY_READS] + row[KV_ENTRY_WRITES] + row[KV_MOVES],
-		       row[TALLY_WALL_NS]);
-}
-
-static double kv_token_rate(const uint64_t *row)
-{
-	return kv_rate(row[KV_TOKENS], row[TALLY_WALL_NS]);
-}
-
-static double kv_storage_token_rate(const uint64_t *row)
-{
-	return kv_rate(row[KV_TOKENS], row[KV_STORAGE_NS]);
-}
-
-static double kv_hit_rate(const uint64_t *row)
-{
-	return kv_share(row[KV_HITS], row[KV_HITS] + row[KV_MISSES]);
-}
-
 /* clang-format off */
 static const struct figure figures[] = {
-	FIGURE_ROW("bytes_rate", "B/s", kv_bytes_rate,
+	FIGURE_PER("bytes_rate", "B/s", 1e9, OF_SUM(TALLY_BYTES_READ, TALLY_BYTES_WRITTEN),
+		   OF(TALLY_WALL_NS),
 		   "bytes that the stores moved per second, in both directions", .role = ROLE_BYTE_RATE)
-	FIGURE_ROW("read_rate", "B/s", kv_read_rate, "bytes read from the stores per second",
+	FIGURE_PER("read_rate", "B/s", 1e9, OF(TALLY_BYTES_READ), OF(TALLY_WALL_NS),
+		   "bytes read from the stores per second",
 		   .role = ROLE_READ_RATE)
-	FIGURE_ROW("write_rate", "B/s", kv_write_rate,
+	FIGURE_PER("write_rate", "B/s", 1e9, OF(TALLY_BYTES_WRITTEN), OF(TALLY_WALL_NS),
 		   "bytes written to the stores per second, those of entries that were moved there too",
 		   .role = ROLE_WRITE_RATE)
-	FIGURE_ROW("entry_read_rate", "B/s", kv_entry_read_rate,
+	FIGURE_PER("entry_read_rate", "B/s", 1e9, OF(KV_ENTRY_READ_BYTES), OF(TALLY_WALL_NS),
 		   "bytes of entries read from the stores per second, without those that moved: added over ranks, in GiB/s, MLPerf's "
 		   "tier_storage_read_bandwidth_gbps", .role = ROLE_ENTRY_READ_RATE)
-	FIGURE_ROW("entry_write_rate", "B/s", kv_entry_write_rate,
+	FIGURE_PER("entry_write_rate", "B/s", 1e9, OF(KV_ENTRY_WRITTEN_BYTES), OF(TALLY_WALL_NS),
 		   "bytes of entries written to the stores per second, without those that moved: added over ranks, in GiB/s, "
 		   "MLPerf's tier_storage_write_bandwidth_gbps", .role = ROLE_ENTRY_WRITE_RATE)
-	FIGURE_ROW("request_rate", "1/s", kv_request_rate, "requests served per second",
+	FIGURE_PER("request_rate", "1/s", 1e9, OF(KV_REQUESTS), OF(TALLY_WALL_NS),
+		   "requests served per second",
 		   .role = ROLE_ITEM_RATE)
-	FIGURE_ROW("offered_rate", "1/s", kv_offered_rate, "requests that fell due per second")
-	FIGURE_ROW("operation_rate", "1/s", kv_operation_rate,
+	FIGURE_PER("offered_rate", "1/s", 1e9, OF(KV_OFFERED), OF(TALLY_WALL_NS),
+		   "requests that fell due per second")
+	FIGURE_PER("operation_rate", "1/s", 1e9, OF_SUM3(KV_ENTRY_READS, KV_ENTRY_WRITES, KV_MOVES),
+		   OF(TALLY_WALL_NS),
 		   "entries read, written or moved per second", .role = ROLE_OPERATION_RATE)
-	FIGURE_ROW("token_rate", "1/s", kv_token_rate, "tokens generated per second", .role = ROLE_TOKEN_RATE)
-	FIGURE_ROW("storage_token_rate", "1/s", kv_storage_token_rate,
+	FIGURE_PER("token_rate", "1/s", 1e9, OF(KV_TOKENS), OF(TALLY_WALL_NS),
+		   "tokens generated per second", .role = ROLE_TOKEN_RATE)
+	FIGURE_PER("storage_token_rate", "1/s", 1e9, OF(KV_TOKENS), OF(KV_STORAGE_NS),
 		   "tokens generated per second that a request waited for its operations; it falls as more "
 		   "requests are served at a time, however fast the store is",
 		   .role = ROLE_WAITED_TOKEN_RATE)
-	FIGURE_ROW("hit_rate", "fraction", kv_hit_rate, "reads whose entry was in one of the tiers", .role = ROLE_HIT_RATE)
+	FIGURE_PER("hit_rate", "fraction", 1, OF(KV_HITS), OF_SUM(KV_HITS, KV_MISSES),
+		   "reads whose entry was in one of the tiers", .role = ROLE_HIT_RATE)
 	TALLY_COMMON_FIGURES
 };
 /* clang-format on */
 
-static double qos_compliance(const uint64_t *row)
-{
-	return row[KV_QOS_P95_NS] ? kv_share(row[KV_QOS_WITHIN_P95], row[KV_QOS_REQUESTS]) : NAN;
-}
-
 /* clang-format off */
 static const struct figure qos_figures[] = {
-	FIGURE_ROW("compliance", "fraction", qos_compliance,
-		   "requests within the target of the 95th percentile; the class keeps it from 0.95 on")
+	FIGURE_PER("compliance", "fraction", 1, OF(KV_QOS_WITHIN_P95), OF(KV_QOS_REQUESTS),
+		   "requests within the target of the 95th percentile; the class keeps it from 0.95 on",
+		   .needs = {NEED(KV_QOS_P95_NS)})
 };
 /* clang-format on */
 
@@ -191,6 +126,7 @@ const struct tally_schema kvcache_schema = {
 		 .figure_count = sizeof(figures) / sizeof(figures[0])},
 	.hists = hists,
 	.hist_count = KV_HISTS,
+	.main_figures = {"request_rate"},
 	.tables = tables,
 	.table_count = KV_TABLES,
 };

@@ -1,9 +1,6 @@
 /* Tables of a phase that loads a model: measures, figures, histograms, rows. */
 #include "workloads/load/columns.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "backends/endpoint.h"
 
 static const struct measure measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
@@ -11,76 +8,34 @@ static const struct measure measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
 static const struct measure row_measures[] = {LOAD_ROW_LIST(MEASURE_ROW)};
 static const struct hist_kind hists[] = {LOAD_HISTOGRAM_LIST(HIST_ROW)};
 
-static double load_ratio(uint64_t above, double factor, uint64_t below)
-{
-	return above && below ? (double)above * factor / (double)below : NAN;
-}
-
-static double load_bytes_rate(const uint64_t *row)
-{
-	return repeat_rate(&row[LOAD_LOAD_NS]);
-}
-
-static double load_bytes_first(const uint64_t *row)
-{
-	return repeat_rate_first(&row[LOAD_LOAD_NS]);
-}
-
-static double load_bytes_slowest(const uint64_t *row)
-{
-	return repeat_rate_slowest(&row[LOAD_LOAD_NS]);
-}
-
-static double load_null_rate(const uint64_t *row)
-{
-	return load_ratio(row[LOAD_NULL_BYTES], 1e9, row[LOAD_NULL_NS]);
-}
-
-static double load_seconds(const uint64_t *row)
-{
-	return load_ratio(row[LOAD_LOAD_SLOWEST_NS], 1e-9, row[LOAD_LOADED]);
-}
-
-static double load_cached_share(const uint64_t *row)
-{
-	return row[LOAD_RESIDENT_SAMPLED_BYTES]
-		       ? (double)row[LOAD_RESIDENT_BYTES] / (double)row[LOAD_RESIDENT_SAMPLED_BYTES]
-		       : NAN;
-}
-
 /* clang-format off */
 static const struct figure figures[] = {
-	FIGURE_ROW("bytes_rate_first_done", "B/s", load_bytes_first,
+	FIGURE_PER("bytes_rate_first_done", "B/s", 1e9, OF(LOAD_LOAD_FIRST_BYTES),
+		   OF(LOAD_LOAD_FIRST_NS),
 		   "bytes that all ranks read per second, each load until its first rank had its shard",
 		   .role = ROLE_BYTE_RATE_FIRST)
-	FIGURE_ROW("bytes_rate_last_done", "B/s", load_bytes_rate,
+	FIGURE_PER("bytes_rate_last_done", "B/s", 1e9, OF(LOAD_LOAD_DONE_BYTES),
+		   OF(LOAD_LOAD_SLOWEST_NS),
 		   "bytes that all ranks read per second, each load until its last rank had its shard",
 		   .role = ROLE_BYTE_RATE)
-	FIGURE_ROW("bytes_rate_slowest_rank", "B/s", load_bytes_slowest,
+	FIGURE_PER("bytes_rate_slowest_rank", "B/s", 1e18, OF_NONE, OF(LOAD_LOAD_NS_PER_GB),
 		   "bytes that the slowest of the ranks that read got per second",
 		   .role = ROLE_BYTE_RATE_SLOWEST)
-	FIGURE_ROW("load_seconds", "s", load_seconds,
+	FIGURE_PER("load_seconds", "s", 1e-9, OF(LOAD_LOAD_SLOWEST_NS), OF(LOAD_LOADED),
 		   "seconds that the slowest rank took to load its shard, on average")
-	NULL_PASS_FIGURE(load_null_rate)
+	NULL_PASS_FIGURE(LOAD_)
 	TALLY_COMMON_FIGURES
-	COLD_FIGURE(load_cached_share)
+	COLD_FIGURE(LOAD_)
 };
 /* clang-format on */
 
-static double row_bytes_first(const uint64_t *row)
-{
-	return load_ratio(row[LOAD_ROW_FIRST_BYTES], 1e9, row[LOAD_ROW_FIRST_NS]);
-}
-
-static double row_bytes_rate(const uint64_t *row)
-{
-	return load_ratio(row[LOAD_ROW_BYTES], 1e9, row[LOAD_ROW_LOAD_NS]);
-}
-
 /* clang-format off */
 static const struct figure row_figures[] = {
-	FIGURE_ROW("bytes_rate_first_done", "B/s", row_bytes_first, "bytes read per second of the first rank's time")
-	FIGURE_ROW("bytes_rate_last_done", "B/s", row_bytes_rate, "bytes read per second of the slowest rank's time")
+	FIGURE_PER("bytes_rate_first_done", "B/s", 1e9, OF(LOAD_ROW_FIRST_BYTES),
+		   OF(LOAD_ROW_FIRST_NS),
+		   "bytes read per second of the first rank's time")
+	FIGURE_PER("bytes_rate_last_done", "B/s", 1e9, OF(LOAD_ROW_BYTES), OF(LOAD_ROW_LOAD_NS),
+		   "bytes read per second of the slowest rank's time")
 };
 /* clang-format on */
 
@@ -115,25 +70,7 @@ const struct tally_schema load_schema = {
 		 .figure_count = sizeof(figures) / sizeof(figures[0])},
 	.hists = hists,
 	.hist_count = LOAD_HISTS,
+	.main_figures = {"bytes_rate_last_done"},
 	.tables = tables,
 	.table_count = LOAD_TABLES,
 };
-
-const struct tally_schema *load_schema_with(uint32_t loads, struct arena *arena)
-{
-	struct {
-		struct tally_schema schema;
-		const struct table_kind *tables[LOAD_TABLES];
-		struct table_kind rows;
-	} *all = arena_alloc(arena, sizeof(*all));
-
-	if (!all)
-		return NULL;
-	all->rows = load_rows;
-	all->rows.rows_max = loads;
-	memcpy(all->tables, tables, sizeof(tables));
-	all->tables[LOAD_TABLE_ROWS] = &all->rows;
-	all->schema = load_schema;
-	all->schema.tables = all->tables;
-	return &all->schema;
-}

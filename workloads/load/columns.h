@@ -6,7 +6,6 @@
 #ifndef HAUL_WORKLOADS_LOAD_COLUMNS_H
 #define HAUL_WORKLOADS_LOAD_COLUMNS_H
 
-#include "core/arena.h"
 #include "core/measure/account.h"
 #include "core/measure/tally.h"
 #include "core/target.h"
@@ -57,8 +56,6 @@ enum load_hist { LOAD_HISTOGRAM_LIST(HIST_ENUM) LOAD_HISTS };
 
 enum { LOAD_TABLE_ROWS, LOAD_TABLE_ENDPOINTS, LOAD_TABLES };
 extern const struct tally_schema load_schema;
-/* With rows for so many loads, in the arena. NULL: no memory. */
-const struct tally_schema *load_schema_with(uint32_t loads, struct arena *arena);
 extern const struct target load_targets[];
 
 #endif

@@ -214,7 +214,7 @@ static int load_null(struct load_run *r, struct err *err)
 	o.count = o.null_passes;
 	o.pause_ns = 0;
 	o.cold = (struct cold_options){.drop = DROP_NONE};
-	rc = null_pass_open(&n, ctx, &load_schema, err);
+	rc = null_pass_open(&n, ctx, &load_schema, NULL, err);
 	load_close_store(r);
 	r->ctx = &n.ctx;
 	r->options = &o;
@@ -256,12 +256,11 @@ static int load_work(void *run, enum stop_reason *stopped, struct err *err)
 }
 
 /* A row for each load. */
-static const struct tally_schema *load_schema_for(const struct job_phase *phase,
-						  struct arena *arena)
+static void load_rows(const struct job_phase *phase, uint32_t rows_max[TALLY_TABLES_MAX])
 {
 	const struct load_options *o = phase->options;
 
-	return load_schema_with((uint32_t)o->count, arena);
+	rows_max[LOAD_TABLE_ROWS] = (uint32_t)o->count;
 }
 
 const struct workload load_workload = {
@@ -276,7 +275,7 @@ const struct workload load_workload = {
 		},
 	.schema = &load_schema,
 	.snapshots = true,
-	.schema_for = load_schema_for,
+	.rows = load_rows,
 	.stores = load_stores,
 	.check = load_check,
 	.size = load_size,

@@ -1,8 +1,6 @@
 /* Tables of a phase "replay": measures, figures, histograms, rows of tiers. */
 #include "workloads/replay/columns.h"
 
-#include <math.h>
-
 #include "backends/endpoint.h"
 #include "workloads/trace/trace.h"
 
@@ -11,40 +9,19 @@ static const struct measure measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
 static const struct measure tier_measures[] = {REPLAY_TIER_LIST(MEASURE_ROW)};
 static const struct hist_kind hists[] = {REPLAY_HISTOGRAM_LIST(HIST_ROW)};
 
-static double replay_rate(uint64_t what, uint64_t ns)
-{
-	return ns ? (double)what * 1e9 / (double)ns : NAN;
-}
-
-static double replay_bytes_rate(const uint64_t *row)
-{
-	return replay_rate(row[TALLY_BYTES_READ] + row[TALLY_BYTES_WRITTEN], row[TALLY_WALL_NS]);
-}
-
-static double replay_read_rate(const uint64_t *row)
-{
-	return replay_rate(row[TALLY_BYTES_READ], row[TALLY_WALL_NS]);
-}
-
-static double replay_write_rate(const uint64_t *row)
-{
-	return replay_rate(row[TALLY_BYTES_WRITTEN], row[TALLY_WALL_NS]);
-}
-
-static double replay_row_rate(const uint64_t *row)
-{
-	return replay_rate(row[REPLAY_DONE], row[TALLY_WALL_NS]);
-}
-
 /* clang-format off */
 static const struct figure figures[] = {
-	FIGURE_ROW("bytes_rate", "B/s", replay_bytes_rate,
+	FIGURE_PER("bytes_rate", "B/s", 1e9, OF_SUM(TALLY_BYTES_READ, TALLY_BYTES_WRITTEN),
+		   OF(TALLY_WALL_NS),
 		   "bytes that the store moved per second, in both directions", .role = ROLE_BYTE_RATE)
-	FIGURE_ROW("read_rate", "B/s", replay_read_rate, "bytes read from the store per second",
+	FIGURE_PER("read_rate", "B/s", 1e9, OF(TALLY_BYTES_READ), OF(TALLY_WALL_NS),
+		   "bytes read from the store per second",
 		   .role = ROLE_READ_RATE)
-	FIGURE_ROW("write_rate", "B/s", replay_write_rate, "bytes written to the store per second",
+	FIGURE_PER("write_rate", "B/s", 1e9, OF(TALLY_BYTES_WRITTEN), OF(TALLY_WALL_NS),
+		   "bytes written to the store per second",
 		   .role = ROLE_WRITE_RATE)
-	FIGURE_ROW("row_rate", "1/s", replay_row_rate, "rows of the trace replayed per second",
+	FIGURE_PER("row_rate", "1/s", 1e9, OF(REPLAY_DONE), OF(TALLY_WALL_NS),
+		   "rows of the trace replayed per second",
 		   .role = ROLE_OPERATION_RATE)
 	TALLY_COMMON_FIGURES
 };
@@ -89,6 +66,7 @@ const struct tally_schema replay_schema = {
 		 .figure_count = sizeof(figures) / sizeof(figures[0])},
 	.hists = hists,
 	.hist_count = REPLAY_HISTS,
+	.main_figures = {"row_rate"},
 	.tables = tables,
 	.table_count = REPLAY_TABLES,
 };

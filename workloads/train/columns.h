@@ -3,7 +3,6 @@
 #ifndef HAUL_WORKLOADS_TRAIN_COLUMNS_H
 #define HAUL_WORKLOADS_TRAIN_COLUMNS_H
 
-#include "core/arena.h"
 #include "core/measure/account.h"
 #include "core/measure/tally.h"
 #include "core/target.h"
@@ -108,7 +107,7 @@
 
 /* The tables of a training's tally: X(enum, the struct table_kind). */
 #define TRAIN_TABLE_LIST(X) \
-	X(TRAIN_TABLE_EPOCHS, no_epochs) \
+	X(TRAIN_TABLE_EPOCHS, epoch_table) \
 	X(TRAIN_TABLE_ENDPOINTS, endpoint_table)
 #define TRAIN_TABLE_ENUM(id, kind) id,
 /* clang-format on */
@@ -122,11 +121,9 @@ enum train_hist { TRAIN_HISTOGRAM_LIST(HIST_ENUM) TRAIN_HISTS };
 
 enum train_table { TRAIN_TABLE_LIST(TRAIN_TABLE_ENUM) TRAIN_TABLES };
 
-/* With no row for an epoch; of a phase, with a row for each of so many epochs and evaluations. NULL: no memory in
- * the arena. */
+/* The table of epochs has a row for each epoch and evaluation of the phase. */
 extern const struct tally_schema train_schema;
 extern const struct target train_targets[];
-const struct tally_schema *train_schema_with(uint32_t epochs, struct arena *arena);
 
 /* The row of epoch or evaluation i, from 0, and how many there are; train_epoch_begin makes the row. */
 uint64_t *train_epoch_begin(struct tally *t, uint32_t i);

@@ -85,7 +85,7 @@ int train_null(struct phase_context *ctx, const struct train_options *options,
 {
 	double mean = draw_mean(&options->compute);
 	struct train_options o;
-	struct arena arena = {0};
+	uint32_t rows_max[TALLY_TABLES_MAX] = {0};
 	struct null_loop *loop;
 	struct null_pass n;
 	int rc;
@@ -94,14 +94,16 @@ int train_null(struct phase_context *ctx, const struct train_options *options,
 		return 0;
 	null_options(options, &o);
 	loop = calloc(1, sizeof(*loop));
-	rc = null_pass_open(&n, ctx, loop ? train_schema_with((uint32_t)o.epochs, &arena) : NULL,
-			    err);
-	if (rc == 0 && loop)
+	rows_max[TRAIN_TABLE_EPOCHS] = (uint32_t)o.epochs;
+	rc = null_pass_open(&n, ctx, &train_schema, rows_max, err);
+	if (rc == 0 && !loop)
+		rc = err_set(err, -ENOMEM, "no memory for the null pass");
+	rc = group_agree(ctx->group, rc, err);
+	if (rc == 0)
 		rc = null_run(loop, &n, &o, train, parallel, err);
-	if (rc == 0 && loop)
+	if (rc == 0)
 		rc = null_measure(ctx->group, &n.tally, &loop->late, mean, ctx->tally->rank_row);
 	null_pass_close(&n);
 	free(loop);
-	arena_free(&arena);
 	return rc;
 }

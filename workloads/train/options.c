@@ -271,12 +271,12 @@ void train_sizes(const struct train_options *o, const struct dataset *d, uint32_
 	out->buffer = out->request;
 }
 
-const struct tally_schema *train_schema_for(const struct job_phase *phase, struct arena *arena)
+void train_rows(const struct job_phase *phase, uint32_t rows_max[TALLY_TABLES_MAX])
 {
 	const struct train_options *o = phase->options;
 	uint64_t evaluations = o->evaluation.every ? o->epochs / o->evaluation.every : 0;
 
-	return train_schema_with((uint32_t)(o->epochs + evaluations), arena);
+	rows_max[TRAIN_TABLE_EPOCHS] = (uint32_t)(o->epochs + evaluations);
 }
 
 int train_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,

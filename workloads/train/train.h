@@ -120,7 +120,7 @@ int train_tell(const struct job *job, const struct job_phase *phase,
 	       const struct rank_place *places, uint32_t ranks, struct arena *arena,
 	       struct plan_told *out, struct err *err);
 
-const struct tally_schema *train_schema_for(const struct job_phase *phase, struct arena *arena);
+void train_rows(const struct job_phase *phase, uint32_t rows_max[TALLY_TABLES_MAX]);
 
 /* Whether the phase writes checkpoints; and what it asks of them. path: the caller's, which must live as long. -EINVAL
  * with the phase's path. */

@@ -137,7 +137,7 @@ static void quantile_stays_within_the_extremes(void)
 
 static void long_times_are_clipped_and_counted(void)
 {
-	struct hist h;
+	struct hist h, all;
 
 	hist_clear(&h);
 	hist_record(&h, (UINT64_C(1) << 42) - 1);
@@ -147,6 +147,11 @@ static void long_times_are_clipped_and_counted(void)
 	CU_ASSERT_EQUAL(h.clipped, 2);
 	CU_ASSERT_EQUAL(h.bucket[HIST_BUCKETS - 1], 3);
 	CU_ASSERT_EQUAL(h.max_ns, UINT64_C(1) << 50);
+	hist_clear(&all);
+	hist_record(&all, UINT64_C(1) << 43);
+	hist_merge(&all, &h);
+	CU_ASSERT_EQUAL(all.clipped, 3);
+	CU_ASSERT_EQUAL(all.bucket[HIST_BUCKETS - 1], 4);
 }
 
 static void empty(void)

@@ -44,7 +44,7 @@ static void starts_empty(void)
 	struct tally t;
 	struct err err = {0};
 
-	CU_ASSERT_EQUAL_FATAL(tally_init(&t, &schema, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tally_init(&t, &schema, NULL, &err), 0);
 	CU_ASSERT_PTR_EQUAL(t.schema, &schema);
 	CU_ASSERT_PTR_EQUAL(tally_table(&t, &epochs), &t.tables[0]);
 	CU_ASSERT_EQUAL(t.tables[0].rows, 0);
@@ -54,7 +54,7 @@ static void starts_empty(void)
 	CU_ASSERT_EQUAL(hist_count(&t.hists[1]), 0);
 	CU_ASSERT_EQUAL(t.timeline->interval_ns, 1000000000);
 	tally_free(&t);
-	CU_ASSERT_EQUAL_FATAL(tally_init(&t, &bare, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tally_init(&t, &bare, NULL, &err), 0);
 	CU_ASSERT_PTR_NULL(tally_table(&t, &epochs));
 	CU_ASSERT_PTR_NULL(t.steps);
 	tally_free(&t);
@@ -68,9 +68,11 @@ static void processor_time_per_gigabyte(void)
 				      [TALLY_CPU_USER_NS] = 1500000000,
 				      [TALLY_CPU_SYSTEM_NS] = 500000000};
 	const uint64_t none[TALLY_COMMON] = {[TALLY_CPU_USER_NS] = 1500000000};
+	const struct figure *f = columns_figure(&tally_common_columns, ROLE_CPU_PER_BYTE);
 
-	CU_ASSERT_DOUBLE_EQUAL(tally_cpu_per_gb(row), 0.5, 1e-12);
-	CU_ASSERT(isnan(tally_cpu_per_gb(none)));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_DOUBLE_EQUAL(figure_value(f, row), 0.5, 1e-12);
+	CU_ASSERT(isnan(figure_value(f, none)));
 }
 
 /* Two tallies of one rank, as if one had counted all; and then none. */
@@ -80,8 +82,8 @@ static void adding_equals_counting_in_one(void)
 	uint64_t *row;
 	const uint64_t ns[STEP_PARTS] = {7, 8, 9};
 
-	CU_ASSERT_EQUAL_FATAL(tally_init(&one, &schema, NULL), 0);
-	CU_ASSERT_EQUAL_FATAL(tally_init(&other, &schema, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(tally_init(&one, &schema, NULL, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(tally_init(&other, &schema, NULL, NULL), 0);
 	one.rank_row[OWN_SAMPLES] = 3;
 	one.rank_row[OWN_LARGEST] = 50;
 	other.rank_row[OWN_SAMPLES] = 4;
@@ -300,7 +302,7 @@ static void first_failures_are_kept_all_counted(void)
 	struct tally t;
 	struct err err = {0};
 
-	CU_ASSERT_EQUAL_FATAL(tally_init(&t, &schema, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tally_init(&t, &schema, NULL, &err), 0);
 	for (uint32_t i = 0; i < 40; i++) {
 		struct failure f = {.rank = i, .error = -5};
 

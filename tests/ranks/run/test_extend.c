@@ -43,16 +43,12 @@ enum chew_measure {
 };
 enum tooth_measure { TOOTH_LIST(MEASURE_ENUM) TOOTH_MEASURES };
 
-static double bite_rate(const uint64_t *row)
-{
-	return (double)row[CHEW_BITES] * 1e9 / (double)row[TALLY_WALL_NS];
-}
-
 static const struct measure chew_measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
 						       CHEW_LIST(MEASURE_ROW, MEASURE_BLOCK_ROWS)};
 static const struct measure tooth_measures[] = {TOOTH_LIST(MEASURE_ROW)};
-static const struct figure chew_figures[] = {
-	FIGURE_ROW("bite_rate", "1/s", bite_rate, "bites per second", .role = ROLE_OPERATION_RATE)};
+static const struct figure chew_figures[] = {FIGURE_PER("bite_rate", "1/s", 1e9, OF(CHEW_BITES),
+							OF(TALLY_WALL_NS), "bites per second",
+							.role = ROLE_OPERATION_RATE)};
 static const struct hist_kind chew_hists[] = {{.name = "bite", .help = "a bite"}};
 static const struct hist_kind tooth_hists[] = {{.name = "crunch", .help = "a crunch"}};
 static const struct target chew_targets[] = {{.name = "target_bites",
@@ -83,34 +79,24 @@ static const struct table_kind meals = {.name = "meals",
 					.columns = {tooth_measures, TOOTH_MEASURES, NULL, 0},
 					.rank_rows = "meal_ranks"};
 
+static const struct table_kind *const chew_tables[] = {&meals, &teeth};
+
 static const struct tally_schema chew_schema = {
 	.rank = {chew_measures, CHEW_MEASURES, chew_figures, 1},
 	.hists = chew_hists,
-	.hist_count = 1};
+	.hist_count = 1,
+	.main_figures = {"bite_rate"},
+	.tables = chew_tables,
+	.table_count = 2};
 static const struct tally_schema nap_schema = {
 	.rank = {.measures = chew_measures, .measure_count = TALLY_COMMON}};
 
-/* A schema made for the phase: the table of meals has as many rows as there are bites. */
-static const struct tally_schema *chew_schema_for(const struct job_phase *phase,
-						  struct arena *arena)
+/* The table of meals has as many rows as there are bites. */
+static void chew_rows(const struct job_phase *phase, uint32_t rows_max[TALLY_TABLES_MAX])
 {
 	const struct chew_options *o = phase->options;
-	struct {
-		struct tally_schema schema;
-		struct table_kind meals;
-		const struct table_kind *tables[2];
-	} *all = arena_alloc(arena, sizeof(*all));
 
-	if (!all)
-		return NULL;
-	all->schema = chew_schema;
-	all->meals = meals;
-	all->meals.rows_max = (uint32_t)o->bites;
-	all->tables[0] = &all->meals;
-	all->tables[1] = &teeth;
-	all->schema.tables = all->tables;
-	all->schema.table_count = 2;
-	return &all->schema;
+	rows_max[0] = (uint32_t)o->bites;
 }
 
 /* Rank r takes (r + 1) ms per bite, with the tooth "front" and one of its own. Then it takes a
@@ -209,7 +195,7 @@ static const struct workload chew = {
 		    .targets = chew_targets,
 		    .owner = &chew},
 	.schema = &chew_schema,
-	.schema_for = chew_schema_for,
+	.rows = chew_rows,
 	.stores = chew_stores,
 	.check = chew_check,
 	.size = chew_size,

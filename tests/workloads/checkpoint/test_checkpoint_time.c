@@ -199,7 +199,7 @@ static void expect_rate(const char *name, unsigned i, const uint64_t *row, doubl
 	double found;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(figure);
-	found = figure->value(row);
+	found = figure_value(figure, row);
 	CU_ASSERT_DOUBLE_EQUAL(found, rate, rate * 0.01);
 	if (fabs(found - rate) > rate * 0.01)
 		fprintf(stderr, "\ncase %u: %s is %.4g, not %.4g\n", i, name, found, rate);
@@ -274,8 +274,8 @@ static void test_rates_of_two(void)
 	expect_rate("bytes_rate_last_done", 0, row, 20e9 / 3);
 	expect_rate("read_rate_first_done", 0, row, 12e9 / 1.5);
 	expect_rate("read_rate_slowest_rank", 0, row, 20e9 / 2.5);
-	CU_ASSERT_TRUE(
-		isnan(columns_figure_named(&checkpoint_schema.rank, "write_rate")->value(row)));
+	CU_ASSERT_TRUE(isnan(
+		figure_value(columns_figure_named(&checkpoint_schema.rank, "write_rate"), row)));
 }
 
 int main(void)

@@ -90,7 +90,7 @@ static void script_open(struct script *s)
 				  .alignment = 1,
 				  .retry = &s->retry,
 				  .state = s};
-	CU_ASSERT_EQUAL_FATAL(tally_init(&s->tally, &schema, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(tally_init(&s->tally, &schema, NULL, NULL), 0);
 	CU_ASSERT_EQUAL_FATAL(meter_open(&s->meter, &layout, &place, 1000000, NULL), 0);
 	CU_ASSERT_EQUAL_FATAL(queue_open(&s->queue, &s->store, 1, NULL), 0);
 	meter_attach(&s->meter, &s->queue);

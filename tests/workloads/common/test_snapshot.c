@@ -141,7 +141,7 @@ static int body(struct group *g, void *argument)
 	int rc;
 
 	clock_init(&clock);
-	tally_init(&r.tally, &schema, NULL);
+	tally_init(&r.tally, &schema, NULL, NULL);
 	rc = snapshot_open(&snapshot, &ctx, hooks, &r, NULL);
 	if (rc == 0)
 		rc = crew_open(&crew, NULL);
@@ -211,7 +211,7 @@ static void test_turns(void)
 	clock_init_fake(&clock, 100);
 	CU_ASSERT_EQUAL_FATAL(group_alone(&alone, NULL), 0);
 	ctx.group = r.group = alone;
-	CU_ASSERT_EQUAL_FATAL(tally_init(&r.tally, &schema, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(tally_init(&r.tally, &schema, NULL, NULL), 0);
 	CU_ASSERT_EQUAL_FATAL(snapshot_open(&s, &ctx, hooks, &r, NULL), 0);
 	for (int i = 0; i < 2; i++) {
 		snapshot_join(&s, &parts[i], add_one, NULL);
@@ -259,7 +259,7 @@ static void test_published_when_all_have_it(void)
 	struct snapshot s;
 
 	clock_init_fake(&clock, 0);
-	CU_ASSERT_EQUAL_FATAL(tally_init(&tally, &schema, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(tally_init(&tally, &schema, NULL, NULL), 0);
 	CU_ASSERT_EQUAL_FATAL(snapshot_open(&s, &ctx, hooks, NULL, NULL), 0);
 	snapshot_start(&s, 0);
 	clock_advance(&clock, 100);

@@ -135,7 +135,7 @@ static int generate_body(struct group *g, void *argument)
 				    .tally = &tally};
 	int rc;
 
-	if (tally_init(&tally, generate_workload.schema, NULL) < 0)
+	if (tally_init(&tally, generate_workload.schema, NULL, NULL) < 0)
 		return -ENOMEM;
 	node_blocks_reserve(g, r->job.stores, r->job.store_count, NULL);
 	rc = workload_run(&generate_workload, &ctx, &r->stopped[g->rank], &r->err[g->rank]);

@@ -123,7 +123,7 @@ static void run_commits(struct commit_run *w, const struct io_options *o, bool s
 				       .clock = &w->liar.clock,
 				       .alignment = 1,
 				       .state = &w->liar};
-	CU_ASSERT_EQUAL_FATAL(tally_init(&w->tally, &io_schema, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(tally_init(&w->tally, &io_schema, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(thread_group_run(1, body, w, NULL), rc);
 }
 

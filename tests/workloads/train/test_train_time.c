@@ -201,9 +201,9 @@ static void blocks_for(const struct saved *s)
 		CU_ASSERT_EQUAL(part[CHECKPOINT_WRITTEN], s->checkpoints);
 		CU_ASSERT_EQUAL(part[TALLY_BYTES_WRITTEN], (uint64_t)s->checkpoints * SAVED_BYTES);
 		if (s->checkpoints)
-			CU_ASSERT_DOUBLE_EQUAL(with->value(row),
+			CU_ASSERT_DOUBLE_EQUAL(figure_value(with, row),
 					       compute_ns / (compute_ns + blocked_ns), 0.002);
-		CU_ASSERT_EQUAL(isnan(with->value(row)) != 0, !s->checkpoints);
+		CU_ASSERT_EQUAL(isnan(figure_value(with, row)) != 0, !s->checkpoints);
 	}
 	CU_ASSERT(farthest(f, 1) <= 0.001);
 	CU_ASSERT(fixture_accounts_add_up(f));

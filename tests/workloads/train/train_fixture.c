@@ -74,7 +74,7 @@ static struct tally *fixture_part(struct phase_context *ctx, const char *kind, c
 	(void)name;
 	(void)store;
 	tally_free(t);
-	return tally_init(t, part, err) < 0 ? NULL : t;
+	return tally_init(t, part, NULL, err) < 0 ? NULL : t;
 }
 
 static int run_phase(struct fixture *f, struct group *g, struct group *node,
@@ -102,14 +102,14 @@ static int run_phase(struct fixture *f, struct group *g, struct group *node,
 		.part_argument = f,
 	};
 	const struct figure *null;
-	int rc = workload_tally(w, phase, &f->arenas[rank], tally, &f->err[rank]);
+	int rc = workload_tally(w, phase, tally, &f->err[rank]);
 
 	if (rc < 0)
 		return rc;
 	f->err[rank].text[0] = '\0';
 	rc = workload_run(w, &ctx, &f->stopped[rank], &f->err[rank]);
 	null = columns_figure(&tally->schema->rank, ROLE_UTILISATION_NULL);
-	f->null_au[rank] = null ? null->value(tally->rank_row) : NAN;
+	f->null_au[rank] = null ? figure_value(null, tally->rank_row) : NAN;
 	if (rank == 0)
 		memcpy(f->message, ctx.message, sizeof(f->message));
 	return rc;
@@ -186,7 +186,6 @@ void fixture_free(struct fixture *f)
 	for (i = 0; i < f->ranks; i++) {
 		tally_free(&f->tallies[i]);
 		tally_free(&f->parts[i]);
-		arena_free(&f->arenas[i]);
 	}
 	if (f->parsed)
 		job_free(&f->job);
@@ -224,7 +223,7 @@ uint64_t fixture_epoch_sum(const struct fixture *f, unsigned epoch_row, unsigned
 
 double fixture_au(const struct fixture *f, uint32_t rank)
 {
-	return train_schema.rank.figures[0].value(f->tallies[rank].rank_row);
+	return figure_value(&train_schema.rank.figures[0], f->tallies[rank].rank_row);
 }
 
 bool fixture_accounts_add_up(const struct fixture *f)

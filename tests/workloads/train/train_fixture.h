@@ -21,7 +21,6 @@ struct fixture {
 	void (*publish)(struct fixture *f, struct group *g, struct tally *so_far);
 
 	/* Results of the last phase. */
-	struct arena arenas[FIXTURE_RANKS]; /* schemas of all phases */
 	struct tally tallies[FIXTURE_RANKS];
 	struct tally parts[FIXTURE_RANKS]; /* of the checkpoints within the last phase */
 	int rc[FIXTURE_RANKS];
