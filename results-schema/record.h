@@ -29,7 +29,7 @@ enum {
 	TEXT(status, "status", RECORD_NAME_BYTES) /* done, limit, ended, interrupted, failed; running */ \
 	TEXT(message, "said", RECORD_MESSAGE_BYTES) /* a sentence for the report, or "" */ \
 	TEXT(error, "error", ERR_TEXT_BYTES) /* a sentence, or "" */ \
-	TEXT(main_figure, "main_figure", RECORD_NAME_BYTES, .may_lack = true) /* judged by it; "": none is known */ \
+	TEXT(main_figure, "main_figure", RECORD_NAME_BYTES) /* judged by it; "": none is known */ \
 	TEXT(main_hist, "main_histogram", RECORD_NAME_BYTES) /* whose quantiles /summary has */ \
 	TEXT(together, "together", RECORD_SET_BYTES) /* "ranks 0-47", or "" */ \
 	TEXT(sweep, "sweep", RECORD_SWEEP_BYTES) /* what the sweeps set */ \

@@ -54,9 +54,11 @@ void rows_fill(const struct row_shape *shape, const uint64_t *keys, const uint64
 	}
 }
 
-enum column_text { COLUMN_UNITS, COLUMN_ROLES, COLUMN_COUNTED_BY };
-static const char *const column_attributes[] = {
-	[COLUMN_UNITS] = "units", [COLUMN_ROLES] = "roles", [COLUMN_COUNTED_BY] = "counted_by"};
+enum column_text { COLUMN_UNITS, COLUMN_ROLES, COLUMN_COUNTED_BY, COLUMN_FORMULAS };
+static const char *const column_attributes[] = {[COLUMN_UNITS] = "units",
+						[COLUMN_ROLES] = "roles",
+						[COLUMN_COUNTED_BY] = "counted_by",
+						[COLUMN_FORMULAS] = "formulas"};
 
 static const char *measure_text(const struct measure *m, enum column_text text)
 {
@@ -64,31 +66,37 @@ static const char *measure_text(const struct measure *m, enum column_text text)
 		return m->unit;
 	if (text == COLUMN_ROLES)
 		return role_name(m->role);
-	return m->counted_by ? m->counted_by : "";
+	return text == COLUMN_COUNTED_BY && m->counted_by ? m->counted_by : "";
 }
 
-static const char *figure_text(const struct figure *f, enum column_text text)
+/* room: for a text that is made. */
+static const char *figure_text(const struct columns *c, const struct figure *f,
+			       enum column_text text, char room[FIGURE_FORMULA_BYTES])
 {
 	if (text == COLUMN_UNITS)
 		return f->unit;
-	return text == COLUMN_ROLES ? role_name(f->role) : "";
+	if (text == COLUMN_FORMULAS)
+		figure_formula(c, f, room);
+	return text == COLUMN_ROLES ? role_name(f->role) : room;
 }
 
 /* Writes one text for each column. */
 static void column_texts(struct h5_writer *w, const struct row_shape *shape, enum column_text text)
 {
 	const struct columns *c = shape->columns;
-	const char **texts = h5w_room(w, rows_words(shape), sizeof(*texts));
-	uint32_t n = 0;
+	uint32_t words = rows_words(shape), n = 0;
+	const char **texts = h5w_room(w, words, sizeof(*texts) + FIGURE_FORMULA_BYTES);
+	char(*rooms)[FIGURE_FORMULA_BYTES];
 
 	if (!texts)
 		return;
+	rooms = (void *)(texts + words);
 	for (uint32_t i = 0; i < shape->key_count; i++)
 		texts[n++] = "";
 	for (uint32_t i = 0; i < c->measure_count; i++)
 		texts[n++] = measure_text(&c->measures[i], text);
 	for (uint32_t i = 0; i < c->figure_count; i++)
-		texts[n++] = figure_text(&c->figures[i], text);
+		texts[n++] = figure_text(c, &c->figures[i], text, rooms[i]);
 	h5w_texts(w, column_attributes[text], texts, n);
 }
 
@@ -106,6 +114,8 @@ void rows_describe(struct h5_writer *w, const struct row_shape *shape)
 	column_texts(w, shape, COLUMN_ROLES);
 	if (columns_are_counted(shape->columns))
 		column_texts(w, shape, COLUMN_COUNTED_BY);
+	if (shape->columns->figure_count)
+		column_texts(w, shape, COLUMN_FORMULAS);
 }
 
 void rows_write(struct h5_writer *w, const char *name, const struct row_shape *shape,

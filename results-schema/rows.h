@@ -26,7 +26,8 @@ hid_t rows_type(const struct row_shape *shape); /* the caller closes it; negativ
 void rows_fill(const struct row_shape *shape, const uint64_t *keys, const uint64_t *measures,
 	       uint64_t *out);
 
-/* Writes attributes "units", "roles" and, if a measure has one, "counted_by": one text for each column, in their order. */
+/* Writes attributes "units", "roles" and, where there are any, "counted_by" of measures and "formulas"
+ * of figures: one text for each column, in their order. */
 void rows_describe(struct h5_writer *w, const struct row_shape *shape);
 /* Makes a described data set of these rows, which stays entered. */
 void rows_write(struct h5_writer *w, const char *name, const struct row_shape *shape,

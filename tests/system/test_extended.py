@@ -38,6 +38,9 @@ def test_results_file():
             check(int(ranks["tokens"].sum()) == READ * TOKENS, f"{ranks['tokens']}")
             check((ranks["logging_ns"] >= 2_000_000 * READ // RANKS).all(), f"{ranks['logging_ns']}")
             check(0 < epochs["logging_ns"].sum() <= ranks["logging_ns"].sum(), f"{epochs['logging_ns']}")
+            formulas = dict(zip(ranks.dtype.names, ranks.attrs["formulas"]))
+            check(formulas["tokens_per_second"] == b"1e9 * tokens / wall_ns", f"{formulas}")
+            check(train.attrs["main_figure"] in (b"samples_per_second", "samples_per_second"), f"{train.attrs['main_figure']}")
             sources = train["sources"]
             check(sources["names"][:].tolist() == [b"web"], f"{sources['names'][:]}")
             check(sources["rows"]["samples"].tolist() == [READ], f"{sources['rows'][:]}")

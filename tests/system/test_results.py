@@ -1,5 +1,6 @@
 """Results file: h5py and h5dump open it, counts and bytes are those of strace, merged histograms are the sum of the ranks'
 rows, and runs that are refused, fail or are killed leave an older file or a valid new one."""
+import math
 import os
 import re
 import signal
@@ -88,6 +89,41 @@ def test_opens_everywhere():
                     merged, ranks = group[signal][:], group["by_rank"][:]
                     check(merged.sum() == ranks.astype("u8").sum(), f"{kind}: {merged.sum()} != {ranks.sum()}")
             check(kinds > 0, "there is no histogram by rank")
+
+
+def test_formulas():
+    """Each figure has a formula that names columns of its row, and those that are plain quotients can be computed from it."""
+    with Folder() as folder:
+        write_job(folder, job(folder))
+        check(mpi(2, "run", "job.json", cwd=folder).rc == 0, "run")
+        with h5py.File(f"{folder}/results.h5") as f:
+            seen = 0
+            for name in ("phases/0_generate/ranks", "phases/1_train/ranks", "phases/1_train/epochs"):
+                rows = f[name]
+                columns = rows.dtype.names
+                formulas = [text.decode() for text in rows.attrs["formulas"]]
+                units = [text.decode() for text in rows.attrs["units"]]
+                check(len(formulas) == len(columns) == len(units), f"{name}: {formulas}")
+                for column, formula in zip(columns, formulas):
+                    real = rows.dtype[column].kind == "f"
+                    check(real == bool(formula), f"{name}: {column} has the formula {formula!r}")
+                    if not real or "max(" in formula:
+                        continue
+                    for row in rows[:]:
+                        terms = {c: float(row[c]) for c in columns}
+                        below = formula.split(", unknown where ")
+                        try:
+                            value = eval(below[0], {}, terms)
+                        except ZeroDivisionError:
+                            value = math.nan
+                        if len(below) > 1 and any(terms[c] == 0 for c in below[1].removesuffix(" is 0").split(" or ")):
+                            value = math.nan
+                        if math.isnan(value) or math.isnan(row[column]):
+                            check(math.isnan(value) and math.isnan(row[column]), f"{name}: {column} = {formula}")
+                            continue
+                        near(value, row[column], 1e-9 * abs(row[column]), f"{name}: {column} = {formula}")
+                        seen += 1
+            check(seen > 40, f"only {seen} figures were computed")
 
 
 def test_existing_file():
