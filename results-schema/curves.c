@@ -1,10 +1,13 @@
 /* Curves: see curves.h. */
 #include "results-schema/curves.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "core/measure/steps.h"
 #include "core/measure/timeline.h"
+#include "results-schema/results_read.h"
 
 static void second_name(char name[CURVE_NAME_BYTES], uint32_t column)
 {
@@ -16,6 +19,11 @@ static const char *second_unit(uint32_t column)
 	return second_kinds[column].unit;
 }
 
+static double **second_place(void *read, uint32_t column)
+{
+	return &((struct results_timeline *)read)->column[column];
+}
+
 const struct curve_kind curves_over_time = {.group = "timeline",
 					    .title = "what all ranks did in each interval",
 					    .axis = "time_s",
@@ -23,7 +31,9 @@ const struct curve_kind curves_over_time = {.group = "timeline",
 					    .advance = "interval_s",
 					    .columns = SECOND_WORDS,
 					    .name = second_name,
-					    .unit = second_unit};
+					    .unit = second_unit,
+					    .place = second_place,
+					    .may_lack = true};
 
 /* "load_ns" is the mean over ranks and steps, "load_max_ns" the longest of any. */
 static void step_name(char name[CURVE_NAME_BYTES], uint32_t column)
@@ -38,6 +48,13 @@ static const char *step_unit(uint32_t column)
 	return "ns";
 }
 
+static double **step_place(void *read, uint32_t column)
+{
+	struct results_steps *s = read;
+
+	return column % 2 ? &s->max_ns[column / 2] : &s->mean_ns[column / 2];
+}
+
 const struct curve_kind curves_over_steps = {.group = "steps",
 					     .title = "what a step took, on average and at most",
 					     .axis = "step",
@@ -45,7 +62,8 @@ const struct curve_kind curves_over_steps = {.group = "steps",
 					     .advances_by_count = true,
 					     .columns = 2 * STEP_PARTS,
 					     .name = step_name,
-					     .unit = step_unit};
+					     .unit = step_unit,
+					     .place = step_place};
 
 enum { CURVES_MAX = 16 };
 _Static_assert((int)SECOND_WORDS <= CURVES_MAX && 2 * STEP_PARTS <= CURVES_MAX, "room for names");
@@ -90,4 +108,53 @@ void curves_write(struct h5_writer *w, const struct curves *c)
 		h5w_array(w, name, H5T_NATIVE_DOUBLE, c->rows, values, c->kind->unit(k));
 	}
 	h5w_leave(w);
+}
+
+/* All columns must be as long as the first that is there: *rows, *first. */
+static double *read_column(struct h5_reader *r, const char *name, uint64_t *rows, bool *first)
+{
+	uint64_t count;
+	double *values =
+		h5r_list(r, name, H5T_NATIVE_DOUBLE, RESULTS_ROWS_MAX, sizeof(*values), &count);
+
+	if (!*first && count != *rows)
+		h5r_error(r, -EINVAL, "it has columns of different lengths");
+	*rows = count;
+	*first = false;
+	return values;
+}
+
+uint64_t curves_read(struct h5_reader *r, const struct curve_kind *kind, void *read, double **axis,
+		     double *advance)
+{
+	char name[CURVE_NAME_BYTES];
+	uint64_t rows = 0, count = 0;
+	bool first = true;
+
+	if (!h5r_has(r, kind->group))
+		return 0;
+	h5r_enter(r, kind->group);
+	if (kind->advances_by_count) {
+		h5r_u64(r, kind->advance, &count);
+		*advance = (double)count;
+	} else {
+		h5r_real(r, kind->advance, advance);
+	}
+	if (axis)
+		*axis = read_column(r, kind->axis, &rows, &first);
+	for (uint32_t c = 0; c < kind->columns; c++) {
+		kind->name(name, c);
+		if (!kind->may_lack || h5r_has(r, name))
+			*kind->place(read, c) = read_column(r, name, &rows, &first);
+	}
+	h5r_leave(r);
+	return r->rc < 0 ? 0 : rows;
+}
+
+void curves_free(const struct curve_kind *kind, void *read)
+{
+	for (uint32_t c = 0; c < kind->columns; c++) {
+		free(*kind->place(read, c));
+		*kind->place(read, c) = NULL;
+	}
 }

@@ -3,6 +3,7 @@
 #ifndef HAUL_RESULTS_SCHEMA_CURVES_H
 #define HAUL_RESULTS_SCHEMA_CURVES_H
 
+#include "results-schema/h5_reader.h"
 #include "results-schema/h5_writer.h"
 
 enum { CURVE_NAME_BYTES = 32 };
@@ -17,6 +18,9 @@ struct curve_kind {
 	/* name and unit of a column */
 	void (*name)(char name[CURVE_NAME_BYTES], uint32_t column);
 	const char *(*unit)(uint32_t column);
+	/* where a column is kept that was read: in struct results_timeline, struct results_steps */
+	double **(*place)(void *read, uint32_t column);
+	bool may_lack; /* files need not have all columns */
 };
 extern const struct curve_kind curves_over_time, curves_over_steps;
 
@@ -29,5 +33,11 @@ struct curves {
 	const void *from;
 };
 void curves_write(struct h5_writer *w, const struct curves *c);
+
+/* Reads the group, if there is one: the columns to their places, the attribute *advance, and the axis (NULL: it is not wanted).
+ * Returns the number of rows. */
+uint64_t curves_read(struct h5_reader *r, const struct curve_kind *kind, void *read, double **axis,
+		     double *advance);
+void curves_free(const struct curve_kind *kind, void *read);
 
 #endif

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "results-schema/h5.h"
-#include "results-schema/h5_read.h"
+#include "results-schema/h5_reader.h"
 #include "results-schema/rows.h"
 
 static void create_all(struct h5_writer *w, const struct results_head *head, const char *key,
@@ -68,23 +68,21 @@ int file_head_create_side(const char *part, const char *path, const char *key, s
 
 uint64_t file_head_series(const char *path, char key[SERIES_KEY_BYTES])
 {
-	hid_t file = h5_read_open(path), phases = H5I_INVALID_HID;
-	H5G_info_t info = {.nlinks = 0};
 	struct err ignored = {0};
+	struct h5_reader r;
+	uint64_t phases = 0;
 
-	if (file < 0 || h5_read_into(file, "series", key, SERIES_KEY_BYTES, &ignored) < 0 ||
-	    !series_key_valid(key))
-		key[0] = '\0';
-	if (file >= 0)
-		phases = H5Gopen2(file, "phases", H5P_DEFAULT);
-	if (phases >= 0) {
-		H5Gget_info(phases, &info);
-		H5Gclose(phases);
+	h5r_begin(&r, h5r_file(path), &ignored);
+	if (h5r_has(&r, "phases")) {
+		h5r_enter(&r, "phases");
+		phases = h5r_members(&r, UINT64_MAX);
+		h5r_leave(&r);
 	}
-	if (file >= 0)
-		H5Fclose(file);
-	H5Eclear2(H5E_DEFAULT);
-	return info.nlinks;
+	h5r_text_into(&r, "series", key, SERIES_KEY_BYTES);
+	if (!series_key_valid(key))
+		key[0] = '\0';
+	h5r_finish(&r);
+	return phases;
 }
 
 static void root_attributes(struct h5_writer *w, const struct results_head *head, const char *key)

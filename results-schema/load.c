@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +11,15 @@
 
 #include "results-schema/file_head.h"
 #include "results-schema/h5.h"
-#include "results-schema/h5_read.h"
+#include "results-schema/h5_reader.h"
 #include "results-schema/phase_cache.h"
 #include "results-schema/read_phase.h"
 #include "results-schema/rows.h"
 #include "results-schema/side_phase.h"
 
-static int load_head(hid_t file, struct results_file *f, struct err *err);
-static int load_phases(hid_t file, struct results_file *f, bool details, struct err *err);
+static void load_head(struct h5_reader *r, struct results_file *f);
+static void load_phases(struct h5_reader *r, struct results_file *f, bool details,
+			uint64_t room_bytes);
 
 static int open_file(const char *path, struct results_file *f, hid_t *file, struct err *err)
 {
@@ -40,7 +40,7 @@ static int open_file(const char *path, struct results_file *f, hid_t *file, stru
 			       "%s: is not a results file of haul: it is not a regular file", path);
 	f->file_bytes = (uint64_t)st.st_size;
 	h5_quiet();
-	*file = h5_read_open(path);
+	*file = h5r_file(path);
 	H5Eclear2(H5E_DEFAULT);
 	return *file < 0 ? err_set(err, -EINVAL,
 				   "%s: is not a results file of haul: HDF5 cannot open it", path)
@@ -52,7 +52,8 @@ static int load_within(struct results_file **out, const char *path, bool details
 		       uint64_t room_bytes, struct err *err)
 {
 	struct results_file *f = calloc(1, sizeof(*f));
-	hid_t file = H5I_INVALID_HID;
+	struct h5_reader r;
+	hid_t file;
 	int rc;
 
 	*out = NULL;
@@ -65,16 +66,12 @@ static int load_within(struct results_file **out, const char *path, bool details
 	rc = open_file(path, f, &file, err);
 	if (rc < 0)
 		goto out_free;
-	rc = load_head(file, f, err);
-	if (rc == 0) {
-		f->cache = phase_cache_new(f, room_bytes);
-		rc = f->cache ? load_phases(file, f, details, err)
-			      : err_set(err, -ENOMEM, "no memory for its phases");
-	}
+	h5r_begin(&r, file, err);
+	load_head(&r, f);
+	load_phases(&r, f, details, room_bytes);
+	rc = h5r_finish(&r);
 	if (rc < 0)
 		err_wrap(err, rc, "%s: is not a results file of haul", path);
-	H5Fclose(file);
-	H5Eclear2(H5E_DEFAULT);
 	if (rc == 0) {
 		*out = f;
 		return 0;
@@ -119,108 +116,64 @@ void results_unload(struct results_file *f)
 	free(f);
 }
 
-static int load_nodes(hid_t file, struct results_file *f, struct err *err)
+static void load_nodes(struct h5_reader *r, struct results_file *f)
 {
 	hid_t type = rows_record_type(&rows_node);
-	struct node_row *rows = NULL;
 	uint64_t count;
-	const struct h5_extent wanted = {1, RESULTS_NODES_MAX, sizeof(*rows)};
-	int rc = h5_read_records(file, "nodes", type, &wanted, (void **)&rows, &count, err);
+	struct node_row *rows =
+		h5r_list(r, "nodes", type, RESULTS_NODES_MAX, sizeof(*rows), &count);
 
-	if (type >= 0)
-		H5Tclose(type);
-	if (rc < 0)
-		return rc;
-	f->hosts = calloc(count + 1, sizeof(*f->hosts));
-	f->links = calloc(count + 1, sizeof(*f->links));
-	if (!f->hosts || !f->links || count != f->nodes) {
-		rc = f->hosts && f->links ? err_set(err, -EINVAL, "/nodes has %llu rows",
-						    (unsigned long long)count)
-					  : -ENOMEM;
-		goto out_rows;
-	}
-	for (uint64_t i = 0; i < count; i++) {
-		snprintf(f->hosts[i], sizeof(f->hosts[i]), "%.*s", (int)sizeof(rows[i].host) - 1,
-			 rows[i].host);
+	h5_close(type);
+	if (count != f->nodes)
+		h5r_error(r, -EINVAL, "nodes has %llu rows", (unsigned long long)count);
+	rows_end_texts(&rows_node, rows, count);
+	f->hosts = h5r_room(r, count, sizeof(*f->hosts));
+	f->links = h5r_room(r, count, sizeof(*f->links));
+	for (uint64_t i = 0; r->rc == 0 && i < count; i++) {
+		snprintf(f->hosts[i], sizeof(f->hosts[i]), "%s", rows[i].host);
 		f->links[i] =
 			(struct results_links){rows[i].nic_bytes_per_s, rows[i].rdma_bytes_per_s};
 	}
-out_rows:
 	free(rows);
-	return rc;
 }
 
-static int load_texts(hid_t file, struct results_file *f, struct err *err)
+static void load_stores(struct h5_reader *r, struct results_file *f)
 {
-	const struct {
-		const char *name;
-		char *to; /* of RESULTS_NAME_BYTES; NULL: */
-		char **text;
-	} texts[] = {
-		{"haul_version", f->version, NULL},
-		{"name", f->name, NULL},
-		{"status", f->status, NULL},
-		{"started", f->started, NULL},
-		{"finished", f->finished, NULL},
-		{"build", NULL, &f->build},
-		{"command_line", NULL, &f->command_line},
-		{"error", NULL, &f->error},
-	};
-	int rc = 0;
+	hid_t type = rows_record_type(&rows_store);
 
-	for (size_t i = 0; rc == 0 && i < sizeof(texts) / sizeof(*texts); i++)
-		rc = texts[i].to ? h5_read_into(file, texts[i].name, texts[i].to,
-						RESULTS_NAME_BYTES, err)
-				 : h5_read_text(file, texts[i].name, texts[i].text, err);
-	return rc;
-}
-
-static int load_stores(hid_t file, struct results_file *f, struct err *err)
-{
-	const struct h5_extent wanted = {1, RESULTS_STORES_MAX, sizeof(*f->stores)};
-	hid_t type;
-	int rc;
-
-	if (H5Lexists(file, "stores", H5P_DEFAULT) <= 0)
-		return 0;
-	type = rows_record_type(&rows_store);
-	rc = h5_read_records(file, "stores", type, &wanted, (void **)&f->stores, &f->store_count,
-			     err);
+	f->stores = h5r_list(r, "stores", type, RESULTS_STORES_MAX, sizeof(*f->stores),
+			     &f->store_count);
 	rows_end_texts(&rows_store, f->stores, f->store_count);
-	if (type >= 0)
-		H5Tclose(type);
-	return rc;
+	h5_close(type);
 }
 
-static int load_head(hid_t file, struct results_file *f, struct err *err)
+static void load_head(struct h5_reader *r, struct results_file *f)
 {
 	uint64_t version = 0;
-	int rc = h5_read_u64(file, "schema_version", &version, err);
 
-	if (rc == 0 && version != RESULTS_SCHEMA_VERSION)
-		return err_set(err, -EINVAL,
-			       "its schema is version %llu; this haul reads version %d only",
-			       (unsigned long long)version, RESULTS_SCHEMA_VERSION);
+	h5r_u64(r, "schema_version", &version);
+	if (version != RESULTS_SCHEMA_VERSION)
+		h5r_error(r, -EINVAL, "its schema is version %llu; this haul reads version %d only",
+			  (unsigned long long)version, RESULTS_SCHEMA_VERSION);
 	f->schema_version = (uint32_t)version;
-	if (rc == 0)
-		rc = load_texts(file, f, err);
-	if (rc == 0)
-		rc = h5_read_real(file, "seconds", &f->seconds, err);
-	if (rc == 0)
-		rc = h5_read_u64(file, "ranks", &f->ranks, err);
-	if (rc == 0)
-		rc = h5_read_u64(file, "nodes", &f->nodes, err);
-	if (rc == 0 && (f->ranks > RESULTS_RANKS_MAX || f->nodes > RESULTS_NODES_MAX))
-		rc = err_set(err, -EINVAL, "it says that there were %llu ranks on %llu nodes",
-			     (unsigned long long)f->ranks, (unsigned long long)f->nodes);
-	f->runs = 1;
-	if (rc == 0 && H5Aexists(file, "runs") > 0)
-		rc = h5_read_u64(file, "runs", &f->runs, err);
-	if (rc == 0)
-		rc = h5_read_text_dataset(file, "job", &f->job_text, err);
-	if (rc == 0)
-		rc = load_nodes(file, f, err);
-	return rc < 0 ? rc : load_stores(file, f, err);
+	h5r_text_into(r, "haul_version", f->version, sizeof(f->version));
+	h5r_text_into(r, "name", f->name, sizeof(f->name));
+	h5r_text_into(r, "status", f->status, sizeof(f->status));
+	h5r_text_into(r, "started", f->started, sizeof(f->started));
+	h5r_text_into(r, "finished", f->finished, sizeof(f->finished));
+	f->build = h5r_text(r, "build");
+	f->command_line = h5r_text(r, "command_line");
+	f->error = h5r_text(r, "error");
+	h5r_real(r, "seconds", &f->seconds);
+	h5r_u64(r, "ranks", &f->ranks);
+	h5r_u64(r, "nodes", &f->nodes);
+	h5r_u64(r, "runs", &f->runs);
+	if (f->ranks > RESULTS_RANKS_MAX || f->nodes > RESULTS_NODES_MAX)
+		h5r_error(r, -EINVAL, "it says that there were %llu ranks on %llu nodes",
+			  (unsigned long long)f->ranks, (unsigned long long)f->nodes);
+	f->job_text = h5r_text_data(r, "job");
+	load_nodes(r, f);
+	load_stores(r, f);
 }
 
 static int by_number(const void *a, const void *b)
@@ -233,25 +186,20 @@ static int by_number(const void *a, const void *b)
 
 /* The phases of a series are in side files. HDF5 would follow a link to anywhere, so the side file is
  * opened here. */
-static int load_phase(hid_t phases, const char *name, struct results_file *f, bool details,
-		      struct err *err)
+static void load_phase(struct h5_reader *r, uint64_t i, struct results_file *f, bool details)
 {
 	struct results_phase_read *p = &f->phases[f->phase_count++];
-	struct side_phase side;
-	int rc = side_phase_open(&side, phases, name, f->path, err);
 
-	snprintf(p->member, sizeof(p->member), "%s", name);
-	if (rc == 0)
-		rc = read_headline(side.phase, p, err);
-	if (rc == 0 && details)
-		rc = read_details(side.phase, f, p, err);
-	if (rc == 0 && details)
+	h5r_member(r, i, p->member, sizeof(p->member));
+	p->side_bytes = side_phase_enter(r, p->member, f->path);
+	read_headline(r, p);
+	if (details) {
+		read_details(r, f, p);
 		phase_cache_take(f->cache, p);
-	if (!details)
+	} else {
 		p->cache = f->cache;
-	p->side_bytes = side.file_bytes;
-	side_phase_close(&side);
-	return rc;
+	}
+	h5r_leave(r);
 }
 
 /* Each side file counts once, however many phases are in it. */
@@ -266,46 +214,22 @@ static void add_side_bytes(struct results_file *f)
 	}
 }
 
-static int load_phases(hid_t file, struct results_file *f, bool details, struct err *err)
+static void load_phases(struct h5_reader *r, struct results_file *f, bool details,
+			uint64_t room_bytes)
 {
-	hid_t phases = H5Gopen2(file, "phases", H5P_DEFAULT);
-	H5G_info_t info;
-	int rc = 0;
+	uint64_t count;
 
-	if (phases < 0)
-		return h5_fail(err, "there is no /phases");
-	if (H5Gget_info(phases, &info) < 0) {
-		rc = h5_fail(err, "/phases cannot be read");
-		goto out_phases;
-	}
-	if (info.nlinks > RESULTS_PHASES_MAX) {
-		rc = err_set(err, -EINVAL,
-			     "/phases holds %llu phases; a results file has at most %d",
-			     (unsigned long long)info.nlinks, RESULTS_PHASES_MAX);
-		goto out_phases;
-	}
-	f->phases = calloc(info.nlinks + 1, sizeof(*f->phases));
-	if (!f->phases) {
-		rc = err_set(err, -ENOMEM, "no memory for the phases");
-		goto out_phases;
-	}
-	for (hsize_t i = 0; rc == 0 && i < info.nlinks; i++) {
-		char name[RESULTS_MEMBER_BYTES] = "";
-
-		if (H5Lget_name_by_idx(phases, ".", H5_INDEX_NAME, H5_ITER_INC, i, name,
-				       sizeof(name), H5P_DEFAULT) < 0) {
-			rc = h5_fail(err, "/phases cannot be read");
-			break;
-		}
-		rc = load_phase(phases, name, f, details, err);
-		if (rc < 0)
-			err_wrap(err, rc, "/phases/%s", name);
-	}
-	if (rc == 0) {
-		qsort(f->phases, f->phase_count, sizeof(*f->phases), by_number);
-		add_side_bytes(f);
-	}
-out_phases:
-	H5Gclose(phases);
-	return rc;
+	h5r_enter(r, "phases");
+	count = h5r_members(r, RESULTS_PHASES_MAX);
+	f->phases = h5r_room(r, count, sizeof(*f->phases));
+	f->cache = phase_cache_new(f, room_bytes);
+	if (!f->cache)
+		h5r_error(r, -ENOMEM, "no memory for it");
+	for (uint64_t i = 0; r->rc == 0 && i < count; i++)
+		load_phase(r, i, f, details);
+	h5r_leave(r);
+	if (r->rc < 0)
+		return;
+	qsort(f->phases, f->phase_count, sizeof(*f->phases), by_number);
+	add_side_bytes(f);
 }

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results-schema/h5.h"
-#include "results-schema/h5_read.h"
 #include "results-schema/read_phase.h"
 #include "results-schema/side_phase.h"
 
@@ -56,23 +54,13 @@ void phase_cache_take(struct phase_cache *c, struct results_phase_read *p)
 
 static int phase_cache_read(struct phase_cache *c, const char *member, struct err *err)
 {
-	hid_t file = h5_read_open(c->path);
-	hid_t phases = file < 0 ? file : H5Gopen2(file, "phases", H5P_DEFAULT);
-	struct side_phase side;
-	int rc = phases < 0 ? h5_fail(err, "%s cannot be read any more", c->path) : 0;
+	struct h5_reader r;
 
-	if (rc == 0) {
-		rc = side_phase_open(&side, phases, member, c->path, err);
-		if (rc == 0)
-			rc = read_details(side.phase, &c->head, &c->whole, err);
-		side_phase_close(&side);
-	}
-	if (phases >= 0)
-		H5Gclose(phases);
-	if (file >= 0)
-		H5Fclose(file);
-	H5Eclear2(H5E_DEFAULT);
-	return rc;
+	h5r_begin(&r, h5r_file(c->path), err);
+	h5r_enter(&r, "phases");
+	side_phase_enter(&r, member, c->path);
+	read_details(&r, &c->head, &c->whole);
+	return h5r_finish(&r);
 }
 
 const struct results_phase_read *results_whole(const struct results_phase_read *p)

@@ -1,12 +1,9 @@
 /* Reading how the ranks differed in each epoch: epoch_ranks, [epoch][rank], a few epochs at a time. See read_phase.h. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "results-schema/h5.h"
-#include "results-schema/h5_read.h"
-#include "results-schema/h5_row_reader.h"
 #include "results-schema/read_phase.h"
 
 static const char spread_table[] = "epochs", spread_rows[] = "epoch_ranks";
@@ -34,62 +31,49 @@ static void spread_of_row(struct results_spread *s, const double *values, uint64
 	}
 }
 
-/* Whether the rows of the ranks have the column. */
-static bool spread_has(hid_t phase, const char *column)
+/* A record of the one column in memory. Negative: the rows of the ranks do not have it. */
+static hid_t spread_type(struct h5_reader *r, const char *column)
 {
-	hid_t dataset = H5Dopen2(phase, spread_rows, H5P_DEFAULT);
-	hid_t type = dataset < 0 ? dataset : H5Dget_type(dataset);
-	bool has = type >= 0 && H5Tget_class(type) == H5T_COMPOUND &&
-		   H5Tget_member_index(type, column) >= 0;
+	hid_t found, type = H5I_INVALID_HID;
 
-	if (type >= 0)
-		H5Tclose(type);
-	if (dataset >= 0)
-		H5Dclose(dataset);
-	return has;
+	h5r_enter(r, spread_rows);
+	found = H5Dget_type(h5r_at(r));
+	if (H5Tget_class(found) == H5T_COMPOUND && H5Tget_member_index(found, column) >= 0) {
+		type = H5Tcreate(H5T_COMPOUND, sizeof(double));
+		H5Tinsert(type, column, 0, H5T_NATIVE_DOUBLE);
+	}
+	h5_close(found);
+	h5r_leave(r);
+	return type;
 }
 
-/* type: a record of the one column. */
-static int spread_read(hid_t phase, hid_t type, uint64_t ranks, struct results_rows *t,
-		       struct err *err)
+static void spread_read(struct h5_reader *r, hid_t type, uint64_t ranks, struct results_rows *t)
 {
 	const struct h5_extent wanted = {2, t->table.row_count, sizeof(double)};
-	struct h5_row_reader rows;
-	int rc = h5_rows_begin(&rows, phase, spread_rows, type, &wanted, err);
+	struct h5r_rows rows;
 
-	if (rc == 0 && (rows.dims[0] != t->table.row_count || rows.dims[1] > ranks))
-		rc = err_set(err, -EINVAL, "%s does not fit the rows of %s", spread_rows,
-			     spread_table);
-	if (rc == 0) {
-		t->spread = calloc(rows.dims[0] + 1, sizeof(*t->spread));
-		rc = t->spread ? 1 : err_set(err, -ENOMEM, "no memory for %s", spread_rows);
-	}
-	while (rc > 0) {
-		rc = h5_rows_next(&rows, err);
-		for (uint64_t i = 0; rc > 0 && i < rows.count; i++)
+	h5r_rows_begin(r, &rows, spread_rows, type, &wanted);
+	if (rows.dims[0] != t->table.row_count || rows.dims[1] > ranks)
+		h5r_error(r, -EINVAL, "it does not fit the rows of %s", spread_table);
+	t->spread = h5r_room(r, rows.dims[0], sizeof(*t->spread));
+	while (h5r_rows_next(r, &rows))
+		for (uint64_t i = 0; i < rows.count; i++)
 			spread_of_row(&t->spread[rows.first + i],
 				      (const double *)rows.block + i * rows.dims[1], rows.dims[1]);
-	}
-	h5_rows_end(&rows);
-	return rc;
+	h5r_rows_end(r, &rows);
 }
 
-int read_epoch_spread(hid_t phase, const struct results_file *f, struct results_phase_read *p,
-		      struct err *err)
+void read_epoch_spread(struct h5_reader *r, const struct results_file *f,
+		       struct results_phase_read *p)
 {
 	struct results_rows *t = spread_find(p);
-	int column = t ? results_role(&t->table, ROLE_UTILISATION) : -1, rc;
+	int column = t ? results_role(&t->table, ROLE_UTILISATION) : -1;
 	hid_t type;
 
-	if (column < 0 || H5Lexists(phase, spread_rows, H5P_DEFAULT) <= 0 ||
-	    !spread_has(phase, t->table.columns[column].name))
-		return 0;
-	type = H5Tcreate(H5T_COMPOUND, sizeof(double));
-	if (type < 0 || H5Tinsert(type, t->table.columns[column].name, 0, H5T_NATIVE_DOUBLE) < 0)
-		rc = h5_fail(err, "%s cannot be read", spread_rows);
-	else
-		rc = spread_read(phase, type, f->ranks, t, err);
+	if (column < 0 || !h5r_has(r, spread_rows))
+		return;
+	type = spread_type(r, t->table.columns[column].name);
 	if (type >= 0)
-		H5Tclose(type);
-	return rc;
+		spread_read(r, type, f->ranks, t);
+	h5_close(type);
 }

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results-schema/h5_read.h"
-#include "results-schema/h5_row_reader.h"
 #include "results-schema/read_phase.h"
 
 static const double latencies_share = 0.99, latencies_errors = 3;
@@ -44,70 +42,44 @@ static void latencies_fill(struct results_latency_row *row, const struct results
 }
 
 /* A row has hundreds of buckets, so only a block of rows is in memory. */
-static int latencies_read(hid_t group, struct results_latencies *l, struct h5_row_reader *rows,
-			  struct err *err)
+static void latencies_read(struct h5_reader *r, struct results_latencies *l,
+			   const struct h5_extent *wanted)
 {
-	const struct h5_extent list = {1, RESULTS_ROWS_MAX, sizeof(uint64_t)};
-	struct results_row_hists h = {.bucket_count = (uint32_t)rows->dims[1],
-				      .counts = rows->block};
+	struct results_row_hists h = {.bucket_count = 0};
+	struct h5r_rows rows;
 	uint64_t edges = 0;
-	int rc = h5_read_records(group, "edges_ns", H5T_NATIVE_UINT64, &list, (void **)&h.edges_ns,
-				 &edges, err);
 
-	if (rc == 0 && edges != rows->dims[1] + 1)
-		rc = err_set(err, -EINVAL, "the rows of its histogram %s do not fit its edges",
-			     l->name);
-	if (rc == 0) {
-		l->row = calloc(rows->dims[0] + 1, sizeof(*l->row));
-		rc = l->row ? 1 : err_set(err, -ENOMEM, "no memory for the latencies of its ranks");
-	}
-	while (rc > 0) {
-		rc = h5_rows_next(rows, err);
-		if (rc > 0)
-			latencies_fill(&l->row[rows->first], &h, rows->count);
-	}
-	l->rows = rc == 0 ? rows->dims[0] : 0;
+	h.edges_ns = h5r_list(r, "edges_ns", H5T_NATIVE_UINT64, RESULTS_ROWS_MAX, sizeof(uint64_t),
+			      &edges);
+	h5r_rows_begin(r, &rows, l->by_node ? "by_node" : "by_rank", H5T_NATIVE_UINT64, wanted);
+	if (edges != rows.dims[1] + 1)
+		h5r_error(r, -EINVAL, "its rows do not fit its edges");
+	h.bucket_count = (uint32_t)rows.dims[1];
+	h.counts = rows.block;
+	l->row = h5r_room(r, rows.dims[0], sizeof(*l->row));
+	while (h5r_rows_next(r, &rows))
+		latencies_fill(&l->row[rows.first], &h, rows.count);
+	l->rows = r->rc == 0 ? rows.dims[0] : 0;
+	h5r_rows_end(r, &rows);
 	free(h.edges_ns);
-	return rc;
 }
 
-/* Reads the rows of one histogram. Files may lack them. */
-static int latencies_load(hid_t group, const struct results_file *f, struct results_latencies *l,
-			  struct err *err)
+void read_latencies(struct h5_reader *r, const struct results_file *f, struct results_phase_read *p)
 {
-	struct h5_extent all = {2, f->ranks, sizeof(uint64_t)};
-	struct h5_row_reader rows;
-	int rc;
-
-	l->by_node = H5Lexists(group, "by_rank", H5P_DEFAULT) <= 0;
-	if (l->by_node && H5Lexists(group, "by_node", H5P_DEFAULT) <= 0)
-		return 0;
-	if (l->by_node)
-		all.rows_max = f->nodes;
-	rc = h5_rows_begin(&rows, group, l->by_node ? "by_node" : "by_rank", H5T_NATIVE_UINT64,
-			   &all, err);
-	if (rc == 0)
-		rc = latencies_read(group, l, &rows, err);
-	h5_rows_end(&rows);
-	return rc;
-}
-
-int read_latencies(hid_t phase, const struct results_file *f, struct results_phase_read *p,
-		   struct err *err)
-{
-	const char *name = latencies_name(p);
+	struct results_latencies *l = &p->latencies;
+	const char *name = r->rc == 0 ? latencies_name(p) : NULL;
 	char path[RESULTS_NAME_BYTES + 16];
-	hid_t group;
-	int rc;
 
 	if (!name)
-		return 0;
-	snprintf(p->latencies.name, sizeof(p->latencies.name), "%s", name);
-	snprintf(path, sizeof(path), "histograms/%s", p->latencies.name);
-	group = H5Gopen2(phase, path, H5P_DEFAULT);
-	if (group < 0)
-		return err_set(err, -EINVAL, "its histograms cannot be read");
-	rc = latencies_load(group, f, &p->latencies, err);
-	H5Gclose(group);
-	return rc;
+		return;
+	snprintf(l->name, sizeof(l->name), "%s", name);
+	snprintf(path, sizeof(path), "histograms/%s", l->name);
+	h5r_enter(r, path);
+	/* Files may lack the rows. */
+	l->by_node = !h5r_has(r, "by_rank");
+	if (!l->by_node || h5r_has(r, "by_node"))
+		latencies_read(
+			r, l,
+			&(struct h5_extent){2, l->by_node ? f->nodes : f->ranks, sizeof(uint64_t)});
+	h5r_leave(r);
 }

@@ -2,15 +2,14 @@
 #ifndef HAUL_RESULTS_SCHEMA_READ_PHASE_H
 #define HAUL_RESULTS_SCHEMA_READ_PHASE_H
 
-#include <hdf5.h>
-
+#include "results-schema/h5_reader.h"
 #include "results-schema/results_read.h"
 
-/* Reads the headline of a phase: its record, what the sweeps set, its targets, and the merged row. */
-int read_headline(hid_t phase, struct results_phase_read *p, struct err *err);
+/* The reader stands in the group of a phase. Reads its headline: its record, what the sweeps set, its targets, and the merged
+ * row. */
+void read_headline(struct h5_reader *r, struct results_phase_read *p);
 /* Reads everything else, its details. The numbers of ranks and nodes of the file are bounds. p->record has been read. */
-int read_details(hid_t phase, const struct results_file *f, struct results_phase_read *p,
-		 struct err *err);
+void read_details(struct h5_reader *r, const struct results_file *f, struct results_phase_read *p);
 
 /* Call these also after an error. */
 void read_phase_free(struct results_phase_read *p);
@@ -20,15 +19,16 @@ void read_details_free(struct results_phase_read *p);
 uint64_t read_details_bytes(const struct results_phase_read *p);
 
 /* Reads its tables (core/measure/table.h). */
-int read_tables(hid_t phase, struct results_phase_read *p, struct err *err);
+void read_tables(struct h5_reader *r, struct results_phase_read *p);
 void read_tables_free(struct results_phase_read *p);
+uint64_t read_tables_bytes(const struct results_phase_read *p);
 
-/* Reads p->latencies. After the histograms and their roles. */
-int read_latencies(hid_t phase, const struct results_file *f, struct results_phase_read *p,
-		   struct err *err);
+/* Reads p->latencies. After the histograms. */
+void read_latencies(struct h5_reader *r, const struct results_file *f,
+		    struct results_phase_read *p);
 
-/* Reads how the ranks differed in each epoch. After the tables and their roles. */
-int read_epoch_spread(hid_t phase, const struct results_file *f, struct results_phase_read *p,
-		      struct err *err);
+/* Reads how the ranks differed in each epoch. After the tables. */
+void read_epoch_spread(struct h5_reader *r, const struct results_file *f,
+		       struct results_phase_read *p);
 
 #endif

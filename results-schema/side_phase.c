@@ -7,80 +7,68 @@
 #include <sys/stat.h>
 
 #include "results-schema/h5.h"
-#include "results-schema/h5_read.h"
 #include "results-schema/side_files.h"
 
 enum { LINK_BYTES_MAX = 65536 };
 
-static int open_side(struct side_phase *s, const char *link, const char *object, const char *path,
-		     struct err *err)
+static void enter_side(struct h5_reader *r, const char *file, const char *object)
+{
+	hid_t side = h5r_file(file);
+
+	if (side < 0)
+		h5r_error(r, -EINVAL, "its side file %s cannot be opened by HDF5", file);
+	else if (H5Lexists(side, "phases", H5P_DEFAULT) <= 0 ||
+		 H5Lexists(side, object, H5P_DEFAULT) <= 0)
+		h5r_error(r, -EINVAL, "its side file %s does not have it", file);
+	else
+		h5r_enter_open(r, H5Gopen2(side, object, H5P_DEFAULT), object);
+	/* The group keeps the file open. */
+	h5_close(side);
+}
+
+static uint64_t follow(struct h5_reader *r, const char *link, const char *object, const char *path)
 {
 	char *file = side_file_linked(path, link);
-	struct stat st;
-	int rc = 0;
+	struct stat st = {.st_size = 0};
 
 	if (!file)
-		return err_set(err, -EINVAL, "it is a link to %.200s, which is no side file", link);
-	if (stat(file, &st) < 0)
-		rc = err_set(err, -EINVAL,
-			     "its side file %s is missing (%s); it belongs beside this file", file,
-			     strerror(errno));
+		h5r_error(r, -EINVAL, "it is a link to %.200s, which is no side file", link);
+	else if (stat(file, &st) < 0)
+		h5r_error(r, -EINVAL,
+			  "its side file %s is missing (%s); it belongs beside this file", file,
+			  strerror(errno));
 	else if (!S_ISREG(st.st_mode))
-		rc = err_set(err, -EINVAL, "its side file %s is not a regular file", file);
-	if (rc == 0) {
-		s->file_bytes = (uint64_t)st.st_size;
-		s->file = h5_read_open(file);
-		if (s->file < 0)
-			rc = err_set(err, -EINVAL, "its side file %s cannot be opened by HDF5",
-				     file);
-	}
-	if (rc == 0) {
-		s->phase = H5Gopen2(s->file, object, H5P_DEFAULT);
-		if (s->phase < 0)
-			rc = err_set(err, -EINVAL, "its side file %s does not have it", file);
-	}
-	H5Eclear2(H5E_DEFAULT);
-	free(file);
-	return rc;
-}
-
-static int follow(struct side_phase *s, hid_t phases, const char *name, size_t bytes,
-		  const char *path, struct err *err)
-{
-	char *value = bytes && bytes <= LINK_BYTES_MAX ? calloc(1, bytes + 1) : NULL;
-	const char *file, *object;
-	unsigned flags;
-	int rc;
-
-	if (!value || H5Lget_val(phases, name, value, bytes, H5P_DEFAULT) < 0 ||
-	    H5Lunpack_elink_val(value, bytes, &flags, &file, &object) < 0)
-		rc = h5_fail(err, "its link cannot be read");
+		h5r_error(r, -EINVAL, "its side file %s is not a regular file", file);
 	else
-		rc = open_side(s, file, object, path, err);
-	free(value);
-	return rc;
+		enter_side(r, file, object);
+	free(file);
+	return (uint64_t)st.st_size;
 }
 
-int side_phase_open(struct side_phase *s, hid_t phases, const char *name, const char *path,
-		    struct err *err)
+uint64_t side_phase_enter(struct h5_reader *r, const char *name, const char *path)
 {
+	const char *file, *object;
+	uint64_t bytes = 0;
 	H5L_info_t info;
+	unsigned flags;
+	char *value;
 
-	*s = (struct side_phase){.phase = H5I_INVALID_HID, .file = H5I_INVALID_HID};
-	if (H5Lget_info(phases, name, &info, H5P_DEFAULT) < 0)
-		return h5_fail(err, "it cannot be opened");
-	if (info.type == H5L_TYPE_EXTERNAL)
-		return follow(s, phases, name, info.u.val_size, path, err);
-	if (info.type != H5L_TYPE_HARD)
-		return err_set(err, -EINVAL, "it is a link to somewhere else");
-	s->phase = H5Gopen2(phases, name, H5P_DEFAULT);
-	return s->phase < 0 ? h5_fail(err, "it cannot be opened") : 0;
-}
-
-void side_phase_close(struct side_phase *s)
-{
-	if (s->phase >= 0)
-		H5Gclose(s->phase);
-	if (s->file >= 0)
-		H5Fclose(s->file);
+	if (r->rc < 0)
+		return 0;
+	if (H5Lget_info(h5r_at(r), name, &info, H5P_DEFAULT) < 0)
+		h5r_failed(r, "%s cannot be opened", name);
+	else if (info.type == H5L_TYPE_HARD)
+		h5r_enter(r, name);
+	else if (info.type != H5L_TYPE_EXTERNAL || info.u.val_size > LINK_BYTES_MAX)
+		h5r_error(r, -EINVAL, "%s: it is a link to somewhere else", name);
+	if (r->rc < 0 || info.type == H5L_TYPE_HARD)
+		return 0;
+	value = h5r_room(r, info.u.val_size, 1);
+	if (value && (H5Lget_val(h5r_at(r), name, value, info.u.val_size, H5P_DEFAULT) < 0 ||
+		      H5Lunpack_elink_val(value, info.u.val_size, &flags, &file, &object) < 0))
+		h5r_failed(r, "the link %s cannot be read", name);
+	else if (value)
+		bytes = follow(r, file, object, path);
+	free(value);
+	return bytes;
 }
