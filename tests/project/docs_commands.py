@@ -45,6 +45,10 @@ NOT_RUN = {
     "HAUL_DATA=/lustre/project/haul flux batch -N 4 flux/unet3d_small.sh": SITE,
     "haul ls s3://train/unet3d --set endpoints=http://s3-1:9000 --json": "needs an S3 server: system_ls runs haul ls against "
                                                                          "several",
+    "export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=SECRET": S3_SERVER,
+    "export AWS_ENDPOINT_URL=https://s3.example.com HAUL_BUCKET=my-bucket": S3_SERVER,
+    "haul ls s3://my-bucket": S3_SERVER,
+    "mpiexec -n 8 haul run s3_one": S3_SERVER,
     "minio server /scratch/minio &": S3_SERVER,
     "export AWS_ACCESS_KEY_ID=minioadmin AWS_SECRET_ACCESS_KEY=minioadmin": S3_SERVER,
     "aws --endpoint-url http://127.0.0.1:9000 s3 mb s3://haul-demo": S3_SERVER,
@@ -138,6 +142,8 @@ def shrink(job, scratch):
     for phase in job["phases"]:
         if "train" in phase:
             phase["train"].update(compute="1 ms", epochs=2, null_steps=0)
+        if "checkpoint" in phase:
+            phase["checkpoint"].update(model={"bytes": 1000000}, count=2, pause=0, null_passes=0)
     return job
 
 
