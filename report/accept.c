@@ -2,12 +2,11 @@
 #include "report/accept.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/target.h"
+#include "report/say.h"
 
 const struct accept_kind accept_kinds[ACCEPT_CRITERIA] = {
 #define ACCEPT_KIND(id, key, type, least, label, unit, help) \
@@ -27,25 +26,13 @@ static bool accept_by_worst(enum accept_criterion criterion)
 	       criterion == ACCEPT_CLIENT;
 }
 
-static void accept_say(struct accept_verdict *v, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void accept_say(struct accept_verdict *v, const char *format, ...)
-{
-	size_t used = strlen(v->sentence);
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(v->sentence + used, sizeof(v->sentence) - used, format, arguments);
-	va_end(arguments);
-}
+#define SAY(v, ...) say((v)->sentence, sizeof((v)->sentence), __VA_ARGS__)
 
 static void accept_say_value(struct accept_verdict *v, double value)
 {
 	char text[TARGET_TEXT_BYTES];
 
-	accept_say(v, "%s",
-		   target_value(text, accept_kinds[v->criterion].unit, value, VALUE_DIGITS));
+	SAY(v, "%s", target_value(text, accept_kinds[v->criterion].unit, value, VALUE_DIGITS));
 }
 
 /* Runs of the same phase that did not finish. Their errors are not in the line. */
@@ -91,7 +78,7 @@ static void accept_unanswered(struct accept_verdict *v, const char *why)
 {
 	v->state = ACCEPT_UNANSWERED;
 	v->value = NAN;
-	accept_say(v, "%s: %s", accept_kinds[v->criterion].label, why);
+	SAY(v, "%s: %s", accept_kinds[v->criterion].label, why);
 }
 
 static void accept_say_basis(struct accept_verdict *v, bool interval)
@@ -99,18 +86,17 @@ static void accept_say_basis(struct accept_verdict *v, bool interval)
 	const struct stats *s = &v->stats;
 
 	if (accept_by_worst(v->criterion))
-		accept_say(v, s->n > 1 ? " (the worst of %u repeats)" : " (one run)", s->n);
+		SAY(v, s->n > 1 ? " (the worst of %u repeats)" : " (one run)", s->n);
 	else if (v->criterion == ACCEPT_CV)
-		accept_say(v, " (%u repeats)", s->n);
+		SAY(v, " (%u repeats)", s->n);
 	else if (s->n > 1) {
-		accept_say(v, " (");
+		SAY(v, " (");
 		accept_say_value(v, s->low);
-		accept_say(v, " to ");
+		SAY(v, " to ");
 		accept_say_value(v, s->high);
-		accept_say(v, " in %u repeats%s)", s->n,
-			   interval ? "; the nearer end is judged" : "");
+		SAY(v, " in %u repeats%s)", s->n, interval ? "; the nearer end is judged" : "");
 	} else {
-		accept_say(v, " (one run, so without an interval)");
+		SAY(v, " (one run, so without an interval)");
 	}
 }
 
@@ -121,7 +107,7 @@ static void accept_compare(struct accept_verdict *v, bool interval)
 
 	if (v->criterion == ACCEPT_CLIENT) {
 		v->state = v->value > 0 ? ACCEPT_MISSED : ACCEPT_MET;
-		accept_say(v, "the client was %sthe limit", v->value > 0 ? "" : "not ");
+		SAY(v, "the client was %sthe limit", v->value > 0 ? "" : "not ");
 		accept_say_basis(v, interval);
 		return;
 	}
@@ -130,9 +116,9 @@ static void accept_compare(struct accept_verdict *v, bool interval)
 		judged = kind->least ? v->stats.low : v->stats.high;
 	v->state = (kind->least ? judged >= v->bound : judged <= v->bound) ? ACCEPT_MET
 									   : ACCEPT_MISSED;
-	accept_say(v, "%s ", kind->label);
+	SAY(v, "%s ", kind->label);
 	accept_say_value(v, v->value);
-	accept_say(v, ", at %s ", kind->least ? "least" : "most");
+	SAY(v, ", at %s ", kind->least ? "least" : "most");
 	accept_say_value(v, v->bound);
 	accept_say_basis(v, interval);
 }
@@ -153,7 +139,7 @@ static void accept_judge(struct accept_verdict *v, const double *values, bool in
 	if (v->criterion == ACCEPT_ERRORS && accept_unfinished(v)) {
 		v->state = ACCEPT_MISSED;
 		v->value = NAN;
-		accept_say(v, "errors: %u of its runs did not finish", accept_unfinished(v));
+		SAY(v, "errors: %u of its runs did not finish", accept_unfinished(v));
 		return;
 	}
 	v->value = accept_by_worst(v->criterion) ? v->stats.max

@@ -1,23 +1,10 @@
 /* Sentences of a comparison: verdicts in plain words. */
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "report/compare.h"
+#include "report/say.h"
 
-static void compare_say(char sentence[COMPARE_SENTENCE_BYTES], const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void compare_say(char sentence[COMPARE_SENTENCE_BYTES], const char *format, ...)
-{
-	size_t used = strlen(sentence);
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(sentence + used, COMPARE_SENTENCE_BYTES - used, format, arguments);
-	va_end(arguments);
-}
+#define SAY(sentence, ...) say(sentence, COMPARE_SENTENCE_BYTES, __VA_ARGS__)
 
 /* Decimals that show by how much a factor differs from 1: at least two. */
 static int compare_decimals(double factor)
@@ -49,12 +36,12 @@ static void compare_say_faster(char sentence[COMPARE_SENTENCE_BYTES], const stru
 		high = 1 / swapped;
 	}
 	places = compare_decimals(times);
-	compare_say(sentence, "%s is %.*f times as fast as %s", first, places, times, second);
+	SAY(sentence, "%s is %.*f times as fast as %s", first, places, times, second);
 	if (ratio_is_vague(r))
-		compare_say(sentence, " (%g to %g, or wider: there are too few repeats)",
-			    RATIO_VAGUE_LEAST, RATIO_VAGUE_MOST);
+		SAY(sentence, " (%g to %g, or wider: there are too few repeats)", RATIO_VAGUE_LEAST,
+		    RATIO_VAGUE_MOST);
 	else if (isfinite(low) && isfinite(high))
-		compare_say(sentence, " (%.*f to %.*f)", places, low, places, high);
+		SAY(sentence, " (%.*f to %.*f)", places, low, places, high);
 }
 
 /* What a drift of all values means for speed. */
@@ -65,14 +52,13 @@ static void compare_drift(char sentence[COMPARE_SENTENCE_BYTES], const struct co
 
 	if (!isfinite(r->drift) || (r->paired && fabs(r->drift - 1) < 0.05))
 		return;
-	compare_say(sentence, "From the first repeat to the last one, everything became %.0f %% %s",
-		    fabs(faster - 1) * 100, faster > 1 ? "faster" : "slower");
+	SAY(sentence, "From the first repeat to the last one, everything became %.0f %% %s",
+	    fabs(faster - 1) * 100, faster > 1 ? "faster" : "slower");
 	if (r->paired)
-		compare_say(sentence, ", which the comparison of pairs leaves out.\n");
+		SAY(sentence, ", which the comparison of pairs leaves out.\n");
 	else
-		compare_say(sentence,
-			    ". The interval is widened by this drift, since the repeats were not "
-			    "taken in turn: run them with --interleave.\n");
+		SAY(sentence, ". The interval is widened by this drift, since the repeats were not "
+			      "taken in turn: run them with --interleave.\n");
 }
 
 static void compare_basis(char sentence[COMPARE_SENTENCE_BYTES], const struct compare *c,
@@ -81,9 +67,9 @@ static void compare_basis(char sentence[COMPARE_SENTENCE_BYTES], const struct co
 	const struct ratio *r = &pair->ratios[pair->metric];
 
 	if (!r->paired && !r->widened && c->sides[0].file == c->sides[pair->side].file)
-		compare_say(sentence, "The repeats were not taken in turn, so what changed in "
-				      "between counts as a difference: run them with "
-				      "--interleave.\n");
+		SAY(sentence, "The repeats were not taken in turn, so what changed in "
+			      "between counts as a difference: run them with "
+			      "--interleave.\n");
 	compare_drift(sentence, pair);
 }
 
@@ -104,22 +90,22 @@ void compare_sentence(char sentence[COMPARE_SENTENCE_BYTES], const struct compar
 
 	sentence[0] = '\0';
 	if (pair->metric == COMPARE_METRICS) {
-		compare_say(sentence, "%s and %s have no figure in common.\n", a, b);
+		SAY(sentence, "%s and %s have no figure in common.\n", a, b);
 		return;
 	}
 	if (!pair->judged) {
-		compare_say(sentence, "Not judged, since ");
-		compare_say(sentence, "%s ran only once: ",
-			    pair->line[1]->repeats > 1   ? a
-			    : pair->line[0]->repeats > 1 ? b
-							 : "each");
+		SAY(sentence, "Not judged, since ");
+		SAY(sentence, "%s ran only once: ",
+		    pair->line[1]->repeats > 1   ? a
+		    : pair->line[0]->repeats > 1 ? b
+						 : "each");
 		compare_say_faster(sentence, c, pair);
-		compare_say(sentence, ". Repeats show whether that is chance (--repeat 5).\n");
+		SAY(sentence, ". Repeats show whether that is chance (--repeat 5).\n");
 		return;
 	}
 	if (r->verdict == 0)
-		compare_say(sentence, "%s and %s are not shown to differ: ", a, b);
+		SAY(sentence, "%s and %s are not shown to differ: ", a, b);
 	compare_say_faster(sentence, c, pair);
-	compare_say(sentence, ".\n");
+	SAY(sentence, ".\n");
 	compare_basis(sentence, c, pair);
 }

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/measure/quantile.h"
+
 double phase_common(const struct results_phase_read *p, enum tally_common measure)
 {
 	return results_value(&p->merged, 0, tally_common_columns.measures[measure].name);
@@ -52,4 +54,43 @@ void phase_name(const struct results_file *f, const struct results_phase_read *p
 			 alone, r->warmup ? ", warm-up" : "");
 	else
 		snprintf(name, PHASE_NAME_BYTES, "%s%s", r->name, alone);
+}
+
+struct phase_row phase_row_of(const struct results_file *f, const struct results_phase_read *p)
+{
+	struct phase_row row = {.file = f, .phase = p};
+
+	phase_name(f, p, row.name);
+	return row;
+}
+
+double phase_role(const void *row, int role)
+{
+	const struct phase_row *r = row;
+
+	return results_role_value(&r->phase->merged, 0, (enum role)role);
+}
+
+double phase_quantile_ns(const struct hist *h, int quantile)
+{
+	if (!h)
+		return NAN;
+	return (double)(quantile == QUANTILES
+				? h->max_ns
+				: hist_quantile_ns(h, quantile_kinds[quantile].share));
+}
+
+static const struct hist *phase_main(const struct phase_row *row)
+{
+	return results_find_hist(row->phase, row->phase->record.main_hist);
+}
+
+double phase_main_ns(const void *row, int quantile)
+{
+	return phase_quantile_ns(phase_main(row), quantile);
+}
+
+bool phase_has_main(const struct phase_row *row)
+{
+	return phase_main(row) != NULL;
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "report/table.h"
 #include "results-schema/results_read.h"
 
 /* One of the measures that every workload begins with; NaN where the file has none. */
@@ -23,5 +24,26 @@ unsigned phase_depth(const struct results_file *f, const struct results_phase_re
 enum { PHASE_NAME_BYTES = RESULTS_NAME_BYTES + 40 };
 void phase_name(const struct results_file *f, const struct results_phase_read *p,
 		char name[PHASE_NAME_BYTES]);
+
+/* A row of a table of phases, and columns of it: a role's value of all ranks; a quantile of the main histogram, in ns, or with
+ * QUANTILES its largest value. */
+struct phase_row {
+	char name[PHASE_NAME_BYTES];
+	const struct results_file *file;
+	const struct results_phase_read *phase;
+};
+struct phase_row phase_row_of(const struct results_file *f, const struct results_phase_read *p);
+double phase_role(const void *row, int role);
+double phase_main_ns(const void *row, int quantile);
+bool phase_has_main(const struct phase_row *row);
+double phase_quantile_ns(const struct hist *h, int quantile); /* NaN where h is NULL */
+
+#define PHASE_NUMBER(heading_, format_, number_, which_) \
+	{ \
+		.type = COLUMN_VALUE, .heading = (heading_), .format = FORMAT_##format_, \
+		.number = (number_), .which = (which_) \
+	}
+#define PHASE_ROLE(heading, role, format) PHASE_NUMBER(heading, format, phase_role, ROLE_##role)
+#define PHASE_MAIN(heading, quantile)     PHASE_NUMBER(heading, NS, phase_main_ns, quantile)
 
 #endif

@@ -2,7 +2,6 @@
 #include "report/verdict.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "core/units.h"
 #include "report/accounts.h"
 #include "report/plain_io.h"
+#include "report/say.h"
 #include "report/skew.h"
 
 /* A loop that is at most this busy without storage has a cost of its own. */
@@ -58,16 +58,7 @@ static char *verdict_line(struct verdict *v)
 	return v->line[v->count++];
 }
 
-static void verdict_add(char *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void verdict_add(char *line, const char *format, ...)
-{
-	size_t n = strlen(line);
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(line + n, VERDICT_BYTES - n, format, arguments);
-	va_end(arguments);
-}
+#define SAY(line, ...) say(line, VERDICT_BYTES, __VA_ARGS__)
 
 /* AU as a percentage: with one decimal, or as many as tell it apart from the target. */
 static void verdict_busy_share(char text[TARGET_TEXT_BYTES], double au,
@@ -98,12 +89,12 @@ static void verdict_busy(struct verdict *v, const struct results_phase_read *p, 
 
 	v->target = verdict_target(p);
 	verdict_busy_share(share, au, v->target);
-	verdict_add(line, "The accelerators were busy %s of the time", share);
+	SAY(line, "The accelerators were busy %s of the time", share);
 	if (v->target)
-		verdict_add(line, "; the target of %s is %s",
-			    target_value(asked, v->target->unit, v->target->asked, 6),
-			    v->target->met ? "met" : "missed");
-	verdict_add(line, ".");
+		SAY(line, "; the target of %s is %s",
+		    target_value(asked, v->target->unit, v->target->asked, 6),
+		    v->target->met ? "met" : "missed");
+	SAY(line, ".");
 }
 
 /* The share of the time that AU counts; 1 where the file does not have it. */
@@ -119,10 +110,10 @@ static void verdict_measured(struct verdict *v, const struct results_phase_read 
 {
 	if (measured_share(p) >= measured_little)
 		return;
-	verdict_add(verdict_line(v),
-		    "AU counts only %.0f %% of the phase; the rest is warm-up, so a longer phase "
-		    "would tell more.",
-		    measured_share(p) * 100);
+	SAY(verdict_line(v),
+	    "AU counts only %.0f %% of the phase; the rest is warm-up, so a longer phase "
+	    "would tell more.",
+	    measured_share(p) * 100);
 }
 
 /* " (transfer 1.9, open 0.3)", the largest first. */
@@ -142,10 +133,10 @@ static void verdict_storage(char *line, const struct account_shares *a,
 		if (most < 0)
 			break;
 		told[most] = true;
-		verdict_add(line, "%s%s %.1f", before, a->list[most].words, tenths[most] / 10.0);
+		SAY(line, "%s%s %.1f", before, a->list[most].words, tenths[most] / 10.0);
 		before = ", ";
 	}
-	verdict_add(line, ")");
+	SAY(line, ")");
 }
 
 /* "2.2 % waiting for storage (…), 1.1 % for the slowest rank (rank 3 on node7), 0.3 % haul". */
@@ -160,16 +151,16 @@ static void verdict_parts(char *line, const struct results_file *f,
 	for (uint32_t i = 0; i < a->count; i++)
 		storage += a->list[i].role == ROLE_ACCOUNT_STORAGE ? tenths[i] : 0;
 	if (storage) {
-		verdict_add(line, "%.1f %% waiting for storage", storage / 10.0);
+		SAY(line, "%.1f %% waiting for storage", storage / 10.0);
 		verdict_storage(line, a, tenths);
 		before = ", ";
 	}
 	for (uint32_t i = 0; i < a->count; i++) {
 		if (a->list[i].role != ROLE_ACCOUNT_OTHER || !tenths[i])
 			continue;
-		verdict_add(line, "%s%.1f %% %s", before, tenths[i] / 10.0, a->list[i].words);
+		SAY(line, "%s%.1f %% %s", before, tenths[i] / 10.0, a->list[i].words);
 		if (i == ACCOUNT_RANKS && skew_of(f, p, who))
-			verdict_add(line, " (%s)", who);
+			SAY(line, " (%s)", who);
 		before = ", ";
 	}
 }
@@ -195,16 +186,14 @@ static void verdict_lost(struct verdict *v, const struct results_file *f,
 	accounts_tenths(&a, whole, tenths);
 	line = verdict_line(v);
 	if (whole == beside_au)
-		verdict_add(line, "Of the %.1f %% lost: ", whole / 10.0);
+		SAY(line, "Of the %.1f %% lost: ", whole / 10.0);
 	else if (measured_share(p) < measured_whole)
-		verdict_add(line,
-			    "Of the whole phase (%.0f %% of it is warm-up) %.1f %% was lost: ",
-			    (1 - measured_share(p)) * 100, whole / 10.0);
+		SAY(line, "Of the whole phase (%.0f %% of it is warm-up) %.1f %% was lost: ",
+		    (1 - measured_share(p)) * 100, whole / 10.0);
 	else
-		verdict_add(line, "Of the whole phase, warm-up included, %.1f %% was lost: ",
-			    whole / 10.0);
+		SAY(line, "Of the whole phase, warm-up included, %.1f %% was lost: ", whole / 10.0);
 	verdict_parts(line, f, p, &a, tenths);
-	verdict_add(line, ".");
+	SAY(line, ".");
 }
 
 /* The rate of plain reads from the store, where the same file has such a phase. */
@@ -216,10 +205,9 @@ static void verdict_ceiling(struct verdict *v, const struct results_file *f,
 
 	if (!plain_io_ceiling(f, p, &c))
 		return;
-	verdict_add(verdict_line(v),
-		    "Plain reads take %s/s from this store (%s); training took %.3g %% of that.",
-		    units_bytes_decimal(rate, c.bytes_per_second), c.phase->record.name,
-		    c.share * 100);
+	SAY(verdict_line(v),
+	    "Plain reads take %s/s from this store (%s); training took %.3g %% of that.",
+	    units_bytes_decimal(rate, c.bytes_per_second), c.phase->record.name, c.share * 100);
 }
 
 /* The loop without storage is short compared with the phase. Where it comes out less busy than the
@@ -227,10 +215,10 @@ static void verdict_ceiling(struct verdict *v, const struct results_file *f,
 static void verdict_loop(struct verdict *v, const struct results_phase_read *p, double au)
 {
 	if (p->record.null_au < loop_is_free && p->record.null_au > au)
-		verdict_add(verdict_line(v),
-			    "Without storage the same loop reaches %.1f %%: the rest is haul's own "
-			    "cost here.",
-			    p->record.null_au * 100);
+		SAY(verdict_line(v),
+		    "Without storage the same loop reaches %.1f %%: the rest is haul's own "
+		    "cost here.",
+		    p->record.null_au * 100);
 }
 
 /* More than one thread may be without a core at a time. */
@@ -241,14 +229,12 @@ static void verdict_machine(struct verdict *v, const struct results_phase_read *
 	if (!(starved > VERDICT_STARVED))
 		return;
 	if (starved < 1)
-		verdict_add(
-			verdict_line(v),
-			"This machine was busy: haul's threads waited %.0f ms per second for a core.",
-			starved * 1000);
+		SAY(verdict_line(v),
+		    "This machine was busy: haul's threads waited %.0f ms per second for a core.",
+		    starved * 1000);
 	else
-		verdict_add(
-			verdict_line(v),
-			"This machine was busy: %.1f of the threads of each rank waited for a core, "
-			"on average.",
-			starved);
+		SAY(verdict_line(v),
+		    "This machine was busy: %.1f of the threads of each rank waited for a core, "
+		    "on average.",
+		    starved);
 }

@@ -62,22 +62,6 @@ cJSON *json_phase(const struct results_file *f, const struct results_phase_read 
 	return object;
 }
 
-void json_cell(cJSON *to, const struct results_table *t, uint64_t row, uint32_t column)
-{
-	const struct results_column *c = &t->columns[column];
-	const union results_cell *value = &t->cells[row * t->column_count + column];
-	char text[32];
-
-	if (c->real) {
-		json_add_number(to, c->name, value->real);
-	} else if (strcmp(c->unit, "id") == 0) {
-		snprintf(text, sizeof(text), "%llu", (unsigned long long)value->count);
-		cJSON_AddStringToObject(to, c->name, text);
-	} else {
-		json_add_number(to, c->name, (double)value->count);
-	}
-}
-
 void json_sets(cJSON *to, const struct results_phase_read *p)
 {
 	cJSON *sets = cJSON_AddArrayToObject(to, "sets");

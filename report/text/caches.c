@@ -5,70 +5,64 @@
 
 #include "core/units.h"
 #include "report/cache.h"
-#include "report/text/page.h"
-#include "report/text/table.h"
+#include "report/say.h"
+#include "report/shapes.h"
+#include "report/text/parts.h"
 
-enum { PHASE, GB_READ, GB_WRITTEN, TOKENS, HITS, READ_P95, READ_P99, WRITE_P95, WRITE_P99, COLS };
-enum figure_column { NAME, UNIT, MLPERF, HAUL, FIGURE_COLS };
-
-static double caches_value(const struct results_phase_read *p, enum role role)
+/* The 95th and the 99th percentile of the histogram with that role. */
+static double caches_quantile(const void *row, int role, double share)
 {
-	return results_role_value(&p->merged, 0, role);
+	const struct phase_row *r = row;
+	const struct results_hist *h = results_role_hist(r->phase, (enum role)role);
+
+	return h ? (double)hist_quantile_ns(&h->hist, share) : NAN;
 }
 
-/* Two cells: the 95th and the 99th percentile. */
-static void caches_tail(struct table_row *row, unsigned first, const struct results_hist *h)
+static double caches_p95(const void *row, int role)
 {
-	if (!h)
-		return;
-	table_time(row->cell[first], hist_quantile_ns(&h->hist, 0.95));
-	table_time(row->cell[first + 1], hist_quantile_ns(&h->hist, 0.99));
+	return caches_quantile(row, role, 0.95);
 }
 
-static void caches_row(struct table_row *row, const struct results_phase_read *p)
+static double caches_p99(const void *row, int role)
 {
-	double hits = caches_value(p, ROLE_HIT_RATE);
-
-	table_figure(row->cell[GB_READ], caches_value(p, ROLE_READ_RATE) / 1e9);
-	table_figure(row->cell[GB_WRITTEN], caches_value(p, ROLE_WRITE_RATE) / 1e9);
-	table_figure(row->cell[TOKENS], caches_value(p, ROLE_TOKEN_RATE));
-	if (isfinite(hits))
-		snprintf(row->cell[HITS], TABLE_CELL_BYTES, "%.1f %%", 100 * hits);
-	caches_tail(row, READ_P95, results_role_hist(p, ROLE_READ_LATENCY));
-	caches_tail(row, WRITE_P95, results_role_hist(p, ROLE_WRITE_LATENCY));
+	return caches_quantile(row, role, 0.99);
 }
+
+static const struct column columns[] = {
+	COLUMN(NAME, struct phase_row, name, NULL, "key-value caches"),
+	PHASE_ROLE("GB/s read", READ_RATE, GIGA),
+	PHASE_ROLE("written", WRITE_RATE, GIGA),
+	PHASE_ROLE("tokens/s", TOKEN_RATE, FIGURE),
+	PHASE_ROLE("hits", HIT_RATE, SHARE),
+	PHASE_NUMBER("read p95", NS, caches_p95, ROLE_READ_LATENCY),
+	PHASE_NUMBER("p99", NS, caches_p99, ROLE_READ_LATENCY),
+	PHASE_NUMBER("write p95", NS, caches_p95, ROLE_WRITE_LATENCY),
+	PHASE_NUMBER("p99", NS, caches_p99, ROLE_WRITE_LATENCY),
+	COLUMNS_END};
 
 /* Returns whether there is anything to compare. */
-static bool caches_figures(const struct page *page, const struct results_phase_read *p)
+static bool caches_figures(struct page *page, const struct results_phase_read *p)
 {
-	struct table_row rows[1 + CACHE_FIGURES];
 	struct cache_figure figures[CACHE_FIGURES];
-	unsigned count = cache_figures(p, figures);
-	char name[PHASE_NAME_BYTES];
+	const struct phase_row of = phase_row_of(page->file, p);
+	const struct column figure_columns[] = {
+		COLUMN(TEXT, struct cache_figure, name, NULL, of.name,
+		       .width = TABLE_CELL_BYTES - 1),
+		COLUMN(TEXT, struct cache_figure, unit, NULL, "unit"),
+		COLUMN(REAL, struct cache_figure, mlperf, NULL, "as MLPerf counts"),
+		COLUMN(REAL, struct cache_figure, haul, NULL, "all ranks together"), COLUMNS_END};
+	const struct report_table table = {.columns = figure_columns,
+					   TABLE_ROWS(figures, cache_figures(p, figures))};
 
-	if (!count)
+	if (!table.count)
 		return false;
-	memset(rows, 0, sizeof(rows));
-	phase_name(page->file, p, name);
-	table_name(rows[0].cell[NAME], name);
-	strcpy(rows[0].cell[UNIT], "unit");
-	strcpy(rows[0].cell[MLPERF], "as MLPerf counts");
-	strcpy(rows[0].cell[HAUL], "all ranks together");
-	for (unsigned i = 0; i < count; i++) {
-		struct table_row *row = &rows[1 + i];
-
-		snprintf(row->cell[NAME], TABLE_CELL_BYTES, "%s", figures[i].name);
-		snprintf(row->cell[UNIT], TABLE_CELL_BYTES, "%s", figures[i].unit);
-		table_figure(row->cell[MLPERF], figures[i].mlperf);
-		table_figure(row->cell[HAUL], figures[i].haul);
-	}
 	fputc('\n', page->out);
-	table_print(page->out, rows, 1 + count, FIGURE_COLS);
+	text_table(page->out, &table);
 	return true;
 }
 
 /* What the columns of the figures mean, once for all phases. */
-static void caches_explain(const struct page *page)
+static void caches_explain(struct page *page)
 {
 	static const char *const sentences[] = {
 		"The names are those of MLPerf's benchmark, which calls GiB/s \"gbps\". It adds the bandwidths and token rates of its "
@@ -89,15 +83,14 @@ static void caches_criterion(char *out, size_t bytes, const struct cache_criteri
 	const char *met = c->met ? "met" : "missed";
 
 	if (c->most)
-		page_add(out, bytes, "; %s%s below %s: %s, %s", c->name,
-			 c->device ? " (device)" : "", units_time(asked, c->asked / 1e9),
-			 units_time(found, c->found / 1e9), met);
+		say(out, bytes, "; %s%s below %s: %s, %s", c->name, c->device ? " (device)" : "",
+		    units_time(asked, c->asked / 1e9), units_time(found, c->found / 1e9), met);
 	else
-		page_add(out, bytes, "; %s above %.0f %%: %.1f %%, %s", c->name, 100 * c->asked,
-			 100 * c->found, met);
+		say(out, bytes, "; %s above %.0f %%: %.1f %%, %s", c->name, 100 * c->asked,
+		    100 * c->found, met);
 }
 
-static void caches_criteria(const struct page *page, const struct results_phase_read *p)
+static void caches_criteria(struct page *page, const struct results_phase_read *p)
 {
 	struct cache_criterion criteria[CACHE_CRITERIA];
 	unsigned count = cache_criteria(p, criteria), met = 0;
@@ -110,30 +103,16 @@ static void caches_criteria(const struct page *page, const struct results_phase_
 		caches_criterion(judged, sizeof(judged), &criteria[i]);
 	}
 	phase_name(page->file, p, name);
-	page_add(
-		sentence, sizeof(sentence),
-		"%s: %u of %u criteria of MLPerf's benchmark are met, which are no part of its score%s.",
-		name, met, count, judged);
+	say(sentence, sizeof(sentence),
+	    "%s: %u of %u criteria of MLPerf's benchmark are met, which are no part of its score%s.",
+	    name, met, count, judged);
 	text_wrap(page->out, sentence, 0, 2);
 }
 
-static void caches_table(const struct page *page)
+static void caches_after(struct page *page)
 {
-	static const char *const headings[COLS] = {
-		"key-value caches", "GB/s read", "written",   "tokens/s", "hits",
-		"read p95",         "p99",       "write p95", "p99"};
-	const struct text_kind_table table = {
-		.headings = headings,
-		.columns = COLS,
-		.fill = caches_row,
-		.below =
-			"GB/s: of all ranks, with the entries that moved between tiers; p95, p99: of whole entries of "
-			"all ranks\n",
-	};
 	bool compared = false;
 
-	if (!text_kind_table(page, &text_caches, &table))
-		return;
 	for (uint32_t i = 0; i < page->file->phase_count; i++)
 		if (cache_is(&page->file->phases[i]))
 			compared = caches_figures(page, &page->file->phases[i]) || compared;
@@ -143,4 +122,11 @@ static void caches_table(const struct page *page)
 		caches_criteria(page, &page->file->phases[i]);
 }
 
-const struct text_kind text_caches = {.is = cache_is, .table = caches_table};
+const struct text_kind text_caches = {
+	.is = cache_is,
+	.columns = columns,
+	.below =
+		"GB/s: of all ranks, with the entries that moved between tiers; p95, p99: of whole "
+		"entries of all ranks\n",
+	.after = caches_after,
+};

@@ -4,12 +4,14 @@
 
 #include "core/units.h"
 #include "core/utf8.h"
-#include "report/text/page.h"
+#include "report/say.h"
+#include "report/shapes.h"
+#include "report/text/parts.h"
 #include "report/text/table.h"
 
 enum { FAILURES_SHOWN = 3 };
 
-static void failure_line(const struct page *page, const struct failure *x)
+static void failure_line(struct page *page, const struct failure *x)
 {
 	char line[1024];
 	bool known = x->node < page->file->nodes;
@@ -22,7 +24,7 @@ static void failure_line(const struct page *page, const struct failure *x)
 
 /* "train: failed; why; what the workload says". The file's own error is printed at the top and not
  * repeated. */
-static bool note_line(const struct page *page, const struct results_phase_read *p, char *line,
+static bool note_line(struct page *page, const struct results_phase_read *p, char *line,
 		      size_t size)
 {
 	const struct phase_record *r = &p->record;
@@ -44,7 +46,7 @@ static bool note_line(const struct page *page, const struct results_phase_read *
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		if (!*parts[i])
 			continue;
-		page_add(line, size, "%s%s", before, parts[i]);
+		say(line, size, "%s%s", before, parts[i]);
 		before = "; ";
 		any = true;
 	}
@@ -52,7 +54,7 @@ static bool note_line(const struct page *page, const struct results_phase_read *
 }
 
 /* Prints the note on one line, or, where that is too long, on a line per clause. */
-static void print_note(const struct page *page, char *line)
+static void print_note(struct page *page, char *line)
 {
 	unsigned indent = 0;
 	char *end;
@@ -67,7 +69,7 @@ static void print_note(const struct page *page, char *line)
 	text_wrap(page->out, line, indent, 2);
 }
 
-static void notes_failures(const struct page *page, const struct results_phase_read *p)
+static void notes_failures(struct page *page, const struct results_phase_read *p)
 {
 	char count[UNITS_TEXT_BYTES], name[PHASE_NAME_BYTES];
 
@@ -79,32 +81,28 @@ static void notes_failures(const struct page *page, const struct results_phase_r
 		failure_line(page, &p->failures[k]);
 }
 
-static void phase_notes(const struct page *page)
+void text_notes(struct page *page)
 {
 	char line[2048];
-	const char *before = "\n";
 
 	for (uint32_t i = 0; i < page->file->phase_count; i++) {
 		const struct results_phase_read *p = &page->file->phases[i];
 
 		if (note_line(page, p, line, sizeof(line))) {
-			fputs(before, page->out);
-			before = "";
+			page_begin(page);
 			print_note(page, line);
 		}
 		if (!p->failure_count)
 			continue;
-		fputs(before, page->out);
-		before = "";
+		page_begin(page);
 		notes_failures(page, p);
 	}
 }
 
-static void store_notes(const struct page *page)
+void text_store_notes(struct page *page)
 {
 	const struct results_file *f = page->file;
 	char line[sizeof(struct store_facts)], on[64];
-	const char *before = "\n";
 
 	for (uint64_t i = 0; i < f->store_count; i++) {
 		const struct store_facts *s = &f->stores[i];
@@ -116,14 +114,6 @@ static void store_notes(const struct page *page)
 			snprintf(on, sizeof(on), " on %llu of %llu nodes",
 				 (unsigned long long)s->nodes, (unsigned long long)f->nodes);
 		snprintf(line, sizeof(line), "store %s%s: %s", s->name, on, s->note);
-		fputs(before, page->out);
-		before = "";
-		text_wrap(page->out, line, 0, 2);
+		page_wrap(page, line);
 	}
-}
-
-void text_notes(const struct page *page)
-{
-	phase_notes(page);
-	store_notes(page);
 }

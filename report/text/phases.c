@@ -3,53 +3,54 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/measure/quantile.h"
 #include "core/units.h"
-#include "report/text/page.h"
-#include "report/text/table.h"
+#include "report/shapes.h"
+#include "report/text/parts.h"
 
-enum table_column {
-	COL_PHASE,
-	COL_SECONDS,
-	COL_AU,
-	COL_GB,
-	COL_ITEMS,
-	COL_P50,
-	COL_P99,
-	COL_P999,
-	COL_MAX,
-	COL_MEMORY,
-	COL_ERRORS,
-	COLS
+struct phases_row {
+	struct phase_row of;
+	char name[PHASE_NAME_BYTES + 32]; /* indented */
+	const struct hist *latency;
+	double gb, items, errors, memory;
 };
 
-static void phases_row(struct table_row *row, const struct results_file *f,
-		       const struct results_phase_read *p, const char *latency)
+static void phases_seconds(char cell[TABLE_CELL_BYTES], const void *row)
 {
-	const struct hist *h = results_find_hist(p, latency);
-	double au = results_role_value(&p->merged, 0, ROLE_UTILISATION);
-	double errors = phase_common(p, TALLY_ERRORS), seconds = p->record.seconds;
-	double memory = results_role_value(&p->merged, 0, ROLE_MEMORY);
-	char name[PHASE_NAME_BYTES], indented[PHASE_NAME_BYTES + 32], count[UNITS_TEXT_BYTES];
+	double seconds = ((const struct phases_row *)row)->of.phase->record.seconds;
 
-	for (int c = 0; c < COLS; c++)
-		strcpy(row->cell[c], TABLE_NOTHING);
-	phase_name(f, p, name);
-	snprintf(indented, sizeof(indented), "%*s%s", 2 * (int)phase_depth(f, p), "", name);
-	table_name(row->cell[COL_PHASE], indented);
-	snprintf(row->cell[COL_SECONDS], TABLE_CELL_BYTES, seconds < 0.95 ? "%.2f" : "%.1f",
-		 seconds);
-	if (!isnan(au))
-		snprintf(row->cell[COL_AU], TABLE_CELL_BYTES, "%.1f %%", au * 100);
-	table_figure(row->cell[COL_GB], phase_bytes(p) / seconds / 1e9);
-	table_figure(row->cell[COL_ITEMS], results_role_value(&p->merged, 0, ROLE_ITEMS) / seconds);
-	if (h)
-		table_latencies(row, COL_P50, h);
+	snprintf(cell, TABLE_CELL_BYTES, seconds < 0.95 ? "%.2f" : "%.1f", seconds);
+}
+
+static void phases_memory(char cell[TABLE_CELL_BYTES], const void *row)
+{
+	double memory = ((const struct phases_row *)row)->memory;
+	char text[UNITS_TEXT_BYTES];
+
 	if (memory > 0)
-		snprintf(row->cell[COL_MEMORY], TABLE_CELL_BYTES, "%s",
-			 units_bytes_binary(count, memory));
-	if (errors > 0)
-		snprintf(row->cell[COL_ERRORS], TABLE_CELL_BYTES, "%s",
-			 units_count(count, (uint64_t)errors));
+		snprintf(cell, TABLE_CELL_BYTES, "%s", units_bytes_binary(text, memory));
+}
+
+static double phases_quantile(const void *row, int quantile)
+{
+	return phase_quantile_ns(((const struct phases_row *)row)->latency, quantile);
+}
+
+static struct phases_row phases_row_of(const struct results_file *f,
+				       const struct results_phase_read *p, const char *latency)
+{
+	double seconds = p->record.seconds;
+	struct phases_row row = {
+		.of = phase_row_of(f, p),
+		.latency = results_find_hist(p, latency),
+		.gb = phase_bytes(p) / seconds,
+		.items = results_role_value(&p->merged, 0, ROLE_ITEMS) / seconds,
+		.errors = phase_common(p, TALLY_ERRORS),
+		.memory = results_role_value(&p->merged, 0, ROLE_MEMORY),
+	};
+
+	snprintf(row.name, sizeof(row.name), "%*s%s", 2 * (int)phase_depth(f, p), "", row.of.name);
+	return row;
 }
 
 /* The table shows one kind of latency: that of reads where anything was read, else that of the
@@ -71,7 +72,7 @@ static void table_latency(const struct results_file *f, char latency[RESULTS_NAM
 }
 
 /* "samples/s", "requests/s"; "items/s" where phases count different things. */
-static void table_items(char cell[TABLE_CELL_BYTES], const struct results_file *f)
+static void table_items(char heading[TABLE_CELL_BYTES], const struct results_file *f)
 {
 	const char *items = "";
 
@@ -84,31 +85,47 @@ static void table_items(char cell[TABLE_CELL_BYTES], const struct results_file *
 		}
 		items = *own ? own : items;
 	}
-	snprintf(cell, TABLE_CELL_BYTES, "%.20s/s", items);
+	snprintf(heading, TABLE_CELL_BYTES, "%.20s/s", items);
 }
 
-/* Where no phase has an error, the column is empty and therefore left out. */
-static void count_no_errors(struct table_row *rows, uint32_t count)
+static void phases_print(struct page *page, struct phases_row *rows, const char *latency)
 {
-	bool any = false;
+	const struct results_file *f = page->file;
+	char items[TABLE_CELL_BYTES], median[TABLE_CELL_BYTES];
+	const struct column columns[] = {
+		COLUMN(NAME, struct phases_row, name, NULL, f->runs > 1 ? "run, phase" : "phase"),
+		SHOWN("seconds", phases_seconds),
+		PHASE_ROLE("AU", UTILISATION, SHARE),
+		COLUMN(REAL, struct phases_row, gb, NULL, "GB/s", .format = FORMAT_GIGA),
+		COLUMN(REAL, struct phases_row, items, NULL, items),
+		PHASE_NUMBER(median, NS, phases_quantile, QUANTILE_P50),
+		PHASE_NUMBER("p99", NS, phases_quantile, QUANTILE_P99),
+		PHASE_NUMBER("p99.9", NS, phases_quantile, QUANTILE_P999),
+		PHASE_NUMBER("max", NS, phases_quantile, QUANTILES),
+		SHOWN("memory", phases_memory),
+		COLUMN(REAL, struct phases_row, errors, NULL, "errors", .format = FORMAT_COUNT),
+		COLUMNS_END};
+	const struct report_table table = {.columns = columns, TABLE_ROWS(rows, f->phase_count)};
+	bool failed = false;
 
-	for (uint32_t i = 1; i < count; i++)
-		any = any || strcmp(rows[i].cell[COL_ERRORS], TABLE_NOTHING) != 0;
-	for (uint32_t i = 1; any && i < count; i++)
-		if (strcmp(rows[i].cell[COL_ERRORS], TABLE_NOTHING) == 0)
-			strcpy(rows[i].cell[COL_ERRORS], "0");
+	table_items(items, f);
+	snprintf(median, sizeof(median), "%.20s%sp50", latency, *latency ? " " : "");
+	/* Where no phase has an error, the column is empty and therefore left out. */
+	for (uint32_t i = 0; i < f->phase_count; i++)
+		failed = failed || rows[i].errors > 0;
+	for (uint32_t i = 0; !failed && i < f->phase_count; i++)
+		rows[i].errors = NAN;
+	fputc('\n', page->out);
+	text_table(page->out, &table);
 }
 
-void text_phases(const struct page *page)
+void text_phases(struct page *page)
 {
-	static const char *const headings[COLS] = {"phase", "seconds", "AU",    "GB/s",
-						   "",      "p50",     "p99",   "p99.9",
-						   "max",   "memory",  "errors"};
 	const struct results_file *f = page->file;
 	char latency[RESULTS_NAME_BYTES];
-	struct table_row *rows;
+	struct phases_row *rows;
 
-	if (text_is_long(f)) {
+	if (page_is_long(f)) {
 		fprintf(page->out,
 			"\nhaul report --csv %s has one row for each of the %u phases.\n", f->path,
 			f->phase_count);
@@ -118,17 +135,8 @@ void text_phases(const struct page *page)
 	if (!rows)
 		return;
 	table_latency(f, latency);
-	for (int c = 0; c < COLS; c++)
-		strcpy(rows[0].cell[c], headings[c]);
-	table_items(rows[0].cell[COL_ITEMS], f);
-	if (f->runs > 1)
-		strcpy(rows[0].cell[COL_PHASE], "run, phase");
-	snprintf(rows[0].cell[COL_P50], TABLE_CELL_BYTES, "%.20s%sp50", latency,
-		 *latency ? " " : "");
 	for (uint32_t i = 0; i < f->phase_count; i++)
-		phases_row(&rows[i + 1], f, &f->phases[i], latency);
-	count_no_errors(rows, f->phase_count + 1);
-	fputc('\n', page->out);
-	table_print(page->out, rows, f->phase_count + 1, COLS);
+		rows[i] = phases_row_of(f, &f->phases[i], latency);
+	phases_print(page, rows, latency);
 	free(rows);
 }

@@ -2,15 +2,14 @@
  * last. */
 #include "report/plain_io.h"
 
+#include "core/measure/quantile.h"
 #include "core/units.h"
+#include "report/shapes.h"
 #include "report/skew.h"
-#include "report/text/page.h"
-#include "report/text/table.h"
-
-enum { PHASE, WHAT, GB_FIRST, GB_LAST, DONE_FIRST, DONE_LAST, P50, P99, P999, MAX, COLS };
+#include "report/text/parts.h"
 
 /* The rank or node that was done far later than the others. */
-static void last_ones(const struct page *page)
+static void plain_io_last_ones(struct page *page)
 {
 	char who[SKEW_TEXT_BYTES], line[512], half[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
 	double median, last;
@@ -28,36 +27,29 @@ static void last_ones(const struct page *page)
 	}
 }
 
-static void plain_io_row(struct table_row *row, const struct results_phase_read *p)
+static const char *plain_io_latency(const void *row)
 {
-	const struct hist *h = results_find_hist(p, p->record.main_hist);
-	const struct results_table *t = &p->merged;
+	const struct phase_record *r = &((const struct phase_row *)row)->phase->record;
 
-	table_figure(row->cell[GB_FIRST], results_role_value(t, 0, ROLE_BYTE_RATE_FIRST) / 1e9);
-	table_figure(row->cell[GB_LAST], results_role_value(t, 0, ROLE_BYTE_RATE) / 1e9);
-	table_figure(row->cell[DONE_FIRST], results_role_value(t, 0, ROLE_OPERATION_RATE_FIRST));
-	table_figure(row->cell[DONE_LAST], results_role_value(t, 0, ROLE_OPERATION_RATE));
-	if (!h)
-		return;
-	table_name(row->cell[WHAT], p->record.main_hist);
-	table_latencies(row, P50, h);
+	return phase_has_main(row) ? r->main_hist : NULL;
 }
 
-static void plain_io_table(const struct page *page)
-{
-	static const char *const headings[COLS] = {
-		"plain I/O", "latency of", "GB/s first", "last",  "ops/s first",
-		"last",      "p50",        "p99",        "p99.9", "max"};
-	const struct text_kind_table table = {
-		.headings = headings,
-		.columns = COLS,
-		.fill = plain_io_row,
-		.below =
-			"first, last: until the first thread had done its part, until the last one had\n",
-	};
+static const struct column columns[] = {
+	COLUMN(NAME, struct phase_row, name, NULL, "plain I/O"),
+	{.type = COLUMN_WORD, .heading = "latency of", .word = plain_io_latency},
+	PHASE_ROLE("GB/s first", BYTE_RATE_FIRST, GIGA),
+	PHASE_ROLE("last", BYTE_RATE, GIGA),
+	PHASE_ROLE("ops/s first", OPERATION_RATE_FIRST, FIGURE),
+	PHASE_ROLE("last", OPERATION_RATE, FIGURE),
+	PHASE_MAIN("p50", QUANTILE_P50),
+	PHASE_MAIN("p99", QUANTILE_P99),
+	PHASE_MAIN("p99.9", QUANTILE_P999),
+	PHASE_MAIN("max", QUANTILES),
+	COLUMNS_END};
 
-	if (text_kind_table(page, &text_plain_io, &table))
-		last_ones(page);
-}
-
-const struct text_kind text_plain_io = {.is = plain_io, .table = plain_io_table};
+const struct text_kind text_plain_io = {
+	.is = plain_io,
+	.columns = columns,
+	.below = "first, last: until the first thread had done its part, until the last one had\n",
+	.after = plain_io_last_ones,
+};

@@ -6,7 +6,7 @@
 
 #include "report/phase.h"
 #include "report/series.h"
-#include "report/text/page.h"
+#include "report/text/parts.h"
 #include "report/text/table.h"
 #include "report/verdict.h"
 
@@ -278,7 +278,7 @@ static void series_print(FILE *out, const struct results_file *f, const struct s
 	}
 }
 
-bool text_series(const struct page *page)
+bool text_series(struct page *page)
 {
 	struct series_lines lines;
 	bool whole = series_make(&lines, page->file);

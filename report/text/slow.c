@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "core/units.h"
+#include "report/say.h"
 #include "report/slow.h"
-#include "report/text/page.h"
-#include "report/text/table.h"
+#include "report/text/parts.h"
 
 enum { SLOW_SHOWN = 5, SLOW_LINE_BYTES = 640 };
 
@@ -34,14 +34,13 @@ static void slow_add_measures(char line[SLOW_LINE_BYTES], const struct slow *s,
 			snprintf(words, sizeof(words), "had a %.40s p99 of %s", s->latency, value);
 		else
 			snprintf(words, sizeof(words), "moved %s", value);
-		page_add(line, SLOW_LINE_BYTES, "%s%s%s (median %s)", before, its, words, median);
+		say(line, SLOW_LINE_BYTES, "%s%s%s (median %s)", before, its, words, median);
 		before = ", ";
 		its = "";
 	}
 }
 
-static void slow_phase(const struct page *page, const struct results_phase_read *p,
-		       const struct slow *s)
+static void slow_phase(struct page *page, const struct results_phase_read *p, const struct slow *s)
 {
 	char line[SLOW_LINE_BYTES], who[SLOW_WHO_BYTES], name[PHASE_NAME_BYTES];
 
@@ -50,26 +49,22 @@ static void slow_phase(const struct page *page, const struct results_phase_read 
 		slow_who(page->file, &s->units[i], who);
 		snprintf(line, sizeof(line), "%s: %s was slow: ", name, who);
 		slow_add_measures(line, s, &s->units[i]);
-		page_add(line, sizeof(line), ".");
-		text_wrap(page->out, line, 0, 2);
+		say(line, sizeof(line), ".");
+		page_wrap(page, line);
 	}
 	if (s->count > SLOW_SHOWN)
 		fprintf(page->out, "%s: %u more are slow; haul report --json names all.\n", name,
 			s->count - SLOW_SHOWN);
 }
 
-void text_slow(const struct page *page)
+void text_slow(struct page *page)
 {
-	const char *before = "\n";
-
 	for (uint32_t i = 0; i < page->file->phase_count; i++) {
 		const struct results_phase_read *p = &page->file->phases[i];
 		struct slow s;
 
 		if (!slow_of(p, &s))
 			continue;
-		fputs(before, page->out);
-		before = "";
 		slow_phase(page, p, &s);
 		slow_free(&s);
 	}

@@ -106,7 +106,7 @@ void table_number(char cell[TABLE_CELL_BYTES], enum column_format format, double
 		break;
 	case FORMAT_SOME:
 	case FORMAT_COUNT:
-		if (value > 0 || format == FORMAT_COUNT)
+		if (value > 0 || (isfinite(value) && format == FORMAT_COUNT))
 			units_count(text, (uint64_t)value);
 		break;
 	case FORMAT_BYTES:

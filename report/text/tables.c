@@ -6,7 +6,7 @@
 
 #include "core/units.h"
 #include "core/utf8.h"
-#include "report/text/page.h"
+#include "report/text/parts.h"
 #include "report/text/table.h"
 
 enum { ROWS_SHOWN = 16 };
@@ -92,7 +92,7 @@ static unsigned tables_fill(struct table_row *rows, const struct results_rows *t
 	return columns;
 }
 
-static void print_table(const struct page *page, const struct results_phase_read *p,
+static void print_table(struct page *page, const struct results_phase_read *p,
 			const struct results_rows *t)
 {
 	uint64_t shown = t->table.row_count < ROWS_SHOWN ? t->table.row_count : ROWS_SHOWN;
@@ -116,7 +116,7 @@ static void print_table(const struct page *page, const struct results_phase_read
 	free(rows);
 }
 
-void text_tables(const struct page *page)
+void text_tables(struct page *page)
 {
 	for (uint32_t i = 0; i < page->file->phase_count; i++) {
 		const struct results_phase_read *p = &page->file->phases[i];

@@ -1,23 +1,29 @@
 /* Text report as a whole: the order of its parts, its first line and its last line. */
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/numbers.h"
 #include "core/units.h"
 #include "core/utf8.h"
 #include "report/shapes.h"
-#include "report/text/page.h"
+#include "report/text/parts.h"
 #include "report/text/table.h"
 
-enum { PHASES_SHOWN = 40, PATH_BYTES = 4100 };
+enum { PATH_BYTES = 4100 };
 
-static void first_line(const struct page *page);
-static void text_sentences(const struct page *page);
-static void own_tables(const struct page *page);
-static void last_line(const struct page *page);
+static void first_line(struct page *page);
+static void text_sentences(struct page *page);
+static void text_kinds(struct page *page);
+static void last_line(struct page *page);
+
+/* A new kind of phase with sentences or a table of its own needs a line here and a file in this folder. */
+static const struct text_kind *const kinds[] = {&text_train, &text_plain_io, &text_streams,
+						&text_caches};
 
 char *report_text(const struct results_file *file, const struct report_options *o)
 {
+	static void (*const details[])(struct page * page) = {
+		text_together, text_client_side, text_kinds, text_tables, text_steps, text_slow};
 	struct page page = {.color = o->color, .file = file};
 	char *text = NULL;
 	bool whole = true;
@@ -33,15 +39,10 @@ char *report_text(const struct results_file *file, const struct report_options *
 		text_sentences(&page);
 	if (file->phase_count)
 		text_phases(&page);
-	if (file->phase_count && !text_is_long(file)) {
-		text_together(&page);
-		text_client_side(&page);
-		own_tables(&page);
-		text_tables(&page);
-		text_steps(&page);
-		text_slow(&page);
-	}
-	text_notes(&page);
+	for (size_t i = 0; file->phase_count && !page_is_long(file) && i < COUNT(details); i++)
+		page_part(&page, details[i]);
+	page_part(&page, text_notes);
+	page_part(&page, text_store_notes);
 	last_line(&page);
 	if (fclose(page.out) == 0 && whole)
 		return text;
@@ -49,78 +50,51 @@ char *report_text(const struct results_file *file, const struct report_options *
 	return NULL;
 }
 
-bool text_is_long(const struct results_file *f)
-{
-	return f->runs > 1 && f->phase_count > PHASES_SHOWN;
-}
-
-const char *page_paint(const struct page *page, const char *code)
-{
-	return page->color ? code : "";
-}
-
-void page_add(char *buf, size_t size, const char *format, ...)
-{
-	size_t n = strlen(buf);
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(buf + n, size - n, format, arguments);
-	va_end(arguments);
-}
-
-static void first_line(const struct page *page)
+static void first_line(struct page *page)
 {
 	const struct results_file *f = page->file;
 	char ranks[UNITS_TEXT_BYTES], nodes[UNITS_TEXT_BYTES], time[UNITS_TEXT_BYTES];
 	bool done = strcmp(f->status, "done") == 0;
 
 	fprintf(page->out, "%s%s%s · %s rank%s on %s node%s · %s · %s%s%s\n",
-		page_paint(page, TEXT_BOLD), f->name, page_paint(page, TEXT_PLAIN),
+		page_paint(page, PAGE_BOLD), f->name, page_paint(page, PAGE_PLAIN),
 		units_count(ranks, f->ranks), f->ranks == 1 ? "" : "s",
 		units_count(nodes, f->nodes), f->nodes == 1 ? "" : "s",
-		units_time(time, f->seconds), page_paint(page, done ? TEXT_GREEN : TEXT_RED),
-		f->status, page_paint(page, TEXT_PLAIN));
+		units_time(time, f->seconds), page_paint(page, done ? PAGE_GREEN : PAGE_RED),
+		f->status, page_paint(page, PAGE_PLAIN));
 	if (*f->error)
 		text_wrap(page->out, f->error, 0, 0);
 }
 
-static const struct text_kind *kind_of(const struct results_phase_read *p)
+/* The kind of the phase, if it has sentences; NULL: it has none. */
+static const struct text_kind *speaking_kind(const struct results_phase_read *p)
 {
-	for (unsigned k = 0; text_kinds[k]; k++)
-		if (text_kinds[k]->is(p))
-			return text_kinds[k];
+	for (size_t k = 0; k < COUNT(kinds); k++)
+		if (kinds[k]->is(p))
+			return kinds[k]->sentences ? kinds[k] : NULL;
 	return NULL;
 }
 
-static bool has_sentences(const struct results_phase_read *p)
-{
-	const struct text_kind *kind = kind_of(p);
-
-	return kind && kind->sentences;
-}
-
-static void text_sentences(const struct page *page)
+static void text_sentences(struct page *page)
 {
 	const struct results_file *f = page->file;
 	unsigned speaking = 0;
 
 	for (uint32_t i = 0; i < f->phase_count; i++)
-		speaking += has_sentences(&f->phases[i]);
+		speaking += speaking_kind(&f->phases[i]) != NULL;
 	for (uint32_t i = 0; i < f->phase_count; i++)
-		if (has_sentences(&f->phases[i]))
-			kind_of(&f->phases[i])->sentences(page, &f->phases[i], speaking > 1);
+		if (speaking_kind(&f->phases[i]))
+			speaking_kind(&f->phases[i])->sentences(page, &f->phases[i], speaking > 1);
 	text_targets(page);
 }
 
-static void own_tables(const struct page *page)
+static void text_kinds(struct page *page)
 {
-	for (unsigned k = 0; text_kinds[k]; k++)
-		if (text_kinds[k]->table)
-			text_kinds[k]->table(page);
+	for (size_t k = 0; k < COUNT(kinds); k++)
+		page_kind(page, kinds[k]);
 }
 
-static void last_line(const struct page *page)
+static void last_line(struct page *page)
 {
 	const struct results_file *f = page->file;
 	char size[UNITS_TEXT_BYTES], head[PATH_BYTES + 100], look[2 * PATH_BYTES + 100];

@@ -3,11 +3,12 @@
 
 #include <string.h>
 
-#include "report/text/page.h"
-#include "report/text/table.h"
+#include "report/say.h"
+#include "report/shapes.h"
+#include "report/text/parts.h"
 
 /* The first line: whether the target is met is in colour. */
-static void train_busy(const struct page *page, const struct results_phase_read *p, bool named,
+static void train_busy(struct page *page, const struct results_phase_read *p, bool named,
 		       const struct verdict *v)
 {
 	char sentence[VERDICT_BYTES + RESULTS_NAME_BYTES + 16] = "";
@@ -15,17 +16,17 @@ static void train_busy(const struct page *page, const struct results_phase_read 
 	int before = (int)(strlen(v->line[0]) - strlen(word)), letters = (int)strlen(word) - 1;
 
 	if (named)
-		page_add(sentence, sizeof(sentence), "%s: ", p->record.name);
-	page_add(sentence, sizeof(sentence), "%.*s", before, v->line[0]);
+		say(sentence, sizeof(sentence), "%s: ", p->record.name);
+	say(sentence, sizeof(sentence), "%.*s", before, v->line[0]);
 	if (v->target)
-		page_add(sentence, sizeof(sentence), "%s%.*s%s",
-			 page_paint(page, v->target->met ? TEXT_GREEN : TEXT_RED), letters, word,
-			 page_paint(page, TEXT_PLAIN));
-	page_add(sentence, sizeof(sentence), ".");
+		say(sentence, sizeof(sentence), "%s%.*s%s",
+		    page_paint(page, v->target->met ? PAGE_GREEN : PAGE_RED), letters, word,
+		    page_paint(page, PAGE_PLAIN));
+	say(sentence, sizeof(sentence), ".");
 	text_wrap(page->out, sentence, 0, 0);
 }
 
-static void train_sentences(const struct page *page, const struct results_phase_read *p, bool named)
+static void train_sentences(struct page *page, const struct results_phase_read *p, bool named)
 {
 	struct verdict v;
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/json/json.h"
-#include "report/text/page.h"
+#include "report/text/parts.h"
 #include "tests/unit.h"
 
 enum {
@@ -101,7 +101,7 @@ static void squeeze(char *text)
 	*to = '\0';
 }
 
-static char *text_of(void (*print)(const struct page *page))
+static char *text_of(void (*print)(struct page *page))
 {
 	char *text = NULL;
 	size_t length;
@@ -117,9 +117,14 @@ static char *text_of(void (*print)(const struct page *page))
 	return text;
 }
 
+static void caches(struct page *page)
+{
+	page_kind(page, &text_caches);
+}
+
 static void expect(const char *part, bool there)
 {
-	char *text = text_of(text_caches.table);
+	char *text = text_of(caches);
 
 	if (!strstr(text, part) == there)
 		fprintf(stderr, "\n%s: %s\n%s", there ? "is missing" : "is there", part, text);

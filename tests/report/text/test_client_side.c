@@ -7,7 +7,7 @@
 
 #include "core/client/client.h"
 #include "report/client_side.h"
-#include "report/text/page.h"
+#include "report/text/parts.h"
 #include "tests/unit.h"
 
 enum { NODES = 3, ROWS = 4, COLUMNS = CLIENT_COLUMNS + 2 };

@@ -1,0 +1,124 @@
+/* Sentences about phases: targets that a phase has, what phases that ran together cost each other, and steps of a training that
+ * stand out. */
+#include <math.h>
+#include <string.h>
+
+#include "core/units.h"
+#include "report/say.h"
+#include "report/shapes.h"
+#include "report/text/parts.h"
+#include "report/together.h"
+
+void text_targets(struct page *page)
+{
+	const struct results_file *f = page->file;
+	char sentence[512], of[256];
+
+	for (uint32_t i = 0; i < f->phase_count; i++) {
+		const struct results_phase_read *p = &f->phases[i];
+		bool has_au = !isnan(results_role_value(&p->merged, 0, ROLE_UTILISATION));
+
+		for (uint32_t k = 0; k < p->target_count; k++) {
+			const struct target_result *t = &p->targets[k];
+
+			if (has_au && strcmp(t->name, "target_au") == 0)
+				continue;
+			target_sentence(of, sizeof(of), t, "");
+			snprintf(sentence, sizeof(sentence), "%s: %s.", p->record.name, of);
+			text_wrap(page->out, sentence, 0, 2);
+		}
+	}
+}
+
+/* "AU 61.0 %, alone 98.2 % (-37.2 points)" */
+static void price_au(char *line, size_t size, const struct together_figure *au)
+{
+	if (isnan(au->beside) || isnan(au->alone))
+		return;
+	say(line, size, " AU %.1f %%, alone %.1f %% (%+.1f points)", au->beside * 100,
+	    au->alone * 100, (au->beside - au->alone) * 100);
+}
+
+/* "1.20 GB/s, alone 2.00 GB/s (-40.0 %)" */
+static void price_rate(char *line, size_t size, const struct together_figure *rate)
+{
+	char beside[UNITS_TEXT_BYTES], alone[UNITS_TEXT_BYTES];
+
+	if (!(rate->alone > 0) || isnan(rate->beside))
+		return;
+	say(line, size, "%s %s, alone %s (%+.1f %%)", line[strlen(line) - 1] == ')' ? ";" : "",
+	    units_rate(beside, rate->beside), units_rate(alone, rate->alone),
+	    (rate->beside / rate->alone - 1) * 100);
+}
+
+void text_together(struct page *page)
+{
+	for (uint32_t i = 0; i < page->file->phase_count; i++) {
+		const struct results_phase_read *p = &page->file->phases[i];
+		char line[512], name[PHASE_NAME_BYTES];
+		struct together_price price;
+
+		if (!together_price_of(page->file, p, &price))
+			continue;
+		phase_name(page->file, p, name);
+		snprintf(line, sizeof(line), "%s on %.100s beside others:", name,
+			 p->record.together);
+		price_au(line, sizeof(line), &price.au);
+		price_rate(line, sizeof(line), &price.bytes_per_second);
+		page_wrap(page, line);
+	}
+}
+
+/* With fewer rows nothing stands out. A row that holds this share of all waiting does. */
+enum { ROWS_LEAST = 16 };
+static const double share_large = 0.25, wait_least_s = 0.1;
+
+/* Finds the row, after the first (which waits for an empty pipeline), in which ranks waited longest
+ * for their batches. */
+static bool worst_row(const struct results_steps *s, uint64_t *worst, double *share)
+{
+	double sum = 0, most = 0;
+
+	for (uint64_t i = 1; i < s->rows; i++) {
+		double load = s->mean_ns[STEP_LOAD][i];
+
+		if (isnan(load))
+			continue;
+		sum += load;
+		if (load > most) {
+			most = load;
+			*worst = i;
+		}
+	}
+	*share = most / sum;
+	return s->rows >= ROWS_LEAST && most > 0 &&
+	       most * (double)s->steps_per_row >= wait_least_s * 1e9;
+}
+
+void text_steps(struct page *page)
+{
+	char line[512], longest[UNITS_TEXT_BYTES];
+	uint64_t worst = 0;
+	double share;
+
+	for (uint32_t i = 0; i < page->file->phase_count; i++) {
+		const struct results_phase_read *p = &page->file->phases[i];
+		const struct results_steps *s = &results_whole(p)->steps;
+
+		if (!worst_row(s, &worst, &share) || share < share_large)
+			continue;
+		if (s->steps_per_row > 1)
+			snprintf(line, sizeof(line), "%s: steps %.0f to %.0f waited",
+				 p->record.name, s->step[worst],
+				 s->step[worst] + (double)s->steps_per_row - 1);
+		else
+			snprintf(line, sizeof(line), "%s: step %.0f waited", p->record.name,
+				 s->step[worst]);
+		say(line, sizeof(line),
+		    " for %.0f %% of the time that all steps waited for their batches, up to %s "
+		    "at once.",
+		    share * 100, units_time(longest, s->max_ns[STEP_LOAD][worst] / 1e9));
+		fputc('\n', page->out);
+		text_wrap(page->out, line, 0, 2);
+	}
+}
