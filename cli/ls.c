@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backends/queue/failure.h"
 #include "backends/queue/queue.h"
 #include "cli/cli.h"
 #include "cli/ls.h"
@@ -99,11 +100,10 @@ static int ls_by_name(const void *a, const void *b)
 
 static int ls_refuse(struct ls *ls, const struct request *req)
 {
-	const char *key = req->object->key;
 	bool absent = req->op == REQ_LIST && req->answer.status == -ENOENT && !req->answer.why;
 
-	return err_set(ls->err, req->answer.status, "%s%s%s: %s", ls->store.uri, *key ? "/" : "",
-		       key, absent ? "there is no such folder" : request_text(req));
+	return failure_set(ls->err, req->answer.status, &ls->store, req,
+			   absent ? "there is no such folder" : NULL);
 }
 
 /* Finds the size with a request of its own, where a listing does not tell sizes. */

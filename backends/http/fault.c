@@ -70,7 +70,7 @@ static void fault_by_status(struct request *req, unsigned status)
 	switch (status) {
 	case 400:
 		fault_set(req, -EINVAL, REQ_FAULT_OTHER, false,
-			  "the server does not take the request (400)");
+			  "the server does not take the request");
 		break;
 	case 401:
 	case 403:
@@ -96,7 +96,7 @@ static void fault_by_status(struct request *req, unsigned status)
 		fault_set(req, -EAGAIN, REQ_FAULT_THROTTLE, true, "too many requests");
 		break;
 	case 500:
-		fault_set(req, -EIO, REQ_FAULT_SERVER, true, "the store failed (500)");
+		fault_set(req, -EIO, REQ_FAULT_SERVER, true, "the store failed");
 		break;
 	case 502:
 	case 504:
@@ -104,8 +104,7 @@ static void fault_by_status(struct request *req, unsigned status)
 			  "a server before the store got no answer from it");
 		break;
 	case 503: /* S3's and Azure's word for too many requests; a HEAD has no body that says so */
-		fault_set(req, -EAGAIN, REQ_FAULT_THROTTLE, true,
-			  "the store asks to come back later (503)");
+		fault_set(req, -EAGAIN, REQ_FAULT_THROTTLE, true, "the store asks to slow down");
 		break;
 	case 501:
 		fault_set(req, -ENOTSUP, REQ_FAULT_OTHER, false,

@@ -39,9 +39,9 @@ def test_object_store():
     check((r.rc, r.out) == (0, "the folder is empty\n"), f"{r}")
     if STORE["uri"].startswith("s3://"):
         r = alone("ls", STORE["uri"], *sets, env={"AWS_SECRET_ACCESS_KEY": "wrong"})
-        check((r.rc, r.out) == (1, "") and r.err == f"haul: {STORE['uri']}: the secret does not fit the access key (SignatureDoesNotMatch)\n", f"{r}")
+        check((r.rc, r.out) == (1, "") and r.err == f"haul: {STORE['uri']}: the secret does not fit the access key (SignatureDoesNotMatch) (403, 1 attempt)\n", f"{r}")
         r = alone("ls", "s3://nosuchbucket/x", *sets)
-        check((r.rc, r.out) == (1, "") and r.err == f"haul: s3://nosuchbucket/x: there is no such bucket\n", f"{r}")
+        check((r.rc, r.out) == (1, "") and r.err == f"haul: s3://nosuchbucket/x: there is no such bucket (404, 1 attempt)\n", f"{r}")
 
 
 main()

@@ -245,7 +245,7 @@ def test_training():
             refused("differs", 2, folder, {**store, "endpoints": wrong.endpoint()}, phases[1:], rgw.env(), dataset=dataset)
         with servers.Proxy(rgw.endpoint(), "503@method=GET@path=/set/img") as never:
             few = {**store, "endpoints": never.endpoint(), "retry": {"attempts": 3, "first": "5 ms", "longest": "20 ms"}}
-            refused("(SlowDown) (503, 3 attempts, epoch 1, step ", 2, folder, few, phases[1:], rgw.env(), dataset=dataset)
+            refused("(SlowDown) (503, 3 attempts) (epoch 1, step ", 2, folder, few, phases[1:], rgw.env(), dataset=dataset)
 
 
 @matrix

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/queue/failure.h"
 #include "backends/store.h"
 
 enum { CLEAN_PAGE = 256 };
@@ -281,9 +282,7 @@ static int clean_page_list(struct clean *c, const char *folder, struct listing *
 		return 0;
 	page->count = 0;
 	listing->more = false;
-	return rc == -ENOENT ? 0
-			     : err_set(err, rc, "%s/%s: %s", q->channel.store->uri, folder,
-				       request_text(&req));
+	return rc == -ENOENT ? 0 : failure_set(err, rc, q->channel.store, &req, NULL);
 }
 
 /* Goes through the folder once. Returns how many objects were removed, or a negative errno. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "backends/queue/failure.h"
 #include "core/units.h"
 
 static const uint64_t crew_wait_ns = 5000000, crew_wait_at_end_ns = 1000000;
@@ -436,25 +437,10 @@ void crew_merge(const struct crew *p, struct tally *t)
 		crew_add(&p->members[i], t);
 }
 
-/* "uri/key: the connection broke (3 attempts)" */
-static void crew_note_failure(struct crew_thread *w, const struct request *req, int rc,
-			      const char *text)
-{
-	char answer[16] = "";
-
-	err_set(&w->err, rc, "%s/%s: %s", w->crew->store->uri, req->object->key, text);
-	if (req->answer.protocol_status)
-		snprintf(answer, sizeof(answer), "%u, ", req->answer.protocol_status);
-	if (req->answer.protocol_status || req->answer.attempts > 1)
-		snprintf(w->err.text + strlen(w->err.text),
-			 sizeof(w->err.text) - strlen(w->err.text), " (%s%u attempt%s)", answer,
-			 req->answer.attempts, req->answer.attempts == 1 ? "" : "s");
-}
-
 int crew_fail(struct crew_thread *w, const struct request *req, int rc, const char *text)
 {
 	if (w->meter.failure_count == 0)
-		crew_note_failure(w, req, rc, text);
+		failure_set(&w->err, rc, w->crew->store, req, text);
 	meter_fail(&w->meter, req, rc, req->answer.done_ns, text);
 	return rc;
 }

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "backends/queue/failure.h"
+
 static int folder_entry(struct request *req, const char *name, uint64_t size)
 {
 	(void)size;
@@ -22,7 +24,5 @@ int folder_first(struct queue *q, const char *folder, char name[OBJECT_KEY_BYTES
 	name[0] = '\0';
 	snprintf(o.key, sizeof(o.key), "%s%s", folder, folder[0] ? "/" : "");
 	rc = queue_do(q, &req);
-	return rc == 0 || rc == -ENOENT ? 0
-					: err_set(err, rc, "%s/%s: %s", q->channel.store->uri,
-						  o.key, request_text(&req));
+	return rc == 0 || rc == -ENOENT ? 0 : failure_set(err, rc, q->channel.store, &req, NULL);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/queue/failure.h"
 #include "backends/store.h"
 
 enum { OPEN_UPLOADS_ROOM = 64 << 10 };
@@ -69,8 +70,7 @@ static int open_uploads_list(struct open_uploads *u, struct queue *q, const char
 	if (rc == 0 || rc == -ENOENT)
 		return 0;
 	if (!open_uploads_refused(rc))
-		return err_set(err, rc, "listing open uploads of %s/%s: %s", store->uri, o.key,
-			       request_text(&req));
+		return err_wrap(err, failure_set(err, rc, store, &req, NULL), "open uploads");
 	log_say(store->log, LOG_WARNING,
 		"open uploads of %s/%s cannot be listed (%s): where a run was killed, what it had uploaded of an object may "
 		"stay until the bucket's rules for incomplete uploads remove it",

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/queue/failure.h"
+
 enum { SMALL_ALIGNMENT = 4096 };
 
 static int small_object_read(struct queue *q, struct object *o, void *window, uint64_t length,
@@ -47,9 +49,7 @@ int small_object_load(struct queue *q, const char *key, uint64_t bytes_max, char
 		rc = small_object_read(q, &o, window, *length, &req);
 	if (rc < 0 || !window) {
 		free(window);
-		return err_set(err, rc, "%s/%s: %s", store->uri, key,
-			       req.answer.status == rc ? request_text(&req)
-						       : request_status_text(rc));
+		return failure_set(err, rc, store, &req, NULL);
 	}
 	/* With direct I/O the payload begins some bytes into the window. */
 	memmove(window, (char *)window + req.answer.lead, *length);
@@ -59,21 +59,21 @@ int small_object_load(struct queue *q, const char *key, uint64_t bytes_max, char
 }
 
 static int small_object_write(struct queue *q, struct object *o, void *data, uint64_t length,
-			      const char **why)
+			      struct request *req)
 {
-	struct request req = {.op = REQ_BEGIN, .object = o, .length = length, .begin.part = length};
-	int rc = queue_do(q, &req);
+	int rc;
 
-	*why = request_text(&req);
+	*req = (struct request){
+		.op = REQ_BEGIN, .object = o, .length = length, .begin.part = length};
+	rc = queue_do(q, req);
 	if (rc < 0)
 		return rc;
-	req = (struct request){.op = REQ_WRITE, .object = o, .length = length, .data = data};
-	rc = queue_do(q, &req);
+	*req = (struct request){.op = REQ_WRITE, .object = o, .length = length, .data = data};
+	rc = queue_do(q, req);
 	if (rc == 0) {
-		req = (struct request){.op = REQ_COMMIT, .object = o};
-		rc = queue_do(q, &req);
+		*req = (struct request){.op = REQ_COMMIT, .object = o};
+		rc = queue_do(q, req);
 	}
-	*why = request_text(&req);
 	if (rc < 0)
 		queue_do(q, &(struct request){.op = REQ_ABORT, .object = o});
 	return rc;
@@ -82,7 +82,7 @@ static int small_object_write(struct queue *q, struct object *o, void *data, uin
 int small_object_save(struct queue *q, const char *key, const char *text, struct err *err)
 {
 	struct object o = {0};
-	const char *why = NULL;
+	struct request req = {.object = &o};
 	void *data = NULL;
 	int rc;
 
@@ -92,12 +92,10 @@ int small_object_save(struct queue *q, const char *key, const char *text, struct
 			     queue_buffer_bytes(q->channel.store, strlen(text)));
 	if (rc == 0 && data) {
 		memcpy(data, text, strlen(text));
-		rc = small_object_write(q, &o, data, strlen(text), &why);
+		rc = small_object_write(q, &o, data, strlen(text), &req);
 	}
 	free(data);
-	return rc < 0 ? err_set(err, rc, "%s/%s: %s", q->channel.store->uri, key,
-				why ? why : request_status_text(rc))
-		      : 0;
+	return rc < 0 ? failure_set(err, rc, q->channel.store, &req, NULL) : 0;
 }
 
 void small_object_remove(struct queue *q, const char *key)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/queue/failure.h"
 #include "backends/queue/queue.h"
 #include "core/content/random.h"
 #include "core/units.h"
@@ -26,7 +27,7 @@ struct probe {
 
 static int dataset_probe_refuse(const struct probe *k, int rc, const char *text, struct err *err)
 {
-	return err_set(err, rc, "%s/%s: %s", k->queue.channel.store->uri, k->object.key, text);
+	return failure_compose(err, rc, k->queue.channel.store, k->object.key, text, 0, 0);
 }
 
 static int dataset_probe_check_size(const struct probe *k, uint64_t bytes, struct err *err)
@@ -97,13 +98,13 @@ static int dataset_probe_read_magic(struct probe *k, uint64_t bytes, struct err 
 	int rc = queue_do(&k->queue, &req);
 
 	if (rc < 0)
-		return dataset_probe_refuse(k, rc, request_text(&req), err);
+		return failure_set(err, rc, k->queue.channel.store, &req, NULL);
 	req = (struct request){.op = REQ_READ, .object = &k->object, .data = k->window};
 	req.offset = at;
 	req.length = count < bytes - at ? count : bytes - at;
 	rc = queue_do(&k->queue, &req);
 	if (rc < 0)
-		dataset_probe_refuse(k, rc, request_text(&req), err);
+		failure_set(err, rc, k->queue.channel.store, &req, NULL);
 	else
 		rc = dataset_probe_check_magic(k, (uint8_t *)k->window + req.answer.lead,
 					       at == magic->offset ? (uint32_t)req.length : 0, err);
@@ -130,7 +131,7 @@ static int dataset_probe_object(struct probe *k, uint64_t file, uint32_t which, 
 		return dataset_probe_refuse(k, rc, text, err);
 	}
 	if (rc < 0)
-		return dataset_probe_refuse(k, rc, request_text(&req), err);
+		return failure_set(err, rc, k->queue.channel.store, &req, NULL);
 	k->bytes += req.answer.done_bytes;
 	rc = dataset_probe_check_size(k, req.answer.done_bytes, err);
 	return rc < 0 || which ? rc : dataset_probe_read_magic(k, req.answer.done_bytes, err);

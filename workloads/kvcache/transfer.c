@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/queue/failure.h"
 #include "core/content/fill.h"
 #include "core/content/random.h"
 #include "workloads/common/answer_text.h"
@@ -63,7 +64,7 @@ static void transfer_fail(struct kv_worker *w, struct kv_transfer *t, const stru
 
 	text = text ? text : request_text(req);
 	if (m->meter.failure_count == 0)
-		err_set(&m->err, rc, "%s/%s: %s", q->channel.store->uri, req->object->key, text);
+		failure_set(&m->err, rc, q->channel.store, req, text);
 	meter_fail(&m->meter, req, rc, req->answer.done_ns, text);
 	if (t->task->rc == 0)
 		t->task->rc = rc;

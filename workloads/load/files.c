@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/queue/failure.h"
 #include "core/json.h"
 #include "workloads/archive/safetensors_read.h"
 #include "workloads/common/small_object.h"
@@ -79,9 +80,8 @@ static int names_list(struct names_found *f, struct queue *q, const char *folder
 
 		rc = queue_do(q, &req);
 		if (rc < 0)
-			return err_set(err, rc, "%s/%s: %s", store->uri, folder,
-				       rc == -E2BIG ? "has more names than any model"
-						    : request_text(&req));
+			return failure_set(err, rc, store, &req,
+					   rc == -E2BIG ? "has more names than any model" : NULL);
 	} while (listing.more);
 	if (!f->count)
 		return err_set(err, -ENOENT, "%s/%s: has neither %s nor any file *%s", store->uri,

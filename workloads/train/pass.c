@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/queue/failure.h"
 #include "core/sched.h"
 #include "core/units.h"
 
@@ -327,23 +328,21 @@ static int pass_prove(struct pass *p, struct err *err)
 	return rc;
 }
 
-/* The sentence about this rank's own error: "uri/key: the connection broke (503, 4 attempts, epoch 1, step 2)". */
+/* The sentence about this rank's own error, and where the training was. */
 static int pass_failure(struct pass *p, struct err *err)
 {
-	char status[16] = "", attempts[32] = "";
 	const struct failure *f;
+	size_t length;
 
 	if (!p->error)
 		return 0;
 	f = &loader_reader(&p->loader, p->error_by)->meter.failures[0];
-	if (f->protocol_status)
-		snprintf(status, sizeof(status), "%u, ", f->protocol_status);
-	if (f->protocol_status || f->attempts > 1)
-		snprintf(attempts, sizeof(attempts), "%u attempt%s, ", f->attempts,
-			 f->attempts == 1 ? "" : "s");
-	return err_set(err, p->error, "%s/%s: %s (%s%sepoch %u, step %u)",
-		       p->inputs[p->epoch_row.source]->store.uri, f->object, f->text, status,
-		       attempts, f->epoch, f->step);
+	failure_compose(err, p->error, &p->inputs[p->epoch_row.source]->store, f->object, f->text,
+			f->protocol_status, f->attempts);
+	length = strlen(err->text);
+	snprintf(err->text + length, sizeof(err->text) - length, " (epoch %u, step %u)", f->epoch,
+		 f->step);
+	return p->error;
 }
 
 static int pass_epoch_rows(struct pass *p, struct err *err)
