@@ -3,17 +3,13 @@ import os
 import subprocess
 import sys
 
-HAUL = os.environ["HAUL"]
+sys.path.insert(0, os.path.join(os.environ["HAUL_SOURCE"], "tests", "system"))
+from haultest import HAUL, check, main  # noqa: E402, F401
 
 
 def haul(*args, env=None, cwd=None):
     return subprocess.run([HAUL, *map(str, args)], env=dict(os.environ, **(env or {})), cwd=cwd, text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
-
-
-def check(condition, sentence):
-    if not condition:
-        raise AssertionError(sentence)
 
 
 def refused(r, *words):
@@ -23,18 +19,3 @@ def refused(r, *words):
     check(len(lines) == 1 and lines[0].startswith("haul: "), r)
     for word in words:
         check(word in lines[0], f"{lines[0]!r} does not say {word!r}")
-
-
-def main():
-    """Runs all functions test_… of the script."""
-    script = sys.modules["__main__"]
-    tests = [value for name, value in vars(script).items() if name.startswith("test_") and callable(value)]
-    failed = 0 if tests else 1
-    for test in tests:
-        try:
-            test()
-            print("ok   ", test.__name__)
-        except AssertionError as e:
-            failed += 1
-            print(f"FAIL  {test.__name__}: {e}")
-    sys.exit(1 if failed else 0)

@@ -5,18 +5,16 @@ import subprocess
 import sys
 import tempfile
 
-HAUL, SOURCE = os.environ["HAUL"], os.environ["HAUL_SOURCE"]
+SOURCE = os.environ["HAUL_SOURCE"]
+sys.path.insert(0, os.path.join(SOURCE, "tests", "system"))
+from haultest import HAUL, check, main  # noqa: E402, F401
+
 HERE = os.path.join(SOURCE, "tests", "fixtures", "dlio")
 
 
 def run(*args):
     return subprocess.run([HAUL, *map(str, args)], capture_output=True, text=True, timeout=300,
                           stdin=subprocess.DEVNULL)
-
-
-def check(condition, sentence):
-    if not condition:
-        raise AssertionError(sentence)
 
 
 def imported(text, *overrides, options=(), rc=0):
@@ -40,18 +38,3 @@ def plan(job, *args):
         json.dump(job, f)
         f.flush()
         return run("plan", f.name, *args)
-
-
-def main():
-    """Runs the tests of the script that are named on the command line, or all."""
-    failed = 0
-    for name, test in sorted(vars(sys.modules["__main__"]).items()):
-        if not name.startswith("test_") or (sys.argv[1:] and name not in sys.argv[1:]):
-            continue
-        try:
-            test()
-            print("ok   ", name)
-        except AssertionError as e:
-            failed += 1
-            print(f"FAIL  {name}: {str(e)[:2000]}")
-    sys.exit(1 if failed else 0)

@@ -8,6 +8,7 @@ import glob
 import json
 import mmap
 import os
+import random
 import resource
 import shutil
 import signal
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 HAUL = os.environ["HAUL"]
 MPIEXEC = os.environ["HAUL_MPIEXEC"]
@@ -24,6 +26,8 @@ SANITIZED = os.environ.get("HAUL_SANITIZED") == "1"
 FULL = os.environ.get("HAUL_TEST_FULL") == "1"
 # The transport of object stores; None: the default.
 TRANSPORT = os.environ.get("HAUL_TEST_TRANSPORT")
+# What tests draw follows from this and from the test's name. It is printed when a test fails; HAUL_TEST_SEED repeats it.
+SEED = int(os.environ.get("HAUL_TEST_SEED", time.time_ns() % 1000000))
 # A process that takes longer counts as hung. Even a busy machine must not need this time.
 HANGS_S = 300
 
@@ -265,11 +269,13 @@ def run_tests(tests, *arguments):
     failed = 0
     for name, test in tests.items():
         began, used = time.monotonic(), processors_s()
+        random.seed(f"{SEED} {name}")
         try:
             test(*arguments)
-        except AssertionError as e:
+        except Exception as e:  # whatever it is, the other tests run
             failed += 1
-            print(f"FAIL  {name}: {e}", flush=True)
+            said = str(e) if isinstance(e, AssertionError) else traceback.format_exc()
+            print(f"FAIL  {name}: {said}\n      HAUL_TEST_SEED={SEED} draws the same again", flush=True)
         else:
             print(f"ok    {name} ({time.monotonic() - began:.1f} s, {processors_s() - used:.1f} s of processors)", flush=True)
     return failed

@@ -274,7 +274,6 @@ def test_seconds_limit():
 
 @matrix
 def test_kill_9():
-    random.seed(os.getpid())
     with Folder() as folder:
         j = job(folder, compute="2 ms", epochs=1)
         j["phases"] += [{"train": {**j["phases"][1]["train"], "name": f"more{i}"}} for i in range(12)]

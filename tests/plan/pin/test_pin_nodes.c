@@ -111,7 +111,7 @@ static void check_reserved(const struct node_case *t, hwloc_topology_t topology)
 
 	CU_ASSERT(pin_reserved(&cluster, topology, reserved, &message, &err) == 0);
 	if (t->reserved_message)
-		CU_ASSERT_STRING_EQUAL(message ? message : "nothing", t->reserved_message)
+		CU_ASSERT_STRING_EQUAL(message ? message : "nothing", t->reserved_message);
 	else
 		CU_ASSERT_PTR_NULL(message);
 	hwloc_bitmap_free(reserved);
