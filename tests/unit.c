@@ -15,10 +15,9 @@
  * minutes and used less than a twentieth of the processor, hangs. Neither is true of one that is slow because others run. */
 enum { LOOK_S = 60, LOOKS = 2, WAITS_MS = LOOK_S * 1000 / 20, TEXT_BYTES = 2048 };
 
-/* What the signal handler needs of the test that runs. */
+/* What the signal handler knows of the test that runs. */
 static struct {
-	const char *name;
-	int looks;      /* since it began */
+	CU_pTest test;
 	int idle_looks; /* in turn, without work */
 	long spent_ms;  /* of the processor, at the last look */
 	long began_ms;
@@ -35,29 +34,25 @@ static long processor_ms(void)
 static void look(int signal_number)
 {
 	static const char says[] = " hangs: it has run for two minutes\n";
+	CU_pTest test = CU_get_current_test();
 	long now_ms = processor_ms();
 
 	(void)signal_number;
-	if (!running.name)
+	if (!test || test != running.test) {
+		running.test = test;
+		running.idle_looks = 0;
+		running.spent_ms = running.began_ms = now_ms;
 		return;
-	running.looks++;
+	}
 	running.idle_looks = now_ms - running.spent_ms < WAITS_MS ? running.idle_looks + 1 : 0;
 	running.spent_ms = now_ms;
 	if (running.idle_looks < LOOKS && now_ms - running.began_ms < LOOKS * LOOK_S * 1000)
 		return;
 	/* Only write() may be called in a handler. A debugger, or a core file, shows where the test is. */
-	if (write(STDERR_FILENO, running.name, strlen(running.name)) > 0 &&
-	    write(STDERR_FILENO, says, sizeof(says) - 1) > 0)
+	if (write(STDERR_FILENO, test->pName, strlen(test->pName)) < 0 ||
+	    write(STDERR_FILENO, says, sizeof(says) - 1) < 0)
 		abort();
 	abort();
-}
-
-static void begins(const CU_pTest test, const CU_pSuite suite)
-{
-	(void)suite;
-	running.looks = running.idle_looks = 0;
-	running.began_ms = running.spent_ms = processor_ms();
-	running.name = test->pName;
 }
 
 static void watch(void)
@@ -67,7 +62,6 @@ static void watch(void)
 
 	sigaction(SIGALRM, &act, NULL);
 	setitimer(ITIMER_REAL, &each, NULL);
-	CU_set_test_start_handler(begins);
 }
 
 /* The arguments of the program, which main() of a test need not hand on: words, each with its terminating zero. */
