@@ -10,10 +10,11 @@
 #include <time.h>
 
 #include "backends/queue/failure.h"
+#include "core/time_ns.h"
 #include "core/units.h"
 
-static const uint64_t crew_wait_ns = 5000000, crew_wait_at_end_ns = 1000000;
-static const uint64_t crew_look_ns = 100000000;
+static const uint64_t crew_wait_ns = 5 * NS_PER_MS, crew_wait_at_end_ns = NS_PER_MS;
+static const uint64_t crew_look_ns = 100 * NS_PER_MS;
 
 /* The phase's words in its status rounds. */
 enum { CREW_P99_NS, CREW_BYTES, CREW_WALL_NS, CREW_ITEMS };
@@ -194,14 +195,9 @@ static void crew_show(const struct crew *p, const struct status *merged)
  * is. */
 static void crew_wait(struct crew *p, bool unfinished)
 {
-	struct timespec until;
+	struct timespec until =
+		timespec_after(CLOCK_MONOTONIC, unfinished ? crew_wait_ns : crew_wait_at_end_ns);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += (long)(unfinished ? crew_wait_ns : crew_wait_at_end_ns);
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
 	sem_clockwait(&p->ended, CLOCK_MONOTONIC, &until);
 }
 

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t fillers_wait_ns = 1000000000;
+#include "core/time_ns.h"
+
+static const uint64_t fillers_wait_ns = NS_PER_S;
 
 bool piece_fill(struct piece *p, struct clock *clock)
 {

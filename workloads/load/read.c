@@ -5,9 +5,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/time_ns.h"
 #include "workloads/load/run.h"
 
-static const long meeting_nap_ns = 10000000;
+static const uint64_t meeting_nap_ns = 10 * NS_PER_MS;
 
 /* A range and its file. */
 struct load_at {
@@ -169,12 +170,7 @@ static void load_meet(struct load_run *r, struct crew_thread *w)
 		m->headers_ns = w->queue.now_ns;
 	pthread_cond_broadcast(&m->changed);
 	while (m->arrived < r->crew.threads && !atomic_load(&r->crew.halt)) {
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_nsec += meeting_nap_ns;
-		if (until.tv_nsec >= 1000000000) {
-			until.tv_nsec -= 1000000000;
-			until.tv_sec++;
-		}
+		until = timespec_after(CLOCK_MONOTONIC, meeting_nap_ns);
 		pthread_cond_clockwait(&m->changed, &m->lock, CLOCK_MONOTONIC, &until);
 		pthread_mutex_unlock(&m->lock);
 		crew_look(w);

@@ -84,16 +84,18 @@ static void operation_close(struct replay_thread *t, struct replay_slot *slot)
 	operation_send(t, slot, operation_writes(slot) ? REQ_COMMIT : REQ_CLOSE, STEP_ENDED);
 }
 
-static void operation_opened(struct replay_thread *t, struct replay_slot *slot)
+/* This and the following go on with the operation; they return whether it has ended. */
+static bool operation_opened(struct replay_thread *t, struct replay_slot *slot)
 {
 	if (slot->s.req.answer.status < 0) {
 		slots_fail(&t->slots, &slot->s, slot->s.req.answer.status, NULL);
-		replay_end(t, slot);
-	} else if (slot->row->bytes) {
-		operation_move(t, slot, slot->row->offset);
-	} else {
-		operation_close(t, slot);
+		return true;
 	}
+	if (slot->row->bytes)
+		operation_move(t, slot, slot->row->offset);
+	else
+		operation_close(t, slot);
+	return false;
 }
 
 /* A request has moved its bytes: whether all of them are as they should be. */
@@ -114,7 +116,7 @@ static int operation_check(struct replay_thread *t, struct replay_slot *slot,
 	return -EILSEQ;
 }
 
-static void operation_moved(struct replay_thread *t, struct replay_slot *slot)
+static bool operation_moved(struct replay_thread *t, struct replay_slot *slot)
 {
 	uint64_t at = slot->s.req.offset + slot->s.req.length;
 	uint64_t end = slot->row->offset + slot->row->bytes;
@@ -132,6 +134,7 @@ static void operation_moved(struct replay_thread *t, struct replay_slot *slot)
 	} else {
 		operation_close(t, slot);
 	}
+	return false;
 }
 
 /* What a commit says that the store has. */
@@ -151,7 +154,7 @@ static int operation_check_ended(struct replay_thread *t, const struct replay_sl
 	return -EIO;
 }
 
-static void operation_ended(struct replay_thread *t, struct replay_slot *slot)
+static bool operation_ended(struct replay_thread *t, struct replay_slot *slot)
 {
 	char text[FAILURE_TEXT_BYTES];
 	int rc = operation_check_ended(t, slot, text);
@@ -159,26 +162,23 @@ static void operation_ended(struct replay_thread *t, struct replay_slot *slot)
 	if (rc < 0)
 		slots_fail(&t->slots, &slot->s, rc, text);
 	/* What could not be published must not stay as a part of something. */
-	if (slot->s.req.op == REQ_COMMIT && slot->s.req.answer.status < 0)
-		operation_drop(t, slot);
-	else
-		replay_end(t, slot);
+	if (slot->s.req.op != REQ_COMMIT || slot->s.req.answer.status >= 0)
+		return true;
+	operation_drop(t, slot);
+	return false;
 }
 
-void replay_operation_step(struct replay_thread *t, struct replay_slot *slot)
+bool replay_operation_step(struct replay_thread *t, struct replay_slot *slot)
 {
 	switch ((enum step)slot->s.step) {
 	case STEP_OPENED:
-		operation_opened(t, slot);
-		return;
+		return operation_opened(t, slot);
 	case STEP_MOVED:
-		operation_moved(t, slot);
-		return;
+		return operation_moved(t, slot);
 	case STEP_ENDED:
-		operation_ended(t, slot);
-		return;
+		return operation_ended(t, slot);
 	case STEP_DROPPED:
-		replay_end(t, slot);
-		return;
+		break;
 	}
+	return true;
 }

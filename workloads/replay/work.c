@@ -128,20 +128,6 @@ static void work_count(struct replay_thread *t, const struct replay_slot *slot)
 	atomic_store_explicit(&t->member->files, t->done, memory_order_relaxed);
 }
 
-void replay_end(struct replay_thread *t, struct replay_slot *slot)
-{
-	struct replay_key *key = work_key(t, slot);
-
-	if (!slot->s.failed)
-		work_count(t, slot);
-	if (replay_reads(slot))
-		key->readers--;
-	else
-		key->writing = false;
-	slots_free(&t->slots, &slot->s);
-	work_wake(t, key);
-}
-
 static uint64_t work_due(const void *thread)
 {
 	const struct replay_thread *t = thread;
@@ -170,9 +156,23 @@ static void work_take(void *thread, struct slot *at)
 	list_append(&key->waiting, &at->link);
 }
 
-static void work_step(void *thread, struct slot *slot)
+/* Of an operation that has ended, the slot is free, and those that wait for its key may begin. */
+static void work_step(void *thread, struct slot *at)
 {
-	replay_operation_step(thread, (struct replay_slot *)slot);
+	struct replay_slot *slot = (struct replay_slot *)at;
+	struct replay_thread *t = thread;
+	struct replay_key *key = work_key(t, slot);
+
+	if (!replay_operation_step(t, slot))
+		return;
+	if (!at->failed)
+		work_count(t, slot);
+	if (replay_reads(slot))
+		key->readers--;
+	else
+		key->writing = false;
+	slots_free(&t->slots, at);
+	work_wake(t, key);
 }
 
 int replay_thread_run(struct crew_thread *w, uint64_t number)

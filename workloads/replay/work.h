@@ -72,11 +72,10 @@ static inline bool replay_reads(const struct replay_slot *slot)
 {
 	return slot->row->operation == TRACE_READ;
 }
-/* The operation has ended, well unless it failed: the slot is free, and those that wait for its key may begin. */
-void replay_end(struct replay_thread *t, struct replay_slot *slot);
-/* operation.c: begins the operation of a slot; goes on with it when its request has come back. */
+/* operation.c: begins the operation of a slot; goes on with it when its request has come back, and returns whether it has
+ * ended, well unless the slot says that it failed. */
 void replay_operation_begin(struct replay_thread *t, struct replay_slot *slot);
-void replay_operation_step(struct replay_thread *t, struct replay_slot *slot);
+bool replay_operation_step(struct replay_thread *t, struct replay_slot *slot);
 
 /* measures.c */
 extern const struct meter_layout replay_meter;

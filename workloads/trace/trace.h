@@ -13,7 +13,7 @@
  *
  * Operation logs of haul, warp and s3dlio are read as traces, too.
  *
- *	trace_read.c   reading: strict, with the numbers of lines; trace_log.c: operation logs
+ *	trace_read.c   reading: strict, with the numbers of lines; trace_log.c: operation logs; fields.c: for both
  *	trace_write.c  writing; trace_other.c: for programs that take other formats
  *
  * One thread each. */

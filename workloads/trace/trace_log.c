@@ -13,6 +13,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/time_ns.h"
+#include "workloads/trace/fields.h"
+
 /* clang-format off */
 #define LOG_COLUMNS(X) \
 	X(OP, "op", true) X(BYTES, "bytes", true) X(FILE, "file", true) X(START, "start", true) \
@@ -83,26 +86,15 @@ static bool log_time(const char *text, uint64_t *ns)
 {
 	struct tm tm = {.tm_isdst = 0};
 	const char *at = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	uint64_t part = 0;
-	unsigned digits = 0;
 	int64_t seconds, zone;
+	uint64_t part;
 
-	if (!at)
-		return false;
-	if (*at == '.') {
-		for (at++; *at >= '0' && *at <= '9'; at++, digits++)
-			part = digits < 9 ? 10 * part + (uint64_t)(*at - '0') : part;
-		if (!digits)
-			return false;
-	}
-	for (; digits < 9; digits++)
-		part *= 10;
-	if (!log_zone(at, &zone))
+	if (!at || !trace_part(&at, &part) || !log_zone(at, &zone))
 		return false;
 	seconds = (int64_t)timegm(&tm) - zone;
 	if (seconds < 0 || seconds > (int64_t)TRACE_SECONDS_MAX)
 		return false;
-	*ns = (uint64_t)seconds * 1000000000 + part;
+	*ns = (uint64_t)seconds * NS_PER_S + part;
 	return true;
 }
 

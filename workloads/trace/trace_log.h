@@ -15,12 +15,4 @@ int trace_log_header(struct trace_reader *t, char *line, struct err *err);
 int trace_log_parse(struct trace_reader *t, char *line, struct trace_row *row,
 		    enum trace_fault *fault, struct err *err);
 
-/* trace_read.c */
-unsigned trace_split(char *line, char separator, char **fields, unsigned most);
-bool trace_number(const char *text, uint64_t most, uint64_t *number);
-int trace_take_key(struct trace_reader *t, const char *text, struct trace_row *row,
-		   enum trace_fault *fault, struct err *err);
-int trace_refuse(enum trace_fault *fault, enum trace_fault what, struct err *err,
-		 const char *wanted, const char *text);
-
 #endif

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/json.h"
-#include "core/key.h"
 #include "core/line_reader.h"
+#include "core/time_ns.h"
+#include "workloads/trace/fields.h"
 #include "workloads/trace/trace_log.h"
 
-enum { TRACE_FIELDS = 6, TRACE_FIELDS_FULL = 10, NS_DIGITS = 9 };
+enum { TRACE_FIELDS = 6, TRACE_FIELDS_FULL = 10 };
 
 #define TRACE_OPERATION(id, name) name,
 const char *const trace_operation_names[] = {TRACE_OPERATIONS(TRACE_OPERATION)};
@@ -28,73 +28,14 @@ static const char *const trace_header[TRACE_FIELDS_FULL] = {
 	"Timestamp", "Operation", "Object_Size_Bytes", "Tier", "Key", "Phase", "Request",
 	"User",      "Rank",      "Latency_ns"};
 
-/* Divides a line into fields, in place. "" within a quoted field is a quote. Returns how many there are, or 0 where a quote
- * is not closed, or something follows it. At most `most` are told apart. */
-unsigned trace_split(char *line, char separator, char **fields, unsigned most)
-{
-	const char ends[] = {separator, '\0'};
-	unsigned count = 0;
-	char *at = line, *to;
-	bool quoted;
-
-	for (;;) {
-		if (count == most)
-			return count;
-		fields[count++] = to = at;
-		quoted = *at == '"';
-		if (!quoted) {
-			at += strcspn(at, ends);
-			to = at;
-		} else {
-			for (at++; *at && (*at != '"' || at[1] == '"'); *to++ = *at++)
-				at += *at == '"';
-			if (*at++ != '"' || (*at && *at != separator))
-				return 0;
-		}
-		if (!*at) {
-			*to = '\0';
-			return count;
-		}
-		at++;
-		*to = '\0';
-	}
-}
-
-static bool trace_digits(const char **text, uint64_t most, uint64_t *value)
-{
-	const char *at = *text;
-	uint64_t v = 0;
-
-	for (; *at >= '0' && *at <= '9'; at++) {
-		v = 10 * v + (uint64_t)(*at - '0');
-		if (v > most)
-			return false;
-	}
-	if (at == *text)
-		return false;
-	*text = at;
-	*value = v;
-	return true;
-}
-
-/* "1795305706.932717": up to nine decimals count, further ones are ignored. */
+/* "1795305706.932717" */
 static bool trace_time(const char *text, uint64_t *ns)
 {
-	uint64_t seconds, part = 0;
-	unsigned digits = 0;
+	uint64_t seconds, part;
 
-	if (!trace_digits(&text, TRACE_SECONDS_MAX, &seconds))
+	if (!trace_digits(&text, TRACE_SECONDS_MAX, &seconds) || !trace_part(&text, &part))
 		return false;
-	if (*text == '.') {
-		for (text++; *text >= '0' && *text <= '9'; text++, digits++)
-			if (digits < NS_DIGITS)
-				part = 10 * part + (uint64_t)(*text - '0');
-		if (!digits)
-			return false;
-	}
-	for (; digits < NS_DIGITS; digits++)
-		part *= 10;
-	*ns = seconds * 1000000000 + part;
+	*ns = seconds * NS_PER_S + part;
 	return !*text;
 }
 
@@ -115,51 +56,11 @@ static bool trace_tier(const char *text, uint32_t *tier)
 	return known;
 }
 
-/* A key that can be made an object's name: not too long, plain text, and within the root of a store. */
-static bool trace_key(const char *text, size_t length)
-{
-	struct key_scan scan = {{0}, 0, false, false};
-
-	if (!length || length > TRACE_KEY_MAX || !json_text_plain(text))
-		return false;
-	key_scan_add(&scan, text, length);
-	return !key_scan_leaves(&scan, 0);
-}
-
-int trace_refuse(enum trace_fault *fault, enum trace_fault what, struct err *err,
-		 const char *wanted, const char *text)
-{
-	char quoted[JSON_QUOTE_BYTES];
-
-	*fault = what;
-	return err_set(err, -EINVAL, "%s, is %s", wanted, json_quote(quoted, text));
-}
-
-int trace_take_key(struct trace_reader *t, const char *text, struct trace_row *row,
-		   enum trace_fault *fault, struct err *err)
-{
-	size_t length = strlen(text);
-
-	if (!trace_key(text, length))
-		return trace_refuse(fault, TRACE_FAULT_KEY, err,
-				    "Key must be plain text of 1 to 400 bytes without \"..\"",
-				    text);
-	memcpy(t->key, text, length + 1);
-	row->key = t->key;
-	row->key_length = length;
-	return 0;
-}
-
 /* A number of a request or user; nothing: TRACE_NOBODY. */
 static bool trace_asker(const char *text, uint64_t *number)
 {
 	*number = TRACE_NOBODY;
 	return !*text || (trace_digits(&text, UINT64_MAX / 16, number) && !*text);
-}
-
-bool trace_number(const char *text, uint64_t most, uint64_t *number)
-{
-	return trace_digits(&text, most, number) && !*text;
 }
 
 /* The further fields of a full table. */
