@@ -1,15 +1,16 @@
 /* The phase "checkpoint": writes and reads checkpoints of a model, at the size and in the shape that a training has.
  *
- *	phase.c    the workload: opens, runs, agrees on the outcome
+ *	phase.c    the workload, and the same on a store that takes no time; session.c: store, threads, all checkpoints;
+ *	           run.h: their state
  *	options.c  the table of options, refusals; size.c: what a phase asks of the machine, its stores; tell.c: what a
  *	           plan shows of it
  *	files.c    names, tensors and writers of files; ranges.c: what a rank of another mesh reads of them
- *	write.c    a checkpoint written: threads that share a file, the marker last
+ *	pass.c     one checkpoint written or read: the marker first and last; the last ones stay
+ *	write.c    threads that share the files of a rank; slot.c: one of these files
  *	whole.c    all bytes of a rank in memory, made before the first is written
- *	read.c     a checkpoint read: whole files, or ranges for a mesh of its own; read_as.c: as other programs do
- *	keep.c     the last ones stay; within.c: within another phase, which may go on meanwhile
+ *	read.c     whole files, or ranges for a mesh of its own; cold.c: page caches
+ *	within.c   within another phase, which may go on meanwhile
  *	marker.c   .haul-checkpoint.json, by which a checkpoint is whole; clean.c: removal by it
- *	null.c     the same on a store that takes no time
  *	columns.c  measures, histograms, figures
  *
  * A run may have fewer ranks than the mesh: rank r then stands for rank r of the mesh, and the others write nothing. */
@@ -47,7 +48,7 @@ struct checkpoint_options {
 	uint64_t buffers, chunk;
 	uint64_t writers, fillers; /* threads of a rank */
 	uint64_t readers; /* threads of a rank that read side by side, in pieces of chunk */
-	uint32_t read_as; /* whose readers, chunk and buffers are the defaults: read_as.h */
+	uint32_t read_as; /* whose readers, chunk and buffers are the defaults */
 	uint32_t fill, behind;
 	struct mesh read_mesh; /* of the readers; all 0: as written */
 	uint32_t replicas;
@@ -98,10 +99,6 @@ void checkpoint_reader_mesh(const struct checkpoint_options *o, const struct che
 /* Whether readers ask for ranges, because they have a mesh of their own, or share the weights of a data rank. Otherwise
  * each reads the whole files that one rank wrote. */
 bool checkpoint_reads_ranges(const struct checkpoint_options *o, const struct mesh *writers);
-/* The store of the phase. -EINVAL with the phase's path. */
-int checkpoint_store(const struct job *job, const struct job_phase *phase,
-		     const struct job_store **store, struct err *err);
-
 /* Checkpoints as a phase of their own, or another phase, asks for them. */
 struct checkpoint_use {
 	const struct job *job;
@@ -120,6 +117,14 @@ enum checkpoint_snapshot {
 };
 extern const char *const checkpoint_snapshot_names[];
 
+static inline bool checkpoint_writes(const struct checkpoint_options *o)
+{
+	return o->operation != CHECKPOINT_READ;
+}
+static inline bool checkpoint_reads(const struct checkpoint_options *o)
+{
+	return o->operation != CHECKPOINT_WRITE;
+}
 /* Whether all bytes of a rank are in memory before the first is written. */
 static inline bool checkpoint_is_whole(const struct checkpoint_options *o, uint32_t snapshot)
 {
@@ -128,7 +133,7 @@ static inline bool checkpoint_is_whole(const struct checkpoint_options *o, uint3
 /* Whether bytes pass through the ring: where the phase reads, or writes what is not in memory as a whole. */
 static inline bool checkpoint_has_ring(const struct checkpoint_options *o, uint32_t snapshot)
 {
-	return o->operation != CHECKPOINT_WRITE || !checkpoint_is_whole(o, snapshot);
+	return checkpoint_reads(o) || !checkpoint_is_whole(o, snapshot);
 }
 
 int checkpoint_use_of(const struct job *job, const struct job_phase *phase,

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "workloads/checkpoint/checkpoint.h"
 #include "workloads/checkpoint/marker.h"
@@ -39,29 +38,22 @@ static void checkpoint_cleaned_key(const void *argument, uint64_t i, uint32_t na
 {
 	const struct checkpoint_cleaned *c = argument;
 	struct checkpoint_file f;
-	size_t length;
 
 	(void)name;
 	checkpoint_cleaned_file(c, i, &f);
-	marker_folder(c->folder, c->number, key);
-	length = strlen(key);
-	snprintf(key + length, OBJECT_KEY_BYTES - length, "%s", f.name);
+	marker_file_key(c->folder, c->number, &f, key);
 }
 
 static bool checkpoint_cleaned_made(const void *argument, uint64_t i, uint64_t bytes)
 {
 	const struct checkpoint_cleaned *c = argument;
-	struct archive_tensors tensors;
 	struct checkpoint_file f;
-	uint64_t size, payload;
+	uint64_t size;
 
 	checkpoint_cleaned_file(c, i, &f);
 	if (c->marker.shape.layout == CHECKPOINT_SHARED)
 		return bytes <= checkpoint_shared_bytes(&c->marker.shape, c->marker.ranks);
-	tensors = checkpoint_file_tensors(&f);
-	return archive_size((enum archive_kind)c->marker.shape.framing, &tensors, &size, &payload,
-			    NULL) == 0 &&
-	       bytes == size;
+	return checkpoint_archive_bytes(&f, &size, NULL) == 0 && bytes == size;
 }
 
 static int checkpoint_cleaned_files(struct checkpoint_cleaned *c, struct clean *clean,

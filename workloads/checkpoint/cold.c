@@ -1,10 +1,9 @@
-/* Cold reads of checkpoints: each rank drops the files that it is going to read, or has a look at what of them is in the
- * page cache. It opens them for that by requests that count nowhere, before any rank reads, since what the kernel reads
- * ahead would be mistaken for an old copy. */
+/* Cold reads of checkpoints: see cold.h. */
+#include "workloads/checkpoint/cold.h"
+
+#include "workloads/checkpoint/read.h"
 #include <errno.h>
 #include <stdio.h>
-
-#include "workloads/checkpoint/run.h"
 
 /* The walk over what this rank reads. */
 struct checkpoint_look {
@@ -33,7 +32,7 @@ static int checkpoint_look_range(void *argument, const struct checkpoint_range *
 	x->number = g->file;
 	checkpoint_file(&x->run->shape, g->rank, g->file, &f);
 	x->object = (struct object){.size = 0};
-	checkpoint_file_key(x->run, &f, x->object.key);
+	marker_file_key(x->run->options->folder, x->run->number, &f, x->object.key);
 	return x->file(x);
 }
 

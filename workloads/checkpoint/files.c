@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/numbers.h"
+
 const char *const checkpoint_layout_names[] = {"rank", "layer", "distributed", "shared", NULL};
 
 static const char *const suffixes[ARCHIVE_KINDS] = {
@@ -111,13 +113,9 @@ static uint64_t stages_bytes(const struct checkpoint_shape *s, bool other, uint6
 		return 0;
 	bytes = region_bytes(s, other, 0);
 	/* The stages between the first and the last are of two kinds: first those with one layer more. */
-	inner_end = stages < last ? stages : last;
+	inner_end = min_u64(stages, last);
 	if (inner_end > 1) {
-		longer = s->model.layers % s->mesh.pipeline;
-		if (longer < 1)
-			longer = 1;
-		if (longer > inner_end)
-			longer = inner_end;
+		longer = min_u64(max_u64(s->model.layers % s->mesh.pipeline, 1), inner_end);
 		if (longer > 1)
 			bytes += (longer - 1) * region_bytes(s, other, 1);
 		if (inner_end > longer)
@@ -204,6 +202,24 @@ void checkpoint_file_tensor(const void *file, uint64_t t, struct tensor *out)
 struct archive_tensors checkpoint_file_tensors(const struct checkpoint_file *f)
 {
 	return (struct archive_tensors){f->tensors, checkpoint_file_tensor, f};
+}
+
+int checkpoint_archive_bytes(const struct checkpoint_file *f, uint64_t *bytes, struct err *err)
+{
+	struct archive_tensors tensors = checkpoint_file_tensors(f);
+	uint64_t payload;
+
+	return archive_size((enum archive_kind)f->shape->framing, &tensors, bytes, &payload, err);
+}
+
+int checkpoint_file_bytes(const struct checkpoint_shape *s, uint64_t rank, uint32_t i,
+			  uint64_t *bytes, struct err *err)
+{
+	struct checkpoint_file f;
+
+	checkpoint_file(s, rank, i, &f);
+	*bytes = f.region;
+	return f.region ? 0 : checkpoint_archive_bytes(&f, bytes, err);
 }
 
 void checkpoint_rank_bytes(const struct checkpoint_shape *s, uint64_t rank, uint64_t *weights,

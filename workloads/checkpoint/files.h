@@ -64,6 +64,11 @@ void checkpoint_file(const struct checkpoint_shape *s, uint64_t rank, uint32_t i
 void checkpoint_file_tensor(const void *file, uint64_t t, struct tensor *out);
 struct archive_tensors checkpoint_file_tensors(const struct checkpoint_file *f);
 
+/* Bytes of its archive; and of file i of the rank or, shared, of its region, which may be longer. */
+int checkpoint_archive_bytes(const struct checkpoint_file *f, uint64_t *bytes, struct err *err);
+int checkpoint_file_bytes(const struct checkpoint_shape *s, uint64_t rank, uint32_t i,
+			  uint64_t *bytes, struct err *err);
+
 /* Bytes of tensors that the rank writes: weights and optimizer. */
 void checkpoint_rank_bytes(const struct checkpoint_shape *s, uint64_t rank, uint64_t *weights,
 			   uint64_t *optimizer);

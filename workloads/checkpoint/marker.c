@@ -51,6 +51,13 @@ void marker_key(const char *folder, uint64_t number, char key[OBJECT_KEY_BYTES])
 		 folder[0] ? "/" : "", number);
 }
 
+void marker_file_key(const char *folder, uint64_t number, const struct checkpoint_file *f,
+		     char key[OBJECT_KEY_BYTES])
+{
+	snprintf(key, OBJECT_KEY_BYTES, "%s%s%06" PRIu64 "/%s", folder, folder[0] ? "/" : "",
+		 number, f->name);
+}
+
 int marker_parse(struct marker *m, const char *text, size_t length, struct err *err)
 {
 	const struct option_part part = {marker_tables, m};

@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #include "core/key.h"
+#include "core/numbers.h"
 #include "core/units.h"
 #include "workloads/checkpoint/checkpoint.h"
-#include "workloads/checkpoint/read_as.h"
 #include "workloads/common/null_pass.h"
 #include "workloads/common/piece_reader.h"
 #include "workloads/common/writer.h"
@@ -27,6 +27,34 @@ const char *const checkpoint_behind_names[] = {"none", "drop", NULL};
 const char *const checkpoint_fill_names[] = {"stream", "whole", NULL};
 const char *const checkpoint_snapshot_names[] = {"none", "copy", "hold", NULL};
 
+/* How other programs read checkpoints, as presets: X(name, readers per rank, MiB of a read). Each reader has one read in flight. Sources: mlpstorage's streaming
+ * checkpoints (num_parallel_readers, and four of its chunks per read); PyDAOS's (64 MiB chunks over 4 processes). */
+/* clang-format off */
+#define READ_AS(X) \
+	X("haul",       0, 0) \
+	X("mlpstorage", 8, 128) \
+	X("pydaos",     4, 64)
+/* clang-format on */
+
+#define READ_AS_NAME(name, readers, mib)   name,
+#define READ_AS_NUMBER(name, readers, mib) {readers, mib},
+static const char *const read_as_names[] = {READ_AS(READ_AS_NAME) NULL};
+static const struct {
+	uint64_t readers, mib;
+} read_as[] = {READ_AS(READ_AS_NUMBER)};
+
+/* Sets the options at into to those of its read_as. */
+static void options_preset_read_as(void *into)
+{
+	struct checkpoint_options *o = into;
+
+	if (!read_as[o->read_as].readers)
+		return;
+	o->readers = read_as[o->read_as].readers;
+	o->chunk = read_as[o->read_as].mib << 20;
+	o->buffers = o->readers * o->chunk;
+}
+
 #define OPTIONS_FIELD(member) member
 const struct option checkpoint_options_table[] = {
 	CHECKPOINT_WRITE_OPTIONS(struct checkpoint_options, OPTIONS_FIELD),
@@ -42,8 +70,8 @@ const struct option checkpoint_options_table[] = {
 	OPT_U64("readers", struct checkpoint_options, readers, .def = 1, .min = 1,
 		.max = CHECKPOINT_WRITERS_MAX, .help = "threads per rank that share the reads"),
 	OPT_CHOICE(
-		"read_as", struct checkpoint_options, read_as, .choices = checkpoint_read_as_names,
-		.preset = checkpoint_read_as_preset,
+		"read_as", struct checkpoint_options, read_as, .choices = read_as_names,
+		.preset = options_preset_read_as,
 		.help = "readers, chunk and buffers of another program, unless they are given, too"),
 	OPT_TABLE(
 		"read_mesh", struct checkpoint_options, read_mesh, .table = mesh_options,
@@ -58,12 +86,6 @@ const struct option checkpoint_options_table[] = {
 	OPTION_COLD(struct checkpoint_options, cold),
 	OPT_END,
 };
-
-int checkpoint_store(const struct job *job, const struct job_phase *phase,
-		     const struct job_store **store, struct err *err)
-{
-	return phase_store_find(job, phase, store, err);
-}
 
 static bool options_updates(const struct job_store *store)
 {
@@ -143,8 +165,7 @@ static int options_check_ranks(const struct checkpoint_options *o, const struct 
 	const struct mesh *m = &s->mesh;
 	char counted[UNITS_COUNTED_BYTES];
 
-	if (ranks <= mesh_ranks(m) ||
-	    (o->operation == CHECKPOINT_READ && options_reader_mesh_given(o)))
+	if (ranks <= mesh_ranks(m) || (!checkpoint_writes(o) && options_reader_mesh_given(o)))
 		return 0;
 	return err_set(err, -EINVAL,
 		       "%s/mesh: tensor %" PRIu64 " x pipeline %" PRIu64 " x data %" PRIu64
@@ -163,7 +184,7 @@ static int options_check_reader_mesh(const struct checkpoint_options *o,
 
 	if (!options_reader_mesh_given(o))
 		return 0;
-	if (o->operation == CHECKPOINT_WRITE)
+	if (!checkpoint_reads(o))
 		return err_set(err, -EINVAL, "%s/read_mesh: \"write\" reads nothing", path);
 	checkpoint_reader_mesh(o, s, ranks, &reader);
 	snprintf(where, sizeof(where), "%s/read_mesh", path);
@@ -171,7 +192,7 @@ static int options_check_reader_mesh(const struct checkpoint_options *o,
 		return err_set(err, -EINVAL, "%s: is a mesh of %s, and the phase has %" PRIu32,
 			       where, units_counted(counted, mesh_ranks(&reader), "rank"), ranks);
 	rc = mesh_check(&reader, &o->model, where, err);
-	if (rc < 0 || o->operation == CHECKPOINT_READ || ranks == mesh_ranks(&s->mesh))
+	if (rc < 0 || !checkpoint_writes(o) || ranks == mesh_ranks(&s->mesh))
 		return rc;
 	return err_set(err, -EINVAL,
 		       "%s: the readers need the whole checkpoint, and %" PRIu32 " of the %" PRIu64
@@ -179,34 +200,34 @@ static int options_check_reader_mesh(const struct checkpoint_options *o,
 		       where, ranks, mesh_ranks(&s->mesh));
 }
 
+/* What has no effect, or none that is meant, in a phase that only reads, or only writes. */
 static int options_check_operation(const struct checkpoint_options *o, const char *path,
 				   struct err *err)
 {
-	if (o->operation == CHECKPOINT_READ && o->keep)
-		return err_set(
-			err, -EINVAL,
-			"%s/keep: \"read\" removes no checkpoints; leave it out, or give it to the phase that writes",
-			path);
+	const struct {
+		bool refused;
+		const char *key, *why;
+	} rows[] = {
+		{!checkpoint_writes(o) && o->keep, "keep",
+		 "\"read\" removes no checkpoints; leave it out, or give it to the phase that writes"},
+		{!checkpoint_reads(o) && o->on_error == ON_ERROR_COUNT, "on_error",
+		 "a checkpoint of which something is missing is none; only reads are counted"},
+		{!checkpoint_reads(o) && o->read_as, "read_as", "\"write\" reads nothing"},
+		{!checkpoint_writes(o) && o->behind != CHECKPOINT_BEHIND_NONE, "behind",
+		 "\"read\" writes nothing"},
+		{o->layout == CHECKPOINT_SHARED && o->framing != ARCHIVE_RAW, "framing",
+		 "a shared file holds regions, not archives; set \"framing\": \"raw\""},
+	};
+
+	for (unsigned i = 0; i < COUNT(rows); i++)
+		if (rows[i].refused)
+			return err_set(err, -EINVAL, "%s/%s: %s", path, rows[i].key, rows[i].why);
 	if (o->operation == CHECKPOINT_BOTH && o->keep && o->keep < o->count)
 		return err_set(err, -EINVAL,
 			       "%s/keep: %" PRIu64 " of %" PRIu64
 			       " checkpoints stay, but \"both\" reads all of them; write and read "
 			       "in two phases",
 			       path, o->keep, o->count);
-	if (o->operation == CHECKPOINT_WRITE && o->on_error == ON_ERROR_COUNT)
-		return err_set(err, -EINVAL,
-			       "%s/on_error: a checkpoint of which something is missing is none; "
-			       "only reads are counted",
-			       path);
-	if (o->operation == CHECKPOINT_WRITE && o->read_as)
-		return err_set(err, -EINVAL, "%s/read_as: \"write\" reads nothing", path);
-	if (o->operation == CHECKPOINT_READ && o->behind != CHECKPOINT_BEHIND_NONE)
-		return err_set(err, -EINVAL, "%s/behind: \"read\" writes nothing", path);
-	if (o->layout == CHECKPOINT_SHARED && o->framing != ARCHIVE_RAW)
-		return err_set(err, -EINVAL,
-			       "%s/framing: a shared file holds regions, not archives; set "
-			       "\"framing\": \"raw\"",
-			       path);
 	return 0;
 }
 
@@ -218,7 +239,7 @@ static int options_check_fill(const struct checkpoint_use *use, struct err *err)
 
 	if (o->fill != CHECKPOINT_FILL_WHOLE)
 		return 0;
-	if (o->operation == CHECKPOINT_READ)
+	if (!checkpoint_writes(o))
 		return err_set(err, -EINVAL, "%s/fill: \"read\" writes nothing", use->path);
 	if (use->snapshot != CHECKPOINT_SNAPSHOT_NONE)
 		return err_set(
@@ -250,12 +271,12 @@ static int options_check_ring(const struct checkpoint_options *o, const char *pa
 		uint64_t threads;
 		bool used;
 	} rows[] = {
-		{"writers", o->writers, o->operation != CHECKPOINT_READ},
-		{"readers", o->readers, o->operation != CHECKPOINT_WRITE},
+		{"writers", o->writers, checkpoint_writes(o)},
+		{"readers", o->readers, checkpoint_reads(o)},
 	};
 	int rc = piece_check_memory(o->buffers, o->chunk, CHECKPOINT_PIECES_MIN, path, err);
 
-	for (unsigned i = 0; rc == 0 && i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (unsigned i = 0; rc == 0 && i < COUNT(rows); i++)
 		if (rows[i].used)
 			rc = piece_check_threads(o->buffers, o->chunk, rows[i].threads, rows[i].key,
 						 path, err);
@@ -273,21 +294,15 @@ static int options_largest(const struct checkpoint_shape *s, uint32_t ranks, uin
 	}
 	/* Of the ranks of a stage, those of the first data rank have the largest files. */
 	for (uint64_t stage = 0; stage < s->mesh.pipeline; stage++) {
-		uint64_t rank = stage * s->mesh.tensor, size, payload;
+		uint64_t rank = stage * s->mesh.tensor, size;
 		uint32_t files = checkpoint_file_count(s, rank);
 
 		for (uint32_t i = 0; i < files; i++) {
-			struct archive_tensors tensors;
-			struct checkpoint_file f;
-			int rc;
+			int rc = checkpoint_file_bytes(s, rank, i, &size, err);
 
-			checkpoint_file(s, rank, i, &f);
-			tensors = checkpoint_file_tensors(&f);
-			rc = archive_size((enum archive_kind)s->framing, &tensors, &size, &payload,
-					  err);
 			if (rc < 0)
 				return rc;
-			*bytes = size > *bytes ? size : *bytes;
+			*bytes = max_u64(*bytes, size);
 		}
 	}
 	return 0;
@@ -302,7 +317,7 @@ static int options_check_parts(const struct checkpoint_options *o, const struct 
 	uint64_t largest;
 	int rc;
 
-	if (o->operation == CHECKPOINT_READ || options_updates(store))
+	if (!checkpoint_writes(o) || options_updates(store))
 		return 0;
 	rc = options_largest(s, ranks, &largest, err);
 	snprintf(where, sizeof(where), "%s/chunk", path);
@@ -319,7 +334,7 @@ static int options_check_cache(const struct checkpoint_options *o, const struct 
 			       "%s/behind: store \"%s\" (%s://) has no page cache on this side; "
 			       "leave it out",
 			       path, store->name, ops->scheme);
-	if (o->cold.drop != DROP_NONE && o->operation == CHECKPOINT_WRITE)
+	if (o->cold.drop != DROP_NONE && !checkpoint_reads(o))
 		return err_set(err, -EINVAL, "%s/cold/drop: \"write\" reads nothing; leave it out",
 			       path);
 	return cold_check(&o->cold, store, path, err);
@@ -355,7 +370,7 @@ int checkpoint_use_of(const struct job *job, const struct job_phase *phase,
 		      struct checkpoint_use *out, struct err *err)
 {
 	*out = (struct checkpoint_use){.job = job, .options = phase->options, .path = phase->path};
-	return checkpoint_store(job, phase, &out->store, err);
+	return phase_store_find(job, phase, &out->store, err);
 }
 
 int checkpoint_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,

@@ -1,13 +1,24 @@
-/* One pass over a checkpoint, written or read: what rank 0 does with its marker, the work of all threads, and whose time
- * it was. */
+/* Passes over a checkpoint: see pass.h. */
+#include "workloads/checkpoint/pass.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "workloads/checkpoint/run.h"
+#include "workloads/checkpoint/cold.h"
+#include "workloads/checkpoint/read.h"
+#include "workloads/checkpoint/whole.h"
+#include "workloads/checkpoint/write.h"
 #include "workloads/common/folder.h"
+
+/* How long a pass took. */
+struct checkpoint_took {
+	struct repeat_took time;
+	const struct checkpoint_member *last; /* of the threads that ended */
+	uint64_t bytes, files;
+};
 
 /* Rank 0 looks at what is there. Nothing may be that haul did not make. */
 static int checkpoint_look(struct checkpoint_run *r, struct marker *old, struct err *err)
@@ -107,7 +118,7 @@ static int checkpoint_version_begin(struct checkpoint_run *r, struct err *err)
 	if (!checkpoint_is_version(r))
 		return 0;
 	checkpoint_file(&r->shape, 0, 0, &f);
-	checkpoint_file_key(r, &f, r->shared.object.key);
+	marker_file_key(r->options->folder, r->number, &f, r->shared.object.key);
 	clock_sleep_until(r->store.clock, r->repeat.start_ns);
 	return shared_object_begin(&r->shared,
 				   checkpoint_shared_bytes(&r->shape, r->ctx->group->size),
@@ -204,7 +215,68 @@ int checkpoint_write_end(struct checkpoint_run *r, int written, bool stopped, st
 	return rc;
 }
 
-int checkpoint_write_one(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
+/* Removes this rank's files of a checkpoint. */
+static int checkpoint_remove_files(struct checkpoint_run *r, struct err *err)
+{
+	struct group *group = r->ctx->group;
+	uint32_t files = checkpoint_file_count(&r->shape, group->rank);
+	struct crew_thread *w = &r->crew.members[0];
+	struct object o = {.size = 0};
+	int rc = 0;
+
+	if (r->shape.layout == CHECKPOINT_SHARED && group->rank)
+		files = 0;
+	for (uint32_t i = 0; rc == 0 && i < files; i++) {
+		struct request req = {.op = REQ_DELETE, .object = &o};
+		struct checkpoint_file f;
+
+		checkpoint_file(&r->shape, group->rank, i, &f);
+		marker_file_key(r->options->folder, r->number, &f, o.key);
+		rc = crew_do(w, &req);
+		rc = rc == -ENOENT ? 0 : rc;
+		if (rc < 0)
+			*err = w->err;
+	}
+	return group_agree(group, rc, err);
+}
+
+/* Removes a checkpoint that is one too many. Its marker says first that it is no longer whole, and goes last, so that
+ * `haul clean` knows what an interrupted run left. */
+static int checkpoint_remove(struct checkpoint_run *r, uint64_t number, struct err *err)
+{
+	struct group *group = r->ctx->group;
+	struct marker marker = r->marker;
+	uint64_t now = r->number;
+	struct object o = {.size = 0};
+	int rc = 0;
+
+	r->number = number;
+	marker.whole = false;
+	if (group->rank == 0)
+		rc = marker_save(&marker, &r->side, r->options->folder, number, err);
+	rc = group_agree(group, rc, err);
+	if (rc == 0)
+		rc = checkpoint_remove_files(r, err);
+	if (rc == 0 && group->rank == 0) {
+		marker_key(r->options->folder, number, o.key);
+		queue_do(&r->side, &(struct request){.op = REQ_DELETE, .object = &o});
+		marker_folder(r->options->folder, number, o.key);
+		queue_do(&r->side, &(struct request){.op = REQ_DELETE, .object = &o});
+	}
+	r->number = now;
+	account_switch(&r->repeat.accounts, ACCOUNT_OPEN, clock_now(r->store.clock));
+	return rc;
+}
+
+int checkpoint_remove_old(struct checkpoint_run *r, struct err *err)
+{
+	uint64_t keep = r->options->keep;
+
+	return keep && r->keeps && r->number >= keep ? checkpoint_remove(r, r->number - keep, err)
+						     : 0;
+}
+
+int checkpoint_write_next(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
 {
 	int rc = checkpoint_write_begin(r, err);
 
@@ -212,7 +284,8 @@ int checkpoint_write_one(struct checkpoint_run *r, enum stop_reason *stopped, st
 		return rc;
 	r->blocked_ns = 0;
 	rc = crew_run(&r->crew, checkpoint_write_thread, stopped, err);
-	return checkpoint_write_end(r, rc, *stopped != STOP_NONE, err);
+	rc = checkpoint_write_end(r, rc, *stopped != STOP_NONE, err);
+	return rc == 0 && *stopped == STOP_NONE ? checkpoint_remove_old(r, err) : rc;
 }
 
 /* Whether the checkpoint is what the job reads. */
@@ -269,7 +342,7 @@ static void checkpoint_count_read(struct checkpoint_run *r, const struct checkpo
 	own[CHECKPOINT_ROW_BYTES_READ] = took->bytes;
 }
 
-int checkpoint_read_one(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
+int checkpoint_read_next(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
 {
 	uint64_t blamed[ACCOUNTS] = {0}, *row = r->ctx->tally->rank_row, busy_ns;
 	struct checkpoint_took took = {.bytes = 0};

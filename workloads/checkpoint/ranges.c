@@ -5,6 +5,7 @@
  * the common runs of both slices become ranges, tensor by tensor. */
 #include <string.h>
 
+#include "core/numbers.h"
 #include "workloads/checkpoint/files.h"
 #include "workloads/model/slice.h"
 
@@ -96,14 +97,10 @@ static void restore_kind_matrix(const struct model *m, unsigned kind, struct sha
 
 static void writers_widen(struct writers *w, const struct slice_holders *h)
 {
-	if (h->tensor < w->tensor)
-		w->tensor = h->tensor;
-	if (h->tensor_end > w->tensor_end)
-		w->tensor_end = h->tensor_end;
-	if (h->data < w->data)
-		w->data = h->data;
-	if (h->data_end > w->data_end)
-		w->data_end = h->data_end;
+	w->tensor = min_u64(w->tensor, h->tensor);
+	w->tensor_end = max_u64(w->tensor_end, h->tensor_end);
+	w->data = min_u64(w->data, h->data);
+	w->data_end = max_u64(w->data_end, h->data_end);
 }
 
 static void restore_plan_weights(struct restore *r)
@@ -170,13 +167,9 @@ static void restore_plan_optimizer(struct restore *r)
 	r->states_rank_end = r->small + 1;
 	if (!mine || !each || r->state / each >= ranks)
 		return;
-	if (r->state / each < r->states_rank)
-		r->states_rank = r->state / each;
-	last = (r->state_end - 1) / each;
-	if (last >= ranks)
-		last = ranks - 1;
-	if (last >= r->states_rank_end)
-		r->states_rank_end = last + 1;
+	r->states_rank = min_u64(r->states_rank, r->state / each);
+	last = min_u64((r->state_end - 1) / each, ranks - 1);
+	r->states_rank_end = max_u64(r->states_rank_end, last + 1);
 }
 
 static uint64_t writers_rank(const struct mesh *mesh, uint64_t data, uint64_t stage,
@@ -195,29 +188,14 @@ static bool writers_next(const struct writers *w, const struct mesh *mesh, uint6
 	if (w->data >= w->data_end || w->tensor >= w->tensor_end)
 		return false;
 	mesh_at(mesh, from, &p);
-	data = p.data;
-	stage = p.pipeline;
-	tensor = p.tensor;
-	if (tensor >= w->tensor_end) {
-		tensor = w->tensor;
-		stage++;
-	}
-	if (stage >= w->stage_end) {
+	/* As digits of a number: a carry first, and what is below the first writer then begins at it. */
+	stage = p.pipeline + (p.tensor >= w->tensor_end);
+	data = max_u64(p.data + (stage >= w->stage_end), w->data);
+	if (data != p.data || stage < w->stage)
 		stage = w->stage;
-		tensor = w->tensor;
-		data++;
-	}
-	if (data < w->data) {
-		data = w->data;
-		stage = w->stage;
-		tensor = w->tensor;
-	}
-	if (stage < w->stage) {
-		stage = w->stage;
-		tensor = w->tensor;
-	}
-	if (tensor < w->tensor)
-		tensor = w->tensor;
+	tensor = w->tensor;
+	if (data == p.data && stage == p.pipeline)
+		tensor = max_u64(p.tensor, w->tensor);
 	*rank = writers_rank(mesh, data, stage, tensor);
 	return data < w->data_end;
 }
@@ -296,10 +274,8 @@ static int restore_weights(struct restore *r, const struct mesh_place *writer)
 	if (!shard_writes_weights(&r->s->mesh, writer) || !restore_held(r, writer, held, common))
 		return 0;
 	shard_layers(m, &r->s->mesh, writer->pipeline, &first, &end);
-	if (first < r->layer)
-		first = r->layer;
-	if (end > r->layer_end)
-		end = r->layer_end;
+	first = max_u64(first, r->layer);
+	end = min_u64(end, r->layer_end);
 	for (uint64_t layer = first; layer < end; layer++)
 		for (uint32_t i = 0; i < shard_layer_tensors(m, layer); i++) {
 			unsigned kind = restore_kind(m, layer, i);
@@ -331,10 +307,10 @@ static int restore_optimizer(struct restore *r, const struct mesh_place *writer)
 		shard_optimizer_tensor(m, &r->s->mesh, i, &t);
 		/* The flat vector's tensors are the even ones. */
 		begin = i % 2 ? 0 : writer->rank * t.shape[0];
-		first = i % 2 || r->state < begin ? begin : r->state;
+		first = i % 2 ? begin : max_u64(begin, r->state);
 		end = begin + t.shape[0];
-		if (i % 2 == 0 && r->state_end < end)
-			end = r->state_end;
+		if (i % 2 == 0)
+			end = min_u64(end, r->state_end);
 		if (i % 2 && writer->rank != r->small)
 			continue;
 		if (first < end)

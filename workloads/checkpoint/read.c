@@ -1,5 +1,6 @@
-/* Reading a checkpoint: the threads of a rank share its pieces (workloads/common/piece_reader.h), and compare what comes. What a rank reads
- * is computed as each thread walks over it, whatever the mesh of the readers is. */
+/* Reading a checkpoint: see read.h. */
+#include "workloads/checkpoint/read.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,7 +8,7 @@
 #include <string.h>
 
 #include "core/content/random.h"
-#include "workloads/checkpoint/run.h"
+#include "workloads/common/piece_reader.h"
 
 static const uint64_t verify_stream = 0x636b7074; /* "ckpt" */
 
@@ -57,7 +58,7 @@ static int checkpoint_reader_lay_out(struct piece_reader *p, const void *range)
 	rc = archive_make(&x->archive, (enum archive_kind)r->shape.framing, &tensors, &x->arena,
 			  &p->thread->err);
 	p->object.size = x->archive.size;
-	checkpoint_file_key(r, &x->file, p->object.key);
+	marker_file_key(r->options->folder, r->number, &x->file, p->object.key);
 	return rc;
 }
 
@@ -152,16 +153,13 @@ void checkpoint_reader_close(struct checkpoint_run *r, uint32_t thread)
 static int checkpoint_range_length(const struct checkpoint_run *r, const struct checkpoint_range *g,
 				   uint64_t *length, struct err *err)
 {
-	struct archive_tensors tensors;
 	struct checkpoint_file file;
-	uint64_t payload;
 
 	*length = g->length;
 	if (g->tensor != CHECKPOINT_WHOLE_FILE)
 		return 0;
 	checkpoint_file(&r->shape, g->rank, g->file, &file);
-	tensors = checkpoint_file_tensors(&file);
-	return archive_size((enum archive_kind)r->shape.framing, &tensors, length, &payload, err);
+	return checkpoint_archive_bytes(&file, length, err);
 }
 
 static int checkpoint_reader_range(void *argument, const struct checkpoint_range *g)

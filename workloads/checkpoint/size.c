@@ -1,5 +1,6 @@
 /* What checkpoints ask of the machine: see size.h and checkpoint.h. */
 #include "workloads/checkpoint/size.h"
+#include "core/numbers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,27 +16,6 @@ enum {
 	SIZE_WINDOWS = 2,        /* through which a snapshot is copied */
 	SIZE_REPLICAS = 2 /* kinds of ranks in a stage: of the first data rank, and of the others */
 };
-
-static uint64_t size_padded(uint64_t bytes, uint64_t part)
-{
-	return part ? (bytes + part - 1) / part * part : bytes;
-}
-
-int checkpoint_file_bytes(const struct checkpoint_shape *s, uint64_t rank, uint32_t i,
-			  uint64_t *bytes, struct err *err)
-{
-	struct archive_tensors tensors;
-	struct checkpoint_file f;
-	uint64_t payload;
-	int rc;
-
-	checkpoint_file(s, rank, i, &f);
-	tensors = checkpoint_file_tensors(&f);
-	rc = archive_size((enum archive_kind)s->framing, &tensors, bytes, &payload, err);
-	if (rc == 0 && s->layout == CHECKPOINT_SHARED)
-		*bytes = size_padded(*bytes, s->part);
-	return rc;
-}
 
 int checkpoint_written_by(const struct checkpoint_shape *s, uint64_t rank,
 			  struct checkpoint_written *out, struct err *err)
@@ -70,9 +50,8 @@ uint64_t checkpoint_rank_like(const struct mesh *mesh, uint64_t rank)
 static uint64_t size_like(const struct mesh *mesh, uint64_t ranks, uint64_t stage, unsigned replica)
 {
 	uint64_t model = mesh->tensor * mesh->pipeline, whole = ranks / model, rest = ranks % model;
-	uint64_t begin = stage * mesh->tensor, part = rest > begin ? rest - begin : 0;
+	uint64_t part = min_u64(excess_u64(rest, stage * mesh->tensor), mesh->tensor);
 
-	part = part < mesh->tensor ? part : mesh->tensor;
 	if (replica)
 		return whole ? (whole - 1) * mesh->tensor + part : 0;
 	return whole ? mesh->tensor : part;
@@ -101,7 +80,7 @@ int checkpoint_written(const struct checkpoint_shape *s, uint64_t ranks,
 		out->optimizer += like * one.optimizer;
 		out->bytes += like * one.bytes;
 		out->files += like * one.files;
-		out->memory = one.memory > out->memory ? one.memory : out->memory;
+		out->memory = max_u64(out->memory, one.memory);
 	}
 	if (s->layout == CHECKPOINT_SHARED)
 		out->files = 1;
@@ -109,8 +88,8 @@ int checkpoint_written(const struct checkpoint_shape *s, uint64_t ranks,
 }
 
 /* Bytes of tensors that a rank of the readers' mesh restores. */
-static uint64_t size_restored(const struct checkpoint_options *o, const struct mesh *mesh,
-			      uint64_t rank)
+static uint64_t size_restored_by(const struct checkpoint_options *o, const struct mesh *mesh,
+				 uint64_t rank)
 {
 	bool all = o->replicas == CHECKPOINT_REPLICAS_ALL;
 	struct mesh_place p, first;
@@ -142,8 +121,8 @@ static double size_read(const struct checkpoint_options *o, const struct checkpo
 
 		if (like)
 			bytes += like *
-				 size_restored(o, &mesh,
-					       (stage + replica * mesh.pipeline) * mesh.tensor);
+				 size_restored_by(o, &mesh,
+						  (stage + replica * mesh.pipeline) * mesh.tensor);
 	}
 	return (double)bytes;
 }
@@ -152,14 +131,14 @@ static double size_read(const struct checkpoint_options *o, const struct checkpo
 static uint64_t size_layouts(const struct checkpoint_options *o, const struct checkpoint_shape *s,
 			     bool whole)
 {
-	uint64_t writers = o->operation == CHECKPOINT_READ ? 1 : o->writers, most = 0, all = 0;
+	uint64_t writers = checkpoint_writes(o) ? o->writers : 1, most = 0, all = 0;
 	uint32_t files = checkpoint_file_count(s, 0);
 
 	for (uint32_t i = 0; i < files; i++) {
 		struct checkpoint_file f;
 
 		checkpoint_file(s, 0, i, &f);
-		most = f.tensors > most ? f.tensors : most;
+		most = max_u64(most, f.tensors);
 		all += f.tensors;
 	}
 	return (writers * most + (whole ? all : 0)) * SIZE_TENSOR_BYTES;
@@ -170,9 +149,9 @@ static uint64_t size_memory(const struct checkpoint_use *use, const struct check
 {
 	const struct checkpoint_options *o = use->options;
 	const struct backend_ops *ops = use->store->section->owner;
-	uint64_t writers = o->operation == CHECKPOINT_READ ? 0 : o->writers;
-	uint64_t readers = o->operation == CHECKPOINT_WRITE ? 0 : o->readers;
-	uint64_t threads = writers > readers ? writers : readers;
+	uint64_t writers = checkpoint_writes(o) ? o->writers : 0;
+	uint64_t readers = checkpoint_reads(o) ? o->readers : 0;
+	uint64_t threads = max_u64(writers, readers);
 	bool whole = checkpoint_is_whole(o, use->snapshot);
 	bool ring = ops->capabilities & BACKEND_CONTENT && checkpoint_has_ring(o, use->snapshot);
 
@@ -205,7 +184,7 @@ static int size_uneven(const struct checkpoint_shape *s, uint64_t most, uint32_t
 				return rc;
 		}
 		node += one.memory;
-		most_node = node > most_node ? node : most_node;
+		most_node = max_u64(most_node, node);
 	}
 	*uneven = most * ranks_per_node - most_node;
 	return 0;
@@ -222,7 +201,7 @@ static void size_notes(const struct checkpoint_options *o, const struct checkpoi
 {
 	char text[sizeof(out->notes[0])], counted[UNITS_COUNTED_BYTES];
 
-	if (o->operation != CHECKPOINT_READ && ranks < mesh_ranks(&s->mesh)) {
+	if (checkpoint_writes(o) && ranks < mesh_ranks(&s->mesh)) {
 		snprintf(text, sizeof(text),
 			 "the mesh has %s: the phase has the first %" PRIu32
 			 " of them, which write only their part",
@@ -264,9 +243,9 @@ int checkpoint_size_use(const struct checkpoint_use *use, uint32_t ranks, uint32
 	if (rc < 0)
 		return rc;
 	out->bytes = 0;
-	if (o->operation != CHECKPOINT_READ)
+	if (checkpoint_writes(o))
 		out->bytes += (double)s.written.bytes * (double)o->count;
-	if (o->operation != CHECKPOINT_WRITE)
+	if (checkpoint_reads(o))
 		out->bytes += size_read(o, &s.shape, &s.written, ranks) * (double)o->count;
 	out->bytes_per_rank = out->bytes / ranks;
 	out->files = s.written.files * o->count;
@@ -310,13 +289,13 @@ int checkpoint_stores_use(const struct checkpoint_use *use, uint32_t ranks,
 		return rc;
 	ops = use->store->section->owner;
 	s = phase_store_add(out, count, "checkpoint", use->store);
-	if (o->operation != CHECKPOINT_WRITE)
+	if (checkpoint_reads(o))
 		s->needs |= BACKEND_RANGES;
 	/* Threads of a rank share its files. */
-	if (o->operation != CHECKPOINT_READ && (o->layout == CHECKPOINT_SHARED || o->writers > 1))
+	if (checkpoint_writes(o) && (o->layout == CHECKPOINT_SHARED || o->writers > 1))
 		s->needs |= BACKEND_SHARED;
-	s->verifies = o->verify == VERIFY_FULL && o->operation != CHECKPOINT_WRITE;
-	if (o->operation == CHECKPOINT_READ || !(ops->capabilities & BACKEND_CONTENT))
+	s->verifies = o->verify == VERIFY_FULL && checkpoint_reads(o);
+	if (!checkpoint_writes(o) || !(ops->capabilities & BACKEND_CONTENT))
 		return 0;
 	marker_key(o->folder, 0, s->begun);
 	s->space_bytes = (double)source.written.bytes * (double)size_at_once(o);

@@ -12,10 +12,6 @@ struct checkpoint_written {
 	uint64_t memory;
 };
 
-/* Bytes of file i of the rank, or of its region of the shared file. */
-int checkpoint_file_bytes(const struct checkpoint_shape *s, uint64_t rank, uint32_t i,
-			  uint64_t *bytes, struct err *err);
-
 /* Each file in memory begins at a multiple of so many bytes. */
 enum { CHECKPOINT_WHOLE_ALIGNMENT = 4096 };
 static inline uint64_t checkpoint_whole_room(uint64_t bytes, uint64_t alignment)

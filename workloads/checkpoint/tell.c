@@ -90,7 +90,7 @@ int checkpoint_tell(const struct job *job, const struct job_phase *phase,
 	(void)places;
 	*out = (struct plan_told){0};
 	if (rc == 0)
-		rc = checkpoint_store(job, phase, &store, err);
+		rc = phase_store_find(job, phase, &store, err);
 	if (rc < 0)
 		return rc;
 	checkpoint_shape(job, o, ranks, store, &shape);

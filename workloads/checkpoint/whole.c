@@ -1,15 +1,13 @@
-/* All bytes that this rank writes of a checkpoint, in memory at once: the copy of a snapshot that is held, or the whole
- * tensors of a checkpoint that does not stream. Writers and fillers make them all before the first one is written.
- *
- *	memory   | file 0 ··· | file 1 ··· | …      each file from a multiple of CHECKPOINT_WHOLE_ALIGNMENT on
- *
- * It is one object for the writers that make it (writer_make), and each file of it is one for those that write it. */
+/* All bytes of a rank in memory: see whole.h. */
+#include "workloads/checkpoint/whole.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/numbers.h"
 #include "core/units.h"
-#include "workloads/checkpoint/run.h"
 #include "workloads/checkpoint/size.h"
+#include "workloads/checkpoint/slot.h"
 
 struct checkpoint_whole_file {
 	uint64_t at; /* in the memory */
@@ -20,10 +18,8 @@ struct checkpoint_whole_file {
 static int whole_place(struct checkpoint_run *r, struct err *err)
 {
 	struct checkpoint_whole *h = &r->whole;
-	uint64_t alignment = CHECKPOINT_WHOLE_ALIGNMENT, bytes;
+	uint64_t alignment = max_u64(CHECKPOINT_WHOLE_ALIGNMENT, r->store.alignment), bytes;
 
-	if (r->store.alignment > alignment)
-		alignment = r->store.alignment;
 	h->what = (struct writer_object){.piece = r->chunk, .next = &h->next};
 	for (uint32_t i = 0; i < h->file_count; i++) {
 		int rc = checkpoint_file_bytes(&r->shape, r->ctx->group->rank, i, &bytes, err);
@@ -61,9 +57,8 @@ static void whole_image(const void *argument, uint64_t at, void *to, uint64_t by
 
 	for (uint32_t i = whole_file_at(h, at); done < bytes; i++) {
 		uint64_t end = i + 1 < h->file_count ? h->files[i + 1].at : h->what.size;
-		uint64_t from = at + done, part = end - from;
+		uint64_t from = at + done, part = min_u64(end - from, bytes - done);
 
-		part = part < bytes - done ? part : bytes - done;
 		checkpoint_slot_image(&h->files[i].slot, from - h->files[i].at, (char *)to + done,
 				      part);
 		done += part;
@@ -71,7 +66,14 @@ static void whole_image(const void *argument, uint64_t at, void *to, uint64_t by
 	checkpoint_pace(r, h->began_ns, at + bytes);
 }
 
-int checkpoint_whole_open(struct checkpoint_run *r, struct err *err)
+void checkpoint_pace(const struct checkpoint_run *r, uint64_t began_ns, uint64_t bytes)
+{
+	if (r->d2h)
+		clock_sleep_until(r->store.clock, began_ns + (uint64_t)((unsigned __int128)bytes *
+									1000000000u / r->d2h));
+}
+
+int checkpoint_whole_take(struct checkpoint_run *r, struct err *err)
 {
 	struct checkpoint_whole *h = &r->whole;
 	char text[UNITS_TEXT_BYTES];
@@ -95,7 +97,7 @@ int checkpoint_whole_open(struct checkpoint_run *r, struct err *err)
 	return 0;
 }
 
-void checkpoint_whole_close(struct checkpoint_run *r)
+void checkpoint_whole_free(struct checkpoint_run *r)
 {
 	struct checkpoint_whole *h = &r->whole;
 

@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "workloads/checkpoint/run.h"
+#include "core/numbers.h"
+#include "workloads/checkpoint/pass.h"
+#include "workloads/checkpoint/session.h"
+#include "workloads/checkpoint/whole.h"
+#include "workloads/checkpoint/write.h"
 
 int checkpoint_within_open(struct checkpoint_run **out, struct phase_context *ctx,
 			   const struct checkpoint_use *use, struct err *err)
@@ -41,13 +45,6 @@ int checkpoint_within_open(struct checkpoint_run **out, struct phase_context *ct
 			   r->windows ? 0 : err_set(err, -ENOMEM, "no memory for a snapshot"), err);
 }
 
-void checkpoint_pace(const struct checkpoint_run *r, uint64_t began_ns, uint64_t bytes)
-{
-	if (r->d2h)
-		clock_sleep_until(r->store.clock, began_ns + (uint64_t)((unsigned __int128)bytes *
-									1000000000u / r->d2h));
-}
-
 /* Copies as many bytes as this rank writes, no faster than to the host. */
 static void checkpoint_copy(struct checkpoint_run *r)
 {
@@ -56,7 +53,7 @@ static void checkpoint_copy(struct checkpoint_run *r)
 	checkpoint_rank_bytes(&r->shape, r->ctx->group->rank, &weights, &optimizer);
 	bytes = weights + optimizer;
 	while (done < bytes) {
-		piece = bytes - done < r->chunk ? bytes - done : r->chunk;
+		piece = min_u64(bytes - done, r->chunk);
 		memcpy((char *)r->windows + r->chunk, r->windows, piece);
 		done += piece;
 		checkpoint_pace(r, began_ns, done);
@@ -74,7 +71,7 @@ static int checkpoint_hold_thread(struct crew_thread *w, uint64_t thread)
  * write do it, and write none of them yet: what it takes is no part of their time. */
 static int checkpoint_hold(struct checkpoint_run *r, struct err *err)
 {
-	int rc = checkpoint_whole_open(r, err);
+	int rc = checkpoint_whole_take(r, err);
 
 	checkpoint_count_memory(r);
 	if (rc == 0)
@@ -97,7 +94,7 @@ int checkpoint_within_land(struct checkpoint_run *r, bool halt, struct err *err)
 	rc = group_agree(r->ctx->group, crew_land(&r->crew, halt, err), err);
 	r->flies = false;
 	/* What was held is written. */
-	checkpoint_whole_close(r);
+	checkpoint_whole_free(r);
 	rc = checkpoint_write_end(r, rc, halt, err);
 	r->within.tally->finished_ns = clock_utc_ns();
 	if (rc == 0 && !halt)

@@ -1,12 +1,14 @@
-/* Writing a checkpoint: the threads of a rank take its files one after the other. A thread that finds no further file
- * joins one that others write, as long as pieces of it are left. Who leaves a file last commits it. */
+/* Writing a checkpoint: see write.h. */
+#include "workloads/checkpoint/write.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "workloads/checkpoint/run.h"
+#include "workloads/checkpoint/slot.h"
+#include "workloads/checkpoint/whole.h"
 #include "workloads/common/answer_text.h"
 
 int checkpoint_write_open(struct checkpoint_run *r, struct err *err)
@@ -47,46 +49,6 @@ void checkpoint_write_reset(struct checkpoint_run *r)
 	}
 }
 
-/* What is behind the end of a region is zeros. */
-void checkpoint_slot_image(const void *slot, uint64_t at, void *to, uint64_t bytes)
-{
-	const struct checkpoint_slot *s = slot;
-	uint64_t left = at < s->archive.size ? s->archive.size - at : 0;
-
-	if (left)
-		archive_image(&s->archive, s->content, at, to, left < bytes ? left : bytes);
-	if (left < bytes)
-		memset((char *)to + left, 0, bytes - left);
-}
-
-int checkpoint_slot_lay_out(struct checkpoint_run *r, struct checkpoint_slot *s, uint32_t i,
-			    struct err *err)
-{
-	struct archive_tensors tensors;
-	int rc;
-
-	checkpoint_file(&r->shape, r->ctx->group->rank, i, &s->file);
-	tensors = checkpoint_file_tensors(&s->file);
-	arena_free(&s->arena);
-	rc = archive_make(&s->archive, (enum archive_kind)r->shape.framing, &tensors, &s->arena,
-			  err);
-	if (rc < 0)
-		return rc;
-	s->object = (struct object){.size = 0};
-	checkpoint_file_key(r, &s->file, s->object.key);
-	s->content = marker_content(&r->marker, s->file.number);
-	atomic_store(&s->next, 0);
-	s->what = (struct writer_object){.object = &s->object,
-					 .offset = s->file.offset,
-					 .size = s->file.region ? s->file.region : s->archive.size,
-					 .piece = r->chunk,
-					 .bytes = checkpoint_whole_bytes(r, i),
-					 .image = checkpoint_slot_image,
-					 .argument = s,
-					 .next = &s->next};
-	return 0;
-}
-
 static int checkpoint_slot_begin(struct checkpoint_run *r, struct checkpoint_slot *s, uint32_t i,
 				 struct crew_thread *w)
 {
@@ -96,6 +58,7 @@ static int checkpoint_slot_begin(struct checkpoint_run *r, struct checkpoint_slo
 
 	if (rc < 0)
 		return rc;
+	s->what.bytes = checkpoint_whole_bytes(r, i);
 	if (r->shape.layout == CHECKPOINT_SHARED && !r->in_place) {
 		s->object = r->shared.object; /* all ranks have begun it */
 		return 0;
