@@ -11,6 +11,7 @@ It reports each of these, with a sentence that says what to do:
     - printing and exiting outside cli/, and changes of the whole process outside cli/ and ranks/run/
     - variables that are neither const nor on a stack
     - a file of more than 600 lines, of tests and benches, too, and a function of more than 60
+    - a second way to word a request that failed (check_failures.py)
     - a comment or a page that names a file that does not exist (check_names.py)
 """
 import collections
@@ -19,6 +20,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from check_failures import second_sentences  # noqa: E402
 from check_names import dead_names  # noqa: E402
 
 KNOWS = {
@@ -421,6 +423,7 @@ def check(root):
     for file in files:
         for part in (wrong_includes, long_parts, wrong_words):
             wrong += [f"{file.path}:{number}: {sentence}" for number, sentence in part(file)]
+        wrong += [f"{file.path}:{number}: {sentence}" for number, sentence in second_sentences(file.path, file.lines)]
     for group in circles(files):
         wrong.append("modules that include each other in a circle: move what both need to a module of its own\n" +
                      "\n".join(f"    {where} includes {module}.h" for where, module in group))

@@ -131,6 +131,16 @@ TREES = (
     ("const tables", {
         "core/log.c": 'static const char *const names[] = {"a"};\nconst struct x log_table[2] = {0};\n'
                       "static const struct {\n\tint a;\n} rows[] = {{1}};\nstatic int log_a(int b);\n"}, None),
+    ("a second sentence for a failure", {
+        "workloads/io/data.c": 'int io_x(void)\n{\n\treturn err_set(err, rc, "%s/%s: %s", uri, key,\n'
+                               "\t\t       request_text(req));\n}\n"},
+     "workloads/io/data.c:3: words a failed request in its own way"),
+    ("a second sentence with the attempts", {
+        "cli/ls.c": 'void ls_x(void)\n{\n\tfprintf(out, "%s (%u attempts)", key, req.answer.attempts);\n}\n'},
+     "cli/ls.c:3: words a failed request in its own way"),
+    ("a copy of the reason, and the one sentence", {
+        "workloads/io/data.c": 'void io_x(void)\n{\n\tsnprintf(text, sizeof(text), "%s", request_text(req));\n'
+                               "\tfailure_set(err, rc, store, req, NULL);\n}\n"}, None),
     ("a comment that names a file that is gone", {"core/log.c": "/* Rows are made in\n * log_row.c. */\n"},
      "core/log.c:2: there is no file log_row.c"),
     ("a comment that names files beside it, with a path, of others, and of no name", {

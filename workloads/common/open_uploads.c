@@ -69,12 +69,13 @@ static int open_uploads_list(struct open_uploads *u, struct queue *q, const char
 	} while (rc == 0 && listing.more);
 	if (rc == 0 || rc == -ENOENT)
 		return 0;
+	err_wrap(err, failure_set(err, rc, store, &req, NULL), "open uploads");
 	if (!open_uploads_refused(rc))
-		return err_wrap(err, failure_set(err, rc, store, &req, NULL), "open uploads");
+		return rc;
 	log_say(store->log, LOG_WARNING,
-		"open uploads of %s/%s cannot be listed (%s): where a run was killed, what it had uploaded of an object may "
-		"stay until the bucket's rules for incomplete uploads remove it",
-		store->uri, o.key, request_text(&req));
+		"%s; where a run was killed, what it had uploaded of an object may stay until the bucket's rules for "
+		"incomplete uploads remove it",
+		err->text);
 	u->count = u->bytes = 0;
 	return 0;
 }
