@@ -33,7 +33,7 @@ static void board_wake_others(const struct kv_view *v)
 			sem_post(&b->seats[i].arrived);
 }
 
-uint32_t kv_board_post(struct kv_view *v, const struct kv_operation *op, bool counts, uint32_t note)
+uint32_t kv_board_post(struct kv_view *v, const struct kv_operation *op, bool counts, void *note)
 {
 	struct kv_board *b = v->board;
 	uint64_t posted = atomic_load_explicit(&b->posted, memory_order_relaxed);

@@ -60,7 +60,8 @@ struct kv_view {
 	uint32_t rank;
 	uint64_t taken; /* numbers taken from the ring */
 	/* Leader: slots that are free; what it noted of the others. */
-	uint32_t free[KV_SLOTS_MAX], free_count, note[KV_SLOTS_MAX];
+	uint32_t free[KV_SLOTS_MAX], free_count;
+	void *note[KV_SLOTS_MAX];
 };
 
 uint64_t kv_board_bytes(uint32_t ranks);
@@ -68,10 +69,9 @@ uint64_t kv_board_bytes(uint32_t ranks);
 void kv_board_init(struct kv_board *b, uint32_t ranks, uint32_t slots);
 void kv_view_open(struct kv_view *v, struct kv_board *b, uint32_t rank);
 
-/* Leader: gives an operation to all ranks, itself among them, in a free slot, of which there must be one; notes a number of its
+/* Leader: gives an operation to all ranks, itself among them, in a free slot, of which there must be one; notes something of its
  * own beside it. Returns the slot. */
-uint32_t kv_board_post(struct kv_view *v, const struct kv_operation *op, bool counts,
-		       uint32_t note);
+uint32_t kv_board_post(struct kv_view *v, const struct kv_operation *op, bool counts, void *note);
 /* Leader: takes the bits of 64 slots that are closed, from number 64 * word on; and sets a slot free that was among them. */
 uint64_t kv_board_closed(struct kv_view *v, uint32_t word);
 void kv_board_free(struct kv_view *v, uint32_t slot);

@@ -1,25 +1,27 @@
-/* What the tiers decide, as operations for the I/O threads, and for the other ranks of a tensor group.
- *
- *	event of the tiers ──► operation ──► may begin ──► an I/O thread ────► answer ──► next step of the request
- *	                                       ├─ board ──► other ranks ──► last one ─┤
- *	                                       └─ nothing to do for it (an accelerator's memory) ─┘   bus.c: after its time
- *
- * When the phase is over, what has not begun is dropped: entries are neither read nor written, and what was to be moved is
- * only deleted, so that nothing stays in a store that its tier does not know. */
+/* What the tiers decide, as operations: see dispatch.h. */
+#include "workloads/kvcache/dispatch.h"
+
 #include <errno.h>
 
-#include "workloads/kvcache/run.h"
+#include "workloads/kvcache/measures.h"
+#include "workloads/kvcache/remote.h"
+#include "workloads/kvcache/shard.h"
+#include "workloads/kvcache/sharing.h"
+
+enum { DECISIONS_LEAST = 64, DECISIONS_MOST = 1 << 24 };
+
+/* The operations of one step of a request, while they are added: each waits for the one before it. */
+struct chain {
+	struct kv_run *r;
+	struct kv_served *owner; /* NULL: nobody waits for them */
+	struct kv_operation *last;
+};
 
 int kv_dispatch_open(struct kv_run *r, struct err *err)
 {
-	uint32_t threads = r->crew.threads, depth = r->crew.depth;
-
-	r->asking = KV_NONE;
-	r->chain = KV_NONE;
-	for (uint32_t k = 0; k < KV_TIERS_MAX; k++)
-		r->buses[k].taken = (struct kv_fifo){KV_NONE, KV_NONE};
-	if (kv_loads_open(&r->loads, threads, depth) < 0 ||
-	    kv_operations_init(&r->operations, threads) < 0)
+	r->buses.setup = &r->setup;
+	if (kv_loads_open(&r->loads, r->crew.threads, r->crew.depth) < 0 ||
+	    kv_operations_init(&r->operations) < 0)
 		return err_set(err, -ENOMEM, "no memory for the operations under way");
 	return 0;
 }
@@ -28,151 +30,243 @@ void kv_dispatch_close(struct kv_run *r)
 {
 	kv_operations_free(&r->operations);
 	kv_loads_close(&r->loads);
+	free(r->decisions.all);
+	r->decisions = (struct kv_decisions){.all = NULL};
 }
 
-static void dispatch_add(struct kv_run *r, const struct kv_event *e, enum kv_operation_kind kind,
-			 bool promotes)
+static int decisions_add(struct kv_decisions *d, const struct kv_decision *what)
 {
-	struct kv_served *s = r->asking == KV_NONE ? NULL : &r->served[r->asking];
+	if (d->count == d->room) {
+		uint32_t room = d->room ? 2 * d->room : DECISIONS_LEAST;
+		struct kv_decision *all =
+			room <= DECISIONS_MOST ? realloc(d->all, room * sizeof(*all)) : NULL;
+
+		if (!all) {
+			d->lost = true;
+			return -ENOMEM;
+		}
+		d->all = all;
+		d->room = room;
+	}
+	d->all[d->count++] = *what;
+	return 0;
+}
+
+void kv_decisions_event(void *decisions, const struct kv_event *e)
+{
+	const struct kv_decision what = {.event = *e};
+
+	decisions_add(decisions, &what);
+}
+
+int kv_decisions_ask(void *decisions, const struct kv_question *q)
+{
+	const struct kv_decision what = {.asks = true, .question = *q};
+
+	return decisions_add(decisions, &what);
+}
+
+static void dispatch_add(struct chain *c, const struct kv_event *e, uint32_t from,
+			 enum kv_operation_kind kind, bool promotes)
+{
+	struct kv_run *r = c->r;
 	struct kv_operation op = {.kind = kind,
-				  .from = e->from,
+				  .from = from,
 				  .to = e->to,
-				  .owner = r->asking,
+				  .owner = c->owner,
 				  .promotes = promotes,
 				  .asks = e->asks,
 				  .bytes = e->bytes,
 				  .asked_ns = r->now_ns,
 				  .id = e->id};
-	uint32_t number;
 
 	if (kv_shard_needs_thread(r, &op))
-		op.priority = 1 + (s ? r->class_rank[s->request.class] : 0);
-	number = kv_operations_add(&r->operations, &op, r->chain);
-	r->chain = number;
-	if (number == KV_NONE) {
+		op.priority = 1 + (c->owner ? r->serving.class_rank[c->owner->request.class] : 0);
+	c->last = kv_operations_add(&r->operations, &op, c->last);
+	if (!c->last)
 		r->rc = r->rc ? r->rc : -ENOMEM;
-		return;
-	}
-	if (s)
-		s->under_way++;
+	else if (c->owner)
+		c->owner->under_way++;
 }
 
 /* A copy of an entry comes from the fastest tier that has it; a new entry comes from none. */
-static void dispatch_write(struct kv_run *r, const struct kv_event *e)
+static uint32_t dispatch_source(const struct kv_run *r, const struct kv_event *e)
 {
-	uint32_t entry = kv_entries_find(&r->tiers.entries, e->id);
-	uint8_t tiers = entry == KV_NONE ? 0 : kv_entry_at(&r->tiers.entries, entry)->tiers;
-	struct kv_event from = *e;
+	uint32_t number = kv_entries_find(&r->tiers.entries, e->id);
+	uint8_t tiers = number == KV_NONE ? 0 : kv_entry_at(&r->tiers.entries, number)->tiers;
 
-	if (tiers)
-		from.from = (uint32_t)__builtin_ctz(tiers);
-	dispatch_add(r, &from, KV_OPERATION_WRITE, false);
+	return tiers ? (uint32_t)__builtin_ctz(tiers) : e->from;
 }
 
-void kv_dispatch_event(void *run, const struct kv_event *e)
+static void dispatch_event(struct chain *c, const struct kv_event *e)
 {
-	struct kv_run *r = run;
-
 	switch (e->kind) {
 	case KV_EVENT_WRITE:
-		dispatch_write(r, e);
+		dispatch_add(c, e, dispatch_source(c->r, e), KV_OPERATION_WRITE, false);
 		return;
 	case KV_EVENT_READ:
-		dispatch_add(r, e, KV_OPERATION_READ, false);
+		dispatch_add(c, e, e->from, KV_OPERATION_READ, false);
 		return;
 	case KV_EVENT_DEMOTE:
-		dispatch_add(r, e, KV_OPERATION_MOVE, false);
+		dispatch_add(c, e, e->from, KV_OPERATION_MOVE, false);
 		return;
 	case KV_EVENT_PROMOTE:
 		/* Its bytes have just been read. */
-		dispatch_add(r, e, KV_OPERATION_WRITE, true);
-		if (r->setup.policy.write == KV_WRITE_MOVE && !kv_tiers_shared(&r->tiers, e->from))
-			dispatch_add(r, e, KV_OPERATION_DELETE, true);
+		dispatch_add(c, e, e->from, KV_OPERATION_WRITE, true);
+		if (c->r->setup.policy.write == KV_WRITE_MOVE &&
+		    !kv_tiers_shared(&c->r->tiers, e->from))
+			dispatch_add(c, e, e->from, KV_OPERATION_DELETE, true);
 		return;
 	case KV_EVENT_EVICT:
 	case KV_EVENT_DELETE:
-		dispatch_add(r, e, KV_OPERATION_DELETE, false);
+		dispatch_add(c, e, e->from, KV_OPERATION_DELETE, false);
 		return;
 	}
 }
 
-void kv_dispatch_admit(struct kv_run *r, uint32_t number, bool moves)
+/* An operation has asked whether it may move an entry. Else it only deletes it where it is. */
+static void dispatch_admit(struct kv_run *r, struct kv_operation *op, bool moves)
 {
-	struct kv_operation *op = kv_operation_at(&r->operations, number);
-
 	if (!moves) {
 		op->kind = KV_OPERATION_DELETE;
 		op->to = op->from;
 		if (!kv_shard_needs_thread(r, op))
 			op->priority = 0;
 	}
-	kv_operations_admit(&r->operations, number);
+	kv_operations_admit(&r->operations, op);
 }
 
-void kv_dispatch_ended(struct kv_run *r, uint32_t number)
+/* Whether the step of a request waits for the answer. One that asks for an operation waits for that. */
+static bool asked_holds(const struct kv_asked *asked)
 {
-	const struct kv_operation *op = kv_operation_at(&r->operations, number);
-	uint32_t owner = op->owner;
+	return asked->owner && asked->what.kind != KV_ASK_MOVE && asked->what.kind != KV_ASK_ENDED;
+}
+
+static void dispatch_ask(struct chain *c, const struct kv_question *q)
+{
+	struct kv_asked asked = {.what = *q, .owner = c->owner};
+
+	if (q->kind == KV_ASK_MOVE)
+		asked.operation = c->last;
+	/* There was no memory for the operation, so nothing makes the request wait. */
+	if (q->kind == KV_ASK_MOVE && !c->last)
+		asked.owner = NULL;
+	if (kv_remote_ask(&c->r->remote, &asked) < 0) {
+		c->r->rc = c->r->rc ? c->r->rc : -ENOMEM;
+		if (asked.operation)
+			dispatch_admit(c->r, asked.operation, false);
+	} else if (asked_holds(&asked)) {
+		c->owner->under_way++;
+	}
+}
+
+void kv_dispatch_decided(struct kv_run *r, struct kv_served *owner)
+{
+	struct kv_decisions *d = &r->decisions;
+	struct chain c = {.r = r, .owner = owner};
+
+	for (uint32_t i = 0; i < d->count; i++)
+		if (d->all[i].asks)
+			dispatch_ask(&c, &d->all[i].question);
+		else
+			dispatch_event(&c, &d->all[i].event);
+	if (d->lost)
+		r->rc = r->rc ? r->rc : -ENOMEM;
+	d->count = 0;
+	d->lost = false;
+}
+
+/* Another node has answered; the step that asked goes on. */
+static void dispatch_answered(struct kv_run *r, struct kv_asked *asked,
+			      const struct kv_answer *answer)
+{
+	const struct kv_asked was = *asked;
+	bool ends = was.what.kind == KV_ASK_ENDED;
+	int rc = kv_tiers_answered(&r->tiers, &was.what, answer);
+
+	kv_dispatch_decided(r, ends ? NULL : was.owner);
+	if (rc == -EAGAIN) {
+		asked->what.victims += answer->count;
+		kv_remote_ask_again(&r->remote, asked);
+		return;
+	}
+	kv_remote_done(&r->remote, asked);
+	if (rc == -ENOMEM)
+		r->rc = r->rc ? r->rc : rc;
+	if (was.operation)
+		dispatch_admit(r, was.operation, rc == 0);
+	if (!asked_holds(&was))
+		return;
+	if (was.what.kind == KV_ASK_READ)
+		kv_measure_found(r, was.owner, rc >= 0);
+	if (--was.owner->under_way == 0)
+		kv_served_ended(&r->serving, was.owner, r->now_ns);
+}
+
+static void dispatch_ended(struct kv_run *r, struct kv_operation *op)
+{
+	struct kv_served *owner = op->owner;
 
 	kv_sharing_ended(r, op);
-	kv_operations_end(&r->operations, number);
-	if (owner != KV_NONE && --r->served[owner].under_way == 0)
-		kv_serve_ended(r, owner);
+	kv_dispatch_decided(r, NULL); /* the part of another node may have to be told */
+	kv_operations_end(&r->operations, op);
+	if (owner && --owner->under_way == 0)
+		kv_served_ended(&r->serving, owner, r->now_ns);
 }
 
-static void dispatch_outcome(struct kv_run *r, uint32_t number, enum kv_outcome outcome)
+static void dispatch_outcome(struct kv_operation *op, enum kv_outcome outcome)
 {
-	struct kv_operation *op = kv_operation_at(&r->operations, number);
-
 	if (op->outcome == KV_OUTCOME_DONE)
 		op->outcome = outcome;
 }
 
-void kv_dispatch_failed(struct kv_run *r, uint32_t number)
+static void dispatch_done(struct kv_run *r, struct kv_operation *op, bool failed)
 {
-	dispatch_outcome(r, number, KV_OUTCOME_FAILED);
+	if (failed)
+		dispatch_outcome(op, KV_OUTCOME_FAILED);
+	dispatch_ended(r, op);
 }
 
-/* There is nothing to do for an operation, or nothing any more. */
-static void dispatch_drop(struct kv_run *r, uint32_t number, const struct kv_operation *what)
+/* There is nothing to do for an operation, or nothing any more. what: as it is, or as what is left of it. */
+static void dispatch_drop(struct kv_run *r, struct kv_operation *op,
+			  const struct kv_operation *what)
 {
 	kv_shard_done(r, what);
-	kv_dispatch_ended(r, number);
+	dispatch_ended(r, op);
 }
 
 /* The slot in which the other ranks of the group find an operation. */
 static uint32_t dispatch_post(struct kv_run *r, const struct kv_operation *what, bool counts,
-			      uint32_t number)
+			      struct kv_operation *op)
 {
 	struct kv_view *view = &r->part.view;
 
-	return view->board ? kv_board_post(view, what, counts, number) : KV_NONE;
+	return view->board ? kv_board_post(view, what, counts, op) : KV_NONE;
 }
 
-static void dispatch_give(struct kv_run *r, uint32_t number)
+static void dispatch_give(struct kv_run *r, struct kv_operation *op)
 {
-	struct kv_operation what = *kv_operation_at(&r->operations, number);
-	struct kv_task task;
+	struct kv_operation what = *op;
+	struct kv_task task = {.operation = op};
 
 	/* What was to be moved and is only deleted is no move. */
 	task.counts = !(r->over && what.kind == KV_OPERATION_MOVE);
 	if (!task.counts)
 		what.kind = KV_OPERATION_DELETE;
 	if (r->over)
-		dispatch_outcome(r, number, KV_OUTCOME_DROPPED);
+		dispatch_outcome(op, KV_OUTCOME_DROPPED);
 	if (r->over && (what.kind != KV_OPERATION_DELETE || !kv_shard_needs_thread(r, &what))) {
-		dispatch_drop(r, number, &what);
+		dispatch_drop(r, op, &what);
 		return;
 	}
-	kv_bus_pass(r, &what);
+	kv_bus_pass(&r->buses, &what, r->now_ns);
 	task.what = kv_shard_of(r, &what);
-	task.number = number;
-	task.slot = dispatch_post(r, &what, task.counts, number);
+	task.slot = dispatch_post(r, &what, task.counts, op);
 	if (kv_shard_give(r, &task))
 		return;
 	if (task.slot == KV_NONE) {
-		dispatch_outcome(r, number, KV_OUTCOME_DROPPED);
-		dispatch_drop(r, number, &what);
+		dispatch_outcome(op, KV_OUTCOME_DROPPED);
+		dispatch_drop(r, op, &what);
 		return;
 	}
 	kv_board_fail(&r->part.view, task.slot);
@@ -180,19 +274,17 @@ static void dispatch_give(struct kv_run *r, uint32_t number)
 	kv_board_answer(&r->part.view, task.slot);
 }
 
-/* It has ended, and no rank needs a thread for it. The others hear of it, and nobody waits until they have. times: NULL where it took
- * none. */
-static void dispatch_at_once(struct kv_run *r, uint32_t number, const struct kv_times *times)
+/* It has ended, and no rank needs a thread for it. The others hear of it, and nobody waits until they have. */
+static void dispatch_at_once(struct kv_run *r, struct kv_operation *op)
 {
-	const struct kv_operation what = *kv_operation_at(&r->operations, number);
-	struct kv_operation shard = kv_shard_of(r, &what);
-	uint32_t slot = r->over ? KV_NONE : dispatch_post(r, &what, true, KV_NONE);
+	struct kv_operation shard = kv_shard_of(r, op);
+	uint32_t slot = r->over ? KV_NONE : dispatch_post(r, op, true, NULL);
 
 	if (slot != KV_NONE)
 		kv_board_answer(&r->part.view, slot);
 	if (!r->over)
-		kv_measure_operation(r, &shard, times);
-	dispatch_drop(r, number, &what);
+		kv_measure_at_once(r, &shard);
+	dispatch_drop(r, op, op);
 }
 
 /* Whether an operation could be posted. */
@@ -203,27 +295,26 @@ static bool dispatch_room(const struct kv_run *r)
 
 uint64_t kv_dispatch_due(const struct kv_run *r)
 {
-	return dispatch_room(r) ? kv_bus_due(r) : UINT64_MAX;
+	return dispatch_room(r) ? kv_bus_due(&r->buses) : UINT64_MAX;
 }
 
 void kv_dispatch(struct kv_run *r)
 {
-	struct kv_times times;
-	uint32_t ended;
+	uint64_t now_ns = r->over ? UINT64_MAX : r->now_ns;
+	struct kv_operation *op;
 
-	while (dispatch_room(r) && (ended = kv_bus_ended(r, &times)) != KV_NONE)
-		dispatch_at_once(r, ended, &times);
+	while (dispatch_room(r) && (op = kv_bus_ended(&r->buses, now_ns)))
+		dispatch_at_once(r, op);
 	while (dispatch_room(r)) {
 		/* Those of the first priority need no thread. */
-		uint32_t number = kv_operations_take(&r->operations,
-						     kv_loads_room(&r->loads) ? KV_PRIORITIES : 1);
-
-		if (number == KV_NONE)
+		op = kv_operations_take(&r->operations,
+					kv_loads_room(&r->loads) ? KV_PRIORITIES : 1);
+		if (!op)
 			return;
-		if (kv_operation_at(&r->operations, number)->priority)
-			dispatch_give(r, number);
-		else if (!kv_bus_take(r, number))
-			dispatch_at_once(r, number, NULL);
+		if (op->priority)
+			dispatch_give(r, op);
+		else if (r->over || !kv_bus_take(&r->buses, op, r->now_ns))
+			dispatch_at_once(r, op);
 	}
 }
 
@@ -232,26 +323,26 @@ static void dispatch_closed(struct kv_run *r)
 {
 	struct kv_view *view = &r->part.view;
 
-	for (uint32_t word = 0; word * 64 < view->board->slots; word++) {
-		uint64_t bits = kv_board_closed(view, word);
-
-		while (bits) {
+	for (uint32_t word = 0; word * 64 < view->board->slots; word++)
+		for (uint64_t bits = kv_board_closed(view, word); bits; bits &= bits - 1) {
 			uint32_t slot = word * 64 + (uint32_t)__builtin_ctzll(bits);
-			uint32_t number = view->note[slot];
+			struct kv_operation *op = view->note[slot];
+			bool failed = kv_board_failed(view, slot);
 
-			bits &= bits - 1;
-			if (number != KV_NONE && kv_board_failed(view, slot))
-				kv_dispatch_failed(r, number);
 			kv_board_free(view, slot);
-			if (number != KV_NONE)
-				kv_dispatch_ended(r, number);
+			if (op)
+				dispatch_done(r, op, failed);
 		}
-	}
 }
 
 void kv_dispatch_collect(struct kv_run *r)
 {
-	kv_shard_collect(r);
+	kv_shard_collect(r, dispatch_done);
 	if (r->part.view.board)
 		dispatch_closed(r);
+}
+
+void kv_dispatch_poll(struct kv_run *r)
+{
+	kv_remote_poll(r, dispatch_answered);
 }

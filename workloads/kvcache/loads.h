@@ -1,9 +1,9 @@
 /* Loads of I/O threads: which of them gets the next operation. It is one that has the fewest, so that nothing waits behind an
  * operation that takes long while another thread is idle; of several, the one that became so last, whose memory is still in the caches.
  *
- *	first[0] ─► thread 2 ─► thread 5        idle
- *	first[1] ─► thread 0                    one operation each
- *	first[2] ─► …
+ *	with[0] ─► thread 2 ─► thread 5        idle
+ *	with[1] ─► thread 0                    one operation each
+ *	with[2] ─► …
  *
  * O(1). One thread: the main thread. */
 #ifndef HAUL_WORKLOADS_KVCACHE_LOADS_H
@@ -12,16 +12,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/list.h"
+
 struct kv_load {
+	struct list_link link; /* among the threads with as many operations */
 	uint32_t operations;
-	uint32_t before, after; /* in the list of its load */
 };
 
 struct kv_loads {
-	uint32_t threads, most; /* operations of a thread */
+	uint32_t most;          /* operations of a thread */
 	uint32_t least;         /* the load of the thread that is next; most: all are full */
 	struct kv_load *thread; /* [threads] */
-	uint32_t *first;        /* [most + 1] */
+	struct list *with;      /* [most + 1]: the threads by their operations */
 };
 
 /* threads, most: at least 1. Returns 0 or -ENOMEM; kv_loads_close is allowed then, too. */

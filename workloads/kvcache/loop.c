@@ -1,12 +1,20 @@
-/* The main thread of a phase "kvcache". It wakes when a user is due, an answer has come, an operation or a generation ends, or its
- * status round must be looked at; and never waits for storage. */
+/* The main thread of a phase "kvcache": see loop.h. */
+#include "workloads/kvcache/loop.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
 
+#include "core/numbers.h"
 #include "core/units.h"
-#include "workloads/kvcache/run.h"
+#include "workloads/kvcache/dispatch.h"
+#include "workloads/kvcache/part.h"
+#include "workloads/kvcache/remote.h"
+#include "workloads/kvcache/scale.h"
+#include "workloads/kvcache/serve.h"
+#include "workloads/kvcache/shard.h"
+#include "workloads/kvcache/sharing.h"
 #include "workloads/kvcache/tiers/key.h"
 
 /* How often a status round is looked at, also once this rank has finished and waits for others. */
@@ -85,7 +93,8 @@ static void loop_offer(struct kv_run *r)
 
 		kv_source_next(&r->source, &request);
 		late_ns = r->now_ns - r->start_ns - request.due_ns;
-		if (kv_waiting_add(&r->waiting, r->class_rank[request.class], &request) < 0) {
+		if (kv_waiting_add(&r->waiting, r->serving.class_rank[request.class], &request) <
+		    0) {
 			r->rc = r->rc ? r->rc : -ENOMEM;
 			return;
 		}
@@ -100,7 +109,7 @@ static void loop_offer(struct kv_run *r)
 /* Nothing will fall due any more, and all that did has been served. */
 static bool loop_exhausted(const struct kv_run *r)
 {
-	return kv_source_due(&r->source) == KV_NEVER && !r->busy && !r->waiting.count;
+	return kv_source_due(&r->source) == KV_NEVER && !r->serving.busy && !r->waiting.count;
 }
 
 static void loop_work(struct kv_run *r)
@@ -108,11 +117,11 @@ static void loop_work(struct kv_run *r)
 	uint64_t requests = r->setup.options->requests;
 
 	if (!r->part.leads) {
-		kv_follow(r);
+		kv_shard_follow(r);
 		return;
 	}
 	kv_dispatch_collect(r);
-	kv_remote_poll(r);
+	kv_dispatch_poll(r);
 	kv_scale(r);
 	loop_offer(r);
 	if (r->rc == 0)
@@ -121,7 +130,7 @@ static void loop_work(struct kv_run *r)
 		if (r->rc < 0 || r->now_ns >= r->until_ns || loop_exhausted(r) ||
 		    (requests && r->ctx->tally->rank_row[KV_REQUESTS] >= requests))
 			r->over = true;
-		kv_serve_alarms(r);
+		kv_serve_generated(r);
 		kv_dispatch(r);
 	} while (kv_serve(r));
 	kv_part_tell(r);
@@ -207,25 +216,19 @@ static bool loop_poll(struct kv_run *r)
 	return ended;
 }
 
-static uint64_t loop_least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* When something is due, whatever comes. */
 static uint64_t loop_next(const struct kv_run *r)
 {
 	uint64_t next_ns = r->rounds.over ? r->now_ns + loop_poll_ns : r->polled_ns;
 
-	next_ns = loop_least(next_ns, kv_remote_due(r));
+	next_ns = min_u64(next_ns, kv_remote_due(r));
 	if (r->over || !r->part.leads)
 		return next_ns;
-	next_ns = loop_least(next_ns, loop_due(r));
-	next_ns = loop_least(next_ns, r->scaling.due_ns);
-	next_ns = loop_least(next_ns, kv_dispatch_due(r));
-	if (r->alarm_count)
-		next_ns = loop_least(next_ns, r->alarms[0].ns);
-	return loop_least(next_ns, r->until_ns);
+	next_ns = min_u64(next_ns, loop_due(r));
+	next_ns = min_u64(next_ns, r->scaling.due_ns);
+	next_ns = min_u64(next_ns, kv_dispatch_due(r));
+	next_ns = min_u64(next_ns, kv_served_due(&r->serving));
+	return min_u64(next_ns, r->until_ns);
 }
 
 int kv_loop(struct kv_run *r, enum stop_reason *stopped)
@@ -269,12 +272,10 @@ int kv_loop(struct kv_run *r, enum stop_reason *stopped)
 /* One entry of those that are there before the first request. */
 static int fill_entry(struct kv_run *r, struct kv_id id, uint64_t tokens)
 {
-	int rc;
+	int rc = kv_tiers_write(&r->tiers, kv_sharing_id(r, id),
+				kv_model_shard_most(&r->setup.model, tokens, r->setup.tensor));
 
-	r->asking = KV_NONE;
-	r->chain = KV_NONE;
-	rc = kv_tiers_write(&r->tiers, kv_sharing_id(r, id),
-			    kv_model_shard_most(&r->setup.model, tokens, r->setup.tensor));
+	kv_dispatch_decided(r, NULL);
 	return rc == -ENOMEM ? rc : 0;
 }
 
@@ -312,8 +313,8 @@ static uint64_t fill_under_way(const struct kv_run *r)
 
 static void fill_sleep(struct kv_run *r, uint64_t due_ns)
 {
-	due_ns = loop_least(due_ns, r->now_ns + loop_poll_ns);
-	loop_sleep(r, loop_least(due_ns, kv_remote_due(r)));
+	due_ns = min_u64(due_ns, r->now_ns + loop_poll_ns);
+	loop_sleep(r, min_u64(due_ns, kv_remote_due(r)));
 }
 
 static void fill_lead(struct kv_run *r)
@@ -327,7 +328,7 @@ static void fill_lead(struct kv_run *r)
 			more = false;
 		}
 		kv_dispatch_collect(r);
-		kv_remote_poll(r);
+		kv_dispatch_poll(r);
 		while (more && fill_under_way(r) < 2ull * r->crew.threads * r->crew.depth)
 			more = fill_next(r, n++);
 		kv_dispatch(r);
@@ -340,10 +341,10 @@ static void fill_lead(struct kv_run *r)
 
 static void fill_follow(struct kv_run *r)
 {
-	kv_follow(r);
+	kv_shard_follow(r);
 	while (r->given || !kv_board_past(&r->part.view, KV_STAGE_FILLED)) {
 		loop_sleep(r, r->now_ns + loop_poll_ns);
-		kv_follow(r);
+		kv_shard_follow(r);
 	}
 }
 
@@ -356,7 +357,7 @@ int kv_fill(struct kv_run *r, struct err *err)
 		fill_follow(r);
 	/* Others may still ask. */
 	while (!kv_remote_settled(r, true)) {
-		kv_remote_poll(r);
+		kv_dispatch_poll(r);
 		fill_sleep(r, UINT64_MAX);
 	}
 	if (r->rc < 0)

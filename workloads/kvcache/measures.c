@@ -1,8 +1,11 @@
-/* From the main thread of a phase "kvcache" to its tally. */
+/* From the main thread to the tally: see measures.h. */
+#include "workloads/kvcache/measures.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "workloads/kvcache/run.h"
+#include "workloads/kvcache/part.h"
+#include "workloads/kvcache/sharing.h"
 
 static struct table *measure_table(const struct tally *t, unsigned which)
 {
@@ -132,6 +135,22 @@ void kv_measure_operation(struct kv_run *r, const struct kv_operation *op,
 			measure_count(r, op->from, KV_TIER_DELETED, op->bytes);
 		return;
 	}
+}
+
+void kv_measure_at_once(struct kv_run *r, const struct kv_operation *op)
+{
+	const struct kv_times times = {.begin_ns = op->begins_ns, .end_ns = op->ends_ns};
+
+	kv_measure_operation(r, op, op->ends_ns ? &times : NULL);
+}
+
+void kv_measure_found(struct kv_run *r, struct kv_served *s, bool hit)
+{
+	uint64_t *row = r->ctx->tally->rank_row;
+
+	s->hit = hit;
+	row[hit ? KV_HITS : KV_MISSES]++;
+	row[(hit ? KV_HIT_PROMPT : KV_MISS_PROMPT) + s->step.cause]++;
 }
 
 void kv_measure_request(struct kv_run *r, const struct kv_served *s)

@@ -1,8 +1,9 @@
-/* This rank's part in its tensor group. The first rank of a group leads: it has the users, the tiers and the operations. The
- * others follow what it posts on the board (board.h). */
+/* A rank in its tensor group: see part.h. */
+#include "workloads/kvcache/part.h"
+
 #include <errno.h>
 
-#include "workloads/kvcache/run.h"
+#include "workloads/kvcache/sharing.h"
 
 /* Memory that ranks share is that of a node. */
 static int part_check_node(const struct kv_run *r, struct err *err)
@@ -123,41 +124,4 @@ struct kv_tier_counts kv_part_counts(const struct kv_run *r, uint32_t tier)
 	c.used_most = kv_model_shard_of(&r->setup.model, c.used_most, c.entries, r->setup.tensor,
 					p->rank);
 	return c;
-}
-
-/* Does a shard for which no I/O thread is needed. */
-static void follow_at_once(struct kv_run *r, const struct kv_operation *what, bool counts)
-{
-	/* The leader's times on the bus of an accelerator are those of all ranks. */
-	const struct kv_times times = {.begin_ns = what->begins_ns, .end_ns = what->ends_ns};
-
-	if (counts)
-		kv_measure_operation(r, what, what->ends_ns ? &times : NULL);
-	kv_shard_done(r, what);
-}
-
-void kv_follow(struct kv_run *r)
-{
-	struct kv_view *view = &r->part.view;
-	uint32_t slot;
-
-	kv_shard_collect(r);
-	while ((slot = kv_board_next(view)) != KV_NONE) {
-		const struct kv_slot *s = kv_board_slot(view, slot);
-		struct kv_task task = {.what = kv_shard_of(r, &s->operation),
-				       .counts = s->counts,
-				       .number = KV_NONE,
-				       .slot = slot};
-		bool thread = kv_shard_needs_thread(r, &task.what);
-
-		if (thread && !kv_loads_room(&r->loads))
-			return;
-		kv_board_take(view);
-		if (thread && kv_shard_give(r, &task))
-			continue;
-		if (thread)
-			kv_board_fail(view, slot);
-		follow_at_once(r, &task.what, task.counts && !thread);
-		kv_board_answer(view, slot);
-	}
 }

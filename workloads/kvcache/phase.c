@@ -9,7 +9,16 @@
 #include "core/uri.h"
 #include "workloads/common/start_line.h"
 #include "workloads/kvcache/clean.h"
+#include "workloads/kvcache/dispatch.h"
+#include "workloads/kvcache/loop.h"
+#include "workloads/kvcache/measures.h"
 #include "workloads/kvcache/objects.h"
+#include "workloads/kvcache/part.h"
+#include "workloads/kvcache/remote.h"
+#include "workloads/kvcache/remove.h"
+#include "workloads/kvcache/scale.h"
+#include "workloads/kvcache/sharing.h"
+#include "workloads/kvcache/space.h"
 #include "workloads/kvcache/trace_run.h"
 
 static const uint64_t content_stream = 0x656e747279; /* "entry" */
@@ -113,9 +122,9 @@ static int phase_open_cache(struct kv_run *r, struct err *err)
 				r->remote.part);
 		kv_source_common(&r->source, r->ctx->job->seed);
 	}
-	r->tiers.event = kv_dispatch_event;
-	r->tiers.ask = kv_remote_ask;
-	r->tiers.argument = r;
+	r->tiers.event = kv_decisions_event;
+	r->tiers.ask = kv_decisions_ask;
+	r->tiers.argument = &r->decisions;
 	return rc == 0 ? kv_measure_begin(r, err) : rc;
 }
 
@@ -131,7 +140,7 @@ static int phase_open_rank(struct kv_run *r, struct err *err)
 	if (rc == 0)
 		rc = phase_open_cache(r, err);
 	if (rc == 0)
-		rc = kv_serve_open(r, err);
+		rc = kv_serving_open(&r->serving, s, err);
 	return rc == 0 ? kv_dispatch_open(r, err) : rc;
 }
 
@@ -259,7 +268,8 @@ static void phase_close(void *run)
 	if (r->crew.members)
 		kv_workers_close(&r->work, &r->crew);
 	kv_dispatch_close(r);
-	kv_serve_close(r);
+	kv_serving_close(&r->serving);
+	kv_pool_free(&r->waiting.pool);
 	kv_tiers_free(&r->tiers);
 	kv_source_close(&r->source);
 	kv_memory_close(&r->memory);
@@ -270,6 +280,7 @@ static void phase_close(void *run)
 		store_close(&r->stores[i]);
 	}
 	kv_sharing_close(r);
+	kv_remote_close(r);
 	kv_part_close(r);
 }
 
@@ -339,7 +350,9 @@ static int phase_open(void *run, struct phase_context *ctx, struct err *err)
 	if (r->setup.tensor & (r->setup.tensor - 1))
 		workload_say(ctx, "tensor %" PRIu64 " is not a power of two", r->setup.tensor);
 	rc = kv_part_open(r, err);
-	return rc == 0 ? kv_sharing_open(r, err) : rc;
+	if (rc == 0)
+		rc = kv_sharing_open(r, err);
+	return rc == 0 ? kv_remote_open(r, err) : rc;
 }
 
 static int phase_work(void *run, enum stop_reason *stopped, struct err *err)

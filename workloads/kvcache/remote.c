@@ -1,39 +1,37 @@
-/* Parts of a shared tier's directory that are on other nodes (tiers/divided.h): what this rank asks of them, and what it answers.
- *
- *	tiers ──► question ──► unsent ──► sent ─ ─ ─ ─ ─ ─► rank of the other node: asks its part
- *	tiers ◄── answer ◄─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─┘
- *
- * On each other node, a rank asks the one that has the same place there as it has on its own, so that all main threads
- * answer alike, and all that a rank says of an entry arrives in order. Nobody waits for an answer: the request's step waits as it does
- * for I/O. Nobody waits for room either: a question that cannot be posted stays where it is, and whoever cannot post an answer
- * takes no more questions until it can. Answers are always taken, so in the end each can be posted. */
+/* Parts of a directory on other nodes: see remote.h. */
+#include "workloads/kvcache/remote.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "workloads/kvcache/run.h"
-
-enum { REMOTE_ROOM = 64, REMOTE_SENT_MAX = 64, REMOTE_TAKEN_MAX = 128 };
+enum { REMOTE_SENT_MAX = 64, REMOTE_TAKEN_MAX = 128 };
 enum { CHANNEL_QUESTIONS, CHANNEL_ANSWERS };
 
 /* Letters ring no bell, so a main thread that sleeps looks that often: while letters come or it waits for one, and in the end. */
 static const uint64_t remote_look_ns = 100000, remote_look_most_ns = 1600000;
 
 struct remote_question {
-	uint64_t number;
+	uint64_t
+		asked; /* comes back with the answer: the address of the struct kv_asked of the rank that asks */
 	struct kv_question what;
 };
 _Static_assert(sizeof(struct remote_question) <= GROUP_LETTER_BYTES, "it fits into a letter");
 _Static_assert(sizeof(struct kv_reply) <= GROUP_LETTER_BYTES, "it fits into a letter");
 
+/* A node, while parts are counted. */
+struct remote_part {
+	uint32_t number, leaders, passed;
+};
+
 /* Numbers the parts in the order of the first ranks of their nodes, and finds whom this rank asks. nodes: [group->size], the
  * node of each rank; parts: [place->nodes], zeroed. */
-static void remote_partners(struct kv_run *r, const uint64_t *nodes, struct kv_remote_part *parts)
+static void remote_partners(struct kv_run *r, const uint64_t *nodes, struct remote_part *parts)
 {
 	uint32_t size = r->ctx->group->size, tensor = (uint32_t)r->setup.tensor, mine = 0;
 	struct kv_remote *m = &r->remote;
 
 	for (uint32_t rank = 0; rank < size; rank += tensor) {
-		struct kv_remote_part *p = &parts[nodes[rank]];
+		struct remote_part *p = &parts[nodes[rank]];
 
 		if (!p->leaders)
 			p->number = m->parts++;
@@ -46,7 +44,7 @@ static void remote_partners(struct kv_run *r, const uint64_t *nodes, struct kv_r
 	if (!r->part.leads)
 		mine = 0;
 	for (uint32_t rank = 0; rank < size; rank += tensor) {
-		struct kv_remote_part *p = &parts[nodes[rank]];
+		struct remote_part *p = &parts[nodes[rank]];
 
 		if (p->passed++ == mine % p->leaders)
 			m->partners[p->number] = rank;
@@ -64,7 +62,7 @@ static int remote_find(struct kv_run *r, struct err *err)
 {
 	struct group *all = r->ctx->group;
 	uint64_t node = r->ctx->place->node, *nodes = calloc(all->size, sizeof(*nodes));
-	struct kv_remote_part *parts = calloc(r->ctx->place->nodes, sizeof(*parts));
+	struct remote_part *parts = calloc(r->ctx->place->nodes, sizeof(*parts));
 	struct kv_remote *m = &r->remote;
 	int rc = 0;
 
@@ -91,9 +89,9 @@ int kv_remote_open(struct kv_run *r, struct err *err)
 	struct kv_remote *m = &r->remote;
 	int rc;
 
+	if (!r->setup.servers_share)
+		return 0;
 	m->parts = 1;
-	m->unsent = (struct kv_fifo){KV_NONE, KV_NONE};
-	m->free = KV_NONE;
 	m->look_ns = remote_look_most_ns;
 	if (r->setup.tiers[last].shared != KV_SHARED_ALL)
 		return 0;
@@ -117,7 +115,7 @@ void kv_remote_close(struct kv_run *r)
 	if (r->remote.group)
 		group_free(r->remote.group);
 	free(r->remote.partners);
-	free(r->remote.asked);
+	kv_pool_free(&r->remote.pool);
 	r->remote = (struct kv_remote){.group = NULL};
 }
 
@@ -127,117 +125,45 @@ void kv_remote_begin(struct kv_run *r)
 	r->remote.settled = false;
 }
 
-/* A free number, or KV_NONE: no memory. */
-static uint32_t remote_number(struct kv_remote *m)
-{
-	uint32_t number, room = m->room ? 2 * m->room : REMOTE_ROOM;
-	struct kv_asked *asked;
-
-	if (m->free == KV_NONE) {
-		asked = room < 1u << 30 ? realloc(m->asked, room * sizeof(*asked)) : NULL;
-		if (!asked)
-			return KV_NONE;
-		m->asked = asked;
-		for (uint32_t i = room; i-- > m->room;) {
-			asked[i].next = m->free;
-			m->free = i;
-		}
-		m->room = room;
-	}
-	number = m->free;
-	m->free = m->asked[number].next;
-	return number;
-}
-
-static void remote_append(struct kv_remote *m, uint32_t number)
-{
-	m->asked[number].next = KV_NONE;
-	if (m->unsent.last == KV_NONE)
-		m->unsent.first = number;
-	else
-		m->asked[m->unsent.last].next = number;
-	m->unsent.last = number;
-}
-
 /* Posts what can be posted. */
 static void remote_send(struct kv_remote *m)
 {
-	uint32_t number;
-
-	while ((number = m->unsent.first) != KV_NONE && m->sent < REMOTE_SENT_MAX) {
-		const struct kv_asked *asked = &m->asked[number];
-		struct remote_question q = {number, asked->what};
+	while (!list_empty(&m->unsent) && m->sent < REMOTE_SENT_MAX) {
+		struct kv_asked *asked = list_member(m->unsent.first, struct kv_asked, link);
+		struct remote_question q = {(uintptr_t)asked, asked->what};
 		uint32_t part = kv_divided_part(asked->what.id, m->parts);
 
 		if (group_post(m->group, m->partners[part], CHANNEL_QUESTIONS, &q, sizeof(q)) < 0)
 			return;
 		m->sent++;
-		m->unsent.first = asked->next;
-		if (m->unsent.first == KV_NONE)
-			m->unsent.last = KV_NONE;
+		list_take(&m->unsent);
 	}
 }
 
-/* Whether the step of a request waits for the answer. One that asks for an operation waits for that. */
-static bool remote_holds(const struct kv_asked *asked)
+int kv_remote_ask(struct kv_remote *m, const struct kv_asked *what)
 {
-	return asked->owner != KV_NONE && asked->what.kind != KV_ASK_MOVE &&
-	       asked->what.kind != KV_ASK_ENDED;
-}
+	struct kv_asked *asked = kv_pool_take(&m->pool, sizeof(*asked));
 
-int kv_remote_ask(void *run, const struct kv_question *q)
-{
-	struct kv_run *r = run;
-	struct kv_remote *m = &r->remote;
-	uint32_t number = remote_number(m);
-	struct kv_asked *asked;
-
-	if (number == KV_NONE) {
-		r->rc = r->rc ? r->rc : -ENOMEM;
-		if (q->kind == KV_ASK_MOVE && r->chain != KV_NONE)
-			kv_dispatch_admit(r, r->chain, false);
+	if (!asked)
 		return -ENOMEM;
-	}
-	asked = &m->asked[number];
-	*asked = (struct kv_asked){.what = *q, .owner = r->asking, .operation = r->chain};
-	/* There was no memory for the operation, so nothing makes the request wait. */
-	if (q->kind == KV_ASK_MOVE && r->chain == KV_NONE)
-		asked->owner = KV_NONE;
-	if (remote_holds(asked))
-		r->served[asked->owner].under_way++;
+	*asked = *what;
 	m->open++;
 	m->count++;
 	m->look_ns = remote_look_ns;
-	remote_append(m, number);
+	list_append(&m->unsent, &asked->link);
 	remote_send(m);
 	return 0;
 }
 
-static void remote_answered(struct kv_run *r, uint32_t number, const struct kv_answer *answer)
+void kv_remote_ask_again(struct kv_remote *m, struct kv_asked *asked)
 {
-	struct kv_remote *m = &r->remote;
-	struct kv_asked asked = m->asked[number]; /* others may be asked now, and move it */
-	int rc;
+	list_append(&m->unsent, &asked->link);
+}
 
-	m->sent--;
-	r->asking = asked.what.kind == KV_ASK_ENDED ? KV_NONE : asked.owner;
-	r->chain = KV_NONE;
-	rc = kv_tiers_answered(&r->tiers, &asked.what, answer);
-	r->asking = KV_NONE;
-	if (rc == -EAGAIN) {
-		m->asked[number].what.victims += answer->count;
-		remote_append(m, number);
-		return;
-	}
-	m->asked[number].next = m->free;
-	m->free = number;
+void kv_remote_done(struct kv_remote *m, struct kv_asked *asked)
+{
+	kv_pool_give(&m->pool, asked);
 	m->open--;
-	if (asked.what.kind == KV_ASK_MOVE && asked.operation != KV_NONE)
-		kv_dispatch_admit(r, asked.operation, rc == 0);
-	if (remote_holds(&asked))
-		kv_serve_answered(r, asked.owner, asked.what.kind == KV_ASK_READ, rc);
-	else if (rc == -ENOMEM)
-		r->rc = r->rc ? r->rc : rc;
 }
 
 /* Whether there is no answer that could not be posted. */
@@ -249,7 +175,7 @@ static bool remote_replied(struct kv_remote *m)
 	return !m->replies;
 }
 
-void kv_remote_poll(struct kv_run *r)
+void kv_remote_poll(struct kv_run *r, kv_remote_answered *answered)
 {
 	struct kv_remote *m = &r->remote;
 	struct remote_question question;
@@ -262,7 +188,8 @@ void kv_remote_poll(struct kv_run *r)
 	/* The rest is taken in the next turn: this rank has operations of its own. */
 	while (taken++ < REMOTE_TAKEN_MAX &&
 	       group_take(m->group, CHANNEL_ANSWERS, &from, &reply, sizeof(reply)) > 0) {
-		remote_answered(r, (uint32_t)reply.number, &reply.what);
+		m->sent--;
+		answered(r, (void *)(uintptr_t)reply.asked, &reply.what);
 		any = true;
 	}
 	taken = 0;
@@ -270,7 +197,7 @@ void kv_remote_poll(struct kv_run *r)
 	       group_take(m->group, CHANNEL_QUESTIONS, &m->reply_to, &question, sizeof(question)) >
 		       0) {
 		kv_tiers_answer(&r->tiers, &question.what, &m->reply.what);
-		m->reply.number = question.number;
+		m->reply.asked = question.asked;
 		m->replies = any = true;
 	}
 	remote_send(m);

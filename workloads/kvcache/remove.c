@@ -1,5 +1,6 @@
-/* Removing the entries of a phase "kvcache" when it is over. Only the leader of a tensor group knows which there are. It tells the
- * others, page by page, and each rank removes what it has written. */
+/* Removing the entries: see remove.h. */
+#include "workloads/kvcache/remove.h"
+
 #include <stdlib.h>
 
 #include "workloads/common/batch_delete.h"
@@ -62,7 +63,8 @@ static void removal_tier(struct removal *m, uint32_t k)
 		while (number != KV_NONE) {
 			const struct kv_entry *entry = kv_entry_at(&tiers->entries, number);
 
-			m->page[m->count++] = (struct removed_entry){entry->id, entry->bytes, k};
+			m->page[m->count++] =
+				(struct removed_entry){entry->item.id, entry->bytes, k};
 			if (m->count == REMOVE_PAGE)
 				removal_page(m);
 			number = entry->link[k].newer;

@@ -1,6 +1,5 @@
-/* Autoscaling of a phase "kvcache": what was measured since the last decision, and the users that ask from now on. Each rank, or the
- * leader of each tensor group, decides for itself. */
-#include "workloads/kvcache/run.h"
+/* Autoscaling: see scale.h. */
+#include "workloads/kvcache/scale.h"
 
 #include <string.h>
 

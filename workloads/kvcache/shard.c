@@ -1,11 +1,10 @@
-/* This rank's shard of an operation, which is all of it where the rank is alone.
- *
- * What several ranks of a tensor group hold is in a store once. So for a rank that is not the first of them, a store is nowhere,
- * unless it reads: it does not write there, and does not delete. What moves from a store into its memory is then made, as if
- * it came from the rank that reads it. */
+/* This rank's shard of an operation: see shard.h. */
+#include "workloads/kvcache/shard.h"
+
 #include <errno.h>
 
-#include "workloads/kvcache/run.h"
+#include "workloads/kvcache/measures.h"
+#include "workloads/kvcache/part.h"
 
 static enum kv_tier_kind shard_kind(const struct kv_run *r, uint32_t tier)
 {
@@ -96,7 +95,7 @@ void kv_shard_done(struct kv_run *r, const struct kv_operation *what)
 		kv_memory_remove(&r->memory, what->id);
 }
 
-static void shard_answered(struct kv_run *r, const struct kv_task *t)
+static void shard_answered(struct kv_run *r, const struct kv_task *t, kv_shard_ended *ended)
 {
 	r->given--;
 	r->given_stores -= shard_stores(t);
@@ -104,26 +103,25 @@ static void shard_answered(struct kv_run *r, const struct kv_task *t)
 		kv_measure_operation(r, &t->what, &t->times);
 	if (t->rc < 0 && t->to.kind == KV_TIER_CPU)
 		kv_memory_remove(&r->memory, t->what.id);
-	if (t->rc < 0 && t->slot != KV_NONE)
-		kv_board_fail(&r->part.view, t->slot);
-	else if (t->rc < 0)
-		kv_dispatch_failed(r, t->number);
 	if (t->rc < 0 && r->setup.options->on_error == ON_ERROR_STOP)
 		r->rc = r->rc ? r->rc : t->rc;
 	kv_shard_done(r, &t->what);
-	if (t->slot == KV_NONE)
-		kv_dispatch_ended(r, t->number);
-	else
-		kv_board_answer(&r->part.view, t->slot);
+	if (t->slot == KV_NONE) {
+		ended(r, t->operation, t->rc < 0);
+		return;
+	}
+	if (t->rc < 0)
+		kv_board_fail(&r->part.view, t->slot);
+	kv_board_answer(&r->part.view, t->slot);
 }
 
-static void shard_collect_thread(struct kv_run *r, uint32_t thread)
+static void shard_collect_thread(struct kv_run *r, uint32_t thread, kv_shard_ended *ended)
 {
 	struct kv_worker *w = &r->work.workers[thread];
 	uint32_t number;
 
 	while (kv_worker_answered(w, &number)) {
-		shard_answered(r, &w->tasks[number]);
+		shard_answered(r, &w->tasks[number], ended);
 		kv_worker_free(w, number);
 		/* Without a task it counts nothing, until it is given one. */
 		if (kv_loads_done(&r->loads, thread))
@@ -131,12 +129,39 @@ static void shard_collect_thread(struct kv_run *r, uint32_t thread)
 	}
 }
 
-void kv_shard_collect(struct kv_run *r)
+void kv_shard_collect(struct kv_run *r, kv_shard_ended *ended)
 {
 	for (uint32_t word = 0; word * 64 < r->crew.threads; word++) {
 		uint64_t bits = kv_work_answered(&r->work, word);
 
 		for (; bits; bits &= bits - 1)
-			shard_collect_thread(r, word * 64 + (uint32_t)__builtin_ctzll(bits));
+			shard_collect_thread(r, word * 64 + (uint32_t)__builtin_ctzll(bits), ended);
+	}
+}
+
+void kv_shard_follow(struct kv_run *r)
+{
+	struct kv_view *view = &r->part.view;
+	uint32_t slot;
+
+	kv_shard_collect(r, NULL);
+	while ((slot = kv_board_next(view)) != KV_NONE) {
+		const struct kv_slot *s = kv_board_slot(view, slot);
+		struct kv_task task = {
+			.what = kv_shard_of(r, &s->operation), .counts = s->counts, .slot = slot};
+		bool thread = kv_shard_needs_thread(r, &task.what);
+
+		if (thread && !kv_loads_room(&r->loads))
+			return;
+		kv_board_take(view);
+		if (thread && kv_shard_give(r, &task))
+			continue;
+		if (thread)
+			kv_board_fail(view, slot);
+		/* The leader's times on the bus of an accelerator are those of all ranks. */
+		else if (task.counts)
+			kv_measure_at_once(r, &task.what);
+		kv_shard_done(r, &task.what);
+		kv_board_answer(view, slot);
 	}
 }

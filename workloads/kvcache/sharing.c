@@ -1,15 +1,6 @@
-/* A tier that several servers share: the last one, a store that the ranks of a node, or all ranks, fill and read together. A server
- * is a rank, or the leader of a tensor group; the others of a group follow their leader, and know nothing of the directory
- * (tiers/shared.h). Where all ranks are on several nodes, each node has a part of it (remote.c).
- *
- *	server a    cpu ─┐                                  FOLDER/FIRST/TIER/…   shards 0 of all entries
- *	server b    cpu ─┼─► directory ─► one store ─►      FOLDER/FIRST+1/TIER/… shards 1
- *	server c    cpu ─┘
- *
- * What several servers mean by one id must be one entry. Prompts and documents are the same for all of them. Users are not, so
- * the ids of their entries get the number of the server. The bytes of an entry are a function of its id and its shard, so
- * each server can compare what another one has written. */
-#include "workloads/kvcache/run.h"
+/* A tier that several servers share: see sharing.h. */
+#include "workloads/kvcache/sharing.h"
+
 #include "workloads/kvcache/tiers/key.h"
 
 int kv_sharing_open(struct kv_run *r, struct err *err)
@@ -39,7 +30,7 @@ int kv_sharing_open(struct kv_run *r, struct err *err)
 	s->shared = block;
 	s->first = (uint32_t)first;
 	s->owns = first / r->setup.tensor == r->part.number;
-	return kv_remote_open(r, err);
+	return 0;
 }
 
 void kv_sharing_close(struct kv_run *r)
@@ -47,7 +38,6 @@ void kv_sharing_close(struct kv_run *r)
 	if (r->sharing.group)
 		group_free(r->sharing.group);
 	r->sharing = (struct kv_sharing){.group = NULL};
-	kv_remote_close(r);
 }
 
 struct kv_id kv_sharing_id(const struct kv_run *r, struct kv_id id)

@@ -1,7 +1,6 @@
-/* Capacity of a tier whose options name none: 95 % of what is free on its store at the start, as in MLPerf's benchmark. There each
- * process takes that for itself; here the ranks that write to the same file system share it, and a tier that
- * several of them fill together has all of their shares. What other tiers of the phase may take there, whose capacities
- * are in the options, is left for them. Where the store does not tell what is free, there is no limit. */
+/* Capacity of a tier from what is free: see space.h. */
+#include "workloads/kvcache/space.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/decimal.h"
+#include "workloads/kvcache/measures.h"
 #include "workloads/kvcache/tiers/key.h"
 #include "workloads/kvcache/trace/virtual_run.h"
 

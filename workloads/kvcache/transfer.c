@@ -19,12 +19,19 @@
 #include "backends/queue/failure.h"
 #include "core/content/fill.h"
 #include "core/content/random.h"
+#include "core/time_ns.h"
 #include "workloads/common/answer_text.h"
 #include "workloads/kvcache/objects.h"
 #include "workloads/kvcache/worker.h"
 
 /* With requests under way in several queues, a thread waits at most this long for one of them. */
 static const uint64_t transfer_wait_ns = 200000;
+/* A thread that waits looks that often whether the crew has been halted. */
+static const uint64_t worker_look_ns = NS_PER_S;
+
+/* A thread that waits for a store and could take more tasks looks that often whether there are any: after an answer, which often
+ * makes the main thread give one more, and in the end where neither comes. */
+static const uint64_t worker_patience_ns = 200000, worker_patience_most_ns = 3200000;
 static const uint64_t verify_stream = 0x76657269; /* "veri" */
 
 static struct queue *transfer_queue(const struct kv_worker *w, const struct kv_end *end)
@@ -79,34 +86,22 @@ static void transfer_key(const struct kv_worker *w, const struct kv_transfer *t,
 	kv_object_key(w->work->prefix[end->tier], t->task->what.id, o->key);
 }
 
-/* Joins the line of those that may have something to send. */
-static void transfer_want(struct kv_worker *w, struct kv_transfer *t)
+/* Joins the line of those that may have something to send, at its end; or, where it has not had its turn yet, at its head. */
+static void transfer_want(struct kv_worker *w, struct kv_transfer *t, bool first)
 {
 	if (t->wants)
 		return;
 	t->wants = true;
-	t->after = NULL;
-	if (w->wanting)
-		w->wanting_last->after = t;
+	if (first)
+		list_prepend(&w->wanting, &t->link);
 	else
-		w->wanting = t;
-	w->wanting_last = t;
-}
-
-static void transfer_want_first(struct kv_worker *w, struct kv_transfer *t)
-{
-	t->wants = true;
-	t->after = w->wanting;
-	if (!w->wanting)
-		w->wanting_last = t;
-	w->wanting = t;
+		list_append(&w->wanting, &t->link);
 }
 
 static struct kv_window *window_take(struct kv_worker *w, struct kv_transfer *t)
 {
-	struct kv_window *win = w->spare;
+	struct kv_window *win = list_member(list_take(&w->spare), struct kv_window, link);
 
-	w->spare = win->next;
 	w->in_flight++;
 	win->of = t;
 	win->req.answer.lead = 0;
@@ -116,8 +111,7 @@ static struct kv_window *window_take(struct kv_worker *w, struct kv_transfer *t)
 static void window_free(struct kv_worker *w, struct kv_window *win)
 {
 	win->state = KV_WINDOW_FREE;
-	win->next = w->spare;
-	w->spare = win;
+	list_prepend(&w->spare, &win->link);
 	w->in_flight--;
 }
 
@@ -404,11 +398,8 @@ static void transfer_go_on(struct kv_worker *w, struct kv_transfer *t)
 		}
 		if (pieces ? !transfer_has_pieces(t) : t->asked)
 			return;
-		if (!w->spare) {
-			if (sent)
-				transfer_want(w, t);
-			else
-				transfer_want_first(w, t);
+		if (list_empty(&w->spare)) {
+			transfer_want(w, t, !sent);
 			return;
 		}
 		if (pieces)
@@ -418,7 +409,7 @@ static void transfer_go_on(struct kv_worker *w, struct kv_transfer *t)
 	}
 }
 
-void kv_transfer_begin(struct kv_worker *w, uint32_t number)
+static void transfer_begin(struct kv_worker *w, uint32_t number)
 {
 	struct kv_transfer *t = &w->transfers[number];
 	struct kv_task *task = &w->tasks[number];
@@ -444,15 +435,15 @@ void kv_transfer_begin(struct kv_worker *w, uint32_t number)
 	if (!stage_applies(w, t, t->stage))
 		transfer_advance(w, t);
 	w->under_way++;
-	transfer_want(w, t);
+	transfer_want(w, t, false);
 }
 
-void kv_transfers_send(struct kv_worker *w)
+static void transfers_send(struct kv_worker *w)
 {
-	while (w->spare && w->wanting) {
-		struct kv_transfer *t = w->wanting;
+	while (!list_empty(&w->spare) && !list_empty(&w->wanting)) {
+		struct kv_transfer *t =
+			list_member(list_take(&w->wanting), struct kv_transfer, link);
 
-		w->wanting = t->after;
 		t->wants = false;
 		transfer_go_on(w, t);
 	}
@@ -476,7 +467,7 @@ static void window_answered(struct kv_worker *w, struct queue *q, struct kv_wind
 	} else {
 		window_end(w, win);
 	}
-	transfer_want(w, t);
+	transfer_want(w, t, false);
 }
 
 static uint32_t transfers_take(struct kv_worker *w, struct queue *q, uint32_t least,
@@ -507,7 +498,7 @@ static uint32_t transfers_take_several(struct kv_worker *w, uint32_t queues, uin
 	return n + transfers_take(w, w->queues[w->turn], !n && until_ns, n ? 0 : soon_ns);
 }
 
-uint32_t kv_transfers_reap(struct kv_worker *w, uint64_t until_ns)
+static uint32_t transfers_reap(struct kv_worker *w, uint64_t until_ns)
 {
 	uint32_t queues = 0, one = 0, n;
 
@@ -523,4 +514,57 @@ uint32_t kv_transfers_reap(struct kv_worker *w, uint64_t until_ns)
 	meter_live(&w->member->meter, w->queues[one]->now_ns);
 	crew_look(w->member);
 	return n;
+}
+
+/* Sleeps until there is a task. Returns false where there will be none. */
+static bool worker_sleep(struct kv_worker *w)
+{
+	struct timespec until = timespec_after(CLOCK_MONOTONIC, worker_look_ns);
+
+	kv_bell_arm(&w->bell);
+	if (!kv_ring_has(&w->given))
+		sem_clockwait(&w->sem, CLOCK_MONOTONIC, &until);
+	kv_bell_disarm(&w->bell);
+	return !atomic_load_explicit(&w->work->ending, memory_order_acquire) &&
+	       !atomic_load_explicit(&w->member->crew->halt, memory_order_relaxed);
+}
+
+/* Waits for an answer of a store, but not for ever where a task that comes meanwhile could begin. */
+static void worker_wait(struct kv_worker *w)
+{
+	uint64_t until_ns = UINT64_MAX;
+
+	if (!list_empty(&w->spare) && w->under_way < w->work->setup->options->depth)
+		until_ns = clock_now(w->work->stores[0].clock) + w->patience_ns;
+	if (transfers_reap(w, until_ns))
+		w->patience_ns = worker_patience_ns;
+	else if (w->patience_ns < worker_patience_most_ns)
+		w->patience_ns *= 2;
+}
+
+/* What a store has answered already comes before new tasks, so that an operation of a store that answers at once ends before the
+ * next one begins. */
+int kv_worker_run(struct crew_thread *member, uint64_t number)
+{
+	struct kv_work *work = member->crew->argument;
+	struct kv_worker *w = &work->workers[number];
+	uint32_t next;
+
+	w->patience_ns = worker_patience_ns;
+	for (;;) {
+		bool more;
+
+		transfers_send(w);
+		more = kv_ring_has(&w->given); /* to begin one takes no window */
+		if (w->in_flight && !more) {
+			worker_wait(w);
+		} else if (w->in_flight && transfers_reap(w, 0)) {
+			continue;
+		} else if (more && kv_ring_take(&w->given, &next)) {
+			w->patience_ns = worker_patience_ns;
+			transfer_begin(w, next);
+		} else if (!worker_sleep(w)) {
+			return w->rc;
+		}
+	}
 }

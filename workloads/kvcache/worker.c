@@ -5,14 +5,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/numbers.h"
 #include "workloads/kvcache/columns.h"
-
-/* A thread that waits looks that often whether the crew has been halted. */
-enum { WORKER_LOOK_S = 1 };
-
-/* A thread that waits for a store and could take more tasks looks that often whether there are any: after an answer, which often
- * makes the main thread give one more, and in the end where neither comes. */
-static const uint64_t worker_patience_ns = 200000, worker_patience_most_ns = 3200000;
 
 static const struct meter_map kv_maps[] = {
 	{REQ_READ, METER_NONE, KV_HIST_CHUNK_READ, METER_NONE, METER_NONE},
@@ -25,7 +19,7 @@ static const struct meter_map kv_maps[] = {
 const struct meter_layout kv_meter = {
 	.schema = &kvcache_schema,
 	.maps = kv_maps,
-	.map_count = sizeof(kv_maps) / sizeof(kv_maps[0]),
+	.map_count = COUNT(kv_maps),
 	.late = METER_NONE,
 	.short_transfers = METER_NONE,
 	.sync = KV_HIST_SYNC,
@@ -99,13 +93,11 @@ static int worker_open(struct kv_worker *w, struct err *err)
 
 	sem_init(&w->sem, 0, 0);
 	w->bell.sem = &w->sem;
-	w->patience_ns = worker_patience_ns;
 	if (worker_open_memory(w, depth) < 0)
 		return err_set(err, -ENOMEM, "no memory for %u operations in flight", depth);
 	for (uint32_t i = depth; i-- > 0;) {
 		kv_worker_free(w, i);
-		w->windows[i].next = w->spare;
-		w->spare = &w->windows[i];
+		list_prepend(&w->spare, &w->windows[i].link);
 		if (w->member->buffer)
 			w->windows[i].buffer = (char *)w->member->buffer + i * bytes;
 	}
@@ -212,58 +204,4 @@ void kv_work_end(struct kv_work *work, uint32_t threads)
 	atomic_store_explicit(&work->ending, true, memory_order_release);
 	for (uint32_t i = 0; i < threads; i++)
 		sem_post(&work->workers[i].sem);
-}
-
-/* Sleeps until there is a task. Returns false where there will be none. */
-static bool worker_sleep(struct kv_worker *w)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += WORKER_LOOK_S;
-	kv_bell_arm(&w->bell);
-	if (!kv_ring_has(&w->given))
-		sem_clockwait(&w->sem, CLOCK_MONOTONIC, &until);
-	kv_bell_disarm(&w->bell);
-	return !atomic_load_explicit(&w->work->ending, memory_order_acquire) &&
-	       !atomic_load_explicit(&w->member->crew->halt, memory_order_relaxed);
-}
-
-/* Waits for an answer of a store, but not for ever where a task that comes meanwhile could begin. */
-static void worker_wait(struct kv_worker *w)
-{
-	uint64_t until_ns = UINT64_MAX;
-
-	if (w->spare && w->under_way < w->work->setup->options->depth)
-		until_ns = clock_now(w->work->stores[0].clock) + w->patience_ns;
-	if (kv_transfers_reap(w, until_ns))
-		w->patience_ns = worker_patience_ns;
-	else if (w->patience_ns < worker_patience_most_ns)
-		w->patience_ns *= 2;
-}
-
-/* What a store has answered already comes before new tasks, so that an operation of a store that answers at once ends before the
- * next one begins. */
-int kv_worker_run(struct crew_thread *member, uint64_t number)
-{
-	struct kv_work *work = member->crew->argument;
-	struct kv_worker *w = &work->workers[number];
-	uint32_t next;
-
-	for (;;) {
-		bool more;
-
-		kv_transfers_send(w);
-		more = kv_ring_has(&w->given); /* to begin one takes no window */
-		if (w->in_flight && !more) {
-			worker_wait(w);
-		} else if (w->in_flight && kv_transfers_reap(w, 0)) {
-			continue;
-		} else if (more && kv_ring_take(&w->given, &next)) {
-			w->patience_ns = worker_patience_ns;
-			kv_transfer_begin(w, next);
-		} else if (!worker_sleep(w)) {
-			return w->rc;
-		}
-	}
 }

@@ -41,10 +41,10 @@ struct kv_times {
 };
 
 struct kv_task {
-	struct kv_operation what; /* bytes: those of this rank's shard */
-	bool counts;              /* it is measured */
-	uint32_t number;          /* of the operation; KV_NONE in a rank that follows */
-	uint32_t slot;            /* of the board of the tensor group; KV_NONE: the rank is alone */
+	struct kv_operation what;       /* bytes: those of this rank's shard */
+	bool counts;                    /* it is measured */
+	struct kv_operation *operation; /* NULL in a rank that follows */
+	uint32_t slot; /* of the board of the tensor group; KV_NONE: the rank is alone */
 	struct kv_end from, to;
 	/* The answer. */
 	int rc;
@@ -60,12 +60,12 @@ enum kv_window_state {
 
 /* A request under way, and the piece of an entry that it moves. There are as many as the queues are deep, so no queue ever has more. */
 struct kv_window {
+	struct list_link link; /* among the free ones */
 	struct request req;
 	enum kv_window_state state;
 	struct kv_transfer *of;
-	struct kv_window *next; /* among the free ones */
-	void *buffer;           /* of its own; NULL: nobody needs bytes */
-	void *data;             /* where the piece is: the buffer, or a block of memory */
+	void *buffer; /* of its own; NULL: nobody needs bytes */
+	void *data;   /* where the piece is: the buffer, or a block of memory */
 	uint64_t at, length;
 };
 
@@ -84,6 +84,7 @@ enum kv_entry_stage {
 
 /* A task of an I/O thread while it is done (transfer.c). */
 struct kv_transfer {
+	struct list_link link; /* among those that may have something to send, if it `wants` */
 	struct kv_task *task;
 	uint32_t number; /* of the task, in both rings */
 	enum kv_entry_stage stage;
@@ -97,8 +98,7 @@ struct kv_transfer {
 	uint64_t host_ns;
 	uint64_t
 		sync_ns; /* the part of its commit that made it durable; 0: none, or nobody knows */
-	bool wants;      /* among those that may have something to send */
-	struct kv_transfer *after;
+	bool wants;
 };
 
 /* What a thread counts, in crew_thread.counts. */
@@ -141,10 +141,10 @@ struct kv_worker {
 
 	/* Of the I/O thread. */
 	struct kv_transfer *transfers; /* [depth], by number */
-	struct kv_transfer *wanting, *wanting_last;
+	struct list wanting;
 	uint32_t under_way;        /* transfers that are not done */
 	struct kv_window *windows; /* [depth] */
-	struct kv_window *spare;   /* the free ones */
+	struct list spare;         /* the free ones */
 	uint32_t in_flight;        /* windows that are not free */
 	struct request **reaped;   /* [depth] */
 	uint32_t turn; /* of the queue that is waited for, where several have requests */
@@ -177,16 +177,10 @@ void kv_work_sleep(struct kv_work *work, uint32_t threads, const struct timespec
 /* Main thread, once no task is under way: lets all bodies end. */
 void kv_work_end(struct kv_work *work, uint32_t threads);
 
-/* The body of the crew. It ends after kv_work_end. */
+/* The body of the crew, in transfer.c. It ends after kv_work_end. */
 int kv_worker_run(struct crew_thread *member, uint64_t number);
 /* The worker's: a task is done. */
 void kv_worker_answer(struct kv_worker *w, uint32_t number);
-
-/* transfer.c. A task begins. All that can be sent is sent. And what has been answered is taken: waits until then for the first one (0:
- * does not wait; UINT64_MAX: for ever), and returns how many there were. */
-void kv_transfer_begin(struct kv_worker *w, uint32_t number);
-void kv_transfers_send(struct kv_worker *w);
-uint32_t kv_transfers_reap(struct kv_worker *w, uint64_t until_ns);
 
 extern const struct meter_layout kv_meter;
 

@@ -59,15 +59,19 @@ static void *follow(void *argument)
 	return NULL;
 }
 
-static uint64_t lead_closed(struct kv_view *v, const _Atomic uint64_t *done, uint64_t *wrong)
+static _Atomic uint64_t *note_of(const struct kv_view *v, uint32_t slot)
+{
+	return v->note[slot];
+}
+
+static uint64_t lead_closed(struct kv_view *v, uint64_t *wrong)
 {
 	uint64_t bits = kv_board_closed(v, 0), n = 0;
 
 	for (uint32_t slot = 0; slot < SLOTS; slot++) {
 		if (!(bits >> slot & 1))
 			continue;
-		*wrong += atomic_load_explicit(&done[v->note[slot]], memory_order_relaxed) !=
-			  RANKS - 1;
+		*wrong += atomic_load_explicit(note_of(v, slot), memory_order_relaxed) != RANKS - 1;
 		kv_board_free(v, slot);
 		n++;
 	}
@@ -95,10 +99,10 @@ static void test_ranks(void)
 		while (posted < POSTS && lead->free_count) {
 			struct kv_operation op = {.bytes = posted, .id = {0, ~posted}};
 
-			kv_board_answer(lead, kv_board_post(lead, &op, true, (uint32_t)posted));
+			kv_board_answer(lead, kv_board_post(lead, &op, true, &done[posted]));
 			posted++;
 		}
-		ended += lead_closed(lead, done, &wrong);
+		ended += lead_closed(lead, &wrong);
 	}
 	kv_board_tell(&ranks[0].view, KV_STAGE_ENDED);
 	for (uint32_t i = 1; i < RANKS; i++) {
@@ -117,7 +121,7 @@ static void test_stopped(void)
 	struct kv_board *b = board_new(3, 2);
 	struct kv_view lead, fast, stopped;
 	struct kv_operation op = {.bytes = 1};
-	int wakes;
+	int wakes, notes[2];
 
 	if (!b)
 		return;
@@ -127,7 +131,7 @@ static void test_stopped(void)
 	CU_ASSERT_EQUAL(kv_board_next(&fast), KV_NONE);
 	for (uint32_t i = 0; i < 2; i++) {
 		CU_ASSERT_TRUE(lead.free_count > 0);
-		kv_board_answer(&lead, kv_board_post(&lead, &op, false, 70 + i));
+		kv_board_answer(&lead, kv_board_post(&lead, &op, false, &notes[i]));
 		CU_ASSERT_NOT_EQUAL_FATAL(kv_board_next(&fast), KV_NONE);
 		kv_board_answer(&fast, kv_board_next(&fast));
 		kv_board_take(&fast);
@@ -146,7 +150,7 @@ static void test_stopped(void)
 	CU_ASSERT_FALSE(kv_board_past(&fast, KV_STAGE_ENDED));
 	/* The second one ends first. */
 	kv_board_take(&stopped);
-	CU_ASSERT_EQUAL(lead.note[kv_board_next(&stopped)], 71);
+	CU_ASSERT_PTR_EQUAL(lead.note[kv_board_next(&stopped)], &notes[1]);
 	kv_board_answer(&stopped, kv_board_next(&stopped));
 	sem_getvalue(&b->seats[0].arrived, &wakes);
 	CU_ASSERT_EQUAL(wakes, 1);
@@ -166,7 +170,7 @@ static void test_failed(void)
 	kv_view_open(&lead, b, 0);
 	kv_view_open(&other, b, 1);
 	for (int i = 0; i < 4; i++) {
-		uint32_t slot = kv_board_post(&lead, &op, true, 7);
+		uint32_t slot = kv_board_post(&lead, &op, true, NULL);
 
 		if (i == 0)
 			kv_board_fail(&other, slot);

@@ -222,16 +222,18 @@ struct letter {
 	bool answers;
 	struct kv_question question; /* of an answer: the one it belongs to */
 	struct kv_answer answer;
-	uint32_t operation; /* KV_ASK_MOVE: the asker's, which waits */
+	struct kv_operation *operation; /* KV_ASK_MOVE: the asker's, which waits */
 };
 
 struct world;
 struct server {
 	struct world *world;
-	uint32_t number, chain;
+	uint32_t number;
+	struct kv_operation *chain;
 	struct kv_tiers tiers;
 	struct kv_operations operations;
-	uint32_t running[LETTERS], running_count;
+	struct kv_operation *running[LETTERS];
+	uint32_t running_count;
 };
 
 struct world {
@@ -268,7 +270,7 @@ static void server_event(void *argument, const struct kv_event *e)
 				  .id = e->id};
 
 	v->chain = kv_operations_add(&v->operations, &op, v->chain);
-	CU_ASSERT_NOT_EQUAL_FATAL(v->chain, KV_NONE);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(v->chain);
 }
 
 /* All that a server asks of a part goes to the same server there. */
@@ -283,15 +285,13 @@ static int server_ask(void *argument, const struct kv_question *q)
 	return 0;
 }
 
-static void server_admit(struct server *v, uint32_t number, bool moves)
+static void server_admit(struct server *v, struct kv_operation *op, bool moves)
 {
-	struct kv_operation *op = kv_operation_at(&v->operations, number);
-
 	if (!moves) {
 		op->kind = KV_OPERATION_DELETE;
 		op->to = op->from;
 	}
-	kv_operations_admit(&v->operations, number);
+	kv_operations_admit(&v->operations, op);
 }
 
 static void letter_arrives(struct world *w, struct letter *l)
@@ -309,7 +309,7 @@ static void letter_arrives(struct world *w, struct letter *l)
 		world_post(w, &reply);
 		return;
 	}
-	v->chain = KV_NONE;
+	v->chain = NULL;
 	rc = kv_tiers_answered(&v->tiers, &l->question, &l->answer);
 	if (l->question.kind == KV_ASK_MOVE && rc != -EAGAIN)
 		server_admit(v, l->operation, rc == 0);
@@ -361,20 +361,20 @@ static void world_touch(struct world *w, const struct kv_operation *op, uint32_t
 
 static void server_begin(struct server *v)
 {
-	uint32_t number;
+	struct kv_operation *op;
 
 	while (v->running_count < LETTERS &&
-	       (number = kv_operations_take(&v->operations, KV_PRIORITIES)) != KV_NONE) {
-		world_touch(v->world, kv_operation_at(&v->operations, number), v->tiers.own, false);
-		v->running[v->running_count++] = number;
+	       (op = kv_operations_take(&v->operations, KV_PRIORITIES))) {
+		world_touch(v->world, op, v->tiers.own, false);
+		v->running[v->running_count++] = op;
 	}
 }
 
 static void server_end(struct server *v)
 {
 	uint32_t at = (uint32_t)(random_next(&v->world->random) % v->running_count);
-	uint32_t number = v->running[at], own = v->tiers.own;
-	struct kv_operation op = *kv_operation_at(&v->operations, number);
+	uint32_t own = v->tiers.own;
+	struct kv_operation *ended = v->running[at], op = *ended;
 
 	v->running[at] = v->running[--v->running_count];
 	world_touch(v->world, &op, own, true);
@@ -384,14 +384,14 @@ static void server_end(struct server *v)
 		kv_tiers_ended(&v->tiers, op.id, KV_SHARED_DELETED);
 	else if (op.kind != KV_OPERATION_READ && op.kind != KV_OPERATION_DELETE && op.to == own)
 		kv_tiers_ended(&v->tiers, op.id, KV_SHARED_WRITTEN);
-	kv_operations_end(&v->operations, number);
+	kv_operations_end(&v->operations, ended);
 }
 
 static void server_decide(struct server *v)
 {
 	uint64_t draw = random_next(&v->world->random), n = draw % IDS, kind = (draw >> 32) % 16;
 
-	v->chain = KV_NONE;
+	v->chain = NULL;
 	if (kind < 7)
 		kv_tiers_write(&v->tiers, id_of(n), 10 + n % 7);
 	else if (kind < 15)
@@ -458,7 +458,7 @@ static void world_run(const struct kv_policy *policy, const struct kv_tier_rules
 
 		v->world = w;
 		v->number = i;
-		CU_ASSERT_EQUAL_FATAL(kv_operations_init(&v->operations, 16), 0);
+		CU_ASSERT_EQUAL_FATAL(kv_operations_init(&v->operations), 0);
 		CU_ASSERT_EQUAL_FATAL(kv_tiers_init(&v->tiers, policy, rules, count), 0);
 		kv_tiers_divide(&v->tiers, w->parts[i % PARTS], i, PARTS, i % PARTS);
 		v->tiers.event = server_event;

@@ -18,7 +18,7 @@ static void test_find(void)
 	struct kv_entries e;
 	uint32_t wrong = 0;
 
-	CU_ASSERT_EQUAL_FATAL(kv_entries_init(&e, 3), 0);
+	CU_ASSERT_EQUAL_FATAL(kv_entries_init(&e, kv_entry_bytes(3)), 0);
 	for (uint32_t i = 0; i < MANY; i++) {
 		wrong += kv_entries_find(&e, id_of(i)) != KV_NONE;
 		numbers[i] = kv_entries_add(&e, id_of(i));
@@ -43,7 +43,7 @@ static void test_new_entry_is_zero(void)
 	struct kv_entries e;
 	struct kv_entry *entry;
 
-	CU_ASSERT_EQUAL_FATAL(kv_entries_init(&e, KV_TIERS_MAX), 0);
+	CU_ASSERT_EQUAL_FATAL(kv_entries_init(&e, kv_entry_bytes(KV_TIERS_MAX)), 0);
 	entry = kv_entry_at(&e, kv_entries_add(&e, id_of(1)));
 	entry->bytes = entry->age = 5;
 	entry->link[KV_TIERS_MAX - 1].newer = 5;
@@ -59,7 +59,7 @@ static void test_memory(void)
 {
 	struct kv_entries e;
 
-	CU_ASSERT_EQUAL_FATAL(kv_entries_init(&e, KV_TIERS_MAX), 0);
+	CU_ASSERT_EQUAL_FATAL(kv_entries_init(&e, kv_entry_bytes(KV_TIERS_MAX)), 0);
 	for (uint32_t i = 0; i < MANY; i++)
 		kv_entries_add(&e, id_of(i));
 	CU_ASSERT(kv_entries_memory(&e) <= 128ull * MANY);

@@ -8,7 +8,7 @@
 
 #include "tests/unit.h"
 #include "tests/workloads/kvcache/kvcache_fixture.h"
-#include "workloads/kvcache/run.h"
+#include "workloads/kvcache/space.h"
 
 static char folder[] = "/tmp/haul-kvcache-space-XXXXXX";
 

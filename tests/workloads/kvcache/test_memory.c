@@ -106,7 +106,7 @@ static void test_waiting(void)
 		next[out.class]++;
 	}
 	CU_ASSERT_EQUAL(next[0] + next[1], 1000);
-	kv_waiting_free(&w);
+	kv_pool_free(&w.pool);
 }
 
 int main(void)

@@ -5,15 +5,15 @@
 #include "tests/unit.h"
 #include "workloads/kvcache/tiers/operations.h"
 
-enum { ROOM = 64, LIVE_MAX = 200, ROUNDS = 4000 };
+enum { LIVE_MAX = 200, ROUNDS = 4000 };
 
 static struct kv_operation make(enum kv_operation_kind kind, uint64_t id, uint32_t priority)
 {
 	return (struct kv_operation){.kind = kind, .id = {0, id}, .priority = priority};
 }
 
-static uint32_t add(struct kv_operations *o, enum kv_operation_kind kind, uint64_t id,
-		    uint32_t priority, uint32_t after)
+static struct kv_operation *add(struct kv_operations *o, enum kv_operation_kind kind, uint64_t id,
+				uint32_t priority, struct kv_operation *after)
 {
 	struct kv_operation op = make(kind, id, priority);
 
@@ -23,22 +23,22 @@ static uint32_t add(struct kv_operations *o, enum kv_operation_kind kind, uint64
 static void test_entry(void)
 {
 	struct kv_operations o;
-	uint32_t write, read[2], gone, again;
+	struct kv_operation *write, *read[2], *gone, *again;
 
-	CU_ASSERT_EQUAL_FATAL(kv_operations_init(&o, ROOM), 0);
-	write = add(&o, KV_OPERATION_WRITE, 1, 0, KV_NONE);
-	read[0] = add(&o, KV_OPERATION_READ, 1, 0, KV_NONE);
-	read[1] = add(&o, KV_OPERATION_READ, 1, 0, KV_NONE);
-	gone = add(&o, KV_OPERATION_DELETE, 1, 0, KV_NONE);
-	again = add(&o, KV_OPERATION_WRITE, 1, 0, KV_NONE);
+	CU_ASSERT_EQUAL_FATAL(kv_operations_init(&o), 0);
+	write = add(&o, KV_OPERATION_WRITE, 1, 0, NULL);
+	read[0] = add(&o, KV_OPERATION_READ, 1, 0, NULL);
+	read[1] = add(&o, KV_OPERATION_READ, 1, 0, NULL);
+	gone = add(&o, KV_OPERATION_DELETE, 1, 0, NULL);
+	again = add(&o, KV_OPERATION_WRITE, 1, 0, NULL);
 	CU_ASSERT_EQUAL(kv_operations_take(&o, KV_PRIORITIES), write);
-	CU_ASSERT_EQUAL(kv_operations_take(&o, KV_PRIORITIES), KV_NONE);
+	CU_ASSERT_EQUAL(kv_operations_take(&o, KV_PRIORITIES), NULL);
 	kv_operations_end(&o, write);
 	/* Reads run side by side; what changes the entry waits for all of them. */
 	CU_ASSERT_EQUAL(kv_operations_take(&o, KV_PRIORITIES), read[0]);
 	CU_ASSERT_EQUAL(kv_operations_take(&o, KV_PRIORITIES), read[1]);
 	kv_operations_end(&o, read[1]);
-	CU_ASSERT_EQUAL(kv_operations_take(&o, KV_PRIORITIES), KV_NONE);
+	CU_ASSERT_EQUAL(kv_operations_take(&o, KV_PRIORITIES), NULL);
 	kv_operations_end(&o, read[0]);
 	CU_ASSERT_EQUAL(kv_operations_take(&o, KV_PRIORITIES), gone);
 	kv_operations_end(&o, gone);
@@ -51,16 +51,16 @@ static void test_entry(void)
 static void test_chain(void)
 {
 	struct kv_operations o;
-	uint32_t evict, move, write, other;
+	struct kv_operation *evict, *move, *write, *other;
 
-	CU_ASSERT_EQUAL_FATAL(kv_operations_init(&o, ROOM), 0);
-	evict = add(&o, KV_OPERATION_DELETE, 1, 0, KV_NONE);
+	CU_ASSERT_EQUAL_FATAL(kv_operations_init(&o), 0);
+	evict = add(&o, KV_OPERATION_DELETE, 1, 0, NULL);
 	move = add(&o, KV_OPERATION_MOVE, 2, 0, evict);
 	write = add(&o, KV_OPERATION_WRITE, 3, 0, move);
-	other = add(&o, KV_OPERATION_WRITE, 4, 0, KV_NONE);
+	other = add(&o, KV_OPERATION_WRITE, 4, 0, NULL);
 	CU_ASSERT_EQUAL(kv_operations_take(&o, KV_PRIORITIES), evict);
 	CU_ASSERT_EQUAL(kv_operations_take(&o, KV_PRIORITIES), other);
-	CU_ASSERT_EQUAL(kv_operations_take(&o, KV_PRIORITIES), KV_NONE);
+	CU_ASSERT_EQUAL(kv_operations_take(&o, KV_PRIORITIES), NULL);
 	kv_operations_end(&o, evict);
 	CU_ASSERT_EQUAL(kv_operations_take(&o, KV_PRIORITIES), move);
 	kv_operations_end(&o, other);
@@ -73,22 +73,22 @@ static void test_chain(void)
 static void test_priority(void)
 {
 	struct kv_operations o;
-	uint32_t batch, interactive, batch_too;
+	struct kv_operation *batch, *interactive, *batch_too;
 
-	CU_ASSERT_EQUAL_FATAL(kv_operations_init(&o, ROOM), 0);
-	batch = add(&o, KV_OPERATION_READ, 1, 2, KV_NONE);
-	batch_too = add(&o, KV_OPERATION_READ, 2, 2, KV_NONE);
-	interactive = add(&o, KV_OPERATION_READ, 3, 0, KV_NONE);
+	CU_ASSERT_EQUAL_FATAL(kv_operations_init(&o), 0);
+	batch = add(&o, KV_OPERATION_READ, 1, 2, NULL);
+	batch_too = add(&o, KV_OPERATION_READ, 2, 2, NULL);
+	interactive = add(&o, KV_OPERATION_READ, 3, 0, NULL);
 	CU_ASSERT_EQUAL(kv_operations_take(&o, KV_PRIORITIES), interactive);
 	CU_ASSERT_EQUAL(kv_operations_take(&o, KV_PRIORITIES), batch);
 	CU_ASSERT_EQUAL(kv_operations_take(&o, KV_PRIORITIES), batch_too);
-	CU_ASSERT_EQUAL(kv_operations_take(&o, KV_PRIORITIES), KV_NONE);
+	CU_ASSERT_EQUAL(kv_operations_take(&o, KV_PRIORITIES), NULL);
 	kv_operations_free(&o);
 }
 
 /* At random, beside a list in which everything is looked for. */
 struct live {
-	uint32_t number, before; /* in its chain; KV_NONE */
+	struct kv_operation *number, *before; /* in its chain; NULL */
 	uint64_t id;
 	bool reads, running;
 };
@@ -115,9 +115,10 @@ static void live_remove(uint32_t at)
 /* Takes all that may begin, and checks that it is right and that nothing was left. */
 static void live_take(struct kv_operations *o)
 {
-	uint32_t number, at;
+	struct kv_operation *number;
+	uint32_t at;
 
-	while ((number = kv_operations_take(o, KV_PRIORITIES)) != KV_NONE) {
+	while ((number = kv_operations_take(o, KV_PRIORITIES)) != NULL) {
 		for (at = 0; at < live_count && live[at].number != number; at++)
 			;
 		CU_ASSERT_FATAL(at < live_count && !live[at].running && live_may_run(at));
@@ -130,7 +131,8 @@ static void live_take(struct kv_operations *o)
 
 static void live_add(struct kv_operations *o, struct random *random)
 {
-	uint32_t after = KV_NONE, length = 1 + (uint32_t)(random_next(random) % 4);
+	struct kv_operation *after = NULL;
+	uint32_t length = 1 + (uint32_t)(random_next(random) % 4);
 
 	for (uint32_t i = 0; i < length && live_count < LIVE_MAX; i++) {
 		struct live *l = &live[live_count];
@@ -149,7 +151,7 @@ static void test_random(void)
 	struct random random = {.key = 9};
 	struct kv_operations o;
 
-	CU_ASSERT_EQUAL_FATAL(kv_operations_init(&o, 1), 0);
+	CU_ASSERT_EQUAL_FATAL(kv_operations_init(&o), 0);
 	for (int i = 0; i < ROUNDS || live_count; i++) {
 		/* There are more and more, then fewer and fewer. */
 		if (i < ROUNDS && random_next(&random) % 100 < (i / 500 % 2 ? 30 : 55))

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/numbers.h"
 #include "core/time_ns.h"
 #include "core/uri.h"
 #include "workloads/kvcache/tiers/key.h"
@@ -38,18 +39,14 @@ int kv_source_open(struct kv_source *s, const struct kv_source_options *options,
 	const struct kv_source_options *o = options;
 	int rc;
 
-	*s = (struct kv_source){.options = o,
-				.seed = seed,
-				.epoch_ms = epoch_ms,
-				.oldest = KV_NONE,
-				.youngest = KV_NONE};
+	*s = (struct kv_source){.options = o, .seed = seed, .epoch_ms = epoch_ms};
 	rc = kv_documents_open(&s->documents, &o->rag, model, random_at(seed, stream_documents, 0),
 			       path, err);
 	if (rc < 0)
 		return rc;
 	s->users = calloc(o->users_most, sizeof(*s->users));
-	s->heap = calloc(o->users_most, sizeof(*s->heap));
-	if (!s->users || !s->heap) {
+	s->waiting.items = calloc(o->users_most, sizeof(*s->waiting.items));
+	if (!s->users || !s->waiting.items) {
 		kv_source_close(s);
 		return err_set(err, -ENOMEM, "no memory for the users");
 	}
@@ -98,48 +95,29 @@ void kv_source_close(struct kv_source *s)
 	kv_documents_close(&s->documents);
 	arrivals_close(&s->arrivals);
 	free(s->users);
-	free(s->heap);
+	free(s->waiting.items);
 	*s = (struct kv_source){0};
 }
 
 /* Users with the same time ask in the order of their numbers. */
-static bool due_before(const struct kv_due *a, const struct kv_due *b)
+static bool due_before(const void *a, const void *b)
 {
-	return a->ns < b->ns || (a->ns == b->ns && a->user < b->user);
+	const struct kv_user *one = a, *other = b;
+
+	return one->due_ns < other->due_ns || (one->due_ns == other->due_ns && one < other);
 }
 
-static void heap_add(struct kv_source *s, uint64_t ns, uint32_t user)
+/* The user who asks next. */
+static struct kv_user *source_first(const struct kv_source *s)
 {
-	struct kv_due due = {ns, user};
-	uint32_t at = s->waiting++;
-
-	for (; at > 0 && due_before(&due, &s->heap[(at - 1) / 2]); at = (at - 1) / 2)
-		s->heap[at] = s->heap[(at - 1) / 2];
-	s->heap[at] = due;
-	s->users[user].waiting = true;
+	return s->waiting.items[0];
 }
 
-/* Puts due in the place of the first one, and moves it to where it belongs. */
-static void heap_settle(struct kv_source *s, const struct kv_due *due)
+static void source_wait(struct kv_source *s, struct kv_user *u, uint64_t due_ns)
 {
-	uint32_t at = 0, child;
-
-	while ((child = 2 * at + 1) < s->waiting) {
-		if (child + 1 < s->waiting && due_before(&s->heap[child + 1], &s->heap[child]))
-			child++;
-		if (!due_before(&s->heap[child], due))
-			break;
-		s->heap[at] = s->heap[child];
-		at = child;
-	}
-	s->heap[at] = *due;
-}
-
-static void heap_remove(struct kv_source *s)
-{
-	s->users[s->heap[0].user].waiting = false;
-	if (--s->waiting)
-		heap_settle(s, &s->heap[s->waiting]);
+	u->due_ns = due_ns;
+	u->waiting = true;
+	heap_add(&s->waiting, u, due_before);
 }
 
 static uint64_t user_draw(const struct kv_source *s, uint32_t user)
@@ -191,8 +169,11 @@ static uint64_t user_pause(const struct kv_source *s, uint32_t user)
 /* Users who no longer ask leave the heap when they would have asked. */
 static void source_drop(struct kv_source *s)
 {
-	while (s->waiting && s->heap[0].user >= s->active)
-		heap_remove(s);
+	while (s->waiting.count && source_first(s) >= s->users + s->active) {
+		struct kv_user *left = heap_take(&s->waiting, due_before);
+
+		left->waiting = false;
+	}
 }
 
 void kv_source_scale(struct kv_source *s, uint32_t users, uint64_t now_ns)
@@ -202,7 +183,7 @@ void kv_source_scale(struct kv_source *s, uint32_t users, uint64_t now_ns)
 	s->active = users;
 	for (uint32_t i = 0; i < users; i++)
 		if (!s->users[i].waiting)
-			heap_add(s, now_ns + user_pause(s, i), i);
+			source_wait(s, &s->users[i], now_ns + user_pause(s, i));
 	source_drop(s);
 }
 
@@ -219,36 +200,13 @@ uint64_t kv_source_due(const struct kv_source *s)
 		return s->next_extra.due_ns;
 	if (s->arrivals.lines)
 		return arrivals_due(&s->arrivals);
-	return s->waiting ? s->heap[0].ns : KV_NEVER;
+	return s->waiting.count ? source_first(s)->due_ns : KV_NEVER;
 }
 
-static void conversations_take(struct kv_source *s, uint32_t user)
+static void conversation_leave(struct kv_source *s, struct kv_user *u)
 {
-	const struct kv_user *u = &s->users[user];
-
-	if (u->older == KV_NONE)
-		s->oldest = u->newer;
-	else
-		s->users[u->older].newer = u->newer;
-	if (u->newer == KV_NONE)
-		s->youngest = u->older;
-	else
-		s->users[u->newer].older = u->older;
+	list_remove(&s->by_last_turn, &u->conversation_link);
 	s->conversations--;
-}
-
-static void conversations_append(struct kv_source *s, uint32_t user)
-{
-	struct kv_user *u = &s->users[user];
-
-	u->older = s->youngest;
-	u->newer = KV_NONE;
-	if (s->youngest == KV_NONE)
-		s->oldest = user;
-	else
-		s->users[s->youngest].newer = user;
-	s->youngest = user;
-	s->conversations++;
 }
 
 /* The next turn of the user's conversation, or the first one of a new conversation. */
@@ -260,19 +218,23 @@ static void user_turn(struct kv_source *s, uint32_t user, uint64_t now_ns)
 	bool ends = user_draw(s, user) < s->conversation_ends || u->turn >= o->turns;
 
 	if (u->turn)
-		conversations_take(s, user);
-	if (u->turn && ends)
+		conversation_leave(s, u);
+	if (ends)
 		u->turn = 0;
 	if (!u->turn) {
 		/* Two conversations of a user never have the same key. */
-		u->conversation = now_ms > u->conversation ? now_ms : u->conversation + 1;
+		u->conversation = max_u64(now_ms, u->conversation + 1);
 		if (o->held && s->conversations >= o->held) {
-			s->users[s->oldest].turn = 0;
-			conversations_take(s, s->oldest);
+			struct kv_user *oldest = list_member(s->by_last_turn.first, struct kv_user,
+							     conversation_link);
+
+			oldest->turn = 0;
+			conversation_leave(s, oldest);
 		}
 	}
 	u->turn++;
-	conversations_append(s, user);
+	list_append(&s->by_last_turn, &u->conversation_link);
+	s->conversations++;
 }
 
 /* Some chunks of one of the documents that are still held. */
@@ -335,24 +297,24 @@ static enum kv_request_kind request_kind(const struct kv_source *s, uint32_t con
 	return context >= s->options->prefill_from ? KV_REQUEST_PREFILL : KV_REQUEST_PREFILL_DECODE;
 }
 
-static void request_make(struct kv_source *s, const struct kv_due *due, struct kv_request *r)
+static void request_make(struct kv_source *s, uint32_t user, struct kv_request *r)
 {
 	const struct kv_source_options *o = s->options;
-	struct kv_user *u = &s->users[due->user];
+	struct kv_user *u = &s->users[user];
 
 	*r = (struct kv_request){
-		.due_ns = due->ns, .user = due->user, .template = u->template, .class = u->class};
+		.due_ns = u->due_ns, .user = user, .template = u->template, .class = u->class};
 	if (o->conversation.enabled)
-		user_turn(s, due->user, due->ns);
-	r->context = user_length(s, due->user, u->context);
-	r->generate = user_length(s, due->user, u->generate);
+		user_turn(s, user, u->due_ns);
+	r->context = user_length(s, user, u->context);
+	r->generate = user_length(s, user, u->generate);
 	r->kind = request_kind(s, r->context);
 	r->turn = u->turn;
 	r->conversation = u->conversation;
 	request_add(s, r);
-	r->id = u->turn ? kv_id_make(KV_KEY_TURN, due->user, u->turn, u->conversation)
-			: kv_id_make(KV_KEY_REQUEST, due->user, 0, r->number);
-	if (s->has_retrieval && user_draw(s, due->user) < s->has_retrieval)
+	r->id = u->turn ? kv_id_make(KV_KEY_TURN, user, u->turn, u->conversation)
+			: kv_id_make(KV_KEY_REQUEST, user, 0, r->number);
+	if (s->has_retrieval && user_draw(s, user) < s->has_retrieval)
 		request_document(s, r);
 }
 
@@ -387,7 +349,8 @@ static void request_recorded(struct kv_source *s, struct kv_request *r)
 
 void kv_source_next(struct kv_source *s, struct kv_request *out)
 {
-	struct kv_due due;
+	struct kv_user *u;
+	uint32_t user;
 
 	if (source_ingests(s)) {
 		*out = (struct kv_request){.kind = KV_REQUEST_INGEST};
@@ -404,10 +367,11 @@ void kv_source_next(struct kv_source *s, struct kv_request *out)
 		request_recorded(s, out);
 		return;
 	}
-	due = s->heap[0];
-	request_make(s, &due, out);
-	due.ns += user_pause(s, due.user);
-	heap_settle(s, &due);
+	u = source_first(s);
+	user = (uint32_t)(u - s->users);
+	request_make(s, user, out);
+	u->due_ns += user_pause(s, user);
+	heap_replace(&s->waiting, u, due_before);
 	source_drop(s);
 }
 

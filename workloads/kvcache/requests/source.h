@@ -19,6 +19,8 @@
 #include <stdbool.h>
 
 #include "core/content/random.h"
+#include "core/heap.h"
+#include "core/list.h"
 #include "workloads/kvcache/requests/arrivals.h"
 #include "workloads/kvcache/requests/documents.h"
 #include "workloads/kvcache/requests/source_options.h"
@@ -48,18 +50,14 @@ struct kv_request {
 };
 
 struct kv_user {
+	struct list_link conversation_link; /* among the conversations by their last turn */
+	uint64_t due_ns;                    /* of the next request */
 	uint64_t think_ns, draws;
 	uint64_t conversation; /* when it began, in ms of the epoch; kept when it ends */
 	uint32_t context, generate;
-	uint32_t turn;         /* of the conversation; 0: none */
-	uint32_t older, newer; /* conversations by their last turn */
+	uint32_t turn; /* of the conversation; 0: none */
 	uint8_t template, class;
 	bool waiting; /* in the heap */
-};
-
-struct kv_due {
-	uint64_t ns;
-	uint32_t user;
 };
 
 struct kv_source {
@@ -68,9 +66,10 @@ struct kv_source {
 	struct arrivals arrivals; /* recorded requests, where the options name a file */
 	uint64_t seed, epoch_ms;
 	struct kv_user *users;
-	struct kv_due *heap;
-	uint32_t made, active, waiting; /* users: made so far, that ask, in the heap */
-	uint32_t conversations, oldest, youngest;
+	struct heap waiting;      /* users by the time of their next request */
+	uint32_t made, active;    /* users: made so far; those that ask */
+	struct list by_last_turn; /* users in a conversation */
+	uint32_t conversations;
 	uint64_t number;
 	uint32_t ingested;
 	bool extra; /* a request for a document follows at once */

@@ -3,21 +3,16 @@
 #ifndef HAUL_WORKLOADS_KVCACHE_WAITING_H
 #define HAUL_WORKLOADS_KVCACHE_WAITING_H
 
+#include "core/numbers.h"
 #include "workloads/kvcache/requests/source.h"
+#include "workloads/kvcache/tiers/pool.h"
 
-/* A ring of requests, which doubles when it is full. */
-struct kv_waiting_ring {
-	struct kv_request *requests;
-	uint32_t room, first, count; /* room: 0 or a power of two */
-};
-
+/* A zeroed struct is empty; its memory goes back with kv_pool_free. */
 struct kv_waiting {
-	struct kv_waiting_ring ring[KV_CLASSES_MAX];
-	uint32_t count, most; /* in all rings; the most so far */
+	struct kv_pool pool;
+	struct list line[KV_CLASSES_MAX]; /* by rank */
+	uint32_t count, most;             /* in all lines; the most so far */
 };
-
-/* A zeroed struct is empty. */
-void kv_waiting_free(struct kv_waiting *w);
 
 /* rank: 0 is served first. Returns 0 or -ENOMEM. */
 int kv_waiting_add(struct kv_waiting *w, uint32_t rank, const struct kv_request *request);

@@ -44,10 +44,8 @@ static int segment_add(struct kv_entries *e)
 	return 0;
 }
 
-int kv_entries_init(struct kv_entries *e, uint32_t tiers)
+int kv_entries_init(struct kv_entries *e, size_t bytes)
 {
-	size_t bytes = offsetof(struct kv_entry, link) + tiers * sizeof(struct kv_link);
-
 	*e = (struct kv_entries){.free = KV_NONE, .buckets = 1, .level = 1};
 	e->stride = (bytes + 7) / 8 * 8;
 	if (segment_add(e) < 0) {
@@ -83,12 +81,17 @@ static uint32_t bucket_of(const struct kv_entries *e, uint64_t hash)
 	return bucket < e->buckets ? bucket : bucket - e->level;
 }
 
+static struct kv_item *item_at(const struct kv_entries *e, uint32_t number)
+{
+	return kv_entries_at(e, number);
+}
+
 uint32_t kv_entries_find(const struct kv_entries *e, struct kv_id id)
 {
 	uint32_t number = *bucket_at(e, bucket_of(e, kv_id_hash(id)));
 
-	while (number != KV_NONE && !kv_id_same(kv_entry_at(e, number)->id, id))
-		number = kv_entry_at(e, number)->next;
+	while (number != KV_NONE && !kv_id_same(item_at(e, number)->id, id))
+		number = item_at(e, number)->next;
 	return number;
 }
 
@@ -103,14 +106,14 @@ static int bucket_split(struct kv_entries *e)
 	at = bucket_at(e, from);
 	e->buckets++;
 	while ((number = *at) != KV_NONE) {
-		struct kv_entry *entry = kv_entry_at(e, number);
+		struct kv_item *item = item_at(e, number);
 
-		if (bucket_of(e, kv_id_hash(entry->id)) == to) {
-			*at = entry->next;
-			entry->next = *bucket_at(e, to);
+		if (bucket_of(e, kv_id_hash(item->id)) == to) {
+			*at = item->next;
+			item->next = *bucket_at(e, to);
 			*bucket_at(e, to) = number;
 		} else {
-			at = &entry->next;
+			at = &item->next;
 		}
 	}
 	if (e->buckets == 2 * e->level)
@@ -134,7 +137,7 @@ static int block_add(struct kv_entries *e)
 uint32_t kv_entries_add(struct kv_entries *e, struct kv_id id)
 {
 	uint32_t number = e->free, *head;
-	struct kv_entry *entry;
+	struct kv_item *item;
 
 	if (number == KV_NONE && e->made == KV_NONE)
 		return KV_NONE;
@@ -145,12 +148,12 @@ uint32_t kv_entries_add(struct kv_entries *e, struct kv_id id)
 	if (number == KV_NONE)
 		number = e->made++;
 	else
-		e->free = kv_entry_at(e, number)->next;
-	entry = kv_entry_at(e, number);
-	memset(entry, 0, e->stride);
-	entry->id = id;
+		e->free = item_at(e, number)->next;
+	item = item_at(e, number);
+	memset(item, 0, e->stride);
+	item->id = id;
 	head = bucket_at(e, bucket_of(e, kv_id_hash(id)));
-	entry->next = *head;
+	item->next = *head;
 	*head = number;
 	e->live++;
 	return number;
@@ -158,13 +161,13 @@ uint32_t kv_entries_add(struct kv_entries *e, struct kv_id id)
 
 void kv_entries_remove(struct kv_entries *e, uint32_t number)
 {
-	struct kv_entry *entry = kv_entry_at(e, number);
-	uint32_t *at = bucket_at(e, bucket_of(e, kv_id_hash(entry->id)));
+	struct kv_item *item = item_at(e, number);
+	uint32_t *at = bucket_at(e, bucket_of(e, kv_id_hash(item->id)));
 
 	while (*at != number)
-		at = &kv_entry_at(e, *at)->next;
-	*at = entry->next;
-	entry->next = e->free;
+		at = &item_at(e, *at)->next;
+	*at = item->next;
+	item->next = e->free;
 	e->free = number;
 	e->live--;
 }

@@ -1,10 +1,10 @@
-/* Entry table: the entries of a key-value cache, found by their ids.
+/* Entry table: what is found by the id of an entry of a key-value cache, such as the entry itself.
  *
  * Entries have numbers, which stay the same while the entry lives. They are in blocks that are never moved. The hash
  * table is Litwin's linear hashing: it has as many buckets as there are entries, and grows by one bucket at each new
  * entry. So no operation pays for the growth of the table, and with eight tiers an entry takes less than 128 bytes:
  *
- *	| id 16 | bytes 8 | age 8 | next 4 | uses 4 | tiers 1 | homes 8 | link 8 x tiers |  and 4 of the hash table
+ *	| id 16 | next 8 | bytes 8 | age 8 | uses 4 | tiers 1 | homes 8 | link 8 x tiers |  and 4 of the hash table
  *
  * Memory of removed entries is used again, but given back only by kv_entries_free. One thread. */
 #ifndef HAUL_WORKLOADS_KVCACHE_ENTRIES_H
@@ -33,11 +33,17 @@ struct kv_link {
 	uint32_t older, newer;
 };
 
-struct kv_entry {
+/* What the members of every table begin with. */
+struct kv_item {
 	struct kv_id id;
+	uint32_t next; /* in its bucket, or among the free ones */
+};
+
+/* A member of the table of a cache's tiers. */
+struct kv_entry {
+	struct kv_item item;
 	uint64_t bytes;
 	uint64_t age;  /* the tiers' count of accesses when it was last used: larger is younger */
-	uint32_t next; /* in its bucket, or among the free entries */
 	uint32_t uses; /* accesses since it was made */
 	uint8_t tiers; /* bit k: tier k has a copy */
 	uint8_t home[KV_TIERS_MAX]; /* of the copy in tier k: the tier in which it was last used */
@@ -55,15 +61,25 @@ struct kv_entries {
 		level; /* buckets = level + those that have been split; level: a power of two */
 };
 
-/* Returns 0 or -ENOMEM. tiers: at most KV_TIERS_MAX. */
-int kv_entries_init(struct kv_entries *e, uint32_t tiers);
+static inline size_t kv_entry_bytes(uint32_t tiers)
+{
+	return offsetof(struct kv_entry, link) + tiers * sizeof(struct kv_link);
+}
+
+/* bytes: of a member, which begins with a struct kv_item. Returns 0 or -ENOMEM. */
+int kv_entries_init(struct kv_entries *e, size_t bytes);
 void kv_entries_free(struct kv_entries *e);
 
-static inline struct kv_entry *kv_entry_at(const struct kv_entries *e, uint32_t number)
+static inline void *kv_entries_at(const struct kv_entries *e, uint32_t number)
 {
 	char *block = e->blocks[number / KV_BLOCK_ENTRIES];
 
-	return (void *)(block + number % KV_BLOCK_ENTRIES * e->stride);
+	return block + number % KV_BLOCK_ENTRIES * e->stride;
+}
+
+static inline struct kv_entry *kv_entry_at(const struct kv_entries *e, uint32_t number)
+{
+	return kv_entries_at(e, number);
 }
 
 /* The number of an entry; KV_NONE: there is none with that id. */

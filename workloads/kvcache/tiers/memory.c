@@ -13,6 +13,12 @@ enum {
 	MEMORY_PAGE = 4096
 };
 
+/* An entry in memory. */
+struct memory_entry {
+	struct kv_item item;
+	uint32_t first; /* its first block */
+};
+
 static int memory_map(struct kv_memory *m, uint64_t touched)
 {
 	m->base = mmap(NULL, m->mapped_bytes, PROT_READ | PROT_WRITE,
@@ -39,7 +45,7 @@ int kv_memory_open(struct kv_memory *m, uint64_t capacity, uint64_t largest, uin
 		return err_set(err, -EINVAL, "the tier \"cpu\" has more than 2^32 chunks");
 	m->blocks = (uint32_t)blocks;
 	m->mapped_bytes = blocks * block_bytes;
-	rc = kv_entries_init(&m->entries, 1);
+	rc = kv_entries_init(&m->entries, sizeof(struct memory_entry));
 	m->next = malloc(blocks * sizeof(*m->next));
 	if (rc == 0)
 		rc = m->next ? memory_map(m, capacity) : -ENOMEM;
@@ -57,6 +63,13 @@ void kv_memory_close(struct kv_memory *m)
 	if (m->block_bytes)
 		kv_entries_free(&m->entries);
 	*m = (struct kv_memory){.base = NULL};
+}
+
+static uint32_t *memory_first(const struct kv_memory *m, uint32_t number)
+{
+	struct memory_entry *entry = kv_entries_at(&m->entries, number);
+
+	return &entry->first;
 }
 
 static uint32_t memory_blocks(const struct kv_memory *m, uint64_t bytes)
@@ -81,7 +94,7 @@ uint32_t kv_memory_put(struct kv_memory *m, struct kv_id id, uint64_t bytes)
 
 	number = kv_entries_find(&m->entries, id);
 	if (number != KV_NONE)
-		return kv_entry_at(&m->entries, number)->uses;
+		return *memory_first(m, number);
 	if (!count || m->blocks - m->used < count)
 		return KV_NONE;
 	number = kv_entries_add(&m->entries, id);
@@ -94,8 +107,7 @@ uint32_t kv_memory_put(struct kv_memory *m, struct kv_id id, uint64_t bytes)
 		first = block;
 	}
 	m->used += count;
-	kv_entry_at(&m->entries, number)->bytes = bytes;
-	kv_entry_at(&m->entries, number)->uses = first;
+	*memory_first(m, number) = first;
 	return first;
 }
 
@@ -103,7 +115,7 @@ uint32_t kv_memory_find(const struct kv_memory *m, struct kv_id id)
 {
 	uint32_t number = kv_entries_find(&m->entries, id);
 
-	return number == KV_NONE ? KV_NONE : kv_entry_at(&m->entries, number)->uses;
+	return number == KV_NONE ? KV_NONE : *memory_first(m, number);
 }
 
 void kv_memory_remove(struct kv_memory *m, struct kv_id id)
@@ -112,7 +124,7 @@ void kv_memory_remove(struct kv_memory *m, struct kv_id id)
 
 	if (number == KV_NONE)
 		return;
-	block = kv_entry_at(&m->entries, number)->uses;
+	block = *memory_first(m, number);
 	while (block != KV_NONE) {
 		uint32_t next = m->next[block];
 

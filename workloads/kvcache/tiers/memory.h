@@ -19,8 +19,8 @@ struct kv_memory {
 	uint32_t blocks, made; /* reserved; used at least once */
 	uint32_t *next;        /* [blocks]: of an entry, or among the free ones */
 	uint32_t free;
-	uint32_t used;             /* blocks */
-	struct kv_entries entries; /* bytes: those of the entry; uses: its first block */
+	uint32_t used; /* blocks */
+	struct kv_entries entries;
 };
 
 /* capacity: bytes, whose pages are touched now. largest: bytes of the largest entry. Returns -ENOMEM with a sentence. Call

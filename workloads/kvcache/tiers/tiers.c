@@ -22,7 +22,7 @@ int kv_tiers_init(struct kv_tiers *t, const struct kv_policy *policy,
 			t->tier[k].lists[j] = (struct kv_list){KV_NONE, KV_NONE};
 		counts_keys |= rules[k].admit_after || rules[k].promote_after;
 	}
-	rc = kv_entries_init(&t->entries, count);
+	rc = kv_entries_init(&t->entries, kv_entry_bytes(count));
 	if (rc == 0 && counts_keys)
 		rc = kv_sketch_init(&t->sketch, policy->sketch_keys);
 	return rc;
@@ -38,7 +38,7 @@ static void tiers_tell(struct kv_tiers *t, enum kv_event_kind kind, uint32_t num
 		       uint32_t to)
 {
 	const struct kv_entry *entry = kv_entry_at(&t->entries, number);
-	struct kv_event e = {kind, number, from, to, entry->bytes, entry->id, false};
+	struct kv_event e = {kind, number, from, to, entry->bytes, entry->item.id, false};
 
 	if (t->event)
 		t->event(t->argument, &e);
@@ -168,7 +168,7 @@ static bool tier_admits(struct kv_tiers *t, uint32_t k, const struct kv_entry *e
 {
 	uint32_t after = t->tier[k].rules.admit_after;
 
-	if (!after || kv_sketch_count(&t->sketch, kv_id_hash(entry->id)) >= after)
+	if (!after || kv_sketch_count(&t->sketch, kv_id_hash(entry->item.id)) >= after)
 		return true;
 	tier_count(t, k, KV_COUNT_REJECTED, entry->bytes);
 	return false;
@@ -203,13 +203,16 @@ static int victim_moved(struct kv_tiers *t, uint32_t k, uint64_t bytes, int rc)
 static int victim_share(struct kv_tiers *t, uint32_t k, uint32_t number)
 {
 	const struct kv_entry *entry = kv_entry_at(&t->entries, number);
-	struct kv_event e = {KV_EVENT_DEMOTE, number, k, t->own, entry->bytes, entry->id, true};
-	struct kv_question q = {
-		.kind = KV_ASK_MOVE, .id = entry->id, .bytes = entry->bytes, .server = t->server};
+	struct kv_event e = {KV_EVENT_DEMOTE, number,         k,   t->own,
+			     entry->bytes,    entry->item.id, true};
+	struct kv_question q = {.kind = KV_ASK_MOVE,
+				.id = entry->item.id,
+				.bytes = entry->bytes,
+				.server = t->server};
 	uint64_t ignored;
 	int rc;
 
-	if (!kv_tiers_here(t, entry->id)) {
+	if (!kv_tiers_here(t, entry->item.id)) {
 		if (t->event)
 			t->event(t->argument, &e);
 		victim_gone(t, k, number);
@@ -326,7 +329,7 @@ static void tiers_write_through(struct kv_tiers *t, uint32_t from, uint32_t numb
 	}
 	t->pinned = KV_NONE;
 	if (t->shared && tier_admits(t, t->own, entry))
-		shared_ask(t, KV_ASK_COPY, entry->id, entry->bytes, from);
+		shared_ask(t, KV_ASK_COPY, entry->item.id, entry->bytes, from);
 }
 
 /* The tier that takes a new entry, or -ENOSPC. The shared tier is asked last, and may refuse it then. */
