@@ -5,7 +5,7 @@
 It reports each of these, with a sentence that says what to do:
     - an include of a layer, or of a room in a layer, that the file may not know, and a file that has no room
     - a library's header outside the layers that own it
-    - modules (X.c with X.h) that include each other in a circle
+    - modules (X.c with X.h) that include each other in a circle, and .c files that call each other in one (check_calls.py)
     - a module of workloads/common/ that fewer than two kinds of phase use
     - a function that is defined in two files, or whose header is in another folder
     - printing and exiting outside cli/, and changes of the whole process outside cli/ and ranks/run/
@@ -20,6 +20,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from check_calls import circles_of_calls  # noqa: E402
 from check_failures import second_sentences  # noqa: E402
 from check_names import dead_names  # noqa: E402
 
@@ -427,6 +428,7 @@ def check(root):
     for group in circles(files):
         wrong.append("modules that include each other in a circle: move what both need to a module of its own\n" +
                      "\n".join(f"    {where} includes {module}.h" for where, module in group))
+    wrong += circles_of_calls(files, functions, components)
     wrong += [f"{file.path}:1: {sentence}" for file, sentence in lonely_common(files)]
     wrong += [f"{path}:1: {sentence}" for path, sentence in long_tests(root)]
     wrong += [f"{file.path}:{number}: {sentence}" for file, number, sentence in misplaced_functions(files)]

@@ -73,6 +73,20 @@ TREES = (
         "plan/a.c": '\n#include "plan/b.h"\n', "plan/a.h": "\n", "plan/b.h": '#include "plan/c.h"\n',
         "plan/c.c": '#include "plan/a.h"\n', "plan/c.h": "\n"},
      "    plan/a.c:2 includes plan/b.h\n    plan/b.h:1 includes plan/c.h\n    plan/c.c:1 includes plan/a.h"),
+    ("sources that call each other behind a shared header", {
+        "plan/a.h": "int plan_a(int n);\nint plan_b(int n);\n",
+        "plan/a.c": "int plan_a(int n)\n{\n\treturn plan_b(n);\n}\n",
+        "plan/b.c": "int plan_b(int n)\n{\n\treturn n ? plan_a(n - 1) : 0;\n}\n"},
+     ".c files that call each other in a circle: move what many call into a module below them\n"
+     "    plan/a.c:3 calls plan_b of plan/b.c\n    plan/b.c:3 calls plan_a of plan/a.c"),
+    ("sources that call each other through others, across rooms", {
+        "plan/a.c": "int plan_a(int n)\n{\n\treturn plan_b(n);\n}\n",
+        "plan/b.c": "int plan_b(int n)\n{\n\treturn pin_c(n);\n}\n",
+        "plan/pin/c.c": "int pin_c(int n)\n{\n\treturn n ? plan_a(0) : 0;\n}\n"}, "plan/pin/c.c:3 calls plan_a of plan/a.c"),
+    ("a callback, a static function of the same name, and a member", {
+        "plan/a.c": "static int same(void)\n{\n\treturn 0;\n}\n\nint plan_a(int n)\n{\n\treturn plan_b(same, n);\n}\n",
+        "plan/b.c": "int same(void)\n{\n\treturn 1;\n}\n\nint plan_b(int (*next)(void), int n)\n{\n\treturn n ? x.plan_a(n) : next();\n}\n"},
+     None),
     ("folders in a circle", {
         "results-schema/x/a.h": '#include "results-schema/y/b.h"\n',
         "results-schema/y/b.h": '#include "results-schema/x/a.h"\n'}, "in a circle"),

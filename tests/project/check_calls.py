@@ -1,0 +1,114 @@
+"""Circles of direct calls between .c files, which shared headers hide; check_layers.py refuses them.
+
+A call through a table of functions is no direct call, so a callback is no circle. Two or three files of one room may call each
+other where CIRCLES says why; larger circles, and those across rooms, are split: what many call goes into a module below."""
+import collections
+import re
+
+CALL = re.compile(r"(?<![\w.>])(\w+)\s*\(")
+STATIC = re.compile(r"static [\w\s*]*?(\w+)\(")
+HEAD = re.compile(r"\w[^=]*\(")
+MOST = 9
+
+# Circles that stay, and why.
+CIRCLES = {
+    ("workloads/kvcache/dispatch.c",
+     "workloads/kvcache/measures.c",
+     "workloads/kvcache/part.c",
+     "workloads/kvcache/remote.c",
+     "workloads/kvcache/serve.c",
+     "workloads/kvcache/shard.c",
+     "workloads/kvcache/sharing.c"):
+        "to be taken apart",
+    ("core/option/draw.c",
+     "core/option/list.c",
+     "core/option/parse.c",
+     "core/option/print.c",
+     "core/option/schema.c"):
+        "to be taken apart",
+    ("results-schema/phase_cache.c",
+     "results-schema/read_epoch_spread.c",
+     "results-schema/read_latencies.c",
+     "results-schema/read_phase.c",
+     "results-schema/results_table.c"):
+        "to be taken apart",
+    ("workloads/train/checkpoint.c",
+     "workloads/train/options.c",
+     "workloads/train/reads.c",
+     "workloads/train/size.c"):
+        "to be taken apart",
+    ("ranks/run/phases.c",
+     "ranks/run/publish.c",
+     "ranks/run/together.c",
+     "ranks/run/together_progress.c"):
+        "to be taken apart",
+    ("workloads/train/loader/reader_check.c",
+     "workloads/train/loader/reader_loop.c",
+     "workloads/train/loader/reader_sample.c"):
+        "to be taken apart",
+    ("workloads/train/count.c",
+     "workloads/train/pass.c",
+     "workloads/train/step.c"):
+        "to be taken apart",
+    ("core/job/phases.c",
+     "core/job/read.c"):
+        "to be taken apart",
+    ("core/content/fill.c",
+     "core/content/fill_avx2.c"):
+        "to be taken apart",
+    ("backends/node_block.c",
+     "backends/store.c"):
+        "to be taken apart",
+    ("backends/http/native/connect.c",
+     "backends/http/native/tls.c"):
+        "to be taken apart",
+    ("backends/http/native/flight.c",
+     "backends/http/native/transport.c"):
+        "to be taken apart",
+    ("workloads/kvcache/transfer.c",
+     "workloads/kvcache/worker.c"):
+        "to be taken apart",
+    ("workloads/formats/parquet.c",
+     "workloads/formats/parquet_footer.c"):
+        "to be taken apart",
+    ("workloads/train/loader/loader.c",
+     "workloads/train/loader/thread.c"):
+        "to be taken apart",
+    ("results-schema/create.c",
+     "results-schema/publish.c"):
+        "to be taken apart",
+}
+
+
+def calls(sources, functions):
+    """Who calls whom: {path: {path: "file:line calls name"}}. functions: (file) -> (line, name, is it a definition)."""
+    owner = {}
+    for file in sources:
+        if not file.module.endswith("absent"):
+            for _, name, is_definition in functions(file):
+                if is_definition:
+                    owner.setdefault(name, file)
+    edges = collections.defaultdict(dict)
+    for file in sources:
+        own = {found.group(1) for line in file.code if (found := STATIC.match(line))}
+        for number, line in enumerate(file.code, 1):
+            if HEAD.match(line):  # the head of a definition, or a declaration
+                continue
+            for found in CALL.finditer(line):
+                other = owner.get(found.group(1))
+                if other and other is not file and found.group(1) not in own:
+                    edges[file.path].setdefault(other.path, f"{file.path}:{number} calls {found.group(1)} of {other.path}")
+    return edges
+
+
+def circles_of_calls(files, functions, components):
+    """Sentences about circles. components: the strongly connected components of edges."""
+    sources = [file for file in files if file.ending == ".c"]
+    rooms = {file.path: (file.layer, file.room) for file in sources}
+    edges = calls(sources, functions)
+    for group in components(edges):
+        within = len({rooms[path] for path in group}) == 1
+        if within and len(group) <= MOST and any(group <= set(allowed) for allowed in CIRCLES):
+            continue
+        yield (".c files that call each other in a circle: move what many call into a module below them\n" +
+               "\n".join(f"    {edges[a][b]}" for a in sorted(group) for b in sorted(edges[a]) if b in group))
