@@ -73,20 +73,6 @@ static double accept_checkpoints(const struct results_phase_read *p, const char 
 	return n ? sum / (double)n : NAN;
 }
 
-/* The rate whose variation is judged: the first that the phase has. */
-static double accept_main_rate(const struct results_phase_read *p)
-{
-	static const enum series_figure rates[] = {SERIES_BYTES, SERIES_OPERATIONS, SERIES_SAMPLES};
-
-	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++) {
-		double rate = series_figure_of(p, rates[i]);
-
-		if (rate > 0)
-			return rate;
-	}
-	return NAN;
-}
-
 double accept_value(const struct results_file *f, const struct results_phase_read *p,
 		    const struct accept_rule *rule, enum accept_criterion criterion)
 {
@@ -104,7 +90,7 @@ double accept_value(const struct results_file *f, const struct results_phase_rea
 	case ACCEPT_NODES:
 		return accept_nodes(f, p);
 	case ACCEPT_CV:
-		return accept_main_rate(p);
+		return series_figure_of(p, series_main(p));
 	case ACCEPT_ERRORS:
 		return phase_common(p, TALLY_ERRORS);
 	case ACCEPT_CACHED:

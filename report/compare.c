@@ -8,8 +8,8 @@
 #include <string.h>
 
 const struct compare_metric_kind compare_metrics[COMPARE_METRICS] = {
-#define COMPARE_ROW(id, word, key, format, rate, less) \
-	[COMPARE_##id] = {word, key, FORMAT_##format, rate, less},
+#define COMPARE_ROW(id, word, key, format, figure, rate, less) \
+	[COMPARE_##id] = {word, key, FORMAT_##format, figure, rate, less},
 	COMPARE_LIST(COMPARE_ROW)
 #undef COMPARE_ROW
 };
@@ -18,23 +18,10 @@ static const double wrong_by_chance = 0.05;
 
 double compare_value(const struct series_line *line, uint32_t repeat, enum compare_metric metric)
 {
-	switch (metric) {
-	case COMPARE_AU:
-		return line->values[SERIES_AU][repeat];
-	case COMPARE_BYTES:
-		return line->values[SERIES_BYTES][repeat];
-	case COMPARE_SAMPLES:
-		return line->values[SERIES_SAMPLES][repeat];
-	case COMPARE_OPERATIONS:
-		return line->values[SERIES_OPERATIONS][repeat];
-	case COMPARE_P99:
-		return line->values[SERIES_P99][repeat];
-	case COMPARE_SECONDS:
-		return line->phases[repeat]->record.seconds;
-	case COMPARE_METRICS:
-		break;
-	}
-	return NAN;
+	enum series_figure figure = compare_metrics[metric].figure;
+
+	return figure == SERIES_FIGURES ? line->phases[repeat]->record.seconds
+					: line->values[figure][repeat];
 }
 
 static const struct series_line *compare_find(const struct compare_side *side,
@@ -136,6 +123,12 @@ static bool compare_ratio(struct ratio *r, const struct series_line *const line[
 
 static enum compare_metric compare_main(const struct compare_pair *pair)
 {
+	enum series_figure named = series_main(pair->line[0]->first);
+
+	for (int m = 0; m < COMPARE_METRICS; m++)
+		if (compare_metrics[m].figure == named && named != SERIES_FIGURES &&
+		    isfinite(pair->ratios[m].ratio))
+			return (enum compare_metric)m;
 	for (int m = 0; m < COMPARE_METRICS; m++)
 		if (compare_metrics[m].rate && isfinite(pair->ratios[m].ratio))
 			return (enum compare_metric)m;

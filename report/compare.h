@@ -1,7 +1,8 @@
 /* Comparison of results: the first side with each other one, phase by phase. A side is a file, or one combination of the
  * sweeps' values in it. The repeat is the unit (ratio.h).
  *
- * A verdict is about the main metric of a phase: the first of COMPARE_LIST that is a rate and that all sides have. All
+ * A verdict is about the main metric of a phase: the one that its kind names (series_main), or, where a side does not have it, the
+ * first of COMPARE_LIST that is a rate and that both sides have. All
  * verdicts of a comparison together shall be wrong by chance in at most 5 of 100 comparisons, so each of n verdicts is made
  * at the level 1 - 0.05 / n (Bonferroni). With one repeat of a side there is no verdict. */
 #ifndef HAUL_REPORT_COMPARE_H
@@ -21,15 +22,16 @@ enum {
 	COMPARE_NAME_BYTES = COMPARE_PATH_BYTES + RECORD_SWEEP_BYTES
 };
 
-/* X(enum, word of the table, key in JSON, how it is shown, whether it is a rate, whether less is better). */
+/* X(enum, word of the table, key in JSON, how it is shown, the figure of series.h, whether it is a rate, whether less is
+ * better). */
 /* clang-format off */
 #define COMPARE_LIST(X) \
-	X(BYTES, "GB/s", "bytes_per_second", GIGA, true, false) \
-	X(OPERATIONS, "ops/s", "operations_per_second", FIGURE, true, false) \
-	X(SAMPLES, "samples/s", "samples_per_second", FIGURE, true, false) \
-	X(AU, "AU", "au", SHARE, false, false) \
-	X(SECONDS, "seconds", "seconds", FIGURE, false, true) \
-	X(P99, "p99", "p99_ns", NS, false, true)
+	X(BYTES, "GB/s", "bytes_per_second", GIGA, SERIES_BYTES, true, false) \
+	X(OPERATIONS, "ops/s", "operations_per_second", FIGURE, SERIES_OPERATIONS, true, false) \
+	X(SAMPLES, "samples/s", "samples_per_second", FIGURE, SERIES_SAMPLES, true, false) \
+	X(AU, "AU", "au", SHARE, SERIES_AU, false, false) \
+	X(SECONDS, "seconds", "seconds", FIGURE, SERIES_FIGURES, false, true) \
+	X(P99, "p99", "p99_ns", NS, SERIES_P99, false, true)
 /* clang-format on */
 
 enum compare_metric {
@@ -41,6 +43,7 @@ enum compare_metric {
 extern const struct compare_metric_kind {
 	const char *word, *key;
 	enum column_format format;
+	enum series_figure figure; /* SERIES_FIGURES: the time of the phase */
 	bool rate, less_is_better;
 } compare_metrics[COMPARE_METRICS];
 

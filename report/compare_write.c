@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/compare.h"
+#include "report/phase.h"
 
 enum { SIGNED_BYTES = 10, VALUE_COLUMNS = 30, WHAT_COLUMNS = 36, VALUES_COLUMNS = 64 };
 
@@ -116,7 +117,8 @@ static void write_metrics(struct document *d, const struct compare *c,
 					   .flat = true,
 					   .shown = metric_shown,
 					   TABLE_ROWS(rows, COMPARE_METRICS)};
-	const char *hist = pair->line[0]->first->record.main_hist;
+	const struct results_phase_read *first = pair->line[0]->first;
+	const char *items = phase_items(first);
 
 	memcpy(columns, metric_columns, sizeof(columns));
 	/* The first side is always A. */
@@ -130,9 +132,12 @@ static void write_metrics(struct document *d, const struct compare *c,
 			.pair = pair,
 			.repeats = {pair->line[0]->repeats, pair->line[1]->repeats},
 			.is = pair->ratios[m]};
-		snprintf(rows[m].name, sizeof(rows[m].name), "%.20s%s%s",
-			 m == COMPARE_P99 ? hist : "", m == COMPARE_P99 ? " " : "",
-			 compare_metrics[m].word);
+		if (m == COMPARE_SAMPLES && *items)
+			snprintf(rows[m].name, sizeof(rows[m].name), "%.20s/s", items);
+		else
+			snprintf(rows[m].name, sizeof(rows[m].name), "%.20s%s%s",
+				 m == COMPARE_P99 ? first->record.main_hist : "",
+				 m == COMPARE_P99 ? " " : "", compare_metrics[m].word);
 	}
 	document_table(d, &table);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/measure/quantile.h"
+#include "core/numbers.h"
 #include "report/phase.h"
 #include "report/spread.h"
 
@@ -59,6 +60,31 @@ double series_figure_of(const struct results_phase_read *p, enum series_figure f
 		break;
 	}
 	return NAN;
+}
+
+/* The figure of all kinds of phases that is the same as the main one of this kind. */
+static enum series_figure series_named(const struct results_phase_read *p)
+{
+	int column = results_column(&p->merged, p->record.main_figure);
+	const struct results_column *c = column < 0 ? NULL : &p->merged.columns[column];
+
+	if (!c)
+		return SERIES_FIGURES;
+	return c->role == ROLE_OPERATION_RATE ? SERIES_OPERATIONS
+	       : c->role == ROLE_UTILISATION  ? SERIES_AU
+	       : strcmp(c->unit, "B/s") == 0  ? SERIES_BYTES
+					      : SERIES_SAMPLES;
+}
+
+enum series_figure series_main(const struct results_phase_read *p)
+{
+	const enum series_figure order[] = {series_named(p), SERIES_BYTES, SERIES_OPERATIONS,
+					    SERIES_SAMPLES};
+
+	for (size_t i = 0; i < COUNT(order); i++)
+		if (series_figure_of(p, order[i]) > 0)
+			return order[i];
+	return SERIES_FIGURES;
 }
 
 bool series_same_phase(const struct series_line *a, const struct series_line *b)

@@ -28,6 +28,10 @@ bool series_counts(const struct results_phase_read *p);
 /* A figure of one phase; NaN where it has none. */
 double series_figure_of(const struct results_phase_read *p, enum series_figure figure);
 
+/* The figure that a phase is judged and compared by: the one that its kind names as the main one; in files that do not tell it, the
+ * first rate that is not 0. SERIES_FIGURES: it has none. */
+enum series_figure series_main(const struct results_phase_read *p);
+
 struct series_line {
 	const struct results_phase_read
 		*first; /* the first repeat: name, combination, sets, target */

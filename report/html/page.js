@@ -30,7 +30,8 @@
 		if (p.verdict.length)
 			return phase.verdict(p);
 		const {rates} = p;
-		const moved = format.known(rates.bytes_per_second) ? `It moved ${format.rate(rates.bytes_per_second)}` : 'It has ended';
+		const {key, value, kind, what} = phase.mainRate(rates);
+		const moved = !format.known(value) ? 'It has ended' : key === 'bytes_per_second' ? `It moved ${format.rate(value)}` : `It reached ${format[kind](value)} ${what}`;
 		return dom.element('p', {class: 'verdict'}, `${p.name}: ${moved}${format.known(p.seconds) ? ` in ${format.seconds(p.seconds)}` : ''}; ${p.errors > 0 ? `${format.count(p.errors)} requests failed.` : 'no request failed.'}`);
 	}
 

@@ -40,14 +40,21 @@ const phase = (() => {
 			: null;
 	}
 
+	// Rates of a phase, of which the first is the one that it is judged by.
+	function ratesOf(rates) {
+		const all = [['bytes_per_second', 'rate', 'bytes per second'], ['samples_per_second', 'number', `${rates.items || 'samples'} per second`],
+			['operations_per_second', 'number', 'operations per second']].map(([key, kind, what]) => ({key, kind, what, value: rates[key]}));
+		return all.sort((a, b) => (b.key === rates.main) - (a.key === rates.main));
+	}
+
+	const mainRate = rates => ratesOf(rates)[0];
+
 	function cards(p) {
 		const {rates} = p;
 		return dom.element('dl', {class: 'cards'}, [
 			card('AU, average of ranks', rates.au, 'share'),
-			card('bytes per second', rates.bytes_per_second, 'rate'),
-			card(`${rates.items || 'samples'} per second`, rates.samples_per_second, 'number'),
-			card('operations per second', rates.operations_per_second, 'number'),
-			card('p99', rates.p99_ns, 'ns'),
+			...ratesOf(rates).map(one => card(one.what, one.value, one.kind)),
+			card(rates.latency ? `p99 of ${format.words(rates.latency)}` : 'p99', rates.p99_ns, 'ns'),
 			card('time', p.seconds, 'seconds'),
 			card('read', p.bytes_read, 'bytes'),
 			card('written', p.bytes_written, 'bytes'),
@@ -290,5 +297,5 @@ const phase = (() => {
 		return dom.later('All figures of this phase', null, () => table.pairs({...p.figures, ...p.measures}));
 	}
 
-	return {element, title, verdict};
+	return {element, mainRate, title, verdict};
 })();

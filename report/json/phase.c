@@ -176,10 +176,13 @@ static void add_verdict(cJSON *to, const struct results_file *f, const struct re
 static void add_rates(cJSON *to, const struct results_phase_read *p)
 {
 	cJSON *rates = cJSON_AddObjectToObject(to, "rates");
+	enum series_figure main = series_main(p);
 
 	for (int k = 0; k < SERIES_FIGURES; k++)
 		json_add_number(rates, series_keys[k], series_figure_of(p, (enum series_figure)k));
 	cJSON_AddStringToObject(rates, "items", phase_items(p));
+	json_add_text(rates, "main", main == SERIES_FIGURES ? NULL : series_keys[main]);
+	cJSON_AddStringToObject(rates, "latency", p->record.main_hist);
 	json_add_number(rates, "cached_share", results_role_value(&p->merged, 0, ROLE_CACHED));
 }
 

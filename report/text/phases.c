@@ -11,7 +11,7 @@
 struct phases_row {
 	struct phase_row of;
 	char name[PHASE_NAME_BYTES + 32]; /* indented */
-	const struct hist *latency;
+	const char *latency; /* of which histogram the percentiles are; "": the heading tells it */
 	double gb, items, errors, memory;
 };
 
@@ -31,18 +31,13 @@ static void phases_memory(char cell[TABLE_CELL_BYTES], const void *row)
 		snprintf(cell, TABLE_CELL_BYTES, "%s", units_bytes_binary(text, memory));
 }
 
-static double phases_quantile(const void *row, int quantile)
-{
-	return phase_quantile_ns(((const struct phases_row *)row)->latency, quantile);
-}
-
 static struct phases_row phases_row_of(const struct results_file *f,
 				       const struct results_phase_read *p, const char *latency)
 {
 	double seconds = p->record.seconds;
 	struct phases_row row = {
 		.of = phase_row_of(f, p),
-		.latency = results_find_hist(p, latency),
+		.latency = *latency ? "" : p->record.main_hist,
 		.gb = phase_bytes(p) / seconds,
 		.items = results_role_value(&p->merged, 0, ROLE_ITEMS) / seconds,
 		.errors = phase_common(p, TALLY_ERRORS),
@@ -53,22 +48,19 @@ static struct phases_row phases_row_of(const struct results_file *f,
 	return row;
 }
 
-/* The table shows one kind of latency: that of reads where anything was read, else that of the
- * first phase. */
-static void table_latency(const struct results_file *f, char latency[RESULTS_NAME_BYTES])
+/* The main histogram of all phases that have one, if it is the same for all; else "". */
+static const char *phases_latency(const struct results_file *f)
 {
-	*latency = '\0';
-	for (uint32_t i = 0; i < f->phase_count; i++) {
-		const struct results_hist *read =
-			results_role_hist(&f->phases[i], ROLE_READ_LATENCY);
+	const char *all = "";
 
-		if (read) {
-			snprintf(latency, RESULTS_NAME_BYTES, "%s", read->name);
-			return;
-		}
-		if (!*latency)
-			snprintf(latency, RESULTS_NAME_BYTES, "%s", f->phases[i].record.main_hist);
+	for (uint32_t i = 0; i < f->phase_count; i++) {
+		const char *own = f->phases[i].record.main_hist;
+
+		if (*own && *all && strcmp(own, all) != 0)
+			return "";
+		all = *own ? own : all;
 	}
+	return all;
 }
 
 /* "samples/s", "requests/s"; "items/s" where phases count different things. */
@@ -98,10 +90,11 @@ static void phases_print(struct page *page, struct phases_row *rows, const char 
 		PHASE_ROLE("AU", UTILISATION, SHARE),
 		COLUMN(REAL, struct phases_row, gb, NULL, "GB/s", .format = FORMAT_GIGA),
 		COLUMN(REAL, struct phases_row, items, NULL, items),
-		PHASE_NUMBER(median, NS, phases_quantile, QUANTILE_P50),
-		PHASE_NUMBER("p99", NS, phases_quantile, QUANTILE_P99),
-		PHASE_NUMBER("p99.9", NS, phases_quantile, QUANTILE_P999),
-		PHASE_NUMBER("max", NS, phases_quantile, QUANTILES),
+		COLUMN(TEXT, struct phases_row, latency, NULL, "latency", .width = 12),
+		PHASE_MAIN(median, QUANTILE_P50),
+		PHASE_MAIN("p99", QUANTILE_P99),
+		PHASE_MAIN("p99.9", QUANTILE_P999),
+		PHASE_MAIN("max", QUANTILES),
 		SHOWN("memory", phases_memory),
 		COLUMN(REAL, struct phases_row, errors, NULL, "errors", .format = FORMAT_COUNT),
 		COLUMNS_END};
@@ -122,7 +115,7 @@ static void phases_print(struct page *page, struct phases_row *rows, const char 
 void text_phases(struct page *page)
 {
 	const struct results_file *f = page->file;
-	char latency[RESULTS_NAME_BYTES];
+	const char *latency = phases_latency(f);
 	struct phases_row *rows;
 
 	if (page_is_long(f)) {
@@ -134,7 +127,6 @@ void text_phases(struct page *page)
 	rows = calloc(f->phase_count + 1, sizeof(*rows));
 	if (!rows)
 		return;
-	table_latency(f, latency);
 	for (uint32_t i = 0; i < f->phase_count; i++)
 		rows[i] = phases_row_of(f, &f->phases[i], latency);
 	phases_print(page, rows, latency);

@@ -65,6 +65,9 @@ void text_together(struct page *page)
 			 p->record.together);
 		price_au(line, sizeof(line), &price.au);
 		price_rate(line, sizeof(line), &price.bytes_per_second);
+		/* A phase that moves no bytes, such as one of stat, has neither. */
+		if (line[strlen(line) - 1] == ':')
+			continue;
 		page_wrap(page, line);
 	}
 }

@@ -2,8 +2,8 @@
 are said to differ, how often a difference of 10 % is found, with a variation of 3 % and five repeats, and what becomes of a drift
 of 10 %.
 
-compare_files.py JUDGE_FILES; HAUL is the program. The files are one that haul wrote, with other bytes, seconds and times of
-beginning in the attributes of its phases. With HAUL_TEST_FULL there are 400 trials of each kind."""
+compare_files.py JUDGE_FILES; HAUL is the program. The files are one that haul wrote, with other bytes, samples, seconds and times
+of beginning in the attributes of its phases. With HAUL_TEST_FULL there are 400 trials of each kind."""
 import os
 import random
 import shutil
@@ -18,6 +18,7 @@ FULL = bool(os.environ.get("HAUL_TEST_FULL"))
 TRIALS, REPEATS = 400 if FULL else 20, 5
 # Of 400 trials 20 are expected to be wrong, and 33 are 3 standard deviations more; of 20 that is 1 and 4.
 WRONG_MOST = 33 if FULL else 4
+SAMPLE_BYTES = 1000
 JOB = """{"name": "drawn", "seed": 1, "stores": {"data": {"uri": "null://x"}},
 "dataset": {"store": "data", "format": "raw", "files": 4, "sample_bytes": 1000},
 "phases": [{"train": {"null_steps": 0, "batch": 1, "compute": "1 us", "loader": {"workers": 1}}}]}"""
@@ -48,6 +49,7 @@ def draw(path, seed, in_turn, faster=1, cv=0.03, drift=1):
             at = 2 * repeat + side if in_turn else REPEATS * side + repeat
             rate = 1e9 * (1 if side else faster) * (1 + cv * numbers.gauss(0, 1)) * (1 + (drift - 1) * at / (2 * REPEATS - 1))
             phase.attrs.modify("bytes_read", round(rate))
+            phase.attrs.modify("samples", round(rate / SAMPLE_BYTES))
             phase.attrs.modify("bytes_written", 0)
             phase.attrs.modify("seconds", 1.0)
             phase.attrs.modify("started", 1_700_000_000_000_000_000 + at * 10_000_000_000)

@@ -13,11 +13,13 @@
 #include "report/shapes.h"
 #include "tests/unit.h"
 
-enum { PHASES = 24, COLUMNS = 3, TRIALS = 400, REPEATS = 5 };
+enum { PHASES = 24, COLUMNS = 5, TRIALS = 400, REPEATS = 5 };
 static const struct results_column columns[COLUMNS] = {
 	{.name = "bytes_read", .unit = "bytes"},
 	{.name = "bytes_written", .unit = "bytes"},
 	{.name = "au", .unit = "fraction", .role = ROLE_UTILISATION, .real = true},
+	{.name = "queries", .role = ROLE_ITEMS},
+	{.name = "query_rate", .unit = "1/s", .role = ROLE_ITEM_RATE, .real = true},
 };
 
 struct fixture {
@@ -132,6 +134,36 @@ static void two_files(struct fixture *a, struct fixture *b)
 	strcpy(b->job,
 	       "{\"seed\": 4, \"stores\": {\"data\": {\"uri\": \"file:///x\"}}, \"phases\": "
 	       "[{\"train\": {\"batch\": 8, \"name\": \"\"}}]}");
+}
+
+/* B answers twice as many queries, and moves fewer bytes. */
+static void test_main_figure(void)
+{
+	struct fixture a, b;
+	const struct results_file *const files[] = {&a.file, &b.file};
+	struct compare *c;
+	char *text;
+
+	two_files(&a, &b);
+	for (int i = 0; i < 3; i++) {
+		strcpy(a.phases[i].record.main_figure, "query_rate");
+		a.cells[i][3].count = 1000;
+		b.cells[i][3].count = 2000;
+	}
+	c = compared(files, 2);
+	CU_ASSERT_EQUAL(c->phases[0].pairs[0].metric, COMPARE_SAMPLES);
+	text = document_text(REPORT_TEXT, compare_write, c);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\nqueries/s "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\nB is 2.00 times as fast as A"));
+	free(text);
+	done(c);
+	/* A figure that the file does not have names nothing. */
+	for (int i = 0; i < 3; i++)
+		strcpy(a.phases[i].record.main_figure, "other_rate");
+	c = compared(files, 2);
+	CU_ASSERT_EQUAL(c->phases[0].pairs[0].metric, COMPARE_BYTES);
+	done(c);
 }
 
 static void test_two_files(void)
@@ -447,6 +479,7 @@ static void test_drift(void)
 int main(void)
 {
 	const CU_TestInfo tests[] = {
+		{"the main figure of a kind of phase", test_main_figure},
 		{"two files", test_two_files},
 		{"text", test_text},
 		{"signs of differences", test_signs},
