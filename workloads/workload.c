@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/numbers.h"
+
 int workload_tally(const struct workload *w, const struct job_phase *phase, struct tally *tally,
 		   struct err *err)
 {
@@ -84,6 +86,17 @@ uint64_t workload_begin(const struct phase_context *ctx)
 	now_ns = clock_now(ctx->clock);
 	timeline_init(ctx->tally->timeline, now_ns);
 	return now_ns;
+}
+
+void demand_note(struct demand *out, const char *format, ...)
+{
+	va_list arguments;
+
+	if (out->note_count == COUNT(out->notes))
+		return;
+	va_start(arguments, format);
+	vsnprintf(out->notes[out->note_count++], sizeof(out->notes[0]), format, arguments);
+	va_end(arguments);
 }
 
 void workload_say(struct phase_context *ctx, const char *format, ...)

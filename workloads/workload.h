@@ -239,6 +239,9 @@ struct phase_store *phase_store_add(struct phase_store out[PHASE_STORES_MAX], ui
  * on all ranks of the phase, when nothing has failed. */
 uint64_t workload_begin(const struct phase_context *ctx);
 
+/* Adds a sentence that should be read before a large run, as long as there is room for it. */
+void demand_note(struct demand *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Adds a sentence to ctx->message. */
 void workload_say(struct phase_context *ctx, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

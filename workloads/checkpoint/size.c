@@ -190,27 +190,21 @@ static int size_uneven(const struct checkpoint_shape *s, uint64_t most, uint32_t
 	return 0;
 }
 
-static void size_note(struct demand *out, const char *text)
-{
-	if (out->note_count < sizeof(out->notes) / sizeof(out->notes[0]))
-		snprintf(out->notes[out->note_count++], sizeof(out->notes[0]), "%s", text);
-}
-
 static void size_notes(const struct checkpoint_options *o, const struct checkpoint_shape *s,
 		       uint32_t ranks, uint32_t ranks_per_node, struct demand *out)
 {
-	char text[sizeof(out->notes[0])], counted[UNITS_COUNTED_BYTES];
+	char counted[UNITS_COUNTED_BYTES];
 
 	if (checkpoint_writes(o) && ranks < mesh_ranks(&s->mesh)) {
-		snprintf(text, sizeof(text),
-			 "the mesh has %s: the phase has the first %" PRIu32
-			 " of them, which write only their part",
-			 units_counted(counted, mesh_ranks(&s->mesh), "rank"), ranks);
-		size_note(out, text);
+		demand_note(out,
+			    "the mesh has %s: the phase has the first %" PRIu32
+			    " of them, which write only their part",
+			    units_counted(counted, mesh_ranks(&s->mesh), "rank"), ranks);
 	}
 	if (o->operation == CHECKPOINT_BOTH && ranks_per_node >= ranks && o->cold.drop == DROP_NONE)
-		size_note(out, "checkpoints on one node are read where they were written, perhaps "
-			       "from its cache");
+		demand_note(out,
+			    "checkpoints on one node are read where they were written, perhaps "
+			    "from its cache");
 }
 
 /* What a checked phase works with. */

@@ -32,10 +32,8 @@ int clean_open(struct clean *c, struct phase_context *ctx, const struct job_stor
 
 	memset(c, 0, sizeof(*c));
 	rc = workload_store_open(ctx, described, &c->store, err);
-	if (rc < 0) {
-		c->store.ops = NULL;
+	if (rc < 0)
 		return group_agree(ctx->group, rc, err);
-	}
 	if (!store_can(&c->store, BACKEND_PERSISTENT) || !store_can(&c->store, BACKEND_CONTENT))
 		rc = err_set(err, -ENOTSUP, "%s keeps nothing: there is nothing to clean",
 			     c->store.uri);
@@ -65,8 +63,7 @@ void clean_close(struct clean *c)
 	for (unsigned i = 0; i < CLEAN_THREADS; i++)
 		batch_delete_close(&c->deletes[i]);
 	crew_close(&c->crew);
-	if (c->store.ops)
-		store_close(&c->store);
+	store_close(&c->store);
 }
 
 /* An object that is not there, or a folder that is not empty, is not an error. Other errors are

@@ -74,10 +74,9 @@ int cold_check(const struct cold_options *o, const struct job_store *store, cons
 void cold_size(const struct cold_options *o, uint32_t ranks_per_node, struct demand *out)
 {
 	out->memory_per_rank += o->memory_hog_bytes / (ranks_per_node ? ranks_per_node : 1);
-	if (o->memory_hog_share > 0 && out->note_count < sizeof(out->notes) / sizeof(out->notes[0]))
-		snprintf(out->notes[out->note_count++], sizeof(out->notes[0]),
-			 "%.0f %% of each node's memory is taken, and not counted here",
-			 100 * o->memory_hog_share);
+	if (o->memory_hog_share > 0)
+		demand_note(out, "%.0f %% of each node's memory is taken, and not counted here",
+			    100 * o->memory_hog_share);
 }
 
 static bool cold_leads_node(const struct cold *c)

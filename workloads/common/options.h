@@ -56,6 +56,13 @@ struct limit_options {
 #define OPTION_DEPTH(type, member) \
 	OPT_U64("depth", type, member, .def = 1, .min = 1, .max = QUEUE_DEPTH_MAX, \
 		.help = "operations in flight for each thread")
+#define OPTION_CONTENT(type, what, distance) \
+	OPT_REAL("compress", type, compress, .def_real = 1, .min_real = 1, .max_real = 512, \
+		 .help = "factor by which compression can shrink each 4 KiB that is written"), \
+	OPT_REAL("dedup", type, dedup, .def_real = 1, .min_real = 1, .max_real = 1000, \
+		 .help = "factor by which deduplication can reduce the 4 KiB blocks " what), \
+	OPT_BYTES("dedup_distance", type, dedup_distance, .def = (distance), .min = 4096, \
+		  .max = 1ull << 50, .help = "distance of a repeat from its original")
 #define OPTION_PACE(type, member) \
 	OPT_REAL("rate", type, member.rate, .def_real = 0, .min_real = 0, .max_real = 1e12, \
 		 .help = "operations per second of all ranks together; 0: no limit"), \

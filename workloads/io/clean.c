@@ -1,4 +1,6 @@
-#include "workloads/io/clean.h"
+/* `haul clean` for the objects of io phases: removes exactly what the description in a phase's folder says that haul
+ * made there, whatever run and number of ranks left it. Objects of another size than they were given stay and are
+ * counted; while there are any, so does the description. Without a description nothing is touched. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -89,7 +91,7 @@ static int io_clean_one(struct phase_context *ctx, const struct job_phase *phase
 	bool found = false;
 	int rc, counted;
 
-	rc = io_store(ctx->job, phase, &described, err);
+	rc = phase_store_find(ctx->job, phase, &described, err);
 	if (rc < 0)
 		return rc;
 	io_set_of(&set, phase->options, ctx->job->seed, ctx->group->size);

@@ -3,11 +3,11 @@
  *
  *	phase.c     the workload: opens, runs, agrees on the outcome
  *	options.c   the table of options, refusals; size.c: what a phase asks of the machine
- *	measures.c  from the threads to the tally; meter.c: where their requests are counted
+ *	measures.c  from the threads to the tally, and where their requests are counted
  *	set.c       the objects that phases share: their names, and which of them exist; sizes.c: their sizes
  *	clean.c     their removal by `haul clean`
  *	share.c     which part of a set belongs to whom, and in which order
- *	work.c      the loop of a thread; data.c: blocks; whole.c: whole objects; mix.c: which operation on which of
+ *	work.c      a thread and its operations; data.c: blocks; whole.c: whole objects; mix.c: which operation on which of
  *	            them; names.c: all else
  *	cold.c      reads from the storage and not from this client's page cache */
 #ifndef HAUL_WORKLOADS_IO_IO_H
@@ -66,6 +66,7 @@ struct io_options {
 	struct cold_options cold;
 };
 extern const struct option io_options_table[];
+extern const char *const io_layout_names[], *const io_order_names[];
 extern const struct workload io_workload;
 
 static inline bool io_moves(const struct io_options *o)
@@ -101,16 +102,15 @@ double io_size_mean(const struct io_options *o);
 /* Bytes that an operation moves on average. */
 double io_operation_bytes(const struct io_options *o, bool whole);
 
-/* The store of the phase. -EINVAL with the phase's path. */
-int io_store(const struct job *job, const struct job_phase *phase, const struct job_store **store,
-	     struct err *err);
-
 uint32_t io_needs(const void *options);
 int io_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 	      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
 int io_check(const struct job *job, const struct job_phase *phase, uint32_t ranks, struct err *err);
 int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 	    uint32_t ranks_per_node, struct demand *out, struct err *err);
+
+/* clean.c: for the folders of all io phases of the job. 0 also where there is no description, or the store keeps nothing. */
+int io_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err);
 
 /* Items of work that a rank has in one pass: blocks, objects, or listings. Parts of the listing of a folder that all
  * ranks share are divided among them: all of these count here. */

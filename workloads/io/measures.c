@@ -1,4 +1,38 @@
-#include "workloads/io/measures.h"
+/* What the phase io counts, and the way from its threads to its tally. */
+#include "workloads/io/work.h"
+
+static const struct meter_map maps[] = {
+	{REQ_READ, IO_READS, IO_HIST_READ, IO_HIST_READ_RESPONSE, IO_HIST_READ_FIRST_ATTEMPT},
+	{REQ_WRITE, IO_WRITES, IO_HIST_WRITE, IO_HIST_WRITE_RESPONSE, IO_HIST_WRITE_FIRST_ATTEMPT},
+	{REQ_STAT, IO_STATS, IO_HIST_STAT, IO_HIST_STAT_RESPONSE, METER_NONE},
+	{REQ_RENAME, IO_RENAMES, IO_HIST_RENAME, IO_HIST_RENAME_RESPONSE, METER_NONE},
+	{REQ_LIST, IO_LISTS, IO_HIST_LIST, IO_HIST_LIST_RESPONSE, METER_NONE},
+	{REQ_DELETE, IO_DELETES, IO_HIST_DELETE, IO_HIST_DELETE_RESPONSE, METER_NONE},
+	{REQ_BEGIN, IO_CREATES, IO_HIST_CREATE, METER_NONE, METER_NONE},
+	{REQ_UPDATE, IO_CREATES, IO_HIST_CREATE, METER_NONE, METER_NONE},
+	{REQ_OPEN, IO_OPENS, IO_HIST_OPEN, METER_NONE, METER_NONE},
+	{REQ_CLOSE, IO_CLOSES, IO_HIST_CLOSE, METER_NONE, METER_NONE},
+	{REQ_COMMIT, IO_CLOSES, IO_HIST_CLOSE, METER_NONE, METER_NONE},
+};
+static const int own[] = {IO_HIST_OPERATION, IO_HIST_GET, IO_HIST_PUT};
+
+#define IO_METER(op) \
+	{ \
+		.schema = &io_schema, .maps = maps, .map_count = sizeof(maps) / sizeof(maps[0]), \
+		.late = IO_LATE, .short_transfers = IO_SHORT_TRANSFERS, .sync = IO_HIST_SYNC, \
+		.publish = IO_HIST_PUBLISH, .own = own, .own_count = 3, .live_op = (op) \
+	}
+static const struct meter_layout meter_layouts[] = {
+	[IO_DO_WRITE] = IO_METER(REQ_WRITE),   [IO_DO_READ] = IO_METER(REQ_READ),
+	[IO_DO_MIXED] = IO_METER(REQ_READ),    [IO_DO_STAT] = IO_METER(REQ_STAT),
+	[IO_DO_CREATE] = IO_METER(REQ_UPDATE), [IO_DO_RENAME] = IO_METER(REQ_RENAME),
+	[IO_DO_LIST] = IO_METER(REQ_LIST),     [IO_DO_DELETE] = IO_METER(REQ_DELETE),
+};
+
+const struct meter_layout *io_meter(const struct io_options *o)
+{
+	return &meter_layouts[o->operation];
+}
 
 /* When the thread did its last operation so far. */
 static uint64_t io_thread_end_ns(const struct io_thread *thread)

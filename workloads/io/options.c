@@ -10,8 +10,8 @@
 
 static const char *const operation_names[] = {"write",  "read", "mixed",  "stat", "create",
 					      "rename", "list", "delete", NULL};
-static const char *const layout_names[] = {"objects", "segmented", "strided", NULL};
-static const char *const order_names[] = {"sequential", "random", "replacement", NULL};
+const char *const io_layout_names[] = {"objects", "segmented", "strided", NULL};
+const char *const io_order_names[] = {"sequential", "random", "replacement", NULL};
 
 static const uint64_t size_default = 64 << 20;
 static const double read_share_default = 0.5;
@@ -43,7 +43,7 @@ const struct option io_options_table[] = {
 	OPT_TEXT("folder", struct io_options, folder, .def_text = "io",
 		 .help = "where the objects lie; phases of one folder work on the same objects"),
 	OPT_CHOICE(
-		"layout", struct io_options, layout, .choices = layout_names,
+		"layout", struct io_options, layout, .choices = io_layout_names,
 		.help = "objects: each rank has its own; segmented, strided: one object for all ranks, a part each, or block by block in turn"),
 	OPT_BOOL("folder_per_rank", struct io_options, folder_per_rank, .def = false,
 		 .help = "each rank's objects lie in a folder of their own"),
@@ -57,7 +57,7 @@ const struct option io_options_table[] = {
 		.help = "sizes of objects that differ, by shares; an operation then reads or writes a whole object"),
 	OPT_BYTES("block", struct io_options, block, .def = 1 << 20, .min = 1, .max = 1 << 30,
 		  .help = "bytes of a read or write; where objects are made in parts, of a part"),
-	OPT_CHOICE("order", struct io_options, order, .choices = order_names,
+	OPT_CHOICE("order", struct io_options, order, .choices = io_order_names,
 		   .help = "random: each block or object once; replacement: drawn anew each time"),
 	OPTION_DEPTH(struct io_options, depth),
 	OPTION_THREADS(struct io_options, threads, 1024,
@@ -78,24 +78,11 @@ const struct option io_options_table[] = {
 		"discard", struct io_options, discard, .def = false,
 		.help = "bytes that are read are dropped where they arrive, and nothing looks at them; for object stores, with verify none"),
 	OPTION_ON_ERROR(struct io_options, on_error),
-	OPT_REAL("compress", struct io_options, compress, .def_real = 1, .min_real = 1,
-		 .max_real = 512,
-		 .help = "factor by which compression can shrink each 4 KiB that is written"),
-	OPT_REAL(
-		"dedup", struct io_options, dedup, .def_real = 1, .min_real = 1, .max_real = 1000,
-		.help = "factor by which deduplication can reduce the 4 KiB blocks that are written"),
-	OPT_BYTES("dedup_distance", struct io_options, dedup_distance, .def = 16 << 20, .min = 4096,
-		  .max = 1ull << 50, .help = "distance of a repeat from its original"),
+	OPTION_CONTENT(struct io_options, "that are written", 16 << 20),
 	OPTION_PACE(struct io_options, pace),
 	OPTION_COLD(struct io_options, cold),
 	OPT_END,
 };
-
-int io_store(const struct job *job, const struct job_phase *phase, const struct job_store **store,
-	     struct err *err)
-{
-	return phase_store_find(job, phase, store, err);
-}
 
 uint64_t io_size_of(const struct io_options *o)
 {
@@ -202,18 +189,18 @@ static int io_check_shared(const struct io_options *o, const char *path, struct 
 	if (o->operation >= IO_DO_CREATE && o->operation <= IO_DO_LIST)
 		return err_set(err, -EINVAL,
 			       "%s/layout: \"%s\" is one object for all, nothing to %s", path,
-			       layout_names[o->layout], operation_names[o->operation]);
+			       io_layout_names[o->layout], operation_names[o->operation]);
 	if (o->objects != 1)
 		return err_set(err, -EINVAL,
 			       "%s/objects: \"%s\" is one object for all, not %llu of each rank",
-			       path, layout_names[o->layout], (unsigned long long)o->objects);
+			       path, io_layout_names[o->layout], (unsigned long long)o->objects);
 	if (key)
 		return err_set(err, -EINVAL, "%s/%s: \"%s\" is one object for all ranks", path, key,
-			       layout_names[o->layout]);
+			       io_layout_names[o->layout]);
 	if (o->folder_per_rank)
 		return err_set(err, -EINVAL,
 			       "%s/folder_per_rank: \"%s\" is one object for all ranks", path,
-			       layout_names[o->layout]);
+			       io_layout_names[o->layout]);
 	return 0;
 }
 
@@ -386,7 +373,7 @@ int io_check(const struct job *job, const struct job_phase *phase, uint32_t rank
 	bool whole;
 	int rc;
 
-	rc = io_store(job, phase, &store, err);
+	rc = phase_store_find(job, phase, &store, err);
 	if (rc < 0)
 		return rc;
 	ops = store->section->owner;

@@ -10,10 +10,7 @@
 #include "core/units.h"
 #include "workloads/common/shared_object.h"
 #include "workloads/common/start_line.h"
-#include "workloads/io/clean.h"
 #include "workloads/io/cold.h"
-#include "workloads/io/measures.h"
-#include "workloads/io/meter.h"
 
 static const uint64_t pattern_stream = 0x7061747465726e; /* "pattern" */
 
@@ -115,7 +112,7 @@ static int io_phase_open(void *run, struct phase_context *ctx, struct err *err)
 	struct io_phase *p = run;
 	const struct io_options *o = ctx->phase->options;
 	const struct job_store *described;
-	int rc = io_store(ctx->job, ctx->phase, &described, err);
+	int rc = phase_store_find(ctx->job, ctx->phase, &described, err);
 
 	p->ctx = ctx;
 	p->options = o;
@@ -124,9 +121,7 @@ static int io_phase_open(void *run, struct phase_context *ctx, struct err *err)
 		rc = o->operation == IO_DO_READ
 			     ? workload_store_open_to_read(ctx, described, &p->store, err)
 			     : workload_store_open(ctx, described, &p->store, err);
-	if (rc < 0) {
-		p->store.ops = NULL;
-	} else if (p->store.ops) {
+	if (rc == 0 && p->store.ops) {
 		p->work.whole = io_whole(o, p->store.ops->capabilities);
 		rc = io_phase_check_direct(p, err);
 	}
@@ -173,8 +168,7 @@ static void io_phase_close(void *run)
 	crew_close(&p->crew);
 	snapshot_close(&p->snapshot);
 	queue_close(&p->side);
-	if (p->store.ops)
-		store_close(&p->store);
+	store_close(&p->store);
 }
 
 /* Whose objects this rank works on. */

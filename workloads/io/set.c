@@ -7,15 +7,13 @@
 
 #include "core/option/option.h"
 #include "workloads/common/description.h"
+#include "workloads/common/small_object.h"
 
 enum { RANK_DIGITS = 7, OBJECT_DIGITS = 10 };
 
-static const char *const layouts[] = {"objects", "segmented", "strided", NULL};
-static const char *const orders[] = {"sequential", "random", "replacement", NULL};
-
 static const struct option set_options[] = {
 	OPT_TEXT("folder", struct io_set, folder, .def_text = "", .help = ""),
-	OPT_CHOICE("layout", struct io_set, layout, .choices = layouts, .help = ""),
+	OPT_CHOICE("layout", struct io_set, layout, .choices = io_layout_names, .help = ""),
 	OPT_BOOL("folder_per_rank", struct io_set, folder_per_rank, .help = ""),
 	OPT_U64("ranks", struct io_set, ranks, .required = true, .min = 1, .max = UINT32_MAX,
 		.help = ""),
@@ -31,7 +29,7 @@ static const struct option set_options[] = {
 	OPT_U64("written", struct io_set, written, .required = true, .help = ""),
 	OPT_U64("threads", struct io_set, threads, .required = true, .help = ""),
 	OPT_BYTES("block", struct io_set, block, .required = true, .help = ""),
-	OPT_CHOICE("order", struct io_set, order, .choices = orders, .help = ""),
+	OPT_CHOICE("order", struct io_set, order, .choices = io_order_names, .help = ""),
 	OPT_END,
 };
 static const struct option *const set_tables[] = {set_options, NULL};
@@ -336,14 +334,6 @@ int io_set_begin(struct io_set *s, const struct io_options *o, struct queue *q, 
 	return rc;
 }
 
-static void io_set_remove_key(struct queue *q, const char *key)
-{
-	struct object o = {0};
-
-	snprintf(o.key, sizeof(o.key), "%s", key);
-	queue_do(q, &(struct request){.op = REQ_DELETE, .object = &o});
-}
-
 /* Folders that hold something else stay: removing them fails. */
 void io_set_remove_folder(const struct io_set *s, uint64_t rank, struct queue *q)
 {
@@ -351,7 +341,7 @@ void io_set_remove_folder(const struct io_set *s, uint64_t rank, struct queue *q
 
 	io_set_folder(s, rank, key);
 	if (store_can(q->channel.store, BACKEND_PERSISTENT) && key[0])
-		io_set_remove_key(q, key);
+		small_object_remove(q, key);
 }
 
 /* The description, and the folder of the set where it is empty. */
@@ -360,10 +350,10 @@ static void io_set_remove(const struct io_set *s, struct queue *q)
 	char key[OBJECT_KEY_BYTES];
 
 	io_set_description(s, key);
-	io_set_remove_key(q, key);
+	small_object_remove(q, key);
 	snprintf(key, sizeof(key), "%s/", s->folder);
 	if (s->folder[0] && store_can(q->channel.store, BACKEND_PERSISTENT))
-		io_set_remove_key(q, key);
+		small_object_remove(q, key);
 }
 
 static int io_set_end_deleted(const struct io_set *s, struct queue *q, struct group *group)

@@ -18,21 +18,16 @@ static double io_seconds(const struct io_options *o, bool whole, double operatio
 	return rate > 0 ? operations / rate + (double)o->limits.warmup_ns / 1e9 : 0;
 }
 
-static void io_note(struct demand *out, const char *text)
-{
-	if (out->note_count < sizeof(out->notes) / sizeof(out->notes[0]))
-		snprintf(out->notes[out->note_count++], sizeof(out->notes[0]), "%s", text);
-}
-
 static void io_add_notes(const struct io_options *o, uint32_t ranks, uint32_t ranks_per_node,
 			 struct demand *out)
 {
 	if (o->operation == IO_DO_READ && o->shift == SHIFT_NODE && ranks_per_node >= ranks &&
 	    o->cold.drop == DROP_NONE)
-		io_note(out,
+		demand_note(
+			out,
 			"io on one node reads what the same node wrote, perhaps from its cache");
 	if (!o->passes && !o->limits.count && !o->limits.bytes)
-		io_note(out, "the bytes of io depend on its seconds: one pass is counted here");
+		demand_note(out, "the bytes of io depend on its seconds: one pass is counted here");
 }
 
 /* Operations of a rank; where only its time limits them, one pass. */
@@ -60,7 +55,7 @@ int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks
 	const struct job_store *store;
 	double operations;
 	bool whole;
-	int rc = io_store(job, phase, &store, err);
+	int rc = phase_store_find(job, phase, &store, err);
 
 	if (rc < 0)
 		return rc;
@@ -93,7 +88,7 @@ int io_stores(const struct job *job, const struct job_phase *phase, uint32_t ran
 	const struct job_store *store;
 	struct demand demand = {0};
 	struct phase_store *s;
-	int rc = io_store(job, phase, &store, err);
+	int rc = phase_store_find(job, phase, &store, err);
 
 	if (rc == 0)
 		rc = io_size(job, phase, ranks, 1, &demand, err);

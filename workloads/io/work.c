@@ -1,6 +1,5 @@
 /* What all operations of a thread have in common: its memory, and how they begin, end and are counted. */
 #include "workloads/io/work.h"
-#include "workloads/io/meter.h"
 
 #include <errno.h>
 #include <stdlib.h>

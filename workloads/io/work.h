@@ -116,6 +116,16 @@ int io_thread_run(struct crew_thread *w, uint64_t number);
 uint64_t io_thread_waits(const struct crew *p, uint32_t thread, uint64_t now_ns,
 			 char key[OBJECT_KEY_BYTES]);
 
+/* measures.c. Where the requests of such a phase are counted. */
+const struct meter_layout *io_meter(const struct io_options *o);
+/* Adds what a thread has counted beside its meter: once it rests, or by itself. */
+void io_count_thread(const struct crew_thread *w, struct tally *t);
+/* Adds what this rank's threads have done, once they rest. first_ns: when the first thread of any rank had done its
+ * part. */
+void io_measure(const struct crew *crew, struct io_work *work, uint64_t first_ns, struct tally *t);
+/* What of the phase's measures no thread counts, while they work. */
+void io_measure_so_far(const struct io_work *work, struct tally *t);
+
 /* For data.c, names.c and whole.c. */
 
 /* Hooks of all three: when the next operation may begin; the name of an object. */

@@ -157,12 +157,5 @@ const struct option kvcache_options_table[] = {
 		 .help = "the time of the epoch at which the clock of a trace begins"),
 	OPTION_VERIFY(struct kvcache_options, verify),
 	OPTION_ON_ERROR(struct kvcache_options, on_error),
-	OPT_REAL("compress", struct kvcache_options, compress, .def_real = 1, .min_real = 1,
-		 .max_real = 512,
-		 .help = "factor by which compression can shrink each 4 KiB that is written"),
-	OPT_REAL("dedup", struct kvcache_options, dedup, .def_real = 1, .min_real = 1,
-		 .max_real = 1000,
-		 .help = "factor by which deduplication can reduce the 4 KiB blocks of an entry"),
-	OPT_BYTES("dedup_distance", struct kvcache_options, dedup_distance, .def = 1 << 20,
-		  .min = 4096, .max = 1ull << 50, .help = "distance of a repeat from its original"),
+	OPTION_CONTENT(struct kvcache_options, "of an entry", 1 << 20),
 	OPT_END};

@@ -8,12 +8,6 @@
 #include "workloads/kvcache/columns.h"
 #include "workloads/kvcache/run.h"
 
-static void size_note(struct demand *out, const char *text)
-{
-	if (out->note_count < sizeof(out->notes) / sizeof(out->notes[0]))
-		snprintf(out->notes[out->note_count++], sizeof(out->notes[0]), "%s", text);
-}
-
 /* Entries that have so many bytes on average, of a tier with that capacity; 0: nobody knows. */
 static uint64_t size_entries(const struct kv_setup *s, uint64_t capacity)
 {
@@ -57,20 +51,18 @@ static void size_note_shared(struct demand *out, const struct kv_setup *s, uint3
 					    [KV_SHARED_NODE] = "a node",
 					    [KV_SHARED_ALL] = "all ranks"};
 	const struct kv_tier_place *tier = &s->tiers[k];
-	char all[UNITS_TEXT_BYTES], text[sizeof(out->notes[0])];
+	char all[UNITS_TEXT_BYTES];
 	const char *has = size_takes_free(s) ? "95 % of what is free" : "no limit";
 
 	if (tier->capacity != KV_UNLIMITED)
 		has = size_gigabytes(all, (double)tier->capacity);
-	snprintf(text, sizeof(text), "the tier \"%.28s\" of %s: %.20s", tier->name,
-		 whose[tier->shared], has);
-	size_note(out, text);
+	demand_note(out, "the tier \"%.28s\" of %s: %.20s", tier->name, whose[tier->shared], has);
 }
 
 /* "the tier "gpu" of a tensor group: 8 x 141 GB = 1,128 GB" */
 static void size_note_group(struct demand *out, const struct kv_setup *s)
 {
-	char one[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES], text[sizeof(out->notes[0])];
+	char one[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
 
 	for (uint32_t k = 0; k < s->tier_count; k++) {
 		uint64_t capacity = s->rules[k].capacity;
@@ -81,26 +73,23 @@ static void size_note_group(struct demand *out, const struct kv_setup *s)
 		}
 		if (capacity == KV_UNLIMITED || s->tensor == 1)
 			continue;
-		snprintf(text, sizeof(text),
-			 "the tier \"%.28s\" of a tensor group: %" PRIu64 " x %.16s = %.16s",
-			 s->tiers[k].name, s->tensor, size_gigabytes(one, (double)capacity),
-			 size_gigabytes(all, (double)capacity * (double)s->tensor));
-		size_note(out, text);
+		demand_note(out,
+			    "the tier \"%.28s\" of a tensor group: %" PRIu64 " x %.16s = %.16s",
+			    s->tiers[k].name, s->tensor, size_gigabytes(one, (double)capacity),
+			    size_gigabytes(all, (double)capacity * (double)s->tensor));
 	}
 }
 
 static void size_note_space(struct demand *out, const struct kv_setup *s)
 {
 	const struct kv_tier_place *last = &s->tiers[s->tier_count - 1];
-	char text[sizeof(out->notes[0])];
 
 	if (!size_takes_free(s) || last->shared != KV_SHARED_NO)
 		return;
-	snprintf(
-		text, sizeof(text),
+	demand_note(
+		out,
 		"the ranks share 95 %% of what is free, less the capacities of other tiers there, for the tier \"%.28s\"",
 		last->name);
-	size_note(out, text);
 }
 
 /* The ranks of a node are known here; where launchers place them otherwise, the run finds it. */
@@ -139,9 +128,9 @@ int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t 
 					(ranks < ranks_per_node ? ranks : ranks_per_node);
 	size_note_group(out, &s);
 	size_note_space(out, &s);
-	size_note(out, "how many bytes are moved depends on how fast the stores are");
+	demand_note(out, "how many bytes are moved depends on how fast the stores are");
 	if (o->requests)
-		size_note(out, "the phase ends earlier, after its number of requests");
+		demand_note(out, "the phase ends earlier, after its number of requests");
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backends/queue/failure.h"
+#include "core/grow.h"
 #include "core/json.h"
 #include "workloads/archive/safetensors_read.h"
 #include "workloads/common/small_object.h"
@@ -31,15 +32,8 @@ static void names_key(const char *folder, const char *name, char key[OBJECT_KEY_
 /* Returns a negative errno where the list has no room for the name. */
 static int names_add(struct names_found *f, const char *name)
 {
-	if (f->count == f->room) {
-		uint64_t room = f->room ? 2 * f->room : NAMES_FIRST;
-		const char **more = realloc(f->names, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		f->names = more;
-		f->room = room;
-	}
+	if (!grow(&f->names, f->count, &f->room, NAMES_FIRST, sizeof(*f->names)))
+		return -ENOMEM;
 	f->names[f->count] = arena_text(&f->arena, name);
 	if (!f->names[f->count])
 		return -ENOMEM;

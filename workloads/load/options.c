@@ -86,34 +86,25 @@ int load_check(const struct job *job, const struct job_phase *phase, uint32_t ra
 	return rc < 0 ? rc : cold_check(&o->cold, store, phase->path, err);
 }
 
-static void load_note(struct demand *out, const char *text)
-{
-	if (out->note_count < sizeof(out->notes) / sizeof(out->notes[0]))
-		snprintf(out->notes[out->note_count++], sizeof(out->notes[0]), "%s", text);
-}
-
 int load_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 	      uint32_t ranks_per_node, struct demand *out, struct err *err)
 {
 	const struct load_options *o = phase->options;
 	uint64_t tensor = load_tensor(job, o);
-	char text[sizeof(out->notes[0])];
 	int rc = load_check(job, phase, ranks, err);
 
 	if (rc < 0)
 		return rc;
 	out->memory_per_rank = o->buffers + o->threads * (sizeof(struct crew_thread) +
 							  LOAD_HISTOGRAMS * sizeof(struct hist));
-	load_note(out, "how many bytes the model has is known when its files are read");
+	demand_note(out, "how many bytes the model has is known when its files are read");
 	if (o->readers == LOAD_READERS_FIRST)
 		out->memory_per_rank += load_hand_bytes((uint32_t)o->threads, o->chunk) / tensor;
-	else if (ranks < tensor) {
-		snprintf(text, sizeof(text),
-			 "%" PRIu64 " ranks share the model: the phase has the first %" PRIu32
-			 " of them, which load only their part",
-			 tensor, ranks);
-		load_note(out, text);
-	}
+	else if (ranks < tensor)
+		demand_note(out,
+			    "%" PRIu64 " ranks share the model: the phase has the first %" PRIu32
+			    " of them, which load only their part",
+			    tensor, ranks);
 	cold_size(&o->cold, ranks_per_node, out);
 	return 0;
 }

@@ -44,8 +44,6 @@ static int load_open_store(struct load_run *r, struct err *err)
 {
 	int rc = workload_store_open_to_read(r->ctx, r->described, &r->store, err);
 
-	if (rc < 0)
-		r->store.ops = NULL;
 	if (rc == 0)
 		rc = queue_open(&r->side, &r->store, 1, err);
 	if (rc == 0)
@@ -82,9 +80,7 @@ static void load_close_store(struct load_run *r)
 	load_readers_close(r);
 	repeat_close(&r->repeat);
 	queue_close(&r->side);
-	if (r->store.ops)
-		store_close(&r->store);
-	r->store.ops = NULL;
+	store_close(&r->store);
 }
 
 static void load_close(void *run)

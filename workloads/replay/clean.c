@@ -1,6 +1,4 @@
-/* Removing what a run of the phase "replay" has left: see clean.h. */
-#include "workloads/replay/clean.h"
-
+/* Removing what a run of the phase "replay" has left, for `haul clean`. */
 #include "workloads/replay/objects.h"
 #include "workloads/replay/replay.h"
 #include "workloads/trace/trace.h"

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/grow.h"
 #include "workloads/trace/names.h"
 
 enum { LOG_ROWS_FIRST = 1024, LOG_MERGED = TRACE_OPERATION_COUNT };
@@ -33,16 +34,8 @@ static int log_append(struct log_rows *l, const struct trace_row *row)
 {
 	uint32_t key;
 
-	if (l->count == l->room) {
-		uint64_t room = l->room ? 2 * l->room : LOG_ROWS_FIRST;
-		struct log_row *rows = realloc(l->rows, room * sizeof(*rows));
-
-		if (!rows)
-			return -ENOMEM;
-		l->rows = rows;
-		l->room = room;
-	}
-	if (trace_names_add(&l->names, row->key, row->key_length, &key) < 0)
+	if (!grow(&l->rows, l->count, &l->room, LOG_ROWS_FIRST, sizeof(*l->rows)) ||
+	    trace_names_add(&l->names, row->key, row->key_length, &key) < 0)
 		return -ENOMEM;
 	l->rows[l->count++] = (struct log_row){.ns = row->ns,
 					       .bytes = row->bytes,

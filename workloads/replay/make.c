@@ -1,9 +1,9 @@
-/* Objects that are read before they are written: see make.h. */
-#include "workloads/replay/make.h"
-
+/* Objects that a trace reads before it writes them: they are made before the phase begins, with all threads of all ranks. Their
+ * requests count nowhere, and have no rows in the operation log. */
 #include <errno.h>
 
 #include "workloads/replay/objects.h"
+#include "workloads/replay/work.h"
 
 /* Writes the bytes of an object that has been begun. */
 static int make_write(struct crew_thread *w, const struct replay_work *work,
@@ -87,22 +87,12 @@ int replay_make(struct replay_work *work, struct phase_context *ctx, enum stop_r
 
 	if (rc < 0 || !objects)
 		return rc;
-	crew = (struct crew){
-		.files = objects,
-		.once = true,
-		.store = work->store,
-		.group = ctx->group,
-		.stop = ctx->stop,
-		.deadline_ns = ctx->deadline_ns,
-		.start_ns = clock_now(ctx->clock),
-		.threads = (uint32_t)work->options->threads,
-		.buffer_bytes = replay_buffer_bytes(work->options, work->store),
-		.progress = ctx->progress,
-		.progress_argument = ctx->progress_argument,
-		.kind = "replay",
-		.items = "objects made first",
-		.argument = work,
-	};
+	crew = crew_of(ctx, work->store, NULL, work->options->threads, 1, "replay");
+	crew.files = objects;
+	crew.once = true;
+	crew.buffer_bytes = replay_buffer_bytes(work->options, work->store);
+	crew.items = "objects made first";
+	crew.argument = work;
 	rc = crew_open(&crew, err);
 	for (uint32_t i = 0; rc == 0 && i < crew.threads; i++)
 		queue_unlogged(&crew.members[i].queue);

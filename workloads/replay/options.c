@@ -51,14 +51,7 @@ const struct option replay_options_table[] = {
 	OPTION_SECONDS(struct replay_options, seconds_ns),
 	OPTION_VERIFY(struct replay_options, verify),
 	OPTION_ON_ERROR(struct replay_options, on_error),
-	OPT_REAL("compress", struct replay_options, compress, .def_real = 1, .min_real = 1,
-		 .max_real = 512,
-		 .help = "factor by which compression can shrink each 4 KiB that is written"),
-	OPT_REAL("dedup", struct replay_options, dedup, .def_real = 1, .min_real = 1,
-		 .max_real = 1000,
-		 .help = "factor by which deduplication can reduce the 4 KiB blocks of an object"),
-	OPT_BYTES("dedup_distance", struct replay_options, dedup_distance, .def = 1 << 20,
-		  .min = 4096, .max = 1ull << 50, .help = "distance of a repeat from its original"),
+	OPTION_CONTENT(struct replay_options, "of an object", 1 << 20),
 	OPT_END};
 
 uint32_t replay_tiers(const char *text)

@@ -6,10 +6,8 @@
 #include "core/content/random.h"
 #include "workloads/common/batch_delete.h"
 #include "workloads/common/start_line.h"
-#include "workloads/replay/clean.h"
-#include "workloads/replay/make.h"
 #include "workloads/replay/objects.h"
-#include "workloads/replay/trace_out.h"
+#include "workloads/replay/work.h"
 
 static const uint64_t content_stream = 0x6f626a656374; /* "object" */
 
@@ -37,11 +35,8 @@ static int phase_open_store(struct replay_phase *p, struct err *err)
 
 	if (rc == 0)
 		rc = workload_store_open(ctx, described, &p->store, err);
-	if (rc < 0) {
-		p->store.ops = NULL;
-		return group_agree(ctx->group, rc, err);
-	}
-	rc = queue_open(&p->side, &p->store, 1, err);
+	if (rc == 0)
+		rc = queue_open(&p->side, &p->store, 1, err);
 	if (rc == 0)
 		queue_unlogged(&p->side);
 	return group_agree(ctx->group, rc, err);
@@ -319,8 +314,7 @@ static void phase_close(void *run)
 	snapshot_close(&p->snapshot);
 	replay_rows_free(&p->rows);
 	queue_close(&p->side);
-	if (p->store.ops)
-		store_close(&p->store);
+	store_close(&p->store);
 }
 
 static void phase_say(struct replay_phase *p)

@@ -6,7 +6,7 @@
  *	log_rows.c  the rows of an operation log, as a trace would have them
  *	through.c   a trace through tiers of one's own; trace_out.c: the rows as a trace again
  *	rows.c      the trace as lists of rows, one for each thread, and the keys in them
- *	work.c      the loop of a thread; operation.c: how it reads or writes one object; content.c: the bytes
+ *	work.c      a thread and the lines of its keys; operation.c: how it reads or writes one object; content.c: the bytes
  *	make.c      objects that are read before they are written
  *	objects.c   names of objects in a store, and the description of what a run keeps there; clean.c
  *	measures.c  from the threads to the tally; columns.c: tables of measures */
@@ -59,5 +59,10 @@ int replay_size(const struct job *job, const struct job_phase *phase, uint32_t r
 		uint32_t ranks_per_node, struct demand *out, struct err *err);
 int replay_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		  struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
+
+/* trace_out.c: rank 0 reads the trace and writes the file, with no store opened. Counts rows. Collective. */
+int replay_trace_out(struct phase_context *ctx, enum stop_reason *stopped, struct err *err);
+/* clean.c: removes what runs have left, for `haul clean`. */
+int replay_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/content/random.h"
+#include "core/grow.h"
 #include "core/json.h"
 #include "workloads/replay/objects.h"
 
@@ -84,17 +85,10 @@ static int rows_make_first(struct replay_rows *r, struct rows_object *object, ui
 		made->bytes = bytes > made->bytes ? bytes : made->bytes;
 		return 0;
 	}
-	if (r->made_count == r->made_room) {
-		uint64_t room = r->made_room ? 2 * r->made_room : MADE_FIRST;
-
-		if (room >= UINT32_MAX)
-			return -ENOMEM;
-		made = realloc(r->made, room * sizeof(*made));
-		if (!made)
-			return -ENOMEM;
-		r->made = made;
-		r->made_room = room;
-	}
+	/* A number of an object is 32 bits. */
+	if (r->made_count >= UINT32_MAX - 1 ||
+	    !grow(&r->made, r->made_count, &r->made_room, MADE_FIRST, sizeof(*made)))
+		return -ENOMEM;
 	r->made[r->made_count++] = (struct replay_made){.bytes = bytes, .key = key, .tier = tier};
 	object->made = (uint32_t)r->made_count;
 	return 0;
@@ -102,15 +96,8 @@ static int rows_make_first(struct replay_rows *r, struct rows_object *object, ui
 
 static int rows_append(struct replay_list *list, const struct replay_row *row)
 {
-	if (list->count == list->room) {
-		uint64_t room = list->room ? 2 * list->room : ROWS_FIRST;
-		struct replay_row *rows = realloc(list->rows, room * sizeof(*rows));
-
-		if (!rows)
-			return -ENOMEM;
-		list->rows = rows;
-		list->room = room;
-	}
+	if (!grow(&list->rows, list->count, &list->room, ROWS_FIRST, sizeof(*row)))
+		return -ENOMEM;
 	list->rows[list->count++] = *row;
 	return 0;
 }

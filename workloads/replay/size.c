@@ -3,12 +3,6 @@
 
 #include "workloads/replay/work.h"
 
-static void size_note(struct demand *out, const char *text)
-{
-	if (out->note_count < sizeof(out->notes) / sizeof(out->notes[0]))
-		snprintf(out->notes[out->note_count++], sizeof(out->notes[0]), "%s", text);
-}
-
 int replay_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		uint32_t ranks_per_node, struct demand *out, struct err *err)
 {
@@ -26,8 +20,8 @@ int replay_size(const struct job *job, const struct job_phase *phase, uint32_t r
 	out->seconds_limit = (double)o->seconds_ns / 1e9;
 	out->memory_per_rank =
 		o->threads * replay_thread_bytes(o, ops->capabilities & BACKEND_CONTENT);
-	size_note(out, "how many bytes are moved is known when the trace is read");
-	size_note(out, "the rows of a rank's keys are in its memory, with 32 bytes each");
+	demand_note(out, "how many bytes are moved is known when the trace is read");
+	demand_note(out, "the rows of a rank's keys are in its memory, with 32 bytes each");
 	return 0;
 }
 

@@ -1,6 +1,5 @@
-/* Trace of a phase "replay": see trace_out.h. */
-#include "workloads/replay/trace_out.h"
-
+/* Trace of a phase "replay": the rows that it would do, written to a file, with no store opened. This makes one format of
+ * another, and shows what tiers make of a trace. */
 #include <errno.h>
 
 #include "workloads/replay/columns.h"

@@ -77,6 +77,11 @@ static inline bool replay_reads(const struct replay_slot *slot)
 void replay_operation_begin(struct replay_thread *t, struct replay_slot *slot);
 bool replay_operation_step(struct replay_thread *t, struct replay_slot *slot);
 
+/* make.c: makes the objects that are read before they are written. Collective. *stopped tells why it ended early. A store
+ * that keeps no content is asked for nothing. */
+int replay_make(struct replay_work *work, struct phase_context *ctx, enum stop_reason *stopped,
+		struct err *err);
+
 /* measures.c */
 extern const struct meter_layout replay_meter;
 /* Adds what a thread has counted beside its meter: once it rests, or by itself. */

@@ -7,8 +7,9 @@
 
 #include "core/content/fnv.h"
 #include "core/content/random.h"
+#include "core/grow.h"
 
-enum { NAMES_FIRST = 1024 };
+enum { NAMES_FIRST = 1024, BLOCKS_FIRST = 16 };
 
 /* Where the text is in the table, or where it would be put. */
 static uint32_t *names_place(const struct trace_names *n, uint32_t *places, uint32_t room,
@@ -48,18 +49,12 @@ static int names_grow(struct trace_names *n)
 
 static char *names_store(struct trace_names *n, const char *text, size_t length)
 {
-	char *at, **blocks;
+	char *at;
 
 	if (!n->block_count || n->used + length + 1 > TRACE_NAMES_BLOCK) {
-		if (n->block_count == n->block_room) {
-			n->block_room = n->block_room ? 2 * n->block_room : 16;
-			blocks = realloc(n->blocks, n->block_room * sizeof(*blocks));
-			if (!blocks) {
-				n->block_room = n->block_count;
-				return NULL;
-			}
-			n->blocks = blocks;
-		}
+		if (!grow(&n->blocks, n->block_count, &n->block_room, BLOCKS_FIRST,
+			  sizeof(*n->blocks)))
+			return NULL;
 		at = malloc(TRACE_NAMES_BLOCK);
 		if (!at)
 			return NULL;

@@ -13,7 +13,7 @@ struct trace_names {
 	uint32_t *places; /* hash table of numbers, at most half full; UINT32_MAX: empty */
 	uint32_t count, room;
 	char **blocks; /* where the texts are */
-	uint32_t block_count, block_room;
+	uint64_t block_count, block_room;
 	size_t used; /* of the last block */
 };
 

@@ -8,8 +8,6 @@
 #include "tests/libs/doubles/thread_group.h"
 #include "tests/unit.h"
 #include "workloads/common/shared_object.h"
-#include "workloads/io/measures.h"
-#include "workloads/io/meter.h"
 #include "workloads/io/work.h"
 
 struct liar {
