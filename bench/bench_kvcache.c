@@ -62,7 +62,7 @@ static void share(struct kv_tiers *t)
 	if (!s)
 		exit(1);
 	kv_shared_init(s, ENTRIES);
-	kv_tiers_share(t, s, 0);
+	kv_tiers_divide(t, s, 0, 1, 0);
 	t->event = ended;
 	t->argument = t;
 }

@@ -100,18 +100,17 @@ static void transfer_want(struct kv_worker *w, struct kv_transfer *t, bool first
 
 static struct kv_window *window_take(struct kv_worker *w, struct kv_transfer *t)
 {
-	struct kv_window *win = list_member(list_take(&w->spare), struct kv_window, link);
+	struct kv_window *win = list_member(slots_take(&w->windows), struct kv_window, slot);
 
 	w->in_flight++;
 	win->of = t;
-	win->req.answer.lead = 0;
+	win->slot.req.answer.lead = 0;
 	return win;
 }
 
 static void window_free(struct kv_worker *w, struct kv_window *win)
 {
-	win->state = KV_WINDOW_FREE;
-	list_prepend(&w->spare, &win->link);
+	slots_free(&w->windows, &win->slot);
 	w->in_flight--;
 }
 
@@ -126,18 +125,17 @@ static void window_send(struct kv_worker *w, struct kv_window *win, enum request
 {
 	struct kv_transfer *t = win->of;
 	bool reads = op == REQ_READ;
-	struct queue *q = transfer_queue(w, reads ? &t->task->from : &t->task->to);
-	uint32_t lead = reads ? 0 : win->req.answer.lead;
-	struct request *req = &win->req;
+	uint32_t lead = reads ? 0 : win->slot.req.answer.lead;
+	struct request *req = &win->slot.req;
 
 	*req = (struct request){.op = op,
 				.object = reads ? &t->from : &t->to,
 				.offset = win->at,
 				.length = win->length,
-				.data = win->data ? (char *)win->data + lead : NULL,
-				.user = win};
+				.data = win->data ? (char *)win->data + lead : NULL};
+	win->queue = transfer_queue(w, reads ? &t->task->from : &t->task->to);
 	win->state = reads ? KV_WINDOW_READS : KV_WINDOW_WRITES;
-	queue_submit(q, &req, 1);
+	queue_submit(win->queue, &req, 1);
 }
 
 static void window_fill(struct kv_worker *w, struct kv_window *win)
@@ -168,14 +166,14 @@ static int window_check(struct kv_worker *w, struct kv_window *win)
 		at = at % (length - VERIFY_SAMPLE_BYTES + 1) & ~(uint64_t)7;
 		length = VERIFY_SAMPLE_BYTES;
 	}
-	good = pattern_verify(&t->pattern, 0, win->at + at, data + win->req.answer.lead + at,
+	good = pattern_verify(&t->pattern, 0, win->at + at, data + win->slot.req.answer.lead + at,
 			      length);
 	transfer_worked(w, t, KV_WORKER_VERIFY_NS, begin_ns);
 	if (good == length)
 		return 0;
 	w->member->counts[KV_WORKER_PAYLOAD_ERRORS]++;
 	meter_error(&w->member->meter);
-	win->req.offset = win->at + at + good;
+	win->slot.req.offset = win->at + at + good;
 	return -EILSEQ;
 }
 
@@ -190,19 +188,20 @@ static void window_have(struct kv_worker *w, struct kv_window *win)
 	if (!end_keeps(w, &task->from)) {
 		window_fill(w, win);
 	} else if (window_check(w, win) < 0) {
-		answer_text_differs(text, win->req.offset);
-		win->req.object = &t->from;
-		win->req.op = REQ_READ;
-		transfer_fail(w, t, from ? from : w->queues[0], &win->req, -EILSEQ, text);
+		answer_text_differs(text, win->slot.req.offset);
+		win->slot.req.object = &t->from;
+		win->slot.req.op = REQ_READ;
+		transfer_fail(w, t, from ? from : w->queues[0], &win->slot.req, -EILSEQ, text);
 	}
 	if (task->to.kind == KV_TIER_STORE && task->rc == 0) {
 		window_send(w, win, REQ_WRITE);
 		return;
 	}
-	if (task->from.kind == KV_TIER_CPU && task->what.kind == KV_OPERATION_READ && win->buffer) {
+	if (task->from.kind == KV_TIER_CPU && task->what.kind == KV_OPERATION_READ &&
+	    win->slot.buffer) {
 		uint64_t begin_ns = transfer_now(w);
 
-		memcpy(win->buffer, win->data, win->length);
+		memcpy(win->slot.buffer, win->data, win->length);
 		transfer_worked(w, t, KV_WORKER_COPY_NS, begin_ns);
 	}
 	window_end(w, win);
@@ -215,7 +214,7 @@ static void window_begin(struct kv_worker *w, struct kv_transfer *t)
 
 	win->at = t->next;
 	win->length = left < chunk ? left : chunk;
-	win->data = win->buffer;
+	win->data = win->slot.buffer;
 	t->next += win->length;
 	t->busy++;
 	if (t->block != KV_NONE) {
@@ -347,10 +346,10 @@ static void stage_ask(struct kv_worker *w, struct kv_transfer *t)
 	}
 	win = window_take(w, t);
 	win->state = KV_WINDOW_ASKS;
-	win->req = req;
-	win->req.user = win;
+	win->slot.req = req;
+	win->queue = q;
 	t->asked = true;
-	ask = &win->req;
+	ask = &win->slot.req;
 	queue_submit(q, &ask, 1);
 }
 
@@ -398,7 +397,7 @@ static void transfer_go_on(struct kv_worker *w, struct kv_transfer *t)
 		}
 		if (pieces ? !transfer_has_pieces(t) : t->asked)
 			return;
-		if (list_empty(&w->spare)) {
+		if (list_empty(&w->windows.free)) {
 			transfer_want(w, t, !sent);
 			return;
 		}
@@ -440,7 +439,7 @@ static void transfer_begin(struct kv_worker *w, uint32_t number)
 
 static void transfers_send(struct kv_worker *w)
 {
-	while (!list_empty(&w->spare) && !list_empty(&w->wanting)) {
+	while (!list_empty(&w->windows.free) && !list_empty(&w->wanting)) {
 		struct kv_transfer *t =
 			list_member(list_take(&w->wanting), struct kv_transfer, link);
 
@@ -449,9 +448,13 @@ static void transfers_send(struct kv_worker *w)
 	}
 }
 
-static void window_answered(struct kv_worker *w, struct queue *q, struct kv_window *win)
+/* The hook step of slots. */
+static void window_answered(void *worker, struct slot *slot)
 {
-	const struct request *req = &win->req;
+	struct kv_worker *w = worker;
+	struct kv_window *win = list_member(slot, struct kv_window, slot);
+	const struct request *req = &slot->req;
+	struct queue *q = win->queue;
 	struct kv_transfer *t = win->of;
 	char text[FAILURE_TEXT_BYTES];
 
@@ -470,16 +473,7 @@ static void window_answered(struct kv_worker *w, struct queue *q, struct kv_wind
 	transfer_want(w, t, false);
 }
 
-static uint32_t transfers_take(struct kv_worker *w, struct queue *q, uint32_t least,
-			       uint64_t until_ns)
-{
-	uint32_t depth = (uint32_t)w->work->setup->options->depth;
-	uint32_t n = queue_reap(q, w->reaped, least, depth, until_ns);
-
-	for (uint32_t i = 0; i < n; i++)
-		window_answered(w, q, w->reaped[i]->user);
-	return n;
-}
+static const struct slot_hooks transfer_hooks = {.step = window_answered};
 
 /* Of several queues, one after the other is waited for, for a short time; all others are only looked at. */
 static uint32_t transfers_take_several(struct kv_worker *w, uint32_t queues, uint64_t until_ns)
@@ -494,8 +488,8 @@ static uint32_t transfers_take_several(struct kv_worker *w, uint32_t queues, uin
 	while (!(queues >> w->turn & 1));
 	for (uint32_t i = 0; i < count; i++)
 		if (i != w->turn && queues >> i & 1)
-			n += transfers_take(w, w->queues[i], 0, 0);
-	return n + transfers_take(w, w->queues[w->turn], !n && until_ns, n ? 0 : soon_ns);
+			n += slots_reap(&w->windows, w->queues[i], 0, 0);
+	return n + slots_reap(&w->windows, w->queues[w->turn], !n && until_ns, n ? 0 : soon_ns);
 }
 
 static uint32_t transfers_reap(struct kv_worker *w, uint64_t until_ns)
@@ -509,10 +503,9 @@ static uint32_t transfers_reap(struct kv_worker *w, uint64_t until_ns)
 		}
 	if (!queues)
 		return 0;
-	n = queues == 1u << one ? transfers_take(w, w->queues[one], until_ns > 0, until_ns)
+	n = queues == 1u << one ? slots_reap(&w->windows, w->queues[one], until_ns > 0, until_ns)
 				: transfers_take_several(w, queues, until_ns);
 	meter_live(&w->member->meter, w->queues[one]->now_ns);
-	crew_look(w->member);
 	return n;
 }
 
@@ -534,7 +527,7 @@ static void worker_wait(struct kv_worker *w)
 {
 	uint64_t until_ns = UINT64_MAX;
 
-	if (!list_empty(&w->spare) && w->under_way < w->work->setup->options->depth)
+	if (!list_empty(&w->windows.free) && w->under_way < w->work->setup->options->depth)
 		until_ns = clock_now(w->work->stores[0].clock) + w->patience_ns;
 	if (transfers_reap(w, until_ns))
 		w->patience_ns = worker_patience_ns;
@@ -550,6 +543,7 @@ int kv_worker_run(struct crew_thread *member, uint64_t number)
 	struct kv_worker *w = &work->workers[number];
 	uint32_t next;
 
+	w->windows.hooks = &transfer_hooks;
 	w->patience_ns = worker_patience_ns;
 	for (;;) {
 		bool more;

@@ -34,11 +34,12 @@ static uint64_t worker_round(uint64_t bytes)
 
 uint64_t kv_worker_bytes(const struct kv_setup *s)
 {
-	uint64_t window = sizeof(struct kv_window) + sizeof(struct request *) +
-			  sizeof(struct kv_transfer) + sizeof(struct kv_task);
+	uint64_t depth = s->options->depth;
 
 	return sizeof(struct kv_worker) + sizeof(struct crew_thread) + meter_bytes(&kv_meter) +
-	       s->options->depth * (window + worker_round(s->options->chunk));
+	       slots_memory(depth, sizeof(struct kv_window)) +
+	       depth * (sizeof(struct kv_transfer) + sizeof(struct kv_task) +
+			worker_round(s->options->chunk));
 }
 
 uint64_t kv_window_bytes(const struct kv_setup *s, const struct store *stores)
@@ -77,10 +78,7 @@ static int worker_open_memory(struct kv_worker *w, uint32_t depth)
 	w->tasks = calloc(depth, sizeof(*w->tasks));
 	w->free = calloc(depth, sizeof(*w->free));
 	w->transfers = calloc(depth, sizeof(*w->transfers));
-	w->windows = calloc(depth, sizeof(*w->windows));
-	w->reaped = calloc(depth, sizeof(struct request *));
-	if (!w->tasks || !w->free || !w->transfers || !w->windows || !w->reaped ||
-	    kv_ring_open(&w->given, depth) < 0)
+	if (!w->tasks || !w->free || !w->transfers || kv_ring_open(&w->given, depth) < 0)
 		return -ENOMEM;
 	return kv_ring_open(&w->answers, depth);
 }
@@ -90,18 +88,22 @@ static int worker_open(struct kv_worker *w, struct err *err)
 	const struct kv_setup *s = w->work->setup;
 	uint32_t depth = (uint32_t)s->options->depth;
 	uint64_t bytes = kv_window_bytes(s, w->work->stores);
+	int rc;
 
 	sem_init(&w->sem, 0, 0);
 	w->bell.sem = &w->sem;
 	if (worker_open_memory(w, depth) < 0)
 		return err_set(err, -ENOMEM, "no memory for %u operations in flight", depth);
-	for (uint32_t i = depth; i-- > 0;) {
+	for (uint32_t i = depth; i-- > 0;)
 		kv_worker_free(w, i);
-		list_prepend(&w->spare, &w->windows[i].link);
-		if (w->member->buffer)
-			w->windows[i].buffer = (char *)w->member->buffer + i * bytes;
-	}
-	return worker_open_queues(w, depth, depth * bytes, err);
+	w->windows = (struct slots){.owner = w,
+				    .member = w->member,
+				    .depth = depth,
+				    .slot_bytes = sizeof(struct kv_window),
+				    .buffers = w->member->buffer,
+				    .buffer_bytes = bytes};
+	rc = slots_open(&w->windows, err);
+	return rc == 0 ? worker_open_queues(w, depth, depth * bytes, err) : rc;
 }
 
 int kv_workers_open(struct kv_work *work, struct crew *crew, struct err *err)
@@ -140,8 +142,7 @@ void kv_workers_close(struct kv_work *work, const struct crew *crew)
 		free(w->tasks);
 		free(w->free);
 		free(w->transfers);
-		free(w->windows);
-		free(w->reaped);
+		slots_close(&w->windows);
 		sem_destroy(&w->sem);
 	}
 	sem_destroy(&work->own_arrived);

@@ -21,7 +21,7 @@
 #include <time.h>
 
 #include "core/content/pattern.h"
-#include "workloads/common/crew.h"
+#include "workloads/common/slots.h"
 #include "workloads/kvcache/kvcache.h"
 #include "workloads/kvcache/ring.h"
 #include "workloads/kvcache/tiers/memory.h"
@@ -52,7 +52,6 @@ struct kv_task {
 };
 
 enum kv_window_state {
-	KV_WINDOW_FREE,
 	KV_WINDOW_ASKS, /* for anything but bytes: open, commit, delete … */
 	KV_WINDOW_READS,
 	KV_WINDOW_WRITES
@@ -60,12 +59,11 @@ enum kv_window_state {
 
 /* A request under way, and the piece of an entry that it moves. There are as many as the queues are deep, so no queue ever has more. */
 struct kv_window {
-	struct list_link link; /* among the free ones */
-	struct request req;
+	struct slot slot; /* its buffer is NULL where nobody needs bytes */
 	enum kv_window_state state;
 	struct kv_transfer *of;
-	void *buffer; /* of its own; NULL: nobody needs bytes */
-	void *data;   /* where the piece is: the buffer, or a block of memory */
+	struct queue *queue; /* which has the request */
+	void *data;          /* where the piece is: the buffer, or a block of memory */
 	uint64_t at, length;
 };
 
@@ -142,12 +140,10 @@ struct kv_worker {
 	/* Of the I/O thread. */
 	struct kv_transfer *transfers; /* [depth], by number */
 	struct list wanting;
-	uint32_t under_way;        /* transfers that are not done */
-	struct kv_window *windows; /* [depth] */
-	struct list spare;         /* the free ones */
-	uint32_t in_flight;        /* windows that are not free */
-	struct request **reaped;   /* [depth] */
-	uint32_t turn; /* of the queue that is waited for, where several have requests */
+	uint32_t under_way;   /* transfers that are not done */
+	struct slots windows; /* of struct kv_window; their loop is transfer.c's own */
+	uint32_t in_flight;   /* windows that are not free */
+	uint32_t turn;        /* of the queue that is waited for, where several have requests */
 	uint64_t patience_ns;
 	uint64_t draws;
 	int rc; /* the first error of all tasks */

@@ -7,6 +7,7 @@
 
 #include "core/content/random.h"
 #include "tests/unit.h"
+#include "tests/workloads/kvcache/tiers_look.h"
 #include "workloads/kvcache/tiers/tiers.h"
 
 enum { ENTRIES = 64, PENDING = 32 };
@@ -66,7 +67,7 @@ static void story_event(void *argument, const struct kv_event *e)
 static void story_lookup(struct story *s, struct kv_tiers *t, char key)
 {
 	size_t length = strlen(s->text);
-	int tier = kv_tiers_lookup(t, (struct kv_id){0, (uint64_t)key});
+	int tier = tiers_look(t, (struct kv_id){0, (uint64_t)key});
 
 	snprintf(s->text + length, sizeof(s->text) - length, " %u?%c%c", t->server + 1,
 		 tier < 0 ? '-' : (char)('0' + tier), key);
@@ -94,7 +95,7 @@ static uint64_t story_check(const struct kv_policy *policy, const struct kv_tier
 
 	for (uint32_t i = 0; i < 2; i++) {
 		CU_ASSERT_EQUAL_FATAL(kv_tiers_init(&s.tiers[i], policy, rules, count), 0);
-		kv_tiers_share(&s.tiers[i], s.shared, i);
+		kv_tiers_divide(&s.tiers[i], s.shared, i, 1, 0);
 		s.tiers[i].event = story_event;
 		s.tiers[i].argument = &tellers[i];
 	}
@@ -241,7 +242,7 @@ static void test_alone(void)
 		t[i].event = sum_event;
 		t[i].argument = &sums[i];
 	}
-	kv_tiers_share(&t[1], sums[1].shared, 0);
+	kv_tiers_divide(&t[1], sums[1].shared, 0, 1, 0);
 	for (uint32_t i = 0; i < OPERATIONS; i++) {
 		uint64_t kind = random_next(&random) % 10, back = random_next(&random) % 200;
 		uint64_t most = i % 100 ? 2000 : LARGEST;

@@ -106,44 +106,21 @@ static uint32_t shared_find(struct kv_shared *s, struct kv_id id)
 	return number;
 }
 
-static void shared_append(struct kv_shared *s, uint32_t number)
+/* Puts an entry between two neighbours, of which 0 is none. */
+static void shared_link(struct kv_shared *s, uint32_t number, uint32_t older, uint32_t newer)
 {
-	struct shared_entry *entry = shared_at(s, number);
-
-	entry->older = s->youngest;
-	entry->newer = 0;
-	if (s->youngest)
-		shared_at(s, s->youngest)->newer = number;
-	else
-		s->oldest = number;
-	s->youngest = number;
-}
-
-static void shared_prepend(struct kv_shared *s, uint32_t number)
-{
-	struct shared_entry *entry = shared_at(s, number);
-
-	entry->older = 0;
-	entry->newer = s->oldest;
-	if (s->oldest)
-		shared_at(s, s->oldest)->older = number;
-	else
-		s->youngest = number;
-	s->oldest = number;
+	shared_at(s, number)->older = older;
+	shared_at(s, number)->newer = newer;
+	*(older ? &shared_at(s, older)->newer : &s->oldest) = number;
+	*(newer ? &shared_at(s, newer)->older : &s->youngest) = number;
 }
 
 static void shared_unlink(struct kv_shared *s, uint32_t number)
 {
 	const struct shared_entry *entry = shared_at(s, number);
 
-	if (entry->older)
-		shared_at(s, entry->older)->newer = entry->newer;
-	else
-		s->oldest = entry->newer;
-	if (entry->newer)
-		shared_at(s, entry->newer)->older = entry->older;
-	else
-		s->youngest = entry->older;
+	*(entry->older ? &shared_at(s, entry->older)->newer : &s->oldest) = entry->newer;
+	*(entry->newer ? &shared_at(s, entry->newer)->older : &s->youngest) = entry->older;
 }
 
 /* An entry no longer counts, and is not found by its age. */
@@ -189,13 +166,13 @@ static void shared_add(struct kv_shared *s, struct kv_id id, uint64_t bytes, uin
 				       .server = server,
 				       .state = SHARED_COMING};
 	*bucket = number;
-	shared_append(s, number);
+	shared_link(s, number, s->youngest, 0);
 	s->entries++;
 	s->used += bytes;
 	s->used_most = s->used > s->used_most ? s->used : s->used_most;
 }
 
-static bool shared_present(struct kv_shared *s, uint32_t number)
+static bool shared_comes_or_is_there(struct kv_shared *s, uint32_t number)
 {
 	uint32_t state = number ? shared_at(s, number)->state : SHARED_FREE;
 
@@ -211,7 +188,7 @@ int kv_shared_put(struct kv_shared *s, struct kv_id id, uint64_t bytes, uint32_t
 	shared_lock(s);
 	number = shared_find(s, id);
 	if (number)
-		rc = shared_present(s, number) ? -EEXIST : -EBUSY;
+		rc = shared_comes_or_is_there(s, number) ? -EEXIST : -EBUSY;
 	else if (s->damaged || (!s->free && s->made == s->room))
 		rc = -EBUSY;
 	else if (!shared_fits(s, bytes, room))
@@ -238,7 +215,7 @@ int kv_shared_read(struct kv_shared *s, struct kv_id id, uint32_t server, bool t
 		*bytes = entry->bytes;
 		if (touch) {
 			shared_unlink(s, number);
-			shared_append(s, number);
+			shared_link(s, number, s->youngest, 0);
 		}
 		rc = 0;
 	}
@@ -251,7 +228,7 @@ bool kv_shared_has(struct kv_shared *s, struct kv_id id)
 	bool has;
 
 	shared_lock(s);
-	has = shared_present(s, shared_find(s, id));
+	has = shared_comes_or_is_there(s, shared_find(s, id));
 	shared_unlock(s);
 	return has;
 }
@@ -294,7 +271,7 @@ int kv_shared_delete(struct kv_shared *s, struct kv_id id, uint64_t *bytes)
 		rc = -ENOENT;
 	} else if (shared_at(s, number)->pins) {
 		shared_unlink(s, number);
-		shared_prepend(s, number);
+		shared_link(s, number, 0, s->oldest);
 		rc = -EBUSY;
 	} else {
 		shared_let_go(s, number, &same, bytes);

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "core/numbers.h"
+
 static bool tier_make_room(struct kv_tiers *t, uint32_t k, uint64_t bytes, uint32_t depth);
 static int shared_answer(struct kv_tiers *t, struct kv_question *q, uint64_t *bytes);
 static int shared_ask(struct kv_tiers *t, enum kv_ask kind, struct kv_id id, uint64_t bytes,
@@ -32,6 +34,16 @@ void kv_tiers_free(struct kv_tiers *t)
 {
 	kv_entries_free(&t->entries);
 	kv_sketch_free(&t->sketch);
+}
+
+void kv_tiers_divide(struct kv_tiers *t, struct kv_shared *shared, uint32_t server, uint32_t parts,
+		     uint32_t part)
+{
+	t->own = t->count - 1;
+	t->shared = shared;
+	t->server = server;
+	t->parts = parts;
+	t->part = part;
 }
 
 static void tiers_tell(struct kv_tiers *t, enum kv_event_kind kind, uint32_t number, uint32_t from,
@@ -76,8 +88,8 @@ static bool tier_last(const struct kv_tiers *t, uint32_t k)
 	return k + 1 == t->count;
 }
 
-/* Appends the copy of tier k to a list of that tier, as the youngest. */
-static void list_append(struct kv_tiers *t, uint32_t k, uint32_t home, uint32_t number)
+/* Adds the copy of tier k to a list of that tier, as the youngest. */
+static void list_add(struct kv_tiers *t, uint32_t k, uint32_t home, uint32_t number)
 {
 	struct kv_list *list = &t->tier[k].lists[home];
 	struct kv_entry *entry = kv_entry_at(&t->entries, number);
@@ -91,7 +103,7 @@ static void list_append(struct kv_tiers *t, uint32_t k, uint32_t home, uint32_t 
 	list->youngest = number;
 }
 
-static void list_take(struct kv_tiers *t, uint32_t k, uint32_t number)
+static void list_leave(struct kv_tiers *t, uint32_t k, uint32_t number)
 {
 	struct kv_entry *entry = kv_entry_at(&t->entries, number);
 	struct kv_list *list = &t->tier[k].lists[entry->home[k]];
@@ -114,10 +126,10 @@ static void copy_add(struct kv_tiers *t, uint32_t k, uint32_t home, uint32_t num
 	struct kv_tier_counts *c = &t->tier[k].counts;
 
 	entry->tiers |= (uint8_t)(1u << k);
-	list_append(t, k, home, number);
+	list_add(t, k, home, number);
 	c->entries++;
 	c->used += entry->bytes;
-	c->used_most = c->used > c->used_most ? c->used : c->used_most;
+	c->used_most = max_u64(c->used, c->used_most);
 }
 
 static void copy_remove(struct kv_tiers *t, uint32_t k, uint32_t number)
@@ -125,7 +137,7 @@ static void copy_remove(struct kv_tiers *t, uint32_t k, uint32_t number)
 	struct kv_entry *entry = kv_entry_at(&t->entries, number);
 	struct kv_tier_counts *c = &t->tier[k].counts;
 
-	list_take(t, k, number);
+	list_leave(t, k, number);
 	entry->tiers &= (uint8_t) ~(1u << k);
 	c->entries--;
 	c->used -= entry->bytes;
@@ -139,8 +151,8 @@ static void entry_touch(struct kv_tiers *t, uint32_t number)
 	entry->age = ++t->age;
 	for (uint32_t k = 0; k < t->own; k++)
 		if (entry->tiers >> k & 1) {
-			list_take(t, k, number);
-			list_append(t, k, k, number);
+			list_leave(t, k, number);
+			list_add(t, k, k, number);
 		}
 }
 
@@ -308,6 +320,21 @@ static int shared_answer(struct kv_tiers *t, struct kv_question *q, uint64_t *by
 	return a.rc;
 }
 
+/* A new entry, which is in no tier yet. KV_NONE: no memory. */
+static uint32_t entry_add(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
+{
+	uint32_t number = kv_entries_add(&t->entries, id);
+	struct kv_entry *entry;
+
+	if (number == KV_NONE)
+		return number;
+	entry = kv_entry_at(&t->entries, number);
+	entry->bytes = bytes;
+	entry->age = ++t->age;
+	entry->uses = 1;
+	return number;
+}
+
 /* Tier k has made room for a new entry. */
 static void entry_put(struct kv_tiers *t, uint32_t k, uint32_t number)
 {
@@ -365,7 +392,6 @@ static int shared_written(struct kv_tiers *t, const struct kv_question *q, int r
 static int tiers_write_new(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
 {
 	int k = tiers_place(t, bytes);
-	struct kv_entry *entry;
 	uint32_t number;
 
 	if (k >= 0 && kv_tiers_shared(t, (uint32_t)k))
@@ -374,13 +400,9 @@ static int tiers_write_new(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
 		t->refused++;
 		return k;
 	}
-	number = kv_entries_add(&t->entries, id);
+	number = entry_add(t, id, bytes);
 	if (number == KV_NONE)
 		return -ENOMEM;
-	entry = kv_entry_at(&t->entries, number);
-	entry->bytes = bytes;
-	entry->age = ++t->age;
-	entry->uses = 1;
 	entry_put(t, (uint32_t)k, number);
 	if (t->policy.write == KV_WRITE_THROUGH)
 		tiers_write_through(t, (uint32_t)k, number);
@@ -433,19 +455,14 @@ static void tiers_promote(struct kv_tiers *t, uint32_t number, uint32_t from)
 static void shared_promote(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
 {
 	uint32_t to = 0, number;
-	struct kv_entry *entry;
 
 	while (to < t->own && !tier_make_room(t, to, bytes, 0))
 		to++;
 	if (to == t->own)
 		return;
-	number = kv_entries_add(&t->entries, id);
+	number = entry_add(t, id, bytes);
 	if (number == KV_NONE) /* no memory: it stays where it is */
 		return;
-	entry = kv_entry_at(&t->entries, number);
-	entry->bytes = bytes;
-	entry->age = ++t->age;
-	entry->uses = 1;
 	tier_count(t, to, KV_COUNT_PROMOTED, bytes);
 	tiers_tell(t, KV_EVENT_PROMOTE, number, t->own, to);
 	copy_add(t, to, to, number);
@@ -493,16 +510,6 @@ int kv_tiers_read(struct kv_tiers *t, struct kv_id id)
 	if (k > 0 && after && kv_sketch_count(&t->sketch, kv_id_hash(id)) >= after)
 		tiers_promote(t, number, k);
 	return (int)k;
-}
-
-int kv_tiers_lookup(struct kv_tiers *t, struct kv_id id)
-{
-	uint32_t number = kv_entries_find(&t->entries, id);
-
-	t->lookups++;
-	if (number == KV_NONE && t->shared && kv_tiers_here(t, id) && kv_shared_has(t->shared, id))
-		return (int)t->own;
-	return number == KV_NONE ? -ENOENT : (int)entry_tier(kv_entry_at(&t->entries, number));
 }
 
 /* Returns -ENOENT where it is not in the shared tier. */
@@ -574,4 +581,19 @@ int kv_tiers_answered(struct kv_tiers *t, const struct kv_question *q, const str
 {
 	shared_evicted(t, a);
 	return a->rc == -EAGAIN ? a->rc : tiers_go_on(t, q, a->rc, a->bytes);
+}
+
+void kv_tiers_answer(struct kv_tiers *t, const struct kv_question *q, struct kv_answer *a)
+{
+	kv_divided_answer(t->shared, &t->policy, &t->tier[t->own].limits, q, a);
+}
+
+int kv_tiers_ended(struct kv_tiers *t, struct kv_id id, enum kv_shared_end end)
+{
+	struct kv_question q = {.kind = KV_ASK_ENDED, .id = id, .server = t->server, .end = end};
+
+	if (!kv_tiers_here(t, id))
+		return t->ask(t->argument, &q);
+	kv_shared_ended(t->shared, id, end);
+	return 0;
 }

@@ -97,7 +97,7 @@ struct kv_tiers {
 	uint32_t parts, part; /* of the directory: how many there are, and which one is `shared` */
 	uint32_t pinned;      /* the entry that is being promoted: no victim; KV_NONE */
 	struct kv_tier tier[KV_TIERS_MAX];
-	uint64_t lookups, hits, misses;
+	uint64_t hits, misses;
 	uint64_t present; /* writes of entries that were there already */
 	uint64_t refused; /* entries that no tier took */
 	void (*event)(void *argument, const struct kv_event *e); /* NULL: nobody asks */
@@ -110,11 +110,9 @@ struct kv_tiers {
 int kv_tiers_init(struct kv_tiers *t, const struct kv_policy *policy,
 		  const struct kv_tier_rules *rules, uint32_t count);
 void kv_tiers_free(struct kv_tiers *t);
-/* From now on the last tier is one of several servers, of which this is number `server`. Call it before anything is written.
- * The directory must live as long. Whoever gets the events calls kv_shared_ended for each operation of that tier. */
-void kv_tiers_share(struct kv_tiers *t, struct kv_shared *shared, uint32_t server);
-/* The same, of a directory that is divided into so many parts, of which `shared` is one. kv_shared_ended is then a matter of
- * kv_tiers_ended. */
+/* From now on the last tier is one of several servers, of which this is number `server`. Its directory is divided into parts, of
+ * which `shared` is the one with the number `part`. Call it before anything is written. The directory must live as long. Whoever gets
+ * the events calls kv_tiers_ended for each operation of that tier. */
 void kv_tiers_divide(struct kv_tiers *t, struct kv_shared *shared, uint32_t server, uint32_t parts,
 		     uint32_t part);
 /* Whether tier k is the shared one. */
@@ -136,10 +134,6 @@ int kv_tiers_write(struct kv_tiers *t, struct kv_id id, uint64_t bytes);
 
 /* Reads an entry from the fastest tier that has it, which is returned; -ENOENT: a miss. */
 int kv_tiers_read(struct kv_tiers *t, struct kv_id id);
-
-/* Whether an entry is there: the fastest tier that has it, or -ENOENT. It does not become younger. Parts of other nodes are not
- * asked. */
-int kv_tiers_lookup(struct kv_tiers *t, struct kv_id id);
 
 /* Deletes all copies of an entry. -ENOENT: there is none. */
 int kv_tiers_delete(struct kv_tiers *t, struct kv_id id);
