@@ -11,14 +11,15 @@ static int team_board(struct team *t, const struct nodes *nodes, struct err *err
 	int rc = group_broadcast(t->node, &count, sizeof(count));
 
 	if (rc == 0)
-		rc = node_status_open(&t->status, t->node, t->leaders,
+		rc = node_status_open(&t->own, t->node, t->leaders,
 				      t->leaders ? mpi_group_comm(t->leaders) : NULL,
 				      (uint32_t)count, err);
 	if (rc < 0)
 		return rc;
-	t->status.offset_ns = nodes->offset_ns;
-	node_status_set_crowded(&t->status, nodes->node_status.share.crowded);
-	mpi_group_set_node_status(t->group, &t->status);
+	t->own.offset_ns = nodes->offset_ns;
+	node_status_set_crowded(&t->own, nodes->node_status.share.crowded);
+	t->status = &t->own;
+	mpi_group_set_node_status(t->group, t->status);
 	return 0;
 }
 
@@ -41,16 +42,34 @@ int team_open(struct team *t, const struct nodes *nodes, struct group *world, ui
 	return rc < 0 ? rc : team_board(t, nodes, err);
 }
 
+int team_open_whole(struct team *t, struct nodes *nodes, struct group *world, struct err *err)
+{
+	int rc;
+
+	memset(t, 0, sizeof(*t));
+	rc = group_duplicate(world, &t->group, err);
+	if (rc < 0)
+		return rc;
+	t->node = nodes->node;
+	t->leaders = nodes->leaders;
+	t->status = &nodes->node_status;
+	t->whole = true;
+	mpi_group_set_node_status(t->group, t->status);
+	return 0;
+}
+
 void team_close(struct team *t)
 {
 	if (!t->group)
 		return;
 	mpi_group_set_node_status(t->group, NULL);
-	node_status_close(&t->status);
-	if (t->leaders)
-		group_free(t->leaders);
-	if (t->node)
-		group_free(t->node);
+	if (!t->whole) {
+		node_status_close(&t->own);
+		if (t->leaders)
+			group_free(t->leaders);
+		if (t->node)
+			group_free(t->node);
+	}
 	group_free(t->group);
 	memset(t, 0, sizeof(*t));
 }

@@ -10,14 +10,14 @@
 /* Above so many ranks the ranks of a node share a file: thousands of files are hard to handle. */
 enum { RANK_FILES_MAX = 1024 };
 
-static bool run_log_shared(const struct run *run, const struct run_options *options)
+static bool run_op_log_shared(const struct run *run, const struct run_options *options)
 {
 	if (options->op_log_per != OP_LOG_PER_AUTO)
 		return options->op_log_per == OP_LOG_PER_NODE;
 	return run->world->size > RANK_FILES_MAX;
 }
 
-int run_log_open(struct run *run, const struct run_options *options, struct err *err)
+int run_op_log_open(struct run *run, const struct run_options *options, struct err *err)
 {
 	struct op_log_options o = {
 		.path = options->op_log,
@@ -26,7 +26,7 @@ int run_log_open(struct run *run, const struct run_options *options, struct err 
 		.ranks = run->world->size,
 		.rows = options->op_log_rows ? options->op_log_rows : OP_LOG_ROWS,
 	};
-	bool shared = run_log_shared(run, options), first = run->nodes.node->rank == 0;
+	bool shared = run_op_log_shared(run, options), first = run->nodes.node->rank == 0;
 	uint64_t utc_ns;
 	int rc;
 
@@ -50,14 +50,14 @@ int run_log_open(struct run *run, const struct run_options *options, struct err 
 	return group_agree(run->world, rc, err);
 }
 
-void run_log_discard(struct run *run)
+void run_op_log_discard(struct run *run)
 {
 	if (run->op_log)
 		op_log_discard(run->op_log);
 	run->op_log = NULL;
 }
 
-int run_log_close(struct run *run, const struct run_options *options, struct err *err)
+int run_op_log_close(struct run *run, const struct run_options *options, struct err *err)
 {
 	uint64_t counts[2] = {0, 0};
 	int rc = 0;

@@ -320,11 +320,11 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 	if (rc < 0)
 		return rc;
 	run->signals.log = &run->log;
-	rc = run_log_open(run, options, err);
+	rc = run_op_log_open(run, options, err);
 	if (rc == 0)
 		rc = run_create_results(run, options, err);
 	if (rc < 0)
-		run_log_discard(run);
+		run_op_log_discard(run);
 	if (rc == -EEXIST)
 		*status = EXIT_USAGE;
 	return rc;
@@ -375,8 +375,8 @@ enum exit_status run_job(struct run *run, const struct run_options *options, boo
 	rc = run_series(run, options, &status, err);
 	/* As with the results: a run that has measured nothing leaves an older log as it was. */
 	if (status == EXIT_FAILED && !run->measured)
-		run_log_discard(run);
-	else if (run_log_close(run, options, &late) < 0 && status != EXIT_FAILED) {
+		run_op_log_discard(run);
+	else if (run_op_log_close(run, options, &late) < 0 && status != EXIT_FAILED) {
 		*err = late;
 		rc = late.code;
 		status = EXIT_FAILED;
