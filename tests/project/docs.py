@@ -79,9 +79,13 @@ def wrong_installed_links():
         yield from (f"installed: {sentence}" for sentence in wrong_links(root, pages))
 
 
+def without_licence(text):
+    return re.sub(r"\A(//|/\*) SPDX-.*\n", "", text)
+
+
 def wrong_examples():
     for page, source in EXAMPLES.items():
-        if re.findall(r"```c\n(.*?)```", read(f"{SOURCE}/docs/{page}"), re.S) != [read(f"{SOURCE}/tests/{source}")]:
+        if re.findall(r"```c\n(.*?)```", read(f"{SOURCE}/docs/{page}"), re.S) != [without_licence(read(f"{SOURCE}/tests/{source}"))]:
             yield f"docs/{page}: the example is not tests/{source}"
     bits = re.findall(r"^\tX\((\w+), ", read(f"{SOURCE}/backends/capability.h"), re.M)
     rows = re.findall(r"^   \| `([A-Z_]*[A-Z])` \|", read(f"{SOURCE}/docs/add-a-backend.md"), re.M)
