@@ -51,9 +51,13 @@ static void schema_columns(cJSON *to, const struct columns *columns, const struc
 		json_add_text(schema_entry(measures, m->name, m->unit, m->help), "merge",
 			      merges[m->merge]);
 	}
-	for (uint32_t i = 0; i < columns->figure_count; i++)
-		schema_entry(figures, columns->figures[i].name, columns->figures[i].unit,
-			     columns->figures[i].help);
+	for (uint32_t i = 0; i < columns->figure_count; i++) {
+		const struct figure *f = &columns->figures[i];
+		char formula[FIGURE_FORMULA_BYTES];
+
+		figure_formula(columns, f, formula);
+		json_add_text(schema_entry(figures, f->name, f->unit, f->help), "formula", formula);
+	}
 	for (uint32_t i = 0; i < hist_count; i++)
 		schema_entry(latencies, hists[i].name, NULL, hists[i].help);
 }

@@ -122,10 +122,10 @@ WHAT = {"measures": ("Measures", "A row per rank. *Merged* says how the ranks' r
 def results_rows(kind, what):
     for row in kind[what]:
         yield [code(row["name"]), *([row["unit"]] if "unit" in row else []), *([row["merge"]] if "merge" in row else []),
-               row["help"]]
+               *([code(row["formula"])] if "formula" in row else []), row["help"]]
 
 
-HEADS = {"measures": ["measure", "unit", "merged", "meaning"], "figures": ["figure", "unit", "meaning"],
+HEADS = {"measures": ["measure", "unit", "merged", "meaning"], "figures": ["figure", "unit", "formula", "meaning"],
          "histograms": ["latency", "of what"]}
 
 
@@ -148,8 +148,9 @@ def results_page(program):
 
 def roff(text):
     """Text as a line of roff."""
-    text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace('"', "\\(dq").replace("`", "\\(ga").replace("^", "\\(ha")
-    text = text.replace("~", "\\(ti").replace("…", "...").replace("×", "x")
+    for sign, name in (("\\", "\\e"), ("-", "\\-"), ("'", "\\(aq"), ('"', "\\(dq"), ("`", "\\(ga"), ("^", "\\(ha"), ("~", "\\(ti"),
+                       ("…", "..."), ("×", "x")):
+        text = text.replace(sign, name)
     return "\\&" + text if text.startswith(".") else text
 
 
@@ -194,13 +195,15 @@ def haul_results_5(program):
     common, tables, kinds = results_of(program)
 
     def terms(kind, what):
-        return [(f"{r['name']}" + (f" ({r['unit']})" if r.get("unit") else ""),
-                 r["help"] + (f" (merged: {r['merge']})" if "merge" in r else "")) for r in kind[what]]
+        for row in kind[what]:
+            unit = f" ({row['unit']})" if row.get("unit") else ""
+            how = f" (merged: {row['merge']})" if "merge" in row else f": {row['formula']}" if "formula" in row else ""
+            yield row["name"] + unit, row["help"] + how
 
     parts = [("DESCRIPTION", "A run writes one HDF5 file, results.h5, with a group /phases/N_KIND for each phase. haul report "
               "shows it to people; any HDF5 tool reads it. A measure has a row per rank, and is merged over the ranks as it "
               "says; a figure is computed from measures.", []),
-             ("EVERY KIND OF PHASE", "", terms({"measures": common}, "measures"))]
+             ("EVERY KIND OF PHASE", "", list(terms({"measures": common}, "measures")))]
     parts += [(f" Table {t['name']}", f"{t['help']}.", terms(t, "measures")) for t in tables]
     for kind in kinds:
         parts.append((kind["name"].upper(), f"{kind['help']}.", []))
