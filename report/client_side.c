@@ -113,40 +113,6 @@ static void node_of(const struct results_phase_read *p, uint64_t first, uint64_t
 	n->waiting = means_of(waiting.column[CLIENT_COVERED_NS] > 0 ? &waiting : &whole);
 }
 
-static void client_judge(const struct results_file *f, const struct results_phase_read *p,
-			 struct client_side *c);
-
-bool client_side_of(const struct results_file *f, const struct results_phase_read *phase,
-		    struct client_side *c)
-{
-	const struct results_phase_read *p = results_whole(phase);
-	const double *stalled = p->timeline.column[SECOND_STALLED_NS];
-	const struct results_table *t = &p->client;
-	double last = t->row_count ? results_value(t, t->row_count - 1, "node") : NAN;
-	uint64_t nodes, rows;
-	int column[CLIENT_COLUMNS];
-
-	memset(c, 0, sizeof(*c));
-	/* Refuses everything that haul does not write: each node has the same number of rows. */
-	if (!(last >= 0) || !(last < (double)t->row_count))
-		return false;
-	nodes = (uint64_t)last + 1;
-	if (t->row_count % nodes)
-		return false;
-	rows = t->row_count / nodes;
-	c->nodes = calloc(nodes, sizeof(*c->nodes));
-	if (!c->nodes)
-		return false;
-	c->node_count = (uint32_t)nodes;
-	find_columns(t, column);
-	for (uint64_t i = 0; stalled && i < p->timeline.rows; i++)
-		c->weighed |= stalled[i] > 0;
-	for (uint64_t n = 0; n < nodes; n++)
-		node_of(p, n * rows, rows, column, &c->nodes[n]);
-	client_judge(f, phase, c);
-	return true;
-}
-
 void client_side_free(struct client_side *c)
 {
 	free(c->nodes);
@@ -342,4 +308,35 @@ static void client_judge(const struct results_file *f, const struct results_phas
 			"the hypervisor took %.1f %% of node %s's processor time (steal): times and rates are "
 			"less sure than they look.",
 			found.worst * 100, client_host(f, found.node));
+}
+
+bool client_side_of(const struct results_file *f, const struct results_phase_read *phase,
+		    struct client_side *c)
+{
+	const struct results_phase_read *p = results_whole(phase);
+	const double *stalled = p->timeline.column[SECOND_STALLED_NS];
+	const struct results_table *t = &p->client;
+	double last = t->row_count ? results_value(t, t->row_count - 1, "node") : NAN;
+	uint64_t nodes, rows;
+	int column[CLIENT_COLUMNS];
+
+	memset(c, 0, sizeof(*c));
+	/* Refuses everything that haul does not write: each node has the same number of rows. */
+	if (!(last >= 0) || !(last < (double)t->row_count))
+		return false;
+	nodes = (uint64_t)last + 1;
+	if (t->row_count % nodes)
+		return false;
+	rows = t->row_count / nodes;
+	c->nodes = calloc(nodes, sizeof(*c->nodes));
+	if (!c->nodes)
+		return false;
+	c->node_count = (uint32_t)nodes;
+	find_columns(t, column);
+	for (uint64_t i = 0; stalled && i < p->timeline.rows; i++)
+		c->weighed |= stalled[i] > 0;
+	for (uint64_t n = 0; n < nodes; n++)
+		node_of(p, n * rows, rows, column, &c->nodes[n]);
+	client_judge(f, phase, c);
+	return true;
 }

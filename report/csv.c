@@ -1,4 +1,4 @@
-/* Report as CSV: one row per phase. Text is quoted by the rules of RFC 4180. Undefined figures are
+/* Tables as CSV, and the report of files: one row per phase. Text is quoted by the rules of RFC 4180. Undefined figures are
  * empty. */
 #include <math.h>
 #include <stdio.h>
@@ -16,8 +16,10 @@
 static void csv_number(FILE *out, const char *before, double value)
 {
 	fputs(before, out);
+	/* Bytes are whole, and have more digits than a figure needs. */
 	if (isfinite(value))
-		fprintf(out, "%.9g", value);
+		fprintf(out, value == trunc(value) && fabs(value) < 0x1p53 ? "%.0f" : "%.9g",
+			value);
 }
 
 static void csv_quoted(FILE *out, const char *text)
@@ -72,7 +74,8 @@ static void csv_line(FILE *out, const struct column *outer, const void *outer_ro
 
 	if (outer) {
 		before = csv_columns(out, before, "", outer, outer_row);
-		snprintf(path, sizeof(path), "%s.", t->key);
+		if (t->key)
+			snprintf(path, sizeof(path), "%s.", t->key);
 	}
 	csv_columns(out, before, path, t->columns, row);
 	fputc('\n', out);
@@ -87,89 +90,101 @@ void csv_table(FILE *out, bool headed, const struct column *outer, const void *o
 		csv_line(out, outer, outer_row, t, table_row_at(t, i));
 }
 
-const char *report_csv_heading(void)
+static double csv_au(const void *phase, int which)
 {
-/* clang-format off */
-#define CSV_ACCOUNT(id, name, words, sort, help) #name "_s,"
-#define CSV_QUANTILE(id, name, share) #name "_ns,"
-	return "file,name,started,ranks,nodes,number,phase,kind,status,seconds,au,au_min,au_max,"
-	       "null_au,bytes_read,bytes_written,operations,errors,retries,samples,"
-	       ACCOUNT_LIST(CSV_ACCOUNT)
-	       "latency," QUANTILE_LIST(CSV_QUANTILE) "max_ns,run,combination,repeat,warmup,sweep,"
-	       "within,together,alone\n";
-	/* clang-format on */
+	struct spread au = spread_of(results_ranks(phase), ROLE_UTILISATION);
+
+	return which == 0 ? au.mean : which == 1 ? au.min : au.max;
 }
 
-static void csv_latencies(FILE *out, const struct results_phase_read *p)
+static double csv_common(const void *phase, int measure)
 {
-	const struct hist *h = results_find_hist(p, p->record.main_hist);
-
-	fputc(',', out);
-	if (h)
-		csv_quoted(out, p->record.main_hist);
-	for (int q = 0; q < QUANTILES; q++) {
-		fputc(',', out);
-		if (h)
-			fprintf(out, "%llu",
-				(unsigned long long)hist_quantile_ns(h, quantile_kinds[q].share));
-	}
-	fputc(',', out);
-	if (h)
-		fprintf(out, "%llu", (unsigned long long)h->max_ns);
+	return phase_common(phase, (enum tally_common)measure);
 }
 
-/* Prints a whole number, or nothing where there is no such column. */
-static void csv_count(FILE *out, const struct results_table *t, int column)
+static double csv_role(const void *phase, int role)
 {
-	if (column < 0)
-		fputc(',', out);
-	else
-		fprintf(out, ",%llu", (unsigned long long)t->cells[column].count);
+	const struct results_phase_read *p = phase;
+
+	return results_role_value(&p->merged, 0, (enum role)role);
 }
 
-static void csv_phase_row(FILE *out, const struct results_file *f,
-			  const struct results_phase_read *p)
+/* Mean seconds of the ranks. */
+static double csv_account(const void *phase, int account)
 {
-	static const enum tally_common counts[] = {TALLY_BYTES_READ, TALLY_BYTES_WRITTEN,
-						   TALLY_OPERATIONS, TALLY_ERRORS, TALLY_RETRIES};
-	struct spread au = spread_of(results_ranks(p), ROLE_UTILISATION);
-	const struct phase_record *r = &p->record;
 	struct account_shares accounts;
-	bool kept = accounts_of(p, &accounts);
 
-	csv_quoted(out, f->path);
-	fputc(',', out);
-	csv_quoted(out, f->name);
-	fprintf(out, ",%s,%llu,%llu,%llu,", f->started, (unsigned long long)f->ranks,
-		(unsigned long long)f->nodes, (unsigned long long)r->number);
-	csv_quoted(out, r->name);
-	fprintf(out, ",%s,%s", r->kind, r->status);
-	csv_number(out, ",", r->seconds);
-	csv_number(out, ",", au.mean);
-	csv_number(out, ",", au.min);
-	csv_number(out, ",", au.max);
-	csv_number(out, ",", r->null_au);
-	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
-		csv_count(
-			out, &p->merged,
-			results_column(&p->merged, tally_common_columns.measures[counts[i]].name));
-	csv_count(out, &p->merged, results_role(&p->merged, ROLE_ITEMS));
-	for (int i = 0; i < ACCOUNTS; i++)
-		csv_number(out, ",", kept ? accounts.list[i].seconds : NAN);
-	csv_latencies(out, p);
-	fprintf(out, ",%llu,%llu,%llu,%llu,", (unsigned long long)r->run,
-		(unsigned long long)r->combination, (unsigned long long)r->repeat,
-		(unsigned long long)r->warmup);
-	csv_quoted(out, r->sweep);
-	fputc(',', out);
-	if (r->within != RECORD_NOT_WITHIN)
-		fprintf(out, "%llu", (unsigned long long)r->within);
-	fputc(',', out);
-	csv_quoted(out, r->together);
-	fprintf(out, ",%llu\n", (unsigned long long)r->alone);
+	return accounts_of(phase, &accounts) ? accounts.list[account].seconds : NAN;
 }
 
-char *report_csv(const struct results_file *file)
+static const struct hist *csv_hist(const struct results_phase_read *p)
+{
+	return results_find_hist(p, p->record.main_hist);
+}
+
+static const char *csv_latency(const void *phase)
+{
+	return csv_hist(phase) ? ((const struct results_phase_read *)phase)->record.main_hist : "";
+}
+
+static double csv_quantile(const void *phase, int quantile)
+{
+	return phase_quantile_ns(csv_hist(phase), quantile);
+}
+
+static double csv_within(const void *phase, int which)
+{
+	uint64_t within = ((const struct results_phase_read *)phase)->record.within;
+
+	(void)which;
+	return within == RECORD_NOT_WITHIN ? NAN : (double)within;
+}
+
+/* clang-format off */
+#define CALLED(key_, number_, which_) \
+	{.type = COLUMN_VALUE, .key = (key_), .number = (number_), .which = (int)(which_)}
+#define RECORD(type, member, key) COLUMN(type, struct results_phase_read, record.member, key, NULL)
+#define CSV_ACCOUNT(id, name, words, sort, help) CALLED(#name "_s", csv_account, ACCOUNT_##id),
+#define CSV_QUANTILE(id, name, share) CALLED(#name "_ns", csv_quantile, QUANTILE_##id),
+static const struct column phase_columns[] = {
+	RECORD(U64, number, "number"),
+	RECORD(NAME, name, "phase"),
+	RECORD(NAME, kind, "kind"),
+	RECORD(NAME, status, "status"),
+	RECORD(REAL, seconds, "seconds"),
+	CALLED("au", csv_au, 0),
+	CALLED("au_min", csv_au, 1),
+	CALLED("au_max", csv_au, 2),
+	RECORD(REAL, null_au, "null_au"),
+	CALLED("bytes_read", csv_common, TALLY_BYTES_READ),
+	CALLED("bytes_written", csv_common, TALLY_BYTES_WRITTEN),
+	CALLED("operations", csv_common, TALLY_OPERATIONS),
+	CALLED("errors", csv_common, TALLY_ERRORS),
+	CALLED("retries", csv_common, TALLY_RETRIES),
+	CALLED("samples", csv_role, ROLE_ITEMS),
+	ACCOUNT_LIST(CSV_ACCOUNT)
+	{.type = COLUMN_WORD, .key = "latency", .word = csv_latency},
+	QUANTILE_LIST(CSV_QUANTILE)
+	CALLED("max_ns", csv_quantile, QUANTILES),
+	RECORD(U64, run, "run"),
+	RECORD(U64, combination, "combination"),
+	RECORD(U64, repeat, "repeat"),
+	RECORD(U64, warmup, "warmup"),
+	RECORD(NAME, sweep, "sweep"),
+	CALLED("within", csv_within, 0),
+	RECORD(NAME, together, "together"),
+	RECORD(U64, alone, "alone"),
+	COLUMNS_END};
+/* clang-format on */
+
+static const struct column file_columns[] = {COLUMN(TEXT, struct results_file, path, "file", NULL),
+					     FIELD(NAME, struct results_file, name),
+					     FIELD(NAME, struct results_file, started),
+					     FIELD(U64, struct results_file, ranks),
+					     FIELD(U64, struct results_file, nodes),
+					     COLUMNS_END};
+
+char *report_csv(const struct results_file *const *files, unsigned count)
 {
 	char *text = NULL;
 	size_t size;
@@ -177,8 +192,13 @@ char *report_csv(const struct results_file *file)
 
 	if (!out)
 		return NULL;
-	for (uint32_t i = 0; i < file->phase_count; i++)
-		csv_phase_row(out, file, &file->phases[i]);
+	for (unsigned i = 0; i < count; i++) {
+		const struct report_table table = {
+			.columns = phase_columns,
+			TABLE_ROWS(files[i]->phases, files[i]->phase_count)};
+
+		csv_table(out, i > 0, file_columns, files[i], &table);
+	}
 	if (fclose(out) == 0)
 		return text;
 	free(text);

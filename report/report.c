@@ -56,15 +56,15 @@ static char *text_of_all(struct results_file **files, unsigned count, enum repor
 
 	if (shape == REPORT_JSON)
 		return report_json((const struct results_file *const *)files, count, o);
+	if (shape == REPORT_CSV)
+		return report_csv((const struct results_file *const *)files, count);
 	out = open_memstream(&all, &size);
 	if (!out)
 		return NULL;
-	if (shape == REPORT_CSV)
-		fputs(report_csv_heading(), out);
 	for (unsigned i = 0; whole && i < count; i++) {
-		char *one = shape == REPORT_CSV ? report_csv(files[i]) : report_text(files[i], o);
+		char *one = report_text(files[i], o);
 
-		fprintf(out, "%s%s", shape == REPORT_TEXT && i ? "\n" : "", one ? one : "");
+		fprintf(out, "%s%s", i ? "\n" : "", one ? one : "");
 		whole = one != NULL;
 		free(one);
 	}

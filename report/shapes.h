@@ -18,13 +18,11 @@ struct report_options {
 };
 enum { REPORT_ROWS = 256 };
 
-/* The report of one loaded file, or of several. The caller frees the text. NULL: no memory. The
- * CSV's heading is a line of its own. */
+/* The report of one loaded file, or of several. The caller frees the text. NULL: no memory. */
 char *report_text(const struct results_file *file, const struct report_options *o);
 char *report_json(const struct results_file *const *files, unsigned count,
 		  const struct report_options *o);
-char *report_csv(const struct results_file *file);
-const char *report_csv_heading(void);
+char *report_csv(const struct results_file *const *files, unsigned count);
 /* One page of HTML with all of it, for a browser; compare: there is room for the comparison in any case. The caller frees the
  * text. NULL: no memory. */
 char *report_html(const struct results_file *const *files, unsigned count, bool compare);

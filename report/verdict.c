@@ -17,15 +17,6 @@ static const double loop_is_free = 0.995;
 /* Where AU counts this much of the time, AU and the accounts describe the same time. */
 static const double measured_whole = 0.98, measured_little = 0.5;
 
-static void verdict_busy(struct verdict *v, const struct results_phase_read *p, double au);
-static void verdict_measured(struct verdict *v, const struct results_phase_read *p);
-static void verdict_lost(struct verdict *v, const struct results_file *f,
-			 const struct results_phase_read *p, double au);
-static void verdict_ceiling(struct verdict *v, const struct results_file *f,
-			    const struct results_phase_read *p);
-static void verdict_loop(struct verdict *v, const struct results_phase_read *p, double au);
-static void verdict_machine(struct verdict *v, const struct results_phase_read *p);
-
 bool verdict_is(const struct results_phase_read *p)
 {
 	return results_role(&p->merged, ROLE_UTILISATION) >= 0;
@@ -34,22 +25,6 @@ bool verdict_is(const struct results_phase_read *p)
 double verdict_starved(const struct results_phase_read *p)
 {
 	return results_role_value(&p->merged, 0, ROLE_STARVED);
-}
-
-void verdict_of(const struct results_file *f, const struct results_phase_read *p, struct verdict *v)
-{
-	double au = results_role_value(&p->merged, 0, ROLE_UTILISATION);
-
-	*v = (struct verdict){.busy = !isnan(au)};
-	if (!isnan(au)) {
-		verdict_busy(v, p, au);
-		verdict_measured(v, p);
-		verdict_lost(v, f, p, au);
-	}
-	verdict_ceiling(v, f, p);
-	if (!isnan(au))
-		verdict_loop(v, p, au);
-	verdict_machine(v, p);
 }
 
 /* A new line, which is empty. Each sentence takes one, so there is always room. */
@@ -237,4 +212,20 @@ static void verdict_machine(struct verdict *v, const struct results_phase_read *
 		    "This machine was busy: %.1f of the threads of each rank waited for a core, "
 		    "on average.",
 		    starved);
+}
+
+void verdict_of(const struct results_file *f, const struct results_phase_read *p, struct verdict *v)
+{
+	double au = results_role_value(&p->merged, 0, ROLE_UTILISATION);
+
+	*v = (struct verdict){.busy = !isnan(au)};
+	if (!isnan(au)) {
+		verdict_busy(v, p, au);
+		verdict_measured(v, p);
+		verdict_lost(v, f, p, au);
+	}
+	verdict_ceiling(v, f, p);
+	if (!isnan(au))
+		verdict_loop(v, p, au);
+	verdict_machine(v, p);
 }

@@ -19,28 +19,6 @@ struct data_room {
 	size_t whole, brief, files;
 };
 
-static bool data_files(cJSON *to, const struct results_file *const *files, unsigned count,
-		       struct data_room *room);
-static bool data_phases(cJSON *to, const struct results_file *const *files, unsigned count,
-			struct data_room *room);
-static void data_scaling(cJSON *to, const struct results_file *const *files, unsigned count);
-static void data_compare(cJSON *to, const struct results_file *const *files, unsigned count,
-			 size_t room);
-
-cJSON *page_data(const struct results_file *const *files, unsigned count, bool compare)
-{
-	struct data_room room = {DATA_WHOLE_BYTES, DATA_BRIEF_BYTES, DATA_FILES_BYTES};
-	cJSON *all = cJSON_CreateObject();
-
-	if (!data_files(all, files, count, &room) || !data_phases(all, files, count, &room)) {
-		cJSON_Delete(all);
-		return NULL;
-	}
-	data_scaling(all, files, count);
-	data_compare(all, files, count, compare ? SIZE_MAX : DATA_SIDES_BYTES);
-	return all;
-}
-
 /* Takes the room that the value needs in JSON. Returns false where there is not as much. */
 static bool data_take(size_t *room, const cJSON *value)
 {
@@ -198,4 +176,18 @@ static void data_compare(cJSON *to, const struct results_file *const *files, uns
 		compare = NULL;
 	}
 	cJSON_AddItemToObject(to, "compare", compare ? compare : cJSON_CreateNull());
+}
+
+cJSON *page_data(const struct results_file *const *files, unsigned count, bool compare)
+{
+	struct data_room room = {DATA_WHOLE_BYTES, DATA_BRIEF_BYTES, DATA_FILES_BYTES};
+	cJSON *all = cJSON_CreateObject();
+
+	if (!data_files(all, files, count, &room) || !data_phases(all, files, count, &room)) {
+		cJSON_Delete(all);
+		return NULL;
+	}
+	data_scaling(all, files, count);
+	data_compare(all, files, count, compare ? SIZE_MAX : DATA_SIDES_BYTES);
+	return all;
 }

@@ -15,53 +15,6 @@
 #include "report/together.h"
 #include "report/verdict.h"
 
-static void add_head(cJSON *to, const struct results_phase_read *p);
-static void add_verdict(cJSON *to, const struct results_file *f,
-			const struct results_phase_read *p);
-static void add_rates(cJSON *to, const struct results_phase_read *p);
-static void add_utilisation(cJSON *to, const struct results_file *f,
-			    const struct results_phase_read *p);
-static void add_targets(cJSON *to, const struct results_phase_read *p);
-static void add_together(cJSON *to, const struct results_file *f,
-			 const struct results_phase_read *p);
-static void add_accounts(cJSON *to, const struct results_phase_read *p);
-static void add_latencies(cJSON *to, const struct results_phase_read *p);
-static void add_columns(cJSON *to, const struct results_phase_read *p);
-static void add_client(cJSON *to, const struct results_file *f, const struct results_phase_read *p);
-static void add_failures(cJSON *to, const struct results_file *f,
-			 const struct results_phase_read *p);
-
-static uint32_t json_rows(uint32_t wanted)
-{
-	return wanted ? wanted : REPORT_ROWS;
-}
-
-cJSON *json_phase(const struct results_file *f, const struct results_phase_read *p,
-		  const struct report_options *o)
-{
-	cJSON *object = cJSON_CreateObject();
-
-	add_head(object, p);
-	add_verdict(object, f, p);
-	add_rates(object, p);
-	add_utilisation(object, f, p);
-	add_targets(object, p);
-	add_together(object, f, p);
-	add_accounts(object, p);
-	json_cache(object, p);
-	json_tables(object, p);
-	add_latencies(object, p);
-	json_distributions(object, p);
-	json_steps(object, p, json_rows(o->steps_rows));
-	json_timeline(object, p, json_rows(o->time_rows));
-	json_units(object, f, p, json_rows(o->unit_rows));
-	add_columns(object, p);
-	add_client(object, f, p);
-	json_slow(object, f, p);
-	add_failures(object, f, p);
-	return object;
-}
-
 void json_sets(cJSON *to, const struct results_phase_read *p)
 {
 	cJSON *sets = cJSON_AddArrayToObject(to, "sets");
@@ -372,4 +325,35 @@ static void add_failures(cJSON *to, const struct results_file *f,
 		cJSON_AddStringToObject(one, "text", x->text);
 		cJSON_AddItemToArray(all, one);
 	}
+}
+
+static uint32_t json_rows(uint32_t wanted)
+{
+	return wanted ? wanted : REPORT_ROWS;
+}
+
+cJSON *json_phase(const struct results_file *f, const struct results_phase_read *p,
+		  const struct report_options *o)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	add_head(object, p);
+	add_verdict(object, f, p);
+	add_rates(object, p);
+	add_utilisation(object, f, p);
+	add_targets(object, p);
+	add_together(object, f, p);
+	add_accounts(object, p);
+	json_cache(object, p);
+	json_tables(object, p);
+	add_latencies(object, p);
+	json_distributions(object, p);
+	json_steps(object, p, json_rows(o->steps_rows));
+	json_timeline(object, p, json_rows(o->time_rows));
+	json_units(object, f, p, json_rows(o->unit_rows));
+	add_columns(object, p);
+	add_client(object, f, p);
+	json_slow(object, f, p);
+	add_failures(object, f, p);
+	return object;
 }

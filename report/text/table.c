@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/measure/quantile.h"
 #include "core/units.h"
 #include "core/utf8.h"
 #include "report/stats.h"
@@ -197,22 +196,6 @@ void text_table(FILE *out, const struct report_table *t)
 	if (count > 1)
 		table_print(out, rows, count, columns);
 	free(rows);
-}
-
-void table_time(char cell[TABLE_CELL_BYTES], uint64_t ns)
-{
-	char text[UNITS_TEXT_BYTES];
-
-	snprintf(cell, TABLE_CELL_BYTES, "%s", units_time(text, (double)ns / 1e9));
-}
-
-void table_latencies(struct table_row *row, unsigned first, const struct hist *h)
-{
-	static const enum quantile shown[] = {QUANTILE_P50, QUANTILE_P99, QUANTILE_P999};
-
-	for (unsigned i = 0; i < sizeof(shown) / sizeof(*shown); i++)
-		table_time(row->cell[first++], hist_quantile_ns(h, quantile_kinds[shown[i]].share));
-	table_time(row->cell[first], h->max_ns);
 }
 
 void table_cut(char cell[TABLE_CELL_BYTES], const char *text, size_t bytes, unsigned columns)

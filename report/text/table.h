@@ -3,10 +3,8 @@
 #ifndef HAUL_REPORT_TEXT_TABLE_H
 #define HAUL_REPORT_TEXT_TABLE_H
 
-#include <stdint.h>
 #include <stdio.h>
 
-#include "core/measure/hist.h"
 #include "report/shapes.h"
 #include "report/table.h"
 
@@ -30,11 +28,6 @@ void table_figure(char cell[TABLE_CELL_BYTES], double value);
 
 /* The value as its format shows it. */
 void table_number(char cell[TABLE_CELL_BYTES], enum column_format format, double value);
-
-void table_time(char cell[TABLE_CELL_BYTES], uint64_t ns);
-
-/* Fills four cells, beginning with `first`: p50, p99, p99.9 and the largest. */
-void table_latencies(struct table_row *row, unsigned first, const struct hist *h);
 
 /* Cuts the name to 24 columns, or to the given number, with an ellipsis. */
 void table_name(char cell[TABLE_CELL_BYTES], const char *name);

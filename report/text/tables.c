@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/numbers.h"
 #include "core/units.h"
 #include "core/utf8.h"
 #include "report/text/parts.h"
@@ -21,31 +22,31 @@ static bool stands_elsewhere(const char *name)
 	return false;
 }
 
+static const struct {
+	const char *unit;
+	enum column_format format;
+} units[] = {{"ns", FORMAT_NS},
+	     {"bytes", FORMAT_BYTES},
+	     {"B/s", FORMAT_RATE},
+	     {"fraction", FORMAT_SHARE}};
+
 /* What was not done took no time, such as the reading of a checkpoint that was only written. */
 static void value_cell(char cell[TABLE_CELL_BYTES], const struct results_table *t, uint64_t row,
 		       uint32_t column)
 {
 	const struct results_column *c = &t->columns[column];
 	const union results_cell *value = &t->cells[row * t->column_count + column];
-	double number = c->real ? value->real : (double)value->count;
-	char text[UNITS_TEXT_BYTES];
+	enum column_format format = c->real ? FORMAT_FIGURE : FORMAT_COUNT;
 
-	if (!isfinite(number) || results_undone(t, row, column))
+	for (size_t i = 0; i < COUNT(units); i++)
+		if (strcmp(c->unit, units[i].unit) == 0)
+			format = units[i].format;
+	if (results_undone(t, row, column))
 		strcpy(cell, TABLE_NOTHING);
-	else if (strcmp(c->unit, "ns") == 0)
-		snprintf(cell, TABLE_CELL_BYTES, "%s", units_time(text, number / 1e9));
-	else if (strcmp(c->unit, "bytes") == 0)
-		snprintf(cell, TABLE_CELL_BYTES, "%s", units_bytes_decimal(text, number));
-	else if (strcmp(c->unit, "B/s") == 0)
-		snprintf(cell, TABLE_CELL_BYTES, "%s", units_rate(text, number));
-	else if (strcmp(c->unit, "fraction") == 0)
-		snprintf(cell, TABLE_CELL_BYTES, "%.1f %%", number * 100);
 	else if (strcmp(c->unit, "id") == 0)
 		snprintf(cell, TABLE_CELL_BYTES, "%llu", (unsigned long long)value->count);
-	else if (c->real)
-		table_figure(cell, number);
 	else
-		units_count(cell, value->count);
+		table_number(cell, format, c->real ? value->real : (double)value->count);
 }
 
 /* The unit is shown in the cells: "load_ns" has the heading "load". */

@@ -11,44 +11,9 @@
 
 enum { PATH_BYTES = 4100 };
 
-static void first_line(struct page *page);
-static void text_sentences(struct page *page);
-static void text_kinds(struct page *page);
-static void last_line(struct page *page);
-
 /* A new kind of phase with sentences or a table of its own needs a line here and a file in this folder. */
 static const struct text_kind *const kinds[] = {&text_train, &text_plain_io, &text_streams,
 						&text_caches};
-
-char *report_text(const struct results_file *file, const struct report_options *o)
-{
-	static void (*const details[])(struct page * page) = {
-		text_together, text_client_side, text_kinds, text_tables, text_steps, text_slow};
-	struct page page = {.color = o->color, .file = file};
-	char *text = NULL;
-	bool whole = true;
-	size_t size;
-
-	page.out = open_memstream(&text, &size);
-	if (!page.out)
-		return NULL;
-	first_line(&page);
-	if (file->runs > 1)
-		whole = text_series(&page);
-	else
-		text_sentences(&page);
-	if (file->phase_count)
-		text_phases(&page);
-	for (size_t i = 0; file->phase_count && !page_is_long(file) && i < COUNT(details); i++)
-		page_part(&page, details[i]);
-	page_part(&page, text_notes);
-	page_part(&page, text_store_notes);
-	last_line(&page);
-	if (fclose(page.out) == 0 && whole)
-		return text;
-	free(text);
-	return NULL;
-}
 
 static void first_line(struct page *page)
 {
@@ -107,4 +72,34 @@ static void last_line(struct page *page)
 	if (utf8_columns(head, UTF8_WHOLE) + 3 + utf8_columns(look, UTF8_WHOLE) > REPORT_COLUMNS)
 		gap = "\n";
 	fprintf(page->out, "\n%s%s%s\n", head, gap, look);
+}
+
+char *report_text(const struct results_file *file, const struct report_options *o)
+{
+	static void (*const details[])(struct page * page) = {
+		text_together, text_client_side, text_kinds, text_tables, text_steps, text_slow};
+	struct page page = {.color = o->color, .file = file};
+	char *text = NULL;
+	bool whole = true;
+	size_t size;
+
+	page.out = open_memstream(&text, &size);
+	if (!page.out)
+		return NULL;
+	first_line(&page);
+	if (file->runs > 1)
+		whole = text_series(&page);
+	else
+		text_sentences(&page);
+	if (file->phase_count)
+		text_phases(&page);
+	for (size_t i = 0; file->phase_count && !page_is_long(file) && i < COUNT(details); i++)
+		page_part(&page, details[i]);
+	page_part(&page, text_notes);
+	page_part(&page, text_store_notes);
+	last_line(&page);
+	if (fclose(page.out) == 0 && whole)
+		return text;
+	free(text);
+	return NULL;
 }

@@ -318,7 +318,7 @@ static void test_json_and_csv(void)
 	CU_ASSERT(cJSON_IsFalse(cJSON_GetObjectItem(third, "warmup")));
 	cJSON_Delete(o);
 	free(text);
-	text = report_csv(&x.file);
+	text = report_csv((const struct results_file *const[]){&x.file}, 1);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, ",6,3,2,0,stores.data.latency=3 ms,,,0\n"));
 	free(text);
 }
