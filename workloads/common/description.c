@@ -44,6 +44,8 @@ int description_load(const struct description *d, void *into, struct queue *q, s
 	rc = json_parse(&root, text, length, DESCRIPTION_DEPTH, DESCRIPTION_VALUES, err);
 	if (rc == 0)
 		rc = options_parse(d->tables, into, root, "", &arena, err);
+	if (rc == 0 && d->check)
+		rc = d->check(into, err);
 	if (rc < 0)
 		err_wrap(err, rc, "%s/%s", q->channel.store->uri, key);
 	cJSON_Delete(root);
@@ -135,7 +137,7 @@ static int description_find(const struct description *d, void *into, struct clea
 		rc = description_load(d, into, clean_queue(c), err);
 		*found = rc == 0;
 		rc = rc == -ENOENT ? 0 : rc;
-		if (*found && *(const uint64_t *)into != d->version)
+		if (*found && d->version && *(const uint64_t *)into != d->version)
 			rc = err_set(err, -EINVAL,
 				     "\"%s\" was made by a haul that named %s otherwise; clean "
 				     "with that version",
@@ -155,18 +157,19 @@ static void description_clean_end(const struct description *d, const struct desc
 	char key[OBJECT_KEY_BYTES];
 
 	if (found && how->folders)
-		how->folders(c, how->described);
+		how->folders(c, d, how->described);
 	description_key(d, key);
 	clean_key(c, key);
 	description_folder(d, key);
-	clean_folder(c, key);
+	if (d->folder[0])
+		clean_folder(c, key);
 }
 
 static int description_clean_store(const struct description *d, const struct description_clean *how,
 				   struct clean *c, struct phase_context *ctx,
 				   const struct job_store *store, struct err *err)
 {
-	bool found = false;
+	bool found = false, stays = false;
 	int rc = clean_open(c, ctx, store, err);
 
 	if (rc == 0)
@@ -174,12 +177,13 @@ static int description_clean_store(const struct description *d, const struct des
 	if (rc < 0)
 		return rc;
 	if (found)
-		rc = group_agree(ctx->group, how->objects(c, how->described, ctx->group, err), err);
-	if (rc == 0 && found)
+		rc = group_agree(ctx->group, how->objects(c, d, how->described, &stays, err), err);
+	if (rc == 0 && found && how->named)
 		rc = clean_uploads_named(c, d->folder, how->named, err);
 	if (rc == 0)
 		rc = clean_end(c, err);
-	if (rc == 0 && ctx->group->rank == 0 && (found || store_can(&c->store, BACKEND_UPDATE)))
+	if (rc == 0 && ctx->group->rank == 0 && !stays &&
+	    (found || store_can(&c->store, BACKEND_UPDATE)))
 		description_clean_end(d, how, c, found);
 	return rc == 0 ? clean_end(c, err) : rc;
 }

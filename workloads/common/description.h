@@ -16,8 +16,11 @@ struct description {
 	const char *file;                   /* ".haul-kvcache.json" */
 	const char *what;                   /* that lie there, for messages: "entries" */
 	const struct option *const *tables; /* of the struct that is written */
-	/* For description_clean, the struct begins with a uint64_t, which must be this: the version of the names. */
+	/* For description_clean, the struct begins with a uint64_t, which must be this: the version of the names. 0: it does
+	 * not. */
 	uint64_t version;
+	/* Checks a struct that was read: -EINVAL with a sentence. NULL: it needs none. */
+	int (*check)(void *into, struct err *err);
 	size_t size; /* of the struct */
 };
 
@@ -39,14 +42,15 @@ void description_end(const struct description *d, struct queue *q);
 
 /* How the objects of a described folder are removed. */
 struct description_clean {
-	/* Removes this rank's share of the objects (clean_listed), and of their folders. described: the struct of the
-	 * description. Returns the first error. */
-	int (*objects)(struct clean *c, const void *described, const struct group *g,
-		       struct err *err);
-	/* Whether the last part of the name of an open upload is one of them. */
+	/* Removes this rank's share of the objects (clean_listed, clean_objects), and of their folders. described: the
+	 * struct of the description. *stays, false before, is set where some objects are not removed: then the
+	 * description stays, too. Returns the first error. */
+	int (*objects)(struct clean *c, const struct description *d, const void *described,
+		       bool *stays, struct err *err);
+	/* Whether the last part of the name of an open upload is one of them. NULL: uploads are removed with objects. */
 	bool (*named)(const char *name);
 	/* For rank 0, when all ranks have removed theirs: removes folders that have become empty. NULL: there are none. */
-	void (*folders)(struct clean *c, const void *described);
+	void (*folders)(struct clean *c, const struct description *d, const void *described);
 	void *described; /* [d->size] */
 };
 /* Removes what a run has left in the folder: its objects, open uploads, the description. Without a description, only one that

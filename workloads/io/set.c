@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core/option/option.h"
-#include "workloads/common/description.h"
 #include "workloads/common/small_object.h"
 
 enum { RANK_DIGITS = 7, OBJECT_DIGITS = 10 };
@@ -113,55 +112,29 @@ void io_set_renamed(char key[OBJECT_KEY_BYTES])
 	strcat(key, ".renamed");
 }
 
-static struct description io_set_described(const struct io_set *s)
+static int io_set_check(void *set, struct err *err)
 {
-	return (struct description){.folder = s->folder,
+	struct io_set *s = set;
+	int rc = io_sizes_check(s->sizes, s->size_count, "/sizes", err);
+
+	if (rc == 0)
+		io_set_ready(s);
+	return rc;
+}
+
+struct description io_set_description(const char *folder)
+{
+	return (struct description){.folder = folder,
 				    .file = ".haul-io.json",
 				    .what = "objects",
 				    .tables = set_tables,
-				    .size = sizeof(*s)};
-}
-
-void io_set_description(const struct io_set *s, char key[OBJECT_KEY_BYTES])
-{
-	const struct description d = io_set_described(s);
-
-	description_key(&d, key);
-}
-
-static int io_set_parse(struct io_set *have, const struct io_set *s, struct queue *q,
-			struct err *err)
-{
-	const struct description d = io_set_described(s);
-	char key[OBJECT_KEY_BYTES];
-	int rc = description_load(&d, have, q, err);
-
-	if (rc < 0)
-		return rc;
-	rc = io_sizes_check(have->sizes, have->size_count, "/sizes", err);
-	description_key(&d, key);
-	return rc < 0 ? err_wrap(err, rc, "%s/%s", q->channel.store->uri, key) : 0;
-}
-
-int io_set_load(struct io_set *s, struct queue *q, struct err *err)
-{
-	struct io_set have = {0};
-	int rc = io_set_parse(&have, s, q, err);
-
-	if (rc < 0)
-		return rc;
-	if (strcmp(have.folder, s->folder) != 0)
-		return err_set(err, -EINVAL,
-			       "%s/%s: says its objects are in folder \"%s\"; nothing was removed",
-			       q->channel.store->uri, s->folder, have.folder);
-	*s = have;
-	io_set_ready(s);
-	return 0;
+				    .check = io_set_check,
+				    .size = sizeof(struct io_set)};
 }
 
 static int io_set_save(const struct io_set *s, struct queue *q, struct err *err)
 {
-	const struct description d = io_set_described(s);
+	const struct description d = io_set_description(s->folder);
 
 	return description_save(&d, s, q, err);
 }
@@ -270,9 +243,10 @@ static int io_set_begin_one(struct io_set *s, const struct io_options *o, struct
 			    struct err *err)
 {
 	const char *where = q->channel.store->uri;
+	const struct description d = io_set_description(s->folder);
 	struct io_set have = {0};
 	struct err none = {0};
-	int rc = io_set_parse(&have, s, q, &none);
+	int rc = description_load(&d, &have, q, &none);
 
 	if (rc == -ENOENT && !io_set_makes(o))
 		return err_set(
@@ -280,8 +254,6 @@ static int io_set_begin_one(struct io_set *s, const struct io_options *o, struct
 			"%s/%s: no io phase has written objects there; write or create them first",
 			where, s->folder);
 	if (rc == -ENOENT) {
-		const struct description d = io_set_described(s);
-
 		rc = description_refuse_others(&d, q, err);
 		return rc < 0 ? rc : io_set_save(s, q, err);
 	}
@@ -347,9 +319,10 @@ void io_set_remove_folder(const struct io_set *s, uint64_t rank, struct queue *q
 /* The description, and the folder of the set where it is empty. */
 static void io_set_remove(const struct io_set *s, struct queue *q)
 {
+	const struct description d = io_set_description(s->folder);
 	char key[OBJECT_KEY_BYTES];
 
-	io_set_description(s, key);
+	description_key(&d, key);
 	small_object_remove(q, key);
 	snprintf(key, sizeof(key), "%s/", s->folder);
 	if (s->folder[0] && store_can(q->channel.store, BACKEND_PERSISTENT))

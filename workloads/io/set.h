@@ -9,7 +9,7 @@
 #ifndef HAUL_WORKLOADS_IO_SET_H
 #define HAUL_WORKLOADS_IO_SET_H
 
-#include "backends/queue/queue.h"
+#include "workloads/common/description.h"
 #include "workloads/io/io.h"
 
 struct io_set {
@@ -55,12 +55,11 @@ int io_set_end(struct io_set *s, const struct io_options *o, uint64_t done, bool
 /* Names. For a shared object, rank and object do not matter. The folder ends in '/' ("" for the root). */
 void io_set_key(const struct io_set *s, uint64_t rank, uint64_t object, char key[OBJECT_KEY_BYTES]);
 void io_set_folder(const struct io_set *s, uint64_t rank, char key[OBJECT_KEY_BYTES]);
-void io_set_description(const struct io_set *s, char key[OBJECT_KEY_BYTES]);
 /* From an object's key to the one that it has while it is renamed. */
 void io_set_renamed(char key[OBJECT_KEY_BYTES]);
 
-/* One rank alone: the description in the folder of s, into s. -ENOENT: there is none. */
-int io_set_load(struct io_set *s, struct queue *q, struct err *err);
+/* Of the folder; a struct io_set is written, and ready after it was read. */
+struct description io_set_description(const char *folder);
 /* Removes the folder of a rank where it is empty. */
 void io_set_remove_folder(const struct io_set *s, uint64_t rank, struct queue *q);
 

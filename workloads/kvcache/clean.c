@@ -4,12 +4,6 @@
 #include "workloads/kvcache/kvcache.h"
 #include "workloads/kvcache/objects.h"
 
-/* What a phase keeps in a folder of a store. */
-struct kv_cleaned {
-	struct kv_objects objects; /* first: the struct of the description */
-	const char *folder;
-};
-
 static bool cleaned_named(const void *argument, const char *name)
 {
 	(void)argument;
@@ -17,23 +11,25 @@ static bool cleaned_named(const void *argument, const char *name)
 }
 
 /* The ranks of this run share those of the run that was killed. */
-static int cleaned_objects(struct clean *c, const void *described, const struct group *g,
-			   struct err *err)
+static int cleaned_objects(struct clean *c, const struct description *d, const void *described,
+			   bool *stays, struct err *err)
 {
-	const struct kv_cleaned *k = described;
+	const struct group *g = c->crew.group;
+	const struct kv_objects *k = described;
 	char key[OBJECT_KEY_BYTES];
 	int rc = 0;
 
-	for (uint32_t rank = g->rank; rc == 0 && rank < k->objects.ranks; rank += g->size) {
-		for (uint32_t tier = 0; rc == 0 && tier < k->objects.tiers; tier++) {
+	(void)stays;
+	for (uint32_t rank = g->rank; rc == 0 && rank < k->ranks; rank += g->size) {
+		for (uint32_t tier = 0; rc == 0 && tier < k->tiers; tier++) {
 			for (uint32_t part = 0; rc == 0 && part < KV_FOLDERS; part++) {
-				kv_objects_folder(k->folder, rank, tier, part, 3, key);
+				kv_objects_folder(d->folder, rank, tier, part, 3, key);
 				rc = clean_listed(c, key, cleaned_named, NULL, err);
 			}
-			kv_objects_folder(k->folder, rank, tier, 0, 2, key);
+			kv_objects_folder(d->folder, rank, tier, 0, 2, key);
 			clean_folder(c, key);
 		}
-		kv_objects_folder(k->folder, rank, 0, 0, 1, key);
+		kv_objects_folder(d->folder, rank, 0, 0, 1, key);
 		clean_folder(c, key);
 	}
 	return rc;
@@ -46,17 +42,16 @@ int kvcache_clean(struct phase_context *ctx, struct clean_counts *counts, struct
 
 	for (uint32_t i = 0; rc == 0 && i < job->phase_count; i++) {
 		const struct kvcache_options *o = job->phases[i].options;
-		struct kv_cleaned cleaned;
+		struct kv_objects described;
 		const struct description_clean how = {.objects = cleaned_objects,
 						      .named = kv_object_named,
-						      .described = &cleaned};
+						      .described = &described};
 		struct description d;
 		struct kv_setup setup;
 
 		if (job->phases[i].section->owner != &kvcache_workload)
 			continue;
 		d = kv_objects_description(o->folder);
-		cleaned.folder = o->folder;
 		rc = kv_setup_of(job, &job->phases[i], &setup, err);
 		for (uint32_t k = 0; rc == 0 && k < setup.store_count; k++)
 			rc = description_clean(&d, &how, ctx, setup.stores[k], counts, err);
