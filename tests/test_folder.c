@@ -26,3 +26,16 @@ void test_folder_remove(const char *folder)
 {
 	nftw(folder, test_folder_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
+
+int test_folder_main(const char *suite, const CU_TestInfo *tests, char *folder)
+{
+	int failed;
+
+	if (!mkdtemp(folder)) {
+		perror(folder);
+		return 1;
+	}
+	failed = unit_main(suite, tests);
+	test_folder_remove(folder);
+	return failed;
+}

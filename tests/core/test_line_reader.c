@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/text_writer.h"
+#include "tests/test_folder.h"
 #include "tests/unit.h"
 
 static char folder[] = "/tmp/haul-lines-XXXXXX";
@@ -226,14 +226,6 @@ int main(void)
 		{"pieces", test_pieces}, {"cut off", test_cut_off},       {"errors", test_errors},
 		CU_TEST_INFO_NULL,
 	};
-	static const char *const left[] = {"plain", "packed.zst", "cut.zst", "there"};
-	int rc;
 
-	if (!mkdtemp(folder))
-		return 1;
-	rc = unit_main("line_reader", tests);
-	for (unsigned i = 0; i < sizeof(left) / sizeof(left[0]); i++)
-		unlink(at(left[i]));
-	rmdir(folder);
-	return rc;
+	return test_folder_main("line_reader", tests, folder);
 }

@@ -1,6 +1,6 @@
-/* Removing what a run of the phase "kvcache" has left: see clean.h. */
-#include "workloads/kvcache/clean.h"
-
+/* `haul clean` for the entries of phases "kvcache", which only runs that were killed leave behind: removes what the
+ * description in a phase's folder says that haul keeps there. What does not have the name of an entry stays, and then so does
+ * the description. Without a description nothing is touched. */
 #include "workloads/kvcache/kvcache.h"
 #include "workloads/kvcache/objects.h"
 

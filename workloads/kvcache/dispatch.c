@@ -3,12 +3,13 @@
 
 #include <errno.h>
 
+#include "core/grow.h"
 #include "workloads/kvcache/measures.h"
 #include "workloads/kvcache/remote.h"
 #include "workloads/kvcache/shard.h"
 #include "workloads/kvcache/sharing.h"
 
-enum { DECISIONS_LEAST = 64, DECISIONS_MOST = 1 << 24 };
+enum { DECISIONS_LEAST = 64 };
 
 /* The operations of one step of a request, while they are added: each waits for the one before it. */
 struct chain {
@@ -36,18 +37,9 @@ void kv_dispatch_close(struct kv_run *r)
 
 static int decisions_add(struct kv_decisions *d, const struct kv_decision *what)
 {
-	if (d->count == d->room) {
-		uint32_t room = d->room ? 2 * d->room : DECISIONS_LEAST;
-		struct kv_decision *all =
-			room <= DECISIONS_MOST ? realloc(d->all, room * sizeof(*all)) : NULL;
-
-		if (!all) {
-			d->lost = true;
-			return -ENOMEM;
-		}
-		d->all = all;
-		d->room = room;
-	}
+	d->lost |= !grow(&d->all, d->count, &d->room, DECISIONS_LEAST, sizeof(*d->all));
+	if (d->lost)
+		return -ENOMEM;
 	d->all[d->count++] = *what;
 	return 0;
 }
@@ -84,7 +76,7 @@ static void dispatch_add(struct chain *c, const struct kv_event *e, uint32_t fro
 		op.priority = 1 + (c->owner ? r->serving.class_rank[c->owner->request.class] : 0);
 	c->last = kv_operations_add(&r->operations, &op, c->last);
 	if (!c->last)
-		r->rc = r->rc ? r->rc : -ENOMEM;
+		kv_run_fail(r, -ENOMEM);
 	else if (c->owner)
 		c->owner->under_way++;
 }
@@ -152,7 +144,7 @@ static void dispatch_ask(struct chain *c, const struct kv_question *q)
 	if (q->kind == KV_ASK_MOVE && !c->last)
 		asked.owner = NULL;
 	if (kv_remote_ask(&c->r->remote, &asked) < 0) {
-		c->r->rc = c->r->rc ? c->r->rc : -ENOMEM;
+		kv_run_fail(c->r, -ENOMEM);
 		if (asked.operation)
 			dispatch_admit(c->r, asked.operation, false);
 	} else if (asked_holds(&asked)) {
@@ -165,13 +157,13 @@ void kv_dispatch_decided(struct kv_run *r, struct kv_served *owner)
 	struct kv_decisions *d = &r->decisions;
 	struct chain c = {.r = r, .owner = owner};
 
-	for (uint32_t i = 0; i < d->count; i++)
+	for (uint64_t i = 0; i < d->count; i++)
 		if (d->all[i].asks)
 			dispatch_ask(&c, &d->all[i].question);
 		else
 			dispatch_event(&c, &d->all[i].event);
 	if (d->lost)
-		r->rc = r->rc ? r->rc : -ENOMEM;
+		kv_run_fail(r, -ENOMEM);
 	d->count = 0;
 	d->lost = false;
 }
@@ -192,7 +184,7 @@ static void dispatch_answered(struct kv_run *r, struct kv_asked *asked,
 	}
 	kv_remote_done(&r->remote, asked);
 	if (rc == -ENOMEM)
-		r->rc = r->rc ? r->rc : rc;
+		kv_run_fail(r, rc);
 	if (was.operation)
 		dispatch_admit(r, was.operation, rc == 0);
 	if (!asked_holds(&was))

@@ -1,7 +1,7 @@
 /* The phase "kvcache": the I/O of a server of large language models that keeps the keys and values of its conversations in
  * tiers, as MLPerf's key-value cache benchmark does it. docs/internals/kvcache.md has the design.
  *
- *	phase.c     the workload: opens, fills, runs, cleans up
+ *	phase.h     the parts of a phase; phase.c: the workload, which opens, fills, runs, cleans up
  *	options.c   the table of options; setup.c: what they stand for, refusals
  *	size.c      what a phase asks of the machine; space.c: the capacity of a tier from what is free
  *	run.h       a phase while it runs
@@ -134,5 +134,8 @@ int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t 
 		 uint32_t ranks_per_node, struct demand *out, struct err *err);
 int kvcache_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		   struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
+/* Removes what killed runs have left in the folders of all phases of this kind. 0 also where there is no description, or the store
+ * keeps nothing. */
+int kvcache_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err);
 
 #endif

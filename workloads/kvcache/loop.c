@@ -1,15 +1,14 @@
-/* The main thread of a phase "kvcache": see loop.h. */
-#include "workloads/kvcache/loop.h"
-
+/* The main thread of a phase "kvcache". It wakes when a user is due, an answer has come, an operation or a generation ends, or its
+ * status round must be looked at; and never waits for storage. */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <time.h>
 
 #include "core/numbers.h"
+#include "core/time_ns.h"
 #include "core/units.h"
 #include "workloads/kvcache/dispatch.h"
 #include "workloads/kvcache/part.h"
+#include "workloads/kvcache/phase.h"
 #include "workloads/kvcache/remote.h"
 #include "workloads/kvcache/scale.h"
 #include "workloads/kvcache/serve.h"
@@ -19,7 +18,6 @@
 
 /* How often a status round is looked at, also once this rank has finished and waits for others. */
 static const uint64_t loop_poll_ns = 5000000, loop_poll_at_end_ns = 1000000;
-static const uint64_t second_ns = 1000000000;
 
 /* The words of the phase in its status rounds. */
 enum { WORD_BYTES, WORD_REQUESTS, WORD_HITS, WORD_MISSES, WORD_WALL_NS };
@@ -61,8 +59,7 @@ static enum account loop_account(const struct kv_run *r)
 /* Sleeps until then, or until an answer comes. */
 static void loop_sleep(struct kv_run *r, uint64_t until_ns)
 {
-	struct timespec until = {.tv_sec = (time_t)(until_ns / second_ns),
-				 .tv_nsec = (long)(until_ns % second_ns)};
+	struct timespec until = ns_to_timespec(until_ns);
 
 	if (r->begun)
 		account_switch(&r->accounts, loop_account(r), clock_now(r->ctx->clock));
@@ -95,13 +92,13 @@ static void loop_offer(struct kv_run *r)
 		late_ns = r->now_ns - r->start_ns - request.due_ns;
 		if (kv_waiting_add(&r->waiting, r->serving.class_rank[request.class], &request) <
 		    0) {
-			r->rc = r->rc ? r->rc : -ENOMEM;
+			kv_run_fail(r, -ENOMEM);
 			return;
 		}
 		if (request.kind == KV_REQUEST_INGEST)
 			continue;
 		row[KV_OFFERED]++;
-		row[KV_LATE_NS] = late_ns > row[KV_LATE_NS] ? late_ns : row[KV_LATE_NS];
+		row[KV_LATE_NS] = max_u64(late_ns, row[KV_LATE_NS]);
 		hist_record(&r->ctx->tally->hists[KV_HIST_LATE], late_ns);
 	}
 }
@@ -161,7 +158,7 @@ static void loop_status(struct kv_run *r, struct status *s)
 	s->word[WORD_REQUESTS] = row[KV_REQUESTS];
 	s->word[WORD_HITS] = row[KV_HITS];
 	s->word[WORD_MISSES] = row[KV_MISSES];
-	s->word[WORD_WALL_NS] = r->now_ns > r->start_ns ? r->now_ns - r->start_ns : 0;
+	s->word[WORD_WALL_NS] = excess_u64(r->now_ns, r->start_ns);
 	s->snapshot = snapshot_poll(&r->snapshot);
 }
 
@@ -296,7 +293,7 @@ static bool fill_next(struct kv_run *r, uint64_t n)
 		rc = fill_entry(r, kv_id_make(KV_KEY_FILL, 0, 0, n), o->precondition_tokens);
 	else
 		rc = fill_entry(r, kv_id_make(KV_KEY_STORED, 0, 0, n - first), s->stored_tokens);
-	r->rc = r->rc ? r->rc : rc;
+	kv_run_fail(r, rc);
 	return true;
 }
 

@@ -1,5 +1,6 @@
 /* Entries as objects of a store: see objects.h. */
 #include "workloads/kvcache/objects.h"
+#include "core/numbers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,7 +47,7 @@ bool kv_object_named(const char *name)
 	static const char *const begins[] = {"conv_user_", "user_",    "kv_system_",
 					     "rag_doc_",   "precond_", "prepop_"};
 
-	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+	for (size_t i = 0; i < COUNT(begins); i++)
 		if (strncmp(name, begins[i], strlen(begins[i])) == 0)
 			return true;
 	return false;

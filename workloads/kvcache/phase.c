@@ -8,18 +8,14 @@
 #include "core/content/random.h"
 #include "core/uri.h"
 #include "workloads/common/start_line.h"
-#include "workloads/kvcache/clean.h"
 #include "workloads/kvcache/dispatch.h"
-#include "workloads/kvcache/loop.h"
 #include "workloads/kvcache/measures.h"
 #include "workloads/kvcache/objects.h"
 #include "workloads/kvcache/part.h"
+#include "workloads/kvcache/phase.h"
 #include "workloads/kvcache/remote.h"
-#include "workloads/kvcache/remove.h"
 #include "workloads/kvcache/scale.h"
 #include "workloads/kvcache/sharing.h"
-#include "workloads/kvcache/space.h"
-#include "workloads/kvcache/trace_run.h"
 
 static const uint64_t content_stream = 0x656e747279; /* "entry" */
 static const uint64_t ns_per_ms = 1000000;

@@ -1,11 +1,8 @@
-/* Removing the entries: see remove.h. */
-#include "workloads/kvcache/remove.h"
-
-#include <stdlib.h>
-
+/* Removing the entries of a phase "kvcache" when it is over. Only the leader of a tensor group knows which there are. It tells the
+ * others, page by page, and each rank removes what it has written. */
 #include "workloads/common/batch_delete.h"
 #include "workloads/kvcache/objects.h"
-#include "workloads/kvcache/run.h"
+#include "workloads/kvcache/phase.h"
 
 enum { REMOVE_PAGE = 512 };
 

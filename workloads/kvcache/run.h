@@ -73,7 +73,7 @@ struct kv_decision {
 
 struct kv_decisions {
 	struct kv_decision *all;
-	uint32_t count, room;
+	uint64_t count, room;
 	bool lost; /* there was no memory for one */
 };
 
@@ -120,5 +120,11 @@ struct kv_run {
 	struct status_rounds rounds;
 	uint64_t polled_ns;
 };
+
+/* The first error counts. */
+static inline void kv_run_fail(struct kv_run *r, int rc)
+{
+	r->rc = r->rc ? r->rc : rc;
+}
 
 #endif

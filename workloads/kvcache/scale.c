@@ -1,5 +1,6 @@
 /* Autoscaling: see scale.h. */
 #include "workloads/kvcache/scale.h"
+#include "core/numbers.h"
 
 #include <string.h>
 
@@ -42,7 +43,7 @@ static uint64_t scale_bytes(const struct kv_run *r)
 	uint64_t bytes = 0;
 
 	for (uint32_t k = 0; k < r->setup.tier_count; k++)
-		for (size_t i = 0; i < sizeof(moved) / sizeof(moved[0]); i++)
+		for (size_t i = 0; i < COUNT(moved); i++)
 			bytes += table_row(t, k)[moved[i]];
 	return bytes;
 }

@@ -71,7 +71,7 @@ static bool serve_ask(struct kv_run *r, struct kv_served *s)
 	}
 	kv_dispatch_decided(r, s);
 	if (rc == -ENOMEM)
-		r->rc = r->rc ? r->rc : rc;
+		kv_run_fail(r, rc);
 	if (s->under_way) {
 		s->asked_ns = r->now_ns;
 		return false;

@@ -60,7 +60,7 @@ static bool shard_ends(struct kv_run *r, struct kv_task *t)
 	if (t->to.kind == KV_TIER_CPU) {
 		t->to.block = kv_memory_put(&r->memory, op->id, op->bytes);
 		if (t->to.block == KV_NONE) {
-			r->rc = r->rc ? r->rc : -ENOMEM;
+			kv_run_fail(r, -ENOMEM);
 			return false;
 		}
 	}
@@ -104,7 +104,7 @@ static void shard_answered(struct kv_run *r, const struct kv_task *t, kv_shard_e
 	if (t->rc < 0 && t->to.kind == KV_TIER_CPU)
 		kv_memory_remove(&r->memory, t->what.id);
 	if (t->rc < 0 && r->setup.options->on_error == ON_ERROR_STOP)
-		r->rc = r->rc ? r->rc : t->rc;
+		kv_run_fail(r, t->rc);
 	kv_shard_done(r, &t->what);
 	if (t->slot == KV_NONE) {
 		ended(r, t->operation, t->rc < 0);

@@ -1,12 +1,14 @@
-/* Capacity of a tier from what is free: see space.h. */
-#include "workloads/kvcache/space.h"
-
+/* Capacity of a tier whose options name none: 95 % of what is free on its store at the start, as in MLPerf's benchmark. There each
+ * process takes that for itself; here the ranks that write to the same file system share it, and a tier that
+ * several of them fill together has all of their shares. What other tiers of the phase may take there, whose capacities
+ * are in the options, is left for them. Where the store does not tell what is free, there is no limit. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "core/numbers.h"
 #include "core/units.h"
-#include "workloads/kvcache/run.h"
+#include "workloads/kvcache/phase.h"
 
 enum { SPACE_PERCENT = 95 };
 
@@ -84,7 +86,7 @@ uint64_t kv_space_share(uint64_t free_bytes, uint64_t reserved, uint64_t sharers
 {
 	uint64_t part = free_bytes / 100 * SPACE_PERCENT + free_bytes % 100 * SPACE_PERCENT / 100;
 
-	part = part > reserved ? part - reserved : 0;
+	part = excess_u64(part, reserved);
 	return sharers ? part / sharers : part;
 }
 

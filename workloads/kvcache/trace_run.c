@@ -1,13 +1,17 @@
-/* Trace of a phase "kvcache": see trace_run.h. The ranks go through windows of virtual time together. After each, rank 0 gets
- * the rows of the others, and writes all of them in the order of their times. So memory is bounded by the rows of a window. */
-#include "workloads/kvcache/trace_run.h"
-
+/* Trace of a phase "kvcache": what all ranks would ask of their tiers, on a virtual clock, written as one file in the order of
+ * time. No store is opened and no byte is moved, so a trace depends only on the options, the seed and the number of ranks.
+ *
+ * The ranks go through windows of virtual time together. After each, rank 0 gets the rows of the others, and writes all of them
+ * in the order of their times. So memory is bounded by the rows of a window. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/decimal.h"
+#include "core/numbers.h"
+#include "core/time_ns.h"
 #include "workloads/kvcache/measures.h"
+#include "workloads/kvcache/phase.h"
 #include "workloads/kvcache/tiers/key.h"
 #include "workloads/kvcache/trace/virtual_run.h"
 
@@ -17,12 +21,10 @@ enum {
 	TRACED_STORE = 2,
 	TRACED_KEY_BYTES = KV_KEY_BYTES + 16 /* with "rank_4294967295/" */
 };
-static const uint64_t window_ns = 100000000;
+static const uint64_t window_ns = 100 * NS_PER_MS;
 
 struct traced_row {
-	uint64_t ns, bytes;
-	struct trace_origin origin;
-	uint32_t operation, tier, phase, key_length;
+	struct trace_row row; /* its key is set where it is written */
 	char key[TRACED_KEY_BYTES];
 };
 
@@ -83,14 +85,11 @@ static void traced_put(struct traced *t, const struct trace_row *row, uint32_t r
 	if (!traced_reserve(t, t->count + 1))
 		return;
 	to = &t->rows[t->count++];
-	*to = (struct traced_row){.ns = row->ns,
-				  .bytes = bytes,
-				  .operation = row->operation,
-				  .tier = t->tier[row->tier],
-				  .phase = row->phase,
-				  .origin = row->origin};
-	to->origin.rank = rank;
-	to->key_length = (uint32_t)traced_key(t, row, writer, to->key);
+	to->row = *row;
+	to->row.bytes = bytes;
+	to->row.tier = t->tier[row->tier];
+	to->row.origin.rank = rank;
+	to->row.key_length = traced_key(t, row, writer, to->key);
 }
 
 /* The rows of all ranks of a group. Each has its shard; what several ranks hold is in a store once, and in each of their
@@ -142,8 +141,7 @@ static int traced_send(const struct traced *t, struct group *g)
 	int rc = group_send(g, 0, &t->count, sizeof(t->count));
 
 	for (uint64_t at = 0; rc == 0 && at < t->count; at += TRACED_MESSAGE_ROWS) {
-		uint64_t left = t->count - at;
-		uint64_t n = left < TRACED_MESSAGE_ROWS ? left : TRACED_MESSAGE_ROWS;
+		uint64_t n = min_u64(t->count - at, TRACED_MESSAGE_ROWS);
 
 		rc = group_send(g, 0, &t->rows[at], n * sizeof(*t->rows));
 	}
@@ -154,12 +152,11 @@ static int traced_send(const struct traced *t, struct group *g)
  * those of one message. */
 static int traced_receive(struct traced *t, struct group *g, uint32_t rank)
 {
-	static const uint64_t message = TRACED_MESSAGE_ROWS;
 	uint64_t count = 0;
 	int rc = group_receive(g, rank, &count, sizeof(count));
 
-	for (uint64_t at = 0; rc == 0 && at < count; at += message) {
-		uint64_t n = count - at < message ? count - at : message;
+	for (uint64_t at = 0; rc == 0 && at < count; at += TRACED_MESSAGE_ROWS) {
+		uint64_t n = min_u64(count - at, TRACED_MESSAGE_ROWS);
 
 		if (!traced_reserve(t, t->count + n))
 			t->count = 0;
@@ -175,31 +172,25 @@ static int traced_compare(const void *a, const void *b)
 	const struct traced_row *one = *(const struct traced_row *const *)a;
 	const struct traced_row *other = *(const struct traced_row *const *)b;
 
-	if (one->ns != other->ns)
-		return one->ns < other->ns ? -1 : 1;
+	if (one->row.ns != other->row.ns)
+		return one->row.ns < other->row.ns ? -1 : 1;
 	return one < other ? -1 : one > other;
 }
 
 static void traced_write(struct traced *t)
 {
-	const struct traced_row **order = malloc((t->count + 1) * sizeof(*order));
+	struct traced_row **order = malloc((t->count + 1) * sizeof(*order));
 
-	t->failed = t->failed || !order;
-	for (uint64_t i = 0; order && i < t->count; i++)
+	if (!order) {
+		t->failed = true;
+		return;
+	}
+	for (uint64_t i = 0; i < t->count; i++)
 		order[i] = &t->rows[i];
-	if (order)
-		qsort(order, t->count, sizeof(*order), traced_compare);
-	for (uint64_t i = 0; order && i < t->count; i++) {
-		const struct trace_row row = {.ns = order[i]->ns,
-					      .bytes = order[i]->bytes,
-					      .operation = order[i]->operation,
-					      .tier = order[i]->tier,
-					      .phase = order[i]->phase,
-					      .key_length = order[i]->key_length,
-					      .key = order[i]->key,
-					      .origin = order[i]->origin};
-
-		trace_write(&t->writer, &row);
+	qsort(order, t->count, sizeof(*order), traced_compare);
+	for (uint64_t i = 0; i < t->count; i++) {
+		order[i]->row.key = order[i]->key;
+		trace_write(&t->writer, &order[i]->row);
 	}
 	free(order);
 }
@@ -230,7 +221,7 @@ static int traced_windows(struct traced *t, struct kv_run *r, struct virtual_run
 	int rc = leads ? virtual_run_fill(v, o->precondition, o->precondition_tokens) : 0;
 
 	while (rc == 0 && at_ns < o->duration_ns && !stop) {
-		at_ns = o->duration_ns - at_ns < window_ns ? o->duration_ns : at_ns + window_ns;
+		at_ns += min_u64(o->duration_ns - at_ns, window_ns);
 		rc = leads ? virtual_run_until(v, at_ns) : 0;
 		if (rc == 0 && t->failed)
 			rc = -ENOMEM;
@@ -266,7 +257,7 @@ static void traced_measure_tier(const struct kv_run *r, uint32_t k)
 	const struct kv_tier_counts *c = &r->tiers.tier[k].counts;
 	uint64_t *row = table_row(&r->ctx->tally->tables[KV_TABLE_TIERS], k);
 
-	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+	for (size_t i = 0; i < COUNT(same); i++) {
 		row[same[i].to] += c->count[same[i].from];
 		row[same[i].to + 1] += c->bytes[same[i].from];
 	}

@@ -11,6 +11,7 @@
 #include "backends/op_log/op_log.h"
 #include "backends/op_log/row.h"
 #include "tests/backends/rig.h"
+#include "tests/test_folder.h"
 #include "tests/unit.h"
 
 static char folder[] = "/tmp/haul-op-log-XXXXXX";
@@ -328,12 +329,6 @@ int main(void)
 		{"a file that takes no more", test_a_file_that_takes_no_more},
 		CU_TEST_INFO_NULL,
 	};
-	char command[64];
-	int failed;
 
-	if (!mkdtemp(folder))
-		return 1;
-	failed = unit_main("op_log", tests);
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	return system(command) ? 1 : failed;
+	return test_folder_main("op_log", tests, folder);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/content/fnv.h"
+#include "tests/test_folder.h"
 #include "tests/unit.h"
 #include "tests/workloads/kvcache/kvcache_fixture.h"
 #include "workloads/kvcache/kvcache.h"
@@ -516,12 +517,6 @@ int main(void)
 		{"a trace of all ranks of a tensor group", test_trace_ranks},
 		CU_TEST_INFO_NULL,
 	};
-	char command[64];
-	int rc;
 
-	if (!mkdtemp(folder))
-		return 1;
-	rc = unit_main("kvcache", tests);
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	return system(command) ? 1 : rc;
+	return test_folder_main("kvcache", tests, folder);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/test_folder.h"
 #include "tests/unit.h"
 #include "tests/workloads/kvcache/kvcache_fixture.h"
 #include "workloads/kvcache/kvcache.h"
@@ -354,12 +355,6 @@ int main(void)
 		{"files", test_files},
 		CU_TEST_INFO_NULL,
 	};
-	char command[64];
-	int rc;
 
-	if (!mkdtemp(folder))
-		return 1;
-	rc = unit_main("kvcache_all", tests);
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	return system(command) ? 1 : rc;
+	return test_folder_main("kvcache_all", tests, folder);
 }

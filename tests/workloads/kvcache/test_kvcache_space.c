@@ -6,9 +6,10 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
+#include "tests/test_folder.h"
 #include "tests/unit.h"
 #include "tests/workloads/kvcache/kvcache_fixture.h"
-#include "workloads/kvcache/space.h"
+#include "workloads/kvcache/phase.h"
 
 static char folder[] = "/tmp/haul-kvcache-space-XXXXXX";
 
@@ -111,12 +112,6 @@ int main(void)
 		{"what other tiers may take", test_beside},
 		CU_TEST_INFO_NULL,
 	};
-	char command[64];
-	int rc;
 
-	if (!mkdtemp(folder))
-		return 1;
-	rc = unit_main("kvcache_space", tests);
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	return system(command) ? 1 : rc;
+	return test_folder_main("kvcache_space", tests, folder);
 }

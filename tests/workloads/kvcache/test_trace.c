@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "tests/test_folder.h"
 #include "tests/unit.h"
 #include "workloads/kvcache/tiers/key.h"
 #include "workloads/kvcache/trace/through.h"
@@ -462,14 +462,7 @@ int main(int argc, char **argv)
 		{"names", test_names},
 		CU_TEST_INFO_NULL,
 	};
-	int rc;
 
 	recorded = argc > 1 ? argv[1] : "";
-	if (!mkdtemp(folder))
-		return 1;
-	rc = unit_main("trace", tests);
-	unlink(at("out.csv"));
-	unlink(at("out.csv.zst"));
-	rmdir(folder);
-	return rc;
+	return test_folder_main("trace", tests, folder);
 }

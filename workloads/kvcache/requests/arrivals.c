@@ -1,5 +1,6 @@
 /* Recorded arrivals: see arrivals.h. */
 #include "workloads/kvcache/requests/arrivals.h"
+#include "core/numbers.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -172,7 +173,7 @@ static int arrivals_header(struct arrivals *a, struct err *err)
 	if (rc == 0)
 		return err_set(err, -EINVAL, "is empty");
 	count = arrivals_split(line, fields);
-	for (size_t i = 0; i < sizeof(arrivals_tables) / sizeof(arrivals_tables[0]); i++)
+	for (size_t i = 0; i < COUNT(arrivals_tables); i++)
 		if (count <= FIELDS_MAX && arrivals_known(a, &arrivals_tables[i], fields, count))
 			return 0;
 	rc = err_set(
@@ -444,7 +445,7 @@ static int arrivals_open_thrice(struct arrivals *a, const char *path, const void
 	if (path && (size_t)snprintf(a->path, sizeof(a->path), "%s", path) >= sizeof(a->path))
 		return err_set(err, -ENAMETOOLONG, "the path is longer than %d bytes",
 			       ARRIVALS_PATH_BYTES - 1);
-	for (size_t i = 0; rc == 0 && i < sizeof(passes) / sizeof(passes[0]); i++) {
+	for (size_t i = 0; rc == 0 && i < COUNT(passes); i++) {
 		rc = arrivals_reopen(a, err);
 		if (rc == 0)
 			rc = passes[i](a, err);

@@ -1,5 +1,6 @@
 /* Options of the profile mlperf-v3: see source_options.h. */
 #include "workloads/kvcache/requests/source_options.h"
+#include "core/numbers.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -253,11 +254,11 @@ int kv_source_check(struct kv_source_options *o, const char *path, struct err *e
 		return rc;
 	o->users_most = o->users;
 	if (!o->template_count) {
-		o->template_count = sizeof(source_templates) / sizeof(source_templates[0]);
+		o->template_count = COUNT(source_templates);
 		memcpy(o->templates, source_templates, sizeof(source_templates));
 	}
 	if (!o->class_count) {
-		o->class_count = sizeof(source_classes) / sizeof(source_classes[0]);
+		o->class_count = COUNT(source_classes);
 		memcpy(o->classes, source_classes, sizeof(source_classes));
 	}
 	snprintf(where, sizeof(where), "%s/prefix", path);

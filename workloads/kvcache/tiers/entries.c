@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/content/random.h"
+#include "core/grow.h"
 
 enum { POINTERS_FIRST = 64 };
 
@@ -14,27 +15,12 @@ uint64_t kv_id_hash(struct kv_id id)
 	return mix64(id.low ^ mix64(id.high + 1));
 }
 
-/* Makes room for one more pointer. */
-static int pointers_grow(void ***list, uint32_t count, uint32_t *room)
-{
-	uint32_t more = *room ? 2 * *room : POINTERS_FIRST;
-	void **grown;
-
-	if (count < *room)
-		return 0;
-	grown = realloc(*list, more * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	*list = grown;
-	*room = more;
-	return 0;
-}
-
 static int segment_add(struct kv_entries *e)
 {
 	uint32_t *segment;
 
-	if (pointers_grow(&e->segments, e->segment_count, &e->segment_room) < 0)
+	if (!grow(&e->segments, e->segment_count, &e->segment_room, POINTERS_FIRST,
+		  sizeof(*e->segments)))
 		return -ENOMEM;
 	segment = malloc(KV_SEGMENT_BUCKETS * sizeof(*segment));
 	if (!segment)
@@ -125,7 +111,7 @@ static int block_add(struct kv_entries *e)
 {
 	void *block;
 
-	if (pointers_grow(&e->blocks, e->block_count, &e->block_room) < 0)
+	if (!grow(&e->blocks, e->block_count, &e->block_room, POINTERS_FIRST, sizeof(*e->blocks)))
 		return -ENOMEM;
 	block = malloc(KV_BLOCK_ENTRIES * e->stride);
 	if (!block)

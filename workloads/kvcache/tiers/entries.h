@@ -53,10 +53,10 @@ struct kv_entry {
 struct kv_entries {
 	size_t stride; /* bytes of an entry */
 	void **blocks;
-	uint32_t block_count, block_room;
+	uint64_t block_room, segment_room;
+	uint32_t block_count, segment_count;
 	uint32_t made, live, free; /* numbers given out; entries; the first free entry */
 	void **segments;
-	uint32_t segment_count, segment_room;
 	uint32_t buckets,
 		level; /* buckets = level + those that have been split; level: a power of two */
 };
