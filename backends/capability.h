@@ -62,7 +62,10 @@
 	  "cannot list a folder in parts") \
 	X(UPLOADS, uploads, \
 	  "lists versions that were begun and never ended, and drops each by its id", \
-	  "cannot list versions that were begun and never ended")
+	  "cannot list versions that were begun and never ended") \
+	X(WRITES, writes, \
+	  "takes objects that are written, and removes them", \
+	  "cannot be written")
 /* clang-format on */
 
 enum backend_capability_index {

@@ -432,7 +432,7 @@ const struct backend_ops mem_backend = {
 		},
 	.capabilities = BACKEND_CONTENT | BACKEND_RANGES | BACKEND_ATOMIC_COMMIT |
 			BACKEND_MISSING_IS_ERROR | BACKEND_DEPTH | BACKEND_RENAME | BACKEND_LIST |
-			BACKEND_BATCH | BACKEND_LIST_PARTS,
+			BACKEND_BATCH | BACKEND_LIST_PARTS | BACKEND_WRITES,
 	.transfer = 4 << 20,
 	.depth_max = QUEUE_DEPTH_MAX,
 	.node_bytes = mem_node_bytes,

@@ -66,7 +66,7 @@ const struct backend_ops null_backend = {
 		},
 	.capabilities = BACKEND_RANGES | BACKEND_ATOMIC_COMMIT | BACKEND_MANY_NODES |
 			BACKEND_DEPTH | BACKEND_RENAME | BACKEND_LIST | BACKEND_UPDATE |
-			BACKEND_SHARED | BACKEND_LIST_PARTS,
+			BACKEND_SHARED | BACKEND_LIST_PARTS | BACKEND_WRITES,
 	.depth_max = QUEUE_DEPTH_MAX,
 	.open = null_open,
 	.submit = null_submit,

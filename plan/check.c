@@ -153,10 +153,12 @@ static int plan_check_depth(const struct job_phase *phase, const struct phase_st
 	const struct backend_ops *ops = backend_of(s->store);
 	uint32_t most = backend_depth(s->store);
 	struct option_ref ref;
-	const char *path = option_path(phase, "depth", OPTION_U64, &ref);
+	const char *path = phase->path;
 
 	if (s->depth <= most)
 		return 0;
+	if (s->depth_option)
+		path = option_path(phase, s->depth_option, OPTION_U64, &ref);
 	if (most <= 1)
 		return err_set(err, -EINVAL,
 			       "%s: is %llu, but store \"%s\" (%s://) works on one request at a "

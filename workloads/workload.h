@@ -41,7 +41,8 @@ struct phase_store {
 	const struct job_store *store;
 	/* requests in flight per queue that the job asks for; 0: as many as the store takes */
 	uint64_t depth;
-	double space_bytes; /* new bytes on the store, all ranks */
+	const char *depth_option; /* the option that says so, for messages; NULL: none */
+	double space_bytes;       /* new bytes on the store, all ranks */
 	uint64_t inodes;
 	uint32_t needs;              /* enum backend_capability bits */
 	bool verifies;               /* the job asks for all bytes to be compared */

@@ -391,7 +391,7 @@ static void file_channel_memory(struct channel *c, void *base, uint64_t bytes)
 	.capabilities = BACKEND_CONTENT | BACKEND_RANGES | BACKEND_ATOMIC_COMMIT | \
 			BACKEND_PERSISTENT | BACKEND_MANY_NODES | BACKEND_MISSING_IS_ERROR | \
 			BACKEND_DEPTH | BACKEND_CACHED | BACKEND_RENAME | BACKEND_LIST | \
-			BACKEND_UPDATE | BACKEND_SHARED | BACKEND_LIST_PARTS, \
+			BACKEND_UPDATE | BACKEND_SHARED | BACKEND_LIST_PARTS | BACKEND_WRITES, \
 \
 	.transfer = 4 << 20, .depth_max = QUEUE_DEPTH_MAX, .depth = file_depth, .open = file_open, \
 	.close = file_close, .describe = file_describe, .channel_open = file_channel_open, \

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/time_ns.h"
 
 static const uint64_t tick_ns = 1000000000;
 
@@ -147,13 +148,10 @@ const struct client_facts *sampler_facts(const struct sampler *s)
 static void sampler_row(struct sampler *s)
 {
 	uint64_t reading[CLIENT_COLUMNS], now;
-	struct timespec spent;
 
 	client_source_read(s->source, reading);
 	now = clock_kernel_ns();
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-	reading[CLIENT_SAMPLER_CPU_NS] =
-		(uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
+	reading[CLIENT_SAMPLER_CPU_NS] = kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	client_series_add(&s->series, s->last_ns - s->start_ns, now - s->start_ns, s->last,
 			  reading);
 	memcpy(s->last, reading, sizeof(reading));
@@ -167,8 +165,7 @@ static void *sampler_main(void *argument)
 	bool quit = false;
 
 	while (!quit) {
-		struct timespec until = {.tv_sec = (time_t)(due / 1000000000u),
-					 .tv_nsec = (long)(due % 1000000000u)};
+		struct timespec until = ns_to_timespec(due);
 		int rc = 0;
 
 		pthread_mutex_lock(&s->lock);

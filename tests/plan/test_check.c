@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/numbers.h"
 #include "plan/plan.h"
 #include "tests/unit.h"
 
@@ -202,6 +203,53 @@ static void test_every_need_is_checked(void)
 	}
 }
 
+static const char *deep; /* the option that gives the depth of the phase under test */
+
+static int stores_with_a_depth(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+			       struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
+			       struct err *err)
+{
+	struct phase_store *s = phase_store_add(out, count, "data", &job->stores[0]);
+
+	(void)phase, (void)ranks, (void)err;
+	s->depth = 64;
+	s->depth_option = deep;
+	return 0;
+}
+
+/* Whatever a kind of phase calls the option, the refusal names it; and the phase, where no option gives the depth. */
+static void test_depth_by_its_option(void)
+{
+	static const char text[] =
+		"{\"stores\":" FILE_STORE ",\"dataset\":" DATA ",\"phases\":[{\"generate\":{}}]}";
+	static const struct {
+		const char *option, *message;
+	} cases[] = {
+		{"fillers", "/phases/0/generate/fillers: is 64, but store \"d\" (file://)"},
+		{NULL, "/phases/0/generate: is 64, but store \"d\" (file://)"},
+	};
+
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		struct workload workload;
+		struct section phase;
+		struct err err = {0};
+		struct job job;
+
+		CU_ASSERT_EQUAL_FATAL(job_parse(&job, plan_schema(), "job.json", text,
+						sizeof(text) - 1, NULL, 0, &err),
+				      0);
+		deep = cases[i].option;
+		workload = *(const struct workload *)job.phases[0].section->owner;
+		workload.stores = stores_with_a_depth;
+		phase = *job.phases[0].section;
+		phase.owner = &workload;
+		job.phases[0].section = &phase;
+		CU_ASSERT_EQUAL(plan_check(&job, 1, 1, true, &err), -EINVAL);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, cases[i].message));
+		job_free(&job);
+	}
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -209,6 +257,7 @@ int main(void)
 		{"a plan accepts more than a run", test_lenient},
 		{"every store of a phase", test_every_store_of_a_phase},
 		{"every need is checked", test_every_need_is_checked},
+		{"the depth is named by its option", test_depth_by_its_option},
 		CU_TEST_INFO_NULL,
 	};
 

@@ -23,6 +23,16 @@ def test_pause():
         check(sum(p["seconds"] for p in phases) + 2 < r.seconds, f"{[p['seconds'] for p in phases]} of {r.seconds}")
 
 
+def test_deadline_in_a_pause():
+    """The deadline counts from the start of the run, not from that of the pause."""
+    with Folder() as folder:
+        write_job(folder, job("1 h"))
+        r = mpi(3, "run", "job.json", "--deadline", "2 s", cwd=folder)
+        check(r.rc == 4 and "stopped at the deadline" in r.err and 2 <= r.seconds < 20, f"{r}")
+        found = report(folder + "/results.h5")
+        check(found["status"] == "interrupted" and len(found["phases"]) == 1, f"{found['status']} {r}")
+
+
 def test_signal_in_a_pause():
     with Folder() as folder:
         write_job(folder, job("1 h"))

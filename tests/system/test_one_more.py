@@ -120,6 +120,23 @@ def test_wrong_ends():
             check(r.rc == 1 and f"decode: {says}" in r.err and os.path.basename(paths[0]) in r.err, f"{says}: {r}")
 
 
+def test_read_only_store():
+    """zero:// says that nothing can be written: the plan refuses what writes, and takes what reads."""
+    with Folder() as folder:
+        zero = {"name": "zero", "stores": {"z": {"uri": "zero://any"}}}
+        io = {"objects": 1, "size": "1 MiB", "block": "64 KiB"}
+        for phase in ({"generate": {}}, {"io": {**io, "operation": "write"}}, {"io": {**io, "operation": "delete"}},
+                      {"checkpoint": {"operation": "write", "model": {"bytes": "1 MiB"}, "mesh": {}, "framing": "raw"}}):
+            name = next(iter(phase))
+            data = {"dataset": {"format": "raw", "files": 2, "sample_bytes": 1024}} if name == "generate" else {}
+            write_job(folder, {**zero, **data, "phases": [phase]})
+            r = alone("plan", "job.json", cwd=folder)
+            says = f'/phases/0/{name}: store "z" (zero://) cannot be written, which this phase needs'
+            check(r.rc == 2 and says in " ".join(r.err.split()), f"{r}")
+        write_job(folder, {**zero, "phases": [{"io": {**io, "operation": "read"}}]})
+        check(alone("plan", "job.json", cwd=folder).rc == 0, "the plan of a read")
+
+
 def lookup(folder, **options):
     """A job whose second phase is of the kind that docs/add-a-workload.md adds."""
     return {**job(folder), "phases": [{"generate": {}}, {"lookup": {"passes": 2, "threads": 2, **options}}]}

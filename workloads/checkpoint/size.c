@@ -285,6 +285,8 @@ int checkpoint_stores_use(const struct checkpoint_use *use, uint32_t ranks,
 	s = phase_store_add(out, count, "checkpoint", use->store);
 	if (checkpoint_reads(o))
 		s->needs |= BACKEND_RANGES;
+	if (checkpoint_writes(o))
+		s->needs |= BACKEND_WRITES;
 	/* Threads of a rank share its files. */
 	if (checkpoint_writes(o) && (o->layout == CHECKPOINT_SHARED || o->writers > 1))
 		s->needs |= BACKEND_SHARED;

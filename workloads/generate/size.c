@@ -125,6 +125,7 @@ int generate_stores(const struct job *job, const struct job_phase *phase, uint32
 	if (rc < 0)
 		return rc;
 	s = phase_store_add(out, count, "data", store);
+	s->needs = BACKEND_WRITES;
 	ops = store->section->owner;
 	if (!(ops->capabilities & BACKEND_CONTENT))
 		return 0;

@@ -96,7 +96,10 @@ int io_stores(const struct job *job, const struct job_phase *phase, uint32_t ran
 		return rc;
 	s = phase_store_add(out, count, "data", store);
 	s->needs = io_needs(o);
+	if (o->operation != IO_DO_READ && o->operation != IO_DO_STAT && o->operation != IO_DO_LIST)
+		s->needs |= BACKEND_WRITES;
 	s->depth = o->depth;
+	s->depth_option = "depth";
 	s->verifies = o->verify == VERIFY_FULL;
 	ops = store->section->owner;
 	if (!(ops->capabilities & BACKEND_CONTENT) ||

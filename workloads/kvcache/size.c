@@ -181,8 +181,9 @@ int kvcache_stores(const struct job *job, const struct job_phase *phase, uint32_
 		}
 		if (!p || o->trace[0])
 			continue;
-		p->needs = BACKEND_RANGES;
+		p->needs = BACKEND_RANGES | BACKEND_WRITES;
 		p->depth = o->depth;
+		p->depth_option = "depth";
 		p->verifies = o->verify == VERIFY_FULL;
 	}
 	return rc;

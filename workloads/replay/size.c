@@ -38,8 +38,9 @@ int replay_stores(const struct job *job, const struct job_phase *phase, uint32_t
 	if (rc < 0)
 		return rc;
 	s = phase_store_add(out, count, "data", store);
-	s->needs = BACKEND_RANGES;
+	s->needs = BACKEND_RANGES | BACKEND_WRITES;
 	s->depth = o->depth;
+	s->depth_option = "depth";
 	s->verifies = o->verify == VERIFY_FULL;
 	return 0;
 }

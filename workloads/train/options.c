@@ -298,6 +298,7 @@ int train_stores(const struct job *job, const struct job_phase *phase, uint32_t 
 		s = phase_store_add(out, count, roles[i], store);
 		s->needs = BACKEND_RANGES;
 		s->depth = o->loader.depth;
+		s->depth_option = "depth";
 		s->verifies = o->verify == VERIFY_FULL;
 	}
 	return train_checkpoint_stores(job, phase, ranks, out, count, err);

@@ -216,7 +216,7 @@ static int refuse(const struct node *n, const struct job_cluster *cluster, uint3
 
 static void test_list(void)
 {
-	struct job_cluster cluster = {.pin = PIN_LIST, .cores = "2-9:10,12-13:300"};
+	struct job_cluster cluster = {.pin = PIN_LIST, .cores = "2-9:10-10,12-13:300"};
 	hwloc_bitmap_t set;
 	struct err err = {0};
 	const char *message;
