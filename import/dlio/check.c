@@ -10,7 +10,7 @@
 #include "core/json.h"
 #include "core/option/option.h"
 
-/* For so many unknown keys the nearest known one is looked for; a text may hold thousands of
+/* Unknown keys for which the nearest known one is looked for; a text may hold thousands of
  * them. */
 enum { CHECK_HINTS_MAX = 100, CHECK_PATH_BYTES = 256 };
 

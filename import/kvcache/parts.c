@@ -9,7 +9,7 @@
 enum { TEMPLATES = 3, CLASSES = 3, PATH_BYTES = 96, GPU_GIB = 16 /* the original's default */ };
 
 static const double GiB = 1073741824, ms = 0.001;
-/* The original has at most so many threads, each of which serves one request at a time. */
+/* Threads that the original has at most, each of which serves one request at a time. */
 static const double threads_most = 500;
 /* Requests per second where the original has no bound. */
 static const double rate_otherwise = 1000;
@@ -48,7 +48,7 @@ void kvc_add_cluster(struct kvc *k, cJSON *job)
 		 "all; here each rank moves its own and has its part of the memory");
 }
 
-/* A tier of so many GiB in all. Ratios are not those of the last one. */
+/* A tier, of gib GiB for all ranks of a tensor group together. Ratios are not those of the last one. */
 static void part_tier(struct kvc *k, cJSON *tiers, const char *kind, double gib)
 {
 	cJSON *tier = part_object(k, tiers);

@@ -25,7 +25,7 @@ static uint64_t read_part(const uint8_t *data, size_t size, double rate, uint32_
 	struct err err = {0};
 	uint64_t count = 0, due_ns = 0;
 
-	if (arrivals_open_memory(&a, data, size, &window, &err) < 0) {
+	if (arrivals_open(&a, NULL, data, size, &window, &err) < 0) {
 		if (!err.text[0])
 			abort();
 		return 0;

@@ -79,10 +79,10 @@ static const struct option policy_options[] = {
 	OPT_U64("evictions_min", struct kv_policy_options, evictions_min, .def = EVICTIONS_MIN,
 		.min = 1, .max = UINT32_MAX,
 		.help = "an attempt to make room may evict at most 100 entries more than the tier has, "
-			"or so many if that is more"),
+			"or this number if it is larger"),
 	OPT_U64("evictions_max", struct kv_policy_options, evictions_max, .def = EVICTIONS_MAX,
 		.min = 1, .max = UINT32_MAX,
-		.help = "an attempt to make room evicts at most so many, even where evictions_min is "
+		.help = "an attempt to make room evicts at most this number, even where evictions_min is "
 			"larger"),
 	OPT_END};
 
@@ -110,7 +110,7 @@ const struct option kvcache_options_table[] = {
 	OPT_TIME("duration", struct kvcache_options, duration_ns, .def = 60000ull * MS, .min = MS,
 		 .max = 1ull << 50, .help = "time in which users ask"),
 	OPT_U64("requests", struct kvcache_options, requests,
-		.help = "the phase ends after so many requests of a rank; 0: no limit"),
+		.help = "the phase ends after this number of requests of a rank; 0: no limit"),
 	OPT_CHOICE("generation", struct kvcache_options, generation, .choices = generation_names,
 		   .preset = generation_preset,
 		   .help = "time to generate a token: none, 2 ms or 30 ms"),

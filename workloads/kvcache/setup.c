@@ -1,4 +1,4 @@
-/* What the options of a phase "kvcache" stand for, and what no table can refuse. */
+/* What the options of a phase "kvcache" stand for, and the rules that an option table cannot express. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "workloads/kvcache/columns.h"
 #include "workloads/kvcache/run.h"
 
-/* Entries that have so many bytes on average, of a tier with that capacity; 0: nobody knows. */
+/* How many entries of average size a tier with that capacity has; 0: that is not known. */
 static uint64_t size_entries(const struct kv_setup *s, uint64_t capacity)
 {
 	uint64_t tokens = 0, bytes;

@@ -48,7 +48,7 @@ static void expect(const char *text, const struct arrivals_window *window, const
 	struct err err = {0};
 	size_t n = 0;
 
-	CU_ASSERT_EQUAL_FATAL(arrivals_open_memory(&a, text, strlen(text), window, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(arrivals_open(&a, NULL, text, strlen(text), window, &err), 0);
 	while (arrivals_due(&a) != ARRIVALS_NEVER) {
 		arrivals_next(&a, &row);
 		n += (size_t)snprintf(found + n, sizeof(found) - n, "%s%llu:%llu:%llu",
@@ -125,7 +125,7 @@ static void expect_numbers(const char *text, const struct arrivals_window *windo
 	struct err err = {0};
 	size_t n = 0;
 
-	CU_ASSERT_EQUAL_FATAL(arrivals_open_memory(&a, text, strlen(text), window, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(arrivals_open(&a, NULL, text, strlen(text), window, &err), 0);
 	for (int i = 0; i < count && arrivals_due(&a) != ARRIVALS_NEVER; i++) {
 		unsigned long long number;
 
@@ -180,10 +180,10 @@ static void test_cycles(void)
 	w.again = 1;
 	expect_numbers(sharegpt, &w, 99, "0.1:0 0.2:500 2.1:1000 3.1:1500 3.2:2000 5.1:2500");
 	w = all;
-	CU_ASSERT_EQUAL(arrivals_open_memory(&a, same, strlen(same), &w, &err), 0);
+	CU_ASSERT_EQUAL(arrivals_open(&a, NULL, same, strlen(same), &w, &err), 0);
 	arrivals_close(&a);
 	w.again = 1;
-	CU_ASSERT_EQUAL(arrivals_open_memory(&a, same, strlen(same), &w, &err), -EINVAL);
+	CU_ASSERT_EQUAL(arrivals_open(&a, NULL, same, strlen(same), &w, &err), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "at the same time"));
 }
 
@@ -200,7 +200,7 @@ static void test_gone(void)
 	CU_ASSERT_EQUAL_FATAL(write(fd, burst, strlen(burst)), (ssize_t)strlen(burst));
 	close(fd);
 	w.again = ARRIVALS_NEVER;
-	CU_ASSERT_EQUAL_FATAL(arrivals_open(&a, path, &w, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(arrivals_open(&a, path, NULL, 0, &w, &err), 0);
 	unlink(path);
 	for (int i = 0; i < 4; i++) {
 		CU_ASSERT_EQUAL(a.rc, 0);
@@ -262,9 +262,9 @@ static void test_refused(void)
 		struct err err = {0};
 
 		w.rate = refused[i].rate;
-		CU_ASSERT_EQUAL(arrivals_open_memory(&a, refused[i].text, strlen(refused[i].text),
-						     &w, &err),
-				-EINVAL);
+		CU_ASSERT_EQUAL(
+			arrivals_open(&a, NULL, refused[i].text, strlen(refused[i].text), &w, &err),
+			-EINVAL);
 		CU_ASSERT_EQUAL(strncmp(err.text, refused[i].says, strlen(refused[i].says)), 0);
 		if (strncmp(err.text, refused[i].says, strlen(refused[i].says)) != 0)
 			fprintf(stderr, "\n%s\nsays: %s\n", refused[i].text, err.text);

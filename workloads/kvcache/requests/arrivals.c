@@ -430,9 +430,9 @@ static int arrivals_look(struct arrivals *a, struct err *err)
 	return 0;
 }
 
-/* Looks at the text, checks it, and begins to read it, each time from its beginning. path: NULL for memory. */
-static int arrivals_open_thrice(struct arrivals *a, const char *path, const void *data,
-				size_t bytes, const struct arrivals_window *window, struct err *err)
+/* Looks at the text, checks it, and begins to read it, each time from its beginning. */
+int arrivals_open(struct arrivals *a, const char *path, const void *data, size_t bytes,
+		  const struct arrivals_window *window, struct err *err)
 {
 	static int (*const passes[])(struct arrivals * a, struct err * err) = {
 		arrivals_look, arrivals_check, arrivals_begin};
@@ -453,18 +453,6 @@ static int arrivals_open_thrice(struct arrivals *a, const char *path, const void
 	if (rc < 0)
 		arrivals_close(a);
 	return rc;
-}
-
-int arrivals_open(struct arrivals *a, const char *path, const struct arrivals_window *window,
-		  struct err *err)
-{
-	return arrivals_open_thrice(a, path, NULL, 0, window, err);
-}
-
-int arrivals_open_memory(struct arrivals *a, const void *data, size_t bytes,
-			 const struct arrivals_window *window, struct err *err)
-{
-	return arrivals_open_thrice(a, NULL, data, bytes, window, err);
 }
 
 void arrivals_close(struct arrivals *a)

@@ -72,12 +72,9 @@ struct arrivals {
 
 /* Checks the file, and reads its first row of the window. Refuses rows that are wrong or earlier than the one before them with
  * a sentence that has the number of the line, a file without a row for any part, and one that shall begin again and has all
- * rows at the same time (-EINVAL). */
-int arrivals_open(struct arrivals *a, const char *path, const struct arrivals_window *window,
-		  struct err *err);
-/* The same for text in memory, which must stay there. */
-int arrivals_open_memory(struct arrivals *a, const void *data, size_t bytes,
-			 const struct arrivals_window *window, struct err *err);
+ * rows at the same time (-EINVAL). path NULL: the text is in memory, and must stay there. */
+int arrivals_open(struct arrivals *a, const char *path, const void *data, size_t bytes,
+		  const struct arrivals_window *window, struct err *err);
 void arrivals_close(struct arrivals *a);
 
 /* When the next one is due, or ARRIVALS_NEVER; and takes it. A file that has changed since it was opened ends where it is

@@ -64,7 +64,7 @@ void kv_autoscale_open(struct kv_autoscale *a, const struct kv_autoscale_options
 /* Decides, and returns how many users ask from now on. */
 uint64_t kv_autoscale_next(struct kv_autoscale *a, const struct kv_autoscale_sample *sample);
 
-/* Checks what no table can refuse. Returns -EINVAL with "path/autoscaling/key: sentence". */
+/* Checks rules that an option table cannot express. Returns -EINVAL with "path/autoscaling/key: sentence". */
 int kv_autoscale_check(const struct kv_autoscale_options *o, uint64_t users, const char *path,
 		       struct err *err);
 

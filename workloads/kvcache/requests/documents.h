@@ -11,7 +11,7 @@ struct kv_documents {
 	const struct kv_rag_options *options;
 	uint64_t seed;
 	uint64_t tokens_min, tokens_max, chunk_tokens;
-	uint64_t *weights; /* [chunks + 1]: sum of the weights of so many first chunks */
+	uint64_t *weights; /* [chunks + 1]: [n] is the sum of the weights of the first n chunks */
 };
 
 /* What a request reads of a document. */

@@ -86,7 +86,7 @@ int kv_source_recorded(struct kv_source *s, uint32_t part, uint32_t parts, const
 
 	if (rc < 0)
 		return err_wrap(err, rc, "%s/arrivals/file", path);
-	rc = arrivals_open(&s->arrivals, file, &window, err);
+	rc = arrivals_open(&s->arrivals, file, NULL, 0, &window, err);
 	return rc < 0 ? err_wrap(err, rc, "%s/arrivals/file: %s", path, file) : 0;
 }
 

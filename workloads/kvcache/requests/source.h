@@ -96,7 +96,7 @@ int kv_source_recorded(struct kv_source *s, uint32_t part, uint32_t parts, const
 uint64_t kv_source_due(const struct kv_source *s);
 void kv_source_next(struct kv_source *s, struct kv_request *out);
 
-/* From now on so many users ask, at most users_most of the options. */
+/* Sets how many users ask from now on, at most users_most of the options. */
 void kv_source_scale(struct kv_source *s, uint32_t users, uint64_t now_ns);
 
 /* Tokens of a prompt. */

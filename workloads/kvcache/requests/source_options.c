@@ -125,16 +125,16 @@ static const struct option arrivals_options[] = {
 		.help = "times that the file is read, with new entries each time; 0: as long as the "
 			"phase lasts"),
 	TOKENS("context_max", struct kv_arrivals_options, context_max, 16384,
-	       "longer contexts are cut to so many tokens"),
+	       "longer contexts are cut to this number of tokens"),
 	OPT_U64("generate_max", struct kv_arrivals_options, generate_max, .max = KV_TOKENS_MAX,
-		.help = "longer answers are cut to so many tokens; 0: none"),
+		.help = "longer answers are cut to this number of tokens; 0: none"),
 	OPT_REAL(
 		"rate", struct kv_arrivals_options, rate, .max_real = 1e9,
 		.help = "conversations: requests per second of all ranks, since these have no times"),
 	OPT_U64("characters", struct kv_arrivals_options, characters, .def = 4, .min = 1,
 		.max = 1024, .help = "conversations: characters of a text per token"),
 	OPT_U64("conversations", struct kv_arrivals_options, conversations,
-		.help = "conversations: only so many, the first ones; 0: all"),
+		.help = "conversations: how many of the first ones are used; 0: all"),
 	OPT_END};
 
 const struct option kv_source_options_table[] = {

@@ -88,7 +88,7 @@ struct kv_source_options {
 };
 extern const struct option kv_source_options_table[];
 
-/* Puts MLPerf's templates and classes where none are given, and checks what no table can refuse. Returns -EINVAL with
+/* Puts MLPerf's templates and classes where none are given, and checks rules that an option table cannot express. Returns -EINVAL with
  * "path/key: sentence". */
 int kv_source_check(struct kv_source_options *o, const char *path, struct err *err);
 

@@ -51,7 +51,7 @@ struct kv_answer {
 		victims[KV_VICTIMS]; /* [count], which the server that asks is going to delete */
 };
 
-/* Which of so many parts knows an entry. */
+/* Which of the parts knows an entry, by its number; parts: how many there are. */
 uint32_t kv_divided_part(struct kv_id id, uint32_t parts);
 
 /* Answers by one part. limits: those of the part. All servers have the same policy. */

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 
 enum {
-	MEMORY_RESERVE = 4,  /* blocks of so many capacities */
-	MEMORY_ENTRIES = 16, /* and of so many entries of the largest size */
+	MEMORY_RESERVE = 4,  /* capacities for which blocks are reserved */
+	MEMORY_ENTRIES = 16, /* and entries of the largest size */
 	MEMORY_PAGE = 4096
 };
 

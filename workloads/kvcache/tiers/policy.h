@@ -50,7 +50,8 @@ struct kv_limits {
 };
 struct kv_limits kv_limits_of(const struct kv_tier_rules *rules);
 
-/* Victims of one attempt in a tier with so many entries, so that a tier full of small ones does not stop everything else. */
+/* How many victims one attempt may have in a tier with that number of entries: bounded, so that a tier full of
+ * small ones does not stop everything else. */
 uint64_t kv_policy_victims(const struct kv_policy *policy, uint64_t entries);
 
 #endif

@@ -29,8 +29,8 @@
 
 struct kv_shared;
 
-/* Bytes of a directory for so many entries, and as many that are leaving; and prepares that much zeroed memory, before anybody
- * uses it. */
+/* Bytes of a directory that has room for a number of entries, and for as many that are leaving; and prepares
+ * zeroed memory of that size, before anybody uses it. */
 uint64_t kv_shared_bytes(uint32_t entries);
 void kv_shared_init(struct kv_shared *s, uint32_t entries);
 

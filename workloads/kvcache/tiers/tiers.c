@@ -266,7 +266,7 @@ static bool victim_move(struct kv_tiers *t, uint32_t k, uint32_t number, uint32_
 	return true;
 }
 
-/* Moves entries out of tier k until it can take so many bytes. false: it cannot. */
+/* Moves entries out of tier k until it has room for that number of bytes. false: it cannot. */
 static bool tier_make_room(struct kv_tiers *t, uint32_t k, uint64_t bytes, uint32_t depth)
 {
 	const struct kv_tier_counts *counts = &t->tier[k].counts;

@@ -23,8 +23,8 @@ struct virtual_run {
 	uint64_t requests, tokens;
 };
 
-/* Writes what is there before the first request: entries of `fill_tokens` tokens until they have so many bytes
- * (preconditioning; 0: none), and with the mode "decode" the entries that are read. Returns 0 or -ENOMEM. */
+/* Writes what is there before the first request: entries of `fill_tokens` tokens until they have `fill_bytes`
+ * bytes (preconditioning; 0: none), and with the mode "decode" the entries that are read. Returns 0 or -ENOMEM. */
 int virtual_run_fill(struct virtual_run *r, uint64_t fill_bytes, uint64_t fill_tokens);
 
 /* Does the requests that are due before end_ns. Returns 0 or -ENOMEM. */
