@@ -123,19 +123,10 @@ static void accept_compare(struct accept_verdict *v, bool interval)
 	accept_say_basis(v, interval);
 }
 
-/* Student's interval does not know which values are possible: none is below 0, and no AU above 1. */
-static struct stats accept_possible(struct stats s, enum accept_criterion criterion)
-{
-	if (s.low < 0)
-		s.low = 0;
-	if (criterion == ACCEPT_AU && s.high > 1)
-		s.high = 1;
-	return s;
-}
-
 static void accept_judge(struct accept_verdict *v, const double *values, bool interval)
 {
-	v->stats = accept_possible(stats_of(values, v->line->repeats), v->criterion);
+	v->stats = stats_possible(stats_of(values, v->line->repeats),
+				  v->criterion == ACCEPT_AU ? 1 : INFINITY);
 	if (v->criterion == ACCEPT_ERRORS && accept_unfinished(v)) {
 		v->state = ACCEPT_MISSED;
 		v->value = NAN;

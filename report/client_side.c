@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/client/client.h"
+#include "core/numbers.h"
 #include "report/accounts.h"
 
 /* Shorter phases are not judged. */
@@ -88,8 +89,15 @@ static double stalled_at(const struct results_phase_read *p, double from_s)
 	return sum / (last - first);
 }
 
+/* The busier direction of a kind of link, with all its ports together, as a share of its speed. NaN: that is not known. */
+static double link_share(double in, double out, uint64_t speed)
+{
+	return speed ? fmax(in, out) / (double)speed : NAN;
+}
+
 static void node_of(const struct results_phase_read *p, uint64_t first, uint64_t rows,
-		    const int column[CLIENT_COLUMNS], struct client_node *n)
+		    const int column[CLIENT_COLUMNS], struct results_links link,
+		    struct client_node *n)
 {
 	const struct results_table *t = &p->client;
 	struct sums whole = {0}, waiting = {0};
@@ -111,6 +119,8 @@ static void node_of(const struct results_phase_read *p, uint64_t first, uint64_t
 	n->sampler = whole.column[CLIENT_SAMPLER_CPU_NS] / whole.column[CLIENT_COVERED_NS];
 	n->whole = means_of(&whole);
 	n->waiting = means_of(waiting.column[CLIENT_COVERED_NS] > 0 ? &waiting : &whole);
+	n->nic_share = link_share(n->waiting.nic_in, n->waiting.nic_out, link.nic_bytes_per_s);
+	n->rdma_share = link_share(n->waiting.rdma_in, n->waiting.rdma_out, link.rdma_bytes_per_s);
 }
 
 void client_side_free(struct client_side *c)
@@ -131,32 +141,36 @@ const char *client_limit_name(enum client_limit limit)
 }
 
 /* The node that a sentence is about, and the number of other nodes for which it also holds. */
-struct finding {
+struct worst_node {
 	uint32_t node, more;
 	double worst;
 };
 
-static bool find_worst(const struct client_side *c, double (*value)(const struct client_node *n),
-		       double limit, struct finding *found)
+#define NODE(member) offsetof(struct client_node, member)
+
+/* value: where a node has it. */
+static bool find_worst(const struct client_side *c, size_t value, double limit,
+		       struct worst_node *found)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < c->node_count; i++) {
-		double v = c->nodes[i].seconds >= client_shortest_s ? value(&c->nodes[i]) : NAN;
+		double v = *(const double *)((const char *)&c->nodes[i] + value);
 
-		if (!(v >= limit))
+		if (!(c->nodes[i].seconds >= client_shortest_s && v >= limit))
 			continue;
 		if (!count || v > found->worst)
-			*found = (struct finding){.node = i, .worst = v};
+			*found = (struct worst_node){.node = i, .worst = v};
 		count++;
 	}
 	found->more = count ? count - 1 : 0;
 	return count > 0;
 }
 
-static void client_say(struct client_side *c, const struct finding *found, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-static void client_say(struct client_side *c, const struct finding *found, const char *format, ...)
+static void client_say(struct client_side *c, const struct worst_node *found, const char *format,
+		       ...) __attribute__((format(printf, 3, 4)));
+static void client_say(struct client_side *c, const struct worst_node *found, const char *format,
+		       ...)
 {
 	char *text;
 	va_list arguments;
@@ -180,31 +194,6 @@ static void limited_by(struct client_side *c, enum client_limit limit)
 		c->limit = limit;
 }
 
-static double node_busy(const struct client_node *n)
-{
-	return n->waiting.busy;
-}
-
-static double node_memory(const struct client_node *n)
-{
-	return n->waiting.memory_stalled;
-}
-
-static double node_throttled(const struct client_node *n)
-{
-	return n->waiting.throttled;
-}
-
-static double node_steal(const struct client_node *n)
-{
-	return n->whole.steal;
-}
-
-static double node_dirty(const struct client_node *n)
-{
-	return n->whole.dirty_limited;
-}
-
 /* Only a phase that keeps accounts may say that ranks did not wait for storage; other phases do
  * nothing else. */
 static bool client_waited(const struct results_phase_read *p)
@@ -221,43 +210,34 @@ const char *client_host(const struct results_file *f, uint32_t node)
 	return node < f->nodes ? f->hosts[node] : "?";
 }
 
-/* The busier direction of a kind of link, with all its ports together. */
-static void judge_links(const struct results_file *f, struct client_side *c, bool rdma)
+static void judge_links(const struct results_file *f, struct client_side *c)
 {
-	struct finding found = {0};
-	uint32_t count = 0;
+	static const struct {
+		size_t share;
+		enum client_limit limit;
+		const char *ports;
+	} links[] = {{NODE(nic_share), CLIENT_LIMIT_NIC, "network interfaces"},
+		     {NODE(rdma_share), CLIENT_LIMIT_RDMA, "RDMA ports"}};
+	struct worst_node found;
 
-	for (uint32_t i = 0; i < c->node_count && i < f->nodes && f->links; i++) {
-		const struct client_means *m = &c->nodes[i].waiting;
-		double rate = rdma ? fmax(m->rdma_in, m->rdma_out) : fmax(m->nic_in, m->nic_out);
-		double speed =
-			(double)(rdma ? f->links[i].rdma_bytes_per_s : f->links[i].nic_bytes_per_s);
-
-		if (c->nodes[i].seconds < client_shortest_s || speed <= 0 ||
-		    rate < link_limit * speed)
+	for (size_t i = 0; i < COUNT(links); i++) {
+		if (!find_worst(c, links[i].share, link_limit, &found))
 			continue;
-		if (!count || rate / speed > found.worst)
-			found = (struct finding){.node = i, .worst = rate / speed};
-		count++;
+		limited_by(c, links[i].limit);
+		client_say(
+			c, &found,
+			"node %s's %s ran at %.0f %% of their links' speed: the client's network "
+			"was the limit, not the storage.",
+			client_host(f, found.node), links[i].ports, found.worst * 100);
 	}
-	if (!count)
-		return;
-	found.more = count - 1;
-	limited_by(c, rdma ? CLIENT_LIMIT_RDMA : CLIENT_LIMIT_NIC);
-	client_say(
-		c, &found,
-		"node %s's %s ran at %.0f %% of their links' speed: the client's network was the limit, not the "
-		"storage.",
-		client_host(f, found.node), rdma ? "RDMA ports" : "network interfaces",
-		found.worst * 100);
 }
 
 static void judge_limits(const struct results_file *f, struct client_side *c)
 {
 	const char *when = c->weighed ? " while ranks waited for storage" : "";
-	struct finding found;
+	struct worst_node found;
 
-	if (find_worst(c, node_busy, busy_limit, &found)) {
+	if (find_worst(c, NODE(waiting.busy), busy_limit, &found)) {
 		const struct client_means *m = &c->nodes[found.node].waiting;
 		bool own = m->haul >= 0.5 * m->busy;
 
@@ -270,7 +250,7 @@ static void judge_limits(const struct results_file *f, struct client_side *c)
 			own ? "the client was the limit"
 			    : "other work on it may have been the limit");
 	}
-	if (find_worst(c, node_throttled, throttled_limit, &found)) {
+	if (find_worst(c, NODE(waiting.throttled), throttled_limit, &found)) {
 		limited_by(c, CLIENT_LIMIT_CPU);
 		client_say(
 			c, &found,
@@ -278,9 +258,8 @@ static void judge_limits(const struct results_file *f, struct client_side *c)
 			"time%s: the client was the limit, not the storage.",
 			client_host(f, found.node), found.worst * 100, when);
 	}
-	judge_links(f, c, false);
-	judge_links(f, c, true);
-	if (find_worst(c, node_memory, memory_limit, &found)) {
+	judge_links(f, c);
+	if (find_worst(c, NODE(waiting.memory_stalled), memory_limit, &found)) {
 		limited_by(c, CLIENT_LIMIT_MEMORY);
 		client_say(
 			c, &found,
@@ -292,17 +271,17 @@ static void judge_limits(const struct results_file *f, struct client_side *c)
 static void client_judge(const struct results_file *f, const struct results_phase_read *p,
 			 struct client_side *c)
 {
-	struct finding found;
+	struct worst_node found;
 
 	if (client_waited(p))
 		judge_limits(f, c);
-	if (find_worst(c, node_dirty, dirty_noise, &found))
+	if (find_worst(c, NODE(whole.dirty_limited), dirty_noise, &found))
 		client_say(
 			c, &found,
 			"node %s held as much unwritten data as its kernel allows %.0f %% of the time: "
 			"writers were slowed to the speed of the disks behind the page cache.",
 			client_host(f, found.node), found.worst * 100);
-	if (find_worst(c, node_steal, steal_noise, &found))
+	if (find_worst(c, NODE(whole.steal), steal_noise, &found))
 		client_say(
 			c, &found,
 			"the hypervisor took %.1f %% of node %s's processor time (steal): times and rates are "
@@ -336,7 +315,9 @@ bool client_side_of(const struct results_file *f, const struct results_phase_rea
 	for (uint64_t i = 0; stalled && i < p->timeline.rows; i++)
 		c->weighed |= stalled[i] > 0;
 	for (uint64_t n = 0; n < nodes; n++)
-		node_of(p, n * rows, rows, column, &c->nodes[n]);
+		node_of(p, n * rows, rows, column,
+			f->links && n < f->nodes ? f->links[n] : (struct results_links){0},
+			&c->nodes[n]);
 	client_judge(f, phase, c);
 	return true;
 }

@@ -22,6 +22,7 @@ struct client_node {
 	double seconds;                     /* time that readings cover */
 	struct client_means whole, waiting; /* waiting: while ranks waited for storage */
 	double memory_available, cached;    /* bytes: the least available, the most cached */
+	double nic_share, rdma_share;       /* of the links' speed, while ranks waited */
 	double sampler;                     /* share of one core that the readings took */
 };
 

@@ -34,7 +34,7 @@ static const struct series_line *compare_find(const struct compare_side *side,
 	return NULL;
 }
 
-static bool compare_side_named(const struct compare *c, const struct results_file *f,
+static bool compare_side_named(const struct comparison *c, const struct results_file *f,
 			       uint64_t combination)
 {
 	for (unsigned i = 0; i < c->side_count; i++)
@@ -43,7 +43,7 @@ static bool compare_side_named(const struct compare *c, const struct results_fil
 	return false;
 }
 
-static int compare_add_side(struct compare *c, const struct results_file *f,
+static int compare_add_side(struct comparison *c, const struct results_file *f,
 			    const struct series_lines *lines, const struct phase_record *r,
 			    struct err *err)
 {
@@ -64,7 +64,7 @@ static int compare_add_side(struct compare *c, const struct results_file *f,
 
 /* The sides of a file, in the order of their first phases. What makes data belongs to the first combination only, so a
  * combination is told by its other phases, too. */
-static int compare_add_file(struct compare *c, const struct results_file *f, struct err *err)
+static int compare_add_file(struct comparison *c, const struct results_file *f, struct err *err)
 {
 	struct series_lines *lines = &c->lines[c->file_count];
 	int rc = 0;
@@ -146,7 +146,7 @@ static bool compare_pair_ratios(struct compare_pair *pair, double level)
 	return true;
 }
 
-static bool compare_has_phase(const struct compare *c, const struct series_line *line)
+static bool compare_has_phase(const struct comparison *c, const struct series_line *line)
 {
 	for (unsigned i = 0; i < c->phase_count; i++)
 		if (series_same_phase(c->phases[i].line, line))
@@ -154,7 +154,7 @@ static bool compare_has_phase(const struct compare *c, const struct series_line 
 	return false;
 }
 
-static bool compare_add_phase(struct compare *c, const struct series_line *line)
+static bool compare_add_phase(struct comparison *c, const struct series_line *line)
 {
 	struct compare_phase *phase = &c->phases[c->phase_count];
 	const struct series_line *first = compare_find(&c->sides[0], line);
@@ -175,7 +175,7 @@ static bool compare_add_phase(struct compare *c, const struct series_line *line)
 	return true;
 }
 
-static bool compare_add_phases(struct compare *c)
+static bool compare_add_phases(struct comparison *c)
 {
 	size_t most = 1;
 
@@ -192,7 +192,7 @@ static bool compare_add_phases(struct compare *c)
 	return true;
 }
 
-static bool compare_all(struct compare *c, double level)
+static bool compare_all(struct comparison *c, double level)
 {
 	c->level = level;
 	c->verdicts = 0;
@@ -205,7 +205,7 @@ static bool compare_all(struct compare *c, double level)
 	return true;
 }
 
-static bool compare_differences(struct compare *c)
+static bool compare_differences(struct comparison *c)
 {
 	struct difference_side sides[COMPARE_SIDES_MAX];
 
@@ -214,7 +214,7 @@ static bool compare_differences(struct compare *c)
 	return differences_make(&c->differences, sides, c->side_count);
 }
 
-static bool compare_nothing(const struct compare *c)
+static bool compare_nothing(const struct comparison *c)
 {
 	for (unsigned i = 0; i < c->phase_count; i++)
 		if (c->phases[i].pair_count)
@@ -222,12 +222,12 @@ static bool compare_nothing(const struct compare *c)
 	return true;
 }
 
-int compare_make(struct compare *c, const struct results_file *const *files, unsigned count,
+int compare_make(struct comparison *c, const struct results_file *const *files, unsigned count,
 		 struct err *err)
 {
 	int rc = 0;
 
-	*c = (struct compare){.lines = calloc(count + 1, sizeof(*c->lines))};
+	*c = (struct comparison){.lines = calloc(count + 1, sizeof(*c->lines))};
 	if (!c->lines)
 		return err_set(err, -ENOMEM, "no memory for the comparison");
 	for (unsigned i = 0; rc == 0 && i < count; i++)
@@ -251,7 +251,7 @@ int compare_make(struct compare *c, const struct results_file *const *files, uns
 	return 0;
 }
 
-void compare_free(struct compare *c)
+void compare_free(struct comparison *c)
 {
 	for (unsigned i = 0; i < c->phase_count; i++)
 		free(c->phases[i].pairs);

@@ -72,7 +72,7 @@ struct compare_phase {
 	struct compare_pair *pairs;
 };
 
-struct compare {
+struct comparison {
 	unsigned side_count, phase_count, verdicts;
 	double level; /* of each interval */
 	struct compare_side sides[COMPARE_SIDES_MAX];
@@ -84,22 +84,22 @@ struct compare {
 
 /* -EINVAL with a sentence where there is nothing to compare: one side, more than COMPARE_SIDES_MAX, or no finished phase
  * that the first side has in common with another one. Free it in any case. It refers to the files. */
-int compare_make(struct compare *c, const struct results_file *const *files, unsigned count,
+int compare_make(struct comparison *c, const struct results_file *const *files, unsigned count,
 		 struct err *err);
-void compare_free(struct compare *c);
+void compare_free(struct comparison *c);
 
 /* The figure of one repeat; NaN where it has none. */
 double compare_value(const struct series_line *line, uint32_t repeat, enum compare_metric metric);
 
 /* The letter of the faster side by the verdict; NULL: there is none. */
-const char *compare_faster(const struct compare *c, const struct compare_pair *pair);
+const char *compare_faster(const struct comparison *c, const struct compare_pair *pair);
 
 /* What a pair shows, as sentences: the verdict, or why there is none; a drift. Each ends with a newline. */
 enum { COMPARE_SENTENCE_BYTES = 1024 };
-void compare_sentence(char sentence[COMPARE_SENTENCE_BYTES], const struct compare *c,
+void compare_sentence(char sentence[COMPARE_SENTENCE_BYTES], const struct comparison *c,
 		      const struct compare_pair *pair);
 
-/* Writes it as a document. about: a struct compare. */
+/* Writes it as a document. about: a struct comparison. */
 document_writer compare_write;
 
 #endif

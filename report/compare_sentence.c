@@ -16,7 +16,7 @@ static int compare_decimals(double factor)
 }
 
 /* "A is 1.35 times as fast as B (1.31 to 1.39)". The faster one comes first. */
-static void compare_say_faster(char sentence[COMPARE_SENTENCE_BYTES], const struct compare *c,
+static void compare_say_faster(char sentence[COMPARE_SENTENCE_BYTES], const struct comparison *c,
 			       const struct compare_pair *pair)
 {
 	const struct ratio *r = &pair->ratios[pair->metric];
@@ -61,7 +61,7 @@ static void compare_drift(char sentence[COMPARE_SENTENCE_BYTES], const struct co
 			      "taken in turn: run them with --interleave.\n");
 }
 
-static void compare_basis(char sentence[COMPARE_SENTENCE_BYTES], const struct compare *c,
+static void compare_basis(char sentence[COMPARE_SENTENCE_BYTES], const struct comparison *c,
 			  const struct compare_pair *pair)
 {
 	const struct ratio *r = &pair->ratios[pair->metric];
@@ -73,7 +73,7 @@ static void compare_basis(char sentence[COMPARE_SENTENCE_BYTES], const struct co
 	compare_drift(sentence, pair);
 }
 
-const char *compare_faster(const struct compare *c, const struct compare_pair *pair)
+const char *compare_faster(const struct comparison *c, const struct compare_pair *pair)
 {
 	int verdict = pair->judged ? pair->ratios[pair->metric].verdict : 0;
 
@@ -82,7 +82,7 @@ const char *compare_faster(const struct compare *c, const struct compare_pair *p
 	return verdict > 0 ? c->sides[0].letter : verdict < 0 ? c->sides[pair->side].letter : NULL;
 }
 
-void compare_sentence(char sentence[COMPARE_SENTENCE_BYTES], const struct compare *c,
+void compare_sentence(char sentence[COMPARE_SENTENCE_BYTES], const struct comparison *c,
 		      const struct compare_pair *pair)
 {
 	const struct ratio *r = &pair->ratios[pair->metric];

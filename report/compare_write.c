@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/numbers.h"
 #include "report/compare.h"
 #include "report/phase.h"
 
@@ -23,7 +24,7 @@ static double percent_of(double ratio)
 	return (ratio - 1) * 100;
 }
 
-/* A percentage of so many digits would be cut by its cell. */
+/* A percentage above this has too many digits for its cell. */
 #define DIGITS_MOST 1e6
 
 /* "+35", "-0.1". What is rounded to nothing has no sign. */
@@ -106,10 +107,10 @@ static const struct column metric_columns[] = {
 	SHOWN("Difference", show_difference),
 	COLUMNS_END};
 
-static void write_metrics(struct document *d, const struct compare *c,
+static void write_metrics(struct document *d, const struct comparison *c,
 			  const struct compare_pair *pair)
 {
-	struct column columns[sizeof(metric_columns) / sizeof(*metric_columns)];
+	struct column columns[COUNT(metric_columns)];
 	struct metric_row rows[COMPARE_METRICS];
 	const struct report_table table = {.key = "metrics",
 					   .columns = columns,
@@ -143,7 +144,7 @@ static void write_metrics(struct document *d, const struct compare *c,
 }
 
 /* "train: 5 repeats of A, 4 of B, taken in turn; geometric means" */
-static void write_repeats(struct document *d, const struct compare *c,
+static void write_repeats(struct document *d, const struct comparison *c,
 			  const struct compare_pair *pair)
 {
 	const struct ratio *r = &pair->ratios[pair->metric == COMPARE_METRICS ? 0 : pair->metric];
@@ -173,7 +174,8 @@ static const struct column pair_columns[] = {
 	FIELD(TEXT, struct pair_row, metric),   FIELD(TEXT, struct pair_row, faster),
 	FIELD(TEXT, struct pair_row, sentence), COLUMNS_END};
 
-static void write_pair(struct document *d, const struct compare *c, const struct compare_pair *pair)
+static void write_pair(struct document *d, const struct comparison *c,
+		       const struct compare_pair *pair)
 {
 	const struct phase_record *r = &pair->line[0]->first->record;
 	bool main = pair->metric != COMPARE_METRICS;
@@ -201,7 +203,7 @@ static void write_pair(struct document *d, const struct compare *c, const struct
 	document_close(d);
 }
 
-static void write_missing(struct document *d, const struct compare *c,
+static void write_missing(struct document *d, const struct comparison *c,
 			  const struct compare_phase *phase)
 {
 	char letters[4 * COMPARE_SIDES_MAX] = "";
@@ -229,7 +231,7 @@ static const struct column side_columns[] = {
 	FIELD(NAME, struct compare_side, name),
 	COLUMNS_END};
 
-static void write_sides(struct document *d, const struct compare *c)
+static void write_sides(struct document *d, const struct comparison *c)
 {
 	char line[COMPARE_NAME_BYTES + 8];
 
@@ -248,7 +250,7 @@ static const char *difference_about(const void *row)
 	return difference_abouts[((const struct difference *)row)->about];
 }
 
-static void write_differences(struct document *d, const struct compare *c)
+static void write_differences(struct document *d, const struct comparison *c)
 {
 	unsigned sides = c->side_count < TABLE_TEXTS_SHOWN ? c->side_count : TABLE_TEXTS_SHOWN;
 	unsigned width = VALUES_COLUMNS / sides - 3;
@@ -277,9 +279,10 @@ static void write_differences(struct document *d, const struct compare *c)
 
 bool compare_write(struct document *d, const void *about)
 {
-	static const struct column columns[] = {FIELD(REAL, struct compare, level),
-						FIELD(U32, struct compare, verdicts), COLUMNS_END};
-	const struct compare *c = about;
+	static const struct column columns[] = {FIELD(REAL, struct comparison, level),
+						FIELD(U32, struct comparison, verdicts),
+						COLUMNS_END};
+	const struct comparison *c = about;
 
 	document_fields(d, columns, c);
 	write_sides(d, c);

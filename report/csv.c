@@ -9,7 +9,6 @@
 #include "report/accounts.h"
 #include "report/phase.h"
 #include "report/shapes.h"
-#include "report/spread.h"
 #include "report/stats.h"
 #include "report/table.h"
 
@@ -92,7 +91,7 @@ void csv_table(FILE *out, bool headed, const struct column *outer, const void *o
 
 static double csv_au(const void *phase, int which)
 {
-	struct spread au = spread_of(results_ranks(phase), ROLE_UTILISATION);
+	struct spread au = phase_spread(phase, ROLE_UTILISATION);
 
 	return which == 0 ? au.mean : which == 1 ? au.min : au.max;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/numbers.h"
 #include "core/units.h"
 #include "report/client_side.h"
 
@@ -173,7 +174,7 @@ static void difference_store(struct differences *d, unsigned side, const struct 
 		     {"layout", s->layout},
 		     {"page cache", s->direct ? "bypassed" : "used"}};
 
-	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
+	for (size_t i = 0; i < COUNT(facts); i++) {
 		char what[DIFFERENCE_WHAT_BYTES];
 
 		snprintf(what, sizeof(what), "%s of %s", facts[i].what, s->name);
@@ -236,7 +237,7 @@ static const struct difference_unit *difference_unit_of(const char *text, uint64
 
 	if (behind == text || !*behind)
 		return NULL;
-	for (size_t i = 0; i < sizeof(difference_units) / sizeof(difference_units[0]); i++) {
+	for (size_t i = 0; i < COUNT(difference_units); i++) {
 		const struct difference_unit *u = &difference_units[i];
 
 		if ((!u->binary || strstr(behind, "iB")) && u->parse(text, value, &ignored) == 0)
@@ -259,7 +260,7 @@ static char *difference_with_unit(const char *number, const struct difference_un
 	return strdup(strcmp(text, other) == 0 ? number : text);
 }
 
-/* Gives the numbers of a row the unit that the first side with one has. */
+/* Prints a row's numbers in the unit of the first side that has a number with one. */
 static void difference_unify(struct differences *d, struct difference *row)
 {
 	const struct difference_unit *unit = NULL;

@@ -26,7 +26,7 @@ double fence_median(double *values, uint64_t n)
 	return n ? (fence_middle(values, n) + values[n / 2]) / 2 : NAN;
 }
 
-/* How many standard deviations chance exceeds in one of so many tests, false_share of the time: for a normal
+/* The number of standard deviations that chance exceeds in one of the tests, in false_share of all phases: for a normal
  * distribution P(Z > k) is below exp(-k^2 / 2) / 2. */
 static double fence_deviations(uint64_t tests)
 {

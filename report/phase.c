@@ -16,6 +16,29 @@ double phase_bytes(const struct results_phase_read *p)
 	return phase_common(p, TALLY_BYTES_READ) + phase_common(p, TALLY_BYTES_WRITTEN);
 }
 
+struct spread phase_spread(const struct results_phase_read *p, enum role role)
+{
+	const struct results_table *ranks = results_ranks(p);
+	struct spread s = {NAN, NAN, NAN};
+	int column = results_role(ranks, role);
+	double sum = 0;
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < ranks->row_count; i++) {
+		double v = results_cell(ranks, i, column);
+
+		if (isnan(v))
+			continue;
+		s.min = n && s.min < v ? s.min : v;
+		s.max = n && s.max > v ? s.max : v;
+		sum += v;
+		n++;
+	}
+	if (n)
+		s.mean = sum / (double)n;
+	return s;
+}
+
 const char *phase_items(const struct results_phase_read *p)
 {
 	int column = results_role(&p->merged, ROLE_ITEMS);

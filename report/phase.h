@@ -13,6 +13,12 @@ double phase_common(const struct results_phase_read *p, enum tally_common measur
 /* Bytes read and written together. */
 double phase_bytes(const struct results_phase_read *p);
 
+/* A figure over the ranks; NaN where no rank has it. */
+struct spread {
+	double mean, min, max;
+};
+struct spread phase_spread(const struct results_phase_read *p, enum role role);
+
 /* What a phase counts ("samples", "requests"), or "" where it counts nothing of the kind. */
 const char *phase_items(const struct results_phase_read *p);
 

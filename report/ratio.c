@@ -17,7 +17,7 @@ struct ratio_line {
 	double freedom;         /* below 1: no line */
 };
 
-/* An estimate with its variance, which has so many degrees of freedom. */
+/* An estimate, its variance, and the degrees of freedom of that variance. */
 struct ratio_part {
 	double value, variance, freedom;
 };

@@ -8,7 +8,7 @@
 
 #include "report/accept.h"
 #include "report/compare.h"
-#include "report/listing.h"
+#include "report/file_list.h"
 #include "report/scaling.h"
 
 static void unload_all(struct results_file **files, unsigned count)
@@ -104,12 +104,12 @@ int report_scaling(FILE *out, enum report_shape shape, const char *const *paths,
 
 int report_folder(FILE *out, enum report_shape shape, const char *folder, struct err *err)
 {
-	struct listing l;
-	int rc = listing_make(&l, folder, err);
+	struct file_list l;
+	int rc = file_list_make(&l, folder, err);
 
 	if (rc == 0)
-		rc = put_text(out, document_text(shape, listing_write, &l), err);
-	listing_free(&l);
+		rc = put_text(out, document_text(shape, file_list_write, &l), err);
+	file_list_free(&l);
 	return rc;
 }
 
@@ -148,7 +148,7 @@ static int page_write(const char *path, char *text, struct err *err)
 /* Whether the files have sides to compare. */
 static int page_comparable(const struct results_file *const *files, unsigned count, struct err *err)
 {
-	struct compare *c = calloc(1, sizeof(*c));
+	struct comparison *c = calloc(1, sizeof(*c));
 	int rc = c ? compare_make(c, files, count, err)
 		   : err_set(err, -ENOMEM, "no memory for the report");
 
@@ -191,7 +191,7 @@ int report_compare(FILE *out, enum report_shape shape, const char *const *paths,
 		   struct err *err)
 {
 	struct results_file **files;
-	struct compare *c = calloc(1, sizeof(*c));
+	struct comparison *c = calloc(1, sizeof(*c));
 	int rc = load_all(&files, paths, count, err);
 
 	if (rc == 0 && !c)

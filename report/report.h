@@ -20,7 +20,7 @@ int report_files(FILE *out, enum report_shape shape, const char *const *paths, u
 int report_scaling(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
 		   struct err *err);
 
-/* Writes a line for each results file in a folder, the newest first (listing.h). */
+/* Writes a line for each results file in a folder, the newest first (file_list.h). */
 int report_folder(FILE *out, enum report_shape shape, const char *folder, struct err *err);
 
 /* Reads every file, then writes one page of HTML about all of them to the file at path. A file that is there is replaced, but a

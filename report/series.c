@@ -8,7 +8,6 @@
 #include "core/measure/quantile.h"
 #include "core/numbers.h"
 #include "report/phase.h"
-#include "report/spread.h"
 
 const char *const series_keys[SERIES_FIGURES] = {
 	[SERIES_AU] = "au",
@@ -43,7 +42,7 @@ double series_figure_of(const struct results_phase_read *p, enum series_figure f
 
 	switch (figure) {
 	case SERIES_AU:
-		return spread_of(results_ranks(p), ROLE_UTILISATION).mean;
+		return phase_spread(p, ROLE_UTILISATION).mean;
 	case SERIES_BYTES:
 		/* Where a phase knows when its last thread or rank was done, that counts. */
 		if (results_role(&p->merged, ROLE_BYTE_RATE_FIRST) >= 0)
@@ -132,17 +131,6 @@ static bool add_phase(struct series_lines *s, const struct results_phase_read *p
 	return true;
 }
 
-/* Student's interval does not know which values are possible: no rate or time is below 0, no AU
- * above 1. */
-static struct stats series_possible(struct stats s, enum series_figure figure)
-{
-	if (s.low < 0)
-		s.low = 0;
-	if (figure == SERIES_AU && s.high > 1)
-		s.high = 1;
-	return s;
-}
-
 bool series_make(struct series_lines *s, const struct results_file *f)
 {
 	bool whole;
@@ -154,9 +142,9 @@ bool series_make(struct series_lines *s, const struct results_file *f)
 			whole = add_phase(s, &f->phases[i], nth_of(f, i));
 	for (uint32_t i = 0; whole && i < s->count; i++)
 		for (int k = 0; k < SERIES_FIGURES; k++)
-			s->lines[i].figures[k] = series_possible(
-				stats_of(s->lines[i].values[k], s->lines[i].repeats),
-				(enum series_figure)k);
+			s->lines[i].figures[k] =
+				stats_possible(stats_of(s->lines[i].values[k], s->lines[i].repeats),
+					       k == SERIES_AU ? 1 : INFINITY);
 	return whole;
 }
 

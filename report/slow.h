@@ -28,7 +28,7 @@ extern const char *const slow_names[SLOW_MEASURES];
 
 /* A rank or a node that is named. A node with one rank counts as that rank. */
 struct slow_unit {
-	uint64_t ranks;           /* 1: a rank; more: a node with so many */
+	uint64_t ranks;           /* 1: a rank; more: a node with that number of ranks */
 	uint64_t rank, last_rank; /* of a node: its first and its last */
 	uint64_t node;
 	bool beyond[SLOW_MEASURES];

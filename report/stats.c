@@ -32,6 +32,15 @@ struct stats stats_of(const double *values, uint32_t n)
 	return s;
 }
 
+struct stats stats_possible(struct stats s, double most)
+{
+	if (s.low < 0)
+		s.low = 0;
+	if (s.high > most)
+		s.high = most;
+	return s;
+}
+
 /* The regularised incomplete beta function I_x(a, b) with y = 1 - x, for x below (a + 1) / (a + b + 2): the continued
  * fraction DLMF 8.17.22 (https://dlmf.nist.gov/8.17#v), from its last term. It needs about as many terms as the root
  * of a or b, times a few. */

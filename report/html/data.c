@@ -162,7 +162,7 @@ static void data_scaling(cJSON *to, const struct results_file *const *files, uns
 static void data_compare(cJSON *to, const struct results_file *const *files, unsigned count,
 			 size_t room)
 {
-	struct compare *c = calloc(1, sizeof(*c));
+	struct comparison *c = calloc(1, sizeof(*c));
 	struct err err = {0};
 	cJSON *compare = NULL;
 

@@ -1,50 +1,39 @@
 /* What MLPerf's benchmark would report of a key-value cache as JSON: see report/cache.h. */
 #include "report/cache.h"
+#include "core/numbers.h"
 #include "report/json/json.h"
 
-static void cache_add_figures(cJSON *to, const struct results_phase_read *p)
+static const char *cache_bound(const void *criterion)
 {
-	struct cache_figure figures[CACHE_FIGURES];
-	unsigned count = cache_figures(p, figures);
-	cJSON *list = cJSON_AddArrayToObject(to, "mlperf_figures");
-
-	for (unsigned i = 0; i < count; i++) {
-		cJSON *one = cJSON_CreateObject();
-
-		cJSON_AddStringToObject(one, "name", figures[i].name);
-		cJSON_AddStringToObject(one, "unit", figures[i].unit);
-		json_add_number(one, "mlperf", figures[i].mlperf);
-		json_add_number(one, "haul", figures[i].haul);
-		cJSON_AddStringToObject(one, "note", figures[i].note);
-		cJSON_AddItemToArray(list, one);
-	}
-}
-
-static void cache_add_criteria(cJSON *to, const struct results_phase_read *p)
-{
-	struct cache_criterion criteria[CACHE_CRITERIA];
-	unsigned count = cache_criteria(p, criteria);
-	cJSON *list = cJSON_AddArrayToObject(to, "mlperf_criteria");
-
-	for (unsigned i = 0; i < count; i++) {
-		const struct cache_criterion *c = &criteria[i];
-		cJSON *one = cJSON_CreateObject();
-
-		cJSON_AddStringToObject(one, "name", c->name);
-		cJSON_AddStringToObject(one, "unit", c->unit);
-		cJSON_AddStringToObject(one, "bound", c->most ? "most" : "least");
-		json_add_number(one, "asked", c->asked);
-		json_add_number(one, "found", c->found);
-		cJSON_AddBoolToObject(one, "device", c->device);
-		cJSON_AddBoolToObject(one, "met", c->met);
-		cJSON_AddItemToArray(list, one);
-	}
+	return ((const struct cache_criterion *)criterion)->most ? "most" : "least";
 }
 
 void json_cache(cJSON *to, const struct results_phase_read *p)
 {
-	if (!cache_is(p))
-		return;
-	cache_add_figures(to, p);
-	cache_add_criteria(to, p);
+	static const struct column figure_columns[] = {
+		FIELD(TEXT, struct cache_figure, name),   FIELD(TEXT, struct cache_figure, unit),
+		FIELD(REAL, struct cache_figure, mlperf), FIELD(REAL, struct cache_figure, haul),
+		FIELD(TEXT, struct cache_figure, note),   COLUMNS_END};
+	static const struct column criterion_columns[] = {
+		FIELD(TEXT, struct cache_criterion, name),
+		FIELD(TEXT, struct cache_criterion, unit),
+		{.type = COLUMN_WORD, .key = "bound", .word = cache_bound},
+		FIELD(REAL, struct cache_criterion, asked),
+		FIELD(REAL, struct cache_criterion, found),
+		FIELD(FLAG, struct cache_criterion, device),
+		FIELD(FLAG, struct cache_criterion, met),
+		COLUMNS_END};
+	struct cache_figure figures[CACHE_FIGURES];
+	struct cache_criterion criteria[CACHE_CRITERIA];
+	const struct report_table tables[] = {
+		{.key = "mlperf_figures",
+		 .columns = figure_columns,
+		 TABLE_ROWS(figures, cache_figures(p, figures))},
+		{.key = "mlperf_criteria",
+		 .columns = criterion_columns,
+		 TABLE_ROWS(criteria, cache_criteria(p, criteria))},
+	};
+
+	for (size_t i = 0; cache_is(p) && i < COUNT(tables); i++)
+		json_table(to, &tables[i]);
 }

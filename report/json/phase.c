@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "core/measure/quantile.h"
+#include "core/numbers.h"
 #include "report/accounts.h"
 #include "report/client_side.h"
 #include "report/json/json.h"
 #include "report/phase.h"
 #include "report/plain_io.h"
 #include "report/series.h"
-#include "report/spread.h"
 #include "report/together.h"
 #include "report/verdict.h"
 
@@ -58,7 +58,7 @@ static void add_head(cJSON *to, const struct results_phase_read *p)
 	add_time(to, "started", r->started_ns);
 	add_time(to, "finished", r->finished_ns);
 	json_add_number(to, "seconds", r->seconds);
-	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+	for (size_t i = 0; i < COUNT(counts); i++)
 		json_add_number(to, tally_common_columns.measures[counts[i]].name,
 				phase_common(p, counts[i]));
 }
@@ -142,7 +142,7 @@ static void add_rates(cJSON *to, const struct results_phase_read *p)
 static void add_utilisation(cJSON *to, const struct results_file *f,
 			    const struct results_phase_read *p)
 {
-	struct spread s = spread_of(results_ranks(p), ROLE_UTILISATION);
+	struct spread s = phase_spread(p, ROLE_UTILISATION);
 	cJSON *au;
 
 	if (isnan(s.mean)) {
@@ -256,7 +256,7 @@ static cJSON *client_means(const struct client_means *m)
 	};
 	cJSON *o = cJSON_CreateObject();
 
-	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
+	for (size_t i = 0; i < COUNT(values); i++)
 		json_add_number(o, values[i].key, values[i].value);
 	return o;
 }

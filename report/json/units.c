@@ -1,5 +1,6 @@
 /* How ranks and nodes differ, as JSON: columns of equal length under "by_rank" and "by_node", with a row for each rank
  * or node, or for several of them; null where nothing is known, and for a single node. */
+#include "core/numbers.h"
 #include "report/json/json.h"
 #include "report/rank_rows.h"
 
@@ -63,7 +64,7 @@ void json_units(cJSON *to, const struct results_file *f, const struct results_ph
 		bool nodes;
 	} kinds[] = {{"by_rank", "ranks_per_row", false}, {"by_node", "nodes_per_row", true}};
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+	for (size_t i = 0; i < COUNT(kinds); i++) {
 		bool alone = kinds[i].nodes && f->nodes < 2;
 		struct rank_rows r = {.count = 0};
 

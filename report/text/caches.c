@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/numbers.h"
 #include "core/units.h"
 #include "report/cache.h"
 #include "report/say.h"
@@ -73,7 +74,7 @@ static void caches_explain(struct page *page)
 		"requests are served at a time, however fast the store is.",
 	};
 
-	for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++)
+	for (size_t i = 0; i < COUNT(sentences); i++)
 		text_wrap(page->out, sentences[i], 0, 2);
 }
 

@@ -2,6 +2,7 @@
  * where a store was not used as the job asks. */
 #include <string.h>
 
+#include "core/numbers.h"
 #include "core/units.h"
 #include "core/utf8.h"
 #include "report/say.h"
@@ -43,7 +44,7 @@ static bool note_line(struct page *page, const struct results_phase_read *p, cha
 
 	phase_name(page->file, p, name);
 	snprintf(line, size, "%s", name);
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+	for (size_t i = 0; i < COUNT(parts); i++) {
 		if (!*parts[i])
 			continue;
 		say(line, size, "%s%s", before, parts[i]);

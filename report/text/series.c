@@ -242,7 +242,7 @@ static void target_line(FILE *out, const struct results_file *f, const struct se
 }
 
 /* The tables of a phase are printed with its first combination. */
-static bool is_first_line(const struct series_lines *s, uint32_t i)
+static bool is_first_combination(const struct series_lines *s, uint32_t i)
 {
 	for (uint32_t k = 0; k < i; k++)
 		if (series_same_phase(&s->lines[k], &s->lines[i]))
@@ -267,7 +267,7 @@ static void series_print(FILE *out, const struct results_file *f, const struct s
 	for (uint32_t i = 0; i < s->count; i++) {
 		const struct series_line *line = &s->lines[i];
 
-		if (!is_first_line(s, i))
+		if (!is_first_combination(s, i))
 			continue;
 		for (uint32_t k = 0; k < line->first->target_count; k++)
 			target_line(out, f, s, line, &line->first->targets[k]);

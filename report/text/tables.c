@@ -16,7 +16,7 @@ static bool stands_elsewhere(const char *name)
 {
 	static const char *const names[] = {"epochs", "endpoints"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (size_t i = 0; i < COUNT(names); i++)
 		if (strcmp(names[i], name) == 0)
 			return true;
 	return false;
@@ -57,7 +57,7 @@ static void tables_heading(char cell[TABLE_CELL_BYTES], const struct results_col
 
 	table_name(cell, c->name);
 	n = strlen(cell);
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+	for (size_t i = 0; i < COUNT(ends); i++)
 		if (n > strlen(ends[i]) && strcmp(cell + n - strlen(ends[i]), ends[i]) == 0)
 			cell[n - strlen(ends[i])] = '\0';
 	for (char *at = cell; *at; at++)

@@ -6,7 +6,7 @@
 
 #include "report/compare.h"
 
-static int judge(const char *path, struct compare *c, struct err *err)
+static int judge(const char *path, struct comparison *c, struct err *err)
 {
 	struct results_file *f = NULL;
 	const struct compare_pair *pair;
@@ -27,7 +27,7 @@ static int judge(const char *path, struct compare *c, struct err *err)
 
 int main(void)
 {
-	struct compare *c = calloc(1, sizeof(*c));
+	struct comparison *c = calloc(1, sizeof(*c));
 	struct err err = {0};
 	char path[1000];
 	int rc = c ? 0 : -1;

@@ -92,9 +92,9 @@ static void add_swept(struct fixture *x, uint64_t combination, double bytes, uin
 	x->phases[i].set_count = 1;
 }
 
-static struct compare *compared(const struct results_file *const *files, unsigned count)
+static struct comparison *compared(const struct results_file *const *files, unsigned count)
 {
-	struct compare *c = calloc(1, sizeof(*c));
+	struct comparison *c = calloc(1, sizeof(*c));
 	struct err err = {0};
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(c);
@@ -102,7 +102,7 @@ static struct compare *compared(const struct results_file *const *files, unsigne
 	return c;
 }
 
-static void done(struct compare *c)
+static void done(struct comparison *c)
 {
 	compare_free(c);
 	free(c);
@@ -110,7 +110,7 @@ static void done(struct compare *c)
 
 static void refused(const struct results_file *const *files, unsigned count, const char *why)
 {
-	struct compare *c = calloc(1, sizeof(*c));
+	struct comparison *c = calloc(1, sizeof(*c));
 	struct err err = {0};
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(c);
@@ -141,7 +141,7 @@ static void test_main_figure(void)
 {
 	struct fixture a, b;
 	const struct results_file *const files[] = {&a.file, &b.file};
-	struct compare *c;
+	struct comparison *c;
 	char *text;
 
 	two_files(&a, &b);
@@ -172,7 +172,7 @@ static void test_two_files(void)
 	const struct results_file *const files[] = {&a.file, &b.file};
 	char sentence[COMPARE_SENTENCE_BYTES];
 	const struct compare_pair *pair;
-	struct compare *c;
+	struct comparison *c;
 
 	two_files(&a, &b);
 	c = compared(files, 2);
@@ -194,7 +194,7 @@ static void test_text(void)
 {
 	struct fixture a, b;
 	const struct results_file *const files[] = {&a.file, &b.file};
-	struct compare *c;
+	struct comparison *c;
 	char *text;
 
 	two_files(&a, &b);
@@ -237,7 +237,7 @@ static void test_signs(void)
 	};
 	struct fixture a, b;
 	const struct results_file *const files[] = {&a.file, &b.file};
-	struct compare *c;
+	struct comparison *c;
 	char *text;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -279,7 +279,7 @@ static void test_units(void)
 	};
 	struct fixture a, b;
 	const struct results_file *const files[] = {&a.file, &b.file};
-	struct compare *c;
+	struct comparison *c;
 
 	two_files(&a, &b);
 	strcpy(b.host[0], "nid0001");
@@ -306,7 +306,7 @@ static void test_json(void)
 	struct fixture a, b;
 	const struct results_file *const files[] = {&a.file, &b.file};
 	const cJSON *pair, *bytes;
-	struct compare *c;
+	struct comparison *c;
 	cJSON *json;
 	char *text;
 
@@ -333,7 +333,7 @@ static void test_one_repeat(void)
 	struct fixture a, b;
 	const struct results_file *const files[] = {&a.file, &b.file};
 	char sentence[COMPARE_SENTENCE_BYTES];
-	struct compare *c;
+	struct comparison *c;
 
 	begin(&a, "a.h5");
 	begin(&b, "b.h5");
@@ -353,7 +353,7 @@ static void test_vague(void)
 {
 	struct fixture a, b;
 	const struct results_file *const files[] = {&a.file, &b.file};
-	struct compare *c;
+	struct comparison *c;
 	char sentence[COMPARE_SENTENCE_BYTES], *text;
 
 	begin(&a, "a.h5");
@@ -379,7 +379,7 @@ static void test_sweep(void)
 	struct fixture x;
 	const struct results_file *const files[] = {&x.file};
 	char sentence[COMPARE_SENTENCE_BYTES];
-	struct compare *c;
+	struct comparison *c;
 
 	begin(&x, "s.h5");
 	for (uint64_t i = 1; i <= 3; i++)
@@ -414,8 +414,8 @@ static void test_refusals(void)
 }
 
 /* A series in turn, or one side after the other; speed changes by a factor over it. */
-static struct compare *series(struct fixture *x, uint64_t seed, double faster, double cv,
-			      double drift, bool in_turn)
+static struct comparison *series(struct fixture *x, uint64_t seed, double faster, double cv,
+				 double drift, bool in_turn)
 {
 	const struct results_file *files[] = {&x->file};
 
@@ -438,7 +438,7 @@ static unsigned verdicts(double faster, double cv, double drift, bool in_turn)
 
 	for (uint64_t i = 0; i < TRIALS; i++) {
 		struct fixture x;
-		struct compare *c = series(&x, i, faster, cv, drift, in_turn);
+		struct comparison *c = series(&x, i, faster, cv, drift, in_turn);
 
 		CU_ASSERT_EQUAL(c->phases[0].pairs[0].ratios[COMPARE_BYTES].paired, in_turn);
 		n += c->phases[0].pairs[0].ratios[COMPARE_BYTES].verdict != 0;
@@ -458,7 +458,7 @@ static void test_drift(void)
 {
 	char sentence[COMPARE_SENTENCE_BYTES];
 	struct fixture x;
-	struct compare *c;
+	struct comparison *c;
 
 	CU_ASSERT(verdicts(1, 0.003, 1.1, true) <= 33);
 	c = series(&x, 5, 1, 0.003, 1.1, true);

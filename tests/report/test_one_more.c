@@ -45,7 +45,7 @@ static void test_scaling(void)
 
 static void test_compare(void)
 {
-	struct compare *c = calloc(1, sizeof(*c));
+	struct comparison *c = calloc(1, sizeof(*c));
 	struct results_file *f = made_file(&shape);
 	const struct results_file *const files[] = {f};
 	struct err err = {0};
