@@ -16,6 +16,9 @@ HAUL, SOURCE = os.environ["HAUL"], os.environ["HAUL_SOURCE"]
 EXAMPLES = {"add-a-format-example.md": "workloads/formats/webdataset.c", "add-a-workload-example.md": "workloads/lookup.c",
             "add-a-backend-example.md": "backends/zero.c"}
 PAGE_WORDS = 1500  # at most, except references, which are generated
+# What a newcomer must find by the table of contents alone: its words, and the page to which they lead.
+QUESTIONS = {"how to run on S3": "stores-objects.md", "what AU is": "reading-results.md",
+             "how to write a checkpoint of llama3_8b": "checkpoints.md", "how to add a format": "add-a-format.md"}
 LANGUAGES = {"sh", "console", "text", "json", "c", "python"}  # commands; commands with output; output and drawings; the rest
 SOURCES = ("core", "backends", "workloads", "plan", "ranks", "results-schema", "report", "import", "cli", "tests", "bench",
            "packaging", "docs", "cmake", "batch", "slurm", "pbs", "flux", "completion")
@@ -85,7 +88,8 @@ def without_licence(text):
 
 def wrong_examples():
     for page, source in EXAMPLES.items():
-        if re.findall(r"```c\n(.*?)```", read(f"{SOURCE}/docs/{page}"), re.S) != [without_licence(read(f"{SOURCE}/tests/{source}"))]:
+        shown = re.findall(r"```c\n(.*?)```", read(f"{SOURCE}/docs/{page}"), re.S)
+        if shown != [without_licence(read(f"{SOURCE}/tests/{source}"))]:
             yield f"docs/{page}: the example is not tests/{source}"
     bits = re.findall(r"^\tX\((\w+), ", read(f"{SOURCE}/backends/capability.h"), re.M)
     rows = re.findall(r"^   \| `([A-Z_]*[A-Z])` \|", read(f"{SOURCE}/docs/add-a-backend.md"), re.M)
@@ -104,6 +108,13 @@ def wrong_pages():
             yield f"{name}: {words} words; a page has at most {PAGE_WORDS}"
         if page not in linked and page != contents:
             yield f"{name}: docs/README.md has no link to it"
+
+
+def unanswered_questions():
+    lines = read(f"{SOURCE}/docs/README.md").split("\n")
+    for words, page in QUESTIONS.items():
+        if not any(words in line and f"]({page})" in line for line in lines):
+            yield f"docs/README.md: \"{words}\" does not lead to {page}"
 
 
 def wrong_references():
@@ -191,7 +202,7 @@ def main():
         verbs[verb] = set(w for w in haul("__complete", verb).stdout.split() if w.startswith("-"))
     assert "run" in verbs, "no verbs"
     wrong = [*wrong_examples(), *wrong_links(SOURCE, documents(SOURCE, FOLDERS)), *wrong_installed_links(),
-             *unexplained_keys(), *wrong_pages(), *wrong_references()]
+             *unexplained_keys(), *wrong_pages(), *unanswered_questions(), *wrong_references()]
     pages = documents(SOURCE, ["docs"])
     sources = [os.path.relpath(os.path.join(folder, name), SOURCE) for layer in SOURCES
                for folder, _, names in os.walk(os.path.join(SOURCE, layer)) for name in names]
