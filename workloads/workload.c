@@ -8,6 +8,10 @@
 #include <string.h>
 
 #include "core/numbers.h"
+#include "core/time_ns.h"
+
+/* Between the time when all know that all are there and the beginning of the work. */
+static const uint64_t start_ahead_ns = 20 * NS_PER_MS;
 
 int workload_tally(const struct workload *w, const struct job_phase *phase, struct tally *tally,
 		   struct err *err)
@@ -142,4 +146,18 @@ int workload_store_open_to_read(const struct phase_context *ctx, const struct jo
 				struct store *store, struct err *err)
 {
 	return workload_open(ctx, described, true, store, err);
+}
+
+int start_line(struct phase_context *ctx, bool first, uint64_t *start_ns)
+{
+	uint64_t ahead_ns;
+	int rc = group_barrier(ctx->group);
+
+	if (rc < 0)
+		return rc;
+	*start_ns = first ? workload_begin(ctx) : clock_now(ctx->clock);
+	ahead_ns = *start_ns + start_ahead_ns;
+	if (ctx->node && group_allreduce(ctx->node, MERGE_MAX, &ahead_ns, 1) == 0)
+		*start_ns = ahead_ns;
+	return 0;
 }

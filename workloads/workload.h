@@ -240,6 +240,13 @@ struct phase_store *phase_store_add(struct phase_store out[PHASE_STORES_MAX], ui
  * on all ranks of the phase, when nothing has failed. */
 uint64_t workload_begin(const struct phase_context *ctx);
 
+/* All ranks begin a piece of work at the same time: sets a time of ctx->clock at which the threads
+ * of all ranks begin (clock_sleep_until). The ranks of a node agree on a time that is far enough
+ * ahead that agreeing, which takes milliseconds where ranks outnumber the cores, is not part of the
+ * work; a rank that gets a core later begins late. first: the phase begins with it, so that
+ * workload_begin is called. Collective. */
+int start_line(struct phase_context *ctx, bool first, uint64_t *start_ns);
+
 /* Adds a sentence that should be read before a large run, as long as there is room for it. */
 void demand_note(struct demand *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

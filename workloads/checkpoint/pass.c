@@ -11,7 +11,7 @@
 #include "workloads/checkpoint/read.h"
 #include "workloads/checkpoint/whole.h"
 #include "workloads/checkpoint/write.h"
-#include "workloads/common/folder.h"
+#include "workloads/common/small_object.h"
 
 /* How long a pass took. */
 struct checkpoint_took {

@@ -8,7 +8,6 @@
 
 #include "core/arena.h"
 #include "core/json.h"
-#include "workloads/common/folder.h"
 #include "workloads/common/small_object.h"
 
 enum { DESCRIPTION_MAX = 16 << 10, DESCRIPTION_DEPTH = 4, DESCRIPTION_VALUES = 256 };

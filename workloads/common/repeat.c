@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "workloads/common/start_line.h"
-
 static const uint64_t gigabyte = 1000000000;
 
 static const uint64_t pause_nap_ns = 10000000;

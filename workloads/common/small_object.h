@@ -18,4 +18,8 @@ int small_object_save(struct queue *q, const char *key, const char *text, struct
 /* Removes an object, or a folder (the key ends in "/") if it is empty. Nobody needs to know whether it was there. */
 void small_object_remove(struct queue *q, const char *key);
 
+/* The name of one entry of the folder ("": the store's root), namely the first that the store returns; "" where the folder
+ * is empty or does not exist. Takes one request. Returns a negative errno with a sentence where the store cannot tell. */
+int folder_first(struct queue *q, const char *folder, char name[OBJECT_KEY_BYTES], struct err *err);
+
 #endif

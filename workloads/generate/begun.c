@@ -5,7 +5,7 @@
 
 #include "backends/queue/queue.h"
 #include "backends/store.h"
-#include "workloads/common/folder.h"
+#include "workloads/common/small_object.h"
 #include "workloads/dataset/manifest.h"
 
 /* A set that is larger than the job's data set is complete, or another job has to finish it first. */

@@ -134,7 +134,7 @@ static void io_data_opened(struct io_thread *t, struct io_slot *slot)
 
 	if (slot->s.req.answer.status < 0) {
 		h->state = HANDLE_CLOSED;
-		io_fail(t, slot, slot->s.req.answer.status, NULL);
+		io_end(t, slot, slot->s.req.answer.status, NULL);
 	} else {
 		h->state = HANDLE_OPEN;
 		io_cold_opened(t, slot);
@@ -196,10 +196,7 @@ static void io_data_moved(struct io_thread *t, struct io_slot *slot)
 		io_data_close(t, slot, STEP_CLOSE);
 		return;
 	}
-	if (rc < 0)
-		io_fail(t, slot, rc, text);
-	else
-		io_done(t, slot);
+	io_end(t, slot, rc, text);
 	if (h->users == 0)
 		io_data_wake(t, h);
 }
@@ -235,10 +232,7 @@ static void io_data_closed(struct io_thread *t, struct io_slot *slot)
 		return;
 	}
 	h->state = HANDLE_CLOSED;
-	if (rc < 0)
-		io_fail(t, slot, rc, text);
-	else
-		io_done(t, slot);
+	io_end(t, slot, rc, text);
 	io_data_wake(t, h);
 }
 

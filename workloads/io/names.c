@@ -63,11 +63,11 @@ void io_names_listed_page(struct io_thread *t, struct io_slot *slot)
 {
 	if (slot->s.req.answer.status < 0) {
 		slot->name->listing.more = false;
-		io_fail(t, slot, slot->s.req.answer.status, NULL);
+		io_end(t, slot, slot->s.req.answer.status, NULL);
 		return;
 	}
 	t->entries += slot->name->entries;
-	io_done(t, slot);
+	io_end(t, slot, 0, NULL);
 }
 
 /* Several deletes by one request; each of them is an operation that takes its own turn. */
@@ -161,11 +161,11 @@ void io_names_answered(struct io_thread *t, struct io_slot *slot, bool strict)
 	if (req->answer.status == -ENOENT) {
 		t->absent++;
 		if (!strict) {
-			io_done(t, slot);
+			io_end(t, slot, 0, NULL);
 			return;
 		}
 		meter_error(&t->member->meter);
-		io_fail(t, slot, -ENOENT, not_there);
+		io_end(t, slot, -ENOENT, not_there);
 		return;
 	}
 	if (req->answer.status == 0 && req->op == REQ_STAT && strict &&
@@ -175,14 +175,11 @@ void io_names_answered(struct io_thread *t, struct io_slot *slot, bool strict)
 			meter_error(&t->member->meter);
 			snprintf(text, sizeof(text), "has %" PRIu64 " bytes, not %" PRIu64,
 				 req->answer.done_bytes, size);
-			io_fail(t, slot, -EIO, text);
+			io_end(t, slot, -EIO, text);
 			return;
 		}
 	}
-	if (req->answer.status < 0)
-		io_fail(t, slot, req->answer.status, NULL);
-	else
-		io_done(t, slot);
+	io_end(t, slot, req->answer.status, NULL);
 }
 
 /* The object has its new name. It gets its old one back at once, so that a set is never left half renamed. */
@@ -192,7 +189,7 @@ static void io_names_renamed(struct io_thread *t, struct io_slot *slot)
 	char key[OBJECT_KEY_BYTES];
 
 	if (slot->s.req.answer.status < 0) {
-		io_fail(t, slot, slot->s.req.answer.status, NULL);
+		io_end(t, slot, slot->s.req.answer.status, NULL);
 		return;
 	}
 	io_count(t, slot);
@@ -214,7 +211,7 @@ static void io_names_listed(struct io_thread *t, struct io_slot *slot)
 	if (slot->s.req.answer.status < 0) {
 		if (!request_failed(&slot->s.req))
 			meter_error(&t->member->meter);
-		io_fail(t, slot, slot->s.req.answer.status, NULL);
+		io_end(t, slot, slot->s.req.answer.status, NULL);
 		return;
 	}
 	if (slot->name->listing.more) {
@@ -225,13 +222,13 @@ static void io_names_listed(struct io_thread *t, struct io_slot *slot)
 	t->entries += slot->name->entries;
 	/* How many are in a part is the store's own choice: see io_phase_check_parts. */
 	if (!t->work->strict || t->work->options->parts > 1 || slot->name->entries == wanted) {
-		io_done(t, slot);
+		io_end(t, slot, 0, NULL);
 		return;
 	}
 	meter_error(&t->member->meter);
 	snprintf(text, sizeof(text), "lists %" PRIu64 " objects, not %" PRIu64, slot->name->entries,
 		 wanted);
-	io_fail(t, slot, -EIO, text);
+	io_end(t, slot, -EIO, text);
 }
 
 /* An empty object is closed, or published. */
@@ -241,7 +238,7 @@ static void io_names_created(struct io_thread *t, struct io_slot *slot)
 	int rc = io_data_check_closed(t, &slot->s.req, text);
 
 	if (rc == 0) {
-		io_done(t, slot);
+		io_end(t, slot, 0, NULL);
 		return;
 	}
 	io_fails(t, slot, rc, text);
@@ -265,7 +262,7 @@ static void io_names_step(void *thread, struct slot *at)
 		return;
 	case STEP_CREATED:
 		if (slot->s.req.answer.status < 0)
-			io_fail(t, slot, slot->s.req.answer.status, NULL);
+			io_end(t, slot, slot->s.req.answer.status, NULL);
 		else
 			io_names_send(t, slot, t->work->in_place ? REQ_CLOSE : REQ_COMMIT,
 				      STEP_CLOSED);
@@ -283,10 +280,7 @@ static void io_names_step(void *thread, struct slot *at)
 		io_names_listed(t, slot);
 		return;
 	default:
-		if (slot->s.req.answer.status < 0)
-			io_fail(t, slot, slot->s.req.answer.status, NULL);
-		else
-			io_done(t, slot);
+		io_end(t, slot, slot->s.req.answer.status, NULL);
 	}
 }
 

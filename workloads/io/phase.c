@@ -9,7 +9,6 @@
 #include "core/content/fill.h"
 #include "core/units.h"
 #include "workloads/common/shared_object.h"
-#include "workloads/common/start_line.h"
 #include "workloads/io/cold.h"
 
 static const uint64_t pattern_stream = 0x7061747465726e; /* "pattern" */

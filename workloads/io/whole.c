@@ -95,7 +95,7 @@ static void io_whole_opened(struct io_thread *t, struct io_slot *slot)
 		return;
 	}
 	if (slot->s.req.answer.status < 0) {
-		io_fail(t, slot, slot->s.req.answer.status, NULL);
+		io_end(t, slot, slot->s.req.answer.status, NULL);
 		return;
 	}
 	if (!slot->writes && t->residency.every_bytes)
@@ -138,7 +138,7 @@ static void io_whole_ended(struct io_thread *t, struct io_slot *slot)
 		t->puts += slot->writes;
 		hist_record(meter_hist(&t->member->meter, slot->writes ? IO_HIST_PUT : IO_HIST_GET),
 			    slot_took_ns(&slot->s));
-		io_done(t, slot);
+		io_end(t, slot, 0, NULL);
 		return;
 	}
 	io_fails(t, slot, rc, text);

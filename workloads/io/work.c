@@ -141,12 +141,6 @@ void io_count(struct io_thread *t, struct io_slot *slot)
 	atomic_store_explicit(&t->member->files, t->done, memory_order_relaxed);
 }
 
-void io_done(struct io_thread *t, struct io_slot *slot)
-{
-	io_count(t, slot);
-	io_let_go(t, slot);
-}
-
 void io_fails(struct io_thread *t, struct io_slot *slot, int rc, const char *text)
 {
 	if (slot->number < t->first_failed)
@@ -154,9 +148,12 @@ void io_fails(struct io_thread *t, struct io_slot *slot, int rc, const char *tex
 	slots_fail(&t->slots, &slot->s, rc, text);
 }
 
-void io_fail(struct io_thread *t, struct io_slot *slot, int rc, const char *text)
+void io_end(struct io_thread *t, struct io_slot *slot, int rc, const char *text)
 {
-	io_fails(t, slot, rc, text);
+	if (rc < 0)
+		io_fails(t, slot, rc, text);
+	else
+		io_count(t, slot);
 	io_let_go(t, slot);
 }
 

@@ -143,11 +143,10 @@ static inline void io_send(struct io_thread *t, struct io_slot *slot, uint32_t s
 }
 /* One more operation starts with the slot's, which has begun: its item, its number, its turn. */
 void io_take(struct io_thread *t, struct io_slot *slot, struct io_item *item);
-/* The operation has ended well, or not: the slot is free. io_count: another operation of it follows. */
+/* The operation has ended, well where rc is 0, and the slot is free. text NULL: what the answer says. */
+void io_end(struct io_thread *t, struct io_slot *slot, int rc, const char *text);
+/* The same in parts: it ended well, or it failed, and the slot has something to do yet; now it is free. */
 void io_count(struct io_thread *t, struct io_slot *slot);
-void io_done(struct io_thread *t, struct io_slot *slot);
-void io_fail(struct io_thread *t, struct io_slot *slot, int rc, const char *text);
-/* The same in two: it failed, and has something to do yet; now the slot is free. */
 void io_fails(struct io_thread *t, struct io_slot *slot, int rc, const char *text);
 void io_let_go(struct io_thread *t, struct io_slot *slot);
 

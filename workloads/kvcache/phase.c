@@ -7,7 +7,6 @@
 
 #include "core/content/random.h"
 #include "core/uri.h"
-#include "workloads/common/start_line.h"
 #include "workloads/kvcache/dispatch.h"
 #include "workloads/kvcache/measures.h"
 #include "workloads/kvcache/objects.h"

@@ -5,7 +5,6 @@
 
 #include "core/content/random.h"
 #include "workloads/common/batch_delete.h"
-#include "workloads/common/start_line.h"
 #include "workloads/replay/objects.h"
 #include "workloads/replay/work.h"
 
@@ -27,7 +26,7 @@ struct replay_phase {
 	bool begun;           /* what happens counts */
 };
 
-static int phase_open_store(struct replay_phase *p, struct err *err)
+static int replay_open_store(struct replay_phase *p, struct err *err)
 {
 	const struct job_store *described;
 	struct phase_context *ctx = p->ctx;
@@ -43,7 +42,7 @@ static int phase_open_store(struct replay_phase *p, struct err *err)
 }
 
 /* Every rank reads the trace, and keeps the rows of its keys. */
-static int phase_load_rows(struct replay_phase *p, struct err *err)
+static int replay_load_rows(struct replay_phase *p, struct err *err)
 {
 	const struct replay_options *o = p->options;
 	const struct group *g = p->ctx->group;
@@ -66,7 +65,7 @@ static int phase_load_rows(struct replay_phase *p, struct err *err)
 }
 
 /* What the ranks know together of the trace: its rows, the tiers that have objects, the largest of them. */
-static int phase_agree_rows(struct replay_phase *p, struct err *err)
+static int replay_agree_rows(struct replay_phase *p, struct err *err)
 {
 	struct group *g = p->ctx->group;
 	uint64_t most[1 + TRACE_TIERS] = {p->rows.bytes_most};
@@ -91,7 +90,7 @@ static int phase_agree_rows(struct replay_phase *p, struct err *err)
 		       p->ctx->phase->path, p->options->trace);
 }
 
-static void phase_init_work(struct replay_phase *p)
+static void replay_init_work(struct replay_phase *p)
 {
 	const struct replay_options *o = p->options;
 
@@ -105,7 +104,7 @@ static void phase_init_work(struct replay_phase *p)
 		     o->dedup_distance);
 }
 
-static void phase_crew(struct replay_phase *p)
+static void replay_crew(struct replay_phase *p)
 {
 	const struct replay_options *o = p->options;
 	struct phase_context *ctx = p->ctx;
@@ -124,12 +123,12 @@ static void phase_crew(struct replay_phase *p)
 	p->crew.argument = &p->work;
 }
 
-static int phase_open_threads(struct replay_phase *p, struct err *err)
+static int replay_open_threads(struct replay_phase *p, struct err *err)
 {
 	uint32_t threads = (uint32_t)p->options->threads;
 	int rc;
 
-	phase_crew(p);
+	replay_crew(p);
 	rc = snapshot_open(&p->snapshot, p->ctx,
 			   (struct snapshot_hooks){.complete = replay_measure_time}, &p->work, err);
 	if (rc == 0)
@@ -145,7 +144,7 @@ static int phase_open_threads(struct replay_phase *p, struct err *err)
 }
 
 /* What is known before the work. What all ranks find in the trace alike, rank 0 counts. */
-static void phase_count_trace(struct replay_phase *p)
+static void replay_count_trace(struct replay_phase *p)
 {
 	uint64_t *row = p->ctx->tally->rank_row;
 	bool first = p->ctx->group->rank == 0;
@@ -162,28 +161,28 @@ static void phase_count_trace(struct replay_phase *p)
 	}
 }
 
-static int phase_open(void *run, struct phase_context *ctx, struct err *err)
+static int replay_open(void *run, struct phase_context *ctx, struct err *err)
 {
 	struct replay_phase *p = run;
 
 	p->ctx = ctx;
 	p->options = ctx->phase->options;
 	/* Writing a trace needs no store. */
-	return p->options->trace_out[0] ? 0 : phase_open_store(p, err);
+	return p->options->trace_out[0] ? 0 : replay_open_store(p, err);
 }
 
-static int phase_prepare(struct replay_phase *p, struct err *err)
+static int replay_prepare(struct replay_phase *p, struct err *err)
 {
 	struct group *g = p->ctx->group;
 	struct description d;
-	int rc = group_agree(g, phase_load_rows(p, err), err);
+	int rc = group_agree(g, replay_load_rows(p, err), err);
 
 	if (rc == 0)
-		rc = phase_agree_rows(p, err);
+		rc = replay_agree_rows(p, err);
 	if (rc < 0)
 		return rc;
-	phase_init_work(p);
-	phase_count_trace(p);
+	replay_init_work(p);
+	replay_count_trace(p);
 	d = replay_objects_description(p->options->folder);
 	rc = description_begin(&d, &p->objects, &p->side, g, err);
 	p->described = rc == 0;
@@ -191,7 +190,7 @@ static int phase_prepare(struct replay_phase *p, struct err *err)
 }
 
 /* From here on what happens counts. */
-static int phase_begin(struct replay_phase *p, struct err *err)
+static int replay_begin(struct replay_phase *p, struct err *err)
 {
 	struct phase_context *ctx = p->ctx;
 	uint64_t start_ns = 0;
@@ -211,7 +210,7 @@ static int phase_begin(struct replay_phase *p, struct err *err)
 }
 
 /* Whether the time of a thread of any rank was over. Collective. */
-static int phase_timed_out(const struct replay_phase *p, enum stop_reason *stopped)
+static int replay_timed_out(const struct replay_phase *p, enum stop_reason *stopped)
 {
 	uint64_t timed_out = 0;
 	int rc;
@@ -224,26 +223,26 @@ static int phase_timed_out(const struct replay_phase *p, enum stop_reason *stopp
 	return rc;
 }
 
-static int phase_replay(struct replay_phase *p, enum stop_reason *stopped, struct err *err)
+static int replay_run_rows(struct replay_phase *p, enum stop_reason *stopped, struct err *err)
 {
 	struct phase_context *ctx = p->ctx;
 	int rc = replay_make(&p->work, ctx, stopped, err);
 
 	if (rc < 0 || *stopped != STOP_NONE)
 		return rc;
-	rc = group_agree(ctx->group, phase_open_threads(p, err), err);
+	rc = group_agree(ctx->group, replay_open_threads(p, err), err);
 	if (rc == 0)
-		rc = phase_begin(p, err);
+		rc = replay_begin(p, err);
 	if (rc < 0)
 		return rc;
 	rc = crew_run(&p->crew, replay_thread_run, stopped, err);
 	replay_measure_time(&p->work, ctx->tally);
 	crew_merge(&p->crew, ctx->tally);
-	return rc < 0 ? rc : phase_timed_out(p, stopped);
+	return rc < 0 ? rc : replay_timed_out(p, stopped);
 }
 
 /* Objects that could not be removed. */
-static void phase_removed(void *argument, const struct request *req, uint64_t bytes)
+static void replay_removed(void *argument, const struct request *req, uint64_t bytes)
 {
 	uint64_t *left = argument;
 
@@ -252,7 +251,7 @@ static void phase_removed(void *argument, const struct request *req, uint64_t by
 }
 
 /* Removes all objects of this rank's keys. Returns how many have stayed. */
-static uint64_t phase_remove(struct replay_phase *p)
+static uint64_t replay_remove(struct replay_phase *p)
 {
 	struct batch_delete deletes;
 	char key[OBJECT_KEY_BYTES];
@@ -261,7 +260,7 @@ static uint64_t phase_remove(struct replay_phase *p)
 
 	if (!p->work.content)
 		return 0;
-	if (batch_delete_open(&deletes, &p->side, phase_removed, &left, &ignored) < 0)
+	if (batch_delete_open(&deletes, &p->side, replay_removed, &left, &ignored) < 0)
 		return 1;
 	for (uint32_t i = 0; i < p->rows.names.count; i++) {
 		for (uint32_t k = 0; k < TRACE_TIERS; k++) {
@@ -278,7 +277,7 @@ static uint64_t phase_remove(struct replay_phase *p)
 }
 
 /* Nothing of the phase stays, unless a store does not let it go. Collective. */
-static int phase_clean_up(struct replay_phase *p)
+static int replay_clean_up(struct replay_phase *p)
 {
 	struct group *g = p->ctx->group;
 	uint64_t left;
@@ -286,7 +285,7 @@ static int phase_clean_up(struct replay_phase *p)
 
 	if (!p->described)
 		return 0;
-	left = phase_remove(p);
+	left = replay_remove(p);
 	rc = group_allreduce(g, MERGE_SUM, &left, 1);
 	if (rc < 0)
 		return rc;
@@ -303,7 +302,7 @@ static int phase_clean_up(struct replay_phase *p)
 	return rc;
 }
 
-static void phase_close(void *run)
+static void replay_close(void *run)
 {
 	struct replay_phase *p = run;
 
@@ -317,7 +316,7 @@ static void phase_close(void *run)
 	store_close(&p->store);
 }
 
-static void phase_say(struct replay_phase *p)
+static void replay_say(struct replay_phase *p)
 {
 	if (p->rows.skipped[0])
 		workload_say(p->ctx, "%s", p->rows.skipped);
@@ -326,19 +325,19 @@ static void phase_say(struct replay_phase *p)
 }
 
 /* Objects are removed however the phase has ended, also where it could not open all that it needs. */
-static int phase_work(void *run, enum stop_reason *stopped, struct err *err)
+static int replay_work(void *run, enum stop_reason *stopped, struct err *err)
 {
 	struct replay_phase *p = run;
 	int rc, cleaned;
 
 	if (p->options->trace_out[0])
 		return replay_trace_out(p->ctx, stopped, err);
-	rc = phase_prepare(p, err);
+	rc = replay_prepare(p, err);
 	if (rc == 0)
-		rc = phase_replay(p, stopped, err);
+		rc = replay_run_rows(p, stopped, err);
 	if (p->begun)
-		phase_say(p);
-	cleaned = phase_clean_up(p);
+		replay_say(p);
+	cleaned = replay_clean_up(p);
 	return rc < 0 ? rc : cleaned;
 }
 
@@ -358,8 +357,8 @@ const struct workload replay_workload = {
 	.check = replay_check,
 	.size = replay_size,
 	.run_bytes = sizeof(struct replay_phase),
-	.open = phase_open,
-	.work = phase_work,
-	.close = phase_close,
+	.open = replay_open,
+	.work = replay_work,
+	.close = replay_close,
 	.clean = replay_clean,
 };
