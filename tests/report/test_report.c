@@ -1,4 +1,4 @@
-/* Tests of the report on a file in which every figure is known: its text, as in the user guide, and
+/* Tests of the report on a file in which every figure is known: its text, as in the pages of docs, and
  * its JSON and CSV. */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -571,7 +571,7 @@ static void test_together(void)
 int main(void)
 {
 	CU_TestInfo tests[] = {
-		{"text as in the guide", test_text},
+		{"text as in the pages", test_text},
 		{"text of a failed run", test_text_of_trouble},
 		{"text of what was not done", test_text_of_what_was_not_done},
 		{"text of a store not as asked", test_text_of_a_store_not_as_asked},

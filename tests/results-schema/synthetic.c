@@ -99,7 +99,7 @@ static void fill_steps(struct tally *t, uint32_t rank)
 
 void synthetic_train(struct tally *t, uint32_t rank)
 {
-	/* In thousandths, as ms: the example of the user guide. */
+	/* In thousandths, as ms. */
 	static const uint64_t accounts[ACCOUNTS] = {[ACCOUNT_COMPUTE] = 964,
 						    [ACCOUNT_OPEN] = 3,
 						    [ACCOUNT_TRANSFER] = 19,

@@ -1,5 +1,5 @@
-"""The ready job s3_demo: it runs as the guide describes it, with an S3 server on this machine (tests/servers/run.py), keys in
-the environment, and no change but the address of the server."""
+"""The ready job s3_demo: it runs as docs/stores-objects.md describes it, with an S3 server on this machine
+(tests/servers/run.py), keys in the environment, and no change but the address of the server."""
 from haultest import *
 
 STORE = json.loads(os.environ["HAUL_TEST_STORE"])
