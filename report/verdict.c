@@ -8,7 +8,7 @@
 
 #include "core/units.h"
 #include "report/accounts.h"
-#include "report/plain_io.h"
+#include "report/against.h"
 #include "report/say.h"
 #include "report/skew.h"
 

@@ -3,11 +3,89 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/compare.h"
-#include "report/html/shorten.h"
 #include "report/json/json.h"
 #include "report/scaling.h"
+
+static const char *const brief_keys[] = {"kind",    "name",   "number",      "run",    "repeat",
+					 "warmup",  "sweep",  "combination", "status", "started",
+					 "seconds", "errors", "rates",       NULL};
+
+/* Bytes of the value as JSON on one line. Where there is no memory, more than any room. */
+static size_t shorten_bytes(const cJSON *value)
+{
+	char *text = json_print_line(value);
+	size_t bytes = text ? strlen(text) : SIZE_MAX;
+
+	free(text);
+	return bytes;
+}
+
+static void shorten_list(cJSON *list, int rows)
+{
+	for (cJSON *row = cJSON_GetArrayItem(list, rows), *next; row; row = next) {
+		next = row->next;
+		cJSON_Delete(cJSON_DetachItemViaPointer(list, row));
+	}
+}
+
+/* Cuts lists of objects or texts in an object, and in the objects below it, to their first rows. What was cut is in
+ * the object's "left_out", by the name of the list. Lists of numbers and the list "files" are left as they are. */
+static void shorten_lists(cJSON *object, int rows)
+{
+	cJSON *left_out = NULL, *child;
+
+	cJSON_ArrayForEach(child, object)
+	{
+		int size = cJSON_IsArray(child) ? cJSON_GetArraySize(child) : 0;
+		bool cut = size > rows && !cJSON_IsNumber(child->child) &&
+			   !cJSON_IsNull(child->child) && strcmp(child->string, "files") != 0;
+
+		if (cJSON_IsObject(child) && strcmp(child->string, "job") != 0)
+			shorten_lists(child, rows);
+		if (!cut)
+			continue;
+		shorten_list(child, rows);
+		if (!left_out)
+			left_out = cJSON_CreateObject();
+		json_add_number(left_out, child->string, size - rows);
+	}
+	if (left_out)
+		cJSON_AddItemToObject(object, "left_out", left_out);
+}
+
+/* Removes keys; keys ends with NULL. */
+static void shorten_drop(cJSON *object, const char *const *keys)
+{
+	for (; *keys; keys++)
+		cJSON_DeleteItemFromObjectCaseSensitive(object, *keys);
+}
+
+static bool shorten_has(const char *const *keys, const char *key)
+{
+	for (; *keys; keys++)
+		if (strcmp(*keys, key) == 0)
+			return true;
+	return false;
+}
+
+static void shorten_keep(cJSON *object, const char *const *keys)
+{
+	for (cJSON *child = object->child, *next; child; child = next) {
+		next = child->next;
+		if (!shorten_has(keys, child->string))
+			cJSON_Delete(cJSON_DetachItemViaPointer(object, child));
+	}
+}
+
+/* Leaves of a phase only what its row in the table of phases shows. */
+static void shorten_brief(cJSON *phase)
+{
+	shorten_keep(phase, brief_keys);
+	cJSON_AddBoolToObject(phase, "brief", true);
+}
 
 /* Rows of a phase: as many as can be seen on a page. A brief phase has none. */
 static const struct report_options data_options = {
@@ -190,4 +268,59 @@ cJSON *page_data(const struct results_file *const *files, unsigned count, bool c
 	data_scaling(all, files, count);
 	data_compare(all, files, count, compare ? SIZE_MAX : DATA_SIDES_BYTES);
 	return all;
+}
+
+static void plan_shorten(cJSON *part)
+{
+	const cJSON *plans = cJSON_GetObjectItemCaseSensitive(part, "plans"), *phases;
+	cJSON *plan, *phase;
+
+	cJSON_ArrayForEach(plan, plans)
+	{
+		shorten_lists(plan, PLAN_DATA_ROWS);
+		phases = cJSON_GetObjectItemCaseSensitive(plan, "phases");
+		cJSON_ArrayForEach(phase, phases)
+		{
+			shorten_lists(phase, PLAN_DATA_ROWS);
+		}
+	}
+}
+
+/* Shortens the combination to what there is room for. Returns false where there is none. */
+static bool plan_fits(cJSON *part, size_t *room)
+{
+	static const char *const details[] = {"plans", NULL};
+	bool whole;
+
+	plan_shorten(part);
+	whole = data_take(room, part);
+	if (!whole)
+		shorten_drop(part, details);
+	if (!whole && !data_take(room, part))
+		return false;
+	cJSON_AddBoolToObject(part, "brief", !whole);
+	return true;
+}
+
+cJSON *page_plan(cJSON *plan)
+{
+	cJSON *data = cJSON_CreateObject();
+	cJSON *list = cJSON_GetObjectItemCaseSensitive(plan, "combinations");
+	size_t room = PLAN_DATA_BYTES;
+	double left_out = 0;
+
+	for (cJSON *part = list ? list->child : NULL, *next; part; part = next) {
+		next = part->next;
+		if (plan_fits(part, &room))
+			continue;
+		cJSON_Delete(cJSON_DetachItemViaPointer(list, part));
+		left_out++;
+	}
+	json_add_number(plan, "combinations_left_out", left_out);
+	if (!list || !cJSON_AddItemToObject(data, "plan", plan)) {
+		cJSON_Delete(plan);
+		cJSON_Delete(data);
+		return NULL;
+	}
+	return data;
 }

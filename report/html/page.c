@@ -6,7 +6,6 @@
 #include "core/json.h"
 #include "report/html/data.h"
 #include "report/html/parts.h"
-#include "report/html/plan.h"
 #include "report/shapes.h"
 
 /* "<" stands only within texts. Written as \u003c, none of them can end the element that holds the data, or begin

@@ -7,12 +7,11 @@
 #include "core/measure/quantile.h"
 #include "core/numbers.h"
 #include "report/accounts.h"
+#include "report/against.h"
 #include "report/client_side.h"
 #include "report/json/json.h"
 #include "report/phase.h"
-#include "report/plain_io.h"
 #include "report/series.h"
-#include "report/together.h"
 #include "report/verdict.h"
 
 void json_sets(cJSON *to, const struct results_phase_read *p)

@@ -1,6 +1,6 @@
 /* Plain I/O as text: a table of its own, because there are two rates, and the ranks that were done
  * last. */
-#include "report/plain_io.h"
+#include "report/against.h"
 
 #include "core/measure/quantile.h"
 #include "core/units.h"

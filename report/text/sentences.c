@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "core/units.h"
+#include "report/against.h"
 #include "report/say.h"
 #include "report/shapes.h"
 #include "report/text/parts.h"
-#include "report/together.h"
 
 void text_targets(struct page *page)
 {
