@@ -3,11 +3,13 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/json.h"
+#include "core/numbers.h"
 #include "core/units.h"
 #include "plan/option_ref.h"
 #include "workloads/common/cold.h"
@@ -55,13 +57,14 @@ static void scaling_phase(struct scaling_row *row, const struct plan *plan,
 	uint64_t workers = scaling_option(p->phase, "workers");
 	double epochs = (double)(d->epochs ? d->epochs : 1);
 
-	row->files = d->files;
-	row->global_batch = (d->samples - d->samples_dropped) / d->steps_per_epoch;
+	row->files = (double)d->files;
+	row->global_batch = (double)((d->samples - d->samples_dropped) / d->steps_per_epoch);
 	row->data_bytes = d->bytes / epochs;
 	if (isfinite(d->bytes_per_second)) {
 		row->bytes_per_second = d->bytes_per_second;
+		row->node_rate = d->bytes_per_second / row->nodes;
 		row->worker_rate =
-			d->bytes_per_second / (double)row->ranks / (double)(workers ? workers : 1);
+			d->bytes_per_second / row->ranks / (double)(workers ? workers : 1);
 	}
 	if (isfinite(capacity) && d->bytes_per_second > 0)
 		row->au = fmin(1, capacity / d->bytes_per_second);
@@ -82,6 +85,7 @@ void scaling_row(struct scaling_row *row, const struct plan *plan,
 				    .ranks = plan->ranks,
 				    .data_bytes = NAN,
 				    .bytes_per_second = NAN,
+				    .node_rate = NAN,
 				    .worker_rate = NAN,
 				    .au = NAN,
 				    .epoch_seconds = NAN,
@@ -101,14 +105,14 @@ void scaling_row(struct scaling_row *row, const struct plan *plan,
 	if (p && p->demand.seconds > 0)
 		training = row->epoch_seconds * p->demand.total_seconds / p->demand.seconds;
 	if (isfinite(capacity) && p)
-		row->node_hours = (double)row->nodes *
-				  (training + (made > 0 ? row->generate_seconds : 0)) / 3600;
+		row->node_hours =
+			row->nodes * (training + (made > 0 ? row->generate_seconds : 0)) / 3600;
 }
 
 uint64_t scaling_nodes_max(const struct scaling_row *row, const struct scaling_limits *limits,
 			   double au)
 {
-	double each = row->bytes_per_second / (double)row->nodes * au;
+	double each = row->bytes_per_second / row->nodes * au;
 
 	if (!(each > 0))
 		return UINT64_MAX;
@@ -117,63 +121,89 @@ uint64_t scaling_nodes_max(const struct scaling_row *row, const struct scaling_l
 	return limits->storage > 0 ? (uint64_t)(limits->storage / each) : UINT64_MAX;
 }
 
-enum { SCALING_COLUMNS = 11, SCALING_CELL = UNITS_TEXT_BYTES };
+enum { SCALING_CELL = UNITS_TEXT_BYTES };
 
-static const char *const scaling_heads[SCALING_COLUMNS] = {
-	"nodes", "ranks", "files",    "data set", "needs",      "per node",
-	"AU",    "epoch", "generate", "cached",   "node-hours",
-};
-
-static void scaling_cells(char cell[SCALING_COLUMNS][SCALING_CELL], const struct scaling_row *r)
+static char *scaling_count(char text[UNITS_TEXT_BYTES], double value)
 {
-	for (unsigned i = 0; i < SCALING_COLUMNS; i++)
-		snprintf(cell[i], SCALING_CELL, "-");
-	units_count(cell[0], r->nodes);
-	units_count(cell[1], r->ranks);
-	if (r->files)
-		units_count(cell[2], r->files);
-	if (!isnan(r->data_bytes))
-		units_bytes_decimal(cell[3], r->data_bytes);
-	if (!isnan(r->bytes_per_second)) {
-		units_rate(cell[4], r->bytes_per_second);
-		units_rate(cell[5], r->bytes_per_second / (double)r->nodes);
-	}
-	if (!isnan(r->au))
-		snprintf(cell[6], SCALING_CELL, "%.1f %%", r->au * 100);
-	if (!isnan(r->epoch_seconds))
-		units_time(cell[7], r->epoch_seconds);
-	if (!isnan(r->generate_seconds))
-		units_time(cell[8], r->generate_seconds);
-	if (!isnan(r->cached_share))
-		snprintf(cell[9], SCALING_CELL, "%.1f %%", r->cached_share * 100);
-	if (!isnan(r->node_hours))
-		snprintf(cell[10], SCALING_CELL, "%.3g", r->node_hours);
+	return units_count(text, (uint64_t)value);
+}
+
+static char *scaling_percent(char text[UNITS_TEXT_BYTES], double value)
+{
+	snprintf(text, UNITS_TEXT_BYTES, "%.1f %%", value * 100);
+	return text;
+}
+
+static char *scaling_number(char text[UNITS_TEXT_BYTES], double value)
+{
+	snprintf(text, UNITS_TEXT_BYTES, "%.3g", value);
+	return text;
+}
+
+/* The columns of the table, in JSON by their keys and in the text below their heads. */
+#define COLUMN(member) offsetof(struct scaling_row, member)
+static const struct scaling_column {
+	const char *key, *head; /* NULL: not in JSON, not in the text */
+	size_t at;              /* of a double in the row */
+	char *(*text)(char text[UNITS_TEXT_BYTES], double value);
+} scaling_columns[] = {
+	{"nodes", "nodes", COLUMN(nodes), scaling_count},
+	{"ranks", "ranks", COLUMN(ranks), scaling_count},
+	{"files", "files", COLUMN(files), scaling_count},
+	{"global_batch", NULL, COLUMN(global_batch), NULL},
+	{"data_bytes", "data set", COLUMN(data_bytes), units_bytes_decimal},
+	{"bytes_per_second", "needs", COLUMN(bytes_per_second), units_rate},
+	{NULL, "per node", COLUMN(node_rate), units_rate},
+	{"worker_bytes_per_second", NULL, COLUMN(worker_rate), NULL},
+	{"au", "AU", COLUMN(au), scaling_percent},
+	{"seconds_per_epoch", "epoch", COLUMN(epoch_seconds), units_time},
+	{"generate_seconds", "generate", COLUMN(generate_seconds), units_time},
+	{"cached_share", "cached", COLUMN(cached_share), scaling_percent},
+	{"node_hours", "node-hours", COLUMN(node_hours), scaling_number},
+};
+enum { SCALING_COLUMNS = COUNT(scaling_columns) };
+
+static double scaling_value(const struct scaling_row *r, const struct scaling_column *c)
+{
+	return *(const double *)((const char *)r + c->at);
+}
+
+/* Without a figure, and without files, a cell is "-". */
+static const char *scaling_cell(char cell[SCALING_CELL], const struct scaling_row *r,
+				const struct scaling_column *c)
+{
+	double value = scaling_value(r, c);
+
+	return isnan(value) || (value <= 0 && c->text == scaling_count) ? "-"
+									: c->text(cell, value);
 }
 
 /* Cells of a row are plain ASCII. A column without a figure in any row is left out. */
 static void scaling_print(FILE *out, const struct scaling_row *rows, uint32_t count)
 {
-	char cell[SCALING_COLUMNS][SCALING_CELL];
 	int width[SCALING_COLUMNS] = {0};
+	char cell[SCALING_CELL];
 
-	for (uint32_t i = 0; i < count; i++) {
-		scaling_cells(cell, &rows[i]);
-		for (unsigned c = 0; c < SCALING_COLUMNS; c++)
-			if (strcmp(cell[c], "-") != 0 && width[c] < (int)strlen(cell[c]))
-				width[c] = (int)strlen(cell[c]);
-	}
 	for (unsigned c = 0; c < SCALING_COLUMNS; c++) {
-		if (width[c] && width[c] < (int)strlen(scaling_heads[c]))
-			width[c] = (int)strlen(scaling_heads[c]);
+		const struct scaling_column *column = &scaling_columns[c];
+
+		for (uint32_t i = 0; column->head && i < count; i++) {
+			const char *text = scaling_cell(cell, &rows[i], column);
+
+			if (strcmp(text, "-") != 0)
+				width[c] = max_int(width[c], (int)strlen(text));
+		}
 		if (width[c])
-			fprintf(out, "%s%*s", c ? "  " : "", width[c], scaling_heads[c]);
+			width[c] = max_int(width[c], (int)strlen(column->head));
+		if (width[c])
+			fprintf(out, "%s%*s", c ? "  " : "", width[c], column->head);
 	}
 	fputc('\n', out);
 	for (uint32_t i = 0; i < count; i++) {
-		scaling_cells(cell, &rows[i]);
 		for (unsigned c = 0; c < SCALING_COLUMNS; c++)
 			if (width[c])
-				fprintf(out, "%s%*s", c ? "  " : "", width[c], cell[c]);
+				fprintf(out, "%s%*s", c ? "  " : "", width[c],
+					scaling_cell(cell, &rows[i], &scaling_columns[c]));
 		fputc('\n', out);
 	}
 }
@@ -223,18 +253,10 @@ static cJSON *scaling_row_json(const struct scaling_row *r)
 {
 	cJSON *json = cJSON_CreateObject();
 
-	json_add_number(json, "nodes", (double)r->nodes);
-	json_add_number(json, "ranks", (double)r->ranks);
-	json_add_number(json, "files", (double)r->files);
-	json_add_number(json, "global_batch", (double)r->global_batch);
-	json_add_number(json, "data_bytes", r->data_bytes);
-	json_add_number(json, "bytes_per_second", r->bytes_per_second);
-	json_add_number(json, "worker_bytes_per_second", r->worker_rate);
-	json_add_number(json, "au", r->au);
-	json_add_number(json, "seconds_per_epoch", r->epoch_seconds);
-	json_add_number(json, "generate_seconds", r->generate_seconds);
-	json_add_number(json, "cached_share", r->cached_share);
-	json_add_number(json, "node_hours", r->node_hours);
+	for (unsigned c = 0; c < SCALING_COLUMNS; c++)
+		if (scaling_columns[c].key)
+			json_add_number(json, scaling_columns[c].key,
+					scaling_value(r, &scaling_columns[c]));
 	return json;
 }
 

@@ -14,9 +14,10 @@ struct scaling_limits {
 /* What one number of nodes asks for, in the first phase that has steps. NAN: it does not apply, or a limit is not
  * given. */
 struct scaling_row {
-	uint64_t nodes, ranks, files, global_batch;
+	double nodes, ranks, files, global_batch;
 	double data_bytes;       /* of the data set that the phase reads */
 	double bytes_per_second; /* that AU 100 % needs, of all nodes */
+	double node_rate;        /* the same, of each node */
 	double worker_rate;      /* the same, of one reading worker: bytes per second */
 	double au; /* within the limits: what they deliver over what AU 100 % needs, at most 1 */
 	double epoch_seconds, generate_seconds;

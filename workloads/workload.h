@@ -152,7 +152,6 @@ struct clean_counts {
 	uint64_t kept;                   /* left because they are not as haul made them */
 	uint64_t absent;                 /* were not there */
 	uint64_t folders;                /* removed because they were empty */
-	bool complete;                   /* all of it was done */
 };
 
 struct workload {

@@ -132,10 +132,11 @@ static int checkpoint_clean_number(struct checkpoint_cleaned *c, struct clean *c
 }
 
 /* All checkpoints that the phase may have made, and those that follow them: a phase before may have made more. */
-static int checkpoint_clean_all(const struct checkpoint_options *o, struct clean *clean,
-				struct group *g, struct err *err)
+static int checkpoint_clean_all(struct clean *clean, void *options, struct err *err)
 {
+	const struct checkpoint_options *o = options;
 	struct checkpoint_cleaned c = {.folder = o->folder};
+	struct group *g = clean->crew.group;
 	char key[OBJECT_KEY_BYTES];
 	bool found = true;
 	int rc = 0;
@@ -151,26 +152,11 @@ static int checkpoint_clean_all(const struct checkpoint_options *o, struct clean
 int checkpoint_clean_use(struct phase_context *ctx, const struct checkpoint_use *use,
 			 struct clean_counts *counts, struct err *err)
 {
-	struct clean *c = calloc(1, sizeof(*c));
-	int rc = group_agree(ctx->group, c ? 0 : err_set(err, -ENOMEM, "no memory"), err), counted;
+	struct checkpoint_options o = *use->options;
+	int rc = clean_store(ctx, use->store, checkpoint_clean_all, &o, counts, err);
 
-	if (rc < 0 || !c) {
-		free(c);
-		return rc;
-	}
-	rc = clean_open(c, ctx, use->store, err);
-	if (rc == 0)
-		rc = checkpoint_clean_all(use->options, c, ctx->group, err);
 	/* Nothing is kept there: nothing can be left. */
-	rc = rc == -ENOTSUP ? 0 : rc;
-	if (c->crew.members) {
-		counted = clean_add(c, rc == 0, counts);
-		rc = rc < 0 ? rc : counted;
-	}
-	counts->complete = rc == 0;
-	clean_close(c);
-	free(c);
-	return rc;
+	return rc == -ENOTSUP ? 0 : rc;
 }
 
 int checkpoint_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err)

@@ -25,31 +25,20 @@ _Static_assert((int)CLEAN_WORDS <= (int)CREW_COUNTS, "room for each");
 
 static void clean_removed(void *member, const struct request *req, uint64_t bytes);
 
-int clean_open(struct clean *c, struct phase_context *ctx, const struct job_store *described,
-	       struct err *err)
+static int clean_open(struct clean *c, struct phase_context *ctx, const struct job_store *described,
+		      struct err *err)
 {
-	int rc;
+	int rc = workload_store_open(ctx, described, &c->store, err);
 
-	memset(c, 0, sizeof(*c));
-	rc = workload_store_open(ctx, described, &c->store, err);
 	if (rc < 0)
 		return group_agree(ctx->group, rc, err);
 	if (!store_can(&c->store, BACKEND_PERSISTENT) || !store_can(&c->store, BACKEND_CONTENT))
 		rc = err_set(err, -ENOTSUP, "%s keeps nothing: there is nothing to clean",
 			     c->store.uri);
-	c->crew = (struct crew){
-		.store = &c->store,
-		.group = ctx->group,
-		.stop = ctx->stop,
-		.start_ns = clock_now(ctx->clock),
-		.threads = CLEAN_THREADS,
-		.progress = ctx->progress,
-		.progress_argument = ctx->progress_argument,
-		.kind = "clean",
-		.items = "files",
-		.removes = true,
-		.argument = c,
-	};
+	c->crew = crew_of(ctx, &c->store, NULL, CLEAN_THREADS, 1, "clean");
+	c->crew.items = "files";
+	c->crew.removes = true;
+	c->crew.argument = c;
 	if (rc == 0)
 		rc = crew_open(&c->crew, err);
 	for (unsigned i = 0; rc == 0 && i < CLEAN_THREADS; i++)
@@ -58,7 +47,7 @@ int clean_open(struct clean *c, struct phase_context *ctx, const struct job_stor
 	return group_agree(ctx->group, rc, err);
 }
 
-void clean_close(struct clean *c)
+static void clean_close(struct clean *c)
 {
 	for (unsigned i = 0; i < CLEAN_THREADS; i++)
 		batch_delete_close(&c->deletes[i]);
@@ -360,13 +349,14 @@ int clean_kept(struct clean *c, uint64_t *kept)
 	return group_allreduce(c->crew.group, MERGE_SUM, kept, 1);
 }
 
-int clean_add(const struct clean *c, bool complete, struct clean_counts *counts)
+/* Adds the work of all ranks. */
+static int clean_add(const struct clean *c, struct clean_counts *counts)
 {
 	uint64_t words[CLEAN_WORDS];
 	int rc;
 
 	for (unsigned i = 0; i < CLEAN_WORDS; i++)
-		words[i] = c->crew.members ? crew_count(&c->crew, i) : 0;
+		words[i] = crew_count(&c->crew, i);
 	rc = group_allreduce(c->crew.group, MERGE_SUM, words, CLEAN_WORDS);
 	if (rc < 0)
 		return rc;
@@ -377,6 +367,26 @@ int clean_add(const struct clean *c, bool complete, struct clean_counts *counts)
 	counts->kept += words[CLEAN_KEPT];
 	counts->absent += words[CLEAN_ABSENT];
 	counts->folders += words[CLEAN_FOLDERS];
-	counts->complete = complete;
 	return 0;
+}
+
+int clean_store(struct phase_context *ctx, const struct job_store *described,
+		int (*remove)(struct clean *c, void *argument, struct err *err), void *argument,
+		struct clean_counts *counts, struct err *err)
+{
+	struct clean *c = calloc(1, sizeof(*c));
+	int rc = group_agree(ctx->group, c ? 0 : err_set(err, -ENOMEM, "no memory"), err);
+	int added = 0;
+
+	if (rc < 0 || !c)
+		goto out_free;
+	rc = clean_open(c, ctx, described, err);
+	if (rc == 0)
+		rc = remove(c, argument, err);
+	if (c->crew.members)
+		added = clean_add(c, counts);
+	clean_close(c);
+out_free:
+	free(c);
+	return rc < 0 ? rc : added;
 }

@@ -37,11 +37,11 @@ struct clean {
 	struct open_uploads uploads; /* below the folder of objects */
 };
 
-/* Opens the store and the threads. -ENOTSUP: the store keeps nothing. Call clean_close also after
- * an error. */
-int clean_open(struct clean *c, struct phase_context *ctx, const struct job_store *described,
-	       struct err *err);
-void clean_close(struct clean *c);
+/* Opens the store and the threads, calls remove, and adds what has been removed, however that ended. -ENOTSUP: the store
+ * keeps nothing, and remove was not called. */
+int clean_store(struct phase_context *ctx, const struct job_store *described,
+		int (*remove)(struct clean *c, void *argument, struct err *err), void *argument,
+		struct clean_counts *counts, struct err *err);
 
 /* Removes the objects, and drops uploads of them that runs have left open. An object that is not there
  * is not an error. Of other errors the first is returned, after everything else has been removed. -EINTR: a stop was requested. */
@@ -69,8 +69,5 @@ int clean_end(struct clean *c, struct err *err);
 
 /* Objects of all ranks that stayed because they are not as haul made them. */
 int clean_kept(struct clean *c, uint64_t *kept);
-
-/* Adds the work of all ranks. complete: everything has been removed. */
-int clean_add(const struct clean *c, bool complete, struct clean_counts *counts);
 
 #endif

@@ -164,25 +164,29 @@ static void description_clean_end(const struct description *d, const struct desc
 		clean_folder(c, key);
 }
 
-static int description_clean_store(const struct description *d, const struct description_clean *how,
-				   struct clean *c, struct phase_context *ctx,
-				   const struct job_store *store, struct err *err)
-{
-	bool found = false, stays = false;
-	int rc = clean_open(c, ctx, store, err);
+struct description_cleaned {
+	const struct description *d;
+	const struct description_clean *how;
+};
 
-	if (rc == 0)
-		rc = description_find(d, how->described, c, ctx->group, &found, err);
+static int description_remove(struct clean *c, void *argument, struct err *err)
+{
+	const struct description_cleaned *x = argument;
+	const struct description *d = x->d;
+	const struct description_clean *how = x->how;
+	struct group *g = c->crew.group;
+	bool found = false, stays = false;
+	int rc = description_find(d, how->described, c, g, &found, err);
+
 	if (rc < 0)
 		return rc;
 	if (found)
-		rc = group_agree(ctx->group, how->objects(c, d, how->described, &stays, err), err);
+		rc = group_agree(g, how->objects(c, d, how->described, &stays, err), err);
 	if (rc == 0 && found && how->named)
 		rc = clean_uploads_named(c, d->folder, how->named, err);
 	if (rc == 0)
 		rc = clean_end(c, err);
-	if (rc == 0 && ctx->group->rank == 0 && !stays &&
-	    (found || store_can(&c->store, BACKEND_UPDATE)))
+	if (rc == 0 && g->rank == 0 && !stays && (found || store_can(&c->store, BACKEND_UPDATE)))
 		description_clean_end(d, how, c, found);
 	return rc == 0 ? clean_end(c, err) : rc;
 }
@@ -191,16 +195,9 @@ int description_clean(const struct description *d, const struct description_clea
 		      struct phase_context *ctx, const struct job_store *store,
 		      struct clean_counts *counts, struct err *err)
 {
-	struct clean c;
-	int rc = description_clean_store(d, how, &c, ctx, store, err), counted;
+	struct description_cleaned x = {d, how};
+	int rc = clean_store(ctx, store, description_remove, &x, counts, err);
 
 	/* Nothing is kept there: nothing can be left. */
-	rc = rc == -ENOTSUP ? 0 : rc;
-	if (c.crew.members) {
-		counted = clean_add(&c, rc == 0, counts);
-		rc = rc < 0 ? rc : counted;
-	}
-	counts->complete = rc == 0;
-	clean_close(&c);
-	return rc;
+	return rc == -ENOTSUP ? 0 : rc;
 }

@@ -11,28 +11,45 @@
 
 /* One data set. */
 struct generate_cleaned {
-	struct clean clean;
+	struct clean *clean;
 	struct manifest manifest;
 	struct dataset dataset; /* as the manifest says */
 	struct group *group;
+	const char *folder;
 };
 
-static int generate_clean_find(struct generate_cleaned *c, const char *folder, struct err *err);
+static int generate_clean_find(struct generate_cleaned *c, struct err *err);
 static int generate_clean_files(struct generate_cleaned *c, struct err *err);
 static int generate_clean_folders(struct generate_cleaned *c, struct err *err);
 static int generate_clean_end(struct generate_cleaned *c, struct err *err);
 
-static int generate_clean_open(struct generate_cleaned *c, struct phase_context *ctx,
-			       const struct job_dataset *described, struct err *err)
+static int generate_clean_all(struct clean *clean, void *cleaned, struct err *err)
 {
+	struct generate_cleaned *c = cleaned;
+	int rc;
+
+	c->clean = clean;
+	c->group = clean->crew.group;
+	rc = generate_clean_find(c, err);
+	if (rc == 0)
+		rc = generate_clean_files(c, err);
+	if (rc == 0)
+		rc = generate_clean_folders(c, err);
+	return rc == 0 ? generate_clean_end(c, err) : rc;
+}
+
+static int generate_clean_one(struct phase_context *ctx, const struct job_dataset *described,
+			      struct clean_counts *counts, struct err *err)
+{
+	const struct dataset_options *options = described->options;
+	struct generate_cleaned c = {.folder = options->folder};
 	struct job_phase none = {.path = ""};
 	char path[DATASET_PATH_BYTES];
 	const struct job_dataset *found;
 	const struct job_store *store;
 	int rc;
 
-	c->group = ctx->group;
-	if (dataset_is_existing(described->options))
+	if (dataset_is_existing(options))
 		return err_set(
 			err, -EPERM,
 			"the data set%s%s exists without haul: nothing of it is ever removed",
@@ -40,36 +57,10 @@ static int generate_clean_open(struct generate_cleaned *c, struct phase_context 
 	dataset_path(described, path);
 	snprintf(none.path, sizeof(none.path), "%.63s", path);
 	rc = dataset_find(ctx->job, &none, described->name, &found, &store, err);
-	return rc < 0 ? rc : clean_open(&c->clean, ctx, store, err);
-}
-
-static int generate_clean_one(struct phase_context *ctx, const struct job_dataset *described,
-			      struct clean_counts *counts, struct err *err)
-{
-	const struct dataset_options *options = described->options;
-	struct generate_cleaned *c = calloc(1, sizeof(*c));
-	int rc = group_agree(ctx->group, c ? 0 : err_set(err, -ENOMEM, "no memory"), err), counted;
-
-	if (rc < 0 || !c)
-		goto out_free;
-	rc = generate_clean_open(c, ctx, described, err);
-	if (rc == 0)
-		rc = generate_clean_find(c, options->folder, err);
-	if (rc == 0)
-		rc = generate_clean_files(c, err);
-	if (rc == 0)
-		rc = generate_clean_folders(c, err);
-	if (rc == 0)
-		rc = generate_clean_end(c, err);
-	if (c->clean.crew.members) {
-		counted = clean_add(&c->clean, rc == 0, counts);
-		rc = rc < 0 ? rc : counted;
-	}
-	counts->complete = rc == 0;
-	clean_close(&c->clean);
-	manifest_free(&c->manifest);
-out_free:
-	free(c);
+	if (rc < 0)
+		return rc;
+	rc = clean_store(ctx, store, generate_clean_all, &c, counts, err);
+	manifest_free(&c.manifest);
 	return rc;
 }
 
@@ -82,11 +73,12 @@ int generate_clean(struct phase_context *ctx, struct clean_counts *counts, struc
 	return rc;
 }
 
-static int generate_clean_load(struct generate_cleaned *c, const char *folder, struct err *err)
+static int generate_clean_load(struct generate_cleaned *c, struct err *err)
 {
-	const char *uri = c->clean.store.uri;
+	const char *folder = c->folder;
+	const char *uri = c->clean->store.uri;
 	char key[OBJECT_KEY_BYTES];
-	int rc = manifest_load(&c->manifest, clean_queue(&c->clean), folder, err);
+	int rc = manifest_load(&c->manifest, clean_queue(c->clean), folder, err);
 
 	manifest_key(folder, key);
 	if (rc == -ENOENT)
@@ -132,10 +124,9 @@ static int generate_clean_share(struct generate_cleaned *c, struct err *err)
 	return group_agree(group, rc, err);
 }
 
-static int generate_clean_find(struct generate_cleaned *c, const char *folder, struct err *err)
+static int generate_clean_find(struct generate_cleaned *c, struct err *err)
 {
-	int rc = group_agree(c->group,
-			     c->group->rank == 0 ? generate_clean_load(c, folder, err) : 0, err);
+	int rc = group_agree(c->group, c->group->rank == 0 ? generate_clean_load(c, err) : 0, err);
 
 	if (rc == 0)
 		rc = generate_clean_share(c, err);
@@ -177,7 +168,7 @@ static int generate_clean_files(struct generate_cleaned *c, struct err *err)
 					    .folder = c->dataset.options.folder,
 					    .unfinished = !c->manifest.complete};
 
-	return clean_objects(&c->clean, &files, err);
+	return clean_objects(c->clean, &files, err);
 }
 
 /* Subfolders that held files, each by one rank. */
@@ -189,9 +180,9 @@ static int generate_clean_folders(struct generate_cleaned *c, struct err *err)
 
 	for (uint64_t i = c->group->rank; i < used; i += c->group->size) {
 		dataset_subfolder(&c->dataset, i, key);
-		clean_folder(&c->clean, key);
+		clean_folder(c->clean, key);
 	}
-	return clean_end(&c->clean, err);
+	return clean_end(c->clean, err);
 }
 
 /* Rank 0, at last: the manifest, and the folder if nothing else is in it. */
@@ -202,10 +193,10 @@ static int generate_clean_end(struct generate_cleaned *c, struct err *err)
 
 	if (c->group->rank == 0) {
 		manifest_key(folder, key);
-		clean_key(&c->clean, key);
+		clean_key(c->clean, key);
 		snprintf(key, sizeof(key), "%s/", folder);
 		if (folder[0])
-			clean_folder(&c->clean, key);
+			clean_folder(c->clean, key);
 	}
-	return clean_end(&c->clean, err);
+	return clean_end(c->clean, err);
 }
