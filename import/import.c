@@ -2,28 +2,26 @@
 #include "import/import.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/grow.h"
 #include "core/json.h"
 
-int import_find(struct import *i, enum import_fate fate, const char *key, const struct cJSON *value,
-		struct err *err, const char *format, ...)
+enum { FINDINGS_FIRST = 16, PART_BYTES = 256 };
+
+void import_found(struct import *i, enum import_fate fate, const char *key,
+		  const struct cJSON *value, const char *format, ...)
 {
 	char described[JSON_QUOTE_BYTES] = "";
 	struct import_finding *f;
 	va_list list;
 
-	if (i->count == i->room) {
-		uint32_t room = i->room ? 2 * i->room : 16;
-		struct import_finding *more = realloc(i->findings, room * sizeof(*more));
-
-		if (!more)
-			return err_set(err, -ENOMEM, "no memory for the findings");
-		i->findings = more;
-		i->room = room;
+	if (!grow(&i->findings, i->count, &i->room, FINDINGS_FIRST, sizeof(*i->findings))) {
+		i->failed = true;
+		return;
 	}
 	f = &i->findings[i->count++];
 	f->fate = fate;
@@ -34,7 +32,20 @@ int import_find(struct import *i, enum import_fate fate, const char *key, const 
 	va_start(list, format);
 	vsnprintf(f->why, sizeof(f->why), format, list);
 	va_end(list);
-	return 0;
+}
+
+const struct cJSON *import_at(const struct cJSON *tree, const char *path)
+{
+	char part[PART_BYTES];
+
+	while (tree && *path) {
+		size_t n = strcspn(path, ".");
+
+		snprintf(part, sizeof(part), "%.*s", (int)n, path);
+		tree = cJSON_GetObjectItemCaseSensitive(tree, part);
+		path += n + (path[n] == '.');
+	}
+	return cJSON_IsNull(tree) ? NULL : tree;
 }
 
 void import_free(struct import *i)

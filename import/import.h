@@ -6,6 +6,7 @@
 #ifndef HAUL_IMPORT_IMPORT_H
 #define HAUL_IMPORT_IMPORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/err.h"
@@ -31,8 +32,10 @@ struct import_finding {
 struct import {
 	struct cJSON *job;
 	struct import_finding *findings; /* [count], in the order in which they were made */
-	uint32_t count, room;
+	uint32_t count;
 	uint32_t keys; /* values that the text and the overrides give */
+	uint64_t room;
+	bool failed; /* there was no memory for all of it */
 };
 
 /* How the job takes keys that the tool ignores or does not follow: as their authors meant them, or
@@ -41,8 +44,12 @@ enum import_as { IMPORT_AS_MEANT, IMPORT_AS_DLIO_BUGS };
 
 void import_free(struct import *i);
 
-/* Adds a finding; importers call it. value may be NULL. */
-int import_find(struct import *i, enum import_fate fate, const char *key, const struct cJSON *value,
-		struct err *err, const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* The value at a path of the text's keys ("rag.top_k_chunks"); NULL where there is none, or null. */
+const struct cJSON *import_at(const struct cJSON *tree, const char *path);
+
+/* Importers: adds a finding about a key; value may be NULL. Without memory, the import has failed. */
+void import_found(struct import *i, enum import_fate fate, const char *key,
+		  const struct cJSON *value, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
 
 #endif

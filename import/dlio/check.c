@@ -2,7 +2,6 @@
 #include "import/dlio/check.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,83 +18,80 @@ struct check {
 	unsigned unknown; /* keys so far */
 };
 
-static int check_object(struct check *c, cJSON *node, const char *prefix);
-static int check_child(struct check *c, cJSON *node, cJSON *child, const char *path);
-static int check_known_key(struct check *c, const struct dlio_key *k, cJSON *node, cJSON *value);
+static void check_object(struct check *c, cJSON *node, const char *prefix);
+static void check_child(struct check *c, cJSON *node, cJSON *child, const char *path);
+static void check_known_key(struct check *c, const struct dlio_key *k, cJSON *node, cJSON *value);
 static const char *check_kind(enum dlio_kind kind, const cJSON *value);
 static bool check_is_switch(const cJSON *value);
 static bool check_is_texts(const cJSON *value);
-static int check_model(struct check *c, cJSON *node, cJSON *text);
-static int check_defaults(struct check *c, const cJSON *list);
-static int check_unknown(struct check *c, const char *path, const cJSON *value);
+static void check_model(struct check *c, cJSON *node, cJSON *text);
+static void check_defaults(struct check *c, const cJSON *list);
+static void check_unknown(struct check *c, const char *path, const cJSON *value);
 static const char *check_nearest(const char *path);
 
 int dlio_check(struct dlio *d)
 {
 	struct check c = {.d = d};
 
-	return check_object(&c, d->tree, "");
+	check_object(&c, d->tree, "");
+	return d->rc;
 }
 
 /* The YAML reader bounds the depth and the number of values. */
-static int check_object(struct check *c, cJSON *node, const char *prefix)
+static void check_object(struct check *c, cJSON *node, const char *prefix)
 {
 	cJSON *child, *next;
-	int rc = 0;
 
-	for (child = node->child; rc == 0 && child; child = next) {
+	for (child = node->child; child; child = next) {
 		char path[CHECK_PATH_BYTES];
 
 		next = child->next;
 		snprintf(path, sizeof(path), "%s%s%s", prefix, *prefix ? "." : "", child->string);
-		rc = check_child(c, node, child, path);
+		check_child(c, node, child, path);
 	}
-	return rc;
 }
 
-static int check_child(struct check *c, cJSON *node, cJSON *child, const char *path)
+static void check_child(struct check *c, cJSON *node, cJSON *child, const char *path)
 {
 	/* A dot inside a key's name would make it look like a path. */
 	bool dotted = strchr(child->string, '.') != NULL;
 	const struct dlio_key *k = dotted ? NULL : dlio_key(path);
 
 	if (k)
-		return check_known_key(c, k, node, child);
-	if (strcmp(path, "defaults") == 0 && cJSON_IsArray(child))
-		return check_defaults(c, child);
-	if (dotted || !dlio_key_section(path))
-		return check_unknown(c, path, child);
-	if (strcmp(path, "model") == 0 && cJSON_IsString(child))
-		return check_model(c, node, child);
-	if (cJSON_IsObject(child))
-		return check_object(c, child, path);
-	if (!cJSON_IsNull(child))
-		return err_set(c->d->err, -EINVAL, "%s: must hold keys", path);
-	return 0;
+		check_known_key(c, k, node, child);
+	else if (strcmp(path, "defaults") == 0 && cJSON_IsArray(child))
+		check_defaults(c, child);
+	else if (dotted || !dlio_key_section(path))
+		check_unknown(c, path, child);
+	else if (strcmp(path, "model") == 0 && cJSON_IsString(child))
+		check_model(c, node, child);
+	else if (cJSON_IsObject(child))
+		check_object(c, child, path);
+	else if (!cJSON_IsNull(child))
+		dlio_refuse(c->d, "%s: must hold keys", path);
 }
 
-static int check_known_key(struct check *c, const struct dlio_key *k, cJSON *node, cJSON *value)
+static void check_known_key(struct check *c, const struct dlio_key *k, cJSON *node, cJSON *value)
 {
 	struct dlio *d = c->d;
 	char described[JSON_QUOTE_BYTES];
 	const char *wrong;
-	int rc;
 
 	d->out->keys++;
 	if (cJSON_IsString(value) && strstr(value->valuestring, "${")) {
-		rc = import_find(d->out, IMPORT_LEFT, k->path, value, d->err,
-				 "haul does not resolve ${...}: give the value as an override");
+		import_found(d->out, IMPORT_LEFT, k->path, value,
+			     "haul does not resolve ${...}: give the value as an override");
 		cJSON_Delete(cJSON_DetachItemViaPointer(node, value));
-		return rc;
+		return;
 	}
-	if (!k->to)
-		return import_find(d->out, IMPORT_LEFT, k->path,
-				   k->kind == DLIO_SECRET ? NULL : value, d->err, "%s", k->why);
+	if (!k->to) {
+		import_found(d->out, IMPORT_LEFT, k->path, k->kind == DLIO_SECRET ? NULL : value,
+			     "%s", k->why);
+		return;
+	}
 	wrong = cJSON_IsNull(value) ? NULL : check_kind(k->kind, value);
 	if (wrong)
-		return err_set(d->err, -EINVAL, "%s: %s, is %s", k->path, wrong,
-			       json_describe(described, value));
-	return 0;
+		dlio_refuse(d, "%s: %s, is %s", k->path, wrong, json_describe(described, value));
 }
 
 /* What the value must be, or NULL where it is that. */
@@ -154,53 +150,48 @@ static bool check_is_texts(const cJSON *value)
 
 /* "model: unet3d" is the older form of "model: {name: unet3d}", which takes its place in the
  * tree. */
-static int check_model(struct check *c, cJSON *node, cJSON *text)
+static void check_model(struct check *c, cJSON *node, cJSON *text)
 {
-	struct dlio *d = c->d;
 	cJSON *name = cJSON_Duplicate(text, false), *model = cJSON_CreateObject();
-	int rc = import_find(d->out, IMPORT_CHANGED, "model", text, d->err,
-			     "a text names the model: haul takes it for model.name");
 
-	if (!model || !name || !cJSON_AddItemToObject(model, "name", name)) {
+	import_found(c->d->out, IMPORT_CHANGED, "model", text,
+		     "a text names the model: haul takes it for model.name");
+	if (!cJSON_AddItemToObject(model, "name", name)) {
 		cJSON_Delete(name);
-		cJSON_Delete(model);
-		return dlio_no_memory(d);
+		dlio_no_memory(c->d);
 	}
-	if (!cJSON_ReplaceItemInObjectCaseSensitive(node, "model", model)) {
-		cJSON_Delete(model);
-		return dlio_no_memory(d);
+	if (model && cJSON_ReplaceItemInObjectCaseSensitive(node, "model", model)) {
+		check_object(c, model, "model");
+		return;
 	}
-	return rc == 0 ? check_object(c, model, "model") : rc;
+	cJSON_Delete(model);
+	dlio_no_memory(c->d);
 }
 
 /* Hydra's list of the files that a configuration is composed of. */
-static int check_defaults(struct check *c, const cJSON *list)
+static void check_defaults(struct check *c, const cJSON *list)
 {
 	const cJSON *item;
-	int rc = 0;
 
 	cJSON_ArrayForEach(item, list)
 	{
 		if (cJSON_IsString(item) && strcmp(item->valuestring, "_self_") == 0)
 			continue;
-		rc = import_find(c->d->out, IMPORT_LEFT, "defaults",
-				 cJSON_IsObject(item) && item->child ? item->child : item,
-				 c->d->err,
-				 "haul reads one file: it does not read the one that this names");
-		if (rc < 0)
-			break;
+		import_found(c->d->out, IMPORT_LEFT, "defaults",
+			     cJSON_IsObject(item) && item->child ? item->child : item,
+			     "haul reads one file: it does not read the one that this names");
 	}
-	return rc;
 }
 
-static int check_unknown(struct check *c, const char *path, const cJSON *value)
+static void check_unknown(struct check *c, const char *path, const cJSON *value)
 {
 	const char *near = c->unknown++ < CHECK_HINTS_MAX ? check_nearest(path) : NULL;
 
-	return near ? import_find(c->d->out, IMPORT_UNKNOWN, path, value, c->d->err,
-				  "DLIO has no such key; did you mean \"%s\"?", near)
-		    : import_find(c->d->out, IMPORT_UNKNOWN, path, value, c->d->err,
-				  "DLIO has no such key");
+	if (near)
+		import_found(c->d->out, IMPORT_UNKNOWN, path, value,
+			     "DLIO has no such key; did you mean \"%s\"?", near);
+	else
+		import_found(c->d->out, IMPORT_UNKNOWN, path, value, "DLIO has no such key");
 }
 
 /* A key of the same name in another section, else the nearest by the whole path. */
@@ -243,12 +234,9 @@ static const char *check_why_unused(const struct dlio *d, const char *path)
 	return "this format, store or workflow has no use for it";
 }
 
-int dlio_check_unused(struct dlio *d)
+void dlio_check_unused(struct dlio *d)
 {
-	int rc = 0;
-
-	for (const struct dlio_key *k = dlio_keys; rc == 0 && k->path; k++)
+	for (const struct dlio_key *k = dlio_keys; k->path; k++)
 		if (k->to && !d->asked[k - dlio_keys] && dlio_peek(d, k->path))
-			rc = dlio_find(d, IMPORT_LEFT, k->path, "%s", check_why_unused(d, k->path));
-	return rc;
+			dlio_found(d, IMPORT_LEFT, k->path, "%s", check_why_unused(d, k->path));
 }

@@ -11,6 +11,6 @@
 int dlio_check(struct dlio *d);
 
 /* Adds findings for the keys that could be mapped but that no part of the job has looked up. */
-int dlio_check_unused(struct dlio *d);
+void dlio_check_unused(struct dlio *d);
 
 #endif

@@ -2,9 +2,10 @@
 #include "import/dlio/checkpoint.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <math.h>
 #include <string.h>
+
+#include "core/numbers.h"
 
 #define MODEL    "model."
 #define MESH     "model.parallelism."
@@ -34,10 +35,9 @@ static void checkpoint_find_mesh(struct dlio *d, struct checkpoint_mesh *out)
 	};
 }
 
-static int checkpoint_add_mesh(struct dlio *d, cJSON *phase, const struct checkpoint_mesh *m)
+static void checkpoint_add_mesh(struct dlio *d, cJSON *phase, const struct checkpoint_mesh *m)
 {
 	cJSON *mesh = cJSON_AddObjectToObject(phase, "mesh");
-	int rc = 0;
 
 	cJSON_AddNumberToObject(mesh, "tensor", m->tensor);
 	cJSON_AddNumberToObject(mesh, "pipeline", m->pipeline);
@@ -45,31 +45,32 @@ static int checkpoint_add_mesh(struct dlio *d, cJSON *phase, const struct checkp
 		cJSON_AddNumberToObject(mesh, "data", m->data);
 	cJSON_AddNumberToObject(mesh, "zero", m->zero);
 	if (strcmp(dlio_text(d, SETTINGS "mode"), "subset") != 0)
-		return 0;
+		return;
 	if (m->data <= 0)
-		rc = dlio_find(d, IMPORT_CHANGED, SETTINGS "mode",
-			       "DLIO refuses a subset without model.parallelism.data; haul's mesh "
-			       "then has as many data ranks as the run has ranks for");
-	return rc < 0 ? rc
-		      : dlio_find(d, IMPORT_CHANGED, SETTINGS "mode",
-				  "in haul, a run with fewer ranks than the mesh always writes the "
-				  "part of its ranks");
+		dlio_found(d, IMPORT_CHANGED, SETTINGS "mode",
+			   "DLIO refuses a subset without model.parallelism.data; haul's mesh "
+			   "then has as many data ranks as the run has ranks for");
+	dlio_found(d, IMPORT_CHANGED, SETTINGS "mode",
+		   "in haul, a run with fewer ranks than the mesh always writes the part of its "
+		   "ranks");
 }
 
-static int checkpoint_add_type(struct dlio *d, cJSON *model, const char *key, const char *path)
+static void checkpoint_add_type(struct dlio *d, cJSON *model, const char *key, const char *path)
 {
 	static const char *const known[] = {"fp64", "fp32",  "fp16", "bf16", "fp8",
 					    "int8", "uint8", "int4", NULL};
 	const char *type = dlio_text(d, path);
 
 	for (unsigned i = 0; known[i]; i++)
-		if (strcmp(known[i], type) == 0)
-			return cJSON_AddStringToObject(model, key, type) ? 0 : dlio_no_memory(d);
-	return err_set(d->err, -EINVAL, "%s: unknown number format \"%.32s\"", path, type);
+		if (strcmp(known[i], type) == 0) {
+			dlio_add_text(d, model, key, type);
+			return;
+		}
+	dlio_refuse(d, "%s: unknown number format \"%.32s\"", path, type);
 }
 
 /* A transformer by its dimensions. */
-static int checkpoint_add_shape(struct dlio *d, cJSON *model, double layers)
+static void checkpoint_add_shape(struct dlio *d, cJSON *model, double layers)
 {
 	static const struct {
 		const char *key, *path;
@@ -78,91 +79,80 @@ static int checkpoint_add_shape(struct dlio *d, cJSON *model, double layers)
 		{"feed_forward", SHAPE "ffn_hidden_size"}, {"heads", SHAPE "num_attention_heads"},
 		{"kv_heads", SHAPE "num_kv_heads"},
 	};
-	int rc = 0;
 
-	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (unsigned i = 0; i < COUNT(rows); i++)
 		cJSON_AddNumberToObject(model, rows[i].key, dlio_number(d, rows[i].path));
 	cJSON_AddNumberToObject(model, "layers", layers);
-	rc = checkpoint_add_type(d, model, "weights", MODEL "model_datatype");
-	if (rc == 0)
-		rc = checkpoint_add_type(d, model, "optimizer", MODEL "optimizer_datatype");
-	if (rc == 0 && dlio_at(d, MODEL "optimization_groups"))
-		rc = dlio_find(d, IMPORT_LEFT, MODEL "optimization_groups",
-			       "haul computes the optimizer's states from model.transformer");
-	return rc;
+	checkpoint_add_type(d, model, "weights", MODEL "model_datatype");
+	checkpoint_add_type(d, model, "optimizer", MODEL "optimizer_datatype");
+	if (dlio_at(d, MODEL "optimization_groups"))
+		dlio_found(d, IMPORT_LEFT, MODEL "optimization_groups",
+			   "haul computes the optimizer's states from model.transformer");
 }
 
 /* The sum of a list of sizes, each divided by parts as whole numbers. */
-static int checkpoint_list_sum(struct dlio *d, const char *path, double parts, double *out)
+static double checkpoint_list_sum(struct dlio *d, const char *path, double parts)
 {
-	const cJSON *list = dlio_at(d, path), *item;
+	const cJSON *item;
+	double sum = 0;
 
-	*out = 0;
-	cJSON_ArrayForEach(item, list)
+	cJSON_ArrayForEach(item, dlio_at(d, path))
 	{
 		if (!cJSON_IsNumber(item) || item->valuedouble < 0)
-			return err_set(d->err, -EINVAL,
-				       "%s: must be a list of whole numbers of 0 or more", path);
-		*out += floor(item->valuedouble / parts);
+			dlio_refuse(d, "%s: must be a list of whole numbers of 0 or more", path);
+		sum += floor(item->valuedouble / parts);
 	}
-	return 0;
+	return sum;
 }
 
-static int checkpoint_leave_state(struct dlio *d, const char *why)
+static void checkpoint_leave_state(struct dlio *d, const char *why)
 {
 	static const char *const paths[] = {MODEL "model_size_bytes", MODEL "model_size"};
-	int rc = 0;
 
-	for (unsigned i = 0; rc == 0 && i < sizeof(paths) / sizeof(paths[0]); i++)
+	for (unsigned i = 0; i < COUNT(paths); i++)
 		if (dlio_at(d, paths[i]))
-			rc = dlio_find(d, IMPORT_LEFT, paths[i], "%s", why);
-	return rc;
+			dlio_found(d, IMPORT_LEFT, paths[i], "%s", why);
 }
 
 /* The state of a model without known dimensions; unet3d's files give its size by a key that DLIO does not read. */
-static int checkpoint_state_bytes(struct dlio *d, double *out)
+static double checkpoint_state_bytes(struct dlio *d)
 {
 	static const char right[] = MODEL "model_size_bytes", wrong[] = MODEL "model_size";
 	bool given = dlio_at(d, right) != NULL, other = dlio_at(d, wrong) != NULL;
 
-	*out = 0;
-	if (strcmp(dlio_text(d, MODEL "type"), "transformer") == 0)
-		return checkpoint_leave_state(
-			d, "DLIO has no such state where model.type is transformer");
-	*out = dlio_number(d, right);
-	if (!other)
+	if (strcmp(dlio_text(d, MODEL "type"), "transformer") == 0) {
+		checkpoint_leave_state(d, "DLIO has no such state where model.type is transformer");
 		return 0;
-	if (given || d->as == IMPORT_AS_DLIO_BUGS)
-		return dlio_find(d, IMPORT_LEFT, wrong,
-				 "DLIO reads model_size_bytes, not this key");
-	*out = dlio_number(d, wrong);
-	return dlio_find(d, IMPORT_CHANGED, wrong,
-			 "DLIO reads model_size_bytes and ignores this key; haul takes it for that "
-			 "one");
+	}
+	if (other && !given && d->as != IMPORT_AS_DLIO_BUGS) {
+		dlio_found(
+			d, IMPORT_CHANGED, wrong,
+			"DLIO reads model_size_bytes and ignores this key; haul takes it for that "
+			"one");
+		return dlio_number(d, wrong);
+	}
+	if (other)
+		dlio_found(d, IMPORT_LEFT, wrong, "DLIO reads model_size_bytes, not this key");
+	return dlio_number(d, right);
 }
 
 /* What each rank writes where the file gives sizes and no dimensions: DLIO's older lists. Each rank that writes has the
  * same number of bytes in haul, so the mesh has data ranks only. */
-static int checkpoint_add_flat(struct dlio *d, cJSON *model, double layers,
-			       struct checkpoint_mesh *mesh)
+static void checkpoint_add_flat(struct dlio *d, cJSON *model, double layers,
+				struct checkpoint_mesh *mesh)
 {
-	double ranks = mesh->tensor * mesh->pipeline, groups = 0, parameters = 0, state = 0;
-	int rc = checkpoint_list_sum(d, MODEL "optimization_groups", 1, &groups);
+	double ranks = mesh->tensor * mesh->pipeline;
+	double groups = checkpoint_list_sum(d, MODEL "optimization_groups", 1);
+	double parameters = checkpoint_list_sum(d, MODEL "layer_parameters", mesh->tensor);
+	double state = checkpoint_state_bytes(d);
 
-	if (rc == 0)
-		rc = checkpoint_list_sum(d, MODEL "layer_parameters", mesh->tensor, &parameters);
-	if (rc == 0)
-		rc = checkpoint_state_bytes(d, &state);
-	if (rc < 0)
-		return rc;
 	if (layers > 0)
 		parameters *= ceil((layers + LAYERS_BESIDE) / mesh->pipeline);
 	state += GROUP_COPIES * groups + parameters;
 	if (state < 1)
-		return err_set(d->err, -EINVAL,
-			       MODEL
-			       "num_layers: is missing, and so is model.model_size_bytes: the "
-			       "model has no size");
+		dlio_refuse(d,
+			    MODEL "num_layers: is missing, and so is model.model_size_bytes: the "
+				  "model has no size");
 	cJSON_AddNumberToObject(model, "bytes", state);
 	if (mesh->zero > 0)
 		mesh->data *= ranks;
@@ -170,151 +160,128 @@ static int checkpoint_add_flat(struct dlio *d, cJSON *model, double layers,
 		mesh->data = ranks;
 	mesh->zero = mesh->zero > 0 || ranks > 1 ? ZERO_ALL : 0;
 	mesh->tensor = mesh->pipeline = 1;
-	return dlio_find(d, IMPORT_CHANGED,
-			 dlio_at(d, MODEL "layer_parameters")      ? MODEL "layer_parameters"
-			 : dlio_at(d, MODEL "optimization_groups") ? MODEL "optimization_groups"
-								   : MODEL "model_size_bytes",
-			 "a model without dimensions: each rank that writes has one state of "
-			 "%.0f bytes",
-			 state);
+	dlio_found(d, IMPORT_CHANGED,
+		   dlio_at(d, MODEL "layer_parameters")      ? MODEL "layer_parameters"
+		   : dlio_at(d, MODEL "optimization_groups") ? MODEL "optimization_groups"
+							     : MODEL "model_size_bytes",
+		   "a model without dimensions: each rank that writes has one state of %.0f bytes",
+		   state);
 }
 
-static int checkpoint_add_model(struct dlio *d, cJSON *phase)
+static void checkpoint_add_model(struct dlio *d, cJSON *phase)
 {
 	cJSON *model = cJSON_AddObjectToObject(phase, "model");
 	double layers = dlio_number(d, MODEL "num_layers");
 	const cJSON *list = dlio_at(d, MODEL "layer_parameters");
 	struct checkpoint_mesh mesh;
-	bool layered;
-	int rc;
+	bool layered = false;
 
 	checkpoint_find_mesh(d, &mesh);
-	layered = mesh.pipeline > 1 && mesh.zero < ZERO_ALL;
 	if (layers > 0 && !(list && list->child)) {
+		layered = mesh.pipeline > 1 && mesh.zero < ZERO_ALL;
 		/* Any other type adds a state of no known shape. */
 		(void)dlio_at(d, MODEL "type");
-		rc = checkpoint_add_shape(d, model, layers);
-		if (rc == 0)
-			rc = checkpoint_leave_state(d, "haul writes the tensors of "
-						       "model.transformer, and no other state");
+		checkpoint_add_shape(d, model, layers);
+		checkpoint_leave_state(
+			d, "haul writes the tensors of model.transformer, and no other state");
 	} else {
-		layered = false;
-		rc = checkpoint_add_flat(d, model, layers, &mesh);
+		checkpoint_add_flat(d, model, layers, &mesh);
 	}
-	if (rc == 0)
-		rc = checkpoint_add_mesh(d, phase, &mesh);
+	checkpoint_add_mesh(d, phase, &mesh);
 	/* DLIO saves layer by layer where there are pipeline stages. */
 	cJSON_AddStringToObject(phase, "layout", layered ? "layer" : "rank");
-	return rc;
 }
 
 /* DLIO reads what the rank itself wrote, and the weights of the first data rank only. */
-static int checkpoint_add_reads(struct dlio *d, cJSON *phase)
+static void checkpoint_add_reads(struct dlio *d, cJSON *phase)
 {
 	bool shift = dlio_bool(d, SETTINGS "recovery_rank_shift");
 
 	cJSON_AddStringToObject(phase, "replicas", "first");
 	cJSON_AddStringToObject(phase, "shift",
 				shift && d->as == IMPORT_AS_MEANT ? "node" : "none");
-	if (!shift)
-		return 0;
-	return dlio_find(d, IMPORT_CHANGED, SETTINGS "recovery_rank_shift",
-			 d->as == IMPORT_AS_MEANT
-				 ? "DLIO ignores it, because its code misspells the name; haul "
-				   "reads what a rank of another node wrote"
-				 : "as DLIO does: it ignores the key");
+	if (shift)
+		dlio_found(d, IMPORT_CHANGED, SETTINGS "recovery_rank_shift",
+			   d->as == IMPORT_AS_MEANT
+				   ? "DLIO ignores it, because its code misspells the name; haul "
+				     "reads what a rank of another node wrote"
+				   : "as DLIO does: it ignores the key");
 }
 
-static int checkpoint_add_pause(struct dlio *d, cJSON *phase)
+static void checkpoint_add_pause(struct dlio *d, cJSON *phase)
 {
 	double pause = dlio_number(d, SETTINGS "time_between_checkpoints");
+	bool as_dlio = d->as == IMPORT_AS_DLIO_BUGS;
 
-	if (pause < 0 && d->as == IMPORT_AS_DLIO_BUGS) {
-		cJSON_AddNumberToObject(phase, "pause", -pause);
-		return dlio_find(d, IMPORT_CHANGED, SETTINGS "time_between_checkpoints",
-				 "as DLIO does: it sleeps for the number without its sign");
-	}
-	if (pause > 0)
-		cJSON_AddNumberToObject(phase, "pause", pause);
-	if (pause >= 0 || !dlio_at(d, SETTINGS "time_between_checkpoints"))
-		return 0;
-	return dlio_find(d, IMPORT_CHANGED, SETTINGS "time_between_checkpoints",
-			 "it is negative: haul makes no pause");
+	if (pause > 0 || (pause < 0 && as_dlio))
+		cJSON_AddNumberToObject(phase, "pause", fabs(pause));
+	if (pause < 0 && (as_dlio || dlio_at(d, SETTINGS "time_between_checkpoints")))
+		dlio_found(d, IMPORT_CHANGED, SETTINGS "time_between_checkpoints",
+			   as_dlio ? "as DLIO does: it sleeps for the number without its sign"
+				   : "it is negative: haul makes no pause");
 }
 
-static int checkpoint_add_phase(struct dlio *d, cJSON *phases, const char *operation, double count)
+static void checkpoint_add_phase(struct dlio *d, cJSON *phases, const char *operation, double count)
 {
 	cJSON *entry = cJSON_CreateObject(), *phase;
-	int rc;
 
 	cJSON_AddItemToArray(phases, entry);
 	phase = cJSON_AddObjectToObject(entry, "checkpoint");
 	if (!phase)
-		return dlio_no_memory(d);
+		dlio_no_memory(d);
 	if (strcmp(operation, "both") != 0)
 		cJSON_AddStringToObject(phase, "name", operation);
 	cJSON_AddStringToObject(phase, "store", "checkpoints");
 	cJSON_AddStringToObject(phase, "folder", "");
 	cJSON_AddStringToObject(phase, "operation", operation);
 	cJSON_AddNumberToObject(phase, "count", count);
-	rc = checkpoint_add_model(d, phase);
-	if (rc == 0)
-		rc = checkpoint_add_pause(d, phase);
-	return rc == 0 && strcmp(operation, "write") != 0 ? checkpoint_add_reads(d, phase) : rc;
+	checkpoint_add_model(d, phase);
+	checkpoint_add_pause(d, phase);
+	if (strcmp(operation, "write") != 0)
+		checkpoint_add_reads(d, phase);
 }
 
 /* Two phases, about which most findings are the same: those of the second are dropped. */
-static int checkpoint_add_both(struct dlio *d, cJSON *phases, double writes, double reads)
+static void checkpoint_add_both(struct dlio *d, cJSON *phases, double writes, double reads)
 {
 	uint32_t found;
-	int rc = checkpoint_add_phase(d, phases, "read", reads);
 
+	checkpoint_add_phase(d, phases, "read", reads);
 	found = d->out->count;
-	if (rc == 0)
-		rc = checkpoint_add_phase(d, phases, "write", writes);
+	checkpoint_add_phase(d, phases, "write", writes);
 	d->out->count = found;
-	if (rc < 0)
-		return rc;
 	/* What is read must have been written before. */
 	cJSON_AddItemToArray(phases,
 			     cJSON_DetachItemFromArray(phases, cJSON_GetArraySize(phases) - 2));
-	return 0;
 }
 
-static int checkpoint_find_framework(struct dlio *d)
+static void checkpoint_find_framework(struct dlio *d)
 {
-	if (strcmp(dlio_text(d, "framework"), "pytorch") == 0)
-		return 0;
-	return dlio_find(d, IMPORT_CHANGED, "framework",
-			 "haul writes checkpoints as torch does, not as TensorFlow");
+	if (strcmp(dlio_text(d, "framework"), "pytorch") != 0)
+		dlio_found(d, IMPORT_CHANGED, "framework",
+			   "haul writes checkpoints as torch does, not as TensorFlow");
 }
 
-int dlio_add_checkpoints(struct dlio *d, struct cJSON *phases)
+void dlio_add_checkpoints(struct dlio *d, struct cJSON *phases)
 {
 	double writes = dlio_number(d, SETTINGS "num_checkpoints_write");
 	double reads = dlio_number(d, SETTINGS "num_checkpoints_read");
-	int rc = checkpoint_find_framework(d);
 
-	if (rc < 0)
-		return rc;
+	checkpoint_find_framework(d);
 	if (writes > 0 && reads > writes) {
-		rc = dlio_find(d, IMPORT_CHANGED, SETTINGS "num_checkpoints_read",
-			       "haul reads each checkpoint once, and %.0f are written", writes);
+		dlio_found(d, IMPORT_CHANGED, SETTINGS "num_checkpoints_read",
+			   "haul reads each checkpoint once, and %.0f are written", writes);
 		reads = writes;
 	}
-	if (rc < 0)
-		return rc;
-	if (writes > 0 && writes == reads)
-		return checkpoint_add_phase(d, phases, "both", writes);
-	if (writes > 0 && reads > 0)
-		return checkpoint_add_both(d, phases, writes, reads);
-	if (writes > 0)
-		return checkpoint_add_phase(d, phases, "write", writes);
-	if (reads > 0)
-		return checkpoint_add_phase(d, phases, "read", reads);
-	return err_set(d->err, -EINVAL,
-		       SETTINGS "num_checkpoints_write: the workload neither writes nor reads "
-				"checkpoints");
+	if (writes > 0 && reads > 0 && writes != reads)
+		checkpoint_add_both(d, phases, writes, reads);
+	else if (writes > 0)
+		checkpoint_add_phase(d, phases, reads > 0 ? "both" : "write", writes);
+	else if (reads > 0)
+		checkpoint_add_phase(d, phases, "read", reads);
+	else
+		dlio_refuse(d, SETTINGS "num_checkpoints_write: the workload neither writes nor "
+					"reads checkpoints");
 }
 
 /* Why DLIO writes no checkpoint although the workload has them, or NULL. It compares numbers of epochs and steps from 1
@@ -362,7 +329,7 @@ static bool checkpoint_sizeless(struct dlio *d)
 	return cJSON_IsNumber(bytes) && bytes->valuedouble < 1;
 }
 
-int dlio_choose_saves(struct dlio *d)
+void dlio_choose_saves(struct dlio *d)
 {
 	const char *path, *why = checkpoint_never(d, &path);
 
@@ -373,27 +340,26 @@ int dlio_choose_saves(struct dlio *d)
 		      "imported without its checkpoints";
 	}
 	d->saves = !why;
-	return why ? dlio_find(d, IMPORT_CHANGED, path, "%s", why) : 0;
+	if (why)
+		dlio_found(d, IMPORT_CHANGED, path, "%s", why);
 }
 
 /* DLIO counts steps from the beginning of each epoch. */
-static int saves_add_steps(struct dlio *d, cJSON *to)
+static void saves_add_steps(struct dlio *d, cJSON *to)
 {
 	static const char *const epochs[] = {SETTINGS "checkpoint_after_epoch",
 					     SETTINGS "epochs_between_checkpoints"};
 	double steps = dlio_number(d, SETTINGS "steps_between_checkpoints");
-	int rc = 0;
 
 	cJSON_AddNumberToObject(to, "every_steps", floor(steps));
 	if (dlio_number(d, "train.epochs") > 1)
-		rc = dlio_find(d, IMPORT_CHANGED, SETTINGS "steps_between_checkpoints",
-			       "haul counts the steps of all epochs together; DLIO begins again "
-			       "in each epoch");
-	for (unsigned i = 0; rc == 0 && i < sizeof(epochs) / sizeof(epochs[0]); i++)
+		dlio_found(d, IMPORT_CHANGED, SETTINGS "steps_between_checkpoints",
+			   "haul counts the steps of all epochs together; DLIO begins again in "
+			   "each epoch");
+	for (unsigned i = 0; i < COUNT(epochs); i++)
 		if (dlio_at(d, epochs[i]))
-			rc = dlio_find(d, IMPORT_LEFT, epochs[i],
-				       "checkpoint.steps_between_checkpoints takes precedence");
-	return rc;
+			dlio_found(d, IMPORT_LEFT, epochs[i],
+				   "checkpoint.steps_between_checkpoints takes precedence");
 }
 
 /* Without a distance, DLIO's next checkpoint is due in an epoch that is over. */
@@ -409,19 +375,18 @@ static void saves_add_epochs(struct dlio *d, cJSON *to)
 		cJSON_AddNumberToObject(to, "first_epoch", first);
 }
 
-int dlio_add_saves(struct dlio *d, struct cJSON *train)
+void dlio_add_saves(struct dlio *d, struct cJSON *train)
 {
 	cJSON *to = cJSON_AddObjectToObject(train, "checkpoint");
-	int rc;
 
 	if (!to)
-		return dlio_no_memory(d);
-	rc = checkpoint_find_framework(d);
-	if (rc == 0 && dlio_number(d, SETTINGS "steps_between_checkpoints") >= 0)
-		rc = saves_add_steps(d, to);
-	else if (rc == 0)
+		dlio_no_memory(d);
+	checkpoint_find_framework(d);
+	if (dlio_number(d, SETTINGS "steps_between_checkpoints") >= 0)
+		saves_add_steps(d, to);
+	else
 		saves_add_epochs(d, to);
 	cJSON_AddStringToObject(to, "store", "checkpoints");
 	cJSON_AddStringToObject(to, "folder", "");
-	return rc == 0 ? checkpoint_add_model(d, to) : rc;
+	checkpoint_add_model(d, to);
 }

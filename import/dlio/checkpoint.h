@@ -4,13 +4,12 @@
 
 #include "import/dlio/dlio.h"
 
-/* Adds the phases to phases: one if as many checkpoints are written as are read, else one for each. Returns -EINVAL with
- * a sentence that begins with the key. */
-int dlio_add_checkpoints(struct dlio *d, struct cJSON *phases);
+/* Adds the phases to phases: one if as many checkpoints are written as are read, else one for each. */
+void dlio_add_checkpoints(struct dlio *d, struct cJSON *phases);
 
 /* Checkpoints within a training. Decides whether there are any (d->saves). Finds why not, where the workload asks for them
  * and DLIO writes none. */
-int dlio_choose_saves(struct dlio *d);
-int dlio_add_saves(struct dlio *d, struct cJSON *train);
+void dlio_choose_saves(struct dlio *d);
+void dlio_add_saves(struct dlio *d, struct cJSON *train);
 
 #endif

@@ -2,9 +2,10 @@
 #include "import/dlio/columns.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "core/numbers.h"
 
 #define COLUMNS "dataset.parquet.columns"
 enum { COLUMN_RUNS_MAX = 8, COLUMN_RUN_BYTES = 64, COLUMNS_MAX = 10000 };
@@ -94,7 +95,7 @@ static bool column_named(const cJSON *names, const char *name)
 }
 
 /* {name, dtype, size, read} as a run of one column. */
-static int column_read(struct dlio *d, const cJSON *column, struct column_run *one)
+static void column_read(struct dlio *d, const cJSON *column, struct column_run *one)
 {
 	const cJSON *names = dlio_at(d, "storage.storage_options.columns");
 	const cJSON *name = cJSON_GetObjectItemCaseSensitive(column, "name");
@@ -104,10 +105,12 @@ static int column_read(struct dlio *d, const cJSON *column, struct column_run *o
 	const char *type = cJSON_IsString(dtype) ? dtype->valuestring : "float32";
 	double values = cJSON_IsNumber(size) ? size->valuedouble : 1;
 
-	if (!cJSON_IsObject(column) || values < 1 || values > (1 << 28))
-		return err_set(d->err, -EINVAL,
-			       COLUMNS ": each must hold name, dtype, size and read");
-	for (unsigned i = 0; i < sizeof(dtypes) / sizeof(dtypes[0]); i++) {
+	*one = (struct column_run){.type = ""};
+	if (!cJSON_IsObject(column) || values < 1 || values > (1 << 28)) {
+		dlio_refuse(d, COLUMNS ": each must hold name, dtype, size and read");
+		return;
+	}
+	for (unsigned i = 0; i < COUNT(dtypes); i++) {
 		if (strcmp(dtypes[i].name, type) != 0)
 			continue;
 		*one = (struct column_run){.columns = 1,
@@ -116,18 +119,17 @@ static int column_read(struct dlio *d, const cJSON *column, struct column_run *o
 					   .read = cJSON_IsTrue(read)};
 		if (names)
 			one->read = cJSON_IsString(name) && column_named(names, name->valuestring);
-		return 0;
+		return;
 	}
-	return err_set(d->err, -EINVAL, COLUMNS ": unknown dtype \"%.32s\"", type);
+	dlio_refuse(d, COLUMNS ": unknown dtype \"%.32s\"", type);
 }
 
-static int column_runs_put(struct dlio *d, const struct column_runs *r, cJSON **out,
-			   double *row_bytes)
+static cJSON *column_runs_put(struct dlio *d, const struct column_runs *r, double *row_bytes)
 {
+	cJSON *out = cJSON_CreateArray();
 	char text[COLUMN_RUN_BYTES];
 
 	*row_bytes = 0;
-	*out = cJSON_CreateArray();
 	for (unsigned i = 0; i < r->count; i++) {
 		const struct column_run *one = &r->run[i];
 		int n = snprintf(text, sizeof(text), "%llu %s", (unsigned long long)one->columns,
@@ -137,40 +139,38 @@ static int column_runs_put(struct dlio *d, const struct column_runs *r, cJSON **
 			n += snprintf(text + n, sizeof(text) - (size_t)n, ":%llu",
 				      (unsigned long long)one->bytes);
 		snprintf(text + n, sizeof(text) - (size_t)n, "%s", one->read ? " read" : "");
-		cJSON_AddItemToArray(*out, cJSON_CreateString(text));
+		cJSON_AddItemToArray(out, cJSON_CreateString(text));
 		*row_bytes += (double)one->columns * (double)one->bytes;
 	}
-	if (!r->moved)
-		return 0;
-	return dlio_find(d, IMPORT_CHANGED, COLUMNS,
-			 "columns of one type are put side by side: a file has at most %d runs of "
-			 "them",
-			 COLUMN_RUNS_MAX);
+	if (r->moved)
+		dlio_found(
+			d, IMPORT_CHANGED, COLUMNS,
+			"columns of one type are put side by side: a file has at most %d runs of "
+			"them",
+			COLUMN_RUNS_MAX);
+	return out;
 }
 
-int dlio_columns(struct dlio *d, struct cJSON **out, double *row_bytes)
+struct cJSON *dlio_columns(struct dlio *d, double *row_bytes)
 {
 	const cJSON *list = dlio_at(d, COLUMNS), *column;
 	struct column_runs r = {0};
 	struct column_run one;
-	int rc;
 
-	*out = NULL;
 	if (!list || !list->child)
-		return 0;
+		return NULL;
 	cJSON_ArrayForEach(column, list)
 	{
-		rc = column_read(d, column, &one);
-		if (rc < 0)
-			return rc;
+		column_read(d, column, &one);
 		if (++r.columns > COLUMNS_MAX)
-			return err_set(d->err, -EINVAL, COLUMNS ": holds more than %d columns",
-				       COLUMNS_MAX);
-		if (!column_runs_add(&r, &one) && !column_runs_gather(&r, &one))
-			return err_set(d->err, -EINVAL,
-				       COLUMNS ": the columns are of more than %d kinds (dtype, "
-					       "size and read)",
-				       COLUMN_RUNS_MAX);
+			dlio_refuse(d, COLUMNS ": holds more than %d columns", COLUMNS_MAX);
+		else if (!column_runs_add(&r, &one) && !column_runs_gather(&r, &one))
+			dlio_refuse(d,
+				    COLUMNS ": the columns are of more than %d kinds (dtype, size "
+					    "and read)",
+				    COLUMN_RUNS_MAX);
+		if (d->rc < 0)
+			return NULL;
 	}
-	return column_runs_put(d, &r, out, row_bytes);
+	return column_runs_put(d, &r, row_bytes);
 }

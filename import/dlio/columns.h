@@ -5,7 +5,7 @@
 #include "import/dlio/dlio.h"
 
 /* The runs as a list of texts such as "40 float32 read", and the bytes of one row. The caller owns
- * *out; it is NULL where the text describes no columns. */
-int dlio_columns(struct dlio *d, struct cJSON **out, double *row_bytes);
+ * them; NULL where the text describes no columns. */
+struct cJSON *dlio_columns(struct dlio *d, double *row_bytes);
 
 #endif

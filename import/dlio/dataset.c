@@ -2,10 +2,10 @@
 #include "import/dlio/dataset.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
+#include "core/numbers.h"
 #include "import/dlio/columns.h"
 
 /* The share of record_length that a JPEG file of DLIO's has: it writes noise at quality 75. */
@@ -28,23 +28,22 @@ static const struct {
 	{"synthetic", "raw"},
 };
 
-static int dataset_find_format(struct dlio *d, const char **format)
+static const char *dataset_find_format(struct dlio *d)
 {
-	const char *given = dlio_text(d, "dataset.format");
+	const char *given = dlio_text(d, "dataset.format"), *format = NULL;
 
-	*format = NULL;
-	for (unsigned i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+	for (unsigned i = 0; i < COUNT(formats); i++)
 		if (strcmp(formats[i].format, given) == 0)
-			*format = formats[i].haul;
-	if (!*format)
-		return err_set(d->err, -EINVAL, "dataset.format: unknown format \"%.32s\"", given);
-	if (strcmp(given, "hdf5_opt") == 0)
-		return dlio_find(d, IMPORT_CHANGED, "dataset.format",
-				 "DLIO has no reader for it; haul takes it for hdf5");
-	if (!dlio_at(d, "dataset.format"))
-		return dlio_find(d, IMPORT_CHANGED, "dataset.format",
-				 "it is not given; DLIO's default is tfrecord");
-	return 0;
+			format = formats[i].haul;
+	if (!format)
+		dlio_refuse(d, "dataset.format: unknown format \"%.32s\"", given);
+	else if (strcmp(given, "hdf5_opt") == 0)
+		dlio_found(d, IMPORT_CHANGED, "dataset.format",
+			   "DLIO has no reader for it; haul takes it for hdf5");
+	else if (!dlio_at(d, "dataset.format"))
+		dlio_found(d, IMPORT_CHANGED, "dataset.format",
+			   "it is not given; DLIO's default is tfrecord");
+	return format ? format : "";
 }
 
 static double element_bytes(struct dlio *d)
@@ -60,7 +59,7 @@ static double element_bytes(struct dlio *d)
 	if (!dlio_at(d, "dataset.record_element_type") &&
 	    dlio_at(d, "dataset.record_element_bytes"))
 		return dlio_number(d, "dataset.record_element_bytes");
-	for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+	for (unsigned i = 0; i < COUNT(types); i++)
 		if (strcmp(types[i].type, type) == 0)
 			return types[i].bytes;
 	return dlio_at(d, "dataset.record_element_bytes")
@@ -69,162 +68,139 @@ static double element_bytes(struct dlio *d)
 }
 
 /* The product of a list of numbers; 0 where the text gives no list. */
-static int list_product(struct dlio *d, const char *path, double *out)
+static double list_product(struct dlio *d, const char *path)
 {
 	const cJSON *list = dlio_at(d, path), *item;
+	double product = list && list->child ? 1 : 0;
 
-	*out = list && list->child ? 1 : 0;
 	cJSON_ArrayForEach(item, list)
 	{
 		if (!cJSON_IsNumber(item) || item->valuedouble < 1)
-			return err_set(d->err, -EINVAL,
-				       "%s: must be a list of whole numbers of 1 or more", path);
-		*out *= item->valuedouble;
+			dlio_refuse(d, "%s: must be a list of whole numbers of 1 or more", path);
+		product *= item->valuedouble;
 	}
-	return 0;
+	return product;
 }
 
 /* The path to read where a workload file may use a key that DLIO does not read: flux's files write
  * record_length. */
-static int misspelt_key(struct dlio *d, const char *right, const char *wrong, const char **path)
+static const char *misspelt_key(struct dlio *d, const char *right, const char *wrong)
 {
-	*path = right;
 	if (!dlio_at(d, wrong))
-		return 0;
-	if (dlio_at(d, right) || d->as == IMPORT_AS_DLIO_BUGS)
-		return dlio_find(d, IMPORT_LEFT, wrong, "DLIO reads %s, not this key", right);
-	*path = wrong;
-	return dlio_find(d, IMPORT_CHANGED, wrong,
-			 "DLIO reads %s and ignores this key; haul takes it for that one", right);
+		return right;
+	if (dlio_at(d, right) || d->as == IMPORT_AS_DLIO_BUGS) {
+		dlio_found(d, IMPORT_LEFT, wrong, "DLIO reads %s, not this key", right);
+		return right;
+	}
+	dlio_found(d, IMPORT_CHANGED, wrong,
+		   "DLIO reads %s and ignores this key; haul takes it for that one", right);
+	return wrong;
 }
 
 /* With IMPORT_AS_DLIO_BUGS: the sizes that DLIO writes in place of those that the text asks for. */
-static int size_as_dlio(struct dlio *d, const char *format, bool dims, double *bytes, double *stdev)
+static void size_as_dlio(struct dlio *d, const char *format, bool dims, double *bytes,
+			 double *stdev)
 {
-	int rc = 0;
-
 	if (d->as != IMPORT_AS_DLIO_BUGS)
-		return 0;
+		return;
 	if (!dims && *stdev <= 0 && strcmp(format, "parquet") != 0)
 		*bytes = floor(sqrt(*bytes)) * floor(sqrt(*bytes));
 	if (*stdev > 0) {
 		*stdev /= sqrt(2);
-		rc = dlio_find(d, IMPORT_CHANGED, "dataset.record_length_bytes_stdev",
-			       "as DLIO draws it: 1/sqrt(2) of this value");
+		dlio_found(d, IMPORT_CHANGED, "dataset.record_length_bytes_stdev",
+			   "as DLIO draws it: 1/sqrt(2) of this value");
 	}
-	if (rc == 0 && strcmp(format, "jpeg") == 0) {
+	if (strcmp(format, "jpeg") == 0) {
 		*bytes *= DLIO_JPEG_SHARE;
 		*stdev *= DLIO_JPEG_SHARE;
-		rc = dlio_find(
-			d, IMPORT_CHANGED, "dataset.record_length_bytes",
-			"as DLIO writes JPEG files: 0.555 of this size, all of which it counts");
+		dlio_found(d, IMPORT_CHANGED, "dataset.record_length_bytes",
+			   "as DLIO writes JPEG files: 0.555 of this size, all of which it counts");
 	}
-	return rc;
 }
 
-static int dataset_find_size(struct dlio *d, const char *format, double *bytes, double *stdev)
+static void dataset_find_size(struct dlio *d, const char *format, double *bytes, double *stdev)
 {
-	const char *length_path = "", *stdev_path = "";
-	double dims;
-	int rc = list_product(d, "dataset.record_dims", &dims);
+	double dims = list_product(d, "dataset.record_dims");
+	const char *paths[] = {
+		misspelt_key(d, "dataset.record_length_bytes", "dataset.record_length"),
+		misspelt_key(d, "dataset.record_length_bytes_stdev", "dataset.record_length_stdev"),
+	};
 
-	if (rc == 0)
-		rc = misspelt_key(d, "dataset.record_length_bytes", "dataset.record_length",
-				  &length_path);
-	if (rc == 0)
-		rc = misspelt_key(d, "dataset.record_length_bytes_stdev",
-				  "dataset.record_length_stdev", &stdev_path);
-	if (rc < 0)
-		return rc;
-	*bytes = dims > 0 ? dims * element_bytes(d) : dlio_number(d, length_path);
-	*stdev = dims > 0 ? 0 : dlio_number(d, stdev_path);
-	if (dims > 0 && dlio_at(d, length_path))
-		rc = dlio_find(d, IMPORT_LEFT, length_path, "record_dims takes precedence");
-	if (rc == 0 && dims > 0 && dlio_at(d, stdev_path))
-		rc = dlio_find(d, IMPORT_LEFT, stdev_path, "record_dims takes precedence");
-	return rc == 0 ? size_as_dlio(d, format, dims > 0, bytes, stdev) : rc;
+	*bytes = dims > 0 ? dims * element_bytes(d) : dlio_number(d, paths[0]);
+	*stdev = dims > 0 ? 0 : dlio_number(d, paths[1]);
+	for (unsigned i = 0; dims > 0 && i < COUNT(paths); i++)
+		if (dlio_at(d, paths[i]))
+			dlio_found(d, IMPORT_LEFT, paths[i], "record_dims takes precedence");
+	size_as_dlio(d, format, dims > 0, bytes, stdev);
 }
 
-static int dataset_add_hdf5(struct dlio *d, cJSON *dataset, double row)
+static void dataset_add_hdf5(struct dlio *d, cJSON *dataset, double row)
 {
-	double datasets = dlio_number(d, "dataset.hdf5.num_dset_per_record"), chunk;
+	double datasets = dlio_number(d, "dataset.hdf5.num_dset_per_record");
+	double chunk = list_product(d, "dataset.hdf5.chunk_dims") * element_bytes(d);
 	cJSON *hdf5 = cJSON_AddObjectToObject(dataset, "hdf5");
-	int rc = list_product(d, "dataset.hdf5.chunk_dims", &chunk);
 
-	if (rc < 0)
-		return rc;
 	cJSON_AddNumberToObject(hdf5, "datasets", datasets > 1 ? datasets : 1);
-	chunk *= element_bytes(d);
 	if (chunk <= 0 && dlio_bool(d, "dataset.enable_chunking")) {
 		chunk = dlio_number(d, "dataset.chunk_size");
-		rc = dlio_find(
+		dlio_found(
 			d, IMPORT_CHANGED, "dataset.enable_chunking",
 			"DLIO reads it and never uses it; haul makes chunks of chunk_size bytes");
 	}
 	if (chunk > 0)
 		cJSON_AddNumberToObject(hdf5, "chunk_bytes", chunk < row ? chunk : row);
-	return rc;
 }
 
-static int dataset_add_parquet(struct dlio *d, cJSON *dataset, bool made, double *bytes)
+static void dataset_add_parquet(struct dlio *d, cJSON *dataset, bool made, double *bytes)
 {
 	cJSON *columns, *parquet = cJSON_AddObjectToObject(dataset, "parquet");
-	double row;
-	int rc = dlio_columns(d, &columns, &row);
+	double row = 0;
 
-	if (rc < 0)
-		return rc;
 	cJSON_AddNumberToObject(parquet, "row_group",
 				dlio_number(d, "dataset.parquet.row_group_size"));
+	columns = dlio_columns(d, &row);
 	if (!columns)
-		return 0;
+		return;
 	cJSON_AddItemToObject(parquet, "columns", columns);
 	if (row != *bytes)
-		rc = dlio_find(d, IMPORT_CHANGED, "dataset.record_length_bytes",
-			       "a row of these columns has %.0f bytes", row);
+		dlio_found(d, IMPORT_CHANGED, "dataset.record_length_bytes",
+			   "a row of these columns has %.0f bytes", row);
 	*bytes = row;
-	if (rc == 0 && !made)
-		rc = dlio_find(d, IMPORT_CHANGED, "dataset.parquet.columns",
-			       "haul reads files that it did not generate in equal parts, with all "
-			       "columns; with generate_data it reads the columns given here");
-	return rc;
+	if (!made)
+		dlio_found(d, IMPORT_CHANGED, "dataset.parquet.columns",
+			   "haul reads files that it did not generate in equal parts, with all "
+			   "columns; with generate_data it reads the columns given here");
 }
 
-static int dataset_add_format_options(struct dlio *d, cJSON *dataset, const char *format, bool made,
-				      double *bytes)
+static void dataset_add_format_options(struct dlio *d, cJSON *dataset, const char *format,
+				       bool made, double *bytes)
 {
-	const char *compression = dlio_text(d, "dataset.compression");
-	int rc = 0;
-
-	if (strcmp(compression, "none") != 0)
-		rc = dlio_find(d, IMPORT_LEFT, "dataset.compression",
-			       made ? "haul writes files uncompressed"
-				    : "haul reads the bytes and does not decompress them");
-	if (rc == 0 && strcmp(format, "hdf5") == 0)
-		rc = dataset_add_hdf5(d, dataset, *bytes);
-	if (rc == 0 && strcmp(format, "parquet") == 0)
-		rc = dataset_add_parquet(d, dataset, made, bytes);
-	return rc;
+	if (strcmp(dlio_text(d, "dataset.compression"), "none") != 0)
+		dlio_found(d, IMPORT_LEFT, "dataset.compression",
+			   made ? "haul writes files uncompressed"
+				: "haul reads the bytes and does not decompress them");
+	if (strcmp(format, "hdf5") == 0)
+		dataset_add_hdf5(d, dataset, *bytes);
+	if (strcmp(format, "parquet") == 0)
+		dataset_add_parquet(d, dataset, made, bytes);
 }
 
 /* Samples per file; a picture has one, whatever the text says. */
-static int dataset_add_samples(struct dlio *d, cJSON *dataset, const char *format)
+static void dataset_add_samples(struct dlio *d, cJSON *dataset, const char *format)
 {
 	double samples = dlio_number(d, "dataset.num_samples_per_file");
 	bool picture = strcmp(format, "jpeg") == 0 || strcmp(format, "png") == 0;
 
 	cJSON_AddNumberToObject(dataset, "samples_per_file", picture ? 1 : samples);
 	if (samples <= 1)
-		return 0;
+		return;
 	if (picture)
-		return dlio_find(d, IMPORT_CHANGED, "dataset.num_samples_per_file",
-				 "a picture is one sample; DLIO counts each picture several times");
-	if (strcmp(format, "tfrecord") != 0 && strcmp(format, "parquet") != 0 &&
-	    strstr(format, "binary") == NULL && strcmp(format, "hdf5") != 0)
-		return dlio_find(
-			d, IMPORT_CHANGED, "dataset.num_samples_per_file",
-			"haul reads the bytes of a sample; DLIO reads the whole file for each");
-	return 0;
+		dlio_found(d, IMPORT_CHANGED, "dataset.num_samples_per_file",
+			   "a picture is one sample; DLIO counts each picture several times");
+	else if (strcmp(format, "tfrecord") != 0 && strcmp(format, "parquet") != 0 &&
+		 strstr(format, "binary") == NULL && strcmp(format, "hdf5") != 0)
+		dlio_found(d, IMPORT_CHANGED, "dataset.num_samples_per_file",
+			   "haul reads the bytes of a sample; DLIO reads the whole file for each");
 }
 
 /* One of the two data sets that DLIO knows. */
@@ -239,78 +215,67 @@ static const struct dataset_part valid_part = {
 
 /* The names that haul gives to files below "train" are DLIO's. Files that exist are read with the
  * size that they are found to have. */
-static int dataset_add_names(struct dlio *d, cJSON *dataset, const struct dataset_part *part)
+static void dataset_add_names(struct dlio *d, cJSON *dataset, const struct dataset_part *part)
 {
 	double subfolders = dlio_number(d, part->subfolders);
-	int rc = 0;
 
 	cJSON_AddStringToObject(dataset, "prefix", dlio_text(d, "dataset.file_prefix"));
 	if (subfolders > 1)
 		cJSON_AddNumberToObject(dataset, "subfolders", subfolders);
 	if (subfolders == 1)
-		rc = dlio_find(d, IMPORT_CHANGED, part->subfolders,
-			       "DLIO fails with one subfolder; haul makes none");
+		dlio_found(d, IMPORT_CHANGED, part->subfolders,
+			   "DLIO fails with one subfolder; haul makes none");
 	if (d->generates) {
 		cJSON_AddStringToObject(dataset, "folder", part->folder);
-		if (rc < 0)
-			return rc;
-		return dlio_find(d, IMPORT_CHANGED, part->files,
-				 "haul generates them under DLIO's names in %s/; move "
-				 ".haul-manifest.json out of that folder before DLIO lists it",
-				 part->folder);
+		dlio_found(
+			d, IMPORT_CHANGED, part->files,
+			"haul generates them under DLIO's names in %s/; move .haul-manifest.json "
+			"out of that folder before DLIO lists it",
+			part->folder);
+		return;
 	}
 	cJSON_AddStringToObject(dataset, "names", part->names);
 	cJSON_AddStringToObject(dataset, "sizes", "stat");
-	return rc;
 }
 
-static int dataset_add(struct dlio *d, cJSON *dataset, const struct dataset_part *part)
+static void dataset_add(struct dlio *d, cJSON *dataset, const struct dataset_part *part)
 {
+	const char *format = dataset_find_format(d);
 	double bytes = 0, stdev = 0;
-	const char *format;
-	bool made = d->generates || d->synthetic;
-	int rc = dataset_find_format(d, &format);
 
-	if (rc == 0)
-		rc = dataset_find_size(d, format, &bytes, &stdev);
-	if (rc < 0)
-		return rc;
+	dataset_find_size(d, format, &bytes, &stdev);
 	cJSON_AddStringToObject(dataset, "store", "data");
 	cJSON_AddStringToObject(dataset, "format", format);
 	cJSON_AddNumberToObject(dataset, "files", dlio_number(d, part->files));
-	rc = dataset_add_samples(d, dataset, format);
-	if (rc == 0)
-		rc = dataset_add_format_options(d, dataset, format, made, &bytes);
-	if (rc < 0)
-		return rc;
+	dataset_add_samples(d, dataset, format);
+	dataset_add_format_options(d, dataset, format, d->generates || d->synthetic, &bytes);
 	cJSON_AddNumberToObject(dataset, "sample_bytes", floor(bytes + 0.5));
 	if (stdev > 0)
 		cJSON_AddNumberToObject(dataset, "sample_bytes_stdev", floor(stdev + 0.5));
-	return d->synthetic ? 0 : dataset_add_names(d, dataset, part);
+	if (!d->synthetic)
+		dataset_add_names(d, dataset, part);
 }
 
-int dlio_add_datasets(struct dlio *d, struct cJSON *job)
+void dlio_add_datasets(struct dlio *d, struct cJSON *job)
 {
-	bool both = dlio_number(d, "dataset.num_files_eval") > 0 && (d->generates || d->evaluates);
-	uint32_t before, k;
+	bool valid = dlio_number(d, "dataset.num_files_eval") > 0;
+	uint32_t before;
 	cJSON *all;
-	int rc;
 
-	if (!both) {
-		rc = dataset_add(d, cJSON_AddObjectToObject(job, "dataset"), &train_part);
-		if (rc == 0 && dlio_number(d, "dataset.num_files_eval") > 0)
-			rc = dlio_find(d, IMPORT_LEFT, "dataset.num_files_eval",
-				       "workflow.evaluation is false, so nothing reads them");
-		return rc;
+	if (!valid || !(d->generates || d->evaluates)) {
+		dataset_add(d, cJSON_AddObjectToObject(job, "dataset"), &train_part);
+		if (valid)
+			dlio_found(d, IMPORT_LEFT, "dataset.num_files_eval",
+				   "workflow.evaluation is false, so nothing reads them");
+		return;
 	}
 	all = cJSON_AddObjectToObject(job, "datasets");
-	rc = dataset_add(d, cJSON_AddObjectToObject(all, train_part.name), &train_part);
+	dataset_add(d, cJSON_AddObjectToObject(all, train_part.name), &train_part);
 	/* Both find the same about the keys that they share: of the second's findings only those
 	 * about its own keys are kept. */
 	before = d->out->count;
-	if (rc == 0)
-		rc = dataset_add(d, cJSON_AddObjectToObject(all, valid_part.name), &valid_part);
-	for (k = before; k < d->out->count; k++) {
+	dataset_add(d, cJSON_AddObjectToObject(all, valid_part.name), &valid_part);
+	for (uint32_t k = before; k < d->out->count; k++) {
 		struct import_finding *f = &d->out->findings[k];
 
 		if (strcmp(f->key, valid_part.subfolders) == 0 ||
@@ -318,5 +283,4 @@ int dlio_add_datasets(struct dlio *d, struct cJSON *job)
 			d->out->findings[before++] = *f;
 	}
 	d->out->count = before;
-	return rc;
 }

@@ -4,7 +4,7 @@
 
 #include "import/dlio/dlio.h"
 
-/* Adds them to the job. -EINVAL with the path of a value that cannot be mapped. */
-int dlio_add_datasets(struct dlio *d, struct cJSON *job);
+/* Adds them to the job. */
+void dlio_add_datasets(struct dlio *d, struct cJSON *job);
 
 #endif

@@ -7,21 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DLIO_PART_BYTES = 256 };
-
 const struct cJSON *dlio_peek(const struct dlio *d, const char *path)
 {
-	const cJSON *at = d->tree;
-	char part[DLIO_PART_BYTES];
-
-	while (at && *path) {
-		size_t n = strcspn(path, ".");
-
-		snprintf(part, sizeof(part), "%.*s", (int)n, path);
-		at = cJSON_GetObjectItemCaseSensitive(at, part);
-		path += n + (path[n] == '.');
-	}
-	return cJSON_IsNull(at) ? NULL : at;
+	return import_at(d->tree, path);
 }
 
 const struct cJSON *dlio_at(struct dlio *d, const char *path)
@@ -68,7 +56,7 @@ bool dlio_uses_data(const struct dlio *d)
 	return d->generates || d->trains;
 }
 
-int dlio_find(struct dlio *d, enum import_fate fate, const char *path, const char *format, ...)
+void dlio_found(struct dlio *d, enum import_fate fate, const char *path, const char *format, ...)
 {
 	char why[IMPORT_WHY_BYTES];
 	va_list list;
@@ -76,10 +64,29 @@ int dlio_find(struct dlio *d, enum import_fate fate, const char *path, const cha
 	va_start(list, format);
 	vsnprintf(why, sizeof(why), format, list);
 	va_end(list);
-	return import_find(d->out, fate, path, dlio_at(d, path), d->err, "%s", why);
+	import_found(d->out, fate, path, dlio_at(d, path), "%s", why);
 }
 
-int dlio_no_memory(const struct dlio *d)
+void dlio_refuse(struct dlio *d, const char *format, ...)
 {
-	return err_set(d->err, -ENOMEM, "no memory for the job");
+	char text[ERR_TEXT_BYTES];
+	va_list list;
+
+	if (d->rc < 0)
+		return;
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	d->rc = err_set(d->err, -EINVAL, "%s", text);
+}
+
+void dlio_no_memory(struct dlio *d)
+{
+	d->out->failed = true;
+}
+
+void dlio_add_text(struct dlio *d, struct cJSON *to, const char *name, const char *text)
+{
+	if (!cJSON_AddStringToObject(to, name, text))
+		dlio_no_memory(d);
 }

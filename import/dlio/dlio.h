@@ -25,6 +25,7 @@ struct dlio {
 	bool tensorflow; /* the loader hands out samples, not batches: TensorFlow's and DALI's do */
 	bool streams;    /* ... and reads tfrecord files from one end to the other */
 	bool synthetic;  /* the loader reads nothing */
+	int rc;          /* the first refusal, and its sentence */
 	struct err *err;
 };
 
@@ -41,11 +42,17 @@ const char *dlio_switch(struct dlio *d, const char *path);
 /* Whether the job has a data set: a workload that only checkpoints has none, and its store is another one. */
 bool dlio_uses_data(const struct dlio *d);
 
-/* A finding about a key that the text gives, or (IMPORT_CHANGED) whose default matters. */
-int dlio_find(struct dlio *d, enum import_fate fate, const char *path, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+/* Whoever makes a part of the job goes on after a failure; it is told at the end, the first one of them. */
 
-/* -ENOMEM with its sentence. */
-int dlio_no_memory(const struct dlio *d);
+/* A finding about a key that the text gives, or (IMPORT_CHANGED) whose default matters. */
+void dlio_found(struct dlio *d, enum import_fate fate, const char *path, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+/* A value cannot be mapped: the import fails with this sentence, which begins with the path of the value. */
+void dlio_refuse(struct dlio *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* There was no memory for a part of the job. */
+void dlio_no_memory(struct dlio *d);
+
+/* Adds a member to an object. */
+void dlio_add_text(struct dlio *d, struct cJSON *to, const char *name, const char *text);
 
 #endif

@@ -2,8 +2,9 @@
 #include "import/dlio/draw.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <string.h>
+
+#include "core/numbers.h"
 
 static const struct {
 	const char *type;
@@ -16,8 +17,7 @@ static const struct {
 	{"poisson", {"lam", NULL}, {"mean", NULL}},
 };
 
-static int draw_check_parts(const struct dlio *d, const char *path, const cJSON *value,
-			    unsigned kind)
+static void draw_check_parts(struct dlio *d, const char *path, const cJSON *value, unsigned kind)
 {
 	const cJSON *child;
 
@@ -29,80 +29,70 @@ static int draw_check_parts(const struct dlio *d, const char *path, const cJSON 
 			known |= draws[kind].from[i] &&
 				 strcmp(child->string, draws[kind].from[i]) == 0;
 		if (!known)
-			return err_set(d->err, -EINVAL, "%s.%.64s: %s has no such key", path,
-				       child->string, draws[kind].type);
+			dlio_refuse(d, "%s.%.64s: %s has no such key", path, child->string,
+				    draws[kind].type);
 	}
-	return 0;
 }
 
-static int draw_add(const struct dlio *d, const char *path, const cJSON *value, unsigned kind,
-		    cJSON *out)
+static cJSON *draw_make(struct dlio *d, const char *path, const cJSON *value, unsigned kind)
 {
-	int rc = draw_check_parts(d, path, value, kind);
+	cJSON *out = cJSON_CreateObject();
 
-	if (rc < 0)
-		return rc;
+	draw_check_parts(d, path, value, kind);
 	cJSON_AddStringToObject(out, "type", draws[kind].type);
 	for (unsigned i = 0; i < 2 && draws[kind].from[i]; i++) {
 		const cJSON *part = cJSON_GetObjectItemCaseSensitive(value, draws[kind].from[i]);
 
 		if (!cJSON_IsNumber(part))
-			return err_set(d->err, -EINVAL, "%s.%s: must be a number", path,
-				       draws[kind].from[i]);
-		cJSON_AddNumberToObject(out, draws[kind].to[i], part->valuedouble);
+			dlio_refuse(d, "%s.%s: must be a number", path, draws[kind].from[i]);
+		else
+			cJSON_AddNumberToObject(out, draws[kind].to[i], part->valuedouble);
 	}
 	/* numpy's Poisson distribution counts events; DLIO takes each of them as one second. */
 	if (strcmp(draws[kind].type, "poisson") == 0)
 		cJSON_AddNumberToObject(out, "unit", 1);
-	return 0;
+	return out;
 }
 
-static int draw_object(const struct dlio *d, const char *path, const cJSON *value, cJSON **out)
+static cJSON *draw_object(struct dlio *d, const char *path, const cJSON *value)
 {
 	const cJSON *type = cJSON_GetObjectItemCaseSensitive(value, "type");
 	const cJSON *mean = cJSON_GetObjectItemCaseSensitive(value, "mean");
 	const char *name = cJSON_IsString(type) ? type->valuestring : "normal";
 
 	if (type && !cJSON_IsString(type))
-		return err_set(d->err, -EINVAL, "%s: type must be a text", path);
-	if (!value->child)
-		return 0; /* {} is DLIO's default: no time at all */
-	if (!type && cJSON_IsNumber(mean) && !mean->next && mean == value->child) {
-		*out = cJSON_CreateNumber(mean->valuedouble);
-		return *out ? 0 : dlio_no_memory(d);
-	}
-	for (unsigned i = 0; i < sizeof(draws) / sizeof(draws[0]); i++) {
-		if (strcmp(draws[i].type, name) != 0)
-			continue;
-		*out = cJSON_CreateObject();
-		return *out ? draw_add(d, path, value, i, *out) : dlio_no_memory(d);
-	}
-	return err_set(d->err, -EINVAL,
-		       "%s: type must be normal, uniform, gamma, exponential or poisson", path);
+		dlio_refuse(d, "%s: type must be a text", path);
+	if (!type && cJSON_IsNumber(mean) && !mean->next && mean == value->child)
+		return cJSON_CreateNumber(mean->valuedouble);
+	for (unsigned i = 0; i < COUNT(draws); i++)
+		if (strcmp(draws[i].type, name) == 0)
+			return draw_make(d, path, value, i);
+	dlio_refuse(d, "%s: type must be normal, uniform, gamma, exponential or poisson", path);
+	return NULL;
 }
 
-int dlio_draw(struct dlio *d, const char *path, const char *stdev_path, struct cJSON **out)
+void dlio_add_draw(struct dlio *d, struct cJSON *to, const char *name, const char *path,
+		   const char *stdev_path)
 {
 	const cJSON *value = dlio_at(d, path);
 	double stdev = cJSON_IsNumber(value) ? dlio_number(d, stdev_path) : 0;
-	int rc = 0;
+	cJSON *draw;
 
-	*out = NULL;
+	/* {} is DLIO's default: no time at all. */
+	if (!value || (cJSON_IsObject(value) && !value->child))
+		return;
 	if (cJSON_IsObject(value)) {
-		rc = draw_object(d, path, value, out);
-	} else if (value && stdev > 0) {
-		*out = cJSON_CreateObject();
-		rc = *out ? 0 : dlio_no_memory(d);
-		cJSON_AddStringToObject(*out, "type", "normal");
-		cJSON_AddNumberToObject(*out, "mean", value->valuedouble);
-		cJSON_AddNumberToObject(*out, "stdev", stdev);
-	} else if (value) {
-		*out = cJSON_CreateNumber(value->valuedouble);
-		rc = *out ? 0 : dlio_no_memory(d);
+		draw = draw_object(d, path, value);
+	} else if (stdev > 0) {
+		draw = cJSON_CreateObject();
+		cJSON_AddStringToObject(draw, "type", "normal");
+		cJSON_AddNumberToObject(draw, "mean", value->valuedouble);
+		cJSON_AddNumberToObject(draw, "stdev", stdev);
+	} else {
+		draw = cJSON_CreateNumber(value->valuedouble);
 	}
-	if (rc < 0) {
-		cJSON_Delete(*out);
-		*out = NULL;
+	if (!cJSON_AddItemToObject(to, name, draw)) {
+		cJSON_Delete(draw);
+		dlio_no_memory(d);
 	}
-	return rc;
 }

@@ -4,8 +4,8 @@
 
 #include "import/dlio/dlio.h"
 
-/* The time at path, with its standard deviation at stdev_path. The caller owns *out; it is NULL
- * where the text gives no time. */
-int dlio_draw(struct dlio *d, const char *path, const char *stdev_path, struct cJSON **out);
+/* Adds the time at path, with its standard deviation at stdev_path, to an object of the job; nothing where the text gives none. */
+void dlio_add_draw(struct dlio *d, struct cJSON *to, const char *name, const char *path,
+		   const char *stdev_path);
 
 #endif

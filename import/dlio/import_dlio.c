@@ -18,8 +18,8 @@
 enum { JOB_NAME_MAX = 63 };
 
 static int import_root(struct dlio *d, cJSON *root);
-static int import_job(struct dlio *d, const char *name);
-static int choose_workflow(struct dlio *d);
+static void import_job(struct dlio *d, const char *name);
+static void choose_workflow(struct dlio *d);
 static void choose_loader(struct dlio *d);
 
 int import_dlio(struct import *out, const char *name, const char *text, size_t length,
@@ -38,10 +38,13 @@ int import_dlio(struct import *out, const char *name, const char *text, size_t l
 		rc = override_apply(d.tree, overrides[i], err);
 	if (rc == 0)
 		rc = dlio_check(&d);
-	if (rc == 0)
-		rc = import_job(&d, name);
-	if (rc == 0)
-		rc = dlio_check_unused(&d);
+	if (rc == 0) {
+		import_job(&d, name);
+		dlio_check_unused(&d);
+		rc = d.rc;
+	}
+	if (rc == 0 && out->failed)
+		rc = err_set(err, -ENOMEM, "no memory for the job");
 	cJSON_Delete(d.tree);
 	return rc;
 }
@@ -79,45 +82,38 @@ static int import_root(struct dlio *d, cJSON *root)
 	return 0;
 }
 
-static int import_job(struct dlio *d, const char *name)
+static void import_job(struct dlio *d, const char *name)
 {
-	cJSON *job;
+	cJSON *job = d->out->job = cJSON_CreateObject();
 	char cut[JOB_NAME_MAX + 1];
-	int rc = choose_workflow(d);
 
-	if (rc < 0)
-		return rc;
-	job = d->out->job = cJSON_CreateObject();
+	choose_workflow(d);
 	snprintf(cut, sizeof(cut), "%s", json_text_plain(name) && *name ? name : "dlio");
-	if (!cJSON_AddStringToObject(job, "name", cut) ||
-	    !cJSON_AddNumberToObject(job, "seed", dlio_number(d, "train.seed")))
-		return dlio_no_memory(d);
-	rc = dlio_add_stores(d, job);
-	if (rc == 0 && dlio_uses_data(d))
-		rc = dlio_add_datasets(d, job);
-	return rc == 0 ? dlio_add_phases(d, job) : rc;
+	dlio_add_text(d, job, "name", cut);
+	cJSON_AddNumberToObject(job, "seed", dlio_number(d, "train.seed"));
+	dlio_add_stores(d, job);
+	if (dlio_uses_data(d))
+		dlio_add_datasets(d, job);
+	dlio_add_phases(d, job);
 }
 
-static int choose_workflow(struct dlio *d)
+static void choose_workflow(struct dlio *d)
 {
 	bool checkpoints = dlio_bool(d, "workflow.checkpoint");
-	int rc = 0;
 
 	d->generates = dlio_bool(d, "workflow.generate_data");
 	d->trains = dlio_bool(d, "workflow.train");
 	if (dlio_uses_data(d))
 		choose_loader(d);
 	else if (!checkpoints)
-		return err_set(d->err, -EINVAL,
-			       "generates no data, does not train and writes no checkpoints: there "
+		dlio_refuse(d, "generates no data, does not train and writes no checkpoints: there "
 			       "is nothing to import");
 	d->checkpoints = checkpoints && !d->trains;
 	if (checkpoints && d->trains)
-		rc = dlio_choose_saves(d);
-	if (rc == 0 && dlio_bool(d, "workflow.profiling"))
-		rc = dlio_find(d, IMPORT_CHANGED, "workflow.profiling",
-			       "haul records the node's counters in every run");
-	return rc;
+		dlio_choose_saves(d);
+	if (dlio_bool(d, "workflow.profiling"))
+		dlio_found(d, IMPORT_CHANGED, "workflow.profiling",
+			   "haul records the node's counters in every run");
 }
 
 static void choose_loader(struct dlio *d)

@@ -2,7 +2,6 @@
 #include "import/dlio/phases.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -51,7 +50,7 @@ static void phase_add_stream(struct dlio *d, cJSON *loader, double workers)
 
 /* DLIO asks torch for ceil(prefetch / workers) batches per worker, and for 2 where prefetch is 0;
  * tf.data and DALI prefetch that many batches in all. */
-static int phase_add_loader(struct dlio *d, cJSON *train)
+static void phase_add_loader(struct dlio *d, cJSON *train)
 {
 	cJSON *loader = cJSON_AddObjectToObject(train, "loader");
 	double workers = dlio_number(d, "reader.read_threads");
@@ -71,13 +70,12 @@ static int phase_add_loader(struct dlio *d, cJSON *train)
 	if (dlio_bool(d, "reader.pin_memory"))
 		cJSON_AddTrueToObject(loader, "pin_memory");
 	if (strcmp(name, "custom") == 0 || strcmp(name, "none") == 0)
-		return dlio_find(d, IMPORT_CHANGED, "reader.data_loader",
-				 "haul loads no Python class: it emulates torch's loader");
+		dlio_found(d, IMPORT_CHANGED, "reader.data_loader",
+			   "haul loads no Python class: it emulates torch's loader");
 	if (d->synthetic && strcmp(name, "synthetic") == 0)
-		return dlio_find(
+		dlio_found(
 			d, IMPORT_CHANGED, "reader.data_loader",
 			"haul emulates torch's loader on null://; DLIO itself stops with an error");
-	return 0;
 }
 
 static bool is_shuffled(struct dlio *d, const char *path)
@@ -85,28 +83,26 @@ static bool is_shuffled(struct dlio *d, const char *path)
 	return strcmp(dlio_switch(d, path), "off") != 0;
 }
 
-static int phase_add_shuffle(struct dlio *d, cJSON *train)
+static void phase_add_shuffle(struct dlio *d, cJSON *train)
 {
 	bool files = is_shuffled(d, "reader.file_shuffle"),
 	     samples = is_shuffled(d, "reader.sample_shuffle");
 	const char *order = dlio_bool(d, "train.seed_change_epoch") ? "each_epoch" : "once";
+	bool as_dlio = d->as == IMPORT_AS_DLIO_BUGS;
 	cJSON *shuffle;
-	int rc = 0;
 
-	if (d->as == IMPORT_AS_DLIO_BUGS && !d->tensorflow && (files || samples)) {
-		cJSON_AddStringToObject(train, "shuffle", "none");
-		return dlio_find(d, IMPORT_CHANGED, "reader.sample_shuffle",
-				 "as DLIO does with torch: it shuffles nothing");
-	}
-	if (d->as == IMPORT_AS_DLIO_BUGS && !files &&
-	    cJSON_IsString(dlio_at(d, "reader.file_shuffle"))) {
+	if (as_dlio && !d->tensorflow && (files || samples)) {
+		files = samples = false;
+		dlio_found(d, IMPORT_CHANGED, "reader.sample_shuffle",
+			   "as DLIO does with torch: it shuffles nothing");
+	} else if (as_dlio && !files && cJSON_IsString(dlio_at(d, "reader.file_shuffle"))) {
 		files = true;
-		rc = dlio_find(d, IMPORT_CHANGED, "reader.file_shuffle",
-			       "as DLIO does where \"off\" is a text: it shuffles files");
+		dlio_found(d, IMPORT_CHANGED, "reader.file_shuffle",
+			   "as DLIO does where \"off\" is a text: it shuffles files");
 	}
 	if (!files && !samples) {
 		cJSON_AddStringToObject(train, "shuffle", "none");
-		return rc;
+		return;
 	}
 	shuffle = cJSON_AddObjectToObject(train, "shuffle");
 	cJSON_AddStringToObject(shuffle, "order", order);
@@ -116,111 +112,88 @@ static int phase_add_shuffle(struct dlio *d, cJSON *train)
 	if (samples && d->streams)
 		cJSON_AddNumberToObject(shuffle, "window",
 					fmax(dlio_number(d, "reader.shuffle_size"), 1));
-	return rc;
 }
 
-static int phase_add_draw(struct dlio *d, cJSON *to, const char *name, const char *path,
-			  const char *stdev_path)
-{
-	cJSON *draw;
-	int rc = dlio_draw(d, path, stdev_path, &draw);
-
-	if (rc == 0 && draw && !cJSON_AddItemToObject(to, name, draw)) {
-		cJSON_Delete(draw);
-		rc = dlio_no_memory(d);
-	}
-	return rc;
-}
-
-static int phase_add_evaluation(struct dlio *d, cJSON *train)
+static void phase_add_evaluation(struct dlio *d, cJSON *train)
 {
 	double every = dlio_number(d, "evaluation.epochs_between_evals");
 	double first = dlio_number(d, "evaluation.eval_after_epoch");
 	cJSON *evaluation;
-	int rc = 0;
 
 	if (!d->evaluates)
-		return 0;
+		return;
 	every = every > 0 ? every : 1;
 	evaluation = cJSON_AddObjectToObject(train, "evaluation");
 	cJSON_AddNumberToObject(evaluation, "every", every);
 	cJSON_AddStringToObject(evaluation, "dataset", "valid");
 	cJSON_AddNumberToObject(evaluation, "batch", dlio_number(d, "reader.batch_size_eval"));
 	if (first != every)
-		rc = dlio_find(d, IMPORT_CHANGED, "evaluation.eval_after_epoch",
-			       "haul evaluates every %.0f epochs, and first after epoch %.0f",
-			       every, every);
-	return rc < 0 ? rc
-		      : phase_add_draw(d, evaluation, "compute", "evaluation.eval_time",
-				       "evaluation.eval_time_stdev");
+		dlio_found(d, IMPORT_CHANGED, "evaluation.eval_after_epoch",
+			   "haul evaluates every %.0f epochs, and first after epoch %.0f", every,
+			   every);
+	dlio_add_draw(d, evaluation, "compute", "evaluation.eval_time",
+		      "evaluation.eval_time_stdev");
 }
 
-static int phase_add_steps(struct dlio *d, cJSON *train)
+static void phase_add_steps(struct dlio *d, cJSON *train)
 {
 	double steps = dlio_number(d, "train.total_training_steps");
 
 	cJSON_AddNumberToObject(train, "epochs", dlio_number(d, "train.epochs"));
 	if (steps <= 0)
-		return 0;
+		return;
 	cJSON_AddNumberToObject(train, "steps", steps);
-	if (dlio_number(d, "train.epochs") <= 1)
-		return 0;
-	return dlio_find(
-		d, IMPORT_CHANGED, "train.total_training_steps",
-		"haul takes it as the steps of the whole phase; DLIO takes as many in each epoch");
+	if (dlio_number(d, "train.epochs") > 1)
+		dlio_found(
+			d, IMPORT_CHANGED, "train.total_training_steps",
+			"haul takes it as the steps of the whole phase; DLIO takes as many in each "
+			"epoch");
 }
 
 /* DLIO's own files give a fraction such as 0.9; some others give a percentage. */
-static int phase_add_target(struct dlio *d, cJSON *train)
+static void phase_add_target(struct dlio *d, cJSON *train)
 {
 	double au = dlio_number(d, "metric.au");
 
 	if (au < 0 || au > 100)
-		return err_set(d->err, -EINVAL, "metric.au: must be from 0 to 1, is %g", au);
+		dlio_refuse(d, "metric.au: must be from 0 to 1, is %g", au);
 	cJSON_AddNumberToObject(train, "target_au", au > 1 ? au / 100 : au);
-	return au > 1 ? dlio_find(d, IMPORT_CHANGED, "metric.au",
-				  "haul takes a value above 1 for a percentage")
-		      : 0;
+	if (au > 1)
+		dlio_found(d, IMPORT_CHANGED, "metric.au",
+			   "haul takes a value above 1 for a percentage");
 }
 
-static int phase_add_train(struct dlio *d, cJSON *phases, bool two)
+static void phase_add_train(struct dlio *d, cJSON *phases, bool two)
 {
 	cJSON *train = phase_add(phases, "train");
-	int rc;
 
 	if (two)
 		cJSON_AddStringToObject(train, "dataset", "train");
-	rc = phase_add_steps(d, train);
+	phase_add_steps(d, train);
 	cJSON_AddNumberToObject(train, "batch", dlio_number(d, "reader.batch_size"));
-	if (rc == 0)
-		rc = phase_add_draw(d, train, "compute", "train.computation_time",
-				    "train.computation_time_stdev");
-	if (rc == 0)
-		rc = phase_add_draw(d, train, "preprocess", "reader.preprocess_time",
-				    "reader.preprocess_time_stdev");
-	if (rc == 0)
-		rc = phase_add_loader(d, train);
-	if (rc == 0)
-		rc = phase_add_shuffle(d, train);
+	dlio_add_draw(d, train, "compute", "train.computation_time",
+		      "train.computation_time_stdev");
+	dlio_add_draw(d, train, "preprocess", "reader.preprocess_time",
+		      "reader.preprocess_time_stdev");
+	phase_add_loader(d, train);
+	phase_add_shuffle(d, train);
 	cJSON_AddStringToObject(train, "sync", "step");
 	cJSON_AddNumberToObject(train, "warmup_steps",
 				dlio_number(d, "output.metric.exclude_start_steps"));
-	if (rc == 0)
-		rc = phase_add_target(d, train);
-	if (rc == 0 && d->saves)
-		rc = dlio_add_saves(d, train);
-	return rc == 0 ? phase_add_evaluation(d, train) : rc;
+	phase_add_target(d, train);
+	if (d->saves)
+		dlio_add_saves(d, train);
+	phase_add_evaluation(d, train);
 }
 
-int dlio_add_phases(struct dlio *d, struct cJSON *job)
+void dlio_add_phases(struct dlio *d, struct cJSON *job)
 {
 	cJSON *phases = cJSON_AddArrayToObject(job, "phases");
 
-	if (!phases)
-		return dlio_no_memory(d);
 	if (d->generates)
 		phase_add_generate(d, phases, phases_have_two(job));
 	if (d->checkpoints)
-		return dlio_add_checkpoints(d, phases);
-	return d->trains ? phase_add_train(d, phases, phases_have_two(job)) : 0;
+		dlio_add_checkpoints(d, phases);
+	else if (d->trains)
+		phase_add_train(d, phases, phases_have_two(job));
 }

@@ -5,7 +5,7 @@
 
 #include "import/dlio/dlio.h"
 
-/* Adds those that the job uses. -EINVAL with the path of a value that cannot be mapped. */
-int dlio_add_stores(struct dlio *d, struct cJSON *job);
+/* Adds those that the job uses. */
+void dlio_add_stores(struct dlio *d, struct cJSON *job);
 
 #endif

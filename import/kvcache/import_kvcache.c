@@ -50,7 +50,7 @@ static int kvc_key(struct kvc *k, const char *path, const cJSON *value)
 
 	k->out->keys++;
 	if (!key) {
-		kvc_find(k, IMPORT_UNKNOWN, path, "the benchmark has no such flag or key");
+		kvc_found(k, IMPORT_UNKNOWN, path, "the benchmark has no such flag or key");
 		return 0;
 	}
 	if (!kvc_is(value, key->kind))
@@ -58,9 +58,9 @@ static int kvc_key(struct kvc *k, const char *path, const cJSON *value)
 	if (key->way == KVC_COPY || key->way == KVC_CHANGED)
 		kvc_put(k, key->to, cJSON_Duplicate(value, true));
 	if (key->way == KVC_CHANGED)
-		kvc_find(k, IMPORT_CHANGED, path, key->why);
+		kvc_found(k, IMPORT_CHANGED, path, key->why);
 	else if (key->way == KVC_LEFT)
-		kvc_find(k, IMPORT_LEFT, path, key->why);
+		kvc_found(k, IMPORT_LEFT, path, key->why);
 	return 0;
 }
 
@@ -101,15 +101,16 @@ static void kvc_add_store(struct kvc *k, cJSON *job)
 	snprintf(uri, sizeof(uri), "file://%s%s", folder[0] == '/' || folder[0] == '.' ? "" : "./",
 		 folder);
 	if (!store) {
-		k->failed = true;
+		k->out->failed = true;
 		return;
 	}
 	kvc_add_text(k, store, "uri", uri);
 	kvc_add_text(k, store, "fsync", "file");
 	if (kvc_at(k, "cache-dir"))
-		kvc_find(k, IMPORT_CHANGED, "cache-dir",
-			 "entries lie in a folder of it, which must be empty; the original deletes "
-			 "all *.npy that it finds");
+		kvc_found(
+			k, IMPORT_CHANGED, "cache-dir",
+			"entries lie in a folder of it, which must be empty; the original deletes "
+			"all *.npy that it finds");
 }
 
 static int kvc_job(struct kvc *k, const char *name)
@@ -140,7 +141,7 @@ static int kvc_job(struct kvc *k, const char *name)
 	kvc_add_retrieval(k);
 	kvc_add_modes(k);
 	kvc_add_autoscaling(k);
-	return k->failed ? err_set(k->err, -ENOMEM, "no memory for the job") : 0;
+	return k->out->failed ? err_set(k->err, -ENOMEM, "no memory for the job") : 0;
 }
 
 /* "--num-users=200" and "num-users=200" are the same. */

@@ -7,20 +7,7 @@
 
 const cJSON *kvc_at(const struct kvc *k, const char *path)
 {
-	const cJSON *at = k->tree;
-	char part[IMPORT_KEY_BYTES];
-
-	while (at && *path) {
-		size_t n = strcspn(path, ".");
-
-		if (n >= sizeof(part) || !cJSON_IsObject(at))
-			return NULL;
-		memcpy(part, path, n);
-		part[n] = '\0';
-		at = cJSON_GetObjectItemCaseSensitive(at, part);
-		path += n + (path[n] == '.');
-	}
-	return at && !cJSON_IsNull(at) ? at : NULL;
+	return import_at(k->tree, path);
 }
 
 double kvc_number(const struct kvc *k, const char *path, double otherwise)
@@ -55,13 +42,13 @@ void kvc_put(struct kvc *k, const char *to, cJSON *value)
 	}
 	if (!at || !value) {
 		cJSON_Delete(value);
-		k->failed = true;
+		k->out->failed = true;
 		return;
 	}
 	cJSON_DeleteItemFromObjectCaseSensitive(at, to);
 	if (!cJSON_AddItemToObject(at, to, value)) {
 		cJSON_Delete(value);
-		k->failed = true;
+		k->out->failed = true;
 	}
 }
 
@@ -73,19 +60,18 @@ void kvc_put_number(struct kvc *k, const char *to, double value)
 void kvc_add_number(struct kvc *k, cJSON *object, const char *name, double value)
 {
 	if (!cJSON_AddNumberToObject(object, name, value))
-		k->failed = true;
+		k->out->failed = true;
 }
 
 void kvc_add_text(struct kvc *k, cJSON *object, const char *name, const char *value)
 {
 	if (!cJSON_AddStringToObject(object, name, value))
-		k->failed = true;
+		k->out->failed = true;
 }
 
-void kvc_find(struct kvc *k, enum import_fate fate, const char *path, const char *why)
+void kvc_found(struct kvc *k, enum import_fate fate, const char *path, const char *why)
 {
-	if (import_find(k->out, fate, path, kvc_at(k, path), k->err, "%s", why) < 0)
-		k->failed = true;
+	import_found(k->out, fate, path, kvc_at(k, path), "%s", why);
 }
 
 double kvc_tensor(const struct kvc *k)

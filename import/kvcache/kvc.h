@@ -14,7 +14,6 @@ struct kvc {
 	struct cJSON *tree;
 	struct cJSON *phase; /* within out->job */
 	struct err *err;
-	bool failed; /* there was no memory */
 };
 
 /* The value at a path of the tree ("rag.top_k_chunks"), or NULL. */
@@ -31,7 +30,7 @@ void kvc_add_number(struct kvc *k, struct cJSON *object, const char *name, doubl
 void kvc_add_text(struct kvc *k, struct cJSON *object, const char *name, const char *value);
 
 /* A finding about a key of the tree. */
-void kvc_find(struct kvc *k, enum import_fate fate, const char *path, const char *why);
+void kvc_found(struct kvc *k, enum import_fate fate, const char *path, const char *why);
 
 /* Ranks that share an entry. */
 double kvc_tensor(const struct kvc *k);

@@ -21,7 +21,7 @@ static cJSON *part_object(struct kvc *k, cJSON *list)
 
 	if (!one || !cJSON_AddItemToArray(list, one)) {
 		cJSON_Delete(one);
-		k->failed = true;
+		k->out->failed = true;
 		return NULL;
 	}
 	return one;
@@ -37,15 +37,15 @@ void kvc_add_cluster(struct kvc *k, cJSON *job)
 		return;
 	cluster = cJSON_AddObjectToObject(job, "cluster");
 	if (!cluster) {
-		k->failed = true;
+		k->out->failed = true;
 		return;
 	}
 	kvc_add_number(k, cluster, "ranks_per_node", tensor);
 	kvc_add_number(k, cluster, "gpus", kvc_number(k, "num-gpus", 1));
 	kvc_add_number(k, cluster, "tensor", tensor);
-	kvc_find(k, IMPORT_CHANGED, "tensor-parallel",
-		 "the original moves the shards of one rank and compares them with the memory of "
-		 "all; here each rank moves its own and has its part of the memory");
+	kvc_found(k, IMPORT_CHANGED, "tensor-parallel",
+		  "the original moves the shards of one rank and compares them with the memory of "
+		  "all; here each rank moves its own and has its part of the memory");
 }
 
 /* A tier, of gib GiB for all ranks of a tensor group together. Ratios are not those of the last one. */
@@ -75,9 +75,9 @@ static void part_tier_store(struct kvc *k, cJSON *tiers, double gib)
 	if (gib > 0)
 		kvc_add_number(k, tier, "capacity", floor(gib * GiB / kvc_tensor(k)));
 	else if (!kvc_at(k, "io-trace-log"))
-		kvc_find(k, IMPORT_CHANGED, "storage-capacity-gb",
-			 "without it, each process of the original takes 95 % of what is free; "
-			 "haul's ranks share that");
+		kvc_found(k, IMPORT_CHANGED, "storage-capacity-gb",
+			  "without it, each process of the original takes 95 % of what is free; "
+			  "haul's ranks share that");
 }
 
 void kvc_add_tiers(struct kvc *k)
@@ -91,9 +91,9 @@ void kvc_add_tiers(struct kvc *k)
 	if (gpu > 0)
 		part_tier(k, tiers, "gpu", gpu);
 	if (gpu > 0 && !traces)
-		kvc_find(k, IMPORT_CHANGED, "gpu-mem-gb",
-			 "the original has this tier only where there is an accelerator; haul "
-			 "emulates it");
+		kvc_found(k, IMPORT_CHANGED, "gpu-mem-gb",
+			  "the original has this tier only where there is an accelerator; haul "
+			  "emulates it");
 	if (cpu > 0)
 		part_tier(k, tiers, "cpu", cpu);
 	part_tier_store(k, tiers, kvc_number(k, "storage-capacity-gb", 0));
@@ -134,8 +134,8 @@ static void part_templates(struct kvc *k)
 	if (!kvc_at(k, "user_templates"))
 		return;
 	if (kvc_recorded(k)) {
-		kvc_find(k, IMPORT_LEFT, "user_templates",
-			 "are for users, and the requests are recorded");
+		kvc_found(k, IMPORT_LEFT, "user_templates",
+			  "are for users, and the requests are recorded");
 		return;
 	}
 	list = cJSON_CreateArray();
@@ -199,8 +199,8 @@ static void part_classes(struct kvc *k)
 	}
 	kvc_put(k, "classes", list);
 	if (kvc_at(k, "qos_profiles"))
-		kvc_find(k, IMPORT_CHANGED, "qos_profiles",
-			 "the original reads it and reports its own defaults; haul takes it");
+		kvc_found(k, IMPORT_CHANGED, "qos_profiles",
+			  "the original reads it and reports its own defaults; haul takes it");
 }
 
 /* 0 stands for without end, in both. */
@@ -208,9 +208,9 @@ static void part_cycles(struct kvc *k)
 {
 	kvc_put_number(k, "arrivals.cycles", kvc_number(k, "replay-cycles", 0));
 	if (kvc_at(k, "replay-cycles"))
-		kvc_find(k, IMPORT_CHANGED, "replay-cycles",
-			 "the original ends when the last request is queued and drops those that "
-			 "wait; haul serves all of them");
+		kvc_found(k, IMPORT_CHANGED, "replay-cycles",
+			  "the original ends when the last request is queued and drops those that "
+			  "wait; haul serves all of them");
 }
 
 /* ShareGPT. Its texts have no times. */
@@ -219,14 +219,14 @@ static void part_conversations(struct kvc *k)
 	double rate = kvc_number(k, "request-rate", 0);
 
 	kvc_put(k, "arrivals.file", cJSON_CreateString(kvc_text(k, "dataset-path", "")));
-	kvc_find(
+	kvc_found(
 		k, IMPORT_CHANGED, "dataset-path",
 		"the original forgets the earlier turns of its conversations, and each of its processes "
 		"has all of them; haul reads earlier turns, and its ranks share the conversations");
 	part_cycles(k);
 	kvc_put_number(k, "arrivals.rate", rate > 0 ? rate : rate_otherwise);
 	if (rate <= 0)
-		kvc_find(
+		kvc_found(
 			k, IMPORT_CHANGED, "request-rate",
 			"without it, the original's requests come as fast as a queue grows without end; "
 			"in haul 1,000 per second");
@@ -238,13 +238,13 @@ static void part_conversations(struct kvc *k)
 	kvc_put_number(k, "arrivals.characters",
 		       kvc_number(k, "sharegpt.chars_per_token_estimate", 4));
 	if (kvc_at(k, "sharegpt"))
-		kvc_find(
+		kvc_found(
 			k, IMPORT_CHANGED, "sharegpt",
 			"the original reads these keys and has 16384, 2048 and 4 in its code; haul takes "
 			"them");
 	if (kvc_true(k, "use-burst-trace"))
-		kvc_find(k, IMPORT_LEFT, "use-burst-trace",
-			 "with dataset-path, the original reads no trace");
+		kvc_found(k, IMPORT_LEFT, "use-burst-trace",
+			  "with dataset-path, the original reads no trace");
 }
 
 static void part_burst(struct kvc *k)
@@ -254,15 +254,15 @@ static void part_burst(struct kvc *k)
 	kvc_put(k, "arrivals.file",
 		cJSON_CreateString(
 			kvc_text(k, "burst-trace-path", "BurstGPT/data/BurstGPT_1.csv")));
-	kvc_find(k, IMPORT_CHANGED, "burst-trace-path",
-		 "each process of the original replays all of the trace; haul's ranks share it");
+	kvc_found(k, IMPORT_CHANGED, "burst-trace-path",
+		  "each process of the original replays all of the trace; haul's ranks share it");
 	part_cycles(k);
 	if (speed > 0)
 		kvc_put_number(k, "arrivals.speed", speed);
 	else
-		kvc_find(k, IMPORT_CHANGED, "trace-speedup",
-			 "0 stands for as fast as possible, which grows a queue without end; haul "
-			 "has the recorded times");
+		kvc_found(k, IMPORT_CHANGED, "trace-speedup",
+			  "0 stands for as fast as possible, which grows a queue without end; haul "
+			  "has the recorded times");
 }
 
 static void part_arrivals(struct kvc *k)
@@ -272,22 +272,22 @@ static void part_arrivals(struct kvc *k)
 	static const char *const burst[] = {"burst-trace-path", "trace-speedup"};
 
 	if (kvc_at(k, "replay-cycles") && !kvc_recorded(k))
-		kvc_find(k, IMPORT_LEFT, "replay-cycles",
-			 "no requests are recorded, so there is nothing to repeat");
+		kvc_found(k, IMPORT_LEFT, "replay-cycles",
+			  "no requests are recorded, so there is nothing to repeat");
 	if (kvc_at(k, "dataset-path")) {
 		part_conversations(k);
 		return;
 	}
 	for (int i = 0; i < 3; i++)
 		if (kvc_at(k, conversations[i]))
-			kvc_find(
+			kvc_found(
 				k, IMPORT_LEFT, conversations[i],
 				"it is for ShareGPT's conversations, and there is no dataset-path");
 	if (kvc_true(k, "use-burst-trace"))
 		part_burst(k);
 	for (int i = 0; i < 2 && !kvc_true(k, "use-burst-trace"); i++)
 		if (kvc_at(k, burst[i]))
-			kvc_find(
+			kvc_found(
 				k, IMPORT_LEFT, burst[i],
 				"without use-burst-trace, the original reads no trace, and neither "
 				"does haul");
@@ -304,8 +304,8 @@ static void part_generation(struct kvc *k)
 	snprintf(path, sizeof(path), "generation_timing.%.32s", mode);
 	if (kvc_at(k, path)) {
 		kvc_put_number(k, "token_time", kvc_number(k, path, 0));
-		kvc_find(k, IMPORT_CHANGED, path,
-			 "the original reads it and does not use it; haul does");
+		kvc_found(k, IMPORT_CHANGED, path,
+			  "the original reads it and does not use it; haul does");
 	}
 }
 
@@ -365,8 +365,8 @@ void kvc_add_model(struct kvc *k)
 	else
 		kvc_put(k, "model", cJSON_CreateString(name));
 	if (cJSON_GetArraySize(configs) > (own ? 1 : 0))
-		kvc_find(k, IMPORT_LEFT, "model_configs",
-			 "only the model that is chosen is mapped");
+		kvc_found(k, IMPORT_LEFT, "model_configs",
+			  "only the model that is chosen is mapped");
 }
 
 /* Documents of large models are shorter. */
@@ -397,7 +397,7 @@ void kvc_add_retrieval(struct kvc *k)
 
 	if (!kvc_true(k, "enable-rag")) {
 		if (kvc_at(k, "rag-num-docs"))
-			kvc_find(k, IMPORT_LEFT, "rag-num-docs", "there is no enable-rag");
+			kvc_found(k, IMPORT_LEFT, "rag-num-docs", "there is no enable-rag");
 		return;
 	}
 	kvc_put_number(k, "rag.documents", kvc_number(k, "rag-num-docs", 10));
@@ -418,8 +418,8 @@ static void part_precondition(struct kvc *k)
 	if (gib > 0)
 		kvc_put_number(k, "precondition", floor(gib * GiB / kvc_tensor(k)));
 	else
-		kvc_find(k, IMPORT_LEFT, "precondition",
-			 "it needs precondition-size-gb or storage-capacity-gb");
+		kvc_found(k, IMPORT_LEFT, "precondition",
+			  "it needs precondition-size-gb or storage-capacity-gb");
 }
 
 /* The health criteria of the original for latency, as far as they are of whole entries. They are no part of its score. */
@@ -430,12 +430,13 @@ static void part_profile(struct kvc *k)
 	if (strcmp(profile, "latency") == 0) {
 		kvc_put_number(k, "target_read_p95", 0.2);
 		kvc_put_number(k, "target_hit_rate", 0.3);
-		kvc_find(k, IMPORT_CHANGED, "performance-profile",
-			 "its criteria for reads and hits become targets; haul has none for writes "
-			 "and for memory");
+		kvc_found(
+			k, IMPORT_CHANGED, "performance-profile",
+			"its criteria for reads and hits become targets; haul has none for writes "
+			"and for memory");
 	} else if (*profile) {
-		kvc_find(k, IMPORT_LEFT, "performance-profile",
-			 "its criteria are that bytes move at all");
+		kvc_found(k, IMPORT_LEFT, "performance-profile",
+			  "its criteria are that bytes move at all");
 	}
 }
 
@@ -491,7 +492,7 @@ static void autoscaling_leave(struct kvc *k, const char *why)
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (kvc_at(k, parts[i]))
-			kvc_find(k, IMPORT_LEFT, parts[i], why);
+			kvc_found(k, IMPORT_LEFT, parts[i], why);
 }
 
 void kvc_add_autoscaling(struct kvc *k)
@@ -513,9 +514,9 @@ void kvc_add_autoscaling(struct kvc *k)
 			continue;
 		kvc_put_number(k, settings[i].to, kvc_number(k, from, 0) * settings[i].scale);
 		if (settings[i].unused)
-			kvc_find(k, IMPORT_CHANGED, from,
-				 "the original reads it and decides nothing by it; haul does");
+			kvc_found(k, IMPORT_CHANGED, from,
+				  "the original reads it and decides nothing by it; haul does");
 	}
-	kvc_find(k, IMPORT_CHANGED, "enable-autoscaling",
-		 "the original starts and stops no user, so it changes no load; haul does");
+	kvc_found(k, IMPORT_CHANGED, "enable-autoscaling",
+		  "the original starts and stops no user, so it changes no load; haul does");
 }
