@@ -16,14 +16,6 @@ const struct compare_metric_kind compare_metrics[COMPARE_METRICS] = {
 
 static const double wrong_by_chance = 0.05;
 
-double compare_value(const struct series_line *line, uint32_t repeat, enum compare_metric metric)
-{
-	enum series_figure figure = compare_metrics[metric].figure;
-
-	return figure == SERIES_FIGURES ? line->phases[repeat]->record.seconds
-					: line->values[figure][repeat];
-}
-
 static const struct series_line *compare_find(const struct compare_side *side,
 					      const struct series_line *wanted)
 {
@@ -77,57 +69,12 @@ static int compare_add_file(struct comparison *c, const struct results_file *f, 
 	return rc;
 }
 
-static double *compare_values(const struct series_line *line, enum compare_metric metric)
-{
-	double *values = calloc(line->repeats, sizeof(*values));
-
-	for (uint32_t i = 0; values && i < line->repeats; i++)
-		values[i] = compare_value(line, i, metric);
-	return values;
-}
-
-/* When each repeat began, in seconds; NULL where it is not known, or without memory: then there are no pairs. */
-static double *compare_times(const struct series_line *line)
-{
-	double *times = calloc(line->repeats, sizeof(*times));
-
-	for (uint32_t i = 0; times && i < line->repeats; i++) {
-		uint64_t ns = line->phases[i]->record.started_ns;
-
-		times[i] = ns ? (double)ns / 1e9 : NAN;
-	}
-	return times;
-}
-
-static bool compare_ratio(struct ratio *r, const struct series_line *const line[2],
-			  enum compare_metric metric, double level)
-{
-	double *values[2], *times[2];
-	struct ratio_side sides[2];
-	bool whole = true;
-
-	for (int i = 0; i < 2; i++) {
-		values[i] = compare_values(line[i], metric);
-		times[i] = compare_times(line[i]);
-		whole = whole && values[i] && times[i];
-		sides[i] = (struct ratio_side){values[i], times[i], line[i]->repeats};
-	}
-	if (whole)
-		*r = ratio_of(&sides[0], &sides[1], level);
-	for (int i = 0; i < 2; i++) {
-		free(values[i]);
-		free(times[i]);
-	}
-	return whole;
-}
-
 static enum compare_metric compare_main(const struct compare_pair *pair)
 {
 	enum series_figure named = series_main(pair->line[0]->first);
 
 	for (int m = 0; m < COMPARE_METRICS; m++)
-		if (compare_metrics[m].figure == named && named != SERIES_FIGURES &&
-		    isfinite(pair->ratios[m].ratio))
+		if (compare_metrics[m].figure == named && isfinite(pair->ratios[m].ratio))
 			return (enum compare_metric)m;
 	for (int m = 0; m < COMPARE_METRICS; m++)
 		if (compare_metrics[m].rate && isfinite(pair->ratios[m].ratio))
@@ -135,15 +82,20 @@ static enum compare_metric compare_main(const struct compare_pair *pair)
 	return isfinite(pair->ratios[COMPARE_SECONDS].ratio) ? COMPARE_SECONDS : COMPARE_METRICS;
 }
 
-static bool compare_pair_ratios(struct compare_pair *pair, double level)
+static void compare_pair_ratios(struct compare_pair *pair, double level)
 {
-	for (int m = 0; m < COMPARE_METRICS; m++)
-		if (!compare_ratio(&pair->ratios[m], pair->line, (enum compare_metric)m, level))
-			return false;
+	struct ratio_side sides[2];
+
+	for (int m = 0; m < COMPARE_METRICS; m++) {
+		for (int i = 0; i < 2; i++)
+			sides[i] = (struct ratio_side){
+				pair->line[i]->values[compare_metrics[m].figure],
+				pair->line[i]->values[SERIES_BEGAN], pair->line[i]->repeats};
+		pair->ratios[m] = ratio_of(&sides[0], &sides[1], level);
+	}
 	pair->metric = compare_main(pair);
 	pair->judged = pair->metric != COMPARE_METRICS && pair->line[0]->repeats > 1 &&
 		       pair->line[1]->repeats > 1;
-	return true;
 }
 
 static bool compare_has_phase(const struct comparison *c, const struct series_line *line)
@@ -192,17 +144,15 @@ static bool compare_add_phases(struct comparison *c)
 	return true;
 }
 
-static bool compare_all(struct comparison *c, double level)
+static void compare_all(struct comparison *c, double level)
 {
 	c->level = level;
 	c->verdicts = 0;
 	for (unsigned i = 0; i < c->phase_count; i++)
 		for (unsigned k = 0; k < c->phases[i].pair_count; k++) {
-			if (!compare_pair_ratios(&c->phases[i].pairs[k], level))
-				return false;
+			compare_pair_ratios(&c->phases[i].pairs[k], level);
 			c->verdicts += c->phases[i].pairs[k].judged;
 		}
-	return true;
 }
 
 static bool compare_differences(struct comparison *c)
@@ -238,16 +188,16 @@ int compare_make(struct comparison *c, const struct results_file *const *files, 
 		return err_set(err, -EINVAL,
 			       "there is nothing to compare with: give two files, or one with a "
 			       "sweep in which two combinations have finished");
-	if (!compare_add_phases(c) || !compare_all(c, 1 - wrong_by_chance) ||
-	    !compare_differences(c))
+	if (!compare_add_phases(c) || !compare_differences(c))
 		return err_set(err, -ENOMEM, "no memory for the comparison");
+	compare_all(c, 1 - wrong_by_chance);
 	if (compare_nothing(c))
 		return err_set(err, -EINVAL,
 			       "no other side has a finished phase of the name and kind of one "
 			       "in %s",
 			       c->sides[0].name);
-	if (c->verdicts > 1 && !compare_all(c, 1 - wrong_by_chance / c->verdicts))
-		return err_set(err, -ENOMEM, "no memory for the comparison");
+	if (c->verdicts > 1)
+		compare_all(c, 1 - wrong_by_chance / c->verdicts);
 	return 0;
 }
 

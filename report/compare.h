@@ -30,7 +30,7 @@ enum {
 	X(OPERATIONS, "ops/s", "operations_per_second", FIGURE, SERIES_OPERATIONS, true, false) \
 	X(SAMPLES, "samples/s", "samples_per_second", FIGURE, SERIES_SAMPLES, true, false) \
 	X(AU, "AU", "au", SHARE, SERIES_AU, false, false) \
-	X(SECONDS, "seconds", "seconds", FIGURE, SERIES_FIGURES, false, true) \
+	X(SECONDS, "seconds", "seconds", FIGURE, SERIES_SECONDS, false, true) \
 	X(P99, "p99", "p99_ns", NS, SERIES_P99, false, true)
 /* clang-format on */
 
@@ -43,7 +43,7 @@ enum compare_metric {
 extern const struct compare_metric_kind {
 	const char *word, *key;
 	enum column_format format;
-	enum series_figure figure; /* SERIES_FIGURES: the time of the phase */
+	enum series_figure figure;
 	bool rate, less_is_better;
 } compare_metrics[COMPARE_METRICS];
 
@@ -87,9 +87,6 @@ struct comparison {
 int compare_make(struct comparison *c, const struct results_file *const *files, unsigned count,
 		 struct err *err);
 void compare_free(struct comparison *c);
-
-/* The figure of one repeat; NaN where it has none. */
-double compare_value(const struct series_line *line, uint32_t repeat, enum compare_metric metric);
 
 /* The letter of the faster side by the verdict; NULL: there is none. */
 const char *compare_faster(const struct comparison *c, const struct compare_pair *pair);

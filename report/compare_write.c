@@ -186,7 +186,7 @@ static bool metric_shown(const void *row)
 
 static double metric_value(const struct metric_row *m, int side, int repeat)
 {
-	return compare_value(m->pair->line[side], (uint32_t)repeat, m->metric);
+	return m->pair->line[side]->values[compare_metrics[m->metric].figure][repeat];
 }
 
 static double metric_value_a(const void *row, int repeat)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/measure/quantile.h"
 
@@ -37,6 +38,14 @@ struct spread phase_spread(const struct results_phase_read *p, enum role role)
 	if (n)
 		s.mean = sum / (double)n;
 	return s;
+}
+
+const struct target_result *phase_target(const struct results_phase_read *p, const char *name)
+{
+	for (uint32_t i = 0; i < p->target_count; i++)
+		if (strcmp(p->targets[i].name, name) == 0)
+			return &p->targets[i];
+	return NULL;
 }
 
 const char *phase_items(const struct results_phase_read *p)

@@ -19,6 +19,9 @@ struct spread {
 };
 struct spread phase_spread(const struct results_phase_read *p, enum role role);
 
+/* A target of the phase; NULL: it has none of that name. */
+const struct target_result *phase_target(const struct results_phase_read *p, const char *name);
+
 /* What a phase counts ("samples", "requests"), or "" where it counts nothing of the kind. */
 const char *phase_items(const struct results_phase_read *p);
 

@@ -55,7 +55,11 @@ double series_figure_of(const struct results_phase_read *p, enum series_figure f
 	case SERIES_P99:
 		h = results_find_hist(p, p->record.main_hist);
 		return h ? (double)hist_quantile_ns(h, quantile_kinds[QUANTILE_P99].share) : NAN;
-	case SERIES_FIGURES:
+	case SERIES_SECONDS:
+		return p->record.seconds;
+	case SERIES_BEGAN:
+		return p->record.started_ns ? (double)p->record.started_ns / 1e9 : NAN;
+	case SERIES_VALUES:
 		break;
 	}
 	return NAN;
@@ -68,7 +72,7 @@ static enum series_figure series_named(const struct results_phase_read *p)
 	const struct results_column *c = column < 0 ? NULL : &p->merged.columns[column];
 
 	if (!c)
-		return SERIES_FIGURES;
+		return SERIES_VALUES;
 	return c->role == ROLE_OPERATION_RATE ? SERIES_OPERATIONS
 	       : c->role == ROLE_UTILISATION  ? SERIES_AU
 	       : strcmp(c->unit, "B/s") == 0  ? SERIES_BYTES
@@ -83,7 +87,7 @@ enum series_figure series_main(const struct results_phase_read *p)
 	for (size_t i = 0; i < COUNT(order); i++)
 		if (series_figure_of(p, order[i]) > 0)
 			return order[i];
-	return SERIES_FIGURES;
+	return SERIES_VALUES;
 }
 
 bool series_same_phase(const struct series_line *a, const struct series_line *b)
@@ -119,7 +123,7 @@ static bool add_phase(struct series_lines *s, const struct results_phase_read *p
 		return false;
 	line->phases = phases;
 	phases[line->repeats] = p;
-	for (int i = 0; i < SERIES_FIGURES; i++) {
+	for (int i = 0; i < SERIES_VALUES; i++) {
 		double *more = realloc(line->values[i], (line->repeats + 1) * sizeof(*more));
 
 		if (!more)
@@ -148,15 +152,6 @@ bool series_make(struct series_lines *s, const struct results_file *f)
 	return whole;
 }
 
-static const struct target_result *series_find_target(const struct results_phase_read *p,
-						      const char *name)
-{
-	for (uint32_t i = 0; i < p->target_count; i++)
-		if (strcmp(p->targets[i].name, name) == 0)
-			return &p->targets[i];
-	return NULL;
-}
-
 struct target_result series_target(const struct results_file *f, const struct series_line *line,
 				   const char *name)
 {
@@ -167,7 +162,7 @@ struct target_result series_target(const struct results_file *f, const struct se
 	for (uint32_t i = 0; i < f->phase_count; i++) {
 		const struct results_phase_read *p = &f->phases[i];
 		const struct series_line other = {.first = p, .nth = nth_of(f, i)};
-		const struct target_result *t = series_find_target(p, name);
+		const struct target_result *t = phase_target(p, name);
 
 		if (!t || !series_counts(p) ||
 		    p->record.combination != line->first->record.combination ||
@@ -186,7 +181,7 @@ void series_free_lines(struct series_lines *s)
 {
 	for (uint32_t i = 0; i < s->count; i++) {
 		free(s->lines[i].phases);
-		for (int k = 0; k < SERIES_FIGURES; k++)
+		for (int k = 0; k < SERIES_VALUES; k++)
 			free(s->lines[i].values[k]);
 	}
 	free(s->lines);

@@ -16,7 +16,11 @@ enum series_figure {
 	SERIES_SAMPLES,
 	SERIES_OPERATIONS,
 	SERIES_P99,
-	SERIES_FIGURES
+	SERIES_FIGURES,
+	/* Further values of each repeat, of which no statistics are made: its time, and when it began (NaN: not known), both in s. */
+	SERIES_SECONDS = SERIES_FIGURES,
+	SERIES_BEGAN,
+	SERIES_VALUES
 };
 
 /* Keys in JSON: "bytes_per_second". */
@@ -29,7 +33,7 @@ bool series_counts(const struct results_phase_read *p);
 double series_figure_of(const struct results_phase_read *p, enum series_figure figure);
 
 /* The figure that a phase is judged and compared by: the one that its kind names as the main one; in files that do not tell it, the
- * first rate that is not 0. SERIES_FIGURES: it has none. */
+ * first rate that is not 0. SERIES_VALUES: it has none. */
 enum series_figure series_main(const struct results_phase_read *p);
 
 struct series_line {
@@ -38,7 +42,7 @@ struct series_line {
 	uint32_t nth;   /* number among the phases of that name in its run, from 0 */
 	uint32_t repeats;
 	const struct results_phase_read **phases; /* [repeats], in the order of time */
-	double *values[SERIES_FIGURES];           /* [repeats] */
+	double *values[SERIES_VALUES];            /* [repeats] */
 	struct stats figures[SERIES_FIGURES];     /* intervals cut to possible values */
 };
 

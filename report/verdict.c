@@ -9,6 +9,7 @@
 #include "core/units.h"
 #include "report/accounts.h"
 #include "report/against.h"
+#include "report/phase.h"
 #include "report/say.h"
 #include "report/skew.h"
 
@@ -50,19 +51,11 @@ static void verdict_busy_share(char text[TARGET_TEXT_BYTES], double au,
 		 ++decimals < 8);
 }
 
-static const struct target_result *verdict_target(const struct results_phase_read *p)
-{
-	for (uint32_t i = 0; i < p->target_count; i++)
-		if (strcmp(p->targets[i].name, "target_au") == 0)
-			return &p->targets[i];
-	return NULL;
-}
-
 static void verdict_busy(struct verdict *v, const struct results_phase_read *p, double au)
 {
 	char *line = verdict_line(v), share[TARGET_TEXT_BYTES], asked[TARGET_TEXT_BYTES];
 
-	v->target = verdict_target(p);
+	v->target = phase_target(p, "target_au");
 	verdict_busy_share(share, au, v->target);
 	SAY(line, "The accelerators were busy %s of the time", share);
 	if (v->target)

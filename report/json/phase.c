@@ -133,7 +133,7 @@ static void add_rates(cJSON *to, const struct results_phase_read *p)
 	for (int k = 0; k < SERIES_FIGURES; k++)
 		json_add_number(rates, series_keys[k], series_figure_of(p, (enum series_figure)k));
 	cJSON_AddStringToObject(rates, "items", phase_items(p));
-	json_add_text(rates, "main", main == SERIES_FIGURES ? NULL : series_keys[main]);
+	json_add_text(rates, "main", main == SERIES_VALUES ? NULL : series_keys[main]);
 	cJSON_AddStringToObject(rates, "latency", p->record.main_hist);
 	json_add_number(rates, "cached_share", results_role_value(&p->merged, 0, ROLE_CACHED));
 }

@@ -193,33 +193,15 @@ static bool rank_rows_of(const struct results_file *f, const struct results_phas
 	return whole;
 }
 
+/* A column of all rows: a number at that offset of each. */
 static void units_column(cJSON *to, const char *key, const struct rank_rows *r,
-			 double (*value)(const struct rank_row *row, int which), int which)
+			 enum column_type type, size_t offset)
 {
+	const struct column column = {.type = type, .offset = offset};
 	cJSON *list = cJSON_AddArrayToObject(to, key);
 
 	for (uint64_t i = 0; i < r->count; i++)
-		cJSON_AddItemToArray(list, json_number(value(&r->rows[i], which)));
-}
-
-static double units_place(const struct rank_row *row, int which)
-{
-	return (double)(which == 0 ? row->rank : which == 1 ? row->node : row->ranks);
-}
-
-static double units_mean(const struct rank_row *row, int which)
-{
-	return row->mean[which];
-}
-
-static double units_worst(const struct rank_row *row, int which)
-{
-	return row->worst[which];
-}
-
-static double units_account(const struct rank_row *row, int which)
-{
-	return row->accounts[which];
+		cJSON_AddItemToArray(list, json_number(column_number(&column, &r->rows[i])));
 }
 
 static cJSON *units_object(const struct rank_rows *r, const char *per_row)
@@ -227,13 +209,15 @@ static cJSON *units_object(const struct rank_rows *r, const char *per_row)
 	cJSON *o = cJSON_CreateObject(), *accounts;
 
 	json_add_number(o, per_row, (double)r->units_per_row);
-	units_column(o, "rank", r, units_place, 0);
-	units_column(o, "node", r, units_place, 1);
-	units_column(o, "ranks", r, units_place, 2);
+	units_column(o, "rank", r, COLUMN_U64, offsetof(struct rank_row, rank));
+	units_column(o, "node", r, COLUMN_U64, offsetof(struct rank_row, node));
+	units_column(o, "ranks", r, COLUMN_U64, offsetof(struct rank_row, ranks));
 	for (int k = 0; k < RANK_FIGURES; k++) {
 		if (*rank_figures[k].mean)
-			units_column(o, rank_figures[k].mean, r, units_mean, k);
-		units_column(o, rank_figures[k].worst, r, units_worst, k);
+			units_column(o, rank_figures[k].mean, r, COLUMN_REAL,
+				     offsetof(struct rank_row, mean[k]));
+		units_column(o, rank_figures[k].worst, r, COLUMN_REAL,
+			     offsetof(struct rank_row, worst[k]));
 	}
 	if (!r->has_accounts) {
 		cJSON_AddNullToObject(o, "accounts");
@@ -241,7 +225,8 @@ static cJSON *units_object(const struct rank_rows *r, const char *per_row)
 	}
 	accounts = cJSON_AddObjectToObject(o, "accounts");
 	for (uint32_t a = 0; a < r->accounts.count; a++)
-		units_column(accounts, r->accounts.list[a].name, r, units_account, (int)a);
+		units_column(accounts, r->accounts.list[a].name, r, COLUMN_REAL,
+			     offsetof(struct rank_row, accounts[a]));
 	return o;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/measure/quantile.h"
+#include "core/numbers.h"
 #include "report/json/json.h"
 
 void json_cell(cJSON *to, const struct results_table *t, uint64_t row, uint32_t column)
@@ -121,26 +122,15 @@ static double folded(const double *values, uint64_t first, uint64_t end, bool mo
 	return most ? largest : n ? sum / (double)n : NAN;
 }
 
-static void add_timeline_column(cJSON *list, const struct results_timeline *t, const double *values,
-				uint64_t fold, double divisor)
-{
-	for (uint64_t i = 0; i < t->rows; i += fold) {
-		uint64_t end = i + fold < t->rows ? i + fold : t->rows;
-
-		cJSON_AddItemToArray(list, json_number(folded(values, i, end, false) / divisor));
-	}
-}
-
-static void add_steps_column(cJSON *to, const char *key, const struct results_steps *s,
-			     const double *values, uint64_t fold, bool most)
+static void add_folded(cJSON *to, const char *key, const double *values, uint64_t rows,
+		       uint64_t fold, bool most, double divisor)
 {
 	cJSON *list = cJSON_AddArrayToObject(to, key);
 
-	for (uint64_t i = 0; i < s->rows; i += fold) {
-		uint64_t end = i + fold < s->rows ? i + fold : s->rows;
-		double value = folded(values, i, end, most);
+	for (uint64_t i = 0; i < rows; i += fold) {
+		double value = folded(values, i, min_u64(i + fold, rows), most);
 
-		cJSON_AddItemToArray(list, json_number(value));
+		cJSON_AddItemToArray(list, json_number(value / divisor));
 	}
 }
 
@@ -166,8 +156,8 @@ void json_timeline(cJSON *to, const struct results_phase_read *p, uint32_t rows_
 
 		snprintf(key, sizeof(key), "%s%s", second_kinds[c].name, mean ? "" : "_per_second");
 		if (t->column[c])
-			add_timeline_column(cJSON_AddArrayToObject(timeline, key), t, t->column[c],
-					    fold, mean ? 1 : t->interval_s);
+			add_folded(timeline, key, t->column[c], t->rows, fold, false,
+				   mean ? 1 : t->interval_s);
 	}
 }
 
@@ -189,15 +179,14 @@ void json_steps(cJSON *to, const struct results_phase_read *p, uint32_t rows_max
 		cJSON_AddItemToArray(first, cJSON_CreateNumber(s->step[i]));
 	for (int k = 0; k < STEP_PARTS; k++) {
 		snprintf(key, sizeof(key), "%s_ns", step_part_kinds[k].name);
-		add_steps_column(steps, key, s, s->mean_ns[k], fold, false);
+		add_folded(steps, key, s->mean_ns[k], s->rows, fold, false, 1);
 		snprintf(key, sizeof(key), "%s_max_ns", step_part_kinds[k].name);
-		add_steps_column(steps, key, s, s->max_ns[k], fold, true);
+		add_folded(steps, key, s->max_ns[k], s->rows, fold, true, 1);
 	}
 }
 
-/* Distributions of latencies: of each histogram the counts between edges, eight to each doubling of the time. The file has eight
- * times as many buckets; percentiles come from those. */
-/* Buckets of a histogram that are taken together; 64 of them make a doubling of the time. */
+/* Buckets of a histogram that are taken together in a distribution; 64 of them make a doubling of the time. Percentiles come from
+ * single buckets. */
 enum { DISTRIBUTION_FOLD = 8 };
 
 static cJSON *distribution_object(const struct hist *h, unsigned first, unsigned last)

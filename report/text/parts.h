@@ -8,14 +8,15 @@ bool text_series(struct page *page); /* Returns false where there is no memory. 
 void text_phases(struct page *page); /* the table of all phases */
 void text_client_side(struct page *page);
 void text_tables(struct page *page); /* tables that only the file describes */
-void text_slow(struct page *page);   /* ranks and nodes that were slow */
 void text_notes(struct page *page);  /* messages of phases */
 void text_store_notes(struct page *page);
 
-/* Sentences: about targets, except AU's; what phases cost each other; steps that stand out. */
+/* Sentences: about targets, except AU's; what phases cost each other; steps that stand out; ranks and
+ * nodes that were slow. */
 void text_targets(struct page *page);
 void text_together(struct page *page);
 void text_steps(struct page *page);
+void text_slow(struct page *page);
 
 /* Kinds of phases. */
 extern const struct text_kind text_train, text_plain_io, text_streams, text_caches;

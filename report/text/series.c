@@ -34,7 +34,9 @@ static struct shown shown_as(enum series_figure figure, double mean)
 				    : (struct shown){1e-9, " s"};
 	case SERIES_SAMPLES:
 	case SERIES_OPERATIONS:
-	case SERIES_FIGURES:
+	case SERIES_SECONDS:
+	case SERIES_BEGAN:
+	case SERIES_VALUES:
 		break;
 	}
 	return (struct shown){1, ""};
