@@ -10,8 +10,8 @@
 #include "workloads/checkpoint/checkpoint.h"
 #include "workloads/checkpoint/columns.h"
 #include "workloads/checkpoint/marker.h"
+#include "workloads/common/cold.h"
 #include "workloads/common/repeat.h"
-#include "workloads/common/residency.h"
 #include "workloads/common/shared_object.h"
 #include "workloads/common/writer.h"
 

@@ -9,7 +9,7 @@
 #include "workloads/checkpoint/read.h"
 #include "workloads/checkpoint/whole.h"
 #include "workloads/checkpoint/write.h"
-#include "workloads/common/shift.h"
+#include "workloads/common/options.h"
 
 static const struct meter_map checkpoint_maps[] = {
 	{REQ_WRITE, METER_NONE, CHECKPOINT_HIST_WRITE, METER_NONE,

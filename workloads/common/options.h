@@ -11,10 +11,11 @@
 #define HAUL_WORKLOADS_COMMON_OPTIONS_H
 
 #include "backends/backend.h"
+#include "core/group/group.h"
 #include "core/option/option.h"
+#include "core/rank_place.h"
 #include "workloads/common/cold.h"
 #include "workloads/common/pace.h"
-#include "workloads/common/shift.h"
 
 enum verify { VERIFY_NONE, VERIFY_SAMPLED, VERIFY_FULL };
 enum on_error { ON_ERROR_STOP, ON_ERROR_COUNT };
@@ -29,6 +30,18 @@ struct limit_options {
 	uint64_t count, bytes; /* for each thread */
 	uint64_t seconds_ns, warmup_ns;
 };
+
+/* Rank shift: whose objects a rank reads, so that no node finds in its own cache what it wrote. */
+enum shift { SHIFT_NODE, SHIFT_RANK, SHIFT_NONE };
+extern const char *const shift_names[];
+
+/* The shift from a rank to the owner of the objects that it reads, for ranks of which rank i is on
+ * nodes[i]: as many ranks as a node has, or one, whichever leaves fewer ranks with objects of their
+ * own node. So the ranks of a node may be numbered consecutively or in turn. */
+uint32_t shift_between(const uint32_t *nodes, uint32_t ranks, uint32_t node_count);
+
+/* The rank whose objects this rank reads. Collective. */
+int shift_rank(enum shift how, const struct rank_place *place, struct group *g, uint64_t *rank);
 
 /* clang-format off */
 #define OPTION_VERIFY(type, member) \

@@ -19,10 +19,44 @@
 #ifndef HAUL_WORKLOADS_COMMON_WRITER_H
 #define HAUL_WORKLOADS_COMMON_WRITER_H
 
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+
 #include "backends/queue/queue.h"
-#include "workloads/common/fillers.h"
+#include "core/credits.h"
 
 enum { WRITER_PIECES_MAX = 64 };
+
+/* Filler threads: make the bytes of pieces that writers will write next, so that making and writing
+ * overlap even where a write keeps its thread waiting. They serve all writers of a rank.
+ *
+ * A piece is handed over by its state alone. A writer sets it to PIECE_ASKED. Whoever changes that
+ * to PIECE_FILLING (a filler, or the writer when it has nothing else to do) makes the bytes.
+ * PIECE_FULL gives the piece back. No lock is shared. fillers_open, writer_open and fillers_close
+ * are for one thread, while no writer works. A writer must live until fillers_close. */
+struct fillers {
+	uint32_t count; /* threads */
+	pthread_t *threads;
+	struct clock *clock;
+	struct credits asked;
+	_Atomic bool closing;
+	struct piece **pieces; /* of each writer added: [piece_counts[i]] */
+	uint32_t *piece_counts;
+	uint32_t writers, writers_max;
+};
+
+/* Starts count threads (0: none), for at most writers_max writers. Call fillers_close also after an
+ * error. */
+int fillers_open(struct fillers *f, uint32_t count, uint32_t writers_max, struct clock *clock,
+		 struct err *err);
+void fillers_close(struct fillers *f);
+
+/* How a writer learns that one of its pieces is full. */
+struct filled {
+	_Atomic bool waited_for;
+	sem_t posted;
+};
 
 /* What is written: size bytes of an object that has been begun, from offset on, in writes of piece bytes. */
 struct writer_object {

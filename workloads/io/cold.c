@@ -1,7 +1,7 @@
 /* All that a thread will read of an object is sampled when the object is opened: from the first read on, the kernel reads
  * ahead. What is read again while the object is open is sampled block by block before each read, since the cache may well
  * answer it. */
-#include "workloads/io/cold.h"
+#include "workloads/io/work.h"
 
 /* The objects of one rank, or of all where rank is UINT64_MAX. */
 struct whose {

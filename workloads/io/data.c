@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "workloads/common/answer_text.h"
-#include "workloads/io/cold.h"
+#include "workloads/io/work.h"
 
 enum step { STEP_EVICT, STEP_OPEN, STEP_MOVE, STEP_CLOSE, STEP_DROP };
 static const uint64_t verify_stream = 0x76657269; /* "veri" */

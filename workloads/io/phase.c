@@ -9,7 +9,7 @@
 #include "core/content/fill.h"
 #include "core/units.h"
 #include "workloads/common/shared_object.h"
-#include "workloads/io/cold.h"
+#include "workloads/io/work.h"
 
 static const uint64_t pattern_stream = 0x7061747465726e; /* "pattern" */
 

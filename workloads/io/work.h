@@ -5,9 +5,9 @@
 #define HAUL_WORKLOADS_IO_WORK_H
 
 #include "core/content/pattern.h"
-#include "workloads/common/done_series.h"
+#include "workloads/common/cold.h"
+#include "workloads/common/meter.h"
 #include "workloads/common/pace.h"
-#include "workloads/common/residency.h"
 #include "workloads/common/slots.h"
 #include "workloads/io/mix.h"
 #include "workloads/io/share.h"
@@ -163,6 +163,16 @@ void io_data_fill(struct io_thread *t, struct io_slot *slot);
 int io_data_check(struct io_thread *t, const struct io_slot *slot, char text[FAILURE_TEXT_BYTES]);
 int io_data_check_closed(struct io_thread *t, const struct request *req,
 			 char text[FAILURE_TEXT_BYTES]);
+
+/* cold.c: reads from the storage and not from this client's page cache. */
+/* Before the work: drops the objects that this rank will read, those of rank `from`; or all of the set, which the ranks
+ * of each node share. How long it took, and how much stayed, go to row. Collective, main thread. */
+int io_cold_drop(struct cold *c, const struct io_set *set, const struct store *store, uint64_t from,
+		 uint64_t *row, struct err *err);
+
+/* The slot's object has just been opened; its block is about to be read. For the thread. */
+void io_cold_opened(struct io_thread *t, const struct io_slot *slot);
+void io_cold_reads(struct io_thread *t, const struct io_slot *slot);
 
 /* names.c. A stat or delete has been answered; strict: the object must be there. */
 void io_names_answered(struct io_thread *t, struct io_slot *slot, bool strict);

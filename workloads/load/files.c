@@ -1,5 +1,4 @@
-#include "workloads/load/files.h"
-
+/* Names of the files of a model: see run.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include "core/json.h"
 #include "workloads/archive/safetensors_read.h"
 #include "workloads/common/small_object.h"
+#include "workloads/load/run.h"
 
 static const char index_name[] = "model.safetensors.index.json", ending[] = ".safetensors";
 static const uint64_t index_max = 256 << 20;

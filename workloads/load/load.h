@@ -1,14 +1,13 @@
 /* The phase "load": loads a model for serving, as inference servers do when they start. Each tensor-parallel rank reads its
  * shard of the model's safetensors files, which haul need not have made.
  *
- *	phase.c    the workload: opens, runs, measures
+ *	phase.c    the workload: opens, drops caches, runs, measures
  *	options.c  the table of options, refusals, what a phase asks of the machine
  *	files.c    names of the model's files, from its index or a listing
  *	header.c   a file's header, read and taken apart by each rank
  *	cut.c      which bytes of a tensor a rank reads
  *	read.c     the threads of a rank
  *	hand.c     handing on, where one rank reads for others
- *	cold.c     cold loads
  *	columns.c  measures, histograms, figures
  *
  * The names are found once, by rank 0. The headers are read by every rank each time, since real loaders do that: each of

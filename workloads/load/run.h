@@ -2,16 +2,35 @@
 #ifndef HAUL_WORKLOADS_LOAD_RUN_H
 #define HAUL_WORKLOADS_LOAD_RUN_H
 
+#include "backends/queue/queue.h"
 #include "core/buffers.h"
+#include "core/group/group.h"
+#include "workloads/common/cold.h"
 #include "workloads/common/crew.h"
 #include "workloads/common/piece_reader.h"
 #include "workloads/common/repeat.h"
-#include "workloads/common/residency.h"
 #include "workloads/load/columns.h"
-#include "workloads/load/files.h"
 #include "workloads/load/hand.h"
 #include "workloads/load/header.h"
 #include "workloads/load/load.h"
+
+/* Files of a model: their names, from model.safetensors.index.json in the model's folder or, where there is no index, all
+ * *.safetensors of the folder, sorted. Belongs to the main thread; read-only after load_names_find. */
+struct load_names {
+	uint64_t count;
+	const char **names; /* [count], in text */
+	char *text;
+};
+
+/* Rank 0 finds them and broadcasts them; q is its queue. What the index or the store says is not trusted: no name leads
+ * out of the folder or is too long. Collective. Call load_names_free also after an error. */
+int load_names_find(struct load_names *out, struct queue *q, const char *folder,
+		    struct group *group, struct err *err);
+void load_names_free(struct load_names *n);
+
+/* The key of file i. */
+void load_names_key(const struct load_names *n, const char *folder, uint64_t i,
+		    char key[OBJECT_KEY_BYTES]);
 
 struct load_member {
 	struct piece_reader pieces;
@@ -63,9 +82,5 @@ void load_readers_close(struct load_run *r); /* keeps the headers */
 void load_headers_free(struct load_run *r);
 void load_readers_reset(struct load_run *r);
 int load_thread(struct crew_thread *w, uint64_t thread);
-
-/* cold.c: before a load, in none of its times: drops the model from the page cache where the job asks for it, and looks
- * how much of it is there. Collective. */
-int load_cold_before(struct load_run *r, struct err *err);
 
 #endif

@@ -1,10 +1,10 @@
-/* Rows of an operation log: see log_rows.h. A log has its rows in the order in which operations ended, and a row for each
+/* Rows of an operation log. A log has its rows in the order in which operations ended, and a row for each
  * request. So rows are sorted, and the requests that write parts of an object become one write of it.
  *
  *	PUT a 0 + 4 MiB    PUT a 4 MiB + 4 MiB    PUT a 8 MiB + 1 MiB   ──►   Write a 9 MiB
  *
  * A write also is as large as what is read of the object later: logs need not have the sizes of all writes. */
-#include "workloads/replay/log_rows.h"
+#include "workloads/replay/through.h"
 
 #include <errno.h>
 #include <stdlib.h>

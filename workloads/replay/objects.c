@@ -51,26 +51,6 @@ static bool name_plain(char c)
 	       c == '-' || c == '_';
 }
 
-/* Writes the key with all but plain bytes as "%2F". Returns the length. */
-static size_t name_encode(const char *text, char name[NAME_BYTES])
-{
-	char *at = name;
-
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		if (name_plain(*text)) {
-			*at++ = *text;
-			continue;
-		}
-		*at++ = '%';
-		*at++ = hex_upper[c >> 4];
-		*at++ = hex_upper[c & 15];
-	}
-	*at = '\0';
-	return (size_t)(at - name);
-}
-
 static char *name_hash(char *at, uint64_t hash)
 {
 	for (int shift = 60; shift >= 0; shift -= 4)
@@ -95,9 +75,9 @@ void replay_object_key(const char *folder, uint32_t tier, const char *text,
 {
 	size_t length = strlen(text);
 	uint64_t hash = replay_key_hash(text, length);
-	char name[NAME_BYTES];
+	char name[NAME_BYTES], *end = trace_escape(name, text);
 
-	if (name_encode(text, name) > OBJECTS_NAME_MAX)
+	if (end - name > OBJECTS_NAME_MAX)
 		name_cut(name, text, length, hash);
 	replay_objects_folder(folder, tier, (uint32_t)(hash % OBJECTS_FOLDERS), 2, key);
 	strcat(key, name);

@@ -2,7 +2,7 @@
  * times, faster, or as fast as possible. docs/internals/replay.md has the design.
  *
  *	phase.c     the workload: opens, makes what is read before it is written, runs, cleans up
- *	options.c   the table of options, refusals; size.c: what a phase asks of the machine
+ *	options.c   the table of options, refusals, what a phase asks of the machine
  *	log_rows.c  the rows of an operation log, as a trace would have them
  *	through.c   a trace through tiers of one's own; trace_out.c: the rows as a trace again
  *	rows.c      the trace as lists of rows, one for each thread, and the keys in them

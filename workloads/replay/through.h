@@ -4,7 +4,10 @@
 #ifndef HAUL_WORKLOADS_REPLAY_THROUGH_H
 #define HAUL_WORKLOADS_REPLAY_THROUGH_H
 
-#include "workloads/replay/log_rows.h"
+#include "workloads/trace/trace.h"
+
+/* Takes a row, in the order of the trace. Returns 0, or a negative errno with a sentence, which ends the reading. */
+typedef int (*replay_take)(void *argument, const struct trace_row *row, struct err *err);
 
 enum replay_through_kind { REPLAY_THROUGH_NONE, REPLAY_THROUGH_MLPERF };
 
@@ -19,5 +22,10 @@ struct replay_through {
  * reads whose entry no tier had; they have no row. */
 int replay_through_all(const struct replay_through *t, struct trace_reader *from, replay_take take,
 		       void *argument, uint64_t *misses, struct err *err);
+
+/* log_rows.c: the rows of an operation log, as a trace would have them: in the order in which they began, with writes of whole
+ * objects. Reads the log to its end and gives its rows to `take`. All of them are in memory meanwhile, with 48 bytes each and the text of
+ * each key. */
+int replay_log_rows(struct trace_reader *from, replay_take take, void *argument, struct err *err);
 
 #endif

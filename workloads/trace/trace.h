@@ -14,7 +14,7 @@
  * Operation logs of haul, warp and s3dlio are read as traces, too.
  *
  *	trace_read.c   reading: strict, with the numbers of lines; trace_log.c: operation logs; fields.c: for both
- *	trace_write.c  writing; trace_other.c: for programs that take other formats
+ *	trace_write.c  writing, also for programs that take other formats
  *
  * One thread each. */
 #ifndef HAUL_WORKLOADS_TRACE_TRACE_H
@@ -111,13 +111,17 @@ int trace_next(struct trace_reader *t, struct trace_row *row, struct err *err);
 enum { TRACE_SKIPPED_BYTES = 256 };
 void trace_skipped_text(const struct trace_reader *t, char *out, size_t room);
 
+/* Writes a key at `at` with all bytes but letters, digits, "-" and "_" as "%2F", so that it is a file's name without blanks and
+ * folders, and returns its end, a zero byte. At most 3 * TRACE_KEY_MAX + 1 bytes. */
+char *trace_escape(char *at, const char *key);
+
 struct trace_names;
 
 struct trace_writer {
 	struct text_writer *text;
 	enum trace_format format;
 	uint64_t rows;
-	/* trace_other.c: */
+	/* For fio: */
 	uint64_t piece;            /* bytes of a line of fio at most */
 	uint64_t first_us;         /* time of the first row, from which fio counts */
 	struct trace_names *names; /* files that fio knows already */

@@ -7,9 +7,9 @@
 #include "tests/libs/doubles/fake_clock.h"
 #include "tests/unit.h"
 #include "tests/workloads/train/train_fixture.h"
-#include "workloads/common/done_series.h"
+#include "workloads/common/meter.h"
+#include "workloads/common/options.h"
 #include "workloads/common/pace.h"
-#include "workloads/common/shift.h"
 #include "workloads/io/io.h"
 
 static void expect_ok(const struct fixture *f)

@@ -6,7 +6,7 @@
 
 #include "tests/backends/rig.h"
 #include "tests/unit.h"
-#include "workloads/common/residency.h"
+#include "workloads/common/cold.h"
 
 enum { FILE_BYTES = 8 << 20 };
 
