@@ -5,9 +5,22 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "workloads/dataset/dataset.h"
+
 /* What a rank may need besides its buffers, above an empty process with MPI and HDF5 (a bound set
  * by the design). */
 enum { RANK_BYTES = 32 << 20 };
+
+const struct job_schema *plan_schema(void)
+{
+	static const struct job_schema schema = {
+		.stores = backend_sections,
+		.dataset = &dataset_section,
+		.phases = workload_sections,
+	};
+
+	return &schema;
+}
 
 static double plan_node_memory(void)
 {

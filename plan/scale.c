@@ -1,9 +1,88 @@
-/* Data sets that grow with the run: their number of files, for a number of ranks. */
+/* What follows from the number of ranks: the sets of phases that run together, and the number of files of data sets that
+ * grow with the run. See plan.h. */
 #include <errno.h>
 
+#include "core/units.h"
 #include "plan/plan.h"
 #include "workloads/dataset/dataset.h"
 #include "workloads/dataset/find.h"
+
+uint32_t plan_phase_ranks(const struct job_phase *phase, uint32_t ranks)
+{
+	return phase->together ? phase->set.rank_count : ranks;
+}
+
+/* Refuses numbers that nothing has. */
+static int sets_check_bounds(const struct job_phase *phase, uint32_t count, struct err *err)
+{
+	const char *unit = phase->set.nodes[0] ? "node" : "rank";
+	uint32_t last = number_set_last(&phase->set.numbers);
+
+	if (last < count)
+		return 0;
+	if (count == 1)
+		return err_set(err, -EINVAL, "%s/%ss: names %s %u; there is only %s 0", phase->path,
+			       unit, unit, last, unit);
+	return err_set(err, -EINVAL, "%s/%ss: names %s %u; there are %ss 0 to %u", phase->path,
+		       unit, unit, last, unit, count - 1);
+}
+
+/* Refuses sets that cannot be divided into groups of tensor and pipeline parallelism. */
+static int sets_check_grid(const struct job *job, const struct job_phase *phase, struct err *err)
+{
+	uint64_t group = job->cluster.tensor * job->cluster.pipeline;
+	char ranks[UNITS_COUNTED_BYTES];
+
+	if (!group || phase->set.rank_count % group == 0)
+		return 0;
+	return err_set(err, -EINVAL, "%s/%s: %s %s not a multiple of tensor x pipeline = %llu",
+		       phase->path, phase->set.nodes[0] ? "nodes" : "ranks",
+		       units_counted(ranks, phase->set.rank_count, "rank"),
+		       phase->set.rank_count == 1 ? "is" : "are", (unsigned long long)group);
+}
+
+/* Ranks fill one node after the other, as launchers place them by default. */
+static void sets_count(struct job_set *set, uint32_t ranks, uint32_t per_node)
+{
+	uint32_t here = 0;
+
+	set->rank_count = set->ranks_per_node = set->node_count = 0;
+	for (uint32_t r = 0; r < ranks; r++) {
+		if (r % per_node == 0)
+			here = 0;
+		if (!number_set_has(&set->numbers, set->nodes[0] ? r / per_node : r))
+			continue;
+		set->rank_count++;
+		set->node_count += here == 0;
+		if (++here > set->ranks_per_node)
+			set->ranks_per_node = here;
+	}
+}
+
+int plan_sets(struct job *job, uint32_t ranks, uint32_t nodes, struct err *err)
+{
+	uint32_t per_node = nodes ? (ranks + nodes - 1) / nodes : 1;
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && ranks && nodes && i < job->phase_count; i++) {
+		struct job_phase *phase = &job->phases[i];
+		const struct workload *workload = phase->section->owner;
+
+		if (!phase->together)
+			continue;
+		rc = sets_check_bounds(phase, phase->set.nodes[0] ? nodes : ranks, err);
+		sets_count(&phase->set, ranks, per_node);
+		if (rc == 0)
+			rc = sets_check_grid(job, phase, err);
+		if (rc == 0 && phase->together->alone && workload->generating)
+			rc = err_set(
+				err, -EINVAL,
+				"/phases/%u/alone: %s makes data, which it does only once; run it "
+				"before",
+				phase->together->entry, phase->name);
+	}
+	return rc;
+}
 
 /* Samples of a step of the phases that read the data set; 0: none does, or its size does not depend
  * on them. All must agree. */

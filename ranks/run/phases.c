@@ -1,8 +1,12 @@
-/* Running the phases of a job: see state.h. */
+/* Running the phases of a job, with the pauses between them: see state.h. */
 #include <errno.h>
+#include <time.h>
 
+#include "core/units.h"
 #include "ranks/run/phase_set.h"
 #include "ranks/run/run.h"
+#include "ranks/run/state.h"
+#include "workloads/common/status_rounds.h"
 #include "workloads/workload.h"
 
 /* A generating phase has nothing to do where an earlier run of the series has made its data. */
@@ -59,6 +63,48 @@ static int phases_do(struct run *run, const struct run_options *options,
 	return rc;
 }
 
+enum { PAUSE_NAP_NS = 10000000 };
+
+static enum stop_reason pause_stop(const struct run *run, uint64_t deadline_ns, uint64_t now_ns)
+{
+	enum stop_reason asked = stop_asked(&run->stop);
+
+	if (deadline_ns && now_ns >= deadline_ns && asked < STOP_DEADLINE)
+		asked = STOP_DEADLINE;
+	return asked;
+}
+
+/* The pause that the job asks for before the phase, as some benchmarks require: all ranks wait, and any of them may end
+ * the wait. Collective. Returns why it ended early, the same on all ranks. */
+static enum stop_reason phases_pause(struct run *run, const struct run_options *options,
+				     const struct job_phase *phase)
+{
+	uint64_t after_ns = job_phase_after_ns(phase, NULL);
+	uint64_t until_ns = run->phase_end_ns + after_ns, now_ns = clock_now(&run->clock);
+	uint64_t deadline_ns = options->deadline_ns ? run->start_ns + options->deadline_ns : 0;
+	struct status mine = {.unfinished = 1};
+	struct status_rounds rounds;
+	char text[UNITS_TEXT_BYTES];
+
+	if (!after_ns || !run->phase_end_ns)
+		return STOP_NONE;
+	if (run->world->rank == 0 && !options->quiet && until_ns > now_ns)
+		log_say(&run->log, LOG_INFO, "%s begins in %s", phase->name,
+			units_time(text, (double)(until_ns - now_ns) / 1e9));
+	status_rounds_begin(&rounds, run->world, &mine);
+	while (!rounds.over) {
+		uint64_t nap_ns = now_ns + PAUSE_NAP_NS;
+
+		clock_sleep_until(&run->clock,
+				  nap_ns < until_ns || until_ns < now_ns ? nap_ns : until_ns);
+		now_ns = clock_now(&run->clock);
+		mine.unfinished = now_ns < until_ns;
+		mine.stop = pause_stop(run, deadline_ns, now_ns);
+		status_rounds_poll(&rounds, &mine, NULL);
+	}
+	return (enum stop_reason)rounds.merged.stop;
+}
+
 int run_phases(struct run *run, const struct run_options *options, struct repeat_targets *targets,
 	       enum exit_status *status, struct err *err)
 {
@@ -74,7 +120,7 @@ int run_phases(struct run *run, const struct run_options *options, struct repeat
 			*status = EXIT_FAILED;
 		if (rc < 0 || !set.count)
 			continue;
-		stopped = run_pause(run, options, &run->job.phases[set.index[0]]);
+		stopped = phases_pause(run, options, &run->job.phases[set.index[0]]);
 		if (stopped > STOP_LIMIT)
 			*status = EXIT_INTERRUPTED;
 		else

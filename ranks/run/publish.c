@@ -1,11 +1,93 @@
 /* Publication of a phase: see publish.h. */
 #include "ranks/run/publish.h"
 
+#include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/utf8.h"
 #include "plan/plan.h"
+#include "ranks/run/state.h"
+
+uint64_t run_write_limit_ns(uint64_t bytes)
+{
+	const uint64_t second_ns = 1000000000;
+	uint64_t whole = bytes / RUN_WRITE_LEAST_RATE, rest = bytes % RUN_WRITE_LEAST_RATE;
+
+	return RUN_WRITE_LIMIT_NS + whole * second_ns + rest * second_ns / RUN_WRITE_LEAST_RATE;
+}
+
+static void write_step(void *argument, uint64_t bytes)
+{
+	struct run *run = argument;
+
+	signals_watch(&run->signals, run_write_limit_ns(bytes));
+}
+
+void run_watch_write(struct run *run)
+{
+	const struct results_watch watch = {.step = write_step, .argument = run};
+
+	if (run->results)
+		results_set_watch(run->results, &watch);
+	write_step(run, 0);
+}
+
+void run_unwatch_write(struct run *run)
+{
+	signals_unwatch(&run->signals);
+}
+
+static bool stores_same(const struct store_facts *a, const struct store_facts *b)
+{
+	return memcmp(a, b, offsetof(struct store_facts, nodes)) == 0;
+}
+
+/* Moves the rows that differ to the front, in order of first appearance. Returns how many there
+ * are. */
+static uint32_t stores_fold(struct store_facts *rows, uint32_t count)
+{
+	uint32_t kept = 0, k;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (!rows[i].nodes)
+			continue;
+		for (k = 0; k < kept && !stores_same(&rows[k], &rows[i]); k++)
+			;
+		if (k < kept)
+			rows[k].nodes += rows[i].nodes;
+		else
+			rows[kept++] = rows[i];
+	}
+	return kept;
+}
+
+/* Gives the run->stores of all nodes to the results: the first rank of each node reports them, and equal rows of several
+ * nodes become one. Collective. */
+static int publish_stores(struct run *run, struct err *err)
+{
+	uint32_t stores = run->job.store_count;
+	struct store_facts *rows = NULL;
+	int rc = 0;
+
+	if (run->world->rank == 0) {
+		rows = calloc((size_t)run->nodes.count * stores + 1, sizeof(*rows));
+		if (!rows)
+			rc = err_set(err, -ENOMEM, "no memory for the record of the stores");
+	}
+	rc = group_agree(run->world, rc, err);
+	if (rc == 0 && run->nodes.leaders)
+		rc = group_gather(run->nodes.leaders, run->stores, stores * sizeof(*run->stores),
+				  rows);
+	if (rc == 0 && rows &&
+	    results_set_stores(run->results, rows, stores_fold(rows, run->nodes.count * stores)) <
+		    0)
+		rc = err_set(err, -ENOMEM, "no memory for the record of the stores");
+	free(rows);
+	return group_agree(run->world, rc, err);
+}
 
 /* The time that the slowest rank spent in the phase, by its own measurement. What precedes it (a
  * null run) does not belong to the phase. */
@@ -93,7 +175,7 @@ int phase_publish(struct run *run, const struct workload *workload, struct resul
 	phase->record.number = run->published;
 	run->published += !phase->running;
 	run_watch_write(run);
-	rc = run_record_stores(run, err);
+	rc = publish_stores(run, err);
 	if (rc == 0)
 		rc = results_publish(run->results, phase, err);
 	for (uint32_t i = 0; rc == 0 && p && !phase->running && i < p->part_count; i++)

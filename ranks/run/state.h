@@ -86,11 +86,6 @@ struct repeat_targets {
 int run_phases(struct run *run, const struct run_options *options, struct repeat_targets *targets,
 	       enum exit_status *status, struct err *err);
 
-/* The pause that the job asks for before the phase. Collective. Returns why it ended early, the
- * same on all ranks. */
-enum stop_reason run_pause(struct run *run, const struct run_options *options,
-			   const struct job_phase *phase);
-
 /* Removes what the job's phases have made, and fills run->message. Returns the exit status that all
  * ranks share. */
 enum exit_status run_clean(struct run *run, struct err *err);
@@ -104,8 +99,5 @@ int run_series(struct run *run, const struct run_options *options, enum exit_sta
 int run_op_log_open(struct run *run, const struct run_options *options, struct err *err);
 void run_op_log_discard(struct run *run); /* where the run does not begin: leaves no file */
 int run_op_log_close(struct run *run, const struct run_options *options, struct err *err);
-
-/* Gives the run->stores of all nodes to the results, for the next publication. Collective. */
-int run_record_stores(struct run *run, struct err *err);
 
 #endif

@@ -5,10 +5,10 @@
  *	options.c  the table of options, refusals; size.c: what a phase asks of the machine, its stores; tell.c: what a
  *	           plan shows of it
  *	files.c    names, tensors and writers of files; ranges.c: what a rank of another mesh reads of them
- *	pass.c     one checkpoint written or read: the marker first and last; the last ones stay
+ *	pass.c     one checkpoint written or read: the marker first and last; page caches; the last ones stay
  *	write.c    threads that share the files of a rank; slot.c: one of these files
  *	whole.c    all bytes of a rank in memory, made before the first is written
- *	read.c     whole files, or ranges for a mesh of its own; cold.c: page caches
+ *	read.c     whole files, or ranges for a mesh of its own
  *	within.c   within another phase, which may go on meanwhile
  *	marker.c   .haul-checkpoint.json, by which a checkpoint is whole; clean.c: removal by it
  *	columns.c  measures, histograms, figures
