@@ -59,12 +59,6 @@ CIRCLES = {
     ("backends/node_block.c",
      "backends/store.c"):
         "to be taken apart",
-    ("backends/http/native/connect.c",
-     "backends/http/native/tls.c"):
-        "to be taken apart",
-    ("backends/http/native/flight.c",
-     "backends/http/native/transport.c"):
-        "to be taken apart",
     ("workloads/kvcache/transfer.c",
      "workloads/kvcache/worker.c"):
         "to be taken apart",

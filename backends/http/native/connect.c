@@ -16,16 +16,6 @@ enum { NATIVE_ROOM_PER_BYTE = 4 };
 /* The send buffer of a connection to a server on this host. */
 enum { NATIVE_LOCAL_SEND_BYTES = 1 << 20 };
 
-void native_watch(struct native_transport *t, struct native_connection *c, uint32_t events)
-{
-	struct epoll_event event = {.events = events, .data.ptr = c};
-
-	if (c->watched == events)
-		return;
-	epoll_ctl(t->epoll, c->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, c->fd, &event);
-	c->watched = events;
-}
-
 /* Bytes that wait close the window, and a sender waits, too, when it is too small for its next segment, which may be 64 KiB. */
 static bool native_has_room(const struct native_connection *c, int bytes)
 {

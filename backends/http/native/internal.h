@@ -1,7 +1,6 @@
 /* State of the native transport, shared by its files: transport.c (exchanges from start to end), flight.c (one exchange:
- * its request goes out, its answer comes in), head.c (what is sent before the body), connect.c (a connection is made),
- * tls.c (its encryption), sessions.c (what TLS keeps of a peer), lookup.c (addresses of a name), pool.c (connections between
- * exchanges) and peer.c (to whom a URL leads). */
+ * its request goes out, its answer comes in), peer.c (to whom a URL leads, and the head of a request to it), connect.c (a
+ * connection is made), tls.c (its encryption), lookup.c (addresses of a name) and pool.c (connections between exchanges). */
 #ifndef HAUL_BACKENDS_HTTP_NATIVE_INTERNAL_H
 #define HAUL_BACKENDS_HTTP_NATIVE_INTERNAL_H
 
@@ -127,9 +126,23 @@ struct native_transport {
 	char *scratch; /* [NATIVE_SCRATCH_BYTES] */
 };
 
+/* Makes epoll watch the connection for these events. */
+static inline void native_watch(struct native_transport *t, struct native_connection *c,
+				uint32_t events)
+{
+	struct epoll_event event = {.events = events, .data.ptr = c};
+
+	if (c->watched == events)
+		return;
+	epoll_ctl(t->epoll, c->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, c->fd, &event);
+	c->watched = events;
+}
+
 /* peer.c. -EINVAL: the URL is none of http:// or https://, or its host has no name or one that is too long. */
 int native_peer_of(const struct exchange *x, struct native_peer *p);
 bool native_peer_is(const struct native_peer *p, const struct native_connection *c);
+/* Writes the head of the flight's request. -ENAMETOOLONG. */
+int native_head_write(struct native_flight *f);
 /* Finds the addresses where they are known without a lookup, and returns true. Otherwise name and port are what has to be
  * looked up. */
 bool native_peer_addresses(const struct native_peer *p, struct native_addresses *out,
@@ -148,6 +161,9 @@ struct native_connection *native_pool_slot(struct native_pool *p, const struct n
 void native_pool_keep(struct native_pool *p, struct native_connection *c, uint64_t now_ns);
 /* Closes the connection, idle or not, and frees its slot. */
 void native_pool_drop(struct native_pool *p, struct native_connection *c);
+/* The exchange has ended: its flight is free again, and the connection, if any, is kept or closed. */
+void native_end(struct native_flight *f, bool keep);
+void native_fail(struct native_flight *f, int status, enum request_fault fault, const char *why);
 
 /* connect.c. */
 /* Begins to connect the flight to the next of its addresses. Returns 1 where the connection was made at once, else 0, and its
@@ -157,8 +173,6 @@ int native_connect(struct native_flight *f, int before);
 int native_connect_event(struct native_flight *f);
 /* Closes the socket, with what TLS keeps for it. */
 void native_connection_close(struct native_connection *c);
-/* Makes epoll watch the connection for these events. */
-void native_watch(struct native_transport *t, struct native_connection *c, uint32_t events);
 /* Makes epoll tell of bytes only when so many wait, or the connection ends. Does nothing while the connection's buffer is too
  * small to let them wait. */
 void native_low_water(struct native_connection *c, int bytes);
@@ -182,24 +196,12 @@ bool native_tls_pending(const struct native_connection *c);
 void native_tls_end(struct native_connection *c);
 void native_tls_close(struct native_transport *t);
 
-/* sessions.c: makes the context of TLS keep sessions; lets a connection that begins go on with one, if its peer is known. */
-void native_sessions_open(struct native_transport *t);
-void native_sessions_use(struct native_transport *t, struct native_connection *c);
-void native_sessions_close(struct native_transport *t);
-
-/* head.c: writes the head of the request. -ENAMETOOLONG. */
-int native_head_write(struct native_flight *f);
-
-/* flight.c. A flight that ends is given back by native_end (transport.c). */
+/* flight.c. */
 /* The connection is there: sends what it takes. */
 void native_flight_run(struct native_flight *f);
 /* Something happened on the connection of a flight that runs. */
 void native_flight_event(struct native_flight *f, uint32_t events);
 /* Receives what waits below the low-water mark of a flight that runs. */
 void native_flight_below(struct native_flight *f);
-
-/* transport.c: the exchange has ended, and the connection, if any, is kept or closed. */
-void native_end(struct native_flight *f, bool keep);
-void native_fail(struct native_flight *f, int status, enum request_fault fault, const char *why);
 
 #endif

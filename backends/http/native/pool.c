@@ -151,3 +151,26 @@ void native_pool_drop(struct native_pool *p, struct native_connection *c)
 		native_pool_take(p, c);
 	native_pool_free(p, c);
 }
+
+void native_end(struct native_flight *f, bool keep)
+{
+	struct native_transport *t = f->owner;
+	struct native_connection *c = f->connection;
+
+	if (c && keep)
+		native_pool_keep(&t->pool, c, t->now_ns);
+	else if (c)
+		native_pool_drop(&t->pool, c);
+	f->connection = NULL;
+	t->ended[t->ended_count++] = f->exchange;
+	f->exchange = NULL;
+	f->again = false;
+	t->free[t->free_count++] = f;
+	t->active--;
+}
+
+void native_fail(struct native_flight *f, int status, enum request_fault fault, const char *why)
+{
+	exchange_fail(f->exchange, status, fault, why);
+	native_end(f, false);
+}

@@ -1,11 +1,15 @@
 /* TLS of the native transport, by OpenSSL. Certificates are verified against the bundle of the job or the system's, for the
- * host of the URL, unless the job says otherwise. */
+ * host of the URL, unless the job says otherwise.
+ *
+ * A connection to a peer that is known goes on with the keys of an earlier session, which saves both sides the certificate and
+ * its signature. A session comes from a connection whose certificate was accepted for the same host. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -62,6 +66,62 @@ static bool tls_bio_open(struct native_transport *t)
 	       BIO_meth_set_create(t->bio, tls_create);
 }
 
+static bool session_is_for(const struct native_session *s, const struct native_connection *c)
+{
+	return s->session && s->hash == c->hash && s->address == c->address &&
+	       strcmp(s->host, c->host) == 0;
+}
+
+static void session_drop(struct native_session *s)
+{
+	SSL_SESSION_free(s->session);
+	free(s->host);
+	*s = (struct native_session){0};
+}
+
+/* OpenSSL calls this when the server offers a session. 1: the session is now the transport's. */
+static int session_offered(SSL *ssl, SSL_SESSION *session)
+{
+	struct native_transport *t = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+	const struct native_connection *c = SSL_get_app_data(ssl);
+	struct native_session *s = &t->sessions[c->hash % NATIVE_SESSIONS];
+	char *host;
+
+	if (session_is_for(s, c)) { /* the newest serves the next connection */
+		SSL_SESSION_free(s->session);
+		s->session = session;
+		return 1;
+	}
+	host = strdup(c->host);
+	if (!host)
+		return 0;
+	session_drop(s);
+	*s = (struct native_session){c->hash, c->address, host, session};
+	return 1;
+}
+
+static void sessions_open(struct native_transport *t)
+{
+	SSL_CTX_set_app_data(t->tls, t);
+	SSL_CTX_set_session_cache_mode(t->tls, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+	SSL_CTX_sess_set_new_cb(t->tls, session_offered);
+}
+
+static void sessions_use(struct native_transport *t, struct native_connection *c)
+{
+	const struct native_session *s = &t->sessions[c->hash % NATIVE_SESSIONS];
+
+	SSL_set_app_data(c->ssl, c);
+	if (session_is_for(s, c))
+		SSL_set_session(c->ssl, s->session);
+}
+
+static void sessions_close(struct native_transport *t)
+{
+	for (uint32_t i = 0; i < NATIVE_SESSIONS; i++)
+		session_drop(&t->sessions[i]);
+}
+
 /* What holds for every connection. */
 static int tls_context_open(struct native_transport *t, const char **why)
 {
@@ -81,7 +141,7 @@ static int tls_context_open(struct native_transport *t, const char **why)
 	SSL_CTX_set_alpn_protos(t->tls, protocols, sizeof(protocols) - 1);
 	/* One system call per record, not one for its header and one for the rest. */
 	SSL_CTX_set_read_ahead(t->tls, 1);
-	native_sessions_open(t);
+	sessions_open(t);
 	SSL_CTX_set_verify(t->tls, o->insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
 	if (o->insecure)
 		return 0;
@@ -97,7 +157,7 @@ static int tls_context_open(struct native_transport *t, const char **why)
 
 void native_tls_close(struct native_transport *t)
 {
-	native_sessions_close(t);
+	sessions_close(t);
 	SSL_CTX_free(t->tls);
 	BIO_meth_free(t->bio);
 	t->tls = NULL;
@@ -153,7 +213,7 @@ int native_tls_begin(struct native_flight *f, const char **why)
 	BIO_set_data(b, c);
 	SSL_set_bio(c->ssl, b, b);
 	SSL_set_connect_state(c->ssl);
-	native_sessions_use(t, c);
+	sessions_use(t, c);
 	f->state = NATIVE_SHAKES;
 	return tls_name(c) ? 0 : -ENOMEM;
 }

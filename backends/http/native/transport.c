@@ -110,29 +110,6 @@ static void native_close(struct transport *base)
 	free(t);
 }
 
-void native_end(struct native_flight *f, bool keep)
-{
-	struct native_transport *t = f->owner;
-	struct native_connection *c = f->connection;
-
-	if (c && keep)
-		native_pool_keep(&t->pool, c, t->now_ns);
-	else if (c)
-		native_pool_drop(&t->pool, c);
-	f->connection = NULL;
-	t->ended[t->ended_count++] = f->exchange;
-	f->exchange = NULL;
-	f->again = false;
-	t->free[t->free_count++] = f;
-	t->active--;
-}
-
-void native_fail(struct native_flight *f, int status, enum request_fault fault, const char *why)
-{
-	exchange_fail(f->exchange, status, fault, why);
-	native_end(f, false);
-}
-
 /* The connection is there, and TLS with it. */
 static void native_run(struct native_flight *f)
 {
