@@ -11,7 +11,12 @@
 
 const struct accept_kind accept_kinds[ACCEPT_CRITERIA] = {
 #define ACCEPT_KIND(id, key, type, least, label, unit, help) \
-	[ACCEPT_##id] = {key, label, unit, least},
+	[ACCEPT_##id] = {key, \
+			 label, \
+			 unit, \
+			 least, \
+			 ACCEPT_COLUMN_##type, \
+			 offsetof(struct accept_rule, bound_##id)},
 	ACCEPT_LIST(ACCEPT_KIND)
 #undef ACCEPT_KIND
 };

@@ -45,6 +45,11 @@
 #define ACCEPT_TYPE_U64  uint64_t
 #define ACCEPT_TYPE_REAL double
 #define ACCEPT_TYPE_BOOL bool
+#define ACCEPT_COLUMN_RATE COLUMN_U64
+#define ACCEPT_COLUMN_TIME COLUMN_U64
+#define ACCEPT_COLUMN_U64  COLUMN_U64
+#define ACCEPT_COLUMN_REAL COLUMN_REAL
+#define ACCEPT_COLUMN_BOOL COLUMN_FLAG
 /* clang-format on */
 
 enum accept_criterion {
@@ -56,6 +61,8 @@ enum accept_criterion {
 extern const struct accept_kind {
 	const char *key, *label, *unit;
 	bool least;
+	enum column_type type; /* of the bound, and where a rule has it */
+	size_t offset;
 } accept_kinds[ACCEPT_CRITERIA];
 
 enum { ACCEPT_RULES_MAX = 128, ACCEPT_NAME_BYTES = 64, ACCEPT_SENTENCE_BYTES = 512 };

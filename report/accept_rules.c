@@ -44,41 +44,17 @@ static const struct option rules_options[] = {
 	OPT_END};
 static const struct option *const rules_tables[] = {rules_options, NULL};
 
-static bool accept_real(double bound, double *out)
-{
-	*out = bound;
-	return bound > accept_none_real;
-}
-
-static bool accept_whole(uint64_t bound, double *out)
-{
-	*out = (double)bound;
-	return bound != ACCEPT_NONE;
-}
-
-static bool accept_flag(bool bound, double *out)
-{
-	*out = 0;
-	return bound;
-}
-
 bool accept_bound(const struct accept_rule *rule, enum accept_criterion criterion, double *bound)
 {
-#define ACCEPT_ASKED_RATE accept_whole
-#define ACCEPT_ASKED_TIME accept_whole
-#define ACCEPT_ASKED_U64  accept_whole
-#define ACCEPT_ASKED_REAL accept_real
-#define ACCEPT_ASKED_BOOL accept_flag
-#define ACCEPT_CASE(id, key, type, ...) \
-	case ACCEPT_##id: \
-		return ACCEPT_ASKED_##type(rule->bound_##id, bound);
-	switch (criterion) {
-		ACCEPT_LIST(ACCEPT_CASE)
-	case ACCEPT_CRITERIA:
-		break;
-	}
-#undef ACCEPT_CASE
-	return false;
+	const struct accept_kind *kind = &accept_kinds[criterion];
+	const struct column column = {.type = kind->type, .offset = kind->offset};
+	double value = column_number(&column, rule);
+
+	/* A flag asks that something is not, or does not ask at all. */
+	*bound = kind->type == COLUMN_FLAG ? 0 : value;
+	if (kind->type == COLUMN_FLAG)
+		return value > 0;
+	return kind->type == COLUMN_REAL ? value > accept_none_real : value < (double)ACCEPT_NONE;
 }
 
 static int accept_check(const struct accept_rules *r, struct err *err)

@@ -172,12 +172,12 @@ static bool compare_nothing(const struct comparison *c)
 	return true;
 }
 
-int compare_make(struct comparison *c, const struct results_file *const *files, unsigned count,
-		 struct err *err)
+static int compare_fill(struct comparison *c, const struct results_file *const *files,
+			unsigned count, struct err *err)
 {
 	int rc = 0;
 
-	*c = (struct comparison){.lines = calloc(count + 1, sizeof(*c->lines))};
+	c->lines = calloc(count + 1, sizeof(*c->lines));
 	if (!c->lines)
 		return err_set(err, -ENOMEM, "no memory for the comparison");
 	for (unsigned i = 0; rc == 0 && i < count; i++)
@@ -201,8 +201,24 @@ int compare_make(struct comparison *c, const struct results_file *const *files, 
 	return 0;
 }
 
+int compare_make(struct comparison **out, const struct results_file *const *files, unsigned count,
+		 struct err *err)
+{
+	struct comparison *c = *out = calloc(1, sizeof(*c));
+	int rc = c ? compare_fill(c, files, count, err)
+		   : err_set(err, -ENOMEM, "no memory for the comparison");
+
+	if (rc < 0) {
+		compare_free(c);
+		*out = NULL;
+	}
+	return rc;
+}
+
 void compare_free(struct comparison *c)
 {
+	if (!c)
+		return;
 	for (unsigned i = 0; i < c->phase_count; i++)
 		free(c->phases[i].pairs);
 	for (unsigned i = 0; i < c->file_count; i++)
@@ -210,4 +226,5 @@ void compare_free(struct comparison *c)
 	free(c->phases);
 	free(c->lines);
 	differences_free(&c->differences);
+	free(c);
 }

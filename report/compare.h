@@ -83,8 +83,8 @@ struct comparison {
 };
 
 /* -EINVAL with a sentence where there is nothing to compare: one side, more than COMPARE_SIDES_MAX, or no finished phase
- * that the first side has in common with another one. Free it in any case. It refers to the files. */
-int compare_make(struct comparison *c, const struct results_file *const *files, unsigned count,
+ * that the first side has in common with another one: then *out is NULL. It refers to the files. */
+int compare_make(struct comparison **out, const struct results_file *const *files, unsigned count,
 		 struct err *err);
 void compare_free(struct comparison *c);
 

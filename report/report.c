@@ -148,13 +148,10 @@ static int page_write(const char *path, char *text, struct err *err)
 /* Whether the files have sides to compare. */
 static int page_comparable(const struct results_file *const *files, unsigned count, struct err *err)
 {
-	struct comparison *c = calloc(1, sizeof(*c));
-	int rc = c ? compare_make(c, files, count, err)
-		   : err_set(err, -ENOMEM, "no memory for the report");
+	struct comparison *c;
+	int rc = compare_make(&c, files, count, err);
 
-	if (c)
-		compare_free(c);
-	free(c);
+	compare_free(c);
 	return rc;
 }
 
@@ -191,18 +188,14 @@ int report_compare(FILE *out, enum report_shape shape, const char *const *paths,
 		   struct err *err)
 {
 	struct results_file **files;
-	struct comparison *c = calloc(1, sizeof(*c));
+	struct comparison *c = NULL;
 	int rc = load_all(&files, paths, count, err);
 
-	if (rc == 0 && !c)
-		rc = err_set(err, -ENOMEM, "no memory for the report");
-	if (rc == 0) {
-		rc = compare_make(c, (const struct results_file *const *)files, count, err);
-		if (rc == 0)
-			rc = put_text(out, document_text(shape, compare_write, c), err);
-		compare_free(c);
-	}
-	free(c);
+	if (rc == 0)
+		rc = compare_make(&c, (const struct results_file *const *)files, count, err);
+	if (rc == 0)
+		rc = put_text(out, document_text(shape, compare_write, c), err);
+	compare_free(c);
 	unload_all(files, count);
 	return rc;
 }

@@ -240,15 +240,13 @@ static void data_scaling(cJSON *to, const struct results_file *const *files, uns
 static void data_compare(cJSON *to, const struct results_file *const *files, unsigned count,
 			 size_t room)
 {
-	struct comparison *c = calloc(1, sizeof(*c));
 	struct err err = {0};
+	struct comparison *c;
 	cJSON *compare = NULL;
 
-	if (c && compare_make(c, files, count, &err) == 0)
+	if (compare_make(&c, files, count, &err) == 0)
 		compare = document_json(compare_write, c);
-	if (c)
-		compare_free(c);
-	free(c);
+	compare_free(c);
 	if (compare && !data_take(&room, compare)) {
 		cJSON_Delete(compare);
 		compare = NULL;

@@ -94,29 +94,26 @@ static void add_swept(struct fixture *x, uint64_t combination, double bytes, uin
 
 static struct comparison *compared(const struct results_file *const *files, unsigned count)
 {
-	struct comparison *c = calloc(1, sizeof(*c));
+	struct comparison *c;
 	struct err err = {0};
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(c);
-	CU_ASSERT_EQUAL_FATAL(compare_make(c, files, count, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(compare_make(&c, files, count, &err), 0);
 	return c;
 }
 
 static void done(struct comparison *c)
 {
 	compare_free(c);
-	free(c);
 }
 
 static void refused(const struct results_file *const *files, unsigned count, const char *why)
 {
-	struct comparison *c = calloc(1, sizeof(*c));
+	struct comparison *c;
 	struct err err = {0};
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(c);
-	CU_ASSERT_EQUAL(compare_make(c, files, count, &err), -EINVAL);
+	CU_ASSERT_EQUAL(compare_make(&c, files, count, &err), -EINVAL);
+	CU_ASSERT_PTR_NULL(c);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, why));
-	done(c);
 }
 
 /* The geometric means are 1.3 and 1 GB/s; 12.7062 * sqrt(0.01^2 / 2) * sqrt(2) would be one degree of freedom. */
