@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "core/json.h"
-#include "import/yaml/scalar.h"
 #include "import/yaml/tree.h"
 
 enum { PATH_BYTES = 256, PARTS_MAX = 8, OVERRIDE_BYTES = 1 << 16 };

@@ -1,5 +1,5 @@
-/* Checkpoints of a DLIO workload: see checkpoint.h. */
-#include "import/dlio/checkpoint.h"
+/* Checkpoints of a DLIO workload. */
+#include "import/dlio/parts.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>

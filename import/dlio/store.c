@@ -1,5 +1,5 @@
-/* Stores of a DLIO workload: see store.h. */
-#include "import/dlio/store.h"
+/* Stores of a DLIO workload. */
+#include "import/dlio/parts.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>

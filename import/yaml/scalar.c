@@ -1,5 +1,5 @@
-/* Plain YAML scalars: see scalar.h. */
-#include "import/yaml/scalar.h"
+/* Plain YAML scalars: see tree.h. */
+#include "import/yaml/tree.h"
 
 #include <cjson/cJSON.h>
 #include <ctype.h>

@@ -11,7 +11,6 @@
 #include <yaml.h>
 
 #include "core/json.h"
-#include "import/yaml/scalar.h"
 
 enum { ANCHORS_MAX = 256 };
 #define CORE_TAG "tag:yaml.org,2002:"

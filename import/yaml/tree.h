@@ -21,4 +21,8 @@ bool yaml_tree_built(void);
 /* The caller owns *out (cJSON_Delete). -EINVAL with "line 3, column 12: sentence". */
 int yaml_tree_read(struct cJSON **out, const char *text, size_t length, struct err *err);
 
+/* scalar.c: the value of a scalar without quotes: null, true, 5, 0.3 or text, as YAML 1.1 resolves it. Whole numbers above 2^53
+ * remain text. NULL: no memory. */
+struct cJSON *yaml_scalar(const char *text);
+
 #endif
