@@ -1,6 +1,6 @@
 /* DLIO workload: the values of one workload file, looked up by their path.
  *
- * The tree is the YAML text with the overrides applied. Once check.h has compared it with the table
+ * The tree is the YAML text with the overrides applied. Once import_dlio.c has compared it with the table
  * of keys.h, every value in it has the right kind, and DLIO's own default stands for a value that
  * the tree does not give. Each lookup is recorded, so that keys without a use are found at the
  * end. */

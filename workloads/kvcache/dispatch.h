@@ -2,7 +2,7 @@
  *
  *	event of the tiers ──► operation ──► may begin ──► an I/O thread ────► answer ──► next step of the request
  *	                                       ├─ board ──► other ranks ──► last one ─┤
- *	                                       └─ nothing to do for it (an accelerator's memory) ─┘   bus.h: after its time
+ *	                                       └─ nothing to do for it (an accelerator's memory) ─┘   after its time on a bus
  *
  * The tiers note their events and questions (struct kv_decisions). Whoever has called them then calls kv_dispatch_decided, which
  * makes a chain of operations of the events and asks the questions, in the order in which they were noted.

@@ -1,22 +1,22 @@
 /* The phase "kvcache": the I/O of a server of large language models that keeps the keys and values of its conversations in
  * tiers, as MLPerf's key-value cache benchmark does it. docs/internals/kvcache.md has the design.
  *
- *	phase.h     the parts of a phase; phase.c: the workload, which opens, fills, runs, cleans up
+ *	phase.c     the workload: opens, fills, runs, cleans up; phase.h: the parts of that
  *	options.c   the table of options; setup.c: what they stand for, refusals
  *	size.c      what a phase asks of the machine; space.c: the capacity of a tier from what is free
- *	run.h       a phase while it runs
+ *	run.h       the state of a phase, which these work on
  *	loop.c      the main thread: waits for users and I/O threads, and lets both go on
- *	serve.c     requests, step by step
- *	scale.c     autoscaling
- *	dispatch.c  what the tiers decide, as operations for the I/O threads; bus.c: those of an accelerator, which take time
- *	worker.c    an I/O thread; transfer.c: how it moves entries; ring.h: how tasks come to it, and back
- *	loads.c     which I/O thread gets the next operation
- *	part.c      a rank in its tensor group: leads, or follows; board.h: what the group shares; shard.c: its part of an operation
- *	sharing.c   a tier that several servers share; remote.c: where they are on several nodes
- *	remove.c    removes the entries at the end
- *	objects.c   names of entries in a store, and the description of what a run keeps there; clean.c
+ *	serve.h     requests, step by step; served.h: which of them wait, and are served; scale.h: autoscaling
+ *	dispatch.h  what the tiers decide, as operations for the I/O threads, or on the bus of an accelerator
+ *	worker.h    I/O threads; transfer.c: how one moves entries; ring.h: how tasks come to it, and back
+ *	loads.h     which I/O thread gets the next operation
+ *	part.h      a rank in its tensor group: leads, or follows; board.h: what the group shares; shard.h: its part of an operation
+ *	sharing.h   a tier that several servers share; remote.h: where they are on several nodes
+ *	objects.h   names of entries in a store, and the description of what a run keeps there; remove.c: removes them
  *	trace_run.c a trace of what would be done
- *	measures.c  from the main thread to the tally; columns.c: tables of measures
+ *	measures.h  from the main thread to the tally; columns.h: tables of measures
+ *
+ * Calls go one way: phase, loop, serve, dispatch, then shard, remote and served, and below them measures, part and sharing.
  *
  *	tiers/      entries, the tiers that they are in, and policies; requests/ users and what they ask; trace/ what
  *	would be done, without I/O */
@@ -40,7 +40,7 @@ enum {
 };
 
 enum kv_tier_kind { KV_TIER_STORE, KV_TIER_CPU, KV_TIER_GPU };
-/* Who has one capacity and one set of entries of a tier together. From KV_SHARED_NODE on, several servers do (sharing.c). */
+/* Who has one capacity and one set of entries of a tier together. From KV_SHARED_NODE on, several servers do (sharing.h). */
 enum kv_tier_shared { KV_SHARED_NO, KV_SHARED_GROUP, KV_SHARED_NODE, KV_SHARED_ALL };
 enum kv_generation { KV_GENERATE_NONE, KV_GENERATE_FAST, KV_GENERATE_REALISTIC };
 
@@ -96,7 +96,7 @@ struct kv_tier_place {
 	char name[JOB_NAME_BYTES];
 	enum kv_tier_kind kind;
 	uint32_t store;     /* its number among the stores of the phase */
-	uint64_t bandwidth; /* see bus.c; 0: it takes no time */
+	uint64_t bandwidth; /* see dispatch.c; 0: it takes no time */
 	enum kv_tier_shared shared;
 	/* Of all who share it, or KV_UNLIMITED. The rules of the tier have the capacity for the largest shards. */
 	uint64_t capacity;

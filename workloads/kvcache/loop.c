@@ -30,17 +30,12 @@ static bool loop_drained(const struct kv_run *r)
 	return r->over && !r->given && !r->operations.under_way && !r->remote.open;
 }
 
-static bool loop_ended(const struct kv_run *r)
-{
-	return loop_drained(r) && (r->part.leads || kv_board_past(&r->part.view, KV_STAGE_ENDED));
-}
-
 /* No other rank needs this one any more. Without a reason to stop, the status rounds end when all ranks are drained. */
 static bool loop_settled(struct kv_run *r)
 {
 	if (r->rounds.merged.stop && !kv_remote_settled(r, loop_drained(r)))
 		return false;
-	return loop_ended(r);
+	return loop_drained(r) && (r->part.leads || kv_board_past(&r->part.view, KV_STAGE_ENDED));
 }
 
 /* Which account the time belongs to in which the main thread sleeps. What users think and tokens take is time that was asked
@@ -103,12 +98,6 @@ static void loop_offer(struct kv_run *r)
 	}
 }
 
-/* Nothing will fall due any more, and all that did has been served. */
-static bool loop_exhausted(const struct kv_run *r)
-{
-	return kv_source_due(&r->source) == KV_NEVER && !r->serving.busy && !r->waiting.count;
-}
-
 static void loop_work(struct kv_run *r)
 {
 	uint64_t requests = r->setup.options->requests;
@@ -124,7 +113,11 @@ static void loop_work(struct kv_run *r)
 	if (r->rc == 0)
 		r->rc = r->source.arrivals.rc;
 	do {
-		if (r->rc < 0 || r->now_ns >= r->until_ns || loop_exhausted(r) ||
+		/* Nothing will fall due any more, and all that did has been served. */
+		bool exhausted = kv_source_due(&r->source) == KV_NEVER && !r->serving.busy &&
+				 !r->waiting.count;
+
+		if (r->rc < 0 || r->now_ns >= r->until_ns || exhausted ||
 		    (requests && r->ctx->tally->rank_row[KV_REQUESTS] >= requests))
 			r->over = true;
 		kv_serve_generated(r);

@@ -32,15 +32,10 @@ int kv_measure_begin(struct kv_run *r, struct err *err)
 						  : 0;
 }
 
-static uint64_t *measure_tier(const struct kv_run *r, uint32_t tier)
-{
-	return table_row(measure_table(r->ctx->tally, KV_TABLE_TIERS), tier);
-}
-
 static void measure_count(const struct kv_run *r, uint32_t tier, enum kv_tier_measure what,
 			  uint64_t bytes)
 {
-	uint64_t *row = measure_tier(r, tier);
+	uint64_t *row = table_row(measure_table(r->ctx->tally, KV_TABLE_TIERS), tier);
 
 	if (what != KV_TIER_READS && !kv_part_puts(r, tier))
 		return;

@@ -1,4 +1,4 @@
-/* Parts of a shared tier's directory that are on other nodes (tiers/divided.h): what this rank asks of them, and what it answers.
+/* Parts of a shared tier's directory that are on other nodes (tiers/shared.h): what this rank asks of them, and what it answers.
  *
  *	tiers ──► question ──► unsent ──► sent ─ ─ ─ ─ ─ ─► rank of the other node: asks its part
  *	tiers ◄── answer ◄─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─┘

@@ -5,12 +5,25 @@
 
 #include "workloads/common/status_rounds.h"
 #include "workloads/kvcache/board.h"
-#include "workloads/kvcache/bus.h"
 #include "workloads/kvcache/columns.h"
+#include "workloads/kvcache/kvcache.h"
 #include "workloads/kvcache/loads.h"
-#include "workloads/kvcache/requests/waiting.h"
 #include "workloads/kvcache/served.h"
+#include "workloads/kvcache/tiers/operations.h"
 #include "workloads/kvcache/worker.h"
+
+/* Bus of an emulated accelerator (dispatch.c): of a tier. What reads from its memory or writes to it takes bytes / bandwidth, one
+ * operation after the other. No thread works meanwhile, and no byte is moved. What a thread moves out of it to another tier takes the
+ * bus, too, but is not itself slowed by it. */
+struct kv_bus {
+	uint64_t free_ns;  /* when all that have taken it have ended */
+	struct list taken; /* operations that end on it, in that order */
+};
+
+struct kv_buses {
+	const struct kv_setup *setup; /* which tiers have a bus, and how fast it is */
+	struct kv_bus bus[KV_TIERS_MAX];
+};
 
 /* This rank in its tensor group (part.h). Alone, it leads and writes. */
 struct kv_part {

@@ -6,18 +6,13 @@
 
 static const double ns_per_s = 1e9;
 
-static bool scale_on(const struct kv_run *r)
-{
-	return r->setup.options->autoscaling.mode != KV_AUTOSCALE_OFF;
-}
-
 void kv_scale_begin(struct kv_run *r)
 {
 	struct kv_scaling *s = &r->scaling;
 	const struct kv_autoscale_options *o = &r->setup.options->autoscaling;
 
 	s->due_ns = UINT64_MAX;
-	if (!scale_on(r) || !r->part.leads)
+	if (o->mode == KV_AUTOSCALE_OFF || !r->part.leads)
 		return;
 	kv_autoscale_open(&s->autoscale, o, r->setup.source.users);
 	s->due_ns = r->start_ns + o->interval_ns;

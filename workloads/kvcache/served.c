@@ -4,16 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Classes of the same priority are served alike. */
-static void serving_rank_classes(struct kv_serving *v, const struct kv_source_options *o)
-{
-	for (uint32_t i = 0; i < o->class_count; i++)
-		for (uint32_t k = 0; k < o->class_count; k++)
-			v->class_rank[i] += o->classes[k].priority > o->classes[i].priority;
-}
-
 int kv_serving_open(struct kv_serving *v, const struct kv_setup *setup, struct err *err)
 {
+	const struct kv_source_options *o = &setup->source;
+
 	v->credits = setup->options->allocations;
 	v->all = calloc(setup->served, sizeof(*v->all));
 	v->generating.items = calloc(setup->served, sizeof(*v->generating.items));
@@ -21,7 +15,10 @@ int kv_serving_open(struct kv_serving *v, const struct kv_setup *setup, struct e
 		return err_set(err, -ENOMEM, "no memory for %u requests at a time", setup->served);
 	for (uint32_t i = 0; i < setup->served; i++)
 		list_append(&v->free, &v->all[i].link);
-	serving_rank_classes(v, &setup->source);
+	/* Classes of the same priority are served alike. */
+	for (uint32_t i = 0; i < o->class_count; i++)
+		for (uint32_t k = 0; k < o->class_count; k++)
+			v->class_rank[i] += o->classes[k].priority > o->classes[i].priority;
 	return 0;
 }
 
@@ -107,4 +104,37 @@ struct kv_served *kv_served_generated(struct kv_serving *v, uint64_t now_ns)
 	if (!v->generating.count || kv_served_due(v) > now_ns)
 		return NULL;
 	return heap_take(&v->generating, ends_before);
+}
+
+struct waiting_request {
+	struct list_link link;
+	struct kv_request request;
+};
+
+int kv_waiting_add(struct kv_waiting *w, uint32_t rank, const struct kv_request *request)
+{
+	struct waiting_request *waits = kv_pool_take(&w->pool, sizeof(*waits));
+
+	if (!waits)
+		return -ENOMEM;
+	waits->request = *request;
+	list_append(&w->line[rank], &waits->link);
+	w->most = max_u32(++w->count, w->most);
+	return 0;
+}
+
+bool kv_waiting_take(struct kv_waiting *w, struct kv_request *out)
+{
+	struct list_link *link = NULL;
+	struct waiting_request *waits;
+
+	for (uint32_t i = 0; w->count && !link && i < KV_CLASSES_MAX; i++)
+		link = list_take(&w->line[i]);
+	if (!link)
+		return false;
+	waits = list_member(link, struct waiting_request, link);
+	*out = waits->request;
+	kv_pool_give(&w->pool, waits);
+	w->count--;
+	return true;
 }

@@ -7,8 +7,11 @@
 #define HAUL_WORKLOADS_KVCACHE_SERVED_H
 
 #include "core/heap.h"
+#include "core/numbers.h"
 #include "workloads/kvcache/kvcache.h"
+#include "workloads/kvcache/requests/source.h"
 #include "workloads/kvcache/requests/steps.h"
+#include "workloads/kvcache/tiers/pool.h"
 
 struct kv_served {
 	struct list_link link; /* among the free ones, those that may go on, or the parked ones */
@@ -57,5 +60,20 @@ void kv_served_generate(struct kv_serving *v, struct kv_served *s, uint64_t ends
 struct kv_served *kv_served_generated(struct kv_serving *v, uint64_t now_ns);
 /* When the next generation ends; UINT64_MAX: there is none. */
 uint64_t kv_served_due(const struct kv_serving *v);
+
+/* Waiting requests: a queue per rank of priority, each first come, first served. They grow as long as users ask faster than
+ * stores answer, since the users of MLPerf's benchmark wait for nobody. */
+/* A zeroed struct is empty; its memory goes back with kv_pool_free. */
+struct kv_waiting {
+	struct kv_pool pool;
+	struct list line[KV_CLASSES_MAX]; /* by rank */
+	uint32_t count, most;             /* in all lines; the most so far */
+};
+
+/* rank: 0 is served first. Returns 0 or -ENOMEM. */
+int kv_waiting_add(struct kv_waiting *w, uint32_t rank, const struct kv_request *request);
+
+/* Takes the next one; false: there is none. */
+bool kv_waiting_take(struct kv_waiting *w, struct kv_request *out);
 
 #endif

@@ -90,14 +90,6 @@ uint64_t kv_space_share(uint64_t free_bytes, uint64_t reserved, uint64_t sharers
 	return sharers ? part / sharers : part;
 }
 
-/* The last tier is the only one that may have no limit. */
-static uint32_t space_tier(const struct kv_run *r)
-{
-	uint32_t last = r->setup.tier_count - 1;
-
-	return r->setup.rules[last].capacity == KV_UNLIMITED ? last : KV_NONE;
-}
-
 /* Sets the capacity of a tier from the share of a rank that writes there. */
 static void space_set(struct kv_run *r, uint32_t tier, uint64_t share)
 {
@@ -149,16 +141,16 @@ static int space_check(const struct kv_run *r, uint32_t tier, uint64_t share, ui
 
 int kv_space(struct kv_run *r, struct err *err)
 {
-	uint32_t tier = space_tier(r);
+	uint32_t tier = r->setup.tier_count - 1; /* the only one that may have no limit */
 	struct group *all = r->ctx->group;
 	struct space_seen mine[KV_TIERS_MAX] = {{.rank = 0}};
 	struct space_use use = {0, 0};
 	uint64_t share = KV_UNLIMITED, free_bytes = UINT64_MAX;
 	int rc;
 
-	if (tier == KV_NONE)
+	if (r->setup.rules[tier].capacity != KV_UNLIMITED)
 		return 0;
-	/* It is the last one, so what is free for it is seen last. */
+	/* What is free for that tier is seen last. */
 	for (uint32_t k = 0; k <= tier; k++)
 		if (r->setup.tiers[k].kind == KV_TIER_STORE)
 			mine[k] = space_look(r, k, &free_bytes);

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "workloads/kvcache/trace/through.h"
+#include "workloads/kvcache/trace/events.h"
 
 enum { THROUGH_TIERS = 3 };
 

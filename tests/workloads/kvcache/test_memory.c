@@ -5,7 +5,7 @@
 
 #include "core/content/random.h"
 #include "tests/unit.h"
-#include "workloads/kvcache/requests/waiting.h"
+#include "workloads/kvcache/served.h"
 #include "workloads/kvcache/tiers/memory.h"
 
 enum { BLOCK = 4096, ENTRIES = 200, ROUNDS = 20000, CAPACITY = 64 * BLOCK };

@@ -8,7 +8,7 @@
 #include "tests/test_folder.h"
 #include "tests/unit.h"
 #include "workloads/kvcache/tiers/key.h"
-#include "workloads/kvcache/trace/through.h"
+#include "workloads/kvcache/trace/events.h"
 
 enum { ROWS_MAX = 1 << 14 };
 static const char *recorded; /* the folder of recorded traces */

@@ -5,9 +5,8 @@
  * roots of primes, moved by the seed), so that each trait has the stated distribution, independent of the others, and
  * few users already offer nearly the load that many would.
  *
- *	source.c          users, their requests
+ *	source.c          users, their requests; documents for retrieval (RAG)
  *	source_options.c  options, and what the defaults are
- *	documents.c       documents for retrieval (RAG)
  *	arrivals.c        recorded requests, which may take the place of those of users
  *	steps.h           what one request asks of the cache
  *
@@ -22,10 +21,39 @@
 #include "core/heap.h"
 #include "core/list.h"
 #include "workloads/kvcache/requests/arrivals.h"
-#include "workloads/kvcache/requests/documents.h"
 #include "workloads/kvcache/requests/source_options.h"
 #include "workloads/kvcache/tiers/entries.h"
 #include "workloads/model/kv_model.h"
+
+/* Documents for retrieval (RAG): their sizes and chunks as functions of a number, and the draw of the chunks that a
+ * request reads. Owned by the request source. */
+struct kv_documents {
+	const struct kv_rag_options *options;
+	uint64_t seed;
+	uint64_t tokens_min, tokens_max, chunk_tokens;
+	uint64_t *weights; /* [chunks + 1]: [n] is the sum of the weights of the first n chunks */
+};
+
+/* What a request reads of a document. */
+struct kv_retrieval {
+	uint32_t document, count; /* count 0: nothing */
+	uint32_t chunks[KV_RETRIEVED_MAX];
+};
+
+/* Returns 0, -EINVAL (a document has more than KV_CHUNKS_MAX chunks) or -ENOMEM, with a sentence. */
+int kv_documents_open(struct kv_documents *d, const struct kv_rag_options *options,
+		      const struct kv_model *model, uint64_t seed, const char *path,
+		      struct err *err);
+void kv_documents_close(struct kv_documents *d);
+
+uint64_t kv_document_chunks(const struct kv_documents *d, uint32_t document);
+uint64_t kv_document_chunk_tokens(const struct kv_documents *d, uint32_t document, uint32_t chunk);
+
+/* Draws chunks of the document, without repetition, in the order in which they are read. */
+void kv_documents_retrieve(const struct kv_documents *d, uint32_t document, struct random *r,
+			   struct kv_retrieval *out);
+/* Tokens of all of them. */
+uint64_t kv_retrieval_tokens(const struct kv_documents *d, const struct kv_retrieval *r);
 
 #define KV_NEVER UINT64_MAX
 

@@ -72,11 +72,6 @@ static uint32_t *memory_first(const struct kv_memory *m, uint32_t number)
 	return &entry->first;
 }
 
-static uint32_t memory_blocks(const struct kv_memory *m, uint64_t bytes)
-{
-	return (uint32_t)((bytes + m->block_bytes - 1) / m->block_bytes);
-}
-
 /* Blocks that were used before come first, since they have memory. */
 static uint32_t memory_take(struct kv_memory *m)
 {
@@ -90,7 +85,8 @@ static uint32_t memory_take(struct kv_memory *m)
 
 uint32_t kv_memory_put(struct kv_memory *m, struct kv_id id, uint64_t bytes)
 {
-	uint32_t count = memory_blocks(m, bytes), first = KV_NONE, number;
+	uint32_t count = (uint32_t)((bytes + m->block_bytes - 1) / m->block_bytes), first = KV_NONE,
+		 number;
 
 	number = kv_entries_find(&m->entries, id);
 	if (number != KV_NONE)

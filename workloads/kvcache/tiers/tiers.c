@@ -72,17 +72,6 @@ static void tier_count(struct kv_tiers *t, uint32_t k, enum kv_count what, uint6
 	t->tier[k].counts.bytes[what] += bytes;
 }
 
-/* The fastest tier that has a copy. */
-static uint32_t entry_tier(const struct kv_entry *entry)
-{
-	return (uint32_t)__builtin_ctz(entry->tiers);
-}
-
-static bool entry_below(const struct kv_entry *entry, uint32_t k)
-{
-	return entry->tiers >> (k + 1);
-}
-
 static bool tier_last(const struct kv_tiers *t, uint32_t k)
 {
 	return k + 1 == t->count;
@@ -246,7 +235,8 @@ static bool victim_move(struct kv_tiers *t, uint32_t k, uint32_t number, uint32_
 	struct kv_entry *entry = kv_entry_at(&t->entries, number);
 	uint32_t home = entry->home[k];
 
-	if (tier_last(t, k) || entry_below(entry, k) || !tier_admits(t, k + 1, entry)) {
+	/* What the last tier loses, or what has a copy below, is dropped. */
+	if (tier_last(t, k) || entry->tiers >> (k + 1) || !tier_admits(t, k + 1, entry)) {
 		victim_delete(t, k, number);
 		return true;
 	}
@@ -501,7 +491,7 @@ int kv_tiers_read(struct kv_tiers *t, struct kv_id id)
 	t->hits++;
 	entry = kv_entry_at(&t->entries, number);
 	entry->uses++;
-	k = entry_tier(entry);
+	k = (uint32_t)__builtin_ctz(entry->tiers); /* the fastest that has a copy */
 	if (t->policy.order == KV_LRU)
 		entry_touch(t, number);
 	tier_count(t, k, KV_COUNT_READ, entry->bytes);

@@ -22,7 +22,7 @@
  * - an entry that is just being deleted there cannot be moved there: it is deleted, and counts as rejected;
  * - an entry that others use is not deleted, and will be the first to be evicted.
  *
- * The directory may be divided among nodes (divided.h). What the part of another node must say is asked by `ask`, and the decision
+ * The directory may be divided among nodes (shared.h). What the part of another node must say is asked by `ask`, and the decision
  * goes on when the answer comes, with kv_tiers_answered. Other decisions may be made meanwhile. An entry that is to move there has
  * left its tier when it is asked for. Its event says so; if the answer is no, it is only deleted where it was.
  *
@@ -32,9 +32,9 @@
 
 #include <stdbool.h>
 
-#include "workloads/kvcache/tiers/divided.h"
 #include "workloads/kvcache/tiers/entries.h"
 #include "workloads/kvcache/tiers/policy.h"
+#include "workloads/kvcache/tiers/shared.h"
 #include "workloads/kvcache/tiers/sketch.h"
 
 enum kv_event_kind {

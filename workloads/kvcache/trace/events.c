@@ -1,19 +1,12 @@
 /* What tiers do, as rows of a trace: see events.h. */
 #include "workloads/kvcache/trace/events.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "workloads/kvcache/tiers/key.h"
 #include "workloads/kvcache/tiers/tiers.h"
 #include "workloads/trace/names.h"
-
-static void trace_event_row(const struct trace_events *t, const struct trace_row *row)
-{
-	if (t->to)
-		trace_write(t->to, row);
-	else
-		t->row(t->argument, row);
-}
 
 static void trace_event_as(const struct trace_events *t, struct trace_row *row,
 			   enum trace_operation operation, enum trace_phase phase, uint32_t tier)
@@ -23,7 +16,10 @@ static void trace_event_as(const struct trace_events *t, struct trace_row *row,
 	row->operation = operation;
 	row->phase = phase;
 	row->tier = tier;
-	trace_event_row(t, row);
+	if (t->to)
+		trace_write(t->to, row);
+	else
+		t->row(t->argument, row);
 }
 
 void trace_event(void *events, const struct kv_event *e)
@@ -61,4 +57,33 @@ void trace_event(void *events, const struct kv_event *e)
 		trace_event_as(t, &row, TRACE_DELETE, TRACE_EVICT, e->from);
 		return;
 	}
+}
+
+/* An entry may be there already, or not be there. Returns -ENOMEM, or what does not end the run. */
+static int through_request(struct through *t, const struct trace_row *row, struct kv_id id)
+{
+	switch ((enum trace_operation)row->operation) {
+	case TRACE_WRITE:
+		return kv_tiers_write(t->tiers, id, row->bytes);
+	case TRACE_DELETE:
+		return kv_tiers_delete(t->tiers, id);
+	default:
+		return kv_tiers_read(t->tiers, id);
+	}
+}
+
+int through_next(struct through *t, struct err *err)
+{
+	struct trace_row row;
+	uint32_t number;
+	int rc = trace_next(t->from, &row, err);
+
+	if (rc <= 0 || row.phase == TRACE_EVICT)
+		return rc;
+	rc = trace_names_add(t->names, row.key, row.key_length, &number);
+	if (t->events)
+		t->events->now_ns = row.ns;
+	if (rc == 0)
+		rc = through_request(t, &row, kv_id_make(KV_KEY_NAMED, 0, 0, number));
+	return rc == -ENOMEM ? err_set(err, rc, "no memory for the entries of the trace") : 1;
 }
