@@ -201,19 +201,15 @@ static void crew_wait(struct crew *p, bool unfinished)
 	sem_clockwait(&p->ended, CLOCK_MONOTONIC, &until);
 }
 
-/* Whether threads that wait for a file have to add their counts to a snapshot. */
-static bool crew_counts_idle(const struct crew *p)
-{
-	return !p->once && p->snapshot && snapshot_wanted(p->snapshot);
-}
-
 /* Threads that found no file wait; there may be some again. A thread counts as running from here on,
  * so that no round finds the rank without work in between. */
 static void crew_wake(struct crew *p)
 {
+	/* Those that rest have counts, too, which a snapshot may want. */
+	bool wanted = !p->once && p->snapshot && snapshot_wanted(p->snapshot);
 	uint32_t idle;
 
-	if (atomic_load(&p->halt) || (!deal_left(&p->deal) && !crew_counts_idle(p)))
+	if (atomic_load(&p->halt) || (!deal_left(&p->deal) && !wanted))
 		return;
 	idle = p->started - atomic_load(&p->running);
 	atomic_fetch_add(&p->running, idle);
@@ -388,13 +384,6 @@ static bool crew_do_file(struct crew_thread *w, uint64_t file)
 	return rc == 0;
 }
 
-/* A stop that this rank was asked for counts at once; that of another rank comes by the status rounds. */
-static bool crew_goes_on(const struct crew *p)
-{
-	return !atomic_load_explicit(&p->halt, memory_order_relaxed) &&
-	       !(p->stop && stop_asked(p->stop));
-}
-
 static void *crew_work(void *argument)
 {
 	struct crew_thread *w = argument;
@@ -403,7 +392,9 @@ static void *crew_work(void *argument)
 
 	if (p->once && !atomic_load_explicit(&p->halt, memory_order_relaxed))
 		crew_do_file(w, (uint64_t)(w - p->members));
-	while (!p->once && crew_goes_on(p)) {
+	/* A stop that this rank was asked for counts at once; that of another rank comes by the status rounds. */
+	while (!p->once && !atomic_load_explicit(&p->halt, memory_order_relaxed) &&
+	       !(p->stop && stop_asked(p->stop))) {
 		if (!crew_take(w, &file)) {
 			snapshot_rest(&w->part);
 			return NULL;

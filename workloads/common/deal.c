@@ -25,20 +25,17 @@ void deal_close(struct deal *d)
 	d->count = 0;
 }
 
-/* The number of files in a list, and of a rank's part of it. */
-static uint64_t deal_length(const struct deal *d, uint64_t list)
-{
-	return list ? d->before[list - 1][d->ranks] : d->files;
-}
-
 static uint64_t deal_place(const struct deal *d, uint64_t list, uint32_t rank)
 {
 	return list ? d->before[list - 1][d->ranks + 1 + rank] : rank;
 }
 
+/* The number of files of a rank's part of a list. */
 static uint64_t deal_share(const struct deal *d, uint64_t list, uint32_t rank)
 {
-	return (deal_length(d, list) + d->ranks - 1 - deal_place(d, list, rank)) / d->ranks;
+	uint64_t files = list ? d->before[list - 1][d->ranks] : d->files;
+
+	return (files + d->ranks - 1 - deal_place(d, list, rank)) / d->ranks;
 }
 
 /* The rank that gave back the file at this place of the next list. */

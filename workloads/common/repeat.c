@@ -8,15 +8,10 @@ static const uint64_t gigabyte = 1000000000;
 
 static const uint64_t pause_nap_ns = 10000000;
 
-static void repeat_so_far(void *repeat, struct tally *t)
-{
-	repeat_measure(repeat, t);
-}
-
 int repeat_open(struct repeat *p, struct err *err)
 {
 	int rc = snapshot_open(&p->snapshot, p->ctx,
-			       (struct snapshot_hooks){.complete = repeat_so_far}, p, err);
+			       (struct snapshot_hooks){.complete = repeat_measure}, p, err);
 
 	p->crew->snapshot = &p->snapshot;
 	if (rc == 0)
@@ -167,8 +162,9 @@ void repeat_account(struct repeat *p, const uint64_t blamed[ACCOUNTS], uint64_t 
 	p->working = false;
 }
 
-void repeat_measure(const struct repeat *p, struct tally *t)
+void repeat_measure(void *repeat, struct tally *t)
 {
+	const struct repeat *p = repeat;
 	uint64_t now_ns = clock_now(p->crew->store->clock), blamed[ACCOUNTS] = {0};
 	struct accounts a = p->accounts;
 

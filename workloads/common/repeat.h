@@ -81,6 +81,6 @@ void repeat_count(const struct repeat_took *took, uint64_t bytes, uint64_t *bloc
 void repeat_account(struct repeat *p, const uint64_t blamed[ACCOUNTS], uint64_t end_ns);
 
 /* Sets the accounts and the wall time of this rank's row: as they are at the end, or until now. */
-void repeat_measure(const struct repeat *p, struct tally *t);
+void repeat_measure(void *repeat, struct tally *t);
 
 #endif

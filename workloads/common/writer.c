@@ -188,12 +188,6 @@ static bool writer_makes(const struct writer *w, uint64_t length)
 	return w->now->bytes ? w->making : w->memory && length <= w->buffer_bytes;
 }
 
-/* Whether a piece is made while the store asks for its bytes. */
-static bool writer_makes_in_chunks(const struct writer *w, uint64_t length)
-{
-	return !w->now->bytes && w->memory && length > w->buffer_bytes;
-}
-
 /* Where the bytes of piece i are, which begins at that byte of the object. */
 static void *writer_memory(const struct writer *w, uint32_t i, uint64_t at)
 {
@@ -302,7 +296,7 @@ static int writer_send(struct writer *w, struct piece *p)
 				.length = p->length,
 				.data = p->memory,
 				.user = w};
-	if (writer_makes_in_chunks(w, p->length)) {
+	if (!w->now->bytes && w->memory && p->length > w->buffer_bytes) {
 		req->buffer_bytes = w->buffer_bytes;
 		req->chunk = writer_chunk;
 	}
@@ -355,11 +349,6 @@ static void writer_drop(struct writer *w)
 	}
 }
 
-static bool writer_halted(const struct writer *w)
-{
-	return w->halt && atomic_load_explicit(w->halt, memory_order_relaxed);
-}
-
 /* Does one step: sends a piece, or waits. A piece that is only made is done once it is full. */
 static int writer_step(struct writer *w)
 {
@@ -386,7 +375,7 @@ static int writer_work(struct writer *w, const struct writer_object *object, boo
 	w->at = 0;
 	w->ended = false;
 	for (;;) {
-		if (writer_halted(w))
+		if (w->halt && atomic_load_explicit(w->halt, memory_order_relaxed))
 			rc = -ECANCELED;
 		if (rc == 0 && !w->ended)
 			writer_ask(w);

@@ -96,8 +96,9 @@ void io_measure(const struct crew *crew, struct io_work *work, uint64_t first_ns
 }
 
 /* As long as nobody has done its part, the first has done as much as the last. */
-void io_measure_so_far(const struct io_work *work, struct tally *t)
+void io_measure_so_far(void *argument, struct tally *t)
 {
+	const struct io_work *work = argument;
 	uint64_t *row = t->rank_row, now_ns = clock_now(work->store->clock);
 
 	row[TALLY_WALL_NS] = now_ns > work->start_ns ? now_ns - work->start_ns : 0;

@@ -114,16 +114,10 @@ double io_operation_bytes(const struct io_options *o, bool whole)
 	return size * (shares[IO_GET] + shares[IO_PUT]);
 }
 
-/* Blocks of an object, or of a rank's part of a shared one at most. */
-static uint64_t io_blocks(const struct io_options *o)
-{
-	return (io_size_of(o) - 1) / o->block + 1;
-}
-
 uint64_t io_items(const struct io_options *o, bool whole)
 {
 	if (io_moves(o) && !whole)
-		return o->objects * io_blocks(o);
+		return o->objects * ((io_size_of(o) - 1) / o->block + 1);
 	if (o->operation == IO_DO_LIST)
 		return o->parts > 1 ? o->parts : o->threads;
 	return o->objects;
@@ -171,13 +165,6 @@ uint32_t io_needs(const void *options)
 	default:
 		return 0;
 	}
-}
-
-static int io_check_folder(const struct io_options *o, const char *path, struct err *err)
-{
-	int rc = key_check_folder(o->folder, err);
-
-	return rc < 0 ? err_wrap(err, rc, "%s/folder", path) : 0;
 }
 
 static int io_check_shared(const struct io_options *o, const char *path, struct err *err)
@@ -378,9 +365,10 @@ int io_check(const struct job *job, const struct job_phase *phase, uint32_t rank
 		return rc;
 	ops = store->section->owner;
 	whole = io_whole(o, ops->capabilities);
-	rc = io_check_folder(o, phase->path, err);
-	if (rc == 0)
-		rc = io_check_shared(o, phase->path, err);
+	rc = key_check_folder(o->folder, err);
+	if (rc < 0)
+		return err_wrap(err, rc, "%s/folder", phase->path);
+	rc = io_check_shared(o, phase->path, err);
 	if (rc == 0)
 		rc = io_check_sizes(o, phase->path, ranks, err);
 	if (rc == 0)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/content/fill.h"
+#include "core/numbers.h"
 #include "core/units.h"
 #include "workloads/common/shared_object.h"
 #include "workloads/io/work.h"
@@ -27,38 +28,6 @@ struct io_phase {
 	bool dropped;  /* it was not written to its end */
 	uint64_t rank; /* whose objects this one works on */
 };
-
-static int io_phase_rank(struct io_phase *p);
-static int io_phase_threads(struct io_phase *p, struct err *err);
-static int io_phase_cold(struct io_phase *p, struct err *err);
-static int io_phase_begin(struct io_phase *p);
-static int io_phase_begin_shared(struct io_phase *p, struct err *err);
-static int io_phase_go_on(struct io_phase *p, enum stop_reason *stopped, struct err *err);
-static int io_phase_end(struct io_phase *p, bool failed, struct err *err);
-
-static int io_phase_work(void *run, enum stop_reason *stopped, struct err *err)
-{
-	struct io_phase *p = run;
-	int rc = io_set_begin(&p->set, p->options, &p->side, p->ctx->group, err), ended;
-
-	if (rc == 0)
-		rc = io_phase_rank(p);
-	if (rc == 0)
-		rc = io_phase_threads(p, err);
-	if (rc == 0)
-		rc = io_phase_cold(p, err);
-	if (rc == 0)
-		rc = io_phase_begin(p);
-	if (rc == 0)
-		rc = io_phase_begin_shared(p, err);
-	if (rc < 0)
-		return rc;
-	rc = crew_run(&p->crew, io_thread_run, stopped, err);
-	if (rc == 0 && *stopped == STOP_NONE && p->options->limits.seconds_ns)
-		rc = io_phase_go_on(p, stopped, err);
-	ended = io_phase_end(p, rc < 0 || *stopped > STOP_LIMIT, rc < 0 ? NULL : err);
-	return rc < 0 ? rc : ended;
-}
 
 /* Threads that could not be made have not waited for the start. */
 static uint64_t io_phase_wall_ns(const struct io_phase *p)
@@ -99,11 +68,6 @@ static int io_phase_check_direct(const struct io_phase *p, struct err *err)
 		"%s/block: direct writes go by whole blocks of %llu bytes; %llu is not a multiple",
 		p->ctx->phase->path, (unsigned long long)align,
 		(unsigned long long)p->options->block);
-}
-
-static void io_phase_so_far(void *work, struct tally *t)
-{
-	io_measure_so_far(work, t);
 }
 
 static int io_phase_open(void *run, struct phase_context *ctx, struct err *err)
@@ -149,7 +113,7 @@ static int io_phase_open(void *run, struct phase_context *ctx, struct err *err)
 		queue_unlogged(&p->side);
 	if (rc == 0)
 		rc = snapshot_open(&p->snapshot, ctx,
-				   (struct snapshot_hooks){.complete = io_phase_so_far}, &p->work,
+				   (struct snapshot_hooks){.complete = io_measure_so_far}, &p->work,
 				   err);
 	if (rc == 0)
 		rc = crew_open(&p->crew, err);
@@ -332,42 +296,36 @@ static int io_phase_go_on(struct io_phase *p, enum stop_reason *stopped, struct 
 	return crew_run(&p->crew, io_thread_run, stopped, err);
 }
 
-/* What the slowest of the threads has done for sure, and whether it was everything; after a mix, whether all objects
- * exist. */
-static void io_phase_least_done(const struct io_phase *p, uint64_t *done, bool *all)
+/* What ranks agree on after the work, by the least of each. */
+struct io_outcome {
+	uint64_t
+		first_ns; /* when the first thread had done its part; UINT64_MAX: none had anything to do */
+	uint64_t done;   /* what the slowest of the threads has done for sure */
+	uint64_t all;    /* whether that was everything; after a mix, whether all objects exist */
+	uint64_t cold;   /* the warm-up was over for none of them */
+	uint64_t listed; /* all parts were listed as often as asked, and everything was counted */
+};
+
+static struct io_outcome io_phase_outcome(const struct io_phase *p)
 {
-	*done = UINT64_MAX;
-	*all = true;
+	const struct io_options *o = p->options;
+	struct io_outcome out = {UINT64_MAX, UINT64_MAX, true, true, true};
+
+	out.listed = o->operation == IO_DO_LIST && o->parts > 1 && o->passes && p->work.strict &&
+		     o->limits.warmup_ns == 0;
 	for (uint32_t i = 0; i < p->crew.threads; i++) {
 		const struct io_thread *t = &p->work.threads[i];
-		uint64_t sure = t->issued < t->first_failed ? t->issued : t->first_failed;
+		uint64_t sure = min_u64(t->issued, t->first_failed);
 
-		*done = sure < *done ? sure : *done;
-		*all = *all && (t->mix.users ? io_mix_stands(&t->mix) : sure >= t->share.items);
+		if (t->issued)
+			out.first_ns = min_u64(out.first_ns, t->mark_ns);
+		out.done = min_u64(out.done, sure);
+		out.all &= t->mix.users ? io_mix_stands(&t->mix) : sure >= t->share.items;
+		out.cold &= !t->warm;
+		out.listed &=
+			t->first_failed == UINT64_MAX && t->issued == t->share.items * o->passes;
 	}
-}
-
-/* Whether the warm-up was over for one of the threads. */
-static bool io_phase_warm(const struct io_phase *p)
-{
-	bool warm = false;
-
-	for (uint32_t i = 0; i < p->crew.threads; i++)
-		warm = warm || p->work.threads[i].warm;
-	return warm;
-}
-
-static uint64_t io_phase_first_mark(const struct io_phase *p)
-{
-	uint64_t first = UINT64_MAX;
-
-	for (uint32_t i = 0; i < p->crew.threads; i++) {
-		const struct io_thread *t = &p->work.threads[i];
-
-		if (t->issued && t->mark_ns < first)
-			first = t->mark_ns;
-	}
-	return first;
+	return out;
 }
 
 /* cold: the warm-up was over for no thread of any rank. */
@@ -392,22 +350,6 @@ static void io_phase_say(struct io_phase *p, bool cold)
 			 row[IO_RESIDENT_BYTES], row[TALLY_BYTES_READ]);
 }
 
-/* Whether this rank's threads have listed all of their parts as often as asked, and have counted everything. */
-static bool io_phase_parts_listed(const struct io_phase *p)
-{
-	const struct io_options *o = p->options;
-	bool listed = o->operation == IO_DO_LIST && o->parts > 1 && o->passes && p->work.strict &&
-		      o->limits.warmup_ns == 0;
-
-	for (uint32_t i = 0; i < p->crew.threads; i++) {
-		const struct io_thread *t = &p->work.threads[i];
-
-		listed = listed && t->first_failed == UINT64_MAX &&
-			 t->issued == t->share.items * o->passes;
-	}
-	return listed;
-}
-
 /* All parts together have each object once. Collective. */
 static int io_phase_check_parts(struct io_phase *p, struct err *err)
 {
@@ -429,9 +371,9 @@ static int io_phase_check_parts(struct io_phase *p, struct err *err)
 static int io_phase_end(struct io_phase *p, bool failed, struct err *err)
 {
 	struct phase_context *ctx = p->ctx;
-	uint64_t words[5], done;
+	struct io_outcome out;
+	int rc, ended, shared;
 	bool all;
-	int rc = 0, ended, shared;
 
 	/* Threads that were to go on and did not have left objects open. */
 	for (uint32_t i = 0; i < p->crew.threads; i++) {
@@ -441,25 +383,46 @@ static int io_phase_end(struct io_phase *p, bool failed, struct err *err)
 		if (t->handles && io_data_end(t) < 0)
 			failed = true;
 	}
-	io_phase_least_done(p, &done, &all);
-	all = all && (!failed || p->work.threads[0].mix.users);
-	shared = io_phase_end_shared(p, &done, &all, err);
+	out = io_phase_outcome(p);
+	all = out.all && (!failed || p->work.threads[0].mix.users);
+	shared = io_phase_end_shared(p, &out.done, &all, err);
+	out.all = all;
 	ctx->tally->rank_row[TALLY_WALL_NS] = io_phase_wall_ns(p);
-	words[0] = io_phase_first_mark(p);
-	words[1] = done;
-	words[2] = all;
-	words[3] = !io_phase_warm(p);
-	words[4] = io_phase_parts_listed(p);
-	rc = group_allreduce(ctx->group, MERGE_MIN, words, 5);
+	rc = group_allreduce(ctx->group, MERGE_MIN, (uint64_t *)&out,
+			     sizeof(out) / sizeof(uint64_t));
 	if (rc < 0)
 		return rc;
-	if (words[4])
+	if (out.listed)
 		shared = io_phase_check_parts(p, err);
-	io_measure(&p->crew, &p->work, words[0] == UINT64_MAX ? 0 : words[0], ctx->tally);
-	ended = io_set_end(&p->set, p->options, words[1], words[2], &p->side, ctx->group,
+	io_measure(&p->crew, &p->work, out.first_ns == UINT64_MAX ? 0 : out.first_ns, ctx->tally);
+	ended = io_set_end(&p->set, p->options, out.done, out.all, &p->side, ctx->group,
 			   shared < 0 ? NULL : err);
-	io_phase_say(p, words[3]);
+	io_phase_say(p, out.cold);
 	return shared < 0 ? shared : ended;
+}
+
+static int io_phase_work(void *run, enum stop_reason *stopped, struct err *err)
+{
+	struct io_phase *p = run;
+	int rc = io_set_begin(&p->set, p->options, &p->side, p->ctx->group, err), ended;
+
+	if (rc == 0)
+		rc = io_phase_rank(p);
+	if (rc == 0)
+		rc = io_phase_threads(p, err);
+	if (rc == 0)
+		rc = io_phase_cold(p, err);
+	if (rc == 0)
+		rc = io_phase_begin(p);
+	if (rc == 0)
+		rc = io_phase_begin_shared(p, err);
+	if (rc < 0)
+		return rc;
+	rc = crew_run(&p->crew, io_thread_run, stopped, err);
+	if (rc == 0 && *stopped == STOP_NONE && p->options->limits.seconds_ns)
+		rc = io_phase_go_on(p, stopped, err);
+	ended = io_phase_end(p, rc < 0 || *stopped > STOP_LIMIT, rc < 0 ? NULL : err);
+	return rc < 0 ? rc : ended;
 }
 
 const struct workload io_workload = {

@@ -4,11 +4,6 @@
 
 static const uint64_t share_stream = 0x7368617265; /* "share" */
 
-static uint64_t io_share_key(const struct io_set *set, uint64_t rank, uint64_t thread)
-{
-	return random_at(set->seed ^ share_stream, rank, thread);
-}
-
 static uint64_t io_share_cut(uint64_t whole, uint64_t part, uint64_t parts)
 {
 	return (uint64_t)((unsigned __int128)whole * part / parts);
@@ -67,7 +62,7 @@ void io_share_init(struct io_share *s, const struct io_set *set, const struct io
 		.block = o->block,
 		.bytes = io_size_of(o),
 		.order = o->order,
-		.key = io_share_key(set, rank, thread),
+		.key = random_at(set->seed ^ share_stream, rank, thread),
 	};
 	if (o->operation == IO_DO_LIST) {
 		io_share_listing(s, o, thread);

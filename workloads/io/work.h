@@ -124,7 +124,7 @@ void io_count_thread(const struct crew_thread *w, struct tally *t);
  * part. */
 void io_measure(const struct crew *crew, struct io_work *work, uint64_t first_ns, struct tally *t);
 /* What of the phase's measures no thread counts, while they work. */
-void io_measure_so_far(const struct io_work *work, struct tally *t);
+void io_measure_so_far(void *work, struct tally *t);
 
 /* For data.c, names.c and whole.c. */
 

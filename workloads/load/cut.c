@@ -2,73 +2,65 @@
 
 #include <string.h>
 
-/* A module is what the name says before its last dot: "q_proj" in "model.layers.0.self_attn.q_proj.weight". */
-struct cut_module {
-	const char *name;
-	enum load_cut cut;
-};
+#include "core/numbers.h"
 
-/* The names that models on the Hugging Face Hub, Megatron and Meta give to them. */
-static const struct cut_module cut_modules[] = {
-	/* embeddings and output layers */
-	{"embed_tokens", LOAD_ROWS},
-	{"word_embeddings", LOAD_ROWS},
-	{"tok_embeddings", LOAD_ROWS},
-	{"embed_in", LOAD_ROWS},
-	{"embed_out", LOAD_ROWS},
-	{"wte", LOAD_ROWS},
-	{"lm_head", LOAD_ROWS},
-	{"output_layer", LOAD_ROWS},
-	/* attention */
-	{"q_proj", LOAD_ROWS},
-	{"wq", LOAD_ROWS},
-	{"k_proj", LOAD_KV_ROWS},
-	{"v_proj", LOAD_KV_ROWS},
-	{"wk", LOAD_KV_ROWS},
-	{"wv", LOAD_KV_ROWS},
-	{"qkv_proj", LOAD_ROWS},
-	{"query_key_value", LOAD_ROWS},
-	{"linear_qkv", LOAD_ROWS},
-	{"Wqkv", LOAD_ROWS},
-	{"W_pack", LOAD_ROWS},
-	{"q_b_proj", LOAD_ROWS},
-	{"kv_b_proj", LOAD_ROWS},
-	/* feed-forward layers and experts */
-	{"gate_proj", LOAD_ROWS},
-	{"up_proj", LOAD_ROWS},
-	{"gate_up_proj", LOAD_ROWS},
-	{"dense_h_to_4h", LOAD_ROWS},
-	{"linear_fc1", LOAD_ROWS},
-	{"fc1", LOAD_ROWS},
-	{"fc_in", LOAD_ROWS},
-	{"w1", LOAD_ROWS},
-	{"w3", LOAD_ROWS},
-};
+/* A module is what the name says before its last dot: "q_proj" in "model.layers.0.self_attn.q_proj.weight". These are the names that
+ * models on the Hugging Face Hub, Megatron and Meta give to those that are cut by rows: embeddings and output layers,
+ * attention, feed-forward layers and experts. */
+static const char *const cut_rows[] = {"embed_tokens",
+				       "word_embeddings",
+				       "tok_embeddings",
+				       "embed_in",
+				       "embed_out",
+				       "wte",
+				       "lm_head",
+				       "output_layer",
+				       "q_proj",
+				       "wq",
+				       "qkv_proj",
+				       "query_key_value",
+				       "linear_qkv",
+				       "Wqkv",
+				       "W_pack",
+				       "q_b_proj",
+				       "kv_b_proj",
+				       "gate_proj",
+				       "up_proj",
+				       "gate_up_proj",
+				       "dense_h_to_4h",
+				       "linear_fc1",
+				       "fc1",
+				       "fc_in",
+				       "w1",
+				       "w3"};
+/* Keys and values, of which there may be fewer heads than ranks. */
+static const char *const cut_kv_rows[] = {"k_proj", "v_proj", "wk", "wv"};
 
 /* What of a module has a row for each row of its matrix, or for each block of them. Packed weights of AWQ and GPTQ are
  * transposed, and not among them. */
 static const char *const cut_members[] = {"weight", "bias", "weight_scale", "weight_scale_inv"};
 
-static bool cut_is(const char *text, const char *end, const char *name)
+static bool cut_among(const char *const *names, size_t count, const char *text, size_t length)
 {
-	return (size_t)(end - text) == strlen(name) && memcmp(text, name, strlen(name)) == 0;
+	for (size_t i = 0; i < count; i++)
+		if (strlen(names[i]) == length && memcmp(names[i], text, length) == 0)
+			return true;
+	return false;
 }
 
 enum load_cut load_cut_by_name(const char *name)
 {
 	const char *member = strrchr(name, '.'), *module;
-	bool known = false;
+	size_t length;
 
-	if (!member)
+	if (!member || !cut_among(cut_members, COUNT(cut_members), member + 1, strlen(member + 1)))
 		return LOAD_WHOLE;
-	for (unsigned i = 0; i < sizeof(cut_members) / sizeof(cut_members[0]); i++)
-		known = known || strcmp(member + 1, cut_members[i]) == 0;
 	for (module = member; module > name && module[-1] != '.'; module--)
 		;
-	for (unsigned i = 0; known && i < sizeof(cut_modules) / sizeof(cut_modules[0]); i++)
-		if (cut_is(module, member, cut_modules[i].name))
-			return cut_modules[i].cut;
-	return LOAD_WHOLE;
+	length = (size_t)(member - module);
+	if (cut_among(cut_kv_rows, COUNT(cut_kv_rows), module, length))
+		return LOAD_KV_ROWS;
+	return cut_among(cut_rows, COUNT(cut_rows), module, length) ? LOAD_ROWS : LOAD_WHOLE;
 }
 
 static uint64_t cut_row(uint64_t rows, uint64_t i, uint64_t parts)
