@@ -8,7 +8,6 @@
 #include "backends/http/fault.h"
 #include "backends/http/listing.h"
 #include "backends/http/open.h"
-#include "backends/http/option_table.h"
 #include "backends/http/sum.h"
 #include "backends/http/upload.h"
 

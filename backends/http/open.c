@@ -8,8 +8,6 @@
 #include "backends/http/curl/transport.h"
 #include "backends/http/interface.h"
 #include "backends/http/native/transport.h"
-#include "backends/http/profile.h"
-#include "backends/http/resolve.h"
 
 static int http_open_endpoints(struct store *store, struct http_store *http, struct err *err)
 {

@@ -15,7 +15,7 @@ struct server {
 	char host[SERVER_HOST_BYTES];   /* with the port, unless it is the scheme's own */
 	char base[SERVER_BASE_BYTES];   /* the path before buckets: "" or "/devstoreaccount1" */
 	uint32_t address_count;         /* 0: the transport looks up the name */
-	struct address *addresses;      /* resolve.h */
+	struct address *addresses;      /* servers_resolve */
 };
 
 struct servers {
@@ -28,5 +28,9 @@ struct servers {
 int servers_parse(struct servers *s, const char *const *texts, uint32_t count, const char *path,
 		  struct err *err);
 void servers_free(struct servers *s);
+
+/* Looks up all addresses of each host, before which label ("bucket.") is put. A name that cannot be looked up here is left
+ * to the transport, as are addresses and this machine's own name. -ENOMEM. */
+int servers_resolve(struct servers *s, const char *label);
 
 #endif

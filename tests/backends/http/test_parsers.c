@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "backends/http/auth/credentials.h"
-#include "backends/http/resolve.h"
+#include "backends/http/server.h"
 #include "backends/http/wire/answer.h"
 #include "backends/http/wire/xml.h"
 #include "tests/unit.h"
