@@ -1,14 +1,17 @@
-/* Acceptance: whether results meet the criteria that a person has written for a machine. A file of rules is a JSON object:
+/* Acceptance: whether results meet the criteria that a person has written for a machine. A file of
+ * rules is a JSON object:
  *
  *	{"judge": "mean",
- *	 "rules": [{"phase": "read", "least_rate": "20 GB/s", "most_p99": "50 ms", "most_errors": 0}, …]}
+ *	 "rules": [{"phase": "read", "least_rate": "20 GB/s", "most_errors": 0}, …]}
  *
- * Each rule names a phase, by its name or kind, and has one criterion or several (ACCEPT_LIST). A criterion is judged for each
- * combination of each file that has finished the phase, over its repeats: the mean, or with "judge": "interval" the end of
- * its 95 % interval (Student's t) that is nearer to the bound. Of errors, of the share that came from the page cache, and of
- * the client's limits, the worst repeat counts.
+ * Each rule names a phase, by its name or kind, and has one criterion or several (ACCEPT_LIST). A
+ * criterion is judged for each combination of each file that has finished the phase, over its
+ * repeats: the mean, or with "judge": "interval" the end of its 95 % interval (Student's t) that
+ * is nearer to the bound. Of errors, of the share that came from the page cache, and of the
+ * client's limits, the worst repeat counts.
  *
- * What the file cannot tell is unanswered, which is never met. Results are accepted where every criterion is met. */
+ * What the file cannot tell is unanswered, which is never met. Results are accepted where every
+ * criterion is met. */
 #ifndef HAUL_REPORT_ACCEPT_H
 #define HAUL_REPORT_ACCEPT_H
 
@@ -19,7 +22,8 @@
 #include "report/document.h"
 #include "report/series.h"
 
-/* X(enum, key, kind of option, whether it is a least value, label, unit as in core/target.h, help). */
+/* X(enum, key, kind of option, whether it is a least value, label, unit as in core/target.h,
+ * help). */
 /* clang-format off */
 #define ACCEPT_LIST(X) \
 	X(RATE, "least_rate", RATE, true, "bandwidth", "B/s", "bytes per second of all ranks") \
@@ -80,10 +84,12 @@ struct accept_rules {
 	struct accept_rule rules[ACCEPT_RULES_MAX];
 };
 
-/* Reads the rules from a file. Errno of reading it, or -EINVAL with the path in the file and a sentence. */
+/* Reads the rules from a file. Errno of reading it, or -EINVAL with the path in the file and a
+ * sentence. */
 int accept_rules_read(struct accept_rules *r, const char *path, struct err *err);
 
-/* Whether the rule has that criterion, and its bound as a number: bytes per second, ns, a share, a count. */
+/* Whether the rule has that criterion, and its bound as a number: bytes per second, ns, a share,
+ * a count. */
 bool accept_bound(const struct accept_rule *rule, enum accept_criterion criterion, double *bound);
 
 enum accept_state { ACCEPT_MET, ACCEPT_MISSED, ACCEPT_UNANSWERED, ACCEPT_STATES };

@@ -1,5 +1,5 @@
-/* What MLPerf's key-value cache benchmark would report of a phase, beside what all entries of all ranks say; and its criteria,
- * which are no part of its score. */
+/* What MLPerf's key-value cache benchmark would report of a phase, beside what all entries of all
+ * ranks say; and its criteria, which are no part of its score. */
 #ifndef HAUL_REPORT_CACHE_H
 #define HAUL_REPORT_CACHE_H
 
@@ -27,7 +27,8 @@ struct cache_criterion {
 enum { CACHE_FIGURES = 8, CACHE_CRITERIA = 4 };
 
 bool cache_is(const struct results_phase_read *p);
-/* Both return how many there are; what is not known is left out. Without I/O, as in a trace, nothing is judged. */
+/* Both return how many there are; what is not known is left out. Without I/O, as in a trace,
+ * nothing is judged. */
 unsigned cache_figures(const struct results_phase_read *p, struct cache_figure out[CACHE_FIGURES]);
 unsigned cache_criteria(const struct results_phase_read *p,
 			struct cache_criterion out[CACHE_CRITERIA]);

@@ -89,7 +89,8 @@ static double stalled_at(const struct results_phase_read *p, double from_s)
 	return sum / (last - first);
 }
 
-/* The busier direction of a kind of link, with all its ports together, as a share of its speed. NaN: that is not known. */
+/* The busier direction of a kind of link, with all its ports together, as a share of its speed.
+ * NaN: that is not known. */
 static double link_share(double in, double out, uint64_t speed)
 {
 	return speed ? fmax(in, out) / (double)speed : NAN;

@@ -54,8 +54,8 @@ static int compare_add_side(struct comparison *c, const struct results_file *f,
 	return 0;
 }
 
-/* The sides of a file, in the order of their first phases. What makes data belongs to the first combination only, so a
- * combination is told by its other phases, too. */
+/* The sides of a file, in the order of their first phases. What makes data belongs to the first
+ * combination only, so a combination is told by its other phases, too. */
 static int compare_add_file(struct comparison *c, const struct results_file *f, struct err *err)
 {
 	struct series_lines *lines = &c->lines[c->file_count];

@@ -1,4 +1,5 @@
-/* Comparison in sentences: verdicts in plain words; and as a document: the sides, what differs between them, and for each phase a table and a verdict. */
+/* Comparison in sentences: verdicts in plain words; and as a document: the sides, what differs
+ * between them, and for each phase a table and a verdict. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -148,7 +149,8 @@ static char *signed_percent(char text[SIGNED_BYTES], double ratio, int places)
 	return text;
 }
 
-/* Decimals of the whole cell: few where an end of the interval is large, unless that would leave nothing of the difference. */
+/* Decimals of the whole cell: few where an end of the interval is large, unless that would leave
+ * nothing of the difference. */
 static int percent_places(double ratio, double high)
 {
 	double percent = fabs(percent_of(ratio));

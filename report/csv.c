@@ -1,5 +1,5 @@
-/* Tables as CSV, and the report of files: one row per phase. Text is quoted by the rules of RFC 4180. Undefined figures are
- * empty. */
+/* Tables as CSV, and the report of files: one row per phase. Text is quoted by the rules of RFC
+ * 4180. Undefined figures are empty. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

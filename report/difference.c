@@ -216,7 +216,8 @@ static void difference_client(struct differences *d, unsigned side, const struct
 			difference_limit(d, side, f, &f->phases[i]);
 }
 
-/* Quantities that people write with a unit. A number of a job is in bytes, bytes per second or seconds. */
+/* Quantities that people write with a unit. A number of a job is in bytes, bytes per second or
+ * seconds. */
 static const struct difference_unit {
 	int (*parse)(const char *text, uint64_t *value, struct err *err);
 	char *(*write)(char text[UNITS_TEXT_BYTES], double number);
@@ -246,8 +247,9 @@ static const struct difference_unit *difference_unit_of(const char *text, uint64
 	return NULL;
 }
 
-/* A number without a unit, in the unit of another side. Where both mean the same, they have the same text; where rounding would
- * make them look the same, the number stays. Returns NULL where there is no memory. */
+/* A number without a unit, in the unit of another side. Where both mean the same, they have the
+ * same text; where rounding would make them look the same, the number stays. Returns NULL where
+ * there is no memory. */
 static char *difference_with_unit(const char *number, const struct difference_unit *u,
 				  const char *other, uint64_t other_value)
 {

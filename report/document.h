@@ -1,8 +1,9 @@
-/* A document: what an analysis has to say, part by part. It is written once, and each printer takes the parts that it can
- * show: text takes sentences and tables, JSON takes fields, lists and tables, CSV takes one table, before whose columns
- * stand those of the row that it belongs to.
+/* A document: what an analysis has to say, part by part. It is written once, and each printer
+ * takes the parts that it can show: text takes sentences and tables, JSON takes fields, lists and
+ * tables, CSV takes one table, before whose columns stand those of the row that it belongs to.
  *
- * A document is written from its first part to its last one. Nothing of a part is kept. One thread at a time. */
+ * A document is written from its first part to its last one. Nothing of a part is kept. One
+ * thread at a time. */
 #ifndef HAUL_REPORT_DOCUMENT_H
 #define HAUL_REPORT_DOCUMENT_H
 
@@ -28,11 +29,13 @@ struct document {
 /* A writer of a document. It returns false where there is no memory. */
 typedef bool document_writer(struct document *d, const void *about);
 
-/* The whole document as text of a shape, or the object of its JSON. The caller frees it. NULL: no memory. */
+/* The whole document as text of a shape, or the object of its JSON. The caller frees it. NULL: no
+ * memory. */
 char *document_text(enum report_shape shape, document_writer *write, const void *about);
 struct cJSON *document_json(document_writer *write, const void *about);
 
-/* A sentence or a line, as it is; one that is broken between words, whose further lines are indented by rest. */
+/* A sentence or a line, as it is; one that is broken between words, whose further lines are
+ * indented by rest. */
 void document_say(struct document *d, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void document_wrap(struct document *d, unsigned rest, const char *text);
@@ -43,7 +46,8 @@ void document_table(struct document *d, const struct report_table *t);
 /* Fields of the object that is open, each a column of the row. */
 void document_fields(struct document *d, const struct column *columns, const void *row);
 
-/* A list, and a row of the list that is open, with further parts in it. Both end with document_close. */
+/* A list, and a row of the list that is open, with further parts in it. Both end with
+ * document_close. */
 void document_open_list(struct document *d, const char *key);
 void document_open_row(struct document *d, const struct column *columns, const void *row);
 void document_close(struct document *d);

@@ -1,5 +1,5 @@
-/* Listing of a folder: its results files, the newest first. Files of other kinds are passed over; results files that
- * cannot be read are counted. */
+/* Listing of a folder: its results files, the newest first. Files of other kinds are passed over;
+ * results files that cannot be read are counted. */
 #ifndef HAUL_REPORT_FILE_LIST_H
 #define HAUL_REPORT_FILE_LIST_H
 
@@ -9,8 +9,8 @@
 
 enum { FILE_LIST_FILES_MAX = 4096, FILE_LIST_PATH_BYTES = 256 };
 
-/* The figures are those of the last finished phase with a utilisation, else of the last one with bytes per second; NaN
- * where there is none. */
+/* The figures are those of the last finished phase with a utilisation, else of the last one with
+ * bytes per second; NaN where there is none. */
 struct file_list_row {
 	char file[FILE_LIST_PATH_BYTES]; /* its name in the folder */
 	char name[RESULTS_NAME_BYTES], status[RESULTS_NAME_BYTES], started[RESULTS_NAME_BYTES];
@@ -25,8 +25,8 @@ struct file_list {
 	uint32_t unreadable; /* files named *.h5 that are not results of haul */
 };
 
-/* Errno of reading the folder, with a sentence; -E2BIG where it has more than FILE_LIST_FILES_MAX files named *.h5. Free it
- * in any case. */
+/* Errno of reading the folder, with a sentence; -E2BIG where it has more than FILE_LIST_FILES_MAX
+ * files named *.h5. Free it in any case. */
 int file_list_make(struct file_list *l, const char *folder, struct err *err);
 void file_list_free(struct file_list *l);
 

@@ -34,8 +34,8 @@ enum { PHASE_NAME_BYTES = RESULTS_NAME_BYTES + 40 };
 void phase_name(const struct results_file *f, const struct results_phase_read *p,
 		char name[PHASE_NAME_BYTES]);
 
-/* A row of a table of phases, and columns of it: a role's value of all ranks; a quantile of the main histogram, in ns, or with
- * QUANTILES its largest value. */
+/* A row of a table of phases, and columns of it: a role's value of all ranks; a quantile of the
+ * main histogram, in ns, or with QUANTILES its largest value. */
 struct phase_row {
 	char name[PHASE_NAME_BYTES];
 	const struct results_file *file;

@@ -143,7 +143,8 @@ static struct ratio_part ratio_pairs(struct ratio *r, const struct ratio_side *a
 	return ratio_sum(&difference, &drift);
 }
 
-/* What a drift comes to between the middles of the two sides, as a distance of logarithms; 0: none was found. */
+/* What a drift comes to between the middles of the two sides, as a distance of logarithms; 0:
+ * none was found. */
 static double ratio_drift(struct ratio *r, const struct ratio_side *a, const struct ratio_side *b,
 			  const double *logs)
 {

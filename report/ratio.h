@@ -29,8 +29,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* n values with the times when they were measured, in the order of time. A value that is not positive or not finite
- * has no logarithm: then there is no interval. when_s may be NULL: not known. */
+/* n values with the times when they were measured, in the order of time. A value that is not
+ * positive or not finite has no logarithm: then there is no interval. when_s may be NULL: not
+ * known. */
 struct ratio_side {
 	const double *values;
 	const double *when_s;
@@ -42,16 +43,18 @@ struct ratio {
 	double ratio;     /* of the first side to the second; of pairs with their drift taken off */
 	double low, high; /* its interval; NaN where there are too few repeats */
 	bool paired;      /* the repeats were taken in turn */
-	/* By which factor all values changed from the first measurement to the last one. NaN: unknown, or in repeats
-	 * that were not taken in turn: no drift was found. */
+	/* By which factor all values changed from the first measurement to the last one. NaN:
+	 * unknown, or in repeats that were not taken in turn: no drift was found. */
 	double drift;
 	bool widened; /* by a drift between repeats that were not taken in turn */
-	/* 1: the first side is larger, -1: the second one is, 0: the interval contains 1, or there is none. */
+	/* 1: the first side is larger, -1: the second one is, 0: the interval contains 1, or
+	 * there is none. */
 	int verdict;
 };
 
-/* An interval that has both a tenth and ten times tells next to nothing: two repeats easily have one of many digits. Then
- * people read only that it is RATIO_VAGUE_LEAST to RATIO_VAGUE_MOST, or wider. */
+/* An interval that has both a tenth and ten times tells next to nothing: two repeats easily have
+ * one of many digits. Then people read only that it is RATIO_VAGUE_LEAST to RATIO_VAGUE_MOST, or
+ * wider. */
 #define RATIO_VAGUE_LEAST 0.1
 #define RATIO_VAGUE_MOST  10.0
 bool ratio_is_vague(const struct ratio *r);

@@ -23,8 +23,9 @@ int report_scaling(FILE *out, enum report_shape shape, const char *const *paths,
 /* Writes a line for each results file in a folder, the newest first (file_list.h). */
 int report_folder(FILE *out, enum report_shape shape, const char *folder, struct err *err);
 
-/* Reads every file, then writes one page of HTML about all of them to the file at path. A file that is there is replaced, but a
- * results file is not: -EEXIST. compare: the page is about their comparison; -EINVAL where there is nothing to compare. */
+/* Reads every file, then writes one page of HTML about all of them to the file at path. A file
+ * that is there is replaced, but a results file is not: -EEXIST. compare: the page is about their
+ * comparison; -EINVAL where there is nothing to compare. */
 int report_page(const char *path, bool compare, const char *const *paths, unsigned count,
 		struct err *err);
 
@@ -32,13 +33,13 @@ int report_page(const char *path, bool compare, const char *const *paths, unsign
 struct cJSON;
 int report_plan_page(const char *path, struct cJSON *plan, struct err *err);
 
-/* Reads every file, then writes the comparison of all (compare.h) to out. -EINVAL with a sentence where there is nothing to
- * compare. */
+/* Reads every file, then writes the comparison of all (compare.h) to out. -EINVAL with a sentence
+ * where there is nothing to compare. */
 int report_compare(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
 		   struct err *err);
 
-/* Judges the files by the rules of a file (accept.h), and writes a line for each criterion to out. -EINVAL with a sentence
- * for rules that are not valid. */
+/* Judges the files by the rules of a file (accept.h), and writes a line for each criterion to
+ * out. -EINVAL with a sentence for rules that are not valid. */
 int report_accept(FILE *out, enum report_shape shape, const char *rules, const char *const *paths,
 		  unsigned count, bool *accepted, struct err *err);
 

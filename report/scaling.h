@@ -1,6 +1,7 @@
-/* Scaling table of a report: runs of one job on different numbers of nodes, a row for each, with what each row comes to per
- * node. The figures are those of the last phase of a file that has a utilisation, or of its last phase with a byte rate; over
- * its repeats they have intervals (stats.h). */
+/* Scaling table of a report: runs of one job on different numbers of nodes, a row for each, with
+ * what each row comes to per node. The figures are those of the last phase of a file that has a
+ * utilisation, or of its last phase with a byte rate; over its repeats they have intervals
+ * (stats.h). */
 #ifndef HAUL_REPORT_SCALING_H
 #define HAUL_REPORT_SCALING_H
 
@@ -15,8 +16,8 @@ struct scaling_row {
 	uint64_t global_batch, files; /* as the job says; 0: it does not */
 	double data_bytes;            /* the data set's samples; NAN: the job does not say */
 	struct stats au, bytes;       /* bytes per second of all nodes */
-	/* Bytes per second and node, over those of the row with the fewest nodes and the same sweep; of both ends of
-	 * the interval NAN without repeats. */
+	/* Bytes per second and node, over those of the row with the fewest nodes and the same
+	 * sweep; of both ends of the interval NAN without repeats. */
 	struct stats efficiency;
 	double bytes_per_node;
 	double cached_share; /* of the first repeat; NAN: not known */

@@ -17,7 +17,8 @@ enum series_figure {
 	SERIES_OPERATIONS,
 	SERIES_P99,
 	SERIES_FIGURES,
-	/* Further values of each repeat, of which no statistics are made: its time, and when it began (NaN: not known), both in s. */
+	/* Further values of each repeat, of which no statistics are made: its time, and when it
+	 * began (NaN: not known), both in s. */
 	SERIES_SECONDS = SERIES_FIGURES,
 	SERIES_BEGAN,
 	SERIES_VALUES
@@ -32,8 +33,8 @@ bool series_counts(const struct results_phase_read *p);
 /* A figure of one phase; NaN where it has none. */
 double series_figure_of(const struct results_phase_read *p, enum series_figure figure);
 
-/* The figure that a phase is judged and compared by: the one that its kind names as the main one; in files that do not tell it, the
- * first rate that is not 0. SERIES_VALUES: it has none. */
+/* The figure that a phase is judged and compared by: the one that its kind names as the main one;
+ * in files that do not tell it, the first rate that is not 0. SERIES_VALUES: it has none. */
 enum series_figure series_main(const struct results_phase_read *p);
 
 struct series_line {

@@ -13,8 +13,8 @@
 const char *const slow_names[SLOW_MEASURES] = {SLOW_LIST(SLOW_NAME)};
 #undef SLOW_NAME
 
-/* This share of the phase is added to all waits before they are compared: to wait twice as long as next to
- * nothing does not make a rank slow. */
+/* This share of the phase is added to all waits before they are compared: to wait twice as long
+ * as next to nothing does not make a rank slow. */
 static const double wait_floor = 0.05;
 
 /* A rank, or the middle rank of a node. Larger is worse in all of them. */
@@ -43,8 +43,8 @@ double slow_wait_s(const struct results_table *ranks, uint64_t row)
 	return sum;
 }
 
-/* Bytes per second of a rank, where that tells how fast it was: in phases that give all ranks the same work and
- * know when each had done it, or in which all ranks keep step. */
+/* Bytes per second of a rank, where that tells how fast it was: in phases that give all ranks the
+ * same work and know when each had done it, or in which all ranks keep step. */
 static double slow_rate(const struct results_table *ranks, uint64_t row)
 {
 	bool apart = results_role(ranks, ROLE_RANK_DONE) >= 0;
@@ -83,7 +83,8 @@ static void slow_fill(const struct results_phase_read *p, uint64_t i, struct slo
 	slow_set_latency(r, slow_latency(p, false, r->rank));
 }
 
-/* The ranks that had requests of their own. In a training with replicas, others get their batches from them. */
+/* The ranks that had requests of their own. In a training with replicas, others get their batches
+ * from them. */
 static bool slow_ranks(const struct results_phase_read *p, struct slow_rows *to)
 {
 	const struct results_table *ranks = results_ranks(p);
@@ -108,8 +109,8 @@ static int slow_by_node(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* The middle of a measure over some ranks of a node, of two in the middle the better: so it is bad only where more
- * than half of the ranks are. NaN where a rank does not have it. */
+/* The middle of a measure over some ranks of a node, of two in the middle the better: so it is
+ * bad only where more than half of the ranks are. NaN where a rank does not have it. */
 static double slow_middle(const struct slow_row *from, uint64_t n, unsigned measure, bool sure,
 			  double *scratch)
 {
@@ -180,8 +181,9 @@ static bool slow_judge(struct slow_rows *rows, uint64_t tests)
 	return values;
 }
 
-/* A node is also named where most of its ranks are, and its ranks are not named beside it. Both are sorted by
- * node. Where there are too few nodes for a fence, the one of the ranks tells how far away they are. */
+/* A node is also named where most of its ranks are, and its ranks are not named beside it. Both
+ * are sorted by node. Where there are too few nodes for a fence, the one of the ranks tells how
+ * far away they are. */
 static void slow_fold(struct slow_rows *ranks, struct slow_rows *nodes)
 {
 	uint64_t at = 0;
@@ -300,7 +302,8 @@ void slow_free(struct slow *s)
 	s->count = 0;
 }
 
-/* Whether another node has the same host name, as nodes that a test has made of one machine have. */
+/* Whether another node has the same host name, as nodes that a test has made of one machine
+ * have. */
 static bool slow_host_is_shared(const struct results_file *f, uint64_t node)
 {
 	for (uint64_t i = 0; i < f->nodes; i++)

@@ -1,14 +1,15 @@
 /* Tables of the report, each declared once: text, JSON and CSV are three printers of them
- * (text/table.h, json/json.h, csv.c). A row is a struct of whoever made the analysis. A column says
- * where the row has its value, what programs call it (key), and what people read above it (heading).
+ * (text/table.h, json/json.h, csv.c). A row is a struct of whoever made the analysis. A column
+ * says where the row has its value, what programs call it (key), and what people read above it
+ * (heading).
  *
  *	static const struct column columns[] = {
  *		COLUMN(U64, struct row, ranks, "ranks", "ranks", .format = FORMAT_COUNT),
  *		COLUMN(STATS, struct row, au, "au", "AU", .format = FORMAT_SHARE),
  *		COLUMNS_END};
  *
- * A column without a heading is not in the text, and one without a key is in nothing else: so the text
- * may have another order, or a shorter form. Constants only; any thread. */
+ * A column without a heading is not in the text, and one without a key is in nothing else: so the
+ * text may have another order, or a shorter form. Constants only; any thread. */
 #ifndef HAUL_REPORT_TABLE_H
 #define HAUL_REPORT_TABLE_H
 
@@ -105,7 +106,8 @@ const void *table_row_at(const struct report_table *t, size_t i);
 struct stats;
 const struct stats *column_stats(const struct column *c, const void *row);
 
-/* A value as a number; NaN where the column has none. As a text; NULL where it has none. The i-th of several. */
+/* A value as a number; NaN where the column has none. As a text; NULL where it has none. The i-th
+ * of several. */
 double column_number(const struct column *c, const void *row);
 const char *column_text(const struct column *c, const void *row);
 unsigned column_count(const struct column *c, const void *row);

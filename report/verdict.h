@@ -1,5 +1,6 @@
-/* Verdict on a training, in sentences: how busy its accelerators were, what time was lost and why, what the loop itself
- * costs, and whether the machine was busy with other work. Sentences without information are left out. */
+/* Verdict on a training, in sentences: how busy its accelerators were, what time was lost and
+ * why, what the loop itself costs, and whether the machine was busy with other work. Sentences
+ * without information are left out. */
 #ifndef HAUL_REPORT_VERDICT_H
 #define HAUL_REPORT_VERDICT_H
 
@@ -12,7 +13,8 @@ struct verdict {
 	unsigned count;
 	char line[VERDICT_LINES][VERDICT_BYTES];
 	bool busy; /* the first line tells how busy the accelerators were */
-	/* Its target: the first line then ends with "is met." or "is missed.". NULL: there is none. */
+	/* Its target: the first line then ends with "is met." or "is missed.". NULL: there is
+	 * none. */
 	const struct target_result *target;
 };
 

@@ -31,8 +31,9 @@ static void shorten_list(cJSON *list, int rows)
 	}
 }
 
-/* Cuts lists of objects or texts in an object, and in the objects below it, to their first rows. What was cut is in
- * the object's "left_out", by the name of the list. Lists of numbers and the list "files" are left as they are. */
+/* Cuts lists of objects or texts in an object, and in the objects below it, to their first rows.
+ * What was cut is in the object's "left_out", by the name of the list. Lists of numbers and the
+ * list "files" are left as they are. */
 static void shorten_lists(cJSON *object, int rows)
 {
 	cJSON *left_out = NULL, *child;
@@ -108,7 +109,8 @@ static bool data_take(size_t *room, const cJSON *value)
 	return true;
 }
 
-/* The files without their phases. Of files for which there is no room, only their first facts are shown. */
+/* The files without their phases. Of files for which there is no room, only their first facts are
+ * shown. */
 static bool data_files(cJSON *to, const struct results_file *const *files, unsigned count,
 		       struct data_room *room)
 {
@@ -135,8 +137,8 @@ static bool data_first(const struct results_phase_read *p)
 	return p->record.repeat <= 1 && !p->record.warmup;
 }
 
-/* A phase with all details; NULL: there is no room. The first such phase ends it for all that follow: what is left of the
- * room would only do for phases with less to tell. */
+/* A phase with all details; NULL: there is no room. The first such phase ends it for all that
+ * follow: what is left of the room would only do for phases with less to tell. */
 static cJSON *data_whole(const struct results_file *f, const struct results_phase_read *p,
 			 struct data_room *room)
 {

@@ -1,4 +1,5 @@
-/* Page of HTML: the data, as JSON, between what the build has made of the files of this folder. See docs/internals/page.md. */
+/* Page of HTML: the data, as JSON, between what the build has made of the files of this folder.
+ * See docs/internals/page.md. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +9,8 @@
 #include "report/html/parts.h"
 #include "report/shapes.h"
 
-/* "<" stands only within texts. Written as \u003c, none of them can end the element that holds the data, or begin
- * another one. */
+/* "<" stands only within texts. Written as \u003c, none of them can end the element that holds
+ * the data, or begin another one. */
 static void page_json(FILE *out, const char *json)
 {
 	for (; *json; json++) {

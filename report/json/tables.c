@@ -1,8 +1,8 @@
 /* Tables of a phase as JSON: each is an array of objects under the table's name, one object per
- * row, with the columns by their names. A row by text has its "name". Where the file tells how the ranks differed in the row,
- * it has the least and the greatest utilisation of a rank, and the rank with the least. A time of something that was not done is
- * null. Counts by code are an object.
- * A histogram of the row is an object of its quantiles. */
+ * row, with the columns by their names. A row by text has its "name". Where the file tells how
+ * the ranks differed in the row, it has the least and the greatest utilisation of a rank, and the
+ * rank with the least. A time of something that was not done is null. Counts by code are an
+ * object. A histogram of the row is an object of its quantiles. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,8 +185,8 @@ void json_steps(cJSON *to, const struct results_phase_read *p, uint32_t rows_max
 	}
 }
 
-/* Buckets of a histogram that are taken together in a distribution; 64 of them make a doubling of the time. Percentiles come from
- * single buckets. */
+/* Buckets of a histogram that are taken together in a distribution; 64 of them make a doubling of
+ * the time. Percentiles come from single buckets. */
 enum { DISTRIBUTION_FOLD = 8 };
 
 static cJSON *distribution_object(const struct hist *h, unsigned first, unsigned last)

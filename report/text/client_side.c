@@ -60,7 +60,8 @@ static void side_sentences(struct page *page, const struct results_phase_read *p
 	}
 }
 
-/* The sentences of all phases follow the table, so each phase is judged twice: the results of all would take much memory. */
+/* The sentences of all phases follow the table, so each phase is judged twice: the results of all
+ * would take much memory. */
 void text_client_side(struct page *page)
 {
 	const struct results_file *f = page->file;

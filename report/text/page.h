@@ -1,6 +1,7 @@
-/* Text report, for people: whether the accelerators starved, by how much, and why; then the figures. A page is written from top
- * to bottom. Each part has a file of its own in this folder, and each kind of phase with sentences or a table of its own (train.c,
- * plain_io.c, streams.c, caches.c); text.c calls them in their order, and they call nothing of each other. */
+/* Text report, for people: whether the accelerators starved, by how much, and why; then the
+ * figures. A page is written from top to bottom. Each part has a file of its own in this folder,
+ * and each kind of phase with sentences or a table of its own (train.c, plain_io.c, streams.c,
+ * caches.c); text.c calls them in their order, and they call nothing of each other. */
 #ifndef HAUL_REPORT_TEXT_PAGE_H
 #define HAUL_REPORT_TEXT_PAGE_H
 
@@ -21,24 +22,26 @@ struct page {
 /* Prints a part. */
 void page_part(struct page *page, void (*part)(struct page *page));
 
-/* A line of a part, broken between words. An empty line comes before the first one of the part: page_begin makes that line, and is
- * for what is printed in another way. */
+/* A line of a part, broken between words. An empty line comes before the first one of the part:
+ * page_begin makes that line, and is for what is printed in another way. */
 void page_begin(struct page *page);
 void page_wrap(struct page *page, const char *text);
 
 /* A kind of phase. What it does not have is NULL. */
 struct text_kind {
 	bool (*is)(const struct results_phase_read *p);
-	/* Prints sentences at the top of the page. named: several phases of the page have sentences. */
+	/* Prints sentences at the top of the page. named: several phases of the page have
+	 * sentences. */
 	void (*sentences)(struct page *page, const struct results_phase_read *p, bool named);
-	/* The columns of a table with a struct phase_row per phase of the kind, below the table of all phases, and what
-	 * explains them, which ends with a newline. */
+	/* The columns of a table with a struct phase_row per phase of the kind, below the table
+	 * of all phases, and what explains them, which ends with a newline. */
 	const struct column *columns;
 	const char *below;
 	/* Prints what follows the table; not called where there is no phase of the kind. */
 	void (*after)(struct page *page);
 };
-/* Prints the table of a kind, and what follows it; nothing where it has none, or the page has no phase of the kind. */
+/* Prints the table of a kind, and what follows it; nothing where it has none, or the page has no
+ * phase of the kind. */
 void page_kind(struct page *page, const struct text_kind *kind);
 
 /* Whether there are more phases than a page should list one by one. */

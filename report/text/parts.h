@@ -1,4 +1,5 @@
-/* Parts of a page (page.h) and kinds of phases with a part of their own. Each is in the file of its name. */
+/* Parts of a page (page.h) and kinds of phases with a part of their own. Each is in the file of
+ * its name. */
 #ifndef HAUL_REPORT_TEXT_PARTS_H
 #define HAUL_REPORT_TEXT_PARTS_H
 
@@ -11,8 +12,8 @@ void text_tables(struct page *page); /* tables that only the file describes */
 void text_notes(struct page *page);  /* messages of phases */
 void text_store_notes(struct page *page);
 
-/* Sentences: about targets, except AU's; what phases cost each other; steps that stand out; ranks and
- * nodes that were slow. */
+/* Sentences: about targets, except AU's; what phases cost each other; steps that stand out; ranks
+ * and nodes that were slow. */
 void text_targets(struct page *page);
 void text_together(struct page *page);
 void text_steps(struct page *page);

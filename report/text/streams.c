@@ -1,4 +1,5 @@
-/* Checkpoints and model loading as text: how many bytes per second all ranks moved, and the slowest one. */
+/* Checkpoints and model loading as text: how many bytes per second all ranks moved, and the
+ * slowest one. */
 #include "core/units.h"
 #include "report/shapes.h"
 #include "report/text/parts.h"

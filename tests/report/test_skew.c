@@ -1,5 +1,5 @@
-/* Tests of skew: which ranks stand out because the others wait for them, or because they are done later, and the exact bounds of
- * both. */
+/* Tests of skew: which ranks stand out because the others wait for them, or because they are done
+ * later, and the exact bounds of both. */
 #include "report/skew.h"
 
 #include <stdio.h>
