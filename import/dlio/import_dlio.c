@@ -187,7 +187,9 @@ static void check_child(struct check *c, cJSON *node, cJSON *child, const char *
 		dlio_refuse(c->d, "%s: must hold keys", path);
 }
 
-/* The YAML reader bounds the depth and the number of values. */
+/* Compares the tree with the table of keys: counts the keys, adds findings for those that are unknown or not mapped, and takes
+ * values out that hold Hydra's ${...}, so that DLIO's default stands for them. A value of the wrong kind is refused. The YAML
+ * reader bounds the depth and the number of values. */
 static void check_object(struct check *c, cJSON *node, const char *prefix)
 {
 	cJSON *child, *next;
@@ -199,16 +201,6 @@ static void check_object(struct check *c, cJSON *node, const char *prefix)
 		snprintf(path, sizeof(path), "%s%s%s", prefix, *prefix ? "." : "", child->string);
 		check_child(c, node, child, path);
 	}
-}
-
-/* Compares the tree with the table of keys: counts the keys, adds findings for those that are unknown or not mapped, and takes
- * values out that hold Hydra's ${...}, so that DLIO's default stands for them. A value of the wrong kind is refused. */
-static int import_check(struct dlio *d)
-{
-	struct check c = {.d = d};
-
-	check_object(&c, d->tree, "");
-	return d->rc;
 }
 
 static bool check_begins(const char *path, const char *section)
@@ -231,14 +223,6 @@ static const char *check_why_unused(const struct dlio *d, const char *path)
 	if (!of_data && !of_checkpoints && !d->trains)
 		return "this workload does not train";
 	return "this format, store or workflow has no use for it";
-}
-
-/* Adds findings for the keys that could be mapped but that no part of the job has looked up. */
-static void check_unused(struct dlio *d)
-{
-	for (const struct dlio_key *k = dlio_keys; k->path; k++)
-		if (k->to && !d->asked[k - dlio_keys] && dlio_peek(d, k->path))
-			dlio_found(d, IMPORT_LEFT, k->path, "%s", check_why_unused(d, k->path));
 }
 
 /* Takes root over as d->tree. A workload file has its keys at the top; the configuration that Hydra
@@ -327,6 +311,7 @@ int import_dlio(struct import *out, const char *name, const char *text, size_t l
 		struct err *err)
 {
 	struct dlio d = {.out = out, .as = as, .err = err};
+	struct check c = {.d = &d};
 	cJSON *root;
 	int rc;
 
@@ -337,12 +322,14 @@ int import_dlio(struct import *out, const char *name, const char *text, size_t l
 	for (unsigned i = 0; rc == 0 && i < override_count; i++)
 		rc = override_apply(d.tree, overrides[i], err);
 	if (rc == 0)
-		rc = import_check(&d);
-	if (rc == 0) {
+		check_object(&c, d.tree, "");
+	/* Values of the wrong kind are not looked up. */
+	if (rc == 0 && d.rc == 0)
 		import_job(&d, name);
-		check_unused(&d);
-		rc = d.rc;
-	}
+	for (const struct dlio_key *k = dlio_keys; rc == 0 && d.rc == 0 && k->path; k++)
+		if (k->to && !d.asked[k - dlio_keys] && dlio_peek(&d, k->path))
+			dlio_found(&d, IMPORT_LEFT, k->path, "%s", check_why_unused(&d, k->path));
+	rc = rc ? rc : d.rc;
 	if (rc == 0 && out->failed)
 		rc = err_set(err, -ENOMEM, "no memory for the job");
 	cJSON_Delete(d.tree);

@@ -162,12 +162,6 @@ static void store_add_object_options(struct dlio *d, cJSON *store, const char *u
 		cJSON_AddStringToObject(store, "addressing", "path");
 }
 
-static void store_add_file_options(struct dlio *d, cJSON *store, const char *uri)
-{
-	if (dlio_bool(d, "reader.odirect") && strncmp(uri, "file:", 5) == 0)
-		cJSON_AddTrueToObject(store, "direct");
-}
-
 /* The client library whose pattern of requests haul imitates. */
 static void store_add_client(struct dlio *d, cJSON *store, const char *uri)
 {
@@ -204,10 +198,10 @@ static void store_add_data(struct dlio *d, cJSON *stores)
 	dlio_add_text(d, store, "uri", uri);
 	if (!d->streams && dlio_number(d, "reader.transfer_size") > 0)
 		cJSON_AddNumberToObject(store, "transfer", dlio_number(d, "reader.transfer_size"));
-	if (store_is_local(uri))
-		store_add_file_options(d, store, uri);
-	else
+	if (!store_is_local(uri))
 		store_add_object_options(d, store, uri);
+	else if (dlio_bool(d, "reader.odirect") && strncmp(uri, "file:", 5) == 0)
+		cJSON_AddTrueToObject(store, "direct");
 	store_add_client(d, store, uri);
 }
 

@@ -30,14 +30,6 @@ static bool loop_drained(const struct kv_run *r)
 	return r->over && !r->given && !r->operations.under_way && !r->remote.open;
 }
 
-/* No other rank needs this one any more. Without a reason to stop, the status rounds end when all ranks are drained. */
-static bool loop_settled(struct kv_run *r)
-{
-	if (r->rounds.merged.stop && !kv_remote_settled(r, loop_drained(r)))
-		return false;
-	return loop_drained(r) && (r->part.leads || kv_board_past(&r->part.view, KV_STAGE_ENDED));
-}
-
 /* Which account the time belongs to in which the main thread sleeps. What users think and tokens take is time that was asked
  * for; a rank that follows has it, too. */
 static enum account loop_account(const struct kv_run *r)
@@ -241,7 +233,12 @@ int kv_loop(struct kv_run *r, enum stop_reason *stopped)
 			r->over = true;
 			continue;
 		}
-		settled = ended && loop_settled(r);
+		/* No other rank needs this one any more. Without a reason to stop, the status rounds end
+		 * when all ranks are drained. */
+		settled = ended &&
+			  (!r->rounds.merged.stop || kv_remote_settled(r, loop_drained(r))) &&
+			  loop_drained(r) &&
+			  (r->part.leads || kv_board_past(&r->part.view, KV_STAGE_ENDED));
 		next_ns = loop_next(r);
 		if (!settled && next_ns > r->now_ns)
 			loop_sleep(r, next_ns);
@@ -290,12 +287,6 @@ static bool fill_next(struct kv_run *r, uint64_t n)
 	return true;
 }
 
-static bool fill_stopped(const struct kv_run *r)
-{
-	return r->rc < 0 || (r->ctx->stop && stop_asked(r->ctx->stop)) ||
-	       (r->ctx->deadline_ns && r->now_ns >= r->ctx->deadline_ns);
-}
-
 static uint64_t fill_under_way(const struct kv_run *r)
 {
 	return (uint64_t)r->operations.under_way + r->remote.open;
@@ -313,7 +304,8 @@ static void fill_lead(struct kv_run *r)
 	bool more = true;
 
 	while (more || fill_under_way(r)) {
-		if (fill_stopped(r)) {
+		if (r->rc < 0 || (r->ctx->stop && stop_asked(r->ctx->stop)) ||
+		    (r->ctx->deadline_ns && r->now_ns >= r->ctx->deadline_ns)) {
 			r->over = true;
 			more = false;
 		}
@@ -329,22 +321,17 @@ static void fill_lead(struct kv_run *r)
 		kv_board_tell(&r->part.view, KV_STAGE_FILLED);
 }
 
-static void fill_follow(struct kv_run *r)
-{
-	kv_shard_follow(r);
-	while (r->given || !kv_board_past(&r->part.view, KV_STAGE_FILLED)) {
-		loop_sleep(r, r->now_ns + loop_poll_ns);
-		kv_shard_follow(r);
-	}
-}
-
 int kv_fill(struct kv_run *r, struct err *err)
 {
 	r->now_ns = clock_now(r->ctx->clock);
 	if (r->part.leads)
 		fill_lead(r);
 	else
-		fill_follow(r);
+		kv_shard_follow(r);
+	while (!r->part.leads && (r->given || !kv_board_past(&r->part.view, KV_STAGE_FILLED))) {
+		loop_sleep(r, r->now_ns + loop_poll_ns);
+		kv_shard_follow(r);
+	}
 	/* Others may still ask. */
 	while (!kv_remote_settled(r, true)) {
 		kv_dispatch_poll(r);

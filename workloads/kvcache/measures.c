@@ -13,23 +13,17 @@ static struct table *measure_table(const struct tally *t, unsigned which)
 }
 
 /* Rows of a table by texts may move when one is added, so all of them are added first. */
-static int measure_rows(struct kv_run *r, struct tally *t)
-{
-	const struct kv_source_options *o = &r->setup.source;
-
-	for (uint32_t k = 0; k < r->setup.tier_count; k++)
-		if (!table_named(measure_table(t, KV_TABLE_TIERS), r->setup.tiers[k].name))
-			return -ENOMEM;
-	for (uint32_t i = 0; i < o->class_count; i++)
-		if (!table_named(measure_table(t, KV_TABLE_QOS), o->classes[i].name))
-			return -ENOMEM;
-	return 0;
-}
-
 int kv_measure_begin(struct kv_run *r, struct err *err)
 {
-	return measure_rows(r, r->ctx->tally) < 0 ? err_set(err, -ENOMEM, "no memory for results")
-						  : 0;
+	const struct kv_source_options *o = &r->setup.source;
+	struct table *tables = r->ctx->tally->tables;
+	bool made = true;
+
+	for (uint32_t k = 0; k < r->setup.tier_count; k++)
+		made = made && table_named(&tables[KV_TABLE_TIERS], r->setup.tiers[k].name);
+	for (uint32_t i = 0; i < o->class_count; i++)
+		made = made && table_named(&tables[KV_TABLE_QOS], o->classes[i].name);
+	return made ? 0 : err_set(err, -ENOMEM, "no memory for results");
 }
 
 static void measure_count(const struct kv_run *r, uint32_t tier, enum kv_tier_measure what,

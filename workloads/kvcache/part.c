@@ -100,15 +100,6 @@ void kv_part_tell(struct kv_run *r)
 	}
 }
 
-static void part_hear(const struct kv_run *r, uint32_t tier, struct kv_tier_counts *c)
-{
-	const struct kv_board_tier *t = &r->part.view.board->tiers[tier];
-
-	c->entries = atomic_load_explicit(&t->entries, memory_order_relaxed);
-	c->used = atomic_load_explicit(&t->used, memory_order_relaxed);
-	c->used_most = atomic_load_explicit(&t->used_most, memory_order_relaxed);
-}
-
 struct kv_tier_counts kv_part_counts(const struct kv_run *r, uint32_t tier)
 {
 	struct kv_tier_counts c = part_own_counts(r, tier);
@@ -116,8 +107,13 @@ struct kv_tier_counts kv_part_counts(const struct kv_run *r, uint32_t tier)
 
 	if (!p->view.board)
 		return c;
-	if (!p->leads)
-		part_hear(r, tier, &c);
+	if (!p->leads) {
+		const struct kv_board_tier *t = &p->view.board->tiers[tier];
+
+		c.entries = atomic_load_explicit(&t->entries, memory_order_relaxed);
+		c.used = atomic_load_explicit(&t->used, memory_order_relaxed);
+		c.used_most = atomic_load_explicit(&t->used_most, memory_order_relaxed);
+	}
 	if (!kv_part_puts(r, tier))
 		c.entries = c.used = c.used_most = 0;
 	c.used = kv_model_shard_of(&r->setup.model, c.used, c.entries, r->setup.tensor, p->rank);

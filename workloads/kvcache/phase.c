@@ -307,26 +307,21 @@ static int phase_serve(struct kv_run *r, enum stop_reason *stopped, struct err *
 	return rc < 0 ? rc : cleaned;
 }
 
-/* Rank 0 writes the trace, so its environment counts. */
-static int phase_name_trace(struct kv_run *r, struct err *err)
-{
-	int rc = 0;
-
-	if (r->ctx->group->rank == 0)
-		rc = uri_expand(r->setup.options->trace, NULL, r->trace, err);
-	return rc < 0 ? err_wrap(err, rc, "%s/trace", r->ctx->phase->path) : 0;
-}
-
 /* A trace needs no store. */
 static int phase_trace(struct kv_run *r, enum stop_reason *stopped, struct err *err)
 {
-	int rc = group_agree(r->ctx->group, phase_name_trace(r, err), err);
+	int rc = 0;
 
+	/* Rank 0 writes the trace, so its environment counts. */
+	if (r->ctx->group->rank == 0)
+		rc = uri_expand(r->setup.options->trace, NULL, r->trace, err);
+	if (rc < 0)
+		err_wrap(err, rc, "%s/trace", r->ctx->phase->path);
+	rc = group_agree(r->ctx->group, rc, err);
 	if (rc == 0)
 		rc = group_broadcast(r->ctx->group, r->trace, sizeof(r->trace));
 	if (rc == 0)
 		rc = group_agree(r->ctx->group, phase_open_cache(r, err), err);
-
 	if (rc == 0)
 		rc = kv_trace_run(r, stopped, err);
 	if (rc == 0)

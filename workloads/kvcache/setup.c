@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/key.h"
+#include "core/numbers.h"
 #include "core/uri.h"
 #include "workloads/kvcache/kvcache.h"
 
@@ -18,24 +19,13 @@ static const uint64_t setup_capacity_most[] = {[KV_TIER_STORE] = UINT64_MAX,
 					       [KV_TIER_CPU] = UINT64_C(131072) << 30,
 					       [KV_TIER_GPU] = UINT64_C(65536) << 30};
 
-/* Adds a store of the phase once. Returns its number, or -1: there are too many. */
-static int setup_store_number(struct kv_setup *s, const struct job_store *store)
-{
-	for (uint32_t i = 0; i < s->store_count; i++)
-		if (s->stores[i] == store)
-			return (int)i;
-	if (s->store_count == KV_STORES_MAX)
-		return -1;
-	s->stores[s->store_count] = store;
-	return (int)s->store_count++;
-}
-
 static int setup_tier_store(struct kv_setup *s, const struct job *job,
 			    const struct job_phase *phase, const char *name, uint32_t k,
 			    struct err *err)
 {
 	const struct job_store *store = NULL;
-	int number, rc = 0;
+	uint32_t number;
+	int rc = 0;
 
 	if (name[0]) {
 		store = job_find_store(job, name);
@@ -48,11 +38,15 @@ static int setup_tier_store(struct kv_setup *s, const struct job *job,
 	}
 	if (rc < 0)
 		return rc;
-	number = setup_store_number(s, store);
-	if (number < 0)
+	/* Each store of the phase has one number, however many tiers are in it. */
+	for (number = 0; number < s->store_count && s->stores[number] != store; number++)
+		;
+	if (number == KV_STORES_MAX)
 		return err_set(err, -EINVAL, "%s/tiers: has more than %d different stores",
 			       phase->path, KV_STORES_MAX);
-	s->tiers[k].store = (uint32_t)number;
+	s->stores[number] = store;
+	s->store_count = max_u32(s->store_count, number + 1);
+	s->tiers[k].store = number;
 	snprintf(s->tiers[k].name, sizeof(s->tiers[k].name), "%s",
 		 store->name[0] ? store->name : "store");
 	return 0;
@@ -238,19 +232,6 @@ static int setup_check_tiers(const struct kv_setup *s, const char *path, struct 
 	return 0;
 }
 
-/* Results name classes. */
-static int setup_check_classes(const struct kv_source_options *o, const char *path, struct err *err)
-{
-	for (uint32_t i = 0; i < o->class_count; i++)
-		for (uint32_t k = 0; k < i; k++)
-			if (strcmp(o->classes[i].name, o->classes[k].name) == 0)
-				return err_set(err, -EINVAL,
-					       "%s/classes/%" PRIu32
-					       "/name: two classes are called \"%s\"",
-					       path, i, o->classes[i].name);
-	return 0;
-}
-
 static int setup_tiers(struct kv_setup *s, const struct job *job, const struct job_phase *phase,
 		       struct err *err)
 {
@@ -264,11 +245,6 @@ static int setup_tiers(struct kv_setup *s, const struct job *job, const struct j
 	return rc < 0 ? rc : setup_check_tiers(s, phase->path, err);
 }
 
-static uint64_t setup_most(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* Tokens of the largest entry. */
 static uint64_t setup_tokens_most(const struct kv_setup *s)
 {
@@ -278,13 +254,13 @@ static uint64_t setup_tokens_most(const struct kv_setup *s)
 	if (o->arrivals.file[0])
 		most = o->arrivals.context_max;
 	for (uint32_t i = 0; !o->arrivals.file[0] && i < o->template_count; i++)
-		most = setup_most(most, o->templates[i].context_max);
+		most = max_u64(most, o->templates[i].context_max);
 	if (o->mode == KV_MODE_DECODE)
-		most = setup_most(most, o->stored_tokens);
+		most = max_u64(most, o->stored_tokens);
 	if (s->options->precondition)
-		most = setup_most(most, s->options->precondition_tokens);
+		most = max_u64(most, s->options->precondition_tokens);
 	if (o->rag.documents)
-		most = setup_most(most, o->rag.chunk_tokens * o->rag.retrieved);
+		most = max_u64(most, o->rag.chunk_tokens * o->rag.retrieved);
 	return most < KV_TOKENS_MAX ? most : KV_TOKENS_MAX;
 }
 
@@ -349,8 +325,6 @@ int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_
 		rc = kv_source_check(&out->source, phase->path, err);
 	if (rc == 0)
 		rc = setup_autoscaling(out, phase->path, err);
-	if (rc == 0)
-		rc = setup_check_classes(&out->source, phase->path, err);
 	if (rc == 0)
 		rc = setup_tiers(out, job, phase, err);
 	if (rc < 0)

@@ -65,22 +65,12 @@ struct kv_id kv_sharing_id(const struct kv_run *r, struct kv_id id)
 	return id;
 }
 
-static enum kv_shared_end sharing_written(const struct kv_operation *op)
-{
-	switch (op->outcome) {
-	case KV_OUTCOME_FAILED:
-		return KV_SHARED_FAILED;
-	case KV_OUTCOME_DROPPED:
-		return KV_SHARED_DROPPED;
-	case KV_OUTCOME_DONE:
-		break;
-	}
-	return KV_SHARED_WRITTEN;
-}
-
 void kv_sharing_ended(struct kv_run *r, const struct kv_operation *op)
 {
 	bool from = kv_tiers_shared(&r->tiers, op->from), to = kv_tiers_shared(&r->tiers, op->to);
+	static const enum kv_shared_end written[] = {[KV_OUTCOME_DONE] = KV_SHARED_WRITTEN,
+						     [KV_OUTCOME_FAILED] = KV_SHARED_FAILED,
+						     [KV_OUTCOME_DROPPED] = KV_SHARED_DROPPED};
 	struct kv_tiers *t = &r->tiers;
 
 	switch (op->kind) {
@@ -91,7 +81,7 @@ void kv_sharing_ended(struct kv_run *r, const struct kv_operation *op)
 	case KV_OPERATION_WRITE:
 	case KV_OPERATION_MOVE:
 		if (to)
-			kv_tiers_ended(t, op->id, sharing_written(op));
+			kv_tiers_ended(t, op->id, written[op->outcome]);
 		return;
 	case KV_OPERATION_DELETE:
 		if (from)

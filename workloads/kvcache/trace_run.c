@@ -92,14 +92,17 @@ static void traced_put(struct traced *t, const struct trace_row *row, uint32_t r
 	to->row.key_length = traced_key(t, row, writer, to->key);
 }
 
-/* The rows of all ranks of a group. Each has its shard; what several ranks hold is in a store once, and in each of their
+/* A row of a rank, or the rows of all ranks of a group. Each of them has its shard; what several ranks hold is in a store once, and in each of their
  * memories. */
-static void traced_put_all(struct traced *t, const struct trace_row *row)
+static void traced_add(void *traced, const struct trace_row *row)
 {
+	struct traced *t = traced;
 	uint32_t first = t->rank * (uint32_t)t->tensor;
 	bool store = t->tier[row->tier] >= TRACED_STORE;
 
-	for (uint32_t shard = 0; shard < t->tensor; shard++) {
+	if (!t->all)
+		traced_put(t, row, t->rank, t->rank, row->bytes);
+	for (uint32_t shard = 0; t->all && shard < t->tensor; shard++) {
 		uint32_t writer =
 			store ? (uint32_t)kv_model_shard_writer(t->model, t->tensor, shard) : shard;
 
@@ -107,16 +110,6 @@ static void traced_put_all(struct traced *t, const struct trace_row *row)
 			traced_put(t, row, first + shard, first + writer,
 				   kv_model_shard_of(t->model, row->bytes, 1, t->tensor, shard));
 	}
-}
-
-static void traced_add(void *traced, const struct trace_row *row)
-{
-	struct traced *t = traced;
-
-	if (t->all)
-		traced_put_all(t, row);
-	else
-		traced_put(t, row, t->rank, t->rank, row->bytes);
 }
 
 static int traced_tiers(struct traced *t, const struct kv_run *r, struct err *err)

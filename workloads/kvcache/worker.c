@@ -73,16 +73,6 @@ static int worker_open_queues(struct kv_worker *w, uint32_t depth, uint64_t buff
 	return rc;
 }
 
-static int worker_open_memory(struct kv_worker *w, uint32_t depth)
-{
-	w->tasks = calloc(depth, sizeof(*w->tasks));
-	w->free = calloc(depth, sizeof(*w->free));
-	w->transfers = calloc(depth, sizeof(*w->transfers));
-	if (!w->tasks || !w->free || !w->transfers || kv_ring_open(&w->given, depth) < 0)
-		return -ENOMEM;
-	return kv_ring_open(&w->answers, depth);
-}
-
 static int worker_open(struct kv_worker *w, struct err *err)
 {
 	const struct kv_setup *s = w->work->setup;
@@ -92,7 +82,11 @@ static int worker_open(struct kv_worker *w, struct err *err)
 
 	sem_init(&w->sem, 0, 0);
 	w->bell.sem = &w->sem;
-	if (worker_open_memory(w, depth) < 0)
+	w->tasks = calloc(depth, sizeof(*w->tasks));
+	w->free = calloc(depth, sizeof(*w->free));
+	w->transfers = calloc(depth, sizeof(*w->transfers));
+	if (!w->tasks || !w->free || !w->transfers || kv_ring_open(&w->given, depth) < 0 ||
+	    kv_ring_open(&w->answers, depth) < 0)
 		return err_set(err, -ENOMEM, "no memory for %u operations in flight", depth);
 	for (uint32_t i = depth; i-- > 0;)
 		kv_worker_free(w, i);
@@ -182,18 +176,14 @@ uint64_t kv_work_answered(struct kv_work *work, uint32_t word)
 	return atomic_exchange_explicit(&work->answered[word], 0, memory_order_acquire);
 }
 
-static bool work_has_answers(const struct kv_work *work, uint32_t threads)
-{
-	for (uint32_t word = 0; word * 64 < threads; word++)
-		if (atomic_load_explicit(&work->answered[word], memory_order_seq_cst))
-			return true;
-	return false;
-}
-
 void kv_work_sleep(struct kv_work *work, uint32_t threads, const struct timespec *until)
 {
+	uint64_t answers = 0;
+
 	kv_bell_arm(&work->bell);
-	if (!work_has_answers(work, threads))
+	for (uint32_t word = 0; word * 64 < threads; word++)
+		answers |= atomic_load_explicit(&work->answered[word], memory_order_seq_cst);
+	if (!answers)
 		sem_clockwait(work->arrived, CLOCK_MONOTONIC, until);
 	kv_bell_disarm(&work->bell);
 	while (sem_trywait(work->arrived) == 0)

@@ -312,13 +312,6 @@ static bool arrivals_behind(const struct arrivals *a, uint64_t ns)
 	return w->length_ns && at_ns >= w->from_ns && at_ns - w->from_ns >= w->length_ns;
 }
 
-static bool arrivals_of_part(const struct arrivals *a, const struct arrival *row)
-{
-	uint64_t number = row->turn ? row->conversation : row->number;
-
-	return number % a->window.parts == a->window.part;
-}
-
 static uint64_t arrivals_cut(uint64_t tokens, uint64_t most)
 {
 	return most && tokens > most ? most : tokens;
@@ -347,7 +340,10 @@ static int arrivals_advance(struct arrivals *a, struct err *err)
 
 	do {
 		while ((rc = arrivals_row(a, &ns, &a->next, err)) > 0 && !arrivals_behind(a, ns)) {
-			if (!arrivals_in_window(a, ns, &a->next) || !arrivals_of_part(a, &a->next))
+			uint64_t number = a->next.turn ? a->next.conversation : a->next.number;
+
+			if (!arrivals_in_window(a, ns, &a->next) ||
+			    number % a->window.parts != a->window.part)
 				continue;
 			arrivals_accept(a, ns);
 			return 0;

@@ -205,8 +205,16 @@ static int source_check_classes(const struct kv_source_options *o, const char *p
 {
 	double shares = 0;
 
-	for (uint32_t i = 0; i < o->class_count; i++)
+	for (uint32_t i = 0; i < o->class_count; i++) {
 		shares += o->classes[i].share;
+		/* Results name classes. */
+		for (uint32_t k = 0; k < i; k++)
+			if (strcmp(o->classes[i].name, o->classes[k].name) == 0)
+				return err_set(err, -EINVAL,
+					       "%s/classes/%" PRIu32
+					       "/name: two classes are called \"%s\"",
+					       path, i, o->classes[i].name);
+	}
 	if (!(shares > 0))
 		return err_set(err, -EINVAL, "%s/classes: one must have a share of the users",
 			       path);

@@ -72,17 +72,6 @@ static uint32_t *memory_first(const struct kv_memory *m, uint32_t number)
 	return &entry->first;
 }
 
-/* Blocks that were used before come first, since they have memory. */
-static uint32_t memory_take(struct kv_memory *m)
-{
-	uint32_t block = m->free;
-
-	if (block == KV_NONE)
-		return m->made++;
-	m->free = m->next[block];
-	return block;
-}
-
 uint32_t kv_memory_put(struct kv_memory *m, struct kv_id id, uint64_t bytes)
 {
 	uint32_t count = (uint32_t)((bytes + m->block_bytes - 1) / m->block_bytes), first = KV_NONE,
@@ -97,8 +86,13 @@ uint32_t kv_memory_put(struct kv_memory *m, struct kv_id id, uint64_t bytes)
 	if (number == KV_NONE)
 		return KV_NONE;
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t block = memory_take(m);
+		/* Blocks that were used before come first, since they have memory. */
+		uint32_t block = m->free;
 
+		if (block == KV_NONE)
+			block = m->made++;
+		else
+			m->free = m->next[block];
 		m->next[block] = first;
 		first = block;
 	}

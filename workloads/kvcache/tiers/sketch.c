@@ -27,13 +27,6 @@ static uint8_t *sketch_counter(const struct kv_sketch *s, uint64_t hash, uint64_
 	return &s->counters[row * s->width + ((hash + row * step) & (s->width - 1))];
 }
 
-static void sketch_halve(struct kv_sketch *s)
-{
-	for (uint64_t i = 0; i < KV_SKETCH_ROWS * s->width; i++)
-		s->counters[i] /= 2;
-	s->added = 0;
-}
-
 void kv_sketch_add(struct kv_sketch *s, uint64_t hash)
 {
 	for (uint64_t row = 0; row < KV_SKETCH_ROWS; row++) {
@@ -41,8 +34,11 @@ void kv_sketch_add(struct kv_sketch *s, uint64_t hash)
 
 		*counter = *counter == UINT8_MAX ? UINT8_MAX : (uint8_t)(*counter + 1);
 	}
-	if (++s->added >= KV_SKETCH_PERIOD * s->width)
-		sketch_halve(s);
+	if (++s->added < KV_SKETCH_PERIOD * s->width)
+		return;
+	s->added = 0;
+	for (uint64_t i = 0; i < KV_SKETCH_ROWS * s->width; i++)
+		s->counters[i] /= 2;
 }
 
 uint32_t kv_sketch_count(const struct kv_sketch *s, uint64_t hash)

@@ -349,15 +349,6 @@ static void tiers_write_through(struct kv_tiers *t, uint32_t from, uint32_t numb
 		shared_ask(t, KV_ASK_COPY, entry->item.id, entry->bytes, from);
 }
 
-/* The tier that takes a new entry, or -ENOSPC. The shared tier is asked last, and may refuse it then. */
-static int tiers_place(struct kv_tiers *t, uint64_t bytes)
-{
-	for (uint32_t k = 0; k < t->own; k++)
-		if (tier_make_room(t, k, bytes, 0))
-			return (int)k;
-	return t->shared || t->policy.forced ? (int)t->count - 1 : -ENOSPC;
-}
-
 /* Whether the shared tier has taken a new entry. */
 static int shared_written(struct kv_tiers *t, const struct kv_question *q, int rc)
 {
@@ -381,22 +372,25 @@ static int shared_written(struct kv_tiers *t, const struct kv_question *q, int r
 /* Writes an entry that is in no tier of this server's own, nor in the shared one where there are such tiers. */
 static int tiers_write_new(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
 {
-	int k = tiers_place(t, bytes);
-	uint32_t number;
+	uint32_t k = 0, number;
 
-	if (k >= 0 && kv_tiers_shared(t, (uint32_t)k))
+	while (k < t->own && !tier_make_room(t, k, bytes, 0))
+		k++;
+	/* The shared tier is asked last, and may refuse it then. */
+	if (k == t->own && t->shared)
 		return shared_ask(t, KV_ASK_WRITE, id, bytes, 0);
-	if (k < 0) {
+	if (k == t->own && !t->policy.forced) {
 		t->refused++;
-		return k;
+		return -ENOSPC;
 	}
+	k = min_u32(k, t->count - 1); /* the last tier takes what no other does */
 	number = entry_add(t, id, bytes);
 	if (number == KV_NONE)
 		return -ENOMEM;
-	entry_put(t, (uint32_t)k, number);
+	entry_put(t, k, number);
 	if (t->policy.write == KV_WRITE_THROUGH)
-		tiers_write_through(t, (uint32_t)k, number);
-	return k;
+		tiers_write_through(t, k, number);
+	return (int)k;
 }
 
 int kv_tiers_write(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
@@ -410,15 +404,6 @@ int kv_tiers_write(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
 	if (t->shared && t->own)
 		return shared_ask(t, KV_ASK_HAS, id, bytes, 0);
 	return tiers_write_new(t, id, bytes);
-}
-
-/* rc: 0 where the shared tier has it. Another request of this server may have written it meanwhile. */
-static int tiers_write_asked(struct kv_tiers *t, const struct kv_question *q, int rc)
-{
-	if (rc < 0 && kv_entries_find(&t->entries, q->id) == KV_NONE)
-		return tiers_write_new(t, q->id, q->bytes);
-	t->present++;
-	return -EEXIST;
 }
 
 /* Moves or copies what has just been read from tier `from` to the fastest tier that can make room for it. */
@@ -538,7 +523,11 @@ static int tiers_go_on(struct kv_tiers *t, const struct kv_question *q, int rc, 
 	case KV_ASK_READ:
 		return shared_found(t, q->id, rc, bytes);
 	case KV_ASK_HAS:
-		return tiers_write_asked(t, q, rc);
+		/* Another request of this server may have written it meanwhile. */
+		if (rc < 0 && kv_entries_find(&t->entries, q->id) == KV_NONE)
+			return tiers_write_new(t, q->id, q->bytes);
+		t->present++;
+		return -EEXIST;
 	case KV_ASK_WRITE:
 	case KV_ASK_COPY:
 		return shared_written(t, q, rc);
