@@ -31,8 +31,9 @@ struct crew_thread {
 	uint64_t end_ns;              /* set by the body, see repeat.h */
 	struct meter meter;
 	struct snapshot_part part;
-	int rc;         /* the body's first error */
-	struct err err; /* of the first failure */
+	struct slots *slots; /* the operations that it has in flight (slots.h), open; NULL: none */
+	int rc;              /* the body's first error */
+	struct err err;      /* of the first failure */
 	_Atomic uint64_t
 		files; /* in this run so far, for the status; a body that runs once sets it */
 	uint64_t begun_bytes;       /* of the meter's live_bytes: those of earlier runs */

@@ -22,6 +22,7 @@ int slots_open(struct slots *s, struct err *err)
 			slot->buffer = (char *)s->buffers + i * s->buffer_bytes;
 		list_append(&s->free, &slot->link);
 	}
+	s->member->slots = s;
 	return 0;
 }
 
@@ -113,8 +114,10 @@ int slots_run(struct slots *s, uint64_t start_ns, uint64_t until_ns)
 	return slots_halted(s) ? -ECANCELED : 0;
 }
 
-uint64_t slots_waits(const struct slots *s, uint64_t now_ns, char key[OBJECT_KEY_BYTES])
+uint64_t slots_waits(const struct crew *p, uint32_t thread, uint64_t now_ns,
+		     char key[OBJECT_KEY_BYTES])
 {
+	const struct slots *s = p->members[thread].slots;
 	uint64_t oldest_ns = now_ns, id = 0;
 
 	for (uint32_t i = 0; i < s->depth; i++) {

@@ -93,8 +93,9 @@ int slots_run(struct slots *s, uint64_t start_ns, uint64_t until_ns);
 /* Waits for at least so many answers, until that time, and lets each take its step. Returns how many came. */
 uint32_t slots_reap(struct slots *s, struct queue *q, uint32_t least, uint64_t until_ns);
 
-/* How long the oldest operation has been on its way, with the name of what it works on; 0: none is. For the main thread. */
-uint64_t slots_waits(const struct slots *s, uint64_t now_ns, char key[OBJECT_KEY_BYTES]);
+/* For crew.waits: how long the oldest operation of a thread has been on its way. */
+uint64_t slots_waits(const struct crew *p, uint32_t thread, uint64_t now_ns,
+		     char key[OBJECT_KEY_BYTES]);
 
 /* Whether all threads of this rank are to stop. */
 static inline bool slots_halted(const struct slots *s)

@@ -68,13 +68,11 @@ static void io_count_done(const struct io_thread *thread, struct tally *t)
 
 void io_count_thread(const struct crew_thread *w, struct tally *t)
 {
-	const struct io_work *work = w->crew->argument;
-	const struct io_thread *thread;
+	const struct io_thread *thread = w->slots ? w->slots->owner : NULL;
 	uint64_t *row = t->rank_row;
 
-	if (!work->threads)
+	if (!thread)
 		return;
-	thread = &work->threads[w - w->crew->members];
 	io_count_done(thread, t);
 	row[IO_PAYLOAD_ERRORS] += thread->payload_errors;
 	row[IO_WARMUP_OPERATIONS] += thread->warmup_operations;

@@ -104,7 +104,7 @@ static int io_phase_open(void *run, struct phase_context *ctx, struct err *err)
 		p->crew.buffer_bytes = o->depth * io_buffer_bytes(o, &p->store);
 	p->crew.items = "operations";
 	p->crew.stall_limit_ns = ctx->job->stall_limit_ns;
-	p->crew.waits = io_thread_waits;
+	p->crew.waits = slots_waits;
 	p->crew.count = io_count_thread;
 	p->crew.snapshot = &p->snapshot;
 	p->crew.argument = &p->work;

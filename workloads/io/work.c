@@ -224,11 +224,3 @@ void io_key(const void *thread, uint64_t object, char key[OBJECT_KEY_BYTES])
 
 	io_set_key(t->work->set, t->share.rank, object, key);
 }
-
-uint64_t io_thread_waits(const struct crew *p, uint32_t thread, uint64_t now_ns,
-			 char key[OBJECT_KEY_BYTES])
-{
-	const struct io_work *work = p->argument;
-
-	return slots_waits(&work->threads[thread].slots, now_ns, key);
-}

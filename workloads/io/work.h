@@ -112,10 +112,6 @@ void io_thread_close(struct io_thread *t);
  * goes on to t->limit. */
 int io_thread_run(struct crew_thread *w, uint64_t number);
 
-/* For the crew: how long the oldest operation of a thread has been on its way. */
-uint64_t io_thread_waits(const struct crew *p, uint32_t thread, uint64_t now_ns,
-			 char key[OBJECT_KEY_BYTES]);
-
 /* measures.c. Where the requests of such a phase are counted. */
 const struct meter_layout *io_meter(const struct io_options *o);
 /* Adds what a thread has counted beside its meter: once it rests, or by itself. */

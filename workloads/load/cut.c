@@ -7,32 +7,12 @@
 /* A module is what the name says before its last dot: "q_proj" in "model.layers.0.self_attn.q_proj.weight". These are the names that
  * models on the Hugging Face Hub, Megatron and Meta give to those that are cut by rows: embeddings and output layers,
  * attention, feed-forward layers and experts. */
-static const char *const cut_rows[] = {"embed_tokens",
-				       "word_embeddings",
-				       "tok_embeddings",
-				       "embed_in",
-				       "embed_out",
-				       "wte",
-				       "lm_head",
-				       "output_layer",
-				       "q_proj",
-				       "wq",
-				       "qkv_proj",
-				       "query_key_value",
-				       "linear_qkv",
-				       "Wqkv",
-				       "W_pack",
-				       "q_b_proj",
-				       "kv_b_proj",
-				       "gate_proj",
-				       "up_proj",
-				       "gate_up_proj",
-				       "dense_h_to_4h",
-				       "linear_fc1",
-				       "fc1",
-				       "fc_in",
-				       "w1",
-				       "w3"};
+/* clang-format off */
+static const char *const cut_rows[] = {
+	"embed_tokens", "word_embeddings", "tok_embeddings", "embed_in", "embed_out", "wte", "lm_head", "output_layer",
+	"q_proj", "wq", "qkv_proj", "query_key_value", "linear_qkv", "Wqkv", "W_pack", "q_b_proj", "kv_b_proj",
+	"gate_proj", "up_proj", "gate_up_proj", "dense_h_to_4h", "linear_fc1", "fc1", "fc_in", "w1", "w3"};
+/* clang-format on */
 /* Keys and values, of which there may be fewer heads than ranks. */
 static const char *const cut_kv_rows[] = {"k_proj", "v_proj", "wk", "wv"};
 

@@ -74,14 +74,10 @@ static void measure_thread_tiers(const struct replay_thread *thread, struct tall
 
 void replay_count_thread(const struct crew_thread *w, struct tally *t)
 {
-	const struct replay_work *work = w->crew->argument;
-	const struct replay_thread *thread;
+	const struct replay_thread *thread = w->slots ? w->slots->owner : NULL;
 	uint64_t *row = t->rank_row;
 
-	if (!work->threads)
-		return;
-	thread = &work->threads[w - w->crew->members];
-	if (!thread->list)
+	if (!thread)
 		return;
 	measure_thread_tiers(thread, t);
 	row[REPLAY_DONE] += thread->done;
@@ -90,7 +86,7 @@ void replay_count_thread(const struct crew_thread *w, struct tally *t)
 	row[REPLAY_PAYLOAD_ERRORS] += thread->payload_errors;
 	if (thread->slots.late_start_ns > row[REPLAY_LATE_START_NS])
 		row[REPLAY_LATE_START_NS] = thread->slots.late_start_ns;
-	for (uint32_t i = 0; thread->slots.memory && i < thread->slots.depth; i++) {
+	for (uint32_t i = 0; i < thread->slots.depth; i++) {
 		const struct replay_slot *slot = slots_at(&thread->slots, i);
 
 		row[REPLAY_FILL_NS] += slot->content.fill_ns;

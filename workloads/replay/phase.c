@@ -117,7 +117,7 @@ static void replay_crew(struct replay_phase *p)
 		p->crew.buffer_bytes = o->depth * replay_buffer_bytes(o, &p->store);
 	p->crew.items = "rows";
 	p->crew.stall_limit_ns = ctx->job->stall_limit_ns;
-	p->crew.waits = replay_thread_waits;
+	p->crew.waits = slots_waits;
 	p->crew.count = replay_count_thread;
 	p->crew.snapshot = &p->snapshot;
 	p->crew.argument = &p->work;
@@ -307,7 +307,7 @@ static void replay_close(void *run)
 	struct replay_phase *p = run;
 
 	for (uint32_t i = 0; p->work.threads && i < p->crew.threads; i++)
-		replay_thread_close(&p->work.threads[i]);
+		slots_close(&p->work.threads[i].slots);
 	free(p->work.threads);
 	crew_close(&p->crew);
 	snapshot_close(&p->snapshot);

@@ -63,11 +63,6 @@ int replay_thread_open(struct replay_thread *t, struct replay_work *work, struct
 	return rc;
 }
 
-void replay_thread_close(struct replay_thread *t)
-{
-	slots_close(&t->slots);
-}
-
 /* A read waits for a write or delete of its key, and these for any operation of it. */
 static bool work_may_begin(const struct replay_key *key, const struct replay_slot *slot)
 {
@@ -189,12 +184,4 @@ static void work_row_key(const void *thread, uint64_t number, char key[OBJECT_KE
 
 	replay_object_key(t->work->options->folder, row->tier,
 			  trace_names_text(&t->work->rows->names, row->key), key);
-}
-
-uint64_t replay_thread_waits(const struct crew *p, uint32_t thread, uint64_t now_ns,
-			     char key[OBJECT_KEY_BYTES])
-{
-	const struct replay_work *work = p->argument;
-
-	return slots_waits(&work->threads[thread].slots, now_ns, key);
 }

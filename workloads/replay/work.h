@@ -57,14 +57,9 @@ uint64_t replay_buffer_bytes(const struct replay_options *o, const struct store 
 
 int replay_thread_open(struct replay_thread *t, struct replay_work *work, struct crew_thread *w,
 		       struct err *err);
-void replay_thread_close(struct replay_thread *t);
 
 /* A thread's whole work: the body of a crew that runs once. */
 int replay_thread_run(struct crew_thread *w, uint64_t number);
-
-/* For the crew: how long the oldest operation of a thread has been on its way. */
-uint64_t replay_thread_waits(const struct crew *p, uint32_t thread, uint64_t now_ns,
-			     char key[OBJECT_KEY_BYTES]);
 
 /* For operation.c. */
 
