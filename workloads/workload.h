@@ -27,7 +27,7 @@ struct demand {
 	double seconds_limit;     /* it ends then; 0: when its work is done */
 	uint64_t memory_per_rank; /* bytes of buffers */
 	/* Where ranks need unequal shares, memory_per_rank is that of the rank that needs most. The ranks of a node then
-	 * need so many bytes less together than that each, also on the node that needs most. */
+	 * need that many bytes less together than if each needed as much, also on the node that needs most. */
 	uint64_t memory_uneven;
 	uint64_t files, samples, samples_dropped; /* a epoch's tail */
 	uint32_t note_count;
@@ -168,7 +168,7 @@ struct workload {
 	int (*stores)(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
 
-	/* Checks what no table can refuse, for this many ranks. */
+	/* Checks rules that an option table cannot express, for this number of ranks. */
 	int (*check)(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		     struct err *err);
 	int (*size)(const struct job *job, const struct job_phase *phase, uint32_t ranks,

@@ -57,7 +57,7 @@ struct run {
 	char label[96]; /* "rank 3 on node7" */
 };
 
-/* The time that a step of a write may take, with so many bytes. */
+/* The time that a step which writes these bytes may take. */
 uint64_t run_write_limit_ns(uint64_t bytes);
 
 /* Brackets a write of results, whose steps then each have their limit. */

@@ -40,11 +40,11 @@ struct checkpoint_options {
 	uint64_t count;       /* checkpoints written, and read */
 	uint64_t pause_ns;    /* between two checkpoints, counted nowhere */
 	uint64_t null_passes; /* see common/null_pass.h */
-	uint64_t keep;        /* the last so many stay; 0: all */
+	uint64_t keep;        /* how many of the last ones stay; 0: all */
 	struct model model;
 	struct mesh mesh;
 	uint32_t layout, framing;
-	/* The streaming ring of a rank: so many bytes in all, in chunks. */
+	/* The streaming ring of a rank: its bytes, and those of a chunk. */
 	uint64_t buffers, chunk;
 	uint64_t writers, fillers; /* threads of a rank */
 	uint64_t readers; /* threads of a rank that read side by side, in pieces of chunk */
@@ -64,7 +64,7 @@ struct checkpoint_options {
 	OPT_TABLE("mesh", type, FIELD(mesh), .table = mesh_options, \
 		.help = "ranks that the checkpoint is of; a phase with fewer ranks writes their part of it"), \
 	OPT_U64("keep", type, FIELD(keep), .def = 0, .max = CHECKPOINT_COUNT_MAX, \
-		.help = "the last so many checkpoints stay, older ones are removed; 0: all stay"), \
+		.help = "how many of the last checkpoints stay, while older ones are removed; 0: all stay"), \
 	OPT_TEXT("folder", type, FIELD(folder), .def_text = "checkpoints", \
 		.help = "where the checkpoints lie; phases of one folder work on the same ones"), \
 	OPT_CHOICE("layout", type, FIELD(layout), \

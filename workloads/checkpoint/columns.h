@@ -96,7 +96,7 @@ enum { CHECKPOINT_TABLE_ROWS, CHECKPOINT_TABLE_ENDPOINTS, CHECKPOINT_TABLES };
 extern const struct tally_schema checkpoint_schema;
 extern const struct target checkpoint_targets[];
 
-/* Adds a checkpoint that all ranks have written or read, with so many bytes of this rank, to its row. block:
+/* Adds a checkpoint that all ranks have written or read, of which bytes are this rank's, to its row. block:
  * CHECKPOINT_WRITE_NS or CHECKPOINT_READ_NS. */
 void checkpoint_count_pass(const struct repeat_took *took, uint64_t bytes, unsigned block,
 			   uint64_t *row);

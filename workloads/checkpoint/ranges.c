@@ -72,7 +72,7 @@ int checkpoint_ranges(const struct checkpoint_shape *s, const struct mesh *reade
 	return rc ? rc : restore_flush(&r);
 }
 
-/* The one of so many others that stands for number i of count, evenly. */
+/* Number i of count, carried over evenly to a count of others. */
 static uint64_t counterpart(uint64_t i, uint64_t count, uint64_t other)
 {
 	return (uint64_t)((unsigned __int128)i * other / count);
@@ -142,7 +142,8 @@ static uint64_t state_ranks(const struct mesh *mesh)
 	return mesh->zero ? mesh_ranks(mesh) : mesh->tensor * mesh->pipeline;
 }
 
-static uint64_t state_elements(const struct model *m, const struct mesh *mesh)
+/* Elements of the flat vector of the optimizer's states that each rank of the mesh holds. */
+static uint64_t states_per_rank(const struct model *m, const struct mesh *mesh)
 {
 	struct tensor t;
 
@@ -158,8 +159,8 @@ static void restore_plan_optimizer(struct restore *r)
 
 	if (!shard_optimizer_tensors(m))
 		return;
-	mine = state_elements(m, r->mesh);
-	each = state_elements(m, &r->s->mesh);
+	mine = states_per_rank(m, r->mesh);
+	each = states_per_rank(m, &r->s->mesh);
 	r->state = index * mine;
 	r->state_end = r->state + mine;
 	r->small = counterpart(index, state_ranks(r->mesh), ranks);

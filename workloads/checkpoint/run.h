@@ -110,7 +110,8 @@ struct checkpoint_run {
 	bool dropped;      /* caches, once for the phase */
 };
 
-/* The memory of the first piece of a writer or reader, of which each has so many. NULL: the store keeps no content. */
+/* Where the pieces of a writer or reader begin in the ring; pieces: how many each of them has. NULL: the store keeps no
+ * content. */
 static inline void *checkpoint_ring_piece(const struct checkpoint_run *r, uint32_t thread,
 					  uint32_t pieces)
 {

@@ -12,7 +12,7 @@ struct checkpoint_written {
 	uint64_t memory;
 };
 
-/* Each file in memory begins at a multiple of so many bytes. */
+/* Each file in memory begins at a multiple of this. */
 enum { CHECKPOINT_WHOLE_ALIGNMENT = 4096 };
 static inline uint64_t checkpoint_whole_room(uint64_t bytes, uint64_t alignment)
 {

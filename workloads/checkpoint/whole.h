@@ -20,7 +20,7 @@ int checkpoint_whole_make(struct checkpoint_run *r, uint64_t thread);
 /* Where the bytes of a file of this rank are; NULL: they stream. */
 void *checkpoint_whole_bytes(const struct checkpoint_run *r, uint32_t file);
 
-/* Waits until so many bytes have come to the host, at the rate of the job. Any thread. */
+/* Waits until bytes would have come to the host since began_ns, at the rate of the job. Any thread. */
 void checkpoint_pace(const struct checkpoint_run *r, uint64_t began_ns, uint64_t bytes);
 
 #endif

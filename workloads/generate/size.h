@@ -36,7 +36,7 @@ struct generate_buffers generate_buffers(const struct generate_options *o, const
 					 const struct backend_ops *ops, uint64_t part,
 					 uint32_t depth);
 
-/* Bytes of a write, where the store wants parts of so many. */
+/* Bytes of a write, where the store wants parts of that size. */
 uint64_t generate_piece(const struct backend_ops *ops, uint64_t part);
 
 /* Where the phase counts its requests. */
