@@ -3,10 +3,10 @@
  *
  *	phase.c     the workload: opens, makes what is read before it is written, runs, cleans up
  *	options.c   the table of options, refusals, what a phase asks of the machine
- *	log_rows.c  the rows of an operation log, as a trace would have them
- *	through.c   a trace through tiers of one's own; trace_out.c: the rows as a trace again
+ *	through.c   the rows of a trace: as they are, of an operation log, through tiers of one's own
+ *	trace_out.c these rows as a trace again
  *	rows.c      the trace as lists of rows, one for each thread, and the keys in them
- *	work.c      a thread and the lines of its keys; operation.c: how it reads or writes one object; content.c: the bytes
+ *	work.c      a thread and the lines of its keys; operation.c: how it reads or writes one object, and its bytes
  *	make.c      objects that are read before they are written
  *	objects.c   names of objects in a store, and the description of what a run keeps there; clean.c
  *	measures.c  from the threads to the tally; columns.c: tables of measures */

@@ -2,8 +2,12 @@
 #include "workloads/replay/through.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "core/grow.h"
 #include "workloads/kvcache/trace/events.h"
+#include "workloads/trace/names.h"
 
 enum { THROUGH_TIERS = 3 };
 
@@ -54,6 +58,139 @@ static int through_tiers(const struct replay_through *t, struct trace_reader *fr
 	return rc;
 }
 
+enum { LOG_ROWS_FIRST = 1024, LOG_MERGED = TRACE_OPERATION_COUNT };
+#define LOG_NO_WRITE UINT64_MAX
+
+/* Rows of an operation log. A log has its rows in the order in which operations ended, and a row for each
+ * request. So rows are sorted, and the requests that write parts of an object become one write of it.
+ *
+ *	PUT a 0 + 4 MiB    PUT a 4 MiB + 4 MiB    PUT a 8 MiB + 1 MiB   ──►   Write a 9 MiB
+ *
+ * A write also is as large as what is read of the object later: logs need not have the sizes of all writes. */
+struct log_row {
+	uint64_t ns, bytes, offset, line;
+	uint32_t key;
+	uint8_t operation, phase, tier; /* LOG_MERGED: a part of an earlier write */
+};
+
+struct log_rows {
+	struct log_row *rows;
+	uint64_t count, room;
+	struct trace_names names;
+	uint64_t *
+		writes; /* [names.count]: the row that has written the object last, or LOG_NO_WRITE */
+};
+
+static int log_append(struct log_rows *l, const struct trace_row *row)
+{
+	uint32_t key;
+
+	if (!grow(&l->rows, l->count, &l->room, LOG_ROWS_FIRST, sizeof(*l->rows)) ||
+	    trace_names_add(&l->names, row->key, row->key_length, &key) < 0)
+		return -ENOMEM;
+	l->rows[l->count++] = (struct log_row){.ns = row->ns,
+					       .bytes = row->bytes,
+					       .offset = row->offset,
+					       .line = row->line,
+					       .key = key,
+					       .operation = (uint8_t)row->operation,
+					       .phase = (uint8_t)row->phase,
+					       .tier = (uint8_t)row->tier};
+	return 0;
+}
+
+static int log_compare(const void *a, const void *b)
+{
+	const struct log_row *one = a, *other = b;
+
+	if (one->ns != other->ns)
+		return one->ns < other->ns ? -1 : 1;
+	return one->line < other->line ? -1 : one->line > other->line;
+}
+
+/* Makes whole writes of parts, which are in the order of their beginnings. */
+static void log_merge(struct log_rows *l)
+{
+	for (uint32_t i = 0; i < l->names.count; i++)
+		l->writes[i] = LOG_NO_WRITE;
+	for (uint64_t i = 0; i < l->count; i++) {
+		struct log_row *row = &l->rows[i], *last = NULL;
+		uint64_t end = row->offset + row->bytes, *write = &l->writes[row->key];
+
+		if (*write != LOG_NO_WRITE)
+			last = &l->rows[*write];
+		if (last && row->operation != TRACE_DELETE &&
+		    (row->operation == TRACE_READ || row->offset))
+			last->bytes = end > last->bytes ? end : last->bytes;
+		if (row->operation == TRACE_DELETE) {
+			*write = LOG_NO_WRITE;
+		} else if (row->operation == TRACE_WRITE && last && row->offset) {
+			row->operation = LOG_MERGED;
+		} else if (row->operation == TRACE_WRITE) {
+			*row = (struct log_row){.ns = row->ns,
+						.bytes = end,
+						.line = row->line,
+						.key = row->key,
+						.operation = TRACE_WRITE,
+						.phase = row->phase,
+						.tier = row->tier};
+			*write = i;
+		}
+	}
+}
+
+static int log_take(const struct log_rows *l, replay_take take, void *argument, struct err *err)
+{
+	int rc = 0;
+
+	for (uint64_t i = 0; rc == 0 && i < l->count; i++) {
+		const struct log_row *from = &l->rows[i];
+		const char *key = trace_names_text(&l->names, from->key);
+		const struct trace_row row = {
+			.ns = from->ns,
+			.bytes = from->bytes,
+			.offset = from->offset,
+			.line = from->line,
+			.operation = from->operation,
+			.tier = from->tier,
+			.phase = from->phase,
+			.key = key,
+			.key_length = strlen(key),
+			.origin = {.request = TRACE_NOBODY, .user = TRACE_NOBODY}};
+
+		if (from->operation != LOG_MERGED)
+			rc = take(argument, &row, err);
+	}
+	return rc;
+}
+
+static int log_rows(struct trace_reader *from, replay_take take, void *argument, struct err *err)
+{
+	struct log_rows l = {.count = 0};
+	struct trace_row row;
+	int rc = 0;
+
+	while (rc == 0 && (rc = trace_next(from, &row, err)) > 0) {
+		rc = log_append(&l, &row);
+		if (rc < 0)
+			err_set(err, rc, "no memory for the rows of the log");
+	}
+	if (rc == 0 && l.count) {
+		qsort(l.rows, l.count, sizeof(*l.rows), log_compare);
+		l.writes = malloc(l.names.count * sizeof(*l.writes));
+		if (l.writes) {
+			log_merge(&l);
+			rc = log_take(&l, take, argument, err);
+		} else {
+			rc = err_set(err, -ENOMEM, "no memory for the rows of the log");
+		}
+	}
+	free(l.rows);
+	free(l.writes);
+	trace_names_free(&l.names);
+	return rc;
+}
+
 int replay_through_all(const struct replay_through *t, struct trace_reader *from, replay_take take,
 		       void *argument, uint64_t *misses, struct err *err)
 {
@@ -66,7 +203,7 @@ int replay_through_all(const struct replay_through *t, struct trace_reader *from
 		return err_set(err, -EINVAL,
 			       "is an operation log, which has no phases to go through tiers");
 	if (from->log)
-		return replay_log_rows(from, take, argument, err);
+		return log_rows(from, take, argument, err);
 	if (t->kind == REPLAY_THROUGH_MLPERF)
 		return through_tiers(t, from, &sink, misses, err);
 	while (rc == 0 && (rc = trace_next(from, &row, err)) > 0)

@@ -23,9 +23,4 @@ struct replay_through {
 int replay_through_all(const struct replay_through *t, struct trace_reader *from, replay_take take,
 		       void *argument, uint64_t *misses, struct err *err);
 
-/* log_rows.c: the rows of an operation log, as a trace would have them: in the order in which they began, with writes of whole
- * objects. Reads the log to its end and gives its rows to `take`. All of them are in memory meanwhile, with 48 bytes each and the text of
- * each key. */
-int replay_log_rows(struct trace_reader *from, replay_take take, void *argument, struct err *err);
-
 #endif

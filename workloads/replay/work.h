@@ -4,13 +4,25 @@
 #ifndef HAUL_WORKLOADS_REPLAY_WORK_H
 #define HAUL_WORKLOADS_REPLAY_WORK_H
 
+#include "core/content/pattern.h"
 #include "workloads/common/slots.h"
 #include "workloads/replay/columns.h"
-#include "workloads/replay/content.h"
 #include "workloads/replay/replay.h"
 #include "workloads/replay/rows.h"
 
 struct replay_thread;
+
+/* The bytes of one object that is read or written: made, or compared, while they pass through the buffer of their request. They
+ * are a function of the seed and the key, so an object has the same bytes in every tier. One thread. */
+struct replay_content {
+	struct pattern pattern; /* of the object */
+	struct clock *clock;
+	enum verify verify;
+	uint64_t check_at, check_end; /* bytes of the object that are compared */
+	bool wrong;
+	uint64_t wrong_at; /* the first byte that differs */
+	uint64_t fill_ns, verify_ns;
+};
 
 struct replay_slot {
 	struct slot s; /* its link: in the line of its key; its live_id: the number of its row */
@@ -67,6 +79,17 @@ static inline bool replay_reads(const struct replay_slot *slot)
 {
 	return slot->row->operation == TRACE_READ;
 }
+/* operation.c: the bytes of an object; req.user of a request whose chunk is one of the last two is the content. */
+/* For another object: hash is that of its key. The times go on. */
+void replay_content_begin(struct replay_content *c, const struct pattern *pattern, uint64_t seed,
+			  uint64_t hash);
+/* For a read of [at, at + length): chooses what is compared. draw: a random number. */
+void replay_content_expect(struct replay_content *c, uint64_t at, uint64_t length, uint64_t draw);
+
+/* For request.chunk. */
+int replay_content_fill(struct request *req, uint64_t offset, void *data, uint64_t length);
+int replay_content_check(struct request *req, uint64_t offset, void *data, uint64_t length);
+
 /* operation.c: begins the operation of a slot; goes on with it when its request has come back, and returns whether it has
  * ended, well unless the slot says that it failed. */
 void replay_operation_begin(struct replay_thread *t, struct replay_slot *slot);
