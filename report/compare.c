@@ -26,23 +26,15 @@ static const struct series_line *compare_find(const struct compare_side *side,
 	return NULL;
 }
 
-static bool compare_side_named(const struct comparison *c, const struct results_file *f,
-			       uint64_t combination)
-{
-	for (unsigned i = 0; i < c->side_count; i++)
-		if (c->sides[i].file == f && c->sides[i].combination == combination)
-			return true;
-	return false;
-}
-
 static int compare_add_side(struct comparison *c, const struct results_file *f,
 			    const struct series_lines *lines, const struct phase_record *r,
 			    struct err *err)
 {
 	struct compare_side *side = &c->sides[c->side_count];
 
-	if (compare_side_named(c, f, r->combination))
-		return 0;
+	for (unsigned i = 0; i < c->side_count; i++)
+		if (c->sides[i].file == f && c->sides[i].combination == r->combination)
+			return 0;
 	if (c->side_count == COMPARE_SIDES_MAX)
 		return err_set(err, -EINVAL,
 			       "there are more than %d files and combinations to compare",
@@ -124,6 +116,7 @@ static bool compare_add_phase(struct comparison *c, const struct series_line *li
 			phase->pairs[phase->pair_count++] =
 				(struct compare_pair){.side = i, .line = {first, other}};
 	}
+	c->pair_count += phase->pair_count;
 	return true;
 }
 
@@ -164,14 +157,6 @@ static bool compare_differences(struct comparison *c)
 	return differences_make(&c->differences, sides, c->side_count);
 }
 
-static bool compare_nothing(const struct comparison *c)
-{
-	for (unsigned i = 0; i < c->phase_count; i++)
-		if (c->phases[i].pair_count)
-			return false;
-	return true;
-}
-
 static int compare_fill(struct comparison *c, const struct results_file *const *files,
 			unsigned count, struct err *err)
 {
@@ -191,7 +176,7 @@ static int compare_fill(struct comparison *c, const struct results_file *const *
 	if (!compare_add_phases(c) || !compare_differences(c))
 		return err_set(err, -ENOMEM, "no memory for the comparison");
 	compare_all(c, 1 - wrong_by_chance);
-	if (compare_nothing(c))
+	if (!c->pair_count)
 		return err_set(err, -EINVAL,
 			       "no other side has a finished phase of the name and kind of one "
 			       "in %s",

@@ -74,7 +74,7 @@ struct compare_phase {
 };
 
 struct comparison {
-	unsigned side_count, phase_count, verdicts;
+	unsigned side_count, phase_count, pair_count, verdicts;
 	double level; /* of each interval */
 	struct compare_side sides[COMPARE_SIDES_MAX];
 	struct compare_phase *phases;

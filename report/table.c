@@ -23,6 +23,7 @@ double column_number(const struct column *c, const void *row)
 	case COLUMN_REAL:
 		return *(const double *)at;
 	case COLUMN_U64:
+	case COLUMN_YES:
 		return (double)*(const uint64_t *)at;
 	case COLUMN_U32:
 		return *(const uint32_t *)at;

@@ -27,6 +27,7 @@ enum column_type {
 	COLUMN_U64,
 	COLUMN_U32,
 	COLUMN_FLAG, /* bool */
+	COLUMN_YES,  /* the same as a uint64_t */
 	COLUMN_TEXT, /* const char *; NULL: null in JSON */
 	COLUMN_NAME, /* an array of char */
 	COLUMN_TEXTS, /* char **: as many as the column's count, of which text has TABLE_TEXTS_SHOWN */

@@ -161,23 +161,26 @@ static void add_utilisation(cJSON *to, const struct results_file *f,
 	json_add_number(to, "target_au", p->record.target_au);
 }
 
+static const char *target_bound(const void *target)
+{
+	return ((const struct target_result *)target)->most ? "most" : "least";
+}
+
 static void add_targets(cJSON *to, const struct results_phase_read *p)
 {
-	cJSON *all = cJSON_AddArrayToObject(to, "targets");
+	static const struct column columns[] = {
+		FIELD(NAME, struct target_result, name),
+		FIELD(NAME, struct target_result, label),
+		FIELD(NAME, struct target_result, unit),
+		{.type = COLUMN_WORD, .key = "bound", .word = target_bound},
+		FIELD(REAL, struct target_result, asked),
+		FIELD(REAL, struct target_result, found),
+		FIELD(YES, struct target_result, met),
+		COLUMNS_END};
+	const struct report_table table = {
+		.key = "targets", .columns = columns, TABLE_ROWS(p->targets, p->target_count)};
 
-	for (uint32_t i = 0; i < p->target_count; i++) {
-		const struct target_result *t = &p->targets[i];
-		cJSON *one = cJSON_CreateObject();
-
-		cJSON_AddStringToObject(one, "name", t->name);
-		cJSON_AddStringToObject(one, "label", t->label);
-		cJSON_AddStringToObject(one, "unit", t->unit);
-		cJSON_AddStringToObject(one, "bound", t->most ? "most" : "least");
-		json_add_number(one, "asked", t->asked);
-		json_add_number(one, "found", t->found);
-		cJSON_AddBoolToObject(one, "met", t->met != 0);
-		cJSON_AddItemToArray(all, one);
-	}
+	json_table(to, &table);
 }
 
 /* The members of "accounts" add up to the phase's time. The parts of storage are shown once more
@@ -232,33 +235,22 @@ static void add_columns(cJSON *to, const struct results_phase_read *p)
 		json_cell(p->merged.columns[c].real ? figures : measures, &p->merged, 0, c);
 }
 
-static cJSON *client_means(const struct client_means *m)
-{
-	const struct {
-		const char *key;
-		double value;
-	} values[] = {
-		{"cores_busy", m->busy},
-		{"haul", m->haul},
-		{"steal", m->steal},
-		{"iowait", m->iowait},
-		{"cpu_waited", m->cpu_waited},
-		{"cpu_throttled", m->throttled},
-		{"memory_stalled", m->memory_stalled},
-		{"dirty_limited", m->dirty_limited},
-		{"nic_in_bytes_per_second", m->nic_in},
-		{"nic_out_bytes_per_second", m->nic_out},
-		{"rdma_in_bytes_per_second", m->rdma_in},
-		{"rdma_out_bytes_per_second", m->rdma_out},
-		{"disk_read_bytes_per_second", m->disk_read},
-		{"disk_written_bytes_per_second", m->disk_written},
-	};
-	cJSON *o = cJSON_CreateObject();
-
-	for (size_t i = 0; i < COUNT(values); i++)
-		json_add_number(o, values[i].key, values[i].value);
-	return o;
-}
+#define MEAN(member, key) COLUMN(REAL, struct client_means, member, key, NULL)
+static const struct column client_means[] = {MEAN(busy, "cores_busy"),
+					     MEAN(haul, "haul"),
+					     MEAN(steal, "steal"),
+					     MEAN(iowait, "iowait"),
+					     MEAN(cpu_waited, "cpu_waited"),
+					     MEAN(throttled, "cpu_throttled"),
+					     MEAN(memory_stalled, "memory_stalled"),
+					     MEAN(dirty_limited, "dirty_limited"),
+					     MEAN(nic_in, "nic_in_bytes_per_second"),
+					     MEAN(nic_out, "nic_out_bytes_per_second"),
+					     MEAN(rdma_in, "rdma_in_bytes_per_second"),
+					     MEAN(rdma_out, "rdma_out_bytes_per_second"),
+					     MEAN(disk_read, "disk_read_bytes_per_second"),
+					     MEAN(disk_written, "disk_written_bytes_per_second"),
+					     COLUMNS_END};
 
 /* Adds figures of the machines that ran the ranks, or null where nothing is known of them. */
 static void add_client(cJSON *to, const struct results_file *f, const struct results_phase_read *p)
@@ -271,18 +263,16 @@ static void add_client(cJSON *to, const struct results_file *f, const struct res
 		return;
 	}
 	client = cJSON_AddObjectToObject(to, "client");
-	if (c.limit == CLIENT_LIMIT_NONE)
-		cJSON_AddNullToObject(client, "limit");
-	else
-		cJSON_AddStringToObject(client, "limit", client_limit_name(c.limit));
+	json_add_text(client, "limit", client_limit_name(c.limit));
 	message = cJSON_AddArrayToObject(client, "said");
 	for (uint32_t i = 0; i < c.message_count; i++)
 		cJSON_AddItemToArray(message, cJSON_CreateString(c.message[i]));
 	nodes = cJSON_AddArrayToObject(client, "nodes");
 	for (uint32_t i = 0; i < c.node_count; i++) {
 		const struct client_node *n = &c.nodes[i];
-		cJSON *one = client_means(&n->whole);
+		cJSON *one = cJSON_CreateObject();
 
+		json_row(one, client_means, &n->whole);
 		json_add_number(one, "node", i);
 		if (i < f->nodes)
 			cJSON_AddStringToObject(one, "host", f->hosts[i]);
@@ -291,7 +281,8 @@ static void add_client(cJSON *to, const struct results_file *f, const struct res
 		json_add_number(one, "cached_bytes", n->cached);
 		json_add_number(one, "sampler", n->sampler);
 		if (c.weighed)
-			cJSON_AddItemToObject(one, "while_waiting", client_means(&n->waiting));
+			json_row(cJSON_AddObjectToObject(one, "while_waiting"), client_means,
+				 &n->waiting);
 		cJSON_AddItemToArray(nodes, one);
 	}
 	client_side_free(&c);

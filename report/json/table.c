@@ -27,6 +27,7 @@ static void add_column(cJSON *to, const char *key, const struct column *c, const
 		json_add_text(to, key, text);
 		break;
 	case COLUMN_FLAG:
+	case COLUMN_YES:
 		cJSON_AddBoolToObject(to, key, column_number(c, row) > 0);
 		break;
 	case COLUMN_STATS:
