@@ -73,9 +73,10 @@ static int add_ranks(struct blocks *b, const struct merged *m, const struct phas
 	struct block one = {.path = "ranks",
 			    .shape = {rank_keys, 3, &m->schema->rank},
 			    .rank = 1,
-			    .dims = {w->ranks},
+			    .dims = {w->ranks, 1},
 			    .start = {w->rank},
-			    .count = {1}};
+			    .part = {1, 1},
+			    .has_part = true};
 	uint64_t keys[] = {w->rank, w->node, !m->phase->tally->absent};
 
 	one.type = rows_type(&one.shape);
@@ -92,7 +93,8 @@ static int add_rank_rows(struct blocks *b, const struct merged_table *t,
 	struct block one = {.rank = 2,
 			    .dims = {t->rows, w->ranks},
 			    .start = {0, w->rank},
-			    .count = {t->rows, 1}};
+			    .part = {t->rows, 1},
+			    .has_part = true};
 
 	phase_table_shape(t->kind, &one.shape);
 	snprintf(one.path, sizeof(one.path), "%s%s%s",
@@ -123,7 +125,8 @@ static int add_hists(struct blocks *b, const struct merged *m, const struct phas
 		struct block one = {.rank = 2,
 				    .dims = {w->rows, h->count},
 				    .start = {writes ? w->row : 0, 0},
-				    .count = {writes ? 1 : 0, h->count}};
+				    .part = {1, h->count},
+				    .has_part = writes};
 
 		snprintf(one.path, sizeof(one.path), "histograms/%s/%s", h->kind->name,
 			 w->by_node ? "by_node" : "by_rank");
@@ -146,7 +149,9 @@ static int add_client_rows(struct blocks *b, const struct merged_client *c,
 	struct block one = {.path = "client/rows",
 			    .shape = {client_keys, 2, &client_columns},
 			    .rank = 1,
-			    .dims = {(hsize_t)c->nodes * c->rows}};
+			    .dims = {(hsize_t)c->nodes * c->rows, 1},
+			    .part = {c->rows, 1},
+			    .has_part = c->own};
 	size_t words = rows_words(&one.shape);
 	uint64_t *rows = calloc(c->rows * words, sizeof(*rows));
 
@@ -155,10 +160,8 @@ static int add_client_rows(struct blocks *b, const struct merged_client *c,
 
 		rows_fill(&one.shape, key, c->own->row[i], rows + i * words);
 	}
-	if (c->own) {
+	if (c->own)
 		one.start[0] = (hsize_t)w->node * c->rows;
-		one.count[0] = c->rows;
-	}
 	one.type = rows_type(&one.shape);
 	one.data = rows;
 	return add_block(b, one);
@@ -172,7 +175,8 @@ static int add_client_busy(struct blocks *b, const struct merged_client *c,
 			    .rank = 2,
 			    .dims = {c->nodes, c->rows},
 			    .start = {c->own ? w->node : 0, 0},
-			    .count = {c->own ? 1 : 0, c->rows},
+			    .part = {1, c->rows},
+			    .has_part = c->own,
 			    .units = "fraction"};
 	double *busy = calloc(c->rows, sizeof(*busy));
 
@@ -208,6 +212,8 @@ void blocks_create(const struct blocks *b, struct h5_writer *w)
 			rows_describe(w, &one->shape);
 		if (one->units)
 			h5w_text(w, "units", one->units);
+		if (b->gathered)
+			h5w_data(w, one->type, one->data);
 		h5w_leave(w);
 	}
 }
@@ -226,7 +232,9 @@ static int write_block(const struct block *one, hid_t file, const char *path, st
 		rc = h5_fail(err, "cannot open %s", whole);
 	rc = group_agree(group, rc, err);
 	if (rc == 0) {
-		rc = h5_write_rows(dataset, one->type, one->rank, one->start, one->count, one->data,
+		const hsize_t count[2] = {one->has_part ? one->part[0] : 0, one->part[1]};
+
+		rc = h5_write_rows(dataset, one->type, one->rank, one->start, count, one->data,
 				   err);
 		rc = group_agree(group, rc, err);
 	}
@@ -237,11 +245,7 @@ static int write_block(const struct block *one, hid_t file, const char *path, st
 
 static uint64_t block_bytes(const struct block *one)
 {
-	uint64_t bytes = H5Tget_size(one->type);
-
-	for (int i = 0; i < one->rank; i++)
-		bytes *= one->dims[i];
-	return bytes;
+	return H5Tget_size(one->type) * one->dims[0] * one->dims[1];
 }
 
 uint64_t blocks_bytes(const struct blocks *b)
@@ -251,6 +255,100 @@ uint64_t blocks_bytes(const struct blocks *b)
 	for (uint32_t i = 0; i < b->count; i++)
 		sum += block_bytes(&b->list[i]);
 	return sum;
+}
+
+/* What a rank sends of a block: where its part begins, and the part. */
+struct part_place {
+	uint64_t there, start[2];
+};
+
+static uint64_t part_bytes(const struct block *one)
+{
+	return H5Tget_size(one->type) * one->part[0] * one->part[1];
+}
+
+static uint64_t message_bytes(const struct blocks *b)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < b->count; i++)
+		bytes += sizeof(struct part_place) + part_bytes(&b->list[i]);
+	return bytes;
+}
+
+static void pack_parts(const struct blocks *b, char *message)
+{
+	for (uint32_t i = 0; i < b->count; i++) {
+		const struct block *one = &b->list[i];
+		const struct part_place place = {one->has_part, {one->start[0], one->start[1]}};
+
+		memcpy(message, &place, sizeof(place));
+		memcpy(message + sizeof(place), one->data, part_bytes(one));
+		message += sizeof(place) + part_bytes(one);
+	}
+}
+
+/* Puts a part into its data set. Both are arrays by rows. */
+static void place_part(const struct block *one, const struct part_place *place, const char *part)
+{
+	size_t element = H5Tget_size(one->type), row = one->part[1] * element;
+	char *to = (char *)one->data + (place->start[0] * one->dims[1] + place->start[1]) * element;
+
+	for (uint64_t i = 0; place->there && i < one->part[0]; i++)
+		memcpy(to + i * one->dims[1] * element, part + i * row, row);
+}
+
+/* Rank 0: what has come from all ranks makes the whole data sets. */
+static int unpack_parts(struct blocks *b, const char *messages, uint32_t ranks)
+{
+	const char *at = messages;
+
+	for (uint32_t i = 0; i < b->count; i++) {
+		void *whole = calloc(1, block_bytes(&b->list[i]));
+
+		if (!whole)
+			return -ENOMEM;
+		free(b->list[i].data);
+		b->list[i].data = whole;
+	}
+	for (uint32_t rank = 0; rank < ranks; rank++) {
+		for (uint32_t i = 0; i < b->count; i++) {
+			struct part_place place;
+
+			memcpy(&place, at, sizeof(place));
+			place_part(&b->list[i], &place, at + sizeof(place));
+			at += sizeof(place) + part_bytes(&b->list[i]);
+		}
+	}
+	return 0;
+}
+
+int blocks_gather(struct blocks *b, uint64_t bytes_max, struct group *group, struct err *err)
+{
+	uint64_t bytes = message_bytes(b);
+	char *mine, *all = NULL;
+	int rc = 0;
+
+	if (bytes * group->size > bytes_max)
+		return 0;
+	mine = malloc(bytes);
+	if (group->rank == 0)
+		all = malloc(bytes * group->size);
+	if (!mine || (group->rank == 0 && !all))
+		rc = err_set(err, -ENOMEM, "no memory for the rows of results");
+	/* A rank without memory fails alone, and the others must not wait for its message. */
+	rc = group_agree(group, rc, err);
+	if (rc == 0) {
+		pack_parts(b, mine);
+		rc = group_gather(group, mine, bytes, all);
+	}
+	if (rc == 0 && group->rank == 0)
+		rc = unpack_parts(b, all, group->size);
+	free(mine);
+	free(all);
+	b->gathered = true;
+	return group_agree(group,
+			   rc < 0 ? err_set(err, rc, "no memory for the rows of results") : 0, err);
 }
 
 int blocks_write(const struct blocks *b, hid_t file, const char *path, struct group *group,

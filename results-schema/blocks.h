@@ -1,10 +1,10 @@
-/* Blocks: data sets of which each rank (or the first rank of each node) writes its own part: rows
- * of ranks, of epochs and ranks, of histograms by rank or node, of client-side measurements.
+/* Blocks: data sets of which each rank (or the first rank of each node) has its own part: rows of ranks, of epochs and ranks, of
+ * histograms by rank or node, of client-side measurements.
  *
- * Rank 0 creates them with everything else of a phase, through HDF5's ordinary driver. Then all
- * ranks open the file in parallel and write only these rows, with one collective write each. So
- * only rank 0 ever changes the file's metadata, and a rank that fails (a full disk) cannot leave
- * the others waiting inside HDF5. */
+ * Rank 0 creates them with everything else of a phase, through HDF5's ordinary driver. Up to a bound, it has gathered
+ * the parts of all ranks before, by one message from each, and writes them, too: no other rank opens the file. Beyond that, all
+ * ranks then open the file in parallel and write their parts, with one collective write per data set. Either way only rank 0 changes the file's
+ * metadata, and a rank that fails (a full disk) cannot leave the others waiting inside HDF5. */
 #ifndef HAUL_RESULTS_SCHEMA_BLOCKS_H
 #define HAUL_RESULTS_SCHEMA_BLOCKS_H
 
@@ -22,20 +22,24 @@ struct phase_writer {
 	uint32_t rows, row; /* of by_rank or by_node, and this rank's; row == rows: none */
 };
 
-enum { BLOCK_PATH_BYTES = 160 };
+/* BLOCKS_GATHER_BYTES: the bound where the caller sets none. */
+enum { BLOCK_PATH_BYTES = 160, BLOCKS_GATHER_BYTES = 32 << 20 };
 
 struct block {
 	char path[BLOCK_PATH_BYTES]; /* below the phase's group */
 	hid_t type;
 	int rank; /* dimensions: 1 or 2 */
-	hsize_t dims[2], start[2], count[2];
+	hsize_t dims[2], start[2];
+	hsize_t part[2];        /* of a rank that has one, the same on all ranks */
+	bool has_part;          /* this rank has one */
 	struct row_shape shape; /* of rows of measures, for units and roles; columns NULL: none */
 	const char *units;      /* otherwise the unit, or NULL */
-	void *data;             /* this rank's part; count 0: it has none */
+	void *data;             /* this rank's part; on rank 0, once gathered, the whole data set */
 };
 
 struct blocks {
 	uint32_t count, capacity;
+	bool gathered; /* rank 0 has all of it */
 	struct block *list;
 };
 
@@ -45,8 +49,12 @@ int blocks_make(struct blocks *b, const struct merged *m, const struct phase_wri
 		struct err *err);
 void blocks_free(struct blocks *b);
 
-/* Rank 0: creates the data sets in the group of the phase, in a file that only it has opened. The groups on their paths must
- * exist. */
+/* Brings the parts of all ranks to rank 0, if they have at most so many bytes together: then gathered is set on all ranks. Collective.
+ * Returns the same on every rank. */
+int blocks_gather(struct blocks *b, uint64_t bytes_max, struct group *group, struct err *err);
+
+/* Rank 0: creates the data sets in the group of the phase, in a file that only it has opened, and writes them if they are
+ * gathered. The groups on their paths must exist. */
 void blocks_create(const struct blocks *b, struct h5_writer *w);
 
 /* The rows of all ranks together; the same on every rank. */

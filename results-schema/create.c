@@ -58,7 +58,7 @@ static int place_rows(struct results *r, const struct results_head *head,
 		      const struct rank_row *ranks, struct err *err)
 {
 	struct group *g = r->group;
-	uint64_t words[4] = {0}, *nodes = NULL, node = 0;
+	uint64_t words[5] = {0}, *nodes = NULL, node = 0;
 	int rc = 0;
 
 	if (g->rank == 0) {
@@ -66,6 +66,7 @@ static int place_rows(struct results *r, const struct results_head *head,
 		words[1] = head->started_utc_ns;
 		words[2] = head->nodes;
 		words[3] = head->client_nodes_max ? head->client_nodes_max : CLIENT_NODES_MAX;
+		words[4] = head->gather_bytes_max ? head->gather_bytes_max : BLOCKS_GATHER_BYTES;
 		nodes = calloc(g->size, sizeof(*nodes));
 		if (!nodes)
 			rc = err_set(err, -ENOMEM, "no memory for the results");
@@ -85,6 +86,7 @@ static int place_rows(struct results *r, const struct results_head *head,
 		return rc;
 	r->started_utc_ns = words[1];
 	r->client_nodes_max = (uint32_t)words[3];
+	r->gather_bytes_max = words[4];
 	r->writer = (struct phase_writer){.rank = g->rank,
 					  .ranks = g->size,
 					  .node = (uint32_t)node,

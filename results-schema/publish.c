@@ -41,13 +41,14 @@ static void renew_head(struct results *r, struct h5_writer *w)
 	r->stores = NULL;
 }
 
-/* Rank 0: what was published so far, without a phase that runs, to be added to, in a file for so many
- * bytes. */
+/* Rank 0: what was published so far, without a phase that runs, to be added to. bytes: how many all ranks will write into the
+ * file in parallel; 0: only rank 0 writes. */
 static int begin_part(const struct results *r, uint64_t bytes, struct err *err)
 {
 	if (r->at_path != FILE_OWN && !r->base.path)
 		return 0;
-	append_create(r, r->part, bytes);
+	if (bytes)
+		append_create(r, r->part, bytes);
 	return staging_copy(r->base.path ? r->base.path : r->path, r->part, err);
 }
 
@@ -57,7 +58,8 @@ static int begin_side(const struct results *r, const struct publication *p, uint
 {
 	bool kept = r->side_base.path, empty = kept ? r->side_base.empty : !p->side_bytes;
 
-	append_create(r, p->side_part, bytes);
+	if (bytes)
+		append_create(r, p->side_part, bytes);
 	if (empty)
 		return file_head_create_side(p->side_part, r->path, r->key, err);
 	return staging_copy(kept ? r->side_base.path : p->side, p->side_part, err);
@@ -147,16 +149,17 @@ static void fill_whole(struct results *r, struct h5_writer *w, const struct phas
 static int prepare_rows(struct results *r, const struct phase_parts *parts, struct err *err)
 {
 	const struct publication *p = parts->p;
+	bool alone = parts->blocks->gathered;
 	uint64_t rows = blocks_bytes(parts->blocks);
 	int rc = parts->merged->phase->running ? keep_base(r, p, err) : 0;
 
 	if (rc < 0)
 		return rc;
 	if (!p->side) {
-		rc = begin_part(r, p->main_bytes + rows, err);
+		rc = begin_part(r, alone ? 0 : p->main_bytes + rows, err);
 		return fill_part(r, r->part, rc, fill_whole, parts, err);
 	}
-	rc = begin_side(r, p, p->side_bytes + rows, err);
+	rc = begin_side(r, p, alone ? 0 : p->side_bytes + rows, err);
 	return fill_part(r, p->side_part, rc, fill_phase, parts, err);
 }
 
@@ -168,7 +171,7 @@ static int publish_rows(struct results *r, const struct phase_parts *parts, stru
 	int rc = 0;
 
 	if (p->side) {
-		rc = begin_part(r, p->main_bytes, err);
+		rc = begin_part(r, 0, err);
 		rc = fill_part(r, r->part, rc, fill_linked, parts, err);
 		if (rc < 0)
 			unlink(p->side_part);
@@ -239,7 +242,7 @@ static int publish_steps(struct results *r, const struct phase_parts *parts, str
 	if (r->writer.first)
 		bytes = p->main_bytes + file_size(part);
 	rc = group_broadcast(r->group, &bytes, sizeof(bytes));
-	if (rc == 0)
+	if (rc == 0 && !parts->blocks->gathered)
 		rc = append_rows(r, part, p->at, parts->blocks, err);
 	/* The file with the links is copied, then both are synced. */
 	results_step(&r->watch, 2 * bytes);
@@ -264,6 +267,8 @@ int results_publish(struct results *r, const struct results_phase *phase, struct
 	rc = merged_make(&m, phase, r->client_nodes_max, r->group, r->node, err);
 	if (rc == 0)
 		rc = group_agree(r->group, blocks_make(&blocks, &m, &r->writer, err), err);
+	if (rc == 0)
+		rc = blocks_gather(&blocks, r->gather_bytes_max, r->group, err);
 	if (rc == 0)
 		rc = publication_begin(&p, r, phase, err);
 	if (rc == 0)
@@ -332,7 +337,7 @@ static int finish_file(struct results *r, enum results_status status, const char
 	/* A phase whose end could not be published stays as it was published while it ran. */
 	if (r->at_path == FILE_OWN)
 		results_forget_base(r);
-	rc = begin_part(r, file_size(r->path), err);
+	rc = begin_part(r, 0, err);
 	if (rc < 0)
 		return rc;
 	end.seconds = run_seconds(r, end.finished_utc_ns);

@@ -27,6 +27,7 @@ struct results {
 	struct results_watch watch;
 	struct phase_writer writer;
 	uint32_t client_nodes_max;
+	uint64_t gather_bytes_max;
 	uint64_t started_utc_ns;
 	struct rank_row *ranks;     /* rank 0: for results_finish, NULL: as they are */
 	struct store_facts *stores; /* rank 0: for the next publication, NULL: as they are */
