@@ -10,20 +10,6 @@
 #include "core/units.h"
 #include "plan/pin/list.h"
 
-static bool launch_read_processor(const char **text, hwloc_bitmap_t set);
-static bool launch_read_mask(const char **text, hwloc_bitmap_t set);
-
-static const struct launch_form {
-	const char *name, *example;
-	char separator;
-	bool repeats; /* "x*3", and the list begins again after its end */
-	bool (*read)(const char **text, hwloc_bitmap_t set);
-} launch_forms[] = {
-	{"list:", "list:0-7,104-111:8-15,112-119", ':', false, pin_list_read},
-	{"map_cpu:", "map_cpu:0,8,16", ',', true, launch_read_processor},
-	{"mask_cpu:", "mask_cpu:0xff,0xff00", ',', true, launch_read_mask},
-};
-
 static bool launch_read_processor(const char **text, hwloc_bitmap_t set)
 {
 	unsigned long n;
@@ -62,6 +48,17 @@ static bool launch_read_mask(const char **text, hwloc_bitmap_t set)
 	*text = p + digits;
 	return !hwloc_bitmap_iszero(set);
 }
+
+static const struct launch_form {
+	const char *name, *example;
+	char separator;
+	bool repeats; /* "x*3", and the list begins again after its end */
+	bool (*read)(const char **text, hwloc_bitmap_t set);
+} launch_forms[] = {
+	{"list:", "list:0-7,104-111:8-15,112-119", ':', false, pin_list_read},
+	{"map_cpu:", "map_cpu:0,8,16", ',', true, launch_read_processor},
+	{"mask_cpu:", "mask_cpu:0xff,0xff00", ',', true, launch_read_mask},
+};
 
 /* Reads "*3" where it stands. False: it is not a number from 1 on. */
 static bool launch_read_times(const char **text, uint32_t *times)
@@ -120,6 +117,14 @@ static int launch_read_all(struct launch_bind *b, const struct launch_form *form
 	return rc;
 }
 
+void launch_bind_free(struct launch_bind *b)
+{
+	for (uint32_t i = 0; i < b->count; i++)
+		hwloc_bitmap_free(b->sets[i]);
+	free(b->sets);
+	*b = (struct launch_bind){0};
+}
+
 int launch_bind_read(struct launch_bind *b, const char *text, uint32_t ranks, struct err *err)
 {
 	const struct launch_form *form = NULL;
@@ -145,14 +150,6 @@ int launch_bind_read(struct launch_bind *b, const char *text, uint32_t ranks, st
 	if (rc < 0)
 		launch_bind_free(b);
 	return rc;
-}
-
-void launch_bind_free(struct launch_bind *b)
-{
-	for (uint32_t i = 0; i < b->count; i++)
-		hwloc_bitmap_free(b->sets[i]);
-	free(b->sets);
-	*b = (struct launch_bind){0};
 }
 
 hwloc_const_bitmap_t launch_bind_set(const struct launch_bind *b, uint32_t rank)

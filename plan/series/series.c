@@ -6,33 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int read_sweep(struct series *s, const char *text, struct err *err);
-static int count_runs(const struct series *s, struct err *err);
-
-int series_init(struct series *s, const char *const *sweeps, unsigned count, uint32_t repeat,
-		uint32_t warmup, struct err *err)
-{
-	unsigned i;
-	int rc = 0;
-
-	*s = (struct series){.combinations = 1, .repeat = repeat, .warmup = warmup};
-	if (count > SERIES_SWEEPS_MAX)
-		return err_set(err, -EINVAL, "--sweep: is given more than %d times",
-			       SERIES_SWEEPS_MAX);
-	for (i = 0; rc == 0 && i < count; i++) {
-		rc = read_sweep(s, sweeps[i], err);
-		if (rc < 0)
-			err_wrap(err, rc, "--sweep %.100s", sweeps[i]);
-		else
-			rc = count_runs(s, err);
-	}
-	if (rc == 0)
-		rc = count_runs(s, err);
-	if (rc < 0)
-		series_free(s);
-	return rc;
-}
-
 void series_free(struct series *s)
 {
 	arena_free(&s->arena);
@@ -151,6 +124,30 @@ static int read_sweep(struct series *s, const char *text, struct err *err)
 	s->sweep_count++;
 	s->combinations *= w->count;
 	return 0;
+}
+
+int series_init(struct series *s, const char *const *sweeps, unsigned count, uint32_t repeat,
+		uint32_t warmup, struct err *err)
+{
+	unsigned i;
+	int rc = 0;
+
+	*s = (struct series){.combinations = 1, .repeat = repeat, .warmup = warmup};
+	if (count > SERIES_SWEEPS_MAX)
+		return err_set(err, -EINVAL, "--sweep: is given more than %d times",
+			       SERIES_SWEEPS_MAX);
+	for (i = 0; rc == 0 && i < count; i++) {
+		rc = read_sweep(s, sweeps[i], err);
+		if (rc < 0)
+			err_wrap(err, rc, "--sweep %.100s", sweeps[i]);
+		else
+			rc = count_runs(s, err);
+	}
+	if (rc == 0)
+		rc = count_runs(s, err);
+	if (rc < 0)
+		series_free(s);
+	return rc;
 }
 
 void series_sets(const struct series *s, uint32_t combination, const char **sets)

@@ -218,6 +218,25 @@ static void status_rest(struct node_status *m, uint64_t now_ns, struct status_na
 	count_sleep(m->link ? &m->board->gathered : &m->board->complete, m->round);
 }
 
+/* What this node knows of, and what its neighbours have heard of. */
+static uint64_t status_stop(struct node_status *m)
+{
+	uint64_t here = atomic_load_explicit(&m->board->stop, memory_order_relaxed), heard;
+
+	if (!m->link)
+		return here;
+	heard = leader_link_stop(m->link, here);
+	if (heard > here)
+		atomic_store(&m->board->stop, heard);
+	return heard;
+}
+
+void node_status_watch(struct node_status *m, uint64_t now_ns)
+{
+	if (node_watch_poll(&m->watch, now_ns))
+		status_stop(m);
+}
+
 void node_status_wait(struct node_status *m, struct waiting *how, struct status *merged)
 {
 	struct waiting_slow slow = {0};
@@ -241,8 +260,6 @@ void node_status_wait(struct node_status *m, struct waiting *how, struct status 
 	wait_share_end(&m->share, clock_kernel_ns(), ended_ns - begun_ns);
 }
 
-static uint64_t status_stop(struct node_status *m);
-
 void node_status_stop_tell(struct node_status *m, uint64_t reason)
 {
 	_Atomic uint64_t *stop = &m->board->stop;
@@ -251,25 +268,6 @@ void node_status_stop_tell(struct node_status *m, uint64_t reason)
 	while (old < reason && !atomic_compare_exchange_weak(stop, &old, reason))
 		;
 	if (m->link)
-		status_stop(m);
-}
-
-/* What this node knows of, and what its neighbours have heard of. */
-static uint64_t status_stop(struct node_status *m)
-{
-	uint64_t here = atomic_load_explicit(&m->board->stop, memory_order_relaxed), heard;
-
-	if (!m->link)
-		return here;
-	heard = leader_link_stop(m->link, here);
-	if (heard > here)
-		atomic_store(&m->board->stop, heard);
-	return heard;
-}
-
-void node_status_watch(struct node_status *m, uint64_t now_ns)
-{
-	if (node_watch_poll(&m->watch, now_ns))
 		status_stop(m);
 }
 

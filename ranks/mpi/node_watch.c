@@ -19,7 +19,53 @@ struct node_watch_seat {
 	char apart[SEAT_APART_BYTES];
 };
 
-static void node_watch_heard(void *argument, uint32_t from, const struct stall_note *note);
+/* Rank 0: a line for the log, unless there have been many already. */
+static void node_watch_log(struct node_watch *w, const struct stall_note *n, uint64_t now_ns)
+{
+	double seconds = (double)n->elapsed_ns / 1e9;
+
+	if (now_ns - w->period_ns >= w->watch.limit_ns) {
+		if (w->left_out)
+			log_say(w->log, LOG_WARNING, "%u more ranks wait for long or do not answer",
+				w->left_out);
+		w->period_ns = now_ns;
+		w->lines = w->left_out = 0;
+	}
+	if (w->lines == LOG_LINES) {
+		w->left_out++;
+		return;
+	}
+	w->lines++;
+	if (n->kind == STALL_WAITS)
+		log_say(w->log, LOG_WARNING, "%s has waited %.1f s for storage%s%s", n->who,
+			seconds, *n->object ? ", for " : "", n->object);
+	else
+		log_say(w->log, LOG_WARNING,
+			"%s has not answered for %.1f s: it is stopped, or hangs in a call", n->who,
+			seconds);
+}
+
+static void node_watch_note(struct node_watch *w, const struct stall_note *n)
+{
+	if (!w->last)
+		leader_link_note(w->link, n);
+	else if (w->log)
+		node_watch_log(w, n, w->watch.looked_ns);
+}
+
+/* A message from a neighbour in the tree. */
+static void node_watch_heard(void *argument, uint32_t from, const struct stall_note *note)
+{
+	struct node_watch *w = argument;
+	uint32_t child = from - w->first_child;
+
+	if (note->kind != STALL_ALIVE) {
+		node_watch_note(w, note);
+	} else if (child < w->child_count) {
+		w->children[child].beats++;
+		memcpy(w->children[child].who, note->who, sizeof(note->who));
+	}
+}
 
 int node_watch_open(struct node_watch *w, struct group *node, const struct group *leaders,
 		    struct leader_link *link, struct err *err)
@@ -95,40 +141,6 @@ static bool seat_read(struct node_watch_seat *s, struct group_wait *wait)
 	return before % 2 == 0 && before == atomic_load_explicit(&s->version, memory_order_relaxed);
 }
 
-/* Rank 0: a line for the log, unless there have been many already. */
-static void node_watch_log(struct node_watch *w, const struct stall_note *n, uint64_t now_ns)
-{
-	double seconds = (double)n->elapsed_ns / 1e9;
-
-	if (now_ns - w->period_ns >= w->watch.limit_ns) {
-		if (w->left_out)
-			log_say(w->log, LOG_WARNING, "%u more ranks wait for long or do not answer",
-				w->left_out);
-		w->period_ns = now_ns;
-		w->lines = w->left_out = 0;
-	}
-	if (w->lines == LOG_LINES) {
-		w->left_out++;
-		return;
-	}
-	w->lines++;
-	if (n->kind == STALL_WAITS)
-		log_say(w->log, LOG_WARNING, "%s has waited %.1f s for storage%s%s", n->who,
-			seconds, *n->object ? ", for " : "", n->object);
-	else
-		log_say(w->log, LOG_WARNING,
-			"%s has not answered for %.1f s: it is stopped, or hangs in a call", n->who,
-			seconds);
-}
-
-static void node_watch_note(struct node_watch *w, const struct stall_note *n)
-{
-	if (!w->last)
-		leader_link_note(w->link, n);
-	else if (w->log)
-		node_watch_log(w, n, w->watch.looked_ns);
-}
-
 static void node_watch_seats(struct node_watch *w, uint64_t now_ns)
 {
 	struct stall_note note;
@@ -200,18 +212,4 @@ bool node_watch_poll(struct node_watch *w, uint64_t now_ns)
 	node_watch_children(w, now_ns);
 	node_watch_beat(w, now_ns);
 	return true;
-}
-
-/* A message from a neighbour in the tree. */
-static void node_watch_heard(void *argument, uint32_t from, const struct stall_note *note)
-{
-	struct node_watch *w = argument;
-	uint32_t child = from - w->first_child;
-
-	if (note->kind != STALL_ALIVE) {
-		node_watch_note(w, note);
-	} else if (child < w->child_count) {
-		w->children[child].beats++;
-		memcpy(w->children[child].who, note->who, sizeof(note->who));
-	}
 }

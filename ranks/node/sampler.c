@@ -27,8 +27,6 @@ struct sampler {
 	uint64_t last[CLIENT_COLUMNS];
 };
 
-static void *sampler_main(void *argument);
-
 /* A rank in another process name space cannot use this pid. */
 struct process {
 	int64_t pid;
@@ -110,40 +108,6 @@ void sampler_close(struct sampler *s)
 	free(s);
 }
 
-void sampler_start(struct sampler *s)
-{
-	int rc;
-
-	if (!s)
-		return;
-	sampler_join(s);
-	client_series_init(&s->series);
-	s->quit = false;
-	client_source_read(s->source, s->last);
-	s->start_ns = clock_kernel_ns();
-	s->last_ns = s->start_ns;
-	rc = pthread_create(&s->thread, NULL, sampler_main, s);
-	s->running = rc == 0;
-	if (rc && !s->warned) {
-		log_say(s->log, LOG_WARNING, "this node is not watched: no thread for it: %s",
-			strerror(rc));
-		s->warned = true;
-	}
-}
-
-struct client_series *sampler_stop(struct sampler *s)
-{
-	if (!s)
-		return NULL;
-	sampler_join(s);
-	return &s->series;
-}
-
-const struct client_facts *sampler_facts(const struct sampler *s)
-{
-	return client_source_facts(s->source);
-}
-
 /* Takes a row. The cost of a row, known only when it has been taken, is part of that row. */
 static void sampler_row(struct sampler *s)
 {
@@ -179,4 +143,38 @@ static void *sampler_main(void *argument)
 		due += ((s->last_ns > due ? s->last_ns - due : 0) / tick_ns + 1) * tick_ns;
 	}
 	return NULL;
+}
+
+void sampler_start(struct sampler *s)
+{
+	int rc;
+
+	if (!s)
+		return;
+	sampler_join(s);
+	client_series_init(&s->series);
+	s->quit = false;
+	client_source_read(s->source, s->last);
+	s->start_ns = clock_kernel_ns();
+	s->last_ns = s->start_ns;
+	rc = pthread_create(&s->thread, NULL, sampler_main, s);
+	s->running = rc == 0;
+	if (rc && !s->warned) {
+		log_say(s->log, LOG_WARNING, "this node is not watched: no thread for it: %s",
+			strerror(rc));
+		s->warned = true;
+	}
+}
+
+struct client_series *sampler_stop(struct sampler *s)
+{
+	if (!s)
+		return NULL;
+	sampler_join(s);
+	return &s->series;
+}
+
+const struct client_facts *sampler_facts(const struct sampler *s)
+{
+	return client_source_facts(s->source);
 }

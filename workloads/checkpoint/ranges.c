@@ -42,47 +42,10 @@ struct restore {
 	void *argument;
 };
 
-static void restore_plan_weights(struct restore *r);
-static void restore_plan_optimizer(struct restore *r);
-static bool restore_next_rank(const struct restore *r, uint64_t from, uint64_t *rank);
-static int restore_weights(struct restore *r, const struct mesh_place *writer);
-static int restore_optimizer(struct restore *r, const struct mesh_place *writer);
-static int restore_flush(struct restore *r);
-
-int checkpoint_ranges(const struct checkpoint_shape *s, const struct mesh *reader, uint64_t rank,
-		      enum checkpoint_replicas replicas,
-		      int (*range)(void *argument, const struct checkpoint_range *r),
-		      void *argument)
-{
-	struct restore r = {.s = s, .mesh = reader, .range = range, .argument = argument};
-	struct mesh_place writer;
-	int rc = 0;
-
-	mesh_at(reader, rank, &r.place);
-	if (shard_writes_weights(reader, &r.place) || replicas == CHECKPOINT_REPLICAS_ALL)
-		restore_plan_weights(&r);
-	if (shard_writes_optimizer(reader, &r.place) || replicas == CHECKPOINT_REPLICAS_ALL)
-		restore_plan_optimizer(&r);
-	for (uint64_t next = 0; !rc && restore_next_rank(&r, next, &next); next++) {
-		mesh_at(&s->mesh, next, &writer);
-		rc = restore_weights(&r, &writer);
-		if (!rc)
-			rc = restore_optimizer(&r, &writer);
-	}
-	return rc ? rc : restore_flush(&r);
-}
-
 /* Number i of count, carried over evenly to a count of others. */
 static uint64_t counterpart(uint64_t i, uint64_t count, uint64_t other)
 {
 	return (uint64_t)((unsigned __int128)i * other / count);
-}
-
-static unsigned restore_kind(const struct model *m, uint64_t layer, uint32_t i)
-{
-	if (layer >= 1 && layer <= m->layers)
-		return KIND_LAYER + i;
-	return layer && layer == m->layers + 2 ? KIND_NORM : KIND_FIRST;
 }
 
 static void restore_kind_matrix(const struct model *m, unsigned kind, struct shard_matrix *out)
@@ -222,6 +185,13 @@ static int restore_flush(struct restore *r)
 	return last.length ? r->range(r->argument, &last) : 0;
 }
 
+static unsigned restore_kind(const struct model *m, uint64_t layer, uint32_t i)
+{
+	if (layer >= 1 && layer <= m->layers)
+		return KIND_LAYER + i;
+	return layer && layer == m->layers + 2 ? KIND_NORM : KIND_FIRST;
+}
+
 /* Adds elements [first, first + count) of the tensor that at names. */
 static int restore_add(struct restore *r, const struct checkpoint_range *at, enum model_type type,
 		       uint64_t first, uint64_t count)
@@ -318,4 +288,27 @@ static int restore_optimizer(struct restore *r, const struct mesh_place *writer)
 			rc = restore_add(r, &at, t.type, first - begin, end - first);
 	}
 	return rc;
+}
+
+int checkpoint_ranges(const struct checkpoint_shape *s, const struct mesh *reader, uint64_t rank,
+		      enum checkpoint_replicas replicas,
+		      int (*range)(void *argument, const struct checkpoint_range *r),
+		      void *argument)
+{
+	struct restore r = {.s = s, .mesh = reader, .range = range, .argument = argument};
+	struct mesh_place writer;
+	int rc = 0;
+
+	mesh_at(reader, rank, &r.place);
+	if (shard_writes_weights(reader, &r.place) || replicas == CHECKPOINT_REPLICAS_ALL)
+		restore_plan_weights(&r);
+	if (shard_writes_optimizer(reader, &r.place) || replicas == CHECKPOINT_REPLICAS_ALL)
+		restore_plan_optimizer(&r);
+	for (uint64_t next = 0; !rc && restore_next_rank(&r, next, &next); next++) {
+		mesh_at(&s->mesh, next, &writer);
+		rc = restore_weights(&r, &writer);
+		if (!rc)
+			rc = restore_optimizer(&r, &writer);
+	}
+	return rc ? rc : restore_flush(&r);
 }

@@ -18,61 +18,6 @@ struct generate_cleaned {
 	const char *folder;
 };
 
-static int generate_clean_find(struct generate_cleaned *c, struct err *err);
-static int generate_clean_files(struct generate_cleaned *c, struct err *err);
-static int generate_clean_folders(struct generate_cleaned *c, struct err *err);
-static int generate_clean_end(struct generate_cleaned *c, struct err *err);
-
-static int generate_clean_all(struct clean *clean, void *cleaned, struct err *err)
-{
-	struct generate_cleaned *c = cleaned;
-	int rc;
-
-	c->clean = clean;
-	c->group = clean->crew.group;
-	rc = generate_clean_find(c, err);
-	if (rc == 0)
-		rc = generate_clean_files(c, err);
-	if (rc == 0)
-		rc = generate_clean_folders(c, err);
-	return rc == 0 ? generate_clean_end(c, err) : rc;
-}
-
-static int generate_clean_one(struct phase_context *ctx, const struct job_dataset *described,
-			      struct clean_counts *counts, struct err *err)
-{
-	const struct dataset_options *options = described->options;
-	struct generate_cleaned c = {.folder = options->folder};
-	struct job_phase none = {.path = ""};
-	char path[DATASET_PATH_BYTES];
-	const struct job_dataset *found;
-	const struct job_store *store;
-	int rc;
-
-	if (dataset_is_existing(options))
-		return err_set(
-			err, -EPERM,
-			"the data set%s%s exists without haul: nothing of it is ever removed",
-			described->name[0] ? " " : "", described->name);
-	dataset_path(described, path);
-	snprintf(none.path, sizeof(none.path), "%.63s", path);
-	rc = dataset_find(ctx->job, &none, described->name, &found, &store, err);
-	if (rc < 0)
-		return rc;
-	rc = clean_store(ctx, store, generate_clean_all, &c, counts, err);
-	manifest_free(&c.manifest);
-	return rc;
-}
-
-int generate_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; rc == 0 && i < ctx->job->dataset_count; i++)
-		rc = generate_clean_one(ctx, &ctx->job->datasets[i], counts, err);
-	return rc;
-}
-
 static int generate_clean_load(struct generate_cleaned *c, struct err *err)
 {
 	const char *folder = c->folder;
@@ -199,4 +144,54 @@ static int generate_clean_end(struct generate_cleaned *c, struct err *err)
 			clean_folder(c->clean, key);
 	}
 	return clean_end(c->clean, err);
+}
+
+static int generate_clean_all(struct clean *clean, void *cleaned, struct err *err)
+{
+	struct generate_cleaned *c = cleaned;
+	int rc;
+
+	c->clean = clean;
+	c->group = clean->crew.group;
+	rc = generate_clean_find(c, err);
+	if (rc == 0)
+		rc = generate_clean_files(c, err);
+	if (rc == 0)
+		rc = generate_clean_folders(c, err);
+	return rc == 0 ? generate_clean_end(c, err) : rc;
+}
+
+static int generate_clean_one(struct phase_context *ctx, const struct job_dataset *described,
+			      struct clean_counts *counts, struct err *err)
+{
+	const struct dataset_options *options = described->options;
+	struct generate_cleaned c = {.folder = options->folder};
+	struct job_phase none = {.path = ""};
+	char path[DATASET_PATH_BYTES];
+	const struct job_dataset *found;
+	const struct job_store *store;
+	int rc;
+
+	if (dataset_is_existing(options))
+		return err_set(
+			err, -EPERM,
+			"the data set%s%s exists without haul: nothing of it is ever removed",
+			described->name[0] ? " " : "", described->name);
+	dataset_path(described, path);
+	snprintf(none.path, sizeof(none.path), "%.63s", path);
+	rc = dataset_find(ctx->job, &none, described->name, &found, &store, err);
+	if (rc < 0)
+		return rc;
+	rc = clean_store(ctx, store, generate_clean_all, &c, counts, err);
+	manifest_free(&c.manifest);
+	return rc;
+}
+
+int generate_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < ctx->job->dataset_count; i++)
+		rc = generate_clean_one(ctx, &ctx->job->datasets[i], counts, err);
+	return rc;
 }

@@ -25,12 +25,6 @@
 #include "workloads/generate/clean.h"
 #include "workloads/generate/size.h"
 
-static int generate_open(void *run, struct phase_context *ctx, struct err *err);
-static int generate_work(void *run, enum stop_reason *stopped, struct err *err);
-static void generate_measure(void *run);
-static void generate_say(void *run);
-static void generate_close(void *run);
-
 static const struct option generate_options_table[] = {
 	OPT_TEXT("dataset", struct generate_options, dataset, .def_text = "",
 		 .help = "which data set; may be left out where there is only one"),
@@ -67,30 +61,6 @@ struct generate {
 	bool something; /* files may be there: each is looked at before it is made */
 };
 
-const struct workload generate_workload = {
-	.section =
-		{
-			.name = "generate",
-			.help = "makes a data set",
-			.tables = {generate_options_table, NULL},
-			.size = sizeof(struct generate_options),
-			.owner = &generate_workload,
-		},
-	.schema = &generate_schema,
-	.generating = true,
-	.snapshots = true,
-	.check = generate_check,
-	.stores = generate_stores,
-	.size = generate_size,
-	.run_bytes = sizeof(struct generate),
-	.open = generate_open,
-	.work = generate_work,
-	.measure = generate_measure,
-	.say = generate_say,
-	.close = generate_close,
-	.clean = generate_clean,
-};
-
 /* What a thread counts. */
 enum generate_count {
 	COUNT_WHOLE,
@@ -100,13 +70,6 @@ enum generate_count {
 	COUNT_MADE_BYTES,
 	COUNT_COMMIT_NS
 };
-
-static int generate_look(struct crew_thread *w, uint64_t i);
-static int generate_make(struct crew_thread *w, uint64_t i);
-static int generate_save_manifest(struct generate *g, struct group *group, bool complete,
-				  struct err *err);
-static void generate_count(const struct crew_thread *w, struct tally *t);
-static void generate_so_far(void *generate, struct tally *t);
 
 /* A set that is larger than the job's data set is complete, or another job has to finish it first. */
 static int begun_matches(struct begun *b, const struct manifest *m, const struct dataset *d,
@@ -173,170 +136,6 @@ static int begun_look(struct begun *b, struct dataset *d, struct store *store, s
 	*b = found.begun;
 	dataset_in_set(d, found.set_files);
 	return 0;
-}
-
-/* Both passes. Collective, as is all that it calls. */
-static int generate_passes(struct generate *g, enum stop_reason *stopped, struct err *err)
-{
-	struct phase_context *ctx = g->ctx;
-	uint64_t whole;
-	int rc;
-
-	if (g->keeps_manifest) {
-		rc = begun_look(&g->begun, &g->dataset, &g->store, ctx->group, err);
-		if (rc < 0)
-			return rc;
-	}
-	if (g->looks && !g->begun.empty && (g->begun.complete || !g->begun.resumes)) {
-		g->crew.kind = "generate, looking at what is there";
-		rc = crew_run(&g->crew, generate_look, stopped, err);
-		if (rc < 0 || *stopped)
-			return rc;
-	}
-	whole = crew_count(&g->crew, COUNT_WHOLE);
-	rc = group_allreduce(ctx->group, MERGE_SUM, &whole, 1);
-	if (rc < 0)
-		return rc;
-	g->something = g->looks && g->begun.resumes;
-	if (whole == g->crew.files && g->begun.complete)
-		return 0; /* nothing is written: the store may be read-only */
-	/* What the first pass counted is counted again. */
-	crew_clear_counts(&g->crew);
-	if (g->keeps_manifest) {
-		rc = generate_save_manifest(g, ctx->group, false, err);
-		if (rc < 0)
-			return rc;
-	}
-	g->crew.kind = "generate";
-	rc = crew_run(&g->crew, generate_make, stopped, err);
-	if (rc < 0 || *stopped || !g->keeps_manifest)
-		return rc;
-	return generate_save_manifest(g, ctx->group, true, err);
-}
-
-static int generate_work(void *run, enum stop_reason *stopped, struct err *err)
-{
-	struct generate *g = run;
-
-	g->start_ns = workload_begin(g->ctx);
-	crew_start(&g->crew, g->start_ns);
-	snapshot_start(&g->snapshot, g->start_ns);
-	return generate_passes(g, stopped, err);
-}
-
-static void generate_measure(void *run)
-{
-	struct generate *g = run;
-	struct tally *t = g->ctx->tally;
-
-	if (g->crew.members)
-		crew_merge(&g->crew, t);
-	t->rank_row[TALLY_WALL_NS] = clock_now(g->ctx->clock) - g->start_ns;
-}
-
-static int generate_write_failed(void *member, const struct request *req, int rc)
-{
-	return crew_fail(member, req, rc, request_text(req));
-}
-
-/* A large file takes long: its thread looks after each write. */
-static void generate_written(void *member, struct object *object, uint64_t at, uint64_t length)
-{
-	(void)object;
-	(void)at;
-	(void)length;
-	crew_look(member);
-}
-
-/* A writer for each thread, and the fillers of all. */
-static int generate_open_writers(struct generate *g, struct err *err)
-{
-	uint32_t fillers = g->content && g->buffers.filled ? (uint32_t)g->options->fillers : 0;
-	int rc = fillers_open(&g->fillers, fillers, g->crew.threads, g->store.clock, err);
-
-	g->writers = calloc(g->crew.threads, sizeof(*g->writers));
-	if (!g->writers)
-		return err_set(err, -ENOMEM, "no memory for %u threads", g->crew.threads);
-	for (uint32_t i = 0; rc == 0 && i < g->crew.threads; i++) {
-		struct crew_thread *member = &g->crew.members[i];
-
-		g->writers[i] = (struct writer){.queue = &member->queue,
-						.fillers = fillers ? &g->fillers : NULL,
-						.memory = g->content ? member->buffer : NULL,
-						.buffer_bytes = g->buffers.bytes,
-						.buffers = g->buffers.count,
-						.depth = g->buffers.depth,
-						.halt = &g->crew.halt,
-						.failed = generate_write_failed,
-						.written = generate_written,
-						.argument = member};
-		rc = writer_open(&g->writers[i], err);
-	}
-	return rc;
-}
-
-static void generate_name(const struct crew *p, uint64_t i, char key[OBJECT_KEY_BYTES])
-{
-	const struct generate *g = p->argument;
-	uint64_t file;
-	uint32_t object;
-
-	dataset_object(&g->dataset, i, &file, &object);
-	dataset_object_key(&g->dataset, file, object, key);
-}
-
-static int generate_open(void *run, struct phase_context *ctx, struct err *err)
-{
-	struct generate *g = run;
-	const struct generate_options *o = ctx->phase->options;
-	const struct job_store *described;
-	int rc = generate_dataset(ctx->job, ctx->phase, &described, &g->dataset, err);
-
-	g->ctx = ctx;
-	g->options = o;
-	g->start_ns = clock_now(ctx->clock);
-	if (rc == 0)
-		rc = workload_store_open(ctx, described, &g->store, err);
-	if (rc < 0) {
-		g->store.ops = NULL;
-		return group_agree(ctx->group, rc, err);
-	}
-	g->content = store_can(&g->store, BACKEND_CONTENT);
-	g->looks = store_can(&g->store, BACKEND_MISSING_IS_ERROR);
-	g->buffers = generate_buffers(o, &g->dataset, g->store.ops, store_part(&g->store, 0),
-				      backend_in_flight(described));
-	g->keeps_manifest = g->content && store_can(&g->store, BACKEND_PERSISTENT);
-	g->crew =
-		crew_of(ctx, &g->store, &generate_meter, o->threads, g->buffers.depth, "generate");
-	g->crew.files = dataset_objects(&g->dataset);
-	g->crew.buffer_bytes = g->content ? g->buffers.count * g->buffers.bytes : 0;
-	g->crew.items = "files";
-	g->crew.stall_limit_ns = ctx->job->stall_limit_ns;
-	g->crew.name = generate_name;
-	g->crew.count = generate_count;
-	g->crew.snapshot = &g->snapshot;
-	g->crew.argument = g;
-	rc = snapshot_open(&g->snapshot, ctx, (struct snapshot_hooks){.complete = generate_so_far},
-			   g, err);
-	if (rc == 0)
-		rc = crew_open(&g->crew, err);
-	if (rc == 0)
-		rc = generate_open_writers(g, err);
-	return group_agree(ctx->group, rc, err);
-}
-
-static void generate_close(void *run)
-{
-	struct generate *g = run;
-
-	fillers_close(&g->fillers);
-	for (uint32_t i = 0; g->writers && i < g->crew.threads; i++)
-		writer_close(&g->writers[i]);
-	free(g->writers);
-	crew_close(&g->crew);
-	snapshot_close(&g->snapshot);
-	if (g->store.ops)
-		store_close(&g->store);
 }
 
 static int generate_save_manifest(struct generate *g, struct group *group, bool complete,
@@ -464,6 +263,116 @@ static int generate_make(struct crew_thread *w, uint64_t i)
 	return 0;
 }
 
+/* Both passes. Collective, as is all that it calls. */
+static int generate_passes(struct generate *g, enum stop_reason *stopped, struct err *err)
+{
+	struct phase_context *ctx = g->ctx;
+	uint64_t whole;
+	int rc;
+
+	if (g->keeps_manifest) {
+		rc = begun_look(&g->begun, &g->dataset, &g->store, ctx->group, err);
+		if (rc < 0)
+			return rc;
+	}
+	if (g->looks && !g->begun.empty && (g->begun.complete || !g->begun.resumes)) {
+		g->crew.kind = "generate, looking at what is there";
+		rc = crew_run(&g->crew, generate_look, stopped, err);
+		if (rc < 0 || *stopped)
+			return rc;
+	}
+	whole = crew_count(&g->crew, COUNT_WHOLE);
+	rc = group_allreduce(ctx->group, MERGE_SUM, &whole, 1);
+	if (rc < 0)
+		return rc;
+	g->something = g->looks && g->begun.resumes;
+	if (whole == g->crew.files && g->begun.complete)
+		return 0; /* nothing is written: the store may be read-only */
+	/* What the first pass counted is counted again. */
+	crew_clear_counts(&g->crew);
+	if (g->keeps_manifest) {
+		rc = generate_save_manifest(g, ctx->group, false, err);
+		if (rc < 0)
+			return rc;
+	}
+	g->crew.kind = "generate";
+	rc = crew_run(&g->crew, generate_make, stopped, err);
+	if (rc < 0 || *stopped || !g->keeps_manifest)
+		return rc;
+	return generate_save_manifest(g, ctx->group, true, err);
+}
+
+static int generate_work(void *run, enum stop_reason *stopped, struct err *err)
+{
+	struct generate *g = run;
+
+	g->start_ns = workload_begin(g->ctx);
+	crew_start(&g->crew, g->start_ns);
+	snapshot_start(&g->snapshot, g->start_ns);
+	return generate_passes(g, stopped, err);
+}
+
+static void generate_measure(void *run)
+{
+	struct generate *g = run;
+	struct tally *t = g->ctx->tally;
+
+	if (g->crew.members)
+		crew_merge(&g->crew, t);
+	t->rank_row[TALLY_WALL_NS] = clock_now(g->ctx->clock) - g->start_ns;
+}
+
+static int generate_write_failed(void *member, const struct request *req, int rc)
+{
+	return crew_fail(member, req, rc, request_text(req));
+}
+
+/* A large file takes long: its thread looks after each write. */
+static void generate_written(void *member, struct object *object, uint64_t at, uint64_t length)
+{
+	(void)object;
+	(void)at;
+	(void)length;
+	crew_look(member);
+}
+
+/* A writer for each thread, and the fillers of all. */
+static int generate_open_writers(struct generate *g, struct err *err)
+{
+	uint32_t fillers = g->content && g->buffers.filled ? (uint32_t)g->options->fillers : 0;
+	int rc = fillers_open(&g->fillers, fillers, g->crew.threads, g->store.clock, err);
+
+	g->writers = calloc(g->crew.threads, sizeof(*g->writers));
+	if (!g->writers)
+		return err_set(err, -ENOMEM, "no memory for %u threads", g->crew.threads);
+	for (uint32_t i = 0; rc == 0 && i < g->crew.threads; i++) {
+		struct crew_thread *member = &g->crew.members[i];
+
+		g->writers[i] = (struct writer){.queue = &member->queue,
+						.fillers = fillers ? &g->fillers : NULL,
+						.memory = g->content ? member->buffer : NULL,
+						.buffer_bytes = g->buffers.bytes,
+						.buffers = g->buffers.count,
+						.depth = g->buffers.depth,
+						.halt = &g->crew.halt,
+						.failed = generate_write_failed,
+						.written = generate_written,
+						.argument = member};
+		rc = writer_open(&g->writers[i], err);
+	}
+	return rc;
+}
+
+static void generate_name(const struct crew *p, uint64_t i, char key[OBJECT_KEY_BYTES])
+{
+	const struct generate *g = p->argument;
+	uint64_t file;
+	uint32_t object;
+
+	dataset_object(&g->dataset, i, &file, &object);
+	dataset_object_key(&g->dataset, file, object, key);
+}
+
 /* What a thread has counted beside its meter. */
 static void generate_count(const struct crew_thread *w, struct tally *t)
 {
@@ -486,6 +395,60 @@ static void generate_so_far(void *generate, struct tally *t)
 	const struct generate *g = generate;
 
 	t->rank_row[TALLY_WALL_NS] = clock_now(g->store.clock) - g->start_ns;
+}
+
+static int generate_open(void *run, struct phase_context *ctx, struct err *err)
+{
+	struct generate *g = run;
+	const struct generate_options *o = ctx->phase->options;
+	const struct job_store *described;
+	int rc = generate_dataset(ctx->job, ctx->phase, &described, &g->dataset, err);
+
+	g->ctx = ctx;
+	g->options = o;
+	g->start_ns = clock_now(ctx->clock);
+	if (rc == 0)
+		rc = workload_store_open(ctx, described, &g->store, err);
+	if (rc < 0) {
+		g->store.ops = NULL;
+		return group_agree(ctx->group, rc, err);
+	}
+	g->content = store_can(&g->store, BACKEND_CONTENT);
+	g->looks = store_can(&g->store, BACKEND_MISSING_IS_ERROR);
+	g->buffers = generate_buffers(o, &g->dataset, g->store.ops, store_part(&g->store, 0),
+				      backend_in_flight(described));
+	g->keeps_manifest = g->content && store_can(&g->store, BACKEND_PERSISTENT);
+	g->crew =
+		crew_of(ctx, &g->store, &generate_meter, o->threads, g->buffers.depth, "generate");
+	g->crew.files = dataset_objects(&g->dataset);
+	g->crew.buffer_bytes = g->content ? g->buffers.count * g->buffers.bytes : 0;
+	g->crew.items = "files";
+	g->crew.stall_limit_ns = ctx->job->stall_limit_ns;
+	g->crew.name = generate_name;
+	g->crew.count = generate_count;
+	g->crew.snapshot = &g->snapshot;
+	g->crew.argument = g;
+	rc = snapshot_open(&g->snapshot, ctx, (struct snapshot_hooks){.complete = generate_so_far},
+			   g, err);
+	if (rc == 0)
+		rc = crew_open(&g->crew, err);
+	if (rc == 0)
+		rc = generate_open_writers(g, err);
+	return group_agree(ctx->group, rc, err);
+}
+
+static void generate_close(void *run)
+{
+	struct generate *g = run;
+
+	fillers_close(&g->fillers);
+	for (uint32_t i = 0; g->writers && i < g->crew.threads; i++)
+		writer_close(&g->writers[i]);
+	free(g->writers);
+	crew_close(&g->crew);
+	snapshot_close(&g->snapshot);
+	if (g->store.ops)
+		store_close(&g->store);
 }
 
 /* What was done, for the report and for whoever waits for the command. */
@@ -520,3 +483,27 @@ static void generate_say(void *run)
 		workload_say(ctx, "%s had another size and %s made again",
 			     units_count(count, words[1]), words[1] == 1 ? "was" : "were");
 }
+
+const struct workload generate_workload = {
+	.section =
+		{
+			.name = "generate",
+			.help = "makes a data set",
+			.tables = {generate_options_table, NULL},
+			.size = sizeof(struct generate_options),
+			.owner = &generate_workload,
+		},
+	.schema = &generate_schema,
+	.generating = true,
+	.snapshots = true,
+	.check = generate_check,
+	.stores = generate_stores,
+	.size = generate_size,
+	.run_bytes = sizeof(struct generate),
+	.open = generate_open,
+	.work = generate_work,
+	.measure = generate_measure,
+	.say = generate_say,
+	.close = generate_close,
+	.clean = generate_clean,
+};
