@@ -19,36 +19,42 @@ static const uint64_t setup_capacity_most[] = {[KV_TIER_STORE] = UINT64_MAX,
 					       [KV_TIER_CPU] = UINT64_C(131072) << 30,
 					       [KV_TIER_GPU] = UINT64_C(65536) << 30};
 
+/* A tier of the options while it is checked. Whoever refuses it says for which key, and setup_tiers adds the path. */
+struct tier_check {
+	uint32_t k;
+	const char *key; /* NULL: the sentence has its path already */
+	struct err *err;
+};
+
 static int setup_tier_store(struct kv_setup *s, const struct job *job,
-			    const struct job_phase *phase, const char *name, uint32_t k,
-			    struct err *err)
+			    const struct job_phase *phase, const char *name, struct tier_check *c)
 {
 	const struct job_store *store = NULL;
+	struct kv_tier_place *tier = &s->tiers[c->k];
 	uint32_t number;
 	int rc = 0;
 
 	if (name[0]) {
 		store = job_find_store(job, name);
+		c->key = "store";
 		if (!store)
-			return err_set(err, -EINVAL,
-				       "%s/tiers/%" PRIu32 "/store: there is no store \"%s\"",
-				       phase->path, k, name);
+			return err_set(c->err, -EINVAL, "there is no store \"%s\"", name);
 	} else {
-		rc = phase_store_find(job, phase, &store, err);
+		rc = phase_store_find(job, phase, &store, c->err);
 	}
+	c->key = NULL;
 	if (rc < 0)
 		return rc;
 	/* Each store of the phase has one number, however many tiers are in it. */
 	for (number = 0; number < s->store_count && s->stores[number] != store; number++)
 		;
 	if (number == KV_STORES_MAX)
-		return err_set(err, -EINVAL, "%s/tiers: has more than %d different stores",
+		return err_set(c->err, -EINVAL, "%s/tiers: has more than %d different stores",
 			       phase->path, KV_STORES_MAX);
 	s->stores[number] = store;
 	s->store_count = max_u32(s->store_count, number + 1);
-	s->tiers[k].store = number;
-	snprintf(s->tiers[k].name, sizeof(s->tiers[k].name), "%s",
-		 store->name[0] ? store->name : "store");
+	tier->store = number;
+	snprintf(tier->name, sizeof(tier->name), "%s", store->name[0] ? store->name : "store");
 	return 0;
 }
 
@@ -62,173 +68,128 @@ uint64_t kv_setup_holders(const struct kv_setup *s, enum kv_tier_kind kind)
 	return holders;
 }
 
-/* What one server writes, others must find. */
-static int setup_check_servers_uri(const struct kv_setup *s, const char *path, uint32_t k,
-				   struct err *err)
+/* Servers share one tier: a store behind all tiers of their own. What one of them writes, others must find. */
+static int setup_check_servers(const struct kv_setup *s, struct tier_check *c)
 {
-	const struct store_options *o = s->stores[s->tiers[k].store]->options;
+	const struct kv_tier_place *tier = &s->tiers[c->k];
+	const char *by = kv_shared_names[tier->shared], *uri;
+	const struct store_options *o;
 
+	c->key = "shared";
+	if (c->k + 1 < s->tier_count)
+		return err_set(c->err, -EINVAL, "\"%s\" is possible for the last tier only", by);
+	if (tier->kind != KV_TIER_STORE)
+		return err_set(c->err, -EINVAL,
+			       "\"%s\" needs a store; a store mem:// is memory that the ranks of a "
+			       "node share",
+			       by);
+	if (s->options->trace[0])
+		return err_set(c->err, -EINVAL,
+			       "\"%s\" is not possible with a trace, for which each rank decides "
+			       "alone",
+			       by);
+	o = s->stores[tier->store]->options;
 	if (o->uri.count > 1)
-		return err_set(err, -EINVAL,
-			       "%s/tiers/%" PRIu32
-			       "/shared: its store has several URIs, which ranks choose from; all "
-			       "must find its entries",
-			       path, k);
-	if (o->uri.count && uri_per_rank(o->uri.items[0]))
-		return err_set(err, -EINVAL,
-			       "%s/tiers/%" PRIu32
-			       "/shared: \"%s\" is another store for each rank; all must find its "
-			       "entries",
-			       path, k, o->uri.items[0]);
-	if (s->tiers[k].shared == KV_SHARED_ALL && o->uri.count &&
-	    strstr(o->uri.items[0], "{node}"))
-		return err_set(err, -EINVAL,
-			       "%s/tiers/%" PRIu32
-			       "/shared: \"%s\" is another store for each node; all must find its "
-			       "entries",
-			       path, k, o->uri.items[0]);
+		return err_set(c->err, -EINVAL,
+			       "its store has several URIs, which ranks choose from; all must find "
+			       "its entries");
+	uri = o->uri.count ? o->uri.items[0] : "";
+	if (uri_per_rank(uri) || (tier->shared == KV_SHARED_ALL && strstr(uri, "{node}")))
+		return err_set(c->err, -EINVAL,
+			       "\"%s\" is another store for each %s; all must find its entries",
+			       uri, uri_per_rank(uri) ? "rank" : "node");
 	return 0;
 }
 
-/* Servers share one tier: a store behind all tiers of their own. */
-static int setup_check_servers(const struct kv_setup *s, const char *path, uint32_t k,
-			       struct err *err)
-{
-	const char *by = kv_shared_names[s->tiers[k].shared];
-
-	if (k + 1 < s->tier_count)
-		return err_set(err, -EINVAL,
-			       "%s/tiers/%" PRIu32
-			       "/shared: \"%s\" is possible for the last tier only",
-			       path, k, by);
-	if (s->tiers[k].kind != KV_TIER_STORE)
-		return err_set(err, -EINVAL,
-			       "%s/tiers/%" PRIu32
-			       "/shared: \"%s\" needs a store; a store mem:// is memory that the "
-			       "ranks of a node share",
-			       path, k, by);
-	if (s->options->trace[0])
-		return err_set(err, -EINVAL,
-			       "%s/tiers/%" PRIu32
-			       "/shared: \"%s\" is not possible with a trace, for which each rank "
-			       "decides alone",
-			       path, k, by);
-	return setup_check_servers_uri(s, path, k, err);
-}
-
 /* Who shares a tier. Each shard counts as the largest one, so that no capacity is passed. */
-static int setup_shared(struct kv_setup *s, const char *path, const struct kv_tier_options *o,
-			uint32_t k, uint64_t *capacity, struct err *err)
+static int setup_shared(struct kv_setup *s, const struct kv_tier_options *o, uint64_t *capacity,
+			struct tier_check *c)
 {
-	struct kv_tier_place *place = &s->tiers[k];
-	int rc;
+	struct kv_tier_place *place = &s->tiers[c->k];
 
 	place->shared = (enum kv_tier_shared)o->shared;
 	place->capacity = *capacity;
 	if (place->shared != KV_SHARED_NO && *capacity != KV_UNLIMITED)
 		*capacity /= kv_setup_holders(s, place->kind);
 	if (place->shared >= KV_SHARED_NODE) {
-		rc = setup_check_servers(s, path, k, err);
 		s->servers_share = true;
 		s->shared_entries = (uint32_t)(o->entries ? o->entries : KV_SHARED_ENTRIES);
-		return rc;
+		return setup_check_servers(s, c);
 	}
-	if (o->entries)
-		return err_set(err, -EINVAL,
-			       "%s/tiers/%" PRIu32
-			       "/entries: counts only for a tier that is shared by a node or all",
-			       path, k);
-	return 0;
+	c->key = "entries";
+	return o->entries ? err_set(c->err, -EINVAL,
+				    "counts only for a tier that is shared by a node or all")
+			  : 0;
 }
 
-/* What a tier of that kind cannot have. capacity: that of a rank. */
-static int setup_check_tier(const char *path, const struct kv_tier_options *o, uint64_t capacity,
-			    uint32_t k, struct err *err)
+/* The rules of a tier of that capacity: MLPerf's, but for those that the options give. */
+static int setup_rules(struct kv_setup *s, const struct kv_tier_options *o, uint64_t capacity,
+		       struct tier_check *c)
 {
+	bool last = c->k + 1 == s->tier_count;
+	struct kv_tier_rules *rules = &s->rules[c->k];
 	uint64_t most = setup_capacity_most[o->kind];
 
+	c->key = "capacity";
 	if (capacity > most)
-		return err_set(err, -EINVAL,
-			       "%s/tiers/%" PRIu32 "/capacity: a tier \"%s\" has at most %" PRIu64
-			       " GiB per rank",
-			       path, k, setup_kinds[o->kind], most >> 30);
+		return err_set(c->err, -EINVAL,
+			       "a tier \"%s\" has at most %" PRIu64 " GiB per rank",
+			       setup_kinds[o->kind], most >> 30);
+	c->key = "bandwidth";
 	if (o->bandwidth && o->kind != KV_TIER_GPU)
-		return err_set(
-			err, -EINVAL,
-			"%s/tiers/%" PRIu32
-			"/bandwidth: is that of an emulated accelerator; a tier \"%s\" is as "
-			"fast as it is",
-			path, k, setup_kinds[o->kind]);
-	return 0;
-}
-
-static int setup_tier(struct kv_setup *s, const struct job *job, const struct job_phase *phase,
-		      const struct kv_tier_options *o, uint32_t k, struct err *err)
-{
-	bool last = k + 1 == s->tier_count;
-	struct kv_tier_rules *rules = &s->rules[k];
-	uint64_t capacity = o->capacity;
-	int rc = 0;
-
-	s->tiers[k].kind = (enum kv_tier_kind)o->kind;
-	if (o->kind == KV_TIER_STORE) {
-		rc = setup_tier_store(s, job, phase, o->store, k, err);
-		capacity = capacity ? capacity : KV_UNLIMITED;
-	} else if (o->store[0]) {
-		rc = err_set(err, -EINVAL, "%s/tiers/%" PRIu32 "/store: a tier \"%s\" has none",
-			     phase->path, k, setup_kinds[o->kind]);
-	} else {
-		snprintf(s->tiers[k].name, sizeof(s->tiers[k].name), "%s", setup_kinds[o->kind]);
-	}
-	if (rc == 0)
-		rc = setup_shared(s, phase->path, o, k, &capacity, err);
-	if (rc == 0)
-		rc = setup_check_tier(phase->path, o, capacity, k, err);
-	if (rc < 0)
-		return rc;
-	s->tiers[k].bandwidth = o->bandwidth;
-	if (o->name[0])
-		snprintf(s->tiers[k].name, sizeof(s->tiers[k].name), "%s", o->name);
+		return err_set(c->err, -EINVAL,
+			       "is that of an emulated accelerator; a tier \"%s\" is as fast as it "
+			       "is",
+			       setup_kinds[o->kind]);
+	c->key = "capacity";
 	if (capacity == KV_UNLIMITED && !last)
-		return err_set(err, -EINVAL,
-			       "%s/tiers/%" PRIu32
-			       "/capacity: needs a limit, or nothing ever reaches the next tier",
-			       phase->path, k);
+		return err_set(c->err, -EINVAL,
+			       "needs a limit, or nothing ever reaches the next tier");
 	*rules = kv_tier_mlperf(capacity, last);
 	rules->high = o->high > 0 ? o->high : rules->high;
 	rules->low = o->low > 0 ? o->low : o->high > 0 ? o->high : rules->low;
 	rules->largest = o->largest > 0 ? o->largest : rules->largest;
 	rules->admit_after = (uint32_t)o->admit_after;
 	rules->promote_after = (uint32_t)o->promote_after;
-	if (rules->low > rules->high)
-		return err_set(err, -EINVAL, "%s/tiers/%" PRIu32 "/low: must be at most high",
-			       phase->path, k);
+	c->key = "low";
+	return rules->low > rules->high ? err_set(c->err, -EINVAL, "must be at most high") : 0;
+}
+
+static int setup_tier(struct kv_setup *s, const struct job *job, const struct job_phase *phase,
+		      const struct kv_tier_options *o, struct tier_check *c)
+{
+	struct kv_tier_place *tier = &s->tiers[c->k];
+	uint64_t capacity = o->capacity;
+	int rc = 0;
+
+	tier->kind = (enum kv_tier_kind)o->kind;
+	tier->bandwidth = o->bandwidth;
+	if (o->kind == KV_TIER_STORE) {
+		rc = setup_tier_store(s, job, phase, o->store, c);
+		capacity = capacity ? capacity : KV_UNLIMITED;
+	} else if (o->store[0]) {
+		c->key = "store";
+		rc = err_set(c->err, -EINVAL, "a tier \"%s\" has none", setup_kinds[o->kind]);
+	} else {
+		snprintf(tier->name, sizeof(tier->name), "%s", setup_kinds[o->kind]);
+	}
+	if (rc == 0)
+		rc = setup_shared(s, o, &capacity, c);
+	if (rc == 0)
+		rc = setup_rules(s, o, capacity, c);
+	if (rc < 0)
+		return rc;
+	if (o->name[0])
+		snprintf(tier->name, sizeof(tier->name), "%s", o->name);
 	if (o->kind == KV_TIER_CPU) {
 		s->in_memory = true;
 		s->memory = capacity;
 	}
-	return 0;
-}
-
-/* Results name tiers; only one tier can be the rank's memory. */
-static int setup_check_tiers(const struct kv_setup *s, const char *path, struct err *err)
-{
-	uint32_t memories = 0;
-
-	for (uint32_t k = 0; k < s->tier_count; k++) {
-		memories += s->tiers[k].kind == KV_TIER_CPU;
-		for (uint32_t j = 0; j < k; j++)
-			if (strcmp(s->tiers[j].name, s->tiers[k].name) == 0)
-				return err_set(err, -EINVAL,
-					       "%s/tiers/%" PRIu32
-					       "/name: two tiers are called \"%s\"",
-					       path, k, s->tiers[k].name);
-	}
-	if (memories > 1)
-		return err_set(err, -EINVAL, "%s/tiers: a rank has only one memory (\"cpu\")",
-			       path);
-	if (!s->store_count)
-		return err_set(err, -EINVAL, "%s/tiers: one of them must be a store", path);
+	/* Results name tiers. */
+	c->key = "name";
+	for (uint32_t j = 0; j < c->k; j++)
+		if (strcmp(s->tiers[j].name, tier->name) == 0)
+			return err_set(c->err, -EINVAL, "two tiers are called \"%s\"", tier->name);
 	return 0;
 }
 
@@ -237,12 +198,26 @@ static int setup_tiers(struct kv_setup *s, const struct job *job, const struct j
 {
 	static const struct kv_tier_options alone = {.kind = KV_TIER_STORE};
 	const struct kvcache_options *o = s->options;
-	int rc = 0;
+	uint32_t memories = 0;
+	int rc;
 
 	s->tier_count = o->tier_count ? o->tier_count : 1;
-	for (uint32_t k = 0; rc == 0 && k < s->tier_count; k++)
-		rc = setup_tier(s, job, phase, o->tier_count ? &o->tiers[k] : &alone, k, err);
-	return rc < 0 ? rc : setup_check_tiers(s, phase->path, err);
+	for (uint32_t k = 0; k < s->tier_count; k++) {
+		struct tier_check c = {.k = k, .err = err};
+
+		rc = setup_tier(s, job, phase, o->tier_count ? &o->tiers[k] : &alone, &c);
+		if (rc < 0 && c.key)
+			err_wrap(err, rc, "%s/tiers/%" PRIu32 "/%s", phase->path, k, c.key);
+		if (rc < 0)
+			return rc;
+		memories += s->tiers[k].kind == KV_TIER_CPU;
+	}
+	if (memories > 1)
+		return err_set(err, -EINVAL, "%s/tiers: a rank has only one memory (\"cpu\")",
+			       phase->path);
+	if (!s->store_count)
+		return err_set(err, -EINVAL, "%s/tiers: one of them must be a store", phase->path);
+	return 0;
 }
 
 /* Tokens of the largest entry. */
@@ -261,25 +236,23 @@ static uint64_t setup_tokens_most(const struct kv_setup *s)
 		most = max_u64(most, s->options->precondition_tokens);
 	if (o->rag.documents)
 		most = max_u64(most, o->rag.chunk_tokens * o->rag.retrieved);
-	return most < KV_TOKENS_MAX ? most : KV_TOKENS_MAX;
+	return min_u64(most, KV_TOKENS_MAX);
 }
 
 static int setup_check_stores(const struct kv_setup *s, const char *path, struct err *err)
 {
 	char where[SETUP_PATH_BYTES];
+	int rc = 0;
 
 	snprintf(where, sizeof(where), "%s/chunk", path);
-	for (uint32_t i = 0; i < s->store_count; i++) {
+	for (uint32_t i = 0; rc == 0 && i < s->store_count; i++) {
 		const struct backend_ops *ops = s->stores[i]->section->owner;
-		int rc = 0;
 
 		if (!(ops->capabilities & BACKEND_UPDATE))
 			rc = backend_check_parts(s->stores[i], s->entry_bytes_most,
 						 s->options->chunk, where, err);
-		if (rc < 0)
-			return rc;
 	}
-	return 0;
+	return rc;
 }
 
 /* Who changes the load needs times of a store, and users. */
@@ -307,7 +280,6 @@ int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_
 {
 	const struct kvcache_options *o = phase->options;
 	char where[SETUP_PATH_BYTES];
-	uint64_t users;
 	int rc;
 
 	*out = (struct kv_setup){.options = o,
@@ -335,10 +307,8 @@ int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_
 	out->policy.sketch_keys = o->policy.keys;
 	out->policy.evictions_min = (uint32_t)o->policy.evictions_min;
 	out->policy.evictions_max = (uint32_t)o->policy.evictions_max;
-	users = out->source.users_most;
-	out->served = (uint32_t)(o->served                   ? o->served
-				 : users < KV_SERVED_DEFAULT ? users
-							     : KV_SERVED_DEFAULT);
+	out->served = (uint32_t)(o->served ? o->served
+					   : min_u64(out->source.users_most, KV_SERVED_DEFAULT));
 	out->entry_bytes_most =
 		kv_model_shard_most(&out->model, setup_tokens_most(out), out->tensor);
 	return setup_check_stores(out, phase->path, err);
@@ -371,10 +341,8 @@ static int setup_check_trace(const struct job *job, const struct job_phase *phas
 /* What one rank of a tensor group writes for others, these must find. */
 static int setup_check_shared_uri(const struct kv_setup *s, const char *path, struct err *err)
 {
-	bool shares = false;
+	bool shares = kv_setup_holders(s, KV_TIER_STORE) < s->tensor;
 
-	for (uint64_t rank = 0; rank < s->tensor; rank++)
-		shares = shares || !kv_model_shard_writes(&s->model, s->tensor, rank);
 	for (uint32_t i = 0; shares && i < s->store_count; i++) {
 		const struct store_options *o = s->stores[i]->options;
 

@@ -121,7 +121,7 @@ static void shard_collect_thread(struct kv_run *r, uint32_t thread, kv_shard_end
 	uint32_t number;
 
 	while (kv_worker_answered(w, &number)) {
-		shard_answered(r, &w->tasks[number], ended);
+		shard_answered(r, &w->transfers[number].task, ended);
 		kv_worker_free(w, number);
 		/* Without a task it counts nothing, until it is given one. */
 		if (kv_loads_done(&r->loads, thread))

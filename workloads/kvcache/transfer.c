@@ -74,8 +74,8 @@ static void transfer_fail(struct kv_worker *w, struct kv_transfer *t, const stru
 	if (m->meter.failure_count == 0)
 		failure_set(&m->err, rc, q->channel.store, req, text);
 	meter_fail(&m->meter, req, rc, req->answer.done_ns, text);
-	if (t->task->rc == 0)
-		t->task->rc = rc;
+	if (t->task.rc == 0)
+		t->task.rc = rc;
 	if (w->rc == 0 && w->work->setup->options->on_error == ON_ERROR_STOP)
 		w->rc = rc;
 }
@@ -84,7 +84,7 @@ static void transfer_key(const struct kv_worker *w, const struct kv_transfer *t,
 			 const struct kv_end *end, struct object *o)
 {
 	*o = (struct object){.size = 0};
-	kv_object_key(w->work->prefix[end->tier], t->task->what.id, o->key);
+	kv_object_key(w->work->prefix[end->tier], t->task.what.id, o->key);
 }
 
 /* Joins the line of those that may have something to send, at its end; or, where it has not had its turn yet, at its head. */
@@ -134,7 +134,7 @@ static void window_send(struct kv_worker *w, struct kv_window *win, enum request
 				.offset = win->at,
 				.length = win->length,
 				.data = win->data ? (char *)win->data + lead : NULL};
-	win->queue = transfer_queue(w, reads ? &t->task->from : &t->task->to);
+	win->queue = transfer_queue(w, reads ? &t->task.from : &t->task.to);
 	win->state = reads ? KV_WINDOW_READS : KV_WINDOW_WRITES;
 	queue_submit(win->queue, &req, 1);
 }
@@ -144,7 +144,7 @@ static void window_fill(struct kv_worker *w, struct kv_window *win)
 	struct kv_transfer *t = win->of;
 	uint64_t begin_ns;
 
-	if (!win->data || !end_keeps(w, &t->task->to))
+	if (!win->data || !end_keeps(w, &t->task.to))
 		return;
 	begin_ns = transfer_now(w);
 	pattern_fill(&t->pattern, 0, win->at, win->data, win->length);
@@ -182,7 +182,7 @@ static int window_check(struct kv_worker *w, struct kv_window *win)
 static void window_have(struct kv_worker *w, struct kv_window *win)
 {
 	struct kv_transfer *t = win->of;
-	const struct kv_task *task = t->task;
+	const struct kv_task *task = &t->task;
 	struct queue *from = transfer_queue(w, &task->from);
 	char text[FAILURE_TEXT_BYTES];
 
@@ -210,7 +210,7 @@ static void window_have(struct kv_worker *w, struct kv_window *win)
 
 static void window_begin(struct kv_worker *w, struct kv_transfer *t)
 {
-	uint64_t chunk = w->work->setup->options->chunk, left = t->task->what.bytes - t->next;
+	uint64_t chunk = w->work->setup->options->chunk, left = t->task.what.bytes - t->next;
 	struct kv_window *win = window_take(w, t);
 
 	win->at = t->next;
@@ -222,7 +222,7 @@ static void window_begin(struct kv_worker *w, struct kv_transfer *t)
 		win->data = kv_memory_block(w->work->memory, t->block);
 		t->block = kv_memory_next(w->work->memory, t->block);
 	}
-	if (t->task->from.kind == KV_TIER_STORE)
+	if (t->task.from.kind == KV_TIER_STORE)
 		window_send(w, win, REQ_READ);
 	else
 		window_have(w, win);
@@ -232,7 +232,7 @@ static void window_begin(struct kv_worker *w, struct kv_transfer *t)
 static bool stage_applies(const struct kv_worker *w, const struct kv_transfer *t,
 			  enum kv_entry_stage stage)
 {
-	const struct kv_task *task = t->task;
+	const struct kv_task *task = &t->task;
 	bool whole = task->rc == 0, moves_bytes = task->what.kind != KV_OPERATION_DELETE;
 	bool from = task->from.kind == KV_TIER_STORE, to = task->to.kind == KV_TIER_STORE;
 
@@ -281,7 +281,7 @@ static struct queue *stage_request(const struct kv_worker *w, struct kv_transfer
 		[KV_ENTRY_COMMIT] = {REQ_COMMIT, true},  [KV_ENTRY_ABORT] = {REQ_ABORT, true},
 		[KV_ENTRY_DELETE] = {REQ_DELETE, false},
 	};
-	const struct kv_task *task = t->task;
+	const struct kv_task *task = &t->task;
 	bool to = stages[t->stage].to;
 
 	*req = (struct request){.op = stages[t->stage].op, .object = to ? &t->to : &t->from};
@@ -305,7 +305,7 @@ static void stage_committed(struct kv_worker *w, struct kv_transfer *t, const st
 	t->begun = false;
 	t->sync_ns = req->answer.sync_ns;
 	if (!store_can(q->channel.store, BACKEND_CONTENT) ||
-	    answer_text_committed(text, req, t->task->what.bytes))
+	    answer_text_committed(text, req, t->task.what.bytes))
 		return;
 	meter_error(&w->member->meter);
 	transfer_fail(w, t, q, req, -EIO, text);
@@ -357,22 +357,22 @@ static void stage_ask(struct kv_worker *w, struct kv_transfer *t)
 /* From the answer on, the task and the counts may be the main thread's. */
 static void transfer_end(struct kv_worker *w, struct kv_transfer *t)
 {
-	struct kv_times *times = &t->task->times;
+	struct kv_times *times = &t->task.times;
 
 	times->end_ns = transfer_now(w);
 	/* As MLPerf's benchmark divides the time of an entry on a store. */
-	times->device_ns = t->task->what.kind == KV_OPERATION_WRITE
+	times->device_ns = t->task.what.kind == KV_OPERATION_WRITE
 				   ? t->sync_ns
 				   : excess_u64(times->end_ns - times->begin_ns, t->host_ns);
 	w->under_way--;
 	meter_live(&w->member->meter, times->end_ns);
 	crew_look(w->member);
-	kv_worker_answer(w, t->number);
+	kv_worker_answer(w, (uint32_t)(t - w->transfers));
 }
 
 static bool transfer_has_pieces(const struct kv_transfer *t)
 {
-	return t->task->rc == 0 && t->next < t->task->what.bytes;
+	return t->task.rc == 0 && t->next < t->task.what.bytes;
 }
 
 /* Sends what the transfer can send, as long as there are windows. After an error, no more pieces are begun. */
@@ -405,12 +405,10 @@ static void transfer_go_on(struct kv_worker *w, struct kv_transfer *t)
 static void transfer_begin(struct kv_worker *w, uint32_t number)
 {
 	struct kv_transfer *t = &w->transfers[number];
-	struct kv_task *task = &w->tasks[number];
+	struct kv_task *task = &t->task;
 
 	task->rc = 0;
 	task->times = (struct kv_times){.begin_ns = transfer_now(w)};
-	t->task = task;
-	t->number = number;
 	t->asked = t->opened = t->begun = t->wants = false;
 	t->next = t->host_ns = t->sync_ns = 0;
 	t->busy = 0;
@@ -456,7 +454,7 @@ static void window_answered(void *worker, struct slot *slot)
 		stage_answered(w, t, q, req);
 		window_free(w, win);
 	} else if (req->answer.status < 0) {
-		answer_text_failed(text, req, t->task->what.bytes);
+		answer_text_failed(text, req, t->task.what.bytes);
 		transfer_fail(w, t, q, req, req->answer.status, text);
 		window_end(w, win);
 	} else if (win->state == KV_WINDOW_READS) {

@@ -38,8 +38,7 @@ uint64_t kv_worker_bytes(const struct kv_setup *s)
 
 	return sizeof(struct kv_worker) + sizeof(struct crew_thread) + meter_bytes(&kv_meter) +
 	       slots_memory(depth, sizeof(struct kv_window)) +
-	       depth * (sizeof(struct kv_transfer) + sizeof(struct kv_task) +
-			worker_round(s->options->chunk));
+	       depth * (sizeof(struct kv_transfer) + worker_round(s->options->chunk));
 }
 
 uint64_t kv_window_bytes(const struct kv_setup *s, const struct store *stores)
@@ -82,10 +81,9 @@ static int worker_open(struct kv_worker *w, struct err *err)
 
 	sem_init(&w->sem, 0, 0);
 	w->bell.sem = &w->sem;
-	w->tasks = calloc(depth, sizeof(*w->tasks));
 	w->free = calloc(depth, sizeof(*w->free));
 	w->transfers = calloc(depth, sizeof(*w->transfers));
-	if (!w->tasks || !w->free || !w->transfers || kv_ring_open(&w->given, depth) < 0 ||
+	if (!w->free || !w->transfers || kv_ring_open(&w->given, depth) < 0 ||
 	    kv_ring_open(&w->answers, depth) < 0)
 		return err_set(err, -ENOMEM, "no memory for %u operations in flight", depth);
 	for (uint32_t i = depth; i-- > 0;)
@@ -133,7 +131,6 @@ void kv_workers_close(struct kv_work *work, const struct crew *crew)
 				queue_close(w->queues[k]);
 		kv_ring_close(&w->given);
 		kv_ring_close(&w->answers);
-		free(w->tasks);
 		free(w->free);
 		free(w->transfers);
 		slots_close(&w->windows);
@@ -148,7 +145,7 @@ void kv_worker_give(struct kv_worker *w, const struct kv_task *task)
 {
 	uint32_t number = w->free[--w->free_count];
 
-	w->tasks[number] = *task;
+	w->transfers[number].task = *task;
 	kv_ring_post(&w->given, number);
 	kv_bell_ring(&w->bell);
 }

@@ -83,8 +83,7 @@ enum kv_entry_stage {
 /* A task of an I/O thread while it is done (transfer.c). */
 struct kv_transfer {
 	struct list_link link; /* among those that may have something to send, if it `wants` */
-	struct kv_task *task;
-	uint32_t number; /* of the task, in both rings */
+	struct kv_task task;
 	enum kv_entry_stage stage;
 	bool asked;         /* the request of the stage is under way */
 	bool opened, begun; /* `from` must be closed; `to` committed, or given up */
@@ -128,17 +127,17 @@ struct kv_worker {
 	struct crew_thread *member;
 	struct queue more[KV_STORES_MAX - 1]; /* those of the stores behind the first one */
 	struct queue *queues[KV_STORES_MAX];
-	struct kv_task *tasks; /* [depth] */
 	struct kv_ring given, answers;
 	struct kv_bell bell;
 	sem_t sem;
+	/* [depth], by the number of their task in both rings; the task itself changes hands as said above */
+	struct kv_transfer *transfers;
 
 	/* Of the main thread: numbers of tasks that are free. */
 	uint32_t *free; /* [depth] */
 	uint32_t free_count;
 
 	/* Of the I/O thread. */
-	struct kv_transfer *transfers; /* [depth], by number */
 	struct list wanting;
 	uint32_t under_way;   /* transfers that are not done */
 	struct slots windows; /* of struct kv_window; their loop is transfer.c's own */
