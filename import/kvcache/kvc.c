@@ -52,6 +52,11 @@ void kvc_put(struct kvc *k, const char *to, cJSON *value)
 	}
 }
 
+void kvc_put_text(struct kvc *k, const char *to, const char *value)
+{
+	kvc_put(k, to, cJSON_CreateString(value));
+}
+
 void kvc_put_number(struct kvc *k, const char *to, double value)
 {
 	kvc_put(k, to, cJSON_CreateNumber(value));

@@ -24,6 +24,7 @@ bool kvc_true(const struct kvc *k, const char *path);
 
 /* Sets an option of the phase ("rag.documents"). Takes value over; NULL: there was no memory for it. */
 void kvc_put(struct kvc *k, const char *to, struct cJSON *value);
+void kvc_put_text(struct kvc *k, const char *to, const char *value);
 void kvc_put_number(struct kvc *k, const char *to, double value);
 /* Adds a member to an object. */
 void kvc_add_number(struct kvc *k, struct cJSON *object, const char *name, double value);

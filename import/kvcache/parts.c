@@ -27,6 +27,12 @@ static cJSON *part_object(struct kvc *k, cJSON *list)
 	return one;
 }
 
+/* A number of the keys, or the original's. */
+static void part_number(struct kvc *k, const char *to, const char *from, double otherwise)
+{
+	kvc_put_number(k, to, kvc_number(k, from, otherwise));
+}
+
 /* The original is one process, which does the work of one tensor rank with the memory of all. haul has a rank for each. */
 void kvc_add_cluster(struct kvc *k, cJSON *job)
 {
@@ -206,7 +212,7 @@ static void part_classes(struct kvc *k)
 /* 0 stands for without end, in both. */
 static void part_cycles(struct kvc *k)
 {
-	kvc_put_number(k, "arrivals.cycles", kvc_number(k, "replay-cycles", 0));
+	part_number(k, "arrivals.cycles", "replay-cycles", 0);
 	if (kvc_at(k, "replay-cycles"))
 		kvc_found(k, IMPORT_CHANGED, "replay-cycles",
 			  "the original ends when the last request is queued and drops those that "
@@ -218,7 +224,7 @@ static void part_conversations(struct kvc *k)
 {
 	double rate = kvc_number(k, "request-rate", 0);
 
-	kvc_put(k, "arrivals.file", cJSON_CreateString(kvc_text(k, "dataset-path", "")));
+	kvc_put_text(k, "arrivals.file", kvc_text(k, "dataset-path", ""));
 	kvc_found(
 		k, IMPORT_CHANGED, "dataset-path",
 		"the original forgets the earlier turns of its conversations, and each of its processes "
@@ -230,13 +236,10 @@ static void part_conversations(struct kvc *k)
 			k, IMPORT_CHANGED, "request-rate",
 			"without it, the original's requests come as fast as a queue grows without end; "
 			"in haul 1,000 per second");
-	kvc_put_number(k, "arrivals.conversations", kvc_number(k, "max-conversations", 500));
-	kvc_put_number(k, "arrivals.context_max",
-		       kvc_number(k, "sharegpt.max_context_tokens", 16384));
-	kvc_put_number(k, "arrivals.generate_max",
-		       kvc_number(k, "sharegpt.max_generation_tokens", 2048));
-	kvc_put_number(k, "arrivals.characters",
-		       kvc_number(k, "sharegpt.chars_per_token_estimate", 4));
+	part_number(k, "arrivals.conversations", "max-conversations", 500);
+	part_number(k, "arrivals.context_max", "sharegpt.max_context_tokens", 16384);
+	part_number(k, "arrivals.generate_max", "sharegpt.max_generation_tokens", 2048);
+	part_number(k, "arrivals.characters", "sharegpt.chars_per_token_estimate", 4);
 	if (kvc_at(k, "sharegpt"))
 		kvc_found(
 			k, IMPORT_CHANGED, "sharegpt",
@@ -251,9 +254,8 @@ static void part_burst(struct kvc *k)
 {
 	double speed = kvc_number(k, "trace-speedup", 1);
 
-	kvc_put(k, "arrivals.file",
-		cJSON_CreateString(
-			kvc_text(k, "burst-trace-path", "BurstGPT/data/BurstGPT_1.csv")));
+	kvc_put_text(k, "arrivals.file",
+		     kvc_text(k, "burst-trace-path", "BurstGPT/data/BurstGPT_1.csv"));
 	kvc_found(k, IMPORT_CHANGED, "burst-trace-path",
 		  "each process of the original replays all of the trace; haul's ranks share it");
 	part_cycles(k);
@@ -300,7 +302,7 @@ static void part_generation(struct kvc *k)
 	char path[PATH_BYTES];
 
 	if (!kvc_at(k, "generation-mode"))
-		kvc_put(k, "generation", cJSON_CreateString(mode));
+		kvc_put_text(k, "generation", mode);
 	snprintf(path, sizeof(path), "generation_timing.%.32s", mode);
 	if (kvc_at(k, path)) {
 		kvc_put_number(k, "token_time", kvc_number(k, path, 0));
@@ -346,11 +348,11 @@ static void part_dimensions(struct kvc *k, const cJSON *from)
 	}
 	/* The kind of attention is only a label of the original, except for mla. */
 	if (cJSON_IsString(text) && strcmp(text->valuestring, "mla") == 0)
-		kvc_put(k, "model.attention", cJSON_CreateString("mla"));
+		kvc_put_text(k, "model.attention", "mla");
 	text = cJSON_GetObjectItemCaseSensitive(from, "dtype");
 	for (size_t i = 0; cJSON_IsString(text) && i < sizeof(types) / sizeof(types[0]); i++)
 		if (strcmp(text->valuestring, types[i][0]) == 0)
-			kvc_put(k, "model.type", cJSON_CreateString(types[i][1]));
+			kvc_put_text(k, "model.type", types[i][1]);
 }
 
 void kvc_add_model(struct kvc *k)
@@ -363,7 +365,7 @@ void kvc_add_model(struct kvc *k)
 	if (own && cJSON_IsObject(own))
 		part_dimensions(k, own);
 	else
-		kvc_put(k, "model", cJSON_CreateString(name));
+		kvc_put_text(k, "model", name);
 	if (cJSON_GetArraySize(configs) > (own ? 1 : 0))
 		kvc_found(k, IMPORT_LEFT, "model_configs",
 			  "only the model that is chosen is mapped");
@@ -400,11 +402,10 @@ void kvc_add_retrieval(struct kvc *k)
 			kvc_found(k, IMPORT_LEFT, "rag-num-docs", "there is no enable-rag");
 		return;
 	}
-	kvc_put_number(k, "rag.documents", kvc_number(k, "rag-num-docs", 10));
+	part_number(k, "rag.documents", "rag-num-docs", 10);
 	kvc_put_number(k, "rag.tokens_min", least);
 	kvc_put_number(k, "rag.tokens_max", most);
-	kvc_put(k, "rag.order",
-		cJSON_CreateString(strcmp(order, "uniform") == 0 ? "uniform" : "zipf"));
+	kvc_put_text(k, "rag.order", strcmp(order, "uniform") == 0 ? "uniform" : "zipf");
 }
 
 static void part_precondition(struct kvc *k)
@@ -447,9 +448,9 @@ void kvc_add_modes(struct kvc *k)
 	if (kvc_true(k, "disable-prefix-caching"))
 		kvc_put(k, "prefix.enabled", cJSON_CreateFalse());
 	if (kvc_true(k, "prefill-only"))
-		kvc_put(k, "mode", cJSON_CreateString("prefill"));
+		kvc_put_text(k, "mode", "prefill");
 	if (kvc_true(k, "decode-only"))
-		kvc_put(k, "mode", cJSON_CreateString("decode"));
+		kvc_put_text(k, "mode", "decode");
 	part_precondition(k);
 	part_profile(k);
 }
@@ -505,7 +506,7 @@ void kvc_add_autoscaling(struct kvc *k)
 		autoscaling_leave(k, why);
 		return;
 	}
-	kvc_put(k, "autoscaling.mode", cJSON_CreateString(kvc_text(k, "autoscaler-mode", "qos")));
+	kvc_put_text(k, "autoscaling.mode", kvc_text(k, "autoscaler-mode", "qos"));
 	kvc_put_number(k, "autoscaling.users_max", most > users ? most : users);
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
 		const char *from = settings[i].from;

@@ -12,14 +12,6 @@ MOST = 9
 
 # Circles that stay, and why.
 CIRCLES = {
-    ("workloads/kvcache/dispatch.c",
-     "workloads/kvcache/measures.c",
-     "workloads/kvcache/part.c",
-     "workloads/kvcache/remote.c",
-     "workloads/kvcache/serve.c",
-     "workloads/kvcache/shard.c",
-     "workloads/kvcache/sharing.c"):
-        "to be taken apart",
     ("core/option/draw.c",
      "core/option/list.c",
      "core/option/parse.c",
@@ -58,9 +50,6 @@ CIRCLES = {
         "to be taken apart",
     ("backends/node_block.c",
      "backends/store.c"):
-        "to be taken apart",
-    ("workloads/kvcache/transfer.c",
-     "workloads/kvcache/worker.c"):
         "to be taken apart",
     ("workloads/formats/parquet.c",
      "workloads/formats/parquet_footer.c"):

@@ -46,7 +46,6 @@ static int phase_open_stores(struct kv_run *r, struct err *err)
 		rc = workload_store_open(&opener, r->setup.stores[i], &r->stores[i], err);
 		if (rc < 0)
 			break;
-		r->opened++;
 		rc = queue_open(&r->side[i], &r->stores[i], 1, err);
 		if (rc == 0)
 			queue_unlogged(&r->side[i]);
@@ -270,7 +269,7 @@ static void phase_close(void *run)
 	kv_memory_close(&r->memory);
 	crew_close(&r->crew);
 	snapshot_close(&r->snapshot);
-	for (uint32_t i = 0; i < r->opened; i++) {
+	for (uint32_t i = 0; i < KV_STORES_MAX; i++) {
 		queue_close(&r->side[i]);
 		store_close(&r->stores[i]);
 	}

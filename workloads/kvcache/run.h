@@ -108,7 +108,7 @@ struct kv_run {
 	char trace[URI_BYTES]; /* rank 0: the file that the options name, see core/uri.h */
 	struct store stores[KV_STORES_MAX];
 	struct queue side[KV_STORES_MAX]; /* for what is not the phase's own work */
-	uint32_t opened, described;       /* stores open; stores that have a description */
+	uint32_t described;               /* stores that have a description */
 	struct crew crew;
 	struct snapshot snapshot;
 	struct kv_memory memory;

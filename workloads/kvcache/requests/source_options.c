@@ -166,12 +166,12 @@ const struct option kv_source_options_table[] = {
 		  .help = "retrieval of documents"),
 	OPT_END};
 
-static int source_check_range(const char *path, const char *key, uint64_t least, uint64_t most,
-			      struct err *err)
+/* The first error counts. */
+static void source_check_range(int *rc, const char *path, const char *key, uint64_t least,
+			       uint64_t most, struct err *err)
 {
-	if (least <= most)
-		return 0;
-	return err_set(err, -EINVAL, "%s/%s_max: must be at least %s_min", path, key, key);
+	if (*rc == 0 && least > most)
+		*rc = err_set(err, -EINVAL, "%s/%s_max: must be at least %s_min", path, key, key);
 }
 
 static int source_check_templates(const struct kv_source_options *o, const char *path,
@@ -180,18 +180,14 @@ static int source_check_templates(const struct kv_source_options *o, const char 
 	double shares = 0;
 	int rc = 0;
 
-	for (uint32_t i = 0; rc == 0 && i < o->template_count; i++) {
+	for (uint32_t i = 0; i < o->template_count; i++) {
 		const struct kv_template *t = &o->templates[i];
 		char where[SOURCE_PATH_BYTES];
 
 		snprintf(where, sizeof(where), "%s/templates/%u", path, i);
-		rc = source_check_range(where, "context", t->context_min, t->context_max, err);
-		if (rc == 0)
-			rc = source_check_range(where, "generate", t->generate_min, t->generate_max,
-						err);
-		if (rc == 0)
-			rc = source_check_range(where, "think", t->think_min_ns, t->think_max_ns,
-						err);
+		source_check_range(&rc, where, "context", t->context_min, t->context_max, err);
+		source_check_range(&rc, where, "generate", t->generate_min, t->generate_max, err);
+		source_check_range(&rc, where, "think", t->think_min_ns, t->think_max_ns, err);
 		shares += t->share;
 	}
 	if (rc == 0 && !(shares > 0))
@@ -225,15 +221,14 @@ static int source_check_rag(const struct kv_source_options *o, const char *path,
 {
 	const struct kv_rag_options *r = &o->rag;
 	char where[SOURCE_PATH_BYTES];
-	int rc;
+	int rc = 0;
 
 	snprintf(where, sizeof(where), "%s/rag", path);
 	if (!r->tokens_min != !r->tokens_max)
 		return err_set(err, -EINVAL, "%s/tokens_%s: is missing; give both, or neither",
 			       where, r->tokens_min ? "max" : "min");
-	rc = source_check_range(where, "tokens", r->tokens_min, r->tokens_max, err);
-	if (rc == 0)
-		rc = source_check_range(where, "generate", r->generate_min, r->generate_max, err);
+	source_check_range(&rc, where, "tokens", r->tokens_min, r->tokens_max, err);
+	source_check_range(&rc, where, "generate", r->generate_min, r->generate_max, err);
 	return rc;
 }
 
@@ -270,7 +265,7 @@ int kv_source_check(struct kv_source_options *o, const char *path, struct err *e
 		memcpy(o->classes, source_classes, sizeof(source_classes));
 	}
 	snprintf(where, sizeof(where), "%s/prefix", path);
-	rc = source_check_range(where, "tokens", o->prefix.tokens_min, o->prefix.tokens_max, err);
+	source_check_range(&rc, where, "tokens", o->prefix.tokens_min, o->prefix.tokens_max, err);
 	if (rc == 0)
 		rc = source_check_templates(o, path, err);
 	if (rc == 0)
