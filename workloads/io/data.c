@@ -122,12 +122,6 @@ static void io_data_wake(struct io_thread *t, struct io_handle *h)
 		io_data_want(t, list_member(link, struct io_slot, s.link));
 }
 
-static void io_data_begin(void *thread, struct slot *slot)
-{
-	io_begin(thread, (struct io_slot *)slot);
-	io_data_want(thread, (struct io_slot *)slot);
-}
-
 static void io_data_opened(struct io_thread *t, struct io_slot *slot)
 {
 	struct io_handle *h = slot->handle;
@@ -236,26 +230,11 @@ static void io_data_closed(struct io_thread *t, struct io_slot *slot)
 	io_data_wake(t, h);
 }
 
-static void io_data_step(void *thread, struct slot *at)
+static void io_data_dropped(struct io_thread *t, struct io_slot *slot)
 {
-	struct io_slot *slot = (struct io_slot *)at;
-	struct io_thread *t = thread;
-
-	switch (at->step) {
-	case STEP_OPEN:
-		io_data_opened(t, slot);
-		return;
-	case STEP_MOVE:
-		io_data_moved(t, slot);
-		return;
-	case STEP_DROP:
-		slot->handle->state = HANDLE_CLOSED;
-		io_let_go(t, slot);
-		io_data_wake(t, slot->handle);
-		return;
-	default:
-		io_data_closed(t, slot);
-	}
+	slot->handle->state = HANDLE_CLOSED;
+	io_let_go(t, slot);
+	io_data_wake(t, slot->handle);
 }
 
 void io_data_share(struct io_thread *t, const struct object *object)
@@ -266,9 +245,8 @@ void io_data_share(struct io_thread *t, const struct object *object)
 	h->state = HANDLE_OPEN;
 }
 
-int io_data_end(void *thread)
+static int io_data_end(struct io_thread *t)
 {
-	struct io_thread *t = thread;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < t->handle_count; i++) {
@@ -297,9 +275,9 @@ int io_data_end(void *thread)
 	return rc;
 }
 
-const struct slot_hooks io_data_hooks = {.due = io_due,
-					 .begin = io_data_begin,
-					 .step = io_data_step,
-					 .warm = io_warm,
-					 .end = io_data_end,
-					 .key = io_key};
+static io_step *const steps[] = {
+	[STEP_EVICT] = io_data_closed, [STEP_OPEN] = io_data_opened,  [STEP_MOVE] = io_data_moved,
+	[STEP_CLOSE] = io_data_closed, [STEP_DROP] = io_data_dropped,
+};
+const struct io_operations io_block_operations = {
+	.begin = io_data_want, .steps = steps, .end = io_data_end};

@@ -1,4 +1,5 @@
 /* What the phase io counts, and the way from its threads to its tally. */
+#include "core/numbers.h"
 #include "workloads/io/work.h"
 
 static const struct meter_map maps[] = {
@@ -34,20 +35,14 @@ const struct meter_layout *io_meter(const struct io_options *o)
 	return &meter_layouts[o->operation];
 }
 
-/* When the thread did its last operation so far. */
-static uint64_t io_thread_end_ns(const struct io_thread *thread)
-{
-	uint64_t now_ns = thread->member->queue.now_ns, origin_ns = thread->work->origin_ns;
-
-	if (!thread->working)
-		return thread->end_ns;
-	return now_ns > origin_ns ? now_ns - origin_ns : 0;
-}
-
 static void io_count_done(const struct io_thread *thread, struct tally *t)
 {
 	const struct io_options *o = thread->work->options;
-	uint64_t first_ns = thread->work->first_ns, end_ns = io_thread_end_ns(thread);
+	uint64_t first_ns = thread->work->first_ns;
+	/* When the thread did its last operation so far. */
+	uint64_t end_ns =
+		thread->working ? excess_u64(thread->member->queue.now_ns, thread->work->origin_ns)
+				: thread->end_ns;
 	uint64_t first = done_series_until(&thread->series, first_ns), *row = t->rank_row;
 	uint64_t first_bytes = io_moves(o) ? first * o->block : 0;
 

@@ -89,13 +89,10 @@ static void io_names_begin_batch(struct io_thread *t, struct io_slot *slot)
 	slot->s.req.batch.count = n;
 }
 
-static void io_names_begin(void *thread, struct slot *at)
+static void io_names_begin(struct io_thread *t, struct io_slot *slot)
 {
-	struct io_slot *slot = (struct io_slot *)at;
 	struct io_name *n = slot->name;
-	struct io_thread *t = thread;
 
-	io_begin(t, slot);
 	memset(n->object.state, 0, sizeof(n->object.state));
 	io_set_key(t->work->set, t->share.rank, slot->item.object, n->object.key);
 	switch (t->work->options->operation) {
@@ -151,8 +148,9 @@ static void io_names_answered_each(struct io_thread *t, struct io_slot *slot)
 	io_let_go(t, slot);
 }
 
-void io_names_answered(struct io_thread *t, struct io_slot *slot, bool strict)
+void io_names_answered(struct io_thread *t, struct io_slot *slot)
 {
+	bool strict = t->work->strict && !t->mix.lost; /* the object must be there */
 	const struct io_work *work = t->work;
 	const struct request *req = &slot->s.req;
 	char text[FAILURE_TEXT_BYTES];
@@ -248,44 +246,23 @@ static void io_names_created(struct io_thread *t, struct io_slot *slot)
 		io_let_go(t, slot);
 }
 
-static void io_names_step(void *thread, struct slot *at)
+static void io_names_opened(struct io_thread *t, struct io_slot *slot)
 {
-	struct io_slot *slot = (struct io_slot *)at;
-	struct io_thread *t = thread;
-
-	switch (at->step) {
-	case STEP_ONLY:
-		io_names_answered(t, slot, t->work->strict);
-		return;
-	case STEP_MANY:
-		io_names_answered_each(t, slot);
-		return;
-	case STEP_CREATED:
-		if (slot->s.req.answer.status < 0)
-			io_end(t, slot, slot->s.req.answer.status, NULL);
-		else
-			io_names_send(t, slot, t->work->in_place ? REQ_CLOSE : REQ_COMMIT,
-				      STEP_CLOSED);
-		return;
-	case STEP_CLOSED:
-		io_names_created(t, slot);
-		return;
-	case STEP_DROPPED:
-		io_let_go(t, slot);
-		return;
-	case STEP_THERE:
-		io_names_renamed(t, slot);
-		return;
-	case STEP_PAGE:
-		io_names_listed(t, slot);
-		return;
-	default:
+	if (slot->s.req.answer.status < 0)
 		io_end(t, slot, slot->s.req.answer.status, NULL);
-	}
+	else
+		io_names_send(t, slot, t->work->in_place ? REQ_CLOSE : REQ_COMMIT, STEP_CLOSED);
 }
 
-const struct slot_hooks io_names_hooks = {.due = io_due,
-					  .begin = io_names_begin,
-					  .step = io_names_step,
-					  .warm = io_warm,
-					  .key = io_key};
+static void io_names_back(struct io_thread *t, struct io_slot *slot)
+{
+	io_end(t, slot, slot->s.req.answer.status, NULL);
+}
+
+static io_step *const steps[] = {
+	[STEP_ONLY] = io_names_answered,      [STEP_CREATED] = io_names_opened,
+	[STEP_CLOSED] = io_names_created,     [STEP_THERE] = io_names_renamed,
+	[STEP_BACK] = io_names_back,          [STEP_PAGE] = io_names_listed,
+	[STEP_MANY] = io_names_answered_each, [STEP_DROPPED] = io_let_go,
+};
+const struct io_operations io_name_operations = {.begin = io_names_begin, .steps = steps};

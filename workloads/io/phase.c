@@ -380,7 +380,7 @@ static int io_phase_end(struct io_phase *p, bool failed, struct err *err)
 		struct io_thread *t = &p->work.threads[i];
 
 		t->slots.timed_out = false;
-		if (t->handles && io_data_end(t) < 0)
+		if (t->operations->end && t->operations->end(t) < 0)
 			failed = true;
 	}
 	out = io_phase_outcome(p);

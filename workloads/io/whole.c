@@ -42,16 +42,12 @@ static enum io_kind io_whole_kind(struct io_thread *t, struct io_slot *slot)
 	return slot->turn.kind;
 }
 
-static void io_whole_begin(void *thread, struct slot *at)
+static void io_whole_begin(struct io_thread *t, struct io_slot *slot)
 {
-	struct io_slot *slot = (struct io_slot *)at;
-	struct object *object = &slot->name->object;
-	struct io_thread *t = thread;
 	const struct io_work *work = t->work;
-	enum io_kind kind;
+	struct object *object = &slot->name->object;
+	enum io_kind kind = io_whole_kind(t, slot);
 
-	io_begin(t, slot);
-	kind = io_whole_kind(t, slot);
 	memset(object->state, 0, sizeof(object->state));
 	object->size = 0;
 	if (kind == IO_LIST) {
@@ -148,34 +144,9 @@ static void io_whole_ended(struct io_thread *t, struct io_slot *slot)
 		io_let_go(t, slot);
 }
 
-static void io_whole_step(void *thread, struct slot *at)
-{
-	struct io_slot *slot = (struct io_slot *)at;
-	struct io_thread *t = thread;
-
-	switch (at->step) {
-	case STEP_OPENED:
-		io_whole_opened(t, slot);
-		return;
-	case STEP_MOVED:
-		io_whole_moved(t, slot);
-		return;
-	case STEP_ENDED:
-		io_whole_ended(t, slot);
-		return;
-	case STEP_ANSWERED:
-		io_names_answered(t, slot, t->work->strict && !t->mix.lost);
-		return;
-	case STEP_LISTED:
-		io_names_listed_page(t, slot);
-		return;
-	default:
-		io_let_go(t, slot);
-	}
-}
-
-const struct slot_hooks io_whole_hooks = {.due = io_due,
-					  .begin = io_whole_begin,
-					  .step = io_whole_step,
-					  .warm = io_warm,
-					  .key = io_key};
+static io_step *const steps[] = {
+	[STEP_OPENED] = io_whole_opened,      [STEP_MOVED] = io_whole_moved,
+	[STEP_ENDED] = io_whole_ended,        [STEP_ANSWERED] = io_names_answered,
+	[STEP_LISTED] = io_names_listed_page, [STEP_DROPPED] = io_let_go,
+};
+const struct io_operations io_object_operations = {.begin = io_whole_begin, .steps = steps};

@@ -44,19 +44,80 @@ uint64_t io_thread_bytes(const struct io_options *o, bool whole, bool content)
 	       io_handles(o, whole) * sizeof(struct io_handle);
 }
 
-static const struct slot_hooks *io_hooks(const struct io_work *work)
+static uint64_t io_due(const void *thread)
 {
-	if (work->whole)
-		return &io_whole_hooks;
-	return io_moves(work->options) ? &io_data_hooks : &io_names_hooks;
+	const struct io_thread *t = thread;
+	uint64_t bytes = t->work->options->limits.bytes;
+
+	if (t->issued >= t->limit || (bytes && t->work->whole && t->issued_bytes >= bytes))
+		return SLOTS_OVER;
+	return pace_next(&t->pace);
 }
+
+static void io_begin(void *thread, struct slot *at)
+{
+	struct io_slot *slot = (struct io_slot *)at;
+	struct io_thread *t = thread;
+	const struct io_options *o = t->work->options;
+
+	slot->number = t->issued++;
+	io_share_next(&t->share, &slot->item);
+	slots_mark(&t->slots, &slot->s, pace_take(&t->pace, slot->s.begin_ns), slot->item.object);
+	slot->writes = o->operation == IO_DO_WRITE ||
+		       (o->operation == IO_DO_MIXED &&
+			random_at(t->key, slot->number, 0) >= t->mixed_below);
+	t->operations->begin(t, slot);
+}
+
+static void io_answered(void *thread, struct slot *slot)
+{
+	struct io_thread *t = thread;
+
+	t->operations->steps[slot->step](t, (struct io_slot *)slot);
+}
+
+/* End of the warm-up: resets all counters. */
+static void io_warm(void *thread)
+{
+	struct io_thread *t = thread;
+
+	t->warmup_operations += meter_clear(&t->member->meter, t->work->origin_ns);
+	done_series_clear(&t->series);
+	if (t->moved)
+		done_series_clear(t->moved);
+	t->done = t->done_bytes = t->gets = t->puts = 0;
+	t->fill_ns = t->verify_ns = t->slots.late_start_ns = 0;
+	t->entries = t->absent = t->payload_errors = 0;
+	t->warm = true;
+}
+
+static int io_rest(void *thread)
+{
+	struct io_thread *t = thread;
+
+	return t->operations->end ? t->operations->end(t) : 0;
+}
+
+static void io_key(const void *thread, uint64_t object, char key[OBJECT_KEY_BYTES])
+{
+	const struct io_thread *t = thread;
+
+	io_set_key(t->work->set, t->share.rank, object, key);
+}
+
+static const struct slot_hooks io_hooks = {.due = io_due,
+					   .begin = io_begin,
+					   .step = io_answered,
+					   .warm = io_warm,
+					   .end = io_rest,
+					   .key = io_key};
 
 static int io_slots_open(struct io_thread *t, struct err *err)
 {
 	const struct io_options *o = t->work->options;
 	int rc;
 
-	t->slots = (struct slots){.hooks = io_hooks(t->work),
+	t->slots = (struct slots){.hooks = &io_hooks,
 				  .owner = t,
 				  .member = t->member,
 				  .depth = (uint32_t)o->depth,
@@ -81,6 +142,9 @@ int io_thread_open(struct io_thread *t, struct io_work *work, struct crew_thread
 	int rc;
 
 	t->work = work;
+	t->operations = work->whole   ? &io_object_operations
+			: io_moves(o) ? &io_block_operations
+				      : &io_name_operations;
 	t->member = w;
 	t->handle_count = io_handles(o, work->whole);
 	if (t->handle_count)
@@ -164,42 +228,6 @@ void io_take(struct io_thread *t, struct io_slot *slot, struct io_item *item)
 	io_share_next(&t->share, item);
 }
 
-uint64_t io_due(const void *thread)
-{
-	const struct io_thread *t = thread;
-	uint64_t bytes = t->work->options->limits.bytes;
-
-	if (t->issued >= t->limit || (bytes && t->work->whole && t->issued_bytes >= bytes))
-		return SLOTS_OVER;
-	return pace_next(&t->pace);
-}
-
-void io_begin(struct io_thread *t, struct io_slot *slot)
-{
-	const struct io_options *o = t->work->options;
-
-	slot->number = t->issued++;
-	io_share_next(&t->share, &slot->item);
-	slots_mark(&t->slots, &slot->s, pace_take(&t->pace, slot->s.begin_ns), slot->item.object);
-	slot->writes = o->operation == IO_DO_WRITE ||
-		       (o->operation == IO_DO_MIXED &&
-			random_at(t->key, slot->number, 0) >= t->mixed_below);
-}
-
-void io_warm(void *thread)
-{
-	struct io_thread *t = thread;
-
-	t->warmup_operations += meter_clear(&t->member->meter, t->work->origin_ns);
-	done_series_clear(&t->series);
-	if (t->moved)
-		done_series_clear(t->moved);
-	t->done = t->done_bytes = t->gets = t->puts = 0;
-	t->fill_ns = t->verify_ns = t->slots.late_start_ns = 0;
-	t->entries = t->absent = t->payload_errors = 0;
-	t->warm = true;
-}
-
 int io_thread_run(struct crew_thread *w, uint64_t number)
 {
 	struct io_work *work = w->crew->argument;
@@ -216,11 +244,4 @@ int io_thread_run(struct crew_thread *w, uint64_t number)
 	t->end_ns = end_ns;
 	t->working = false;
 	return rc;
-}
-
-void io_key(const void *thread, uint64_t object, char key[OBJECT_KEY_BYTES])
-{
-	const struct io_thread *t = thread;
-
-	io_set_key(t->work->set, t->share.rank, object, key);
 }

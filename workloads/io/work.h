@@ -68,9 +68,20 @@ struct io_work {
 	struct io_thread *threads;
 };
 
+/* What the operations of a phase do: on blocks, on names, or on whole objects, of which a mix has some on names. */
+typedef void io_step(struct io_thread *t, struct io_slot *slot);
+struct io_operations {
+	io_step *begin;        /* the slot has its item, its number, and whether it writes */
+	io_step *const *steps; /* [slot->s.step], when the slot's request has been answered */
+	/* At rest: closes what is still open. A negative errno with member->err. NULL: nothing is. */
+	int (*end)(struct io_thread *t);
+};
+extern const struct io_operations io_block_operations, io_name_operations, io_object_operations;
+
 struct io_thread {
 	struct io_work *work;
 	struct crew_thread *member;
+	const struct io_operations *operations;
 	struct io_share share;
 	struct io_mix mix; /* of a mixed phase on whole objects */
 	struct pace pace;
@@ -124,14 +135,6 @@ void io_measure_so_far(void *work, struct tally *t);
 
 /* For data.c, names.c and whole.c. */
 
-/* Hooks of all three: when the next operation may begin; the name of an object. */
-uint64_t io_due(const void *thread);
-void io_key(const void *thread, uint64_t object, char key[OBJECT_KEY_BYTES]);
-/* End of the warm-up: resets all counters. */
-void io_warm(void *thread);
-
-/* The slot begins the next operation: its item, its number, whether it writes. */
-void io_begin(struct io_thread *t, struct io_slot *slot);
 /* Sends the slot's request with the next ones; when it is answered the slot's step goes on. */
 static inline void io_send(struct io_thread *t, struct io_slot *slot, uint32_t step)
 {
@@ -146,13 +149,8 @@ void io_count(struct io_thread *t, struct io_slot *slot);
 void io_fails(struct io_thread *t, struct io_slot *slot, int rc, const char *text);
 void io_let_go(struct io_thread *t, struct io_slot *slot);
 
-/* Operations on blocks, on names, and on whole objects, of which a mix has some on names. */
-extern const struct slot_hooks io_data_hooks, io_names_hooks, io_whole_hooks;
-
 /* data.c. The object of all, begun by shared_object_begin: from here on it is open, and not the thread's to close. */
 void io_data_share(struct io_thread *t, const struct object *object);
-/* At rest: closes what is still open. A negative errno with worker->err. */
-int io_data_end(void *thread);
 /* Makes the bytes of the slot's write. */
 void io_data_fill(struct io_thread *t, struct io_slot *slot);
 /* A block has moved, an object is closed: whether all of it is as it should be; else text says why not. */
@@ -170,8 +168,8 @@ int io_cold_drop(struct cold *c, const struct io_set *set, const struct store *s
 void io_cold_opened(struct io_thread *t, const struct io_slot *slot);
 void io_cold_reads(struct io_thread *t, const struct io_slot *slot);
 
-/* names.c. A stat or delete has been answered; strict: the object must be there. */
-void io_names_answered(struct io_thread *t, struct io_slot *slot, bool strict);
+/* names.c. A stat or delete has been answered. */
+void io_names_answered(struct io_thread *t, struct io_slot *slot);
 /* Asks for the next page of the rank's folder; it is an operation of its own. */
 void io_names_list(struct io_thread *t, struct io_slot *slot, uint32_t step);
 void io_names_listed_page(struct io_thread *t, struct io_slot *slot);

@@ -234,27 +234,6 @@ static int load_all(struct load_run *r, enum stop_reason *stopped, struct err *e
 	return rc;
 }
 
-/* This rank's results: from the threads and the accounts into the tally. */
-static void load_measure(struct load_run *r)
-{
-	uint64_t *row = r->ctx->tally->rank_row;
-
-	crew_merge(&r->crew, r->ctx->tally);
-	row[LOAD_FILES] = r->names.count;
-	repeat_measure(&r->repeat, r->ctx->tally);
-}
-
-static void load_say(struct load_run *r)
-{
-	const uint64_t *row = r->ctx->tally->rank_row;
-	char files[UNITS_COUNTED_BYTES], times[UNITS_COUNTED_BYTES];
-
-	workload_say(r->ctx, "%s, loaded %s", units_counted(files, r->names.count, "file"),
-		     units_counted(times, row[LOAD_LOADED], "time"));
-	cold_say(r->ctx, &r->options->cold, &r->store, row[LOAD_RESIDENT_SAMPLED_BYTES],
-		 row[LOAD_RESIDENT_BYTES], row[TALLY_BYTES_READ]);
-}
-
 /* The null rate: loads the model again, as the headers say that it is, on a store that takes no time. That can only be
  * after the last load, because reading the headers before the first one would warm up caches. The run then ends. */
 static int load_null(struct load_run *r, struct err *err)
@@ -300,12 +279,22 @@ static int load_null(struct load_run *r, struct err *err)
 static int load_work(void *run, enum stop_reason *stopped, struct err *err)
 {
 	struct load_run *r = run;
+	struct phase_context *ctx = r->ctx;
+	uint64_t *row = ctx->tally->rank_row;
+	char files[UNITS_COUNTED_BYTES], times[UNITS_COUNTED_BYTES];
 	int rc = load_all(r, stopped, err);
 
-	if (r->crew.members && r->repeat.begun)
-		load_measure(r);
-	if (rc == 0)
-		load_say(r);
+	if (r->crew.members && r->repeat.begun) {
+		crew_merge(&r->crew, ctx->tally);
+		row[LOAD_FILES] = r->names.count;
+		repeat_measure(&r->repeat, ctx->tally);
+	}
+	if (rc == 0) {
+		workload_say(ctx, "%s, loaded %s", units_counted(files, r->names.count, "file"),
+			     units_counted(times, row[LOAD_LOADED], "time"));
+		cold_say(ctx, &r->options->cold, &r->store, row[LOAD_RESIDENT_SAMPLED_BYTES],
+			 row[LOAD_RESIDENT_BYTES], row[TALLY_BYTES_READ]);
+	}
 	if (rc == 0 && *stopped == STOP_NONE && r->options->null_passes)
 		rc = load_null(r, err);
 	return rc;
