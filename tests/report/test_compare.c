@@ -13,13 +13,14 @@
 #include "report/shapes.h"
 #include "tests/unit.h"
 
-enum { PHASES = 24, COLUMNS = 5, TRIALS = 400, REPEATS = 5 };
+enum { PHASES = 24, COLUMNS = 6, TRIALS = 400, REPEATS = 5 };
 static const struct results_column columns[COLUMNS] = {
 	{.name = "bytes_read", .unit = "bytes"},
 	{.name = "bytes_written", .unit = "bytes"},
 	{.name = "au", .unit = "fraction", .role = ROLE_UTILISATION, .real = true},
 	{.name = "queries", .role = ROLE_ITEMS},
 	{.name = "query_rate", .unit = "1/s", .role = ROLE_ITEM_RATE, .real = true},
+	{.name = "stat_rate", .unit = "1/s", .role = ROLE_OPERATION_RATE, .real = true},
 };
 
 struct fixture {
@@ -154,6 +155,18 @@ static void test_main_figure(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\nqueries/s "));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\nB is 2.00 times as fast as A"));
 	free(text);
+	done(c);
+	for (int i = 0; i < 3; i++) {
+		strcpy(a.phases[i].record.main_figure, "stat_rate");
+		a.cells[i][5].real = b.cells[i][5].real = 3;
+	}
+	c = compared(files, 2);
+	CU_ASSERT_EQUAL(c->phases[0].pairs[0].metric, COMPARE_OPERATIONS);
+	done(c);
+	for (int i = 0; i < 3; i++)
+		strcpy(a.phases[i].record.main_figure, "au");
+	c = compared(files, 2);
+	CU_ASSERT_EQUAL(c->phases[0].pairs[0].metric, COMPARE_AU);
 	done(c);
 	/* A figure that the file does not have names nothing. */
 	for (int i = 0; i < 3; i++)
