@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/numbers.h"
 #include "workloads/dataset/dataset.h"
 
 /* What a rank may need besides its buffers, above an empty process with MPI and HDF5 (a bound set
@@ -20,13 +21,6 @@ const struct job_schema *plan_schema(void)
 	};
 
 	return &schema;
-}
-
-static double plan_node_memory(void)
-{
-	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-
-	return pages > 0 && page > 0 ? (double)pages * (double)page : 0;
 }
 
 static uint32_t plan_ranks_per_node(const struct plan *plan)
@@ -110,11 +104,8 @@ static uint64_t plan_phase_memory(const struct plan *plan, const struct plan_pha
 	if (!p->phase->together)
 		return p->demand.memory_per_rank * plan_ranks_per_node(plan) -
 		       p->demand.memory_uneven;
-	for (uint32_t node = 0; node < plan->nodes; node++) {
-		uint64_t bytes = together_on_node(plan, p, node);
-
-		most = bytes > most ? bytes : most;
-	}
+	for (uint32_t node = 0; node < plan->nodes; node++)
+		most = max_u64(most, together_on_node(plan, p, node));
 	return most;
 }
 
@@ -137,13 +128,13 @@ static int plan_make_phase(struct plan *plan, const struct job *job, struct plan
 int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t nodes,
 	      struct err *err)
 {
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 	uint64_t most = 0;
 	int rc = 0;
 
-	*plan = (struct plan){.ranks = ranks,
-			      .nodes = nodes,
-			      .phase_count = job->phase_count,
-			      .node_memory_bytes = plan_node_memory()};
+	*plan = (struct plan){.ranks = ranks, .nodes = nodes, .phase_count = job->phase_count};
+	if (pages > 0 && page > 0)
+		plan->node_memory_bytes = (double)pages * (double)page;
 	plan->phases = calloc(job->phase_count ? job->phase_count : 1, sizeof(*plan->phases));
 	if (!plan->phases)
 		return err_set(err, -ENOMEM, "no memory for the plan of %u phases",
@@ -152,11 +143,8 @@ int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t
 		plan->phases[i].phase = &job->phases[i];
 	for (uint32_t i = 0; rc == 0 && i < job->phase_count; i++)
 		rc = plan_make_phase(plan, job, &plan->phases[i], err);
-	for (uint32_t i = 0; rc == 0 && i < job->phase_count; i++) {
-		uint64_t bytes = plan_phase_memory(plan, &plan->phases[i]);
-
-		most = bytes > most ? bytes : most;
-	}
+	for (uint32_t i = 0; rc == 0 && i < job->phase_count; i++)
+		most = max_u64(most, plan_phase_memory(plan, &plan->phases[i]));
 	if (rc == 0)
 		rc = plan_tell(plan, job, err);
 	if (rc < 0) {

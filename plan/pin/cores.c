@@ -4,11 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static bool core_usable(hwloc_obj_t core, hwloc_const_bitmap_t allowed)
-{
-	return core->cpuset && hwloc_bitmap_intersects(core->cpuset, allowed);
-}
-
 /* Appends the usable cores in set that no earlier domain has. taken gathers the PUs used so far. */
 static void cores_add_domain(struct cores *c, hwloc_topology_t topology, hwloc_const_bitmap_t set,
 			     hwloc_const_bitmap_t allowed, hwloc_bitmap_t taken)
@@ -18,7 +13,8 @@ static void cores_add_domain(struct cores *c, hwloc_topology_t topology, hwloc_c
 
 	d->first = c->count;
 	while ((core = hwloc_get_next_obj_by_type(topology, c->type, core))) {
-		if (!core_usable(core, allowed) || !hwloc_bitmap_isincluded(core->cpuset, set) ||
+		if (!core->cpuset || !hwloc_bitmap_intersects(core->cpuset, allowed) ||
+		    !hwloc_bitmap_isincluded(core->cpuset, set) ||
 		    hwloc_bitmap_intersects(core->cpuset, taken))
 			continue;
 		c->objects[c->count++] = core;

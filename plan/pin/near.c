@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/numbers.h"
+
 /* How many times slower the PCI link of a management port is than that of the fastest NIC, at least. A NIC of 200 Gbit/s
  * has 31.5 GB/s, a port of 1 Gbit/s 0.25 to 2; two NICs of a node seldom differ by more than a factor of 4. */
 enum { NEAR_SLOWER = 8 };
@@ -171,13 +173,6 @@ static uint32_t parts_of(hwloc_obj_t device)
 	return parts;
 }
 
-static uint32_t tiles_of(hwloc_obj_t device)
-{
-	uint32_t parts = parts_of(device);
-
-	return parts ? parts : 1;
-}
-
 static uint32_t cores_in(const struct cores *c, hwloc_const_bitmap_t set)
 {
 	uint32_t n = 0, i;
@@ -225,7 +220,8 @@ bool near_find(struct near *n, hwloc_topology_t topology, const struct cores *c,
 		    (c->domain_count > 1 && hwloc_bitmap_isequal(near->cpuset, whole)))
 			return false;
 		if (cores_in(c, near->cpuset) &&
-		    !near_add(n, near->cpuset, kind == NEAR_TILE ? tiles_of(devices[i]) : 1))
+		    !near_add(n, near->cpuset,
+			      kind == NEAR_TILE ? max_u32(parts_of(devices[i]), 1) : 1))
 			return false;
 	}
 	/* The job counts tiles, but the topology shows whole GPUs. */

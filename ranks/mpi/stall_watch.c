@@ -1,19 +1,14 @@
 /* Stall watch: see stall_watch.h. */
 #include "ranks/mpi/stall_watch.h"
 
+#include "core/numbers.h"
+
 enum { LOOKS_PER_LIMIT = 8 };
 static const uint64_t look_most_ns = 1000000000;
 
 void stall_watch_init(struct stall_watch *w, uint64_t limit_ns)
 {
 	*w = (struct stall_watch){.limit_ns = limit_ns};
-}
-
-static uint64_t stall_period_ns(const struct stall_watch *w)
-{
-	uint64_t period_ns = w->limit_ns / LOOKS_PER_LIMIT;
-
-	return period_ns < look_most_ns ? period_ns : look_most_ns;
 }
 
 /* A look that comes far too late means that the watcher did not go on in between. */
@@ -24,16 +19,8 @@ bool stall_watch_due(struct stall_watch *w, uint64_t now_ns)
 	if (!w->looked_ns || now_ns - w->looked_ns > w->limit_ns / 2)
 		w->since_ns = now_ns;
 	w->looked_ns = now_ns;
-	w->next_ns = now_ns + stall_period_ns(w);
+	w->next_ns = now_ns + min_u64(w->limit_ns / LOOKS_PER_LIMIT, look_most_ns);
 	return true;
-}
-
-static uint64_t stall_silent_ns(const struct stall_watch *w, const struct stall_seat *s,
-				uint64_t now_ns)
-{
-	uint64_t from_ns = s->moved_ns > w->since_ns ? s->moved_ns : w->since_ns;
-
-	return now_ns > from_ns ? now_ns - from_ns : 0;
 }
 
 enum stall_kind stall_watch_look(const struct stall_watch *w, struct stall_seat *s, uint64_t beat,
@@ -45,7 +32,7 @@ enum stall_kind stall_watch_look(const struct stall_watch *w, struct stall_seat 
 		s->beat = beat;
 		s->moved_ns = now_ns;
 	}
-	*elapsed_ns = stall_silent_ns(w, s, now_ns);
+	*elapsed_ns = excess_u64(now_ns, max_u64(s->moved_ns, w->since_ns));
 	if (*elapsed_ns < w->limit_ns) {
 		kind = STALL_WAITS;
 		*elapsed_ns = waits_ns;

@@ -40,21 +40,17 @@ void run_unwatch_write(struct run *run)
 	signals_unwatch(&run->signals);
 }
 
-static bool stores_same(const struct store_facts *a, const struct store_facts *b)
-{
-	return memcmp(a, b, offsetof(struct store_facts, nodes)) == 0;
-}
-
 /* Moves the rows that differ to the front, in order of first appearance. Returns how many there
  * are. */
 static uint32_t stores_fold(struct store_facts *rows, uint32_t count)
 {
+	const size_t same = offsetof(struct store_facts, nodes); /* bytes that are compared */
 	uint32_t kept = 0, k;
 
 	for (uint32_t i = 0; i < count; i++) {
 		if (!rows[i].nodes)
 			continue;
-		for (k = 0; k < kept && !stores_same(&rows[k], &rows[i]); k++)
+		for (k = 0; k < kept && memcmp(&rows[k], &rows[i], same) != 0; k++)
 			;
 		if (k < kept)
 			rows[k].nodes += rows[i].nodes;

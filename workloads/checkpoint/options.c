@@ -255,14 +255,6 @@ static int options_check_fill(const struct checkpoint_use *use, struct err *err)
 	return 0;
 }
 
-static int options_check_folder(const struct checkpoint_options *o, const char *path,
-				struct err *err)
-{
-	int rc = key_check_folder(o->folder, err);
-
-	return rc < 0 ? err_wrap(err, rc, "%s/folder", path) : 0;
-}
-
 /* The ring: chunks that are filled while others are written. */
 static int options_check_ring(const struct checkpoint_options *o, const char *path, struct err *err)
 {
@@ -357,8 +349,11 @@ int checkpoint_check_use(const struct checkpoint_use *use, uint32_t ranks, struc
 		rc = options_check_operation(o, path, err);
 	if (rc == 0)
 		rc = options_check_fill(use, err);
-	if (rc == 0)
-		rc = options_check_folder(o, path, err);
+	if (rc == 0) {
+		rc = key_check_folder(o->folder, err);
+		if (rc < 0)
+			err_wrap(err, rc, "%s/folder", path);
+	}
 	if (rc == 0)
 		rc = options_check_ring(o, path, err);
 	if (rc == 0)

@@ -136,12 +136,6 @@ static void restore_plan_optimizer(struct restore *r)
 	r->states_rank_end = max_u64(r->states_rank_end, last + 1);
 }
 
-static uint64_t writers_rank(const struct mesh *mesh, uint64_t data, uint64_t stage,
-			     uint64_t tensor)
-{
-	return (data * mesh->pipeline + stage) * mesh->tensor + tensor;
-}
-
 /* The first of the writers whose rank is not below from. */
 static bool writers_next(const struct writers *w, const struct mesh *mesh, uint64_t from,
 			 uint64_t *rank)
@@ -160,7 +154,7 @@ static bool writers_next(const struct writers *w, const struct mesh *mesh, uint6
 	tensor = w->tensor;
 	if (data == p.data && stage == p.pipeline)
 		tensor = max_u64(p.tensor, w->tensor);
-	*rank = writers_rank(mesh, data, stage, tensor);
+	*rank = (data * mesh->pipeline + stage) * mesh->tensor + tensor;
 	return data < w->data_end;
 }
 
