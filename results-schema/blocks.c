@@ -36,6 +36,7 @@ void blocks_free(struct blocks *b)
 {
 	for (uint32_t i = 0; i < b->count; i++) {
 		free(b->list[i].data);
+		free(b->list[i].whole);
 		if (b->list[i].type >= 0)
 			H5Tclose(b->list[i].type);
 	}
@@ -76,6 +77,7 @@ static int add_ranks(struct blocks *b, const struct merged *m, const struct phas
 			    .dims = {w->ranks, 1},
 			    .start = {w->rank},
 			    .part = {1, 1},
+			    .every = true,
 			    .has_part = true};
 	uint64_t keys[] = {w->rank, w->node, !m->phase->tally->absent};
 
@@ -94,6 +96,7 @@ static int add_rank_rows(struct blocks *b, const struct merged_table *t,
 			    .dims = {t->rows, w->ranks},
 			    .start = {0, w->rank},
 			    .part = {t->rows, 1},
+			    .every = true,
 			    .has_part = true};
 
 	phase_table_shape(t->kind, &one.shape);
@@ -126,6 +129,7 @@ static int add_hists(struct blocks *b, const struct merged *m, const struct phas
 				    .dims = {w->rows, h->count},
 				    .start = {writes ? w->row : 0, 0},
 				    .part = {1, h->count},
+				    .every = !w->by_node,
 				    .has_part = writes};
 
 		snprintf(one.path, sizeof(one.path), "histograms/%s/%s", h->kind->name,
@@ -213,7 +217,7 @@ void blocks_create(const struct blocks *b, struct h5_writer *w)
 		if (one->units)
 			h5w_text(w, "units", one->units);
 		if (b->gathered)
-			h5w_data(w, one->type, one->data);
+			h5w_data(w, one->type, one->whole);
 		h5w_leave(w);
 	}
 }
@@ -257,98 +261,143 @@ uint64_t blocks_bytes(const struct blocks *b)
 	return sum;
 }
 
-/* What a rank sends of a block: where its part begins, and the part. */
-struct part_place {
-	uint64_t there, start[2];
-};
-
 static uint64_t part_bytes(const struct block *one)
 {
 	return H5Tget_size(one->type) * one->part[0] * one->part[1];
 }
 
-static uint64_t message_bytes(const struct blocks *b)
+/* A rank sends, of each block of which every rank has a part, or of each other one, a word that says whether it has a part,
+ * where the part begins, and the part. Nothing at all where it has none. */
+enum { MESSAGE_WORDS = 3 };
+
+static uint64_t message_bytes(const struct blocks *b, bool every)
 {
 	uint64_t bytes = 0;
+	bool some = false;
 
-	for (uint32_t i = 0; i < b->count; i++)
-		bytes += sizeof(struct part_place) + part_bytes(&b->list[i]);
-	return bytes;
+	for (uint32_t i = 0; i < b->count; i++) {
+		const struct block *one = &b->list[i];
+
+		if (one->every != every)
+			continue;
+		bytes += MESSAGE_WORDS * sizeof(uint64_t) + (one->has_part ? part_bytes(one) : 0);
+		some = some || one->has_part;
+	}
+	return some ? bytes : 0;
 }
 
-static void pack_parts(const struct blocks *b, char *message)
+static void pack_parts(const struct blocks *b, bool every, char *message)
 {
 	for (uint32_t i = 0; i < b->count; i++) {
 		const struct block *one = &b->list[i];
-		const struct part_place place = {one->has_part, {one->start[0], one->start[1]}};
+		const uint64_t words[MESSAGE_WORDS] = {one->has_part, one->start[0], one->start[1]};
 
-		memcpy(message, &place, sizeof(place));
-		memcpy(message + sizeof(place), one->data, part_bytes(one));
-		message += sizeof(place) + part_bytes(one);
+		if (one->every != every)
+			continue;
+		memcpy(message, words, sizeof(words));
+		message += sizeof(words);
+		if (one->has_part)
+			memcpy(message, one->data, part_bytes(one));
+		message += one->has_part ? part_bytes(one) : 0;
 	}
 }
 
-/* Puts a part into its data set. Both are arrays by rows. */
-static void place_part(const struct block *one, const struct part_place *place, const char *part)
+/* Puts a rank's parts into the whole data sets. Both are arrays by rows. */
+static void place_parts(const struct blocks *b, bool every, const char *message)
 {
-	size_t element = H5Tget_size(one->type), row = one->part[1] * element;
-	char *to = (char *)one->data + (place->start[0] * one->dims[1] + place->start[1]) * element;
-
-	for (uint64_t i = 0; place->there && i < one->part[0]; i++)
-		memcpy(to + i * one->dims[1] * element, part + i * row, row);
-}
-
-/* Rank 0: what has come from all ranks makes the whole data sets. */
-static int unpack_parts(struct blocks *b, const char *messages, uint32_t ranks)
-{
-	const char *at = messages;
-
 	for (uint32_t i = 0; i < b->count; i++) {
-		void *whole = calloc(1, block_bytes(&b->list[i]));
+		const struct block *one = &b->list[i];
+		size_t element = H5Tget_size(one->type), row = one->part[1] * element;
+		uint64_t words[MESSAGE_WORDS];
+		char *to;
 
-		if (!whole)
-			return -ENOMEM;
-		free(b->list[i].data);
-		b->list[i].data = whole;
+		if (one->every != every)
+			continue;
+		memcpy(words, message, sizeof(words));
+		message += sizeof(words);
+		to = (char *)one->whole + (words[1] * one->dims[1] + words[2]) * element;
+		for (uint64_t k = 0; words[0] && k < one->part[0]; k++, message += row)
+			memcpy(to + k * one->dims[1] * element, message, row);
 	}
-	for (uint32_t rank = 0; rank < ranks; rank++) {
-		for (uint32_t i = 0; i < b->count; i++) {
-			struct part_place place;
+}
 
-			memcpy(&place, at, sizeof(place));
-			place_part(&b->list[i], &place, at + sizeof(place));
-			at += sizeof(place) + part_bytes(&b->list[i]);
-		}
+static int whole_make(struct blocks *b)
+{
+	for (uint32_t i = 0; i < b->count; i++) {
+		b->list[i].whole = calloc(1, block_bytes(&b->list[i]));
+		if (!b->list[i].whole)
+			return -ENOMEM;
 	}
 	return 0;
 }
 
-int blocks_gather(struct blocks *b, uint64_t bytes_max, struct group *group, struct err *err)
+/* Of which every rank has a part: a gather, of messages of one size. */
+static int gather_every(struct blocks *b, char *message, char *all, struct group *group)
 {
-	uint64_t bytes = message_bytes(b);
-	char *mine, *all = NULL;
+	uint64_t bytes = message_bytes(b, true);
+	int rc;
+
+	pack_parts(b, true, message);
+	rc = group_gather(group, message, bytes, all);
+	for (uint32_t rank = 0; all && rank < group->size; rank++)
+		place_parts(b, true, all + rank * bytes);
+	return rc;
+}
+
+/* Of which few ranks have a part. rests: rank 0 has how much each of them sends. */
+static int gather_rest(struct blocks *b, char *message, const uint64_t *rests, struct group *group)
+{
+	uint64_t mine = message_bytes(b, false);
 	int rc = 0;
 
-	if (bytes * group->size > bytes_max)
-		return 0;
-	mine = malloc(bytes);
-	if (group->rank == 0)
-		all = malloc(bytes * group->size);
-	if (!mine || (group->rank == 0 && !all))
-		rc = err_set(err, -ENOMEM, "no memory for the rows of results");
-	/* A rank without memory fails alone, and the others must not wait for its message. */
-	rc = group_agree(group, rc, err);
-	if (rc == 0) {
-		pack_parts(b, mine);
-		rc = group_gather(group, mine, bytes, all);
+	pack_parts(b, false, message);
+	if (group->rank)
+		return mine ? group_send(group, 0, message, mine) : 0;
+	if (mine)
+		place_parts(b, false, message);
+	for (uint32_t rank = 1; rank < group->size && rc == 0; rank++) {
+		if (!rests[rank])
+			continue;
+		rc = group_receive(group, rank, message, rests[rank]);
+		if (rc == 0)
+			place_parts(b, false, message);
 	}
-	if (rc == 0 && group->rank == 0)
-		rc = unpack_parts(b, all, group->size);
-	free(mine);
-	free(all);
+	return rc;
+}
+
+int blocks_gather(struct blocks *b, uint64_t bytes_max, struct group *group, struct err *err)
+{
+	uint64_t rest = message_bytes(b, false), room = 1, *rests = NULL;
+	char *message, *all = NULL;
+	int rc = 0;
+
+	if (blocks_bytes(b) > bytes_max)
+		return 0;
+	/* No message is longer, and rank 0 takes each of them in this room. */
+	for (uint32_t i = 0; i < b->count; i++)
+		room += MESSAGE_WORDS * sizeof(uint64_t) + part_bytes(&b->list[i]);
+	message = malloc(room);
+	if (group->rank == 0) {
+		all = malloc(message_bytes(b, true) * group->size);
+		rests = calloc(group->size, sizeof(*rests));
+		rc = all && rests ? whole_make(b) : -ENOMEM;
+	}
+	if (!message)
+		rc = -ENOMEM;
+	/* A rank without memory fails alone, and the others must not wait for its message. */
+	rc = group_agree(group, rc < 0 ? err_set(err, rc, "no memory for the rows of results") : 0,
+			 err);
+	if (rc == 0)
+		rc = group_gather(group, &rest, sizeof(rest), rests);
+	if (rc == 0)
+		rc = gather_every(b, message, all, group);
+	if (rc == 0)
+		rc = gather_rest(b, message, rests, group);
 	b->gathered = true;
-	return group_agree(group,
-			   rc < 0 ? err_set(err, rc, "no memory for the rows of results") : 0, err);
+	free(rests);
+	free(message);
+	free(all);
+	return rc;
 }
 
 int blocks_write(const struct blocks *b, hid_t file, const char *path, struct group *group,

@@ -31,10 +31,12 @@ struct block {
 	int rank; /* dimensions: 1 or 2 */
 	hsize_t dims[2], start[2];
 	hsize_t part[2];        /* of a rank that has one, the same on all ranks */
+	bool every;             /* every rank has one; else the first of each node */
 	bool has_part;          /* this rank has one */
 	struct row_shape shape; /* of rows of measures, for units and roles; columns NULL: none */
 	const char *units;      /* otherwise the unit, or NULL */
-	void *data;             /* this rank's part; on rank 0, once gathered, the whole data set */
+	void *data;             /* this rank's part */
+	void *whole;            /* on rank 0, once gathered */
 };
 
 struct blocks {

@@ -50,7 +50,7 @@ static void note_step(void *argument, uint64_t bytes)
 }
 
 static int create(struct results **out, const char *path, bool force, uint32_t rank_rows_max,
-		  struct group *g, struct err *err)
+		  bool parallel, struct group *g, struct err *err)
 {
 	struct node_row *nodes = calloc(g->size, sizeof(*nodes));
 	struct rank_row *ranks = calloc(g->size, sizeof(*ranks));
@@ -66,7 +66,7 @@ static int create(struct results **out, const char *path, bool force, uint32_t r
 		.nodes = (g->size + 1) / 2,
 		.rank_rows_max = rank_rows_max,
 		/* With a row per node, all is written in parallel; else by rank 0. */
-		.gather_bytes_max = rank_rows_max,
+		.gather_bytes_max = parallel,
 		.client_nodes_max = 1};
 	int rc;
 
@@ -343,7 +343,7 @@ static void check_discarded(const char *path, bool older, struct group *g)
 	for (int way = DISCARDED; way < (older ? WAYS : FAILED); way++) {
 		struct results *r = NULL;
 
-		expect(create(&r, path, true, 0, g, &err) == 0 && r, "created");
+		expect(create(&r, path, true, 0, false, g, &err) == 0 && r, "created");
 		if (!r)
 			return;
 		expect(results_stand(r) == (g->rank == 0 && !older), "the run's file at the start");
@@ -471,13 +471,14 @@ static void check_no_base(const char *path)
 	expect(access(base, F_OK) < 0, "no .base is left");
 }
 
-static void check_run(const char *path, bool older, uint32_t rank_rows_max, struct group *g)
+static void check_run(const char *path, bool older, uint32_t rank_rows_max, bool parallel,
+		      struct group *g)
 {
 	struct results *r = NULL, *second = NULL;
 	struct results_file *f;
 	struct err err = {0};
 
-	expect(create(&r, path, true, rank_rows_max, g, &err) == 0 && r, "created");
+	expect(create(&r, path, true, rank_rows_max, parallel, g, &err) == 0 && r, "created");
 	if (!r)
 		return;
 	if (!older) {
@@ -488,7 +489,7 @@ static void check_run(const char *path, bool older, uint32_t rank_rows_max, stru
 		       "the older file stays until the first publication");
 		results_unload(f);
 	}
-	expect(create(&second, path, false, 0, g, &err) == -EEXIST && !second,
+	expect(create(&second, path, false, 0, false, g, &err) == -EEXIST && !second,
 	       "an existing file is kept");
 	expect(strstr(err.text, "exists; name another with --results, or say --force") != NULL,
 	       "the message for an existing file");
@@ -497,7 +498,7 @@ static void check_run(const char *path, bool older, uint32_t rank_rows_max, stru
 	signal(SIGXFSZ, SIG_IGN);
 	check_running(r, path, 0, "generate", synthetic_generate, g);
 	expect(publish(r, 0, "generate", synthetic_generate, g, &err) == 0, "generate published");
-	if (rank_rows_max)
+	if (parallel)
 		expect(strcmp(hints[0], "1") == 0 && strcmp(hints[1], "1") == 0 &&
 			       strcmp(hints[2], "1048576") == 0 && strcmp(hints[3], "enable") == 0,
 		       "hints of MPI-IO");
@@ -507,7 +508,7 @@ static void check_run(const char *path, bool older, uint32_t rank_rows_max, stru
 	check_stores(path, 0, g);
 	check_running(r, path, 1, "train", synthetic_train, g);
 	set_stores(r, 9);
-	check_steps_told(r, path, rank_rows_max, g);
+	check_steps_told(r, path, parallel, g);
 	check_file(path, 2, "interrupted", g);
 	check_no_base(path);
 	check_stores(path, 9, g);
@@ -551,10 +552,12 @@ int main(int argc, char **argv)
 		remove_series(path);
 	group_barrier(g);
 	check_discarded(path, false, g);
-	check_run(path, false, 1, g); /* one row per node where there are several ranks */
+	check_run(path, false, 1, true, g); /* one row per node where there are several ranks */
 	group_barrier(g);
 	check_discarded(path, true, g);
-	check_run(path, true, 0, g);
+	check_run(path, true, 0, false, g);
+	group_barrier(g);
+	check_run(path, true, 1, false, g);
 	check_writers();
 	group_allreduce(g, MERGE_SUM, &check_failed, 1);
 	if (g->rank == 0 && argc < 2)
