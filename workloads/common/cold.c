@@ -235,14 +235,6 @@ void cold_say(struct phase_context *ctx, const struct cold_options *o, const str
 			"files");
 }
 
-/* Draws half to one and a half times the average distance, so that no file size falls into step
- * with it. */
-static void residency_draw_skip(struct residency *r)
-{
-	r->skip_bytes =
-		r->every_bytes / 2 + random_at(residency_stream, r->looks, 0) % r->every_bytes;
-}
-
 void residency_init(struct residency *r, uint64_t every_bytes)
 {
 	*r = (struct residency){.every_bytes = every_bytes};
@@ -261,7 +253,9 @@ static void residency_look_once(struct residency *r, const struct store *store,
 		r->resident_bytes += (uint64_t)resident;
 	}
 	r->looks++;
-	residency_draw_skip(r);
+	/* Half to one and a half times the average distance, so that no file size falls into step with it. */
+	r->skip_bytes =
+		r->every_bytes / 2 + random_at(residency_stream, r->looks, 0) % r->every_bytes;
 }
 
 void residency_look(struct residency *r, const struct store *store, const struct object *o,

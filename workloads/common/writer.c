@@ -188,14 +188,6 @@ static bool writer_makes(const struct writer *w, uint64_t length)
 	return w->now->bytes ? w->making : w->memory && length <= w->buffer_bytes;
 }
 
-/* Where the bytes of piece i are, which begins at that byte of the object. */
-static void *writer_memory(const struct writer *w, uint32_t i, uint64_t at)
-{
-	if (w->now->bytes)
-		return (char *)w->now->bytes + at;
-	return w->memory ? (char *)w->memory + i * w->buffer_bytes : NULL;
-}
-
 /* Takes the next piece of the object for an idle buffer. Returns false where none is left. */
 static bool writer_take(struct writer *w)
 {
@@ -210,7 +202,10 @@ static bool writer_take(struct writer *w)
 	w->at = at + o->piece;
 	i = w->idle[--w->idle_count];
 	p = &w->pieces[i];
-	p->memory = writer_memory(w, i, at);
+	/* In the object's own memory, or in the buffer of the piece. */
+	p->memory = o->bytes    ? (char *)o->bytes + at
+		    : w->memory ? (char *)w->memory + i * w->buffer_bytes
+				: NULL;
 	p->at = at;
 	p->length = o->size - at < o->piece ? o->size - at : o->piece;
 	p->image = o->image;
@@ -300,7 +295,6 @@ static int writer_send(struct writer *w, struct piece *p)
 		req->buffer_bytes = w->buffer_bytes;
 		req->chunk = writer_chunk;
 	}
-	w->in_flight++;
 	return queue_submit(w->queue, &req, 1);
 }
 
@@ -313,7 +307,6 @@ static int writer_receive(struct writer *w)
 	uint32_t n = queue_reap(w->queue, w->done, 1, w->depth, until_ns);
 	int rc = 0;
 
-	w->in_flight -= n;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct request *req = w->done[i];
 		uint64_t from_ns =
@@ -352,7 +345,7 @@ static void writer_drop(struct writer *w)
 /* Does one step: sends a piece, or waits. A piece that is only made is done once it is full. */
 static int writer_step(struct writer *w)
 {
-	struct piece *p = w->in_flight < w->depth ? writer_next(w) : NULL;
+	struct piece *p = w->queue->in_flight < w->depth ? writer_next(w) : NULL;
 
 	if (p && !w->making)
 		return writer_send(w, p);
@@ -360,7 +353,7 @@ static int writer_step(struct writer *w)
 		writer_idle(w, p);
 		return 0;
 	}
-	if (w->in_flight)
+	if (w->queue->in_flight)
 		return writer_receive(w);
 	filled_wait(&w->filled, w->pieces, w->buffers);
 	return 0;
@@ -379,12 +372,12 @@ static int writer_work(struct writer *w, const struct writer_object *object, boo
 			rc = -ECANCELED;
 		if (rc == 0 && !w->ended)
 			writer_ask(w);
-		if (rc < 0 || (w->ended && !w->made_count && !w->in_flight))
+		if (rc < 0 || (w->ended && !w->made_count && !w->queue->in_flight))
 			break;
 		rc = writer_step(w);
 	}
 	writer_drop(w);
-	while (w->in_flight) {
+	while (w->queue->in_flight) {
 		received = writer_receive(w);
 		rc = rc ? rc : received;
 	}

@@ -101,7 +101,7 @@ struct writer {
 	bool making;                     /* its bytes, and writing none */
 	uint64_t at; /* where the next piece begins, if only this writer takes pieces */
 	bool ended;  /* no piece is left to take */
-	uint32_t in_flight, idle_count, made_count;
+	uint32_t idle_count, made_count;
 	uint32_t idle[WRITER_PIECES_MAX];
 	uint32_t made
 		[WRITER_PIECES_MAX]; /* requested, filling or full, in the order of the object */

@@ -1,34 +1,10 @@
+#include <math.h>
 #include <stdio.h>
 
 #include "core/units.h"
 #include "workloads/common/crew.h"
 #include "workloads/io/io.h"
 #include "workloads/io/work.h"
-
-static double io_least(double a, double b)
-{
-	return a < b ? a : b;
-}
-
-/* How long so many operations take at least where a rate holds them back; 0: as long as the store. */
-static double io_seconds(const struct io_options *o, bool whole, double operations)
-{
-	double rate = pace_rate(&o->pace, io_operation_bytes(o, whole));
-
-	return rate > 0 ? operations / rate + (double)o->limits.warmup_ns / 1e9 : 0;
-}
-
-static void io_add_notes(const struct io_options *o, uint32_t ranks, uint32_t ranks_per_node,
-			 struct demand *out)
-{
-	if (o->operation == IO_DO_READ && o->shift == SHIFT_NODE && ranks_per_node >= ranks &&
-	    o->cold.drop == DROP_NONE)
-		demand_note(
-			out,
-			"io on one node reads what the same node wrote, perhaps from its cache");
-	if (!o->passes && !o->limits.count && !o->limits.bytes)
-		demand_note(out, "the bytes of io depend on its seconds: one pass is counted here");
-}
 
 /* Operations of a rank; where only its time limits them, one pass. */
 static double io_operations(const struct io_options *o, bool whole)
@@ -38,11 +14,10 @@ static double io_operations(const struct io_options *o, bool whole)
 	double operations = (double)items, bytes = io_operation_bytes(o, whole);
 
 	if (limit < UINT64_MAX)
-		operations = io_least((double)limit * (double)o->threads,
-				      (double)items * (double)(o->passes ? o->passes : 1));
+		operations = fmin((double)limit * (double)o->threads,
+				  (double)items * (double)(o->passes ? o->passes : 1));
 	if (whole && o->limits.bytes && bytes > 0)
-		operations =
-			io_least(operations, (double)o->limits.bytes / bytes * (double)o->threads);
+		operations = fmin(operations, (double)o->limits.bytes / bytes * (double)o->threads);
 	return operations;
 }
 
@@ -53,7 +28,7 @@ int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks
 	const struct limit_options *l = &o->limits;
 	const struct backend_ops *ops;
 	const struct job_store *store;
-	double operations;
+	double operations, rate;
 	bool whole;
 	int rc = phase_store_find(job, phase, &store, err);
 
@@ -62,6 +37,7 @@ int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks
 	ops = store->section->owner;
 	whole = io_whole(o, ops->capabilities);
 	operations = io_operations(o, whole);
+	rate = pace_rate(&o->pace, io_operation_bytes(o, whole));
 	if (o->parts > 1 && !o->folder_per_rank)
 		operations /= ranks;
 	if (whole)
@@ -71,11 +47,19 @@ int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks
 				      (double)io_size_of(o) * (double)o->objects;
 	out->bytes = out->bytes_per_rank * ranks;
 	out->files = o->layout == IO_OBJECTS ? o->objects * ranks : 1;
-	out->seconds = io_seconds(o, whole, operations * ranks);
+	/* They take at least as long as a rate holds them back; 0: as long as the store. */
+	if (rate > 0)
+		out->seconds = operations * ranks / rate + (double)l->warmup_ns / 1e9;
 	out->seconds_limit = (double)(l->seconds_ns ? l->seconds_ns + l->warmup_ns : 0) / 1e9;
 	out->memory_per_rank =
 		o->threads * io_thread_bytes(o, whole, ops->capabilities & BACKEND_CONTENT);
-	io_add_notes(o, ranks, ranks_per_node, out);
+	if (o->operation == IO_DO_READ && o->shift == SHIFT_NODE && ranks_per_node >= ranks &&
+	    o->cold.drop == DROP_NONE)
+		demand_note(
+			out,
+			"io on one node reads what the same node wrote, perhaps from its cache");
+	if (!o->passes && !o->limits.count && !o->limits.bytes)
+		demand_note(out, "the bytes of io depend on its seconds: one pass is counted here");
 	cold_size(&o->cold, ranks_per_node, out);
 	return 0;
 }
@@ -107,8 +91,7 @@ int io_stores(const struct job *job, const struct job_phase *phase, uint32_t ran
 		return 0;
 	if (o->operation == IO_DO_WRITE)
 		s->space_bytes =
-			io_least(io_size_mean(o) * (double)o->objects, demand.bytes_per_rank) *
-			ranks;
+			fmin(io_size_mean(o) * (double)o->objects, demand.bytes_per_rank) * ranks;
 	s->inodes = demand.files;
 	/* The description of the set, its folder, and those of the ranks. */
 	if (ops->capabilities & BACKEND_PERSISTENT)

@@ -133,33 +133,12 @@ static int names_find(struct names_found *f, struct queue *q, const char *folder
 	return rc < 0 ? rc : names_check(f, folder, err);
 }
 
-/* One text of all names, each with its end. */
-static void names_pack(const struct names_found *f, char *text)
-{
-	for (uint64_t i = 0; i < f->count; i++) {
-		size_t n = strlen(f->names[i]) + 1;
-
-		memcpy(text, f->names[i], n);
-		text += n;
-	}
-}
-
-/* Ranks that have the text point into it. */
-static void names_unpack(struct load_names *out)
-{
-	const char *at = out->text;
-
-	for (uint64_t i = 0; i < out->count; i++) {
-		out->names[i] = at;
-		at += strlen(at) + 1;
-	}
-}
-
 int load_names_find(struct load_names *out, struct queue *q, const char *folder,
 		    struct group *group, struct err *err)
 {
 	struct names_found f = {.count = 0};
 	uint64_t sizes[2];
+	char *at;
 	int rc = group->rank == 0 ? names_find(&f, q, folder, err) : 0;
 
 	*out = (struct load_names){0};
@@ -175,12 +154,15 @@ int load_names_find(struct load_names *out, struct queue *q, const char *folder,
 		rc = out->names && out->text ? 0 : err_set(err, -ENOMEM, "no memory for names");
 		rc = group_agree(group, rc, err);
 	}
-	if (rc == 0 && out->text) {
-		names_pack(&f, out->text);
-		rc = group_broadcast(group, out->text, sizes[1]);
-	}
+	/* One text of all names, each with its end; ranks that have it point into it. */
+	at = out->text;
+	for (uint64_t i = 0; rc == 0 && at && i < f.count; i++)
+		at = stpcpy(at, f.names[i]) + 1;
 	if (rc == 0 && out->text)
-		names_unpack(out);
+		rc = group_broadcast(group, out->text, sizes[1]);
+	at = out->text;
+	for (uint64_t i = 0; rc == 0 && at && i < out->count; i++, at += strlen(at) + 1)
+		out->names[i] = at;
 	free(f.names);
 	arena_free(&f.arena);
 	return rc;

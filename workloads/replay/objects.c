@@ -58,18 +58,6 @@ static char *name_hash(char *at, uint64_t hash)
 	return at;
 }
 
-/* Makes a long name short: its beginning, "%%" and 32 digits, of which the first 16 are the hash of the key. */
-static void name_cut(char name[NAME_BYTES], const char *text, size_t length, uint64_t hash)
-{
-	char *at = name + OBJECTS_CUT;
-
-	*at++ = '%';
-	*at++ = '%';
-	at = name_hash(at, hash);
-	at = name_hash(at, mix64(fnv_add(second_start, text, length)));
-	*at = '\0';
-}
-
 void replay_object_key(const char *folder, uint32_t tier, const char *text,
 		       char key[OBJECT_KEY_BYTES])
 {
@@ -77,8 +65,12 @@ void replay_object_key(const char *folder, uint32_t tier, const char *text,
 	uint64_t hash = replay_key_hash(text, length);
 	char name[NAME_BYTES], *end = trace_escape(name, text);
 
-	if (end - name > OBJECTS_NAME_MAX)
-		name_cut(name, text, length, hash);
+	/* A long name becomes its beginning, "%%" and 32 digits, of which the first 16 are the hash of the key. */
+	if (end - name > OBJECTS_NAME_MAX) {
+		end = name_hash(stpcpy(name + OBJECTS_CUT, "%%"), hash);
+		end = name_hash(end, mix64(fnv_add(second_start, text, length)));
+		*end = '\0';
+	}
 	replay_objects_folder(folder, tier, (uint32_t)(hash % OBJECTS_FOLDERS), 2, key);
 	strcat(key, name);
 }

@@ -94,14 +94,6 @@ static int rows_make_first(struct replay_rows *r, struct rows_object *object, ui
 	return 0;
 }
 
-static int rows_append(struct replay_list *list, const struct replay_row *row)
-{
-	if (!grow(&list->rows, list->count, &list->room, ROWS_FIRST, sizeof(*row)))
-		return -ENOMEM;
-	list->rows[list->count++] = *row;
-	return 0;
-}
-
 /* When a row is due. A row that is earlier than the first one of the trace is due at once. */
 static uint64_t rows_due(const struct rows_loading *l, uint64_t ns)
 {
@@ -140,6 +132,7 @@ static int rows_add(struct rows_loading *l, const struct trace_row *row, uint64_
 				.operation = (uint8_t)row->operation,
 				.tier = (uint8_t)row->tier};
 	struct rows_object *object;
+	struct replay_list *list;
 	uint64_t end = to.offset + to.bytes;
 	int rc = rows_key(l, row, hash, &to.key);
 
@@ -158,10 +151,10 @@ static int rows_add(struct rows_loading *l, const struct trace_row *row, uint64_
 		object->gone = row->operation == TRACE_DELETE;
 		object->bytes = object->gone ? 0 : end;
 	}
-	if (rc == 0)
-		rc = rows_append(&r->lists[mix64(hash ^ thread_stream) % r->threads], &to);
-	if (rc < 0)
-		return err_set(err, rc, "no memory for the rows of the trace");
+	list = &r->lists[mix64(hash ^ thread_stream) % r->threads];
+	if (rc < 0 || !grow(&list->rows, list->count, &list->room, ROWS_FIRST, sizeof(to)))
+		return err_set(err, -ENOMEM, "no memory for the rows of the trace");
+	list->rows[list->count++] = to;
 	r->keys[to.key].tiers |= (uint8_t)(1u << row->tier);
 	r->rows++;
 	r->bytes_most = end > r->bytes_most ? end : r->bytes_most;

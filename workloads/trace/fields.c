@@ -89,23 +89,16 @@ int trace_refuse(enum trace_fault *fault, enum trace_fault what, struct err *err
 	return err_set(err, -EINVAL, "%s, is %s", wanted, json_quote(quoted, text));
 }
 
-/* A key that can be made an object's name: not too long, plain text, and within the root of a store. */
-static bool trace_key(const char *text, size_t length)
-{
-	struct key_scan scan = {{0}, 0, false, false};
-
-	if (!length || length > TRACE_KEY_MAX || !json_text_plain(text))
-		return false;
-	key_scan_add(&scan, text, length);
-	return !key_scan_leaves(&scan, 0);
-}
-
 int trace_take_key(struct trace_reader *t, const char *text, struct trace_row *row,
 		   enum trace_fault *fault, struct err *err)
 {
+	struct key_scan scan = {{0}, 0, false, false};
 	size_t length = strlen(text);
 
-	if (!trace_key(text, length))
+	/* It must stay within the root of a store. */
+	key_scan_add(&scan, text, length);
+	if (!length || length > TRACE_KEY_MAX || !json_text_plain(text) ||
+	    key_scan_leaves(&scan, 0))
 		return trace_refuse(fault, TRACE_FAULT_KEY, err,
 				    "Key must be plain text of 1 to 400 bytes without \"..\"",
 				    text);
