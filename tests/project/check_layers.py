@@ -84,7 +84,7 @@ ROOMS = {
         "checkpoint": (["checkpoint/"], ["archive"]),
         "load": (["load/"], ["archive"]),
         "kvcache/tiers": (["kvcache/tiers/"], ["archive"]),
-        "kvcache/requests": (["kvcache/requests/"], ["kvcache/tiers"]),
+        "kvcache/requests": (["kvcache/requests/"], ["kvcache/tiers", "trace"]),
         "kvcache/trace": (["kvcache/trace/"], ["kvcache/requests", "trace"]),
         "kvcache": (["kvcache/"], ["kvcache/trace"]),
         # A trace may go through the tiers of a cache, which make rows of rows.

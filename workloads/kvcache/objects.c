@@ -1,11 +1,11 @@
 /* Entries as objects of a store: see objects.h. */
 #include "workloads/kvcache/objects.h"
-#include "core/numbers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/numbers.h"
 #include "workloads/common/small_object.h"
 #include "workloads/kvcache/tiers/key.h"
 

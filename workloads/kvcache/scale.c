@@ -1,8 +1,9 @@
 /* Autoscaling: see scale.h. */
 #include "workloads/kvcache/scale.h"
-#include "core/numbers.h"
 
 #include <string.h>
+
+#include "core/numbers.h"
 
 static const double ns_per_s = 1e9;
 

@@ -1,4 +1,4 @@
-/* Fields of a line of a trace, whatever its form. Private to the traces. */
+/* Fields of a line of a trace, whatever its form. Private to the traces, and to the arrivals of kvcache/requests. */
 #ifndef HAUL_WORKLOADS_TRACE_FIELDS_H
 #define HAUL_WORKLOADS_TRACE_FIELDS_H
 

@@ -1,6 +1,5 @@
 /* Recorded arrivals: see arrivals.h. */
 #include "workloads/kvcache/requests/arrivals.h"
-#include "core/numbers.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,9 +9,11 @@
 
 #include "core/json.h"
 #include "core/line_reader.h"
+#include "core/numbers.h"
 #include "core/time_ns.h"
+#include "workloads/trace/fields.h"
 
-enum { FIELDS_MAX = 16, NS_DIGITS = 9 };
+enum { FIELDS_MAX = 16 };
 enum column { COLUMN_TIME, COLUMN_CONTEXT, COLUMN_GENERATE };
 
 #define SECONDS_MAX (UINT64_C(1) << 33)
@@ -43,41 +44,6 @@ static unsigned arrivals_split(char *line, char *fields[FIELDS_MAX + 1])
 	return count;
 }
 
-static bool arrivals_digits(const char **text, uint64_t most, uint64_t *value)
-{
-	const char *at = *text;
-	uint64_t v = 0;
-
-	for (; *at >= '0' && *at <= '9'; at++) {
-		v = 10 * v + (uint64_t)(*at - '0');
-		if (v > most)
-			return false;
-	}
-	if (at == *text)
-		return false;
-	*text = at;
-	*value = v;
-	return true;
-}
-
-/* ".6805900", or nothing; further digits than nine are ignored. */
-static bool arrivals_fraction(const char **text, uint64_t *ns)
-{
-	const char *at = *text;
-	unsigned digits = 0;
-
-	*ns = 0;
-	if (*at != '.')
-		return true;
-	for (at++; *at >= '0' && *at <= '9'; at++, digits++)
-		if (digits < NS_DIGITS)
-			*ns = 10 * *ns + (uint64_t)(*at - '0');
-	*text = at;
-	for (unsigned i = digits; i < NS_DIGITS; i++)
-		*ns *= 10;
-	return digits > 0;
-}
-
 /* Days since 1970-01-01 (Hinnant's algorithm). */
 static uint64_t arrivals_days(uint64_t year, uint64_t month, uint64_t day)
 {
@@ -98,7 +64,7 @@ static bool arrivals_date(const char **text, uint64_t *seconds)
 	uint64_t v[6];
 
 	for (int i = 0; i < 6; i++) {
-		if (!arrivals_digits(text, parts[i].most, &v[i]) || v[i] < parts[i].least)
+		if (!trace_digits(text, parts[i].most, &v[i]) || v[i] < parts[i].least)
 			return false;
 		if (!parts[i].ends)
 			break;
@@ -115,9 +81,9 @@ static bool arrivals_time(const struct arrivals *a, const char *text, uint64_t *
 	uint64_t seconds, part;
 
 	if (a->dates ? !arrivals_date(&text, &seconds)
-		     : !arrivals_digits(&text, SECONDS_MAX, &seconds))
+		     : !trace_digits(&text, SECONDS_MAX, &seconds))
 		return false;
-	if (!arrivals_fraction(&text, &part))
+	if (!trace_part(&text, &part))
 		return false;
 	*ns = seconds * NS_PER_S + part;
 	return !*text;
@@ -126,7 +92,7 @@ static bool arrivals_time(const struct arrivals *a, const char *text, uint64_t *
 /* Some writers give whole numbers a fraction of 0. */
 static bool arrivals_tokens(const char *text, uint64_t *tokens)
 {
-	if (!arrivals_digits(&text, TOKENS_MAX, tokens))
+	if (!trace_digits(&text, TOKENS_MAX, tokens))
 		return false;
 	return !*text || strcmp(text, ".0") == 0;
 }

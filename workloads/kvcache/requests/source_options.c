@@ -1,12 +1,12 @@
 /* Options of the profile mlperf-v3: see source_options.h. */
 #include "workloads/kvcache/requests/source_options.h"
-#include "core/numbers.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/numbers.h"
 #include "workloads/model/kv_model.h"
 
 enum { MS = 1000000, SOURCE_PATH_BYTES = 256 };

@@ -50,7 +50,7 @@ static void tiers_tell(struct kv_tiers *t, enum kv_event_kind kind, uint32_t num
 		       uint32_t to)
 {
 	const struct kv_entry *entry = kv_entry_at(&t->entries, number);
-	struct kv_event e = {kind, number, from, to, entry->bytes, entry->item.id, false};
+	struct kv_event e = {kind, from, to, entry->bytes, entry->item.id, false};
 
 	if (t->event)
 		t->event(t->argument, &e);
@@ -60,7 +60,7 @@ static void tiers_tell(struct kv_tiers *t, enum kv_event_kind kind, uint32_t num
 static void shared_tell(struct kv_tiers *t, enum kv_event_kind kind, struct kv_id id,
 			uint64_t bytes)
 {
-	struct kv_event e = {kind, KV_NONE, t->own, t->own, bytes, id, false};
+	struct kv_event e = {kind, t->own, t->own, bytes, id, false};
 
 	if (t->event)
 		t->event(t->argument, &e);
@@ -204,8 +204,7 @@ static int victim_moved(struct kv_tiers *t, uint32_t k, uint64_t bytes, int rc)
 static int victim_share(struct kv_tiers *t, uint32_t k, uint32_t number)
 {
 	const struct kv_entry *entry = kv_entry_at(&t->entries, number);
-	struct kv_event e = {KV_EVENT_DEMOTE, number,         k,   t->own,
-			     entry->bytes,    entry->item.id, true};
+	struct kv_event e = {KV_EVENT_DEMOTE, k, t->own, entry->bytes, entry->item.id, true};
 	struct kv_question q = {.kind = KV_ASK_MOVE,
 				.id = entry->item.id,
 				.bytes = entry->bytes,

@@ -48,8 +48,6 @@ enum kv_event_kind {
 };
 struct kv_event {
 	enum kv_event_kind kind;
-	/* Its number; it exists until the event has been told. KV_NONE: it is in the shared tier, and has none. */
-	uint32_t entry;
 	uint32_t from, to;
 	uint64_t bytes;
 	struct kv_id id;
