@@ -274,15 +274,6 @@ static uint64_t bus_use(struct kv_buses *b, uint32_t tier, uint64_t bytes, uint6
 	return bus->free_ns;
 }
 
-/* An operation that an I/O thread does takes a bus on its way. */
-static void bus_pass(struct kv_buses *b, const struct kv_operation *op, uint64_t now_ns)
-{
-	struct bus_ends ends = bus_ends(b, op);
-
-	bus_use(b, ends.from, op->bytes, now_ns);
-	bus_use(b, ends.to, op->bytes, now_ns);
-}
-
 /* Whether an operation that has been taken, and needs no thread, takes time on a bus; the time is set in it. It is under way until
  * bus_ended returns it. */
 static bool bus_take(struct kv_buses *b, struct kv_operation *op, uint64_t now_ns)
@@ -340,6 +331,7 @@ static void dispatch_give(struct kv_run *r, struct kv_operation *op)
 {
 	struct kv_operation what = *op;
 	struct kv_task task = {.operation = op};
+	struct bus_ends ends;
 
 	/* What was to be moved and is only deleted is no move. */
 	task.counts = !(r->over && what.kind == KV_OPERATION_MOVE);
@@ -351,7 +343,10 @@ static void dispatch_give(struct kv_run *r, struct kv_operation *op)
 		dispatch_drop(r, op, &what);
 		return;
 	}
-	bus_pass(&r->buses, &what, r->now_ns);
+	/* It takes a bus on its way, which does not slow it. */
+	ends = bus_ends(&r->buses, &what);
+	bus_use(&r->buses, ends.from, what.bytes, r->now_ns);
+	bus_use(&r->buses, ends.to, what.bytes, r->now_ns);
 	task.what = kv_shard_of(r, &what);
 	task.slot = dispatch_post(r, &what, task.counts, op);
 	if (kv_shard_give(r, &task))

@@ -6,7 +6,7 @@
  *	size.c      what a phase asks of the machine; space.c: the capacity of a tier from what is free
  *	run.h       the state of a phase, which these work on
  *	loop.c      the main thread: waits for users and I/O threads, and lets both go on
- *	serve.h     requests, step by step; served.h: which of them wait, and are served; scale.h: autoscaling
+ *	serve.c     requests, step by step; served.h: which of them wait, and are served; scale.c: autoscaling
  *	dispatch.h  what the tiers decide, as operations for the I/O threads, or on the bus of an accelerator
  *	worker.h    I/O threads; transfer.c: how one moves entries; ring.h: how tasks come to it, and back
  *	loads.h     which I/O thread gets the next operation

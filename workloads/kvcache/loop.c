@@ -10,8 +10,6 @@
 #include "workloads/kvcache/part.h"
 #include "workloads/kvcache/phase.h"
 #include "workloads/kvcache/remote.h"
-#include "workloads/kvcache/scale.h"
-#include "workloads/kvcache/serve.h"
 #include "workloads/kvcache/shard.h"
 #include "workloads/kvcache/sharing.h"
 #include "workloads/kvcache/tiers/key.h"

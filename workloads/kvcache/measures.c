@@ -64,60 +64,38 @@ static void measure_parts(struct kv_run *r, bool store, enum kv_hist device, enu
 	hist_record(&hists[host], times->end_ns - times->begin_ns - times->device_ns);
 }
 
-static bool measure_stores(const struct kv_run *r, uint32_t tier)
-{
-	return r->setup.tiers[tier].kind == KV_TIER_STORE;
-}
-
-static void measure_read(struct kv_run *r, const struct kv_operation *op,
-			 const struct kv_times *times)
-{
-	bool store = measure_stores(r, op->from);
-
-	measure_count(r, op->from, KV_TIER_READS, op->bytes);
-	r->ctx->tally->rank_row[KV_ENTRY_READS] += store;
-	r->ctx->tally->rank_row[KV_ENTRY_READ_BYTES] += store ? op->bytes : 0;
-	measure_time(r, op->from, KV_TIER_HIST_READ, store, KV_HIST_READ, times);
-	measure_parts(r, store, KV_HIST_READ_DEVICE, KV_HIST_READ_HOST, times);
-}
-
-static void measure_write(struct kv_run *r, const struct kv_operation *op,
-			  const struct kv_times *times)
-{
-	bool store = measure_stores(r, op->to) && r->part.writes;
-
-	measure_count(r, op->to, op->promotes ? KV_TIER_PROMOTED : KV_TIER_WRITES, op->bytes);
-	r->ctx->tally->rank_row[KV_ENTRY_WRITES] += store;
-	r->ctx->tally->rank_row[KV_ENTRY_WRITTEN_BYTES] += store && !op->promotes ? op->bytes : 0;
-	measure_time(r, op->to, KV_TIER_HIST_WRITE, store, KV_HIST_WRITE, times);
-	measure_parts(r, store, KV_HIST_WRITE_DEVICE, KV_HIST_WRITE_HOST, times);
-}
-
-static void measure_move(struct kv_run *r, const struct kv_operation *op,
-			 const struct kv_times *times)
-{
-	bool store = (measure_stores(r, op->from) || measure_stores(r, op->to)) && r->part.writes;
-
-	measure_count(r, op->from, KV_TIER_DEMOTED_OUT, op->bytes);
-	measure_count(r, op->to, KV_TIER_DEMOTED_IN, op->bytes);
-	r->ctx->tally->rank_row[KV_MOVES] += store;
-	measure_time(r, op->from, KV_TIER_HIST_DEMOTE, store, KV_HIST_DEMOTE, times);
-}
-
 void kv_measure_operation(struct kv_run *r, const struct kv_operation *op,
 			  const struct kv_times *times)
 {
+	bool from = r->setup.tiers[op->from].kind == KV_TIER_STORE;
+	bool to = r->setup.tiers[op->to].kind == KV_TIER_STORE, writes = r->part.writes;
+	uint64_t *row = r->ctx->tally->rank_row;
+
 	if (!r->begun)
 		return;
 	switch (op->kind) {
 	case KV_OPERATION_READ:
-		measure_read(r, op, times);
+		measure_count(r, op->from, KV_TIER_READS, op->bytes);
+		row[KV_ENTRY_READS] += from;
+		row[KV_ENTRY_READ_BYTES] += from ? op->bytes : 0;
+		measure_time(r, op->from, KV_TIER_HIST_READ, from, KV_HIST_READ, times);
+		measure_parts(r, from, KV_HIST_READ_DEVICE, KV_HIST_READ_HOST, times);
 		return;
 	case KV_OPERATION_WRITE:
-		measure_write(r, op, times);
+		to = to && writes;
+		measure_count(r, op->to, op->promotes ? KV_TIER_PROMOTED : KV_TIER_WRITES,
+			      op->bytes);
+		row[KV_ENTRY_WRITES] += to;
+		row[KV_ENTRY_WRITTEN_BYTES] += to && !op->promotes ? op->bytes : 0;
+		measure_time(r, op->to, KV_TIER_HIST_WRITE, to, KV_HIST_WRITE, times);
+		measure_parts(r, to, KV_HIST_WRITE_DEVICE, KV_HIST_WRITE_HOST, times);
 		return;
 	case KV_OPERATION_MOVE:
-		measure_move(r, op, times);
+		measure_count(r, op->from, KV_TIER_DEMOTED_OUT, op->bytes);
+		measure_count(r, op->to, KV_TIER_DEMOTED_IN, op->bytes);
+		row[KV_MOVES] += (from || to) && writes;
+		measure_time(r, op->from, KV_TIER_HIST_DEMOTE, (from || to) && writes,
+			     KV_HIST_DEMOTE, times);
 		return;
 	case KV_OPERATION_DELETE:
 		if (!op->promotes)
@@ -166,48 +144,27 @@ void kv_measure_request(struct kv_run *r, const struct kv_served *s)
 	hist_record(table_hist(t->kind, own, KV_QOS_HIST_REQUEST), ns);
 }
 
-/* Reads and writes in the rank's memory together, as MLPerf counts them. */
-static uint64_t measure_memory_p95(const struct kv_run *r, const struct tally *t)
+/* The rows of tiers. Returns the percentile of reads and writes in the rank's memory together, as MLPerf counts them. */
+static uint64_t measure_tiers(const struct kv_run *r, struct tally *t)
 {
 	const struct table *tiers = measure_table(t, KV_TABLE_TIERS);
-	struct hist both = {.max_ns = 0};
+	struct hist memory = {.max_ns = 0};
 
-	for (uint32_t k = 0; k < r->setup.tier_count; k++) {
-		uint64_t *row = table_row(tiers, k);
-
-		if (r->setup.tiers[k].kind != KV_TIER_CPU)
-			continue;
-		hist_merge(&both, table_hist(tiers->kind, row, KV_TIER_HIST_READ));
-		hist_merge(&both, table_hist(tiers->kind, row, KV_TIER_HIST_WRITE));
-	}
-	return hist_quantile_ns(&both, 0.95);
-}
-
-static void measure_tiers(const struct kv_run *r, struct tally *t)
-{
 	for (uint32_t k = 0; k < r->setup.tier_count; k++) {
 		const struct kv_tier_counts c = kv_part_counts(r, k);
-		uint64_t *row = table_row(measure_table(t, KV_TABLE_TIERS), k);
+		uint64_t *row = table_row(tiers, k);
 
 		row[KV_TIER_REJECTED] += c.count[KV_COUNT_REJECTED];
 		row[KV_TIER_ENTRIES] += c.entries;
 		row[KV_TIER_USED_BYTES] += c.used;
 		row[KV_TIER_USED_MOST_BYTES] += c.used_most;
 		row[KV_TIER_CAPACITY_BYTES] += kv_sharing_capacity(r, k);
+		if (r->setup.tiers[k].kind != KV_TIER_CPU)
+			continue;
+		hist_merge(&memory, table_hist(tiers->kind, row, KV_TIER_HIST_READ));
+		hist_merge(&memory, table_hist(tiers->kind, row, KV_TIER_HIST_WRITE));
 	}
-}
-
-static void measure_classes(const struct kv_run *r, struct tally *t)
-{
-	for (uint32_t i = 0; i < r->setup.source.class_count; i++) {
-		const struct kv_class *class = &r->setup.source.classes[i];
-		uint64_t *row = table_row(measure_table(t, KV_TABLE_QOS), i);
-
-		row[KV_QOS_P95_NS] = class->p95_ns;
-		row[KV_QOS_P99_NS] = class->p99_ns;
-		row[KV_QOS_P999_NS] = class->p999_ns;
-		row[KV_QOS_P9999_NS] = class->p9999_ns;
-	}
+	return hist_quantile_ns(&memory, 0.95);
 }
 
 void kv_measure_own(void *run, struct tally *t)
@@ -227,9 +184,16 @@ void kv_measure_own(void *run, struct tally *t)
 	row[KV_WRITE_P95_NS] = hist_quantile_ns(&t->hists[KV_HIST_WRITE], 0.95);
 	row[KV_READ_DEVICE_P95_NS] = hist_quantile_ns(&t->hists[KV_HIST_READ_DEVICE], 0.95);
 	row[KV_WRITE_DEVICE_P95_NS] = hist_quantile_ns(&t->hists[KV_HIST_WRITE_DEVICE], 0.95);
-	row[KV_MEMORY_P95_NS] = measure_memory_p95(r, t);
-	measure_tiers(r, t);
-	measure_classes(r, t);
+	row[KV_MEMORY_P95_NS] = measure_tiers(r, t);
+	for (uint32_t i = 0; i < r->setup.source.class_count; i++) {
+		const struct kv_class *class = &r->setup.source.classes[i];
+		uint64_t *own = table_row(measure_table(t, KV_TABLE_QOS), i);
+
+		own[KV_QOS_P95_NS] = class->p95_ns;
+		own[KV_QOS_P99_NS] = class->p99_ns;
+		own[KV_QOS_P999_NS] = class->p999_ns;
+		own[KV_QOS_P9999_NS] = class->p9999_ns;
+	}
 }
 
 void kv_measure_time(void *run, struct tally *t)

@@ -13,7 +13,6 @@
 #include "workloads/kvcache/part.h"
 #include "workloads/kvcache/phase.h"
 #include "workloads/kvcache/remote.h"
-#include "workloads/kvcache/scale.h"
 #include "workloads/kvcache/sharing.h"
 
 static const uint64_t content_stream = 0x656e747279; /* "entry" */

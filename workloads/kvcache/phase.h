@@ -1,4 +1,4 @@
-/* The parts of a phase "kvcache", in the order in which phase.c goes through them. */
+/* The parts of a phase "kvcache", about in the order in which it goes through them. */
 #ifndef HAUL_WORKLOADS_KVCACHE_PHASE_H
 #define HAUL_WORKLOADS_KVCACHE_PHASE_H
 
@@ -13,6 +13,16 @@ uint64_t kv_space_share(uint64_t free_bytes, uint64_t reserved, uint64_t sharers
 int kv_fill(struct kv_run *r, struct err *err);
 /* From the first request to the last answer. Collective. */
 int kv_loop(struct kv_run *r, enum stop_reason *stopped);
+
+/* serve.c. Serves waiting requests as long as there is room; takes the steps of all requests that may go on. Returns whether any could. */
+bool kv_serve(struct kv_run *r);
+/* Ends the requests whose generations have ended. */
+void kv_serve_generated(struct kv_run *r);
+
+/* scale.c. Autoscaling: where it is time, decides how many users ask from now on, or that the phase is over. Each rank, or the leader
+ * of each tensor group, decides for itself. */
+void kv_scale_begin(struct kv_run *r);
+void kv_scale(struct kv_run *r);
 
 /* remove.c. Removes what this rank has in a store, all ranks of a tensor group together. Returns how many entries have stayed. */
 uint64_t kv_remove(struct kv_run *r, uint32_t store);

@@ -90,7 +90,7 @@ struct kv_decisions {
 	bool lost; /* there was no memory for one */
 };
 
-/* What the last decision about users was made of (scale.h). */
+/* What the last decision about users was made of (scale.c). */
 struct kv_scaling {
 	struct kv_autoscale autoscale;
 	uint64_t due_ns;         /* of the next decision; UINT64_MAX: there is none */

@@ -1,5 +1,5 @@
-/* Autoscaling: see scale.h. */
-#include "workloads/kvcache/scale.h"
+/* Autoscaling of a phase "kvcache": what was measured since the last decision, and the users that ask from now on. */
+#include "workloads/kvcache/phase.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Serving requests: see serve.h. */
-#include "workloads/kvcache/serve.h"
+/* Serving requests: each takes its steps one after the other, waits for the operations of a step, and at last for its tokens. */
+#include "workloads/kvcache/phase.h"
 
 #include <errno.h>
 
