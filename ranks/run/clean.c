@@ -11,30 +11,23 @@
 /* "removed 200 files, 1.2 GB; 3 files that are not as haul made them were left" */
 static void clean_message(struct run *run, const struct clean_counts *counts)
 {
-	char count[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
-	size_t n;
+	char count[UNITS_COUNTED_BYTES], bytes[UNITS_TEXT_BYTES], *out = run->message;
+	size_t room = sizeof(run->message), n;
 
-	units_bytes_decimal(bytes, (double)counts->removed_bytes);
-	n = (size_t)snprintf(run->message, sizeof(run->message), "removed %s file%s, %s",
-			     units_count(count, counts->removed), counts->removed == 1 ? "" : "s",
-			     bytes);
+	n = (size_t)snprintf(out, room, "removed %s, %s",
+			     units_counted(count, counts->removed, "file"),
+			     units_bytes_decimal(bytes, (double)counts->removed_bytes));
 	if (counts->parts)
-		n += (size_t)snprintf(run->message + n, sizeof(run->message) - n,
-				      "; removed %s unfinished file%s",
-				      units_count(count, counts->parts),
-				      counts->parts == 1 ? "" : "s");
+		n += (size_t)snprintf(out + n, room - n, "; removed %s",
+				      units_counted(count, counts->parts, "unfinished file"));
 	if (counts->uploads)
-		n += (size_t)snprintf(run->message + n, sizeof(run->message) - n,
-				      "; dropped %s unfinished upload%s",
-				      units_count(count, counts->uploads),
-				      counts->uploads == 1 ? "" : "s");
+		n += (size_t)snprintf(out + n, room - n, "; dropped %s",
+				      units_counted(count, counts->uploads, "unfinished upload"));
 	if (counts->kept == 1)
-		snprintf(run->message + n, sizeof(run->message) - n,
-			 "; 1 file that is not as haul made it was left");
+		snprintf(out + n, room - n, "; 1 file that is not as haul made it was left");
 	else if (counts->kept)
-		snprintf(run->message + n, sizeof(run->message) - n,
-			 "; %s files that are not as haul made them were left",
-			 units_count(count, counts->kept));
+		snprintf(out + n, room - n, "; %s files that are not as haul made them were left",
+			 units_count(bytes, counts->kept));
 }
 
 /* Cleans in reverse order of making. */
@@ -78,12 +71,12 @@ enum exit_status run_clean(struct run *run, struct err *err)
 	/* A job may have several data sets and plain I/O, so tell what was removed before the
 	 * error. */
 	if (rc < 0 && counts.removed) {
-		char count[UNITS_TEXT_BYTES];
+		char count[UNITS_COUNTED_BYTES];
 		size_t told = strlen(err->text);
 
-		snprintf(err->text + told, sizeof(err->text) - told,
-			 "; before that %s file%s removed", units_count(count, counts.removed),
-			 counts.removed == 1 ? " was" : "s were");
+		snprintf(err->text + told, sizeof(err->text) - told, "; before that %s %s removed",
+			 units_counted(count, counts.removed, "file"),
+			 counts.removed == 1 ? "was" : "were");
 	}
 	return rc < 0 ? EXIT_FAILED : EXIT_DONE;
 }
