@@ -290,8 +290,8 @@ static bool scaling_is_dots(const char *text, size_t length)
 	       (length == 3 && strncmp(text, "\xe2\x80\xa6", 3) == 0);
 }
 
-/* Numbers between the last two of nodes, which grow as those before them do. Returns how many there are then; 0: they
- * cannot grow so, or are too many. */
+/* Numbers between the last two of nodes, which grow as those before them do. Returns how many there
+ * are then; 0: they cannot grow so, or are too many. */
 static uint32_t scaling_fill(uint32_t *nodes, uint32_t count, uint32_t last, uint32_t max)
 {
 	uint64_t factor = 2, step = 0, next;

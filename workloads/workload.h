@@ -22,12 +22,14 @@ struct demand {
 	double target;        /* target AU, 0: none */
 	double seconds;       /* if fed; of an epoch where there are epochs */
 	double total_seconds; /* the same of the whole phase, cut by its steps and its limit */
-	/* Of an epoch and of the AU, on a store whose answers are known beforehand (backend_model); 0: unknown. */
+	/* Of an epoch and of the AU, on a store whose answers are known beforehand (backend_model);
+	 * 0: unknown. */
 	double expected_seconds, expected_au;
 	double seconds_limit;     /* it ends then; 0: when its work is done */
 	uint64_t memory_per_rank; /* bytes of buffers */
-	/* Where ranks need unequal shares, memory_per_rank is that of the rank that needs most. The ranks of a node then
-	 * need that many bytes less together than if each needed as much, also on the node that needs most. */
+	/* Where ranks need unequal shares, memory_per_rank is that of the rank that needs most. The
+	 * ranks of a node then need that many bytes less together than if each needed as much, also
+	 * on the node that needs most. */
 	uint64_t memory_uneven;
 	uint64_t files, samples, samples_dropped; /* a epoch's tail */
 	uint32_t note_count;
@@ -76,7 +78,8 @@ struct plan_told {
 	struct plan_rows tables[PLAN_TABLES_MAX];
 };
 
-/* Figures of a phase that is running, over all ranks and since its beginning. What it does not have is 0, or NULL. */
+/* Figures of a phase that is running, over all ranks and since its beginning. What it does not have
+ * is 0, or NULL. */
 struct progress_figures {
 	const char *work;                    /* "train", "generate" */
 	uint64_t epoch, epochs, step, steps; /* of a training; epochs 0: it is none */
@@ -96,8 +99,8 @@ static inline double progress_rate(const struct progress_figures *f, double elap
 			  : (double)f->bytes / elapsed_s;
 }
 
-/* Progress of a phase, for people (the progress line) and for programs (--live). Made often by rank 0's main thread, so
- * it must be cheap. */
+/* Progress of a phase, for people (the progress line) and for programs (--live). Made often by rank
+ * 0's main thread, so it must be cheap. */
 struct progress {
 	double fraction;             /* of the whole phase, 0 ... 1 */
 	const struct status *merged; /* of the last status round */
@@ -119,10 +122,10 @@ struct phase_context {
 	void (*progress)(void *progress_argument,
 			 const struct progress *p); /* NULL except on rank 0 */
 	void *progress_argument;
-	/* Called once by run (workload_begin), on all ranks, when all is over that is not part of the phase (opening
-	 * stores, a null run): outside measurements (processor time, the node's counters) start
-	 * again, and phases that run at the same time wait here until all have come. What the phase
-	 * measures begins after it. NULL: nobody measures. */
+	/* Called once by run (workload_begin), on all ranks, when all is over that is not part of
+	 * the phase (opening stores, a null run): outside measurements (processor time, the node's
+	 * counters) start again, and phases that run at the same time wait here until all have
+	 * come. What the phase measures begins after it. NULL: nobody measures. */
 	void (*measure_from)(void *measure_from_argument);
 	void *measure_from_argument;
 	/* See workload_part. NULL: nobody publishes parts. */
@@ -130,8 +133,9 @@ struct phase_context {
 			      const struct tally_schema *schema, const char *store,
 			      struct err *err);
 	void *part_argument;
-	/* Publishes the phase while it goes on, with so_far for its figures, which the call may change. Workloads
-	 * take a snapshot that often (common/snapshot.h). Collective. publish_every_ns 0: nobody asks for it. */
+	/* Publishes the phase while it goes on, with so_far for its figures, which the call may
+	 * change. Workloads take a snapshot that often (common/snapshot.h). Collective.
+	 * publish_every_ns 0: nobody asks for it. */
 	uint64_t publish_every_ns;
 	void (*publish)(void *publish_argument, struct tally *so_far);
 	void *publish_argument;
@@ -157,8 +161,9 @@ struct clean_counts {
 struct workload {
 	struct section section; /* name, help, options; section.owner is this workload */
 	const struct tally_schema *schema;
-	/* Sets how many rows the tables of this phase have at most, in the order of the schema, where
-	 * its options say so; others stay 0, which stands for that of their kind. NULL: none. */
+	/* Sets how many rows the tables of this phase have at most, in the order of the schema,
+	 * where its options say so; others stay 0, which stands for that of their kind. NULL:
+	 * none. */
 	void (*rows)(const struct job_phase *phase, uint32_t rows_max[TALLY_TABLES_MAX]);
 	bool generating; /* `haul generate` runs it */
 	bool snapshots;  /* its phases can be published while they run (common/snapshot.h) */
@@ -173,8 +178,8 @@ struct workload {
 		     struct err *err);
 	int (*size)(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		    uint32_t ranks_per_node, struct demand *out, struct err *err);
-	/* Samples that all ranks together take of that data set in a step, for data sets that grow with the number of
-	 * ranks; 0: the phase does not read it in steps. NULL: it never does. */
+	/* Samples that all ranks together take of that data set in a step, for data sets that grow
+	 * with the number of ranks; 0: the phase does not read it in steps. NULL: it never does. */
 	uint64_t (*step_samples)(const struct job *job, const struct job_phase *phase,
 				 const struct job_dataset *dataset, uint32_t ranks);
 	/* Figures and tables for the plan, in the arena. places: [ranks]. NULL: there are none. */
@@ -182,14 +187,15 @@ struct workload {
 		    const struct rank_place *places, uint32_t ranks, struct arena *arena,
 		    struct plan_told *out, struct err *err);
 
-	/* How a phase runs, on every rank of its group (workload_run). run: the phase's state on this rank, run_bytes
-	 * of zeros at first. open and work are collective, and return 0, or the negative errno that all ranks agreed on
-	 * with a sentence in err.
+	/* How a phase runs, on every rank of its group (workload_run). run: the phase's state on
+	 * this rank, run_bytes of zeros at first. open and work are collective, and return 0, or
+	 * the negative errno that all ranks agreed on with a sentence in err.
 	 *
-	 * open: stores, memory, threads; keeps ctx. work: all that the phase is there for; *stopped tells why it ended
-	 * early (STOP_NONE, STOP_LIMIT: it did not). measure: results go into ctx->tally, also after an error or a
-	 * stop, and where open has failed; NULL: work has done that. say: sentences for the report, after work
-	 * without an error; NULL: work has said them. close: frees what there is, also after an error. */
+	 * open: stores, memory, threads; keeps ctx. work: all that the phase is there for; *stopped
+	 * tells why it ended early (STOP_NONE, STOP_LIMIT: it did not). measure: results go into
+	 * ctx->tally, also after an error or a stop, and where open has failed; NULL: work has done
+	 * that. say: sentences for the report, after work without an error; NULL: work has said
+	 * them. close: frees what there is, also after an error. */
 	size_t run_bytes;
 	int (*open)(void *run, struct phase_context *ctx, struct err *err);
 	int (*work)(void *run, enum stop_reason *stopped, struct err *err);
@@ -213,8 +219,9 @@ extern const struct section *const workload_sections[];
 int workload_tally(const struct workload *w, const struct job_phase *phase, struct tally *tally,
 		   struct err *err);
 
-/* Runs a phase of this kind from its opening to its closing. Collective over ctx->group. Results are in ctx->tally also
- * when it fails or is stopped. Returns and tells as the hooks open and work do. */
+/* Runs a phase of this kind from its opening to its closing. Collective over ctx->group. Results
+ * are in ctx->tally also when it fails or is stopped. Returns and tells as the hooks open and work
+ * do. */
 int workload_run(const struct workload *w, struct phase_context *ctx, enum stop_reason *stopped,
 		 struct err *err);
 
@@ -227,7 +234,8 @@ int workload_run(const struct workload *w, struct phase_context *ctx, enum stop_
 struct tally *workload_part(struct phase_context *ctx, const char *kind, const char *name,
 			    const struct tally_schema *schema, const char *store, struct err *err);
 
-/* The store that a phase names or, where it names none, the job's only one. -EINVAL with the phase's path. */
+/* The store that a phase names or, where it names none, the job's only one. -EINVAL with the
+ * phase's path. */
 int phase_store_find(const struct job *job, const struct job_phase *phase,
 		     const struct job_store **store, struct err *err);
 
@@ -235,8 +243,8 @@ int phase_store_find(const struct job *job, const struct job_phase *phase,
 struct phase_store *phase_store_add(struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
 				    const char *role, const struct job_store *store);
 
-/* The work of the phase begins: measure_from, and the timeline. Returns the time. Called once by run,
- * on all ranks of the phase, when nothing has failed. */
+/* The work of the phase begins: measure_from, and the timeline. Returns the time. Called once by
+ * run, on all ranks of the phase, when nothing has failed. */
 uint64_t workload_begin(const struct phase_context *ctx);
 
 /* All ranks begin a piece of work at the same time: sets a time of ctx->clock at which the threads

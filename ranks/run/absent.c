@@ -1,4 +1,5 @@
-/* In place of a run where haul is built without MPI (HAUL_MPI=OFF): run_begin refuses, so nothing after it is called. */
+/* In place of a run where haul is built without MPI (HAUL_MPI=OFF): run_begin refuses, so nothing
+ * after it is called. */
 #include <errno.h>
 #include <stddef.h>
 

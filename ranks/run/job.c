@@ -1,6 +1,6 @@
 /* Rank 0 alone reads the job; the others get its resolved text, so that what runs is what stands in
- * the results. In a series with sweeps each combination of their values is the same text parsed with
- * other changes; all of them are checked before anything runs. */
+ * the results. In a series with sweeps each combination of their values is the same text parsed
+ * with other changes; all of them are checked before anything runs. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -20,7 +20,8 @@
 /* How long a line that tells of the end of a phase waits for its reader. */
 enum { LIVE_END_MS = 1000 };
 
-/* Whether the file may be replaced: it is empty, or has lines of an earlier run. Who names a wrong file loses nothing. */
+/* Whether the file may be replaced: it is empty, or has lines of an earlier run. Who names a wrong
+ * file loses nothing. */
 static bool live_own(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);

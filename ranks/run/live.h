@@ -1,6 +1,7 @@
-/* Live figures for programs: a line of JSON per second while a phase runs, and one when it has ended. Each line is one
- * write, so that who reads it never finds half a line, and a file is whole up to its last line at any time. The run
- * never waits for a reader: while a pipe is full, lines are left out.
+/* Live figures for programs: a line of JSON per second while a phase runs, and one when it has
+ * ended. Each line is one write, so that who reads it never finds half a line, and a file is whole
+ * up to its last line at any time. The run never waits for a reader: while a pipe is full, lines
+ * are left out.
  *
  * Main thread of rank 0 only. docs/reading-results.md has the keys. */
 #ifndef HAUL_RANKS_RUN_LIVE_H
@@ -27,7 +28,8 @@ struct live {
 	uint64_t next_ns; /* when the next line is due */
 };
 
-/* path "-": standard output. A file of such lines is replaced; a file that holds anything else is refused. */
+/* path "-": standard output. A file of such lines is replaced; a file that holds anything else is
+ * refused. */
 int live_open(struct live *live, const char *path, const struct log *log, struct err *err);
 void live_close(struct live *live);
 

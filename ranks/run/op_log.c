@@ -7,7 +7,8 @@
 #include "ranks/run/run.h"
 #include "ranks/run/state.h"
 
-/* In larger runs the ranks of a node share a file, because thousands of files are hard to handle. */
+/* In larger runs the ranks of a node share a file, because thousands of files are hard to
+ * handle. */
 enum { RANK_FILES_MAX = 1024 };
 
 static bool run_op_log_shared(const struct run *run, const struct run_options *options)

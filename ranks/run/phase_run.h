@@ -1,4 +1,5 @@
-/* A phase on this rank, from what a workload needs for it to what came of it. Private to ranks/run. */
+/* A phase on this rank, from what a workload needs for it to what came of it. Private to
+ * ranks/run. */
 #ifndef HAUL_RANKS_RUN_PHASE_RUN_H
 #define HAUL_RANKS_RUN_PHASE_RUN_H
 
@@ -21,7 +22,8 @@ struct phase_run {
 	struct progress_line line;
 	uint64_t
 		utc_ns; /* add the aligned clock to get UTC as the first rank has it (phase_utc_ns) */
-	/* When it began to count: processor time of this rank, rows of the operation log that were dropped. */
+	/* When it began to count: processor time of this rank, rows of the operation log that were
+	 * dropped. */
 	uint64_t user_ns, system_ns, log_dropped;
 	uint64_t started_ns, finished_ns; /* UTC: when the measured part began and ended */
 	bool alone;                       /* one of several that run together, by itself */
@@ -35,8 +37,8 @@ struct phase_run {
 	int rc;
 };
 
-/* Makes the tally and the context of a phase, but for its group, its node and its hooks. p is all zeros, but for
- * utc_ns. */
+/* Makes the tally and the context of a phase, but for its group, its node and its hooks. p is all
+ * zeros, but for utc_ns. */
 int phase_prepare(struct run *run, const struct run_options *options, struct job_phase *phase,
 		  struct phase_run *p, struct err *err);
 /* Frees them. The group is the caller's. */
@@ -44,8 +46,8 @@ void phase_close(struct phase_run *p);
 
 uint64_t phase_utc_ns(const struct phase_run *p);
 
-/* From here on the phase counts: its time, its rank's processor time, the rows of its node. Also for a rank without a
- * phase. */
+/* From here on the phase counts: its time, its rank's processor time, the rows of its node. Also
+ * for a rank without a phase. */
 void phase_count_from(struct phase_run *p);
 /* What has been counted from outside since then goes into the rank's row. */
 void phase_count(const struct phase_run *p, uint64_t *rank_row);
@@ -53,8 +55,8 @@ void phase_count(const struct phase_run *p, uint64_t *rank_row);
 /* Judges the phase by its targets. Returns p->rc, which is also set where they cannot be judged.
  * Collective over the phase's group. */
 int phase_judge(struct phase_run *p, struct err *err);
-/* Requests of all ranks of the group that succeeded, or failed and were recorded. A phase that was refused before any
- * is not worth a results file. Collective. */
+/* Requests of all ranks of the group that succeeded, or failed and were recorded. A phase that was
+ * refused before any is not worth a results file. Collective. */
 uint64_t phase_requests(const struct tally *t, struct group *group);
 
 /* phase_context.part. */

@@ -113,7 +113,8 @@ static int set_check_size(const struct set_run *t, struct err *err)
 		phase->path, t->own.group->size, phase->set.rank_count);
 }
 
-/* The phase's work begins: nobody begins before all are ready. What it counted before that is dropped. */
+/* The phase's work begins: nobody begins before all are ready. What it counted before that is
+ * dropped. */
 static void set_begin(void *set)
 {
 	struct set_run *t = set;
@@ -156,7 +157,8 @@ static int set_prepare(struct set_run *t, struct err *err)
 		mpi_group_set_stop_asked(t->own.group, set_stop_asked, t);
 		return set_check_size(t, err);
 	}
-	/* All ranks of the run take part in a publication, so those of other phases would have to know of it. */
+	/* All ranks of the run take part in a publication, so those of other phases would have to
+	 * know of it. */
 	ctx->part = phase_part;
 	ctx->part_argument = &t->p;
 	ctx->publish_every_ns = run->results ? t->options->publish_every_ns : 0;

@@ -24,8 +24,8 @@ static int phase_left(struct run *run, const struct run_options *options,
 	return group_agree(run->world, rc, err);
 }
 
-/* The phase at *next, or all that run together with it, but for those that --only, --skip and earlier
- * runs leave out. Moves *next behind them. */
+/* The phase at *next, or all that run together with it, but for those that --only, --skip and
+ * earlier runs leave out. Moves *next behind them. */
 static int phases_take(struct run *run, const struct run_options *options, uint32_t *next,
 		       struct phase_set *set, struct err *err)
 {
@@ -74,8 +74,8 @@ static enum stop_reason pause_stop(const struct run *run, uint64_t deadline_ns, 
 	return asked;
 }
 
-/* The pause that the job asks for before the phase, as some benchmarks require: all ranks wait, and any of them may end
- * the wait. Collective. Returns why it ended early, the same on all ranks. */
+/* The pause that the job asks for before the phase, as some benchmarks require: all ranks wait, and
+ * any of them may end the wait. Collective. Returns why it ended early, the same on all ranks. */
 static enum stop_reason phases_pause(struct run *run, const struct run_options *options,
 				     const struct job_phase *phase)
 {

@@ -66,8 +66,9 @@ static bool has_terminal(pid_t pid)
 	return strncmp(target, "/dev/pts/", 9) == 0 || strncmp(target, "/dev/tty", 8) == 0;
 }
 
-/* Whether a person sees what this process writes to standard error: on a terminal, or through a pipe to a launcher (mpiexec
- * and its helpers, srun) above this process on this machine whose own standard error is a terminal. */
+/* Whether a person sees what this process writes to standard error: on a terminal, or through a
+ * pipe to a launcher (mpiexec and its helpers, srun) above this process on this machine whose own
+ * standard error is a terminal. */
 static bool terminal_watched(int fd)
 {
 	char name[TERMINAL_NAME_BYTES];

@@ -60,8 +60,8 @@ static uint32_t stores_fold(struct store_facts *rows, uint32_t count)
 	return kept;
 }
 
-/* Gives the run->stores of all nodes to the results: the first rank of each node reports them, and equal rows of several
- * nodes become one. Collective. */
+/* Gives the run->stores of all nodes to the results: the first rank of each node reports them, and
+ * equal rows of several nodes become one. Collective. */
 static int publish_stores(struct run *run, struct err *err)
 {
 	uint32_t stores = run->job.store_count;
@@ -165,7 +165,8 @@ int phase_publish(struct run *run, const struct workload *workload, struct resul
 	int rc;
 
 	results_set_run(phase, &run->at);
-	/* A phase that makes data runs once per series, so it is never a warm-up, whichever run it belongs to. */
+	/* A phase that makes data runs once per series, so it is never a warm-up, whichever run it
+	 * belongs to. */
 	if (workload->generating)
 		phase->record.warmup = 0;
 	phase->record.number = run->published;

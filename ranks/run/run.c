@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "backends/node_block.h"
+#include "core/numbers.h"
 #include "core/sched.h"
 #include "plan/plan.h"
 #include "ranks/mpi/group.h"
@@ -35,9 +36,10 @@ static void run_name(struct run *run)
 	run->world->label = run->label;
 }
 
-/* Keeps a rank small, because a node has many of them. malloc shall return blocks from this size on to the system;
- * left alone, it keeps such blocks once one has been freed. UCX makes receive buffers for shared memory in steps of
- * 512 and touches a page of each, for two transports; the number of buffers still follows what is in flight. */
+/* Keeps a rank small, because a node has many of them. malloc shall return blocks from this size on
+ * to the system; left alone, it keeps such blocks once one has been freed. UCX makes receive
+ * buffers for shared memory in steps of 512 and touches a page of each, for two transports; the
+ * number of buffers still follows what is in flight. */
 static void run_keep_small(void)
 {
 	mallopt(M_MMAP_THRESHOLD, RUN_BLOCK_BYTES);
@@ -45,8 +47,9 @@ static void run_keep_small(void)
 	setenv("UCX_SYSV_RX_BUFS_GROW", "64", 0);
 }
 
-/* Blocking calls of MPI leave their core to others where the node has more ranks than cores. MPICH over UCX needs no
- * setting for that; these are of MPICH 4.3 and later over any network, Intel MPI, and Open MPI. */
+/* Blocking calls of MPI leave their core to others where the node has more ranks than cores. MPICH
+ * over UCX needs no setting for that; these are of MPICH 4.3 and later over any network, Intel MPI,
+ * and Open MPI. */
 static void run_be_polite(void)
 {
 	if (!polite_guess())
@@ -71,8 +74,8 @@ int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
 	/* All later threads inherit the timer slack: their sleeps end within microseconds, not
 	 * within 50 of them. */
 	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-	/* hwloc, MPI's own too, shall not go from core to core to ask each processor about itself, out of the set
-	 * that the launcher gave. Linux tells the same. */
+	/* hwloc, MPI's own too, shall not go from core to core to ask each processor about itself,
+	 * out of the set that the launcher gave. Linux tells the same. */
 	setenv("HWLOC_COMPONENTS", "-x86", 0);
 	run_keep_small();
 	run_be_polite();
@@ -201,7 +204,7 @@ static uint32_t run_name_bytes(const struct job *job)
 
 		if (p->together && p->together->alone)
 			bytes += strlen(RESULTS_ALONE);
-		longest = bytes > longest ? bytes : longest;
+		longest = max_u64(longest, bytes);
 	}
 	return (uint32_t)longest + 1;
 }

@@ -44,8 +44,8 @@ struct run_options {
 };
 
 /* run_begin initialises MPI (signals are blocked and handed to one thread first); run_job does
- * everything; run_end finalises. The exit status is the same on every rank. Sentences for people are
- * given to print(rank 0's) by cli: run_job fills err and, on rank 0 only, tells through *speak
+ * everything; run_end finalises. The exit status is the same on every rank. Sentences for people
+ * are given to print(rank 0's) by cli: run_job fills err and, on rank 0 only, tells through *speak
  * whether this rank should print it. */
 struct run;
 int run_begin(struct run **out, int *argc, char ***argv, struct err *err);

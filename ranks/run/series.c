@@ -1,5 +1,6 @@
 /* Runs of a series: for each combination of the sweeps' values first the warm-up runs, then the
- * repeats; or all combinations in turn. An error, a signal or the deadline ends the whole series; what was published is kept. */
+ * repeats; or all combinations in turn. An error, a signal or the deadline ends the whole series;
+ * what was published is kept. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +55,8 @@ static int series_change(struct run *run, const struct run_options *options, str
 		err);
 }
 
-/* What the targets of each combination reached, from its first run to its last one: a block of its phases. */
+/* What the targets of each combination reached, from its first run to its last one: a block of its
+ * phases. */
 struct series_targets {
 	struct repeat_targets **of; /* [count]; NULL before and after that */
 	uint32_t count;

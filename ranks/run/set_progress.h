@@ -1,5 +1,5 @@
-/* The progress line of all phases of a set. The first rank of each phase sends notes to rank 0, which shows them beside
- * its own. Main thread only. */
+/* The progress line of all phases of a set. The first rank of each phase sends notes to rank 0,
+ * which shows them beside its own. Main thread only. */
 #ifndef HAUL_RANKS_RUN_SET_PROGRESS_H
 #define HAUL_RANKS_RUN_SET_PROGRESS_H
 
@@ -21,8 +21,9 @@ struct set_progress {
 	bool notes_over[JOB_TOGETHER_MAX];
 };
 
-/* begin: when the phases are prepared; sets the hook of the phase's context. wait: often, while this rank waits for
- * others. last: when this rank's phase is over. end: when all are; clears the line. */
+/* begin: when the phases are prepared; sets the hook of the phase's context. wait: often, while
+ * this rank waits for others. last: when this rank's phase is over. end: when all are; clears the
+ * line. */
 void set_progress_begin(struct set_progress *s, const struct run_options *options);
 void set_progress_wait(struct set_progress *s);
 void set_progress_last(struct set_progress *s);

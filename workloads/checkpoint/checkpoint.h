@@ -55,8 +55,8 @@ struct checkpoint_options {
 	uint32_t shift, verify, on_error;
 	struct cold_options cold;
 };
-/* Options of whoever writes checkpoints, as rows for tables of options. FIELD(x) names member x of the struct
- * checkpoint_options in the struct that the table fills. */
+/* Options of whoever writes checkpoints, as rows for tables of options. FIELD(x) names member x of
+ * the struct checkpoint_options in the struct that the table fills. */
 /* clang-format off */
 #define CHECKPOINT_WRITE_OPTIONS(type, FIELD) \
 	OPT_TABLE("model", type, FIELD(model), .table = model_options, \
@@ -90,14 +90,15 @@ struct checkpoint_options {
 extern const struct option checkpoint_options_table[];
 extern const struct workload checkpoint_workload;
 
-/* The shape that the options ask for on this cluster, complete. store: tells the part of a shared file. */
+/* The shape that the options ask for on this cluster, complete. store: tells the part of a shared
+ * file. */
 void checkpoint_shape(const struct job *job, const struct checkpoint_options *o, uint32_t ranks,
 		      const struct job_store *store, struct checkpoint_shape *out);
 /* The mesh of those who read it. */
 void checkpoint_reader_mesh(const struct checkpoint_options *o, const struct checkpoint_shape *s,
 			    uint32_t ranks, struct mesh *out);
-/* Whether readers ask for ranges, because they have a mesh of their own, or share the weights of a data rank. Otherwise
- * each reads the whole files that one rank wrote. */
+/* Whether readers ask for ranges, because they have a mesh of their own, or share the weights of a
+ * data rank. Otherwise each reads the whole files that one rank wrote. */
 bool checkpoint_reads_ranges(const struct checkpoint_options *o, const struct mesh *writers);
 /* Checkpoints as a phase of their own, or another phase, asks for them. */
 struct checkpoint_use {
@@ -105,8 +106,8 @@ struct checkpoint_use {
 	const struct checkpoint_options *options;
 	const struct job_store *store;
 	const char *path; /* of the options, for messages */
-	/* Within another phase: whether that goes on while a checkpoint is written, after a copy; and how many bytes per
-	 * second go to the host (0: as many as memory allows). */
+	/* Within another phase: whether that goes on while a checkpoint is written, after a copy;
+	 * and how many bytes per second go to the host (0: as many as memory allows). */
 	uint32_t snapshot; /* enum checkpoint_snapshot */
 	uint64_t d2h;
 };
@@ -130,7 +131,8 @@ static inline bool checkpoint_is_whole(const struct checkpoint_options *o, uint3
 {
 	return o->fill == CHECKPOINT_FILL_WHOLE || snapshot == CHECKPOINT_SNAPSHOT_HOLD;
 }
-/* Whether bytes pass through the ring: where the phase reads, or writes what is not in memory as a whole. */
+/* Whether bytes pass through the ring: where the phase reads, or writes what is not in memory as a
+ * whole. */
 static inline bool checkpoint_has_ring(const struct checkpoint_options *o, uint32_t snapshot)
 {
 	return checkpoint_reads(o) || !checkpoint_is_whole(o, snapshot);
@@ -152,11 +154,12 @@ struct checkpoint_run;
 /* Opens the store and the threads, on every rank. use must live as long. *out NULL: an error. */
 int checkpoint_within_open(struct checkpoint_run **out, struct phase_context *ctx,
 			   const struct checkpoint_use *use, struct err *err);
-/* Writes the next one. Waits until it is whole; or, with a snapshot, until its bytes are copied and the one before is
- * whole. *stopped: why it was not written to its end. No status round may be under way. Collective, main thread, as is
- * the rest but for the two questions. */
+/* Writes the next one. Waits until it is whole; or, with a snapshot, until its bytes are copied and
+ * the one before is whole. *stopped: why it was not written to its end. No status round may be
+ * under way. Collective, main thread, as is the rest but for the two questions. */
 int checkpoint_within_write(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err);
-/* Whether one is being written, on all ranks alike; and whether this rank's threads still write it. r may be NULL. */
+/* Whether one is being written, on all ranks alike; and whether this rank's threads still write it.
+ * r may be NULL. */
 bool checkpoint_within_flies(const struct checkpoint_run *r);
 bool checkpoint_within_works(const struct checkpoint_run *r);
 /* Waits for it and makes it whole, or, with halt, drops what is not written yet. */

@@ -81,8 +81,9 @@ static int checkpoint_cleaned_files(struct checkpoint_cleaned *c, struct clean *
 	return rc;
 }
 
-/* For rank 0, after the files: the marker and the folder, unless something stayed in it. A run that was killed may have
- * left no more than these: a marker that was not published yet, or the folder of a marker that is gone. */
+/* For rank 0, after the files: the marker and the folder, unless something stayed in it. A run that
+ * was killed may have left no more than these: a marker that was not published yet, or the folder
+ * of a marker that is gone. */
 static void checkpoint_cleaned_end(const struct checkpoint_cleaned *c, struct clean *clean)
 {
 	char key[OBJECT_KEY_BYTES];
@@ -131,7 +132,8 @@ static int checkpoint_clean_number(struct checkpoint_cleaned *c, struct clean *c
 	return rc == 0 ? clean_end(clean, err) : rc;
 }
 
-/* All checkpoints that the phase may have made, and those that follow them: a phase before may have made more. */
+/* All checkpoints that the phase may have made, and those that follow them: a phase before may have
+ * made more. */
 static int checkpoint_clean_all(struct clean *clean, void *options, struct err *err)
 {
 	const struct checkpoint_options *o = options;

@@ -1,8 +1,9 @@
 /* `haul clean` for checkpoints: removes exactly what the markers of the job's phases describe.
  *
- * A file goes when its name and its size are the marker's; of a checkpoint that was not written to its end, all files of
- * those names go, and what is left of unfinished ones. Then its marker and its folder go, and at last the folder of all,
- * if nothing else is in it. Without a marker nothing is touched. */
+ * A file goes when its name and its size are the marker's; of a checkpoint that was not written to
+ * its end, all files of those names go, and what is left of unfinished ones. Then its marker and
+ * its folder go, and at last the folder of all, if nothing else is in it. Without a marker nothing
+ * is touched. */
 #ifndef HAUL_WORKLOADS_CHECKPOINT_CLEAN_H
 #define HAUL_WORKLOADS_CHECKPOINT_CLEAN_H
 

@@ -1,8 +1,9 @@
-/* What a phase "checkpoint" counts: a rank's row, a row per checkpoint, and the histograms. Each list makes an enum here
- * and a table in columns.c.
+/* What a phase "checkpoint" counts: a rank's row, a row per checkpoint, and the histograms. Each
+ * list makes an enum here and a table in columns.c.
  *
- * A rank writes (or reads) a checkpoint from the time when all ranks begin to the time when its own last file is
- * published (or its last byte has come); the checkpoint takes as long as the slowest rank. */
+ * A rank writes (or reads) a checkpoint from the time when all ranks begin to the time when its own
+ * last file is published (or its last byte has come); the checkpoint takes as long as the slowest
+ * rank. */
 #ifndef HAUL_WORKLOADS_CHECKPOINT_COLUMNS_H
 #define HAUL_WORKLOADS_CHECKPOINT_COLUMNS_H
 
@@ -96,8 +97,8 @@ enum { CHECKPOINT_TABLE_ROWS, CHECKPOINT_TABLE_ENDPOINTS, CHECKPOINT_TABLES };
 extern const struct tally_schema checkpoint_schema;
 extern const struct target checkpoint_targets[];
 
-/* Adds a checkpoint that all ranks have written or read, of which bytes are this rank's, to its row. block:
- * CHECKPOINT_WRITE_NS or CHECKPOINT_READ_NS. */
+/* Adds a checkpoint that all ranks have written or read, of which bytes are this rank's, to its
+ * row. block: CHECKPOINT_WRITE_NS or CHECKPOINT_READ_NS. */
 void checkpoint_count_pass(const struct repeat_took *took, uint64_t bytes, unsigned block,
 			   uint64_t *row);
 

@@ -104,7 +104,8 @@ static uint64_t region_bytes(const struct checkpoint_shape *s, bool other, uint6
 	return s->part ? (bytes + s->part - 1) / s->part * s->part : bytes;
 }
 
-/* Bytes of the regions of all ranks of one data rank that are in the first stages of the pipeline. */
+/* Bytes of the regions of all ranks of one data rank that are in the first stages of the
+ * pipeline. */
 static uint64_t stages_bytes(const struct checkpoint_shape *s, bool other, uint64_t stages)
 {
 	uint64_t last = s->mesh.pipeline - 1, inner_end, longer, bytes;
@@ -112,7 +113,8 @@ static uint64_t stages_bytes(const struct checkpoint_shape *s, bool other, uint6
 	if (stages == 0)
 		return 0;
 	bytes = region_bytes(s, other, 0);
-	/* The stages between the first and the last are of two kinds: first those with one layer more. */
+	/* The stages between the first and the last are of two kinds: first those with one layer
+	 * more. */
 	inner_end = min_u64(stages, last);
 	if (inner_end > 1) {
 		longer = min_u64(max_u64(s->model.layers % s->mesh.pipeline, 1), inner_end);

@@ -40,23 +40,25 @@ struct checkpoint_shape {
 
 enum { CHECKPOINT_NAME_BYTES = 128 };
 
-/* A file, or in a shared file the region, that one rank of the mesh writes. It refers to the shape, which must live as
- * long. */
+/* A file, or in a shared file the region, that one rank of the mesh writes. It refers to the shape,
+ * which must live as long. */
 struct checkpoint_file {
 	const struct checkpoint_shape *shape;
 	char name[CHECKPOINT_NAME_BYTES]; /* in the folder of the checkpoint */
 	uint64_t number; /* unique among all files and regions: of the content's key */
-	/* Shared: where the region begins, and its bytes with the padding after the tensors. Else 0. */
+	/* Shared: where the region begins, and its bytes with the padding after the tensors. Else
+	 * 0. */
 	uint64_t offset, region;
-	/* What is in it: layers [layer_first, layer_end) of the weights, then the optimizer's states if it has them. */
+	/* What is in it: layers [layer_first, layer_end) of the weights, then the optimizer's
+	 * states if it has them. */
 	struct mesh_place place;
 	uint64_t layer_first, layer_end;
 	bool optimizer;
 	uint64_t tensors;
 };
 
-/* Files that rank writes, and file i of them. The cost does not grow with the number of ranks; the offset in a shared
- * file costs a few loops over the layers of one stage. */
+/* Files that rank writes, and file i of them. The cost does not grow with the number of ranks; the
+ * offset in a shared file costs a few loops over the layers of one stage. */
 uint32_t checkpoint_file_count(const struct checkpoint_shape *s, uint64_t rank);
 void checkpoint_file(const struct checkpoint_shape *s, uint64_t rank, uint32_t i,
 		     struct checkpoint_file *out);
@@ -64,7 +66,8 @@ void checkpoint_file(const struct checkpoint_shape *s, uint64_t rank, uint32_t i
 void checkpoint_file_tensor(const void *file, uint64_t t, struct tensor *out);
 struct archive_tensors checkpoint_file_tensors(const struct checkpoint_file *f);
 
-/* Bytes of its archive; and of file i of the rank or, shared, of its region, which may be longer. */
+/* Bytes of its archive; and of file i of the rank or, shared, of its region, which may be
+ * longer. */
 int checkpoint_archive_bytes(const struct checkpoint_file *f, uint64_t *bytes, struct err *err);
 int checkpoint_file_bytes(const struct checkpoint_shape *s, uint64_t rank, uint32_t i,
 			  uint64_t *bytes, struct err *err);
@@ -82,15 +85,17 @@ struct checkpoint_range {
 	uint64_t tensor, offset, length;
 };
 
-/* Where a tensor of the writer at that place is, offset and length 0: tensor i of a layer of its stage, and tensor i of
- * the optimizer's states. The writer must write weights, or the optimizer. */
+/* Where a tensor of the writer at that place is, offset and length 0: tensor i of a layer of its
+ * stage, and tensor i of the optimizer's states. The writer must write weights, or the
+ * optimizer. */
 void checkpoint_weights_at(const struct checkpoint_shape *s, const struct mesh_place *p,
 			   uint64_t layer, uint32_t i, struct checkpoint_range *out);
 void checkpoint_optimizer_at(const struct checkpoint_shape *s, const struct mesh_place *p,
 			     uint32_t i, struct checkpoint_range *out);
 
-/* What a rank restores that several data ranks have alike (weights with ZeRO 0 to 2, and the optimizer's states with
- * ZeRO 0): all data ranks read it, as real restores do, or only data rank 0, as DLIO does. */
+/* What a rank restores that several data ranks have alike (weights with ZeRO 0 to 2, and the
+ * optimizer's states with ZeRO 0): all data ranks read it, as real restores do, or only data rank
+ * 0, as DLIO does. */
 enum checkpoint_replicas { CHECKPOINT_REPLICAS_ALL, CHECKPOINT_REPLICAS_FIRST };
 extern const char *const checkpoint_replicas_names[];
 

@@ -1,6 +1,7 @@
-/* The marker of a checkpoint, .haul-checkpoint.json in its folder: the shape, who wrote it, which content it has, and
- * whether it is whole. It is written as not whole before the first file, so that haul knows what it made, and again as
- * whole after the last file. So a checkpoint is whole, or it is none.
+/* The marker of a checkpoint, .haul-checkpoint.json in its folder: the shape, who wrote it, which
+ * content it has, and whether it is whole. It is written as not whole before the first file, so
+ * that haul knows what it made, and again as whole after the last file. So a checkpoint is whole,
+ * or it is none.
  *
  * Plain data, any thread; load and save use the caller's queue, with nothing else in flight. */
 #ifndef HAUL_WORKLOADS_CHECKPOINT_MARKER_H
@@ -34,7 +35,8 @@ void marker_file_key(const char *folder, uint64_t number, const struct checkpoin
 /* Whether the marker describes a checkpoint of that shape. */
 bool marker_shape_is(const struct marker *m, const struct checkpoint_shape *shape);
 
-/* From and to JSON. -EINVAL with a sentence where text is not a marker. The caller frees the text; NULL: no memory. */
+/* From and to JSON. -EINVAL with a sentence where text is not a marker. The caller frees the text;
+ * NULL: no memory. */
 int marker_parse(struct marker *m, const char *text, size_t length, struct err *err);
 char *marker_text(const struct marker *m);
 

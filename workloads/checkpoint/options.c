@@ -14,8 +14,8 @@
 enum {
 	CHECKPOINT_COUNT = 10,
 	CHECKPOINT_PIECES_MIN = 2, /* one is filled while another is written */
-	/* Regions of a shared file that is written in place begin at such multiples, so that no two ranks write into
-	 * one page, and direct I/O finds its blocks. */
+	/* Regions of a shared file that is written in place begin at such multiples, so that no two
+	 * ranks write into one page, and direct I/O finds its blocks. */
 	CHECKPOINT_REGION_BYTES = 4096,
 	CHECKPOINT_PATH_BYTES = 96
 };
@@ -27,8 +27,9 @@ const char *const checkpoint_behind_names[] = {"none", "drop", NULL};
 const char *const checkpoint_fill_names[] = {"stream", "whole", NULL};
 const char *const checkpoint_snapshot_names[] = {"none", "copy", "hold", NULL};
 
-/* How other programs read checkpoints, as presets: X(name, readers per rank, MiB of a read). Each reader has one read in flight. Sources: mlpstorage's streaming
- * checkpoints (num_parallel_readers, and four of its chunks per read); PyDAOS's (64 MiB chunks over 4 processes). */
+/* How other programs read checkpoints, as presets: X(name, readers per rank, MiB of a read). Each
+ * reader has one read in flight. Sources: mlpstorage's streaming checkpoints (num_parallel_readers,
+ * and four of its chunks per read); PyDAOS's (64 MiB chunks over 4 processes). */
 /* clang-format off */
 #define READ_AS(X) \
 	X("haul",       0, 0) \
@@ -136,7 +137,8 @@ static double options_bytes_most(const struct model *m, const struct mesh *mesh)
 
 	if (m->bytes)
 		return (double)m->bytes * (double)mesh->data;
-	/* A weight and three states of the optimizer, of 8 bytes at most, and the optimizer's rest of each rank. */
+	/* A weight and three states of the optimizer, of 8 bytes at most, and the optimizer's rest
+	 * of each rank. */
 	return parameters * 4 * 8 + ranks * 3 * 5 * h * 8;
 }
 
@@ -231,7 +233,8 @@ static int options_check_operation(const struct checkpoint_options *o, const cha
 	return 0;
 }
 
-/* "whole" has an effect only where a phase writes, the store keeps bytes, and no snapshot has said what is in memory. */
+/* "whole" has an effect only where a phase writes, the store keeps bytes, and no snapshot has said
+ * what is in memory. */
 static int options_check_fill(const struct checkpoint_use *use, struct err *err)
 {
 	const struct checkpoint_options *o = use->options;

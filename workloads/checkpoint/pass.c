@@ -56,7 +56,8 @@ static int checkpoint_look(struct checkpoint_run *r, struct marker *old, struct 
 	return rc;
 }
 
-/* Before the first file: the marker says that the checkpoint is not whole, and which content it gets. */
+/* Before the first file: the marker says that the checkpoint is not whole, and which content it
+ * gets. */
 static int checkpoint_write_mark(struct checkpoint_run *r, struct err *err)
 {
 	struct group *group = r->ctx->group;
@@ -104,7 +105,8 @@ static int checkpoint_pass_took(struct checkpoint_run *r, struct checkpoint_took
 	return rc;
 }
 
-/* Where a shared file is one version of all ranks, it is begun before the work of the threads, and published after it. */
+/* Where a shared file is one version of all ranks, it is begun before the work of the threads, and
+ * published after it. */
 static bool checkpoint_is_version(const struct checkpoint_run *r)
 {
 	return r->shape.layout == CHECKPOINT_SHARED && !r->in_place;
@@ -239,8 +241,8 @@ static int checkpoint_remove_files(struct checkpoint_run *r, struct err *err)
 	return group_agree(group, rc, err);
 }
 
-/* Removes a checkpoint that is one too many. Its marker says first that it is no longer whole, and goes last, so that
- * `haul clean` knows what an interrupted run left. */
+/* Removes a checkpoint that is one too many. Its marker says first that it is no longer whole, and
+ * goes last, so that `haul clean` knows what an interrupted run left. */
 static int checkpoint_remove(struct checkpoint_run *r, uint64_t number, struct err *err)
 {
 	struct group *group = r->ctx->group;
@@ -341,8 +343,9 @@ static void checkpoint_count_read(struct checkpoint_run *r, const struct checkpo
 	own[CHECKPOINT_ROW_BYTES_READ] = took->bytes;
 }
 
-/* The walk over what this rank reads: each rank drops its files, or has a look at what of them is in the page cache, by
- * requests that count nowhere, before any rank reads. What the kernel reads ahead would be mistaken for an old copy. */
+/* The walk over what this rank reads: each rank drops its files, or has a look at what of them is
+ * in the page cache, by requests that count nowhere, before any rank reads. What the kernel reads
+ * ahead would be mistaken for an old copy. */
 struct checkpoint_walk {
 	struct checkpoint_run *run;
 	int (*file)(struct checkpoint_walk *x);
@@ -427,8 +430,8 @@ static int checkpoint_cold_drop_all(struct checkpoint_run *r, struct err *err)
 	return rc;
 }
 
-/* Before checkpoint r->number is read, in none of its times: drops it from the page cache where the job asks for it, and
- * looks how much of it is there. Collective. */
+/* Before checkpoint r->number is read, in none of its times: drops it from the page cache where the
+ * job asks for it, and looks how much of it is there. Collective. */
 static int checkpoint_cold_before(struct checkpoint_run *r, struct err *err)
 {
 	const struct cold_options *o = &r->options->cold;

@@ -29,8 +29,9 @@ static void checkpoint_null_count(const struct tally *pass, uint64_t *row)
 		of[CHECKPOINT_WRITE_DONE_BYTES] + of[CHECKPOINT_READ_DONE_BYTES];
 }
 
-/* Counts what haul itself costs: the same checkpoints on null://, before the first one that counts. Files, pieces,
- * requests and synchronisation are the phase's; bytes are neither made nor compared. Collective. */
+/* Counts what haul itself costs: the same checkpoints on null://, before the first one that counts.
+ * Files, pieces, requests and synchronisation are the phase's; bytes are neither made nor compared.
+ * Collective. */
 static int checkpoint_null(const struct phase_context *ctx,
 			   const struct checkpoint_options *options, struct err *err)
 {

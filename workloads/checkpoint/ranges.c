@@ -1,8 +1,9 @@
 /* Ranges of a checkpoint that a rank of another mesh reads.
  *
- * The reader wants a slice of each tensor, and each writer holds a slice of it. The writers that may hold something lie
- * close together. So their ranks are narrowed first, and few writers are examined in vain. For each writer that is left,
- * the common runs of both slices become ranges, tensor by tensor. */
+ * The reader wants a slice of each tensor, and each writer holds a slice of it. The writers that
+ * may hold something lie close together. So their ranks are narrowed first, and few writers are
+ * examined in vain. For each writer that is left, the common runs of both slices become ranges,
+ * tensor by tensor. */
 #include <string.h>
 
 #include "core/numbers.h"
@@ -11,8 +12,8 @@
 
 const char *const checkpoint_replicas_names[] = {"all", "first", NULL};
 
-/* Kinds of tensors, each of which is cut in one way: the embedding and the output head (or the only tensor of a model of no
- * known shape), the six of a transformer layer, the last norm. */
+/* Kinds of tensors, each of which is cut in one way: the embedding and the output head (or the only
+ * tensor of a model of no known shape), the six of a transformer layer, the last norm. */
 enum { KIND_FIRST, KIND_LAYER, KIND_NORM = KIND_LAYER + 6, KINDS };
 
 /* Writers: first ... end - 1 in each dimension of their mesh. */
@@ -31,8 +32,8 @@ struct restore {
 	struct slice wanted[KINDS];
 	struct writers writers;
 	uint64_t tensor, data; /* the writer from which it takes what they all have */
-	/* The optimizer's states: elements [state, state_end) of the flat vector; ranks that may have some of them, or
-	 * the small states. */
+	/* The optimizer's states: elements [state, state_end) of the flat vector; ranks that may
+	 * have some of them, or the small states. */
 	uint64_t state, state_end;
 	uint64_t small; /* the rank from which it takes the small states */
 	uint64_t states_rank, states_rank_end;
@@ -146,7 +147,8 @@ static bool writers_next(const struct writers *w, const struct mesh *mesh, uint6
 	if (w->data >= w->data_end || w->tensor >= w->tensor_end)
 		return false;
 	mesh_at(mesh, from, &p);
-	/* As digits of a number: a carry first, and what is below the first writer then begins at it. */
+	/* As digits of a number: a carry first, and what is below the first writer then begins at
+	 * it. */
 	stage = p.pipeline + (p.tensor >= w->tensor_end);
 	data = max_u64(p.data + (stage >= w->stage_end), w->data);
 	if (data != p.data || stage < w->stage)

@@ -1,5 +1,5 @@
-/* State of a run of checkpoints on one rank, of a phase of their own or within another phase. Each part of it belongs to
- * the file that its comment names. */
+/* State of a run of checkpoints on one rank, of a phase of their own or within another phase. Each
+ * part of it belongs to the file that its comment names. */
 #ifndef HAUL_WORKLOADS_CHECKPOINT_RUN_H
 #define HAUL_WORKLOADS_CHECKPOINT_RUN_H
 
@@ -49,7 +49,8 @@ struct checkpoint_whole {
 	struct buffers memory;
 	struct writer_object what; /* all files, one after the other */
 	_Atomic uint64_t next;     /* of what: the next piece */
-	/* Writers that make bytes now, and whether one of them failed: guarded by the lock of struct checkpoint_write. */
+	/* Writers that make bytes now, and whether one of them failed: guarded by the lock of
+	 * struct checkpoint_write. */
 	uint32_t makers;
 	bool failed;
 	uint64_t began_ns; /* when the memory was asked for */
@@ -86,8 +87,9 @@ struct checkpoint_run {
 	uint32_t write_pieces, write_depth; /* of a writer: in its part of the ring, in flight */
 	uint32_t read_pieces;               /* of a reader, all in flight */
 	uint64_t window_bytes;              /* memory of a piece */
-	/* Reading: as which rank of the readers' mesh, whose files it reads whole, or ranges of all, where the readers have
-	 * a mesh of their own or share replicas; and the next piece of this rank that no thread has taken. */
+	/* Reading: as which rank of the readers' mesh, whose files it reads whole, or ranges of
+	 * all, where the readers have a mesh of their own or share replicas; and the next piece of
+	 * this rank that no thread has taken. */
 	uint64_t read_rank;
 	bool ranges;
 	_Atomic uint64_t next_piece;
@@ -110,8 +112,8 @@ struct checkpoint_run {
 	bool dropped;      /* caches, once for the phase */
 };
 
-/* Where the pieces of a writer or reader begin in the ring; pieces: how many each of them has. NULL: the store keeps no
- * content. */
+/* Where the pieces of a writer or reader begin in the ring; pieces: how many each of them has.
+ * NULL: the store keeps no content. */
 static inline void *checkpoint_ring_piece(const struct checkpoint_run *r, uint32_t thread,
 					  uint32_t pieces)
 {

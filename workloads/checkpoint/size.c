@@ -45,8 +45,8 @@ uint64_t checkpoint_rank_like(const struct mesh *mesh, uint64_t rank)
 	return (p.pipeline + (p.data ? mesh->pipeline : 0)) * mesh->tensor;
 }
 
-/* Of the first ranks of the mesh: how many are like the first rank of that stage, among those of the first data rank
- * (replica 0) or of the others (1). */
+/* Of the first ranks of the mesh: how many are like the first rank of that stage, among those of
+ * the first data rank (replica 0) or of the others (1). */
 static uint64_t size_like(const struct mesh *mesh, uint64_t ranks, uint64_t stage, unsigned replica)
 {
 	uint64_t model = mesh->tensor * mesh->pipeline, whole = ranks / model, rest = ranks % model;
@@ -108,7 +108,8 @@ static double size_read(const struct checkpoint_options *o, const struct checkpo
 	uint64_t bytes = 0;
 	struct mesh mesh;
 
-	/* Whole files have their framing, a shared file has its regions without what they are rounded up by. */
+	/* Whole files have their framing, a shared file has its regions without what they are
+	 * rounded up by. */
 	if (!checkpoint_reads_ranges(o, &s->mesh))
 		return (double)(s->layout == CHECKPOINT_SHARED
 					? written->weights + written->optimizer
@@ -161,8 +162,9 @@ static uint64_t size_memory(const struct checkpoint_use *use, const struct check
 	       size_layouts(o, s, whole);
 }
 
-/* By how many bytes the ranks of a node, whose shards are in memory as a whole, need less together than if each needed as
- * much as the one that needs most. Those of data rank 0 need most, and so do the nodes that have them. */
+/* By how many bytes the ranks of a node, whose shards are in memory as a whole, need less together
+ * than if each needed as much as the one that needs most. Those of data rank 0 need most, and so do
+ * the nodes that have them. */
 static int size_uneven(const struct checkpoint_shape *s, uint64_t most, uint32_t ranks,
 		       uint32_t ranks_per_node, uint64_t *uneven, struct err *err)
 {

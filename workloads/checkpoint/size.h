@@ -1,4 +1,5 @@
-/* What the ranks of a mesh write of a checkpoint, before any of it is written. Pure functions; any thread. */
+/* What the ranks of a mesh write of a checkpoint, before any of it is written. Pure functions; any
+ * thread. */
 #ifndef HAUL_WORKLOADS_CHECKPOINT_SIZE_H
 #define HAUL_WORKLOADS_CHECKPOINT_SIZE_H
 
@@ -8,7 +9,8 @@ struct checkpoint_written {
 	uint64_t weights, optimizer; /* bytes of tensors */
 	uint64_t bytes;              /* of files or regions, with their framing */
 	uint64_t files;              /* of their own; 0: none, or a region of the shared file */
-	/* Memory that holds all files of the rank at once (whole.c); of several ranks, of the one that needs most. */
+	/* Memory that holds all files of the rank at once (whole.c); of several ranks, of the one
+	 * that needs most. */
 	uint64_t memory;
 };
 
@@ -27,8 +29,8 @@ int checkpoint_written_by(const struct checkpoint_shape *s, uint64_t rank,
 int checkpoint_written(const struct checkpoint_shape *s, uint64_t ranks,
 		       struct checkpoint_written *out, struct err *err);
 
-/* Ranks of the same pipeline stage hold tensors of the same sizes, but for those of the first data rank, which may be
- * the only ones that write weights. Returns a rank like this one: the first. */
+/* Ranks of the same pipeline stage hold tensors of the same sizes, but for those of the first data
+ * rank, which may be the only ones that write weights. Returns a rank like this one: the first. */
 uint64_t checkpoint_rank_like(const struct mesh *mesh, uint64_t rank);
 
 #endif

@@ -140,7 +140,8 @@ int checkpoint_whole_make(struct checkpoint_run *r, uint64_t thread)
 	h->makers++;
 	pthread_mutex_unlock(&c->lock);
 	rc = writer_make(writer, &h->what);
-	/* All bytes are taken. Whoever has taken some is still among the makers, or has made them. */
+	/* All bytes are taken. Whoever has taken some is still among the makers, or has made
+	 * them. */
 	pthread_mutex_lock(&c->lock);
 	h->makers--;
 	h->failed = h->failed || rc < 0;

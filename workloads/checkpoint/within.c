@@ -1,6 +1,7 @@
-/* Checkpoints within another phase. It may wait until a checkpoint is whole. Or it waits only until the bytes have been
- * copied, and for the checkpoint before; the threads then write while the phase goes on. The copy goes through two
- * windows and keeps nothing: the same traffic as a real one, in bounded memory. */
+/* Checkpoints within another phase. It may wait until a checkpoint is whole. Or it waits only until
+ * the bytes have been copied, and for the checkpoint before; the threads then write while the phase
+ * goes on. The copy goes through two windows and keeps nothing: the same traffic as a real one, in
+ * bounded memory. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,8 +68,9 @@ static int checkpoint_hold_thread(struct crew_thread *w, uint64_t thread)
 	return thread < r->options->writers ? checkpoint_whole_make(r, thread) : 0;
 }
 
-/* Takes memory for all bytes of this rank and makes them there, no faster than they come to the host. The threads that
- * write do it, and write none of them yet: what it takes is no part of their time. */
+/* Takes memory for all bytes of this rank and makes them there, no faster than they come to the
+ * host. The threads that write do it, and write none of them yet: what it takes is no part of their
+ * time. */
 static int checkpoint_hold(struct checkpoint_run *r, struct err *err)
 {
 	int rc = checkpoint_whole_take(r, err);

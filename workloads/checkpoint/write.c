@@ -95,7 +95,8 @@ static struct checkpoint_slot *checkpoint_write_slot(struct checkpoint_run *r,
 	return NULL;
 }
 
-/* The file that the thread writes next, which it has joined; NULL: there is none, or *rc says why. */
+/* The file that the thread writes next, which it has joined; NULL: there is none, or *rc says
+ * why. */
 static struct checkpoint_slot *checkpoint_write_take(struct checkpoint_run *r,
 						     struct crew_thread *w, int *rc)
 {
@@ -215,7 +216,8 @@ static int checkpoint_slot_end(struct checkpoint_run *r, struct checkpoint_slot 
 	return 0;
 }
 
-/* The thread's part of the file is written, or failed with rc. Where it was written, no piece is left for others. */
+/* The thread's part of the file is written, or failed with rc. Where it was written, no piece is
+ * left for others. */
 static int checkpoint_write_leave(struct checkpoint_run *r, struct checkpoint_slot *s,
 				  struct crew_thread *w, int rc)
 {

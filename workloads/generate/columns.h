@@ -1,5 +1,5 @@
-/* What making a data set counts: a rank's row, and the histograms. Each list makes an enum here and a table in
- * columns.c. */
+/* What making a data set counts: a rank's row, and the histograms. Each list makes an enum here and
+ * a table in columns.c. */
 #ifndef HAUL_WORKLOADS_GENERATE_COLUMNS_H
 #define HAUL_WORKLOADS_GENERATE_COLUMNS_H
 

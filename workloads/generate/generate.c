@@ -1,9 +1,10 @@
-/* Generation in two passes over the files. The first looks at what is there: without a manifest nothing may be, and
- * then none of haul's names can be someone else's. If the manifest says that all files are there, it finds those that
- * are missing all the same. Where the folder is empty or not there yet, there is nothing to look at. The second pass
- * makes what is missing. Where a manifest says that the data set was begun, this is the only pass, and looks at each
- * file first: one of the right size is whole, since a file appears only by its commit. The manifest is written before
- * the second pass, and again at the end as complete. */
+/* Generation in two passes over the files. The first looks at what is there: without a manifest
+ * nothing may be, and then none of haul's names can be someone else's. If the manifest says that
+ * all files are there, it finds those that are missing all the same. Where the folder is empty or
+ * not there yet, there is nothing to look at. The second pass makes what is missing. Where a
+ * manifest says that the data set was begun, this is the only pass, and looks at each file first:
+ * one of the right size is whole, since a file appears only by its commit. The manifest is written
+ * before the second pass, and again at the end as complete. */
 #include "workloads/generate/generate.h"
 
 #include <errno.h>
@@ -71,7 +72,8 @@ enum generate_count {
 	COUNT_COMMIT_NS
 };
 
-/* A set that is larger than the job's data set is complete, or another job has to finish it first. */
+/* A set that is larger than the job's data set is complete, or another job has to finish it
+ * first. */
 static int begun_matches(struct begun *b, const struct manifest *m, const struct dataset *d,
 			 const struct store *store, struct err *err)
 {
@@ -88,7 +90,8 @@ static int begun_matches(struct begun *b, const struct manifest *m, const struct
 	return rc;
 }
 
-/* What is there already is not the phase's work, and that nothing is there is not an error: the queue is not counted. */
+/* What is there already is not the phase's work, and that nothing is there is not an error: the
+ * queue is not counted. */
 static int begun_read(struct begun *b, uint64_t *set_files, const struct dataset *d,
 		      struct store *store, struct err *err)
 {
@@ -115,8 +118,9 @@ static int begun_read(struct begun *b, uint64_t *set_files, const struct dataset
 	return rc;
 }
 
-/* Rank 0 looks, with a queue that nobody counts, and all ranks learn what it found; collective. d becomes a part of the set
- * that is there, where that has more files. -EEXIST: another data set is there, or a larger one that is not complete. */
+/* Rank 0 looks, with a queue that nobody counts, and all ranks learn what it found; collective. d
+ * becomes a part of the set that is there, where that has more files. -EEXIST: another data set is
+ * there, or a larger one that is not complete. */
 static int begun_look(struct begun *b, struct dataset *d, struct store *store, struct group *group,
 		      struct err *err)
 {
