@@ -84,3 +84,25 @@ const struct results_table *results_ranks(const struct results_phase_read *p)
 {
 	return &results_whole(p)->ranks;
 }
+
+const struct hist *results_find_hist(const struct results_phase_read *phase, const char *name)
+{
+	const struct results_hist *found = read_hist_named(results_whole(phase), name);
+
+	return found ? &found->hist : NULL;
+}
+
+const struct results_hist *results_role_hist(const struct results_phase_read *phase, enum role role)
+{
+	return read_hist_of_role(results_whole(phase), role);
+}
+
+const struct results_rows *results_find_table(const struct results_phase_read *phase,
+					      const char *name)
+{
+	phase = results_whole(phase);
+	for (uint32_t i = 0; i < phase->table_count; i++)
+		if (strcmp(phase->tables[i].name, name) == 0)
+			return &phase->tables[i];
+	return NULL;
+}

@@ -74,12 +74,6 @@ static int keep_base(struct results *r, const struct publication *p, struct err 
 	return rc < 0 || !p->side ? rc : staging_keep(&r->side_base, p->side, err);
 }
 
-void results_forget_base(struct results *r)
-{
-	staging_forget(&r->base);
-	staging_forget(&r->side_base);
-}
-
 static int publish_part(struct results *r, struct err *err)
 {
 	int rc = staging_publish(r->part, r->path, false, err);

@@ -12,11 +12,11 @@ static const double latencies_share = 0.99, latencies_errors = 3;
 /* The histogram whose rows are read: that of reads, else the phase's main one. NULL: neither is in the file. */
 static const char *latencies_name(const struct results_phase_read *p)
 {
-	const struct results_hist *read = results_role_hist(p, ROLE_READ_LATENCY);
+	const struct results_hist *read = read_hist_of_role(p, ROLE_READ_LATENCY);
 
 	if (read)
 		return read->name;
-	return results_find_hist(p, p->record.main_hist) ? p->record.main_hist : NULL;
+	return read_hist_named(p, p->record.main_hist) ? p->record.main_hist : NULL;
 }
 
 /* The share of a sample of count that surely lies below its 99th percentile. */

@@ -23,6 +23,10 @@ void read_tables(struct h5_reader *r, struct results_phase_read *p);
 void read_tables_free(struct results_phase_read *p);
 uint64_t read_tables_bytes(const struct results_phase_read *p);
 
+/* Look-up in a phase whose details are there. NULL: it has none. */
+const struct results_hist *read_hist_named(const struct results_phase_read *p, const char *name);
+const struct results_hist *read_hist_of_role(const struct results_phase_read *p, enum role role);
+
 /* Reads p->latencies. After the histograms. */
 void read_latencies(struct h5_reader *r, const struct results_file *f,
 		    struct results_phase_read *p);

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "results-schema/results_read.h"
+#include "results-schema/read_phase.h"
 
 int results_column(const struct results_table *table, const char *name)
 {
@@ -47,31 +47,19 @@ bool results_undone(const struct results_table *table, uint64_t row, uint32_t co
 	return *by && !(results_value(table, row, by) > 0);
 }
 
-const struct hist *results_find_hist(const struct results_phase_read *phase, const char *name)
+const struct results_hist *read_hist_named(const struct results_phase_read *phase, const char *name)
 {
-	phase = results_whole(phase);
 	for (uint32_t i = 0; i < phase->hist_count; i++)
 		if (strcmp(phase->hists[i].name, name) == 0)
-			return &phase->hists[i].hist;
-	return NULL;
-}
-
-const struct results_hist *results_role_hist(const struct results_phase_read *phase, enum role role)
-{
-	phase = results_whole(phase);
-	for (uint32_t i = 0; i < phase->hist_count; i++)
-		if (phase->hists[i].role == role)
 			return &phase->hists[i];
 	return NULL;
 }
 
-const struct results_rows *results_find_table(const struct results_phase_read *phase,
-					      const char *name)
+const struct results_hist *read_hist_of_role(const struct results_phase_read *phase, enum role role)
 {
-	phase = results_whole(phase);
-	for (uint32_t i = 0; i < phase->table_count; i++)
-		if (strcmp(phase->tables[i].name, name) == 0)
-			return &phase->tables[i];
+	for (uint32_t i = 0; i < phase->hist_count; i++)
+		if (phase->hists[i].role == role)
+			return &phase->hists[i];
 	return NULL;
 }
 

@@ -18,12 +18,6 @@ CIRCLES = {
      "core/option/print.c",
      "core/option/schema.c"):
         "to be taken apart",
-    ("results-schema/phase_cache.c",
-     "results-schema/read_epoch_spread.c",
-     "results-schema/read_latencies.c",
-     "results-schema/read_phase.c",
-     "results-schema/results_table.c"):
-        "to be taken apart",
     ("workloads/train/checkpoint.c",
      "workloads/train/options.c",
      "workloads/train/reads.c",
@@ -56,9 +50,6 @@ CIRCLES = {
         "to be taken apart",
     ("workloads/train/loader/loader.c",
      "workloads/train/loader/thread.c"):
-        "to be taken apart",
-    ("results-schema/create.c",
-     "results-schema/publish.c"):
         "to be taken apart",
 }
 

@@ -65,7 +65,7 @@ static int create(struct results **out, const char *path, bool force, uint32_t r
 		.runs = 6,
 		.nodes = (g->size + 1) / 2,
 		.rank_rows_max = rank_rows_max,
-		/* With a row per node, all is written in parallel; else by rank 0. */
+		/* One byte: all is written in parallel. */
 		.gather_bytes_max = parallel,
 		.client_nodes_max = 1};
 	int rc;
