@@ -152,6 +152,30 @@ def refusals(folder):
             "no store": ["--set", f"stores.data.uri=file://{blocked}/data"]}
 
 
+def test_published_is_on_disk():
+    """Before each rename of the results everything that was written to them is synced, and after it the folder is."""
+    with Folder() as folder:
+        write_job(folder, job(folder))
+        trace = "trace=pwrite64,write,ftruncate,fallocate,fdatasync,fsync,rename,renameat2"
+        r = subprocess.run(["strace", "-ff", "-y", "-e", trace, "-o", os.path.join(folder, "trace"), HAUL, "run", "job.json"],
+                           cwd=folder, capture_output=True, text=True, timeout=HANGS_S, env=environment())
+        check(r.returncode == 0, f"{r.stdout} {r.stderr}")
+        renames = 0
+        for name in (name for name in os.listdir(folder) if name.startswith("trace.")):
+            synced, put = True, False
+            for line in open(os.path.join(folder, name), errors="replace"):
+                call = line.split("(")[0]
+                if put:
+                    check(call == "fsync" and f"<{os.path.realpath(folder)}>" in line, f"after a rename: {line}")
+                    put = False
+                elif "results.h5.part" in line and call.startswith("rename"):
+                    check(synced, f"renamed before it was synced: {line}")
+                    renames, put = renames + 1, True
+                elif "results.h5.part" in line:
+                    synced = call == "fdatasync"
+        check(renames >= 4, f"only {renames} renames")  # the head, two phases, the end
+
+
 def test_refused_run_leaves_the_older_file():
     with Folder() as folder:
         write_job(folder, job(folder))
