@@ -54,20 +54,19 @@ static int create(struct results **out, const char *path, bool force, uint32_t r
 {
 	struct node_row *nodes = calloc(g->size, sizeof(*nodes));
 	struct rank_row *ranks = calloc(g->size, sizeof(*ranks));
-	struct results_head head = {
-		.version = "0.1.0",
-		.build = "test",
-		.command_line = "haul run µ.json",
-		.job_text = "{\"name\": \"unet3d_demo\"}",
-		.job_name = "unet3d_demo",
-		.started_utc_ns = 1700000000000000000ull,
-		.ranks = g->size,
-		.runs = 6,
-		.nodes = (g->size + 1) / 2,
-		.rank_rows_max = rank_rows_max,
-		/* One byte: all is written in parallel. */
-		.gather_bytes_max = parallel,
-		.client_nodes_max = 1};
+	struct results_head head = {.version = "0.1.0",
+				    .build = "test",
+				    .command_line = "haul run µ.json",
+				    .job_text = "{\"name\": \"unet3d_demo\"}",
+				    .job_name = "unet3d_demo",
+				    .started_utc_ns = 1700000000000000000ull,
+				    .ranks = g->size,
+				    .runs = 6,
+				    .nodes = (g->size + 1) / 2,
+				    .rank_rows_max = rank_rows_max,
+				    /* One byte: all is written in parallel. */
+				    .gather_bytes_max = parallel,
+				    .client_nodes_max = 1};
 	int rc;
 
 	for (uint32_t r = 0; r < g->size; r++) {
