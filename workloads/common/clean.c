@@ -222,7 +222,8 @@ void clean_key(struct clean *c, const char *key)
 	clean_part(w, key);
 }
 
-bool clean_entry(struct clean *c, const char *key)
+/* Of an object of haul that a listing has named. Returns whether it was removed. */
+static bool clean_entry(struct clean *c, const char *key)
 {
 	struct crew_thread *w = &c->crew.members[0];
 

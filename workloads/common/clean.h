@@ -3,7 +3,7 @@
  * A kind finds out, from what it left beside its objects, their names and sizes. clean_objects
  * removes those that are there and unchanged, with all ranks and several threads of each, as many
  * per request as the store takes, and drops their open uploads. All other objects stay and are counted. Main thread. Every call
- * is collective, except clean_key, clean_entry, clean_listed and clean_folder. */
+ * is collective, except clean_key, clean_listed and clean_folder. */
 #ifndef HAUL_WORKLOADS_COMMON_CLEAN_H
 #define HAUL_WORKLOADS_COMMON_CLEAN_H
 
@@ -51,8 +51,6 @@ int clean_objects(struct clean *c, const struct clean_objects *objects, struct e
  * clean_end. */
 struct queue *clean_queue(struct clean *c);
 void clean_key(struct clean *c, const char *key);
-/* The same for an object of haul that a listing has named; it counts. Returns whether it was removed. */
-bool clean_entry(struct clean *c, const char *key);
 /* Removes the objects of a folder, whose key ends in "/", that are ours by their names; then the folder if it is empty. Not
  * collective. Returns a negative errno with a sentence where the folder cannot be listed. */
 int clean_listed(struct clean *c, const char *folder,

@@ -73,7 +73,7 @@ extern const struct option cold_options[];
 		   .role = ROLE_CACHED)
 /* clang-format on */
 
-/* Checks what no table can refuse. path: of the phase. */
+/* Checks rules that an option table cannot express. path: of the phase. */
 int cold_check(const struct cold_options *o, const struct job_store *store, const char *path,
 	       struct err *err);
 

@@ -8,7 +8,7 @@ const char *const options_on_error[] = {"stop", "count", NULL};
 
 const char *const shift_names[] = {"node", "rank", "none", NULL};
 
-/* How many ranks find their own node when they go so many ranks further. */
+/* How many ranks find their own node when they go `shift` ranks further. */
 static uint32_t shift_at_home(const uint32_t *nodes, uint32_t ranks, uint32_t shift)
 {
 	uint32_t n = 0;

@@ -19,7 +19,7 @@ struct pace_options {
 	uint32_t arrivals;
 };
 
-/* Checks what no table can refuse. moves: whether an operation moves bytes. operation: its name;
+/* Checks rules that an option table cannot express. moves: whether an operation moves bytes. operation: its name;
  * path: that of the phase; both for messages. */
 int pace_check(const struct pace_options *o, bool moves, const char *operation, const char *path,
 	       struct err *err);

@@ -17,7 +17,7 @@
 
 enum { PIECES_MAX = 64, PIECE_BYTES_MIN = 4096 };
 
-/* Memory of a rank that pieces stream through: buffers bytes in pieces of chunk, at least so many. threads of each kind
+/* Memory of a rank that pieces stream through: buffers bytes in pieces of chunk, at least `least`. threads of each kind
  * share them, at least one piece for each; key names them in the job. path: of the phase. -EINVAL with a sentence. */
 int piece_check_memory(uint64_t buffers, uint64_t chunk, uint64_t least, const char *path,
 		       struct err *err);

@@ -74,7 +74,7 @@ int repeat_run(struct repeat *p, int (*body)(struct crew_thread *w, uint64_t thr
 /* The same for work that has been done already (crew_launch), or went on until least_end_ns. */
 int repeat_took(struct repeat *p, uint64_t least_end_ns, struct repeat_took *took);
 
-/* Adds what this rank has done to the end, with so many bytes of its own, to a block of measures. */
+/* Adds what this rank has done to the end, with `bytes` of its own, to a block of measures. */
 void repeat_count(const struct repeat_took *took, uint64_t bytes, uint64_t *block);
 
 /* It took until end_ns: charges what its last thread waited for. */

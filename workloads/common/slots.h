@@ -90,7 +90,7 @@ static inline void *slots_at(const struct slots *s, uint32_t i)
  * error, -ECANCELED where the crew halts. It can be called again. */
 int slots_run(struct slots *s, uint64_t start_ns, uint64_t until_ns);
 
-/* Waits for at least so many answers, until that time, and lets each take its step. Returns how many came. */
+/* Waits for at least `least` answers, until that time, and lets each take its step. Returns how many came. */
 uint32_t slots_reap(struct slots *s, struct queue *q, uint32_t least, uint64_t until_ns);
 
 /* For crew.waits: how long the oldest operation of a thread has been on its way. */

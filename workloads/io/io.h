@@ -115,7 +115,7 @@ int io_clean(struct phase_context *ctx, struct clean_counts *counts, struct err 
 /* Items of work that a rank has in one pass: blocks, objects, or listings. Parts of the listing of a folder that all
  * ranks share are divided among them: all of these count here. */
 uint64_t io_items(const struct io_options *o, bool whole);
-/* Operations of a thread at most, for so many items in a pass; UINT64_MAX: until its time is over. A limit of bytes
+/* Operations of a thread at most, for that number of items in a pass; UINT64_MAX: until its time is over. A limit of bytes
  * limits operations only where each of them is a block. */
 uint64_t io_limit(const struct io_options *o, uint64_t items, bool whole);
 

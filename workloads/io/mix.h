@@ -14,7 +14,7 @@
 
 #include "workloads/io/io.h"
 
-/* Where objects are deleted, a thread has so many of them at least for each operation in flight: four to use or spare,
+/* Where objects are deleted, a thread has at least this many of them for each operation in flight: four to use or spare,
  * two whose names are free, two for changes. */
 enum { MIX_OBJECTS_PER_OPERATION = 8 };
 
@@ -26,7 +26,7 @@ struct io_mix {
 	bool draws; /* objects are drawn; else taken in turn */
 	uint64_t names;
 	uint64_t tail, head; /* of what exists: counted on; a name is the remainder by names */
-	/* So many of the oldest objects are not used any more, and so many of the names that are free are not used
+	/* How many of the oldest objects are not used any more, and how many of the free names are not used
 	 * yet: thus an operation in flight seldom prevents a delete, or making an object again. */
 	uint64_t spared;
 	uint64_t turn;

@@ -134,32 +134,15 @@ static void io_phase_close(void *run)
 	store_close(&p->store);
 }
 
-/* Whose objects this rank works on. */
-static int io_phase_rank(struct io_phase *p)
-{
-	const struct io_options *o = p->options;
-	bool reads = o->operation == IO_DO_READ || o->operation == IO_DO_STAT ||
-		     o->operation == IO_DO_LIST;
-
-	return shift_rank(reads ? (enum shift)o->shift : SHIFT_NONE, p->ctx->place, p->ctx->group,
-			  &p->rank);
-}
-
-static uint64_t io_folder_hash(const char *text)
-{
-	uint64_t h = pattern_stream;
-
-	for (; *text; text++)
-		h = mix64(h ^ (unsigned char)*text);
-	return h;
-}
-
 static void io_phase_prepare(struct io_phase *p)
 {
 	const struct io_options *o = p->options;
 	const struct io_set *set = &p->set;
 	bool shared = set->layout != IO_OBJECTS;
+	uint64_t hash = pattern_stream; /* of the folder */
 
+	for (const char *c = set->folder; *c; c++)
+		hash = mix64(hash ^ (unsigned char)*c);
 	p->work.options = o;
 	p->work.set = set;
 	p->work.store = &p->store;
@@ -169,7 +152,7 @@ static void io_phase_prepare(struct io_phase *p)
 	p->work.shared = shared && o->operation == IO_DO_WRITE && !p->work.in_place;
 	p->work.objects = shared ? 0 : set->objects;
 	p->work.first_ns = UINT64_MAX;
-	pattern_init(&p->work.pattern, fill_key(set->seed, io_folder_hash(set->folder)),
+	pattern_init(&p->work.pattern, fill_key(set->seed, hash),
 		     shared ? set->size * set->ranks : io_sizes_largest(&set->drawn), set->compress,
 		     set->dedup, set->dedup_distance);
 }
@@ -195,17 +178,6 @@ static int io_phase_threads(struct io_phase *p, struct err *err)
 		t->warm = o->limits.warmup_ns == 0;
 	}
 	return group_agree(p->ctx->group, rc, err);
-}
-
-/* Before the work, in none of its times: memory taken, caches dropped. */
-static int io_phase_cold(struct io_phase *p, struct err *err)
-{
-	struct phase_context *ctx = p->ctx;
-	int rc = cold_open(&p->cold, &p->options->cold, ctx, err);
-
-	if (rc == 0)
-		rc = io_cold_drop(&p->cold, &p->set, &p->store, p->rank, ctx->tally->rank_row, err);
-	return rc;
 }
 
 /* All ranks start from here. */
@@ -404,14 +376,22 @@ static int io_phase_end(struct io_phase *p, bool failed, struct err *err)
 static int io_phase_work(void *run, enum stop_reason *stopped, struct err *err)
 {
 	struct io_phase *p = run;
-	int rc = io_set_begin(&p->set, p->options, &p->side, p->ctx->group, err), ended;
+	const struct io_options *o = p->options;
+	struct phase_context *ctx = p->ctx;
+	bool reads = o->operation == IO_DO_READ || o->operation == IO_DO_STAT ||
+		     o->operation == IO_DO_LIST;
+	int rc = io_set_begin(&p->set, o, &p->side, ctx->group, err), ended;
 
 	if (rc == 0)
-		rc = io_phase_rank(p);
+		rc = shift_rank(reads ? (enum shift)o->shift : SHIFT_NONE, ctx->place, ctx->group,
+				&p->rank);
 	if (rc == 0)
 		rc = io_phase_threads(p, err);
+	/* In none of the phase's times: memory taken, caches dropped. */
 	if (rc == 0)
-		rc = io_phase_cold(p, err);
+		rc = cold_open(&p->cold, &o->cold, ctx, err);
+	if (rc == 0)
+		rc = io_cold_drop(&p->cold, &p->set, &p->store, p->rank, ctx->tally->rank_row, err);
 	if (rc == 0)
 		rc = io_phase_begin(p);
 	if (rc == 0)
@@ -419,7 +399,7 @@ static int io_phase_work(void *run, enum stop_reason *stopped, struct err *err)
 	if (rc < 0)
 		return rc;
 	rc = crew_run(&p->crew, io_thread_run, stopped, err);
-	if (rc == 0 && *stopped == STOP_NONE && p->options->limits.seconds_ns)
+	if (rc == 0 && *stopped == STOP_NONE && o->limits.seconds_ns)
 		rc = io_phase_go_on(p, stopped, err);
 	ended = io_phase_end(p, rc < 0 || *stopped > STOP_LIMIT, rc < 0 ? NULL : err);
 	return rc < 0 ? rc : ended;

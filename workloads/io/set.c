@@ -33,6 +33,12 @@ static const struct option set_options[] = {
 };
 static const struct option *const set_tables[] = {set_options, NULL};
 
+/* What defines the set has changed. */
+static void io_set_ready(struct io_set *s)
+{
+	io_sizes_init(&s->drawn, s->sizes, s->size_count, s->size, s->objects * s->ranks, s->seed);
+}
+
 void io_set_of(struct io_set *s, const struct io_options *o, uint64_t seed, uint64_t ranks)
 {
 	bool creates = o->operation == IO_DO_CREATE;
@@ -55,11 +61,6 @@ void io_set_of(struct io_set *s, const struct io_options *o, uint64_t seed, uint
 	snprintf(s->folder, sizeof(s->folder), "%s", o->folder);
 	memcpy(s->sizes, o->sizes, s->size_count * sizeof(s->sizes[0]));
 	io_set_ready(s);
-}
-
-void io_set_ready(struct io_set *s)
-{
-	io_sizes_init(&s->drawn, s->sizes, s->size_count, s->size, s->objects * s->ranks, s->seed);
 }
 
 uint64_t io_set_bytes(const struct io_set *s, uint64_t rank, uint64_t object)

@@ -20,7 +20,7 @@ struct io_size_option {
 };
 extern const struct option io_size_options[];
 
-/* What no table can refuse. where: the JSON path of the list. */
+/* Rules that an option table cannot express. where: the JSON path of the list. */
 int io_sizes_check(const struct io_size_option *list, uint32_t count, const char *where,
 		   struct err *err);
 
@@ -35,7 +35,7 @@ struct io_sizes {
 	struct permutation order; /* of all objects of all ranks */
 };
 
-/* Sizes of so many objects; count 0: all are fixed. */
+/* Sizes of `objects` objects; count 0: all are fixed. */
 void io_sizes_init(struct io_sizes *s, const struct io_size_option *list, uint32_t count,
 		   uint64_t fixed, uint64_t objects, uint64_t seed);
 

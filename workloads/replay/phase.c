@@ -90,24 +90,12 @@ static int replay_agree_rows(struct replay_phase *p, struct err *err)
 		       p->ctx->phase->path, p->options->trace);
 }
 
-static void replay_init_work(struct replay_phase *p)
-{
-	const struct replay_options *o = p->options;
-
-	p->work.options = o;
-	p->work.rows = &p->rows;
-	p->work.store = &p->store;
-	p->work.seed = random_at(p->ctx->job->seed, content_stream, 0);
-	p->work.content = store_can(&p->store, BACKEND_CONTENT);
-	p->work.timed = o->speed > 0;
-	pattern_init(&p->work.pattern, 0, p->rows.bytes_most, o->compress, o->dedup,
-		     o->dedup_distance);
-}
-
-static void replay_crew(struct replay_phase *p)
+static int replay_open_threads(struct replay_phase *p, struct err *err)
 {
 	const struct replay_options *o = p->options;
 	struct phase_context *ctx = p->ctx;
+	uint32_t threads = (uint32_t)o->threads;
+	int rc;
 
 	p->crew = crew_of(ctx, &p->store, &replay_meter, o->threads, o->depth, "replay");
 	p->crew.once = true;
@@ -121,15 +109,7 @@ static void replay_crew(struct replay_phase *p)
 	p->crew.count = replay_count_thread;
 	p->crew.snapshot = &p->snapshot;
 	p->crew.argument = &p->work;
-}
-
-static int replay_open_threads(struct replay_phase *p, struct err *err)
-{
-	uint32_t threads = (uint32_t)p->options->threads;
-	int rc;
-
-	replay_crew(p);
-	rc = snapshot_open(&p->snapshot, p->ctx,
+	rc = snapshot_open(&p->snapshot, ctx,
 			   (struct snapshot_hooks){.complete = replay_measure_time}, &p->work, err);
 	if (rc == 0)
 		rc = crew_open(&p->crew, err);
@@ -141,24 +121,6 @@ static int replay_open_threads(struct replay_phase *p, struct err *err)
 	for (uint32_t i = 0; rc == 0 && i < threads; i++)
 		rc = replay_thread_open(&p->work.threads[i], &p->work, &p->crew.members[i], err);
 	return rc;
-}
-
-/* What is known before the work. What all ranks find in the trace alike, rank 0 counts. */
-static void replay_count_trace(struct replay_phase *p)
-{
-	uint64_t *row = p->ctx->tally->rank_row;
-	bool first = p->ctx->group->rank == 0;
-
-	row[REPLAY_ROWS] = p->rows.rows;
-	row[REPLAY_OTHER_TIERS] = first ? p->rows.other_tiers : 0;
-	row[REPLAY_PASSED] = first ? p->rows.passed : 0;
-	row[REPLAY_MISSES] = first ? p->rows.misses : 0;
-	row[REPLAY_WRONG] = (first ? p->rows.wrong : 0) + p->rows.beyond;
-	row[REPLAY_KEYS] = p->rows.names.count;
-	for (uint64_t i = 0; p->work.content && i < p->rows.made_count; i++) {
-		row[REPLAY_MADE]++;
-		row[REPLAY_MADE_BYTES] += p->rows.made[i].bytes;
-	}
 }
 
 static int replay_open(void *run, struct phase_context *ctx, struct err *err)
@@ -173,7 +135,11 @@ static int replay_open(void *run, struct phase_context *ctx, struct err *err)
 
 static int replay_prepare(struct replay_phase *p, struct err *err)
 {
-	struct group *g = p->ctx->group;
+	const struct replay_options *o = p->options;
+	struct phase_context *ctx = p->ctx;
+	struct group *g = ctx->group;
+	uint64_t *row = ctx->tally->rank_row;
+	bool first = g->rank == 0;
 	struct description d;
 	int rc = group_agree(g, replay_load_rows(p, err), err);
 
@@ -181,9 +147,26 @@ static int replay_prepare(struct replay_phase *p, struct err *err)
 		rc = replay_agree_rows(p, err);
 	if (rc < 0)
 		return rc;
-	replay_init_work(p);
-	replay_count_trace(p);
-	d = replay_objects_description(p->options->folder);
+	p->work.options = o;
+	p->work.rows = &p->rows;
+	p->work.store = &p->store;
+	p->work.seed = random_at(ctx->job->seed, content_stream, 0);
+	p->work.content = store_can(&p->store, BACKEND_CONTENT);
+	p->work.timed = o->speed > 0;
+	pattern_init(&p->work.pattern, 0, p->rows.bytes_most, o->compress, o->dedup,
+		     o->dedup_distance);
+	/* What all ranks find in the trace alike, rank 0 counts. */
+	row[REPLAY_ROWS] = p->rows.rows;
+	row[REPLAY_OTHER_TIERS] = first ? p->rows.other_tiers : 0;
+	row[REPLAY_PASSED] = first ? p->rows.passed : 0;
+	row[REPLAY_MISSES] = first ? p->rows.misses : 0;
+	row[REPLAY_WRONG] = (first ? p->rows.wrong : 0) + p->rows.beyond;
+	row[REPLAY_KEYS] = p->rows.names.count;
+	for (uint64_t i = 0; p->work.content && i < p->rows.made_count; i++) {
+		row[REPLAY_MADE]++;
+		row[REPLAY_MADE_BYTES] += p->rows.made[i].bytes;
+	}
+	d = replay_objects_description(o->folder);
 	rc = description_begin(&d, &p->objects, &p->side, g, err);
 	p->described = rc == 0;
 	return rc;
@@ -209,23 +192,10 @@ static int replay_begin(struct replay_phase *p, struct err *err)
 	return 0;
 }
 
-/* Whether the time of a thread of any rank was over. Collective. */
-static int replay_timed_out(const struct replay_phase *p, enum stop_reason *stopped)
-{
-	uint64_t timed_out = 0;
-	int rc;
-
-	for (uint32_t i = 0; i < p->crew.threads; i++)
-		timed_out = timed_out || p->work.threads[i].slots.timed_out;
-	rc = group_allreduce(p->ctx->group, MERGE_MAX, &timed_out, 1);
-	if (rc == 0 && timed_out && *stopped == STOP_NONE)
-		*stopped = STOP_LIMIT;
-	return rc;
-}
-
 static int replay_run_rows(struct replay_phase *p, enum stop_reason *stopped, struct err *err)
 {
 	struct phase_context *ctx = p->ctx;
+	uint64_t timed_out = 0; /* the time of a thread of any rank was over */
 	int rc = replay_make(&p->work, ctx, stopped, err);
 
 	if (rc < 0 || *stopped != STOP_NONE)
@@ -238,7 +208,14 @@ static int replay_run_rows(struct replay_phase *p, enum stop_reason *stopped, st
 	rc = crew_run(&p->crew, replay_thread_run, stopped, err);
 	replay_measure_time(&p->work, ctx->tally);
 	crew_merge(&p->crew, ctx->tally);
-	return rc < 0 ? rc : replay_timed_out(p, stopped);
+	if (rc < 0)
+		return rc;
+	for (uint32_t i = 0; i < p->crew.threads; i++)
+		timed_out |= p->work.threads[i].slots.timed_out;
+	rc = group_allreduce(ctx->group, MERGE_MAX, &timed_out, 1);
+	if (rc == 0 && timed_out && *stopped == STOP_NONE)
+		*stopped = STOP_LIMIT;
+	return rc;
 }
 
 /* Objects that could not be removed. */
@@ -316,14 +293,6 @@ static void replay_close(void *run)
 	store_close(&p->store);
 }
 
-static void replay_say(struct replay_phase *p)
-{
-	if (p->rows.skipped[0])
-		workload_say(p->ctx, "%s", p->rows.skipped);
-	if (!p->work.timed)
-		workload_say(p->ctx, "rows did not wait for their times");
-}
-
 /* Objects are removed however the phase has ended, also where it could not open all that it needs. */
 static int replay_work(void *run, enum stop_reason *stopped, struct err *err)
 {
@@ -335,8 +304,10 @@ static int replay_work(void *run, enum stop_reason *stopped, struct err *err)
 	rc = replay_prepare(p, err);
 	if (rc == 0)
 		rc = replay_run_rows(p, stopped, err);
-	if (p->begun)
-		replay_say(p);
+	if (p->begun && p->rows.skipped[0])
+		workload_say(p->ctx, "%s", p->rows.skipped);
+	if (p->begun && !p->work.timed)
+		workload_say(p->ctx, "rows did not wait for their times");
 	cleaned = replay_clean_up(p);
 	return rc < 0 ? rc : cleaned;
 }

@@ -63,6 +63,11 @@ int replay_thread_open(struct replay_thread *t, struct replay_work *work, struct
 	return rc;
 }
 
+static bool replay_reads(const struct replay_slot *slot)
+{
+	return slot->row->operation == TRACE_READ;
+}
+
 /* A read waits for a write or delete of its key, and these for any operation of it. */
 static bool work_may_begin(const struct replay_key *key, const struct replay_slot *slot)
 {

@@ -73,22 +73,11 @@ int replay_thread_open(struct replay_thread *t, struct replay_work *work, struct
 /* A thread's whole work: the body of a crew that runs once. */
 int replay_thread_run(struct crew_thread *w, uint64_t number);
 
-/* For operation.c. */
-
-static inline bool replay_reads(const struct replay_slot *slot)
-{
-	return slot->row->operation == TRACE_READ;
-}
-/* operation.c: the bytes of an object; req.user of a request whose chunk is one of the last two is the content. */
-/* For another object: hash is that of its key. The times go on. */
+/* operation.c: the bytes of another object, of whose key that is the hash; its times go on. And for request.chunk of a write,
+ * with the content as request.user: makes them. */
 void replay_content_begin(struct replay_content *c, const struct pattern *pattern, uint64_t seed,
 			  uint64_t hash);
-/* For a read of [at, at + length): chooses what is compared. draw: a random number. */
-void replay_content_expect(struct replay_content *c, uint64_t at, uint64_t length, uint64_t draw);
-
-/* For request.chunk. */
 int replay_content_fill(struct request *req, uint64_t offset, void *data, uint64_t length);
-int replay_content_check(struct request *req, uint64_t offset, void *data, uint64_t length);
 
 /* operation.c: begins the operation of a slot; goes on with it when its request has come back, and returns whether it has
  * ended, well unless the slot says that it failed. */
