@@ -78,15 +78,3 @@ void kvc_found(struct kvc *k, enum import_fate fate, const char *path, const cha
 {
 	import_found(k->out, fate, path, kvc_at(k, path), "%s", why);
 }
-
-double kvc_tensor(const struct kvc *k)
-{
-	double tensor = kvc_number(k, "tensor-parallel", 1);
-
-	return tensor >= 1 ? tensor : 1;
-}
-
-bool kvc_recorded(const struct kvc *k)
-{
-	return kvc_at(k, "dataset-path") || kvc_true(k, "use-burst-trace");
-}

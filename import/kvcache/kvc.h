@@ -33,9 +33,4 @@ void kvc_add_text(struct kvc *k, struct cJSON *object, const char *name, const c
 /* A finding about a key of the tree. */
 void kvc_found(struct kvc *k, enum import_fate fate, const char *path, const char *why);
 
-/* Ranks that share an entry. */
-double kvc_tensor(const struct kvc *k);
-/* Whether requests are recorded: there are no users then. */
-bool kvc_recorded(const struct kvc *k);
-
 #endif

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/numbers.h"
+
 enum { TEMPLATES = 3, CLASSES = 3, PATH_BYTES = 96, GPU_GIB = 16 /* the original's default */ };
 
 static const double GiB = 1073741824, ms = 0.001;
@@ -15,6 +17,7 @@ static const double threads_most = 500;
 static const double rate_otherwise = 1000;
 static const double users_most = 10000;
 
+/* NULL: no memory; what is added to it then is lost, and the import has failed. */
 static cJSON *part_object(struct kvc *k, cJSON *list)
 {
 	cJSON *one = cJSON_CreateObject();
@@ -33,19 +36,29 @@ static void part_number(struct kvc *k, const char *to, const char *from, double 
 	kvc_put_number(k, to, kvc_number(k, from, otherwise));
 }
 
+/* Ranks that share an entry. */
+static double part_tensor(const struct kvc *k)
+{
+	double tensor = kvc_number(k, "tensor-parallel", 1);
+
+	return tensor >= 1 ? tensor : 1;
+}
+
+/* Whether requests are recorded: there are no users then. */
+static bool part_recorded(const struct kvc *k)
+{
+	return kvc_at(k, "dataset-path") || kvc_true(k, "use-burst-trace");
+}
+
 /* The original is one process, which does the work of one tensor rank with the memory of all. haul has a rank for each. */
 void kvc_add_cluster(struct kvc *k, cJSON *job)
 {
-	double tensor = kvc_tensor(k);
+	double tensor = part_tensor(k);
 	cJSON *cluster;
 
 	if (tensor <= 1)
 		return;
 	cluster = cJSON_AddObjectToObject(job, "cluster");
-	if (!cluster) {
-		k->out->failed = true;
-		return;
-	}
 	kvc_add_number(k, cluster, "ranks_per_node", tensor);
 	kvc_add_number(k, cluster, "gpus", kvc_number(k, "num-gpus", 1));
 	kvc_add_number(k, cluster, "tensor", tensor);
@@ -61,10 +74,8 @@ static void part_tier(struct kvc *k, cJSON *tiers, const char *kind, double gib)
 	double high = kvc_number(k, "eviction.target_usage_ratio", 0);
 	double largest = kvc_number(k, "eviction.large_entry_limit_ratio", 0);
 
-	if (!tier)
-		return;
 	kvc_add_text(k, tier, "kind", kind);
-	kvc_add_number(k, tier, "capacity", floor(gib * GiB / kvc_tensor(k)));
+	kvc_add_number(k, tier, "capacity", floor(gib * GiB / part_tensor(k)));
 	if (high > 0)
 		kvc_add_number(k, tier, "high", high);
 	if (largest > 0)
@@ -75,11 +86,9 @@ static void part_tier_store(struct kvc *k, cJSON *tiers, double gib)
 {
 	cJSON *tier = part_object(k, tiers);
 
-	if (!tier)
-		return;
 	kvc_add_text(k, tier, "store", "cache");
 	if (gib > 0)
-		kvc_add_number(k, tier, "capacity", floor(gib * GiB / kvc_tensor(k)));
+		kvc_add_number(k, tier, "capacity", floor(gib * GiB / part_tensor(k)));
 	else if (!kvc_at(k, "io-trace-log"))
 		kvc_found(k, IMPORT_CHANGED, "storage-capacity-gb",
 			  "without it, each process of the original takes 95 % of what is free; "
@@ -139,7 +148,7 @@ static void part_templates(struct kvc *k)
 
 	if (!kvc_at(k, "user_templates"))
 		return;
-	if (kvc_recorded(k)) {
+	if (part_recorded(k)) {
 		kvc_found(k, IMPORT_LEFT, "user_templates",
 			  "are for users, and the requests are recorded");
 		return;
@@ -148,8 +157,6 @@ static void part_templates(struct kvc *k)
 	for (int i = 0; i < TEMPLATES; i++) {
 		cJSON *one = part_object(k, list);
 
-		if (!one)
-			break;
 		kvc_add_text(k, one, "name", known[i].name);
 		part_range(k, one, "user_templates", known[i].name, "context_range", context,
 			   known[i].context);
@@ -199,9 +206,8 @@ static void part_classes(struct kvc *k)
 	for (int i = 0; i < CLASSES; i++) {
 		cJSON *one = part_object(k, list);
 
-		if (one)
-			part_class(k, one, known[i].name, share[i] > 0 ? share[i] : 0,
-				   known[i].priority, known[i].latency_ms);
+		part_class(k, one, known[i].name, share[i] > 0 ? share[i] : 0, known[i].priority,
+			   known[i].latency_ms);
 	}
 	kvc_put(k, "classes", list);
 	if (kvc_at(k, "qos_profiles"))
@@ -273,7 +279,7 @@ static void part_arrivals(struct kvc *k)
 						    "sharegpt"};
 	static const char *const burst[] = {"burst-trace-path", "trace-speedup"};
 
-	if (kvc_at(k, "replay-cycles") && !kvc_recorded(k))
+	if (kvc_at(k, "replay-cycles") && !part_recorded(k))
 		kvc_found(k, IMPORT_LEFT, "replay-cycles",
 			  "no requests are recorded, so there is nothing to repeat");
 	if (kvc_at(k, "dataset-path")) {
@@ -340,7 +346,7 @@ static void part_dimensions(struct kvc *k, const cJSON *from)
 		{"float32", "fp32"}, {"float16", "fp16"}, {"bfloat16", "bf16"}, {"int8", "int8"}};
 	const cJSON *text = cJSON_GetObjectItemCaseSensitive(from, "attention_type");
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < COUNT(names); i++) {
 		const cJSON *value = cJSON_GetObjectItemCaseSensitive(from, names[i][0]);
 
 		if (cJSON_IsNumber(value))
@@ -350,7 +356,7 @@ static void part_dimensions(struct kvc *k, const cJSON *from)
 	if (cJSON_IsString(text) && strcmp(text->valuestring, "mla") == 0)
 		kvc_put_text(k, "model.attention", "mla");
 	text = cJSON_GetObjectItemCaseSensitive(from, "dtype");
-	for (size_t i = 0; cJSON_IsString(text) && i < sizeof(types) / sizeof(types[0]); i++)
+	for (size_t i = 0; cJSON_IsString(text) && i < COUNT(types); i++)
 		if (strcmp(text->valuestring, types[i][0]) == 0)
 			kvc_put_text(k, "model.type", types[i][1]);
 }
@@ -417,7 +423,7 @@ static void part_precondition(struct kvc *k)
 	if (gib <= 0)
 		gib = 2 * kvc_number(k, "storage-capacity-gb", 0);
 	if (gib > 0)
-		kvc_put_number(k, "precondition", floor(gib * GiB / kvc_tensor(k)));
+		kvc_put_number(k, "precondition", floor(gib * GiB / part_tensor(k)));
 	else
 		kvc_found(k, IMPORT_LEFT, "precondition",
 			  "it needs precondition-size-gb or storage-capacity-gb");
@@ -478,7 +484,7 @@ static const char *autoscaling_refused(const struct kvc *k)
 {
 	if (!kvc_true(k, "enable-autoscaling"))
 		return "there is no enable-autoscaling";
-	if (kvc_recorded(k))
+	if (part_recorded(k))
 		return "the requests are recorded, so there are no users to change";
 	if (kvc_at(k, "io-trace-log"))
 		return "a trace has no latencies to decide by";
@@ -491,7 +497,7 @@ static void autoscaling_leave(struct kvc *k, const char *why)
 					    "target-saturation", "autoscaler",
 					    "saturation_detection"};
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+	for (size_t i = 0; i < COUNT(parts); i++)
 		if (kvc_at(k, parts[i]))
 			kvc_found(k, IMPORT_LEFT, parts[i], why);
 }
@@ -508,7 +514,7 @@ void kvc_add_autoscaling(struct kvc *k)
 	}
 	kvc_put_text(k, "autoscaling.mode", kvc_text(k, "autoscaler-mode", "qos"));
 	kvc_put_number(k, "autoscaling.users_max", most > users ? most : users);
-	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+	for (size_t i = 0; i < COUNT(settings); i++) {
 		const char *from = settings[i].from;
 
 		if (!kvc_at(k, from))

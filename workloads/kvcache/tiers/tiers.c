@@ -85,10 +85,9 @@ static void list_add(struct kv_tiers *t, uint32_t k, uint32_t home, uint32_t num
 
 	entry->home[k] = (uint8_t)home;
 	entry->link[k] = (struct kv_link){list->youngest, KV_NONE};
-	if (list->youngest == KV_NONE)
-		list->oldest = number;
-	else
-		kv_entry_at(&t->entries, list->youngest)->link[k].newer = number;
+	*(list->youngest == KV_NONE ? &list->oldest
+				    : &kv_entry_at(&t->entries, list->youngest)->link[k].newer) =
+		number;
 	list->youngest = number;
 }
 
@@ -98,14 +97,12 @@ static void list_leave(struct kv_tiers *t, uint32_t k, uint32_t number)
 	struct kv_list *list = &t->tier[k].lists[entry->home[k]];
 	struct kv_link link = entry->link[k];
 
-	if (link.older == KV_NONE)
-		list->oldest = link.newer;
-	else
-		kv_entry_at(&t->entries, link.older)->link[k].newer = link.newer;
-	if (link.newer == KV_NONE)
-		list->youngest = link.older;
-	else
-		kv_entry_at(&t->entries, link.newer)->link[k].older = link.older;
+	*(link.older == KV_NONE ? &list->oldest
+				: &kv_entry_at(&t->entries, link.older)->link[k].newer) =
+		link.newer;
+	*(link.newer == KV_NONE ? &list->youngest
+				: &kv_entry_at(&t->entries, link.newer)->link[k].older) =
+		link.older;
 }
 
 /* Room has been made: tier k has a copy from now on. */
