@@ -1,11 +1,234 @@
-/* Look-up of a DLIO workload's values: see dlio.h. */
+/* DLIO workload: see dlio.h. The table of its keys, and the look-up of values. */
 #include "import/dlio/dlio.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* clang-format off */
+#define LISTS      "haul lists no files: it computes their names"
+#define OWN_DATA   "haul generates data in its own way: random bytes that it can verify"
+#define NO_PART    "it does not change the I/O: haul hands no tensors to a framework"
+#define PLUGIN     "it names a Python class: haul loads none"
+#define STREAM     "it belongs to a Python reader; haul has loader.workers, prefetch and depth"
+#define OWN_LOG    "haul writes all that it measures to results.h5"
+#define SECRET     "a job holds no secrets: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+#define NEVER_USED "DLIO reads it and never uses it"
+#define NO_DECODER "haul decodes no tensors"
+#define OTHER_URI  "give the job a store null:// or sim:// for that"
+
+#define LEFT(p, k, w)           {.path = (p), .kind = (k), .why = (w)}
+#define MAPPED(p, k, t, d)      {.path = (p), .kind = (k), .to = (t), .def = (d)}
+#define MAPPED_TEXT(p, k, t, d) {.path = (p), .kind = (k), .to = (t), .def_text = (d)}
+
+const struct dlio_key dlio_keys[] = {
+	MAPPED_TEXT("framework", DLIO_TEXT, "train.loader.kind", "tensorflow"),
+
+	MAPPED("workflow.generate_data", DLIO_BOOL, "phases", 0),
+	MAPPED("workflow.train", DLIO_BOOL, "phases", 1),
+	MAPPED("workflow.evaluation", DLIO_BOOL, "train.evaluation", 0),
+	MAPPED("workflow.checkpoint", DLIO_BOOL, "phases", 0),
+	MAPPED("workflow.profiling", DLIO_BOOL, "the results", 0),
+	LEFT("workflow.query", DLIO_ANY, "it belongs to dlio_benchmark_query"),
+
+	MAPPED_TEXT("storage.storage_type", DLIO_TEXT, "stores.data.uri", "local_fs"),
+	MAPPED_TEXT("storage.storage_root", DLIO_TEXT, "stores.data.uri", "./"),
+	MAPPED_TEXT("storage.storage_library", DLIO_TEXT, "stores.data.client", ""),
+	MAPPED("storage.endpoint_uris", DLIO_TEXTS, "stores.data.endpoints", 0),
+	MAPPED("storage.use_mpi_endpoint_distribution", DLIO_BOOL, "stores.data.balance", 0),
+	MAPPED_TEXT("storage.load_balance_strategy", DLIO_TEXT, "stores.data.balance", ""),
+	MAPPED("storage.s3_force_path_style", DLIO_BOOL, "stores.data.addressing", 0),
+	LEFT("storage.post_generation_settle_seconds", DLIO_NUMBER, "haul makes no pause: it knows when its data are published"),
+	MAPPED_TEXT("storage.storage_options.storage_library", DLIO_TEXT, "stores.data.client", ""),
+	MAPPED_TEXT("storage.storage_options.uri_scheme", DLIO_TEXT, "stores.data.uri", ""),
+	MAPPED("storage.storage_options.endpoint_url", DLIO_TEXTS, "stores.data.endpoints", 0),
+	MAPPED("storage.storage_options.endpoint_uris", DLIO_TEXTS, "stores.data.endpoints", 0),
+	MAPPED("storage.storage_options.use_mpi_endpoint_distribution", DLIO_BOOL, "stores.data.balance", 0),
+	MAPPED_TEXT("storage.storage_options.load_balance_strategy", DLIO_TEXT, "stores.data.balance", ""),
+	MAPPED_TEXT("storage.storage_options.region", DLIO_TEXT, "stores.data.region", ""),
+	MAPPED_TEXT("storage.storage_options.s3_profile", DLIO_TEXT, "stores.data.profile", ""),
+	MAPPED("storage.storage_options.s3_force_path_style", DLIO_BOOL, "stores.data.addressing", 0),
+	MAPPED("storage.storage_options.s3_max_attempts", DLIO_WHOLE, "stores.data.retry.attempts", 5),
+	LEFT("storage.storage_options.access_key_id", DLIO_SECRET, SECRET),
+	LEFT("storage.storage_options.secret_access_key", DLIO_SECRET, SECRET),
+	LEFT("storage.storage_options.secure", DLIO_BOOL, "each endpoint begins with http:// or https://"),
+	LEFT("storage.storage_options.use_full_object_uri", DLIO_BOOL, "it changes names inside DLIO; haul's keys are the same either way"),
+	LEFT("storage.storage_options.prefetch_workers", DLIO_WHOLE, STREAM),
+	LEFT("storage.storage_options.prefetch_window", DLIO_WHOLE, STREAM),
+	LEFT("storage.storage_options.prefetch", DLIO_ANY, STREAM),
+	LEFT("storage.storage_options.max_outstanding", DLIO_WHOLE, STREAM),
+	LEFT("storage.storage_options.stagger_workers", DLIO_ANY, STREAM),
+	MAPPED("storage.storage_options.columns", DLIO_TEXTS, "dataset.parquet.columns", 0),
+	LEFT("storage.storage_options.coalesce_rgs", DLIO_ANY, STREAM),
+	LEFT("storage.storage_options.footer_cap", DLIO_ANY, STREAM),
+	LEFT("storage.storage_options.footer_batch_size", DLIO_ANY, STREAM),
+	LEFT("storage.storage_options.row_group_cache_size", DLIO_WHOLE, STREAM),
+	LEFT("storage.storage_options.decode", DLIO_TEXT, NO_DECODER),
+	LEFT("storage.storage_options.decode_output", DLIO_ANY, NO_DECODER),
+	LEFT("storage.storage_options.simulate_io", DLIO_ANY, OTHER_URI),
+	LEFT("storage.storage_options.sim_log_secs", DLIO_ANY, OTHER_URI),
+
+	MAPPED("dataset.record_length_bytes", DLIO_NUMBER, "dataset.sample_bytes", 65536),
+	MAPPED("dataset.record_length_bytes_stdev", DLIO_NUMBER, "dataset.sample_bytes_stdev", 0),
+	LEFT("dataset.record_length_bytes_resize", DLIO_NUMBER, NO_PART),
+	MAPPED("dataset.record_length", DLIO_NUMBER, "dataset.sample_bytes", 0),
+	MAPPED("dataset.record_length_stdev", DLIO_NUMBER, "dataset.sample_bytes_stdev", 0),
+	LEFT("dataset.record_length_resize", DLIO_NUMBER, NO_PART),
+	MAPPED("dataset.record_dims", DLIO_LIST, "dataset.sample_bytes", 0),
+	MAPPED_TEXT("dataset.record_element_type", DLIO_TEXT, "dataset.sample_bytes", "uint8"),
+	MAPPED("dataset.record_element_bytes", DLIO_WHOLE, "dataset.sample_bytes", 0),
+	MAPPED("dataset.num_files_train", DLIO_WHOLE, "dataset.files", 8),
+	MAPPED("dataset.num_files_eval", DLIO_WHOLE, "datasets.valid.files", 0),
+	MAPPED("dataset.num_samples_per_file", DLIO_WHOLE, "dataset.samples_per_file", 1),
+	MAPPED("dataset.num_subfolders_train", DLIO_WHOLE, "dataset.subfolders", 0),
+	MAPPED("dataset.num_subfolders_eval", DLIO_WHOLE, "datasets.valid.subfolders", 0),
+	MAPPED_TEXT("dataset.data_folder", DLIO_TEXT, "stores.data.uri", "./data/"),
+	MAPPED_TEXT("dataset.file_prefix", DLIO_TEXT, "dataset.prefix", "img"),
+	MAPPED_TEXT("dataset.format", DLIO_TEXT, "dataset.format", "tfrecord"),
+	MAPPED("dataset.enable_chunking", DLIO_BOOL, "dataset.hdf5.chunk_bytes", 0),
+	MAPPED("dataset.chunk_size", DLIO_WHOLE, "dataset.hdf5.chunk_bytes", 0),
+	MAPPED_TEXT("dataset.compression", DLIO_TEXT, "dataset", "none"),
+	LEFT("dataset.compression_level", DLIO_NUMBER, "haul writes files uncompressed"),
+	LEFT("dataset.generation_buffer_size", DLIO_NUMBER, "haul generates files of any size in constant memory"),
+	LEFT("dataset.keep_files", DLIO_BOOL, "haul keeps the files that it generates; haul clean removes them"),
+	LEFT("dataset.skip_listing", DLIO_BOOL, LISTS),
+	LEFT("dataset.listing_validation_interval", DLIO_NUMBER, LISTS),
+	LEFT("dataset.data_gen_method", DLIO_TEXT, OWN_DATA),
+	MAPPED("dataset.hdf5.chunk_dims", DLIO_LIST, "dataset.hdf5.chunk_bytes", 0),
+	MAPPED("dataset.hdf5.num_dset_per_record", DLIO_WHOLE, "dataset.hdf5.datasets", 1),
+	LEFT("dataset.hdf5.max_shape", DLIO_ANY, "haul's HDF5 data sets have a fixed shape; their bytes lie in the same places"),
+	MAPPED("dataset.parquet.columns", DLIO_LIST, "dataset.parquet.columns", 0),
+	MAPPED("dataset.parquet.row_group_size", DLIO_WHOLE, "dataset.parquet.row_group", 1024),
+	LEFT("dataset.parquet.partition_by", DLIO_ANY, "haul does not partition files by a column"),
+	LEFT("dataset.parquet.generation_batch_size", DLIO_NUMBER, OWN_DATA),
+	LEFT("dataset.parquet.use_s3dlio_gen", DLIO_BOOL, OWN_DATA),
+
+	MAPPED_TEXT("reader.data_loader", DLIO_TEXT, "train.loader.kind", "tensorflow"),
+	LEFT("reader.data_loader_classname", DLIO_TEXT, PLUGIN),
+	LEFT("reader.data_loader_sampler", DLIO_TEXT, "haul has an order of its own: each sample exactly once per epoch"),
+	LEFT("reader.reader_classname", DLIO_TEXT, PLUGIN),
+	MAPPED("reader.batch_size", DLIO_WHOLE, "train.batch", 1),
+	MAPPED("reader.batch_size_eval", DLIO_WHOLE, "train.evaluation.batch", 1),
+	MAPPED("reader.read_threads", DLIO_WHOLE, "train.loader.workers", 1),
+	LEFT("reader.computation_threads", DLIO_NUMBER, "it sets the threads of TensorFlow's map: haul's workers read and build batches"),
+	MAPPED("reader.prefetch_size", DLIO_WHOLE, "train.loader.prefetch", 2),
+	MAPPED("reader.write_threads", DLIO_WHOLE, "generate.threads", 1),
+	MAPPED_TEXT("reader.file_shuffle", DLIO_SWITCH, "train.shuffle.files", "off"),
+	MAPPED_TEXT("reader.sample_shuffle", DLIO_SWITCH, "train.shuffle.samples", "off"),
+	MAPPED("reader.shuffle_size", DLIO_WHOLE, "train.shuffle.window", 1024),
+	LEFT("reader.read_type", DLIO_TEXT, "haul opens, reads and closes files as readers of the format do"),
+	LEFT("reader.file_access", DLIO_TEXT, NEVER_USED),
+	MAPPED("reader.transfer_size", DLIO_WHOLE, "train.loader.stream.transfer, stores.data.transfer", 0),
+	LEFT("reader.dont_use_mmap", DLIO_BOOL, "it belongs to DALI; haul's file stores map files only with \"engine\": \"mmap\""),
+	MAPPED("reader.preprocess_time", DLIO_DRAW, "train.preprocess", 0),
+	MAPPED("reader.preprocess_time_stdev", DLIO_NUMBER, "train.preprocess", 0),
+	LEFT("reader.multiprocessing_context", DLIO_TEXT, "haul's workers are threads"),
+	MAPPED("reader.pin_memory", DLIO_BOOL, "train.loader.pin_memory", 0),
+	MAPPED("reader.odirect", DLIO_BOOL, "stores.data.direct", 0),
+	LEFT("reader.transformed_record_dims", DLIO_ANY, NO_PART),
+	LEFT("reader.transformed_record_element_type", DLIO_ANY, NO_PART),
+
+	MAPPED("train.epochs", DLIO_WHOLE, "train.epochs", 1),
+	MAPPED("train.total_training_steps", DLIO_NUMBER, "train.steps", -1),
+	MAPPED("train.seed", DLIO_WHOLE, "seed", 123),
+	MAPPED("train.seed_change_epoch", DLIO_BOOL, "train.shuffle.order", 1),
+	MAPPED("train.computation_time", DLIO_DRAW, "train.compute", 0),
+	MAPPED("train.computation_time_stdev", DLIO_NUMBER, "train.compute", 0),
+
+	MAPPED("evaluation.eval_time", DLIO_DRAW, "train.evaluation.compute", 0),
+	MAPPED("evaluation.eval_time_stdev", DLIO_NUMBER, "train.evaluation.compute", 0),
+	MAPPED("evaluation.eval_after_epoch", DLIO_WHOLE, "train.evaluation.every", 1),
+	MAPPED("evaluation.epochs_between_evals", DLIO_WHOLE, "train.evaluation.every", 1),
+
+	LEFT("model.name", DLIO_ANY, "the job has the name of the file"),
+	MAPPED_TEXT("model.type", DLIO_TEXT, "checkpoint.model", ""),
+	MAPPED("model.model_size_bytes", DLIO_NUMBER, "checkpoint.model.bytes", 10240),
+	MAPPED("model.model_size", DLIO_NUMBER, "checkpoint.model.bytes", 0),
+	MAPPED("model.optimization_groups", DLIO_LIST, "checkpoint.model.bytes", 0),
+	MAPPED("model.num_layers", DLIO_NUMBER, "checkpoint.model.layers", -1),
+	MAPPED("model.layer_parameters", DLIO_LIST, "checkpoint.model.bytes", 0),
+	MAPPED_TEXT("model.model_datatype", DLIO_TEXT, "checkpoint.model.weights", "fp16"),
+	MAPPED_TEXT("model.optimizer_datatype", DLIO_TEXT, "checkpoint.model.optimizer", "fp32"),
+	MAPPED("model.parallelism.tensor", DLIO_WHOLE, "checkpoint.mesh.tensor", 1),
+	MAPPED("model.parallelism.pipeline", DLIO_WHOLE, "checkpoint.mesh.pipeline", 1),
+	MAPPED("model.parallelism.data", DLIO_NUMBER, "checkpoint.mesh.data", -1),
+	MAPPED("model.parallelism.zero_stage", DLIO_NUMBER, "checkpoint.mesh.zero", 0),
+	MAPPED("model.transformer.vocab_size", DLIO_WHOLE, "checkpoint.model.vocabulary", 32000),
+	MAPPED("model.transformer.hidden_size", DLIO_WHOLE, "checkpoint.model.hidden", 2048),
+	MAPPED("model.transformer.ffn_hidden_size", DLIO_WHOLE, "checkpoint.model.feed_forward", 8192),
+	MAPPED("model.transformer.num_attention_heads", DLIO_WHOLE, "checkpoint.model.heads", 32),
+	MAPPED("model.transformer.num_kv_heads", DLIO_WHOLE, "checkpoint.model.kv_heads", 8),
+
+	MAPPED_TEXT("checkpoint.checkpoint_folder", DLIO_TEXT, "stores.checkpoints.uri", "./checkpoints/"),
+	MAPPED("checkpoint.checkpoint_after_epoch", DLIO_NUMBER, "train.checkpoint.first_epoch", 1),
+	MAPPED("checkpoint.epochs_between_checkpoints", DLIO_NUMBER, "train.checkpoint.every_epochs", 1),
+	MAPPED("checkpoint.steps_between_checkpoints", DLIO_NUMBER, "train.checkpoint.every_steps", -1),
+	LEFT("checkpoint.type", DLIO_ANY, NEVER_USED),
+	MAPPED_TEXT("checkpoint.mode", DLIO_TEXT, "checkpoint.mesh.data", "default"),
+	MAPPED("checkpoint.fsync", DLIO_BOOL, "stores.checkpoints.fsync", 0),
+	MAPPED("checkpoint.recovery_rank_shift", DLIO_BOOL, "checkpoint.shift", 0),
+	MAPPED("checkpoint.time_between_checkpoints", DLIO_NUMBER, "checkpoint.pause", -1),
+	MAPPED("checkpoint.num_checkpoints_write", DLIO_NUMBER, "checkpoint.count", -1),
+	MAPPED("checkpoint.num_checkpoints_read", DLIO_NUMBER, "checkpoint.count", -1),
+	LEFT("checkpoint.rank_sync", DLIO_ANY, "haul measures both: the time of each rank, and of the slowest one from a common start"),
+	LEFT("checkpoint.randomize_tensor", DLIO_ANY, "haul's tensors always hold random bytes"),
+	LEFT("checkpoint.ksm", DLIO_ANY, "haul holds no tensors in memory: there are no equal pages to merge"),
+	LEFT("checkpoint.checkpoint_mechanism_classname", DLIO_ANY, PLUGIN),
+
+	LEFT("output.folder", DLIO_ANY, OWN_LOG),
+	LEFT("output.log_file", DLIO_ANY, OWN_LOG),
+	MAPPED("output.metric.exclude_start_steps", DLIO_WHOLE, "train.warmup_steps", 1),
+	LEFT("output.metric.exclude_end_steps", DLIO_WHOLE, "haul's AU includes the last steps"),
+	LEFT("profiling.profiler", DLIO_ANY, OWN_LOG),
+	LEFT("profiling.iostat_devices", DLIO_ANY, OWN_LOG),
+	MAPPED("metric.au", DLIO_NUMBER, "train.target_au", 0.9),
+
+	LEFT("listing_threads", DLIO_NUMBER, LISTS),
+	LEFT("hydra", DLIO_ANY, "it belongs to Hydra: where DLIO runs and logs"),
+	{.path = NULL},
+};
+/* clang-format on */
+_Static_assert(sizeof(dlio_keys) / sizeof(dlio_keys[0]) <= DLIO_KEYS_MAX,
+	       "struct dlio has a place for each key");
+
+const struct dlio_key *dlio_key(const char *path)
+{
+	for (const struct dlio_key *k = dlio_keys; k->path; k++)
+		if (strcmp(k->path, path) == 0)
+			return k;
+	return NULL;
+}
+
+bool dlio_key_section(const char *path)
+{
+	size_t n = strlen(path);
+
+	for (const struct dlio_key *k = dlio_keys; k->path; k++)
+		if (strncmp(k->path, path, n) == 0 && k->path[n] == '.')
+			return true;
+	return false;
+}
+
+char *dlio_keys_print(void)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out)
+		return NULL;
+	for (const struct dlio_key *k = dlio_keys; k->path; k++)
+		fprintf(out, "%-54s %s%s\n", k->path,
+			k->to ? "-> " : "not mapped: ", k->to ? k->to : k->why);
+	if (fclose(out) != 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
 
 const struct cJSON *dlio_peek(const struct dlio *d, const char *path)
 {

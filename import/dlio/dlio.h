@@ -1,7 +1,7 @@
 /* DLIO workload: the values of one workload file, looked up by their path.
  *
  * The tree is the YAML text with the overrides applied. Once import_dlio.c has compared it with the table
- * of keys.h, every value in it has the right kind, and DLIO's own default stands for a value that
+ * of keys, every value in it has the right kind, and DLIO's own default stands for a value that
  * the tree does not give. Each lookup is recorded, so that keys without a use are found at the
  * end. */
 #ifndef HAUL_IMPORT_DLIO_DLIO_H
@@ -9,8 +9,44 @@
 
 #include <stdbool.h>
 
-#include "import/dlio/keys.h"
 #include "import/import.h"
+
+/* Keys of DLIO's workload files: which are known, of which kind their values are, and where in a haul job each of them goes. A
+ * const table; any thread. */
+enum dlio_kind {
+	DLIO_WHOLE, /* a whole number of 0 or more */
+	DLIO_NUMBER,
+	DLIO_BOOL,
+	DLIO_TEXT,
+	DLIO_SWITCH, /* a text, or false for "off" */
+	DLIO_TEXTS,  /* a text or a list of texts */
+	DLIO_DRAW,   /* a number, or an object that describes a distribution */
+	DLIO_LIST,
+	DLIO_ANY,
+	DLIO_SECRET /* anything; never printed */
+};
+
+struct dlio_key {
+	const char *path; /* "reader.batch_size"; NULL ends the table */
+	enum dlio_kind kind;
+	const char *to; /* the place in the job; NULL: the key is not mapped */
+	double def;     /* DLIO's own default */
+	const char *def_text;
+	const char *why; /* the reason why the key is not mapped */
+};
+
+enum { DLIO_KEYS_MAX = 256 };
+
+extern const struct dlio_key dlio_keys[];
+
+/* NULL where the table has no such key. */
+const struct dlio_key *dlio_key(const char *path);
+
+/* Whether the table has keys below this path, such as "reader". */
+bool dlio_key_section(const char *path);
+
+/* The table as text, one line per key. The caller frees it. NULL: no memory. */
+char *dlio_keys_print(void);
 
 struct dlio {
 	struct import *out;
