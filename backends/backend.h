@@ -116,7 +116,7 @@ struct channel {
 	void *state; /* the backend's */
 };
 
-/* What is known of a store before it is measured, since it is a model: bytes per second that so many ranks on so many
+/* What is known of a store before it is measured, since it is a model: bytes per second that all ranks on these
  * nodes get together, and the slowest of them (0: no limit), and what a request waits beside its bytes. */
 struct backend_model {
 	double bandwidth, rank_bandwidth;
@@ -147,7 +147,7 @@ struct backend_ops {
 	 */
 	uint64_t part_min, parts_max;
 
-	/* Refuses options that no table can refuse. path is the store's JSON path. May be NULL. */
+	/* Checks rules of options that a table cannot express. path is the store's JSON path. May be NULL. */
 	int (*check)(const void *options, const char *path, struct err *err);
 
 	/* Whether the library that the backend opens when it runs is on this machine, and which: a text for found, or
@@ -239,8 +239,8 @@ uint32_t backend_in_flight(const struct job_store *described);
 /* Bytes of each node's memory that the store described may take; 0: none. */
 uint64_t backend_node_bytes(const struct job_store *described);
 
-/* Refuses what no table can refuse of a store: URIs of several schemes, and what its backend
- * checks. path is its JSON path, for messages. */
+/* Checks what an option table cannot express of a store: URIs of several schemes, and what its
+ * backend checks. path is its JSON path, for messages. */
 int store_check(const struct job_store *described, const char *path, struct err *err);
 
 /* Opens the store that the job describes. Collective over by->all, or over by->node where all is

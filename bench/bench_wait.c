@@ -3,7 +3,7 @@
  *
  *	mpiexec -n 2 bench_wait [NODES]
  *
- * treats this machine as so many nodes (default 1), of which each leader waits for messages of the others. A row holds
+ * treats this machine as NODES nodes (default 1), of which each leader waits for messages of the others. A row holds
  * compute and lateness of a step, and of the ranks that wait: the share of a core that a rank uses within the barrier
  * (mean of all, the greatest), the share that the whole process uses, and how long after the last arrival it leaves
  * (mean, and median of the steps). */

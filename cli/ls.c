@@ -201,7 +201,7 @@ static int ls_open_and_list(struct ls *ls, const struct job_store *described, st
 			ls_end(&ls->show, ls->more);
 		if (rc == 0 && ls->unsorted)
 			cli_say("a folder has more than %d entries: they are sorted in portions of "
-				"so many",
+				"that size",
 				LS_SORTED);
 		queue_close(&ls->queue);
 	}

@@ -121,7 +121,7 @@ static const struct verb_option replay_options[] = {
 	ROW("store", VERB_TEXT, store, .value = "URI",
 	    .help = "the store, which must be given; its options: --set stores.store.KEY=VALUE"),
 	ROW("speed", VERB_TEXT, speed, .value = "recorded|FACTOR|max",
-	    .help = "at the recorded times (default), so many times as fast, or as fast as possible"),
+	    .help = "at the recorded times (default), FACTOR times as fast, or as fast as possible"),
 	ROW("size-scale", VERB_TEXT, size_scale, .value = "FACTOR",
 	    .help = "factor by which the sizes of all objects change; default 1"),
 	ROW("tiers", VERB_TEXT, tiers, .value = "all|N,N",

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Writes a number with at least so many digits (at most 20), and returns what follows it. No zero byte is written. */
+/* Writes a number with at least `digits` digits (at most 20), and returns what follows it. No zero byte is written. */
 static inline char *decimal_put(char *at, uint64_t value, unsigned digits)
 {
 	char reversed[20];

@@ -6,12 +6,12 @@
 #include "results-schema/blocks.h"
 #include "results-schema/results_state.h"
 
-/* The number of nodes that write so many bytes of rows for all others, and of stripes of a file of so
- * many bytes. */
+/* The number of nodes that write rows of this size for all others, and of stripes of a file of this
+ * size. */
 uint32_t append_writers(uint32_t nodes, uint64_t bytes);
 
 /* Rank 0: creates the empty file part through MPI-IO, so that a parallel file system lays it out for
- * so many bytes and so many writers: what creates a file decides its striping. Where that fails,
+ * these bytes and their writers: what creates a file decides its striping. Where that fails,
  * whatever creates the file later has the sentence for it. */
 void append_create(const struct results *r, const char *part, uint64_t bytes);
 

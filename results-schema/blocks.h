@@ -51,7 +51,7 @@ int blocks_make(struct blocks *b, const struct merged *m, const struct phase_wri
 		struct err *err);
 void blocks_free(struct blocks *b);
 
-/* Brings the parts of all ranks to rank 0, if they have at most so many bytes together: then gathered is set on all ranks. Collective.
+/* Brings the parts of all ranks to rank 0, if they have at most bytes_max together: then gathered is set on all ranks. Collective.
  * Returns the same on every rank. */
 int blocks_gather(struct blocks *b, uint64_t bytes_max, struct group *group, struct err *err);
 

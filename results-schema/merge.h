@@ -72,7 +72,7 @@ int merged_make(struct merged *m, const struct results_phase *phase, uint32_t cl
 		struct group *group, struct group *node, struct err *err);
 void merged_free(struct merged *m);
 
-/* Whether every one of so many nodes has rows of what it did. */
+/* Whether each of the nodes has rows of what it did. */
 static inline bool merged_has_client(const struct merged *m, uint32_t nodes)
 {
 	return m->client.rows && m->client.nodes == nodes;

@@ -55,7 +55,7 @@ struct results_head { /* rank 0 only */
 	/* the number of runs that the series should have; 0: 1. More than one: with side files */
 	uint32_t runs;
 	uint32_t
-		rank_rows_max; /* histograms have a row a rank up to so many ranks, above a row a node; 0: 1,024 */
+		rank_rows_max; /* up to this number of ranks histograms have a row per rank, above it one per node; 0: 1,024 */
 	uint32_t client_nodes_max; /* of more nodes the client's rows are folded; 0: 1,000 */
 	/* Of a phase with rows of more bytes in all, ranks write in parallel; rank 0 writes alone below; 0: 32 MiB. */
 	uint64_t gather_bytes_max;

@@ -62,7 +62,7 @@ void records_write(struct h5_writer *w, const char *name, const struct record_sh
 /* Makes one that grows, without rows, and leaves it. */
 void records_make_growing(struct h5_writer *w, const char *name, const struct record_shape *shape,
 			  hsize_t chunk);
-/* Gives a data set that grows so many rows, and writes those from `first` on. */
+/* Makes a data set that grows `count` rows long, and writes those from `first` on. */
 void records_grow(struct h5_writer *w, const char *name, const struct record_shape *shape,
 		  hsize_t first, hsize_t count, const void *records);
 

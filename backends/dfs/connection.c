@@ -9,7 +9,7 @@
 
 #include "backends/dfs/code.h"
 
-/* What the rank that connects tells the others first. Then it sends so many bytes. */
+/* What the rank that connects tells the others first; the bytes that it counts follow. */
 struct connection_news {
 	int32_t rc;
 	uint64_t bytes;

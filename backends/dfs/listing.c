@@ -1,5 +1,5 @@
-/* Listings of daos://. libdfs divides a folder into as many anchors as it likes; a part of a listing
- * has every so many-th of them. What a page leaves over is remembered as an anchor, which is a
+/* Listings of daos://. libdfs divides a folder into as many anchors as it likes; part p of n
+ * has every nth of them. What a page leaves over is remembered as an anchor, which is a
  * position in libdfs's own words, in the marker of the listing. */
 #include <errno.h>
 #include <stdio.h>

@@ -171,7 +171,7 @@ static int open_made(const struct store *store, char *path, int flags)
 	return rc < 0 ? rc : open_laid_out(store, path, flags);
 }
 
-/* Whether the file system says that so many bytes do not fit. A file that is there may hold some of
+/* Whether the file system says that this number of bytes does not fit. A file that is there may hold some of
  * them. */
 static bool too_many(int fd, uint64_t bytes)
 {

@@ -10,7 +10,7 @@ void body_of_object(struct slot *s, uint64_t bytes);
 /* The body that is sent is put together of the texts that pieces gives for 0, 1 … until NULL; each time the same. */
 void body_of_pieces(struct slot *s, const char *(*pieces)(const struct slot *s, uint64_t piece,
 							  char buffer[PIECE_BYTES]));
-/* Shows all of a body of so many bytes before it is sent; it is made again for that. Returns a negative errno of whoever
+/* Shows all of a body, which has this size, before it is sent; it is made again for that. Returns a negative errno of whoever
  * makes it. */
 int body_each(struct slot *s, uint64_t bytes,
 	      void (*observe)(void *argument, const void *data, uint64_t n), void *argument);

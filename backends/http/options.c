@@ -240,7 +240,7 @@ int http_check(const void *options, const char *path, struct err *err)
 	return 0;
 }
 
-/* Whether the text begins with so many names and slashes between. What holds a brace is not known yet. */
+/* Whether the text begins with `count` names and slashes between them. What holds a brace is not known yet. */
 static bool http_root_named(const char *root, int count)
 {
 	size_t n = strcspn(root, "/");

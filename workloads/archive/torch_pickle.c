@@ -97,7 +97,7 @@ static void pickle_op(struct pickle *p, uint8_t op)
 	pickle_bytes(p, &op, 1);
 }
 
-/* An opcode with a number behind it, in so many bytes. */
+/* An opcode with a number behind it, in 1, 2 or 4 bytes. */
 static void pickle_number(struct pickle *p, uint8_t op, uint64_t value, unsigned bytes)
 {
 	uint8_t little[sizeof(value)];

@@ -66,7 +66,7 @@ const struct option checkpoint_options_table[] = {
 	OPT_U64("count", struct checkpoint_options, count, .def = CHECKPOINT_COUNT, .min = 1,
 		.max = CHECKPOINT_COUNT_MAX, .help = "checkpoints written, and read"),
 	OPT_TIME("pause", struct checkpoint_options, pause_ns, .def = 0,
-		 .help = "time between two checkpoints; it counts nowhere"),
+		 .help = "time between two checkpoints; it is in no figure"),
 	OPTION_NULL_PASSES(struct checkpoint_options, null_passes),
 	OPT_U64("readers", struct checkpoint_options, readers, .def = 1, .min = 1,
 		.max = CHECKPOINT_WRITERS_MAX, .help = "threads per rank that share the reads"),

@@ -46,7 +46,7 @@ static const struct option dataset_options_table[] = {
 		.help = "files for each rank, so that the data set grows with the run; wins over files; 0: not used"),
 	OPT_U64("steps_per_epoch", struct dataset_options, steps_per_epoch, .def = 0,
 		.max = (uint64_t)1 << DATASET_FILES_MAX_BITS,
-		.help = "as many files as the training needs for an epoch of so many steps; wins over files; 0: not used"),
+		.help = "as many files as the training needs for an epoch of this many steps; wins over files; 0: not used"),
 	OPT_U64("samples_per_file", struct dataset_options, samples_per_file, .def = 1, .min = 1,
 		.max = (uint64_t)1 << DATASET_SAMPLES_MAX_BITS, .help = "samples in each file"),
 	OPT_BYTES("sample_bytes", struct dataset_options, sample_bytes, .required = true, .min = 1,

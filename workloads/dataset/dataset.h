@@ -63,7 +63,7 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 /* The job reads the first files of a set that has more. Before anything asks for names or sizes. */
 void dataset_in_set(struct dataset *d, uint64_t set_files);
 
-/* Sets options->files for so many ranks, where files_per_rank or steps_per_epoch says it. step_samples: samples that all
+/* Sets options->files for this number of ranks, where files_per_rank or steps_per_epoch says it. step_samples: samples that all
  * ranks together take of this data set in a step; 0: nobody reads it. path: as for dataset_init. -EINVAL where both
  * say it, or nobody reads in steps. */
 int dataset_scale(struct dataset_options *options, uint32_t ranks, uint64_t step_samples,

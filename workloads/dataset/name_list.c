@@ -63,7 +63,7 @@ static int name_list_end_line(struct scan *s, struct err *err)
 			       s->line);
 	if (length && s->list->names++ % NAME_LIST_EVERY == 0 &&
 	    name_list_add(s->list, s->begin) < 0)
-		return err_set(err, -ENOMEM, "no memory for a list of so many names");
+		return err_set(err, -ENOMEM, "no memory for the list of names");
 	return 0;
 }
 

@@ -138,8 +138,8 @@ void names_expand(const char *template, uint64_t i, uint64_t n, char *out, size_
 	out[used < room ? used : room - 1] = '\0';
 }
 
-/* What has been seen so far that gives files different names: their number itself, or its quotient and remainder by the
- * same divisor. */
+/* Which parts of a file's number the template has used so far: the number, or quotient and remainder by one divisor.
+ * Either makes names unique. */
 struct distinct {
 	bool whole;
 	unsigned quotients, remainders;

@@ -17,7 +17,7 @@
  *   - Looking for a sample. `extents` gives the ranges of a reader that knows where the sample is. A
  *     container without an index (tfrecord) is honest when it is read as a stream or when its readers
  *     have an index from elsewhere. A reader that scans the file once to build an index can be
- *     expressed: an extent of the whole file, CACHE_FOR_FILE. One that scans for each sample cannot. */
+ *     expressed: an extent of the whole file, CACHE_FOR_FILE. One that scans for each sample cannot be. */
 #ifndef HAUL_WORKLOADS_FORMATS_FORMAT_H
 #define HAUL_WORKLOADS_FORMATS_FORMAT_H
 

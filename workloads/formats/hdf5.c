@@ -63,9 +63,8 @@ const struct option hdf5_options[] = {
 		.max = HDF5_DATASETS_MAX, .help = "data sets over which a sample's bytes are cut"),
 	OPT_U64("chunk_samples", struct hdf5_options, chunk_samples, .def = 0, .max = UINT32_MAX,
 		.help = "samples per chunk; 0: stored contiguously"),
-	OPT_BYTES(
-		"chunk_bytes", struct hdf5_options, chunk_bytes, .def = 0, .max = UINT32_MAX,
-		.help = "a sample's row in each data set is in chunks of so many bytes; 0: whole"),
+	OPT_BYTES("chunk_bytes", struct hdf5_options, chunk_bytes, .def = 0, .max = UINT32_MAX,
+		  .help = "a sample's row in each data set is in chunks of this size; 0: whole"),
 	OPT_END};
 
 static int hdf5_check(const void *options, uint64_t samples, uint64_t smallest, uint64_t largest,

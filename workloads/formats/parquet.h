@@ -50,7 +50,7 @@ uint64_t parquet_group_rows(const struct layout *l, uint64_t group);
 /* Where a row group begins in the file, and its bytes. */
 uint64_t parquet_group_at(const struct layout *l, uint64_t group);
 uint64_t parquet_group_bytes(const struct layout *l, uint64_t group);
-/* Bytes of one column chunk of so many rows, page headers included. */
+/* Bytes of one column chunk of `rows` rows, page headers included. */
 uint64_t parquet_chunk_bytes(const struct parquet_run *run, uint64_t rows);
 
 void parquet_page_header(uint8_t out[PARQUET_PAGE_HEADER_BYTES], uint64_t rows, uint64_t bytes);

@@ -292,7 +292,7 @@ static int generate_passes(struct generate *g, enum stop_reason *stopped, struct
 	g->something = g->looks && g->begun.resumes;
 	if (whole == g->crew.files && g->begun.complete)
 		return 0; /* nothing is written: the store may be read-only */
-	/* What the first pass counted is counted again. */
+	/* The second pass counts everything anew, so the counts of the first are dropped. */
 	crew_clear_counts(&g->crew);
 	if (g->keeps_manifest) {
 		rc = generate_save_manifest(g, ctx->group, false, err);

@@ -45,8 +45,7 @@ const struct target io_targets[] = {
 	 .hist = TARGET_MAIN_HIST,
 	 .quantile = 0.99,
 	 .bound = TARGET_MOST,
-	 .help = "99th percentile of the requests that the phase is made of (reads, writes …) to stay "
-		 "below; 0: none"},
+	 .help = "upper bound for the p99 of the phase's requests (reads, writes …); 0: none"},
 	{.name = NULL},
 };
 

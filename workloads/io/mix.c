@@ -42,7 +42,7 @@ int io_mix_open(struct io_mix *m, const struct io_options *o, uint64_t names, ui
 		sum += shares[k];
 		m->below[k] = sum < 1 ? (uint64_t)(sum * 0x1p64) : UINT64_MAX;
 	}
-	/* So many more than operations that names with one counter are rare. */
+	/* They are so much more than operations that names with one counter are rare. */
 	while (entries < 32 * o->depth)
 		entries *= 2;
 	m->mask = entries - 1;

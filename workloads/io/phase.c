@@ -204,7 +204,7 @@ static int io_phase_begin(struct io_phase *p)
 	return 0;
 }
 
-/* Begins one version of the object of all, in parts of a block. It is part of the work, as opening files is. */
+/* Starts the one version of the shared object; its part size is the block. It is part of the work, as opening files is. */
 static int io_phase_begin_shared(struct io_phase *p, struct err *err)
 {
 	int rc;

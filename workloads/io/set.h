@@ -35,7 +35,7 @@ struct io_set {
 /* As a phase describes it; nothing exists yet. */
 void io_set_of(struct io_set *s, const struct io_options *o, uint64_t seed, uint64_t ranks);
 
-/* Bytes of an object of that rank, of the object of all where there is one. */
+/* Bytes of an object of that rank, or of the shared object where there is one. */
 uint64_t io_set_bytes(const struct io_set *s, uint64_t rank, uint64_t object);
 
 /* Collective, before the phase: finds out what exists (into s), and whether this phase may work on it: -EEXIST, -ENOENT

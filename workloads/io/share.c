@@ -20,7 +20,7 @@ static void io_share_part(struct io_share *s, const struct io_options *o, uint64
 	s->items = io_share_cut(units, thread + 1, o->threads) * unit - s->first;
 }
 
-/* The rank's blocks of the object of all. */
+/* The rank's blocks of the shared object. */
 static void io_share_shared(struct io_share *s)
 {
 	uint64_t ranks = s->set->ranks, all;
@@ -35,7 +35,7 @@ static void io_share_shared(struct io_share *s)
 	s->blocks = io_share_cut(all, s->rank + 1, ranks) - s->base;
 }
 
-/* Each thread lists the folder whole, or the threads that share it divide its parts. */
+/* Each thread lists the whole folder; where threads share it, its parts are divided among them. */
 static void io_share_listing(struct io_share *s, const struct io_options *o, uint64_t thread)
 {
 	uint64_t threads = o->threads * (o->folder_per_rank ? 1 : s->set->ranks);

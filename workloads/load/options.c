@@ -20,7 +20,7 @@ const struct option load_options_table[] = {
 	OPT_U64("count", struct load_options, count, .def = 1, .min = 1, .max = LOAD_COUNT_MAX,
 		.help = "times that the model is loaded"),
 	OPT_TIME("pause", struct load_options, pause_ns, .def = 0,
-		 .help = "time before the model is loaded again; it counts nowhere"),
+		 .help = "time before the model is loaded again; it is in no figure"),
 	OPTION_NULL_PASSES(struct load_options, null_passes),
 	OPT_U64("tensor", struct load_options, tensor, .def = 0, .max = LOAD_TENSOR_MAX,
 		.help = "ranks that share a model, each of which reads its shard; 0: cluster.tensor"),

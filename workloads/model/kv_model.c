@@ -95,7 +95,7 @@ static uint64_t kv_model_full_layers(const struct kv_model *m)
 	return m->layers - m->window_layers - m->state_layers;
 }
 
-/* Numbers that a layer keeps of a token, in so many KV heads. */
+/* Numbers that a layer keeps of a token, in these KV heads. */
 static uint64_t kv_model_numbers(const struct kv_model *m, uint64_t kv_heads)
 {
 	return m->attention == KV_MLA ? m->kv_rank + m->rope_dim : 2 * kv_heads * m->head_dim;
@@ -171,7 +171,7 @@ uint64_t kv_model_token_bytes(const struct kv_model *m)
 				(m->layers - m->state_layers) * kv_model_numbers(m, m->kv_heads));
 }
 
-/* Bytes of a sequence in so many KV heads, without the states. */
+/* Bytes of a sequence in these KV heads, without the states. */
 static uint64_t kv_model_heads_bytes(const struct kv_model *m, uint64_t tokens, uint64_t kv_heads)
 {
 	uint64_t seen = tokens < m->window ? tokens : m->window;

@@ -48,7 +48,7 @@ uint64_t kv_model_bytes(const struct kv_model *m, uint64_t tokens);
 uint64_t kv_model_shard_bytes(const struct kv_model *m, uint64_t tokens, uint64_t tensor,
 			      uint64_t rank);
 
-/* Bytes of the largest of these shards; and, where the largest shards of so many sequences have most_bytes together, the bytes
+/* Bytes of the largest of these shards; and, where the largest shards of `sequences` sequences have most_bytes together, the bytes
  * that one rank holds of them. */
 uint64_t kv_model_shard_most(const struct kv_model *m, uint64_t tokens, uint64_t tensor);
 uint64_t kv_model_shard_of(const struct kv_model *m, uint64_t most_bytes, uint64_t sequences,

@@ -34,7 +34,7 @@ struct model {
 	uint32_t name; /* enum model_name */
 	uint64_t vocabulary, hidden, feed_forward, layers, heads, kv_heads;
 	uint32_t weights, optimizer; /* enum model_type */
-	uint64_t bytes; /* a model of no known shape: so many bytes; 0: by its dimensions */
+	uint64_t bytes;              /* size of a model of no known shape; 0: by its dimensions */
 };
 extern const struct option model_options[];
 

@@ -33,7 +33,7 @@ const struct option replay_options_table[] = {
 	OPT_BYTES("cpu", struct replay_options, cpu, .max = 1ull << 60,
 		  .help = "with through: bytes that Tier-1 holds; 0: it is not there"),
 	OPT_BYTES("storage", struct replay_options, storage, .max = 1ull << 60,
-		  .help = "with through: bytes that Tier-2 holds; 0: no limit"),
+		  .help = "capacity of Tier-2 when \"through\" is set; 0: unlimited"),
 	OPT_TEXT("trace_out", struct replay_options, trace_out, .def_text = "",
 		 .help = "a file (.csv, .csv.zst) to which rank 0 writes the rows instead of doing "
 			 "them; then no store is opened"),

@@ -57,7 +57,7 @@ static const struct option shuffle_options[] = {
 		"whole_files", struct train_shuffle, whole_files, .def = 0,
 		.help = "with files and samples: files are shuffled, and samples within each file, but a file's samples stay together"),
 	OPT_U64("window", struct train_shuffle, window, .def = 0, .max = 1 << 24,
-		.help = "samples are read in the order of their files and drawn from a shuffle buffer of so many samples; 0: no buffer, or (stream) 1024"),
+		.help = "samples are read in the order of their files and drawn from a shuffle buffer of this many samples; 0: no buffer, or (stream) 1024"),
 	OPT_END};
 
 static const struct option async_options[] = {

@@ -19,7 +19,7 @@ static double reads_gcd(uint64_t a, uint64_t b)
 	return (double)a;
 }
 
-/* Readers take batches in turn, and in each reader so many read slots take samples. */
+/* Readers take batches in turn, and the read slots of a reader take samples. */
 struct reads_by {
 	double readers, read_slots;
 	uint64_t batch;
@@ -47,7 +47,7 @@ static double reads_visits(const struct reads_by *r, uint64_t n)
 	return reader_count * fmin(r->read_slots, fmax(1, (double)n / reader_count));
 }
 
-/* Groups that are read for m random samples in so many groups, of which the last `kept` are kept. */
+/* Groups that are read for m random samples in `groups` groups, of which the last `kept` are kept. */
 static double reads_random(double m, double groups, double kept)
 {
 	double before = 0; /* samples until as many groups are kept as can be */

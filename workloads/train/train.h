@@ -170,14 +170,14 @@ uint64_t train_shuffle_samples(const struct train_options *o);
 /* Files that are read side by side as streams; 0: samples are read one by one. */
 uint32_t train_interleave(const struct train_options *o);
 
-/* Steps of an epoch of d, in each of which so many replicas take a batch. */
+/* Steps of an epoch of d, in each of which all replicas take a batch. */
 uint64_t train_steps(const struct train_options *o, const struct dataset *d, uint64_t batch,
 		     uint32_t replicas);
 
 /* Requests that a reader has in flight, for this data set on this store. */
 uint32_t train_depth(const struct train_options *o, const struct job_store *store,
 		     const struct dataset *d);
-/* Buffers of a reader that has so many requests in flight, and the bytes of each. */
+/* Buffers of a reader that has `depth` requests in flight, and the bytes of each. */
 uint32_t train_buffer_count(const struct train_options *o, uint32_t depth);
 uint64_t train_buffer_bytes(const struct train_options *o, uint32_t depth);
 /* The longest range that is read at once (UINT64_MAX: any length); and the room for what is checked of it. */

@@ -19,7 +19,7 @@ int credentials_init(struct credential_source *s, const struct transport_ops *tr
 		.transport = transport, .transport_options = *options, .origin = "none"};
 	s->transport_options.depth = 1;
 	s->transport_options.connections = 1;
-	/* The interfaces of the storage need not lead to where credentials come from. */
+	/* The interfaces chosen for storage may not reach the credential service: it is asked without them. */
 	s->transport_options.local = NULL;
 	return -pthread_mutex_init(&s->lock, NULL);
 }

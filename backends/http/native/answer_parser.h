@@ -56,7 +56,7 @@ void answer_parser_begin(struct answer_parser *p, struct http_answer *answer,
  * where they exceed a limit. */
 int64_t answer_parser_take(struct answer_parser *p, const char *data, size_t n);
 
-/* So many bytes of the body came, at most body_left. */
+/* That number of bytes of the body came, at most body_left. */
 void answer_parser_body(struct answer_parser *p, uint64_t n);
 
 /* The server has ended the connection. Returns whether the answer is whole. */

@@ -88,7 +88,7 @@ static bool native_is_local(const union native_address *a)
 }
 
 /* To a server on this host there is no way that bytes could fill. What the kernel would send ahead of it lies in the memory of this
- * host, and no longer in its cache. Where so many bytes may not be asked for, the kernel goes on choosing. */
+ * host, and no longer in its cache. Where the user may not ask for that size, the kernel goes on choosing. */
 static void native_local_buffer(struct native_connection *c)
 {
 	int half = NATIVE_LOCAL_SEND_BYTES / 2, got = 0, unlocked = 0; /* the kernel doubles it */

@@ -70,7 +70,7 @@ static ssize_t flight_stream_send(struct native_connection *c, struct iovec v[2]
 	return n >= 0 ? n : errno == EINTR ? -EAGAIN : -errno;
 }
 
-/* So many bytes of the request have gone. */
+/* That number of bytes of the request has gone. */
 static void flight_sent(struct native_flight *f, uint64_t n)
 {
 	struct exchange *x = f->exchange;

@@ -173,7 +173,7 @@ int native_connect(struct native_flight *f, int before);
 int native_connect_event(struct native_flight *f);
 /* Closes the socket, with what TLS keeps for it. */
 void native_connection_close(struct native_connection *c);
-/* Makes epoll tell of bytes only when so many wait, or the connection ends. Does nothing while the connection's buffer is too
+/* Makes epoll tell of bytes only when this number of them waits, or the connection ends. Does nothing while the connection's buffer is too
  * small to let them wait. */
 void native_low_water(struct native_connection *c, int bytes);
 /* How much a segment of TCP holds, as the kernel sends them on this connection, and as the peer does, mostly. 0: not known. */

@@ -30,7 +30,7 @@ static inline void stall_begin(struct stall *p, uint64_t now_ns)
 	*p = (struct stall){.moved_ns = now_ns, .checked_ns = now_ns, .window_ns = now_ns};
 }
 
-/* So many bytes were sent or came. */
+/* That number of bytes was sent or came. */
 static inline void stall_move(struct stall *p, uint64_t bytes, uint64_t now_ns)
 {
 	p->moved_ns = now_ns;

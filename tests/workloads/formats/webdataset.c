@@ -23,7 +23,7 @@ _Static_assert(sizeof(struct webdataset_options) <= FORMAT_OPTION_BYTES, "room f
 
 const struct option webdataset_options[] = {
 	OPT_U64("blocks", struct webdataset_options, blocks, .def = 20, .min = 1, .max = 1 << 16,
-		.help = "zeros fill an archive up to a multiple of so many blocks"),
+		.help = "zeros fill an archive up to a multiple of this number of blocks"),
 	OPT_END,
 };
 

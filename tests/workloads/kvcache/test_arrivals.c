@@ -235,7 +235,7 @@ static const struct refused_case {
 	{"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-13-01 00:00:00,1,1\n",
 	 "line 2: the time must be like 2023-11-16", 0},
 	{"TIMESTAMP,ContextTokens,GeneratedTokens\n5,1,1\n", "line 2: the time must be like", 0},
-	{BURST "5,x,1,1,2,y\n", "has times of its own", 1},
+	{BURST "5,x,1,1,2,y\n", "has its own times; remove", 1},
 	{"[" TURN "]", "is a list of conversations, which has no times: it needs a rate", 0},
 	{"[" TURN "]", "is a list of conversations, which has no times: it needs a rate", 0.0001},
 	{"[]", "has no request at all", 1},

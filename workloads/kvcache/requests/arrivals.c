@@ -388,7 +388,7 @@ static int arrivals_look(struct arrivals *a, struct err *err)
 			       "at least %g per second",
 			       rate_least);
 	if (!a->is_list && a->window.rate > 0)
-		return err_set(err, -EINVAL, "has times of its own: it takes no rate");
+		return err_set(err, -EINVAL, "has its own times; remove \"rate\"");
 	return 0;
 }
 

@@ -92,7 +92,7 @@ int loader_open(struct loader *l, const struct loader_options *options,
 		const struct reader_options *reader_options, struct err *err);
 void loader_close(struct loader *l);
 
-/* Samples that a reader has on their way at once, with so many requests in flight. */
+/* Samples that a reader has on their way at once, with `depth` requests in flight. */
 uint32_t loader_read_slots(const struct loader_options *options, uint32_t depth);
 
 /* Since when the times of failures and of the timeline count. Before the first epoch. */

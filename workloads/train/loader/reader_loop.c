@@ -84,7 +84,7 @@ static void reader_show(const struct reader *w, struct sample_read *r)
 }
 
 /* Idle read slots take samples; those that need nothing from the store end at once, one after the other. Returns whether
- * there were so many of these that it is time to look around. */
+ * these were enough that it is time to look around. */
 static bool reader_begin_samples(struct reader *w, uint64_t to)
 {
 	uint32_t i = w->idle_count, run = 0;

@@ -43,7 +43,7 @@ uint64_t order_at(const struct order *o, uint64_t position);
 /* The file at position, in orders in which a file's samples stay together. */
 uint64_t order_file(const struct order *o, uint64_t position);
 
-/* Whole steps in an epoch of so many samples. */
+/* Whole steps in an epoch of these samples. */
 static inline uint64_t order_steps(uint64_t samples, uint64_t batch, uint32_t replicas)
 {
 	return samples / (batch * replicas);

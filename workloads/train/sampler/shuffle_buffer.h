@@ -28,7 +28,7 @@ struct shuffle_buffer {
 void shuffle_buffer_begin(struct shuffle_buffer *b, struct arrival *in, uint64_t n, uint64_t key,
 			  uint64_t all);
 
-/* So many samples are read before the first comes out; the caller puts them at in[0], in[1], ... */
+/* How many samples are read before the first comes out; the caller puts them at in[0], in[1], ... */
 static inline uint64_t shuffle_buffer_ahead(uint64_t n, uint64_t all)
 {
 	return n - 1 < all ? n - 1 : all;
