@@ -33,7 +33,7 @@ struct repeat {
 	/* Set by the caller. */
 	struct phase_context *ctx;
 	struct crew *crew;
-	unsigned accounts_at; /* measure of the rank's row where the accounts begin */
+	unsigned accounts_at; /* index in the rank's row of the first account */
 	/* The ranks have just met, and another phase waits for this: no start line, but a start at once. */
 	bool at_once;
 
