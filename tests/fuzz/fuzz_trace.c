@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/content/fnv.h"
+#include "tests/libs/doubles/trace_memory.h"
 #include "workloads/trace/trace.h"
 
 enum { ROWS_MAX = 1 << 16 }; /* a small input may decompress to a large one */

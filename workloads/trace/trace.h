@@ -100,8 +100,9 @@ struct trace_reader {
  * counted, else it is an error. Errors with a sentence that begins with "line N: " where it is about a line, and that does
  * not name the path. */
 int trace_open(struct trace_reader *t, const char *path, bool lenient, struct err *err);
-int trace_open_memory(struct trace_reader *t, const void *data, size_t bytes, bool lenient,
-		      struct err *err);
+/* The same of what a reader reads, which then belongs to the trace, also after an error. */
+int trace_open_lines(struct trace_reader *t, struct line_reader *lines, bool lenient,
+		     struct err *err);
 void trace_close(struct trace_reader *t);
 
 /* The next row: 1, or 0 at the end; -EINVAL and others with a sentence. */

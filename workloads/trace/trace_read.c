@@ -167,10 +167,12 @@ static int trace_read_header(struct trace_reader *t, struct err *err)
 	return trace_wrap(t, rc, err);
 }
 
-static int trace_begin(struct trace_reader *t, int rc, struct err *err)
+int trace_open_lines(struct trace_reader *t, struct line_reader *lines, bool lenient,
+		     struct err *err)
 {
-	if (rc < 0)
-		return rc;
+	int rc;
+
+	*t = (struct trace_reader){.lines = lines, .lenient = lenient};
 	rc = trace_read_header(t, err);
 	if (rc < 0)
 		trace_close(t);
@@ -179,15 +181,11 @@ static int trace_begin(struct trace_reader *t, int rc, struct err *err)
 
 int trace_open(struct trace_reader *t, const char *path, bool lenient, struct err *err)
 {
-	*t = (struct trace_reader){.lenient = lenient};
-	return trace_begin(t, line_reader_open(&t->lines, path, err), err);
-}
+	struct line_reader *lines;
+	int rc = line_reader_open(&lines, path, err);
 
-int trace_open_memory(struct trace_reader *t, const void *data, size_t bytes, bool lenient,
-		      struct err *err)
-{
-	*t = (struct trace_reader){.lenient = lenient};
-	return trace_begin(t, line_reader_open_memory(&t->lines, data, bytes, err), err);
+	t->lines = NULL;
+	return rc < 0 ? rc : trace_open_lines(t, lines, lenient, err);
 }
 
 void trace_close(struct trace_reader *t)

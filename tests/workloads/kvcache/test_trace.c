@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/libs/doubles/trace_memory.h"
 #include "tests/test_folder.h"
 #include "tests/unit.h"
 #include "workloads/kvcache/tiers/key.h"

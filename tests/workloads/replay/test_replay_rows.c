@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/libs/doubles/trace_memory.h"
 #include "tests/unit.h"
 #include "tests/workloads/replay/replay_fixture.h"
 #include "workloads/replay/objects.h"
