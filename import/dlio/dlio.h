@@ -1,9 +1,9 @@
 /* DLIO workload: the values of one workload file, looked up by their path.
  *
- * The tree is the YAML text with the overrides applied. Once import_dlio.c has compared it with the table
- * of keys, every value in it has the right kind, and DLIO's own default stands for a value that
- * the tree does not give. Each lookup is recorded, so that keys without a use are found at the
- * end. */
+ * The tree is the YAML text with the overrides applied. Once import_dlio.c has compared it with
+ * the table of keys, every value in it has the right kind, and DLIO's own default stands for a
+ * value that the tree does not give. Each lookup is recorded, so that keys without a use are found
+ * at the end. */
 #ifndef HAUL_IMPORT_DLIO_DLIO_H
 #define HAUL_IMPORT_DLIO_DLIO_H
 
@@ -11,8 +11,8 @@
 
 #include "import/import.h"
 
-/* Keys of DLIO's workload files: which are known, of which kind their values are, and where in a haul job each of them goes. A
- * const table; any thread. */
+/* Keys of DLIO's workload files: which are known, of which kind their values are, and where in a
+ * haul job each of them goes. A const table; any thread. */
 enum dlio_kind {
 	DLIO_WHOLE, /* a whole number of 0 or more */
 	DLIO_NUMBER,
@@ -75,15 +75,18 @@ const char *dlio_text(struct dlio *d, const char *path);
 /* "off" for false. */
 const char *dlio_switch(struct dlio *d, const char *path);
 
-/* Whether the job has a data set: a workload that only checkpoints has none, and its store is another one. */
+/* Whether the job has a data set: a workload that only checkpoints has none, and its store is
+ * another one. */
 bool dlio_uses_data(const struct dlio *d);
 
-/* Whoever makes a part of the job goes on after a failure; it is told at the end, the first one of them. */
+/* Whoever makes a part of the job goes on after a failure; it is told at the end, the first one of
+ * them. */
 
 /* A finding about a key that the text gives, or (IMPORT_CHANGED) whose default matters. */
 void dlio_found(struct dlio *d, enum import_fate fate, const char *path, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* A value cannot be mapped: the import fails with this sentence, which begins with the path of the value. */
+/* A value cannot be mapped: the import fails with this sentence, which begins with the path of the
+ * value. */
 void dlio_refuse(struct dlio *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* There was no memory for a part of the job. */
 void dlio_no_memory(struct dlio *d);

@@ -1,21 +1,23 @@
-/* The parts of the job of a DLIO workload. Each adds findings about its keys; what cannot be mapped is refused (dlio_refuse). */
+/* The parts of the job of a DLIO workload. Each adds findings about its keys; what cannot be
+ * mapped is refused (dlio_refuse). */
 #ifndef HAUL_IMPORT_DLIO_PARTS_H
 #define HAUL_IMPORT_DLIO_PARTS_H
 
 #include "import/dlio/dlio.h"
 
-/* store.c: "data" with storage_type, storage_root and data_folder as one URI, "checkpoints" with checkpoint_folder, and the
- * options of both; those that the job uses. */
+/* store.c: "data" with storage_type, storage_root and data_folder as one URI, "checkpoints" with
+ * checkpoint_folder, and the options of both; those that the job uses. */
 void dlio_add_stores(struct dlio *d, struct cJSON *job);
 /* dataset.c: their files, sizes, names and formats. */
 void dlio_add_datasets(struct dlio *d, struct cJSON *job);
 /* phases.c: generate, and train or checkpoint. */
 void dlio_add_phases(struct dlio *d, struct cJSON *job);
 
-/* checkpoint.c. Phases that write and read checkpoints of a model: one if as many are written as are read, else one for each. */
+/* checkpoint.c. Phases that write and read checkpoints of a model: one if as many are written as
+ * are read, else one for each. */
 void dlio_add_checkpoints(struct dlio *d, struct cJSON *phases);
-/* Checkpoints within a training. Decides whether there are any (d->saves), and finds why not, where the workload asks for them and
- * DLIO writes none; and adds them. */
+/* Checkpoints within a training. Decides whether there are any (d->saves), and finds why not,
+ * where the workload asks for them and DLIO writes none; and adds them. */
 void dlio_choose_saves(struct dlio *d);
 void dlio_add_saves(struct dlio *d, struct cJSON *train);
 

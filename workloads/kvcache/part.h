@@ -1,5 +1,6 @@
-/* This rank's part in its tensor group. The first rank of a group leads: it has the users, the tiers and the operations. The
- * others follow what it posts on the board (board.h). A rank that is alone leads, and writes. */
+/* This rank's part in its tensor group. The first rank of a group leads: it has the users, the
+ * tiers and the operations. The others follow what it posts on the board (board.h). A rank that is
+ * alone leads, and writes. */
 #ifndef HAUL_WORKLOADS_KVCACHE_PART_H
 #define HAUL_WORKLOADS_KVCACHE_PART_H
 
@@ -9,7 +10,8 @@
 int kv_part_open(struct kv_run *r, struct err *err);
 void kv_part_close(struct kv_run *r);
 
-/* The leader tells the group what is in the tiers; and the counts of a tier, as this rank knows them, in bytes of its shards. */
+/* The leader tells the group what is in the tiers; and the counts of a tier, as this rank knows
+ * them, in bytes of its shards. */
 void kv_part_tell(struct kv_run *r);
 struct kv_tier_counts kv_part_counts(const struct kv_run *r, uint32_t tier);
 

@@ -1,5 +1,5 @@
-/* Requests that are being served: which are free, which may go on, which are parked until there is a credit, and when the
- * generations end. Only the main thread of a rank.
+/* Requests that are being served: which are free, which may go on, which are parked until there is
+ * a credit, and when the generations end. Only the main thread of a rank.
  *
  *	free ──► ready ──► (its step has operations under way) ──► ready ──► … ──► generation ──► free
  *	                 └─► parked, while others hold all credits ─┘ */
@@ -55,14 +55,15 @@ void kv_served_give_credit(struct kv_serving *v, struct kv_served *s);
 /* The last operation of its step has ended: it may go on. */
 void kv_served_ended(struct kv_serving *v, struct kv_served *s, uint64_t now_ns);
 
-/* From now on its tokens are generated, until ends_ns. And takes one whose generation has ended by now_ns; NULL: there is none. */
+/* From now on its tokens are generated, until ends_ns. And takes one whose generation has ended by
+ * now_ns; NULL: there is none. */
 void kv_served_generate(struct kv_serving *v, struct kv_served *s, uint64_t ends_ns);
 struct kv_served *kv_served_generated(struct kv_serving *v, uint64_t now_ns);
 /* When the next generation ends; UINT64_MAX: there is none. */
 uint64_t kv_served_due(const struct kv_serving *v);
 
-/* Waiting requests: a queue per rank of priority, each first come, first served. They grow as long as users ask faster than
- * stores answer, since the users of MLPerf's benchmark wait for nobody. */
+/* Waiting requests: a queue per rank of priority, each first come, first served. They grow as long
+ * as users ask faster than stores answer, since the users of MLPerf's benchmark wait for nobody. */
 /* A zeroed struct is empty; its memory goes back with kv_pool_free. */
 struct kv_waiting {
 	struct kv_pool pool;

@@ -1,20 +1,23 @@
-/* A tier that several servers share: the last one, a store that the ranks of a node, or all ranks, fill and read together. A server
- * is a rank, or the leader of a tensor group; the others of a group follow their leader, and know nothing of the directory
- * (tiers/shared.h). Where all ranks are on several nodes, each node has a part of it (remote.h).
+/* A tier that several servers share: the last one, a store that the ranks of a node, or all ranks,
+ * fill and read together. A server is a rank, or the leader of a tensor group; the others of a
+ * group follow their leader, and know nothing of the directory (tiers/shared.h). Where all ranks
+ * are on several nodes, each node has a part of it (remote.h).
  *
  *	server a    cpu ─┐                                  FOLDER/FIRST/TIER/…   shards 0 of all entries
  *	server b    cpu ─┼─► directory ─► one store ─►      FOLDER/FIRST+1/TIER/… shards 1
  *	server c    cpu ─┘
  *
- * What several servers mean by one id must be one entry. Prompts and documents are the same for all of them. Users are not, so
- * the ids of their entries get the number of the server. The bytes of an entry are a function of its id and its shard, so
- * each server can compare what another one has written. */
+ * What several servers mean by one id must be one entry. Prompts and documents are the same for
+ * all of them. Users are not, so the ids of their entries get the number of the server. The bytes
+ * of an entry are a function of its id and its shard, so each server can compare what another one
+ * has written. */
 #ifndef HAUL_WORKLOADS_KVCACHE_SHARING_H
 #define HAUL_WORKLOADS_KVCACHE_SHARING_H
 
 #include "workloads/kvcache/run.h"
 
-/* Finds the ranks that share the last tier, and its directory. After kv_part_open; collective over the phase. */
+/* Finds the ranks that share the last tier, and its directory. After kv_part_open; collective over
+ * the phase. */
 int kv_sharing_open(struct kv_run *r, struct err *err);
 void kv_sharing_close(struct kv_run *r);
 

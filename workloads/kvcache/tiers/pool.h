@@ -1,7 +1,8 @@
-/* Pool: items of one size that do not move in memory, taken and given back one at a time. Its memory comes in blocks, which go
- * back with kv_pool_free alone. All zero is an empty pool.
+/* Pool: items of one size that do not move in memory, taken and given back one at a time. Its
+ * memory comes in blocks, which go back with kv_pool_free alone. All zero is an empty pool.
  *
- * An item begins with a struct list_link: its place among the free ones, and its owner's while it is taken. One thread. */
+ * An item begins with a struct list_link: its place among the free ones, and its owner's while it
+ * is taken. One thread. */
 #ifndef HAUL_WORKLOADS_KVCACHE_POOL_H
 #define HAUL_WORKLOADS_KVCACHE_POOL_H
 
