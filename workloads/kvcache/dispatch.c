@@ -34,7 +34,6 @@ void kv_dispatch_close(struct kv_run *r)
 	kv_operations_free(&r->operations);
 	kv_loads_close(&r->loads);
 	free(r->decisions.all);
-	r->decisions = (struct kv_decisions){.all = NULL};
 }
 
 static int decisions_add(struct kv_decisions *d, const struct kv_decision *what)

@@ -65,13 +65,6 @@ int kv_part_open(struct kv_run *r, struct err *err)
 	return 0;
 }
 
-void kv_part_close(struct kv_run *r)
-{
-	if (r->part.group)
-		group_free(r->part.group);
-	r->part.group = NULL;
-}
-
 bool kv_part_puts(const struct kv_run *r, uint32_t tier)
 {
 	return r->part.writes || r->setup.tiers[tier].kind != KV_TIER_STORE;

@@ -8,7 +8,6 @@
 
 /* Finds this rank's group, and the memory that it shares. Collective over the phase. */
 int kv_part_open(struct kv_run *r, struct err *err);
-void kv_part_close(struct kv_run *r);
 
 /* The leader tells the group what is in the tiers; and the counts of a tier, as this rank knows
  * them, in bytes of its shards. */

@@ -183,7 +183,8 @@ static int phase_begin(struct kv_run *r)
 	r->start_ns = start_ns;
 	r->until_ns = start_ns + r->setup.options->duration_ns;
 	r->polled_ns = start_ns;
-	kv_remote_begin(r);
+	r->remote.count = 0;
+	r->remote.settled = false;
 	kv_scale_begin(r);
 	r->crew.start_ns = start_ns;
 	snapshot_start(&r->snapshot, start_ns);
@@ -272,9 +273,9 @@ static void phase_close(void *run)
 		queue_close(&r->side[i]);
 		store_close(&r->stores[i]);
 	}
-	kv_sharing_close(r);
 	kv_remote_close(r);
-	kv_part_close(r);
+	group_free(r->sharing.group);
+	group_free(r->part.group);
 }
 
 static void phase_say(struct kv_run *r)

@@ -112,17 +112,9 @@ int kv_remote_open(struct kv_run *r, struct err *err)
 
 void kv_remote_close(struct kv_run *r)
 {
-	if (r->remote.group)
-		group_free(r->remote.group);
+	group_free(r->remote.group);
 	free(r->remote.partners);
 	kv_pool_free(&r->remote.pool);
-	r->remote = (struct kv_remote){.group = NULL};
-}
-
-void kv_remote_begin(struct kv_run *r)
-{
-	r->remote.count = 0;
-	r->remote.settled = false;
 }
 
 /* Posts what can be posted. */

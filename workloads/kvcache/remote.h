@@ -18,8 +18,6 @@
 /* Finds the parts of the directory, and whom to ask; after kv_sharing_open. */
 int kv_remote_open(struct kv_run *r, struct err *err);
 void kv_remote_close(struct kv_run *r);
-/* From here on questions count. */
-void kv_remote_begin(struct kv_run *r);
 
 /* Asks the part of another node that knows the entry. Returns 0 or -ENOMEM. */
 int kv_remote_ask(struct kv_remote *m, const struct kv_asked *asked);

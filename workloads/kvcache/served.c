@@ -26,7 +26,6 @@ void kv_serving_close(struct kv_serving *v)
 {
 	free(v->all);
 	free(v->generating.items);
-	*v = (struct kv_serving){.all = NULL};
 }
 
 void kv_served_begin(struct kv_serving *v, const struct kv_source *source,

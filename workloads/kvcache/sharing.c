@@ -33,13 +33,6 @@ int kv_sharing_open(struct kv_run *r, struct err *err)
 	return 0;
 }
 
-void kv_sharing_close(struct kv_run *r)
-{
-	if (r->sharing.group)
-		group_free(r->sharing.group);
-	r->sharing = (struct kv_sharing){.group = NULL};
-}
-
 struct kv_id kv_sharing_id(const struct kv_run *r, struct kv_id id)
 {
 	uint64_t server = r->part.number;

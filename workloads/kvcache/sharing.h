@@ -19,7 +19,6 @@
 /* Finds the ranks that share the last tier, and its directory. After kv_part_open; collective over
  * the phase. */
 int kv_sharing_open(struct kv_run *r, struct err *err);
-void kv_sharing_close(struct kv_run *r);
 
 /* The id that an entry of this server has among those of all servers. */
 struct kv_id kv_sharing_id(const struct kv_run *r, struct kv_id id);
