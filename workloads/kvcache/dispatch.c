@@ -9,7 +9,6 @@
 #include "workloads/kvcache/measures.h"
 #include "workloads/kvcache/remote.h"
 #include "workloads/kvcache/shard.h"
-#include "workloads/kvcache/sharing.h"
 
 enum { DECISIONS_LEAST = 64 };
 
@@ -196,11 +195,37 @@ static void dispatch_answered(struct kv_run *r, struct kv_asked *asked,
 		kv_served_ended(&r->serving, was.owner, r->now_ns);
 }
 
+/* The directory of the shared tier hears of the end of an operation there. */
+static void dispatch_tell_directory(struct kv_run *r, const struct kv_operation *op)
+{
+	bool from = kv_tiers_shared(&r->tiers, op->from), to = kv_tiers_shared(&r->tiers, op->to);
+	static const enum kv_shared_end written[] = {[KV_OUTCOME_DONE] = KV_SHARED_WRITTEN,
+						     [KV_OUTCOME_FAILED] = KV_SHARED_FAILED,
+						     [KV_OUTCOME_DROPPED] = KV_SHARED_DROPPED};
+	struct kv_tiers *t = &r->tiers;
+
+	switch (op->kind) {
+	case KV_OPERATION_READ:
+		if (from)
+			kv_tiers_ended(t, op->id, KV_SHARED_READ);
+		return;
+	case KV_OPERATION_WRITE:
+	case KV_OPERATION_MOVE:
+		if (to)
+			kv_tiers_ended(t, op->id, written[op->outcome]);
+		return;
+	case KV_OPERATION_DELETE:
+		if (from)
+			kv_tiers_ended(t, op->id, KV_SHARED_DELETED);
+		return;
+	}
+}
+
 static void dispatch_ended(struct kv_run *r, struct kv_operation *op)
 {
 	struct kv_served *owner = op->owner;
 
-	kv_sharing_ended(r, op);
+	dispatch_tell_directory(r, op);
 	kv_dispatch_decided(r, NULL); /* the part of another node may have to be told */
 	kv_operations_end(&r->operations, op);
 	if (owner && --owner->under_way == 0)

@@ -10,13 +10,13 @@
  *	dispatch.h  what the tiers decide, as operations for the I/O threads, or on the bus of an accelerator
  *	worker.h    I/O threads; transfer.c: how one moves entries; ring.h: how tasks come to it, and back
  *	loads.h     which I/O thread gets the next operation
- *	part.h      a rank in its tensor group: leads, or follows; board.h: what the group shares; shard.h: its part of an operation
- *	sharing.h   a tier that several servers share; remote.h: where they are on several nodes
+ *	part.h      a rank in its tensor group, where it leads or follows, and among servers that share a tier; board.h: what the
+ *	            group shares; shard.h: its part of an operation; remote.h: servers on several nodes
  *	objects.h   names of entries in a store, and the description of what a run keeps there; remove.c: removes them
  *	trace_run.c a trace of what would be done
  *	measures.h  from the main thread to the tally; columns.h: tables of measures
  *
- * Calls go one way: phase, loop, serve, dispatch, then shard, remote and served, and below them measures, part and sharing.
+ * Calls go one way: phase, loop, serve, dispatch, then shard, remote and served, and below them measures and part.
  *
  *	tiers/      entries, the tiers that they are in, and policies; requests/ users and what they ask; trace/ what
  *	would be done, without I/O */
@@ -40,7 +40,7 @@ enum {
 };
 
 enum kv_tier_kind { KV_TIER_STORE, KV_TIER_CPU, KV_TIER_GPU };
-/* Who has one capacity and one set of entries of a tier together. From KV_SHARED_NODE on, several servers do (sharing.h). */
+/* Who has one capacity and one set of entries of a tier together. From KV_SHARED_NODE on, several servers do (part.h). */
 enum kv_tier_shared { KV_SHARED_NO, KV_SHARED_GROUP, KV_SHARED_NODE, KV_SHARED_ALL };
 enum kv_generation { KV_GENERATE_NONE, KV_GENERATE_FAST, KV_GENERATE_REALISTIC };
 

@@ -11,7 +11,6 @@
 #include "workloads/kvcache/phase.h"
 #include "workloads/kvcache/remote.h"
 #include "workloads/kvcache/shard.h"
-#include "workloads/kvcache/sharing.h"
 #include "workloads/kvcache/tiers/key.h"
 
 /* How often a status round is looked at, also once this rank has finished and waits for others. */
@@ -257,7 +256,7 @@ int kv_loop(struct kv_run *r, enum stop_reason *stopped)
 /* One entry of those that are there before the first request. */
 static int fill_entry(struct kv_run *r, struct kv_id id, uint64_t tokens)
 {
-	int rc = kv_tiers_write(&r->tiers, kv_sharing_id(r, id),
+	int rc = kv_tiers_write(&r->tiers, kv_part_id(r, id),
 				kv_model_shard_most(&r->setup.model, tokens, r->setup.tensor));
 
 	kv_dispatch_decided(r, NULL);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "workloads/kvcache/part.h"
-#include "workloads/kvcache/sharing.h"
 
 static struct table *measure_table(const struct tally *t, unsigned which)
 {
@@ -144,6 +143,17 @@ void kv_measure_request(struct kv_run *r, const struct kv_served *s)
 	hist_record(table_hist(t->kind, own, KV_QOS_HIST_REQUEST), ns);
 }
 
+/* The capacity of a tier that this rank reports; 0: none, or another rank does. */
+static uint64_t measure_capacity(const struct kv_run *r, uint32_t tier)
+{
+	const struct kv_tier_place *p = &r->setup.tiers[tier];
+	bool reports = p->shared == KV_SHARED_NO || r->part.leads;
+
+	if (p->shared >= KV_SHARED_NODE && !r->sharing.owns)
+		reports = false;
+	return reports && p->capacity != KV_UNLIMITED ? p->capacity : 0;
+}
+
 /* The rows of tiers. Returns the percentile of reads and writes in the rank's memory together, as MLPerf counts them. */
 static uint64_t measure_tiers(const struct kv_run *r, struct tally *t)
 {
@@ -158,7 +168,7 @@ static uint64_t measure_tiers(const struct kv_run *r, struct tally *t)
 		row[KV_TIER_ENTRIES] += c.entries;
 		row[KV_TIER_USED_BYTES] += c.used;
 		row[KV_TIER_USED_MOST_BYTES] += c.used_most;
-		row[KV_TIER_CAPACITY_BYTES] += kv_sharing_capacity(r, k);
+		row[KV_TIER_CAPACITY_BYTES] += measure_capacity(r, k);
 		if (r->setup.tiers[k].kind != KV_TIER_CPU)
 			continue;
 		hist_merge(&memory, table_hist(tiers->kind, row, KV_TIER_HIST_READ));

@@ -1,9 +1,9 @@
-/* A rank in its tensor group: see part.h. */
+/* A rank among others: see part.h. */
 #include "workloads/kvcache/part.h"
 
 #include <errno.h>
 
-#include "workloads/kvcache/sharing.h"
+#include "workloads/kvcache/tiers/key.h"
 
 /* Memory that ranks share is that of a node. */
 static int part_check_node(const struct kv_run *r, struct err *err)
@@ -65,18 +65,79 @@ int kv_part_open(struct kv_run *r, struct err *err)
 	return 0;
 }
 
+int kv_part_open_servers(struct kv_run *r, struct err *err)
+{
+	struct group *all = r->ctx->group;
+	struct kv_sharing *s = &r->sharing;
+	uint64_t first = all->rank;
+	void *block = NULL;
+	int rc;
+
+	if (!r->setup.servers_share)
+		return 0;
+	rc = group_split(all, r->ctx->place->node, &s->group, err);
+	if (rc < 0)
+		s->group = NULL;
+	rc = group_agree(all, rc, err);
+	if (rc < 0)
+		return rc;
+	rc = group_allreduce(s->group, MERGE_MIN, &first, 1);
+	if (rc == 0)
+		rc = group_shared(s->group, kv_shared_bytes(r->setup.shared_entries), &block, err);
+	if (rc == 0 && s->group->rank == 0)
+		kv_shared_init(block, r->setup.shared_entries);
+	rc = group_agree(all, rc, err);
+	if (rc < 0)
+		return rc;
+	s->shared = block;
+	s->first = (uint32_t)first;
+	s->owns = first / r->setup.tensor == r->part.number;
+	return 0;
+}
+
+struct kv_id kv_part_id(const struct kv_run *r, struct kv_id id)
+{
+	uint64_t server = r->part.number;
+
+	if (!r->sharing.shared)
+		return id;
+	switch (kv_id_kind(id)) {
+	case KV_KEY_TURN:
+	case KV_KEY_REQUEST:
+		id.high += server * r->setup.source.users_most << 24;
+		break;
+	case KV_KEY_FILL:
+	case KV_KEY_STORED:
+		id.low = id.low * r->part.count + server;
+		break;
+	case KV_KEY_PROMPT:
+	case KV_KEY_CHUNK:
+	case KV_KEY_DOCUMENT:
+	case KV_KEY_NAMED:
+	case KV_KEY_KINDS:
+		break;
+	}
+	return id;
+}
+
 bool kv_part_puts(const struct kv_run *r, uint32_t tier)
 {
 	return r->part.writes || r->setup.tiers[tier].kind != KV_TIER_STORE;
 }
 
-/* Of the leader. */
+/* Of the leader. One server of a node reports what the directory of a shared tier has, all of it. */
 static struct kv_tier_counts part_own_counts(const struct kv_run *r, uint32_t tier)
 {
 	struct kv_tier_counts c = r->tiers.tier[tier].counts;
+	struct kv_shared_state state = {0, 0, 0};
 
-	if (kv_tiers_shared(&r->tiers, tier))
-		kv_sharing_counts(r, &c);
+	if (!kv_tiers_shared(&r->tiers, tier))
+		return c;
+	if (r->sharing.owns)
+		state = kv_shared_state(r->sharing.shared);
+	c.entries = state.entries;
+	c.used = state.used;
+	c.used_most = state.used_most;
 	return c;
 }
 

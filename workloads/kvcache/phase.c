@@ -13,7 +13,6 @@
 #include "workloads/kvcache/part.h"
 #include "workloads/kvcache/phase.h"
 #include "workloads/kvcache/remote.h"
-#include "workloads/kvcache/sharing.h"
 
 static const uint64_t content_stream = 0x656e747279; /* "entry" */
 static const uint64_t ns_per_ms = 1000000;
@@ -69,8 +68,14 @@ static void phase_init_work(struct kv_run *r)
 	r->work.seed = random_at(r->ctx->job->seed, content_stream, rank);
 	pattern_init(&r->work.pattern, 0, r->setup.entry_bytes_most, o->compress, o->dedup,
 		     o->dedup_distance);
-	for (uint32_t k = 0; k < r->setup.tier_count; k++)
-		kv_objects_folder(o->folder, kv_sharing_folder(r, k), k, 0, 2, r->work.prefix[k]);
+	/* What several servers share is under the folders of the first of them. */
+	for (uint32_t k = 0; k < r->setup.tier_count; k++) {
+		uint32_t first = r->setup.tiers[k].shared >= KV_SHARED_NODE
+					 ? r->sharing.first
+					 : r->ctx->group->rank - r->part.rank;
+
+		kv_objects_folder(o->folder, first + r->part.writer, k, 0, 2, r->work.prefix[k]);
+	}
 }
 
 static int phase_open_threads(struct kv_run *r, struct err *err)
@@ -340,7 +345,7 @@ static int phase_open(void *run, struct phase_context *ctx, struct err *err)
 		workload_say(ctx, "tensor %" PRIu64 " is not a power of two", r->setup.tensor);
 	rc = kv_part_open(r, err);
 	if (rc == 0)
-		rc = kv_sharing_open(r, err);
+		rc = kv_part_open_servers(r, err);
 	return rc == 0 ? kv_remote_open(r, err) : rc;
 }
 

@@ -15,7 +15,7 @@
 
 #include "workloads/kvcache/run.h"
 
-/* Finds the parts of the directory, and whom to ask; after kv_sharing_open. */
+/* Finds the parts of the directory, and whom to ask; after kv_part_open_servers. */
 int kv_remote_open(struct kv_run *r, struct err *err);
 void kv_remote_close(struct kv_run *r);
 

@@ -38,7 +38,7 @@ struct kv_part {
 	bool writes;            /* it is its own writer */
 };
 
-/* The tier that this rank's server shares with others (sharing.h). */
+/* The tier that this rank's server shares with others (part.h). */
 struct kv_sharing {
 	struct group *
 		group; /* those of these ranks that are on this node; NULL: there is no such tier */

@@ -5,7 +5,7 @@
 
 #include "workloads/kvcache/dispatch.h"
 #include "workloads/kvcache/measures.h"
-#include "workloads/kvcache/sharing.h"
+#include "workloads/kvcache/part.h"
 
 static void serve_done(struct kv_run *r, struct kv_served *s)
 {
@@ -51,7 +51,7 @@ static bool serve_take_credit(struct kv_run *r, struct kv_served *s)
 /* Asks the tiers. Returns whether the step is done, and false where operations or questions are under way for it. */
 static bool serve_ask(struct kv_run *r, struct kv_served *s)
 {
-	struct kv_id id = kv_sharing_id(r, s->step.id);
+	struct kv_id id = kv_part_id(r, s->step.id);
 	uint64_t bytes;
 	int rc = 0;
 
