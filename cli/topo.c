@@ -70,12 +70,14 @@ static int topo_load(const char *xml, hwloc_topology_t *out)
 		return EXIT_FAILED;
 	}
 	hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-	if (xml && (access(xml, R_OK) < 0 || hwloc_topology_set_xml(topology, xml) < 0)) {
+	if (xml && access(xml, R_OK) < 0) {
 		cli_say("--xml %s: %s", xml, strerror(errno));
 		hwloc_topology_destroy(topology);
 		return EXIT_USAGE;
 	}
-	if (hwloc_topology_load(topology) < 0) {
+	/* hwloc parses the file in the first of these calls where its plugin of libxml2 is installed, else in the second. */
+	if ((xml && hwloc_topology_set_xml(topology, xml) < 0) ||
+	    hwloc_topology_load(topology) < 0) {
 		hwloc_topology_destroy(topology);
 		if (xml) {
 			cli_say("--xml %s: is not a topology that hwloc can read", xml);
