@@ -554,9 +554,9 @@ int main(int argc, char **argv)
 	check_run(path, false, 1, true, g); /* one row per node where there are several ranks */
 	group_barrier(g);
 	check_discarded(path, true, g);
-	check_run(path, true, 0, false, g);
-	group_barrier(g);
 	check_run(path, true, 1, false, g);
+	group_barrier(g);
+	check_run(path, true, 0, false, g);
 	check_writers();
 	group_allreduce(g, MERGE_SUM, &check_failed, 1);
 	if (g->rank == 0 && argc < 2)
