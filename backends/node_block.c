@@ -15,6 +15,13 @@ struct node_block {
 	char uri[URI_BYTES]; /* as the job writes it */
 };
 
+uint64_t backend_node_bytes(const struct job_store *described)
+{
+	const struct backend_ops *ops = described->section->owner;
+
+	return ops->node_bytes ? ops->node_bytes(described->options) : 0;
+}
+
 static const char *node_block_uri(const struct job_store *described)
 {
 	const struct store_options *common = described->options;

@@ -90,13 +90,6 @@ int backend_check_parts(const struct job_store *described, uint64_t length, uint
 	return 0;
 }
 
-uint64_t backend_node_bytes(const struct job_store *described)
-{
-	const struct backend_ops *ops = described->section->owner;
-
-	return ops->node_bytes ? ops->node_bytes(described->options) : 0;
-}
-
 uint32_t backend_in_flight(const struct job_store *described)
 {
 	const struct backend_ops *ops = described->section->owner;

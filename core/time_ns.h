@@ -1,4 +1,5 @@
-/* Times as haul counts them, in ns, and as the kernel takes them. Pure functions, but for the two that ask a clock; any thread. */
+/* Times as haul counts them, in ns, and as the kernel takes them. Pure functions, but for the two
+ * that ask a clock; any thread. */
 #ifndef HAUL_CORE_TIME_NS_H
 #define HAUL_CORE_TIME_NS_H
 
@@ -29,7 +30,7 @@ static inline uint64_t kernel_clock_ns(clockid_t clock)
 	return timespec_to_ns(&t);
 }
 
-/* A deadline for calls that wait, such as pthread_cond_timedwait: ns from now. */
+/* A deadline for calls that wait until a time of that clock: ns from now. */
 static inline struct timespec timespec_after(clockid_t clock, uint64_t ns)
 {
 	return ns_to_timespec(kernel_clock_ns(clock) + ns);

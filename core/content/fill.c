@@ -116,25 +116,8 @@ static void fill_path(enum fill_path path, uint64_t key, uint64_t offset, uint8_
 	}
 }
 
-static void fill_words(enum fill_path path, uint64_t counter, uint8_t *data, size_t words)
-{
-#if defined(__x86_64__)
-	if (path == FILL_AVX512) {
-		fill_words_avx512(counter, data, words);
-		return;
-	}
-	if (path == FILL_AVX2) {
-		fill_words_avx2(counter, data, words);
-		return;
-	}
-#else
-	(void)path;
-#endif
-	fill_words_portable(counter, data, words);
-}
-
 /* Four words at a time, because they do not wait for each other. */
-void fill_words_portable(uint64_t counter, uint8_t *data, size_t words)
+static void fill_words_portable(uint64_t counter, uint8_t *data, size_t words)
 {
 	size_t i = 0;
 
@@ -156,6 +139,23 @@ void fill_words_portable(uint64_t counter, uint8_t *data, size_t words)
 		memcpy(data + i * 8, &word, 8);
 		counter += fill_golden;
 	}
+}
+
+static void fill_words(enum fill_path path, uint64_t counter, uint8_t *data, size_t words)
+{
+	size_t made = 0;
+
+#if defined(__x86_64__)
+	if (path == FILL_AVX512) {
+		fill_words_avx512(counter, data, words);
+		return;
+	}
+	if (path == FILL_AVX2)
+		made = fill_words_avx2(counter, data, words);
+#else
+	(void)path;
+#endif
+	fill_words_portable(counter + made * fill_golden, data + made * 8, words - made);
 }
 
 static size_t first_difference(const uint8_t *a, const uint8_t *b, size_t length)

@@ -30,7 +30,7 @@ AVX2 static inline __m256i mix(__m256i z)
 	return _mm256_xor_si256(z, _mm256_srli_epi64(z, 31));
 }
 
-AVX2 void fill_words_avx2(uint64_t counter, uint8_t *data, size_t words)
+AVX2 size_t fill_words_avx2(uint64_t counter, uint8_t *data, size_t words)
 {
 	const __m256i step = _mm256_set1_epi64x((long long)(4 * fill_golden));
 	__m256i z = _mm256_set_epi64x((long long)(counter + 3 * fill_golden),
@@ -45,7 +45,7 @@ AVX2 void fill_words_avx2(uint64_t counter, uint8_t *data, size_t words)
 		_mm256_storeu_si256((__m256i *)(data + i * 8 + 32), mix(next));
 		z = _mm256_add_epi64(next, step);
 	}
-	fill_words_portable(counter + i * fill_golden, data + i * 8, words - i);
+	return i;
 }
 
 #endif

@@ -33,10 +33,10 @@ struct job_target_options {
 void job_target_options(struct job_target_options *o, const struct section *section);
 unsigned job_target_count(const struct section *section);
 
-/* Fills job from the tree. See read.c. */
+/* Fills job from the tree, but for its phases. See read.c. */
 int job_read(struct job *job, const struct job_schema *schema, const cJSON *root, struct err *err);
 
-/* Fills the phases, from the list at /phases. See phases.c. */
+/* Fills the phases, from the list at /phases, after all else. See phases.c. */
 int job_read_phases(struct job *job, const struct job_schema *schema, const cJSON *phases,
 		    struct err *err);
 

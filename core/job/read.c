@@ -1,5 +1,5 @@
-/* Reading a job: from the JSON tree to struct job. The job's own tables come first, then stores,
- * data sets and phases (phases.c), each by the tables of its owner. */
+/* Reading what the phases of a job use: from the JSON tree to struct job. The job's own tables come
+ * first, then stores and data sets, each by the tables of its owner. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -85,10 +85,7 @@ int job_read(struct job *job, const struct job_schema *schema, const cJSON *root
 	rc = job_read_stores(job, schema, cJSON_GetObjectItemCaseSensitive(root, "stores"), err);
 	if (rc < 0)
 		return rc;
-	rc = read_datasets(job, schema, root, err);
-	if (rc < 0)
-		return rc;
-	return job_read_phases(job, schema, cJSON_GetObjectItemCaseSensitive(root, "phases"), err);
+	return read_datasets(job, schema, root, err);
 }
 
 static int read_cluster(struct job *job, const cJSON *item, struct err *err)

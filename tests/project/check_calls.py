@@ -36,15 +36,6 @@ CIRCLES = {
      "workloads/train/pass.c",
      "workloads/train/step.c"):
         "to be taken apart",
-    ("core/job/phases.c",
-     "core/job/read.c"):
-        "to be taken apart",
-    ("core/content/fill.c",
-     "core/content/fill_avx2.c"):
-        "to be taken apart",
-    ("backends/node_block.c",
-     "backends/store.c"):
-        "to be taken apart",
     ("workloads/formats/parquet.c",
      "workloads/formats/parquet_footer.c"):
         "to be taken apart",
