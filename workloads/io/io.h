@@ -4,8 +4,8 @@
  *	phase.c     the workload: opens, runs, agrees on the outcome
  *	options.c   the table of options, refusals; size.c: what a phase asks of the machine
  *	measures.c  from the threads to the tally, and where their requests are counted
- *	set.c       the objects that phases share: their names, and which of them exist; sizes.c: their sizes
- *	clean.c     their removal by `haul clean`
+ *	set.c       the objects that phases share: their names, and which of them exist, `haul clean`;
+ *	            sizes.c: their sizes
  *	share.c     which part of a set belongs to whom, and in which order
  *	work.c      a thread and its operations; data.c: blocks; whole.c: whole objects; mix.c: which operation on which of
  *	            them; names.c: all else
@@ -109,7 +109,7 @@ int io_check(const struct job *job, const struct job_phase *phase, uint32_t rank
 int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 	    uint32_t ranks_per_node, struct demand *out, struct err *err);
 
-/* clean.c: for the folders of all io phases of the job. 0 also where there is no description, or the store keeps nothing. */
+/* set.c: for the folders of all io phases of the job. 0 also where there is no description, or the store keeps nothing. */
 int io_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err);
 
 /* Items of work that a rank has in one pass: blocks, objects, or listings. Parts of the listing of a folder that all

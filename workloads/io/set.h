@@ -9,7 +9,7 @@
 #ifndef HAUL_WORKLOADS_IO_SET_H
 #define HAUL_WORKLOADS_IO_SET_H
 
-#include "workloads/common/description.h"
+#include "backends/queue/queue.h"
 #include "workloads/io/io.h"
 
 struct io_set {
@@ -55,10 +55,5 @@ void io_set_key(const struct io_set *s, uint64_t rank, uint64_t object, char key
 void io_set_folder(const struct io_set *s, uint64_t rank, char key[OBJECT_KEY_BYTES]);
 /* From an object's key to the one that it has while it is renamed. */
 void io_set_renamed(char key[OBJECT_KEY_BYTES]);
-
-/* Of the folder; a struct io_set is written, and ready after it was read. */
-struct description io_set_description(const char *folder);
-/* Removes the folder of a rank where it is empty. */
-void io_set_remove_folder(const struct io_set *s, uint64_t rank, struct queue *q);
 
 #endif

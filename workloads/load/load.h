@@ -4,8 +4,7 @@
  *	phase.c    the workload: opens, drops caches, runs, measures
  *	options.c  the table of options, refusals, what a phase asks of the machine
  *	files.c    names of the model's files, from its index or a listing
- *	header.c   a file's header, read and taken apart by each rank
- *	cut.c      which bytes of a tensor a rank reads
+ *	header.c   a file's header, read and taken apart by each rank; which bytes of a tensor a rank reads
  *	read.c     the threads of a rank
  *	hand.c     handing on, where one rank reads for others
  *	columns.c  measures, histograms, figures
@@ -17,7 +16,7 @@
 
 #include "workloads/common/cold.h"
 #include "workloads/common/options.h"
-#include "workloads/load/cut.h"
+#include "workloads/load/header.h"
 #include "workloads/workload.h"
 
 enum { LOAD_FOLDER_BYTES = 256 };

@@ -8,7 +8,7 @@
  *	rows.c      the trace as lists of rows, one for each thread, and the keys in them
  *	work.c      a thread and the lines of its keys; operation.c: how it reads or writes one object, and its bytes
  *	make.c      objects that are read before they are written
- *	objects.c   names of objects in a store, and the description of what a run keeps there; clean.c
+ *	objects.c   names of objects in a store, the description of what a run keeps there, and its removal
  *	measures.c  from the threads to the tally; columns.c: tables of measures */
 #ifndef HAUL_WORKLOADS_REPLAY_REPLAY_H
 #define HAUL_WORKLOADS_REPLAY_REPLAY_H
@@ -62,7 +62,7 @@ int replay_stores(const struct job *job, const struct job_phase *phase, uint32_t
 
 /* trace_out.c: rank 0 reads the trace and writes the file, with no store opened. Counts rows. Collective. */
 int replay_trace_out(struct phase_context *ctx, enum stop_reason *stopped, struct err *err);
-/* clean.c: removes what runs have left, for `haul clean`. */
+/* objects.c: removes what runs have left, for `haul clean`. */
 int replay_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err);
 
 #endif

@@ -1,5 +1,4 @@
 /* Tests of the tensor-parallel cut, and of the ranges that a rank reads of a file. */
-#include "workloads/load/cut.h"
 
 #include <stdlib.h>
 #include <string.h>
