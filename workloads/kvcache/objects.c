@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/numbers.h"
-#include "workloads/common/small_object.h"
 #include "workloads/kvcache/tiers/key.h"
 
 static const struct option objects_options[] = {
@@ -42,17 +40,6 @@ void kv_object_key(const char *prefix, struct kv_id id, char key[OBJECT_KEY_BYTE
 	kv_key_text(at, id);
 }
 
-bool kv_object_named(const char *name)
-{
-	static const char *const begins[] = {"conv_user_", "user_",    "kv_system_",
-					     "rag_doc_",   "precond_", "prepop_"};
-
-	for (size_t i = 0; i < COUNT(begins); i++)
-		if (strncmp(name, begins[i], strlen(begins[i])) == 0)
-			return true;
-	return false;
-}
-
 struct description kv_objects_description(const char *folder)
 {
 	return (struct description){.folder = folder,
@@ -61,22 +48,4 @@ struct description kv_objects_description(const char *folder)
 				    .tables = objects_tables,
 				    .version = KV_OBJECTS_LAYOUT,
 				    .size = sizeof(struct kv_objects)};
-}
-
-void kv_objects_leave(struct queue *q, const char *folder, uint32_t rank, uint32_t tiers)
-{
-	char key[OBJECT_KEY_BYTES];
-
-	if (!description_wanted(q) || !store_can(q->channel.store, BACKEND_UPDATE))
-		return;
-	for (uint32_t k = 0; k < tiers; k++) {
-		for (uint32_t part = 0; part < KV_FOLDERS; part++) {
-			kv_objects_folder(folder, rank, k, part, 3, key);
-			small_object_remove(q, key);
-		}
-		kv_objects_folder(folder, rank, k, 0, 2, key);
-		small_object_remove(q, key);
-	}
-	kv_objects_folder(folder, rank, 0, 0, 1, key);
-	small_object_remove(q, key);
 }

@@ -2,8 +2,7 @@
  *
  *	FOLDER/.haul-kvcache.json               the description of the folder
  *	FOLDER/RANK/TIER/XX/conv_user_0007_…    an entry; XX: eight bits of a hash of its id
- *
- * Functions with a queue are for the thread that owns it, with nothing else in flight. */
+ */
 #ifndef HAUL_WORKLOADS_KVCACHE_OBJECTS_H
 #define HAUL_WORKLOADS_KVCACHE_OBJECTS_H
 
@@ -22,12 +21,8 @@ void kv_objects_folder(const char *folder, uint32_t rank, uint32_t tier, uint32_
 		       unsigned depth, char key[OBJECT_KEY_BYTES]);
 /* The key of an entry; prefix: the folder of its tier, "kvcache/000003/1/". */
 void kv_object_key(const char *prefix, struct kv_id id, char key[OBJECT_KEY_BYTES]);
-/* Whether the last part of a name is that of an entry, as kv_key_text makes them. */
-bool kv_object_named(const char *name);
 
 /* Of the folder; a struct kv_objects is written. */
 struct description kv_objects_description(const char *folder);
-/* Removes the folders of a rank, which are empty, where the store has folders. */
-void kv_objects_leave(struct queue *q, const char *folder, uint32_t rank, uint32_t tiers);
 
 #endif

@@ -4,7 +4,11 @@
  * And `haul clean`, for what runs that were killed leave behind: it removes what the description in a phase's folder says that haul
  * keeps there. What does not have the name of an entry stays, and then so does the description. Without a description nothing is
  * touched. */
+#include <string.h>
+
+#include "core/numbers.h"
 #include "workloads/common/batch_delete.h"
+#include "workloads/common/small_object.h"
 #include "workloads/kvcache/kvcache.h"
 #include "workloads/kvcache/objects.h"
 #include "workloads/kvcache/phase.h"
@@ -106,6 +110,25 @@ static void removal_lead(struct removal *m)
 		removal_page(m);
 }
 
+/* Removes the folders of a rank, which are empty, where the store has folders. */
+static void remove_folders(struct queue *q, const char *folder, uint32_t rank, uint32_t tiers)
+{
+	char key[OBJECT_KEY_BYTES];
+
+	if (!description_wanted(q) || !store_can(q->channel.store, BACKEND_UPDATE))
+		return;
+	for (uint32_t k = 0; k < tiers; k++) {
+		for (uint32_t part = 0; part < KV_FOLDERS; part++) {
+			kv_objects_folder(folder, rank, k, part, 3, key);
+			small_object_remove(q, key);
+		}
+		kv_objects_folder(folder, rank, k, 0, 2, key);
+		small_object_remove(q, key);
+	}
+	kv_objects_folder(folder, rank, 0, 0, 1, key);
+	small_object_remove(q, key);
+}
+
 uint64_t kv_remove(struct kv_run *r, uint32_t store)
 {
 	struct removal m = {.r = r, .store = store};
@@ -130,15 +153,27 @@ uint64_t kv_remove(struct kv_run *r, uint32_t store)
 	/* On other nodes, others remove what is in the same folders. */
 	if (r->remote.group && group_barrier(r->remote.group) < 0)
 		m.left++;
-	kv_objects_leave(&r->side[store], r->setup.options->folder, r->ctx->group->rank,
-			 r->setup.tier_count);
+	remove_folders(&r->side[store], r->setup.options->folder, r->ctx->group->rank,
+		       r->setup.tier_count);
 	return m.left;
+}
+
+/* Whether the last part of a name is that of an entry, as kv_key_text makes them. */
+static bool cleaned_name(const char *name)
+{
+	static const char *const begins[] = {"conv_user_", "user_",    "kv_system_",
+					     "rag_doc_",   "precond_", "prepop_"};
+
+	for (size_t i = 0; i < COUNT(begins); i++)
+		if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return false;
 }
 
 static bool cleaned_named(const void *argument, const char *name)
 {
 	(void)argument;
-	return kv_object_named(name);
+	return cleaned_name(name);
 }
 
 /* The ranks of this run share those of the run that was killed. */
@@ -174,9 +209,8 @@ int kvcache_clean(struct phase_context *ctx, struct clean_counts *counts, struct
 	for (uint32_t i = 0; rc == 0 && i < job->phase_count; i++) {
 		const struct kvcache_options *o = job->phases[i].options;
 		struct kv_objects described;
-		const struct description_clean how = {.objects = cleaned_objects,
-						      .named = kv_object_named,
-						      .described = &described};
+		const struct description_clean how = {
+			.objects = cleaned_objects, .named = cleaned_name, .described = &described};
 		struct description d;
 		struct kv_setup setup;
 
