@@ -121,16 +121,6 @@ static void clean_upload(struct crew_thread *w, uint64_t i)
 		w->counts[CLEAN_UPLOADS]++;
 }
 
-/* Drops what runs that were killed have left of a new version of the object. */
-static void clean_uploads(struct crew_thread *w, const char *key)
-{
-	const struct clean *c = w->crew->argument;
-	uint64_t first, n = open_uploads_of(&c->uploads, key, &first);
-
-	for (uint64_t i = 0; i < n; i++)
-		clean_upload(w, first + i);
-}
-
 /* Removes what a file store had not published of the object when a run was killed. */
 static void clean_part(struct crew_thread *w, const char *key)
 {
@@ -148,6 +138,7 @@ static int clean_object(struct crew_thread *w, uint64_t i)
 {
 	const struct clean *c = w->crew->argument;
 	const struct clean_objects *objects = c->objects;
+	uint64_t first, uploads;
 	char key[OBJECT_KEY_BYTES];
 	int rc = -ENOENT;
 
@@ -157,14 +148,13 @@ static int clean_object(struct crew_thread *w, uint64_t i)
 	}
 	if (rc == -ENOENT)
 		w->counts[CLEAN_ABSENT]++;
-	if (c->uploads.count) {
-		objects->key(objects->argument, i, 0, key);
-		clean_uploads(w, key);
-	}
-	if (objects->unfinished) {
-		objects->key(objects->argument, i, 0, key);
+	objects->key(objects->argument, i, 0, key);
+	/* What runs that were killed have left of a new version of the object. */
+	uploads = open_uploads_of(&c->uploads, key, &first);
+	for (uint64_t k = 0; k < uploads; k++)
+		clean_upload(w, first + k);
+	if (objects->unfinished)
 		clean_part(w, key);
-	}
 	return 0;
 }
 
