@@ -98,13 +98,18 @@ static int train_checkpoint_all(const struct job *job, const struct job_phase *p
 				uint32_t ranks, struct train_checkpoint_all *out, struct err *err)
 {
 	const struct train_options *o = phase->options;
-	struct train_length length = {0};
+	const struct job_store *store;
+	struct train_length length;
+	struct replicas replicas;
+	struct dataset d;
 	int rc = train_checkpoint_use(job, phase, out->path, &out->use, err);
 
 	if (rc == 0)
-		rc = train_length(job, phase, ranks, &length, err);
+		rc = train_dataset(job, phase, o->dataset, &d, &store, err);
 	if (rc < 0)
 		return rc;
+	replicas_init(&replicas, o->readers, &job->cluster, ranks);
+	train_length(o, train_steps(o, &d, o->batch, replicas.count), &length);
 	out->options = o->checkpoint.options;
 	out->options.count = train_checkpoint_count(o, &length);
 	out->use.options = &out->options;

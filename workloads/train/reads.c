@@ -1,13 +1,160 @@
-/* What a sample costs the store on average, where files stay open and readers keep something of them.
+/* How a phase reads its data set: in which order, for how many steps, in which requests, and what a sample costs the store.
+ * Functions of the options, which the plan and the run share. */
+#include <math.h>
+
+#include "backends/queue/queue.h"
+#include "workloads/dataset/find.h"
+#include "workloads/train/loader/loader.h"
+#include "workloads/train/train.h"
+
+enum { BATCH_DEPTH = 64, STREAM_WINDOW = 1024 };
+
+int train_dataset(const struct job *job, const struct job_phase *phase, const char *name,
+		  struct dataset *d, const struct job_store **store, struct err *err)
+{
+	char path[DATASET_PATH_BYTES];
+
+	return dataset_find_init(job, phase, name, d, store, path, err);
+}
+
+void train_order(const struct train_options *o, const struct dataset *d, uint64_t seed,
+		 struct order *order)
+{
+	enum order_kind kind = ORDER_AS_IS;
+
+	bool samples = o->shuffle.samples && !train_shuffle_samples(o);
+
+	if (o->shuffle.order == SHUFFLE_NONE)
+		kind = ORDER_AS_IS;
+	else if (o->shuffle.files && samples)
+		kind = o->shuffle.whole_files ? ORDER_BOTH : ORDER_ALL;
+	else if (o->shuffle.files)
+		kind = ORDER_FILES;
+	else if (samples)
+		kind = ORDER_SAMPLES;
+	order_init(order, kind, o->shuffle.order == SHUFFLE_EACH_EPOCH, seed, d->options.files,
+		   d->options.samples_per_file);
+}
+
+uint64_t train_shuffle_samples(const struct train_options *o)
+{
+	if (o->shuffle.order == SHUFFLE_NONE || !o->shuffle.samples)
+		return 0;
+	return o->shuffle.window || !train_interleave(o) ? o->shuffle.window : STREAM_WINDOW;
+}
+
+uint32_t train_interleave(const struct train_options *o)
+{
+	return o->loader.kind == LOADER_STREAM ? (uint32_t)o->loader.stream.interleave : 0;
+}
+
+uint64_t train_steps(const struct train_options *o, const struct dataset *d, uint64_t batch,
+		     uint32_t replicas)
+{
+	struct order order;
+
+	order_init(&order, ORDER_AS_IS, false, 0, d->options.files, d->options.samples_per_file);
+	return sequence_batches(&order, train_interleave(o), batch, replicas);
+}
+
+/* As many pieces of a sample as the store wants at once and the buffers hold; no piece is cut for that. */
+static uint32_t train_piece_depth(const struct train_options *o, const struct job_store *store,
+				  uint64_t largest)
+{
+	uint32_t depth = backend_in_flight(store);
+
+	while (depth > 1) {
+		uint64_t range = backend_range(store, largest, depth);
+
+		if (range <= train_buffer_bytes(o, depth) && range < largest &&
+		    (largest - 1) / range >= depth - 1)
+			break;
+		depth--;
+	}
+	return depth;
+}
+
+uint32_t train_depth(const struct train_options *o, const struct job_store *store,
+		     const struct dataset *d)
+{
+	uint64_t depth = o->batch < BATCH_DEPTH ? o->batch : BATCH_DEPTH;
+	uint32_t most = backend_depth(store);
+
+	if (o->loader.depth)
+		return (uint32_t)o->loader.depth;
+	if (o->loader.kind == LOADER_STREAM)
+		depth = train_buffer_count(o, 1);
+	else if (o->loader.kind != LOADER_BATCH)
+		return train_piece_depth(o, store, train_longest(o, d));
+	return depth < most ? (uint32_t)depth : most;
+}
+
+uint32_t train_buffer_count(const struct train_options *o, uint32_t depth)
+{
+	struct loader_options l = {
+		.kind = (enum loader_kind)o->loader.kind,
+		.workers = (uint32_t)o->loader.workers,
+		.interleave = train_interleave(o),
+	};
+	uint32_t read_slots = loader_read_slots(&l, depth);
+
+	return read_slots > depth ? read_slots : depth;
+}
+
+uint64_t train_buffer_bytes(const struct train_options *o, uint32_t depth)
+{
+	return o->buffers / (o->loader.workers ? o->loader.workers : 1) /
+	       train_buffer_count(o, depth);
+}
+
+uint64_t train_longest(const struct train_options *o, const struct dataset *d)
+{
+	return train_interleave(o) ? UINT64_MAX : dataset_extent_bytes_max(d);
+}
+
+uint64_t train_extent(const struct train_options *o, const struct dataset *d)
+{
+	uint64_t longest = train_longest(o, d);
+
+	return longest < UINT64_MAX ? longest + READER_PIECE_BYTES : longest;
+}
+
+void train_sizes(const struct train_options *o, const struct dataset *d, uint32_t capabilities,
+		 uint64_t range, uint64_t budget, struct train_sizes *out)
+{
+	uint64_t piece = o->loader.stream.transfer;
+
+	out->wanted = train_interleave(o) && piece < range ? piece : range;
+	out->request = out->wanted;
+	out->buffer = 0;
+	if (!(capabilities & BACKEND_CONTENT))
+		return;
+	/* A stream looks back at what its buffer held, so it holds whole requests. */
+	if (capabilities & BACKEND_STREAMS && !train_interleave(o)) {
+		out->buffer = reader_request_bytes(QUEUE_STREAM_BYTES, budget, train_extent(o, d));
+		return;
+	}
+	out->request = reader_request_bytes(out->wanted, budget, train_extent(o, d));
+	out->buffer = out->request;
+}
+
+void train_length(const struct train_options *o, uint64_t steps, struct train_length *out)
+{
+	uint64_t all = steps * o->epochs;
+	double seconds, limit = (double)o->seconds_ns * 1e-9;
+
+	out->epoch = steps;
+	out->phase = o->steps && o->steps < all ? o->steps : all;
+	seconds = (double)out->phase * draw_mean(&o->compute) * 1e-9;
+	out->part = limit > 0 && seconds > limit ? limit / seconds : 1;
+	out->done = (uint64_t)((double)out->phase * out->part);
+}
+
+/* The rest is about what a sample costs, where files stay open and readers keep something of them.
  *
  * In file order, a file is a stretch of positions, and so is a group of samples in it. Positions are dealt out in batches
  * to the readers in turn, so a stretch of n positions meets 1 + n / B - gcd(n, B) / B batches of B on average, each of
  * another reader until there are no more readers. In shuffled files, a reader meets groups at random. */
-#include <math.h>
-
-#include "workloads/train/loader/loader.h"
-#include "workloads/train/train.h"
-
 static double reads_gcd(uint64_t a, uint64_t b)
 {
 	while (b) {

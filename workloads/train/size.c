@@ -35,7 +35,7 @@ struct size_source {
 	struct dataset dataset;
 	const struct job_store *store;
 	uint64_t batch;
-	uint64_t steps; /* of one pass over it */
+	struct train_length length;
 	struct train_reads reads;
 };
 
@@ -56,7 +56,8 @@ static int size_source(const struct job *job, const struct job_phase *phase, uin
 	train_order(o, &out->dataset, job->seed, &order);
 	train_reads(o, out->store, &out->dataset, evaluation ? ORDER_AS_IS : order.kind, out->batch,
 		    out->replicas.count, &out->reads);
-	out->steps = train_steps(o, &out->dataset, out->batch, out->replicas.count);
+	train_length(o, train_steps(o, &out->dataset, out->batch, out->replicas.count),
+		     &out->length);
 	return 0;
 }
 
@@ -77,34 +78,12 @@ static double size_seconds(const struct size_source *s, uint64_t steps)
 	return (double)steps * draw_mean(&s->options->compute) * 1e-9;
 }
 
-/* Training steps of the whole phase, were there no limit of time. */
-static uint64_t size_all_steps(const struct size_source *s)
-{
-	uint64_t steps = s->steps * s->options->epochs;
-
-	return s->options->steps && s->options->steps < steps ? s->options->steps : steps;
-}
-
-/* What the limit of time leaves of the phase: 1 where it leaves all. */
-static double size_part(const struct size_source *s)
-{
-	double seconds = size_seconds(s, size_all_steps(s));
-	double limit = (double)s->options->seconds_ns * 1e-9;
-
-	return limit > 0 && seconds > limit ? limit / seconds : 1;
-}
-
-static uint64_t size_steps(const struct size_source *s)
-{
-	return (uint64_t)((double)size_all_steps(s) * size_part(s));
-}
-
 /* Evaluations of the whole phase; an epoch that is cut short has none. */
 static uint64_t size_evaluations(const struct size_source *s)
 {
 	uint64_t every = s->options->evaluation.every;
 
-	return every && s->steps ? size_steps(s) / s->steps / every : 0;
+	return every && s->length.epoch ? s->length.done / s->length.epoch / every : 0;
 }
 
 /* What is asked for at once, and the buffer for it, which is 0 where the store gives no bytes. */
@@ -173,16 +152,16 @@ static void size_notes_steps(const struct size_source *s, struct demand *out)
 	const struct train_options *o = s->options;
 	char text[UNITS_COUNTED_BYTES];
 
-	if (!s->steps)
+	if (!s->length.epoch)
 		size_note(out, "%s cannot fill one step of %llu: this will be refused",
 			  units_counted(text, out->samples, "sample"),
 			  (unsigned long long)size_taken(s));
-	else if (s->steps < MLPERF_STEPS)
+	else if (s->length.epoch < MLPERF_STEPS)
 		size_note(out, "%s per epoch: MLPerf wants %d",
-			  units_counted(text, s->steps, "step"), MLPERF_STEPS);
-	if (s->steps && s->steps <= o->warmup_steps)
+			  units_counted(text, s->length.epoch, "step"), MLPERF_STEPS);
+	if (s->length.epoch && s->length.epoch <= o->warmup_steps)
 		size_note(out, "an epoch has %s, all of them warm-up: there will be no AU",
-			  units_counted(text, s->steps, "step"));
+			  units_counted(text, s->length.epoch, "step"));
 	if (o->sync == SYNC_STEP && o->seconds_ns && draw_mean(&o->compute) > (double)o->seconds_ns)
 		size_note(out, "one step takes longer than the limit of seconds");
 }
@@ -192,10 +171,10 @@ static void size_notes_loader(const struct size_source *s, struct demand *out)
 	const struct train_options *o = s->options;
 	char text[UNITS_COUNTED_BYTES];
 
-	if (o->loader.workers > s->steps && s->steps)
+	if (o->loader.workers > s->length.epoch && s->length.epoch)
 		size_note(out, "%llu workers for %s per epoch: some never read",
 			  (unsigned long long)o->loader.workers,
-			  units_counted(text, s->steps, "step"));
+			  units_counted(text, s->length.epoch, "step"));
 	if (o->loader.workers > train_interleave(o) && train_interleave(o))
 		size_note(out, "%llu workers for %s at a time: some never read",
 			  (unsigned long long)o->loader.workers,
@@ -282,12 +261,12 @@ static int size_bytes(const struct job *job, const struct job_phase *phase, uint
 	struct size_source evaluation;
 	int rc;
 
-	*bytes = (double)(size_steps(train) * size_read(train)) * train->reads.bytes;
+	*bytes = (double)(train->length.done * size_read(train)) * train->reads.bytes;
 	if (!train->options->evaluation.every)
 		return 0;
 	rc = size_source(job, phase, ranks, true, &evaluation, err);
 	if (rc == 0)
-		*bytes += (double)(size_evaluations(train) * evaluation.steps *
+		*bytes += (double)(size_evaluations(train) * evaluation.length.epoch *
 				   size_read(&evaluation)) *
 			  evaluation.reads.bytes;
 	return rc;
@@ -296,11 +275,11 @@ static int size_bytes(const struct job *job, const struct job_phase *phase, uint
 /* Epochs that are begun. */
 static uint64_t size_epochs(const struct size_source *s)
 {
-	uint64_t steps = size_steps(s);
+	uint64_t steps = s->length.done;
 
-	if (!s->steps || steps == s->steps * s->options->epochs)
+	if (!s->length.epoch || steps == s->length.epoch * s->options->epochs)
 		return s->options->epochs;
-	return (steps + s->steps - 1) / s->steps;
+	return (steps + s->length.epoch - 1) / s->length.epoch;
 }
 
 /* How long a worker waits for the requests of one sample, beside their bytes. NAN: it is not known, because what is
@@ -371,22 +350,8 @@ static void size_expect(const struct size_source *s, uint32_t ranks, uint32_t ra
 	step = o->loader.workers ? fmax(compute, load) : compute + load;
 	if (step <= 0)
 		return;
-	out->expected_seconds = step * (double)s->steps;
+	out->expected_seconds = step * (double)s->length.epoch;
 	out->expected_au = compute / step;
-}
-
-int train_length(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-		 struct train_length *out, struct err *err)
-{
-	struct size_source s;
-	int rc = size_source(job, phase, ranks, false, &s, err);
-
-	if (rc < 0)
-		return rc;
-	out->epoch = s.steps;
-	out->phase = size_all_steps(&s);
-	out->done = size_steps(&s);
-	return 0;
 }
 
 /* The ring of the checkpoints, and what there is to read about them before a run. */
@@ -440,16 +405,16 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 		return rc;
 	out->files = s.dataset.options.files;
 	out->samples = s.dataset.samples;
-	out->steps_per_epoch = s.steps;
-	out->samples_dropped = s.dataset.samples - s.steps * size_taken(&s);
+	out->steps_per_epoch = s.length.epoch;
+	out->samples_dropped = s.dataset.samples - s.length.epoch * size_taken(&s);
 	out->epochs = size_epochs(&s);
 	per_step = (double)size_read(&s);
 	out->bytes_per_second = compute_s > 0 ? per_step * s.reads.bytes / compute_s : INFINITY;
 	out->opens_per_second = compute_s > 0 ? per_step * s.reads.opens / compute_s : INFINITY;
 	out->target = fmax(job_target(phase, "target_au"), 0);
-	out->seconds = size_seconds(&s, s.steps);
+	out->seconds = size_seconds(&s, s.length.epoch);
 	out->seconds_limit = (double)o->seconds_ns * 1e-9;
-	out->total_seconds = size_seconds(&s, size_all_steps(&s)) * size_part(&s);
+	out->total_seconds = size_seconds(&s, s.length.phase) * s.length.part;
 	out->memory_per_rank = size_memory(&s, true, true);
 	size_expect(&s, ranks, ranks_per_node, out);
 	if (s.dataset.existing)
@@ -498,9 +463,9 @@ int train_rank_bytes(const struct job *job, const struct job_phase *phase,
 		return rc;
 	role = replicas_role(&train.replicas, place->rank);
 	member = replicas_member(&train.replicas, place->rank);
-	payload = size_payload(&train, size_steps(&train));
+	payload = size_payload(&train, train.length.done);
 	if (train.options->evaluation.every)
-		evaluated = size_evaluations(&train) * evaluation.steps;
+		evaluated = size_evaluations(&train) * evaluation.length.epoch;
 	if (evaluated)
 		payload += size_payload(&evaluation, evaluated);
 	if (role == REPLICA_READS)

@@ -3,8 +3,9 @@
  *
  *	phase.c      the workload: opens what the passes need, runs them, agrees on the outcome
  *	options.c    the tables of options, and what is refused
- *	size.c       what a phase asks of the machine; reads.c: what a sample costs the store
- *	columns.c   the tables of measures, figures and histograms
+ *	reads.c      how a phase reads its data set, and what a sample costs the store
+ *	size.c       what a phase asks of the machine
+ *	columns.c    the tables of measures, figures and histograms
  *	replica.c    which ranks share a batch, and which of them read it
  *	parallel.c   this rank among them; handover.c: how a batch goes from rank to rank
  *	pass.c       the loop over epochs; step.c: one step; count.c: what the readers counted
@@ -100,9 +101,10 @@ struct train_length {
 	uint64_t epoch; /* of a whole epoch */
 	uint64_t phase; /* of the phase, were there no limit of time */
 	uint64_t done;  /* of the phase, until the limit of time */
+	double part;    /* that the limit leaves of the phase: 1 where it leaves all */
 };
-int train_length(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-		 struct train_length *out, struct err *err);
+/* steps: of an epoch, see train_steps. */
+void train_length(const struct train_options *o, uint64_t steps, struct train_length *out);
 uint64_t train_step_samples(const struct job *job, const struct job_phase *phase,
 			    const struct job_dataset *dataset, uint32_t ranks);
 /* What one rank reads, or gets, in the whole phase, expected, and its loader's buffers. Of place only rank, ranks and
