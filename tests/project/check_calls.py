@@ -18,29 +18,16 @@ CIRCLES = {
      "core/option/print.c",
      "core/option/schema.c"):
         "to be taken apart",
-    ("workloads/train/checkpoint.c",
-     "workloads/train/options.c",
-     "workloads/train/reads.c",
-     "workloads/train/size.c"):
-        "to be taken apart",
     ("ranks/run/phases.c",
      "ranks/run/publish.c",
      "ranks/run/together.c",
      "ranks/run/together_progress.c"):
         "to be taken apart",
-    ("workloads/train/loader/reader_check.c",
-     "workloads/train/loader/reader_loop.c",
-     "workloads/train/loader/reader_sample.c"):
-        "to be taken apart",
-    ("workloads/train/count.c",
-     "workloads/train/pass.c",
+    ("workloads/train/pass.c",
      "workloads/train/step.c"):
-        "to be taken apart",
+        "a step looks at the status rounds while it waits, and the loop that has these runs the steps",
     ("workloads/formats/parquet.c",
      "workloads/formats/parquet_footer.c"):
-        "to be taken apart",
-    ("workloads/train/loader/loader.c",
-     "workloads/train/loader/thread.c"):
         "to be taken apart",
 }
 

@@ -69,6 +69,36 @@ void pass_count(struct pass *p)
 	pass_count_own(p, p->tally);
 }
 
+void pass_close_row(const struct pass *p, struct tally *t, uint64_t end_ns, uint64_t extra_ns)
+{
+	uint64_t *row = train_epoch_row(t, p->epoch_row_index), *rank = t->rank_row;
+	uint64_t wall = end_ns - p->began_ns;
+	int s;
+
+	row[EPOCH_WALL_NS] = wall;
+	if (row[EPOCH_STEPS] > p->options->warmup_steps) {
+		row[EPOCH_AU_WALL_NS] += extra_ns;
+		row[EPOCH_AU_RANKS_NS] += extra_ns;
+	}
+	for (s = 0; s < ACCOUNTS; s++)
+		row[EPOCH_ACCOUNTS + s] = p->accounts.ns[s] - p->before.ns[s];
+	row[EPOCH_BYTES_READ] = loader_live_bytes(&p->loader) - p->open_bytes;
+	if (row[EPOCH_STEPS] < 2) {
+		row[EPOCH_MLPERF_COMPUTE_NS] = 0;
+		return;
+	}
+	row[EPOCH_MLPERF_WALL_NS] = wall - p->first_ns - p->blocked_ns;
+	if (p->epoch_row.source != PASS_TRAIN)
+		return;
+	if (row[EPOCH_STEPS] > p->options->warmup_steps) {
+		rank[TRAIN_AU_WALL_NS] += extra_ns;
+		rank[TRAIN_AU_RANKS_NS] += extra_ns;
+	}
+	rank[TRAIN_MLPERF_SUM_PPB] += (uint64_t)((double)row[EPOCH_MLPERF_COMPUTE_NS] * 1e9 /
+						 (double)row[EPOCH_MLPERF_WALL_NS]);
+	rank[TRAIN_MLPERF_EPOCHS]++;
+}
+
 void pass_so_far(void *pass, struct tally *t)
 {
 	const struct pass *p = pass;

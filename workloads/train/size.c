@@ -1,8 +1,6 @@
 /* What a phase asks of the machine, and each of its ranks. */
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/units.h"
@@ -13,20 +11,6 @@
 #include "workloads/train/train.h"
 
 enum { MLPERF_STEPS = 500 };
-
-static void size_note(struct demand *d, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void size_note(struct demand *d, const char *format, ...)
-{
-	va_list list;
-
-	if (d->note_count == sizeof(d->notes) / sizeof(d->notes[0]))
-		return;
-	va_start(list, format);
-	vsnprintf(d->notes[d->note_count++], sizeof(d->notes[0]), format, list);
-	va_end(list);
-}
 
 /* A data set that the phase reads, and in which batches. */
 struct size_source {
@@ -153,17 +137,17 @@ static void size_notes_steps(const struct size_source *s, struct demand *out)
 	char text[UNITS_COUNTED_BYTES];
 
 	if (!s->length.epoch)
-		size_note(out, "%s cannot fill one step of %llu: this will be refused",
-			  units_counted(text, out->samples, "sample"),
-			  (unsigned long long)size_taken(s));
+		demand_note(out, "%s cannot fill one step of %llu: this will be refused",
+			    units_counted(text, out->samples, "sample"),
+			    (unsigned long long)size_taken(s));
 	else if (s->length.epoch < MLPERF_STEPS)
-		size_note(out, "%s per epoch: MLPerf wants %d",
-			  units_counted(text, s->length.epoch, "step"), MLPERF_STEPS);
+		demand_note(out, "%s per epoch: MLPerf wants %d",
+			    units_counted(text, s->length.epoch, "step"), MLPERF_STEPS);
 	if (s->length.epoch && s->length.epoch <= o->warmup_steps)
-		size_note(out, "an epoch has %s, all of them warm-up: there will be no AU",
-			  units_counted(text, s->length.epoch, "step"));
+		demand_note(out, "an epoch has %s, all of them warm-up: there will be no AU",
+			    units_counted(text, s->length.epoch, "step"));
 	if (o->sync == SYNC_STEP && o->seconds_ns && draw_mean(&o->compute) > (double)o->seconds_ns)
-		size_note(out, "one step takes longer than the limit of seconds");
+		demand_note(out, "one step takes longer than the limit of seconds");
 }
 
 static void size_notes_loader(const struct size_source *s, struct demand *out)
@@ -172,13 +156,13 @@ static void size_notes_loader(const struct size_source *s, struct demand *out)
 	char text[UNITS_COUNTED_BYTES];
 
 	if (o->loader.workers > s->length.epoch && s->length.epoch)
-		size_note(out, "%llu workers for %s per epoch: some never read",
-			  (unsigned long long)o->loader.workers,
-			  units_counted(text, s->length.epoch, "step"));
+		demand_note(out, "%llu workers for %s per epoch: some never read",
+			    (unsigned long long)o->loader.workers,
+			    units_counted(text, s->length.epoch, "step"));
 	if (o->loader.workers > train_interleave(o) && train_interleave(o))
-		size_note(out, "%llu workers for %s at a time: some never read",
-			  (unsigned long long)o->loader.workers,
-			  units_counted(text, train_interleave(o), "file"));
+		demand_note(out, "%llu workers for %s at a time: some never read",
+			    (unsigned long long)o->loader.workers,
+			    units_counted(text, train_interleave(o), "file"));
 }
 
 /* A buffer that was cut by the memory for it makes requests shorter. */
@@ -189,9 +173,9 @@ static void size_note_cut(const struct size_source *s, struct demand *out)
 
 	size_requests(s, &sizes);
 	if (sizes.request < sizes.wanted && sizes.request < train_extent(s->options, &s->dataset))
-		size_note(out, "buffers of %s cut requests to %s",
-			  units_bytes_binary(text[0], (double)s->options->buffers),
-			  units_bytes_binary(text[1], (double)sizes.request));
+		demand_note(out, "buffers of %s cut requests to %s",
+			    units_bytes_binary(text[0], (double)s->options->buffers),
+			    units_bytes_binary(text[1], (double)sizes.request));
 }
 
 /* From here on, what is read beside a sample, and again, is worth a sentence before the run. */
@@ -211,9 +195,9 @@ static void size_note_amplified(const struct size_source *s, struct demand *out)
 			  : "files hold more than their samples";
 	dataset_mean_layout(&s->dataset, &l);
 	if (s->reads.bytes >= size_amplified * (double)l.logical_bytes)
-		size_note(out, "a sample of %s moves %s on average: %s",
-			  units_bytes_decimal(text[0], (double)l.logical_bytes),
-			  units_bytes_decimal(text[1], s->reads.bytes), why);
+		demand_note(out, "a sample of %s moves %s on average: %s",
+			    units_bytes_decimal(text[0], (double)l.logical_bytes),
+			    units_bytes_decimal(text[1], s->reads.bytes), why);
 }
 
 /* Which ranks read, where not all do or several read the same. */
@@ -226,15 +210,15 @@ static void size_note_readers(const struct size_source *s, uint32_t ranks, struc
 	if (r->ranks == 1)
 		return;
 	if (r->handed_over)
-		size_note(out, "%u of %s read, and each hands its batches to %s", readers,
-			  units_counted(all, ranks, "rank"),
-			  units_counted(others, r->ranks - 1, "other"));
+		demand_note(out, "%u of %s read, and each hands its batches to %s", readers,
+			    units_counted(all, ranks, "rank"),
+			    units_counted(others, r->ranks - 1, "other"));
 	else if (readers < ranks)
-		size_note(out,
-			  "%u of %u ranks read, %u of them the same batch; the others read none",
-			  readers, ranks, r->readers);
+		demand_note(out,
+			    "%u of %u ranks read, %u of them the same batch; the others read none",
+			    readers, ranks, r->readers);
 	else
-		size_note(out, "%u ranks each read the same batch", r->readers);
+		demand_note(out, "%u ranks each read the same batch", r->readers);
 }
 
 /* Nodes are filled one after the other, as the plan assumes. A run looks at the real ones. */
@@ -367,9 +351,9 @@ static int size_checkpoints(const struct job *job, const struct job_phase *phase
 	out->memory_per_rank += d.memory_per_rank;
 	out->memory_uneven += d.memory_uneven;
 	for (uint32_t i = 0; i < d.note_count; i++)
-		size_note(out, "%s", d.notes[i]);
+		demand_note(out, "%s", d.notes[i]);
 	if (!count && out->steps_per_epoch)
-		size_note(out, "the training ends before its first checkpoint is due");
+		demand_note(out, "the training ends before its first checkpoint is due");
 	return 0;
 }
 
@@ -418,9 +402,9 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	out->memory_per_rank = size_memory(&s, true, true);
 	size_expect(&s, ranks, ranks_per_node, out);
 	if (s.dataset.existing)
-		size_note(out,
-			  "haul did not make these files: samples are proven by the plan's ids, "
-			  "bytes are not verified");
+		demand_note(out,
+			    "haul did not make these files: samples are proven by the plan's ids, "
+			    "bytes are not verified");
 	size_notes_steps(&s, out);
 	size_notes_loader(&s, out);
 	size_note_readers(&s, ranks, out);

@@ -139,6 +139,9 @@ void loader_batch(const struct loader *l, uint64_t k, struct batch *out);
 /* Makes batch k, whose slot is filled, out of its parts. For batches in their order. */
 void loader_collect(struct loader *l, uint64_t k, struct batch *out);
 
+/* What was read for batch k goes into the shuffle buffer, and the samples of batch k come out. */
+void loader_shuffle(struct loader *l, uint64_t k, struct batch *out);
+
 /* Copies b into pinned memory. */
 void loader_copy(struct loader *l, struct batch *b, bool (*quits)(void *argument), void *argument);
 

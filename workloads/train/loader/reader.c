@@ -1,5 +1,5 @@
-/* What a reader owns, and the batches that readers fill. */
-#include "workloads/train/loader/reader.h"
+/* What a reader owns, the batches that readers fill, and how their time is charged. */
+#include "workloads/train/loader/reader_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,6 +8,16 @@
 #define READER_REQUEST_MIN (64u << 10)
 
 static const uint64_t preprocess_stream = 0x70726570; /* "prep" */
+
+void reader_mark(struct reader *w, enum account account, uint64_t to)
+{
+	if (to <= w->mark_ns)
+		return;
+	if (w->options->awaited)
+		w->batch->blamed[account] +=
+			awaited_span(w->options->awaited, w->batch->number, w->mark_ns, to);
+	w->mark_ns = to;
+}
 
 /* A buffer for each request in flight, where any source gives bytes. */
 static int reader_buffers(struct reader *w, struct err *err)

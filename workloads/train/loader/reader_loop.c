@@ -199,16 +199,6 @@ static void reader_exchange(struct reader *w)
 	}
 }
 
-void reader_mark(struct reader *w, enum account account, uint64_t to)
-{
-	if (to <= w->mark_ns)
-		return;
-	if (w->options->awaited)
-		w->batch->blamed[account] +=
-			awaited_span(w->options->awaited, w->batch->number, w->mark_ns, to);
-	w->mark_ns = to;
-}
-
 /* Emulated work on the samples that were read. It sleeps in slices, so that giving up does not wait for its end. */
 static void reader_preprocess(struct reader *w)
 {

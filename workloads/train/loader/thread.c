@@ -1,5 +1,6 @@
-/* What the threads of a loader do: they read, or copy. */
+/* What becomes of a batch: its parts are read, put together, shuffled and copied, by threads or by the main thread. */
 #include <errno.h>
+#include <string.h>
 
 #include "workloads/train/loader/loader.h"
 
@@ -17,6 +18,62 @@ int loader_wait(sem_t *semaphore, uint64_t deadline_ns)
 		if (errno != EINTR)
 			return -ETIMEDOUT;
 	return 0;
+}
+
+/* Samples that were read for batch k wait here for their turn to go into the shuffle buffer. */
+static struct arrival *loader_arrivals(const struct loader *l, uint64_t k)
+{
+	return l->arrivals + l->options.shuffle_samples + k % l->slot_count * l->options.batch;
+}
+
+void loader_batch(const struct loader *l, uint64_t k, struct batch *out)
+{
+	const struct rank_sequence *s = &l->assignment.sequence;
+	uint64_t ahead;
+
+	batch_clear(out, l->assignment.first_number + k);
+	if (!s->shuffle_samples)
+		return;
+	ahead = shuffle_buffer_ahead(s->shuffle_samples, s->samples);
+	out->arrivals = (struct arrivals){
+		.buffer = l->arrivals,
+		.here = loader_arrivals(l, k),
+		.ahead = ahead,
+		.first = ahead + k * s->batch,
+	};
+}
+
+void loader_shuffle(struct loader *l, uint64_t k, struct batch *out)
+{
+	const struct arrival *next;
+	struct arrival sample;
+	uint64_t i;
+
+	if (!l->assignment.sequence.shuffle_samples || out->error || out->cut)
+		return;
+	next = loader_arrivals(l, k);
+	for (i = 0; i < l->assignment.sequence.batch; i++) {
+		sample = shuffle_buffer_take(&l->shuffle_buffer,
+					     shuffle_buffer_more(&l->shuffle_buffer) ? next++
+										     : NULL);
+		batch_take(out, &sample);
+	}
+}
+
+/* The main thread waited for the reader that ended the batch. */
+void loader_collect(struct loader *l, uint64_t k, struct batch *out)
+{
+	const struct batch *parts = loader_parts(l, k);
+	uint64_t number = l->assignment.first_number + k;
+	uint32_t i;
+
+	batch_clear(out, number);
+	for (i = 0; i < l->part_count; i++)
+		if (parts[i].number == number)
+			batch_add(out, &parts[i]);
+	i = l->part_count > 1 ? l->slots[k % l->slot_count].last : 0;
+	memcpy(out->blamed, parts[i].blamed, sizeof(out->blamed));
+	loader_shuffle(l, k, out);
 }
 
 static bool loader_cancelled(void *loader)
