@@ -1,5 +1,5 @@
 /* What a reader owns, the batches that readers fill, and how their time is charged. */
-#include "workloads/train/loader/reader_internal.h"
+#include "workloads/train/loader/reader.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -200,6 +200,9 @@ void reader_close(struct reader *w);
 void reader_build(struct reader *w, const struct assignment *a, uint64_t k, uint64_t from,
 		  uint64_t to, struct batch *b);
 
+/* Charges the stretch since the last mark to account, as far as the main thread waited in it. */
+void reader_mark(struct reader *w, enum account account, uint64_t to);
+
 /* Closes the files that were left open. At the end of an epoch, by the thread that built its batches. */
 void reader_rest(struct reader *w);
 

@@ -9,9 +9,6 @@ static inline bool reader_streams(const struct reader *w)
 	return w->assignment->sequence.interleave > 0;
 }
 
-/* Charges the stretch since the last mark to account, as far as the main thread waited in it. */
-void reader_mark(struct reader *w, enum account account, uint64_t to);
-
 /* Lets r, an idle read slot, read the sample at position of the sequence. */
 void sample_read_begin(struct reader *w, struct sample_read *r, uint64_t position);
 
