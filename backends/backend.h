@@ -94,6 +94,9 @@ struct store {
 	 * chooses, and how the queue tries again what is transient. */
 	struct endpoints *endpoints;
 	const struct retry_options *retry;
+	/* Queues opened so far. Each takes its number, so that its draws (which endpoint, how long to
+	 * wait for another attempt) come from the seed alone. */
+	_Atomic uint32_t queues;
 	/* Set before queues are opened, which then log a row for each request. NULL: no log. */
 	struct op_log *op_log;
 	void *state; /* the backend's */

@@ -1,6 +1,7 @@
 #include "backends/queue/attempt.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "backends/store.h"
@@ -26,8 +27,10 @@ static int tickets_open(struct queue *q)
 
 int attempts_open(struct queue *q, struct err *err)
 {
-	const struct store *store = q->channel.store;
-	uint64_t seed = random_at(store->seed, store->place.rank, (uintptr_t)q);
+	struct store *store = q->channel.store;
+	uint64_t seed =
+		random_at(store->seed, store->place.rank,
+			  atomic_fetch_add_explicit(&store->queues, 1, memory_order_relaxed));
 
 	if (store->endpoints) {
 		q->endpoint_counts = calloc(store->endpoints->count, sizeof(*q->endpoint_counts));

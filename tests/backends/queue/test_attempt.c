@@ -131,6 +131,102 @@ static int read_one(struct script *s, struct request *req)
 	return queue_do(&s->queue, req);
 }
 
+/* Bytes on the wire are counted once, by the attempt that moved them. */
+static uint64_t wire_bytes(const struct script *s)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < ENDPOINTS; i++)
+		bytes += s->queue.endpoint_counts[i].wire_bytes;
+	return bytes;
+}
+
+static int take_piece(struct request *req, uint64_t offset, void *data, uint64_t length)
+{
+	(void)req;
+	(void)offset;
+	(void)data;
+	(void)length;
+	return 0;
+}
+
+/* The attempts of a request that is cut are those of its pieces, each of which has one at least. */
+static void test_attempts_of_pieces(void)
+{
+	static const struct backend_ops *const ops[] = {&sync_ops, &async_ops};
+	struct object o = {0};
+	struct script s;
+	char buffer[40];
+
+	for (int i = 0; i < 2; i++) {
+		struct request req = {.op = REQ_READ,
+				      .object = &o,
+				      .length = 100,
+				      .data = buffer,
+				      .buffer_bytes = sizeof(buffer),
+				      .chunk = take_piece};
+
+		script_begin(&s, ops[i], 2, BALANCE_RANK);
+		s.steps[1] = s.steps[2] = s.steps[4] = busy; /* of three pieces, the last two */
+		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), 0);
+		CU_ASSERT_EQUAL(s.attempts, 6);
+		CU_ASSERT_EQUAL(req.answer.attempts, 4);
+		CU_ASSERT_EQUAL(req.answer.done_bytes, 100);
+		CU_ASSERT_EQUAL(req.answer.wire_bytes, 100 + 3 * 7);
+		CU_ASSERT_EQUAL(wire_bytes(&s), 100 + 3 * 7);
+		CU_ASSERT_EQUAL(req.answer.first_attempt_ns, s.at_ns[1] + 100);
+		CU_ASSERT_EQUAL(s.queue.op[REQ_READ].retries, 3);
+		script_end(&s);
+	}
+}
+
+/* Waits are drawn below a bound that doubles with each attempt, up to the longest. */
+static void test_waits(void)
+{
+	static const uint64_t bounds[] = {1000, 2000, 3000, 3000};
+	static const struct retry_options o = {.attempts = 9, .first_ns = 1000, .longest_ns = 3000};
+	struct retry r;
+
+	CU_ASSERT_EQUAL_FATAL(retry_open(&r, &o, 1, 7, NULL), 0);
+	for (uint32_t i = 0; i < 4; i++) {
+		struct request req = {.answer.attempts = i + 1};
+		uint64_t least = UINT64_MAX, most = 0;
+
+		for (int k = 0; k < 2000; k++) {
+			uint64_t wait = retry_at(&r, &req, 5000) - 5000;
+
+			least = wait < least ? wait : least;
+			most = wait > most ? wait : most;
+		}
+		CU_ASSERT(most < bounds[i] && most > bounds[i] * 9 / 10);
+		CU_ASSERT(least < bounds[i] / 10);
+	}
+	retry_close(&r);
+}
+
+/* A seed repeats all waits of a queue; another queue of the store, or another seed, has others. */
+static void test_seed_repeats_waits(void)
+{
+	uint64_t at_ns[3][4];
+	struct request req;
+	struct script s;
+
+	for (int i = 0; i < 3; i++) {
+		script_begin(&s, &sync_ops, 1, BALANCE_RANK);
+		if (i == 2) {
+			queue_close(&s.queue);
+			CU_ASSERT_EQUAL_FATAL(queue_open(&s.queue, &s.store, 1, NULL), 0);
+		}
+		for (int k = 0; k < 4; k++)
+			s.steps[k] = busy;
+		CU_ASSERT_EQUAL(read_one(&s, &req), -EBUSY);
+		memcpy(at_ns[i], s.at_ns, sizeof(at_ns[i]));
+		script_end(&s);
+	}
+	CU_ASSERT_EQUAL(memcmp(at_ns[0], at_ns[1], sizeof(at_ns[0])), 0);
+	CU_ASSERT_NOT_EQUAL(memcmp(at_ns[0], at_ns[2], sizeof(at_ns[0])), 0);
+}
+
 static void test_temporary_failures_are_retried(void)
 {
 	static const struct backend_ops *const ops[] = {&sync_ops, &async_ops};
@@ -155,6 +251,7 @@ static void test_temporary_failures_are_retried(void)
 		CU_ASSERT_EQUAL(req.answer.done_bytes, 100);
 		CU_ASSERT_EQUAL(req.answer.fault, REQ_FAULT_NONE);
 		CU_ASSERT_EQUAL(req.answer.wire_bytes, 47 + 7 + 100);
+		CU_ASSERT_EQUAL(wire_bytes(&s), 47 + 7 + 100);
 		CU_ASSERT_EQUAL(s.queue.op[REQ_READ].operations, 1);
 		CU_ASSERT_EQUAL(s.queue.op[REQ_READ].retries, 2);
 		CU_ASSERT_EQUAL(s.queue.op[REQ_READ].errors, 0);
@@ -398,6 +495,9 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"temporary failures are retried", test_temporary_failures_are_retried},
+		{"attempts of pieces", test_attempts_of_pieces},
+		{"waits", test_waits},
+		{"a seed repeats waits", test_seed_repeats_waits},
 		{"patience", test_patience},
 		{"retries end", test_retries_end},
 		{"others go on", test_others_go_on},
