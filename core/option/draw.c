@@ -112,10 +112,30 @@ static struct draw_fields to_fields(const struct draw *d)
 				    .mean = d->a};
 }
 
-int option_draw_parse(const struct option *o, struct draw *d, const struct cJSON *value,
-		      const char *where, struct arena *arena, struct err *err)
+/* A constant is given and shown as a time. */
+static struct option as_time(const struct option *o)
 {
 	struct option time = *o;
+
+	time.kind = OPTION_TIME;
+	time.def = (uint64_t)o->def_real;
+	time.help = NULL;
+	return time;
+}
+
+static int draw_start(const struct option *o, void *member, struct arena *arena, struct err *err)
+{
+	(void)arena;
+	(void)err;
+	*(struct draw *)member = (struct draw){.kind = DRAW_CONSTANT, .a = o->def_real};
+	return 0;
+}
+
+static int draw_parse(const struct option *o, void *member, const struct cJSON *value,
+		      const char *where, struct arena *arena, struct err *err)
+{
+	const struct option time = as_time(o);
+	struct draw *d = member;
 	struct draw_fields fields = {0};
 	struct draw_type chosen = {0};
 	char at[OPTION_PATH_BYTES];
@@ -124,9 +144,7 @@ int option_draw_parse(const struct option *o, struct draw *d, const struct cJSON
 	int rc;
 
 	if (!cJSON_IsObject(value)) {
-		time.kind = OPTION_TIME;
-		time.offset = 0;
-		rc = option_parse_one(&time, &ns, value, where, arena, err);
+		rc = option_time.parse(&time, &ns, value, where, arena, err);
 		if (!rc)
 			*d = (struct draw){.kind = DRAW_CONSTANT, .a = (double)ns};
 		return rc;
@@ -147,33 +165,49 @@ int option_draw_parse(const struct option *o, struct draw *d, const struct cJSON
 	return 0;
 }
 
-struct cJSON *option_draw_to_json(const struct draw *d)
+static cJSON *draw_print(const struct option *o, const void *member)
 {
-	static const struct option time = {.name = "time", .kind = OPTION_TIME};
+	const struct option time = as_time(o);
+	const struct draw *d = member;
 	struct draw_fields fields = to_fields(d);
 	uint32_t i;
 
 	for (i = 0; i < DRAW_NAMES; i++)
 		if (draw_kinds[i] == d->kind)
 			return options_to_json(draw_tables[i], &fields);
-	return option_to_json(&time, &fields.mean_ns);
+	return option_time.print(&time, &fields.mean_ns);
 }
 
-struct cJSON *option_draw_schema(const struct option *o)
+static bool draw_schema(struct cJSON *schema, const struct option *o)
 {
-	struct option time = *o;
-	cJSON *schema = cJSON_CreateObject(), *any = cJSON_AddArrayToObject(schema, "oneOf");
-	uint32_t i;
-	bool ok;
+	const struct option time = as_time(o);
+	cJSON *any = cJSON_AddArrayToObject(schema, "oneOf");
+	bool ok = option_append(any, option_schema(&time));
 
-	time.kind = OPTION_TIME;
-	time.help = NULL;
-	time.def = (uint64_t)o->def_real;
-	ok = option_append(any, option_schema(&time));
-	for (i = 0; i < DRAW_NAMES && ok; i++)
+	for (uint32_t i = 0; i < DRAW_NAMES && ok; i++)
 		ok = option_append(any, options_schema(draw_tables[i]));
-	if (ok)
-		return schema;
-	cJSON_Delete(schema);
-	return NULL;
+	return ok;
 }
+
+static void draw_range(char *out, size_t size, const struct option *o)
+{
+	const struct option time = as_time(o);
+
+	option_time.range(out, size, &time);
+}
+
+static void draw_shown(char *out, size_t size, const struct option *o)
+{
+	const struct option time = as_time(o);
+
+	option_time.shown_default(out, size, &time);
+}
+
+const struct option_rules option_draw = {.words = "time or distribution",
+					 .start = draw_start,
+					 .parse = draw_parse,
+					 .print = draw_print,
+					 .schema = draw_schema,
+					 .schema_default = option_value_default,
+					 .range = draw_range,
+					 .shown_default = draw_shown};
