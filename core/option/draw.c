@@ -8,10 +8,11 @@
 #include "core/numbers.h"
 #include "core/option/internal.h"
 
+/* The two parameters of struct draw. Some distributions take a pure number as the first. */
 struct draw_fields {
 	uint32_t type;
-	uint64_t mean_ns, stdev_ns, min_ns, max_ns, scale_ns, unit_ns;
-	double shape, mean;
+	uint64_t a_ns, b_ns;
+	double a;
 };
 
 #define DRAW_TYPE(word) \
@@ -20,43 +21,44 @@ struct draw_fields {
 
 static const struct option normal_options[] = {
 	DRAW_TYPE("normal"),
-	OPT_TIME("mean", struct draw_fields, mean_ns, .required = true, .help = "its mean"),
-	OPT_TIME("stdev", struct draw_fields, stdev_ns, .required = true,
+	OPT_TIME("mean", struct draw_fields, a_ns, .required = true, .help = "its mean"),
+	OPT_TIME("stdev", struct draw_fields, b_ns, .required = true,
 		 .help = "its standard deviation; negative draws count as 0"),
 	OPT_END};
 static const struct option uniform_options[] = {
 	DRAW_TYPE("uniform"),
-	OPT_TIME("min", struct draw_fields, min_ns, .required = true, .help = "the shortest"),
-	OPT_TIME("max", struct draw_fields, max_ns, .required = true, .help = "the longest"),
+	OPT_TIME("min", struct draw_fields, a_ns, .required = true, .help = "the shortest"),
+	OPT_TIME("max", struct draw_fields, b_ns, .required = true, .help = "the longest"),
 	OPT_END};
 static const struct option gamma_options[] = {
 	DRAW_TYPE("gamma"),
-	OPT_REAL("shape", struct draw_fields, shape, .required = true, .min_real = 0.001,
+	OPT_REAL("shape", struct draw_fields, a, .required = true, .min_real = 0.001,
 		 .max_real = 1e6, .help = "its shape"),
-	OPT_TIME("scale", struct draw_fields, scale_ns, .required = true,
+	OPT_TIME("scale", struct draw_fields, b_ns, .required = true,
 		 .help = "its scale: mean / shape"),
 	OPT_END};
 static const struct option exponential_options[] = {
 	DRAW_TYPE("exponential"),
-	OPT_TIME("mean", struct draw_fields, mean_ns, .required = true, .help = "its mean"),
-	OPT_END};
+	OPT_TIME("mean", struct draw_fields, a_ns, .required = true, .help = "its mean"), OPT_END};
 static const struct option poisson_options[] = {
 	DRAW_TYPE("poisson"),
-	OPT_REAL("mean", struct draw_fields, mean, .required = true, .min_real = 0, .max_real = 1e6,
+	OPT_REAL("mean", struct draw_fields, a, .required = true, .min_real = 0, .max_real = 1e6,
 		 .help = "events on average"),
-	OPT_TIME("unit", struct draw_fields, unit_ns, .def = 1000000,
-		 .help = "the time of one event"),
+	OPT_TIME("unit", struct draw_fields, b_ns, .def = 1000000, .help = "the time of one event"),
 	OPT_END};
 
 static const char *const draw_names[] = {"normal",      "uniform", "gamma",
 					 "exponential", "poisson", NULL};
-static const struct option *const draw_tables[][2] = {
-	{normal_options, NULL},      {uniform_options, NULL}, {gamma_options, NULL},
-	{exponential_options, NULL}, {poisson_options, NULL},
-};
-static const enum draw_kind draw_kinds[] = {DRAW_NORMAL, DRAW_UNIFORM, DRAW_GAMMA, DRAW_EXPONENTIAL,
-					    DRAW_POISSON};
-enum { DRAW_NAMES = COUNT(draw_kinds) };
+/* In the order of draw_names. */
+static const struct {
+	enum draw_kind kind;
+	bool pure; /* the first parameter is no time */
+	const struct option *tables[2];
+} draws[] = {{DRAW_NORMAL, false, {normal_options}},
+	     {DRAW_UNIFORM, false, {uniform_options}},
+	     {DRAW_GAMMA, true, {gamma_options}},
+	     {DRAW_EXPONENTIAL, false, {exponential_options}},
+	     {DRAW_POISSON, true, {poisson_options}}};
 
 struct draw_type {
 	uint32_t type;
@@ -66,50 +68,9 @@ static const struct option type_options[] = {OPT_CHOICE("type", struct draw_type
 							.help = "the distribution"),
 					     OPT_END};
 
-static struct draw from_fields(enum draw_kind kind, const struct draw_fields *f)
-{
-	struct draw d = {.kind = kind};
-
-	switch (kind) {
-	case DRAW_NORMAL:
-		d.a = (double)f->mean_ns;
-		d.b = (double)f->stdev_ns;
-		break;
-	case DRAW_UNIFORM:
-		d.a = (double)f->min_ns;
-		d.b = (double)f->max_ns;
-		break;
-	case DRAW_GAMMA:
-		d.a = f->shape;
-		d.b = (double)f->scale_ns;
-		break;
-	case DRAW_POISSON:
-		d.a = f->mean;
-		d.b = (double)f->unit_ns;
-		break;
-	default:
-		d.a = (double)f->mean_ns;
-	}
-	return d;
-}
-
 static uint64_t whole_ns(double ns)
 {
 	return ns <= 0 ? 0 : ns < 0x1p64 ? (uint64_t)ns : UINT64_MAX;
-}
-
-static struct draw_fields to_fields(const struct draw *d)
-{
-	uint64_t a = whole_ns(d->a), b = whole_ns(d->b);
-
-	return (struct draw_fields){.mean_ns = a,
-				    .stdev_ns = b,
-				    .min_ns = a,
-				    .max_ns = b,
-				    .scale_ns = b,
-				    .unit_ns = b,
-				    .shape = d->a,
-				    .mean = d->a};
 }
 
 /* A constant is given and shown as a time. */
@@ -156,10 +117,12 @@ static int draw_parse(const struct option *o, void *member, const struct cJSON *
 	rc = option_parse_one(type_options, &chosen, type, at, arena, err);
 	if (rc < 0)
 		return rc;
-	rc = options_parse(draw_tables[chosen.type], &fields, value, where, arena, err);
+	rc = options_parse(draws[chosen.type].tables, &fields, value, where, arena, err);
 	if (rc < 0)
 		return rc;
-	*d = from_fields(draw_kinds[chosen.type], &fields);
+	*d = (struct draw){.kind = draws[chosen.type].kind,
+			   .a = draws[chosen.type].pure ? fields.a : (double)fields.a_ns,
+			   .b = (double)fields.b_ns};
 	if (d->kind == DRAW_UNIFORM && d->b < d->a)
 		return err_set(err, -EINVAL, "%s/max: must not be less than min", where);
 	return 0;
@@ -169,13 +132,13 @@ static cJSON *draw_print(const struct option *o, const void *member)
 {
 	const struct option time = as_time(o);
 	const struct draw *d = member;
-	struct draw_fields fields = to_fields(d);
+	struct draw_fields fields = {.a_ns = whole_ns(d->a), .b_ns = whole_ns(d->b), .a = d->a};
 	uint32_t i;
 
-	for (i = 0; i < DRAW_NAMES; i++)
-		if (draw_kinds[i] == d->kind)
-			return options_to_json(draw_tables[i], &fields);
-	return option_time.print(&time, &fields.mean_ns);
+	for (i = 0; i < COUNT(draws); i++)
+		if (draws[i].kind == d->kind)
+			return options_to_json(draws[i].tables, &fields);
+	return option_time.print(&time, &fields.a_ns);
 }
 
 static bool draw_schema(struct cJSON *schema, const struct option *o)
@@ -184,8 +147,8 @@ static bool draw_schema(struct cJSON *schema, const struct option *o)
 	cJSON *any = cJSON_AddArrayToObject(schema, "oneOf");
 	bool ok = option_append(any, option_schema(&time));
 
-	for (uint32_t i = 0; i < DRAW_NAMES && ok; i++)
-		ok = option_append(any, options_schema(draw_tables[i]));
+	for (uint32_t i = 0; i < COUNT(draws) && ok; i++)
+		ok = option_append(any, options_schema(draws[i].tables));
 	return ok;
 }
 

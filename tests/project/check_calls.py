@@ -12,12 +12,6 @@ MOST = 9
 
 # Circles that stay, and why.
 CIRCLES = {
-    ("core/option/draw.c",
-     "core/option/list.c",
-     "core/option/parse.c",
-     "core/option/print.c",
-     "core/option/schema.c"):
-        "to be taken apart",
     ("ranks/run/phases.c",
      "ranks/run/publish.c",
      "ranks/run/together.c",
