@@ -2,6 +2,7 @@
 #include "workloads/io/columns.h"
 
 #include "backends/endpoint.h"
+#include "core/numbers.h"
 
 static const struct measure measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
 						  IO_COLUMN_LIST(MEASURE_ROW)};
@@ -53,10 +54,10 @@ const struct tally_schema io_schema = {
 	.rank = {.measures = measures,
 		 .measure_count = IO_MEASURES,
 		 .figures = figures,
-		 .figure_count = sizeof(figures) / sizeof(figures[0])},
+		 .figure_count = COUNT(figures)},
 	.hists = hists,
 	.hist_count = IO_HISTS,
 	.main_figures = {"bytes_rate_last_done", "rate_last_done"},
 	.tables = tables,
-	.table_count = sizeof(tables) / sizeof(tables[0]),
+	.table_count = COUNT(tables),
 };

@@ -19,8 +19,8 @@ static const int own[] = {IO_HIST_OPERATION, IO_HIST_GET, IO_HIST_PUT};
 
 #define IO_METER(op) \
 	{ \
-		.schema = &io_schema, .maps = maps, .map_count = sizeof(maps) / sizeof(maps[0]), \
-		.late = IO_LATE, .short_transfers = IO_SHORT_TRANSFERS, .sync = IO_HIST_SYNC, \
+		.schema = &io_schema, .maps = maps, .map_count = COUNT(maps), .late = IO_LATE, \
+		.short_transfers = IO_SHORT_TRANSFERS, .sync = IO_HIST_SYNC, \
 		.publish = IO_HIST_PUBLISH, .own = own, .own_count = 3, .live_op = (op) \
 	}
 static const struct meter_layout meter_layouts[] = {
@@ -55,10 +55,8 @@ static void io_count_done(const struct io_thread *thread, struct tally *t)
 	row[IO_DONE_BYTES] += thread->done_bytes;
 	row[IO_FIRST_DONE_BYTES] +=
 		first_bytes < thread->done_bytes ? first_bytes : thread->done_bytes;
-	if (end_ns > row[IO_LAST_DONE_NS])
-		row[IO_LAST_DONE_NS] = end_ns;
-	if (thread->slots.late_start_ns > row[IO_LATE_START_NS])
-		row[IO_LATE_START_NS] = thread->slots.late_start_ns;
+	row[IO_LAST_DONE_NS] = max_u64(row[IO_LAST_DONE_NS], end_ns);
+	row[IO_LATE_START_NS] = max_u64(row[IO_LATE_START_NS], thread->slots.late_start_ns);
 }
 
 void io_count_thread(const struct crew_thread *w, struct tally *t)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/numbers.h"
 #include "core/option/option.h"
 #include "workloads/common/description.h"
 #include "workloads/common/small_object.h"
@@ -168,7 +169,7 @@ static int io_set_check_same(const struct io_set *have, const struct io_set *s,
 		double was, is;
 	} ratios[] = {{"compress", have->compress, s->compress}, {"dedup", have->dedup, s->dedup}};
 
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+	for (size_t i = 0; i < COUNT(counts); i++)
 		if (counts[i].matters && counts[i].was != counts[i].is)
 			return err_set(err, -EEXIST,
 				       "%s/%s: its objects were made with %s %" PRIu64
@@ -180,7 +181,7 @@ static int io_set_check_same(const struct io_set *have, const struct io_set *s,
 	     memcmp(have->sizes, s->sizes, s->size_count * sizeof(s->sizes[0])) != 0))
 		return err_set(err, -EEXIST, "%s/%s: its objects were made with other sizes%s",
 			       where, s->folder, advice);
-	for (size_t i = 0; moves && i < sizeof(ratios) / sizeof(ratios[0]); i++)
+	for (size_t i = 0; moves && i < COUNT(ratios); i++)
 		if (ratios[i].was != ratios[i].is)
 			return err_set(
 				err, -EEXIST,

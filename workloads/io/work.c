@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/numbers.h"
+
 enum { HANDLES_MIN = 64 };
 static const uint64_t thread_stream = 0x746872656164; /* "thread" */
 
@@ -207,8 +209,7 @@ void io_count(struct io_thread *t, struct io_slot *slot)
 
 void io_fails(struct io_thread *t, struct io_slot *slot, int rc, const char *text)
 {
-	if (slot->number < t->first_failed)
-		t->first_failed = slot->number;
+	t->first_failed = min_u64(t->first_failed, slot->number);
 	slots_fail(&t->slots, &slot->s, rc, text);
 }
 

@@ -2,6 +2,7 @@
 #include "workloads/load/columns.h"
 
 #include "backends/endpoint.h"
+#include "core/numbers.h"
 
 static const struct measure measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
 						  LOAD_RANK_LIST(MEASURE_ROW, MEASURE_BLOCK_ROWS)};
@@ -47,7 +48,7 @@ static const struct table_kind load_rows = {
 	.columns = {.measures = row_measures,
 		    .measure_count = LOAD_ROW_MEASURES,
 		    .figures = row_figures,
-		    .figure_count = sizeof(row_figures) / sizeof(row_figures[0])},
+		    .figure_count = COUNT(row_figures)},
 	.rows_max = 1,
 };
 
@@ -67,7 +68,7 @@ const struct tally_schema load_schema = {
 	.rank = {.measures = measures,
 		 .measure_count = LOAD_MEASURES,
 		 .figures = figures,
-		 .figure_count = sizeof(figures) / sizeof(figures[0])},
+		 .figure_count = COUNT(figures)},
 	.hists = hists,
 	.hist_count = LOAD_HISTS,
 	.main_figures = {"bytes_rate_last_done"},

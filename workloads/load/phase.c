@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/numbers.h"
 #include "core/units.h"
 #include "workloads/load/run.h"
 
@@ -13,7 +14,7 @@ static const struct meter_map load_maps[] = {
 static const struct meter_layout load_meter = {
 	.schema = &load_schema,
 	.maps = load_maps,
-	.map_count = sizeof(load_maps) / sizeof(load_maps[0]),
+	.map_count = COUNT(load_maps),
 	.late = METER_NONE,
 	.short_transfers = METER_NONE,
 	.sync = METER_NONE,

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/numbers.h"
 #include "core/time_ns.h"
 #include "workloads/load/run.h"
 
@@ -166,8 +167,7 @@ static void load_meet(struct load_run *r, struct crew_thread *w)
 
 	pthread_mutex_lock(&m->lock);
 	m->arrived++;
-	if (w->queue.now_ns > m->headers_ns)
-		m->headers_ns = w->queue.now_ns;
+	m->headers_ns = max_u64(m->headers_ns, w->queue.now_ns);
 	pthread_cond_broadcast(&m->changed);
 	while (m->arrived < r->crew.threads && !atomic_load(&r->crew.halt)) {
 		until = timespec_after(CLOCK_MONOTONIC, meeting_nap_ns);

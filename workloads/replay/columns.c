@@ -2,6 +2,7 @@
 #include "workloads/replay/columns.h"
 
 #include "backends/endpoint.h"
+#include "core/numbers.h"
 #include "workloads/trace/trace.h"
 
 static const struct measure measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
@@ -63,7 +64,7 @@ const struct tally_schema replay_schema = {
 	.rank = {.measures = measures,
 		 .measure_count = REPLAY_MEASURES,
 		 .figures = figures,
-		 .figure_count = sizeof(figures) / sizeof(figures[0])},
+		 .figure_count = COUNT(figures)},
 	.hists = hists,
 	.hist_count = REPLAY_HISTS,
 	.main_figures = {"row_rate"},

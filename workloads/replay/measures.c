@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "core/numbers.h"
 #include "workloads/replay/work.h"
 
 enum { TIER_NAME_BYTES = 16 };
@@ -18,13 +19,13 @@ static const int own[] = {REPLAY_HIST_READ, REPLAY_HIST_WRITE, REPLAY_HIST_DELET
 const struct meter_layout replay_meter = {
 	.schema = &replay_schema,
 	.maps = maps,
-	.map_count = sizeof(maps) / sizeof(maps[0]),
+	.map_count = COUNT(maps),
 	.late = REPLAY_LATE,
 	.short_transfers = REPLAY_SHORT_TRANSFERS,
 	.sync = REPLAY_HIST_SYNC,
 	.publish = REPLAY_HIST_PUBLISH,
 	.own = own,
-	.own_count = sizeof(own) / sizeof(own[0]),
+	.own_count = COUNT(own),
 	.live_op = REQ_READ,
 };
 
@@ -84,8 +85,7 @@ void replay_count_thread(const struct crew_thread *w, struct tally *t)
 	row[REPLAY_LEFT] += thread->list->count - thread->next + thread->dropped;
 	row[REPLAY_WAITED] += thread->waited;
 	row[REPLAY_PAYLOAD_ERRORS] += thread->payload_errors;
-	if (thread->slots.late_start_ns > row[REPLAY_LATE_START_NS])
-		row[REPLAY_LATE_START_NS] = thread->slots.late_start_ns;
+	row[REPLAY_LATE_START_NS] = max_u64(row[REPLAY_LATE_START_NS], thread->slots.late_start_ns);
 	for (uint32_t i = 0; i < thread->slots.depth; i++) {
 		const struct replay_slot *slot = slots_at(&thread->slots, i);
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/numbers.h"
 #include "core/time_ns.h"
 #include "workloads/trace/fields.h"
 
@@ -117,7 +118,7 @@ static bool log_operation(const char *op, uint32_t *operation)
 		enum trace_operation operation;
 	} words[] = {{"GET", TRACE_READ}, {"PUT", TRACE_WRITE}, {"DELETE", TRACE_DELETE}};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < COUNT(words); i++) {
 		*operation = words[i].operation;
 		if (strcmp(op, words[i].word) == 0)
 			return true;
