@@ -52,7 +52,7 @@ EDITS = (
      '\tOPT_U64("tokens", struct train_options, tokens, .def = 512, .max = 1 << 20, .help = "tokens of a sample"),\n'),
 
     # A capability, a phase that needs it, and a store that has it.
-    ("backends/capability.h", r'"cannot list a folder in parts"\)',
+    ("backends/capability.h", r'"cannot be written"\)',
      ' \\\n\tX(TOKENS, tokens, "cuts samples into tokens", "cannot cut samples into tokens")'),
     ("workloads/train/options.c", r"s->needs = BACKEND_RANGES;\n",
      "\t\ts->needs |= o->tokens > 1000 ? BACKEND_TOKENS : 0;\n"),
