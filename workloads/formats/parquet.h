@@ -1,5 +1,5 @@
-/* Shared by the two halves of the format parquet: row groups (parquet.c) and the footer
- * (parquet_footer.c). Pure functions, any thread. */
+/* Shared by the parts of the format parquet: where row groups are (parquet_groups.c), the footer (parquet_footer.c), and the
+ * format itself (parquet.c). Pure functions, any thread. */
 #ifndef HAUL_WORKLOADS_FORMATS_PARQUET_H
 #define HAUL_WORKLOADS_FORMATS_PARQUET_H
 
@@ -46,7 +46,10 @@ struct parquet_options {
 };
 _Static_assert(sizeof(struct parquet_options) <= FORMAT_OPTION_BYTES, "room for the options");
 
+/* Rows of a row group but the last, of that row group, and of a page of such columns. */
+uint64_t parquet_row_group(const struct layout *l);
 uint64_t parquet_group_rows(const struct layout *l, uint64_t group);
+uint64_t parquet_page_rows(const struct parquet_run *run);
 /* Where a row group begins in the file, and its bytes. */
 uint64_t parquet_group_at(const struct layout *l, uint64_t group);
 uint64_t parquet_group_bytes(const struct layout *l, uint64_t group);
