@@ -32,6 +32,9 @@ enum synthetic_measure {
 };
 enum synthetic_epoch { SYN_EPOCH_LIST(MEASURE_ENUM) SYN_E_MEASURES };
 enum synthetic_tier { SYN_TIER_LIST(MEASURE_ENUM) SYN_T_MEASURES };
+/* Stalls of rank 0 beside one of each rank: more than 2^32 - 1. */
+#define SYN_MANY (UINT64_C(1) << 33)
+
 enum synthetic_hist { SYN_READ, SYN_WRITE, SYN_STALL, SYN_HISTS };
 enum synthetic_table { SYN_EPOCHS, SYN_TIERS, SYN_TABLES };
 enum { SYN_TIERS_MAX = 4, SYN_STEPS = 5000 };
