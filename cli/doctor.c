@@ -1,14 +1,288 @@
 /* The verb "doctor": what works on this machine. Facilities are probed by using them. */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/io_uring.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "backends/backend.h"
 #include "cli/cli.h"
-#include "cli/probe.h"
+#include "core/clock.h"
 #include "core/numbers.h"
+#include "core/units.h"
 #include "ranks/mpi/library.h"
 #include "ranks/run/run.h"
 #include "results-schema/library.h"
+
+/* Each probe uses a facility, and reports what it found and what follows from it. */
+struct probe {
+	char found[128];
+	char verdict[64]; /* "ok", or what to do */
+};
+
+enum {
+	BLOCK_BYTES = 4096,
+	HUGE_BYTES = 2 << 20,
+	SLEEPS = 50,
+	SLEEP_NS = 50000,
+	STEAL_NS = 200000000
+};
+
+static void __attribute__((format(printf, 2, 3))) found(struct probe *p, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(p->found, sizeof(p->found), format, args);
+	va_end(args);
+}
+
+static void probe_verdict(struct probe *p, const char *text)
+{
+	snprintf(p->verdict, sizeof(p->verdict), "%s", text);
+}
+
+static void probe_io_uring(struct probe *p)
+{
+	struct io_uring_params parameters;
+	long ring;
+
+	memset(&parameters, 0, sizeof(parameters));
+	ring = syscall(__NR_io_uring_setup, 4, &parameters);
+	if (ring < 0) {
+		found(p, "%s", errno == ENOSYS ? "the kernel does not have it" : strerror(errno));
+		probe_verdict(p, errno == ENOSYS   ? "engine psync replaces uring"
+				 : errno == ENOMEM ? "ulimit -l unlimited"
+						   : "kernel.io_uring_disabled=0");
+		return;
+	}
+	close((int)ring);
+	found(p, "works; used by \"engine\": \"uring\"");
+}
+
+/* KiB of this process's memory in transparent huge pages. */
+static unsigned long huge_kib(void)
+{
+	FILE *smaps = fopen("/proc/self/smaps_rollup", "r");
+	unsigned long kib = 0;
+	char line[256];
+
+	while (smaps && fgets(line, sizeof(line), smaps))
+		if (sscanf(line, "AnonHugePages: %lu", &kib) == 1)
+			break;
+	if (smaps)
+		fclose(smaps);
+	return kib;
+}
+
+/* Whether memory that is advised to use huge pages really gets them. */
+static bool probe_gets_huge(void)
+{
+	unsigned long before = huge_kib(), after;
+	size_t length = 4 * (size_t)HUGE_BYTES;
+	void *map = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (map == MAP_FAILED)
+		return false;
+	madvise(map, length, MADV_HUGEPAGE);
+	memset(map, 1, length);
+	after = huge_kib();
+	munmap(map, length);
+	return after > before;
+}
+
+static void probe_huge_pages(struct probe *p)
+{
+	FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+	char line[64] = "", *open, *close_;
+
+	if (file && !fgets(line, sizeof(line), file))
+		line[0] = '\0';
+	if (file)
+		fclose(file);
+	open = strchr(line, '[');
+	close_ = open ? strchr(open, ']') : NULL;
+	if (close_)
+		*close_ = '\0';
+	if (probe_gets_huge()) {
+		found(p, "transparent, by %s",
+		      open && strcmp(open + 1, "always") == 0 ? "default" : "madvise");
+		return;
+	}
+	found(p, "none given (transparent_hugepage: %s)", open ? open + 1 : "unknown");
+	probe_verdict(p, "direct reads take twice as long without them");
+}
+
+/* Reads only the second half of a KiB, which works only where blocks are 512 bytes. */
+static void direct_block(struct probe *p, int fd, void *block, const char *folder)
+{
+	unsigned bytes;
+
+	if (pwrite(fd, block, BLOCK_BYTES, 0) != BLOCK_BYTES ||
+	    pread(fd, block, BLOCK_BYTES, 0) != BLOCK_BYTES) {
+		found(p, "%.90s: %s", folder, strerror(errno));
+		probe_verdict(p, "not with \"direct\": true here");
+		return;
+	}
+	bytes = pread(fd, block, 512, 512) == 512 ? 512 : BLOCK_BYTES;
+	found(p, "%.90s: %u-byte blocks", folder, bytes);
+}
+
+static void probe_direct(struct probe *p)
+{
+	char folder[100] = ".", name[] = ".haul-doctor-XXXXXX";
+	void *block = NULL;
+	int fd;
+
+	if (!getcwd(folder, sizeof(folder)))
+		strcpy(folder, "this folder");
+	if (posix_memalign(&block, BLOCK_BYTES, BLOCK_BYTES) != 0) {
+		found(p, "no memory");
+		return;
+	}
+	memset(block, 0, BLOCK_BYTES);
+	fd = mkstemp(name);
+	if (fd < 0) {
+		found(p, "%.90s: cannot create a file here: %s", folder, strerror(errno));
+		probe_verdict(p, "try it in another folder");
+		goto out_free;
+	}
+	unlink(name);
+	if (fcntl(fd, F_SETFL, O_DIRECT) < 0) {
+		found(p, "%.90s: %s", folder, strerror(errno));
+		probe_verdict(p, "not with \"direct\": true here");
+	} else {
+		direct_block(p, fd, block, folder);
+	}
+	close(fd);
+out_free:
+	free(block);
+}
+
+static void probe_memory_lock(struct probe *p)
+{
+	char size[UNITS_TEXT_BYTES];
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) < 0) {
+		found(p, "%s", strerror(errno));
+		return;
+	}
+	if (limit.rlim_cur == RLIM_INFINITY) {
+		found(p, "unlimited");
+		return;
+	}
+	units_bytes_binary(size, (double)limit.rlim_cur);
+	found(p, "%s: registered buffers are limited", size);
+	probe_verdict(p, "ulimit -l unlimited");
+}
+
+static bool probe_in_path(const char *name)
+{
+	const char *path = getenv("PATH"), *end;
+	char file[4096];
+
+	for (; path && *path; path = *end ? end + 1 : end) {
+		end = strchrnul(path, ':');
+		snprintf(file, sizeof(file), "%.*s/%s", (int)(end - path), path, name);
+		if (access(file, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void probe_schedulers(struct probe *p)
+{
+	static const char *const names[] = {"srun", "sbatch", "qsub", "mpiexec"};
+	unsigned i;
+	size_t used;
+
+	for (i = 0; i < COUNT(names); i++) {
+		used = strlen(p->found);
+		if (probe_in_path(names[i]))
+			snprintf(p->found + used, sizeof(p->found) - used, "%s%s", used ? ", " : "",
+				 names[i]);
+	}
+	if (!p->found[0])
+		found(p, "no srun, sbatch, qsub or mpiexec in PATH");
+	if (!probe_in_path("mpiexec") && !probe_in_path("srun"))
+		probe_verdict(p, "load an MPI module");
+}
+
+struct cpu_time {
+	unsigned long long all, steal;
+};
+
+static struct cpu_time read_cpu_time(void)
+{
+	unsigned long long t[8] = {0};
+	FILE *stat = fopen("/proc/stat", "r");
+	struct cpu_time out = {0};
+	unsigned i;
+
+	if (!stat)
+		return out;
+	if (fscanf(stat, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3],
+		   &t[4], &t[5], &t[6], &t[7]) == 8)
+		for (i = 0; i < 8; i++)
+			out.all += t[i];
+	out.steal = t[7];
+	fclose(stat);
+	return out;
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* How late a short sleep ends: the median. */
+static uint64_t oversleep_ns(struct clock *clock)
+{
+	uint64_t late[SLEEPS], until;
+	unsigned i;
+
+	for (i = 0; i < SLEEPS; i++) {
+		until = clock_now(clock) + SLEEP_NS;
+		clock_sleep_until(clock, until);
+		late[i] = clock_now(clock) - until;
+	}
+	qsort(late, SLEEPS, sizeof(late[0]), compare_u64);
+	return late[SLEEPS / 2];
+}
+
+static void probe_clock(struct probe *p)
+{
+	struct cpu_time before = read_cpu_time(), after;
+	struct clock clock;
+	uint64_t late, start;
+	double steal;
+
+	clock_init(&clock);
+	start = clock_now(&clock);
+	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+	late = oversleep_ns(&clock);
+	clock_sleep_until(&clock, start + STEAL_NS);
+	after = read_cpu_time();
+	steal = after.all > before.all ? 100.0 * (double)(after.steal - before.steal) /
+						 (double)(after.all - before.all)
+				       : 0;
+	found(p, "steal %.1f %%, timer slack %d ns, a sleep ends %.0f µs late", steal,
+	      prctl(PR_GET_TIMERSLACK), (double)late / 1e3);
+	if (steal >= 1)
+		probe_verdict(p, "another guest uses processor time: figures will vary");
+}
 
 static void doctor_row(const char *what, const struct probe *p)
 {

@@ -1,5 +1,7 @@
 #include "core/proc.h"
 
+#include <dirent.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,4 +32,32 @@ uint64_t proc_memory_bytes(const char *key)
 
 	proc_value("/proc/meminfo", key, kib, sizeof(kib));
 	return strtoull(kib, NULL, 10) << 10;
+}
+
+void sched_times(uint64_t *run_ns, uint64_t *runnable_ns)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *entry;
+
+	*run_ns = 0;
+	*runnable_ns = 0;
+	while (tasks && (entry = readdir(tasks))) {
+		uint64_t run, runnable;
+		char path[300];
+		FILE *f;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%s/schedstat", entry->d_name);
+		f = fopen(path, "r");
+		if (!f)
+			continue; /* the thread has just ended */
+		if (fscanf(f, "%" SCNu64 " %" SCNu64, &run, &runnable) == 2) {
+			*run_ns += run;
+			*runnable_ns += runnable;
+		}
+		fclose(f);
+	}
+	if (tasks)
+		closedir(tasks);
 }

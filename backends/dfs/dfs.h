@@ -4,7 +4,7 @@
 #define HAUL_BACKENDS_DFS_DFS_H
 
 #include "backends/backend.h"
-#include "backends/dfs/folder.h"
+#include "backends/dfs/kept.h"
 #include "backends/dfs/library.h"
 #include "backends/retry.h"
 
@@ -15,7 +15,7 @@ struct dfs_options {
 	/* Of new files, and of new folders; "": as their folder or the container says. */
 	char object_class[DFS_CLASS_NAME_BYTES], folder_class[DFS_CLASS_NAME_BYTES];
 	uint64_t chunk_bytes;
-	uint32_t client; /* enum in client.h */
+	uint32_t client; /* in the order of the profiles in store.c */
 	uint64_t part_bytes;
 	uint64_t openers;          /* threads per queue for what libdfs does only synchronously */
 	uint64_t handles, folders; /* open files and folders that a rank keeps */

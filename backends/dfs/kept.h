@@ -9,6 +9,8 @@
 #include <pthread.h>
 
 #include "backends/dfs/library.h"
+#include "backends/request.h"
+#include "core/uri.h"
 
 struct dfs_kept {
 	struct dfs_object *object;
@@ -44,5 +46,28 @@ void dfs_cache_forget(struct dfs_cache *c, const char *name);
  * were not asked. */
 struct dfs_kept *dfs_cache_try_find(struct dfs_cache *c, const char *name, bool sized);
 bool dfs_cache_try_drop(struct dfs_cache *c, struct dfs_kept *kept);
+
+/* Longest path in a container: the base, a key, and the ending of a version that is not committed. */
+enum { DFS_PATH_BYTES = URI_BYTES + OBJECT_KEY_BYTES + 16 };
+
+/* Folders, so that opening a file costs one request and not one for each folder above it. A folder
+ * that another process removes and makes again is not noticed. */
+struct dfs_folders {
+	struct dfs_mount *mount;
+	uint32_t folder_class;  /* of folders that are made */
+	struct dfs_cache cache; /* by path */
+};
+
+int dfs_folders_open(struct dfs_folders *f, uint32_t capacity, const struct dfs_library *library,
+		     struct dfs_mount *mount, uint32_t folder_class);
+void dfs_folders_close(struct dfs_folders *f);
+
+/* The open folder of that path ("/", "/a/b"), which is made where it is missing and make is true.
+ * Returns 0 or what libdfs returned. dfs_folder_drop ends its use. */
+int dfs_folder_take(struct dfs_folders *f, const char *path, bool make, struct dfs_kept **folder);
+void dfs_folder_drop(struct dfs_folders *f, struct dfs_kept *folder);
+
+/* The folder of that path was removed. */
+void dfs_folder_forget(struct dfs_folders *f, const char *path);
 
 #endif

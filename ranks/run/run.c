@@ -14,7 +14,7 @@
 
 #include "backends/node_block.h"
 #include "core/numbers.h"
-#include "core/sched.h"
+#include "core/proc.h"
 #include "plan/plan.h"
 #include "ranks/mpi/group.h"
 #include "ranks/mpi/polite.h"

@@ -1,7 +1,7 @@
 /* What the readers have counted goes into the tally, once, when all rest. */
 #include "workloads/train/pass.h"
 
-#include "core/sched.h"
+#include "core/proc.h"
 
 static const struct meter_map count_maps[] = {
 	{REQ_READ, METER_NONE, TRAIN_HIST_READ, TRAIN_HIST_READ_RESPONSE,

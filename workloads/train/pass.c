@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "backends/queue/failure.h"
-#include "core/sched.h"
+#include "core/proc.h"
 #include "core/units.h"
 
 #define PASS_SHOW_NS 50000000u

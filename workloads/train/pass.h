@@ -64,7 +64,7 @@ struct pass {
 	uint64_t open_bytes; /* that requests had moved when the epoch row began */
 	struct residency open_residency;
 
-	uint64_t runnable_ns;             /* at the start of the pass; see core/sched.h */
+	uint64_t runnable_ns;             /* at the start of the pass; see core/proc.h */
 	uint64_t start_ns, now_ns;        /* now_ns: the end of the last step */
 	uint64_t limit_ns;                /* 0: none */
 	uint64_t steps_done, steps_total; /* training steps */

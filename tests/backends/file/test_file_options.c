@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "backends/file/cache.h"
-#include "backends/file/dfuse.h"
 #include "backends/file/file.h"
+#include "backends/file/system.h"
 #include "tests/backends/rig.h"
 #include "tests/unit.h"
 
