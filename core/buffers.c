@@ -10,8 +10,60 @@
 
 static const uint64_t page_bytes = 4096, huge_bytes = 2 << 20;
 
-static int buffers_map(void **base, uint64_t bytes);
-static int buffers_touch(void *base, uint64_t bytes);
+/* mmap aligns to a small page only. So this maps 2 MiB more and unmaps what lies outside. */
+static char *buffers_align(char *p, uint64_t bytes)
+{
+	uint64_t before = -(uint64_t)(uintptr_t)p & (huge_bytes - 1);
+
+	if (before)
+		munmap(p, before);
+	if (huge_bytes > before)
+		munmap(p + before + bytes, huge_bytes - before);
+	/* A kernel without huge pages maps small ones, which are slower but otherwise equal. */
+	(void)madvise(p + before, bytes, MADV_HUGEPAGE);
+	return p + before;
+}
+
+/* The thread that will use the pages creates them now, so that they lie on its NUMA node and no
+ * page fault falls into a timed read. Where memory runs out, MADV_POPULATE_WRITE returns an error;
+ * a write to the page would kill the process. */
+static int buffers_touch(void *base, uint64_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+	int rc;
+
+	do
+		rc = madvise(base, bytes, MADV_POPULATE_WRITE);
+	while (rc != 0 && (errno == EINTR || errno == EAGAIN));
+	if (rc == 0)
+		return 0;
+	if (errno != EINVAL)
+		return -ENOMEM;
+#endif
+	for (uint64_t at = 0; at < bytes; at += page_bytes)
+		((volatile char *)base)[at] = 0;
+	return 0;
+}
+
+static int buffers_map(void **base, uint64_t bytes)
+{
+	bool huge = bytes > BUFFERS_SMALL_BYTES;
+	char *p = mmap(NULL, bytes + (huge ? huge_bytes : 0), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int rc;
+
+	if (p == MAP_FAILED)
+		return -ENOMEM;
+	if (huge)
+		p = buffers_align(p, bytes);
+	rc = buffers_touch(p, bytes);
+	if (rc < 0) {
+		munmap(p, bytes);
+		return rc;
+	}
+	*base = p;
+	return 0;
+}
 
 int buffers_init(struct buffers *b, uint32_t count, uint64_t slot_bytes, struct err *err)
 {
@@ -74,59 +126,4 @@ void buffers_give(struct buffers *b, void *slot)
 	assert(b->free_count < b->count && offset / b->slot_bytes < b->count &&
 	       offset % b->slot_bytes == 0);
 	b->free_slots[b->free_count++] = (uint32_t)(offset / b->slot_bytes);
-}
-
-/* mmap aligns to a small page only. So this maps 2 MiB more and unmaps what lies outside. */
-static char *buffers_align(char *p, uint64_t bytes)
-{
-	uint64_t before = -(uint64_t)(uintptr_t)p & (huge_bytes - 1);
-
-	if (before)
-		munmap(p, before);
-	if (huge_bytes > before)
-		munmap(p + before + bytes, huge_bytes - before);
-	/* A kernel without huge pages maps small ones, which are slower but otherwise equal. */
-	(void)madvise(p + before, bytes, MADV_HUGEPAGE);
-	return p + before;
-}
-
-static int buffers_map(void **base, uint64_t bytes)
-{
-	bool huge = bytes > BUFFERS_SMALL_BYTES;
-	char *p = mmap(NULL, bytes + (huge ? huge_bytes : 0), PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int rc;
-
-	if (p == MAP_FAILED)
-		return -ENOMEM;
-	if (huge)
-		p = buffers_align(p, bytes);
-	rc = buffers_touch(p, bytes);
-	if (rc < 0) {
-		munmap(p, bytes);
-		return rc;
-	}
-	*base = p;
-	return 0;
-}
-
-/* The thread that will use the pages creates them now, so that they lie on its NUMA node and no
- * page fault falls into a timed read. Where memory runs out, MADV_POPULATE_WRITE returns an error;
- * a write to the page would kill the process. */
-static int buffers_touch(void *base, uint64_t bytes)
-{
-#ifdef MADV_POPULATE_WRITE
-	int rc;
-
-	do
-		rc = madvise(base, bytes, MADV_POPULATE_WRITE);
-	while (rc != 0 && (errno == EINTR || errno == EAGAIN));
-	if (rc == 0)
-		return 0;
-	if (errno != EINVAL)
-		return -ENOMEM;
-#endif
-	for (uint64_t at = 0; at < bytes; at += page_bytes)
-		((volatile char *)base)[at] = 0;
-	return 0;
 }

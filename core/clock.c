@@ -18,10 +18,6 @@ struct clock_pair {
 	uint64_t ns, ticks, apart;
 };
 
-static void kernel_sleep_until(uint64_t until_ns);
-static void nap_until(struct clock *c, uint64_t until_ns);
-static void spin_until(uint64_t until_ns);
-
 void clock_init(struct clock *c)
 {
 	c->fake = false;
@@ -29,6 +25,11 @@ void clock_init(struct clock *c)
 	c->counter = (struct clock_counter){0};
 	atomic_init(&c->spin_ns, CLOCK_SPIN_NS);
 	atomic_init(&c->fake_ns, 0);
+}
+
+uint64_t clock_kernel_ns(void)
+{
+	return kernel_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* Of several answers the one that took the fewest ticks. */
@@ -83,35 +84,23 @@ bool clock_learn_counter(struct clock *c, const char *source)
 	return true;
 }
 
-uint64_t clock_kernel_ns(void)
-{
-	return kernel_clock_ns(CLOCK_MONOTONIC);
-}
-
 uint64_t clock_utc_ns(void)
 {
 	return kernel_clock_ns(CLOCK_REALTIME);
 }
 
-void clock_sleep_until(struct clock *c, uint64_t until_ns)
+/* Sleeps until an absolute deadline, so that signals and late starts do not add up. It asks the
+ * clock first: then a sleep that is already over costs no system call. */
+static void kernel_sleep_until(uint64_t until_ns)
 {
-	uint64_t now;
+	struct timespec t = ns_to_timespec(until_ns);
 
-	if (c->fake) {
-		/* The clock moves forward only: another thread may have slept further. */
-		now = atomic_load_explicit(&c->fake_ns, memory_order_relaxed);
-		while (now < until_ns && !atomic_compare_exchange_weak_explicit(
-						 &c->fake_ns, &now, until_ns, memory_order_relaxed,
-						 memory_order_relaxed))
-			;
-		return;
+	while (clock_kernel_ns() < until_ns) {
+		int rc = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+
+		if (rc != 0 && rc != EINTR)
+			break;
 	}
-	if (!c->spin) {
-		kernel_sleep_until(until_ns);
-		return;
-	}
-	nap_until(c, until_ns);
-	spin_until(until_ns);
 }
 
 uint32_t clock_spin_next(uint32_t spin_ns, uint64_t late_ns)
@@ -142,20 +131,6 @@ static void nap_until(struct clock *c, uint64_t until_ns)
 				      memory_order_relaxed);
 }
 
-/* Sleeps until an absolute deadline, so that signals and late starts do not add up. It asks the
- * clock first: then a sleep that is already over costs no system call. */
-static void kernel_sleep_until(uint64_t until_ns)
-{
-	struct timespec t = ns_to_timespec(until_ns);
-
-	while (clock_kernel_ns() < until_ns) {
-		int rc = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
-
-		if (rc != 0 && rc != EINTR)
-			break;
-	}
-}
-
 static void spin_until(uint64_t until_ns)
 {
 	while (clock_kernel_ns() < until_ns) {
@@ -165,4 +140,25 @@ static void spin_until(uint64_t until_ns)
 		__asm__ volatile("yield");
 #endif
 	}
+}
+
+void clock_sleep_until(struct clock *c, uint64_t until_ns)
+{
+	uint64_t now;
+
+	if (c->fake) {
+		/* The clock moves forward only: another thread may have slept further. */
+		now = atomic_load_explicit(&c->fake_ns, memory_order_relaxed);
+		while (now < until_ns && !atomic_compare_exchange_weak_explicit(
+						 &c->fake_ns, &now, until_ns, memory_order_relaxed,
+						 memory_order_relaxed))
+			;
+		return;
+	}
+	if (!c->spin) {
+		kernel_sleep_until(until_ns);
+		return;
+	}
+	nap_until(c, until_ns);
+	spin_until(until_ns);
 }

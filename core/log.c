@@ -12,8 +12,6 @@
 /* Lines up to this length reach a pipe in one piece (PIPE_BUF), also when other ranks write. */
 enum { LINE_BYTES = 2048 };
 
-static size_t line_head(const struct log *log, enum log_level level, char *line, size_t bytes);
-
 void log_init(struct log *log, int fd, enum log_level level, uint32_t rank, uint32_t ranks)
 {
 	log->fd = fd;
@@ -21,6 +19,21 @@ void log_init(struct log *log, int fd, enum log_level level, uint32_t rank, uint
 	log->rank = rank;
 	log->ranks = ranks;
 	log->start_ns = clock_kernel_ns();
+}
+
+/* "haul: rank 12: warning: ". Information and debug lines also carry the time since the start. */
+static size_t line_head(const struct log *log, enum log_level level, char *line, size_t bytes)
+{
+	static const char *const names[] = {"error: ", "warning: ", "", "debug: "};
+	double seconds = (double)(clock_kernel_ns() - log->start_ns) * 1e-9;
+	int n = snprintf(line, bytes, "haul: ");
+
+	if (log->ranks > 1)
+		n += snprintf(line + n, bytes - (size_t)n, "rank %u: ", log->rank);
+	if (level >= LOG_INFO)
+		n += snprintf(line + n, bytes - (size_t)n, "%.3f s: ", seconds);
+	n += snprintf(line + n, bytes - (size_t)n, "%s", names[level]);
+	return (size_t)n;
 }
 
 void log_say(const struct log *log, enum log_level level, const char *format, ...)
@@ -47,19 +60,4 @@ void log_say(const struct log *log, enum log_level level, const char *format, ..
 	do
 		written = write(log->fd, line, length);
 	while (written < 0 && errno == EINTR);
-}
-
-/* "haul: rank 12: warning: ". Information and debug lines also carry the time since the start. */
-static size_t line_head(const struct log *log, enum log_level level, char *line, size_t bytes)
-{
-	static const char *const names[] = {"error: ", "warning: ", "", "debug: "};
-	double seconds = (double)(clock_kernel_ns() - log->start_ns) * 1e-9;
-	int n = snprintf(line, bytes, "haul: ");
-
-	if (log->ranks > 1)
-		n += snprintf(line + n, bytes - (size_t)n, "rank %u: ", log->rank);
-	if (level >= LOG_INFO)
-		n += snprintf(line + n, bytes - (size_t)n, "%.3f s: ", seconds);
-	n += snprintf(line + n, bytes - (size_t)n, "%s", names[level]);
-	return (size_t)n;
 }

@@ -51,25 +51,68 @@ static const struct quantity bytes_quantity = {byte_units, "", "size", "140 MiB"
 static const struct quantity time_quantity = {time_units, "", "time", "323 ms"};
 static const struct quantity rate_quantity = {byte_units, "/s", "rate", "2 GB/s"};
 
-static int quantity_parse(const struct quantity *q, const char *text, uint64_t *value,
-			  struct err *err);
+/* Reads "12.50" as digits 1250 with 2 decimals, then spaces. Returns what follows, or NULL where
+ * text does not begin with a number. Decimals beyond the 12th are ignored. More than 20 whole
+ * digits give 10^20, which is too large for any quantity. */
+static const char *read_decimal(const char *text, wide *digits, unsigned *decimals)
+{
+	const wide limit = (wide)10000000000u * 10000000000u;
+	const char *p = text;
+	bool any = false;
+
+	*digits = 0;
+	*decimals = 0;
+	for (; *p >= '0' && *p <= '9'; p++, any = true)
+		*digits = *digits >= limit / 10 ? limit : *digits * 10 + (unsigned)(*p - '0');
+	if (!any)
+		return NULL;
+	if (*p == '.') {
+		for (p++, any = false; *p >= '0' && *p <= '9'; p++, any = true) {
+			if (*decimals < 12 && *digits < limit / 10) {
+				*digits = *digits * 10 + (unsigned)(*p - '0');
+				++*decimals;
+			}
+		}
+		if (!any)
+			return NULL;
+	}
+	while (*p == ' ')
+		p++;
+	return p;
+}
+
 static int quantity_factor(const struct quantity *q, const char *text, const char *unit,
-			   uint64_t *factor, struct err *err);
-static const char *read_decimal(const char *text, wide *digits, unsigned *decimals);
-
-int units_parse_bytes(const char *text, uint64_t *bytes, struct err *err)
+			   uint64_t *factor, struct err *err)
 {
-	return quantity_parse(&bytes_quantity, text, bytes, err);
-}
+	char quoted[JSON_QUOTE_BYTES], unit_quoted[JSON_QUOTE_BYTES], known[128] = "";
+	const struct unit *u;
+	size_t n;
 
-int units_parse_time(const char *text, uint64_t *ns, struct err *err)
-{
-	return quantity_parse(&time_quantity, text, ns, err);
-}
-
-int units_parse_rate(const char *text, uint64_t *bytes_per_second, struct err *err)
-{
-	return quantity_parse(&rate_quantity, text, bytes_per_second, err);
+	/* Zero needs no unit. A long string of digits is a number of bytes that JSON cannot hold as
+	 * a number. */
+	if (!*unit && (strspn(text, "0. \t") == strlen(text) ||
+		       (q->units == byte_units && strlen(text) >= 16 && !strchr(text, '.')))) {
+		*factor = 1;
+		return 0;
+	}
+	if (!*unit)
+		return err_set(err, -EINVAL, "%s needs a unit; write it as \"%s\"",
+			       json_quote(quoted, text), q->form);
+	if (q->units == time_units && (!strcmp(unit, "\xc2\xb5s") || !strcmp(unit, "\xce\xbcs")))
+		unit = "us"; /* Unicode has two micro signs */
+	for (u = q->units; u->name; u++) {
+		n = strlen(u->name);
+		if ((!strncmp(unit, u->name, n) ||
+		     (!strcmp(u->name, "kB") && !strncmp(unit, "KB", 2))) &&
+		    !strcmp(unit + n, q->suffix)) {
+			*factor = u->factor;
+			return 0;
+		}
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s%s",
+			 *known ? ", " : "", u->name, q->suffix);
+	}
+	return err_set(err, -EINVAL, "%s is not a %s: unknown unit %s; known are %s",
+		       json_quote(quoted, text), q->noun, json_quote(unit_quoted, unit), known);
 }
 
 static int quantity_parse(const struct quantity *q, const char *text, uint64_t *value,
@@ -107,68 +150,19 @@ static int quantity_parse(const struct quantity *q, const char *text, uint64_t *
 	return 0;
 }
 
-static int quantity_factor(const struct quantity *q, const char *text, const char *unit,
-			   uint64_t *factor, struct err *err)
+int units_parse_bytes(const char *text, uint64_t *bytes, struct err *err)
 {
-	char quoted[JSON_QUOTE_BYTES], unit_quoted[JSON_QUOTE_BYTES], known[128] = "";
-	const struct unit *u;
-	size_t n;
-
-	/* Zero needs no unit. A long string of digits is a number of bytes that JSON cannot hold as
-	 * a number. */
-	if (!*unit && (strspn(text, "0. \t") == strlen(text) ||
-		       (q->units == byte_units && strlen(text) >= 16 && !strchr(text, '.')))) {
-		*factor = 1;
-		return 0;
-	}
-	if (!*unit)
-		return err_set(err, -EINVAL, "%s needs a unit; write it as \"%s\"",
-			       json_quote(quoted, text), q->form);
-	if (q->units == time_units && (!strcmp(unit, "\xc2\xb5s") || !strcmp(unit, "\xce\xbcs")))
-		unit = "us"; /* Unicode has two micro signs */
-	for (u = q->units; u->name; u++) {
-		n = strlen(u->name);
-		if ((!strncmp(unit, u->name, n) ||
-		     (!strcmp(u->name, "kB") && !strncmp(unit, "KB", 2))) &&
-		    !strcmp(unit + n, q->suffix)) {
-			*factor = u->factor;
-			return 0;
-		}
-		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s%s",
-			 *known ? ", " : "", u->name, q->suffix);
-	}
-	return err_set(err, -EINVAL, "%s is not a %s: unknown unit %s; known are %s",
-		       json_quote(quoted, text), q->noun, json_quote(unit_quoted, unit), known);
+	return quantity_parse(&bytes_quantity, text, bytes, err);
 }
 
-/* Reads "12.50" as digits 1250 with 2 decimals, then spaces. Returns what follows, or NULL where
- * text does not begin with a number. Decimals beyond the 12th are ignored. More than 20 whole
- * digits give 10^20, which is too large for any quantity. */
-static const char *read_decimal(const char *text, wide *digits, unsigned *decimals)
+int units_parse_time(const char *text, uint64_t *ns, struct err *err)
 {
-	const wide limit = (wide)10000000000u * 10000000000u;
-	const char *p = text;
-	bool any = false;
+	return quantity_parse(&time_quantity, text, ns, err);
+}
 
-	*digits = 0;
-	*decimals = 0;
-	for (; *p >= '0' && *p <= '9'; p++, any = true)
-		*digits = *digits >= limit / 10 ? limit : *digits * 10 + (unsigned)(*p - '0');
-	if (!any)
-		return NULL;
-	if (*p == '.') {
-		for (p++, any = false; *p >= '0' && *p <= '9'; p++, any = true) {
-			if (*decimals < 12 && *digits < limit / 10) {
-				*digits = *digits * 10 + (unsigned)(*p - '0');
-				++*decimals;
-			}
-		}
-		if (!any)
-			return NULL;
-	}
-	while (*p == ' ')
-		p++;
-	return p;
+int units_parse_rate(const char *text, uint64_t *bytes_per_second, struct err *err)
+{
+	return quantity_parse(&rate_quantity, text, bytes_per_second, err);
 }
 
 /* At least three digits, with zeros at the end dropped: 1.12, 14, 93.3. Hundreds keep tenths where

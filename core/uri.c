@@ -20,31 +20,10 @@ struct expansion {
 	struct err *err;
 };
 
-static int uri_refuse(const char *uri, size_t scheme_length, struct err *err);
-static int expand_append(struct expansion *e, const char *text, size_t length);
-static int expand_variable(struct expansion *e, const char *name, size_t length);
-static int expand_placeholder(struct expansion *e, const char *name, size_t length);
-
 static bool scheme_character(char c, bool first)
 {
 	return (c >= 'a' && c <= 'z') ||
 	       (!first && ((c >= '0' && c <= '9') || (c && strchr("+.-", c))));
-}
-
-int uri_scheme(const char *uri, char scheme[URI_SCHEME_BYTES], struct err *err)
-{
-	size_t n = 0;
-
-	while (scheme_character(uri[n], !n))
-		n++;
-	if (!n || n >= URI_SCHEME_BYTES || strncmp(uri + n, "://", 3) || !json_text_plain(uri))
-		return uri_refuse(uri, n, err);
-	if (strlen(uri) >= URI_BYTES)
-		return err_set(err, -EINVAL, "a URI must be shorter than %d bytes, is %zu",
-			       URI_BYTES, strlen(uri));
-	memcpy(scheme, uri, n);
-	scheme[n] = '\0';
-	return 0;
 }
 
 /* Guesses what was meant: a scheme with wrong slashes, a plain path, or something else. */
@@ -78,34 +57,20 @@ static int uri_refuse(const char *uri, size_t scheme_length, struct err *err)
 		       *rest ? rest : "bucket/prefix");
 }
 
-int uri_expand(const char *uri, const struct rank_place *place, char out[URI_BYTES],
-	       struct err *err)
+int uri_scheme(const char *uri, char scheme[URI_SCHEME_BYTES], struct err *err)
 {
-	struct expansion e = {.out = out, .place = place, .err = err};
-	char quoted[JSON_QUOTE_BYTES];
-	const char *p = uri, *name, *end;
-	bool variable;
-	int rc = 0;
+	size_t n = 0;
 
-	out[0] = '\0';
-	while (*p && !rc) {
-		variable = p[0] == '$' && p[1] == '{';
-		if (!variable && *p != '{') {
-			rc = expand_append(&e, p++, 1);
-			continue;
-		}
-		name = p + (variable ? 2 : 1);
-		end = strchr(name, '}');
-		if (!end)
-			return err_set(err, -EINVAL, "%s has no closing brace",
-				       json_quote(quoted, p));
-		if (variable)
-			rc = expand_variable(&e, name, (size_t)(end - name));
-		else
-			rc = expand_placeholder(&e, name, (size_t)(end - name));
-		p = end + 1;
-	}
-	return rc;
+	while (scheme_character(uri[n], !n))
+		n++;
+	if (!n || n >= URI_SCHEME_BYTES || strncmp(uri + n, "://", 3) || !json_text_plain(uri))
+		return uri_refuse(uri, n, err);
+	if (strlen(uri) >= URI_BYTES)
+		return err_set(err, -EINVAL, "a URI must be shorter than %d bytes, is %zu",
+			       URI_BYTES, strlen(uri));
+	memcpy(scheme, uri, n);
+	scheme[n] = '\0';
+	return 0;
 }
 
 static int expand_append(struct expansion *e, const char *text, size_t length)
@@ -165,6 +130,36 @@ static int expand_placeholder(struct expansion *e, const char *name, size_t leng
 		e->err, -EINVAL,
 		"unknown placeholder {%s}; known are {rank}, {node}, {local_rank} and ${VARIABLE}",
 		copy);
+}
+
+int uri_expand(const char *uri, const struct rank_place *place, char out[URI_BYTES],
+	       struct err *err)
+{
+	struct expansion e = {.out = out, .place = place, .err = err};
+	char quoted[JSON_QUOTE_BYTES];
+	const char *p = uri, *name, *end;
+	bool variable;
+	int rc = 0;
+
+	out[0] = '\0';
+	while (*p && !rc) {
+		variable = p[0] == '$' && p[1] == '{';
+		if (!variable && *p != '{') {
+			rc = expand_append(&e, p++, 1);
+			continue;
+		}
+		name = p + (variable ? 2 : 1);
+		end = strchr(name, '}');
+		if (!end)
+			return err_set(err, -EINVAL, "%s has no closing brace",
+				       json_quote(quoted, p));
+		if (variable)
+			rc = expand_variable(&e, name, (size_t)(end - name));
+		else
+			rc = expand_placeholder(&e, name, (size_t)(end - name));
+		p = end + 1;
+	}
+	return rc;
 }
 
 bool uri_per_rank(const char *uri)

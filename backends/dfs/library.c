@@ -22,9 +22,6 @@ static const struct library_symbol library_symbols[] = {
 
 enum { LIBRARY_SYMBOLS = COUNT(library_symbols) };
 
-static int library_find_symbols(struct dfs_library *l, const char *name, struct err *err);
-static int library_check_version(struct dfs_library *l, const char *name, struct err *err);
-
 /* libdaos comes first: functions that libdfs does not show are found there. */
 static int library_load(struct dfs_library *l, const char *name, bool named, struct err *err)
 {
@@ -38,32 +35,6 @@ static int library_load(struct dfs_library *l, const char *name, bool named, str
 		       "install the DAOS client package, or load it (module load daos), or give "
 		       "its path in \"library\"",
 		       dlerror());
-}
-
-int dfs_library_open(struct dfs_library *l, const char *name, struct err *err)
-{
-	bool named = name[0];
-	int rc;
-
-	*l = (struct dfs_library){0};
-	name = named ? name : DFS_LIBRARY_NAME;
-	rc = library_load(l, name, named, err);
-	if (rc == 0)
-		rc = library_find_symbols(l, name, err);
-	if (rc == 0)
-		rc = library_check_version(l, name, err);
-	if (rc < 0)
-		dfs_library_close(l);
-	return rc;
-}
-
-void dfs_library_close(struct dfs_library *l)
-{
-	if (l->dfs)
-		dlclose(l->dfs);
-	if (l->daos)
-		dlclose(l->daos);
-	*l = (struct dfs_library){0};
 }
 
 static int library_find_symbols(struct dfs_library *l, const char *name, struct err *err)
@@ -124,4 +95,30 @@ static int library_check_version(struct dfs_library *l, const char *name, struct
 		       "daos://: %s has version %d.%d.%d of the DAOS client interface; haul knows "
 		       "version %d",
 		       name, l->major, l->minor, l->fix, DFS_INTERFACE_MAJOR);
+}
+
+void dfs_library_close(struct dfs_library *l)
+{
+	if (l->dfs)
+		dlclose(l->dfs);
+	if (l->daos)
+		dlclose(l->daos);
+	*l = (struct dfs_library){0};
+}
+
+int dfs_library_open(struct dfs_library *l, const char *name, struct err *err)
+{
+	bool named = name[0];
+	int rc;
+
+	*l = (struct dfs_library){0};
+	name = named ? name : DFS_LIBRARY_NAME;
+	rc = library_load(l, name, named, err);
+	if (rc == 0)
+		rc = library_find_symbols(l, name, err);
+	if (rc == 0)
+		rc = library_check_version(l, name, err);
+	if (rc < 0)
+		dfs_library_close(l);
+	return rc;
 }

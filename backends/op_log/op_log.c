@@ -52,15 +52,108 @@ struct op_log {
 	int rc; /* of the file; rows after an error are lost */
 };
 
-static void *op_log_write_rows(void *argument);
-static bool rank_path(char out[PATH_BYTES], const struct op_log_options *o);
-static void log_place(struct op_log *l);
-
 static bool name_ends(const char *name, const char *end)
 {
 	size_t n = strlen(name), bytes = strlen(end);
 
 	return n >= bytes && strcmp(name + n - bytes, end) == 0;
+}
+
+/* Makes "ops.07.tsv.zst" of "ops.tsv.zst" for file 7 of 64. The number goes before the endings, so
+ * that names sort by rank or node. */
+static bool rank_path(char out[PATH_BYTES], const struct op_log_options *o)
+{
+	const char *slash = strrchr(o->path, '/'), *name = slash ? slash + 1 : o->path;
+	uint32_t file = o->files ? o->file : o->rank, files = o->files ? o->files : o->ranks;
+	size_t stem = strlen(name), before;
+	int digits = snprintf(NULL, 0, "%u", files - 1);
+
+	if (files == 1)
+		return snprintf(out, PATH_BYTES, "%s", o->path) < PATH_PART_MAX;
+	if (stem > 4 && name_ends(name, ".zst"))
+		stem -= 4;
+	before = stem;
+	while (before > 0 && name[before - 1] != '.')
+		before--;
+	if (before > 1)
+		stem = before - 1;
+	return snprintf(out, PATH_BYTES, "%.*s%.*s.%0*u%s", (int)(name - o->path), o->path,
+			(int)stem, name, digits, file, name + stem) < PATH_PART_MAX;
+}
+
+/* A log that is to be replaced stays until the new one is closed: a run that is refused, or fails before it has measured
+ * anything, leaves the older log as it was. Meanwhile the rows are in NAME.part. The first rank of a file decides so, and
+ * the others find that file. */
+static void log_place(struct op_log *l)
+{
+	struct stat older;
+
+	snprintf(l->part, sizeof(l->part), "%.*s.part", PATH_PART_MAX, l->path);
+	if (l->options.joins) {
+		l->staged = stat(l->part, &older) == 0;
+		return;
+	}
+	if (!l->options.force)
+		return;
+	unlink(l->part);
+	l->staged = stat(l->path, &older) == 0 && S_ISREG(older.st_mode);
+}
+
+/* Empties a ring. Returns true when it was more than a quarter full. */
+static bool op_log_drain(struct op_log *l, struct op_log_queue *p)
+{
+	bool full = ring_held(&p->ring) > p->ring.bytes / 4;
+	const struct op_record *r;
+	char row[OP_ROW_BYTES];
+
+	while ((r = ring_front(&p->ring)) != NULL) {
+		size_t n = op_row_write(row, l->rows, r, &p->context, &l->second);
+
+		if (l->rc == 0)
+			l->rc = op_log_file_write(l->file, row, n);
+		if (l->rc == 0)
+			l->rows++;
+		else
+			atomic_fetch_add(&l->dropped, 1);
+		ring_release(&p->ring);
+	}
+	return full;
+}
+
+static void sleep_for(struct op_log *l, uint64_t ns)
+{
+	struct timespec until = timespec_after(CLOCK_MONOTONIC, ns);
+
+	sem_clockwait(&l->wake, CLOCK_MONOTONIC, &until);
+}
+
+static void *op_log_write_rows(void *argument)
+{
+	struct op_log *l = argument;
+	uint64_t look_ns = look_max_ns, slept_ns = 0;
+	bool last = false;
+
+	while (!last) {
+		bool full = false;
+		struct op_log_queue *p;
+
+		last = atomic_load_explicit(&l->end, memory_order_acquire);
+		p = atomic_load_explicit(&l->queues, memory_order_acquire);
+		for (; p; p = p->next)
+			full = op_log_drain(l, p) || full;
+		if (slept_ns >= flush_ns) {
+			slept_ns = 0;
+			l->rc = l->rc ? l->rc : op_log_file_flush(l->file);
+		}
+		if (full && look_ns > look_min_ns)
+			look_ns /= 2;
+		else if (!full && look_ns < look_max_ns)
+			look_ns *= 2;
+		if (!last)
+			sleep_for(l, look_ns);
+		slept_ns += look_ns;
+	}
+	return NULL;
 }
 
 int op_log_open(struct op_log **out, const struct op_log_options *options, struct err *err)
@@ -104,46 +197,6 @@ out_file:
 out_free:
 	free(l);
 	return rc;
-}
-
-/* Makes "ops.07.tsv.zst" of "ops.tsv.zst" for file 7 of 64. The number goes before the endings, so
- * that names sort by rank or node. */
-static bool rank_path(char out[PATH_BYTES], const struct op_log_options *o)
-{
-	const char *slash = strrchr(o->path, '/'), *name = slash ? slash + 1 : o->path;
-	uint32_t file = o->files ? o->file : o->rank, files = o->files ? o->files : o->ranks;
-	size_t stem = strlen(name), before;
-	int digits = snprintf(NULL, 0, "%u", files - 1);
-
-	if (files == 1)
-		return snprintf(out, PATH_BYTES, "%s", o->path) < PATH_PART_MAX;
-	if (stem > 4 && name_ends(name, ".zst"))
-		stem -= 4;
-	before = stem;
-	while (before > 0 && name[before - 1] != '.')
-		before--;
-	if (before > 1)
-		stem = before - 1;
-	return snprintf(out, PATH_BYTES, "%.*s%.*s.%0*u%s", (int)(name - o->path), o->path,
-			(int)stem, name, digits, file, name + stem) < PATH_PART_MAX;
-}
-
-/* A log that is to be replaced stays until the new one is closed: a run that is refused, or fails before it has measured
- * anything, leaves the older log as it was. Meanwhile the rows are in NAME.part. The first rank of a file decides so, and
- * the others find that file. */
-static void log_place(struct op_log *l)
-{
-	struct stat older;
-
-	snprintf(l->part, sizeof(l->part), "%.*s.part", PATH_PART_MAX, l->path);
-	if (l->options.joins) {
-		l->staged = stat(l->part, &older) == 0;
-		return;
-	}
-	if (!l->options.force)
-		return;
-	unlink(l->part);
-	l->staged = stat(l->path, &older) == 0 && S_ISREG(older.st_mode);
 }
 
 void op_log_phase(struct op_log *log, const char *phase, uint32_t run)
@@ -257,63 +310,6 @@ void op_log_observe(void *place, const struct request *req)
 	ring_publish(&p->ring);
 }
 
-/* Empties a ring. Returns true when it was more than a quarter full. */
-static bool op_log_drain(struct op_log *l, struct op_log_queue *p)
-{
-	bool full = ring_held(&p->ring) > p->ring.bytes / 4;
-	const struct op_record *r;
-	char row[OP_ROW_BYTES];
-
-	while ((r = ring_front(&p->ring)) != NULL) {
-		size_t n = op_row_write(row, l->rows, r, &p->context, &l->second);
-
-		if (l->rc == 0)
-			l->rc = op_log_file_write(l->file, row, n);
-		if (l->rc == 0)
-			l->rows++;
-		else
-			atomic_fetch_add(&l->dropped, 1);
-		ring_release(&p->ring);
-	}
-	return full;
-}
-
-static void sleep_for(struct op_log *l, uint64_t ns)
-{
-	struct timespec until = timespec_after(CLOCK_MONOTONIC, ns);
-
-	sem_clockwait(&l->wake, CLOCK_MONOTONIC, &until);
-}
-
-static void *op_log_write_rows(void *argument)
-{
-	struct op_log *l = argument;
-	uint64_t look_ns = look_max_ns, slept_ns = 0;
-	bool last = false;
-
-	while (!last) {
-		bool full = false;
-		struct op_log_queue *p;
-
-		last = atomic_load_explicit(&l->end, memory_order_acquire);
-		p = atomic_load_explicit(&l->queues, memory_order_acquire);
-		for (; p; p = p->next)
-			full = op_log_drain(l, p) || full;
-		if (slept_ns >= flush_ns) {
-			slept_ns = 0;
-			l->rc = l->rc ? l->rc : op_log_file_flush(l->file);
-		}
-		if (full && look_ns > look_min_ns)
-			look_ns /= 2;
-		else if (!full && look_ns < look_max_ns)
-			look_ns *= 2;
-		if (!last)
-			sleep_for(l, look_ns);
-		slept_ns += look_ns;
-	}
-	return NULL;
-}
-
 /* Figures that are known only at the end follow the rows, as a comment. */
 static void op_log_write_end(struct op_log *l)
 {
@@ -324,15 +320,6 @@ static void op_log_write_end(struct op_log *l)
 
 	if (l->rc == 0)
 		l->rc = op_log_file_write(l->file, text, (size_t)n);
-}
-
-void op_log_discard(struct op_log *l)
-{
-	uint64_t rows, dropped;
-
-	unlink(l->staged ? l->part : l->path);
-	l->staged = false;
-	op_log_close(l, &rows, &dropped, NULL);
 }
 
 int op_log_close(struct op_log *l, uint64_t *rows, uint64_t *dropped, struct err *err)
@@ -361,4 +348,13 @@ int op_log_close(struct op_log *l, uint64_t *rows, uint64_t *dropped, struct err
 	pthread_mutex_destroy(&l->lock);
 	free(l);
 	return rc;
+}
+
+void op_log_discard(struct op_log *l)
+{
+	uint64_t rows, dropped;
+
+	unlink(l->staged ? l->part : l->path);
+	l->staged = false;
+	op_log_close(l, &rows, &dropped, NULL);
 }

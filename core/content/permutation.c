@@ -12,8 +12,6 @@ enum { ROUNDS = 8, SHUFFLED_MAX = 16 };
 
 static const uint64_t golden = 0x9e3779b97f4a7c15u;
 
-static uint64_t shuffled_at(const struct permutation *p, uint64_t i);
-
 void permutation_init(struct permutation *p, uint64_t n, uint64_t key)
 {
 	unsigned bits = n > 1 ? 64 - (unsigned)__builtin_clzll(n - 1) : 0;
@@ -22,6 +20,20 @@ void permutation_init(struct permutation *p, uint64_t n, uint64_t key)
 	p->key = mix64(key + golden);
 	p->low_bits = bits / 2;
 	p->high_bits = bits - p->low_bits;
+}
+
+/* Fisher-Yates shuffle, done again for each element. */
+static uint64_t shuffled_at(const struct permutation *p, uint64_t i)
+{
+	uint8_t order[SHUFFLED_MAX] = {0};
+
+	for (unsigned k = 0; k < p->n; k++) {
+		unsigned other = (unsigned)((mix64(p->key + k * golden) >> 32) % (k + 1));
+
+		order[k] = order[other];
+		order[other] = (uint8_t)k;
+	}
+	return order[i];
 }
 
 uint64_t permutation_at(const struct permutation *p, uint64_t i)
@@ -43,18 +55,4 @@ uint64_t permutation_at(const struct permutation *p, uint64_t i)
 		i = high << p->low_bits | low;
 	} while (i >= p->n);
 	return i;
-}
-
-/* Fisher-Yates shuffle, done again for each element. */
-static uint64_t shuffled_at(const struct permutation *p, uint64_t i)
-{
-	uint8_t order[SHUFFLED_MAX] = {0};
-
-	for (unsigned k = 0; k < p->n; k++) {
-		unsigned other = (unsigned)((mix64(p->key + k * golden) >> 32) % (k + 1));
-
-		order[k] = order[other];
-		order[other] = (uint8_t)k;
-	}
-	return order[i];
 }

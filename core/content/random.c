@@ -9,11 +9,6 @@
 
 static const uint64_t golden = 0x9e3779b97f4a7c15u;
 
-static double draw_gamma(double shape, double scale, struct random *r);
-static double draw_poisson(double mean, struct random *r);
-static double poisson_rejection(double mean, struct random *r);
-static double unit_open(struct random *r);
-
 uint64_t random_at(uint64_t key, uint64_t a, uint64_t b)
 {
 	uint64_t x = mix64(key + golden);
@@ -55,6 +50,78 @@ double random_normal(uint64_t bits)
 uint64_t random_next(struct random *r)
 {
 	return random_at(r->key, 0, r->counter++);
+}
+
+/* Uniform in (0, 1), so that its logarithm is finite. */
+static double unit_open(struct random *r)
+{
+	return ((double)(random_next(r) >> 12) + 0.5) * 0x1p-52;
+}
+
+static double draw_gamma(double shape, double scale, struct random *r)
+{
+	double boost = 1, d, c;
+
+	if (!(shape > 0) || !(scale > 0))
+		return 0;
+	if (shape < 1) { /* gamma(k) is gamma(k + 1) * u^(1/k) */
+		boost = pow(unit_open(r), 1 / shape);
+		shape += 1;
+	}
+	d = shape - 1.0 / 3;
+	c = 1 / sqrt(9 * d);
+	for (;;) {
+		double x = random_normal(random_next(r)), u = unit_open(r);
+		double v = 1 + c * x;
+
+		if (v <= 0)
+			continue;
+		v = v * v * v;
+		if (log(u) < 0.5 * x * x + d - d * v + d * log(v))
+			return d * v * scale * boost;
+	}
+}
+
+static double poisson_rejection(double mean, struct random *r)
+{
+	double b = 0.931 + 2.53 * sqrt(mean), a = -0.059 + 0.02483 * b;
+	double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), accept = 0.9277 - 3.6224 / (b - 2);
+
+	for (;;) {
+		double u = random_unit(random_next(r)) - 0.5, v = unit_open(r);
+		double us = 0.5 - fabs(u), k;
+		int sign;
+
+		if (us <= 0)
+			continue;
+		k = floor((2 * a / us + b) * u + mean + 0.43);
+		if (us >= 0.07 && v <= accept)
+			return k;
+		if (k < 0 || (us < 0.013 && v > us))
+			continue;
+		if (log(v * inverse_alpha / (a / (us * us) + b)) <=
+		    k * log(mean) - mean - lgamma_r(k + 1, &sign))
+			return k;
+	}
+}
+
+static double draw_poisson(double mean, struct random *r)
+{
+	double p, sum, u, k = 0;
+
+	if (!(mean > 0))
+		return 0;
+	if (mean >= 10)
+		return poisson_rejection(mean, r);
+	p = exp(-mean);
+	sum = p;
+	u = unit_open(r);
+	while (u > sum && k < 200) { /* 200: rounding may keep the sum below the largest u */
+		k++;
+		p *= mean / k;
+		sum += p;
+	}
+	return k;
 }
 
 uint64_t draw_next(const struct draw *d, struct random *r)
@@ -108,76 +175,4 @@ double draw_mean(const struct draw *d)
 		break;
 	}
 	return d->a;
-}
-
-static double draw_gamma(double shape, double scale, struct random *r)
-{
-	double boost = 1, d, c;
-
-	if (!(shape > 0) || !(scale > 0))
-		return 0;
-	if (shape < 1) { /* gamma(k) is gamma(k + 1) * u^(1/k) */
-		boost = pow(unit_open(r), 1 / shape);
-		shape += 1;
-	}
-	d = shape - 1.0 / 3;
-	c = 1 / sqrt(9 * d);
-	for (;;) {
-		double x = random_normal(random_next(r)), u = unit_open(r);
-		double v = 1 + c * x;
-
-		if (v <= 0)
-			continue;
-		v = v * v * v;
-		if (log(u) < 0.5 * x * x + d - d * v + d * log(v))
-			return d * v * scale * boost;
-	}
-}
-
-static double draw_poisson(double mean, struct random *r)
-{
-	double p, sum, u, k = 0;
-
-	if (!(mean > 0))
-		return 0;
-	if (mean >= 10)
-		return poisson_rejection(mean, r);
-	p = exp(-mean);
-	sum = p;
-	u = unit_open(r);
-	while (u > sum && k < 200) { /* 200: rounding may keep the sum below the largest u */
-		k++;
-		p *= mean / k;
-		sum += p;
-	}
-	return k;
-}
-
-static double poisson_rejection(double mean, struct random *r)
-{
-	double b = 0.931 + 2.53 * sqrt(mean), a = -0.059 + 0.02483 * b;
-	double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), accept = 0.9277 - 3.6224 / (b - 2);
-
-	for (;;) {
-		double u = random_unit(random_next(r)) - 0.5, v = unit_open(r);
-		double us = 0.5 - fabs(u), k;
-		int sign;
-
-		if (us <= 0)
-			continue;
-		k = floor((2 * a / us + b) * u + mean + 0.43);
-		if (us >= 0.07 && v <= accept)
-			return k;
-		if (k < 0 || (us < 0.013 && v > us))
-			continue;
-		if (log(v * inverse_alpha / (a / (us * us) + b)) <=
-		    k * log(mean) - mean - lgamma_r(k + 1, &sign))
-			return k;
-	}
-}
-
-/* Uniform in (0, 1), so that its logarithm is finite. */
-static double unit_open(struct random *r)
-{
-	return ((double)(random_next(r) >> 12) + 0.5) * 0x1p-52;
 }

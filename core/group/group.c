@@ -19,10 +19,6 @@ struct verdict {
 	char text[ERR_TEXT_BYTES];
 };
 
-static void verdict_of(struct verdict *v, int rc, const struct err *err);
-static void verdict_label(struct verdict *v, const struct group *g);
-static uint64_t verdict_hash(const struct verdict *v);
-
 int group_allreduce(struct group *g, enum merge merge, uint64_t *words, size_t n)
 {
 	return g->ops->allreduce(g, merge, words, n);
@@ -180,6 +176,34 @@ int group_status(struct group *g, const struct status *mine, struct status *merg
 	return 0;
 }
 
+/* Sets every byte of the record, so that ranks can compare and send it. */
+static void verdict_of(struct verdict *v, int rc, const struct err *err)
+{
+	memset(v, 0, sizeof(*v));
+	if (rc >= 0)
+		return;
+	v->rc = rc;
+	snprintf(v->text, sizeof(v->text), "%s",
+		 err && err->code && err->text[0] ? err->text : strerror(-rc));
+}
+
+static void verdict_label(struct verdict *v, const struct group *g)
+{
+	if (g->label)
+		snprintf(v->label, sizeof(v->label), "%s", g->label);
+	else
+		snprintf(v->label, sizeof(v->label), "rank %u", g->rank);
+}
+
+static uint64_t verdict_hash(const struct verdict *v)
+{
+	uint64_t hash = mix64((uint64_t)v->rc + 1);
+
+	for (const char *c = v->text; *c; c++)
+		hash = mix64(hash + (unsigned char)*c + 1);
+	return hash;
+}
+
 /* One reduction finds the lowest rank with an error and whether all ranks say the same (least hash
  * and greatest hash agree). That rank sends its verdict to rank 0, which broadcasts it. */
 int(group_agree)(struct group *g, int rc, struct err *err)
@@ -215,34 +239,6 @@ int(group_agree)(struct group *g, int rc, struct err *err)
 	if (g->rank == from || same)
 		return err_set(err, (int)v.rc, "%s", v.text);
 	return err_set(err, (int)v.rc, "%s: %s", v.label, v.text);
-}
-
-/* Sets every byte of the record, so that ranks can compare and send it. */
-static void verdict_of(struct verdict *v, int rc, const struct err *err)
-{
-	memset(v, 0, sizeof(*v));
-	if (rc >= 0)
-		return;
-	v->rc = rc;
-	snprintf(v->text, sizeof(v->text), "%s",
-		 err && err->code && err->text[0] ? err->text : strerror(-rc));
-}
-
-static void verdict_label(struct verdict *v, const struct group *g)
-{
-	if (g->label)
-		snprintf(v->label, sizeof(v->label), "%s", g->label);
-	else
-		snprintf(v->label, sizeof(v->label), "rank %u", g->rank);
-}
-
-static uint64_t verdict_hash(const struct verdict *v)
-{
-	uint64_t hash = mix64((uint64_t)v->rc + 1);
-
-	for (const char *c = v->text; *c; c++)
-		hash = mix64(hash + (unsigned char)*c + 1);
-	return hash;
 }
 
 void group_free(struct group *g)

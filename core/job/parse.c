@@ -12,46 +12,27 @@
 
 enum { JOB_STORE_SET_BYTES = 64 << 10 };
 
-static int job_from_tree(struct job *job, const struct job_schema *schema, const char *source,
-			 cJSON *root, const struct job_changes *changes, struct err *err);
-static int job_blame(const char *source, const struct job_changes *changes, char *const *pointers,
-		     int rc, struct err *err);
-
-int job_parse(struct job *job, const struct job_schema *schema, const char *source,
-	      const char *text, size_t length, const char *const *sets, unsigned set_count,
-	      struct err *err)
-{
-	struct job_changes changes = {.items = sets, .count = set_count};
-
-	return job_parse_changed(job, schema, source, text, length, &changes, err);
-}
-
-int job_parse_changed(struct job *job, const struct job_schema *schema, const char *source,
-		      const char *text, size_t length, const struct job_changes *changes,
-		      struct err *err)
-{
-	cJSON *root;
-	int rc;
-
-	memset(job, 0, sizeof(*job));
-	if (length > JOB_TEXT_MAX)
-		return err_set(err, -EINVAL, "%s: is larger than %d MiB, the most a job may be",
-			       source, JOB_TEXT_MAX >> 20);
-	rc = json_parse(&root, text, length, JOB_DEPTH_MAX, JOB_VALUES_MAX, err);
-	if (rc < 0)
-		return err_wrap(err, rc, "%s", source);
-	rc = job_from_tree(job, schema, source, root, changes, err);
-	cJSON_Delete(root);
-	if (rc < 0)
-		job_free(job);
-	return rc;
-}
-
 static int job_change_wrap(const struct job_changes *changes, unsigned i, int rc, struct err *err)
 {
 	return err_wrap(err, rc, "%s %.100s",
 			i < changes->count - changes->swept ? "--set" : "--sweep",
 			changes->items[i]);
+}
+
+/* Puts the last change that wrote the place of the error before the sentence, or else the file. */
+static int job_blame(const char *source, const struct job_changes *changes, char *const *pointers,
+		     int rc, struct err *err)
+{
+	const char *text = err ? err->text : "";
+	unsigned i = changes->count;
+	size_t n;
+
+	while (i--) {
+		n = strlen(pointers[i]);
+		if (!strncmp(text, pointers[i], n) && (text[n] == ':' || text[n] == '/'))
+			return job_change_wrap(changes, i, rc, err);
+	}
+	return err_wrap(err, rc, "%s", source);
 }
 
 static int job_from_tree(struct job *job, const struct job_schema *schema, const char *source,
@@ -82,20 +63,47 @@ static int job_from_tree(struct job *job, const struct job_schema *schema, const
 	return rc < 0 ? job_blame(source, changes, pointers, rc, err) : 0;
 }
 
-/* Puts the last change that wrote the place of the error before the sentence, or else the file. */
-static int job_blame(const char *source, const struct job_changes *changes, char *const *pointers,
-		     int rc, struct err *err)
+void job_free(struct job *job)
 {
-	const char *text = err ? err->text : "";
-	unsigned i = changes->count;
-	size_t n;
+	arena_free(&job->arena);
+	memset(job, 0, sizeof(*job));
+}
 
-	while (i--) {
-		n = strlen(pointers[i]);
-		if (!strncmp(text, pointers[i], n) && (text[n] == ':' || text[n] == '/'))
-			return job_change_wrap(changes, i, rc, err);
-	}
-	return err_wrap(err, rc, "%s", source);
+int job_parse_changed(struct job *job, const struct job_schema *schema, const char *source,
+		      const char *text, size_t length, const struct job_changes *changes,
+		      struct err *err)
+{
+	cJSON *root;
+	int rc;
+
+	memset(job, 0, sizeof(*job));
+	if (length > JOB_TEXT_MAX)
+		return err_set(err, -EINVAL, "%s: is larger than %d MiB, the most a job may be",
+			       source, JOB_TEXT_MAX >> 20);
+	rc = json_parse(&root, text, length, JOB_DEPTH_MAX, JOB_VALUES_MAX, err);
+	if (rc < 0)
+		return err_wrap(err, rc, "%s", source);
+	rc = job_from_tree(job, schema, source, root, changes, err);
+	cJSON_Delete(root);
+	if (rc < 0)
+		job_free(job);
+	return rc;
+}
+
+int job_parse(struct job *job, const struct job_schema *schema, const char *source,
+	      const char *text, size_t length, const char *const *sets, unsigned set_count,
+	      struct err *err)
+{
+	struct job_changes changes = {.items = sets, .count = set_count};
+
+	return job_parse_changed(job, schema, source, text, length, &changes, err);
+}
+
+int job_read_file(const char *path, char **text, size_t *length, struct err *err)
+{
+	int rc = file_read(path, JOB_TEXT_MAX, text, length, err);
+
+	return rc < 0 ? err_wrap(err, rc, "%s", path) : 0;
 }
 
 int job_load(struct job *job, const struct job_schema *schema, const char *path,
@@ -140,17 +148,4 @@ int job_parse_store(struct job *job, const struct job_schema *schema, const char
 	if (rc < 0)
 		job_free(job);
 	return rc;
-}
-
-int job_read_file(const char *path, char **text, size_t *length, struct err *err)
-{
-	int rc = file_read(path, JOB_TEXT_MAX, text, length, err);
-
-	return rc < 0 ? err_wrap(err, rc, "%s", path) : 0;
-}
-
-void job_free(struct job *job)
-{
-	arena_free(&job->arena);
-	memset(job, 0, sizeof(*job));
 }

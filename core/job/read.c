@@ -77,18 +77,6 @@ const struct option *const job_tables[] = {job_options, NULL};
 const struct option *const job_cluster_tables[] = {cluster_options, NULL};
 const char *const job_parts[] = {"cluster", "stores", "dataset", "datasets", "phases", NULL};
 
-static int read_cluster(struct job *job, const cJSON *item, struct err *err);
-static int read_store(struct job *job, const struct job_schema *schema, const cJSON *item,
-		      struct err *err);
-static int store_section(const struct job_schema *schema, const cJSON *store, const char *path,
-			 const struct section **section, struct err *err);
-static int job_check_uri(const struct job_schema *schema, const cJSON *uri, const char *path,
-			 const struct section **section, struct err *err);
-static int read_datasets(struct job *job, const struct job_schema *schema, const cJSON *root,
-			 struct err *err);
-static int read_dataset(struct job *job, const struct job_schema *schema, const cJSON *item,
-			const char *name, const char *path, struct err *err);
-
 const struct option *job_cluster_options(void)
 {
 	return cluster_options;
@@ -97,23 +85,6 @@ const struct option *job_cluster_options(void)
 int job_no_memory(const char *path, struct err *err)
 {
 	return err_set(err, -ENOMEM, "%s: no memory", path);
-}
-
-int job_read(struct job *job, const struct job_schema *schema, const cJSON *root, struct err *err)
-{
-	const struct option_part part = {job_tables, job};
-	int rc;
-
-	rc = options_parse_parts(&part, 1, job_parts, root, "", &job->arena, err);
-	if (rc < 0)
-		return rc;
-	rc = read_cluster(job, cJSON_GetObjectItemCaseSensitive(root, "cluster"), err);
-	if (rc < 0)
-		return rc;
-	rc = job_read_stores(job, schema, cJSON_GetObjectItemCaseSensitive(root, "stores"), err);
-	if (rc < 0)
-		return rc;
-	return read_datasets(job, schema, root, err);
 }
 
 static int read_cluster(struct job *job, const cJSON *item, struct err *err)
@@ -140,19 +111,6 @@ static int read_cluster(struct job *job, const cJSON *item, struct err *err)
 	return 0;
 }
 
-/* Names appear in paths, in --set and in results, so they consist of letters, digits, "_" and
- * "-". */
-int job_check_name(const char *name, const char *path, struct err *err)
-{
-	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-");
-
-	if (n && !name[n] && n < JOB_NAME_BYTES)
-		return 0;
-	return err_set(err, -EINVAL,
-		       "%s: a name is made of letters, digits, \"_\" and \"-\", at most %d", path,
-		       JOB_NAME_BYTES - 1);
-}
-
 int job_refuse_shape(const cJSON *item, const char *path, const char *wanted, struct err *err)
 {
 	char is[JSON_QUOTE_BYTES];
@@ -170,52 +128,45 @@ void job_member_path(char path[JOB_POINTER_BYTES], const char *where, const char
 	snprintf(path, JOB_POINTER_BYTES, "%s/%.*s", where, (int)strlen(quoted) - 2, quoted + 1);
 }
 
-int job_read_stores(struct job *job, const struct job_schema *schema, const cJSON *item,
-		    struct err *err)
+/* Names appear in paths, in --set and in results, so they consist of letters, digits, "_" and
+ * "-". */
+int job_check_name(const char *name, const char *path, struct err *err)
 {
-	const cJSON *child;
-	int rc;
+	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-");
 
-	if (!item)
+	if (n && !name[n] && n < JOB_NAME_BYTES)
 		return 0;
-	if (!cJSON_IsObject(item))
-		return job_refuse_shape(item, "/stores", "an object", err);
-	cJSON_ArrayForEach(child, item)
-	{
-		if (job->store_count == JOB_STORES_MAX)
-			return err_set(err, -EINVAL, "/stores: must hold at most %d stores",
-				       JOB_STORES_MAX);
-		rc = read_store(job, schema, child, err);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
+	return err_set(err, -EINVAL,
+		       "%s: a name is made of letters, digits, \"_\" and \"-\", at most %d", path,
+		       JOB_NAME_BYTES - 1);
 }
 
-static int read_store(struct job *job, const struct job_schema *schema, const cJSON *item,
-		      struct err *err)
+static int job_check_uri(const struct job_schema *schema, const cJSON *uri, const char *path,
+			 const struct section **section, struct err *err)
 {
-	struct job_store *store = &job->stores[job->store_count];
-	char path[JOB_POINTER_BYTES];
+	char scheme[URI_SCHEME_BYTES], expanded[URI_BYTES], known[256] = "";
+	const struct section *const *s;
 	int rc;
 
-	job_member_path(path, "/stores", item->string);
-	rc = job_check_name(item->string, path, err);
+	if (!cJSON_IsString(uri))
+		return job_refuse_shape(uri, path, "a string such as \"file:///scratch/train\"",
+					err);
+	rc = uri_scheme(uri->valuestring, scheme, err);
+	/* Variables may be set only where the job will run: plan_check looks at them. */
+	if (!rc && !strstr(uri->valuestring, "${"))
+		rc = uri_expand(uri->valuestring, NULL, expanded, err);
 	if (rc < 0)
-		return rc;
-	if (job_find_store(job, item->string))
-		return err_set(err, -EINVAL, "%s: given twice", path);
-	if (!cJSON_IsObject(item))
-		return job_refuse_shape(item, path, "an object", err);
-	rc = store_section(schema, item, path, &store->section, err);
-	if (rc < 0)
-		return rc;
-	snprintf(store->name, sizeof(store->name), "%s", item->string);
-	store->options = arena_alloc(&job->arena, store->section->size);
-	if (!store->options)
-		return job_no_memory(path, err);
-	job->store_count++;
-	return options_parse(store->section->tables, store->options, item, path, &job->arena, err);
+		return err_wrap(err, rc, "%s", path);
+	for (s = schema->stores; *s; s++) {
+		if (!strcmp((*s)->name, scheme)) {
+			*section = *s;
+			return 0;
+		}
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s://",
+			 *known ? ", " : "", (*s)->name);
+	}
+	return err_set(err, -EINVAL, "%s: no store is known for %s://; known are %s", path, scheme,
+		       known);
 }
 
 /* The scheme of the URI decides what else the store may hold. */
@@ -252,32 +203,67 @@ static int store_section(const struct job_schema *schema, const cJSON *store, co
 	return 0;
 }
 
-static int job_check_uri(const struct job_schema *schema, const cJSON *uri, const char *path,
-			 const struct section **section, struct err *err)
+static int read_store(struct job *job, const struct job_schema *schema, const cJSON *item,
+		      struct err *err)
 {
-	char scheme[URI_SCHEME_BYTES], expanded[URI_BYTES], known[256] = "";
-	const struct section *const *s;
+	struct job_store *store = &job->stores[job->store_count];
+	char path[JOB_POINTER_BYTES];
 	int rc;
 
-	if (!cJSON_IsString(uri))
-		return job_refuse_shape(uri, path, "a string such as \"file:///scratch/train\"",
-					err);
-	rc = uri_scheme(uri->valuestring, scheme, err);
-	/* Variables may be set only where the job will run: plan_check looks at them. */
-	if (!rc && !strstr(uri->valuestring, "${"))
-		rc = uri_expand(uri->valuestring, NULL, expanded, err);
+	job_member_path(path, "/stores", item->string);
+	rc = job_check_name(item->string, path, err);
 	if (rc < 0)
-		return err_wrap(err, rc, "%s", path);
-	for (s = schema->stores; *s; s++) {
-		if (!strcmp((*s)->name, scheme)) {
-			*section = *s;
-			return 0;
-		}
-		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s://",
-			 *known ? ", " : "", (*s)->name);
+		return rc;
+	if (job_find_store(job, item->string))
+		return err_set(err, -EINVAL, "%s: given twice", path);
+	if (!cJSON_IsObject(item))
+		return job_refuse_shape(item, path, "an object", err);
+	rc = store_section(schema, item, path, &store->section, err);
+	if (rc < 0)
+		return rc;
+	snprintf(store->name, sizeof(store->name), "%s", item->string);
+	store->options = arena_alloc(&job->arena, store->section->size);
+	if (!store->options)
+		return job_no_memory(path, err);
+	job->store_count++;
+	return options_parse(store->section->tables, store->options, item, path, &job->arena, err);
+}
+
+int job_read_stores(struct job *job, const struct job_schema *schema, const cJSON *item,
+		    struct err *err)
+{
+	const cJSON *child;
+	int rc;
+
+	if (!item)
+		return 0;
+	if (!cJSON_IsObject(item))
+		return job_refuse_shape(item, "/stores", "an object", err);
+	cJSON_ArrayForEach(child, item)
+	{
+		if (job->store_count == JOB_STORES_MAX)
+			return err_set(err, -EINVAL, "/stores: must hold at most %d stores",
+				       JOB_STORES_MAX);
+		rc = read_store(job, schema, child, err);
+		if (rc < 0)
+			return rc;
 	}
-	return err_set(err, -EINVAL, "%s: no store is known for %s://; known are %s", path, scheme,
-		       known);
+	return 0;
+}
+
+static int read_dataset(struct job *job, const struct job_schema *schema, const cJSON *item,
+			const char *name, const char *path, struct err *err)
+{
+	struct job_dataset *d = &job->datasets[job->dataset_count];
+
+	if (!cJSON_IsObject(item))
+		return job_refuse_shape(item, path, "an object", err);
+	snprintf(d->name, sizeof(d->name), "%s", name);
+	d->options = arena_alloc(&job->arena, schema->dataset->size);
+	if (!d->options)
+		return job_no_memory(path, err);
+	job->dataset_count++;
+	return options_parse(schema->dataset->tables, d->options, item, path, &job->arena, err);
 }
 
 static int read_datasets(struct job *job, const struct job_schema *schema, const cJSON *root,
@@ -314,17 +300,19 @@ static int read_datasets(struct job *job, const struct job_schema *schema, const
 	return 0;
 }
 
-static int read_dataset(struct job *job, const struct job_schema *schema, const cJSON *item,
-			const char *name, const char *path, struct err *err)
+int job_read(struct job *job, const struct job_schema *schema, const cJSON *root, struct err *err)
 {
-	struct job_dataset *d = &job->datasets[job->dataset_count];
+	const struct option_part part = {job_tables, job};
+	int rc;
 
-	if (!cJSON_IsObject(item))
-		return job_refuse_shape(item, path, "an object", err);
-	snprintf(d->name, sizeof(d->name), "%s", name);
-	d->options = arena_alloc(&job->arena, schema->dataset->size);
-	if (!d->options)
-		return job_no_memory(path, err);
-	job->dataset_count++;
-	return options_parse(schema->dataset->tables, d->options, item, path, &job->arena, err);
+	rc = options_parse_parts(&part, 1, job_parts, root, "", &job->arena, err);
+	if (rc < 0)
+		return rc;
+	rc = read_cluster(job, cJSON_GetObjectItemCaseSensitive(root, "cluster"), err);
+	if (rc < 0)
+		return rc;
+	rc = job_read_stores(job, schema, cJSON_GetObjectItemCaseSensitive(root, "stores"), err);
+	if (rc < 0)
+		return rc;
+	return read_datasets(job, schema, root, err);
 }

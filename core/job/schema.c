@@ -6,51 +6,9 @@
 #include "core/job/internal.h"
 #include "core/json.h"
 
-static bool schema_add(cJSON *object, const char *key, cJSON *item);
-static bool add_stores_schema(cJSON *properties, const struct job_schema *schema);
-static cJSON *store_schema(const struct section *section);
-static bool add_datasets_schema(cJSON *properties, const struct job_schema *schema);
-static bool add_phases_schema(cJSON *properties, const struct job_schema *schema);
-static cJSON *together_schema(const struct job_schema *schema);
-static cJSON *phase_schema(const struct section *section, const struct option *const *common);
-static bool schema_add_named(cJSON *object, unsigned max);
-
-char *job_json_schema(const struct job_schema *schema)
-{
-	cJSON *root = cJSON_CreateObject(), *body = options_schema(job_tables), *properties, *item;
-	bool ok = root && body &&
-		  schema_add(root, "$schema",
-			     cJSON_CreateString("https://json-schema.org/draft/2020-12/schema")) &&
-		  schema_add(root, "title", cJSON_CreateString("haul job"));
-	char *text = NULL;
-
-	while (ok && body->child) {
-		item = cJSON_DetachItemViaPointer(body, body->child);
-		ok = schema_add(root, item->string, item);
-	}
-	properties = cJSON_GetObjectItemCaseSensitive(root, "properties");
-	ok = ok && schema_add(properties, "cluster", options_schema(job_cluster_tables)) &&
-	     add_stores_schema(properties, schema) && add_datasets_schema(properties, schema) &&
-	     add_phases_schema(properties, schema);
-	item = ok ? cJSON_AddArrayToObject(root, "required") : NULL;
-	if (item && cJSON_AddItemToArray(item, cJSON_CreateString("phases")))
-		text = json_print(root);
-	cJSON_Delete(body);
-	cJSON_Delete(root);
-	return text;
-}
-
 static bool schema_add(cJSON *object, const char *key, cJSON *item)
 {
 	if (object && item && cJSON_AddItemToObject(object, key, item))
-		return true;
-	cJSON_Delete(item);
-	return false;
-}
-
-static bool schema_append(cJSON *list, cJSON *item)
-{
-	if (list && item && cJSON_AddItemToArray(list, item))
 		return true;
 	cJSON_Delete(item);
 	return false;
@@ -65,19 +23,12 @@ static bool schema_add_named(cJSON *object, unsigned max)
 	       schema_add(object, "maxProperties", cJSON_CreateNumber(max));
 }
 
-static bool add_stores_schema(cJSON *properties, const struct job_schema *schema)
+static bool schema_append(cJSON *list, cJSON *item)
 {
-	cJSON *stores = cJSON_AddObjectToObject(properties, "stores"), *any;
-	const struct section *const *s;
-
-	if (!stores || !schema_add_named(stores, JOB_STORES_MAX))
-		return false;
-	any = cJSON_AddArrayToObject(cJSON_AddObjectToObject(stores, "additionalProperties"),
-				     "oneOf");
-	for (s = schema->stores; *s; s++)
-		if (!schema_append(any, store_schema(*s)))
-			return false;
-	return any != NULL;
+	if (list && item && cJSON_AddItemToArray(list, item))
+		return true;
+	cJSON_Delete(item);
+	return false;
 }
 
 /* The scheme of the URI tells the kinds of stores apart. */
@@ -113,6 +64,21 @@ static cJSON *store_schema(const struct section *section)
 	return NULL;
 }
 
+static bool add_stores_schema(cJSON *properties, const struct job_schema *schema)
+{
+	cJSON *stores = cJSON_AddObjectToObject(properties, "stores"), *any;
+	const struct section *const *s;
+
+	if (!stores || !schema_add_named(stores, JOB_STORES_MAX))
+		return false;
+	any = cJSON_AddArrayToObject(cJSON_AddObjectToObject(stores, "additionalProperties"),
+				     "oneOf");
+	for (s = schema->stores; *s; s++)
+		if (!schema_append(any, store_schema(*s)))
+			return false;
+	return any != NULL;
+}
+
 static bool add_datasets_schema(cJSON *properties, const struct job_schema *schema)
 {
 	cJSON *several;
@@ -122,41 +88,6 @@ static bool add_datasets_schema(cJSON *properties, const struct job_schema *sche
 	several = cJSON_AddObjectToObject(properties, "datasets");
 	return several && schema_add_named(several, JOB_DATASETS_MAX) &&
 	       schema_add(several, "additionalProperties", options_schema(schema->dataset->tables));
-}
-
-static bool add_phases_schema(cJSON *properties, const struct job_schema *schema)
-{
-	cJSON *phases = cJSON_AddObjectToObject(properties, "phases"), *any;
-	const struct section *const *s;
-	bool ok;
-
-	ok = schema_add(phases, "type", cJSON_CreateString("array")) &&
-	     schema_add(phases, "maxItems", cJSON_CreateNumber(JOB_PHASES_MAX));
-	any = cJSON_AddArrayToObject(cJSON_AddObjectToObject(phases, "items"), "oneOf");
-	for (s = schema->phases; *s && ok; s++)
-		ok = schema_append(any, phase_schema(*s, job_phase_tables));
-	return ok && schema_append(any, together_schema(schema));
-}
-
-/* {"together": [phases with "ranks" or "nodes"]}, and what stands beside the list. */
-static cJSON *together_schema(const struct job_schema *schema)
-{
-	cJSON *together = options_schema(job_together_tables), *list = cJSON_CreateObject(), *any;
-	cJSON *properties = cJSON_GetObjectItemCaseSensitive(together, "properties"), *required;
-	bool ok = schema_add(list, "type", cJSON_CreateString("array")) &&
-		  schema_add(list, "minItems", cJSON_CreateNumber(1)) &&
-		  schema_add(list, "maxItems", cJSON_CreateNumber(JOB_TOGETHER_MAX));
-
-	any = cJSON_AddArrayToObject(cJSON_AddObjectToObject(list, "items"), "oneOf");
-	for (const struct section *const *s = schema->phases; *s && ok; s++)
-		ok = schema_append(any, phase_schema(*s, job_member_tables));
-	ok = schema_add(properties, JOB_TOGETHER, list) && ok;
-	required = cJSON_AddArrayToObject(together, "required");
-	ok = schema_append(required, cJSON_CreateString(JOB_TOGETHER)) && ok;
-	if (ok)
-		return together;
-	cJSON_Delete(together);
-	return NULL;
 }
 
 /* {"kind": {options of the kind, and those of every phase}}, and nothing else. */
@@ -189,8 +120,79 @@ static cJSON *phase_schema(const struct section *section, const struct option *c
 	return NULL;
 }
 
+/* {"together": [phases with "ranks" or "nodes"]}, and what stands beside the list. */
+static cJSON *together_schema(const struct job_schema *schema)
+{
+	cJSON *together = options_schema(job_together_tables), *list = cJSON_CreateObject(), *any;
+	cJSON *properties = cJSON_GetObjectItemCaseSensitive(together, "properties"), *required;
+	bool ok = schema_add(list, "type", cJSON_CreateString("array")) &&
+		  schema_add(list, "minItems", cJSON_CreateNumber(1)) &&
+		  schema_add(list, "maxItems", cJSON_CreateNumber(JOB_TOGETHER_MAX));
+
+	any = cJSON_AddArrayToObject(cJSON_AddObjectToObject(list, "items"), "oneOf");
+	for (const struct section *const *s = schema->phases; *s && ok; s++)
+		ok = schema_append(any, phase_schema(*s, job_member_tables));
+	ok = schema_add(properties, JOB_TOGETHER, list) && ok;
+	required = cJSON_AddArrayToObject(together, "required");
+	ok = schema_append(required, cJSON_CreateString(JOB_TOGETHER)) && ok;
+	if (ok)
+		return together;
+	cJSON_Delete(together);
+	return NULL;
+}
+
+static bool add_phases_schema(cJSON *properties, const struct job_schema *schema)
+{
+	cJSON *phases = cJSON_AddObjectToObject(properties, "phases"), *any;
+	const struct section *const *s;
+	bool ok;
+
+	ok = schema_add(phases, "type", cJSON_CreateString("array")) &&
+	     schema_add(phases, "maxItems", cJSON_CreateNumber(JOB_PHASES_MAX));
+	any = cJSON_AddArrayToObject(cJSON_AddObjectToObject(phases, "items"), "oneOf");
+	for (s = schema->phases; *s && ok; s++)
+		ok = schema_append(any, phase_schema(*s, job_phase_tables));
+	return ok && schema_append(any, together_schema(schema));
+}
+
+char *job_json_schema(const struct job_schema *schema)
+{
+	cJSON *root = cJSON_CreateObject(), *body = options_schema(job_tables), *properties, *item;
+	bool ok = root && body &&
+		  schema_add(root, "$schema",
+			     cJSON_CreateString("https://json-schema.org/draft/2020-12/schema")) &&
+		  schema_add(root, "title", cJSON_CreateString("haul job"));
+	char *text = NULL;
+
+	while (ok && body->child) {
+		item = cJSON_DetachItemViaPointer(body, body->child);
+		ok = schema_add(root, item->string, item);
+	}
+	properties = cJSON_GetObjectItemCaseSensitive(root, "properties");
+	ok = ok && schema_add(properties, "cluster", options_schema(job_cluster_tables)) &&
+	     add_stores_schema(properties, schema) && add_datasets_schema(properties, schema) &&
+	     add_phases_schema(properties, schema);
+	item = ok ? cJSON_AddArrayToObject(root, "required") : NULL;
+	if (item && cJSON_AddItemToArray(item, cJSON_CreateString("phases")))
+		text = json_print(root);
+	cJSON_Delete(body);
+	cJSON_Delete(root);
+	return text;
+}
+
 static bool write_section(FILE *f, const char *title, const char *help,
-			  const struct option *const *tables);
+			  const struct option *const *tables)
+{
+	char *text = options_reference(tables);
+
+	fprintf(f, "\n%s%s%s\n%s", title, help ? ": " : "", help ? help : "",
+		!text || *text ? "" : "  (no options)\n");
+	if (!text)
+		return false;
+	fputs(text, f);
+	free(text);
+	return true;
+}
 
 /* The kind's own options come first, then its targets. */
 static bool write_phase(FILE *f, const struct section *section)
@@ -249,18 +251,4 @@ char *job_reference(const struct job_schema *schema)
 		return NULL;
 	}
 	return text;
-}
-
-static bool write_section(FILE *f, const char *title, const char *help,
-			  const struct option *const *tables)
-{
-	char *text = options_reference(tables);
-
-	fprintf(f, "\n%s%s%s\n%s", title, help ? ": " : "", help ? help : "",
-		!text || *text ? "" : "  (no options)\n");
-	if (!text)
-		return false;
-	fputs(text, f);
-	free(text);
-	return true;
 }

@@ -5,26 +5,6 @@
 #include "core/job/internal.h"
 #include "core/json.h"
 
-static bool text_add(cJSON *object, const char *key, cJSON *item);
-static bool text_add_stores(cJSON *root, const struct job *job);
-static bool text_add_datasets(cJSON *root, const struct job *job, const struct job_schema *schema);
-static bool text_add_phases(cJSON *root, const struct job *job);
-static bool text_move(cJSON *to, cJSON *from);
-static cJSON *phase_to_json(const struct job_phase *phase);
-
-char *job_text(const struct job *job, const struct job_schema *schema)
-{
-	cJSON *root = options_to_json(job_tables, job);
-	char *text = NULL;
-
-	if (root && text_add(root, "cluster", options_to_json(job_cluster_tables, &job->cluster)) &&
-	    text_add_stores(root, job) && text_add_datasets(root, job, schema) &&
-	    text_add_phases(root, job))
-		text = json_print(root);
-	cJSON_Delete(root);
-	return text;
-}
-
 static bool text_add(cJSON *object, const char *key, cJSON *item)
 {
 	if (item && cJSON_AddItemToObject(object, key, item))
@@ -73,15 +53,16 @@ static bool text_append(cJSON *list, cJSON *item)
 	return false;
 }
 
-/* {"kind": {...}} */
-static cJSON *text_phase(const struct job_phase *phase)
+static bool text_move(cJSON *to, cJSON *from)
 {
-	cJSON *object = cJSON_CreateObject();
+	bool ok = true;
 
-	if (object && text_add(object, phase->section->name, phase_to_json(phase)))
-		return object;
-	cJSON_Delete(object);
-	return NULL;
+	while (ok && from->child) {
+		cJSON *item = cJSON_DetachItemViaPointer(from, from->child);
+
+		ok = text_add(to, item->string, item);
+	}
+	return ok;
 }
 
 /* {"together": [...], ...}, in which the caller puts the phases. */
@@ -98,38 +79,6 @@ static cJSON *text_together(const struct job_together *together, cJSON **members
 		return object;
 	cJSON_Delete(object);
 	return NULL;
-}
-
-static bool text_add_phases(cJSON *root, const struct job *job)
-{
-	cJSON *phases = cJSON_AddArrayToObject(root, "phases"), *into = phases;
-	const struct job_together *open = NULL;
-
-	for (uint32_t i = 0; i < job->phase_count && phases; i++) {
-		const struct job_phase *phase = &job->phases[i];
-
-		if (phase->together != open)
-			into = phases;
-		if (phase->together && phase->together != open &&
-		    !text_append(phases, text_together(phase->together, &into)))
-			return false;
-		open = phase->together;
-		if (!text_append(into, text_phase(phase)))
-			return false;
-	}
-	return phases != NULL;
-}
-
-static bool text_move(cJSON *to, cJSON *from)
-{
-	bool ok = true;
-
-	while (ok && from->child) {
-		cJSON *item = cJSON_DetachItemViaPointer(from, from->child);
-
-		ok = text_add(to, item->string, item);
-	}
-	return ok;
 }
 
 /* The options that all phases have come first, then those of the kind, then its targets. */
@@ -155,4 +104,48 @@ static cJSON *phase_to_json(const struct job_phase *phase)
 		return object;
 	cJSON_Delete(object);
 	return NULL;
+}
+
+/* {"kind": {...}} */
+static cJSON *text_phase(const struct job_phase *phase)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	if (object && text_add(object, phase->section->name, phase_to_json(phase)))
+		return object;
+	cJSON_Delete(object);
+	return NULL;
+}
+
+static bool text_add_phases(cJSON *root, const struct job *job)
+{
+	cJSON *phases = cJSON_AddArrayToObject(root, "phases"), *into = phases;
+	const struct job_together *open = NULL;
+
+	for (uint32_t i = 0; i < job->phase_count && phases; i++) {
+		const struct job_phase *phase = &job->phases[i];
+
+		if (phase->together != open)
+			into = phases;
+		if (phase->together && phase->together != open &&
+		    !text_append(phases, text_together(phase->together, &into)))
+			return false;
+		open = phase->together;
+		if (!text_append(into, text_phase(phase)))
+			return false;
+	}
+	return phases != NULL;
+}
+
+char *job_text(const struct job *job, const struct job_schema *schema)
+{
+	cJSON *root = options_to_json(job_tables, job);
+	char *text = NULL;
+
+	if (root && text_add(root, "cluster", options_to_json(job_cluster_tables, &job->cluster)) &&
+	    text_add_stores(root, job) && text_add_datasets(root, job, schema) &&
+	    text_add_phases(root, job))
+		text = json_print(root);
+	cJSON_Delete(root);
+	return text;
 }
