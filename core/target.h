@@ -3,11 +3,11 @@
  * rows in results.h5, sentences in the report, and the exit status of --strict.
  *
  *	static const struct target train_targets[] = {
- *		{.name = "target_au", .label = "AU", .unit = "fraction", .figure = "au",
- *		 .help = "AU to reach; 0: none"},
- *		{.name = "target_p99", .label = "99th percentile of reads", .unit = "ns", .hist = "read",
- *		 .quantile = 0.99, .bound = TARGET_MOST, .help = "99th percentile of reads; 0: none"},
- *		{.name = NULL}};
+ *		TARGET_FIGURE("target_au", "AU", "fraction", "au", "AU to reach; 0: none")
+ *		TARGET_QUANTILE("target_p99", "99th percentile of reads", "read", 0.99,
+ *				"99th percentile of reads; 0: none")
+ *		TARGETS_END
+ *	};
  *
  * Plain data; any thread. */
 #ifndef HAUL_CORE_TARGET_H
@@ -35,6 +35,23 @@ struct target {
 	double quantile;
 	enum target_bound bound;
 };
+
+/* Rows of a table. A figure has to be reached, unless .bound = TARGET_MOST follows the help; a quantile
+ * of a histogram is the most that it may be. */
+#define TARGET_FIGURE(n, l, u, f, h, ...) \
+	{.name = (n), .label = (l), .unit = (u), .figure = (f), .help = (h), __VA_ARGS__},
+#define TARGET_QUANTILE(n, l, of_hist, q, h) \
+	{.name = (n), \
+	 .label = (l), \
+	 .unit = "ns", \
+	 .hist = (of_hist), \
+	 .quantile = (q), \
+	 .bound = TARGET_MOST, \
+	 .help = (h)},
+#define TARGETS_END \
+	{ \
+		.name = NULL \
+	}
 
 /* A target that the job asks for, and what the phase reached over all ranks. Plain data without
  * holes. */

@@ -70,6 +70,7 @@ static int plan_tell(struct plan *plan, const struct job *job, struct err *err)
 
 		if (!workload->tell)
 			continue;
+		p->told = (struct plan_told){0};
 		places = places_make(plan, job, &job->phases[i], err);
 		rc = places ? workload->tell(job, p->phase, places, p->ranks, &plan->arena,
 					     &p->told, err)

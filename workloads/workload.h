@@ -78,6 +78,12 @@ struct plan_told {
 	struct plan_rows tables[PLAN_TABLES_MAX];
 };
 
+static inline void plan_total_add(struct plan_told *out, const char *name, const char *unit,
+				  double value)
+{
+	out->totals[out->total_count++] = (struct plan_total){name, unit, value};
+}
+
 /* Figures of a phase that is running, over all ranks and since its beginning. What it does not have
  * is 0, or NULL. */
 struct progress_figures {
@@ -182,7 +188,8 @@ struct workload {
 	 * with the number of ranks; 0: the phase does not read it in steps. NULL: it never does. */
 	uint64_t (*step_samples)(const struct job *job, const struct job_phase *phase,
 				 const struct job_dataset *dataset, uint32_t ranks);
-	/* Figures and tables for the plan, in the arena. places: [ranks]. NULL: there are none. */
+	/* Adds figures and tables for the plan to out, in the arena. places: [ranks]. NULL: there are
+	 * none. */
 	int (*tell)(const struct job *job, const struct job_phase *phase,
 		    const struct rank_place *places, uint32_t ranks, struct arena *arena,
 		    struct plan_told *out, struct err *err);
@@ -210,6 +217,15 @@ struct workload {
 	 * NULL: this kind makes nothing. */
 	int (*clean)(struct phase_context *ctx, struct clean_counts *counts, struct err *err);
 };
+
+/* The section of NAME_workload, whose options are struct NAME_options: its help, its targets (NULL:
+ * none), its option tables. */
+#define SECTION_OF(kind, h, its_targets, ...) \
+	{ \
+		.name = #kind, .help = (h), .tables = {__VA_ARGS__, NULL}, \
+		.size = sizeof(struct kind##_options), .targets = (its_targets), \
+		.owner = &kind##_workload \
+	}
 
 const struct workload *const *workload_table(void); /* NULL-terminated: workloads/table.c */
 /* Their sections in the same order, NULL-terminated, for struct job_schema. */

@@ -10,9 +10,8 @@
  *	#define CHEW_LIST(X) \
  *		X(CHEW_BITES, "bites", "", SUM, "bites taken") \
  *		X(CHEW_LONGEST_NS, "longest_ns", "ns", MAX, "the longest of them")
- *	enum chew_measure { CHEW_BEFORE = TALLY_COMMON - 1, CHEW_LIST(MEASURE_ENUM) CHEW_MEASURES };
- *	static const struct measure chew_measures[] = {
- *		TALLY_COMMON_LIST(MEASURE_ROW) CHEW_LIST(MEASURE_ROW)};
+ *	enum chew_measure { TALLY_ENUM(CHEW, CHEW_LIST(MEASURE_ENUM)) }; (tally.h)
+ *	static const struct measure chew_measures[] = TALLY_ROWS(CHEW_LIST(MEASURE_ROW));
  *
  * Further members of a row may follow its help: X(CHEW_BITES, "bites", "", SUM, "…", .role =
  * ROLE_ITEMS). */

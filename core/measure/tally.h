@@ -13,6 +13,7 @@
 #include "core/measure/steps.h"
 #include "core/measure/table.h"
 #include "core/measure/timeline.h"
+#include "core/numbers.h"
 
 /* The rank columns of every workload begin with these measures, so that a summary can be made of
  * any phase. TALLY_COMMON_FIGURES are computed from them and are among the figures of every
@@ -75,6 +76,23 @@ struct tally_schema {
 	uint32_t table_count; /* up to TALLY_TABLES_MAX */
 	bool steps;           /* whether tally.steps is kept */
 };
+
+/* The measures of a rank's row, of a list like CHEW_LIST (measure.h): CHEW_MEASURES is how many.
+ *
+ *	enum chew_measure { TALLY_ENUM(CHEW, CHEW_LIST(MEASURE_ENUM)) };
+ *	static const struct measure chew_measures[] = TALLY_ROWS(CHEW_LIST(MEASURE_ROW)); */
+#define TALLY_ENUM(prefix, ...) prefix##_BEFORE = TALLY_COMMON - 1, __VA_ARGS__ prefix##_MEASURES
+
+#define TALLY_ROWS(...) \
+	{ \
+		TALLY_COMMON_LIST(MEASURE_ROW) __VA_ARGS__ \
+	}
+
+/* Members of a schema, of its tables: TALLY_SCHEMA(measures, figures, hists, tables). */
+#define TALLY_SCHEMA(of_measures, of_figures, of_hists, of_tables) \
+	.rank = {(of_measures), COUNT(of_measures), (of_figures), COUNT(of_figures)}, \
+	.hists = (of_hists), .hist_count = COUNT(of_hists), .tables = (of_tables), \
+	.table_count = COUNT(of_tables)
 
 /* One rank's results of one phase. Owned by the rank's main thread. */
 struct tally {

@@ -1,11 +1,7 @@
 /* Phase "lookup": asks the store for the size of every file of a data set, as many trainings do
- * before their first epoch. Each rank asks for its files; a pass is over when every file has been
- * asked for.
+ * before their first epoch. A pass is over when every file has been asked for.
  *
  * This is the example of docs/add-a-workload-example.md. */
-#include <math.h>
-#include <stdio.h>
-
 #include "backends/endpoint.h"
 #include "core/option/option.h"
 #include "workloads/common/crew.h"
@@ -26,38 +22,33 @@ struct lookup_options {
 	X(LOOKUP_FOUND_BYTES, "found_bytes", "bytes", SUM, "what they hold") \
 	X(LOOKUP_ABSENT, "absent", "", SUM, "files that were not there")
 #define LOOKUP_HISTOGRAM_LIST(X) X(LOOKUP_HIST_STAT, "stat", "time to ask for one file")
-/* clang-format on */
 
-enum lookup_measure {
-	LOOKUP_BEFORE = TALLY_COMMON - 1,
-	LOOKUP_COLUMN_LIST(MEASURE_ENUM) LOOKUP_MEASURES
-};
+enum lookup_measure { TALLY_ENUM(LOOKUP, LOOKUP_COLUMN_LIST(MEASURE_ENUM)) };
 enum lookup_hist { LOOKUP_HISTOGRAM_LIST(HIST_ENUM) LOOKUP_HISTS };
 
-static const struct measure lookup_measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
-							 LOOKUP_COLUMN_LIST(MEASURE_ROW)};
+static const struct measure lookup_measures[] = TALLY_ROWS(LOOKUP_COLUMN_LIST(MEASURE_ROW));
 static const struct hist_kind lookup_hists[] = {LOOKUP_HISTOGRAM_LIST(HIST_ROW)};
 static const struct table_kind *const lookup_tables[] = {&endpoint_table};
 
-/* clang-format off */
 static const struct figure lookup_figures[] = {
 	FIGURE_PER("lookup_rate", "1/s", 1e9, OF(TALLY_OPERATIONS), OF(TALLY_WALL_NS),
 		   "files asked for per second", .role = ROLE_OPERATION_RATE)
 	TALLY_COMMON_FIGURES
 };
+
+static const struct target lookup_targets[] = {
+	TARGET_FIGURE("target_rate", "lookups", "1/s", "lookup_rate",
+		      "files per second to reach; 0: none")
+	TARGET_QUANTILE("target_p99", "99th percentile of lookups", "stat", 0.99,
+			"99th percentile not to exceed; 0: none")
+	TARGETS_END
+};
 /* clang-format on */
 
 static const struct tally_schema lookup_schema = {
-	.rank = {.measures = lookup_measures,
-		 .measure_count = LOOKUP_MEASURES,
-		 .figures = lookup_figures,
-		 .figure_count = sizeof(lookup_figures) / sizeof(lookup_figures[0])},
-	.hists = lookup_hists,
-	.hist_count = LOOKUP_HISTS,
+	TALLY_SCHEMA(lookup_measures, lookup_figures, lookup_hists, lookup_tables),
 	.main_figures = {"lookup_rate"},
 	.main_hist = LOOKUP_HIST_STAT,
-	.tables = lookup_tables,
-	.table_count = sizeof(lookup_tables) / sizeof(lookup_tables[0]),
 };
 
 static const struct option lookup_options_table[] = {
@@ -70,36 +61,11 @@ static const struct option lookup_options_table[] = {
 	OPT_END,
 };
 
-static const struct target lookup_targets[] = {
-	{.name = "target_rate",
-	 .label = "lookups",
-	 .unit = "1/s",
-	 .figure = "lookup_rate",
-	 .help = "files per second to reach; 0: none"},
-	{.name = "target_p99",
-	 .label = "99th percentile of lookups",
-	 .unit = "ns",
-	 .hist = "stat",
-	 .quantile = 0.99,
-	 .bound = TARGET_MOST,
-	 .help = "99th percentile not to exceed; 0: none"},
-	{.name = NULL},
-};
-
 /* Which requests the threads count, and where. */
 static const struct meter_map lookup_maps[] = {
-	{REQ_STAT, METER_NONE, LOOKUP_HIST_STAT, METER_NONE, METER_NONE},
-};
-static const struct meter_layout lookup_meter = {
-	.schema = &lookup_schema,
-	.maps = lookup_maps,
-	.map_count = sizeof(lookup_maps) / sizeof(lookup_maps[0]),
-	.late = METER_NONE,
-	.short_transfers = METER_NONE,
-	.sync = METER_NONE,
-	.publish = METER_NONE,
-	.live_op = REQ_STAT,
-};
+	{REQ_STAT, METER_NONE, LOOKUP_HIST_STAT, METER_NONE, METER_NONE}};
+static const struct meter_layout lookup_meter = {METER_MAPS(lookup_schema, lookup_maps),
+						 .live_op = REQ_STAT};
 
 static int lookup_dataset(const struct job *job, const struct job_phase *phase,
 			  const struct job_store **store, struct dataset *d, struct err *err)
@@ -148,8 +114,7 @@ static int lookup_size(const struct job *job, const struct job_phase *phase, uin
 	if (rc < 0)
 		return rc;
 	out->files = d.options.files;
-	out->memory_per_rank =
-		o->threads * (sizeof(struct crew_thread) + meter_bytes(&lookup_meter));
+	out->memory_per_rank = o->threads * crew_thread_bytes(&lookup_meter);
 	return 0;
 }
 
@@ -165,10 +130,8 @@ static int lookup_tell(const struct job *job, const struct job_phase *phase,
 	(void)places;
 	(void)ranks;
 	(void)arena;
-	*out = (struct plan_told){0};
 	if (rc == 0)
-		out->totals[out->total_count++] = (struct plan_total){
-			"lookups", "", (double)(o->passes * dataset_objects(&d))};
+		plan_total_add(out, "lookups", "", (double)(o->passes * dataset_objects(&d)));
 	return rc;
 }
 
@@ -187,12 +150,9 @@ static int lookup_one(struct crew_thread *w, uint64_t i)
 	const struct lookup *l = w->crew->argument;
 	struct object o = {0};
 	struct request req = {.op = REQ_STAT, .object = &o};
-	uint64_t file;
-	uint32_t object;
 	int rc;
 
-	dataset_object(&l->dataset, i, &file, &object);
-	dataset_object_key(&l->dataset, file, object, o.key);
+	dataset_numbered_key(&l->dataset, i, o.key);
 	rc = crew_do(w, &req);
 	if (rc == -ENOENT) {
 		w->counts[COUNT_ABSENT]++;
@@ -219,10 +179,8 @@ static int lookup_open(void *run, struct phase_context *ctx, struct err *err)
 	rc = group_agree(ctx->group, rc, err);
 	if (rc == 0)
 		rc = workload_store_open(ctx, described, &l->store, err);
-	if (rc < 0) {
-		l->store.ops = NULL;
+	if (rc < 0)
 		return rc;
-	}
 	l->crew = crew_of(ctx, &l->store, &lookup_meter, o->threads, 1, "lookup");
 	l->crew.files = dataset_objects(&l->dataset);
 	l->crew.items = "files";
@@ -248,8 +206,6 @@ static void lookup_measure(void *run)
 	struct lookup *l = run;
 	uint64_t *row = l->ctx->tally->rank_row;
 
-	if (!l->crew.members)
-		return;
 	row[LOOKUP_FOUND] = crew_count(&l->crew, COUNT_FOUND);
 	row[LOOKUP_FOUND_BYTES] = crew_count(&l->crew, COUNT_FOUND_BYTES);
 	row[LOOKUP_ABSENT] = crew_count(&l->crew, COUNT_ABSENT);
@@ -271,21 +227,13 @@ static void lookup_close(void *run)
 	struct lookup *l = run;
 
 	crew_close(&l->crew);
-	if (l->store.ops)
-		store_close(&l->store);
+	store_close(&l->store);
 	dataset_close(&l->dataset);
 }
 
 const struct workload lookup_workload = {
-	.section =
-		{
-			.name = "lookup",
-			.help = "asks for the size of every file of a data set",
-			.tables = {lookup_options_table, NULL},
-			.size = sizeof(struct lookup_options),
-			.owner = &lookup_workload,
-			.targets = lookup_targets,
-		},
+	.section = SECTION_OF(lookup, "asks for the size of every file of a data set",
+			      lookup_targets, lookup_options_table),
 	.schema = &lookup_schema,
 	.stores = lookup_stores,
 	.check = lookup_check,

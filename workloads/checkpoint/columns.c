@@ -7,8 +7,8 @@
 #include "backends/endpoint.h"
 #include "workloads/checkpoint/checkpoint.h"
 
-static const struct measure measures[] = {
-	TALLY_COMMON_LIST(MEASURE_ROW) CHECKPOINT_RANK_LIST(MEASURE_ROW, MEASURE_BLOCK_ROWS)};
+static const struct measure measures[] =
+	TALLY_ROWS(CHECKPOINT_RANK_LIST(MEASURE_ROW, MEASURE_BLOCK_ROWS));
 static const struct measure row_measures[] = {CHECKPOINT_ROW_LIST(MEASURE_ROW)};
 static const struct hist_kind hists[] = {CHECKPOINT_HISTOGRAM_LIST(HIST_ROW)};
 
@@ -88,9 +88,7 @@ static const struct figure figures[] = {
 	TALLY_COMMON_FIGURES
 	COLD_FIGURE(CHECKPOINT_)
 };
-/* clang-format on */
 
-/* clang-format off */
 static const struct figure row_figures[] = {
 	FIGURE_PER("write_rate", "B/s", 1e9, OF(CHECKPOINT_ROW_BYTES_WRITTEN),
 		   OF(CHECKPOINT_ROW_WRITE_NS),
@@ -122,30 +120,19 @@ static const struct table_kind checkpoint_rows = {
 static const struct table_kind *const tables[CHECKPOINT_TABLES] = {&checkpoint_rows,
 								   &endpoint_table};
 
+/* clang-format off */
 const struct target checkpoint_targets[] = {
-	{.name = "target_write_seconds",
-	 .label = "seconds to write a checkpoint",
-	 .unit = "s",
-	 .figure = "write_seconds",
-	 .bound = TARGET_MOST,
-	 .help = "seconds that the slowest rank may take to write a checkpoint, on average; 0: none"},
-	{.name = "target_read_seconds",
-	 .label = "seconds to read a checkpoint",
-	 .unit = "s",
-	 .figure = "read_seconds",
-	 .bound = TARGET_MOST,
-	 .help = "seconds that the slowest rank may take to read a checkpoint, on average; 0: none"},
-	{.name = NULL},
+	TARGET_FIGURE("target_write_seconds", "seconds to write a checkpoint", "s", "write_seconds",
+		      "seconds that the slowest rank may take to write a checkpoint, on average; 0: none",
+		      .bound = TARGET_MOST)
+	TARGET_FIGURE("target_read_seconds", "seconds to read a checkpoint", "s", "read_seconds",
+		      "seconds that the slowest rank may take to read a checkpoint, on average; 0: none",
+		      .bound = TARGET_MOST)
+	TARGETS_END
 };
+/* clang-format on */
 
 const struct tally_schema checkpoint_schema = {
-	.rank = {.measures = measures,
-		 .measure_count = CHECKPOINT_MEASURES,
-		 .figures = figures,
-		 .figure_count = sizeof(figures) / sizeof(figures[0])},
-	.hists = hists,
-	.hist_count = CHECKPOINT_HISTS,
+	TALLY_SCHEMA(measures, figures, hists, tables),
 	.main_figures = {"bytes_rate_last_done"},
-	.tables = tables,
-	.table_count = CHECKPOINT_TABLES,
 };

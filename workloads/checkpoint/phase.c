@@ -140,15 +140,8 @@ static void checkpoint_rows(const struct job_phase *phase, uint32_t rows_max[TAL
 }
 
 const struct workload checkpoint_workload = {
-	.section =
-		{
-			.name = "checkpoint",
-			.help = "writes and reads checkpoints of a model",
-			.tables = {checkpoint_options_table, NULL},
-			.targets = checkpoint_targets,
-			.size = sizeof(struct checkpoint_options),
-			.owner = &checkpoint_workload,
-		},
+	.section = SECTION_OF(checkpoint, "writes and reads checkpoints of a model",
+			      checkpoint_targets, checkpoint_options_table),
 	.schema = &checkpoint_schema,
 	.snapshots = true,
 	.rows = checkpoint_rows,

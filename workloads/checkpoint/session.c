@@ -23,11 +23,7 @@ static const struct meter_map checkpoint_maps[] = {
 };
 
 static const struct meter_layout checkpoint_meter = {
-	.schema = &checkpoint_schema,
-	.maps = checkpoint_maps,
-	.map_count = sizeof(checkpoint_maps) / sizeof(checkpoint_maps[0]),
-	.late = METER_NONE,
-	.short_transfers = METER_NONE,
+	METER_MAPS(checkpoint_schema, checkpoint_maps),
 	.sync = CHECKPOINT_HIST_SYNC,
 	.publish = CHECKPOINT_HIST_PUBLISH,
 	.live_op = REQ_WRITE,
@@ -154,8 +150,6 @@ int checkpoint_open(struct checkpoint_run *r, struct err *err)
 	struct phase_context *ctx = r->ctx;
 	int rc = workload_store_open(ctx, r->described, &r->store, err);
 
-	if (rc < 0)
-		r->store.ops = NULL;
 	rc = group_agree(ctx->group, rc, err);
 	if (rc < 0)
 		return rc;
@@ -187,8 +181,7 @@ void checkpoint_close(struct checkpoint_run *r)
 	checkpoint_whole_free(r);
 	buffers_free(&r->ring);
 	queue_close(&r->side);
-	if (r->store.ops)
-		store_close(&r->store);
+	store_close(&r->store);
 }
 
 void checkpoint_count_memory(struct checkpoint_run *r)

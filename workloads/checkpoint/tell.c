@@ -19,11 +19,6 @@ static const struct plan_column tell_columns[TELL_COLUMNS] = {
 	[TELL_FILE_BYTES] = {"file_bytes", "bytes"}, [TELL_FILES] = {"files", ""},
 };
 
-static void tell_add(struct plan_told *out, const char *name, const char *unit, double value)
-{
-	out->totals[out->total_count++] = (struct plan_total){name, unit, value};
-}
-
 /* Totals are of the whole checkpoint; share: what of its tensors the ranks of the phase write. */
 static int tell_totals(const struct checkpoint_shape *s, uint32_t ranks, struct plan_told *out,
 		       struct err *err)
@@ -37,15 +32,15 @@ static int tell_totals(const struct checkpoint_shape *s, uint32_t ranks, struct 
 	if (rc < 0)
 		return rc;
 	tensors = (double)(whole.weights + whole.optimizer);
-	tell_add(out, "parameters", "", (double)model_parameters(&s->model));
-	tell_add(out, "weight_bytes", "bytes", (double)whole.weights);
-	tell_add(out, "optimizer_bytes", "bytes", (double)whole.optimizer);
-	tell_add(out, "bytes", "bytes", tensors);
-	tell_add(out, "file_bytes", "bytes", (double)whole.bytes);
-	tell_add(out, "files", "", (double)whole.files);
+	plan_total_add(out, "parameters", "", (double)model_parameters(&s->model));
+	plan_total_add(out, "weight_bytes", "bytes", (double)whole.weights);
+	plan_total_add(out, "optimizer_bytes", "bytes", (double)whole.optimizer);
+	plan_total_add(out, "bytes", "bytes", tensors);
+	plan_total_add(out, "file_bytes", "bytes", (double)whole.bytes);
+	plan_total_add(out, "files", "", (double)whole.files);
 	if (ranks < mesh_ranks(&s->mesh))
-		tell_add(out, "share", "fraction",
-			 (double)(part.weights + part.optimizer) / tensors);
+		plan_total_add(out, "share", "fraction",
+			       (double)(part.weights + part.optimizer) / tensors);
 	return 0;
 }
 
@@ -88,7 +83,6 @@ int checkpoint_tell(const struct job *job, const struct job_phase *phase,
 	int rc = checkpoint_check(job, phase, ranks, err);
 
 	(void)places;
-	*out = (struct plan_told){0};
 	if (rc == 0)
 		rc = phase_store_find(job, phase, &store, err);
 	if (rc < 0)

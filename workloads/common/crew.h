@@ -99,6 +99,12 @@ struct crew crew_of(const struct phase_context *ctx, struct store *store,
 int crew_open(struct crew *p, struct err *err);
 void crew_close(struct crew *p);
 
+/* Memory of a thread and its meter. */
+static inline uint64_t crew_thread_bytes(const struct meter_layout *layout)
+{
+	return sizeof(struct crew_thread) + meter_bytes(layout);
+}
+
 /* Calls body for each file that this rank takes. A body returns 0, -ECANCELED when it saw halt, or a
  * negative errno with w->err. Collective. Returns the error that all ranks agree on. *stopped tells
  * why it ended early. */

@@ -25,9 +25,9 @@ static uint32_t meter_wanted(const struct meter_layout *l, bool *wanted)
 	}
 	for (uint32_t i = 0; i < l->own_count; i++)
 		wanted[l->own[i]] = true;
-	if (l->sync != METER_NONE)
+	if (l->sync)
 		wanted[l->sync] = true;
-	if (l->publish != METER_NONE)
+	if (l->publish)
 		wanted[l->publish] = true;
 	for (uint32_t i = 0; i < l->schema->hist_count; i++)
 		count += wanted[i];
@@ -162,9 +162,9 @@ static void meter_observe(void *argument, const struct request *req)
 			done_series_add(m->moved, a->done_ns - *m->moved_from_ns, a->done_bytes);
 		return;
 	}
-	if (l && l->sync != METER_NONE && a->sync_ns)
+	if (l && l->sync && a->sync_ns)
 		hist_record(m->hists[l->sync], a->sync_ns);
-	if (l && l->publish != METER_NONE && a->publish_ns)
+	if (l && l->publish && a->publish_ns)
 		hist_record(m->hists[l->publish], a->publish_ns);
 }
 
@@ -210,9 +210,9 @@ static void meter_merge_queue(const struct meter_layout *l, const struct queue *
 		row[TALLY_OPERATIONS] += c->operations;
 		row[TALLY_ERRORS] += c->errors;
 		row[TALLY_RETRIES] += c->retries;
-		if (l->late != METER_NONE)
+		if (l->late)
 			row[l->late] += c->late;
-		if (l->short_transfers != METER_NONE)
+		if (l->short_transfers)
 			row[l->short_transfers] += c->short_transfers;
 	}
 	row[TALLY_BYTES_READ] += q->op[REQ_READ].bytes;

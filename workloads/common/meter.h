@@ -59,12 +59,17 @@ struct meter_layout {
 	const struct tally_schema *schema;
 	const struct meter_map *maps;
 	uint32_t map_count;
-	int late, short_transfers; /* measures, or METER_NONE */
-	int sync, publish;         /* histograms of answer.sync_ns and publish_ns, or METER_NONE */
-	const int *own;            /* histograms that the thread fills itself (meter_hist) */
+	int late, short_transfers; /* measures; 0: nowhere */
+	/* Histograms of answer.sync_ns and publish_ns; 0: nowhere, so neither is a schema's first. */
+	int sync, publish;
+	const int *own; /* histograms that the thread fills itself (meter_hist) */
 	uint32_t own_count;
 	enum request_op live_op; /* the operation whose 99th percentile the progress line shows */
 };
+
+/* Members of a layout: the schema, and an array of maps. */
+#define METER_MAPS(of_schema, of_maps) \
+	.schema = &(of_schema), .maps = (of_maps), .map_count = COUNT(of_maps)
 
 struct meter {
 	/* Bytes read and written so far (those of removed objects: crew_removed), and the 99th percentile of live_op's latencies; any thread may read. */

@@ -355,6 +355,15 @@ void dataset_object_key(const struct dataset *d, uint64_t file, uint32_t object,
 		snprintf(key + used, OBJECT_KEY_BYTES - used, "%s", d->format->beside[object - 1]);
 }
 
+void dataset_numbered_key(const struct dataset *d, uint64_t i, char key[OBJECT_KEY_BYTES])
+{
+	uint64_t file;
+	uint32_t object;
+
+	dataset_object(d, i, &file, &object);
+	dataset_object_key(d, file, object, key);
+}
+
 /* The size in the middle of one of as many equal strata of the distribution as there are files. */
 static uint64_t dataset_stratum_bytes(const struct dataset *d, uint64_t stratum)
 {

@@ -91,6 +91,8 @@ void dataset_object(const struct dataset *d, uint64_t i, uint64_t *file, uint32_
 /* One object of a file; 0 is the file itself. */
 void dataset_object_key(const struct dataset *d, uint64_t file, uint32_t object,
 			char key[OBJECT_KEY_BYTES]);
+/* Of the object with that number. */
+void dataset_numbered_key(const struct dataset *d, uint64_t i, char key[OBJECT_KEY_BYTES]);
 void dataset_object_layout(const struct dataset *d, uint64_t file, uint32_t object,
 			   struct layout *l);
 /* A file whose samples have the average size. */

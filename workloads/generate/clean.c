@@ -84,12 +84,8 @@ static int generate_clean_find(struct generate_cleaned *c, struct err *err)
 static void generate_clean_key(const void *dataset, uint64_t i, uint32_t name,
 			       char key[OBJECT_KEY_BYTES])
 {
-	uint64_t file;
-	uint32_t object;
-
 	(void)name;
-	dataset_object(dataset, i, &file, &object);
-	dataset_object_key(dataset, file, object, key);
+	dataset_numbered_key(dataset, i, key);
 }
 
 static bool generate_clean_made(const void *dataset, uint64_t i, uint64_t bytes)

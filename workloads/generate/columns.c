@@ -3,8 +3,7 @@
 
 #include "backends/endpoint.h"
 
-static const struct measure measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
-						  GENERATE_COLUMN_LIST(MEASURE_ROW)};
+static const struct measure measures[] = TALLY_ROWS(GENERATE_COLUMN_LIST(MEASURE_ROW));
 static const struct hist_kind hists[] = {GENERATE_HISTOGRAM_LIST(HIST_ROW)};
 static const struct table_kind *const tables[] = {&endpoint_table};
 
@@ -20,13 +19,6 @@ static const struct figure figures[] = {
 /* clang-format on */
 
 const struct tally_schema generate_schema = {
-	.rank = {.measures = measures,
-		 .measure_count = GENERATE_MEASURES,
-		 .figures = figures,
-		 .figure_count = sizeof(figures) / sizeof(figures[0])},
-	.hists = hists,
-	.hist_count = GENERATE_HISTS,
+	TALLY_SCHEMA(measures, figures, hists, tables),
 	.main_figures = {"write_rate"},
-	.tables = tables,
-	.table_count = sizeof(tables) / sizeof(tables[0]),
 };

@@ -27,10 +27,7 @@
 	  "part of a commit: making the file visible under its name")
 /* clang-format on */
 
-enum generate_measure {
-	GENERATE_BEFORE = TALLY_COMMON - 1,
-	GENERATE_COLUMN_LIST(MEASURE_ENUM) GENERATE_MEASURES
-};
+enum generate_measure { TALLY_ENUM(GENERATE, GENERATE_COLUMN_LIST(MEASURE_ENUM)) };
 enum generate_hist { GENERATE_HISTOGRAM_LIST(HIST_ENUM) GENERATE_HISTS };
 
 extern const struct tally_schema generate_schema;

@@ -321,8 +321,7 @@ static void generate_measure(void *run)
 	struct generate *g = run;
 	struct tally *t = g->ctx->tally;
 
-	if (g->crew.members)
-		crew_merge(&g->crew, t);
+	crew_merge(&g->crew, t);
 	t->rank_row[TALLY_WALL_NS] = clock_now(g->ctx->clock) - g->start_ns;
 }
 
@@ -370,11 +369,8 @@ static int generate_open_writers(struct generate *g, struct err *err)
 static void generate_name(const struct crew *p, uint64_t i, char key[OBJECT_KEY_BYTES])
 {
 	const struct generate *g = p->argument;
-	uint64_t file;
-	uint32_t object;
 
-	dataset_object(&g->dataset, i, &file, &object);
-	dataset_object_key(&g->dataset, file, object, key);
+	dataset_numbered_key(&g->dataset, i, key);
 }
 
 /* What a thread has counted beside its meter. */
@@ -413,10 +409,8 @@ static int generate_open(void *run, struct phase_context *ctx, struct err *err)
 	g->start_ns = clock_now(ctx->clock);
 	if (rc == 0)
 		rc = workload_store_open(ctx, described, &g->store, err);
-	if (rc < 0) {
-		g->store.ops = NULL;
+	if (rc < 0)
 		return group_agree(ctx->group, rc, err);
-	}
 	g->content = store_can(&g->store, BACKEND_CONTENT);
 	g->looks = store_can(&g->store, BACKEND_MISSING_IS_ERROR);
 	g->buffers = generate_buffers(o, &g->dataset, g->store.ops, store_part(&g->store, 0),
@@ -451,8 +445,7 @@ static void generate_close(void *run)
 	free(g->writers);
 	crew_close(&g->crew);
 	snapshot_close(&g->snapshot);
-	if (g->store.ops)
-		store_close(&g->store);
+	store_close(&g->store);
 }
 
 /* What was done, for the report and for whoever waits for the command. */
@@ -489,14 +482,7 @@ static void generate_say(void *run)
 }
 
 const struct workload generate_workload = {
-	.section =
-		{
-			.name = "generate",
-			.help = "makes a data set",
-			.tables = {generate_options_table, NULL},
-			.size = sizeof(struct generate_options),
-			.owner = &generate_workload,
-		},
+	.section = SECTION_OF(generate, "makes a data set", NULL, generate_options_table),
 	.schema = &generate_schema,
 	.generating = true,
 	.snapshots = true,

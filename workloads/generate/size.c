@@ -25,11 +25,7 @@ static const struct meter_map generate_maps[] = {
 };
 
 const struct meter_layout generate_meter = {
-	.schema = &generate_schema,
-	.maps = generate_maps,
-	.map_count = sizeof(generate_maps) / sizeof(generate_maps[0]),
-	.late = METER_NONE,
-	.short_transfers = METER_NONE,
+	METER_MAPS(generate_schema, generate_maps),
 	.sync = GENERATE_HIST_SYNC,
 	.publish = GENERATE_HIST_PUBLISH,
 	.live_op = REQ_WRITE,
@@ -107,8 +103,7 @@ int generate_size(const struct job *job, const struct job_phase *phase, uint32_t
 	out->bytes_per_rank = out->bytes / ranks;
 	if (ops->capabilities & BACKEND_CONTENT)
 		out->memory_per_rank = o->threads * buffers.count * buffers.bytes;
-	out->memory_per_rank +=
-		o->threads * (sizeof(struct crew_thread) + meter_bytes(&generate_meter));
+	out->memory_per_rank += o->threads * crew_thread_bytes(&generate_meter);
 	return 0;
 }
 

@@ -2,10 +2,8 @@
 #include "workloads/io/columns.h"
 
 #include "backends/endpoint.h"
-#include "core/numbers.h"
 
-static const struct measure measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
-						  IO_COLUMN_LIST(MEASURE_ROW)};
+static const struct measure measures[] = TALLY_ROWS(IO_COLUMN_LIST(MEASURE_ROW));
 static const struct hist_kind hists[] = {IO_HISTOGRAM_LIST(HIST_ROW)};
 static const struct table_kind *const tables[] = {&endpoint_table};
 
@@ -27,37 +25,19 @@ static const struct figure figures[] = {
 	TALLY_COMMON_FIGURES
 	COLD_FIGURE(IO_)
 };
-/* clang-format on */
 
 const struct target io_targets[] = {
-	{.name = "target_rate",
-	 .label = "rate of operations",
-	 .unit = "1/s",
-	 .figure = "rate_last_done",
-	 .help = "operations per second of all ranks to reach; 0: none"},
-	{.name = "target_bandwidth",
-	 .label = "bandwidth",
-	 .unit = "B/s",
-	 .figure = "bytes_rate_last_done",
-	 .help = "bytes per second of all ranks to reach; 0: none"},
-	{.name = "target_p99",
-	 .label = "99th percentile of requests",
-	 .unit = "ns",
-	 .hist = TARGET_MAIN_HIST,
-	 .quantile = 0.99,
-	 .bound = TARGET_MOST,
-	 .help = "upper bound for the p99 of the phase's requests (reads, writes …); 0: none"},
-	{.name = NULL},
+	TARGET_FIGURE("target_rate", "rate of operations", "1/s", "rate_last_done",
+		      "operations per second of all ranks to reach; 0: none")
+	TARGET_FIGURE("target_bandwidth", "bandwidth", "B/s", "bytes_rate_last_done",
+		      "bytes per second of all ranks to reach; 0: none")
+	TARGET_QUANTILE("target_p99", "99th percentile of requests", TARGET_MAIN_HIST, 0.99,
+			"upper bound for the p99 of the phase's requests (reads, writes …); 0: none")
+	TARGETS_END
 };
+/* clang-format on */
 
 const struct tally_schema io_schema = {
-	.rank = {.measures = measures,
-		 .measure_count = IO_MEASURES,
-		 .figures = figures,
-		 .figure_count = COUNT(figures)},
-	.hists = hists,
-	.hist_count = IO_HISTS,
+	TALLY_SCHEMA(measures, figures, hists, tables),
 	.main_figures = {"bytes_rate_last_done", "rate_last_done"},
-	.tables = tables,
-	.table_count = COUNT(tables),
 };

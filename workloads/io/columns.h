@@ -77,7 +77,7 @@
 	X(IO_HIST_PUT, "put", "a whole object written, from when it was due")
 /* clang-format on */
 
-enum io_measure { IO_BEFORE = TALLY_COMMON - 1, IO_COLUMN_LIST(MEASURE_ENUM) IO_MEASURES };
+enum io_measure { TALLY_ENUM(IO, IO_COLUMN_LIST(MEASURE_ENUM)) };
 enum io_hist { IO_HISTOGRAM_LIST(HIST_ENUM) IO_HISTS };
 
 extern const struct tally_schema io_schema;

@@ -406,15 +406,10 @@ static int io_phase_work(void *run, enum stop_reason *stopped, struct err *err)
 }
 
 const struct workload io_workload = {
-	.section =
-		{
-			.name = "io",
-			.help = "plain reads, writes and operations on names, as IOR, mdtest, elbencho and fio do them",
-			.tables = {io_options_table, NULL},
-			.targets = io_targets,
-			.size = sizeof(struct io_options),
-			.owner = &io_workload,
-		},
+	.section = SECTION_OF(
+		io,
+		"plain reads, writes and operations on names, as IOR, mdtest, elbencho and fio do them",
+		io_targets, io_options_table),
 	.schema = &io_schema,
 	.snapshots = true,
 	.stores = io_stores,

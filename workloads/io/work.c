@@ -41,7 +41,7 @@ uint64_t io_thread_bytes(const struct io_options *o, bool whole, bool content)
 			(o->batch > 1 ? o->batch : 0) * sizeof(struct request_key);
 	if (io_moves(o) && content)
 		slot += o->block;
-	return sizeof(struct io_thread) + sizeof(struct crew_thread) + meter_bytes(io_meter(o)) +
+	return sizeof(struct io_thread) + crew_thread_bytes(io_meter(o)) +
 	       (io_varied(o, whole) ? sizeof(struct done_series) : 0) + slot * o->depth +
 	       io_handles(o, whole) * sizeof(struct io_handle);
 }

@@ -5,8 +5,8 @@
 #include "workloads/kvcache/requests/source_options.h"
 #include "workloads/kvcache/tiers/tiers.h"
 
-static const struct measure measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
-						  KV_COLUMN_LIST(MEASURE_ROW, MEASURE_BLOCK_ROWS)};
+static const struct measure measures[] =
+	TALLY_ROWS(KV_COLUMN_LIST(MEASURE_ROW, MEASURE_BLOCK_ROWS));
 static const struct measure tier_measures[] = {KV_TIER_LIST(MEASURE_ROW)};
 static const struct measure qos_measures[] = {KV_QOS_LIST(MEASURE_ROW)};
 static const struct measure scale_measures[] = {KV_SCALE_LIST(MEASURE_ROW)};
@@ -51,9 +51,7 @@ static const struct figure figures[] = {
 		   "reads whose entry was in one of the tiers", .role = ROLE_HIT_RATE)
 	TALLY_COMMON_FIGURES
 };
-/* clang-format on */
 
-/* clang-format off */
 static const struct figure qos_figures[] = {
 	FIGURE_PER("compliance", "fraction", 1, OF(KV_QOS_WITHIN_P95), OF(KV_QOS_REQUESTS),
 		   "requests within the target of the 95th percentile; the class keeps it from 0.95 on",
@@ -98,35 +96,19 @@ static const struct table_kind kv_scale_table = {
 static const struct table_kind *const tables[KV_TABLES] = {&kv_tier_table, &kv_qos_table,
 							   &kv_scale_table, &endpoint_table};
 
+/* clang-format off */
 const struct target kvcache_targets[] = {
-	{.name = "target_read_bandwidth",
-	 .label = "bandwidth of reads",
-	 .unit = "B/s",
-	 .figure = "read_rate",
-	 .help = "bytes per second that all ranks read from the stores; 0: none"},
-	{.name = "target_hit_rate",
-	 .label = "hit rate",
-	 .unit = "fraction",
-	 .figure = "hit_rate",
-	 .help = "part of the reads whose entry is there; 0: none"},
-	{.name = "target_read_p95",
-	 .label = "95th percentile of reads of entries",
-	 .unit = "ns",
-	 .hist = "read",
-	 .quantile = 0.95,
-	 .bound = TARGET_MOST,
-	 .help = "95th percentile of reads of whole entries to stay below; 0: none"},
-	{.name = NULL},
+	TARGET_FIGURE("target_read_bandwidth", "bandwidth of reads", "B/s", "read_rate",
+		      "bytes per second that all ranks read from the stores; 0: none")
+	TARGET_FIGURE("target_hit_rate", "hit rate", "fraction", "hit_rate",
+		      "part of the reads whose entry is there; 0: none")
+	TARGET_QUANTILE("target_read_p95", "95th percentile of reads of entries", "read", 0.95,
+			"95th percentile of reads of whole entries to stay below; 0: none")
+	TARGETS_END
 };
+/* clang-format on */
 
 const struct tally_schema kvcache_schema = {
-	.rank = {.measures = measures,
-		 .measure_count = KV_MEASURES,
-		 .figures = figures,
-		 .figure_count = sizeof(figures) / sizeof(figures[0])},
-	.hists = hists,
-	.hist_count = KV_HISTS,
+	TALLY_SCHEMA(measures, figures, hists, tables),
 	.main_figures = {"request_rate"},
-	.tables = tables,
-	.table_count = KV_TABLES,
 };

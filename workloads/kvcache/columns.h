@@ -134,10 +134,7 @@
 	X(KV_SCALE_SATURATION_PPM, "saturation_ppm", "", MAX, "saturation, in millionths")
 /* clang-format on */
 
-enum kv_measure {
-	KV_BEFORE = TALLY_COMMON - 1,
-	KV_COLUMN_LIST(MEASURE_ENUM, MEASURE_BLOCK_ENUM) KV_MEASURES
-};
+enum kv_measure { TALLY_ENUM(KV, KV_COLUMN_LIST(MEASURE_ENUM, MEASURE_BLOCK_ENUM)) };
 enum kv_hist { KV_HISTOGRAM_LIST(HIST_ENUM) KV_HISTS };
 enum kv_tier_measure { KV_TIER_LIST(MEASURE_ENUM) KV_TIER_MEASURES };
 enum kv_tier_hist { KV_TIER_HISTOGRAM_LIST(HIST_ENUM) KV_TIER_HISTS };

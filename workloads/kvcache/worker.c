@@ -17,11 +17,7 @@ static const struct meter_map kv_maps[] = {
 };
 
 const struct meter_layout kv_meter = {
-	.schema = &kvcache_schema,
-	.maps = kv_maps,
-	.map_count = COUNT(kv_maps),
-	.late = METER_NONE,
-	.short_transfers = METER_NONE,
+	METER_MAPS(kvcache_schema, kv_maps),
 	.sync = KV_HIST_SYNC,
 	.publish = KV_HIST_PUBLISH,
 	.live_op = REQ_READ,
@@ -36,7 +32,7 @@ uint64_t kv_worker_bytes(const struct kv_setup *s)
 {
 	uint64_t depth = s->options->depth;
 
-	return sizeof(struct kv_worker) + sizeof(struct crew_thread) + meter_bytes(&kv_meter) +
+	return sizeof(struct kv_worker) + crew_thread_bytes(&kv_meter) +
 	       slots_memory(depth, sizeof(struct kv_window)) +
 	       depth * (sizeof(struct kv_transfer) + worker_round(s->options->chunk));
 }

@@ -4,8 +4,8 @@
 #include "backends/endpoint.h"
 #include "core/numbers.h"
 
-static const struct measure measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
-						  LOAD_RANK_LIST(MEASURE_ROW, MEASURE_BLOCK_ROWS)};
+static const struct measure measures[] =
+	TALLY_ROWS(LOAD_RANK_LIST(MEASURE_ROW, MEASURE_BLOCK_ROWS));
 static const struct measure row_measures[] = {LOAD_ROW_LIST(MEASURE_ROW)};
 static const struct hist_kind hists[] = {LOAD_HISTOGRAM_LIST(HIST_ROW)};
 
@@ -28,9 +28,7 @@ static const struct figure figures[] = {
 	TALLY_COMMON_FIGURES
 	COLD_FIGURE(LOAD_)
 };
-/* clang-format on */
 
-/* clang-format off */
 static const struct figure row_figures[] = {
 	FIGURE_PER("bytes_rate_first_done", "B/s", 1e9, OF(LOAD_ROW_FIRST_BYTES),
 		   OF(LOAD_ROW_FIRST_NS),
@@ -54,24 +52,16 @@ static const struct table_kind load_rows = {
 
 static const struct table_kind *const tables[LOAD_TABLES] = {&load_rows, &endpoint_table};
 
+/* clang-format off */
 const struct target load_targets[] = {
-	{.name = "target_load_seconds",
-	 .label = "seconds to load the model",
-	 .unit = "s",
-	 .figure = "load_seconds",
-	 .bound = TARGET_MOST,
-	 .help = "seconds that the slowest rank may take to load its shard, on average; 0: none"},
-	{.name = NULL},
+	TARGET_FIGURE("target_load_seconds", "seconds to load the model", "s", "load_seconds",
+		      "seconds that the slowest rank may take to load its shard, on average; 0: none",
+		      .bound = TARGET_MOST)
+	TARGETS_END
 };
+/* clang-format on */
 
 const struct tally_schema load_schema = {
-	.rank = {.measures = measures,
-		 .measure_count = LOAD_MEASURES,
-		 .figures = figures,
-		 .figure_count = COUNT(figures)},
-	.hists = hists,
-	.hist_count = LOAD_HISTS,
+	TALLY_SCHEMA(measures, figures, hists, tables),
 	.main_figures = {"bytes_rate_last_done"},
-	.tables = tables,
-	.table_count = LOAD_TABLES,
 };

@@ -47,10 +47,7 @@
 	  "the first attempt at a read, on stores that are tried again")
 /* clang-format on */
 
-enum load_measure {
-	LOAD_BEFORE = TALLY_COMMON - 1,
-	LOAD_RANK_LIST(MEASURE_ENUM, MEASURE_BLOCK_ENUM) LOAD_MEASURES
-};
+enum load_measure { TALLY_ENUM(LOAD, LOAD_RANK_LIST(MEASURE_ENUM, MEASURE_BLOCK_ENUM)) };
 enum load_row { LOAD_ROW_LIST(MEASURE_ENUM) LOAD_ROW_MEASURES };
 enum load_hist { LOAD_HISTOGRAM_LIST(HIST_ENUM) LOAD_HISTS };
 

@@ -12,13 +12,7 @@ static const struct meter_map load_maps[] = {
 };
 
 static const struct meter_layout load_meter = {
-	.schema = &load_schema,
-	.maps = load_maps,
-	.map_count = COUNT(load_maps),
-	.late = METER_NONE,
-	.short_transfers = METER_NONE,
-	.sync = METER_NONE,
-	.publish = METER_NONE,
+	METER_MAPS(load_schema, load_maps),
 	.live_op = REQ_READ,
 };
 
@@ -310,15 +304,8 @@ static void load_rows(const struct job_phase *phase, uint32_t rows_max[TALLY_TAB
 }
 
 const struct workload load_workload = {
-	.section =
-		{
-			.name = "load",
-			.help = "loads a model for serving from its safetensors files",
-			.tables = {load_options_table, NULL},
-			.targets = load_targets,
-			.size = sizeof(struct load_options),
-			.owner = &load_workload,
-		},
+	.section = SECTION_OF(load, "loads a model for serving from its safetensors files",
+			      load_targets, load_options_table),
 	.schema = &load_schema,
 	.snapshots = true,
 	.rows = load_rows,

@@ -2,11 +2,9 @@
 #include "workloads/replay/columns.h"
 
 #include "backends/endpoint.h"
-#include "core/numbers.h"
 #include "workloads/trace/trace.h"
 
-static const struct measure measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
-						  REPLAY_COLUMN_LIST(MEASURE_ROW)};
+static const struct measure measures[] = TALLY_ROWS(REPLAY_COLUMN_LIST(MEASURE_ROW));
 static const struct measure tier_measures[] = {REPLAY_TIER_LIST(MEASURE_ROW)};
 static const struct hist_kind hists[] = {REPLAY_HISTOGRAM_LIST(HIST_ROW)};
 
@@ -39,35 +37,19 @@ static const struct table_kind replay_tier_table = {
 
 static const struct table_kind *const tables[REPLAY_TABLES] = {&replay_tier_table, &endpoint_table};
 
+/* clang-format off */
 const struct target replay_targets[] = {
-	{.name = "target_bandwidth",
-	 .label = "bandwidth",
-	 .unit = "B/s",
-	 .figure = "bytes_rate",
-	 .help = "bytes per second that all ranks read and write; 0: none"},
-	{.name = "target_rate",
-	 .label = "rows of the trace",
-	 .unit = "1/s",
-	 .figure = "row_rate",
-	 .help = "rows per second that all ranks replay; 0: none"},
-	{.name = "target_read_p99",
-	 .label = "99th percentile of reads of objects",
-	 .unit = "ns",
-	 .hist = "read",
-	 .quantile = 0.99,
-	 .bound = TARGET_MOST,
-	 .help = "99th percentile of reads of whole objects to stay below; 0: none"},
-	{.name = NULL},
+	TARGET_FIGURE("target_bandwidth", "bandwidth", "B/s", "bytes_rate",
+		      "bytes per second that all ranks read and write; 0: none")
+	TARGET_FIGURE("target_rate", "rows of the trace", "1/s", "row_rate",
+		      "rows per second that all ranks replay; 0: none")
+	TARGET_QUANTILE("target_read_p99", "99th percentile of reads of objects", "read", 0.99,
+			"99th percentile of reads of whole objects to stay below; 0: none")
+	TARGETS_END
 };
+/* clang-format on */
 
 const struct tally_schema replay_schema = {
-	.rank = {.measures = measures,
-		 .measure_count = REPLAY_MEASURES,
-		 .figures = figures,
-		 .figure_count = COUNT(figures)},
-	.hists = hists,
-	.hist_count = REPLAY_HISTS,
+	TALLY_SCHEMA(measures, figures, hists, tables),
 	.main_figures = {"row_rate"},
-	.tables = tables,
-	.table_count = REPLAY_TABLES,
 };

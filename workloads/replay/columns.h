@@ -57,10 +57,7 @@
 	X(REPLAY_TIER_DELETED_BYTES, "deleted_bytes", "bytes", SUM, "bytes of them")
 /* clang-format on */
 
-enum replay_measure {
-	REPLAY_BEFORE = TALLY_COMMON - 1,
-	REPLAY_COLUMN_LIST(MEASURE_ENUM) REPLAY_MEASURES
-};
+enum replay_measure { TALLY_ENUM(REPLAY, REPLAY_COLUMN_LIST(MEASURE_ENUM)) };
 enum replay_hist { REPLAY_HISTOGRAM_LIST(HIST_ENUM) REPLAY_HISTS };
 enum replay_tier_measure { REPLAY_TIER_LIST(MEASURE_ENUM) REPLAY_TIER_MEASURES };
 

@@ -17,9 +17,7 @@ static const struct meter_map maps[] = {
 static const int own[] = {REPLAY_HIST_READ, REPLAY_HIST_WRITE, REPLAY_HIST_DELETE};
 
 const struct meter_layout replay_meter = {
-	.schema = &replay_schema,
-	.maps = maps,
-	.map_count = COUNT(maps),
+	METER_MAPS(replay_schema, maps),
 	.late = REPLAY_LATE,
 	.short_transfers = REPLAY_SHORT_TRANSFERS,
 	.sync = REPLAY_HIST_SYNC,

@@ -314,14 +314,8 @@ static int replay_work(void *run, enum stop_reason *stopped, struct err *err)
 
 const struct workload replay_workload = {
 	.section =
-		{
-			.name = "replay",
-			.help = "the reads and writes of a recorded trace of a key-value cache",
-			.tables = {replay_options_table, NULL},
-			.targets = replay_targets,
-			.size = sizeof(struct replay_options),
-			.owner = &replay_workload,
-		},
+		SECTION_OF(replay, "the reads and writes of a recorded trace of a key-value cache",
+			   replay_targets, replay_options_table),
 	.schema = &replay_schema,
 	.snapshots = true,
 	.stores = replay_stores,

@@ -22,8 +22,7 @@ uint64_t replay_thread_bytes(const struct replay_options *o, bool content)
 
 	if (content)
 		slot += o->chunk;
-	return sizeof(struct replay_thread) + sizeof(struct crew_thread) +
-	       meter_bytes(&replay_meter) + slot * o->depth;
+	return sizeof(struct replay_thread) + crew_thread_bytes(&replay_meter) + slot * o->depth;
 }
 
 static uint64_t work_due(const void *thread);

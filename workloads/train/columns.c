@@ -7,8 +7,8 @@
 #include "backends/endpoint.h"
 #include "core/numbers.h"
 
-static const struct measure train_rank_measures[] = {
-	TALLY_COMMON_LIST(MEASURE_ROW) TRAIN_RANK_LIST(MEASURE_ROW, MEASURE_BLOCK_ROWS)};
+static const struct measure train_rank_measures[] =
+	TALLY_ROWS(TRAIN_RANK_LIST(MEASURE_ROW, MEASURE_BLOCK_ROWS));
 
 static const struct measure train_epoch_measures[] = {
 	TRAIN_EPOCH_LIST(MEASURE_ROW, MEASURE_BLOCK_ROWS)};
@@ -79,9 +79,7 @@ static const struct figure train_rank_figures[] = {
 	TALLY_COMMON_FIGURES
 	COLD_FIGURE(TRAIN_)
 };
-/* clang-format on */
 
-/* clang-format off */
 static const struct figure train_epoch_figures[] = {
 	FIGURE_PER("au", "fraction", 1, OF(EPOCH_AU_COMPUTE_NS), OF(EPOCH_AU_WALL_NS),
 		   "compute over wall time, warm-up excluded",
@@ -99,33 +97,19 @@ static const struct figure train_epoch_figures[] = {
 		   "account: waiting for storage")
 	COLD_FIGURE(EPOCH_)
 };
-/* clang-format on */
 
 const struct target train_targets[] = {
-	{.name = "target_au",
-	 .label = "AU",
-	 .unit = "fraction",
-	 .figure = "au",
-	 .help = "AU to reach; 0: none"},
-	{.name = "target_rate",
-	 .label = "rate of samples",
-	 .unit = "1/s",
-	 .figure = "samples_per_second",
-	 .help = "samples per second of all ranks to reach; 0: none"},
-	{.name = "target_bandwidth",
-	 .label = "bandwidth",
-	 .unit = "B/s",
-	 .figure = "bytes_per_second",
-	 .help = "bytes per second that all ranks read, to reach; 0: none"},
-	{.name = "target_p99",
-	 .label = "99th percentile of reads",
-	 .unit = "ns",
-	 .hist = "read",
-	 .quantile = 0.99,
-	 .bound = TARGET_MOST,
-	 .help = "99th percentile of read requests to stay below; 0: none"},
-	{.name = NULL},
+	TARGET_FIGURE("target_au", "AU", "fraction", "au",
+		      "AU to reach; 0: none")
+	TARGET_FIGURE("target_rate", "rate of samples", "1/s", "samples_per_second",
+		      "samples per second of all ranks to reach; 0: none")
+	TARGET_FIGURE("target_bandwidth", "bandwidth", "B/s", "bytes_per_second",
+		      "bytes per second that all ranks read, to reach; 0: none")
+	TARGET_QUANTILE("target_p99", "99th percentile of reads", "read", 0.99,
+			"99th percentile of read requests to stay below; 0: none")
+	TARGETS_END
 };
+/* clang-format on */
 
 static const struct table_kind epoch_table = {
 	.name = "epochs",
@@ -140,14 +124,9 @@ static const struct table_kind *const train_tables[TRAIN_TABLES] = {
 	TRAIN_TABLE_LIST(TRAIN_TABLE_ROW)};
 
 const struct tally_schema train_schema = {
-	.rank = {train_rank_measures, TRAIN_RANK_MEASURES, train_rank_figures,
-		 COUNT(train_rank_figures)},
-	.hists = train_hists,
-	.hist_count = TRAIN_HISTS,
+	TALLY_SCHEMA(train_rank_measures, train_rank_figures, train_hists, train_tables),
 	.main_figures = {"samples_per_second"},
 	.main_hist = TRAIN_HIST_READ,
-	.tables = train_tables,
-	.table_count = TRAIN_TABLES,
 	.steps = true,
 };
 

@@ -11,13 +11,9 @@ static const struct meter_map count_maps[] = {
 static const int count_own[] = {TRAIN_HIST_SAMPLE};
 
 const struct meter_layout train_meter = {
-	.schema = &train_schema,
-	.maps = count_maps,
-	.map_count = sizeof(count_maps) / sizeof(count_maps[0]),
+	METER_MAPS(train_schema, count_maps),
 	.late = TRAIN_LATE,
 	.short_transfers = TRAIN_SHORT_TRANSFERS,
-	.sync = METER_NONE,
-	.publish = METER_NONE,
 	.own = count_own,
 	.own_count = sizeof(count_own) / sizeof(count_own[0]),
 	.live_op = REQ_READ,

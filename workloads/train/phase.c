@@ -277,15 +277,10 @@ static void train_close(void *run)
 }
 
 const struct workload train_workload = {
-	.section =
-		{
-			.name = "train",
-			.help = "epochs of training: batches read by a loader, emulated compute, synchronised ranks",
-			.tables = {train_options, NULL},
-			.size = sizeof(struct train_options),
-			.targets = train_targets,
-			.owner = &train_workload,
-		},
+	.section = SECTION_OF(
+		train,
+		"epochs of training: batches read by a loader, emulated compute, synchronised ranks",
+		train_targets, train_options),
 	.schema = &train_schema,
 	.stores = train_stores,
 	.check = train_check,

@@ -473,12 +473,11 @@ static int size_tell_checkpoints(const struct job *job, const struct job_phase *
 	*memory = d.memory_per_rank;
 	if (rc < 0 || !train_checkpoints(phase->options))
 		return rc;
-	out->totals[out->total_count++] = (struct plan_total){"checkpoints", "", (double)count};
+	plan_total_add(out, "checkpoints", "", (double)count);
 	if (!count)
 		return 0;
-	out->totals[out->total_count++] =
-		(struct plan_total){"checkpoint_bytes", "bytes", d.bytes / (double)count};
-	out->totals[out->total_count++] = (struct plan_total){"bytes_written", "bytes", d.bytes};
+	plan_total_add(out, "checkpoint_bytes", "bytes", d.bytes / (double)count);
+	plan_total_add(out, "bytes_written", "bytes", d.bytes);
 	return 0;
 }
 
@@ -495,7 +494,6 @@ int train_tell(const struct job *job, const struct job_phase *phase,
 	uint64_t *cells, memory;
 	int rc;
 
-	*out = (struct plan_told){0};
 	rc = size_tell_checkpoints(job, phase, ranks, out, &memory, err);
 	if (rc < 0)
 		return rc;

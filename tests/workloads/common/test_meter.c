@@ -28,16 +28,10 @@ static const struct meter_map maps[] = {
 	{REQ_COMMIT, METER_NONE, METER_NONE, METER_NONE, METER_NONE},
 };
 static const int own[] = {HIST_OWN};
-static const struct meter_layout layout = {.schema = &schema,
-					   .maps = maps,
-					   .map_count = 2,
-					   .late = MEASURE_LATE,
-					   .short_transfers = METER_NONE,
-					   .sync = HIST_SYNC,
-					   .publish = HIST_PUBLISH,
-					   .own = own,
-					   .own_count = 1,
-					   .live_op = REQ_READ};
+static const struct meter_layout layout = {
+	METER_MAPS(schema, maps), .late = MEASURE_LATE, .sync = HIST_SYNC,
+	.publish = HIST_PUBLISH,  .own = own,           .own_count = 1,
+	.live_op = REQ_READ};
 
 struct script {
 	uint32_t fails; /* attempts that are to fail temporarily */

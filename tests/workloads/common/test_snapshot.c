@@ -23,14 +23,7 @@ static const struct tally_schema schema = {
 	.hist_count = HISTS};
 static const struct meter_map maps[] = {
 	{REQ_READ, MEASURE_READS, HIST_READ, METER_NONE, METER_NONE}};
-static const struct meter_layout layout = {.schema = &schema,
-					   .maps = maps,
-					   .map_count = 1,
-					   .late = METER_NONE,
-					   .short_transfers = METER_NONE,
-					   .sync = METER_NONE,
-					   .publish = METER_NONE,
-					   .live_op = REQ_READ};
+static const struct meter_layout layout = {METER_MAPS(schema, maps), .live_op = REQ_READ};
 
 /* What all ranks share. */
 struct snapshot_case {
