@@ -15,10 +15,8 @@ struct accept_args {
 };
 
 static const struct verb_option accept_options[] = {
-	{.name = "json",
-	 .kind = VERB_FLAG,
-	 .offset = offsetof(struct accept_args, json),
-	 .help = "prints JSON, for programs"},
+	VERB_OPTION("json", VERB_FLAG, struct accept_args, json,
+		    .help = "prints JSON, for programs"),
 	{.name = NULL},
 };
 

@@ -37,6 +37,10 @@ struct verb_option {
 	const char *const *choices;
 	const char *help;
 };
+#define VERB_OPTION(n, k, type, member, ...) \
+	{ \
+		.name = (n), .kind = (k), .offset = offsetof(type, member), __VA_ARGS__ \
+	}
 
 struct verb;
 

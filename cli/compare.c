@@ -14,19 +14,13 @@ struct compare_args {
 };
 
 static const struct verb_option compare_options[] = {
-	{.name = "json",
-	 .kind = VERB_FLAG,
-	 .offset = offsetof(struct compare_args, json),
-	 .help = "prints JSON, for programs"},
-	{.name = "csv",
-	 .kind = VERB_FLAG,
-	 .offset = offsetof(struct compare_args, csv),
-	 .help = "prints one row per pair of sides and metric, for spreadsheets"},
-	{.name = "html",
-	 .kind = VERB_TEXT,
-	 .offset = offsetof(struct compare_args, html),
-	 .value = "OUT",
-	 .help = "writes one page to the file OUT, for a browser: the comparison, then each file"},
+	VERB_OPTION("json", VERB_FLAG, struct compare_args, json,
+		    .help = "prints JSON, for programs"),
+	VERB_OPTION("csv", VERB_FLAG, struct compare_args, csv,
+		    .help = "prints one row per pair of sides and metric, for spreadsheets"),
+	VERB_OPTION(
+		"html", VERB_TEXT, struct compare_args, html, .value = "OUT",
+		.help = "writes one page to the file OUT, for a browser: the comparison, then each file"),
 	{.name = NULL},
 };
 

@@ -26,15 +26,10 @@ struct import_args {
 static const char *const as_names[] = {"meant", "dlio-bugs", NULL};
 
 static const struct verb_option import_options[] = {
-	{.name = "as",
-	 .kind = VERB_CHOICE,
-	 .offset = offsetof(struct import_args, as),
-	 .choices = as_names,
-	 .help = "takes keys as they are meant, or as DLIO acts on them"},
-	{.name = "keys",
-	 .kind = VERB_FLAG,
-	 .offset = offsetof(struct import_args, keys),
-	 .help = "lists the keys and where each of them goes"},
+	VERB_OPTION("as", VERB_CHOICE, struct import_args, as, .choices = as_names,
+		    .help = "takes keys as they are meant, or as DLIO acts on them"),
+	VERB_OPTION("keys", VERB_FLAG, struct import_args, keys,
+		    .help = "lists the keys and where each of them goes"),
 	{.name = NULL},
 };
 

@@ -130,10 +130,7 @@ struct ls_args {
 	bool recursive, json;
 };
 
-#define ROW(n, k, member, ...) \
-	{ \
-		.name = (n), .kind = (k), .offset = offsetof(struct ls_args, member), __VA_ARGS__ \
-	}
+#define ROW(n, k, member, ...) VERB_OPTION(n, k, struct ls_args, member, __VA_ARGS__)
 
 static const struct verb_option ls_options[] = {
 	ROW("recursive", VERB_FLAG, recursive, .help = "also lists what is inside the folders"),

@@ -17,31 +17,21 @@ struct report_args {
 };
 
 static const struct verb_option report_options[] = {
-	{.name = "json",
-	 .kind = VERB_FLAG,
-	 .offset = offsetof(struct report_args, json),
-	 .help = "prints JSON, for programs"},
-	{.name = "csv",
-	 .kind = VERB_FLAG,
-	 .offset = offsetof(struct report_args, csv),
-	 .help = "prints one row per phase, for spreadsheets"},
-	{.name = "html",
-	 .kind = VERB_TEXT,
-	 .offset = offsetof(struct report_args, html),
-	 .value = "OUT",
-	 .help = "writes one page with charts to the file OUT, for a browser; it needs no network"},
-	{.name = "scaling",
-	 .kind = VERB_FLAG,
-	 .offset = offsetof(struct report_args, scaling),
-	 .help = "prints one table of all files, with a row per number of nodes; also with --json "
-		 "or --csv"},
-	{.name = "steps",
-	 .kind = VERB_COUNT,
-	 .offset = offsetof(struct report_args, steps),
-	 .value = "N",
-	 .min = 1,
-	 .max = STEPS_ROWS,
-	 .help = "with --json: the greatest number of rows of single steps; default 256"},
+	VERB_OPTION("json", VERB_FLAG, struct report_args, json,
+		    .help = "prints JSON, for programs"),
+	VERB_OPTION("csv", VERB_FLAG, struct report_args, csv,
+		    .help = "prints one row per phase, for spreadsheets"),
+	VERB_OPTION(
+		"html", VERB_TEXT, struct report_args, html, .value = "OUT",
+		.help = "writes one page with charts to the file OUT, for a browser; it needs no network"),
+	VERB_OPTION(
+		"scaling", VERB_FLAG, struct report_args, scaling,
+		.help = "prints one table of all files, with a row per number of nodes; also with --json "
+			"or --csv"),
+	VERB_OPTION(
+		"steps", VERB_COUNT, struct report_args, steps, .value = "N", .min = 1,
+		.max = STEPS_ROWS,
+		.help = "with --json: the greatest number of rows of single steps; default 256"),
 	{.name = NULL},
 };
 

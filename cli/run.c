@@ -36,10 +36,7 @@ struct run_args {
 	bool lenient, clean;
 };
 
-#define ROW(n, k, member, ...) \
-	{ \
-		.name = (n), .kind = (k), .offset = offsetof(struct run_args, member), __VA_ARGS__ \
-	}
+#define ROW(n, k, member, ...) VERB_OPTION(n, k, struct run_args, member, __VA_ARGS__)
 #define ROW_RESULTS \
 	ROW("results", VERB_TEXT, results, .value = "FILE", \
 	    .help = "file for the results; default results.h5")

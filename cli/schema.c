@@ -12,14 +12,11 @@ struct schema_args {
 };
 
 static const struct verb_option schema_options[] = {
-	{.name = "reference",
-	 .kind = VERB_FLAG,
-	 .offset = offsetof(struct schema_args, reference),
-	 .help = "prints text for people: every key, its bounds, its default"},
-	{.name = "results",
-	 .kind = VERB_FLAG,
-	 .offset = offsetof(struct schema_args, results),
-	 .help = "prints JSON: what results have of each kind of phase: measures, figures, latencies, tables"},
+	VERB_OPTION("reference", VERB_FLAG, struct schema_args, reference,
+		    .help = "prints text for people: every key, its bounds, its default"),
+	VERB_OPTION(
+		"results", VERB_FLAG, struct schema_args, results,
+		.help = "prints JSON: what results have of each kind of phase: measures, figures, latencies, tables"),
 	{.name = NULL},
 };
 

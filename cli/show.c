@@ -20,18 +20,13 @@ struct show_args {
 };
 
 static const struct verb_option show_options[] = {
-	{.name = "job",
-	 .kind = VERB_FLAG,
-	 .offset = offsetof(struct show_args, job),
-	 .help = "prints the job that ran, with all its defaults, as a job file"},
-	{.name = "run",
-	 .kind = VERB_COUNT,
-	 .offset = offsetof(struct show_args, run),
-	 .value = "N",
-	 .min = 1,
-	 .max = SHOW_RUNS_MAX,
-	 .help = "with --job: the job of run N of a series, with the values that its sweeps set; "
-		 "default: the job as it was given"},
+	VERB_OPTION("job", VERB_FLAG, struct show_args, job,
+		    .help = "prints the job that ran, with all its defaults, as a job file"),
+	VERB_OPTION(
+		"run", VERB_COUNT, struct show_args, run, .value = "N", .min = 1,
+		.max = SHOW_RUNS_MAX,
+		.help = "with --job: the job of run N of a series, with the values that its sweeps set; "
+			"default: the job as it was given"),
 	{.name = NULL},
 };
 
