@@ -6,7 +6,7 @@
  * changes its own pace by (500 ppm, adjtimex(2)). So a reader's time never goes back, is never after the clock's own,
  * and at most about 0.1 us before it: 20 ns for the slower pace, and what passes between the kernel's reading of the
  * counter and the reader's. Stamps of a reader are in order with each other; beside a stamp of the clock itself, or of
- * another reader, one may be too early by so much.
+ * another reader, one may be too early by that.
  *
  * With a clock that has learned no counter, or a fake one, a reader is the clock itself. A reader belongs to one
  * thread. */

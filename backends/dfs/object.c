@@ -15,8 +15,17 @@ enum { OBJECT_MODE = 0666 };
 
 static const char part_suffix[] = ".haul-part";
 
-int dfs_path_open(struct dfs_store *s, const char *key, const char *suffix, bool make,
-		  struct dfs_path *path)
+/* A key as libdfs wants it: an open folder, and a name in it. */
+struct dfs_path {
+	char text[DFS_PATH_BYTES]; /* of the folder: "/", "/a/b" */
+	char name[OBJECT_KEY_BYTES + 16];
+	struct dfs_kept *folder;
+};
+
+/* Finds the folder of a key, and makes it where it is missing and make is true; suffix follows the
+ * name. Returns 0 or what libdfs returned. dfs_path_close ends the use of the folder. */
+static int dfs_path_open(struct dfs_store *s, const char *key, const char *suffix, bool make,
+			 struct dfs_path *path)
 {
 	size_t length = strnlen(key, OBJECT_KEY_BYTES - 1);
 	const char *slash;
@@ -35,7 +44,7 @@ int dfs_path_open(struct dfs_store *s, const char *key, const char *suffix, bool
 	return dfs_folder_take(&s->folders, path->text, make, &path->folder);
 }
 
-void dfs_path_close(struct dfs_store *s, struct dfs_path *path)
+static void dfs_path_close(struct dfs_store *s, struct dfs_path *path)
 {
 	dfs_folder_drop(&s->folders, path->folder);
 }

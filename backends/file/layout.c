@@ -37,11 +37,6 @@ struct beegfs_file {
 };
 #define BEEGFS_MAKE_FILE _IOW('f', 27, struct beegfs_file)
 
-bool file_layout_wanted(const struct file_layout_options *o)
-{
-	return o->stripe_count || o->stripe_bytes || o->class[0];
-}
-
 static void say(const struct file_layout_options *o, const char *on, char text[96])
 {
 	char count[32] = "", bytes[40] = "";
@@ -58,7 +53,7 @@ enum file_layout_way file_layout_way(const struct file_layout_options *o,
 				     const struct file_system *fs, char text[96])
 {
 	text[0] = '\0';
-	if (!file_layout_wanted(o))
+	if (!o->stripe_count && !o->stripe_bytes && !o->class[0])
 		return FILE_LAYOUT_NONE;
 	if (fs->magic == FILE_SYSTEM_LUSTRE) {
 		say(o, "lustre", text);

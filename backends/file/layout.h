@@ -24,8 +24,6 @@ struct file_layout_options {
 
 enum file_layout_way { FILE_LAYOUT_NONE, FILE_LAYOUT_LUSTRE, FILE_LAYOUT_BEEGFS };
 
-bool file_layout_wanted(const struct file_layout_options *o);
-
 /* How a layout is said on this file system; text[96]: what is said, or why nothing is. */
 enum file_layout_way file_layout_way(const struct file_layout_options *o,
 				     const struct file_system *fs, char text[96]);

@@ -5,7 +5,7 @@
  * 	                ▲                            │yes
  * 	                └─── rest of a short one ────┤
  * 	                └─── another attempt ────────┘
- * / */
+ */
 #ifndef HAUL_BACKENDS_QUEUE_STEPS_H
 #define HAUL_BACKENDS_QUEUE_STEPS_H
 

@@ -8,7 +8,7 @@
 
 #include "core/option/option.h"
 
-enum { OPTION_PATH_BYTES = 320, OPTION_EXACT_BYTES = 48 };
+enum { OPTION_PATH_BYTES = 320 };
 
 /* What a kind of option does. member is where the option's value stands in its struct. */
 struct option_rules {
@@ -65,9 +65,6 @@ void option_path(char where[OPTION_PATH_BYTES], const char *path, const char *ke
 /* "where: must be <wanted>, is <value>" */
 int option_refuse(const char *where, const char *wanted, const struct cJSON *value,
 		  struct err *err);
-
-/* A whole number in the largest unit that shows it exactly: "4 KiB", "1500 us", "7". */
-char *option_exact(char buf[OPTION_EXACT_BYTES], enum option_kind kind, uint64_t value);
 
 /* A default that is not valid means "not given" and is not printed. */
 bool option_default_valid(const struct option *o);

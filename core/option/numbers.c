@@ -17,6 +17,8 @@
 #define NUMBER_PATTERN "^[0-9]+(\\.[0-9]+)? *"
 #define SIZE_PATTERN   NUMBER_PATTERN "((k|K|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?B"
 
+enum { OPTION_EXACT_BYTES = 48 };
+
 struct scale {
 	uint64_t factor;
 	const char *name;
@@ -57,7 +59,8 @@ static const struct whole {
 			 JSON_WHOLE_MAX},
 };
 
-char *option_exact(char buf[OPTION_EXACT_BYTES], enum option_kind kind, uint64_t value)
+/* A whole number in the largest unit that shows it exactly: "4 KiB", "1500 us", "7". */
+static char *option_exact(char buf[OPTION_EXACT_BYTES], enum option_kind kind, uint64_t value)
 {
 	const struct whole *w = &wholes[kind];
 	const struct scale *s = w->scale;
