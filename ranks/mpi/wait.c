@@ -5,13 +5,16 @@
 #include <time.h>
 
 #include "core/clock.h"
+#include "core/numbers.h"
+#include "core/time_ns.h"
 #include "ranks/mpi/polite.h"
 
 enum {
 	WAIT_YIELDS = 20,
 	WAIT_YIELD_NS = 200000,
 	WAIT_SLEEP_MIN_NS = 20000,
-	WAIT_SLEEP_MAX_NS = 1000000
+	WAIT_SLEEP_MAX_NS = 1000000,
+	WAIT_SLEEP_SHARE = 8
 };
 
 void wait_say_slow(struct waiting *how, const char *what, struct waiting_slow *slow,
@@ -29,33 +32,39 @@ void wait_say_slow(struct waiting *how, const char *what, struct waiting_slow *s
 	how->say_after_ns *= 2;
 }
 
+/* A collective goes in rounds, and in each of them every rank waits for one that may be asleep. So sleeps grow with the wait,
+ * slowly: a rank that has to wait long looks seldom, and one round adds an eighth to the next. */
+static struct timespec wait_pause(uint64_t waited_ns)
+{
+	uint64_t ns = waited_ns / WAIT_SLEEP_SHARE;
+
+	return ns_to_timespec(max_u64(WAIT_SLEEP_MIN_NS, min_u64(ns, WAIT_SLEEP_MAX_NS)));
+}
+
 void wait_until(bool (*done)(void *argument), void *argument, struct waiting *how, const char *what)
 {
-	struct timespec pause = {0, WAIT_SLEEP_MIN_NS};
 	struct waiting_slow slow = {0};
-	uint64_t yield_until = 0;
+	uint64_t since_ns = 0;
 	unsigned tests = 0;
 
 	while (!done(argument)) {
+		struct timespec pause;
+		uint64_t now_ns;
+
 		if (++tests <= WAIT_YIELDS) {
 			sched_yield();
 			continue;
 		}
-		if (!how->patient) {
-			uint64_t now = clock_kernel_ns();
-
-			if (!yield_until)
-				yield_until = now + WAIT_YIELD_NS;
-			if (now < yield_until) {
-				sched_yield();
-				continue;
-			}
+		/* The clock is read only once a wait is long. */
+		now_ns = clock_kernel_ns();
+		since_ns = since_ns ? since_ns : now_ns;
+		if (!how->patient && now_ns < since_ns + WAIT_YIELD_NS) {
+			sched_yield();
+			continue;
 		}
-		/* The clock is read only once a wait has begun to sleep. */
-		wait_say_slow(how, what, &slow, clock_kernel_ns());
+		wait_say_slow(how, what, &slow, now_ns);
+		pause = wait_pause(now_ns - since_ns);
 		nanosleep(&pause, NULL);
-		if (pause.tv_nsec < WAIT_SLEEP_MAX_NS)
-			pause.tv_nsec += pause.tv_nsec / 2;
 	}
 }
 
