@@ -2,7 +2,8 @@
  * stamp closes an interval and opens the next. The sum of the accounts is exactly the wall time.
  *
  * The list below is the only place that names the accounts: measures, figures, columns of reports
- * and their words all follow from it. Stamps belong to the rank's main thread. */
+ * and their words all follow from it. Only the plan's time does not: workloads/train/size.c adds
+ * it up, and test_train_size has a row for each account. Stamps belong to the rank's main thread. */
 #ifndef HAUL_CORE_MEASURE_ACCOUNT_H
 #define HAUL_CORE_MEASURE_ACCOUNT_H
 

@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { WALK_STATE_BYTES = 384 };
+/* Room for a tar head, or for the state of a walk and of another one within it. */
+enum { WALK_STATE_BYTES = 768 };
 
 struct walk {
 	uint64_t size; /* of the file, not of objects beside it */

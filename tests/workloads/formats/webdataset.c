@@ -3,8 +3,7 @@
  *   head, 512 bytes | sample | zeros up to a block | head | sample | … | zeros
  *   0                 512                            stride              the gap
  *
- * A reader streams the archive to its end, which is at least two blocks of zeros. Source: POSIX
- * 1003.1, pax, "ustar Interchange Format". */
+ * It ends in at least two blocks of zeros. Source: POSIX 1003.1, pax, "ustar Interchange Format". */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -36,8 +35,7 @@ static int webdataset_check(const void *options, uint64_t samples, uint64_t smal
 	if (!(largest >> 33))
 		return 0;
 	return err_set(err, -EINVAL,
-		       "a member of an archive has less than 8 GiB, the largest sample would have "
-		       "%" PRIu64 " bytes",
+		       "a member of an archive has less than 8 GiB, not %" PRIu64 " bytes",
 		       largest);
 }
 
@@ -71,26 +69,29 @@ static void webdataset_put_octal(uint8_t *at, uint64_t value, unsigned digits)
 		at[--digits] = (uint8_t)('0' + value % 8);
 }
 
+/* The sum of a head's bytes, with spaces in place of the sum itself. */
+static uint64_t webdataset_sum(const uint8_t head[BLOCK])
+{
+	uint64_t sum = 8 * ' ';
+
+	for (unsigned i = 0; i < BLOCK; i++)
+		sum += i < SUM_AT || i >= SUM_AT + 8 ? head[i] : 0;
+	return sum;
+}
+
 /* The head of a member: name, mode, owner, group, size, time, checksum, type, magic. */
 static void webdataset_head(const struct layout *l, uint64_t sample, uint8_t head[BLOCK])
 {
-	uint64_t sum = 0;
-
 	memset(head, 0, BLOCK);
 	memcpy(put_decimal(head, l->first_id + sample), ".bin", 4);
-	webdataset_put_octal(head + MODE_AT, 0644, 7);
-	webdataset_put_octal(head + MODE_AT + 8, 0, 7);
-	webdataset_put_octal(head + MODE_AT + 16, 0, 7);
+	for (unsigned at = MODE_AT; at < SIZE_AT; at += 8)
+		webdataset_put_octal(head + at, at == MODE_AT ? 0644 : 0, 7);
 	webdataset_put_octal(head + SIZE_AT, l->sample_bytes, 11);
 	webdataset_put_octal(head + SIZE_AT + 12, 0, 11);
-	memset(head + SUM_AT, ' ', 8);
 	head[TYPE_AT] = '0';
-	memcpy(head + MAGIC_AT, "ustar", 5);
-	memcpy(head + MAGIC_AT + 6, "00", 2);
-	for (unsigned i = 0; i < BLOCK; i++)
-		sum += head[i];
-	webdataset_put_octal(head + SUM_AT, sum, 6);
-	head[SUM_AT + 6] = 0;
+	memcpy(head + MAGIC_AT, "ustar\00000", 8); /* its end, and version 00 */
+	webdataset_put_octal(head + SUM_AT, webdataset_sum(head), 6);
+	head[SUM_AT + 7] = ' ';
 }
 
 static void webdataset_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length)
@@ -99,15 +100,14 @@ static void webdataset_payload(const struct layout *l, uint64_t offset, void *da
 
 	while (length) {
 		uint64_t sample = offset / l->stride, at = offset % l->stride;
-		uint64_t end = at < BLOCK                     ? BLOCK
-			       : at < BLOCK + l->sample_bytes ? BLOCK + l->sample_bytes
-							      : l->stride;
+		uint64_t body = BLOCK + l->sample_bytes;
+		uint64_t end = at < BLOCK ? BLOCK : at < body ? body : l->stride;
 		uint64_t n = end - at < length ? end - at : length;
 
 		if (at < BLOCK) {
 			webdataset_head(l, sample, head);
 			memcpy(out, head + at, n);
-		} else if (at < BLOCK + l->sample_bytes) {
+		} else if (at < body) {
 			at += sample * l->sample_bytes - BLOCK;
 			fill(l->key, at, out, n);
 			payload_stamp_ids(l, l->sample_bytes, at, out, n);
@@ -120,14 +120,10 @@ static void webdataset_payload(const struct layout *l, uint64_t offset, void *da
 	}
 }
 
-/* Parts of the walk: a head's bytes up to the size, those up to the magic, the rest; a sample. */
-enum { BEGIN, FRONT, FIELDS, REST, BODY, END };
-enum { FIELDS_BYTES = MAGIC_AT + 6 - SIZE_AT };
-
+enum { MEMBERS, END }; /* parts of the walk */
 struct webdataset_walk {
 	uint64_t members;
-	uint64_t sum; /* sum of the head's bytes */
-	uint8_t fields[FIELDS_BYTES];
+	uint8_t head[BLOCK];
 };
 
 static uint64_t webdataset_octal(const uint8_t *at, unsigned digits)
@@ -142,38 +138,19 @@ static uint64_t webdataset_octal(const uint8_t *at, unsigned digits)
 /* Checks a head when all of its bytes have arrived. */
 static const char *webdataset_walk_head(struct walk *w, struct webdataset_walk *s)
 {
-	const uint8_t *sum = s->fields + (SUM_AT - SIZE_AT);
-	uint64_t size = webdataset_octal(s->fields, 11);
+	static const uint8_t zeros[BLOCK];
+	uint64_t size = webdataset_octal(s->head + SIZE_AT, 11);
 
-	if (!s->sum) {
+	if (memcmp(s->head, zeros, BLOCK) == 0) {
 		walk_part(w, END, 0);
 		return NULL;
 	}
-	for (unsigned i = 0; i < FIELDS_BYTES; i++)
-		s->sum += s->fields + i >= sum && s->fields + i < sum + 8 ? ' ' - s->fields[i] : 0;
-	if (memcmp(s->fields + (MAGIC_AT - SIZE_AT), "ustar", 6) != 0)
+	if (memcmp(s->head + MAGIC_AT, "ustar", 6) != 0)
 		return "has no member where one must begin";
-	if (s->sum != webdataset_octal(sum, 8))
+	if (webdataset_sum(s->head) != webdataset_octal(s->head + SUM_AT, 8))
 		return "a member's head has another checksum";
 	s->members++;
-	walk_part(w, size ? BODY : BEGIN, webdataset_fill_up(size, BLOCK));
-	return NULL;
-}
-
-/* Passes over bytes of a head, or of a sample. */
-static const char *webdataset_walk_pass(struct walk *w, struct webdataset_walk *s,
-					struct walk_piece *p)
-{
-	const uint8_t *span;
-	uint64_t n = walk_span(w, p, &span);
-
-	for (; n && w->part != BODY; n--)
-		s->sum += *span++;
-	if (w->left)
-		return NULL;
-	if (w->part == REST)
-		return webdataset_walk_head(w, s);
-	walk_part(w, w->part == FRONT ? FIELDS : BEGIN, 0);
+	walk_part(w, MEMBERS, webdataset_fill_up(size, BLOCK));
 	return NULL;
 }
 
@@ -181,27 +158,15 @@ static const char *webdataset_walk_take(struct walk *w, struct walk_piece *p)
 {
 	struct webdataset_walk *s = WALK_STATE(struct webdataset_walk, w);
 	const char *wrong = NULL;
+	const uint8_t *span;
 
 	while (!wrong && p->left) {
-		switch (w->part) {
-		case BEGIN:
-			s->sum = 0;
-			walk_part(w, FRONT, SIZE_AT);
-			break;
-		case FIELDS:
-			if (!walk_gather(w, p, s->fields, sizeof(s->fields), FIELDS_BYTES))
-				break;
-			for (unsigned i = 0; i < FIELDS_BYTES; i++)
-				s->sum += s->fields[i];
-			walk_part(w, REST, BLOCK - SIZE_AT - FIELDS_BYTES);
-			break;
-		case END:
+		if (w->part == END)
 			p->left = 0;
-			break;
-		default:
-			wrong = webdataset_walk_pass(w, s, p);
-			break;
-		}
+		else if (w->left)
+			walk_span(w, p, &span);
+		else if (walk_gather(w, p, s->head, BLOCK, BLOCK))
+			wrong = webdataset_walk_head(w, s);
 	}
 	return wrong;
 }
@@ -211,7 +176,7 @@ static const char *webdataset_walk_end(const struct walk *w, uint64_t samples)
 	const struct webdataset_walk *s = WALK_STATE(const struct webdataset_walk, w);
 
 	if (!w->last) /* the end of a sample, not of the file */
-		return w->part == BEGIN ? NULL : "ends inside a member";
+		return w->part == END || w->left || w->have ? "ends inside a member" : NULL;
 	if (w->part != END)
 		return "ends without zeros";
 	return w->whole && s->members != samples ? "has another number of members than samples"
