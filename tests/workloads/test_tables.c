@@ -123,7 +123,7 @@ static void targets_name_existing_columns(void)
  * state of a format is small, and a queue has only the histograms that its owner requests. */
 static void state_is_small(void)
 {
-	/* A walk holds a tar head of 512 bytes, or another walk, whose states are smaller. */
+	/* A walk has room for a tar head of 512 bytes and the state of another walk. */
 	CU_ASSERT(sizeof(struct layout) + sizeof(struct walk) <= 704 + 384);
 	CU_ASSERT(sizeof(struct queue) <= 2048);
 	CU_ASSERT(sizeof(struct queue) < sizeof(struct hist));
