@@ -21,27 +21,25 @@ static double own(const uint64_t *row)
 }
 
 static const struct measure measures[] = {MEAL_LIST(MEASURE_ROW)};
+/* clang-format off */
 static const struct figure figures[FIGURES] = {
-	[RATE] = FIGURE_PER("rate", "1/s", 1e9, OF(MEAL_BITES), OF(MEAL_NS),
-			    "bites per second")[CHEWING] =
-		FIGURE_PER("chewing_rate", "1/s", 1e9, OF(MEAL_BITES),
-			   OF_DIFFERENCE(MEAL_NS, MEAL_PAUSE_NS), "without pauses",
-			   .needs = {NEED(MEAL_GUESTS), NEED(MEAL_BITES)})[SECONDS] =
-			FIGURE_PER("seconds", "s", 1e-9, OF_SUM(MEAL_NS, MEAL_PAUSE_NS), OF_NONE,
-				   "time")[PER_BITE] = FIGURE_PER("slowest", "1/s", 1, OF_NONE,
-								  OF(MEAL_NS), "inverse")[SHARE] =
-				FIGURE_PER("share", "", 1,
-					   OF_SUM3(MEAL_BITES, MEAL_GUESTS, MEAL_NS),
-					   OF(MEAL_GUESTS), "share")[OWN] =
-					FIGURE_ROW("own", "", own, "bites + 0.5", "by a function")};
+	[RATE] = FIGURE_PER("rate", "1/s", 1e9, OF(MEAL_BITES), OF(MEAL_NS), "bites per second")
+	[CHEWING] = FIGURE_PER("chewing_rate", "1/s", 1e9, OF(MEAL_BITES), OF_DIFFERENCE(MEAL_NS, MEAL_PAUSE_NS),
+			       "without pauses", .needs = {NEED(MEAL_GUESTS), NEED(MEAL_BITES)})
+	[SECONDS] = FIGURE_PER("seconds", "s", 1e-9, OF_SUM(MEAL_NS, MEAL_PAUSE_NS), OF_NONE, "time")
+	[PER_BITE] = FIGURE_PER("slowest", "1/s", 1, OF_NONE, OF(MEAL_NS), "inverse")
+	[SHARE] = FIGURE_PER("share", "", 1, OF_SUM3(MEAL_BITES, MEAL_GUESTS, MEAL_NS), OF(MEAL_GUESTS), "share")
+	[OWN] = FIGURE_ROW("own", "", own, "bites + 0.5", "by a function")
+};
+/* clang-format on */
 static const struct columns columns = {measures, MEAL_MEASURES, figures, FIGURES};
 
 static void quotient_of_sums(void)
 {
-	const uint64_t row[] = {[MEAL_BITES] = 6,
-				[MEAL_NS] = 3000000000,
-				[MEAL_PAUSE_NS] = 1000000000,
-				[MEAL_GUESTS] = 2};
+	const uint64_t row[MEAL_MEASURES] = {[MEAL_BITES] = 6,
+					     [MEAL_NS] = 3000000000,
+					     [MEAL_PAUSE_NS] = 1000000000,
+					     [MEAL_GUESTS] = 2};
 
 	CU_ASSERT_DOUBLE_EQUAL(figure_value(&figures[RATE], row), 2, 1e-12);
 	CU_ASSERT_DOUBLE_EQUAL(figure_value(&figures[CHEWING], row), 3, 1e-12);
@@ -54,10 +52,10 @@ static void quotient_of_sums(void)
 /* Nothing in a known time is a rate of 0; in no time, it is unknown. */
 static void unknown_where_nothing_divides(void)
 {
-	const uint64_t nothing[] = {[MEAL_NS] = 10000000000, [MEAL_GUESTS] = 1};
-	const uint64_t no_time[] = {[MEAL_BITES] = 3, [MEAL_GUESTS] = 1};
-	const uint64_t no_guests[] = {[MEAL_BITES] = 3, [MEAL_NS] = 1000000000};
-	const uint64_t all_pause[] = {3, 1000, 1000, 1};
+	const uint64_t nothing[MEAL_MEASURES] = {[MEAL_NS] = 10000000000, [MEAL_GUESTS] = 1};
+	const uint64_t no_time[MEAL_MEASURES] = {[MEAL_BITES] = 3, [MEAL_GUESTS] = 1};
+	const uint64_t no_guests[MEAL_MEASURES] = {[MEAL_BITES] = 3, [MEAL_NS] = 1000000000};
+	const uint64_t all_pause[MEAL_MEASURES] = {3, 1000, 1000, 1};
 
 	CU_ASSERT_EQUAL(figure_value(&figures[RATE], nothing), 0);
 	CU_ASSERT(isnan(figure_value(&figures[RATE], no_time)));
