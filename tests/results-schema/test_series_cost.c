@@ -18,6 +18,8 @@
 
 enum { RUNS = 60, RUNS_FULL = 1000 };
 enum { BYTES_WRITTEN, READS, WRITES, COSTS };
+/* HDF5 looks through a longer list of links: 65 reads more after 1,000 runs. */
+enum { MORE_READS = 80 };
 static const char *const cost_names[] = {"wchar: ", "syscr: ", "syscw: "};
 
 /* What all ranks have done so far, as the kernel counts it. */
@@ -85,7 +87,8 @@ static int check_cost(const uint64_t first[COSTS], const uint64_t last[COSTS])
 	for (int i = 0; i < COSTS; i++) {
 		printf("%s%" PRIu64 " at first, %" PRIu64 " at last\n", cost_names[i], first[i],
 		       last[i]);
-		failed |= !first[i] || last[i] > 2 * first[i];
+		failed |=
+			!first[i] || last[i] > (i == READS ? first[i] + MORE_READS : 2 * first[i]);
 	}
 	return failed;
 }
