@@ -139,7 +139,7 @@ static void fill_whole(struct results *r, struct h5_writer *w, const struct phas
 	phase_write_summary(w, parts->merged);
 }
 
-/* Rank 0: the staging file to which all ranks will append. */
+/* Rank 0: the staging file, with the rows of all ranks where they are gathered, else with room for what each will write. */
 static int prepare_rows(struct results *r, const struct phase_parts *parts, struct err *err)
 {
 	const struct publication *p = parts->p;
@@ -157,7 +157,7 @@ static int prepare_rows(struct results *r, const struct phase_parts *parts, stru
 	return fill_part(r, p->side_part, rc, fill_phase, parts, err);
 }
 
-/* Rank 0: puts what was appended in place. The file that links comes last, so that whatever ends
+/* Rank 0: puts the filled file in place. The file that links comes last, so that whatever ends
  * this leads no link astray. */
 static int publish_rows(struct results *r, const struct phase_parts *parts, struct err *err)
 {
