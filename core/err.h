@@ -5,6 +5,8 @@
 #ifndef HAUL_CORE_ERR_H
 #define HAUL_CORE_ERR_H
 
+#include "core/arithmetic.h"
+
 enum { ERR_TEXT_BYTES = 1024 };
 
 struct err {
