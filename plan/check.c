@@ -210,6 +210,19 @@ static int plan_check_phase(const struct job *job, const struct job_phase *phase
 	return rc == -ERANGE && !strict ? 0 : rc;
 }
 
+int plan_check_places(const struct job *job, uint32_t nodes, bool strict, struct err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < job->store_count; i++)
+		rc = plan_check_store(&job->stores[i], nodes, strict, err);
+	if (rc == 0)
+		rc = node_blocks_check(job->stores, job->store_count, err);
+	for (uint32_t i = 0; rc == 0 && i < job->dataset_count; i++)
+		rc = plan_check_dataset(job, &job->datasets[i], err);
+	return rc;
+}
+
 int plan_check(const struct job *job, uint32_t ranks, uint32_t nodes, bool strict, struct err *err)
 {
 	char some[UNITS_COUNTED_BYTES], other[UNITS_COUNTED_BYTES];
@@ -223,12 +236,8 @@ int plan_check(const struct job *job, uint32_t ranks, uint32_t nodes, bool stric
 	if (!job->phase_count && strict)
 		return err_set(err, -EINVAL, "/phases: is empty; a run needs at least one phase");
 	rc = plan_check_cluster(job, ranks, nodes, err);
-	for (i = 0; rc == 0 && i < job->store_count; i++)
-		rc = plan_check_store(&job->stores[i], nodes, strict, err);
 	if (rc == 0)
-		rc = node_blocks_check(job->stores, job->store_count, err);
-	for (i = 0; rc == 0 && i < job->dataset_count; i++)
-		rc = plan_check_dataset(job, &job->datasets[i], err);
+		rc = plan_check_places(job, nodes, strict, err);
 	for (i = 0; rc == 0 && i < job->phase_count; i++)
 		rc = plan_check_phase(job, &job->phases[i], ranks, strict, err);
 	return rc;

@@ -19,6 +19,8 @@ int plan_sets(struct job *job, uint32_t ranks, uint32_t nodes, struct err *err);
 /* plan_sets, and the number of files of data sets that grow with the number of ranks (files_per_rank,
  * steps_per_epoch). Before all else that asks for the job's data sets. */
 int plan_scale(struct job *job, uint32_t ranks, uint32_t nodes, struct err *err);
+/* The same for what any number of ranks may do, such as to clean: as if there were all ranks and nodes that sets name. */
+int plan_scale_any(struct job *job, uint32_t ranks, uint32_t nodes, struct err *err);
 
 /* How many of all ranks run the phase. All calls below take the number of all ranks. */
 uint32_t plan_phase_ranks(const struct job_phase *phase, uint32_t ranks);
@@ -28,6 +30,8 @@ uint32_t plan_phase_ranks(const struct job_phase *phase, uint32_t ranks);
  * x pipeline or than cluster.ranks. Jobs without phases or with zero steps are refused for a run
  * (strict); else there is a note. Opens nothing. */
 int plan_check(const struct job *job, uint32_t ranks, uint32_t nodes, bool strict, struct err *err);
+/* Of these, what concerns stores and data sets alone. */
+int plan_check_places(const struct job *job, uint32_t nodes, bool strict, struct err *err);
 
 /* Refuses, with the path of the phase, what does not fit on its stores: more bytes or inodes than
  * are free there. It asks file systems from this machine. What cannot be told, or was begun before,

@@ -2,6 +2,7 @@
  * grow with the run. See plan.h. */
 #include <errno.h>
 
+#include "core/numbers.h"
 #include "core/units.h"
 #include "plan/plan.h"
 #include "workloads/dataset/dataset.h"
@@ -111,9 +112,10 @@ static int scale_step_samples(const struct job *job, const struct job_dataset *d
 	return 0;
 }
 
-int plan_scale(struct job *job, uint32_t ranks, uint32_t nodes, struct err *err)
+/* Data sets as that many ranks have them. */
+static int scale_datasets(struct job *job, uint32_t ranks, struct err *err)
 {
-	int rc = plan_sets(job, ranks, nodes, err);
+	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < job->dataset_count; i++) {
 		struct job_dataset *dataset = &job->datasets[i];
@@ -126,4 +128,30 @@ int plan_scale(struct job *job, uint32_t ranks, uint32_t nodes, struct err *err)
 			rc = dataset_scale(dataset->options, ranks, samples, path, err);
 	}
 	return rc;
+}
+
+int plan_scale(struct job *job, uint32_t ranks, uint32_t nodes, struct err *err)
+{
+	int rc = plan_sets(job, ranks, nodes, err);
+
+	return rc < 0 ? rc : scale_datasets(job, ranks, err);
+}
+
+int plan_scale_any(struct job *job, uint32_t ranks, uint32_t nodes, struct err *err)
+{
+	uint32_t per_node = (ranks + nodes - 1) / nodes;
+
+	for (uint32_t i = 0; i < job->phase_count; i++) {
+		const struct job_set *set = &job->phases[i].set;
+		uint32_t last;
+
+		if (!job->phases[i].together)
+			continue;
+		last = number_set_last(&set->numbers);
+		ranks = max_u32(ranks, set->nodes[0] ? (last + 1) * per_node : last + 1);
+	}
+	for (uint32_t i = 0; i < job->phase_count; i++)
+		if (job->phases[i].together)
+			sets_count(&job->phases[i].set, ranks, per_node);
+	return scale_datasets(job, ranks, err);
 }

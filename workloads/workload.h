@@ -155,6 +155,7 @@ struct phase_context {
 };
 
 /* Results of `haul clean` over all ranks, the same on every rank. */
+enum { CLEAN_TEXT_BYTES = 4096 };
 struct clean_counts {
 	uint64_t removed, removed_bytes; /* objects */
 	uint64_t parts;                  /* unfinished files removed */
@@ -162,6 +163,8 @@ struct clean_counts {
 	uint64_t kept;                   /* left because they are not as haul made them */
 	uint64_t absent;                 /* were not there */
 	uint64_t folders;                /* removed because they were empty */
+	/* On rank 0: one of those that were left, and a folder that stays, with what it holds. "": there is none. */
+	char kept_name[CLEAN_TEXT_BYTES], holds[CLEAN_TEXT_BYTES];
 };
 
 struct workload {

@@ -36,8 +36,8 @@ struct dfs_store {
 /* What an object's state words hold while it is open. */
 enum {
 	DFS_OBJECT, /* its struct dfs_object */
-	DFS_BEGUN,  /* 1: a new version, which has its own name until it is committed */
-	DFS_KEPT,   /* its struct dfs_kept, where it is one of dfs_store's files; else 0 */
+	DFS_BEGUN, /* 1 + the number of its part (core/part.h): a new version, which has its own name until it is committed */
+	DFS_KEPT,  /* its struct dfs_kept, where it is one of dfs_store's files; else 0 */
 };
 
 static inline const struct dfs_options *dfs_options_of(const struct store *store)

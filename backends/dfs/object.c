@@ -1,6 +1,6 @@
 /* Objects of daos:// as files of a container.
  *
- * A new version of an object is written to "<key>.haul-part" beside it, whose folders are made as
+ * A new version of an object is written to "<key>.haul-1a2b3c4d" beside it, whose folders are made as
  * needed, and moved over it by commit: a reader sees the old version or the new one whole. */
 #include "backends/dfs/object.h"
 
@@ -10,10 +10,12 @@
 #include <string.h>
 
 #include "backends/dfs/code.h"
+#include "core/part.h"
 
 enum { OBJECT_MODE = 0666 };
 
-static const char part_suffix[] = ".haul-part";
+/* Draws in a row that all met a file. */
+enum { PART_TRIES = 100 };
 
 /* A key as libdfs wants it: an open folder, and a name in it. */
 struct dfs_path {
@@ -123,27 +125,34 @@ static int object_make(const struct store *store, struct dfs_path *path, int fla
 				   dfs_options_of(store)->chunk_bytes, NULL, object);
 }
 
-/* A part that an earlier run left behind would keep its class and chunks. */
+/* The ending of the version that is begun. */
+static void object_ending(const struct object *o, char ending[PART_ENDING_BYTES])
+{
+	part_ending(ending, PART_OF_OBJECT, (uint32_t)(o->state[DFS_BEGUN] - 1));
+}
+
 static int object_begin(const struct store *store, struct object *o)
 {
 	struct dfs_store *s = dfs_store_of(store);
+	char ending[PART_ENDING_BYTES];
 	struct dfs_object *object;
 	struct dfs_path path;
-	int rc = dfs_path_open(s, o->key, part_suffix, true, &path);
+	uint32_t draw = 0;
+	int rc = EEXIST;
 
-	if (rc)
-		return rc;
-	rc = object_make(store, &path, O_EXCL, &object);
-	if (rc == EEXIST) {
-		rc = s->library.dfs_remove(s->mount, path.folder->object, path.name, false, NULL);
-		if (rc == 0 || rc == ENOENT)
-			rc = object_make(store, &path, O_EXCL, &object);
+	for (int i = 0; i < PART_TRIES && rc == EEXIST; i++) {
+		draw = part_draw();
+		part_ending(ending, PART_OF_OBJECT, draw);
+		rc = dfs_path_open(s, o->key, ending, true, &path);
+		if (rc)
+			return rc;
+		rc = object_make(store, &path, O_EXCL, &object);
+		dfs_path_close(s, &path);
 	}
-	dfs_path_close(s, &path);
 	if (rc)
 		return rc;
 	o->state[DFS_OBJECT] = (uintptr_t)object;
-	o->state[DFS_BEGUN] = 1;
+	o->state[DFS_BEGUN] = (uint64_t)draw + 1;
 	return 0;
 }
 
@@ -179,13 +188,14 @@ static int object_close(struct dfs_store *s, struct object *o)
 
 static int object_publish(struct dfs_store *s, struct object *o)
 {
-	char name[sizeof(((struct dfs_path *)NULL)->name)];
+	char name[sizeof(((struct dfs_path *)NULL)->name)], ending[PART_ENDING_BYTES];
 	struct dfs_path path;
 	int rc = dfs_path_open(s, o->key, "", false, &path);
 
 	if (rc)
 		return rc;
-	if ((size_t)snprintf(name, sizeof(name), "%s%s", path.name, part_suffix) >= sizeof(name))
+	object_ending(o, ending);
+	if ((size_t)snprintf(name, sizeof(name), "%s%s", path.name, ending) >= sizeof(name))
 		rc = ENAMETOOLONG;
 	else
 		rc = s->library.dfs_move(s->mount, path.folder->object, name, path.folder->object,
@@ -216,13 +226,15 @@ static int object_commit(const struct store *store, struct request *req)
 
 static int object_abort(struct dfs_store *s, struct object *o)
 {
+	char ending[PART_ENDING_BYTES];
 	struct dfs_path path;
 	int rc;
 
 	if (!o->state[DFS_BEGUN])
 		return EBADF;
+	object_ending(o, ending);
 	/* Closed last: until then, another attempt can follow. */
-	rc = dfs_path_open(s, o->key, part_suffix, false, &path);
+	rc = dfs_path_open(s, o->key, ending, false, &path);
 	if (rc == 0) {
 		rc = s->library.dfs_remove(s->mount, path.folder->object, path.name, false, NULL);
 		dfs_path_close(s, &path);

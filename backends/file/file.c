@@ -1,7 +1,7 @@
 /* file://: a folder of files. file:///absolute/path or file://./relative/path; keys are paths in
  * it.
  *
- * A new version of an object is written to "<key>.haul-part" beside it, whose folders are made as
+ * A new version of an object is written to "<key>.haul-1a2b3c4d" beside it (core/part.h), whose folders are made as
  * needed, and renamed over it by commit: a reader sees the old version or the new one whole. */
 #include "backends/file/file.h"
 
@@ -19,10 +19,12 @@
 #include "backends/store.h"
 #include "backends/stores.h"
 #include "core/numbers.h"
+#include "core/part.h"
 
 enum { FILE_PATH_BYTES = URI_BYTES + OBJECT_KEY_BYTES + 16 };
 
-static const char part_suffix[] = ".haul-part";
+/* Draws in a row that all met a file. */
+enum { PART_TRIES = 100 };
 
 static const struct file_options *options_of(const struct store *store)
 {
@@ -48,6 +50,16 @@ static void path_of(const struct store *store, const struct object *o, const cha
 	path[root] = '/';
 	memcpy(path + root + 1, o->key, key);
 	strcpy(path + root + 1 + key, suffix);
+}
+
+/* Where the version that is begun lies until it is whole. */
+static void part_path_of(const struct store *store, const struct object *o,
+			 char path[FILE_PATH_BYTES])
+{
+	char ending[PART_ENDING_BYTES];
+
+	part_ending(ending, PART_OF_OBJECT, (uint32_t)o->state[FILE_DRAWN]);
+	path_of(store, o, ending, path);
 }
 
 /* Makes every folder on the way to path. Another rank may be making the same ones. */
@@ -147,7 +159,8 @@ static int do_open(const struct store *store, struct object *o, struct answer *a
 	return rc;
 }
 
-/* Made where it does not stand, with the layout of the options where that can be said. */
+/* Made where it does not stand, with the layout of the options where that can be said. With O_EXCL, a file or a link that
+ * stands there is -EEXIST; what the layout has made stands there then, and is ours. */
 static int open_laid_out(const struct store *store, const char *path, int flags)
 {
 	const struct file_store *f = files_of(store);
@@ -155,8 +168,10 @@ static int open_laid_out(const struct store *store, const char *path, int flags)
 
 	if (f->layout != FILE_LAYOUT_NONE)
 		rc = file_layout_make(f->layout, &options_of(store)->layout, path);
-	if (rc < 0 && rc != -EEXIST)
+	if (rc < 0 && (rc != -EEXIST || flags & O_EXCL))
 		return rc;
+	if (f->layout != FILE_LAYOUT_NONE)
+		flags &= ~O_EXCL;
 	return open_retried(path, O_CREAT | flags | direct_flag(store));
 }
 
@@ -201,13 +216,13 @@ static int do_begin(const struct store *store, const struct request *req)
 {
 	struct object *o = req->object;
 	char path[FILE_PATH_BYTES];
-	int fd, rc;
+	int fd = -EEXIST, rc;
 
-	path_of(store, o, part_suffix, path);
-	/* One left by an earlier run would keep its own layout. */
-	if (files_of(store)->layout != FILE_LAYOUT_NONE)
-		unlink(path);
-	fd = open_made(store, path, O_TRUNC | O_WRONLY);
+	for (int i = 0; i < PART_TRIES && fd == -EEXIST; i++) {
+		o->state[FILE_DRAWN] = part_draw();
+		part_path_of(store, o, path);
+		fd = open_made(store, path, O_EXCL | O_NOFOLLOW | O_WRONLY);
+	}
 	if (fd < 0)
 		return fd;
 	rc = reserve(store, fd, req->length);
@@ -298,7 +313,7 @@ static int publish(const struct store *store, struct object *o)
 {
 	char part[FILE_PATH_BYTES], path[FILE_PATH_BYTES];
 
-	path_of(store, o, part_suffix, part);
+	part_path_of(store, o, part);
 	path_of(store, o, "", path);
 	if (rename(part, path) < 0)
 		return -errno;
@@ -329,8 +344,8 @@ static int do_abort(const struct store *store, struct object *o)
 		return -EBADF;
 	if (fd >= 0)
 		close(fd);
+	part_path_of(store, o, path);
 	memset(o->state, 0, sizeof(o->state));
-	path_of(store, o, part_suffix, path);
 	return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
 }
 

@@ -6,7 +6,7 @@
 
 /* One page of the folder at path. The marker is the kernel's own position in the folder, good for
  * any descriptor of it, so nothing is held between pages. Sizes are not told; what is unfinished
- * (.haul-part) is. 0 or a negative errno. */
+ * (core/part.h) is. 0 or a negative errno. */
 int file_list(const char *path, struct request *req);
 
 #endif

@@ -6,9 +6,10 @@
 #include "core/units.h"
 #include "ranks/run/progress.h"
 #include "ranks/run/state.h"
+#include "workloads/common/clean.h"
 #include "workloads/workload.h"
 
-/* "removed 200 files, 1.2 GB; 3 files that are not as haul made them were left" */
+/* "removed 200 files, 1.2 GB; left 3 files that are not as haul made them, as file:///d/img_7; a folder stays: …" */
 static void clean_message(struct run *run, const struct clean_counts *counts)
 {
 	char count[UNITS_COUNTED_BYTES], bytes[UNITS_TEXT_BYTES], *out = run->message;
@@ -23,26 +24,31 @@ static void clean_message(struct run *run, const struct clean_counts *counts)
 	if (counts->uploads)
 		n += (size_t)snprintf(out + n, room - n, "; dropped %s",
 				      units_counted(count, counts->uploads, "unfinished upload"));
-	if (counts->kept == 1)
-		snprintf(out + n, room - n, "; 1 file that is not as haul made it was left");
-	else if (counts->kept)
-		snprintf(out + n, room - n, "; %s files that are not as haul made them were left",
-			 units_count(bytes, counts->kept));
+	if (counts->kept)
+		n += (size_t)snprintf(out + n, room - n,
+				      "; left %s that %s not as haul made %s, as %.300s",
+				      units_counted(count, counts->kept, "file"),
+				      counts->kept == 1 ? "is" : "are",
+				      counts->kept == 1 ? "it" : "them", counts->kept_name);
+	if (n < room && counts->holds[0])
+		snprintf(out + n, room - n, "; a folder stays: %.400s", counts->holds);
 }
 
-/* Cleans in reverse order of making. */
+/* Cleans in reverse order of making. What one kind cannot remove keeps none of the others. */
 static int clean_all(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
 {
 	const struct workload *const *table = workload_table();
+	struct err one = {0};
 	unsigned n = 0;
-	int rc = 0;
+	int first = 0;
 
 	while (table[n])
 		n++;
-	while (rc == 0 && n--)
-		if (table[n]->clean)
-			rc = table[n]->clean(ctx, counts, err);
-	return rc;
+	while (n--)
+		if (table[n]->clean &&
+		    !clean_goes_on(table[n]->clean(ctx, counts, &one), &one, &first, err))
+			break;
+	return first;
 }
 
 enum exit_status run_clean(struct run *run, struct err *err)
@@ -68,13 +74,12 @@ enum exit_status run_clean(struct run *run, struct err *err)
 	rc = clean_all(&ctx, &counts, err);
 	progress_end(&line);
 	clean_message(run, &counts);
-	/* A job may have several data sets and plain I/O, so tell what was removed before the
-	 * error. */
+	/* A job may have several data sets and plain I/O, so tell what was removed besides. */
 	if (rc < 0 && counts.removed) {
 		char count[UNITS_COUNTED_BYTES];
 		size_t told = strlen(err->text);
 
-		snprintf(err->text + told, sizeof(err->text) - told, "; before that %s %s removed",
+		snprintf(err->text + told, sizeof(err->text) - told, "; elsewhere %s %s removed",
 			 units_counted(count, counts.removed, "file"),
 			 counts.removed == 1 ? "was" : "were");
 	}

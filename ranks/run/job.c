@@ -92,7 +92,9 @@ static int parse(const struct run *run, const struct run_options *options, const
 	rc = job_parse_changed(job, plan_schema(), options->job, run->text, run->text_bytes,
 			       &changes, err);
 	if (rc == 0) {
-		rc = plan_scale(job, run->world->size, run->nodes.count, err);
+		rc = options->verb == RUN_CLEAN
+			     ? plan_scale_any(job, run->world->size, run->nodes.count, err)
+			     : plan_scale(job, run->world->size, run->nodes.count, err);
 		if (rc < 0) {
 			err_wrap(err, rc, "%s", options->job);
 			job_free(job);
@@ -165,7 +167,10 @@ static int check_combination(const struct run *run, const struct run_options *op
 	if (rc == 0)
 		rc = check_publish_every(options, &job, err);
 	if (rc == 0) {
-		rc = plan_check(&job, run->world->size, run->nodes.count, true, err);
+		/* Any number of ranks can clean, whatever number the phases need. */
+		rc = options->verb == RUN_CLEAN
+			     ? plan_check_places(&job, run->nodes.count, true, err)
+			     : plan_check(&job, run->world->size, run->nodes.count, true, err);
 		if (rc == 0)
 			rc = check_space(run, options, &job, err);
 		if (rc == 0)
@@ -204,6 +209,9 @@ static int read_job(struct run *run, const struct run_options *options, char **t
 	generated_free(&generated);
 	if (rc < 0)
 		return rc;
+	/* Ranks that clean need not make up groups. */
+	if (options->verb == RUN_CLEAN)
+		run->job.cluster.tensor = run->job.cluster.pipeline = 1;
 	*text = job_text(&run->job, plan_schema());
 	return *text ? 0 : err_set(err, -ENOMEM, "no memory for the job's text");
 }
@@ -232,7 +240,7 @@ static int hand_out(struct run *run, const struct run_options *options, char *te
 	group_broadcast(run->world, text, length);
 	if (!first)
 		rc = job_parse(&run->job, plan_schema(), options->job, text, length, NULL, 0, err);
-	if (!first && rc == 0)
+	if (!first && rc == 0 && options->verb != RUN_CLEAN)
 		rc = plan_sets(&run->job, run->world->size, run->nodes.count, err);
 	rc = group_agree(run->world, rc, err);
 	if (rc == 0)

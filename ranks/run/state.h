@@ -15,7 +15,7 @@
 #include "ranks/run/signals.h"
 #include "results-schema/results.h"
 
-enum { RUN_SAID_BYTES = 512 };
+enum { RUN_SAID_BYTES = 1024 };
 
 /* A step of a write of results that takes longer than this, and longer than its bytes take at the
  * least rate, is assumed to hang. */

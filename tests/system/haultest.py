@@ -9,6 +9,7 @@ import json
 import mmap
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -135,6 +136,11 @@ def with_transport(store):
     uri = store.get("uri", "")
     behind_http = any(str(u).startswith(("s3:", "gs:", "az:")) for u in (uri if isinstance(uri, list) else [uri]))
     return {"transport": TRANSPORT, **store} if TRANSPORT and behind_http else store
+
+
+def is_part(name):
+    """Whether a file has the name of a version that haul has not published (core/part.h)."""
+    return re.search(r"\.haul-[0-9a-f]{8}$", name) is not None
 
 
 def write_job(folder, job, name="job.json"):

@@ -175,7 +175,7 @@ def test_a_checkpoint_is_whole_or_none():
         # What is left of a checkpoint that was killed before its first marker, or after the last of it was removed.
         os.makedirs(f"{folder}/data/checkpoints/000197")
         os.makedirs(f"{folder}/data/checkpoints/000198")
-        open(f"{folder}/data/checkpoints/000198/.haul-checkpoint.json.haul-part", "w").close()
+        open(f"{folder}/data/checkpoints/000198/.haul-checkpoint.json.haul-0123abcd", "w").close()
         r = alone("clean", "job.json", cwd=folder)
         check(r.rc == 0 and not os.path.exists(f"{folder}/data/checkpoints"), f"{r}: {list(os.walk(folder))}")
 

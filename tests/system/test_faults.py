@@ -172,7 +172,7 @@ def test_full_disk():
         check(r.rc == 1 and "No space left" in r.err, f"{r}")
         status, rows = errors(folder, "0_generate")
         check(len(rows) >= 1 and int(rows[0]["errno"]) in (28, -28), f"{rows}")
-        check(not any(n.endswith("haul-part") for _, _, ns in os.walk(small) for n in ns), "a part file is left")
+        check(not any(is_part(n) for _, _, ns in os.walk(small) for n in ns), "a part file is left")
 
 
 def test_read_only():

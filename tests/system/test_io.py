@@ -271,12 +271,13 @@ def test_clean():
         with open(f"{data}/io/0000002.0000000004", "a") as f:
             f.write("longer than haul made it")
         r = mpi(2, "clean", "job.json", cwd=folder)
-        check(r.rc == 0 and "removed 27 files, " in r.out and "; 1 file that is not as haul made it was left" in r.out, f"{r}")
+        check(r.rc == 0 and "removed 27 files, " in r.out and
+              "; left 1 file that is not as haul made it, as " in r.out and "/io/0000002.0000000004" in r.out, f"{r}")
         check(sorted(os.listdir(data)) == ["io"], f"{os.listdir(data)}")
         check(sorted(os.listdir(f"{data}/io")) == [".haul-io.json", "0000002.0000000004", "mine"],
               f"{os.listdir(data + '/io')}")
         shutil.rmtree(data)
-        for left in ("io/.haul-io.json.haul-part", "names/mine"):
+        for left in ("io/.haul-io.json.haul-0123abcd", "names/mine"):
             # A run was killed before its description was published.
             os.makedirs(os.path.dirname(f"{data}/{left}"))
             with open(f"{data}/{left}", "w") as f:
@@ -290,7 +291,7 @@ def test_clean():
         r = mpi(2, "run", "job.json", "--only", "io", "--force", cwd=folder)
         check(r.rc == 0, f"{r}")
         r = mpi(2, "clean", "job.json", cwd=folder)
-        check(r.rc == 1 and "nothing there was removed; before that 10 files were removed" in " ".join(r.err.split()),
+        check(r.rc == 1 and "all of it stays; elsewhere 10 files were removed" in " ".join(r.err.split()),
               f"{r}")
 
 

@@ -244,7 +244,7 @@ def test_corrupted():
         found, bytes_each = [], 1024 * 256
         while process.poll() is None and len(found) < 3:
             time.sleep(0.01)
-            found = [path for path in entries_in(f"{folder}/data/kvcache") if not path.endswith(".haul-part")]
+            found = [path for path in entries_in(f"{folder}/data/kvcache") if not is_part(path)]
         check([os.path.getsize(path) for path in found] == [bytes_each] * 3, f"{found}")
         for path in found:
             with open(path, "r+b") as f:

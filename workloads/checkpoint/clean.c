@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "backends/queue/failure.h"
 #include "workloads/checkpoint/checkpoint.h"
 #include "workloads/checkpoint/marker.h"
 #include "workloads/common/clean.h"
@@ -60,14 +62,17 @@ static int checkpoint_cleaned_files(struct checkpoint_cleaned *c, struct clean *
 				    struct err *err)
 {
 	bool shared = c->marker.shape.layout == CHECKPOINT_SHARED;
+	char folder[OBJECT_KEY_BYTES];
 	struct clean_objects objects = {.key = checkpoint_cleaned_key,
 					.names = 1,
 					.made = checkpoint_cleaned_made,
 					.argument = c,
-					.folder = c->folder,
-					.unfinished = !c->marker.whole};
+					.folder = folder};
 	int rc;
 
+	/* Without the slash at its end. */
+	marker_folder(c->folder, c->number, folder);
+	folder[strlen(folder) - 1] = '\0';
 	c->first = calloc(c->marker.ranks + 1, sizeof(*c->first));
 	if (!c->first)
 		return err_set(err, -ENOMEM, "no memory for the files of a checkpoint");
@@ -94,19 +99,19 @@ static void checkpoint_cleaned_end(const struct checkpoint_cleaned *c, struct cl
 	clean_folder(clean, key);
 }
 
-/* *found: there is a marker. */
+/* A folder without a marker is removed if it is empty. */
 static int checkpoint_clean_number(struct checkpoint_cleaned *c, struct clean *clean,
-				   struct group *g, bool *found, struct err *err)
+				   struct group *g, struct err *err)
 {
 	uint64_t kept = 0, before = 0;
+	bool found = false;
 	int rc = 0;
 
-	*found = false;
 	if (g->rank == 0) {
 		rc = marker_load(&c->marker, clean_queue(clean), c->folder, c->number, err);
-		*found = rc == 0;
+		found = rc == 0;
 		rc = rc == -ENOENT ? 0 : rc;
-		if (*found && c->marker.version != MARKER_LAYOUT)
+		if (found && c->marker.version != MARKER_LAYOUT)
 			rc = err_set(
 				err, -EINVAL,
 				"checkpoint %llu in \"%s\" was made by a haul that named or sized files otherwise; "
@@ -115,10 +120,10 @@ static int checkpoint_clean_number(struct checkpoint_cleaned *c, struct clean *c
 	}
 	rc = group_agree(g, rc, err);
 	if (rc == 0)
-		rc = group_broadcast(g, found, sizeof(*found));
-	if (rc == 0 && !*found && g->rank == 0 && store_can(&clean->store, BACKEND_UPDATE))
+		rc = group_broadcast(g, &found, sizeof(found));
+	if (rc == 0 && !found && g->rank == 0 && store_can(&clean->store, BACKEND_UPDATE))
 		checkpoint_cleaned_end(c, clean);
-	if (rc < 0 || !*found)
+	if (rc < 0 || !found)
 		return rc;
 	rc = group_broadcast(g, &c->marker, sizeof(c->marker));
 	if (rc == 0)
@@ -132,21 +137,112 @@ static int checkpoint_clean_number(struct checkpoint_cleaned *c, struct clean *c
 	return rc == 0 ? clean_end(clean, err) : rc;
 }
 
-/* All checkpoints that the phase may have made, and those that follow them: a phase before may have
- * made more. */
+/* Numbers of checkpoints that a folder has, as its listing names them. */
+struct checkpoint_numbers {
+	uint64_t *items;
+	uint64_t count, room;
+};
+
+/* "000012/" of a folder, which is 12. Returns false where it is another name. */
+static bool checkpoint_number_of(const char *name, uint64_t *number)
+{
+	char folder[OBJECT_KEY_BYTES], *end;
+
+	errno = 0;
+	if (name[0] < '0' || name[0] > '9')
+		return false;
+	*number = strtoull(name, &end, 10);
+	marker_folder("", *number, folder);
+	return errno == 0 && strcmp(end, "/") == 0 && strcmp(folder, name) == 0;
+}
+
+static int checkpoint_number_listed(struct request *req, const char *name, uint64_t size)
+{
+	struct checkpoint_numbers *n = req->user;
+	uint64_t number, *more;
+
+	(void)size;
+	if (!checkpoint_number_of(name, &number))
+		return 0;
+	if (n->count == n->room) {
+		more = realloc(n->items, (2 * n->room + 64) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		n->items = more;
+		n->room = 2 * n->room + 64;
+	}
+	n->items[n->count++] = number;
+	return 0;
+}
+
+static int checkpoint_number_compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int checkpoint_numbers_list(struct checkpoint_numbers *n, struct queue *q,
+				   const char *folder, struct err *err)
+{
+	struct listing listing = {.entry = checkpoint_number_listed};
+	struct object o = {0};
+	struct request req;
+	int rc;
+
+	snprintf(o.key, sizeof(o.key), "%s%s", folder, folder[0] ? "/" : "");
+	do {
+		req = (struct request){
+			.op = REQ_LIST, .object = &o, .listing = &listing, .user = n};
+		rc = queue_do(q, &req);
+	} while (rc == 0 && listing.more);
+	if (rc < 0 && rc != -ENOENT)
+		return failure_set(err, rc, q->channel.store, &req, NULL);
+	if (n->count)
+		qsort(n->items, n->count, sizeof(*n->items), checkpoint_number_compare);
+	return 0;
+}
+
+/* Which checkpoints are there, on all ranks: a training may have removed any of the first, and a phase before may have made
+ * more than the job says. */
+static int checkpoint_numbers_find(struct checkpoint_numbers *n, struct clean *clean,
+				   const char *folder, struct err *err)
+{
+	struct group *g = clean->crew.group;
+	int rc = g->rank == 0 ? checkpoint_numbers_list(n, clean_queue(clean), folder, err) : 0;
+
+	rc = group_agree(g, rc, err);
+	if (rc == 0)
+		rc = group_broadcast(g, &n->count, sizeof(n->count));
+	if (rc < 0 || !n->count)
+		return rc;
+	if (g->rank != 0)
+		n->items = calloc(n->count, sizeof(*n->items));
+	rc = group_agree(
+		g, n->items ? 0 : err_set(err, -ENOMEM, "no memory for numbers of checkpoints"),
+		err);
+	return rc < 0 ? rc : group_broadcast(g, n->items, n->count * sizeof(*n->items));
+}
+
+/* All checkpoints that stand in the folder. One that cannot be removed keeps none of the others. */
 static int checkpoint_clean_all(struct clean *clean, void *options, struct err *err)
 {
 	const struct checkpoint_options *o = options;
 	struct checkpoint_cleaned c = {.folder = o->folder};
 	struct group *g = clean->crew.group;
+	struct checkpoint_numbers n = {NULL};
 	char key[OBJECT_KEY_BYTES];
-	bool found = true;
-	int rc = 0;
+	struct err one = {0};
+	int rc = checkpoint_numbers_find(&n, clean, o->folder, err);
 
-	for (; rc == 0 && (found || c.number < o->count); c.number++)
-		rc = checkpoint_clean_number(&c, clean, g, &found, err);
+	for (uint64_t i = 0; i < n.count; i++) {
+		c.number = n.items[i];
+		if (!clean_goes_on(checkpoint_clean_number(&c, clean, g, &one), &one, &rc, err))
+			break;
+	}
+	free(n.items);
 	snprintf(key, sizeof(key), "%s/", o->folder);
-	if (rc == 0 && g->rank == 0 && o->folder[0])
+	if (g->rank == 0 && o->folder[0])
 		clean_folder(clean, key);
 	return rc == 0 ? clean_end(clean, err) : rc;
 }
@@ -164,16 +260,19 @@ int checkpoint_clean_use(struct phase_context *ctx, const struct checkpoint_use 
 int checkpoint_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
 {
 	const struct job *job = ctx->job;
-	int rc = 0;
+	struct err one = {0};
+	int rc = 0, first = 0;
 
-	for (uint32_t i = 0; rc == 0 && i < job->phase_count; i++) {
+	for (uint32_t i = 0; i < job->phase_count; i++) {
 		struct checkpoint_use use;
 
 		if (job->phases[i].section->owner != &checkpoint_workload)
 			continue;
-		rc = checkpoint_use_of(job, &job->phases[i], &use, err);
+		rc = checkpoint_use_of(job, &job->phases[i], &use, &one);
 		if (rc == 0)
-			rc = checkpoint_clean_use(ctx, &use, counts, err);
+			rc = checkpoint_clean_use(ctx, &use, counts, &one);
+		if (!clean_goes_on(rc, &one, &first, err))
+			break;
 	}
-	return rc;
+	return first;
 }

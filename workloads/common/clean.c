@@ -8,6 +8,8 @@
 
 #include "backends/queue/failure.h"
 #include "backends/store.h"
+#include "core/numbers.h"
+#include "workloads/common/small_object.h"
 
 enum { CLEAN_PAGE = 256 };
 
@@ -87,6 +89,15 @@ static int clean_remove(struct crew_thread *w, const char *key)
 	return clean_judge(w, &req);
 }
 
+/* Object i is not as haul made it: it stays. */
+static void clean_keep(struct clean *c, struct crew_thread *w, uint64_t i)
+{
+	uint64_t *first = &c->first_kept[w - c->crew.members];
+
+	w->counts[CLEAN_KEPT]++;
+	*first = min_u64(*first, i);
+}
+
 /* Removes one name of an object. -ENOENT: there is no object of that name. */
 static int clean_name(struct crew_thread *w, uint64_t i, const char *key)
 {
@@ -104,7 +115,7 @@ static int clean_name(struct crew_thread *w, uint64_t i, const char *key)
 	else if (c->objects->made(c->objects->argument, i, req.answer.done_bytes))
 		batch_delete_add(&c->deletes[w - w->crew->members], key, req.answer.done_bytes);
 	else
-		w->counts[CLEAN_KEPT]++;
+		clean_keep(c, w, i);
 	return 0;
 }
 
@@ -118,20 +129,7 @@ static void clean_upload(struct crew_thread *w, uint64_t i)
 	if (rc < 0)
 		crew_fail(w, &req, rc, request_text(&req));
 	else
-		w->counts[CLEAN_UPLOADS]++;
-}
-
-/* Removes what a file store had not published of the object when a run was killed. */
-static void clean_part(struct crew_thread *w, const char *key)
-{
-	const struct clean *c = w->crew->argument;
-	char part[OBJECT_KEY_BYTES + 16];
-
-	if (!store_can(&c->store, BACKEND_UPDATE))
-		return;
-	snprintf(part, sizeof(part), "%s.haul-part", key);
-	if (clean_remove(w, part) == 0)
-		w->counts[CLEAN_PARTS]++;
+		w->counts[store_can(&c->store, BACKEND_UPLOADS) ? CLEAN_UPLOADS : CLEAN_PARTS]++;
 }
 
 static int clean_object(struct crew_thread *w, uint64_t i)
@@ -153,9 +151,16 @@ static int clean_object(struct crew_thread *w, uint64_t i)
 	uploads = open_uploads_of(&c->uploads, key, &first);
 	for (uint64_t k = 0; k < uploads; k++)
 		clean_upload(w, first + k);
-	if (objects->unfinished)
-		clean_part(w, key);
 	return 0;
+}
+
+bool clean_goes_on(int rc, const struct err *err, int *first, struct err *first_err)
+{
+	if (rc < 0 && *first == 0) {
+		*first = rc;
+		*first_err = *err;
+	}
+	return rc != -EINTR;
 }
 
 /* The first error of this rank. */
@@ -172,16 +177,37 @@ static int clean_first_error(const struct clean *c, struct err *err)
 	return 0;
 }
 
+/* Rank 0 learns the name of the first object of all that was left. */
+static int clean_name_kept(struct clean *c)
+{
+	uint64_t first = UINT64_MAX;
+	int rc;
+
+	for (unsigned i = 0; i < CLEAN_THREADS; i++)
+		first = min_u64(first, c->first_kept[i]);
+	rc = group_allreduce(c->crew.group, MERGE_MIN, &first, 1);
+	if (rc < 0 || first == UINT64_MAX || c->crew.group->rank != 0 || c->kept_name[0])
+		return rc;
+	c->objects->key(c->objects->argument, first, 0, c->kept_name);
+	return 0;
+}
+
 static int clean_run(struct clean *c, struct err *err)
 {
 	enum stop_reason stopped;
-	int rc = crew_run(&c->crew, clean_object, &stopped, err);
+	int rc;
+
+	for (unsigned i = 0; i < CLEAN_THREADS; i++)
+		c->first_kept[i] = UINT64_MAX;
+	rc = crew_run(&c->crew, clean_object, &stopped, err);
 
 	/* The threads do not run now. */
 	for (unsigned i = 0; i < CLEAN_THREADS; i++)
 		batch_delete_flush(&c->deletes[i]);
 	if (rc == 0 && stopped > STOP_LIMIT)
 		return err_set(err, -EINTR, "stopped by a signal");
+	if (rc == 0)
+		rc = clean_name_kept(c);
 	return rc < 0 ? rc : clean_end(c, err);
 }
 
@@ -209,7 +235,7 @@ void clean_key(struct clean *c, const char *key)
 	struct crew_thread *w = &c->crew.members[0];
 
 	clean_remove(w, key);
-	clean_part(w, key);
+	w->counts[CLEAN_PARTS] += open_uploads_drop_parts(&w->queue, key);
 }
 
 /* Of an object of haul that a listing has named. Returns whether it was removed. */
@@ -324,9 +350,16 @@ int clean_uploads_named(struct clean *c, const char *folder, bool (*named)(const
 void clean_folder(struct clean *c, const char *key)
 {
 	struct crew_thread *w = &c->crew.members[0];
+	char name[OBJECT_KEY_BYTES];
+	int rc = clean_remove(w, key);
 
-	if (clean_remove(w, key) == 0)
+	if (rc == 0)
 		w->counts[CLEAN_FOLDERS]++;
+	if ((rc != -ENOTEMPTY && rc != -EEXIST) || c->crew.group->rank != 0 || c->holds[0])
+		return;
+	if (folder_first(&w->queue, key, name, NULL) == 0 && name[0])
+		snprintf(c->holds, sizeof(c->holds), "%.*s/%.*s holds \"%.*s\"", URI_BYTES - 1,
+			 c->store.uri, OBJECT_KEY_BYTES - 1, key, OBJECT_KEY_BYTES - 1, name);
 }
 
 int clean_end(struct clean *c, struct err *err)
@@ -358,6 +391,11 @@ static int clean_add(const struct clean *c, struct clean_counts *counts)
 	counts->kept += words[CLEAN_KEPT];
 	counts->absent += words[CLEAN_ABSENT];
 	counts->folders += words[CLEAN_FOLDERS];
+	if (!counts->kept_name[0] && c->kept_name[0])
+		snprintf(counts->kept_name, sizeof(counts->kept_name), "%.*s/%.*s", URI_BYTES - 1,
+			 c->store.uri, OBJECT_KEY_BYTES - 1, c->kept_name);
+	if (!counts->holds[0])
+		memcpy(counts->holds, c->holds, sizeof(counts->holds));
 	return 0;
 }
 

@@ -24,9 +24,6 @@ struct clean_objects {
 	bool (*made)(const void *argument, uint64_t i, uint64_t bytes);
 	const void *argument;
 	const char *folder; /* that all of them are in; "": the store's root */
-	/* A run may have ended early: then parts of files that a file store had not published are
-	 * removed, too. */
-	bool unfinished;
 };
 
 struct clean {
@@ -35,6 +32,10 @@ struct clean {
 	struct batch_delete deletes[CLEAN_THREADS]; /* one per thread */
 	const struct clean_objects *objects;
 	struct open_uploads uploads; /* below the folder of objects */
+	/* Of each thread, the number of the first object that it left as it is; UINT64_MAX: none. */
+	uint64_t first_kept[CLEAN_THREADS];
+	/* On rank 0: see struct clean_counts. */
+	char kept_name[CLEAN_TEXT_BYTES], holds[CLEAN_TEXT_BYTES];
 };
 
 /* Opens the store and the threads, calls remove, and adds what has been removed, however that ended. -ENOTSUP: the store
@@ -59,8 +60,12 @@ int clean_listed(struct clean *c, const char *folder,
 /* Drops the open uploads below a folder whose names, behind the last slash, are those of haul's objects. Collective. */
 int clean_uploads_named(struct clean *c, const char *folder, bool (*named)(const char *name),
 			struct err *err);
-/* The key ends in "/". Folders that are not empty stay. */
+/* The key ends in "/". Folders that are not empty stay, and rank 0 notes what the first of its own holds. */
 void clean_folder(struct clean *c, const char *key);
+
+/* For kinds that have several places to clean: keeps the error of the first that failed, so that the next one is cleaned all
+ * the same. Returns whether to go on: not after a stop. */
+bool clean_goes_on(int rc, const struct err *err, int *first, struct err *first_err);
 
 /* The first error that any rank met, or 0. */
 int clean_end(struct clean *c, struct err *err);

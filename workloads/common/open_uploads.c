@@ -8,8 +8,16 @@
 
 #include "backends/queue/failure.h"
 #include "backends/store.h"
+#include "core/part.h"
 
 enum { OPEN_UPLOADS_ROOM = 64 << 10 };
+
+/* Whether versions that are begun are files of their own. */
+static bool open_uploads_files(const struct store *store)
+{
+	return store_can(store, BACKEND_UPDATE) && store_can(store, BACKEND_LIST) &&
+	       !store_can(store, BACKEND_UPLOADS);
+}
 
 static int open_uploads_add(struct open_uploads *u, const char *text, size_t n)
 {
@@ -52,6 +60,74 @@ static bool open_uploads_refused(int rc)
 	       rc == -ENOSYS;
 }
 
+/* Folders that are still to be listed, and what was found. */
+struct parts_walk {
+	struct open_uploads *found;
+	struct open_uploads folders; /* keys alone, each with an empty id */
+};
+
+/* The key is kept without the ending, which is the id. */
+static int parts_entry(struct request *req, const char *name, uint64_t size)
+{
+	struct parts_walk *w = req->user;
+	size_t stem = part_stem(name, PART_OF_OBJECT), length = strlen(name);
+	bool folder = length && name[length - 1] == '/';
+	struct open_uploads *to = folder ? &w->folders : w->found;
+	char key[OBJECT_KEY_BYTES];
+	int n = snprintf(key, sizeof(key), "%s%.*s", req->object->key,
+			 (int)(folder ? length : stem), name);
+	int rc;
+
+	(void)size;
+	if ((!folder && !stem) || n < 0 || (size_t)n >= sizeof(key))
+		return 0;
+	rc = open_uploads_add(to, key, (size_t)n + 1);
+	if (rc == 0)
+		rc = open_uploads_add(to, folder ? "" : name + stem,
+				      folder ? 1 : length - stem + 1);
+	if (rc == 0)
+		to->count++;
+	return rc;
+}
+
+static int parts_list_folder(struct parts_walk *w, struct queue *q, const char *key,
+			     struct err *err)
+{
+	struct listing listing = {.entry = parts_entry};
+	struct object o = {0};
+	struct request req;
+	int rc;
+
+	snprintf(o.key, sizeof(o.key), "%s", key);
+	do {
+		req = (struct request){
+			.op = REQ_LIST, .object = &o, .listing = &listing, .user = w};
+		rc = queue_do(q, &req);
+	} while (rc == 0 && listing.more);
+	return rc == 0 || rc == -ENOENT ? 0 : failure_set(err, rc, q->channel.store, &req, NULL);
+}
+
+/* Lists the folder, and with deep all below it. */
+static int parts_list(struct open_uploads *u, struct queue *q, const char *folder, bool deep,
+		      struct err *err)
+{
+	struct parts_walk w = {.found = u};
+	char key[OBJECT_KEY_BYTES];
+	uint64_t at = 0;
+	int rc;
+
+	snprintf(key, sizeof(key), "%s", folder);
+	rc = parts_list_folder(&w, q, key, err);
+	while (rc == 0 && deep && at < w.folders.bytes) {
+		/* The list may move while it grows. */
+		snprintf(key, sizeof(key), "%s", w.folders.text + at);
+		at += strlen(key) + 2;
+		rc = parts_list_folder(&w, q, key, err);
+	}
+	open_uploads_free(&w.folders);
+	return rc;
+}
+
 static int open_uploads_list(struct open_uploads *u, struct queue *q, const char *folder,
 			     struct err *err)
 {
@@ -62,6 +138,8 @@ static int open_uploads_list(struct open_uploads *u, struct queue *q, const char
 	int rc;
 
 	snprintf(o.key, sizeof(o.key), "%s%s", folder, folder[0] ? "/" : "");
+	if (open_uploads_files(store))
+		return parts_list(u, q, o.key, true, err);
 	do {
 		req = (struct request){
 			.op = REQ_LIST, .object = &o, .listing = &listing, .user = u};
@@ -108,7 +186,7 @@ int open_uploads_find(struct open_uploads *u, struct queue *q, struct group *g, 
 	int rc = 0;
 
 	*u = (struct open_uploads){0};
-	if (!store_can(q->channel.store, BACKEND_UPLOADS))
+	if (!store_can(q->channel.store, BACKEND_UPLOADS) && !open_uploads_files(q->channel.store))
 		return 0;
 	if (g->rank == 0)
 		rc = open_uploads_list(u, q, folder, err);
@@ -164,10 +242,40 @@ int open_uploads_drop(const struct open_uploads *u, uint64_t i, struct queue *q,
 	int rc;
 
 	*o = (struct object){0};
+	if (open_uploads_files(q->channel.store)) {
+		snprintf(o->key, sizeof(o->key), "%s%s", key, key + strlen(key) + 1);
+		*req = (struct request){.op = REQ_DELETE, .object = o};
+		rc = queue_do(q, req);
+		return rc == -ENOENT ? 0 : rc;
+	}
 	snprintf(o->key, sizeof(o->key), "%s", key);
 	snprintf(version.id, sizeof(version.id), "%s", key + strlen(key) + 1);
 	*req = (struct request){.op = REQ_ABORT, .object = o, .begin.shared = &version};
 	rc = queue_do(q, req);
 	req->begin.shared = NULL;
 	return rc;
+}
+
+uint64_t open_uploads_drop_parts(struct queue *q, const char *key)
+{
+	const char *slash = strrchr(key, '/');
+	struct open_uploads u = {0};
+	char folder[OBJECT_KEY_BYTES];
+	struct request req;
+	struct object o;
+	struct err ignored;
+	size_t length = strlen(key);
+	bool all = !length || key[length - 1] == '/';
+	uint64_t dropped = 0, first = 0, count;
+
+	if (!open_uploads_files(q->channel.store))
+		return 0;
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash + 1 - key) : 0, key);
+	if (parts_list(&u, q, folder, all, &ignored) == 0 && open_uploads_sort(&u) == 0) {
+		count = all ? u.count : open_uploads_of(&u, key, &first);
+		for (uint64_t i = 0; i < count; i++)
+			dropped += open_uploads_drop(&u, first + i, q, &o, &req) == 0;
+	}
+	open_uploads_free(&u);
+	return dropped;
 }

@@ -29,8 +29,8 @@ static int generate_clean_load(struct generate_cleaned *c, struct err *err)
 	if (rc == -ENOENT)
 		return err_set(
 			err, rc,
-			"%s/%s: there is no manifest, so nothing there is known to be haul's "
-			"and nothing there was removed",
+			"%s/%s: there is no manifest, so nothing there is known to be haul's, "
+			"and all of it stays",
 			uri, key);
 	if (rc < 0)
 		return rc;
@@ -43,8 +43,7 @@ static int generate_clean_load(struct generate_cleaned *c, struct err *err)
 	if (strcmp(c->manifest.dataset.folder, folder) != 0)
 		return err_set(
 			err, -EINVAL,
-			"%s/%s: says its files are in folder \"%s\", not \"%s\"; nothing was "
-			"removed",
+			"%s/%s: says its files are in folder \"%s\", not \"%s\"; all of them stay",
 			uri, key, c->manifest.dataset.folder, folder);
 	return 0;
 }
@@ -106,8 +105,7 @@ static int generate_clean_files(struct generate_cleaned *c, struct err *err)
 					    .names = 1,
 					    .made = generate_clean_made,
 					    .argument = &c->dataset,
-					    .folder = c->dataset.options.folder,
-					    .unfinished = !c->manifest.complete};
+					    .folder = c->dataset.options.folder};
 
 	return clean_objects(c->clean, &files, err);
 }
@@ -185,9 +183,13 @@ static int generate_clean_one(struct phase_context *ctx, const struct job_datase
 
 int generate_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
 {
-	int rc = 0;
+	struct err one = {0};
+	int rc, first = 0;
 
-	for (uint32_t i = 0; rc == 0 && i < ctx->job->dataset_count; i++)
-		rc = generate_clean_one(ctx, &ctx->job->datasets[i], counts, err);
-	return rc;
+	for (uint32_t i = 0; i < ctx->job->dataset_count; i++) {
+		rc = generate_clean_one(ctx, &ctx->job->datasets[i], counts, &one);
+		if (!clean_goes_on(rc, &one, &first, err))
+			break;
+	}
+	return first;
 }

@@ -19,6 +19,7 @@
 #include "core/units.h"
 #include "workloads/common/answer_text.h"
 #include "workloads/common/crew.h"
+#include "workloads/common/open_uploads.h"
 #include "workloads/common/options.h"
 #include "workloads/common/small_object.h"
 #include "workloads/common/writer.h"
@@ -108,6 +109,10 @@ static int begun_read(struct begun *b, uint64_t *set_files, const struct dataset
 	if (rc == 0) {
 		*set_files = m.dataset.files;
 		rc = begun_matches(b, &m, d, store, err);
+		/* Of the run that was killed, which would stay beside the files that are made now. */
+		snprintf(name, sizeof(name), "%s%s", folder, folder[0] ? "/" : "");
+		if (rc == 0 && !b->complete)
+			open_uploads_drop_parts(&q, name);
 		manifest_free(&m);
 	} else if (rc == -ENOENT) {
 		rc = 0;

@@ -393,14 +393,13 @@ static int io_clean_set(struct clean *c, const struct description *d, const void
 		.made = io_clean_made,
 		.argument = s,
 		.folder = s->folder,
-		.unfinished = !s->complete,
 	};
 	uint64_t kept = 0;
 	int rc;
 
 	if (strcmp(s->folder, d->folder) != 0)
 		return err_set(err, -EINVAL,
-			       "%s/%s: says its objects are in folder \"%s\"; nothing was removed",
+			       "%s/%s: says its objects are in folder \"%s\"; all of them stay",
 			       c->store.uri, d->folder, s->folder);
 	rc = clean_objects(c, &objects, err);
 	for (uint64_t rank = g->rank; rc == 0 && s->folder_per_rank && rank < s->ranks;
@@ -433,9 +432,10 @@ static bool io_clean_done(const struct job *job, const struct job_phase *phase)
 int io_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
 {
 	const struct job *job = ctx->job;
-	int rc = 0;
+	struct err one = {0};
+	int rc = 0, first = 0;
 
-	for (uint32_t i = 0; rc == 0 && i < job->phase_count; i++) {
+	for (uint32_t i = 0; i < job->phase_count; i++) {
 		const struct job_phase *phase = &job->phases[i];
 		const struct io_options *o = phase->options;
 		const struct job_store *store = NULL;
@@ -447,9 +447,11 @@ int io_clean(struct phase_context *ctx, struct clean_counts *counts, struct err 
 			continue;
 		io_set_of(&set, o, job->seed, ctx->group->size);
 		d = io_set_description(o->folder);
-		rc = phase_store_find(job, phase, &store, err);
+		rc = phase_store_find(job, phase, &store, &one);
 		if (rc == 0)
-			rc = description_clean(&d, &how, ctx, store, counts, err);
+			rc = description_clean(&d, &how, ctx, store, counts, &one);
+		if (!clean_goes_on(rc, &one, &first, err))
+			break;
 	}
-	return rc;
+	return first;
 }

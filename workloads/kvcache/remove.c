@@ -204,9 +204,10 @@ static int cleaned_objects(struct clean *c, const struct description *d, const v
 int kvcache_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
 {
 	const struct job *job = ctx->job;
-	int rc = 0;
+	struct err one = {0};
+	int rc = 0, first = 0;
 
-	for (uint32_t i = 0; rc == 0 && i < job->phase_count; i++) {
+	for (uint32_t i = 0; i < job->phase_count; i++) {
 		const struct kvcache_options *o = job->phases[i].options;
 		struct kv_objects described;
 		const struct description_clean how = {
@@ -217,9 +218,11 @@ int kvcache_clean(struct phase_context *ctx, struct clean_counts *counts, struct
 		if (job->phases[i].section->owner != &kvcache_workload)
 			continue;
 		d = kv_objects_description(o->folder);
-		rc = kv_setup_of(job, &job->phases[i], &setup, err);
+		rc = kv_setup_of(job, &job->phases[i], &setup, &one);
 		for (uint32_t k = 0; rc == 0 && k < setup.store_count; k++)
-			rc = description_clean(&d, &how, ctx, setup.stores[k], counts, err);
+			rc = description_clean(&d, &how, ctx, setup.stores[k], counts, &one);
+		if (!clean_goes_on(rc, &one, &first, err))
+			break;
 	}
-	return rc;
+	return first;
 }

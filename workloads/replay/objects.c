@@ -5,6 +5,7 @@
 
 #include "core/content/fnv.h"
 #include "core/content/random.h"
+#include "core/part.h"
 #include "workloads/common/small_object.h"
 #include "workloads/replay/replay.h"
 #include "workloads/trace/trace.h"
@@ -86,11 +87,9 @@ static int name_digit(char c, const char *digits)
 /* Without what a file store adds to the name of a version that it has not published. */
 static size_t name_length(const char *name)
 {
-	static const char unpublished[] = ".haul-part";
-	size_t length = strlen(name), more = sizeof(unpublished) - 1;
+	size_t stem = part_stem(name, PART_OF_OBJECT);
 
-	return length > more && strcmp(name + length - more, unpublished) == 0 ? length - more
-									       : length;
+	return stem ? stem : strlen(name);
 }
 
 /* The hash at the end of a long name. Returns false where there is none. */
@@ -241,9 +240,10 @@ static void cleaned_folders(struct clean *c, const struct description *d, const 
 int replay_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
 {
 	const struct job *job = ctx->job;
-	int rc = 0;
+	struct err one = {0};
+	int rc = 0, first = 0;
 
-	for (uint32_t i = 0; rc == 0 && i < job->phase_count; i++) {
+	for (uint32_t i = 0; i < job->phase_count; i++) {
 		const struct replay_options *o = job->phases[i].options;
 		struct replay_objects described;
 		const struct description_clean how = {.objects = cleaned_objects,
@@ -256,9 +256,11 @@ int replay_clean(struct phase_context *ctx, struct clean_counts *counts, struct 
 		if (job->phases[i].section->owner != &replay_workload)
 			continue;
 		d = replay_objects_description(o->folder);
-		rc = phase_store_find(job, &job->phases[i], &store, err);
+		rc = phase_store_find(job, &job->phases[i], &store, &one);
 		if (rc == 0)
-			rc = description_clean(&d, &how, ctx, store, counts, err);
+			rc = description_clean(&d, &how, ctx, store, counts, &one);
+		if (!clean_goes_on(rc, &one, &first, err))
+			break;
 	}
-	return rc;
+	return first;
 }

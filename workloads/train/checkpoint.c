@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "workloads/checkpoint/clean.h"
+#include "workloads/common/clean.h"
 #include "workloads/train/pass.h"
 
 int train_checkpoint_use(const struct job *job, const struct job_phase *phase,
@@ -150,20 +151,23 @@ int train_checkpoint_size(const struct job *job, const struct job_phase *phase, 
 int train_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
 {
 	const struct job *job = ctx->job;
-	int rc = 0;
+	struct err one = {0};
+	int rc = 0, first = 0;
 
-	for (uint32_t i = 0; rc == 0 && i < job->phase_count; i++) {
+	for (uint32_t i = 0; i < job->phase_count; i++) {
 		const struct job_phase *phase = &job->phases[i];
 		char path[TRAIN_CHECKPOINT_PATH_BYTES];
 		struct checkpoint_use use;
 
 		if (phase->section->owner != &train_workload || !train_checkpoints(phase->options))
 			continue;
-		rc = train_checkpoint_use(job, phase, path, &use, err);
+		rc = train_checkpoint_use(job, phase, path, &use, &one);
 		if (rc == 0)
-			rc = checkpoint_clean_use(ctx, &use, counts, err);
+			rc = checkpoint_clean_use(ctx, &use, counts, &one);
+		if (!clean_goes_on(rc, &one, &first, err))
+			break;
 	}
-	return rc;
+	return first;
 }
 
 static bool pass_checkpoint_due(const struct pass *p, uint64_t k)

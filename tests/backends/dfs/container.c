@@ -1,5 +1,6 @@
 #include "tests/backends/dfs/container.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,11 +26,12 @@ void container_begin(struct container *c)
 int container_lines(const struct container *c, const char *begin)
 {
 	FILE *f = fopen(c->log, "r");
-	char line[600];
+	char line[600], pattern[300];
 	int n = 0;
 
+	snprintf(pattern, sizeof(pattern), "%s*", begin);
 	while (f && fgets(line, sizeof(line), f))
-		n += strncmp(line, begin, strlen(begin)) == 0;
+		n += fnmatch(pattern, line, 0) == 0;
 	if (f)
 		fclose(f);
 	return n;

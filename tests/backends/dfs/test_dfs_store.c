@@ -378,7 +378,7 @@ static void test_hints(void)
 	container_open(&c, STORE(", \"object_class\": \"EC_16P2GX\", \"folder_class\": \"S1\", "
 				 "\"chunk_size\": \"2 MiB\""));
 	CU_ASSERT_EQUAL(rig_put(&c.q, "folder/x", data, sizeof(data)), 0);
-	CU_ASSERT_EQUAL(container_lines(&c, "create x.haul-part 300ffff 2097152"), 1);
+	CU_ASSERT_EQUAL(container_lines(&c, "create x.haul-* 300ffff 2097152"), 1);
 	CU_ASSERT_EQUAL(container_lines(&c, "mkdir folder 1000001"), 1);
 	store_describe(&c.rig.store, &c.rig.described, &facts);
 	CU_ASSERT_STRING_EQUAL(facts.engine, "libdfs 2.8.0");

@@ -2,6 +2,7 @@
  * combinations are refused. */
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -38,6 +39,18 @@ static int files_open(struct files *f, const char *parent, const char *scheme, c
 	snprintf(json, sizeof(json), "{\"uri\": \"%s://%s\"%s}", scheme, f->folder, options);
 	rc = rig_open(&f->rig, json);
 	return rc < 0 ? rc : queue_open(&f->queue, &f->rig.store, 1, &f->rig.err);
+}
+
+/* Where the version of f->path lies that is begun: its name is drawn. */
+static void part_of(const struct files *f, char part[160])
+{
+	char pattern[160];
+	glob_t found;
+
+	snprintf(pattern, sizeof(pattern), "%s.haul-????????", f->path);
+	CU_ASSERT_EQUAL_FATAL(glob(pattern, 0, NULL, &found), 0);
+	snprintf(part, 160, "%s", found.gl_pathv[0]);
+	globfree(&found);
 }
 
 static void files_close(struct files *f)
@@ -198,10 +211,10 @@ static void test_pages_behind_a_writer_go(void)
 	CU_ASSERT_EQUAL_FATAL(files_open(&f, ".", "file", ""), 0);
 	for (uint64_t i = 0; i < SIZE; i++)
 		data[i] = (unsigned char)(i / 4096 + i);
-	snprintf(part, sizeof(part), "%s.haul-part", f.path);
 	CU_ASSERT_EQUAL(store_evict(&f.rig.store, &o, 4096, 4096), -EBADF);
 	CU_ASSERT_EQUAL(store_evict(&f.rig.store, &o, 0, 0), -ENOENT);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_BEGIN, 0, SIZE, NULL, NULL), 0);
+	part_of(&f, part);
 	fd = open(part, O_RDONLY);
 	CU_ASSERT_FATAL(fd >= 0);
 	for (uint64_t at = 0; at < SIZE; at += PIECE) {
@@ -332,7 +345,7 @@ static void test_preallocate(void)
 
 	CU_ASSERT_EQUAL_FATAL(files_open(&f, ".", "file", ", \"preallocate\": true"), 0);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_BEGIN, 0, SIZE, NULL, NULL), 0);
-	snprintf(part, sizeof(part), "%s.haul-part", f.path);
+	part_of(&f, part);
 	CU_ASSERT_EQUAL(stat(part, &st), 0);
 	CU_ASSERT(st.st_blocks * 512 >= SIZE);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_WRITE, 0, sizeof(text), text, NULL), 0);

@@ -512,7 +512,7 @@ static void test_clean(void)
 
 static void test_clean_unfinished(void)
 {
-	char path[OBJECT_KEY_BYTES + 80], part[OBJECT_KEY_BYTES + 90];
+	char path[OBJECT_KEY_BYTES + 80], part[OBJECT_KEY_BYTES + 100];
 	struct manifest m;
 	struct dataset d;
 	struct run r;
@@ -524,7 +524,7 @@ static void test_clean_unfinished(void)
 	/* The state that a killed run leaves: one file is unfinished, and the manifest is not
 	 * complete. */
 	path_of(&r, 7, path);
-	snprintf(part, sizeof(part), "%s.haul-part", path);
+	snprintf(part, sizeof(part), "%s.haul-0123abcd", path);
 	CU_ASSERT_EQUAL(rename(path, part), 0);
 	CU_ASSERT_EQUAL(dataset_init(&d, r.job.datasets[0].options, 42, "/dataset", NULL), 0);
 	manifest_of(&m, &d, false);

@@ -251,7 +251,7 @@ static void test_names(void)
 		{"a%2Fb", "a%252Fb"},
 		{"a b,\"c\"", "a%20b%2C%22c%22"},
 		{"\xc3\xa4", "%C3%A4"},
-		{"k.haul-part", "k%2Ehaul-part"},
+		{"k.haul-0123abcd", "k%2Ehaul-0123abcd"},
 	};
 	char more[OBJECT_KEY_BYTES + 16];
 	uint32_t part;
@@ -263,7 +263,7 @@ static void test_names(void)
 		CU_ASSERT_TRUE(replay_object_named(name));
 		for (uint32_t p = 0; p < OBJECTS_FOLDERS; p++)
 			CU_ASSERT_EQUAL(replay_object_of(name, p), p == part);
-		snprintf(more, sizeof(more), "%s.haul-part", name);
+		snprintf(more, sizeof(more), "%s.haul-0123abcd", name);
 		CU_ASSERT_TRUE(replay_object_of(more, part));
 	}
 }
@@ -296,9 +296,18 @@ static void test_long_names(void)
 /* Names that haul does not make. */
 static void test_other_names(void)
 {
-	static const char *const names[] = {
-		"",    ".haul-replay.json", "a.b", "a/b",       "%2f", "%2", "%zz",
-		"a b", "notes.txt",         "%%",  ".haul-part"};
+	static const char *const names[] = {"",
+					    ".haul-replay.json",
+					    "a.b",
+					    "a/b",
+					    "%2f",
+					    "%2",
+					    "%zz",
+					    "a b",
+					    "notes.txt",
+					    "%%",
+					    ".haul-0123abcd",
+					    "x.haul-part"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		CU_ASSERT_FALSE(replay_object_named(names[i]));

@@ -1,0 +1,46 @@
+/* Parts: files that are written under a drawn name beside the one that they get when they are whole. Nobody can foresee
+ * such a name, and a part is made exclusively and never through a link: what stands in its way is left as it is. Its
+ * ending says what it is, so that what a run that was killed has left can be found again.
+ *
+ * And what may be replaced by one: nothing, or a regular file. Any thread. */
+#ifndef HAUL_CORE_PART_H
+#define HAUL_CORE_PART_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/err.h"
+
+enum {
+	PART_DIGITS = 8,
+	PART_MARK_BYTES = 16,                        /* of an ending such as ".part" */
+	PART_ENDING_BYTES = PART_MARK_BYTES + 1 + 12 /* with "-", the digits and a zero byte */
+};
+
+/* Of objects in stores that have files. With the number it has 14 bytes: names of objects have up to 240 (replay), and a file
+ * system allows 255. */
+#define PART_OF_OBJECT ".haul"
+
+/* A number that nobody else can know. */
+uint32_t part_draw(void);
+/* ".haul-1a2b3c4d" of ".haul". */
+void part_ending(char out[PART_ENDING_BYTES], const char *mark, uint32_t draw);
+/* Bytes of the name without the ending. 0: the name does not end so. */
+size_t part_stem(const char *name, const char *mark);
+
+/* Makes an empty file "PATH-1a2b3c4d" with the mark behind path, and returns its descriptor, open for reading and writing;
+ * its name goes to *part, which the caller frees. A negative errno: none was made. */
+int part_make(char **part, const char *path, const char *mark, mode_t mode);
+/* Removes all parts of path with that mark: for whoever knows that nobody writes them. */
+void part_remove_left(const char *path, const char *mark);
+
+/* Whether haul may put a file at path: nothing stands there, or, with force, a regular file that is not reached by a link.
+ * -EEXIST: a regular file stands there and force is not set. Else another errno. Always with a sentence; instead says what
+ * to do about a file that stands there ("name another with --results, or say --force"). *stands (may be NULL): one stands
+ * there. */
+int part_check_place(const char *path, bool force, const char *instead, bool *stands,
+		     struct err *err);
+
+#endif
