@@ -13,7 +13,8 @@
 #error "haul needs a parallel HDF5 (hdf5-mpich, hdf5-openmpi): this one is serial"
 #endif
 
-enum { RANK_ROWS_MAX = 1024, CLIENT_NODES_MAX = 1000 };
+/* PHASES_IN_ONE: each publication copies the phases before it, which costs more than a side file from about this number on. */
+enum { RANK_ROWS_MAX = 1024, CLIENT_NODES_MAX = 1000, PHASES_IN_ONE = 16 };
 
 static int place_rows(struct results *r, const struct results_head *head,
 		      const struct rank_row *ranks, struct err *err);
@@ -119,8 +120,9 @@ static void choose_key(struct results *r, const struct results_head *head, bool 
 		if (file_head_series(r->part, r->older_keys[1]) > 0)
 			r->older_keys[1][0] = '\0';
 	}
-	if (head->runs < 2)
+	if (head->runs < 2 && head->phases <= PHASES_IN_ONE)
 		return;
+	r->one_file = head->runs < 2;
 	do {
 		series_key(r->key, started++);
 	} while (strcmp(r->key, r->older_keys[0]) == 0 || strcmp(r->key, r->older_keys[1]) == 0);

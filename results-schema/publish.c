@@ -14,10 +14,13 @@
 #include "results-schema/results_state.h"
 #include "results-schema/staging.h"
 
+/* A side file of more than this takes no further phase. */
+enum { SIDE_BYTES_MAX = 512 << 10 };
+
 /* What one publication is about, the same on all ranks. */
 struct publication {
 	char at[PHASE_PATH_BYTES]; /* the group of the phase */
-	uint32_t run;
+	uint32_t side_number;      /* from 1 */
 	/* NULL: the phase goes into the results file itself */
 	char *side, *side_part;
 	uint64_t main_bytes, side_bytes; /* of the files so far */
@@ -121,7 +124,7 @@ static void fill_phase(struct results *r, struct h5_writer *w, const struct phas
 /* What all runs share, with the link to the phase. */
 static void fill_linked(struct results *r, struct h5_writer *w, const struct phase_parts *parts)
 {
-	char *link = side_file_link(r->path, r->key, parts->p->run);
+	char *link = side_file_link(r->path, r->key, parts->p->side_number);
 
 	if (!link)
 		h5w_error(w, -ENOMEM, "no memory for the results");
@@ -190,20 +193,39 @@ static void publication_free(struct publication *p)
 	free(p->side_part);
 }
 
+/* Rank 0: the side file that the phase goes into. A full one is not copied again, and runs share none. */
+static uint32_t choose_side(struct results *r, uint32_t run)
+{
+	char *last = side_file_path(r->path, r->key, r->side_number);
+	bool again = r->side_base.path; /* a phase that is published once more */
+
+	if (!again && (r->side_run != run || file_size(last) > SIDE_BYTES_MAX))
+		r->side_number++;
+	r->side_run = run;
+	free(last);
+	return r->side_number;
+}
+
 /* Tells all ranks what rank 0 knows. Collective. */
 static int publication_begin(struct publication *p, struct results *r,
 			     const struct results_phase *phase, struct err *err)
 {
-	struct phase_record record = phase->record;
+	struct {
+		struct phase_record record;
+		uint32_t side_number;
+	} known = {.record = phase->record};
 	uint64_t bytes[2] = {0, 0};
-	int rc = group_broadcast(r->group, &record, sizeof(record));
+	int rc;
 
-	*p = (struct publication){.run = (uint32_t)record.run};
+	if (r->writer.first && r->key[0])
+		known.side_number = choose_side(r, (uint32_t)known.record.run);
+	rc = group_broadcast(r->group, &known, sizeof(known));
+	*p = (struct publication){.side_number = known.side_number};
 	if (rc < 0)
 		return rc;
-	phase_path(p->at, &record);
+	phase_path(p->at, &known.record);
 	if (r->key[0]) {
-		p->side = side_file_path(r->path, r->key, p->run);
+		p->side = side_file_path(r->path, r->key, p->side_number);
 		p->side_part = p->side ? staging_path(p->side) : NULL;
 		if (!p->side_part)
 			rc = err_set(err, -ENOMEM, "no memory for the results");

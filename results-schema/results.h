@@ -6,8 +6,8 @@
  * ranks agree before and after each step, so a rank that fails ends the publication on all of them.
  * It does not know any workload: columns come from struct tally_schema.
  *
- * Of a series, the file has one link per phase into the side file of its run (side_files.h), which is
- * published in the same way just before it. */
+ * Of a series, and of a job of many phases, the file has one link per phase into a side file
+ * (side_files.h), which is published in the same way just before it. */
 #ifndef HAUL_RESULTS_SCHEMA_RESULTS_H
 #define HAUL_RESULTS_SCHEMA_RESULTS_H
 
@@ -52,8 +52,9 @@ struct results_head { /* rank 0 only */
 	/* room in /summary for names of phases and for what sweeps set, with their ends; 0: all
 	 * that a row may have */
 	uint32_t name_bytes, sweep_bytes;
-	/* the number of runs that the series should have; 0: 1. More than one: with side files */
-	uint32_t runs;
+	/* the number of runs that the series should have, and of phases in each; 0: 1. With side files where there is more
+	 * than one run, or where there are many phases; these are joined by results_finish */
+	uint32_t runs, phases;
 	uint32_t
 		rank_rows_max; /* up to this number of ranks histograms have a row per rank, above it one per node; 0: 1,024 */
 	uint32_t client_nodes_max; /* of more nodes the client's rows are folded; 0: 1,000 */

@@ -19,7 +19,9 @@ struct results {
 	struct staging_base base, side_base;
 	/* Rank 0: what path holds. While an older file is there, part holds the head of this run's. */
 	enum { FILE_ABSENT, FILE_OLDER, FILE_OWN } at_path;
-	char key[SERIES_KEY_BYTES]; /* of the series; "": one run, and no side files */
+	char key[SERIES_KEY_BYTES]; /* of the side files; "": few phases, all in one file */
+	/* Rank 0: the side file that the last phase went into, from 1, and the run of that phase. */
+	uint32_t side_number, side_run;
 	/* Rank 0: keys of the series that this one replaces, of the older file and of a .part that
 	 * was left beside it; "": none. */
 	char older_keys[2][SERIES_KEY_BYTES];

@@ -32,19 +32,19 @@ static char *side_folder(const char *path)
 	return asprintf(&folder, "%s" SIDE_FOLDER_ENDING, path) < 0 ? NULL : folder;
 }
 
-char *side_file_path(const char *path, const char *key, uint32_t run)
+char *side_file_path(const char *path, const char *key, uint32_t number)
 {
 	char *file;
 
-	return asprintf(&file, "%s" SIDE_FOLDER_ENDING "/%s-%u.h5", path, key, run) < 0 ? NULL
-											: file;
+	return asprintf(&file, "%s" SIDE_FOLDER_ENDING "/%s-%u.h5", path, key, number) < 0 ? NULL
+											   : file;
 }
 
-char *side_file_link(const char *path, const char *key, uint32_t run)
+char *side_file_link(const char *path, const char *key, uint32_t number)
 {
 	const char *slash = strrchr(path, '/');
 
-	return side_file_path(slash ? slash + 1 : path, key, run);
+	return side_file_path(slash ? slash + 1 : path, key, number);
 }
 
 /* A name of one entry of a folder. */

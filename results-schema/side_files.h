@@ -1,9 +1,9 @@
-/* Side files of a series: each run's phases are in a file of their own, to which the results file
- * has external links. So publishing a run copies neither the runs before it nor their rows.
+/* Side files of a series, or of a job of many phases: the results file has external links to them. So
+ * publishing a phase copies neither the runs before it nor most of the phases before it.
  *
  *	results.h5                            what all runs share, /summary, a link per phase
- *	results.h5.runs/17c8d1e0f3a2b4c5-1.h5 the phases of run 1
- *	results.h5.runs/17c8d1e0f3a2b4c5-2.h5 of run 2 ...
+ *	results.h5.runs/17c8d1e0f3a2b4c5-1.h5 the first phases of run 1, until they are large
+ *	results.h5.runs/17c8d1e0f3a2b4c5-2.h5 the next ones, or those of run 2 ...
  *
  * The first part of a name is the key of the series, which the results file has as an attribute. No
  * two series have the same, so a series never writes into the files of another one, and --force
@@ -22,10 +22,10 @@ enum { SERIES_KEY_BYTES = 17 }; /* 16 hexadecimal digits */
 void series_key(char key[SERIES_KEY_BYTES], uint64_t started_utc_ns);
 bool series_key_valid(const char *key);
 
-/* The side file of a run: its path, and its name as the results file at path links to it. The
+/* The side file of a number: its path, and its name as the results file at path links to it. The
  * caller frees them; NULL: no memory. */
-char *side_file_path(const char *path, const char *key, uint32_t run);
-char *side_file_link(const char *path, const char *key, uint32_t run);
+char *side_file_path(const char *path, const char *key, uint32_t number);
+char *side_file_link(const char *path, const char *key, uint32_t number);
 
 /* The path of a side file to which the results file at path links, or NULL (also without memory)
  * where the link leads anywhere else than into a folder beside that file. The caller frees it. */

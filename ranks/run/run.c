@@ -221,6 +221,7 @@ static int run_create_results(struct run *run, const struct run_options *options
 		.ranks = run->world->size,
 		.nodes = run->nodes.count,
 		.runs = series_runs(&run->series),
+		.phases = run->job.phase_count,
 		.name_bytes = run_name_bytes(&run->job),
 		.sweep_bytes = run->series.sweep_count ? 0 : 1,
 	};
