@@ -31,7 +31,7 @@ bool plain_io_ceiling(const struct results_file *file, const struct results_phas
 	}
 	if (!c->phase)
 		return false;
-	c->share = phase_common(p, TALLY_BYTES_READ) / p->record.seconds / c->bytes_per_second;
+	c->share = series_figure_of(p, SERIES_BYTES) / c->bytes_per_second;
 	return true;
 }
 

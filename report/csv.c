@@ -8,6 +8,7 @@
 #include "core/measure/quantile.h"
 #include "report/accounts.h"
 #include "report/phase.h"
+#include "report/series.h"
 #include "report/shapes.h"
 #include "report/stats.h"
 #include "report/table.h"
@@ -89,11 +90,17 @@ void csv_table(FILE *out, bool headed, const struct column *outer, const void *o
 		csv_line(out, outer, outer_row, t, table_row_at(t, i));
 }
 
+/* The figure of the phase; the least and the greatest of a rank. */
 static double csv_au(const void *phase, int which)
 {
 	struct spread au = phase_spread(phase, ROLE_UTILISATION);
 
-	return which == 0 ? au.mean : which == 1 ? au.min : au.max;
+	return which == 0 ? series_figure_of(phase, SERIES_AU) : which == 1 ? au.min : au.max;
+}
+
+static double csv_rate(const void *phase, int figure)
+{
+	return series_figure_of(phase, (enum series_figure)figure);
 }
 
 static double csv_common(const void *phase, int measure)
@@ -173,6 +180,10 @@ static const struct column phase_columns[] = {
 	CALLED("within", csv_within, 0),
 	RECORD(NAME, together, "together"),
 	RECORD(U64, alone, "alone"),
+	CALLED("bytes_per_second", csv_rate, SERIES_BYTES),
+	CALLED("operations_per_second", csv_rate, SERIES_OPERATIONS),
+	CALLED("samples_per_second", csv_rate, SERIES_SAMPLES),
+	CALLED("cached_share", csv_role, ROLE_CACHED),
 	COLUMNS_END};
 /* clang-format on */
 

@@ -42,16 +42,18 @@ double series_figure_of(const struct results_phase_read *p, enum series_figure f
 
 	switch (figure) {
 	case SERIES_AU:
-		return phase_spread(p, ROLE_UTILISATION).mean;
+		return results_role_value(&p->merged, 0, ROLE_UTILISATION);
 	case SERIES_BYTES:
-		/* Where a phase knows when its last thread or rank was done, that counts. */
-		if (results_role(&p->merged, ROLE_BYTE_RATE_FIRST) >= 0)
+		/* The phase's own figure knows what time was measured. A kind without one is
+		 * measured from its start to its end. */
+		if (results_role(&p->merged, ROLE_BYTE_RATE) >= 0)
 			return results_role_value(&p->merged, 0, ROLE_BYTE_RATE);
-		return phase_bytes(p) / p->record.seconds;
+		return results_rate(phase_bytes(p), p->record.seconds);
 	case SERIES_OPERATIONS:
 		return results_role_value(&p->merged, 0, ROLE_OPERATION_RATE);
 	case SERIES_SAMPLES:
-		return results_role_value(&p->merged, 0, ROLE_ITEMS) / p->record.seconds;
+		return results_rate(results_role_value(&p->merged, 0, ROLE_ITEMS),
+				    p->record.seconds);
 	case SERIES_P99:
 		h = results_find_hist(p, p->record.main_hist);
 		return h ? (double)hist_quantile_ns(h, quantile_kinds[QUANTILE_P99].share) : NAN;

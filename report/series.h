@@ -8,8 +8,8 @@
 #include "report/stats.h"
 #include "results-schema/results_read.h"
 
-/* au is the mean over the ranks. Plain I/O has rates until the last thread was done, and
- * operations; training has samples. The p99 is that of the phase's main histogram. */
+/* Figures of all ranks together. Rates are over the time that the phase measured, without a warm-up.
+ * docs/figures.md says what each counts. The p99 is that of the phase's main histogram. */
 enum series_figure {
 	SERIES_AU,
 	SERIES_BYTES,

@@ -88,14 +88,18 @@ static void slow_fill(const struct results_phase_read *p, uint64_t i, struct slo
 static bool slow_ranks(const struct results_phase_read *p, struct slow_rows *to)
 {
 	const struct results_table *ranks = results_ranks(p);
-	int operations =
-		results_column(ranks, tally_common_columns.measures[TALLY_OPERATIONS].name);
+	int requests =
+		results_column(ranks, tally_common_columns.measures[TALLY_STORE_REQUESTS].name);
 
+	/* Older files count them under another name. */
+	if (requests < 0)
+		requests =
+			results_column(ranks, tally_common_columns.measures[TALLY_OPERATIONS].name);
 	to->row = calloc(ranks->row_count + 1, sizeof(*to->row));
 	if (!to->row || results_column(ranks, "rank") < 0 || results_column(ranks, "node") < 0)
 		return false;
 	for (uint64_t i = 0; i < ranks->row_count; i++)
-		if (results_cell(ranks, i, operations) > 0)
+		if (results_cell(ranks, i, requests) > 0)
 			slow_fill(p, i, &to->row[to->count++]);
 	return true;
 }

@@ -190,6 +190,17 @@ static void write_steps(struct h5_writer *w, const struct steps *s)
 					 .from = s});
 }
 
+/* The same as report/ shows: the figure of the phase, which knows what time was measured. A kind
+ * without one is measured from its start to its end. */
+static double summary_bytes_per_s(const struct merged *m, double seconds)
+{
+	uint64_t bytes = m->row[TALLY_BYTES_READ] + m->row[TALLY_BYTES_WRITTEN];
+
+	return columns_figure(&m->schema->rank, ROLE_BYTE_RATE)
+		       ? figure_of(m, ROLE_BYTE_RATE)
+		       : results_rate((double)bytes, seconds);
+}
+
 static void summary_fill(struct summary_row *s, const struct merged *m)
 {
 	const struct hist *h = m->main_hist < 0 ? NULL : m->hists[m->main_hist].whole;
@@ -204,9 +215,8 @@ static void summary_fill(struct summary_row *s, const struct merged *m)
 	utf8_copy(s->sweep, sizeof(s->sweep), r.sweep);
 	s->seconds = r.seconds;
 	s->au = figure_of(m, ROLE_UTILISATION);
-	s->gb_per_s =
-		(double)(m->row[TALLY_BYTES_READ] + m->row[TALLY_BYTES_WRITTEN]) / r.seconds / 1e9;
-	s->operations_per_s = (double)m->row[TALLY_OPERATIONS] / r.seconds;
+	s->gb_per_s = summary_bytes_per_s(m, r.seconds) / 1e9;
+	s->operations_per_s = figure_of(m, ROLE_OPERATION_RATE);
 	for (int q = 0; q < QUANTILES; q++)
 		s->quantile_ms[q] =
 			h ? (double)hist_quantile_ns(h, quantile_kinds[q].share) / 1e6 : NAN;

@@ -74,6 +74,8 @@ const struct results_phase_read *results_whole(const struct results_phase_read *
 		return &c->whole;
 	read_details_free(&c->whole);
 	c->whole.record = p->record;
+	/* Borrowed: details are read by it. */
+	c->whole.merged = p->merged;
 	if (phase_cache_read(c, p->member, &err) < 0)
 		read_details_free(&c->whole);
 	c->of = p;

@@ -22,7 +22,8 @@ static void load_failures(struct h5_reader *r, struct results_phase_read *p);
 static bool rank_column_is_used(const struct results_column *c)
 {
 	const char *const used[] = {"rank", "node", PHASE_PRESENT,
-				    tally_common_columns.measures[TALLY_OPERATIONS].name};
+				    tally_common_columns.measures[TALLY_OPERATIONS].name,
+				    tally_common_columns.measures[TALLY_STORE_REQUESTS].name};
 
 	for (size_t i = 0; i < sizeof(used) / sizeof(*used); i++)
 		if (strcmp(c->name, used[i]) == 0)
@@ -126,11 +127,34 @@ uint64_t read_details_bytes(const struct results_phase_read *p)
 	return bytes + p->failure_rows * sizeof(*p->failures);
 }
 
+/* The time that the timeline covers: what comes after the warm-up ends when the last thread has done
+ * its part. */
+static double measured_s(const struct results_phase_read *p)
+{
+	double done_s = results_role_value(&p->merged, 0, ROLE_RANK_DONE) / 1e9;
+
+	return done_s > 0 ? done_s : p->record.seconds;
+}
+
+/* The last interval ends with the phase. What is a share of an interval is a share of its own. */
+static void cut_timeline(struct results_timeline *t, double seconds)
+{
+	double last_s = seconds - (double)(t->rows - 1) * t->interval_s;
+	double *stalled = t->column[SECOND_STALLED_NS];
+
+	if (!t->rows || !(last_s > 0) || !(last_s < t->interval_s))
+		return;
+	t->last_s = last_s;
+	if (stalled)
+		stalled[t->rows - 1] *= t->interval_s / last_s;
+}
+
 static void load_timeline(struct h5_reader *r, struct results_phase_read *p)
 {
 	struct results_timeline *t = &p->timeline;
 
 	t->rows = curves_read(r, &curves_over_time, t, NULL, &t->interval_s);
+	cut_timeline(t, measured_s(p));
 }
 
 static void load_steps(struct h5_reader *r, struct results_phase_read *p)

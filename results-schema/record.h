@@ -4,6 +4,8 @@
 #ifndef HAUL_RESULTS_SCHEMA_RECORD_H
 #define HAUL_RESULTS_SCHEMA_RECORD_H
 
+#include <math.h>
+
 #include "core/err.h"
 #include "results-schema/member.h"
 
@@ -62,6 +64,13 @@ struct phase_record {
 
 extern const struct member phase_record_members[];
 extern const size_t phase_record_member_count;
+
+/* A rate over the whole phase: of kinds that have no figure of their own for it. NaN: no time has
+ * passed, or nothing is counted. */
+static inline double results_rate(double count, double seconds)
+{
+	return seconds > 0 ? count / seconds : (double)NAN;
+}
 
 /* An empty record: texts are "", numbers have the value for a missing attribute, reals are NaN. */
 void phase_record_init(struct phase_record *r);

@@ -101,6 +101,7 @@ struct results_steps {
 struct results_timeline {
 	uint64_t rows;
 	double interval_s;
+	double last_s; /* how long the last row's interval was; 0: as long as the others */
 	double *column[SECOND_WORDS];
 };
 

@@ -115,6 +115,9 @@ struct progress {
 	const void *phase; /* owned by the phase, for figures */
 };
 
+struct cpu_time {
+	uint64_t user_ns, system_ns;
+};
 struct phase_context {
 	const struct job *job;
 	const struct job_phase *phase;
@@ -134,6 +137,9 @@ struct phase_context {
 	 * come. What the phase measures begins after it. NULL: nobody measures. */
 	void (*measure_from)(void *measure_from_argument);
 	void *measure_from_argument;
+	/* Processor time of a warm-up within the measurements of outside, in which nothing else
+	 * counts: it is taken off. Filled by run. */
+	struct cpu_time uncounted;
 	/* See workload_part. NULL: nobody publishes parts. */
 	struct tally *(*part)(struct phase_context *ctx, const char *kind, const char *name,
 			      const struct tally_schema *schema, const char *store,

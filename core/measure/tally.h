@@ -24,7 +24,10 @@
 	X(TALLY_WALL_NS, "wall_ns", "ns", MAX, "time this rank spent in the phase") \
 	X(TALLY_BYTES_READ, "bytes_read", "bytes", SUM, "bytes received from the store") \
 	X(TALLY_BYTES_WRITTEN, "bytes_written", "bytes", SUM, "bytes the store accepted") \
-	X(TALLY_OPERATIONS, "operations", "", SUM, "requests completed, of every kind") \
+	X(TALLY_OPERATIONS, "operations", "", SUM, \
+	  "what the phase was asked for: blocks, objects or listings, rows of a trace, entries of a cache, else reads, writes, stats and deletes; not the opens and closes for them") \
+	X(TALLY_STORE_REQUESTS, "store_requests", "", SUM, \
+	  "requests to the store that completed, of every kind: opens and closes, too") \
 	X(TALLY_ERRORS, "errors", "", SUM, "requests that failed for good") \
 	X(TALLY_RETRIES, "retries", "", SUM, "attempts beyond the first") \
 	X(TALLY_CPU_USER_NS, "cpu_user_ns", "ns", SUM, \

@@ -70,8 +70,8 @@ void phase_count(const struct phase_run *p, uint64_t *rank_row)
 	uint64_t user_ns, system_ns;
 
 	phase_cpu_ns(&user_ns, &system_ns);
-	rank_row[TALLY_CPU_USER_NS] = user_ns - p->user_ns;
-	rank_row[TALLY_CPU_SYSTEM_NS] = system_ns - p->system_ns;
+	rank_row[TALLY_CPU_USER_NS] = user_ns - p->user_ns - p->ctx.uncounted.user_ns;
+	rank_row[TALLY_CPU_SYSTEM_NS] = system_ns - p->system_ns - p->ctx.uncounted.system_ns;
 	if (log)
 		rank_row[TALLY_OP_LOG_DROPPED] = op_log_dropped(log) - p->log_dropped;
 }
@@ -94,8 +94,8 @@ uint64_t phase_requests(const struct tally *t, struct group *group)
 	const uint64_t *row = t->rank_row;
 	uint64_t sum = t->failure_count;
 
-	if (row[TALLY_OPERATIONS] > row[TALLY_ERRORS])
-		sum += row[TALLY_OPERATIONS];
+	if (row[TALLY_STORE_REQUESTS] > row[TALLY_ERRORS])
+		sum += row[TALLY_STORE_REQUESTS];
 	group_allreduce(group, MERGE_SUM, &sum, 1);
 	return sum;
 }

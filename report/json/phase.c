@@ -148,7 +148,7 @@ static void add_utilisation(cJSON *to, const struct results_file *f,
 		cJSON_AddNullToObject(to, "au");
 	} else {
 		au = cJSON_AddObjectToObject(to, "au");
-		json_add_number(au, "mean", s.mean);
+		json_add_number(au, "mean", series_figure_of(p, SERIES_AU));
 		json_add_number(au, "min", s.min);
 		json_add_number(au, "max", s.max);
 	}

@@ -134,6 +134,31 @@ static void add_folded(cJSON *to, const char *key, const double *values, uint64_
 	}
 }
 
+/* How long the intervals of some rows were together. */
+static double timeline_seconds(const struct results_timeline *t, uint64_t first, uint64_t end)
+{
+	double seconds = (double)(end - first) * t->interval_s;
+
+	return end == t->rows && t->last_s > 0 ? seconds - t->interval_s + t->last_s : seconds;
+}
+
+/* One column: what was counted, over the time in which it was; or the mean of shares of that time. */
+static void add_over_time(cJSON *to, const char *key, const struct results_timeline *t, int column,
+			  uint64_t fold)
+{
+	cJSON *list = cJSON_AddArrayToObject(to, key);
+
+	for (uint64_t i = 0; i < t->rows; i += fold) {
+		uint64_t end = min_u64(i + fold, t->rows);
+		double sum = 0;
+
+		for (uint64_t k = i; k < end; k++)
+			sum += t->column[column][k] *
+			       (column == SECOND_STALLED_NS ? timeline_seconds(t, k, k + 1) : 1);
+		cJSON_AddItemToArray(list, json_number(sum / timeline_seconds(t, i, end)));
+	}
+}
+
 /* Bytes and operations are given per second, since rows may be folded. */
 void json_timeline(cJSON *to, const struct results_phase_read *p, uint32_t rows_max)
 {
@@ -156,8 +181,7 @@ void json_timeline(cJSON *to, const struct results_phase_read *p, uint32_t rows_
 
 		snprintf(key, sizeof(key), "%s%s", second_kinds[c].name, mean ? "" : "_per_second");
 		if (t->column[c])
-			add_folded(timeline, key, t->column[c], t->rows, fold, false,
-				   mean ? 1 : t->interval_s);
+			add_over_time(timeline, key, t, c, fold);
 	}
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/measure/quantile.h"
 #include "core/units.h"
+#include "report/series.h"
 #include "report/shapes.h"
 #include "report/text/parts.h"
 
@@ -34,12 +35,11 @@ static void phases_memory(char cell[TABLE_CELL_BYTES], const void *row)
 static struct phases_row phases_row_of(const struct results_file *f,
 				       const struct results_phase_read *p, const char *latency)
 {
-	double seconds = p->record.seconds;
 	struct phases_row row = {
 		.of = phase_row_of(f, p),
 		.latency = *latency ? "" : p->record.main_hist,
-		.gb = phase_bytes(p) / seconds,
-		.items = results_role_value(&p->merged, 0, ROLE_ITEMS) / seconds,
+		.gb = series_figure_of(p, SERIES_BYTES),
+		.items = series_figure_of(p, SERIES_SAMPLES),
 		.errors = phase_common(p, TALLY_ERRORS),
 		.memory = results_role_value(&p->merged, 0, ROLE_MEMORY),
 	};

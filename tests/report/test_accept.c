@@ -410,8 +410,7 @@ static void test_possible(void)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(r);
 	for (unsigned i = 0; i < REPEATS; i++)
-		for (unsigned k = 0; k < RANKS; k++)
-			x->ranks[i][k][AU].real = au[i];
+		x->merged[i][AU].real = au[i];
 	CU_ASSERT_EQUAL_FATAL(read_rules(r, rules, &err), 0);
 	CU_ASSERT_FATAL(accept_make(&a, r, files, 1));
 	text = document_text(REPORT_TEXT, accept_write, &a);

@@ -88,7 +88,8 @@ def test_counts_equal_strace():
                     check(m["entries"] == 3 * ranks * ranks, f"{what}: {m['entries']} entries")
                 done = m["opens"] + m["reads"] + m["writes"] + m["closes"] + m["stats"] + m["creates"] + \
                     m["renames"] + m["lists"] + m["deletes"]
-                check(p["operations"] == done, f"{what}: {p['operations']} operations, {done} by kind")
+                check(m["store_requests"] == done, f"{what}: {m['store_requests']} requests, {done} by kind")
+                check(p["operations"] == m["done"], f"{what}: {p['operations']} operations, {m['done']} done")
             check(not os.path.exists(f"{folder}/data/io"), f"{ranks} ranks: objects or their folder remain")
 
 

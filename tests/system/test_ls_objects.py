@@ -19,7 +19,7 @@ def test_object_store():
         phase = report(f"{folder}/results.h5")["phases"][0]
         text = subprocess.run(["zstd", "-dc", f"{folder}/ops.tsv.zst"], capture_output=True, text=True).stdout
     rows = [line.split("\t") for line in text.splitlines()[1:-1]]
-    check(len(rows) == phase["operations"], f"{len(rows)} rows, {phase['operations']} operations")
+    check(len(rows) == phase["measures"]["store_requests"], f"{len(rows)} rows, {phase['measures']['store_requests']} operations")
     endpoint = STORE["endpoints"]
     check({r[6] for r in rows} == {endpoint}, f"endpoints: { {r[6] for r in rows} }, wanted {endpoint}")
     check(any(r[2] == "PUT" and r[17] in ("200", "201") for r in rows), f"status: {rows[-1]}")

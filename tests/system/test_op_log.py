@@ -48,7 +48,7 @@ def same(folder, phases):
         retries = sum(int(r["attempts"]) - 1 for r in mine)
         is_so = (len(mine), moved["GET"], moved["PUT"], errors, retries)
         m = phase["measures"]
-        wanted = (m["operations"] + m.get("warmup_operations", 0), m["bytes_read"], m["bytes_written"], m["errors"],
+        wanted = (m["store_requests"] + m.get("warmup_operations", 0), m["bytes_read"], m["bytes_written"], m["errors"],
                   m["retries"])
         if m.get("warmup_operations"):
             # The results leave out the bytes of the warm-up, so only the numbers of operations are compared.
@@ -129,7 +129,7 @@ def test_runs_of_a_series():
         phases = report(f"{folder}/results.h5")["phases"]
         found, _ = rows(folder)
         by_run = collections.Counter(int(r["run"]) for r in found if r["phase"] == "train")
-        wanted = [p["measures"]["operations"] for p in phases if p["name"] == "train"]
+        wanted = [p["measures"]["store_requests"] for p in phases if p["name"] == "train"]
         check([by_run[i + 1] for i in range(3)] == wanted, f"{by_run}, wanted {wanted}")
 
 
@@ -143,7 +143,7 @@ def test_dropped_rows_are_counted():
         m = report(f"{folder}/results.h5")["phases"][0]["measures"]
         found, ends = rows(folder)
         check(m["op_log_dropped"] > 0, "no row was dropped, so the test shows nothing")
-        check(len(found) + m["op_log_dropped"] == m["operations"], f"{len(found)} rows, {m}")
+        check(len(found) + m["op_log_dropped"] == m["store_requests"], f"{len(found)} rows, {m}")
         check(ends == [f"# rank 0 of 1: {len(found)} rows, {m['op_log_dropped']} dropped"], f"{ends}")
         check("operations have no row; --op-log-rows keeps more" in r.err, f"{r.err}")
 
@@ -216,7 +216,7 @@ def test_plain_text():
         check(mpi(2, "run", "job.json", "--op-log", "ops.tsv", cwd=folder).rc == 0, "the run failed")
         lines = [line for name in sorted(glob.glob(f"{folder}/ops.*.tsv")) for line in open(name)]
         plain = [line for line in lines if line[0] != "#" and not line.startswith("idx")]
-        wanted = report(f"{folder}/results.h5")["phases"][0]["operations"]
+        wanted = report(f"{folder}/results.h5")["phases"][0]["measures"]["store_requests"]
         check(len(plain) == wanted > 0, f"{len(plain)} rows, {wanted} operations")
 
 

@@ -137,9 +137,19 @@ uint64_t meter_clear(struct meter *m, uint64_t start_ns)
 	for (uint32_t i = 0; i < m->hist_count; i++)
 		hist_clear(&m->memory[i]);
 	meter_start(m, start_ns);
-	m->errors = 0;
+	m->operations = m->errors = 0;
 	m->failure_count = 0;
 	return requests;
+}
+
+/* Requests that are a part of what was asked for: of others, each is an operation. */
+static const uint32_t request_parts = 1u << REQ_OPEN | 1u << REQ_CLOSE | 1u << REQ_BEGIN |
+				      1u << REQ_COMMIT | 1u << REQ_ABORT | 1u << REQ_UPDATE;
+
+void meter_operation(struct meter *m, uint64_t done_ns)
+{
+	m->operations++;
+	timeline_add(&m->timeline, done_ns, SECOND_OPERATIONS, 1);
 }
 
 static void meter_observe(void *argument, const struct request *req)
@@ -148,7 +158,8 @@ static void meter_observe(void *argument, const struct request *req)
 	const struct meter_layout *l = m->layout;
 	const struct answer *a = &req->answer;
 
-	timeline_add(&m->timeline, a->done_ns, SECOND_OPERATIONS, 1);
+	if (!(l && l->counts_operations) && !(request_parts >> req->op & 1))
+		meter_operation(m, a->done_ns);
 	if (req->op == REQ_READ || req->op == REQ_WRITE) {
 		timeline_add(&m->timeline, a->done_ns,
 			     req->op == REQ_WRITE ? SECOND_BYTES_WRITTEN : SECOND_BYTES_READ,
@@ -207,7 +218,7 @@ static void meter_merge_queue(const struct meter_layout *l, const struct queue *
 	for (int op = 0; op < REQ_OPS; op++) {
 		const struct queue_counts *c = &q->op[op];
 
-		row[TALLY_OPERATIONS] += c->operations;
+		row[TALLY_STORE_REQUESTS] += c->operations;
 		row[TALLY_ERRORS] += c->errors;
 		row[TALLY_RETRIES] += c->retries;
 		if (l->late)
@@ -256,6 +267,8 @@ void meter_merge(const struct meter *m, struct tally *t)
 	}
 	if (m->layout && m->hists)
 		meter_merge_hists(m, t);
+	if (m->layout)
+		t->rank_row[TALLY_OPERATIONS] += m->operations;
 	t->rank_row[TALLY_ERRORS] += m->errors;
 	timeline_merge(t->timeline, &m->timeline);
 	for (uint64_t i = 0; i < kept; i++)

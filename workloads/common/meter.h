@@ -64,6 +64,9 @@ struct meter_layout {
 	int sync, publish;
 	const int *own; /* histograms that the thread fills itself (meter_hist) */
 	uint32_t own_count;
+	/* The thread counts its operations itself, by meter_operation. Else each request is one that is
+	 * no part of another, such as an open. */
+	bool counts_operations;
 	enum request_op live_op; /* the operation whose 99th percentile the progress line shows */
 };
 
@@ -87,6 +90,7 @@ struct meter {
 	struct timeline timeline;
 	uint64_t start_ns; /* time from which failures and the timeline count */
 	uint64_t live_due_ns;
+	uint64_t operations;    /* done, of those that the phase was asked for */
 	uint64_t errors;        /* found in the data of successful requests: see meter_error */
 	uint64_t failure_count; /* may exceed TALLY_FAILURES: only the first are kept */
 	struct failure failures[TALLY_FAILURES];
@@ -121,6 +125,9 @@ static inline struct hist *meter_hist(struct meter *m, int hist)
 {
 	return m->hists[hist];
 }
+
+/* An operation that the phase was asked for is done. */
+void meter_operation(struct meter *m, uint64_t done_ns);
 
 /* A request succeeded but its data is wrong: counts one error more. */
 static inline void meter_error(struct meter *m)

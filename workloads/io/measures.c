@@ -22,7 +22,7 @@ static const int own[] = {IO_HIST_OPERATION, IO_HIST_GET, IO_HIST_PUT};
 		METER_MAPS(io_schema, maps), \
 			.late = IO_LATE, .short_transfers = IO_SHORT_TRANSFERS, \
 			.sync = IO_HIST_SYNC, .publish = IO_HIST_PUBLISH, .own = own, \
-			.own_count = 3, .live_op = (op) \
+			.own_count = 3, .counts_operations = true, .live_op = (op) \
 	}
 static const struct meter_layout meter_layouts[] = {
 	[IO_DO_WRITE] = IO_METER(REQ_WRITE),   [IO_DO_READ] = IO_METER(REQ_READ),

@@ -191,6 +191,7 @@ static int io_phase_begin(struct io_phase *p)
 	if (rc < 0)
 		return rc;
 	p->work.start_ns = now_ns;
+	p->work.warm_from = io_cpu_time();
 	p->work.origin_ns = now_ns + o->limits.warmup_ns;
 	p->work.until_ns = o->limits.seconds_ns ? p->work.origin_ns + o->limits.seconds_ns : 0;
 	crew_start(&p->crew, now_ns);
@@ -354,7 +355,10 @@ static int io_phase_end(struct io_phase *p, bool failed, struct err *err)
 		t->slots.timed_out = false;
 		if (t->operations->end && t->operations->end(t) < 0)
 			failed = true;
+		if (!t->warm)
+			io_thread_drop(t);
 	}
+	ctx->uncounted = p->work.warm;
 	out = io_phase_outcome(p);
 	all = out.all && (!failed || p->work.threads[0].mix.users);
 	shared = io_phase_end_shared(p, &out.done, &all, err);

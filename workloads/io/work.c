@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "core/numbers.h"
+#include "core/time_ns.h"
 
 enum { HANDLES_MIN = 64 };
 static const uint64_t thread_stream = 0x746872656164; /* "thread" */
@@ -78,11 +80,19 @@ static void io_answered(void *thread, struct slot *slot)
 	t->operations->steps[slot->step](t, (struct io_slot *)slot);
 }
 
-/* End of the warm-up: resets all counters. */
-static void io_warm(void *thread)
+struct cpu_time io_cpu_time(void)
 {
-	struct io_thread *t = thread;
+	struct rusage used;
 
+	getrusage(RUSAGE_SELF, &used);
+	return (struct cpu_time){(uint64_t)used.ru_utime.tv_sec * NS_PER_S +
+					 (uint64_t)used.ru_utime.tv_usec * NS_PER_US,
+				 (uint64_t)used.ru_stime.tv_sec * NS_PER_S +
+					 (uint64_t)used.ru_stime.tv_usec * NS_PER_US};
+}
+
+void io_thread_drop(struct io_thread *t)
+{
 	t->warmup_operations += meter_clear(&t->member->meter, t->work->origin_ns);
 	done_series_clear(&t->series);
 	if (t->moved)
@@ -90,7 +100,22 @@ static void io_warm(void *thread)
 	t->done = t->done_bytes = t->gets = t->puts = 0;
 	t->fill_ns = t->verify_ns = t->slots.late_start_ns = 0;
 	t->entries = t->absent = t->payload_errors = 0;
+}
+
+/* End of the warm-up: resets all counters. The first thread notes the processor time of all. */
+static void io_warm(void *thread)
+{
+	struct io_thread *t = thread;
+	struct io_work *work = t->work;
+	struct cpu_time now;
+
+	io_thread_drop(t);
 	t->warm = true;
+	if (t != work->threads)
+		return;
+	now = io_cpu_time();
+	work->warm = (struct cpu_time){now.user_ns - work->warm_from.user_ns,
+				       now.system_ns - work->warm_from.system_ns};
 }
 
 static int io_rest(void *thread)
@@ -199,6 +224,7 @@ void io_count(struct io_thread *t, struct io_slot *slot)
 	uint64_t at_ns = now_ns > origin_ns ? now_ns - origin_ns : 0;
 
 	t->done++;
+	meter_operation(&t->member->meter, now_ns);
 	t->done_bytes += slot->item.length;
 	hist_record(meter_hist(&t->member->meter, IO_HIST_OPERATION), slot_took_ns(&slot->s));
 	done_series_add(&t->series, at_ns, 1);

@@ -65,6 +65,7 @@ struct io_work {
 	/* For measures: when the first thread of any rank had done its part, from origin_ns on; UINT64_MAX: none has.
 	 * Set while no thread works. */
 	uint64_t first_ns;
+	struct cpu_time warm_from, warm; /* of the process: at the start, and in its warm-up */
 	struct io_thread *threads;
 };
 
@@ -109,6 +110,11 @@ struct io_thread {
 	uint64_t mark_ns, end_ns; /* its part done, or its time over; at rest for good */
 	uint64_t payload_errors, absent, entries, fill_ns, verify_ns;
 };
+
+/* Processor time of the process so far. */
+struct cpu_time io_cpu_time(void);
+/* Drops what a thread counted that ended within its warm-up. */
+void io_thread_drop(struct io_thread *t);
 
 /* Memory for a thread, buffers included. */
 uint64_t io_thread_bytes(const struct io_options *o, bool whole, bool content);

@@ -63,6 +63,18 @@ static void measure_parts(struct kv_run *r, bool store, enum kv_hist device, enu
 	hist_record(&hists[host], times->end_ns - times->begin_ns - times->device_ns);
 }
 
+/* An entry read from stores, written to them, or moved between them. */
+static void measure_done(struct kv_run *r, bool store, const struct kv_times *times)
+{
+	struct tally *t = r->ctx->tally;
+
+	if (!store)
+		return;
+	t->rank_row[TALLY_OPERATIONS]++;
+	timeline_add(t->timeline, times ? times->end_ns : clock_now(r->ctx->clock),
+		     SECOND_OPERATIONS, 1);
+}
+
 void kv_measure_operation(struct kv_run *r, const struct kv_operation *op,
 			  const struct kv_times *times)
 {
@@ -76,6 +88,7 @@ void kv_measure_operation(struct kv_run *r, const struct kv_operation *op,
 	case KV_OPERATION_READ:
 		measure_count(r, op->from, KV_TIER_READS, op->bytes);
 		row[KV_ENTRY_READS] += from;
+		measure_done(r, from, times);
 		row[KV_ENTRY_READ_BYTES] += from ? op->bytes : 0;
 		measure_time(r, op->from, KV_TIER_HIST_READ, from, KV_HIST_READ, times);
 		measure_parts(r, from, KV_HIST_READ_DEVICE, KV_HIST_READ_HOST, times);
@@ -85,6 +98,7 @@ void kv_measure_operation(struct kv_run *r, const struct kv_operation *op,
 		measure_count(r, op->to, op->promotes ? KV_TIER_PROMOTED : KV_TIER_WRITES,
 			      op->bytes);
 		row[KV_ENTRY_WRITES] += to;
+		measure_done(r, to, times);
 		row[KV_ENTRY_WRITTEN_BYTES] += to && !op->promotes ? op->bytes : 0;
 		measure_time(r, op->to, KV_TIER_HIST_WRITE, to, KV_HIST_WRITE, times);
 		measure_parts(r, to, KV_HIST_WRITE_DEVICE, KV_HIST_WRITE_HOST, times);
@@ -93,6 +107,7 @@ void kv_measure_operation(struct kv_run *r, const struct kv_operation *op,
 		measure_count(r, op->from, KV_TIER_DEMOTED_OUT, op->bytes);
 		measure_count(r, op->to, KV_TIER_DEMOTED_IN, op->bytes);
 		row[KV_MOVES] += (from || to) && writes;
+		measure_done(r, (from || to) && writes, times);
 		measure_time(r, op->from, KV_TIER_HIST_DEMOTE, (from || to) && writes,
 			     KV_HIST_DEMOTE, times);
 		return;

@@ -17,10 +17,8 @@ static const struct meter_map kv_maps[] = {
 };
 
 const struct meter_layout kv_meter = {
-	METER_MAPS(kvcache_schema, kv_maps),
-	.sync = KV_HIST_SYNC,
-	.publish = KV_HIST_PUBLISH,
-	.live_op = REQ_READ,
+	METER_MAPS(kvcache_schema, kv_maps), .sync = KV_HIST_SYNC, .publish = KV_HIST_PUBLISH,
+	.counts_operations = true,           .live_op = REQ_READ,
 };
 
 static uint64_t worker_round(uint64_t bytes)

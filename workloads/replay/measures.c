@@ -24,6 +24,7 @@ const struct meter_layout replay_meter = {
 	.publish = REPLAY_HIST_PUBLISH,
 	.own = own,
 	.own_count = COUNT(own),
+	.counts_operations = true,
 	.live_op = REQ_READ,
 };
 
