@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "core/json.h"
 #include "plan/plan.h"
+#include "report/figure.h"
 #include "workloads/workload.h"
 
 struct schema_args {
@@ -75,11 +76,31 @@ static void schema_phase(cJSON *kinds, const struct workload *w)
 	}
 }
 
+/* What outputs show of any phase. */
+static void schema_shown(cJSON *list)
+{
+	for (const struct shown_figure *f = shown_figures; f->name; f++) {
+		cJSON *entry = json_object();
+
+		json_add_text(entry, "name", f->name);
+		json_add_text(entry, "text", f->text);
+		json_add_text(entry, "json", f->json);
+		json_add_text(entry, "csv", f->csv);
+		json_add_text(entry, "summary", f->summary);
+		json_add_text(entry, "counts", f->counts);
+		json_add_text(entry, "time", f->time);
+		json_add_text(entry, "ranks", f->ranks);
+		cJSON_AddItemToArray(list, entry);
+	}
+}
+
 static char *schema_of_results(void)
 {
 	cJSON *schema = json_object(), *kinds = cJSON_AddArrayToObject(schema, "phases");
 	const struct workload *const *w;
 	char *text;
+
+	schema_shown(cJSON_AddArrayToObject(schema, "shown"));
 
 	for (w = workload_table(); *w; w++)
 		schema_phase(kinds, *w);

@@ -3,7 +3,7 @@
 
     docs/references.py build/release/haul [FOLDER]
 
-writes reference-job.md, reference-results.md, reference-options.md, man/haul.1, man/haul-job.5 and man/haul-results.5 into
+writes reference-job.md, reference-results.md, reference-options.md, figures.md, man/haul.1, man/haul-job.5 and man/haul-results.5 into
 FOLDER (docs/). The test "docs" writes them anew and compares, so whoever changes a table runs this afterwards."""
 import json
 import os
@@ -146,6 +146,26 @@ def results_page(program):
     return "\n".join(parts)
 
 
+FIGURES = """# The figures, each with one meaning
+
+This page is made from a table of the program by `docs/references.py`. Text, page, CSV, JSON and `/summary` of results.h5 take a
+figure from the same place, so they agree in value and in meaning; a test compares them.
+
+A phase *measures* from the end of its `warmup` on: nothing before that counts in a figure, but the phase's `seconds` have it. A
+phase that ends within its warm-up has no figures. *All together* is one quotient of sums over the ranks, not a mean of theirs.
+What is not known is empty, null or –, never 0.
+"""
+
+
+def figures_page(program):
+    shown = json.loads(haul(program, "schema", "--results"))["shown"]
+    rows = [[f["name"], f["counts"], f["time"], f["ranks"]] for f in shown]
+    places = [[f["name"], *[code(f[k]) if f[k] else "" for k in ("text", "json", "csv", "summary")]] for f in shown]
+    return "\n".join([FIGURES, table(["figure", "what is counted", "over which time", "of which ranks"], rows),
+                      "## Where each stands\n\nKeys of JSON are those of a phase, as `haul report --json` prints it; the page has "
+                      "the same object.\n\n" + table(["figure", "text", "JSON", "CSV", "/summary"], places)])
+
+
 def roff(text):
     """Text as a line of roff."""
     for sign, name in (("\\", "\\e"), ("-", "\\-"), ("'", "\\(aq"), ('"', "\\(dq"), ("`", "\\(ga"), ("^", "\\(ha"), ("~", "\\(ti"),
@@ -213,7 +233,7 @@ def haul_results_5(program):
     return man("haul-results", 5, "results files of haul", parts + [("SEE ALSO", "haul(1), haul-job(5), h5dump(1)", [])])
 
 
-PAGES = {"reference-job.md": job_page, "reference-results.md": results_page, "reference-options.md": options_page,
+PAGES = {"reference-job.md": job_page, "figures.md": figures_page, "reference-results.md": results_page, "reference-options.md": options_page,
          "man/haul.1": haul_1, "man/haul-job.5": haul_job_5, "man/haul-results.5": haul_results_5}
 
 

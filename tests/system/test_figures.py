@@ -133,6 +133,32 @@ def test_outputs_agree():
                 one[name] = (value, off)
 
 
+def at(value, path):
+    for key in path.split("."):
+        value = value[key]
+    return value
+
+
+def test_every_figure_is_where_the_table_says():
+    with Folder() as folder:
+        path = run(folder, every_kind(folder), "--only", "generate", "--only", "train", "--only", "put")
+        shown = json.loads(alone("schema", "--results").out)["shown"]
+        phases = report(path)["phases"]
+        rows = list(csv.DictReader(texts.StringIO(alone("report", "--csv", path).out)))
+        with h5py.File(path) as f:
+            summary = f["summary"].dtype.names
+        for figure in shown:
+            places = []
+            for phase in phases:
+                try:
+                    places.append(at(phase, figure["json"]))
+                except (KeyError, TypeError):
+                    pass
+            check(places, f"no phase has {figure}")
+            check(not figure["csv"] or figure["csv"] in rows[0], f"{figure}")
+            check(not figure["summary"] or figure["summary"] in summary, f"{figure}")
+
+
 def test_one_window():
     """The rates of a phase with warm-up are those of what comes after it, and so is what a timeline shows."""
     with Folder() as folder:
