@@ -25,6 +25,7 @@ void clock_init(struct clock *c)
 	c->counter = (struct clock_counter){0};
 	atomic_init(&c->spin_ns, CLOCK_SPIN_NS);
 	atomic_init(&c->fake_ns, 0);
+	c->utc_ns = clock_utc_ns() - clock_kernel_ns();
 }
 
 uint64_t clock_kernel_ns(void)
@@ -87,6 +88,11 @@ bool clock_learn_counter(struct clock *c, const char *source)
 uint64_t clock_utc_ns(void)
 {
 	return kernel_clock_ns(CLOCK_REALTIME);
+}
+
+uint64_t clock_date_ns(const struct clock *c)
+{
+	return c->utc_ns + clock_kernel_ns();
 }
 
 /* Sleeps until an absolute deadline, so that signals and late starts do not add up. It asks the

@@ -29,6 +29,8 @@ struct clock {
 	bool spin;                /* spin the end of each sleep: exact, for ranks <= cores */
 	_Atomic uint32_t spin_ns; /* how late this machine wakes sleepers: learned */
 	_Atomic uint64_t fake_ns;
+	uint64_t
+		utc_ns; /* add clock_kernel_ns() to get UTC as the wall clock had it at clock_init */
 	struct clock_counter counter; /* set before other threads use the clock */
 };
 
@@ -78,5 +80,8 @@ uint32_t clock_spin_next(uint32_t spin_ns, uint64_t late_ns);
 
 /* Wall clock: ns since 1970 UTC, for dates in results only. */
 uint64_t clock_utc_ns(void);
+
+/* The same by the monotonic clock since clock_init: no step of the wall clock lies between two of these dates. */
+uint64_t clock_date_ns(const struct clock *c);
 
 #endif

@@ -1,9 +1,11 @@
 /* Creating, discarding and freeing a results file: see results.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "results-schema/file_head.h"
 #include "results-schema/h5.h"
 #include "results-schema/results_state.h"
@@ -31,6 +33,7 @@ int results_create(struct results **out, const char *path, bool force, const voi
 	*out = NULL;
 	h5_quiet();
 	if (r) {
+		r->published_fd = -1;
 		r->group = group;
 		r->comm = *(const MPI_Comm *)comm;
 		r->path = strdup(path);
@@ -59,7 +62,7 @@ static int place_rows(struct results *r, const struct results_head *head,
 		      const struct rank_row *ranks, struct err *err)
 {
 	struct group *g = r->group;
-	uint64_t words[5] = {0}, *nodes = NULL, node = 0;
+	uint64_t words[6] = {0}, *nodes = NULL, node = 0;
 	int rc = 0;
 
 	if (g->rank == 0) {
@@ -68,6 +71,7 @@ static int place_rows(struct results *r, const struct results_head *head,
 		words[2] = head->nodes;
 		words[3] = head->client_nodes_max ? head->client_nodes_max : CLIENT_NODES_MAX;
 		words[4] = head->gather_bytes_max ? head->gather_bytes_max : BLOCKS_GATHER_BYTES;
+		words[5] = head->started_ns ? head->started_ns : clock_kernel_ns();
 		nodes = calloc(g->size, sizeof(*nodes));
 		if (!nodes)
 			rc = err_set(err, -ENOMEM, "no memory for the results");
@@ -86,6 +90,7 @@ static int place_rows(struct results *r, const struct results_head *head,
 	if (rc < 0)
 		return rc;
 	r->started_utc_ns = words[1];
+	r->started_ns = words[5];
 	r->client_nodes_max = (uint32_t)words[3];
 	r->gather_bytes_max = words[4];
 	r->writer = (struct phase_writer){.rank = g->rank,
@@ -146,15 +151,24 @@ static int create_file(struct results *r, bool force, const struct results_head 
 		rc = file_head_create(r->part, head, r->key, nodes, ranks, err);
 	if (rc == 0 && !older)
 		rc = staging_publish(r->part, r->path, !force, err);
-	if (rc == 0)
-		r->at_path = older ? FILE_OLDER : FILE_OWN;
-	if (rc == 0 && !older)
-		results_remove_older(r);
+	if (rc == 0 && older)
+		r->at_path = FILE_OLDER;
+	else if (rc == 0)
+		results_published(r);
 	if (rc < 0)
 		results_discard(r);
 	if (rc == -EEXIST)
 		err_set(err, rc, "%s exists; name another with --results, or say --force", r->path);
 	return rc;
+}
+
+void results_published(struct results *r)
+{
+	if (r->published_fd >= 0)
+		close(r->published_fd);
+	r->published_fd = open(r->path, O_RDONLY | O_CLOEXEC);
+	r->at_path = FILE_OWN;
+	results_remove_older(r);
 }
 
 void results_remove_older(struct results *r)
@@ -196,6 +210,8 @@ void results_free(struct results *r)
 		return;
 	if (r->node)
 		group_free(r->node);
+	if (r->published_fd >= 0)
+		close(r->published_fd);
 	free(r->base.path);
 	free(r->side_base.path);
 	free(r->stores);

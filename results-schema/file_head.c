@@ -33,7 +33,9 @@ static int try_path(const char *path, struct err *err)
 	if (fd < 0)
 		return err_set(err, -errno, "results file %s cannot be created: %s", path,
 			       strerror(errno));
-	close(fd);
+	if (close(fd) < 0)
+		return err_set(err, -errno, "results file %s cannot be written: %s", path,
+			       strerror(errno));
 	return 0;
 }
 

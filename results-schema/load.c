@@ -24,7 +24,8 @@ static void load_phases(struct h5_reader *r, struct results_file *f, bool detail
 static int open_file(const char *path, struct results_file *f, hid_t *file, struct err *err)
 {
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* A FIFO would wait for its writer. */
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
 	*file = H5I_INVALID_HID;
 	if (fd < 0 || fstat(fd, &st) < 0) {

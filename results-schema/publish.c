@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/numbers.h"
 #include "results-schema/append.h"
 #include "results-schema/file_head.h"
 #include "results-schema/h5.h"
@@ -26,15 +27,16 @@ struct publication {
 	uint64_t main_bytes, side_bytes; /* of the files so far */
 };
 
-static double run_seconds(const struct results *r, uint64_t now_utc_ns)
+/* Of the run so far, by the monotonic clock: a step of the wall clock changes no duration. */
+static uint64_t run_ns(const struct results *r)
 {
-	return now_utc_ns > r->started_utc_ns ? (double)(now_utc_ns - r->started_utc_ns) / 1e9 : 0;
+	return excess_u64(clock_kernel_ns(), r->started_ns);
 }
 
 /* Rank 0: what changes beside the phases at each publication. */
 static void renew_head(struct results *r, struct h5_writer *w)
 {
-	file_head_seconds(w, run_seconds(r, clock_utc_ns()));
+	file_head_seconds(w, (double)run_ns(r) / 1e9);
 	if (!r->stores)
 		return;
 	file_head_stores(w, r->stores, r->store_rows);
@@ -52,6 +54,8 @@ static int begin_part(const struct results *r, uint64_t bytes, struct err *err)
 		return 0;
 	if (bytes)
 		append_create(r, r->part, bytes);
+	if (!r->base.path && r->published_fd >= 0)
+		return staging_copy_open(r->published_fd, r->part, err);
 	return staging_copy(r->base.path ? r->base.path : r->path, r->part, err);
 }
 
@@ -83,8 +87,7 @@ static int publish_part(struct results *r, struct err *err)
 
 	if (rc < 0)
 		return rc;
-	r->at_path = FILE_OWN;
-	results_remove_older(r);
+	results_published(r);
 	return 0;
 }
 
@@ -343,10 +346,7 @@ static int finish_file(struct results *r, enum results_status status, const char
 		       bool join, struct err *err)
 {
 	static const char *const names[] = {"interrupted", "done", "failed"};
-	struct file_end end = {.status = names[status],
-			       .sentence = sentence,
-			       .finished_utc_ns = clock_utc_ns(),
-			       .ranks = r->ranks};
+	struct file_end end = {.status = names[status], .sentence = sentence, .ranks = r->ranks};
 	struct h5_writer w;
 	int rc;
 
@@ -356,7 +356,8 @@ static int finish_file(struct results *r, enum results_status status, const char
 	rc = begin_part(r, 0, err);
 	if (rc < 0)
 		return rc;
-	end.seconds = run_seconds(r, end.finished_utc_ns);
+	end.seconds = (double)run_ns(r) / 1e9;
+	end.finished_utc_ns = r->started_utc_ns + run_ns(r);
 	h5w_open(&w, r->part, false, err);
 	renew_head(r, &w);
 	file_head_finish(&w, &end);

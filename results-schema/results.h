@@ -48,6 +48,9 @@ struct rank_row {
 struct results_head { /* rank 0 only */
 	const char *version, *build, *command_line, *job_text, *job_name;
 	uint64_t started_utc_ns;
+	/* The same moment on the monotonic clock (clock_kernel_ns), from which durations follow whatever the wall clock does; 0:
+	 * the moment of results_create */
+	uint64_t started_ns;
 	uint32_t ranks, nodes;
 	/* room in /summary for names of phases and for what sweeps set, with their ends; 0: all
 	 * that a row may have */

@@ -19,6 +19,9 @@ struct results {
 	struct staging_base base, side_base;
 	/* Rank 0: what path holds. While an older file is there, part holds the head of this run's. */
 	enum { FILE_ABSENT, FILE_OLDER, FILE_OWN } at_path;
+	/* Rank 0: the file as published last, kept open: somebody may remove it in mid-run, and the next publication then
+	 * brings it back; -1: none. */
+	int published_fd;
 	char key[SERIES_KEY_BYTES]; /* of the side files; "": few phases, all in one file */
 	/* Rank 0: the side file that the last phase went into, from 1, and the run of that phase. */
 	uint32_t side_number, side_run;
@@ -30,14 +33,17 @@ struct results {
 	struct phase_writer writer;
 	uint32_t client_nodes_max;
 	uint64_t gather_bytes_max;
-	uint64_t started_utc_ns;
-	struct rank_row *ranks;     /* rank 0: for results_finish, NULL: as they are */
+	uint64_t started_utc_ns, started_ns; /* the same moment on both clocks */
+	struct rank_row *ranks;              /* rank 0: for results_finish, NULL: as they are */
 	struct store_facts *stores; /* rank 0: for the next publication, NULL: as they are */
 	uint32_t store_rows;
 };
 
 /* Rank 0: removes the side files of the series that this one has replaced. */
 void results_remove_older(struct results *r);
+
+/* Rank 0: the file at path is this run's. */
+void results_published(struct results *r);
 
 /* Rank 0: no phase runs any more that was published. */
 static inline void results_forget_base(struct results *r)

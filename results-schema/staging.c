@@ -55,22 +55,17 @@ static int no_room(const char *part, int rc, struct err *err)
 		       strerror(-rc));
 }
 
-int staging_copy(const char *path, const char *part, struct err *err)
+int staging_copy_open(int from, const char *part, struct err *err)
 {
 	struct stat st;
-	int from, to = -1, rc = 0;
+	int to, rc = 0;
 
-	from = open(path, O_RDONLY | O_CLOEXEC);
-	if (from < 0 || fstat(from, &st) < 0) {
-		rc = err_set(err, -errno, "results file %s cannot be read: %s", path,
-			     strerror(errno));
-		goto out_from;
-	}
+	if (fstat(from, &st) < 0 || lseek(from, 0, SEEK_SET) < 0)
+		return err_set(err, -errno, "what was published cannot be read for %s: %s", part,
+			       strerror(errno));
 	to = open(part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, st.st_mode & 0777);
-	if (to < 0) {
-		rc = err_set(err, -errno, "%s cannot be created: %s", part, strerror(errno));
-		goto out_from;
-	}
+	if (to < 0)
+		return err_set(err, -errno, "%s cannot be created: %s", part, strerror(errno));
 	/* Some file systems share the blocks of both files until one of them is written to. */
 	if (ioctl(to, FICLONE, from) < 0)
 		rc = copy_bytes(from, to);
@@ -80,9 +75,18 @@ int staging_copy(const char *path, const char *part, struct err *err)
 		no_room(part, rc, err);
 		unlink(part);
 	}
-out_from:
-	if (from >= 0)
-		close(from);
+	return rc;
+}
+
+int staging_copy(const char *path, const char *part, struct err *err)
+{
+	int from = open(path, O_RDONLY | O_CLOEXEC), rc;
+
+	if (from < 0)
+		return err_set(err, -errno, "results file %s cannot be read: %s", path,
+			       strerror(errno));
+	rc = staging_copy_open(from, part, err);
+	close(from);
 	return rc;
 }
 
@@ -162,8 +166,9 @@ int staging_reserve(const char *part, struct err *err)
 		rc = -errno;
 	else
 		rc = -posix_fallocate(fd, 0, st.st_size);
-	if (fd >= 0)
-		close(fd);
+	/* NFS and quotas may tell only now that there was no room. */
+	if (fd >= 0 && close(fd) < 0 && rc == 0)
+		rc = -errno;
 	return rc < 0 ? no_room(part, rc, err) : 0;
 }
 
@@ -202,8 +207,8 @@ int staging_publish(const char *part, const char *path, bool exclusive, struct e
 
 	if (fd < 0 || fdatasync(fd) < 0)
 		rc = -errno;
-	if (fd >= 0)
-		close(fd);
+	if (fd >= 0 && close(fd) < 0 && rc == 0)
+		rc = -errno;
 	if (rc == 0 && exclusive)
 		rc = rename_exclusive(part, path);
 	else if (rc == 0 && rename(part, path) < 0)

@@ -14,6 +14,8 @@ char *staging_path(const char *path);
 /* Copies path to part. Where the file system can, unchanged blocks are not copied. Fails with
  * -ENOSPC and the like and a sentence; part is then removed. */
 int staging_copy(const char *path, const char *part, struct err *err);
+/* The same of a file that is open, and may have no name any more. */
+int staging_copy_open(int from, const char *part, struct err *err);
 
 /* Base of publications that replace each other: what was in a file before the first of them. */
 struct staging_base {

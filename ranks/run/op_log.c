@@ -35,7 +35,7 @@ int run_op_log_open(struct run *run, const struct run_options *options, struct e
 		return 0;
 	/* All ranks use the same moment: wall clocks of nodes differ, their aligned clocks do
 	 * not. */
-	utc_ns = clock_utc_ns() - clock_kernel_ns() - (uint64_t)run->nodes.offset_ns;
+	utc_ns = run->clock.utc_ns - (uint64_t)run->nodes.offset_ns;
 	rc = group_broadcast(run->world, &utc_ns, sizeof(utc_ns));
 	o.utc_ns = (int64_t)utc_ns + run->nodes.offset_ns;
 	if (shared) {
@@ -58,23 +58,26 @@ void run_op_log_discard(struct run *run)
 	run->op_log = NULL;
 }
 
-int run_op_log_close(struct run *run, const struct run_options *options, struct err *err)
+void run_op_log_close(struct run *run, const struct run_options *options)
 {
 	uint64_t counts[2] = {0, 0};
+	struct err failed = {0};
 	int rc = 0;
 
 	if (!options->op_log)
-		return 0;
+		return;
 	if (run->op_log)
-		rc = op_log_close(run->op_log, &counts[0], &counts[1], err);
+		rc = op_log_close(run->op_log, &counts[0], &counts[1], &failed);
 	run->op_log = NULL;
-	rc = group_agree(run->world, rc, err);
+	rc = group_agree(run->world, rc, &failed);
 	group_allreduce(run->world, MERGE_SUM, counts, 2);
-	if (run->world->rank == 0 && counts[1])
+	/* What was measured is complete without its log. */
+	if (run->world->rank == 0 && rc < 0)
+		log_say(&run->log, LOG_WARNING, "the operation log is incomplete: %s", failed.text);
+	else if (run->world->rank == 0 && counts[1])
 		log_say(&run->log, LOG_WARNING,
 			"%s: %llu of %llu operations have no row; --op-log-rows keeps more of them "
 			"until they are written",
 			options->op_log, (unsigned long long)counts[1],
 			(unsigned long long)(counts[0] + counts[1]));
-	return rc;
 }

@@ -195,7 +195,7 @@ static int set_open(struct set_run *t, struct err *err)
 
 	t->mine = set_mine(t);
 	t->p.run = run;
-	t->p.utc_ns = clock_utc_ns() - clock_kernel_ns() - (uint64_t)run->nodes.offset_ns;
+	t->p.utc_ns = run->clock.utc_ns - (uint64_t)run->nodes.offset_ns;
 	rc = group_agree(run->world, set_open_teams(t, err), err);
 	if (rc == 0)
 		rc = group_agree(run->world, set_prepare(t, err), err);
@@ -478,6 +478,8 @@ int phase_set_do(struct run *run, const struct run_options *options, const struc
 	set_progress_end(&t->progress);
 	run->phase_end_ns = clock_now(&run->clock);
 	rc = set_end(t, targets, status, stopped, err);
+	/* Who reads it may count on the file. */
+	set_progress_done(&t->progress, rc < 0 ? "failed" : phase_status(&t->p));
 out_close:
 	set_close(t);
 	return rc;

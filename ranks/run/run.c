@@ -70,7 +70,7 @@ int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
 	clock_init(&run->clock);
 	run->start_ns = clock_now(&run->clock);
 	clock_learn_counter(&run->clock, CLOCK_SOURCE);
-	run->started_utc_ns = clock_utc_ns();
+	run->started_utc_ns = clock_date_ns(&run->clock);
 	/* All later threads inherit the timer slack: their sleeps end within microseconds, not
 	 * within 50 of them. */
 	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
@@ -218,6 +218,7 @@ static int run_create_results(struct run *run, const struct run_options *options
 		.command_line = options->command_line,
 		.job_name = run->job.name,
 		.started_utc_ns = run->started_utc_ns,
+		.started_ns = run->start_ns,
 		.ranks = run->world->size,
 		.nodes = run->nodes.count,
 		.runs = series_runs(&run->series),
@@ -364,7 +365,6 @@ enum exit_status run_job(struct run *run, const struct run_options *options, boo
 			 struct err *err)
 {
 	enum exit_status status;
-	struct err late = {0};
 	int rc;
 
 	*speak = run->world->rank == 0;
@@ -380,11 +380,8 @@ enum exit_status run_job(struct run *run, const struct run_options *options, boo
 	/* As with the results: a run that has measured nothing leaves an older log as it was. */
 	if (status == EXIT_FAILED && !run->measured)
 		run_op_log_discard(run);
-	else if (run_op_log_close(run, options, &late) < 0 && status != EXIT_FAILED) {
-		*err = late;
-		rc = late.code;
-		status = EXIT_FAILED;
-	}
+	else
+		run_op_log_close(run, options);
 	if (run->results)
 		run_finish_results(run, rc, &status, err);
 	live_close(&run->live);

@@ -116,6 +116,10 @@ void set_progress_end(struct set_progress *s)
 		while (s->heads[i] && !s->notes_over[i])
 			progress_take(s, i);
 	progress_end(&s->p->line);
-	if (s->takes_part)
-		progress_live_end(&s->p->line, phase_status(s->p));
+}
+
+void set_progress_done(struct set_progress *s, const char *status)
+{
+	if (s->seen && s->run->world->rank == 0 && s->takes_part)
+		progress_live_end(&s->p->line, status);
 }

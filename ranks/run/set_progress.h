@@ -23,10 +23,11 @@ struct set_progress {
 
 /* begin: when the phases are prepared; sets the hook of the phase's context. wait: often, while
  * this rank waits for others. last: when this rank's phase is over. end: when all are; clears the
- * line. */
+ * line. done: the phase is in the results file, or cannot get there. */
 void set_progress_begin(struct set_progress *s, const struct run_options *options);
 void set_progress_wait(struct set_progress *s);
 void set_progress_last(struct set_progress *s);
 void set_progress_end(struct set_progress *s);
+void set_progress_done(struct set_progress *s, const char *status);
 
 #endif

@@ -95,9 +95,10 @@ int run_series(struct run *run, const struct run_options *options, enum exit_sta
 	       struct err *err);
 
 /* The operation log, where options ask for it. All ranks open it or none does, and all close it.
- * Collective. close fails where a row could not be written. */
+ * Collective. close warns where a row could not be
+ * written. */
 int run_op_log_open(struct run *run, const struct run_options *options, struct err *err);
 void run_op_log_discard(struct run *run); /* where the run does not begin: leaves no file */
-int run_op_log_close(struct run *run, const struct run_options *options, struct err *err);
+void run_op_log_close(struct run *run, const struct run_options *options);
 
 #endif

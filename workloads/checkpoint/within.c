@@ -98,7 +98,7 @@ int checkpoint_within_land(struct checkpoint_run *r, bool halt, struct err *err)
 	/* What was held is written. */
 	checkpoint_whole_free(r);
 	rc = checkpoint_write_end(r, rc, halt, err);
-	r->within.tally->finished_ns = clock_utc_ns();
+	r->within.tally->finished_ns = clock_date_ns(r->store.clock);
 	if (rc == 0 && !halt)
 		rc = checkpoint_remove_old(r, err);
 	r->number++;
@@ -144,13 +144,13 @@ int checkpoint_within_write(struct checkpoint_run *r, enum stop_reason *stopped,
 
 	*stopped = STOP_NONE;
 	if (!part->started_ns)
-		part->started_ns = clock_utc_ns();
+		part->started_ns = clock_date_ns(r->store.clock);
 	if (r->snapshot != CHECKPOINT_SNAPSHOT_NONE)
 		return checkpoint_within_launch(r, err);
 	if (r->repeat.begun)
 		account_skip(&r->repeat.accounts, clock_now(r->store.clock));
 	rc = checkpoint_write_next(r, stopped, err);
-	part->finished_ns = clock_utc_ns();
+	part->finished_ns = clock_date_ns(r->store.clock);
 	r->number++;
 	return rc;
 }

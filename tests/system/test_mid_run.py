@@ -1,0 +1,98 @@
+"""What happens to files and clocks while a run goes on changes no figure and loses none.
+
+test_mid_run.py FULL_DISK WALL_CLOCK: the libraries that make writes fail, and that step the wall clock."""
+import json
+import os
+import sys
+import time
+
+from haultest import Folder, alone, check, finish, main, mpi, report, start, write_job
+
+CLOCK = sys.argv.pop(2)
+FULL_DISK = sys.argv.pop(1)
+
+
+def waits(folder, seconds=2):
+    """Two phases, the second of which begins some time after the first."""
+    io = {"operation": "write", "objects": 4, "size": 4096, "block": 4096, "store": "d"}
+    return {"name": "mid", "stores": {"d": {"uri": "null://d"}},
+            "phases": [{"io": {**io, "name": "one"}}, {"io": {**io, "name": "two", "after": f"{seconds} s"}}]}
+
+
+def wait_for_phase(folder, name="results.h5"):
+    while True:
+        time.sleep(0.02)
+        r = alone("report", "--json", name, cwd=folder)
+        if r.rc == 0 and json.loads(r.out)["phases"]:
+            return
+
+
+def test_removed_results():
+    """Results that somebody removes come back with the next publication, whole."""
+    with Folder() as folder:
+        write_job(folder, waits(folder))
+        began = time.monotonic()
+        process = start(2, "run", "job.json", cwd=folder)
+        wait_for_phase(folder)
+        os.unlink(folder + "/results.h5")
+        r = finish(process, began)
+        check(r.rc == 0, f"{r}")
+        found = report(folder + "/results.h5")
+        check(found["status"] == "done" and [p["name"] for p in found["phases"]] == ["one", "two"], f"{found}")
+
+
+def test_wall_clock():
+    """A step of the wall clock by five days is in no duration."""
+    with Folder() as folder:
+        job = waits(folder)
+        job["dataset"] = {"store": "d", "format": "raw", "files": 8, "sample_bytes": 1000}
+        job["phases"].append({"train": {"null_steps": 0, "compute": "50 ms", "loader": {"workers": 1},
+                                        "checkpoint": {"store": "d", "every_steps": 1, "model": {"bytes": "1 MiB"}}}})
+        write_job(folder, job)
+        for step in (432000, -432000):
+            r = mpi(2, "run", "job.json", "--force", cwd=folder,
+                    env={"LD_PRELOAD": CLOCK, "HAUL_CLOCK_AFTER": "1.5", "HAUL_CLOCK_STEP": str(step)})
+            check(r.rc == 0, f"{r}")
+            found = report(folder + "/results.h5")
+            check(0 < found["seconds"] < 100, f"{found['seconds']} s")
+            dates = [p[date] for p in found["phases"] for date in ("started", "finished")]
+            check(max(dates) - min(dates) < 100, f"{dates}")
+
+
+def test_full_disk_under_the_operation_log():
+    """What was measured is complete without its log: a warning says that the log is not."""
+    with Folder() as folder:
+        write_job(folder, waits(folder, 0))
+        r = mpi(2, "run", "job.json", "--op-log", "ops.tsv", cwd=folder,
+                env={"LD_PRELOAD": FULL_DISK, "HAUL_FULL_AFTER": "0", "HAUL_FULL_END": ".tsv"})
+        check(r.rc == 0 and "the operation log is incomplete" in r.err and "No space left" in r.err, f"{r}")
+        check(report(folder + "/results.h5")["status"] == "done", "the run is not done")
+
+
+def test_fifo_among_results():
+    """Listing a folder waits for nobody."""
+    with Folder() as folder:
+        write_job(folder, waits(folder, 0))
+        check(mpi(1, "run", "job.json", cwd=folder).rc == 0, "the run failed")
+        os.mkfifo(folder + "/a.h5")
+        r = alone("report", folder)
+        check(r.rc == 0 and "results.h5" in r.out and "1 more file" in r.out, f"{r}")
+        r = alone("report", folder + "/a.h5")
+        check(r.rc != 0 and "not a regular file" in r.err, f"{r}")
+
+
+def test_live_says_done_when_it_is():
+    """Whoever reads "done" finds the phase in the results file."""
+    with Folder() as folder:
+        write_job(folder, waits(folder, 0))
+        process = start(2, "run", "job.json", "--live", "-", "--quiet", cwd=folder)
+        phases = 0
+        for line in process.stdout:
+            if json.loads(line)["state"] == "done":
+                phases += 1
+                names = [p["name"] for p in report(folder + "/results.h5")["phases"]]
+                check(len(names) >= phases, f"{phases} phases are done, and the file has {names}")
+        check(process.wait() == 0 and phases == 2, f"{phases} phases")
+
+
+main()
