@@ -3,6 +3,7 @@
 test_mid_run.py FULL_DISK WALL_CLOCK: the libraries that make writes fail, and that step the wall clock."""
 import json
 import os
+import resource
 import sys
 import time
 
@@ -79,6 +80,17 @@ def test_fifo_among_results():
         check(r.rc == 0 and "results.h5" in r.out and "1 more file" in r.out, f"{r}")
         r = alone("report", folder + "/a.h5")
         check(r.rc != 0 and "not a regular file" in r.err, f"{r}")
+
+
+def test_few_open_files():
+    """A queue that finds no file number is told so."""
+    with Folder() as folder:
+        write_job(folder, {"name": "few", "stores": {"d": {"uri": "s3://b/x", "endpoints": ["http://127.0.0.1:9"]}},
+                           "phases": [{"io": {"store": "d", "operation": "read", "objects": 400, "size": "6 MiB",
+                                              "block": "6 MiB", "threads": 70}}]})
+        r = finish(start(1, "run", "job.json", cwd=folder, env={"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"},
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))), time.monotonic())
+        check(r.rc == 1 and "ulimit -n" in r.err and "no memory" not in r.err, f"{r}")
 
 
 def test_live_says_done_when_it_is():

@@ -82,6 +82,7 @@ static int curl_transport_open(struct transport **out, const struct transport_op
 			       struct err *err)
 {
 	struct curl_transport *t;
+	int rc;
 
 	*out = NULL;
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
@@ -89,18 +90,19 @@ static int curl_transport_open(struct transport **out, const struct transport_op
 	t = calloc(1, sizeof(*t));
 	if (!t) {
 		curl_global_cleanup();
-		return err_set(err, -ENOMEM, "no memory for %u exchanges", options->depth);
+		return transport_not_opened(-ENOMEM, options, err);
 	}
 	t->base = (struct transport){.ops = &transport_curl, .options = *options};
 	t->shares = curl_version_info(CURLVERSION_NOW)->version_num >= 0x080700;
 	t->ahead = curl_ahead_possible();
 	t->timer_ns = UINT64_MAX;
 	t->now_ns = clock_now(options->clock);
-	t->epoll = epoll_create1(EPOLL_CLOEXEC);
 	t->multi = curl_multi_init();
-	if (t->epoll < 0 || !t->multi || curl_handles_open(t) < 0) {
+	t->epoll = epoll_create1(EPOLL_CLOEXEC);
+	rc = t->epoll < 0 ? -errno : !t->multi ? -ENOMEM : curl_handles_open(t);
+	if (rc < 0) {
 		curl_transport_close(&t->base);
-		return err_set(err, -ENOMEM, "no memory for %u exchanges", options->depth);
+		return transport_not_opened(rc, options, err);
 	}
 	curl_sockets_set(t);
 	*out = &t->base;

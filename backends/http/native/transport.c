@@ -76,16 +76,18 @@ static int native_open(struct transport **out, const struct transport_options *o
 		       struct err *err)
 {
 	struct native_transport *t = calloc(1, sizeof(*t));
+	int rc;
 
 	*out = NULL;
 	if (!t)
-		return err_set(err, -ENOMEM, "no memory for %u exchanges", options->depth);
+		return transport_not_opened(-ENOMEM, options, err);
 	t->base = (struct transport){.ops = &transport_native, .options = *options};
 	t->now_ns = clock_now(options->clock);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (t->epoll < 0 || native_flights_open(t) < 0) {
+	rc = t->epoll < 0 ? -errno : native_flights_open(t);
+	if (rc < 0) {
 		native_close(&t->base);
-		return err_set(err, -ENOMEM, "no memory for %u exchanges", options->depth);
+		return transport_not_opened(rc, options, err);
 	}
 	*out = &t->base;
 	return 0;

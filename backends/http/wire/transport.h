@@ -15,6 +15,9 @@
 #ifndef HAUL_BACKENDS_HTTP_WIRE_TRANSPORT_H
 #define HAUL_BACKENDS_HTTP_WIRE_TRANSPORT_H
 
+#include <errno.h>
+#include <string.h>
+
 #include "backends/http/wire/exchange.h"
 #include "backends/http/wire/local_end.h"
 #include "core/clock.h"
@@ -55,5 +58,17 @@ struct transport_ops {
 	uint32_t (*poll)(struct transport *t, struct exchange **ended, uint32_t min, uint32_t max,
 			 uint64_t deadline_ns);
 };
+
+/* The sentence about a transport that did not open. */
+static inline int transport_not_opened(int rc, const struct transport_options *o, struct err *err)
+{
+	if (rc == -EMFILE || rc == -ENFILE)
+		return err_set(
+			err, rc,
+			"%s: each queue of an object store needs one, and one for each connection; "
+			"ulimit -n allows more",
+			strerror(-rc));
+	return err_set(err, rc, "no memory for %u exchanges", o->depth);
+}
 
 #endif
