@@ -69,25 +69,60 @@ int part_make(char **part, const char *path, const char *mark, mode_t mode)
 	return fd;
 }
 
-void part_remove_left(const char *path, const char *mark)
+void part_visit(const char *path, const char *mark, void (*visit)(void *argument, const char *part),
+		void *argument)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+	size_t folder_bytes = (size_t)(name - path), stem;
+	char *folder = slash ? strndup(path, folder_bytes) : strdup("."), *part;
+	DIR *entries = folder ? opendir(folder) : NULL;
 	struct dirent *entry;
-	size_t stem;
+	struct stat st;
 
 	while (entries && (entry = readdir(entries))) {
 		stem = part_stem(entry->d_name, mark);
-		if (stem == strlen(name) && strncmp(entry->d_name, name, stem) == 0)
-			unlinkat(fd, entry->d_name, 0);
+		if (stem != strlen(name) || strncmp(entry->d_name, name, stem) != 0 ||
+		    asprintf(&part, "%.*s%s", (int)folder_bytes, path, entry->d_name) < 0)
+			continue;
+		if (lstat(part, &st) == 0 && S_ISREG(st.st_mode))
+			visit(argument, part);
+		free(part);
 	}
 	if (entries)
 		closedir(entries);
-	else if (fd >= 0)
-		close(fd);
 	free(folder);
+}
+
+static void remove_part(void *argument, const char *part)
+{
+	(void)argument;
+	unlink(part);
+}
+
+void part_remove_left(const char *path, const char *mark)
+{
+	part_visit(path, mark, remove_part, NULL);
+}
+
+int part_open_own(const char *path, mode_t mode)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode), rc;
+	struct stat st;
+
+	if (fd >= 0 || errno != EEXIST)
+		return fd < 0 ? -errno : fd;
+	fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	rc = fstat(fd, &st) < 0 ? -errno : 0;
+	if (rc == 0 && (!S_ISREG(st.st_mode) || st.st_nlink != 1))
+		rc = -EEXIST;
+	if (rc == 0 && ftruncate(fd, 0) < 0)
+		rc = -errno;
+	if (rc == 0)
+		return fd;
+	close(fd);
+	return rc;
 }
 
 static const char *kind_of(mode_t mode)
@@ -125,4 +160,28 @@ int part_check_place(const char *path, bool force, const char *instead, bool *st
 	if (stands)
 		*stands = true;
 	return force ? 0 : err_set(err, -EEXIST, "%s exists; %s", path, instead);
+}
+
+int part_open_place(const char *path, bool force, const char *instead, int flags, struct err *err)
+{
+	bool stands;
+	int rc = part_check_place(path, force, instead, &stands, err), fd;
+	struct stat st;
+
+	if (rc < 0)
+		return rc;
+	/* Between the look and this, another file may have come: it is not followed, not waited for, and not emptied unless it
+	 * is a regular one. */
+	flags |= O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (stands ? 0 : O_CREAT | O_EXCL);
+	fd = open(path, flags, 0666);
+	if (fd < 0)
+		return err_set(err, -errno, "%s cannot be written: %s", path, strerror(errno));
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		rc = -EINVAL;
+	else if (stands && ftruncate(fd, 0) < 0)
+		rc = -errno;
+	if (rc == 0)
+		return fd;
+	close(fd);
+	return err_set(err, rc, "%s: cannot be replaced: %s", path, strerror(-rc));
 }

@@ -33,8 +33,14 @@ size_t part_stem(const char *name, const char *mark);
 /* Makes an empty file "PATH-1a2b3c4d" with the mark behind path, and returns its descriptor, open for reading and writing;
  * its name goes to *part, which the caller frees. A negative errno: none was made. */
 int part_make(char **part, const char *path, const char *mark, mode_t mode);
-/* Removes all parts of path with that mark: for whoever knows that nobody writes them. */
+/* Gives the names of all parts of path with that mark, which are regular files, to visit. */
+void part_visit(const char *path, const char *mark, void (*visit)(void *argument, const char *part),
+		void *argument);
+/* Removes them: for whoever knows that nobody writes them. */
 void part_remove_left(const char *path, const char *mark);
+/* Opens a file for reading and writing that this process has made (part_make, part_ending) or makes it: no link, no other kind
+ * of file, and none that has a second name. What it held is gone. Returns its descriptor. */
+int part_open_own(const char *path, mode_t mode);
 
 /* Whether haul may put a file at path: nothing stands there, or, with force, a regular file that is not reached by a link.
  * -EEXIST: a regular file stands there and force is not set. Else another errno. Always with a sentence; instead says what
@@ -42,5 +48,7 @@ void part_remove_left(const char *path, const char *mark);
  * there. */
 int part_check_place(const char *path, bool force, const char *instead, bool *stands,
 		     struct err *err);
+/* The same, and opens the file for writing with more flags (O_APPEND), empty. Returns its descriptor. */
+int part_open_place(const char *path, bool force, const char *instead, int flags, struct err *err);
 
 #endif

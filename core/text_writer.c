@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/part.h"
 #include "core/zstd.h"
 
 enum { WRITER_LEVEL = 3, WRITER_BUFFER = 256 << 10 };
@@ -43,13 +44,13 @@ int text_writer_open(struct text_writer **out, const char *path, bool force, str
 		free(w);
 		return err_wrap(err, rc, "%s", path);
 	}
-	w->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
+	w->fd = part_open_place(path, force, "name another, or say --force", 0, err);
 	if (w->fd < 0) {
-		rc = -errno;
+		rc = w->fd;
 		if (w->zstd)
 			zstd_writer_close(w->zstd);
 		free(w);
-		return err_set(err, rc, "%s: %s", path, strerror(-rc));
+		return rc;
 	}
 	*out = w;
 	return 0;

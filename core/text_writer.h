@@ -11,7 +11,8 @@ enum { TEXT_WRITER_PIECE = 64 << 10 }; /* bytes of a piece at most */
 
 struct text_writer;
 
-/* force: replaces an existing file. Returns -EEXIST or another errno, with a sentence that names the path. */
+/* force: replaces an existing file, which must be a regular one. Returns -EEXIST or another errno, with a sentence that names
+ * the path. */
 int text_writer_open(struct text_writer **out, const char *path, bool force, struct err *err);
 
 /* Adds a piece. An error is kept until the file is closed, and what comes after it is dropped. */

@@ -6,10 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/part.h"
 #include "report/accept.h"
 #include "report/compare.h"
 #include "report/file_list.h"
 #include "report/scaling.h"
+
+enum { PAGE_HEAD_BYTES = 4096 };
 
 static void unload_all(struct results_file **files, unsigned count)
 {
@@ -113,31 +116,39 @@ int report_folder(FILE *out, enum report_shape shape, const char *folder, struct
 	return rc;
 }
 
-/* Refuses to write over a results file: who forgot the name of the page would lose it. */
+/* A page of haul may be written over; anything else that is there would be lost. */
 static int page_refuse(const char *path, struct err *err)
 {
-	static const char signature[] = "\x89HDF\r\n\x1a\n";
-	char head[sizeof(signature) - 1];
-	FILE *there = fopen(path, "re");
-	bool results = there && fread(head, 1, sizeof(head), there) == sizeof(head) &&
-		       memcmp(head, signature, sizeof(head)) == 0;
+	static const char mark[] = "<meta name=\"generator\" content=\"haul\">";
+	char head[PAGE_HEAD_BYTES + 1] = "";
+	bool stands;
+	int rc = part_check_place(path, true, "", &stands, err);
+	FILE *there = rc == 0 && stands ? fopen(path, "re") : NULL;
+	size_t n = there ? fread(head, 1, PAGE_HEAD_BYTES, there) : 0;
 
 	if (there)
 		fclose(there);
-	return results ? err_set(err, -EEXIST, "%s is an HDF5 file, and no page is written over it",
-				 path)
-		       : 0;
+	if (rc < 0 || !stands || (n && strstr(head, mark)))
+		return rc;
+	return err_set(err, -EEXIST,
+		       "%s exists and is no page of haul: it stays; name another, or remove it",
+		       path);
 }
 
 static int page_write(const char *path, char *text, struct err *err)
 {
-	FILE *out = text ? fopen(path, "we") : NULL;
-	int rc;
+	int rc = 0, fd = text ? part_open_place(path, true, "", 0, err) : -1;
+	FILE *out = NULL;
 
-	if (text && !out) {
-		rc = -errno;
+	if (text && fd < 0) {
 		free(text);
-		return err_set(err, rc, "%s cannot be written: %s", path, strerror(-rc));
+		return fd;
+	}
+	if (text && !(out = fdopen(fd, "we"))) {
+		rc = err_set(err, -errno, "%s cannot be written: %s", path, strerror(errno));
+		close(fd);
+		free(text);
+		return rc;
 	}
 	rc = put_text(out, text, err);
 	if (out && fclose(out) != 0 && rc == 0)

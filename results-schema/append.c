@@ -84,8 +84,9 @@ void append_create(const struct results *r, const char *part, uint64_t bytes)
 	MPI_File file;
 
 	unlink(part);
-	if (path && MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_RDWR, info,
-				  &file) == MPI_SUCCESS)
+	if (path &&
+	    MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR,
+			  info, &file) == MPI_SUCCESS)
 		MPI_File_close(&file);
 	MPI_Info_free(&info);
 	free(path);

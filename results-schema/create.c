@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/part.h"
 #include "results-schema/file_head.h"
 #include "results-schema/h5.h"
 #include "results-schema/results_state.h"
@@ -37,11 +38,20 @@ int results_create(struct results **out, const char *path, bool force, const voi
 		r->group = group;
 		r->comm = *(const MPI_Comm *)comm;
 		r->path = strdup(path);
-		r->part = staging_path(path);
+		r->draw = part_draw();
 	}
-	if (!r || !r->path || !r->part)
+	if (!r || !r->path)
 		rc = err_set(err, -ENOMEM, "no memory for the results");
 	rc = group_agree(group, rc, err);
+	if (rc == 0)
+		rc = group_broadcast(group, &r->draw, sizeof(r->draw));
+	if (rc == 0) {
+		r->base.draw = r->side_base.draw = r->draw;
+		r->part = staging_path(path, r->draw);
+		rc = group_agree(group,
+				 r->part ? 0 : err_set(err, -ENOMEM, "no memory for the results"),
+				 err);
+	}
 	if (rc == 0)
 		rc = place_rows(r, head, ranks, err);
 	if (rc == 0 && group->rank == 0)
@@ -113,38 +123,75 @@ static int place_rows(struct results *r, const struct results_head *head,
 	return rc;
 }
 
-/* The series of what is replaced are known by their keys; the new one gets a key of its own. A .part
- * counts only if it links to nothing: else the results file that it was to become may have been moved
- * away, with the same key. */
+/* The series of what is replaced is known by its key; the new one gets a key of its own. */
 static void choose_key(struct results *r, const struct results_head *head, bool older)
 {
 	uint64_t started = head->started_utc_ns;
 
-	if (older) {
-		file_head_series(r->path, r->older_keys[0]);
-		if (file_head_series(r->part, r->older_keys[1]) > 0)
-			r->older_keys[1][0] = '\0';
-	}
+	if (older)
+		file_head_series(r->path, r->older_key);
 	if (head->runs < 2 && head->phases <= PHASES_IN_ONE)
 		return;
 	r->one_file = head->runs < 2;
 	do {
 		series_key(r->key, started++);
-	} while (strcmp(r->key, r->older_keys[0]) == 0 || strcmp(r->key, r->older_keys[1]) == 0);
+	} while (strcmp(r->key, r->older_key) == 0);
+}
+
+/* What a run that was killed has left: a part, and the side files of its series. A part counts only if it links to nothing:
+ * else the results file that it was to become may have been moved away, with the same key. */
+static void remove_left_part(void *results, const char *part)
+{
+	const struct results *r = results;
+	char key[SERIES_KEY_BYTES] = "";
+
+	if (file_head_series(part, key) == 0 && key[0])
+		side_files_remove(r->path, key);
+	unlink(part);
+}
+
+/* Takes the results file for this run. Where the file system has no locks, it goes on without one. */
+static int own_file(struct results *r, struct err *err)
+{
+	struct err why = {0};
+	char *lock;
+	int rc;
+
+	if (asprintf(&lock, "%s.owner", r->path) < 0)
+		return err_set(err, -ENOMEM, "no memory for the results");
+	rc = owner_take(&r->owner, lock, &why);
+	if (rc == -EBUSY)
+		err_set(err, rc,
+			"%s belongs to a run that goes on: %s; name another with --results",
+			r->path, r->owner.who);
+	else if (rc == -ENOLCK)
+		rc = 0;
+	else if (rc < 0)
+		err_set(err, rc, "results file %s cannot be created: %s", r->path,
+			rc == -ELOOP || rc == -EINVAL ? why.text : strerror(-rc));
+	free(lock);
+	if (rc == 0 && owner_has(&r->owner)) {
+		part_visit(r->path, STAGING_PART, remove_left_part, r);
+		part_remove_left(r->path, STAGING_BASE);
+	}
+	return rc;
 }
 
 static int create_file(struct results *r, bool force, const struct results_head *head,
 		       const struct node_row *nodes, const struct rank_row *ranks, struct err *err)
 {
-	bool older = access(r->path, F_OK) == 0;
-	int rc = 0;
+	static const char instead[] = "name another with --results, or say --force";
+	bool older = false;
+	int rc = part_check_place(r->path, force, instead, &older, err);
 
-	if (older && !force)
-		return err_set(err, -EEXIST,
-			       "%s exists; name another with --results, or say --force", r->path);
+	if (rc == 0)
+		rc = own_file(r, err);
+	/* The run that had it until now may have made it. */
+	if (rc == 0)
+		rc = part_check_place(r->path, force, instead, &older, err);
+	if (rc < 0)
+		return rc;
 	choose_key(r, head, older);
-	if (older)
-		staging_forget_old(r->path);
 	if (r->key[0])
 		rc = side_files_make_folder(r->path, err);
 	if (rc == 0)
@@ -158,7 +205,7 @@ static int create_file(struct results *r, bool force, const struct results_head 
 	if (rc < 0)
 		results_discard(r);
 	if (rc == -EEXIST)
-		err_set(err, rc, "%s exists; name another with --results, or say --force", r->path);
+		err_set(err, rc, "%s exists; %s", r->path, instead);
 	return rc;
 }
 
@@ -173,11 +220,14 @@ void results_published(struct results *r)
 
 void results_remove_older(struct results *r)
 {
-	for (int i = 0; i < 2; i++) {
-		if (r->older_keys[i][0])
-			side_files_remove(r->path, r->older_keys[i]);
-		r->older_keys[i][0] = '\0';
-	}
+	if (r->older_key[0])
+		side_files_remove(r->path, r->older_key);
+	r->older_key[0] = '\0';
+}
+
+bool results_owned(const struct results *r)
+{
+	return !r->writer.first || owner_has(&r->owner);
 }
 
 void results_discard(struct results *r)
@@ -212,6 +262,7 @@ void results_free(struct results *r)
 		group_free(r->node);
 	if (r->published_fd >= 0)
 		close(r->published_fd);
+	owner_drop(&r->owner);
 	free(r->base.path);
 	free(r->side_base.path);
 	free(r->stores);

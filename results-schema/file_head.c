@@ -2,15 +2,14 @@
 #include "results-schema/file_head.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "results-schema/h5.h"
 #include "results-schema/h5_reader.h"
 #include "results-schema/rows.h"
+#include "results-schema/staging.h"
 
 static void create_all(struct h5_writer *w, const struct results_head *head, const char *key,
 		       const struct node_row *nodes, const struct rank_row *ranks);
@@ -24,26 +23,11 @@ static void utc_text(char text[RESULTS_DATE_BYTES], uint64_t utc_ns)
 	strftime(text, RESULTS_DATE_BYTES, "%Y-%m-%dT%H:%M:%SZ", &tm);
 }
 
-/* Refuses a path where no file can be created with a plain sentence, before HDF5 does it in its own
- * words. */
-static int try_path(const char *path, struct err *err)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-
-	if (fd < 0)
-		return err_set(err, -errno, "results file %s cannot be created: %s", path,
-			       strerror(errno));
-	if (close(fd) < 0)
-		return err_set(err, -errno, "results file %s cannot be written: %s", path,
-			       strerror(errno));
-	return 0;
-}
-
 int file_head_create(const char *path, const struct results_head *head, const char *key,
 		     const struct node_row *nodes, const struct rank_row *ranks, struct err *err)
 {
 	struct h5_writer w;
-	int rc = try_path(path, err);
+	int rc = staging_make(path, err);
 
 	if (rc < 0)
 		return rc;
@@ -56,7 +40,7 @@ int file_head_create_side(const char *part, const char *path, const char *key, s
 {
 	const char *slash = strrchr(path, '/');
 	struct h5_writer w;
-	int rc = try_path(part, err);
+	int rc = staging_make(part, err);
 
 	if (rc < 0)
 		return rc;

@@ -229,7 +229,7 @@ static int publication_begin(struct publication *p, struct results *r,
 	phase_path(p->at, &known.record);
 	if (r->key[0]) {
 		p->side = side_file_path(r->path, r->key, p->side_number);
-		p->side_part = p->side ? staging_path(p->side) : NULL;
+		p->side_part = p->side ? staging_path(p->side, r->draw) : NULL;
 		if (!p->side_part)
 			rc = err_set(err, -ENOMEM, "no memory for the results");
 	}

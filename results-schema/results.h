@@ -100,12 +100,15 @@ struct results; /* one per rank */
 
 /* Collective over group; comm points to the MPI_Comm that group stands on, opaque here so that this
  * header needs no MPI. Rank 0 creates the file with the job and status "interrupted"; -EEXIST
- * ("results.h5 exists; name another with --results, or say --force") unless force. With force an
- * older file stays in its place until the first phase is published. */
+ * ("results.h5 exists; name another with --results, or say --force") unless force; -EBUSY where another run that goes on has
+ * it; -EINVAL where something else than a file is there. With force an older file stays in its place until the first phase is published. */
 int results_create(struct results **out, const char *path, bool force, const void *comm,
 		   struct group *group, const struct results_head *head,
 		   const struct node_row *nodes, const struct rank_row *ranks,
 		   struct err *err); /* nodes[head->nodes], ranks[head->ranks] on rank 0 */
+
+/* Whether no other run can write this file at the same time: not where its file system has no locks. Rank 0 knows. */
+bool results_owned(const struct results *r);
 
 /* Watches that a write goes on. Each publication has steps; step is called before each of them, on
  * every rank, with the bytes that the step moves at most (0: few). So a limit of time can follow
@@ -127,7 +130,7 @@ void results_set_one_file(struct results *r);
 
 /* Appends a phase, or replaces the one that was still running. Collective. All ranks return the same.
  * On failure (-ENOSPC …) the file stands as it was. While a phase runs that was published, what was
- * published before it is kept in FILE.base; each publication of the phase begins with that. */
+ * published before it is kept beside it; each publication of the phase begins with that. */
 int results_publish(struct results *r, const struct results_phase *phase, struct err *err);
 
 /* Rank 0, any time before results_finish, which writes them: replaces /ranks, because the run's

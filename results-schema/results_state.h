@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include "core/owner.h"
 #include "results-schema/blocks.h"
 #include "results-schema/results.h"
 #include "results-schema/side_files.h"
@@ -15,6 +16,9 @@ struct results {
 		*node; /* the ranks of this node, where histograms have a row a node; else NULL */
 	MPI_Comm comm;
 	char *path, *part;
+	uint32_t draw; /* of the names of parts, the same on all ranks */
+	/* Rank 0: no other run writes this results file. Not had where the file system has no locks. */
+	struct owner owner;
 	/* Rank 0: what was published before the phase that runs; NULL members: no such phase is published. */
 	struct staging_base base, side_base;
 	/* Rank 0: what path holds. While an older file is there, part holds the head of this run's. */
@@ -25,10 +29,9 @@ struct results {
 	char key[SERIES_KEY_BYTES]; /* of the side files; "": few phases, all in one file */
 	/* Rank 0: the side file that the last phase went into, from 1, and the run of that phase. */
 	uint32_t side_number, side_run;
-	/* Rank 0: keys of the series that this one replaces, of the older file and of a .part that
-	 * was left beside it; "": none. */
-	char older_keys[2][SERIES_KEY_BYTES];
-	bool one_file; /* results_finish joins the side files */
+	char older_key
+		[SERIES_KEY_BYTES]; /* rank 0: of the series that this one replaces; "": none */
+	bool one_file;              /* results_finish joins the side files */
 	struct results_watch watch;
 	struct phase_writer writer;
 	uint32_t client_nodes_max;

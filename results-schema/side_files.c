@@ -1,6 +1,9 @@
 /* Side files of a series: see side_files.h. */
 #include "results-schema/side_files.h"
 
+#include "core/part.h"
+#include "results-schema/staging.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -87,7 +90,7 @@ int side_files_make_folder(const char *path, struct err *err)
 	return rc;
 }
 
-/* "17c8d1e0f3a2b4c5-2.h5", or the same with ".part" or ".base". */
+/* "17c8d1e0f3a2b4c5-2.h5", or a part or base of it. */
 static bool side_file_of(const char *name, const char *key)
 {
 	size_t n = strlen(key);
@@ -96,8 +99,9 @@ static bool side_file_of(const char *name, const char *key)
 		return false;
 	name += n + 1;
 	name += strspn(name, "0123456789");
-	return strcmp(name, ".h5") == 0 || strcmp(name, ".h5.part") == 0 ||
-	       strcmp(name, ".h5.base") == 0;
+	return strcmp(name, ".h5") == 0 ||
+	       (strncmp(name, ".h5", 3) == 0 &&
+		(part_stem(name, STAGING_PART) == 3 || part_stem(name, STAGING_BASE) == 3));
 }
 
 /* Calls visit for each side file of a series; folder_fd is its folder. */

@@ -12,13 +12,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/part.h"
+
 enum { COPY_BYTES = 1 << 20 };
 
-char *staging_path(const char *path)
+static char *drawn_path(const char *path, const char *mark, uint32_t draw)
 {
-	char *part;
+	char ending[PART_ENDING_BYTES], *made;
 
-	return asprintf(&part, "%s.part", path) < 0 ? NULL : part;
+	part_ending(ending, mark, draw);
+	return asprintf(&made, "%s%s", path, ending) < 0 ? NULL : made;
+}
+
+char *staging_path(const char *path, uint32_t draw)
+{
+	return drawn_path(path, STAGING_PART, draw);
+}
+
+int staging_make(const char *part, struct err *err)
+{
+	int fd = part_open_own(part, 0666);
+
+	if (fd < 0)
+		return err_set(err, fd, "results file %s cannot be created: %s", part,
+			       strerror(-fd));
+	close(fd);
+	return 0;
 }
 
 static int copy_bytes(int from, int to)
@@ -63,9 +82,9 @@ int staging_copy_open(int from, const char *part, struct err *err)
 	if (fstat(from, &st) < 0 || lseek(from, 0, SEEK_SET) < 0)
 		return err_set(err, -errno, "what was published cannot be read for %s: %s", part,
 			       strerror(errno));
-	to = open(part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, st.st_mode & 0777);
+	to = part_open_own(part, st.st_mode & 0777);
 	if (to < 0)
-		return err_set(err, -errno, "%s cannot be created: %s", part, strerror(errno));
+		return err_set(err, to, "%s cannot be created: %s", part, strerror(-to));
 	/* Some file systems share the blocks of both files until one of them is written to. */
 	if (ioctl(to, FICLONE, from) < 0)
 		rc = copy_bytes(from, to);
@@ -90,13 +109,6 @@ int staging_copy(const char *path, const char *part, struct err *err)
 	return rc;
 }
 
-static char *base_path(const char *path)
-{
-	char *base;
-
-	return asprintf(&base, "%s.base", path) < 0 ? NULL : base;
-}
-
 int staging_keep(struct staging_base *base, const char *path, struct err *err)
 {
 	char *kept;
@@ -104,7 +116,7 @@ int staging_keep(struct staging_base *base, const char *path, struct err *err)
 
 	if (base->path)
 		return 0;
-	kept = base_path(path);
+	kept = drawn_path(path, STAGING_BASE, base->draw);
 	if (!kept)
 		return err_set(err, -ENOMEM, "no memory for the results");
 	unlink(kept);
@@ -125,7 +137,7 @@ int staging_keep_part(struct staging_base *base, const char *part, const char *p
 
 	if (base->path)
 		return 0;
-	kept = base_path(path);
+	kept = drawn_path(path, STAGING_BASE, base->draw);
 	if (!kept)
 		return err_set(err, -ENOMEM, "no memory for the results");
 	if (rename(part, kept) < 0) {
@@ -134,7 +146,8 @@ int staging_keep_part(struct staging_base *base, const char *part, const char *p
 		free(kept);
 		return rc;
 	}
-	*base = (struct staging_base){.path = kept};
+	base->path = kept;
+	base->empty = false;
 	return 0;
 }
 
@@ -145,16 +158,8 @@ void staging_forget(struct staging_base *base)
 	if (!base->empty)
 		unlink(base->path);
 	free(base->path);
-	*base = (struct staging_base){.path = NULL};
-}
-
-void staging_forget_old(const char *path)
-{
-	char *kept = base_path(path);
-
-	if (kept)
-		unlink(kept);
-	free(kept);
+	base->path = NULL;
+	base->empty = false;
 }
 
 int staging_reserve(const char *part, struct err *err)
@@ -201,6 +206,14 @@ static int rename_exclusive(const char *part, const char *path)
 	return rename(part, path) < 0 ? -errno : 0;
 }
 
+/* What came there meanwhile and is no file stays. */
+static int replaceable(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) < 0 || S_ISREG(st.st_mode) ? 0 : -EINVAL;
+}
+
 int staging_publish(const char *part, const char *path, bool exclusive, struct err *err)
 {
 	int fd = open(part, O_RDWR | O_CLOEXEC), rc = 0;
@@ -209,6 +222,8 @@ int staging_publish(const char *part, const char *path, bool exclusive, struct e
 		rc = -errno;
 	if (fd >= 0 && close(fd) < 0 && rc == 0)
 		rc = -errno;
+	if (rc == 0)
+		rc = replaceable(path);
 	if (rc == 0 && exclusive)
 		rc = rename_exclusive(part, path);
 	else if (rc == 0 && rename(part, path) < 0)

@@ -1,5 +1,5 @@
-/* Staging file: results.h5.part, in which a publication is made before it is renamed. Only rank 0
- * calls these functions. No HDF5, no MPI. */
+/* Staging file: results.h5.part-1a2b3c4d (core/part.h), in which a publication is made before it is renamed. Only rank 0
+ * calls these functions, but for staging_path. No HDF5, no MPI. */
 #ifndef HAUL_RESULTS_SCHEMA_STAGING_H
 #define HAUL_RESULTS_SCHEMA_STAGING_H
 
@@ -8,8 +8,13 @@
 
 #include "core/err.h"
 
-/* "PATH.part". The caller frees it. */
-char *staging_path(const char *path);
+#define STAGING_PART ".part"
+#define STAGING_BASE ".base"
+
+/* "PATH.part-1a2b3c4d" with the number that one rank has drawn for the run. The caller frees it. */
+char *staging_path(const char *path, uint32_t draw);
+/* Makes it empty, exclusively and through no link, unless this run has made it. */
+int staging_make(const char *part, struct err *err);
 
 /* Copies path to part. Where the file system can, unchanged blocks are not copied. Fails with
  * -ENOSPC and the like and a sentence; part is then removed. */
@@ -19,8 +24,9 @@ int staging_copy_open(int from, const char *part, struct err *err);
 
 /* Base of publications that replace each other: what was in a file before the first of them. */
 struct staging_base {
-	char *path; /* "FILE.base"; NULL: none is kept */
-	bool empty; /* there was no file */
+	char *path;    /* "FILE.base-1a2b3c4d"; NULL: none is kept */
+	uint32_t draw; /* set by the caller */
+	bool empty;    /* there was no file */
 };
 
 /* Keeps what `path` holds, which may be no file, unless it is kept already: under a second name where the file system can (a
@@ -31,8 +37,6 @@ int staging_keep_part(struct staging_base *base, const char *part, const char *p
 		      struct err *err);
 /* Removes the base, if there is one. */
 void staging_forget(struct staging_base *base);
-/* Removes the base of that file that a run which was killed has left. */
-void staging_forget_old(const char *path);
 
 /* Reserves room on disk for every byte of part, so that writing into it cannot meet a full disk. */
 int staging_reserve(const char *part, struct err *err);

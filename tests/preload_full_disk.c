@@ -1,4 +1,4 @@
-/* Preloaded library that simulates a full disk: write calls to files called *.part (or *HAUL_FULL_END)
+/* Preloaded library that simulates a full disk: write calls to files called *.part-* (or *HAUL_FULL_END)
  * fail with ENOSPC after HAUL_FULL_AFTER of them have succeeded, on the rank HAUL_FULL_RANK (compared with PMI_RANK;
  * unset: on all ranks). With HAUL_FULL_COUNT=path, each such process appends the number of its
  * writes to that file when it ends. */
@@ -15,14 +15,16 @@ static long writes;
 
 static bool is_part(int fd)
 {
-	const char *end = getenv("HAUL_FULL_END") ? getenv("HAUL_FULL_END") : ".part";
-	size_t bytes = strlen(end);
+	const char *end = getenv("HAUL_FULL_END");
 	char link[64], path[4096];
 	ssize_t n;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof(path));
-	return n > (ssize_t)bytes && memcmp(path + n - bytes, end, bytes) == 0;
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = '\0';
+	if (!end)
+		return strstr(path, ".part-") != NULL;
+	return n > (ssize_t)strlen(end) && strcmp(path + n - strlen(end), end) == 0;
 }
 
 static bool is_full(int fd)

@@ -128,6 +128,9 @@ struct phase_context {
 	const struct log *log;
 	struct stop *stop;    /* requested from outside; checked at every status round */
 	uint64_t deadline_ns; /* 0: none; a time of clock */
+	/* A file that the job has the phase write (a trace) may replace one that is there: --force, or an earlier run of
+	 * the series made it. */
+	bool replaces;
 	void (*progress)(void *progress_argument,
 			 const struct progress *p); /* NULL except on rank 0 */
 	void *progress_argument;

@@ -13,10 +13,11 @@
 
 #include "backends/op_log/file.h"
 #include "backends/op_log/row.h"
+#include "core/part.h"
 #include "core/ring.h"
 #include "core/time_ns.h"
 
-enum { RECORD_BYTES = 128, PATH_BYTES = 4096, PATH_PART_MAX = PATH_BYTES - sizeof(".part") };
+enum { RECORD_BYTES = 128, PATH_BYTES = 4096, PATH_PART_MAX = PATH_BYTES - PART_ENDING_BYTES - 1 };
 
 /* The fuller the thread finds the rings, the more often it looks. */
 static const uint64_t look_min_ns = 250000, look_max_ns = 20000000, flush_ns = NS_PER_S;
@@ -82,21 +83,20 @@ static bool rank_path(char out[PATH_BYTES], const struct op_log_options *o)
 }
 
 /* A log that is to be replaced stays until the new one is closed: a run that is refused, or fails before it has measured
- * anything, leaves the older log as it was. Meanwhile the rows are in NAME.part. The first rank of a file decides so, and
+ * anything, leaves the older log as it was. Meanwhile the rows are in a part of it. The first rank of a file decides so, and
  * the others find that file. */
 static void log_place(struct op_log *l)
 {
+	char ending[PART_ENDING_BYTES];
 	struct stat older;
 
-	snprintf(l->part, sizeof(l->part), "%.*s.part", PATH_PART_MAX, l->path);
-	if (l->options.joins) {
-		l->staged = stat(l->part, &older) == 0;
-		return;
-	}
-	if (!l->options.force)
-		return;
-	unlink(l->part);
-	l->staged = stat(l->path, &older) == 0 && S_ISREG(older.st_mode);
+	part_ending(ending, ".part", l->options.draw);
+	snprintf(l->part, sizeof(l->part), "%.*s%s", PATH_PART_MAX, l->path, ending);
+	if (l->options.joins)
+		l->staged = lstat(l->part, &older) == 0;
+	else
+		l->staged =
+			l->options.force && lstat(l->path, &older) == 0 && S_ISREG(older.st_mode);
 }
 
 /* Empties a ring. Returns true when it was more than a quarter full. */
@@ -158,10 +158,9 @@ static void *op_log_write_rows(void *argument)
 
 int op_log_open(struct op_log **out, const struct op_log_options *options, struct err *err)
 {
-	const struct op_log_file_way way = {.compressed = name_ends(options->path, ".zst"),
-					    .force = options->force,
-					    .shared = options->files > 0,
-					    .joins = options->joins};
+	struct op_log_file_way way = {.compressed = name_ends(options->path, ".zst"),
+				      .shared = options->files > 0,
+				      .joins = options->joins};
 	struct op_log *l = calloc(1, sizeof(*l));
 	int rc;
 
@@ -173,6 +172,8 @@ int op_log_open(struct op_log **out, const struct op_log_options *options, struc
 		goto out_free;
 	}
 	log_place(l);
+	/* A part has a name of its own, so that nothing is replaced. */
+	way.force = options->force && !l->staged;
 	rc = op_log_file_open(&l->file, l->staged ? l->part : l->path, &way, err);
 	if (rc < 0)
 		goto out_free;

@@ -21,7 +21,8 @@ struct op_log_queue; /* the entry of a queue in the log */
 
 struct op_log_options {
 	const char *path; /* of several files, each has its number before the endings */
-	bool force;       /* replaces an existing file */
+	bool force;       /* replaces an existing file, when the log is whole */
+	uint32_t draw;    /* part_draw() of one rank: of the file's name until then */
 	uint32_t rank, ranks;
 	/* Ranks of a node share a file: the number of the node, and the number of nodes. files 0:
 	 * each rank has a file. */

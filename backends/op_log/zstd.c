@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include "backends/op_log/file.h"
+#include "core/part.h"
 
 /* Rows compress 8 to 1 already at the fastest level. */
 enum { LEVEL = 1, BLOCK_BYTES = 256 << 10 };
@@ -41,13 +42,17 @@ static void file_free(struct op_log_file *f)
 	free(f);
 }
 
-static int file_flags(const struct op_log_file_way *way)
+/* The other ranks of the node write into the file that the first of them has made. */
+static int file_open(const char *path, const struct op_log_file_way *way, struct err *err)
 {
-	int flags = O_WRONLY | O_CLOEXEC | (way->shared ? O_APPEND : 0);
+	int append = way->shared ? O_APPEND : 0, fd;
 
-	if (way->joins)
-		return flags;
-	return flags | O_CREAT | (way->force ? O_TRUNC : O_EXCL);
+	if (!way->joins)
+		return part_open_place(path, way->force,
+				       "name another file with --op-log, or use --force", append,
+				       err);
+	fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | append);
+	return fd < 0 ? err_set(err, -errno, "%s: %s", path, strerror(errno)) : fd;
 }
 
 int op_log_file_open(struct op_log_file **out, const char *path, const struct op_log_file_way *way,
@@ -68,13 +73,9 @@ int op_log_file_open(struct op_log_file **out, const char *path, const struct op
 		rc = compressor_open(f, err);
 	if (rc < 0)
 		goto out_free;
-	f->fd = open(path, file_flags(way), 0666);
+	f->fd = file_open(path, way, err);
 	if (f->fd < 0) {
-		rc = errno == EEXIST
-			     ? err_set(err, -EEXIST,
-				       "%s exists; name another file with --op-log, or use --force",
-				       path)
-			     : err_set(err, -errno, "%s: %s", path, strerror(errno));
+		rc = f->fd;
 		goto out_free;
 	}
 	*out = f;

@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "core/json.h"
 #include "core/log.h"
+#include "core/part.h"
 #include "workloads/workload.h"
 
 #define LIVE_NS 1000000000u
@@ -20,36 +21,60 @@
 /* How long a line that tells of the end of a phase waits for its reader. */
 enum { LIVE_END_MS = 1000 };
 
-/* Whether the file may be replaced: it is empty, or has lines of an earlier run. Who names a wrong
- * file loses nothing. */
-static bool live_own(const char *path)
+/* Whether what is there may be written: live figures of an earlier run, an empty file, nothing; and a pipe or a terminal, from
+ * which another program reads. */
+static int live_refuse(const char *path, bool *regular, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	struct stat st;
-	bool own = true;
-	char first;
+	static const char begins[] = "{\"time_unix_s\":";
+	char head[sizeof(begins) - 1];
+	struct stat st, target;
+	int fd, rc = 0;
 
+	*regular = true;
+	if (lstat(path, &st) < 0)
+		return 0;
+	if (S_ISLNK(st.st_mode) && stat(path, &target) == 0)
+		*regular = S_ISREG(target.st_mode);
+	else
+		*regular = S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
+	if (!*regular)
+		return 0;
+	rc = part_check_place(path, true, "", NULL, err);
+	fd = rc == 0 && st.st_size ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
 	if (fd < 0)
-		return true; /* opening it for writing tells why, if it cannot be written either */
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && read(fd, &first, 1) == 1)
-		own = first == '{';
+		return rc; /* opening it for writing tells why, if it cannot be written either */
+	if (read(fd, head, sizeof(head)) != (ssize_t)sizeof(head) ||
+	    memcmp(head, begins, sizeof(head)) != 0)
+		rc = err_set(err, -EEXIST, "%s exists and holds something else than live figures",
+			     path);
 	close(fd);
-	return own;
+	return rc;
 }
 
 int live_open(struct live *live, const char *path, const struct log *log, struct err *err)
 {
+	bool regular;
+	int rc;
+
 	*live = (struct live){.fd = STDOUT_FILENO, .log = log};
 	if (strcmp(path, "-") == 0)
 		return 0;
 	live->fd = -1;
-	if (!live_own(path))
-		return err_set(err, -EEXIST, "%s exists and holds something else than live figures",
-			       path);
-	live->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	return live->fd < 0
-		       ? err_set(err, -errno, "%s cannot be written: %s", path, strerror(errno))
-		       : 0;
+	rc = live_refuse(path, &regular, err);
+	if (rc < 0)
+		return rc;
+	if (regular)
+		live->fd = part_open_place(path, true, "", 0, err);
+	else
+		/* A pipe that nobody reads from is refused (ENXIO), not waited for. */
+		live->fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (live->fd >= 0)
+		return 0;
+	rc = regular ? live->fd : -errno;
+	live->fd = -1;
+	return regular ? rc
+		       : err_set(err, rc, "%s cannot be written: %s", path,
+				 rc == -ENXIO ? "no program reads from it" : strerror(-rc));
 }
 
 void live_close(struct live *live)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "backends/op_log/op_log.h"
+#include "core/part.h"
 #include "ranks/run/run.h"
 #include "ranks/run/state.h"
 
@@ -23,6 +24,7 @@ int run_op_log_open(struct run *run, const struct run_options *options, struct e
 	struct op_log_options o = {
 		.path = options->op_log,
 		.force = options->force,
+		.draw = part_draw(),
 		.rank = run->world->rank,
 		.ranks = run->world->size,
 		.rows = options->op_log_rows ? options->op_log_rows : OP_LOG_ROWS,
@@ -37,6 +39,8 @@ int run_op_log_open(struct run *run, const struct run_options *options, struct e
 	 * not. */
 	utc_ns = run->clock.utc_ns - (uint64_t)run->nodes.offset_ns;
 	rc = group_broadcast(run->world, &utc_ns, sizeof(utc_ns));
+	if (rc == 0)
+		rc = group_broadcast(run->world, &o.draw, sizeof(o.draw));
 	o.utc_ns = (int64_t)utc_ns + run->nodes.offset_ns;
 	if (shared) {
 		o.file = run->nodes.index;

@@ -22,6 +22,7 @@ int phase_prepare(struct run *run, const struct run_options *options, struct job
 		.clock = &run->clock,
 		.log = &run->log,
 		.stop = &run->stop,
+		.replaces = options->force || run->at.run > 1,
 		.deadline_ns = options->deadline_ns ? run->start_ns + options->deadline_ns : 0,
 		.tally = &p->tally,
 		.op_log = run->op_log,

@@ -254,6 +254,10 @@ static int run_create_results(struct run *run, const struct run_options *options
 			    options->force, mpi_group_comm(run->world), run->world, &head, nodes,
 			    ranks, err);
 	run_unwatch_write(run);
+	if (rc == 0 && !results_owned(run->results))
+		log_say(&run->log, LOG_WARNING,
+			"%s: its file system has no locks, so nothing keeps another run from writing it",
+			options->results ? options->results : "results.h5");
 	if (rc == 0 && options->one_file)
 		results_set_one_file(run->results);
 out_free:
@@ -330,7 +334,7 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 		rc = run_create_results(run, options, err);
 	if (rc < 0)
 		run_op_log_discard(run);
-	if (rc == -EEXIST)
+	if (rc == -EEXIST || rc == -EBUSY)
 		*status = EXIT_USAGE;
 	return rc;
 }

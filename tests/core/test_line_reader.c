@@ -2,9 +2,11 @@
 #include "core/line_reader.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "core/text_writer.h"
 #include "tests/test_folder.h"
@@ -207,16 +209,26 @@ static void test_errors(void)
 	struct text_writer *w;
 	struct line_reader *r;
 	struct err err = {0};
+	struct rlimit limit;
 
 	CU_ASSERT_EQUAL(line_reader_open(&r, at("absent"), &err), -ENOENT);
 	write_lines("there", 1);
 	CU_ASSERT_EQUAL(text_writer_open(&w, at("there"), false, &err), -EEXIST);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "there: File exists"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "there exists; name another, or say --force"));
 	CU_ASSERT_EQUAL(text_writer_open(&w, at("no/folder"), false, &err), -ENOENT);
-	CU_ASSERT_EQUAL_FATAL(text_writer_open(&w, "/dev/full", true, &err), 0);
+	/* A device is no file that may be replaced. */
+	CU_ASSERT_EQUAL(text_writer_open(&w, "/dev/full", true, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/dev/full is a device"));
+	CU_ASSERT_EQUAL_FATAL(text_writer_open(&w, at("there"), true, &err), 0);
 	text_writer_add(w, "x", 1);
-	CU_ASSERT_EQUAL(text_writer_close(w, "/dev/full", &err), -ENOSPC);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/dev/full: No space"));
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &limit);
+	limit.rlim_cur = 0;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	CU_ASSERT_EQUAL(text_writer_close(w, at("there"), &err), -EFBIG);
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "there: File too large"));
 }
 
 int main(void)

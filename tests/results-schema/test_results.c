@@ -2,6 +2,7 @@
  * at the given path (default: the working folder), so that other tools can read it. */
 #include <dirent.h>
 #include <errno.h>
+#include <glob.h>
 #include <math.h>
 #include <mpi.h>
 #include <signal.h>
@@ -234,11 +235,13 @@ static void check_file(const char *path, uint32_t phases, const char *status, co
 	struct results_file *f;
 	struct err err = {0};
 	char part[4096];
+	glob_t left;
 
 	if (g->rank != 0)
 		return;
-	snprintf(part, sizeof(part), "%s.part", path);
-	expect(access(part, F_OK) < 0, "no .part is left");
+	snprintf(part, sizeof(part), "%s.part-*", path);
+	expect(glob(part, 0, NULL, &left) == GLOB_NOMATCH, "no .part is left");
+	globfree(&left);
 	if (results_load(&f, path, &err) < 0) {
 		fprintf(stderr, "%s\n", err.text);
 		check_failed++;
@@ -465,9 +468,11 @@ static void check_running(struct results *r, const char *path, uint32_t number, 
 static void check_no_base(const char *path)
 {
 	char base[4096];
+	glob_t left;
 
-	snprintf(base, sizeof(base), "%s.base", path);
-	expect(access(base, F_OK) < 0, "no .base is left");
+	snprintf(base, sizeof(base), "%s.base-*", path);
+	expect(glob(base, 0, NULL, &left) == GLOB_NOMATCH, "no .base is left");
+	globfree(&left);
 }
 
 static void check_run(const char *path, bool older, uint32_t rank_rows_max, bool parallel,

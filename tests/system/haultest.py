@@ -143,6 +143,11 @@ def is_part(name):
     return re.search(r"\.haul-[0-9a-f]{8}$", name) is not None
 
 
+def parts_beside(path):
+    """Files that publications of a results file make, or the lock of it, that were left."""
+    return [n for mark in ("part-*", "base-*", "owner") for n in glob.glob(f"{glob.escape(path)}.{mark}")]
+
+
 def write_job(folder, job, name="job.json"):
     path = os.path.join(folder, name)
     if isinstance(job.get("stores"), dict):

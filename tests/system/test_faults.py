@@ -199,7 +199,7 @@ def test_full_results():
         with h5py.File(small + "/results.h5") as f:
             check(len(f["phases"]) >= 1, "the results have no phase")
             check("0_generate" in f["phases"], f"{list(f['phases'])}")
-        check(not os.path.exists(small + "/results.h5.part"), "a .part file is left")
+        check(not parts_beside(small + "/results.h5"), "a .part file is left")
 
 
 def wait_for_phase(process, path, phase):

@@ -5,7 +5,7 @@ test_full_disk.py PRELOAD: the library that makes writes fail."""
 import os
 import sys
 
-from haultest import Folder, check, main, matrix, mpi, report, some, write_job
+from haultest import Folder, check, main, matrix, mpi, parts_beside, report, some, write_job
 
 PRELOAD = sys.argv.pop(1)
 RANKS = 2
@@ -48,7 +48,7 @@ def full_at(folder, rank, write):
     check(r.rc == 1, f"{at}: {r}")
     check("No space left" in r.err or "no space left" in r.err, f"{at}: the message does not say why: {r}")
     check("does not end" not in r.err, f"{at}: the watchdog ended the run: {r}")
-    check(not os.path.exists(path + ".part"), f"{at}: a .part file is left")
+    check(not parts_beside(path), f"{at}: a .part file is left")
     if os.path.exists(path):
         check(report(path)["status"] in ("interrupted", "failed"), f"{at}: the results say {report(path)['status']}")
         return len(report(path)["phases"])

@@ -162,7 +162,7 @@ def test_refused_before_anything_runs():
         r = mpi(2, "run", job, "--op-log", "ops.tsv.zst", "--force", "--skip", "generate", "--set", "dataset.files=9999", cwd=folder)
         check(r.rc == 1, f"a run without its data set: {r}")
         check([open(f"{folder}/ops.{rank}.tsv.zst", "rb").read() for rank in range(2)] == older and
-              not glob.glob(f"{folder}/*.part"), "a run that measured nothing replaced the older log")
+              not glob.glob(f"{folder}/*.part-*"), "a run that measured nothing replaced the older log")
         r = mpi(1, "run", job, "--op-log", "no/such/ops.zst", "--results", "b.h5", cwd=folder)
         check(r.rc == 1 and "no/such/ops.zst: No such file or directory" in r.err, f"{r}")
 

@@ -57,7 +57,7 @@ def test_opens_everywhere():
         check(r.rc == 0, f"{r}")
         path = f"{folder}/results.h5"
         check(os.path.getsize(path) < 1 << 20, f"{os.path.getsize(path)} bytes")
-        check(not os.path.exists(path + ".part"), "a .part file is left")
+        check(not parts_beside(path), "a .part file is left")
         dump = subprocess.run(["h5dump", "-d", "/summary", path], capture_output=True, text=True)
         check(dump.returncode == 0 and "train" in dump.stdout and dump.stdout.count("\n") < 80, dump.stdout + dump.stderr)
         with h5py.File(path) as f:
@@ -139,7 +139,7 @@ def test_existing_file():
 
 def same_file(path, before, what):
     check(open(path, "rb").read() == before, f"{what}: the older file was changed")
-    check(not os.path.exists(path + ".part"), f"{what}: a .part file is left")
+    check(not parts_beside(path), f"{what}: a .part file is left")
 
 
 def refusals(folder):
@@ -191,7 +191,7 @@ def test_refused_run_leaves_the_older_file():
             for what, words in refusals(folder).items():
                 r = mpi(2, "run", "job.json", *force, *words, cwd=folder)
                 check(r.rc == 1 and "more:" not in r.err, f"{what}: {r}")
-                check(not os.path.exists(path) and not os.path.exists(path + ".part"), f"{what}: a file is left")
+                check(not os.path.exists(path) and not parts_beside(path), f"{what}: a file is left")
 
 
 def test_failed_run_replaces_and_names_its_results():
@@ -220,10 +220,10 @@ def test_killed_before_the_first_publication():
         for force in True, False:
             if not force:
                 os.unlink(path)
-            waits_on = path + ".part" if force else path
+            waits_on = path + ".part-*" if force else path
             p = start(2, "run", "job.json", "--skip", "generate", "--set", "train.compute=100 s",
                       *["--force"] * force, cwd=folder, start_new_session=True)
-            while not os.path.exists(waits_on) and p.poll() is None:
+            while not glob.glob(waits_on) and p.poll() is None:
                 time.sleep(0.01)
             time.sleep(0.5)
             check(p.poll() is None, "the run has ended")

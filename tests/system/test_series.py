@@ -239,7 +239,7 @@ def test_side_files():
         write_job(folder, job(steps=2))
         series(folder, "--force", repeat=1)
         check(set(os.listdir(side)) == first | {"notes.txt"}, f"{os.listdir(side)}")
-        check(not os.path.exists(f"{folder}/results.h5.part"), "a .part is left")
+        check(not parts_beside(f"{folder}/results.h5"), "a .part is left")
         check(len(report(f"{folder}/results.h5")["phases"]) == 1, "one run is in the file itself")
         # All runs in one file, if that is asked for.
         series(folder, "--results", "one.h5", "--one-file", "--sweep", "train.compute=1 ms,2 ms", repeat=2)

@@ -86,7 +86,7 @@ class Site(Folder):
 
     def begun(self, more):
         """Whether the run with these results has begun."""
-        return os.path.exists(self.results(more)) or os.path.exists(self.results(more) + ".part")
+        return os.path.exists(self.results(more)) or bool(glob.glob(self.results(more) + ".part-*"))
 
 
 def phases(path):
