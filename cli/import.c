@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "core/json.h"
+#include "core/numbers.h"
 #include "core/units.h"
 #include "import/dlio/dlio.h"
 #include "import/dlio/import_dlio.h"
@@ -101,16 +102,25 @@ static void import_put_table(const struct import *found, const char *unknown)
 	fprintf(stderr, "%s\n", units_counted(keys, found->keys, "key"));
 }
 
-/* Warns where this haul itself cannot run the job, for example because it was built without a
- * store. The job is printed all the same. */
-static void import_try_job(const char *text)
+/* Says why haul cannot run the job, for example because it was built without a store. The job is printed all the same,
+ * to be mended, and the exit status tells. */
+static int import_try_job(const char *text)
 {
 	struct err err = {0};
 	struct job job = {0};
+	int rc = job_parse(&job, plan_schema(), "job", text, strlen(text), NULL, 0, &err);
+	uint64_t ranks = job.cluster.tensor * job.cluster.pipeline;
 
-	if (job_parse(&job, plan_schema(), "job", text, strlen(text), NULL, 0, &err) < 0)
+	/* As few ranks as the job can have, on one node. */
+	ranks = max_u64(max_u64(ranks, job.cluster.ranks_per_node), 1);
+	if (rc == 0)
+		rc = plan_scale(&job, (uint32_t)ranks, 1, &err);
+	if (rc == 0)
+		rc = plan_check(&job, (uint32_t)ranks, 1, false, &err);
+	if (rc < 0)
 		cli_say("this haul cannot run the job: %s", err.text);
 	job_free(&job);
+	return rc;
 }
 
 /* Prints the job, or why there is none. unknown: the heading of keys that the other tool does not have. */
@@ -118,6 +128,7 @@ static int import_put(const struct import *found, int rc, const char *unknown,
 		      const struct err *err)
 {
 	char *text;
+	int status;
 
 	if (rc < 0) {
 		cli_say("%s", err->text);
@@ -125,9 +136,9 @@ static int import_put(const struct import *found, int rc, const char *unknown,
 	}
 	import_put_table(found, unknown);
 	text = json_print(found->job);
-	if (text)
-		import_try_job(text);
-	return cli_print(text);
+	rc = text ? import_try_job(text) : 0;
+	status = cli_print(text);
+	return status == EXIT_DONE && rc < 0 ? EXIT_USAGE : status;
 }
 
 static int import_file(const struct call *call)

@@ -15,6 +15,9 @@
 /* DLIO saves each group of the optimizer twice, and all of them together once more. */
 enum { GROUP_COPIES = 3, LAYERS_BESIDE = 3, ZERO_ALL = 3 };
 
+/* PyDAOS's defaults: the bytes of a chunk, and the processes that move chunks. */
+enum { DAOS_CHUNK = 64 << 20, DAOS_PROCESSES = 4 };
+
 /* How the ranks share the model; data 0: as many as the run has ranks for. */
 struct checkpoint_mesh {
 	double tensor, pipeline, data, zero;
@@ -170,12 +173,19 @@ static void checkpoint_add_flat(struct dlio *d, cJSON *model, double layers,
 
 static void checkpoint_add_model(struct dlio *d, cJSON *phase)
 {
-	cJSON *model = cJSON_AddObjectToObject(phase, "model");
+	cJSON *model;
 	double layers = dlio_number(d, MODEL "num_layers");
 	const cJSON *list = dlio_at(d, MODEL "layer_parameters");
 	struct checkpoint_mesh mesh;
 	bool layered = false;
 
+	if (d->generation == DLIO_BEFORE_2025) {
+		dlio_add_early_model(d, phase);
+		return;
+	}
+	model = cJSON_AddObjectToObject(phase, "model");
+	if (dlio_at(d, SETTINGS "type"))
+		dlio_found(d, IMPORT_LEFT, SETTINGS "type", "DLIO reads it and never uses it");
 	checkpoint_find_mesh(d, &mesh);
 	if (layers > 0 && !(list && list->child)) {
 		layered = mesh.pipeline > 1 && mesh.zero < ZERO_ALL;
@@ -195,13 +205,15 @@ static void checkpoint_add_model(struct dlio *d, cJSON *phase)
 /* DLIO reads what the rank itself wrote, and the weights of the first data rank only. */
 static void checkpoint_add_reads(struct dlio *d, cJSON *phase)
 {
-	bool shift = dlio_bool(d, SETTINGS "recovery_rank_shift");
+	const char *key = dlio_at(d, SETTINGS "load_rank_shift") ? SETTINGS "load_rank_shift"
+								 : SETTINGS "recovery_rank_shift";
+	bool shift = dlio_bool(d, key);
 
 	cJSON_AddStringToObject(phase, "replicas", "first");
 	cJSON_AddStringToObject(phase, "shift",
 				shift && d->as == IMPORT_AS_MEANT ? "node" : "none");
 	if (shift)
-		dlio_found(d, IMPORT_CHANGED, SETTINGS "recovery_rank_shift",
+		dlio_found(d, IMPORT_CHANGED, key,
 			   d->as == IMPORT_AS_MEANT
 				   ? "DLIO ignores it, because its code misspells the name; haul "
 				     "reads what a rank of another node wrote"
@@ -221,6 +233,26 @@ static void checkpoint_add_pause(struct dlio *d, cJSON *phase)
 				   : "it is negative: haul makes no pause");
 }
 
+/* PyDAOS writes and reads chunks of a checkpoint by four processes. */
+static void checkpoint_add_daos(struct dlio *d, cJSON *phase, const char *operation)
+{
+	double chunk = dlio_number(d, SETTINGS "checkpoint_daos_chunk_size");
+	double limit = dlio_number(d, SETTINGS "checkpoint_daos_chunks_limit");
+
+	if (!d->daos && !*dlio_text(d, SETTINGS "checkpoint_daos_pool"))
+		return;
+	if (strcmp(operation, "write") != 0)
+		cJSON_AddStringToObject(phase, "read_as", "pydaos");
+	if (strcmp(operation, "read") != 0)
+		cJSON_AddNumberToObject(phase, "writers", DAOS_PROCESSES);
+	if (chunk <= 0 && limit <= 0 && strcmp(operation, "write") != 0)
+		return;
+	chunk = chunk > 0 ? chunk : DAOS_CHUNK;
+	limit = checkpoint_at_least(limit, DAOS_PROCESSES);
+	cJSON_AddNumberToObject(phase, "chunk", chunk);
+	cJSON_AddNumberToObject(phase, "buffers", chunk * limit);
+}
+
 static void checkpoint_add_phase(struct dlio *d, cJSON *phases, const char *operation, double count)
 {
 	cJSON *entry = cJSON_CreateObject(), *phase;
@@ -236,6 +268,7 @@ static void checkpoint_add_phase(struct dlio *d, cJSON *phases, const char *oper
 	cJSON_AddStringToObject(phase, "operation", operation);
 	cJSON_AddNumberToObject(phase, "count", count);
 	checkpoint_add_model(d, phase);
+	checkpoint_add_daos(d, phase, operation);
 	checkpoint_add_pause(d, phase);
 	if (strcmp(operation, "write") != 0)
 		checkpoint_add_reads(d, phase);
@@ -262,12 +295,55 @@ static void checkpoint_find_framework(struct dlio *d)
 			   "haul writes checkpoints as torch does, not as TensorFlow");
 }
 
+/* How many checkpoints are written, and how many read. From February to April 2025, DLIO had one number for both, and
+ * read after each so many that it wrote. */
+static void checkpoint_find_counts(struct dlio *d, double *writes, double *reads)
+{
+	double every = dlio_number(d, SETTINGS "recovery_after_steps");
+
+	*writes = dlio_number(d, SETTINGS "num_checkpoints_write");
+	*reads = dlio_number(d, SETTINGS "num_checkpoints_read");
+	if (!dlio_peek(d, SETTINGS "num_checkpoints") ||
+	    dlio_peek(d, SETTINGS "num_checkpoints_write") ||
+	    dlio_peek(d, SETTINGS "num_checkpoints_read"))
+		return;
+	*writes = dlio_number(d, SETTINGS "num_checkpoints");
+	*reads = every >= 1 ? floor(*writes / floor(every)) : 0;
+}
+
+bool dlio_choose_checkpoints(struct dlio *d)
+{
+	double writes, reads;
+
+	if (d->generation == DLIO_BEFORE_2025) {
+		dlio_found(
+			d, IMPORT_LEFT, "workflow.checkpoint",
+			"a DLIO of before February 2025, for which this file is, writes checkpoints only while "
+			"it trains");
+		return false;
+	}
+	checkpoint_find_counts(d, &writes, &reads);
+	if (writes > 0 || reads > 0)
+		return true;
+	if (!d->generates)
+		dlio_refuse(d, SETTINGS "num_checkpoints_write: the workload neither writes nor "
+					"reads checkpoints");
+	dlio_found(
+		d, IMPORT_LEFT, "workflow.checkpoint",
+		"the workload does not train, and checkpoint.num_checkpoints_write and _read are not given: it "
+		"neither writes nor reads checkpoints");
+	return false;
+}
+
 void dlio_add_checkpoints(struct dlio *d, struct cJSON *phases)
 {
-	double writes = dlio_number(d, SETTINGS "num_checkpoints_write");
-	double reads = dlio_number(d, SETTINGS "num_checkpoints_read");
+	double writes, reads;
 
+	checkpoint_find_counts(d, &writes, &reads);
 	checkpoint_find_framework(d);
+	if (reads > 0 && dlio_at(d, SETTINGS "recovery_after_steps"))
+		dlio_found(d, IMPORT_CHANGED, SETTINGS "recovery_after_steps",
+			   "haul reads %.0f checkpoints when all have been written", reads);
 	if (writes > 0 && reads > writes) {
 		dlio_found(d, IMPORT_CHANGED, SETTINGS "num_checkpoints_read",
 			   "haul reads each checkpoint once, and %.0f are written", writes);
@@ -277,11 +353,8 @@ void dlio_add_checkpoints(struct dlio *d, struct cJSON *phases)
 		checkpoint_add_both(d, phases, writes, reads);
 	else if (writes > 0)
 		checkpoint_add_phase(d, phases, reads > 0 ? "both" : "write", writes);
-	else if (reads > 0)
-		checkpoint_add_phase(d, phases, "read", reads);
 	else
-		dlio_refuse(d, SETTINGS "num_checkpoints_write: the workload neither writes nor "
-					"reads checkpoints");
+		checkpoint_add_phase(d, phases, "read", reads);
 }
 
 /* Why DLIO writes no checkpoint although the workload has them, or NULL. It compares numbers of epochs and steps from 1
@@ -320,6 +393,8 @@ static bool checkpoint_sizeless(struct dlio *d)
 	const cJSON *type = dlio_peek(d, MODEL "type");
 	const cJSON *bytes = dlio_peek(d, MODEL "model_size_bytes");
 
+	if (d->generation == DLIO_BEFORE_2025)
+		return !dlio_early_model_has_size(d);
 	if (dlio_number(d, MODEL "num_layers") > 0 ||
 	    checkpoint_list_has_size(d, MODEL "layer_parameters") ||
 	    checkpoint_list_has_size(d, MODEL "optimization_groups"))
@@ -335,7 +410,8 @@ void dlio_choose_saves(struct dlio *d)
 
 	if (!why && checkpoint_sizeless(d)) {
 		d->sizeless = true;
-		path = MODEL "num_layers";
+		path = d->generation == DLIO_BEFORE_2025 ? SETTINGS "model_size"
+							 : MODEL "num_layers";
 		why = "without it the model has no size, and nothing else gives one: the training is "
 		      "imported without its checkpoints";
 	}
@@ -389,4 +465,5 @@ void dlio_add_saves(struct dlio *d, struct cJSON *train)
 	cJSON_AddStringToObject(to, "store", "checkpoints");
 	cJSON_AddStringToObject(to, "folder", "");
 	checkpoint_add_model(d, to);
+	checkpoint_add_daos(d, to, "write");
 }

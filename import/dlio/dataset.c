@@ -62,9 +62,13 @@ static double element_bytes(struct dlio *d)
 	for (unsigned i = 0; i < COUNT(types); i++)
 		if (strcmp(types[i].type, type) == 0)
 			return types[i].bytes;
-	return dlio_at(d, "dataset.record_element_bytes")
-		       ? dlio_number(d, "dataset.record_element_bytes")
-		       : 1;
+	if (!dlio_at(d, "dataset.record_element_bytes"))
+		dlio_refuse(
+			d,
+			"dataset.record_element_type: haul does not know the size of \"%.32s\"; give "
+			"record_element_bytes, too",
+			type);
+	return dlio_number(d, "dataset.record_element_bytes");
 }
 
 /* The product of a list of numbers; 0 where the text gives no list. */
@@ -80,21 +84,6 @@ static double list_product(struct dlio *d, const char *path)
 		product *= item->valuedouble;
 	}
 	return product;
-}
-
-/* The path to read where a workload file may use a key that DLIO does not read: flux's files write
- * record_length. */
-static const char *misspelt_key(struct dlio *d, const char *right, const char *wrong)
-{
-	if (!dlio_at(d, wrong))
-		return right;
-	if (dlio_at(d, right) || d->as == IMPORT_AS_DLIO_BUGS) {
-		dlio_found(d, IMPORT_LEFT, wrong, "DLIO reads %s, not this key", right);
-		return right;
-	}
-	dlio_found(d, IMPORT_CHANGED, wrong,
-		   "DLIO reads %s and ignores this key; haul takes it for that one", right);
-	return wrong;
 }
 
 /* With IMPORT_AS_DLIO_BUGS: the sizes that DLIO writes in place of those that the text asks for. */
@@ -121,10 +110,8 @@ static void size_as_dlio(struct dlio *d, const char *format, bool dims, double *
 static void dataset_find_size(struct dlio *d, const char *format, double *bytes, double *stdev)
 {
 	double dims = list_product(d, "dataset.record_dims");
-	const char *paths[] = {
-		misspelt_key(d, "dataset.record_length_bytes", "dataset.record_length"),
-		misspelt_key(d, "dataset.record_length_bytes_stdev", "dataset.record_length_stdev"),
-	};
+	static const char *const paths[] = {"dataset.record_length_bytes",
+					    "dataset.record_length_bytes_stdev"};
 
 	*bytes = dims > 0 ? dims * element_bytes(d) : dlio_number(d, paths[0]);
 	*stdev = dims > 0 ? 0 : dlio_number(d, paths[1]);
@@ -431,6 +418,10 @@ void dlio_add_datasets(struct dlio *d, struct cJSON *job)
 	uint32_t before;
 	cJSON *all;
 
+	if (valid && dlio_number(d, train_part.files) < 1) {
+		dataset_add(d, cJSON_AddObjectToObject(job, "dataset"), &valid_part);
+		return;
+	}
 	if (!valid || !(d->generates || d->evaluates)) {
 		dataset_add(d, cJSON_AddObjectToObject(job, "dataset"), &train_part);
 		if (valid)

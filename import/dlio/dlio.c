@@ -16,6 +16,7 @@
 #define STREAM     "it belongs to a Python reader; haul has loader.workers, prefetch and depth"
 #define OWN_LOG    "haul writes all that it measures to results.h5"
 #define SECRET     "a job holds no secrets: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+#define MAP_THREADS "it sets the threads of TensorFlow's map: haul's workers read and build batches"
 #define NEVER_USED "DLIO reads it and never uses it"
 #define NO_DECODER "haul decodes no tensors"
 #define OTHER_URI  "give the job a store null:// or sim:// for that"
@@ -33,6 +34,7 @@ const struct dlio_key dlio_keys[] = {
 	MAPPED("workflow.checkpoint", DLIO_BOOL, "phases", 0),
 	MAPPED("workflow.profiling", DLIO_BOOL, "the results", 0),
 	LEFT("workflow.query", DLIO_ANY, "it belongs to dlio_benchmark_query"),
+	LEFT("workflow.debug", DLIO_ANY, OWN_LOG),
 
 	MAPPED_TEXT("storage.storage_type", DLIO_TEXT, "stores.data.uri", "local_fs"),
 	MAPPED_TEXT("storage.storage_root", DLIO_TEXT, "stores.data.uri", "./"),
@@ -74,6 +76,9 @@ const struct dlio_key dlio_keys[] = {
 	MAPPED("dataset.record_length_bytes", DLIO_NUMBER, "dataset.sample_bytes", 65536),
 	MAPPED("dataset.record_length_bytes_stdev", DLIO_NUMBER, "dataset.sample_bytes_stdev", 0),
 	LEFT("dataset.record_length_bytes_resize", DLIO_NUMBER, NO_PART),
+	MAPPED("dataset.record_length_byte_stdev", DLIO_NUMBER, "dataset.sample_bytes_stdev", 0),
+	MAPPED("dataset.batch_size", DLIO_WHOLE, "train.batch", 1),
+	MAPPED("dataset.batch_size_eval", DLIO_WHOLE, "train.evaluation.batch", 1),
 	MAPPED("dataset.record_length", DLIO_NUMBER, "dataset.sample_bytes", 0),
 	MAPPED("dataset.record_length_stdev", DLIO_NUMBER, "dataset.sample_bytes_stdev", 0),
 	LEFT("dataset.record_length_resize", DLIO_NUMBER, NO_PART),
@@ -86,6 +91,8 @@ const struct dlio_key dlio_keys[] = {
 	MAPPED("dataset.num_subfolders_train", DLIO_WHOLE, "dataset.subfolders", 0),
 	MAPPED("dataset.num_subfolders_eval", DLIO_WHOLE, "datasets.valid.subfolders", 0),
 	MAPPED_TEXT("dataset.data_folder", DLIO_TEXT, "stores.data.uri", "./data/"),
+	MAPPED_TEXT("dataset.daos_pool", DLIO_TEXT, "stores.data.uri", ""),
+	MAPPED_TEXT("dataset.daos_cont", DLIO_TEXT, "stores.data.uri", ""),
 	MAPPED_TEXT("dataset.file_prefix", DLIO_TEXT, "dataset.prefix", "img"),
 	MAPPED_TEXT("dataset.format", DLIO_TEXT, "dataset.format", "tfrecord"),
 	MAPPED("dataset.enable_chunking", DLIO_BOOL, "dataset.hdf5.chunk_bytes", 0),
@@ -113,7 +120,11 @@ const struct dlio_key dlio_keys[] = {
 	MAPPED("reader.batch_size", DLIO_WHOLE, "train.batch", 1),
 	MAPPED("reader.batch_size_eval", DLIO_WHOLE, "train.evaluation.batch", 1),
 	MAPPED("reader.read_threads", DLIO_WHOLE, "train.loader.workers", 1),
-	LEFT("reader.computation_threads", DLIO_NUMBER, "it sets the threads of TensorFlow's map: haul's workers read and build batches"),
+	LEFT("reader.computation_threads", DLIO_NUMBER, MAP_THREADS),
+	LEFT("reader.computatation_threads", DLIO_NUMBER, MAP_THREADS),
+	MAPPED_TEXT("reader.read_shuffle", DLIO_SWITCH, "train.shuffle.files", "off"),
+	MAPPED_TEXT("reader.memory_shuffle", DLIO_SWITCH, "train.shuffle.samples", "off"),
+	LEFT("reader.prefetch", DLIO_ANY, "reader.prefetch_size says how much is read ahead"),
 	MAPPED("reader.prefetch_size", DLIO_WHOLE, "train.loader.prefetch", 2),
 	MAPPED("reader.write_threads", DLIO_WHOLE, "generate.threads", 1),
 	MAPPED_TEXT("reader.file_shuffle", DLIO_SWITCH, "train.shuffle.files", "off"),
@@ -166,10 +177,23 @@ const struct dlio_key dlio_keys[] = {
 	MAPPED("checkpoint.checkpoint_after_epoch", DLIO_NUMBER, "train.checkpoint.first_epoch", 1),
 	MAPPED("checkpoint.epochs_between_checkpoints", DLIO_NUMBER, "train.checkpoint.every_epochs", 1),
 	MAPPED("checkpoint.steps_between_checkpoints", DLIO_NUMBER, "train.checkpoint.every_steps", -1),
-	LEFT("checkpoint.type", DLIO_ANY, NEVER_USED),
+	MAPPED_TEXT("checkpoint.type", DLIO_TEXT, "checkpoint.mesh", "rank_zero"),
+	MAPPED("checkpoint.model_size", DLIO_NUMBER, "checkpoint.model.bytes", 10240),
+	MAPPED("checkpoint.optimization_groups", DLIO_LIST, "checkpoint.model.bytes", 0),
+	MAPPED("checkpoint.num_layers", DLIO_NUMBER, "checkpoint.model.bytes", 1),
+	MAPPED("checkpoint.layer_parameters", DLIO_LIST, "checkpoint.model.bytes", 0),
+	MAPPED("checkpoint.tensor_parallelism", DLIO_WHOLE, "checkpoint.model.bytes", 1),
+	MAPPED("checkpoint.pipeline_parallelism", DLIO_WHOLE, "checkpoint.model.bytes", 1),
+	MAPPED_TEXT("checkpoint.checkpoint_daos_pool", DLIO_TEXT, "stores.checkpoints.uri", ""),
+	MAPPED_TEXT("checkpoint.checkpoint_daos_cont", DLIO_TEXT, "stores.checkpoints.uri", ""),
+	MAPPED("checkpoint.checkpoint_daos_chunk_size", DLIO_WHOLE, "checkpoint.chunk", 0),
+	MAPPED("checkpoint.checkpoint_daos_chunks_limit", DLIO_WHOLE, "checkpoint.buffers", 0),
 	MAPPED_TEXT("checkpoint.mode", DLIO_TEXT, "checkpoint.mesh.data", "default"),
 	MAPPED("checkpoint.fsync", DLIO_BOOL, "stores.checkpoints.fsync", 0),
-	MAPPED("checkpoint.recovery_rank_shift", DLIO_BOOL, "checkpoint.shift", 0),
+	MAPPED("checkpoint.num_checkpoints", DLIO_NUMBER, "checkpoint.count", -1),
+	MAPPED("checkpoint.recovery_after_steps", DLIO_NUMBER, "checkpoint.operation", -1),
+	MAPPED("checkpoint.load_rank_shift", DLIO_FLAG, "checkpoint.shift", 0),
+	MAPPED("checkpoint.recovery_rank_shift", DLIO_FLAG, "checkpoint.shift", 0),
 	MAPPED("checkpoint.time_between_checkpoints", DLIO_NUMBER, "checkpoint.pause", -1),
 	MAPPED("checkpoint.num_checkpoints_write", DLIO_NUMBER, "checkpoint.count", -1),
 	MAPPED("checkpoint.num_checkpoints_read", DLIO_NUMBER, "checkpoint.count", -1),
@@ -184,8 +208,12 @@ const struct dlio_key dlio_keys[] = {
 	LEFT("output.metric.exclude_end_steps", DLIO_WHOLE, "haul's AU includes the last steps"),
 	LEFT("profiling.profiler", DLIO_ANY, OWN_LOG),
 	LEFT("profiling.iostat_devices", DLIO_ANY, OWN_LOG),
+	LEFT("profiling.devices", DLIO_ANY, OWN_LOG),
+	LEFT("profiling.iostat_command", DLIO_ANY, OWN_LOG),
+	LEFT("profiling.darshan_preload", DLIO_ANY, OWN_LOG),
 	MAPPED("metric.au", DLIO_NUMBER, "train.target_au", 0.9),
 
+	LEFT("logdir", DLIO_ANY, OWN_LOG),
 	LEFT("listing_threads", DLIO_NUMBER, LISTS),
 	LEFT("hydra", DLIO_ANY, "it belongs to Hydra: where DLIO runs and logs"),
 	{.path = NULL},
@@ -244,6 +272,11 @@ const struct cJSON *dlio_at(struct dlio *d, const char *path)
 	return dlio_peek(d, path);
 }
 
+void dlio_written_as(struct dlio *d, const char *path, const char *name)
+{
+	d->written[dlio_key(path) - dlio_keys] = name;
+}
+
 double dlio_number(struct dlio *d, const char *path)
 {
 	const cJSON *value = dlio_at(d, path);
@@ -255,6 +288,8 @@ bool dlio_bool(struct dlio *d, const char *path)
 {
 	const cJSON *value = dlio_at(d, path);
 
+	if (cJSON_IsNumber(value))
+		return value->valuedouble != 0;
 	return value ? cJSON_IsTrue(value) : dlio_key(path)->def != 0;
 }
 
@@ -281,13 +316,15 @@ bool dlio_uses_data(const struct dlio *d)
 
 void dlio_found(struct dlio *d, enum import_fate fate, const char *path, const char *format, ...)
 {
+	const struct dlio_key *k = dlio_key(path);
+	const char *name = k ? d->written[k - dlio_keys] : NULL;
 	char why[IMPORT_WHY_BYTES];
 	va_list list;
 
 	va_start(list, format);
 	vsnprintf(why, sizeof(why), format, list);
 	va_end(list);
-	import_found(d->out, fate, path, dlio_at(d, path), "%s", why);
+	import_found(d->out, fate, name ? name : path, dlio_at(d, path), "%s", why);
 }
 
 void dlio_refuse(struct dlio *d, const char *format, ...)

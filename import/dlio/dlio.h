@@ -17,6 +17,7 @@ enum dlio_kind {
 	DLIO_WHOLE, /* a whole number of 0 or more */
 	DLIO_NUMBER,
 	DLIO_BOOL,
+	DLIO_FLAG, /* true or false, or a number, which is true unless it is 0 */
 	DLIO_TEXT,
 	DLIO_SWITCH, /* a text, or false for "off" */
 	DLIO_TEXTS,  /* a text or a list of texts */
@@ -48,11 +49,18 @@ bool dlio_key_section(const char *path);
 /* The table as text, one line per key. The caller frees it. NULL: no memory. */
 char *dlio_keys_print(void);
 
+/* The versions of DLIO that take the same keys in different ways. In February 2025 the model got a section of its own,
+ * the sizes of records got another name, and checkpoints without a training came. */
+enum dlio_generation { DLIO_LATER, DLIO_BEFORE_2025 };
+
 struct dlio {
 	struct import *out;
 	struct cJSON *tree;
 	enum import_as as;
+	enum dlio_generation generation;
 	bool asked[DLIO_KEYS_MAX]; /* the keys looked up so far, by their place in the table */
+	const char
+		*written[DLIO_KEYS_MAX]; /* the name by which the file gives a key; NULL: its own */
 	/* What the job is made for; set before its parts are made. */
 	bool generates, trains, evaluates;
 	bool checkpoints; /* in phases of their own, without a training */
@@ -61,6 +69,7 @@ struct dlio {
 	bool tensorflow; /* the loader hands out samples, not batches: TensorFlow's and DALI's do */
 	bool streams;    /* ... and reads tfrecord files from one end to the other */
 	bool synthetic;  /* the loader reads nothing */
+	bool daos;       /* the data are in a container of DAOS, read as PyDAOS reads them */
 	int rc;          /* the first refusal, and its sentence */
 	struct err *err;
 };
@@ -69,6 +78,8 @@ struct dlio {
 const struct cJSON *dlio_at(struct dlio *d, const char *path);
 /* The same, but the key does not count as looked up. */
 const struct cJSON *dlio_peek(const struct dlio *d, const char *path);
+/* The value at a path was moved there: the file gives it by another name, as findings then say. */
+void dlio_written_as(struct dlio *d, const char *path, const char *name);
 double dlio_number(struct dlio *d, const char *path);
 bool dlio_bool(struct dlio *d, const char *path);
 const char *dlio_text(struct dlio *d, const char *path);

@@ -5,12 +5,16 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/json.h"
+#include "core/numbers.h"
 #include "core/option/option.h"
+#include "import/dlio/generation.h"
 #include "import/dlio/parts.h"
 #include "import/overrides.h"
+#include "import/references.h"
 #include "import/yaml/tree.h"
 
 enum { JOB_NAME_MAX = 63 };
@@ -22,6 +26,7 @@ enum { CHECK_HINTS_MAX = 100, CHECK_PATH_BYTES = 256 };
 struct check {
 	struct dlio *d;
 	unsigned unknown; /* keys so far */
+	bool model_text;  /* "model" was a text */
 };
 
 static void check_object(struct check *c, cJSON *node, const char *prefix);
@@ -61,6 +66,10 @@ static const char *check_kind(enum dlio_kind kind, const cJSON *value)
 		return cJSON_IsNumber(value) ? NULL : "must be a number";
 	case DLIO_BOOL:
 		return cJSON_IsBool(value) ? NULL : "must be true or false";
+	case DLIO_FLAG:
+		return cJSON_IsBool(value) || cJSON_IsNumber(value)
+			       ? NULL
+			       : "must be true, false or a number";
 	case DLIO_TEXT:
 		return cJSON_IsString(value) ? NULL : "must be a text";
 	case DLIO_SWITCH:
@@ -80,26 +89,23 @@ static const char *check_kind(enum dlio_kind kind, const cJSON *value)
 	return NULL;
 }
 
-static void check_known_key(struct check *c, const struct dlio_key *k, cJSON *node, cJSON *value)
+static void check_known_key(struct check *c, const struct dlio_key *k, const cJSON *value)
 {
 	struct dlio *d = c->d;
 	char described[JSON_QUOTE_BYTES];
 	const char *wrong;
 
 	d->out->keys++;
-	if (cJSON_IsString(value) && strstr(value->valuestring, "${")) {
-		import_found(d->out, IMPORT_LEFT, k->path, value,
-			     "haul does not resolve ${...}: give the value as an override");
-		cJSON_Delete(cJSON_DetachItemViaPointer(node, value));
-		return;
-	}
 	if (!k->to) {
 		import_found(d->out, IMPORT_LEFT, k->path, k->kind == DLIO_SECRET ? NULL : value,
 			     "%s", k->why);
 		return;
 	}
 	wrong = cJSON_IsNull(value) ? NULL : check_kind(k->kind, value);
-	if (wrong)
+	if (cJSON_IsString(value) && strcmp(value->valuestring, "???") == 0)
+		dlio_refuse(d, "%s: is ???, a value that must be given; give it as an override",
+			    k->path);
+	else if (wrong)
 		dlio_refuse(d, "%s: %s, is %s", k->path, wrong, json_describe(described, value));
 }
 
@@ -153,6 +159,7 @@ static void check_model(struct check *c, cJSON *node, cJSON *text)
 {
 	cJSON *name = cJSON_Duplicate(text, false), *model = cJSON_CreateObject();
 
+	c->model_text = true;
 	import_found(c->d->out, IMPORT_CHANGED, "model", text,
 		     "a text names the model: haul takes it for model.name");
 	if (!cJSON_AddItemToObject(model, "name", name)) {
@@ -167,14 +174,45 @@ static void check_model(struct check *c, cJSON *node, cJSON *text)
 	dlio_no_memory(c->d);
 }
 
+/* Puts what a value refers to in its place. A reference that cannot be resolved stays where nothing depends on it, and
+ * is refused otherwise: a default in its place would be a folder that nobody meant. Returns the value. */
+static cJSON *check_references(struct check *c, cJSON *node, cJSON *value, const char *path)
+{
+	const struct dlio_key *k = dlio_key(path);
+	bool section = cJSON_IsObject(value) && !k;
+	struct err err = {0};
+	char *name;
+	cJSON *to;
+
+	if (section || (k && !k->to) || !references_in(value))
+		return value;
+	to = references_resolve(c->d->tree, path, value, &err);
+	if (!to) {
+		if (k || dlio_key_section(path))
+			dlio_refuse(c->d, "%s: %s", path, err.text);
+		return value;
+	}
+	name = strdup(value->string);
+	if (!name || !cJSON_ReplaceItemInObjectCaseSensitive(node, name, to)) {
+		cJSON_Delete(to);
+		dlio_no_memory(c->d);
+		free(name);
+		return value;
+	}
+	free(name);
+	return to;
+}
+
 static void check_child(struct check *c, cJSON *node, cJSON *child, const char *path)
 {
 	/* A dot inside a key's name would make it look like a path. */
 	bool dotted = strchr(child->string, '.') != NULL;
 	const struct dlio_key *k = dotted ? NULL : dlio_key(path);
 
+	if (!dotted)
+		child = check_references(c, node, child, path);
 	if (k)
-		check_known_key(c, k, node, child);
+		check_known_key(c, k, child);
 	else if (strcmp(path, "defaults") == 0 && cJSON_IsArray(child))
 		check_defaults(c, child);
 	else if (dotted || !dlio_key_section(path))
@@ -187,9 +225,8 @@ static void check_child(struct check *c, cJSON *node, cJSON *child, const char *
 		dlio_refuse(c->d, "%s: must hold keys", path);
 }
 
-/* Compares the tree with the table of keys: counts the keys, adds findings for those that are unknown or not mapped, and takes
- * values out that hold Hydra's ${...}, so that DLIO's default stands for them. A value of the wrong kind is refused. The YAML
- * reader bounds the depth and the number of values. */
+/* Compares the tree with the table of keys: counts the keys, adds findings for those that are unknown or not mapped, and
+ * resolves references. A value of the wrong kind is refused. The YAML reader bounds the depth and the number of values. */
 static void check_object(struct check *c, cJSON *node, const char *prefix)
 {
 	cJSON *child, *next;
@@ -225,6 +262,19 @@ static const char *check_why_unused(const struct dlio *d, const char *path)
 	return "this format, store or workflow has no use for it";
 }
 
+/* A list of overrides is what Hydra writes beside a run's configuration. */
+static int root_refuse(const struct dlio *d, const cJSON *root)
+{
+	const cJSON *first = cJSON_GetArrayItem(root, 0);
+
+	if (cJSON_IsString(first) && strchr(first->valuestring, '='))
+		return err_set(
+			d->err, -EINVAL,
+			"is a list of overrides, not a workload: import the workload's file and give this one "
+			"after it, or import config.yaml, which lies beside it and holds both");
+	return err_set(d->err, -EINVAL, "is not a DLIO workload: it must hold keys");
+}
+
 /* Takes root over as d->tree. A workload file has its keys at the top; the configuration that Hydra
  * writes beside a run's output has them below "workload". */
 static int import_root(struct dlio *d, cJSON *root)
@@ -233,7 +283,7 @@ static int import_root(struct dlio *d, cJSON *root)
 
 	d->tree = root;
 	if (!cJSON_IsObject(root))
-		return err_set(d->err, -EINVAL, "is not a DLIO workload: it must hold keys");
+		return root_refuse(d, root);
 	workload = cJSON_DetachItemFromObjectCaseSensitive(root, "workload");
 	if (!workload)
 		return 0;
@@ -258,6 +308,71 @@ static int import_root(struct dlio *d, cJSON *root)
 	return 0;
 }
 
+/* Keys that other tools' files have, too: they do not show that a file is DLIO's. */
+static bool root_key_is_common(const char *path)
+{
+	static const char *const common[] = {"framework",           "train.epochs",
+					     "train.seed",          "dataset.format",
+					     "dataset.data_folder", "dataset.compression"};
+
+	for (unsigned i = 0; i < COUNT(common); i++)
+		if (strcmp(path, common[i]) == 0)
+			return true;
+	return check_begins(path, "model.");
+}
+
+/* Whether the file is a workload at all. One key that only DLIO has shows it, or a framework with a section or a key of a
+ * workload beside it; and most of what the file has at its top must be DLIO's. */
+static int root_check(const struct dlio *d)
+{
+	static const char *const sections[] = {"workflow", "dataset", "reader", "storage"};
+	const cJSON *framework = dlio_peek(d, "framework"), *child;
+	unsigned common = 0, own = 0, known = 0, unknown = 0, described = 0;
+
+	for (const struct dlio_key *k = dlio_keys; k->path; k++) {
+		if (!k->to || !dlio_peek(d, k->path))
+			continue;
+		if (root_key_is_common(k->path))
+			common++;
+		else
+			own++;
+	}
+	for (unsigned i = 0; i < COUNT(sections); i++)
+		described += cJSON_IsObject(dlio_peek(d, sections[i]));
+	cJSON_ArrayForEach(child, d->tree)
+	{
+		if (dlio_key(child->string) || dlio_key_section(child->string))
+			known++;
+		else if (strcmp(child->string, "defaults") != 0)
+			unknown++;
+	}
+	if (known >= unknown && (own || (cJSON_IsString(framework) && (common > 1 || described))))
+		return 0;
+	return err_set(
+		d->err, -EINVAL,
+		"is not a DLIO workload: of its %u sections and keys at the top, DLIO has %u, and %u "
+		"values in it say what a workload does",
+		known + unknown, known, common + own - (framework != NULL));
+}
+
+/* Names that DLIO takes; it stops at any other one. */
+static void choose_one_of(struct dlio *d, const char *path, const char *const names[])
+{
+	const char *given = dlio_peek(d, path) ? dlio_text(d, path) : NULL;
+	char list[160] = "";
+
+	for (unsigned i = 0; names[i]; i++) {
+		if (!given || strcmp(names[i], given) == 0)
+			return;
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
+			 !i             ? ""
+			 : names[i + 1] ? ", "
+					: " or ",
+			 names[i]);
+	}
+	dlio_refuse(d, "%s: must be %s, is \"%.32s\"", path, list, given);
+}
+
 static void choose_loader(struct dlio *d)
 {
 	const char *framework = dlio_text(d, "framework");
@@ -272,18 +387,61 @@ static void choose_loader(struct dlio *d)
 		       strcmp(dlio_text(d, "dataset.format"), "synthetic") == 0;
 }
 
+/* What is asked for and has nothing to do is left out, so that it does not stand in the way of the rest. */
+static void choose_leave_empty(struct dlio *d)
+{
+	bool files;
+
+	if (!dlio_uses_data(d))
+		return;
+	files = dlio_number(d, "dataset.num_files_train") > 0;
+	if (d->trains && (!files || dlio_number(d, "train.epochs") < 1)) {
+		d->trains = false;
+		dlio_found(d, IMPORT_LEFT, files ? "train.epochs" : "dataset.num_files_train",
+			   files ? "there are no epochs to train"
+				 : "there are no files to train on");
+	}
+	if (d->generates && !files && dlio_number(d, "dataset.num_files_eval") < 1) {
+		d->generates = false;
+		dlio_found(d, IMPORT_LEFT, "dataset.num_files_train",
+			   "there are no files to generate");
+	}
+}
+
+static void choose_daos(struct dlio *d)
+{
+	const char *loader =
+		dlio_peek(d, "reader.data_loader") ? dlio_text(d, "reader.data_loader") : "";
+	const char *type = dlio_text(d, "storage.storage_type");
+
+	d->daos = strcmp(loader, "daos_pytorch") == 0 || strcmp(type, "daos_pytorch") == 0 ||
+		  strcmp(type, "daos") == 0;
+}
+
 static void choose_workflow(struct dlio *d)
 {
-	bool checkpoints = dlio_bool(d, "workflow.checkpoint");
+	static const char *const frameworks[] = {"tensorflow", "pytorch", NULL};
+	static const char *const loaders[] = {"tensorflow",   "pytorch",   "dali",
+					      "native_dali",  "synthetic", "custom",
+					      "daos_pytorch", "none",      NULL};
+	static const char *const modes[] = {"default", "subset", NULL};
+	bool checkpoints = dlio_bool(d, "workflow.checkpoint"),
+	     alone = !dlio_bool(d, "workflow.train");
 
+	choose_one_of(d, "framework", frameworks);
+	choose_one_of(d, "reader.data_loader", loaders);
 	d->generates = dlio_bool(d, "workflow.generate_data");
-	d->trains = dlio_bool(d, "workflow.train");
+	d->trains = !alone;
+	if (checkpoints)
+		choose_one_of(d, "checkpoint.mode", modes);
+	choose_daos(d);
+	choose_leave_empty(d);
+	d->checkpoints = checkpoints && alone && dlio_choose_checkpoints(d);
 	if (dlio_uses_data(d))
 		choose_loader(d);
-	else if (!checkpoints)
+	else if (!d->checkpoints)
 		dlio_refuse(d, "generates no data, does not train and writes no checkpoints: there "
 			       "is nothing to import");
-	d->checkpoints = checkpoints && !d->trains;
 	if (checkpoints && d->trains)
 		dlio_choose_saves(d);
 	if (dlio_bool(d, "workflow.profiling"))
@@ -322,7 +480,13 @@ int import_dlio(struct import *out, const char *name, const char *text, size_t l
 	for (unsigned i = 0; rc == 0 && i < override_count; i++)
 		rc = override_apply(d.tree, overrides[i], err);
 	if (rc == 0)
+		generation_rename_section(&d);
+	if (rc == 0)
 		check_object(&c, d.tree, "");
+	if (rc == 0 && d.rc == 0) {
+		rc = root_check(&d);
+		generation_find(&d, c.model_text);
+	}
 	/* Values of the wrong kind are not looked up. */
 	if (rc == 0 && d.rc == 0)
 		import_job(&d, name);

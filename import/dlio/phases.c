@@ -60,6 +60,7 @@ static void phase_add_loader(struct dlio *d, cJSON *train)
 		prefetch = prefetch > 0 ? ceil(prefetch / (workers > 0 ? workers : 1)) : 2;
 	cJSON_AddStringToObject(loader, "kind",
 				d->streams      ? "stream"
+				: d->daos       ? "batch"
 				: d->tensorflow ? "sample"
 						: "pytorch");
 	cJSON_AddNumberToObject(loader, "workers", workers);

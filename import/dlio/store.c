@@ -17,19 +17,29 @@ static const char *store_either(const char *one, const char *other, struct dlio 
 	return dlio_at(d, one) ? one : other;
 }
 
+static bool store_is_type(struct dlio *d, const char *type)
+{
+	return strcmp(dlio_text(d, STORAGE "storage_type"), type) == 0;
+}
+
 /* The scheme of an object store: s3 where the text gives none. */
 static const char *store_object_scheme(struct dlio *d)
 {
-	static const char *const schemes[] = {"s3", "az", "gs", "file", "direct"};
+	static const char *const schemes[][2] = {
+		{"s3", "s3"},   {"az", "az"},     {"azure", "az"},
+		{"abfs", "az"}, {"abfss", "az"},  {"gs", "gs"},
+		{"gcs", "gs"},  {"file", "file"}, {"direct", "direct"},
+	};
 	const char *wanted = dlio_text(d, OPTIONS "uri_scheme");
-	const char *scheme = *wanted ? wanted : "s3";
 
+	if (!*wanted)
+		return store_is_type(d, "adls_gen2") ? "az" : "s3";
 	for (unsigned i = 0; i < COUNT(schemes); i++)
-		if (strcmp(schemes[i], scheme) == 0)
-			return scheme;
-	dlio_refuse(d, OPTIONS "uri_scheme: must be s3, az, gs, file or direct, is \"%.32s\"",
+		if (strcmp(schemes[i][0], wanted) == 0)
+			return schemes[i][1];
+	dlio_refuse(d, OPTIONS "uri_scheme: must be s3, az, abfs, gs, file or direct, is \"%.32s\"",
 		    wanted);
-	return scheme;
+	return wanted;
 }
 
 static const char *store_library(struct dlio *d)
@@ -39,12 +49,16 @@ static const char *store_library(struct dlio *d)
 
 static const char *store_scheme(struct dlio *d)
 {
+	static const char *const objects[] = {"s3", "s3dlio", "aistore", "adls_gen2"};
 	const char *type = dlio_text(d, STORAGE "storage_type");
 	const char *library = dlio_text(d, store_library(d));
-	bool object = strcmp(type, "s3") == 0 || strcmp(type, "s3dlio") == 0 ||
-		      strcmp(type, "aistore") == 0;
-	bool direct = strcmp(type, "direct_fs") == 0 || (!object && strcmp(library, "direct") == 0);
+	bool object = false, direct;
 
+	for (unsigned i = 0; i < COUNT(objects); i++)
+		object |= strcmp(type, objects[i]) == 0;
+	direct = strcmp(type, "direct_fs") == 0 || (!object && strcmp(library, "direct") == 0);
+	if (d->daos)
+		return "daos";
 	if (strcmp(type, "parallel_fs") == 0)
 		dlio_found(d, IMPORT_CHANGED, STORAGE "storage_type",
 			   "DLIO refuses it; haul takes it for a file system");
@@ -53,8 +67,8 @@ static const char *store_scheme(struct dlio *d)
 			   "haul reads through AIStore's S3 interface: name it in \"endpoints\"");
 	else if (!object && strcmp(type, "local_fs") != 0 && strcmp(type, "direct_fs") != 0)
 		dlio_refuse(d,
-			    STORAGE "storage_type: must be local_fs, direct_fs, s3 or aistore, is "
-				    "\"%.32s\"",
+			    STORAGE "storage_type: must be local_fs, direct_fs, s3, aistore, "
+				    "adls_gen2 or daos_pytorch, is \"%.32s\"",
 			    type);
 	if (object)
 		return store_object_scheme(d);
@@ -94,6 +108,52 @@ static void store_path_uri(const char *scheme, const char *path, char uri[URI_RO
 		 scheme_of_files(scheme) && *path != '/' ? "./" : "", path);
 }
 
+/* Azure as Hadoop writes it, container@account.dfs.core.windows.net/path: haul has the account first. */
+static void store_azure_uri(struct dlio *d, const char *path, char uri[URI_ROOM])
+{
+	char container[URI_ROOM], account[URI_ROOM];
+	const char *rest = strstr(uri, "://"), *at, *host;
+	size_t n = rest ? (size_t)(rest - uri) : 0;
+
+	if (!n || (strncmp(uri, "abfs", n) != 0 && strncmp(uri, "abfss", n) != 0 &&
+		   strncmp(uri, "az", n) != 0))
+		return;
+	rest += 3;
+	at = rest + strcspn(rest, "@/");
+	if (*at != '@') {
+		if (uri[1] == 'b')
+			dlio_refuse(d,
+				    "%s: names no account; write it as "
+				    "abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH",
+				    path);
+		return;
+	}
+	host = at + 1;
+	snprintf(container, sizeof(container), "%.*s%s", (int)(at - rest), rest,
+		 host + strcspn(host, "/"));
+	snprintf(account, sizeof(account), "%.*s", (int)strcspn(host, "./"), host);
+	snprintf(uri, URI_ROOM, "az://%.60s/%.950s", account, container);
+	dlio_found(d, IMPORT_CHANGED, path,
+		   "haul reaches the account \"%.60s\" by its blob interface", account);
+}
+
+/* A folder of a container of DAOS. */
+static void store_daos_uri(struct dlio *d, const char *pool_path, const char *container_path,
+			   const char *folder, char uri[URI_ROOM])
+{
+	const char *pool = dlio_text(d, pool_path), *container = dlio_text(d, container_path);
+
+	if (!*pool || !*container)
+		dlio_refuse(d,
+			    "%s: is missing: a place in DAOS is named by pool and container; "
+			    "give it as an override",
+			    *pool ? container_path : pool_path);
+	if (strlen(pool) + strlen(container) + strlen(folder) + 32 > URI_ROOM)
+		dlio_refuse(d, "%s: is too long", pool_path);
+	snprintf(uri, URI_ROOM, "daos://%.200s/%.200s%s%.500s", pool, container,
+		 *folder && *folder != '/' ? "/" : "", folder);
+}
+
 static void store_uri(struct dlio *d, char uri[URI_ROOM])
 {
 	const char *root = dlio_text(d, STORAGE "storage_root");
@@ -106,7 +166,10 @@ static void store_uri(struct dlio *d, char uri[URI_ROOM])
 				       "dataset.data_folder");
 	path_trim(root, base);
 	path_trim(folder, below);
-	if (strstr(folder, "://")) {
+	if (d->daos) {
+		path_join(*below == '/' ? "" : base, below, path);
+		store_daos_uri(d, "dataset.daos_pool", "dataset.daos_cont", path, uri);
+	} else if (strstr(folder, "://")) {
 		snprintf(uri, URI_ROOM, "%s", below);
 	} else if (strstr(root, "://")) {
 		path_join(base, below, uri);
@@ -116,6 +179,8 @@ static void store_uri(struct dlio *d, char uri[URI_ROOM])
 			  files ? below : below + strspn(below, "/"), path);
 		store_path_uri(scheme, path, uri);
 	}
+	store_azure_uri(d, strstr(folder, "://") ? "dataset.data_folder" : STORAGE "storage_root",
+			uri);
 }
 
 static void store_add_endpoints(struct dlio *d, cJSON *store)
@@ -168,6 +233,8 @@ static void store_add_client(struct dlio *d, cJSON *store, const char *uri)
 	static const char *const known[] = {"s3dlio", "s3torchconnector", "minio"};
 	const char *library = dlio_text(d, store_library(d));
 
+	if (strncmp(uri, "daos:", 5) == 0)
+		dlio_add_text(d, store, "client", "pydaos");
 	if (!*library || strcmp(library, "direct") == 0)
 		return;
 	for (unsigned i = 0; strncmp(uri, "s3:", 3) == 0 && i < COUNT(known); i++)
@@ -176,6 +243,12 @@ static void store_add_client(struct dlio *d, cJSON *store, const char *uri)
 			return;
 		}
 	dlio_found(d, IMPORT_LEFT, store_library(d), "haul imitates no such client for this store");
+}
+
+static bool store_is_object(const char *uri)
+{
+	return strncmp(uri, "s3:", 3) == 0 || strncmp(uri, "az:", 3) == 0 ||
+	       strncmp(uri, "gs:", 3) == 0;
 }
 
 static bool store_is_local(const char *uri)
@@ -198,7 +271,7 @@ static void store_add_data(struct dlio *d, cJSON *stores)
 	dlio_add_text(d, store, "uri", uri);
 	if (!d->streams && dlio_number(d, "reader.transfer_size") > 0)
 		cJSON_AddNumberToObject(store, "transfer", dlio_number(d, "reader.transfer_size"));
-	if (!store_is_local(uri))
+	if (store_is_object(uri))
 		store_add_object_options(d, store, uri);
 	else if (dlio_bool(d, "reader.odirect") && strncmp(uri, "file:", 5) == 0)
 		cJSON_AddTrueToObject(store, "direct");
@@ -208,18 +281,25 @@ static void store_add_data(struct dlio *d, cJSON *stores)
 /* DLIO takes the folder as it is, without storage_root; on an object store it begins with the bucket. */
 static void store_checkpoint_uri(struct dlio *d, char uri[URI_ROOM])
 {
+	static const char pool[] = "checkpoint.checkpoint_daos_pool";
 	const char *folder = dlio_text(d, "checkpoint.checkpoint_folder"),
 		   *scheme = store_scheme(d);
+	bool own = *dlio_text(d, pool);
 	char path[URI_ROOM];
 
 	if (strlen(folder) + 32 > URI_ROOM)
 		dlio_refuse(d, "checkpoint.checkpoint_folder: it is too long");
 	path_trim(folder, path);
-	if (strstr(folder, "://"))
+	if (own)
+		store_daos_uri(d, pool, "checkpoint.checkpoint_daos_cont", path, uri);
+	else if (strstr(folder, "://"))
 		snprintf(uri, URI_ROOM, "%s", path);
+	else if (d->daos)
+		store_daos_uri(d, "dataset.daos_pool", "dataset.daos_cont", path, uri);
 	else
 		store_path_uri(scheme, scheme_of_files(scheme) ? path : path + strspn(path, "/"),
 			       uri);
+	store_azure_uri(d, "checkpoint.checkpoint_folder", uri);
 }
 
 static void store_add_fsync(struct dlio *d, cJSON *store, const char *uri)
@@ -250,10 +330,10 @@ static void store_add_checkpoints(struct dlio *d, cJSON *stores)
 	store_checkpoint_uri(d, uri);
 	dlio_add_text(d, store, "uri", uri);
 	store_add_fsync(d, store, uri);
-	if (store_is_local(uri))
-		return;
-	store_add_object_options(d, store, uri);
-	store_add_client(d, store, uri);
+	if (store_is_object(uri))
+		store_add_object_options(d, store, uri);
+	if (!store_is_local(uri))
+		store_add_client(d, store, uri);
 }
 
 void dlio_add_stores(struct dlio *d, struct cJSON *job)

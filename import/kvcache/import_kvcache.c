@@ -245,6 +245,37 @@ static int kvc_keys_of(struct kvc *k, const char *path, const cJSON *value, unsi
 	return 0;
 }
 
+/* Counts the values below a path that the benchmark has, and those that it has not. */
+static void kvc_count(const char *path, const cJSON *value, unsigned depth, unsigned counts[2])
+{
+	char below[IMPORT_KEY_BYTES];
+	const cJSON *one;
+
+	if (!cJSON_IsObject(value) || depth == KEY_DEPTH_MAX) {
+		counts[kvc_key_find(path) != NULL]++;
+		return;
+	}
+	cJSON_ArrayForEach(one, value)
+	{
+		snprintf(below, sizeof(below), "%s%s%s", path, *path ? "." : "", one->string);
+		kvc_count(below, one, depth + 1, counts);
+	}
+}
+
+/* Whether the file is the benchmark's: most of its keys are. */
+static int kvc_check_file(const struct kvc *k)
+{
+	unsigned counts[2] = {0, 0};
+
+	kvc_count("", k->tree, 0, counts);
+	if (counts[1] && counts[1] >= counts[0])
+		return 0;
+	return err_set(
+		k->err, -EINVAL,
+		"is not a config.yaml of the benchmark: of its %u keys, the benchmark has %u",
+		counts[0] + counts[1], counts[1]);
+}
+
 static void kvc_add_store(struct kvc *k, cJSON *job)
 {
 	const char *folder = kvc_text(k, "cache-dir", "./kvcache");
@@ -333,7 +364,9 @@ int import_kvcache(struct import *out, const char *name, const char *text, size_
 		cJSON_Delete(k.tree);
 		return err_set(err, -EINVAL, "is not a config.yaml: it must hold keys");
 	}
-	rc = kvc_flags(&k, flags, flag_count);
+	rc = length ? kvc_check_file(&k) : 0;
+	if (rc == 0)
+		rc = kvc_flags(&k, flags, flag_count);
 	if (rc == 0)
 		rc = kvc_job(&k, name);
 	cJSON_Delete(k.tree);

@@ -73,9 +73,9 @@ static const struct option async_options[] = {
 static const struct option train_checkpoint_options[] = {
 	OPT_U64("every_steps", struct train_checkpoint, every_steps, .def = 0, .max = 1ull << 40,
 		.help = "training steps from one checkpoint to the next; 0: not by steps"),
-	OPT_U64("every_epochs", struct train_checkpoint, every_epochs, .def = 0, .max = 100000,
+	OPT_U64("every_epochs", struct train_checkpoint, every_epochs, .def = 0, .max = 100000000,
 		.help = "epochs from one checkpoint to the next; 0: not by epochs"),
-	OPT_U64("first_epoch", struct train_checkpoint, first_epoch, .def = 0, .max = 100000,
+	OPT_U64("first_epoch", struct train_checkpoint, first_epoch, .def = 0, .max = 100000000,
 		.help = "the first epoch that ends with a checkpoint, where they are counted by epochs; 0: the same as every_epochs"),
 	OPT_TEXT("store", struct train_checkpoint, store, .def_text = "",
 		 .help = "where they are written; may be left out where there is only one store"),
@@ -86,7 +86,7 @@ static const struct option train_checkpoint_options[] = {
 };
 
 static const struct option evaluation_options[] = {
-	OPT_U64("every", struct train_evaluation, every, .def = 0, .max = 100000,
+	OPT_U64("every", struct train_evaluation, every, .def = 0, .max = 100000000,
 		.help = "epochs from one evaluation to the next; 0: no evaluations"),
 	OPT_TEXT("dataset", struct train_evaluation, dataset, .def_text = "",
 		 .help = "data set that an evaluation reads once"),
@@ -99,7 +99,7 @@ static const struct option evaluation_options[] = {
 const struct option train_options[] = {
 	OPT_TEXT("dataset", struct train_options, dataset, .def_text = "",
 		 .help = "data set to train on; \"\": the only data set of the job"),
-	OPT_U64("epochs", struct train_options, epochs, .def = 1, .min = 1, .max = 100000,
+	OPT_U64("epochs", struct train_options, epochs, .def = 1, .min = 1, .max = 100000000,
 		.help = "how often all samples are read"),
 	OPT_U64("steps", struct train_options, steps, .def = 0,
 		.help = "the greatest number of training steps in all; 0: all steps of each epoch"),
