@@ -18,6 +18,17 @@ bool target_met(const struct target_result *r)
 	return r->most ? r->found <= r->asked : r->found >= r->asked;
 }
 
+const char *const target_state_words[TARGET_STATES] = {[TARGET_MET] = "met",
+						       [TARGET_MISSED] = "missed",
+						       [TARGET_UNKNOWN] = "neither met nor missed"};
+const char *const target_state_names[TARGET_STATES] = {
+	[TARGET_MET] = "met", [TARGET_MISSED] = "missed", [TARGET_UNKNOWN] = "unanswered"};
+
+enum target_state target_state(const struct target_result *r)
+{
+	return isnan(r->found) ? TARGET_UNKNOWN : target_met(r) ? TARGET_MET : TARGET_MISSED;
+}
+
 struct scale {
 	double from, factor;
 	const char *name;
@@ -103,8 +114,9 @@ void target_sentence(char *text, unsigned size, const struct target_result *r, c
 			break;
 	}
 	if (isnan(r->found))
-		snprintf(text, size, "%s is unknown%s: it misses the target of %s%s", r->label,
-			 about, r->most ? "at most " : "", asked);
+		snprintf(text, size,
+			 "%s is unknown%s, so the target of %s%s is neither met nor missed",
+			 r->label, about, r->most ? "at most " : "", asked);
 	else
 		snprintf(text, size, "%s %s%s %s the target of %s%s", r->label, found, about,
 			 target_met(r) ? "meets" : "misses", r->most ? "at most " : "", asked);

@@ -58,12 +58,18 @@ struct target {
 struct target_result {
 	char name[TARGET_NAME_BYTES], label[TARGET_LABEL_BYTES], unit[TARGET_UNIT_BYTES];
 	uint64_t most; /* 1: asked is the greatest allowed value, 0: the least */
-	/* found is NaN where the phase cannot tell: then the target is missed */
+	/* found is NaN where the phase cannot tell: then the target is neither met nor missed */
 	double asked, found;
 	uint64_t met;
 };
 
 bool target_met(const struct target_result *r);
+
+/* What is unknown is neither met nor missed. */
+enum target_state { TARGET_MET, TARGET_MISSED, TARGET_UNKNOWN, TARGET_STATES };
+extern const char *const target_state_words[TARGET_STATES]; /* "met", "missed", … */
+extern const char *const target_state_names[TARGET_STATES]; /* "met", "missed", "unanswered" */
+enum target_state target_state(const struct target_result *r);
 
 /* A value in words: "92.5 %", "20 ms", "2 GB/s", "1,200/s". digits is how many digits to show, 3 to
  * 6. */

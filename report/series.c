@@ -99,6 +99,19 @@ bool series_same_phase(const struct series_line *a, const struct series_line *b)
 	return a->nth == b->nth && strcmp(x->name, y->name) == 0 && strcmp(x->kind, y->kind) == 0;
 }
 
+bool series_better(const struct series_line *a, const struct series_line *b)
+{
+	enum series_figure main =
+		isfinite(a->figures[SERIES_AU].mean) && isfinite(b->figures[SERIES_AU].mean)
+			? SERIES_AU
+			: series_main(a->first);
+
+	if (main == SERIES_VALUES)
+		return a->figures[SERIES_P99].mean < b->figures[SERIES_P99].mean;
+	/* What has no figure is better than nothing. */
+	return !(a->figures[main].mean <= b->figures[main].mean) && !isnan(a->figures[main].mean);
+}
+
 static struct series_line *find_line(struct series_lines *s, const struct results_phase_read *p,
 				     uint32_t nth)
 {

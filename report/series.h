@@ -55,6 +55,9 @@ struct series_lines {
 /* Whether both are the same phase of the job, in different combinations. */
 bool series_same_phase(const struct series_line *a, const struct series_line *b);
 
+/* Whether a is better than b by the figure that their phase is judged by: AU, a rate, or else its p99. */
+bool series_better(const struct series_line *a, const struct series_line *b);
+
 /* Returns false where there is no memory. Free it in either case. */
 bool series_make(struct series_lines *s, const struct results_file *f);
 void series_free_lines(struct series_lines *s);

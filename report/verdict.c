@@ -16,7 +16,7 @@
 /* A loop that is at most this busy without storage has a cost of its own. */
 static const double loop_is_free = 0.995;
 /* Where AU counts this much of the time, AU and the accounts describe the same time. */
-static const double measured_whole = 0.98, measured_little = 0.5;
+static const double measured_whole = 0.98;
 
 bool verdict_is(const struct results_phase_read *p)
 {
@@ -36,9 +36,7 @@ static char *verdict_line(struct verdict *v)
 
 #define SAY(line, ...) say(line, VERDICT_BYTES, __VA_ARGS__)
 
-/* AU as a percentage: with one decimal, or as many as tell it apart from the target. */
-static void verdict_busy_share(char text[TARGET_TEXT_BYTES], double au,
-			       const struct target_result *target)
+void verdict_busy_share(char text[TARGET_TEXT_BYTES], double au, const struct target_result *target)
 {
 	char asked[TARGET_TEXT_BYTES] = "";
 	int decimals = 1;
@@ -61,7 +59,7 @@ static void verdict_busy(struct verdict *v, const struct results_phase_read *p, 
 	if (v->target)
 		SAY(line, "; the target of %s is %s",
 		    target_value(asked, v->target->unit, v->target->asked, 6),
-		    v->target->met ? "met" : "missed");
+		    target_state_words[target_state(v->target)]);
 	SAY(line, ".");
 }
 
@@ -72,16 +70,6 @@ static double measured_share(const struct results_phase_read *p)
 		       results_role_value(&p->merged, 0, ROLE_ALL_TIME);
 
 	return isfinite(share) ? share : 1;
-}
-
-static void verdict_measured(struct verdict *v, const struct results_phase_read *p)
-{
-	if (measured_share(p) >= measured_little)
-		return;
-	SAY(verdict_line(v),
-	    "AU counts only %.0f %% of the phase; the rest is warm-up, so a longer phase "
-	    "would tell more.",
-	    measured_share(p) * 100);
 }
 
 /* " (transfer 1.9, open 0.3)", the largest first. */
@@ -189,24 +177,6 @@ static void verdict_loop(struct verdict *v, const struct results_phase_read *p, 
 		    p->record.null_au * 100);
 }
 
-/* More than one thread may be without a core at a time. */
-static void verdict_machine(struct verdict *v, const struct results_phase_read *p)
-{
-	double starved = verdict_starved(p);
-
-	if (!(starved > VERDICT_STARVED))
-		return;
-	if (starved < 1)
-		SAY(verdict_line(v),
-		    "This machine was busy: haul's threads waited %.0f ms per second for a core.",
-		    starved * 1000);
-	else
-		SAY(verdict_line(v),
-		    "This machine was busy: %.1f of the threads of each rank waited for a core, "
-		    "on average.",
-		    starved);
-}
-
 void verdict_of(const struct results_file *f, const struct results_phase_read *p, struct verdict *v)
 {
 	double au = results_role_value(&p->merged, 0, ROLE_UTILISATION);
@@ -214,11 +184,9 @@ void verdict_of(const struct results_file *f, const struct results_phase_read *p
 	*v = (struct verdict){.busy = !isnan(au)};
 	if (!isnan(au)) {
 		verdict_busy(v, p, au);
-		verdict_measured(v, p);
 		verdict_lost(v, f, p, au);
 	}
 	verdict_ceiling(v, f, p);
 	if (!isnan(au))
 		verdict_loop(v, p, au);
-	verdict_machine(v, p);
 }

@@ -1,6 +1,6 @@
 /* Verdict on a training, in sentences: how busy its accelerators were, what time was lost and
- * why, what the loop itself costs, and whether the machine was busy with other work. Sentences
- * without information are left out. */
+ * why, and what the loop itself costs. Sentences without information are left out. What the figures are
+ * worth is in doubt.h. */
 #ifndef HAUL_REPORT_VERDICT_H
 #define HAUL_REPORT_VERDICT_H
 
@@ -22,6 +22,10 @@ struct verdict {
 bool verdict_is(const struct results_phase_read *p);
 void verdict_of(const struct results_file *f, const struct results_phase_read *p,
 		struct verdict *v);
+
+/* AU as a percentage: with one decimal, or as many as tell it apart from the target. */
+void verdict_busy_share(char text[TARGET_TEXT_BYTES], double au,
+			const struct target_result *target);
 
 /* A machine is named as busy if on average more than this many of its threads were ready without a
  * core. */

@@ -127,15 +127,6 @@ uint64_t read_details_bytes(const struct results_phase_read *p)
 	return bytes + p->failure_rows * sizeof(*p->failures);
 }
 
-/* The time that the timeline covers: what comes after the warm-up ends when the last thread has done
- * its part. */
-static double measured_s(const struct results_phase_read *p)
-{
-	double done_s = results_role_value(&p->merged, 0, ROLE_RANK_DONE) / 1e9;
-
-	return done_s > 0 ? done_s : p->record.seconds;
-}
-
 /* The last interval ends with the phase. What is a share of an interval is a share of its own. */
 static void cut_timeline(struct results_timeline *t, double seconds)
 {
@@ -154,7 +145,7 @@ static void load_timeline(struct h5_reader *r, struct results_phase_read *p)
 	struct results_timeline *t = &p->timeline;
 
 	t->rows = curves_read(r, &curves_over_time, t, NULL, &t->interval_s);
-	cut_timeline(t, measured_s(p));
+	cut_timeline(t, results_measured_s(p));
 }
 
 static void load_steps(struct h5_reader *r, struct results_phase_read *p)

@@ -191,6 +191,9 @@ void results_unload(struct results_file *file);
 /* The phase with its details: p itself where they are in memory, else a copy that has nothing but them and the record, and is valid
  * until those of another phase of the file are asked for. Where the file cannot be read any more, there are none. */
 const struct results_phase_read *results_whole(const struct results_phase_read *p);
+/* The time that rates and the timeline are of: what comes after the warm-up, until the last thread
+ * had done its part. */
+double results_measured_s(const struct results_phase_read *p);
 /* The rows of its ranks. */
 const struct results_table *results_ranks(const struct results_phase_read *p);
 

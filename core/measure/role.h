@@ -24,6 +24,7 @@
 	X(OPERATION_RATE_FIRST, "operation_rate_first_done") \
 	X(ITEM_RATE, "item_rate") /* samples, blocks of a cache, requests served */ \
 	X(ITEMS, "items") \
+	X(ITEMS_LEFT, "items_left") /* begun or due, and not finished when the phase ended */ \
 	/* Of a cache. */ \
 	X(HIT_RATE, "hit_rate") \
 	X(READ_RATE, "read_rate") \
@@ -52,6 +53,7 @@
 	/* Histograms. */ \
 	X(READ_LATENCY, "read_latency") \
 	X(WRITE_LATENCY, "write_latency") \
+	X(REQUEST_LATENCY, "request_latency") /* of what users ask for */ \
 	X(READ_DEVICE_LATENCY, "read_device_latency") /* of entries of a cache, the part that is the store's */ \
 	X(WRITE_DEVICE_LATENCY, "write_device_latency")
 /* clang-format on */

@@ -6,10 +6,10 @@
 
 	const FEW_PHASES = 24;
 
-	// The phase that the page is about: the last one that has a verdict, else the last one with all details.
+	// The phase that the first sentence is about, else the last one with all details.
 	function chief(file) {
 		const whole = file.phases.filter(p => !p.brief);
-		return whole.filter(p => p.verdict.length).pop() || whole[whole.length - 1];
+		return whole.find(p => p.number === file.headline_phase) || whole[whole.length - 1];
 	}
 
 	function heading(file) {
@@ -20,19 +20,10 @@
 			dom.element('p', {class: 'muted'}, `${file.file} · ${ranks} · ${format.seconds(file.seconds)} · ${file.started.replace('T', ' ')} · `,
 				dom.element('span', {class: file.status === 'done' ? 'good' : 'bad'}, file.status)),
 			file.error ? dom.element('p', {class: 'bad'}, file.error) : null,
-			file.runs > 1 ? null : verdict(first),
-		];
-	}
-
-	function verdict(p) {
-		if (!p)
-			return dom.element('p', {class: 'verdict'}, 'This file has no phase that has finished.');
-		if (p.verdict.length)
-			return phase.verdict(p);
-		const {rates} = p;
-		const {key, value, kind, what} = phase.mainRate(rates);
-		const moved = !format.known(value) ? 'It has ended' : key === 'bytes_per_second' ? `It moved ${format.rate(value)}` : `It reached ${format[kind](value)} ${what}`;
-		return dom.element('p', {class: 'verdict'}, `${p.name}: ${moved}${format.known(p.seconds) ? ` in ${format.seconds(p.seconds)}` : ''}; ${p.errors > 0 ? `${format.count(p.errors)} requests failed.` : 'no request failed.'}`);
+			dom.element('p', {class: 'verdict'}, file.headline),
+			file.doubts.length ? dom.element('ul', {class: 'doubts'}, file.doubts.map(one => dom.element('li', {class: one.voids ? 'bad' : null}, one.sentence))) : null,
+			file.runs > 1 || !first ? null : phase.rest(first),
+		].flat();
 	}
 
 	function overview(file) {

@@ -3,7 +3,7 @@
 const phase = (() => {
 	const ACCOUNTS = ['compute', 'open', 'first_byte', 'transfer', 'queue', 'ranks', 'decode', 'generate', 'copy', 'checkpoint', 'haul'];
 	// Lists of objects that have a place of their own; all others are shown as tables under their names.
-	const PLACED = ['targets', 'failures', 'epochs', 'evaluations', 'sets', 'verdict', 'mlperf_figures', 'mlperf_criteria'];
+	const PLACED = ['targets', 'failures', 'epochs', 'evaluations', 'sets', 'verdict', 'doubts', 'mlperf_figures', 'mlperf_criteria'];
 
 	function title(p, file) {
 		const run = file.runs > 1 ? `run ${p.run}, ` : '';
@@ -23,12 +23,16 @@ const phase = (() => {
 		running: 'It was still running when it was last published.', interrupted: 'It was interrupted.', failed: 'It failed.',
 	};
 
+	// What the verdict says beside the first sentence of the page.
+	const rest = p => p.verdict.slice(1).map(line => dom.element('p', null, line));
+
 	const verdict = p => p.verdict.map((line, i) => dom.element('p', {class: i ? null : 'verdict'}, line));
 
 	function head(p) {
 		const status = p.status in statusWords ? statusWords[p.status] : p.status;
 		return [
-			status ? dom.element('p', {class: 'bad'}, status) : null,
+			// A phase that ends at its limit, or with one beside it, has done what it was asked for.
+			status ? dom.element('p', {class: ['limit', 'ended'].includes(p.status) ? 'muted' : 'bad'}, status) : null,
 			p.error ? dom.element('p', {class: 'bad'}, p.error) : null,
 			p.said ? dom.element('p', null, p.said) : null,
 		];
@@ -46,8 +50,6 @@ const phase = (() => {
 			['operations_per_second', 'number', 'operations per second']].map(([key, kind, what]) => ({key, kind, what, value: rates[key]}));
 		return all.sort((a, b) => (b.key === rates.main) - (a.key === rates.main));
 	}
-
-	const mainRate = rates => ratesOf(rates)[0];
 
 	function cards(p) {
 		const {rates} = p;
@@ -67,7 +69,8 @@ const phase = (() => {
 
 	const unitKinds = {fraction: 'share', ns: 'ns', 'B/s': 'rate', '1/s': 'frequency'};
 	const inUnit = (unit, number) => format[unitKinds[unit] || 'number'](number);
-	const judged = one => dom.element('span', {class: one.met ? 'good' : 'bad'}, one.met ? 'met' : 'missed');
+	const judged = one => dom.element('span', {class: one.state === 'unanswered' ? 'muted' : one.met ? 'good' : 'bad'},
+		one.state === 'unanswered' ? 'neither met nor missed' : one.met ? 'met' : 'missed');
 
 	function targets(p) {
 		if (!p.targets.length)
@@ -297,5 +300,5 @@ const phase = (() => {
 		return dom.later('All figures of this phase', null, () => table.pairs({...p.figures, ...p.measures}));
 	}
 
-	return {element, mainRate, title, verdict};
+	return {element, rest, title};
 })();

@@ -1,8 +1,10 @@
 /* Report of a whole file as JSON: see json.h. */
 #include "report/json/json.h"
 
+#include <math.h>
 #include <stdlib.h>
 
+#include "report/headline.h"
 #include "report/series.h"
 
 /* Adds an object for each phase of each combination, with its repeats taken together. */
@@ -69,6 +71,22 @@ static void add_job(cJSON *to, const struct results_file *f)
 		cJSON_AddNullToObject(to, "job");
 }
 
+/* Adds the first sentence, the number of the phase that it is about, and the doubts about it. */
+static bool add_headline(cJSON *to, const struct results_file *f)
+{
+	struct headline *h = calloc(1, sizeof(*h));
+	bool whole = h && headline_of(h, f);
+
+	if (whole) {
+		cJSON_AddStringToObject(to, "headline", h->text);
+		json_add_number(to, "headline_phase",
+				h->phase ? (double)h->phase->record.number : NAN);
+		json_doubts(to, &h->doubts);
+	}
+	free(h);
+	return whole;
+}
+
 cJSON *json_file(const struct results_file *f)
 {
 	cJSON *all = cJSON_CreateObject(), *stores;
@@ -92,7 +110,7 @@ cJSON *json_file(const struct results_file *f)
 	add_hosts(all, f);
 	add_job(all, f);
 	cJSON_AddArrayToObject(all, "phases");
-	if (add_series(all, f))
+	if (add_headline(all, f) && add_series(all, f))
 		return all;
 	cJSON_Delete(all);
 	return NULL;

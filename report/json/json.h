@@ -30,6 +30,10 @@ void json_timeline(cJSON *to, const struct results_phase_read *p, uint32_t rows_
 void json_distributions(cJSON *to, const struct results_phase_read *p);
 void json_slow(cJSON *to, const struct results_file *f, const struct results_phase_read *p);
 
+/* What the figures are worth. */
+struct doubts;
+void json_doubts(cJSON *to, const struct doubts *d);
+
 /* What MLPerf would report of a key-value cache, and its criteria; nothing of other phases. */
 void json_cache(cJSON *to, const struct results_phase_read *p);
 

@@ -9,6 +9,7 @@
 #include "report/accounts.h"
 #include "report/against.h"
 #include "report/client_side.h"
+#include "report/doubt.h"
 #include "report/json/json.h"
 #include "report/phase.h"
 #include "report/series.h"
@@ -124,6 +125,26 @@ static void add_verdict(cJSON *to, const struct results_file *f, const struct re
 		cJSON_AddItemToArray(lines, cJSON_CreateString(v.line[i]));
 }
 
+void json_doubts(cJSON *to, const struct doubts *d)
+{
+	cJSON *list = cJSON_AddArrayToObject(to, "doubts");
+	char sentence[DOUBT_SENTENCE_BYTES];
+
+	for (int i = 0; i < DOUBTS; i++) {
+		cJSON *one;
+
+		if (!d->raised[i])
+			continue;
+		one = cJSON_CreateObject();
+		cJSON_AddStringToObject(one, "doubt", doubt_kinds[i].name);
+		cJSON_AddBoolToObject(one, "voids", doubt_kinds[i].voids);
+		cJSON_AddStringToObject(one, "why", d->why[i]);
+		doubt_sentence(sentence, d, (enum doubt)i);
+		cJSON_AddStringToObject(one, "sentence", sentence);
+		cJSON_AddItemToArray(list, one);
+	}
+}
+
 /* Adds the figures that every kind of phase may have, under the same keys as in "series". */
 static void add_rates(cJSON *to, const struct results_phase_read *p)
 {
@@ -166,6 +187,11 @@ static const char *target_bound(const void *target)
 	return ((const struct target_result *)target)->most ? "most" : "least";
 }
 
+static const char *target_words(const void *target)
+{
+	return target_state_names[target_state(target)];
+}
+
 static void add_targets(cJSON *to, const struct results_phase_read *p)
 {
 	static const struct column columns[] = {
@@ -176,6 +202,7 @@ static void add_targets(cJSON *to, const struct results_phase_read *p)
 		FIELD(REAL, struct target_result, asked),
 		FIELD(REAL, struct target_result, found),
 		FIELD(YES, struct target_result, met),
+		{.type = COLUMN_WORD, .key = "state", .word = target_words},
 		COLUMNS_END};
 	const struct report_table table = {
 		.key = "targets", .columns = columns, TABLE_ROWS(p->targets, p->target_count)};
@@ -326,9 +353,12 @@ cJSON *json_phase(const struct results_file *f, const struct results_phase_read 
 		  const struct report_options *o)
 {
 	cJSON *object = cJSON_CreateObject();
+	struct doubts doubts;
 
 	add_head(object, p);
 	add_verdict(object, f, p);
+	doubts_of(&doubts, f, p);
+	json_doubts(object, &doubts);
 	add_rates(object, p);
 	add_utilisation(object, f, p);
 	add_targets(object, p);

@@ -31,8 +31,9 @@ void page_wrap(struct page *page, const char *text);
 struct text_kind {
 	bool (*is)(const struct results_phase_read *p);
 	/* Prints sentences at the top of the page. named: several phases of the page have
-	 * sentences. */
-	void (*sentences)(struct page *page, const struct results_phase_read *p, bool named);
+	 * sentences. told: what was found, and the targets, are in the headline. */
+	void (*sentences)(struct page *page, const struct results_phase_read *p, bool named,
+			  bool told);
 	/* The columns of a table with a struct phase_row per phase of the kind, below the table
 	 * of all phases, and what explains them, which ends with a newline. */
 	const struct column *columns;

@@ -12,9 +12,9 @@ void text_tables(struct page *page); /* tables that only the file describes */
 void text_notes(struct page *page);  /* messages of phases */
 void text_store_notes(struct page *page);
 
-/* Sentences: about targets, except AU's; what phases cost each other; steps that stand out; ranks
+/* Sentences: about targets, except AU's and those of the phase that the headline has told; what phases cost each other; steps that stand out; ranks
  * and nodes that were slow. */
-void text_targets(struct page *page);
+void text_targets(struct page *page, const struct results_phase_read *told);
 void text_together(struct page *page);
 void text_steps(struct page *page);
 void text_slow(struct page *page);

@@ -11,7 +11,7 @@
 #include "report/slow.h"
 #include "report/text/parts.h"
 
-void text_targets(struct page *page)
+void text_targets(struct page *page, const struct results_phase_read *told)
 {
 	const struct results_file *f = page->file;
 	char sentence[512], of[256];
@@ -20,7 +20,7 @@ void text_targets(struct page *page)
 		const struct results_phase_read *p = &f->phases[i];
 		bool has_au = !isnan(results_role_value(&p->merged, 0, ROLE_UTILISATION));
 
-		for (uint32_t k = 0; k < p->target_count; k++) {
+		for (uint32_t k = 0; p != told && k < p->target_count; k++) {
 			const struct target_result *t = &p->targets[k];
 
 			if (has_au && strcmp(t->name, "target_au") == 0)

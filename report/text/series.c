@@ -8,7 +8,6 @@
 #include "report/series.h"
 #include "report/text/parts.h"
 #include "report/text/table.h"
-#include "report/verdict.h"
 
 enum { KEYS_MAX = TABLE_COLUMNS - SERIES_FIGURES - 1 };
 /* Columns that the figures leave for the values of the sweeps, with and without intervals. */
@@ -284,16 +283,9 @@ bool text_series(struct page *page)
 {
 	struct series_lines lines;
 	bool whole = series_make(&lines, page->file);
-	unsigned starved = 0;
 
-	for (uint32_t i = 0; i < page->file->phase_count; i++)
-		starved += verdict_starved(&page->file->phases[i]) > VERDICT_STARVED;
 	if (whole)
 		series_print(page->out, page->file, &lines);
-	if (starved)
-		fprintf(page->out,
-			"\nThis machine was busy in %u of %u phases: haul's threads waited for a core.\n",
-			starved, page->file->phase_count);
 	series_free_lines(&lines);
 	return whole;
 }

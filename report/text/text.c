@@ -5,6 +5,8 @@
 #include "core/numbers.h"
 #include "core/units.h"
 #include "core/utf8.h"
+#include "report/headline.h"
+#include "report/say.h"
 #include "report/shapes.h"
 #include "report/text/parts.h"
 #include "report/text/table.h"
@@ -41,7 +43,68 @@ static const struct text_kind *speaking_kind(const struct results_phase_read *p)
 	return NULL;
 }
 
-static void text_sentences(struct page *page)
+/* The sentence with which the page begins. Whether its target is met is in colour. */
+static void text_headline(struct page *page, const struct headline *h)
+{
+	char sentence[HEADLINE_BYTES + 32];
+	size_t after = h->word + h->word_bytes;
+
+	snprintf(sentence, sizeof(sentence), "%.*s%s%.*s%s%s", (int)h->word, h->text,
+		 h->word_bytes ? page_paint(page, h->good ? PAGE_GREEN : PAGE_RED) : "",
+		 (int)h->word_bytes, h->text + h->word,
+		 h->word_bytes ? page_paint(page, PAGE_PLAIN) : "", h->text + after);
+	text_wrap(page->out, sentence, 0, 0);
+}
+
+/* What the headline's figures are worth, each with what to do about it. */
+static void text_doubts(struct page *page, const struct headline *h)
+{
+	char sentence[DOUBT_SENTENCE_BYTES], line[DOUBT_SENTENCE_BYTES + 16];
+
+	for (int i = 0; i < DOUBTS; i++) {
+		if (!h->doubts.raised[i])
+			continue;
+		doubt_sentence(sentence, &h->doubts, (enum doubt)i);
+		snprintf(line, sizeof(line), "doubt: %s", sentence);
+		text_wrap(page->out, line, 0, 2);
+	}
+}
+
+/* Doubts about phases that the headline is not about, by their names. That they ran once, or for a
+ * short time, is no news. */
+static void text_other_doubts(struct page *page, const struct headline *h)
+{
+	const struct results_file *f = page->file;
+	char line[2048] = "doubts about other phases: ", name[PHASE_NAME_BYTES];
+	const char *before = "";
+	struct doubts d;
+
+	for (uint32_t i = 0; i < f->phase_count; i++) {
+		const char *between = " (";
+
+		if (&f->phases[i] == h->phase)
+			continue;
+		doubts_of(&d, f, &f->phases[i]);
+		for (int k = 0; k < DOUBTS; k++) {
+			if (!d.raised[k] || !doubt_kinds[k].voids)
+				continue;
+			if (*between == ' ') {
+				phase_name(f, &f->phases[i], name);
+				say(line, sizeof(line), "%s%s", before, name);
+			}
+			say(line, sizeof(line), "%s%s", between, d.why[k]);
+			between = "; ";
+			before = ", ";
+		}
+		if (*between == ';')
+			say(line, sizeof(line), ")");
+	}
+	say(line, sizeof(line), ".");
+	if (*before)
+		text_wrap(page->out, line, 0, 2);
+}
+
+static void text_sentences(struct page *page, const struct headline *h)
 {
 	const struct results_file *f = page->file;
 	unsigned speaking = 0;
@@ -50,8 +113,12 @@ static void text_sentences(struct page *page)
 		speaking += speaking_kind(&f->phases[i]) != NULL;
 	for (uint32_t i = 0; i < f->phase_count; i++)
 		if (speaking_kind(&f->phases[i]))
-			speaking_kind(&f->phases[i])->sentences(page, &f->phases[i], speaking > 1);
-	text_targets(page);
+			speaking_kind(&f->phases[i])
+				->sentences(page, &f->phases[i], speaking > 1,
+					    &f->phases[i] == h->phase);
+	text_targets(page, h->phase);
+	text_doubts(page, h);
+	text_other_doubts(page, h);
 }
 
 static void text_kinds(struct page *page)
@@ -80,18 +147,25 @@ char *report_text(const struct results_file *file, const struct report_options *
 	static void (*const details[])(struct page * page) = {
 		text_together, text_client_side, text_kinds, text_tables, text_steps, text_slow};
 	struct page page = {.color = o->color, .file = file};
+	struct headline *h = calloc(1, sizeof(*h));
 	char *text = NULL;
-	bool whole = true;
+	bool whole = h && headline_of(h, file);
 	size_t size;
 
-	page.out = open_memstream(&text, &size);
-	if (!page.out)
+	page.out = whole ? open_memstream(&text, &size) : NULL;
+	if (!page.out) {
+		free(h);
 		return NULL;
+	}
 	first_line(&page);
-	if (file->runs > 1)
+	text_headline(&page, h);
+	if (file->runs > 1) {
+		text_doubts(&page, h);
 		whole = text_series(&page);
-	else
-		text_sentences(&page);
+	} else {
+		text_sentences(&page, h);
+	}
+	free(h);
 	if (file->phase_count)
 		text_phases(&page);
 	for (size_t i = 0; file->phase_count && !page_is_long(file) && i < COUNT(details); i++)

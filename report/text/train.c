@@ -12,6 +12,7 @@ static void train_busy(struct page *page, const struct results_phase_read *p, bo
 		       const struct verdict *v)
 {
 	char sentence[VERDICT_BYTES + RESULTS_NAME_BYTES + 16] = "";
+	/* AU is known here, so the target is met or missed. */
 	const char *word = !v->target ? "." : v->target->met ? "met." : "missed.";
 	int before = (int)(strlen(v->line[0]) - strlen(word)), letters = (int)strlen(word) - 1;
 
@@ -26,12 +27,13 @@ static void train_busy(struct page *page, const struct results_phase_read *p, bo
 	text_wrap(page->out, sentence, 0, 0);
 }
 
-static void train_sentences(struct page *page, const struct results_phase_read *p, bool named)
+static void train_sentences(struct page *page, const struct results_phase_read *p, bool named,
+			    bool told)
 {
 	struct verdict v;
 
 	verdict_of(page->file, p, &v);
-	if (v.busy)
+	if (v.busy && !told)
 		train_busy(page, p, named, &v);
 	for (unsigned i = v.busy; i < v.count; i++)
 		text_wrap(page->out, v.line[i], 0, 0);

@@ -75,7 +75,8 @@ static void sentences(void)
 		{"fraction", false, 0.9999, 0.99986, "It 99.986 % misses the target of 99.99 %"},
 		{"fraction", false, 0.9, 0.964, "It 96.4 % meets the target of 90 %"},
 		{"ns", true, 20e6, 20.004e6, "It 20.004 ms misses the target of at most 20 ms"},
-		{"B/s", false, 2e9, NAN, "It is unknown: it misses the target of 2 GB/s"},
+		{"B/s", false, 2e9, NAN,
+		 "It is unknown, so the target of 2 GB/s is neither met nor missed"},
 	};
 	char text[200];
 

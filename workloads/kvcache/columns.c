@@ -36,6 +36,8 @@ static const struct figure figures[] = {
 	FIGURE_PER("request_rate", "1/s", 1e9, OF(KV_REQUESTS), OF(TALLY_WALL_NS),
 		   "requests served per second",
 		   .role = ROLE_ITEM_RATE)
+	FIGURE_PER("served_share", "fraction", 1, OF(KV_REQUESTS), OF_SUM(KV_REQUESTS, KV_LEFT),
+		   "requests served to their end, of those and the ones that waited or were being served at the end")
 	FIGURE_PER("offered_rate", "1/s", 1e9, OF(KV_OFFERED), OF(TALLY_WALL_NS),
 		   "requests that fell due per second")
 	FIGURE_PER("operation_rate", "1/s", 1e9, OF_SUM3(KV_ENTRY_READS, KV_ENTRY_WRITES, KV_MOVES),
@@ -104,6 +106,12 @@ const struct target kvcache_targets[] = {
 		      "part of the reads whose entry is there; 0: none")
 	TARGET_QUANTILE("target_read_p95", "95th percentile of reads of entries", "read", 0.95,
 			"95th percentile of reads of whole entries to stay below; 0: none")
+	TARGET_QUANTILE("target_request_p95", "95th percentile of requests", "request", 0.95,
+			"95th percentile of requests, from when they fall due to their last token, to stay below; 0: none")
+	TARGET_FIGURE("target_request_rate", "requests served", "1/s", "request_rate",
+		      "requests per second that all ranks serve to their end; 0: none")
+	TARGET_FIGURE("target_served", "share of requests served", "fraction", "served_share",
+		      "part of the requests that fell due and were served to their end; 0: none")
 	TARGETS_END
 };
 /* clang-format on */

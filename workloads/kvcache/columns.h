@@ -21,7 +21,8 @@
 	X(KV_USERS, "users", "", SUM, "users who ask, at the end") \
 	X(KV_OFFERED, "offered", "", SUM, "requests that fell due") \
 	X(KV_REQUESTS, "requests", "", SUM, "requests served to their end", .role = ROLE_ITEMS) \
-	X(KV_LEFT, "left", "", SUM, "requests that waited, or were being served, when the phase ended") \
+	X(KV_LEFT, "left", "", SUM, "requests that waited, or were being served, when the phase ended", \
+	  .role = ROLE_ITEMS_LEFT) \
 	X(KV_WAITING_MOST, "waiting_most", "", MAX, "the most requests of a rank that waited at a time") \
 	X(KV_TOKENS, "tokens", "", SUM, "tokens generated for the requests served") \
 	X(KV_HITS, "hits", "", SUM, "reads of entries that were there") \
@@ -76,7 +77,7 @@
 	X(KV_HIST_CHUNK_READ, "chunk_read", "a read of a chunk") \
 	X(KV_HIST_CHUNK_WRITE, "chunk_write", "a write of a chunk") \
 	X(KV_HIST_LATE, "late", "how long after it fell due a request was seen: haul's own delay") \
-	X(KV_HIST_REQUEST, "request", "a request, from when it fell due to its last token") \
+	X(KV_HIST_REQUEST, "request", "a request, from when it fell due to its last token", .role = ROLE_REQUEST_LATENCY) \
 	X(KV_HIST_REQUEST_STORAGE, "request_storage", "the part of a request in which it waited for its operations") \
 	X(KV_HIST_REQUEST_QUEUE, "request_queue", "the part of a request before it was served")
 

@@ -1,0 +1,328 @@
+/* First sentence about a results file: see headline.h. */
+#include "report/headline.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/units.h"
+#include "report/phase.h"
+#include "report/say.h"
+#include "report/stats.h"
+#include "report/verdict.h"
+
+#define SAY(h, ...) say((h)->text, HEADLINE_BYTES, __VA_ARGS__)
+
+/* What makes a phase the one to talk about. */
+enum { RANK_NO_TARGET, RANK_MET, RANK_UNANSWERED, RANK_MISSED };
+
+static int headline_rank(const struct results_phase_read *p)
+{
+	int rank = RANK_NO_TARGET;
+
+	for (uint32_t i = 0; i < p->target_count; i++) {
+		enum target_state state = target_state(&p->targets[i]);
+		int own = state == TARGET_MISSED    ? RANK_MISSED
+			  : state == TARGET_UNKNOWN ? RANK_UNANSWERED
+						    : RANK_MET;
+
+		rank = own > rank ? own : rank;
+	}
+	return rank;
+}
+
+static double headline_bytes(const struct results_phase_read *p)
+{
+	double bytes = phase_bytes(p);
+
+	return isnan(bytes) ? 0 : bytes;
+}
+
+/* Of equals, the later. Of a series, the first finished run of a phase stands for all. */
+static const struct results_phase_read *headline_phase(const struct results_file *f)
+{
+	const struct results_phase_read *best = NULL;
+
+	for (uint32_t i = 0; i < f->phase_count; i++) {
+		const struct results_phase_read *p = &f->phases[i];
+		int rank = headline_rank(p), best_rank = best ? headline_rank(best) : -1;
+
+		if (p->record.warmup || p->record.alone)
+			continue;
+		if (!best || rank > best_rank ||
+		    (rank == best_rank && headline_bytes(p) >= headline_bytes(best)))
+			best = p;
+	}
+	return best;
+}
+
+static unsigned headline_trainings(const struct results_file *f)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < f->phase_count; i++)
+		n += verdict_is(&f->phases[i]) && !f->phases[i].record.alone &&
+		     f->phases[i].record.run == f->phases[0].record.run;
+	return n;
+}
+
+static void headline_quantiles(struct headline *h, const struct results_phase_read *p)
+{
+	const struct results_hist *requests = results_role_hist(p, ROLE_REQUEST_LATENCY);
+	char half[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES];
+
+	if (!requests)
+		return;
+	SAY(h, ", half of them within %s and 95 %% within %s",
+	    units_time(half, (double)hist_quantile_ns(&requests->hist, 0.5) / 1e9),
+	    units_time(most, (double)hist_quantile_ns(&requests->hist, 0.95) / 1e9));
+}
+
+/* "wrote 1.2 GB/s and read 2.1 GB/s": of phases that do one after the other. */
+static bool headline_both_ways(struct headline *h, const struct results_phase_read *p)
+{
+	double wrote = results_role_value(&p->merged, 0, ROLE_WRITE_RATE),
+	       read = results_role_value(&p->merged, 0, ROLE_READ_RATE);
+	char a[UNITS_TEXT_BYTES], b[UNITS_TEXT_BYTES];
+
+	if (results_role(&p->merged, ROLE_BYTE_RATE_SLOWEST) < 0 || !(wrote > 0 || read > 0))
+		return false;
+	if (wrote > 0)
+		SAY(h, "wrote %s", units_rate(a, wrote));
+	if (read > 0)
+		SAY(h, "%sread %s", wrote > 0 ? " and " : "", units_rate(b, read));
+	return true;
+}
+
+/* What a phase without accelerators reached. */
+static void headline_reached(struct headline *h, const struct results_phase_read *p)
+{
+	double bytes = series_figure_of(p, SERIES_BYTES), number;
+	enum series_figure main = series_main(p);
+	char text[TARGET_TEXT_BYTES], count[UNITS_TEXT_BYTES], time[UNITS_TEXT_BYTES];
+
+	if (results_role_hist(p, ROLE_REQUEST_LATENCY) && main == SERIES_SAMPLES) {
+		SAY(h, "served %s %s in %s",
+		    units_count(count, (uint64_t)results_role_value(&p->merged, 0, ROLE_ITEMS)),
+		    phase_items(p), units_time(time, p->record.seconds));
+		headline_quantiles(h, p);
+	} else if (headline_both_ways(h, p)) {
+		return;
+	} else if (main == SERIES_OPERATIONS || main == SERIES_SAMPLES) {
+		number = series_figure_of(p, main);
+		SAY(h, "did %s %s per second",
+		    number < 1000 ? target_value(text, "", number, 3)
+				  : units_count(text, (uint64_t)llround(number)),
+		    main == SERIES_OPERATIONS ? "operations" : phase_items(p));
+		if (bytes > 0)
+			SAY(h, ", which is %s", units_rate(count, bytes));
+	} else if (bytes > 0) {
+		SAY(h, "moved %s", units_rate(text, bytes));
+	} else {
+		SAY(h, "has no figure");
+	}
+}
+
+/* "AU 96.4 % (95.1 % to 97.2 %) on average over 5 repeats". */
+static void headline_mean(struct headline *h, const struct series_line *line)
+{
+	enum series_figure figure = verdict_is(line->first) ? SERIES_AU : series_main(line->first);
+	const struct stats *s;
+	const char *unit = figure == SERIES_AU      ? "fraction"
+			   : figure == SERIES_BYTES ? "B/s"
+						    : "1/s";
+	char text[TARGET_TEXT_BYTES];
+
+	if (figure == SERIES_VALUES || !isfinite(line->figures[figure].mean)) {
+		SAY(h, "has no figure");
+		return;
+	}
+	s = &line->figures[figure];
+	SAY(h, "%s%s", figure == SERIES_AU ? "AU " : "", target_value(text, unit, s->mean, 3));
+	if (figure == SERIES_OPERATIONS)
+		SAY(h, " operations");
+	if (line->repeats > 1 && isfinite(s->low)) {
+		SAY(h, " (%s to ", target_value(text, unit, s->low, 3));
+		SAY(h, "%s)", target_value(text, unit, s->high, 3));
+	}
+	if (line->repeats > 1)
+		SAY(h, " on average over %u repeats", line->repeats);
+}
+
+static void headline_word(struct headline *h, enum target_state state)
+{
+	const char *word = target_state_words[state];
+
+	h->word = strlen(h->text);
+	h->word_bytes = strlen(word);
+	h->good = state == TARGET_MET;
+	SAY(h, "%s", word);
+}
+
+/* "; the target of 90 % is met" where what was found has just been told, else "; bandwidth 1.2 GB/s
+ * misses the target of 2 GB/s". */
+static void headline_target(struct headline *h, const struct target_result *t, bool told)
+{
+	char asked[TARGET_TEXT_BYTES], sentence[512];
+
+	if (told) {
+		SAY(h, "; the target of %s is ", target_value(asked, t->unit, t->asked, 6));
+		headline_word(h, target_state(t));
+		return;
+	}
+	target_sentence(sentence, sizeof(sentence), t, "");
+	SAY(h, "; %s", sentence);
+}
+
+/* Targets of phases that the sentence is not about, by their state. */
+static void headline_others(struct headline *h, const struct results_file *f,
+			    const struct results_phase_read *about)
+{
+	unsigned states[TARGET_STATES] = {0}, all = 0;
+
+	for (uint32_t i = 0; i < f->phase_count; i++) {
+		const struct results_phase_read *p = &f->phases[i];
+
+		for (uint32_t k = 0; p != about && !p->record.alone && k < p->target_count; k++) {
+			states[target_state(&p->targets[k])]++;
+			all++;
+		}
+	}
+	if (states[TARGET_MISSED])
+		SAY(h, "; of %u more target%s %u %s missed", all, all == 1 ? "" : "s",
+		    states[TARGET_MISSED], states[TARGET_MISSED] == 1 ? "is" : "are");
+	else if (states[TARGET_UNKNOWN])
+		SAY(h, "; of %u more target%s %u cannot be told", all, all == 1 ? "" : "s",
+		    states[TARGET_UNKNOWN]);
+	else if (all)
+		SAY(h, "; %u more target%s met", all, all == 1 ? " is" : "s are");
+}
+
+static void headline_run(struct headline *h, const struct results_file *f,
+			 const struct results_phase_read *p)
+{
+	double au = results_role_value(&p->merged, 0, ROLE_UTILISATION);
+	char share[TARGET_TEXT_BYTES];
+
+	doubts_of(&h->doubts, f, p);
+	if (!isnan(au)) {
+		if (headline_trainings(f) > 1)
+			SAY(h, "%s: ", p->record.name);
+		verdict_busy_share(share, au, phase_target(p, "target_au"));
+		SAY(h, "The accelerators were busy %s of the time", share);
+	} else if (verdict_is(p)) {
+		SAY(h, "%s: AU is unknown, since %s", p->record.name, doubt_unknown(&h->doubts));
+	} else {
+		SAY(h, "%s: ", p->record.name);
+		headline_reached(h, p);
+	}
+	for (uint32_t i = 0; i < p->target_count; i++)
+		headline_target(h, &p->targets[i], strcmp(p->targets[i].name, "target_au") == 0);
+	headline_others(h, f, p);
+	doubts_say(h->text, HEADLINE_BYTES, &h->doubts, true);
+}
+
+static const struct series_line *headline_line(const struct series_lines *s,
+					       const struct results_phase_read *p)
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		for (uint32_t k = 0; k < s->lines[i].repeats; k++)
+			if (s->lines[i].phases[k] == p)
+				return &s->lines[i];
+	return NULL;
+}
+
+/* The combination with the best mean, and how many there are. */
+static const struct series_line *headline_best(const struct series_lines *s,
+					       const struct series_line *of, unsigned *count)
+{
+	const struct series_line *best = NULL;
+
+	*count = 0;
+	for (uint32_t i = 0; i < s->count; i++) {
+		if (!series_same_phase(&s->lines[i], of))
+			continue;
+		++*count;
+		if (!best || series_better(&s->lines[i], best))
+			best = &s->lines[i];
+	}
+	return best;
+}
+
+/* How many combinations meet a target. */
+static void headline_combinations(struct headline *h, const struct results_file *f,
+				  const struct series_lines *s, const struct series_line *of,
+				  const struct target_result *target)
+{
+	unsigned states[TARGET_STATES] = {0}, all = 0;
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		struct target_result t;
+
+		if (!series_same_phase(&s->lines[i], of))
+			continue;
+		t = series_target(f, &s->lines[i], target->name);
+		if (isnan(t.asked))
+			continue;
+		states[target_state(&t)]++;
+		all++;
+	}
+	SAY(h, "; %u of %u meet the target of %s", states[TARGET_MET], all, target->label);
+	if (states[TARGET_UNKNOWN])
+		SAY(h, ", of %u it cannot be told", states[TARGET_UNKNOWN]);
+}
+
+static void headline_series(struct headline *h, const struct results_file *f,
+			    const struct series_lines *s, const struct series_line *line)
+{
+	unsigned combinations;
+	const struct series_line *best = headline_best(s, line, &combinations);
+
+	if (combinations > 1)
+		line = best;
+	h->phase = line->first;
+	doubts_of_line(&h->doubts, f, line);
+	SAY(h, "%s: ", line->first->record.name);
+	if (combinations > 1)
+		SAY(h, "the best of %u combinations is %s with ", combinations,
+		    line->first->record.sweep);
+	headline_mean(h, line);
+	for (uint32_t i = 0; i < line->first->target_count; i++) {
+		const struct target_result *t = &line->first->targets[i];
+		struct target_result all = series_target(f, line, t->name);
+
+		if (combinations > 1)
+			headline_combinations(h, f, s, line, t);
+		else
+			headline_target(h, &all, strcmp(t->name, "target_au") == 0);
+	}
+	doubts_say(h->text, HEADLINE_BYTES, &h->doubts, false);
+}
+
+bool headline_of(struct headline *h, const struct results_file *f)
+{
+	const struct results_phase_read *p = headline_phase(f);
+	const struct series_line *line = NULL;
+	struct series_lines s = {0};
+	bool whole = true;
+
+	*h = (struct headline){.phase = p};
+	if (f->runs > 1) {
+		whole = series_make(&s, f);
+		line = whole && p ? headline_line(&s, p) : NULL;
+	}
+	if (line)
+		headline_series(h, f, &s, line);
+	else if (p)
+		headline_run(h, f, p);
+	else
+		SAY(h, "No phase has finished");
+	if (p && strcmp(f->status, "done") != 0 && !h->doubts.raised[DOUBT_ENDED])
+		SAY(h, "; the run itself %s",
+		    strcmp(f->status, "interrupted") == 0 ? "was interrupted"
+		    : strcmp(f->status, "running") == 0   ? "has not ended yet"
+							  : "failed");
+	SAY(h, ".");
+	series_free_lines(&s);
+	return whole;
+}
