@@ -40,6 +40,10 @@ int job_read(struct job *job, const struct job_schema *schema, const cJSON *root
 int job_read_phases(struct job *job, const struct job_schema *schema, const cJSON *phases,
 		    struct err *err);
 
+/* Replaces, in the tree, options of phases that name a file of options by what the file says; source: the file of the job.
+ * What has no right shape is left to job_read_phases. See expand.c. */
+int job_expand(const struct job_schema *schema, cJSON *root, const char *source, struct err *err);
+
 /* Refusals and paths that both of them use. */
 int job_no_memory(const char *path, struct err *err);
 int job_refuse_shape(const cJSON *item, const char *path, const char *wanted, struct err *err);

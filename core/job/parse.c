@@ -56,7 +56,9 @@ static int job_from_tree(struct job *job, const struct job_schema *schema, const
 	}
 	if (!pointers || i < changes->count)
 		return err_set(err, -ENOMEM, "%s: no memory", source);
-	rc = job_read(job, schema, root, err);
+	rc = job_expand(schema, root, source, err);
+	if (rc == 0)
+		rc = job_read(job, schema, root, err);
 	if (rc == 0)
 		rc = job_read_phases(job, schema, cJSON_GetObjectItemCaseSensitive(root, "phases"),
 				     err);

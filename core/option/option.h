@@ -76,6 +76,10 @@ struct option {
 	 * the choice is given, before all that is given beside it, which therefore takes
 	 * precedence. NULL: the choice stands only for itself. */
 	void (*preset)(void *into);
+	/* text: it names a file that stands for other options of its struct. The function is called with what the file holds
+	 * and adds these options to the object, but for those that it has: see options_expand. NULL: the text stands for
+	 * itself. */
+	int (*expand)(struct cJSON *object, const char *text, size_t length, struct err *err);
 	const char *help;
 };
 
@@ -139,6 +143,12 @@ struct option_part {
 int options_parse_parts(const struct option_part *parts, unsigned count, const char *const *others,
 			const struct cJSON *object, const char *path, struct arena *arena,
 			struct err *err);
+
+/* Replaces, in an object that is yet to be parsed, each option that names a file of other options by what the file says,
+ * also in the tables within the tables. A path that is relative is looked for in folder (NULL: there is none) and then
+ * where the process is. Returns a negative errno with "path/key: file: sentence". */
+int options_expand(const struct option *const *tables, struct cJSON *object, const char *path,
+		   const char *folder, struct err *err);
 
 /* The values as a new JSON object: every option in the order of the tables, defaults included,
  * sizes in bytes and times in seconds as numbers. The caller owns it (cJSON_Delete). NULL: no

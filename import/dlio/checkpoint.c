@@ -72,6 +72,16 @@ static void checkpoint_add_type(struct dlio *d, cJSON *model, const char *key, c
 	dlio_refuse(d, "%s: unknown number format \"%.32s\"", path, type);
 }
 
+/* Whether a whole number of heads has a whole size. DLIO rounds it down where it has none. */
+static bool checkpoint_divides(struct dlio *d)
+{
+	double heads = dlio_number(d, SHAPE "num_attention_heads");
+	double shared = dlio_number(d, SHAPE "num_kv_heads");
+
+	return heads > 0 && shared > 0 && fmod(dlio_number(d, SHAPE "hidden_size"), heads) == 0 &&
+	       fmod(heads, shared) == 0;
+}
+
 /* A transformer by its dimensions. */
 static void checkpoint_add_shape(struct dlio *d, cJSON *model, double layers)
 {
@@ -86,6 +96,8 @@ static void checkpoint_add_shape(struct dlio *d, cJSON *model, double layers)
 	for (unsigned i = 0; i < COUNT(rows); i++)
 		cJSON_AddNumberToObject(model, rows[i].key, dlio_number(d, rows[i].path));
 	cJSON_AddNumberToObject(model, "layers", layers);
+	if (!checkpoint_divides(d))
+		dlio_add_text(d, model, "tensors", "dlio");
 	checkpoint_add_type(d, model, "weights", MODEL "model_datatype");
 	checkpoint_add_type(d, model, "optimizer", MODEL "optimizer_datatype");
 	if (dlio_at(d, MODEL "optimization_groups"))

@@ -70,7 +70,7 @@ def test_formulas():
     for m in models:
         for tp, pp, dp, zero in ((1, 1, 4, 0), (4, 3, 2, 0), (8, 1, 2, 1), (2, 3, 2, 1), (1, 7, 1, 2), (4, 1, 3, 3)):
             job = {"stores": {"s": {"uri": "null://x"}},
-                   "phases": [{"checkpoint": {"model": m, "mesh": {"tensor": tp, "pipeline": pp, "data": dp, "zero": zero}}}]}
+                   "phases": [{"checkpoint": {"model": {**m, "tensors": "dlio"}, "mesh": {"tensor": tp, "pipeline": pp, "data": dp, "zero": zero}}}]}
             with tempfile.NamedTemporaryFile("w", suffix=".json") as f:
                 json.dump(job, f)
                 f.flush()

@@ -113,11 +113,16 @@ static uint64_t stages_bytes(const struct checkpoint_shape *s, bool other, uint6
 	if (stages == 0)
 		return 0;
 	bytes = region_bytes(s, other, 0);
+	if (s->model.experts || s->model.predict_layers) {
+		for (uint64_t stage = 1; stage < stages; stage++)
+			bytes += region_bytes(s, other, stage);
+		return bytes * s->mesh.tensor;
+	}
 	/* The stages between the first and the last are of two kinds: first those with one layer
 	 * more. */
 	inner_end = min_u64(stages, last);
 	if (inner_end > 1) {
-		longer = min_u64(max_u64(s->model.layers % s->mesh.pipeline, 1), inner_end);
+		longer = min_u64(max_u64(model_blocks(&s->model) % s->mesh.pipeline, 1), inner_end);
 		if (longer > 1)
 			bytes += (longer - 1) * region_bytes(s, other, 1);
 		if (inner_end > longer)
@@ -191,7 +196,7 @@ void checkpoint_file_tensor(const void *file, uint64_t t, struct tensor *out)
 	const struct checkpoint_file *f = file;
 	const struct model *m = &f->shape->model;
 	uint64_t weights = weight_tensors(m, f->layer_first, f->layer_end), layer;
-	uint32_t i;
+	uint64_t i;
 
 	if (t >= weights) {
 		shard_optimizer_tensor(m, &f->shape->mesh, (uint32_t)(t - weights), out);
@@ -235,7 +240,7 @@ void checkpoint_rank_bytes(const struct checkpoint_shape *s, uint64_t rank, uint
 }
 
 void checkpoint_weights_at(const struct checkpoint_shape *s, const struct mesh_place *p,
-			   uint64_t layer, uint32_t i, struct checkpoint_range *out)
+			   uint64_t layer, uint64_t i, struct checkpoint_range *out)
 {
 	uint64_t first, end;
 

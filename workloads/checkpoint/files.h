@@ -89,7 +89,7 @@ struct checkpoint_range {
  * stage, and tensor i of the optimizer's states. The writer must write weights, or the
  * optimizer. */
 void checkpoint_weights_at(const struct checkpoint_shape *s, const struct mesh_place *p,
-			   uint64_t layer, uint32_t i, struct checkpoint_range *out);
+			   uint64_t layer, uint64_t i, struct checkpoint_range *out);
 void checkpoint_optimizer_at(const struct checkpoint_shape *s, const struct mesh_place *p,
 			     uint32_t i, struct checkpoint_range *out);
 

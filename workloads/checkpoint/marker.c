@@ -21,7 +21,7 @@
 #include "haul_build.h"
 #include "workloads/common/small_object.h"
 
-enum { MARKER_DEPTH = 4, MARKER_VALUES = 64, MARKER_NUMBER_BYTES = 24 };
+enum { MARKER_DEPTH = 4, MARKER_VALUES = 128, MARKER_NUMBER_BYTES = 24 };
 
 static const struct option marker_options[] = {
 	OPT_U64("haul_checkpoint", struct marker, version, .required = true, .min = 1,

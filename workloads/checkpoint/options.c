@@ -132,14 +132,12 @@ bool checkpoint_reads_ranges(const struct checkpoint_options *o, const struct me
 static double options_bytes_most(const struct model *m, const struct mesh *mesh)
 {
 	double h = (double)m->hidden, ranks = (double)mesh_ranks(mesh);
-	double layer = 4 * h * h + 3 * h * (double)m->feed_forward + 2 * h;
-	double parameters = 2 * (double)m->vocabulary * h + (double)m->layers * layer + h;
 
 	if (m->bytes)
 		return (double)m->bytes * (double)mesh->data;
 	/* A weight and three states of the optimizer, of 8 bytes at most, and the optimizer's rest
 	 * of each rank. */
-	return parameters * 4 * 8 + ranks * 3 * 5 * h * 8;
+	return model_parameters_most(m) * 4 * 8 + ranks * 3 * 5 * h * 8;
 }
 
 static int options_check_model(const struct checkpoint_options *o, const struct checkpoint_shape *s,

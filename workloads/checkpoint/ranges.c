@@ -12,9 +12,8 @@
 
 const char *const checkpoint_replicas_names[] = {"all", "first", NULL};
 
-/* Kinds of tensors, each of which is cut in one way: the embedding and the output head (or the only
- * tensor of a model of no known shape), the six of a transformer layer, the last norm. */
-enum { KIND_FIRST, KIND_LAYER, KIND_NORM = KIND_LAYER + 6, KINDS };
+/* Kinds of tensors, each of which is cut in one way: those of each class of layers. */
+enum { KINDS = TENSOR_KINDS_MAX };
 
 /* Writers: first ... end - 1 in each dimension of their mesh. */
 struct writers {
@@ -28,6 +27,8 @@ struct restore {
 	/* Weights. */
 	uint64_t layer, layer_end;
 	unsigned kinds; /* 0: reads no weights */
+	struct tensors_layout layouts[TENSORS_CLASSES];
+	unsigned first_kind[TENSORS_CLASSES];
 	struct shard_matrix matrices[KINDS];
 	struct slice wanted[KINDS];
 	struct writers writers;
@@ -49,14 +50,19 @@ static uint64_t counterpart(uint64_t i, uint64_t count, uint64_t other)
 	return (uint64_t)((unsigned __int128)i * other / count);
 }
 
-static void restore_kind_matrix(const struct model *m, unsigned kind, struct shard_matrix *out)
+/* The kinds of all classes of layers that the model has. */
+static void restore_list_kinds(struct restore *r)
 {
-	if (kind == KIND_FIRST)
-		shard_layer_matrix(m, 0, 0, out);
-	else if (kind == KIND_NORM)
-		shard_layer_matrix(m, m->layers + 2, 0, out);
-	else
-		shard_layer_matrix(m, 1, kind - KIND_LAYER, out);
+	const struct model *m = &r->s->model;
+
+	for (unsigned c = 0; c < TENSORS_CLASSES; c++) {
+		r->first_kind[c] = r->kinds;
+		if (!tensors_class_layers(m, c, model_layer_count(m)))
+			continue;
+		tensors_layout(m, c, &r->layouts[c]);
+		for (uint32_t k = 0; k < r->layouts[c].count; k++)
+			tensors_matrix(m, c, k, &r->matrices[r->kinds++]);
+	}
 }
 
 static void writers_widen(struct writers *w, const struct slice_holders *h)
@@ -74,7 +80,7 @@ static void restore_plan_weights(struct restore *r)
 	struct writers *w = &r->writers;
 
 	shard_layers(m, r->mesh, r->place.pipeline, &r->layer, &r->layer_end);
-	r->kinds = m->bytes ? 1 : KINDS;
+	restore_list_kinds(r);
 	r->tensor = counterpart(r->place.tensor, r->mesh->tensor, from->tensor);
 	/* Where only data rank 0 wrote, all read that. */
 	r->data = from->zero == 3 ? counterpart(r->place.data, r->mesh->data, from->data) : 0;
@@ -84,7 +90,6 @@ static void restore_plan_weights(struct restore *r)
 	for (unsigned k = 0; k < r->kinds; k++) {
 		struct slice_holders h;
 
-		restore_kind_matrix(m, k, &r->matrices[k]);
 		slice_make(r->mesh, &r->matrices[k], &r->place, &r->wanted[k]);
 		if (!slice_holders_find(from, &r->matrices[k], &r->wanted[k], &h))
 			continue;
@@ -181,13 +186,6 @@ static int restore_flush(struct restore *r)
 	return last.length ? r->range(r->argument, &last) : 0;
 }
 
-static unsigned restore_kind(const struct model *m, uint64_t layer, uint32_t i)
-{
-	if (layer >= 1 && layer <= m->layers)
-		return KIND_LAYER + i;
-	return layer && layer == m->layers + 2 ? KIND_NORM : KIND_FIRST;
-}
-
 /* Adds elements [first, first + count) of the tensor that at names. */
 static int restore_add(struct restore *r, const struct checkpoint_range *at, enum model_type type,
 		       uint64_t first, uint64_t count)
@@ -243,11 +241,14 @@ static int restore_weights(struct restore *r, const struct mesh_place *writer)
 	shard_layers(m, &r->s->mesh, writer->pipeline, &first, &end);
 	first = max_u64(first, r->layer);
 	end = min_u64(end, r->layer_end);
-	for (uint64_t layer = first; layer < end; layer++)
-		for (uint32_t i = 0; i < shard_layer_tensors(m, layer); i++) {
-			unsigned kind = restore_kind(m, layer, i);
+	for (uint64_t layer = first; layer < end; layer++) {
+		enum tensor_class class = tensors_class(m, layer);
+		const struct tensors_layout *l = &r->layouts[class];
+
+		for (uint64_t i = 0; i < tensors_in_layer(l); i++) {
+			uint64_t element, count, expert;
+			unsigned kind = r->first_kind[class] + tensors_kind(l, i, &expert);
 			struct slice_common c = common[kind];
-			uint64_t element, count;
 
 			checkpoint_weights_at(r->s, writer, layer, i, &at);
 			while (!rc && slice_common_next(&c, &element, &count))
@@ -255,6 +256,7 @@ static int restore_weights(struct restore *r, const struct mesh_place *writer)
 			if (rc)
 				return rc;
 		}
+	}
 	return 0;
 }
 

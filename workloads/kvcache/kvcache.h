@@ -68,7 +68,7 @@ extern const char *const kv_trace_ranks_names[]; /* ends in NULL */
 
 struct kvcache_options {
 	struct kv_source_options source; /* first: its table fills it at the same address */
-	struct kv_model model;
+	struct model model;
 	struct kv_tier_options tiers[KV_TIERS_MAX];
 	uint32_t tier_count; /* 0: one, the phase's store with 95 % of what is free */
 	struct kv_policy_options policy;
@@ -105,7 +105,7 @@ struct kv_tier_place {
 /* What the options of a phase stand for, with all defaults in place. */
 struct kv_setup {
 	const struct kvcache_options *options;
-	struct kv_model model;
+	struct model model;
 	struct kv_source_options source;
 	struct kv_policy policy;
 	struct kv_tier_rules rules[KV_TIERS_MAX];

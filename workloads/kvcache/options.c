@@ -97,7 +97,7 @@ static void generation_preset(void *into)
 }
 
 const struct option kvcache_options_table[] = {
-	OPT_TABLE("model", struct kvcache_options, model, .table = kv_model_options,
+	OPT_TABLE("model", struct kvcache_options, model, .table = model_options,
 		  .help = "the model, which says how many bytes a token has"),
 	OPT_LIST("tiers", struct kvcache_options, tiers, tier_count, .table = tier_options,
 		 .help = "where entries are, from fast to slow; none: the phase's store, with 95 % "

@@ -35,7 +35,7 @@ struct traced {
 	uint32_t rank; /* or the number of the tensor group */
 	bool several;  /* ranks, or groups */
 	bool all;      /* a row for each rank of the group */
-	const struct kv_model *model;
+	const struct model *model;
 	uint64_t tensor;
 	uint32_t tier[KV_TIERS_MAX]; /* as a trace numbers them: 0 gpu, 1 cpu, from 2 on stores */
 	struct trace_writer writer;  /* rank 0 */

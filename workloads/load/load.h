@@ -17,6 +17,7 @@
 #include "workloads/common/cold.h"
 #include "workloads/common/options.h"
 #include "workloads/load/header.h"
+#include "workloads/model/tensors.h"
 #include "workloads/workload.h"
 
 enum { LOAD_FOLDER_BYTES = 256 };
@@ -31,6 +32,7 @@ struct load_options {
 	uint64_t null_passes; /* see common/null_pass.h */
 	uint64_t tensor;      /* ranks that share a model; 0: cluster.tensor */
 	uint64_t kv_heads;    /* see struct load_part */
+	struct model model;   /* without layers: none is described */
 	uint32_t readers;     /* enum load_readers */
 	/* Memory of a rank through which the model streams, in pieces of chunk. */
 	uint64_t buffers, chunk;

@@ -10,7 +10,12 @@
 #include "workloads/load/hand.h"
 #include "workloads/load/load.h"
 
-enum { LOAD_COUNT_MAX = 10000, LOAD_TENSOR_MAX = 1 << 20, LOAD_HISTOGRAMS = 3 };
+enum {
+	LOAD_COUNT_MAX = 10000,
+	LOAD_TENSOR_MAX = 1 << 20,
+	LOAD_HISTOGRAMS = 3,
+	LOAD_PATH_BYTES = 96
+};
 
 static const char *const load_readers_names[] = {"each", "first", NULL};
 
@@ -26,6 +31,10 @@ const struct option load_options_table[] = {
 		.help = "ranks that share a model, each of which reads its shard; 0: cluster.tensor"),
 	OPT_U64("kv_heads", struct load_options, kv_heads, .def = 0, .max = LOAD_TENSOR_MAX,
 		.help = "heads of keys and values that the model has: where they are fewer than \"tensor\", ranks share them; 0: not fewer"),
+	OPT_TABLE(
+		"model", struct load_options, model, .table = model_options,
+		.help = "the model, which says what kv_heads are and how many bytes it has; left out: its "
+			"files say it when they are read"),
 	OPT_CHOICE(
 		"readers", struct load_options, readers, .choices = load_readers_names,
 		.help = "each: every rank reads its shard; first: the first of the ranks that share a model reads all of it, and the others of its node get it from that rank"),
@@ -54,6 +63,24 @@ void load_part(const struct job *job, const struct load_options *o, uint64_t ran
 	uint64_t tensor = o->readers == LOAD_READERS_FIRST ? 1 : load_tensor(job, o);
 
 	*out = (struct load_part){.tensor = tensor, .rank = rank % tensor, .kv_heads = o->kv_heads};
+	if (!o->kv_heads && o->model.layers && o->readers != LOAD_READERS_FIRST)
+		out->kv_heads = model_kv_heads(&o->model);
+}
+
+static int load_check_model(const struct load_options *o, const char *phase, struct err *err)
+{
+	char path[LOAD_PATH_BYTES];
+	int rc;
+
+	if (!o->model.layers && !o->model.bytes)
+		return 0;
+	snprintf(path, sizeof(path), "%s/model", phase);
+	rc = model_check(&o->model, path, err);
+	if (rc < 0 || !o->kv_heads || o->model.bytes || o->kv_heads == model_kv_heads(&o->model))
+		return rc;
+	return err_set(err, -EINVAL,
+		       "%s/kv_heads: is %" PRIu64 ", and the model has %" PRIu64 "; leave it out",
+		       phase, o->kv_heads, model_kv_heads(&o->model));
 }
 
 int load_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
@@ -76,6 +103,9 @@ int load_check(const struct job *job, const struct job_phase *phase, uint32_t ra
 			       "%s/tensor: %" PRIu32 " ranks are no multiple of %" PRIu64
 			       " ranks that share a model",
 			       phase->path, ranks, tensor);
+	rc = load_check_model(o, phase->path, err);
+	if (rc < 0)
+		return rc;
 	rc = key_check_folder(o->folder, err);
 	if (rc < 0)
 		return err_wrap(err, rc, "%s/folder", phase->path);
@@ -97,7 +127,13 @@ int load_size(const struct job *job, const struct job_phase *phase, uint32_t ran
 		return rc;
 	out->memory_per_rank = o->buffers + o->threads * (sizeof(struct crew_thread) +
 							  LOAD_HISTOGRAMS * sizeof(struct hist));
-	demand_note(out, "how many bytes the model has is known when its files are read");
+	if (o->model.layers || o->model.bytes)
+		demand_note(out,
+			    "the weights of the model have %" PRIu64
+			    " bytes, besides the headers of its files",
+			    model_weight_bytes(&o->model));
+	else
+		demand_note(out, "how many bytes the model has is known when its files are read");
 	if (o->readers == LOAD_READERS_FIRST)
 		out->memory_per_rank += load_hand_bytes((uint32_t)o->threads, o->chunk) / tensor;
 	else if (ranks < tensor)

@@ -38,11 +38,11 @@ int mesh_check(const struct mesh *mesh, const struct model *m, const char *path,
 	if (mesh->zero == 3 && mesh->pipeline > 1)
 		return err_set(err, -EINVAL, "%s/zero: stage 3 has no pipeline; set pipeline 1",
 			       path);
-	if (!m->bytes && mesh->pipeline > m->layers)
+	if (!m->bytes && mesh->pipeline > model_blocks(m))
 		return err_set(err, -EINVAL,
 			       "%s/pipeline: %" PRIu64 " stages are more than the model's %" PRIu64
 			       " layers",
-			       path, mesh->pipeline, m->layers);
+			       path, mesh->pipeline, model_blocks(m));
 	return 0;
 }
 
@@ -69,23 +69,23 @@ void shard_layers(const struct model *m, const struct mesh *mesh, uint64_t pipel
 		*end = 1;
 		return;
 	}
-	each = m->layers / mesh->pipeline;
-	more = m->layers % mesh->pipeline;
+	each = model_blocks(m) / mesh->pipeline;
+	more = model_blocks(m) % mesh->pipeline;
 	*first = 1 + pipeline * each + (pipeline < more ? pipeline : more);
 	*end = *first + each + (pipeline < more ? 1 : 0);
 	if (pipeline == 0)
 		*first = 0;
 	if (pipeline == mesh->pipeline - 1)
-		*end = m->layers + 3;
+		*end = model_layer_count(m);
 }
 
 uint64_t shard_layer_stage(const struct model *m, const struct mesh *mesh, uint64_t layer)
 {
-	uint64_t each = m->layers / mesh->pipeline, more = m->layers % mesh->pipeline;
+	uint64_t each = model_blocks(m) / mesh->pipeline, more = model_blocks(m) % mesh->pipeline;
 
 	if (m->bytes || layer == 0)
 		return 0;
-	if (layer > m->layers)
+	if (layer > model_blocks(m))
 		return mesh->pipeline - 1;
 	layer--;
 	if (layer < more * (each + 1))
@@ -93,87 +93,63 @@ uint64_t shard_layer_stage(const struct model *m, const struct mesh *mesh, uint6
 	return more + (layer - more * (each + 1)) / each;
 }
 
-static const char *const layer_names[] = {
-	"input_layernorm.weight",          "self_attn.qkv_proj.weight", "self_attn.o_proj.weight",
-	"post_attention_layernorm.weight", "mlp.gate_up_proj.weight",   "mlp.down_proj.weight",
-};
-enum { LAYER_TENSORS = sizeof(layer_names) / sizeof(layer_names[0]) };
-
-uint32_t shard_layer_tensors(const struct model *m, uint64_t layer)
+uint64_t shard_layer_tensors(const struct model *m, uint64_t layer)
 {
-	return m->bytes || layer == 0 || layer > m->layers ? 1 : LAYER_TENSORS;
+	struct tensors_layout l;
+
+	tensors_layout(m, tensors_class(m, layer), &l);
+	return tensors_in_layer(&l);
 }
 
 uint64_t shard_tensors_before(const struct model *m, uint64_t layer)
 {
-	if (m->bytes || layer == 0)
-		return layer;
-	if (layer <= m->layers + 1)
-		return 1 + (layer - 1) * LAYER_TENSORS;
-	return layer + m->layers * (LAYER_TENSORS - 1);
-}
+	uint64_t before = 0;
 
-void shard_tensor_at(const struct model *m, uint64_t number, uint64_t *layer, uint32_t *i)
-{
-	uint64_t in_layers = m->layers * LAYER_TENSORS;
+	for (unsigned c = 0; c < TENSORS_CLASSES; c++) {
+		uint64_t layers = tensors_class_layers(m, c, layer);
+		struct tensors_layout l;
 
-	*i = 0;
-	if (m->bytes || number == 0) {
-		*layer = number;
-	} else if (number <= in_layers) {
-		*layer = 1 + (number - 1) / LAYER_TENSORS;
-		*i = (uint32_t)((number - 1) % LAYER_TENSORS);
-	} else {
-		*layer = number - in_layers + m->layers;
+		if (!layers)
+			continue;
+		tensors_layout(m, c, &l);
+		before += layers * tensors_in_layer(&l);
 	}
+	return before;
 }
 
-/* Keys (or values) of one token, of all heads. */
-static uint64_t kv_size(const struct model *m)
+/* The last layer before which there are at most that many tensors. */
+void shard_tensor_at(const struct model *m, uint64_t number, uint64_t *layer, uint64_t *i)
 {
-	return m->hidden / m->heads * m->kv_heads;
-}
+	uint64_t low = 0, high = model_layer_count(m);
 
-/* Matrix i of a transformer layer. */
-static struct shard_matrix transformer_matrix(const struct model *m, uint32_t i)
-{
-	uint64_t h = m->hidden, f = m->feed_forward;
-	const struct shard_matrix all[LAYER_TENSORS] = {
-		{.rows = h, .whole = true},
-		{.rows = h + 2 * kv_size(m), .columns = h, .by_rows = true},
-		{.rows = h, .columns = h},
-		{.rows = h, .whole = true},
-		{.rows = 2 * f, .columns = h, .by_rows = true},
-		{.rows = h, .columns = f},
-	};
-	struct shard_matrix one = all[i];
+	while (high - low > 1) {
+		uint64_t middle = low + (high - low) / 2;
 
-	one.name = layer_names[i];
-	return one;
-}
-
-void shard_layer_matrix(const struct model *m, uint64_t layer, uint32_t i, struct shard_matrix *out)
-{
-	if (m->bytes) {
-		*out = (struct shard_matrix){.name = "model.state",
-					     .type = MODEL_UINT8,
-					     .rows = m->bytes,
-					     .whole = true,
-					     .uncut = true};
-		return;
+		if (shard_tensors_before(m, middle) <= number)
+			low = middle;
+		else
+			high = middle;
 	}
-	if (layer >= 1 && layer <= m->layers)
-		*out = transformer_matrix(m, i);
-	else if (layer == m->layers + 2)
-		*out = (struct shard_matrix){
-			.name = "model.norm.weight", .rows = m->hidden, .whole = true};
-	else
-		*out = (struct shard_matrix){.name = layer ? "lm_head.weight"
-							   : "model.embed_tokens.weight",
-					     .rows = m->vocabulary,
-					     .columns = m->hidden,
-					     .by_rows = true};
-	out->type = (enum model_type)m->weights;
+	*layer = low;
+	*i = number - shard_tensors_before(m, low);
+}
+
+/* Tensor i of a layer, and of which expert it is. */
+static void layer_matrix(const struct model *m, uint64_t layer, uint64_t i, uint64_t *expert,
+			 struct shard_matrix *out)
+{
+	enum tensor_class c = tensors_class(m, layer);
+	struct tensors_layout l;
+
+	tensors_layout(m, c, &l);
+	tensors_matrix(m, c, tensors_kind(&l, i, expert), out);
+}
+
+void shard_layer_matrix(const struct model *m, uint64_t layer, uint64_t i, struct shard_matrix *out)
+{
+	uint64_t expert;
+
+	layer_matrix(m, layer, i, &expert, out);
 }
 
 void shard_matrix_cut(const struct mesh *mesh, const struct shard_matrix *x, struct shard_cut *out)
@@ -186,20 +162,17 @@ void shard_matrix_cut(const struct mesh *mesh, const struct shard_matrix *x, str
 	out->by_columns = out->parts > 1 && out->even && !x->by_rows && x->columns;
 }
 
-void shard_layer_tensor(const struct model *m, const struct mesh *mesh, uint64_t layer, uint32_t i,
+void shard_layer_tensor(const struct model *m, const struct mesh *mesh, uint64_t layer, uint64_t i,
 			struct tensor *out)
 {
 	struct shard_matrix x;
 	struct shard_cut cut;
+	uint64_t expert;
 
-	shard_layer_matrix(m, layer, i, &x);
+	layer_matrix(m, layer, i, &expert, &x);
 	shard_matrix_cut(mesh, &x, &cut);
 	memset(out, 0, sizeof(*out));
-	if (!m->bytes && layer >= 1 && layer <= m->layers)
-		snprintf(out->name, sizeof(out->name), "model.layers.%" PRIu64 ".%s", layer - 1,
-			 x.name);
-	else
-		snprintf(out->name, sizeof(out->name), "%s", x.name);
+	tensors_name(m, layer, &x, expert, out->name);
 	out->type = x.type;
 	out->bytes = model_type_bytes(x.type, cut.piece);
 	out->dimensions = 1;
@@ -211,17 +184,27 @@ void shard_layer_tensor(const struct model *m, const struct mesh *mesh, uint64_t
 	out->shape[1] = x.by_rows ? x.columns : x.columns / cut.parts;
 }
 
-uint64_t shard_layer_bytes(const struct model *m, const struct mesh *mesh, uint64_t layer)
+static uint64_t class_bytes(const struct model *m, const struct mesh *mesh, enum tensor_class c)
 {
-	uint32_t count = shard_layer_tensors(m, layer);
-	struct tensor t;
+	struct tensors_layout l;
 	uint64_t bytes = 0;
 
-	for (uint32_t i = 0; i < count; i++) {
-		shard_layer_tensor(m, mesh, layer, i, &t);
-		bytes += t.bytes;
+	tensors_layout(m, c, &l);
+	for (uint32_t k = 0; k < l.count; k++) {
+		bool repeats = k >= l.repeat && k < l.repeat + l.repeat_count;
+		struct shard_matrix x;
+		struct shard_cut cut;
+
+		tensors_matrix(m, c, k, &x);
+		shard_matrix_cut(mesh, &x, &cut);
+		bytes += model_type_bytes(x.type, cut.piece) * (repeats ? l.repeats : 1);
 	}
 	return bytes;
+}
+
+uint64_t shard_layer_bytes(const struct model *m, const struct mesh *mesh, uint64_t layer)
+{
+	return class_bytes(m, mesh, tensors_class(m, layer));
 }
 
 /* Parameters whose optimizer states a rank has. */
@@ -269,8 +252,13 @@ uint64_t shard_weight_bytes(const struct model *m, const struct mesh *mesh,
 	if (!shard_writes_weights(mesh, p))
 		return 0;
 	shard_layers(m, mesh, p->pipeline, &first, &end);
-	for (uint64_t layer = first; layer < end; layer++)
-		bytes += shard_layer_bytes(m, mesh, layer);
+	for (unsigned c = 0; c < TENSORS_CLASSES; c++) {
+		uint64_t layers =
+			tensors_class_layers(m, c, end) - tensors_class_layers(m, c, first);
+
+		if (layers)
+			bytes += layers * class_bytes(m, mesh, c);
+	}
 	return bytes;
 }
 

@@ -13,7 +13,7 @@
 #ifndef HAUL_WORKLOADS_MODEL_SHARD_H
 #define HAUL_WORKLOADS_MODEL_SHARD_H
 
-#include "workloads/model/model.h"
+#include "workloads/model/tensors.h"
 
 enum { MESH_ZERO_MAX = 3 };
 
@@ -50,23 +50,13 @@ void shard_layers(const struct model *m, const struct mesh *mesh, uint64_t pipel
 uint64_t shard_layer_stage(const struct model *m, const struct mesh *mesh, uint64_t layer);
 
 /* A tensor as one rank holds it. */
-enum { TENSOR_NAME_BYTES = 96, TENSOR_DIMENSIONS_MAX = 2 };
+enum { TENSOR_DIMENSIONS_MAX = 2 };
 struct tensor {
 	char name[TENSOR_NAME_BYTES]; /* "model.layers.3.mlp.down_proj.weight" */
 	enum model_type type;
 	uint32_t dimensions;
 	uint64_t shape[TENSOR_DIMENSIONS_MAX];
 	uint64_t bytes;
-};
-
-/* A tensor of a layer as the model has it, before ranks share it: rows x columns. */
-struct shard_matrix {
-	const char *name; /* "mlp.down_proj.weight": in a transformer layer without the layer */
-	enum model_type type;
-	uint64_t rows, columns; /* columns 0: a vector of rows */
-	bool by_rows;           /* tensor ranks share the rows, else the columns */
-	bool whole;             /* every tensor rank has all of it */
-	bool uncut;             /* every data rank has all of it, also with ZeRO 3 */
 };
 
 /* How a mesh cuts a matrix. Each tensor rank has a part, and each data rank has a piece of that part. DLIO divides the
@@ -81,17 +71,17 @@ struct shard_cut {
 void shard_matrix_cut(const struct mesh *mesh, const struct shard_matrix *x, struct shard_cut *out);
 
 /* The tensors of one layer. */
-uint32_t shard_layer_tensors(const struct model *m, uint64_t layer);
-void shard_layer_matrix(const struct model *m, uint64_t layer, uint32_t i,
+uint64_t shard_layer_tensors(const struct model *m, uint64_t layer);
+void shard_layer_matrix(const struct model *m, uint64_t layer, uint64_t i,
 			struct shard_matrix *out);
-void shard_layer_tensor(const struct model *m, const struct mesh *mesh, uint64_t layer, uint32_t i,
+void shard_layer_tensor(const struct model *m, const struct mesh *mesh, uint64_t layer, uint64_t i,
 			struct tensor *out);
 uint64_t shard_layer_bytes(const struct model *m, const struct mesh *mesh, uint64_t layer);
 
 /* The tensors of all layers, numbered from layer 0 on: how many come before a layer (which may be the one after the
  * last), and the layer and number in it of one. */
 uint64_t shard_tensors_before(const struct model *m, uint64_t layer);
-void shard_tensor_at(const struct model *m, uint64_t number, uint64_t *layer, uint32_t *i);
+void shard_tensor_at(const struct model *m, uint64_t number, uint64_t *layer, uint64_t *i);
 
 /* The optimizer's tensors of a rank. */
 enum { OPTIMIZER_TENSORS = 6 };

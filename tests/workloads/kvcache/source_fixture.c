@@ -26,12 +26,12 @@ void source_fixture_open(struct source_fixture *f, const char *json, uint64_t se
 {
 	struct err err = {0};
 
-	f->model = (struct kv_model){.attention = KV_GQA,
-				     .type = MODEL_FP16,
-				     .layers = 32,
-				     .hidden = 4096,
-				     .heads = 32,
-				     .kv_heads = 8};
+	f->model = (struct model){.attention = MODEL_GQA,
+				  .type = MODEL_FP16,
+				  .layers = 32,
+				  .hidden = 4096,
+				  .heads = 32,
+				  .kv_heads = 8};
 	CU_ASSERT_EQUAL_FATAL(kv_model_check(&f->model, "/model", &err), 0);
 	CU_ASSERT_EQUAL_FATAL(source_options_read(&f->options, json, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(

@@ -10,7 +10,7 @@ int source_options_read(struct kv_source_options *o, const char *json, struct er
 /* The same for options that must be right, and opens a source of llama3.1-8b with them. */
 struct source_fixture {
 	struct kv_source_options options;
-	struct kv_model model;
+	struct model model;
 	struct kv_source source;
 };
 void source_fixture_open(struct source_fixture *f, const char *json, uint64_t seed);

@@ -218,11 +218,11 @@ static void test_retrieval(void)
 static void test_large_model(void)
 {
 	struct kv_rag_options o = {.documents = 1, .chunk_tokens = 1, .chunk_bytes = 1};
-	struct kv_model m = {.layers = 64,
-			     .kv_heads = 1,
-			     .head_dim = 1,
-			     .type = MODEL_INT8,
-			     .attention = KV_GQA};
+	struct model m = {.layers = 64,
+			  .kv_heads = 1,
+			  .head_dim = 1,
+			  .type = MODEL_INT8,
+			  .attention = MODEL_GQA};
 	struct kv_documents d;
 	struct err err = {0};
 

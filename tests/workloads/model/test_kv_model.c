@@ -9,9 +9,9 @@
 #include "tests/unit.h"
 #include "workloads/model/kv_model.h"
 
-static int kv_model_read(struct kv_model *m, const char *json, struct err *err)
+static int kv_model_read(struct model *m, const char *json, struct err *err)
 {
-	const struct option *const tables[] = {kv_model_options, NULL};
+	const struct option *const tables[] = {model_options, NULL};
 	struct arena arena = {0};
 	cJSON *object = cJSON_Parse(json);
 	int rc;
@@ -25,7 +25,7 @@ static int kv_model_read(struct kv_model *m, const char *json, struct err *err)
 	return rc;
 }
 
-static void kv_model_make(struct kv_model *m, const char *json)
+static void kv_model_make(struct model *m, const char *json)
 {
 	struct err err = {0};
 
@@ -48,7 +48,7 @@ static void test_known_models(void)
 		{"gpt-oss-120b", 73728, 288, 32, 512},
 		{"gpt-oss-20b", 49152, 192, 32, 512},
 	};
-	struct kv_model m;
+	struct model m;
 	char json[64];
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -72,7 +72,7 @@ static void test_known_models(void)
 
 static void test_mla(void)
 {
-	struct kv_model m;
+	struct model m;
 
 	kv_model_make(&m, "{\"name\": \"deepseek-v3\"}");
 	CU_ASSERT_EQUAL(kv_model_token_bytes(&m), 70272);
@@ -100,7 +100,7 @@ static void test_types(void)
 		{"bf16", 2 * 3 * 5 * 2}, {"fp8", 2 * 3 * 5},      {"int8", 2 * 3 * 5},
 		{"int4", 2 * 3 * 5 / 2},
 	};
-	struct kv_model m;
+	struct model m;
 	char json[128];
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -120,7 +120,7 @@ static void test_types(void)
 /* As gpt-oss really is: every second layer keeps the last 128 tokens. And a hybrid of Mamba and attention. */
 static void test_hybrid(void)
 {
-	struct kv_model m;
+	struct model m;
 
 	kv_model_make(&m, "{\"name\": \"gpt-oss-20b\", \"window_layers\": 12, \"window\": 128}");
 	CU_ASSERT_EQUAL(kv_model_token_bytes(&m), 49152);
@@ -143,11 +143,11 @@ static void test_shards(void)
 {
 	for (uint64_t heads = 1; heads <= 16; heads++)
 		for (uint64_t tensor = 1; tensor <= 32; tensor++) {
-			struct kv_model m = {.attention = KV_GQA,
-					     .type = MODEL_INT8,
-					     .layers = 1,
-					     .kv_heads = heads,
-					     .head_dim = 1};
+			struct model m = {.attention = MODEL_GQA,
+					  .type = MODEL_INT8,
+					  .layers = 1,
+					  .kv_heads = heads,
+					  .head_dim = 1};
 			uint64_t written = 0, least = UINT64_MAX, most = 0, writer = 0;
 
 			for (uint64_t r = 0; r < tensor; r++) {
@@ -172,15 +172,15 @@ static void test_shards(void)
 /* The shards of a rank, from the sum of the largest ones, also of layers with windows and states. */
 static void test_shard_of(void)
 {
-	struct kv_model m = {.attention = KV_GQA,
-			     .type = MODEL_INT4,
-			     .layers = 7,
-			     .kv_heads = 8,
-			     .head_dim = 3,
-			     .window_layers = 2,
-			     .window = 100,
-			     .state_layers = 1,
-			     .state_bytes = 1001};
+	struct model m = {.attention = MODEL_GQA,
+			  .type = MODEL_INT4,
+			  .layers = 7,
+			  .kv_heads = 8,
+			  .head_dim = 3,
+			  .window_layers = 2,
+			  .window = 100,
+			  .state_layers = 1,
+			  .state_bytes = 1001};
 
 	for (int mla = 0; mla < 2; mla++) {
 		for (uint64_t tensor = 1; tensor <= 12; tensor++)
@@ -192,11 +192,11 @@ static void test_shard_of(void)
 						kv_model_shard_bytes(&m, 5, tensor, r) +
 							kv_model_shard_bytes(&m, 700, tensor, r));
 			}
-		m = (struct kv_model){.attention = KV_MLA,
-				      .type = MODEL_FP16,
-				      .layers = 3,
-				      .kv_rank = 5,
-				      .rope_dim = 1};
+		m = (struct model){.attention = MODEL_MLA,
+				   .type = MODEL_FP16,
+				   .layers = 3,
+				   .kv_rank = 5,
+				   .rope_dim = 1};
 	}
 }
 
@@ -224,7 +224,7 @@ static void test_refused(void)
 		 "/model/state_bytes: a sequence"},
 		{"{\"name\": \"tiny-2b\"}", "tiny-1b"},
 	};
-	struct kv_model m;
+	struct model m;
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct err err = {0};

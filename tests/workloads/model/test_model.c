@@ -118,7 +118,7 @@ static void test_tensor_numbers(void)
 	for (unsigned s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
 		const struct model *m = &shapes[s];
 		uint64_t number = 0, at;
-		uint32_t in_layer;
+		uint64_t in_layer;
 
 		for (uint64_t layer = 0; layer < model_layer_count(m); layer++) {
 			CU_ASSERT_EQUAL(shard_tensors_before(m, layer), number);

@@ -20,8 +20,7 @@ static uint64_t documents_weight(const struct kv_documents *d, uint64_t chunk)
 }
 
 int kv_documents_open(struct kv_documents *d, const struct kv_rag_options *options,
-		      const struct kv_model *model, uint64_t seed, const char *path,
-		      struct err *err)
+		      const struct model *model, uint64_t seed, const char *path, struct err *err)
 {
 	bool large = model->hidden >= LARGE_HIDDEN || model->layers >= LARGE_LAYERS;
 	const uint64_t *tokens = large ? large_tokens : small_tokens;
@@ -138,7 +137,7 @@ static void source_bounds(uint64_t *bounds, const double *shares, size_t stride,
 }
 
 int kv_source_open(struct kv_source *s, const struct kv_source_options *options,
-		   const struct kv_model *model, uint64_t seed, uint64_t epoch_ms, const char *path,
+		   const struct model *model, uint64_t seed, uint64_t epoch_ms, const char *path,
 		   struct err *err)
 {
 	const struct kv_source_options *o = options;

@@ -42,8 +42,7 @@ struct kv_retrieval {
 
 /* Returns 0, -EINVAL (a document has more than KV_CHUNKS_MAX chunks) or -ENOMEM, with a sentence. */
 int kv_documents_open(struct kv_documents *d, const struct kv_rag_options *options,
-		      const struct kv_model *model, uint64_t seed, const char *path,
-		      struct err *err);
+		      const struct model *model, uint64_t seed, const char *path, struct err *err);
 void kv_documents_close(struct kv_documents *d);
 
 uint64_t kv_document_chunks(const struct kv_documents *d, uint32_t document);
@@ -110,7 +109,7 @@ struct kv_source {
 /* Options must have passed kv_source_check, and live as long as the source. epoch_ms: the time at which the virtual
  * clock is 0. path: that of the options, for messages. Returns 0, -EINVAL or -ENOMEM, with a sentence. */
 int kv_source_open(struct kv_source *s, const struct kv_source_options *options,
-		   const struct kv_model *model, uint64_t seed, uint64_t epoch_ms, const char *path,
+		   const struct model *model, uint64_t seed, uint64_t epoch_ms, const char *path,
 		   struct err *err);
 void kv_source_close(struct kv_source *s);
 /* Once after kv_source_open: the documents are those of this seed, and so the same for all sources that are given it. */

@@ -12,7 +12,7 @@
 struct virtual_run {
 	struct kv_source *source;
 	struct kv_tiers *tiers;
-	const struct kv_model *model;
+	const struct model *model;
 	uint64_t
 		tensor; /* ranks that share an entry: the tiers see the part of one, as MLPerf counts it */
 	bool shards; /* that part is the largest real shard, not an even part of everything */
