@@ -20,6 +20,7 @@
 #include "core/log.h"
 #include "core/measure/store_facts.h"
 #include "core/rank_place.h"
+#include "core/stop.h"
 #include "core/uri.h"
 
 /* Requests in flight per queue, whatever the backend could take. */
@@ -56,6 +57,19 @@ struct store_space {
 	uint64_t device; /* the same for all ranks, of the node or of all nodes, that share it */
 };
 
+/* What stores of one kind keep in this process from one to the next, such as a library that is started
+ * once. The backend's own struct begins with it. */
+struct store_keep {
+	const struct backend_ops *ops;
+	void (*end)(struct store_keep *keep); /* ends and frees it */
+	struct store_keep *next;
+};
+
+/* All that is kept in a process. Zero at first; backends_process_end ends it. Main thread alone. */
+struct store_process {
+	struct store_keep *first;
+};
+
 /* Who opens a store, and what it uses. All that is pointed to outlives the store. */
 struct store_opener {
 	const struct rank_place *place;
@@ -65,8 +79,12 @@ struct store_opener {
 	struct group *node; /* those of them on this rank's node; NULL: this rank alone */
 	struct clock *clock;
 	const struct log *log;
+	/* Why waits may be given up: asked for from outside. NULL: for no reason. */
+	const struct stop *stop;
+	struct store_process *process; /* NULL: a store keeps nothing beyond itself */
 	uint64_t seed;
-	bool constant; /* nobody changes the objects that are read while the store is open */
+	/* Objects are only read: nobody changes them while the store is open, and nothing is written. */
+	bool constant;
 };
 
 /* A store that one rank has opened. The queues of the rank share it. It is read-only after open,
@@ -81,8 +99,10 @@ struct store {
 	 * of `all` may connect and broadcast a handle to the others, one rank per node may probe
 	 * what works there. Afterwards they belong to the workload again. */
 	struct group *all, *node;
+	const struct stop *stop;
+	struct store_process *process;
 	uint64_t seed;
-	bool constant;        /* as the opener says: objects may be kept open */
+	bool constant; /* as the opener says: objects may be kept open, and nothing is written */
 	char uri[URI_BYTES];  /* expanded */
 	char root[URI_BYTES]; /* what follows scheme:// */
 	uint32_t alignment;   /* 1, or the block of direct I/O: see queue_buffer_bytes */
@@ -224,6 +244,8 @@ const struct backend_ops *backend_find(const char *scheme);
 /* Sets the process up for the stores that a job describes, before any of them is opened. Who reads a job for a process
  * calls it, from the main thread: what a library needs of the whole process is not for a store to change. */
 void backends_process_begin(const struct job_store *stores, uint32_t count);
+/* Ends what stores have kept in the process, once all of them are closed. */
+void backends_process_end(struct store_process *process);
 
 /* Requests in flight per queue on the store described, at most. */
 uint32_t backend_depth(const struct job_store *described);

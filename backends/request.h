@@ -104,6 +104,12 @@ struct listing {
 	 * parts together have each entry once, as long as the folder does not change from the first page of any part
 	 * to the last page of all. A store without BACKEND_LIST_PARTS fails with -EOPNOTSUPP. */
 	uint32_t part, parts;
+	/* Only names are wanted: size may be LIST_SIZE_UNKNOWN although it is easy to find, and the name of a sub-folder
+	 * may lack its '/', where telling costs more than listing. */
+	bool names;
+	/* Set by a store: the part can hold nothing, since the store has divided the folder into fewer parts. Nothing was
+	 * asked of it. */
+	bool vacant;
 	/* Lists instead of objects the versions that were begun and never ended, of the folder and of all folders below
 	 * it. name then is what follows the folder's own, size is LIST_SIZE_UNKNOWN, and upload the id of the version.
 	 * An object may have several. A store without BACKEND_UPLOADS fails with -EOPNOTSUPP. */

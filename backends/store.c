@@ -41,6 +41,16 @@ uint32_t backend_depth(const struct job_store *described)
 	return ops->depth ? ops->depth(described->options) : ops->depth_max;
 }
 
+void backends_process_end(struct store_process *process)
+{
+	struct store_keep *keep;
+
+	while ((keep = process->first) != NULL) {
+		process->first = keep->next;
+		keep->end(keep);
+	}
+}
+
 static uint64_t store_transfer_of(const struct backend_ops *ops, const void *options)
 {
 	const struct store_options *common = options;
@@ -201,6 +211,8 @@ int store_open(struct store *store, const struct job_store *described,
 		.log = by->log,
 		.all = by->all,
 		.node = by->node,
+		.stop = by->stop,
+		.process = by->process,
 		.seed = by->seed,
 		.constant = by->constant,
 		.alignment = 1,

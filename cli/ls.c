@@ -283,6 +283,7 @@ static int ls_list_folder(struct ls *ls, const char *key)
 static int ls_open_and_list(struct ls *ls, const struct job_store *described, struct err *err)
 {
 	static const struct rank_place place = {.ranks = 1, .nodes = 1, .local_ranks = 1};
+	struct store_process process = {0};
 	struct clock clock;
 	struct log log;
 	int rc;
@@ -291,9 +292,14 @@ static int ls_open_and_list(struct ls *ls, const struct job_store *described, st
 	log_init(&log, STDERR_FILENO, LOG_WARNING, 0, 1);
 	backends_process_begin(described, 1);
 	rc = store_open(&ls->store, described,
-			&(struct store_opener){.place = &place, .clock = &clock, .log = &log}, err);
+			&(struct store_opener){.place = &place,
+					       .clock = &clock,
+					       .log = &log,
+					       .process = &process,
+					       .constant = true},
+			err);
 	if (rc < 0)
-		return rc;
+		goto out_end;
 	rc = queue_open(&ls->queue, &ls->store, 1, err);
 	if (rc == 0) {
 		ls->show.uri = ls->store.uri;
@@ -310,6 +316,8 @@ static int ls_open_and_list(struct ls *ls, const struct job_store *described, st
 		queue_close(&ls->queue);
 	}
 	store_close(&ls->store);
+out_end:
+	backends_process_end(&process);
 	return rc;
 }
 

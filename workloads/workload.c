@@ -125,6 +125,8 @@ static int workload_open(const struct phase_context *ctx, const struct job_store
 					.node = ctx->node,
 					.clock = ctx->clock,
 					.log = ctx->log,
+					.stop = ctx->stop,
+					.process = ctx->process,
 					.seed = ctx->job->seed,
 					.constant = constant};
 	int rc = store_open(store, described, &by, err);

@@ -126,8 +126,9 @@ struct phase_context {
 	struct group *node;  /* the ranks of this node: for store_open, and before work begins */
 	struct clock *clock;
 	const struct log *log;
-	struct stop *stop;    /* requested from outside; checked at every status round */
-	uint64_t deadline_ns; /* 0: none; a time of clock */
+	struct stop *stop;             /* requested from outside; checked at every status round */
+	struct store_process *process; /* what stores keep from phase to phase; NULL: nothing */
+	uint64_t deadline_ns;          /* 0: none; a time of clock */
 	/* A file that the job has the phase write (a trace) may replace one that is there: --force, or an earlier run of
 	 * the series made it. */
 	bool replaces;

@@ -57,7 +57,7 @@ struct dfs_event {
 
 /* dfs_obj_info_t: DAOS 2.4 fills in the first two members, 2.6 the first four, 2.8 all. */
 struct dfs_object_info {
-	uint32_t object_class;
+	uint32_t object_class; /* of a folder in DAOS 2.4: the default of what is made there */
 	uint64_t chunk_bytes;
 	uint32_t folder_class, file_class; /* defaults of what is made in a folder */
 	uint64_t id[2];
@@ -68,8 +68,10 @@ struct dfs_object_info {
 struct dfs_pool_info {
 	uint8_t id[16];
 	uint32_t targets, engines, disabled_targets, map_version, leader;
-	uint64_t wanted; /* bits; 0: nothing more */
-	uint64_t more[128];
+	uint64_t wanted; /* bits, such as DFS_POOL_SPACE; 0: nothing more */
+	/* by kind of medium: memory, NVMe */
+	uint64_t total[2], free[2];
+	uint64_t more[124];
 };
 
 #define DFS_ASSERT_SIZE(type, bytes) \
@@ -99,12 +101,15 @@ DFS_ASSERT_OFFSET(dfs_pool_info, targets, 16);
 DFS_ASSERT_OFFSET(dfs_pool_info, engines, 20);
 DFS_ASSERT_OFFSET(dfs_pool_info, disabled_targets, 24);
 DFS_ASSERT_OFFSET(dfs_pool_info, wanted, 40);
+DFS_ASSERT_OFFSET(dfs_pool_info, free, 64);
 
 enum {
 	DFS_INTERFACE_MAJOR = 2,
 	DFS_ANCHOR_END = 3,       /* DAOS_ANCHOR_TYPE_EOF */
 	DFS_POLL_NOW = 0,         /* DAOS_EQ_NOWAIT; else microseconds */
 	DFS_DESTROY_FORCE = 1,    /* DAOS_EQ_DESTROY_FORCE */
+	DFS_POOL_READ = 1,        /* DAOS_PC_RO */
+	DFS_POOL_SPACE = 1,       /* DPI_SPACE */
 	DFS_CLASS_DEFAULT = 0,    /* OC_UNKNOWN: as the folder or the container says */
 	DFS_CLASS_NAME_BYTES = 64 /* more than MAX_OBJ_CLASS_NAME_LEN */
 };
@@ -160,13 +165,14 @@ enum {
 /* X(name, arguments): functions that a version may lack. */
 #define DFS_OPTIONAL_FUNCTIONS(X) \
 	X(daos_version_get, (int *major, int *minor, int *fix)) \
+	X(daos_pool_connect2, (const char *pool, const char *system, unsigned int flags, \
+			       struct dfs_handle *handle, struct dfs_pool_info *info, \
+			       struct dfs_event *event)) \
+	X(daos_pool_disconnect, (struct dfs_handle pool, struct dfs_event *event)) \
 	X(daos_pool_query, (struct dfs_handle pool, void **ranks, struct dfs_pool_info *info, \
 			    void *properties, struct dfs_event *event)) \
 	X(dfs_pool_get, (struct dfs_mount *mount, struct dfs_handle *pool)) \
-	X(dfs_pool_put, (struct dfs_mount *mount, struct dfs_handle pool)) \
-	X(dfs_readdirplus, (struct dfs_mount *mount, struct dfs_object *folder, \
-			    struct dfs_anchor *anchor, uint32_t *count, \
-			    struct dirent *entries, struct stat *stats))
+	X(dfs_pool_put, (struct dfs_mount *mount, struct dfs_handle pool))
 /* clang-format on */
 
 #endif

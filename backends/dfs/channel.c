@@ -9,9 +9,11 @@
 #include "backends/dfs/channel.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/dfs/aside.h"
 #include "backends/dfs/code.h"
 #include "backends/dfs/object.h"
 #include "backends/dfs/opener.h"
@@ -34,7 +36,9 @@ struct dfs_channel {
 	struct channel_slot *slots;
 	uint32_t *free_slots, free_count;
 	uint32_t flying;
-	int broken; /* the queue could not be polled, and is no more: the code that it gave */
+	int broken; /* the queue could not be polled, or was given up, and is no more: the code of its requests */
+	bool left; /* the library may still have its events */
+	struct dfs_patience patience;
 	/* Requests that were not started since the queue of libdfs was full: a ring, in order. */
 	struct request **held;
 	uint32_t held_first, held_count;
@@ -45,7 +49,8 @@ struct dfs_channel {
 static void channel_free(struct dfs_channel *ch)
 {
 	dfs_opener_close(ch->opener);
-	free(ch->slots);
+	if (!ch->left)
+		free(ch->slots);
 	free(ch->free_slots);
 	free(ch->held);
 	free(ch);
@@ -91,8 +96,42 @@ int dfs_channel_open(struct channel *c, struct err *err)
 		return err_set(err, rc, "%s: an event queue of DAOS cannot be made: %s",
 			       c->store->uri, dfs_code_text(rc));
 	}
+	ch->patience.stop = c->store->stop;
 	c->state = ch;
 	return 0;
+}
+
+/* Ending a queue may wait for servers. */
+struct channel_end {
+	int (*destroy)(struct dfs_handle queue, int flags);
+	struct dfs_handle queue;
+};
+
+static void channel_end(void *from)
+{
+	struct channel_end *end = from;
+
+	end->destroy(end->queue, DFS_DESTROY_FORCE);
+}
+
+#define CHANNEL_END_NS UINT64_C(2000000000)
+
+/* Ends the queue, and with it what is in flight, whose memory libdfs then no longer touches. */
+static void channel_destroy(const struct channel *c)
+{
+	struct dfs_patience patience = {.stop = c->store->stop, .limit_ns = CHANNEL_END_NS};
+	struct channel_end *end = calloc(1, sizeof(*end));
+	struct dfs_channel *ch = c->state;
+
+	if (end)
+		*end = (struct channel_end){dfs_store_of(c->store)->library.daos_eq_destroy,
+					    ch->queue};
+	if (end && dfs_aside_do(&patience, channel_end, free, end)) {
+		free(end);
+		return;
+	}
+	ch->left = true;
+	atomic_store(&dfs_store_of(c->store)->left, true);
 }
 
 void dfs_channel_close(struct channel *c)
@@ -100,13 +139,27 @@ void dfs_channel_close(struct channel *c)
 	struct dfs_channel *ch = c->state;
 
 	if (!ch->broken)
-		dfs_store_of(c->store)->library.daos_eq_destroy(ch->queue, DFS_DESTROY_FORCE);
+		channel_destroy(c);
 	channel_free(ch);
 }
 
-static void channel_ready(struct dfs_channel *ch, struct request *req, int code)
+/* A run that ends tries nothing again, and DAOS has had its time: the request fails. */
+static void channel_settle(const struct channel *c, struct answer *a)
 {
+	uint64_t limit_ns = dfs_options_of(c->store)->common.timeout_ns;
+	bool late = a->status == -ETIMEDOUT && limit_ns &&
+		    clock_now(c->store->clock) - a->submit_ns >= limit_ns;
+
+	if (late || (c->store->stop && stop_asked(c->store->stop) != STOP_NONE))
+		a->transient = false;
+}
+
+static void channel_ready(const struct channel *c, struct request *req, int code)
+{
+	struct dfs_channel *ch = c->state;
+
 	dfs_code_answer(&req->answer, code);
+	channel_settle(c, &req->answer);
 	ch->ready[ch->ready_count++] = req;
 }
 
@@ -151,7 +204,7 @@ static bool channel_start(const struct channel *c, struct request *req)
 	/* With nothing in flight, waiting would not make room. */
 	if (dfs_code_errno(rc) == -EBUSY && ch->flying)
 		return false;
-	channel_ready(ch, req, rc);
+	channel_ready(c, req, rc);
 	return true;
 }
 
@@ -167,7 +220,10 @@ static void channel_ask(const struct channel *c, struct request *req)
 {
 	struct dfs_channel *ch = c->state;
 
-	if (dfs_object_do_now(c->store, req))
+	/* Its threads may be in the library for ever. */
+	if (ch->left)
+		channel_ready(c, req, ch->broken);
+	else if (dfs_object_do_now(c->store, req))
 		ch->ready[ch->ready_count++] = req;
 	else
 		dfs_opener_ask(ch->opener, req);
@@ -184,9 +240,9 @@ void dfs_submit(struct channel *c, struct request *const *reqs, uint32_t n)
 		if (req->op != REQ_READ && req->op != REQ_WRITE)
 			channel_ask(c, req);
 		else if (!dfs_object_of(req->object))
-			channel_ready(ch, req, EBADF);
+			channel_ready(c, req, EBADF);
 		else if (ch->broken)
-			channel_ready(ch, req, ch->broken);
+			channel_ready(c, req, ch->broken);
 		else if (ch->held_count || !channel_start(c, req))
 			channel_hold(c, req);
 	}
@@ -210,6 +266,7 @@ static struct request *channel_complete(const struct channel *c, struct dfs_even
 	struct request *req = slot->req;
 
 	dfs_code_answer(&req->answer, event->error);
+	channel_settle(c, &req->answer);
 	if (event->error == 0)
 		req->answer.done_bytes += req->op == REQ_READ ? slot->got : slot->iov.length;
 	dfs_store_of(c->store)->library.daos_event_fini(event);
@@ -219,27 +276,49 @@ static struct request *channel_complete(const struct channel *c, struct dfs_even
 	return req;
 }
 
-/* The queue cannot be polled any more. Ending it ends what is in flight, whose memory libdfs then
- * no longer touches, and all of it fails. */
-static void channel_break(struct channel *c, int code)
+/* All that the queue of libdfs has, or was to have, fails. */
+static void channel_fail(struct channel *c, int code)
 {
 	struct dfs_channel *ch = c->state;
 
-	log_say(c->store->log, LOG_WARNING, "%s: an event queue of DAOS fails: %s", c->store->uri,
-		dfs_code_text(dfs_code_errno(code)));
-	dfs_store_of(c->store)->library.daos_eq_destroy(ch->queue, DFS_DESTROY_FORCE);
 	ch->broken = code;
 	for (uint32_t i = 0; i < c->depth; i++) {
 		if (!ch->slots[i].req)
 			continue;
-		channel_ready(ch, ch->slots[i].req, code);
+		channel_ready(c, ch->slots[i].req, code);
 		ch->slots[i].req = NULL;
 	}
 	ch->flying = 0;
 	for (; ch->held_count; ch->held_count--) {
-		channel_ready(ch, ch->held[ch->held_first], code);
+		channel_ready(c, ch->held[ch->held_first], code);
 		ch->held_first = ch->held_first + 1 == c->depth ? 0 : ch->held_first + 1;
 	}
+}
+
+/* The queue cannot be polled any more. */
+static void channel_break(struct channel *c, int code)
+{
+	log_say(c->store->log, LOG_WARNING, "%s: an event queue of DAOS fails: %s", c->store->uri,
+		dfs_code_text(dfs_code_errno(code)));
+	channel_destroy(c);
+	channel_fail(c, code);
+}
+
+/* The run is to end, and DAOS does not answer. Nobody polls the queue any more, so libdfs moves none of its
+ * requests on; it keeps their events. */
+static void channel_give_up(struct channel *c)
+{
+	struct dfs_channel *ch = c->state;
+	uint32_t n, all;
+
+	ch->left = true;
+	atomic_store(&dfs_store_of(c->store)->left, true);
+	channel_fail(c, ECANCELED);
+	n = ch->ready_count;
+	all = n + dfs_opener_give_up(ch->opener, ch->ready + n);
+	ch->ready_count = n;
+	for (; n < all; n++)
+		channel_ready(c, ch->ready[n], ECANCELED);
 }
 
 static int64_t channel_poll_us(const struct channel *c, bool wait, uint64_t deadline_ns)
@@ -297,8 +376,10 @@ static uint32_t channel_take(struct channel *c, struct request **done, uint32_t 
 
 	while (n < max && ch->ready_count)
 		done[n++] = ch->ready[--ch->ready_count];
-	while (n < max && (req = dfs_opener_take(ch->opener, n ? 0 : until_ns)) != NULL)
+	while (n < max && (req = dfs_opener_take(ch->opener, n ? 0 : until_ns)) != NULL) {
+		channel_settle(c, &req->answer);
 		done[n++] = req;
+	}
 	return n;
 }
 
@@ -316,6 +397,8 @@ uint32_t dfs_reap(struct channel *c, struct request **done, uint32_t min, uint32
 		n += channel_take(c, done + n, max - n, until_ns);
 		if (n < min)
 			n += channel_poll(c, done + n, max - n, true, deadline_ns);
+		if (n < min && !ch->left && dfs_patience_ends(&ch->patience))
+			channel_give_up(c);
 		if (n < min && clock_now(c->store->clock) >= deadline_ns)
 			break;
 	}

@@ -3,6 +3,7 @@
 #define HAUL_BACKENDS_DFS_CODE_H
 
 #include "backends/request.h"
+#include "core/err.h"
 
 /* A negative errno for what a function of the library returned or an event holds: 0, a positive
  * errno, or a negative code of DAOS. A code that is not known is -EIO. */
@@ -13,6 +14,22 @@ void dfs_code_answer(struct answer *a, int code);
 
 /* What a negative errno means in DAOS, for a sentence. */
 const char *dfs_code_text(int error);
+
+/* Ends an attempt that nobody waits for any more. */
+void dfs_code_give_up(struct answer *a);
+
+/* Steps on the way to an open store. libdfs gives the same few errnos for many reasons, and which of them it
+ * is, and what to look at, follows from the step. */
+enum dfs_step {
+	DFS_STARTS,   /* dfs_init */
+	DFS_CONNECTS, /* dfs_connect: pool and container */
+	DFS_SHARES    /* the connection is handed to other ranks */
+};
+/* The sentence for a failed step, which begins with the store's URI. Returns rc. */
+int dfs_code_blame(int rc, enum dfs_step step, const char *uri, struct err *err);
+
+/* Targets that an object of a class lies on at least, from its name: S4, RP_2GX, EC_16P2GX. 0: not known. */
+uint32_t dfs_code_class_targets(const char *class);
 
 /* X(name in DAOS, number, errno) */
 #define DFS_CODES(X) \

@@ -4,8 +4,8 @@
 #define HAUL_BACKENDS_DFS_DFS_H
 
 #include "backends/backend.h"
+#include "backends/dfs/client.h"
 #include "backends/dfs/kept.h"
-#include "backends/dfs/library.h"
 #include "backends/retry.h"
 
 struct dfs_options {
@@ -23,10 +23,21 @@ struct dfs_options {
 	struct retry_options retry;
 };
 
-/* What a rank has opened. Read-only after that, except for what is kept open, which guards itself. */
+/* What a rank has opened. Read-only after that, except for what is kept open, which guards itself, and for
+ * whether threads were left in the library: then nothing here is freed or closed any more, for they may
+ * return. They use this, and nothing of the struct store, which its owner frees. */
 struct dfs_store {
+	struct dfs_client *client; /* NULL: not started */
+	bool owns;                 /* the client ends with the store */
 	struct dfs_library library;
 	struct dfs_mount *mount;
+	bool read_only;
+	const struct log *log;
+	struct clock *clock;
+	_Atomic bool left;
+	uint64_t chunk_bytes; /* of new files; 0: as their folder says */
+	char invalid
+		[256]; /* what "invalid" means of a new file with that class; "": nothing more */
 	struct dfs_folders folders;
 	struct dfs_cache files;              /* by key; without capacity where objects may change */
 	uint32_t object_class, folder_class; /* DFS_CLASS_DEFAULT: none was asked for */

@@ -150,9 +150,10 @@ void dfs_cache_forget(struct dfs_cache *c, const char *name)
 enum { FOLDER_MODE = 0777 };
 
 int dfs_folders_open(struct dfs_folders *f, uint32_t capacity, const struct dfs_library *library,
-		     struct dfs_mount *mount, uint32_t folder_class)
+		     struct dfs_mount *mount, bool read_only, uint32_t folder_class)
 {
 	f->mount = mount;
+	f->read_only = read_only;
 	f->folder_class = folder_class;
 	return dfs_cache_open(&f->cache, capacity, library);
 }
@@ -197,14 +198,15 @@ static int folder_look_up(struct dfs_folders *f, const char *path, bool make,
 {
 	const struct dfs_library *l = f->cache.library;
 	char parts[DFS_PATH_BYTES];
+	int rc, flags = f->read_only ? O_RDONLY : O_RDWR;
 	mode_t mode = 0;
-	int rc = l->dfs_lookup(f->mount, path, O_RDWR, object, &mode, NULL);
 
+	rc = l->dfs_lookup(f->mount, path, flags, object, &mode, NULL);
 	if (rc == ENOENT && make) {
 		snprintf(parts, sizeof(parts), "%s", path);
 		rc = folder_make(f, parts);
 		if (rc == 0)
-			rc = l->dfs_lookup(f->mount, path, O_RDWR, object, &mode, NULL);
+			rc = l->dfs_lookup(f->mount, path, flags, object, &mode, NULL);
 	}
 	if (rc == 0 && !S_ISDIR(mode)) {
 		l->dfs_release(*object);

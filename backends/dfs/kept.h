@@ -55,11 +55,12 @@ enum { DFS_PATH_BYTES = URI_BYTES + OBJECT_KEY_BYTES + 16 };
 struct dfs_folders {
 	struct dfs_mount *mount;
 	uint32_t folder_class;  /* of folders that are made */
+	bool read_only;         /* the mount is */
 	struct dfs_cache cache; /* by path */
 };
 
 int dfs_folders_open(struct dfs_folders *f, uint32_t capacity, const struct dfs_library *library,
-		     struct dfs_mount *mount, uint32_t folder_class);
+		     struct dfs_mount *mount, bool read_only, uint32_t folder_class);
 void dfs_folders_close(struct dfs_folders *f);
 
 /* The open folder of that path ("/", "/a/b"), which is made where it is missing and make is true.

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,31 @@ static bool library_version_of_file(struct dfs_library *l)
 	return parts > 0;
 }
 
+/* DAOS installs its version beside its libraries: lib64/daos/VERSION. */
+static void library_find_product(struct dfs_library *l)
+{
+	char *path = NULL, *slash, file[PATH_MAX + 16];
+	void *address;
+	Dl_info found;
+	FILE *f = NULL;
+
+	memcpy(&address, &l->dfs_init, sizeof(address));
+	if (dladdr(address, &found))
+		path = realpath(found.dli_fname, NULL);
+	slash = path ? strrchr(path, '/') : NULL;
+	if (slash) {
+		*slash = '\0';
+		snprintf(file, sizeof(file), "%s/daos/VERSION", path);
+		f = fopen(file, "re");
+	}
+	free(path);
+	if (!f)
+		return;
+	if (fscanf(f, "%15[0-9.]", l->product) != 1)
+		l->product[0] = '\0';
+	fclose(f);
+}
+
 static int library_check_version(struct dfs_library *l, const char *name, struct err *err)
 {
 	bool known;
@@ -118,6 +144,8 @@ int dfs_library_open(struct dfs_library *l, const char *name, struct err *err)
 		rc = library_find_symbols(l, name, err);
 	if (rc == 0)
 		rc = library_check_version(l, name, err);
+	if (rc == 0)
+		library_find_product(l);
 	if (rc < 0)
 		dfs_library_close(l);
 	return rc;

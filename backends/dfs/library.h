@@ -14,8 +14,9 @@
 
 #define DFS_MEMBER(name, arguments) int(*name) arguments;
 struct dfs_library {
-	void *dfs, *daos; /* of dlopen; daos is NULL where dfs alone has everything */
-	int major, minor, fix;
+	void *dfs, *daos;      /* of dlopen; daos is NULL where dfs alone has everything */
+	int major, minor, fix; /* of the interface */
+	char product[16];      /* version of DAOS, "2.4.2"; "": its files do not tell */
 	DFS_FUNCTIONS(DFS_MEMBER)
 	DFS_OPTIONAL_FUNCTIONS(DFS_MEMBER) /* NULL: this version lacks it */
 };

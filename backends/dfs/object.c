@@ -92,9 +92,8 @@ static int object_open_kept(struct dfs_store *s, struct object *o, struct dfs_ke
 	return rc;
 }
 
-static int object_open(const struct store *store, struct object *o)
+static int object_open(struct dfs_store *s, struct object *o)
 {
-	struct dfs_store *s = dfs_store_of(store);
 	struct dfs_kept *kept = s->files.capacity ? dfs_cache_find(&s->files, o->key) : NULL;
 	bool asked = !o->size;
 	struct dfs_object *object;
@@ -115,14 +114,12 @@ static int object_open(const struct store *store, struct object *o)
 }
 
 /* Opens a file to write it, and makes it where it is missing. */
-static int object_make(const struct store *store, struct dfs_path *path, int flags,
+static int object_make(struct dfs_store *s, struct dfs_path *path, int flags,
 		       struct dfs_object **object)
 {
-	struct dfs_store *s = dfs_store_of(store);
-
 	return s->library.dfs_open(s->mount, path->folder->object, path->name,
 				   S_IFREG | OBJECT_MODE, O_CREAT | O_RDWR | flags, s->object_class,
-				   dfs_options_of(store)->chunk_bytes, NULL, object);
+				   s->chunk_bytes, NULL, object);
 }
 
 /* The ending of the version that is begun. */
@@ -131,9 +128,8 @@ static void object_ending(const struct object *o, char ending[PART_ENDING_BYTES]
 	part_ending(ending, PART_OF_OBJECT, (uint32_t)(o->state[DFS_BEGUN] - 1));
 }
 
-static int object_begin(const struct store *store, struct object *o)
+static int object_begin(struct dfs_store *s, struct object *o)
 {
-	struct dfs_store *s = dfs_store_of(store);
 	char ending[PART_ENDING_BYTES];
 	struct dfs_object *object;
 	struct dfs_path path;
@@ -146,7 +142,7 @@ static int object_begin(const struct store *store, struct object *o)
 		rc = dfs_path_open(s, o->key, ending, true, &path);
 		if (rc)
 			return rc;
-		rc = object_make(store, &path, O_EXCL, &object);
+		rc = object_make(s, &path, O_EXCL, &object);
 		dfs_path_close(s, &path);
 	}
 	if (rc)
@@ -156,16 +152,15 @@ static int object_begin(const struct store *store, struct object *o)
 	return 0;
 }
 
-static int object_update(const struct store *store, struct object *o)
+static int object_update(struct dfs_store *s, struct object *o)
 {
-	struct dfs_store *s = dfs_store_of(store);
 	struct dfs_object *object;
 	struct dfs_path path;
 	int rc = dfs_path_open(s, o->key, "", true, &path);
 
 	if (rc)
 		return rc;
-	rc = object_make(store, &path, 0, &object);
+	rc = object_make(s, &path, 0, &object);
 	dfs_path_close(s, &path);
 	if (rc == 0)
 		o->state[DFS_OBJECT] = (uintptr_t)object;
@@ -206,9 +201,8 @@ static int object_publish(struct dfs_store *s, struct object *o)
 
 /* Bytes that were written are durable when the write has completed. On failure the object stays
  * begun, for an abort. */
-static int object_commit(const struct store *store, struct request *req)
+static int object_commit(struct dfs_store *s, struct request *req)
 {
-	struct dfs_store *s = dfs_store_of(store);
 	struct object *o = req->object;
 	uint64_t from_ns;
 	int rc;
@@ -218,9 +212,9 @@ static int object_commit(const struct store *store, struct request *req)
 	rc = s->library.dfs_get_size(s->mount, dfs_object_of(o), &req->answer.done_bytes);
 	if (rc)
 		return rc;
-	from_ns = clock_now(store->clock);
+	from_ns = clock_now(s->clock);
 	rc = object_publish(s, o);
-	req->answer.publish_ns = clock_now(store->clock) - from_ns;
+	req->answer.publish_ns = clock_now(s->clock) - from_ns;
 	return rc ? rc : object_close(s, o);
 }
 
@@ -297,19 +291,17 @@ static int object_rename(struct dfs_store *s, const struct request *req)
 	return rc;
 }
 
-static int object_do(const struct store *store, struct request *req)
+static int object_do(struct dfs_store *s, struct request *req)
 {
-	struct dfs_store *s = dfs_store_of(store);
-
 	switch (req->op) {
 	case REQ_OPEN:
-		return object_open(store, req->object);
+		return object_open(s, req->object);
 	case REQ_CLOSE:
 		return object_close(s, req->object);
 	case REQ_BEGIN:
-		return object_begin(store, req->object);
+		return object_begin(s, req->object);
 	case REQ_COMMIT:
-		return object_commit(store, req);
+		return object_commit(s, req);
 	case REQ_ABORT:
 		return object_abort(s, req->object);
 	case REQ_STAT:
@@ -319,23 +311,10 @@ static int object_do(const struct store *store, struct request *req)
 	case REQ_RENAME:
 		return object_rename(s, req);
 	case REQ_UPDATE:
-		return object_update(store, req->object);
+		return object_update(s, req->object);
 	default:
 		return EINVAL;
 	}
-}
-
-/* Objects that this rank has changed itself, such as a description of what it has read, are no longer kept open. */
-static void object_forget(struct dfs_store *s, const struct request *req)
-{
-	bool changed = req->op == REQ_COMMIT || req->op == REQ_DELETE || req->op == REQ_RENAME ||
-		       req->op == REQ_UPDATE;
-
-	if (!changed || !s->files.capacity)
-		return;
-	dfs_cache_forget(&s->files, req->object->key);
-	if (req->op == REQ_RENAME)
-		dfs_cache_forget(&s->files, req->target);
 }
 
 bool dfs_object_do_now(const struct store *store, struct request *req)
@@ -360,16 +339,54 @@ bool dfs_object_do_now(const struct store *store, struct request *req)
 	return true;
 }
 
-void dfs_object_do(const struct store *store, struct request *req)
+void dfs_task_begin(struct dfs_task *task, struct request *asked)
 {
+	const struct listing *listing = asked->op == REQ_LIST ? asked->listing : NULL;
+
+	task->asked = asked;
+	task->req = *asked;
+	task->object = *asked->object;
+	task->req.object = &task->object;
+	if (asked->op == REQ_RENAME) {
+		snprintf(task->target, sizeof(task->target), "%s", asked->target);
+		task->req.target = task->target;
+	}
+	if (!listing)
+		return;
+	memcpy(task->marker, listing->marker, sizeof(task->marker));
+	task->part = listing->part;
+	task->parts = listing->parts;
+	task->names = listing->names;
+	task->more = task->vacant = false;
+}
+
+void dfs_task_end(struct dfs_task *task)
+{
+	struct request *asked = task->asked;
+
+	asked->answer = task->req.answer;
+	asked->object->size = task->object.size;
+	memcpy(asked->object->state, task->object.state, sizeof(task->object.state));
+	if (asked->op == REQ_LIST) {
+		memcpy(asked->listing->marker, task->marker, sizeof(task->marker));
+		asked->listing->vacant = task->vacant;
+		if (asked->answer.status == 0)
+			asked->listing->more = task->more;
+	}
+	task->asked = NULL;
+}
+
+void dfs_task_do(struct dfs_task *task)
+{
+	struct request *req = &task->req;
+	struct dfs_store *s = task->store;
+	bool makes = req->op == REQ_BEGIN || req->op == REQ_UPDATE;
 	int ended = 0, rc;
 
-	if (req->op == REQ_LIST)
-		rc = dfs_list_page(dfs_store_of(store), req, &ended);
-	else
-		rc = object_do(store, req);
-	object_forget(dfs_store_of(store), req);
+	rc = req->op == REQ_LIST ? dfs_list_page(task, &ended) : object_do(s, req);
 	dfs_code_answer(&req->answer, rc);
+	if (makes && req->answer.status == -EINVAL && s->invalid[0])
+		req->answer.why = s->invalid;
 	if (ended < 0)
 		req->answer.status = ended;
 }

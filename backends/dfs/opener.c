@@ -3,13 +3,16 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "backends/dfs/aside.h"
 #include "backends/dfs/object.h"
+#include "core/numbers.h"
 #include "core/time_ns.h"
 
 /* One writer, one reader. Positions only grow. */
@@ -18,18 +21,27 @@ struct opener_ring {
 	_Atomic uint32_t head, tail;
 };
 
+/* Whether a thread is in the library or at the requests of its caller. Who gives requests up waits while it is at them,
+ * which is short, and then it comes there no more. */
+enum { THREAD_AWAY, THREAD_CLAIMS, THREAD_LEFT };
+
 struct opener_thread {
+	struct dfs_task task; /* the first member: a task is a thread's */
 	struct dfs_opener *opener;
 	pthread_t thread;
 	bool started;
+	_Atomic int claim;
 	sem_t wake; /* one for each request that was asked, and one to end */
 	struct opener_ring asked, done;
 };
 
 struct dfs_opener {
-	const struct store *store;
+	struct clock *clock;
+	const struct stop *stop;
 	sem_t ended; /* one for each request that was done */
 	uint32_t mask, next, busy, count;
+	bool left; /* requests were given up: threads may be in the library for ever */
+	_Atomic uint32_t owners; /* the queue, and each thread */
 	struct opener_thread threads[];
 };
 
@@ -53,37 +65,93 @@ static struct request *ring_get(struct opener_ring *r, uint32_t mask)
 	return req;
 }
 
+static void opener_free(struct dfs_opener *opener)
+{
+	for (uint32_t i = 0; i < opener->count; i++) {
+		if (opener->threads[i].asked.slots)
+			sem_destroy(&opener->threads[i].wake);
+		free(opener->threads[i].asked.slots);
+	}
+	sem_destroy(&opener->ended);
+	free(opener);
+}
+
+/* The last one frees. */
+static void opener_leave(struct dfs_opener *opener)
+{
+	if (atomic_fetch_sub(&opener->owners, 1) == 1)
+		opener_free(opener);
+}
+
+static bool opener_claim(struct dfs_task *task)
+{
+	struct opener_thread *t = (struct opener_thread *)task;
+	int away = THREAD_AWAY;
+
+	return atomic_compare_exchange_strong(&t->claim, &away, THREAD_CLAIMS);
+}
+
+static void opener_release(struct dfs_task *task)
+{
+	struct opener_thread *t = (struct opener_thread *)task;
+
+	atomic_store(&t->claim, THREAD_AWAY);
+}
+
+/* Takes a request and gives it back done. False: there is none, or nobody waits for it any more. */
+static bool opener_serve(struct opener_thread *t)
+{
+	struct dfs_opener *opener = t->opener;
+	struct request *req;
+
+	if (!opener_claim(&t->task))
+		return false;
+	req = ring_get(&t->asked, opener->mask);
+	if (req)
+		dfs_task_begin(&t->task, req);
+	opener_release(&t->task);
+	if (!req)
+		return false;
+	dfs_task_do(&t->task);
+	if (!opener_claim(&t->task))
+		return false;
+	dfs_task_end(&t->task);
+	ring_put(&t->done, opener->mask, req);
+	opener_release(&t->task);
+	sem_post(&opener->ended);
+	return true;
+}
+
 /* A wake without a request ends the thread. */
 static void *opener_run(void *argument)
 {
 	struct opener_thread *t = argument;
-	struct dfs_opener *opener = t->opener;
-	struct request *req;
 
-	for (;;) {
+	do {
 		while (sem_wait(&t->wake) < 0)
 			;
-		req = ring_get(&t->asked, opener->mask);
-		if (!req)
-			return NULL;
-		dfs_object_do(opener->store, req);
-		ring_put(&t->done, opener->mask, req);
-		sem_post(&opener->ended);
-	}
+	} while (opener_serve(t));
+	opener_leave(t->opener);
+	return NULL;
 }
 
-static int opener_start(struct dfs_opener *opener, struct opener_thread *t)
+static int opener_start(struct dfs_opener *opener, struct opener_thread *t, struct dfs_store *store)
 {
 	int rc;
 
 	t->opener = opener;
+	t->task =
+		(struct dfs_task){.store = store, .claim = opener_claim, .release = opener_release};
 	t->asked.slots = calloc(2 * ((size_t)opener->mask + 1), sizeof(*t->asked.slots));
 	if (!t->asked.slots)
 		return -ENOMEM;
 	t->done.slots = t->asked.slots + opener->mask + 1;
 	sem_init(&t->wake, 0, 0);
+	atomic_fetch_add(&opener->owners, 1);
 	rc = pthread_create(&t->thread, NULL, opener_run, t);
 	t->started = rc == 0;
+	if (rc)
+		atomic_fetch_sub(&opener->owners, 1);
 	return -rc;
 }
 
@@ -96,14 +164,16 @@ int dfs_opener_open(struct dfs_opener **out, const struct store *store, uint32_t
 	*out = NULL;
 	if (!opener)
 		return err_set(err, -ENOMEM, "no memory for a queue of depth %u", depth);
-	opener->store = store;
+	opener->clock = store->clock;
+	opener->stop = store->stop;
+	atomic_init(&opener->owners, 1);
 	opener->mask = 1;
 	while (opener->mask < depth)
 		opener->mask *= 2;
 	opener->mask--;
 	sem_init(&opener->ended, 0, 0);
 	while (rc == 0 && opener->count < threads)
-		rc = opener_start(opener, &opener->threads[opener->count++]);
+		rc = opener_start(opener, &opener->threads[opener->count++], dfs_store_of(store));
 	if (rc == 0) {
 		*out = opener;
 		return 0;
@@ -120,16 +190,50 @@ void dfs_opener_close(struct dfs_opener *opener)
 	for (uint32_t i = 0; i < opener->count; i++) {
 		struct opener_thread *t = &opener->threads[i];
 
-		if (t->started) {
-			sem_post(&t->wake);
+		if (!t->started)
+			continue;
+		sem_post(&t->wake);
+		if (opener->left)
+			pthread_detach(t->thread);
+		else
 			pthread_join(t->thread, NULL);
-		}
-		if (t->asked.slots)
-			sem_destroy(&t->wake);
-		free(t->asked.slots);
 	}
-	sem_destroy(&opener->ended);
-	free(opener);
+	opener_leave(opener);
+}
+
+/* Those of one thread: done, under way, and not begun. */
+static uint32_t opener_give_up_of(struct dfs_opener *opener, struct opener_thread *t,
+				  struct request **out)
+{
+	int away = THREAD_AWAY;
+	struct request *req;
+	uint32_t n = 0;
+
+	while (!atomic_compare_exchange_weak(&t->claim, &away, THREAD_LEFT)) {
+		if (away == THREAD_LEFT)
+			break;
+		away = THREAD_AWAY;
+		sched_yield();
+	}
+	while ((req = ring_get(&t->done, opener->mask)) != NULL)
+		out[n++] = req;
+	if (t->task.asked)
+		out[n++] = t->task.asked;
+	t->task.asked = NULL;
+	while ((req = ring_get(&t->asked, opener->mask)) != NULL)
+		out[n++] = req;
+	return n;
+}
+
+uint32_t dfs_opener_give_up(struct dfs_opener *opener, struct request **out)
+{
+	uint32_t n = 0;
+
+	opener->left = true;
+	for (uint32_t i = 0; i < opener->count; i++)
+		n += opener_give_up_of(opener, &opener->threads[i], out + n);
+	opener->busy = 0;
+	return n;
 }
 
 void dfs_opener_ask(struct dfs_opener *opener, struct request *req)
@@ -150,11 +254,15 @@ uint32_t dfs_opener_busy(const struct dfs_opener *opener)
 /* Whether one request more has been done than was taken. */
 static bool opener_wait(struct dfs_opener *opener, uint64_t until_ns)
 {
-	struct timespec until = ns_to_timespec(until_ns);
 	int rc = sem_trywait(&opener->ended);
+	struct timespec until;
 
-	if (rc == 0 || clock_now(opener->store->clock) >= until_ns)
+	if (rc == 0 || clock_now(opener->clock) >= until_ns)
 		return rc == 0;
+	/* A stop may come meanwhile, after which nobody waits for ever. */
+	if (opener->stop)
+		until_ns = min_u64(until_ns, clock_now(opener->clock) + DFS_LOOK_NS);
+	until = ns_to_timespec(until_ns);
 	do {
 		rc = until_ns == UINT64_MAX
 			     ? sem_wait(&opener->ended)

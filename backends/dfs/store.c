@@ -1,28 +1,34 @@
 /* The store behind daos://pool/container/path: a POSIX container of DAOS, through libdfs, without
  * a mount. Options, those of other libraries among them, opening, and what is in effect.
  *
- * 	store.c ──► library.c     the library, opened at run time (abi.h says what it looks like)
+ * 	store.c ──► client.c      the client, started once per process
+ * 	                └──► library.c, opened at run time (abi.h says what it looks like)
  * 	        ──► connection.c  one connection for all ranks
+ * 	        ──► describe.c    what is in effect
+ * 	aside.c                   calls that may never return
  * 	channel.c                 reads and writes, by the event queue of a thread
  * 	opener.c ──► object.c     all other requests, by threads that wait for them
  * 	         ──► listing.c    a page of a folder
  * 	kept.c                    what the rank keeps open: folders, and files that are read
  * 	code.c                    codes of DAOS as errnos and sentences */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/dfs/aside.h"
 #include "backends/dfs/channel.h"
 #include "backends/dfs/code.h"
 #include "backends/dfs/connection.h"
+#include "backends/dfs/describe.h"
 #include "backends/stores.h"
 #include "core/units.h"
 
 /* Client profiles: what other libraries do by default, as the options that make haul do the same.
  * docs/stores-daos.md has the same table, and what options cannot express. */
 enum { DFS_CLIENT_DFS, DFS_CLIENT_PYDAOS };
-static const char *const dfs_client_names[] = {
+const char *const dfs_client_names[] = {
 	[DFS_CLIENT_DFS] = "dfs",
 	[DFS_CLIENT_PYDAOS] = "pydaos",
 	NULL,
@@ -41,88 +47,6 @@ static void dfs_client_preset(void *into)
 	o->common.transfer = 1ull << 40;
 	o->part_bytes = 64 << 20;
 	o->in_flight = 4;
-}
-
-static void describe_add(struct store_facts *facts, const char *text)
-{
-	size_t n = strlen(facts->layout);
-
-	snprintf(facts->layout + n, sizeof(facts->layout) - n, "%s%s", n ? "; " : "", text);
-}
-
-/* Servers of DAOS are engines, of which a machine may have several. */
-static void describe_pool(const struct dfs_store *s, struct store_facts *facts)
-{
-	const struct dfs_library *l = &s->library;
-	struct dfs_pool_info info = {.wanted = 0};
-	char engines[UNITS_COUNTED_BYTES], targets[UNITS_COUNTED_BYTES], text[128], lost[48] = "";
-	struct dfs_handle pool;
-
-	if (!l->daos_pool_query || !l->dfs_pool_get || !l->dfs_pool_put ||
-	    l->dfs_pool_get(s->mount, &pool))
-		return;
-	if (l->daos_pool_query(pool, NULL, &info, NULL, NULL) == 0) {
-		if (info.disabled_targets)
-			snprintf(lost, sizeof(lost), ", %u of them out of service",
-				 info.disabled_targets);
-		snprintf(text, sizeof(text), "%s with %s%s",
-			 units_counted(engines, info.engines, "engine"),
-			 units_counted(targets, info.targets, "target"), lost);
-		describe_add(facts, text);
-	}
-	l->dfs_pool_put(s->mount, pool);
-}
-
-/* The name of a class tells how often data are there: S1, RP_2GX, EC_16P2GX. */
-static void describe_redundancy(const char *class, char text[64])
-{
-	unsigned data, more;
-
-	text[0] = '\0';
-	if (sscanf(class, "RP_%uG", &more) == 1)
-		snprintf(text, 64, ", %u copies", more);
-	else if (sscanf(class, "EC_%uP%uG", &data, &more) == 2)
-		snprintf(text, 64, ", %u parities for %u parts", more, data);
-	else if (class[0] == 'S')
-		snprintf(text, 64, ", no redundancy");
-}
-
-/* The class and the chunks of a folder's new files. */
-static void describe_layout(struct dfs_store *s, uint64_t asked, struct store_facts *facts)
-{
-	char class[DFS_CLASS_NAME_BYTES] = "", chunk[UNITS_TEXT_BYTES], redundancy[64], text[224];
-	struct dfs_object_info info = {0};
-	struct dfs_kept *folder;
-	uint32_t id;
-
-	/* A path that is not there yet will be made below the container's root. */
-	if (dfs_folder_take(&s->folders, s->base[0] ? s->base : "/", false, &folder) &&
-	    dfs_folder_take(&s->folders, "/", false, &folder))
-		return;
-	if (s->library.dfs_obj_get_info(s->mount, folder->object, &info) == 0) {
-		id = s->object_class ? s->object_class : info.file_class;
-		if (id)
-			s->library.daos_oclass_id2name(id, class);
-		describe_redundancy(class, redundancy);
-		snprintf(text, sizeof(text), "new files: class %s%s, chunks of %s",
-			 class[0] ? class : "unknown", redundancy,
-			 units_bytes_binary(chunk, (double)(asked ? asked : info.chunk_bytes)));
-		describe_add(facts, text);
-	}
-	dfs_folder_drop(&s->folders, folder);
-}
-
-static void dfs_describe(const struct store *store, struct store_facts *facts)
-{
-	struct dfs_store *s = dfs_store_of(store);
-
-	snprintf(facts->engine, sizeof(facts->engine), "libdfs %d.%d.%d", s->library.major,
-		 s->library.minor, s->library.fix);
-	snprintf(facts->file_system, sizeof(facts->file_system), "DAOS");
-	snprintf(facts->client, sizeof(facts->client), "%s",
-		 dfs_client_names[dfs_options_of(store)->client]);
-	describe_pool(s, facts);
-	describe_layout(s, dfs_options_of(store)->chunk_bytes, facts);
 }
 
 enum { DFS_TRANSFER = 4 << 20 };
@@ -214,23 +138,81 @@ static int store_class(const struct store *store, const struct dfs_library *l, c
 		       name);
 }
 
+/* Starting the client may never return. */
+struct store_start {
+	struct dfs_store *s;
+	char name[URI_BYTES], uri[URI_BYTES];
+	int rc;
+	struct err err;
+};
+
+static void start_client(void *from)
+{
+	struct store_start *start = from;
+
+	start->s->client = dfs_client_start(start->name, start->uri, &start->rc, &start->err);
+}
+
+static int store_start(const struct store *store, struct dfs_store *s, struct err *err)
+{
+	struct dfs_patience patience = {.stop = store->stop};
+	struct store_start *start = calloc(1, sizeof(*start));
+	int rc;
+
+	if (!start)
+		return err_set(err, -ENOMEM, "no memory for %s", store->uri);
+	start->s = s;
+	strcpy(start->name, dfs_options_of(store)->library);
+	strcpy(start->uri, store->uri);
+	if (!dfs_aside_do(&patience, start_client, free, start)) {
+		atomic_store(&s->left, true);
+		return err_set(
+			err, -ETIMEDOUT,
+			"%s: the client of DAOS had not started when the run was to end; is daos_agent "
+			"running?",
+			store->uri);
+	}
+	rc = start->rc;
+	if (rc < 0)
+		*err = start->err;
+	else if (store->process)
+		dfs_client_keep(store->process, s->client);
+	else
+		s->owns = true;
+	free(start);
+	return rc;
+}
+
+static void store_say_invalid(struct dfs_store *s, const char *class)
+{
+	uint32_t targets = dfs_code_class_targets(class);
+	char count[UNITS_COUNTED_BYTES];
+
+	if (class[0])
+		snprintf(
+			s->invalid, sizeof(s->invalid),
+			"DAOS calls it invalid: the pool may not carry object class %s%s%s (daos pool query)",
+			class, targets ? ", which needs " : "",
+			targets ? units_counted(count, targets, "target") : "");
+}
+
 /* All that a rank does by itself before the ranks connect. */
 static int store_begin(const struct store *store, struct dfs_store *s, struct err *err)
 {
 	const struct dfs_options *o = dfs_options_of(store);
 	int rc = store_base(store, s, err);
 
-	if (rc == 0)
-		rc = dfs_library_open(&s->library, o->library, err);
+	s->read_only = store->constant;
+	s->clock = store->clock;
+	s->log = store->log;
+	s->chunk_bytes = o->chunk_bytes;
+	store_say_invalid(s, o->object_class);
+	s->client = dfs_client_find(store->process, o->library);
+	if (rc == 0 && !s->client)
+		rc = store_start(store, s, err);
 	if (rc < 0)
 		return rc;
-	rc = dfs_code_errno(s->library.dfs_init());
-	if (rc < 0) {
-		err_set(err, rc, "%s: the client of DAOS does not start: %s", store->uri,
-			dfs_code_text(rc));
-		dfs_library_close(&s->library);
-		return rc;
-	}
+	s->library = s->client->library;
 	rc = store_class(store, &s->library, "object_class", o->object_class, &s->object_class,
 			 err);
 	if (rc == 0)
@@ -239,17 +221,32 @@ static int store_begin(const struct store *store, struct dfs_store *s, struct er
 	return rc;
 }
 
-static void store_end(struct dfs_store *s)
+static void store_close_all(void *from)
 {
-	if (s->library.dfs) {
-		dfs_cache_close(&s->files);
-		dfs_folders_close(&s->folders);
-		if (s->mount)
-			s->library.dfs_disconnect(s->mount);
-		s->library.dfs_fini();
-		dfs_library_close(&s->library);
+	struct dfs_store *s = from;
+
+	dfs_cache_close(&s->files);
+	dfs_folders_close(&s->folders);
+	if (s->mount)
+		s->library.dfs_disconnect(s->mount);
+	if (s->owns)
+		dfs_client_end(s->client, s->log);
+}
+
+/* Closing a connection asks servers, which may not answer. */
+#define STORE_CLOSE_NS UINT64_C(5000000000)
+
+static void store_end(const struct store *store, struct dfs_store *s)
+{
+	struct dfs_patience patience = {.stop = store->stop, .limit_ns = STORE_CLOSE_NS};
+
+	if (!atomic_load(&s->left) && dfs_aside_do(&patience, store_close_all, free, s)) {
+		free(s);
+		return;
 	}
-	free(s);
+	log_say(store->log, LOG_WARNING,
+		"%s: DAOS does not answer: its connection is left to end with this process",
+		store->uri);
 }
 
 /* The other ranks wait for this one, whatever has become of it. */
@@ -272,13 +269,13 @@ static int dfs_store_open(struct store *store, struct err *err)
 	rc = store_begin(store, s, err);
 	rc = dfs_connection_open(store, s, rc, err);
 	if (rc == 0 && dfs_folders_open(&s->folders, (uint32_t)o->folders, &s->library, s->mount,
-					s->folder_class) < 0)
+					s->read_only, s->folder_class) < 0)
 		rc = err_set(err, -ENOMEM, "no memory for %s", store->uri);
 	if (rc == 0 &&
 	    dfs_cache_open(&s->files, store->constant ? (uint32_t)o->handles : 0, &s->library) < 0)
 		rc = err_set(err, -ENOMEM, "no memory for %s", store->uri);
 	if (rc < 0) {
-		store_end(s);
+		store_end(store, s);
 		return rc;
 	}
 	store->state = s;
@@ -288,9 +285,10 @@ static int dfs_store_open(struct store *store, struct err *err)
 
 static void dfs_store_close(struct store *store)
 {
-	store_end(store->state);
+	store_end(store, store->state);
 }
 
+/* The library, and whether its agent answers. */
 static int dfs_find_library(char found[BACKEND_LIBRARY_BYTES], struct err *err)
 {
 	struct dfs_library l;
@@ -346,6 +344,7 @@ const struct backend_ops dfs_backend = {
 	.library = dfs_find_library,
 	.open = dfs_store_open,
 	.close = dfs_store_close,
+	.space = dfs_space,
 	.describe = dfs_describe,
 	.channel_open = dfs_channel_open,
 	.channel_close = dfs_channel_close,

@@ -23,6 +23,7 @@ int phase_prepare(struct run *run, const struct run_options *options, struct job
 		.log = &run->log,
 		.stop = &run->stop,
 		.replaces = options->force || run->at.run > 1,
+		.process = &run->stores_keep,
 		.deadline_ns = options->deadline_ns ? run->start_ns + options->deadline_ns : 0,
 		.tally = &p->tally,
 		.op_log = run->op_log,

@@ -115,6 +115,7 @@ bool run_left_results(const struct run *run)
 void run_end(struct run *run)
 {
 	sampler_close(run->sampler);
+	backends_process_end(&run->stores_keep);
 	job_free(&run->job);
 	free(run->text);
 	generated_free(&run->generated);

@@ -2,6 +2,7 @@
 #ifndef HAUL_RANKS_RUN_STATE_H
 #define HAUL_RANKS_RUN_STATE_H
 
+#include "backends/backend.h"
 #include "core/clock.h"
 #include "core/job/job.h"
 #include "core/log.h"
@@ -49,6 +50,7 @@ struct run {
 	struct rank_place place;
 	char cores_found[RESULTS_TEXT];
 	struct store_facts stores[JOB_STORES_MAX]; /* as they were when a phase last opened them */
+	struct store_process stores_keep;          /* from phase to phase */
 	struct results *results;                   /* NULL: the verb writes none */
 	struct op_log *op_log;                     /* NULL: not asked for */
 	struct live live;                          /* rank 0 */

@@ -49,6 +49,8 @@ int rig_open(struct rig *r, const char *json)
 						 .node = r->node,
 						 .clock = r->clock,
 						 .log = &r->log,
+						 .stop = r->stop,
+						 .process = r->process,
 						 .seed = r->seed,
 						 .constant = r->constant},
 			  &r->err);

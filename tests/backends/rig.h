@@ -14,6 +14,8 @@ struct rig {
 	struct group *all, *node; /* the groups that open the store, or NULL */
 	uint64_t seed;
 	bool constant;
+	const struct stop *stop;       /* NULL: nobody asks for one */
+	struct store_process *process; /* NULL: nothing is kept */
 	struct store store;
 	struct err err;
 };

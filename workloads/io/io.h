@@ -79,6 +79,13 @@ static inline bool io_reads(const struct io_options *o)
 	return o->operation == IO_DO_READ || o->operation == IO_DO_MIXED;
 }
 
+/* Nothing of the store is changed. */
+static inline bool io_only_reads(const struct io_options *o)
+{
+	return o->operation == IO_DO_READ || o->operation == IO_DO_STAT ||
+	       o->operation == IO_DO_LIST;
+}
+
 static inline bool io_writes(const struct io_options *o)
 {
 	return o->operation == IO_DO_WRITE || o->operation == IO_DO_MIXED;

@@ -53,6 +53,7 @@ void io_names_list(struct io_thread *t, struct io_slot *slot, uint32_t step)
 
 	io_set_folder(t->work->set, t->share.rank, n->object.key);
 	n->listing.entry = io_names_entry;
+	n->listing.names = true;
 	if (!n->listing.more)
 		n->listing.marker[0] = '\0';
 	n->entries = 0;
@@ -215,6 +216,11 @@ static void io_names_listed(struct io_thread *t, struct io_slot *slot)
 	if (slot->name->listing.more) {
 		slot->s.due_ns = 0;
 		io_names_page(t, slot, STEP_PAGE);
+		return;
+	}
+	/* The store has divided the folder into fewer parts: nothing was to be done. */
+	if (slot->name->listing.vacant) {
+		io_let_go(t, slot);
 		return;
 	}
 	t->entries += slot->name->entries;

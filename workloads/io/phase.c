@@ -81,9 +81,8 @@ static int io_phase_open(void *run, struct phase_context *ctx, struct err *err)
 	p->options = o;
 	p->work.start_ns = clock_now(ctx->clock);
 	if (rc == 0)
-		rc = o->operation == IO_DO_READ
-			     ? workload_store_open_to_read(ctx, described, &p->store, err)
-			     : workload_store_open(ctx, described, &p->store, err);
+		rc = io_only_reads(o) ? workload_store_open_to_read(ctx, described, &p->store, err)
+				      : workload_store_open(ctx, described, &p->store, err);
 	if (rc == 0 && p->store.ops) {
 		p->work.whole = io_whole(o, p->store.ops->capabilities);
 		rc = io_phase_check_direct(p, err);

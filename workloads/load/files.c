@@ -60,7 +60,7 @@ static int names_compare(const void *a, const void *b)
 
 static int names_list(struct names_found *f, struct queue *q, const char *folder, struct err *err)
 {
-	struct listing listing = {.entry = names_entry};
+	struct listing listing = {.entry = names_entry, .names = true};
 	const struct store *store = q->channel.store;
 	struct object o = {0};
 	int rc;

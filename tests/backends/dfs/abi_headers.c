@@ -35,6 +35,8 @@ SAME_PLACE(struct dfs_pool_info, targets, daos_pool_info_t, pi_ntargets);
 SAME_PLACE(struct dfs_pool_info, engines, daos_pool_info_t, pi_nnodes);
 SAME_PLACE(struct dfs_pool_info, disabled_targets, daos_pool_info_t, pi_ndisabled);
 SAME_PLACE(struct dfs_pool_info, wanted, daos_pool_info_t, pi_bits);
+SAME_PLACE(struct dfs_pool_info, total, daos_pool_info_t, pi_space.ps_space.s_total);
+SAME_PLACE(struct dfs_pool_info, free, daos_pool_info_t, pi_space.ps_space.s_free);
 _Static_assert(sizeof(struct dfs_pool_info) >= sizeof(daos_pool_info_t), "room for their info");
 _Static_assert(sizeof(daos_oclass_id_t) == 4 && sizeof(daos_size_t) == 8 && sizeof(daos_off_t) == 8,
 	       "sizes of arguments");
@@ -44,6 +46,8 @@ SAME_NUMBER(DFS_ANCHOR_END, DAOS_ANCHOR_TYPE_EOF);
 SAME_NUMBER(DFS_POLL_NOW, DAOS_EQ_NOWAIT);
 SAME_NUMBER(DFS_DESTROY_FORCE, DAOS_EQ_DESTROY_FORCE);
 SAME_NUMBER(DFS_CLASS_DEFAULT, OC_UNKNOWN);
+SAME_NUMBER(DFS_POOL_READ, DAOS_PC_RO);
+SAME_NUMBER(DFS_POOL_SPACE, DPI_SPACE);
 #define SAME_CODE(name, number, error) SAME_NUMBER(number, DER_##name);
 DFS_CODES(SAME_CODE)
 _Static_assert(MAX_OBJ_CLASS_NAME_LEN < DFS_CLASS_NAME_BYTES, "room for a name");
@@ -75,8 +79,6 @@ typedef struct {
 	int (*remove)(dfs_t *, dfs_obj_t *, const char *, bool, daos_obj_id_t *);
 	int (*move)(dfs_t *, dfs_obj_t *, const char *, dfs_obj_t *, const char *, daos_obj_id_t *);
 	int (*readdir)(dfs_t *, dfs_obj_t *, daos_anchor_t *, uint32_t *, struct dirent *);
-	int (*readdirplus)(dfs_t *, dfs_obj_t *, daos_anchor_t *, uint32_t *, struct dirent *,
-			   struct stat *);
 	int (*split)(dfs_obj_t *, uint32_t *, daos_anchor_t *);
 	int (*set)(dfs_obj_t *, uint32_t, daos_anchor_t *);
 	int (*info)(dfs_t *, dfs_obj_t *, dfs_obj_info_t *);
@@ -84,6 +86,9 @@ typedef struct {
 			  daos_event_t *);
 	int (*pool_get)(dfs_t *, daos_handle_t *);
 	int (*pool_put)(dfs_t *, daos_handle_t);
+	int (*pool_connect)(const char *, const char *, unsigned int, daos_handle_t *,
+			    daos_pool_info_t *, daos_event_t *);
+	int (*pool_disconnect)(daos_handle_t, daos_event_t *);
 } prototypes;
 extern const prototypes dfs_prototypes;
 const prototypes dfs_prototypes = {
@@ -111,11 +116,12 @@ const prototypes dfs_prototypes = {
 	dfs_remove,
 	dfs_move,
 	dfs_readdir,
-	dfs_readdirplus,
 	dfs_obj_anchor_split,
 	dfs_obj_anchor_set,
 	dfs_obj_get_info,
 	daos_pool_query,
 	dfs_pool_get,
 	dfs_pool_put,
+	daos_pool_connect2,
+	daos_pool_disconnect,
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/unit.h"
 
@@ -37,17 +38,48 @@ int container_lines(const struct container *c, const char *begin)
 	return n;
 }
 
+static void container_path(const struct container *c, const char *name, char path[128])
+{
+	snprintf(path, 128, "%s/%s", c->folder, name);
+}
+
+void container_mark(struct container *c, const char *name, bool there)
+{
+	char path[128];
+	FILE *f;
+
+	container_path(c, name, path);
+	if (!there) {
+		unlink(path);
+		return;
+	}
+	f = fopen(path, "w");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	fclose(f);
+}
+
+void container_point(const struct container *c, const char *variable, const char *name)
+{
+	char path[128];
+
+	container_path(c, name, path);
+	setenv(variable, path, 1);
+}
+
 void container_end(struct container *c)
 {
 	static const char *const names[] = {
-		"HAUL_DFS_ROOT",     "HAUL_DFS_LOG",    "HAUL_DFS_DELAY_US",
-		"HAUL_DFS_OPEN_US",  "HAUL_DFS_EVENTS", "HAUL_DFS_CHUNK",
-		"HAUL_DFS_DISORDER", "HAUL_DFS_FAIL",   "HAUL_DFS_LOST"};
+		"ROOT",     "LOG",     "DELAY_US", "OPEN_US", "EVENTS",    "CHUNK", "DISORDER",
+		"FAIL",     "LOST",    "AGENT",    "HANG",    "READ_ONLY", "OLD",   "ANCHORS",
+		"ENTRY_US", "TARGETS", "TYPE",     "SPACE",   "STALE"};
+	char name[32];
 	char command[128];
 
 	CU_ASSERT_EQUAL(container_lines(c, "wrong:"), 0);
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		unsetenv(names[i]);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(name, sizeof(name), "HAUL_DFS_%s", names[i]);
+		unsetenv(name);
+	}
 	snprintf(command, sizeof(command), "rm -rf %s", c->folder);
 	CU_ASSERT_EQUAL(system(command), 0);
 }

@@ -18,6 +18,10 @@ void container_begin(struct container *c);
 void container_end(struct container *c);
 /* Lines of the log that begin so. */
 int container_lines(const struct container *c, const char *begin);
+/* A file of the container's folder, for settings that name one: made, or removed. */
+void container_mark(struct container *c, const char *name, bool there);
+/* Sets a variable to the path of that file. */
+void container_point(const struct container *c, const char *variable, const char *name);
 /* Opens a store in the container, and a queue. */
 void container_open(struct container *c, const char *json);
 void container_close(struct container *c);

@@ -83,10 +83,11 @@ static void test_handles(void)
 		CU_ASSERT_EQUAL(container_lines(&c, "open "), cases[i].opened);
 		CU_ASSERT_EQUAL(read_once(&c.q, "f/z", 'z'), -ENOENT);
 		check_sizes(&c.q);
-		/* What this rank replaces, it finds replaced. */
+		/* Who only reads is connected for reading. */
 		memset(data, 'B', sizeof(data));
-		CU_ASSERT_EQUAL(rig_put(&c.q, "f/b", data, sizeof(data)), 0);
-		CU_ASSERT_EQUAL(read_once(&c.q, "f/b", 'B'), 0);
+		CU_ASSERT_EQUAL(rig_put(&c.q, "f/b", data, sizeof(data)),
+				cases[i].constant ? -EPERM : 0);
+		CU_ASSERT_EQUAL(read_once(&c.q, "f/b", cases[i].constant ? 'b' : 'B'), 0);
 		container_close(&c);
 		container_end(&c);
 	}

@@ -147,9 +147,15 @@ static void test_failures(void)
 		{"read:1:-1006", REQ_READ, -EHOSTUNREACH, REQ_FAULT_CONNECT, "cannot be reached"},
 		{"read:1:-1011", REQ_READ, -ETIMEDOUT, REQ_FAULT_TIMEOUT, "did not answer in time"},
 		{"read:1:-1012", REQ_READ, -EBUSY, REQ_FAULT_THROTTLE, "takes no more requests"},
-		{"read:1:-2021", REQ_READ, -EBADMSG, REQ_FAULT_SERVER, "checksum"},
+		{"read:1:-2021", REQ_READ, -EIO, REQ_FAULT_SERVER, "I/O error"},
 		{"read:1:-2001", REQ_READ, -EIO, REQ_FAULT_SERVER, "I/O error"},
-		{"read:1:-2999", REQ_READ, -EIO, REQ_FAULT_SERVER, "I/O error"},
+		{"read:1:-2999", REQ_READ, -EIO, REQ_FAULT_SERVER, "D_LOG_FILE"},
+		{"read:1:-2034", REQ_READ, -EIO, REQ_FAULT_SERVER, "daos_agent"},
+		{"open:1:-1015", REQ_OPEN, -EIO, REQ_FAULT_SERVER, "daos container query"},
+		{"open:1:-1032", REQ_OPEN, -EIO, REQ_FAULT_SERVER, "dmg system query"},
+		{"read:1:-1002", REQ_READ, -EINVAL, REQ_FAULT_OTHER, "evicted or destroyed"},
+		{"stat:1:-2025", REQ_STAT, -ERESTART, REQ_FAULT_THROTTLE, "try again"},
+		{"write:1:-1007", REQ_WRITE, -ENOSPC, REQ_FAULT_OTHER, "back late"},
 		{"read:1:113", REQ_READ, -EHOSTUNREACH, REQ_FAULT_CONNECT, "cannot be reached"},
 		{"write:1:28", REQ_WRITE, -ENOSPC, REQ_FAULT_OTHER, "No space"},
 		{"open:1:1", REQ_OPEN, -EPERM, REQ_FAULT_DENIED, "does not permit"},
@@ -244,12 +250,11 @@ static void list_with(const char *fault)
 	container_end(&c);
 }
 
-/* Each entry comes once, although one page in three fails, once the library has gone on: by EAGAIN, and by ENOENT, as where
- * an entry is removed before the library has looked at it. */
+/* Each entry comes once, although pages fail, once the library has gone on, and before. */
 static void test_listing_again(void)
 {
-	list_with("entry:3:11");
-	list_with("entry:3:2");
+	list_with("stat:211:11");
+	list_with("list:3:11");
 }
 
 /* Parts: fewer than the anchors of the library, as many, and more. */
@@ -352,7 +357,7 @@ static void test_ranks_fail_together(void)
 		const char *fails, *says;
 	} cases[] = {
 		{"connect:1:111", "connecting to the container"},
-		{"connect:1:2", "there is no pool \"pool\""},
+		{"connect:1:2", "the pool \"pool\" has no container \"cont\""},
 		{"global:3:113",
 		 "taking over the connection of rank 0: a server of DAOS cannot be"},
 	};
@@ -381,7 +386,7 @@ static void test_hints(void)
 	CU_ASSERT_EQUAL(container_lines(&c, "create x.haul-* 300ffff 2097152"), 1);
 	CU_ASSERT_EQUAL(container_lines(&c, "mkdir folder 1000001"), 1);
 	store_describe(&c.rig.store, &c.rig.described, &facts);
-	CU_ASSERT_STRING_EQUAL(facts.engine, "libdfs 2.8.0");
+	CU_ASSERT_STRING_EQUAL(facts.engine, "libdfs, API 2.8.0");
 	CU_ASSERT_STRING_EQUAL(
 		facts.layout,
 		"4 engines with 64 targets, 3 of them out of service; new files: class "
@@ -406,7 +411,9 @@ static void test_refusals(void)
 		{"{\"uri\": \"daos://pool/cont\", \"library\": \"/nowhere/libdfs.so\"}",
 		 "module load daos"},
 		{"{\"uri\": \"daos://pool/other\", \"library\": \"" TEST_DFS "\"}",
-		 "no container \"other\""},
+		 "the pool \"pool\" has no container \"other\" (daos container list pool)"},
+		{"{\"uri\": \"daos://nopool/cont\", \"library\": \"" TEST_DFS "\"}",
+		 "there is no pool \"nopool\" (daos pool list)"},
 		{STORE(", \"object_class\": \"SZ\""),
 		 "object_class: DAOS knows no object class \"SZ\""},
 	};

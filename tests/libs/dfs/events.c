@@ -65,6 +65,9 @@ int daos_eq_destroy(struct dfs_handle handle, int flags)
 {
 	struct queue *q = queue_of(handle);
 
+	/* It waits for servers, even by force. */
+	if (q->count)
+		test_hang();
 	if (q->count && !(flags & DFS_DESTROY_FORCE)) {
 		test_log("wrong: a queue is destroyed with %u requests in flight", q->count);
 		return CODE_BUSY;
@@ -131,6 +134,8 @@ int test_events_start(struct dfs_object *object, const struct dfs_scatter *buffe
 
 	if (code > 0)
 		return code;
+	if (test_stale())
+		return EINVAL;
 	if (r->status != EVENT_READY || buffers->count != 1) {
 		test_log("wrong: an event that is not ready is used");
 		return EPERM;
@@ -145,7 +150,7 @@ int test_events_start(struct dfs_object *object, const struct dfs_scatter *buffe
 		r->offset = offset;
 		r->bytes = bytes;
 		r->due_ns = test_now_ns() + test_delay_ns(kind);
-		r->code = test_lost() ? EHOSTUNREACH : code;
+		r->code = test_errno(test_lost() ? EHOSTUNREACH : code);
 		r->status = EVENT_RUNNING;
 		atomic_fetch_add(&object->flying, 1);
 		q->flying[q->count++] = event;
@@ -176,6 +181,10 @@ static unsigned int queue_take(struct queue *q, struct dfs_event **done, unsigne
 	uint32_t kept = 0;
 
 	*next_ns = UINT64_MAX;
+	if (test_hangs()) {
+		*next_ns = q->count ? now_ns + 10000000 : UINT64_MAX;
+		return 0;
+	}
 	if (test_disorder() && q->count > 1) {
 		for (uint32_t i = q->count - 1; i > 0; i--) {
 			uint32_t other = (uint32_t)((q->draw >> 33) % (i + 1));

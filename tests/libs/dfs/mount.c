@@ -10,6 +10,8 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int users;
+/* The tables of open pools and containers, which dfs_fini drops before it fails. */
+static int *tables, table;
 
 /* A variant of the library is like DAOS before 2.6.5, which cannot be asked. */
 #ifndef TEST_DFS_WITHOUT_VERSION
@@ -26,11 +28,20 @@ int daos_version_get(int *major, int *minor, int *fix)
 
 int dfs_init(void)
 {
+	int rc = 0;
+
 	pthread_mutex_lock(&lock);
-	if (users++ == 0)
+	if (users == 0) {
 		test_settings_begin();
+		rc = test_agent() ? test_blocking(TEST_init) : EIO;
+		if (rc == 0) {
+			tables = &table;
+			test_log("init");
+		}
+	}
+	users += rc == 0;
 	pthread_mutex_unlock(&lock);
-	return 0;
+	return rc;
 }
 
 int dfs_fini(void)
@@ -40,8 +51,15 @@ int dfs_fini(void)
 	pthread_mutex_lock(&lock);
 	if (users == 0)
 		rc = EINVAL;
-	else if (--users == 0)
+	else if (users > 1)
+		users--;
+	else {
+		tables = NULL;
+		rc = test_agent() ? test_blocking(TEST_fini) : EIO;
 		test_check_closed();
+		test_log("fini %d", rc);
+		users -= rc == 0;
+	}
 	pthread_mutex_unlock(&lock);
 	return rc;
 }
@@ -57,6 +75,8 @@ static int mount_open(const char *pool, const char *container, int flags, struct
 	pthread_mutex_unlock(&lock);
 	if (!started)
 		return EACCES;
+	/* As in DAOS, which does not look whether it has them. */
+	*(volatile int *)tables += 1;
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return ENOMEM;
@@ -82,15 +102,50 @@ int dfs_connect(const char *pool, const char *system, const char *container, int
 
 	(void)system;
 	(void)attributes;
+	if (rc == 0 && test_read_only() && (flags & O_ACCMODE) != O_RDONLY)
+		rc = EPERM;
+	if (rc == 0 && !test_posix())
+		rc = EINVAL;
 	if (rc == 0)
 		rc = mount_open(pool, container, flags, mount);
 	if (rc == 0)
-		test_log("connect %s/%s", pool, container);
+		test_log("connect %s/%s %s", pool, container,
+			 (flags & O_ACCMODE) == O_RDONLY ? "r" : "rw");
 	return rc;
+}
+
+/* What tells that a pool is there. */
+int daos_pool_connect2(const char *pool, const char *system, unsigned int flags,
+		       struct dfs_handle *handle, struct dfs_pool_info *info,
+		       struct dfs_event *event)
+{
+	char path[3072];
+	int code = test_fault(TEST_pool);
+
+	(void)system;
+	if (flags != DFS_POOL_READ || info || event)
+		return -1003;
+	snprintf(path, sizeof(path), "%s/%s", test_root(), pool);
+	test_hang();
+	if (code == 0 && access(path, F_OK) < 0)
+		code = -1005;
+	handle->cookie = 1;
+	if (code == 0)
+		test_opened(TEST_POOLS, 1);
+	return code;
+}
+
+int daos_pool_disconnect(struct dfs_handle pool, struct dfs_event *event)
+{
+	if (pool.cookie != 1 || event)
+		return -1003;
+	test_opened(TEST_POOLS, -1);
+	return 0;
 }
 
 int dfs_disconnect(struct dfs_mount *mount)
 {
+	test_hang();
 	close(mount->fd);
 	free(mount);
 	test_opened(TEST_MOUNTS, -1);
@@ -117,10 +172,16 @@ int daos_pool_query(struct dfs_handle pool, void **ranks, struct dfs_pool_info *
 {
 	int code = test_fault(TEST_query);
 
-	if (!pool.cookie || ranks || properties || event || info->wanted)
+	test_hang();
+	if (!pool.cookie || ranks || properties || event || (info->wanted & ~DFS_POOL_SPACE))
 		return -1003;
 	info->engines = 4;
-	info->targets = 64;
+	info->targets = test_targets();
+	if (info->wanted & DFS_POOL_SPACE) {
+		info->total[0] = info->total[1] = 1ull << 42;
+		info->free[0] = test_space() / 2;
+		info->free[1] = test_space() - info->free[0];
+	}
 	info->disabled_targets = 3;
 	return code;
 }

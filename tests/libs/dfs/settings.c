@@ -18,10 +18,10 @@ struct fault {
 };
 
 static struct {
-	char root[2048];
-	uint64_t delay_ns, open_ns, chunk, lost_from, lost_count;
-	uint32_t events;
-	bool disorder;
+	char root[2048], agent[512], hang[512], stale[512];
+	uint64_t delay_ns, open_ns, entry_ns, chunk, lost_from, lost_count, space;
+	uint32_t events, anchors, targets;
+	bool disorder, read_only, posix, old;
 	struct fault faults[TEST_KINDS_COUNT];
 	_Atomic uint64_t moves;
 	int log;
@@ -34,6 +34,13 @@ static uint64_t settings_number(const char *name, uint64_t otherwise)
 	const char *text = getenv(name);
 
 	return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static void settings_text(const char *name, char text[512])
+{
+	const char *value = getenv(name);
+
+	snprintf(text, 512, "%s", value ? value : "");
 }
 
 static void settings_faults(const char *text)
@@ -59,7 +66,7 @@ static void settings_faults(const char *text)
 void test_settings_begin(void)
 {
 	const char *root = getenv("HAUL_DFS_ROOT"), *log = getenv("HAUL_DFS_LOG");
-	const char *lost = getenv("HAUL_DFS_LOST");
+	const char *lost = getenv("HAUL_DFS_LOST"), *type = getenv("HAUL_DFS_TYPE");
 
 	memset(settings.faults, 0, sizeof(settings.faults));
 	snprintf(settings.root, sizeof(settings.root), "%s", root ? root : ".");
@@ -68,6 +75,16 @@ void test_settings_begin(void)
 	settings.chunk = settings_number("HAUL_DFS_CHUNK", 0);
 	settings.events = (uint32_t)settings_number("HAUL_DFS_EVENTS", 4096);
 	settings.disorder = settings_number("HAUL_DFS_DISORDER", 0) != 0;
+	settings.entry_ns = settings_number("HAUL_DFS_ENTRY_US", 0) * 1000;
+	settings.anchors = (uint32_t)settings_number("HAUL_DFS_ANCHORS", 4);
+	settings.targets = (uint32_t)settings_number("HAUL_DFS_TARGETS", 64);
+	settings.space = settings_number("HAUL_DFS_SPACE", 1ull << 40);
+	settings.read_only = settings_number("HAUL_DFS_READ_ONLY", 0) != 0;
+	settings.old = settings_number("HAUL_DFS_OLD", 0) != 0;
+	settings.posix = !type || strcmp(type, "POSIX") == 0;
+	settings_text("HAUL_DFS_AGENT", settings.agent);
+	settings_text("HAUL_DFS_HANG", settings.hang);
+	settings_text("HAUL_DFS_STALE", settings.stale);
 	settings.lost_from = settings.lost_count = 0;
 	atomic_store(&settings.moves, 0);
 	if (lost)
@@ -81,6 +98,63 @@ void test_settings_begin(void)
 uint64_t test_delay_ns(enum test_kind kind)
 {
 	return kind == TEST_read || kind == TEST_write ? settings.delay_ns : settings.open_ns;
+}
+
+void test_look_at(uint32_t entries)
+{
+	if (settings.entry_ns && entries)
+		test_sleep_until(test_now_ns() + entries * settings.entry_ns);
+}
+
+uint32_t test_anchors(void)
+{
+	return settings.anchors;
+}
+
+uint32_t test_targets(void)
+{
+	return settings.targets;
+}
+
+uint64_t test_space(void)
+{
+	return settings.space;
+}
+
+bool test_read_only(void)
+{
+	return settings.read_only;
+}
+
+bool test_posix(void)
+{
+	return settings.posix;
+}
+
+bool test_old(void)
+{
+	return settings.old;
+}
+
+bool test_agent(void)
+{
+	return !settings.agent[0] || access(settings.agent, F_OK) == 0;
+}
+
+bool test_hangs(void)
+{
+	return settings.hang[0] && access(settings.hang, F_OK) == 0;
+}
+
+void test_hang(void)
+{
+	while (test_hangs())
+		test_sleep_until(test_now_ns() + 10000000);
+}
+
+bool test_stale(void)
+{
+	return settings.stale[0] && access(settings.stale, F_OK) == 0;
 }
 
 uint32_t test_events(void)
@@ -112,12 +186,37 @@ int test_fault(enum test_kind kind)
 	return f->code;
 }
 
+int test_errno(int code)
+{
+	static const struct {
+		int code, error;
+	} rows[] = {
+		{-1001, EPERM},   {-1002, EINVAL},       {-1003, EINVAL},    {-1004, EEXIST},
+		{-1005, ENOENT},  {-1006, EHOSTUNREACH}, {-1007, ENOSPC},    {-1008, EALREADY},
+		{-1009, ENOMEM},  {-1011, ETIMEDOUT},    {-1012, EBUSY},     {-1013, EAGAIN},
+		{-1014, EPROTO},  {-1017, EOVERFLOW},    {-1018, ECANCELED}, {-1026, ENOTDIR},
+		{-1027, ENOTDIR}, {-2001, EIO},          {-2003, ENOENT},    {-2007, ESTALE},
+		{-2010, EPERM},   {-2011, EPERM},        {-2012, E2BIG},     {-2013, E2BIG},
+		{-2014, EINVAL},  {-2015, EBUSY},        {-2025, ERESTART},
+	};
+
+	if (code >= 0)
+		return code;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].code == code)
+			return rows[i].error;
+	return EIO;
+}
+
 int test_blocking(enum test_kind kind)
 {
-	int code = test_fault(kind);
+	int code = test_errno(test_fault(kind));
 
 	if (settings.open_ns)
 		test_sleep_until(test_now_ns() + settings.open_ns);
+	test_hang();
+	if (code)
+		fprintf(stderr, "ERR  src/client/dfs: rc %d\n", code);
 	return code;
 }
 

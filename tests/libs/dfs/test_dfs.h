@@ -15,8 +15,23 @@
  *	HAUL_DFS_FAIL          kind:every:code, …: every so many-th call of the kind fails with that
  *	                       code. Kinds: enum test_kind. A negative code comes by the event
  *	HAUL_DFS_LOST          from:count: so many reads and writes fail from that one on
+ *	HAUL_DFS_AGENT         a file: the agent's socket. Without it dfs_init fails with EIO, and dfs_fini
+ *	                       fails once its tables are gone, so that the next dfs_init succeeds without them
+ *	HAUL_DFS_HANG          a file: as long as it is there, nothing completes, and calls do not return
+ *	HAUL_DFS_READ_ONLY     1: who connects for writing is refused
+ *	HAUL_DFS_OLD           1: dfs_obj_get_info is that of DAOS 2.4
+ *	HAUL_DFS_ANCHORS       into how many parts a folder's names are divided: 4
+ *	HAUL_DFS_ENTRY_US      how long finding out what an entry is takes
+ *	HAUL_DFS_TARGETS       targets of the pool: 64. Classes that need more are refused
+ *	HAUL_DFS_TYPE          type of the container: POSIX. Others are refused
+ *	HAUL_DFS_SPACE         free bytes that the pool tells
+ *	HAUL_DFS_STALE         a file: mounts and objects that were opened before it came are no longer known
  *	HAUL_DFS_LOG           a file, to which each call that tests count adds a line, and each queue
  *	                       how many requests it had in flight at most
+ *
+ * Functions whose names begin with dfs_ return positive errnos, as do events, and codes of DAOS become errnos
+ * as by its daos_der2errno: what that does not know is EIO. Where a call fails, the library writes a line to
+ * standard error, as DAOS does without D_LOG_FILE.
  *
  * What breaks the rules of the interface (a queue that is destroyed with requests in flight, an
  * object that is released twice or never) adds a line "wrong: …" to the log. */
@@ -30,8 +45,8 @@
 /* X(kind): what may be made to fail. */
 /* clang-format off */
 #define TEST_KINDS(X) \
-	X(connect) X(global) X(query) X(queue) X(poll) X(read) X(write) X(open) X(lookup) X(size) X(stat) \
-	X(mkdir) X(remove) X(move) X(list) X(entry) X(split)
+	X(init) X(fini) X(connect) X(pool) X(global) X(query) X(queue) X(poll) X(read) X(write) X(open) X(lookup) X(size) X(stat) \
+	X(mkdir) X(remove) X(move) X(list) X(split)
 /* clang-format on */
 enum test_kind {
 #define TEST_KIND(name) TEST_##name,
@@ -56,13 +71,27 @@ struct dfs_object {
 /* Reads the environment, once until test_settings_end. */
 void test_settings_begin(void);
 uint64_t test_delay_ns(enum test_kind kind);
+/* Waits as long as entries take to be looked at. */
+void test_look_at(uint32_t entries);
 uint32_t test_events(void);
+uint32_t test_anchors(void);
+uint32_t test_targets(void);
+uint64_t test_space(void);
 uint64_t test_chunk(void);
 bool test_disorder(void);
+bool test_agent(void); /* the agent answers */
+bool test_hangs(void); /* servers do not answer */
+void test_hang(void);  /* returns when they do */
+bool test_stale(void);
+bool test_read_only(void);
+bool test_posix(void);
+bool test_old(void);
 const char *test_root(void);
 
 /* The code with which this call of the kind fails, or 0. Counts the call. */
 int test_fault(enum test_kind kind);
+/* The positive errno of a code of DAOS, or of an errno. */
+int test_errno(int code);
 /* Waits as long as a blocking call of the kind takes, and returns the errno with which it fails. */
 int test_blocking(enum test_kind kind);
 /* Whether the server is lost for this read or write. */
