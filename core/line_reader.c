@@ -17,6 +17,10 @@
 
 enum { LINE_INPUT_BYTES = 64 << 10, LINE_TEXT_BYTES = 2 * LINE_MAX_BYTES };
 
+/* U+FEFF in UTF-8. */
+enum { BYTE_ORDER_MARK = 3 };
+static const char byte_order_mark[] = "\xef\xbb\xbf";
+
 struct line_reader {
 	int fd; /* -1: memory */
 	const uint8_t *memory;
@@ -117,6 +121,32 @@ static int input_more(struct line_reader *r, struct err *err)
 	return 0;
 }
 
+/* Files that are no text, by their first bytes. */
+static const struct {
+	const char *begin, *what;
+	size_t bytes;
+} input_kinds[] = {
+	{"\x1f\x8b", "is compressed by gzip; decompress it by gunzip, or compress it by zstd", 2},
+	{"\xfd"
+	 "7zXZ",
+	 "is compressed by xz; decompress it by unxz, or compress it by zstd", 5},
+	{"BZh", "is compressed by bzip2; decompress it by bunzip2, or compress it by zstd", 3},
+	{"PK\3\4", "is a zip archive; unpack it", 4},
+	{"PAR1", "is a Parquet file, not a text", 4},
+	{"\x89HDF", "is an HDF5 file, not a text", 4},
+	{"\xff\xfe", "is text of UTF-16; convert it to UTF-8", 2},
+	{"\xfe\xff", "is text of UTF-16; convert it to UTF-8", 2},
+};
+
+static int input_refuse(const struct line_reader *r, struct err *err)
+{
+	for (size_t i = 0; i < COUNT(input_kinds); i++)
+		if (r->input_end >= input_kinds[i].bytes &&
+		    memcmp(r->input, input_kinds[i].begin, input_kinds[i].bytes) == 0)
+			return err_set(err, -EINVAL, "%s", input_kinds[i].what);
+	return 0;
+}
+
 /* Reads enough to see what the text is. */
 static int input_open(struct line_reader *r, struct err *err)
 {
@@ -127,7 +157,7 @@ static int input_open(struct line_reader *r, struct err *err)
 	r->begun = true;
 	if (rc == 0 && zstd_begins(r->input, r->input_end))
 		rc = zstd_reader_open(&r->zstd, err);
-	return rc;
+	return rc < 0 ? rc : input_refuse(r, err);
 }
 
 static void text_copy(struct line_reader *r)
@@ -184,6 +214,10 @@ static int line_take(struct line_reader *r, size_t bytes, size_t end, char **lin
 	if (bytes && end && (*line)[bytes - 1] == '\r')
 		bytes--;
 	(*line)[bytes] = '\0';
+	if (r->number == 1 && strncmp(*line, byte_order_mark, BYTE_ORDER_MARK) == 0) {
+		*line += BYTE_ORDER_MARK;
+		bytes -= BYTE_ORDER_MARK;
+	}
 	*length = bytes;
 	return 1;
 }

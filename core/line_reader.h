@@ -1,5 +1,6 @@
 /* Line reader: a text line by line, from a file or from memory, plain or compressed by zstd (by its first bytes, not by its
- * name). Memory does not grow with the text. One thread. */
+ * name). A byte order mark of UTF-8 before the first line is no part of it. What is compressed by another program, or is no text at
+ * all, is refused with what it is. Memory does not grow with the text. One thread. */
 #ifndef HAUL_CORE_LINE_READER_H
 #define HAUL_CORE_LINE_READER_H
 
@@ -8,7 +9,7 @@
 
 #include "core/err.h"
 
-enum { LINE_MAX_BYTES = 64 << 10 };
+enum { LINE_MAX_BYTES = 256 << 10 };
 
 struct line_reader;
 

@@ -67,8 +67,8 @@ static void test_lines(void)
 static void test_long_lines(void)
 {
 	static const size_t lengths[] = {LINE_MAX_BYTES, LINE_MAX_BYTES + 1, 2 * LINE_MAX_BYTES - 2,
-					 2 * LINE_MAX_BYTES + 2, 300000};
-	static char text[400000];
+					 2 * LINE_MAX_BYTES + 2, 1200000};
+	static char text[1600000];
 
 	for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
 		for (int more = 0; more < 2; more++) {

@@ -115,6 +115,17 @@ def test_trace():
         check(r.rc == 2 and "/phases/1/kvcache has no trace and would" in r.err, f"{r}")
 
 
+def test_trace_ends_with_its_requests():
+    """The number of requests ends a trace as it ends a run: each of two ranks writes no more."""
+    with Folder() as folder:
+        write_job(folder, job(folder, duration="600 s", requests=15, trace_format="full"))
+        r = mpi(2, "run", "job.json", "--force", "--io-trace-log", "trace.csv", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        with open(f"{folder}/trace.csv", newline="") as f:
+            asked = {(row["Rank"], row["Request"]) for row in csv.DictReader(f) if row["Request"]}
+        check(len(asked) == 30, f"{len(asked)} requests")
+
+
 def test_seed():
     """What users ask for, and what tiers make of it, does not depend on the number of threads, but on the seed."""
     with Folder() as folder:

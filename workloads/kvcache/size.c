@@ -110,13 +110,19 @@ int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t 
 		 uint32_t ranks_per_node, struct demand *out, struct err *err)
 {
 	const struct kvcache_options *o = phase->options;
+	char recorded[ARRIVALS_TEXTS][ARRIVALS_TEXT_BYTES];
 	struct kv_setup s;
 	int rc = kv_setup_of(job, phase, &s, err);
 
 	if (rc == 0)
 		rc = size_check_node(&s, phase, ranks, ranks_per_node, err);
+	if (rc == 0)
+		rc = kv_source_tell(&s.source, phase->path, recorded, err);
 	if (rc < 0)
 		return rc;
+	for (int i = 0; i < ARRIVALS_TEXTS; i++)
+		if (recorded[i][0])
+			demand_note(out, "%s", recorded[i]);
 	out->seconds = (double)o->duration_ns / 1e9;
 	out->seconds_limit = out->seconds;
 	/* A trace moves no byte, so its tiers have no memory. */

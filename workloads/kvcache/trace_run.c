@@ -204,16 +204,27 @@ static int traced_flush(struct traced *t, struct group *g)
 	return rc;
 }
 
+/* Why this rank wants the phase to end. */
+static uint64_t traced_stop(const struct kv_run *r)
+{
+	const struct phase_context *ctx = r->ctx;
+	uint64_t stop = ctx->stop ? stop_asked(ctx->stop) : STOP_NONE;
+
+	if (ctx->deadline_ns && clock_now(ctx->clock) >= ctx->deadline_ns)
+		stop = max_u64(stop, STOP_DEADLINE);
+	return stop;
+}
+
 static int traced_windows(struct traced *t, struct kv_run *r, struct virtual_run *v,
 			  enum stop_reason *stopped, struct err *err)
 {
 	const struct kvcache_options *o = r->setup.options;
 	struct group *g = r->ctx->group;
-	uint64_t at_ns = 0, stop = 0;
+	uint64_t at_ns = 0, stop = 0, goes_on = 1;
 	bool leads = r->part.leads;
 	int rc = leads ? virtual_run_fill(v, o->precondition, o->precondition_tokens) : 0;
 
-	while (rc == 0 && at_ns < o->duration_ns && !stop) {
+	while (rc == 0 && at_ns < o->duration_ns && !stop && goes_on) {
 		at_ns += min_u64(o->duration_ns - at_ns, window_ns);
 		rc = leads ? virtual_run_until(v, at_ns) : 0;
 		if (rc == 0 && t->failed)
@@ -224,8 +235,11 @@ static int traced_windows(struct traced *t, struct kv_run *r, struct virtual_run
 		if (rc == 0)
 			rc = traced_flush(t, g);
 		if (rc == 0) {
-			stop = r->ctx->stop ? stop_asked(r->ctx->stop) : STOP_NONE;
-			rc = group_allreduce(g, MERGE_MAX, &stop, 1);
+			uint64_t words[] = {traced_stop(r), leads && !virtual_run_over(v)};
+
+			rc = group_allreduce(g, MERGE_MAX, words, 2);
+			stop = words[0];
+			goes_on = words[1];
 		}
 	}
 	*stopped = (enum stop_reason)stop;
@@ -295,6 +309,7 @@ int kv_trace_run(struct kv_run *r, enum stop_reason *stopped, struct err *err)
 				.model = &r->setup.model,
 				.tensor = r->setup.tensor,
 				.shards = all,
+				.requests_most = o->requests,
 				.events = &events,
 				.epoch_ns = o->trace_epoch_ns};
 	int rc = traced_tiers(&t, r, err), closed = 0;

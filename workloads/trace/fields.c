@@ -80,6 +80,22 @@ bool trace_part(const char **text, uint64_t *ns)
 	return true;
 }
 
+bool trace_zone(const char *text, int64_t *seconds)
+{
+	*seconds = 0;
+	if (strcmp(text, "Z") == 0)
+		return true;
+	for (int i = 1; i < 6; i++)
+		if (i != 3 && (strlen(text) != 6 || text[i] < '0' || text[i] > '9'))
+			return false;
+	if ((*text != '+' && *text != '-') || text[3] != ':')
+		return false;
+	*seconds = ((text[1] - '0') * 10 + text[2] - '0') * 3600 +
+		   ((text[4] - '0') * 10 + text[5] - '0') * 60;
+	*seconds = *text == '-' ? -*seconds : *seconds;
+	return true;
+}
+
 int trace_refuse(enum trace_fault *fault, enum trace_fault what, struct err *err,
 		 const char *wanted, const char *text)
 {

@@ -15,6 +15,9 @@ bool trace_number(const char *text, uint64_t most, uint64_t *number);
 /* ".932717" of a second, or nothing: up to nine decimals count, further ones are ignored. */
 bool trace_part(const char **text, uint64_t *ns);
 
+/* "+02:00" after a time: seconds to subtract. "Z": none. */
+bool trace_zone(const char *text, int64_t *seconds);
+
 /* The text of the key, which must fit as an object's name, into row. */
 int trace_take_key(struct trace_reader *t, const char *text, struct trace_row *row,
 		   enum trace_fault *fault, struct err *err);

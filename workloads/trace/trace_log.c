@@ -65,23 +65,6 @@ int trace_log_header(struct trace_reader *t, char *line, struct err *err)
 	return 0;
 }
 
-/* "+02:00" after a time: seconds to subtract. "Z": none. */
-static bool log_zone(const char *text, int64_t *seconds)
-{
-	*seconds = 0;
-	if (strcmp(text, "Z") == 0)
-		return true;
-	for (int i = 1; i < 6; i++)
-		if (i != 3 && (strlen(text) != 6 || text[i] < '0' || text[i] > '9'))
-			return false;
-	if ((*text != '+' && *text != '-') || text[3] != ':')
-		return false;
-	*seconds = ((text[1] - '0') * 10 + text[2] - '0') * 3600 +
-		   ((text[4] - '0') * 10 + text[5] - '0') * 60;
-	*seconds = *text == '-' ? -*seconds : *seconds;
-	return true;
-}
-
 /* "2026-01-31T23:59:59.000000001Z", as RFC 3339 has it. */
 static bool log_time(const char *text, uint64_t *ns)
 {
@@ -90,7 +73,7 @@ static bool log_time(const char *text, uint64_t *ns)
 	int64_t seconds, zone;
 	uint64_t part;
 
-	if (!at || !trace_part(&at, &part) || !log_zone(at, &zone))
+	if (!at || !trace_part(&at, &part) || !trace_zone(at, &zone))
 		return false;
 	seconds = (int64_t)timegm(&tm) - zone;
 	if (seconds < 0 || seconds > (int64_t)TRACE_SECONDS_MAX)

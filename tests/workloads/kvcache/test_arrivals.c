@@ -24,6 +24,24 @@ static const char azure[] = "TIMESTAMP,ContextTokens,GeneratedTokens\n"
 			    "2024-01-01 00:00:01.7500000,396,109\n"
 			    "2024-02-29T12:00:00,879,55\n";
 
+/* Azure's of 2024, with a byte order mark, blank lines and zones. */
+static const char azure_2024[] = "\xef\xbb\xbfTIMESTAMP,ContextTokens,GeneratedTokens\r\n"
+				 "2024-05-12 00:00:00.001163+00:00,2162,5\r\n\r\n"
+				 "2024-05-12 02:00:00.501163+02:00,2399,6\r\n\r\n";
+
+/* Mooncake's, whose hashes have 64 bits; the two large ones are one double. Qwen's times are seconds. */
+#define MOONCAKE \
+	"{\"timestamp\": 0, \"input_length\": 6758, \"output_length\": 500, \"hash_ids\": [0, 1, " \
+	"18446744073709551615]}\n" \
+	"{\"timestamp\": 27, \"input_length\": 7322, \"output_length\": 490, \"hash_ids\": [0, " \
+	"18446744073709551614, -1]}\n" \
+	"{\"hash_ids\": [], \"output_length\": 1, \"input_length\": 10, \"timestamp\": 3000}\n"
+static const char qwen[] =
+	"{\"chat_id\": 1, \"parent_chat_id\": -1, \"timestamp\": 61.5, \"input_length\": 7, "
+	"\"output_length\": 5, \"type\": \"text\", \"turn\": 1, \"hash_ids\": [9]}\n"
+	"{\"chat_id\": 2, \"parent_chat_id\": 1, \"timestamp\": 62.25, \"input_length\": 8, "
+	"\"output_length\": 6, \"type\": \"text\", \"turn\": 2, \"hash_ids\": [9, 10]}";
+
 /* An answer to nobody, a question without an answer, characters of several bytes, and a key that nobody knows. */
 static const char sharegpt[] =
 	"\xef\xbb\xbf [ {\"id\": \"a{\\\"\", \"conversations\": [\n"
@@ -75,6 +93,34 @@ static void test_rows(void)
 	expect(burst, &w, "0:1087:230 73500:16384:276 74000:10:0");
 	w.length_ns = 74000 * MS;
 	expect(burst, &w, "0:1087:230 73500:16384:276");
+}
+
+static void test_json_lines(void)
+{
+	char text[ARRIVALS_TEXTS][ARRIVALS_TEXT_BYTES];
+	struct arrivals_window w = turns;
+	struct err err = {0};
+	struct arrivals a;
+
+	expect(azure_2024, &all, "0:2162:5 500:2399:6");
+	expect(MOONCAKE, &all, "0:6758:500 27:7322:490 3000:10:1");
+	expect(qwen, &all, "0:7:5 750:8:6");
+	CU_ASSERT_EQUAL_FATAL(arrivals_open(&a, NULL, MOONCAKE, strlen(MOONCAKE), &all, &err), 0);
+	CU_ASSERT_EQUAL(a.totals.blocks.references, 6);
+	CU_ASSERT_EQUAL(a.totals.blocks.distinct, 4);
+	arrivals_text(&a, text);
+	CU_ASSERT_STRING_EQUAL(text[0],
+			       "3 requests in 3.000 s, 14090 tokens of context, 991 generated");
+	CU_ASSERT_STRING_EQUAL(
+		text[1], "6 blocks, 4 of them different; they are not used, each request is new");
+	arrivals_close(&a);
+	/* Conversations in a line each, of speakers with other names. */
+	w.rate = 1;
+	expect("{\"conversations\": [{\"from\": \"human\", \"value\": \"12345678\"}, "
+	       "{\"from\": \"chatgpt\", \"value\": \"1234\"}]}\n"
+	       "{\"conversations\": [{\"from\": \"user\", \"value\": \"1234\"}, "
+	       "{\"from\": \"bing\", \"value\": \"123456789012\"}]}\n",
+	       &w, "0:2:1 1000:1:3");
 }
 
 /* Turns of conversations come one after the other. */
@@ -235,7 +281,26 @@ static const struct refused_case {
 	{"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-13-01 00:00:00,1,1\n",
 	 "line 2: the time must be like 2023-11-16", 0},
 	{"TIMESTAMP,ContextTokens,GeneratedTokens\n5,1,1\n", "line 2: the time must be like", 0},
-	{BURST "5,x,1,1,2,y\n", "has its own times; remove", 1},
+	{BURST "5,x,1,1,2,y\n", "is a table of requests, which has its own times; remove", 1},
+	{MOONCAKE, "is a trace of requests as lines of JSON, which has its own times", 1},
+	{"\xef\xbb\xbf\n", "is empty", 1},
+	{" \n", "is empty", 1},
+	{"\x1f\x8b\x08", "is compressed by gzip", 1},
+	{"PK\x03\x04", "is a zip archive", 0},
+	{"{}", "line 1: is JSON, but neither a request", 1},
+	{"{\"timestamp\": 1, \"input_length\": 2}",
+	 "line 1: is a trace of requests as lines of JSON, without \"output_length\"", 1},
+	{TURN "\n" TURN, "is a list of conversations, which has no times: it needs a rate", 0},
+	{MOONCAKE "{\"timestamp\": 1, \"input_length\": 2, \"output_length\": 2}\n",
+	 "line 4: is earlier than", 0},
+	{MOONCAKE "{\"timestamp\": 9000, \"input_length\": 2.5, \"output_length\": 2}\n",
+	 "line 4: \"input_length\" must be", 0},
+	{MOONCAKE
+	 "{\"timestamp\": 9000, \"input_length\": 2, \"output_length\": 2, \"hash_ids\": [1.5]}\n",
+	 "line 4: \"hash_ids\" must be a list of whole", 0},
+	{MOONCAKE
+	 "{\"timestamp\": 9000, \"input_length\": 2, \"output_length\": 2, \"hash_ids\": [18446744073709551616]}\n",
+	 "line 4: \"hash_ids\" must be a list of whole", 0},
 	{"[" TURN "]", "is a list of conversations, which has no times: it needs a rate", 0},
 	{"[" TURN "]", "is a list of conversations, which has no times: it needs a rate", 0.0001},
 	{"[]", "has no request at all", 1},
@@ -365,6 +430,7 @@ int main(void)
 {
 	static const CU_TestInfo tests[] = {
 		{"rows", test_rows},
+		{"lines of JSON", test_json_lines},
 		{"turns of conversations", test_turns},
 		{"parts", test_parts},
 		{"cycles", test_cycles},

@@ -119,6 +119,21 @@ static bool within(double value, double wanted, double share)
 	return fabs(value - wanted) <= share * wanted;
 }
 
+static void test_requests_end_it(void)
+{
+	static const uint64_t capacity[] = {0, 0, 1000 * GIB};
+	struct run r;
+
+	run_open(&r, "{\"users\": 20}", capacity, false);
+	r.run.requests_most = 37;
+	CU_ASSERT_EQUAL(virtual_run_until(&r.run, 20 * second_ns), 0);
+	CU_ASSERT_EQUAL(r.run.requests, 37);
+	CU_ASSERT_TRUE(virtual_run_over(&r.run));
+	CU_ASSERT_EQUAL(virtual_run_until(&r.run, 40 * second_ns), 0);
+	CU_ASSERT_EQUAL(r.run.requests, 37);
+	run_close(&r);
+}
+
 /* MLPerf's first option: 492 requests and 266 GiB per second are offered. For decoding, 1,177 GiB per second are read: the sum
  * over the templates of (requests per second) x E[context x (1 + ceil(generated / 32)); context < 10,000]. */
 static void test_option_1(void)
@@ -205,6 +220,7 @@ static void test_tensor(void)
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
+		{"a number of requests ends it", test_requests_end_it},
 		{"a trace", test_trace},         {"option 1", test_option_1},
 		{"option 2", test_option_2},     {"filled beforehand", test_fill},
 		{"a tensor group", test_tensor}, CU_TEST_INFO_NULL,

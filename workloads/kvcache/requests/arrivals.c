@@ -79,12 +79,19 @@ static bool arrivals_date(const char **text, uint64_t *seconds)
 static bool arrivals_time(const struct arrivals *a, const char *text, uint64_t *ns)
 {
 	uint64_t seconds, part;
+	int64_t zone;
 
 	if (a->dates ? !arrivals_date(&text, &seconds)
 		     : !trace_digits(&text, SECONDS_MAX, &seconds))
 		return false;
 	if (!trace_part(&text, &part))
 		return false;
+	if (a->dates && *text) {
+		if (!trace_zone(text, &zone) || zone > (int64_t)seconds)
+			return false;
+		seconds -= (uint64_t)zone;
+		text = "";
+	}
 	*ns = seconds * NS_PER_S + part;
 	return !*text;
 }
@@ -127,11 +134,22 @@ static bool arrivals_known(struct arrivals *a, const struct arrivals_table *t, c
 	return true;
 }
 
+/* The next line that is not blank. Returns 1, or 0 at the end. */
+static int arrivals_take(struct arrivals *a, char **line, size_t *length, struct err *err)
+{
+	int rc;
+
+	do {
+		rc = line_reader_next(a->lines, line, length, err);
+	} while (rc > 0 && strspn(*line, " \t") == *length);
+	return rc;
+}
+
 static int arrivals_header(struct arrivals *a, struct err *err)
 {
 	char *line, *fields[FIELDS_MAX + 1];
 	size_t length;
-	int rc = line_reader_next(a->lines, &line, &length, err);
+	int rc = arrivals_take(a, &line, &length, err);
 	unsigned count;
 
 	if (rc < 0)
@@ -145,7 +163,8 @@ static int arrivals_header(struct arrivals *a, struct err *err)
 	rc = err_set(
 		err, -EINVAL,
 		"must have the columns Timestamp, Request tokens and Response tokens (BurstGPT), or "
-		"TIMESTAMP, ContextTokens and GeneratedTokens (Azure)");
+		"TIMESTAMP, ContextTokens and GeneratedTokens (Azure); or the text must be JSON "
+		"(Mooncake, ShareGPT)");
 	return arrivals_wrap(a, rc, err);
 }
 
@@ -173,8 +192,6 @@ static int arrivals_parse(struct arrivals *a, char *line, size_t length, uint64_
 		return arrivals_refuse(err,
 				       "the tokens generated must be a whole number up to 2^24",
 				       fields[a->column[COLUMN_GENERATE]]);
-	if (a->started && *ns < a->last_ns)
-		return err_set(err, -EINVAL, "is earlier than the row before it");
 	return 0;
 }
 
@@ -182,11 +199,18 @@ static int arrivals_line(struct arrivals *a, uint64_t *ns, struct arrival *out, 
 {
 	size_t length;
 	char *line;
-	int rc = line_reader_next(a->lines, &line, &length, err);
+	int rc = arrivals_take(a, &line, &length, err);
 
 	*out = (struct arrival){.turn = 0};
-	if (rc > 0)
+	if (rc > 0 && a->format == ARRIVALS_REQUESTS)
+		rc = arrivals_json_parse(line, length, ns, &out->context, &out->generate,
+					 a->counting ? &a->totals.blocks : NULL, err) < 0
+			     ? -EINVAL
+			     : 1;
+	else if (rc > 0)
 		rc = arrivals_parse(a, line, length, ns, out, err) < 0 ? -EINVAL : 1;
+	if (rc > 0 && a->started && *ns < a->last_ns)
+		rc = err_set(err, -EINVAL, "is earlier than the row before it");
 	return rc < 0 ? arrivals_wrap(a, rc, err) : rc;
 }
 
@@ -216,7 +240,8 @@ static int arrivals_turn(struct arrivals *a, uint64_t *ns, struct arrival *out, 
 /* The next row, whichever part it is of. Returns 1, or 0 at the end. */
 static int arrivals_row(struct arrivals *a, uint64_t *ns, struct arrival *out, struct err *err)
 {
-	int rc = a->is_list ? arrivals_turn(a, ns, out, err) : arrivals_line(a, ns, out, err);
+	int rc = a->format == ARRIVALS_TURNS ? arrivals_turn(a, ns, out, err)
+					     : arrivals_line(a, ns, out, err);
 
 	if (rc <= 0)
 		return rc;
@@ -228,12 +253,14 @@ static int arrivals_row(struct arrivals *a, uint64_t *ns, struct arrival *out, s
 	return 1;
 }
 
+static void arrivals_close_text(struct arrivals *a);
+
 /* Goes to the beginning of the text. */
 static int arrivals_reopen(struct arrivals *a, struct err *err)
 {
 	int rc;
 
-	arrivals_close(a);
+	arrivals_close_text(a);
 	rc = a->path[0] ? line_reader_open(&a->lines, a->path, err)
 			: line_reader_open_memory(&a->lines, a->data, a->bytes, err);
 	if (rc == 0)
@@ -254,7 +281,7 @@ static int arrivals_cycle(struct arrivals *a, struct err *err)
 	a->rows = 0;
 	a->started = false;
 	rc = arrivals_reopen(a, err);
-	if (rc == 0 && !a->is_list)
+	if (rc == 0 && a->format == ARRIVALS_TABLE)
 		rc = arrivals_header(a, err);
 	return rc < 0 ? rc : 1;
 }
@@ -329,7 +356,7 @@ static int arrivals_measure(struct arrivals *a, uint64_t found, uint64_t from_ns
 
 	a->cycle_rows = a->rows;
 	a->cycle_ns = span_ns;
-	if (a->is_list)
+	if (a->format == ARRIVALS_TURNS)
 		a->cycle_ns += arrivals_ns((double)NS_PER_S / a->window.rate);
 	else if (found > 1)
 		a->cycle_ns += span_ns / (found - 1);
@@ -345,10 +372,15 @@ static int arrivals_check(struct arrivals *a, struct err *err)
 {
 	uint64_t ns, found = 0, from_ns = 0, to_ns = 0;
 	struct arrival row;
-	int rc = a->is_list ? 0 : arrivals_header(a, err);
+	int rc = a->format == ARRIVALS_TABLE ? arrivals_header(a, err) : 0;
 
+	a->counting = true;
 	while (rc == 0 && (rc = arrivals_row(a, &ns, &row, err)) > 0) {
 		rc = 0;
+		a->totals.rows++;
+		a->totals.context += row.context;
+		a->totals.generate += row.generate;
+		a->totals.last_ns = ns - a->first_ns;
 		if (row.turn)
 			a->cycle_conversations = row.conversation + 1;
 		if (!arrivals_in_window(a, ns, &row))
@@ -359,36 +391,65 @@ static int arrivals_check(struct arrivals *a, struct err *err)
 	if (rc == 0 && !found)
 		rc = err_set(err, -EINVAL, "has no request %s",
 			     a->rows ? "in this part of its time" : "at all");
+	a->counting = false;
 	return rc == 0 ? arrivals_measure(a, found, from_ns, to_ns, err) : rc;
 }
 
 /* From the beginning. */
 static int arrivals_begin(struct arrivals *a, struct err *err)
 {
-	int rc = a->is_list ? 0 : arrivals_header(a, err);
+	int rc = a->format == ARRIVALS_TABLE ? arrivals_header(a, err) : 0;
 
 	a->rows = 0;
 	a->started = false;
 	return rc < 0 ? rc : arrivals_advance(a, err);
 }
 
-/* Whether the text is a list of conversations, which has no times, or a table, which has. */
+/* A text that begins with an object: requests, or conversations, in a line each. */
+static int arrivals_look_object(struct arrivals *a, struct err *err)
+{
+	bool turns = true;
+	size_t length;
+	char *line;
+	int rc = arrivals_reopen(a, err);
+
+	if (rc == 0)
+		rc = arrivals_take(a, &line, &length, err);
+	/* A conversation may be longer than a line. */
+	if (rc > 0)
+		rc = arrivals_json_look(line, length, &turns, err);
+	a->format = turns ? ARRIVALS_TURNS : ARRIVALS_REQUESTS;
+	return rc < 0 && rc != -EMSGSIZE ? arrivals_wrap(a, rc, err) : 0;
+}
+
+/* What the text is. Only then its options are judged: whether it has times of its own, and takes no rate. */
 static int arrivals_look(struct arrivals *a, struct err *err)
 {
 	const char *piece;
-	size_t bytes;
+	size_t bytes = 0;
 	int rc = line_reader_piece(a->lines, &piece, &bytes, err);
+	char first = rc > 0 ? sharegpt_begins(piece, bytes) : '\0';
 
 	if (rc < 0)
 		return rc;
-	a->is_list = rc > 0 && sharegpt_begins(piece, bytes);
-	if (a->is_list && a->window.rate < rate_least)
+	if (!first)
+		return err_set(err, -EINVAL, "is empty");
+	a->format = first == '[' ? ARRIVALS_TURNS : ARRIVALS_TABLE;
+	if (first == '{')
+		rc = arrivals_look_object(a, err);
+	else if (a->format == ARRIVALS_TABLE && (rc = arrivals_reopen(a, err)) == 0)
+		rc = arrivals_header(a, err);
+	if (rc < 0)
+		return rc;
+	if (a->format == ARRIVALS_TURNS && a->window.rate < rate_least)
 		return err_set(err, -EINVAL,
 			       "is a list of conversations, which has no times: it needs a rate of "
 			       "at least %g per second",
 			       rate_least);
-	if (!a->is_list && a->window.rate > 0)
-		return err_set(err, -EINVAL, "has its own times; remove \"rate\"");
+	if (a->format != ARRIVALS_TURNS && a->window.rate > 0)
+		return err_set(err, -EINVAL, "is a %s, which has its own times; remove \"rate\"",
+			       a->format == ARRIVALS_TABLE ? "table of requests"
+							   : "trace of requests as lines of JSON");
 	return 0;
 }
 
@@ -417,11 +478,34 @@ int arrivals_open(struct arrivals *a, const char *path, const void *data, size_t
 	return rc;
 }
 
-void arrivals_close(struct arrivals *a)
+void arrivals_text(const struct arrivals *a, char out[ARRIVALS_TEXTS][ARRIVALS_TEXT_BYTES])
+{
+	const struct arrivals_totals *t = &a->totals;
+
+	snprintf(out[0], ARRIVALS_TEXT_BYTES,
+		 "%" PRIu64 " requests in %.3f s, %" PRIu64 " tokens of context, %" PRIu64
+		 " generated",
+		 t->rows, (double)t->last_ns / (double)NS_PER_S, t->context, t->generate);
+	out[1][0] = '\0';
+	if (t->blocks.references)
+		snprintf(out[1], ARRIVALS_TEXT_BYTES,
+			 "%" PRIu64 " blocks, %" PRIu64
+			 " of them different; they are not used, each request is new",
+			 t->blocks.references, t->blocks.distinct);
+}
+
+/* Of the text that is being read. */
+static void arrivals_close_text(struct arrivals *a)
 {
 	sharegpt_close(&a->list);
 	line_reader_close(a->lines);
 	a->lines = NULL;
+}
+
+void arrivals_close(struct arrivals *a)
+{
+	arrivals_close_text(a);
+	arrivals_blocks_free(&a->totals.blocks);
 }
 
 uint64_t arrivals_due(const struct arrivals *a)

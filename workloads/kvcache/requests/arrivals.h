@@ -2,7 +2,11 @@
  * tokens generated. Two tables are known by their headers, whose columns may be in any order:
  *
  *	Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type      BurstGPT: seconds
- *	TIMESTAMP,ContextTokens,GeneratedTokens                                   Azure: 2023-11-16 18:15:46.6805900
+ *	TIMESTAMP,ContextTokens,GeneratedTokens                                   Azure: 2023-11-16 18:15:46.6805900, or
+ *	                                                                          2024-05-12 00:00:00.001163+00:00
+ *
+ * Lines of JSON with times are known by their keys (arrivals_json.h). What a text is shows in its first characters, before
+ * anything is said of options that it does not take. Blank lines are passed over.
  *
  * The turns of a list of conversations (sharegpt.h) are requests, too. They have no times, so they arrive one after the other at
  * a given rate. Plain or compressed by zstd. A file is read twice: first as a whole, to refuse what is wrong before anything begins, and
@@ -18,6 +22,7 @@
 #include <stdint.h>
 
 #include "core/err.h"
+#include "workloads/kvcache/requests/arrivals_json.h"
 #include "workloads/kvcache/requests/sharegpt.h"
 
 enum { ARRIVALS_COLUMNS = 3, ARRIVALS_PATH_BYTES = 1024 };
@@ -48,11 +53,21 @@ struct arrival {
 
 struct line_reader;
 
+enum arrivals_format { ARRIVALS_TABLE, ARRIVALS_TURNS, ARRIVALS_REQUESTS };
+
+/* What the whole text has, without cuts and windows. */
+struct arrivals_totals {
+	uint64_t rows, context, generate, last_ns;
+	struct arrivals_blocks blocks;
+};
+
 struct arrivals {
 	struct line_reader *lines; /* NULL: there are none */
-	bool is_list;              /* of conversations */
+	enum arrivals_format format;
 	struct sharegpt list;
 	struct arrivals_window window;
+	struct arrivals_totals totals;
+	bool counting;                     /* blocks: the first time that the text is read */
 	unsigned fields;                   /* of each row */
 	unsigned column[ARRIVALS_COLUMNS]; /* which of them are used */
 	bool dates;
@@ -76,6 +91,11 @@ struct arrivals {
 int arrivals_open(struct arrivals *a, const char *path, const void *data, size_t bytes,
 		  const struct arrivals_window *window, struct err *err);
 void arrivals_close(struct arrivals *a);
+
+/* Sentences of what the whole text has: "12031 requests in 3536.999 s, 144793823 tokens of context, 4122048 generated", and of
+ * blocks; "": it has none. */
+enum { ARRIVALS_TEXTS = 2, ARRIVALS_TEXT_BYTES = 128 };
+void arrivals_text(const struct arrivals *a, char out[ARRIVALS_TEXTS][ARRIVALS_TEXT_BYTES]);
 
 /* When the next one is due, or ARRIVALS_NEVER; and takes it. A file that has changed since it was opened ends where it is
  * wrong, and rc tells. */

@@ -9,6 +9,7 @@
 
 #include "core/json.h"
 #include "core/line_reader.h"
+#include "core/numbers.h"
 
 enum { OBJECT_ROOM = 64 << 10, OBJECT_DEPTH = 8, OBJECT_VALUES = 1 << 20, TEXT_END = 256 };
 
@@ -19,13 +20,13 @@ static bool sharegpt_space(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-bool sharegpt_begins(const char *text, size_t bytes)
+char sharegpt_begins(const char *text, size_t bytes)
 {
 	size_t at = bytes >= 3 && memcmp(text, byte_order_mark, 3) == 0 ? 3 : 0;
 
 	while (at < bytes && sharegpt_space(text[at]))
 		at++;
-	return at < bytes && text[at] == '[';
+	return at < bytes ? text[at] : '\0';
 }
 
 void sharegpt_open(struct sharegpt *s, struct line_reader *text, uint64_t characters)
@@ -69,7 +70,7 @@ static int sharegpt_peek_word(struct sharegpt *s, struct err *err)
 	return c;
 }
 
-/* Takes the "[" that the list begins with. */
+/* Takes the "[" that the list begins with. Lines of objects have none. */
 static int sharegpt_begin(struct sharegpt *s, struct err *err)
 {
 	int c = sharegpt_peek(s, err);
@@ -79,6 +80,9 @@ static int sharegpt_begin(struct sharegpt *s, struct err *err)
 		c = sharegpt_peek(s, err);
 	}
 	c = sharegpt_peek_word(s, err);
+	s->lines = s->begun = c == '{';
+	if (s->lines)
+		return 0;
 	if (c != '[')
 		return c < 0 ? c : err_set(err, -EINVAL, "must be a list of conversations");
 	sharegpt_take(s);
@@ -167,15 +171,16 @@ enum speaker { SPEAKER_OTHER, SPEAKER_PERSON, SPEAKER_MODEL };
 
 static enum speaker turn_speaker(const char *from)
 {
-	static const char *const people[] = {"human", "user"};
-	static const char *const models[] = {"gpt", "assistant"};
+	static const char *const people[] = {"human", "user", "person"};
+	static const char *const models[] = {"gpt",  "assistant", "chatgpt", "bing",
+					     "bard", "model",     "claude",  "bot"};
 
-	for (int i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < COUNT(people); i++)
 		if (strcmp(from, people[i]) == 0)
 			return SPEAKER_PERSON;
+	for (unsigned i = 0; i < COUNT(models); i++)
 		if (strcmp(from, models[i]) == 0)
 			return SPEAKER_MODEL;
-	}
 	return SPEAKER_OTHER;
 }
 
@@ -238,6 +243,11 @@ static int sharegpt_follows(struct sharegpt *s, struct err *err)
 {
 	int c = sharegpt_peek_word(s, err);
 
+	if (s->lines) {
+		if (c == TEXT_END || c == '{')
+			return c == '{';
+		return c < 0 ? c : err_set(err, -EINVAL, "must be an object");
+	}
 	if (c == ']') {
 		sharegpt_take(s);
 		s->ended = true;

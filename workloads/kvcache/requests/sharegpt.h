@@ -29,16 +29,17 @@ struct sharegpt {
 	uint64_t characters; /* per token */
 	const char *piece;   /* of the text that has not been looked at yet */
 	size_t left;
-	bool begun, ended;
-	char *object; /* the text of one object */
+	bool begun, ended, lines; /* lines: objects without a list around them */
+	char *object;             /* the text of one object */
 	size_t bytes, room;
 	uint64_t objects;            /* read so far */
 	struct sharegpt_turn *turns; /* of the last one */
 	uint32_t turn_count, taken;
 };
 
-/* Whether a text whose beginning this is may be such a list: its first character is "[". */
-bool sharegpt_begins(const char *text, size_t bytes);
+/* The first character of a text whose beginning this is, which is no space; 0: there is none. A list begins with "[", and
+ * objects one after the other, as lines of JSON are, with "{". */
+char sharegpt_begins(const char *text, size_t bytes);
 
 /* The text must not have been read yet, and stays the caller's. characters: per token, at least 1. */
 void sharegpt_open(struct sharegpt *s, struct line_reader *text, uint64_t characters);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "core/numbers.h"
 #include "core/time_ns.h"
@@ -170,10 +171,9 @@ void kv_source_common(struct kv_source *s, uint64_t seed)
 	s->documents.seed = random_at(seed, stream_documents, 0);
 }
 
-int kv_source_recorded(struct kv_source *s, uint32_t part, uint32_t parts, const char *path,
-		       struct err *err)
+static int recorded_open(struct arrivals *a, const struct kv_arrivals_options *o, uint32_t part,
+			 uint32_t parts, const char *path, struct err *err)
 {
-	const struct kv_arrivals_options *o = &s->options->arrivals;
 	const struct arrivals_window window = {.from_ns = o->from_ns,
 					       .length_ns = o->window_ns,
 					       .speed = o->speed,
@@ -190,8 +190,34 @@ int kv_source_recorded(struct kv_source *s, uint32_t part, uint32_t parts, const
 
 	if (rc < 0)
 		return err_wrap(err, rc, "%s/arrivals/file", path);
-	rc = arrivals_open(&s->arrivals, file, NULL, 0, &window, err);
+	rc = arrivals_open(a, file, NULL, 0, &window, err);
 	return rc < 0 ? err_wrap(err, rc, "%s/arrivals/file: %s", path, file) : 0;
+}
+
+int kv_source_recorded(struct kv_source *s, uint32_t part, uint32_t parts, const char *path,
+		       struct err *err)
+{
+	return recorded_open(&s->arrivals, &s->options->arrivals, part, parts, path, err);
+}
+
+int kv_source_tell(const struct kv_source_options *o, const char *path,
+		   char out[ARRIVALS_TEXTS][ARRIVALS_TEXT_BYTES], struct err *err)
+{
+	char file[URI_BYTES];
+	struct err none = {0};
+	struct arrivals a;
+	int rc;
+
+	out[0][0] = out[1][0] = '\0';
+	if (!o->arrivals.file[0] || uri_expand(o->arrivals.file, NULL, file, &none) < 0 ||
+	    access(file, R_OK) < 0)
+		return 0;
+	rc = recorded_open(&a, &o->arrivals, 0, 1, path, err);
+	if (rc < 0)
+		return rc;
+	arrivals_text(&a, out);
+	arrivals_close(&a);
+	return 0;
 }
 
 void kv_source_close(struct kv_source *s)

@@ -119,6 +119,11 @@ void kv_source_common(struct kv_source *s, uint64_t seed);
 int kv_source_recorded(struct kv_source *s, uint32_t part, uint32_t parts, const char *path,
 		       struct err *err);
 
+/* Reads recorded requests to find what is wrong with them, and says what they are. "": there are none, or the file is not on
+ * this machine. */
+int kv_source_tell(const struct kv_source_options *o, const char *path,
+		   char out[ARRIVALS_TEXTS][ARRIVALS_TEXT_BYTES], struct err *err);
+
 /* When the next request is due, or KV_NEVER; and takes it. */
 uint64_t kv_source_due(const struct kv_source *s);
 void kv_source_next(struct kv_source *s, struct kv_request *out);

@@ -73,12 +73,18 @@ static int virtual_request(struct virtual_run *r, const struct kv_request *reque
 	return rc;
 }
 
+bool virtual_run_over(const struct virtual_run *r)
+{
+	return (r->requests_most && r->requests >= r->requests_most) ||
+	       kv_source_due(r->source) == KV_NEVER;
+}
+
 int virtual_run_until(struct virtual_run *r, uint64_t end_ns)
 {
 	struct kv_request request;
 	int rc = 0;
 
-	while (rc == 0 && kv_source_due(r->source) < end_ns) {
+	while (rc == 0 && !virtual_run_over(r) && kv_source_due(r->source) < end_ns) {
 		kv_source_next(r->source, &request);
 		virtual_asks(r, request.due_ns, &request);
 		rc = virtual_request(r, &request);
