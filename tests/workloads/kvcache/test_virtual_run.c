@@ -221,9 +221,12 @@ int main(void)
 {
 	static const CU_TestInfo tests[] = {
 		{"a number of requests ends it", test_requests_end_it},
-		{"a trace", test_trace},         {"option 1", test_option_1},
-		{"option 2", test_option_2},     {"filled beforehand", test_fill},
-		{"a tensor group", test_tensor}, CU_TEST_INFO_NULL,
+		{"a trace", test_trace},
+		{"option 1", test_option_1},
+		{"option 2", test_option_2},
+		{"filled beforehand", test_fill},
+		{"a tensor group", test_tensor},
+		CU_TEST_INFO_NULL,
 	};
 	int rc;
 
