@@ -33,6 +33,11 @@ static int uri_refuse(const char *uri, size_t scheme_length, struct err *err)
 	const char *rest;
 	int shown;
 
+	/* It may hold a secret. */
+	if (strchr(uri, '@'))
+		return err_set(err, -EINVAL,
+			       "a text with \"@\" is not a URI; write it as scheme://place, as in "
+			       "file:///scratch/train");
 	json_quote(quoted, uri);
 	if (!json_text_plain(uri))
 		return err_set(err, -EINVAL, "%s is not a URI: it holds control characters",
@@ -57,6 +62,42 @@ static int uri_refuse(const char *uri, size_t scheme_length, struct err *err)
 		       *rest ? rest : "bucket/prefix");
 }
 
+/* Of one URI, which begins at scheme and goes on behind rest. */
+static bool user_stands(const char *scheme, const char *rest)
+{
+	static const char *const without[] = {"file://", "direct://", "abfs://", "abfss://"};
+
+	for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++) {
+		size_t n = strlen(without[i]);
+
+		if (rest >= scheme + n && memcmp(rest - n, without[i], n) == 0)
+			return false;
+	}
+	return rest[strcspn(rest, "@/?#\"' ")] == '@';
+}
+
+bool uri_has_user(const char *text)
+{
+	for (const char *at = text; (at = strstr(at, "://")) != NULL; at += 3)
+		if (user_stands(text, at + 3))
+			return true;
+	return false;
+}
+
+int uri_change_shown(const char *change)
+{
+	size_t n = strchr(change, '@') ? strcspn(change, "=") : strlen(change);
+
+	return (int)min_u64(n, 100);
+}
+
+static int uri_refuse_user(struct err *err)
+{
+	return err_set(err, -EINVAL,
+		       "a URI holds no user and no secret before an \"@\": haul takes credentials "
+		       "from the environment or from the files of the store's own tools");
+}
+
 int uri_scheme(const char *uri, char scheme[URI_SCHEME_BYTES], struct err *err)
 {
 	size_t n = 0;
@@ -68,6 +109,8 @@ int uri_scheme(const char *uri, char scheme[URI_SCHEME_BYTES], struct err *err)
 	if (strlen(uri) >= URI_BYTES)
 		return err_set(err, -EINVAL, "a URI must be shorter than %d bytes, is %zu",
 			       URI_BYTES, strlen(uri));
+	if (uri_has_user(uri))
+		return uri_refuse_user(err);
 	memcpy(scheme, uri, n);
 	scheme[n] = '\0';
 	return 0;
@@ -159,7 +202,7 @@ int uri_expand(const char *uri, const struct rank_place *place, char out[URI_BYT
 			rc = expand_placeholder(&e, name, (size_t)(end - name));
 		p = end + 1;
 	}
-	return rc;
+	return rc == 0 && uri_has_user(out) ? uri_refuse_user(err) : rc;
 }
 
 bool uri_per_rank(const char *uri)

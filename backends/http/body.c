@@ -7,6 +7,8 @@
 
 /* An answer that is not wanted is read on for so long, since a new connection would cost more. */
 enum { BODY_DRAIN_BYTES = 64 << 10 };
+/* Of a page of XML: 1,000 entries whose keys have 1,024 bytes, each of them escaped, and more. */
+enum { BODY_XML_BYTES = 8 << 20 };
 
 /* From the window, which the caller of the queue fills piece by piece. */
 static int body_supply_chunk(struct request *req, uint64_t at, const void **from, uint64_t *n)
@@ -117,15 +119,32 @@ static int body_consume_chunks(struct request *req, const char *data, uint64_t n
 	return 0;
 }
 
-/* The first bytes tell whether this is the range that was asked for. */
-static int body_check_range(const struct slot *s)
+/* The answer's framing does not fit what was asked for, or itself: nothing of it is taken, and another attempt may do better. */
+static int body_broken(struct slot *s, const char *why)
+{
+	exchange_fail(&s->exchange, -EPROTO, REQ_FAULT_BROKEN, why);
+	s->req->answer.why = why;
+	return -EPROTO;
+}
+
+/* Before the first byte of the body is taken: whether this is the range that was asked for, and as long as it says. */
+static int body_check_range(struct slot *s)
 {
 	const struct http_answer *a = &s->exchange.answer;
 	uint64_t wanted = s->req->offset + s->started_bytes;
+	uint64_t left = s->req->length - s->started_bytes;
 
-	if (a->status == 206)
-		return a->range_first == ANSWER_UNKNOWN || a->range_first == wanted ? 0 : -EPROTO;
-	return wanted == 0 ? 0 : -EPROTO;
+	if (a->status == 206 && a->range_first == ANSWER_UNKNOWN)
+		return body_broken(s, "the server does not say which range it sends");
+	if (a->status == 206 ? a->range_first != wanted : wanted != 0)
+		return body_broken(s, "the server answered with another range than was asked for");
+	if (a->status == 206 && a->length != ANSWER_UNKNOWN &&
+	    a->length != a->range_last - a->range_first + 1)
+		return body_broken(s, "the server sends a range that is not as long as it says");
+	if ((a->status == 206 && a->range_last - a->range_first >= left) ||
+	    (a->length != ANSWER_UNKNOWN && a->length > left))
+		return body_broken(s, "the server sent more than was asked for");
+	return 0;
 }
 
 /* Keeps the beginning of an answer. The rest is dropped: what is short is read on, so that the connection stays; what is
@@ -133,9 +152,14 @@ static int body_check_range(const struct slot *s)
 static int body_consume_text(struct slot *s, const char *data, uint64_t n)
 {
 	const struct exchange *x = &s->exchange;
-	uint64_t room = sizeof(s->text) - 1 - s->text_used;
-	uint64_t kept = min_u64(n, room);
+	uint64_t room = sizeof(s->text) - 1 - s->text_used, kept;
 
+	/* What says only that the server still works on the request. */
+	while (x->may_trickle && !s->text_used && n && strchr(" \t\r\n", *data)) {
+		data++;
+		n--;
+	}
+	kept = min_u64(n, room);
 	memcpy(s->text + s->text_used, data, kept);
 	s->text_used += (uint32_t)kept;
 	if (kept < n &&
@@ -167,15 +191,10 @@ static int body_consume_object(struct slot *s, const char *data, uint64_t n)
 	if (!req->answer.first_byte_ns)
 		req->answer.first_byte_ns = s->exchange.first_byte_ns;
 	rc = s->exchange.received_bytes ? 0 : body_check_range(s);
-	if (rc < 0) {
-		req->answer.why = "the server answered with another range than was asked for";
+	if (rc < 0)
 		return rc;
-	}
-	/* A server without ranges sends all of an object of which only the beginning was wanted. */
-	if (n > left) {
-		req->answer.why = "the server sent more than was asked for";
-		return -EPROTO;
-	}
+	if (n > left)
+		return body_broken(s, "the server sent more than was asked for");
 	sum_add(&s->sum, data, n);
 	if (req->chunk && !req->discard)
 		return body_consume_chunks(req, data, n);
@@ -195,6 +214,13 @@ static int body_xml_refuse(struct slot *s, int rc)
 			"the server's answer is not the XML that was asked for: it has %s (line %lu)",
 			xml_problem(s->xml), xml_line(s->xml));
 	return rc;
+}
+
+static int body_too_long(struct slot *s)
+{
+	exchange_fail(&s->exchange, -EMSGSIZE, REQ_FAULT_OTHER,
+		      "a page of the server's answer has more than 8 MiB");
+	return -EMSGSIZE;
 }
 
 void *body_place(struct exchange *x, uint64_t *n)
@@ -221,6 +247,8 @@ int body_consume(struct exchange *x, const void *data, uint64_t n)
 
 	if (good && s->step == STEP_GET)
 		return body_consume_object(s, data, n);
+	if (good && slot_reads_xml(s) && x->received_bytes + n > BODY_XML_BYTES)
+		return body_too_long(s);
 	if (good && slot_reads_xml(s))
 		return body_xml_refuse(s, xml_feed(s->xml, data, n));
 	return body_consume_text(s, data, n);

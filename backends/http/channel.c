@@ -281,6 +281,7 @@ static enum http_step channel_sized(struct slot *s)
 {
 	const struct http_answer *a = &s->exchange.answer;
 	struct request *req = s->req;
+	const char *why;
 
 	if (a->length_malformed || a->length == ANSWER_UNKNOWN)
 		return channel_fail(s, -EPROTO, "the server does not say how long the object is");
@@ -292,6 +293,12 @@ static enum http_step channel_sized(struct slot *s)
 				      "the server says that the object has %llu bytes, which no "
 				      "store holds",
 				      (unsigned long long)a->length));
+	why = upload_disproved(s);
+	if (why) {
+		/* An abort must not remove what is not this version. */
+		upload_of(s)->published = false;
+		return channel_fail(s, -EIO, why);
+	}
 	req->object->size = a->length;
 	if (req->op == REQ_OPEN)
 		req->object->state[0] = OBJECT_OPEN;
@@ -342,8 +349,8 @@ static bool channel_redirected(struct slot *s)
 	if ((a->status != 307 && a->status != 308 && a->status != 302 && a->status != 301) || !n ||
 	    s->redirects++ >= REDIRECTS_MAX)
 		return false;
-	n += strcspn(a->location + n, "/?");
-	if (n >= sizeof(s->redirected_to))
+	n += strcspn(a->location + n, "/?#");
+	if (n >= sizeof(s->redirected_to) || !text_url_shown(a->location))
 		return false;
 	memcpy(s->redirected_to, a->location, n);
 	s->redirected_to[n] = '\0';
@@ -362,8 +369,11 @@ static bool channel_gone(const struct slot *s)
 {
 	if (s->exchange.answer.status != 404)
 		return false;
-	return s->step == STEP_ABANDON || (s->step == STEP_DELETE && s->req->op == REQ_ABORT) ||
-	       (s->step == STEP_COMPLETE && s->req->answer.attempts > 1);
+	if (s->step == STEP_COMPLETE) {
+		upload_of(s)->version[0] = upload_of(s)->etag[0] = '\0';
+		return s->req->answer.attempts > 1;
+	}
+	return s->step == STEP_ABANDON || (s->step == STEP_DELETE && s->req->op == REQ_ABORT);
 }
 
 /* For reasons that only a body names, which a HEAD does not have. */

@@ -10,7 +10,8 @@
 #include "core/numbers.h"
 #include "core/time_ns.h"
 
-enum { FAULT_SKEW_MAX_S = 900 };
+enum { FAULT_SKEW_MAX_S = 900, FAULT_URL_BYTES = 200 };
+static const char fault_user[] = "a URL with a user";
 /* More than anybody waits; beyond it seconds would overflow nanoseconds. */
 #define FAULT_RETRY_AFTER_MAX_S UINT64_C(1000000000)
 
@@ -128,12 +129,16 @@ void fault_of_exchange(struct slot *s)
 static void fault_of_redirection(struct slot *s)
 {
 	const char *location = s->exchange.answer.location;
+	size_t shown = text_url_shown(location);
 
+	shown = shown > FAULT_URL_BYTES ? FAULT_URL_BYTES : shown;
 	fault_set(s->req, -EREMOTE, REQ_FAULT_OTHER, false,
 		  location[0] ? sentence_keep(&s->channel->store->sentences,
 					      "the server redirects to where haul does not follow",
-					      "%s redirects to %.200s, where haul does not follow",
-					      slot_server(s)->name, location)
+					      "%s redirects to %.*s, where haul does not follow",
+					      slot_server(s)->name,
+					      shown ? (int)shown : (int)strlen(fault_user),
+					      shown ? location : fault_user)
 			      : "the server redirects, but does not say where to");
 }
 

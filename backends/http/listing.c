@@ -160,6 +160,10 @@ int listing_entry(struct slot *s, uint64_t size)
 		s->list.entries = 1;
 		return 0;
 	}
+	if (++s->list.seen > (s->req->length ? s->req->length : LIST_PAGE_ENTRIES)) {
+		s->req->answer.why = "the server lists more entries than were asked for";
+		return -EPROTO;
+	}
 	if (!listing_in_part(s, name))
 		return 0;
 	if (s->list.entries++ < s->list.skip)

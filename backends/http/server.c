@@ -158,6 +158,13 @@ static int servers_add(struct servers *s, const char *text, const char *path, st
 	char one[SERVER_TEXT_BYTES];
 	int rc;
 
+	/* What it holds goes into no message: it may be a secret. */
+	if (strncmp(text, "file:", 5) != 0 && (strchr(text, '@') || strchr(text, '?')))
+		return err_set(err, -EINVAL,
+			       "%s: an endpoint has no user, no secret and no query: haul takes "
+			       "credentials from the environment; write http://host:port or "
+			       "https://host",
+			       path);
 	if (comma) {
 		if ((size_t)(comma - text) >= sizeof(one))
 			return err_set(err, -EINVAL, "%s: an endpoint is too long", path);

@@ -39,6 +39,7 @@ enum http_step {
 /* A page of a listing under way. */
 struct list_page {
 	uint64_t entries, skip; /* met in this page; given by an earlier attempt at it */
+	uint64_t seen;          /* entries of the page, those of other parts among them */
 	bool whole;             /* the document was the listing that was asked for */
 	bool more;              /* the store says that another page follows */
 	bool past;              /* a name lies behind the part that was asked for */

@@ -8,6 +8,8 @@
 
 #include "backends/http/dialect.h"
 #include "core/content/random.h"
+#include "core/numbers.h"
+#include "core/time_ns.h"
 
 /* Whole pages, since an upload that begins gives its pages back: it must not take those of another that is under way. */
 static uint64_t upload_etag_bytes(const struct http_channel *ch)
@@ -117,6 +119,8 @@ static void upload_init(struct slot *s, struct upload *u)
 	u->joined = req->begin.shared && req->begin.shared->id[0];
 	u->published = false;
 	u->complete = false;
+	u->version[0] = u->etag[0] = '\0';
+	u->begun = 0;
 	u->listed = u->listed_bytes = u->listed_to = 0;
 	atomic_store(&u->written, 0);
 	u->id[0] = '\0';
@@ -142,6 +146,76 @@ static const char *upload_refusal(const struct slot *s, const struct upload *u)
 	if (u->length && (u->length - 1) / u->part >= ops->parts_max)
 		return "too many parts; set a larger \"transfer\"";
 	return NULL;
+}
+
+/* "\"abc\"" and "&quot;abc&quot;", as expat reads it, without the quotes. */
+static void upload_keep_etag(char out[ANSWER_ETAG_BYTES], const char *etag)
+{
+	size_t n = strlen(etag);
+
+	if (n >= 2 && etag[0] == '"' && etag[n - 1] == '"') {
+		etag++;
+		n -= 2;
+	}
+	if (n >= ANSWER_ETAG_BYTES)
+		n = 0;
+	memcpy(out, etag, n);
+	out[n] = '\0';
+}
+
+/* When the request began, by the store's clock and at the earliest: its dates are whole seconds. 0: unknown. */
+static int64_t upload_since(const struct slot *s)
+{
+	int64_t date = answer_date(&s->exchange.answer);
+	uint64_t took_ns =
+		excess_u64(clock_now(s->channel->channel->store->clock), s->req->answer.submit_ns);
+
+	return date ? date - (int64_t)(took_ns / NS_PER_S) - 2 : 0;
+}
+
+void upload_named_by(struct slot *s, const char *etag)
+{
+	const struct http_answer *a = &s->exchange.answer;
+	struct upload *u = upload_of(s);
+
+	memcpy(u->version, a->version, sizeof(u->version));
+	upload_keep_etag(u->etag, etag ? etag : a->etag);
+	if (!u->begun)
+		u->begun = upload_since(s);
+}
+
+int upload_unproven(struct slot *s)
+{
+	s->req->answer.fault = REQ_FAULT_SERVER;
+	s->req->answer.transient = true;
+	s->req->answer.why =
+		"the answer does not say that the store has published the object, though "
+		"its status says success";
+	return -EIO;
+}
+
+/* Whether the object that stands there is the version that the store has named. */
+static bool upload_is_named(const struct upload *u, const struct http_answer *a)
+{
+	char etag[ANSWER_ETAG_BYTES];
+
+	if (u->version[0] && a->version[0])
+		return strcmp(u->version, a->version) == 0;
+	upload_keep_etag(etag, a->etag);
+	return u->etag[0] && strcmp(u->etag, etag) == 0;
+}
+
+const char *upload_disproved(const struct slot *s)
+{
+	const struct http_answer *a = &s->exchange.answer;
+	const struct upload *u = upload_of(s);
+	int64_t made = answer_modified(a);
+
+	/* A newer one may have replaced it meanwhile: another write of the same run, say. */
+	if (s->req->op != REQ_COMMIT || !u || !u->published || upload_is_named(u, a) || !u->begun ||
+	    !made || made >= u->begun)
+		return NULL;
+	return "an older version of the object stands in its place";
 }
 
 /* The upload has begun: its id goes to those who are to join. */
@@ -316,6 +390,7 @@ enum http_step upload_next(struct slot *s)
 
 	switch (s->step) {
 	case STEP_BEGIN:
+		u->begun = upload_since(s);
 		upload_begun(s);
 		return STEP_OVER;
 	case STEP_PUT:

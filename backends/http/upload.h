@@ -18,6 +18,9 @@ struct upload {
 	 * whether all parts were listed. */
 	uint64_t listed, listed_bytes, listed_to;
 	bool complete;
+	/* What the store has named the version that it published: see upload_named_by. "": it has not said. */
+	char version[ANSWER_GENERATION_BYTES], etag[ANSWER_ETAG_BYTES];
+	int64_t begun; /* seconds since 1970 by the store's clock, when the version was begun at the earliest; 0: unknown */
 	/* The store's, where it begins uploads, else made here: UPLOAD_NAME_BYTES. */
 	char id[SHARED_ID_BYTES];
 	/* [parts_max], as S3 wants them back, followed by a line's end and a CRC-32C where there is one; "": there is no
@@ -41,6 +44,14 @@ enum http_step upload_close(struct slot *s);
 
 /* The step that follows one that was a success. */
 enum http_step upload_next(struct slot *s);
+
+/* For dialects. The store says by this answer that it has published the version; etag: as its body names it, or NULL. */
+void upload_named_by(struct slot *s, const char *etag);
+/* The store has not said so, although the status is a success: the request fails, and is tried again. */
+int upload_unproven(struct slot *s);
+/* A HEAD has been answered: whether it is of the version that was published, or of a newer one, but not of an older one.
+ * Returns NULL, or why not. */
+const char *upload_disproved(const struct slot *s);
 
 /* For dialects. Parts have not come: sets what became of the request. */
 void upload_incomplete(struct slot *s);

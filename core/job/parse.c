@@ -9,14 +9,15 @@
 #include "core/file_read.h"
 #include "core/job/internal.h"
 #include "core/json.h"
+#include "core/uri.h"
 
 enum { JOB_STORE_SET_BYTES = 64 << 10 };
 
 static int job_change_wrap(const struct job_changes *changes, unsigned i, int rc, struct err *err)
 {
-	return err_wrap(err, rc, "%s %.100s",
+	return err_wrap(err, rc, "%s %.*s",
 			i < changes->count - changes->swept ? "--set" : "--sweep",
-			changes->items[i]);
+			uri_change_shown(changes->items[i]), changes->items[i]);
 }
 
 /* Puts the last change that wrote the place of the error before the sentence, or else the file. */
@@ -142,7 +143,7 @@ int job_parse_store(struct job *job, const struct job_schema *schema, const char
 		else
 			rc = job_set(schema, root, set, pointer, err);
 		if (rc < 0)
-			err_wrap(err, rc, "--set %.100s", sets[i]);
+			err_wrap(err, rc, "--set %.*s", uri_change_shown(sets[i]), sets[i]);
 	}
 	if (rc == 0)
 		rc = job_read_stores(job, schema, stores, err);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/uri.h"
+
 void series_free(struct series *s)
 {
 	arena_free(&s->arena);
@@ -139,7 +141,7 @@ int series_init(struct series *s, const char *const *sweeps, unsigned count, uin
 	for (i = 0; rc == 0 && i < count; i++) {
 		rc = read_sweep(s, sweeps[i], err);
 		if (rc < 0)
-			err_wrap(err, rc, "--sweep %.100s", sweeps[i]);
+			err_wrap(err, rc, "--sweep %.*s", uri_change_shown(sweeps[i]), sweeps[i]);
 		else
 			rc = count_runs(s, err);
 	}

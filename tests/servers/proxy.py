@@ -25,6 +25,12 @@ RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=G
     headers:BYTES           adds headers of about this size together
     corrupt:OFFSET          changes one byte of the answer's body
     spoil:OFFSET            changes one byte of the request's body
+    beyond:TEXT             sends this text behind the end of the answer
+    more:BYTES              sends and announces so many bytes more than the body has
+    less:BYTES              announces so many bytes less than it sends
+    range:BYTES             says that the range begins so many bytes later
+    norange                 does not say which range it sends
+    longlist:KIND           a page of a folder that does not end: of elements that mean nothing, or of entries
     keys:NUMBER-CODE        answers a delete of several keys with errors for the first NUMBER keys, although they are deleted
     err200                  200 with an <Error> as the body
     307:BASE                redirects to the same path at BASE ("http://127.0.0.1:7480"); without BASE: to no place
@@ -311,6 +317,8 @@ class Proxy:
             lines = [x for x in lines if not x.lower().startswith("authorization:")]
         if fault in ("huge", "endless"):
             await self.pour(writer, int(argument or 0), method)
+        if fault == "longlist":
+            await self.pour_list(writer, argument, path)
         if reply is not None:
             self.sent(reply.split(b" ", 2)[1].decode())
             writer.write(reply)
@@ -330,11 +338,26 @@ class Proxy:
         start = b"<Error><Code>AccessDenied</Code><Message>"
         piece = start + b"x" * (65536 - len(start))
         while not total or self.stats["poured"] < total:
+            piece = piece[:total - self.stats["poured"]] if total else piece
             writer.write(piece if total else b"10000\r\n" + piece + b"\r\n")
             await writer.drain()
             self.stats["poured"] += len(piece)
             piece = b"x" * 65536
         raise Broken
+
+    async def pour_list(self, writer, kind, path):
+        """Sends a page of a listing that does not end."""
+        self.sent(200)
+        azure = "comp=list" in path
+        entry = (b"<Blob><Name>x/k</Name><Properties><Content-Length>1</Content-Length></Properties></Blob>" if azure else
+                 b"<Contents><Key>x/k</Key><Size>1</Size></Contents>")
+        piece = b"<EnumerationResults><Blobs>" if azure else b"<ListBucketResult>"
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        while True:
+            writer.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            await writer.drain()
+            self.stats["poured"] += len(piece)
+            piece = entry * 500 if kind == "entries" else b"<Q><R>z</R></Q>" * 4000
 
     def sums_refused(self, method, path, headers, body, said):
         """The service's answer to wrong checksums; None if they are right."""
@@ -462,6 +485,10 @@ class Proxy:
         left = 0 if method == "HEAD" or status in (204, 304) else int(headers.get("content-length", 0))
         if fault in ("chunked", "interim", "final", "slowhead", "headers"):
             await self.shaped(writer, first, lines, await up[0].readexactly(left), fault, argument)
+            return up
+        if fault in ("beyond", "more", "less", "range", "norange"):
+            writer.write(twisted(first, lines, await up[0].readexactly(left), fault, argument))
+            await writer.drain()
             return up
         writer.write(join(first, lines))
         await self.body(writer, up, left, fault, argument)

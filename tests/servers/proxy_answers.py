@@ -60,6 +60,25 @@ def canned(status, *headers, body=b""):
     return ("\r\n".join(head) + "\r\n\r\n").encode() + body
 
 
+def twisted(first, lines, body, fault, argument):
+    """An answer whose framing does not fit what was asked for, or itself."""
+    heads = {name.strip().lower(): value.strip() for name, _, value in (x.partition(":") for x in lines)}
+    number = int(argument) if argument.isdigit() else 0
+    if fault == "more":
+        body += b"x" * number
+        heads["content-length"] = str(len(body))
+    elif fault == "less":
+        heads["content-length"] = str(len(body) - number)
+    elif fault == "beyond":
+        body += argument.replace("\\r\\n", "\r\n").encode()
+    elif "content-range" in heads and fault == "range":
+        begin, end, rest = re.fullmatch(r"bytes (\d+)-(\d+)(/.*)", heads["content-range"]).groups()
+        heads["content-range"] = f"bytes {int(begin) + number}-{int(end) + number}{rest}"
+    elif fault == "norange":
+        heads.pop("content-range", None)
+    return ("\r\n".join([first, *(f"{k}: {v}" for k, v in heads.items())]) + "\r\n\r\n").encode("latin1") + body
+
+
 def listed_page(path, number, named, following):
     """A page of a folder, as S3 or Azure writes it. named: it has an entry of that number. following: the next marker."""
     query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(path).query, keep_blank_values=True))

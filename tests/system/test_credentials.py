@@ -120,6 +120,87 @@ def test_renewal(rgw):
         check(service.server.handed >= 3, f"keys were fetched {service.server.handed} times")
 
 
+PLANTED = "pLaNtEd5eCrEt"
+PLAIN = {"raw": {"store": "d", "format": "raw", "files": 4, "sample_bytes": 100}}
+
+
+class Echo(http.server.BaseHTTPRequestHandler):
+    """Answers everything with what it was asked, as an error or as a redirection, and with a secret of its own."""
+
+    def answer(self):
+        said = f"<Error><Code>{PLANTED}</Code><Message>{PLANTED} {self.path} {self.headers}</Message></Error>".encode()
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response(self.server.status, PLANTED)
+        if self.server.location:
+            self.send_header("Location", self.server.location + self.path)
+        self.send_header("x-ms-error-code", PLANTED)
+        self.send_header("Content-Length", str(0 if self.command == "HEAD" else len(said)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(said)
+
+    do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = answer
+
+    def log_message(self, *_):
+        pass
+
+
+def shown_nowhere(folder, r, what):
+    """The secret is in no output, and in no file that the run has left but the job itself."""
+    check(r.rc != 0, f"{what}: the run does not fail: {r}")
+    check(PLANTED not in r.out + r.err, f"{what}: a secret is shown: {r}")
+    for at, _, names in os.walk(folder):
+        for name in names:
+            with open(os.path.join(at, name), "rb") as f:
+                check(name == "job.json" or PLANTED.encode() not in f.read(), f"{what}: a secret is in {name}")
+
+
+def test_planted_secrets(_):
+    """Secrets in the environment, in a redirection, in the body and the head of an error, in a URI and in an endpoint: none is shown
+    by any verb, and none is stored."""
+    quick = {"retry": {"attempts": 2, "first": "1 ms", "longest": "2 ms"}}
+    sas = f"sv=2022-11-02&ss=b&srt=sco&sp=rwdlac&se=2099-01-01T00:00:00Z&sig={PLANTED}"
+    kinds = {"s3://b/x": {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": PLANTED, "AWS_SESSION_TOKEN": PLANTED},
+             "az://acct/box/x": {"AZURE_STORAGE_SAS_TOKEN": sas},
+             "gs://b/x": {"GS_ACCESS_KEY_ID": "a", "GS_SECRET_ACCESS_KEY": PLANTED}}
+    clean = {name: "" for name in os.environ if name.startswith(("AWS_", "AZURE_", "GOOGLE_", "GS_"))}
+    clean = {**clean, "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_EC2_METADATA_DISABLED": "true"}
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Echo)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    here = f"http://127.0.0.1:{server.server_address[1]}"
+    answers = [(403, ""), (400, ""), (500, ""), (307, "ftp://elsewhere"), (307, f"http://k:{PLANTED}@127.0.0.1:9"), (302, "gopher://x"),
+               (200, ""), (307, f"http://127.0.0.1:9/?X-Amz-Signature={PLANTED}")]
+    for uri, env in kinds.items():
+        for server.status, server.location in answers:
+            with Folder() as folder:
+                write_job(folder, {"stores": {"d": {"uri": uri, "endpoints": here, **quick}}, "dataset": PLAIN["raw"],
+                                   "phases": [{"generate": {}}]})
+                what = f"{uri}, {server.status} {server.location[:12]}"
+                shown_nowhere(folder, mpi(1, "run", "job.json", "--op-log", "ops.tsv", cwd=folder, env={**clean, **env}), what)
+                if server.status != 200:
+                    r = mpi(1, "ls", uri, "--set", f"endpoints={json.dumps(here)}", "--set", "retry.attempts=1", cwd=folder,
+                            env={**clean, **env})
+                    shown_nowhere(folder, r, "ls, " + what)
+    server.shutdown()
+    server.server_close()
+    places = [{"uri": f"s3://AK:{PLANTED}@bucket/x"}, {"uri": f"gs://{PLANTED}@b/x"}, {"uri": f"s3:/AK:{PLANTED}@b"},
+              {"uri": "s3://b/x", "endpoints": f"https://AK:{PLANTED}@h"}, {"uri": "s3://b/x", "endpoints": f"AK:{PLANTED}@h:9"},
+              {"uri": "az://acct/box", "endpoints": f"https://h/?sig={PLANTED}"}, {"uri": f"s3://${{KEY}}:{PLANTED}@b/x"},
+              {"uri": "s3://${USERED}/x"}]
+    env = {**clean, **kinds["s3://b/x"], **kinds["az://acct/box/x"], "KEY": "k", "USERED": f"AK:{PLANTED}@b"}
+    for store in places:
+        for verb in (["run", "job.json"], ["plan", "job.json"], ["clean", "job.json"]):
+            with Folder() as folder:
+                write_job(folder, {"stores": {"d": store}, "dataset": PLAIN["raw"], "phases": [{"generate": {}}]})
+                shown_nowhere(folder, mpi(1, *verb, cwd=folder, env=env), f"{verb[0]}, {store}")
+        with Folder() as folder:
+            write_job(folder, {"stores": {"d": {"uri": "mem://d"}}, "dataset": PLAIN["raw"], "phases": [{"generate": {}}]})
+            sets = [a for k, v in store.items() for a in ("--set", f"stores.d.{k}={v}")]
+            shown_nowhere(folder, mpi(1, "run", "job.json", *sets, cwd=folder, env=env), f"--set, {store}")
+            shown_nowhere(folder, mpi(1, "ls", store["uri"], *[a.replace("stores.d.", "") for a in sets[2:]], cwd=folder, env=env),
+                          f"ls, {store}")
+
+
 @contextlib.contextmanager
 def gateway():
     with servers.Rgw() as rgw:

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/http/wire/text.h"
 #include "core/file_read.h"
 
 #define FETCH_NS UINT64_C(5000000000)
@@ -66,11 +67,14 @@ int fetch_text(const struct credential_source *s, enum http_method method, const
 	t->ops->close(t);
 	out[f.used] = '\0';
 	if (n == 0)
-		return err_set(err, -ETIMEDOUT, "%s: no answer in time", url);
+		return err_set(err, -ETIMEDOUT, "%.*s: no answer in time", (int)text_url_shown(url),
+			       url);
 	if (x.status < 0)
-		return err_set(err, x.status, "%s: %s", url, x.why ? x.why : strerror(-x.status));
+		return err_set(err, x.status, "%.*s: %s", (int)text_url_shown(url), url,
+			       x.why ? x.why : strerror(-x.status));
 	if (x.answer.status != 200)
-		return err_set(err, -EPROTO, "%s: answers %u", url, x.answer.status);
+		return err_set(err, -EPROTO, "%.*s: answers %u", (int)text_url_shown(url), url,
+			       x.answer.status);
 	return 0;
 }
 

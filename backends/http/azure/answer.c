@@ -65,6 +65,20 @@ static int azure_list_element(struct slot *s, const char *path, const char *text
 	return 0;
 }
 
+/* The service answers 201 to what it has made, with the ETag of the version. */
+int azure_read(struct slot *s)
+{
+	const struct http_answer *a = &s->exchange.answer;
+
+	if (s->step != STEP_PUT && s->step != STEP_COMPLETE && s->step != STEP_PART)
+		return 0;
+	if (a->status != 201 || (s->step != STEP_PART && !a->etag[0]))
+		return upload_unproven(s);
+	if (s->step != STEP_PART)
+		upload_named_by(s, NULL);
+	return 0;
+}
+
 int azure_element(void *slot, const char *path, const char *text)
 {
 	struct slot *s = slot;

@@ -58,6 +58,7 @@ static const struct dialect azure_dialect = {
 	.name = "Azure Blob",
 	.open = azure_open,
 	.make = azure_make,
+	.read = azure_read,
 	.element = azure_element,
 	.explain = azure_explain,
 };

@@ -17,7 +17,8 @@ enum {
 /* request.c: struct dialect's make. */
 int azure_make(struct slot *s);
 
-/* answer.c: struct dialect's element and explain. */
+/* answer.c: struct dialect's read, element and explain. */
+int azure_read(struct slot *s);
 int azure_element(void *slot, const char *path, const char *text);
 void azure_explain(struct slot *s);
 

@@ -17,8 +17,9 @@ struct curl_handle {
 	struct curl_transport *owner;
 	uint64_t sent_bytes; /* of the exchange's body */
 	int ended; /* a callback of the exchange ended it with this: errno or EXCHANGE_ENOUGH */
-	uint32_t sendings; /* of the request; libcurl would send it again by itself */
-	int socket;        /* of its connection, the last that libcurl named */
+	uint32_t sendings;   /* of the request; libcurl would send it again by itself */
+	uint32_t head_bytes; /* of the answer so far, with those of 1xx before it */
+	int socket;          /* of its connection, the last that libcurl named */
 	bool connected;
 	bool ahead; /* its connection is read ahead: ahead.h */
 	bool moved; /* it is in the transport's list of those that received */
@@ -56,6 +57,9 @@ void curl_note_moved(struct curl_handle *h);
 void curl_sockets_set(struct curl_transport *t);
 curl_socket_t curl_on_open(void *handle, curlsocktype purpose, struct curl_sockaddr *a);
 int curl_on_close(void *transport, curl_socket_t fd);
+/* Whether nothing has come on a socket that no exchange uses. Else its connection is ended, since libcurl would take that for the
+ * beginning of the next answer. */
+bool curl_quiet(struct curl_transport *t, int fd);
 /* Takes a socket out of epoll. */
 void curl_unwatch(struct curl_transport *t, int fd);
 

@@ -1,6 +1,7 @@
 /* Sockets of the transport on libcurl, in epoll, and libcurl's timer. */
 #include <errno.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "backends/http/curl/internal.h"
@@ -49,6 +50,20 @@ curl_socket_t curl_on_open(void *handle, curlsocktype purpose, struct curl_socka
 	if (fd >= 0 && fd < CURL_SOCKETS_MAX)
 		t->kept[fd] = true;
 	return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+bool curl_quiet(struct curl_transport *t, int fd)
+{
+	char some[4096];
+
+	if (fd < 0 || fd >= CURL_SOCKETS_MAX || !t->idle[fd] || !t->kept[fd] ||
+	    recv(fd, some, 1, MSG_PEEK | MSG_DONTWAIT) <= 0)
+		return true;
+	/* libcurl finds the end when it is about to use the connection. */
+	shutdown(fd, SHUT_RDWR);
+	while (recv(fd, some, sizeof(some), MSG_DONTWAIT) > 0)
+		;
+	return false;
 }
 
 int curl_on_close(void *transport, curl_socket_t fd)

@@ -1,4 +1,5 @@
 /* One transfer on libcurl: its callbacks, and the settings that hold for every exchange. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,6 +40,11 @@ static size_t curl_on_header(char *line, size_t size, size_t n, void *handle)
 
 	stall_move(&x->stall, size * n, h->owner->now_ns);
 	curl_note_moved(h);
+	h->head_bytes += (uint32_t)(size * n);
+	if (h->head_bytes > ANSWER_HEAD_BYTES) {
+		exchange_fail(x, -EPROTO, REQ_FAULT_OTHER, "the head of the answer is too long");
+		return 0;
+	}
 	if (!x->first_byte_ns)
 		x->first_byte_ns = clock_now(h->owner->base.options.clock);
 	answer_line(&x->answer, line, size * n);

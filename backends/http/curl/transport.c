@@ -185,6 +185,8 @@ static void curl_transport_start(struct transport *base, struct exchange *x)
 	h->sent_bytes = 0;
 	h->ended = 0;
 	h->sendings = 0;
+	h->socket = -1;
+	h->head_bytes = 0;
 	h->connected = false;
 	h->ahead = t->ahead && strncmp(x->url, "https:", 6) == 0;
 	curl_easy_setopt(h->easy, CURLOPT_URL, x->url);
@@ -202,6 +204,9 @@ static void curl_end(struct curl_transport *t, struct curl_handle *h, CURLcode c
 
 	curl_outcome(h, code);
 	curl_multi_remove_handle(t->multi, h->easy);
+	if (!curl_quiet(t, h->socket) && x->status == 0)
+		exchange_fail(x, -EPROTO, REQ_FAULT_BROKEN,
+			      "bytes came behind the end of the server's answer");
 	h->exchange = NULL;
 	t->free[t->free_count++] = h;
 	t->active--;
@@ -273,10 +278,12 @@ static void curl_act(struct curl_transport *t, const struct epoll_event *events,
 			   (events[i].events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
 
 		/* The server ended a connection that was kept: libcurl finds out when it is about to use it. */
-		if (fd < CURL_SOCKETS_MAX && t->idle[fd])
+		if (fd < CURL_SOCKETS_MAX && t->idle[fd]) {
+			curl_quiet(t, fd);
 			curl_unwatch(t, fd);
-		else
+		} else {
 			curl_multi_socket_action(t->multi, fd, what, &running);
+		}
 		if (fd < CURL_SOCKETS_MAX && t->user[fd])
 			curl_note_moved(t->user[fd]);
 	}

@@ -15,9 +15,8 @@
 #include "backends/http/wire/exchange.h"
 
 enum {
-	ANSWER_LINE_BYTES = 64 << 10,  /* of a line, with its end, at most */
-	ANSWER_HEAD_BYTES = 256 << 10, /* of all lines of an answer together, at most */
-	ANSWER_INTERIM_MAX = 16        /* answers of 1xx before the final one, at most */
+	ANSWER_LINE_BYTES = 64 << 10, /* of a line, with its end, at most */
+	ANSWER_INTERIM_MAX = 16       /* answers of 1xx before the final one, at most */
 };
 
 enum answer_part {

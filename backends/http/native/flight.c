@@ -143,17 +143,21 @@ static bool flight_send(struct native_flight *f)
 	return true;
 }
 
-/* The answer is whole. */
+/* The answer is whole. RFC 9112, 9.2: bytes behind it are none of the next one. Where they come from is not known, and so not
+ * whether what came before them is the answer. */
 static void flight_answered(struct native_flight *f)
 {
-	bool sent = flight_all_sent(f);
+	bool sent = flight_all_sent(f), keeps = f->parser.keeps;
+	ssize_t more = native_tls_pending(f->connection) ? native_tls_peek(f->connection) : -EAGAIN;
 
-	if (!sent && f->exchange->answer.status / 100 == 2)
+	if (keeps && (f->begin != f->end || f->unread_bytes || f->beyond || more > 0))
+		native_fail(f, -EPROTO, REQ_FAULT_BROKEN,
+			    "bytes came behind the end of the server's answer");
+	else if (!sent && f->exchange->answer.status / 100 == 2)
 		native_fail(f, -EPROTO, REQ_FAULT_BROKEN,
 			    "the server answered before it had the whole request");
 	else
-		native_end(f, sent && f->parser.keeps && f->begin == f->end &&
-				      !native_tls_pending(f->connection));
+		native_end(f, sent && keeps && more == -EAGAIN);
 }
 
 /* Hands over bytes of the body. */
@@ -365,6 +369,23 @@ static bool flight_guesses(const struct native_flight *f)
 	       !f->connection->ssl && f->connection->head_guess;
 }
 
+/* Receives the end of a body, or less, and looks whether a byte follows it, by the same call. */
+static ssize_t flight_receive_end(struct native_flight *f, void *to, uint64_t n)
+{
+	char beyond;
+	struct iovec v[2] = {{to, n}, {&beyond, 1}};
+	struct msghdr both = {.msg_iov = v, .msg_iovlen = 2};
+	ssize_t got;
+
+	if (n < f->parser.body_left || f->parser.coded || f->connection->ssl || f->unread_bytes)
+		return flight_stream_receive(f->connection, to, n);
+	got = recvmsg(f->connection->fd, &both, 0);
+	if (got < 0)
+		return errno == EINTR ? -EAGAIN : -errno;
+	f->beyond = (uint64_t)got > n;
+	return f->beyond ? got - 1 : got;
+}
+
 /* Receives bytes of the body where they belong. */
 static enum flight_step flight_receive_body(struct native_flight *f)
 {
@@ -374,7 +395,7 @@ static enum flight_step flight_receive_body(struct native_flight *f)
 	ssize_t got;
 
 	n = min_u64(n, f->parser.body_left);
-	got = flight_stream_receive(f->connection, to, n);
+	got = flight_receive_end(f, to, n);
 	step = flight_received(f, got, n);
 	if (step == FLIGHT_OVER || got < 0)
 		return step;

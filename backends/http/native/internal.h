@@ -100,6 +100,7 @@ struct native_flight {
 	uint32_t begin, end;
 	const char *unread; /* in scratch, within a turn: what came elsewhere than it belongs */
 	uint32_t unread_bytes;
+	bool beyond; /* a byte came behind the end of the answer */
 	bool again;  /* it goes on at the next turn, whether epoll tells of more bytes or not */
 	char *head;  /* [NATIVE_HEAD_BYTES] */
 	char *lines; /* [NATIVE_LINES_BYTES] */
@@ -192,6 +193,9 @@ int native_tls_shake(struct native_flight *f, enum request_fault *fault, const c
 ssize_t native_tls_receive(struct native_connection *c, void *to, size_t n);
 ssize_t native_tls_send(struct native_connection *c, const struct iovec v[2]);
 /* Whether bytes have been received that nobody has read. */
+/* Whether content has come that is not received yet: 1; 0 where the server has ended the connection, -EAGAIN where nothing has
+ * come but what belongs to TLS itself. */
+ssize_t native_tls_peek(const struct native_connection *c);
 bool native_tls_pending(const struct native_connection *c);
 void native_tls_end(struct native_connection *c);
 void native_tls_close(struct native_transport *t);

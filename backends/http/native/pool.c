@@ -10,7 +10,6 @@
 /* A connection that was idle for longer is not used again: what lies between may have forgotten it. */
 #define POOL_IDLE_MAX_NS UINT64_C(3600000000000)
 /* One that was idle for so long is looked at before it is used: epoll may have had no time to tell of its end. */
-#define POOL_TRUST_NS    NS_PER_MS
 
 int native_pool_open(struct native_pool *p, uint32_t slots, uint32_t idle_max)
 {
@@ -78,8 +77,10 @@ static bool native_connection_alive(const struct native_connection *c, uint64_t 
 
 	if (now_ns > c->idle_ns + POOL_IDLE_MAX_NS)
 		return false;
-	return now_ns <= c->idle_ns + POOL_TRUST_NS ||
-	       (recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN);
+	/* With TLS, tickets of sessions may have come, which are no content. */
+	if (c->ssl)
+		return native_tls_peek(c) == -EAGAIN;
+	return recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }
 
 struct native_connection *native_pool_find(struct native_pool *p, const struct native_peer *peer,

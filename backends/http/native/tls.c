@@ -187,10 +187,11 @@ static bool tls_name(struct native_connection *c)
 	unsigned char address[sizeof(struct in6_addr)];
 
 	tls_host(c, host);
+	/* An address is no name that a server could be asked for. */
 	if (inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1)
-		return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(c->ssl), host) == 1;
-	SSL_set_hostflags(c->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-	return SSL_set1_host(c->ssl, host) == 1 && SSL_set_tlsext_host_name(c->ssl, host) == 1;
+		return certificate_expect(SSL_get0_param(c->ssl), host);
+	return certificate_expect(SSL_get0_param(c->ssl), host) &&
+	       SSL_set_tlsext_host_name(c->ssl, host) == 1;
 }
 
 int native_tls_begin(struct native_flight *f, const char **why)
@@ -311,6 +312,17 @@ ssize_t native_tls_send(struct native_connection *c, const struct iovec v[2])
 bool native_tls_pending(const struct native_connection *c)
 {
 	return c->ssl && SSL_has_pending(c->ssl);
+}
+
+ssize_t native_tls_peek(const struct native_connection *c)
+{
+	char byte;
+	size_t got = 0;
+	int rc;
+
+	tls_forget_errors();
+	rc = SSL_peek_ex(c->ssl, &byte, 1, &got);
+	return rc == 1 ? 1 : tls_error(c, rc);
 }
 
 void native_tls_end(struct native_connection *c)

@@ -248,6 +248,7 @@ static void native_start(struct transport *base, struct exchange *x)
 	f->mute = false;
 	f->begin = f->end = 0;
 	f->unread_bytes = 0;
+	f->beyond = false;
 	t->active++;
 	answer_parser_begin(&f->parser, &x->answer, x->method);
 	rc = native_peer_of(x, &f->peer);

@@ -35,6 +35,55 @@ static int s3_read_upload(struct slot *s)
 	return -EPROTO;
 }
 
+/* What an answer to a completed upload says. */
+struct s3_completed {
+	bool whole;
+	char etag[ANSWER_ETAG_BYTES];
+};
+
+/* Some servers call the document a response. */
+static int s3_completed_element(void *user, const char *path, const char *text)
+{
+	static const char begins[] = "CompleteMultipartUpload";
+	struct s3_completed *c = user;
+	const char *name = strchr(path, '/');
+
+	if (strncmp(path, begins, sizeof(begins) - 1) != 0)
+		return 0;
+	if (!name)
+		c->whole = true;
+	else if (strcmp(name, "/ETag") == 0 && strlen(text) < sizeof(c->etag))
+		memcpy(c->etag, text, strlen(text) + 1);
+	return 0;
+}
+
+/* Only a whole document of that name says that the upload is complete. Ceph's gateway leaves its ETag empty. */
+static int s3_read_completed(struct slot *s)
+{
+	struct s3_completed c = {.whole = false};
+	struct xml *x;
+	int rc = xml_open(&x, s3_completed_element, &c);
+
+	if (rc < 0)
+		return rc;
+	rc = xml_feed(x, s->text, s->text_used);
+	if (rc == 0)
+		rc = xml_end(x);
+	xml_close(x);
+	if (rc < 0 || !c.whole)
+		return upload_unproven(s);
+	upload_named_by(s, c.etag);
+	return 0;
+}
+
+static int s3_read_put(struct slot *s)
+{
+	if (!s->exchange.answer.etag[0])
+		return upload_unproven(s);
+	upload_named_by(s, NULL);
+	return 0;
+}
+
 int s3_read(struct slot *s)
 {
 	const char *etag = s->exchange.answer.etag;
@@ -43,6 +92,10 @@ int s3_read(struct slot *s)
 
 	if (s->step == STEP_BEGIN)
 		return s3_read_upload(s);
+	if (s->step == STEP_COMPLETE)
+		return s3_read_completed(s);
+	if (s->step == STEP_PUT)
+		return s3_read_put(s);
 	if (s->step != STEP_PART)
 		return 0;
 	t = text_in(upload_of(s)->etags[upload_part_number(s) - 1], PART_ETAG_BYTES);

@@ -14,7 +14,10 @@ void answer_clear(struct http_answer *a)
 	a->length_malformed = false;
 	a->length = ANSWER_UNKNOWN;
 	a->range_first = ANSWER_UNKNOWN;
+	a->range_last = ANSWER_UNKNOWN;
 	a->range_total = ANSWER_UNKNOWN;
+	a->version[0] = '\0';
+	a->modified[0] = '\0';
 	a->retry_after[0] = '\0';
 	a->date[0] = '\0';
 	a->etag[0] = '\0';
@@ -41,7 +44,7 @@ static uint64_t answer_number(const char **s)
 /* "bytes 0-99/1234", "bytes 0-99/" followed by a star, or "bytes" followed by a star and "/1234". */
 static void answer_content_range(struct http_answer *a, const char *s)
 {
-	uint64_t first;
+	uint64_t first, last;
 
 	if (strncmp(s, "bytes ", 6) != 0)
 		return;
@@ -49,9 +52,11 @@ static void answer_content_range(struct http_answer *a, const char *s)
 	first = answer_number(&s);
 	if (first != ANSWER_UNKNOWN && *s == '-') {
 		s++;
-		if (answer_number(&s) == ANSWER_UNKNOWN)
+		last = answer_number(&s);
+		if (last == ANSWER_UNKNOWN || last < first)
 			return;
 		a->range_first = first;
+		a->range_last = last;
 	} else if (*s == '*') {
 		s++;
 	}
@@ -105,6 +110,18 @@ static void answer_etag(struct http_answer *a, const char *value)
 	answer_keep(a->etag, sizeof(a->etag), value);
 }
 
+/* A store without versions calls the only one "null". */
+static void answer_version(struct http_answer *a, const char *value)
+{
+	if (strcmp(value, "null") != 0)
+		answer_keep(a->version, sizeof(a->version), value);
+}
+
+static void answer_keep_modified(struct http_answer *a, const char *value)
+{
+	answer_keep(a->modified, sizeof(a->modified), value);
+}
+
 static void answer_keep_date(struct http_answer *a, const char *value)
 {
 	answer_keep(a->date, sizeof(a->date), value);
@@ -155,6 +172,9 @@ static const struct {
 	ANSWER_FIELD("x-goog-hash", answer_sums),
 	ANSWER_FIELD("location", answer_location),
 	ANSWER_FIELD("x-ms-error-code", answer_code),
+	ANSWER_FIELD("x-amz-version-id", answer_version),
+	ANSWER_FIELD("x-goog-generation", answer_version),
+	ANSWER_FIELD("last-modified", answer_keep_modified),
 };
 
 void answer_header(struct http_answer *a, const char *name, size_t name_bytes, const char *value,
@@ -218,6 +238,13 @@ void answer_line(struct http_answer *a, const char *line, size_t n)
 int64_t answer_date(const struct http_answer *a)
 {
 	int64_t date = date_parse(a->date);
+
+	return date > 0 ? date : 0;
+}
+
+int64_t answer_modified(const struct http_answer *a)
+{
+	int64_t date = date_parse(a->modified);
 
 	return date > 0 ? date : 0;
 }

@@ -1,7 +1,18 @@
 #include "backends/http/wire/certificate.h"
 
-#include <openssl/x509_vfy.h>
+#include <arpa/inet.h>
 #include <stddef.h>
+
+bool certificate_expect(X509_VERIFY_PARAM *p, const char *host)
+{
+	unsigned char address[sizeof(struct in6_addr)];
+
+	if (inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1)
+		return X509_VERIFY_PARAM_set1_ip_asc(p, host) == 1;
+	X509_VERIFY_PARAM_set_hostflags(p, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+						   X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+	return X509_VERIFY_PARAM_set1_host(p, host, 0) == 1;
+}
 
 const char *certificate_refusal(long result)
 {

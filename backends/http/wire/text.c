@@ -118,3 +118,11 @@ bool text_is(const char *s, size_t n, const char *word)
 {
 	return strlen(word) == n && strncasecmp(s, word, n) == 0;
 }
+
+size_t text_url_shown(const char *url)
+{
+	const char *host = strstr(url, "://");
+
+	host = host ? host + 3 : url;
+	return host[strcspn(host, "@/?#")] == '@' ? 0 : strcspn(url, "?#");
+}

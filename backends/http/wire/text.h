@@ -32,6 +32,10 @@ void text_add_base64(struct text *t, const uint8_t *bytes, size_t n);
 /* Returns how many bytes were decoded, at most max; -1 where s is not base64, or is longer. */
 int text_from_base64(const char *s, uint8_t *out, size_t max);
 
+/* Bytes of a URL that may be shown: what is before its query, which may hold a signature or a token, and before its fragment.
+ * 0: it has user information. */
+size_t text_url_shown(const char *url);
+
 /* Whether the n bytes at s, which need not end there, are the word, whatever the case. */
 bool text_is(const char *s, size_t n, const char *word);
 

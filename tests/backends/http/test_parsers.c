@@ -159,7 +159,12 @@ static void test_servers_refused(void)
 		{"http://a{1..2}", "e: \"http://a{1..2}\": a range is written {1...8}"},
 		{"http://a{5...2}", "e: \"http://a{5...2}\": the range is empty or too long"},
 		{"http://a{1...9999}", "e: \"http://a{1...9999}\": the range is empty or too long"},
-		{"http://a?b", "e: \"http://a?b\" names no server"},
+		{"http://a?b",
+		 "e: an endpoint has no user, no secret and no query: haul takes credentials from "
+		 "the environment; write http://host:port or https://host"},
+		{"AK:pa{ss@a",
+		 "e: an endpoint has no user, no secret and no query: haul takes credentials from "
+		 "the environment; write http://host:port or https://host"},
 		{"", "e: \"\" names no server"},
 		{"file:/nowhere/at/all", "e: /nowhere/at/all: No such file or directory"},
 	};

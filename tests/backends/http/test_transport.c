@@ -205,7 +205,7 @@ static void test_guessed_heads(void)
 		 0},
 		{{{"HTTP/1.1 103 E\r\n\r\n" SIX "efgh"}, KEEP}, "efgh", false, 0},
 		/* More than the answer, and less. */
-		{{{OK "x: 4567\r\ncontent-length: 2\r\n\r\nefgh"}, KEEP}, "ef", false, 0},
+		{{{OK "x: 4567\r\ncontent-length: 2\r\n\r\nefgh"}, KEEP}, "ef", false, -EPROTO},
 		{{{"HTTP/2.0 200 OK\r\nx: 4567\r\ncontent-length: 4\r\n\r\nefgh"}, KEEP},
 		 "",
 		 false,
