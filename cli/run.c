@@ -29,7 +29,7 @@ struct run_args {
 	uint32_t op_log_per;
 	const char *io_trace_log;
 	uint32_t io_trace_format, io_trace_ranks;
-	uint64_t op_log_rows, repeat, warmup, deadline_ns, publish_every_ns, fake_nodes;
+	uint64_t op_log_rows, repeat, warmup, deadline_ns, grace_ns, publish_every_ns, fake_nodes;
 	/* replay: */
 	const char *store, *speed, *size_scale, *tiers, *through;
 	uint64_t gpu, cpu, storage;
@@ -53,6 +53,9 @@ struct run_args {
 #define ROW_DEADLINE \
 	ROW("deadline", VERB_TIME, deadline_ns, .value = "TIME", \
 	    .help = "stops all ranks this long after the start (\"25 min\") and keeps the results")
+#define ROW_GRACE \
+	ROW("grace", VERB_TIME, grace_ns, .value = "TIME", \
+	    .help = "how long after a stop (a signal, the deadline, an error) ranks may take to end; default 10 s")
 #define ROW_FAKE_NODES \
 	ROW("fake-nodes", VERB_COUNT, fake_nodes, .value = "N", .min = 1, .max = 1 << 16, \
 	    .help = "for tests: treats this machine as N nodes")
@@ -90,6 +93,7 @@ static const char *const op_log_choices[] = {
 	ROW_ONLY, \
 	ROW_SKIP, \
 	ROW_DEADLINE, \
+	ROW_GRACE, \
 	ROW("publish-every", VERB_TIME, publish_every_ns, .value = "TIME", \
 	    .help = "publishes a phase that often while it runs (\"10 min\"), so that a run that is killed keeps its figures"), \
 	ROW_LIVE, \
@@ -149,6 +153,7 @@ static const struct verb_option generate_options[] = {
 	ROW_ONLY,
 	ROW_SKIP,
 	ROW_DEADLINE,
+	ROW_GRACE,
 	ROW_LIVE,
 	ROW_IGNORE_SPACE,
 	ROW_FAKE_NODES,
@@ -157,6 +162,7 @@ static const struct verb_option generate_options[] = {
 };
 static const struct verb_option clean_options[] = {
 	ROW_SET,
+	ROW_GRACE,
 	ROW_FAKE_NODES,
 	{.name = NULL},
 };
@@ -284,6 +290,7 @@ static int run_as(const struct call *call, enum run_verb verb, const char *job_t
 		.op_log_per = (enum op_log_per)args->op_log_per,
 		.op_log_rows = args->op_log_rows,
 		.deadline_ns = args->deadline_ns,
+		.grace_ns = args->grace_ns,
 		.publish_every_ns = args->publish_every_ns,
 		.fake_nodes = (uint32_t)args->fake_nodes,
 		.command_line = command,

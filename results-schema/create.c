@@ -21,6 +21,7 @@ enum { RANK_ROWS_MAX = 1024, CLIENT_NODES_MAX = 1000, PHASES_IN_ONE = 16 };
 
 static int place_rows(struct results *r, const struct results_head *head,
 		      const struct rank_row *ranks, struct err *err);
+static int share_place(struct results *r);
 static int create_file(struct results *r, bool force, const struct results_head *head,
 		       const struct node_row *nodes, const struct rank_row *ranks, struct err *err);
 
@@ -59,12 +60,24 @@ int results_create(struct results **out, const char *path, bool force, const voi
 	rc = group_agree(group, rc, err);
 	if (rc == 0)
 		rc = group_broadcast(group, r->key, sizeof(r->key));
+	if (rc == 0)
+		rc = share_place(r);
 	if (rc < 0) {
 		results_free(r);
 		return rc;
 	}
 	*out = r;
 	return 0;
+}
+
+/* What is at the path, on all ranks: each may be the one that is left. */
+static int share_place(struct results *r)
+{
+	uint64_t at = (uint64_t)r->at_path;
+	int rc = group_broadcast(r->group, &at, sizeof(at));
+
+	r->at_path = at == FILE_OWN ? FILE_OWN : at == FILE_OLDER ? FILE_OLDER : FILE_ABSENT;
+	return rc;
 }
 
 /* Which rows this rank writes: its own, or its node's where there are too many ranks for one each. */
@@ -251,7 +264,7 @@ void results_set_watch(struct results *r, const struct results_watch *watch)
 
 bool results_stand(const struct results *r)
 {
-	return r->at_path == FILE_OWN;
+	return r->writer.first && r->at_path == FILE_OWN;
 }
 
 void results_free(struct results *r)

@@ -21,7 +21,8 @@ enum { SIDE_BYTES_MAX = 512 << 10 };
 /* What one publication is about, the same on all ranks. */
 struct publication {
 	char at[PHASE_PATH_BYTES]; /* the group of the phase */
-	uint32_t side_number;      /* from 1 */
+	uint64_t number;
+	uint32_t side_number; /* from 1 */
 	/* NULL: the phase goes into the results file itself */
 	char *side, *side_part;
 	uint64_t main_bytes, side_bytes; /* of the files so far */
@@ -223,7 +224,7 @@ static int publication_begin(struct publication *p, struct results *r,
 	if (r->writer.first && r->key[0])
 		known.side_number = choose_side(r, (uint32_t)known.record.run);
 	rc = group_broadcast(r->group, &known, sizeof(known));
-	*p = (struct publication){.side_number = known.side_number};
+	*p = (struct publication){.side_number = known.side_number, .number = known.record.number};
 	if (rc < 0)
 		return rc;
 	phase_path(p->at, &known.record);
@@ -246,16 +247,34 @@ static int publication_begin(struct publication *p, struct results *r,
 	return rc;
 }
 
+/* What the file has now. On rank 0 before the others hear of it: it may be left alone. */
+static void note_published(struct results *r, const struct publication *p, bool running)
+{
+	r->base_kept = running;
+	if (!running)
+		r->next = p->number + 1;
+	if (!r->writer.first) {
+		r->at_path = FILE_OWN;
+		r->side_number = p->side_number;
+	} else if (!running) {
+		results_forget_base(r);
+	}
+}
+
 /* What moves bytes, each step of which all ranks agree on. */
 static int publish_steps(struct results *r, const struct phase_parts *parts, struct err *err)
 {
 	const struct publication *p = parts->p;
 	const char *part = p->side ? p->side_part : r->part;
 	uint64_t bytes = p->main_bytes + p->side_bytes + blocks_bytes(parts->blocks);
+	bool running = parts->merged->phase->running;
 	int rc;
 
 	results_step(&r->watch, bytes);
-	rc = group_agree(r->group, r->writer.first ? prepare_rows(r, parts, err) : 0, err);
+	results_works(&r->watch, true);
+	rc = r->writer.first ? prepare_rows(r, parts, err) : 0;
+	results_works(&r->watch, false);
+	rc = group_agree(r->group, rc, err);
 	if (rc < 0)
 		return rc;
 	if (r->writer.first)
@@ -265,13 +284,18 @@ static int publish_steps(struct results *r, const struct phase_parts *parts, str
 		rc = append_rows(r, part, p->at, parts->blocks, err);
 	/* The file with the links is copied, then both are synced. */
 	results_step(&r->watch, 2 * bytes);
+	results_works(&r->watch, true);
 	if (r->writer.first && rc < 0)
 		unlink(part);
 	else if (r->writer.first)
 		rc = publish_rows(r, parts, err);
-	if (r->writer.first && rc == 0 && !parts->merged->phase->running)
-		results_forget_base(r);
-	return group_agree(r->group, rc, err);
+	if (rc == 0)
+		note_published(r, p, running);
+	results_works(&r->watch, false);
+	rc = group_agree(r->group, rc, err);
+	if (rc == 0 && !r->writer.first)
+		note_published(r, p, running);
+	return rc;
 }
 
 int results_publish(struct results *r, const struct results_phase *phase, struct err *err)
@@ -404,9 +428,11 @@ int results_finish(struct results *r, enum results_status status, const char *se
 		bytes = side_files_bytes(r->path, r->key);
 	rc = group_broadcast(r->group, &bytes, sizeof(bytes));
 	results_step(&r->watch, 2 * bytes);
+	results_works(&r->watch, true);
 	if (rc == 0 && r->writer.first && r->at_path == FILE_OLDER && status != RESULTS_DONE)
 		results_discard(r);
 	else if (rc == 0 && r->writer.first)
 		rc = finish_series(r, status, sentence, err);
+	results_works(&r->watch, false);
 	return group_agree(r->group, rc, err);
 }

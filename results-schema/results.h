@@ -115,6 +115,8 @@ bool results_owned(const struct results *r);
  * from them, and begins anew with each step. Set it after results_create. */
 struct results_watch {
 	void (*step)(void *argument, uint64_t bytes);
+	/* This rank begins, or has ended, work on files that waits for no other rank. NULL: nobody needs to know. */
+	void (*works)(void *argument, bool begins);
 	void *argument;
 };
 static inline void results_step(const struct results_watch *watch, uint64_t bytes)
@@ -122,7 +124,19 @@ static inline void results_step(const struct results_watch *watch, uint64_t byte
 	if (watch->step)
 		watch->step(watch->argument, bytes);
 }
+static inline void results_works(const struct results_watch *watch, bool begins)
+{
+	if (watch->works)
+		watch->works(watch->argument, begins);
+}
 void results_set_watch(struct results *r, const struct results_watch *watch);
+
+/* In a copy of a rank's process whose other ranks do not answer, between two pieces of work on files: from now on this
+ * process alone writes the results, with a group in which nobody else is left (core/group/lone.h). -ENOTSUP with a
+ * sentence where this rank does not know what has been published. */
+int results_set_alone(struct results *r, struct group *lone, struct err *err);
+/* The number of the first phase that is not in the file yet, as far as this rank knows. */
+uint64_t results_next(const struct results *r);
 
 /* The last publication joins the side files of a series into the results file, and removes them. If
  * there is no room for that, it fails with a sentence, and the side files stay. */

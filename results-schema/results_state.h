@@ -26,6 +26,8 @@ struct results {
 	/* Rank 0: the file as published last, kept open: somebody may remove it in mid-run, and the next publication then
 	 * brings it back; -1: none. */
 	int published_fd;
+	uint64_t next;              /* phases up to this number are in the file, for good */
+	bool base_kept;             /* a phase that still runs is in the file */
 	char key[SERIES_KEY_BYTES]; /* of the side files; "": few phases, all in one file */
 	/* Rank 0: the side file that the last phase went into, from 1, and the run of that phase. */
 	uint32_t side_number, side_run;

@@ -151,6 +151,20 @@ int staging_keep_part(struct staging_base *base, const char *part, const char *p
 	return 0;
 }
 
+int staging_take_over(struct staging_base *base, const char *path)
+{
+	char *kept = drawn_path(path, STAGING_BASE, base->draw);
+
+	if (!kept)
+		return -ENOMEM;
+	if (access(kept, F_OK) < 0) {
+		free(kept);
+		return -ENOENT;
+	}
+	base->path = kept;
+	return 0;
+}
+
 void staging_forget(struct staging_base *base)
 {
 	if (!base->path)

@@ -35,6 +35,8 @@ int staging_keep(struct staging_base *base, const char *path, struct err *err);
 /* Keeps part, which has not been published: it is moved, and the next staging_copy makes it again. */
 int staging_keep_part(struct staging_base *base, const char *part, const char *path,
 		      struct err *err);
+/* Takes over the base that another rank has kept. -ENOENT: there is none. */
+int staging_take_over(struct staging_base *base, const char *path);
 /* Removes the base, if there is one. */
 void staging_forget(struct staging_base *base);
 

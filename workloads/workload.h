@@ -118,6 +118,8 @@ struct progress {
 struct cpu_time {
 	uint64_t user_ns, system_ns;
 };
+struct snapshot;
+
 struct phase_context {
 	const struct job *job;
 	const struct job_phase *phase;
@@ -155,7 +157,9 @@ struct phase_context {
 	uint64_t publish_every_ns;
 	void (*publish)(void *publish_argument, struct tally *so_far);
 	void *publish_argument;
-	struct tally *tally;   /* made by the caller (workload_tally) */
+	struct tally *tally; /* made by the caller (workload_tally) */
+	struct snapshot *
+		snapshot; /* open while the phase counts beside its tally (common/snapshot.h), else NULL */
 	struct op_log *op_log; /* workload_store_open gives it to the phase's stores; NULL: none */
 	/* [job->store_count]: workload_store_open records here what is in effect. NULL: not
 	 * needed. */

@@ -34,6 +34,8 @@ struct mpi_group {
 	struct node_status *node_status;
 	bool status_busy;
 	uint64_t stop; /* the reason told here, where no board spreads it */
+	void (*stop_told)(void *argument, uint64_t reason); /* NULL: nobody watches */
+	void *told_argument;
 	uint64_t (*stop_asked)(void *argument); /* from outside the group; NULL: nobody asks */
 	void *stop_argument;
 	MPI_Request status_request;
@@ -129,8 +131,11 @@ static int group_from(const struct group *g, MPI_Comm comm, struct group **out, 
 {
 	int rc = mpi_group_own(comm, &mpi_group_of(g)->waiting, out, err);
 
-	if (rc == 0)
+	if (rc == 0) {
 		(*out)->label = g->label;
+		mpi_group_of(*out)->stop_told = mpi_group_of(g)->stop_told;
+		mpi_group_of(*out)->told_argument = mpi_group_of(g)->told_argument;
+	}
 	return rc;
 }
 
@@ -159,6 +164,22 @@ void mpi_group_set_stop_asked(struct group *g, uint64_t (*asked)(void *argument)
 {
 	mpi_group_of(g)->stop_asked = asked;
 	mpi_group_of(g)->stop_argument = argument;
+}
+
+void mpi_group_set_watched(struct group *g, void (*heard)(void *argument, uint64_t reason),
+			   void *argument, _Atomic uint64_t *beat)
+{
+	struct mpi_group *m = mpi_group_of(g);
+
+	m->stop_told = heard;
+	m->told_argument = argument;
+	m->waiting.beat = beat;
+}
+
+static void group_tell(const struct mpi_group *m, uint64_t reason)
+{
+	if (reason && m->stop_told)
+		m->stop_told(m->told_argument, reason);
 }
 
 void mpi_group_set_patient(struct group *g, bool patient)
@@ -407,11 +428,13 @@ static bool mpi_status_test(struct group *g, struct status *merged)
 {
 	struct mpi_group *m = mpi_group_of(g);
 
+	wait_beat(&m->waiting);
 	if (!m->status_busy)
 		return false;
 	if (!status_done(m))
 		return false;
 	*merged = m->merged;
+	group_tell(m, merged->stop);
 	return true;
 }
 
@@ -426,6 +449,7 @@ static void mpi_status_wait(struct group *g, struct status *merged)
 		wait_until(status_done, m, &m->waiting, "a status round");
 	}
 	*merged = m->merged;
+	group_tell(m, merged->stop);
 }
 
 static void mpi_stop_tell(struct group *g, uint64_t reason)
@@ -444,7 +468,10 @@ static uint64_t mpi_stop_heard(struct group *g)
 	uint64_t heard = m->node_status ? node_status_stop_heard(m->node_status) : m->stop;
 	uint64_t asked = stop_from_outside(m);
 
-	return asked > heard ? asked : heard;
+	heard = asked > heard ? asked : heard;
+	wait_beat(&m->waiting);
+	group_tell(m, heard);
+	return heard;
 }
 
 static void mpi_wait_tell(struct group *g, const struct group_wait *wait)

@@ -36,6 +36,10 @@ void mpi_group_set_patient(struct group *g, bool patient);
 
 /* The log in which a wait that takes longer than after_ns names its operation (one of the calls of
  * core/group/group.h); NULL: none. Groups made from g inherit it. */
+/* A reason to stop that this rank hears in the group, or in one that is made of it later, is also told to heard, often more than
+ * once. beat grows with each look for others. */
+void mpi_group_set_watched(struct group *g, void (*heard)(void *argument, uint64_t reason),
+			   void *argument, _Atomic uint64_t *beat);
 void mpi_group_set_log(struct group *g, const struct log *log, uint64_t after_ns);
 
 /* Points to the MPI_Comm, for results-schema. Valid as long as the group. */

@@ -251,6 +251,7 @@ void node_status_wait(struct node_status *m, struct waiting *how, struct status 
 	while (!node_status_look(m, merged)) {
 		status_rest(m, now_ns, &naps);
 		now_ns = clock_kernel_ns();
+		wait_beat(how);
 		node_status_watch(m, now_ns);
 		wait_say_slow(how, "a status round", &slow, now_ns);
 	}

@@ -51,6 +51,7 @@ void wait_until(bool (*done)(void *argument), void *argument, struct waiting *ho
 		struct timespec pause;
 		uint64_t now_ns;
 
+		wait_beat(how);
 		if (++tests <= WAIT_YIELDS) {
 			sched_yield();
 			continue;

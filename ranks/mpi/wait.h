@@ -5,6 +5,7 @@
 #define HAUL_RANKS_MPI_WAIT_H
 
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,7 +20,16 @@ struct waiting {
 	 * one has to last twice as long. NULL: none. */
 	const struct log *log;
 	uint64_t say_after_ns;
+	/* Grows while the main thread looks for others; NULL: nobody looks at it. */
+	_Atomic uint64_t *beat;
 };
+
+/* Main thread: it is not stuck in a call. */
+static inline void wait_beat(const struct waiting *how)
+{
+	if (how->beat)
+		atomic_fetch_add_explicit(how->beat, 1, memory_order_relaxed);
+}
 
 /* Names a wait that takes long, once, through how->log. slow is zeroed before the wait. what: the
  * operation, as a noun with its article. */

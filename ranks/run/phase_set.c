@@ -216,6 +216,7 @@ static int set_open(struct set_run *t, struct err *err)
 
 static void set_close(struct set_run *t)
 {
+	t->run->phase = NULL;
 	phase_close(&t->p);
 	team_close(&t->own);
 	team_close(&t->team_of_all);
@@ -260,7 +261,11 @@ static void set_run_own(struct set_run *t, struct err *err)
 		op_log_phase(run->op_log, p->ctx.phase->name, run->at.run);
 		p->log_dropped = op_log_dropped(run->op_log);
 	}
+	p->number = run->published + t->mine;
+	run->phase = p;
 	p->rc = workload_run(p->workload, &p->ctx, &p->stopped, err);
+	p->counted = true;
+	watchdog_touch(&run->watchdog);
 	p->finished_ns = phase_utc_ns(p);
 	/* First: others wait in set_begin for this phase. */
 	if (p->rc < 0 && t->apart)
@@ -318,7 +323,7 @@ static void set_conclude(struct phase_run *p, struct set_outcome *o, struct err 
 {
 	phase_judge(p, err);
 	o->requests = phase_requests(&p->tally, p->ctx.group);
-	phase_describe(p, err, &o->record);
+	phase_describe(p, &p->tally, err, &o->record);
 	o->rc = p->rc;
 	o->stopped = p->stopped;
 	o->target_count = p->target_count;

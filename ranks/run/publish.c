@@ -23,12 +23,22 @@ static void write_step(void *argument, uint64_t bytes)
 {
 	struct run *run = argument;
 
-	signals_watch(&run->signals, run_write_limit_ns(bytes));
+	watchdog_write(&run->watchdog, run_write_limit_ns(bytes));
+	if (bytes > atomic_load(&run->watchdog.write_bytes))
+		atomic_store(&run->watchdog.write_bytes, bytes);
+}
+
+static void write_works(void *argument, bool begins)
+{
+	struct run *run = argument;
+
+	watchdog_pen(&run->watchdog, begins);
 }
 
 void run_watch_write(struct run *run)
 {
-	const struct results_watch watch = {.step = write_step, .argument = run};
+	const struct results_watch watch = {
+		.step = write_step, .works = write_works, .argument = run};
 
 	if (run->results)
 		results_set_watch(run->results, &watch);
@@ -37,7 +47,7 @@ void run_watch_write(struct run *run)
 
 void run_unwatch_write(struct run *run)
 {
-	signals_unwatch(&run->signals);
+	watchdog_write(&run->watchdog, 0);
 }
 
 /* Moves the rows that differ to the front, in order of first appearance. Returns how many there
@@ -126,9 +136,10 @@ static void describe_any(const struct phase_run *p, const struct tally *t, struc
 	r->seconds = tally_seconds(t, p->ctx.group);
 }
 
-void phase_describe(const struct phase_run *p, const struct err *failure, struct phase_record *r)
+void phase_describe(const struct phase_run *p, const struct tally *t, const struct err *failure,
+		    struct phase_record *r)
 {
-	describe_any(p, &p->tally, r);
+	describe_any(p, t, r);
 	r->finished_ns = p->finished_ns;
 	utf8_copy(r->message, sizeof(r->message), p->ctx.message);
 	utf8_copy(r->status, sizeof(r->status), phase_status(p));

@@ -5,8 +5,8 @@
 #include "ranks/run/phase_run.h"
 
 /* Fills the record of a phase that has ended, but for its number and its place in the series, on
- * the first rank of the phase's group. Collective over that group. */
-void phase_describe(const struct phase_run *p, const struct err *failure,
+ * the first rank of the phase's group. t: its figures. Collective over that group. */
+void phase_describe(const struct phase_run *p, const struct tally *t, const struct err *failure,
 		    struct phase_record *record);
 
 /* Publishes a described phase, then the parts of p (NULL: this rank has none of it). running: it

@@ -79,7 +79,8 @@ int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
 	setenv("HWLOC_COMPONENTS", "-x86", 0);
 	run_keep_small();
 	run_be_polite();
-	rc = signals_start(&run->signals, &run->stop, err);
+	watchdog_init(&run->watchdog, &run->stop);
+	rc = signals_start(&run->signals, &run->watchdog, err);
 	if (rc < 0)
 		goto out_free;
 	MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
@@ -88,6 +89,7 @@ int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
 		goto out_free;
 	run_name(run);
 	log_init(&run->log, STDERR_FILENO, LOG_INFO, run->world->rank, run->world->size);
+	atomic_store(&run->watchdog.log, &run->log);
 	if (run->world->rank == 0)
 		mpi_group_set_log(run->world, &run->log, RUN_WAIT_SAID_NS);
 	*out = run;
@@ -114,6 +116,7 @@ bool run_left_results(const struct run *run)
 
 void run_end(struct run *run)
 {
+	watchdog_close(&run->watchdog);
 	sampler_close(run->sampler);
 	backends_process_end(&run->stores_keep);
 	job_free(&run->job);
@@ -124,6 +127,7 @@ void run_end(struct run *run)
 		node_blocks_free(run->nodes.node);
 	nodes_free(&run->nodes);
 	group_free(run->world);
+	watchdog_touch(&run->watchdog);
 	MPI_Finalize();
 	signals_end(&run->signals);
 	free(run);
@@ -250,10 +254,10 @@ static int run_create_results(struct run *run, const struct run_options *options
 		nodes_describe(&run->nodes, sampler_facts(run->sampler), &node);
 		group_gather(run->nodes.leaders, &node, sizeof(node), nodes);
 	}
+	run->results_path = options->results ? options->results : "results.h5";
 	run_watch_write(run);
-	rc = results_create(&run->results, options->results ? options->results : "results.h5",
-			    options->force, mpi_group_comm(run->world), run->world, &head, nodes,
-			    ranks, err);
+	rc = results_create(&run->results, run->results_path, options->force,
+			    mpi_group_comm(run->world), run->world, &head, nodes, ranks, err);
 	run_unwatch_write(run);
 	if (rc == 0 && !results_owned(run->results))
 		log_say(&run->log, LOG_WARNING,
@@ -275,11 +279,30 @@ static int run_open_live(struct run *run, const struct run_options *options, str
 
 	run->live.fd = -1;
 	if (options->live && run->world->rank == 0) {
-		/* Who reads the figures may end first: then a write fails, and the run goes on. */
-		signal(SIGPIPE, SIG_IGN);
 		rc = live_open(&run->live, options->live, &run->log, err);
 	}
 	return group_agree(run->world, rc, err);
+}
+
+/* From here on the ranks of a node know of each other whether they move. */
+static int run_watch(struct run *run, const struct run_options *options, struct err *err)
+{
+	struct group *groups[] = {run->world, run->nodes.node, run->nodes.leaders};
+	struct watchdog *w = &run->watchdog;
+	int rc = watchdog_open(w, run->nodes.node, run->nodes.index, run->label, err);
+
+	rc = group_agree(run->world, rc, err);
+	if (rc < 0)
+		return rc;
+	for (unsigned i = 0; i < sizeof(groups) / sizeof(*groups); i++)
+		if (groups[i])
+			mpi_group_set_watched(groups[i], watchdog_hear, w, watchdog_beat(w));
+	w->words = (struct watchdog_words){.speak = run_last_words, .argument = run};
+	if (options->grace_ns)
+		atomic_store(&w->grace_ns, options->grace_ns);
+	if (options->deadline_ns)
+		atomic_store(&w->deadline_ns, run->start_ns + options->deadline_ns);
+	return 0;
 }
 
 /* All preparation between accepting the job and the first phase. */
@@ -291,6 +314,8 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 
 	*status = EXIT_USAGE;
 	rc = nodes_find(&run->nodes, run->world, options->fake_nodes, err);
+	if (rc == 0)
+		rc = run_watch(run, options, err);
 	if (rc == 0)
 		rc = group_agree(run->world,
 				 series_init(&run->series, options->sweeps, options->sweep_count,
@@ -329,7 +354,6 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 	rc = group_agree(run->world, rc, err);
 	if (rc < 0)
 		return rc;
-	run->signals.log = &run->log;
 	rc = run_op_log_open(run, options, err);
 	if (rc == 0)
 		rc = run_create_results(run, options, err);

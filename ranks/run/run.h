@@ -38,6 +38,8 @@ struct run_options {
 	enum op_log_per op_log_per;
 	uint64_t op_log_rows; /* rows that a queue keeps until they are written; 0: OP_LOG_ROWS */
 	uint64_t deadline_ns; /* from the start of the run; 0: none */
+	uint64_t
+		grace_ns; /* from a stop until the run ends whatever its threads are stuck in; 0: 10 s */
 	uint64_t publish_every_ns; /* phases are published that often while they run; 0: never */
 	uint32_t fake_nodes;       /* 0 or 1: nodes as the machine has them */
 	const char *command_line, *version, *build;

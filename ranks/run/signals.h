@@ -1,8 +1,7 @@
-/* Signal thread: signals arrive at one thread, which asks for a stop. It also watches that a write
- * of results ends.
+/* Signal thread: signals arrive at one thread, which looks after the watchdog (watchdog.h): that asks for a stop.
  *
- * signals_start blocks TERM, INT, HUP and USR1 for the whole process. Call it before MPI_Init, so
- * that every later thread inherits the mask. */
+ * signals_start blocks TERM, INT, HUP and USR1 for the whole process, and ignores PIPE. Call it before MPI_Init, so that every
+ * later thread inherits the mask. */
 #ifndef HAUL_RANKS_RUN_SIGNALS_H
 #define HAUL_RANKS_RUN_SIGNALS_H
 
@@ -11,25 +10,15 @@
 #include <stdint.h>
 
 #include "core/err.h"
-#include "core/log.h"
-#include "core/stop.h"
+#include "ranks/run/watchdog.h"
 
 struct signals {
 	pthread_t thread;
-	struct stop *stop;
-	const struct log *log; /* set once MPI runs; NULL before */
-	_Atomic uint64_t
-		/* when the current write of results counts as too slow; 0: no write is under way */
-		overrun_ns;
+	struct watchdog *watchdog;
 	_Atomic uint32_t quit;
 };
 
-int signals_start(struct signals *s, struct stop *stop, struct err *err);
+int signals_start(struct signals *s, struct watchdog *watchdog, struct err *err);
 void signals_end(struct signals *s);
-
-/* Brackets a write of results. A write that takes longer than limit_ns ends this process, and with
- * it the run, because the others would wait for ever. The file stays as last published. */
-void signals_watch(struct signals *s, uint64_t limit_ns);
-void signals_unwatch(struct signals *s);
 
 #endif

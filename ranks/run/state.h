@@ -27,6 +27,7 @@ enum { RUN_WRITE_LEAST_RATE = 10000000 }; /* bytes per second */
 #define RUN_WAIT_SAID_NS 30000000000u
 
 struct run_options;
+struct phase_run;
 
 struct run {
 	struct group *world;
@@ -34,6 +35,7 @@ struct run {
 	struct clock clock;
 	struct log log;
 	struct stop stop;
+	struct watchdog watchdog;
 	struct signals signals;
 	uint64_t start_ns, started_utc_ns;
 	struct series series;
@@ -44,6 +46,7 @@ struct run {
 	struct results_run at;               /* the current run of the series */
 	const char *sets[SERIES_SWEEPS_MAX]; /* of the current combination */
 	uint32_t published;                  /* number of phases so far */
+	struct phase_run *phase;             /* that runs on this rank; NULL: none */
 	bool measured;                       /* a phase has done requests, or has ended well */
 	bool results_left;                   /* rank 0: the run leaves a results file */
 	uint64_t phase_end_ns;               /* end of the previous phase; 0: none has run */
@@ -55,6 +58,7 @@ struct run {
 	struct op_log *op_log;                     /* NULL: not asked for */
 	struct live live;                          /* rank 0 */
 	struct sampler *sampler; /* of the node, on its first rank, if there are results */
+	const char *results_path;
 	char message[RUN_SAID_BYTES];
 	char label[96]; /* "rank 3 on node7" */
 };
@@ -95,6 +99,10 @@ enum exit_status run_clean(struct run *run, struct err *err);
 /* All runs of the series. */
 int run_series(struct run *run, const struct run_options *options, enum exit_status *status,
 	       struct err *err);
+
+/* In a copy of the process, for the watchdog: publishes what this rank knows of the phase that runs, as interrupted or failed,
+ * and finishes the results. argument: the run. */
+void run_last_words(void *argument, enum stop_reason reason, const char *sentence);
 
 /* The operation log, where options ask for it. All ranks open it or none does, and all close it.
  * Collective. close warns where a row could not be

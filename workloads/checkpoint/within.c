@@ -29,6 +29,7 @@ int checkpoint_within_open(struct checkpoint_run **out, struct phase_context *ct
 	r->within.tally = part;
 	r->within.measure_from = NULL;
 	r->within.publish_every_ns = 0;
+	r->within.snapshot = NULL;
 	r->ctx = &r->within;
 	r->options = use->options;
 	r->described = use->store;

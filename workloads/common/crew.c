@@ -420,6 +420,7 @@ void crew_start(struct crew *p, uint64_t start_ns)
 
 void crew_merge(const struct crew *p, struct tally *t)
 {
+	snapshot_count(p->snapshot);
 	for (uint32_t i = 0; p->members && i < p->threads; i++)
 		crew_add(&p->members[i], t);
 }

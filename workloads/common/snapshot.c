@@ -9,13 +9,18 @@ int snapshot_open(struct snapshot *s, struct phase_context *ctx, struct snapshot
 	int rc;
 
 	memset(s, 0, sizeof(*s));
+	s->hooks = hooks;
+	s->argument = argument;
+	/* A phase within this one counts into a part. */
+	if (!ctx->snapshot) {
+		s->phase = ctx;
+		ctx->snapshot = s;
+	}
 	if (!ctx->publish_every_ns)
 		return 0;
 	rc = tally_init_like(&s->tally, ctx->tally, err);
 	if (rc < 0)
 		return rc;
-	s->hooks = hooks;
-	s->argument = argument;
 	s->next_ns = UINT64_MAX;
 	s->ctx = ctx;
 	return 0;
@@ -26,18 +31,34 @@ void snapshot_close(struct snapshot *s)
 	if (s->ctx)
 		tally_free(&s->tally);
 	s->ctx = NULL;
+	if (s->phase)
+		s->phase->snapshot = NULL;
+	s->phase = NULL;
 }
 
 void snapshot_join(struct snapshot *s, struct snapshot_part *part,
 		   void (*add)(void *argument, struct tally *t), void *argument)
 {
 	*part = (struct snapshot_part){.add = add, .argument = argument, .resting = true};
-	if (!s->ctx)
-		return;
-	part->of = s;
 	part->next = s->parts;
 	s->parts = part;
 	s->part_count++;
+	if (s->ctx)
+		part->of = s;
+}
+
+void snapshot_freeze(struct snapshot *s, struct tally *t)
+{
+	tally_clear(t, s->phase->tally->timeline->start_ns);
+	tally_add(t, s->phase->tally);
+	if (s->counted)
+		return;
+	if (s->hooks.own)
+		s->hooks.own(s->argument, t);
+	for (struct snapshot_part *p = s->parts; p; p = p->next)
+		p->add(p->argument, t);
+	if (s->hooks.complete)
+		s->hooks.complete(s->argument, t);
 }
 
 void snapshot_start(struct snapshot *s, uint64_t start_ns)

@@ -65,10 +65,12 @@ struct snapshot {
 	uint64_t next_ns;          /* when the next one is due */
 	struct snapshot_hooks hooks;
 	void *argument;
+	struct phase_context *phase;
+	bool counted; /* the tally of the phase has what the threads have counted */
 };
 
-/* Not collective. Where ctx asks for none (ctx->publish_every_ns is 0), all other functions do nothing. Call
- * snapshot_close also after an error. */
+/* Not collective. Where ctx asks for none (ctx->publish_every_ns is 0), all other functions but snapshot_freeze do nothing.
+ * Call snapshot_close also after an error. */
 int snapshot_open(struct snapshot *s, struct phase_context *ctx, struct snapshot_hooks hooks,
 		  void *argument, struct err *err);
 void snapshot_close(struct snapshot *s);
@@ -99,6 +101,16 @@ static inline void snapshot_look(struct snapshot_part *part)
 	    atomic_load_explicit(&part->of->asked, memory_order_relaxed) != part->number)
 		snapshot_add(part);
 }
+
+/* Main thread: the counts of all threads go into the tally of the phase now. */
+static inline void snapshot_count(struct snapshot *s)
+{
+	if (s)
+		s->counted = true;
+}
+
+/* In a copy of the process in which no thread runs: t, which is like the tally of the phase, gets what has been counted. */
+void snapshot_freeze(struct snapshot *s, struct tally *t);
 
 /* Main thread: counting begins at start_ns. The first snapshot is due that much later. */
 void snapshot_start(struct snapshot *s, uint64_t start_ns);

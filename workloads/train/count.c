@@ -60,6 +60,7 @@ void pass_count_own(const struct pass *p, struct tally *t)
 
 void pass_count(struct pass *p)
 {
+	snapshot_count(p->snapshot);
 	for (uint32_t i = 0; i < loader_reader_count(&p->loader); i++)
 		pass_count_reader(loader_reader(&p->loader, i), p->tally);
 	pass_count_own(p, p->tally);

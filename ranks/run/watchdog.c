@@ -1,0 +1,346 @@
+/* Watchdog of a run: see watchdog.h. */
+#include "ranks/run/watchdog.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/numbers.h"
+#include "core/time_ns.h"
+#include "core/units.h"
+#include "ranks/run/exit_status.h"
+
+enum { PEN_FREE, PEN_MAIN, PEN_WATCHDOG };
+enum { LABEL_BYTES = 96, NAMED = 3, LEAST_RATE = 10000000 };
+
+#define LOOK_NS      500000000u /* while nobody asks for a stop */
+#define LOOK_SOON_NS 100000000u /* once somebody has */
+#define AGAIN_NS \
+	1000000000u /* signals that come closer are one: launchers send it more than once */
+#define GONE_NS   3000000000u /* a rank whose watchdog has not looked for so long is stopped */
+#define WORDS_NS  4000000000u /* for the last words, and what their bytes take at the least rate */
+#define OTHERS_NS 300000000u  /* in which the others of the node end with their own status */
+#define FAR_NS    120000000000u /* a rank of another node that the launcher has not ended */
+
+struct watchdog_seat {
+	_Alignas(64) _Atomic uint64_t looked_ns;
+	_Atomic uint64_t beat;
+	char label[LABEL_BYTES]; /* written before the run */
+};
+
+struct watchdog_board {
+	_Atomic uint32_t reason, signals;
+	_Atomic uint32_t speaker; /* the seat that has the last word, + 1; 0: none */
+	_Atomic uint32_t over;    /* it has spoken: its exit status + 1 */
+	struct watchdog_seat seats[];
+};
+
+/* What this watchdog has seen of the main threads of its node. */
+struct watchdog_seen {
+	uint64_t beat, moved_ns;
+};
+
+void watchdog_init(struct watchdog *w, struct stop *stop)
+{
+	memset(w, 0, sizeof(*w));
+	w->stop = stop;
+	pthread_mutex_init(&w->looks, NULL);
+	atomic_store(&w->grace_ns, WATCHDOG_GRACE_NS);
+}
+
+int watchdog_open(struct watchdog *w, struct group *node, uint32_t node_index, const char *label,
+		  struct err *err)
+{
+	struct watchdog_board *board;
+	void *block;
+	int rc = group_shared(node, sizeof(*board) + node->size * sizeof(board->seats[0]), &block,
+			      err);
+
+	if (rc < 0)
+		return err_wrap(err, rc, "watchdog");
+	board = block;
+	w->seat = node->rank;
+	w->seats = node->size;
+	w->first_node = node_index == 0;
+	w->seen = calloc(node->size, sizeof(*w->seen));
+	snprintf(board->seats[w->seat].label, LABEL_BYTES, "%s", *label ? label : "the rank");
+	atomic_store(&board->seats[w->seat].looked_ns, clock_kernel_ns());
+	rc = group_agree(node, w->seen ? 0 : err_set(err, -ENOMEM, "no memory for a watchdog"),
+			 err);
+	if (rc == 0)
+		atomic_store(&w->board, board);
+	return rc;
+}
+
+void watchdog_close(struct watchdog *w)
+{
+	pthread_mutex_lock(&w->looks);
+	atomic_store(&w->board, NULL);
+	w->words.speak = NULL;
+	free(w->seen);
+	w->seen = NULL;
+	pthread_mutex_unlock(&w->looks);
+}
+
+_Atomic uint64_t *watchdog_beat(struct watchdog *w)
+{
+	return &atomic_load(&w->board)->seats[w->seat].beat;
+}
+
+/* Raises a word that several write to. */
+static void raise_to(_Atomic uint32_t *word, uint32_t value)
+{
+	uint32_t old = atomic_load(word);
+
+	while (old < value && !atomic_compare_exchange_weak(word, &old, value))
+		;
+}
+
+void watchdog_hear(void *watchdog, uint64_t reason)
+{
+	struct watchdog *w = watchdog;
+
+	if (reason > STOP_LIMIT && atomic_load_explicit(&w->heard, memory_order_relaxed) < reason)
+		raise_to(&w->heard, (uint32_t)reason);
+}
+
+void watchdog_touch(struct watchdog *w)
+{
+	atomic_store(&w->touched_ns, clock_kernel_ns());
+}
+
+void watchdog_write(struct watchdog *w, uint64_t limit_ns)
+{
+	watchdog_touch(w);
+	atomic_store(&w->write_ns, limit_ns ? clock_kernel_ns() + limit_ns : 0);
+}
+
+static void nap(uint64_t ns)
+{
+	struct timespec t = ns_to_timespec(ns);
+
+	nanosleep(&t, NULL);
+}
+
+void watchdog_pen(struct watchdog *w, bool begins)
+{
+	uint32_t free = PEN_FREE;
+
+	if (!begins) {
+		watchdog_touch(w);
+		atomic_store(&w->pen, PEN_FREE);
+		return;
+	}
+	while (!atomic_compare_exchange_strong(&w->pen, &free, PEN_MAIN)) {
+		nap(LOOK_SOON_NS / 10); /* the watchdog looks, or ends the process */
+		free = PEN_FREE;
+	}
+}
+
+static void look_at_beats(struct watchdog *w, struct watchdog_board *board, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < w->seats; i++) {
+		uint64_t beat = atomic_load_explicit(&board->seats[i].beat, memory_order_relaxed);
+
+		if (beat == w->seen[i].beat && w->seen[i].moved_ns)
+			continue;
+		w->seen[i] = (struct watchdog_seen){.beat = beat, .moved_ns = now_ns};
+	}
+}
+
+static bool seat_gone(const struct watchdog_board *board, uint32_t seat, uint64_t now_ns)
+{
+	return excess_u64(now_ns, atomic_load(&board->seats[seat].looked_ns)) > GONE_NS;
+}
+
+/* Puts what this rank has heard on the board, and takes what is there. */
+static void take_reason(struct watchdog *w, struct watchdog_board *board, bool signalled,
+			uint64_t now_ns)
+{
+	uint64_t deadline_ns = atomic_load(&w->deadline_ns);
+	uint32_t reason = atomic_load(&w->heard);
+
+	if (signalled)
+		reason = max_u32(reason, STOP_SIGNAL);
+	if (signalled && (!w->signals || now_ns - w->signal_ns >= AGAIN_NS)) {
+		w->signals++;
+		w->signal_ns = now_ns;
+	}
+	if (deadline_ns && now_ns >= deadline_ns)
+		reason = max_u32(reason, STOP_DEADLINE);
+	reason = max_u32(reason, w->reason);
+	if (board) {
+		raise_to(&board->reason, reason);
+		raise_to(&board->signals, w->signals);
+		reason = atomic_load(&board->reason);
+		w->signals = atomic_load(&board->signals);
+	}
+	/* An error ends a phase by its own way; a signal that came to another rank counts at once. */
+	if (reason > w->reason && reason < STOP_ERROR && reason != STOP_OTHERS_FAILED)
+		stop_ask(w->stop, (enum stop_reason)reason);
+	if (reason && !w->asked_ns)
+		w->asked_ns = now_ns;
+	w->reason = reason;
+}
+
+/* "rank 1 on n7, rank 3 on n7 and 5 more", of those that have not moved since the stop. */
+static uint32_t name_stuck(const struct watchdog *w, const struct watchdog_board *board,
+			   uint64_t now_ns, char *out, size_t room)
+{
+	uint64_t since_ns = min_u64(atomic_load(&w->grace_ns) / 2, AGAIN_NS / 2);
+	uint32_t count = 0;
+	size_t n = 0;
+
+	*out = '\0';
+	for (uint32_t i = 0; i < w->seats; i++) {
+		if (!seat_gone(board, i, now_ns) && now_ns - w->seen[i].moved_ns <= since_ns)
+			continue;
+		if (count++ < NAMED && n < room)
+			n += (size_t)snprintf(out + n, room - n, "%s%s%s", n ? ", " : "",
+					      board->seats[i].label,
+					      seat_gone(board, i, now_ns) ? " (stopped)" : "");
+	}
+	if (count > NAMED && n < room)
+		snprintf(out + n, room - n, " and %u more", count - NAMED);
+	return count;
+}
+
+static void sentence(const struct watchdog *w, const struct watchdog_board *board, uint64_t now_ns,
+		     char out[WATCHDOG_TEXT_BYTES])
+{
+	const char *why = w->reason == STOP_SIGNAL     ? "stopped by a signal"
+			  : w->reason == STOP_DEADLINE ? "stopped at the deadline"
+						       : "a rank failed";
+	char who[WATCHDOG_TEXT_BYTES / 2] = "", grace[UNITS_TEXT_BYTES];
+
+	if (!board || w->seats == 1)
+		snprintf(who, sizeof(who), "a call");
+	else if (!name_stuck(w, board, now_ns, who, sizeof(who)))
+		snprintf(who, sizeof(who), "a rank of another node");
+	if (w->signals > 1)
+		snprintf(out, WATCHDOG_TEXT_BYTES, "%s, twice; %s did not come to an end before",
+			 why, who);
+	else
+		snprintf(out, WATCHDOG_TEXT_BYTES, "%s; %s did not come to an end within %s", why,
+			 who, units_time(grace, (double)atomic_load(&w->grace_ns) / 1e9));
+}
+
+static void last_words(struct watchdog *w, const char *said)
+{
+	uint64_t bytes = atomic_load(&w->write_bytes), waited_ns = 0;
+	uint64_t limit_ns = WORDS_NS + bytes / LEAST_RATE * NS_PER_S;
+	pid_t copy;
+	int state;
+
+	if (!w->words.speak)
+		return;
+	copy = fork();
+	if (copy == 0) {
+		atomic_store(&w->pen, PEN_FREE);
+		w->words.speak(w->words.argument, (enum stop_reason)w->reason, said);
+		_exit(0);
+	}
+	while (copy > 0 && waited_ns < limit_ns && waitpid(copy, &state, WNOHANG) == 0) {
+		nap(LOOK_SOON_NS / 5);
+		waited_ns += LOOK_SOON_NS / 5;
+	}
+	if (copy > 0 && waited_ns >= limit_ns)
+		kill(copy, SIGKILL);
+}
+
+/* Whether this rank has the last word: those before it on rank 0's node do not answer. */
+static bool speaks(const struct watchdog *w, struct watchdog_board *board, uint64_t now_ns)
+{
+	uint32_t nobody = 0;
+
+	if (!board)
+		return true; /* each ends for itself */
+	if (!w->first_node)
+		return false;
+	for (uint32_t i = 0; i < w->seat; i++)
+		if (!seat_gone(board, i, now_ns))
+			return false;
+	return atomic_compare_exchange_strong(&board->speaker, &nobody, w->seat + 1);
+}
+
+static void end_run(struct watchdog *w, struct watchdog_board *board, uint64_t now_ns)
+{
+	int status = w->reason == STOP_ERROR || w->reason == STOP_OTHERS_FAILED ? EXIT_FAILED
+										: EXIT_INTERRUPTED;
+	const struct log *log = atomic_load(&w->log);
+	char said[WATCHDOG_TEXT_BYTES];
+
+	sentence(w, board, now_ns, said);
+	if (log)
+		log_say(log, LOG_ERROR, "%s", said);
+	last_words(w, said);
+	if (board) {
+		atomic_store(&board->over, (uint32_t)status + 1);
+		nap(OTHERS_NS);
+	}
+	/* MPI_Abort is not allowed here, because this is not the main thread. When a process exits without
+	 * MPI_Finalize, the launcher ends the others. */
+	_exit(status);
+}
+
+/* A write that does not end, whoever asks for what. */
+static void look_at_write(const struct watchdog *w, uint64_t now_ns)
+{
+	uint64_t write_ns = atomic_load(&w->write_ns);
+	const struct log *log = atomic_load(&w->log);
+
+	if (!write_ns || now_ns <= write_ns)
+		return;
+	if (log)
+		log_say(log, LOG_ERROR,
+			"writing the results does not end; giving up, they stand as last published");
+	_exit(EXIT_FAILED);
+}
+
+static void look(struct watchdog *w, bool signalled)
+{
+	struct watchdog_board *board = atomic_load(&w->board);
+	uint64_t now_ns = clock_kernel_ns(), due_ns;
+	uint32_t pen_free = PEN_FREE, over = board ? atomic_load(&board->over) : 0;
+
+	if (board)
+		atomic_store(&board->seats[w->seat].looked_ns, now_ns);
+	take_reason(w, board, signalled, now_ns);
+	look_at_write(w, now_ns);
+	if (over)
+		_exit((int)over - 1);
+	if (!w->reason)
+		return;
+	if (board)
+		look_at_beats(w, board, now_ns);
+	due_ns = max_u64(w->asked_ns, atomic_load(&w->touched_ns));
+	if (w->signals < 2)
+		due_ns += atomic_load(&w->grace_ns);
+	if (now_ns < due_ns)
+		return;
+	if (board && !w->first_node && now_ns > due_ns + FAR_NS)
+		_exit(EXIT_INTERRUPTED);
+	if (!atomic_compare_exchange_strong(&w->pen, &pen_free, PEN_WATCHDOG))
+		return;
+	if (speaks(w, board, now_ns))
+		end_run(w, board, now_ns);
+	atomic_store(&w->pen, PEN_FREE);
+}
+
+void watchdog_look(struct watchdog *w, bool signalled)
+{
+	pthread_mutex_lock(&w->looks);
+	look(w, signalled);
+	pthread_mutex_unlock(&w->looks);
+}
+
+uint64_t watchdog_nap_ns(const struct watchdog *w)
+{
+	return w->reason ? LOOK_SOON_NS : LOOK_NS;
+}

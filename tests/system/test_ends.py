@@ -1,0 +1,220 @@
+"""A run ends when it is told to, whatever its threads are stuck in: a file that never opens (a FIFO, as a hung mount is), a
+rank that is stopped, a store that accepts and is silent. What is known is published as interrupted; finished phases stay.
+
+Nothing here would end by itself."""
+import contextlib
+import glob
+import json
+import os
+import random
+import signal
+import socket
+import threading
+import time
+
+from haultest import Folder, alone, check, finish, main, mpi, ranks_of, report, start, write_job
+from test_load import make_model, job as load_job
+
+GRACE = ("--grace", "1 s", "--force")
+
+
+def stuck_in_open(pid):
+    """Whether a thread of the process waits for the other end of a FIFO."""
+    for wchan in glob.glob(f"/proc/{pid}/task/*/wchan"):
+        with contextlib.suppress(OSError):
+            if open(wchan).read() in ("wait_for_partner", "fifo_open"):
+                return True
+    return False
+
+
+def until(condition, process):
+    while not condition():
+        if process.poll() is not None:
+            raise AssertionError(f"the run ended by itself: {process.communicate()}")
+        time.sleep(0.02)
+
+
+# MPICH's mpiexec that was sent TERM often returns 0, whatever the ranks returned, and 9 where it had to kill one.
+INTERRUPTED = (0, 4, 9)
+
+
+def ends(folder, process, status="interrupted"):
+    """Sends TERM and waits. Returns the run and its results."""
+    began = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    r = finish(process, began, 100)
+    check(r.rc in INTERRUPTED, f"{r}")
+    found = report(folder + "/results.h5")
+    check(found["status"] == status, f"{found['status']}: {r}")
+    check(not [n for n in os.listdir(folder) if ".part" in n or ".base" in n], f"{os.listdir(folder)}")
+    return r, found
+
+
+def make_fifo(path):
+    os.unlink(path)
+    os.mkfifo(path)
+
+
+def fifo(folder, victim, ranks=2, verb="run", options=(), published=None):
+    """Runs the job, one of whose files is a FIFO now, until a rank is stuck in it. published: the phase that is."""
+    make_fifo(victim)
+    process = start(ranks, verb, "job.json", *GRACE, *options, cwd=folder)
+    until(lambda: any(stuck_in_open(pid) for pid in ranks_of(process).values()), process)
+    r, found = ends(folder, process)
+    check("did not come to an end" in r.err, f"{r}")
+    names = [p["name"] for p in found["phases"]]
+    check(published is None or (names and names[-1] == published), f"{names}: {r}")
+    check(all(p["status"] == "interrupted" for p in found["phases"][-1:]), f"{found['phases']}")
+    return r, found
+
+
+IO = {"objects": 8, "size": "16 KiB", "block": "4 KiB", "store": "d"}
+
+
+def test_io():
+    """Several kinds of calls: psync's threads in open, io_uring's in the ring."""
+    with Folder() as folder:
+        for engine in ("psync", "uring"):
+            write_job(folder, {"name": "ends", "stores": {"d": {"uri": f"file://{folder}/{engine}", "engine": engine}},
+                               "phases": [{"io": {**IO, "name": "w", "operation": "write"}},
+                                          {"io": {**IO, "name": "r", "operation": "read"}}]})
+            check(mpi(2, "run", "job.json", "--only", "w", "--force", cwd=folder).rc == 0, "the write failed")
+            fifo(folder, random.choice(glob.glob(f"{folder}/{engine}/io/*0*")), options=("--only", "r"),
+                 published="r")
+
+
+def test_train_and_generate():
+    with Folder() as folder:
+        write_job(folder, {"name": "ends", "stores": {"d": {"uri": f"file://{folder}/data"}},
+                           "dataset": {"format": "npz", "files": 16, "sample_bytes": 4096},
+                           "phases": [{"generate": {}}, {"train": {"null_steps": 0, "loader": {"workers": 1}}}]})
+        check(mpi(2, "generate", "job.json", cwd=folder).rc == 0, "generate failed")
+        victim = random.choice(glob.glob(f"{folder}/data/*.npz"))
+        fifo(folder, victim, options=("--skip", "generate"), published="train")
+
+
+def test_checkpoint():
+    with Folder() as folder:
+        common = {"model": {"bytes": "1 MiB"}, "chunk": "64 KiB", "buffers": "512 KiB"}
+        write_job(folder, {"name": "ends", "stores": {"d": {"uri": f"file://{folder}/data"}},
+                           "phases": [{"checkpoint": {"name": "w", **common}},
+                                      {"checkpoint": {"name": "r", "operation": "read", **common}}]})
+        check(mpi(2, "run", "job.json", "--only", "w", cwd=folder).rc == 0, "the write failed")
+        files = [f for f in glob.glob(f"{folder}/data/**/*", recursive=True) if os.path.getsize(f) > 1 << 15]
+        fifo(folder, random.choice([f for f in files if os.path.isfile(f)]), options=("--only", "r"))
+
+
+def test_load():
+    with Folder() as folder:
+        make_model(folder + "/data/model")
+        write_job(folder, load_job(folder))
+        fifo(folder, random.choice(glob.glob(f"{folder}/**/*.safetensors", recursive=True)))
+
+
+def test_deadline():
+    """No signal comes, only the deadline."""
+    with Folder() as folder:
+        write_job(folder, {"name": "ends", "stores": {"d": {"uri": f"file://{folder}/data"}},
+                           "phases": [{"io": {**IO, "name": "w", "operation": "write"}},
+                                      {"io": {**IO, "name": "r", "operation": "read"}}]})
+        check(mpi(2, "run", "job.json", "--only", "w", cwd=folder).rc == 0, "the write failed")
+        make_fifo(glob.glob(f"{folder}/data/io/*")[0])
+        r = mpi(2, "run", "job.json", "--only", "r", "--deadline", "2 s", *GRACE, cwd=folder, timeout=100)
+        check(r.rc == 4 and "at the deadline" in r.err, f"{r}")
+        check(report(folder + "/results.h5")["status"] == "interrupted", f"{r}")
+
+
+def test_traces():
+    """Reading a trace that never ends, or whose other end never comes."""
+    with Folder() as folder:
+        os.mkfifo(folder + "/fifo.csv")
+        for trace in ("/dev/zero", "fifo.csv"):
+            process = start(2, "replay", trace, "--store", f"file://{folder}/data", *GRACE, cwd=folder)
+            until(lambda: len(ranks_of(process)) == 2, process)
+            began = time.monotonic()
+            time.sleep(0.2)
+            process.send_signal(signal.SIGTERM)
+            r = finish(process, began, 100)
+            check(r.rc in (1, 2) + INTERRUPTED, f"{r}")
+
+
+def stopped_rank(rank, ranks=4):
+    with Folder() as folder:
+        write_job(folder, {"name": "ends", "stores": {"d": {"uri": "null://d"}},
+                           "dataset": {"format": "raw", "files": 64, "sample_bytes": 4096},
+                           "phases": [{"io": {**IO, "operation": "write", "name": "first"}},
+                                      {"train": {"batch": 1, "compute": "50 ms", "epochs": 10000, "null_steps": 0}}]})
+        process = start(ranks, "run", "job.json", *GRACE, cwd=folder)
+
+        def first():
+            r = alone("report", "--json", "results.h5", cwd=folder)
+            return r.rc == 0 and json.loads(r.out)["phases"]
+        until(first, process)
+        time.sleep(0.5)  # into the second phase, wherever in it
+        pid = ranks_of(process)[rank]
+        os.kill(pid, signal.SIGSTOP)
+        r, found = ends(folder, process)
+        check(f"rank {rank} on" in r.err, f"{r}")
+        check([p["name"] for p in found["phases"]] == ["first", "train"], f"{[p['name'] for p in found['phases']]}: {r}")
+        check(found["phases"][0]["status"] == "done" and found["phases"][1]["status"] == "interrupted", f"{found}")
+
+
+def test_stopped_rank():
+    stopped_rank(2)
+
+
+def test_stopped_first_rank():
+    """The next rank of its node has the last word."""
+    stopped_rank(0)
+
+
+class Silent:
+    """A server that accepts, reads, and says nothing."""
+
+    def __enter__(self):
+        self.server = socket.create_server(("127.0.0.1", 0), backlog=100)
+        self.port, self.kept, self.asked = self.server.getsockname()[1], [], 0
+        threading.Thread(target=self.accept, daemon=True).start()
+        return self
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self.server.accept()
+                self.kept.append(connection)
+                threading.Thread(target=self.read, args=(connection,), daemon=True).start()
+
+    def read(self, connection):
+        with contextlib.suppress(OSError):
+            while connection.recv(1 << 16):
+                self.asked += 1
+
+    def __exit__(self, *_):
+        self.server.close()
+        for connection in self.kept:
+            connection.close()
+
+
+def test_silent_store():
+    """A store over HTTP that does not answer: while requests are in flight, and before the first one."""
+    phases = [{"io": {"operation": "get", "objects": 64, "size": "4 KiB", "block": "4 KiB", "store": "d"}},
+              {"io": {"operation": "write", "objects": 64, "size": "4 KiB", "block": "4 KiB", "store": "d"}}]
+    keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1"}
+    for transport in ("native", "curl"):
+        with Folder() as folder, Silent() as server:
+            write_job(folder, {"name": "ends", "phases": phases[1:],
+                               "stores": {"d": {"uri": "s3://bucket/x", "transport": transport,
+                                                "endpoints": [f"http://127.0.0.1:{server.port}"]}}})
+            process = start(2, "run", "job.json", *GRACE, cwd=folder, env=keys)
+            until(lambda: server.asked > 0, process)
+            ends(folder, process)
+            process = start(1, "clean", "job.json", "--grace", "1 s", cwd=folder, env=keys)
+            asked = server.asked
+            until(lambda: server.asked > asked, process)
+            process.send_signal(signal.SIGTERM)
+            r = finish(process, time.monotonic(), 100)
+            check(r.rc in INTERRUPTED and "did not come to an end" in r.err, f"clean: {r}")
+
+
+if __name__ == "__main__":
+    main()
