@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 
+import h5py
 import numpy
 
 from haultest import *
@@ -38,7 +39,8 @@ def job(folder, described, **train):
 
 
 def reads_of(folder):
-    """From strace, for each file: the bytes read, the opens, and, counted apart, the looks at its first bytes."""
+    """From strace, for each file: the bytes read, the opens, and, counted apart, the looks at its first bytes. What says how
+    many samples a file holds is looked at in reads of at most 4 KiB, which are left out."""
     moved, opens, heads = {}, {}, {}
     for name in os.listdir(folder):
         if not name.startswith("trace"):
@@ -48,7 +50,7 @@ def reads_of(folder):
                 m = re.match(r'pread64\(\d+<([^>]+)>, .*, (\d+), (\d+)\) += (\d+)', line)
                 if m and m[2] == "4" and m[3] == "0":  # npz's magic
                     heads[m[1]] = heads.get(m[1], 0) + 1
-                elif m:
+                elif m and int(m[4]) > 4096:
                     moved[m[1]] = moved.get(m[1], 0) + int(m[4])
                 m = re.match(r'openat\(.*O_RDONLY.* = \d+<([^>]+)>', line)
                 if m:
@@ -199,6 +201,101 @@ def test_mismatches_are_reported():
         refused(folder, names, f"{os.path.basename(last)}: is empty")
         os.unlink(first)
         refused(folder, names, f"{os.path.basename(first)}: is not there")
+
+
+def samples_of(folder, kind, count, files=4):
+    """Files of `count` samples of 10 kB each, as other programs write them."""
+    if kind == "parquet":
+        made = job(folder, {"format": kind, "files": files, "folder": "train", "samples_per_file": count,
+                            "sample_bytes": 10000})
+        made["phases"] = [{"generate": {}}]
+        write_job(folder, made)
+        check(mpi(1, "run", "job.json", "--force", cwd=folder).rc == 0, "generate")
+        return
+    for i in range(files):
+        name = f"{folder}/train/img_{i}_of_{files}.{kind}"
+        os.makedirs(os.path.dirname(name), exist_ok=True)
+        record = numpy.full((100, 100, count), i + 1, dtype=numpy.uint8)
+        if kind == "npz":
+            numpy.savez(name, x=record, y=[0] * count)
+        elif kind == "npy":
+            numpy.save(name, record)
+        elif kind == "hdf5":
+            with h5py.File(name, "w", libver="latest") as f:
+                f.create_dataset("records_0", (count, 100, 100), dtype="uint8", data=numpy.ones((count, 100, 100)))
+                f.create_dataset("labels", data=[0] * count)
+        elif kind == "tfrecord":
+            with open(name, "wb") as f:
+                for k in range(count):
+                    f.write((10000 + k % 2).to_bytes(8, "little") + bytes(4) + bytes(10000 + k % 2) + bytes(4))
+        elif kind == "csv":
+            with open(name, "w") as f:
+                for k in range(count):
+                    f.write(",".join([str(k)] * 5000) + "\n")
+        elif kind == "indexed_binary":
+            with open(name, "wb") as f:
+                f.write(bytes(10000 * count))
+            for suffix in (".off.idx", ".sz.idx"):
+                with open(name + suffix, "wb") as f:
+                    f.write(bytes(8 * count))
+
+
+def test_samples_in_the_files():
+    """Files that hold another number of samples than the job says are refused, with the number that they hold."""
+    for kind in ("npz", "npy", "hdf5", "tfrecord", "csv", "parquet", "indexed_binary"):
+        for count, says, rc in ((4, 4, 0), (4, 5, 1), (4, 3, 1), (4, 1, 1), (1, 1, 0), (1, 2, 1)):
+            with Folder() as folder:
+                samples_of(folder, kind, count)
+                set_ = {"names": "dlio", "format": kind, "files": 4, "samples_per_file": says, "sample_bytes": 10000,
+                        "sizes": "stat"}
+                write_job(folder, job(folder, set_, batch=1))
+                r = mpi(2, "run", "job.json", "--force", cwd=folder)
+                check(r.rc == rc, f"{kind}, {count} in a file, the job says {says}: {r}")
+                if rc:
+                    check(f'"samples_per_file" to {count}' in " ".join(r.err.split()), f"{kind} {says}: {r.err}")
+                else:
+                    check("each exactly once" in report(folder + "/results.h5")["phases"][0]["said"], "proof")
+
+
+def test_a_file_that_is_cut_short():
+    """A file in the middle of the set that nobody looked at before is damage, and no sample."""
+    for stdev in (0, 3000):
+        for cut in (100, 9000 if not stdev else 1000):
+            with Folder() as folder:
+                samples_of(folder, "npy", 1, files=40)
+                victim = f"{folder}/train/img_17_of_40.npy"
+                os.rename(victim, f"{folder}/x")
+                os.makedirs(f"{folder}/train", exist_ok=True)
+                # Numbers have as many digits as the number of files.
+                for i in range(40):
+                    if i != 17:
+                        os.rename(f"{folder}/train/img_{i}_of_40.npy", f"{folder}/train/img_{i:02}_of_40.npy")
+                os.rename(f"{folder}/x", f"{folder}/train/img_17_of_40.npy")
+                set_ = {"names": "dlio", "format": "npy", "files": 40, "sample_bytes": 10000, "sizes": "stat",
+                        "sample_bytes_stdev": stdev}
+                write_job(folder, job(folder, set_, batch=1))
+                check(mpi(1, "run", "job.json", "--force", cwd=folder).rc == 0, "whole files")
+                os.truncate(victim, cut)
+                r = mpi(1, "run", "job.json", "--force", cwd=folder)
+                check(r.rc == 1 and "img_17_of_40.npy" in r.err, f"{stdev} {cut}: {r}")
+
+
+def test_a_part_of_a_set():
+    """DLIO reads the first files of a larger set. What is elsewhere, or called otherwise, is told with the remedy."""
+    names = {"folder": "d", "names": "dlio", "sizes": "stat"}
+    for subfolders in (0, 4):
+        with Folder() as folder:
+            sizes = list(dlio_dataset(folder + "/d", 48, subfolders).values())
+            trained(folder, f"file://{folder}", {**names, "subfolders": subfolders, "files": 16}, sizes[:16])
+    with Folder() as folder:
+        dlio_dataset(folder + "/d", 48)
+        dlio_dataset(folder + "/e", 48, 4)
+        for change, word in (({"files": 49}, 'set "files" to 48 at most'), ({"prefix": "pic"}, 'set "prefix" to "img"'),
+                             ({"format": "hdf5"}, "files that end with .npz"), ({"folder": "no"}, 'look at the store\'s "uri"'),
+                             ({"subfolders": 4}, "holds"), ({"folder": "e"}, '"subfolders" (DLIO\'s num_subfolders) to 4'),
+                             ({"folder": "e", "subfolders": 3}, "number of subfolders"),
+                             ({"folder": "", "names": "d/train/{i}.npz"}, 'holds "img_')):
+            refused(folder, {**names, **change}, word)
 
 
 def test_errors_during_the_training():

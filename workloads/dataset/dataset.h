@@ -47,6 +47,9 @@ struct dataset {
 	/* Files of the set in the store. The job reads the first options.files of them; names and sizes follow from
 	 * the whole set. */
 	uint64_t set_files;
+	/* Sizes of existing files outside of which a file is damage and no file of the set, as dataset_probe has set them; 0: not
+	 * known. */
+	uint64_t file_bytes_least, file_bytes_most;
 	uint64_t stream; /* what payload keys are made from: the seed, the folder and the prefix */
 	/* Sizes: constant, uniform in mean +- sigma * sqrt(3), or log-normal above sigma = mean / sqrt(3).
 	 * File i takes the middle of stratum order(i) of as many equal strata as there are files, so mean

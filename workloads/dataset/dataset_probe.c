@@ -9,9 +9,11 @@
 #include "backends/queue/failure.h"
 #include "backends/queue/queue.h"
 #include "core/content/random.h"
+#include "core/numbers.h"
 #include "core/units.h"
+#include "workloads/dataset/found_names.h"
 
-enum { HEAD_ALIGNMENT = 4096 };
+enum { HEAD_ALIGNMENT = 4096, SIZES_FACTOR = 4 };
 
 static const uint64_t dataset_existing_stream = 0x65786973; /* "exis" */
 
@@ -21,6 +23,8 @@ struct probe {
 	struct queue queue;
 	struct object object;
 	uint64_t file, bytes; /* file: looked at now; bytes: of all files so far */
+	uint64_t least, most; /* bytes of the files themselves */
+	bool counts;          /* this file is asked how many samples it holds */
 	uint32_t which;       /* object of the file */
 	void *window;
 };
@@ -47,6 +51,63 @@ static int dataset_probe_check_size(const struct probe *k, uint64_t bytes, struc
 		 "has %" PRIu64 " bytes, a %s file of %" PRIu64 " x %" PRIu64 " has %" PRIu64
 		 "; with \"sizes\": \"stat\" each is taken as it is",
 		 bytes, format_names[o->format], o->samples_per_file, l.sample_bytes, l.size);
+	return dataset_probe_refuse(k, -EINVAL, text, err);
+}
+
+static int dataset_probe_read_range(void *user, uint64_t offset, uint8_t *out, uint32_t n)
+{
+	struct probe *k = user;
+	struct request req = {.op = REQ_READ,
+			      .object = &k->object,
+			      .data = k->window,
+			      .offset = offset,
+			      .length = n};
+	int rc = queue_do(&k->queue, &req);
+
+	if (rc == 0)
+		memcpy(out, (uint8_t *)k->window + req.answer.lead, n);
+	return rc;
+}
+
+static int dataset_probe_size_beside(void *user, const char *suffix, uint64_t *bytes)
+{
+	struct probe *k = user;
+	struct object o = {0};
+	struct request req = {.op = REQ_STAT, .object = &o};
+	int n = snprintf(o.key, sizeof(o.key), "%s%s", k->object.key, suffix);
+	int rc = (size_t)n < sizeof(o.key) ? queue_do(&k->queue, &req) : -ENOENT;
+
+	*bytes = rc == 0 ? req.answer.done_bytes : 0;
+	return rc;
+}
+
+/* Whether the open file holds as many samples as the job says. */
+static int dataset_probe_count(struct probe *k, uint64_t bytes, struct err *err)
+{
+	const struct dataset_options *o = &k->dataset->options;
+	format_count *count = format_table()[o->format]->count;
+	struct count_file f = {.read = dataset_probe_read_range,
+			       .beside = dataset_probe_size_beside,
+			       .user = k,
+			       .size = bytes,
+			       .expected = o->samples_per_file,
+			       .dlio = k->dataset->naming == NAMING_DLIO ||
+				       k->dataset->naming == NAMING_DLIO_VALID};
+	char held[UNITS_COUNTED_BYTES], text[256];
+	const char *wrong = NULL;
+	uint64_t samples = 0;
+	int rc = count ? count(&f, &samples, &wrong) : 0;
+
+	if (rc < 0)
+		return dataset_probe_refuse(k, rc, "cannot be read", err);
+	if (wrong)
+		return dataset_probe_refuse(k, -EILSEQ, wrong, err);
+	if (!samples || samples == o->samples_per_file)
+		return 0;
+	snprintf(text, sizeof(text),
+		 "holds %s, the job says %" PRIu64
+		 "; set the data set's \"samples_per_file\" to %" PRIu64,
+		 units_counted(held, samples, "sample"), o->samples_per_file, samples);
 	return dataset_probe_refuse(k, -EINVAL, text, err);
 }
 
@@ -108,6 +169,8 @@ static int dataset_probe_read_magic(struct probe *k, uint64_t bytes, struct err 
 	else
 		rc = dataset_probe_check_magic(k, (uint8_t *)k->window + req.answer.lead,
 					       at == magic->offset ? (uint32_t)req.length : 0, err);
+	if (rc == 0 && k->counts)
+		rc = dataset_probe_count(k, bytes, err);
 	queue_do(&k->queue, &(struct request){.op = REQ_CLOSE, .object = &k->object});
 	return rc;
 }
@@ -115,7 +178,7 @@ static int dataset_probe_read_magic(struct probe *k, uint64_t bytes, struct err 
 static int dataset_probe_object(struct probe *k, uint64_t file, uint32_t which, struct err *err)
 {
 	struct request req = {.op = REQ_STAT, .object = &k->object};
-	char text[128];
+	char text[128 + FOUND_TEXT_BYTES], found[FOUND_TEXT_BYTES];
 	int rc;
 
 	memset(&k->object, 0, sizeof(k->object));
@@ -124,15 +187,20 @@ static int dataset_probe_object(struct probe *k, uint64_t file, uint32_t which, 
 	dataset_object_key(k->dataset, file, which, k->object.key);
 	rc = queue_do(&k->queue, &req);
 	if (rc == -ENOENT) {
+		found_names_set(k->dataset, &k->queue, file, found);
 		snprintf(text, sizeof(text),
 			 "is not there; the job says that file %" PRIu64 " of %" PRIu64
-			 " is called so",
-			 file, k->dataset->options.files);
+			 " is called so%s%s",
+			 file, k->dataset->options.files, found[0] ? ". " : "", found);
 		return dataset_probe_refuse(k, rc, text, err);
 	}
 	if (rc < 0)
 		return failure_set(err, rc, k->queue.channel.store, &req, NULL);
 	k->bytes += req.answer.done_bytes;
+	if (!which) {
+		k->least = min_u64(k->least, req.answer.done_bytes);
+		k->most = max_u64(k->most, req.answer.done_bytes);
+	}
 	rc = dataset_probe_check_size(k, req.answer.done_bytes, err);
 	return rc < 0 || which ? rc : dataset_probe_read_magic(k, req.answer.done_bytes, err);
 }
@@ -147,13 +215,15 @@ static int dataset_probe_files(struct probe *k, struct store *store, uint32_t ra
 		return rc;
 	queue_unlogged(&k->queue);
 	if (posix_memalign(&k->window, HEAD_ALIGNMENT,
-			   queue_buffer_bytes(store, FORMAT_MAGIC_BYTES)) != 0)
+			   queue_buffer_bytes(store, COUNT_READ_BYTES)) != 0)
 		rc = err_set(err, -ENOMEM, "no memory to look at files");
 	for (uint64_t i = 0; rc == 0 && i < DATASET_PROBE_LOOKS; i++) {
 		uint64_t drawn = random_at(d->seed ^ dataset_existing_stream, rank, i) % files;
 
 		uint64_t file = i == 0 ? 0 : i == 1 ? files - 1 : drawn;
 
+		/* Rank 0 asks each of its files, the others one of theirs. */
+		k->counts = rank == 0 || i == DATASET_PROBE_LOOKS - 1;
 		for (uint32_t which = 0; rc == 0 && which < d->objects; which++)
 			rc = dataset_probe_object(k, file, which, err);
 	}
@@ -162,33 +232,95 @@ static int dataset_probe_files(struct probe *k, struct store *store, uint32_t ra
 	return rc;
 }
 
-/* Figures that plan and report compute from sample_bytes are wrong by as much as these sizes. */
+/* Figures that plan and report compute from sample_bytes are wrong by as much as these sizes. Without a deviation, the
+ * headers of a format are all by which they may differ. */
 static void dataset_probe_compare(const struct dataset *d, const struct store *store,
 				  uint64_t bytes, uint64_t files)
 {
 	double found = (double)bytes / (double)files;
 	double expected = dataset_bytes_expected(d) / (double)d->options.files;
+	double factor = d->options.sample_bytes_stdev ? 4 : 1.25;
 	char is[UNITS_TEXT_BYTES], says[UNITS_TEXT_BYTES];
 
-	if (store->place.rank != 0 || (found < 4 * expected && found > expected / 4))
+	if (store->place.rank != 0 || (found < factor * expected && found > expected / factor))
 		return;
 	log_say(store->log, LOG_WARNING,
 		"%s: %" PRIu64
-		" files that were looked at have %s on average, the job expects %s: the "
-		"plan's figures for bytes are wrong by the same factor",
+		" files that were looked at have %s on average, the job expects %s (samples_per_file %" PRIu64
+		" x sample_bytes %" PRIu64
+		"): the plan's figures for bytes are wrong by the same factor, or the "
+		"files hold another number of samples",
 		store->uri, files, units_bytes_decimal(is, found),
-		units_bytes_decimal(says, expected));
+		units_bytes_decimal(says, expected), d->options.samples_per_file,
+		d->options.sample_bytes);
 }
 
-int dataset_probe(const struct dataset *d, struct store *store, struct group *group,
-		  struct err *err)
+/* What sizes a file of the set may have. Where all that were looked at are equal and the job says no deviation, it is
+ * that size; else sizes far beyond those looked at and those drawn are damage. */
+static void dataset_probe_bound(struct dataset *d, uint64_t least, uint64_t most)
 {
-	struct probe k = {.dataset = d};
+	uint64_t spf = d->options.samples_per_file;
+
+	d->file_bytes_least = least;
+	d->file_bytes_most = most;
+	if (d->options.sample_bytes_stdev) {
+		d->file_bytes_least =
+			min_u64(least, spf * dataset_sample_bytes_min(d)) / SIZES_FACTOR;
+		d->file_bytes_most =
+			max_u64(most, spf * dataset_sample_bytes_max(d)) * SIZES_FACTOR;
+	} else if (least != most) {
+		d->file_bytes_least = least / SIZES_FACTOR;
+		d->file_bytes_most = most * SIZES_FACTOR;
+	}
+}
+
+/* The files that the job reads may be the first ones of a larger set: their names say of how many. */
+static int dataset_probe_set(struct dataset *d, struct store *store, struct group *group,
+			     struct err *err)
+{
+	char text[FOUND_TEXT_BYTES], files[UNITS_COUNTED_BYTES];
+	struct object o = {0};
+	struct request req = {.op = REQ_STAT, .object = &o};
+	uint64_t set = 0;
+	struct queue q;
+	int rc = 0;
+
+	if (d->naming != NAMING_DLIO && d->naming != NAMING_DLIO_VALID)
+		return 0;
+	if (group->rank == 0) {
+		rc = queue_open(&q, store, 1, err);
+		if (rc == 0) {
+			queue_unlogged(&q);
+			dataset_key(d, 0, o.key);
+			if (queue_do(&q, &req) == -ENOENT)
+				set = found_names_set(d, &q, 0, text);
+			queue_close(&q);
+		}
+	}
+	rc = group_agree(group, rc, err);
+	if (rc == 0)
+		rc = group_broadcast(group, &set, sizeof(set));
+	if (rc < 0 || !set)
+		return rc;
+	dataset_in_set(d, set);
+	if (group->rank == 0)
+		log_say(store->log, LOG_WARNING,
+			"%s: the job reads the first %s of a set of %" PRIu64, store->uri,
+			units_counted(files, d->options.files, "file"), set);
+	return 0;
+}
+
+int dataset_probe(struct dataset *d, struct store *store, struct group *group, struct err *err)
+{
+	struct probe k = {.dataset = d, .least = UINT64_MAX};
 	uint64_t words[2];
 	int rc;
 
 	if (!d->existing || !store_can(store, BACKEND_CONTENT))
 		return 0;
+	rc = dataset_probe_set(d, store, group, err);
+	if (rc < 0)
+		return rc;
 	rc = group_agree(group, dataset_probe_files(&k, store, group->rank, err), err);
 	if (rc < 0)
 		return rc;
@@ -196,6 +328,13 @@ int dataset_probe(const struct dataset *d, struct store *store, struct group *gr
 	words[1] = DATASET_PROBE_LOOKS;
 	rc = group_allreduce(group, MERGE_SUM, words, 2);
 	if (rc == 0)
-		dataset_probe_compare(d, store, words[0], words[1]);
-	return rc;
+		rc = group_allreduce(group, MERGE_MIN, &k.least, 1);
+	if (rc == 0)
+		rc = group_allreduce(group, MERGE_MAX, &k.most, 1);
+	if (rc < 0)
+		return rc;
+	dataset_probe_compare(d, store, words[0], words[1]);
+	if (d->options.sizes == SIZES_STAT)
+		dataset_probe_bound(d, k.least, k.most);
+	return 0;
 }

@@ -37,6 +37,7 @@ const struct format_ops format_csv = {
 	.extents = payload_whole_file,
 	.payload = csv_payload,
 	.walk = &csv_walk,
+	.count = csv_count,
 };
 
 static int csv_check(const void *options, uint64_t samples, uint64_t smallest, uint64_t largest,

@@ -26,6 +26,7 @@
 
 #include "core/err.h"
 #include "core/option/option.h"
+#include "workloads/formats/count.h"
 
 enum {
 	FORMAT_EXTENTS_MAX = 12,
@@ -131,6 +132,8 @@ struct format_ops {
 	uint64_t (*id_place)(const struct layout *l, uint64_t sample);
 	/* Looks at the bytes as a decoder would (walk.h). NULL: haul cannot. */
 	const struct walk_ops *walk;
+	/* How many samples a file says that it holds (count.h). NULL: files of the format do not tell. */
+	format_count *count;
 };
 
 /* Not in the table: files that haul did not make and whose sizes only the store knows. Nothing of

@@ -84,6 +84,7 @@ const struct format_ops format_hdf5 = {
 	.header = hdf5_header,
 	.payload = payload_plain,
 	.walk = &hdf5_walk,
+	.count = hdf5_count,
 };
 
 static uint64_t hdf5_datasets(const struct layout *l)

@@ -32,6 +32,7 @@ const struct format_ops format_indexed_binary = {
 	.extents = indexed_extents,
 	.payload = indexed_payload,
 	.walk = &indexed_walk,
+	.count = indexed_count,
 };
 
 const struct format_ops format_mmap_indexed_binary = {
@@ -41,6 +42,7 @@ const struct format_ops format_mmap_indexed_binary = {
 	.extents = mmap_extents,
 	.payload = indexed_payload,
 	.walk = &indexed_walk,
+	.count = indexed_count,
 };
 
 static void indexed_layout(struct layout *l)

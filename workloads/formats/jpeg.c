@@ -66,6 +66,7 @@ const struct format_ops format_jpeg = {
 	.header = jpeg_make_header,
 	.payload = jpeg_payload,
 	.walk = &jpeg_walk,
+	.count = picture_count,
 };
 
 /* Width and height in blocks of 8 x 8; bytes of the padding behind the id. */

@@ -75,4 +75,5 @@ const struct format_ops format_npy = {
 	.header = npy_make_header,
 	.payload = payload_plain,
 	.walk = &npy_walk,
+	.count = npy_count,
 };

@@ -67,6 +67,7 @@ const struct format_ops format_npz = {
 	.trailer = npz_trailer,
 	.payload = npz_payload,
 	.walk = &npz_walk,
+	.count = npz_count,
 };
 
 /* What must be known of the checksums before any byte is made. */

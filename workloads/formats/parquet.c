@@ -49,6 +49,7 @@ const struct format_ops format_parquet = {
 	.payload = parquet_payload,
 	.walk = &parquet_walk,
 	.id_place = parquet_id_place,
+	.count = parquet_count,
 };
 
 const struct option parquet_options[] = {

@@ -61,6 +61,7 @@ const struct format_ops format_png = {
 	.header = png_make_header,
 	.payload = png_payload,
 	.walk = &png_walk,
+	.count = picture_count,
 };
 
 /* In pixels. */

@@ -54,6 +54,7 @@ const struct format_ops format_tfrecord = {
 	.header = tfrecord_header,
 	.payload = tfrecord_payload,
 	.walk = &tfrecord_walk,
+	.count = tfrecord_count,
 };
 
 /* The frame around each record's image, the same for all records of a file but for the CRC at its

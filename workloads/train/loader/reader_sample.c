@@ -1,7 +1,9 @@
 /* The steps of one sample in its read slot: open, extents, close. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "core/units.h"
 #include "workloads/train/loader/reader_internal.h"
 
 static const struct source *reader_source(const struct reader *w)
@@ -263,6 +265,28 @@ static void sample_read_take(struct reader *w, struct sample_read *r)
 	sample_read_advance(w, r);
 }
 
+/* A size that no file of the set has is damage, which must not count as a sample. */
+static void sample_read_check_size(struct reader *w, struct sample_read *r,
+				   const struct request *req)
+{
+	const struct dataset *d = reader_source(w)->dataset;
+	char text[FAILURE_TEXT_BYTES], is[UNITS_COUNTED_BYTES];
+	uint64_t size = r->objects[0].size;
+
+	if (r->rc || !d->file_bytes_most ||
+	    (size >= d->file_bytes_least && size <= d->file_bytes_most))
+		return;
+	snprintf(
+		text, sizeof(text),
+		"has %s, files that were looked at before had %llu to %llu: it is damaged, or the job must say "
+		"sample_bytes_stdev",
+		units_counted(is, size, "byte"), (unsigned long long)d->file_bytes_least,
+		(unsigned long long)d->file_bytes_most);
+	r->rc = -ENODATA;
+	w->short_objects++;
+	reader_fail(w, req, r->rc, text);
+}
+
 /* An object is open, or its size has come. */
 static void sample_read_opened(struct reader *w, struct sample_read *r, const struct request *req)
 {
@@ -279,6 +303,7 @@ static void sample_read_opened(struct reader *w, struct sample_read *r, const st
 			r->rc = -ENODATA;
 			reader_fail(w, req, r->rc, "is empty");
 		}
+		sample_read_check_size(w, r, req);
 		dataset_layout_found(&r->layout, file->size);
 	}
 	reader_cache_clear(&r->cache);
