@@ -28,6 +28,9 @@ struct line_reader {
 	struct zstd_reader *zstd; /* NULL: plain */
 	bool begun, ended;        /* the first bytes have been looked at; there is no more input */
 	uint64_t number;
+	bool again; /* the last line comes again */
+	char *last;
+	size_t last_bytes;
 	size_t begin, end;             /* of the text that is not handed out yet */
 	size_t input_begin, input_end; /* of the input that is not decompressed yet */
 	uint8_t input[LINE_INPUT_BYTES];
@@ -219,6 +222,8 @@ static int line_take(struct line_reader *r, size_t bytes, size_t end, char **lin
 		bytes -= BYTE_ORDER_MARK;
 	}
 	*length = bytes;
+	r->last = *line;
+	r->last_bytes = bytes;
 	return 1;
 }
 
@@ -245,11 +250,22 @@ static int line_skip(struct line_reader *r, struct err *err)
 	return line_refuse(err);
 }
 
+void line_reader_again(struct line_reader *r)
+{
+	r->again = true;
+}
+
 int line_reader_next(struct line_reader *r, char **line, size_t *length, struct err *err)
 {
 	int rc = r->begun ? 0 : input_open(r, err);
 	size_t seen = 0;
 
+	if (r->again) {
+		r->again = false;
+		*line = r->last;
+		*length = r->last_bytes;
+		return 1;
+	}
 	r->number++;
 	if (rc < 0)
 		return rc;

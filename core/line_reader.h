@@ -26,6 +26,9 @@ void line_reader_close(struct line_reader *r); /* NULL is allowed */
  * of read. */
 int line_reader_next(struct line_reader *r, char **line, size_t *length, struct err *err);
 
+/* The next call hands out the line of the last one again, which must not have been changed. */
+void line_reader_again(struct line_reader *r);
+
 /* For texts that are not lines, in place of line_reader_next: the next piece of the text as it is, of at least one byte, valid
  * until the next call. Returns 1, or 0 at the end of the text, or a negative errno as above. */
 int line_reader_piece(struct line_reader *r, const char **piece, size_t *bytes, struct err *err);

@@ -304,6 +304,8 @@ static int replay_work(void *run, enum stop_reason *stopped, struct err *err)
 	rc = replay_prepare(p, err);
 	if (rc == 0)
 		rc = replay_run_rows(p, stopped, err);
+	if (p->begun && p->rows.passed_text[0] && p->ctx->group->rank == 0)
+		workload_say(p->ctx, "%s", p->rows.passed_text);
 	if (p->begun && p->rows.skipped[0])
 		workload_say(p->ctx, "%s", p->rows.skipped);
 	if (p->begun && !p->work.timed)

@@ -67,7 +67,8 @@ struct replay_rows {
 	uint64_t bytes_most;  /* of the largest object */
 	uint64_t passed;      /* of the whole log: see struct trace_reader */
 	uint64_t misses;      /* of the whole trace: see replay_through_all */
-	char skipped[TRACE_SKIPPED_BYTES]; /* what was wrong with them; "": nothing */
+	char passed_text[TRACE_SKIPPED_BYTES]; /* what these were; "": there are none */
+	char skipped[TRACE_SKIPPED_BYTES];     /* what was wrong with them; "": nothing */
 };
 
 /* Reads the trace to its end. Call replay_rows_free also after an error. Returns -EINVAL or another errno, with a sentence that

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "core/grow.h"
+#include "core/numbers.h"
 #include "workloads/kvcache/trace/events.h"
+#include "workloads/trace/fields.h"
 #include "workloads/trace/names.h"
 
 enum { THROUGH_TIERS = 3 };
@@ -66,11 +68,13 @@ enum { LOG_ROWS_FIRST = 1024, LOG_MERGED = TRACE_OPERATION_COUNT };
  *
  *	PUT a 0 + 4 MiB    PUT a 4 MiB + 4 MiB    PUT a 8 MiB + 1 MiB   ──►   Write a 9 MiB
  *
- * A write also is as large as what is read of the object later: logs need not have the sizes of all writes. */
+ * Parts without offsets (warp's PUTPART) follow each other. Of an iolog only writes that continue the last one become a write,
+ * since objects are not written in the middle; others are counted. A write also is as large as what is read of the object later: logs need not have the sizes of all writes. */
 struct log_row {
 	uint64_t ns, bytes, offset, line;
 	uint32_t key;
-	uint8_t operation, phase, tier; /* LOG_MERGED: a part of an earlier write */
+	uint8_t operation, phase, tier; /* LOG_MERGED: a part of an earlier write, or left out */
+	bool part; /* of a write without offsets, which goes on until the object is read */
 };
 
 struct log_rows {
@@ -95,7 +99,8 @@ static int log_append(struct log_rows *l, const struct trace_row *row)
 					       .key = key,
 					       .operation = (uint8_t)row->operation,
 					       .phase = (uint8_t)row->phase,
-					       .tier = (uint8_t)row->tier};
+					       .tier = (uint8_t)row->tier,
+					       .part = row->part};
 	return 0;
 }
 
@@ -108,33 +113,54 @@ static int log_compare(const void *a, const void *b)
 	return one->line < other->line ? -1 : one->line > other->line;
 }
 
+/* A row that writes an object, or a part of one; last: the write of it before. Returns whether it begins a new write. */
+static bool log_merge_write(struct log_row *row, struct log_row *last, struct trace_reader *from)
+{
+	uint64_t end = row->offset + row->bytes;
+	bool inside = from->form == TRACE_FORM_FIO && row->offset &&
+		      (!last || last->bytes != row->offset);
+	bool part = row->part;
+
+	if (inside)
+		trace_pass(from, "writes inside ", "files");
+	else if (last && part && last->part)
+		last->bytes += row->bytes;
+	else if (last && row->offset)
+		last->bytes = max_u64(last->bytes, end);
+	if (inside || (last && ((part && last->part) || row->offset))) {
+		row->operation = LOG_MERGED;
+		return false;
+	}
+	*row = (struct log_row){.ns = row->ns,
+				.bytes = end,
+				.line = row->line,
+				.key = row->key,
+				.operation = TRACE_WRITE,
+				.phase = row->phase,
+				.tier = row->tier,
+				.part = part};
+	return true;
+}
+
 /* Makes whole writes of parts, which are in the order of their beginnings. */
-static void log_merge(struct log_rows *l)
+static void log_merge(struct log_rows *l, struct trace_reader *from)
 {
 	for (uint32_t i = 0; i < l->names.count; i++)
 		l->writes[i] = LOG_NO_WRITE;
 	for (uint64_t i = 0; i < l->count; i++) {
 		struct log_row *row = &l->rows[i], *last = NULL;
-		uint64_t end = row->offset + row->bytes, *write = &l->writes[row->key];
+		uint64_t *write = &l->writes[row->key];
 
 		if (*write != LOG_NO_WRITE)
 			last = &l->rows[*write];
-		if (last && row->operation != TRACE_DELETE &&
-		    (row->operation == TRACE_READ || row->offset))
-			last->bytes = end > last->bytes ? end : last->bytes;
 		if (row->operation == TRACE_DELETE) {
 			*write = LOG_NO_WRITE;
-		} else if (row->operation == TRACE_WRITE && last && row->offset) {
-			row->operation = LOG_MERGED;
 		} else if (row->operation == TRACE_WRITE) {
-			*row = (struct log_row){.ns = row->ns,
-						.bytes = end,
-						.line = row->line,
-						.key = row->key,
-						.operation = TRACE_WRITE,
-						.phase = row->phase,
-						.tier = row->tier};
-			*write = i;
+			if (log_merge_write(row, last, from))
+				*write = i;
+		} else if (last) {
+			last->bytes = max_u64(last->bytes, row->offset + row->bytes);
+			last->part = false;
 		}
 	}
 }
@@ -179,7 +205,7 @@ static int log_rows(struct trace_reader *from, replay_take take, void *argument,
 		qsort(l.rows, l.count, sizeof(*l.rows), log_compare);
 		l.writes = malloc(l.names.count * sizeof(*l.writes));
 		if (l.writes) {
-			log_merge(&l);
+			log_merge(&l, from);
 			rc = log_take(&l, take, argument, err);
 		} else {
 			rc = err_set(err, -ENOMEM, "no memory for the rows of the log");

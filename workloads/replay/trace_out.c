@@ -77,6 +77,9 @@ static void out_count(const struct trace_out *out, uint64_t begin_ns)
 	trace_skipped_text(&out->reader, skipped, sizeof(skipped));
 	if (skipped[0])
 		workload_say(ctx, "%s", skipped);
+	trace_passed_text(&out->reader, skipped, sizeof(skipped));
+	if (skipped[0])
+		workload_say(ctx, "%s", skipped);
 }
 
 int replay_trace_out(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)

@@ -18,6 +18,9 @@ bool trace_part(const char **text, uint64_t *ns);
 /* "+02:00" after a time: seconds to subtract. "Z": none. */
 bool trace_zone(const char *text, int64_t *seconds);
 
+/* A row is not one of the trace: counts it under that name. */
+void trace_pass(struct trace_reader *t, const char *prefix, const char *name);
+
 /* The text of the key, which must fit as an object's name, into row. */
 int trace_take_key(struct trace_reader *t, const char *text, struct trace_row *row,
 		   enum trace_fault *fault, struct err *err);

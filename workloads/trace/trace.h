@@ -11,9 +11,11 @@
  *
  *	…,Phase,Request,User,Rank,Latency_ns
  *
- * Operation logs of haul, warp and s3dlio are read as traces, too.
+ * Operation logs of haul, warp and s3dlio (also as lines of JSON) and iologs of fio are read as traces, too. What of them cannot
+ * be a row is counted by its name.
  *
- *	trace_read.c   reading: strict, with the numbers of lines; trace_log.c: operation logs; fields.c: for both
+ *	trace_read.c   reading: strict, with the numbers of lines; trace_log.c: operation logs;
+ *	trace_fio.c: iologs; passed.c: what is left out; fields.c: for all
  *	trace_write.c  writing, also for programs that take other formats
  *
  * One thread each. */
@@ -27,7 +29,7 @@
 #include "core/err.h"
 
 /* Bounds of a row: a key that could be an object's name, 1 PiB, the year 2242. */
-enum { TRACE_KEY_MAX = 400, TRACE_TIERS = 8, TRACE_LOG_COLUMNS = 7 };
+enum { TRACE_KEY_MAX = 400, TRACE_TIERS = 8, TRACE_LOG_COLUMNS = 7, TRACE_PASSED_MAX = 12 };
 #define TRACE_BYTES_MAX   (UINT64_C(1) << 50)
 #define TRACE_SECONDS_MAX (UINT64_C(1) << 33)
 
@@ -75,6 +77,7 @@ struct trace_row {
 	uint64_t offset; /* of a read: only operation logs have it */
 	uint64_t line;   /* where it stands; 0 where it was made */
 	uint32_t operation, tier, phase;
+	bool part; /* of a write: it follows the part before it, wherever that ended */
 	size_t key_length;
 	const char *key;            /* ends in a zero byte; valid until the next row is read */
 	struct trace_origin origin; /* nobody, rank 0, where the trace has six columns */
@@ -83,14 +86,27 @@ struct trace_row {
 struct line_reader;
 struct text_writer;
 
+/* What a text is, by its first line. */
+enum trace_form { TRACE_FORM_TABLE, TRACE_FORM_LOG, TRACE_FORM_JSON, TRACE_FORM_FIO };
+
+/* Rows of a name that are no rows of a trace: "LIST", "failed GET". */
+struct trace_passed {
+	char name[32];
+	uint64_t count;
+};
+
 struct trace_reader {
 	struct line_reader *lines;
+	enum trace_form form;
 	bool lenient, full;
 	bool log; /* an operation log, whose rows are in the order in which operations ended */
 	uint8_t log_column[TRACE_LOG_COLUMNS];
 	unsigned log_fields;
 	uint64_t
 		passed; /* rows of a log that are no rows of a trace: other operations, and those that failed */
+	struct trace_passed passed_by[TRACE_PASSED_MAX]; /* the last one: all further names */
+	bool fio_times;                                  /* its lines begin with a time */
+	uint64_t fio_ns;                                 /* of the last line */
 	uint64_t rows;
 	uint64_t skipped[TRACE_FAULT_COUNT]; /* lenient: rows left out */
 	char key[TRACE_KEY_MAX + 1];
@@ -111,6 +127,9 @@ int trace_next(struct trace_reader *t, struct trace_row *row, struct err *err);
 /* "3 rows were left out: 2 with no size, 1 with unknown tiers"; "" where there are none. */
 enum { TRACE_SKIPPED_BYTES = 256 };
 void trace_skipped_text(const struct trace_reader *t, char *out, size_t room);
+
+/* "14 operations were left out: 10 LIST, 4 failed GET"; "" where there are none. */
+void trace_passed_text(const struct trace_reader *t, char *out, size_t room);
 
 /* Writes a key at `at` with all bytes but letters, digits, "-" and "_" as "%2F", so that it is a file's name without blanks and
  * folders, and returns its end, a zero byte. At most 3 * TRACE_KEY_MAX + 1 bytes. */

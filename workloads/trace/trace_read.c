@@ -142,8 +142,12 @@ static int trace_read_header(struct trace_reader *t, struct err *err)
 	char *line, *f[TRACE_FIELDS_FULL + 1];
 	unsigned count = 0;
 	size_t length;
-	int rc = line_reader_next(t->lines, &line, &length, err);
+	int rc;
 	bool right;
+
+	do {
+		rc = line_reader_next(t->lines, &line, &length, err);
+	} while (rc > 0 && strspn(line, " \t") == length);
 
 	if (rc < 0)
 		return trace_wrap(t, rc, err);
@@ -153,6 +157,14 @@ static int trace_read_header(struct trace_reader *t, struct err *err)
 		rc = trace_log_header(t, line, err);
 		return rc < 0 ? trace_wrap(t, rc, err) : 0;
 	}
+	if (strlen(line) == length && trace_fio_is_header(t, line))
+		return 0;
+	if (strlen(line) == length && trace_log_is_json(line)) {
+		t->form = TRACE_FORM_JSON;
+		t->log = true;
+		line_reader_again(t->lines); /* it is a row */
+		return 0;
+	}
 	if (strlen(line) == length)
 		count = trace_split(line, ',', f, TRACE_FIELDS_FULL + 1);
 	right = count == TRACE_FIELDS || count == TRACE_FIELDS_FULL;
@@ -161,9 +173,11 @@ static int trace_read_header(struct trace_reader *t, struct err *err)
 	t->full = count == TRACE_FIELDS_FULL;
 	if (right)
 		return 0;
-	rc = err_set(err, -EINVAL,
-		     "must be Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase, the header of "
-		     "a trace, or that of an operation log");
+	rc = err_set(
+		err, -EINVAL,
+		"must be Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase, the header of "
+		"a trace, or that of an operation log (with tabs, or lines of JSON) or of fio's "
+		"iolog of version 2 or 3");
 	return trace_wrap(t, rc, err);
 }
 
@@ -196,6 +210,13 @@ void trace_close(struct trace_reader *t)
 
 int trace_next(struct trace_reader *t, struct trace_row *row, struct err *err)
 {
+	static int (*const parsers[])(struct trace_reader * t, char *line, struct trace_row *row,
+				      enum trace_fault *fault,
+				      struct err *err) = {[TRACE_FORM_TABLE] = trace_parse,
+							  [TRACE_FORM_LOG] = trace_log_parse,
+							  [TRACE_FORM_JSON] = trace_log_parse_json,
+							  [TRACE_FORM_FIO] = trace_fio_parse};
+
 	for (;;) {
 		enum trace_fault fault = TRACE_FAULT_LONG;
 		size_t length;
@@ -204,6 +225,8 @@ int trace_next(struct trace_reader *t, struct trace_row *row, struct err *err)
 
 		if (rc == 0)
 			return 0;
+		if (rc > 0 && strspn(line, " \t") == length)
+			continue;
 		if (rc == -EBADMSG)
 			fault = TRACE_FAULT_CUT;
 		else if (rc < 0 && rc != -EMSGSIZE)
@@ -212,8 +235,7 @@ int trace_next(struct trace_reader *t, struct trace_row *row, struct err *err)
 			fault = TRACE_FAULT_FIELDS;
 			rc = err_set(err, -EINVAL, "has a zero byte");
 		} else if (rc > 0) {
-			rc = t->log ? trace_log_parse(t, line, row, &fault, err)
-				    : trace_parse(t, line, row, &fault, err);
+			rc = parsers[t->form](t, line, row, &fault, err);
 		}
 		if (rc == TRACE_LOG_PASSED)
 			continue;

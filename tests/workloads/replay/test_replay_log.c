@@ -66,6 +66,36 @@ static const struct log_case {
 	  {TRACE_READ, 3000, 60, 20, "d/a"},
 	  {TRACE_WRITE, 3500, 0, 7, "d/a"},
 	  {TRACE_READ, 4500, 90, 5, "d/b"}}},
+	/* s3dlio's ranges, warp's parts without offsets, blank lines, errors that are none. */
+	{S3DLIO "\n" S3DLIO_ROW("PUT", 9, "f", "null", "01") "\n" S3DLIO_ROW(
+		 "GET_RANGE", 4, "f", "None", "02") S3DLIO_ROW("get", 9, "f", "-", "03") "\n\n",
+	 0,
+	 {{TRACE_WRITE, 0, 0, 9, "f"},
+	  {TRACE_READ, 1000, 0, 4, "f"},
+	  {TRACE_READ, 2000, 0, 9, "f"}}},
+	{WARP WARP_ROW("PUTPART", 1, 10, "a", "00") WARP_ROW("PUTPART", 1, 10, "a", "01")
+		 WARP_ROW("PUTPART", 1, 7, "b", "01.5") WARP_ROW("PUTPART", 1, 5, "a", "02")
+			 WARP_ROW("GET", 1, 25, "a", "03") WARP_ROW("PUTPART", 1, 8, "a", "04"),
+	 0,
+	 {{TRACE_WRITE, 0, 0, 25, "a"},
+	  {TRACE_WRITE, 1500, 0, 7, "b"},
+	  {TRACE_READ, 3000, 0, 25, "a"},
+	  {TRACE_WRITE, 4000, 0, 8, "a"}}},
+	{"{\"op\": \"PUT\", \"bytes\": 7, \"file\": \"s3://b/k\", \"error\": null, \"start\": "
+	 "\"2026-01-31T12:00:00Z\"}\n\n"
+	 "{\"operation\": \"GET\", \"size\": 7, \"path\": \"b/k\", \"timestamp\": 1769860801}\n"
+	 "{\"op\": \"LIST\", \"bytes\": 0, \"file\": \"b/\", \"start\": \"2026-01-31T12:00:00Z\"}\n",
+	 1,
+	 {{TRACE_WRITE, 0, 0, 7, "b/k"}, {TRACE_READ, 1000, 0, 7, "b/k"}}},
+	/* fio's iologs, of version 3 as haul writes them, and of version 2. */
+	{"fio version 3 iolog\n1 tier2.a%2Fb add\n1 tier2.a%2Fb open\n1 tier2.a%2Fb write 0 4096\n"
+	 "1 tier2.a%2Fb write 4096 100\n1 tier2.a%2Fb close\n2000001 tier2.a%2Fb read 0 4096\n",
+	 0,
+	 {{TRACE_WRITE, 0, 0, 4196, "a/b"}, {TRACE_READ, 2000, 0, 4096, "a/b"}}},
+	{"fio version 2 iolog\n/d/f add\n/d/f open\n/d/f read 8192 4096\n/d/f wait 500000 0\n"
+	 "/d/f write 0 4096\n/d/f write 12288 4096\n/d/f sync 0 0\n/d/f close\n",
+	 2,
+	 {{TRACE_READ, 0, 8192, 4096, "d/f"}, {TRACE_WRITE, 500, 0, 4096, "d/f"}}},
 	/* A write is as large as what is read of it. */
 	{S3DLIO S3DLIO_ROW("PUT", 0, "f", "", "01") S3DLIO_ROW("GET", 9, "f", "", "02"),
 	 0,
@@ -135,6 +165,24 @@ static void test_made(void)
 	replay_rows_free(&r);
 }
 
+/* What is left out is named with its count, also where nothing else is there. */
+static void test_named(void)
+{
+	struct err err = {0};
+	struct replay_rows r;
+	uint64_t passed;
+
+	CU_ASSERT_EQUAL(log_load(&r, logs[0].text, false, &passed, &err), 0);
+	CU_ASSERT_STRING_EQUAL(r.passed_text, "2 operations were left out: 1 LIST, 1 failed GET");
+	replay_rows_free(&r);
+	CU_ASSERT_EQUAL(log_load(&r, S3DLIO S3DLIO_ROW("GET", 1, "f", "timeout", "01"), false,
+				 &passed, &err),
+			-EINVAL);
+	CU_ASSERT_STRING_EQUAL(err.text,
+			       "has no rows to replay: 1 operation was left out: 1 failed GET");
+	replay_rows_free(&r);
+}
+
 static void test_times(void)
 {
 	static const struct {
@@ -196,6 +244,7 @@ int main(void)
 	static const CU_TestInfo tests[] = {
 		{"logs of s3dlio, warp and haul", test_logs},
 		{"objects that are made first", test_made},
+		{"what is left out", test_named},
 		{"times", test_times},
 		{"logs that are wrong", test_wrong},
 		CU_TEST_INFO_NULL,
