@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/foreign.h"
 #include "core/option/option.h"
 #include "core/units.h"
 
@@ -16,9 +17,12 @@ static int refuse_option(const struct verb *verb, const char *given, struct err 
 {
 	const char *names[OPTIONS_MAX + 2];
 	const struct verb_option *o;
-	const char *near;
+	const char *near, *foreign = foreign_option(given);
 	unsigned n = 0;
 
+	if (foreign)
+		return err_set(err, -EINVAL, "%s: unknown option \"%s\": %s", verb->name, given,
+			       foreign);
 	for (o = verb->options; o && o->name && n < OPTIONS_MAX; o++)
 		names[n++] = o->name;
 	names[n++] = "help";
@@ -169,9 +173,16 @@ int verb_parse(const struct verb *verb, int argc, char **argv, void *options,
 	if (*argument_count < verb->arguments_min)
 		return err_set(err, -EINVAL, "%s: needs %s; haul %s --help", verb->name,
 			       verb->arguments, verb->name);
-	if (*argument_count > verb->arguments_max)
+	if (*argument_count > verb->arguments_max) {
+		const char *foreign = foreign_argument(arguments[verb->arguments_max],
+						       verb_option_find(verb, "set", 3) != NULL);
+
+		if (foreign)
+			return err_set(err, -EINVAL, "%s: unexpected argument \"%s\": %s",
+				       verb->name, arguments[verb->arguments_max], foreign);
 		return err_set(err, -EINVAL, "%s: unexpected argument \"%s\"; haul %s --help",
 			       verb->name, arguments[verb->arguments_max], verb->name);
+	}
 	return 0;
 }
 

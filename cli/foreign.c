@@ -1,0 +1,168 @@
+/* Words of other tools: see foreign.h. */
+#include "cli/foreign.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "core/numbers.h"
+
+static const char ranks[] =
+	"each rank is an accelerator: mpiexec -n 8 haul run JOB; in a plan, --nodes and --ranks-per-node";
+static const char nodes[] =
+	"the launcher places the ranks: mpiexec -hosts, srun; in a plan, --nodes and --ranks-per-node";
+static const char launcher[] = "give it to the launcher: mpiexec … haul run JOB";
+static const char job[] = "the job is the word after the verb, a file or a ready job: haul catalog";
+static const char memory[] =
+	"the plan takes the memory of a node: haul plan JOB --memory \"512 GiB\"";
+static const char data[] = "where the data lie is the store's: --set stores.data.uri=file:///path";
+static const char results[] = "the results are one file: --results FILE";
+static const char set[] = "a key of the job is changed by --set: --set train.batch=4";
+static const char dlio_file[] =
+	"haul import dlio FILE reads DLIO's workloads and changes of their keys";
+static const char only[] = "parts of a job are chosen by --only and --skip: --only generate";
+static const char repeat[] = "runs are repeated by --repeat N";
+static const char force[] = "there is nothing to allow; --force replaces a results file";
+static const char quiet[] =
+	"haul says what it does; --quiet makes it silent, --op-log FILE logs requests";
+static const char deadline[] =
+	"a phase ends by its \"seconds\": --set io.seconds=60; a run by --deadline";
+static const char letters[] =
+	"options have two dashes here; docs/plain-io.md has the letters of IOR, mdtest, elbencho and fio in haul's words";
+static const char block[] = "bytes of a request are the phase's: --set io.block=\"1 MiB\"";
+static const char size[] = "bytes of an object are the phase's: --set io.size=\"1 GiB\"";
+static const char depth[] = "requests in flight are the phase's: --set io.depth=32";
+static const char threads[] =
+	"threads of a rank are the phase's: --set io.threads=4; ranks are mpiexec's";
+static const char objects[] = "objects of a rank are the phase's: --set io.objects=100";
+static const char operation[] =
+	"what is done is the phase's: --set io.operation=read; docs/plain-io.md";
+static const char share[] =
+	"shares of a mixed phase: --set io.read_share=0.7, or io.mix.get, .put, .stat, .delete";
+static const char order[] = "an order is the phase's: --set io.order=random";
+static const char engine[] = "engines are of the store: --set stores.data.engine=uring";
+static const char direct[] = "the page cache is passed by --set stores.data.direct=true";
+static const char fsync_[] = "when files are flushed is the store's: --set stores.data.fsync=file";
+static const char warmup[] = "time that does not count is the phase's: --set io.warmup=\"5 s\"";
+static const char rate[] = "a rate is the phase's: --set io.rate=1000 or io.bandwidth=\"1 GB/s\"";
+static const char verify[] = "what is read is compared by --set io.verify=full";
+static const char layout[] =
+	"one object for all ranks: --set io.layout=segmented or strided; each its own: objects";
+static const char live[] =
+	"figures while it runs: --live FILE; afterwards haul report FILE --json or --csv";
+static const char report[] = "haul report FILE shows results: --json, --csv, --html OUT";
+static const char endpoint[] =
+	"a server is the store's: --set stores.data.endpoints=http://host:9000, or AWS_ENDPOINT_URL in the environment";
+static const char keys[] =
+	"keys come from the environment: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile";
+static const char bucket[] =
+	"a bucket is in the store's URI: --set stores.data.uri=s3://bucket/prefix";
+static const char tls[] =
+	"TLS is by the endpoint: https://host; --set stores.data.insecure=true trusts any server";
+static const char users[] = "users of a cache are the phase's: --set kvcache.users=100";
+static const char kv_time[] =
+	"how long requests come is the phase's: --set kvcache.duration=\"60 s\"";
+static const char tiers[] =
+	"tiers of a cache are the phase's: haul import kvcache reads MLPerf's file; docs/kv-caches.md";
+static const char seed[] = "seeds are the job's: --set seed=43";
+static const char plan[] = "haul plan JOB opens nothing, and shows what would be done";
+static const char clean[] = "haul clean JOB removes what a job has made";
+static const char drop[] =
+	"caches are passed by --set train.cold=drop_caches or fadvise; docs/cold-reads.md";
+static const char model[] =
+	"a ready job stands for a model and an accelerator: unet3d_h100; haul catalog lists them";
+static const char checkpoints[] =
+	"writes and reads are the phase's: --set checkpoint.count=10 and checkpoint.operation=write; docs/checkpoints.md";
+static const char category[] =
+	"a job is the same for both divisions; haul accept RULES FILE judges by MLPerf's rules";
+
+/* One letter stands for itself with one dash, as in "-b" of IOR. */
+static const struct {
+	const char *names; /* each between blanks */
+	const char *sentence;
+} options[] = {
+	{" num-accelerators na n np num-processes num-procs ntasks max-accelerators ma accelerators-per-host "
+	 "num-gpus gpus nproc-per-node nproc_per_node procs ranks numtasks ",
+	 ranks},
+	{" hosts hostfile host-list num-client-hosts nch num-nodes nnodes client hostsfile ppn ",
+	 nodes},
+	{" mpi-bin mpi-params mpi-btl oversubscribe allow-run-as-root bind-to exec-type et machinefile ",
+	 launcher},
+	{" workload config config-file config-dir config-name job jobfile file-job benchmark ",
+	 job},
+	{" model accelerator-type accelerator g m ", model},
+	{" client-host-memory-in-gb cm memory-per-node mem ", memory},
+	{" data-dir dd data-folder data_folder folder directory dir filename file testFile cache-dir "
+	 "checkpoint-folder cf path storage-root ",
+	 data},
+	{" results-dir rd output output-dir output-file out save summaryFile resfile output_folder ",
+	 results},
+	{" params param override overrides define opt ", set},
+	{" dlio-bin-path db hydra dlio ", dlio_file},
+	{" generate-data generate_data do-train train do-eval workflow phase phases step steps-only ",
+	 only},
+	{" loops repetitions iterations num-runs runs ", repeat},
+	{" overwrite yes assume-yes allow-invalid-params aip ", force},
+	{" verbose debug vvv stream-log-level log-level loglevel log-file-level ", quiet},
+	{" runtime duration time time_based timelimit timeout max-time stonewall deadlineForStonewalling ",
+	 deadline},
+	{" bs block block-size blocksize transferSize transfer-size iosize xfersize ", block},
+	{" size blockSize file-size filesize obj.size object-size objsize segmentCount ", size},
+	{" iodepth depth queue-depth qd concurrency-depth ", depth},
+	{" threads numjobs num-threads concurrent concurrency jobs workers num-workers read-threads ",
+	 threads},
+	{" nrfiles files num-files objects num-objects openfiles ", objects},
+	{" rw readwrite read write operation op mode stat delete deletefiles readFile writeFile ",
+	 operation},
+	{" rwmixread rwmixwrite rwmixpct rwmix mix get-distrib put-distrib delete-distrib stat-distrib ",
+	 share},
+	{" rand random randomOffset norandommap randrepeat ", order},
+	{" ioengine engine api ", engine},
+	{" direct useO_DIRECT odirect ", direct},
+	{" fsync end_fsync fdatasync sync invalidate ", fsync_},
+	{" ramp_time ramp-time warm-up warmup-time ", warmup},
+	{" rate rate_iops rate_process rps limitread limitwrite throttle ", rate},
+	{" verify do_verify checkData ", verify},
+	{" filePerProc reorderTasks collective ", layout},
+	{" live csv livecsv status-interval eta trace log ", live},
+	{" output-format json html report analyze group_reporting ", report},
+	{" host endpoint endpoint-url endpoint_url server url s3endpoints ", endpoint},
+	{" access-key secret-key access_key secret_key s3key s3secret key-id session-token ", keys},
+	{" bucket container prefix ", bucket},
+	{" tls insecure no-verify-ssl no-sign-request ", tls},
+	{" users num-users ", users},
+	{" performance-profile generation-mode ", kv_time},
+	{" gpu-mem-gb cpu-mem-gb gpu-memory-gb cpu-memory-gb storage-capacity-gb ", tiers},
+	{" seed random-seed randseed ", seed},
+	{" what-if whatif dry-run dryrun n-dry parse-only check ", plan},
+	{" cleanup noclear keep unlink ", clean},
+	{" drop-caches dropcaches drop-client-cache flush-caches cold ", drop},
+	{" num-checkpoints-write ncw num-checkpoints-read ncr num-checkpoints checkpoint-mode ",
+	 checkpoints},
+	{" closed open submission ", category},
+	{" a b B c C d D e f F G h i I j k l o O p P r R s S t T u w W x y z Z N E ", letters},
+};
+
+const char *foreign_option(const char *given)
+{
+	const char *name = given + strspn(given, "-");
+	size_t length = strcspn(name, "=");
+
+	/* "-b2m", "-np8": IOR and mpiexec join them. */
+	if (given[1] != '-' && length > 1 && strpbrk(name, "0123456789"))
+		length = strcspn(name, "0123456789=");
+	for (size_t i = 0; length && i < COUNT(options); i++)
+		for (const char *at = options[i].names + 1; *at; at += strcspn(at, " ") + 1)
+			if (strcspn(at, " ") == length && strncmp(at, name, length) == 0)
+				return options[i].sentence;
+	return NULL;
+}
+
+const char *foreign_argument(const char *given, int takes_sets)
+{
+	if (given[0] == '+' || given[0] == '~' || strncmp(given, "workload", 8) == 0)
+		return "that is how DLIO's keys are changed: haul import dlio FILE takes such changes; "
+		       "a key of a job here is changed by --set train.batch=4";
+	if (takes_sets && strchr(given, '='))
+		return "a key of the job is changed by --set: --set train.batch=4";
+	return NULL;
+}
