@@ -6,6 +6,7 @@
 #include "cli/catalog_find.h"
 #include "cli/cli.h"
 #include "ranks/run/run.h"
+#include "report/accept.h"
 #include "report/report.h"
 
 enum { ACCEPT_FILES_MAX = 4096 };
@@ -38,11 +39,24 @@ static int accept_run(const struct call *call)
 										: EXIT_FAILED;
 }
 
+static void accept_more(void)
+{
+	printf("RULES is a JSON file, or a name of the catalogue (accept_unet3d):\n"
+	       "  {\"rules\": [{\"phase\": \"read\", \"least_rate\": \"20 GB/s\"}]}\n"
+	       "A rule names a phase, and has one criterion or several:\n\n");
+#define ACCEPT_ROW(id, key, type, least, label, unit, words) cli_row("  " key, 26, words);
+	ACCEPT_LIST(ACCEPT_ROW)
+#undef ACCEPT_ROW
+	printf("\nWith \"judge\": \"interval\" the nearer end of the repeats' interval counts.\n"
+	       "docs/accepting.md says more.\n");
+}
+
 const struct verb accept_verb = {
 	.name = "accept",
 	.arguments = "RULES FILE…",
 	.help = "judges results files by rules; exit status 8: a criterion is not met",
 	.example = "haul accept rules.json results.h5",
+	.more = accept_more,
 	.options = accept_options,
 	.options_bytes = sizeof(struct accept_args),
 	.arguments_min = 2,

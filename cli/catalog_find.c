@@ -157,6 +157,20 @@ static int catalog_refuse(const char *job, struct err *err)
 	return rc;
 }
 
+/* The ready job of another spelling: "llama3.1-8b" is llama3_8b. */
+static bool catalog_spelled(const char *job, const char *folder, char *path, unsigned bytes)
+{
+	struct names known = {0};
+	const char *name;
+	bool found;
+
+	catalog_each(names_add, &known);
+	name = option_spelled(job, known.names);
+	found = name && (unsigned)snprintf(path, bytes, "%s/%s.json", folder, name) < bytes;
+	names_free(&known);
+	return found;
+}
+
 int catalog_resolve(const char *job, char *path, unsigned bytes, struct err *err)
 {
 	char folder[2048];
@@ -169,6 +183,9 @@ int catalog_resolve(const char *job, char *path, unsigned bytes, struct err *err
 	if (!strchr(job, '/') && catalog_folder(folder, sizeof(folder)) &&
 	    (unsigned)snprintf(path, bytes, "%s/%s.json", folder, job) < bytes &&
 	    access(path, F_OK) == 0)
+		return 0;
+	if (!strchr(job, '/') && catalog_folder(folder, sizeof(folder)) &&
+	    catalog_spelled(job, folder, path, bytes))
 		return 0;
 	if (strchr(job, '/') || strstr(job, ".json"))
 		return err_set(err, -ENOENT, "%s: %s", job, strerror(ENOENT));

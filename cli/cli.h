@@ -36,6 +36,7 @@ struct verb_option {
 	uint64_t min, max; /* counts */
 	const char *const *choices;
 	const char *help;
+	bool seldom; /* for tests and tuning: --help lists it behind the others */
 };
 #define VERB_OPTION(n, k, type, member, ...) \
 	{ \
@@ -60,6 +61,7 @@ struct verb {
 	const char *arguments; /* "JOB", "FILE…", "" */
 	const char *help;      /* one line */
 	const char *example;
+	void (*more)(void); /* prints what else --help says; NULL: nothing */
 	const struct verb_option *options;
 	size_t options_bytes;
 	unsigned arguments_min, arguments_max;

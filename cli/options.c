@@ -194,16 +194,19 @@ static void help_row(const char *name, const char *value, const char *help)
 	cli_row(left, HELP_COLUMN, help);
 }
 
-void verb_help(const struct verb *verb)
+/* The options that are seldom wanted, or the others. Returns how many there are. */
+static unsigned help_options(const struct verb *verb, bool seldom, const char *title)
 {
 	const struct verb_option *o;
-	unsigned i;
+	unsigned i, n = 0;
 
-	printf("haul %s%s%s [options]\n%s\n\n", verb->name, verb->arguments[0] ? " " : "",
-	       verb->arguments, verb->help);
 	for (o = verb->options; o && o->name; o++) {
 		char value[128] = "";
 
+		if (o->seldom != seldom)
+			continue;
+		if (!n++ && title)
+			printf("%s", title);
 		for (i = 0; o->kind == VERB_CHOICE && o->choices[i]; i++) {
 			size_t used = strlen(value);
 
@@ -212,6 +215,19 @@ void verb_help(const struct verb *verb)
 		}
 		help_row(o->name, value[0] ? value : o->value, o->help);
 	}
+	return n;
+}
+
+void verb_help(const struct verb *verb)
+{
+	printf("haul %s%s%s [options]\n%s\n\n", verb->name, verb->arguments[0] ? " " : "",
+	       verb->arguments, verb->help);
+	help_options(verb, false, NULL);
 	help_row("help", NULL, "this text");
+	help_options(verb, true, "\nFor tests and tuning:\n");
+	if (verb->more) {
+		printf("\n");
+		verb->more();
+	}
 	printf("\nexample: %s\n", verb->example);
 }

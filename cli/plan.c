@@ -346,11 +346,18 @@ static int plan_run(const struct call *call)
 	return status;
 }
 
+static void plan_more(void)
+{
+	printf("Keys of a job, for --set and --sweep: docs/reference-job.md, or haul schema\n"
+	       "--reference.\n");
+}
+
 const struct verb plan_verb = {
 	.name = "plan",
 	.arguments = "JOB",
 	.help = "checks a job and shows what it needs of the machine; opens nothing",
 	.example = "haul plan unet3d_aurora --nodes 512",
+	.more = plan_more,
 	.options = plan_options,
 	.options_bytes = sizeof(struct plan_args),
 	.arguments_min = 1,

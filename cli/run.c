@@ -58,7 +58,7 @@ struct run_args {
 	    .help = "how long after a stop (a signal, the deadline, an error) ranks may take to end; default 10 s")
 #define ROW_FAKE_NODES \
 	ROW("fake-nodes", VERB_COUNT, fake_nodes, .value = "N", .min = 1, .max = 1 << 16, \
-	    .help = "for tests: treats this machine as N nodes")
+	    .seldom = true, .help = "treats this machine as N nodes")
 #define ROW_IGNORE_SPACE \
 	ROW("ignore-space", VERB_FLAG, ignore_space, \
 	    .help = "runs even if a phase writes more than is free on its store")
@@ -100,10 +100,10 @@ static const char *const op_log_choices[] = {
 	ROW("op-log", VERB_TEXT, op_log, .value = "FILE.tsv.zst", \
 	    .help = "writes a row for each request to one file per rank; without .zst they are not compressed"), \
 	ROW("op-log-per", VERB_CHOICE, op_log_per, .choices = op_log_choices, \
-	    .help = "a file for each rank or one for each node; default: by rank up to 1024 ranks"), \
+	    .seldom = true, .help = "a file for each rank or one for each node; default: by rank up to 1024 ranks"), \
 	ROW("op-log-rows", VERB_COUNT, op_log_rows, .value = "N", .min = OP_LOG_ROWS_MIN, \
 	    .max = 1 << 26, \
-	    .help = "the number of rows that a queue keeps until they are written; default 8192"), \
+	    .seldom = true, .help = "the number of rows that a queue keeps until they are written; default 8192"), \
 	ROW_IGNORE_SPACE, \
 	ROW_FAKE_NODES, \
 	ROW_QUIET
@@ -434,11 +434,18 @@ static int do_clean(const struct call *call)
 	return run_as(call, RUN_CLEAN, NULL);
 }
 
+static void run_more(void)
+{
+	printf("Keys of a job, for --set and --sweep: docs/reference-job.md, or haul schema\n"
+	       "--reference. haul plan JOB shows what a run would do, and opens nothing.\n");
+}
+
 const struct verb run_verb = {
 	.name = "run",
 	.arguments = "JOB",
 	.help = "under mpiexec: runs the job's phases, writes results, reports",
 	.example = "mpiexec -n 64 haul run unet3d_h100 --results monday.h5",
+	.more = run_more,
 	.options = run_options,
 	.options_bytes = sizeof(struct run_args),
 	.arguments_min = 1,
@@ -452,6 +459,7 @@ const struct verb replay_verb = {
 	.arguments = "TRACE",
 	.help = "under mpiexec: replays a recorded trace of a key-value cache on a store",
 	.example = "mpiexec -n 4 haul replay ops.csv.zst --store file:///scratch/kv --tiers 2",
+	.more = run_more,
 	.options = replay_options,
 	.options_bytes = sizeof(struct run_args),
 	.arguments_min = 1,
@@ -464,6 +472,7 @@ const struct verb generate_verb = {
 	.arguments = "JOB",
 	.help = "under mpiexec: runs only the generating phases; data that is complete is kept",
 	.example = "mpiexec -n 64 haul generate unet3d_h100",
+	.more = run_more,
 	.options = generate_options,
 	.options_bytes = sizeof(struct run_args),
 	.arguments_min = 1,

@@ -45,11 +45,12 @@ struct quantity {
 	const struct unit *units;
 	const char *suffix;
 	const char *noun, *form;
+	const char *likely, *other; /* units that a bare number may have been meant in */
 };
 
-static const struct quantity bytes_quantity = {byte_units, "", "size", "140 MiB"};
-static const struct quantity time_quantity = {time_units, "", "time", "323 ms"};
-static const struct quantity rate_quantity = {byte_units, "/s", "rate", "2 GB/s"};
+static const struct quantity bytes_quantity = {byte_units, "", "size", "140 MiB", "GiB", "MiB"};
+static const struct quantity time_quantity = {time_units, "", "time", "323 ms", "s", "ms"};
+static const struct quantity rate_quantity = {byte_units, "/s", "rate", "2 GB/s", "GB/s", "MB/s"};
 
 /* Reads "12.50" as digits 1250 with 2 decimals, then spaces. Returns what follows, or NULL where
  * text does not begin with a number. Decimals beyond the 12th are ignored. More than 20 whole
@@ -96,8 +97,9 @@ static int quantity_factor(const struct quantity *q, const char *text, const cha
 		return 0;
 	}
 	if (!*unit)
-		return err_set(err, -EINVAL, "%s needs a unit; write it as \"%s\"",
-			       json_quote(quoted, text), q->form);
+		return err_set(err, -EINVAL,
+			       "%s needs a unit; write it as \"%.24s %s\" or \"%.24s %s\"",
+			       json_quote(quoted, text), text, q->likely, text, q->other);
 	if (q->units == time_units && (!strcmp(unit, "\xc2\xb5s") || !strcmp(unit, "\xce\xbcs")))
 		unit = "us"; /* Unicode has two micro signs */
 	for (u = q->units; u->name; u++) {

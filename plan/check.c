@@ -32,9 +32,12 @@ static int plan_check_cluster(const struct job *job, uint32_t ranks, uint32_t no
 		return err_set(err, -EINVAL, "/cluster/ranks: the job needs %s, there are %u",
 			       units_counted(need, c->ranks, "rank"), ranks);
 	if (c->tensor > gpus)
-		return err_set(err, -EINVAL,
-			       "/cluster/tensor: is %llu, but a node has %llu accelerators",
-			       (unsigned long long)c->tensor, (unsigned long long)gpus);
+		return err_set(
+			err, -EINVAL,
+			"/cluster/tensor: is %llu, but a node has %s; plan with --ranks-per-node "
+			"%llu, and start as many ranks on each node, or set cluster.gpus",
+			(unsigned long long)c->tensor, units_counted(need, gpus, "accelerator"),
+			(unsigned long long)c->tensor);
 	if (c->pipeline > ranks || c->tensor * c->pipeline > ranks)
 		return err_set(err, -EINVAL,
 			       "/cluster: tensor %llu x pipeline %llu need at least %llu ranks, "

@@ -19,12 +19,17 @@ struct set {
 	const struct option *const *tables; /* of the node, where it is a phase's kind; else NULL */
 	const struct option *table; /* of the node, where it is an option with a table; else NULL */
 	const struct option *list;  /* of the entries of the node, where it is a list; else NULL */
+	/* Phases of the kind that the path names, where no phase has that name: how many are done, how many this search
+	 * has passed, and whether one follows. */
+	unsigned done, seen;
+	bool again;
 	struct err *err;
 };
 
 static int set_split(struct set *s, const char *text, size_t length);
 static const struct option *const *kind_tables(const struct set *s, const char *kind);
 static int set_value(const char *text, cJSON **value, struct err *err);
+static int set_one(struct set *s, cJSON *root, const char *text);
 static int set_start(struct set *s, cJSON **node);
 static int set_enter(struct set *s, cJSON **node);
 static int set_store(struct set *s, cJSON *node, cJSON *value);
@@ -35,24 +40,39 @@ int job_set(const struct job_schema *schema, cJSON *root, const char *text,
 {
 	const char *equals = strchr(text, '=');
 	struct set s = {.pointer = pointer, .schema = schema, .err = err};
-	cJSON *node = root, *value;
 	int rc;
 
-	pointer[0] = '\0';
 	if (!equals || equals == text)
 		return err_set(err, -EINVAL, "write it as path=value, as in train.batch=4");
 	rc = set_split(&s, text, (size_t)(equals - text));
+	do {
+		s.at = 0;
+		s.seen = 0;
+		s.again = false;
+		rc = rc < 0 ? rc : set_one(&s, root, equals + 1);
+		s.done++;
+	} while (rc == 0 && s.again);
+	return rc;
+}
+
+/* Sets the value at the first place that the path names, or where a kind of phase has several, in phase s->done of them. */
+static int set_one(struct set *s, cJSON *root, const char *text)
+{
+	cJSON *node = root, *value;
+	int rc;
+
+	s->pointer[0] = '\0';
+	s->tables = NULL;
+	s->table = s->list = NULL;
+	rc = set_start(s, &node);
+	while (!rc && s->at + 1 < s->count)
+		rc = set_enter(s, &node);
 	if (rc < 0)
 		return rc;
-	rc = set_start(&s, &node);
-	while (!rc && s.at + 1 < s.count)
-		rc = set_enter(&s, &node);
+	rc = set_value(text, &value, s->err);
 	if (rc < 0)
 		return rc;
-	rc = set_value(equals + 1, &value, err);
-	if (rc < 0)
-		return rc;
-	rc = set_store(&s, node, value);
+	rc = set_store(s, node, value);
 	if (rc < 0)
 		cJSON_Delete(value);
 	return rc;
@@ -102,18 +122,20 @@ static void add_pointer(struct set *s, const char *segment)
 }
 
 /* A phase's name is the given one, or else its kind. */
-static bool phase_is(const cJSON *phase, const char *name)
+static bool phase_is(struct set *s, const cJSON *phase, const char *name, bool kind)
 {
 	const cJSON *given;
 
 	if (!cJSON_IsObject(phase) || !phase->child)
 		return false;
+	if (kind)
+		return strcmp(phase->child->string, name) == 0 && s->seen++ == s->done;
 	given = cJSON_GetObjectItemCaseSensitive(phase->child, "name");
 	return !strcmp(cJSON_IsString(given) ? given->valuestring : phase->child->string, name);
 }
 
-/* The first phase of that name in a list, and in what runs together in it. Adds its path. */
-static cJSON *phase_named(struct set *s, const cJSON *list, const char *name)
+/* The first phase of that name in a list, or number s->done of that kind, and in what runs together in it. Adds its path. */
+static cJSON *phase_named(struct set *s, const cJSON *list, const char *name, bool kind)
 {
 	size_t n = strlen(s->pointer);
 	cJSON *child, *found;
@@ -128,11 +150,11 @@ static cJSON *phase_named(struct set *s, const cJSON *list, const char *name)
 
 		snprintf(index, sizeof(index), "%d", i++);
 		add_pointer(s, index);
-		if (!together && phase_is(child, name))
+		if (!together && phase_is(s, child, name, kind))
 			return child;
 		if (together) {
 			add_pointer(s, JOB_TOGETHER);
-			found = phase_named(s, together, name);
+			found = phase_named(s, together, name, kind);
 			if (found)
 				return found;
 		}
@@ -165,6 +187,26 @@ static const struct option *const *kind_tables(const struct set *s, const char *
 	return NULL;
 }
 
+static unsigned phases_of_kind(const cJSON *list, const char *kind)
+{
+	unsigned n = 0;
+	const cJSON *child;
+
+	cJSON_ArrayForEach(child, list)
+	{
+		const cJSON *together =
+			cJSON_IsObject(child)
+				? cJSON_GetObjectItemCaseSensitive(child, JOB_TOGETHER)
+				: NULL;
+
+		if (together)
+			n += phases_of_kind(together, kind);
+		else if (cJSON_IsObject(child) && child->child)
+			n += strcmp(child->child->string, kind) == 0;
+	}
+	return n;
+}
+
 /* The first part: a key of the job, the name of a phase, or the name of a data set. */
 static int set_start(struct set *s, cJSON **node)
 {
@@ -177,7 +219,11 @@ static int set_start(struct set *s, cJSON **node)
 		return 0;
 	s->at = 1;
 	add_pointer(s, "phases");
-	child = phase_named(s, phases, name);
+	child = phase_named(s, phases, name, false);
+	if (!child) {
+		child = phase_named(s, phases, name, true);
+		s->again = child && phases_of_kind(phases, name) > s->done + 1;
+	}
 	if (child) {
 		add_pointer(s, child->child->string);
 		*node = child->child;
@@ -191,7 +237,7 @@ static int set_start(struct set *s, cJSON **node)
 		return err_set(
 			s->err, -EINVAL,
 			"the job has no %s; a path starts with name, seed, stall_limit, "
-			"cluster, stores, dataset, datasets, phases, or the name of a phase or data set",
+			"cluster, stores, dataset, datasets, phases, or the name or kind of a phase, or the name of a data set",
 			json_quote(quoted, name));
 	if (!s->pointer[0]) {
 		snprintf(s->pointer, JOB_POINTER_BYTES, "/datasets/%s", name);

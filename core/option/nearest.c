@@ -36,6 +36,52 @@ static size_t distance(const char *a, const char *b)
 	return old[m];
 }
 
+/* The letters and digits of word, in small letters. */
+static void fold(const char *word, char folded[WORD_MAX + 1])
+{
+	size_t n = 0;
+
+	for (; *word && n < WORD_MAX; word++)
+		if ((lower(*word) >= 'a' && lower(*word) <= 'z') || (*word >= '0' && *word <= '9'))
+			folded[n++] = (char)lower(*word);
+	folded[n] = '\0';
+}
+
+static const char *folded_as(const char *folded, const char *const *names)
+{
+	const char *found = NULL;
+	char other[WORD_MAX + 1];
+
+	for (; *names; names++) {
+		fold(*names, other);
+		if (strcmp(folded, other) != 0)
+			continue;
+		if (found)
+			return NULL;
+		found = *names;
+	}
+	return found;
+}
+
+const char *option_spelled(const char *word, const char *const *names)
+{
+	static const char there[] = "llama31", here[] = "llama3";
+	char folded[WORD_MAX + 1];
+	const char *found;
+
+	if (strlen(word) > WORD_MAX)
+		return NULL;
+	fold(word, folded);
+	if (!folded[0])
+		return NULL;
+	found = folded_as(folded, names);
+	if (found || strncmp(folded, there, sizeof(there) - 1) != 0)
+		return found;
+	memmove(folded + sizeof(here) - 1, folded + sizeof(there) - 1,
+		strlen(folded + sizeof(there) - 1) + 1);
+	return folded_as(folded, names);
+}
+
 const char *option_nearest(const char *word, const char *const *names)
 {
 	size_t length = strlen(word), best = (length + 2) / 3 + 1, d;

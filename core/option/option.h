@@ -59,6 +59,7 @@ struct option {
 	uint32_t offset, size; /* offset of the member in its struct; size of an entry of a list */
 	uint32_t count_offset; /* list: offset of the uint32_t that counts its entries */
 	bool required;
+	bool spelled; /* of a choice: other spellings are taken, as option_spelled does */
 	/* u64, bytes, time, rate, bool, choice; max 0: unbounded. list: the least and greatest
 	 * number of entries */
 	uint64_t def, min, max;
@@ -159,6 +160,11 @@ struct cJSON *options_to_json(const struct option *const *tables, const void *fr
  * "  batch        whole number, 1 … 1048576, default 1   samples that a rank takes in each step". */
 struct cJSON *options_schema(const struct option *const *tables);
 char *options_reference(const struct option *const *tables); /* caller frees */
+
+/* The only one of names (NULL-terminated) that is word but for the case of letters and what separates its parts:
+ * "Llama3-8B" is llama3_8b. Where there is none, Meta's 3.1 models are also found by MLPerf's names, as llama3. NULL: none,
+ * or several. */
+const char *option_spelled(const char *word, const char *const *names);
 
 /* The name of names (NULL-terminated) that is nearest to word by edit distance, or NULL when none
  * is near. */

@@ -176,14 +176,16 @@ static int choice_parse(const struct option *o, void *member, const struct cJSON
 			const char *where, struct arena *arena, struct err *err)
 {
 	char is[JSON_QUOTE_BYTES], known[400] = "";
-	const char *near = NULL;
+	const char *near = NULL, *given = cJSON_IsString(value) ? value->valuestring : NULL;
 	uint32_t i, n = 0;
 
 	(void)arena;
+	if (given && o->spelled && option_spelled(given, o->choices))
+		given = option_spelled(given, o->choices);
 	while (o->choices[n])
 		n++;
 	for (i = 0; i < n; i++) {
-		if (cJSON_IsString(value) && !strcmp(value->valuestring, o->choices[i])) {
+		if (given && !strcmp(given, o->choices[i])) {
 			*(uint32_t *)member = i;
 			return 0;
 		}

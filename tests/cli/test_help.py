@@ -112,9 +112,34 @@ def test_unknown_option():
     refused(haul("catalog", "--qqqqqqq"), "haul catalog --help")
 
 
+def test_options_of_other_tools():
+    """What DLIO's, MLPerf's, IOR's, fio's and warp's users type by habit is answered with what to write here."""
+    for option, words in (("--num-accelerators", "mpiexec -n 8"), ("-na", "mpiexec"), ("--client-host-memory-in-gb=128", "--memory"),
+                          ("--data-dir", "stores.data.uri"), ("--results-dir", "--results"), ("--loops", "--repeat"),
+                          ("--param", "--set"), ("--bs=4k", "io.block"), ("--iodepth", "io.depth"), ("--rw=randread", "io.operation"),
+                          ("--runtime", "seconds"), ("-b", "docs/plain-io.md"), ("-t2m", "docs/plain-io.md"), ("--access-key", "AWS_ACCESS_KEY_ID"),
+                          ("--concurrent", "io.threads"), ("--num-checkpoints-write", "checkpoint.count"), ("--what-if", "haul plan")):
+        refused(haul("run", "unet3d_demo", option, "8"), f'unknown option "{option}": ', words)
+    refused(haul("run", "unet3d_demo", "++workload.train.epochs=1"), "haul import dlio", "--set")
+    refused(haul("plan", "unet3d_demo", "train.batch=2"), "--set train.batch=4")
+
+
+def test_help_says_where_more_is():
+    for verb in ("run", "plan", "generate"):
+        check("docs/reference-job.md" in haul(verb, "--help").stdout, verb)
+    text = haul("run", "--help").stdout
+    ordinary, seldom = text.split("For tests and tuning:")
+    for option in ("--op-log-per", "--op-log-rows", "--fake-nodes"):
+        check(option not in ordinary and option in seldom, text)
+    text = haul("accept", "--help").stdout
+    for rule in ("least_rate", "least_au", "most_p99", "most_errors", "most_cached", "client_not_limit", '"judge"'):
+        check(rule in text, text)
+
+
 def test_values():
     refused(haul("plan", "x", "--nodes", "0"), "--nodes", "number of nodes")
     refused(haul("plan", "x", "--nodes", "-3"), "--nodes")
+    refused(haul("plan", "x", "--memory", "128"), "128 GiB")
     refused(haul("plan", "x", "--nodes", "4k"), "4k")
     refused(haul("plan", "x", "--nodes"), "--nodes needs a value")
     refused(haul("plan", "x", "--json=yes"), "--json takes no value")

@@ -76,6 +76,28 @@ def test_one_of_a_thing():
         check(needs and all(re.search(r"\S \S+ per node  ", line) for line in needs), r)
 
 
+def test_spellings():
+    """Other spellings of a ready job and of a model are taken; a name that could be several is refused."""
+    for name in ("llama3-8b", "llama3.1-8b", "LLaMA3_8B", "llama3.1_8b"):
+        check(haul("plan", name).stdout.startswith("job        llama3_8b "), name)
+    for name in ("llama3-8b", "Llama3_8B", "llama3.1_8b"):
+        check(plan("llama3_8b", "--set", f"checkpoint.model.name={name}")["phases"], name)
+    refused(haul("plan", "llama3"), "llama3_8b")
+
+
+def test_set_by_kind():
+    """--set names phases by their names, or all phases of a kind, as --only does."""
+    p = plan("io_sequential", "--set", "io.size=1 GiB")
+    check([round(phase["bytes"] / 2 ** 30, 6) for phase in p["phases"][:2]] == [1, 1], p)
+    p = plan("io_sequential", "--set", "io.size=1 GiB", "--set", "read.size=512 MiB", "--only", "read")
+    check(p["phases"][0]["bytes"] == 2 ** 29, p)
+    refused(haul("plan", "io_sequential", "--set", "train.batch=4"), "name or kind of a phase")
+
+
+def test_remedies():
+    refused(haul("plan", "unet3d_h100", "--set", "cluster.tensor=8"), "a node has 1 accelerator", "--ranks-per-node 8")
+
+
 def processors_s():
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

@@ -91,7 +91,7 @@ static void model_preset(void *into)
 
 const struct option model_options[] = {
 	OPT_CHOICE("name", struct model, name, .choices = model_names, .preset = model_preset,
-		   .help = "a known model; keys given beside it win"),
+		   .spelled = true, .help = "a known model; keys given beside it win"),
 	OPT_TEXT(
 		"config", struct model, config, .def_text = "", .expand = model_config_expand,
 		.help = "a config.json as models are published with: all else that is left out comes "

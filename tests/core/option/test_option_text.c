@@ -180,6 +180,29 @@ static void lists(void)
 	arena_free(&arena);
 }
 
+static void spelled(void)
+{
+	static const char *const names[] = {"llama3_8b", "llama3_70b", "qwen3-32b",
+					    "a_b",       "ab",         NULL};
+	static const struct {
+		const char *word, *name;
+	} cases[] = {
+		{"Llama3-8B", "llama3_8b"},
+		{"llama3.1-8b", "llama3_8b"},
+		{"QWEN3_32B", "qwen3-32b"},
+		{"a-b", NULL},
+		{"llama3.2-8b", NULL},
+		{"", NULL},
+		{"--", NULL},
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *name = option_spelled(cases[i].word, names);
+
+		CU_ASSERT(cases[i].name ? name && !strcmp(name, cases[i].name) : !name);
+	}
+}
+
 static void nearest(void)
 {
 	static const char *const names[] = {"batch", "epochs", "compute", "on_error", "x", NULL};
@@ -214,6 +237,7 @@ int main(void)
 		{"schema", schema},
 		{"lists", lists},
 		{"nearest", nearest},
+		{"spelled", spelled},
 		CU_TEST_INFO_NULL,
 	};
 
