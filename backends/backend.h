@@ -176,6 +176,9 @@ struct backend_ops {
 	/* Whether the library that the backend opens when it runs is on this machine, and which: a text for found, or
 	 * -ENOENT, -ENOSYS with a sentence. NULL: it opens none. */
 	int (*library)(char found[BACKEND_LIBRARY_BYTES], struct err *err);
+	/* Whether what the library needs on this machine answers, such as a daemon: 0, or a negative errno with a
+	 * sentence. Waits only for seconds. NULL: it needs nothing. */
+	int (*answers)(struct err *err);
 	/* Sets the process up for stores of this kind, before any of them is opened. May be called again. NULL: nothing
 	 * to do. See backends_process_begin. */
 	void (*process_begin)(void);

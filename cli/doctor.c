@@ -329,8 +329,8 @@ static void doctor_print_stores(void)
 	for (const struct backend_ops *const *b = backend_table(); *b; b++) {
 		struct probe p = {.verdict = "ok"};
 		char found[BACKEND_LIBRARY_BYTES], what[URI_SCHEME_BYTES + 4];
-		struct err err;
-		int rc;
+		struct err err = {0};
+		int rc, answers = 0;
 
 		if (!(*b)->library)
 			continue;
@@ -340,10 +340,16 @@ static void doctor_print_stores(void)
 				 rc == -ENOENT ? "no library" : "another library");
 			snprintf(p.verdict, sizeof(p.verdict),
 				 "only %s:// needs it: see docs/stores.md", (*b)->scheme);
+		} else if ((*b)->answers) {
+			answers = (*b)->answers(&err);
 		}
+		if (answers < 0)
+			probe_verdict(&p, "cannot be used:");
 		snprintf(p.found, sizeof(p.found), "%s", found);
 		snprintf(what, sizeof(what), "%s://", (*b)->scheme);
 		doctor_row(what, &p);
+		if (answers < 0)
+			printf("            %s\n", err.text);
 	}
 }
 

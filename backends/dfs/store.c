@@ -288,7 +288,47 @@ static void dfs_store_close(struct store *store)
 	store_end(store, store->state);
 }
 
-/* The library, and whether its agent answers. */
+/* A probe of the machine waits no longer for the agent. */
+#define STORE_PROBE_NS UINT64_C(5000000000)
+
+static void start_drop(void *from)
+{
+	free(((struct store_start *)from)->s);
+	free(from);
+}
+
+/* Whether the client starts, for which the agent must answer. */
+static int dfs_answers(struct err *err)
+{
+	struct dfs_patience patience = {.limit_ns = STORE_PROBE_NS};
+	struct store_start *start = calloc(1, sizeof(*start));
+	struct dfs_store *s = calloc(1, sizeof(*s));
+	struct store_process process = {0};
+	int rc;
+
+	if (!start || !s) {
+		free(start);
+		free(s);
+		return err_set(err, -ENOMEM, "daos://: no memory");
+	}
+	start->s = s;
+	strcpy(start->uri, "daos://");
+	if (!dfs_aside_do(&patience, start_client, start_drop, start))
+		return err_set(
+			err, -ETIMEDOUT,
+			"daos://: the agent of this node does not answer within 5 s; is daos_agent "
+			"running?");
+	rc = start->rc;
+	if (rc < 0) {
+		*err = start->err;
+	} else {
+		dfs_client_keep(&process, s->client);
+		backends_process_end(&process);
+	}
+	start_drop(start);
+	return rc;
+}
+
 static int dfs_find_library(char found[BACKEND_LIBRARY_BYTES], struct err *err)
 {
 	struct dfs_library l;
@@ -296,8 +336,13 @@ static int dfs_find_library(char found[BACKEND_LIBRARY_BYTES], struct err *err)
 
 	if (rc < 0)
 		return rc;
-	snprintf(found, BACKEND_LIBRARY_BYTES, "libdfs, client interface %d.%d.%d of DAOS", l.major,
-		 l.minor, l.fix);
+	if (l.product[0])
+		snprintf(found, BACKEND_LIBRARY_BYTES,
+			 "libdfs of DAOS %s, client interface %d.%d.%d", l.product, l.major,
+			 l.minor, l.fix);
+	else
+		snprintf(found, BACKEND_LIBRARY_BYTES, "libdfs, client interface %d.%d.%d of DAOS",
+			 l.major, l.minor, l.fix);
 	dfs_library_close(&l);
 	return 0;
 }
@@ -342,6 +387,7 @@ const struct backend_ops dfs_backend = {
 	.in_flight = dfs_in_flight,
 	.check = dfs_check,
 	.library = dfs_find_library,
+	.answers = dfs_answers,
 	.open = dfs_store_open,
 	.close = dfs_store_close,
 	.space = dfs_space,

@@ -265,6 +265,13 @@ def test_doctor():
         for version, found in (("2.7.3", "libdfs, client interface 2.7.3 of DAOS +ok"), ("3.0.0", "another library")):
             r = alone("doctor", cwd=folder, env={"LD_LIBRARY_PATH": folder, "HAUL_DFS_VERSION": version})
             check(r.rc == 0 and re.search(f"daos:// +{found}", r.out), f"{r}")
+        # The client starts only where the node's agent answers.
+        for fails, sentence in (("init:1:5", "is daos_agent running"), ("init:1:22", "compare the name in daos_agent.yml"),
+                                ("init:1:113", "access points in daos_agent.yml")):
+            r = alone("doctor", cwd=folder, env={"LD_LIBRARY_PATH": folder, "HAUL_DFS_FAIL": fails})
+            check(r.rc == 0 and re.search("daos:// +libdfs.* cannot be used:\n.*" + sentence, r.out), f"{r}")
+        r = alone("doctor", cwd=folder, env={"LD_LIBRARY_PATH": folder, "HAUL_DFS_HANG": folder})
+        check(r.rc == 0 and "does not answer within 5 s" in r.out, f"{r}")
         os.makedirs(os.path.join(folder, "pool", "cont", "a"))
         r = alone("ls", "daos://pool/cont/", cwd=folder, env={"LD_LIBRARY_PATH": folder, "HAUL_DFS_ROOT": folder})
         check(r.rc == 0 and "a/" in r.out, f"{r}")

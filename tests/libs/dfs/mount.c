@@ -109,6 +109,8 @@ int dfs_connect(const char *pool, const char *system, const char *container, int
 	if (rc == 0)
 		rc = mount_open(pool, container, flags, mount);
 	if (rc == 0)
+		test_agent_ends();
+	if (rc == 0)
 		test_log("connect %s/%s %s", pool, container,
 			 (flags & O_ACCMODE) == O_RDONLY ? "r" : "rw");
 	return rc;

@@ -141,6 +141,12 @@ bool test_agent(void)
 	return !settings.agent[0] || access(settings.agent, F_OK) == 0;
 }
 
+void test_agent_ends(void)
+{
+	if (settings_number("HAUL_DFS_AGENT_ENDS", 0))
+		unlink(settings.agent);
+}
+
 bool test_hangs(void)
 {
 	return settings.hang[0] && access(settings.hang, F_OK) == 0;

@@ -17,6 +17,7 @@
  *	HAUL_DFS_LOST          from:count: so many reads and writes fail from that one on
  *	HAUL_DFS_AGENT         a file: the agent's socket. Without it dfs_init fails with EIO, and dfs_fini
  *	                       fails once its tables are gone, so that the next dfs_init succeeds without them
+ *	HAUL_DFS_AGENT_ENDS    1: a connection removes that file
  *	HAUL_DFS_HANG          a file: as long as it is there, nothing completes, and calls do not return
  *	HAUL_DFS_READ_ONLY     1: who connects for writing is refused
  *	HAUL_DFS_OLD           1: dfs_obj_get_info is that of DAOS 2.4
@@ -80,6 +81,7 @@ uint64_t test_space(void);
 uint64_t test_chunk(void);
 bool test_disorder(void);
 bool test_agent(void); /* the agent answers */
+void test_agent_ends(void);
 bool test_hangs(void); /* servers do not answer */
 void test_hang(void);  /* returns when they do */
 bool test_stale(void);
