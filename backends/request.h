@@ -135,7 +135,7 @@ struct request_key {
 
 /* The outcome of a request. Complete when the queue gives the request back. */
 struct answer {
-	int32_t status; /* 0 or a negative errno */
+	int32_t status; /* 0 or a negative errno; -ECANCELED: given up, since the run was to end */
 	uint16_t protocol_status;
 	uint8_t fault; /* enum request_fault of the last attempt */
 	/* the last attempt failed in a way that may be temporary: another one may succeed */

@@ -39,6 +39,15 @@ int workload_run(const struct workload *w, struct phase_context *ctx, enum stop_
 	rc = w->open(run, ctx, err);
 	if (rc == 0)
 		rc = w->work(run, stopped, err);
+	/* What a store gave up because the run was to end is no error of the phase. */
+	if (rc == -ECANCELED) {
+		*stopped = STOP_SIGNAL;
+		if (ctx->stop && stop_asked(ctx->stop) > STOP_LIMIT)
+			*stopped = stop_asked(ctx->stop);
+		workload_say(ctx, "%s", err->text);
+		*err = (struct err){0};
+		rc = 0;
+	}
 	if (rc < 0)
 		*stopped = STOP_ERROR;
 	if (w->measure)

@@ -79,7 +79,7 @@ KINDS = {
     "read": [io("write", **WRITE), io("read", **WRITE, depth=2, threads=2, seconds="1 h", passes=0)],
     "stat": [io("write", **WRITE), io("stat", objects=4, seconds="1 h", passes=0)],
     "list": [io("write", **WRITE), io("list", objects=4, seconds="1 h", passes=0)],
-    "checkpoint": [{"checkpoint": {"model": SMALL, "count": 100000, "pause": 0}}],
+    "checkpoint": [{"checkpoint": {"model": SMALL, "count": 10000, "pause": 0}}],
 }
 
 
