@@ -82,6 +82,7 @@ struct store_opener {
 	/* Why waits may be given up: asked for from outside. NULL: for no reason. */
 	const struct stop *stop;
 	struct store_process *process; /* NULL: a store keeps nothing beyond itself */
+	uint64_t patience_ns; /* opening may wait so long for servers; 0: without a bound */
 	uint64_t seed;
 	/* Objects are only read: nobody changes them while the store is open, and nothing is written. */
 	bool constant;
@@ -101,6 +102,7 @@ struct store {
 	struct group *all, *node;
 	const struct stop *stop;
 	struct store_process *process;
+	uint64_t patience_ns;
 	uint64_t seed;
 	bool constant; /* as the opener says: objects may be kept open, and nothing is written */
 	char uri[URI_BYTES];  /* expanded */

@@ -1,5 +1,6 @@
 /* The verb "plan": checks a job and shows its demand. */
 #include "plan/plan.h"
+#include "plan/space.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -207,6 +208,7 @@ static int plan_print(const struct plan_args *args, const struct plan_source *s,
 
 	if (rc == 0) {
 		plan_print_label(args, s, combination);
+		plan_ask_space(&plan);
 		*status = cli_print(args->json ? plan_json(&plan, &job) : plan_text(&plan, &job));
 	}
 	plan_free(&plan);
@@ -355,7 +357,7 @@ static void plan_more(void)
 const struct verb plan_verb = {
 	.name = "plan",
 	.arguments = "JOB",
-	.help = "checks a job and shows what it needs of the machine; opens nothing",
+	.help = "checks a job and shows what it needs of the machine; opens no store, but asks a pool of DAOS for its space",
 	.example = "haul plan unet3d_aurora --nodes 512",
 	.more = plan_more,
 	.options = plan_options,

@@ -50,11 +50,16 @@ static cJSON *demand_json(const struct plan_phase *p)
 }
 
 /* Free space on a store's file system; null where it cannot be told from here. */
-static cJSON *space_json(const struct job_store *store)
+static cJSON *space_json(const struct job_store *store, const struct phase_store *asked)
 {
 	cJSON *json;
 	struct space s;
 
+	if (asked && asked->told == 0) {
+		json = cJSON_CreateObject();
+		json_add_number(json, "free_bytes", asked->free_bytes);
+		return json;
+	}
 	if (!store || !space_look(store, &s))
 		return cJSON_CreateNull();
 	json = cJSON_CreateObject();
@@ -84,7 +89,7 @@ static void plan_add_datasize(cJSON *to, const struct plan *plan, const struct j
 	json_add_number(json, "files_missing", s.has < s.files ? (double)(s.files - s.has) : 0);
 	json_add_number(json, "folders", s.folders ? (double)s.folders : NAN);
 	json_add_number(json, "files_per_folder", s.folders ? (double)s.files_per_folder : NAN);
-	cJSON_AddItemToObject(json, "space", space_json(s.store));
+	cJSON_AddItemToObject(json, "space", space_json(s.store, NULL));
 }
 
 /* Keys of the phase itself: its totals over all stores, and the free space on the first store. */
@@ -102,7 +107,7 @@ static void plan_add_stores(cJSON *to, const struct plan_phase *p)
 		json_add_number(json, "space_bytes", s->space_bytes);
 		json_add_number(json, "inodes", (double)s->inodes);
 		if (s->space_bytes > 0 || s->inodes)
-			cJSON_AddItemToObject(json, "space", space_json(s->store));
+			cJSON_AddItemToObject(json, "space", space_json(s->store, s));
 		cJSON_AddItemToArray(list, json);
 		bytes += s->space_bytes;
 		inodes += (double)s->inodes;
@@ -110,7 +115,7 @@ static void plan_add_stores(cJSON *to, const struct plan_phase *p)
 	json_add_number(to, "space_bytes", bytes);
 	json_add_number(to, "inodes", inodes);
 	if (bytes > 0 || inodes > 0)
-		cJSON_AddItemToObject(to, "space", space_json(p->stores[0].store));
+		cJSON_AddItemToObject(to, "space", space_json(p->stores[0].store, &p->stores[0]));
 }
 
 static cJSON *phase_json(const struct plan *plan, const struct job *job, const struct plan_phase *p)

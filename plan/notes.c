@@ -94,9 +94,12 @@ void notes_gather(struct notes *n, const struct plan *plan, const struct job *jo
 			char text[SPACE_BYTES];
 			bool lacking;
 
-			if (space_sentence(&p->stores[k], text, &lacking) && lacking)
-				note(n, "not enough space for %s: the run will be refused",
-				     p->phase->name);
+			if (!space_sentence(&p->stores[k], text, &lacking) || !lacking)
+				continue;
+			/* A pool is full when the run finds it so: it may give space back late. */
+			note(n, "not enough space for %s: %s", p->phase->name,
+			     p->stores[k].told ? "the run will be refused"
+					       : "the pool has less free");
 		}
 	}
 }

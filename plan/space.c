@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "backends/backend.h"
 #include "core/units.h"
 #include "core/uri.h"
 #include "plan/space.h"
@@ -108,6 +109,22 @@ int plan_check_space(const struct job *job, const struct job_phase *phase, uint3
 	return rc;
 }
 
+/* The store itself has answered, or said why it cannot. */
+static bool space_told(const struct phase_store *d, const char *wanted, char text[SPACE_BYTES],
+		       bool *lacking)
+{
+	char bytes[UNITS_TEXT_BYTES];
+
+	if (d->told < 0) {
+		snprintf(text, SPACE_BYTES, "%s: not checked (%.200s)", wanted, d->told_why);
+		return true;
+	}
+	*lacking = d->free_bytes < d->space_bytes;
+	snprintf(text, SPACE_BYTES, "%s: the pool of %s has %s%s free", wanted, d->store->name,
+		 *lacking ? "only " : "", units_bytes_decimal(bytes, d->free_bytes));
+	return true;
+}
+
 bool space_sentence(const struct phase_store *d, char text[SPACE_BYTES], bool *lacking)
 {
 	char bytes[UNITS_TEXT_BYTES], inodes[UNITS_TEXT_BYTES], wanted[96], more[64] = "";
@@ -119,6 +136,8 @@ bool space_sentence(const struct phase_store *d, char text[SPACE_BYTES], bool *l
 	units_bytes_decimal(bytes, d->space_bytes);
 	units_count(inodes, d->inodes);
 	snprintf(wanted, sizeof(wanted), "%s and %s inodes", bytes, inodes);
+	if (d->told <= 0)
+		return space_told(d, wanted, text, lacking);
 	if (!space_look(d->store, &s)) {
 		snprintf(text, SPACE_BYTES, "%s: not checked (%.200s)", wanted, s.why);
 		return true;
@@ -131,4 +150,73 @@ bool space_sentence(const struct phase_store *d, char text[SPACE_BYTES], bool *l
 	snprintf(text, SPACE_BYTES, "%s: %.100s has %s%s%s free", wanted, s.path,
 		 *lacking ? "only " : "", bytes, more);
 	return true;
+}
+
+/* A plan is not worth a longer wait. */
+#define SPACE_PATIENCE_NS UINT64_C(5000000000)
+
+static void space_ask(struct phase_store *d, struct store_process *process)
+{
+	static const struct rank_place place = {.ranks = 1, .nodes = 1, .local_ranks = 1};
+	struct store_space space = {0};
+	struct err err = {0};
+	struct store store;
+	struct clock clock;
+	struct log log;
+
+	clock_init(&clock);
+	log_init(&log, -1, LOG_ERROR, 0, 1);
+	d->told = store_open(&store, d->store,
+			     &(struct store_opener){.place = &place,
+						    .clock = &clock,
+						    .log = &log,
+						    .process = process,
+						    .patience_ns = SPACE_PATIENCE_NS,
+						    .constant = true},
+			     &err);
+	if (d->told == 0) {
+		d->told = store_space(&store, &space);
+		if (d->told < 0)
+			err_set(&err, d->told, "%s: tells nothing of its space: %s", store.uri,
+				strerror(-d->told));
+		store_close(&store);
+	}
+	d->free_bytes = (double)space.free_bytes;
+	snprintf(d->told_why, sizeof(d->told_why), "%.*s", (int)sizeof(d->told_why) - 1, err.text);
+}
+
+/* What was found for the same store before. */
+static bool space_asked(const struct plan *plan, uint32_t phases, struct phase_store *d)
+{
+	for (uint32_t i = 0; i < phases; i++)
+		for (uint32_t k = 0; k < plan->phases[i].store_count; k++) {
+			const struct phase_store *had = &plan->phases[i].stores[k];
+
+			if (had == d || had->store != d->store || had->told > 0)
+				continue;
+			d->told = had->told;
+			d->free_bytes = had->free_bytes;
+			memcpy(d->told_why, had->told_why, sizeof(d->told_why));
+			return true;
+		}
+	return false;
+}
+
+void plan_ask_space(struct plan *plan)
+{
+	struct store_process process = {0};
+
+	for (uint32_t i = 0; i < plan->phase_count; i++)
+		for (uint32_t k = 0; k < plan->phases[i].store_count; k++) {
+			struct phase_store *d = &plan->phases[i].stores[k];
+			const struct backend_ops *ops = d->store->section->owner;
+			struct space s;
+
+			/* A file system is looked at where it lies. */
+			if (!ops->space || (d->space_bytes <= 0 && !d->inodes) ||
+			    find_path(d->store, &s) || space_asked(plan, i + 1, d))
+				continue;
+			space_ask(d, &process);
+		}
+	backends_process_end(&process);
 }

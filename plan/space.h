@@ -10,7 +10,8 @@
 enum { SPACE_BYTES = 320, SPACE_PATH_BYTES = 4096 };
 
 /* What a phase adds to one of its stores against what is free there now, as a sentence: "630.5 TB and
- * 4,300,800 inodes: /lustre has 1.2 PB free". Only file:// can be asked without opening the store.
+ * 4,300,800 inodes: /lustre has 1.2 PB free". Only file:// can be asked without opening the store;
+ * others say what plan_ask_space has found.
  * Returns false when the phase adds nothing. *lacking: there is not enough. */
 bool space_sentence(const struct phase_store *s, char text[SPACE_BYTES], bool *lacking);
 
@@ -23,5 +24,9 @@ struct space {
 	char why[SPACE_BYTES]; /* where it cannot be told: the reason */
 };
 bool space_look(const struct job_store *store, struct space *s);
+
+/* Asks the stores of the plan that are not file systems of this machine, and can tell their space, such as a
+ * pool of DAOS: each is opened once, for some seconds at most. */
+void plan_ask_space(struct plan *plan);
 
 #endif

@@ -38,7 +38,7 @@ struct demand {
 
 /* A store of a phase, and what the phase needs of it. The plan refuses a store that lacks it and
  * adds up what is new on the store. Results name the store by its role. */
-enum { PHASE_STORES_MAX = 16, PHASE_ROLE_BYTES = 32 };
+enum { PHASE_STORES_MAX = 16, PHASE_ROLE_BYTES = 32, PHASE_WHY_BYTES = 256 };
 struct phase_store {
 	const struct job_store *store;
 	/* requests in flight per queue that the job asks for; 0: as many as the store takes */
@@ -46,8 +46,13 @@ struct phase_store {
 	const char *depth_option; /* the option that says so, for messages; NULL: none */
 	double space_bytes;       /* new bytes on the store, all ranks */
 	uint64_t inodes;
-	uint32_t needs;              /* enum backend_capability bits */
-	bool verifies;               /* the job asks for all bytes to be compared */
+	uint32_t needs; /* enum backend_capability bits */
+	bool verifies;  /* the job asks for all bytes to be compared */
+	/* What the store itself tells of its space, where it was asked (plan_ask_space): 0 if free_bytes are there, a
+	 * negative errno if not, 1: it was not asked. */
+	int told;
+	double free_bytes;
+	char told_why[PHASE_WHY_BYTES];
 	char role[PHASE_ROLE_BYTES]; /* "data", "evaluation", "checkpoint", the name of a tier */
 	/* An object that exists once part of the data has been made; then it cannot be told from
 	 * here how much is new. "": none */

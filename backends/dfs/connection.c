@@ -121,7 +121,7 @@ static void connection_drop(void *from)
 static int connection_call(const struct store *store, struct dfs_store *s, void (*call)(void *),
 			   bool shares, struct dfs_iov *packed, struct err *err)
 {
-	struct dfs_patience patience = {.stop = store->stop};
+	struct dfs_patience patience = {.stop = store->stop, .limit_ns = store->patience_ns};
 	struct connection_call *c = calloc(1, sizeof(*c));
 	int rc;
 
@@ -136,7 +136,7 @@ static int connection_call(const struct store *store, struct dfs_store *s, void 
 		atomic_store(&s->left, true);
 		return err_set(
 			err, -ETIMEDOUT,
-			"%s: DAOS had not answered when the run was to end (dmg system query)",
+			"%s: DAOS had not answered when nobody would wait any longer (dmg system query)",
 			store->uri);
 	}
 	rc = c->rc;

@@ -155,7 +155,7 @@ static void start_client(void *from)
 
 static int store_start(const struct store *store, struct dfs_store *s, struct err *err)
 {
-	struct dfs_patience patience = {.stop = store->stop};
+	struct dfs_patience patience = {.stop = store->stop, .limit_ns = store->patience_ns};
 	struct store_start *start = calloc(1, sizeof(*start));
 	int rc;
 
@@ -168,7 +168,7 @@ static int store_start(const struct store *store, struct dfs_store *s, struct er
 		atomic_store(&s->left, true);
 		return err_set(
 			err, -ETIMEDOUT,
-			"%s: the client of DAOS had not started when the run was to end; is daos_agent "
+			"%s: the client of DAOS had not started when nobody would wait any longer; is daos_agent "
 			"running?",
 			store->uri);
 	}

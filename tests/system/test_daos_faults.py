@@ -79,6 +79,7 @@ KINDS = {
     "read": [io("write", **WRITE), io("read", **WRITE, depth=2, threads=2, seconds="1 h", passes=0)],
     "stat": [io("write", **WRITE), io("stat", objects=4, seconds="1 h", passes=0)],
     "list": [io("write", **WRITE), io("list", objects=4, seconds="1 h", passes=0)],
+    "generate": [{"generate": {}}],
     "checkpoint": [{"checkpoint": {"model": SMALL, "count": 10000, "pause": 0}}],
 }
 
@@ -87,7 +88,7 @@ def silent(kind, ranks, wait_s):
     """Servers fall silent at a drawn moment, and a signal comes then: the run ends, and keeps the phase."""
     with Folder() as folder:
         hang = os.path.join(folder, "hang")
-        write_job(folder, {"stores": store(), "dataset": {"format": "npz", "files": 16, "sample_bytes": 20000},
+        write_job(folder, {"stores": store(), "dataset": {"format": "npz", "files": 1000000 if kind == "generate" else 16, "sample_bytes": 20000},
                            "phases": ([{"generate": {}}] if kind in ("train", "batch") else []) + KINDS[kind]})
         process = start(ranks, "run", "job.json", "--force", cwd=folder, env=environment(folder, HAUL_DFS_HANG=hang),
                         start_new_session=True)
@@ -181,6 +182,25 @@ def test_no_space():
         write_job(folder, {"stores": store(), "phases": [io("write", **WRITE)]})
         r = run(folder, 2, HAUL_DFS_FAIL="write:3:-1007")
         check(r.rc == 1 and "gives the space of removed objects back late" in r.err, f"{r}")
+
+
+def test_plan_asks_the_pool():
+    """The plan tells the space of the pool, is not refused where the pool is out of reach, and waits for seconds at most."""
+    with Folder() as folder:
+        write_job(folder, {"stores": store(), "dataset": {"format": "npz", "files": 10, "sample_bytes": 100000}, "phases": [
+            {"generate": {}}, io("write", **WRITE)]})
+        for settings, sentence in (({"HAUL_DFS_SPACE": 5_000_000}, "the pool of data has 5 MB free"),
+                                   ({"HAUL_DFS_SPACE": 5_000, "HAUL_DFS_READ_ONLY": 1}, "the pool of data has only 5 kB free"),
+                                   ({"HAUL_DFS_FAIL": "init:1:5"}, "is daos_agent running"),
+                                   ({"HAUL_DFS_HANG": folder}, "nobody would wait any longer")):
+            env = environment(folder, **settings)
+            r = alone("plan", "job.json", cwd=folder, env=env)
+            check(r.rc == 0 and sentence in " ".join(r.out.split()), f"{settings}: {r}")
+            if "HAUL_DFS_LOG" in env and "HAUL_DFS_SPACE" in settings:
+                check(logged(folder)["connect"] == 1, f"{lines(folder)}")
+                made = json.loads(alone("plan", "--json", "job.json", cwd=folder, env=env).out)
+                check(made["phases"][0]["space"] == {"free_bytes": settings["HAUL_DFS_SPACE"]}, f"{made['phases'][0]}")
+                os.unlink(folder + "/log")
 
 
 main()
