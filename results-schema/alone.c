@@ -1,6 +1,7 @@
 /* Results of a run of which one process is left: see results_set_alone. */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "core/part.h"
 #include "results-schema/results_state.h"
@@ -11,8 +12,6 @@ static int take_over(struct results *r, struct err *err)
 	char *part;
 	int rc;
 
-	if (r->at_path != FILE_OWN)
-		return err_set(err, -ENOTSUP, "nothing of this run has been published");
 	rc = r->base_kept ? staging_take_over(&r->base, r->path) : 0;
 	if (rc < 0)
 		return err_set(err, rc, "what was published before the last phase is not there");
@@ -20,10 +19,14 @@ static int take_over(struct results *r, struct err *err)
 	part = staging_path(r->path, r->draw);
 	if (!part)
 		return err_set(err, -ENOMEM, "no memory for the results");
+	/* Beside an older file, the head of this run's is in the part. */
+	if (r->at_path != FILE_OWN)
+		rc = staging_copy(r->part, part, err);
+	unlink(r->part);
 	free(r->part);
 	r->part = part;
 	r->writer.first = true;
-	return 0;
+	return rc;
 }
 
 int results_set_alone(struct results *r, struct group *lone, struct err *err)

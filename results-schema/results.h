@@ -132,8 +132,8 @@ static inline void results_works(const struct results_watch *watch, bool begins)
 void results_set_watch(struct results *r, const struct results_watch *watch);
 
 /* In a copy of a rank's process whose other ranks do not answer, between two pieces of work on files: from now on this
- * process alone writes the results, with a group in which nobody else is left (core/group/lone.h). -ENOTSUP with a
- * sentence where this rank does not know what has been published. */
+ * process alone writes the results, with a group in which nobody else is left (core/group/lone.h). Another rank than 0 takes
+ * over the files of rank 0; a negative errno with a sentence where they are not there. */
 int results_set_alone(struct results *r, struct group *lone, struct err *err);
 /* The number of the first phase that is not in the file yet, as far as this rank knows. */
 uint64_t results_next(const struct results *r);

@@ -104,6 +104,7 @@ void node_watch_set(struct node_watch *w, const char *who, const struct log *log
 {
 	snprintf(w->seats[w->rank].who, sizeof(w->seats[w->rank].who), "%s", who);
 	w->log = log;
+	memset(&w->first, 0, sizeof(w->first));
 	stall_watch_init(&w->watch, limit_ns);
 	w->beat_ns = 0;
 	w->lines = w->left_out = 0;
@@ -185,6 +186,20 @@ static void node_watch_children(struct node_watch *w, uint64_t now_ns)
 	}
 }
 
+/* The second rank of rank 0's node. What rank 0 waits for, it tells itself. */
+static void node_watch_first(struct node_watch *w, uint64_t now_ns)
+{
+	struct node_watch_seat *s = &w->seats[0];
+	uint32_t beat = atomic_load_explicit(&s->beat, memory_order_relaxed);
+	struct stall_note note = {.kind = STALL_NONE};
+
+	note.kind = stall_watch_look(&w->watch, &w->first, beat, 0, now_ns, &note.elapsed_ns);
+	if (note.kind != STALL_SILENT)
+		return;
+	memcpy(note.who, s->who, sizeof(note.who));
+	node_watch_log(w, &note, now_ns);
+}
+
 /* Tells the parent that this first rank is alive. */
 static void node_watch_beat(struct node_watch *w, uint64_t now_ns)
 {
@@ -204,6 +219,8 @@ bool node_watch_poll(struct node_watch *w, uint64_t now_ns)
 	atomic_store_explicit(&mine->beat,
 			      atomic_load_explicit(&mine->beat, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
+	if (w->rank == 1 && w->log && stall_watch_due(&w->watch, now_ns))
+		node_watch_first(w, now_ns);
 	if (!w->seen || !stall_watch_due(&w->watch, now_ns))
 		return false;
 	node_watch_seats(w, now_ns);

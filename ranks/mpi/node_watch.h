@@ -3,7 +3,8 @@
  * The ranks of a node have seats in shared memory. A rank's beat grows whenever its main thread looks at a status
  * round or asks whether to stop, which it does every 10 ms, also while it computes. The first rank of the node
  * watches the seats. What it finds goes to rank 0 along the tree of first ranks (leader_link.h). A first rank also
- * sends its own beat to its parent, which watches its children.
+ * sends its own beat to its parent, which watches its children. Rank 0 has no parent: the second rank of its node watches it,
+ * and writes into its own log.
  *
  * Main thread only. */
 #ifndef HAUL_RANKS_MPI_NODE_WATCH_H
@@ -30,6 +31,7 @@ struct node_watch {
 	const struct log *log;
 	struct stall_watch watch;
 	struct stall_seat *seen; /* [size], on the first rank of the node */
+	struct stall_seat first; /* on the second: of the first */
 	uint32_t first_child, child_count;
 	struct node_watch_child children[STATUS_TREE_FAN_OUT];
 	uint64_t beat_ns; /* when this first rank has to send its next beat */
@@ -44,7 +46,8 @@ int node_watch_open(struct node_watch *w, struct group *node, const struct group
 		    struct leader_link *link, struct err *err);
 void node_watch_close(struct node_watch *w);
 
-/* From now on ranks are named after limit_ns (0: none is), this one as who. log: of the group's rank 0, else NULL. Ranks call it at about
+/* From now on ranks are named after limit_ns (0: none is), this one as who. log: of the group's rank 0, and of the second rank of
+ * its node; else NULL. Ranks call it at about
  * the same time, before a phase. */
 void node_watch_set(struct node_watch *w, const char *who, const struct log *log,
 		    uint64_t limit_ns);

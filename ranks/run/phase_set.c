@@ -187,6 +187,20 @@ static int set_open_teams(struct set_run *t, struct err *err)
 	return rc == 0 ? group_broadcast(t->all, &t->p.utc_ns, sizeof(t->p.utc_ns)) : rc;
 }
 
+/* Ranks that stall are named from now on, by the phase's first rank, which the second one of its node names. */
+static int set_watch(struct set_run *t)
+{
+	struct run *run = t->run;
+	struct group *node = t->own.node;
+	uint64_t head = t->own.group->rank;
+	int rc = group_broadcast(node, &head, sizeof(head));
+	bool tells = t->own.group->rank == 0 || (head == 0 && node->rank == 1);
+
+	node_watch_set(&t->own.status->watch, *run->label ? run->label : "rank 0",
+		       tells ? &run->log : NULL, run->job.stall_limit_ns);
+	return rc;
+}
+
 /* Teams, memory and contexts, on all ranks or on none. */
 static int set_open(struct set_run *t, struct err *err)
 {
@@ -209,9 +223,7 @@ static int set_open(struct set_run *t, struct err *err)
 					    .takes_part = set_takes_part(t),
 					    .head = set_takes_part(t) && t->own.group->rank == 0};
 	set_progress_begin(&t->progress, t->options);
-	node_watch_set(&t->own.status->watch, *run->label ? run->label : "rank 0",
-		       t->own.group->rank == 0 ? &run->log : NULL, run->job.stall_limit_ns);
-	return 0;
+	return set_watch(t);
 }
 
 static void set_close(struct set_run *t)

@@ -138,9 +138,9 @@ def test_traces():
             check(r.rc in (1, 2) + INTERRUPTED, f"{r}")
 
 
-def stopped_rank(rank, ranks=4):
+def stopped_rank(rank, ranks=4, older=False):
     with Folder() as folder:
-        write_job(folder, {"name": "ends", "stores": {"d": {"uri": "null://d"}},
+        write_job(folder, {"name": "ends", "stall_limit": "0.5 s", "stores": {"d": {"uri": "null://d"}},
                            "dataset": {"format": "raw", "files": 64, "sample_bytes": 4096},
                            "phases": [{"io": {**IO, "operation": "write", "name": "first"}},
                                       {"train": {"batch": 1, "compute": "50 ms", "epochs": 10000, "null_steps": 0}}]})
@@ -153,6 +153,9 @@ def stopped_rank(rank, ranks=4):
         time.sleep(0.5)  # into the second phase, wherever in it
         pid = ranks_of(process)[rank]
         os.kill(pid, signal.SIGSTOP)
+        for line in process.stderr:
+            if f"rank {rank} on" in line and "has not answered" in line:
+                break
         r, found = ends(folder, process)
         check(f"rank {rank} on" in r.err, f"{r}")
         check([p["name"] for p in found["phases"]] == ["first", "train"], f"{[p['name'] for p in found['phases']]}: {r}")
