@@ -19,6 +19,7 @@
 #include "core/job/job.h"
 #include "core/log.h"
 #include "core/measure/store_facts.h"
+#include "core/owner.h"
 #include "core/rank_place.h"
 #include "core/stop.h"
 #include "core/uri.h"
@@ -227,6 +228,11 @@ struct backend_ops {
 			    uint64_t length);
 	int64_t (*evict)(const struct store *store, const struct object *o, uint64_t offset,
 			 uint64_t length);
+
+	/* Makes this process the one that writes a folder of the store ("": its root), beside all others that ask for it:
+	 * owner_take (core/owner.h). -ENOLCK: there are no locks here. NULL: the store has none. */
+	int (*own)(const struct store *store, const char *folder, struct owner *owner,
+		   struct err *err);
 
 	/* See store_space. NULL: the store tells nothing of its space. */
 	int (*space)(const struct store *store, struct store_space *out);

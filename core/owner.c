@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* The file is removed by who gives the place back, maybe after it was opened here and before it is locked. */
-enum { OWNER_TRIES = 1000 };
+enum { OWNER_TRIES = 1000, OWNER_LOOKS = 100 };
 
 static int owner_lock(int fd)
 {
@@ -55,9 +55,15 @@ static void owner_sign(int fd)
 /* One line of plain characters: what a foreign file holds goes to no terminal. */
 static void owner_read(int fd, char who[OWNER_TEXT_BYTES])
 {
+	static const struct timespec moment = {.tv_nsec = 5000000};
 	ssize_t n = pread(fd, who, OWNER_TEXT_BYTES - 1, 0);
 	size_t i = 0;
 
+	/* It signs right after it has locked the file. */
+	for (int looks = 0; n == 0 && looks < OWNER_LOOKS; looks++) {
+		nanosleep(&moment, NULL);
+		n = pread(fd, who, OWNER_TEXT_BYTES - 1, 0);
+	}
 	while (n > 0 && i < (size_t)n && who[i] >= ' ' && who[i] <= '~')
 		i++;
 	who[i] = '\0';

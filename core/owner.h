@@ -9,8 +9,8 @@
 
 #include "core/err.h"
 
-/* The name of the file in a folder that is owned. */
-#define OWNER_FILE ".haul-owner"
+/* What the name of the file of a folder in a store has behind that of the folder. */
+#define OWNER_ENDING ".haul-owner"
 
 enum { OWNER_TEXT_BYTES = 160 };
 

@@ -502,3 +502,17 @@ int64_t file_evict(const struct store *store, const struct object *o, uint64_t o
 	path_of(store, o, "", path);
 	return file_cache_evict(path);
 }
+
+/* The lock is beside the folder, so that the folder holds nothing but what is asked for. */
+int file_own(const struct store *store, const char *folder, struct owner *owner, struct err *err)
+{
+	struct object o = {.key = ""};
+	char path[FILE_PATH_BYTES];
+	int rc;
+
+	snprintf(o.key, sizeof(o.key), "%s", folder);
+	path_of(store, &o, OWNER_ENDING, path);
+	rc = make_folders(path);
+	return rc < 0 ? err_set(err, rc, "%s: %s", path, strerror(-rc))
+		      : owner_take(owner, path, err);
+}

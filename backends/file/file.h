@@ -124,5 +124,6 @@ int64_t file_resident(const struct store *store, const struct object *o, uint64_
 		      uint64_t length);
 int64_t file_evict(const struct store *store, const struct object *o, uint64_t offset,
 		   uint64_t length);
+int file_own(const struct store *store, const char *folder, struct owner *owner, struct err *err);
 
 #endif

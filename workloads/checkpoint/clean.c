@@ -9,6 +9,7 @@
 #include "workloads/checkpoint/checkpoint.h"
 #include "workloads/checkpoint/marker.h"
 #include "workloads/common/clean.h"
+#include "workloads/common/place.h"
 
 /* One checkpoint, as its marker says. Files are numbered through all ranks that wrote it. */
 struct checkpoint_cleaned {
@@ -232,9 +233,13 @@ static int checkpoint_clean_all(struct clean *clean, void *options, struct err *
 	struct group *g = clean->crew.group;
 	struct checkpoint_numbers n = {NULL};
 	char key[OBJECT_KEY_BYTES];
+	struct place place = {{0}};
 	struct err one = {0};
-	int rc = checkpoint_numbers_find(&n, clean, o->folder, err);
+	int rc = place_take(&place, &clean->store, o->folder, g, err);
 
+	if (rc < 0)
+		return rc;
+	rc = checkpoint_numbers_find(&n, clean, o->folder, err);
 	for (uint64_t i = 0; i < n.count; i++) {
 		c.number = n.items[i];
 		if (!clean_goes_on(checkpoint_clean_number(&c, clean, g, &one), &one, &rc, err))
@@ -244,7 +249,9 @@ static int checkpoint_clean_all(struct clean *clean, void *options, struct err *
 	snprintf(key, sizeof(key), "%s/", o->folder);
 	if (g->rank == 0 && o->folder[0])
 		clean_folder(clean, key);
-	return rc == 0 ? clean_end(clean, err) : rc;
+	rc = rc == 0 ? clean_end(clean, err) : rc;
+	place_give(&place);
+	return rc;
 }
 
 int checkpoint_clean_use(struct phase_context *ctx, const struct checkpoint_use *use,

@@ -11,6 +11,7 @@
 #include "workloads/checkpoint/columns.h"
 #include "workloads/checkpoint/marker.h"
 #include "workloads/common/cold.h"
+#include "workloads/common/place.h"
 #include "workloads/common/repeat.h"
 #include "workloads/common/shared_object.h"
 #include "workloads/common/writer.h"
@@ -72,6 +73,7 @@ struct checkpoint_run {
 	const struct checkpoint_options *options;
 	const struct job_store *described;
 	struct store store;
+	struct place place; /* of a run that writes */
 	struct queue
 		side; /* for what is not the phase's own work: markers, looking at what is there */
 	struct crew crew;

@@ -159,6 +159,10 @@ int checkpoint_open(struct checkpoint_run *r, struct err *err)
 	r->content = store_can(&r->store, BACKEND_CONTENT);
 	r->in_place = o->layout == CHECKPOINT_SHARED && store_can(&r->store, BACKEND_UPDATE);
 	r->keeps = r->content && store_can(&r->store, BACKEND_PERSISTENT);
+	if (r->keeps && checkpoint_writes(o))
+		rc = place_take(&r->place, &r->store, o->folder, ctx->group, err);
+	if (rc < 0)
+		return rc;
 	rc = checkpoint_open_crew(r, err);
 	rc = group_agree(ctx->group, rc, err);
 	if (rc == 0)
@@ -181,6 +185,7 @@ void checkpoint_close(struct checkpoint_run *r)
 	checkpoint_whole_free(r);
 	buffers_free(&r->ring);
 	queue_close(&r->side);
+	place_give(&r->place);
 	store_close(&r->store);
 }
 

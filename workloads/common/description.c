@@ -8,6 +8,7 @@
 
 #include "core/arena.h"
 #include "core/json.h"
+#include "workloads/common/place.h"
 #include "workloads/common/small_object.h"
 
 enum { DESCRIPTION_MAX = 16 << 10, DESCRIPTION_DEPTH = 4, DESCRIPTION_VALUES = 256 };
@@ -176,11 +177,12 @@ static int description_remove(struct clean *c, void *argument, struct err *err)
 	const struct description_clean *how = x->how;
 	struct group *g = c->crew.group;
 	bool found = false, stays = false;
-	int rc = description_find(d, how->described, c, g, &found, err);
+	struct place place = {{0}};
+	int rc = place_take(&place, &c->store, d->folder, g, err);
 
-	if (rc < 0)
-		return rc;
-	if (found)
+	if (rc == 0)
+		rc = description_find(d, how->described, c, g, &found, err);
+	if (rc == 0 && found)
 		rc = group_agree(g, how->objects(c, d, how->described, &stays, err), err);
 	if (rc == 0 && found && how->named)
 		rc = clean_uploads_named(c, d->folder, how->named, err);
@@ -188,7 +190,9 @@ static int description_remove(struct clean *c, void *argument, struct err *err)
 		rc = clean_end(c, err);
 	if (rc == 0 && g->rank == 0 && !stays && (found || store_can(&c->store, BACKEND_UPDATE)))
 		description_clean_end(d, how, c, found);
-	return rc == 0 ? clean_end(c, err) : rc;
+	rc = rc == 0 ? clean_end(c, err) : rc;
+	place_give(&place);
+	return rc;
 }
 
 int description_clean(const struct description *d, const struct description_clean *how,

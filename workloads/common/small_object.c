@@ -107,10 +107,18 @@ void small_object_remove(struct queue *q, const char *key)
 	queue_do(q, &req);
 }
 
+/* Entries of a page, of which the first that is not a lock is wanted. */
+enum { FOLDER_LOOK = 16 };
+
 static int folder_entry(struct request *req, const char *name, uint64_t size)
 {
+	size_t n = strlen(name), ending = sizeof(OWNER_ENDING) - 1;
+	char *first = req->user;
+
 	(void)size;
-	snprintf(req->user, OBJECT_KEY_BYTES, "%s", name);
+	/* The lock of a run is none of what a folder holds. */
+	if (!first[0] && (n < ending || strcmp(name + n - ending, OWNER_ENDING) != 0))
+		snprintf(first, OBJECT_KEY_BYTES, "%s", name);
 	return 0;
 }
 
@@ -118,12 +126,18 @@ int folder_first(struct queue *q, const char *folder, char name[OBJECT_KEY_BYTES
 {
 	struct listing listing = {.entry = folder_entry};
 	struct object o = {0};
-	struct request req = {
-		.op = REQ_LIST, .object = &o, .length = 1, .listing = &listing, .user = name};
+	struct request req;
 	int rc;
 
 	name[0] = '\0';
 	snprintf(o.key, sizeof(o.key), "%s%s", folder, folder[0] ? "/" : "");
-	rc = queue_do(q, &req);
+	do {
+		req = (struct request){.op = REQ_LIST,
+				       .object = &o,
+				       .length = FOLDER_LOOK,
+				       .listing = &listing,
+				       .user = name};
+		rc = queue_do(q, &req);
+	} while (rc == 0 && !name[0] && listing.more);
 	return rc == 0 || rc == -ENOENT ? 0 : failure_set(err, rc, q->channel.store, &req, NULL);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "workloads/common/clean.h"
+#include "workloads/common/place.h"
 #include "workloads/dataset/find.h"
 #include "workloads/dataset/manifest.h"
 
@@ -143,16 +144,22 @@ static int generate_clean_end(struct generate_cleaned *c, struct err *err)
 static int generate_clean_all(struct clean *clean, void *cleaned, struct err *err)
 {
 	struct generate_cleaned *c = cleaned;
+	struct place place = {{0}};
 	int rc;
 
 	c->clean = clean;
 	c->group = clean->crew.group;
-	rc = generate_clean_find(c, err);
+	rc = place_take(&place, &clean->store, c->folder, c->group, err);
+	if (rc == 0)
+		rc = generate_clean_find(c, err);
 	if (rc == 0)
 		rc = generate_clean_files(c, err);
 	if (rc == 0)
 		rc = generate_clean_folders(c, err);
-	return rc == 0 ? generate_clean_end(c, err) : rc;
+	if (rc == 0)
+		rc = generate_clean_end(c, err);
+	place_give(&place);
+	return rc;
 }
 
 static int generate_clean_one(struct phase_context *ctx, const struct job_dataset *described,

@@ -21,6 +21,7 @@
 #include "workloads/common/crew.h"
 #include "workloads/common/open_uploads.h"
 #include "workloads/common/options.h"
+#include "workloads/common/place.h"
 #include "workloads/common/small_object.h"
 #include "workloads/common/writer.h"
 #include "workloads/dataset/manifest.h"
@@ -59,6 +60,7 @@ struct generate {
 	bool content;           /* the store keeps what is written */
 	bool looks;             /* the store can tell whether a file is there */
 	bool keeps_manifest;
+	struct place place;
 	struct begun begun;
 	bool something; /* files may be there: each is looked at before it is made */
 };
@@ -280,6 +282,10 @@ static int generate_passes(struct generate *g, enum stop_reason *stopped, struct
 	int rc;
 
 	if (g->keeps_manifest) {
+		/* A run that generates the same set is waited for, and then it is found made. */
+		rc = place_wait(&g->place, &g->store, g->dataset.options.folder, ctx, stopped, err);
+		if (rc < 0 || *stopped != STOP_NONE)
+			return rc;
 		rc = begun_look(&g->begun, &g->dataset, &g->store, ctx->group, err);
 		if (rc < 0)
 			return rc;
@@ -450,6 +456,7 @@ static void generate_close(void *run)
 	free(g->writers);
 	crew_close(&g->crew);
 	snapshot_close(&g->snapshot);
+	place_give(&g->place);
 	store_close(&g->store);
 }
 

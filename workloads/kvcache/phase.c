@@ -156,7 +156,12 @@ static int phase_prepare(struct kv_run *r, struct err *err)
 		return rc;
 	rc = group_agree(r->ctx->group, phase_open_rank(r, err), err);
 	for (; rc == 0 && r->described < r->setup.store_count; r->described++) {
-		rc = description_begin(&d, &objects, &r->side[r->described], r->ctx->group, err);
+		uint32_t i = r->described;
+
+		if (description_wanted(&r->side[i]))
+			rc = place_take(&r->places[i], &r->stores[i], d.folder, r->ctx->group, err);
+		if (rc == 0)
+			rc = description_begin(&d, &objects, &r->side[i], r->ctx->group, err);
 		if (rc < 0)
 			break;
 	}
@@ -276,6 +281,7 @@ static void phase_close(void *run)
 	snapshot_close(&r->snapshot);
 	for (uint32_t i = 0; i < KV_STORES_MAX; i++) {
 		queue_close(&r->side[i]);
+		place_give(&r->places[i]);
 		store_close(&r->stores[i]);
 	}
 	kv_remote_close(r);

@@ -4,6 +4,7 @@
 #ifndef HAUL_WORKLOADS_KVCACHE_RUN_H
 #define HAUL_WORKLOADS_KVCACHE_RUN_H
 
+#include "workloads/common/place.h"
 #include "workloads/common/status_rounds.h"
 #include "workloads/kvcache/board.h"
 #include "workloads/kvcache/columns.h"
@@ -107,6 +108,7 @@ struct kv_run {
 	struct kv_part part;
 	struct kv_sharing sharing;
 	struct kv_remote remote;
+	struct place places[KV_STORES_MAX]; /* of the stores, once each is described */
 	char trace[URI_BYTES]; /* rank 0: the file that the options name, see core/uri.h */
 	struct store stores[KV_STORES_MAX];
 	struct queue side[KV_STORES_MAX]; /* for what is not the phase's own work */

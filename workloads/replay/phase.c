@@ -5,12 +5,14 @@
 
 #include "core/content/random.h"
 #include "workloads/common/batch_delete.h"
+#include "workloads/common/place.h"
 #include "workloads/replay/objects.h"
 #include "workloads/replay/work.h"
 
 static const uint64_t content_stream = 0x6f626a656374; /* "object" */
 
 struct replay_phase {
+	struct place place;
 	struct phase_context *ctx;
 	const struct replay_options *options;
 	struct store store;
@@ -167,7 +169,9 @@ static int replay_prepare(struct replay_phase *p, struct err *err)
 		row[REPLAY_MADE_BYTES] += p->rows.made[i].bytes;
 	}
 	d = replay_objects_description(o->folder);
-	rc = description_begin(&d, &p->objects, &p->side, g, err);
+	rc = description_wanted(&p->side) ? place_take(&p->place, &p->store, d.folder, g, err) : 0;
+	if (rc == 0)
+		rc = description_begin(&d, &p->objects, &p->side, g, err);
 	p->described = rc == 0;
 	return rc;
 }
@@ -290,6 +294,7 @@ static void replay_close(void *run)
 	snapshot_close(&p->snapshot);
 	replay_rows_free(&p->rows);
 	queue_close(&p->side);
+	place_give(&p->place);
 	store_close(&p->store);
 }
 
