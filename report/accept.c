@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/target.h"
+#include "report/doubt.h"
 #include "report/say.h"
 
 const struct accept_kind accept_kinds[ACCEPT_CRITERIA] = {
@@ -29,7 +30,7 @@ enum { VALUE_DIGITS = 4, JUDGE_INTERVAL = 1 };
 static bool accept_by_worst(enum accept_criterion criterion)
 {
 	return criterion == ACCEPT_ERRORS || criterion == ACCEPT_CACHED ||
-	       criterion == ACCEPT_CLIENT;
+	       criterion == ACCEPT_CLIENT || criterion == ACCEPT_DOUBT;
 }
 
 #define SAY(v, ...) say((v)->sentence, sizeof((v)->sentence), __VA_ARGS__)
@@ -106,6 +107,23 @@ static void accept_say_basis(struct accept_verdict *v, bool interval)
 	}
 }
 
+/* What makes the figures void. */
+static void accept_say_doubts(struct accept_verdict *v)
+{
+	const char *before = "doubts: ";
+	struct doubts d;
+
+	doubts_of_line(&d, v->file, v->line);
+	for (int i = 0; i < DOUBTS; i++) {
+		if (!d.raised[i] || !doubt_kinds[i].voids)
+			continue;
+		SAY(v, "%s%s", before, d.why[i]);
+		before = "; ";
+	}
+	if (*before == 'd')
+		SAY(v, "nothing makes the figures void");
+}
+
 static void accept_compare(struct accept_verdict *v, bool interval)
 {
 	const struct accept_kind *kind = &accept_kinds[v->criterion];
@@ -114,6 +132,12 @@ static void accept_compare(struct accept_verdict *v, bool interval)
 	if (v->criterion == ACCEPT_CLIENT) {
 		v->state = v->value > 0 ? ACCEPT_MISSED : ACCEPT_MET;
 		SAY(v, "the client was %sthe limit", v->value > 0 ? "" : "not ");
+		accept_say_basis(v, interval);
+		return;
+	}
+	if (v->criterion == ACCEPT_DOUBT) {
+		v->state = v->value > 0 ? ACCEPT_MISSED : ACCEPT_MET;
+		accept_say_doubts(v);
 		accept_say_basis(v, interval);
 		return;
 	}
@@ -291,6 +315,27 @@ static void accept_write_verdict(struct document *d, const struct accept *a,
 	document_close(d);
 }
 
+/* Doubts about each phase that was judged, once. */
+static void accept_write_doubts(struct document *d, const struct accept *a)
+{
+	struct doubts doubts;
+
+	document_open_list(d, "doubts");
+	for (uint32_t i = 0; i < a->count; i++) {
+		const struct accept_verdict *v = &a->verdicts[i];
+		bool told = !v->line;
+
+		for (uint32_t k = 0; k < i; k++)
+			told |= a->verdicts[k].line == v->line;
+		if (told)
+			continue;
+		doubts_of_line(&doubts, v->file, v->line);
+		doubts_write(d, &doubts, a->file_count > 1 ? v->file->path : "",
+			     v->line->first->record.name);
+	}
+	document_close(d);
+}
+
 bool accept_write(struct document *d, const void *about)
 {
 	const struct accept *a = about;
@@ -309,6 +354,7 @@ bool accept_write(struct document *d, const void *about)
 	for (uint32_t i = 0; i < a->count; i++)
 		accept_write_verdict(d, a, &a->verdicts[i]);
 	document_close(d);
+	accept_write_doubts(d, a);
 	document_say(d, "\n%s: %u met, %u missed, %u unanswered.\n",
 		     total.accepted ? "Accepted" : "Not accepted", total.met, total.missed,
 		     total.unanswered);

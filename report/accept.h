@@ -40,6 +40,8 @@
 	  "of the bytes looked at, in any repeat") \
 	X(CLIENT, "client_not_limit", BOOL, false, "the client", "", \
 	  "the nodes that ran haul were not the limit, in any repeat") \
+	X(DOUBT, "no_doubt", BOOL, false, "doubts", "", \
+	  "nothing makes the figures void (docs/targets.md), in any repeat") \
 	X(CHECKPOINT, "most_checkpoint_time", TIME, false, "time of a checkpoint", "ns", \
 	  "until its slowest rank had written it, on average") \
 	X(RESTORE, "most_restore_time", TIME, false, "time of a restore", "ns", \

@@ -5,6 +5,7 @@
 #include "core/measure/quantile.h"
 #include "report/accept.h"
 #include "report/client_side.h"
+#include "report/doubt.h"
 #include "report/fence.h"
 #include "report/phase.h"
 
@@ -55,6 +56,20 @@ static double accept_client(const struct results_file *f, const struct results_p
 	return limit;
 }
 
+/* How many doubts make the figures void. */
+static double accept_doubts(const struct results_file *f, const struct results_phase_read *p)
+{
+	struct doubts d;
+	unsigned n = 0;
+
+	if (isnan(phase_common(p, TALLY_ERRORS)))
+		return NAN;
+	doubts_of(&d, f, p);
+	for (int i = 0; i < DOUBTS; i++)
+		n += d.raised[i] && doubt_kinds[i].voids;
+	return n;
+}
+
 /* The mean of a column over the checkpoints that have it. */
 static double accept_checkpoints(const struct results_phase_read *p, const char *column)
 {
@@ -97,6 +112,8 @@ double accept_value(const struct results_file *f, const struct results_phase_rea
 		return results_role_value(&p->merged, 0, ROLE_CACHED);
 	case ACCEPT_CLIENT:
 		return accept_client(f, p);
+	case ACCEPT_DOUBT:
+		return accept_doubts(f, p);
 	case ACCEPT_CHECKPOINT:
 		return accept_checkpoints(p, "write_ns");
 	case ACCEPT_RESTORE:

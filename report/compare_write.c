@@ -6,6 +6,7 @@
 
 #include "core/numbers.h"
 #include "report/compare.h"
+#include "report/doubt.h"
 #include "report/phase.h"
 #include "report/say.h"
 
@@ -41,12 +42,15 @@ static void compare_say_faster(char sentence[COMPARE_SENTENCE_BYTES], const stru
 		high = 1 / swapped;
 	}
 	places = compare_decimals(times);
-	SAY(sentence, "%s is %.*f times as fast as %s", first, places, times, second);
+	/* What may be chance is not said as a fact. */
+	SAY(sentence, "%s %s %.*f times as fast as %s", first,
+	    pair->judged && r->verdict ? "is" : "came out", places, times, second);
 	if (ratio_is_vague(r))
 		SAY(sentence, " (%g to %g, or wider: there are too few repeats)", RATIO_VAGUE_LEAST,
 		    RATIO_VAGUE_MOST);
 	else if (isfinite(low) && isfinite(high))
-		SAY(sentence, " (%.*f to %.*f)", places, low, places, high);
+		SAY(sentence, " (%.*f to %.*f)%s", places, low, places, high,
+		    r->verdict ? "" : ", which may be chance");
 }
 
 /* What a drift of all values means for speed. */
@@ -283,6 +287,23 @@ static const struct column pair_columns[] = {
 	FIELD(TEXT, struct pair_row, metric),   FIELD(TEXT, struct pair_row, faster),
 	FIELD(TEXT, struct pair_row, sentence), COLUMNS_END};
 
+/* What either side's figures are worth. */
+static void write_doubts(struct document *d, const struct comparison *c,
+			 const struct compare_pair *pair)
+{
+	const struct compare_side *sides[2] = {&c->sides[0], &c->sides[pair->side]};
+	struct doubts doubts;
+
+	document_open_list(d, "doubts");
+	for (int i = 0; i < 2; i++) {
+		doubts_of_line(&doubts, sides[i]->file, pair->line[i]);
+		/* That there are too few repeats is in the sentence. */
+		doubts_drop(&doubts, DOUBT_REPEATS);
+		doubts_write(d, &doubts, sides[i]->letter, "");
+	}
+	document_close(d);
+}
+
 static void write_pair(struct document *d, const struct comparison *c,
 		       const struct compare_pair *pair)
 {
@@ -309,6 +330,7 @@ static void write_pair(struct document *d, const struct comparison *c,
 	write_metrics(d, c, pair);
 	for (line = strtok_r(sentence, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		document_wrap(d, 2, line);
+	write_doubts(d, c, pair);
 	document_close(d);
 }
 

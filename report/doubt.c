@@ -248,6 +248,12 @@ void doubts_of_line(struct doubts *d, const struct results_file *f, const struct
 			    line->repeats);
 }
 
+void doubts_drop(struct doubts *d, enum doubt doubt)
+{
+	d->count -= d->raised[doubt];
+	d->raised[doubt] = false;
+}
+
 void doubt_sentence(char sentence[DOUBT_SENTENCE_BYTES], const struct doubts *d, enum doubt doubt)
 {
 	const char *why = d->why[doubt];
@@ -291,4 +297,37 @@ void doubts_say(char *text, size_t size, const struct doubts *d, bool quiet)
 	}
 	if (more)
 		say(text, size, ", and for %u more reasons", more);
+}
+
+struct doubt_row {
+	const char *side, *phase, *doubt, *why, *sentence;
+	bool voids;
+};
+
+static const struct column doubt_columns[] = {FIELD(TEXT, struct doubt_row, side),
+					      FIELD(TEXT, struct doubt_row, phase),
+					      FIELD(TEXT, struct doubt_row, doubt),
+					      FIELD(FLAG, struct doubt_row, voids),
+					      FIELD(TEXT, struct doubt_row, why),
+					      FIELD(TEXT, struct doubt_row, sentence),
+					      COLUMNS_END};
+
+void doubts_write(struct document *d, const struct doubts *doubts, const char *side,
+		  const char *phase)
+{
+	char sentence[DOUBT_SENTENCE_BYTES], line[2 * DOUBT_SENTENCE_BYTES];
+
+	for (int i = 0; i < DOUBTS; i++) {
+		const struct doubt_row row = {side,           phase,    doubt_kinds[i].name,
+					      doubts->why[i], sentence, doubt_kinds[i].voids};
+
+		if (!doubts->raised[i])
+			continue;
+		doubt_sentence(sentence, doubts, (enum doubt)i);
+		snprintf(line, sizeof(line), "doubt about %.200s%s%.60s: %s", side,
+			 *side && *phase ? ", " : "", phase, sentence);
+		document_open_row(d, doubt_columns, &row);
+		document_wrap(d, 2, line);
+		document_close(d);
+	}
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "report/document.h"
 #include "report/series.h"
 
 /* X(enum, name in JSON, whether it voids the figures, what to do about it).
@@ -60,12 +61,20 @@ void doubts_of(struct doubts *d, const struct results_file *f, const struct resu
 /* Of the repeats of a phase, and that there are too few of them. phases: [count]. */
 void doubts_of_line(struct doubts *d, const struct results_file *f, const struct series_line *line);
 
+/* Takes back a doubt that is told otherwise. */
+void doubts_drop(struct doubts *d, enum doubt doubt);
+
 /* "100 % of the bytes came from …: read cold …": with what to do. */
 void doubt_sentence(char sentence[DOUBT_SENTENCE_BYTES], const struct doubts *d, enum doubt doubt);
 
 /* Appends to a sentence whether its figures count, and why not: ", but that does not count: …".
  * quiet: the doubt about repeats is left out. */
 void doubts_say(char *text, size_t size, const struct doubts *d, bool quiet);
+
+/* Rows of the list of doubts that is open in a document, and a line of text for each. side, phase: whose
+ * they are. Of doubts that two sides of a comparison share, each has its own. */
+void doubts_write(struct document *d, const struct doubts *doubts, const char *side,
+		  const char *phase);
 
 /* Why the phase cannot tell a target's figure: "no step came after the warm-up". */
 const char *doubt_unknown(const struct doubts *d);

@@ -6,7 +6,7 @@
 
 #include "report/stats.h"
 
-static const double drift_level = 0.99;
+static const double drift_level = 0.99, drift_share = 0.25;
 
 /* Sides that differ by less are equal: values that differ by rounding alone have no spread. */
 static const double ratio_rounding = 1e-9;
@@ -117,6 +117,23 @@ static double ratio_span(const struct ratio_side *a, const struct ratio_side *b)
 	return fmax(a->when_s[a->n - 1], b->when_s[b->n - 1]) - first;
 }
 
+/* Whether each side by itself goes at least a quarter as far the same way as both together: what only one
+ * of them shows is no drift of what they were measured on. logs: of a, then of b. */
+static bool ratio_both_drift(const struct ratio_side *a, const struct ratio_side *b,
+			     const double *logs, double slope)
+{
+	const struct ratio_side *const sides[] = {a, b};
+
+	for (int i = 0; i < 2; i++) {
+		const double *of = i ? logs + a->n : logs;
+		struct ratio_line own = ratio_slope(&sides[i]->when_s, &of, &sides[i]->n, 1);
+
+		if (own.freedom < 1 || !(own.slope / slope >= drift_share))
+			return false;
+	}
+	return true;
+}
+
 /* logs: of a, then of b. work: room for 3 * n. */
 static struct ratio_part ratio_pairs(struct ratio *r, const struct ratio_side *a,
 				     const struct ratio_side *b, const double *logs, double *work)
@@ -135,7 +152,7 @@ static struct ratio_part ratio_pairs(struct ratio *r, const struct ratio_side *a
 	difference = ratio_mean(differences, a->n);
 	line = ratio_slope((const double *const[]){times}, (const double *const[]){means}, &a->n,
 			   1);
-	if (line.freedom < 1)
+	if (line.freedom < 1 || !ratio_both_drift(a, b, logs, line.slope))
 		return difference;
 	r->drift = exp(line.slope * ratio_span(a, b));
 	drift = (struct ratio_part){line.slope * later, line.variance * later * later,
@@ -157,7 +174,8 @@ static double ratio_drift(struct ratio *r, const struct ratio_side *a, const str
 		return 0;
 	line = ratio_slope(times, of, n, 2);
 	if (line.freedom < 1 ||
-	    fabs(line.slope) <= stats_t(drift_level, line.freedom) * sqrt(line.variance))
+	    fabs(line.slope) <= stats_t(drift_level, line.freedom) * sqrt(line.variance) ||
+	    !ratio_both_drift(a, b, logs, line.slope))
 		return 0;
 	r->drift = exp(line.slope * ratio_span(a, b));
 	return fabs(line.slope * (mean_of(a->when_s, a->n) - mean_of(b->when_s, b->n)));

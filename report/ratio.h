@@ -11,15 +11,16 @@
  *
  * Repeats of both sides that were taken in turn (A B A B …) are compared in pairs: what changes slowly is then the same for
  * both of a pair. The second one of each pair was measured a little later, though. So the pairs' means over time tell
- * how fast everything drifted (a straight line by least squares), and that part of the difference is taken off; its
- * uncertainty is added. Other repeats are compared by Welch's interval (Biometrika 34, 1947), which does not
+ * how fast everything drifted (a straight line by least squares). If each side alone
+ * shows at least a quarter of it, that part of the difference is taken off; its uncertainty is added. What only one side
+ * shows is no drift: then the ratio is that of the pairs. Other repeats are compared by Welch's interval (Biometrika 34, 1947), which does not
  * assume equal variances. In both cases degrees of freedom follow Satterthwaite (Biometrics Bulletin 2, 1946).
  *
  * With five repeats that vary by 3 % (CV), a difference of 10 % is found in 99 of 100 comparisons by Welch's interval, and
  * in 95 of 100 by pairs, whose interval has half as many degrees of freedom.
  *
  * Repeats that were not taken in turn show a drift only within each side: one straight line for both, with a level for
- * each side. If its slope is not 0 at the level of 99 %, the interval is widened by what the drift comes to between the
+ * each side. If its slope is not 0 at the level of 99 %, and each side alone shows at least a quarter of it, the interval is widened by what the drift comes to between the
  * middles of the two sides, since a drift could then be all of the difference.
  *
  * Pure functions, any thread. */
@@ -39,12 +40,12 @@ struct ratio_side {
 };
 
 struct ratio {
-	double mean[2];   /* geometric means; NaN: there are none */
-	double ratio;     /* of the first side to the second; of pairs with their drift taken off */
+	double mean[2]; /* geometric means; NaN: there are none */
+	double ratio; /* of the first side to the second; of pairs with a drift of both taken off */
 	double low, high; /* its interval; NaN where there are too few repeats */
 	bool paired;      /* the repeats were taken in turn */
 	/* By which factor all values changed from the first measurement to the last one. NaN:
-	 * unknown, or in repeats that were not taken in turn: no drift was found. */
+	 * unknown, or no drift of both sides was found. */
 	double drift;
 	bool widened; /* by a drift between repeats that were not taken in turn */
 	/* 1: the first side is larger, -1: the second one is, 0: the interval contains 1, or

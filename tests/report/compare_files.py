@@ -51,6 +51,7 @@ def draw(path, seed, in_turn, faster=1, cv=0.03, drift=1):
             phase.attrs.modify("bytes_read", round(rate))
             phase.attrs.modify("samples", round(rate / SAMPLE_BYTES))
             phase.attrs.modify("bytes_written", 0)
+            phase.attrs.modify("bytes_per_second", rate)
             phase.attrs.modify("seconds", 1.0)
             phase.attrs.modify("started", 1_700_000_000_000_000_000 + at * 10_000_000_000)
 

@@ -289,6 +289,7 @@ static void test_unanswered(void)
 					    "\"most_errors\": 1000",
 					    "\"most_cached\": 1",
 					    "\"client_not_limit\": true",
+					    "\"no_doubt\": true",
 					    "\"most_checkpoint_time\": \"1 h\"",
 					    "\"most_restore_time\": \"1 h\""};
 	struct fixture *x = fresh();

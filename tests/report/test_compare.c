@@ -352,9 +352,9 @@ static void test_one_repeat(void)
 	c = compared(files, 2);
 	CU_ASSERT(c->verdicts == 0 && !c->phases[0].pairs[0].judged);
 	compare_sentence(sentence, c, &c->phases[0].pairs[0]);
-	CU_ASSERT_STRING_EQUAL(sentence,
-			       "Not judged, since each ran only once: B is 2.00 times as fast as "
-			       "A. Repeats show whether that is chance (--repeat 5).\n");
+	CU_ASSERT_STRING_EQUAL(
+		sentence, "Not judged, since each ran only once: B came out 2.00 times as fast as "
+			  "A. Repeats show whether that is chance (--repeat 5).\n");
 	done(c);
 }
 

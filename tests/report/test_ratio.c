@@ -84,6 +84,26 @@ static void test_pairs(void)
 	CU_ASSERT(!ratio_of(&a, &b, 0.95).paired);
 }
 
+/* Only the first side becomes faster, by 30 %. The pairs are 1.1 to 1.43, and their ratio is what is said. */
+static void test_drift_of_one_side(void)
+{
+	static const double first[] = {1.1, 1.2, 1.3, 1.4, 1.43},
+			    second[] = {1, 1.01, 0.99, 1.01, 1};
+	static const double when[2][5] = {{0, 2, 4, 6, 8}, {1, 3, 5, 7, 9}},
+			    late[] = {10, 12, 14, 16, 18};
+	struct ratio_side a = {first, when[0], 5}, b = {second, when[1], 5};
+	struct ratio r = ratio_of(&a, &b, 0.95);
+	double product = 1;
+
+	for (int i = 0; i < 5; i++)
+		product *= first[i] / second[i];
+	CU_ASSERT(r.paired && isnan(r.drift));
+	CU_ASSERT_DOUBLE_EQUAL(r.ratio, pow(product, 0.2), 1e-9);
+	b.when_s = late;
+	r = ratio_of(&a, &b, 0.95);
+	CU_ASSERT(!r.paired && isnan(r.drift) && !r.widened);
+}
+
 static void test_too_few(void)
 {
 	static const double one = 6, some[] = {2, 3}, zero[] = {0, 3}, same[] = {7, 7},
@@ -216,6 +236,7 @@ int main(void)
 		{"t of any level and freedom", test_t},
 		{"Welch's interval by hand", test_welch},
 		{"pairs by hand", test_pairs},
+		{"a drift of one side", test_drift_of_one_side},
 		{"too few values", test_too_few},
 		{"false verdicts", test_false_verdicts},
 		{"power", test_power},
