@@ -27,6 +27,10 @@
 /* clang-format off */
 #define ACCEPT_LIST(X) \
 	X(RATE, "least_rate", RATE, true, "bandwidth", "B/s", "bytes per second of all ranks") \
+	X(WRITE, "least_write_rate", RATE, true, "bandwidth of writing", "B/s", \
+	  "bytes per second written by all ranks: checkpoints, caches, replays") \
+	X(READ, "least_read_rate", RATE, true, "bandwidth of reading", "B/s", \
+	  "bytes per second read by all ranks: checkpoints, caches, replays") \
 	X(OPERATIONS, "least_operations", REAL, true, "operations", "1/s", "operations per second") \
 	X(SAMPLES, "least_samples", REAL, true, "samples", "1/s", "samples per second") \
 	X(AU, "least_au", REAL, true, "AU", "fraction", "accelerator utilisation, 0 to 1") \

@@ -94,6 +94,10 @@ double accept_value(const struct results_file *f, const struct results_phase_rea
 	switch (criterion) {
 	case ACCEPT_RATE:
 		return series_figure_of(p, SERIES_BYTES);
+	case ACCEPT_WRITE:
+		return series_figure_of(p, SERIES_WRITE);
+	case ACCEPT_READ:
+		return series_figure_of(p, SERIES_READ);
 	case ACCEPT_OPERATIONS:
 		return series_figure_of(p, SERIES_OPERATIONS);
 	case ACCEPT_SAMPLES:

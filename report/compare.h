@@ -30,6 +30,8 @@ enum {
 	X(BYTES, "GB/s", "bytes_per_second", GIGA, SERIES_BYTES, true, false) \
 	X(OPERATIONS, "ops/s", "operations_per_second", FIGURE, SERIES_OPERATIONS, true, false) \
 	X(SAMPLES, "samples/s", "samples_per_second", FIGURE, SERIES_SAMPLES, true, false) \
+	X(WRITE, "GB/s written", "bytes_written_per_second", GIGA, SERIES_WRITE, false, false) \
+	X(READ, "GB/s read", "bytes_read_per_second", GIGA, SERIES_READ, false, false) \
 	X(AU, "AU", "au", SHARE, SERIES_AU, false, false) \
 	X(SECONDS, "seconds", "seconds", FIGURE, SERIES_SECONDS, false, true) \
 	X(P99, "p99", "p99_ns", NS, SERIES_P99, false, true)

@@ -184,6 +184,8 @@ static const struct column phase_columns[] = {
 	CALLED("operations_per_second", csv_rate, SERIES_OPERATIONS),
 	CALLED("samples_per_second", csv_rate, SERIES_SAMPLES),
 	CALLED("cached_share", csv_role, ROLE_CACHED),
+	CALLED("bytes_written_per_second", csv_rate, SERIES_WRITE),
+	CALLED("bytes_read_per_second", csv_rate, SERIES_READ),
 	COLUMNS_END};
 /* clang-format on */
 

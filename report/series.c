@@ -14,6 +14,8 @@ const char *const series_keys[SERIES_FIGURES] = {
 	[SERIES_BYTES] = "bytes_per_second",
 	[SERIES_SAMPLES] = "samples_per_second",
 	[SERIES_OPERATIONS] = "operations_per_second",
+	[SERIES_WRITE] = "bytes_written_per_second",
+	[SERIES_READ] = "bytes_read_per_second",
 	[SERIES_P99] = "p99_ns",
 };
 
@@ -36,6 +38,14 @@ bool series_counts(const struct results_phase_read *p)
 			      strcmp(r->status, "ended") == 0);
 }
 
+/* What was not done has no rate. */
+static double series_direction(const struct results_phase_read *p, enum role role)
+{
+	double rate = results_role_value(&p->merged, 0, role);
+
+	return rate > 0 ? rate : NAN;
+}
+
 double series_figure_of(const struct results_phase_read *p, enum series_figure figure)
 {
 	const struct hist *h;
@@ -51,6 +61,10 @@ double series_figure_of(const struct results_phase_read *p, enum series_figure f
 		return results_rate(phase_bytes(p), p->record.seconds);
 	case SERIES_OPERATIONS:
 		return results_role_value(&p->merged, 0, ROLE_OPERATION_RATE);
+	case SERIES_WRITE:
+		return series_direction(p, ROLE_WRITE_RATE);
+	case SERIES_READ:
+		return series_direction(p, ROLE_READ_RATE);
 	case SERIES_SAMPLES:
 		return results_rate(results_role_value(&p->merged, 0, ROLE_ITEMS),
 				    p->record.seconds);

@@ -15,6 +15,8 @@ enum series_figure {
 	SERIES_BYTES,
 	SERIES_SAMPLES,
 	SERIES_OPERATIONS,
+	SERIES_WRITE, /* bytes per second of those that do one after the other, and each for itself */
+	SERIES_READ,
 	SERIES_P99,
 	SERIES_FIGURES,
 	/* Further values of each repeat, of which no statistics are made: its time, and when it

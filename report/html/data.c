@@ -221,12 +221,21 @@ static bool data_phases(cJSON *to, const struct results_file *const *files, unsi
 	return true;
 }
 
+static bool data_nodes_differ(const struct scaling *s)
+{
+	for (uint32_t i = 1; i < s->count; i++)
+		if (s->rows[i].nodes != s->rows[0].nodes)
+			return true;
+	return false;
+}
+
 static void data_scaling(cJSON *to, const struct results_file *const *files, unsigned count)
 {
 	struct scaling s = {0};
 	cJSON *made = NULL, *list;
 
-	if (count > 1 && scaling_make(&s, files, count))
+	/* Nothing scales where all runs had as many nodes. */
+	if (count > 1 && scaling_make(&s, files, count) && data_nodes_differ(&s))
 		made = document_json(scaling_write, &s);
 	scaling_free(&s);
 	list = cJSON_DetachItemFromObjectCaseSensitive(made, "scaling");

@@ -25,6 +25,8 @@ static struct shown shown_as(enum series_figure figure, double mean)
 	case SERIES_AU:
 		return (struct shown){100, " %"};
 	case SERIES_BYTES:
+	case SERIES_WRITE:
+	case SERIES_READ:
 		return (struct shown){1e-9, ""};
 	case SERIES_P99:
 		return mean < 1e3   ? (struct shown){1, " ns"}
@@ -41,7 +43,8 @@ static struct shown shown_as(enum series_figure figure, double mean)
 	return (struct shown){1, ""};
 }
 
-static const char *const labels[SERIES_FIGURES] = {"AU", "GB/s", "/s", "ops/s", "p99"};
+static const char *const labels[SERIES_FIGURES] = {"AU",           "GB/s",      "/s", "ops/s",
+						   "GB/s written", "GB/s read", "p99"};
 
 /* The number of decimals that shows value with the given number of digits. */
 static int series_decimals(double value, int digits)

@@ -33,13 +33,18 @@ static void streams_null(struct page *page)
 
 static const struct column columns[] = {
 	COLUMN(NAME, struct phase_row, name, NULL, "checkpoints, models"),
-	PHASE_ROLE("GB/s first", BYTE_RATE_FIRST, GIGA), PHASE_ROLE("last", BYTE_RATE, GIGA),
-	PHASE_ROLE("slowest rank", BYTE_RATE_SLOWEST, GIGA), COLUMNS_END};
+	PHASE_ROLE("GB/s first", BYTE_RATE_FIRST, GIGA),
+	PHASE_ROLE("last", BYTE_RATE, GIGA),
+	PHASE_ROLE("written", WRITE_RATE, GIGA),
+	PHASE_ROLE("read", READ_RATE, GIGA),
+	PHASE_ROLE("slowest rank", BYTE_RATE_SLOWEST, GIGA),
+	COLUMNS_END};
 
 const struct text_kind text_streams = {
 	.is = streams_is,
 	.columns = columns,
-	.below = "first, last: of all ranks, until the first one had done its part, until the last "
-		 "one had;\nslowest rank: of its own part\n",
+	.below =
+		"first, last: of all ranks, until the first one had done its part, until the last "
+		"one had;\nwritten, read: each by itself, until the last one had; slowest rank: of its own part\n",
 	.after = streams_null,
 };

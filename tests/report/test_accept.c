@@ -280,6 +280,8 @@ static void test_interval(void)
 static void test_unanswered(void)
 {
 	static const char *const rules[] = {"\"least_rate\": 0",
+					    "\"least_write_rate\": 0",
+					    "\"least_read_rate\": 0",
 					    "\"least_operations\": 0",
 					    "\"least_samples\": 0",
 					    "\"least_au\": 0",

@@ -83,15 +83,18 @@ def said_by(path):
     for which, phases in (("json", report(path)["phases"]), ("page", data["files"][0]["phases"])):
         said[which] = [{"au": exact(p["rates"]["au"]), "bytes": exact(p["rates"]["bytes_per_second"]),
                         "operations": exact(p["rates"]["operations_per_second"]), "items": exact(p["rates"]["samples_per_second"]),
+                        "written": exact(p["rates"]["bytes_written_per_second"]), "read": exact(p["rates"]["bytes_read_per_second"]),
                         "p99": exact(p["rates"]["p99_ns"]), "errors": exact(p["errors"]), "count": exact(p["operations"])}
                        for p in phases]
     said["csv"] = [{"au": exact(row["au"]), "bytes": exact(row["bytes_per_second"]), "operations": exact(row["operations_per_second"]),
-                    "items": exact(row["samples_per_second"]), "p99": exact(row["p99_ns"]), "errors": exact(row["errors"]),
+                    "items": exact(row["samples_per_second"]), "p99": exact(row["p99_ns"]), "written": exact(row["bytes_written_per_second"]),
+                    "read": exact(row["bytes_read_per_second"]), "errors": exact(row["errors"]),
                     "count": exact(row["operations"])} for row in rows]
     said["summary"] = [{"au": exact(row["au"]), "bytes": exact(row["GB_per_s"] * 1e9), "operations": exact(row["operations_per_s"]),
                         "p99": exact(row["p99_ms"] * 1e6), "errors": exact(row["errors"])} for row in summary]
     columns = {"au": (cells(text, "phase", "AU"), 1e-2), "bytes": (cells(text, "phase", "GB/s"), 1e9),
-               "operations": (cells(text, "plain I/O", "last", 1), 1)}
+               "operations": (cells(text, "plain I/O", "last", 1), 1), "written": (cells(text, "checkpoints, models", "written"), 1e9),
+               "read": (cells(text, "checkpoints, models", "read"), 1e9)}
     said["text"] = [{} for p in said["json"]]
     for i, p in enumerate(report(path)["phases"]):
         for name, (column, factor) in columns.items():

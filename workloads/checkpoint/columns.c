@@ -58,7 +58,8 @@ static const struct figure figures[] = {
 		   "bytes written per second, each checkpoint until its first rank had written its part")
 	FIGURE_PER("write_rate", "B/s", 1e9, OF(CHECKPOINT_WRITE_DONE_BYTES),
 		   OF(CHECKPOINT_WRITE_SLOWEST_NS),
-		   "bytes written per second, each checkpoint until its last rank had written its part")
+		   "bytes written per second, each checkpoint until its last rank had written its part",
+		   .role = ROLE_WRITE_RATE)
 	FIGURE_PER("write_rate_slowest_rank", "B/s", 1e18, OF_NONE, OF(CHECKPOINT_WRITE_NS_PER_GB),
 		   "bytes of its own part that the slowest rank wrote per second")
 	FIGURE_PER("write_rate_mlperf", "B/s", 1, OF(CHECKPOINT_WRITE_RATES),
@@ -69,7 +70,8 @@ static const struct figure figures[] = {
 		   "bytes read per second, each checkpoint until its first rank had read its part")
 	FIGURE_PER("read_rate", "B/s", 1e9, OF(CHECKPOINT_READ_DONE_BYTES),
 		   OF(CHECKPOINT_READ_SLOWEST_NS),
-		   "bytes read per second, each checkpoint until its last rank had read its part")
+		   "bytes read per second, each checkpoint until its last rank had read its part",
+		   .role = ROLE_READ_RATE)
 	FIGURE_PER("read_rate_slowest_rank", "B/s", 1e18, OF_NONE, OF(CHECKPOINT_READ_NS_PER_GB),
 		   "bytes of its own part that the slowest rank read per second")
 	FIGURE_PER("read_rate_mlperf", "B/s", 1, OF(CHECKPOINT_READ_RATES),
