@@ -165,6 +165,10 @@ struct backend_ops {
 	uint64_t (*part)(const void *options, uint64_t length);
 	uint32_t (*in_flight)(const void *options);
 
+	/* What shows whether the servers of a store answer, for warnings: a command. NULL: haul knows of none. See
+	 * backend_look_at. */
+	const char *look_at;
+
 	/* NULL: the store is not a model, and only a measurement tells. */
 	void (*model)(const void *options, uint32_t ranks, uint32_t ranks_per_node,
 		      struct backend_model *out);
@@ -251,6 +255,9 @@ const struct backend_ops *const *backend_table(void);
 /* Their sections in the same order, NULL-terminated, for struct job_schema. */
 extern const struct section *const backend_sections[];
 const struct backend_ops *backend_find(const char *scheme);
+
+/* Where to look when a store of that URI, or an object in it, does not answer: " (…)", or "". */
+const char *backend_look_at(const char *uri);
 
 /* Sets the process up for the stores that a job describes, before any of them is opened. Who reads a job for a process
  * calls it, from the main thread: what a library needs of the whole process is not for a store to change. */

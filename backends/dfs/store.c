@@ -377,6 +377,7 @@ const struct backend_ops dfs_backend = {
 			.size = sizeof(struct dfs_options),
 			.owner = &dfs_backend,
 		},
+	.look_at = " (dmg system query, and that daos_agent runs)",
 	.capabilities = BACKEND_CONTENT | BACKEND_RANGES | BACKEND_ATOMIC_COMMIT |
 			BACKEND_PERSISTENT | BACKEND_MANY_NODES | BACKEND_MISSING_IS_ERROR |
 			BACKEND_DEPTH | BACKEND_RENAME | BACKEND_LIST | BACKEND_UPDATE |

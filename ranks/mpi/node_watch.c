@@ -1,5 +1,6 @@
 /* Node watch: see node_watch.h. */
 #include "ranks/mpi/node_watch.h"
+#include "backends/backend.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -37,8 +38,11 @@ static void node_watch_log(struct node_watch *w, const struct stall_note *n, uin
 	}
 	w->lines++;
 	if (n->kind == STALL_WAITS)
-		log_say(w->log, LOG_WARNING, "%s has waited %.1f s for storage%s%s", n->who,
-			seconds, *n->object ? ", for " : "", n->object);
+		log_say(w->log, LOG_WARNING,
+			"%s has waited %.1f s for storage%s%s: see whether its servers answer%s; TERM ends "
+			"the run, and what was measured is kept",
+			n->who, seconds, *n->object ? ", for " : "", n->object,
+			backend_look_at(n->object));
 	else
 		log_say(w->log, LOG_WARNING,
 			"%s has not answered for %.1f s: it is stopped, or hangs in a call", n->who,

@@ -120,14 +120,37 @@ def test_signal_while_servers_are_silent():
         silent(kind, random.choice((1, 2, 4)), random.uniform(0.3, 1.0))
 
 
+def test_warning_of_a_stall():
+    """A wait that is longer than stall_limit says where to look, and how to end the run."""
+    with Folder() as folder:
+        hang = os.path.join(folder, "hang")
+        write_job(folder, {"stall_limit": "0.2 s", "stores": store(), "phases": [
+            io("write", **WRITE), io("read", **WRITE, seconds="1 h", passes=0)]})
+        check(run(folder, 1, "--only", "write").rc == 0, "write")
+        process = start(1, "run", "job.json", "--force", "--only", "read", cwd=folder,
+                        env=environment(folder, HAUL_DFS_HANG=hang), start_new_session=True)
+        try:
+            time.sleep(0.7)
+            touch(hang)
+            time.sleep(2.5)
+            began = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+            r = finish(process, began, timeout=60)
+        finally:
+            kill_run(process, folder)
+        check("see whether its servers answer (dmg system query" in r.err and "TERM ends the run" in r.err, f"{r}")
+
+
 def test_read_only_user():
     """Phases that only read, and ls, connect for reading; one that writes is refused, and told which rights it lacks."""
     with Folder() as folder:
         write_job(folder, {"stores": store(), "dataset": {"format": "npz", "files": 4, "sample_bytes": 1000}, "phases": [
             {"generate": {}}, io("write", **WRITE), {"train": {"batch": 1, "null_steps": 0}}, io("read", **WRITE),
-            io("stat", objects=4), io("list", objects=4)]})
+            io("stat", objects=4), io("list", objects=4), {"checkpoint": {"model": SMALL, "operation": "write", "count": 1,
+                                                                          "name": "save"}},
+            {"checkpoint": {"model": SMALL, "operation": "read", "count": 1, "name": "restore"}}]})
         check(run(folder, 2).rc == 0, "the run that makes the data")
-        reads = [a for name in ("train", "read", "stat", "list") for a in ("--only", name)]
+        reads = [a for name in ("train", "read", "stat", "list", "restore") for a in ("--only", name)]
         os.unlink(folder + "/log")
         r = run(folder, 2, *reads, HAUL_DFS_READ_ONLY=1)
         check(r.rc == 0, f"{r}")

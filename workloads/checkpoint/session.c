@@ -148,7 +148,9 @@ int checkpoint_open(struct checkpoint_run *r, struct err *err)
 {
 	const struct checkpoint_options *o = r->options;
 	struct phase_context *ctx = r->ctx;
-	int rc = workload_store_open(ctx, r->described, &r->store, err);
+	int rc = checkpoint_writes(o)
+			 ? workload_store_open(ctx, r->described, &r->store, err)
+			 : workload_store_open_to_read(ctx, r->described, &r->store, err);
 
 	rc = group_agree(ctx->group, rc, err);
 	if (rc < 0)
