@@ -273,6 +273,10 @@ uint32_t backend_depth(const struct job_store *described);
 uint64_t backend_range(const struct job_store *described, uint64_t largest, uint32_t depth);
 /* Bytes per write, of an object of length bytes (0: unknown). UINT64_MAX: the object whole. */
 uint64_t backend_part(const struct job_store *described, uint64_t length);
+/* Bytes of a part of an object of that length: `wanted`, or more where the store makes objects in parts and wants so; whole
+ * MiB then. */
+uint64_t backend_part_least(const struct job_store *described, uint64_t length, uint64_t wanted);
+
 /* Whether the store takes an object of length bytes in parts of part bytes. -EINVAL with a sentence
  * that begins with path. */
 int backend_check_parts(const struct job_store *described, uint64_t length, uint64_t part,

@@ -9,6 +9,7 @@
 #include "backends/node_block.h"
 #include "backends/store.h"
 #include "core/content/fnv.h"
+#include "core/numbers.h"
 #include "core/units.h"
 
 const struct option store_common_options[] = {
@@ -89,6 +90,20 @@ static uint64_t store_part_of(const struct backend_ops *ops, const void *options
 uint64_t backend_part(const struct job_store *described, uint64_t length)
 {
 	return store_part_of(described->section->owner, described->options, length);
+}
+
+uint64_t backend_part_least(const struct job_store *described, uint64_t length, uint64_t wanted)
+{
+	const struct backend_ops *ops = described->section->owner;
+	const uint64_t unit = 1 << 20;
+	uint64_t part = wanted;
+
+	if (ops->capabilities & BACKEND_UPDATE || length <= wanted)
+		return wanted;
+	part = max_u64(part, ops->part_min);
+	if (ops->parts_max)
+		part = max_u64(part, (length + ops->parts_max - 1) / ops->parts_max);
+	return part > wanted ? (part + unit - 1) / unit * unit : wanted;
 }
 
 int backend_check_parts(const struct job_store *described, uint64_t length, uint64_t part,

@@ -243,10 +243,13 @@ struct workload {
 /* The section of NAME_workload, whose options are struct NAME_options: its help, its targets (NULL:
  * none), its option tables. */
 #define SECTION_OF(kind, h, its_targets, ...) \
+	SECTION_DECIDED(kind, h, its_targets, NULL, __VA_ARGS__)
+/* The same with options that stores decide: see struct section. */
+#define SECTION_DECIDED(kind, h, its_targets, its_complete, ...) \
 	{ \
 		.name = #kind, .help = (h), .tables = {__VA_ARGS__, NULL}, \
 		.size = sizeof(struct kind##_options), .targets = (its_targets), \
-		.owner = &kind##_workload \
+		.complete = (its_complete), .owner = &kind##_workload \
 	}
 
 const struct workload *const *workload_table(void); /* NULL-terminated: workloads/table.c */

@@ -183,6 +183,7 @@ static void fault_by_status(struct request *req, unsigned status)
 	case 503: /* S3's and Azure's word for too many requests; a HEAD has no body that says so */
 		fault_set(req, -EAGAIN, REQ_FAULT_THROTTLE, true, "the store asks to slow down");
 		break;
+	case 405:
 	case 501:
 		fault_set(req, -ENOTSUP, REQ_FAULT_OTHER, false,
 			  "the store does not know this operation");
@@ -259,6 +260,15 @@ static bool fault_mend(struct slot *s, const char *code)
 	return false;
 }
 
+/* Whether a store has refused to list parts because it knows no such request, and not for what it says itself. */
+static bool fault_no_parts(const struct slot *s, bool known)
+{
+	unsigned status = s->exchange.answer.status;
+
+	return status == 405 || status == 501 || s->req->answer.status == -EPROTO ||
+	       (!known && s->channel->store->dialect->begins && (status == 400 || status == 404));
+}
+
 void fault_of_answer(struct slot *s)
 {
 	struct http_answer *a = &s->exchange.answer;
@@ -279,6 +289,13 @@ void fault_of_answer(struct slot *s)
 	m = code_find(a->code);
 	if (m)
 		fault_set(s->req, m->status, m->fault, m->transient, m->why);
+	if (s->step == STEP_PARTS && fault_no_parts(s, m != NULL))
+		fault_set(s->req, -ENOTSUP, REQ_FAULT_OTHER, false,
+			  sentence_keep(
+				  &s->channel->store->sentences, "the store does not list parts",
+				  "the store does not list the parts of an upload (status %u), so "
+				  "it cannot be known whether all have come",
+				  a->status));
 	if (s->channel->store->dialect->explain)
 		s->channel->store->dialect->explain(s);
 }

@@ -53,6 +53,7 @@ struct parts_page {
 	uint64_t count, bytes; /* that belong to the upload */
 	uint64_t next;         /* the number after which the next page begins */
 	bool truncated;
+	bool whole; /* the document was a list of parts, and came to its end */
 };
 
 struct slot {

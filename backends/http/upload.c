@@ -142,9 +142,9 @@ static const char *upload_refusal(const struct slot *s, const struct upload *u)
 	if (u->whole)
 		return NULL;
 	if (u->part < ops->part_min && (!u->length || u->length > u->part))
-		return "parts of an upload have at least 5 MiB; set \"transfer\" to 5 MiB or more";
+		return "parts of an upload have at least 5 MiB; set larger parts (the store's \"part\" or \"transfer\", or the phase's \"chunk\" or \"block\")";
 	if (u->length && (u->length - 1) / u->part >= ops->parts_max)
-		return "too many parts; set a larger \"transfer\"";
+		return "too many parts; set larger parts (the store's \"part\" or \"transfer\", or the phase's \"chunk\" or \"block\")";
 	return NULL;
 }
 
@@ -362,6 +362,12 @@ static enum http_step upload_listed(struct slot *s)
 {
 	struct upload *u = upload_of(s);
 
+	if (!s->parts.whole) {
+		s->req->answer.fault = REQ_FAULT_OTHER;
+		return slot_refuse(s, -EPROTO,
+				   "the server's answer is no list of parts, so the store does not "
+				   "list them, and it cannot be known whether all have come");
+	}
 	u->listed += s->parts.count;
 	u->listed_bytes += s->parts.bytes;
 	if (s->parts.truncated && s->parts.next > u->listed_to) {

@@ -28,6 +28,9 @@ enum {
 	SECTION_TABLES = 4
 };
 
+struct job;
+struct job_phase;
+
 /* One kind of store, data set or phase: a struct and the tables that fill it. */
 struct section {
 	const char *name; /* a phase's kind ("train"), a store's scheme ("file") */
@@ -35,7 +38,9 @@ struct section {
 	const struct option *tables[SECTION_TABLES]; /* NULL-terminated */
 	size_t size;                                 /* size of the struct that the tables fill */
 	const struct target *targets; /* of a phase: each is also an option; NULL: none */
-	const void *owner;            /* const struct workload * or const struct backend_ops * */
+	/* Of a phase: fills in options that were left out and that its stores decide. NULL: there are none. */
+	void (*complete)(const struct job *job, struct job_phase *phase);
+	const void *owner; /* const struct workload * or const struct backend_ops * */
 };
 
 struct job_schema {

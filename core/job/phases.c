@@ -165,7 +165,10 @@ static int read_phase(struct job *job, const struct job_schema *schema, const cJ
 	if (rc < 0)
 		return rc;
 	job->phase_count++;
-	return job_check_phase(job, phase, err);
+	rc = job_check_phase(job, phase, err);
+	if (rc == 0 && phase->section->complete)
+		phase->section->complete(job, phase);
+	return rc;
 }
 
 /* Phases that run at the same time have no rank in common, and names of their own, by which their

@@ -340,6 +340,44 @@ static int set_enter(struct set *s, cJSON **node)
 	return 0;
 }
 
+/* The kind of store that a value of "uri" names; NULL: none, or several. */
+static const struct section *uri_section(const struct set *s, const cJSON *uri)
+{
+	const char *text = cJSON_IsString(uri) ? uri->valuestring : "", *end = strstr(text, "://");
+
+	for (const struct section *const *k = s->schema->stores; end && *k; k++)
+		if (strlen((*k)->name) == (size_t)(end - text) &&
+		    strncmp((*k)->name, text, (size_t)(end - text)) == 0)
+			return *k;
+	return NULL;
+}
+
+static bool section_has(const struct section *section, const char *key)
+{
+	for (const struct option *const *table = section->tables; *table; table++)
+		for (const struct option *o = *table; o->name; o++)
+			if (strcmp(o->name, key) == 0)
+				return true;
+	return false;
+}
+
+/* A store becomes one of another kind: options that only the former kind has go with it. */
+static void set_other_store(const struct set *s, cJSON *store, const cJSON *uri)
+{
+	const struct section *before =
+		uri_section(s, cJSON_GetObjectItemCaseSensitive(store, "uri"));
+	const struct section *now = uri_section(s, uri);
+	cJSON *item = store->child;
+
+	while (before && now && before != now && item) {
+		cJSON *next = item->next;
+
+		if (section_has(before, item->string) && !section_has(now, item->string))
+			cJSON_Delete(cJSON_DetachItemViaPointer(store, item));
+		item = next;
+	}
+}
+
 static int set_store(struct set *s, cJSON *node, cJSON *value)
 {
 	const char *segment = s->segments[s->at];
@@ -356,6 +394,8 @@ static int set_store(struct set *s, cJSON *node, cJSON *value)
 		return err_set(s->err, -EINVAL, "%s holds nothing, it is %s", s->pointer,
 			       json_describe(is, node));
 	} else if (cJSON_GetObjectItemCaseSensitive(node, segment)) {
+		if (s->at == 2 && !strcmp(s->segments[0], "stores") && !strcmp(segment, "uri"))
+			set_other_store(s, node, value);
 		done = cJSON_ReplaceItemInObjectCaseSensitive(node, segment, value);
 	} else {
 		done = cJSON_AddItemToObject(node, segment, value);

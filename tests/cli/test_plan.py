@@ -351,4 +351,64 @@ def test_phases_left_out():
     check("moves" not in r.stdout and re.search(r"^space +499.2 MB and ", r.stdout, re.M), r)
 
 
+DATA = {"HAUL_DATA": "/tmp"}
+# What a store needs to be planned on, and no network.
+ACCOUNTS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1", "AZURE_STORAGE_ACCOUNT": "a",
+            "AZURE_STORAGE_KEY": "YWJj"}
+STORES = {"file": "file:///tmp/haul", "direct": "direct:///tmp/haul", "s3": "s3://b/p", "az": "az://a/c", "gs": "gs://b/p",
+          "mem": "mem://", "null": "null://", "sim": "sim://", "daos": "daos://p/c"}
+# What no default can mend: such a store keeps no bytes, or does not let ranks share an object.
+CANNOT = {("null", "load"), ("sim", "load"), ("mem", "shared")}
+
+
+def kinds(folder):
+    trace = os.path.join(folder, "t.csv")
+    with open(trace, "w") as f:
+        f.write("Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n1,Write,4096,Tier-2,k,Prefill\n")
+    every = {"generate": {"generate": {}}, "train": {"train": {}}, "checkpoint": {"checkpoint": {"model": "llama3_8b"}},
+             "shared": {"checkpoint": {"model": "llama3_8b", "layout": "shared", "framing": "raw"}}, "load": {"load": {}},
+             "kvcache": {"kvcache": {"model": "llama3.1-8b"}}, "tiers": {"kvcache": {"model": "llama3.1-8b", "tiers": [{"store": "s"}]}},
+             "replay": {"replay": {"trace": trace}}}
+    for operation in ("write", "read", "mixed", "stat", "create", "delete", "list"):
+        every["io " + operation] = {"io": {"operation": operation}}
+    return every
+
+
+def test_every_kind_on_every_store():
+    """The smallest job of each kind plans on each store: what is left out fits the store."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "job.json")
+        for store, uri in STORES.items():
+            for kind, phase in kinds(folder).items():
+                job = {"stores": {"s": {"uri": uri}}, "phases": [phase]}
+                if kind in ("generate", "train"):
+                    job["dataset"] = {"format": "npz", "files": 4, "samples_per_file": 1, "sample_bytes": 1000000}
+                with open(path, "w") as f:
+                    json.dump(job, f)
+                r = haul("plan", path, env=ACCOUNTS)
+                check((r.returncode == 0) == ((store, kind) not in CANNOT), f"{kind} on {store}: {r}")
+
+
+def test_more_parts_than_a_store_takes():
+    """Files of more parts than S3 takes are found by the plan, which names the key that decides."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "job.json")
+        with open(path, "w") as f:
+            json.dump({"stores": {"s": {"uri": "s3://b/p"}}, "phases": [{"generate": {}}],
+                       "dataset": {"format": "raw", "files": 2, "samples_per_file": 1, "sample_bytes": "160 GiB"}}, f)
+        r = haul("plan", path, env=ACCOUNTS)
+        check(r.returncode == 2 and "/stores/s/part: an object of s3:// has at most 10000 parts, not 20480 of 8 MiB" in r.stderr, r)
+        r = haul("plan", path, "--set", "stores.s.part=32 MiB", env=ACCOUNTS)
+        check(r.returncode == 0, r)
+
+
+def test_a_store_of_another_kind():
+    """A ready job for files plans on objects: what only files have goes with the file store, and what nobody has does not."""
+    r = haul("plan", "kvcache_mlperf", "--set", "stores.cache.uri=s3://b/k", env={**ACCOUNTS, **DATA})
+    check(r.returncode == 0, r)
+    r = haul("plan", "kvcache_mlperf", "--set", "stores.cache.uri=s3://b/k", "--set", "stores.cache.fsync=file",
+             env={**ACCOUNTS, **DATA})
+    check(r.returncode == 2 and "fsync" in r.stderr, r)
+
+
 main()

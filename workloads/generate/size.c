@@ -2,7 +2,9 @@
 #include "workloads/generate/size.h"
 
 #include <errno.h>
+#include <stdio.h>
 
+#include "core/numbers.h"
 #include "workloads/common/crew.h"
 #include "workloads/common/writer.h"
 #include "workloads/dataset/find.h"
@@ -13,6 +15,7 @@ enum {
 	GENERATE_BUFFER_MAX = 16 << 20,
 	GENERATE_BUFFER_MANY = 1 << 20, /* of each of several writes in flight */
 	GENERATE_PIECE_WHOLE = 1 << 20,
+	GENERATE_FILES_LOOKED = 10000,
 	GENERATE_AHEAD =
 		1 /* buffers that fillers make bytes in, beside those of writes in flight */
 };
@@ -47,14 +50,45 @@ int generate_dataset(const struct job *job, const struct job_phase *phase,
 	return rc;
 }
 
+/* The largest file; of many files, the first ones stand for all. */
+static uint64_t generate_largest(const struct dataset *d)
+{
+	uint64_t files = min_u64(d->options.files, GENERATE_FILES_LOOKED), largest;
+	struct layout l;
+
+	dataset_mean_layout(d, &l);
+	largest = l.size;
+	for (uint64_t i = 0; i < files; i++) {
+		dataset_layout(d, i, &l);
+		largest = max_u64(largest, l.size);
+	}
+	return largest;
+}
+
+/* An object has no more parts than its store takes, and none is too small. */
+static int generate_check_parts(const struct job_store *store, const struct dataset *d,
+				struct err *err)
+{
+	const struct backend_ops *ops = store->section->owner;
+	uint64_t largest = generate_largest(d), part = backend_part(store, largest);
+	char path[sizeof(store->name) + 24];
+
+	if (!ops->part || ops->capabilities & BACKEND_UPDATE || !part)
+		return 0;
+	snprintf(path, sizeof(path), "/stores/%s/part", store->name);
+	return backend_check_parts(store, largest, part, path, err);
+}
+
 int generate_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		   struct err *err)
 {
 	const struct job_store *store;
 	struct dataset d;
 
+	int rc = generate_dataset(job, phase, &store, &d, err);
+
 	(void)ranks;
-	return generate_dataset(job, phase, &store, &d, err);
+	return rc < 0 ? rc : generate_check_parts(store, &d, err);
 }
 
 uint64_t generate_piece(const struct backend_ops *ops, uint64_t part)

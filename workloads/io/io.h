@@ -109,6 +109,8 @@ double io_size_mean(const struct io_options *o);
 /* Bytes that an operation moves on average. */
 double io_operation_bytes(const struct io_options *o, bool whole);
 
+/* The block where it was left out, which the store decides. */
+void io_complete(const struct job *job, struct job_phase *phase);
 uint32_t io_needs(const void *options);
 int io_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 	      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);

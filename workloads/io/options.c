@@ -13,7 +13,7 @@ static const char *const operation_names[] = {"write",  "read", "mixed",  "stat"
 const char *const io_layout_names[] = {"objects", "segmented", "strided", NULL};
 const char *const io_order_names[] = {"sequential", "random", "replacement", NULL};
 
-static const uint64_t size_default = 64 << 20;
+static const uint64_t size_default = 64 << 20, block_default = 1 << 20;
 static const double read_share_default = 0.5;
 
 static const struct option mix_options[] = {
@@ -55,8 +55,10 @@ const struct option io_options_table[] = {
 	OPT_LIST(
 		"sizes", struct io_options, sizes, size_count, .table = io_size_options,
 		.help = "sizes of objects that differ, by shares; an operation then reads or writes a whole object"),
-	OPT_BYTES("block", struct io_options, block, .def = 1 << 20, .min = 1, .max = 1 << 30,
-		  .help = "bytes of a read or write; where objects are made in parts, of a part"),
+	OPT_BYTES(
+		"block", struct io_options, block, .def = 0, .max = 1 << 30,
+		.help = "bytes of a read or write; where objects are made in parts, of a part; 0: 1 MiB, "
+			"or as much as a part of the store must have"),
 	OPT_CHOICE("order", struct io_options, order, .choices = io_order_names,
 		   .help = "random: each block or object once; replacement: drawn anew each time"),
 	OPTION_DEPTH(struct io_options, depth),
@@ -301,6 +303,19 @@ static uint64_t io_largest(const struct io_options *o, uint64_t seed, uint32_t r
 		return io_size_of(o) * ranks;
 	io_sizes_init(&sizes, o->sizes, o->size_count, io_size_of(o), o->objects * ranks, seed);
 	return io_sizes_largest(&sizes);
+}
+
+void io_complete(const struct job *job, struct job_phase *phase)
+{
+	struct io_options *o = phase->options;
+	const struct job_store *store;
+	struct err none = {0};
+
+	if (o->block)
+		return;
+	o->block = block_default;
+	if (io_writes(o) && phase_store_find(job, phase, &store, &none) == 0)
+		o->block = backend_part_least(store, io_size_of(o), o->block);
 }
 
 /* An object that is made in parts, which are blocks, exists once all of them have come. */

@@ -409,10 +409,10 @@ static int io_phase_work(void *run, enum stop_reason *stopped, struct err *err)
 }
 
 const struct workload io_workload = {
-	.section = SECTION_OF(
+	.section = SECTION_DECIDED(
 		io,
 		"plain reads, writes and operations on names, as IOR, mdtest, elbencho and fio do them",
-		io_targets, io_options_table),
+		io_targets, io_complete, io_options_table),
 	.schema = &io_schema,
 	.snapshots = true,
 	.stores = io_stores,

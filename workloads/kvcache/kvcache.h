@@ -121,6 +121,9 @@ struct kv_setup {
 	uint64_t memory;           /* its capacity */
 };
 
+/* The chunk where it was left out, which the stores decide. */
+void kv_complete(const struct job *job, struct job_phase *phase);
+
 /* Checks the options. -EINVAL with a sentence that begins with the path of the phase. */
 int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_setup *out,
 		struct err *err);

@@ -123,9 +123,10 @@ const struct option kvcache_options_table[] = {
 		struct kvcache_options, threads, KV_THREADS_MAX,
 		"threads of a rank that move entries, each as many at a time as its depth says"),
 	OPTION_DEPTH(struct kvcache_options, depth),
-	OPT_BYTES("chunk", struct kvcache_options, chunk, .def = 4 << 20, .min = 4096,
-		  .max = 1 << 30,
-		  .help = "bytes of a read or write; entries are moved in such pieces"),
+	OPT_BYTES(
+		"chunk", struct kvcache_options, chunk, .def = 0, .max = 1 << 30,
+		.help = "bytes of a read or write; entries are moved in such pieces; 0: 4 MiB, or as much "
+			"as a part of an object of the stores must have"),
 	OPT_U64("max_concurrent_allocs", struct kvcache_options, allocations, .max = KV_SERVED_MAX,
 		.help = "requests of a rank that make room for entries and write them at a time; "
 			"0: no limit"),

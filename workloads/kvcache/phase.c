@@ -364,10 +364,10 @@ static int phase_work(void *run, enum stop_reason *stopped, struct err *err)
 }
 
 const struct workload kvcache_workload = {
-	.section = SECTION_OF(
+	.section = SECTION_DECIDED(
 		kvcache,
 		"key-value caches of large language models, in tiers, as MLPerf's benchmark does it",
-		kvcache_targets, kvcache_options_table, kv_source_options_table),
+		kvcache_targets, kv_complete, kvcache_options_table, kv_source_options_table),
 	.schema = &kvcache_schema,
 	.snapshots = true,
 	.stores = kvcache_stores,

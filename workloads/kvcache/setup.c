@@ -9,7 +9,12 @@
 #include "core/uri.h"
 #include "workloads/kvcache/kvcache.h"
 
-enum { SETUP_PATH_BYTES = 128 };
+enum {
+	SETUP_CHUNK = 4 << 20,
+	SETUP_CHUNK_LEAST = 4096,
+	SETUP_CHUNK_MOST = 1 << 30,
+	SETUP_PATH_BYTES = 128
+};
 
 static const char *const setup_kinds[] = {
 	[KV_TIER_STORE] = "store", [KV_TIER_CPU] = "cpu", [KV_TIER_GPU] = "gpu"};
@@ -245,6 +250,8 @@ static int setup_check_stores(const struct kv_setup *s, const char *path, struct
 	int rc = 0;
 
 	snprintf(where, sizeof(where), "%s/chunk", path);
+	if (s->options->chunk < SETUP_CHUNK_LEAST)
+		return err_set(err, -EINVAL, "%s: must be at least 4 KiB", where);
 	for (uint32_t i = 0; rc == 0 && i < s->store_count; i++) {
 		const struct backend_ops *ops = s->stores[i]->section->owner;
 
@@ -312,6 +319,24 @@ int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_
 	out->entry_bytes_most =
 		kv_model_shard_most(&out->model, setup_tokens_most(out), out->tensor);
 	return setup_check_stores(out, phase->path, err);
+}
+
+void kv_complete(const struct job *job, struct job_phase *phase)
+{
+	struct kvcache_options *o = phase->options;
+	uint64_t chunk = SETUP_CHUNK;
+	struct err none = {0};
+	struct kv_setup s;
+
+	if (o->chunk)
+		return;
+	/* Any store takes such parts. What is wrong besides is found when the phase is checked. */
+	o->chunk = SETUP_CHUNK_MOST;
+	if (kv_setup_of(job, phase, &s, &none) == 0)
+		for (uint32_t i = 0; i < s.store_count; i++)
+			chunk = max_u64(chunk, backend_part_least(s.stores[i], s.entry_bytes_most,
+								  SETUP_CHUNK));
+	o->chunk = chunk;
 }
 
 /* Whoever asks for a trace means that no byte is moved: each phase of the kind has one, in a file of its own. */

@@ -26,6 +26,8 @@ static uint64_t azure_block_number(const struct upload *u, const char *name)
 /* BlockList: all blocks, in no particular order. */
 static int azure_block_element(struct slot *s, const char *path, const char *text)
 {
+	if (strcmp(path, "BlockList") == 0)
+		s->parts.whole = true;
 	if (strncmp(path, "BlockList/UncommittedBlocks/", 28) != 0)
 		return 0;
 	path += 28;

@@ -6,12 +6,24 @@
 
 #include "backends/http/s3/s3.h"
 
+/* Servers do not agree on the name of a document: ListPartsResult is ListPartsResponse for some. So its beginning decides, and
+ * the names below it. NULL: it is another document; "": this is the end of all of it. */
+static const char *s3_below(const char *path, const char *begins)
+{
+	const char *slash = strchr(path, '/');
+
+	if (strncmp(path, begins, strlen(begins)) != 0)
+		return NULL;
+	return slash ? slash + 1 : "";
+}
+
 static int s3_upload_element(void *user, const char *path, const char *text)
 {
 	struct upload *u = user;
+	const char *name = s3_below(path, "InitiateMultipartUpload");
 	size_t n = strlen(text);
 
-	if (strcmp(path, "InitiateMultipartUploadResult/UploadId") != 0)
+	if (!name || strcmp(name, "UploadId") != 0)
 		return 0;
 	if (n >= sizeof(u->id))
 		return -EPROTO;
@@ -41,18 +53,16 @@ struct s3_completed {
 	char etag[ANSWER_ETAG_BYTES];
 };
 
-/* Some servers call the document a response. */
 static int s3_completed_element(void *user, const char *path, const char *text)
 {
-	static const char begins[] = "CompleteMultipartUpload";
+	const char *name = s3_below(path, "CompleteMultipartUpload");
 	struct s3_completed *c = user;
-	const char *name = strchr(path, '/');
 
-	if (strncmp(path, begins, sizeof(begins) - 1) != 0)
-		return 0;
 	if (!name)
+		return 0;
+	if (!*name)
 		c->whole = true;
-	else if (strcmp(name, "/ETag") == 0 && strlen(text) < sizeof(c->etag))
+	else if (strcmp(name, "ETag") == 0 && strlen(text) < sizeof(c->etag))
 		memcpy(c->etag, text, strlen(text) + 1);
 	return 0;
 }
@@ -149,13 +159,15 @@ static int s3_part_listed(struct slot *s)
 	return t.full ? -EPROTO : upload_part_listed(s, s->element_number, s->element_size, etag);
 }
 
-/* ListPartsResult: parts in the order of their numbers. */
+/* Parts in the order of their numbers. */
 static int s3_part_element(struct slot *s, const char *path, const char *text)
 {
-	if (strncmp(path, "ListPartsResult/", 16) != 0)
+	path = s3_below(path, "ListParts");
+	if (!path)
 		return 0;
-	path += 16;
-	if (strcmp(path, "Part/PartNumber") == 0)
+	if (!*path)
+		s->parts.whole = true;
+	else if (strcmp(path, "Part/PartNumber") == 0)
 		s->element_number = strtoull(text, NULL, 10);
 	else if (strcmp(path, "Part/Size") == 0)
 		s->element_size = strtoull(text, NULL, 10);
@@ -178,12 +190,12 @@ static int s3_uploads_element(struct slot *s, const char *path, const char *text
 {
 	char key[LIST_MARKER_BYTES];
 
-	if (strcmp(path, "ListMultipartUploadsResult") == 0)
-		listing_document(s);
-	if (strncmp(path, "ListMultipartUploadsResult/", 27) != 0)
+	path = s3_below(path, "ListMultipartUploads");
+	if (!path)
 		return 0;
-	path += 27;
-	if (strcmp(path, "Upload/Key") == 0)
+	if (!*path)
+		listing_document(s);
+	else if (strcmp(path, "Upload/Key") == 0)
 		s3_decode(s->text, sizeof(s->text), text);
 	else if (strcmp(path, "Upload/UploadId") == 0)
 		return listing_upload_id(s, text);
@@ -200,15 +212,17 @@ static int s3_uploads_element(struct slot *s, const char *path, const char *text
 	return 0;
 }
 
-/* ListBucketResult */
+/* ListBucketResult, or the name of the operation. */
 static int s3_list_element(struct slot *s, const char *path, const char *text)
 {
-	if (strcmp(path, "ListBucketResult") == 0)
-		listing_document(s);
-	if (strncmp(path, "ListBucketResult/", 17) != 0)
+	const char *name = s3_below(path, "ListBucket");
+
+	path = name ? name : s3_below(path, "ListObjects");
+	if (!path)
 		return 0;
-	path += 17;
-	if (strcmp(path, "Contents/Key") == 0 || strcmp(path, "CommonPrefixes/Prefix") == 0)
+	if (!*path)
+		listing_document(s);
+	else if (strcmp(path, "Contents/Key") == 0 || strcmp(path, "CommonPrefixes/Prefix") == 0)
 		s3_decode(s->text, sizeof(s->text), text);
 	else if (strcmp(path, "Contents/Size") == 0)
 		s->element_size = strtoull(text, NULL, 10);
