@@ -67,6 +67,11 @@ static int server_parse(struct server *v, const char *text, const char *path, st
 		return err_set(err, -EINVAL, "%s: \"%s\" names no server", path, text);
 	n = server_name_bytes(v->host);
 	colon = v->host[n] ? v->host + n : NULL;
+	if (!strstr(text, "://") && colon && strcmp(colon, ":443") != 0)
+		return err_set(err, -EINVAL,
+			       "%s: \"%s\" does not say whether the server speaks TLS; write "
+			       "http://%s or https://%s",
+			       path, text, text, text);
 	if (colon && (!isdigit((unsigned char)colon[1]) || strtoul(colon + 1, NULL, 10) > 65535 ||
 		      colon[1 + strspn(colon + 1, "0123456789")]))
 		return err_set(err, -EINVAL, "%s: \"%s\" has no port after the colon", path, text);

@@ -58,6 +58,25 @@ static int names_compare(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* "consolidated.safetensors", or "consolidated-00001-of-00002.safetensors", holds the same weights as the other files, as
+ * Mistral's publisher names them. Beside others it is a copy, which no program loads as well. */
+static void names_drop_copies(struct names_found *f)
+{
+	static const char copy[] = "consolidated";
+	uint64_t others = 0, kept = 0;
+
+	for (uint64_t i = 0; i < f->count; i++)
+		others += strncmp(f->names[i], copy, sizeof(copy) - 1) != 0;
+	for (uint64_t i = 0; others && i < f->count; i++) {
+		if (strncmp(f->names[i], copy, sizeof(copy) - 1) == 0)
+			f->bytes -= strlen(f->names[i]) + 1;
+		else
+			f->names[kept++] = f->names[i];
+	}
+	if (others)
+		f->count = kept;
+}
+
 static int names_list(struct names_found *f, struct queue *q, const char *folder, struct err *err)
 {
 	struct listing listing = {.entry = names_entry, .names = true};
@@ -81,6 +100,7 @@ static int names_list(struct names_found *f, struct queue *q, const char *folder
 		return err_set(err, -ENOENT, "%s/%s: has neither %s nor any file *%s", store->uri,
 			       folder, index_name, ending);
 	qsort(f->names, f->count, sizeof(*f->names), names_compare);
+	names_drop_copies(f);
 	return 0;
 }
 

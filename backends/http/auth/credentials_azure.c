@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "backends/http/auth/credentials.h"
 #include "backends/http/auth/fetch.h"
@@ -32,6 +33,17 @@ static int azure_keep(char *to, size_t size, const char *value)
 	return 0;
 }
 
+/* "UseDevelopmentStorage=true": the emulator on this machine, whose account and key are in its documentation and no secret.
+ * Source: learn.microsoft.com, "Connect to Azurite with SDKs and tools". */
+static void azure_development(struct azure_connection *c)
+{
+	snprintf(c->account, sizeof(c->account), "devstoreaccount1");
+	snprintf(
+		c->key, sizeof(c->key),
+		"Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==");
+	snprintf(c->endpoint, sizeof(c->endpoint), "http://127.0.0.1:10000/devstoreaccount1");
+}
+
 int credentials_parse_connection(char *text, struct azure_connection *out)
 {
 	struct azure_connection c = {.protocol = "https", .suffix = "core.windows.net"};
@@ -48,6 +60,7 @@ int credentials_parse_connection(char *text, struct azure_connection *out)
 		{"EndpointSuffix", c.suffix, sizeof(c.suffix)},
 	};
 	char *part, *rest = text, *equals;
+	bool development = false;
 	int n;
 
 	while ((part = strsep(&rest, ";")) != NULL) {
@@ -55,12 +68,16 @@ int credentials_parse_connection(char *text, struct azure_connection *out)
 		if (!equals)
 			continue;
 		*equals = '\0';
+		if (strcmp(part, "UseDevelopmentStorage") == 0)
+			development = strcasecmp(equals + 1, "true") == 0;
 		for (size_t i = 0; i < COUNT(fields); i++) {
 			if (strcmp(part, fields[i].name) == 0 &&
 			    azure_keep(fields[i].to, fields[i].size, equals + 1) < 0)
 				return -EINVAL;
 		}
 	}
+	if (development)
+		azure_development(&c);
 	if (!c.account[0] || (!c.key[0] && !c.sas[0]))
 		return -EINVAL;
 	if (!c.endpoint[0]) {

@@ -12,7 +12,7 @@
 
 #define STORE "\"s\": {\"uri\": \"sim://s\", \"rank_bandwidth\": \"100 MB/s\"%s}"
 #define HEADS(n, dim) \
-	"{\"layers\": 64, \"hidden\": 4096, \"heads\": 32, \"kv_heads\": " #n \
+	"{\"layers\": 64, \"hidden\": 4096, \"heads\": 96, \"kv_heads\": " #n \
 	", \"head_dim\": " #dim "}"
 
 static const char gqa[] = HEADS(32, 128), two_heads[] = HEADS(2, 2048),
