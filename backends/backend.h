@@ -196,6 +196,10 @@ struct backend_ops {
 	uint64_t (*node_bytes)(const void *options);
 	void (*node_init)(void *block, const void *options);
 
+	/* Whether what is at root, on this node, is what the options mean; -ENODEV with a sentence. Any rank, before
+	 * any store is opened. NULL: options tell nothing of it. */
+	int (*stand)(const void *options, const char *root, struct err *err);
+
 	/* open is collective over store->all and over store->node. It may set alignment, cache,
 	 * endpoints and retry. Where it fails on any rank, close is called on the ranks where it
 	 * did not. */
@@ -289,6 +293,10 @@ uint64_t backend_node_bytes(const struct job_store *described);
 /* Checks what an option table cannot express of a store: URIs of several schemes, and what its
  * backend checks. path is its JSON path, for messages. */
 int store_check(const struct job_store *described, const char *path, struct err *err);
+
+/* Whether this rank's stores are where the job says (stand). Not collective. */
+int stores_stand(const struct job_store *stores, uint32_t count, const struct rank_place *place,
+		 struct err *err);
 
 /* Opens the store that the job describes. Collective over by->all, or over by->node where all is
  * NULL: all ranks open the store or none does. Where its ranks share memory (node_bytes), the

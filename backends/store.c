@@ -133,6 +133,8 @@ uint32_t backend_in_flight(const struct job_store *described)
 	return ops->in_flight ? ops->in_flight(described->options) : 1;
 }
 
+enum { STORE_PATH_BYTES = sizeof("/stores/") + JOB_NAME_BYTES };
+
 int store_check(const struct job_store *described, const char *path, struct err *err)
 {
 	const struct backend_ops *ops = described->section->owner;
@@ -182,26 +184,60 @@ static int store_share_memory(struct store *store, const struct job_store *descr
 	return 0;
 }
 
+/* This rank's URI of the store, and what follows its scheme. */
+static int store_locate(const struct job_store *described, const struct rank_place *place,
+			const char *path, char uri[URI_BYTES], char root[URI_BYTES],
+			struct err *err)
+{
+	const struct store_options *common = described->options;
+	const char *rest;
+	int rc =
+		uri_expand(common->uri.items[place->endpoint % common->uri.count], place, uri, err);
+
+	if (rc < 0)
+		return err_wrap(err, rc, "%s/uri", path);
+	rest = strstr(uri, "://");
+	if (!rest)
+		return err_set(err, -EINVAL, "%s/uri: \"%s\" is not a URI", path, uri);
+	strcpy(root, rest + 3);
+	return 0;
+}
+
+int stores_stand(const struct job_store *stores, uint32_t count, const struct rank_place *place,
+		 struct err *err)
+{
+	char path[STORE_PATH_BYTES], uri[URI_BYTES], root[URI_BYTES];
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < count; i++) {
+		const struct backend_ops *ops = stores[i].section->owner;
+
+		if (!ops->stand)
+			continue;
+		snprintf(path, sizeof(path), "/stores/%s", stores[i].name);
+		rc = store_locate(&stores[i], place, path, uri, root, err);
+		if (rc < 0)
+			return rc;
+		rc = ops->stand(stores[i].options, root, err);
+		if (rc < 0)
+			err_wrap(err, rc, "%s/on", path);
+	}
+	return rc;
+}
+
 /* Does all that can fail on one rank alone, before anything collective. */
 static int store_prepare(struct store *store, const struct job_store *described, struct err *err)
 {
-	const struct store_options *common = described->options;
-	char path[sizeof("/stores/") + JOB_NAME_BYTES] = "/stores/";
-	const char *rest;
+	char path[STORE_PATH_BYTES] = "/stores/";
 	int rc;
 
 	strcat(path, described->name);
 	rc = store_check(described, path, err);
 	if (rc < 0)
 		return rc;
-	rc = uri_expand(common->uri.items[store->place.endpoint % common->uri.count], &store->place,
-			store->uri, err);
+	rc = store_locate(described, &store->place, path, store->uri, store->root, err);
 	if (rc < 0)
-		return err_wrap(err, rc, "%s/uri", path);
-	rest = strstr(store->uri, "://");
-	if (!rest)
-		return err_set(err, -EINVAL, "%s/uri: \"%s\" is not a URI", path, store->uri);
-	strcpy(store->root, rest + 3);
+		return rc;
 	if (store->place.nodes > 1 && !store_can(store, BACKEND_MANY_NODES))
 		return err_set(err, -EINVAL, "%s: %s:// serves one node, not %u", path,
 			       store->ops->scheme, store->place.nodes);

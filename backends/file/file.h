@@ -18,6 +18,8 @@ enum file_fadvise {
 	FILE_FADVISE_NOREUSE
 };
 
+enum { FILE_ON_BYTES = 256 };
+
 struct file_options {
 	struct store_options common;
 	uint32_t engine; /* index into the engines of store.c */
@@ -27,6 +29,7 @@ struct file_options {
 	uint64_t readahead;
 	bool preallocate;
 	struct file_layout_options layout;
+	char on[FILE_ON_BYTES]; /* the file system that is meant, or where it is mounted; empty: any */
 };
 
 /* What an object's state words hold while it is open. */

@@ -97,6 +97,10 @@ static const struct option file_options[] = {
 		.help = "bytes behind each read that the kernel is asked to fetch; 0: its own choice"),
 	OPT_BOOL("preallocate", struct file_options, preallocate, .def = false,
 		 .help = "reserves the space of a whole file when it is begun (fallocate)"),
+	OPT_TEXT(
+		"on", struct file_options, on, .def_text = "",
+		.help = "the file system that the folder must be on, as each node proves before a run "
+			"begins: its type (lustre, dfuse, nfs) or its mount point (/flare); empty: any"),
 	OPT_TABLE("layout", struct file_options, layout, .table = layout_options,
 		  .help = "striping of new files, where the file system has it"),
 	OPT_END,
@@ -171,6 +175,23 @@ static int direct_check(const void *from, const char *path, struct err *err)
 			       "%s/direct: direct:// is direct; write file:// for the page cache",
 			       path);
 	return file_check(from, path, err);
+}
+
+static int file_stand(const void *from, const char *root, struct err *err)
+{
+	const struct file_options *o = from;
+	struct file_system fs;
+
+	if (!o->on[0])
+		return 0;
+	file_system_find(root, &fs);
+	if (file_system_is(&fs, o->on))
+		return 0;
+	return err_set(err, -ENODEV,
+		       "%s is on %s, mounted at %s, and the job wants it on %s: it may not be "
+		       "mounted on this node",
+		       root, *fs.name ? fs.name : "an unknown file system",
+		       *fs.point ? fs.point : "an unknown place", o->on);
 }
 
 static void note(struct file_store *f, const char *text)
@@ -437,10 +458,10 @@ static void file_channel_memory(struct channel *c, void *base, uint64_t bytes)
 			BACKEND_UPDATE | BACKEND_SHARED | BACKEND_LIST_PARTS | BACKEND_WRITES, \
 \
 	.transfer = 4 << 20, .depth_max = QUEUE_DEPTH_MAX, .depth = file_depth, .open = file_open, \
-	.close = file_close, .describe = file_describe, .channel_open = file_channel_open, \
-	.channel_close = file_channel_close, .channel_memory = file_channel_memory, \
-	.submit = file_submit, .reap = file_reap, .resident = file_resident, .evict = file_evict, \
-	.space = file_space, .own = file_own
+	.stand = file_stand, .close = file_close, .describe = file_describe, \
+	.channel_open = file_channel_open, .channel_close = file_channel_close, \
+	.channel_memory = file_channel_memory, .submit = file_submit, .reap = file_reap, \
+	.resident = file_resident, .evict = file_evict, .space = file_space, .own = file_own
 
 const struct backend_ops file_backend = {
 	.scheme = "file",

@@ -27,8 +27,25 @@ static size_t lies_below(const char *path, const char *point)
 	return strncmp(path, point, n) == 0 && (path[n] == '/' || !path[n]) ? n : 0;
 }
 
+/* The kernel writes a blank in a point as \\040, and three more characters in the same way. */
+static void point_plain(char *point)
+{
+	const char *from = point;
+	unsigned value;
+
+	while (*from) {
+		if (*from == '\\' && sscanf(from + 1, "%3o", &value) == 1) {
+			*point++ = (char)value;
+			from += strnlen(from, 4);
+		} else {
+			*point++ = *from++;
+		}
+	}
+	*point = '\0';
+}
+
 /* "36 35 98:0 /root /point options [tags] - type source options": of several mounted on one point the
- * last one is seen. The kernel writes a blank in a point as \040; such a point is not found. */
+ * last one is seen. */
 static void name_mounted(const char *path, struct file_system *fs)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -39,6 +56,7 @@ static void name_mounted(const char *path, struct file_system *fs)
 		dash = strstr(line, " - ");
 		if (!dash || sscanf(line, "%*s %*s %*s %*s %4095s", point) != 1)
 			continue;
+		point_plain(point);
 		n = lies_below(path, point);
 		if (n < best || !n || sscanf(dash + 3, "%31s %*s %95s", fs->name, fs->options) < 1)
 			continue;
@@ -62,6 +80,24 @@ void file_system_find(const char *folder, struct file_system *fs)
 		name_mounted(path, fs);
 	if (!*fs->name && fs->magic)
 		snprintf(fs->name, sizeof(fs->name), "0x%llx", (unsigned long long)fs->magic);
+}
+
+bool file_system_is(const struct file_system *fs, const char *called)
+{
+	const char *name = fs->name;
+	size_t n = strlen(called);
+
+	if (called[0] == '/') {
+		while (n > 1 && called[n - 1] == '/')
+			n--;
+		return strlen(fs->point) == n && strncmp(fs->point, called, n) == 0;
+	}
+	if (strcmp(called, "dfuse") == 0)
+		called = "fuse.daos", n = strlen(called);
+	if (strncmp(name, "fuse.", 5) == 0 && strncmp(called, "fuse.", 5) != 0)
+		name += 5;
+	/* nfs4 is nfs */
+	return strncmp(name, called, n) == 0 && strspn(name + n, "0123456789") == strlen(name + n);
 }
 
 /* The first one keeps nothing in the kernel, the second one only moves the bytes. */

@@ -3,6 +3,7 @@
 #ifndef HAUL_BACKENDS_FILE_SYSTEM_H
 #define HAUL_BACKENDS_FILE_SYSTEM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define FILE_SYSTEM_LUSTRE UINT64_C(0x0bd00bd0)
@@ -16,6 +17,10 @@ struct file_system {
 
 /* Of folder, or of the folder above it that stands. */
 void file_system_find(const char *folder, struct file_system *fs);
+
+/* Whether fs is what a job calls by its type ("lustre", "dfuse", "nfs" for nfs4, too) or by its mount
+ * point ("/flare"). */
+bool file_system_is(const struct file_system *fs, const char *called);
 
 /* Options of a dfuse mount: those of its process, which decide what it caches, and those of the
  * mount, as text; "" where fs is not dfuse. proc: "/proc", or a folder like it. */

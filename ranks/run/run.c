@@ -162,6 +162,21 @@ out_free:
 	return rc;
 }
 
+/* Each node proves that the stores are on the file systems that the job means, before the first byte. */
+static int run_stand(struct run *run, struct err *err)
+{
+	uint64_t nodes;
+	int rc = stores_stand(run->job.stores, run->job.store_count, &run->place, err);
+
+	nodes = rc < 0 && run->nodes.leaders;
+	group_allreduce(run->world, MERGE_SUM, &nodes, 1);
+	rc = group_agree(run->world, rc, err);
+	if (rc < 0 && nodes > 1)
+		return err_wrap(err, rc, "%llu of %u nodes, for one", (unsigned long long)nodes,
+				run->nodes.count);
+	return rc;
+}
+
 /* This rank's row of /ranks, with its processor time so far. */
 static void run_describe(const struct run *run, struct rank_row *row)
 {
@@ -332,6 +347,9 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 	if (rc < 0)
 		return rc;
 	*status = EXIT_FAILED;
+	rc = run_stand(run, err);
+	if (rc < 0)
+		return rc;
 	rc = node_blocks_reserve(run->nodes.node, run->job.stores, run->job.store_count, err);
 	rc = group_agree(run->world, rc, err);
 	if (rc < 0)
