@@ -26,7 +26,7 @@ struct plan_args {
 	const char *nodes, *nic, *storage, *html;
 	uint64_t ranks_per_node, memory;
 	struct verb_texts sets, sweeps, only, skip;
-	bool json;
+	bool json, ways;
 };
 
 static const struct verb_option plan_options[] = {
@@ -53,6 +53,9 @@ static const struct verb_option plan_options[] = {
 		    .help = "only the phases of this name or kind; may be repeated"),
 	VERB_OPTION("skip", VERB_TEXTS, struct plan_args, skip, .value = "PHASE",
 		    .help = "all except the phases of this name or kind; may be repeated"),
+	VERB_OPTION("ways", VERB_FLAG, struct plan_args, ways,
+		    .help = "only lists the ways of the job, one per line, each with the variables "
+			    "that it wants set; --set way=NAME plans one"),
 	VERB_OPTION("json", VERB_FLAG, struct plan_args, json, .help = "prints JSON, for programs"),
 	VERB_OPTION(
 		"html", VERB_TEXT, struct plan_args, html, .value = "OUT",
@@ -332,13 +335,15 @@ static int plan_run(const struct call *call)
 	struct err err = {0};
 	int rc = plan_source_read(&source, call, &err), status = EXIT_DONE;
 
-	if (rc == 0)
+	if (rc == 0 && args->ways)
+		rc = job_write_ways(stdout, source.path, source.text, source.bytes, &err);
+	else if (rc == 0)
 		rc = args->html ? plan_write_page(args, &source, &status, &err)
 				: plan_print_all(args, &source, &status, &err);
 	if (rc < 0) {
 		cli_say("%s", err.text);
 		status = EXIT_USAGE;
-	} else if (!args->json && !args->html && !status) {
+	} else if (!args->json && !args->html && !args->ways && !status) {
 		printf("planned in %s, %lu MiB\n",
 		       units_time(took, (double)(clock_kernel_ns() - call->start_ns) / 1e9),
 		       plan_peak_mib());

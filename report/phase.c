@@ -1,6 +1,7 @@
 /* Common facts of a phase: see phase.h. */
 #include "report/phase.h"
 
+#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -125,4 +126,19 @@ double phase_main_ns(const void *row, int quantile)
 bool phase_has_main(const struct phase_row *row)
 {
 	return phase_main(row) != NULL;
+}
+
+const cJSON *phase_options(const cJSON *job, const struct phase_record *r)
+{
+	const cJSON *phase, *name, *options;
+
+	cJSON_ArrayForEach(phase, cJSON_GetObjectItemCaseSensitive(job, "phases"))
+	{
+		options = cJSON_GetObjectItemCaseSensitive(phase, r->kind);
+		name = cJSON_GetObjectItemCaseSensitive(options, "name");
+		if (options && (!cJSON_IsString(name) || !name->valuestring[0] ||
+				strcmp(name->valuestring, r->name) == 0))
+			return options;
+	}
+	return NULL;
 }

@@ -1,31 +1,39 @@
-/* Scaling table of a report: runs of one job on different numbers of nodes, a row for each, with
- * what each row comes to per node. The figures are those of the last phase of a file that has a
- * utilisation, or of its last phase with a byte rate; over its repeats they have intervals
- * (stats.h). */
+/* Scaling table of a report: runs on different numbers of nodes, a row for each, with what each row
+ * comes to per node. Rows of one series differ in their nodes alone: they are of the same job, the
+ * same way to the storage (way.h), the same phase and sweep. Each phase with a utilisation is a
+ * series; of a job that has none, its last phase with a byte rate. Runs of the same job, way and
+ * nodes in several files are repeats of one row; over repeats figures have intervals (stats.h). */
 #ifndef HAUL_REPORT_SCALING_H
 #define HAUL_REPORT_SCALING_H
 
 #include "report/document.h"
 #include "report/stats.h"
+#include "report/way.h"
 #include "results-schema/results_read.h"
 
 struct scaling_row {
-	const char *path;
+	const char *path; /* the first file */
+	const char *job, *job_text;
+	const char *job_shown, *phase_shown; /* "": the same in all rows */
+	char way[WAY_BYTES];
+	uint32_t series; /* from 0, in the order of the files */
 	char phase[RECORD_NAME_BYTES], sweep[RECORD_SWEEP_BYTES];
 	uint64_t nodes, ranks;
+	uint32_t repeats, nth;        /* nth among the phases of that name */
 	uint64_t global_batch, files; /* as the job says; 0: it does not */
 	double data_bytes;            /* the data set's samples; NAN: the job does not say */
 	struct stats au, bytes;       /* bytes per second of all nodes */
-	/* Bytes per second and node, over those of the row with the fewest nodes and the same
-	 * sweep; of both ends of the interval NAN without repeats. */
+	double *values[2];            /* of each repeat: au, bytes */
+	/* Bytes per second and node, over those of the row with the fewest nodes of the same
+	 * series; of both ends of the interval NAN without repeats. */
 	struct stats efficiency;
 	double bytes_per_node;
 	double cached_share; /* of the first repeat; NAN: not known */
 };
 
 struct scaling {
-	struct scaling_row *rows; /* by number of nodes */
-	uint32_t count;
+	struct scaling_row *rows; /* by series, then by number of nodes */
+	uint32_t count, series;
 };
 
 /* false: no memory. Free it in either case. The rows refer to the files. */

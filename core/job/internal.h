@@ -6,7 +6,7 @@
 
 #include "core/job/job.h"
 
-enum { JOB_POINTER_BYTES = 256 };
+enum { JOB_POINTER_BYTES = 256, JOB_WAYS_MAX = 64 };
 
 /* The keys of a job itself, of /cluster, and those that every phase has besides the keys of its
  * kind: where it stands by itself, and where it stands in a "together". Those that stand beside the
@@ -39,6 +39,10 @@ int job_read(struct job *job, const struct job_schema *schema, const cJSON *root
 /* Fills the phases, from the list at /phases, after all else. See phases.c. */
 int job_read_phases(struct job *job, const struct job_schema *schema, const cJSON *phases,
 		    struct err *err);
+
+/* Takes "ways" out of the tree, before any change: the stores of the way that the tree or a change names take their places.
+ * See ways.c. */
+int job_go_way(cJSON *root, const struct job_changes *changes, struct err *err);
 
 /* Replaces, in the tree, options of phases that name a file of options by what the file says; source: the file of the job.
  * What has no right shape is left to job_read_phases. See expand.c. */

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "core/arena.h"
 #include "core/err.h"
@@ -111,7 +112,7 @@ struct job_phase {
 };
 
 struct job {
-	char name[JOB_NAME_BYTES];
+	char name[JOB_NAME_BYTES], way[JOB_NAME_BYTES];
 	uint64_t seed;
 	uint64_t stall_limit_ns; /* a wait that lasts longer is logged; 0: none is */
 	struct job_cluster cluster;
@@ -140,6 +141,10 @@ struct job_changes {
 	const char *const *items;
 	unsigned count, swept;
 };
+
+/* Writes a line for each way of the job: its name, and behind tabs the variables that it wants set. */
+int job_write_ways(FILE *out, const char *source, const char *text, size_t length, struct err *err);
+
 int job_read_file(const char *path, char **text, size_t *length, struct err *err);
 int job_parse_changed(struct job *job, const struct job_schema *schema, const char *source,
 		      const char *text, size_t length, const struct job_changes *changes,

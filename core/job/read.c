@@ -38,6 +38,9 @@ uint64_t job_phase_after_ns(const struct job_phase *phase, const struct job_phas
 
 static const struct option job_options[] = {
 	OPT_TEXT("name", struct job, name, .def_text = "job", .help = "names the job in reports"),
+	OPT_TEXT(
+		"way", struct job, way, .def_text = "",
+		.help = "names the way to the storage in tables of several; of a job with ways: the one to go"),
 	OPT_U64("seed", struct job, seed, .def = 42,
 		.help = "every random number is derived from it"),
 	OPT_TIME(

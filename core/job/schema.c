@@ -79,6 +79,25 @@ static bool add_stores_schema(cJSON *properties, const struct job_schema *schema
 	return any != NULL;
 }
 
+/* {"name": {"stores": {…}, "env": {"NAME": "value"}}} */
+static bool add_ways_schema(cJSON *properties, const struct job_schema *schema)
+{
+	cJSON *ways = cJSON_AddObjectToObject(properties, "ways"), *way, *parts, *env;
+
+	if (!ways || !schema_add_named(ways, JOB_WAYS_MAX))
+		return false;
+	way = cJSON_AddObjectToObject(ways, "additionalProperties");
+	if (!schema_add(way, "type", cJSON_CreateString("object")) ||
+	    !schema_add(way, "additionalProperties", cJSON_CreateFalse()))
+		return false;
+	parts = cJSON_AddObjectToObject(way, "properties");
+	env = cJSON_AddObjectToObject(parts, "env");
+	return add_stores_schema(parts, schema) &&
+	       schema_add(env, "type", cJSON_CreateString("object")) &&
+	       cJSON_AddStringToObject(cJSON_AddObjectToObject(env, "additionalProperties"), "type",
+				       "string");
+}
+
 static bool add_datasets_schema(cJSON *properties, const struct job_schema *schema)
 {
 	cJSON *several;
@@ -170,8 +189,8 @@ char *job_json_schema(const struct job_schema *schema)
 	}
 	properties = cJSON_GetObjectItemCaseSensitive(root, "properties");
 	ok = ok && schema_add(properties, "cluster", options_schema(job_cluster_tables)) &&
-	     add_stores_schema(properties, schema) && add_datasets_schema(properties, schema) &&
-	     add_phases_schema(properties, schema);
+	     add_stores_schema(properties, schema) && add_ways_schema(properties, schema) &&
+	     add_datasets_schema(properties, schema) && add_phases_schema(properties, schema);
 	item = ok ? cJSON_AddArrayToObject(root, "required") : NULL;
 	if (item && cJSON_AddItemToArray(item, cJSON_CreateString("phases")))
 		text = json_print(root);

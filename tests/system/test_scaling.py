@@ -54,8 +54,8 @@ def test_table():
         r = alone("report", "--scaling", *files, cwd=folder)
         lines = r.out.splitlines()
         check(r.rc == 0 and len(lines) == 4 and all(len(line) <= 100 for line in lines), f"{r}")
-        check(lines[0].split()[:6] == ["nodes", "ranks", "batch", "files", "data", "set"], f"{r}")
-        check([line.split()[0] for line in lines[1:]] == ["1", "2", "4"] and "±" in lines[3], f"{r}")
+        check(lines[0].split()[:7] == ["way", "nodes", "ranks", "batch", "files", "data", "set"], f"{r}")
+        check([line.split()[:2] for line in lines[1:]] == [["sim", "1"], ["sim", "2"], ["sim", "4"]] and "±" in lines[3], f"{r}")
         r = alone("report", "--scaling", "--csv", *files, cwd=folder)
         table = list(csv.DictReader(r.out.splitlines()))
         check(r.rc == 0 and len(table) == len(rows), f"{r}")
@@ -63,6 +63,65 @@ def test_table():
             check(int(line["nodes"]) == row["nodes"] and line["phase"] == "train", f"{line}")
             check(abs(float(line["bytes_per_second"]) / row["bytes_per_second"]["mean"] - 1) < 1e-8, f"{line} is not {row}")
             check(abs(float(line["au_ci95_low"]) - row["au"]["ci95_low"]) < 1e-8, f"{line} is not {row}")
+
+
+WAYS = {"fast": {"stores": {"d": {"uri": "sim://fast", "bandwidth": "400 MB/s"}}},
+        "slow": {"stores": {"d": {"uri": "sim://slow", "bandwidth": "40 MB/s"}}, "env": {"SOME": "thing", "OTHER": "a b"}}}
+
+
+def test_ways():
+    """Three ways of one job, each on 1 and 2 nodes with two repeats in files of their own: each way is a series, with repeats
+    taken together, and an efficiency of its own."""
+    with Folder() as folder:
+        write_job(folder, {**job(), "ways": {**WAYS, "base": {}}})
+        listed = alone("plan", "job.json", "--ways", cwd=folder)
+        check(listed.rc == 0 and listed.out == "fast\nslow\tSOME=thing\tOTHER=a b\nbase\n", f"{listed}")
+        files, single = [], {}
+        for nodes in (1, 2):
+            for repeat in (1, 2):
+                for way in ("fast", "slow", "base"):
+                    name = f"{way}.{nodes}.{repeat}.h5"
+                    r = mpi(nodes, "run", "job.json", "--fake-nodes", nodes, "--set", f"way={way}", "--only", "train", "--results", name, cwd=folder)
+                    check(r.rc == 0, f"{r}")
+                    files.append(name)
+                    single.setdefault((way, nodes), []).append(report(f"{folder}/{name}")["phases"][0]["figures"]["bytes_per_second"])
+        rows = json.loads(alone("report", "--scaling", "--json", *files, cwd=folder).out)["scaling"]
+        check([(row["way"], row["nodes"], row["repeats"], row["series"]) for row in rows] ==
+              [(way, nodes, 2, i) for i, way in enumerate(("fast", "slow", "base")) for nodes in (1, 2)], f"{rows}")
+        for row in rows:
+            own = single[row["way"], row["nodes"]]
+            check(abs(row["bytes_per_second"]["mean"] / (sum(own) / 2) - 1) < 1e-9, f"{row}: {own}")
+            least = sum(single[row["way"], 1]) / 2
+            check(abs(row["efficiency"]["mean"] * least / (sum(own) / 2 / row["nodes"]) - 1) < 1e-9, f"{row}")
+        r = alone("report", "--scaling", *files, cwd=folder)
+        check(r.out.splitlines()[0].split()[0] == "way" and all(len(line) <= 100 for line in r.out.splitlines()), f"{r}")
+        table = list(csv.DictReader(alone("report", "--scaling", "--csv", *files, cwd=folder).out.splitlines()))
+        check([line["way"] for line in table] == [row["way"] for row in rows], f"{table}")
+        for wrong, says in (({"way": "x"}, '/way: "x" is none of the job\'s ways: fast, slow'),
+                            ({"ways": {"a": {"store": {}}}}, '/ways/a: unknown key "store"'),
+                            ({"ways": {"a": {"env": {"A": 1}}}}, "/ways/a/env: must be an object of strings"),
+                            ({"ways": {}}, "/ways: must be an object of ways")):
+            write_job(folder, {**job(), "ways": WAYS, **wrong})
+            r = alone("plan", "job.json", cwd=folder)
+            check(r.rc == 2 and says in r.err, f"{wrong}: {r}")
+
+
+def test_names():
+    """Without a name of its own, a way is what the store is; two trainings of a job are two series."""
+    with Folder() as folder:
+        for name, uri in (("sim", "sim://d"), ("mem", "mem://d"), ("files", f"file://{folder}/data")):
+            said = {**job(), "stores": {"d": {"uri": uri}}}
+            train = said["phases"][0]["train"]
+            said["phases"] = [{"generate": {}}, {"train": {**train, "name": "one"}}, {"train": {**train, "name": "two"}}]
+            write_job(folder, said)
+            r = mpi(1, "run", "job.json", "--results", f"{name}.h5", cwd=folder)
+            check(r.rc == 0, f"{r}")
+        rows = json.loads(alone("report", "--scaling", "--json", "sim.h5", "mem.h5", "files.h5", cwd=folder).out)["scaling"]
+        check([(row["way"], row["phase"]) for row in rows[:4]] == [(way, phase) for way in ("sim", "mem") for phase in ("one", "two")], f"{rows}")
+        check(len(rows) == 6 and rows[4]["way"] not in ("", "file") and len({row["series"] for row in rows}) == 6, f"{rows}")
+        check(all(row["efficiency"]["mean"] == 1 for row in rows), f"{rows}")
+        r = alone("report", "--scaling", "sim.h5", "mem.h5", "files.h5", cwd=folder)
+        check(r.out.splitlines()[0].split()[:2] == ["way", "phase"], f"{r}")
 
 
 main()
