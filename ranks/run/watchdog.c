@@ -25,19 +25,21 @@ enum { LABEL_BYTES = 96, NAMED = 3, LEAST_RATE = 10000000 };
 	1000000000u /* signals that come closer are one: launchers send it more than once */
 #define GONE_NS   3000000000u /* a rank whose watchdog has not looked for so long is stopped */
 #define WORDS_NS  4000000000u /* for the last words, and what their bytes take at the least rate */
-#define OTHERS_NS 300000000u  /* in which the others of the node end with their own status */
+#define OTHERS_NS 300000000u  /* until the ranks of the node end: all have looked by then */
 #define FAR_NS    120000000000u /* a rank of another node that the launcher has not ended */
 
 struct watchdog_seat {
 	_Alignas(64) _Atomic uint64_t looked_ns;
 	_Atomic uint64_t beat;
+	_Atomic uint32_t left;   /* it ends its process */
 	char label[LABEL_BYTES]; /* written before the run */
 };
 
 struct watchdog_board {
 	_Atomic uint32_t reason, signals;
 	_Atomic uint32_t speaker; /* the seat that has the last word, + 1; 0: none */
-	_Atomic uint32_t over;    /* it has spoken: its exit status + 1 */
+	_Atomic uint32_t over;    /* it has spoken: the exit status of all + 1 */
+	_Atomic uint64_t over_ns; /* when they end */
 	struct watchdog_seat seats[];
 };
 
@@ -269,6 +271,16 @@ static bool speaks(const struct watchdog *w, struct watchdog_board *board, uint6
 	return atomic_compare_exchange_strong(&board->speaker, &nobody, w->seat + 1);
 }
 
+/* All ranks of the node end at one moment, with one status: the launcher kills those that are left when it sees the first one
+ * end, and tells that. */
+static void leave(const struct watchdog_board *board)
+{
+	uint64_t over_ns = atomic_load(&board->over_ns);
+
+	nap(min_u64(excess_u64(over_ns, clock_kernel_ns()), OTHERS_NS));
+	_exit((int)atomic_load(&board->over) - 1);
+}
+
 static void end_run(struct watchdog *w, struct watchdog_board *board, uint64_t now_ns)
 {
 	int status = w->reason == STOP_ERROR || w->reason == STOP_OTHERS_FAILED ? EXIT_FAILED
@@ -281,8 +293,9 @@ static void end_run(struct watchdog *w, struct watchdog_board *board, uint64_t n
 		log_say(log, LOG_ERROR, "%s", said);
 	last_words(w, said);
 	if (board) {
+		atomic_store(&board->over_ns, clock_kernel_ns() + OTHERS_NS);
 		atomic_store(&board->over, (uint32_t)status + 1);
-		nap(OTHERS_NS);
+		leave(board);
 	}
 	/* MPI_Abort is not allowed here, because this is not the main thread. When a process exits without
 	 * MPI_Finalize, the launcher ends the others. */
@@ -314,7 +327,7 @@ static void look(struct watchdog *w, bool signalled)
 	take_reason(w, board, signalled, now_ns);
 	look_at_write(w, now_ns);
 	if (over)
-		_exit((int)over - 1);
+		leave(board);
 	if (!w->reason)
 		return;
 	if (board)

@@ -120,7 +120,7 @@ def test_deadline():
         check(mpi(2, "run", "job.json", "--only", "w", cwd=folder).rc == 0, "the write failed")
         make_fifo(glob.glob(f"{folder}/data/io/*")[0])
         r = mpi(2, "run", "job.json", "--only", "r", "--deadline", "2 s", *GRACE, cwd=folder, timeout=100)
-        check(r.rc == 4 and "at the deadline" in r.err, f"{r}")
+        check(r.rc in (4, 9) and "at the deadline" in r.err, f"{r}")
         check(report(folder + "/results.h5")["status"] == "interrupted", f"{r}")
 
 
