@@ -55,7 +55,7 @@ static cJSON *space_json(const struct job_store *store, const struct phase_store
 	cJSON *json;
 	struct space s;
 
-	if (asked && asked->told == 0) {
+	if (asked && asked->told > 0) {
 		json = cJSON_CreateObject();
 		json_add_number(json, "free_bytes", asked->free_bytes);
 		return json;

@@ -98,8 +98,8 @@ void notes_gather(struct notes *n, const struct plan *plan, const struct job *jo
 				continue;
 			/* A pool is full when the run finds it so: it may give space back late. */
 			note(n, "not enough space for %s: %s", p->phase->name,
-			     p->stores[k].told ? "the run will be refused"
-					       : "the pool has less free");
+			     p->stores[k].told ? "the pool has less free"
+					       : "the run will be refused");
 		}
 	}
 }

@@ -136,7 +136,7 @@ bool space_sentence(const struct phase_store *d, char text[SPACE_BYTES], bool *l
 	units_bytes_decimal(bytes, d->space_bytes);
 	units_count(inodes, d->inodes);
 	snprintf(wanted, sizeof(wanted), "%s and %s inodes", bytes, inodes);
-	if (d->told <= 0)
+	if (d->told)
 		return space_told(d, wanted, text, lacking);
 	if (!space_look(d->store, &s)) {
 		snprintf(text, SPACE_BYTES, "%s: not checked (%.200s)", wanted, s.why);
@@ -181,6 +181,7 @@ static void space_ask(struct phase_store *d, struct store_process *process)
 				strerror(-d->told));
 		store_close(&store);
 	}
+	d->told = d->told < 0 ? d->told : 1;
 	d->free_bytes = (double)space.free_bytes;
 	snprintf(d->told_why, sizeof(d->told_why), "%.*s", (int)sizeof(d->told_why) - 1, err.text);
 }
@@ -192,7 +193,7 @@ static bool space_asked(const struct plan *plan, uint32_t phases, struct phase_s
 		for (uint32_t k = 0; k < plan->phases[i].store_count; k++) {
 			const struct phase_store *had = &plan->phases[i].stores[k];
 
-			if (had == d || had->store != d->store || had->told > 0)
+			if (had == d || had->store != d->store || !had->told)
 				continue;
 			d->told = had->told;
 			d->free_bytes = had->free_bytes;

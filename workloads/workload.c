@@ -87,7 +87,6 @@ struct phase_store *phase_store_add(struct phase_store out[PHASE_STORES_MAX], ui
 	memset(s, 0, sizeof(*s));
 	snprintf(s->role, sizeof(s->role), "%s", role);
 	s->store = store;
-	s->told = 1;
 	return s;
 }
 

@@ -48,8 +48,8 @@ struct phase_store {
 	uint64_t inodes;
 	uint32_t needs; /* enum backend_capability bits */
 	bool verifies;  /* the job asks for all bytes to be compared */
-	/* What the store itself tells of its space, where it was asked (plan_ask_space): 0 if free_bytes are there, a
-	 * negative errno if not, 1: it was not asked. */
+	/* What the store itself tells of its space, where it was asked (plan_ask_space): 1 if free_bytes are there, a
+	 * negative errno if not, 0: it was not asked. */
 	int told;
 	double free_bytes;
 	char told_why[PHASE_WHY_BYTES];

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/clock.h"
@@ -205,7 +206,7 @@ static void test_timeout_of_the_store(void)
 
 /* Reads, an open and a listing are under way when servers fall silent for ever. A stop gives all of them back, and nothing
  * waits for the library: not the requests, the queue, or the store. */
-static void test_servers_fall_silent(void)
+static void servers_fall_silent(void)
 {
 	enum { READS = 20 };
 	struct object o = {.key = "o"}, other = {.key = "p"}, folder = {.key = ""};
@@ -248,6 +249,22 @@ static void test_servers_fall_silent(void)
 	usleep(50000);
 	unlink(c.log);
 	container_end(&c);
+}
+
+/* In a process of its own, with which ends what is left behind. */
+static void test_servers_fall_silent(void)
+{
+	pid_t child = fork();
+	int status = -1;
+
+	CU_ASSERT_FATAL(child >= 0);
+	if (child == 0) {
+		servers_fall_silent();
+		fflush(NULL);
+		_exit((int)CU_get_number_of_failures());
+	}
+	waitpid(child, &status, 0);
+	CU_ASSERT_EQUAL(status, 0);
 }
 
 int main(void)

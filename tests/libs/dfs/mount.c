@@ -72,11 +72,12 @@ static int mount_open(const char *pool, const char *container, int flags, struct
 
 	pthread_mutex_lock(&lock);
 	started = users > 0;
+	/* As in DAOS, which does not look whether it has them. */
+	if (started)
+		*(volatile int *)tables += 1;
 	pthread_mutex_unlock(&lock);
 	if (!started)
 		return EACCES;
-	/* As in DAOS, which does not look whether it has them. */
-	*(volatile int *)tables += 1;
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return ENOMEM;
