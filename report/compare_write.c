@@ -2,6 +2,7 @@
  * between them, and for each phase a table and a verdict. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/numbers.h"
@@ -334,6 +335,73 @@ static void write_pair(struct document *d, const struct comparison *c,
 	document_close(d);
 }
 
+/* A side in the order of what it reached. */
+struct ranked_row {
+	const char *letter, *name;
+	enum compare_metric metric;
+	double value, of_best;
+};
+
+static enum column_format ranked_format(const void *row)
+{
+	return compare_metrics[((const struct ranked_row *)row)->metric].format;
+}
+
+static int ranked_order(const void *a, const void *b)
+{
+	const struct ranked_row *x = a, *y = b;
+	double sign = compare_metrics[x->metric].less_is_better ? -1 : 1;
+
+	return x->value * sign < y->value * sign ? 1 : x->value * sign > y->value * sign ? -1 : 0;
+}
+
+/* Of many sides of which none is judged, a text has one table, the best first, in place of a paragraph
+ * for each pair. */
+static bool write_is_ranked(const struct comparison *c, const struct compare_phase *phase)
+{
+	for (unsigned k = 0; k < phase->pair_count; k++)
+		if (phase->pairs[k].judged || phase->pairs[k].metric != phase->pairs[0].metric)
+			return false;
+	return c->side_count > 2 && phase->pair_count > 1 &&
+	       phase->pairs[0].metric != COMPARE_METRICS;
+}
+
+static void write_ranking(struct document *d, const struct comparison *c,
+			  const struct compare_phase *phase)
+{
+	enum compare_metric metric = phase->pairs[0].metric;
+	const struct column columns[] = {
+		COLUMN(TEXT, struct ranked_row, letter, NULL, "side"),
+		COLUMN(REAL, struct ranked_row, value, NULL, compare_metrics[metric].word,
+		       .format_of = ranked_format),
+		COLUMN(REAL, struct ranked_row, of_best, NULL, "of the best",
+		       .format = FORMAT_SHARE),
+		COLUMN(TEXT, struct ranked_row, name, NULL, "sets", .width = VALUES_COLUMNS - 20),
+		COLUMNS_END};
+	struct ranked_row rows[COMPARE_SIDES_MAX];
+	const struct report_table table = {.columns = columns,
+					   TABLE_ROWS(rows, phase->pair_count + 1)};
+
+	for (unsigned k = 0; k <= phase->pair_count; k++) {
+		const struct compare_pair *pair = &phase->pairs[k ? k - 1 : 0];
+		const struct compare_side *side = &c->sides[k ? pair->side : 0];
+		const char *sweep = pair->line[k ? 1 : 0]->first->record.sweep;
+
+		rows[k] = (struct ranked_row){.letter = side->letter,
+					      .name = *sweep ? sweep : side->name,
+					      .metric = metric,
+					      .value = pair->ratios[metric].mean[k ? 1 : 0]};
+	}
+	qsort(rows, phase->pair_count + 1, sizeof(*rows), ranked_order);
+	for (unsigned k = 0; k <= phase->pair_count; k++)
+		rows[k].of_best = compare_metrics[metric].less_is_better
+					  ? rows[0].value / rows[k].value
+					  : rows[k].value / rows[0].value;
+	document_say(d, "\n%s, the best first\n", phase->line->first->record.name);
+	document_table(d, &table);
+	document_say(d, "Not judged: repeats show what is chance (--repeat 5).\n");
+}
+
 static void write_missing(struct document *d, const struct comparison *c,
 			  const struct compare_phase *phase)
 {
@@ -420,7 +488,11 @@ bool compare_write(struct document *d, const void *about)
 	write_differences(d, c);
 	document_open_list(d, "pairs");
 	for (unsigned i = 0; i < c->phase_count; i++) {
-		for (unsigned k = 0; k < c->phases[i].pair_count; k++)
+		bool ranked = d->shape == REPORT_TEXT && write_is_ranked(c, &c->phases[i]);
+
+		if (ranked)
+			write_ranking(d, c, &c->phases[i]);
+		for (unsigned k = 0; k < c->phases[i].pair_count && !ranked; k++)
 			write_pair(d, c, &c->phases[i].pairs[k]);
 		if (c->phases[i].missing)
 			write_missing(d, c, &c->phases[i]);

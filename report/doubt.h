@@ -31,7 +31,7 @@
 	X(MACHINE, "machine", false, "leave the cores of the ranks to haul") \
 	X(NODE, "node", false, "see the sentence about the node") \
 	X(REPEATS, "repeats", false, "--repeat 5 shows how much it varies") \
-	X(UNKNOWN, "unknown", false, "the reason stands beside it")
+	X(UNKNOWN, "unknown", false, "its target is neither met nor missed")
 /* clang-format on */
 
 enum doubt {

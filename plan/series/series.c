@@ -152,6 +152,26 @@ int series_init(struct series *s, const char *const *sweeps, unsigned count, uin
 	return rc;
 }
 
+/* The combination with that number among those that run. */
+static uint32_t series_kept(const struct series *s, uint32_t number)
+{
+	uint32_t combination = 0;
+
+	for (; combination < s->combinations; combination++)
+		if (!s->left_out[combination] && !number--)
+			break;
+	return combination;
+}
+
+struct series_place series_at(const struct series *s, uint32_t run)
+{
+	uint32_t each = s->warmup + s->repeat, kept = s->combinations - s->left_out_count;
+
+	if (s->interleave)
+		return (struct series_place){series_kept(s, run % kept), run / kept};
+	return (struct series_place){series_kept(s, run / each), run % each};
+}
+
 void series_sets(const struct series *s, uint32_t combination, const char **sets)
 {
 	uint32_t i;

@@ -21,6 +21,9 @@ struct series {
 	uint32_t sweep_count, combinations, repeat, warmup;
 	bool interleave; /* combinations in turn, A B A B, instead of A A B B */
 	struct sweep sweeps[SERIES_SWEEPS_MAX];
+	/* Combinations that cannot run, and are left out: [combinations], of which those are 1. */
+	uint8_t left_out[SERIES_RUNS_MAX];
+	uint32_t left_out_count;
 	struct arena arena;
 };
 
@@ -32,7 +35,7 @@ void series_free(struct series *s);
 
 static inline uint32_t series_runs(const struct series *s)
 {
-	return s->combinations * (s->warmup + s->repeat);
+	return (s->combinations - s->left_out_count) * (s->warmup + s->repeat);
 }
 
 /* Which combination a run of the series has, and the number of this run among those of its combination: first the
@@ -40,14 +43,7 @@ static inline uint32_t series_runs(const struct series *s)
 struct series_place {
 	uint32_t combination, nth;
 };
-static inline struct series_place series_at(const struct series *s, uint32_t run)
-{
-	uint32_t each = s->warmup + s->repeat;
-
-	if (s->interleave)
-		return (struct series_place){run % s->combinations, run / s->combinations};
-	return (struct series_place){run / each, run % each};
-}
+struct series_place series_at(const struct series *s, uint32_t run);
 
 /* Fills sets[sweep_count] for a combination, from 0. The last sweep varies fastest. */
 void series_sets(const struct series *s, uint32_t combination, const char **sets);

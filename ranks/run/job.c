@@ -151,9 +151,10 @@ static int check_publish_every(const struct run_options *options, const struct j
 	return 0;
 }
 
+/* impossible: its values do not go together. */
 static int check_combination(const struct run *run, const struct run_options *options,
 			     uint32_t combination, struct generated_registry *generated,
-			     struct err *err)
+			     bool *impossible, struct err *err)
 {
 	const char *sets[SERIES_SWEEPS_MAX];
 	struct job job;
@@ -171,6 +172,7 @@ static int check_combination(const struct run *run, const struct run_options *op
 		rc = options->verb == RUN_CLEAN
 			     ? plan_check_places(&job, run->nodes.count, true, err)
 			     : plan_check(&job, run->world->size, run->nodes.count, true, err);
+		*impossible = rc == -EINVAL;
 		if (rc == 0)
 			rc = check_space(run, options, &job, err);
 		if (rc == 0)
@@ -194,6 +196,29 @@ static int read_text(struct run *run, const struct run_options *options, struct 
 	return 0;
 }
 
+/* Of several sweeps, a combination whose values do not go together is left out, unless none is left. */
+static int check_combinations(struct run *run, const struct run_options *options,
+			      struct generated_registry *generated, struct err *err)
+{
+	struct series *s = &run->series;
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < s->combinations; i++) {
+		bool impossible = false;
+
+		rc = check_combination(run, options, i, generated, &impossible, err);
+		if (!impossible || s->sweep_count < 2 || options->verb == RUN_CLEAN ||
+		    s->left_out_count + 1 == s->combinations)
+			continue;
+		s->left_out[i] = 1;
+		s->left_out_count++;
+		log_say(&run->log, LOG_WARNING, "left out: %s", err->text);
+		*err = (struct err){0};
+		rc = 0;
+	}
+	return rc;
+}
+
 /* Rank 0: checks every combination, then makes the text of the job without the sweeps. */
 static int read_job(struct run *run, const struct run_options *options, char **text,
 		    struct err *err)
@@ -204,8 +229,8 @@ static int read_job(struct run *run, const struct run_options *options, char **t
 	rc = read_text(run, options, err);
 	if (rc == 0)
 		rc = parse(run, options, NULL, &run->job, err);
-	for (uint32_t i = 0; rc == 0 && i < run->series.combinations; i++)
-		rc = check_combination(run, options, i, &generated, err);
+	if (rc == 0)
+		rc = check_combinations(run, options, &generated, err);
 	generated_free(&generated);
 	if (rc < 0)
 		return rc;
@@ -257,6 +282,9 @@ int run_share_job(struct run *run, const struct run_options *options, struct err
 
 	if (run->world->rank == 0)
 		rc = read_job(run, options, &text, err);
+	group_broadcast(run->world, run->series.left_out, sizeof(run->series.left_out));
+	group_broadcast(run->world, &run->series.left_out_count,
+			sizeof(run->series.left_out_count));
 	return hand_out(run, options, text, rc, err);
 }
 

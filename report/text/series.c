@@ -176,21 +176,41 @@ static unsigned told_figures(const struct series_lines *s, const struct series_l
 	return n;
 }
 
+static int sweep_order(const void *a, const void *b)
+{
+	const struct series_line *const *x = a, *const *y = b;
+
+	return series_better(*x, *y) ? -1 : series_better(*y, *x) ? 1 : 0;
+}
+
+/* The combinations of a phase, the best first. Returns their number. */
+static uint32_t sweep_ranked(const struct series_lines *s, const struct series_line *of,
+			     unsigned keys, const struct series_line **ranked)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->count; i++)
+		if (series_same_phase(&s->lines[i], of) && s->lines[i].first->set_count >= keys)
+			ranked[n++] = &s->lines[i];
+	qsort(ranked, n, sizeof(*ranked), sweep_order);
+	return n;
+}
+
 /* One line per combination in which the phase has run. */
 static void sweep_table(FILE *out, const struct series_lines *s, const struct series_line *of)
 {
+	const struct series_line **ranked = calloc(s->count + 1, sizeof(*ranked));
 	struct table_row *rows = calloc(s->count + 1, sizeof(*rows));
 	unsigned keys = of->first->set_count < KEYS_MAX ? of->first->set_count : KEYS_MAX,
 		 count = 1, figures;
+	uint32_t combinations = ranked ? sweep_ranked(s, of, keys, ranked) : 0;
 	enum series_figure told[SERIES_FIGURES];
 	bool repeated = of->repeats > 1, sure = true;
 
 	figures = told_figures(s, of, told);
-	for (uint32_t i = 0; rows && i < s->count; i++) {
-		const struct series_line *line = &s->lines[i];
+	for (uint32_t i = 0; rows && i < combinations; i++) {
+		const struct series_line *line = ranked[i];
 
-		if (!series_same_phase(line, of) || line->first->set_count < keys)
-			continue;
 		key_cells(&rows[0], &rows[count], line->first, keys, repeated);
 		for (unsigned k = 0; k < figures; k++)
 			sure &= mean_cell(rows[count].cell[keys + k], &line->figures[told[k]],
@@ -202,13 +222,14 @@ static void sweep_table(FILE *out, const struct series_lines *s, const struct se
 		for (unsigned k = 0; k < figures; k++)
 			series_heading(rows[0].cell[keys + k], (int)told[k], of->first);
 		strcpy(rows[0].cell[keys + figures], "repeats");
-		fprintf(out, "\n%s%s\n", of->first->record.name,
-			repeated ? ", mean ± half of the 95 % confidence interval" : "");
+		fprintf(out, "\n%s, the best first%s\n", of->first->record.name,
+			repeated ? "; mean ± half of the 95 % confidence interval" : "");
 		table_print(out, rows, count, keys + figures + repeated);
 		if (!sure)
 			fputs("±?: too few repeats to tell; they may mean 0 as well as twice as much.\n",
 			      out);
 	}
+	free(ranked);
 	free(rows);
 }
 
@@ -254,6 +275,15 @@ static bool is_first_combination(const struct series_lines *s, uint32_t i)
 	return true;
 }
 
+/* Those that were left out have a number, too. */
+static bool is_new_combination(const struct results_file *f, uint32_t i)
+{
+	for (uint32_t k = 0; k < i; k++)
+		if (f->phases[k].record.combination == f->phases[i].record.combination)
+			return false;
+	return true;
+}
+
 static void series_print(FILE *out, const struct results_file *f, const struct series_lines *s)
 {
 	uint64_t combinations = 0, run = 0;
@@ -262,7 +292,7 @@ static void series_print(FILE *out, const struct results_file *f, const struct s
 		const struct phase_record *r = &f->phases[i].record;
 
 		run = r->run > run ? r->run : run;
-		combinations = r->combination > combinations ? r->combination : combinations;
+		combinations += is_new_combination(f, i);
 	}
 	fprintf(out, "%llu of %llu runs", (unsigned long long)run, (unsigned long long)f->runs);
 	if (combinations > 1)

@@ -286,4 +286,27 @@ def test_deadline():
         check(len(phases_of(f"{folder}/results.h5")) < 1000, "the deadline did not end the series")
 
 
+def test_an_impossible_combination_is_left_out():
+    """psync does one request at a time: with two sweeps that combination is left out with a note, and the others run. The
+    report ranks them, and a comparison of runs that cannot be judged is one table."""
+    with Folder() as folder:
+        write_job(folder, {"stores": {"d": {"uri": "file://./d", "engine": "psync"}},
+                           "phases": [{"io": {"operation": "write", "objects": 4, "block": "64 KiB", "size": "256 KiB"}}]})
+        sweeps = ["--sweep", "stores.d.engine=psync,uring", "--sweep", "io.depth=1,8,16"]
+        r = mpi(2, "run", "job.json", *sweeps, "--quiet", cwd=folder)
+        check(r.rc == 0 and r.err.count("left out: --sweep stores.d.engine=psync, io.depth=") == 2, f"{r}")
+        found = report(f"{folder}/results.h5")
+        check([p["combination"] for p in found["phases"]] == [1, 4, 5, 6] and found["runs"] == 4, f"{found['runs']}")
+        best = max(found["phases"], key=lambda p: p["rates"]["bytes_per_second"])
+        text = alone("report", "results.h5", cwd=folder).out
+        check(f"the best of 4 combinations is {best['sweep']}" in " ".join(text.split()), text)
+        rates = [float(line.split()[2]) for line in text[text.index(", the best first"):].splitlines()[2:6]]
+        check(rates == sorted(rates, reverse=True), text)
+        text = alone("compare", "results.h5", cwd=folder).out
+        check(text.count("Not judged") == 1 and len(text.splitlines()) < 25, text)
+        # One sweep alone asks for what it names.
+        r = mpi(2, "run", "job.json", "--sweep", "io.depth=1,8", "--quiet", "--force", cwd=folder)
+        check(r.rc == 2 and "works on one request at a time" in r.err, f"{r}")
+
+
 main()

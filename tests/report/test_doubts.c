@@ -1,0 +1,423 @@
+/* Tests of doubts: for each row of the table a phase that raises it, and one that does not; and in all of them text
+ * and page begin with the same sentence. */
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/client/client.h"
+#include "report/headline.h"
+#include "report/html/data.h"
+#include "report/shapes.h"
+#include "tests/unit.h"
+
+enum { SECOND = 1000000000, ROWS = 4, CLIENT_ALL = 2 + CLIENT_COLUMNS, ATTEMPT_COLUMNS = 3 };
+enum doubt_column {
+	RANK,
+	NODE,
+	READ,
+	WRITTEN,
+	OPERATIONS,
+	ERRORS,
+	DONE,
+	LEFT,
+	CACHED,
+	STARVED,
+	RATE,
+	OPS,
+	MEASURED,
+	ALL,
+	AU,
+	COLUMNS
+};
+
+static const struct results_column columns[COLUMNS] = {
+	[RANK] = {.name = "rank"},
+	[NODE] = {.name = "node"},
+	[READ] = {.name = "bytes_read", .unit = "bytes"},
+	[WRITTEN] = {.name = "bytes_written", .unit = "bytes"},
+	[OPERATIONS] = {.name = "operations"},
+	[ERRORS] = {.name = "errors"},
+	[DONE] = {.name = "requests", .role = ROLE_ITEMS},
+	[LEFT] = {.name = "left", .role = ROLE_ITEMS_LEFT},
+	[CACHED] = {.name = "cached_share", .role = ROLE_CACHED, .real = true},
+	[STARVED] = {.name = "starved", .role = ROLE_STARVED, .real = true},
+	[RATE] = {.name = "rate", .unit = "B/s", .role = ROLE_BYTE_RATE, .real = true},
+	[OPS] = {.name = "ops", .unit = "1/s", .role = ROLE_OPERATION_RATE, .real = true},
+	[MEASURED] = {.name = "au_wall_ns", .role = ROLE_MEASURED_TIME},
+	[ALL] = {.name = "wall_sum_ns", .role = ROLE_ALL_TIME},
+	[AU] = {.name = "au", .unit = "fraction", .role = ROLE_UTILISATION, .real = true},
+};
+static const struct results_column attempt_columns[ATTEMPT_COLUMNS] = {
+	{.name = "endpoint"}, {.name = "attempts"}, {.name = "failures"}};
+
+/* A training of ten seconds that leaves nothing to doubt but that it ran once. */
+struct fixture {
+	union results_cell row[COLUMNS], client[ROWS][CLIENT_ALL], attempts[2][ATTEMPT_COLUMNS];
+	struct results_column client_columns[CLIENT_ALL];
+	char names[2][TABLE_TEXT_BYTES], host[1][RESULTS_NAME_BYTES];
+	struct results_rows tables[1];
+	struct results_hist hists[1];
+	struct target_result targets[2];
+	struct store_facts store[1];
+	struct results_links links[1];
+	struct results_phase_read phases[3];
+	char path[16], empty[1];
+	struct results_file file;
+};
+
+static struct results_table table_of(const struct results_column *of, uint32_t count, uint64_t rows,
+				     union results_cell *cells)
+{
+	return (struct results_table){.column_count = count,
+				      .row_count = rows,
+				      .columns = (struct results_column *)(uintptr_t)of,
+				      .cells = cells};
+}
+
+static void fill_client(struct fixture *x)
+{
+	snprintf(x->client_columns[0].name, RESULTS_NAME_BYTES, "node");
+	snprintf(x->client_columns[1].name, RESULTS_NAME_BYTES, "time_ns");
+	for (int c = 0; c < CLIENT_COLUMNS; c++)
+		snprintf(x->client_columns[2 + c].name, RESULTS_NAME_BYTES, "%s",
+			 client_columns.measures[c].name);
+	for (unsigned i = 0; i < ROWS; i++) {
+		union results_cell *row = x->client[i];
+
+		row[1].count = i * (uint64_t)SECOND;
+		row[2 + CLIENT_COVERED_NS].count = SECOND;
+		row[2 + CLIENT_CPU_USER_NS].count = SECOND;
+		row[2 + CLIENT_CPU_IDLE_NS].count = 7 * (uint64_t)SECOND;
+		row[2 + CLIENT_RANK_CORES_NS].count = 4 * (uint64_t)SECOND;
+		row[2 + CLIENT_RANK_CORES_BUSY_NS].count = SECOND;
+		row[2 + CLIENT_HAUL_CPU_NS].count = SECOND;
+		row[2 + CLIENT_MEMORY_AVAILABLE_BYTES].count = 1000;
+		row[2 + CLIENT_DIRTY_LIMIT_BYTES].count = 1000;
+	}
+}
+
+static void fill_phase(struct fixture *x)
+{
+	x->row[READ].count = 4000000000;
+	x->row[OPERATIONS].count = x->row[DONE].count = 1000;
+	x->row[CACHED].real = 0.01;
+	x->row[RATE].real = 4e8;
+	x->row[OPS].real = 100;
+	x->row[MEASURED].count = 9 * (uint64_t)SECOND;
+	x->row[ALL].count = 10 * (uint64_t)SECOND;
+	x->row[AU].real = 0.95;
+	for (int i = 0; i < 2; i++) {
+		snprintf(x->names[i], TABLE_TEXT_BYTES, "10.0.0.%d:9000", i + 1);
+		x->attempts[i][1].count = 500;
+	}
+	x->tables[0] = (struct results_rows){
+		.name = "endpoints",
+		.table = table_of(attempt_columns, ATTEMPT_COLUMNS, 2, &x->attempts[0][0]),
+		.names = x->names};
+	strcpy(x->hists[0].name, "read");
+	for (int i = 0; i < 1000; i++)
+		hist_record(&x->hists[0].hist, 5000000);
+	x->targets[0] = (struct target_result){.name = "target_au",
+					       .label = "AU",
+					       .unit = "fraction",
+					       .asked = 0.9,
+					       .found = 0.95,
+					       .met = 1};
+	x->targets[1] = (struct target_result){.name = "target_p99",
+					       .label = "99th percentile of reads",
+					       .unit = "ns",
+					       .most = 1,
+					       .asked = 20e6,
+					       .found = 5e6,
+					       .met = 1};
+}
+
+static struct fixture *fresh(void)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(x);
+	fill_client(x);
+	fill_phase(x);
+	strcpy(x->path, "r.h5");
+	strcpy(x->host[0], "nid1");
+	x->store[0] = (struct store_facts){
+		.name = "data", .uri = "file:///scratch", .file_system = "lustre", .nodes = 1};
+	for (int i = 0; i < 3; i++)
+		x->phases[i] = (struct results_phase_read){
+			.record = {.number = (uint64_t)i,
+				   .within = RECORD_NOT_WITHIN,
+				   .kind = "train",
+				   .name = "train",
+				   .store = "data",
+				   .status = "done",
+				   .main_hist = "read",
+				   .seconds = 10,
+				   .null_au = NAN,
+				   .target_au = 0.9,
+				   .run = (uint64_t)i + 1,
+				   .combination = 1,
+				   .repeat = (uint64_t)i + 1},
+			.merged = table_of(columns, COLUMNS, 1, x->row),
+			.ranks = table_of(columns, COLUMNS, 1, x->row),
+			.hists = x->hists,
+			.hist_count = 1,
+			.tables = x->tables,
+			.table_count = 1,
+			.targets = x->targets,
+			.target_count = 2,
+			.client = table_of(x->client_columns, CLIENT_ALL, ROWS, &x->client[0][0]),
+			.client_interval_s = 1};
+	x->file = (struct results_file){.path = x->path,
+					.version = "1",
+					.name = "doubts",
+					.status = "done",
+					.started = "2026-01-02T03:04:05Z",
+					.build = x->empty,
+					.command_line = x->empty,
+					.error = x->empty,
+					.job_text = x->empty,
+					.seconds = 10,
+					.ranks = 1,
+					.nodes = 1,
+					.runs = 1,
+					.hosts = x->host,
+					.store_count = 1,
+					.stores = x->store,
+					.links = x->links,
+					.phase_count = 1,
+					.phases = x->phases};
+	return x;
+}
+
+static void interrupted(struct fixture *x)
+{
+	strcpy(x->phases[0].record.status, "interrupted");
+}
+
+static void from_cache(struct fixture *x)
+{
+	x->row[CACHED].real = 1;
+}
+
+static void on_tmpfs(struct fixture *x)
+{
+	strcpy(x->store[0].file_system, "tmpfs");
+}
+
+static void busy_client(struct fixture *x)
+{
+	for (int i = 0; i < ROWS; i++)
+		x->client[i][2 + CLIENT_RANK_CORES_BUSY_NS].count = 4 * (uint64_t)SECOND;
+}
+
+static void dead_endpoint(struct fixture *x)
+{
+	x->attempts[1][1].count = x->attempts[1][2].count = 7;
+}
+
+static void errors(struct fixture *x)
+{
+	x->row[ERRORS].count = 3;
+}
+
+static void unfinished(struct fixture *x)
+{
+	x->row[LEFT].count = 500;
+}
+
+static void within_warmup(struct fixture *x)
+{
+	x->row[MEASURED].count = 0;
+	x->row[AU].real = NAN;
+	x->targets[0].found = NAN;
+	x->targets[0].met = 0;
+}
+
+static void too_short(struct fixture *x)
+{
+	x->phases[0].record.seconds = 0.3;
+}
+
+static void few_requests(struct fixture *x)
+{
+	memset(&x->hists[0].hist, 0, sizeof(x->hists[0].hist));
+	for (int i = 0; i < 99; i++)
+		hist_record(&x->hists[0].hist, 5000000);
+}
+
+static void cache_unknown(struct fixture *x)
+{
+	x->row[CACHED].real = NAN;
+}
+
+static void busy_machine(struct fixture *x)
+{
+	x->row[STARVED].real = 0.5;
+}
+
+static void stolen(struct fixture *x)
+{
+	for (int i = 0; i < ROWS; i++)
+		x->client[i][2 + CLIENT_CPU_STEAL_NS].count = SECOND;
+}
+
+static void once(struct fixture *x)
+{
+	(void)x;
+}
+
+/* word: what the reason says. first: whether the sentence with which the page begins has it. */
+static const struct {
+	enum doubt doubt;
+	void (*raise)(struct fixture *x);
+	const char *word;
+	bool first;
+} cases[] = {
+	{DOUBT_ENDED, interrupted, "was interrupted", true},
+	{DOUBT_CACHE, from_cache, "100 % of the bytes came from this client's page cache", true},
+	{DOUBT_MEMORY, on_tmpfs, "tmpfs", true},
+	{DOUBT_CLIENT, busy_client, "the client was the limit (its cores)", true},
+	{DOUBT_ENDPOINT, dead_endpoint, "10.0.0.2:9000 failed 7 of 7 attempts", true},
+	{DOUBT_ERRORS, errors, "3 requests failed", true},
+	{DOUBT_UNFINISHED, unfinished, "500 of 1,500 requests were not finished", true},
+	{DOUBT_WARMUP, within_warmup, "no step came after the warm-up", true},
+	{DOUBT_SHORT, too_short, "only 300 ms were measured", true},
+	{DOUBT_FEW, few_requests, "99 requests", true},
+	{DOUBT_CACHE_UNKNOWN, cache_unknown, "is not known", true},
+	{DOUBT_MACHINE, busy_machine, "this machine was busy", true},
+	{DOUBT_NODE, stolen, "(steal)", false},
+	{DOUBT_REPEATS, once, "one run has no interval", false},
+	{DOUBT_UNKNOWN, within_warmup, "AU is unknown, since no step came after the warm-up", true},
+};
+
+/* Text and page begin with the sentence. */
+static void same_beginning(const struct fixture *x, const char *headline)
+{
+	const struct results_file *const files[] = {&x->file};
+	const struct report_options plain = {0};
+	char *text = report_text(&x->file, &plain), *line = text ? strchr(text, '\n') : NULL;
+	cJSON *data = page_data(files, 1, false);
+	const cJSON *file = cJSON_GetArrayItem(cJSON_GetObjectItem(data, "files"), 0);
+	const char *page = cJSON_GetStringValue(cJSON_GetObjectItem(file, "headline"));
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(line);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(page);
+	CU_ASSERT_STRING_EQUAL(page, headline);
+	for (char *c = line; *c; c++)
+		*c = *c == '\n' ? ' ' : *c;
+	CU_ASSERT_EQUAL(strncmp(line + 1, headline, strlen(headline)), 0);
+	free(text);
+	cJSON_Delete(data);
+}
+
+static void test_each_is_raised(void)
+{
+	struct headline *h = calloc(1, sizeof(*h));
+	char sentence[DOUBT_SENTENCE_BYTES];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(h);
+	CU_ASSERT_EQUAL(sizeof(cases) / sizeof(*cases), DOUBTS);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct fixture *x = fresh();
+
+		cases[i].raise(x);
+		CU_ASSERT_FATAL(headline_of(h, &x->file));
+		CU_ASSERT_EQUAL(cases[i].doubt, i);
+		CU_ASSERT_TRUE(h->doubts.raised[cases[i].doubt]);
+		doubt_sentence(sentence, &h->doubts, cases[i].doubt);
+		CU_ASSERT_PTR_NOT_NULL(strstr(sentence, cases[i].word));
+		CU_ASSERT_EQUAL(strstr(h->text, cases[i].word) != NULL, cases[i].first);
+		if (!strstr(sentence, cases[i].word) ||
+		    (strstr(h->text, cases[i].word) != NULL) != cases[i].first)
+			printf("%s: %s\n%s\n", doubt_kinds[i].name, sentence, h->text);
+		same_beginning(x, h->text);
+		free(x);
+	}
+	free(h);
+}
+
+/* Nothing is raised without its reason. */
+static void test_none_is_raised(void)
+{
+	struct fixture *x = fresh();
+	struct series_lines s;
+	struct doubts d;
+
+	doubts_of(&d, &x->file, &x->phases[0]);
+	CU_ASSERT_EQUAL(d.count, 1);
+	CU_ASSERT_TRUE(d.raised[DOUBT_REPEATS]);
+	x->file.runs = x->file.phase_count = 3;
+	CU_ASSERT_FATAL(series_make(&s, &x->file));
+	doubts_of_line(&d, &x->file, &s.lines[0]);
+	CU_ASSERT_EQUAL(d.count, 0);
+	for (int i = 0; i < DOUBTS; i++)
+		if (d.raised[i])
+			printf("%s: %s\n", doubt_kinds[i].name, d.why[i]);
+	series_free_lines(&s);
+	free(x);
+}
+
+static void expect_headline(const struct fixture *x, const char *wanted)
+{
+	struct headline *h = calloc(1, sizeof(*h));
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(h);
+	CU_ASSERT_FATAL(headline_of(h, &x->file));
+	CU_ASSERT_STRING_EQUAL(h->text, wanted);
+	same_beginning(x, h->text);
+	free(h);
+}
+
+static void test_headlines(void)
+{
+	struct fixture *x = fresh();
+
+	expect_headline(
+		x,
+		"The accelerators were busy 95.0 % of the time; the target of 90 % is met; 99th percentile of "
+		"reads 5 ms meets the target of at most 20 ms.");
+	/* What is unknown is neither met nor missed. */
+	within_warmup(x);
+	expect_headline(
+		x,
+		"train: AU is unknown, since no step came after the warm-up; the target of 90 % is neither met "
+		"nor missed; 99th percentile of reads 5 ms meets the target of at most 20 ms, but that does not "
+		"count: no step came after the warm-up.");
+	free(x);
+	x = fresh();
+	x->file.runs = x->file.phase_count = 3;
+	x->phases[0].target_count = x->phases[1].target_count = x->phases[2].target_count = 1;
+	expect_headline(
+		x,
+		"train: AU 95 % (95 % to 95 %) on average over 3 repeats; the target of 90 % is met.");
+	free(x);
+	/* A phase that misses its target comes before one that meets its own. */
+	x = fresh();
+	x->file.phase_count = 2;
+	x->phases[1].record.run = 1;
+	strcpy(x->phases[1].record.name, "later");
+	x->phases[1].target_count = 1;
+	x->targets[1].found = 30e6;
+	x->targets[1].met = 0;
+	expect_headline(
+		x,
+		"train: The accelerators were busy 95.0 % of the time; the target of 90 % is met; 99th percentile of "
+		"reads 30 ms misses the target of at most 20 ms; 1 more target is met.");
+	x->file.phase_count = 0;
+	expect_headline(x, "No phase has finished.");
+	free(x);
+}
+
+int main(void)
+{
+	const CU_TestInfo tests[] = {
+		{"each doubt is raised by what it is about", test_each_is_raised},
+		{"no doubt is raised without a reason", test_none_is_raised},
+		{"first sentences", test_headlines},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("doubts", tests);
+}
