@@ -130,9 +130,10 @@ static int page_refuse(const char *path, struct err *err)
 		fclose(there);
 	if (rc < 0 || !stands || (n && strstr(head, mark)))
 		return rc;
-	return err_set(err, -EEXIST,
-		       "%s exists and is no page of haul: it stays; name another, or remove it",
-		       path);
+	return err_set(
+		err, -EEXIST,
+		"%s exists and is no page of haul: no page is written over it; name another, or remove it",
+		path);
 }
 
 static int page_write(const char *path, char *text, struct err *err)

@@ -43,7 +43,8 @@ bool exchange_stalled(struct exchange *x, const struct stall_limits *limits, uin
 		return true;
 	case STALL_SLOW:
 		exchange_fail(x, -ETIMEDOUT, REQ_FAULT_STALL,
-			      "bytes moved more slowly than \"least_rate\" allows");
+			      trickles ? "the server says for too long that it works on the request"
+				       : "bytes moved more slowly than \"least_rate\" allows");
 		return true;
 	default:
 		return false;

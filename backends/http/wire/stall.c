@@ -26,6 +26,9 @@ enum stall_verdict stall_check(struct stall *p, const struct stall_limits *limit
 	if (now_ns > p->moved_ns &&
 	    now_ns - p->moved_ns >= (waits ? limits->first_byte_ns : limits->stall_ns))
 		return waits ? STALL_NO_ANSWER : STALL_SILENT;
+	if (trickles && limits->stall_ns &&
+	    now_ns - p->begun_ns >= STALL_TRICKLE_TIMES * limits->stall_ns)
+		return STALL_SLOW;
 	if (away || waits || trickles) {
 		stall_window(p, now_ns);
 		return STALL_GOOD;

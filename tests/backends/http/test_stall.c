@@ -58,6 +58,15 @@ static void test_verdicts(void)
 	}
 }
 
+/* A server that says for ever that it works on the request does not. */
+static void test_endless_trickle(void)
+{
+	uint64_t took;
+
+	CU_ASSERT_EQUAL(run(&limits, 2000, 1, false, true, &took), STALL_SLOW);
+	CU_ASSERT_EQUAL(took, STALL_TRICKLE_TIMES * limits.stall_ns);
+}
+
 /* Each window is judged by itself: earlier bytes do not compensate for bytes that no longer
  * arrive. */
 static void test_windows(void)
@@ -139,7 +148,8 @@ static void test_exchange(void)
 int main(void)
 {
 	CU_TestInfo tests[] = {
-		{"verdicts", test_verdicts}, {"windows", test_windows}, {"away", test_away},
+		{"verdicts", test_verdicts}, {"windows", test_windows},
+		{"away", test_away},         {"endless trickle", test_endless_trickle},
 		{"exchange", test_exchange}, CU_TEST_INFO_NULL,
 	};
 

@@ -1,9 +1,11 @@
 /* Tests of the operation log: its rows, the records it drops, its options, and errors of its
  * file. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -292,11 +294,12 @@ static void test_refusals(void)
 	CU_ASSERT_EQUAL(op_log_open(&again, &o, &err), -ENOENT);
 }
 
-/* A full disk loses rows of the log, but no request fails. */
+/* A file that may not grow stands for a full disk: it loses rows of the log, but no request fails. A device is no log. */
 static void test_a_file_that_takes_no_more(void)
 {
 	struct op_log_options o = {
 		.path = "/dev/full", .force = true, .ranks = 1, .rows = OP_LOG_ROWS};
+	struct rlimit limit;
 	struct object o1 = {.key = "x"};
 	struct request req = {.op = REQ_READ, .object = &o1, .length = 1};
 	uint64_t rows, dropped;
@@ -307,13 +310,22 @@ static void test_a_file_that_takes_no_more(void)
 
 	rig_init(&r);
 	CU_ASSERT_EQUAL_FATAL(rig_open(&r, "{\"uri\": \"null://full\"}"), 0);
+	CU_ASSERT_EQUAL(op_log_open(&log, &o, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/dev/full is a device"));
+	o.path = at("full.tsv");
 	CU_ASSERT_EQUAL_FATAL(op_log_open(&log, &o, &err), 0);
 	r.store.op_log = log;
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, 1, NULL), 0);
 	CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
 	queue_close(&q);
-	CU_ASSERT_EQUAL(op_log_close(log, &rows, &dropped, &err), -ENOSPC);
-	CU_ASSERT_STRING_EQUAL(err.text, "/dev/full: No space left on device");
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &limit);
+	limit.rlim_cur = 0;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	CU_ASSERT_EQUAL(op_log_close(log, &rows, &dropped, &err), -EFBIG);
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "full.tsv: File too large"));
 	rig_close(&r);
 }
 

@@ -86,6 +86,7 @@ static int run_phase(struct fixture *f, struct group *g, struct group *node,
 	struct publisher publisher = {f, g};
 	struct log log = {.fd = -1};
 	struct phase_context ctx = {
+		.replaces = true,
 		.job = &f->job,
 		.phase = phase,
 		.place = place,
