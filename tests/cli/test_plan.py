@@ -402,6 +402,18 @@ def test_more_parts_than_a_store_takes():
         check(r.returncode == 0, r)
 
 
+def test_endpoint_without_a_protocol():
+    """A port says nothing of TLS: an endpoint that has one says which it is."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "job.json")
+        with open(path, "w") as f:
+            json.dump({"stores": {"s": {"uri": "s3://b/p", "endpoints": "127.0.0.1:27480"}}, "phases": [{"load": {}}]}, f)
+        r = haul("plan", path, env=ACCOUNTS)
+        check(r.returncode == 2 and "write http://127.0.0.1:27480 or https://127.0.0.1:27480" in r.stderr, r)
+        r = haul("plan", path, "--set", "stores.s.endpoints=http://127.0.0.1:27480", env=ACCOUNTS)
+        check(r.returncode == 0, r)
+
+
 def test_a_store_of_another_kind():
     """A ready job for files plans on objects: what only files have goes with the file store, and what nobody has does not."""
     r = haul("plan", "kvcache_mlperf", "--set", "stores.cache.uri=s3://b/k", env={**ACCOUNTS, **DATA})

@@ -39,7 +39,7 @@ static void read_header(const char *header, size_t size, uint64_t tensors)
 
 static void read_index(const char *index, size_t size)
 {
-	const char *const *files;
+	struct safetensors_file *files;
 	struct arena arena = {0};
 	struct err err = {0};
 	uint64_t count;
@@ -48,8 +48,8 @@ static void read_index(const char *index, size_t size)
 		must(err.text[0]);
 	} else {
 		for (uint64_t i = 0; i < count; i++) {
-			must(files[i][0] && !strchr(files[i], '/'));
-			must(!i || strcmp(files[i - 1], files[i]) < 0);
+			must(files[i].name[0] && !strchr(files[i].name, '/'));
+			must(!i || strcmp(files[i - 1].name, files[i].name) < 0);
 		}
 	}
 	arena_free(&arena);

@@ -162,8 +162,8 @@ def test_calls():
     for index in (True, False):
         with Folder() as folder:
             headers = make_model(f"{folder}/data/model", index=index)
-            if index:
-                safetensors(f"{folder}/data/model/consolidated.safetensors", TENSORS)  # not in the index
+            # Not in the index; and without one, a copy of all the others.
+            safetensors(f"{folder}/data/model/consolidated.safetensors", TENSORS)
             write_job(folder, job(folder, tensor=4, threads=2))
             r = subprocess.run([MPIEXEC, "-n", "4", "strace", "-ff", "-y", "-e", "trace=openat,pread64,preadv,preadv2,read",
                                 "-o", f"{folder}/trace", HAUL, "run", "job.json", "--force"], cwd=folder, capture_output=True,
@@ -193,6 +193,13 @@ def test_broken_models():
     def beyond(header):
         header[key]["data_offsets"] = [x + (1 << 40) for x in header[key]["data_offsets"]]
 
+    def more_in_index(folder):
+        with open(f"{folder}/{INDEX}") as f:
+            wrong = json.load(f)
+        wrong["weight_map"]["other.weight"] = second
+        with open(f"{folder}/{INDEX}", "w") as f:
+            json.dump(wrong, f)
+
     def index(name):
         return lambda folder: json.dump({"weight_map": {"a": name}}, open(f"{folder}/{INDEX}", "w"))
 
@@ -201,6 +208,8 @@ def test_broken_models():
              ("empty", None, lambda folder: os.truncate(f"{folder}/{second}", 0), "too short"),
              ("no last byte", None, lambda folder: os.truncate(f"{folder}/{second}", os.path.getsize(f"{folder}/{second}") - 1),
               "not in the file"),
+             ("tensor that is not there", None, more_in_index, "lacks tensors that model.safetensors.index.json names in it"),
+             ("another tensor", lambda header: header.update({"other": header.pop(key)}), None, "lacks tensors that model"),
              ("absent file", None, lambda folder: os.unlink(f"{folder}/{second}"), "No such file"),
              ("name that leaves", None, index("../x"), "is not the name of a file in the same folder"),
              ("index of nothing", None, index(7), "must map names of tensors to names of files"),

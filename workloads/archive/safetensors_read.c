@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/content/fnv.h"
 #include "core/json.h"
 #include "workloads/archive/json_scan.h"
 #include "workloads/formats/walk.h"
@@ -264,51 +265,78 @@ static bool safetensors_file_name(const char *name)
 	       json_text_plain(name);
 }
 
-static int safetensors_compare_texts(const void *a, const void *b)
+void safetensors_names_add(struct safetensors_names *n, const char *name)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	n->count++;
+	n->sum += fnv_add(FNV_START, name, strlen(name));
 }
 
-/* The object "weight_map": from names of tensors to names of files. */
-static int safetensors_weight_map(struct json_scan *s, const char ***files, uint64_t *count,
+static int safetensors_compare_files(const void *a, const void *b)
+{
+	const struct safetensors_file *one = a, *other = b;
+
+	return strcmp(one->name, other->name);
+}
+
+/* One tensor of the map, as a file of its own. */
+static int safetensors_map_tensor(struct json_scan *s, struct safetensors_file *out,
 				  struct arena *arena, struct err *err)
 {
-	const char **names = arena_alloc(arena, (safetensors_members(*s) + 1) * sizeof(*names));
-	uint64_t n = 0;
+	const char *tensor = json_scan_key(s, arena);
 
-	for (json_scan_enter(s); names && json_scan_next(s); n++) {
-		json_scan_skip(s); /* the tensor's name */
-		json_scan_enter(s);
-		if (json_scan_kind(s) != '"')
-			return err_set(
-				err, -EINVAL,
-				"\"weight_map\" must map names of tensors to names of files");
-		names[n] = json_scan_text(s, arena);
-		if (!names[n])
-			return err_set(err, -ENOMEM, "no memory for the names of files");
-		if (!safetensors_file_name(names[n])) {
-			char name[JSON_QUOTE_BYTES];
-
-			return err_set(err, -EINVAL,
-				       "%s is not the name of a file in the same folder",
-				       json_quote(name, names[n]));
-		}
-	}
-	if (!names)
+	if (json_scan_kind(s) != '"')
+		return err_set(err, -EINVAL,
+			       "\"weight_map\" must map names of tensors to names of files");
+	out->name = json_scan_text(s, arena);
+	if (!tensor || !out->name)
 		return err_set(err, -ENOMEM, "no memory for the names of files");
-	qsort(names, n, sizeof(*names), safetensors_compare_texts);
-	*count = 0;
-	for (uint64_t i = 0; i < n; i++)
-		if (!i || strcmp(names[i], names[*count - 1]) != 0)
-			names[(*count)++] = names[i];
-	*files = names;
+	safetensors_names_add(&out->tensors, tensor);
+	if (!safetensors_file_name(out->name)) {
+		char name[JSON_QUOTE_BYTES];
+
+		return err_set(err, -EINVAL, "%s is not the name of a file in the same folder",
+			       json_quote(name, out->name));
+	}
 	return 0;
 }
 
-int safetensors_read_index(const char *index, uint64_t index_bytes, const char *const **files,
+/* The object "weight_map": from names of tensors to names of files. */
+static int safetensors_weight_map(struct json_scan *s, struct safetensors_file **files,
+				  uint64_t *count, struct arena *arena, struct err *err)
+{
+	struct safetensors_file *list =
+		arena_alloc(arena, (safetensors_members(*s) + 1) * sizeof(*list));
+	uint64_t n = 0;
+	int rc;
+
+	for (json_scan_enter(s); list && json_scan_next(s); n++) {
+		list[n] = (struct safetensors_file){.name = NULL};
+		rc = safetensors_map_tensor(s, &list[n], arena, err);
+		if (rc < 0)
+			return rc;
+	}
+	if (!list)
+		return err_set(err, -ENOMEM, "no memory for the names of files");
+	qsort(list, n, sizeof(*list), safetensors_compare_files);
+	*count = 0;
+	for (uint64_t i = 0; i < n; i++) {
+		struct safetensors_file *last = *count ? &list[*count - 1] : NULL;
+
+		if (last && strcmp(list[i].name, last->name) == 0) {
+			last->tensors.count += list[i].tensors.count;
+			last->tensors.sum += list[i].tensors.sum;
+		} else {
+			list[(*count)++] = list[i];
+		}
+	}
+	*files = list;
+	return 0;
+}
+
+int safetensors_read_index(const char *index, uint64_t index_bytes, struct safetensors_file **files,
 			   uint64_t *count, struct arena *arena, struct err *err)
 {
-	const char **names = NULL;
+	struct safetensors_file *names = NULL;
 	struct json_scan s;
 	int rc = safetensors_object(&s, index, index_bytes, err);
 

@@ -50,9 +50,21 @@ int safetensors_header_bytes(const uint8_t first[SAFETENSORS_LENGTH_BYTES], uint
 int safetensors_read(struct safetensors *out, const char *header, uint64_t header_bytes,
 		     uint64_t file_bytes, struct arena *arena, struct err *err);
 
-/* Parses model.safetensors.index.json. *files are the names of the *count files that the model consists of, sorted; they
+/* The tensors of a file: how many, and the sum of the hashes of their names. */
+struct safetensors_names {
+	uint64_t count, sum;
+};
+void safetensors_names_add(struct safetensors_names *n, const char *name);
+
+/* A file of an index, and the tensors that the index names in it. */
+struct safetensors_file {
+	const char *name;
+	struct safetensors_names tensors;
+};
+
+/* Parses model.safetensors.index.json. *files are the *count files that the model consists of, sorted by their names; they
  * lie in the index's folder. -EINVAL or -ENOMEM with a sentence. */
-int safetensors_read_index(const char *index, uint64_t index_bytes, const char *const **files,
+int safetensors_read_index(const char *index, uint64_t index_bytes, struct safetensors_file **files,
 			   uint64_t *count, struct arena *arena, struct err *err);
 
 #endif

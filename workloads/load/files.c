@@ -21,6 +21,8 @@ enum { NAMES_BYTES_MAX = 16 << 20, NAMES_FIRST = 64 };
 struct names_found {
 	const char **names; /* owned by the arena, the list by this */
 	uint64_t count, room, bytes;
+	struct safetensors_names
+		*tensors; /* [count], owned by the arena; NULL: nobody names them */
 	struct arena arena;
 };
 
@@ -106,7 +108,7 @@ static int names_list(struct names_found *f, struct queue *q, const char *folder
 
 static int names_index(struct names_found *f, struct queue *q, const char *folder, struct err *err)
 {
-	const char *const *names = NULL;
+	struct safetensors_file *files = NULL;
 	char key[OBJECT_KEY_BYTES], *text = NULL;
 	struct arena arena = {NULL};
 	uint64_t count = 0;
@@ -117,11 +119,15 @@ static int names_index(struct names_found *f, struct queue *q, const char *folde
 	rc = small_object_load(q, key, index_max, &text, &length, err);
 	if (rc < 0)
 		return rc;
-	rc = safetensors_read_index(text, length, &names, &count, &arena, err);
+	rc = safetensors_read_index(text, length, &files, &count, &arena, err);
 	if (rc == 0 && !count)
 		rc = err_set(err, -EINVAL, "names no file");
+	f->tensors = arena_alloc(&f->arena, (count + 1) * sizeof(*f->tensors));
+	if (rc == 0 && !f->tensors)
+		rc = err_set(err, -ENOMEM, "no memory");
 	for (uint64_t i = 0; rc == 0 && i < count; i++) {
-		rc = names_add(f, names[i]);
+		f->tensors[i] = files[i].tensors;
+		rc = names_add(f, files[i].name);
 		if (rc < 0)
 			err_set(err, rc, "%s",
 				rc == -E2BIG ? "has more names than any model" : "no memory");
@@ -174,6 +180,15 @@ int load_names_find(struct load_names *out, struct queue *q, const char *folder,
 		rc = out->names && out->text ? 0 : err_set(err, -ENOMEM, "no memory for names");
 		rc = group_agree(group, rc, err);
 	}
+	if (rc == 0) {
+		out->tensors = calloc(out->count + 1, sizeof(*out->tensors));
+		rc = out->tensors ? 0 : err_set(err, -ENOMEM, "no memory for names");
+		rc = group_agree(group, rc, err);
+	}
+	if (rc == 0 && f.tensors)
+		memcpy(out->tensors, f.tensors, out->count * sizeof(*out->tensors));
+	if (rc == 0)
+		rc = group_broadcast(group, out->tensors, out->count * sizeof(*out->tensors));
 	/* One text of all names, each with its end; ranks that have it point into it. */
 	at = out->text;
 	for (uint64_t i = 0; rc == 0 && at && i < f.count; i++)
@@ -191,6 +206,7 @@ int load_names_find(struct load_names *out, struct queue *q, const char *folder,
 void load_names_free(struct load_names *n)
 {
 	free(n->names);
+	free(n->tensors);
 	free(n->text);
 	*n = (struct load_names){0};
 }

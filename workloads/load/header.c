@@ -2,6 +2,7 @@
 #include "core/numbers.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,10 +139,28 @@ int load_header_cut(struct load_header *h, const struct safetensors *tensors,
 	return 0;
 }
 
+/* Whether the file lacks a tensor that the index names in it. It may have others besides. */
+static bool header_lacks(const struct safetensors *has, const struct safetensors_names *listed,
+			 struct err *err)
+{
+	struct safetensors_names found = {0};
+
+	for (uint64_t i = 0; i < has->count; i++)
+		safetensors_names_add(&found, has->tensors[i].name);
+	if (found.count > listed->count ||
+	    (found.count == listed->count && (!listed->count || found.sum == listed->sum)))
+		return false;
+	err_set(err, -EINVAL,
+		"lacks tensors that model.safetensors.index.json names in it: the file has %" PRIu64
+		", the index names %" PRIu64,
+		found.count, listed->count);
+	return true;
+}
+
 /* Parses the text of the header. */
 static int header_parse(struct load_header *h, struct crew_thread *w, struct object *o,
 			const char *text, uint64_t length, const struct load_part *part,
-			struct load_header_cost *cost)
+			const struct safetensors_names *listed, struct load_header_cost *cost)
 {
 	struct clock *clock = w->crew->store->clock;
 	uint64_t began_ns = clock_now(clock);
@@ -152,6 +171,8 @@ static int header_parse(struct load_header *h, struct crew_thread *w, struct obj
 
 	if (rc < 0)
 		rc = header_wrong(w, o, rc, err.text);
+	else if (header_lacks(&tensors, listed, &err))
+		rc = header_wrong(w, o, -EINVAL, err.text);
 	else if (load_header_cut(h, &tensors, part) < 0)
 		rc = header_wrong(w, o, -ENOMEM, "no memory for its tensors");
 	arena_free(&arena);
@@ -161,7 +182,8 @@ static int header_parse(struct load_header *h, struct crew_thread *w, struct obj
 
 /* The file is open. */
 static int header_load(struct load_header *h, struct crew_thread *w, struct object *o,
-		       const struct load_part *part, struct load_header_cost *cost)
+		       const struct load_part *part, const struct safetensors_names *listed,
+		       struct load_header_cost *cost)
 {
 	struct request size = {.op = REQ_STAT, .object = o};
 	uint8_t first[SAFETENSORS_LENGTH_BYTES];
@@ -190,13 +212,14 @@ static int header_load(struct load_header *h, struct crew_thread *w, struct obje
 	h->header_bytes = sizeof(first) + length;
 	rc = header_get(w, o, sizeof(first), length, &memory, &bytes, cost);
 	if (rc == 0)
-		rc = header_parse(h, w, o, bytes, length, part, cost);
+		rc = header_parse(h, w, o, bytes, length, part, listed, cost);
 	free(memory);
 	return rc;
 }
 
 int load_header_read(struct load_header *h, struct crew_thread *w, struct object *o,
-		     const struct load_part *part, struct load_header_cost *cost)
+		     const struct load_part *part, const struct safetensors_names *listed,
+		     struct load_header_cost *cost)
 {
 	struct request open = {.op = REQ_OPEN, .object = o};
 	struct request shut = {.op = REQ_CLOSE, .object = o};
@@ -204,7 +227,7 @@ int load_header_read(struct load_header *h, struct crew_thread *w, struct object
 
 	if (rc < 0)
 		return rc;
-	rc = header_load(h, w, o, part, cost);
+	rc = header_load(h, w, o, part, listed, cost);
 	closed = header_do(w, &shut, cost);
 	return rc < 0 ? rc : closed;
 }

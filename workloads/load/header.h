@@ -49,10 +49,11 @@ struct load_header_cost {
 	uint64_t parse_ns;
 };
 
-/* The object's key is filled in. Returns 0, or a negative errno with the failure counted and w->err. Call
+/* The object's key is filled in. listed: the tensors that an index names in it, which it must have; none: nobody names any. Returns 0, or a negative errno with the failure counted and w->err. Call
  * load_header_free also after an error. */
 int load_header_read(struct load_header *h, struct crew_thread *w, struct object *o,
-		     const struct load_part *part, struct load_header_cost *cost);
+		     const struct load_part *part, const struct safetensors_names *listed,
+		     struct load_header_cost *cost);
 void load_header_free(struct load_header *h);
 
 /* The ranges of a header that has been parsed. -ENOMEM: no memory. */

@@ -149,7 +149,7 @@ static int load_headers(struct load_run *r, struct crew_thread *w, struct load_m
 			return -ECANCELED;
 		h = &r->headers[i];
 		load_names_key(&r->names, r->options->folder, i, o.key);
-		rc = load_header_read(h, w, &o, &r->part, &m->cost);
+		rc = load_header_read(h, w, &o, &r->part, &r->names.tensors[i], &m->cost);
 		w->counts[LOAD_COUNT_HEADER_BYTES] += h->header_bytes;
 		w->counts[LOAD_COUNT_BYTES] += h->header_bytes;
 		meter_live(&w->meter, w->queue.now_ns);

@@ -19,6 +19,8 @@
 struct load_names {
 	uint64_t count;
 	const char **names; /* [count], in text */
+	struct safetensors_names
+		*tensors; /* [count]: those that the index names; none: it names none */
 	char *text;
 };
 

@@ -117,7 +117,7 @@ static void test_servers(void)
 {
 	static const char *const texts[] = {"http://s3-{8...11}.x:9000/base/",
 					    "https://a:443, http://b:80",
-					    "https://n{01...02}-{1...2}", "10.0.0.1:9000"};
+					    "https://n{01...02}-{1...2}", "https://10.0.0.1:9000"};
 	static const char *const names[] = {
 		"http://s3-8.x:9000/base",
 		"http://s3-9.x:9000/base",
@@ -153,6 +153,9 @@ static void test_servers_refused(void)
 	} cases[] = {
 		{"ftp://a",
 		 "e: \"ftp://a\" is not an endpoint; write http://host:port or https://host"},
+		{"127.0.0.1:27480",
+		 "e: \"127.0.0.1:27480\" does not say whether the server speaks TLS; write "
+		 "http://127.0.0.1:27480 or https://127.0.0.1:27480"},
 		{"http://", "e: \"http://\" names no server"},
 		{"http://a:b", "e: \"http://a:b\" has no port after the colon"},
 		{"http://a:70000", "e: \"http://a:70000\" has no port after the colon"},
@@ -262,6 +265,7 @@ static void test_connection_strings(void)
 		      "BlobEndpoint=http://127.0.0.1:10000/a;";
 	char made[] = "AccountName=acc;AccountKey=aGVsbG8=;EndpointSuffix=example.net";
 	char sas[] = "AccountName=acc;SharedAccessSignature=sv=1&sig=a%3D;";
+	char emulator[] = "UseDevelopmentStorage=true";
 	char none[] = "AccountName=acc";
 	struct azure_connection c;
 
@@ -274,6 +278,9 @@ static void test_connection_strings(void)
 	CU_ASSERT_EQUAL(credentials_parse_connection(sas, &c), 0);
 	CU_ASSERT_STRING_EQUAL(c.sas, "sv=1&sig=a%3D");
 	CU_ASSERT_EQUAL(credentials_parse_connection(none, &c), -EINVAL);
+	CU_ASSERT_EQUAL(credentials_parse_connection(emulator, &c), 0);
+	CU_ASSERT_STRING_EQUAL(c.account, "devstoreaccount1");
+	CU_ASSERT_STRING_EQUAL(c.endpoint, "http://127.0.0.1:10000/devstoreaccount1");
 	CU_ASSERT_EQUAL(credentials_sas_end("sv=1&se=2024-02-29T12%3A34%3A56Z&sp=r"), 1709210096);
 	CU_ASSERT_EQUAL(credentials_sas_end("se=2024-02-29T12:34:56Z"), 1709210096);
 	CU_ASSERT_EQUAL(credentials_sas_end("sv=1&use=2024-02-29T12:34:56Z"), -1);

@@ -199,7 +199,7 @@ static void test_index(void)
 	};
 
 	for (unsigned i = 0; i < sizeof(indexes) / sizeof(indexes[0]); i++) {
-		const char *const *files;
+		struct safetensors_file *files;
 		struct arena arena = {0};
 		struct err err = {0};
 		char joined[256] = "";
@@ -210,7 +210,7 @@ static void test_index(void)
 		CU_ASSERT_EQUAL(rc, indexes[i].files ? 0 : -EINVAL);
 		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, indexes[i].says));
 		for (uint64_t k = 0; rc == 0 && k < count; k++)
-			strcat(strcat(joined, files[k]), " ");
+			strcat(strcat(joined, files[k].name), " ");
 		CU_ASSERT_STRING_EQUAL(joined, indexes[i].files ? indexes[i].files : "");
 		arena_free(&arena);
 	}
