@@ -132,10 +132,10 @@ int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t 
 	if (s.servers_share)
 		out->memory_per_rank += kv_shared_bytes(s.shared_entries) /
 					(ranks < ranks_per_node ? ranks : ranks_per_node);
-	demand_note(out, "a token of the model has %" PRIu64 " bytes of keys and values",
-		    kv_model_token_bytes(&s.model));
 	size_note_group(out, &s);
 	size_note_space(out, &s);
+	demand_note(out, "a token of the model has %" PRIu64 " bytes of keys and values",
+		    kv_model_token_bytes(&s.model));
 	demand_note(out, "how many bytes are moved depends on how fast the stores are");
 	if (o->requests)
 		demand_note(out, "the phase ends earlier, after its number of requests");
