@@ -7,9 +7,12 @@
 #include "plan/option_ref.h"
 #include "workloads/dataset/find.h"
 
-static uint64_t datasize_ceil_div(double a, double b)
+/* MLPerf Storage rounds files down, so a data set that it accepts may be short of a step, or of its memory's last file. */
+static uint64_t datasize_files(double a, double b)
 {
-	return (uint64_t)ceil(a / b);
+	double files = floor(a / b);
+
+	return files < 1 ? 1 : (uint64_t)files;
 }
 
 /* Counts the folders that the names of the data set make. There are none where a template or a list
@@ -30,8 +33,8 @@ static void count_files(const struct plan *plan, uint32_t ranks, uint64_t batch,
 	double memory = (double)DATASIZE_MEMORY * (double)plan->nodes * plan->node_memory_bytes;
 
 	out->has = d->options.files;
-	out->files_steps = datasize_ceil_div(samples, (double)d->options.samples_per_file);
-	out->files_memory = datasize_ceil_div(memory, file);
+	out->files_steps = datasize_files(samples, (double)d->options.samples_per_file);
+	out->files_memory = datasize_files(memory, file);
 	out->files = out->files_steps > out->files_memory ? out->files_steps : out->files_memory;
 	out->bytes = dataset_bytes_expected(d) / (double)d->options.files * (double)out->files;
 	out->advised_folders =

@@ -186,6 +186,7 @@ static const struct column phase_columns[] = {
 	CALLED("cached_share", csv_role, ROLE_CACHED),
 	CALLED("bytes_written_per_second", csv_rate, SERIES_WRITE),
 	CALLED("bytes_read_per_second", csv_rate, SERIES_READ),
+	CALLED("samples_dropped", csv_role, ROLE_ITEMS_DROPPED),
 	COLUMNS_END};
 /* clang-format on */
 

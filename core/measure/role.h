@@ -24,6 +24,7 @@
 	X(OPERATION_RATE_FIRST, "operation_rate_first_done") \
 	X(ITEM_RATE, "item_rate") /* samples, blocks of a cache, requests served */ \
 	X(ITEMS, "items") \
+	X(ITEMS_DROPPED, "items_dropped") /* of each epoch, that fill no step */ \
 	X(ITEMS_LEFT, "items_left") /* begun or due, and not finished when the phase ended */ \
 	/* Of a cache. */ \
 	X(HIT_RATE, "hit_rate") \

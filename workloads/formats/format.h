@@ -29,8 +29,8 @@
 #include "workloads/formats/count.h"
 
 enum {
-	FORMAT_EXTENTS_MAX = 12,
-	FORMAT_HEADER_BYTES = 1280, /* at most, of a header and of a trailer */
+	FORMAT_EXTENTS_MAX = 260,
+	FORMAT_HEADER_BYTES = 32 << 10, /* at most, of a header and of a trailer */
 	FORMAT_OPTION_BYTES = 64,   /* at most, of the struct with a format's options */
 	FORMAT_MAGIC_BYTES = 16,    /* at most */
 	/* A file may consist of several objects: 0, the file itself, and others beside it. */

@@ -16,6 +16,7 @@
  * piece by piece. Source: HDF5 File Format Specification 3.0, sections II.A, IV.A. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "workloads/formats/lookup3.h"
@@ -52,7 +53,7 @@ enum {
 };
 #define NOWHERE UINT64_MAX
 
-enum { HDF5_DATASETS_MAX = 8 };
+enum { HDF5_DATASETS_MAX = 256 };
 struct hdf5_options {
 	uint64_t datasets, chunk_samples, chunk_bytes;
 };
@@ -191,11 +192,10 @@ static uint8_t *hdf5_put_name(uint8_t *at, const char *name, uint64_t address)
 /* "records_0" …, "labels". */
 static void hdf5_name_of(uint64_t i, uint64_t datasets, char name[16])
 {
-	strcpy(name, i == datasets ? "labels" : "records_");
-	if (i < datasets) {
-		name[8] = (char)('0' + i);
-		name[9] = '\0';
-	}
+	if (i < datasets)
+		snprintf(name, 16, "records_%u", (unsigned)(i % HDF5_DATASETS_MAX));
+	else
+		strcpy(name, "labels");
 }
 
 /* The root: a link to each data set's object header, [datasets + 1]. */
@@ -296,7 +296,10 @@ static uint8_t *hdf5_put_datasets(const struct layout *l, const uint8_t *begin, 
 
 static uint64_t hdf5_root_bytes(uint64_t datasets)
 {
-	return ROOT_BYTES + datasets * (LINK_BYTES + sizeof("records_0") - 1);
+	uint64_t digits = datasets + (datasets > 10 ? datasets - 10 : 0) +
+			  (datasets > 100 ? datasets - 100 : 0);
+
+	return ROOT_BYTES + datasets * (LINK_BYTES + sizeof("records_") - 1) + digits;
 }
 
 static uint64_t hdf5_header_bytes(const struct hdf5_options *o)

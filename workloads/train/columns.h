@@ -15,6 +15,9 @@
 	  .role = ROLE_ITEMS) \
 	X(TRAIN_SAMPLES_FAILED, "samples_failed", "", SUM, \
 	  "samples that could not be read or were wrong") \
+	X(TRAIN_SAMPLES_DROPPED, "samples_dropped", "", MAX, \
+	  "samples of the data set that each epoch leaves out, because they fill no step of all ranks", \
+	  .role = ROLE_ITEMS_DROPPED) \
 	X(TRAIN_IDS_FROM_BYTES, "ids_from_bytes", "", SUM, \
 	  "samples whose id was taken from the bytes read, not from the plan") \
 	X(TRAIN_LOGICAL_BYTES, "logical_bytes", "bytes", SUM, \

@@ -144,6 +144,25 @@ static void train_say(struct phase_context *ctx, const struct parallel *parallel
 			     units_bytes_decimal(text[1], read));
 }
 
+/* Samples that each epoch leaves out, as DLIO's do, whose epochs count whole steps of all ranks. */
+static uint64_t train_dropped(const struct train_options *o, const struct dataset *d,
+			      const struct replicas *r)
+{
+	return d->samples - train_steps(o, d, o->batch, r->count) * o->batch * r->count;
+}
+
+static void train_say_dropped(struct phase_context *ctx, const struct dataset *d)
+{
+	uint64_t dropped = ctx->tally->rank_row[TRAIN_SAMPLES_DROPPED];
+	char text[UNITS_COUNTED_BYTES];
+
+	if (dropped)
+		workload_say(
+			ctx,
+			"%llu of %s dropped in each epoch, because they do not fill a step of all ranks",
+			(unsigned long long)dropped, units_counted(text, d->samples, "sample"));
+}
+
 /* And what else the reader of the report must know of these reads. */
 static void train_say_reads(struct phase_context *ctx, const struct pass_input *in)
 {
@@ -187,8 +206,11 @@ static int train_pass(struct train_run *r, enum stop_reason *stopped, struct err
 	p->checkpoint = r->checkpoint;
 	p->snapshot = &snapshot;
 	p->seed = ctx->job->seed;
+	ctx->tally->rank_row[TRAIN_SAMPLES_DROPPED] =
+		train_dropped(o, &r->inputs[PASS_TRAIN].dataset, &r->parallel.replicas);
 	rc = pass_run(p, stopped, err);
 	train_say(ctx, &r->parallel);
+	train_say_dropped(ctx, &r->inputs[PASS_TRAIN].dataset);
 	train_say_reads(ctx, &r->inputs[PASS_TRAIN]);
 out_free:
 	snapshot_close(&snapshot);

@@ -16,6 +16,7 @@ static const struct {
 	{FORMAT_HDF5, ".3.0.0", "{\"datasets\": 3}"},
 	{FORMAT_HDF5, ".1.2.0", "{\"chunk_samples\": 2}"},
 	{FORMAT_HDF5, ".8.3.0", "{\"datasets\": 8, \"chunk_samples\": 3}"},
+	{FORMAT_HDF5, ".131.0.0", "{\"datasets\": 131}"},
 	{FORMAT_HDF5, ".1.0.1000", "{\"chunk_bytes\": 1000}"},
 	{FORMAT_HDF5, ".2.0.7", "{\"datasets\": 2, \"chunk_bytes\": 7}"},
 	{FORMAT_PARQUET, NULL, "{\"row_group\": 1000}"},
