@@ -31,8 +31,8 @@
 enum {
 	FORMAT_EXTENTS_MAX = 260,
 	FORMAT_HEADER_BYTES = 32 << 10, /* at most, of a header and of a trailer */
-	FORMAT_OPTION_BYTES = 64,   /* at most, of the struct with a format's options */
-	FORMAT_MAGIC_BYTES = 16,    /* at most */
+	FORMAT_OPTION_BYTES = 64,       /* at most, of the struct with a format's options */
+	FORMAT_MAGIC_BYTES = 16,        /* at most */
 	/* A file may consist of several objects: 0, the file itself, and others beside it. */
 	FORMAT_OBJECTS_MAX = 3,
 	FORMAT_SUFFIX_BYTES = 16,
