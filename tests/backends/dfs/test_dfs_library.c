@@ -1,5 +1,6 @@
 /* Tests of opening the client library of DAOS: what is found, what is refused, and how it is said. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,29 @@ static void test_version_of_the_file(void)
 	dfs_library_close(&l);
 }
 
+/* DAOS installs its own version beside its libraries: lib64/daos/VERSION. */
+static void test_version_of_the_product(void)
+{
+	char folder[] = "/tmp/haul_dfs_XXXXXX", path[128], command[512];
+	struct dfs_library l;
+	struct err err = {0};
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+	snprintf(command, sizeof(command),
+		 "cp %s %s/libdfs.so && mkdir %s/daos && echo 2.4.2 > %s/daos/VERSION", TEST_DFS,
+		 folder, folder, folder);
+	CU_ASSERT_EQUAL_FATAL(system(command), 0);
+	snprintf(path, sizeof(path), "%s/libdfs.so", folder);
+	CU_ASSERT_EQUAL_FATAL(dfs_library_open(&l, path, &err), 0);
+	CU_ASSERT_STRING_EQUAL(l.product, "2.4.2");
+	dfs_library_close(&l);
+	CU_ASSERT_EQUAL_FATAL(dfs_library_open(&l, TEST_DFS, &err), 0);
+	CU_ASSERT_STRING_EQUAL(l.product, "");
+	dfs_library_close(&l);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	CU_ASSERT_EQUAL(system(command), 0);
+}
+
 static void test_refusals(void)
 {
 	static const struct {
@@ -79,6 +103,7 @@ int main(void)
 	static const CU_TestInfo tests[] = {
 		{"functions are found", test_functions_are_found},
 		{"the version is that of the file", test_version_of_the_file},
+		{"the version of the product", test_version_of_the_product},
 		{"refusals", test_refusals},
 		CU_TEST_INFO_NULL,
 	};
