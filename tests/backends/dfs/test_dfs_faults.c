@@ -251,20 +251,69 @@ static void servers_fall_silent(void)
 	container_end(&c);
 }
 
+/* A queue that cannot be polled any more is ended, and its end waits for servers, even by force: its requests fail
+ * nevertheless, and nobody waits. */
+static void the_end_of_a_queue_blocks(void)
+{
+	enum { READS = 3 };
+	struct object o = {.key = "o"};
+	struct request reqs[READS], *all[READS], *done[READS];
+	struct store_process process = {0};
+	char data[64] = "";
+	struct container c;
+	uint32_t n = 0;
+
+	container_begin(&c);
+	container_point(&c, "HAUL_DFS_HANG", "hang");
+	/* The first two polls are of the write and of the first look. */
+	setenv("HAUL_DFS_FAIL", "poll:3:-1020", 1);
+	CU_ASSERT_PTR_NULL(
+		faults_open(&c, STORE(", \"retry\": {\"attempts\": 1}"), &process, NULL, false));
+	CU_ASSERT_EQUAL(rig_put(&c.q, "o", data, sizeof(data)), 0);
+	CU_ASSERT_EQUAL(rig_do(&c.q, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
+	container_mark(&c, "hang", true);
+	for (int i = 0; i < READS; i++) {
+		reqs[i] = (struct request){
+			.op = REQ_READ, .object = &o, .length = sizeof(data), .data = data};
+		all[i] = &reqs[i];
+	}
+	CU_ASSERT_EQUAL(queue_submit(&c.q, all, READS), 0);
+	while (n < READS)
+		n += queue_reap(&c.q, done + n, READS - n, READS - n, UINT64_MAX);
+	for (uint32_t i = 0; i < READS; i++)
+		CU_ASSERT_EQUAL(reqs[i].answer.status, -EHOSTUNREACH);
+	container_close(&c);
+	container_mark(&c, "hang", false);
+	usleep(50000);
+	backends_process_end(&process);
+	unlink(c.log);
+	container_end(&c);
+}
+
 /* In a process of its own, with which ends what is left behind. */
-static void test_servers_fall_silent(void)
+static void apart(void (*test)(void))
 {
 	pid_t child = fork();
 	int status = -1;
 
 	CU_ASSERT_FATAL(child >= 0);
 	if (child == 0) {
-		servers_fall_silent();
+		test();
 		fflush(NULL);
 		_exit((int)CU_get_number_of_failures());
 	}
 	waitpid(child, &status, 0);
 	CU_ASSERT_EQUAL(status, 0);
+}
+
+static void test_servers_fall_silent(void)
+{
+	apart(servers_fall_silent);
+}
+
+static void test_the_end_of_a_queue_blocks(void)
+{
+	apart(the_end_of_a_queue_blocks);
 }
 
 int main(void)
@@ -278,6 +327,7 @@ int main(void)
 		{"handles go bad", test_handles_go_bad},
 		{"timeout of the store", test_timeout_of_the_store},
 		{"servers fall silent", test_servers_fall_silent},
+		{"the end of a queue blocks", test_the_end_of_a_queue_blocks},
 		CU_TEST_INFO_NULL,
 	};
 
