@@ -1,5 +1,5 @@
-"""daos:// over the test library (tests/libs/dfs), which has the interface of libdfs over a directory. haul has run against
-that library and against no DAOS. Runs with several ranks: every operation of io, a training on each format, one connection
+"""daos:// over the test library (tests/libs/dfs), which has the interface of libdfs over a directory, and behaves as a
+DAOS does (test_daos_faults.py). Runs with several ranks: every operation of io, a training on each format, one connection
 for all ranks; and the sentences where there is no library.
 
 test_daos.py LIBRARY PRELOAD: the test library, and the preload that does as libpil4dfs."""
