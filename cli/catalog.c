@@ -100,6 +100,8 @@ static int catalog_print_job(void *argument, const char *name)
 		catalog_print_size(&plan, &job);
 		catalog_print_rate(&plan);
 		putchar('\n');
+		if (job.about[0])
+			printf("  %s\n", job.about);
 		plan_free(&plan);
 	} else {
 		cli_say("%s: %s", path, err.text);

@@ -130,8 +130,14 @@ static int expand_append(struct expansion *e, const char *text, size_t length)
 static int expand_variable(struct expansion *e, const char *name, size_t length)
 {
 	char copy[VARIABLE_BYTES], quoted[JSON_QUOTE_BYTES];
-	const char *value;
+	const char *value, *other = NULL, *end = name + length;
 	size_t i;
+
+	/* "${NAME:-other}", as shells write it. */
+	for (i = 0; i + 1 < length && !other; i++)
+		other = name[i] == ':' && name[i + 1] == '-' ? name + i + 2 : NULL;
+	if (other)
+		length = (size_t)(other - 2 - name);
 
 	for (i = 0; i < length; i++)
 		if (!(name[i] == '_' || (name[i] >= 'A' && name[i] <= 'Z') ||
@@ -144,6 +150,8 @@ static int expand_variable(struct expansion *e, const char *name, size_t length)
 		return err_set(e->err, -EINVAL, "%s is not the name of a variable",
 			       json_quote(quoted, copy));
 	value = getenv(copy);
+	if (other && (!value || !*value))
+		return expand_append(e, other, (size_t)(end - other));
 	if (!value)
 		return err_set(e->err, -EINVAL, "${%s} is not set in the environment", copy);
 	return expand_append(e, value, strlen(value));

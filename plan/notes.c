@@ -61,6 +61,11 @@ static void note_memory_rule(struct notes *n, const struct plan *plan, const str
 	}
 }
 
+static void note_unusual(void *notes, const char *where, const char *said)
+{
+	note(notes, "%s %s", where, said);
+}
+
 void notes_gather(struct notes *n, const struct plan *plan, const struct job *job)
 {
 	uint64_t tensor = job->cluster.tensor;
@@ -75,6 +80,16 @@ void notes_gather(struct notes *n, const struct plan *plan, const struct job *jo
 	for (i = 0; i < plan->phase_count; i++)
 		for (k = 0; k < plan->phases[i].demand.note_count; k++)
 			note(n, "%s", plan->phases[i].demand.notes[k]);
+	for (i = 0; i < job->phase_count; i++)
+		options_unusual(job->phases[i].section->tables, job->phases[i].options,
+				job->phases[i].path, note_unusual, n);
+	for (i = 0; i < job->store_count; i++) {
+		char path[JOB_NAME_BYTES + 16];
+
+		snprintf(path, sizeof(path), "/stores/%s", job->stores[i].name);
+		options_unusual(job->stores[i].section->tables, job->stores[i].options, path,
+				note_unusual, n);
+	}
 	if (plan->other_ranks_per_node)
 		note(n, "the job asks for %s per node: run it with --set cluster.ranks_per_node=%u",
 		     units_counted(told, plan->other_ranks_per_node, "rank"),

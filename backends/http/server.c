@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/uri.h"
+
 enum { SERVER_TEXT_BYTES = 1024, SERVER_RANGE_MAX = ENDPOINTS_MAX };
 
 static int servers_add(struct servers *s, const char *text, const char *path, struct err *err);
@@ -188,10 +190,18 @@ int servers_parse(struct servers *s, const char *const *texts, uint32_t count, c
 
 	*s = (struct servers){0};
 	for (uint32_t i = 0; i < count && rc == 0; i++) {
-		if (strncmp(texts[i], "file:", 5) == 0)
-			rc = servers_add_file(s, texts[i] + 5, path, err);
-		else
-			rc = servers_add(s, texts[i], path, err);
+		char expanded[URI_BYTES];
+		const char *text = texts[i];
+
+		if (strncmp(text, "${", 2) == 0) {
+			rc = uri_expand(text, NULL, expanded, err);
+			rc = rc < 0 ? err_wrap(err, rc, "%s", path) : 0;
+			text = expanded;
+		}
+		if (rc == 0 && strncmp(text, "file:", 5) == 0)
+			rc = servers_add_file(s, text + 5, path, err);
+		else if (rc == 0)
+			rc = servers_add(s, text, path, err);
 	}
 	if (rc == 0 && !s->count)
 		rc = err_set(err, -EINVAL, "%s: names no endpoint", path);

@@ -18,6 +18,7 @@
 
 enum {
 	JOB_NAME_BYTES = 64,
+	JOB_ABOUT_BYTES = 128,
 	JOB_STORES_MAX = 16,
 	JOB_DATASETS_MAX = 16,
 	JOB_PHASES_MAX = 256,
@@ -113,6 +114,7 @@ struct job_phase {
 
 struct job {
 	char name[JOB_NAME_BYTES], way[JOB_NAME_BYTES];
+	char about[JOB_ABOUT_BYTES];
 	uint64_t seed;
 	uint64_t stall_limit_ns; /* a wait that lasts longer is logged; 0: none is */
 	struct job_cluster cluster;

@@ -41,6 +41,8 @@ static const struct option job_options[] = {
 	OPT_TEXT(
 		"way", struct job, way, .def_text = "",
 		.help = "names the way to the storage in tables of several; of a job with ways: the one to go"),
+	OPT_TEXT("about", struct job, about, .def_text = "",
+		 .help = "a sentence that says what the job is for, as haul catalog shows it"),
 	OPT_U64("seed", struct job, seed, .def = 42,
 		.help = "every random number is derived from it"),
 	OPT_TIME(

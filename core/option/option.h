@@ -63,6 +63,8 @@ struct option {
 	/* u64, bytes, time, rate, bool, choice; max 0: unbounded. list: the least and greatest
 	 * number of entries */
 	uint64_t def, min, max;
+	/* time, draw: what is longer has perhaps another unit than meant; bytes: what is smaller. A plan says so. 0: none */
+	uint64_t usual;
 	/* real, factors; both bounds 0: unbounded. draw: def_real ns */
 	double def_real, min_real, max_real;
 	/* text, texts (one item); other kinds: what the reference shows as default, such as
@@ -160,6 +162,12 @@ struct cJSON *options_to_json(const struct option *const *tables, const void *fr
  * "  batch        whole number, 1 … 1048576, default 1   samples that a rank takes in each step". */
 struct cJSON *options_schema(const struct option *const *tables);
 char *options_reference(const struct option *const *tables); /* caller frees */
+
+/* Calls note for each option of the tables whose value is beyond what is usual: with its path behind `path`, as in
+ * "/phases/0/train/compute", and a clause such as "is 323 s; …". */
+void options_unusual(const struct option *const *tables, const void *from, const char *path,
+		     void (*note)(void *argument, const char *where, const char *said),
+		     void *argument);
 
 /* The only one of names (NULL-terminated) that is word but for the case of letters and what separates its parts:
  * "Llama3-8B" is llama3_8b. Where there is none, Meta's 3.1 models are also found by MLPerf's names, as llama3. NULL: none,

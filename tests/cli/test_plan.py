@@ -98,6 +98,36 @@ def test_remedies():
     refused(haul("plan", "unet3d_h100", "--set", "cluster.tensor=8"), "a node has 1 accelerator", "--ranks-per-node 8")
 
 
+def test_units_that_are_suspicious():
+    """A bare number is seconds or bytes. Where that is unlikely, the plan says so."""
+    for path, said in (("train.compute=323", "is 5.38 min"), ("train.preprocess=150", "is 2.5 min"), ("train.evaluation.compute=200", "is 3.33 min")):
+        text = haul("plan", "unet3d_h100", "--set", path).stdout
+        check(said in text and "a bare number is seconds" in text and f'"{path.split("=")[1]} ms"' in text, text)
+    text = haul("plan", "io_sequential", "--set", "io.block=4").stdout
+    check("is 4 B; a bare number is bytes" in text, text)
+    for job in ("unet3d_h100", "llama3_8b", "io_sequential", "io_random", "kvcache_mlperf"):
+        check("a bare number" not in haul("plan", job).stdout, job)
+
+
+def test_phases_of_one_folder():
+    """What one phase makes and another reads must be described alike: the plan finds that they are not."""
+    refused(haul("plan", "io_sequential", "--set", "write.size=1GiB"), "/phases/1/io", "its objects were made with size 1073741824", "phase write")
+    refused(haul("plan", "io_sequential", "--set", "delete.objects=2"), "/phases/2/io", "objects 1, this phase says 2")
+    plan("io_sequential", "--set", "write.size=1GiB", "--set", "read.size=1GiB")
+    plan("io_sequential", "--set", "write.size=1GiB", "--only", "write")
+    plan("io_sequential", "--set", "write.size=1GiB", "--set", "read.folder=other")
+
+
+def test_smallest_io_job_on_every_store():
+    """What a job does not say fits its store: the default block makes parts that the store takes."""
+    with tempfile.TemporaryDirectory() as folder:
+        for operation in ("write", "mixed"):
+            with open(folder + "/job.json", "w", encoding="utf-8") as f:
+                json.dump({"stores": {"data": {"uri": "file:///x"}}, "phases": [{"io": {"operation": operation}}]}, f)
+            for uri in ("s3://bucket/x", "gs://bucket/x", "az://account/container/x", "mem://x", "file:///x", "null://x", "sim://x"):
+                plan(folder + "/job.json", "--set", f"stores.data.uri={uri}")
+
+
 def processors_s():
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

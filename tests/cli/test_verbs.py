@@ -24,6 +24,8 @@ def test_catalog():
     check("4,300,800" in rows["unet3d_aurora"] and "11.00" in rows["unet3d_aurora"] and
           "90 %" in rows["unet3d_aurora"], rows)
     check("3.18" in rows["unet3d_h100"], rows)
+    jobs = [i for i, line in enumerate(lines[1:-2], 1) if not line.startswith(" ")]
+    check(jobs and all(lines[i + 1].startswith("  ") and lines[i + 1].endswith(".") for i in jobs), "a job without its sentence")
     with tempfile.TemporaryDirectory() as folder:
         r = haul("catalog", env={"HAUL_CATALOG": folder})
         check(r.returncode == 0 and "unet3d" not in r.stdout, r)

@@ -112,6 +112,7 @@ assert cold == {"accept_unet3d", "unet3d_aurora", "unet3d_b200_cold", "unet3d_h1
 for name in cold - {"accept_unet3d", "unet3d_aurora"}:
     warm, dropped = (json.load(open(os.path.join(SOURCE, "workloads/catalog", n + ".json"), encoding="utf-8"))
                      for n in (name[:-len("_cold")], name))
+    warm["about"] = dropped["about"]
     warm["name"], warm["phases"][1]["train"]["cold"] = name, "fadvise"
     assert warm == dropped, f"{name} differs in more than cold"
 

@@ -296,4 +296,19 @@ def test_clean():
               f"{r}")
 
 
+def test_mixed_lasts_as_long_as_asked():
+    """A mix that has seconds and no passes ends by its time, and its report tells of reads and writes; deletes move no bytes."""
+    with Folder() as folder:
+        same = {"objects": 4, "size": "1 MiB", "block": "64 KiB"}
+        write_job(folder, {"name": "mix", "stores": {"data": {"uri": "mem://mix"}}, "phases": [
+            io("write", **same), io("mixed", name="mixed", seconds=1, **same), io("delete", name="delete", **same)]})
+        r = mpi(2, "run", "job.json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        phases = report(f"{folder}/results.h5")["phases"]
+        check(phases[1]["status"] == "limit" and phases[1]["seconds"] > 0.9, f"{phases[1]}")
+        check("mixed, latency of write: p50 " in r.out, r.out)
+        rows = [line for line in r.out.splitlines() if line.startswith("delete")]
+        check(rows and all(" 0 " not in line[:40] and "–" in line for line in rows), r.out)
+
+
 main()

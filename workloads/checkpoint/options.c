@@ -65,7 +65,7 @@ const struct option checkpoint_options_table[] = {
 		.help = "write or read checkpoints; both: all are written, and then all are read"),
 	OPT_U64("count", struct checkpoint_options, count, .def = CHECKPOINT_COUNT, .min = 1,
 		.max = CHECKPOINT_COUNT_MAX, .help = "checkpoints written, and read"),
-	OPT_TIME("pause", struct checkpoint_options, pause_ns, .def = 0,
+	OPT_TIME("pause", struct checkpoint_options, pause_ns, .def = 0, .usual = 3600000000000,
 		 .help = "time between two checkpoints; it is in no figure"),
 	OPTION_NULL_PASSES(struct checkpoint_options, null_passes),
 	OPT_U64("readers", struct checkpoint_options, readers, .def = 1, .min = 1,

@@ -33,6 +33,7 @@ enum io_layout { IO_OBJECTS, IO_SEGMENTED, IO_STRIDED };
 enum io_order { IO_SEQUENTIAL, IO_RANDOM, IO_REPLACEMENT };
 
 enum { IO_FOLDER_BYTES = 128 };
+#define IO_PASSES_ABSENT UINT64_MAX
 
 /* Shares of the operations of a mix, in proportion to each other; all 0: none is given. */
 struct io_mix_options {
@@ -49,13 +50,13 @@ struct io_options {
 	char folder[IO_FOLDER_BYTES];
 	uint32_t layout;
 	bool folder_per_rank;
-	uint64_t objects, block; /* objects: of a rank */
+	uint64_t objects, block; /* objects: of a rank; block 0: not given, see io_complete */
 	uint64_t size;           /* 0: not given, see io_size_of */
 	struct io_size_option sizes[IO_SIZES_MAX];
 	uint32_t size_count; /* 0: all objects have one size */
 	uint32_t order;
 	uint64_t depth, threads, batch, parts;
-	uint64_t passes;
+	uint64_t passes; /* IO_PASSES_ABSENT: not given, see io_complete */
 	struct limit_options limits;
 	bool stonewall;
 	uint32_t shift, verify, on_error;
@@ -109,7 +110,8 @@ double io_size_mean(const struct io_options *o);
 /* Bytes that an operation moves on average. */
 double io_operation_bytes(const struct io_options *o, bool whole);
 
-/* The block where it was left out, which the store decides. */
+/* What was left out and depends on other things: the block, which the store decides, and the passes: a mix that has
+ * "seconds" lasts as long, everything else is one pass. */
 void io_complete(const struct job *job, struct job_phase *phase);
 uint32_t io_needs(const void *options);
 int io_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,

@@ -4,6 +4,7 @@
 
 #include "backends/queue/queue.h"
 #include "core/key.h"
+#include "core/numbers.h"
 #include "core/units.h"
 #include "workloads/io/io.h"
 #include "workloads/io/mix.h"
@@ -56,7 +57,7 @@ const struct option io_options_table[] = {
 		"sizes", struct io_options, sizes, size_count, .table = io_size_options,
 		.help = "sizes of objects that differ, by shares; an operation then reads or writes a whole object"),
 	OPT_BYTES(
-		"block", struct io_options, block, .def = 0, .max = 1 << 30,
+		"block", struct io_options, block, .def = 0, .usual = 512, .max = 1 << 30,
 		.help = "bytes of a read or write; where objects are made in parts, of a part; 0: 1 MiB, "
 			"or as much as a part of the store must have"),
 	OPT_CHOICE("order", struct io_options, order, .choices = io_order_names,
@@ -68,7 +69,8 @@ const struct option io_options_table[] = {
 		.help = "delete: keys that one request removes, where a store takes several (s3); depth counts requests"),
 	OPT_U64("parts", struct io_options, parts, .def = 1, .min = 1, .max = 1 << 20,
 		.help = "list: parts of a folder that are listed side by side, by the threads of all ranks that share it"),
-	OPT_U64("passes", struct io_options, passes, .def = 1, .max = 1ull << 40,
+	OPT_U64("passes", struct io_options, passes, .def = IO_PASSES_ABSENT, .max = 1ull << 40,
+		.def_text = "1; of a mixed phase that has seconds: 0",
 		.help = "how often a thread goes through its work; 0: until another limit ends it"),
 	OPTION_LIMITS(struct io_options, limits),
 	OPT_BOOL(
@@ -311,6 +313,8 @@ void io_complete(const struct job *job, struct job_phase *phase)
 	const struct job_store *store;
 	struct err none = {0};
 
+	if (o->passes == IO_PASSES_ABSENT)
+		o->passes = o->operation == IO_DO_MIXED && o->limits.seconds_ns ? 0 : 1;
 	if (o->block)
 		return;
 	o->block = block_default;

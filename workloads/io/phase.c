@@ -408,6 +408,14 @@ static int io_phase_work(void *run, enum stop_reason *stopped, struct err *err)
 	return rc < 0 ? rc : ended;
 }
 
+static int io_phase_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+			  struct err *err)
+{
+	int rc = io_check(job, phase, ranks, err);
+
+	return rc < 0 ? rc : io_set_check_job(job, phase, ranks, err);
+}
+
 const struct workload io_workload = {
 	.section = SECTION_DECIDED(
 		io,
@@ -416,7 +424,7 @@ const struct workload io_workload = {
 	.schema = &io_schema,
 	.snapshots = true,
 	.stores = io_stores,
-	.check = io_check,
+	.check = io_phase_check,
 	.size = io_size,
 	.run_bytes = sizeof(struct io_phase),
 	.open = io_phase_open,

@@ -144,9 +144,9 @@ static int io_set_save(const struct io_set *s, struct queue *q, struct err *err)
 
 /* Whether what exists is what the phase describes. Names matter to all operations, bytes to those that move some. */
 static int io_set_check_same(const struct io_set *have, const struct io_set *s,
-			     const struct io_options *o, const char *where, struct err *err)
+			     const struct io_options *o, const char *where, const char *advice,
+			     struct err *err)
 {
-	static const char advice[] = "; delete them with the old options or use another folder";
 	bool moves = io_moves(o) || o->operation == IO_DO_CREATE;
 	/* What a rank's part of one object is, each phase may say for itself. */
 	bool shared = have->layout != IO_OBJECTS && s->layout != IO_OBJECTS;
@@ -191,6 +191,64 @@ static int io_set_check_same(const struct io_set *have, const struct io_set *s,
 	return 0;
 }
 
+/* Whether both phases work on the same objects. */
+static bool io_set_shared(const struct job *job, const struct job_phase *a,
+			  const struct job_phase *b)
+{
+	const struct io_options *x = a->options, *y = b->options;
+	const struct job_store *here, *there;
+
+	return a->section == b->section && !a->together && !b->together &&
+	       strcmp(x->folder, y->folder) == 0 && phase_store_find(job, a, &here, NULL) == 0 &&
+	       phase_store_find(job, b, &there, NULL) == 0 && here == there;
+}
+
+static bool io_set_makes(const struct io_options *o)
+{
+	return (o->operation == IO_DO_WRITE && o->order != IO_REPLACEMENT) ||
+	       o->operation == IO_DO_CREATE;
+}
+
+/* The first phase before this one that makes its objects; NULL: none, or they are deleted again. */
+static const struct job_phase *io_set_maker(const struct job *job, const struct job_phase *phase)
+{
+	const struct job_phase *made = NULL;
+
+	for (const struct job_phase *p = job->phases; p < phase; p++) {
+		const struct io_options *o = p->options;
+
+		if (!io_set_shared(job, p, phase))
+			continue;
+		if (io_set_makes(o) && !made)
+			made = p;
+		else if (o->operation == IO_DO_DELETE)
+			made = NULL;
+	}
+	return made;
+}
+
+int io_set_check_job(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		     struct err *err)
+{
+	const struct job_phase *made = io_set_maker(job, phase);
+	char where[sizeof(phase->path) + 8], advice[JOB_NAME_BYTES + 96];
+	const struct job_store *store;
+	struct io_set have, s;
+	int rc = phase_store_find(job, phase, &store, err);
+
+	if (rc < 0 || !made ||
+	    !(((const struct backend_ops *)store->section->owner)->capabilities & BACKEND_CONTENT))
+		return rc;
+	io_set_of(&have, made->options, job->seed, ranks);
+	io_set_of(&s, phase->options, job->seed, ranks);
+	snprintf(where, sizeof(where), "%s: folder", phase->path);
+	snprintf(advice, sizeof(advice),
+		 "; give both the same, or this one another folder (phase %.64s makes them)",
+		 made->name);
+	rc = io_set_check_same(&have, &s, phase->options, where, advice, err);
+	return rc < 0 ? -EINVAL : 0;
+}
+
 /* What an unfinished set can be used for. */
 static int io_set_check_complete(const struct io_set *have, const struct io_set *s,
 				 const struct io_options *o, const char *where, struct err *err)
@@ -230,12 +288,6 @@ static int io_set_check_complete(const struct io_set *have, const struct io_set 
 	return 0;
 }
 
-static bool io_set_makes(const struct io_options *o)
-{
-	return (o->operation == IO_DO_WRITE && o->order != IO_REPLACEMENT) ||
-	       o->operation == IO_DO_CREATE;
-}
-
 static bool io_set_removes(const struct io_options *o)
 {
 	return o->operation == IO_DO_DELETE || (o->operation == IO_DO_MIXED && o->mix.remove > 0);
@@ -264,7 +316,8 @@ static int io_set_begin_one(struct io_set *s, const struct io_options *o, struct
 		*err = none;
 		return rc;
 	}
-	rc = io_set_check_same(&have, s, o, where, err);
+	rc = io_set_check_same(&have, s, o, where,
+			       "; delete them with the old options or use another folder", err);
 	if (rc == 0)
 		rc = io_set_check_complete(&have, s, o, where, err);
 	if (rc < 0)

@@ -50,6 +50,11 @@ int io_set_begin(struct io_set *s, const struct io_options *o, struct queue *q, 
 int io_set_end(struct io_set *s, const struct io_options *o, uint64_t done, bool all,
 	       struct queue *q, struct group *group, struct err *err);
 
+/* Whether the objects are those that an earlier phase of the job makes, as far as the job tells: -EINVAL with a sentence where
+ * this phase describes others. */
+int io_set_check_job(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		     struct err *err);
+
 /* Names. For a shared object, rank and object do not matter. The folder ends in '/' ("" for the root). */
 void io_set_key(const struct io_set *s, uint64_t rank, uint64_t object, char key[OBJECT_KEY_BYTES]);
 void io_set_folder(const struct io_set *s, uint64_t rank, char key[OBJECT_KEY_BYTES]);

@@ -115,7 +115,7 @@ const struct option kvcache_options_table[] = {
 		   .preset = generation_preset,
 		   .help = "time to generate a token: none, 2 ms or 30 ms"),
 	OPT_TIME("token_time", struct kvcache_options, token_ns, .max = 1ull << 40,
-		 .help = "the same as a number"),
+		 .usual = 60000000000, .help = "the same as a number"),
 	OPT_U64("served", struct kvcache_options, served, .max = KV_SERVED_MAX,
 		.help = "requests of a rank that are served at a time; 0: as many as there are "
 			"users, at most 500"),

@@ -24,7 +24,7 @@ const struct option load_options_table[] = {
 		 .help = "where the model's *.safetensors and its index lie in the store"),
 	OPT_U64("count", struct load_options, count, .def = 1, .min = 1, .max = LOAD_COUNT_MAX,
 		.help = "times that the model is loaded"),
-	OPT_TIME("pause", struct load_options, pause_ns, .def = 0,
+	OPT_TIME("pause", struct load_options, pause_ns, .def = 0, .usual = 3600000000000,
 		 .help = "time before the model is loaded again; it is in no figure"),
 	OPTION_NULL_PASSES(struct load_options, null_passes),
 	OPT_U64("tensor", struct load_options, tensor, .def = 0, .max = LOAD_TENSOR_MAX,

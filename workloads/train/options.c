@@ -92,7 +92,7 @@ static const struct option evaluation_options[] = {
 		 .help = "data set that an evaluation reads once"),
 	OPT_U64("batch", struct train_evaluation, batch, .def = 1, .min = 1, .max = 1 << 20,
 		.help = "samples that a rank (or a replica, see readers) takes in each step of an evaluation"),
-	OPT_DRAW("compute", struct train_evaluation, compute, .def_real = 0,
+	OPT_DRAW("compute", struct train_evaluation, compute, .def_real = 0, .usual = 60000000000,
 		 .help = "emulated accelerator time of a step of an evaluation"),
 	OPT_END};
 
@@ -106,10 +106,10 @@ const struct option train_options[] = {
 	OPTION_SECONDS(struct train_options, seconds_ns),
 	OPT_U64("batch", struct train_options, batch, .def = 1, .min = 1, .max = 1 << 20,
 		.help = "samples that a rank (or a replica, see readers) takes in each step"),
-	OPT_DRAW("compute", struct train_options, compute, .def_real = 0,
+	OPT_DRAW("compute", struct train_options, compute, .def_real = 0, .usual = 60000000000,
 		 .help = "emulated accelerator time of a step"),
 	OPT_DRAW("preprocess", struct train_options, preprocess, .def_real = 0,
-		 .help = "emulated time that a worker spends on each sample"),
+		 .usual = 60000000000, .help = "emulated time that a worker spends on each sample"),
 	OPT_TABLE("loader", struct train_options, loader, .table = loader_options,
 		  .help = "who reads, and how far ahead"),
 	OPT_TABLE("shuffle", struct train_options, shuffle, .table = shuffle_options,
