@@ -13,6 +13,9 @@
 #   sched_header NAME       prints what the script's header asks for as "nodes" or "walltime"
 #   sched_each_node HOSTS   sets launcher: one task on each node in the file HOSTS
 #   sched_ranks HOSTS       sets launcher: RANKS_PER_NODE bound ranks on each node in the file HOSTS
+#   sched_load              loads what the storage under test needs, into this shell
+#   sched_ways              prints the ways to the storage that it knows by itself, one per line
+#   sched_way WAY           sets way_words, options of haul for the way, and way_env, "env NAME=VALUE"
 #   sched_mounts            succeeds if the job has to mount the storage
 #   sched_mount HOSTS       mounts it on these nodes and makes the file $work/mounted
 #   sched_unmount           unmounts it
@@ -38,6 +41,9 @@ batch_settings()
 	: "${CHECK_SECONDS:=30}"  # a node that has not answered after this time is left out
 	: "${MOUNT_SECONDS:=300}" # a mount that takes longer counts as failed
 	: "${EXTRA:=}"            # more options for haul run: --set train.epochs=3 --strict
+	: "${ON:=}"               # the file system that HAUL_DATA must be on, as each node proves: its
+	                          # type (lustre) or mount point; default: as on the first node
+	: "${ON_FOLDER:=$HAUL_DATA}" # the folder by which a node proves it
 	: "${NODES:=}"            # nodes of the run; default: all nodes of the job
 	: "${STEPS=}"             # steps per rank and epoch, which set the number of files; empty:
 	                          # the job decides
@@ -48,11 +54,21 @@ batch_say()
 	printf '%s %s\n' "$(date +%T)" "$*" >&2
 }
 
+# batch_setup_failed LINE: after a command of SETUP that failed; fails if it was one of the modules.
+batch_setup_failed()
+{
+	local line
+	line=$(sed -n "${1}p" "$SETUP")
+	[[ $line =~ ^[[:space:]]*module[[:space:]] ]] || return 0
+	batch_say "$SETUP: failed: $line"
+	return 1
+}
+
 # batch_setup: sources the file SETUP, which loads modules and may change any setting. Without
 # SETUP, it takes batch/setup.sh if that exists. Environment modules do not work under "set -u".
 batch_setup()
 {
-	local rc=0
+	local rc=0 last
 	if [ -z "${SETUP:-}" ]; then
 		SETUP=$HAUL_ROOT/batch/setup.sh
 		[ -e "$SETUP" ] || SETUP=
@@ -62,8 +78,13 @@ batch_setup()
 	fi
 	if [ -n "$SETUP" ]; then
 		set +u
+		# A module that cannot be loaded is told by its own command only, and the file goes on.
+		trap 'batch_setup_failed "$LINENO" || rc=2' ERR
 		# shellcheck source=/dev/null
-		source "$SETUP" || rc=2
+		source "$SETUP"
+		last=$?
+		trap - ERR
+		[ "$last" = 0 ] || rc=2
 		set -u
 		[ "$rc" = 0 ] || batch_say "the set-up file $SETUP failed"
 	fi
@@ -180,9 +201,9 @@ batch_describe()
 batch_job_options()
 {
 	local plan
-	job_options=(--set "cluster.ranks_per_node=$RANKS_PER_NODE")
+	job_options=("${way_words[@]}" --set "cluster.ranks_per_node=$RANKS_PER_NODE")
 	[ -n "$STEPS" ] || return 0
-	plan=$(batch_describe "${set_words[@]}") || return
+	plan=$(batch_describe "${way_words[@]}" "${set_words[@]}") || return
 	# A job that does not train, or has no data set, has no steps.
 	grep -q '"kind":[[:space:]]*"train"' <<<"$plan" && grep -q '"dataset":' <<<"$plan" || return 0
 	job_options+=(--set "dataset.steps_per_epoch=$STEPS")
@@ -294,6 +315,36 @@ batch_record_storage()
 	batch_record mmlsattr -L "$HAUL_DATA"
 }
 
+# ---- Ways to the storage ---------------------------------------------------------------------------
+
+# batch_ways: prints the ways to compare, one per line: those that the scheduler's file knows (ACCESS), else those of the job
+# ("ways"), of which WAYS chooses. "-": there is one way, without a name.
+batch_ways()
+{
+	local ways
+	ways=$(sched_ways)
+	[ -n "$ways" ] || ways=$("$HAUL" plan "$JOB" --ways | cut -f 1)
+	[ -z "${WAYS:-}" ] || ways=$(tr ' ' '\n' <<<"$WAYS")
+	echo "${ways:--}"
+}
+
+# batch_go_way WAY: sets way_words and way_env.
+batch_go_way()
+{
+	local name variables
+	way_words=() way_env=()
+	[ "$1" != - ] || return 0
+	if [ -n "$(sched_ways)" ]; then
+		sched_way "$1"
+		return
+	fi
+	way_words=(--set "way=$1")
+	while IFS=$'\t' read -r -a variables; do
+		name=${variables[0]}
+		[ "$name" != "$1" ] || [ "${#variables[@]}" = 1 ] || way_env=(env "${variables[@]:1}")
+	done < <("$HAUL" plan "$JOB" --ways)
+}
+
 # ---- One run -------------------------------------------------------------------------------------
 
 # batch_wait PID: waits for a child and returns its exit status. A trapped signal ends wait early. So
@@ -345,7 +396,7 @@ batch_haul()
 	sched_ranks "$hosts" || return
 	! batch_stopped || { batch_say "stopped by a signal before the run"; return 4; }
 	batch_say "$nodes nodes, $((nodes * RANKS_PER_NODE)) ranks; results: $results"
-	batch_run "${launcher[@]}" "$HAUL" run "$JOB" --results "$results" "${deadline[@]}" \
+	batch_run "${launcher[@]}" "${way_env[@]}" "$HAUL" run "$JOB" --results "$results" "${deadline[@]}" \
 		"${job_options[@]}" "${extra[@]}"
 	rc=$?
 	batch_say "haul's exit status: $rc"
@@ -373,15 +424,45 @@ batch_mount()
 {
 	sched_nodes >"$work/nodes"
 	if sched_mounts; then
-		batch_good_nodes "$1" "$work/answering" "$HAUL" <"$work/nodes" || return
+		ON='' batch_good_nodes "$1" "$work/answering" "$HAUL" <"$work/nodes" || return
 		mv "$work/answering" "$work/nodes"
 		sched_mount "$work/nodes" || return
+		# A mount that failed leaves a folder of the node's own: what is made there is not under test.
+		batch_good_nodes "$1" "$work/answering" "$HAUL" <"$work/nodes" || return
+		mv "$work/answering" "$work/nodes"
+		batch_make_folder || return
+		batch_record_storage
+		return
 	fi
 	if [ -n "$HAUL_DATA" ] && ! timeout -k 5 60 mkdir -p "$HAUL_DATA"; then
 		batch_say "HAUL_DATA: the folder $HAUL_DATA cannot be made"
 		return 1
 	fi
+	batch_find_on
 	batch_record_storage
+}
+
+# batch_make_folder: makes HAUL_DATA on a node that has the mount; this one may not.
+batch_make_folder()
+{
+	head -n 1 "$work/nodes" >"$work/first"
+	sched_each_node "$work/first"
+	# shellcheck disable=SC2016  # the node expands it
+	if ! timeout -k 5 "$CHECK_SECONDS" "${launcher[@]}" sh -c 'mkdir -p "$1"' make "$HAUL_DATA" </dev/null >&2; then
+		batch_say "HAUL_DATA: the folder $HAUL_DATA cannot be made"
+		return 1
+	fi
+}
+
+# batch_find_on: where this node has HAUL_DATA on a file system of many nodes, all nodes must have it there.
+batch_find_on()
+{
+	local type
+	[ -z "$ON" ] && [ -n "$HAUL_DATA" ] || return 0
+	type=$(timeout -k 5 60 df --output=fstype "$HAUL_DATA" 2>/dev/null | tail -n 1)
+	case $type in
+	lustre | gpfs | beegfs* | nfs | nfs[0-9] | ceph | wekafs | panfs | pvfs2 | fuse.*) ON=$type ;;
+	esac
 }
 
 # batch_nodes WANTED HOSTS: writes to HOSTS the first WANTED nodes that see the program and all
@@ -393,22 +474,35 @@ batch_nodes()
 	head -n "$1" "$work/good" >"$2"
 }
 
-# batch_single: runs the job once, on NODES nodes.
+# batch_single: runs the job once by each of its ways, on NODES nodes. It returns the first status that is not 0.
 batch_single()
 {
+	local ways way rc=0 row=0
+	mapfile -t ways < <(batch_ways)
 	batch_mount "$NODES" && batch_nodes "$NODES" "$work/hosts" || return
-	batch_haul "$work/hosts" "$(batch_free_name "$stem")"
+	for way in "${ways[@]}"; do
+		batch_go_way "$way" &&
+			batch_haul "$work/hosts" "$(batch_free_name "$stem$([ "${#ways[@]}" = 1 ] || echo ".$way")")"
+		row=$?
+		[ "$rc" != 0 ] || rc=$row
+		[ "$row" != 4 ] || break
+	done
+	return "$rc"
 }
 
 # batch_check: checks what can be known on a login node. It reports every error, not only the first.
 batch_check()
 {
-	local rc=0
+	local rc=0 way
 	: "${NODES:=$(sched_header nodes)}"
 	batch_check_settings && batch_find_program && batch_environment || return
 	batch_plan_words
 	batch_record_settings
-	batch_job_options && batch_plan "$NODES" || rc=2
+	sched_load || rc=2
+	for way in $(batch_ways); do
+		[ "$way" = - ] || batch_say "check: the way $way"
+		batch_go_way "$way" && batch_job_options && batch_plan "$NODES" || rc=2
+	done
 	batch_check_folder RESULTS_DIR || rc=2
 	[ -z "$HAUL_DATA" ] || sched_mounts || batch_check_folder HAUL_DATA || rc=2
 	sched_check || rc=2
@@ -476,8 +570,11 @@ batch_work()
 batch_main()
 {
 	local body=$1 rc
-	launcher=() job_options=() plan_words=() set_words=()
-	batch_setup || return
+	launcher=() job_options=() plan_words=() set_words=() way_words=() way_env=()
+	# By itself, since bash ignores the trap of ERR in what stands before "||".
+	batch_setup
+	rc=$?
+	[ "$rc" = 0 ] || return "$rc"
 	case ${2:-} in
 	check)
 		batch_check
@@ -493,6 +590,8 @@ batch_main()
 		batch_say "this is a job script: $(sched_submit) submits it, $script check tries it first"
 		return 2
 	fi
+	# In this shell, which also undoes it at the end.
+	sched_load || return
 	work=$(mktemp -d) || return 1
 	trap batch_cleanup EXIT
 	# bash 5.2 loses a signal that is due while it reads a command substitution, and ends the function

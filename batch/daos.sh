@@ -6,7 +6,8 @@
 daos_settings()
 {
 	# lustre: HAUL_DATA is a folder on any mounted file system; dfuse: the job mounts the
-	# container; pil4dfs: the same with the interception library.
+	# container; pil4dfs: the same with the interception library. Of a series also several, and dfs, which
+	# uses libdfs: "dfs dfuse pil4dfs".
 	: "${ACCESS:=lustre}"
 	: "${DAOS_POOL:=}" "${DAOS_CONT:=}"
 	: "${PIL4DFS:=/usr/lib64/libpil4dfs.so}"
@@ -16,32 +17,79 @@ daos_settings()
 	local properties=rd_fac:3,ec_cell_sz:131072,cksum:crc32,srv_cksum:on
 	local classes="--file-oclass=EC_16P3G32 --dir-oclass=RP_4G1"
 	: "${DAOS_CREATE=--type=POSIX --chunk-size=2097152 --properties=$properties $classes}"
+	[ -z "$DAOS_POOL" ] || export DAOS_POOL
+	[ -z "$DAOS_CONT" ] || export DAOS_CONT
+	daos_mount=
 	case $ACCESS in
-	dfuse | pil4dfs) : "${HAUL_DATA:=${DAOS_CONT:+/tmp/$DAOS_POOL/$DAOS_CONT}}" ;;
+	lustre) return 0 ;;
 	esac
+	# What the launcher of dfuse makes of pool and container.
+	daos_mount=${DAOS_CONT:+/tmp/$DAOS_POOL/$DAOS_CONT}
+	: "${HAUL_DATA:=$daos_mount}"
+	if [[ " $ACCESS " == *" dfuse "* || " $ACCESS " == *" pil4dfs "* ]]; then
+		ON=dfuse ON_FOLDER=$daos_mount
+	fi
+}
+
+# daos_ways: prints the ways of ACCESS where a series has several, or one that no mount serves.
+daos_ways()
+{
+	[ "$ACCESS" = lustre ] || tr -s ' ' '\n' <<<"$ACCESS"
+}
+
+# daos_way WAY: all ways have the same folder of the container.
+daos_way()
+{
+	local store folder
+	way_words=(--set "way=$1") way_env=()
+	[ "$1" != pil4dfs ] || way_env=(env "LD_PRELOAD=$PIL4DFS")
+	[ "$1" = dfs ] || return 0
+	# shellcheck disable=SC2016  # the plan prints the variable's name
+	folder=$(HAUL_DATA='' "$HAUL" plan "$JOB" | sed -n 's/^data set .*file:\/\/${HAUL_DATA}\([^ ]*\).*/\1/p')
+	store=$(batch_describe | sed -n 's/^ *"store": "\(.*\)",*/\1/p' | head -n 1)
+	if [ -z "$folder" ] || [ -z "$store" ]; then
+		batch_say "ACCESS: $JOB has no data set below HAUL_DATA: give the job ways of its own"
+		return 2
+	fi
+	# What the job drops from the page cache is not there: libdfs has none.
+	way_words+=(--set "stores.$store.uri=daos://$DAOS_POOL/$DAOS_CONT${HAUL_DATA#"$daos_mount"}$folder")
+	[[ $(batch_describe "${way_words[@]}" 2>&1) != *"has no page cache on this side"* ]] ||
+		way_words+=(--set train.cold=none)
 }
 
 # daos_load: checks the settings, and loads the module if the site has one and SETUP has not loaded
-# it.
+# it. In the shell that also unmounts.
 daos_load()
 {
-	case $ACCESS in
-	lustre) return 0 ;;
-	dfuse | pil4dfs) ;;
-	*)
-		batch_say "ACCESS: \"$ACCESS\" is not one of lustre, dfuse, pil4dfs"
-		return 2
-		;;
-	esac
+	local word
+	[ "$ACCESS" != lustre ] || return 0
+	for word in $ACCESS; do
+		case $word in
+		dfs | dfuse | pil4dfs) ;;
+		*)
+			batch_say "ACCESS: \"$word\" is not one of dfs, dfuse, pil4dfs, and lustre by itself"
+			return 2
+			;;
+		esac
+	done
 	if [ -z "$DAOS_POOL" ] || [ -z "$DAOS_CONT" ]; then
 		batch_say "DAOS_POOL and DAOS_CONT: set both, to the pool and the container of the data set"
 		return 2
 	fi
-	if ! command -v daos >/dev/null && command -v module >/dev/null; then
+	# /usr/bin/daos is on every node; the module brings the launcher of dfuse and the way to the agent.
+	if { ! command -v launch-dfuse.sh || [ -z "${DAOS_AGENT_DRPC_DIR:-}" ]; } >/dev/null &&
+		command -v module >/dev/null; then
 		set +u
-		module use "$DAOS_MODULES"
-		module load daos
+		module use "$DAOS_MODULES" && module load daos || word=failed
 		set -u
+		if [ "${word:-}" = failed ]; then
+			batch_say "the module daos of $DAOS_MODULES could not be loaded"
+			return 2
+		fi
+	fi
+	if [ "$ON" = dfuse ] && ! command -v launch-dfuse.sh >/dev/null; then
+		batch_say "there is no launch-dfuse.sh here: load the module of DAOS in the set-up file SETUP"
+		return 2
 	fi
 	if ! command -v daos >/dev/null; then
 		batch_say "there is no program daos here: load its module in the set-up file SETUP"
@@ -74,13 +122,16 @@ daos_container()
 	batch_record daos container get-prop "$DAOS_POOL" "$DAOS_CONT"
 }
 
-# daos_mount HOSTS: mounts the container on these nodes only. ALCF's script takes the nodes from
-# PBS_NODEFILE.
+# daos_mount HOSTS: mounts the container on these nodes only. ALCF's script takes the nodes from PBS_NODEFILE: it mounts
+# on the node where it runs in place of the first one, and on the others from the second line on. So this node comes first.
+# It does not tell whether a mount has worked: each node is asked afterwards (ON).
 daos_mount()
 {
-	daos_load && daos_container || return
+	daos_container || return
+	[ "$ON" = dfuse ] || return 0
+	{ sched_nodes | head -n 1; cat "$1"; } | awk '!seen[$0]++' >"$work/mount_nodes"
 	: >"$work/mounted"
-	if ! PBS_NODEFILE=$1 timeout -k 10 "$MOUNT_SECONDS" launch-dfuse.sh "$DAOS_POOL:$DAOS_CONT"; then
+	if ! PBS_NODEFILE=$work/mount_nodes timeout -k 10 "$MOUNT_SECONDS" launch-dfuse.sh "$DAOS_POOL:$DAOS_CONT"; then
 		batch_say "dfuse could not mount the container within $MOUNT_SECONDS s"
 		return 1
 	fi
@@ -88,14 +139,13 @@ daos_mount()
 
 daos_unmount()
 {
-	timeout -k 10 "$MOUNT_SECONDS" clean-dfuse.sh "$DAOS_POOL:$DAOS_CONT" ||
+	PBS_NODEFILE=$work/mount_nodes timeout -k 10 "$MOUNT_SECONDS" clean-dfuse.sh "$DAOS_POOL:$DAOS_CONT" ||
 		batch_say "dfuse may still be mounted on some nodes"
 }
 
 # daos_check: the checks on a login node, where nothing may be made.
 daos_check()
 {
-	daos_load || return
 	[ "$ACCESS" != lustre ] || return 0
 	if ! timeout -k 5 60 daos pool query "$DAOS_POOL" >/dev/null; then
 		batch_say "the DAOS pool $DAOS_POOL does not answer"

@@ -102,6 +102,17 @@ sched_stopped()
 	:
 }
 
+sched_load()
+{
+	:
+}
+
+# The ways are those of the job.
+sched_ways()
+{
+	:
+}
+
 sched_mounts()
 {
 	return 1

@@ -4,7 +4,7 @@
 # the folders. A node that hangs is bad, and so is one that the launcher cannot reach. Needs
 # sched_each_node (batch/common.sh).
 
-# The script that each node runs, with the arguments PROGRAM FOLDER…. It prints one line:
+# The script that each node runs, with the arguments PROGRAM ON ON_FOLDER FOLDER…. It prints one line:
 # "haul-node NAME ok", or "haul-node NAME" and the reason.
 # shellcheck disable=SC2016  # the node expands it
 BATCH_NODE_CHECK='
@@ -16,7 +16,16 @@ answer()
 }
 [ -x "$1" ] || answer "there is no program $1"
 problem=$("$1" version 2>&1 >/dev/null) || answer "$1 does not start: $problem"
-shift
+on=$2 where=$3
+shift 3
+if [ -n "$on" ]; then
+	type=$(df --output=fstype "$where" 2>&1 | tail -n 1)
+	point=$(df --output=target "$where" 2>/dev/null | tail -n 1)
+	case $on:$type in
+	"$on:$on" | "$on:$on"[0-9] | "$on:fuse.$on" | dfuse:fuse.daos | dfuse:fuse.dfuse) ;;
+	*) [ "$on" = "$point" ] || answer "$where is on ${type##*: }, not on $on" ;;
+	esac
+fi
 for folder; do
 	problem=$(ls -d "$folder/." 2>&1 >/dev/null) || answer "$problem"
 done
@@ -122,7 +131,7 @@ batch_ask_group()
 	local group=$1
 	shift
 	sched_each_node "$group"
-	timeout -k 5 "$CHECK_SECONDS" "${launcher[@]}" sh -c "$BATCH_NODE_CHECK" check "$@" \
+	timeout -k 5 "$CHECK_SECONDS" "${launcher[@]}" sh -c "$BATCH_NODE_CHECK" check "$1" "$ON" "$ON_FOLDER" "${@:2}" \
 		</dev/null >"$group.out" 2>"$group.err"
 	echo $? >"$group.rc"
 }

@@ -42,9 +42,10 @@ sched_job_id()
 	echo "${PBS_JOBID%%.*}"
 }
 
+# In the order of the file: its first line is the node that this script runs on, which ALCF's launcher of dfuse counts on.
 sched_nodes()
 {
-	sort -u "$PBS_NODEFILE"
+	awk '!seen[$0]++' "$PBS_NODEFILE"
 }
 
 sched_seconds_left()
@@ -76,11 +77,10 @@ sched_ranks()
 	list=$(pbs_bind) || return
 	launcher=(mpiexec --no-vni -n $(($(wc -l <"$1") * RANKS_PER_NODE)) -ppn "$RANKS_PER_NODE"
 		--hostfile "$1" --cpu-bind "$list" --env "TMPDIR=${TMPDIR:-/tmp}")
-	for name in HAUL_DATA HAUL_CATALOG HDF5_USE_FILE_LOCKING MPICH_GPU_SUPPORT_ENABLED \
+	for name in HAUL_DATA HAUL_CATALOG DAOS_POOL DAOS_CONT HDF5_USE_FILE_LOCKING MPICH_GPU_SUPPORT_ENABLED \
 		MPIR_CVAR_ENABLE_GPU I_MPI_OFFLOAD; do
 		[ -z "${!name:-}" ] || launcher+=(--env "$name=${!name}")
 	done
-	[ "$ACCESS" != pil4dfs ] || launcher+=(--env "LD_PRELOAD=$PIL4DFS")
 }
 
 # pbs_bind: prints the value of --cpu-bind for RANKS_PER_NODE ranks. A list with another number of
@@ -163,6 +163,21 @@ sched_after()
 sched_stopped()
 {
 	:
+}
+
+sched_load()
+{
+	daos_load
+}
+
+sched_ways()
+{
+	daos_ways
+}
+
+sched_way()
+{
+	daos_way "$1"
 }
 
 sched_mounts()

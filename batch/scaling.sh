@@ -8,16 +8,17 @@ batch_scaling_settings()
 {
 	: "${SIZES:=}"            # numbers of nodes; default: 1 2 4 … up to NODES, and NODES itself
 	: "${COLD:=fadvise}"      # how files leave the page cache before each epoch, as for cold.drop
+	: "${REPEATS:=1}"         # runs of each way on each number of nodes, the ways in turn
 	: "${CLEAN:=no}"          # yes: removes the data set when all runs are done
 }
 
 # batch_scaling_pending: succeeds if a run of the series is still to be done.
 batch_scaling_pending()
 {
-	local n
-	for n in $(batch_scaling_sizes); do
-		batch_scaling_done "$n" || return 0
-	done
+	local n way repeat
+	while read -r n repeat way; do
+		batch_scaling_done "$n" "$way" "$repeat" || return 0
+	done < <(batch_scaling_rows)
 	return 1
 }
 
@@ -41,9 +42,9 @@ batch_scaling_data()
 		break
 	done
 	[ "$largest" != 0 ] || return 1
-	batch_job_options && sched_ranks "$work/hosts" || return
+	batch_go_way "${ways[0]}" && batch_job_options && sched_ranks "$work/hosts" || return
 	batch_say "the data set of $largest nodes serves all runs"
-	batch_run "${launcher[@]}" "$HAUL" generate "$JOB" "${job_options[@]}" "${plan_words[@]}"
+	batch_run "${launcher[@]}" "${way_env[@]}" "$HAUL" generate "$JOB" "${job_options[@]}" "${plan_words[@]}"
 	rc=$?
 	skip_words=(--skip generate)
 	[ "$rc" = 0 ] || batch_say "the data set could not be made"
@@ -57,7 +58,21 @@ batch_scaling_clean()
 		return 0
 	fi
 	sched_ranks "$work/hosts"
-	batch_run "${launcher[@]}" "$HAUL" clean "$JOB" "${job_options[@]}"
+	batch_run "${launcher[@]}" "${way_env[@]}" "$HAUL" clean "$JOB" "${job_options[@]}"
+}
+
+# batch_scaling_rows: prints "NODES REPEAT WAY" of each run: per number of nodes all ways in turn, then all of them again, so
+# that what drifts falls on each.
+batch_scaling_rows()
+{
+	local n way repeat
+	for n in $(batch_scaling_sizes); do
+		for ((repeat = 1; repeat <= REPEATS; repeat++)); do
+			for way in "${ways[@]}"; do
+				echo "$n $repeat $way"
+			done
+		done
+	done
 }
 
 batch_scaling_sizes()
@@ -77,49 +92,69 @@ batch_scaling_sizes()
 # the series goes on, since the nodes are checked again before each run.
 batch_scaling()
 {
-	local table=$stem.tsv n rc=0 row skip_words=()
+	local table=$stem.tsv n way repeat rc=0 row skip_words=() ways
 	batch_scaling_settings
+	mapfile -t ways < <(batch_ways)
 	batch_mount 1 || return
-	[ -e "$table" ] || printf 'nodes\tranks\tstatus\tresults\n' >"$table"
+	[ -e "$table" ] || printf 'nodes\tranks\tstatus\tresults\tway\trepeat\n' >"$table"
 	if batch_scaling_pending; then
 		batch_scaling_data || return
 	fi
-	for n in $(batch_scaling_sizes); do
-		if batch_scaling_done "$n"; then
+	# Not standard input: a launcher would read the rest of it.
+	while read -r n repeat way <&3; do
+		if batch_scaling_done "$n" "$way" "$repeat"; then
 			batch_say "$n nodes: done before this job was requeued"
 			continue
 		fi
-		batch_scaling_row "$n"
+		batch_scaling_row "$n" "$way" "$repeat"
 		row=$?
 		[ "$rc" != 0 ] || rc=$row
 		if [ "$row" = 4 ] || batch_stopped; then
 			break
 		fi
-	done
+	done 3< <(batch_scaling_rows)
 	batch_scaling_report
 	batch_scaling_clean "$rc"
 	return "$rc"
 }
 
-# batch_scaling_done NODES: succeeds if the run is done: with status 0, or with 8, a missed target.
+# batch_scaling_done NODES WAY REPEAT: succeeds if the run is done: with status 0, or with 8, a missed target.
 batch_scaling_done()
 {
-	awk -F '\t' -v n="$1" '$1 == n && ($3 == 0 || $3 == 8) { found = 1 } END { exit !found }' \
-		"$table"
+	awk -F '\t' -v n="$1" -v way="$2" -v repeat="$3" \
+		'$1 == n && $5 == way && $6 == repeat && ($3 == 0 || $3 == 8) { found = 1 } END { exit !found }' "$table"
 }
 
-# batch_scaling_row NODES: does one run and adds its line to the table.
+# batch_scaling_cold: sets options to drop files from the page cache before each epoch, for each kind of phase that reads a
+# data set or files.
+batch_scaling_cold()
+{
+	local plan kind why
+	options=("${skip_words[@]}")
+	[ "$COLD" != none ] || return 0
+	plan=$(batch_describe "${way_words[@]}" "${plan_words[@]}") || return
+	for kind in train io checkpoint load; do
+		grep -q "\"kind\":[[:space:]]*\"$kind\"" <<<"$plan" || continue
+		if why=$(batch_describe "${way_words[@]}" "${plan_words[@]}" --set "$kind.cold=$COLD" 2>&1); then
+			options+=(--set "$kind.cold=$COLD")
+		else
+			batch_say "$kind reads as it does without COLD: $(head -n 1 <<<"$why")"
+		fi
+	done
+}
+
+# batch_scaling_row NODES WAY REPEAT: does one run and adds its line to the table.
 batch_scaling_row()
 {
-	local n=$1 options=() results=- rc=1
-	if batch_nodes "$n" "$work/hosts"; then
-		results=$(batch_free_name "$stem.n$n")
-		options=("${skip_words[@]}")
-		[ "$COLD" = none ] || options+=(--set "train.cold=$COLD")
+	local n=$1 options=() results=- rc=1 name=$stem.n$1
+	[ "$2" = - ] || name+=.$2
+	[ "$REPEATS" = 1 ] || name+=.r$3
+	if batch_nodes "$n" "$work/hosts" && batch_go_way "$2" && batch_scaling_cold; then
+		results=$(batch_free_name "$name")
 		batch_haul "$work/hosts" "$results" "${options[@]}"
 		rc=$?
 	fi
-	printf '%s\t%s\t%s\t%s\n' "$n" $((n * RANKS_PER_NODE)) "$rc" "$results" >>"$table"
+	printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$n" $((n * RANKS_PER_NODE)) "$rc" "$results" "$2" "$3" >>"$table"
 	return "$rc"
 }
 

@@ -168,6 +168,17 @@ sched_stopped()
 }
 
 # The storage is mounted already: a site that needs a mount per job makes it in a prolog of Slurm.
+sched_load()
+{
+	:
+}
+
+# The ways are those of the job.
+sched_ways()
+{
+	:
+}
+
 sched_mounts()
 {
 	return 1

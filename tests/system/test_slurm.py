@@ -287,7 +287,7 @@ def test_scaling():
         stem = f"{site.path}/results/tiny.{site.job}"
         with open(stem + ".tsv", encoding="utf-8") as f:
             rows = [line.rstrip("\n").split("\t") for line in f]
-        check(rows[1:] == [[str(n), str(2 * n), "0", f"{stem}.n{n}.h5"] for n in (1, 2, 4)], f"{rows}")
+        check(rows[1:] == [[str(n), str(2 * n), "0", f"{stem}.n{n}.h5", "-", "1"] for n in (1, 2, 4)], f"{rows}")
         for n in (1, 2, 4):
             said = report(f"{stem}.n{n}.h5")
             train = said["phases"][-1]

@@ -19,13 +19,37 @@ case "$1 $2" in
 "pool query") [ "$3" = p ] && echo "Pool p, ntarget=640" ;;
 esac
 X2
+# As ALCF's scripts do: they mount on this node in place of the first line of PBS_NODEFILE, on the others from the second line
+# on by clush, and end with 0 whatever happened. On a node nomount… dfuse does not start. Without the module they are missing.
+mkdir module
 for tool in launch-dfuse.sh clean-dfuse.sh; do
 	stand_in $tool <<'X2'
 #!/usr/bin/env bash
 echo "$(basename "$0") $* on $(paste -s -d ' ' "$PBS_NODEFILE")" >>"$WORK/calls"
 [ -z "${HANG:-}" ] || [ "$(basename "$0")" != launch-dfuse.sh ] || exec sleep 60
+act=mount
+[ "$(basename "$0")" = launch-dfuse.sh ] || act=unmount
+case $STAND_IN_NODES in nomount*) ;; *) echo "$act ${STAND_IN_NODES%% *}" >>"$WORK/mounts" ;; esac
+clush -w "$(tail -n +2 "$PBS_NODEFILE" | paste -s -d ,)" "$act"
+exit 0
 X2
 done
+stand_in clush <<'X2'
+#!/usr/bin/env bash
+for node in ${2//,/ }; do
+	case $node in nomount*) echo "$node: dfuse: mount failed" >&2 ;; *) echo "$3 $node" >>"$WORK/mounts" ;; esac
+done
+X2
+# The file system of the mount's folder, by node.
+stand_in df <<'X2'
+#!/usr/bin/env bash
+case $* in
+*--output=fstype*/tmp/p/c*) grep -qx "mount ${SLURMD_NODENAME:-none}" "$WORK/mounts" && echo "Type fuse.daos" || echo "Type ext4" ;;
+*--output=fstype*) echo "Type ${FSTYPE:-ext4}" ;;
+*--output=target*) echo "Mounted on /" ;;
+*) exec /bin/df "$@" ;;
+esac | tr ' ' '\n'
+X2
 
 export PBS_NODEFILE=$work/nodefile
 job()
@@ -130,8 +154,63 @@ check "DAOS: a missing pool is reported" said_once "the DAOS pool q does not ans
 job unet3d_small.pbs "n1" ACCESS=dfuse
 check "DAOS without a pool is refused" status_is 2
 check "DAOS without a pool mounts nothing" not_called "launch-dfuse.sh"
-job unet3d_small.pbs "n1" ACCESS=dfs
-check "an unknown access is refused" said_once 'ACCESS: "dfs" is not one of lustre, dfuse, pil4dfs'
+job unet3d_small.pbs "n1" ACCESS=dsf
+check "an unknown access is refused" said_once 'ACCESS: "dsf" is not one of dfs, dfuse, pil4dfs'
+
+# Each node proves its mount: the launcher of dfuse tells nothing.
+job unet3d_small.pbs "n4 n3 nomount2 n1" NODES=3 "${daos[@]}"
+check "DAOS: a node without the mount is left out" status_is 0
+check "DAOS: it is named, with what its folder is on" said_once "left out: nomount2: /tmp/p/c is on ext4, not on dfuse"
+check "DAOS: the order and the head of the node file are kept" called "launch-dfuse.sh p:c on n4 n3 nomount2 n1"
+check "DAOS: haul runs on the others" grep -q '^mpiexec .*-n 36 .*haul run' calls
+job unet3d_small.pbs "n4 n3 nomount2 n1" NODES=4 "${daos[@]}"
+check "DAOS: too few nodes with a mount are an error" status_is 1
+check "DAOS: nothing runs on too few mounts" not_called "haul run"
+job unet3d_small.pbs "blind9 n3 n1" NODES=2 "${daos[@]}"
+check "DAOS: the head stays in the list of the launcher where it takes no part" called "launch-dfuse.sh p:c on blind9 n3 n1"
+check "DAOS: the same list is cleaned" called "clean-dfuse.sh p:c on blind9 n3 n1"
+check "DAOS: pool and container are passed on" called "--env DAOS_POOL=p --env DAOS_CONT=c"
+# The module, and not a program daos, brings the launcher; it is there when the job ends.
+mv bin/launch-dfuse.sh bin/clean-dfuse.sh module
+cat >site.sh <<'X2'
+module()
+{
+	[ "$1" = load ] || return 0
+	[ -z "${NO_MODULE:-}" ] || { echo "cannot load $2" >&2; return 1; }
+	PATH=$WORK/module:$PATH
+	export DAOS_AGENT_DRPC_DIR=/run
+}
+X2
+job unet3d_small.pbs "n1 n2" NODES=2 SETUP="$work/site.sh" "${daos[@]}"
+check "DAOS: the module is loaded although a program daos exists" called "launch-dfuse.sh p:c on n1 n2"
+check "DAOS: the module is there at the end" called "clean-dfuse.sh p:c"
+job unet3d_small.pbs "n1 n2" NODES=2 SETUP="$work/site.sh" NO_MODULE=1 "${daos[@]}"
+check "DAOS: a module that cannot be loaded is an error" status_is 2
+check "DAOS: it is told" said_once "the module daos of /soft/modulefiles could not be loaded"
+printf 'module load PrgEnv\n: fine\n' >>site.sh
+job unet3d_small.pbs "n1" SETUP="$work/site.sh" NO_MODULE=1
+check "a module load that fails in the set-up file is an error" status_is 2
+check "it is named" said_once "site.sh: failed: module load PrgEnv"
+printf 'module load PrgEnv || true\n' >>site.sh
+mv module/* bin
+
+# A file system of many nodes: all nodes must have the folder on the same one.
+job unet3d_small.pbs "n1 n2" NODES=2 ON=lustre
+check "ON: a folder elsewhere is refused" said_once "left out: n1 n2: $work/data is on ext4, not on lustre"
+job unet3d_small.pbs "n1 n2" NODES=2 ON=lustre FSTYPE=lustre
+check "ON: a folder there is taken" status_is 0
+
+# Three ways from one submission: each in turn, on the same nodes and data, twice.
+rm -f results/* mounts
+job unet3d_scaling.pbs "n1 n2" NODES=2 REPEATS=2 ACCESS="dfs dfuse pil4dfs" DAOS_POOL=p DAOS_CONT=c HAUL_DATA=/tmp/p/c/x
+check "ways: succeeds" status_is 0
+check "ways: all rows are there, the ways in turn" test "$(cut -f 1,5,6 results/unet3d_aurora.7.tsv | tail -n +2 | tr '\t\n' '- ')" = \
+	"1-dfs-1 1-dfuse-1 1-pil4dfs-1 1-dfs-2 1-dfuse-2 1-pil4dfs-2 2-dfs-1 2-dfuse-1 2-pil4dfs-1 2-dfs-2 2-dfuse-2 2-pil4dfs-2 "
+check "ways: the data are made once" test "$(grep -c '^haul generate' calls)" = 1
+check "ways: dfs reads the same folder of the container" called "stores.data.uri=daos://p/c/x/unet3d"
+check "ways: the name is in the results" called "--set way=pil4dfs"
+check "ways: only one way has the library" test "$(grep -c '^LD_PRELOAD=' calls)" = 4
+check "ways: each run has its own results" called "unet3d_aurora.7.n2.dfuse.r2.h5"
 
 # The scaling series: one row per number of nodes, on good nodes only. A requeued job does not repeat
 # the finished runs.

@@ -35,7 +35,7 @@ while [ $# -gt 0 ]; do
 		export "${2?}"
 		shift
 		;;
-	sh | */haul | rm) break ;;
+	sh | */haul | rm | env) break ;;
 	esac
 	shift
 done
@@ -93,7 +93,8 @@ start()
 		settings+=("$1")
 		shift
 	done
-	rm -f started asked
+	rm -f started asked mounts
+	: >mounts
 	: >calls
 	: >asked
 	tr ' ' '\n' <<<"$nodes" >nodefile
