@@ -78,6 +78,16 @@ static void headline_quantiles(struct headline *h, const struct results_phase_re
 	    units_time(most, (double)hist_quantile_ns(&requests->hist, 0.95) / 1e9));
 }
 
+/* The answer of autoscaling. */
+static void headline_carried(struct headline *h, const struct results_phase_read *p)
+{
+	double users = results_role_value(&p->merged, 0, ROLE_USERS_CARRIED);
+	char count[UNITS_TEXT_BYTES];
+
+	if (users > 0)
+		SAY(h, "; it carries %s users", units_count(count, (uint64_t)users));
+}
+
 /* "wrote 1.2 GB/s and read 2.1 GB/s": of phases that do one after the other. */
 static bool headline_both_ways(struct headline *h, const struct results_phase_read *p)
 {
@@ -106,6 +116,7 @@ static void headline_reached(struct headline *h, const struct results_phase_read
 		    units_count(count, (uint64_t)results_role_value(&p->merged, 0, ROLE_ITEMS)),
 		    phase_items(p), units_time(time, p->record.seconds));
 		headline_quantiles(h, p);
+		headline_carried(h, p);
 	} else if (headline_both_ways(h, p)) {
 		return;
 	} else if (main == SERIES_OPERATIONS || main == SERIES_SAMPLES) {

@@ -27,6 +27,7 @@
 	X(ITEMS_DROPPED, "items_dropped") /* of each epoch, that fill no step */ \
 	X(ITEMS_LEFT, "items_left") /* begun or due, and not finished when the phase ended */ \
 	/* Of a cache. */ \
+	X(USERS_CARRIED, "users_carried") \
 	X(HIT_RATE, "hit_rate") \
 	X(READ_RATE, "read_rate") \
 	X(WRITE_RATE, "write_rate") \

@@ -52,6 +52,7 @@ static const struct figure figures[] = {
 	FIGURE_PER("hit_rate", "fraction", 1, OF(KV_HITS), OF_SUM(KV_HITS, KV_MISSES),
 		   "reads whose entry was in one of the tiers", .role = ROLE_HIT_RATE)
 	TALLY_COMMON_FIGURES
+	COLD_FIGURE(KV_)
 };
 
 static const struct figure qos_figures[] = {

@@ -6,6 +6,7 @@
 #include "core/measure/account.h"
 #include "core/measure/tally.h"
 #include "core/target.h"
+#include "workloads/common/cold.h"
 
 /* Hits and misses of reads by their cause, in the order of enum kv_step_cause: KV_HITS + cause. */
 /* clang-format off */
@@ -59,6 +60,10 @@
 	X(KV_FILL_NS, "fill_ns", "ns", SUM, "time of all threads making bytes") \
 	X(KV_VERIFY_NS, "verify_ns", "ns", SUM, "time of all threads comparing bytes") \
 	X(KV_COPY_NS, "memory_copy_ns", "ns", SUM, "time of all threads copying bytes in memory") \
+	X(KV_CARRIED, "users_carried", "", SUM, \
+	  "autoscaling by qos: the most users with whom an interval kept all limits, added over ranks", \
+	  .role = ROLE_USERS_CARRIED) \
+	RESIDENCY_LIST(X, KV_) \
 	BLOCK(KV_ACCOUNTS, ACCOUNTS, ACCOUNT_MEASURES)
 
 #define KV_HISTOGRAM_LIST(X) \

@@ -200,6 +200,8 @@ void kv_measure_own(void *run, struct tally *t)
 	if (r->part.leads)
 		row[KV_USERS] += r->scaling.autoscale.users ? r->scaling.autoscale.users
 							    : r->setup.source.users;
+	if (r->part.leads)
+		row[KV_CARRIED] += r->scaling.autoscale.carried;
 	row[KV_LEFT] += row[KV_OFFERED] - row[KV_REQUESTS];
 	row[KV_WAITING_MOST] = r->waiting.most;
 	row[KV_PRESENT] += r->tiers.present;
@@ -239,4 +241,6 @@ void kv_measure_thread(const struct crew_thread *w, struct tally *t)
 	row[KV_FILL_NS] += w->counts[KV_WORKER_FILL_NS];
 	row[KV_VERIFY_NS] += w->counts[KV_WORKER_VERIFY_NS];
 	row[KV_COPY_NS] += w->counts[KV_WORKER_COPY_NS];
+	row[KV_RESIDENT_SAMPLED_BYTES] += w->counts[KV_WORKER_SAMPLED_BYTES];
+	row[KV_RESIDENT_BYTES] += w->counts[KV_WORKER_RESIDENT_BYTES];
 }

@@ -289,9 +289,28 @@ static void phase_close(void *run)
 	group_free(r->part.group);
 }
 
+/* The answer of autoscaling: how many users the stores carry. Collective. */
+static void phase_say_carried(struct kv_run *r)
+{
+	uint64_t carried = r->part.leads ? r->scaling.autoscale.carried : 0;
+
+	if (r->setup.options->autoscaling.mode != KV_AUTOSCALE_QOS ||
+	    group_allreduce(r->ctx->group, MERGE_SUM, &carried, 1) < 0)
+		return;
+	if (carried)
+		workload_say(r->ctx, "carries %" PRIu64 " users within the limits of autoscaling",
+			     carried);
+	else
+		workload_say(r->ctx,
+			     "carries none of the numbers of users that were tried within the "
+			     "limits of autoscaling");
+}
+
 static void phase_say(struct kv_run *r)
 {
 	const struct kvcache_options *o = r->setup.options;
+
+	phase_say_carried(r);
 
 	if (o->threads * o->depth > 1 || r->setup.served > 1)
 		workload_say(r->ctx,

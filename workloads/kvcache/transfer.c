@@ -208,6 +208,19 @@ static void window_have(struct kv_worker *w, struct kv_window *win)
 	window_end(w, win);
 }
 
+/* What the page cache has of an entry, before anything of it is read: read-ahead would be taken for an old
+ * copy. */
+static void window_look(struct kv_worker *w, struct kv_transfer *t)
+{
+	struct residency *r = &w->residency;
+	uint64_t sampled = r->sampled_bytes, resident = r->resident_bytes;
+
+	residency_look(r, transfer_queue(w, &t->task.from)->channel.store, &t->from, 0,
+		       t->task.what.bytes);
+	w->member->counts[KV_WORKER_SAMPLED_BYTES] += r->sampled_bytes - sampled;
+	w->member->counts[KV_WORKER_RESIDENT_BYTES] += r->resident_bytes - resident;
+}
+
 static void window_begin(struct kv_worker *w, struct kv_transfer *t)
 {
 	uint64_t chunk = w->work->setup->options->chunk, left = t->task.what.bytes - t->next;
@@ -222,6 +235,8 @@ static void window_begin(struct kv_worker *w, struct kv_transfer *t)
 		win->data = kv_memory_block(w->work->memory, t->block);
 		t->block = kv_memory_next(w->work->memory, t->block);
 	}
+	if (t->task.from.kind == KV_TIER_STORE && !win->at)
+		window_look(w, t);
 	if (t->task.from.kind == KV_TIER_STORE)
 		window_send(w, win, REQ_READ);
 	else

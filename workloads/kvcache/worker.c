@@ -74,6 +74,7 @@ static int worker_open(struct kv_worker *w, struct err *err)
 	int rc;
 
 	sem_init(&w->sem, 0, 0);
+	residency_init(&w->residency, RESIDENCY_EVERY_BYTES);
 	w->bell.sem = &w->sem;
 	w->free = calloc(depth, sizeof(*w->free));
 	w->transfers = calloc(depth, sizeof(*w->transfers));

@@ -103,7 +103,9 @@ enum kv_worker_count {
 	KV_WORKER_PAYLOAD_ERRORS,
 	KV_WORKER_FILL_NS,
 	KV_WORKER_VERIFY_NS,
-	KV_WORKER_COPY_NS
+	KV_WORKER_COPY_NS,
+	KV_WORKER_SAMPLED_BYTES, /* what the page cache had of entries that were read */
+	KV_WORKER_RESIDENT_BYTES
 };
 
 /* What all threads of a rank share; read-only while they work, but for what is atomic. */
@@ -145,7 +147,8 @@ struct kv_worker {
 	uint32_t turn;        /* of the queue that is waited for, where several have requests */
 	uint64_t patience_ns;
 	uint64_t draws;
-	int rc; /* the first error of all tasks */
+	struct residency residency; /* of entries that are read */
+	int rc;                     /* the first error of all tasks */
 };
 
 /* Memory of a thread. */

@@ -170,6 +170,8 @@ uint64_t kv_autoscale_next(struct kv_autoscale *a, const struct kv_autoscale_sam
 	a->pressure[at] = autoscale_pressure(o, sample);
 	a->bytes[at] = sample->bytes;
 	a->saturation = autoscale_saturation(a);
+	if (o->mode == KV_AUTOSCALE_QOS && a->pressure[at] <= 1 && a->users > a->carried)
+		a->carried = a->users;
 	if (o->mode == KV_AUTOSCALE_QOS)
 		autoscale_qos(a);
 	else if (o->mode == KV_AUTOSCALE_CAPACITY && !a->done)

@@ -54,7 +54,9 @@ struct kv_autoscale {
 	double saturation;
 	double peak; /* tokens per second */
 	uint64_t peak_users;
-	bool done; /* capacity: more users do not help */
+	uint64_t
+		carried; /* qos: the most users with whom an interval kept all limits; 0: none did */
+	bool done;       /* capacity: more users do not help */
 };
 
 /* users: at the beginning. Options must have passed the check, and live as long. */
