@@ -10,6 +10,7 @@ enum stop_reason {
 	STOP_OTHERS_ENDED,  /* a phase that runs at the same time has ended: a normal end */
 	STOP_LIMIT,         /* the job's own limit of seconds, which is a normal end */
 	STOP_OTHERS_FAILED, /* a phase that runs at the same time has failed */
+	STOP_OVERDUE,       /* the job's own limit is long over, and a call does not come back */
 	STOP_DEADLINE,      /* --deadline */
 	STOP_SIGNAL,        /* TERM, INT, HUP or USR1 */
 	STOP_ERROR          /* a rank met an error */

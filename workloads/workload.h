@@ -133,7 +133,11 @@ struct phase_context {
 	struct group *node;  /* the ranks of this node: for store_open, and before work begins */
 	struct clock *clock;
 	const struct log *log;
-	struct stop *stop;             /* requested from outside; checked at every status round */
+	struct stop *stop; /* requested from outside; checked at every status round */
+	/* Told by the main thread: the phase should be over since then, by its own limit of time, but calls from before that have
+	 * not come back on this rank. 0: they have. NULL: nobody needs to know. */
+	void (*overdue)(void *overdue_argument, uint64_t since_ns);
+	void *overdue_argument;
 	struct store_process *process; /* what stores keep from phase to phase; NULL: nothing */
 	uint64_t deadline_ns;          /* 0: none; a time of clock */
 	/* A file that the job has the phase write (a trace) may replace one that is there: --force, or an earlier run of

@@ -22,6 +22,8 @@ int phase_prepare(struct run *run, const struct run_options *options, struct job
 		.clock = &run->clock,
 		.log = &run->log,
 		.stop = &run->stop,
+		.overdue = watchdog_overdue,
+		.overdue_argument = &run->watchdog,
 		.replaces = options->force || run->at.run > 1,
 		.process = &run->stores_keep,
 		.deadline_ns = options->deadline_ns ? run->start_ns + options->deadline_ns : 0,

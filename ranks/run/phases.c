@@ -128,6 +128,8 @@ int run_phases(struct run *run, const struct run_options *options, struct repeat
 	}
 	if (*status == EXIT_INTERRUPTED)
 		rc = err_set(err, -EINTR, "stopped %s",
-			     stopped == STOP_SIGNAL ? "by a signal" : "at the deadline");
+			     stopped == STOP_SIGNAL    ? "by a signal"
+			     : stopped == STOP_OVERDUE ? "after its limit of time"
+						       : "at the deadline");
 	return rc;
 }

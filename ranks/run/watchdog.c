@@ -31,15 +31,17 @@ enum { LABEL_BYTES = 96, NAMED = 3, LEAST_RATE = 10000000 };
 struct watchdog_seat {
 	_Alignas(64) _Atomic uint64_t looked_ns;
 	_Atomic uint64_t beat;
-	_Atomic uint32_t left;   /* it ends its process */
-	char label[LABEL_BYTES]; /* written before the run */
+	_Atomic uint32_t overdue; /* calls of this rank do not come back */
+	_Atomic uint32_t left;    /* it ends its process */
+	char label[LABEL_BYTES];  /* written before the run */
 };
 
 struct watchdog_board {
 	_Atomic uint32_t reason, signals;
-	_Atomic uint32_t speaker; /* the seat that has the last word, + 1; 0: none */
-	_Atomic uint32_t over;    /* it has spoken: the exit status of all + 1 */
-	_Atomic uint64_t over_ns; /* when they end */
+	_Atomic uint64_t asked_ns; /* when the stop was asked for; 0: it was not */
+	_Atomic uint32_t speaker;  /* the seat that has the last word, + 1; 0: none */
+	_Atomic uint32_t over;     /* it has spoken: the exit status of all + 1 */
+	_Atomic uint64_t over_ns;  /* when they end */
 	struct watchdog_seat seats[];
 };
 
@@ -112,6 +114,13 @@ void watchdog_hear(void *watchdog, uint64_t reason)
 		raise_to(&w->heard, (uint32_t)reason);
 }
 
+void watchdog_overdue(void *watchdog, uint64_t since_ns)
+{
+	struct watchdog *w = watchdog;
+
+	atomic_store(&w->overdue_ns, since_ns);
+}
+
 void watchdog_touch(struct watchdog *w)
 {
 	atomic_store(&w->touched_ns, clock_kernel_ns());
@@ -166,6 +175,7 @@ static void take_reason(struct watchdog *w, struct watchdog_board *board, bool s
 			uint64_t now_ns)
 {
 	uint64_t deadline_ns = atomic_load(&w->deadline_ns);
+	uint64_t overdue_ns = atomic_load(&w->overdue_ns), asked_ns = now_ns, nobody = 0;
 	uint32_t reason = atomic_load(&w->heard);
 
 	if (signalled)
@@ -174,20 +184,29 @@ static void take_reason(struct watchdog *w, struct watchdog_board *board, bool s
 		w->signals++;
 		w->signal_ns = now_ns;
 	}
+	if (overdue_ns && now_ns >= overdue_ns + atomic_load(&w->grace_ns)) {
+		reason = max_u32(reason, STOP_OVERDUE);
+		asked_ns = overdue_ns;
+		if (board)
+			atomic_store(&board->seats[w->seat].overdue, 1);
+	}
 	if (deadline_ns && now_ns >= deadline_ns)
 		reason = max_u32(reason, STOP_DEADLINE);
 	reason = max_u32(reason, w->reason);
-	if (board) {
+	if (board && reason) {
+		/* The first one that asks begins the grace of all. */
+		atomic_compare_exchange_strong(&board->asked_ns, &nobody, asked_ns);
 		raise_to(&board->reason, reason);
 		raise_to(&board->signals, w->signals);
-		reason = atomic_load(&board->reason);
 		w->signals = atomic_load(&board->signals);
 	}
+	if (board)
+		reason = atomic_load(&board->reason);
 	/* An error ends a phase by its own way; a signal that came to another rank counts at once. */
 	if (reason > w->reason && reason < STOP_ERROR && reason != STOP_OTHERS_FAILED)
 		stop_ask(w->stop, (enum stop_reason)reason);
 	if (reason && !w->asked_ns)
-		w->asked_ns = now_ns;
+		w->asked_ns = board ? atomic_load(&board->asked_ns) : asked_ns;
 	w->reason = reason;
 }
 
@@ -201,7 +220,8 @@ static uint32_t name_stuck(const struct watchdog *w, const struct watchdog_board
 
 	*out = '\0';
 	for (uint32_t i = 0; i < w->seats; i++) {
-		if (!seat_gone(board, i, now_ns) && now_ns - w->seen[i].moved_ns <= since_ns)
+		if (!seat_gone(board, i, now_ns) && !atomic_load(&board->seats[i].overdue) &&
+		    now_ns - w->seen[i].moved_ns <= since_ns)
 			continue;
 		if (count++ < NAMED && n < room)
 			n += (size_t)snprintf(out + n, room - n, "%s%s%s", n ? ", " : "",
@@ -218,6 +238,7 @@ static void sentence(const struct watchdog *w, const struct watchdog_board *boar
 {
 	const char *why = w->reason == STOP_SIGNAL     ? "stopped by a signal"
 			  : w->reason == STOP_DEADLINE ? "stopped at the deadline"
+			  : w->reason == STOP_OVERDUE  ? "the limit of time of the phase is over"
 						       : "a rank failed";
 	char who[WATCHDOG_TEXT_BYTES / 2] = "", grace[UNITS_TEXT_BYTES];
 

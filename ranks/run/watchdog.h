@@ -56,7 +56,9 @@ struct watchdog {
 	_Atomic uint64_t
 		write_ns; /* when its current step of a write counts as too slow; 0: none */
 	_Atomic uint64_t write_bytes; /* of the results, as far as is known */
-	_Atomic uint32_t heard;       /* enum stop_reason */
+	_Atomic uint64_t
+		overdue_ns;     /* the phase should be over since then; 0: it should not, or is */
+	_Atomic uint32_t heard; /* enum stop_reason */
 	_Atomic uint32_t pen;
 
 	/* Signal thread, which holds the lock while it looks. */
@@ -83,6 +85,8 @@ uint64_t watchdog_nap_ns(const struct watchdog *w);
 /* Main thread: it hears a reason to stop from others; it has made a step on its way out, which begins a new grace. */
 void watchdog_hear(void *watchdog, uint64_t reason);
 void watchdog_touch(struct watchdog *w);
+/* Main thread: phase_context.overdue. A grace later the run ends. */
+void watchdog_overdue(void *watchdog, uint64_t since_ns);
 /* Main thread: work on the files of the results begins, or has ended. Begins does not return where the watchdog has the
  * last word. */
 void watchdog_pen(struct watchdog *w, bool begins);

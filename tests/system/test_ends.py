@@ -124,6 +124,24 @@ def test_deadline():
         check(report(folder + "/results.h5")["status"] == "interrupted", f"{r}")
 
 
+def test_limit_of_time():
+    """The phase's own limit is over, and a call from before it does not come back."""
+    with Folder() as folder:
+        write_job(folder, {"name": "ends", "stores": {"d": {"uri": f"file://{folder}/data", "engine": "psync"}},
+                           "dataset": {"format": "npz", "files": 16, "sample_bytes": 4096},
+                           "phases": [{"generate": {}}, {"io": {**IO, "name": "w", "operation": "write"}},
+                                      {"io": {**IO, "name": "r", "operation": "read", "seconds": "1 s"}},
+                                      {"train": {"null_steps": 0, "seconds": "1 s", "epochs": 1000}}]})
+        check(mpi(2, "run", "job.json", "--only", "w", "--only", "generate", cwd=folder).rc == 0, "the write failed")
+        make_fifo(glob.glob(f"{folder}/data/io/*")[0])
+        make_fifo(glob.glob(f"{folder}/data/*.npz")[0])
+        for phase in ("r", "train"):
+            r = mpi(2, "run", "job.json", "--only", phase, *GRACE, cwd=folder, timeout=100)
+            check(r.rc in (4, 9) and "limit of time" in r.err, f"{r}")
+            found = report(folder + "/results.h5")
+            check(found["status"] == "interrupted" and [p["name"] for p in found["phases"]] == [phase], f"{r}")
+
+
 def test_traces():
     """Reading a trace that never ends, or whose other end never comes."""
     with Folder() as folder:

@@ -46,6 +46,8 @@ struct crew crew_of(const struct phase_context *ctx, struct store *store,
 		.depth = (uint32_t)depth,
 		.progress = ctx->progress,
 		.progress_argument = ctx->progress_argument,
+		.overdue = ctx->overdue,
+		.overdue_argument = ctx->overdue_argument,
 		.kind = kind,
 	};
 }
@@ -269,6 +271,23 @@ static void crew_tell(struct crew *p, bool over)
 	p->told = wait.elapsed_ns > 0;
 }
 
+/* Tells that the limit of time is over while requests from before that are still on their way. What began later, such as a
+ * sync at the end, may take as long as it takes. */
+static void crew_tell_overdue(struct crew *p, bool over)
+{
+	uint64_t now_ns = clock_now(p->store->clock), until_ns = p->start_ns + p->limit_ns;
+	char key[OBJECT_KEY_BYTES];
+	bool late = false;
+
+	if (!p->overdue || !p->limit_ns || (!p->late && now_ns < until_ns + crew_look_ns))
+		return;
+	for (uint32_t i = 0; !over && i < p->threads && !late; i++)
+		late = crew_thread_waits(p, &p->members[i], now_ns, key) > now_ns - until_ns;
+	if (late != p->late)
+		p->overdue(p->overdue_argument, late ? until_ns : 0);
+	p->late = late;
+}
+
 static enum stop_reason crew_follow(struct crew *p, int rc)
 {
 	struct status mine, merged;
@@ -276,10 +295,12 @@ static enum stop_reason crew_follow(struct crew *p, int rc)
 	for (;;) {
 		crew_wake(p);
 		crew_tell(p, false);
+		crew_tell_overdue(p, false);
 		crew_status(p, rc, &mine);
 		group_status_post(p->group, &mine);
 		while (!group_status_test(p->group, &merged)) {
 			crew_tell(p, false);
+			crew_tell_overdue(p, false);
 			crew_wait(p, mine.unfinished);
 		}
 		crew_show(p, &merged);
@@ -327,7 +348,9 @@ int crew_run(struct crew *p, int (*body)(struct crew_thread *w, uint64_t file),
 	crew_tell(p, true);
 	if (*stopped != STOP_NONE)
 		atomic_store(&p->halt, true);
-	return group_agree(p->group, crew_join(p, rc, err), err);
+	rc = crew_join(p, rc, err);
+	crew_tell_overdue(p, true);
+	return group_agree(p->group, rc, err);
 }
 
 int crew_launch(struct crew *p, int (*body)(struct crew_thread *w, uint64_t thread),

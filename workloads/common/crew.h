@@ -66,6 +66,8 @@ struct crew {
 			  char key[OBJECT_KEY_BYTES]);
 	void (*progress)(void *progress_argument, const struct progress *p); /* NULL: none */
 	void *progress_argument;
+	void (*overdue)(void *overdue_argument, uint64_t since_ns); /* see struct phase_context */
+	void *overdue_argument;
 	const char *kind;  /* what the progress line calls the work: "generate" */
 	const char *items; /* and what it counts: "files"; NULL: nothing */
 	bool removes; /* the bytes that it shows are those of objects that bodies remove (crew_removed) */
@@ -79,6 +81,7 @@ struct crew {
 	int (*body)(struct crew_thread *w, uint64_t file);
 	void *argument;     /* for the body, set by the caller */
 	bool told;          /* that it waits for long */
+	bool late;          /* that it is overdue */
 	uint64_t looked_ns; /* when it was last seen whether it does */
 	struct deal deal;
 	_Atomic bool halt; /* threads stop at the next piece */

@@ -21,6 +21,12 @@ static bool pass_pause(void *pass)
 	return pass_poll(pass);
 }
 
+static void pass_overdue(const struct pass *p, uint64_t since_ns)
+{
+	if (p->ctx->overdue)
+		p->ctx->overdue(p->ctx->overdue_argument, since_ns);
+}
+
 enum stop_reason pass_stop_reason(const struct pass *p)
 {
 	const struct phase_context *ctx = p->ctx;
@@ -37,6 +43,9 @@ enum stop_reason pass_stop_reason(const struct pass *p)
 		reason = STOP_DEADLINE;
 	if (p->limit_ns && now >= p->limit_ns && reason < STOP_LIMIT)
 		reason = STOP_LIMIT;
+	/* A reader may be stuck in a call from before the limit. */
+	if (reason == STOP_LIMIT && p->limit_ns)
+		pass_overdue(p, p->limit_ns);
 	return reason;
 }
 
@@ -454,6 +463,8 @@ int pass_run(struct pass *p, enum stop_reason *stopped, struct err *err)
 		goto out_close;
 	pass_start(p);
 	rc = p->stopped ? 0 : pass_epoch_rows(p, err);
+	/* A checkpoint under way may take as long as it takes. */
+	pass_overdue(p, 0);
 	pass_checkpoint_end(p);
 	account_switch(&p->accounts, ACCOUNT_HAUL, clock_now(p->ctx->clock));
 	pass_count(p);
@@ -469,7 +480,10 @@ int pass_run(struct pass *p, enum stop_reason *stopped, struct err *err)
 	if (rc == 0 && *stopped == STOP_ERROR)
 		rc = err_set(err, -ECANCELED, "stopped by an error elsewhere in the run");
 out_close:
+	if (*stopped == STOP_LIMIT)
+		pass_overdue(p, p->limit_ns);
 	loader_close(&p->loader);
+	pass_overdue(p, 0);
 	free(p->taken);
 	free(p->handed);
 	return rc;
