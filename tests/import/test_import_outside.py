@@ -249,6 +249,12 @@ def test_a_job_that_cannot_run():
         f.flush()
         r = run("import", "dlio", f.name)
         check(r.returncode == 2 and json.loads(r.stdout)["name"] and "cannot run the job: " in r.stderr, r)
+        # A size that is too large is blamed on the key that makes it so.
+        large = ["train.epochs=1", "dataset.format=indexed_binary", "dataset.record_length_bytes=671088640",
+                 "dataset.num_samples_per_file=4194304000"]
+        for stdev, key in ((0, "samples_per_file: the largest file"), (1000, "sample_bytes_stdev: the largest file")):
+            r = run("import", "dlio", f.name, *large, f"dataset.record_length_bytes_stdev={stdev}")
+            check(r.returncode == 2 and key in r.stderr, r)
         r = run("import", "dlio", f.name, "train.epochs=1000000")
         check(r.returncode == 0, r)
 

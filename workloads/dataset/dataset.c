@@ -242,10 +242,14 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 	largest = dataset_sample_bytes_max(d);
 	if (largest >> DATASET_BYTES_MAX_BITS ||
 	    largest > ((uint64_t)1 << FILE_BYTES_MAX_BITS) / options->samples_per_file)
-		return err_set(
-			err, -EINVAL,
-			"%s/sample_bytes_stdev: the largest file would have %.3g bytes; make it smaller",
-			path, (double)largest * (double)options->samples_per_file);
+		return err_set(err, -EINVAL,
+			       "%s/%s: the largest file would have %.3g bytes, which is %" PRIu64
+			       " samples of up to %" PRIu64 "; make it smaller",
+			       path,
+			       options->sample_bytes_stdev ? "sample_bytes_stdev"
+							   : "samples_per_file",
+			       (double)largest * (double)options->samples_per_file,
+			       options->samples_per_file, largest);
 	if (d->format->check) {
 		rc = d->format->check(d->options.formats.of[options->format],
 				      options->samples_per_file, dataset_sample_bytes_min(d),
