@@ -14,6 +14,7 @@
 #include "import/dlio/dlio.h"
 #include "import/dlio/import_dlio.h"
 #include "import/kvcache/import_kvcache.h"
+#include "import/overrides.h"
 #include "plan/plan.h"
 #include "ranks/run/run.h"
 
@@ -141,25 +142,89 @@ static int import_put(const struct import *found, int rc, const char *unknown,
 	return status == EXIT_DONE && rc < 0 ? EXIT_USAGE : status;
 }
 
+/* Overrides as they are given, and those of a file of them. */
+struct import_overrides {
+	const char *texts[OVERRIDES_MAX];
+	unsigned count;
+	struct cJSON *lists; /* what texts of files point into */
+};
+
+static bool import_is_list(const char *argument)
+{
+	const char *dot = strrchr(argument, '.');
+
+	return !strchr(argument, '=') && argument[0] != '~' && dot &&
+	       (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+}
+
+static int import_add_override(struct import_overrides *o, const char *text, struct err *err)
+{
+	if (o->count == OVERRIDES_MAX)
+		return err_set(err, -EINVAL, "import: has more than %d overrides", OVERRIDES_MAX);
+	o->texts[o->count++] = text;
+	return 0;
+}
+
+static int import_add_list(struct import_overrides *o, const char *path, struct err *err)
+{
+	struct cJSON *list = NULL, *item;
+	char *text = NULL;
+	size_t length = 0;
+	int rc = job_read_file(path, &text, &length, err);
+
+	if (rc == 0) {
+		rc = override_list_read(&list, text, length, err);
+		if (rc < 0)
+			err_wrap(err, rc, "%s", path);
+	}
+	free(text);
+	if (rc < 0)
+		return rc;
+	cJSON_ArrayForEach(item, list)
+	{
+		rc = rc < 0 ? rc : import_add_override(o, item->valuestring, err);
+	}
+	if (!cJSON_AddItemToArray(o->lists, list)) {
+		cJSON_Delete(list);
+		return err_set(err, -ENOMEM, "no memory for the overrides");
+	}
+	return rc;
+}
+
+static int import_overrides_of(struct import_overrides *o, const struct call *call, struct err *err)
+{
+	int rc = 0;
+
+	o->count = 0;
+	o->lists = cJSON_CreateArray();
+	for (unsigned i = 2; rc == 0 && i < call->argument_count; i++)
+		rc = import_is_list(call->arguments[i])
+			     ? import_add_list(o, call->arguments[i], err)
+			     : import_add_override(o, call->arguments[i], err);
+	return rc;
+}
+
 static int import_file(const struct call *call)
 {
 	const struct import_args *args = call->options;
 	const char *path = call->arguments[1];
+	struct import_overrides overrides;
 	char name[NAME_BYTES], *text = NULL;
 	struct import found = {0};
 	struct err err = {0};
 	size_t length = 0;
-	int rc, status;
+	int rc = import_overrides_of(&overrides, call, &err), status;
 
-	rc = job_read_file(path, &text, &length, &err);
+	if (rc == 0)
+		rc = job_read_file(path, &text, &length, &err);
 	if (rc == 0) {
 		rc = import_dlio(&found, import_base_name(path, name), text, length,
-				 call->arguments + 2, call->argument_count - 2,
-				 (enum import_as)args->as, &err);
+				 overrides.texts, overrides.count, (enum import_as)args->as, &err);
 		if (rc < 0)
 			err_wrap(&err, rc, "%s", path);
 	}
 	free(text);
+	cJSON_Delete(overrides.lists);
 	status = import_put(&found, rc, "unknown to DLIO", &err);
 	import_free(&found);
 	return status;

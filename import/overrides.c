@@ -196,3 +196,32 @@ int override_apply(struct cJSON *tree, const char *text, struct err *err)
 		err_set(err, rc, "is too long or is not plain text");
 	return rc < 0 ? err_wrap(err, rc, "override %s", json_quote(quoted, text)) : 0;
 }
+
+/* "workload=unet3d" chooses a file, and "hydra.run.dir=x" is for Hydra. */
+static bool override_is_for_hydra(const char *text)
+{
+	text += strspn(text, "+~");
+	return strncmp(text, "hydra", 5) == 0 || strncmp(text, GROUP "=", sizeof(GROUP)) == 0;
+}
+
+int override_list_read(struct cJSON **list, const char *text, size_t length, struct err *err)
+{
+	cJSON *item, *next;
+	int rc = yaml_tree_read(list, text, length, err);
+
+	if (rc < 0)
+		return rc;
+	rc = cJSON_IsArray(*list) ? 0 : -EINVAL;
+	for (item = (*list)->child; rc == 0 && item; item = next) {
+		next = item->next;
+		if (!cJSON_IsString(item))
+			rc = -EINVAL;
+		else if (override_is_for_hydra(item->valuestring))
+			cJSON_Delete(cJSON_DetachItemViaPointer(*list, item));
+	}
+	if (rc == 0)
+		return 0;
+	cJSON_Delete(*list);
+	*list = NULL;
+	return err_set(err, rc, "is not a list of overrides");
+}

@@ -6,6 +6,8 @@
 #ifndef HAUL_IMPORT_OVERRIDES_H
 #define HAUL_IMPORT_OVERRIDES_H
 
+#include <stddef.h>
+
 #include "core/err.h"
 
 struct cJSON;
@@ -13,5 +15,9 @@ struct cJSON;
 /* Changes the tree, an object. A path may begin with "workload", which is ignored. -EINVAL with a
  * sentence that names the override. */
 int override_apply(struct cJSON *tree, const char *text, struct err *err);
+
+/* The overrides that Hydra writes as a list beside a run's configuration (overrides.yaml), without those that choose files
+ * ("workload=unet3d") or are Hydra's own. A list of texts, the caller's (cJSON_Delete). -EINVAL where it is no such list. */
+int override_list_read(struct cJSON **list, const char *text, size_t length, struct err *err);
 
 #endif

@@ -242,6 +242,23 @@ def test_only_a_workload_is_one():
         imported(text)
 
 
+def test_a_list_of_overrides():
+    """Hydra's overrides.yaml, given after the workload, is applied in its place among the other overrides."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "overrides.yaml")
+        with open(path, "w") as f:
+            f.write("- workload=unet3d_h100\n- ++hydra.run.dir=/x\n- ++workload.dataset.num_files_train=400\n"
+                    "- ++workload.reader.batch_size=3\n")
+        job, _ = imported(PLAIN, path, "reader.batch_size=5")
+        check((job["dataset"]["files"], phase(job, "train")["batch"]) == (400, 5), job)
+        job, _ = imported(PLAIN, "reader.batch_size=5", path)
+        check(phase(job, "train")["batch"] == 3, job)
+        with open(path, "w") as f:
+            f.write("a: 1\n")
+        check("is not a list of overrides" in imported(PLAIN, path, rc=2)[1], "no list")
+        check("No such file" in imported(PLAIN, path + ".yaml", rc=2)[1], "no file")
+
+
 def test_a_job_that_cannot_run():
     """The job is printed, and the exit status says that it is none to run."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
