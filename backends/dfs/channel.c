@@ -138,7 +138,9 @@ void dfs_channel_close(struct channel *c)
 {
 	struct dfs_channel *ch = c->state;
 
-	if (!ch->broken)
+	/* Where servers do not answer, the end of each queue would wait for them in turn: all end with the
+	 * process. */
+	if (!ch->broken && !atomic_load(&dfs_store_of(c->store)->left))
 		channel_destroy(c);
 	channel_free(ch);
 }
