@@ -137,6 +137,18 @@ static int trace_wrap(const struct trace_reader *t, int rc, struct err *err)
 	return err_wrap(err, rc, "line %" PRIu64, line_reader_number(t->lines));
 }
 
+/* Whether a first line is of what users ask of a model, which is no trace of operations. */
+static bool trace_is_requests(const char *line)
+{
+	static const char *const signs[] = {"\"input_length\"", "\"conversations\"",
+					    "ContextTokens", "Request tokens"};
+	bool is = line[strspn(line, " \t")] == '[';
+
+	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+		is = is || strstr(line, signs[i]);
+	return is;
+}
+
 static int trace_read_header(struct trace_reader *t, struct err *err)
 {
 	char *line, *f[TRACE_FIELDS_FULL + 1];
@@ -153,6 +165,11 @@ static int trace_read_header(struct trace_reader *t, struct err *err)
 		return trace_wrap(t, rc, err);
 	if (rc == 0)
 		return err_set(err, -EINVAL, "is empty");
+	if (trace_is_requests(line))
+		return err_set(
+			err, -EINVAL,
+			"has requests of users, not operations: a phase \"kvcache\" reads it "
+			"(arrivals.file)");
 	if (strlen(line) == length && trace_log_is_header(line)) {
 		rc = trace_log_header(t, line, err);
 		return rc < 0 ? trace_wrap(t, rc, err) : 0;

@@ -267,6 +267,9 @@ static const struct refused_case {
 	double rate;
 } refused[] = {
 	{"", "is empty", 0},
+	{"Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n",
+	 "has operations, not requests of users: a phase \"replay\"", 0},
+	{"idx\tthread\top\n", "has operations, not requests of users", 1},
 	{"a,b,c\n1,2,3\n", "line 1: must have the columns Timestamp", 0},
 	{BURST, "has no request at all", 0},
 	{BURST "5,x,0,18,18,y\n", "has no request in this part of its time", 0},

@@ -213,6 +213,10 @@ static void test_wrong(void)
 	static const struct {
 		const char *text, *says;
 	} cases[] = {
+		{"[{\"conversations\": []}]", "has requests of users, not operations"},
+		{"{\"timestamp\": 0, \"input_length\": 5, \"output_length\": 6}\n",
+		 "has requests of users"},
+		{"TIMESTAMP,ContextTokens,GeneratedTokens\n", "has requests of users"},
 		{"idx\tthread\top\n",
 		 "line 1: is the header of an operation log without the column"},
 		{S3DLIO S3DLIO_ROW("PUT", -5, "f", "", "01"), "line 2: bytes must be"},

@@ -156,6 +156,11 @@ static int arrivals_header(struct arrivals *a, struct err *err)
 		return arrivals_wrap(a, rc, err);
 	if (rc == 0)
 		return err_set(err, -EINVAL, "is empty");
+	if (strncmp(line, "Timestamp,Operation,", 20) == 0 || strchr(line, '\t') ||
+	    strncmp(line, "fio version", 11) == 0)
+		return err_set(
+			err, -EINVAL,
+			"has operations, not requests of users: a phase \"replay\" reads it");
 	count = arrivals_split(line, fields);
 	for (size_t i = 0; i < COUNT(arrivals_tables); i++)
 		if (count <= FIELDS_MAX && arrivals_known(a, &arrivals_tables[i], fields, count))
