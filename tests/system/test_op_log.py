@@ -164,7 +164,7 @@ def test_refused_before_anything_runs():
         check([open(f"{folder}/ops.{rank}.tsv.zst", "rb").read() for rank in range(2)] == older and
               not glob.glob(f"{folder}/*.part-*"), "a run that measured nothing replaced the older log")
         r = mpi(1, "run", job, "--op-log", "no/such/ops.zst", "--results", "b.h5", cwd=folder)
-        check(r.rc == 1 and "no/such/ops.zst: No such file or directory" in r.err, f"{r}")
+        check(r.rc == 1 and "no/such/ops.zst cannot be written: No such file or directory" in r.err, f"{r}")
 
 
 def test_log_of_a_killed_run():
