@@ -20,13 +20,13 @@ struct show_args {
 };
 
 static const struct verb_option show_options[] = {
-	VERB_OPTION("job", VERB_FLAG, struct show_args, job,
-		    .help = "prints the job that ran, with all its defaults, as a job file"),
 	VERB_OPTION(
-		"run", VERB_COUNT, struct show_args, run, .value = "N", .min = 1,
-		.max = SHOW_RUNS_MAX,
-		.help = "with --job: the job of run N of a series, with the values that its sweeps set; "
-			"default: the job as it was given"),
+		"job", VERB_FLAG, struct show_args, job,
+		.help = "the job that ran, with all its defaults, as a job file; the only thing it shows, so it may be left out"),
+	VERB_OPTION("run", VERB_COUNT, struct show_args, run, .value = "N", .min = 1,
+		    .max = SHOW_RUNS_MAX,
+		    .help = "the job of run N of a series, with the values that its sweeps set; "
+			    "default: the job as it was given"),
 	{.name = NULL},
 };
 
@@ -82,10 +82,6 @@ static int show_run(const struct call *call)
 	char *text = NULL;
 	int rc;
 
-	if (!args->job) {
-		cli_say("show: needs --job; haul report shows the results");
-		return EXIT_USAGE;
-	}
 	rc = results_open(&f, call->arguments[0], &err);
 	if (rc == 0)
 		rc = show_job(f, args->run, &text, &err);
