@@ -115,7 +115,9 @@ def differences(said):
             for name, (value, off) in one.items():
                 right = wanted[name][0]
                 near = abs(value - right) <= off + 1e-6 * abs(right)
-                if not near and not (math.isnan(value) and math.isnan(right)):
+                # The text shows nothing where no byte was moved.
+                nothing = math.isnan(value) and (math.isnan(right) or (output == "text" and right == 0))
+                if not near and not nothing:
                     found.append(f"phase {i}: {name} is {value} in {output}, {right} in JSON")
     return found
 
@@ -170,8 +172,11 @@ def test_one_window():
         m, t = get["measures"], get["timeline"]
         check(m["warmup_operations"] > 0 and get["seconds"] > 1.7, f"{get['seconds']} s, {m}")
         took = m["last_done_ns"] / 1e9
-        check(abs(get["rates"]["operations_per_second"] * took - get["operations"]) < 1, f"{get['rates']}")
-        check(abs(get["rates"]["bytes_per_second"] * took - get["bytes_read"]) < 1, f"{get['rates']}")
+        check(abs(get["rates"]["operations_per_second"] * took - get["operations"]) < 1,
+              f"{get['rates']}, {get['operations']} operations in {took} s")
+        # A read may have ended, and its operation with its close not, when the time was over.
+        check(abs(get["rates"]["bytes_per_second"] * took - get["bytes_read"]) <= 2 * 16384 + 1,
+              f"{get['rates']}, {get['bytes_read']} bytes read in {took} s")
         spans = [t["interval_s"]] * (len(t["time_s"]) - 1) + [took - t["time_s"][-1]]
         for key, total in (("operations_per_second", get["operations"]), ("bytes_read_per_second", get["bytes_read"])):
             sums = sum(rate * span for rate, span in zip(t[key], spans))
