@@ -78,7 +78,9 @@
 		} else {
 			document.title = `${data.files.length} files · haul report`;
 			dom.add(page, [dom.element('h1', null, `${data.files.length} results files`)]);
-			dom.add(page, [series.comparison(data.compare), series.scaling(data.scaling)]);
+			const parts = [series.comparison(data.compare), series.scaling(data.scaling)];
+			// Runs on different numbers of nodes are not made to be compared with each other.
+			dom.add(page, data.scaling && data.scaling.some(row => row.nodes !== data.scaling[0].nodes) ? parts.reverse() : parts);
 			for (const [i, file] of data.files.entries())
 				dom.add(page, [(i ? details => details : dom.open)(dom.later(`${file.file}: ${file.name}, ${file.status}`, {class: 'phase'}, () => dom.element('div', null, heading(file), fileParts(file))))]);
 		}

@@ -52,19 +52,40 @@ const series = (() => {
 		].flat(3);
 	}
 
+	// What tells the series of a scaling table from each other: ways, and jobs, phases and sweeps where they differ.
+	function nameOf(rows, row) {
+		const differs = key => rows.some(one => one[key] !== rows[0][key]);
+		return [row.way, ...['job', 'phase', 'sweep'].filter(differs).map(key => row[key])].filter(word => word).join(' · ') || row.phase;
+	}
+
+	// A line per way over the numbers of nodes, on an axis of logarithms. ideal: as if each node got what it gets on the fewest nodes of the best way.
 	function scaling(rows) {
 		if (!rows || rows.length < 2)
 			return null;
-		const x = {label: 'nodes', kind: 'count', log: rows.some(row => row.nodes !== rows[0].nodes), values: rows.map(row => row.nodes), text: i => `${rows[i].nodes}, ${rows[i].file}`};
-		const of = (key, title, kind, more = {}) => chart.draw({
-			title, x, y: {kind, ...more}, series: [{label: title, style: 'points',
-				values: rows.map(row => row[key].mean), low: rows.map(row => row[key].ci95_low), high: rows.map(row => row[key].ci95_high)}],
-		});
+		const nodes = [...new Set(rows.map(row => row.nodes))].sort((a, b) => a - b);
+		const lines = byName(rows, row => row.series).map(([, list]) => ({label: nameOf(rows, list[0]), at: new Map(list.map(row => [row.nodes, row])), first: list[0]}));
+		const several = nodes.length > 1;
+		const x = {label: 'nodes', kind: 'count', log: several, ticks: several, values: nodes};
+		const of = (key, title, kind, more = {}) => {
+			const drawn = lines.map((one, i) => {
+				const values = part => nodes.map(n => one.at.has(n) ? one.at.get(n)[key][part] : null);
+				return {label: one.label, color: `line-${i % 6 + 1}`, style: several ? 'line' : 'points', values: values('mean'), low: values('ci95_low'), high: values('ci95_high')};
+			});
+			if (more.ideal && several) {
+				const {first} = lines.reduce((best, one) => one.first[key].mean / one.first.nodes > best.first[key].mean / best.first.nodes ? one : best);
+				drawn.push({label: 'ideal', color: 'other', values: nodes.map(n => n >= first.nodes ? first[key].mean * n / first.nodes : null)});
+			}
+			return chart.draw({title, x, y: {kind, log: more.log, ...(more.max ? {max: more.max} : {})}, series: drawn});
+		};
+		for (const row of rows)
+			row.per_node = {mean: row.bytes_per_second_per_node, ci95_low: format.known(row.bytes_per_second.ci95_low) ? row.bytes_per_second.ci95_low / row.nodes : null,
+				ci95_high: format.known(row.bytes_per_second.ci95_high) ? row.bytes_per_second.ci95_high / row.nodes : null};
 		return [
-			chart.group('Scaling', of('bytes_per_second', 'Bytes per second', 'rate'), of('au', 'AU', 'share', {max: 1}), of('efficiency', 'Bytes per second and node, relative to the fewest nodes', 'share')),
-			table.plain(['nodes', 'ranks', 'file', 'phase', 'repeats', 'bytes per second', 'per node', 'AU', 'efficiency'], rows.map(row => [
-				format.count(row.nodes), format.count(row.ranks), row.file, row.phase, format.count(row.repeats), interval(row.bytes_per_second, 'rate'),
-				format.rate(row.bytes_per_second_per_node), interval(row.au, 'share'), format.share(row.efficiency.mean)]), [2, 3]),
+			chart.group('Scaling', of('au', 'AU', 'share', {max: 1}), of('per_node', 'Bytes per second and node', 'rate'),
+				of('bytes_per_second', 'Bytes per second', 'rate', {ideal: true, log: true}), of('efficiency', "Bytes per second and node, relative to the same way's fewest nodes", 'share')),
+			table.plain(['way', 'nodes', 'ranks', 'repeats', 'bytes per second', 'per node', 'AU', 'efficiency', 'cached', 'phase', 'file'], rows.map(row => [
+				nameOf(rows, row), format.count(row.nodes), format.count(row.ranks), format.count(row.repeats), interval(row.bytes_per_second, 'rate'),
+				format.rate(row.bytes_per_second_per_node), interval(row.au, 'share'), format.share(row.efficiency.mean), format.share(row.cached_share), row.phase, row.file]), [0, 9, 10]),
 		].flat();
 	}
 
