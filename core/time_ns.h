@@ -9,6 +9,7 @@
 #define NS_PER_US UINT64_C(1000)
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S  UINT64_C(1000000000)
+#define NS_PER_D  (86400 * NS_PER_S)
 
 static inline struct timespec ns_to_timespec(uint64_t ns)
 {

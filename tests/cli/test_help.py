@@ -43,6 +43,7 @@ def test_plain_words():
     for verb in VERBS:
         texts += haul(verb, "--help").stdout.split("\n  ")
     check(len(texts) > 200, len(texts))
+    check(not re.search(r"[0-9]{7,} ns", "".join(texts)), "a bound in ns that nobody can read")
     for text in texts:
         words = " ".join(text.split())
         odd = RATE.search(words) or LIMIT.search(words)

@@ -1,5 +1,7 @@
 /* The table of options of the phase "kvcache". */
 #include "workloads/kvcache/kvcache.h"
+
+#include "core/time_ns.h"
 #include "workloads/trace/trace.h"
 
 enum {
@@ -108,13 +110,13 @@ const struct option kvcache_options_table[] = {
 		  .table = kv_autoscale_options_table,
 		  .help = "more or fewer users while the phase runs; each rank decides for itself"),
 	OPT_TIME("duration", struct kvcache_options, duration_ns, .def = 60000ull * MS, .min = MS,
-		 .max = 1ull << 50, .help = "time in which users ask"),
+		 .max = 13 * NS_PER_D, .help = "time in which users ask"),
 	OPT_U64("requests", struct kvcache_options, requests,
 		.help = "the phase ends after this number of requests of a rank; 0: no limit"),
 	OPT_CHOICE("generation", struct kvcache_options, generation, .choices = generation_names,
 		   .preset = generation_preset,
 		   .help = "time to generate a token: none, 2 ms or 30 ms"),
-	OPT_TIME("token_time", struct kvcache_options, token_ns, .max = 1ull << 40,
+	OPT_TIME("token_time", struct kvcache_options, token_ns, .max = 18 * 60000ull * MS,
 		 .usual = 60000000000, .help = "the same as a number"),
 	OPT_U64("served", struct kvcache_options, served, .max = KV_SERVED_MAX,
 		.help = "requests of a rank that are served at a time; 0: as many as there are "
@@ -154,7 +156,7 @@ const struct option kvcache_options_table[] = {
 		"trace_ranks", struct kvcache_options, trace_ranks, .choices = kv_trace_ranks_names,
 		.help = "of a tensor group. group: the rows of one rank, with an even part of the "
 			"bytes, as MLPerf counts; all: those of every rank, with its shard"),
-	OPT_TIME("trace_epoch", struct kvcache_options, trace_epoch_ns, .max = 1ull << 62,
+	OPT_TIME("trace_epoch", struct kvcache_options, trace_epoch_ns, .max = 50000 * NS_PER_D,
 		 .help = "the time of the epoch at which the clock of a trace begins"),
 	OPTION_VERIFY(struct kvcache_options, verify),
 	OPTION_ON_ERROR(struct kvcache_options, on_error),

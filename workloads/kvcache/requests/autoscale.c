@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "core/time_ns.h"
 #include "workloads/kvcache/requests/source_options.h"
 
 enum { MS = 1000000, STEP_LEAST = 5, STEP_MOST = 100 };
@@ -23,7 +24,7 @@ const struct option kv_autoscale_options_table[] = {
 		.help = "qos: as many users as keep the limits; capacity: ever more users, until no more "
 			"tokens are generated, which ends the phase"),
 	OPT_TIME("interval", struct kv_autoscale_options, interval_ns, .def = 10000ull * MS,
-		 .min = MS, .max = 1ull << 50, .help = "time between two decisions"),
+		 .min = MS, .max = 13 * NS_PER_D, .help = "time between two decisions"),
 	OPT_U64("users_min", struct kv_autoscale_options, users_min, .def = 1, .min = 1,
 		.max = KV_USERS_MAX, .help = "the fewest users of a rank"),
 	OPT_U64("users_max", struct kv_autoscale_options, users_max, .def = 10000, .min = 1,
@@ -41,9 +42,9 @@ const struct option kv_autoscale_options_table[] = {
 	OPT_REAL("target", struct kv_autoscale_options, target, .def_real = 0.8, .max_real = 1,
 		 .help = "qos: saturation to keep, from 0 to 1"),
 	OPT_TIME("read_p95", struct kv_autoscale_options, read_ns, .def = 100 * MS, .min = 1,
-		 .max = 1ull << 50, .help = "qos: limit of the 95th percentile of reads"),
+		 .max = 13 * NS_PER_D, .help = "qos: limit of the 95th percentile of reads"),
 	OPT_TIME("write_p95", struct kv_autoscale_options, write_ns, .def = 50 * MS, .min = 1,
-		 .max = 1ull << 50, .help = "qos: limit of the 95th percentile of writes"),
+		 .max = 13 * NS_PER_D, .help = "qos: limit of the 95th percentile of writes"),
 	OPT_U64("waiting", struct kv_autoscale_options, waiting, .def = 100, .min = 1,
 		.help = "qos: limit of the requests that wait to be served"),
 	OPT_END};

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/numbers.h"
+#include "core/time_ns.h"
 #include "workloads/model/kv_model.h"
 
 enum { MS = 1000000, SOURCE_PATH_BYTES = 256 };
@@ -40,9 +41,9 @@ static const struct option template_options[] = {
 	TOKENS("generate_min", struct kv_template, generate_min, 50, "fewest tokens generated"),
 	TOKENS("generate_max", struct kv_template, generate_max, 200, "most tokens generated"),
 	OPT_TIME("think_min", struct kv_template, think_min_ns, .def = 100 * MS, .min = 1000,
-		 .max = 1ull << 50, .help = "shortest time between two requests of a user"),
+		 .max = 13 * NS_PER_D, .help = "shortest time between two requests of a user"),
 	OPT_TIME("think_max", struct kv_template, think_max_ns, .def = 500 * MS, .min = 1000,
-		 .max = 1ull << 50, .help = "longest time between two requests of a user"),
+		 .max = 13 * NS_PER_D, .help = "longest time between two requests of a user"),
 	OPT_END};
 
 static const struct option class_options[] = {
@@ -119,9 +120,9 @@ static const struct option arrivals_options[] = {
 			"the environment"),
 	OPT_REAL("speed", struct kv_arrivals_options, speed, .def_real = 1, .min_real = 0.001,
 		 .max_real = 1e6, .help = "times as fast as they were recorded"),
-	OPT_TIME("from", struct kv_arrivals_options, from_ns, .max = 1ull << 60,
+	OPT_TIME("from", struct kv_arrivals_options, from_ns, .max = 13000 * NS_PER_D,
 		 .help = "requests before this time of the trace are left out"),
-	OPT_TIME("window", struct kv_arrivals_options, window_ns, .max = 1ull << 60,
+	OPT_TIME("window", struct kv_arrivals_options, window_ns, .max = 13000 * NS_PER_D,
 		 .help = "requests so long after that time, or later, are left out; 0: none"),
 	OPT_U64("cycles", struct kv_arrivals_options, cycles, .def = 1,
 		.help = "times that the file is read, with new entries each time; 0: as long as the "
