@@ -12,7 +12,7 @@ enum { FILES_MAX = 4096 };
 
 struct report_args {
 	bool json, csv, scaling;
-	const char *html;
+	const char *html, *svg;
 	uint64_t steps;
 };
 
@@ -28,6 +28,8 @@ static const struct verb_option report_options[] = {
 		"scaling", VERB_FLAG, struct report_args, scaling,
 		.help = "prints one table of all files, with a row per number of nodes; also with --json "
 			"or --csv"),
+	VERB_OPTION("svg", VERB_TEXT, struct report_args, svg, .value = "OUT",
+		    .help = "writes the figure of --scaling alone to the file OUT, for a slide"),
 	VERB_OPTION(
 		"steps", VERB_COUNT, struct report_args, steps, .value = "N", .min = 1,
 		.max = STEPS_ROWS,
@@ -58,14 +60,19 @@ static int report_run(const struct call *call)
 		cli_say("report: --csv and --json exclude each other");
 		return EXIT_USAGE;
 	}
+	if (args->svg && (args->html || args->json || args->csv || args->scaling || args->steps)) {
+		cli_say("report: --svg writes the figure alone, and goes with no other option");
+		return EXIT_USAGE;
+	}
 	if (args->html && (args->json || args->csv || args->scaling || args->steps)) {
 		cli_say("report: --html has all of it, and goes with no other option");
 		return EXIT_USAGE;
 	}
 	if (count == 1 && report_is_folder(files[0]) &&
-	    !(args->csv || args->scaling || args->steps || args->html))
+	    !(args->csv || args->scaling || args->steps || args->html || args->svg))
 		return cli_ended(report_folder(stdout, shape, files[0], &err), &err);
-	rc = args->html      ? report_page(args->html, false, files, count, &err)
+	rc = args->svg       ? report_scaling_figure(args->svg, files, count, &err)
+	     : args->html    ? report_page(args->html, false, files, count, &err)
 	     : args->scaling ? report_scaling(stdout, shape, files, count, &err)
 			     : report_files(stdout, shape, files, count, &o, &err);
 	return cli_ended(rc, &err);

@@ -11,6 +11,7 @@
 #include "report/compare.h"
 #include "report/file_list.h"
 #include "report/scaling.h"
+#include "report/scaling_svg.h"
 
 enum { PAGE_HEAD_BYTES = 4096 };
 
@@ -116,10 +117,12 @@ int report_folder(FILE *out, enum report_shape shape, const char *folder, struct
 	return rc;
 }
 
-/* A page of haul may be written over; anything else that is there would be lost. */
-static int page_refuse(const char *path, struct err *err)
+static const char page_mark[] = "<meta name=\"generator\" content=\"haul\">";
+static const char svg_mark[] = "<!-- Made by haul: scaling -->";
+
+/* A page or figure of haul, as its mark tells, may be written over; anything else that is there would be lost. */
+static int page_refuse(const char *path, const char *mark, struct err *err)
 {
-	static const char mark[] = "<meta name=\"generator\" content=\"haul\">";
 	char head[PAGE_HEAD_BYTES + 1] = "";
 	bool stands;
 	int rc = part_check_place(path, true, "", &stands, err);
@@ -172,7 +175,7 @@ int report_page(const char *path, bool compare, const char *const *paths, unsign
 {
 	struct results_file **files = NULL;
 	const struct results_file *const *read;
-	int rc = page_refuse(path, err);
+	int rc = page_refuse(path, page_mark, err);
 
 	if (rc == 0)
 		rc = load_all(&files, paths, count, err);
@@ -185,10 +188,31 @@ int report_page(const char *path, bool compare, const char *const *paths, unsign
 	return rc;
 }
 
+int report_scaling_figure(const char *path, const char *const *paths, unsigned count,
+			  struct err *err)
+{
+	struct scaling s = {0};
+	struct results_file **files = NULL;
+	int rc = page_refuse(path, svg_mark, err);
+
+	if (rc == 0)
+		rc = load_all(&files, paths, count, err);
+	if (rc == 0 && !scaling_make(&s, (const struct results_file *const *)files, count))
+		rc = err_set(err, -ENOMEM, "no memory for the report");
+	if (rc == 0 && !s.count)
+		rc = err_set(err, -EINVAL,
+			     "no finished phase has a rate of bytes: there is no figure");
+	if (rc == 0)
+		rc = page_write(path, scaling_svg(&s), err);
+	scaling_free(&s);
+	unload_all(files, count);
+	return rc;
+}
+
 int report_plan_page(const char *path, struct cJSON *plan, struct err *err)
 {
 	char *text = report_html_plan(plan);
-	int rc = page_refuse(path, err);
+	int rc = page_refuse(path, page_mark, err);
 
 	if (rc == 0)
 		return page_write(path, text, err);

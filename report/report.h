@@ -20,6 +20,10 @@ int report_files(FILE *out, enum report_shape shape, const char *const *paths, u
 int report_scaling(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
 		   struct err *err);
 
+/* Writes the figure of that table (scaling_svg.h) to the file at path, as report_page does. */
+int report_scaling_figure(const char *path, const char *const *paths, unsigned count,
+			  struct err *err);
+
 /* Writes a line for each results file in a folder, the newest first (file_list.h). */
 int report_folder(FILE *out, enum report_shape shape, const char *folder, struct err *err);
 

@@ -3,6 +3,7 @@ of the single runs and with a computation by hand."""
 import csv
 import math
 import os
+import xml.etree.ElementTree
 
 from haultest import *
 
@@ -97,6 +98,15 @@ def test_ways():
         check(r.out.splitlines()[0].split()[0] == "way" and all(len(line) <= 100 for line in r.out.splitlines()), f"{r}")
         table = list(csv.DictReader(alone("report", "--scaling", "--csv", *files, cwd=folder).out.splitlines()))
         check([line["way"] for line in table] == [row["way"] for row in rows], f"{table}")
+        for again in range(2):
+            r = alone("report", "--svg", "f.svg", *files, cwd=folder)
+            check(r.rc == 0, f"{r}")
+        root = xml.etree.ElementTree.parse(f"{folder}/f.svg").getroot()
+        words = [one.text for one in root.iter("{http://www.w3.org/2000/svg}text")]
+        check({"fast", "slow", "base", "1", "2", "AU (%)", "GB/s per node"} <= set(words), f"{words}")
+        check(len(list(root.iter("{http://www.w3.org/2000/svg}circle"))) == 2 * len(rows), "a point per row and panel")
+        r = alone("report", "--svg", "job.json", *files, cwd=folder)
+        check(r.rc != 0 and "name another" in r.err, f"{r}")
         for wrong, says in (({"way": "x"}, '/way: "x" is none of the job\'s ways: fast, slow'),
                             ({"ways": {"a": {"store": {}}}}, '/ways/a: unknown key "store"'),
                             ({"ways": {"a": {"env": {"A": 1}}}}, "/ways/a/env: must be an object of strings"),
