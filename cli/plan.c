@@ -362,7 +362,7 @@ static void plan_more(void)
 const struct verb plan_verb = {
 	.name = "plan",
 	.arguments = "JOB",
-	.help = "checks a job and shows what it needs of the machine; opens no store, but asks a pool of DAOS for its space",
+	.help = "checks a job and shows what it needs of the machine; asks only DAOS, for space",
 	.example = "haul plan unet3d_aurora --nodes 512",
 	.more = plan_more,
 	.options = plan_options,

@@ -353,7 +353,7 @@ def test_page_of_other_numbers():
         with open(path, "rb") as f:
             check(f.read() == before, "the page of another plan is gone")
         results = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "results", "version_2.h5")
-        refused(haul("plan", "unet3d_demo", "--html", results), "no page is written over it")
+        refused(haul("plan", "unet3d_demo", "--html", results), "is no page of haul")
         r = haul("plan", "unet3d_demo", "--html", "/dev/full")
         check(r.returncode == 2 and "/dev/full is a device" in r.stderr, f"{r}")
 

@@ -93,10 +93,10 @@ def test_page():
         refused(haul("report", "--html", page, "/nonexistent/results.h5"), "/nonexistent/results.h5")
         with open(page, "rb") as f:
             check(f.read() == before, "the page of other results is gone")
-        refused(haul("report", "--html", results), "no page is written over it")
+        refused(haul("report", "--html", results), "is no page of haul")
         refused(haul("report", "--html", page, "--json", results), "--html has all of it")
         refused(haul("compare", "--html", page, "--json", results), "--html and --json exclude each other")
-        refused(haul("compare", "--html", results, results), "no page is written over it")
+        refused(haul("compare", "--html", results, results), "is no page of haul")
         r = haul("report", "--html", "/dev/full", results)
         check(r.returncode == 2 and "/dev/full is a device" in r.stderr, f"{r}")
 
