@@ -320,6 +320,27 @@ static int run_watch(struct run *run, const struct run_options *options, struct 
 	return 0;
 }
 
+/* A launcher of another MPI starts each rank as a world of one, and all of them share one results file. */
+static int run_check_launcher(const struct run *run, struct err *err)
+{
+	static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS",
+					    "PMI_SIZE"};
+
+	for (size_t i = 0; i < COUNT(sizes); i++) {
+		const char *told = getenv(sizes[i]);
+		unsigned long ranks = told ? strtoul(told, NULL, 10) : 0;
+
+		if (ranks > run->world->size)
+			return err_set(
+				err, -EINVAL,
+				"the launcher has started %lu ranks (%s), but MPI sees %u: it is not "
+				"that of haul's MPI (haul version names it); take the mpiexec of that "
+				"MPI, or srun --mpi=pmi2 or pmix",
+				ranks, sizes[i], run->world->size);
+	}
+	return 0;
+}
+
 /* All preparation between accepting the job and the first phase. */
 static int run_prepare(struct run *run, const struct run_options *options, enum exit_status *status,
 		       struct err *err)
@@ -328,7 +349,9 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 	int rc;
 
 	*status = EXIT_USAGE;
-	rc = nodes_find(&run->nodes, run->world, options->fake_nodes, err);
+	rc = group_agree(run->world, run_check_launcher(run, err), err);
+	if (rc == 0)
+		rc = nodes_find(&run->nodes, run->world, options->fake_nodes, err);
 	if (rc == 0)
 		rc = run_watch(run, options, err);
 	if (rc == 0)

@@ -2,7 +2,7 @@
 import os
 import tempfile
 
-from haultest import Folder, check, main, mpi, write_job
+from haultest import Folder, alone, check, main, mpi, write_job
 
 
 def job(folder, on):
@@ -54,6 +54,18 @@ def test_all_wrong():
             r = mpi(2, "run", "job.json", "--fake-nodes", 2, cwd=folder)
             check(r.rc == 1 and "2 of 2 nodes, for one: " in r.err and f"wants it on {on}" in r.err, f"{r}")
             check(not os.path.exists(f"{folder}/results.h5") and not os.path.exists(f"{folder}/nodes"), "something was written")
+
+
+def test_launcher():
+    """A launcher of another MPI: each rank is alone, and says so before it touches the results of the others."""
+    with Folder() as folder:
+        job(folder, "")
+        for name in ("OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "PMI_SIZE"):
+            r = alone("run", "job.json", cwd=folder, env={**os.environ, name: "4"})
+            check(r.rc == 2 and f"has started 4 ranks ({name}), but MPI sees 1" in r.err, f"{r}")
+            check(not os.path.exists(f"{folder}/results.h5"), "results are there")
+        r = alone("run", "job.json", cwd=folder, env={**os.environ, "OMPI_COMM_WORLD_SIZE": "1"})
+        check(r.rc == 0, f"{r}")
 
 
 main()
