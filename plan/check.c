@@ -217,6 +217,8 @@ int plan_check_places(const struct job *job, uint32_t nodes, bool strict, struct
 {
 	int rc = 0;
 
+	if (!job->phase_count && strict)
+		return err_set(err, -EINVAL, "/phases: is empty; a run needs at least one phase");
 	for (uint32_t i = 0; rc == 0 && i < job->store_count; i++)
 		rc = plan_check_store(&job->stores[i], nodes, strict, err);
 	if (rc == 0)
@@ -236,8 +238,6 @@ int plan_check(const struct job *job, uint32_t ranks, uint32_t nodes, bool stric
 		return err_set(err, -EINVAL, "%s cannot run on %s",
 			       units_counted(some, ranks, "rank"),
 			       units_counted(other, nodes, "node"));
-	if (!job->phase_count && strict)
-		return err_set(err, -EINVAL, "/phases: is empty; a run needs at least one phase");
 	rc = plan_check_cluster(job, ranks, nodes, err);
 	if (rc == 0)
 		rc = plan_check_places(job, nodes, strict, err);

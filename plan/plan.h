@@ -30,7 +30,7 @@ uint32_t plan_phase_ranks(const struct job_phase *phase, uint32_t ranks);
  * x pipeline or than cluster.ranks. Jobs without phases or with zero steps are refused for a run
  * (strict); else there is a note. Opens nothing. */
 int plan_check(const struct job *job, uint32_t ranks, uint32_t nodes, bool strict, struct err *err);
-/* Of these, what concerns stores and data sets alone. */
+/* Of these, what concerns stores and data sets alone, and that there are phases. */
 int plan_check_places(const struct job *job, uint32_t nodes, bool strict, struct err *err);
 
 /* Refuses, with the path of the phase, what does not fit on its stores: more bytes or inodes than

@@ -29,6 +29,13 @@ static bool nearest_parent(char *path, struct statvfs *found)
 	return true;
 }
 
+/* A file system is looked at where it lies. */
+static bool has_path(const struct job_store *store)
+{
+	return strcmp(store->section->name, "file") == 0 ||
+	       strcmp(store->section->name, "direct") == 0;
+}
+
 /* The path of a file store, from its URI. */
 static bool find_path(const struct job_store *store, struct space *s)
 {
@@ -37,9 +44,7 @@ static bool find_path(const struct job_store *store, struct space *s)
 	struct err err = {0};
 	char uri[URI_BYTES];
 
-	if ((strcmp(store->section->name, "file") != 0 &&
-	     strcmp(store->section->name, "direct") != 0) ||
-	    !common->uri.count) {
+	if (!has_path(store) || !common->uri.count) {
 		snprintf(s->why, sizeof(s->why), "%s", store->section->name);
 		return false;
 	}
@@ -211,11 +216,9 @@ void plan_ask_space(struct plan *plan)
 		for (uint32_t k = 0; k < plan->phases[i].store_count; k++) {
 			struct phase_store *d = &plan->phases[i].stores[k];
 			const struct backend_ops *ops = d->store->section->owner;
-			struct space s;
 
-			/* A file system is looked at where it lies. */
 			if (!ops->space || (d->space_bytes <= 0 && !d->inodes) ||
-			    find_path(d->store, &s) || space_asked(plan, i + 1, d))
+			    has_path(d->store) || space_asked(plan, i + 1, d))
 				continue;
 			space_ask(d, &process);
 		}

@@ -162,6 +162,7 @@ static void doubt_time(struct doubts *d, const struct results_phase_read *p)
 			    "AU counts only %.0f %% of the phase, the rest is warm-up",
 			    share * 100);
 	else if (results_role(&p->merged, ROLE_OPERATION_RATE) >= 0 &&
+		 !(results_role_value(&p->merged, 0, ROLE_OPERATION_RATE) > 0) &&
 		 phase_common(p, TALLY_OPERATIONS) == 0 && phase_common(p, TALLY_ERRORS) == 0)
 		doubt_raise(d, DOUBT_WARMUP, "nothing was measured");
 	if (!d->raised[DOUBT_WARMUP] && seconds < short_s)

@@ -163,6 +163,9 @@ int tfrecord_count(const struct count_file *f, uint64_t *samples, const char **w
 
 	*samples = 0;
 	*wrong = NULL;
+	/* Records of no bytes are a hole in a file. */
+	if (rc == 0 && first == RECORD_FRAME_BYTES)
+		return 0;
 	if (rc == 0 && first && f->size % first == 0) {
 		rc = record_bytes(f, f->size - first, &last);
 		*samples = last == first ? f->size / first : 0;
