@@ -303,7 +303,7 @@ static void check_text(const struct results_file *f, uint32_t ranks, bool met)
 		expect(false, "a report");
 		return;
 	}
-	snprintf(line, sizeof(line), "chew: rate of bites %u/s %s the target of %s.\n", 3 * ranks,
+	snprintf(line, sizeof(line), "rate of bites %u/s %s the target of %s; ", 3 * ranks,
 		 met ? "meets" : "misses", met ? "1/s" : "1,000/s");
 	expect(strstr(text, line) != NULL, "the target's sentence");
 	expect(strstr(text, "\n  siesta ") != NULL, "the phase within it, indented");

@@ -136,7 +136,7 @@ static void test_refusals(void)
 		 0},
 		{"a", "img", "/dataset/sample_bytes_stdev: ", 1 << 30, 1, (uint64_t)1 << 47,
 		 (uint64_t)1 << 47},
-		{"a", "img", "/dataset/sample_bytes_stdev: ", 1 << 20, (uint64_t)1 << 32,
+		{"a", "img", "/dataset/samples_per_file: ", 1 << 20, (uint64_t)1 << 32,
 		 (uint64_t)1 << 48, 0},
 	};
 
