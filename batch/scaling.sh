@@ -34,7 +34,7 @@ batch_scaling_generates()
 # smaller runs read its first files. So it is made once, and the runs skip the phase that makes it.
 batch_scaling_data()
 {
-	local n largest=0 rc
+	local n largest=0 rc way
 	batch_scaling_generates || return 0
 	for n in $(batch_scaling_sizes | tr ' ' '\n' | sort -nr); do
 		batch_nodes "$n" "$work/hosts" || continue
@@ -42,13 +42,16 @@ batch_scaling_data()
 		break
 	done
 	[ "$largest" != 0 ] || return 1
-	batch_go_way "${ways[0]}" && batch_job_options && sched_ranks "$work/hosts" || return
-	batch_say "the data set of $largest nodes serves all runs"
-	batch_run "${launcher[@]}" "${way_env[@]}" "$HAUL" generate "$JOB" "${job_options[@]}" "${plan_words[@]}"
-	rc=$?
+	# The ways that the scheduler knows lead to the same data; those of a job may have stores of their own.
+	for way in "${ways[@]}"; do
+		batch_go_way "$way" && batch_job_options && sched_ranks "$work/hosts" || return
+		batch_say "the data set of $largest nodes serves all runs"
+		batch_run "${launcher[@]}" "${way_env[@]}" "$HAUL" generate "$JOB" "${job_options[@]}" "${plan_words[@]}"
+		rc=$?
+		[ "$rc" = 0 ] || { batch_say "the data set could not be made"; return "$rc"; }
+		[ -z "$(sched_ways)" ] || break
+	done
 	skip_words=(--skip generate)
-	[ "$rc" = 0 ] || batch_say "the data set could not be made"
-	return "$rc"
 }
 
 # batch_scaling_clean STATUS: removes the data set if every run was done.

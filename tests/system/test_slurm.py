@@ -2,10 +2,12 @@
 the scaling series."""
 import contextlib
 import glob
+import json
 import os
 import random
 import re
 import sys
+import tempfile
 import time
 
 import h5py
@@ -292,6 +294,25 @@ def test_scaling():
             said = report(f"{stem}.n{n}.h5")
             train = said["phases"][-1]
             check(len(said["phases"]) == 1 and train["status"] == "done" and train["measures"]["samples"] == 40 * n, f"{train}")
+
+
+def test_ways():
+    """Three ways on 1, 2 and 4 nodes, twice, from one submission: one table, one page, one figure."""
+    with Site() as site, tempfile.TemporaryDirectory(dir="/dev/shm") as mount:
+        write_job(site.path, {**job(), "ways": {"files": {}, "mount": {"stores": {"data": {"uri": f"file://{mount}/d"}}},
+                                                "sim": {"stores": {"data": {"uri": "sim://d", "bandwidth": "1 GB/s"}}}}}, "tiny.json")
+        site.submit(SCALING, "--nodes=4", "--ntasks-per-node=2", NODES="4", REPEATS="2", COLD="none")
+        site.ended(0)
+        names = [f"{site.path}/results/tiny.{site.job}.n{n}.{way}.r{r}.h5" for n in (1, 2, 4) for r in (1, 2) for way in ("files", "mount", "sim")]
+        with open(f"{site.path}/results/tiny.{site.job}.tsv", encoding="utf-8") as f:
+            check([line.split("\t")[3] for line in f][1:] == names, "the order of the runs")
+        said = json.loads(CLUSTER.ask(HAUL, "report", "--scaling", "--json", *names))["scaling"]
+        check([(row["way"], row["nodes"], row["repeats"]) for row in said] == [(w, n, 2) for w in ("files", "mount", "sim") for n in (1, 2, 4)], f"{said}")
+        for row in said:
+            own = [report(name)["phases"][-1]["figures"]["bytes_per_second"] for name in names if f".n{row['nodes']}.{row['way']}." in name]
+            check(abs(row["bytes_per_second"]["mean"] / (sum(own) / 2) - 1) < 1e-9, f"{row}: {own}")
+        CLUSTER.ask(HAUL, "report", "--svg", site.path + "/f.svg", *names)
+        CLUSTER.ask(HAUL, "report", "--html", site.path + "/p.html", *names)
 
 
 def test_512_nodes():
