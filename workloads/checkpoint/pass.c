@@ -10,6 +10,7 @@
 #include "workloads/checkpoint/read.h"
 #include "workloads/checkpoint/whole.h"
 #include "workloads/checkpoint/write.h"
+#include "workloads/common/open_uploads.h"
 #include "workloads/common/small_object.h"
 
 /* How long a pass took. */
@@ -18,6 +19,34 @@ struct checkpoint_took {
 	const struct checkpoint_member *last; /* of the threads that ended */
 	uint64_t bytes, files;
 };
+
+/* For rank 0, where no file of the checkpoint is open: removes what runs that were killed have left of files that they had not
+ * published. */
+static void checkpoint_drop_parts(struct checkpoint_run *r, uint64_t number)
+{
+	char key[OBJECT_KEY_BYTES];
+
+	marker_folder(r->options->folder, number, key);
+	open_uploads_drop_parts(&r->side, key);
+}
+
+/* Whether the folder, which has no marker, has anything. A run that was killed may have left a marker that was not published
+ * yet. */
+static int checkpoint_look_inside(struct checkpoint_run *r, const char *key,
+				  char name[OBJECT_KEY_BYTES], struct err *err)
+{
+	char marker[OBJECT_KEY_BYTES];
+	int rc;
+
+	if (!store_can(&r->store, BACKEND_LIST))
+		return 0;
+	rc = folder_first(&r->side, key, name, err);
+	if (rc < 0 || !name[0])
+		return rc;
+	marker_key(r->options->folder, r->number, marker);
+	return open_uploads_drop_parts(&r->side, marker) ? folder_first(&r->side, key, name, err)
+							 : 0;
+}
 
 /* Rank 0 looks at what is there. Nothing may be that haul did not make. */
 static int checkpoint_look(struct checkpoint_run *r, struct marker *old, struct err *err)
@@ -42,8 +71,7 @@ static int checkpoint_look(struct checkpoint_run *r, struct marker *old, struct 
 			r->store.uri, key, (unsigned long long)old->ranks);
 	if (rc == -ENOENT) {
 		*old = (struct marker){.generation = 0};
-		rc = store_can(&r->store, BACKEND_LIST) ? folder_first(&r->side, key, name, err)
-							: 0;
+		rc = checkpoint_look_inside(r, key, name, err);
 		if (rc == 0 && name[0])
 			rc = err_set(
 				err, -EEXIST,
@@ -53,6 +81,8 @@ static int checkpoint_look(struct checkpoint_run *r, struct marker *old, struct 
 	}
 	if (rc < 0)
 		*err = none;
+	else if (!old->whole)
+		checkpoint_drop_parts(r, r->number);
 	return rc;
 }
 
@@ -259,6 +289,7 @@ static int checkpoint_remove(struct checkpoint_run *r, uint64_t number, struct e
 	if (rc == 0)
 		rc = checkpoint_remove_files(r, err);
 	if (rc == 0 && group->rank == 0) {
+		checkpoint_drop_parts(r, number);
 		marker_key(r->options->folder, number, o.key);
 		queue_do(&r->side, &(struct request){.op = REQ_DELETE, .object = &o});
 		marker_folder(r->options->folder, number, o.key);
