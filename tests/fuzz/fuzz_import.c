@@ -1,6 +1,6 @@
 /* Fuzzing of the DLIO import: the bytes up to the first zero byte are a workload file, and each
  * text after a zero byte is an override. The import must refuse them with a sentence, or make a job
- * that is JSON and give a reason for each finding. */
+ * that is JSON and give a reason for each finding. The first text is also read as a list of overrides. */
 #include <cjson/cJSON.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "core/json.h"
 #include "import/dlio/import_dlio.h"
+#include "import/overrides.h"
 
 enum { OVERRIDES = 8, DEPTH = 32, VALUES = 1 << 17 };
 
@@ -39,6 +40,23 @@ static void import_text(const char *text, size_t length, const char *const *over
 	import_free(&found);
 }
 
+static void import_list(const char *text, size_t length)
+{
+	struct err err = {0};
+	cJSON *list = NULL, *item;
+
+	if (override_list_read(&list, text, length, &err) == 0) {
+		cJSON_ArrayForEach(item, list)
+		{
+			if (!cJSON_IsString(item))
+				abort();
+		}
+	} else if (!err.text[0] || list) {
+		abort();
+	}
+	cJSON_Delete(list);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);
@@ -53,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	length = strlen(text);
 	for (size_t at = length + 1; at < size && count < OVERRIDES; at += strlen(text + at) + 1)
 		overrides[count++] = text + at;
+	import_list(text, length);
 	import_text(text, length, overrides, count,
 		    size & 1 ? IMPORT_AS_DLIO_BUGS : IMPORT_AS_MEANT);
 	free(text);

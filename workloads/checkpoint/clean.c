@@ -231,7 +231,7 @@ static int checkpoint_clean_all(struct clean *clean, void *options, struct err *
 	const struct checkpoint_options *o = options;
 	struct checkpoint_cleaned c = {.folder = o->folder};
 	struct group *g = clean->crew.group;
-	struct checkpoint_numbers n = {NULL};
+	struct checkpoint_numbers n = {.items = NULL};
 	char key[OBJECT_KEY_BYTES];
 	struct place place = {{0}};
 	struct err one = {0};
