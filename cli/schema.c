@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "plan/plan.h"
 #include "report/figure.h"
+#include "results-schema/own_times.h"
 #include "workloads/workload.h"
 
 struct schema_args {
@@ -94,6 +95,13 @@ static void schema_shown(cJSON *list)
 	}
 }
 
+/* What a run spends on itself. */
+static void schema_own(cJSON *list)
+{
+	for (int i = 0; i < OWN_TIMES; i++)
+		schema_entry(list, own_time_members[i].name, "s", own_time_kinds[i].help);
+}
+
 static char *schema_of_results(void)
 {
 	cJSON *schema = json_object(), *kinds = cJSON_AddArrayToObject(schema, "phases");
@@ -101,6 +109,7 @@ static char *schema_of_results(void)
 	char *text;
 
 	schema_shown(cJSON_AddArrayToObject(schema, "shown"));
+	schema_own(cJSON_AddArrayToObject(schema, "own"));
 
 	for (w = workload_table(); *w; w++)
 		schema_phase(kinds, *w);

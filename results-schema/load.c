@@ -166,6 +166,8 @@ static void load_head(struct h5_reader *r, struct results_file *f)
 	f->command_line = h5r_text(r, "command_line");
 	f->error = h5r_text(r, "error");
 	h5r_real(r, "seconds", &f->seconds);
+	own_times_init(&f->own);
+	h5r_record(r, own_time_members, OWN_TIMES, &f->own);
 	h5r_u64(r, "ranks", &f->ranks);
 	h5r_u64(r, "nodes", &f->nodes);
 	h5r_u64(r, "runs", &f->runs);

@@ -38,6 +38,8 @@ static uint64_t run_ns(const struct results *r)
 static void renew_head(struct results *r, struct h5_writer *w)
 {
 	file_head_seconds(w, (double)run_ns(r) / 1e9);
+	if (r->own)
+		h5w_record(w, own_time_members, OWN_TIMES, r->own);
 	if (!r->stores)
 		return;
 	file_head_stores(w, r->stores, r->store_rows);
@@ -362,6 +364,11 @@ int results_set_stores(struct results *r, const struct store_facts *rows, uint32
 	r->stores = copy;
 	r->store_rows = count;
 	return 0;
+}
+
+void results_set_own(struct results *r, const struct own_times *own)
+{
+	r->own = own;
 }
 
 /* Only a few attributes change, and the runs of a series are joined if that is asked for: rank 0 does

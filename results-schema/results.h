@@ -21,6 +21,7 @@
 #include "core/measure/tally.h"
 #include "core/rank_place.h"
 #include "core/target.h"
+#include "results-schema/own_times.h"
 #include "results-schema/record.h"
 
 enum { RESULTS_TEXT = 128 };
@@ -155,6 +156,9 @@ int results_set_ranks(struct results *r, const struct rank_row *ranks);
 /* Rank 0, any time: /stores, written with the next publication. The rows are copied. -ENOMEM. Does
  * nothing on other ranks. */
 int results_set_stores(struct results *r, const struct store_facts *rows, uint32_t count);
+
+/* Rank 0: what the run spends on itself. The caller keeps it, and goes on counting: each publication writes what it says then. */
+void results_set_own(struct results *r, const struct own_times *own);
 
 /* The last publication: status, error sentence ("" if none, rank 0's), finished, seconds. Where an older file is still
  * in its place and the run is not done, that file stays. Collective. */

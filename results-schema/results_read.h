@@ -14,6 +14,7 @@
 #include "core/measure/store_facts.h"
 #include "core/measure/tally.h"
 #include "core/target.h"
+#include "results-schema/own_times.h"
 #include "results-schema/record.h"
 
 enum { RESULTS_NAME_BYTES = 64, RESULTS_UNIT_BYTES = 24, RESULTS_MEMBER_BYTES = 128 };
@@ -167,6 +168,7 @@ struct results_file {
 		finished[RESULTS_NAME_BYTES]; /* UTC, ISO 8601; finished may be "" */
 	char *build, *command_line, *error, *job_text;
 	double seconds;
+	struct own_times own; /* all NaN in files that were written before they were measured */
 	uint64_t ranks, nodes, runs;       /* runs: the number that the series should have */
 	char (*hosts)[RESULTS_NAME_BYTES]; /* [nodes] */
 	uint64_t store_count;

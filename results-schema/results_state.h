@@ -42,6 +42,8 @@ struct results {
 	struct rank_row *ranks;              /* rank 0: for results_finish, NULL: as they are */
 	struct store_facts *stores; /* rank 0: for the next publication, NULL: as they are */
 	uint32_t store_rows;
+	const struct own_times
+		*own; /* rank 0: of the run, read at each publication; NULL: not measured */
 };
 
 /* Rank 0: removes the side files of the series that this one has replaced. */

@@ -152,6 +152,8 @@ struct phase_context {
 	 * come. What the phase measures begins after it. NULL: nobody measures. */
 	void (*measure_from)(void *measure_from_argument);
 	void *measure_from_argument;
+	/* Takes the time of null passes before that. NULL: nobody asks. */
+	uint64_t *null_ns;
 	/* Processor time of a warm-up within the measurements of outside, in which nothing else
 	 * counts: it is taken off. Filled by run. */
 	struct cpu_time uncounted;

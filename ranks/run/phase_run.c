@@ -30,6 +30,7 @@ int phase_prepare(struct run *run, const struct run_options *options, struct job
 		.tally = &p->tally,
 		.op_log = run->op_log,
 		.stores = run->stores,
+		.null_ns = &p->null_ns,
 	};
 	return workload_tally(p->workload, phase, &p->tally, err);
 }

@@ -27,6 +27,7 @@ struct phase_run {
 	/* When it began to count: processor time of this rank, rows of the operation log that were
 	 * dropped. */
 	uint64_t user_ns, system_ns, log_dropped;
+	uint64_t null_ns;                 /* of null passes so far */
 	uint64_t started_ns, finished_ns; /* UTC: when the measured part began and ended */
 	bool alone;                       /* one of several that run together, by itself */
 	uint32_t target_count, part_count;

@@ -119,10 +119,17 @@ static void set_begin(void *set)
 {
 	struct set_run *t = set;
 
+	double null_s;
+
 	if (!t->met)
 		group_barrier(t->all);
 	t->met = true;
 	phase_count_from(&t->p);
+	run_lap(t->run, OWN_OPEN);
+	null_s = (double)t->p.null_ns / 1e9;
+	t->run->own.seconds[OWN_NULL] += null_s;
+	t->run->own.seconds[OWN_OPEN] -= null_s;
+	t->p.null_ns = 0;
 }
 
 static uint64_t set_stop_asked(void *set)
@@ -492,11 +499,13 @@ int phase_set_do(struct run *run, const struct run_options *options, const struc
 	set_progress_last(&t->progress);
 	if (t->apart)
 		set_wait(t);
+	run_lap_skip(run);
 	set_progress_end(&t->progress);
 	run->phase_end_ns = clock_now(&run->clock);
 	rc = set_end(t, targets, status, stopped, err);
 	/* Who reads it may count on the file. */
 	set_progress_done(&t->progress, rc < 0 ? "failed" : phase_status(&t->p));
+	run_lap(run, OWN_PUBLISH);
 out_close:
 	set_close(t);
 	return rc;

@@ -91,6 +91,7 @@ static enum stop_reason phases_pause(struct run *run, const struct run_options *
 	if (run->world->rank == 0 && !options->quiet && until_ns > now_ns)
 		log_say(&run->log, LOG_INFO, "%s begins in %s", phase->name,
 			units_time(text, (double)(until_ns - now_ns) / 1e9));
+	run_lap(run, OWN_OPEN);
 	status_rounds_begin(&rounds, run->world, &mine);
 	while (!rounds.over) {
 		uint64_t nap_ns = now_ns + PAUSE_NAP_NS;
@@ -102,6 +103,7 @@ static enum stop_reason phases_pause(struct run *run, const struct run_options *
 		mine.stop = pause_stop(run, deadline_ns, now_ns);
 		status_rounds_poll(&rounds, &mine, NULL);
 	}
+	run_lap_skip(run);
 	return (enum stop_reason)rounds.merged.stop;
 }
 

@@ -68,7 +68,7 @@ int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
 	if (!run)
 		return err_set(err, -ENOMEM, "no memory");
 	clock_init(&run->clock);
-	run->start_ns = clock_now(&run->clock);
+	run->start_ns = run->lap_ns = clock_now(&run->clock);
 	clock_learn_counter(&run->clock, CLOCK_SOURCE);
 	run->started_utc_ns = clock_date_ns(&run->clock);
 	/* All later threads inherit the timer slack: their sleeps end within microseconds, not
@@ -92,6 +92,7 @@ int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
 	atomic_store(&run->watchdog.log, &run->log);
 	if (run->world->rank == 0)
 		mpi_group_set_log(run->world, &run->log, RUN_WAIT_SAID_NS);
+	run_lap(run, OWN_MPI);
 	*out = run;
 	return 0;
 out_free:
@@ -278,6 +279,8 @@ static int run_create_results(struct run *run, const struct run_options *options
 		log_say(&run->log, LOG_WARNING,
 			"%s: its file system has no locks, so nothing keeps another run from writing it",
 			options->results ? options->results : "results.h5");
+	if (rc == 0)
+		results_set_own(run->results, &run->own);
 	if (rc == 0 && options->one_file)
 		results_set_one_file(run->results);
 out_free:
@@ -341,11 +344,32 @@ static int run_check_launcher(const struct run *run, struct err *err)
 	return 0;
 }
 
+/* Binds this rank to its cores, after which it is known whether the node is crowded, and aligns the clocks. */
+static int run_settle(struct run *run, struct err *err)
+{
+	bool crowded = true;
+	int rc;
+
+	rc = bind_rank(&run->nodes, &run->job.cluster, &run->log, run->cores_found, &run->place.gpu,
+		       &crowded, err);
+	rc = group_agree(run->world, rc, err);
+	if (rc < 0)
+		return rc;
+	run->clock.spin = !crowded;
+	polite_set_crowded(crowded);
+	mpi_group_set_patient(run->world, crowded);
+	mpi_group_set_patient(run->nodes.node, crowded);
+	node_status_set_crowded(&run->nodes.node_status, crowded);
+	run_lap(run, OWN_NODES);
+	rc = nodes_align(&run->nodes, err);
+	run_lap(run, OWN_CLOCKS);
+	return rc;
+}
+
 /* All preparation between accepting the job and the first phase. */
 static int run_prepare(struct run *run, const struct run_options *options, enum exit_status *status,
 		       struct err *err)
 {
-	bool crowded = true;
 	int rc;
 
 	*status = EXIT_USAGE;
@@ -354,6 +378,7 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 		rc = nodes_find(&run->nodes, run->world, options->fake_nodes, err);
 	if (rc == 0)
 		rc = run_watch(run, options, err);
+	run_lap(run, OWN_NODES);
 	if (rc == 0)
 		rc = group_agree(run->world,
 				 series_init(&run->series, options->sweeps, options->sweep_count,
@@ -367,6 +392,7 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 		rc = run_place(run, err);
 	if (rc == 0)
 		rc = run_open_live(run, options, err);
+	run_lap(run, OWN_JOB);
 	if (rc < 0)
 		return rc;
 	*status = EXIT_FAILED;
@@ -375,19 +401,10 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 		return rc;
 	rc = node_blocks_reserve(run->nodes.node, run->job.stores, run->job.store_count, err);
 	rc = group_agree(run->world, rc, err);
+	run_lap(run, OWN_STORES);
 	if (rc < 0)
 		return rc;
-	rc = bind_rank(&run->nodes, &run->job.cluster, &run->log, run->cores_found, &run->place.gpu,
-		       &crowded, err);
-	rc = group_agree(run->world, rc, err);
-	if (rc < 0)
-		return rc;
-	run->clock.spin = !crowded;
-	polite_set_crowded(crowded);
-	mpi_group_set_patient(run->world, crowded);
-	mpi_group_set_patient(run->nodes.node, crowded);
-	node_status_set_crowded(&run->nodes.node_status, crowded);
-	rc = nodes_align(&run->nodes, err);
+	rc = run_settle(run, err);
 	if (rc < 0 || options->verb == RUN_CLEAN ||
 	    (options->verb == RUN_GENERATE && !options->results))
 		return rc;
@@ -398,6 +415,7 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 	rc = run_op_log_open(run, options, err);
 	if (rc == 0)
 		rc = run_create_results(run, options, err);
+	run_lap(run, OWN_FILE);
 	if (rc < 0)
 		run_op_log_discard(run);
 	if (rc == -EEXIST || rc == -EBUSY)
@@ -419,6 +437,7 @@ static void run_finish_results(struct run *run, int rc, enum exit_status *status
 	} else {
 		run_renew_ranks(run);
 		run_watch_write(run);
+		run_lap(run, OWN_END);
 		if (results_finish(run->results, end, rc < 0 ? err->text : "", &late) < 0 &&
 		    *status != EXIT_FAILED) {
 			*err = late;

@@ -38,6 +38,8 @@ struct run {
 	struct watchdog watchdog;
 	struct signals signals;
 	uint64_t start_ns, started_utc_ns;
+	struct own_times own; /* what the run has spent on itself */
+	uint64_t lap_ns;      /* until when it is counted */
 	struct series series;
 	char *text; /* rank 0: the job's file as read, for the combinations of a series */
 	size_t text_bytes;
@@ -62,6 +64,19 @@ struct run {
 	char message[RUN_SAID_BYTES];
 	char label[96]; /* "rank 3 on node7" */
 };
+
+/* The time since the last lap belongs to step; run_lap_skip: to what is measured, or to nothing. */
+static inline void run_lap_skip(struct run *run)
+{
+	run->lap_ns = clock_now(&run->clock);
+}
+static inline void run_lap(struct run *run, enum own_time step)
+{
+	uint64_t before_ns = run->lap_ns;
+
+	run_lap_skip(run);
+	run->own.seconds[step] += (double)(run->lap_ns - before_ns) / 1e9;
+}
 
 /* The time that a step which writes these bytes may take. */
 uint64_t run_write_limit_ns(uint64_t bytes);

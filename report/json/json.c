@@ -32,6 +32,20 @@ static bool add_series(cJSON *to, const struct results_file *f)
 	return whole;
 }
 
+/* null: the file is older than these figures. */
+static void add_own(cJSON *all, const struct results_file *f)
+{
+	cJSON *own;
+
+	if (!own_times_known(&f->own)) {
+		cJSON_AddNullToObject(all, "own_seconds");
+		return;
+	}
+	own = cJSON_AddObjectToObject(all, "own_seconds");
+	for (int i = 0; i < OWN_TIMES; i++)
+		json_add_number(own, own_time_kinds[i].name, f->own.seconds[i]);
+}
+
 static cJSON *store_object(const struct store_facts *s)
 {
 	cJSON *o = cJSON_CreateObject();
@@ -98,6 +112,7 @@ cJSON *json_file(const struct results_file *f)
 	cJSON_AddStringToObject(all, "started", f->started);
 	cJSON_AddStringToObject(all, "finished", f->finished);
 	json_add_number(all, "seconds", f->seconds);
+	add_own(all, f);
 	json_add_number(all, "ranks", (double)f->ranks);
 	json_add_number(all, "nodes", (double)f->nodes);
 	json_add_number(all, "runs", (double)f->runs);

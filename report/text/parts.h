@@ -11,6 +11,7 @@ void text_client_side(struct page *page);
 void text_tables(struct page *page); /* tables that only the file describes */
 void text_notes(struct page *page);  /* messages of phases */
 void text_store_notes(struct page *page);
+void text_own_times(struct page *page); /* what the run has spent on itself, where it is much */
 
 /* Sentences: about targets, except AU's and those of the phase that the headline has told; what phases cost each other; steps that stand out; ranks
  * and nodes that were slow. */

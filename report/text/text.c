@@ -172,6 +172,7 @@ char *report_text(const struct results_file *file, const struct report_options *
 		page_part(&page, details[i]);
 	page_part(&page, text_notes);
 	page_part(&page, text_store_notes);
+	page_part(&page, text_own_times);
 	last_line(&page);
 	if (fclose(page.out) == 0 && whole)
 		return text;

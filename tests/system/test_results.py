@@ -64,6 +64,12 @@ def test_opens_everywhere():
             check(f.attrs["status"] in (b"done", "done", numpy.bytes_("done")), f"{f.attrs['status']}")
             for key in ("schema_version", "haul_version", "build", "started", "finished", "command_line"):
                 check(key in f.attrs, f"there is no attribute {key}")
+            own = {key: float(value) for key, value in f.attrs.items() if key.startswith("own_")}
+            seconds, phases = float(f.attrs["seconds"]), sum(float(p.attrs["seconds"]) for p in f["phases"].values())
+            check(len(own) == 10 and min(own.values()) >= 0 and own["own_mpi"] > 0 and own["own_publish"] > 0
+                  and sum(own.values()) + phases <= 1.02 * seconds, f"{seconds} s of which {phases} in phases: {own}")
+            told = report(path)["own_seconds"]
+            check({f"own_{key}": value for key, value in told.items()} == own, f"{told}, in the file {own}")
             check(len(f["summary"]) == 2 and len(f["ranks"]) == 3 and len(f["nodes"]) == 1, "wrong numbers of rows")
             train = f["phases/1_train"]
             check(len(train["ranks"]) == 3, f"{len(train['ranks'])} rows for 3 ranks")

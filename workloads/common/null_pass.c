@@ -30,7 +30,7 @@ int null_pass_open(struct null_pass *n, const struct phase_context *ctx,
 {
 	int rc;
 
-	*n = (struct null_pass){.ctx = *ctx};
+	*n = (struct null_pass){.ctx = *ctx, .began_ns = clock_now(ctx->clock)};
 	n->ctx.progress = NULL;
 	n->ctx.measure_from = NULL;
 	n->ctx.publish_every_ns = 0;
@@ -47,4 +47,6 @@ void null_pass_close(struct null_pass *n)
 {
 	tally_free(&n->tally);
 	arena_free(&n->arena);
+	if (n->ctx.null_ns)
+		*n->ctx.null_ns += clock_now(n->ctx.clock) - n->began_ns;
 }

@@ -29,6 +29,7 @@ struct null_pass {
 	struct job_store store; /* null:// */
 	struct tally tally;
 	struct arena arena;
+	uint64_t began_ns;
 };
 
 /* schema, rows_max: of the tally (tally_init). Collective. Call null_pass_close also after an error. */
