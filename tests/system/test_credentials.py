@@ -145,9 +145,9 @@ class Echo(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def shown_nowhere(folder, r, what):
+def shown_nowhere(folder, r, what, fails=True):
     """The secret is in no output, and in no file that the run has left but the job itself."""
-    check(r.rc != 0, f"{what}: the run does not fail: {r}")
+    check(r.rc != 0 or not fails, f"{what}: the run does not fail: {r}")
     check(PLANTED not in r.out + r.err, f"{what}: a secret is shown: {r}")
     for at, _, names in os.walk(folder):
         for name in names:
@@ -192,7 +192,9 @@ def test_planted_secrets(_):
         for verb in (["run", "job.json"], ["plan", "job.json"], ["clean", "job.json"]):
             with Folder() as folder:
                 write_job(folder, {"stores": {"d": store}, "dataset": PLAIN["raw"], "phases": [{"generate": {}}]})
-                shown_nowhere(folder, mpi(1, *verb, cwd=folder, env=env), f"{verb[0]}, {store}")
+                # A plan shows names of variables as they stand in the job, and opens no store of objects.
+                fails = verb[0] != "plan" or "${USERED}" not in store["uri"]
+                shown_nowhere(folder, mpi(1, *verb, cwd=folder, env=env), f"{verb[0]}, {store}", fails)
         with Folder() as folder:
             write_job(folder, {"stores": {"d": {"uri": "mem://d"}}, "dataset": PLAIN["raw"], "phases": [{"generate": {}}]})
             sets = [a for k, v in store.items() for a in ("--set", f"stores.d.{k}={v}")]
