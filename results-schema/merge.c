@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int merge_rank_row(struct merged *m, struct group *group, struct err *err);
+static int merged_room(struct merged *m, struct err *err);
+static int merge_rank_row(struct merged *m, struct group *group);
 
 int merged_make(struct merged *m, const struct results_phase *phase, uint32_t client_nodes_max,
 		struct group *group, struct group *node, struct err *err)
@@ -16,7 +17,9 @@ int merged_make(struct merged *m, const struct results_phase *phase, uint32_t cl
 	m->phase = phase;
 	m->schema = phase->tally->schema;
 	m->main_hist = -1;
-	rc = merge_rank_row(m, group, err);
+	rc = group_agree(group, merged_room(m, err), err);
+	if (rc == 0)
+		rc = merge_rank_row(m, group);
 	if (rc == 0)
 		rc = merge_hists(m, group, node, err);
 	if (rc == 0)
@@ -29,12 +32,13 @@ int merged_make(struct merged *m, const struct results_phase *phase, uint32_t cl
 		rc = merge_client(m, client_nodes_max, group, err);
 	if (rc == 0)
 		rc = merge_failures(m, group, err);
-	return group_agree(group, rc, err);
+	return rc;
 }
 
 void merged_free(struct merged *m)
 {
 	free(m->row);
+	free(m->range);
 	for (uint32_t i = 0; m->hists && i < m->hist_count; i++) {
 		free(m->hists[i].whole);
 		free(m->hists[i].row);
@@ -52,17 +56,24 @@ void merged_free(struct merged *m)
 	memset(m, 0, sizeof(*m));
 }
 
-static int merge_rank_row(struct merged *m, struct group *group, struct err *err)
+/* What all phases need, so that ranks need to agree once that they have it. */
+static int merged_room(struct merged *m, struct err *err)
+{
+	const struct tally_schema *s = m->schema;
+
+	m->row = calloc(s->rank.measure_count, sizeof(*m->row));
+	m->range = calloc(2 * s->hist_count + 1, sizeof(*m->range));
+	m->hists = calloc(s->hist_count + 1, sizeof(*m->hists));
+	m->tables = calloc(s->table_count + 1, sizeof(*m->tables));
+	if (!m->row || !m->range || !m->hists || !m->tables)
+		return err_set(err, -ENOMEM, "no memory for the results of a phase");
+	return 0;
+}
+
+static int merge_rank_row(struct merged *m, struct group *group)
 {
 	size_t bytes = m->schema->rank.measure_count * sizeof(uint64_t);
-	int rc = 0;
 
-	m->row = malloc(bytes);
-	if (!m->row)
-		rc = err_set(err, -ENOMEM, "no memory for the results of a phase");
-	rc = group_agree(group, rc, err);
-	if (rc < 0)
-		return rc;
 	memcpy(m->row, m->phase->tally->rank_row, bytes);
 	for (uint32_t i = 0; m->phase->tally->absent && i < m->schema->rank.measure_count; i++)
 		m->row[i] = m->schema->rank.measures[i].merge == MERGE_MIN ? UINT64_MAX : 0;

@@ -53,6 +53,7 @@ struct merged {
 	const struct results_phase *phase;
 	const struct tally_schema *schema;
 	uint64_t *row;       /* merged, on rank 0 */
+	uint64_t *range;     /* [2 * schema->hist_count]: which buckets some rank has used */
 	uint32_t hist_count; /* those that are not empty */
 	struct merged_hist *hists;
 	int32_t main_hist; /* index in hists of the one that the summary shows; -1: all are empty */

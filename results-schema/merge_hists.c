@@ -6,17 +6,13 @@
 #include "results-schema/merge.h"
 
 /* Finds which histograms any rank has used, and in which buckets. */
-static int find_ranges(struct merged *m, struct group *group, struct err *err)
+static int find_ranges(struct merged *m, struct group *group)
 {
 	uint32_t kinds = m->schema->hist_count;
-	uint64_t *range = calloc(2 * kinds + 1, sizeof(*range));
+	uint64_t *range = m->range;
 	int rc;
 
-	m->hists = calloc(kinds + 1, sizeof(*m->hists));
-	if (!range || !m->hists)
-		err_set(err, -ENOMEM, "no memory for the histograms of a phase");
-	rc = group_agree(group, range && m->hists ? 0 : -ENOMEM, err);
-	for (uint32_t k = 0; rc == 0 && k < kinds; k++) {
+	for (uint32_t k = 0; k < kinds; k++) {
 		unsigned first, last;
 
 		if (hist_range(&m->phase->tally->hists[k], &first, &last) < 0)
@@ -24,8 +20,7 @@ static int find_ranges(struct merged *m, struct group *group, struct err *err)
 		range[2 * k] = last + 1;
 		range[2 * k + 1] = HIST_BUCKETS - first;
 	}
-	if (rc == 0)
-		rc = group_allreduce(group, MERGE_MAX, range, 2 * kinds);
+	rc = group_allreduce(group, MERGE_MAX, range, 2 * kinds);
 	for (uint32_t k = 0; rc == 0 && k < kinds; k++) {
 		struct merged_hist *h = &m->hists[m->hist_count];
 
@@ -40,7 +35,6 @@ static int find_ranges(struct merged *m, struct group *group, struct err *err)
 	}
 	if (m->main_hist < 0 && m->hist_count)
 		m->main_hist = 0;
-	free(range);
 	return rc;
 }
 
@@ -128,7 +122,7 @@ static int reduce_hists(struct merged *m, uint64_t *words, uint64_t *maxima, str
 int merge_hists(struct merged *m, struct group *group, struct group *node, struct err *err)
 {
 	uint64_t *words = NULL, *maxima = NULL;
-	int rc = find_ranges(m, group, err);
+	int rc = find_ranges(m, group);
 
 	if (rc < 0 || !m->hist_count)
 		return rc;

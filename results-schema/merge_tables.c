@@ -262,10 +262,6 @@ int merge_tables(struct merged *m, struct group *group, struct err *err)
 	const struct tally *t = m->phase->tally;
 	int rc = 0;
 
-	m->tables = calloc(m->schema->table_count + 1, sizeof(*m->tables));
-	if (!m->tables)
-		rc = err_set(err, -ENOMEM, "no memory for the tables of a phase");
-	rc = group_agree(group, rc, err);
 	for (uint32_t i = 0; rc == 0 && i < m->schema->table_count; i++)
 		rc = merge_table(&m->tables[i], &t->tables[i], group, err);
 	return rc;

@@ -212,21 +212,38 @@ static uint32_t choose_side(struct results *r, uint32_t run)
 	return r->side_number;
 }
 
+/* Rank 0: the bytes of the side file of that number. */
+static uint64_t side_size(const struct results *r, uint32_t number)
+{
+	char *path = side_file_path(r->path, r->key, number);
+	uint64_t bytes = file_size(path);
+
+	free(path);
+	return bytes;
+}
+
 /* Tells all ranks what rank 0 knows. Collective. */
 static int publication_begin(struct publication *p, struct results *r,
 			     const struct results_phase *phase, struct err *err)
 {
 	struct {
 		struct phase_record record;
+		uint64_t main_bytes, side_bytes;
 		uint32_t side_number;
 	} known = {.record = phase->record};
-	uint64_t bytes[2] = {0, 0};
 	int rc;
 
 	if (r->writer.first && r->key[0])
 		known.side_number = choose_side(r, (uint32_t)known.record.run);
+	if (r->writer.first) {
+		known.main_bytes = r->at_path == FILE_OWN ? file_size(r->path) : 0;
+		known.side_bytes = r->key[0] ? side_size(r, known.side_number) : 0;
+	}
 	rc = group_broadcast(r->group, &known, sizeof(known));
-	*p = (struct publication){.side_number = known.side_number, .number = known.record.number};
+	*p = (struct publication){.side_number = known.side_number,
+				  .number = known.record.number,
+				  .main_bytes = known.main_bytes,
+				  .side_bytes = known.side_bytes};
 	if (rc < 0)
 		return rc;
 	phase_path(p->at, &known.record);
@@ -236,17 +253,7 @@ static int publication_begin(struct publication *p, struct results *r,
 		if (!p->side_part)
 			rc = err_set(err, -ENOMEM, "no memory for the results");
 	}
-	rc = group_agree(r->group, rc, err);
-	if (rc < 0)
-		return rc;
-	if (r->writer.first) {
-		bytes[0] = r->at_path == FILE_OWN ? file_size(r->path) : 0;
-		bytes[1] = file_size(p->side);
-	}
-	rc = group_broadcast(r->group, bytes, sizeof(bytes));
-	p->main_bytes = bytes[0];
-	p->side_bytes = bytes[1];
-	return rc;
+	return group_agree(r->group, rc, err);
 }
 
 /* What the file has now. On rank 0 before the others hear of it: it may be left alone. */

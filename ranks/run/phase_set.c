@@ -34,6 +34,16 @@
 
 #define SET_NAP_NS 2000000u
 
+/* What all ranks know of a phase that has ended. A fixed record from the phase's first rank. */
+struct set_outcome {
+	struct phase_record record;
+	struct err err;
+	uint64_t requests; /* see phase_requests */
+	int32_t rc;
+	uint32_t stopped, target_count;
+	struct target_result targets[TARGETS_MAX];
+};
+
 struct set_run {
 	struct run *run;
 	const struct run_options *options;
@@ -46,17 +56,8 @@ struct set_run {
 	struct rank_place place; /* in its phase */
 	struct phase_run p;
 	struct set_progress progress;
-	bool met; /* its phase has begun, or has ended without that */
-};
-
-/* What all ranks know of a phase that has ended. A fixed record from the phase's first rank. */
-struct set_outcome {
-	struct phase_record record;
-	struct err err;
-	uint64_t requests; /* see phase_requests */
-	int32_t rc;
-	uint32_t stopped, target_count;
-	struct target_result targets[TARGETS_MAX];
+	bool met;                      /* its phase has begun, or has ended without that */
+	struct set_outcome outcomes[]; /* [set->count] */
 };
 
 static struct job_phase *set_phase(const struct set_run *t, uint32_t i)
@@ -174,16 +175,12 @@ static int set_prepare(struct set_run *t, struct err *err)
 	return 0;
 }
 
-/* The ranks of this rank's phase, and all of the set. Collective. */
+/* Where phases are apart: the ranks of this rank's phase, and all of the set. Collective. */
 static int set_open_teams(struct set_run *t, struct err *err)
 {
 	struct run *run = t->run;
 	int rc;
 
-	if (!t->apart) {
-		t->all = run->world;
-		return team_open_whole(&t->own, &run->nodes, run->world, err);
-	}
 	rc = team_open(&t->team_of_all, &run->nodes, run->world, 0, err);
 	t->all = t->team_of_all.group;
 	if (rc == 0)
@@ -212,12 +209,16 @@ static int set_watch(struct set_run *t)
 static int set_open(struct set_run *t, struct err *err)
 {
 	struct run *run = t->run;
-	int rc;
+	int rc = 0;
 
 	t->mine = set_mine(t);
 	t->p.run = run;
 	t->p.utc_ns = run->clock.utc_ns - (uint64_t)run->nodes.offset_ns;
-	rc = group_agree(run->world, set_open_teams(t, err), err);
+	t->all = run->world;
+	if (t->apart)
+		rc = group_agree(run->world, set_open_teams(t, err), err);
+	else
+		t->own = run->whole;
 	if (rc == 0)
 		rc = group_agree(run->world, set_prepare(t, err), err);
 	if (rc < 0)
@@ -237,8 +238,10 @@ static void set_close(struct set_run *t)
 {
 	t->run->phase = NULL;
 	phase_close(&t->p);
-	team_close(&t->own);
-	team_close(&t->team_of_all);
+	if (t->apart) {
+		team_close(&t->own);
+		team_close(&t->team_of_all);
+	}
 	free(t);
 }
 
@@ -386,7 +389,8 @@ static int set_publish(struct set_run *t, uint32_t i, const struct set_outcome *
 		rc = workload_tally(phase->section->owner, phase, &absent, err);
 	absent.absent = true;
 	published.tally = i == t->mine ? &t->p.tally : &absent;
-	rc = group_agree(t->run->world, rc, err);
+	if (t->apart)
+		rc = group_agree(t->run->world, rc, err);
 	if (rc == 0)
 		rc = phase_publish(t->run, phase->section->owner, &published,
 				   i == t->mine ? &t->p : NULL, err);
@@ -440,20 +444,19 @@ static int set_status(struct set_run *t, const struct set_outcome *outcomes,
 static int set_end(struct set_run *t, struct repeat_targets *targets, enum exit_status *status,
 		   enum stop_reason *stopped, struct err *err)
 {
-	struct set_outcome *outcomes = calloc(t->set->count, sizeof(*outcomes));
+	struct set_outcome *outcomes = t->outcomes;
 	struct client_series *client = sampler_stop(t->run->sampler);
 	struct err publish = {0};
-	int rc = outcomes ? 0 : err_set(&publish, -ENOMEM, "no memory for the ends of phases");
+	int rc = 0;
 
-	rc = group_agree(t->run->world, rc, &publish);
-	if (rc == 0 && set_takes_part(t))
+	if (set_takes_part(t))
 		set_conclude(&t->p, &outcomes[t->mine], err);
-	if (rc == 0 && t->apart)
+	if (t->apart)
 		rc = set_exchange(t, outcomes, &publish);
-	if (rc < 0 || !outcomes) {
+	if (rc < 0) {
 		*err = publish;
 		*status = EXIT_FAILED;
-		goto out_free;
+		return rc;
 	}
 	rc = set_status(t, outcomes, targets, status, stopped, err);
 	for (uint32_t i = 0; t->run->results && t->run->measured && i < t->set->count; i++) {
@@ -465,8 +468,6 @@ static int set_end(struct set_run *t, struct repeat_targets *targets, enum exit_
 			*status = EXIT_FAILED;
 		}
 	}
-out_free:
-	free(outcomes);
 	return rc;
 }
 
@@ -474,7 +475,7 @@ int phase_set_do(struct run *run, const struct run_options *options, const struc
 		 struct repeat_targets *targets, enum exit_status *status,
 		 enum stop_reason *stopped, struct err *err)
 {
-	struct set_run *t = calloc(1, sizeof(*t));
+	struct set_run *t = calloc(1, sizeof(*t) + set->count * sizeof(t->outcomes[0]));
 	int rc = t ? 0 : err_set(err, -ENOMEM, "no memory for a phase");
 
 	rc = group_agree(run->world, rc, err);

@@ -124,6 +124,7 @@ void run_end(struct run *run)
 	free(run->text);
 	generated_free(&run->generated);
 	series_free(&run->series);
+	team_close(&run->whole);
 	if (run->nodes.node)
 		node_blocks_free(run->nodes.node);
 	nodes_free(&run->nodes);
@@ -361,7 +362,10 @@ static int run_settle(struct run *run, struct err *err)
 	mpi_group_set_patient(run->nodes.node, crowded);
 	node_status_set_crowded(&run->nodes.node_status, crowded);
 	run_lap(run, OWN_NODES);
-	rc = nodes_align(&run->nodes, err);
+	rc = team_open_whole(&run->whole, &run->nodes, run->world, err);
+	rc = group_agree(run->world, rc, err);
+	if (rc == 0)
+		rc = nodes_align(&run->nodes, err);
 	run_lap(run, OWN_CLOCKS);
 	return rc;
 }

@@ -11,6 +11,7 @@
 #include "plan/series/series.h"
 #include "ranks/node/nodes.h"
 #include "ranks/node/sampler.h"
+#include "ranks/node/team.h"
 #include "ranks/run/exit_status.h"
 #include "ranks/run/live.h"
 #include "ranks/run/signals.h"
@@ -32,6 +33,7 @@ struct phase_run;
 struct run {
 	struct group *world;
 	struct nodes nodes;
+	struct team whole; /* all ranks, for the messages of each phase that has them all */
 	struct clock clock;
 	struct log log;
 	struct stop stop;
