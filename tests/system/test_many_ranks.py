@@ -1,6 +1,9 @@
 """Many ranks on few cores: what one rank asks of MPI and the memory that it takes do not grow with the number of ranks.
 
 test_many_ranks.py CALLS_LIBRARY"""
+import collections
+import math
+import re
 import statistics
 import sys
 import time
@@ -11,6 +14,15 @@ from haultest import *
 
 CALLS = sys.argv.pop(1)
 PSS_MAX = 10e6
+# Of a phase with its publication: what a rank may call of MPI, and what rank 0 may ask of the results' file system beside
+# reading and writing, where all phases are in one file and where the phases of a run are in a side file.
+CALLS_OF_A_PHASE = 54
+FILE_CALLS_OF_A_PHASE, FILE_CALLS_OF_A_LINKED_PHASE = 32, 64
+# Messages between two: rounds of status between nodes, as many as the machine makes of them, which are taken once they are
+# there; and a message of each node to rank 0 with what the node did.
+BETWEEN_TWO = {"Start", "Recv", "Imrecv", "Isend", "Irecv"}
+# The model of a phase on 512 nodes: a call of the file system, a hop between two ranks, what rank 0 takes in, the bound.
+NODES_THERE, RANKS_THERE, FILE_CALL_S, HOP_S, BYTES_PER_S, BOUND_S = 512, 6144, 5e-3, 10e-6, 1e9, 1
 
 
 def job(folder):
@@ -104,6 +116,83 @@ def constant(*sizes):
         check(rest[0][0] <= calls + 25 and rest[0][1] <= 1.2 * bytes_ + 1000 * ranks + rows, f"{ranks} ranks: rank 0 {rest[0]}")
         # A sanitizer has memory of its own.
         check(SANITIZED or pss <= min(PSS_MAX, 1.05 * first_pss), f"{ranks} ranks: {pss / 1e6:.2f} MB per rank")
+
+
+def equal_phases(phases):
+    return {"name": "equal", "stores": {"m": {"uri": "file://./data"}},
+            "phases": [{"io": {"store": "m", "name": f"p{i}", "folder": f"f{i}", "operation": "write", "count": 1, "size": "4 KiB",
+                               "block": "4 KiB"}} for i in range(phases)]}
+
+
+def calls_of_a_phase(ranks, nodes):
+    """[(collective calls, bytes gathered)] of each rank for a phase more: of three equal phases and of one."""
+    found = []
+    for phases in (1, 3):
+        with Folder() as folder:
+            folder = os.path.realpath(folder)
+            write_job(folder, equal_phases(phases))
+            r = mpi(ranks, "run", "job.json", "--quiet", "--fake-nodes", nodes, cwd=folder,
+                    env={"LD_PRELOAD": CALLS, "HAUL_MPI_CALLS": folder})
+            check(r.rc == 0, f"{ranks} ranks, {phases} phases: {r}")
+            found.append([calls_of(folder, rank) for rank in range(ranks)])
+    one, three = found
+
+    def count(calls):
+        return sum(n for name, (n, _) in calls.items() if name not in BETWEEN_TWO)
+
+    blocking = {name for a, b in zip(one, three) for name in b
+                if b[name][0] > a[name][0] and not name.startswith("I") and name not in BETWEEN_TWO}
+    check(not blocking, f"calls of a phase that block within MPI: {blocking}")
+    return [((count(b) - count(a)) / 2, (b["Igather"][1] - a["Igather"][1]) / 2) for a, b in zip(one, three)]
+
+
+def phase_calls(*sizes):
+    for ranks in sizes:
+        calls = calls_of_a_phase(ranks, max(1, ranks // 4))
+        most = max(n for n, _ in calls)
+        print(f"      {ranks} ranks: a phase makes at most {most:g} calls of MPI a rank", flush=True)
+        check(0 < most <= CALLS_OF_A_PHASE, f"{ranks} ranks: {calls} (calls, bytes)")
+
+
+def file_calls_of_a_phase(*words, equal=1):
+    """What rank 0 asks of the file system of the results for a phase more, beside reading and writing: by name."""
+    found = []
+    for phases in (1, 3):
+        with Folder() as folder:
+            write_job(folder, equal_phases(phases if equal == 1 else equal))
+            os.mkdir(f"{folder}/kept-here")
+            options = [word.format(phases) for word in words]
+            traced = f'if [ "$PMI_RANK" = 0 ]; then set -- strace -f -y --seccomp-bpf -e trace=%file,%desc -o trace "$@"; fi; exec "$@"'
+            r = subprocess.run([MPIEXEC, "-n", "2", "sh", "-c", traced, "sh", HAUL, "run", "job.json", "--quiet", "--results",
+                                "kept-here/r.h5", *options], cwd=folder, capture_output=True, text=True, timeout=HANGS_S,
+                               env=environment())
+            check(r.returncode == 0, f"{phases} phases: {r}")
+            names = collections.Counter(m[1] for m in re.finditer(r"^\d+ +(\w+)\(.*kept-here.*$", open(f"{folder}/trace").read(), re.M))
+            for name in ("execve", "read", "pread64", "write", "pwrite64", "lseek"):
+                names.pop(name, None)
+            found.append(names)
+    return {name: (n - found[0][name]) / (2 * equal) for name, n in found[1].items() if n > found[0][name]}
+
+
+def test_price_of_a_phase():
+    """Calls of MPI do not grow with the ranks, and a phase on 512 nodes costs less than a second where each call of the file
+    system takes 5 ms: what is counted here, put into the times above. An allreduce goes up and down a tree of all ranks."""
+    phase_calls(2, 8)
+    calls, gathered = calls_of_a_phase(4, 1)[1]
+    net = (calls * 2 * math.ceil(math.log2(RANKS_THERE)) + NODES_THERE) * HOP_S + gathered * RANKS_THERE / BYTES_PER_S
+    for what, most, asked in (("in one file", FILE_CALLS_OF_A_PHASE, file_calls_of_a_phase()),
+                              ("in a side file", FILE_CALLS_OF_A_LINKED_PHASE,
+                               file_calls_of_a_phase("--warmup", "1", "--repeat", "{}", equal=2))):
+        files = sum(asked.values())
+        print(f"      {what}: {files:g} calls of files, {calls:g} of MPI, {gathered:g} bytes a rank: "
+              f"{files * FILE_CALL_S + net:.2f} s ({net * 1e3:.0f} ms without files): {asked}", flush=True)
+        check(0 < files <= most, f"{what}: {asked}")
+        check(files * FILE_CALL_S + net <= BOUND_S, f"{what}: {asked}, {calls} calls, {gathered} bytes")
+
+
+@long
+def test_price_at_16():
+    phase_calls(16)
 
 
 def test_calls_and_memory():
