@@ -51,7 +51,8 @@ void snapshot_freeze(struct snapshot *s, struct tally *t)
 {
 	tally_clear(t, s->phase->tally->timeline->start_ns);
 	tally_add(t, s->phase->tally);
-	if (s->counted)
+	/* Before counting begins, hooks and threads have nothing, and may not be ready to be asked. */
+	if (s->counted || !s->begun)
 		return;
 	if (s->hooks.own)
 		s->hooks.own(s->argument, t);
@@ -63,6 +64,7 @@ void snapshot_freeze(struct snapshot *s, struct tally *t)
 
 void snapshot_start(struct snapshot *s, uint64_t start_ns)
 {
+	s->begun = true;
 	if (s->ctx)
 		s->next_ns = start_ns + s->ctx->publish_every_ns;
 }

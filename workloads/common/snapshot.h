@@ -66,6 +66,7 @@ struct snapshot {
 	struct snapshot_hooks hooks;
 	void *argument;
 	struct phase_context *phase;
+	bool begun;   /* counting has begun */
 	bool counted; /* the tally of the phase has what the threads have counted */
 };
 

@@ -286,6 +286,38 @@ static void test_not_asked_for(void)
 	snapshot_close(&s);
 }
 
+static void must_not_be_asked(void *argument, struct tally *t)
+{
+	(void)t;
+	++*(int *)argument;
+}
+
+/* A process that has to end before its phase has begun to count finds nothing, and asks nobody. */
+static void test_frozen_before_it_begins(void)
+{
+	static const struct snapshot_hooks early = {.own = must_not_be_asked,
+						    .complete = must_not_be_asked};
+	struct phase_context ctx = {.publish_every_ns = 0};
+	struct tally tally, found;
+	struct snapshot_part part;
+	struct snapshot s;
+	int asked = 0;
+
+	CU_ASSERT_EQUAL_FATAL(tally_init(&tally, &schema, NULL, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(tally_init_like(&found, &tally, NULL), 0);
+	ctx.tally = &tally;
+	CU_ASSERT_EQUAL_FATAL(snapshot_open(&s, &ctx, early, &asked, NULL), 0);
+	snapshot_join(&s, &part, must_not_be_asked, &asked);
+	snapshot_freeze(&s, &found);
+	CU_ASSERT_EQUAL(asked, 0);
+	snapshot_start(&s, 0);
+	snapshot_freeze(&s, &found);
+	CU_ASSERT_EQUAL(asked, 3);
+	snapshot_close(&s);
+	tally_free(&found);
+	tally_free(&tally);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -295,6 +327,7 @@ int main(void)
 		{"threads take turns", test_turns},
 		{"published when all have it", test_published_when_all_have_it},
 		{"not asked for", test_not_asked_for},
+		{"frozen before it begins", test_frozen_before_it_begins},
 		CU_TEST_INFO_NULL,
 	};
 

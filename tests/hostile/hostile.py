@@ -1,0 +1,295 @@
+"""Runs that are told to end, at drawn moments, on stores that work, that are slow and that hang: each ends within its grace, its
+results open, and nothing that had finished is lost.
+
+    tests/hostile/run --minutes 10 [--seed S]       looks for that long
+    tests/hostile/run --draws 100 [--seed S]        so many runs
+    tests/hostile/run --seed S --draw I             the same run again, of those that a seed draws
+
+Each run has two phases: "first", which ends soon, and "hostile", of a drawn kind, which would go on for an hour. What is drawn
+follows from the seed, which is printed; when the machine comes to a moment does not."""
+import argparse
+import collections
+import contextlib
+import glob
+import json
+import os
+import random
+import signal
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.dirname(os.path.dirname(HERE))
+os.environ.setdefault("HAUL_SOURCE", SOURCE)
+os.environ.setdefault("HAUL", f"{SOURCE}/build/release/haul")
+os.environ.setdefault("HAUL_MPIEXEC", "mpiexec.mpich")
+sys.path.insert(0, f"{SOURCE}/tests/system")
+from haultest import SANITIZED, Folder, check, finish, kill_run, mpi, ranks_in, ranks_of, \
+    report, start, write_job  # noqa: E402
+from test_ends import Silent  # noqa: E402
+from test_load import make_model  # noqa: E402
+
+GRACE_S, AFTER_S = 2, 20 if SANITIZED else 5
+# How long a run may take to begin, and its phase to say that it runs, before the moment comes all the same.
+BEGIN_S, SILENT_S = 60, 1.5
+LIBRARY = os.environ.get("HAUL_TEST_DFS", f"{SOURCE}/build/release/tests/libs/dfs/libtest_dfs.so")
+TRACE = f"{SOURCE}/tests/fixtures/traces/tiny-1b_2_users_40s.csv.zst"
+KEYS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1", "NO_PROXY": "127.0.0.1"}
+
+KINDS = ("io", "generate", "train", "checkpoint", "load", "kvcache", "replay")
+STORES = ("file", "sim", "fifo", "http", "dfs")
+SIGNALS = ("TERM", "INT", "KILL", "STOP")
+MODEL = {"vocabulary": 64, "hidden": 32, "feed_forward": 96, "layers": 16, "heads": 4, "kv_heads": 2}
+IO = {"objects": 8, "size": "16 KiB", "block": "4 KiB", "store": "d", "folder": "io"}
+
+
+class Draw:
+    """One run: what it does, on what, and what happens to it."""
+
+    def __init__(self, seed, number):
+        r = self.random = random.Random(f"{seed} {number}")
+        self.number = number
+        self.kind, self.store = r.choice(KINDS), r.choice(STORES)
+        if (self.kind, self.store) == ("load", "sim"):  # which has no models of others
+            self.store = "file"
+        self.signal, self.ranks = r.choice(SIGNALS), r.randint(1, 4)
+        if self.signal == "STOP":  # somebody must be there to notice
+            self.ranks = max(self.ranks, 2)
+        self.early = self.signal != "STOP" and r.random() < 0.25
+        self.wait_s = r.uniform(0, 0.5)
+        self.launcher = r.random() < 0.5  # the signal goes to mpiexec, else to a rank
+        self.engine, self.transport = r.choice(("psync", "uring")), r.choice(("native", "curl"))
+
+    def __str__(self):
+        return f"{self.number}: {self.kind} on {self.store}, {self.ranks} ranks, {self.signal} " \
+               f"{self.wait_s:.2f} s after {'the start' if self.early else 'the phase began'}"
+
+
+def stores_of(draw, folder, server):
+    """The store "d", whose files are below the folder "data" where it has files."""
+    return {"file": {"uri": f"file://{folder}/data", "engine": draw.engine},
+            "fifo": {"uri": f"file://{folder}/data", "engine": draw.engine},
+            "sim": {"uri": "sim://d", "latency": "30 ms", "open_latency": "50 ms", "rank_bandwidth": "1 MB/s"},
+            "http": {"uri": "s3://bucket/x", "transport": draw.transport, "endpoints": [f"http://127.0.0.1:{server.port}"]},
+            "dfs": {"uri": "daos://pool/cont/data", "library": LIBRARY}}[draw.store]
+
+
+def phases_of(draw, trace):
+    """(what must be there before, the phase "hostile")"""
+    written = draw.store != "http"
+    # Parts of an object that is sent have at least 5 MiB.
+    chunk = {"chunk": "64 KiB", "buffers": "512 KiB"} if written else {"chunk": "8 MiB", "buffers": "16 MiB"}
+    checkpoint = {"store": "d", "model": MODEL, **chunk}
+    if draw.kind == "io":
+        if not written:
+            return [], {"io": {**IO, "operation": "write", "block": IO["size"]}}
+        return [{"io": {**IO, "name": "before", "operation": "write"}}], \
+            {"io": {**IO, "operation": "read", "seconds": "1 h", "passes": 0}}
+    if draw.kind == "generate":
+        return [], {"generate": {}}
+    if draw.kind == "train":
+        return [{"generate": {"name": "before"}}] if written else [], \
+            {"train": {"batch": 2, "epochs": 10000000, "null_steps": 0, "compute": "1 ms",
+                       "loader": {"workers": draw.random.randint(0, 2)}}}
+    if draw.kind == "checkpoint":
+        if draw.store == "fifo":
+            return [{"checkpoint": {**checkpoint, "name": "before", "count": 1}}], \
+                {"checkpoint": {**checkpoint, "operation": "read", "count": 1}}
+        return [], {"checkpoint": {**checkpoint, "operation": "write", "count": 10000, "keep": 2}}
+    if draw.kind == "load":
+        return [], {"load": {"store": "d", "folder": "model", "chunk": "8 KiB", "buffers": "64 KiB", "count": 10000,
+                             "pause": "100 ms", "null_passes": 0}}
+    if draw.kind == "kvcache":
+        model = {"layers": 1, "hidden": 64, "heads": 1, "kv_heads": 1, "head_dim": 64}
+        return [], {"kvcache": {"model": model, "users": 10, "duration": "3600 s", "chunk": chunk["chunk"],
+                                "tiers": [{"kind": "cpu", "capacity": "8 MiB"}, {"store": "d", "capacity": "16 MiB"}]}}
+    return [], {"replay": {"store": "d", "trace": trace, "size_scale": 0.00001}}
+
+
+def job_of(draw, folder, server):
+    """The job, and the phases that must have run before it."""
+    trace = f"{folder}/trace.csv" if draw.store == "fifo" else TRACE
+    before, hostile = phases_of(draw, trace)
+    next(iter(hostile.values()))["name"] = "hostile"
+    return {"name": "hostile", "stores": {"n": {"uri": "null://n"}, "d": stores_of(draw, folder, server)},
+            **({"dataset": {"store": "d", "format": "npz", "sample_bytes": 4096,
+                            "files": 1000000 if draw.kind == "generate" else 16}} if draw.kind in ("generate", "train") else {}),
+            "phases": [*before, {"io": {"name": "first", "operation": "write", "objects": 8, "size": "16 KiB",
+                                        "block": "4 KiB", "store": "n"}}, hostile]}, before
+
+
+def put_fifo(draw, folder):
+    """Puts a FIFO in the place of one of the files."""
+    data = f"{folder}/data"
+    victims = {"generate": f"{data}/.haul-manifest.json", "kvcache": f"{data}/kvcache/.haul-kvcache.json",
+               "replay": f"{folder}/trace.csv"}
+    victim = victims.get(draw.kind)
+    if not victim:
+        found = [p for p in glob.glob(f"{data}/**/*", recursive=True) if os.path.isfile(p) and os.path.getsize(p) > 1 << 10
+                 and not p.endswith(".json")]
+        victim = draw.random.choice(sorted(found))
+        os.unlink(victim)
+    os.makedirs(os.path.dirname(victim), exist_ok=True)
+    os.mkfifo(victim)
+
+
+def live(folder):
+    """The state of each phase, as the run has told it last."""
+    states = {}
+    with contextlib.suppress(OSError):
+        for line in open(f"{folder}/live.jsonl", encoding="utf-8"):
+            with contextlib.suppress(ValueError):  # the last line may be written just now
+                said = json.loads(line)
+                states[said["phase"]] = said["state"]
+    return states
+
+
+def wait_for_moment(draw, folder, process):
+    began = time.monotonic()
+    first = None
+    while process.poll() is None:
+        now = time.monotonic()
+        check(now - began < BEGIN_S, "the run does not begin")
+        if draw.early:
+            if ranks_of(process) or (draw.launcher and draw.signal != "KILL"):
+                break
+        else:
+            states = live(folder)
+            first = first or (now if states.get("first") == "done" else None)
+            if "hostile" in states or (first and now - first > SILENT_S):
+                break
+        time.sleep(0.02)
+    time.sleep(draw.wait_s)
+
+
+def give_signal(draw, process):
+    """Returns when the run was told to end."""
+    number = getattr(signal, f"SIG{draw.signal}")
+    ranks = ranks_of(process)
+    pid = ranks[draw.random.choice(sorted(ranks))] if ranks else None
+    if draw.signal == "STOP" and pid:
+        os.kill(pid, number)
+        time.sleep(0.2)
+        number = signal.SIGTERM
+    began = time.monotonic()
+    if pid and draw.signal != "STOP" and (draw.signal == "KILL" or not draw.launcher):
+        os.kill(pid, number)
+    else:
+        process.send_signal(signal.SIGTERM if number == signal.SIGKILL else number)
+    return began
+
+
+def check_results(draw, folder, before, r):
+    """before: the states of the phases when the signal came."""
+    path = f"{folder}/results.h5"
+    done = [name for name, state in before.items() if state == "done"]
+    if not os.path.exists(path):
+        check(not done, f"no results, but {done} had ended: {r}")
+        return "no results"
+    results = report(path)
+    check(draw.signal == "KILL" or results["status"] == "interrupted" or r.rc in (1, 2), f"the results are {results['status']}: {r}")
+    phases = {p["name"]: p["status"] for p in results["phases"]}
+    lost = [name for name in done if phases.get(name) != "done"]
+    check(not lost, f"{lost} had ended, but there is {phases}: {r}")
+    last = phases.get("hostile")
+    check(last in (None, "interrupted") or (last == "failed" and draw.store == "http"), f"hostile is {last}: {r}")
+    check(last or draw.signal == "KILL" or before.get("hostile") != "running", f"hostile ran, but there is {phases}: {r}")
+    return last or "absent"
+
+
+def try_one(draw, server):
+    """One run. Returns what became of it; an AssertionError tells what broke."""
+    with Folder() as folder:
+        folder = os.path.realpath(folder)
+        os.makedirs(f"{folder}/pool/cont")
+        job, before = job_of(draw, folder, server)
+        write_job(folder, job)
+        if draw.kind == "load" and draw.store != "http":
+            make_model(f"{folder}/pool/cont/data/model" if draw.store == "dfs" else f"{folder}/data/model")
+        env = {**KEYS, "HAUL_DFS_ROOT": folder, "HAUL_DFS_HANG": f"{folder}/hang"}
+        more = []
+        if draw.store == "fifo":
+            if before:
+                r = mpi(draw.ranks, "run", "job.json", "--only", "before", "--quiet", cwd=folder, env=env)
+                check(r.rc == 0, f"what must be there before: {r}")
+                more = ["--skip", "before"]
+            put_fifo(draw, folder)
+        process = start(draw.ranks, "run", "job.json", "--force", "--ignore-space", "--grace", f"{GRACE_S} s", "--live",
+                        "live.jsonl", *more, cwd=folder, env=env, start_new_session=True)
+        try:
+            return watch(draw, folder, process)
+        finally:
+            with contextlib.suppress(ValueError):  # its output has been read
+                kill_run(process, folder)
+
+
+def watch(draw, folder, process):
+    wait_for_moment(draw, folder, process)
+    if draw.store == "dfs":
+        open(f"{folder}/hang", "w").close()
+        time.sleep(0.1)
+    states = live(folder)
+    ended = process.poll() is not None
+    began = time.monotonic() if ended else give_signal(draw, process)
+    r = finish(process, began, GRACE_S + AFTER_S + 60)
+    check(ended or r.seconds <= GRACE_S + AFTER_S, f"ended {r.seconds:.1f} s after the signal, of which {GRACE_S} are its grace: {r}")
+    check("anitizer" not in r.err and "Assertion" not in r.err and "egmentation" not in r.err, f"{r}")
+    became = check_results(draw, folder, states, r)
+    until = time.monotonic() + 2
+    while ranks_in(folder) and time.monotonic() < until:
+        time.sleep(0.05)
+    check(not ranks_in(folder), f"{len(ranks_in(folder))} ranks go on: {r}")
+    if ended:
+        # What hangs may be told from what is right before anything waits for it.
+        check(r.rc in (1, 2) and draw.store == "fifo" and "haul: " in r.err, f"the run ended before the signal: {r}")
+        return "refused: " + next(line for line in r.err.splitlines() if line.startswith("haul: "))
+    return f"{became}, {r.seconds:.1f} s"
+
+
+def table(tried):
+    """Lines of what was tried, held and broke, by each thing that is drawn."""
+    yield f"{'':24}{'tried':>7}{'held':>7}{'broke':>7}"
+    for what in ("kind", "store", "signal", "ranks"):
+        rows = collections.defaultdict(lambda: [0, 0])
+        for draw, held in tried:
+            rows[getattr(draw, what)][held] += 1
+        for name, (broke, held) in sorted(rows.items()):
+            yield f"{what + ' ' + str(name):24}{broke + held:7}{held:7}{broke:7}"
+    held = sum(held for _, held in tried)
+    yield f"{'all':24}{len(tried):7}{held:7}{len(tried) - held:7}"
+
+
+def main():
+    say = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    say.add_argument("--minutes", type=float, help="how long to look")
+    say.add_argument("--draws", type=int, help="how many runs; 20 where --minutes is not given")
+    say.add_argument("--seed", type=int, default=time.time_ns() % 1000000)
+    say.add_argument("--draw", type=int, help="only this run of the seed")
+    args = say.parse_args()
+    # A shell that starts this in the background has INT ignored, which mpiexec would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    end = time.monotonic() + args.minutes * 60 if args.minutes else None
+    draws = args.draws or (None if end else 20)
+    print(f"seed {args.seed}", flush=True)
+    tried = []
+    number = args.draw or 0
+    with Silent() as server:
+        while True:
+            draw = Draw(args.seed, number)
+            try:
+                became = try_one(draw, server)
+            except AssertionError as e:
+                print(f"broke {draw}: {e}\n      --seed {args.seed} --draw {number} draws it again", flush=True)
+                tried.append((draw, False))
+            else:
+                print(f"held  {draw}: {became}", flush=True)
+                tried.append((draw, True))
+            number += 1
+            if args.draw is not None or (draws and number >= draws) or (end and time.monotonic() > end):
+                break
+    print(*table(tried), sep="\n")
+    sys.exit(any(not held for _, held in tried))
+
+
+if __name__ == "__main__":
+    main()
