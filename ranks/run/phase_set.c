@@ -114,23 +114,28 @@ static int set_check_size(const struct set_run *t, struct err *err)
 		phase->path, t->own.group->size, phase->set.rank_count);
 }
 
+/* Counts the null passes since it was called last, which come before the phase's work or after it. Returns their seconds. */
+static double set_null(struct set_run *t)
+{
+	double seconds = (double)t->p.null_ns / 1e9;
+
+	t->p.null_ns = 0;
+	t->run->own.seconds[OWN_NULL] += seconds;
+	return seconds;
+}
+
 /* The phase's work begins: nobody begins before all are ready. What it counted before that is
  * dropped. */
 static void set_begin(void *set)
 {
 	struct set_run *t = set;
 
-	double null_s;
-
 	if (!t->met)
 		group_barrier(t->all);
 	t->met = true;
 	phase_count_from(&t->p);
 	run_lap(t->run, OWN_OPEN);
-	null_s = (double)t->p.null_ns / 1e9;
-	t->run->own.seconds[OWN_NULL] += null_s;
-	t->run->own.seconds[OWN_OPEN] -= null_s;
-	t->p.null_ns = 0;
+	t->run->own.seconds[OWN_OPEN] -= set_null(t);
 }
 
 static uint64_t set_stop_asked(void *set)
@@ -294,6 +299,7 @@ static void set_run_own(struct set_run *t, struct err *err)
 		group_stop_tell(t->all, STOP_OTHERS_FAILED);
 	if (!t->met)
 		set_begin(t);
+	set_null(t);
 	set_say_interim(p);
 	phase_count(p, p->tally.rank_row);
 }
