@@ -59,7 +59,9 @@ struct call {
 struct verb {
 	const char *name;
 	const char *arguments; /* "JOB", "FILE…", "" */
-	const char *help;      /* one line */
+	const char *
+		words_after; /* all that follows this first argument is arguments; NULL: nothing is */
+	const char *help;    /* one line */
 	const char *example;
 	void (*more)(void); /* prints what else --help says; NULL: nothing */
 	const struct verb_option *options;

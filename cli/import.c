@@ -14,6 +14,7 @@
 #include "import/dlio/dlio.h"
 #include "import/dlio/import_dlio.h"
 #include "import/kvcache/import_kvcache.h"
+#include "import/mlpstorage/import_mlpstorage.h"
 #include "import/overrides.h"
 #include "plan/plan.h"
 #include "ranks/run/run.h"
@@ -25,6 +26,7 @@ struct import_args {
 	bool keys;
 };
 
+static const char import_foreign[] = "mlpstorage";
 static const char *const as_names[] = {"meant", "dlio-bugs", NULL};
 
 static const struct verb_option import_options[] = {
@@ -101,6 +103,8 @@ static void import_put_table(const struct import *found, const char *unknown)
 	import_put_findings(found, IMPORT_LEFT, "not mapped");
 	import_put_findings(found, IMPORT_UNKNOWN, unknown);
 	fprintf(stderr, "%s\n", units_counted(keys, found->keys, "key"));
+	if (found->then[0])
+		fprintf(stderr, "then: %s\n", found->then);
 }
 
 /* Says why haul cannot run the job, for example because it was built without a store. The job is printed all the same,
@@ -255,14 +259,39 @@ static int import_cache(const struct call *call)
 	return status;
 }
 
+/* The words after "mlpstorage" are its own, whatever they begin with. */
+static int import_storage(const struct call *call)
+{
+	const char *const *words = call->arguments + 1;
+	unsigned count = call->argument_count - 1;
+	struct import found = {0};
+	struct err err = {0};
+	int rc, status;
+
+	for (unsigned i = 0; i < count; i++)
+		if (strcmp(words[i], "--keys") == 0 || strcmp(words[i], "--help") == 0 ||
+		    strcmp(words[i], "-h") == 0)
+			return cli_print(import_mlpstorage_flags());
+	if (count == 0) {
+		cli_say("import mlpstorage: its command is missing, such as training run --model unet3d …; --keys lists its flags");
+		return EXIT_USAGE;
+	}
+	rc = import_mlpstorage(&found, words, count, &err);
+	status = import_put(&found, rc, "unknown to DLIO", &err);
+	import_free(&found);
+	return status;
+}
+
 static int import_run(const struct call *call)
 {
 	const struct import_args *args = call->options;
 
 	if (strcmp(call->arguments[0], "kvcache") == 0)
 		return import_cache(call);
+	if (strcmp(call->arguments[0], import_foreign) == 0)
+		return import_storage(call);
 	if (strcmp(call->arguments[0], "dlio") != 0) {
-		cli_say("import: reads job files of \"dlio\" and of \"kvcache\", not of \"%s\"",
+		cli_say("import: reads job files of \"dlio\" and of \"kvcache\" and commands of \"mlpstorage\", not of \"%s\"",
 			call->arguments[0]);
 		return EXIT_USAGE;
 	}
@@ -278,7 +307,8 @@ static int import_run(const struct call *call)
 const struct verb import_verb = {
 	.name = "import",
 	.arguments = "TOOL [FILE] [KEY=VALUE…]",
-	.help = "prints a job of dlio or MLPerf's kvcache as a haul job, and what it cannot map",
+	.words_after = import_foreign,
+	.help = "prints a job of dlio, kvcache or mlpstorage for haul, and what it cannot map",
 	.example = "haul import dlio unet3d_h100.yaml ++workload.reader.batch_size=4 > job.json",
 	.options = import_options,
 	.options_bytes = sizeof(struct import_args),

@@ -168,6 +168,8 @@ int verb_parse(const struct verb *verb, int argc, char **argv, void *options,
 				return rc;
 		} else {
 			arguments[(*argument_count)++] = argv[i];
+			only_arguments |= *argument_count == 1 && verb->words_after &&
+					  strcmp(argv[i], verb->words_after) == 0;
 		}
 	}
 	if (*argument_count < verb->arguments_min)

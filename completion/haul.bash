@@ -39,7 +39,7 @@ _haul_words()
 		return
 	fi
 	case $verb in
-	import) words=$'dlio\nkvcache\n'$(compgen -f -X '!*.y*ml' -- "$word") ;;
+	import) words=$'dlio\nkvcache\nmlpstorage\n'$(compgen -f -X '!*.y*ml' -- "$word") ;;
 	replay) words=$(compgen -f -X '!*.[ct]sv*' -- "$word") ;;
 	# Two patterns: one for both needs an option of bash that a shell may not have set.
 	accept) words=$(compgen -f -X '!*.h5' -- "$word")$'\n'$(compgen -f -X '!*.json' -- "$word") ;;

@@ -35,7 +35,9 @@ struct import {
 	uint32_t count;
 	uint32_t keys; /* values that the text and the overrides give */
 	uint64_t room;
-	bool failed; /* there was no memory for all of it */
+	char then
+		[IMPORT_WHY_BYTES]; /* the command that uses the job as the tool would; "": there is none to say */
+	bool failed;                /* there was no memory for all of it */
 };
 
 /* How the job takes keys that the tool ignores or does not follow: as their authors meant them, or

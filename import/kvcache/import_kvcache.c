@@ -50,7 +50,7 @@ struct kvc_key {
 
 static const struct kvc_key kvc_keys[] = {
 	/* Flags. */
-	LEFT("log-level", KVC_TEXT, "it is an option of haul run: --quiet, --verbose"),
+	LEFT("log-level", KVC_TEXT, "haul run has --quiet"),
 	SPECIAL("model", KVC_TEXT),
 	SPECIAL("num-users", KVC_NUMBER),
 	COPY("duration", KVC_NUMBER, "duration"),

@@ -116,6 +116,7 @@ ROOMS = {
         "import": ([""], ["yaml"]),
         "dlio": (["dlio/"], ["import"]),
         "kvcache": (["kvcache/"], ["import"]),
+        "mlpstorage": (["mlpstorage/"], ["dlio", "kvcache"]),
     },
 }
 # The rooms of workloads/ that are kinds of phase. Code that two of them share belongs to common/.

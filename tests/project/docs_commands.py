@@ -69,6 +69,7 @@ NOT_RUN = {
     "haul import dlio": "names the verb; its example is in a block",
     "haul import dlio --as dlio-bugs": "names the option; its example is in a block",
     "haul import kvcache": "names the verb",
+    "haul import mlpstorage": "names the verb; its examples are in a block",
     "haul run kvcache_mlperf --repeat 3": "takes an hour: kvcache_all runs the same options",
     "import pandas": "needs pandas, which the tests do not install",
 }

@@ -1,0 +1,291 @@
+/* A command line of mlpstorage: see command.h. */
+#include "import/mlpstorage/command.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/json.h"
+#include "core/numbers.h"
+#include "core/option/option.h"
+#include "import/mlpstorage/workloads.h"
+
+static const char *const benchmarks[] = {"training", "checkpointing", "kvcache", "vectordb", NULL};
+static const char *const does[] = {"datasize", "datagen", "run", "configview", NULL};
+static const char *const modes[] = {"closed", "open", "whatif", NULL};
+
+/* Commands that make no job, and what stands for them. */
+static const struct {
+	const char *word, *sentence;
+} elsewhere[] = {
+	{"vectordb", "haul measures no vector databases"},
+	{"reports", "haul report FILE --json, --csv or --html OUT shows results"},
+	{"history", "a results file keeps the job and the command of its run: haul show FILE"},
+	{"runs", "each run is a results file: haul report FILE, haul show FILE"},
+	{"lockfile", "there are no packages to pin: haul version says what this build is of"},
+	{"init", "a job needs no folder of its own, and its results are one file"},
+	{"validate", "haul accept RULES FILE judges results"},
+	{"rules-coverage", "haul accept --help lists the ready rules"},
+	{"version", "haul version"},
+};
+
+/* The place of a word in a list, or -1. */
+static int command_index(const char *word, const char *const *list)
+{
+	for (int i = 0; list[i]; i++)
+		if (strcmp(list[i], word) == 0)
+			return i;
+	return -1;
+}
+
+const char *command_name(const struct command *c)
+{
+	static const char *const names[3][4] = {
+		{"training datasize", "training datagen", "training run", "training configview"},
+		{"checkpointing datasize", "checkpointing datagen", "checkpointing run",
+		 "checkpointing configview"},
+		{"kvcache datasize", "kvcache datagen", "kvcache run", "kvcache configview"},
+	};
+
+	return names[c->benchmark / 2][c->does];
+}
+
+static int command_refuse(const char *what, const char *word, const char *near, struct err *err)
+{
+	char quoted[JSON_QUOTE_BYTES];
+
+	return err_set(err, -EINVAL, "mlpstorage has no %s %s%s%s", what, json_quote(quoted, word),
+		       near ? "; the nearest is " : "", near ? near : "");
+}
+
+/* A benchmark or a mode, which come first. */
+static int command_begin(struct command *c, const char *word, struct err *err)
+{
+	int at = command_index(word, benchmarks);
+
+	for (unsigned i = 0; i < COUNT(elsewhere); i++)
+		if (strcmp(elsewhere[i].word, word) == 0)
+			return err_set(err, -EINVAL, "\"%s\" becomes no job: %s", word,
+				       elsewhere[i].sentence);
+	if (at >= 0) {
+		c->benchmark = 1u << at;
+		return 0;
+	}
+	at = command_index(word, modes);
+	if (at < 0 || c->mode[0])
+		return command_refuse("benchmark", word, option_nearest(word, benchmarks), err);
+	c->mode = modes[at];
+	return 0;
+}
+
+/* A word that is no flag. */
+static int command_word(struct command *c, bool *has_command, const char *word, struct err *err)
+{
+	int at = command_index(word, does);
+
+	if (!c->benchmark)
+		return command_begin(c, word, err);
+	if (strchr(word, '=')) {
+		char quoted[JSON_QUOTE_BYTES];
+
+		return err_set(err, -EINVAL, "%s stands alone; keys follow --params",
+			       json_quote(quoted, word));
+	}
+	if (at >= 0 && !*has_command) {
+		*has_command = true;
+		c->does = (enum command_does)at;
+		return 0;
+	}
+	if (strcmp(word, "object") == 0 || strcmp(word, "file") == 0) {
+		c->object = word[0] == 'o';
+		return 0;
+	}
+	if (c->benchmark == FLAGS_TRAINING && !c->model &&
+	    (!*has_command || option_spelled(word, workloads_trained))) {
+		c->model = word;
+		return 0;
+	}
+	if (*has_command)
+		return command_refuse(
+			"word", word,
+			option_nearest(word, (const char *const[]){"file", "object", NULL}), err);
+	return command_refuse("command", word, option_nearest(word, does), err);
+}
+
+static bool command_is_value(const struct flag *f, const char *value)
+{
+	char *end;
+	double number;
+
+	if (f->kind == FLAGS_WHOLE)
+		return *value && strlen(value) <= COMMAND_VALUE_DIGITS &&
+		       strspn(value, "0123456789") == strlen(value);
+	if (f->kind != FLAGS_NUMBER)
+		return *value != '\0';
+	number = strtod(value, &end);
+	return end != value && !*end && number >= 0 && number < 1e15;
+}
+
+const char *command_value(const struct command *c, const char *name)
+{
+	for (unsigned i = c->count; i > 0; i--)
+		if (strcmp(c->flags[i - 1].flag->name, name) == 0)
+			return c->flags[i - 1].value;
+	return NULL;
+}
+
+static int command_add(struct command *c, const struct flag *f, const char *value, struct err *err)
+{
+	char quoted[JSON_QUOTE_BYTES];
+
+	if (f->kind != FLAGS_NONE && !command_is_value(f, value))
+		return err_set(err, -EINVAL, "%s: must be %s, is %s", f->name,
+			       f->kind == FLAGS_WHOLE    ? "a whole number"
+			       : f->kind == FLAGS_NUMBER ? "a number"
+							 : "a text",
+			       json_quote(quoted, value));
+	if (c->count == WORDS_MAX)
+		return err_set(err, -EINVAL, "has more than %d values", WORDS_MAX);
+	if (strcmp(f->name, "--model") == 0 && c->model && !command_value(c, "--model"))
+		return err_set(err, -EINVAL, "--model: the model is given twice, as %s, too",
+			       json_quote(quoted, c->model));
+	c->flags[c->count++] = (struct command_flag){f, value};
+	if (strcmp(f->name, "--model") == 0)
+		c->model = value;
+	else if (strcmp(f->name, "--object") == 0)
+		c->object = true;
+	return 0;
+}
+
+static int command_refuse_flag(const struct command *c, const char *word, unsigned of,
+			       struct err *err)
+{
+	const char *near = flags_nearest(of, word);
+	char quoted[JSON_QUOTE_BYTES];
+
+	return err_set(err, -EINVAL, "mlpstorage%s%s has no flag %s%s%s", c->benchmark ? " " : "",
+		       c->benchmark ? benchmarks[c->benchmark / 2] : "", json_quote(quoted, word),
+		       near ? "; the nearest is " : "", near ? near : "");
+}
+
+/* The flag at a word, and its values behind it. Moves *at to its last word. */
+static int command_flag(struct command *c, const struct words *w, unsigned *at, struct err *err)
+{
+	unsigned of = c->benchmark ? c->benchmark : FLAGS_ALL, n = 0;
+	const char *word = w->list[*at], *equals = strchr(word, '=');
+	const struct flag *f =
+		flags_find(of, word, equals ? (size_t)(equals - word) : strlen(word));
+	int rc = 0;
+
+	if (!f)
+		return command_refuse_flag(c, word, of, err);
+	if (f->kind == FLAGS_NONE)
+		return equals ? err_set(err, -EINVAL, "%s: takes no value", f->name)
+			      : command_add(c, f, "", err);
+	if (equals)
+		return command_add(c, f, equals + 1, err);
+	while (rc == 0 && *at + 1 < w->count && (f->kind == FLAGS_LIST || n == 0) &&
+	       !flags_is(w->list[*at + 1])) {
+		rc = command_add(c, f, w->list[++*at], err);
+		n++;
+	}
+	return rc == 0 && n == 0 ? err_set(err, -EINVAL, "%s: its value is missing", f->name) : rc;
+}
+
+/* Words before the program's name, such as "sudo -E ./mlpstorage". */
+static unsigned command_skip(const struct words *w)
+{
+	for (unsigned i = 0; i < w->count; i++) {
+		const char *slash = strrchr(w->list[i], '/');
+
+		if (strcmp(slash ? slash + 1 : w->list[i], "mlpstorage") == 0)
+			return i + 1;
+		if (command_index(w->list[i], benchmarks) >= 0 ||
+		    command_index(w->list[i], modes) >= 0)
+			return 0;
+	}
+	return 0;
+}
+
+/* The model as mlpstorage writes it. */
+static int command_find_model(struct command *c, const char *const *models, struct err *err)
+{
+	const char *found;
+
+	if (!c->model)
+		return err_set(err, -EINVAL, "%s: needs --model", command_name(c));
+	found = option_spelled(c->model, models);
+	if (!found)
+		return command_refuse("model", c->model, option_nearest(c->model, models), err);
+	c->model = found;
+	return 0;
+}
+
+int command_read(struct command *out, const struct words *w, struct err *err)
+{
+	bool has_command = false;
+	int rc = 0;
+
+	out->benchmark = out->count = 0;
+	out->mode = "";
+	out->model = NULL;
+	out->object = false;
+	for (unsigned i = command_skip(w); rc == 0 && i < w->count; i++)
+		rc = flags_is(w->list[i]) ? command_flag(out, w, &i, err)
+					  : command_word(out, &has_command, w->list[i], err);
+	if (rc < 0)
+		return rc;
+	if (!out->benchmark)
+		return err_set(err, -EINVAL, "which benchmark? training, checkpointing or kvcache");
+	if (!has_command && out->model && !option_spelled(out->model, workloads_trained))
+		return command_refuse("command", out->model, option_nearest(out->model, does), err);
+	if (!has_command)
+		return err_set(err, -EINVAL, "which command? datasize, datagen, run or configview");
+	if (out->does == COMMAND_DATAGEN && out->benchmark != FLAGS_TRAINING)
+		return err_set(err, -EINVAL, "%s: only a training has data to generate",
+			       command_name(out));
+	if (out->benchmark == FLAGS_TRAINING)
+		return command_find_model(out, workloads_trained, err);
+	return out->benchmark == FLAGS_CHECKPOINTING ? command_find_model(out, workloads_saved, err)
+						     : 0;
+}
+
+uint64_t command_whole(const struct command *c, const char *name, uint64_t otherwise)
+{
+	const char *value = command_value(c, name);
+
+	return value ? strtoull(value, NULL, 10) : otherwise;
+}
+
+/* Hosts of the list, of which one word may hold several: "a:2,b:2". */
+static uint64_t command_listed(const struct command *c)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < c->count; i++) {
+		if (strcmp(c->flags[i].flag->name, "--hosts") != 0)
+			continue;
+		n++;
+		for (const char *at = c->flags[i].value; (at = strchr(at, ',')); at++)
+			n++;
+	}
+	return n;
+}
+
+uint64_t command_hosts(const struct command *c)
+{
+	return command_whole(c, "--num-client-hosts", command_listed(c));
+}
+
+uint64_t command_ranks(const struct command *c)
+{
+	static const char *const names[] = {"--num-accelerators", "--max-accelerators",
+					    "--num-processes"};
+	uint64_t each =
+		command_whole(c, "--npernode", command_whole(c, "--num-processes-per-client", 0));
+
+	for (unsigned i = 0; i < COUNT(names); i++)
+		if (command_value(c, names[i]))
+			return command_whole(c, names[i], 0);
+	return each * (command_listed(c) ? command_listed(c) : 1);
+}

@@ -1,0 +1,48 @@
+/* A command line of mlpstorage, read: what it does, and its flags. */
+#ifndef HAUL_IMPORT_MLPSTORAGE_COMMAND_H
+#define HAUL_IMPORT_MLPSTORAGE_COMMAND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/err.h"
+#include "import/mlpstorage/flags.h"
+#include "import/mlpstorage/words.h"
+
+enum command_does { COMMAND_DATASIZE, COMMAND_DATAGEN, COMMAND_RUN, COMMAND_CONFIGVIEW };
+
+enum { COMMAND_VALUE_DIGITS = 15 };
+
+/* A flag with one value; a list is given as often as it has values. */
+struct command_flag {
+	const struct flag *flag;
+	const char *value; /* "" of a flag without one */
+};
+
+struct command {
+	unsigned benchmark; /* FLAGS_TRAINING | … */
+	enum command_does does;
+	const char *mode;  /* "closed", "open", "whatif", or "" */
+	const char *model; /* NULL: none is given */
+	bool object;
+	struct command_flag flags[WORDS_MAX];
+	unsigned count;
+};
+
+/* The words point into w. -EINVAL with a sentence that names the word and the nearest one. */
+int command_read(struct command *out, const struct words *w, struct err *err);
+
+/* The value of a flag that is given, its last one; NULL: it is not. */
+const char *command_value(const struct command *c, const char *name);
+
+/* The same as a number. */
+uint64_t command_whole(const struct command *c, const char *name, uint64_t otherwise);
+
+/* Processes of the run, and its hosts; 0: it is not said. */
+uint64_t command_ranks(const struct command *c);
+uint64_t command_hosts(const struct command *c);
+
+/* "training run". */
+const char *command_name(const struct command *c);
+
+#endif

@@ -1,0 +1,174 @@
+/* Flags of mlpstorage: see flags.h. */
+#include "import/mlpstorage/flags.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/numbers.h"
+#include "core/option/option.h"
+
+enum { FLAGS_MAX = 128 };
+
+/* clang-format off */
+#define TRAINING   FLAGS_TRAINING
+#define CHECKPOINT FLAGS_CHECKPOINTING
+#define DLIO       (FLAGS_TRAINING | FLAGS_CHECKPOINTING)
+#define CACHE      FLAGS_KVCACHE
+#define ALL        FLAGS_ALL
+
+#define RANKS    "each rank is a process of the launcher: mpiexec -n N"
+#define LAUNCHER "it is the launcher's: give it to mpiexec or srun"
+#define SERIES   "haul samples the counters of each node in every run: haul report FILE"
+#define SPEAKS   "haul run has --quiet; its --op-log FILE has each request"
+#define MODES    "a job is the same for all three; haul accept RULES FILE judges by MLPerf's rules"
+#define PYTHON   "there is no Python environment to check: haul doctor says what works here"
+
+#define KEY(n, l, o, k, t)     {.name = (n), .letter = (l), .of = (o), .kind = FLAGS_##k, .way = FLAGS_KEY, .to = (t), .why = ""}
+#define SAME(n, l, k)          {.name = (n), .letter = (l), .of = CACHE, .kind = FLAGS_##k, .way = FLAGS_CACHE, .to = "", .why = ""}
+#define SPECIAL(n, l, o, k, w) {.name = (n), .letter = (l), .of = (o), .kind = FLAGS_##k, .way = FLAGS_SPECIAL, .to = "", .why = (w)}
+#define LEFT(n, l, o, k, w)    {.name = (n), .letter = (l), .of = (o), .kind = FLAGS_##k, .way = FLAGS_LEFT, .to = "", .why = (w)}
+
+const struct flag flags_table[] = {
+	SPECIAL("--model", "-m", ALL, TEXT, "the workload"),
+	SPECIAL("--accelerator-type", "-at", TRAINING, TEXT, "the workload: batch and compute time"),
+	SPECIAL("--accelerator-type", "-g", TRAINING, TEXT, "the workload: batch and compute time"),
+	LEFT("--accelerator-type", "-at", CHECKPOINT, TEXT, "a checkpoint is the same on each accelerator; its memory is not checked"),
+	SPECIAL("--num-accelerators", "-na", TRAINING, WHOLE, RANKS),
+	SPECIAL("--max-accelerators", "-ma", TRAINING, WHOLE, RANKS),
+	SPECIAL("--num-processes", "-np", ALL, WHOLE, RANKS),
+	SPECIAL("--client-host-memory-in-gb", "-cm", DLIO, WHOLE, "the memory of a node is the plan's: haul plan JOB --memory \"512 GiB\""),
+	SPECIAL("--num-client-hosts", "-nc", DLIO, WHOLE, "the launcher places the ranks; haul plan JOB --nodes N"),
+	SPECIAL("--hosts", "-s", ALL, LIST, "the launcher places the ranks: mpiexec -hosts, srun -w"),
+	SPECIAL("--data-dir", "-dd", TRAINING, TEXT, "dataset.data_folder, with the model's name behind it"),
+	SPECIAL("--checkpoint-folder", "-cf", DLIO, TEXT, "checkpoint.checkpoint_folder, of a checkpointing with the model's name behind it"),
+	SPECIAL("--params", "-p", DLIO, LIST, "keys of DLIO: haul import dlio --keys"),
+	SPECIAL("--param", "", DLIO, LIST, "the same as --params"),
+	SPECIAL("--params", "-p", CACHE, LIST, "keys of the benchmark's config.yaml"),
+	KEY("--num-checkpoints-read", "-ncr", CHECKPOINT, WHOLE, "checkpoint.num_checkpoints_read"),
+	KEY("--num-checkpoints-write", "-ncw", CHECKPOINT, WHOLE, "checkpoint.num_checkpoints_write"),
+	LEFT("--checkpoint-subset", "", CHECKPOINT, NONE, "a run with fewer ranks than the mesh always writes the part of its ranks"),
+	KEY("--o-direct", "", DLIO, NONE, "storage.storage_type=direct_fs"),
+	SPECIAL("--file", "", DLIO, NONE, "a file system, as without it"),
+	SPECIAL("--object", "", DLIO, NONE, "an object store; --params storage.storage_root=BUCKET names it"),
+	LEFT("--drop-caches-timeout-seconds", "", TRAINING, WHOLE, "caches are dropped by --set train.cold.drop=drop_caches, or by fadvise"),
+	LEFT("--dlio-bin-path", "-dp", DLIO, TEXT, "haul does what DLIO does"),
+
+	SAME("--num-users", "-nu", WHOLE),
+	SAME("--duration", "-d", WHOLE),
+	SAME("--gpu-mem-gb", "-gm", NUMBER),
+	SAME("--cpu-mem-gb", "-cm", NUMBER),
+	SAME("--cache-dir", "", TEXT),
+	SAME("--generation-mode", "", TEXT),
+	SAME("--performance-profile", "", TEXT),
+	SAME("--disable-multi-turn", "", NONE),
+	SAME("--disable-prefix-caching", "", NONE),
+	SAME("--enable-rag", "", NONE),
+	SAME("--rag-num-docs", "", WHOLE),
+	SAME("--enable-autoscaling", "", NONE),
+	SAME("--autoscaler-mode", "", TEXT),
+	SAME("--seed", "", WHOLE),
+	SAME("--max-concurrent-allocs", "", WHOLE),
+	SAME("--enable-latency-tracing", "", NONE),
+	LEFT("--config", "", CACHE, TEXT, "haul import kvcache FILE reads the benchmark's config.yaml"),
+	SPECIAL("--trials", "", CACHE, WHOLE, "runs are repeated by haul run JOB --repeat N"),
+	LEFT("--inter-option-delay", "", CACHE, WHOLE, "a pause before a phase is its key \"after\""),
+	SPECIAL("--npernode", "", CACHE, WHOLE, RANKS),
+	SPECIAL("--num-processes-per-client", "", CACHE, WHOLE, RANKS),
+	LEFT("--kvcache-bin-path", "", CACHE, TEXT, "haul does what the benchmark does"),
+
+	LEFT("--exec-type", "-et", ALL, TEXT, LAUNCHER),
+	LEFT("--mpi-bin", "", ALL, TEXT, LAUNCHER),
+	LEFT("--mpi-btl", "", ALL, TEXT, LAUNCHER),
+	LEFT("--mpi-params", "", ALL, LIST, LAUNCHER),
+	LEFT("--oversubscribe", "", ALL, NONE, LAUNCHER),
+	LEFT("--allow-run-as-root", "", ALL, NONE, LAUNCHER),
+
+	SPECIAL("--results-dir", "-rd", ALL, TEXT, "the results are one file: haul run JOB --results FILE"),
+	LEFT("--systemname", "-sn", ALL, TEXT, "the results file describes the nodes itself; --results NAME.h5 names the run"),
+	LEFT("--config-file", "-c", ALL, TEXT, "give the flags that it holds"),
+	SPECIAL("--loops", "", ALL, WHOLE, "runs are repeated by haul run JOB --repeat N"),
+	LEFT("--allow-invalid-params", "-aip", ALL, NONE, "keys that DLIO does not have are listed, and do not stop the import"),
+	LEFT("--closed", "", ALL, NONE, MODES),
+	LEFT("--open", "", ALL, NONE, MODES),
+	LEFT("--what-if", "", ALL, NONE, "haul plan JOB opens nothing, and shows what would be done"),
+	LEFT("--dry-run", "", ALL, NONE, "haul plan JOB opens nothing, and shows what would be done"),
+	LEFT("--debug", "", ALL, NONE, SPEAKS),
+	LEFT("--verbose", "", ALL, NONE, SPEAKS),
+	LEFT("--quiet", "", ALL, NONE, SPEAKS),
+	LEFT("--stream-log-level", "", ALL, TEXT, SPEAKS),
+	LEFT("--verify-lockfile", "", ALL, TEXT, PYTHON),
+	LEFT("--skip-validation", "", ALL, NONE, PYTHON),
+	LEFT("--skip-ssh-check", "", ALL, NONE, "haul logs in nowhere: the launcher starts its ranks"),
+	LEFT("--skip-fs-separation-gate", "", ALL, NONE, "haul does not ask where the results lie"),
+	LEFT("--timeseries-interval", "", ALL, NUMBER, SERIES),
+	LEFT("--skip-timeseries", "", ALL, NONE, SERIES),
+	LEFT("--max-timeseries-samples", "", ALL, WHOLE, SERIES),
+	{.name = NULL},
+};
+/* clang-format on */
+
+bool flags_is(const char *word)
+{
+	return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]) && word[1] != '.';
+}
+
+const struct flag *flags_find(unsigned of, const char *name, size_t length)
+{
+	const struct flag *begins = NULL;
+	bool several = false;
+
+	for (const struct flag *f = flags_table; f->name; f++) {
+		if (!(f->of & of))
+			continue;
+		if ((strlen(f->name) == length && strncmp(f->name, name, length) == 0) ||
+		    (strlen(f->letter) == length && strncmp(f->letter, name, length) == 0))
+			return f;
+		if (length > 3 && strncmp(f->name, name, length) == 0) {
+			several |= begins && strcmp(begins->name, f->name) != 0;
+			begins = f;
+		}
+	}
+	return several ? NULL : begins;
+}
+
+const char *flags_nearest(unsigned of, const char *word)
+{
+	const char *names[FLAGS_MAX];
+	unsigned n = 0;
+
+	_Static_assert(COUNT(flags_table) < FLAGS_MAX, "more flags than fit");
+	for (const struct flag *f = flags_table; f->name; f++)
+		if (f->of & of)
+			names[n++] = f->name;
+	names[n] = NULL;
+	return option_nearest(word, names);
+}
+
+char *flags_print(void)
+{
+	static const char *const values[] = {
+		[FLAGS_NONE] = "",      [FLAGS_WHOLE] = " N",    [FLAGS_NUMBER] = " X",
+		[FLAGS_TEXT] = " TEXT", [FLAGS_LIST] = " TEXT…",
+	};
+	char *text = NULL, left[96];
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (const struct flag *f = flags_table; f->name; f++) {
+		snprintf(left, sizeof(left), "%s%s%s%s", f->name, *f->letter ? "/" : "", f->letter,
+			 values[f->kind]);
+		fprintf(out, "%-38s %c%c%c  %s\n", left, f->of & FLAGS_TRAINING ? 't' : '-',
+			f->of & FLAGS_CHECKPOINTING ? 'c' : '-', f->of & FLAGS_KVCACHE ? 'k' : '-',
+			f->way == FLAGS_KEY     ? f->to
+			: f->way == FLAGS_CACHE ? "the same flag of haul import kvcache"
+						: f->why);
+	}
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}

@@ -1,0 +1,439 @@
+/* Import of a command line of mlpstorage: see import_mlpstorage.h. A training and a checkpointing become the overrides of a
+ * workload of DLIO, and a cache the flags of its benchmark: what their importers know is known here. */
+#include "import/mlpstorage/import_mlpstorage.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/numbers.h"
+#include "import/dlio/import_dlio.h"
+#include "import/kvcache/import_kvcache.h"
+#include "import/mlpstorage/command.h"
+#include "import/mlpstorage/workloads.h"
+
+enum {
+	TEXT_BYTES = 4096,
+	NAME_BYTES = 64,
+	STEPS = 500,
+	MEMORIES = 5,
+	SUBSET = 8,
+	FOLDER_BYTES = 1024
+};
+
+static const double GiB = 1073741824;
+
+/* Overrides or flags for the importer that takes them. */
+struct lines {
+	const char *list[WORDS_MAX + 16];
+	cJSON *texts; /* what list points into */
+	unsigned count;
+	bool failed;
+};
+
+__attribute__((format(printf, 2, 3))) static void lines_add(struct lines *l, const char *format,
+							    ...)
+{
+	char text[TEXT_BYTES];
+	cJSON *item;
+	va_list list;
+	int n;
+
+	va_start(list, format);
+	n = vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	item = n >= 0 && (size_t)n < sizeof(text) && l->count < COUNT(l->list)
+		       ? cJSON_CreateString(text)
+		       : NULL;
+	if (!item || !cJSON_AddItemToArray(l->texts, item)) {
+		cJSON_Delete(item);
+		l->failed = true;
+		return;
+	}
+	l->list[l->count++] = item->valuestring;
+}
+
+/* A folder with the model's name behind it, unless it ends in one already. */
+static void lines_add_folder(struct lines *l, const char *key, const char *folder,
+			     const char *model)
+{
+	size_t n = strlen(folder);
+
+	while (n > 1 && folder[n - 1] == '/')
+		n--;
+	if (n >= strlen(model) && strncmp(folder + n - strlen(model), model, strlen(model)) == 0)
+		lines_add(l, "++%s=%.*s", key, (int)n, folder);
+	else
+		lines_add(l, "++%s=%.*s/%s", key, (int)n, folder, model);
+}
+
+/* Keys that flags are, and --params, which count most. */
+static int lines_add_flags(struct lines *l, const struct command *c, struct err *err)
+{
+	for (unsigned i = 0; i < c->count; i++) {
+		const struct flag *f = c->flags[i].flag;
+
+		if (f->way == FLAGS_KEY)
+			lines_add(l, "++%s%s%s", f->to, f->kind == FLAGS_NONE ? "" : "=",
+				  c->flags[i].value);
+	}
+	for (unsigned i = 0; i < c->count; i++) {
+		const char *value = c->flags[i].value;
+
+		if (strncmp(c->flags[i].flag->name, "--param", 7) != 0)
+			continue;
+		if (!strchr(value, '='))
+			return err_set(err, -EINVAL, "--params: \"%.64s\" is no KEY=VALUE", value);
+		lines_add(l, c->benchmark == FLAGS_KVCACHE ? "%s" : "++%s",
+			  value + strspn(value, "+"));
+	}
+	return 0;
+}
+
+static bool command_sets(const struct command *c, const char *key)
+{
+	for (unsigned i = 0; i < c->count; i++)
+		if (strncmp(c->flags[i].flag->name, "--param", 7) == 0 &&
+		    strncmp(c->flags[i].value, key, strlen(key)) == 0)
+			return true;
+	return false;
+}
+
+static int mlp_add_object(struct lines *l, const struct command *c, struct err *err)
+{
+	if (!c->object)
+		return 0;
+	if (!command_sets(c, "storage.storage_root="))
+		return err_set(err, -EINVAL,
+			       "object: the bucket is missing, which mlpstorage takes from the "
+			       "environment; give it by --params storage.storage_root=BUCKET");
+	lines_add(l, "++storage.storage_type=s3");
+	return 0;
+}
+
+static int mlp_check_accelerator(const struct command *c, const char *accelerator, struct err *err)
+{
+	const char *const *known = workloads_accelerators(c->model);
+	char list[NAME_BYTES] = "";
+
+	for (unsigned i = 0; known[i]; i++) {
+		if (accelerator && strcmp(known[i], accelerator) == 0)
+			return 0;
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "",
+			 known[i]);
+	}
+	if (!accelerator)
+		return err_set(err, -EINVAL, "%s: needs --accelerator-type; %s has files for %s",
+			       command_name(c), c->model, list);
+	return err_set(err, -EINVAL,
+		       "--accelerator-type: \"%.32s\" has no numbers for %s, which has %s",
+		       accelerator, c->model, list);
+}
+
+/* The data set that mlpstorage wants: of 500 steps, or of five times the memory. */
+static int mlp_add_datasize(struct import *out, const struct command *c, struct err *err)
+{
+	cJSON *data = cJSON_GetObjectItemCaseSensitive(out->job, "dataset");
+	const cJSON *phases = cJSON_GetObjectItemCaseSensitive(out->job, "phases"), *phase,
+		    *train = NULL;
+	double samples = import_at(data, "samples_per_file")
+				 ? import_at(data, "samples_per_file")->valuedouble
+				 : 1;
+	double bytes =
+		import_at(data, "sample_bytes") ? import_at(data, "sample_bytes")->valuedouble : 0;
+	uint64_t hosts = max_u64(command_hosts(c), 1);
+	double memory = (double)MEMORIES * (double)hosts * GiB *
+			(double)command_whole(c, "--client-host-memory-in-gb", 0);
+	double batch, steps, files;
+
+	cJSON_ArrayForEach(phase, phases)
+	{
+		train = train ? train : cJSON_GetObjectItemCaseSensitive(phase, "train");
+	}
+	if (!train || !data || bytes < 1 || samples < 1)
+		return err_set(err, -EINVAL, "datasize: the parameters leave nothing to train on");
+	batch = import_at(train, "batch") ? import_at(train, "batch")->valuedouble : 1;
+	steps = floor((double)STEPS * (double)command_ranks(c) * batch / samples);
+	files = fmax(fmax(steps, floor(memory / (samples * bytes))), 1);
+	cJSON_DeleteItemFromObjectCaseSensitive(data, "files");
+	out->failed |= !cJSON_AddNumberToObject(data, "files", files);
+	import_found(
+		out, IMPORT_CHANGED, "datasize", NULL,
+		"the job has the %.0f files that mlpstorage wants: %.0f for 500 steps, %.0f for 5 times the memory of %" PRIu64
+		" %s",
+		files, steps, floor(memory / (samples * bytes)), hosts,
+		hosts == 1 ? "host" : "hosts");
+	return 0;
+}
+
+static int mlp_training(struct import *out, const struct command *c, struct lines *l,
+			struct err *err)
+{
+	const char *accelerator = command_value(c, "--accelerator-type");
+	const char *folder = command_value(c, "--data-dir");
+	bool generates = c->does == COMMAND_DATAGEN;
+	char name[NAME_BYTES], *text;
+	int rc = generates ? 0 : mlp_check_accelerator(c, accelerator, err);
+
+	if (rc == 0 && c->does != COMMAND_CONFIGVIEW && !command_ranks(c))
+		rc = err_set(err, -EINVAL, "%s: needs %s", command_name(c),
+			     generates                     ? "--num-processes"
+			     : c->does == COMMAND_DATASIZE ? "--max-accelerators"
+							   : "--num-accelerators");
+	if (rc == 0)
+		rc = mlp_add_object(l, c, err);
+	if (rc < 0)
+		return rc;
+	if (folder)
+		lines_add_folder(l, "dataset.data_folder", folder, c->model);
+	if (command_value(c, "--checkpoint-folder"))
+		lines_add(l, "++checkpoint.checkpoint_folder=%s",
+			  command_value(c, "--checkpoint-folder"));
+	if (c->does == COMMAND_DATASIZE)
+		lines_add(l, "++workflow.generate_data=True");
+	rc = lines_add_flags(l, c, err);
+	if (rc < 0)
+		return rc;
+	snprintf(name, sizeof(name), "%s_%.16s", c->model, generates ? "datagen" : accelerator);
+	text = workloads_training(c->model, generates ? NULL : accelerator);
+	rc = text && !l->failed ? import_dlio(out, name, text, strlen(text), l->list, l->count,
+					      IMPORT_AS_MEANT, err)
+				: err_set(err, -ENOMEM, "no memory for the workload");
+	free(text);
+	return rc == 0 && c->does == COMMAND_DATASIZE ? mlp_add_datasize(out, c, err) : rc;
+}
+
+static int mlp_checkpointing(struct import *out, const struct command *c, struct lines *l,
+			     struct err *err)
+{
+	const char *folder = command_value(c, "--checkpoint-folder");
+	uint64_t ranks = command_ranks(c);
+	unsigned replica = 1, whole = 1;
+	bool subset;
+	char name[NAME_BYTES], *text;
+	int rc = mlp_add_object(l, c, err);
+
+	if (rc < 0)
+		return rc;
+	workloads_mesh(c->model, &replica, &whole);
+	if (!ranks)
+		return err_set(err, -EINVAL, "%s: needs --num-processes", command_name(c));
+	subset = ranks < whole;
+	if (ranks % replica && ranks != SUBSET)
+		return err_set(
+			err, -EINVAL,
+			"--num-processes: %s takes a multiple of %u, or %d for a subset, is %" PRIu64,
+			c->model, replica, SUBSET, ranks);
+	lines_add(l, "++model.parallelism.data=%" PRIu64,
+		  subset ? (uint64_t)(whole / replica) : ranks / replica);
+	if (folder)
+		lines_add_folder(l, "checkpoint.checkpoint_folder", folder, c->model);
+	rc = lines_add_flags(l, c, err);
+	if (rc < 0)
+		return rc;
+	snprintf(name, sizeof(name), "%s", c->model);
+	for (char *at = name; (at = strchr(at, '-'));)
+		*at = '_';
+	text = workloads_checkpointing(c->model);
+	rc = text && !l->failed ? import_dlio(out, name, text, strlen(text), l->list, l->count,
+					      IMPORT_AS_MEANT, err)
+				: err_set(err, -ENOMEM, "no memory for the workload");
+	free(text);
+	if (rc == 0 && subset)
+		import_found(
+			out, IMPORT_CHANGED, "--num-processes", NULL,
+			"%" PRIu64
+			" of the %u ranks of the mesh: each writes its own part, as a subset does",
+			ranks, whole);
+	return rc;
+}
+
+/* The three options of a closed submission, in one job. */
+static const struct {
+	const char *name, *folder, *model, *users, *cpu, *allocs;
+} options[] = {
+	{"max_storage_stress", "stress", "llama3.1-8b", "200", "0", "16"},
+	{"storage_throughput", "throughput", "llama3.1-8b", "100", "4", "16"},
+	{"large_model", "large", "llama3.1-70b-instruct", "70", "0", "4"},
+};
+
+static int mlp_add_option(struct import *out, const struct command *c, unsigned at, struct err *err)
+{
+	const char *folder = command_value(c, "--cache-dir");
+	struct lines l = {.texts = cJSON_CreateArray()};
+	struct import one;
+	cJSON *phases, *entry, *phase;
+	int rc;
+
+	lines_add(&l, "model=%s", options[at].model);
+	lines_add(&l, "num-users=%s", options[at].users);
+	lines_add(&l, "gpu-mem-gb=0");
+	lines_add(&l, "cpu-mem-gb=%s", options[at].cpu);
+	lines_add(&l, "max-concurrent-allocs=%s", options[at].allocs);
+	lines_add(&l, "generation-mode=none");
+	lines_add(&l, "duration=300");
+	if (folder)
+		lines_add(&l, "cache-dir=%s", folder);
+	rc = import_kvcache(&one, "kvcache_mlperf", "", 0, l.list, l.count, err);
+	cJSON_Delete(l.texts);
+	phases = rc == 0 ? cJSON_GetObjectItemCaseSensitive(one.job, "phases") : NULL;
+	entry = phases ? cJSON_DetachItemFromArray(phases, 0) : NULL;
+	phase = entry ? cJSON_GetObjectItemCaseSensitive(entry, "kvcache") : NULL;
+	if (phase) {
+		cJSON_AddStringToObject(phase, "name", options[at].name);
+		cJSON_AddStringToObject(phase, "folder", options[at].folder);
+		if (at > 0)
+			cJSON_AddNumberToObject(phase, "after", 90);
+	}
+	if (at == 0) {
+		*out = one;
+		phases = out->job ? cJSON_GetObjectItemCaseSensitive(out->job, "phases") : NULL;
+	} else {
+		import_free(&one);
+		phases = cJSON_GetObjectItemCaseSensitive(out->job, "phases");
+	}
+	if (rc == 0 && (!phase || l.failed || !cJSON_AddItemToArray(phases, entry))) {
+		cJSON_Delete(entry);
+		rc = err_set(err, -ENOMEM, "no memory for the job");
+	}
+	return rc;
+}
+
+static int mlp_closed_kvcache(struct import *out, const struct command *c, struct err *err)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; i < c->count; i++)
+		if (c->flags[i].flag->way == FLAGS_CACHE &&
+		    strcmp(c->flags[i].flag->name, "--cache-dir") != 0)
+			return err_set(
+				err, -EINVAL,
+				"%s: is fixed in a closed submission; open or whatif take it",
+				c->flags[i].flag->name);
+	if (c->model)
+		return err_set(err, -EINVAL,
+			       "--model: is fixed in a closed submission; open or whatif take it");
+	for (unsigned i = 0; rc == 0 && i < COUNT(options); i++)
+		rc = mlp_add_option(out, c, i, err);
+	return rc;
+}
+
+static int mlp_kvcache(struct import *out, const struct command *c, struct lines *l,
+		       struct err *err)
+{
+	int rc;
+
+	if (strcmp(c->mode, "closed") == 0 || command_value(c, "--closed"))
+		return mlp_closed_kvcache(out, c, err);
+	lines_add(l, "model=%s", c->model ? c->model : "tiny-1b");
+	for (unsigned i = 0; i < c->count; i++)
+		if (c->flags[i].flag->way == FLAGS_CACHE)
+			lines_add(l, "%s%s%s", c->flags[i].flag->name + 2,
+				  *c->flags[i].value ? "=" : "", c->flags[i].value);
+	rc = lines_add_flags(l, c, err);
+	if (rc == 0 && l->failed)
+		rc = err_set(err, -ENOMEM, "no memory for the flags");
+	return rc < 0 ? rc : import_kvcache(out, "kvcache", "", 0, l->list, l->count, err);
+}
+
+/* Whether a flag says only where the ranks run, and not what they do. */
+static bool mlp_is_launchers(const struct command *c, const char *name)
+{
+	if (strcmp(name, "--hosts") == 0)
+		return true;
+	return c->does != COMMAND_DATASIZE && (strcmp(name, "--num-client-hosts") == 0 ||
+					       strcmp(name, "--client-host-memory-in-gb") == 0);
+}
+
+/* What becomes of flags that are not keys of the job. */
+static void mlp_add_findings(struct import *out, const struct command *c)
+{
+	out->keys = c->count;
+	for (unsigned i = 0; i < c->count; i++) {
+		const struct command_flag *f = &c->flags[i];
+		cJSON *value = *f->value ? cJSON_CreateString(f->value) : NULL;
+
+		if (f->flag->way == FLAGS_LEFT || mlp_is_launchers(c, f->flag->name))
+			import_found(out, IMPORT_LEFT, f->flag->name, value, "%s", f->flag->why);
+		cJSON_Delete(value);
+	}
+	if (c->mode[0])
+		import_found(
+			out, IMPORT_LEFT, c->mode, NULL,
+			"a job is the same for all three; haul accept RULES FILE judges by MLPerf's rules");
+}
+
+/* How the job is used as the command would be. */
+static void mlp_add_then(struct import *out, const struct command *c)
+{
+	uint64_t ranks = max_u64(command_ranks(c), 1), hosts = max_u64(command_hosts(c), 1);
+	uint64_t memory = command_whole(c, "--client-host-memory-in-gb", 0);
+	uint64_t repeat = max_u64(command_whole(c, "--loops", 1), command_whole(c, "--trials", 1));
+	char *to = out->then;
+	size_t bytes = sizeof(out->then);
+	int n;
+
+	if (c->does == COMMAND_DATASIZE || c->does == COMMAND_CONFIGVIEW) {
+		n = snprintf(to, bytes,
+			     "haul plan JOB --nodes %" PRIu64 " --ranks-per-node %" PRIu64, hosts,
+			     (ranks + hosts - 1) / hosts);
+		if (memory)
+			snprintf(to + n, bytes - (size_t)n, " --memory \"%" PRIu64 " GiB\"",
+				 memory);
+		return;
+	}
+	n = snprintf(to, bytes, "mpiexec -n %" PRIu64 " haul %s JOB", ranks,
+		     c->does == COMMAND_DATAGEN ? "generate" : "run");
+	if (repeat > 1)
+		n += snprintf(to + n, bytes - (size_t)n, " --repeat %" PRIu64, repeat);
+	if (command_value(c, "--results-dir"))
+		snprintf(to + n, bytes - (size_t)n, " --results %.120s/%.32s.h5",
+			 command_value(c, "--results-dir"), c->model ? c->model : "kvcache");
+}
+
+int import_mlpstorage(struct import *out, const char *const *words, unsigned count, struct err *err)
+{
+	struct words *w = malloc(sizeof(*w));
+	struct command *c = malloc(sizeof(*c));
+	struct lines *l = calloc(1, sizeof(*l));
+	int rc = -ENOMEM;
+
+	*out = (struct import){0};
+	if (l)
+		l->texts = cJSON_CreateArray();
+	if (w && c && l && l->texts) {
+		rc = words_read(w, words, count, err);
+		rc = rc < 0 ? rc : command_read(c, w, err);
+		if (rc == 0 && c->benchmark == FLAGS_TRAINING)
+			rc = mlp_training(out, c, l, err);
+		else if (rc == 0 && c->benchmark == FLAGS_CHECKPOINTING)
+			rc = mlp_checkpointing(out, c, l, err);
+		else if (rc == 0)
+			rc = mlp_kvcache(out, c, l, err);
+		if (rc == 0) {
+			mlp_add_findings(out, c);
+			mlp_add_then(out, c);
+		}
+		if (rc == 0 && out->failed)
+			rc = err_set(err, -ENOMEM, "no memory for the job");
+		words_free(w);
+	} else {
+		err_set(err, rc, "no memory for the words");
+	}
+	if (l)
+		cJSON_Delete(l->texts);
+	free(l);
+	free(c);
+	free(w);
+	return rc;
+}
+
+char *import_mlpstorage_flags(void)
+{
+	return flags_print();
+}

@@ -1,0 +1,181 @@
+"""haul import mlpstorage: each command line of MLPerf Storage's program becomes the job that DLIO's file of the workload becomes, each
+flag of its help is known and either maps or is told, and what is wrong is refused with the nearest word. What comes out plans and runs."""
+import json
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+
+from importtest import *
+
+MPIEXEC = os.environ.get("HAUL_MPIEXEC", "mpiexec")
+
+# The flags of its help, by benchmark: with the value that is given here, or None.
+STANDARD = """results-dir=/r rd=/r systemname=s sn=s config-file=c.yaml debug verbose stream-log-level=INFO quiet dry-run
+verify-lockfile=f skip-validation skip-ssh-check skip-fs-separation-gate loops=2 allow-invalid-params aip closed open what-if
+mpi-bin=mpirun mpi-btl=tcp mpi-params=x oversubscribe allow-run-as-root exec-type=mpi et=mpi hosts=a,b s=a:2
+timeseries-interval=1.5 skip-timeseries max-timeseries-samples=9""".split()
+FLAGS = {
+    "training run -m unet3d -na 4 -at h100": STANDARD + """model=unet3d m=unet3d accelerator-type=h100 at=h100 g=h100 num-accelerators=4 na=4
+        num-processes=4 np=4 max-accelerators=4 ma=4 client-host-memory-in-gb=64 cm=64 num-client-hosts=2 nc=2 data-dir=/d dd=/d
+        checkpoint-folder=/c cf=/c params=reader.read_threads=2 p=reader.read_threads=2 param=reader.read_threads=2 dlio-bin-path=/b
+        dp=/b o-direct file drop-caches-timeout-seconds=5""".split(),
+    "checkpointing run -m llama3-8b -np 8": STANDARD + """model=llama3-8b m=llama3-8b num-processes=8 np=8 checkpoint-folder=/c cf=/c
+        client-host-memory-in-gb=64 cm=64 num-checkpoints-read=0 ncr=0 num-checkpoints-write=1 ncw=1 checkpoint-subset o-direct file
+        accelerator-type=b200 num-client-hosts=1 dlio-bin-path=/b params=checkpoint.fsync=True""".split(),
+    "kvcache run": STANDARD[:15] + """model=llama3.1-8b m=llama3.1-8b num-users=9 nu=9 duration=9 d=9 gpu-mem-gb=1.5 cpu-mem-gb=2
+        cache-dir=/c generation-mode=fast performance-profile=latency disable-multi-turn disable-prefix-caching enable-rag
+        rag-num-docs=3 enable-autoscaling autoscaler-mode=qos seed=7 trials=3 inter-option-delay=9 config=f npernode=2
+        num-processes-per-client=2 num-processes=2 np=2 max-concurrent-allocs=4 enable-latency-tracing kvcache-bin-path=/b
+        hosts=a exec-type=mpi mpi-bin=mpiexec timeseries-interval=3""".split(),
+}
+
+# Words, and what the refusal says.
+REFUSED = [
+    ("training run --model unet3 -na 8 -at h100", 'no model "unet3"; the nearest is unet3d'),
+    ("training run --model unet3d --num-acelerators 8", "the nearest is --num-accelerators"),
+    ("training run --model unet3d -na 8 -at b300", '"b300" has no numbers for unet3d, which has a100, h100, b200'),
+    ("training run --model unet3d -na 8", "needs --accelerator-type"),
+    ("training run --model unet3d -at h100", "needs --num-accelerators"),
+    ("training datasize --model unet3d -at h100", "needs --max-accelerators"),
+    ("training run -na 8 -at h100", "needs --model"),
+    ("training run --model unet3d -na x -at h100", '--num-accelerators: must be a whole number, is "x"'),
+    ("training run --model unet3d -at h100 -na", "its value is missing"),
+    ("training run --model unet3d --closed=1", "takes no value"),
+    ("training run --num-users 3", 'mlpstorage training has no flag "--num-users"'),
+    ("training rum run --model unet3d -na 1 -at h100", "is given twice"),
+    ("training run unet3d file -na 1 -at h100 dataset.x=1", "keys follow --params"),
+    ("training run unet3d -na 1 -at h100 -p dataset.num_files_train", "is no KEY=VALUE"),
+    ("trainin run", "the nearest is training"), ("training rum", 'no command "rum"; the nearest is run'),
+    ("training", "which command?"), ("closed", "which benchmark?"), ("training run 'x", "a quote is not closed"),
+    ("whatif training dlrm run object -na 1 -at b200", "--params storage.storage_root=BUCKET"),
+    ("checkpointing run -m llama3-8c -np 8", "the nearest is llama3-8b"),
+    ("checkpointing run -m llama3-405b -np 9", "a multiple of 256, or 8 for a subset, is 9"),
+    ("checkpointing run -m llama3-8b", "needs --num-processes"), ("checkpointing datagen -m llama3-8b -np 8", "only a training"),
+    ("closed kvcache run --num-users 9", "is fixed in a closed submission"),
+    ("vectordb run", "no vector databases"), ("reports reportgen", "haul report"), ("history show", "haul show"),
+    ("lockfile verify", "haul version"), ("init me /r", "folder of its own"), ("validate /r", "haul accept"), ("version", "haul version"),
+]
+
+
+def command(*words):
+    r = run("import", "mlpstorage", *words)
+    check(r.returncode == 0, (words, r))
+    return json.loads(r.stdout), " ".join(r.stderr.split())
+
+
+def unnamed(job):
+    return {k: v for k, v in job.items() if k != "name"}
+
+
+def test_workloads():
+    """The jobs of DLIO's files."""
+    def file(name, *overrides):
+        where = next(p for p in (f"{HERE}/{f}/{name}.yaml" for f in ("mlc", "mlcommons")) if os.path.exists(p))
+        r = run("import", "dlio", where, *overrides)
+        check(r.returncode == 0, r)
+        return unnamed(json.loads(r.stdout))
+
+    for model, accelerators in (("unet3d", "a100 h100 b200"), ("retinanet", "b200 mi355"), ("resnet50", "a100 h100"),
+                                ("cosmoflow", "a100 h100"), ("flux", "b200 mi355"), ("dlrm", "b200 mi355")):
+        for accelerator in accelerators.split():
+            job, _ = command("whatif", "training", model, "run", "file", "-na", "2", "-at", accelerator)
+            check(unnamed(job) == file(f"{model}_{accelerator}"), (model, accelerator, job))
+            check(job["name"] == f"{model}_{accelerator}", job)
+        job, told = command(f"training datagen --model {model} --num-processes 16 --data-dir /d/")
+        check(unnamed(job) == file(f"{model}_datagen", f"++dataset.data_folder=/d/{model}"), (model, job))
+        check(told.endswith("then: mpiexec -n 16 haul generate JOB"), told)
+    for model, replicas in (("8b", 8), ("70b", 8), ("405b", 2), ("1t", 2)):
+        ranks = replicas * {"8b": 1, "70b": 8, "405b": 256, "1t": 512}[model]
+        job, told = command(f"checkpointing run --model llama3-{model} --num-processes {ranks} --checkpoint-folder /c -ncw 3 -ncr 3")
+        wanted = file(f"llama3_{model}", f"++model.parallelism.data={replicas}", f"++checkpoint.checkpoint_folder=/c/llama3-{model}",
+                      "++checkpoint.num_checkpoints_write=3", "++checkpoint.num_checkpoints_read=3")
+        check(unnamed(job) == wanted and f"-n {ranks} " in told, (model, job))
+
+
+def test_sizes():
+    """datasize: files of 500 steps, or of five times the memory; a subset: the bytes of the first eight ranks."""
+    job, told = command("training datasize -m unet3d -ma 8 -at b200 -cm 512 --hosts a b")
+    check(job["dataset"]["files"] == 37500 and [list(p)[0] for p in job["phases"]] == ["generate", "train"], job)
+    check(told.endswith('then: haul plan JOB --nodes 2 --ranks-per-node 4 --memory "512 GiB"'), told)
+    job, _ = command("training datasize -m unet3d -ma 8 -at b200 -cm 1")
+    check(job["dataset"]["files"] == 28000, job)
+    for model, gib in (("8b", 104.705), ("70b", 113.9), ("405b", 98.5), ("1t", 143.7)):
+        job, told = command(f"checkpointing datasize -m llama3-{model} -np 8")
+        totals = json.loads(plan(job, "--json", "--nodes", 1, "--ranks-per-node", 8).stdout)["phases"][0]["totals"]
+        check(abs(totals["bytes"] * totals.get("share", 1) / 2**30 - gib) < 0.06, (model, totals))
+
+
+def test_flags():
+    """Each flag is known to its benchmark, in the list of --keys, and on the page."""
+    listed = run("import", "mlpstorage", "--keys").stdout
+    with open(os.path.join(SOURCE, "docs", "coming-from-mlpstorage.md"), encoding="utf-8") as f:
+        page = f.read()
+    known = set(re.findall(r"^--[\w-]+", listed, re.M)) | set(re.findall(r"^--[\w-]+/(-\w+)", listed, re.M))
+    given = set()
+    for words, flags in FLAGS.items():
+        for flag in flags:
+            name, _, value = flag.partition("=")
+            dashed = ("-" if "--" + name not in known else "--") + name
+            given.add(dashed)
+            job, told = command(*words.split(), dashed, *([value] if value else []))
+            check("unknown to DLIO" not in told, (flag, told))
+    check({k for k in known if k.startswith("--")} <= given | {"--object"}, known - given)
+    for flag in sorted(k for k in known if k.startswith("--")):
+        check(f"`{flag}`" in page, f"the page docs/coming-from-mlpstorage.md does not name {flag}")
+
+
+def test_words():
+    """One text, several words, the program's name, quotes and continued lines are the same command."""
+    words = ["training", "run", "--model", "unet3d", "--num-accelerators", "8", "--accelerator-type", "h100", "--data-dir", "/a b",
+             "--params", "dataset.num_files_train=64", "reader.read_threads=2"]
+    job, _ = command(*words)
+    check(job["stores"]["data"]["uri"] == "file:///a b/unet3d" and job["dataset"]["files"] == 64, job)
+    for other in ([shlex.join(words)], ["./mlpstorage " + shlex.join(words).replace(" --", " \\\n  --")], ["uv", "run", "mlpstorage", *words],
+                  ["training run --model=UNET3D --num-acc=8 -g h100 -dd '/a b' --param dataset.num_files_train=64 --param reader.read_threads=2"]):
+        check(command(*other)[0] == job, other)
+    job, _ = command("training run unet3d object -na 1 -at h100 -dd data -p storage.storage_root=bucket")
+    check(job["stores"]["data"]["uri"] == "s3://bucket/data/unet3d", job)
+    _, told = command("training run unet3d -na 1 -at h100 -p reader.batchsize=4 --loops 5 -rd /r --hosts a b -cm 64")
+    check("reader.batchsize" in told and "reader.batch_size" in told, told)
+    check("then: mpiexec -n 1 haul run JOB --repeat 5 --results /r/unet3d.h5" in told, told)
+    check('--hosts = "b"' in told and '--client-host-memory-in-gb = "64"' in told, told)
+
+
+def test_cache():
+    """A closed run has the three options of the rules; an open one what its flags say."""
+    job, told = command("closed kvcache run --cache-dir /c --trials 3 -np 4")
+    phases = [p["kvcache"] for p in job["phases"]]
+    check([(p["model"], p["users"], p["max_concurrent_allocs"], p["duration"], p.get("after")) for p in phases] ==
+          [("llama3.1-8b", 200, 16, 300, None), ("llama3.1-8b", 100, 16, 300, 90), ("llama3.1-70b-instruct", 70, 4, 300, 90)], phases)
+    check([len(p["tiers"]) for p in phases] == [1, 2, 1] and len({p["folder"] for p in phases}) == 3, phases)
+    check(told.endswith("then: mpiexec -n 4 haul run JOB --repeat 3") and plan(job).returncode == 0, told)
+    job, told = command("open kvcache run -nu 7 -d 5 --npernode 2 --hosts a b")
+    check(job["phases"][0]["kvcache"]["users"] == 7 and "mpiexec -n 4 " in told, (job, told))
+
+
+def test_refused():
+    for words, says in REFUSED:
+        r = run("import", "mlpstorage", words)
+        check(r.returncode == 2 and not r.stdout and says in r.stderr, (words, r))
+
+
+def test_runs():
+    """datagen and run, one after the other, as their users do."""
+    small = "dataset.num_files_train=8 dataset.record_length_bytes=4096 dataset.record_length_bytes_stdev=0"
+    with tempfile.TemporaryDirectory() as folder:
+        for words, verb in ((f"training datagen -m unet3d -np 2 -dd {folder} -p {small}", "generate"),
+                            (f"training run -m unet3d -na 2 -at h100 -dd {folder} -p {small} reader.batch_size=2 train.epochs=2 "
+                             "train.computation_time=0.001", "run")):
+            job, told = command(words)
+            check(f"mpiexec -n 2 haul {verb} JOB" in told, told)
+            path = os.path.join(folder, verb + ".json")
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump(job, f)
+            r = subprocess.run([*MPIEXEC.split(), "-n", "2", HAUL, verb, path, "--quiet", "--results", os.path.join(folder, verb + ".h5")],
+                               capture_output=True, text=True, timeout=120)
+            check(r.returncode == 0, (words, r))
+
+
+main()
