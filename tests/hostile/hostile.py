@@ -212,6 +212,7 @@ def try_one(draw, server):
             if before:
                 r = mpi(draw.ranks, "run", "job.json", "--only", "before", "--quiet", cwd=folder, env=env)
                 check(r.rc == 0, f"what must be there before: {r}")
+                os.unlink(f"{folder}/results.h5")
                 more = ["--skip", "before"]
             put_fifo(draw, folder)
         process = start(draw.ranks, "run", "job.json", "--force", "--ignore-space", "--grace", f"{GRACE_S} s", "--live",

@@ -81,7 +81,7 @@ def ranks_of(process):
             if os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(HAUL):
                 env = open(f"/proc/{pid}/environ", "rb").read().split(b"\0")
                 found[next(int(e[9:]) for e in env if e.startswith(b"PMI_RANK="))] = pid
-        except OSError:
+        except (OSError, StopIteration):  # it has ended, or has just begun
             pass
     return found
 
