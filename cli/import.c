@@ -103,6 +103,8 @@ static void import_put_table(const struct import *found, const char *unknown)
 	import_put_findings(found, IMPORT_LEFT, "not mapped");
 	import_put_findings(found, IMPORT_UNKNOWN, unknown);
 	fprintf(stderr, "%s\n", units_counted(keys, found->keys, "key"));
+	if (found->class[0])
+		fprintf(stderr, "class: %s\n", found->class);
 	if (found->then[0])
 		fprintf(stderr, "then: %s\n", found->then);
 }

@@ -35,9 +35,11 @@ struct import {
 	uint32_t count;
 	uint32_t keys; /* values that the text and the overrides give */
 	uint64_t room;
-	char then
-		[IMPORT_WHY_BYTES]; /* the command that uses the job as the tool would; "": there is none to say */
-	bool failed;                /* there was no memory for all of it */
+	/* MLPerf Storage's class, within which results are compared; "": it has none. */
+	char class[IMPORT_VALUE_BYTES];
+	/* The command that uses the job as the tool would; "": there is none to say. */
+	char then[IMPORT_WHY_BYTES];
+	bool failed; /* there was no memory for all of it */
 };
 
 /* How the job takes keys that the tool ignores or does not follow: as their authors meant them, or

@@ -11,6 +11,7 @@
 #include "core/json.h"
 #include "core/numbers.h"
 #include "core/option/option.h"
+#include "import/dlio/class.h"
 #include "import/dlio/generation.h"
 #include "import/dlio/parts.h"
 #include "import/overrides.h"
@@ -493,6 +494,8 @@ int import_dlio(struct import *out, const char *name, const char *text, size_t l
 	for (const struct dlio_key *k = dlio_keys; rc == 0 && d.rc == 0 && k->path; k++)
 		if (k->to && !d.asked[k - dlio_keys] && dlio_peek(&d, k->path))
 			dlio_found(&d, IMPORT_LEFT, k->path, "%s", check_why_unused(&d, k->path));
+	if (rc == 0 && d.rc == 0 && (d.trains || d.checkpoints))
+		dlio_add_class(out, d.tree, d.trains);
 	rc = rc ? rc : d.rc;
 	if (rc == 0 && out->failed)
 		rc = err_set(err, -ENOMEM, "no memory for the job");

@@ -95,11 +95,13 @@ static int lines_add_flags(struct lines *l, const struct command *c, struct err 
 	return 0;
 }
 
+/* Whether a parameter begins with a key. */
 static bool command_sets(const struct command *c, const char *key)
 {
 	for (unsigned i = 0; i < c->count; i++)
 		if (strncmp(c->flags[i].flag->name, "--param", 7) == 0 &&
-		    strncmp(c->flags[i].value, key, strlen(key)) == 0)
+		    strncmp(c->flags[i].value + strspn(c->flags[i].value, "+"), key, strlen(key)) ==
+			    0)
 			return true;
 	return false;
 }
@@ -229,8 +231,10 @@ static int mlp_checkpointing(struct import *out, const struct command *c, struct
 			err, -EINVAL,
 			"--num-processes: %s takes a multiple of %u, or %d for a subset, is %" PRIu64,
 			c->model, replica, SUBSET, ranks);
-	lines_add(l, "++model.parallelism.data=%" PRIu64,
-		  subset ? (uint64_t)(whole / replica) : ranks / replica);
+	if (subset) {
+		lines_add(l, "++checkpoint.mode=subset");
+		lines_add(l, "++model.parallelism.data=%u", whole / replica);
+	}
 	if (folder)
 		lines_add_folder(l, "checkpoint.checkpoint_folder", folder, c->model);
 	rc = lines_add_flags(l, c, err);
@@ -341,6 +345,17 @@ static int mlp_kvcache(struct import *out, const struct command *c, struct lines
 	return rc < 0 ? rc : import_kvcache(out, "kvcache", "", 0, l->list, l->count, err);
 }
 
+/* Drops what is told of keys of the workload's own file, which nobody has typed. */
+static void mlp_forget(struct import *out, const struct command *c)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < out->count; i++)
+		if (out->findings[i].fate != IMPORT_LEFT || command_sets(c, out->findings[i].key))
+			out->findings[kept++] = out->findings[i];
+	out->count = kept;
+}
+
 /* Whether a flag says only where the ranks run, and not what they do. */
 static bool mlp_is_launchers(const struct command *c, const char *name)
 {
@@ -354,6 +369,7 @@ static bool mlp_is_launchers(const struct command *c, const char *name)
 static void mlp_add_findings(struct import *out, const struct command *c)
 {
 	out->keys = c->count;
+	mlp_forget(out, c);
 	for (unsigned i = 0; i < c->count; i++) {
 		const struct command_flag *f = &c->flags[i];
 		cJSON *value = *f->value ? cJSON_CreateString(f->value) : NULL;

@@ -32,14 +32,14 @@ struct trained {
 
 /* clang-format off */
 static const struct trained trained[] = {
-	{"unet3d", "pytorch", "  model_size: 499153191\n",
+	{"unet3d", "pytorch", "  type: cnn\n  model_size: 499153191\n",
 	 "  format: npz\n  num_samples_per_file: 1\n  record_length_bytes: 146600628\n"
 	 "  record_length_bytes_stdev: 68341808\n  record_length_bytes_resize: 2097152\n",
 	 "  read_threads: 4\n  file_shuffle: seed\n  sample_shuffle: seed\n", 5, "0.9", unet},
-	{"retinanet", "pytorch", "",
+	{"retinanet", "pytorch", "  type: cnn\n",
 	 "  format: jpeg\n  num_samples_per_file: 1\n  record_length_bytes: 322957\n",
 	 "  read_threads: 8\n  file_shuffle: seed\n  sample_shuffle: seed\n", 8, "0.85", newer},
-	{"resnet50", "tensorflow", "",
+	{"resnet50", "tensorflow", "  type: cnn\n",
 	 "  format: tfrecord\n  num_samples_per_file: 1251\n  record_length_bytes: 114660.07\n"
 	 "  record_length_bytes_resize: 150528\n",
 	 "  read_threads: 8\n  computation_threads: 8\n", 5, "0.9", older},
@@ -128,8 +128,9 @@ static char *workloads_text(FILE *out, char **text)
 static void put_training(FILE *out, const struct trained *t, unsigned pace, bool generates)
 {
 	fprintf(out, "model:\n  name: %s\n%sframework: %s\n", t->model, t->about, t->framework);
-	fprintf(out, "workflow: {generate_data: %s, train: %s, checkpoint: False}\n",
-		generates ? "True" : "False", generates ? "False" : "True");
+	fprintf(out, "workflow: {generate_data: %s, train: %s%s}\n", generates ? "True" : "False",
+		generates ? "False" : "True",
+		strcmp(t->framework, "pytorch") == 0 ? ", checkpoint: False" : "");
 	fprintf(out, "dataset:\n  data_folder: data/%s/\n  num_files_train: %u\n%s", t->model,
 		paces[pace].files, t->dataset);
 	if (strcmp(t->model, "dlrm") == 0)
@@ -140,6 +141,9 @@ static void put_training(FILE *out, const struct trained *t, unsigned pace, bool
 		paces[pace].batch, t->reader);
 	if (strcmp(t->model, "resnet50") == 0 && strcmp(paces[pace].accelerator, "a100") == 0)
 		fprintf(out, "  dont_use_mmap: True\n");
+	if (strcmp(t->model, "unet3d") == 0)
+		fprintf(out, "checkpoint:\n  checkpoint_folder: checkpoints/unet3d\n"
+			     "  checkpoint_after_epoch: 5\n  epochs_between_checkpoints: 2\n");
 	fprintf(out, "train:\n  epochs: %u\n  computation_time: %s\nmetric:\n  au: %s\n", t->epochs,
 		paces[pace].seconds, t->au);
 }
@@ -173,10 +177,11 @@ char *workloads_checkpointing(const char *model)
 		if (strcmp(saved[i].model, model) != 0)
 			continue;
 		fprintf(out,
-			"framework: pytorch\nmodel:\n  name: %s\n  type: transformer\n"
+			"framework: pytorch\nmodel:\n  name: llama_%s\n  type: transformer\n"
 			"  num_layers: %u\n  model_datatype: fp16\n  optimizer_datatype: fp32\n"
 			"  parallelism: {tensor: %u, pipeline: %u, zero_stage: %u}\n",
-			model, saved[i].layers, saved[i].tensor, saved[i].pipeline, saved[i].zero);
+			model + strlen("llama3-"), saved[i].layers, saved[i].tensor,
+			saved[i].pipeline, saved[i].zero);
 		fprintf(out,
 			"  transformer:\n    vocab_size: 128256\n    hidden_size: %u\n"
 			"    ffn_hidden_size: %u\n    num_attention_heads: %u\n    num_kv_heads: %u\n",

@@ -89,7 +89,7 @@ def test_workloads():
     for model, replicas in (("8b", 8), ("70b", 8), ("405b", 2), ("1t", 2)):
         ranks = replicas * {"8b": 1, "70b": 8, "405b": 256, "1t": 512}[model]
         job, told = command(f"checkpointing run --model llama3-{model} --num-processes {ranks} --checkpoint-folder /c -ncw 3 -ncr 3")
-        wanted = file(f"llama3_{model}", f"++model.parallelism.data={replicas}", f"++checkpoint.checkpoint_folder=/c/llama3-{model}",
+        wanted = file(f"llama3_{model}", f"++checkpoint.checkpoint_folder=/c/llama3-{model}",
                       "++checkpoint.num_checkpoints_write=3", "++checkpoint.num_checkpoints_read=3")
         check(unnamed(job) == wanted and f"-n {ranks} " in told, (model, job))
 
@@ -105,6 +105,31 @@ def test_sizes():
         job, told = command(f"checkpointing datasize -m llama3-{model} -np 8")
         totals = json.loads(plan(job, "--json", "--nodes", 1, "--ranks-per-node", 8).stdout)["phases"][0]["totals"]
         check(abs(totals["bytes"] * totals.get("share", 1) / 2**30 - gib) < 0.06, (model, totals))
+
+
+CLASSES = [  # as published
+    ("training run -m unet3d -na 1 -at b200", "0d3ad0dec188becd"), ("training run -m retinanet -na 1 -at b200", "20c73f53486caba0"),
+    ("training run -m unet3d -na 1 -at b200 -p workflow.checkpoint=true", "f636f5a57473fca2"),
+    ("training run -m unet3d -na 1 -at b200 -p dataset.num_files_train=9 reader.read_threads=2 reader.batch_size=7.0", "0d3ad0dec188becd"),
+    ("training run -m retinanet -na 1 -at mi355", "66c43604eb650987"), ("training run -m resnet50 -na 1 -at h100", "03a7be3df904e1e7"),
+    ("training run -m unet3d -na 1 -at h100 -p workflow.checkpoint=True", "0f3dd7a4bf6433a3"),
+    ("training run -m unet3d -na 1 -at a100 -p workflow.checkpoint=True", "691cea309c4f2f52"),
+    ("training run -m cosmoflow -na 1 -at h100", "4b7b36339a2a5b0d"), ("checkpointing run -m llama3-8b -np 8 -ncr 0", "68df04b7240e3fb0"),
+    ("checkpointing run -m llama3-70b -np 64", "3c53fe70d64f91d4"), ("checkpointing run -m llama3-405b -np 512", "7adcfa87a5c4c8e6"),
+    ("checkpointing run -m llama3-1t -np 1024 -cf /x", "45fd627ad9dc5f4c"), ("checkpointing run -m llama3-70b -np 8", "c48a92d225d70ce8"),
+    ("checkpointing run -m llama3-405b -np 8", "7e9f853cebd52aa6"), ("checkpointing run -m llama3-1t -np 8", "0918b2db633242db"),
+]
+
+
+def test_classes():
+    """The classes within which results are compared, all those that are published; another batch is another class."""
+    for words, wanted in CLASSES:
+        _, told = command(words)
+        check(f"class: {wanted}, that of " in told and "no published workload" not in told, (words, told))
+    _, told = command("training run -m unet3d -na 1 -at b200 -p reader.batch_size=8")
+    check("that of no published workload" in told, told)
+    _, told = command("training datagen -m unet3d -np 1")
+    check("class:" not in told, told)
 
 
 def test_flags():
