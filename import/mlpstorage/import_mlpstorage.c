@@ -313,8 +313,9 @@ static int mlp_closed_kvcache(struct import *out, const struct command *c, struc
 	int rc = 0;
 
 	for (unsigned i = 0; i < c->count; i++)
-		if (c->flags[i].flag->way == FLAGS_CACHE &&
-		    strcmp(c->flags[i].flag->name, "--cache-dir") != 0)
+		if (strcmp(c->flags[i].flag->name, "--params") == 0 ||
+		    (c->flags[i].flag->way == FLAGS_CACHE &&
+		     strcmp(c->flags[i].flag->name, "--cache-dir") != 0))
 			return err_set(
 				err, -EINVAL,
 				"%s: is fixed in a closed submission; open or whatif take it",
