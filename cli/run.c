@@ -23,7 +23,7 @@ enum { COMMAND_BYTES = 4096, RUN_SETS_MAX = VERB_TEXTS_MAX + 3 };
 
 struct run_args {
 	const char *results;
-	bool force, strict, quiet, ignore_space, one_file, interleave;
+	bool force, strict, quiet, ignore_space, one_file, side_files, interleave;
 	struct verb_texts sets, sweeps, only, skip;
 	const char *op_log, *live;
 	uint32_t op_log_per;
@@ -89,7 +89,9 @@ static const char *const op_log_choices[] = {
 	ROW("interleave", VERB_FLAG, interleave, \
 	    .help = "takes the combinations of a sweep in turn, A B A B, so that haul compare can compare them in pairs"), \
 	ROW("one-file", VERB_FLAG, one_file, \
-	    .help = "joins the files of a series' runs into the results file at the end"), \
+	    .help = "joins the files of a series' runs into the results file at the end, however large; default: up to 1 GB in all"), \
+	ROW("side-files", VERB_FLAG, side_files, \
+	    .seldom = true, .help = "keeps the files of a series' runs beside the results file at the end"), \
 	ROW_ONLY, \
 	ROW_SKIP, \
 	ROW_DEADLINE, \
@@ -274,6 +276,7 @@ static int run_as(const struct call *call, enum run_verb verb, const char *job_t
 		.quiet = args->quiet,
 		.live = args->live,
 		.one_file = args->one_file,
+		.side_files = args->side_files,
 		.interleave = args->interleave,
 		.ignore_space = args->ignore_space,
 		.sets = sets,
@@ -323,6 +326,10 @@ static int run_as(const struct call *call, enum run_verb verb, const char *job_t
 
 static int run_check(const struct run_args *args)
 {
+	if (args->one_file && args->side_files) {
+		cli_say("--one-file and --side-files contradict each other: give one of them");
+		return EXIT_USAGE;
+	}
 	if (args->interleave && !args->sweeps.count) {
 		cli_say("--interleave: there is nothing to take in turn without --sweep");
 		return EXIT_USAGE;

@@ -145,7 +145,7 @@ static void choose_key(struct results *r, const struct results_head *head, bool 
 		file_head_series(r->path, r->older_key);
 	if (head->runs < 2 && head->phases <= PHASES_IN_ONE)
 		return;
-	r->one_file = head->runs < 2;
+	r->join = head->runs < 2 ? RESULTS_JOIN_ALWAYS : RESULTS_JOIN_SMALL;
 	do {
 		series_key(r->key, started++);
 	} while (strcmp(r->key, r->older_key) == 0);

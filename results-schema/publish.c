@@ -414,22 +414,33 @@ static int finish_file(struct results *r, enum results_status status, const char
 	return rc;
 }
 
-void results_set_one_file(struct results *r)
+void results_set_join(struct results *r, enum results_join join)
 {
-	r->one_file = true;
+	r->join = join;
+}
+
+/* Rank 0: the bytes that are joined at the end; 0: the files stay as they are. */
+static uint64_t joined_bytes(const struct results *r)
+{
+	uint64_t bytes;
+
+	if (!r->key[0] || r->join == RESULTS_JOIN_NEVER)
+		return 0;
+	bytes = side_files_bytes(r->path, r->key) + file_size(r->path);
+	return r->join == RESULTS_JOIN_SMALL && bytes > RESULTS_JOINED_BYTES ? 0 : bytes;
 }
 
 /* Without room for one file, the results stay in several. */
 static int finish_series(struct results *r, enum results_status status, const char *sentence,
-			 struct err *err)
+			 bool join, struct err *err)
 {
-	bool join = r->one_file && r->key[0];
-	int rc = finish_file(r, status, sentence, join, err);
+	int rc = finish_file(r, status, sentence, join, err), apart;
 	struct err ignored = {0};
 
-	if (rc < 0 && join)
-		finish_file(r, status, sentence, false, &ignored);
-	return rc;
+	if (rc == 0 || !join)
+		return rc;
+	apart = finish_file(r, status, sentence, false, &ignored);
+	return r->join == RESULTS_JOIN_SMALL && apart == 0 ? 0 : rc;
 }
 
 int results_finish(struct results *r, enum results_status status, const char *sentence,
@@ -438,15 +449,15 @@ int results_finish(struct results *r, enum results_status status, const char *se
 	uint64_t bytes = 0;
 	int rc = 0;
 
-	if (r->writer.first && r->one_file && r->key[0])
-		bytes = side_files_bytes(r->path, r->key);
+	if (r->writer.first)
+		bytes = joined_bytes(r);
 	rc = group_broadcast(r->group, &bytes, sizeof(bytes));
 	results_step(&r->watch, 2 * bytes);
 	results_works(&r->watch, true);
 	if (rc == 0 && r->writer.first && r->at_path == FILE_OLDER && status != RESULTS_DONE)
 		results_discard(r);
 	else if (rc == 0 && r->writer.first)
-		rc = finish_series(r, status, sentence, err);
+		rc = finish_series(r, status, sentence, bytes > 0, err);
 	results_works(&r->watch, false);
 	return group_agree(r->group, rc, err);
 }

@@ -139,9 +139,12 @@ int results_set_alone(struct results *r, struct group *lone, struct err *err);
 /* The number of the first phase that is not in the file yet, as far as this rank knows. */
 uint64_t results_next(const struct results *r);
 
-/* The last publication joins the side files of a series into the results file, and removes them. If
- * there is no room for that, it fails with a sentence, and the side files stay. */
-void results_set_one_file(struct results *r);
+/* Whether the last publication joins the side files of a series into the results file, and removes them: where all of them
+ * have RESULTS_JOINED_BYTES at most (unless something else is set), always, or never. If there is no room for it, the side files
+ * stay; where it was to be done always, it also fails with a sentence. */
+#define RESULTS_JOINED_BYTES UINT64_C(1000000000)
+enum results_join { RESULTS_JOIN_SMALL, RESULTS_JOIN_ALWAYS, RESULTS_JOIN_NEVER };
+void results_set_join(struct results *r, enum results_join join);
 
 /* Appends a phase, or replaces the one that was still running. Collective. All ranks return the same.
  * On failure (-ENOSPC …) the file stands as it was. While a phase runs that was published, what was

@@ -33,7 +33,7 @@ struct results {
 	uint32_t side_number, side_run;
 	char older_key
 		[SERIES_KEY_BYTES]; /* rank 0: of the series that this one replaces; "": none */
-	bool one_file;              /* results_finish joins the side files */
+	enum results_join join;     /* whether results_finish joins the side files */
 	struct results_watch watch;
 	struct phase_writer writer;
 	uint32_t client_nodes_max;

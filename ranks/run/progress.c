@@ -142,6 +142,9 @@ static void progress_place(const struct progress *p, const struct progress_figur
 		progress_add(out, " · %.1f %% hits", 100 * f->hit_share);
 }
 
+/* Of what is to be done; the time left is not estimated from less. */
+static const double progress_least_share = 1e-3;
+
 void progress_text(const struct progress_line *line, const struct progress *p, uint64_t now,
 		   char out[PROGRESS_BYTES])
 {
@@ -165,7 +168,7 @@ void progress_text(const struct progress_line *line, const struct progress *p, u
 	if (waiting)
 		progress_add(out, " · %llu rank%s waiting", (unsigned long long)waiting,
 			     waiting == 1 ? "" : "s");
-	if (p->fraction > 0)
+	if (p->fraction >= progress_least_share)
 		progress_add(out, " · %s left",
 			     units_clock(text, elapsed / p->fraction * (1 - p->fraction)));
 }

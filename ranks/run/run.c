@@ -282,8 +282,9 @@ static int run_create_results(struct run *run, const struct run_options *options
 			options->results ? options->results : "results.h5");
 	if (rc == 0)
 		results_set_own(run->results, &run->own);
-	if (rc == 0 && options->one_file)
-		results_set_one_file(run->results);
+	if (rc == 0 && (options->one_file || options->side_files))
+		results_set_join(run->results,
+				 options->one_file ? RESULTS_JOIN_ALWAYS : RESULTS_JOIN_NEVER);
 out_free:
 	free(text);
 	free(ranks);

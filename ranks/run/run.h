@@ -24,8 +24,8 @@ struct run_options {
 	const char *results; /* path; NULL: results.h5 */
 	const char *live;    /* path of the live figures, "-": standard output; NULL: none */
 	bool force, strict, quiet;
-	bool one_file; /* a series leaves one file, without side files */
-	bool alone;    /* started without a launcher, which is then told once the job is accepted */
+	bool one_file, side_files; /* a series leaves one file however large, or never does */
+	bool alone; /* started without a launcher, which is then told once the job is accepted */
 	bool ignore_space;       /* runs although a phase does not fit on its store */
 	const char *const *sets; /* path=value */
 	unsigned set_count;

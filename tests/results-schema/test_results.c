@@ -76,6 +76,8 @@ static int create(struct results **out, const char *path, bool force, uint32_t r
 		ranks[r].place.node = r / 2;
 	}
 	rc = results_create(out, path, force, mpi_group_comm(g), g, &head, nodes, ranks, err);
+	if (rc == 0)
+		results_set_join(*out, RESULTS_JOIN_NEVER);
 	free(nodes);
 	free(ranks);
 	return rc;

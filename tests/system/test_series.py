@@ -122,7 +122,7 @@ def test_data_is_made_once():
         r = mpi(2, "run", "job.json", "--sweep", "dataset.sample_bytes=1MB,2MB", "--results", "no.h5", cwd=folder)
         check(r.rc == 2 and r.err.startswith("haul: --sweep dataset.sample_bytes=2MB: /phases/0/generate: an earlier run "
                                              "of the series makes another data set in this place;"), f"{r}")
-        check(sorted(os.listdir(folder)) == ["data", "job.json", "results.h5", "results.h5.runs"],
+        check(sorted(os.listdir(folder)) == ["data", "job.json", "results.h5"],
               f"{os.listdir(folder)}")
         j = job(folder)
         j["stores"]["data"] = {"uri": "mem://m", "capacity": 40 * MB}
@@ -216,16 +216,16 @@ def test_side_files():
     with Folder() as folder:
         write_job(folder, job(steps=2))
         side = f"{folder}/results.h5.runs"
-        series(folder)
+        series(folder, "--side-files")
         first = set(os.listdir(side))
         check(len(first) == 3, f"{first}")
         # The results are moved away by name: their side files stay where they are.
         os.rename(f"{folder}/results.h5", f"{folder}/monday.h5")
-        series(folder, repeat=2)
+        series(folder, "--side-files", repeat=2)
         with open(f"{side}/notes.txt", "w") as f:
             f.write("mine")
         second = set(os.listdir(side)) - first - {"notes.txt"}
-        series(folder, "--force", repeat=4)
+        series(folder, "--force", "--side-files", repeat=4)
         third = set(os.listdir(side)) - first - {"notes.txt"}
         check(len(second) == 2 and len(third) == 4 and not second & third, f"{second} {third}")
         check(len(report(f"{folder}/monday.h5")["phases"]) == 3, "what was moved away is whole")
@@ -241,8 +241,9 @@ def test_side_files():
         check(set(os.listdir(side)) == first | {"notes.txt"}, f"{os.listdir(side)}")
         check(not parts_beside(f"{folder}/results.h5"), "a .part is left")
         check(len(report(f"{folder}/results.h5")["phases"]) == 1, "one run is in the file itself")
-        # All runs in one file, if that is asked for.
-        series(folder, "--results", "one.h5", "--one-file", "--sweep", "train.compute=1 ms,2 ms", repeat=2)
+        # All runs are in one file, unless side files are asked for.
+        series(folder, "--one-file", "--side-files", rc=2)
+        series(folder, "--results", "one.h5", "--sweep", "train.compute=1 ms,2 ms", repeat=2)
         check(not os.path.exists(f"{folder}/one.h5.runs"), "side files are left")
         check([row[1:4] for row in phases_of(f"{folder}/one.h5")] == [(1, 1, 1), (2, 1, 2), (3, 2, 1), (4, 2, 2)],
               f"{phases_of(f'{folder}/one.h5')}")

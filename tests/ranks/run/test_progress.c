@@ -12,12 +12,12 @@ static void fill(const struct progress *p, struct progress_figures *out)
 	*out = *(const struct progress_figures *)p->phase;
 }
 
-/* Half of the phase took 10 s. */
-static void shows(const struct progress_figures *figures, const char *wanted)
+/* That part of the phase took 10 s. */
+static void shows_after(double fraction, const struct progress_figures *figures, const char *wanted)
 {
 	static const struct status merged = {.waiting = 2};
 	const struct progress p = {
-		.fraction = 0.5, .merged = &merged, .figures = fill, .phase = figures};
+		.fraction = fraction, .merged = &merged, .figures = fill, .phase = figures};
 	const struct progress_line line = {.run = 1, .runs = 1};
 	char text[PROGRESS_BYTES];
 
@@ -25,6 +25,11 @@ static void shows(const struct progress_figures *figures, const char *wanted)
 	CU_ASSERT_STRING_EQUAL(text, wanted);
 	if (strcmp(text, wanted) != 0)
 		printf("%s, wanted %s\n", text, wanted);
+}
+
+static void shows(const struct progress_figures *figures, const char *wanted)
+{
+	shows_after(0.5, figures, wanted);
 }
 
 static void test_training(void)
@@ -61,11 +66,22 @@ static void test_files(void)
 	shows(&f, "clean · 50.0 % · 20 of 40 files · 2 ranks waiting · 0:10 left");
 }
 
+/* A time that is estimated from next to nothing is none. */
+static void test_time_left(void)
+{
+	static const struct progress_figures f = {.work = "io", .au = NAN, .hit_share = NAN};
+
+	shows_after(0, &f, "io · 2 ranks waiting");
+	shows_after(2.4e-7, &f, "io · 2 ranks waiting");
+	shows_after(0.01, &f, "io · 2 ranks waiting · 16:30 left");
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
 		{"a training", test_training},
 		{"files that are made or removed", test_files},
+		{"time left", test_time_left},
 		CU_TEST_INFO_NULL,
 	};
 
