@@ -218,7 +218,12 @@ const char *doubt_unknown(const struct doubts *d)
 static void doubts_add(struct doubts *d, const struct results_file *f,
 		       const struct results_phase_read *p)
 {
-	doubt_ended(d, p);
+	if (p->gone)
+		doubt_raise(
+			d, DOUBT_DETAILS,
+			"details of the runs are missing: their side files are not beside this file");
+	else
+		doubt_ended(d, p);
 	doubt_cache(d, f, p);
 	doubt_client(d, f, p);
 	doubt_endpoint(d, p);

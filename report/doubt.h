@@ -16,6 +16,8 @@
 /* clang-format off */
 #define DOUBT_LIST(X) \
 	X(ENDED, "ended_early", true, "its figures are of what it did until then") \
+	X(DETAILS, "details", false, \
+	  "move the folder FILE.runs along with the results, or run without --side-files") \
 	X(CACHE, "page_cache", true, \
 	  "read cold (docs/cold-reads.md), or more data than the memory holds") \
 	X(MEMORY, "memory", true, "put the store on the storage that is meant") \

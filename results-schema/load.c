@@ -194,6 +194,11 @@ static void load_phase(struct h5_reader *r, uint64_t i, struct results_file *f, 
 	struct results_phase_read *p = &f->phases[f->phase_count++];
 
 	h5r_member(r, i, p->member, sizeof(p->member));
+	phase_record_init(&p->record);
+	p->record.number = strtoull(p->member, NULL, 10);
+	p->gone = side_phase_gone(r, p->member, f->path);
+	if (p->gone)
+		return;
 	p->side_bytes = side_phase_enter(r, p->member, f->path);
 	read_headline(r, p);
 	if (details) {
@@ -234,5 +239,6 @@ static void load_phases(struct h5_reader *r, struct results_file *f, bool detail
 	if (r->rc < 0)
 		return;
 	qsort(f->phases, f->phase_count, sizeof(*f->phases), by_number);
+	read_summary(r, f);
 	add_side_bytes(f);
 }

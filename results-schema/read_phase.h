@@ -7,6 +7,8 @@
 
 /* The reader stands in the group of a phase. Reads its headline: its record, what the sweeps set, its targets, and the merged
  * row. */
+/* The phases whose side files are missing, as far as /summary tells. The reader stands at the root, and the phases are in order. */
+void read_summary(struct h5_reader *r, struct results_file *f);
 void read_headline(struct h5_reader *r, struct results_phase_read *p);
 /* Reads everything else, its details. The numbers of ranks and nodes of the file are bounds. p->record has been read. */
 void read_details(struct h5_reader *r, const struct results_file *f, struct results_phase_read *p);

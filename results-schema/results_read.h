@@ -135,6 +135,7 @@ struct results_phase_read {
 	struct results_table merged;
 	uint32_t target_count;
 	struct target_result *targets;
+	bool gone; /* its side file is missing: it has only what /summary says (read_summary.c) */
 	uint64_t side_bytes;               /* size of the side file that holds the phase; 0: none */
 	struct phase_cache *cache;         /* where the details come from; NULL: they are here */
 	char member[RESULTS_MEMBER_BYTES]; /* the name of the phase in /phases */

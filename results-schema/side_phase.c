@@ -45,12 +45,46 @@ static uint64_t follow(struct h5_reader *r, const char *link, const char *object
 	return (uint64_t)st.st_size;
 }
 
+/* Where the link leads, as HDF5 keeps it; NULL: it is none to a file. The caller frees it. */
+static char *link_value(struct h5_reader *r, const char *name, const H5L_info_t *info,
+			const char **file, const char **object)
+{
+	char *value = h5r_room(r, info->u.val_size, 1);
+	unsigned flags;
+
+	if (value && (H5Lget_val(h5r_at(r), name, value, info->u.val_size, H5P_DEFAULT) < 0 ||
+		      H5Lunpack_elink_val(value, info->u.val_size, &flags, file, object) < 0)) {
+		h5r_failed(r, "the link %s cannot be read", name);
+		free(value);
+		return NULL;
+	}
+	return value;
+}
+
+bool side_phase_gone(struct h5_reader *r, const char *name, const char *path)
+{
+	const char *link, *object;
+	char *value, *file;
+	H5L_info_t info;
+	struct stat st;
+	bool gone;
+
+	if (r->rc < 0 || H5Lget_info(h5r_at(r), name, &info, H5P_DEFAULT) < 0 ||
+	    info.type != H5L_TYPE_EXTERNAL || info.u.val_size > LINK_BYTES_MAX)
+		return false;
+	value = link_value(r, name, &info, &link, &object);
+	file = value ? side_file_linked(path, link) : NULL;
+	gone = file && stat(file, &st) < 0 && errno == ENOENT;
+	free(file);
+	free(value);
+	return gone;
+}
+
 uint64_t side_phase_enter(struct h5_reader *r, const char *name, const char *path)
 {
 	const char *file, *object;
 	uint64_t bytes = 0;
 	H5L_info_t info;
-	unsigned flags;
 	char *value;
 
 	if (r->rc < 0)
@@ -63,11 +97,8 @@ uint64_t side_phase_enter(struct h5_reader *r, const char *name, const char *pat
 		h5r_error(r, -EINVAL, "%s: it is a link to somewhere else", name);
 	if (r->rc < 0 || info.type == H5L_TYPE_HARD)
 		return 0;
-	value = h5r_room(r, info.u.val_size, 1);
-	if (value && (H5Lget_val(h5r_at(r), name, value, info.u.val_size, H5P_DEFAULT) < 0 ||
-		      H5Lunpack_elink_val(value, info.u.val_size, &flags, &file, &object) < 0))
-		h5r_failed(r, "the link %s cannot be read", name);
-	else if (value)
+	value = link_value(r, name, &info, &file, &object);
+	if (value)
 		bytes = follow(r, file, object, path);
 	free(value);
 	return bytes;

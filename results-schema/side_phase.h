@@ -5,6 +5,9 @@
 
 #include "results-schema/h5_reader.h"
 
+/* Whether that phase is in a side file beside the results file, and it is not there: moved, or left behind. */
+bool side_phase_gone(struct h5_reader *r, const char *name, const char *path);
+
 /* The reader stands in /phases of the results file at path. Enters the phase of that name. A link is followed only into a folder
  * beside that file. Returns the size of the side file; 0: the phase is in the results file. */
 uint64_t side_phase_enter(struct h5_reader *r, const char *name, const char *path);

@@ -196,6 +196,11 @@ static void interrupted(struct fixture *x)
 	strcpy(x->phases[0].record.status, "interrupted");
 }
 
+static void left_behind(struct fixture *x)
+{
+	x->phases[0].gone = true;
+}
+
 static void from_cache(struct fixture *x)
 {
 	x->row[CACHED].real = 1;
@@ -276,6 +281,7 @@ static const struct {
 	bool first;
 } cases[] = {
 	{DOUBT_ENDED, interrupted, "was interrupted", true},
+	{DOUBT_DETAILS, left_behind, "details of the runs are missing", true},
 	{DOUBT_CACHE, from_cache, "100 % of the bytes came from this client's page cache", true},
 	{DOUBT_MEMORY, on_tmpfs, "tmpfs", true},
 	{DOUBT_CLIENT, busy_client, "the client was the limit (its cores)", true},

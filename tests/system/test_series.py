@@ -1,5 +1,6 @@
 """Series of runs: repeats, warm-ups and sweeps are stored in one results file, with known figures on sim://."""
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -229,6 +230,18 @@ def test_side_files():
         third = set(os.listdir(side)) - first - {"notes.txt"}
         check(len(second) == 2 and len(third) == 4 and not second & third, f"{second} {third}")
         check(len(report(f"{folder}/monday.h5")["phases"]) == 3, "what was moved away is whole")
+        # Without the side files, what the results file itself has is shown.
+        os.makedirs(f"{folder}/mail")
+        shutil.copy(f"{folder}/monday.h5", f"{folder}/mail/monday.h5")
+        whole, sent = report(f"{folder}/monday.h5"), report(f"{folder}/mail/monday.h5")
+        for p, q in zip(whole["phases"], sent["phases"], strict=True):
+            check([p[k] for k in ("name", "kind", "run", "repeat", "seconds")] ==
+                  [q[k] for k in ("name", "kind", "run", "repeat", "seconds")], f"{q}")
+            near(q["rates"]["bytes_per_second"], p["rates"]["bytes_per_second"], 1, "GB/s of a file that was sent")
+        for verb in ("report", "compare", "show"):
+            r = alone(verb, "mail/monday.h5", *(("monday.h5",) if verb == "compare" else ()), cwd=folder)
+            check(r.rc == 0, f"{verb}: {r}")
+            check(verb == "show" or "details of the runs are missing" in " ".join(r.out.split()), f"{verb}: {r}")
         # Killed runs leave no file behind that the next one does not remove.
         os.unlink(f"{folder}/results.h5")
         for name in third:
