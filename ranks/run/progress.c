@@ -157,6 +157,8 @@ void progress_text(const struct progress_line *line, const struct progress *p, u
 	out[0] = '\0';
 	if (line->runs > 1)
 		progress_add(out, "run %u/%u · ", line->run, line->runs);
+	if (line->phase && *line->phase && strcmp(line->phase, f.work) != 0)
+		progress_add(out, "%s: ", line->phase);
 	progress_place(p, &f, out);
 	if (f.bytes && !f.epochs)
 		progress_add(out, " · %s", units_bytes_decimal(text, (double)f.bytes));

@@ -16,7 +16,7 @@ struct progress_line {
 	struct clock *clock;
 	int fd;            /* -1: nobody reads the line */
 	struct live *live; /* gets the figures as JSON; NULL: not asked for */
-	const char *phase; /* its name, for live */
+	const char *phase; /* its name; NULL: not known */
 	bool terminal, shown;
 	uint64_t start_ns, next_ns;
 	uint32_t run, runs; /* of a series; shown where there are several */

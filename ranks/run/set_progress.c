@@ -86,8 +86,9 @@ void set_progress_begin(struct set_progress *s, const struct run_options *option
 		return;
 	progress_start(line, &s->run->clock, options->quiet ? -1 : STDERR_FILENO,
 		       first ? s->run->at.run : 1, first ? series_runs(&s->run->series) : 1);
+	line->phase = s->takes_part ? s->p->ctx.phase->name : NULL;
 	if (first && options->live)
-		progress_live(line, &s->run->live, s->takes_part ? s->p->ctx.phase->name : NULL);
+		progress_live(line, &s->run->live, line->phase);
 	if (!s->head)
 		return;
 	s->p->ctx.progress = set_progress_hook;

@@ -7,6 +7,8 @@
 
 #include "tests/unit.h"
 
+static const char *line_phase;
+
 static void fill(const struct progress *p, struct progress_figures *out)
 {
 	*out = *(const struct progress_figures *)p->phase;
@@ -18,7 +20,7 @@ static void shows_after(double fraction, const struct progress_figures *figures,
 	static const struct status merged = {.waiting = 2};
 	const struct progress p = {
 		.fraction = fraction, .merged = &merged, .figures = fill, .phase = figures};
-	const struct progress_line line = {.run = 1, .runs = 1};
+	const struct progress_line line = {.run = 1, .runs = 1, .phase = line_phase};
 	char text[PROGRESS_BYTES];
 
 	progress_text(&line, &p, 10000000000ull, text);
@@ -76,12 +78,25 @@ static void test_time_left(void)
 	shows_after(0.01, &f, "io · 2 ranks waiting · 16:30 left");
 }
 
+/* Of many phases of a kind, the line names the one that runs. */
+static void test_names(void)
+{
+	struct progress_figures f = {.work = "io", .au = NAN, .hit_share = NAN};
+
+	line_phase = "get64k";
+	shows(&f, "get64k: io · 2 ranks waiting · 0:10 left");
+	line_phase = "io";
+	shows(&f, "io · 2 ranks waiting · 0:10 left");
+	line_phase = NULL;
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
 		{"a training", test_training},
 		{"files that are made or removed", test_files},
 		{"time left", test_time_left},
+		{"names of phases", test_names},
 		CU_TEST_INFO_NULL,
 	};
 
