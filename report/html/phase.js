@@ -54,7 +54,7 @@ const phase = (() => {
 	function cards(p) {
 		const {rates} = p;
 		return dom.element('dl', {class: 'cards'}, [
-			card('AU, average of ranks', rates.au, 'share'),
+			card('AU of all ranks', rates.au, 'share'),
 			...ratesOf(rates).map(one => card(one.what, one.value, one.kind)),
 			card(rates.latency ? `p99 of ${format.words(rates.latency)}` : 'p99', rates.p99_ns, 'ns'),
 			card('time', p.seconds, 'seconds'),
