@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Quick start: installs the missing packages (Debian, Ubuntu), builds haul, runs the demo on local
 # files under mpiexec -n 4, and shows the report. It asks no questions.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The whole test suite, on one machine. It installs the missing packages and asks no questions. The last line of the
 # output is the summary of ctest; the exit status is 0 only if everything passed.
 #

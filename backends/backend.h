@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The contract between workloads and stores: backends, opened stores, channels.
  *
  * A workload opens a store, gives each of its threads a queue on it (queue/queue.h), and submits
@@ -58,8 +59,8 @@ struct store_space {
 	uint64_t device; /* the same for all ranks, of the node or of all nodes, that share it */
 };
 
-/* What stores of one kind keep in this process from one to the next, such as a library that is started
- * once. The backend's own struct begins with it. */
+/* What stores of one kind keep in this process from one to the next, such as a library that is
+ * started once. The backend's own struct begins with it. */
 struct store_keep {
 	const struct backend_ops *ops;
 	void (*end)(struct store_keep *keep); /* ends and frees it */
@@ -85,7 +86,8 @@ struct store_opener {
 	struct store_process *process; /* NULL: a store keeps nothing beyond itself */
 	uint64_t patience_ns; /* opening may wait so long for servers; 0: without a bound */
 	uint64_t seed;
-	/* Objects are only read: nobody changes them while the store is open, and nothing is written. */
+	/* Objects are only read: nobody changes them while the store is open, and nothing is
+	 * written. */
 	bool constant;
 };
 
@@ -117,8 +119,8 @@ struct store {
 	 * chooses, and how the queue tries again what is transient. */
 	struct endpoints *endpoints;
 	const struct retry_options *retry;
-	/* Queues opened so far. Each takes its number, so that its draws (which endpoint, how long to
-	 * wait for another attempt) come from the seed alone. */
+	/* Queues opened so far. Each takes its number, so that its draws (which endpoint, how long
+	 * to wait for another attempt) come from the seed alone. */
 	_Atomic uint32_t queues;
 	/* Set before queues are opened, which then log a row for each request. NULL: no log. */
 	struct op_log *op_log;
@@ -142,8 +144,9 @@ struct channel {
 	void *state; /* the backend's */
 };
 
-/* What is known of a store before it is measured, since it is a model: bytes per second that all ranks on these
- * nodes get together, and the slowest of them (0: no limit), and what a request waits beside its bytes. */
+/* What is known of a store before it is measured, since it is a model: bytes per second that all
+ * ranks on these nodes get together, and the slowest of them (0: no limit), and what a request
+ * waits beside its bytes. */
 struct backend_model {
 	double bandwidth, rank_bandwidth;
 	double request_s, open_s;
@@ -165,8 +168,8 @@ struct backend_ops {
 	uint64_t (*part)(const void *options, uint64_t length);
 	uint32_t (*in_flight)(const void *options);
 
-	/* What shows whether the servers of a store answer, for warnings: a command. NULL: haul knows of none. See
-	 * backend_look_at. */
+	/* What shows whether the servers of a store answer, for warnings: a command. NULL: haul
+	 * knows of none. See backend_look_at. */
 	const char *look_at;
 
 	/* NULL: the store is not a model, and only a measurement tells. */
@@ -177,17 +180,18 @@ struct backend_ops {
 	 */
 	uint64_t part_min, parts_max;
 
-	/* Checks rules of options that a table cannot express. path is the store's JSON path. May be NULL. */
+	/* Checks rules of options that a table cannot express. path is the store's JSON path. May
+	 * be NULL. */
 	int (*check)(const void *options, const char *path, struct err *err);
 
-	/* Whether the library that the backend opens when it runs is on this machine, and which: a text for found, or
-	 * -ENOENT, -ENOSYS with a sentence. NULL: it opens none. */
+	/* Whether the library that the backend opens when it runs is on this machine, and which: a
+	 * text for found, or -ENOENT, -ENOSYS with a sentence. NULL: it opens none. */
 	int (*library)(char found[BACKEND_LIBRARY_BYTES], struct err *err);
-	/* Whether what the library needs on this machine answers, such as a daemon: 0, or a negative errno with a
-	 * sentence. Waits only for seconds. NULL: it needs nothing. */
+	/* Whether what the library needs on this machine answers, such as a daemon: 0, or a
+	 * negative errno with a sentence. Waits only for seconds. NULL: it needs nothing. */
 	int (*answers)(struct err *err);
-	/* Sets the process up for stores of this kind, before any of them is opened. May be called again. NULL: nothing
-	 * to do. See backends_process_begin. */
+	/* Sets the process up for stores of this kind, before any of them is opened. May be called
+	 * again. NULL: nothing to do. See backends_process_begin. */
 	void (*process_begin)(void);
 	/* Memory that the ranks of a node share for this store, as long as the run lasts: how many
 	 * bytes are reserved, and its first state, which one rank makes in the zeroed block before
@@ -196,8 +200,8 @@ struct backend_ops {
 	uint64_t (*node_bytes)(const void *options);
 	void (*node_init)(void *block, const void *options);
 
-	/* Whether what is at root, on this node, is what the options mean; -ENODEV with a sentence. Any rank, before
-	 * any store is opened. NULL: options tell nothing of it. */
+	/* Whether what is at root, on this node, is what the options mean; -ENODEV with a sentence.
+	 * Any rank, before any store is opened. NULL: options tell nothing of it. */
 	int (*stand)(const void *options, const char *root, struct err *err);
 
 	/* open is collective over store->all and over store->node. It may set alignment, cache,
@@ -237,8 +241,9 @@ struct backend_ops {
 	int64_t (*evict)(const struct store *store, const struct object *o, uint64_t offset,
 			 uint64_t length);
 
-	/* Makes this process the one that writes a folder of the store ("": its root), beside all others that ask for it:
-	 * owner_take (core/owner.h). -ENOLCK: there are no locks here. NULL: the store has none. */
+	/* Makes this process the one that writes a folder of the store ("": its root), beside all
+	 * others that ask for it: owner_take (core/owner.h). -ENOLCK: there are no locks here.
+	 * NULL: the store has none. */
 	int (*own)(const struct store *store, const char *folder, struct owner *owner,
 		   struct err *err);
 
@@ -263,8 +268,9 @@ const struct backend_ops *backend_find(const char *scheme);
 /* Where to look when a store of that URI, or an object in it, does not answer: " (…)", or "". */
 const char *backend_look_at(const char *uri);
 
-/* Sets the process up for the stores that a job describes, before any of them is opened. Who reads a job for a process
- * calls it, from the main thread: what a library needs of the whole process is not for a store to change. */
+/* Sets the process up for the stores that a job describes, before any of them is opened. Who reads
+ * a job for a process calls it, from the main thread: what a library needs of the whole process is
+ * not for a store to change. */
 void backends_process_begin(const struct job_store *stores, uint32_t count);
 /* Ends what stores have kept in the process, once all of them are closed. */
 void backends_process_end(struct store_process *process);
@@ -277,8 +283,8 @@ uint32_t backend_depth(const struct job_store *described);
 uint64_t backend_range(const struct job_store *described, uint64_t largest, uint32_t depth);
 /* Bytes per write, of an object of length bytes (0: unknown). UINT64_MAX: the object whole. */
 uint64_t backend_part(const struct job_store *described, uint64_t length);
-/* Bytes of a part of an object of that length: `wanted`, or more where the store makes objects in parts and wants so; whole
- * MiB then. */
+/* Bytes of a part of an object of that length: `wanted`, or more where the store makes objects in
+ * parts and wants so; whole MiB then. */
 uint64_t backend_part_least(const struct job_store *described, uint64_t length, uint64_t wanted);
 
 /* Whether the store takes an object of length bytes in parts of part bytes. -EINVAL with a sentence

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Capabilities of stores: see capability.h. */
 #include "backends/capability.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Capabilities: what a store can do, one bit each. Bit, name and words come from one list, so that
  * none of them can be missing: the plan refuses a phase that needs what its store lacks, in the
  * words of the last column. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Endpoints of a store, and the choice among them: see endpoint.h. */
 #include "backends/endpoint.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Endpoints: the ways into a store, and the choice of one for each attempt.
  *
  * A backend with endpoints creates them when its store opens and sets store->endpoints. The queue
@@ -77,7 +78,8 @@ struct endpoint_counts {
 	struct coarse_hist latency; /* of attempts */
 };
 
-/* The table "endpoints" of every phase that works on stores with several ways in: a row per endpoint. */
+/* The table "endpoints" of every phase that works on stores with several ways in: a row per
+ * endpoint. */
 /* clang-format off */
 #define ENDPOINT_LIST(X) \
 	X(ENDPOINT_REQUESTS, "requests", "", SUM, "requests on the wire") \

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Store mem://: objects in memory, shared by the ranks of one node, for tests and for measuring
  * without a real store. All data are in one block of the node:
  *

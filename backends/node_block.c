@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Node blocks: see node_block.h. Each rank keeps a list of the blocks, because a block may have
  * another address in each rank. The newest block comes first: in a series of runs a store may need
  * a block of another size than in the previous run. */

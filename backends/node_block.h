@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Node blocks: memory that the ranks of a node share. There is one block for each store that asks
  * for one, found by the store's URI.
  *

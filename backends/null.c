@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Store null://: every request succeeds at once and moves nothing, so that the time of a run on it
  * is haul's own cost. The size of an object is 0 until it is written, then the end of the
  * writes. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests: names, texts, and which outcomes count as errors. */
 #include "backends/request.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests: what is asked of a store, and the answer.
  *
  * A request has three parts. The caller fills in what is asked; the backend and the queue fill in
@@ -89,10 +90,10 @@ struct shared_version {
 struct request;
 
 /* A listing that is read page by page, so that memory is bounded whatever the number of objects.
- * The caller zeroes it before the first page (except entry, the part, and uploads) and then does not
- * change it. Each page sets more of it, and what the store needs for the next page. Entries come in the
- * store's own order. A store that names the same page again, or sends many pages without an entry,
- * fails with -ELOOP. */
+ * The caller zeroes it before the first page (except entry, the part, and uploads) and then does
+ * not change it. Each page sets more of it, and what the store needs for the next page. Entries
+ * come in the store's own order. A store that names the same page again, or sends many pages
+ * without an entry, fails with -ELOOP. */
 enum { LIST_MARKER_BYTES = 1040 + SHARED_ID_BYTES, LIST_PAGE_ENTRIES = 1000 };
 #define LIST_SIZE_UNKNOWN UINT64_MAX
 struct listing {
@@ -100,19 +101,21 @@ struct listing {
 	 * folders leaves those out. size: LIST_SIZE_UNKNOWN where finding it costs more than
 	 * listing. A negative return ends the request with that errno. Must not use the queue. */
 	int (*entry)(struct request *req, const char *name, uint64_t size);
-	/* Several callers may list one folder side by side, each its part of parts (0 or 1: the whole folder). All
-	 * parts together have each entry once, as long as the folder does not change from the first page of any part
-	 * to the last page of all. A store without BACKEND_LIST_PARTS fails with -EOPNOTSUPP. */
+	/* Several callers may list one folder side by side, each its part of parts (0 or 1: the
+	 * whole folder). All parts together have each entry once, as long as the folder does not
+	 * change from the first page of any part to the last page of all. A store without
+	 * BACKEND_LIST_PARTS fails with -EOPNOTSUPP. */
 	uint32_t part, parts;
-	/* Only names are wanted: size may be LIST_SIZE_UNKNOWN although it is easy to find, and the name of a sub-folder
-	 * may lack its '/', where telling costs more than listing. */
+	/* Only names are wanted: size may be LIST_SIZE_UNKNOWN although it is easy to find, and the
+	 * name of a sub-folder may lack its '/', where telling costs more than listing. */
 	bool names;
-	/* Set by a store: the part can hold nothing, since the store has divided the folder into fewer parts. Nothing was
-	 * asked of it. */
+	/* Set by a store: the part can hold nothing, since the store has divided the folder into
+	 * fewer parts. Nothing was asked of it. */
 	bool vacant;
-	/* Lists instead of objects the versions that were begun and never ended, of the folder and of all folders below
-	 * it. name then is what follows the folder's own, size is LIST_SIZE_UNKNOWN, and upload the id of the version.
-	 * An object may have several. A store without BACKEND_UPLOADS fails with -EOPNOTSUPP. */
+	/* Lists instead of objects the versions that were begun and never ended, of the folder and
+	 * of all folders below it. name then is what follows the folder's own, size is
+	 * LIST_SIZE_UNKNOWN, and upload the id of the version. An object may have several. A store
+	 * without BACKEND_UPLOADS fails with -EOPNOTSUPP. */
 	bool uploads;
 	char upload[SHARED_ID_BYTES];
 	bool more;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options for retries: see retry.h. */
 #include "backends/retry.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Store sim://: a store whose answers are known beforehand. It keeps nothing. It takes as long as a
  * first-come-first-served server in virtual time, one for the whole store and one for each rank:
  *
@@ -125,7 +126,8 @@ static uint64_t sim_rank_rate(const struct sim_options *o, const struct rank_pla
 	return o->rank_bandwidth;
 }
 
-/* All ranks wait for the one whose own limit is the lowest, and for the node that has the most ranks. */
+/* All ranks wait for the one whose own limit is the lowest, and for the node that has the most
+ * ranks. */
 static void sim_model(const void *options, uint32_t ranks, uint32_t ranks_per_node,
 		      struct backend_model *out)
 {
@@ -339,9 +341,9 @@ static void sim_submit(struct channel *c, struct request *const *reqs, uint32_t 
 	}
 }
 
-/* The kernel wakes a sleeper late; lag_ns is by how much. When the request was done before any sleep, the caller came
- * late for reasons of its own, which are not taken back; an earlier oversleep that is not yet made
- * up for is. */
+/* The kernel wakes a sleeper late; lag_ns is by how much. When the request was done before any
+ * sleep, the caller came late for reasons of its own, which are not taken back; an earlier
+ * oversleep that is not yet made up for is. */
 static void sim_note_lag(struct sim_channel *ch, uint64_t now_ns, bool slept)
 {
 	uint64_t late_ns = now_ns - ch->last_done_ns;

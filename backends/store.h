@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Helpers shared by the backends: blocks of a node found by name, keys as numbers, the end of what
  * was written. Not for workloads. */
 #ifndef HAUL_BACKENDS_STORE_H

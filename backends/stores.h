@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Backends of this build, for table.c; all other code asks backend_find. */
 #ifndef HAUL_BACKENDS_STORES_H
 #define HAUL_BACKENDS_STORES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Table of backends: what a build lacks is left out here and nowhere else. */
 #include <string.h>
 

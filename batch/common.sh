@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # the files of this folder share variables
 # Body of every job script: the settings that all of them share, and one run of a job.

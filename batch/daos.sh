@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # the files of this folder share variables
 # DAOS for a job script: makes the container if it is missing, writes its properties to the log, and

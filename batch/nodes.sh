@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # the files of this folder share variables
 # Check of the nodes of an allocation: one launch asks all of them whether they see the program and

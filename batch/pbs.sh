@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # the files of this folder share variables
 # Job scripts under PBS on Aurora (PALS' mpiexec, its bind lists, DAOS by dfuse): the functions

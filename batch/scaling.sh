@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # the files of this folder share variables
 # Scaling series: runs the job on 1, 2, 4 … of the good nodes, one run after the other, each with

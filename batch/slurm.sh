@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # the files of this folder share variables
 # Job scripts under Slurm: the functions sched_… that batch/common.sh describes. slurm/*.sh sources

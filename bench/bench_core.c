@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cost of core: payload in GB/s per core for each code path; ns per recorded latency, per position
  * of a permutation, per draw. Each figure is the median of seven rounds, on one thread that is
  * bound to one core.

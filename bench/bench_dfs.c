@@ -1,7 +1,8 @@
-/* Cost of daos:// per read, above the test library with the interface of libdfs (tests/libs/dfs): that
- * library called directly, one read at a time and 64 at once, and the queue of haul with 64 at once.
- * Times are those of this thread's processor. Each figure is the median of 7 rounds. No DAOS is
- * asked, so the figures say what haul costs and nothing of DAOS. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cost of daos:// per read, above the test library with the interface of libdfs (tests/libs/dfs):
+ * that library called directly, one read at a time and 64 at once, and the queue of haul with 64 at
+ * once. Times are those of this thread's processor. Each figure is the median of 7 rounds. No DAOS
+ * is asked, so the figures say what haul costs and nothing of DAOS. */
 #include <cjson/cJSON.h>
 #include <fcntl.h>
 #include <stdio.h>

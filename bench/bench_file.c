@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* haul's queue on file://, for run_file.sh, which compares it with fio on the same file.
  *
  *	bench_file FOLDER ENGINE DEPTH cached|direct WORK BLOCK_BYTES TOTAL_BYTES

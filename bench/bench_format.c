@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cost of data formats, for the sample sizes of the catalogue's jobs: GB/s per core of files made
  * and of files verified completely (made again and compared); nanoseconds to lay out a file, and to
  * verify its header and trailer. Each figure is the median of seven rounds, on one thread that is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of HDF5 files read by libhdf5 itself, as h5py's f["records_0"][k] reads them: for each
  * sample it opens the file, reads one row by H5Dread and closes the file, in one thread. haul's
  * reader (open, ranges, close) is compared with it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Objects read or written over HTTP through the queue, by threads that work as readers do: haul's
  * side of the comparison with wrk and ab. Prints GB/s, requests/s, CPU seconds per GB, CPU
  * microseconds per request.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cost of the decisions of a key-value cache: ns of processor time per access at a million entries, and bytes of memory per
  * entry. Half of the accesses are hits, a quarter writes that evict or demote, and a quarter misses. Keys are ever new, and
  * hits are anywhere among the last 600,000 written. Each figure is the median of seven rounds, on one thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cost of the queue per operation: null:// does nothing, so all of the time is haul's own. Both
  * latencies are recorded for each operation. Each figure is the median of 7 rounds; one round
  * before them warms up, and on a busy machine the slowest round is far from the fastest. Then the

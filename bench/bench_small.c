@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lower bound for reading small files: threads that open, fstat, read and close them, and do
  * nothing else. A baseline for run_small.sh that contains none of haul's code.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cost of waiting at the barrier of a step, as processor time of the ranks that wait. All ranks of a node that is not
  * crowded compute (they sleep), and one rank of the run comes late to each barrier.
  *

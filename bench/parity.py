@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Comparison of haul with DLIO: runs both on the same files with the same settings, and explains why their figures differ.
 
     bench/parity.py unet3d_h100.yaml --ranks 4 [KEY=VALUE ...]     runs DLIO, then haul

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Benchmark of the phase checkpoint, in two parts. Each runs its two sides in turn and prints medians for RESULTS.md.
 
   bench/run_checkpoint.py HAUL FOLDER [ROUNDS] [--only fio|whole] [--checkpoints 6] [--gib 4]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Benchmark of file:// against fio, on the same files in turn: prints medians, ratios and a verdict per row, for RESULTS.md.
 #
 #   [RUN='chrt -f 50'] bench/run_file.sh BENCH_FILE FOLDER [ROUNDS] [WORK…]

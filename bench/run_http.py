@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Benchmark of haul's object stores against wrk and ab, on the same nginx over loopback with as many threads: it prints
 medians, ratios and a verdict per row, for RESULTS.md.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Benchmark of a training on small objects: samples per second, and processor time per sample, of 20,000 npz objects of 64 KiB
 that 8 readers read in shuffled order. The same bytes come from files in the page cache, and from nginx over loopback by each
 transport. Prints medians for RESULTS.md.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Benchmark of the phase kvcache, in two parts, for RESULTS.md.
 
   bench/run_kvcache.py HAUL FOLDER [ROUNDS] [--only users|fio] [--seconds 60] [--depth 1] [--run 'chrt -f 10']

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Benchmark of small samples: the cost per sample in each format with many samples per file, and libhdf5 beside haul.
 #
 #   bench/run_samples.sh BUILD FOLDER [ROUNDS]

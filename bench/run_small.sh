@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Benchmark of small files: the cost of a sample in a training, its profile, and the waits for locks.
 #
 #   bench/run_small.sh BUILD FOLDER [ROUNDS]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The verb "accept": results judged by a file of rules. */
 #include <errno.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The verb "catalog": lists the ready jobs, one line per job, with figures that the plan
  * computes. */
 #include "cli/catalog_find.h"

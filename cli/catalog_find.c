@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Look-up of catalogue jobs: see catalog_find.h. */
 #include <dirent.h>
 #include <errno.h>

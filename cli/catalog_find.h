@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Catalogue of ready jobs: the files of workloads/catalog. It is looked for beside the program, in
  * the source tree that it was built from, and where it was installed. The environment variable
  * HAUL_CATALOG names another folder. Main thread only. */
@@ -17,8 +18,9 @@ int catalog_each(int (*found)(void *argument, const char *name), void *argument)
  * path. Returns -ENOENT with a sentence that shows similar names. */
 int catalog_resolve(const char *job, char *path, unsigned bytes, struct err *err);
 
-/* Finds RULES of haul accept as users give them: a file, or the name of a ready job that has rules, which are in the folder
- * rules of the catalogue. Copies the path to open into path: as it was given where it is neither. */
+/* Finds RULES of haul accept as users give them: a file, or the name of a ready job that has rules,
+ * which are in the folder rules of the catalogue. Copies the path to open into path: as it was
+ * given where it is neither. */
 void catalog_rules(const char *rules, char *path, unsigned bytes);
 
 #endif

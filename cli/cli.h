@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Command line: verbs and their options. This is the only layer that prints for people and exits.
  *
  * A verb declares its options once, in a table. The parser, --help and the shell completion come
@@ -111,8 +112,8 @@ void cli_row(const char *left, unsigned column, const char *text);
 void cli_pad(const char *text, unsigned columns);
 void cli_pad_left(const char *text, unsigned columns);
 
-/* Ends a verb that reads or writes files which the user has named: prints the sentence if rc is negative. Returns the exit
- * status, which tells whether what the user named was wrong. */
+/* Ends a verb that reads or writes files which the user has named: prints the sentence if rc is
+ * negative. Returns the exit status, which tells whether what the user named was wrong. */
 int cli_ended(int rc, const struct err *err);
 
 /* Prints text and frees it. Where text is NULL, prints that there is no memory. Returns the exit

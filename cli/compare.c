@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The verb "compare": results side by side. */
 #include <stddef.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shell completion: haul __complete [VERB [--OPTION]] prints what the shell offers, one word per
  * line. The words come from the tables, so that no option is missing. */
 #include <stdio.h>

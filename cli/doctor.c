@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The verb "doctor": what works on this machine. Facilities are probed by using them. */
 #include <errno.h>
 #include <fcntl.h>

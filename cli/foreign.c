@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Words of other tools: see foreign.h. */
 #include "cli/foreign.h"
 

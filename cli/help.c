@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The verb "help": lists the verbs, or explains one. */
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
-/* The verb "import": prints a job file of another tool as a haul job on standard output, and what became
- * of its keys on standard error. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb "import": prints a job file of another tool as a haul job on standard output, and what
+ * became of its keys on standard error. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stddef.h>
@@ -109,8 +110,8 @@ static void import_put_table(const struct import *found, const char *unknown)
 		fprintf(stderr, "then: %s\n", found->then);
 }
 
-/* Says why haul cannot run the job, for example because it was built without a store. The job is printed all the same,
- * to be mended, and the exit status tells. */
+/* Says why haul cannot run the job, for example because it was built without a store. The job is
+ * printed all the same, to be mended, and the exit status tells. */
 static int import_try_job(const char *text)
 {
 	struct err err = {0};
@@ -130,7 +131,8 @@ static int import_try_job(const char *text)
 	return rc;
 }
 
-/* Prints the job, or why there is none. unknown: the heading of keys that the other tool does not have. */
+/* Prints the job, or why there is none. unknown: the heading of keys that the other tool does not
+ * have. */
 static int import_put(const struct import *found, int rc, const char *unknown,
 		      const struct err *err)
 {

@@ -1,6 +1,7 @@
-/* haul ls: a look into a store, by pages. The entries of a folder are sorted by name, up to LS_SORTED of them; a larger
- * folder is shown in portions, each sorted by itself. So memory is bounded by a portion for each folder on the way
- * down. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* haul ls: a look into a store, by pages. The entries of a folder are sorted by name, up to
+ * LS_SORTED of them; a larger folder is shown in portions, each sorted by itself. So memory is
+ * bounded by a portion for each folder on the way down. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -157,7 +158,8 @@ struct entry {
 	char *name;
 };
 
-/* A folder on the way down: the portion that is gone through, the listing from where the next goes on. */
+/* A folder on the way down: the portion that is gone through, the listing from where the next goes
+ * on. */
 struct page {
 	struct ls *ls;
 	struct object folder;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The program "haul VERB [options]": finds the verb, reads its options, calls it. */
 #include <errno.h>
 #include <stdio.h>

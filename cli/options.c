@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parser of a verb's options, and their help: see cli.h. */
 #include "cli/cli.h"
 

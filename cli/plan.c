@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The verb "plan": checks a job and shows its demand. */
 #include "plan/plan.h"
 #include "plan/space.h"
@@ -255,8 +256,8 @@ static int plan_print_table(const struct plan_args *args, const struct plan_sour
 	return 0;
 }
 
-/* The plans of a combination, for a page. A number of nodes that the job refuses stands there with the reason. Returns an
- * error, the last one, only if the job refuses all of them. */
+/* The plans of a combination, for a page. A number of nodes that the job refuses stands there with
+ * the reason. Returns an error, the last one, only if the job refuses all of them. */
 static int plan_page_combination(const struct plan_args *args, const struct plan_source *s,
 				 uint32_t combination, struct cJSON *page, struct err *err)
 {

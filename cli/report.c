@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The verb "report": reads results files. */
 #include "report/report.h"
 

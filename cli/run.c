@@ -1,5 +1,6 @@
-/* The verbs "run", "replay", "generate" and "clean", which run under mpiexec. Without it they are one
- * rank. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verbs "run", "replay", "generate" and "clean", which run under mpiexec. Without it they are
+ * one rank. */
 #include "ranks/run/run.h"
 
 #include <cjson/cJSON.h>
@@ -224,8 +225,9 @@ struct run_trace {
 	char log[COMMAND_BYTES], format[64], ranks[64];
 };
 
-/* The changes to the job: those of --set, then --io-trace-log and --io-trace-format, which are options of the only phase
- * "kvcache", or "replay". They last as long as args and trace. Returns how many there are. */
+/* The changes to the job: those of --set, then --io-trace-log and --io-trace-format, which are
+ * options of the only phase "kvcache", or "replay". They last as long as args and trace. Returns
+ * how many there are. */
 static unsigned run_sets(const struct run_args *args, bool replays, const char *sets[RUN_SETS_MAX],
 			 struct run_trace *trace)
 {
@@ -259,7 +261,8 @@ static void run_find_job(const struct run *run, struct run_options *options, cha
 		options->job = path;
 }
 
-/* job_text: the job, where it is not the file or the ready job that the first argument names; else NULL. */
+/* job_text: the job, where it is not the file or the ready job that the first argument names; else
+ * NULL. */
 static int run_as(const struct call *call, enum run_verb verb, const char *job_text)
 {
 	const struct run_args *args = call->options;

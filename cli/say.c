@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text on the terminal: see cli.h. */
 #include <errno.h>
 #include <stdarg.h>
@@ -10,8 +11,8 @@
 #include "core/utf8.h"
 #include "ranks/run/run.h"
 
-/* The launchers tell a rank before MPI_Init, each in its own variable; NULL: there is none. Only a hint, for
- * sentences. */
+/* The launchers tell a rank before MPI_Init, each in its own variable; NULL: there is none. Only a
+ * hint, for sentences. */
 static const char *launched_rank(void)
 {
 	static const char *const variables[] = {"PMI_RANK", "PMIX_RANK", "PALS_RANKID",

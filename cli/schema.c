@@ -1,4 +1,6 @@
-/* The verb "schema": the JSON Schema of jobs, their reference as text, and what results have of each kind of phase. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb "schema": the JSON Schema of jobs, their reference as text, and what results have of
+ * each kind of phase. */
 #include <cjson/cJSON.h>
 #include <stddef.h>
 

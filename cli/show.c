@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The verb "show": gives back what a results file keeps: the job that ran. */
 #include <errno.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The verb "topo": this node's cores, and the ranks that would get them. */
 #include <errno.h>
 #include <stddef.h>
@@ -55,7 +56,8 @@ static int topo_load(const char *xml, hwloc_topology_t *out)
 		hwloc_topology_destroy(topology);
 		return EXIT_USAGE;
 	}
-	/* hwloc parses the file in the first of these calls where its plugin of libxml2 is installed, else in the second. */
+	/* hwloc parses the file in the first of these calls where its plugin of libxml2 is
+	 * installed, else in the second. */
 	if ((xml && hwloc_topology_set_xml(topology, xml) < 0) ||
 	    hwloc_topology_load(topology) < 0) {
 		hwloc_topology_destroy(topology);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Table of verbs: see cli.h. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The verb "version": the versions of this program and of its libraries. */
 #include <hwloc.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 cmake_minimum_required(VERSION 3.25)
 
 # Build identification: writes haul_build.h with the version, the commit ("+" follows it where the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 cmake_minimum_required(VERSION 3.25)
 
 # Embedding of the page of `haul report --html`: page.html, with the files that it includes in their places, becomes two

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Layers: each folder of a layer is one library. haul_layer(core) makes the target haul_core from
 # all source files below the folder in which it is called. A new file needs no line here; CMake
 # looks for files at each build.

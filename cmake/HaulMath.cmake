@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Arithmetic of floating point: NaN is what haul has where a value is not known, and reports compare numbers to the last digit.
 # A compiler that is told that there are no NaN (-ffast-math, -Ofast, and Intel's compilers unless they are told otherwise)
 # would lose it without a word. So these flags come after those of the user, and undo them; what cannot be undone is refused

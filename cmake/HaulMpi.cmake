@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Finds MPI and the parallel HDF5 that was built with it, and defines the targets haul_mpi and
 # haul_hdf5.
 #

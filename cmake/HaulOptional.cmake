@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Optional dependencies: parts that haul can be built without. One line declares one part:
 #
 #   haul_optional(URING "engine uring of file://" liburing>=2.3)

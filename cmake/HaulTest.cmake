@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Declaration of tests. The CMakeLists.txt of the folder of a test calls one of four functions:
 #
 #   haul_unit_test(measure/test_hist LIBS haul_core)    builds measure/test_hist.c with CUnit, adds test_hist

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arena: a list of blocks, the newest first. Allocations are cut from the newest block. See
  * arena.h. */
 #include "core/arena.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arena: many small allocations that are freed together, as those of a job. Not thread-safe. */
 #ifndef HAUL_CORE_ARENA_H
 #define HAUL_CORE_ARENA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What haul asks of floating point: NaN, which stands for "not known", is told from numbers.
  * cmake/HaulMath.cmake sees to it; here a build by other means is refused. */
 #ifndef HAUL_CORE_ARITHMETIC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Buffer pool: see buffers.h. */
 #include "core/buffers.h"
 

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Buffer pool: one 2 MiB-aligned, MADV_HUGEPAGE mapping that is cut into equal slots. Transparent
- * huge pages double the rate of direct reads (one segment per 2 MiB instead of 512). A pool of up to
- * BUFFERS_SMALL_BYTES has small pages: requests that fit into it gain nothing from a huge page, and
- * a node may have thousands of readers.
+ * huge pages double the rate of direct reads (one segment per 2 MiB instead of 512). A pool of up
+ * to BUFFERS_SMALL_BYTES has small pages: requests that fit into it gain nothing from a huge page,
+ * and a node may have thousands of readers.
  *
  * A pool belongs to one thread. Engines register its mapping once. */
 #ifndef HAUL_CORE_BUFFERS_H

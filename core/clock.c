@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Clock: see clock.h. */
 #include "core/clock.h"
 
@@ -10,7 +11,8 @@
 #include "core/numbers.h"
 #include "core/time_ns.h"
 
-/* The counter's pace is taken from its ticks in so long, and is at most so fast: 16 ticks per ns. */
+/* The counter's pace is taken from its ticks in so long, and is at most so fast: 16 ticks per
+ * ns. */
 static const uint64_t learn_ns = 2000000, ticks_most = 16;
 
 /* The counter at a time of the kernel. */

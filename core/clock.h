@@ -1,4 +1,6 @@
-/* Clock: monotonic nanoseconds from the kernel or, in tests, from a counter (tests/libs/doubles/fake_clock.h).
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clock: monotonic nanoseconds from the kernel or, in tests, from a counter
+ * (tests/libs/doubles/fake_clock.h).
  *
  * A clock is passed in, never global. Any number of threads may use a clock. */
 #ifndef HAUL_CORE_CLOCK_H
@@ -11,7 +13,8 @@
 /* How long the end of a sleep is spun: at least, at most, and at most this part of the sleep. */
 enum { CLOCK_SPIN_NS = 100000, CLOCK_SPIN_MAX_NS = 400000, CLOCK_SPIN_PART = 16 };
 
-/* Readers count on for so long from an answer of the kernel, and slower by a part in 2^SLACK: clock_reader.h. */
+/* Readers count on for so long from an answer of the kernel, and slower by a part in 2^SLACK:
+ * clock_reader.h. */
 enum { CLOCK_READER_NS = 20000, CLOCK_READER_SLACK = 10, CLOCK_SCALE_BITS = 32 };
 
 /* Where Linux says by which counter it keeps its time. */
@@ -36,9 +39,9 @@ struct clock {
 
 void clock_init(struct clock *c);
 
-/* Lets readers of the clock use the processor's counter, where the text in the file at source is "tsc": then the kernel
- * has found it constant and the same on all processors. Takes 2 ms. Returns whether they may; on other processors than
- * x86-64 never. */
+/* Lets readers of the clock use the processor's counter, where the text in the file at source is
+ * "tsc": then the kernel has found it constant and the same on all processors. Takes 2 ms. Returns
+ * whether they may; on other processors than x86-64 never. */
 bool clock_learn_counter(struct clock *c, const char *source);
 
 /* CLOCK_MONOTONIC in ns. */
@@ -54,8 +57,8 @@ static inline uint64_t clock_ticks(void)
 #endif
 }
 
-/* Waits until what was loaded before is there, so that no later stamp is taken earlier. System calls do so anyway; for
- * those who copy without one. */
+/* Waits until what was loaded before is there, so that no later stamp is taken earlier. System
+ * calls do so anyway; for those who copy without one. */
 static inline void clock_wait_for_loads(void)
 {
 #ifdef __x86_64__
@@ -81,7 +84,8 @@ uint32_t clock_spin_next(uint32_t spin_ns, uint64_t late_ns);
 /* Wall clock: ns since 1970 UTC, for dates in results only. */
 uint64_t clock_utc_ns(void);
 
-/* The same by the monotonic clock since clock_init: no step of the wall clock lies between two of these dates. */
+/* The same by the monotonic clock since clock_init: no step of the wall clock lies between two of
+ * these dates. */
 uint64_t clock_date_ns(const struct clock *c);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Clock reader: see clock_reader.h. */
 #include "core/clock_reader.h"
 
@@ -18,7 +19,8 @@ uint64_t clock_read_anew(struct clock_reader *r)
 	before = clock_ticks();
 	ns = clock_now(r->clock);
 	after = clock_ticks();
-	/* What the reader may have said so far. The counter of another processor may be behind by some ticks. */
+	/* What the reader may have said so far. The counter of another processor may be behind by
+	 * some ticks. */
 	counted = excess_u64(before, r->ticks);
 	if (counted > r->window)
 		counted = r->window;

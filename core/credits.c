@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Credits: see credits.h.
  *
  * count is the futex word. A taker announces that it waits before the kernel looks at count once

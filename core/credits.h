@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Credits: permissions to begin work, given many at a time and taken one by one, by any threads.
  * Unlike a semaphore, giving n of them takes one system call at most, and none where nobody
  * waits. */

@@ -1,10 +1,13 @@
-/* Decimal numbers in text that is written often, such as rows of traces: without stdio. Pure functions; any thread. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decimal numbers in text that is written often, such as rows of traces: without stdio. Pure
+ * functions; any thread. */
 #ifndef HAUL_CORE_DECIMAL_H
 #define HAUL_CORE_DECIMAL_H
 
 #include <stdint.h>
 
-/* Writes a number with at least `digits` digits (at most 20), and returns what follows it. No zero byte is written. */
+/* Writes a number with at least `digits` digits (at most 20), and returns what follows it. No zero
+ * byte is written. */
 static inline char *decimal_put(char *at, uint64_t value, unsigned digits)
 {
 	char reversed[20];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* struct err: the sentence that says what went wrong, which callers extend on the way up.
  *
  * A function that can fail returns 0 or a negative errno and fills the caller's struct err. Only

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a whole file into memory: see file_read.h. */
 #include "core/file_read.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a whole file into memory: regular files, pipes and process substitutions. */
 #ifndef HAUL_CORE_FILE_READ_H
 #define HAUL_CORE_FILE_READ_H

@@ -1,9 +1,10 @@
-/* Binary heap of pointers, the one that comes before all others at the top. Its memory is the caller's: items has room for as
- * many as will be in it at a time. Of two that neither comes before the other, either may be first; the order depends only
- * on what was added and taken.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Binary heap of pointers, the one that comes before all others at the top. Its memory is the
+ * caller's: items has room for as many as will be in it at a time. Of two that neither comes before
+ * the other, either may be first; the order depends only on what was added and taken.
  *
- * before is a function of the caller's file, so that the compiler puts it in place: a comparison is no call. A heap belongs to
- * one thread. */
+ * before is a function of the caller's file, so that the compiler puts it in place: a comparison is
+ * no call. A heap belongs to one thread. */
 #ifndef HAUL_CORE_HEAP_H
 #define HAUL_CORE_HEAP_H
 
@@ -26,8 +27,8 @@ static inline void heap_add(struct heap *h, void *item, heap_before *before)
 	h->items[at] = item;
 }
 
-/* item takes the place of the first one, and moves down to where it belongs. It may be the first one itself, when it has
- * become later. */
+/* item takes the place of the first one, and moves down to where it belongs. It may be the first
+ * one itself, when it has become later. */
 static inline void heap_replace(struct heap *h, void *item, heap_before *before)
 {
 	uint32_t at = 0, child;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Strict check of JSON: a state machine with an explicit stack, so that a level of nesting costs a
  * byte and not a stack frame. See json.h. */
 #include "core/json.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON as haul reads and writes it, around cJSON: a strict check before cJSON sees a text, a
  * printer whose numbers read back as the same doubles, and words for messages. The check is needed
  * because cJSON is lenient with numbers and characters, recurses as deep as the text is nested, and
@@ -36,13 +37,14 @@ char *json_print(const struct cJSON *value);
 /* The same on one line without spaces, and without a newline at the end. */
 char *json_print_line(const struct cJSON *value);
 
-/* A new object; json_free frees it with all that is in it. Where there is no memory, it is NULL, and adding to it does
- * nothing. text NULL: null. */
+/* A new object; json_free frees it with all that is in it. Where there is no memory, it is NULL,
+ * and adding to it does nothing. text NULL: null. */
 struct cJSON *json_object(void);
 void json_add_text(struct cJSON *to, const char *key, const char *text);
 void json_free(struct cJSON *value);
 
-/* The number, or null where it is not finite (JSON knows no NaN); NULL: no memory. And the same, added to an object. */
+/* The number, or null where it is not finite (JSON knows no NaN); NULL: no memory. And the same,
+ * added to an object. */
 struct cJSON *json_number(double value);
 void json_add_number(struct cJSON *to, const char *key, double value);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON printer and words for messages: see json.h. Numbers are printed with the fewest digits that
  * read back as the same double. cJSON's own printer keeps 15 digits, which is one too few for
  * some. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks of keys from outside the program: see key.h. */
 #include "core/key.h"
 

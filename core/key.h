@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keys from outside the program: folders, names, lists, prefixes and templates of a job, a manifest
  * or a trace. A key is a path below the root of a store. These checks refuse keys that would leave
  * the root or would give one object two names. Stateless, except struct key_scan, which belongs to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Line reader: see line_reader.h.
  *
  *	file or memory ──► input ──► zstd ──► text: | lines handed out | rest | room |

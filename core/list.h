@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Doubly linked list whose links stand in its members: nothing is allocated, and a member may leave from anywhere. An empty list
  * is all zero, so memory from calloc holds empty lists. It serves as a line (append, take) and as a stack (prepend, take).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Log: see log.h. */
 #include "core/log.h"
 

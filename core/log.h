@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Log: one line per event, to a file descriptor. Thread-safe (one write(2) per line). Never called
  * on the data path; never holds a secret.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Number set: see number_set.h. */
 #include "core/number_set.h"
 

@@ -1,5 +1,6 @@
-/* Number set: a set of whole numbers written as "0-47,60", such as the ranks or nodes on which a phase
- * runs. Pure functions, any thread. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Number set: a set of whole numbers written as "0-47,60", such as the ranks or nodes on which a
+ * phase runs. Pure functions, any thread. */
 #ifndef HAUL_CORE_NUMBER_SET_H
 #define HAUL_CORE_NUMBER_SET_H
 
@@ -18,8 +19,8 @@ struct number_set {
 	struct number_range ranges[NUMBER_SET_RANGES]; /* ascending, apart from each other */
 };
 
-/* Ranges may come in any order, but must not overlap. -EINVAL with a sentence that does not name the
- * place. */
+/* Ranges may come in any order, but must not overlap. -EINVAL with a sentence that does not name
+ * the place. */
 int number_set_parse(struct number_set *set, const char *text, struct err *err);
 
 bool number_set_has(const struct number_set *set, uint32_t number);

@@ -1,11 +1,13 @@
-/* Elements of an array, and the lesser and the greater of two numbers: one definition for all layers. Pure functions; any
- * thread. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Elements of an array, and the lesser and the greater of two numbers: one definition for all
+ * layers. Pure functions; any thread. */
 #ifndef HAUL_CORE_NUMBERS_H
 #define HAUL_CORE_NUMBERS_H
 
 #include <stdint.h>
 
-/* How many elements an array has. Not for pointers: gcc and clang warn of them. A constant, where a constant is needed. */
+/* How many elements an array has. Not for pointers: gcc and clang warn of them. A constant, where a
+ * constant is needed. */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Sizes (size_t) are uint64_t on every machine that haul builds for. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Owner of a place: see owner.h. */
 #include "core/owner.h"
 
@@ -10,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The file is removed by who gives the place back, maybe after it was opened here and before it is locked. */
+/* The file is removed by who gives the place back, maybe after it was opened here and before it is
+ * locked. */
 enum { OWNER_TRIES = 1000, OWNER_LOOKS = 100 };
 
 static int owner_lock(int fd)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parts: see part.h. */
 #include "core/part.h"
 
@@ -22,7 +23,8 @@ uint32_t part_draw(void)
 
 	if (getrandom(&draw, sizeof(draw), GRND_NONBLOCK) == (ssize_t)sizeof(draw))
 		return draw;
-	/* Soon after a machine has booted. A name that somebody foresaw is still refused, not followed. */
+	/* Soon after a machine has booted. A name that somebody foresaw is still refused, not
+	 * followed. */
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint32_t)now.tv_nsec ^ (uint32_t)getpid() << 10;
 }
@@ -170,8 +172,8 @@ int part_open_place(const char *path, bool force, const char *instead, int flags
 
 	if (rc < 0)
 		return rc;
-	/* Between the look and this, another file may have come: it is not followed, not waited for, and not emptied unless it
-	 * is a regular one. */
+	/* Between the look and this, another file may have come: it is not followed, not waited
+	 * for, and not emptied unless it is a regular one. */
 	flags |= O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (stands ? 0 : O_CREAT | O_EXCL);
 	fd = open(path, flags, 0666);
 	if (fd < 0)

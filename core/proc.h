@@ -1,4 +1,6 @@
-/* What Linux tells of this node and process in files, mostly of lines "key : value": /proc/cpuinfo, /proc/meminfo. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What Linux tells of this node and process in files, mostly of lines "key : value": /proc/cpuinfo,
+ * /proc/meminfo. */
 #ifndef HAUL_CORE_PROC_H
 #define HAUL_CORE_PROC_H
 
@@ -11,10 +13,10 @@ void proc_value(const char *path, const char *key, char *out, size_t bytes);
 /* A line of /proc/meminfo: "MemTotal", "MemAvailable". 0: unknown. */
 uint64_t proc_memory_bytes(const char *key);
 
-/* Run-queue waits: how long this process's threads ran, and were ready to run but had no core, which
- * tells a busy machine from a slow haul. Sums over the threads that are alive now, of Linux's
- * /proc/self/task/N/schedstat (Documentation/scheduler/sched-stats.rst); 0 where the kernel does not
- * report them. Any thread. */
+/* Run-queue waits: how long this process's threads ran, and were ready to run but had no core,
+ * which tells a busy machine from a slow haul. Sums over the threads that are alive now, of Linux's
+ * /proc/self/task/N/schedstat (Documentation/scheduler/sched-stats.rst); 0 where the kernel does
+ * not report them. Any thread. */
 void sched_times(uint64_t *run_ns, uint64_t *runnable_ns);
 
 #endif

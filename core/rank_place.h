@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rank place: where a rank is among the others. The plan makes one fixed-size record per rank, and
  * rank 0 scatters them. */
 #ifndef HAUL_CORE_RANK_PLACE_H

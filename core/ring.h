@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ring buffer of records of any length between two threads: one writes, the other reads. Nothing
  * waits and nothing is locked. Where a record finds no room, the writer drops it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stop reason: why a phase ends early. When ranks agree, the largest reason wins (maximum). */
 #ifndef HAUL_CORE_STOP_H
 #define HAUL_CORE_STOP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Targets: see target.h. */
 #include "core/target.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Targets: what a phase should reach, and whether it did. A workload declares its targets in one
  * table. From it come the options in the job ("target_au": 0.9), the check at the end of the phase,
  * rows in results.h5, sentences in the report, and the exit status of --strict.
@@ -36,8 +37,8 @@ struct target {
 	enum target_bound bound;
 };
 
-/* Rows of a table. A figure has to be reached, unless .bound = TARGET_MOST follows the help; a quantile
- * of a histogram is the most that it may be. */
+/* Rows of a table. A figure has to be reached, unless .bound = TARGET_MOST follows the help; a
+ * quantile of a histogram is the most that it may be. */
 #define TARGET_FIGURE(n, l, u, f, h, ...) \
 	{.name = (n), .label = (l), .unit = (u), .figure = (f), .help = (h), __VA_ARGS__},
 #define TARGET_QUANTILE(n, l, of_hist, q, h) \

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text writer: see text_writer.h. */
 #include "core/text_writer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Times as haul counts them, in ns, and as the kernel takes them. Pure functions, but for the two
  * that ask a clock; any thread. */
 #ifndef HAUL_CORE_TIME_NS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Units: see units.h. Reading is exact: decimal digits go into 128-bit integers, never through
  * double, so that "18446744073709551615" and "0.1 s" keep their exact values. */
 #include "core/units.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes, times and rates as people write and read them. GB is 10^9 and GiB is 2^30; they are never
  * mixed up. */
 #ifndef HAUL_CORE_UNITS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Store URIs: see uri.h. */
 #include "core/uri.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* URI of a store: scheme://rest, with {rank}, {node}, {local_rank} and ${VARIABLE} in the rest. */
 #ifndef HAUL_CORE_URI_H
 #define HAUL_CORE_URI_H
@@ -10,16 +11,16 @@
 
 enum { URI_BYTES = 1024, URI_SCHEME_BYTES = 16 };
 
-/* Checks the form, refuses user information, and copies the scheme. Returns -EINVAL with a sentence: '"s3:/bucket" is not a
- * URI; write it as s3://bucket'. */
+/* Checks the form, refuses user information, and copies the scheme. Returns -EINVAL with a
+ * sentence: '"s3:/bucket" is not a URI; write it as s3://bucket'. */
 int uri_scheme(const char *uri, char scheme[URI_SCHEME_BYTES], struct err *err);
 
-/* Whether a text holds a URI with user information, such as s3://KEY:SECRET@bucket, which no message may show. Files, and
- * abfs://, whose containers stand there, have none. */
+/* Whether a text holds a URI with user information, such as s3://KEY:SECRET@bucket, which no
+ * message may show. Files, and abfs://, whose containers stand there, have none. */
 bool uri_has_user(const char *text);
 
-/* Bytes of "path=value" that a message may show, at most 100: the value only where it has no "@", behind which a secret may
- * stand. */
+/* Bytes of "path=value" that a message may show, at most 100: the value only where it has no "@",
+ * behind which a secret may stand. */
 int uri_change_shown(const char *change);
 
 /* Expands placeholders for a place, and variables from the environment, into out. With place NULL

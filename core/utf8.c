@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Columns and cuts of UTF-8 text: see utf8.h. */
 #include "core/utf8.h"
 

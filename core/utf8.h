@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* UTF-8 text as a terminal shows it: how many columns it takes, and where it may be cut so that it
  * stays UTF-8. One character counts as one column. Each invalid byte counts as a character.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams of zstd: see zstd.h. */
 #include "core/zstd.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams of zstd: compression and decompression piece by piece. Each stream belongs to one thread.
  *
  *	zstd.c         by libzstd
@@ -41,8 +42,8 @@ bool zstd_reader_whole(const struct zstd_reader *r);
 
 int zstd_writer_open(struct zstd_writer **out, int level, struct err *err);
 void zstd_writer_close(struct zstd_writer *w);
-/* end: the frame ends after this input. Returns 1 (call again with more room), 0 (all input is taken, and with end the
- * frame is whole) or -EIO. */
+/* end: the frame ends after this input. Returns 1 (call again with more room), 0 (all input is
+ * taken, and with end the frame is whole) or -EIO. */
 int zstd_writer_step(struct zstd_writer *w, struct zstd_step *step, bool end);
 
 #endif

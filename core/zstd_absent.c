@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams of zstd in a build without libzstd: they cannot be opened. */
 #include <errno.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """References and man pages, from the tables of the program:
 
     docs/references.py build/release/haul [FOLDER]

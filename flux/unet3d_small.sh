@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # flux: --job-name=unet3d
 # flux: -N 1
 # flux: -t 2h

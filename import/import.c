@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Findings of an import: see import.h. */
 #include "import/import.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Import of another tool's job file: the haul job, and what became of each key of the file. A key
  * is either mapped or listed among the findings with the reason; no key is dropped silently. The
  * import knows no stores and no phases: the job is JSON, and whoever runs it checks it.
@@ -48,10 +49,12 @@ enum import_as { IMPORT_AS_MEANT, IMPORT_AS_DLIO_BUGS };
 
 void import_free(struct import *i);
 
-/* The value at a path of the text's keys ("rag.top_k_chunks"); NULL where there is none, or null. */
+/* The value at a path of the text's keys ("rag.top_k_chunks"); NULL where there is none, or
+ * null. */
 const struct cJSON *import_at(const struct cJSON *tree, const char *path);
 
-/* Importers: adds a finding about a key; value may be NULL. Without memory, the import has failed. */
+/* Importers: adds a finding about a key; value may be NULL. Without memory, the import has
+ * failed. */
 void import_found(struct import *i, enum import_fate fate, const char *key,
 		  const struct cJSON *value, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));

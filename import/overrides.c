@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hydra's overrides: see overrides.h. */
 #include "import/overrides.h"
 

@@ -1,5 +1,6 @@
-/* References in a configuration: see references.h. A reference is followed to its end before it is used; what refers to
- * itself is found by the depth. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* References in a configuration: see references.h. A reference is followed to its end before it is
+ * used; what refers to itself is found by the depth. */
 #include "import/references.h"
 
 #include <cjson/cJSON.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs the npm packages that tests use (tests/npm/package-lock.json) into build/npm, if they are not there yet.
 # It asks no questions and runs no scripts of packages. Exit status: 0, the packages are there; 1, they are not, and a
 # sentence on standard error says why.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs the missing ones of the Debian packages in the given lists. It asks no questions.
 #
 #   packaging/install-packages.sh [--list] packaging/packages-build.txt…

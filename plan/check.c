@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks of a plan: what is refused before anything is opened. Each refusal names the JSON path of
  * the fault. See plan.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Size of data set that MLPerf Storage requires: see datasize.h. */
 #include "plan/datasize.h"
 
@@ -7,7 +8,8 @@
 #include "plan/option_ref.h"
 #include "workloads/dataset/find.h"
 
-/* MLPerf Storage rounds files down, so a data set that it accepts may be short of a step, or of its memory's last file. */
+/* MLPerf Storage rounds files down, so a data set that it accepts may be short of a step, or of its
+ * memory's last file. */
 static uint64_t datasize_files(double a, double b)
 {
 	double files = floor(a / b);

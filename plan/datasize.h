@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Size of data set that MLPerf Storage requires for a number of nodes, their memory and
  * accelerators. This is what `mlpstorage datasize` answers, but rounded up to whole files where
  * that rounds down. Pure functions, any thread. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `haul plan --json`: keys are added, never renamed. Sizes are in bytes, times in seconds, and the
  * seed is a decimal string. Unbounded figures (a demand without compute time) are null. */
 #include <cjson/cJSON.h>

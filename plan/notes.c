@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Notes of a plan: see notes.h. */
 #include "plan/notes.h"
 

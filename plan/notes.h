@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Notes of a plan: sentences to read before a large run, and the space that a phase's new files
  * find on the store. */
 #ifndef HAUL_PLAN_NOTES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Look-up of an option's value by name: see option_ref.h. */
 #include "plan/option_ref.h"
 

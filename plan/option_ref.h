@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Look-up of an option's value by its name, so that the plan can reason about any workload's
  * options ("depth", "verify", "dataset") without knowing the workload. Read-only, any thread. */
 #ifndef HAUL_PLAN_OPTION_REF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Data of the page of a plan: see page.h. */
 #include "plan/page.h"
 

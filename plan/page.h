@@ -1,15 +1,19 @@
-/* Data of the page of haul plan --html: what a job asks for on several numbers of nodes, in one object of JSON. Its figures
- * are those of haul plan --json for each of these numbers, and for all of them; docs/internals/page.md has the keys.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Data of the page of haul plan --html: what a job asks for on several numbers of nodes, in one
+ * object of JSON. Its figures are those of haul plan --json for each of these numbers, and for all
+ * of them; docs/internals/page.md has the keys.
  *
- * Begin a page, then a part for each combination of the sweeps' values. A part takes the plan of each number of nodes, or the
- * sentence with which the job refuses that number, and at last the table. Where there is no memory, an object is NULL, and
- * adding to it does nothing. Plain data, any thread. */
+ * Begin a page, then a part for each combination of the sweeps' values. A part takes the plan of
+ * each number of nodes, or the sentence with which the job refuses that number, and at last the
+ * table. Where there is no memory, an object is NULL, and adding to it does nothing. Plain data,
+ * any thread. */
 #ifndef HAUL_PLAN_PAGE_H
 #define HAUL_PLAN_PAGE_H
 
 #include "plan/scaling.h"
 
-/* A page of more combinations would have no room for them, and their plans take memory until it is written. */
+/* A page of more combinations would have no room for them, and their plans take memory until it is
+ * written. */
 enum { PLAN_PAGE_COMBINATIONS_MAX = 64 };
 
 struct cJSON;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Selection of phases by --only and --skip: see phase_filter.h. */
 #include "plan/phase_filter.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Phase filter: selects phases of a job by --only and --skip, by name or kind. Pure functions, any
  * thread. */
 #ifndef HAUL_PLAN_PHASE_FILTER_H

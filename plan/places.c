@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Places of ranks: node, local rank, coordinates in the parallel grid, accelerator. See plan.h. */
 #include <errno.h>
 #include <stdlib.h>

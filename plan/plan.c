@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plan of a job: see plan.h. */
 #include "plan/plan.h"
 
@@ -80,7 +81,8 @@ static int plan_tell(struct plan *plan, const struct job *job, struct err *err)
 	return rc;
 }
 
-/* Memory of one rank of each phase that runs together with the phase, on the node with the number. */
+/* Memory of one rank of each phase that runs together with the phase, on the node with the
+ * number. */
 static uint64_t together_on_node(const struct plan *plan, const struct plan_phase *first,
 				 uint32_t node)
 {
@@ -96,8 +98,8 @@ static uint64_t together_on_node(const struct plan *plan, const struct plan_phas
 	return bytes;
 }
 
-/* Buffers on the node that has most of them, while the phase runs, with those that run together with
- * it. */
+/* Buffers on the node that has most of them, while the phase runs, with those that run together
+ * with it. */
 static uint64_t plan_phase_memory(const struct plan *plan, const struct plan_phase *p)
 {
 	uint64_t most = 0;

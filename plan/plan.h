@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plan: which rank does what. The same code runs under MPI (on rank 0) and for `haul plan` (for any
  * number of ranks, with nothing measured). No MPI here. Memory is constant except for one place per
  * rank. */
@@ -16,10 +17,11 @@ const struct job_schema *plan_schema(void);
  * the ranks of a phase. */
 int plan_sets(struct job *job, uint32_t ranks, uint32_t nodes, struct err *err);
 
-/* plan_sets, and the number of files of data sets that grow with the number of ranks (files_per_rank,
- * steps_per_epoch). Before all else that asks for the job's data sets. */
+/* plan_sets, and the number of files of data sets that grow with the number of ranks
+ * (files_per_rank, steps_per_epoch). Before all else that asks for the job's data sets. */
 int plan_scale(struct job *job, uint32_t ranks, uint32_t nodes, struct err *err);
-/* The same for what any number of ranks may do, such as to clean: as if there were all ranks and nodes that sets name. */
+/* The same for what any number of ranks may do, such as to clean: as if there were all ranks and
+ * nodes that sets name. */
 int plan_scale_any(struct job *job, uint32_t ranks, uint32_t nodes, struct err *err);
 
 /* How many of all ranks run the phase. All calls below take the number of all ranks. */
@@ -75,8 +77,8 @@ int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t
 	      struct err *err);
 void plan_free(struct plan *plan);
 
-/* The plan as text for people and as JSON for programs; plan_object is the JSON before it is printed,
- * which the caller owns. */
+/* The plan as text for people and as JSON for programs; plan_object is the JSON before it is
+ * printed, which the caller owns. */
 struct cJSON;
 char *plan_text(const struct plan *plan, const struct job *job);
 char *plan_json(const struct plan *plan, const struct job *job);

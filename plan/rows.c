@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Totals and tables of workloads in a plan: see rows.h. */
 #include "plan/rows.h"
 
@@ -7,7 +8,8 @@
 
 #include "core/units.h"
 
-/* Columns: of a line, of the label before its figures, of what sets a total off from the one before it. */
+/* Columns: of a line, of the label before its figures, of what sets a total off from the one before
+ * it. */
 enum { ROWS_LINE = 100, ROWS_LABEL = 10, ROWS_BETWEEN = 4 };
 
 static char *rows_value_text(char text[UNITS_TEXT_BYTES], double value, const char *unit)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Totals and tables that workloads report for a plan, as text and as JSON. */
 #ifndef HAUL_PLAN_ROWS_H
 #define HAUL_PLAN_ROWS_H
@@ -14,7 +15,8 @@ struct cJSON;
 enum { PLAN_ROWS_SHOWN = 12 };
 void plan_rows_text(FILE *out, const struct plan_phase *p);
 
-/* Adds "totals": {name: value} and "tables": {name: {"columns": [...], "units": [...], "rows": [[...]]}}. */
+/* Adds "totals": {name: value} and "tables": {name: {"columns": [...], "units": [...], "rows":
+ * [[...]]}}. */
 void plan_rows_json(struct cJSON *to, const struct plan_phase *p);
 
 #endif

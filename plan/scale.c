@@ -1,5 +1,6 @@
-/* What follows from the number of ranks: the sets of phases that run together, and the number of files of data sets that
- * grow with the run. See plan.h. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What follows from the number of ranks: the sets of phases that run together, and the number of
+ * files of data sets that grow with the run. See plan.h. */
 #include <errno.h>
 
 #include "core/numbers.h"

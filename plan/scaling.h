@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scaling table of a plan: one job on several numbers of nodes, each a row, in closed form. It
  * answers how much each number of nodes asks for, and what a storage system and network cards of
  * known speed let it come to. Plain data, any thread. */

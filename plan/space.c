@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Space for new files on a file store, as seen from this machine. See notes.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `haul plan` as text for people: lines with a label and figures. */
 #include <math.h>
 #include <stdio.h>

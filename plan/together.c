@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Demand of phases that run together: see together.h. */
 #include "plan/together.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What phases that run together ask of storage at the same time. Pure functions, any thread. */
 #ifndef HAUL_PLAN_TOGETHER_H
 #define HAUL_PLAN_TOGETHER_H

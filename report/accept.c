@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Acceptance: see accept.h. */
 #include "report/accept.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Acceptance: whether results meet the criteria that a person has written for a machine. A file of
  * rules is a JSON object:
  *
@@ -94,8 +95,8 @@ struct accept_rules {
  * sentence. */
 int accept_rules_read(struct accept_rules *r, const char *path, struct err *err);
 
-/* Whether the rule has that criterion, and its bound as a number: bytes per second, ns, a share,
- * a count. */
+/* Whether the rule has that criterion, and its bound as a number: bytes per second, ns, a share, a
+ * count. */
 bool accept_bound(const struct accept_rule *rule, enum accept_criterion criterion, double *bound);
 
 enum accept_state { ACCEPT_MET, ACCEPT_MISSED, ACCEPT_UNANSWERED, ACCEPT_STATES };

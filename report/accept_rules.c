@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rules of an acceptance, read from a JSON file: see accept.h. */
 #include <cjson/cJSON.h>
 #include <errno.h>

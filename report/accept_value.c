@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Values of criteria in one repeat: see accept.h. */
 #include <math.h>
 #include <stdlib.h>
@@ -17,8 +18,8 @@ static double accept_p99(const struct results_phase_read *p, const struct accept
 	return h ? (double)hist_quantile_ns(h, quantile_kinds[QUANTILE_P99].share) : NAN;
 }
 
-/* The least rate of a node as a share of the median. A node's rate is the sum of its ranks'
- * rates. NaN of fewer than two nodes, and of phases whose ranks have no rates. */
+/* The least rate of a node as a share of the median. A node's rate is the sum of its ranks' rates.
+ * NaN of fewer than two nodes, and of phases whose ranks have no rates. */
 static double accept_nodes(const struct results_file *f, const struct results_phase_read *p)
 {
 	const struct results_table *ranks = results_ranks(p);

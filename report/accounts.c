@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Accounts in a results file: see accounts.h. */
 #include "report/accounts.h"
 

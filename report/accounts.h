@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Accounts of a training phase: where its time went, from the columns that have an account's role.
  * The accounts of core/measure/account.h come first, in their order (0 where a file has none of
  * them), then any that a newer haul has added. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A phase against others of its file: see against.h. */
 #include "report/against.h"
 

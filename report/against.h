@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A phase against others of its file: a training against plain reads from its store; phases that
  * run at the same time each against the same phase by itself, on the same ranks, where the job
  * asked for that ("alone"). */
@@ -8,8 +9,8 @@
 
 #include "results-schema/results_read.h"
 
-/* Whether it is a phase of plain I/O: one with two rates, until the first and until the last
- * thread was done. */
+/* Whether it is a phase of plain I/O: one with two rates, until the first and until the last thread
+ * was done. */
 bool plain_io(const struct results_phase_read *p);
 
 /* The highest rate of plain reads from a phase's store in the same run of this file, and the share

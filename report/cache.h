@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What MLPerf's key-value cache benchmark would report of a phase, beside what all entries of all
  * ranks say; and its criteria, which are no part of its score. */
 #ifndef HAUL_REPORT_CACHE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Client-side limits: see client_side.h. */
 #include "report/client_side.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Client-side limits: whether the machines that ran the ranks were the limit, judged by their
  * client-side rows (core/client/client.h).
  *

@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Comparison of results: the first side with each other one, phase by phase. A side is a file, or
  * one combination of the sweeps' values in it. The repeat is the unit (ratio.h).
  *
  * A verdict is about the main metric of a phase: the one that its kind names (series_main), or,
- * where a side does not have it, the first of COMPARE_LIST that is a rate and that both sides
- * have. All verdicts of a comparison together shall be wrong by chance in at most 5 of 100
- * comparisons, so each of n verdicts is made at the level 1 - 0.05 / n (Bonferroni). With one
- * repeat of a side there is no verdict. */
+ * where a side does not have it, the first of COMPARE_LIST that is a rate and that both sides have.
+ * All verdicts of a comparison together shall be wrong by chance in at most 5 of 100 comparisons,
+ * so each of n verdicts is made at the level 1 - 0.05 / n (Bonferroni). With one repeat of a side
+ * there is no verdict. */
 #ifndef HAUL_REPORT_COMPARE_H
 #define HAUL_REPORT_COMPARE_H
 
@@ -23,8 +24,8 @@ enum {
 	COMPARE_NAME_BYTES = COMPARE_PATH_BYTES + RECORD_SWEEP_BYTES
 };
 
-/* X(enum, word of the table, key in JSON, how it is shown, the figure of series.h, whether it is
- * a rate, whether less is better). */
+/* X(enum, word of the table, key in JSON, how it is shown, the figure of series.h, whether it is a
+ * rate, whether less is better). */
 /* clang-format off */
 #define COMPARE_LIST(X) \
 	X(BYTES, "GB/s", "bytes_per_second", GIGA, SERIES_BYTES, true, false) \
@@ -85,9 +86,9 @@ struct comparison {
 	unsigned file_count;
 };
 
-/* -EINVAL with a sentence where there is nothing to compare: one side, more than
- * COMPARE_SIDES_MAX, or no finished phase that the first side has in common with another one:
- * then *out is NULL. It refers to the files. */
+/* -EINVAL with a sentence where there is nothing to compare: one side, more than COMPARE_SIDES_MAX,
+ * or no finished phase that the first side has in common with another one: then *out is NULL. It
+ * refers to the files. */
 int compare_make(struct comparison **out, const struct results_file *const *files, unsigned count,
 		 struct err *err);
 void compare_free(struct comparison *c);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Comparison in sentences: verdicts in plain words; and as a document: the sides, what differs
  * between them, and for each phase a table and a verdict. */
 #include <math.h>
@@ -355,8 +356,8 @@ static int ranked_order(const void *a, const void *b)
 	return x->value * sign < y->value * sign ? 1 : x->value * sign > y->value * sign ? -1 : 0;
 }
 
-/* Of many sides of which none is judged, a text has one table, the best first, in place of a paragraph
- * for each pair. */
+/* Of many sides of which none is judged, a text has one table, the best first, in place of a
+ * paragraph for each pair. */
 static bool write_is_ranked(const struct comparison *c, const struct compare_phase *phase)
 {
 	for (unsigned k = 0; k < phase->pair_count; k++)

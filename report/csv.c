@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables as CSV, and the report of files: one row per phase. Text is quoted by the rules of RFC
  * 4180. Undefined figures are empty. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Differences between the sides of a comparison: see difference.h. */
 #include "report/difference.h"
 

@@ -1,6 +1,6 @@
-/* Differences between the sides of a comparison: what is not the same in the jobs, on the
- * machines, and in the client (haul itself, how it reached each store, and whether it was the
- * limit). */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Differences between the sides of a comparison: what is not the same in the jobs, on the machines,
+ * and in the client (haul itself, how it reached each store, and whether it was the limit). */
 #ifndef HAUL_REPORT_DIFFERENCE_H
 #define HAUL_REPORT_DIFFERENCE_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Documents: see document.h. */
 #include "report/document.h"
 

@@ -1,9 +1,10 @@
-/* A document: what an analysis has to say, part by part. It is written once, and each printer
- * takes the parts that it can show: text takes sentences and tables, JSON takes fields, lists and
- * tables, CSV takes one table, before whose columns stand those of the row that it belongs to.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A document: what an analysis has to say, part by part. It is written once, and each printer takes
+ * the parts that it can show: text takes sentences and tables, JSON takes fields, lists and tables,
+ * CSV takes one table, before whose columns stand those of the row that it belongs to.
  *
- * A document is written from its first part to its last one. Nothing of a part is kept. One
- * thread at a time. */
+ * A document is written from its first part to its last one. Nothing of a part is kept. One thread
+ * at a time. */
 #ifndef HAUL_REPORT_DOCUMENT_H
 #define HAUL_REPORT_DOCUMENT_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Doubts about the figures of a phase: see doubt.h. */
 #include "report/doubt.h"
 
@@ -19,9 +20,9 @@ const struct doubt_kind doubt_kinds[DOUBTS] = {
 #undef DOUBT_KIND
 };
 
-/* More of the bytes than this from a cache are a doubt; so are more requests that did not end; a phase
- * of which less than this was measured; one that was shorter; a percentile of fewer requests; an
- * endpoint of whose attempts at least this share failed. */
+/* More of the bytes than this from a cache are a doubt; so are more requests that did not end; a
+ * phase of which less than this was measured; one that was shorter; a percentile of fewer requests;
+ * an endpoint of whose attempts at least this share failed. */
 static const double cached_most = 0.1, left_most = 0.1, measured_least = 0.5, short_s = 1,
 		    endpoint_failures = 0.2;
 enum { REQUESTS_LEAST = 100, ENDPOINT_ATTEMPTS_LEAST = 3 };

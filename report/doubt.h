@@ -1,5 +1,6 @@
-/* Doubts: what a phase's figures are worth. One table has all of them, each with its test; the first
- * sentence of text and page, accept and compare know the same.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Doubts: what a phase's figures are worth. One table has all of them, each with its test; the
+ * first sentence of text and page, accept and compare know the same.
  *
  * A doubt that voids says that the figures are not those of the storage, or not of what was asked
  * for. Others only make them less sure. */
@@ -11,8 +12,8 @@
 #include "report/document.h"
 #include "report/series.h"
 
-/* X(enum, name in JSON, whether it voids the figures, what to do about it).
- * The most serious first. */
+/* X(enum, name in JSON, whether it voids the figures, what to do about it). The most serious
+ * first. */
 /* clang-format off */
 #define DOUBT_LIST(X) \
 	X(ENDED, "ended_early", true, "its figures are of what it did until then") \
@@ -73,8 +74,8 @@ void doubt_sentence(char sentence[DOUBT_SENTENCE_BYTES], const struct doubts *d,
  * quiet: the doubt about repeats is left out. */
 void doubts_say(char *text, size_t size, const struct doubts *d, bool quiet);
 
-/* Rows of the list of doubts that is open in a document, and a line of text for each. side, phase: whose
- * they are. Of doubts that two sides of a comparison share, each has its own. */
+/* Rows of the list of doubts that is open in a document, and a line of text for each. side, phase:
+ * whose they are. Of doubts that two sides of a comparison share, each has its own. */
 void doubts_write(struct document *d, const struct doubts *doubts, const char *side,
 		  const char *phase);
 

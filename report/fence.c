@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fence around like values: see fence.h. */
 #include "report/fence.h"
 
@@ -26,8 +27,8 @@ double fence_median(double *values, uint64_t n)
 	return n ? (fence_middle(values, n) + values[n / 2]) / 2 : NAN;
 }
 
-/* The number of standard deviations that chance exceeds in one of the tests, in false_share of
- * all phases: for a normal distribution P(Z > k) is below exp(-k^2 / 2) / 2. */
+/* The number of standard deviations that chance exceeds in one of the tests, in false_share of all
+ * phases: for a normal distribution P(Z > k) is below exp(-k^2 / 2) / 2. */
 static double fence_deviations(uint64_t tests)
 {
 	double k = sqrt(2 * log((double)(tests ? tests : 1) / (2 * false_share)));

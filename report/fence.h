@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fence: which of many like values stand out from the others.
  *
- * The rule is the usual one, median + 3 · 1.4826 · MAD (the median absolute deviation, scaled to
- * a standard deviation), made so that values that differ by chance alone are seldom named. See
+ * The rule is the usual one, median + 3 · 1.4826 · MAD (the median absolute deviation, scaled to a
+ * standard deviation), made so that values that differ by chance alone are seldom named. See
  * docs/slow-ranks.md for the reasons:
  *
  * - Values are compared as logarithms, since waits and latencies are skewed to the right.
@@ -33,9 +34,9 @@ double fence_median(double *values, uint64_t n);
 /* The middle value, or the smaller of the two in the middle. Sorts values; n is at least 1. */
 double fence_middle(double *values, uint64_t n);
 
-/* The fence of n positive values, of which those that are NaN are left out. tests: how many
- * values are looked at in all, of which at most one in a hundred phases shall be named by chance.
- * Returns false where there are too few values, or no memory. */
+/* The fence of n positive values, of which those that are NaN are left out. tests: how many values
+ * are looked at in all, of which at most one in a hundred phases shall be named by chance. Returns
+ * false where there are too few values, or no memory. */
 bool fence_of(struct fence *f, const double *values, uint64_t n, uint64_t tests);
 
 /* How far beyond the median a logarithm must lie, to be a quarter worse as well. */

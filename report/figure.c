@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Table of the figures that outputs show: see figure.h. */
 #include "report/figure.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The figures that outputs show of a phase: what each is called where, what it counts, over which
  * time, and of which ranks. Text, page, CSV, JSON and /summary take them from one place (series.h,
  * and the merged row of results.h5); docs/figures.md is made from this table, and the test

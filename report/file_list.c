@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Listing of a folder: see file_list.h. */
 #include "report/file_list.h"
 

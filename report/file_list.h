@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Listing of a folder: its results files, the newest first. Files of other kinds are passed over;
  * results files that cannot be read are counted. */
 #ifndef HAUL_REPORT_FILE_LIST_H

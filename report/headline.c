@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* First sentence about a results file: see headline.h. */
 #include "report/headline.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Common facts of a phase: see phase.h. */
 #include "report/phase.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Common facts of a phase, whatever its kind. */
 #ifndef HAUL_REPORT_PHASE_H
 #define HAUL_REPORT_PHASE_H
@@ -55,7 +56,8 @@ double phase_quantile_ns(const struct hist *h, int quantile); /* NaN where h is 
 #define PHASE_ROLE(heading, role, format) PHASE_NUMBER(heading, format, phase_role, ROLE_##role)
 #define PHASE_MAIN(heading, quantile)     PHASE_NUMBER(heading, NS, phase_main_ns, quantile)
 
-/* The options of the phase in the job, as parsed: those of the first phase with its name, or of its kind; else NULL. */
+/* The options of the phase in the job, as parsed: those of the first phase with its name, or of its
+ * kind; else NULL. */
 struct cJSON;
 const struct cJSON *phase_options(const struct cJSON *job, const struct phase_record *r);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ratio of two sides: see ratio.h. */
 #include "report/ratio.h"
 
@@ -117,8 +118,8 @@ static double ratio_span(const struct ratio_side *a, const struct ratio_side *b)
 	return fmax(a->when_s[a->n - 1], b->when_s[b->n - 1]) - first;
 }
 
-/* Whether each side by itself goes at least a quarter as far the same way as both together: what only one
- * of them shows is no drift of what they were measured on. logs: of a, then of b. */
+/* Whether each side by itself goes at least a quarter as far the same way as both together: what
+ * only one of them shows is no drift of what they were measured on. logs: of a, then of b. */
 static bool ratio_both_drift(const struct ratio_side *a, const struct ratio_side *b,
 			     const double *logs, double slope)
 {
@@ -160,8 +161,8 @@ static struct ratio_part ratio_pairs(struct ratio *r, const struct ratio_side *a
 	return ratio_sum(&difference, &drift);
 }
 
-/* What a drift comes to between the middles of the two sides, as a distance of logarithms; 0:
- * none was found. */
+/* What a drift comes to between the middles of the two sides, as a distance of logarithms; 0: none
+ * was found. */
 static double ratio_drift(struct ratio *r, const struct ratio_side *a, const struct ratio_side *b,
 			  const double *logs)
 {

@@ -1,4 +1,6 @@
-/* Ratio of two sides that were measured several times, with its confidence interval. The repeat is the unit.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ratio of two sides that were measured several times, with its confidence interval. The repeat is
+ * the unit.
  *
  * Logarithms of the values are compared, so the ratio is one of geometric means. Reasons:
  *
@@ -9,18 +11,22 @@
  * - The interval is always finite and positive. Fieller's interval of a quotient of arithmetic means (Biometrics 10, 1954)
  *   can be unbounded.
  *
- * Repeats of both sides that were taken in turn (A B A B …) are compared in pairs: what changes slowly is then the same for
- * both of a pair. The second one of each pair was measured a little later, though. So the pairs' means over time tell
- * how fast everything drifted (a straight line by least squares). If each side alone
- * shows at least a quarter of it, that part of the difference is taken off; its uncertainty is added. What only one side
- * shows is no drift: then the ratio is that of the pairs. Other repeats are compared by Welch's interval (Biometrika 34, 1947), which does not
- * assume equal variances. In both cases degrees of freedom follow Satterthwaite (Biometrics Bulletin 2, 1946).
+ * Repeats of both sides that were taken in turn (A B A B …) are compared in pairs: what changes
+ * slowly is then the same for both of a pair. The second one of each pair was measured a little
+ * later, though. So the pairs' means over time tell how fast everything drifted (a straight line by
+ * least squares). If each side alone shows at least a quarter of it, that part of the difference is
+ * taken off; its uncertainty is added. What only one side shows is no drift: then the ratio is that
+ * of the pairs. Other repeats are compared by Welch's interval (Biometrika 34, 1947), which does
+ * not assume equal variances. In both cases degrees of freedom follow Satterthwaite (Biometrics
+ * Bulletin 2, 1946).
  *
- * With five repeats that vary by 3 % (CV), a difference of 10 % is found in 99 of 100 comparisons by Welch's interval, and
- * in 95 of 100 by pairs, whose interval has half as many degrees of freedom.
+ * With five repeats that vary by 3 % (CV), a difference of 10 % is found in 99 of 100 comparisons
+ * by Welch's interval, and in 95 of 100 by pairs, whose interval has half as many degrees of
+ * freedom.
  *
- * Repeats that were not taken in turn show a drift only within each side: one straight line for both, with a level for
- * each side. If its slope is not 0 at the level of 99 %, and each side alone shows at least a quarter of it, the interval is widened by what the drift comes to between the
+ * Repeats that were not taken in turn show a drift only within each side: one straight line for
+ * both, with a level for each side. If its slope is not 0 at the level of 99 %, and each side alone
+ * shows at least a quarter of it, the interval is widened by what the drift comes to between the
  * middles of the two sides, since a drift could then be all of the difference.
  *
  * Pure functions, any thread. */
@@ -48,8 +54,8 @@ struct ratio {
 	 * unknown, or no drift of both sides was found. */
 	double drift;
 	bool widened; /* by a drift between repeats that were not taken in turn */
-	/* 1: the first side is larger, -1: the second one is, 0: the interval contains 1, or
-	 * there is none. */
+	/* 1: the first side is larger, -1: the second one is, 0: the interval contains 1, or there
+	 * is none. */
 	int verdict;
 };
 

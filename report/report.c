@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Report of results files: see report.h. */
 #include "report/report.h"
 
@@ -120,7 +121,8 @@ int report_folder(FILE *out, enum report_shape shape, const char *folder, struct
 static const char page_mark[] = "<meta name=\"generator\" content=\"haul\">";
 static const char svg_mark[] = "<!-- Made by haul: scaling -->";
 
-/* A page or figure of haul, as its mark tells, may be written over; anything else that is there would be lost. */
+/* A page or figure of haul, as its mark tells, may be written over; anything else that is there
+ * would be lost. */
 static int page_refuse(const char *path, const char *mark, struct err *err)
 {
 	char head[PAGE_HEAD_BYTES + 1] = "";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Report: what people and programs are shown of results files. It reads through
  * results-schema/results_read.h. It knows columns by their roles, and tables by the names that the
  * file gives them. It prints only to the given stream. No MPI; any one thread. */
@@ -27,8 +28,8 @@ int report_scaling_figure(const char *path, const char *const *paths, unsigned c
 /* Writes a line for each results file in a folder, the newest first (file_list.h). */
 int report_folder(FILE *out, enum report_shape shape, const char *folder, struct err *err);
 
-/* Reads every file, then writes one page of HTML about all of them to the file at path. A file
- * that is there is replaced, but a results file is not: -EEXIST. compare: the page is about their
+/* Reads every file, then writes one page of HTML about all of them to the file at path. A file that
+ * is there is replaced, but a results file is not: -EEXIST. compare: the page is about their
  * comparison; -EINVAL where there is nothing to compare. */
 int report_page(const char *path, bool compare, const char *const *paths, unsigned count,
 		struct err *err);
@@ -42,8 +43,8 @@ int report_plan_page(const char *path, struct cJSON *plan, struct err *err);
 int report_compare(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
 		   struct err *err);
 
-/* Judges the files by the rules of a file (accept.h), and writes a line for each criterion to
- * out. -EINVAL with a sentence for rules that are not valid. */
+/* Judges the files by the rules of a file (accept.h), and writes a line for each criterion to out.
+ * -EINVAL with a sentence for rules that are not valid. */
 int report_accept(FILE *out, enum report_shape shape, const char *rules, const char *const *paths,
 		  unsigned count, bool *accepted, struct err *err);
 

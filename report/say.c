@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sentences of several parts: see say.h. */
 #include "report/say.h"
 

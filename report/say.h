@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A sentence that is made of several parts. */
 #ifndef HAUL_REPORT_SAY_H
 #define HAUL_REPORT_SAY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scaling table: see scaling.h. */
 #include "report/scaling.h"
 
@@ -117,7 +118,8 @@ static bool scaling_has(const struct series_line *line, enum series_figure figur
 	return isfinite(line->figures[figure].mean);
 }
 
-/* The lines to show: those with a utilisation; where there is none, the last one with a byte rate. */
+/* The lines to show: those with a utilisation; where there is none, the last one with a byte
+ * rate. */
 static bool scaling_shows(const struct series_lines *lines, uint32_t i)
 {
 	const struct series_line *last = NULL;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scaling table of a report: runs on different numbers of nodes, a row for each, with what each row
  * comes to per node. Rows of one series differ in their nodes alone: they are of the same job, the
  * same way to the storage (way.h), the same phase and sweep. Each phase with a utilisation is a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The figure of a scaling table as SVG: see scaling_svg.h. */
 #include "report/scaling_svg.h"
 

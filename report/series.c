@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Series of runs in a results file: see series.h. */
 #include "report/series.h"
 

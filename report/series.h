@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Series of runs in one results file: the repeats of each phase in each combination of the sweeps'
  * values, taken together. Only finished phases count, and no warm-up runs. */
 #ifndef HAUL_REPORT_SERIES_H
@@ -8,8 +9,8 @@
 #include "report/stats.h"
 #include "results-schema/results_read.h"
 
-/* Figures of all ranks together. Rates are over the time that the phase measured, without a warm-up.
- * docs/figures.md says what each counts. The p99 is that of the phase's main histogram. */
+/* Figures of all ranks together. Rates are over the time that the phase measured, without a
+ * warm-up. docs/figures.md says what each counts. The p99 is that of the phase's main histogram. */
 enum series_figure {
 	SERIES_AU,
 	SERIES_BYTES,
@@ -57,7 +58,8 @@ struct series_lines {
 /* Whether both are the same phase of the job, in different combinations. */
 bool series_same_phase(const struct series_line *a, const struct series_line *b);
 
-/* Whether a is better than b by the figure that their phase is judged by: AU, a rate, or else its p99. */
+/* Whether a is better than b by the figure that their phase is judged by: AU, a rate, or else its
+ * p99. */
 bool series_better(const struct series_line *a, const struct series_line *b);
 
 /* Returns false where there is no memory. Free it in either case. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of a report: text for people, JSON and CSV for programs. Each is written by a folder or
  * file of its own; report.c chooses. */
 #ifndef HAUL_REPORT_SHAPES_H
@@ -24,8 +25,8 @@ char *report_text(const struct results_file *file, const struct report_options *
 char *report_json(const struct results_file *const *files, unsigned count,
 		  const struct report_options *o);
 char *report_csv(const struct results_file *const *files, unsigned count);
-/* One page of HTML with all of it, for a browser; compare: there is room for the comparison in
- * any case. The caller frees the text. NULL: no memory. */
+/* One page of HTML with all of it, for a browser; compare: there is room for the comparison in any
+ * case. The caller frees the text. NULL: no memory. */
 char *report_html(const struct results_file *const *files, unsigned count, bool compare);
 /* The page of a plan: plan is what haul plan has gathered for it (docs/internals/page.md), and
  * belongs to the page from then on. The caller frees the text. NULL: no memory. */
@@ -33,9 +34,9 @@ struct cJSON;
 char *report_html_plan(struct cJSON *plan);
 /* Parts of which each shape is made, for documents (document.h) and tables (table.h).
  *
- * Text: a table with aligned columns, of which those that have nothing are left out; a text that
- * is broken between words so that no line is wider than a page, with its first line indented by
- * first spaces, the others by rest. */
+ * Text: a table with aligned columns, of which those that have nothing are left out; a text that is
+ * broken between words so that no line is wider than a page, with its first line indented by first
+ * spaces, the others by rest. */
 struct report_table;
 struct column;
 void text_table(FILE *out, const struct report_table *t);
@@ -43,8 +44,8 @@ void text_wrap(FILE *out, const char *text, unsigned first, unsigned rest);
 /* JSON: adds the table as a list, or the fields of one row, to an object. */
 void json_table(struct cJSON *to, const struct report_table *t);
 void json_row(struct cJSON *to, const struct column *columns, const void *row);
-/* CSV: a line per row, which begins with the columns of an outer row, if there is one; before
- * them their keys, unless they have been printed. Lists of values have no column. */
+/* CSV: a line per row, which begins with the columns of an outer row, if there is one; before them
+ * their keys, unless they have been printed. Lists of values have no column. */
 void csv_table(FILE *out, bool headed, const struct column *outer, const void *outer_row,
 	       const struct report_table *t);
 

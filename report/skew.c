@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Skew over ranks: see skew.h. */
 #include "report/skew.h"
 

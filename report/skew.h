@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Skew over ranks: the ranks that hold the others up, which are one rank or the ranks of one node
  * that stand out. */
 #ifndef HAUL_REPORT_SKEW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Slow ranks and nodes: see slow.h. */
 #include "report/slow.h"
 
@@ -13,8 +14,8 @@
 const char *const slow_names[SLOW_MEASURES] = {SLOW_LIST(SLOW_NAME)};
 #undef SLOW_NAME
 
-/* This share of the phase is added to all waits before they are compared: to wait twice as long
- * as next to nothing does not make a rank slow. */
+/* This share of the phase is added to all waits before they are compared: to wait twice as long as
+ * next to nothing does not make a rank slow. */
 static const double wait_floor = 0.05;
 
 /* A rank, or the middle rank of a node. Larger is worse in all of them. */
@@ -113,8 +114,8 @@ static int slow_by_node(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* The middle of a measure over some ranks of a node, of two in the middle the better: so it is
- * bad only where more than half of the ranks are. NaN where a rank does not have it. */
+/* The middle of a measure over some ranks of a node, of two in the middle the better: so it is bad
+ * only where more than half of the ranks are. NaN where a rank does not have it. */
 static double slow_middle(const struct slow_row *from, uint64_t n, unsigned measure, bool sure,
 			  double *scratch)
 {
@@ -185,9 +186,9 @@ static bool slow_judge(struct slow_rows *rows, uint64_t tests)
 	return values;
 }
 
-/* A node is also named where most of its ranks are, and its ranks are not named beside it. Both
- * are sorted by node. Where there are too few nodes for a fence, the one of the ranks tells how
- * far away they are. */
+/* A node is also named where most of its ranks are, and its ranks are not named beside it. Both are
+ * sorted by node. Where there are too few nodes for a fence, the one of the ranks tells how far
+ * away they are. */
 static void slow_fold(struct slow_rows *ranks, struct slow_rows *nodes)
 {
 	uint64_t at = 0;

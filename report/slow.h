@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Slow ranks and nodes: those that stand out from the others by their wait for storage, the 99th
  * percentile of their requests, or their bytes per second. docs/slow-ranks.md, "Who is slow", has
  * the rule and its reasons.
@@ -50,16 +51,16 @@ struct slow {
 bool slow_of(const struct results_phase_read *p, struct slow *out);
 void slow_free(struct slow *s);
 
-/* The wait of a rank for storage: all its accounts of storage, in seconds. NaN where the phase
- * has none. */
+/* The wait of a rank for storage: all its accounts of storage, in seconds. NaN where the phase has
+ * none. */
 double slow_wait_s(const struct results_table *ranks, uint64_t row);
 
 /* Latencies of a rank or of a node, by its number. NULL where the file has none. */
 const struct results_latency_row *slow_latency(const struct results_phase_read *p, bool of_node,
 					       uint64_t number);
 
-/* "rank 3 on nid0001", "node nid0007 (ranks 28 to 31)". Where several nodes have one host name,
- * the number of the node follows: "node 7 on nid0001 (…)". */
+/* "rank 3 on nid0001", "node nid0007 (ranks 28 to 31)". Where several nodes have one host name, the
+ * number of the node follows: "node 7 on nid0001 (…)". */
 enum { SLOW_WHO_BYTES = 160 };
 void slow_who(const struct results_file *f, const struct slow_unit *u, char who[SLOW_WHO_BYTES]);
 

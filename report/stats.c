@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Statistics of repeated measurements: see stats.h. */
 #include "report/stats.h"
 
@@ -41,9 +42,9 @@ struct stats stats_possible(struct stats s, double most)
 	return s;
 }
 
-/* The regularised incomplete beta function I_x(a, b) with y = 1 - x, for x below (a + 1) / (a + b
- * + 2): the continued fraction DLMF 8.17.22 (https://dlmf.nist.gov/8.17#v), from its last term.
- * It needs about as many terms as the root of a or b, times a few. */
+/* The regularised incomplete beta function I_x(a, b) with y = 1 - x, for x below (a + 1) / (a + b +
+ * 2): the continued fraction DLMF 8.17.22 (https://dlmf.nist.gov/8.17#v), from its last term. It
+ * needs about as many terms as the root of a or b, times a few. */
 static double beta_fraction(double a, double b, double x, double y)
 {
 	int terms = 40 + (int)(4 * sqrt(a + b)), sign;
@@ -63,8 +64,8 @@ static double beta_fraction(double a, double b, double x, double y)
 	       (a * fraction);
 }
 
-/* The share of Student's distribution within +-tan(angle) * sqrt(freedom): 1 - I_x(freedom / 2, 1
- * / 2) with x = cos(angle)^2 (Abramowitz and Stegun, 26.7.1). */
+/* The share of Student's distribution within +-tan(angle) * sqrt(freedom): 1 - I_x(freedom / 2, 1 /
+ * 2) with x = cos(angle)^2 (Abramowitz and Stegun, 26.7.1). */
 static double t_within(double angle, double freedom)
 {
 	double x = cos(angle) * cos(angle), y = sin(angle) * sin(angle), a = freedom / 2, b = 0.5;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Statistics of repeated measurements. Pure functions, any thread. */
 #ifndef HAUL_REPORT_STATS_H
 #define HAUL_REPORT_STATS_H
@@ -17,9 +18,9 @@ struct stats stats_of(const double *values, uint32_t n);
  * 0, no AU above most = 1. */
 struct stats stats_possible(struct stats s, double most);
 
-/* Student's t for a two-sided interval of that level: 0.95, 0.99 … freedom need not be whole, as
- * in Welch's interval; more than STATS_FREEDOM_MAX counts as that. NaN where freedom or level
- * allow none. */
+/* Student's t for a two-sided interval of that level: 0.95, 0.99 … freedom need not be whole, as in
+ * Welch's interval; more than STATS_FREEDOM_MAX counts as that. NaN where freedom or level allow
+ * none. */
 enum { STATS_FREEDOM_MAX = 100000 };
 double stats_t(double level, double freedom);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Values of the columns of a table: see table.h. */
 #include "report/table.h"
 

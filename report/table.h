@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of the report, each declared once: text, JSON and CSV are three printers of them
  * (text/table.h, json/json.h, csv.c). A row is a struct of whoever made the analysis. A column
  * says where the row has its value, what programs call it (key), and what people read above it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Verdict on a training: see verdict.h. */
 #include "report/verdict.h"
 

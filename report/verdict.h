@@ -1,5 +1,6 @@
-/* Verdict on a training, in sentences: how busy its accelerators were, what time was lost and
- * why, and what the loop itself costs. Sentences without information are left out. What the figures are
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Verdict on a training, in sentences: how busy its accelerators were, what time was lost and why,
+ * and what the loop itself costs. Sentences without information are left out. What the figures are
  * worth is in doubt.h. */
 #ifndef HAUL_REPORT_VERDICT_H
 #define HAUL_REPORT_VERDICT_H

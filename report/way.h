@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The way to the storage that a phase went: files of a mount, dfuse with a library that carries out
  * its calls, DAOS, objects. It names the lines of a scaling table. */
 #ifndef HAUL_REPORT_WAY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Results of a run of which one process is left: see results_set_alone. */
 #include <errno.h>
 #include <stdlib.h>
@@ -6,7 +7,8 @@
 #include "core/part.h"
 #include "results-schema/results_state.h"
 
-/* Another rank than 0: what rank 0 has on its own. Its part may be half written, so this process draws another name. */
+/* Another rank than 0: what rank 0 has on its own. Its part may be half written, so this process
+ * draws another name. */
 static int take_over(struct results *r, struct err *err)
 {
 	char *part;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parallel part of a publication: see append.h. */
 #include "results-schema/append.h"
 

@@ -1,5 +1,6 @@
-/* Parallel part of a publication: all ranks append their rows through MPI-IO to the file that rank 0
- * has prepared. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parallel part of a publication: all ranks append their rows through MPI-IO to the file that rank
+ * 0 has prepared. */
 #ifndef HAUL_RESULTS_SCHEMA_APPEND_H
 #define HAUL_RESULTS_SCHEMA_APPEND_H
 
@@ -10,8 +11,8 @@
  * size. */
 uint32_t append_writers(uint32_t nodes, uint64_t bytes);
 
-/* Rank 0: creates the empty file part through MPI-IO, so that a parallel file system lays it out for
- * these bytes and their writers: what creates a file decides its striping. Where that fails,
+/* Rank 0: creates the empty file part through MPI-IO, so that a parallel file system lays it out
+ * for these bytes and their writers: what creates a file decides its striping. Where that fails,
  * whatever creates the file later has the sentence for it. */
 void append_create(const struct results *r, const char *part, uint64_t bytes);
 

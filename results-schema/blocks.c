@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks that each rank writes: see blocks.h. */
 #include "results-schema/blocks.h"
 
@@ -266,8 +267,9 @@ static uint64_t part_bytes(const struct block *one)
 	return H5Tget_size(one->type) * one->part[0] * one->part[1];
 }
 
-/* A rank sends, of each block of which every rank has a part, or of each other one, a word that says whether it has a part,
- * where the part begins, and the part. Nothing at all where it has none. */
+/* A rank sends, of each block of which every rank has a part, or of each other one, a word that
+ * says whether it has a part, where the part begins, and the part. Nothing at all where it has
+ * none. */
 enum { MESSAGE_WORDS = 3 };
 
 static uint64_t message_bytes(const struct blocks *b, bool every)

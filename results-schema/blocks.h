@@ -1,10 +1,13 @@
-/* Blocks: data sets of which each rank (or the first rank of each node) has its own part: rows of ranks, of epochs and ranks, of
- * histograms by rank or node, of client-side measurements.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Blocks: data sets of which each rank (or the first rank of each node) has its own part: rows of
+ * ranks, of epochs and ranks, of histograms by rank or node, of client-side measurements.
  *
- * Rank 0 creates them with everything else of a phase, through HDF5's ordinary driver. Up to a bound, it has gathered
- * the parts of all ranks before, by one message from each, and writes them, too: no other rank opens the file. Beyond that, all
- * ranks then open the file in parallel and write their parts, with one collective write per data set. Either way only rank 0 changes the file's
- * metadata, and a rank that fails (a full disk) cannot leave the others waiting inside HDF5. */
+ * Rank 0 creates them with everything else of a phase, through HDF5's ordinary driver. Up to a
+ * bound, it has gathered the parts of all ranks before, by one message from each, and writes them,
+ * too: no other rank opens the file. Beyond that, all ranks then open the file in parallel and
+ * write their parts, with one collective write per data set. Either way only rank 0 changes the
+ * file's metadata, and a rank that fails (a full disk) cannot leave the others waiting inside
+ * HDF5. */
 #ifndef HAUL_RESULTS_SCHEMA_BLOCKS_H
 #define HAUL_RESULTS_SCHEMA_BLOCKS_H
 
@@ -51,19 +54,19 @@ int blocks_make(struct blocks *b, const struct merged *m, const struct phase_wri
 		struct err *err);
 void blocks_free(struct blocks *b);
 
-/* Brings the parts of all ranks to rank 0, if they have at most bytes_max together: then gathered is set on all ranks. Collective.
- * Returns the same on every rank. */
+/* Brings the parts of all ranks to rank 0, if they have at most bytes_max together: then gathered
+ * is set on all ranks. Collective. Returns the same on every rank. */
 int blocks_gather(struct blocks *b, uint64_t bytes_max, struct group *group, struct err *err);
 
-/* Rank 0: creates the data sets in the group of the phase, in a file that only it has opened, and writes them if they are
- * gathered. The groups on their paths must exist. */
+/* Rank 0: creates the data sets in the group of the phase, in a file that only it has opened, and
+ * writes them if they are gathered. The groups on their paths must exist. */
 void blocks_create(const struct blocks *b, struct h5_writer *w);
 
 /* The rows of all ranks together; the same on every rank. */
 uint64_t blocks_bytes(const struct blocks *b);
 
-/* Writes the rows below path ("/phases/0_train"), in a file that all ranks have opened. Each data set
- * is a step of the watch. Collective. Returns the same on every rank. */
+/* Writes the rows below path ("/phases/0_train"), in a file that all ranks have opened. Each data
+ * set is a step of the watch. Collective. Returns the same on every rank. */
 int blocks_write(const struct blocks *b, hid_t file, const char *path, struct group *group,
 		 const struct results_watch *watch, struct err *err);
 

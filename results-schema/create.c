@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Creating, discarding and freeing a results file: see results.h. */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,8 @@
 #error "haul needs a parallel HDF5 (hdf5-mpich, hdf5-openmpi): this one is serial"
 #endif
 
-/* PHASES_IN_ONE: each publication copies the phases before it, which costs more than a side file from about this number on. */
+/* PHASES_IN_ONE: each publication copies the phases before it, which costs more than a side file
+ * from about this number on. */
 enum { RANK_ROWS_MAX = 1024, CLIENT_NODES_MAX = 1000, PHASES_IN_ONE = 16 };
 
 static int place_rows(struct results *r, const struct results_head *head,
@@ -80,7 +82,8 @@ static int share_place(struct results *r)
 	return rc;
 }
 
-/* Which rows this rank writes: its own, or its node's where there are too many ranks for one each. */
+/* Which rows this rank writes: its own, or its node's where there are too many ranks for one
+ * each. */
 static int place_rows(struct results *r, const struct results_head *head,
 		      const struct rank_row *ranks, struct err *err)
 {
@@ -151,8 +154,9 @@ static void choose_key(struct results *r, const struct results_head *head, bool 
 	} while (strcmp(r->key, r->older_key) == 0);
 }
 
-/* What a run that was killed has left: a part, and the side files of its series. A part counts only if it links to nothing:
- * else the results file that it was to become may have been moved away, with the same key. */
+/* What a run that was killed has left: a part, and the side files of its series. A part counts only
+ * if it links to nothing: else the results file that it was to become may have been moved away,
+ * with the same key. */
 static void remove_left_part(void *results, const char *part)
 {
 	const struct results *r = results;
@@ -163,7 +167,8 @@ static void remove_left_part(void *results, const char *part)
 	unlink(part);
 }
 
-/* Takes the results file for this run. Where the file system has no locks, it goes on without one. */
+/* Takes the results file for this run. Where the file system has no locks, it goes on without
+ * one. */
 static int own_file(struct results *r, struct err *err)
 {
 	struct err why = {0};

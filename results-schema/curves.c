@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curves: see curves.h. */
 #include "results-schema/curves.h"
 

@@ -1,5 +1,7 @@
-/* Curves: columns of one length along an axis, in a group of their own: what all ranks did over time, and what steps took. One
- * description makes what is written of them, what is read and what is freed. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Curves: columns of one length along an axis, in a group of their own: what all ranks did over
+ * time, and what steps took. One description makes what is written of them, what is read and what
+ * is freed. */
 #ifndef HAUL_RESULTS_SCHEMA_CURVES_H
 #define HAUL_RESULTS_SCHEMA_CURVES_H
 
@@ -34,8 +36,8 @@ struct curves {
 };
 void curves_write(struct h5_writer *w, const struct curves *c);
 
-/* Reads the group, if there is one: the columns to their places, the attribute *advance, and the axis (NULL: it is not wanted).
- * Returns the number of rows. */
+/* Reads the group, if there is one: the columns to their places, the attribute *advance, and the
+ * axis (NULL: it is not wanted). Returns the number of rows. */
 uint64_t curves_read(struct h5_reader *r, const struct curve_kind *kind, void *read, double **axis,
 		     double *advance);
 void curves_free(const struct curve_kind *kind, void *read);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Head of the results file: see file_head.h. */
 #include "results-schema/file_head.h"
 

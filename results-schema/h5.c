@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* HDF5 in haul's terms: see h5.h. */
 #include "results-schema/h5.h"
 

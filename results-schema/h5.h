@@ -1,4 +1,6 @@
-/* HDF5 in haul's terms, for reading and for writing: errors become struct err, text has a fixed length and is UTF-8. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* HDF5 in haul's terms, for reading and for writing: errors become struct err, text has a fixed
+ * length and is UTF-8. */
 #ifndef HAUL_RESULTS_SCHEMA_H5_H
 #define HAUL_RESULTS_SCHEMA_H5_H
 
@@ -32,8 +34,8 @@ hid_t h5_text_type(size_t bytes); /* the caller closes it */
 
 /* Property list for a transfer of count elements between data_set and memory, where they have the
  * given type. Without it HDF5 clears two buffers of 1 MiB for each transfer that converts types,
- * which are the peak of a small rank's memory; with it they have the size of the data, at most 1 MiB
- * each. The caller closes it. Negative: failed. */
+ * which are the peak of a small rank's memory; with it they have the size of the data, at most 1
+ * MiB each. The caller closes it. Negative: failed. */
 hid_t h5_transfer(hid_t data_set, hid_t type, hssize_t count);
 
 /* Collective: writes this rank's block of a data set of one or two dimensions. A count of 0 writes

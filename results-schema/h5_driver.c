@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* HDF5 file driver of rank 0: see h5_driver.h. */
 #include "results-schema/h5_driver.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* HDF5 file driver with which rank 0 writes results.h5: plain reads and writes, whose failures are
  * hidden from HDF5.
  *

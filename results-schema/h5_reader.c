@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reader of HDF5 files: see h5_reader.h. */
 #include "results-schema/h5_reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of a data set that all ranks write together: the part of h5.h that needs a parallel HDF5. */
 #include <stdbool.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writer of HDF5 files: see h5_writer.h. */
 #include "results-schema/h5_writer.h"
 

@@ -1,6 +1,8 @@
-/* Writer of HDF5 files: it remembers the first error, with the path of the object that it met it in, and what it has open.
- * After an error each call does nothing, so callers check once, at the end. Data sets are contiguous, and their space is
- * allocated when they are created. Only rank 0 writes. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writer of HDF5 files: it remembers the first error, with the path of the object that it met it
+ * in, and what it has open. After an error each call does nothing, so callers check once, at the
+ * end. Data sets are contiguous, and their space is allocated when they are created. Only rank 0
+ * writes. */
 #ifndef HAUL_RESULTS_SCHEMA_H5_WRITER_H
 #define HAUL_RESULTS_SCHEMA_H5_WRITER_H
 
@@ -37,11 +39,12 @@ void h5w_error(struct h5_writer *w, int rc, const char *what);
 /* The innermost object, for calls of HDF5 that are made nowhere else. Invalid after an error. */
 hid_t h5w_at(const struct h5_writer *w);
 
-/* Zeroed memory for count elements, until the next call at this depth or until its object is left. NULL: an error. */
+/* Zeroed memory for count elements, until the next call at this depth or until its object is left.
+ * NULL: an error. */
 void *h5w_room(struct h5_writer *w, size_t count, size_t size);
 
-/* Make a group or a data set (type: in the file) and enter it, or enter a data set that exists. h5w_leave closes what was
- * entered last. Attributes have room in the header of a group. */
+/* Make a group or a data set (type: in the file) and enter it, or enter a data set that exists.
+ * h5w_leave closes what was entered last. Attributes have room in the header of a group. */
 void h5w_group(struct h5_writer *w, const char *name);
 void h5w_dataset(struct h5_writer *w, const char *name, hid_t type, int rank, const hsize_t *dims);
 void h5w_enter(struct h5_writer *w, const char *name);
@@ -63,8 +66,8 @@ void h5w_texts(struct h5_writer *w, const char *name, const char *const *texts, 
 void h5w_record(struct h5_writer *w, const struct member *members, size_t count,
 		const void *record);
 
-/* The attributes with which viewers that know NeXus plot a group. signal: the data set to plot. axes: a data set for each of
- * its dimensions. more: further signals. */
+/* The attributes with which viewers that know NeXus plot a group. signal: the data set to plot.
+ * axes: a data set for each of its dimensions. more: further signals. */
 struct nexus {
 	const char *title, *signal;
 	const char *const *axes;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Joining a series: see join.h. */
 #include "results-schema/join.h"
 

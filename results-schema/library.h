@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Version of the HDF5 library that this program runs on, for `haul version` and `haul doctor`. Does
  * not need MPI_Init. */
 #ifndef HAUL_RESULTS_SCHEMA_LIBRARY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading results.h5: see results_read.h. */
 #include "results-schema/results_read.h"
 
@@ -187,8 +188,8 @@ static int by_number(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* The phases of a series are in side files. HDF5 would follow a link to anywhere, so the side file is
- * opened here. */
+/* The phases of a series are in side files. HDF5 would follow a link to anywhere, so the side file
+ * is opened here. */
 static void load_phase(struct h5_reader *r, uint64_t i, struct results_file *f, bool details)
 {
 	struct results_phase_read *p = &f->phases[f->phase_count++];

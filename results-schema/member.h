@@ -1,5 +1,6 @@
-/* Members of a record: a table that says which text or number of a C struct stands under which name in results.h5,
- * as a column of a compound type or as an attribute. Needs no HDF5. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Members of a record: a table that says which text or number of a C struct stands under which name
+ * in results.h5, as a column of a compound type or as an attribute. Needs no HDF5. */
 #ifndef HAUL_RESULTS_SCHEMA_MEMBER_H
 #define HAUL_RESULTS_SCHEMA_MEMBER_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Merge of a phase's tallies over all ranks: see merge.h. */
 #include "results-schema/merge.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Merge of a phase's tallies over all ranks, before anything is written. What only rank 0 writes is
  * on rank 0. What every rank has to know (the shapes of data sets to which each writes its own
  * rows) is on all ranks. */
@@ -66,9 +67,9 @@ struct merged {
 	struct failure *failures; /* [failure_rows], on rank 0, by time */
 };
 
-/* Merges. node: the group of this node where histograms have a row per node, else NULL. Of more than
- * client_nodes_max nodes the client's rows are folded. Folds and reads phase->tally. Collective.
- * Returns the same on every rank. */
+/* Merges. node: the group of this node where histograms have a row per node, else NULL. Of more
+ * than client_nodes_max nodes the client's rows are folded. Folds and reads phase->tally.
+ * Collective. Returns the same on every rank. */
 int merged_make(struct merged *m, const struct results_phase *phase, uint32_t client_nodes_max,
 		struct group *group, struct group *node, struct err *err);
 void merged_free(struct merged *m);

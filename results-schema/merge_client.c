@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Merge of the client's side: the rows of all nodes get the same interval. Of very many nodes the
  * file has few rows each, and for each interval how the nodes were distributed. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Merge of a phase's first failures: they go from the ranks that met them to rank 0. Where there
  * are more than MERGED_FAILURES_MAX, each rank gives an equal part, the first that it met. */
 #include <errno.h>

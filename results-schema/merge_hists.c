@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Merge of a phase's histograms over all ranks; and the row of each rank or node. */
 #include <errno.h>
 #include <stdlib.h>

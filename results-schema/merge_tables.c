@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Merge of a phase's tables (core/measure/table.h) over all ranks. First all ranks agree on the
  * rows: numbers up to the largest that any rank has, or the texts of all ranks, the lowest rank's
  * first. Then each rank puts its rows where they belong, and one reduction adds them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a run spends on itself: see own_times.h. */
 #include "results-schema/own_times.h"
 

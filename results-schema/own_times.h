@@ -1,5 +1,6 @@
-/* What a run spends on itself, by the clock of rank 0: attributes of the root of results.h5. The list
- * below makes the numbers, the attributes, and what is said of them. Needs no HDF5. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a run spends on itself, by the clock of rank 0: attributes of the root of results.h5. The
+ * list below makes the numbers, the attributes, and what is said of them. Needs no HDF5. */
 #ifndef HAUL_RESULTS_SCHEMA_OWN_TIMES_H
 #define HAUL_RESULTS_SCHEMA_OWN_TIMES_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing a phase into the results file: see phase.h. */
 #include "results-schema/phase.h"
 

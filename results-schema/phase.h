@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing a phase into an open results file, by rank 0 alone: groups, attributes and what is merged
  * over ranks. blocks.h has the rows that each rank writes itself. */
 #ifndef HAUL_RESULTS_SCHEMA_PHASE_H

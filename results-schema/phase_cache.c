@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cache of the details of phases of a file that is read: see phase_cache.h. */
 #include "results-schema/phase_cache.h"
 

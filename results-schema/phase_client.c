@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* /phases/N_kind/client: client-side measurements of the nodes. Its rows are written as blocks. */
 #include "results-schema/phase.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* /phases/N_kind/<table>: each table of the phase that has rows. See phase.h. */
 #include <errno.h>
 #include <stdlib.h>
@@ -104,7 +105,8 @@ static void write_codes(struct h5_writer *w, const struct merged_table *t)
 	h5w_leave(w);
 }
 
-/* The buckets of one kind of histogram that are written: a coarse one has all, the other those that any row has used. */
+/* The buckets of one kind of histogram that are written: a coarse one has all, the other those that
+ * any row has used. */
 struct hist_range {
 	unsigned first, count;
 };

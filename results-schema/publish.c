@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Publishing phases: see results.h. */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,8 +50,8 @@ static void renew_head(struct results *r, struct h5_writer *w)
 	r->stores = NULL;
 }
 
-/* Rank 0: what was published so far, without a phase that runs, to be added to. bytes: how many all ranks will write into the
- * file in parallel; 0: only rank 0 writes. */
+/* Rank 0: what was published so far, without a phase that runs, to be added to. bytes: how many all
+ * ranks will write into the file in parallel; 0: only rank 0 writes. */
 static int begin_part(const struct results *r, uint64_t bytes, struct err *err)
 {
 	if (r->at_path != FILE_OWN && !r->base.path)
@@ -148,7 +149,8 @@ static void fill_whole(struct results *r, struct h5_writer *w, const struct phas
 	phase_write_summary(w, parts->merged);
 }
 
-/* Rank 0: the staging file, with the rows of all ranks where they are gathered, else with room for what each will write. */
+/* Rank 0: the staging file, with the rows of all ranks where they are gathered, else with room for
+ * what each will write. */
 static int prepare_rows(struct results *r, const struct phase_parts *parts, struct err *err)
 {
 	const struct publication *p = parts->p;
@@ -166,8 +168,8 @@ static int prepare_rows(struct results *r, const struct phase_parts *parts, stru
 	return fill_part(r, p->side_part, rc, fill_phase, parts, err);
 }
 
-/* Rank 0: puts the filled file in place. The file that links comes last, so that whatever ends
- * this leads no link astray. */
+/* Rank 0: puts the filled file in place. The file that links comes last, so that whatever ends this
+ * leads no link astray. */
 static int publish_rows(struct results *r, const struct phase_parts *parts, struct err *err)
 {
 	const struct publication *p = parts->p;
@@ -199,7 +201,8 @@ static void publication_free(struct publication *p)
 	free(p->side_part);
 }
 
-/* Rank 0: the side file that the phase goes into. A full one is not copied again, and runs share none. */
+/* Rank 0: the side file that the phase goes into. A full one is not copied again, and runs share
+ * none. */
 static uint32_t choose_side(struct results *r, uint32_t run)
 {
 	char *last = side_file_path(r->path, r->key, r->side_number);
@@ -378,8 +381,8 @@ void results_set_own(struct results *r, const struct own_times *own)
 	r->own = own;
 }
 
-/* Only a few attributes change, and the runs of a series are joined if that is asked for: rank 0 does
- * it alone. */
+/* Only a few attributes change, and the runs of a series are joined if that is asked for: rank 0
+ * does it alone. */
 static int finish_file(struct results *r, enum results_status status, const char *sentence,
 		       bool join, struct err *err)
 {

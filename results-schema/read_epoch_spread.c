@@ -1,4 +1,6 @@
-/* Reading how the ranks differed in each epoch: epoch_ranks, [epoch][rank], a few epochs at a time. See read_phase.h. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading how the ranks differed in each epoch: epoch_ranks, [epoch][rank], a few epochs at a time.
+ * See read_phase.h. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>

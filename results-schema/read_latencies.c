@@ -1,4 +1,6 @@
-/* Reading what single ranks, or nodes, took for the requests that a phase is made of. See read_phase.h. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading what single ranks, or nodes, took for the requests that a phase is made of. See
+ * read_phase.h. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +11,8 @@
 
 static const double latencies_share = 0.99, latencies_errors = 3;
 
-/* The histogram whose rows are read: that of reads, else the phase's main one. NULL: neither is in the file. */
+/* The histogram whose rows are read: that of reads, else the phase's main one. NULL: neither is in
+ * the file. */
 static const char *latencies_name(const struct results_phase_read *p)
 {
 	const struct results_hist *read = read_hist_of_role(p, ROLE_READ_LATENCY);

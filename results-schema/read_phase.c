@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a phase of a results file: see read_phase.h. */
 #include "results-schema/read_phase.h"
 
@@ -17,8 +18,9 @@ static void load_client(struct h5_reader *r, struct results_phase_read *p);
 static void load_hists(struct h5_reader *r, struct results_phase_read *p);
 static void load_failures(struct h5_reader *r, struct results_phase_read *p);
 
-/* Whether reports use the column of the ranks' rows: all that have a role, what tells the ranks apart, and the number of
- * operations. The rows of many ranks have many columns that nobody looks at. */
+/* Whether reports use the column of the ranks' rows: all that have a role, what tells the ranks
+ * apart, and the number of operations. The rows of many ranks have many columns that nobody looks
+ * at. */
 static bool rank_column_is_used(const struct results_column *c)
 {
 	const char *const used[] = {"rank", "node", PHASE_PRESENT,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a phase of a results file into memory. */
 #ifndef HAUL_RESULTS_SCHEMA_READ_PHASE_H
 #define HAUL_RESULTS_SCHEMA_READ_PHASE_H
@@ -5,12 +6,14 @@
 #include "results-schema/h5_reader.h"
 #include "results-schema/results_read.h"
 
-/* The reader stands in the group of a phase. Reads its headline: its record, what the sweeps set, its targets, and the merged
- * row. */
-/* The phases whose side files are missing, as far as /summary tells. The reader stands at the root, and the phases are in order. */
+/* The reader stands in the group of a phase. Reads its headline: its record, what the sweeps set,
+ * its targets, and the merged row. */
+/* The phases whose side files are missing, as far as /summary tells. The reader stands at the root,
+ * and the phases are in order. */
 void read_summary(struct h5_reader *r, struct results_file *f);
 void read_headline(struct h5_reader *r, struct results_phase_read *p);
-/* Reads everything else, its details. The numbers of ranks and nodes of the file are bounds. p->record has been read. */
+/* Reads everything else, its details. The numbers of ranks and nodes of the file are bounds.
+ * p->record has been read. */
 void read_details(struct h5_reader *r, const struct results_file *f, struct results_phase_read *p);
 
 /* Call these also after an error. */

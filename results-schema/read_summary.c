@@ -1,4 +1,6 @@
-/* Phases of a series whose side files stayed behind: what the results file itself says of them in /summary. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Phases of a series whose side files stayed behind: what the results file itself says of them in
+ * /summary. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +48,8 @@ static void fill_merged(struct h5_reader *r, struct results_table *t, const stru
 	t->row_count = 1;
 }
 
-/* What sweeps set, as one text, is one of the phase's sets here. Each text that is new is a combination. */
+/* What sweeps set, as one text, is one of the phase's sets here. Each text that is new is a
+ * combination. */
 static void fill_sets(struct h5_reader *r, struct results_phase_read *p)
 {
 	if (!p->record.sweep[0])

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading tables: see read_table.h. */
 #include "results-schema/read_table.h"
 
@@ -76,7 +77,8 @@ static void choose_columns(struct results_table *t, column_choice choice)
 		t->column_count = kept;
 }
 
-/* The memory type with which the columns are read: of each a word. HDF5 finds them by their names. */
+/* The memory type with which the columns are read: of each a word. HDF5 finds them by their
+ * names. */
 static hid_t memory_type(struct h5_reader *r, const struct results_table *t)
 {
 	hid_t type;

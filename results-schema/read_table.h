@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading tables: compound data sets of whole numbers and reals, with units and roles. */
 #ifndef HAUL_RESULTS_SCHEMA_READ_TABLE_H
 #define HAUL_RESULTS_SCHEMA_READ_TABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the tables of a phase, by the names that the file itself gives. */
 #include <errno.h>
 #include <stdio.h>
@@ -96,7 +97,8 @@ static void load_row_hists(struct h5_reader *r, const char *name, struct results
 	h5r_leave(r);
 }
 
-/* Reads what else a table's group holds: a group is a histogram, a grid of whole numbers has codes. */
+/* Reads what else a table's group holds: a group is a histogram, a grid of whole numbers has
+ * codes. */
 static void load_members(struct h5_reader *r, struct results_rows *t)
 {
 	uint64_t count = h5r_members(r, RESULTS_HISTS_MAX);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Record of a phase: see record.h. */
 #include "results-schema/record.h"
 

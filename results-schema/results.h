@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Results file of a run, results.h5, written through parallel HDF5.
  *
  * The file is published as a whole after each phase: results_publish copies it to FILE.part, rank 0
@@ -49,20 +50,22 @@ struct rank_row {
 struct results_head { /* rank 0 only */
 	const char *version, *build, *command_line, *job_text, *job_name;
 	uint64_t started_utc_ns;
-	/* The same moment on the monotonic clock (clock_kernel_ns), from which durations follow whatever the wall clock does; 0:
-	 * the moment of results_create */
+	/* The same moment on the monotonic clock (clock_kernel_ns), from which durations follow
+	 * whatever the wall clock does; 0: the moment of results_create */
 	uint64_t started_ns;
 	uint32_t ranks, nodes;
 	/* room in /summary for names of phases and for what sweeps set, with their ends; 0: all
 	 * that a row may have */
 	uint32_t name_bytes, sweep_bytes;
-	/* the number of runs that the series should have, and of phases in each; 0: 1. With side files where there is more
-	 * than one run, or where there are many phases; these are joined by results_finish */
+	/* the number of runs that the series should have, and of phases in each; 0: 1. With side
+	 * files where there is more than one run, or where there are many phases; these are joined
+	 * by results_finish */
 	uint32_t runs, phases;
 	uint32_t
 		rank_rows_max; /* up to this number of ranks histograms have a row per rank, above it one per node; 0: 1,024 */
 	uint32_t client_nodes_max; /* of more nodes the client's rows are folded; 0: 1,000 */
-	/* Of a phase with rows of more bytes in all, ranks write in parallel; rank 0 writes alone below; 0: 32 MiB. */
+	/* Of a phase with rows of more bytes in all, ranks write in parallel; rank 0 writes alone
+	 * below; 0: 32 MiB. */
 	uint64_t gather_bytes_max;
 };
 
@@ -84,8 +87,8 @@ struct results_phase {
 	const struct target_result *targets; /* used on rank 0 */
 	uint32_t target_count;
 	struct tally *tally; /* this rank's; may be changed (folded, merged) by the call */
-	/* On the first rank of each node what the node did meanwhile, likewise; NULL on the others, or on
-	 * all. */
+	/* On the first rank of each node what the node did meanwhile, likewise; NULL on the others,
+	 * or on all. */
 	struct client_series *client;
 	/* The phase still runs: the next publication replaces it, and must be of the same phase. */
 	bool running;
@@ -101,14 +104,16 @@ struct results; /* one per rank */
 
 /* Collective over group; comm points to the MPI_Comm that group stands on, opaque here so that this
  * header needs no MPI. Rank 0 creates the file with the job and status "interrupted"; -EEXIST
- * ("results.h5 exists; name another with --results, or say --force") unless force; -EBUSY where another run that goes on has
- * it; -EINVAL where something else than a file is there. With force an older file stays in its place until the first phase is published. */
+ * ("results.h5 exists; name another with --results, or say --force") unless force; -EBUSY where
+ * another run that goes on has it; -EINVAL where something else than a file is there. With force an
+ * older file stays in its place until the first phase is published. */
 int results_create(struct results **out, const char *path, bool force, const void *comm,
 		   struct group *group, const struct results_head *head,
 		   const struct node_row *nodes, const struct rank_row *ranks,
 		   struct err *err); /* nodes[head->nodes], ranks[head->ranks] on rank 0 */
 
-/* Whether no other run can write this file at the same time: not where its file system has no locks. Rank 0 knows. */
+/* Whether no other run can write this file at the same time: not where its file system has no
+ * locks. Rank 0 knows. */
 bool results_owned(const struct results *r);
 
 /* Watches that a write goes on. Each publication has steps; step is called before each of them, on
@@ -116,7 +121,8 @@ bool results_owned(const struct results *r);
  * from them, and begins anew with each step. Set it after results_create. */
 struct results_watch {
 	void (*step)(void *argument, uint64_t bytes);
-	/* This rank begins, or has ended, work on files that waits for no other rank. NULL: nobody needs to know. */
+	/* This rank begins, or has ended, work on files that waits for no other rank. NULL: nobody
+	 * needs to know. */
 	void (*works)(void *argument, bool begins);
 	void *argument;
 };
@@ -132,23 +138,26 @@ static inline void results_works(const struct results_watch *watch, bool begins)
 }
 void results_set_watch(struct results *r, const struct results_watch *watch);
 
-/* In a copy of a rank's process whose other ranks do not answer, between two pieces of work on files: from now on this
- * process alone writes the results, with a group in which nobody else is left (core/group/lone.h). Another rank than 0 takes
- * over the files of rank 0; a negative errno with a sentence where they are not there. */
+/* In a copy of a rank's process whose other ranks do not answer, between two pieces of work on
+ * files: from now on this process alone writes the results, with a group in which nobody else is
+ * left (core/group/lone.h). Another rank than 0 takes over the files of rank 0; a negative errno
+ * with a sentence where they are not there. */
 int results_set_alone(struct results *r, struct group *lone, struct err *err);
 /* The number of the first phase that is not in the file yet, as far as this rank knows. */
 uint64_t results_next(const struct results *r);
 
-/* Whether the last publication joins the side files of a series into the results file, and removes them: where all of them
- * have RESULTS_JOINED_BYTES at most (unless something else is set), always, or never. If there is no room for it, the side files
- * stay; where it was to be done always, it also fails with a sentence. */
+/* Whether the last publication joins the side files of a series into the results file, and removes
+ * them: where all of them have RESULTS_JOINED_BYTES at most (unless something else is set), always,
+ * or never. If there is no room for it, the side files stay; where it was to be done always, it
+ * also fails with a sentence. */
 #define RESULTS_JOINED_BYTES UINT64_C(1000000000)
 enum results_join { RESULTS_JOIN_SMALL, RESULTS_JOIN_ALWAYS, RESULTS_JOIN_NEVER };
 void results_set_join(struct results *r, enum results_join join);
 
-/* Appends a phase, or replaces the one that was still running. Collective. All ranks return the same.
- * On failure (-ENOSPC …) the file stands as it was. While a phase runs that was published, what was
- * published before it is kept beside it; each publication of the phase begins with that. */
+/* Appends a phase, or replaces the one that was still running. Collective. All ranks return the
+ * same. On failure (-ENOSPC …) the file stands as it was. While a phase runs that was published,
+ * what was published before it is kept beside it; each publication of the phase begins with
+ * that. */
 int results_publish(struct results *r, const struct results_phase *phase, struct err *err);
 
 /* Rank 0, any time before results_finish, which writes them: replaces /ranks, because the run's
@@ -160,11 +169,12 @@ int results_set_ranks(struct results *r, const struct rank_row *ranks);
  * nothing on other ranks. */
 int results_set_stores(struct results *r, const struct store_facts *rows, uint32_t count);
 
-/* Rank 0: what the run spends on itself. The caller keeps it, and goes on counting: each publication writes what it says then. */
+/* Rank 0: what the run spends on itself. The caller keeps it, and goes on counting: each
+ * publication writes what it says then. */
 void results_set_own(struct results *r, const struct own_times *own);
 
-/* The last publication: status, error sentence ("" if none, rank 0's), finished, seconds. Where an older file is still
- * in its place and the run is not done, that file stays. Collective. */
+/* The last publication: status, error sentence ("" if none, rank 0's), finished, seconds. Where an
+ * older file is still in its place and the run is not done, that file stays. Collective. */
 int results_finish(struct results *r, enum results_status status, const char *sentence,
 		   struct err *err);
 /* Call instead of results_finish where the run has measured nothing: leaves the older file, or

@@ -1,5 +1,6 @@
-/* Reading results.h5: the whole file as plain tables; of the rows of histograms by rank only the 99th percentiles of
- * one, of the rows of each rank in each epoch only how they differ.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading results.h5: the whole file as plain tables; of the rows of histograms by rank only the
+ * 99th percentiles of one, of the rows of each rank in each epoch only how they differ.
  *
  * A file may contain anything: every number of rows is checked against a bound before memory is
  * allocated for them. Does not need MPI: the file is opened through HDF5's ordinary driver, and the
@@ -37,7 +38,8 @@ struct results_column {
 	char unit[RESULTS_UNIT_BYTES];
 	enum role role;
 	bool real; /* a figure (double), else a measure (uint64_t) */
-	/* Of a time: the column that is 0 in rows where nothing was done that could take it; "": none is named. */
+	/* Of a time: the column that is 0 in rows where nothing was done that could take it; "":
+	 * none is named. */
 	char counted_by[RESULTS_NAME_BYTES];
 };
 
@@ -68,8 +70,8 @@ struct results_row_hists {
 	uint64_t *counts;   /* [rows][bucket_count] */
 };
 
-/* How the ranks differed in a row of a table: the least and the greatest utilisation of one of them, and which rank had the
- * least. NaN: no rank has one. */
+/* How the ranks differed in a row of a table: the least and the greatest utilisation of one of
+ * them, and which rank had the least. NaN: no rank has one. */
 struct results_spread {
 	double least, most, least_rank;
 };
@@ -97,8 +99,8 @@ struct results_steps {
 		*max_ns[STEP_PARTS]; /* over ranks and the steps of the row; NaN: there are none */
 };
 
-/* What all ranks did over time: a row per interval. Column SECOND_STALLED_NS has the number of ranks that waited for
- * storage, on average. A column that the file does not have is NULL. */
+/* What all ranks did over time: a row per interval. Column SECOND_STALLED_NS has the number of
+ * ranks that waited for storage, on average. A column that the file does not have is NULL. */
 struct results_timeline {
 	uint64_t rows;
 	double interval_s;
@@ -106,12 +108,13 @@ struct results_timeline {
 	double *column[SECOND_WORDS];
 };
 
-/* Latencies of single ranks, or of single nodes where a file has rows of nodes only (of more than 1,024 ranks):
- * those of the histogram with the role read_latency, else of the main one. */
+/* Latencies of single ranks, or of single nodes where a file has rows of nodes only (of more than
+ * 1,024 ranks): those of the histogram with the role read_latency, else of the main one. */
 struct results_latency_row {
 	uint64_t count;
 	double p99_ns;
-	/* What the 99th percentile is at least, since count is only a sample: 3 standard errors below it. */
+	/* What the 99th percentile is at least, since count is only a sample: 3 standard errors
+	 * below it. */
 	double p99_least_ns;
 };
 struct results_latencies {
@@ -140,9 +143,11 @@ struct results_phase_read {
 	struct phase_cache *cache;         /* where the details come from; NULL: they are here */
 	char member[RESULTS_MEMBER_BYTES]; /* the name of the phase in /phases */
 
-	/* The details. Ask results_whole for them: of a large file, not all phases have theirs here.
+	/* The details. Ask results_whole for them: of a large file, not all phases have theirs
+	 * here.
 	 *
-	 * A row per rank that took part; of the columns those that have a role, "rank", "node" and "operations". */
+	 * A row per rank that took part; of the columns those that have a role, "rank", "node" and
+	 * "operations". */
 	struct results_table ranks;
 	uint32_t table_count;
 	struct results_rows *tables;
@@ -191,8 +196,9 @@ int results_load_within(struct results_file **out, const char *path, uint64_t ro
 int results_open(struct results_file **out, const char *path, struct err *err);
 void results_unload(struct results_file *file);
 
-/* The phase with its details: p itself where they are in memory, else a copy that has nothing but them and the record, and is valid
- * until those of another phase of the file are asked for. Where the file cannot be read any more, there are none. */
+/* The phase with its details: p itself where they are in memory, else a copy that has nothing but
+ * them and the record, and is valid until those of another phase of the file are asked for. Where
+ * the file cannot be read any more, there are none. */
 const struct results_phase_read *results_whole(const struct results_phase_read *p);
 /* The time that rates and the timeline are of: what comes after the warm-up, until the last thread
  * had done its part. */
@@ -209,7 +215,8 @@ double results_value(const struct results_table *table, uint64_t row, const char
 double results_role_value(const struct results_table *table, uint64_t row, enum role role);
 double results_cell(const struct results_table *table, uint64_t row, int column);
 
-/* Whether the cell is a time of something that was not done in the row. A time of 0 that was measured is none. */
+/* Whether the cell is a time of something that was not done in the row. A time of 0 that was
+ * measured is none. */
 bool results_undone(const struct results_table *table, uint64_t row, uint32_t column);
 
 /* The histogram of that name, or of that role, or NULL when it is absent or empty. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* State of a results file while it is written. Private to create.c, publish.c and append.c. */
 #ifndef HAUL_RESULTS_SCHEMA_RESULTS_STATE_H
 #define HAUL_RESULTS_SCHEMA_RESULTS_STATE_H
@@ -17,19 +18,23 @@ struct results {
 	MPI_Comm comm;
 	char *path, *part;
 	uint32_t draw; /* of the names of parts, the same on all ranks */
-	/* Rank 0: no other run writes this results file. Not had where the file system has no locks. */
+	/* Rank 0: no other run writes this results file. Not had where the file system has no
+	 * locks. */
 	struct owner owner;
-	/* Rank 0: what was published before the phase that runs; NULL members: no such phase is published. */
+	/* Rank 0: what was published before the phase that runs; NULL members: no such phase is
+	 * published. */
 	struct staging_base base, side_base;
-	/* Rank 0: what path holds. While an older file is there, part holds the head of this run's. */
+	/* Rank 0: what path holds. While an older file is there, part holds the head of this
+	 * run's. */
 	enum { FILE_ABSENT, FILE_OLDER, FILE_OWN } at_path;
-	/* Rank 0: the file as published last, kept open: somebody may remove it in mid-run, and the next publication then
-	 * brings it back; -1: none. */
+	/* Rank 0: the file as published last, kept open: somebody may remove it in mid-run, and the
+	 * next publication then brings it back; -1: none. */
 	int published_fd;
 	uint64_t next;              /* phases up to this number are in the file, for good */
 	bool base_kept;             /* a phase that still runs is in the file */
 	char key[SERIES_KEY_BYTES]; /* of the side files; "": few phases, all in one file */
-	/* Rank 0: the side file that the last phase went into, from 1, and the run of that phase. */
+	/* Rank 0: the side file that the last phase went into, from 1, and the run of that
+	 * phase. */
 	uint32_t side_number, side_run;
 	char older_key
 		[SERIES_KEY_BYTES]; /* rank 0: of the series that this one replaces; "": none */

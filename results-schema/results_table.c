@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Look-up of columns, histograms and tables in results that were read. See results_read.h. */
 #include <math.h>
 #include <string.h>

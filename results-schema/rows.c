@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Row types of results.h5: see rows.h. */
 #include "results-schema/rows.h"
 

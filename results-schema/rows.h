@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Row types of results.h5. A row of measures is an array of 8-byte words: keys ("rank", "node";
  * "epoch"), then the measures, then the figures computed from them as doubles. */
 #ifndef HAUL_RESULTS_SCHEMA_ROWS_H
@@ -26,8 +27,8 @@ hid_t rows_type(const struct row_shape *shape); /* the caller closes it; negativ
 void rows_fill(const struct row_shape *shape, const uint64_t *keys, const uint64_t *measures,
 	       uint64_t *out);
 
-/* Writes attributes "units", "roles" and, where there are any, "counted_by" of measures and "formulas"
- * of figures: one text for each column, in their order. */
+/* Writes attributes "units", "roles" and, where there are any, "counted_by" of measures and
+ * "formulas" of figures: one text for each column, in their order. */
 void rows_describe(struct h5_writer *w, const struct row_shape *shape);
 /* Makes a described data set of these rows, which stays entered. */
 void rows_write(struct h5_writer *w, const char *name, const struct row_shape *shape,
@@ -69,8 +70,8 @@ void records_grow(struct h5_writer *w, const char *name, const struct record_sha
 /* Ends each text of records that were read with a zero byte, whatever the file has. */
 void rows_end_texts(const struct record_shape *shape, void *rows, uint64_t count);
 
-/* Makes /summary, with texts no longer than needed (0: as in memory): of each run there is a row in the file that is copied
- * with each publication. */
+/* Makes /summary, with texts no longer than needed (0: as in memory): of each run there is a row in
+ * the file that is copied with each publication. */
 void rows_make_summary(struct h5_writer *w, uint32_t name_bytes, uint32_t sweep_bytes);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Side files of a series: see side_files.h. */
 #include "results-schema/side_files.h"
 

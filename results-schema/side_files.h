@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Side files of a series, or of a job of many phases: the results file has external links to them. So
  * publishing a phase copies neither the runs before it nor most of the phases before it.
  *

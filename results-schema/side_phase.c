@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Group of a phase, in a side file or not: see side_phase.h. */
 #include "results-schema/side_phase.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Staging file of a publication: see staging.h. */
 #include "results-schema/staging.h"
 

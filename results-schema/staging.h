@@ -1,5 +1,6 @@
-/* Staging file: results.h5.part-1a2b3c4d (core/part.h), in which a publication is made before it is renamed. Only rank 0
- * calls these functions, but for staging_path. No HDF5, no MPI. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Staging file: results.h5.part-1a2b3c4d (core/part.h), in which a publication is made before it is
+ * renamed. Only rank 0 calls these functions, but for staging_path. No HDF5, no MPI. */
 #ifndef HAUL_RESULTS_SCHEMA_STAGING_H
 #define HAUL_RESULTS_SCHEMA_STAGING_H
 
@@ -29,10 +30,11 @@ struct staging_base {
 	bool empty;    /* there was no file */
 };
 
-/* Keeps what `path` holds, which may be no file, unless it is kept already: under a second name where the file system can (a
- * published file is replaced, never written to), else as a copy. */
+/* Keeps what `path` holds, which may be no file, unless it is kept already: under a second name
+ * where the file system can (a published file is replaced, never written to), else as a copy. */
 int staging_keep(struct staging_base *base, const char *path, struct err *err);
-/* Keeps part, which has not been published: it is moved, and the next staging_copy makes it again. */
+/* Keeps part, which has not been published: it is moved, and the next staging_copy makes it
+ * again. */
 int staging_keep_part(struct staging_base *base, const char *part, const char *path,
 		      struct err *err);
 /* Takes over the base that another rank has kept. -ENOENT: there is none. */

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # unet3d on 512 nodes: 12 ranks per node, batch 7, 93.254 ms per step, 4,300,800 files, 630 TB.
 #
 #   HAUL_DATA=/lustre/project/haul slurm/unet3d_512nodes.sh check

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # unet3d on 1, 2, 4 … 512 nodes, one run after the other in one job. All runs read the same data
 # set, which has 8,400 files and 1.23 TB for each node of the largest run.
 #

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # unet3d on 1 to 8 nodes: 8 ranks per node, batch 7, 323 ms per step, 28,000 files and 4.1 TB for
 # each node.
 #

@@ -1,7 +1,8 @@
-/* Preloaded library that simulates a full disk: write calls to files called *.part-* (or *HAUL_FULL_END)
- * fail with ENOSPC after HAUL_FULL_AFTER of them have succeeded, on the rank HAUL_FULL_RANK (compared with PMI_RANK;
- * unset: on all ranks). With HAUL_FULL_COUNT=path, each such process appends the number of its
- * writes to that file when it ends. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Preloaded library that simulates a full disk: write calls to files called *.part-* (or
+ * *HAUL_FULL_END) fail with ENOSPC after HAUL_FULL_AFTER of them have succeeded, on the rank
+ * HAUL_FULL_RANK (compared with PMI_RANK; unset: on all ranks). With HAUL_FULL_COUNT=path, each
+ * such process appends the number of its writes to that file when it ends. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

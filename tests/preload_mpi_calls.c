@@ -1,10 +1,13 @@
-/* Counter of MPI calls, through MPI's profiling interface: loaded before a program, it counts each call that
- * communicates or touches a file, and the bytes that this rank hands to the call or gets from it. MPI_Finalize
- * writes them to the folder HAUL_MPI_CALLS, one file per rank with a line "name calls bytes" for each function.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counter of MPI calls, through MPI's profiling interface: loaded before a program, it counts each
+ * call that communicates or touches a file, and the bytes that this rank hands to the call or gets
+ * from it. MPI_Finalize writes them to the folder HAUL_MPI_CALLS, one file per rank with a line
+ * "name calls bytes" for each function.
  *
- * MPI_Test, MPI_Wait and MPI_Iprobe are not counted: they move no data of their own, and how often a waiting rank
- * looks depends on the machine. A repeated operation (MPI_Send_init, MPI_Allreduce_init) counts at each MPI_Start.
- * Calls within MPI's own library are not seen. Main thread only. */
+ * MPI_Test, MPI_Wait and MPI_Iprobe are not counted: they move no data of their own, and how often
+ * a waiting rank looks depends on the machine. A repeated operation (MPI_Send_init,
+ * MPI_Allreduce_init) counts at each MPI_Start. Calls within MPI's own library are not seen. Main
+ * thread only. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
-/* Preload that does with files what libpil4dfs of DAOS does: files below $HAUL_PIL4DFS_ROOT have descriptors that the
- * kernel does not know, and the C library's functions take them. It is no DAOS. Built as libpil4dfs.so, because haul
- * knows that library by its name. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Preload that does with files what libpil4dfs of DAOS does: files below $HAUL_PIL4DFS_ROOT have
+ * descriptors that the kernel does not know, and the C library's functions take them. It is no
+ * DAOS. Built as libpil4dfs.so, because haul knows that library by its name. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

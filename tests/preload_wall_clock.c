@@ -1,5 +1,6 @@
-/* Preloaded library that steps the wall clock: from HAUL_CLOCK_AFTER seconds after the start of the process on, CLOCK_REALTIME
- * is HAUL_CLOCK_STEP seconds ahead. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Preloaded library that steps the wall clock: from HAUL_CLOCK_AFTER seconds after the start of the
+ * process on, CLOCK_REALTIME is HAUL_CLOCK_STEP seconds ahead. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <time.h>

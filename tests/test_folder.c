@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A temporary folder of a test: see test_folder.h. */
 #include "tests/test_folder.h"
 

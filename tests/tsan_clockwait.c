@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Annotates sem_clockwait for the thread sanitizer, because that of clang 14 does not know it: the
  * wait sees everything that happened before the sem_post for which it waited. */
 #include <semaphore.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Main function of unit tests: see unit.h. */
 #include "tests/unit.h"
 
@@ -11,8 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A hang is looked for once a minute. A test that computes for LOOKS minutes of processor time, or that has waited for LOOKS
- * minutes and used less than a twentieth of the processor, hangs. Neither is true of one that is slow because others run. */
+/* A hang is looked for once a minute. A test that computes for LOOKS minutes of processor time, or
+ * that has waited for LOOKS minutes and used less than a twentieth of the processor, hangs. Neither
+ * is true of one that is slow because others run. */
 enum { LOOK_S = 60, LOOKS = 2, WAITS_MS = LOOK_S * 1000 / 20, TEXT_BYTES = 2048 };
 
 /* What the signal handler knows of the test that runs. */
@@ -48,7 +50,8 @@ static void look(int signal_number)
 	running.spent_ms = now_ms;
 	if (running.idle_looks < LOOKS && now_ms - running.began_ms < LOOKS * LOOK_S * 1000)
 		return;
-	/* Only write() may be called in a handler. A debugger, or a core file, shows where the test is. */
+	/* Only write() may be called in a handler. A debugger, or a core file, shows where the test
+	 * is. */
 	if (write(STDERR_FILENO, test->pName, strlen(test->pName)) < 0 ||
 	    write(STDERR_FILENO, says, sizeof(says) - 1) < 0)
 		abort();
@@ -64,7 +67,8 @@ static void watch(void)
 	setitimer(ITIMER_REAL, &each, NULL);
 }
 
-/* The arguments of the program, which main() of a test need not hand on: words, each with its terminating zero. */
+/* The arguments of the program, which main() of a test need not hand on: words, each with its
+ * terminating zero. */
 static size_t arguments(char *words, size_t bytes)
 {
 	FILE *f = fopen("/proc/self/cmdline", "r");

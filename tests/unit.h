@@ -1,13 +1,16 @@
-/* Main function of every unit test: one CUnit suite, run in basic mode; and CUnit's assertions, which print both values. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Main function of every unit test: one CUnit suite, run in basic mode; and CUnit's assertions,
+ * which print both values. */
 #ifndef HAUL_TESTS_UNIT_H
 #define HAUL_TESTS_UNIT_H
 
 #include <CUnit/CUnit.h>
 #include <stdbool.h>
 
-/* Runs the tests (ended by CU_TEST_INFO_NULL) as one suite: all, or those whose names are arguments of the program. With
- * the argument --list, prints their names instead. A test that hangs for two minutes is named, and ends the program. Returns
- * the exit status of main: 0, or 1 when a test failed. Call it once per process. */
+/* Runs the tests (ended by CU_TEST_INFO_NULL) as one suite: all, or those whose names are arguments
+ * of the program. With the argument --list, prints their names instead. A test that hangs for two
+ * minutes is named, and ends the program. Returns the exit status of main: 0, or 1 when a test
+ * failed. Call it once per process. */
 int unit_main(const char *suite, const CU_TestInfo *tests);
 
 /* Whether a test with MATRIX runs all of its cases (ctest --preset long) and not only those that
@@ -32,7 +35,8 @@ struct unit_value unit_real(double d);
 struct unit_value unit_address(const volatile void *p);
 struct unit_value unit_text(const char *s);
 
-/* Counts one assertion of CUnit. If it does not hold, its message is the expression with both values. */
+/* Counts one assertion of CUnit. If it does not hold, its message is the expression with both
+ * values. */
 void unit_compare(bool holds, struct unit_value actual, struct unit_value expected, unsigned line,
 		  const char *text, const char *file, bool fatal);
 
@@ -45,7 +49,8 @@ void unit_compare(bool holds, struct unit_value actual, struct unit_value expect
 		unsigned long long: unit_unsigned, float: unit_real, double: unit_real, long double: unit_real, \
 		default: unit_address)(x)
 
-/* Each argument is evaluated once. A comparison of a signed with an unsigned value is CUnit's own. */
+/* Each argument is evaluated once. A comparison of a signed with an unsigned value is CUnit's
+ * own. */
 #define UNIT_EQUAL(actual, expected, text, fatal) \
 	do { \
 		_Pragma("GCC diagnostic push") \

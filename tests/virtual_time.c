@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Virtual time: see virtual_time.h.
  *
  * There is one lock, and one thread runs. The other threads are in the queue of those that are
@@ -363,7 +364,8 @@ static long futex(int *word, int op, int value, const struct timespec *t)
 	return rc;
 }
 
-/* Most calls have fewer arguments than are read here; what is read beyond them is passed on, and not looked at. */
+/* Most calls have fewer arguments than are read here; what is read beyond them is passed on, and
+ * not looked at. */
 __attribute__((no_sanitize("address"))) long __wrap_syscall(long number, ...)
 {
 	va_list list;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Virtual time for tests of several threads: it passes as on a machine that computes in no time and
  * wakes sleepers exactly when they asked for it.
  *

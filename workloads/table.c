@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Table of workloads: every kind of phase. See workload.h. */
 #include "workloads/workload.h"
 

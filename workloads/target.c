@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Results of a phase's targets: see target.h. */
 #include "workloads/target.h"
 

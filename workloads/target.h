@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Results of targets (core/target.h): what a phase reached over all ranks of its group. */
 #ifndef HAUL_WORKLOADS_TARGET_H
 #define HAUL_WORKLOADS_TARGET_H

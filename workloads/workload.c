@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Helpers for all workloads: see workload.h. */
 #include "workloads/workload.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Workload: one kind of phase. It declares its options and measures in tables, checks and sizes a
  * phase for the plan without MPI, and runs it on a group of ranks. */
 #ifndef HAUL_WORKLOADS_WORKLOAD_H
@@ -48,8 +49,8 @@ struct phase_store {
 	uint64_t inodes;
 	uint32_t needs; /* enum backend_capability bits */
 	bool verifies;  /* the job asks for all bytes to be compared */
-	/* What the store itself tells of its space, where it was asked (plan_ask_space): 1 if free_bytes are there, a
-	 * negative errno if not, 0: it was not asked. */
+	/* What the store itself tells of its space, where it was asked (plan_ask_space): 1 if
+	 * free_bytes are there, a negative errno if not, 0: it was not asked. */
 	int told;
 	double free_bytes;
 	char told_why[PHASE_WHY_BYTES];
@@ -134,14 +135,15 @@ struct phase_context {
 	struct clock *clock;
 	const struct log *log;
 	struct stop *stop; /* requested from outside; checked at every status round */
-	/* Told by the main thread: the phase should be over since then, by its own limit of time, but calls from before that have
-	 * not come back on this rank. 0: they have. NULL: nobody needs to know. */
+	/* Told by the main thread: the phase should be over since then, by its own limit of time,
+	 * but calls from before that have not come back on this rank. 0: they have. NULL: nobody
+	 * needs to know. */
 	void (*overdue)(void *overdue_argument, uint64_t since_ns);
 	void *overdue_argument;
 	struct store_process *process; /* what stores keep from phase to phase; NULL: nothing */
 	uint64_t deadline_ns;          /* 0: none; a time of clock */
-	/* A file that the job has the phase write (a trace) may replace one that is there: --force, or an earlier run of
-	 * the series made it. */
+	/* A file that the job has the phase write (a trace) may replace one that is there: --force,
+	 * or an earlier run of the series made it. */
 	bool replaces;
 	void (*progress)(void *progress_argument,
 			 const struct progress *p); /* NULL except on rank 0 */
@@ -188,7 +190,8 @@ struct clean_counts {
 	uint64_t kept;                   /* left because they are not as haul made them */
 	uint64_t absent;                 /* were not there */
 	uint64_t folders;                /* removed because they were empty */
-	/* On rank 0: one of those that were left, and a folder that stays, with what it holds. "": there is none. */
+	/* On rank 0: one of those that were left, and a folder that stays, with what it holds. "":
+	 * there is none. */
 	char kept_name[CLEAN_TEXT_BYTES], holds[CLEAN_TEXT_BYTES];
 };
 
@@ -216,8 +219,8 @@ struct workload {
 	 * with the number of ranks; 0: the phase does not read it in steps. NULL: it never does. */
 	uint64_t (*step_samples)(const struct job *job, const struct job_phase *phase,
 				 const struct job_dataset *dataset, uint32_t ranks);
-	/* Adds figures and tables for the plan to out, in the arena. places: [ranks]. NULL: there are
-	 * none. */
+	/* Adds figures and tables for the plan to out, in the arena. places: [ranks]. NULL: there
+	 * are none. */
 	int (*tell)(const struct job *job, const struct job_phase *phase,
 		    const struct rank_place *places, uint32_t ranks, struct arena *arena,
 		    struct plan_told *out, struct err *err);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Interface of libdfs and libdaos, as far as daos:// uses it: types, constants and functions of the
  * DAOS client interface, version 2 (DAOS 2.4 to 2.8).
  *
@@ -6,7 +7,8 @@
  * headers of DAOS are installed, tests/backends/dfs/abi_headers.c compares all of this with them.
  *
  * Functions whose names begin with dfs_ return 0 or a positive errno. Those that begin with daos_
- * return a negative code of DAOS (code.h), and the event of an asynchronous request holds either. */
+ * return a negative code of DAOS (code.h), and the event of an asynchronous request holds
+ * either. */
 #ifndef HAUL_BACKENDS_DFS_ABI_H
 #define HAUL_BACKENDS_DFS_ABI_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that may never return: see aside.h. */
 #include "backends/dfs/aside.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Channels of daos://: see channel.h.
  *
  *	submit ──► reads, writes ──► slot, event ──► libdfs ──► daos_eq_poll ──┐
@@ -138,8 +139,8 @@ void dfs_channel_close(struct channel *c)
 {
 	struct dfs_channel *ch = c->state;
 
-	/* Where servers do not answer, the end of each queue would wait for them in turn: all end with the
-	 * process. */
+	/* Where servers do not answer, the end of each queue would wait for them in turn: all end
+	 * with the process. */
 	if (!ch->broken && !atomic_load(&dfs_store_of(c->store)->left))
 		channel_destroy(c);
 	channel_free(ch);
@@ -306,8 +307,8 @@ static void channel_break(struct channel *c, int code)
 	channel_fail(c, code);
 }
 
-/* The run is to end, and DAOS does not answer. Nobody polls the queue any more, so libdfs moves none of its
- * requests on; it keeps their events. */
+/* The run is to end, and DAOS does not answer. Nobody polls the queue any more, so libdfs moves
+ * none of its requests on; it keeps their events. */
 static void channel_give_up(struct channel *c)
 {
 	struct dfs_channel *ch = c->state;

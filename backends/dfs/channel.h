@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One thread's channel of daos://: an event queue of libdfs with a window of reads and writes, and
  * the opener threads. The hooks of struct backend_ops. */
 #ifndef HAUL_BACKENDS_DFS_CHANNEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The client of DAOS in this process: see client.h. */
 #include "backends/dfs/client.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Codes of DAOS: see code.h. */
 #include "backends/dfs/code.h"
 

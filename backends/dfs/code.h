@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Codes of DAOS as errnos, and what they mean to a request: its fault, and the sentence. */
 #ifndef HAUL_BACKENDS_DFS_CODE_H
 #define HAUL_BACKENDS_DFS_CODE_H
@@ -18,8 +19,8 @@ const char *dfs_code_text(int error);
 /* Ends an attempt that nobody waits for any more. */
 void dfs_code_give_up(struct answer *a);
 
-/* Steps on the way to an open store. libdfs gives the same few errnos for many reasons, and which of them it
- * is, and what to look at, follows from the step. */
+/* Steps on the way to an open store. libdfs gives the same few errnos for many reasons, and which
+ * of them it is, and what to look at, follows from the step. */
 enum dfs_step {
 	DFS_STARTS,   /* dfs_init */
 	DFS_CONNECTS, /* dfs_connect: pool and container */
@@ -28,7 +29,8 @@ enum dfs_step {
 /* The sentence for a failed step, which begins with the store's URI. Returns rc. */
 int dfs_code_blame(int rc, enum dfs_step step, const char *uri, struct err *err);
 
-/* Targets that an object of a class lies on at least, from its name: S4, RP_2GX, EC_16P2GX. 0: not known. */
+/* Targets that an object of a class lies on at least, from its name: S4, RP_2GX, EC_16P2GX. 0: not
+ * known. */
 uint32_t dfs_code_class_targets(const char *class);
 
 /* X(name in DAOS, number, errno) */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Connection of all ranks: see connection.h. */
 #include "backends/dfs/connection.h"
 
@@ -29,7 +30,8 @@ static void connection_names(const char *root, char pool[URI_BYTES], char contai
 	snprintf(container, URI_BYTES, "%.*s", (int)strcspn(root, "/"), root);
 }
 
-/* A call of the library that may never return, for a rank: connecting, or taking a connection over. */
+/* A call of the library that may never return, for a rank: connecting, or taking a connection
+ * over. */
 struct connection_call {
 	struct dfs_store *s;
 	char uri[URI_BYTES], system[64], pool[URI_BYTES], container[URI_BYTES];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Connection of all ranks to a container: one rank connects to the pool and the container, and the
  * others get what it has opened by a broadcast, so that servers see one connection however many
  * ranks there are. Collective over the ranks that open the store. */

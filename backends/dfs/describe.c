@@ -1,5 +1,6 @@
-/* What is in effect on an open store: see describe.h. Each call of the library may never return, so all of
- * them are made aside, into memory of their own. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is in effect on an open store: see describe.h. Each call of the library may never return, so
+ * all of them are made aside, into memory of their own. */
 #include "backends/dfs/describe.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* What is in effect on an open store daos://, and the space of its pool: hooks of struct backend_ops. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is in effect on an open store daos://, and the space of its pool: hooks of struct
+ * backend_ops. */
 #ifndef HAUL_BACKENDS_DFS_DESCRIBE_H
 #define HAUL_BACKENDS_DFS_DESCRIBE_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of daos:// share: its options, the store that a rank has opened, and one thread's
  * channel. See store.c for how a request goes through them. */
 #ifndef HAUL_BACKENDS_DFS_DFS_H
@@ -23,9 +24,9 @@ struct dfs_options {
 	struct retry_options retry;
 };
 
-/* What a rank has opened. Read-only after that, except for what is kept open, which guards itself, and for
- * whether threads were left in the library: then nothing here is freed or closed any more, for they may
- * return. They use this, and nothing of the struct store, which its owner frees. */
+/* What a rank has opened. Read-only after that, except for what is kept open, which guards itself,
+ * and for whether threads were left in the library: then nothing here is freed or closed any more,
+ * for they may return. They use this, and nothing of the struct store, which its owner frees. */
 struct dfs_store {
 	struct dfs_client *client; /* NULL: not started */
 	bool owns;                 /* the client ends with the store */

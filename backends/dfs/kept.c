@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Objects that are kept open, folders among them: see kept.h. */
 #include "backends/dfs/kept.h"
 

@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Objects of a container that a rank keeps open: folders, and files that are read again.
  *
- * A cache that the opener threads of the rank's queues share under a lock. Each object has one place, by the hash of its
- * name: one that comes later takes the place of one that nobody uses. One that is in use is never dropped; where its
- * place is taken, one more is open for its user alone. */
+ * A cache that the opener threads of the rank's queues share under a lock. Each object has one
+ * place, by the hash of its name: one that comes later takes the place of one that nobody uses. One
+ * that is in use is never dropped; where its place is taken, one more is open for its user
+ * alone. */
 #ifndef HAUL_BACKENDS_DFS_KEPT_H
 #define HAUL_BACKENDS_DFS_KEPT_H
 
@@ -32,22 +34,24 @@ struct dfs_cache {
 int dfs_cache_open(struct dfs_cache *c, uint32_t capacity, const struct dfs_library *library);
 void dfs_cache_close(struct dfs_cache *c);
 
-/* The object of that name, of which the caller is now a user, or NULL. dfs_cache_drop ends its use. */
+/* The object of that name, of which the caller is now a user, or NULL. dfs_cache_drop ends its
+ * use. */
 struct dfs_kept *dfs_cache_find(struct dfs_cache *c, const char *name);
-/* Keeps an object that the caller has opened and is the first user of. NULL: no memory; it is still the caller's. Another
- * thread may have opened it at the same time: then both are used. */
+/* Keeps an object that the caller has opened and is the first user of. NULL: no memory; it is still
+ * the caller's. Another thread may have opened it at the same time: then both are used. */
 struct dfs_kept *dfs_cache_add(struct dfs_cache *c, const char *name, struct dfs_object *object,
 			       uint64_t bytes);
 void dfs_cache_drop(struct dfs_cache *c, struct dfs_kept *kept);
 /* The object of that name was removed or replaced. */
 void dfs_cache_forget(struct dfs_cache *c, const char *name);
 
-/* The same without waiting for another thread: NULL, false where one is at work. sized: NULL, too, for a file whose bytes
- * were not asked. */
+/* The same without waiting for another thread: NULL, false where one is at work. sized: NULL, too,
+ * for a file whose bytes were not asked. */
 struct dfs_kept *dfs_cache_try_find(struct dfs_cache *c, const char *name, bool sized);
 bool dfs_cache_try_drop(struct dfs_cache *c, struct dfs_kept *kept);
 
-/* Longest path in a container: the base, a key, and the ending of a version that is not committed. */
+/* Longest path in a container: the base, a key, and the ending of a version that is not
+ * committed. */
 enum { DFS_PATH_BYTES = URI_BYTES + OBJECT_KEY_BYTES + 16 };
 
 /* Folders, so that opening a file costs one request and not one for each folder above it. A folder

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opening the client library of DAOS: see library.h. */
 #include "backends/dfs/library.h"
 

@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The client library of DAOS, opened at run time: its functions, and which version it is.
  *
  * Nothing of haul is linked with DAOS. The library is opened when a store is opened, and stays
- * loaded until the process ends, since it may have threads of its own. Read-only once it is open. */
+ * loaded until the process ends, since it may have threads of its own. Read-only once it is
+ * open. */
 #ifndef HAUL_BACKENDS_DFS_LIBRARY_H
 #define HAUL_BACKENDS_DFS_LIBRARY_H
 

@@ -1,10 +1,12 @@
-/* Listings of daos://. libdfs divides a folder into as many anchors as it likes; part p of n
- * has every nth of them. What a page leaves over is remembered as an anchor, which is a
- * position in libdfs's own words, in the marker of the listing.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Listings of daos://. libdfs divides a folder into as many anchors as it likes; part p of n has
+ * every nth of them. What a page leaves over is remembered as an anchor, which is a position in
+ * libdfs's own words, in the marker of the listing.
  *
- * libdfs names many entries by one request, and tells neither their sizes nor which are folders: that takes
- * a request for each entry, so many of these are under way at a time (look.c). Its own call for both,
- * dfs_readdirplus, asks for one entry after the other, and fails where one of them is removed meanwhile. */
+ * libdfs names many entries by one request, and tells neither their sizes nor which are folders:
+ * that takes a request for each entry, so many of these are under way at a time (look.c). Its own
+ * call for both, dfs_readdirplus, asks for one entry after the other, and fails where one of them
+ * is removed meanwhile. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What entries of a folder are: see look.h. */
 #include "backends/dfs/look.h"
 

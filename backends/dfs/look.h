@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What entries of a folder are: one request for each, many at a time. */
 #ifndef HAUL_BACKENDS_DFS_LOOK_H
 #define HAUL_BACKENDS_DFS_LOOK_H

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Objects of daos:// as files of a container.
  *
- * A new version of an object is written to "<key>.haul-1a2b3c4d" beside it, whose folders are made as
- * needed, and moved over it by commit: a reader sees the old version or the new one whole. */
+ * A new version of an object is written to "<key>.haul-1a2b3c4d" beside it, whose folders are made
+ * as needed, and moved over it by commit: a reader sees the old version or the new one whole. */
 #include "backends/dfs/object.h"
 
 #include <errno.h>
@@ -59,7 +60,8 @@ static void object_use(struct object *o, struct dfs_kept *kept)
 		o->size = kept->bytes;
 }
 
-/* Opens a file that is not kept. Its size costs one more request, where the caller does not know it. */
+/* Opens a file that is not kept. Its size costs one more request, where the caller does not know
+ * it. */
 static int object_open_new(struct dfs_store *s, struct object *o, struct dfs_object **object)
 {
 	struct dfs_path path;

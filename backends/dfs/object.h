@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests of daos:// that libdfs does only synchronously: all but reads and writes. Any thread.
  *
- * libdfs may never return. So a thread works on a copy of what was asked: whoever asked can give the
- * request up meanwhile, and take its memory with it. */
+ * libdfs may never return. So a thread works on a copy of what was asked: whoever asked can give
+ * the request up meanwhile, and take its memory with it. */
 #ifndef HAUL_BACKENDS_DFS_OBJECT_H
 #define HAUL_BACKENDS_DFS_OBJECT_H
 
@@ -25,11 +26,12 @@ struct dfs_task {
 	void (*release)(struct dfs_task *task);
 };
 
-/* Opens or closes an object that is kept open, and fills in the answer, without waiting for anybody. False: a task must
- * do the request. */
+/* Opens or closes an object that is kept open, and fills in the answer, without waiting for
+ * anybody. False: a task must do the request. */
 bool dfs_object_do_now(const struct store *store, struct request *req);
 
-/* Copies what was asked; does it; copies the answer back. begin and end are called where the task is claimed. */
+/* Copies what was asked; does it; copies the answer back. begin and end are called where the task
+ * is claimed. */
 void dfs_task_begin(struct dfs_task *task, struct request *asked);
 void dfs_task_do(struct dfs_task *task);
 void dfs_task_end(struct dfs_task *task);

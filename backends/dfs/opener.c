@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opener threads: see opener.h. */
 #include "backends/dfs/opener.h"
 
@@ -21,8 +22,8 @@ struct opener_ring {
 	_Atomic uint32_t head, tail;
 };
 
-/* Whether a thread is in the library or at the requests of its caller. Who gives requests up waits while it is at them,
- * which is short, and then it comes there no more. */
+/* Whether a thread is in the library or at the requests of its caller. Who gives requests up waits
+ * while it is at them, which is short, and then it comes there no more. */
 enum { THREAD_AWAY, THREAD_CLAIMS, THREAD_LEFT };
 
 struct opener_thread {

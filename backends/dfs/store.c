@@ -1,5 +1,6 @@
-/* The store behind daos://pool/container/path: a POSIX container of DAOS, through libdfs, without
- * a mount. Options, those of other libraries among them, opening, and what is in effect.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The store behind daos://pool/container/path: a POSIX container of DAOS, through libdfs, without a
+ * mount. Options, those of other libraries among them, opening, and what is in effect.
  *
  * 	store.c ──► client.c      the client, started once per process
  * 	                └──► library.c, opened at run time (abi.h says what it looks like)
@@ -34,8 +35,8 @@ const char *const dfs_client_names[] = {
 	NULL,
 };
 
-/* pydaos.torch of DAOS 2.8: a sample is opened and read by one request each time, and a checkpoint is written in chunks
- * by four processes. */
+/* pydaos.torch of DAOS 2.8: a sample is opened and read by one request each time, and a checkpoint
+ * is written in chunks by four processes. */
 static void dfs_client_preset(void *into)
 {
 	struct dfs_options *o = into;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fadvise returns 0 on tmpfs and does nothing, and it passes over pages in use: so what is told is
  * what stays, never what was asked for. */
 #include "backends/file/cache.h"
@@ -132,9 +133,9 @@ static int write_dirty(int fd, uint64_t offset, uint64_t length)
 	return fdatasync(fd) < 0 && errno != EINVAL && errno != EROFS ? -errno : 0;
 }
 
-/* The kernel cannot drop a page while it uses the page itself: to move it, say, or because another core has it on a list
- * of its own. Such a page stays at first. So the advice is repeated as long as it makes a difference, and a few times
- * after a pause where it makes none. */
+/* The kernel cannot drop a page while it uses the page itself: to move it, say, or because another
+ * core has it on a list of its own. Such a page stays at first. So the advice is repeated as long
+ * as it makes a difference, and a few times after a pause where it makes none. */
 static int64_t drop_clean(int fd, uint64_t offset, uint64_t length, uint64_t known)
 {
 	const struct timespec pause = {.tv_nsec = DROP_PAUSE_NS};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Page cache of this client: how much of a file it holds, and how a file's pages are dropped. Knows
  * descriptors and paths, but no store. Any thread. */
 #ifndef HAUL_BACKENDS_FILE_CACHE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Probed by doing: an open file system may refuse O_DIRECT only at the first transfer. */
 #include "backends/file/direct.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finding out what a file system can, by doing: direct I/O, and a file to try an engine on. */
 #ifndef HAUL_BACKENDS_FILE_DIRECT_H
 #define HAUL_BACKENDS_FILE_DIRECT_H

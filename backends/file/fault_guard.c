@@ -1,4 +1,6 @@
-/* What a signal handler may know of its thread is thread-local: the one place in haul that needs it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a signal handler may know of its thread is thread-local: the one place in haul that needs
+ * it. */
 #include "backends/file/fault_guard.h"
 
 #include <errno.h>
@@ -10,8 +12,9 @@
 
 static _Thread_local const struct fault_guard *current;
 
-/* Zeroes from the missing page to the end of the guarded range: behind the end of a file that was cut
- * there is nothing, and one fault does for all of it. mmap is a plain system call, fit for a handler. */
+/* Zeroes from the missing page to the end of the guarded range: behind the end of a file that was
+ * cut there is nothing, and one fault does for all of it. mmap is a plain system call, fit for a
+ * handler. */
 static bool cover(const struct fault_guard *g, char *at)
 {
 	char *page = at - ((uintptr_t)at & (g->page_bytes - 1)), *end = g->base + g->bytes;

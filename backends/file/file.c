@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file://: a folder of files. file:///absolute/path or file://./relative/path; keys are paths in
  * it.
  *
- * A new version of an object is written to "<key>.haul-1a2b3c4d" beside it (core/part.h), whose folders are made as
- * needed, and renamed over it by commit: a reader sees the old version or the new one whole. */
+ * A new version of an object is written to "<key>.haul-1a2b3c4d" beside it (core/part.h), whose
+ * folders are made as needed, and renamed over it by commit: a reader sees the old version or the
+ * new one whole. */
 #include "backends/file/file.h"
 
 #include <errno.h>
@@ -159,8 +161,9 @@ static int do_open(const struct store *store, struct object *o, struct answer *a
 	return rc;
 }
 
-/* Made where it does not stand, with the layout of the options where that can be said. With O_EXCL, a file or a link that
- * stands there is -EEXIST; what the layout has made stands there then, and is ours. */
+/* Made where it does not stand, with the layout of the options where that can be said. With O_EXCL,
+ * a file or a link that stands there is -EEXIST; what the layout has made stands there then, and is
+ * ours. */
 static int open_laid_out(const struct store *store, const char *path, int flags)
 {
 	const struct file_store *f = files_of(store);
@@ -186,8 +189,8 @@ static int open_made(const struct store *store, char *path, int flags)
 	return rc < 0 ? rc : open_laid_out(store, path, flags);
 }
 
-/* Whether the file system says that this number of bytes does not fit. A file that is there may hold some of
- * them. */
+/* Whether the file system says that this number of bytes does not fit. A file that is there may
+ * hold some of them. */
 static bool too_many(int fd, uint64_t bytes)
 {
 	struct statvfs fs;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What file.c and its engines share. Engines move bytes; file.c does all else. */
 #ifndef HAUL_BACKENDS_FILE_FILE_H
 #define HAUL_BACKENDS_FILE_FILE_H
@@ -97,8 +98,8 @@ struct file_store {
 	_Atomic bool threads_refused; /* io_uring was, and it has been said */
 };
 
-/* The engine that works here: the wanted one, or psync after a warning that says why (one a node), and
- * a note of it. */
+/* The engine that works here: the wanted one, or psync after a warning that says why (one a node),
+ * and a note of it. */
 const struct file_engine *file_engine_working(const struct store *store,
 					      const struct file_engine *wanted, char note[256]);
 

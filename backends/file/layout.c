@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Written to the published interfaces of both clients; not run on either file system. */
 #include "backends/file/layout.h"
 

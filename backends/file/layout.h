@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Striping of new files, said to the file systems that have it, without their libraries:
  *
  *	            Lustre                      BeeGFS
@@ -28,18 +29,20 @@ enum file_layout_way { FILE_LAYOUT_NONE, FILE_LAYOUT_LUSTRE, FILE_LAYOUT_BEEGFS 
 enum file_layout_way file_layout_way(const struct file_layout_options *o,
 				     const struct file_system *fs, char text[96]);
 
-/* The layout that new files of the folder get unless they are given another: what Lustre tells of it, in text[96]
- * ("count 4 size 1048576 B pool flash"); "" where the file system tells nothing. */
+/* The layout that new files of the folder get unless they are given another: what Lustre tells of
+ * it, in text[96] ("count 4 size 1048576 B pool flash"); "" where the file system tells nothing. */
 void file_layout_find(const char *folder, const struct file_system *fs, char text[96]);
 /* The same of one of the files below the folder, which seed draws; "" where there is none. */
 void file_layout_find_drawn(const char *folder, uint64_t seed, const struct file_system *fs,
 			    char text[96]);
-/* Draws a file below the folder, from the first entries of each folder on the way. -ENOENT: none was found. */
+/* Draws a file below the folder, from the first entries of each folder on the way. -ENOENT: none
+ * was found. */
 int file_layout_draw(const char *folder, uint64_t seed, char path[FILE_DRAWN_BYTES]);
 /* The same of what Lustre answers. */
 void file_layout_decode(const void *answer, size_t size, char text[96]);
 
-/* Makes an empty file with the layout. -EEXIST: one stands already; -EOPNOTSUPP: there is no way. */
+/* Makes an empty file with the layout. -EEXIST: one stands already; -EOPNOTSUPP: there is no
+ * way. */
 int file_layout_make(enum file_layout_way way, const struct file_layout_options *o,
 		     const char *path);
 

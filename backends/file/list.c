@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/file/list.h"
 
 #include <dirent.h>
@@ -27,7 +28,8 @@ static int give(struct request *req, const struct dirent64 *d)
 	return req->listing->entry(req, folder, LIST_SIZE_UNKNOWN);
 }
 
-/* Entries until the page is full. The marker is where the one that was given last says the next is. */
+/* Entries until the page is full. The marker is where the one that was given last says the next
+ * is. */
 static int page(int fd, struct request *req)
 {
 	uint64_t most = req->length ? req->length : LIST_PAGE_ENTRIES;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Listing a folder of file:// by pages. */
 #ifndef HAUL_BACKENDS_FILE_LIST_H
 #define HAUL_BACKENDS_FILE_LIST_H

@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The mmap engine: a file is mapped when it is opened, and its bytes are taken from the page cache
- * itself. A request that carries data is one copy, as the kernel's is with pread; one that streams is
- * handed the mapping, and nothing is copied at all. Writes go by pwrite.
+ * itself. A request that carries data is one copy, as the kernel's is with pread; one that streams
+ * is handed the mapping, and nothing is copied at all. Writes go by pwrite.
  *
  * Pages are brought in by one system call a request, not by a fault each. A file that is cut short
- * while it is mapped has pages no more: see fault_guard.h. From then on all reads of the object give
- * -EIO, since what the mapping shows is not the file. */
+ * while it is mapped has pages no more: see fault_guard.h. From then on all reads of the object
+ * give -EIO, since what the mapping shows is not the file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

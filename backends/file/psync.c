@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The psync engine: one pread or pwrite an attempt. */
 #include <errno.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the engines share: which blocks of a file a request touches, and what of it has come.
  *
  * Direct I/O moves whole blocks. A read takes those around its range; the payload then begins at

@@ -1,4 +1,6 @@
-/* The store behind file:// and its short form direct://: options, opening, what works here, channels. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The store behind file:// and its short form direct://: options, opening, what works here,
+ * channels. */
 #include <errno.h>
 #include <linux/magic.h>
 #include <stdio.h>
@@ -20,8 +22,8 @@
 /* Not in every version of linux/magic.h. */
 enum { SPACE_ZFS = 0x2fc12fc1, SPACE_XFS = 0x58465342 };
 
-/* Whether a file system of that kind is that of one node. All others count as shared by all nodes, so that nobody takes
- * for its own what others have, too. */
+/* Whether a file system of that kind is that of one node. All others count as shared by all nodes,
+ * so that nobody takes for its own what others have, too. */
 static bool space_local(uint64_t magic)
 {
 	static const uint64_t local[] = {EXT4_SUPER_MAGIC,      SPACE_XFS,   BTRFS_SUPER_MAGIC,
@@ -49,7 +51,8 @@ static int file_space(const struct store *store, struct store_space *out)
 		return -ENODATA;
 	out->free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 	out->node = space_local(f->system.magic);
-	/* Each node numbers the devices of file systems that are not its own, so their kind and size tell which is meant. */
+	/* Each node numbers the devices of file systems that are not its own, so their kind and
+	 * size tell which is meant. */
 	out->device = out->node
 			      ? st.st_dev
 			      : mix64(f->system.magic ^ mix64((uint64_t)fs.f_blocks * fs.f_frsize));

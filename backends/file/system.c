@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The file system below a store: see system.h. */
 #include "backends/file/system.h"
 
@@ -17,7 +18,8 @@
 #include "core/numbers.h"
 #include "core/uri.h"
 
-/* Whether path lies below the mount point; the length of the latter, the longest of which counts. */
+/* Whether path lies below the mount point; the length of the latter, the longest of which
+ * counts. */
 static size_t lies_below(const char *path, const char *point)
 {
 	size_t n = strlen(point);
@@ -44,8 +46,8 @@ static void point_plain(char *point)
 	*point = '\0';
 }
 
-/* "36 35 98:0 /root /point options [tags] - type source options": of several mounted on one point the
- * last one is seen. */
+/* "36 35 98:0 /root /point options [tags] - type source options": of several mounted on one point
+ * the last one is seen. */
 static void name_mounted(const char *path, struct file_system *fs)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -118,8 +120,8 @@ static int intercept_look(struct dl_phdr_info *info, size_t size, void *found)
 	return *library != NULL;
 }
 
-/* Without dfuse, the environment tells libpil4dfs what it takes for a mount point (D_IL_MOUNT_POINT): a file below it then
- * has a descriptor that the kernel does not know. */
+/* Without dfuse, the environment tells libpil4dfs what it takes for a mount point
+ * (D_IL_MOUNT_POINT): a file below it then has a descriptor that the kernel does not know. */
 const char *file_interception(const char *root, const struct file_system *fs)
 {
 	const char *library = NULL;
@@ -159,7 +161,8 @@ static ssize_t dfuse_read(const char *proc, const char *process, const char *nam
 	return n;
 }
 
-/* The words of a command line end in zeros. With text, they are put there, divided by blanks, but for the first. */
+/* The words of a command line end in zeros. With text, they are put there, divided by blanks, but
+ * for the first. */
 static bool dfuse_words(const char *words, size_t bytes, const char *point, char *text, size_t room)
 {
 	const char *word = words, *end = words + bytes;

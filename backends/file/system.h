@@ -1,5 +1,6 @@
-/* Which file system a folder lies on, with which options dfuse runs, and whether a library takes the
- * calls on files before the kernel does. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which file system a folder lies on, with which options dfuse runs, and whether a library takes
+ * the calls on files before the kernel does. */
 #ifndef HAUL_BACKENDS_FILE_SYSTEM_H
 #define HAUL_BACKENDS_FILE_SYSTEM_H
 
@@ -18,8 +19,8 @@ struct file_system {
 /* Of folder, or of the folder above it that stands. */
 void file_system_find(const char *folder, struct file_system *fs);
 
-/* Whether fs is what a job calls by its type ("lustre", "dfuse", "nfs" for nfs4, too) or by its mount
- * point ("/flare"). */
+/* Whether fs is what a job calls by its type ("lustre", "dfuse", "nfs" for nfs4, too) or by its
+ * mount point ("/flare"). */
 bool file_system_is(const struct file_system *fs, const char *called);
 
 /* Options of a dfuse mount: those of its process, which decide what it caches, and those of the
@@ -30,9 +31,9 @@ void file_dfuse_find(const char *proc, const struct file_system *fs, char text[F
 /* The interception library of DAOS that carries out this process's calls on files below root, or
  * NULL. It is preloaded and carries out calls on files of a dfuse mount by itself.
  *
- * What does not go through the C library goes around it: io_uring, and what asks the kernel about an
- * open file (cachestat, statx by descriptor). libpil4dfs even hands out descriptors that the kernel
- * does not know. */
+ * What does not go through the C library goes around it: io_uring, and what asks the kernel about
+ * an open file (cachestat, statx by descriptor). libpil4dfs even hands out descriptors that the
+ * kernel does not know. */
 const char *file_interception(const char *root, const struct file_system *fs);
 
 #endif

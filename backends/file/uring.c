@@ -1,16 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The uring engine: io_uring, as many requests at once as the queue is deep.
  *
- * A ring belongs to the thread that submits (SINGLE_ISSUER), and completions are worked off when that
- * thread looks for them, not in the middle of its work (DEFER_TASKRUN). A queue may be opened by
- * another thread than the one it then belongs to: so the ring is made disabled, enabled at the first
- * submit, and made anew where a queue, nothing in flight, has passed to another thread.
+ * A ring belongs to the thread that submits (SINGLE_ISSUER), and completions are worked off when
+ * that thread looks for them, not in the middle of its work (DEFER_TASKRUN). A queue may be opened
+ * by another thread than the one it then belongs to: so the ring is made disabled, enabled at the
+ * first submit, and made anew where a queue, nothing in flight, has passed to another thread.
  *
  * Memory that queue_memory names is registered: the kernel pins its pages once instead of for each
- * request. Files are not: a file is open for a sample or two, and registering costs more than it saves.
+ * request. Files are not: a file is open for a sample or two, and registering costs more than it
+ * saves.
  *
- * What cannot be done without waiting (buffered writes to most file systems, for one) the kernel gives to
- * threads of its own. Where it may start none (RLIMIT_NPROC, a control group's pids.max, no memory) it
- * cancels the request, and the engine makes it itself. */
+ * What cannot be done without waiting (buffered writes to most file systems, for one) the kernel
+ * gives to threads of its own. Where it may start none (RLIMIT_NPROC, a control group's pids.max,
+ * no memory) it cancels the request, and the engine makes it itself. */
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
@@ -32,10 +34,11 @@ enum {
 	URING_REGIONS = 64,
 	REGION_BYTES = 1 << 30, /* a registered region at most, says the kernel */
 	REAP_BATCH = 64,
-	/* Direct requests are handed over in groups of this size: the device begins on the first while the
-	 * others are made, and its answers do not come back in one bunch, which would leave it idle.
-	 * Measured at 32 in flight: 12 % more than all at once, for 4 % more processor time; at 4 the
-	 * latter is 10 %, at 1 it is 50 %. From the page cache there is nothing to begin on. */
+	/* Direct requests are handed over in groups of this size: the device begins on the first
+	 * while the others are made, and its answers do not come back in one bunch, which would
+	 * leave it idle. Measured at 32 in flight: 12 % more than all at once, for 4 % more
+	 * processor time; at 4 the latter is 10 %, at 1 it is 50 %. From the page cache there is
+	 * nothing to begin on. */
 	DIRECT_BATCH = 8
 };
 #define PROBE_NS    UINT64_C(5000000000)
@@ -188,8 +191,8 @@ static void prepare_one(struct uring *u, struct request *req, const struct file_
 	u->pending[u->pending_count++] = req;
 }
 
-/* Makes the ring this thread's: the first time, or because the queue has passed to it. Nothing is in
- * flight; what is pending moves to the new ring. */
+/* Makes the ring this thread's: the first time, or because the queue has passed to it. Nothing is
+ * in flight; what is pending moves to the new ring. */
 static int ring_own(struct uring *u, uint64_t align)
 {
 	uint32_t n = u->pending_count;

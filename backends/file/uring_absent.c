@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The uring engine of a build without liburing: a job may still ask for it. */
 #include <errno.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/http/body.h"
 
 #include <errno.h>
@@ -119,7 +120,8 @@ static int body_consume_chunks(struct request *req, const char *data, uint64_t n
 	return 0;
 }
 
-/* The answer's framing does not fit what was asked for, or itself: nothing of it is taken, and another attempt may do better. */
+/* The answer's framing does not fit what was asked for, or itself: nothing of it is taken, and
+ * another attempt may do better. */
 static int body_broken(struct slot *s, const char *why)
 {
 	exchange_fail(&s->exchange, -EPROTO, REQ_FAULT_BROKEN, why);
@@ -127,7 +129,8 @@ static int body_broken(struct slot *s, const char *why)
 	return -EPROTO;
 }
 
-/* Before the first byte of the body is taken: whether this is the range that was asked for, and as long as it says. */
+/* Before the first byte of the body is taken: whether this is the range that was asked for, and as
+ * long as it says. */
 static int body_check_range(struct slot *s)
 {
 	const struct http_answer *a = &s->exchange.answer;
@@ -147,8 +150,8 @@ static int body_check_range(struct slot *s)
 	return 0;
 }
 
-/* Keeps the beginning of an answer. The rest is dropped: what is short is read on, so that the connection stays; what is
- * long, or does not end, is cut. */
+/* Keeps the beginning of an answer. The rest is dropped: what is short is read on, so that the
+ * connection stays; what is long, or does not end, is cut. */
 static int body_consume_text(struct slot *s, const char *data, uint64_t n)
 {
 	const struct exchange *x = &s->exchange;

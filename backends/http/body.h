@@ -1,5 +1,6 @@
-/* Bodies of exchanges: the bytes of objects straight from and into the caller's memory, small answers into the slot, XML
- * into its reader. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bodies of exchanges: the bytes of objects straight from and into the caller's memory, small
+ * answers into the slot, XML into its reader. */
 #ifndef HAUL_BACKENDS_HTTP_BODY_H
 #define HAUL_BACKENDS_HTTP_BODY_H
 
@@ -7,11 +8,12 @@
 
 /* The body that is sent is the object's bytes, this many. */
 void body_of_object(struct slot *s, uint64_t bytes);
-/* The body that is sent is put together of the texts that pieces gives for 0, 1 … until NULL; each time the same. */
+/* The body that is sent is put together of the texts that pieces gives for 0, 1 … until NULL; each
+ * time the same. */
 void body_of_pieces(struct slot *s, const char *(*pieces)(const struct slot *s, uint64_t piece,
 							  char buffer[PIECE_BYTES]));
-/* Shows all of a body, which has this size, before it is sent; it is made again for that. Returns a negative errno of whoever
- * makes it. */
+/* Shows all of a body, which has this size, before it is sent; it is made again for that. Returns a
+ * negative errno of whoever makes it. */
 int body_each(struct slot *s, uint64_t bytes,
 	      void (*observe)(void *argument, const void *data, uint64_t n), void *argument);
 

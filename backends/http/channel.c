@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/http/channel.h"
 
 #include <errno.h>
@@ -122,8 +123,8 @@ static void channel_finish(struct slot *s)
 	ch->ready[ch->ready_count++] = s->req;
 }
 
-/* The address that the slot connects to: slots are spread over all of a server's, and an attempt after a failure goes to
- * the next. */
+/* The address that the slot connects to: slots are spread over all of a server's, and an attempt
+ * after a failure goes to the next. */
 static const struct address *channel_address(const struct slot *s)
 {
 	const struct server *v = slot_server(s);
@@ -155,7 +156,8 @@ static int channel_make(struct slot *s)
 	return rc < 0 ? rc : s->channel->store->dialect->make(s);
 }
 
-/* Begins the exchange of a step. Where the request is over, or the step cannot be made, it is finished. */
+/* Begins the exchange of a step. Where the request is over, or the step cannot be made, it is
+ * finished. */
 static void channel_step(struct slot *s, enum http_step step)
 {
 	struct http_channel *ch = s->channel;
@@ -332,7 +334,8 @@ static enum http_step channel_next(struct slot *s)
 	}
 }
 
-/* Bytes of the scheme and "://" of a location that haul goes to: never from TLS to none. 0: it does not. */
+/* Bytes of the scheme and "://" of a location that haul goes to: never from TLS to none. 0: it does
+ * not. */
 static size_t channel_follows(const struct slot *s, const char *location)
 {
 	if (strncmp(location, "https://", 8) == 0)
@@ -363,8 +366,8 @@ static bool channel_may_hold_error(const struct slot *s)
 	return s->error_in_content || (s->step != STEP_GET && s->step != STEP_HEAD);
 }
 
-/* What was to be dropped is not there, which is as well. Or an earlier attempt has published the object and its answer was
- * lost: the size will tell. */
+/* What was to be dropped is not there, which is as well. Or an earlier attempt has published the
+ * object and its answer was lost: the size will tell. */
 static bool channel_gone(const struct slot *s)
 {
 	if (s->exchange.answer.status != 404)

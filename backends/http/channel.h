@@ -1,4 +1,6 @@
-/* Channel of a store behind HTTP, for struct backend_ops: requests of the queue as exchanges, step by step. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Channel of a store behind HTTP, for struct backend_ops: requests of the queue as exchanges, step
+ * by step. */
 #ifndef HAUL_BACKENDS_HTTP_CHANNEL_H
 #define HAUL_BACKENDS_HTTP_CHANNEL_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/http/fault.h"
 
 #include <errno.h>
@@ -223,8 +224,9 @@ static int64_t fault_clock_ahead(int64_t date)
 	return date - (int64_t)(clock_utc_ns() / NS_PER_S);
 }
 
-/* Whether a signature was refused for its time. Azure has no code of its own for that, but the refusal has a date. It is
- * compared with this machine's clock, not with what has been learnt: other requests were signed before that. */
+/* Whether a signature was refused for its time. Azure has no code of its own for that, but the
+ * refusal has a date. It is compared with this machine's clock, not with what has been learnt:
+ * other requests were signed before that. */
 static bool fault_for_time(const char *code, int64_t date)
 {
 	if (strcasecmp(code, "RequestTimeTooSkewed") == 0)
@@ -260,7 +262,8 @@ static bool fault_mend(struct slot *s, const char *code)
 	return false;
 }
 
-/* Whether a store has refused to list parts because it knows no such request, and not for what it says itself. */
+/* Whether a store has refused to list parts because it knows no such request, and not for what it
+ * says itself. */
 static bool fault_no_parts(const struct slot *s, bool known)
 {
 	unsigned status = s->exchange.answer.status;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a store behind HTTP is made of: for the dialects s3, azure and gcs. Not for workloads. */
 #ifndef HAUL_BACKENDS_HTTP_HTTP_H
 #define HAUL_BACKENDS_HTTP_HTTP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/http/listing.h"
 
 #include <errno.h>
@@ -7,11 +8,12 @@
 #include "backends/http/dialect.h"
 #include "backends/store.h"
 
-/* Pages in a row that bring nothing, although more follow. A store may have reason for a few of them: it has looked
- * through what was deleted. */
+/* Pages in a row that bring nothing, although more follow. A store may have reason for a few of
+ * them: it has looked through what was deleted. */
 enum { LISTING_EMPTY_MAX = 100 };
 
-/* The first byte of a marker says what the rest is: a name after which the part begins, or a text of the store's. */
+/* The first byte of a marker says what the rest is: a name after which the part begins, or a text
+ * of the store's. */
 #define LISTING_AFTER '>'
 #define LISTING_TOKEN '='
 
@@ -75,8 +77,8 @@ static enum http_step listing_probed(struct slot *s)
 	return split_probe(&s->split, after) ? listing_probe(s) : listing_split(s);
 }
 
-/* Pages that come round again are found whatever the length of the round: a marker is kept while twice as many pages go
- * by, then the one under way takes its place (Brent's algorithm). */
+/* Pages that come round again are found whatever the length of the round: a marker is kept while
+ * twice as many pages go by, then the one under way takes its place (Brent's algorithm). */
 static bool listing_comes_round(struct listing *l, const char *marker)
 {
 	uint64_t hash = text_hash(marker);

@@ -1,4 +1,6 @@
-/* Listing of a folder, page by page and maybe in parts; and what keeps it from going on for ever. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Listing of a folder, page by page and maybe in parts; and what keeps it from going on for
+ * ever. */
 #ifndef HAUL_BACKENDS_HTTP_LISTING_H
 #define HAUL_BACKENDS_HTTP_LISTING_H
 
@@ -13,18 +15,21 @@ enum http_step listing_next(struct slot *s);
 void listing_document(struct slot *s);
 /* An entry whose key in the bucket is in slot->text. */
 int listing_entry(struct slot *s, uint64_t size);
-/* Whether another page follows, and the text by which the store goes on. -EPROTO: the text is too long. */
+/* Whether another page follows, and the text by which the store goes on. -EPROTO: the text is too
+ * long. */
 void listing_more(struct slot *s, bool more);
 int listing_marker(struct slot *s, const char *text);
-/* Of open uploads: an id, and the upload that has it and whose key is in slot->text. The next page begins after the last
- * upload, or, where a page has none, after what the store says. -EPROTO: a text is missing or too long. */
+/* Of open uploads: an id, and the upload that has it and whose key is in slot->text. The next page
+ * begins after the last upload, or, where a page has none, after what the store says. -EPROTO: a
+ * text is missing or too long. */
 int listing_upload_id(struct slot *s, const char *text);
 int listing_upload(struct slot *s);
 int listing_upload_key_marker(struct slot *s, const char *text);
 int listing_upload_id_marker(struct slot *s, const char *text);
 
-/* For dialects, when they make the request: after which name the listing begins, below the folder, and by which text of
- * the store it goes on. "": from its beginning. Of open uploads, the text is a key, a line's end, and an id. */
+/* For dialects, when they make the request: after which name the listing begins, below the folder,
+ * and by which text of the store it goes on. "": from its beginning. Of open uploads, the text is a
+ * key, a line's end, and an id. */
 struct listing_from {
 	const char *after, *marker;
 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opening, describing and closing a store behind HTTP. */
 #ifndef HAUL_BACKENDS_HTTP_OPEN_H
 #define HAUL_BACKENDS_HTTP_OPEN_H

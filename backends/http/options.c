@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/http/options.h"
 
 #include <errno.h>
@@ -45,9 +46,9 @@ uint32_t http_in_flight(const void *options)
 	return (uint32_t)o->in_flight;
 }
 
-/* Client profiles: what known libraries do on the wire by default, as the options that make haul do the same. What is not known
- * of a library is not here: haul's own default stays. docs/stores-objects-requests.md has the same table, and what options
- * cannot express. */
+/* Client profiles: what known libraries do on the wire by default, as the options that make haul do
+ * the same. What is not known of a library is not here: haul's own default stays.
+ * docs/stores-objects-requests.md has the same table, and what options cannot express. */
 const char *const client_names[] = {
 	[CLIENT_HAUL] = "haul",
 	[CLIENT_S3DLIO] = "s3dlio",
@@ -241,7 +242,8 @@ int http_check(const void *options, const char *path, struct err *err)
 	return 0;
 }
 
-/* Whether the text begins with `count` names and slashes between them. What holds a brace is not known yet. */
+/* Whether the text begins with `count` names and slashes between them. What holds a brace is not
+ * known yet. */
 static bool http_root_named(const char *root, int count)
 {
 	size_t n = strcspn(root, "/");

@@ -1,4 +1,6 @@
-/* Options of every store behind HTTP, their checks, and what follows from them alone: sizes of requests, how many at once. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of every store behind HTTP, their checks, and what follows from them alone: sizes of
+ * requests, how many at once. */
 #ifndef HAUL_BACKENDS_HTTP_OPTIONS_H
 #define HAUL_BACKENDS_HTTP_OPTIONS_H
 
@@ -41,10 +43,11 @@ uint32_t http_in_flight(const void *options);
 
 extern const struct option http_option_table[];
 
-/* For the check of struct backend_ops. What the environment says can only be checked where a store is opened. */
+/* For the check of struct backend_ops. What the environment says can only be checked where a store
+ * is opened. */
 int http_check(const void *options, const char *path, struct err *err);
-/* The URIs begin with count names, "account/container", as far as they are known before variables and placeholders get
- * their values. -EINVAL with a sentence. */
+/* The URIs begin with count names, "account/container", as far as they are known before variables
+ * and placeholders get their values. -EINVAL with a sentence. */
 int http_check_root(const void *options, const char *names, int count, const char *path,
 		    struct err *err);
 

@@ -1,7 +1,10 @@
-/* Sentences with a name or a number in them, for answers: struct answer takes only texts that stay where they are.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sentences with a name or a number in them, for answers: struct answer takes only texts that stay
+ * where they are.
  *
- * A store keeps each different sentence once, in memory that it has from the beginning, and a bounded number of them.
- * Sentences are for failures; making one searches those that are there. Any thread may make one. */
+ * A store keeps each different sentence once, in memory that it has from the beginning, and a
+ * bounded number of them. Sentences are for failures; making one searches those that are there. Any
+ * thread may make one. */
 #ifndef HAUL_BACKENDS_HTTP_SENTENCE_H
 #define HAUL_BACKENDS_HTTP_SENTENCE_H
 
@@ -20,7 +23,8 @@ struct sentences {
 int sentences_init(struct sentences *s);
 void sentences_free(struct sentences *s);
 
-/* The sentence, which stays until sentences_free; where there is no room for another, the constant text instead. */
+/* The sentence, which stays until sentences_free; where there is no room for another, the constant
+ * text instead. */
 __attribute__((format(printf, 3, 4))) const char *
 sentence_keep(struct sentences *s, const char *instead, const char *format, ...);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/http/server.h"
 
 #include <arpa/inet.h>
@@ -15,8 +16,8 @@ enum { SERVER_TEXT_BYTES = 1024, SERVER_RANGE_MAX = ENDPOINTS_MAX };
 
 static int servers_add(struct servers *s, const char *text, const char *path, struct err *err);
 
-/* Bytes of the name before the port: letters, digits, '.', '-' and '_', or an address of IPv6 in brackets. 0: it is not
- * a name. */
+/* Bytes of the name before the port: letters, digits, '.', '-' and '_', or an address of IPv6 in
+ * brackets. 0: it is not a name. */
 static size_t server_name_bytes(const char *host)
 {
 	static const char letters[] =

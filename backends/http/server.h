@@ -1,5 +1,6 @@
-/* The servers of a store: endpoints as a job or the environment names them, with ranges and lists, parsed. Used only
- * when a store opens. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The servers of a store: endpoints as a job or the environment names them, with ranges and lists,
+ * parsed. Used only when a store opens. */
 #ifndef HAUL_BACKENDS_HTTP_SERVER_H
 #define HAUL_BACKENDS_HTTP_SERVER_H
 
@@ -23,14 +24,15 @@ struct servers {
 	struct server *list;
 };
 
-/* texts: [count], each a URL or a host, with ranges ("http://s3-{01...16}:9000"), several of them with commas between,
- * or "file:PATH" (one per line, # begins a comment). path is for messages. */
+/* texts: [count], each a URL or a host, with ranges ("http://s3-{01...16}:9000"), several of them
+ * with commas between, or "file:PATH" (one per line, # begins a comment). path is for messages. */
 int servers_parse(struct servers *s, const char *const *texts, uint32_t count, const char *path,
 		  struct err *err);
 void servers_free(struct servers *s);
 
-/* Looks up all addresses of each host, before which label ("bucket.") is put. A name that cannot be looked up here is left
- * to the transport, as are addresses and this machine's own name. -ENOMEM. */
+/* Looks up all addresses of each host, before which label ("bucket.") is put. A name that cannot be
+ * looked up here is left to the transport, as are addresses and this machine's own name.
+ * -ENOMEM. */
 int servers_resolve(struct servers *s, const char *label);
 
 #endif

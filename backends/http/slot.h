@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Slot: one request of the queue under way behind HTTP, and the channel that it belongs to.
  *
- * A request becomes exchanges, step by step: most are one, a commit is two (publish, then ask for the size). What
- * decides about steps (channel, upload, listing) returns the next one, or STEP_OVER: the request is over, and its
- * answer is complete. */
+ * A request becomes exchanges, step by step: most are one, a commit is two (publish, then ask for
+ * the size). What decides about steps (channel, upload, listing) returns the next one, or
+ * STEP_OVER: the request is over, and its answer is complete. */
 #ifndef HAUL_BACKENDS_HTTP_SLOT_H
 #define HAUL_BACKENDS_HTTP_SLOT_H
 
@@ -67,13 +68,14 @@ struct slot {
 	char redirected_to[SERVER_HOST_BYTES + 16]; /* "https://host"; "": the endpoint itself */
 	uint64_t started_bytes; /* the request's done_bytes when the step began */
 
-	/* Content that comes: an error may come in its place; its sum, SUM_NONE where there is none to compare. */
+	/* Content that comes: an error may come in its place; its sum, SUM_NONE where there is none
+	 * to compare. */
 	bool error_in_content;
 	struct sum sum;
 	char sum_sent[SUM_TEXT_BYTES]; /* of the body that is sent */
 
-	/* An answer that is XML and is read as it comes: its reader, made when it is first needed; what is known so far
-	 * of the element under way, whose name is in text. */
+	/* An answer that is XML and is read as it comes: its reader, made when it is first needed;
+	 * what is known so far of the element under way, whose name is in text. */
 	struct xml *xml;
 	uint64_t element_size, element_number;
 	struct parts_page parts;
@@ -112,10 +114,12 @@ struct http_channel {
 	uint64_t etag_bytes;
 };
 
-/* Begins slot->request: method, scheme, and host of the endpoint or of where the server redirected it to. */
+/* Begins slot->request: method, scheme, and host of the endpoint or of where the server redirected
+ * it to. */
 void slot_request_begin(struct slot *s, enum http_method method);
 
-/* The request cannot be carried out, or goes wrong here: sets its status, with a static sentence or NULL. */
+/* The request cannot be carried out, or goes wrong here: sets its status, with a static sentence or
+ * NULL. */
 enum http_step slot_refuse(struct slot *s, int status, const char *why);
 
 static inline const struct server *slot_server(const struct slot *s)
@@ -132,7 +136,8 @@ static inline bool slot_reads_xml(const struct slot *s)
 	       s->step == STEP_DELETE_MANY;
 }
 
-/* Whether a read that begins asks for all of an object whose size is known: then it needs no range. */
+/* Whether a read that begins asks for all of an object whose size is known: then it needs no
+ * range. */
 static inline bool slot_reads_all(const struct slot *s)
 {
 	const struct request *req = s->req;

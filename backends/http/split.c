@@ -1,10 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/http/split.h"
 
 #include <string.h>
 
 #include "core/numbers.h"
 
-/* The largest character of Unicode: a text and this one come after everything that begins with the text. */
+/* The largest character of Unicode: a text and this one come after everything that begins with the
+ * text. */
 static const char split_beyond[] = "\xf4\x8f\xbf\xbf";
 
 enum { SPLIT_BYTE_MAX = 0xf4 };
@@ -42,8 +44,8 @@ static void split_try_byte(struct split *s)
 	s->trying = end < s->high ? end : (s->low + (uint32_t)s->high) / 2;
 }
 
-/* Begins to look for the largest character at this level; where there are enough of them, or the name is at its end, the
- * probes are over. */
+/* Begins to look for the largest character at this level; where there are enough of them, or the
+ * name is at its end, the probes are over. */
 static void split_next_level(struct split *s)
 {
 	uint32_t at = s->stem + s->level;
@@ -181,7 +183,8 @@ static const struct split_alphabet *split_alphabet_of(const struct split *s)
 	return a;
 }
 
-/* The digit that a character counts as: characters that are not in the alphabet as the one before them. */
+/* The digit that a character counts as: characters that are not in the alphabet as the one before
+ * them. */
 static uint64_t split_digit(const struct split_alphabet *a, char c)
 {
 	uint64_t digit = 0;
@@ -191,7 +194,8 @@ static uint64_t split_digit(const struct split_alphabet *a, char c)
 	return digit;
 }
 
-/* The number that a text is in that alphabet; where it is too short, the missing digits are missing. */
+/* The number that a text is in that alphabet; where it is too short, the missing digits are
+ * missing. */
 static uint64_t split_number(const struct split_alphabet *a, const char *text, uint64_t missing)
 {
 	uint64_t base = strlen(a->characters), value = 0;
@@ -203,7 +207,8 @@ static uint64_t split_number(const struct split_alphabet *a, const char *text, u
 	return value;
 }
 
-/* The text up to which the parts before part reach, that one not included; "" for the first and behind the last. */
+/* The text up to which the parts before part reach, that one not included; "" for the first and
+ * behind the last. */
 static void split_bound(const struct split *s, uint32_t part, uint32_t parts,
 			char out[SPLIT_NAME_BYTES])
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Splitting a folder's names into ranges, so that several callers can list it side by side.
  *
  * Names are sorted by their bytes, and the store tells which one follows a given text. A few such probes find the
@@ -40,8 +41,9 @@ bool split_probe(const struct split *s, char after[SPLIT_NAME_BYTES]);
 /* Its answer; NULL: no name follows. */
 void split_answer(struct split *s, const char *name);
 
-/* Part part of parts (from 0) has the names after `after`, which is "" in the first part, up to and including `until`,
- * which is "" in the last one. After the last probe. False: there are no names at all. */
+/* Part part of parts (from 0) has the names after `after`, which is "" in the first part, up to and
+ * including `until`, which is "" in the last one. After the last probe. False: there are no names
+ * at all. */
 bool split_range(const struct split *s, uint32_t part, uint32_t parts, char after[SPLIT_NAME_BYTES],
 		 char until[SPLIT_NAME_BYTES]);
 

@@ -1,5 +1,6 @@
-/* A store behind HTTP, opened: servers, credentials, transport, and the dialect in which S3, Azure and Google differ.
- * Read-only after open but for what is atomic or has a lock of its own. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A store behind HTTP, opened: servers, credentials, transport, and the dialect in which S3, Azure
+ * and Google differ. Read-only after open but for what is atomic or has a lock of its own. */
 #ifndef HAUL_BACKENDS_HTTP_STORE_H
 #define HAUL_BACKENDS_HTTP_STORE_H
 
@@ -30,8 +31,8 @@ struct http_store {
 	struct servers servers;
 	struct credential_source credentials;
 	struct sentences sentences; /* of answers that name something */
-	/* Seconds by which the servers' clock is ahead of this machine's; learnt when a signature is refused for its
-	 * time. */
+	/* Seconds by which the servers' clock is ahead of this machine's; learnt when a signature
+	 * is refused for its time. */
 	_Atomic int64_t skew;
 	_Atomic uint32_t depth; /* of all open channels together */
 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/http/sum.h"
 
 #include <errno.h>
@@ -57,7 +58,8 @@ int slot_sum_compare(struct slot *s)
 	if (s->sum.kind == SUM_NONE || s->error_in_content || !message[0])
 		return 0;
 	sum_end(&s->sum, text);
-	/* Of an object made in parts S3 may tell the sum of the parts' sums, followed by their number. */
+	/* Of an object made in parts S3 may tell the sum of the parts' sums, followed by their
+	 * number. */
 	if (strcmp(message, text) == 0 || strchr(message, '-'))
 		return 0;
 	/* It is not tried again: who reads by pieces has seen the bytes. */

@@ -1,12 +1,14 @@
-/* Checksums of objects' bytes: sent with what is written, and compared with what is read where the store tells one. Struct
- * dialect has the headers in which they travel. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checksums of objects' bytes: sent with what is written, and compared with what is read where the
+ * store tells one. Struct dialect has the headers in which they travel. */
 #ifndef HAUL_BACKENDS_HTTP_SUM_H
 #define HAUL_BACKENDS_HTTP_SUM_H
 
 #include "backends/http/slot.h"
 
-/* Puts the sum of the body that has been put together into slot->sum_sent. slot_sum_object does so for an object's bytes,
- * with the sum that the options ask for, and adds its header. Return a negative errno of whoever makes the body. */
+/* Puts the sum of the body that has been put together into slot->sum_sent. slot_sum_object does so
+ * for an object's bytes, with the sum that the options ask for, and adds its header. Return a
+ * negative errno of whoever makes the body. */
 int slot_sum_sent(struct slot *s, enum sum_kind kind);
 int slot_sum_object(struct slot *s);
 

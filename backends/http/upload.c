@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/http/upload.h"
 
 #include <errno.h>
@@ -11,7 +12,8 @@
 #include "core/numbers.h"
 #include "core/time_ns.h"
 
-/* Whole pages, since an upload that begins gives its pages back: it must not take those of another that is under way. */
+/* Whole pages, since an upload that begins gives its pages back: it must not take those of another
+ * that is under way. */
 static uint64_t upload_etag_bytes(const struct http_channel *ch)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -97,7 +99,8 @@ bool upload_asks(const struct http_channel *ch, const struct request *req)
 	return u && !u->joined && (u->published || (u->id[0] && begins));
 }
 
-/* Where the store gives uploads no name of its own: one that no other upload of the object has had. */
+/* Where the store gives uploads no name of its own: one that no other upload of the object has
+ * had. */
 static void upload_name(struct slot *s, struct upload *u)
 {
 	struct text t = text_in(u->id, sizeof(u->id));
@@ -163,7 +166,8 @@ static void upload_keep_etag(char out[ANSWER_ETAG_BYTES], const char *etag)
 	out[n] = '\0';
 }
 
-/* When the request began, by the store's clock and at the earliest: its dates are whole seconds. 0: unknown. */
+/* When the request began, by the store's clock and at the earliest: its dates are whole seconds. 0:
+ * unknown. */
 static int64_t upload_since(const struct slot *s)
 {
 	int64_t date = answer_date(&s->exchange.answer);
@@ -292,7 +296,8 @@ enum http_step upload_commit(struct slot *s)
 		return STEP_PUT;
 	if (u->shared || atomic_load(&u->written) > 0)
 		return STEP_COMPLETE;
-	/* An object of unknown length is empty: no upload can be, so it is dropped, and a PUT makes the object. */
+	/* An object of unknown length is empty: no upload can be, so it is dropped, and a PUT makes
+	 * the object. */
 	return u->id[0] && s->channel->store->dialect->begins ? STEP_ABANDON : STEP_PUT;
 }
 

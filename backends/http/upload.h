@@ -1,4 +1,6 @@
-/* Upload: a new version of an object, from begin to commit, by one PUT or in parts, by one rank or by many. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Upload: a new version of an object, from begin to commit, by one PUT or in parts, by one rank or
+ * by many. */
 #ifndef HAUL_BACKENDS_HTTP_UPLOAD_H
 #define HAUL_BACKENDS_HTTP_UPLOAD_H
 
@@ -6,7 +8,8 @@
 
 enum { UPLOAD_NAME_BYTES = 9 };
 
-/* The word in object.state points to it. It belongs to the channel that began it; parts may come by others. */
+/* The word in object.state points to it. It belongs to the channel that began it; parts may come by
+ * others. */
 struct upload {
 	_Atomic bool used;
 	bool whole;               /* one PUT does it */
@@ -14,17 +17,18 @@ struct upload {
 	bool published;           /* the store has it; a commit only asks for its size */
 	uint64_t length, part;    /* as begun */
 	_Atomic uint64_t written; /* bytes that the store has accepted */
-	/* Shared: parts and bytes that the store has listed so far, the number after which its next page begins, and
-	 * whether all parts were listed. */
+	/* Shared: parts and bytes that the store has listed so far, the number after which its next
+	 * page begins, and whether all parts were listed. */
 	uint64_t listed, listed_bytes, listed_to;
 	bool complete;
-	/* What the store has named the version that it published: see upload_named_by. "": it has not said. */
+	/* What the store has named the version that it published: see upload_named_by. "": it has
+	 * not said. */
 	char version[ANSWER_GENERATION_BYTES], etag[ANSWER_ETAG_BYTES];
 	int64_t begun; /* seconds since 1970 by the store's clock, when the version was begun at the earliest; 0: unknown */
 	/* The store's, where it begins uploads, else made here: UPLOAD_NAME_BYTES. */
 	char id[SHARED_ID_BYTES];
-	/* [parts_max], as S3 wants them back, followed by a line's end and a CRC-32C where there is one; "": there is no
-	 * such part. */
+	/* [parts_max], as S3 wants them back, followed by a line's end and a CRC-32C where there is
+	 * one; "": there is no such part. */
 	char (*etags)[PART_ETAG_BYTES];
 };
 
@@ -45,12 +49,14 @@ enum http_step upload_close(struct slot *s);
 /* The step that follows one that was a success. */
 enum http_step upload_next(struct slot *s);
 
-/* For dialects. The store says by this answer that it has published the version; etag: as its body names it, or NULL. */
+/* For dialects. The store says by this answer that it has published the version; etag: as its body
+ * names it, or NULL. */
 void upload_named_by(struct slot *s, const char *etag);
-/* The store has not said so, although the status is a success: the request fails, and is tried again. */
+/* The store has not said so, although the status is a success: the request fails, and is tried
+ * again. */
 int upload_unproven(struct slot *s);
-/* A HEAD has been answered: whether it is of the version that was published, or of a newer one, but not of an older one.
- * Returns NULL, or why not. */
+/* A HEAD has been answered: whether it is of the version that was published, or of a newer one, but
+ * not of an older one. Returns NULL, or why not. */
 const char *upload_disproved(const struct slot *s);
 
 /* For dialects. Parts have not come: sets what became of the request. */
@@ -63,7 +69,8 @@ static inline struct upload *upload_of(const struct slot *s)
 	return (struct upload *)(uintptr_t)s->req->object->state[0];
 }
 
-/* The id of the version that is to be dropped: of an upload that was begun here, or of one that a listing has given. */
+/* The id of the version that is to be dropped: of an upload that was begun here, or of one that a
+ * listing has given. */
 static inline const char *upload_dropped_id(const struct slot *s)
 {
 	const struct upload *u = upload_of(s);

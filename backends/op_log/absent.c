@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operation log of a build without libzstd: --op-log is refused. */
 #include <errno.h>
 

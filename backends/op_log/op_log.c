@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operation log: see op_log.h. */
 #include "backends/op_log/op_log.h"
 
@@ -82,9 +83,9 @@ static bool rank_path(char out[PATH_BYTES], const struct op_log_options *o)
 			(int)stem, name, digits, file, name + stem) < PATH_PART_MAX;
 }
 
-/* A log that is to be replaced stays until the new one is closed: a run that is refused, or fails before it has measured
- * anything, leaves the older log as it was. Meanwhile the rows are in a part of it. The first rank of a file decides so, and
- * the others find that file. */
+/* A log that is to be replaced stays until the new one is closed: a run that is refused, or fails
+ * before it has measured anything, leaves the older log as it was. Meanwhile the rows are in a part
+ * of it. The first rank of a file decides so, and the others find that file. */
 static void log_place(struct op_log *l)
 {
 	char ending[PART_ENDING_BYTES];

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operation log: one row for each request that a rank's queues have finished, as a compressed
  * table. Its columns are those of the logs of warp and s3dlio, and a few more.
  *
@@ -49,8 +50,8 @@ int op_log_close(struct op_log *log, uint64_t *rows, uint64_t *dropped, struct e
 /* Call instead of op_log_close to leave no file. */
 void op_log_discard(struct op_log *log);
 
-/* For queue/queue.c. join gives a queue on the store its entry. leave waits until its rows are written.
- * Any thread. */
+/* For queue/queue.c. join gives a queue on the store its entry. leave waits until its rows are
+ * written. Any thread. */
 int op_log_join(struct op_log_queue **out, const struct store *store, struct err *err);
 void op_log_leave(struct op_log_queue *place);
 /* The queue's thread: records a finished request. place: struct op_log_queue. Never waits. */

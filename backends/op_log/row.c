@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of the operation log: see row.h. Text is formatted by hand, because the log drops records
  * when rows are made too slowly. */
 #include "backends/op_log/row.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Row of the operation log: a record as text. Private to the operation log. */
 #ifndef HAUL_BACKENDS_OP_LOG_ROW_H
 #define HAUL_BACKENDS_OP_LOG_ROW_H

@@ -1,6 +1,8 @@
-/* The file of an operation log: one frame of zstd where its name ends in ".zst" (readers of zstd take files one behind
- * the other as one), else plain text. In a file that several ranks share, each block is a frame of its own, and since
- * the kernel of the node appends a block as a whole, no block is torn. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file of an operation log: one frame of zstd where its name ends in ".zst" (readers of zstd
+ * take files one behind the other as one), else plain text. In a file that several ranks share,
+ * each block is a frame of its own, and since the kernel of the node appends a block as a whole, no
+ * block is torn. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>

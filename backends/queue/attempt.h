@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Attempts at a request: which endpoint each takes, what became of it, whether another follows.
  * Private to the queue, which passes attempts by where its store has neither endpoints nor retries
  * (attempts_matter). */

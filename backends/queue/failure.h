@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The one sentence for a request that failed, wherever it is told:
  *
  *	s3://b/train/img_0_of_8.npz: the store asks to slow down (SlowDown) (503, 3 attempts)
@@ -9,8 +10,8 @@
 
 #include "backends/backend.h"
 
-/* Sets err (NULL: does nothing) to the sentence and returns rc. text is the reason; NULL: the request's own, or what rc
- * means where something else than the request failed. */
+/* Sets err (NULL: does nothing) to the sentence and returns rc. text is the reason; NULL: the
+ * request's own, or what rc means where something else than the request failed. */
 int failure_set(struct err *err, int rc, const struct store *store, const struct request *req,
 		const char *text);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pieces of a streamed request: one that is larger than its buffer goes through it piece by piece,
  * where the backend does not stream itself. Private to the queue.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The queue itself: opening and closing, what it records, and the calls that its owner makes. How
  * requests are done is in sync.c and async.c, each attempt in attempt.c and retry.c. */
 #include "backends/queue/queue.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Request queue: one thread's requests on a store.
  *
  * Above every backend it finishes short transfers, cuts what is larger than its buffer, chooses the
@@ -55,9 +56,9 @@ int queue_do(struct queue *q, struct request *req);
  * store->alignment. */
 uint64_t queue_buffer_bytes(const struct store *store, uint64_t length);
 
-/* A buffer for what is streamed through it. The native transport of HTTP receives at most one buffer
- * by one call: objects of 8 MiB cost 0.5 to 0.6 of the CPU of buffers of 64 KiB, because each call
- * also acknowledges to the sender what it took. */
+/* A buffer for what is streamed through it. The native transport of HTTP receives at most one
+ * buffer by one call: objects of 8 MiB cost 0.5 to 0.6 of the CPU of buffers of 64 KiB, because
+ * each call also acknowledges to the sender what it took. */
 enum { QUEUE_STREAM_BYTES = 512 << 10 };
 
 /* Adds what the queue met at each endpoint to a table of kind endpoint_table; NULL: nothing. */

@@ -1,9 +1,12 @@
-/* Retry with exponential backoff: how often what failed in passing is tried again, after how long, and when no more.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Retry with exponential backoff: how often what failed in passing is tried again, after how long,
+ * and when no more.
  *
- * The wait before attempt n + 1 is uniform in [0, min(longest, first * 2^(n-1))) ("full jitter"), or what the store asked
- * for where that is longer, up to the bound patience. A budget bounds the load that retries add to a store in trouble: it
- * starts full, each further attempt takes one from it, each success gives a tenth back. Belongs to a queue's thread;
- * allocates nothing after open. */
+ * The wait before attempt n + 1 is uniform in [0, min(longest, first * 2^(n-1))) ("full jitter"),
+ * or what the store asked for where that is longer, up to the bound patience. A budget bounds the
+ * load that retries add to a store in trouble: it starts full, each further attempt takes one from
+ * it, each success gives a tenth back. Belongs to a queue's thread; allocates nothing after
+ * open. */
 #ifndef HAUL_BACKENDS_QUEUE_RETRY_H
 #define HAUL_BACKENDS_QUEUE_RETRY_H
 

@@ -1,5 +1,6 @@
-/* What a queue holds: counts, where latencies go, observers, and what is under way. Callers read counts and now_ns;
- * all else is for the files of this folder. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a queue holds: counts, where latencies go, observers, and what is under way. Callers read
+ * counts and now_ns; all else is for the files of this folder. */
 #ifndef HAUL_BACKENDS_QUEUE_STATE_H
 #define HAUL_BACKENDS_QUEUE_STATE_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Steps of a request in its queue: prepared, handed to the backend for each attempt, finished.
  * Private to the queue; inlined, for they are what every operation costs.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests on synchronous channels: each is done from submit to done before the next begins. The
  * clock is read once before and once after a request, and only once where requests follow each
  * other in one submit: the end of one is then the start of the next. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Client-side measurements: the table of columns, and rows that are merged and folded. See
  * client.h. */
 #include "core/client/client.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Client-side measurements: what a node that runs ranks did during a phase, one row per interval.
  * The columns are declared once, below. For a counter a row holds what was added in the interval,
  * for a level the extreme value.

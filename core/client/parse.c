@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parsers of /proc files: see parse.h. */
 #include "core/client/parse.h"
 

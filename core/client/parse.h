@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parsers of what Linux reports about a node in /proc. Input is text of any kind: it needs no zero
  * byte at its end, a last line without newline is ignored, a missing figure leaves the reading
  * unchanged, and a figure that is too large counts as the largest. Counters are those since boot.

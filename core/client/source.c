@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of a node that are read again and again: see source.h. */
 #include "core/client/source.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Source of a node's readings: the files of /proc and /sys with counters, which stay open and are
  * read again from their beginning each time. What a machine does not have is left out and reads as
  * 0.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CRC-32C on isa-l: see crc32c.h. */
 #include "core/content/crc32c.h"
 

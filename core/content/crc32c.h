@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CRC-32C (Castagnoli), which TFRecord and object stores use, over bytes that come in pieces. Built
  * on isa-l, which uses the processor's own instructions. Pure; any thread. */
 #ifndef HAUL_CORE_CONTENT_CRC32C_H

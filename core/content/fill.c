@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Payload: see fill.h. Each code path makes whole words; this file makes the partial first and last
  * word. */
 #include "core/content/fill.h"

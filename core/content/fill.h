@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Payload: bytes as a function of (seed, object, offset), so that any byte range of any object can
  * be made and verified on its own. The bytes are unique, incompressible, and the same from every
  * code path (AVX-512, AVX2, portable: chosen at run time).

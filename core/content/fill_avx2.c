@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Payload with AVX2: four words per vector. Called only where the processor has it (fill.c
  * asks). */
 #include "core/content/fill_paths.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Code paths behind fill.h: each makes whole words. Included by fill*.c only. */
 #ifndef HAUL_CORE_CONTENT_FILL_PATHS_H
 #define HAUL_CORE_CONTENT_FILL_PATHS_H

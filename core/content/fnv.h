@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* FNV-1a: a 64-bit hash of bytes that tells texts apart. Not for anything that an attacker
  * chooses. */
 #ifndef HAUL_CORE_CONTENT_FNV_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pattern with a compression and a deduplication ratio: see pattern.h. */
 #include "core/content/pattern.h"
 

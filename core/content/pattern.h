@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pattern: what is written where no format is needed. Bytes are a function of object and offset,
  * either unique or with a given compression and deduplication ratio.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keyed permutation of [0, n): see permutation.h.
  *
  * A Feistel network is a bijection of its whole domain, 2^bits numbers. Walking along its cycle

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keyed permutation of [0, n): an unbalanced Feistel network of 8 rounds over ceil(log2 n) bits
  * with cycle walking; up to 16 numbers are shuffled. It takes constant memory and gives any element
  * without the others. Threads may share the const object. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random draws: see random.h.
  *
  * Sources: gamma by Marsaglia and Tsang (ACM TOMS 26, 2000); Poisson by inversion below a mean of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random numbers as functions: mix64 of a counter, and values drawn from named distributions. No
  * state is shared, so any rank can compute any element. */
 #ifndef HAUL_CORE_CONTENT_RANDOM_H
@@ -18,7 +19,8 @@ static inline uint64_t mix64(uint64_t x)
 /* One 64-bit value for (key, a, b); independent values for different arguments. */
 uint64_t random_at(uint64_t key, uint64_t a, uint64_t b);
 
-/* A whole number from least to most, uniform, made of 64 random bits; the range must not have 2^64 numbers. */
+/* A whole number from least to most, uniform, made of 64 random bits; the range must not have 2^64
+ * numbers. */
 static inline uint64_t random_between(uint64_t bits, uint64_t least, uint64_t most)
 {
 	return least + (uint64_t)((unsigned __int128)bits * (most - least + 1) >> 64);

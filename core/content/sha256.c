@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SHA-256 (FIPS 180-4): see sha256.h. */
 #include "core/content/sha256.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SHA-256 of a text in memory, for names that others compute, too. No state; any thread. */
 #ifndef HAUL_CORE_CONTENT_SHA256_H
 #define HAUL_CORE_CONTENT_SHA256_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes drawn from a distribution: see size_draw.h. */
 #include "core/content/size_draw.h"
 

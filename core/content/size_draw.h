@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes drawn from a distribution by inversion: a size is a function of a number between 0 and
  * 2^64. A caller that draws at the middles of as many equal strata as there are objects gets the
  * right mean and deviation also for few objects, and knows the largest size. Plain data; any

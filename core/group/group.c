@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Group of ranks: what all implementations share. See group.h. */
 #include "core/group/group.h"
 

@@ -1,9 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Group of ranks, as workloads see it: a table of operations, implemented on MPI by ranks/ and on
- * threads of one process by tests/libs/doubles/thread_group. All data are uint64_t words or fixed records.
+ * threads of one process by tests/libs/doubles/thread_group. All data are uint64_t words or fixed
+ * records.
  *
- * A group belongs to one thread of each rank (the main thread). Every call except group_status_*, group_post and group_take is
- * collective, and all ranks make the calls in the same order. While it waits, a rank leaves the
- * cores to the I/O threads. Calls return 0 or a negative errno that is the same on every rank. */
+ * A group belongs to one thread of each rank (the main thread). Every call except group_status_*,
+ * group_post and group_take is collective, and all ranks make the calls in the same order. While it
+ * waits, a rank leaves the cores to the I/O threads. Calls return 0 or a negative errno that is the
+ * same on every rank. */
 #ifndef HAUL_CORE_GROUP_GROUP_H
 #define HAUL_CORE_GROUP_GROUP_H
 
@@ -28,8 +31,8 @@ struct status {
 	 * came, on the clock of the rank that reads it; 0 where the ranks' clocks are not
 	 * aligned. */
 	uint64_t arrived_ns;
-	/* Number of the latest snapshot that this rank has ready (workloads/common/snapshot.h); merged
-	 * by minimum: all ranks have it. 0: none */
+	/* Number of the latest snapshot that this rank has ready (workloads/common/snapshot.h);
+	 * merged by minimum: all ranks have it. 0: none */
 	uint64_t snapshot;
 	/* The words of the phase, and how they are merged (STATUS_MERGE). Both are the same on all
 	 * ranks. */
@@ -111,11 +114,12 @@ int group_receive(struct group *g, uint32_t from, void *data, size_t bytes);
  * has left. Never blocks: for ranks that have other work to do while they wait. */
 bool group_arrived(struct group *g, uint32_t from);
 
-/* Letters: small messages that come when the receiver has not asked for them, and from anybody. Those of a channel between
- * two ranks arrive in order; a channel that is full stops no other one. post returns 0, or -EAGAIN: there is no room just now.
- * take returns 1 and who has sent it, or 0: there is none. bytes is the same in all calls for a channel, at most
- * GROUP_LETTER_BYTES. Neither blocks, and the data may be changed afterwards. Before a group is freed, all of its letters
- * must have been taken. */
+/* Letters: small messages that come when the receiver has not asked for them, and from anybody.
+ * Those of a channel between two ranks arrive in order; a channel that is full stops no other one.
+ * post returns 0, or -EAGAIN: there is no room just now. take returns 1 and who has sent it, or 0:
+ * there is none. bytes is the same in all calls for a channel, at most GROUP_LETTER_BYTES. Neither
+ * blocks, and the data may be changed afterwards. Before a group is freed, all of its letters must
+ * have been taken. */
 enum { GROUP_LETTER_BYTES = 192, GROUP_CHANNELS = 2 };
 int group_post(struct group *g, uint32_t to, uint32_t channel, const void *data, size_t bytes);
 int group_take(struct group *g, uint32_t channel, uint32_t *from, void *data, size_t bytes);
@@ -146,8 +150,8 @@ int group_status(struct group *g, const struct status *mine, struct status *merg
 void group_stop_tell(struct group *g, uint64_t reason);
 uint64_t group_stop_heard(struct group *g);
 
-/* This rank has waited for storage for so long that people should know. Call it again and again while the wait
- * lasts, and once with 0 when it is over. Rank 0 logs it. Never blocks. */
+/* This rank has waited for storage for so long that people should know. Call it again and again
+ * while the wait lasts, and once with 0 when it is over. Rank 0 logs it. Never blocks. */
 void group_wait_tell(struct group *g, const struct group_wait *wait);
 
 /* All ranks agree on an error: every rank calls with its own rc and err, and all return the rc of

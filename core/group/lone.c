@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Group of which one rank is left: see lone.h. */
 #include "core/group/lone.h"
 

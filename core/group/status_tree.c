@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Status tree: see status_tree.h. */
 #include "core/group/status_tree.h"
 

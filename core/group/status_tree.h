@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Status tree: the first ranks of many nodes merge one status each and all get the result, by
  * messages between neighbours of a tree with a fan-out of 16. Up to 4,369 ranks are at most three
  * messages away from the first.

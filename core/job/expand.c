@@ -1,5 +1,7 @@
-/* Options of phases that name a file of options, such as the config.json of a model: what the file says takes their place
- * in the tree before the job is read. So the resolved text of a job has no such files, and all ranks have the same values. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of phases that name a file of options, such as the config.json of a model: what the file
+ * says takes their place in the tree before the job is read. So the resolved text of a job has no
+ * such files, and all ranks have the same values. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Declarations shared by the files of core/job/ only. */
 #ifndef HAUL_CORE_JOB_INTERNAL_H
 #define HAUL_CORE_JOB_INTERNAL_H
@@ -40,12 +41,12 @@ int job_read(struct job *job, const struct job_schema *schema, const cJSON *root
 int job_read_phases(struct job *job, const struct job_schema *schema, const cJSON *phases,
 		    struct err *err);
 
-/* Takes "ways" out of the tree, before any change: the stores of the way that the tree or a change names take their places.
- * See ways.c. */
+/* Takes "ways" out of the tree, before any change: the stores of the way that the tree or a change
+ * names take their places. See ways.c. */
 int job_go_way(cJSON *root, const struct job_changes *changes, struct err *err);
 
-/* Replaces, in the tree, options of phases that name a file of options by what the file says; source: the file of the job.
- * What has no right shape is left to job_read_phases. See expand.c. */
+/* Replaces, in the tree, options of phases that name a file of options by what the file says;
+ * source: the file of the job. What has no right shape is left to job_read_phases. See expand.c. */
 int job_expand(const struct job_schema *schema, cJSON *root, const char *source, struct err *err);
 
 /* Refusals and paths that both of them use. */

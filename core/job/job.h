@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Job: the contents of a JSON job file, typed, within bounds, with defaults.
  *
  * core knows the shape of a job (cluster, stores, data sets, phases). What a store, a data set or a
@@ -40,7 +41,8 @@ struct section {
 	const struct option *tables[SECTION_TABLES]; /* NULL-terminated */
 	size_t size;                                 /* size of the struct that the tables fill */
 	const struct target *targets; /* of a phase: each is also an option; NULL: none */
-	/* Of a phase: fills in options that were left out and that its stores decide. NULL: there are none. */
+	/* Of a phase: fills in options that were left out and that its stores decide. NULL: there
+	 * are none. */
 	void (*complete)(const struct job *job, struct job_phase *phase);
 	const void *owner; /* const struct workload * or const struct backend_ops * */
 };
@@ -144,7 +146,8 @@ struct job_changes {
 	unsigned count, swept;
 };
 
-/* Writes a line for each way of the job: its name, and behind tabs the variables that it wants set. */
+/* Writes a line for each way of the job: its name, and behind tabs the variables that it wants
+ * set. */
 int job_write_ways(FILE *out, const char *source, const char *text, size_t length, struct err *err);
 
 int job_read_file(const char *path, char **text, size_t *length, struct err *err);

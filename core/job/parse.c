@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parsing a job: checks the text, parses it, applies --set, and reads the tree. See job.h. */
 #include "core/job/job.h"
 

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the phases of a job. Each is {"kind": {...}}, or several run at the same time on ranks of
- * their own: {"together": [{"kind": {..., "ranks": "0-3"}}, ...]}. In struct job, both are a list of
- * phases. */
+ * their own: {"together": [{"kind": {..., "ranks": "0-3"}}, ...]}. In struct job, both are a list
+ * of phases. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading what the phases of a job use: from the JSON tree to struct job. The job's own tables come
  * first, then stores and data sets, each by the tables of its owner. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Job reference: what a job may contain, for programs (JSON Schema) and for people (text). */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* --set path=value: changes the JSON tree before it is read, so that the value is checked and
  * refused just like one in the file. */
 #include <errno.h>
@@ -19,8 +20,8 @@ struct set {
 	const struct option *const *tables; /* of the node, where it is a phase's kind; else NULL */
 	const struct option *table; /* of the node, where it is an option with a table; else NULL */
 	const struct option *list;  /* of the entries of the node, where it is a list; else NULL */
-	/* Phases of the kind that the path names, where no phase has that name: how many are done, how many this search
-	 * has passed, and whether one follows. */
+	/* Phases of the kind that the path names, where no phase has that name: how many are done,
+	 * how many this search has passed, and whether one follows. */
 	unsigned done, seen;
 	bool again;
 	struct err *err;
@@ -55,7 +56,8 @@ int job_set(const struct job_schema *schema, cJSON *root, const char *text,
 	return rc;
 }
 
-/* Sets the value at the first place that the path names, or where a kind of phase has several, in phase s->done of them. */
+/* Sets the value at the first place that the path names, or where a kind of phase has several, in
+ * phase s->done of them. */
 static int set_one(struct set *s, cJSON *root, const char *text)
 {
 	cJSON *node = root, *value;
@@ -134,7 +136,8 @@ static bool phase_is(struct set *s, const cJSON *phase, const char *name, bool k
 	return !strcmp(cJSON_IsString(given) ? given->valuestring : phase->child->string, name);
 }
 
-/* The first phase of that name in a list, or number s->done of that kind, and in what runs together in it. Adds its path. */
+/* The first phase of that name in a list, or number s->done of that kind, and in what runs together
+ * in it. Adds its path. */
 static cJSON *phase_named(struct set *s, const cJSON *list, const char *name, bool kind)
 {
 	size_t n = strlen(s->pointer);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Targets as options of a phase: in a job each target has a key beside the options of the phase's
  * kind. */
 #include <math.h>

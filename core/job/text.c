@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resolved job as text: every option with its value, so that results.h5 records what ran. */
 #include <stdlib.h>
 #include <string.h>

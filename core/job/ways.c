@@ -1,5 +1,6 @@
-/* Ways to the storage: a job's "ways" has, for each, stores that take the place of the job's own, and
- * variables of the environment that whoever starts the ranks sets. See job.h. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ways to the storage: a job's "ways" has, for each, stores that take the place of the job's own,
+ * and variables of the environment that whoever starts the ranks sets. See job.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Accounts: see account.h. */
 #include "core/measure/account.h"
 

@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Accounts: where the time of a rank goes. Each nanosecond is in exactly one account, because one
  * stamp closes an interval and opens the next. The sum of the accounts is exactly the wall time.
  *
  * The list below is the only place that names the accounts: measures, figures, columns of reports
- * and their words all follow from it. Only the plan's time does not: workloads/train/size.c adds
- * it up, and test_train_size has a row for each account. Stamps belong to the rank's main thread. */
+ * and their words all follow from it. Only the plan's time does not: workloads/train/size.c adds it
+ * up, and test_train_size has a row for each account. Stamps belong to the rank's main thread. */
 #ifndef HAUL_CORE_MEASURE_ACCOUNT_H
 #define HAUL_CORE_MEASURE_ACCOUNT_H
 
@@ -11,8 +12,8 @@
 
 #include "core/measure/measure.h"
 
-/* X(enum, name, words of the report behind a percentage, sort, help). The measure of an account is called
- * name_ns. Sorts: COMPUTE; STORAGE, of which the report also tells the sum; OTHER. */
+/* X(enum, name, words of the report behind a percentage, sort, help). The measure of an account is
+ * called name_ns. Sorts: COMPUTE; STORAGE, of which the report also tells the sum; OTHER. */
 /* clang-format off */
 #define ACCOUNT_COMPUTE_LIST(X) \
 	X(COMPUTE, compute, "compute", COMPUTE, "emulated compute, the time asked for")

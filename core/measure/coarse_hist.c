@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Coarse latency histogram: see coarse_hist.h. */
 #include "core/measure/coarse_hist.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Coarse latency histogram: log-linear like hist.h, but with 8 sub-buckets per octave (<= 6.3 %
  * error), so that thousands of them fit in memory and in a results file. It has 320 counters, is
  * exact below 16 ns, and reaches up to 2^42 - 1 ns. Plain uint64_t: merging is adding. A histogram

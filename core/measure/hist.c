@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Log-linear histogram: see hist.h for the layout. */
 #include "core/measure/hist.h"
 

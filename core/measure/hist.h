@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Log-linear latency histogram: 2,368 counters, exact below 128 ns, 64 sub-buckets per octave above
  * (<= 0.79 % error), up to 2^42 - 1 ns (73 min).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of measures: merged one by one, or reduced over a group. See measure.h. */
 #include "core/measure/measure.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Measures, figures and kinds of histograms, which a workload declares in tables. Columns in
  * results.h5, keys in JSON, labels in the report and the reduction over ranks all come from these
  * tables, so nothing else has to know a workload.
@@ -32,8 +33,8 @@ struct measure {
 	enum merge merge;
 	const char *help;
 	enum role role;
-	/* Of a time in a row of a table: the measure of the row that counts what took it. Where that is 0, nothing was done,
-	 * and the time is none. NULL: a time of 0 is one of 0 ns. */
+	/* Of a time in a row of a table: the measure of the row that counts what took it. Where
+	 * that is 0, nothing was done, and the time is none. NULL: a time of 0 is one of 0 ns. */
 	const char *counted_by;
 };
 #define MEASURE_ENUM(id, ...) id,
@@ -49,13 +50,15 @@ struct measure {
  * sums of measures. The few that are no quotient have a function.
  *
  * A quotient is unknown (NaN) where the sum below is 0, for example where no time has passed, and
- * where one of the measures in needs is 0. Otherwise it is known: 0 bytes in 10 s are a rate of 0. */
+ * where one of the measures in needs is 0. Otherwise it is known: 0 bytes in 10 s are a rate of
+ * 0. */
 enum { FIGURE_TERMS = 4, FIGURE_NEEDS = 2, FIGURE_FORMULA_BYTES = 256 };
 struct figure {
 	const char *name;
 	const char *unit; /* "fraction", "s", "B/s", … */
 	double times;
-	/* Measures as OF and the like make them. None above is 1; none below: there is no division. */
+	/* Measures as OF and the like make them. None above is 1; none below: there is no
+	 * division. */
 	int16_t above[FIGURE_TERMS], below[FIGURE_TERMS];
 	int16_t needs[FIGURE_NEEDS];          /* as {NEED(…), …} */
 	double (*value)(const uint64_t *row); /* NULL: a quotient */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Quantiles of a histogram: see quantile.h. */
 #include "core/measure/quantile.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Quantiles of a histogram that haul keeps and shows, in one list: attributes in results.h5,
  * columns of its /summary, keys of `haul report --json` and columns of --csv come from it. */
 #ifndef HAUL_CORE_MEASURE_QUANTILE_H

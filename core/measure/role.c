@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of roles: see role.h. */
 #include "core/measure/role.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Roles: what a column or a histogram means, whatever its workload calls it. A role is declared
  * beside its column in the workload's table and stored as an attribute in results.h5, so that a
  * report can ask for "the byte rate" of any phase without knowing a column's name.

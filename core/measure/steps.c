@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Steps of a training: see steps.h. */
 #include "core/measure/steps.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Steps of a training: how long each took, on average and at most. There are up to STEPS_ROWS rows.
  * When the steps outgrow them, rows are folded in pairs, so that a row stands for twice as many
  * steps. Rows of all ranks are merged: sums add, maxima are the largest. Belongs to the rank's main

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is in effect on a store, for the record: a row of /stores in results.h5. It may differ from
  * what the job asked for. Plain data, zeroed before it is filled, so that two records with the same
  * facts have the same bytes. Texts that do not apply are "". Secrets are never stored here. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of a phase: see table.h. */
 #include "core/measure/table.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of a phase: rows by name or number beside the phase's own row, for example of epochs,
  * endpoints, checkpoints or tiers. A workload declares a table once; its data set in results.h5,
  * its key in JSON, its lines in the report and the merge over ranks follow from that.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Results of a phase on one rank: see tally.h. */
 #include "core/measure/tally.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tally: what one rank counted in one phase. It holds a row of measures, histograms, tables, a
  * timeline, single steps and the first failures, all declared by the workload in a schema
  * (measure.h, table.h). Columns in results.h5, keys in JSON, labels in the report and the reduction
@@ -70,9 +71,9 @@ struct tally_schema {
 	struct columns rank; /* a row per rank */
 	const struct hist_kind *hists;
 	uint32_t hist_count;
-	/* What a phase of this kind is judged and compared by. Of the figures, by name: the first one
-	 * that is known and not 0; NULL where there are fewer. Of the histograms: this one or, where
-	 * it is empty, the next one that is not. */
+	/* What a phase of this kind is judged and compared by. Of the figures, by name: the first
+	 * one that is known and not 0; NULL where there are fewer. Of the histograms: this one or,
+	 * where it is empty, the next one that is not. */
 	const char *main_figures[TALLY_MAIN_FIGURES];
 	uint32_t main_hist;
 	const struct table_kind *const *tables;
@@ -113,8 +114,8 @@ struct tally {
 	uint64_t started_ns, finished_ns;
 };
 
-/* The schema must outlive the tally. rows_max: of each table; 0, and where rows_max is NULL: that of
- * the table's kind. */
+/* The schema must outlive the tally. rows_max: of each table; 0, and where rows_max is NULL: that
+ * of the table's kind. */
 int tally_init(struct tally *t, const struct tally_schema *schema, const uint32_t *rows_max,
 	       struct err *err);
 /* With the same schema, and room for the same rows, as another one. */
@@ -124,8 +125,8 @@ void tally_free(struct tally *t);
 /* Empties t, whose timeline then counts from start_ns. Memory stays. */
 void tally_clear(struct tally *t, uint64_t start_ns);
 
-/* Adds a tally of the same schema: measures as they are merged over ranks, rows of tables by their keys.
- * Steps are copied, since only one of the two may have them. Does not change from. */
+/* Adds a tally of the same schema: measures as they are merged over ranks, rows of tables by their
+ * keys. Steps are copied, since only one of the two may have them. Does not change from. */
 void tally_add(struct tally *into, const struct tally *from);
 
 /* The main figure of a row of the schema's rank columns; NULL: none is known. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Timeline of a phase: see timeline.h. */
 #include "core/measure/timeline.h"
 

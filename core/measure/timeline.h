@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Timeline: what a rank did in each second of a phase. Rows are merged over ranks by adding.
  * Whenever the phase outgrows the rows, the interval is doubled and rows are folded in pairs.
  * Belongs to one thread. */
@@ -6,8 +7,8 @@
 
 #include <stdint.h>
 
-/* X(enum, name in results.h5 and JSON, unit). The time in which ranks waited for storage is kept in ns; divided by the
- * interval, it is the number of ranks that waited, on average. */
+/* X(enum, name in results.h5 and JSON, unit). The time in which ranks waited for storage is kept in
+ * ns; divided by the interval, it is the number of ranks that waited, on average. */
 /* clang-format off */
 #define SECOND_LIST(X) \
 	X(BYTES_READ, "bytes_read", "bytes") \

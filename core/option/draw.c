@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Drawn times: options whose value is a distribution. Each distribution is an option table of its
  * own, so that its keys are parsed, printed and described like all others. */
 #include <cjson/cJSON.h>

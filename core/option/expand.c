@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options that name a file of other options: see options_expand. */
 #include <cjson/cJSON.h>
 #include <errno.h>

@@ -1,6 +1,7 @@
-/* Declarations shared by the files of core/option/ only. What holds for each kind of option stands in
- * a table of rules: numbers.c, texts.c, draw.c and nested.c fill it, and options.c and reference.c
- * ask it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Declarations shared by the files of core/option/ only. What holds for each kind of option stands
+ * in a table of rules: numbers.c, texts.c, draw.c and nested.c fill it, and options.c and
+ * reference.c ask it. */
 #ifndef HAUL_CORE_OPTION_INTERNAL_H
 #define HAUL_CORE_OPTION_INTERNAL_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The nearest name to a word that is not known, for messages: by edit distance. */
 #include <string.h>
 

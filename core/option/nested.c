@@ -1,5 +1,6 @@
-/* Options with options of their own: a table fills a struct within the struct, and a list an array of
- * structs, each entry by one table. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options with options of their own: a table fills a struct within the struct, and a list an array
+ * of structs, each entry by one table. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>

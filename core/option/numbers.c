@@ -1,5 +1,6 @@
-/* Options that are numbers: whole ones, sizes, times, rates, reals, true or false, and factors, which
- * are a real for each index. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options that are numbers: whole ones, sizes, times, rates, reals, true or false, and factors,
+ * which are a real for each index. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options: declared once, in tables beside their owner. From a table come the parser with its
  * defaults, bounds and messages, --set, the resolved job text, the JSON Schema and the reference.
  *
@@ -63,7 +64,8 @@ struct option {
 	/* u64, bytes, time, rate, bool, choice; max 0: unbounded. list: the least and greatest
 	 * number of entries */
 	uint64_t def, min, max;
-	/* time, draw: what is longer has perhaps another unit than meant; bytes: what is smaller. A plan says so. 0: none */
+	/* time, draw: what is longer has perhaps another unit than meant; bytes: what is smaller. A
+	 * plan says so. 0: none */
 	uint64_t usual;
 	/* real, factors; both bounds 0: unbounded. draw: def_real ns */
 	double def_real, min_real, max_real;
@@ -79,9 +81,9 @@ struct option {
 	 * the choice is given, before all that is given beside it, which therefore takes
 	 * precedence. NULL: the choice stands only for itself. */
 	void (*preset)(void *into);
-	/* text: it names a file that stands for other options of its struct. The function is called with what the file holds
-	 * and adds these options to the object, but for those that it has: see options_expand. NULL: the text stands for
-	 * itself. */
+	/* text: it names a file that stands for other options of its struct. The function is called
+	 * with what the file holds and adds these options to the object, but for those that it has:
+	 * see options_expand. NULL: the text stands for itself. */
 	int (*expand)(struct cJSON *object, const char *text, size_t length, struct err *err);
 	const char *help;
 };
@@ -147,9 +149,10 @@ int options_parse_parts(const struct option_part *parts, unsigned count, const c
 			const struct cJSON *object, const char *path, struct arena *arena,
 			struct err *err);
 
-/* Replaces, in an object that is yet to be parsed, each option that names a file of other options by what the file says,
- * also in the tables within the tables. A path that is relative is looked for in folder (NULL: there is none) and then
- * where the process is. Returns a negative errno with "path/key: file: sentence". */
+/* Replaces, in an object that is yet to be parsed, each option that names a file of other options
+ * by what the file says, also in the tables within the tables. A path that is relative is looked
+ * for in folder (NULL: there is none) and then where the process is. Returns a negative errno with
+ * "path/key: file: sentence". */
 int options_expand(const struct option *const *tables, struct cJSON *object, const char *path,
 		   const char *folder, struct err *err);
 
@@ -163,15 +166,15 @@ struct cJSON *options_to_json(const struct option *const *tables, const void *fr
 struct cJSON *options_schema(const struct option *const *tables);
 char *options_reference(const struct option *const *tables); /* caller frees */
 
-/* Calls note for each option of the tables whose value is beyond what is usual: with its path behind `path`, as in
- * "/phases/0/train/compute", and a clause such as "is 323 s; …". */
+/* Calls note for each option of the tables whose value is beyond what is usual: with its path
+ * behind `path`, as in "/phases/0/train/compute", and a clause such as "is 323 s; …". */
 void options_unusual(const struct option *const *tables, const void *from, const char *path,
 		     void (*note)(void *argument, const char *where, const char *said),
 		     void *argument);
 
-/* The only one of names (NULL-terminated) that is word but for the case of letters and what separates its parts:
- * "Llama3-8B" is llama3_8b. Where there is none, Meta's 3.1 models are also found by MLPerf's names, as llama3. NULL: none,
- * or several. */
+/* The only one of names (NULL-terminated) that is word but for the case of letters and what
+ * separates its parts: "Llama3-8B" is llama3_8b. Where there is none, Meta's 3.1 models are also
+ * found by MLPerf's names, as llama3. NULL: none, or several. */
 const char *option_spelled(const char *word, const char *const *names);
 
 /* The name of names (NULL-terminated) that is nearest to word by edit distance, or NULL when none

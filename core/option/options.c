@@ -1,5 +1,6 @@
-/* Tables of options: read from JSON, printed as JSON, and described as a JSON Schema. Each option goes
- * by the rules of its kind.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of options: read from JSON, printed as JSON, and described as a JSON Schema. Each option
+ * goes by the rules of its kind.
  *
  * Reading sets the defaults first, then the given keys in the order of the text, and looks for
  * missing ones at the end. An unknown key or one given twice ends it, so the work is bounded by the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reference text of options, for people. */
 #include <stdio.h>
 #include <stdlib.h>

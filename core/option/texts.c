@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options that are texts: one, several, or a choice among names. */
 #include <cjson/cJSON.h>
 #include <errno.h>

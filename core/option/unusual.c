@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Values that are allowed and yet are probably a slip of a unit: see option.h. */
 #include <stdio.h>
 

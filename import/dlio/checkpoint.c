@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checkpoints of a DLIO workload. */
 #include "import/dlio/parts.h"
 
@@ -129,7 +130,8 @@ static void checkpoint_leave_state(struct dlio *d, const char *why)
 			dlio_found(d, IMPORT_LEFT, paths[i], "%s", why);
 }
 
-/* The state of a model without known dimensions; unet3d's files give its size by a key that DLIO does not read. */
+/* The state of a model without known dimensions; unet3d's files give its size by a key that DLIO
+ * does not read. */
 static double checkpoint_state_bytes(struct dlio *d)
 {
 	static const char right[] = MODEL "model_size_bytes", wrong[] = MODEL "model_size";
@@ -151,8 +153,8 @@ static double checkpoint_state_bytes(struct dlio *d)
 	return dlio_number(d, right);
 }
 
-/* What each rank writes where the file gives sizes and no dimensions: DLIO's older lists. Each rank that writes has the
- * same number of bytes in haul, so the mesh has data ranks only. */
+/* What each rank writes where the file gives sizes and no dimensions: DLIO's older lists. Each rank
+ * that writes has the same number of bytes in haul, so the mesh has data ranks only. */
 static void checkpoint_add_flat(struct dlio *d, cJSON *model, double layers,
 				struct checkpoint_mesh *mesh)
 {
@@ -307,8 +309,8 @@ static void checkpoint_find_framework(struct dlio *d)
 			   "haul writes checkpoints as torch does, not as TensorFlow");
 }
 
-/* How many checkpoints are written, and how many read. From February to April 2025, DLIO had one number for both, and
- * read after each so many that it wrote. */
+/* How many checkpoints are written, and how many read. From February to April 2025, DLIO had one
+ * number for both, and read after each so many that it wrote. */
 static void checkpoint_find_counts(struct dlio *d, double *writes, double *reads)
 {
 	double every = dlio_number(d, SETTINGS "recovery_after_steps");
@@ -369,8 +371,8 @@ void dlio_add_checkpoints(struct dlio *d, struct cJSON *phases)
 		checkpoint_add_phase(d, phases, "read", reads);
 }
 
-/* Why DLIO writes no checkpoint although the workload has them, or NULL. It compares numbers of epochs and steps from 1
- * on with the next ones that are due. */
+/* Why DLIO writes no checkpoint although the workload has them, or NULL. It compares numbers of
+ * epochs and steps from 1 on with the next ones that are due. */
 static const char *checkpoint_never(struct dlio *d, const char **path)
 {
 	double steps = dlio_number(d, SETTINGS "steps_between_checkpoints");
@@ -399,7 +401,8 @@ static bool checkpoint_list_has_size(const struct dlio *d, const char *path)
 	return false;
 }
 
-/* Whether nothing in the file says how large the model is. DLIO's own default does, but not for a transformer. */
+/* Whether nothing in the file says how large the model is. DLIO's own default does, but not for a
+ * transformer. */
 static bool checkpoint_sizeless(struct dlio *d)
 {
 	const cJSON *type = dlio_peek(d, MODEL "type");

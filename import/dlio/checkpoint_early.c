@@ -1,6 +1,8 @@
-/* Checkpoints of DLIO before February 2025: each rank that writes saves a state of model_size bytes; the groups of the
- * optimizer, each twice and all of them once more; and one file per layer with all of layer_parameters. Its
- * documentation has no parameters of layers where none are given, its code has those below. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checkpoints of DLIO before February 2025: each rank that writes saves a state of model_size
+ * bytes; the groups of the optimizer, each twice and all of them once more; and one file per layer
+ * with all of layer_parameters. Its documentation has no parameters of layers where none are given,
+ * its code has those below. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <string.h>
@@ -49,7 +51,8 @@ static bool early_all_ranks(struct dlio *d)
 	return strcmp(type, "all_ranks") == 0;
 }
 
-/* What a rank writes; of layers, its share, since only the ranks of the first stage of a pipeline write them. */
+/* What a rank writes; of layers, its share, since only the ranks of the first stage of a pipeline
+ * write them. */
 static double early_rank_bytes(struct dlio *d, bool all)
 {
 	double stages = all ? fmax(dlio_number(d, SETTINGS "pipeline_parallelism"), 1) : 1;

@@ -1,5 +1,6 @@
-/* MLPerf Storage's class of a workload: see class.h. It is the beginning of the SHA-256 of the keys that count, in the order of their
- * names, as JSON without blanks. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MLPerf Storage's class of a workload: see class.h. It is the beginning of the SHA-256 of the keys
+ * that count, in the order of their names, as JSON without blanks. */
 #include "import/dlio/class.h"
 
 #include <cjson/cJSON.h>

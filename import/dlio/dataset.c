@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Data sets of a DLIO workload. */
 #include "import/dlio/parts.h"
 
@@ -282,7 +283,8 @@ static cJSON *column_runs_put(struct dlio *d, const struct column_runs *r, doubl
 	return out;
 }
 
-/* The runs as a list of texts such as "40 float32 read", and the bytes of one row. NULL where the text describes no columns. */
+/* The runs as a list of texts such as "40 float32 read", and the bytes of one row. NULL where the
+ * text describes no columns. */
 static cJSON *dataset_columns(struct dlio *d, double *row_bytes)
 {
 	const cJSON *list = dlio_at(d, COLUMNS), *column;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DLIO workload: see dlio.h. The table of its keys, and the look-up of values. */
 #include "import/dlio/dlio.h"
 

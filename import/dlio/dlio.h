@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* DLIO workload: the values of one workload file, looked up by their path.
  *
- * The tree is the YAML text with the overrides applied. Once import_dlio.c has compared it with
- * the table of keys, every value in it has the right kind, and DLIO's own default stands for a
- * value that the tree does not give. Each lookup is recorded, so that keys without a use are found
- * at the end. */
+ * The tree is the YAML text with the overrides applied. Once import_dlio.c has compared it with the
+ * table of keys, every value in it has the right kind, and DLIO's own default stands for a value
+ * that the tree does not give. Each lookup is recorded, so that keys without a use are found at the
+ * end. */
 #ifndef HAUL_IMPORT_DLIO_DLIO_H
 #define HAUL_IMPORT_DLIO_DLIO_H
 
@@ -49,8 +50,9 @@ bool dlio_key_section(const char *path);
 /* The table as text, one line per key. The caller frees it. NULL: no memory. */
 char *dlio_keys_print(void);
 
-/* The versions of DLIO that take the same keys in different ways. In February 2025 the model got a section of its own,
- * the sizes of records got another name, and checkpoints without a training came. */
+/* The versions of DLIO that take the same keys in different ways. In February 2025 the model got a
+ * section of its own, the sizes of records got another name, and checkpoints without a training
+ * came. */
 enum dlio_generation { DLIO_LATER, DLIO_BEFORE_2025 };
 
 struct dlio {

@@ -1,4 +1,6 @@
-/* Generations of DLIO: see generation.h. From the history of its configuration, July 2020 to June 2026. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Generations of DLIO: see generation.h. From the history of its configuration, July 2020 to June
+ * 2026. */
 #include "import/dlio/generation.h"
 
 #include <cjson/cJSON.h>
@@ -30,8 +32,8 @@ static const char *const since_2025[] = {
 	"reader.transformed_*",
 };
 
-/* Keys of the versions before, and where their value belongs today. kept: earlier versions treat it in a way of their
- * own, for which today's key has no words. */
+/* Keys of the versions before, and where their value belongs today. kept: earlier versions treat it
+ * in a way of their own, for which today's key has no words. */
 static const struct generation_move {
 	const char *then, *now;
 	bool kept;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Import of a DLIO workload file: see import_dlio.h. */
 #include "import/dlio/import_dlio.h"
 
@@ -20,8 +21,7 @@
 
 enum { JOB_NAME_MAX = 63 };
 
-/* Unknown keys for which the nearest known one is looked for; a text may hold thousands of
- * them. */
+/* Unknown keys for which the nearest known one is looked for; a text may hold thousands of them. */
 enum { CHECK_HINTS_MAX = 100, CHECK_PATH_BYTES = 256 };
 
 struct check {
@@ -175,8 +175,9 @@ static void check_model(struct check *c, cJSON *node, cJSON *text)
 	dlio_no_memory(c->d);
 }
 
-/* Puts what a value refers to in its place. A reference that cannot be resolved stays where nothing depends on it, and
- * is refused otherwise: a default in its place would be a folder that nobody meant. Returns the value. */
+/* Puts what a value refers to in its place. A reference that cannot be resolved stays where nothing
+ * depends on it, and is refused otherwise: a default in its place would be a folder that nobody
+ * meant. Returns the value. */
 static cJSON *check_references(struct check *c, cJSON *node, cJSON *value, const char *path)
 {
 	const struct dlio_key *k = dlio_key(path);
@@ -226,8 +227,9 @@ static void check_child(struct check *c, cJSON *node, cJSON *child, const char *
 		dlio_refuse(c->d, "%s: must hold keys", path);
 }
 
-/* Compares the tree with the table of keys: counts the keys, adds findings for those that are unknown or not mapped, and
- * resolves references. A value of the wrong kind is refused. The YAML reader bounds the depth and the number of values. */
+/* Compares the tree with the table of keys: counts the keys, adds findings for those that are
+ * unknown or not mapped, and resolves references. A value of the wrong kind is refused. The YAML
+ * reader bounds the depth and the number of values. */
 static void check_object(struct check *c, cJSON *node, const char *prefix)
 {
 	cJSON *child, *next;
@@ -322,8 +324,9 @@ static bool root_key_is_common(const char *path)
 	return check_begins(path, "model.");
 }
 
-/* Whether the file is a workload at all. One key that only DLIO has shows it, or a framework with a section or a key of a
- * workload beside it; and most of what the file has at its top must be DLIO's. */
+/* Whether the file is a workload at all. One key that only DLIO has shows it, or a framework with a
+ * section or a key of a workload beside it; and most of what the file has at its top must be
+ * DLIO's. */
 static int root_check(const struct dlio *d)
 {
 	static const char *const sections[] = {"workflow", "dataset", "reader", "storage"};
@@ -388,7 +391,8 @@ static void choose_loader(struct dlio *d)
 		       strcmp(dlio_text(d, "dataset.format"), "synthetic") == 0;
 }
 
-/* What is asked for and has nothing to do is left out, so that it does not stand in the way of the rest. */
+/* What is asked for and has nothing to do is left out, so that it does not stand in the way of the
+ * rest. */
 static void choose_leave_empty(struct dlio *d)
 {
 	bool files;

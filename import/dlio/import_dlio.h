@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Import of DLIO workload files (of argonne-lcf's, russfellows' and mlcommons' versions) as haul
  * jobs.
  *

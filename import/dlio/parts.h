@@ -1,5 +1,6 @@
-/* The parts of the job of a DLIO workload. Each adds findings about its keys; what cannot be
- * mapped is refused (dlio_refuse). */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of the job of a DLIO workload. Each adds findings about its keys; what cannot be mapped
+ * is refused (dlio_refuse). */
 #ifndef HAUL_IMPORT_DLIO_PARTS_H
 #define HAUL_IMPORT_DLIO_PARTS_H
 
@@ -16,15 +17,16 @@ void dlio_add_phases(struct dlio *d, struct cJSON *job);
 /* checkpoint.c. Phases that write and read checkpoints of a model: one if as many are written as
  * are read, else one for each. */
 void dlio_add_checkpoints(struct dlio *d, struct cJSON *phases);
-/* Whether there are any, of a workload that asks for checkpoints and does not train. Finds why not. */
+/* Whether there are any, of a workload that asks for checkpoints and does not train. Finds why
+ * not. */
 bool dlio_choose_checkpoints(struct dlio *d);
-/* Checkpoints within a training. Decides whether there are any (d->saves), and finds why not,
- * where the workload asks for them and DLIO writes none; and adds them. */
+/* Checkpoints within a training. Decides whether there are any (d->saves), and finds why not, where
+ * the workload asks for them and DLIO writes none; and adds them. */
 void dlio_choose_saves(struct dlio *d);
 void dlio_add_saves(struct dlio *d, struct cJSON *train);
 
-/* checkpoint_early.c: the model of DLIO_BEFORE_2025, which is given by sizes below "checkpoint". Adds model, mesh and
- * layout. */
+/* checkpoint_early.c: the model of DLIO_BEFORE_2025, which is given by sizes below "checkpoint".
+ * Adds model, mesh and layout. */
 void dlio_add_early_model(struct dlio *d, struct cJSON *phase);
 bool dlio_early_model_has_size(struct dlio *d);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Phases of a DLIO workload. */
 #include "import/dlio/parts.h"
 
@@ -180,7 +181,8 @@ static cJSON *draw_object(struct dlio *d, const char *path, const cJSON *value)
 	return NULL;
 }
 
-/* Adds the time at path, with its standard deviation at stdev_path, to an object of the job; nothing where the text gives none. */
+/* Adds the time at path, with its standard deviation at stdev_path, to an object of the job;
+ * nothing where the text gives none. */
 static void draw_add(struct dlio *d, struct cJSON *to, const char *name, const char *path,
 		     const char *stdev_path)
 {

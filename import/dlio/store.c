@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stores of a DLIO workload. */
 #include "import/dlio/parts.h"
 
@@ -101,14 +102,16 @@ static bool scheme_of_files(const char *scheme)
 	return strcmp(scheme, "file") == 0 || strcmp(scheme, "direct") == 0;
 }
 
-/* The URI of a path: on a file system it begins with "/" or "./", on an object store with the bucket. */
+/* The URI of a path: on a file system it begins with "/" or "./", on an object store with the
+ * bucket. */
 static void store_path_uri(const char *scheme, const char *path, char uri[URI_ROOM])
 {
 	snprintf(uri, URI_ROOM, "%.16s://%s%.990s", scheme,
 		 scheme_of_files(scheme) && *path != '/' ? "./" : "", path);
 }
 
-/* Azure as Hadoop writes it, container@account.dfs.core.windows.net/path: haul has the account first. */
+/* Azure as Hadoop writes it, container@account.dfs.core.windows.net/path: haul has the account
+ * first. */
 static void store_azure_uri(struct dlio *d, const char *path, char uri[URI_ROOM])
 {
 	char container[URI_ROOM], account[URI_ROOM];
@@ -278,7 +281,8 @@ static void store_add_data(struct dlio *d, cJSON *stores)
 	store_add_client(d, store, uri);
 }
 
-/* DLIO takes the folder as it is, without storage_root; on an object store it begins with the bucket. */
+/* DLIO takes the folder as it is, without storage_root; on an object store it begins with the
+ * bucket. */
 static void store_checkpoint_uri(struct dlio *d, char uri[URI_ROOM])
 {
 	static const char pool[] = "checkpoint.checkpoint_daos_pool";

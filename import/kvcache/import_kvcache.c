@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Import of a run of MLPerf's key-value cache benchmark: see import_kvcache.h. */
 #include "import/kvcache/import_kvcache.h"
 
@@ -17,7 +18,8 @@ enum { JOB_NAME_MAX = 63, FLAG_BYTES = 1024, KEY_DEPTH_MAX = 4, URI_MAX = 1024 }
 
 static const double seed_default = 42;
 
-/* Keys of the benchmark: the flags of its command line and the keys of its config.yaml, and where each of them goes. */
+/* Keys of the benchmark: the flags of its command line and the keys of its config.yaml, and where
+ * each of them goes. */
 enum kvc_kind { KVC_NUMBER, KVC_TEXT, KVC_BOOL, KVC_RANGE, KVC_ANY };
 
 /* How a key becomes part of the job. */
@@ -146,7 +148,8 @@ static const struct kvc_key kvc_keys[] = {
 };
 /* clang-format on */
 
-/* Whether a path is the pattern, in which "*" stands for one part, and "**" for all that follows. */
+/* Whether a path is the pattern, in which "*" stands for one part, and "**" for all that
+ * follows. */
 static bool kvc_key_is(const char *pattern, const char *path)
 {
 	while (*pattern && *path) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A run of MLPerf's key-value cache benchmark while it is imported: see kvc.h. */
 #include "import/kvcache/kvc.h"
 

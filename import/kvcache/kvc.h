@@ -1,5 +1,6 @@
-/* A run of MLPerf's key-value cache benchmark while it is imported: the tree of its flags and keys, and the phase that they
- * become. Owned by import_kvcache. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run of MLPerf's key-value cache benchmark while it is imported: the tree of its flags and keys,
+ * and the phase that they become. Owned by import_kvcache. */
 #ifndef HAUL_IMPORT_KVCACHE_KVC_H
 #define HAUL_IMPORT_KVCACHE_KVC_H
 
@@ -22,7 +23,8 @@ double kvc_number(const struct kvc *k, const char *path, double otherwise);
 const char *kvc_text(const struct kvc *k, const char *path, const char *otherwise);
 bool kvc_true(const struct kvc *k, const char *path);
 
-/* Sets an option of the phase ("rag.documents"). Takes value over; NULL: there was no memory for it. */
+/* Sets an option of the phase ("rag.documents"). Takes value over; NULL: there was no memory for
+ * it. */
 void kvc_put(struct kvc *k, const char *to, struct cJSON *value);
 void kvc_put_text(struct kvc *k, const char *to, const char *value);
 void kvc_put_number(struct kvc *k, const char *to, double value);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of an imported phase "kvcache": see parts.h. */
 #include "import/kvcache/parts.h"
 
@@ -50,7 +51,8 @@ static bool part_recorded(const struct kvc *k)
 	return kvc_at(k, "dataset-path") || kvc_true(k, "use-burst-trace");
 }
 
-/* The original is one process, which does the work of one tensor rank with the memory of all. haul has a rank for each. */
+/* The original is one process, which does the work of one tensor rank with the memory of all. haul
+ * has a rank for each. */
 void kvc_add_cluster(struct kvc *k, cJSON *job)
 {
 	double tensor = part_tensor(k);
@@ -67,7 +69,8 @@ void kvc_add_cluster(struct kvc *k, cJSON *job)
 		  "all; here each rank moves its own and has its part of the memory");
 }
 
-/* A tier, of gib GiB for all ranks of a tensor group together. Ratios are not those of the last one. */
+/* A tier, of gib GiB for all ranks of a tensor group together. Ratios are not those of the last
+ * one. */
 static void part_tier(struct kvc *k, cJSON *tiers, const char *kind, double gib)
 {
 	cJSON *tier = part_object(k, tiers);
@@ -429,7 +432,8 @@ static void part_precondition(struct kvc *k)
 			  "it needs precondition-size-gb or storage-capacity-gb");
 }
 
-/* The health criteria of the original for latency, as far as they are of whole entries. They are no part of its score. */
+/* The health criteria of the original for latency, as far as they are of whole entries. They are no
+ * part of its score. */
 static void part_profile(struct kvc *k)
 {
 	const char *profile = kvc_text(k, "performance-profile", "");
@@ -461,7 +465,8 @@ void kvc_add_modes(struct kvc *k)
 	part_profile(k);
 }
 
-/* Autoscaling changes no load in the original; the options of haul do what its flags and keys promise. */
+/* Autoscaling changes no load in the original; the options of haul do what its flags and keys
+ * promise. */
 static const struct {
 	const char *from, *to;
 	double scale;

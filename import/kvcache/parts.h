@@ -1,4 +1,6 @@
-/* Parts of the phase that no table of keys can map: several keys become one part, or defaults of the original matter. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of the phase that no table of keys can map: several keys become one part, or defaults of
+ * the original matter. */
 #ifndef HAUL_IMPORT_KVCACHE_PARTS_H
 #define HAUL_IMPORT_KVCACHE_PARTS_H
 

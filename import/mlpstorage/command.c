@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A command line of mlpstorage: see command.h. */
 #include "import/mlpstorage/command.h"
 

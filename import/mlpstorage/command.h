@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A command line of mlpstorage, read: what it does, and its flags. */
 #ifndef HAUL_IMPORT_MLPSTORAGE_COMMAND_H
 #define HAUL_IMPORT_MLPSTORAGE_COMMAND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Flags of mlpstorage: see flags.h. */
 #include "import/mlpstorage/flags.h"
 

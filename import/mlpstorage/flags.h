@@ -1,4 +1,6 @@
-/* Flags of mlpstorage, of its versions of April 2026 and of edition 3.0, and what each of them becomes. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Flags of mlpstorage, of its versions of April 2026 and of edition 3.0, and what each of them
+ * becomes. */
 #ifndef HAUL_IMPORT_MLPSTORAGE_FLAGS_H
 #define HAUL_IMPORT_MLPSTORAGE_FLAGS_H
 
@@ -29,7 +31,8 @@ struct flag {
 /* The last one has no name. */
 extern const struct flag flags_table[];
 
-/* The flag of a benchmark by its name, the only one that begins with it, or its letters; NULL: there is none. */
+/* The flag of a benchmark by its name, the only one that begins with it, or its letters; NULL:
+ * there is none. */
 const struct flag *flags_find(unsigned of, const char *name, size_t length);
 
 /* The name of the benchmark's flag that is nearest to a word, or NULL. */

@@ -1,5 +1,7 @@
-/* Import of a command line of mlpstorage: see import_mlpstorage.h. A training and a checkpointing become the overrides of a
- * workload of DLIO, and a cache the flags of its benchmark: what their importers know is known here. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Import of a command line of mlpstorage: see import_mlpstorage.h. A training and a checkpointing
+ * become the overrides of a workload of DLIO, and a cache the flags of its benchmark: what their
+ * importers know is known here. */
 #include "import/mlpstorage/import_mlpstorage.h"
 
 #include <cjson/cJSON.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Words of a command line: see words.h. */
 #include "import/mlpstorage/words.h"
 

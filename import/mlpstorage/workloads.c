@@ -1,4 +1,6 @@
-/* Workloads of mlpstorage: see workloads.h. The numbers are those of its files, which the rules of an edition fix. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Workloads of mlpstorage: see workloads.h. The numbers are those of its files, which the rules of
+ * an edition fix. */
 #include "import/mlpstorage/workloads.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Workloads that mlpstorage has files of DLIO for. */
 #ifndef HAUL_IMPORT_MLPSTORAGE_WORKLOADS_H
 #define HAUL_IMPORT_MLPSTORAGE_WORKLOADS_H
@@ -11,14 +12,15 @@ extern const char *const workloads_saved[];
 /* The accelerators that a trained model has, NULL-terminated. */
 const char *const *workloads_accelerators(const char *model);
 
-/* The text of DLIO's workload file of a model of workloads_trained; without an accelerator, of its generation. The caller frees
- * it. NULL: no memory, or there is no such workload. */
+/* The text of DLIO's workload file of a model of workloads_trained; without an accelerator, of its
+ * generation. The caller frees it. NULL: no memory, or there is no such workload. */
 char *workloads_training(const char *model, const char *accelerator);
 
 /* The same for a model of workloads_saved. */
 char *workloads_checkpointing(const char *model);
 
-/* Ranks of one data-parallel replica of a model of workloads_saved, and of the whole mesh of a closed submission. */
+/* Ranks of one data-parallel replica of a model of workloads_saved, and of the whole mesh of a
+ * closed submission. */
 void workloads_mesh(const char *model, unsigned *replica, unsigned *whole);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plain YAML scalars: see tree.h. */
 #include "import/yaml/tree.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* YAML reader: see tree.h. The tree is built from libyaml's events without recursion: lists and
  * objects that are not complete yet are on a stack of YAML_DEPTH_MAX levels, and each is added to
  * its parent once it is complete. An alias of an incomplete one, which would be a cycle, is

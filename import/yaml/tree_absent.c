@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* YAML reader of a build without libyaml: refuses all text. */
 #include <errno.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Usable cores of a node: see cores.h. */
 #include "plan/pin/cores.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Usable cores of a node in the order of its topology; pin_cut cuts slices from them. Cores are
  * hwloc cores (all hardware threads of a core together), each reduced to the allowed threads. Where
  * the topology knows no cores, its PUs are used. A topology belongs to one thread at a time. */

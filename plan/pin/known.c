@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Table of known nodes: see known.h. */
 #include "plan/pin/known.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Known nodes: nodes of which haul knows more than their topology tells a user, namely the cores
  * that the system keeps for itself and the NIC of each core. A const table; nodes are recognised by
  * shape and processor. */

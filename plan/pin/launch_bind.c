@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Launcher's binding: see launch_bind.h. */
 #include "plan/pin/launch_bind.h"
 

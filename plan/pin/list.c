@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parser of core lists: see list.h. */
 #include "plan/pin/list.h"
 

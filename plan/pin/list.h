@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Core lists: cluster.cores such as "1-8:9-16:17,19", one set per local rank, PUs by the numbers of
  * the operating system (as in the launchers' --cpu-bind=list). Stateless. */
 #ifndef HAUL_PLAN_PIN_LIST_H
@@ -11,8 +12,8 @@
 
 enum { PIN_LIST_PU_MAX = 65535 };
 
-/* Reads one set, such as "1-8,17", and moves *text behind it. With set NULL it only checks. False: there is no set at
- * *text, which then stands where it ends being one. */
+/* Reads one set, such as "1-8,17", and moves *text behind it. With set NULL it only checks. False:
+ * there is no set at *text, which then stands where it ends being one. */
 bool pin_list_read(const char **text, hwloc_bitmap_t set);
 
 /* Reads the whole list, which must have at least `ranks` sets, and copies the set of rank. With set

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cores near accelerators and NICs: see near.h. */
 #include "plan/pin/near.h"
 
@@ -5,8 +6,9 @@
 
 #include "core/numbers.h"
 
-/* How many times slower the PCI link of a management port is than that of the fastest NIC, at least. A NIC of 200 Gbit/s
- * has 31.5 GB/s, a port of 1 Gbit/s 0.25 to 2; two NICs of a node seldom differ by more than a factor of 4. */
+/* How many times slower the PCI link of a management port is than that of the fastest NIC, at
+ * least. A NIC of 200 Gbit/s has 31.5 GB/s, a port of 1 Gbit/s 0.25 to 2; two NICs of a node seldom
+ * differ by more than a factor of 4. */
 enum { NEAR_SLOWER = 8 };
 
 /* PCI classes of computing devices: 3D controllers, other displays, processing accelerators. A VGA
@@ -64,8 +66,8 @@ static float link_speed(hwloc_obj_t nic)
 	return nic->type == HWLOC_OBJ_PCI_DEVICE ? nic->attr->pcidev.linkspeed : 0;
 }
 
-/* A management port shows by its PCI link: it is far slower than that of the fastest NIC. Where it lies says nothing:
- * it may be beside the same cores as a NIC, or beside a part of them. */
+/* A management port shows by its PCI link: it is far slower than that of the fastest NIC. Where it
+ * lies says nothing: it may be beside the same cores as a NIC, or beside a part of them. */
 static uint32_t drop_slow_nics(hwloc_obj_t *devices, uint32_t count)
 {
 	float fastest = 0;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Slices of cores near a node's accelerators and NICs. Their places come from hwloc's I/O objects,
  * or, where the node does not tell, from the table of known nodes or an even distribution. */
 #ifndef HAUL_PLAN_PIN_NEAR_H
@@ -33,8 +34,8 @@ struct near_slice {
 
 /* The node's devices, one object each (the PCI function of a NIC or GPU, or the device itself where
  * no PCI function is known), in the order of the topology. Where there are fast NICs (InfiniBand,
- * Slingshot), other NICs do not count, nor do management ports. A GPU counts if it computes; a server's console does not.
- * Returns the number of devices. */
+ * Slingshot), other NICs do not count, nor do management ports. A GPU counts if it computes; a
+ * server's console does not. Returns the number of devices. */
 uint32_t near_devices(hwloc_topology_t topology, enum near_kind kind,
 		      hwloc_obj_t devices[NEAR_DEVICES_MAX]);
 

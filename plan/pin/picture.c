@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `haul topo`: a picture in text, one character per core, one or more rows per NUMA node, and the
  * devices beside their package. See pin.h. */
 #include <ctype.h>
@@ -324,8 +325,8 @@ static void draw_ranks(const struct picture *p)
 	}
 }
 
-/* Finds what ranks may use: the mask of this process where the topology is this machine's, unless a launcher would give
- * them others. */
+/* Finds what ranks may use: the mask of this process where the topology is this machine's, unless a
+ * launcher would give them others. */
 static int find_allowed(struct picture *p, struct err *err)
 {
 	p->allowed = hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(p->topology));

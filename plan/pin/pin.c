@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Core binding of ranks: see pin.h. */
 #include "plan/pin/pin.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Core binding: which cores a rank gets. Slices are cut from the node's topology and are never
  * wider than what the launcher allowed. Uses hwloc, no MPI. */
 #ifndef HAUL_PLAN_PIN_PIN_H
@@ -49,8 +50,9 @@ int pin_reserved(const struct job_cluster *cluster, hwloc_topology_t topology, h
 		 const char **message, struct err *err);
 
 /* `haul topo`: the node's packages, NUMA nodes, cores, NICs and GPUs, and which rank would get
- * which cores, as a picture in text. bind is what a launcher would give each rank, of which the rank then gets what
- * cluster->pin leaves it; NULL: the ranks share what this process may use. The caller frees the text. */
+ * which cores, as a picture in text. bind is what a launcher would give each rank, of which the
+ * rank then gets what cluster->pin leaves it; NULL: the ranks share what this process may use. The
+ * caller frees the text. */
 char *pin_picture(const struct job_cluster *cluster, hwloc_topology_t topology,
 		  uint32_t local_ranks, const struct launch_bind *bind, struct err *err);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Registry of generated data sets: see series.h. Each entry is the place of a data set and the text
  * that describes it. */
 #include <cjson/cJSON.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Series of runs: see series.h. */
 #include "plan/series/series.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Series of runs: every combination of the values that sweeps name, each run several times; and a
  * registry of what the generating phases of a series have made, so that data are made once. No MPI;
  * every rank holds the same. */
@@ -38,8 +39,8 @@ static inline uint32_t series_runs(const struct series *s)
 	return (s->combinations - s->left_out_count) * (s->warmup + s->repeat);
 }
 
-/* Which combination a run of the series has, and the number of this run among those of its combination: first the
- * warm-ups, then the repeats. All are counted from 0. */
+/* Which combination a run of the series has, and the number of this run among those of its
+ * combination: first the warm-ups, then the repeats. All are counted from 0. */
 struct series_place {
 	uint32_t combination, nth;
 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* In place of library.c where haul is built without MPI (HAUL_MPI=OFF). */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Doorbell: see doorbell.h. */
 #include "ranks/mpi/doorbell.h"
 
@@ -42,7 +43,8 @@ static enum doorbell_rank interface_rank(const struct ifaddrs *i)
 	return access(device, F_OK) == 0 ? DOORBELL_DEVICE : DOORBELL_VIRTUAL;
 }
 
-/* The first address of the best interface, with any port. Returns its length, 0 if there is none. */
+/* The first address of the best interface, with any port. Returns its length, 0 if there is
+ * none. */
 static socklen_t address_find(struct sockaddr_storage *address)
 {
 	enum doorbell_rank best = DOORBELL_NONE;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Doorbell: a UDP datagram that wakes a rank of another node.
  *
  * MPICH cannot sleep until a message comes, so a rank that waits for one has to look again and

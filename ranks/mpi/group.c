@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Group of ranks on MPI: see group.h. Every operation is non-blocking and is waited for in wait.c.
  * MPI errors are fatal, which is MPI's default: a rank that cannot reach the others has nobody to
  * agree with. */
@@ -19,7 +20,8 @@ struct mpi_block {
 	void *memory;
 };
 
-/* Letters of a channel that have been posted. Their number bounds those that MPI has not taken over yet. */
+/* Letters of a channel that have been posted. Their number bounds those that MPI has not taken over
+ * yet. */
 struct mpi_letters {
 	uint32_t next;
 	MPI_Request sent[GROUP_LETTERS];

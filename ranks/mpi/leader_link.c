@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Leader link: see leader_link.h. */
 #include "ranks/mpi/leader_link.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Name of the MPI library: see library.h. */
 #include "ranks/mpi/library.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Status rounds of a group that spans nodes: see node_status.h. */
 #include "ranks/mpi/node_status.h"
 

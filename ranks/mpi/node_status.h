@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Status rounds of a group that spans nodes: the ranks of a node meet in shared memory, and the
  * first ranks of the nodes carry the round on by the status tree (core/group/status_tree.h).
  *
@@ -35,8 +36,8 @@ struct node_status {
 };
 
 /* Collective over node. leaders: the first ranks of all nodes, count of them, with comm, the
- * MPI_Comm that they use; both NULL on other ranks. Both groups stay the caller's and outlive the board; the board's memory belongs to node. crowded:
- * the node has more ranks than cores. */
+ * MPI_Comm that they use; both NULL on other ranks. Both groups stay the caller's and outlive the
+ * board; the board's memory belongs to node. crowded: the node has more ranks than cores. */
 int node_status_open(struct node_status *m, struct group *node, struct group *leaders,
 		     const void *comm, uint32_t count, struct err *err);
 void node_status_close(struct node_status *m);
@@ -50,8 +51,8 @@ bool node_status_look(struct node_status *m, struct status *merged);
 /* Waits until the round is complete. how tells which log names a wait that takes long. */
 void node_status_wait(struct node_status *m, struct waiting *how, struct status *merged);
 
-/* With each look at a round, and while this rank does something else: tells that it is alive, and takes messages.
- * node_status_wait and node_status_stop_heard do so by themselves. */
+/* With each look at a round, and while this rank does something else: tells that it is alive, and
+ * takes messages. node_status_wait and node_status_stop_heard do so by themselves. */
 void node_status_watch(struct node_status *m, uint64_t now_ns);
 
 /* See group_stop_tell. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Node watch: see node_watch.h. */
 #include "ranks/mpi/node_watch.h"
 #include "backends/backend.h"
@@ -11,7 +12,8 @@
 enum { SEAT_APART_BYTES = 128, OBJECT_WORDS = GROUP_WAIT_BYTES / 8, LOG_LINES = 8 };
 enum { BEATS_PER_LIMIT = 4 };
 
-/* Written by its rank, read by the first rank of the node. The version is odd while the wait is being written. */
+/* Written by its rank, read by the first rank of the node. The version is odd while the wait is
+ * being written. */
 struct node_watch_seat {
 	_Atomic uint32_t beat, version;
 	_Atomic uint64_t elapsed_ns;

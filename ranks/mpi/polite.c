@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Polite progress: see polite.h. */
 #include "ranks/mpi/polite.h"
 
@@ -7,9 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A wait that is over after a few polls costs no system call. Then the core is offered to others; then the rank sleeps,
- * since a yield alone lets ranks without work go round among themselves. A rank with a core of its own spins for about
- * 0.1 ms first, and sleeps only after 10 ms of yields: somebody else may use that core. */
+/* A wait that is over after a few polls costs no system call. Then the core is offered to others;
+ * then the rank sleeps, since a yield alone lets ranks without work go round among themselves. A
+ * rank with a core of its own spins for about 0.1 ms first, and sleeps only after 10 ms of yields:
+ * somebody else may use that core. */
 enum { SPIN_POLLS = 20, YIELD_POLLS = 40, SLEEP_NS = 200000 };
 enum { ALONE_SPIN_POLLS = 1000, ALONE_YIELD_POLLS = 20000 };
 
@@ -68,7 +70,8 @@ static unsigned long launched_here(void)
 	return 0;
 }
 
-/* The launcher binds a rank after it has forked it, so its own mask has all processors of the job on this node. */
+/* The launcher binds a rank after it has forked it, so its own mask has all processors of the job
+ * on this node. */
 static unsigned long processors_here(void)
 {
 	cpu_set_t mine, launcher;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stall watch: see stall_watch.h. */
 #include "ranks/mpi/stall_watch.h"
 

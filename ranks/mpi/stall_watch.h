@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stall watch: who among some ranks has not moved for long, or says that it waits for long.
  *
- * Each rank has a beat, a number that grows while the rank is alive. The watcher looks at the beats now and then. A
- * rank has stalled once its beat has stood still for the limit while the watcher itself went on: a watcher that was
- * stopped learns nothing about the others in that time. Whoever has been named is named again when it lasts twice
- * as long.
+ * Each rank has a beat, a number that grows while the rank is alive. The watcher looks at the beats
+ * now and then. A rank has stalled once its beat has stood still for the limit while the watcher
+ * itself went on: a watcher that was stopped learns nothing about the others in that time. Whoever
+ * has been named is named again when it lasts twice as long.
  *
  * Pure arithmetic on the caller's clock. Belongs to one thread. */
 #ifndef HAUL_RANKS_MPI_STALL_WATCH_H
@@ -49,8 +50,8 @@ void stall_watch_init(struct stall_watch *w, uint64_t limit_ns);
 /* Whether it is time to look at the seats. */
 bool stall_watch_due(struct stall_watch *w, uint64_t now_ns);
 
-/* Looks at a seat: its beat, and for how long its rank says that it waits (0: it does not). Returns what is to be
- * told now, and *elapsed_ns, for how long that lasts. */
+/* Looks at a seat: its beat, and for how long its rank says that it waits (0: it does not). Returns
+ * what is to be told now, and *elapsed_ns, for how long that lasts. */
 enum stall_kind stall_watch_look(const struct stall_watch *w, struct stall_seat *s, uint64_t beat,
 				 uint64_t waits_ns, uint64_t now_ns, uint64_t *elapsed_ns);
 

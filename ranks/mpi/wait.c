@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Polite wait: see wait.h. */
 #include "ranks/mpi/wait.h"
 
@@ -32,8 +33,9 @@ void wait_say_slow(struct waiting *how, const char *what, struct waiting_slow *s
 	how->say_after_ns *= 2;
 }
 
-/* A collective goes in rounds, and in each of them every rank waits for one that may be asleep. So sleeps grow with the wait,
- * slowly: a rank that has to wait long looks seldom, and one round adds an eighth to the next. */
+/* A collective goes in rounds, and in each of them every rank waits for one that may be asleep. So
+ * sleeps grow with the wait, slowly: a rank that has to wait long looks seldom, and one round adds
+ * an eighth to the next. */
 static struct timespec wait_pause(uint64_t waited_ns)
 {
 	uint64_t ns = waited_ns / WAIT_SLEEP_SHARE;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Polite wait: every MPI operation in haul is non-blocking and is waited for here, so that waiting
  * ranks leave the cores to I/O threads and to each other (MPICH would spin for ever). So are the
  * status rounds (node_status.h). */
@@ -48,8 +49,8 @@ void wait_until(bool (*done)(void *argument), void *argument, struct waiting *ho
 /* MPI_Test: whether *request is done. One poll, which never sleeps (polite.h). */
 bool wait_test(MPI_Request *request);
 
-/* MPI_Iprobe: whether a message with the tag is there from the rank (or MPI_ANY_TAG, MPI_ANY_SOURCE). As wait_test.
- * from: NULL or who sent it. */
+/* MPI_Iprobe: whether a message with the tag is there from the rank (or MPI_ANY_TAG,
+ * MPI_ANY_SOURCE). As wait_test. from: NULL or who sent it. */
 bool wait_probe(int source, int tag, MPI_Comm comm, MPI_Status *from);
 
 /* Waits for *request. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Share of a core for waiting: see wait_share.h. */
 #include "ranks/mpi/wait_share.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Share of a core that a rank may spend on waiting at a barrier.
  *
  * A rank that sleeps adds the rest of its nap to every message that waits for it, and a barrier
@@ -11,8 +12,8 @@
  * once.
  *
  * A neighbour may wake the rank from a nap (leader_link.h), by ringing. Neighbours come to the
- * barrier at about the same time, and each ring costs as much as a nap. So the first nap and the one
- * after a ring are short ones without listening: they let several rings pass.
+ * barrier at about the same time, and each ring costs as much as a nap. So the first nap and the
+ * one after a ring are short ones without listening: they let several rings pass.
  *
  * The first rank of a node, which moves messages between nodes, has the share of half of its node's
  * ranks.
@@ -73,8 +74,8 @@ void wait_share_napped(struct wait_share *w, bool rung);
 /* What naps in a wait took of processor time, with the looks after them. */
 void wait_share_learn(struct wait_share *w, uint64_t naps, uint64_t processor_ns);
 
-/* Call when the wait has ended, with the processor time that it took. Looking without a nap counts in
- * full, even if others had the core meanwhile: each look takes it from them for a moment. */
+/* Call when the wait has ended, with the processor time that it took. Looking without a nap counts
+ * in full, even if others had the core meanwhile: each look takes it from them for a moment. */
 void wait_share_end(struct wait_share *w, uint64_t now_ns, uint64_t processor_ns);
 
 /* Whether to ring a neighbour that came to the barrier at came_ns, and was going to look for

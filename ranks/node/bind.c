@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Core binding of this rank: see bind.h. */
 #include "ranks/node/bind.h"
 

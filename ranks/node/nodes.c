@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes of a run: see nodes.h. */
 #include "ranks/node/nodes.h"
 

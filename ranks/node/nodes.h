@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes of a run: which ranks share a node, what each node is, and the offset of its clock from
  * node 0's. */
 #ifndef HAUL_RANKS_NODE_NODES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sampler of a node: see sampler.h. */
 #include "ranks/node/sampler.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sampler: watches a node while a phase runs. One thread on the node's first rank takes a row per
  * second (core/client/client.h). The other ranks have no sampler. Every function is for the main
  * thread. */

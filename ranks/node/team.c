@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Team: see team.h. */
 #include "ranks/node/team.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Team: some of the ranks of a run, which work on something of their own while others do something
  * else. It has a communicator of its own, the group of its ranks on each node, and a status board,
  * so that its messages and status rounds never meet those of another team. Main thread only. */

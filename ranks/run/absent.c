@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* In place of a run where haul is built without MPI (HAUL_MPI=OFF): run_begin refuses, so nothing
  * after it is called. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The verb "clean" on all ranks: each kind of phase removes what it made. */
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +10,8 @@
 #include "workloads/common/clean.h"
 #include "workloads/workload.h"
 
-/* "removed 200 files, 1.2 GB; left 3 files that are not as haul made them, as file:///d/img_7; a folder stays: …" */
+/* "removed 200 files, 1.2 GB; left 3 files that are not as haul made them, as file:///d/img_7; a
+ * folder stays: …" */
 static void clean_message(struct run *run, const struct clean_counts *counts)
 {
 	char count[UNITS_COUNTED_BYTES], bytes[UNITS_TEXT_BYTES], *out = run->message;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Exit status of a run, the same on all ranks. */
 #ifndef HAUL_RANKS_RUN_EXIT_STATUS_H
 #define HAUL_RANKS_RUN_EXIT_STATUS_H

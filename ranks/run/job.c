@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rank 0 alone reads the job; the others get its resolved text, so that what runs is what stands in
  * the results. In a series with sweeps each combination of their values is the same text parsed
  * with other changes; all of them are checked before anything runs. */
@@ -196,7 +197,8 @@ static int read_text(struct run *run, const struct run_options *options, struct 
 	return 0;
 }
 
-/* Of several sweeps, a combination whose values do not go together is left out, unless none is left. */
+/* Of several sweeps, a combination whose values do not go together is left out, unless none is
+ * left. */
 static int check_combinations(struct run *run, const struct run_options *options,
 			      struct generated_registry *generated, struct err *err)
 {

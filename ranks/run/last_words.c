@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Last words of a run that does not come to an end (watchdog.h): see state.h.
  *
- * All of it runs in a copy of the process, in one thread, beside the state in which the others were: nothing here may wait for
- * them, or take a lock of theirs. The others' figures are not here: their rows are zeros. */
+ * All of it runs in a copy of the process, in one thread, beside the state in which the others
+ * were: nothing here may wait for them, or take a lock of theirs. The others' figures are not here:
+ * their rows are zeros. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,8 +20,8 @@ struct last_words {
 	const char *sentence;
 };
 
-/* What has been counted so far: by threads that go on, or by a phase that has ended here but not everywhere. Without either the
- * phase has not begun to count. */
+/* What has been counted so far: by threads that go on, or by a phase that has ended here but not
+ * everywhere. Without either the phase has not begun to count. */
 static bool words_counted(struct phase_run *p, struct tally *t)
 {
 	struct err ignored = {0};

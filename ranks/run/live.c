@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Live figures: see live.h. */
 #include "ranks/run/live.h"
 
@@ -21,8 +22,8 @@
 /* How long a line that tells of the end of a phase waits for its reader. */
 enum { LIVE_END_MS = 1000 };
 
-/* Whether what is there may be written: live figures of an earlier run, an empty file, nothing; and a pipe or a terminal, from
- * which another program reads. */
+/* Whether what is there may be written: live figures of an earlier run, an empty file, nothing; and
+ * a pipe or a terminal, from which another program reads. */
 static int live_refuse(const char *path, bool *regular, struct err *err)
 {
 	static const char begins[] = "{\"time_unix_s\":";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Live figures for programs: a line of JSON per second while a phase runs, and one when it has
  * ended. Each line is one write, so that who reads it never finds half a line, and a file is whole
  * up to its last line at any time. The run never waits for a reader: while a pipe is full, lines

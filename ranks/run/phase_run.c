@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A phase on this rank: see phase_run.h. */
 #include "ranks/run/phase_run.h"
 

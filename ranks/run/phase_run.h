@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A phase on this rank, from what a workload needs for it to what came of it. Private to
  * ranks/run. */
 #ifndef HAUL_RANKS_RUN_PHASE_RUN_H

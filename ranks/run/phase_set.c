@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Phases that run at the same time, each on ranks of its own: see phase_set.h.
  *
  *	       team of all ranks: who has ended, failed or been asked to stop
@@ -114,7 +115,8 @@ static int set_check_size(const struct set_run *t, struct err *err)
 		phase->path, t->own.group->size, phase->set.rank_count);
 }
 
-/* Counts the null passes since it was called last, which come before the phase's work or after it. Returns their seconds. */
+/* Counts the null passes since it was called last, which come before the phase's work or after it.
+ * Returns their seconds. */
 static double set_null(struct set_run *t)
 {
 	double seconds = (double)t->p.null_ns / 1e9;
@@ -196,7 +198,8 @@ static int set_open_teams(struct set_run *t, struct err *err)
 	return rc == 0 ? group_broadcast(t->all, &t->p.utc_ns, sizeof(t->p.utc_ns)) : rc;
 }
 
-/* Ranks that stall are named from now on, by the phase's first rank, which the second one of its node names. */
+/* Ranks that stall are named from now on, by the phase's first rank, which the second one of its
+ * node names. */
 static int set_watch(struct set_run *t)
 {
 	struct run *run = t->run;

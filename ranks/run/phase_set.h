@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Phases that run at the same time: those of a "together", or one phase alone on all ranks. Private
  * to ranks/run. */
 #ifndef HAUL_RANKS_RUN_PHASE_SET_H

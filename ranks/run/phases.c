@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Running the phases of a job, with the pauses between them: see state.h. */
 #include <errno.h>
 #include <time.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Progress line on standard error: updated in place on a terminal, written now and then into a log.
  * Main thread of rank 0 only. */
 #ifndef HAUL_RANKS_RUN_PROGRESS_H

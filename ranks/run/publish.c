@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Publication of a phase: see publish.h. */
 #include "ranks/run/publish.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Publication of phases and of the phases within them. Private to ranks/run. */
 #ifndef HAUL_RANKS_RUN_PUBLISH_H
 #define HAUL_RANKS_RUN_PUBLISH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Run under MPI: see run.h. */
 #include "ranks/run/run.h"
 
@@ -164,7 +165,8 @@ out_free:
 	return rc;
 }
 
-/* Each node proves that the stores are on the file systems that the job means, before the first byte. */
+/* Each node proves that the stores are on the file systems that the job means, before the first
+ * byte. */
 static int run_stand(struct run *run, struct err *err)
 {
 	uint64_t nodes;
@@ -325,7 +327,8 @@ static int run_watch(struct run *run, const struct run_options *options, struct 
 	return 0;
 }
 
-/* A launcher of another MPI starts each rank as a world of one, and all of them share one results file. */
+/* A launcher of another MPI starts each rank as a world of one, and all of them share one results
+ * file. */
 static int run_check_launcher(const struct run *run, struct err *err)
 {
 	static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS",
@@ -346,7 +349,8 @@ static int run_check_launcher(const struct run *run, struct err *err)
 	return 0;
 }
 
-/* Binds this rank to its cores, after which it is known whether the node is crowded, and aligns the clocks. */
+/* Binds this rank to its cores, after which it is known whether the node is crowded, and aligns the
+ * clocks. */
 static int run_settle(struct run *run, struct err *err)
 {
 	bool crowded = true;

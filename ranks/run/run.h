@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Run under MPI: the only place that calls MPI_Init. cli/ calls it for the verbs run, generate and
  * clean. */
 #ifndef HAUL_RANKS_RUN_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs of a series: for each combination of the sweeps' values first the warm-up runs, then the
  * repeats; or all combinations in turn. An error, a signal or the deadline ends the whole series;
  * what was published is kept. */

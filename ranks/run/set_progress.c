@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Progress line of a set of phases: see set_progress.h. */
 #include "ranks/run/set_progress.h"
 

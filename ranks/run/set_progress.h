@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The progress line of all phases of a set. The first rank of each phase sends notes to rank 0,
  * which shows them beside its own. Main thread only. */
 #ifndef HAUL_RANKS_RUN_SET_PROGRESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Signal thread: see signals.h. */
 #include "ranks/run/signals.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* State of a run on one rank. Private to ranks/. */
 #ifndef HAUL_RANKS_RUN_STATE_H
 #define HAUL_RANKS_RUN_STATE_H
@@ -117,13 +118,12 @@ enum exit_status run_clean(struct run *run, struct err *err);
 int run_series(struct run *run, const struct run_options *options, enum exit_status *status,
 	       struct err *err);
 
-/* In a copy of the process, for the watchdog: publishes what this rank knows of the phase that runs, as interrupted or failed,
- * and finishes the results. argument: the run. */
+/* In a copy of the process, for the watchdog: publishes what this rank knows of the phase that
+ * runs, as interrupted or failed, and finishes the results. argument: the run. */
 void run_last_words(void *argument, enum stop_reason reason, const char *sentence);
 
 /* The operation log, where options ask for it. All ranks open it or none does, and all close it.
- * Collective. close warns where a row could not be
- * written. */
+ * Collective. close warns where a row could not be written. */
 int run_op_log_open(struct run *run, const struct run_options *options, struct err *err);
 void run_op_log_discard(struct run *run); /* where the run does not begin: leaves no file */
 void run_op_log_close(struct run *run, const struct run_options *options);

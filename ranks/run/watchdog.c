@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Watchdog of a run: see watchdog.h. */
 #include "ranks/run/watchdog.h"
 
@@ -202,7 +203,8 @@ static void take_reason(struct watchdog *w, struct watchdog_board *board, bool s
 	}
 	if (board)
 		reason = atomic_load(&board->reason);
-	/* An error ends a phase by its own way; a signal that came to another rank counts at once. */
+	/* An error ends a phase by its own way; a signal that came to another rank counts at
+	 * once. */
 	if (reason > w->reason && reason < STOP_ERROR && reason != STOP_OTHERS_FAILED)
 		stop_ask(w->stop, (enum stop_reason)reason);
 	if (reason && !w->asked_ns)
@@ -292,8 +294,8 @@ static bool speaks(const struct watchdog *w, struct watchdog_board *board, uint6
 	return atomic_compare_exchange_strong(&board->speaker, &nobody, w->seat + 1);
 }
 
-/* All ranks of the node end at one moment, with one status: the launcher kills those that are left when it sees the first one
- * end, and tells that. */
+/* All ranks of the node end at one moment, with one status: the launcher kills those that are left
+ * when it sees the first one end, and tells that. */
 static void leave(const struct watchdog_board *board)
 {
 	uint64_t over_ns = atomic_load(&board->over_ns);
@@ -318,8 +320,8 @@ static void end_run(struct watchdog *w, struct watchdog_board *board, uint64_t n
 		atomic_store(&board->over, (uint32_t)status + 1);
 		leave(board);
 	}
-	/* MPI_Abort is not allowed here, because this is not the main thread. When a process exits without
-	 * MPI_Finalize, the launcher ends the others. */
+	/* MPI_Abort is not allowed here, because this is not the main thread. When a process exits
+	 * without MPI_Finalize, the launcher ends the others. */
 	_exit(status);
 }
 

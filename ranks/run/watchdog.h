@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Watchdog: ends a run that was told to end and does not.
  *
  *	stop: a signal,      grace                       the last words
@@ -69,7 +70,8 @@ struct watchdog {
 };
 
 void watchdog_init(struct watchdog *w, struct stop *stop);
-/* Where the ranks of a node know each other. label: of this rank in messages. Collective over node. */
+/* Where the ranks of a node know each other. label: of this rank in messages. Collective over
+ * node. */
 int watchdog_open(struct watchdog *w, struct group *node, uint32_t node_index, const char *label,
 		  struct err *err);
 /* The results are complete: there is nothing more to say. Also where it was not opened. */
@@ -77,21 +79,24 @@ void watchdog_close(struct watchdog *w);
 /* The main thread's beat, for mpi_group_set_watched. */
 _Atomic uint64_t *watchdog_beat(struct watchdog *w);
 
-/* Signal thread, some times a second. signalled: a signal has come just now. Does not return once the run is over. */
+/* Signal thread, some times a second. signalled: a signal has come just now. Does not return once
+ * the run is over. */
 void watchdog_look(struct watchdog *w, bool signalled);
 /* For how long the signal thread may sleep until the next look. */
 uint64_t watchdog_nap_ns(const struct watchdog *w);
 
-/* Main thread: it hears a reason to stop from others; it has made a step on its way out, which begins a new grace. */
+/* Main thread: it hears a reason to stop from others; it has made a step on its way out, which
+ * begins a new grace. */
 void watchdog_hear(void *watchdog, uint64_t reason);
 void watchdog_touch(struct watchdog *w);
 /* Main thread: phase_context.overdue. A grace later the run ends. */
 void watchdog_overdue(void *watchdog, uint64_t since_ns);
-/* Main thread: work on the files of the results begins, or has ended. Begins does not return where the watchdog has the
- * last word. */
+/* Main thread: work on the files of the results begins, or has ended. Begins does not return where
+ * the watchdog has the last word. */
 void watchdog_pen(struct watchdog *w, bool begins);
-/* Main thread: brackets a write of results, a step of which may take limit_ns. A step that takes longer ends the run, because
- * the others would wait for ever; the file stays as last published. 0: no write goes on. */
+/* Main thread: brackets a write of results, a step of which may take limit_ns. A step that takes
+ * longer ends the run, because the others would wait for ever; the file stays as last published. 0:
+ * no write goes on. */
 void watchdog_write(struct watchdog *w, uint64_t limit_ns);
 
 #endif

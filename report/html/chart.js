@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 'use strict';
 // Charts. A chart shows columns of the JSON as they are. Hovering, a tap, or the arrow keys show the values at a point
 // below it; each has the exact number in its data-value. "Values" has all of them as a table.

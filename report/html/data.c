@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Data of a page: see data.h. */
 #include "report/html/data.h"
 

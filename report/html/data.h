@@ -1,5 +1,6 @@
-/* Data of a page: what haul report --json, --scaling --json and haul compare --json print of
- * these files, in one object, and no figure beside those. docs/internals/page.md has its keys.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Data of a page: what haul report --json, --scaling --json and haul compare --json print of these
+ * files, in one object, and no figure beside those. docs/internals/page.md has its keys.
  *
  * A page is bounded, whatever the files hold: once its room is used up, phases are brief or left
  * out, and long lists are cut. The data tell what was left out. */

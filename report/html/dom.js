@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 'use strict';
 // Elements. Texts come from files that anybody may have written: they are always set as text, never as HTML.
 const dom = (() => {

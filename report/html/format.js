@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 'use strict';
 // Numbers as people read them. Each function takes a value of the JSON, or null, and returns a text.
 const format = (() => {

@@ -1,5 +1,6 @@
-/* Page of HTML: the data, as JSON, between what the build has made of the files of this folder.
- * See docs/internals/page.md. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Page of HTML: the data, as JSON, between what the build has made of the files of this folder. See
+ * docs/internals/page.md. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +10,8 @@
 #include "report/html/parts.h"
 #include "report/shapes.h"
 
-/* "<" stands only within texts. Written as \u003c, none of them can end the element that holds
- * the data, or begin another one. */
+/* "<" stands only within texts. Written as \u003c, none of them can end the element that holds the
+ * data, or begin another one. */
 static void page_json(FILE *out, const char *json)
 {
 	for (; *json; json++) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 'use strict';
 // The page: what all files have in common, then each file with its phases; or a plan.
 (() => {

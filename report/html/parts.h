@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What stands before and after the data in a page: template, styles, scripts and the library that
  * draws. The build makes both from the files of this folder (cmake/EmbedPage.cmake). They have no
  * zero byte at their end. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 'use strict';
 // One phase: its verdict, its figures, its charts and tables.
 const phase = (() => {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 'use strict';
 // The page of a plan: what a job asks for on several numbers of nodes. Every figure is one that haul plan --json prints.
 const plan = (() => {

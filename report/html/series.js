@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 'use strict';
 // Several runs: repeats, the combinations of a sweep, files of different sizes, and comparisons.
 const series = (() => {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 'use strict';
 // Tables. A table that is wider than the page is moved by itself.
 const table = (() => {

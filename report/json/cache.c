@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What MLPerf's benchmark would report of a key-value cache as JSON: see report/cache.h. */
 #include "report/cache.h"
 #include "core/numbers.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Report of a whole file as JSON: see json.h. */
 #include "report/json/json.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Report as JSON. Keys are a contract (results-schema/json.md): they are added, never renamed.
  * Sizes are in bytes, times in seconds unless the key says _ns. Utilisation is a fraction. Sums of
  * ids are decimal strings, because they use all 64 bits.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Report of one phase as JSON: see json.h. */
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
-/* Ranks and nodes of a phase as JSON. How they differ: columns of equal length under "by_rank"
- * and "by_node", with a row for each rank or node; null where nothing is known, and for a single
- * node. Where there are more than a reader wants, a row holds several ranks (or nodes) of
- * consecutive numbers: their mean, and the worst of them. So what is read is bounded, whatever
- * the file holds. Those that were slower than the others: null where there is none. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranks and nodes of a phase as JSON. How they differ: columns of equal length under "by_rank" and
+ * "by_node", with a row for each rank or node; null where nothing is known, and for a single node.
+ * Where there are more than a reader wants, a row holds several ranks (or nodes) of consecutive
+ * numbers: their mean, and the worst of them. So what is read is bounded, whatever the file holds.
+ * Those that were slower than the others: null where there is none. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,8 +169,8 @@ static void rank_divide(struct rank_rows *out, const struct rank_counts *counts)
 	}
 }
 
-/* At most rows_max rows. Returns false where the phase has no ranks, or there is no memory. Free
- * it in either case. */
+/* At most rows_max rows. Returns false where the phase has no ranks, or there is no memory. Free it
+ * in either case. */
 static bool rank_rows_of(const struct results_file *f, const struct results_phase_read *p,
 			 bool of_nodes, uint32_t rows_max, struct rank_rows *out)
 {

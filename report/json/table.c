@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables as JSON: see report/table.h. */
 #include "report/json/json.h"
 

@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of a phase as JSON: each is an array of objects under the table's name, one object per
- * row, with the columns by their names. A row by text has its "name". Where the file tells how
- * the ranks differed in the row, it has the least and the greatest utilisation of a rank, and the
- * rank with the least. A time of something that was not done is null. Counts by code are an
- * object. A histogram of the row is an object of its quantiles. */
+ * row, with the columns by their names. A row by text has its "name". Where the file tells how the
+ * ranks differed in the row, it has the least and the greatest utilisation of a rank, and the rank
+ * with the least. A time of something that was not done is null. Counts by code are an object. A
+ * histogram of the row is an object of its quantiles. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,7 +143,8 @@ static double timeline_seconds(const struct results_timeline *t, uint64_t first,
 	return end == t->rows && t->last_s > 0 ? seconds - t->interval_s + t->last_s : seconds;
 }
 
-/* One column: what was counted, over the time in which it was; or the mean of shares of that time. */
+/* One column: what was counted, over the time in which it was; or the mean of shares of that
+ * time. */
 static void add_over_time(cJSON *to, const char *key, const struct results_timeline *t, int column,
 			  uint64_t fold)
 {

@@ -1,5 +1,6 @@
-/* Key-value caches as text: rates and percentiles of all ranks; then what MLPerf's key-value
- * cache benchmark would report, beside the same of all entries of all ranks; and its criteria. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Key-value caches as text: rates and percentiles of all ranks; then what MLPerf's key-value cache
+ * benchmark would report, beside the same of all entries of all ranks; and its criteria. */
 #include <math.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Client-side limits as text: a table with one row per phase for its busiest node, and
  * sentences. */
 #include <math.h>

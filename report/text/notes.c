@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Notes below the tables: how a phase ended, sentences of its workload, the first failures, and
  * where a store was not used as the job asks. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What all parts of a page use: see page.h. */
 #include "report/text/page.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text report, for people: whether the accelerators starved, by how much, and why; then the
  * figures. A page is written from top to bottom. Each part has a file of its own in this folder,
  * and each kind of phase with sentences or a table of its own (train.c, plain_io.c, streams.c,
@@ -34,8 +35,8 @@ struct text_kind {
 	 * sentences. told: what was found, and the targets, are in the headline. */
 	void (*sentences)(struct page *page, const struct results_phase_read *p, bool named,
 			  bool told);
-	/* The columns of a table with a struct phase_row per phase of the kind, below the table
-	 * of all phases, and what explains them, which ends with a newline. */
+	/* The columns of a table with a struct phase_row per phase of the kind, below the table of
+	 * all phases, and what explains them, which ends with a newline. */
 	const struct column *columns;
 	const char *below;
 	/* Prints what follows the table; not called where there is no phase of the kind. */

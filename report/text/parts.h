@@ -1,5 +1,6 @@
-/* Parts of a page (page.h) and kinds of phases with a part of their own. Each is in the file of
- * its name. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of a page (page.h) and kinds of phases with a part of their own. Each is in the file of its
+ * name. */
 #ifndef HAUL_REPORT_TEXT_PARTS_H
 #define HAUL_REPORT_TEXT_PARTS_H
 
@@ -13,8 +14,8 @@ void text_notes(struct page *page);  /* messages of phases */
 void text_store_notes(struct page *page);
 void text_own_times(struct page *page); /* what the run has spent on itself, where it is much */
 
-/* Sentences: about targets, except AU's and those of the phase that the headline has told; what phases cost each other; steps that stand out; ranks
- * and nodes that were slow. */
+/* Sentences: about targets, except AU's and those of the phase that the headline has told; what
+ * phases cost each other; steps that stand out; ranks and nodes that were slow. */
 void text_targets(struct page *page, const struct results_phase_read *told);
 void text_together(struct page *page);
 void text_steps(struct page *page);

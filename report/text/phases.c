@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Table of all phases, one row each. */
 #include <math.h>
 #include <stdlib.h>

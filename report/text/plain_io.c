@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plain I/O as text: a table of its own, because there are two rates, and the ranks that were done
  * last. */
 #include "report/against.h"

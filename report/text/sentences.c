@@ -1,6 +1,6 @@
-/* Sentences about phases: targets that a phase has, what phases that ran together cost each
- * other, steps of a training that stand out, and ranks and nodes that were slower than the
- * others. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sentences about phases: targets that a phase has, what phases that ran together cost each other,
+ * steps of a training that stand out, and ranks and nodes that were slower than the others. */
 #include <math.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Series of runs as text: its size; for repeats a table of statistics; for a sweep a table with one
  * line per combination. */
 #include <math.h>

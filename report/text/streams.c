@@ -1,5 +1,6 @@
-/* Checkpoints and model loading as text: how many bytes per second all ranks moved, and the
- * slowest one. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checkpoints and model loading as text: how many bytes per second all ranks moved, and the slowest
+ * one. */
 #include "core/units.h"
 #include "report/shapes.h"
 #include "report/text/parts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of text: see table.h. */
 #include "report/text/table.h"
 

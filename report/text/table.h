@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of text: columns are aligned by their visible width (UTF-8), the first to the left,
  * figures to the right. */
 #ifndef HAUL_REPORT_TEXT_TABLE_H

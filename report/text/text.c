@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text report as a whole: the order of its parts, its first line and its last line. */
 #include <stdlib.h>
 #include <string.h>

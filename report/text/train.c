@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Training as text: its verdict (report/verdict.h), with the word that matters in colour. */
 #include "report/verdict.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Test rig for stores: see rig.h. */
 #include "tests/backends/rig.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Test rig: a store, opened from options as in a job. */
 #ifndef HAUL_TESTS_BACKENDS_RIG_H
 #define HAUL_TESTS_BACKENDS_RIG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the table of capabilities: each has a bit, a name and words, and no two share one. */
 #include "backends/capability.h"
 

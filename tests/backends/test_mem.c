@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of mem://: objects, versions, capacity, and the block that ranks share. */
 #include <errno.h>
 #include <stdio.h>

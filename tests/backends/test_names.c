@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of names in a store: renaming, listing by pages, writing in place. */
 #include <errno.h>
 #include <stdio.h>

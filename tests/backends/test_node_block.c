@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of node blocks: phases on some ranks of a node find the same store as phases on the
  * others. */
 #include "backends/node_block.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of sim:// against times computed by hand. The clock is fake and starts at 1 s, so all times
  * are exact. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of sim:// on a machine that wakes sleepers late, in virtual time. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of choosing, checking and opening stores, and of null://. */
 #include <errno.h>
 #include <stdatomic.h>

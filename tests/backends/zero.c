@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Store zero://: every object exists, has the same size, and contains zeros. A reader's time on it
  * is the cost of haul and of moving bytes in memory. Nothing can be written.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Helpers for the tests of the command line: calls of haul without mpiexec, and checks of refusals."""
 import os
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """haul plan of checkpoints: MLPerf's totals to the byte, and each rank's bytes by DLIO's formulas, also for models and meshes
 that do not divide evenly."""
 import json

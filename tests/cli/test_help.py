@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Help and completion: the help of each verb, what the shell completes, and the refusals of wrong verbs and options."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """haul plan: the published figures for Aurora, MLPerf's sizes of data sets, the expected AU on sim://, tables over numbers
 of nodes, and the time and memory that the plan of very many files takes."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Verbs that run without MPI: schema, catalog, plan, report, topo, doctor and version, each on real input."""
 import json
 import os

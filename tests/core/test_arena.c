@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the arena: memory is zeroed and aligned, pieces do not overlap, and requests that are
  * too large are refused. */
 #include <stdint.h>

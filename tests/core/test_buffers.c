@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the buffer pool: slots are aligned, do not overlap, and are handed out once. */
 #include <CUnit/CUnit.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of clocks: the fake clock, sleeps of the real clock, and how long it spins. */
 #include <CUnit/CUnit.h>
 #include <pthread.h>

@@ -1,4 +1,6 @@
-/* Tests of clock readers: which machines they trust, that they keep to the clock, and that they never go back. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of clock readers: which machines they trust, that they keep to the clock, and that they
+ * never go back. */
 #include <CUnit/CUnit.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +84,8 @@ static void counts_on_from_the_last_answer(void)
 	CU_ASSERT_EQUAL(last > 1000, clock_ticks() != 0);
 }
 
-/* The clock stands while the counter goes on, so the clock's answer is before what the reader has said. */
+/* The clock stands while the counter goes on, so the clock's answer is before what the reader has
+ * said. */
 static void never_goes_back(void)
 {
 	struct clock_reader r;
@@ -119,8 +122,8 @@ static void does_not_count_on_from_an_old_answer(void)
 	CU_ASSERT_EQUAL(clock_read(&r), 1007);
 }
 
-/* Beside the kernel's clock, whatever else the machine does. 2 us are what a reader could be wrong by if the kernel
- * corrected its time by a tenth meanwhile. */
+/* Beside the kernel's clock, whatever else the machine does. 2 us are what a reader could be wrong
+ * by if the kernel corrected its time by a tenth meanwhile. */
 static void keeps_to_the_clock(void)
 {
 	uint64_t last = 0, wrong = 0;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of credits: no thread takes a credit that was not given, and every credit that was given is
  * taken. */
 #include <errno.h>

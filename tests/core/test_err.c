@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of error sentences: set, wrap, and truncation of long ones. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of reading a whole file, up to a limit. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,6 @@
-/* Tests of core/grow.h: items stay as an array becomes larger, and what cannot become larger stays as it is. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of core/grow.h: items stay as an array becomes larger, and what cannot become larger stays
+ * as it is. */
 #include "core/grow.h"
 #include "tests/unit.h"
 

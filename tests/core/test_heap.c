@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of core/heap.h: whatever comes in any order goes out in order, also while more comes. */
 #include "core/content/random.h"
 #include "core/heap.h"

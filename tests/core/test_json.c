@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the JSON check, its messages with line and column, and of the printer. */
 #include <cjson/cJSON.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of keys from outside: a key below the store's root is accepted, and a key that would leave
  * it is refused. */
 #include "core/key.h"

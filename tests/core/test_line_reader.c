@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Line reader and text writer: lines of every length, plain and compressed, whole and cut off. */
 #include "core/line_reader.h"
 

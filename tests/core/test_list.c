@@ -1,4 +1,6 @@
-/* Tests of core/list.h: a line keeps its order, a stack turns it round, and a member leaves from anywhere. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of core/list.h: a line keeps its order, a stack turns it round, and a member leaves from
+ * anywhere. */
 #include "core/list.h"
 #include "tests/unit.h"
 

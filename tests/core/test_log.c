@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the log: each event is one line, with the rank and the level. */
 #include <CUnit/CUnit.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Number sets: what parses, what is refused, and what is in a set. */
 #include "core/number_set.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of values from files as in /proc: lines of a key and a value. */
 #include <stdio.h>
 #include <stdlib.h>

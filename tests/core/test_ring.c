@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the ring buffer: records come in order, a full ring refuses, and two threads can share
  * it. */
 #include <pthread.h>

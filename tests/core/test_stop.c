@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of stop reasons: the largest one wins, whichever thread asks. */
 #include <CUnit/CUnit.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of targets: whether they are met, and how values and sentences are printed. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Times in ns and in the kernel's seconds and ns. */
 #include "core/time_ns.h"
 #include "tests/unit.h"

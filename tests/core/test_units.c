@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of units: sizes, times and rates are parsed, refused and printed. */
 #include <errno.h>
 #include <math.h>

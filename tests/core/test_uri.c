@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of store URIs: schemes, refusals, and placeholders. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of UTF-8 text: width in columns, and cuts between characters. */
 #include <string.h>
 

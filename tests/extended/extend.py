@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Generator of the sources of haul_extended: haul with one more account, measure, figure, target, table, option and
 capability. Each of them is one line in the table that declares its kind. The lines below are all that is added.
 

@@ -1,5 +1,7 @@
-/* Fuzzes the reader of recorded arrivals: any bytes end in requests within their bounds and in the order of time, or in a
- * sentence. Two parts together have as many requests as one that takes all rows. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fuzzes the reader of recorded arrivals: any bytes end in requests within their bounds and in the
+ * order of time, or in a sentence. Two parts together have as many requests as one that takes all
+ * rows. */
 #include <stdint.h>
 #include <stdlib.h>
 

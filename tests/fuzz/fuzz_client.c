@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the parsers of /proc: the first byte selects the parser, and any bytes are its file.
  * Nothing may crash, and the same text must always give the same values. */
 #include <stdint.h>

@@ -1,6 +1,8 @@
-/* Fuzzes the counters of samples in files that others made. The first byte selects the format and says whether DLIO made the
- * file, the second how many samples are expected; any bytes are the file. Nothing may crash or read outside the file, each
- * counter ends after few reads, and what is damaged has no samples. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fuzzes the counters of samples in files that others made. The first byte selects the format and
+ * says whether DLIO made the file, the second how many samples are expected; any bytes are the
+ * file. Nothing may crash or read outside the file, each counter ends after few reads, and what is
+ * damaged has no samples. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the parser of the head of an HTTP answer with any bytes, line by line: the values that it
  * keeps must be within bounds and terminated. */
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the parsers of credentials with any text: a shared file, metadata, tokens, a connection
  * string, a shared access signature. */
 #include <stdint.h>

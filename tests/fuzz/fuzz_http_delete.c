@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the answer to a delete of several keys, with any bytes, which arrive in pieces. Every key
  * must get a result, and no key may count as deleted unless the answer says so. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the pages of listings, of open uploads, and of an upload's parts, in S3's dialect and in
  * Azure's, with any bytes, which arrive in pieces. */
 #include <errno.h>

@@ -1,6 +1,7 @@
-/* Fuzzes the parser of HTTP/1.1 answers. The first byte of the input chooses the method and the size of the pieces in
- * which the rest arrives. However the bytes are cut, the parser must come to the same end, take no byte twice, and never
- * ask for more than the limits of a line. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fuzzes the parser of HTTP/1.1 answers. The first byte of the input chooses the method and the
+ * size of the pieces in which the rest arrives. However the bytes are cut, the parser must come to
+ * the same end, take no byte twice, and never ask for more than the limits of a line. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

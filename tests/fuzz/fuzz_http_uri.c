@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the parser of endpoints with any text: it refuses the text with a sentence, or the servers
  * that it finds are the same when their names are parsed again. */
 #include <stdint.h>

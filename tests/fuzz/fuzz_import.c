@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzing of the DLIO import: the bytes up to the first zero byte are a workload file, and each
  * text after a zero byte is an override. The import must refuse them with a sentence, or make a job
- * that is JSON and give a reason for each finding. The first text is also read as a list of overrides. */
+ * that is JSON and give a reason for each finding. The first text is also read as a list of
+ * overrides. */
 #include <cjson/cJSON.h>
 #include <stdint.h>
 #include <stdlib.h>

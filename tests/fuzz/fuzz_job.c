@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the way from text to a job and back. The input is a job's text and, after bytes 0x1e
  * (which JSON never contains), --set strings. For any input: nothing may crash, a refusal is a
  * sentence on one line, and the text of an accepted job parses to the same text. */

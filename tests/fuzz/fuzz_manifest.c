@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the parser of manifests with any bytes: they are refused with a sentence, or read and then
  * the same after writing and reading them again. */
 #include <stdint.h>

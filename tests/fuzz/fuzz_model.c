@@ -1,5 +1,7 @@
-/* Fuzzes the reader of published config.json: any bytes end in a description of a model or in a sentence. A description is then
- * checked as that of a job is, and where it is one, its parameters are counted. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fuzzes the reader of published config.json: any bytes end in a description of a model or in a
+ * sentence. A description is then checked as that of a job is, and where it is one, its parameters
+ * are counted. */
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stdint.h>

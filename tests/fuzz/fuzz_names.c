@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes templates of names and lists of names with any bytes: they are refused with a sentence, or
  * each name is a plain text that fits into its buffer. A list has as many names as it has lines
  * that are not empty. */

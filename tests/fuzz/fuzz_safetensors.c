@@ -1,6 +1,7 @@
-/* Fuzzes the readers of headers and indexes of safetensors with any bytes. The first two bytes say how many bytes of
- * tensors the file has; the others are its header, and once more an index. What is refused has a sentence; the tensors of
- * what is read are the whole file. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fuzzes the readers of headers and indexes of safetensors with any bytes. The first two bytes say
+ * how many bytes of tensors the file has; the others are its header, and once more an index. What
+ * is refused has a sentence; the tensors of what is read are the whole file. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
-/* Fuzzes the reader of key-value cache traces: any bytes, plain or compressed, end in rows or in a sentence. Rows are within
- * the bounds that they are promised to be in. Where errors are left out, the rows before the first one are the same. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fuzzes the reader of key-value cache traces: any bytes, plain or compressed, end in rows or in a
+ * sentence. Rows are within the bounds that they are promised to be in. Where errors are left out,
+ * the rows before the first one are the same. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the walks of formats. The first byte selects the format; any bytes are its file. Nothing
  * may crash, and the result must be the same for the whole file and for pieces of the size in the
  * second byte. If the highest bit of the first byte is set, the file comes in three ranges: first

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Main function of fuzz targets where there is no libFuzzer: it runs a target on each file of the
  * corpus and then on deterministic mutations of them, so that every build can run it as a test.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs that are told to end, at drawn moments, on stores that work, that are slow and that hang: each ends within its grace, its
 results open, and nothing that had finished is lost.
 

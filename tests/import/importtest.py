@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Helpers for the tests of haul import: they run haul, import texts and plan jobs."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """haul import dlio: every published workload can be imported and planned, every key of DLIO's schema is known, values are
 converted correctly, and broken files are refused."""
 import glob

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """haul import dlio of checkpoints: workloads that only checkpoint, and trainings that do."""
 import json
 import re

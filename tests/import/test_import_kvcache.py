@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """haul import kvcache: flags and config.yaml of MLPerf's key-value cache benchmark become a job that haul plans, what does not
 map is listed with a reason, and what is wrong is refused."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """haul import mlpstorage: each command line of MLPerf Storage's program becomes the job that DLIO's file of the workload becomes, each
 flag of its help is known and either maps or is told, and what is wrong is refused with the nearest word. What comes out plans and runs."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """haul import of files as they are found outside: of every generation of DLIO, of DAOS and Azure, with references, with
 parts that are empty, with names that DLIO does not have, and of files that are no workload at all."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Comparison with DLIO (bench/parity.py): the reasons that it gives for known figures, and its runs with handmade outputs of
 DLIO, with a stand-in program that takes DLIO's arguments, and without DLIO."""
 import copy

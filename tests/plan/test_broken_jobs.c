@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of broken jobs: each file of tests/fixtures/jobs is refused with one line that contains the
- * words in expected.txt, by the steps that rank 0 of a run takes. system/test_broken.py shows that such a
- * run ends on all ranks. */
+ * words in expected.txt, by the steps that rank 0 of a run takes. system/test_broken.py shows that
+ * such a run ends on all ranks. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the checks of a plan: what it refuses, and with which sentence. */
 #include <errno.h>
 #include <stdio.h>
@@ -217,7 +218,8 @@ static int stores_with_a_depth(const struct job *job, const struct job_phase *ph
 	return 0;
 }
 
-/* Whatever a kind of phase calls the option, the refusal names it; and the phase, where no option gives the depth. */
+/* Whatever a kind of phase calls the option, the refusal names it; and the phase, where no option
+ * gives the depth. */
 static void test_depth_by_its_option(void)
 {
 	static const char text[] =

@@ -1,4 +1,6 @@
-/* Checkpoints in a plan: what is refused, and that sizes computed once per kind of rank are those of all ranks. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checkpoints in a plan: what is refused, and that sizes computed once per kind of rank are those
+ * of all ranks. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>
@@ -216,7 +218,8 @@ static void test_ranks_alike(void)
 		for (uint32_t layout = CHECKPOINT_RANK; layout <= CHECKPOINT_SHARED; layout++)
 			for (uint32_t framing = 0; framing < ARCHIVE_KINDS; framing++) {
 				struct checkpoint_shape s = {
-					/* hidden is not divisible by heads; a tensor rank more than kv_heads */
+					/* hidden is not divisible by heads; a tensor rank more than
+					 * kv_heads */
 					.model = {.vocabulary = 101,
 						  .hidden = 50,
 						  .feed_forward = 77,
@@ -285,7 +288,8 @@ static void test_demand(void)
 	}
 }
 
-/* Readers with a mesh of their own move their shards: without ZeRO, each data rank the optimizer's states, too. */
+/* Readers with a mesh of their own move their shards: without ZeRO, each data rank the optimizer's
+ * states, too. */
 static void test_reader_mesh(void)
 {
 	const double weights = 2 * (2 * 64 * 16 + 6 * (16 + 16 * 32 + 256 + 16 + 3 * 16 * 48) + 16);
@@ -306,9 +310,9 @@ static void test_reader_mesh(void)
 	job_free(&job);
 }
 
-/* What does not stream has memory for the rank that writes most, in whole pages for each of its files, and no ring but to
- * read. In the last row that is a rank of stage 0, with the embedding, 2 of 6 layers of 3,104 parameters, and its eighth
- * of the optimizer's states. */
+/* What does not stream has memory for the rank that writes most, in whole pages for each of its
+ * files, and no ring but to read. In the last row that is a rank of stage 0, with the embedding, 2
+ * of 6 layers of 3,104 parameters, and its eighth of the optimizer's states. */
 static void test_memory_of_whole(void)
 {
 	static const struct {
@@ -346,9 +350,10 @@ static void test_memory_of_whole(void)
 	}
 }
 
-/* Ranks need unequal shares where only the first data rank writes all bytes, or the weights. Bytes in whole pages: of a
- * model of known size; of each rank's states of the optimizer; and of the weights of 4 stages, which have 2, 2, 1 and 1
- * layers, the first one with the embedding, and the last one with the head. */
+/* Ranks need unequal shares where only the first data rank writes all bytes, or the weights. Bytes
+ * in whole pages: of a model of known size; of each rank's states of the optimizer; and of the
+ * weights of 4 stages, which have 2, 2, 1 and 1 layers, the first one with the embedding, and the
+ * last one with the head. */
 static void test_memory_of_nodes(void)
 {
 	enum {

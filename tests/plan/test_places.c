@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the places of ranks: nodes, and the grid of tensor, pipeline and data parallelism. */
 #include "plan/plan.h"
 #include "tests/unit.h"

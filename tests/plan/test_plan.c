@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of `haul plan`: its figures against arithmetic done by hand. */
 #include <cjson/cJSON.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
-/* Tests of the data of the page of haul plan --html: each plan is that of haul plan --json, the table is that of several
- * numbers of nodes, and the figures per node are those of arithmetic done by hand. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the data of the page of haul plan --html: each plan is that of haul plan --json, the
+ * table is that of several numbers of nodes, and the figures per node are those of arithmetic done
+ * by hand. */
 #include "plan/page.h"
 
 #include <cjson/cJSON.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of data sets that grow with the number of ranks: their numbers of files, computed by
  * hand. */
 #include <errno.h>

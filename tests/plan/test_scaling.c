@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the scaling table of a plan, against arithmetic done by hand, for the training of the
  * scaling scripts. */
 #include "plan/scaling.h"

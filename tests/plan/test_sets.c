@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of ranks of phases that run together: their ranks and nodes, the sum of what they need, the
  * memory of the fullest node, and refusals, all computed by hand. */
 #include <errno.h>

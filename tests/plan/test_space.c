@@ -1,4 +1,6 @@
-/* Space for new files: what is asked for against what a file system says it has, one that counts no inodes among them. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Space for new files: what is asked for against what a file system says it has, one that counts no
+ * inodes among them. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>

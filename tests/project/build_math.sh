@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds whose flags say that no number is NaN, as -ffast-math does and icx by default: cmake/HaulMath.cmake undoes them,
 # and a compiler that will not have them undone is refused, by CMake and by core/arithmetic.h.
 set -uo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Build without optional libraries: without liburing, libyaml and CUnit, haul can be configured, built, installed and
 # run, and reports what it lacks. Without MPI and parallel HDF5, as on a login node, everything but run, generate and
 # clean can be built and works. The libraries are hidden from pkg-config, as if they were not installed.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Catalogue of ready jobs: haul plan computes the published figures for each (MLPerf Storage's demand per accelerator,
 Aurora's table), and the jobs for scaling tables read from the storage, not from the page cache."""
 import glob

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Circles of direct calls between .c files, which shared headers hide; check_layers.py refuses them.
 
 A call through a table of functions is no direct call, so a callback is no circle. Two or three files of one room may call each

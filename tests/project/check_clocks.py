@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clocks of waits: every wait uses the monotonic clock. A wait on the time of day could last for hours, or not at all, when
 somebody or NTP sets the clock. Only core/clock.c reads the time of day. A condition variable also waits on the time of day,
 unless pthread_condattr_setclock gave it the other clock."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sentence for a request that failed is composed in one place (backends/queue/failure.h); check_layers.py refuses a second."""
 import re
 

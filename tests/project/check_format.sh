@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Code layout: clang-format would change nothing in any C file.
 set -euo pipefail
 cd "${HAUL_SOURCE:?}"

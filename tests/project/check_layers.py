@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Layering of the sources: reads the source files and reports violations of the structure.
 
     check_layers.py [FOLDER]        checks the tree below FOLDER, by default below $HAUL_SOURCE

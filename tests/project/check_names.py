@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names of files in comments and pages: each must be the name of a file that exists, beside it or with its path.
 
 check_layers.py calls this, so that a comment cannot outlive the file that it sends its reader to."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Shell scripts: bash parses each of them, and shellcheck finds nothing in them.
 set -euo pipefail
 cd "${HAUL_SOURCE:?}"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Duplicate symbols: no two functions of the program have the same name. The linker takes the first one that it finds in
 # a static library, so a call could silently reach the wrong function. Argument: the build folder.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Static analysis: clang-tidy finds nothing in the program's C files, with the compile options of the build folder.
 #
 #   check_tidy.sh BUILD            all files

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Documentation: the documents agree with the program. Links lead to files and headings, in the source tree and in an
 installation. haul plan accepts the jobs that are shown. The verbs and options after `haul` exist, and some document
 explains each key of a job. Each fenced block names its language, so that docs_commands.py knows the commands. The examples

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands in the documents: each one runs without an error, in the order of the page, as a reader would type it. The pages
 come in the order of the table of contents (docs/README.md), since a later page uses the files that an earlier one has made.
 The jobs are made small, and paths outside the reader's folder are moved into a scratch folder.

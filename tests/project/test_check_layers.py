@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Test of check_layers.py: it reports the one violation in each of many small source trees."""
 import os
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """haul compare on results files on disk, whose repeats are drawn from known distributions with fixed seeds: how often equal sides
 are said to differ, how often a difference of 10 % is found, with a variation of 3 % and five repeats, and what becomes of a drift
 of 10 %.

@@ -1,5 +1,7 @@
-/* Judges results files: for each path on standard input, a line with the verdict about the first phase of its first two sides (1:
- * the first is faster, -1: the second is, 0: neither is shown to be), and whether their repeats were compared in pairs. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Judges results files: for each path on standard input, a line with the verdict about the first
+ * phase of its first two sides (1: the first is faster, -1: the second is, 0: neither is shown to
+ * be), and whether their repeats were compared in pairs. */
 #include <stdio.h>
 #include <string.h>
 

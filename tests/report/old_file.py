@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reports of old results files: haul report gives for a file of schema version 2 the same values as the haul that wrote it, in
 every key of JSON, every column of CSV and the text. A file of another version is refused. Argument: the folder of the
 fixtures."""

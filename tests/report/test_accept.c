@@ -1,5 +1,6 @@
-/* Tests of acceptance: each criterion with results that meet it, that miss it and that cannot answer it; rules that are
- * refused. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of acceptance: each criterion with results that meet it, that miss it and that cannot
+ * answer it; rules that are refused. */
 #include "report/accept.h"
 
 #include <cjson/cJSON.h>
@@ -316,7 +317,8 @@ static void test_unanswered(void)
 	free(x);
 }
 
-/* One repeat has no variation, and a phase of less than half a second does not tell whether the client was the limit. */
+/* One repeat has no variation, and a phase of less than half a second does not tell whether the
+ * client was the limit. */
 static void test_too_little(void)
 {
 	struct fixture *x = fresh();

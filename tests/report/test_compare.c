@@ -1,5 +1,6 @@
-/* Tests of comparisons: sides, what differs between them, ratios, sentences, JSON, and how often a comparison of equal sides
- * ends in a verdict. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of comparisons: sides, what differs between them, ratios, sentences, JSON, and how often a
+ * comparison of equal sides ends in a verdict. */
 #include "report/compare.h"
 
 #include <cjson/cJSON.h>
@@ -117,7 +118,8 @@ static void refused(const struct results_file *const *files, unsigned count, con
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, why));
 }
 
-/* The geometric means are 1.3 and 1 GB/s; 12.7062 * sqrt(0.01^2 / 2) * sqrt(2) would be one degree of freedom. */
+/* The geometric means are 1.3 and 1 GB/s; 12.7062 * sqrt(0.01^2 / 2) * sqrt(2) would be one degree
+ * of freedom. */
 static void two_files(struct fixture *a, struct fixture *b)
 {
 	begin(a, "a.h5");
@@ -189,7 +191,8 @@ static void test_two_files(void)
 	CU_ASSERT(c->side_count == 2 && c->phase_count == 1 && c->verdicts == 1);
 	pair = &c->phases[0].pairs[0];
 	CU_ASSERT(pair->judged && pair->metric == COMPARE_BYTES && c->level == 0.95);
-	/* equal variances of 0.01 squared, 4 degrees of freedom: 2.776445 * 0.01 * sqrt(2 / 3) = 0.0226696 */
+	/* equal variances of 0.01 squared, 4 degrees of freedom: 2.776445 * 0.01 * sqrt(2 / 3) =
+	 * 0.0226696 */
 	CU_ASSERT_DOUBLE_EQUAL(pair->ratios[COMPARE_BYTES].ratio, 1.3, 1e-6);
 	CU_ASSERT_DOUBLE_EQUAL(pair->ratios[COMPARE_BYTES].low, 1.3 * exp(-0.0226696), 1e-6);
 	CU_ASSERT_DOUBLE_EQUAL(pair->ratios[COMPARE_BYTES].high, 1.3 * exp(0.0226696), 1e-6);
@@ -278,7 +281,8 @@ static void test_signs(void)
 	done(c);
 }
 
-/* Numbers of a job stand beside what people have written in the same unit, and are not different where they mean the same. */
+/* Numbers of a job stand beside what people have written in the same unit, and are not different
+ * where they mean the same. */
 static void test_units(void)
 {
 	static const char *const wanted[][3] = {

@@ -1,5 +1,6 @@
-/* Tests of doubts: for each row of the table a phase that raises it, and one that does not; and in all of them text
- * and page begin with the same sentence. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of doubts: for each row of the table a phase that raises it, and one that does not; and in
+ * all of them text and page begin with the same sentence. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Test of one more column: tests/report/CMakeLists.txt adds one row to the columns of the scaling
  * table and one to those of a comparison, and nothing else. Text, JSON and CSV have it. */
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Tests of parts of a report: the empty line before each part of a page, the highest rate of plain reads, and rows of time that are
- * folded, of which the last one has fewer. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of parts of a report: the empty line before each part of a page, the highest rate of plain
+ * reads, and rows of time that are folded, of which the last one has fewer. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Tests of the ratio of two sides: against values computed by hand, and how often it errs on measurements drawn from
- * known distributions. All draws are seeded. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the ratio of two sides: against values computed by hand, and how often it errs on
+ * measurements drawn from known distributions. All draws are seeded. */
 #include <math.h>
 #include <stdio.h>
 
@@ -33,8 +34,8 @@ static void exp_of(double *values, const double *logs, uint32_t n)
 		values[i] = exp(logs[i]);
 }
 
-/* Logarithms with means 0.12 and 0.025, and variances of these means 0.0004 / 3 and 0.0005 / 3 / 4: 3.2347 degrees of
- * freedom, half of the interval 0.0404233. */
+/* Logarithms with means 0.12 and 0.025, and variances of these means 0.0004 / 3 and 0.0005 / 3 / 4:
+ * 3.2347 degrees of freedom, half of the interval 0.0404233. */
 static void test_welch(void)
 {
 	static const double logs[2][4] = {{0.10, 0.12, 0.14}, {0.01, 0.02, 0.03, 0.04}};
@@ -58,8 +59,8 @@ static void test_welch(void)
 	CU_ASSERT(ratio_of(&a, &b, 0.9999).verdict == 0);
 }
 
-/* Differences 0.05, 0.07 and 0.09 of pairs whose means rise by 0.0075 per second, by the line through 0, 0.02 and 0.03 at
- * 0.5, 2.5 and 4.5 s. The second of each pair is a second later. */
+/* Differences 0.05, 0.07 and 0.09 of pairs whose means rise by 0.0075 per second, by the line
+ * through 0, 0.02 and 0.03 at 0.5, 2.5 and 4.5 s. The second of each pair is a second later. */
 static void test_pairs(void)
 {
 	static const double middles[] = {0, 0.02, 0.03}, differences[] = {0.05, 0.07, 0.09};
@@ -84,7 +85,8 @@ static void test_pairs(void)
 	CU_ASSERT(!ratio_of(&a, &b, 0.95).paired);
 }
 
-/* Only the first side becomes faster, by 30 %. The pairs are 1.1 to 1.43, and their ratio is what is said. */
+/* Only the first side becomes faster, by 30 %. The pairs are 1.1 to 1.43, and their ratio is what
+ * is said. */
 static void test_drift_of_one_side(void)
 {
 	static const double first[] = {1.1, 1.2, 1.3, 1.4, 1.43},
@@ -123,8 +125,8 @@ static void test_too_few(void)
 	CU_ASSERT(r.ratio == 1 && r.verdict == 0);
 }
 
-/* How the repeats of a trial are made: side A is faster by a factor, all values vary by cv, and speed changes evenly
- * by a factor from the first measurement to the last one. */
+/* How the repeats of a trial are made: side A is faster by a factor, all values vary by cv, and
+ * speed changes evenly by a factor from the first measurement to the last one. */
 struct trial {
 	double faster, cv, drift;
 	bool in_turn;
@@ -167,7 +169,8 @@ static struct outcome try_often(const struct trial *t, uint64_t seed)
 	return o;
 }
 
-/* Of 400 comparisons of equal sides 20 are expected to err, and 33 are 3 standard deviations more. */
+/* Of 400 comparisons of equal sides 20 are expected to err, and 33 are 3 standard deviations
+ * more. */
 static void test_false_verdicts(void)
 {
 	static const struct trial trials[] = {
@@ -189,8 +192,8 @@ static void test_false_verdicts(void)
 	}
 }
 
-/* The power of five pairs is 95.1 %: of 400 trials 380 are expected to end in a verdict, and 367 are 3 standard deviations
- * less. */
+/* The power of five pairs is 95.1 %: of 400 trials 380 are expected to end in a verdict, and 367
+ * are 3 standard deviations less. */
 static void test_power(void)
 {
 	static const struct {
@@ -213,8 +216,8 @@ static void test_power(void)
 	}
 }
 
-/* Of repeats one side after the other, a drift of 10 % is found, and does not pass for a difference. A much larger difference
- * is still judged. */
+/* Of repeats one side after the other, a drift of 10 % is found, and does not pass for a
+ * difference. A much larger difference is still judged. */
 static void test_drift(void)
 {
 	static const struct trial equal = {.faster = 1, .cv = 0.005, .drift = 1.1};

@@ -1,5 +1,6 @@
-/* Tests of the report on a file in which every figure is known: its text, as in the pages of docs, and
- * its JSON and CSV. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the report on a file in which every figure is known: its text, as in the pages of docs,
+ * and its JSON and CSV. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of skew: which ranks stand out because the others wait for them, or because they are done
  * later, and the exact bounds of both. */
 #include "report/skew.h"

@@ -1,5 +1,6 @@
-/* Tests of who is slow: the fence by hand, ranks and nodes of known phases, and how often chance alone names
- * somebody. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of who is slow: the fence by hand, ranks and nodes of known phases, and how often chance
+ * alone names somebody. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,8 +22,8 @@ static void test_median(void)
 	CU_ASSERT_TRUE(isnan(fence_median(even, 0)));
 }
 
-/* The logarithms of 1, 2, 4, 8, 16 are 0 to 4 times ln 2. Their median is 2 ln 2, and their distances from it are
- * 2, 1, 0, 1, 2 times ln 2, of which the middle one is ln 2. */
+/* The logarithms of 1, 2, 4, 8, 16 are 0 to 4 times ln 2. Their median is 2 ln 2, and their
+ * distances from it are 2, 1, 0, 1, 2 times ln 2, of which the middle one is ln 2. */
 static void test_fence_by_hand(void)
 {
 	const double values[] = {16, 2, 1, NAN, 8, 4}, ln2 = log(2);
@@ -31,8 +32,8 @@ static void test_fence_by_hand(void)
 	CU_ASSERT_TRUE_FATAL(fence_of(&f, values, 6, 1));
 	CU_ASSERT_DOUBLE_EQUAL(f.median, 2 * ln2, 1e-12);
 	CU_ASSERT_DOUBLE_EQUAL(f.mad, ln2, 1e-12);
-	/* One value is looked at: chance exceeds sqrt(2 ln 50) = 2.80 deviations, so 3 it is. Five values widen
-	 * the fence by 1 + 16 / 5. */
+	/* One value is looked at: chance exceeds sqrt(2 ln 50) = 2.80 deviations, so 3 it is. Five
+	 * values widen the fence by 1 + 16 / 5. */
 	CU_ASSERT_DOUBLE_EQUAL(f.reach, 3 * 4.2 * 1.4826 * ln2, 1e-9);
 	CU_ASSERT_FALSE(fence_beyond(&f, 16, 16));
 	CU_ASSERT_TRUE(fence_beyond(&f, 4 * exp(f.reach) * 1.01, 1e9));
@@ -134,7 +135,8 @@ static void test_nobody(void)
 
 	make(&made, 16, 4);
 	CU_ASSERT_FALSE(slow_of(&made.phase, &s));
-	/* Two nodes, one slower than the other: nobody can tell which of them is as it should be. */
+	/* Two nodes, one slower than the other: nobody can tell which of them is as it should
+	 * be. */
 	make(&made, 8, 4);
 	for (uint32_t i = 4; i < 8; i++)
 		slow_down(&made, i);
@@ -297,8 +299,9 @@ static void test_words(void)
 	free(text);
 }
 
-/* A run in which no rank is slower than another: each reads as often from the same store, whose latencies are
- * drawn, and each node has its own luck. Requests follow one another, so the wait of a rank is their sum. */
+/* A run in which no rank is slower than another: each reads as often from the same store, whose
+ * latencies are drawn, and each node has its own luck. Requests follow one another, so the wait of
+ * a rank is their sum. */
 struct shape {
 	const char *name;
 	uint32_t ranks, per_node, reads;
@@ -318,7 +321,8 @@ static const struct shape shapes[] = {
 };
 enum { SHAPES = sizeof(shapes) / sizeof(*shapes), RUNS = 100 };
 
-/* The same as of the file (results-schema/read_latencies.c): the 99th percentile, and what it is at least. */
+/* The same as of the file (results-schema/read_latencies.c): the 99th percentile, and what it is at
+ * least. */
 static void make_latencies(struct results_latency_row *row, double *values, uint32_t n)
 {
 	double error = sqrt(0.99 * 0.01 / n), least = 0.99 - 3 * error;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of statistics against values computed by hand and against tables of Student's t, and of the
  * repeats of a series, which are combined. */
 #include <cjson/cJSON.h>

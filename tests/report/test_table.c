@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of tables and documents: columns of every type and format, each as text, JSON and CSV. */
 #include "report/table.h"
 

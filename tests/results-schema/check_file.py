@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Results file as other tools read it, h5py, h5dump and h5wasm: names of columns, valid NXdata, and merged histograms that are the
 sum of the ranks' rows. Argument: the program that writes a results file."""
 import json

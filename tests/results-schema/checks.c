@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/results-schema/checks.h"
 
 #include <math.h>
@@ -74,7 +75,8 @@ static void check_steps(const struct results_phase_read *p, uint32_t ranks)
 	}
 }
 
-/* The last rank has the least AU, which is also that of all, because an epoch ends with its last rank. */
+/* The last rank has the least AU, which is also that of all, because an epoch ends with its last
+ * rank. */
 static void check_epochs(const struct results_rows *epochs, uint32_t ranks)
 {
 	const struct results_spread *s = epochs->spread;

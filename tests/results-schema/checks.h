@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks of a phase that was read back from results.h5. synthetic.h has what was written. */
 #ifndef HAUL_TESTS_RESULTS_SCHEMA_CHECKS_H
 #define HAUL_TESTS_RESULTS_SCHEMA_CHECKS_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Damaged and hostile results files: an object or attribute is missing, has another type or shape, or has millions of rows.
 haul report reads such a file or refuses it with a sentence. It never crashes, and allocates no memory for data that a file
 only claims to have. The test runs a part of the cases, and with HAUL_TEST_FULL=1 all of them. The argument: a program that

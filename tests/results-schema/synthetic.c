@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Synthetic workload: see synthetic.h. */
 #include "tests/results-schema/synthetic.h"
 

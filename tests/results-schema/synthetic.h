@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Synthetic workload: made-up tables, and tallies in which a test can compute every figure. */
 #ifndef HAUL_TESTS_RESULTS_SYNTHETIC_H
 #define HAUL_TESTS_RESULTS_SYNTHETIC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of results.h5, written by any number of ranks and read back. Run by mpiexec. The file stays
  * at the given path (default: the working folder), so that other tools can read it. */
 #include <dirent.h>
@@ -370,8 +371,8 @@ static void check_discarded(const char *path, bool older, struct group *g)
 	}
 }
 
-/* Publishes a phase. Every rank, also one that only waits, hears of steps, and that one of them moves
- * as much as the files are large. */
+/* Publishes a phase. Every rank, also one that only waits, hears of steps, and that one of them
+ * moves as much as the files are large. */
 static void check_steps_told(struct results *r, const char *path, bool parallel, struct group *g)
 {
 	struct results_file *f;
@@ -437,8 +438,9 @@ static uint64_t check_running_file(const char *path, uint32_t number)
 	return bytes;
 }
 
-/* A phase is published while it runs, by and by: each publication takes the place of the one before, also if there is no
- * room for one of them. What was published before is kept, until the phase has ended. */
+/* A phase is published while it runs, by and by: each publication takes the place of the one
+ * before, also if there is no room for one of them. What was published before is kept, until the
+ * phase has ended. */
 static void check_running(struct results *r, const char *path, uint32_t number, const char *kind,
 			  void (*fill)(struct tally *t, uint32_t rank), struct group *g)
 {

@@ -1,6 +1,8 @@
-/* Cost of publishing the runs of a series, and the phases of a job of many: the last of 60 (in full: 1,000)
- * costs no more than twice what the first costs, in bytes written and in calls of reading and writing, but for
- * the phases that share its side file. Each rank is a node, and two nodes are many here: their rows of the client's side are folded. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cost of publishing the runs of a series, and the phases of a job of many: the last of 60 (in
+ * full: 1,000) costs no more than twice what the first costs, in bytes written and in calls of
+ * reading and writing, but for the phases that share its side file. Each rank is a node, and two
+ * nodes are many here: their rows of the client's side are folded. */
 #include <errno.h>
 #include <inttypes.h>
 #include <mpi.h>
@@ -118,7 +120,8 @@ static int check_file(const char *path, uint32_t phases, bool series)
 	return failed;
 }
 
-/* count phases, one a run or all of one run. The cost of a phase swings as a side file fills, so costs are of a quarter of them. */
+/* count phases, one a run or all of one run. The cost of a phase swings as a side file fills, so
+ * costs are of a quarter of them. */
 static int check_many(uint32_t count, bool series, struct group *g)
 {
 	uint64_t first[COSTS] = {0}, last[COSTS] = {0}, one[COSTS];

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servers written in Python, as processes that the test forks."""
 import os
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ports of the servers that tests start."""
 import contextlib
 import random

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Fault-injecting HTTP proxy: it stands before a server, injects faults by rules, or asks for tokens, and counts what it did.
 It keeps the Host header, so that signatures stay valid. Rules that answer by themselves need no server behind the proxy.
 

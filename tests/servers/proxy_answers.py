@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answers that the proxy makes up, and those of a server that it changes; checksums of bodies."""
 import base64
 import hashlib

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs a program with an object store: starts the server, makes an empty bucket or container, and passes its address in
 HAUL_TEST_STORE.
 

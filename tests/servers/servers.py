@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servers for the tests of object stores: real ones, each with its own folder and ports, so that tests can run at the same
 time. `with` starts a server and removes it at its end:
 

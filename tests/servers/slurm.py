@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Slurm for the tests of job scripts: a real one on this machine, without systemd, with its own folder and ports. It runs
 slurmctld, munge, and one slurmd for each of a few virtual nodes. All its processes are ended at its end.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A process that uses MPI and HDF5 and does nothing: the baseline for haul's own memory. Prints its
  * peak resident set in KiB. */
 #include <hdf5.h>

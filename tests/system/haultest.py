@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Helpers for system tests: they run haul under mpiexec, read its results, and report what failed.
 
 A test script is a list of functions test_…; its last line calls main(). Each function belongs to the test that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The three options of MLPerf's key-value cache benchmark, scaled down: the phases of the catalogue's job with a hundredth of the
 tokens and a tenth of the users, on one store each.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Helpers for system tests of object stores, in addition to haultest: servers, jobs on them, and comparisons of files."""
 import filecmp
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pauses between phases: they last as long as the job says, count in no account, and are ended by a signal."""
 import os
 import signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Broken jobs: haul refuses them on all ranks with exit status 2 and one sentence with the JSON path, and writes nothing.
 The cases and a part of their sentences are in tests/fixtures/jobs; test_broken_jobs.c tests all of them without MPI."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs of all ready jobs, made small: each generates its data, trains for two epochs with all bytes verified, and reads as
 many bytes as readers of its format do. Cold jobs read data that was not in the page cache."""
 import glob

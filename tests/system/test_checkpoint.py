@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checkpoints: what is written is a whole checkpoint or none, it is read by the same ranks and by other meshes, each reader
 moves exactly its shard, and other programs open the files."""
 import glob

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cold reads of checkpoints, seen from outside haul: which pages of the files are in the page cache (fincore), what the disk
 delivers, and by which system calls (strace) each rank reads files that another node wrote."""
 import collections

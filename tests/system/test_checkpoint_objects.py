@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checkpoints on an object store: a model is written by 8 ranks, as objects of a rank or as one upload of all ranks, and read by
 8, 4 and 16; the gateway counts the bytes. Ranks that are killed leave no object that is not whole, and no checkpoint that a
 reader takes for whole.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`haul clean` lists what markers and descriptions name and what stands there: whatever was removed before, whatever number of
 ranks it has, and whatever cannot be removed beside it. It says what remained."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Load of the client's nodes: the rows of the results agree with what the kernel counts, taking them costs little, and the
 report names the client as the limit when it is."""
 import os

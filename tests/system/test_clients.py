@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Client profiles against Ceph's gateway: the requests of each are those of its row in docs/stores-objects-requests.md, and options of
 the job take precedence."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Evidence of cold reads: the share of the data that is in the page cache before it is read. It is all after a warm read,
 and none after dropping. A store in memory is never cold, and haul says so."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """haul run --interleave, haul compare and haul accept: combinations of a sweep in turn, on sim://, whose rates are known."""
 import csv
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Credentials of s3://: haul gets them from a shared file and from the metadata services of a container and an instance, and
 renews them before they expire. A gateway verifies them in each case."""
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """daos:// over the test library (tests/libs/dfs), which has the interface of libdfs over a directory, and behaves as a
 DAOS does (test_daos_faults.py). Runs with several ranks: every operation of io, a training on each format, one connection
 for all ranks; and the sentences where there is no library.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """daos:// over the test library (tests/libs/dfs), where the agent, the servers or rights are not as they should be: runs end,
 keep what they measured, and say what to look at.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decoding of samples (decode: checksum): undamaged files are read without a message, and a damaged one ends the run with a
 sentence."""
 import os

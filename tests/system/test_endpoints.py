@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Several endpoints of one store: requests are balanced over gateways by each policy, as the gateways' own counters say, and
 go on when one gateway is slow or is killed.
 

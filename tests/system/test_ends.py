@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A run ends when it is told to, whatever its threads are stuck in: a file that never opens (a FIFO, as a hung mount is), a
 rank that is stopped, a store that accepts and is silent. What is known is published as interrupted; finished phases stay.
 

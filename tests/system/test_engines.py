@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Engines of file://: each trains on the same data, the results contain the settings in effect, and strace sees the system
 calls of that engine."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Existing data sets: haul trains on files that it did not make, with names by DLIO's rules, by templates or by lists. It
 reports files that do not fit the job by their names, before it reads them, and never removes such files."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Extension of haul by one more account, measure, figure, target, table, option and capability, each of them one line in one
 table (tests/extended/extend.py). They appear wherever haul shows things of their kind, although no other code of the
 program knows of them."""

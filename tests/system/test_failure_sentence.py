@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One sentence for a failure: a store that asks to slow down for ever is told in the same words by every kind of phase and by
 the verbs, but for the name of the object."""
 import json

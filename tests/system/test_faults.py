@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults of files, disks and processes: all ranks stop together, and the results say what failed, where and why."""
 import contextlib
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures with one meaning: text, CSV, JSON, the page and /summary of one file say the same of each phase, in jobs of every
 kind, with warm-ups, limits, errors and several stores; and a difference that is planted is found."""
 import csv

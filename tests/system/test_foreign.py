@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What haul may write over: nothing, or a regular file of its kind. Links, devices, pipes and files of others are refused before
 anything is done, and stay as they are; names of files that are not whole yet cannot be foreseen. A results file has one owner."""
 import stat

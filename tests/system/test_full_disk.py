@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Full disk for the results, at any write to them: all ranks learn it at once, the run ends with a sentence, and earlier
 results stay.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Generated data sets: they are the same for any number of ranks, have the right sizes, can be resumed after a kill and read
 by numpy, and haul clean removes them completely."""
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plain I/O (phase io): its counts are those of strace, its data compress and deduplicate as asked for, the first and the
 last rank to finish are timed, and the report compares plain I/O with a training."""
 import collections

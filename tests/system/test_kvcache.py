@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Key-value caches: entries move between tiers and are what was written, a store never holds more than its tier and what is
 under way, nothing stays behind, and `haul clean` removes what a run that was killed has left."""
 import contextlib

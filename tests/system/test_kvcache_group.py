@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tensor groups of the phase kvcache: every rank moves its shards, a request takes as long as the slowest of its group, what several
 ranks hold is written once, nothing stays behind, and groups that cannot be are refused."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Key-value caches on an object store: entries are what was written, whole or in parts, and nothing stays, also not after a run
 that was killed and cleaned. Traces are replayed there, too."""
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tiers that several ranks share in the phase kvcache, on one node and on several: what one rank has written, the others read, and
 every byte is verified; one capacity holds for all; nothing stays behind, not even of a run that was killed; and what cannot be
 shared is refused."""

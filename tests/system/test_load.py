@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Model loading: each rank reads exactly its shard of safetensors files that other programs made, counted from outside, and
 a model that is broken ends the run with a sentence."""
 import glob

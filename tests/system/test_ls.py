@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """haul ls on local folders. test_ls_objects.py tests it on object stores."""
 from haultest import *
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """haul ls and the operation log on an object store, which tests/servers/run.py starts and haul fills."""
 import subprocess
 

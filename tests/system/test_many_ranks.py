@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Many ranks on few cores: what one rank asks of MPI and the memory that it takes do not grow with the number of ranks.
 
 test_many_ranks.py CALLS_LIBRARY"""

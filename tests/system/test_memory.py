@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Memory of a rank: it takes at most the job's buffers and 32 MiB more than an empty process with MPI and HDF5. Trainings
 read files with many samples, which have their full size and consist of holes; checkpoints and models that are loaded are
 larger than their buffers. A checkpoint that is made as a whole takes the memory that its plan says.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What happens to files and clocks while a run goes on changes no figure and loses none.
 
 test_mid_run.py FULL_DISK WALL_CLOCK: the libraries that make writes fail, and that step the wall clock."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """haul's own cost, measured on null://: the accounts add up exactly, and the median step reaches an AU of 99.5 % with 2 ranks
 and steps of 5 ms. Time in which ready threads had no core is not counted as haul's. In the null pass
 a rank is late now and then, which shows what the barrier then costs."""

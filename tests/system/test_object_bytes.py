@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bytes and requests of s3:// and az://: other clients (boto3 with Ceph's gateway, requests signed by hand with Azurite) read
 what haul writes and the other way round, around the sizes of parts and with awkward prefixes. The server gets as many
 requests as the results say, and no output shows a secret."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What runs that were killed have left on an object store: objects, and uploads that nobody will end. `haul clean` removes both,
 of each kind of phase, and nothing that haul does not describe."""
 import time

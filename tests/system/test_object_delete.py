@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Deletes of several keys by one request: the results count keys and requests, no other object is deleted, and keys that fail
 are retried or reported."""
 from haultest import Folder, check, matrix, mpi, some

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stores that answer as S3 does, but not by the letter: a list of parts under another root, with prefixes before its names, as a
 page of HTML, or none at all. The server here keeps uploads in memory and answers each in the way that the test asks for."""
 import http.server

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults between haul and an object store, which a proxy injects one at a time and counts: the run completes where it can,
 and the results have the counts of the proxy."""
 import calendar

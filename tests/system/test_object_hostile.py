@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answers that no store should give, on each kind of store and over each transport: nothing wrong is taken where the framing tells,
 whatever is verified; a commit counts only by the store's own word; nothing lasts for ever, and no answer fills the memory."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faulty answers of object stores: endless listings, bodies that are not XML, impossible sizes and the like. haul ends soon
 with a sentence for each. The answers come from the proxy, without a server behind it."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mixed object workload (GET, PUT, STAT, DELETE and LIST by shares) on real object stores: a proxy counts the requests, on
 objects of random sizes and empty ones. Also retries during a warm-up."""
 import collections

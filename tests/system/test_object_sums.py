@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checksums of object stores: haul sends the right checksum with each write, a byte that changes on its way is found by the
 store or by haul, and without the option there are no checksums. MD5 is tested with Ceph's gateway and Azurite themselves;
 CRC-32C and the checksums in answers of S3 and Google are tested with proxy.py --sums before the gateway."""

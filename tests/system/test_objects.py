@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Object stores: the same training works on each of them, other clients read and write the same bytes, the counts are those of
 the servers, and refusals are sentences."""
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every node proves that a store is on the file system that the job means (`on`), before the first byte."""
 import os
 import tempfile

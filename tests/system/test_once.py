@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Samples of an epoch: each one outside the tail is read exactly once, for odd numbers of ranks, batches, files and workers.
 The order differs between epochs, and is the same for the same seed and any number of ranks."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Extension of haul by one more format, kind of phase and store, each of them one line in its table. The format of
 docs/add-a-format.md is listed, generated, streamed, verified and decoded, damaged files are found, and Python's tarfile
 reads the files. The kind of phase of docs/add-a-workload.md is planned, run, reported and compared with its targets. A

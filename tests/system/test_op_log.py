@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operation log (--op-log): its rows are the operations that the results count, on several stores and in all phases."""
 import collections
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two runs at once on one data set, checkpoint folder, tier or traced store: the second waits and finds it made, or says who has it. Nothing
 is lost, and a run that was killed keeps nobody out."""
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Binding of ranks to cores: the masks of all threads of all ranks, read from /proc during the run."""
 import glob
 import os

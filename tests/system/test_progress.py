@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Progress line: on a terminal it is updated in place, also under mpiexec. A pipe gets whole lines, --quiet switches it off,
 and it never goes to standard output. The live figures (--live) are lines of JSON, in a file or alone on standard output."""
 import json

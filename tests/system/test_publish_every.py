@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Phases that are published while they run: a run that is killed keeps figures that agree with each other and with the job,
 a run that is not killed ends with the same figures as without, and what cannot be published so is refused."""
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reading ranks (train.readers): strace shows which ranks read which files, the results show what the others receive, and the
 plan has predicted both. 8 ranks are 2 replicas of tensor 2 x pipeline 2, or one replica on several nodes."""
 import glob

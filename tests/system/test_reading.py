@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads of a training in each data format: the bytes and opens of an epoch, as strace counts them, are those of a real reader
 of the format, which this test computes from the files themselves. The report and the plan have the same numbers."""
 import collections

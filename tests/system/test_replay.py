@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Replaying traces of key-value caches: what reaches the store is what the trace asks for, row by row; traces that are wrong are
 refused; nothing stays behind, and `haul replay --clean` removes what a run that was killed has left."""
 import collections

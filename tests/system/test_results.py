@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Results file: h5py and h5dump open it, counts and bytes are those of strace, merged histograms are the sum of the ranks'
 rows, and runs that are refused, fail or are killed leave an older file or a valid new one."""
 import math

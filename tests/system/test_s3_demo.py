@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ready job s3_demo: it runs as docs/stores-objects.md describes it, with an S3 server on this machine
 (tests/servers/run.py), keys in the environment, and no change but the address of the server."""
 from haultest import *

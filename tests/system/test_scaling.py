@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scaling table (haul report --scaling): for runs of one job on 1, 2 and 4 simulated nodes, its figures agree with the reports
 of the single runs and with a computation by hand."""
 import csv

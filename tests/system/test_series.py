@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Series of runs: repeats, warm-ups and sweeps are stored in one results file, with known figures on sim://."""
 import os
 import shutil

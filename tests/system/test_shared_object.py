@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Shared objects: all ranks write one object in parts. It has the same bytes as the file that one rank writes, the right
 number of parts, and can be read by any number of ranks. If a part is missing, there is no object at all."""
 import os

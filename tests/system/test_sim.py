@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """AU and bytes of trainings on sim:// agree with a computation by hand, within one percentage point and the time that the
 machine took for other work. Every change runs only a few cases, since test_train_time.c has all of them in virtual time.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who is slow: a planted slow rank and a slow node are named in the report; a rank that waits for storage, and one that
 was stopped, are named in the log of rank 0 while it lasts. On sim://, whose slow ranks are slow in virtual time."""
 import os

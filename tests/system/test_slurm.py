@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Job scripts under a real Slurm with four virtual nodes: complete runs, signals, time limits, requeues, nodes that fail, and
 the scaling series."""
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Soak test: in long phases, the memory, descriptors and threads of the ranks do not grow."""
 import os
 import statistics

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stopping ranks that compute for a long time: a signal to one rank, or an error of one, ends a step of twenty minutes on all
 ranks, on one node and on several."""
 import os

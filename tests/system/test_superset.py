@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One data set for all numbers of nodes: smaller runs can use the data set of the largest one. They read each sample of its
 first files once, and nothing of the other files."""
 import os

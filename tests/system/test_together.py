@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Phases that run at the same time, each on ranks of its own: who ends whom, what is published, and how they share a
 store whose answers are known."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tokens of object stores: haul gets them from Google's metadata service, with the key of a Google service account, from
 Azure's managed identity and with an Azure client secret, and renews them when they expire."""
 import json

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Phase "lookup": asks the store for the size of every file of a data set, as many trainings do
  * before their first epoch. A pass is over when every file has been asked for.
  *

@@ -1,5 +1,7 @@
-/* Tests of phases that are published while they run: what is published agrees with itself and grows, on all ranks at
- * the same time, wherever ranks meet and whoever reads; and the phase ends with the same figures as without. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of phases that are published while they run: what is published agrees with itself and
+ * grows, on all ranks at the same time, wherever ranks meet and whoever reads; and the phase ends
+ * with the same figures as without. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,8 +138,8 @@ static void test_training(void)
 	CU_ASSERT_TRUE(steps > 0);
 }
 
-/* Phases of a crew, in which a rank gets SIM_RATE bytes per second. Each thread has at most DEPTH operations
- * under way. */
+/* Phases of a crew, in which a rank gets SIM_RATE bytes per second. Each thread has at most DEPTH
+ * operations under way. */
 enum {
 	SIM_RATE = 4000000,
 	BLOCK = 4096,
@@ -288,7 +290,8 @@ static struct fixture *run_once(const char *store, unsigned rate, const char *ph
 	return f;
 }
 
-/* What all ranks had moved when they were published last. A rank without a core may have moved nothing. */
+/* What all ranks had moved when they were published last. A rank without a core may have moved
+ * nothing. */
 static uint64_t seen_bytes(void)
 {
 	uint64_t bytes = 0;
@@ -298,8 +301,8 @@ static uint64_t seen_bytes(void)
 	return bytes;
 }
 
-/* Where other work has the cores, a phase may be over before its ranks have met for a snapshot. It then runs
- * again at half the rate, until some bytes are published. */
+/* Where other work has the cores, a phase may be over before its ranks have met for a snapshot. It
+ * then runs again at half the rate, until some bytes are published. */
 static struct fixture *run_crew(const char *store, const char *phase)
 {
 	struct fixture *f = run_once(store, SIM_RATE, phase);

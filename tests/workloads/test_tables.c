@@ -1,5 +1,6 @@
-/* Tests of the tables of every workload: names are unique, also among the columns that results.h5 adds to a rank's row;
- * targets name existing columns, and each role occurs once. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the tables of every workload: names are unique, also among the columns that results.h5
+ * adds to a rank's row; targets name existing columns, and each role occurs once. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Archive: a file of named tensors, as training frameworks save them.
  *
  *	header | tensor 0 | framing | tensor 1 | framing | … | trailer
@@ -41,7 +42,8 @@ struct archive {
 	struct archive_tensors tensors;
 	uint64_t size;    /* of the file */
 	uint64_t payload; /* bytes of all tensors */
-	/* Where each tensor begins, and behind the last one where the trailer begins: [count + 1]. */
+	/* Where each tensor begins, and behind the last one where the trailer begins: [count +
+	 * 1]. */
 	uint64_t *offsets;
 	uint64_t *ends; /* where each tensor ends: [count] */
 	const uint8_t *header;
@@ -49,19 +51,21 @@ struct archive {
 	void *state; /* the kind's own */
 };
 
-/* Lays the archive out, in memory of the arena: a few hundred bytes per tensor. tensors is copied; its argument must
- * live as long. -ENOMEM, or -EINVAL where the kind cannot hold the tensors, with a sentence. */
+/* Lays the archive out, in memory of the arena: a few hundred bytes per tensor. tensors is copied;
+ * its argument must live as long. -ENOMEM, or -EINVAL where the kind cannot hold the tensors, with
+ * a sentence. */
 int archive_make(struct archive *a, enum archive_kind kind, const struct archive_tensors *tensors,
 		 struct arena *arena, struct err *err);
 /* Size and payload without anything else; needs no memory that lasts. */
 int archive_size(enum archive_kind kind, const struct archive_tensors *tensors, uint64_t *size,
 		 uint64_t *payload, struct err *err);
 
-/* Makes bytes [at, at + length), which lie in the archive, of the one whose content has that key (fill_key). */
+/* Makes bytes [at, at + length), which lie in the archive, of the one whose content has that key
+ * (fill_key). */
 void archive_image(const struct archive *a, uint64_t key, uint64_t at, void *to, uint64_t length);
 
-/* Compares. Returns length when all bytes agree, else the position in data of the first one that differs. scratch:
- * ARCHIVE_SCRATCH_BYTES, the caller's. */
+/* Compares. Returns length when all bytes agree, else the position in data of the first one that
+ * differs. scratch: ARCHIVE_SCRATCH_BYTES, the caller's. */
 enum { ARCHIVE_SCRATCH_BYTES = 64 << 10 };
 uint64_t archive_verify(const struct archive *a, uint64_t key, uint64_t at, const void *data,
 			uint64_t length, void *scratch);

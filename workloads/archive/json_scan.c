@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/archive/json_scan.h"
 
 #include <cjson/cJSON.h>

@@ -1,4 +1,6 @@
-/* Kind of archive: what its functions do for archive.c, and what several kinds use. No state; any thread. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kind of archive: what its functions do for archive.c, and what several kinds use. No state; any
+ * thread. */
 #ifndef HAUL_WORKLOADS_ARCHIVE_KIND_H
 #define HAUL_WORKLOADS_ARCHIVE_KIND_H
 
@@ -10,15 +12,16 @@
 struct archive;
 
 struct archive_ops {
-	/* Sets size, header_bytes and trailer_bytes, and fills offsets, ends and state unless they are NULL. tensors
-	 * and payload are set, and the tensors are in order. -EINVAL with a sentence. */
+	/* Sets size, header_bytes and trailer_bytes, and fills offsets, ends and state unless they
+	 * are NULL. tensors and payload are set, and the tensors are in order. -EINVAL with a
+	 * sentence. */
 	int (*lay_out)(struct archive *a, struct err *err);
 	/* Bytes of state. NULL: the kind has none. */
 	size_t (*state_bytes)(const struct archive *a);
 	/* Makes the header, of header_bytes. NULL: the kind has none. */
 	void (*header)(const struct archive *a, uint8_t *out);
-	/* Makes bytes [at, at + length) of the file, between header and trailer. NULL: there the stream of the key
-	 * stands, without framing. */
+	/* Makes bytes [at, at + length) of the file, between header and trailer. NULL: there the
+	 * stream of the key stands, without framing. */
 	void (*data)(const struct archive *a, uint64_t key, uint64_t at, uint8_t *to,
 		     uint64_t length);
 	/* Where the bytes end that data makes in one go with byte at. Set where data is. */
@@ -29,13 +32,15 @@ struct archive_ops {
 };
 extern const struct archive_ops archive_raw, archive_safetensors, archive_torch;
 
-/* For lay_out of kinds without framing: the tensors follow the header without a gap, and end the file. */
+/* For lay_out of kinds without framing: the tensors follow the header without a gap, and end the
+ * file. */
 void archive_contiguous(struct archive *a, uint64_t header_bytes);
 
 /* The last tensor that begins at or before at; at is not in front of the first one. */
 uint64_t archive_last_begun(const struct archive *a, uint64_t at);
 
-/* The tensor as files have it: no framework stores four-bit numbers as such, but two of them in a byte. */
+/* The tensor as files have it: no framework stores four-bit numbers as such, but two of them in a
+ * byte. */
 void archive_stored(const struct archive *a, uint64_t i, struct tensor *out);
 
 #endif

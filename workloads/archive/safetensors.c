@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* safetensors: the tensors behind a header of JSON.
  *
  *	| n u64 | {"__metadata__":…, a row per tensor } spaces | tensor 0 | tensor 1 | …
@@ -25,7 +26,8 @@ static const char *const dtypes[MODEL_TYPE_COUNT] = {
 	[MODEL_FP8] = "F8_E4M3", [MODEL_INT8] = "I8",  [MODEL_UINT8] = "U8",
 };
 
-/* Tensor i's row, whose bytes begin at `at` behind the header; returns its length and moves at on. */
+/* Tensor i's row, whose bytes begin at `at` behind the header; returns its length and moves at
+ * on. */
 static uint32_t safetensors_row(const struct archive *a, uint64_t i, uint64_t *at,
 				char row[ROW_MAX])
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/archive/safetensors_read.h"
 
 #include <errno.h>
@@ -135,7 +136,8 @@ static bool safetensors_fits(const struct safetensors_tensor *t, uint32_t bits)
 	return elements * bits == (unsigned __int128)(t->end - t->begin) * 8;
 }
 
-/* A tensor whose name is read. `data` is where tensors begin in the file, data_bytes what there is of them. */
+/* A tensor whose name is read. `data` is where tensors begin in the file, data_bytes what there is
+ * of them. */
 static int safetensors_tensor(struct json_scan *s, struct safetensors_tensor *t, uint64_t data,
 			      uint64_t data_bytes, struct arena *arena, struct err *err)
 {

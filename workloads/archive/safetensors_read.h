@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Header of a safetensors file that anybody may have made, and the index of a model that consists of several files.
  *
  *	| n u64 | header: {"name": {"dtype":…, "shape":…, "data_offsets":…}, …} | tensors |
@@ -41,12 +42,13 @@ struct safetensors {
 	struct safetensors_tensor *tensors; /* in the order of the file */
 };
 
-/* Bytes of the header of a file of that size, from the file's first ones. -EINVAL with a sentence. */
+/* Bytes of the header of a file of that size, from the file's first ones. -EINVAL with a
+ * sentence. */
 int safetensors_header_bytes(const uint8_t first[SAFETENSORS_LENGTH_BYTES], uint64_t file_bytes,
 			     uint64_t *header_bytes, struct err *err);
 
-/* Parses the header, whose size is from safetensors_header_bytes. What *out refers to is in the arena. -EINVAL or -ENOMEM with a sentence, which does not name the
- * file. */
+/* Parses the header, whose size is from safetensors_header_bytes. What *out refers to is in the
+ * arena. -EINVAL or -ENOMEM with a sentence, which does not name the file. */
 int safetensors_read(struct safetensors *out, const char *header, uint64_t header_bytes,
 		     uint64_t file_bytes, struct arena *arena, struct err *err);
 
@@ -62,8 +64,8 @@ struct safetensors_file {
 	struct safetensors_names tensors;
 };
 
-/* Parses model.safetensors.index.json. *files are the *count files that the model consists of, sorted by their names; they
- * lie in the index's folder. -EINVAL or -ENOMEM with a sentence. */
+/* Parses model.safetensors.index.json. *files are the *count files that the model consists of,
+ * sorted by their names; they lie in the index's folder. -EINVAL or -ENOMEM with a sentence. */
 int safetensors_read_index(const char *index, uint64_t index_bytes, struct safetensors_file **files,
 			   uint64_t *count, struct arena *arena, struct err *err);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* torch: the zip file of torch.save, with stored members.
  *
  *	| data.pkl | byteorder | data/0 | data/1 | … | version | directory |
@@ -280,7 +281,8 @@ static void torch_make_block(uint64_t key, uint64_t start, uint64_t tensor, uint
 	crc32_block_patch(out, bytes, bytes - CRC32_PATCH_BYTES, begin ? to : CRC32_START, to);
 }
 
-/* Bytes [from, from + length) of a block. Without the four patched ones it needs nothing of the rest. */
+/* Bytes [from, from + length) of a block. Without the four patched ones it needs nothing of the
+ * rest. */
 static __attribute__((noinline)) void torch_make_part(uint64_t key, uint64_t start, uint64_t tensor,
 						      uint64_t begin, uint64_t bytes, uint64_t from,
 						      uint8_t *out, uint64_t length)

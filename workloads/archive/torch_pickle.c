@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The pickle that torch.save writes, byte by byte as Python's pickler does at protocol 2. Source: Python's pickletools,
  * and torch/serialization.py, torch/_tensor.py, torch/_utils.py.
  *

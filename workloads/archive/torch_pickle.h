@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* data.pkl of torch.save: the pickle of an OrderedDict from names to tensors. */
 #ifndef HAUL_WORKLOADS_ARCHIVE_TORCH_PICKLE_H
 #define HAUL_WORKLOADS_ARCHIVE_TORCH_PICKLE_H

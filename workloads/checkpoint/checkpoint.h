@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The phase "checkpoint": writes and reads checkpoints of a model, at the size and in the shape that a training has.
  *
  *	phase.c    the workload, and the same on a store that takes no time; session.c: store, threads, all checkpoints;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/checkpoint/clean.h"
 
 #include <errno.h>
@@ -204,8 +205,8 @@ static int checkpoint_numbers_list(struct checkpoint_numbers *n, struct queue *q
 	return 0;
 }
 
-/* Which checkpoints are there, on all ranks: a training may have removed any of the first, and a phase before may have made
- * more than the job says. */
+/* Which checkpoints are there, on all ranks: a training may have removed any of the first, and a
+ * phase before may have made more than the job says. */
 static int checkpoint_numbers_find(struct checkpoint_numbers *n, struct clean *clean,
 				   const char *folder, struct err *err)
 {

@@ -1,4 +1,6 @@
-/* `haul clean` for checkpoints: lists the folders of the job's phases, and removes exactly what the markers there describe.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `haul clean` for checkpoints: lists the folders of the job's phases, and removes exactly what the
+ * markers there describe.
  *
  * A file goes when its name and its size are the marker's; of a checkpoint that was not written to
  * its end, all files of those names go, and what is left of unfinished ones. Then its marker and

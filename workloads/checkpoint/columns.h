@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a phase "checkpoint" counts: a rank's row, a row per checkpoint, and the histograms. Each
  * list makes an enum here and a table in columns.c.
  *

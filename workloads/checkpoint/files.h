@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of a checkpoint: names, tensors and writers, as functions of the model, its mesh and the layout. The same
  * functions say which ranges of them a rank of another mesh reads. No list is kept anywhere.
  *

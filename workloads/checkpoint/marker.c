@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The marker as JSON:
  *
  *	{"haul_checkpoint": 1, "made_by": "haul 0.1.0", "whole": true, "seed": "42", "generation": "1", "ranks": 8,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The marker of a checkpoint, .haul-checkpoint.json in its folder: the shape, who wrote it, which
  * content it has, and whether it is whole. It is written as not whole before the first file, so
  * that haul knows what it made, and again as whole after the last file. So a checkpoint is whole,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options of checkpoints, and what is refused. */
 #include <errno.h>
 #include <inttypes.h>

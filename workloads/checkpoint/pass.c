@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Passes over a checkpoint: see pass.h. */
 #include "workloads/checkpoint/pass.h"
 
@@ -20,8 +21,8 @@ struct checkpoint_took {
 	uint64_t bytes, files;
 };
 
-/* For rank 0, where no file of the checkpoint is open: removes what runs that were killed have left of files that they had not
- * published. */
+/* For rank 0, where no file of the checkpoint is open: removes what runs that were killed have left
+ * of files that they had not published. */
 static void checkpoint_drop_parts(struct checkpoint_run *r, uint64_t number)
 {
 	char key[OBJECT_KEY_BYTES];
@@ -30,8 +31,8 @@ static void checkpoint_drop_parts(struct checkpoint_run *r, uint64_t number)
 	open_uploads_drop_parts(&r->side, key);
 }
 
-/* Whether the folder, which has no marker, has anything. A run that was killed may have left a marker that was not published
- * yet. */
+/* Whether the folder, which has no marker, has anything. A run that was killed may have left a
+ * marker that was not published yet. */
 static int checkpoint_look_inside(struct checkpoint_run *r, const char *key,
 				  char name[OBJECT_KEY_BYTES], struct err *err)
 {

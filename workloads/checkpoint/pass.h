@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Passes over a checkpoint: one is written, with its marker, or read, or removed because newer ones
  * stay. Collective. */
 #ifndef HAUL_WORKLOADS_CHECKPOINT_PASS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The workload "checkpoint": see checkpoint.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ranges of a checkpoint that a rank of another mesh reads.
  *
  * The reader wants a slice of each tensor, and each writer holds a slice of it. The writers that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a checkpoint: see read.h. */
 #include "workloads/checkpoint/read.h"
 

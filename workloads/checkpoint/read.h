@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a checkpoint: the threads of a rank share its pieces (common/piece_reader.h), and compare
  * what comes. What a rank reads is computed as each thread walks over it, whatever the mesh of the
  * readers is. */

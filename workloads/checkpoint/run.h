@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* State of a run of checkpoints on one rank, of a phase of their own or within another phase. Each
  * part of it belongs to the file that its comment names. */
 #ifndef HAUL_WORKLOADS_CHECKPOINT_RUN_H

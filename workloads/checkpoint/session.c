@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A run of checkpoints: see session.h. */
 #include "workloads/checkpoint/session.h"
 #include "core/numbers.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A run of checkpoints from its opening to its closing: its store and threads, and all its
  * checkpoints. */
 #ifndef HAUL_WORKLOADS_CHECKPOINT_SESSION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What checkpoints ask of the machine: see size.h and checkpoint.h. */
 #include "workloads/checkpoint/size.h"
 #include "core/numbers.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the ranks of a mesh write of a checkpoint, before any of it is written. Pure functions; any
  * thread. */
 #ifndef HAUL_WORKLOADS_CHECKPOINT_SIZE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Slot: see slot.h. */
 #include "workloads/checkpoint/slot.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Slot: a file of a checkpoint that one or several threads of this rank write. */
 #ifndef HAUL_WORKLOADS_CHECKPOINT_SLOT_H
 #define HAUL_WORKLOADS_CHECKPOINT_SLOT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a plan shows of checkpoints: totals, and what each rank writes. See checkpoint.h. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All bytes of a rank in memory: see whole.h. */
 #include "workloads/checkpoint/whole.h"
 

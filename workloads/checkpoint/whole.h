@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All bytes that this rank writes of a checkpoint, in memory at once: the copy of a snapshot that is held, or the whole
  * tensors of a checkpoint that does not stream. Writers and fillers make them all before the first one is written.
  *

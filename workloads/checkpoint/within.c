@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checkpoints within another phase. It may wait until a checkpoint is whole. Or it waits only until
  * the bytes have been copied, and for the checkpoint before; the threads then write while the phase
  * goes on. The copy goes through two windows and keeps nothing: the same traffic as a real one, in

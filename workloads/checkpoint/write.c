@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing a checkpoint: see write.h. */
 #include "workloads/checkpoint/write.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing a checkpoint: the threads of a rank take its files one after the other. A thread that
  * finds no further file joins one that others write, as long as pieces of it are left. Who leaves a
  * file last commits it. */

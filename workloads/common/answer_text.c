@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/common/answer_text.h"
 
 #include <errno.h>

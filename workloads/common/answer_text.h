@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is wrong with an answer, in words: the same for every kind of phase. */
 #ifndef HAUL_WORKLOADS_COMMON_ANSWER_TEXT_H
 #define HAUL_WORKLOADS_COMMON_ANSWER_TEXT_H
@@ -5,7 +6,8 @@
 #include "backends/request.h"
 #include "core/measure/tally.h"
 
-/* Of a read that met the end of an object, which should have size bytes, too early: "ends at byte 5 of 10". */
+/* Of a read that met the end of an object, which should have size bytes, too early: "ends at byte 5
+ * of 10". */
 void answer_text_ends(char text[FAILURE_TEXT_BYTES], const struct request *req, uint64_t size);
 
 /* Of a request that failed: that, or what its answer says. */

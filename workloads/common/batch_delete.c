@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Batched deletes: see batch_delete.h. */
 #include "workloads/common/batch_delete.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Batched deletes: removes objects, as many per request as the store takes. It belongs to the
  * thread of its queue. */
 #ifndef HAUL_WORKLOADS_COMMON_BATCH_DELETE_H

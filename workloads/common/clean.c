@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Removing what haul made: see clean.h. */
 #include "workloads/common/clean.h"
 
@@ -312,7 +313,8 @@ static int clean_list_once(struct clean *c, const char *folder,
 	return removed;
 }
 
-/* A folder changes while it is listed and objects are removed, so it is listed again until none is removed. */
+/* A folder changes while it is listed and objects are removed, so it is listed again until none is
+ * removed. */
 int clean_listed(struct clean *c, const char *folder,
 		 bool (*ours)(const void *argument, const char *name), const void *argument,
 		 struct err *err)

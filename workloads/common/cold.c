@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cold reads: see cold.h. */
 #include "workloads/common/cold.h"
 
@@ -253,7 +254,8 @@ static void residency_look_once(struct residency *r, const struct store *store,
 		r->resident_bytes += (uint64_t)resident;
 	}
 	r->looks++;
-	/* Half to one and a half times the average distance, so that no file size falls into step with it. */
+	/* Half to one and a half times the average distance, so that no file size falls into step
+	 * with it. */
 	r->skip_bytes =
 		r->every_bytes / 2 + random_at(residency_stream, r->looks, 0) % r->every_bytes;
 }

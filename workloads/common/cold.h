@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cold reads: makes sure that what a phase reads comes from the storage and not from this client's
  * page cache. It drops from the cache what belongs to a store, takes memory away from the cache,
  * and sets how often to sample what it holds (struct residency). Every phase that reads has these

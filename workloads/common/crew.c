@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Crew: see crew.h. */
 #include "workloads/common/crew.h"
 
@@ -203,8 +204,8 @@ static void crew_wait(struct crew *p, bool unfinished)
 	sem_clockwait(&p->ended, CLOCK_MONOTONIC, &until);
 }
 
-/* Threads that found no file wait; there may be some again. A thread counts as running from here on,
- * so that no round finds the rank without work in between. */
+/* Threads that found no file wait; there may be some again. A thread counts as running from here
+ * on, so that no round finds the rank without work in between. */
 static void crew_wake(struct crew *p)
 {
 	/* Those that rest have counts, too, which a snapshot may want. */
@@ -271,8 +272,8 @@ static void crew_tell(struct crew *p, bool over)
 	p->told = wait.elapsed_ns > 0;
 }
 
-/* Tells that the limit of time is over while requests from before that are still on their way. What began later, such as a
- * sync at the end, may take as long as it takes. */
+/* Tells that the limit of time is over while requests from before that are still on their way. What
+ * began later, such as a sync at the end, may take as long as it takes. */
 static void crew_tell_overdue(struct crew *p, bool over)
 {
 	uint64_t now_ns = clock_now(p->store->clock), until_ns = p->start_ns + p->limit_ns;
@@ -415,7 +416,8 @@ static void *crew_work(void *argument)
 
 	if (p->once && !atomic_load_explicit(&p->halt, memory_order_relaxed))
 		crew_do_file(w, (uint64_t)(w - p->members));
-	/* A stop that this rank was asked for counts at once; that of another rank comes by the status rounds. */
+	/* A stop that this rank was asked for counts at once; that of another rank comes by the
+	 * status rounds. */
 	while (!p->once && !atomic_load_explicit(&p->halt, memory_order_relaxed) &&
 	       !(p->stop && stop_asked(p->stop))) {
 		if (!crew_take(w, &file)) {

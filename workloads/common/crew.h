@@ -1,8 +1,10 @@
-/* Crew: the threads of a rank that process files together with those of all other ranks. File i
- * is dealt to rank i % ranks, and any free thread of that rank takes its next file. When a rank has
- * none left, the files that nobody has begun are dealt again (deal.h). So a thread or a rank that is
- * held up delays only the files that it has begun. Or each thread does one long piece of work (once). Status
- * rounds end the pass on every rank when a thread meets an error or a stop is requested.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Crew: the threads of a rank that process files together with those of all other ranks. File i is
+ * dealt to rank i % ranks, and any free thread of that rank takes its next file. When a rank has
+ * none left, the files that nobody has begun are dealt again (deal.h). So a thread or a rank that
+ * is held up delays only the files that it has begun. Or each thread does one long piece of work
+ * (once). Status rounds end the pass on every rank when a thread meets an error or a stop is
+ * requested.
  *
  * Only the main thread calls these functions; a body runs on its member's thread. The crew does not
  * know what is done to a file. */
@@ -57,9 +59,10 @@ struct crew {
 	uint32_t depth;    /* of each thread's queue; 0: 1 */
 	uint64_t limit_ns; /* for progress: the pass ends this long after start_ns; 0: unknown */
 	uint64_t buffer_bytes; /* 0: none */
-	/* A wait for storage that lasts longer is told with its object (group_wait_tell); 0: none is. The first hook
-	 * gives the name of a file. Where a body runs once, the second tells how long the oldest request of a thread
-	 * has been on its way (0: none is), with its object. Both are called by the main thread. */
+	/* A wait for storage that lasts longer is told with its object (group_wait_tell); 0: none
+	 * is. The first hook gives the name of a file. Where a body runs once, the second tells how
+	 * long the oldest request of a thread has been on its way (0: none is), with its object.
+	 * Both are called by the main thread. */
 	uint64_t stall_limit_ns;
 	void (*name)(const struct crew *p, uint64_t file, char key[OBJECT_KEY_BYTES]);
 	uint64_t (*waits)(const struct crew *p, uint32_t thread, uint64_t now_ns,
@@ -71,7 +74,8 @@ struct crew {
 	const char *kind;  /* what the progress line calls the work: "generate" */
 	const char *items; /* and what it counts: "files"; NULL: nothing */
 	bool removes; /* the bytes that it shows are those of objects that bodies remove (crew_removed) */
-	/* Adds what the body has counted beside the meter, for crew_merge and for snapshots. NULL: nothing. */
+	/* Adds what the body has counted beside the meter, for crew_merge and for snapshots. NULL:
+	 * nothing. */
 	void (*count)(const struct crew_thread *w, struct tally *t);
 	struct snapshot *snapshot; /* open; NULL: none are taken */
 
@@ -92,7 +96,8 @@ struct crew {
 	sem_t more;               /* posted for each thread that may find one again */
 };
 
-/* A crew with what the context of its phase gives it, which counts from now on; the caller sets what else it needs. */
+/* A crew with what the context of its phase gives it, which counts from now on; the caller sets
+ * what else it needs. */
 struct crew crew_of(const struct phase_context *ctx, struct store *store,
 		    const struct meter_layout *layout, uint64_t threads, uint64_t depth,
 		    const char *kind);
@@ -108,15 +113,15 @@ static inline uint64_t crew_thread_bytes(const struct meter_layout *layout)
 	return sizeof(struct crew_thread) + meter_bytes(layout);
 }
 
-/* Calls body for each file that this rank takes. A body returns 0, -ECANCELED when it saw halt, or a
- * negative errno with w->err. Collective. Returns the error that all ranks agree on. *stopped tells
- * why it ended early. */
+/* Calls body for each file that this rank takes. A body returns 0, -ECANCELED when it saw halt, or
+ * a negative errno with w->err. Collective. Returns the error that all ranks agree on. *stopped
+ * tells why it ended early. */
 int crew_run(struct crew *p, int (*body)(struct crew_thread *w, uint64_t file),
 	     enum stop_reason *stopped, struct err *err);
 
-/* The same without meeting other ranks: the threads of this rank begin, and the caller goes on. crew_flies: they have not
- * ended yet. crew_land waits until they have, and returns the first error of this rank. halt ends them early. Nothing
- * deals files: once is set. */
+/* The same without meeting other ranks: the threads of this rank begin, and the caller goes on.
+ * crew_flies: they have not ended yet. crew_land waits until they have, and returns the first error
+ * of this rank. halt ends them early. Nothing deals files: once is set. */
 int crew_launch(struct crew *p, int (*body)(struct crew_thread *w, uint64_t thread),
 		struct err *err);
 bool crew_flies(const struct crew *p);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Dealing out of files to ranks: see deal.h. */
 #include "workloads/common/deal.h"
 

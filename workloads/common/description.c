@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Description of a folder: see description.h. */
 #include "workloads/common/description.h"
 
@@ -149,8 +150,9 @@ static int description_find(const struct description *d, void *into, struct clea
 	return rc < 0 || !*found ? rc : group_broadcast(g, into, d->size);
 }
 
-/* For rank 0: the description and the folder, unless something stayed in it. A run that was killed may have left no more than
- * these: a description that was not published yet, or the folder of one that is gone. */
+/* For rank 0: the description and the folder, unless something stayed in it. A run that was killed
+ * may have left no more than these: a description that was not published yet, or the folder of one
+ * that is gone. */
 static void description_clean_end(const struct description *d, const struct description_clean *how,
 				  struct clean *c, bool found)
 {

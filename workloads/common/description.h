@@ -1,6 +1,8 @@
-/* Description of a folder: a small JSON object beside the objects of a phase, which says what a run keeps there while it keeps
- * something. It is written before the first object, and removed after the last one. So a folder that has one belongs to a run,
- * or to one that was killed, and `haul clean` removes the objects, whose names it finds by listing folders.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Description of a folder: a small JSON object beside the objects of a phase, which says what a run
+ * keeps there while it keeps something. It is written before the first object, and removed after
+ * the last one. So a folder that has one belongs to a run, or to one that was killed, and `haul
+ * clean` removes the objects, whose names it finds by listing folders.
  *
  * A store that keeps no content, or whose content nobody else sees, has no descriptions.
  *
@@ -16,8 +18,8 @@ struct description {
 	const char *file;                   /* ".haul-kvcache.json" */
 	const char *what;                   /* that lie there, for messages: "entries" */
 	const struct option *const *tables; /* of the struct that is written */
-	/* For description_clean, the struct begins with a uint64_t, which must be this: the version of the names. 0: it does
-	 * not. */
+	/* For description_clean, the struct begins with a uint64_t, which must be this: the version
+	 * of the names. 0: it does not. */
 	uint64_t version;
 	/* Checks a struct that was read: -EINVAL with a sentence. NULL: it needs none. */
 	int (*check)(void *into, struct err *err);
@@ -32,9 +34,11 @@ bool description_wanted(const struct queue *q);
 int description_load(const struct description *d, void *into, struct queue *q, struct err *err);
 int description_save(const struct description *d, const void *from, struct queue *q,
 		     struct err *err);
-/* Refuses a folder without a description that holds something, since it might be someone else's (-EEXIST). */
+/* Refuses a folder without a description that holds something, since it might be someone else's
+ * (-EEXIST). */
 int description_refuse_others(const struct description *d, struct queue *q, struct err *err);
-/* Refuses a folder that has a description or anything else (-EEXIST), and writes one. Collective; rank 0 asks the store. */
+/* Refuses a folder that has a description or anything else (-EEXIST), and writes one. Collective;
+ * rank 0 asks the store. */
 int description_begin(const struct description *d, const void *from, struct queue *q,
 		      struct group *g, struct err *err);
 /* Removes the description and the folder. For rank 0, when nothing else is in it. */
@@ -42,19 +46,23 @@ void description_end(const struct description *d, struct queue *q);
 
 /* How the objects of a described folder are removed. */
 struct description_clean {
-	/* Removes this rank's share of the objects (clean_listed, clean_objects), and of their folders. described: the
-	 * struct of the description. *stays, false before, is set where some objects are not removed: then the
-	 * description stays, too. Returns the first error. */
+	/* Removes this rank's share of the objects (clean_listed, clean_objects), and of their
+	 * folders. described: the struct of the description. *stays, false before, is set where
+	 * some objects are not removed: then the description stays, too. Returns the first
+	 * error. */
 	int (*objects)(struct clean *c, const struct description *d, const void *described,
 		       bool *stays, struct err *err);
-	/* Whether the last part of the name of an open upload is one of them. NULL: uploads are removed with objects. */
+	/* Whether the last part of the name of an open upload is one of them. NULL: uploads are
+	 * removed with objects. */
 	bool (*named)(const char *name);
-	/* For rank 0, when all ranks have removed theirs: removes folders that have become empty. NULL: there are none. */
+	/* For rank 0, when all ranks have removed theirs: removes folders that have become empty.
+	 * NULL: there are none. */
 	void (*folders)(struct clean *c, const struct description *d, const void *described);
 	void *described; /* [d->size] */
 };
-/* Removes what a run has left in the folder: its objects, open uploads, the description. Without a description, only one that
- * was not published is removed, and the folder if it is empty. Adds to counts. Collective. */
+/* Removes what a run has left in the folder: its objects, open uploads, the description. Without a
+ * description, only one that was not published is removed, and the folder if it is empty. Adds to
+ * counts. Collective. */
 int description_clean(const struct description *d, const struct description_clean *how,
 		      struct phase_context *ctx, const struct job_store *store,
 		      struct clean_counts *counts, struct err *err);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Meter: see meter.h. */
 #include "workloads/common/meter.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Meter: counts one thread's requests, from its queues to the phase's tally.
  *
  * A meter observes the queues of its thread. It keeps their latencies in the histograms that the
@@ -19,9 +20,9 @@
 #include "backends/queue/queue.h"
 #include "core/measure/tally.h"
 
-/* Time series: how much was done by when, in 4,096 intervals of a power of two ns, which double whenever they run out.
- * So what all had done when the first had finished can be told afterwards, to within a 2,048th of the time, and nobody
- * talks meanwhile. Owned by one thread. */
+/* Time series: how much was done by when, in 4,096 intervals of a power of two ns, which double
+ * whenever they run out. So what all had done when the first had finished can be told afterwards,
+ * to within a 2,048th of the time, and nobody talks meanwhile. Owned by one thread. */
 enum { SERIES_ROWS = 4096, SERIES_SHIFT_FIRST = 10 };
 
 struct done_series {
@@ -60,12 +61,13 @@ struct meter_layout {
 	const struct meter_map *maps;
 	uint32_t map_count;
 	int late, short_transfers; /* measures; 0: nowhere */
-	/* Histograms of answer.sync_ns and publish_ns; 0: nowhere, so neither is a schema's first. */
+	/* Histograms of answer.sync_ns and publish_ns; 0: nowhere, so neither is a schema's
+	 * first. */
 	int sync, publish;
 	const int *own; /* histograms that the thread fills itself (meter_hist) */
 	uint32_t own_count;
-	/* The thread counts its operations itself, by meter_operation. Else each request is one that is
-	 * no part of another, such as an open. */
+	/* The thread counts its operations itself, by meter_operation. Else each request is one
+	 * that is no part of another, such as an open. */
 	bool counts_operations;
 	enum request_op live_op; /* the operation whose 99th percentile the progress line shows */
 };
@@ -75,7 +77,8 @@ struct meter_layout {
 	.schema = &(of_schema), .maps = (of_maps), .map_count = COUNT(of_maps)
 
 struct meter {
-	/* Bytes read and written so far (those of removed objects: crew_removed), and the 99th percentile of live_op's latencies; any thread may read. */
+	/* Bytes read and written so far (those of removed objects: crew_removed), and the 99th
+	 * percentile of live_op's latencies; any thread may read. */
 	_Atomic uint64_t live_bytes, live_p99_ns;
 
 	const struct meter_layout
@@ -95,7 +98,8 @@ struct meter {
 	uint64_t failure_count; /* may exceed TALLY_FAILURES: only the first are kept */
 	struct failure failures[TALLY_FAILURES];
 	uint32_t rank, node;
-	/* Where it counts the bytes that were moved by when, since *moved_from_ns; NULL: nowhere. */
+	/* Where it counts the bytes that were moved by when, since *moved_from_ns; NULL:
+	 * nowhere. */
 	struct done_series *moved;
 	const uint64_t *moved_from_ns;
 };
@@ -116,8 +120,8 @@ uint64_t meter_clear(struct meter *m, uint64_t start_ns);
 /* Sets the time from which failures and the timeline count. Call before the first request. */
 void meter_start(struct meter *m, uint64_t start_ns);
 
-/* From now on also counts in moved how many bytes were moved by when, since *from_ns, which must not change while the
- * thread runs. */
+/* From now on also counts in moved how many bytes were moved by when, since *from_ns, which must
+ * not change while the thread runs. */
 void meter_follow(struct meter *m, struct done_series *moved, const uint64_t *from_ns);
 
 /* One of the histograms that the layout lists in own. */

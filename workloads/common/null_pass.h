@@ -1,13 +1,16 @@
-/* Null pass: the loop of a phase on null://, a store that takes no time and keeps no bytes, so that haul's own share of
- * every result is on the record. The phase runs its own loop in the context of the pass, whose results go into a tally
- * of its own, and counts from that what the results keep. For the main thread of each rank. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Null pass: the loop of a phase on null://, a store that takes no time and keeps no bytes, so that
+ * haul's own share of every result is on the record. The phase runs its own loop in the context of
+ * the pass, whose results go into a tally of its own, and counts from that what the results keep.
+ * For the main thread of each rank. */
 #ifndef HAUL_WORKLOADS_COMMON_NULL_PASS_H
 #define HAUL_WORKLOADS_COMMON_NULL_PASS_H
 
 #include "core/arena.h"
 #include "workloads/workload.h"
 
-/* What a phase that moves bytes keeps of it: enumerators that begin with prefix, and the figure of both. */
+/* What a phase that moves bytes keeps of it: enumerators that begin with prefix, and the figure of
+ * both. */
 /* clang-format off */
 #define NULL_PASS_LIST(X, prefix) \
 	X(prefix##NULL_NS, "null_ns", "ns", MAX, \
@@ -32,7 +35,8 @@ struct null_pass {
 	uint64_t began_ns;
 };
 
-/* schema, rows_max: of the tally (tally_init). Collective. Call null_pass_close also after an error. */
+/* schema, rows_max: of the tally (tally_init). Collective. Call null_pass_close also after an
+ * error. */
 int null_pass_open(struct null_pass *n, const struct phase_context *ctx,
 		   const struct tally_schema *schema, const uint32_t *rows_max, struct err *err);
 void null_pass_close(struct null_pass *n);

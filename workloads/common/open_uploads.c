@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Open uploads: see open_uploads.h. */
 #include "workloads/common/open_uploads.h"
 

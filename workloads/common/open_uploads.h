@@ -1,9 +1,10 @@
-/* Open uploads: versions of objects that runs have begun in a store and never ended, because they were killed. An object store
- * keeps the parts that have come, out of sight, until somebody drops them. A store of files has them beside the objects, under
- * the names of parts (core/part.h).
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Open uploads: versions of objects that runs have begun in a store and never ended, because they
+ * were killed. An object store keeps the parts that have come, out of sight, until somebody drops
+ * them. A store of files has them beside the objects, under the names of parts (core/part.h).
  *
- * It holds the name and the id of every upload below a folder in memory, whoever began it: the caller drops those of its own
- * objects. Read-only after open_uploads_find, then for any thread. */
+ * It holds the name and the id of every upload below a folder in memory, whoever began it: the
+ * caller drops those of its own objects. Read-only after open_uploads_find, then for any thread. */
 #ifndef HAUL_WORKLOADS_COMMON_OPEN_UPLOADS_H
 #define HAUL_WORKLOADS_COMMON_OPEN_UPLOADS_H
 
@@ -17,9 +18,10 @@ struct open_uploads {
 	uint64_t count;
 };
 
-/* All uploads below the folder ("": of the whole store). Collective over the group; rank 0 asks the store, by its queue, with
- * nothing else in flight. A store that has neither BACKEND_UPLOADS nor files has none; of one with files each folder is listed. Where the store does not let this client list them, it
- * says so in a warning, and has none. Call open_uploads_free also after an error. */
+/* All uploads below the folder ("": of the whole store). Collective over the group; rank 0 asks the
+ * store, by its queue, with nothing else in flight. A store that has neither BACKEND_UPLOADS nor
+ * files has none; of one with files each folder is listed. Where the store does not let this client
+ * list them, it says so in a warning, and has none. Call open_uploads_free also after an error. */
 int open_uploads_find(struct open_uploads *u, struct queue *q, struct group *g, const char *folder,
 		      struct err *err);
 void open_uploads_free(struct open_uploads *u);
@@ -27,12 +29,14 @@ void open_uploads_free(struct open_uploads *u);
 /* The uploads of one object: their number, and where in keys the first of them is. */
 uint64_t open_uploads_of(const struct open_uploads *u, const char *key, uint64_t *first);
 
-/* Drops upload i. req is filled in for messages; o must live as long as req. One that is gone already is not an error. */
+/* Drops upload i. req is filled in for messages; o must live as long as req. One that is gone
+ * already is not an error. */
 int open_uploads_drop(const struct open_uploads *u, uint64_t i, struct queue *q, struct object *o,
 		      struct request *req);
 
-/* Of a store that has files, for one rank alone, whose queue it is: removes the parts of one object, or, where the key is ""
- * or ends in "/", of all objects in the folder and below it. Returns how many. */
+/* Of a store that has files, for one rank alone, whose queue it is: removes the parts of one
+ * object, or, where the key is "" or ends in "/", of all objects in the folder and below it.
+ * Returns how many. */
 uint64_t open_uploads_drop_parts(struct queue *q, const char *key);
 
 #endif

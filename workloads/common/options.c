@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options that several kinds of phase share: see options.h. */
 #include "workloads/common/options.h"
 #include <errno.h>

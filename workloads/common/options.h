@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options that several kinds of phase have: each is declared here once, as a row for the tables of those phases.
  *
  *	static const struct option io_options_table[] = {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arrival process: see pace.h. */
 #include "workloads/common/pace.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arrival process: when the operations of a thread start. They start at once, no faster than a
  * rate, or at fixed times (an open loop), evenly or as a Poisson process. Owned by one thread. */
 #ifndef HAUL_WORKLOADS_COMMON_PACE_H
@@ -19,8 +20,8 @@ struct pace_options {
 	uint32_t arrivals;
 };
 
-/* Checks rules that an option table cannot express. moves: whether an operation moves bytes. operation: its name;
- * path: that of the phase; both for messages. */
+/* Checks rules that an option table cannot express. moves: whether an operation moves bytes.
+ * operation: its name; path: that of the phase; both for messages. */
 int pace_check(const struct pace_options *o, bool moves, const char *operation, const char *path,
 	       struct err *err);
 

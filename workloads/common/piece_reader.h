@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Piece reader: a thread that reads, in pieces of one size and with several in flight, its share of what its rank reads.
  *
  *	ranges of the rank   |------- file a -------|--- file a ---|------------ file b ------------|
@@ -17,8 +18,9 @@
 
 enum { PIECES_MAX = 64, PIECE_BYTES_MIN = 4096 };
 
-/* Memory of a rank that pieces stream through: buffers bytes in pieces of chunk, at least `least`. threads of each kind
- * share them, at least one piece for each; key names them in the job. path: of the phase. -EINVAL with a sentence. */
+/* Memory of a rank that pieces stream through: buffers bytes in pieces of chunk, at least `least`.
+ * threads of each kind share them, at least one piece for each; key names them in the job. path: of
+ * the phase. -EINVAL with a sentence. */
 int piece_check_memory(uint64_t buffers, uint64_t chunk, uint64_t least, const char *path,
 		       struct err *err);
 int piece_check_threads(uint64_t buffers, uint64_t chunk, uint64_t threads, const char *key,
@@ -26,13 +28,14 @@ int piece_check_threads(uint64_t buffers, uint64_t chunk, uint64_t threads, cons
 
 struct piece_reader;
 struct piece_hooks {
-	/* The file of the range is about to be opened, and no read of another one is in flight. Fills in the key of
-	 * x->object, and its size where it is known. A negative errno with the thread's err ends the reader. */
+	/* The file of the range is about to be opened, and no read of another one is in flight.
+	 * Fills in the key of x->object, and its size where it is known. A negative errno with the
+	 * thread's err ends the reader. */
 	int (*open)(struct piece_reader *x, const void *range);
 	/* Where the range begins in its file, which is the one that was opened last. */
 	uint64_t (*begin)(const struct piece_reader *x, const void *range);
-	/* What a read has brought; NULL where the store keeps no content. 0, or what ends the reader. The hook may be
-	 * NULL. */
+	/* What a read has brought; NULL where the store keeps no content. 0, or what ends the
+	 * reader. The hook may be NULL. */
 	int (*received)(struct piece_reader *x, const struct request *req, const void *bytes);
 };
 
@@ -58,7 +61,8 @@ struct piece_reader {
 	uint64_t file, size; /* its number; its size as the hook knew it */
 	bool open;
 
-	/* Used by the reader only. Pieces of the rank: how many it has walked over, and the one that it has taken. */
+	/* Used by the reader only. Pieces of the rank: how many it has walked over, and the one
+	 * that it has taken. */
 	uint64_t walked, taken;
 	struct slots slots; /* the reads in flight; their buffers are the windows */
 };
@@ -67,9 +71,10 @@ struct piece_reader {
 int piece_reader_open(struct piece_reader *x, struct err *err);
 void piece_reader_close(struct piece_reader *x);
 
-/* Before the walk; *next is 0 when the first thread comes. Then, for each range of the rank in turn, reads those of its
- * pieces that this thread takes: length bytes of the file of that number. After the walk, or an error of it: waits for
- * what is in flight. All but start return 0 or a negative errno with the thread's err; -ECANCELED: the crew halts. */
+/* Before the walk; *next is 0 when the first thread comes. Then, for each range of the rank in
+ * turn, reads those of its pieces that this thread takes: length bytes of the file of that number.
+ * After the walk, or an error of it: waits for what is in flight. All but start return 0 or a
+ * negative errno with the thread's err; -ECANCELED: the crew halts. */
 void piece_reader_start(struct piece_reader *x);
 int piece_reader_range(struct piece_reader *x, uint64_t file, uint64_t length, const void *range);
 int piece_reader_end(struct piece_reader *x);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Place of one run: see place.h. */
 #include "workloads/common/place.h"
 
@@ -8,7 +9,8 @@
 
 enum { PLACE_LOOK_MS = 100 };
 
-/* Rank 0. Where nothing can be written there, the phase will say so, if it has anything to write. */
+/* Rank 0. Where nothing can be written there, the phase will say so, if it has anything to
+ * write. */
 static int place_try(struct place *p, const struct store *store, const char *folder,
 		     struct err *err)
 {

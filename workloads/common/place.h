@@ -1,6 +1,8 @@
-/* Place: a folder of a store that one run at a time writes, beside others that may want to: a data set, checkpoints, tiers. Rank 0
- * holds the lock, which no crash leaves behind (core/owner.h), by a file beside the folder, "FOLDER.haul-owner". Stores without
- * locks, such as object stores, have none: there nothing keeps another run out. Where a file system has no locks, a warning says so.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Place: a folder of a store that one run at a time writes, beside others that may want to: a data
+ * set, checkpoints, tiers. Rank 0 holds the lock, which no crash leaves behind (core/owner.h), by a
+ * file beside the folder, "FOLDER.haul-owner". Stores without locks, such as object stores, have
+ * none: there nothing keeps another run out. Where a file system has no locks, a warning says so.
  *
  * Main thread. place_take and place_wait are collective over the group. */
 #ifndef HAUL_WORKLOADS_COMMON_PLACE_H
@@ -16,7 +18,8 @@ struct place {
 /* Takes the folder. -EBUSY with a sentence that says who has it. */
 int place_take(struct place *p, const struct store *store, const char *folder, struct group *group,
 	       struct err *err);
-/* The same, but waits until another run gives it back. *stopped: a reason to end came meanwhile; then it is not taken. */
+/* The same, but waits until another run gives it back. *stopped: a reason to end came meanwhile;
+ * then it is not taken. */
 int place_wait(struct place *p, const struct store *store, const char *folder,
 	       const struct phase_context *ctx, enum stop_reason *stopped, struct err *err);
 /* Gives it back; a place that was not taken is none. */

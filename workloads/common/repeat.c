@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/common/repeat.h"
 
 #include <errno.h>
@@ -75,7 +76,8 @@ int repeat_begin(struct repeat *p)
 {
 	int rc;
 
-	/* What a snapshot still lacks is added while the threads rest, so that it has nothing of this time. */
+	/* What a snapshot still lacks is added while the threads rest, so that it has nothing of
+	 * this time. */
 	snapshot_poll(&p->snapshot);
 	if (p->at_once) {
 		rc = group_barrier(p->ctx->group);

@@ -1,13 +1,15 @@
-/* Repetition: work that the threads of all ranks begin together, and that a phase does again and again with pauses
- * between: a checkpoint that is written or read, a model that is loaded. Each time it takes as long as the slowest rank.
- * The time of a rank until its own last thread has ended is charged to what that thread did, and the rest is a wait for
- * other ranks.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Repetition: work that the threads of all ranks begin together, and that a phase does again and
+ * again with pauses between: a checkpoint that is written or read, a model that is loaded. Each
+ * time it takes as long as the slowest rank. The time of a rank until its own last thread has ended
+ * is charged to what that thread did, and the rest is a wait for other ranks.
  *
- * A phase that repeats may be published at any time while its threads work or pause (snapshot.h). Then only what was done
- * to the end counts as done, and the time of what is under way is in the account of the transfer.
+ * A phase that repeats may be published at any time while its threads work or pause (snapshot.h).
+ * Then only what was done to the end counts as done, and the time of what is under way is in the
+ * account of the transfer.
  *
- * For the main thread of a rank. All functions are collective, except repeat_open, repeat_close, repeat_count,
- * repeat_account and repeat_measure. */
+ * For the main thread of a rank. All functions are collective, except repeat_open, repeat_close,
+ * repeat_count, repeat_account and repeat_measure. */
 #ifndef HAUL_WORKLOADS_COMMON_REPEAT_H
 #define HAUL_WORKLOADS_COMMON_REPEAT_H
 
@@ -15,8 +17,9 @@
 #include "core/measure/measure.h"
 #include "workloads/common/crew.h"
 
-/* What a phase counts of its repetitions, in the row of a rank: a block of measures that begins with ID_NS. n begins their
- * names, and times says what is added up ("all loads"). Only what all ranks have done to the end counts. */
+/* What a phase counts of its repetitions, in the row of a rank: a block of measures that begins
+ * with ID_NS. n begins their names, and times says what is added up ("all loads"). Only what all
+ * ranks have done to the end counts. */
 /* clang-format off */
 #define REPEAT_LIST(X, ID, n, times) \
 	X(ID##_NS, n "_ns", "ns", SUM, "what each rank took for its own part, added over " times) \
@@ -34,7 +37,8 @@ struct repeat {
 	struct phase_context *ctx;
 	struct crew *crew;
 	unsigned accounts_at; /* index in the rank's row of the first account */
-	/* The ranks have just met, and another phase waits for this: no start line, but a start at once. */
+	/* The ranks have just met, and another phase waits for this: no start line, but a start at
+	 * once. */
 	bool at_once;
 
 	bool begun;         /* the first time */
@@ -48,15 +52,16 @@ struct repeat {
 
 /* How long it took this time. */
 struct repeat_took {
-	/* By this rank, by the slowest one, and by the first one; a rank that had nothing to do took 0, and is not the
-	 * first. */
+	/* By this rank, by the slowest one, and by the first one; a rank that had nothing to do
+	 * took 0, and is not the first. */
 	uint64_t own_ns, slowest_ns, first_ns;
 	uint64_t first_bytes; /* of this rank, by when the first one had done its part */
 	uint64_t end_ns;
 	const struct crew_thread *last; /* the thread that ended last; NULL: none has begun */
 };
 
-/* Opens the crew, whose threads count for the repetitions, and closes it. Call repeat_close also after an error. */
+/* Opens the crew, whose threads count for the repetitions, and closes it. Call repeat_close also
+ * after an error. */
 int repeat_open(struct repeat *p, struct err *err);
 void repeat_close(struct repeat *p);
 
@@ -66,8 +71,8 @@ int repeat_pause(struct repeat *p, uint64_t pause_ns, enum stop_reason *stopped,
 /* Sets start_ns. The body of each thread waits for that time (clock_sleep_until). */
 int repeat_begin(struct repeat *p);
 
-/* The work of all threads. Each body sets end_ns of its thread, at most to the time of its last answer; 0: it did
- * nothing. */
+/* The work of all threads. Each body sets end_ns of its thread, at most to the time of its last
+ * answer; 0: it did nothing. */
 int repeat_run(struct repeat *p, int (*body)(struct crew_thread *w, uint64_t thread),
 	       struct repeat_took *took, enum stop_reason *stopped, struct err *err);
 

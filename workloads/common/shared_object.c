@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared object: see shared_object.h. */
 #include "workloads/common/shared_object.h"
 

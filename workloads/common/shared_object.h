@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared object: one object that all ranks of a group write as one version, where the store cannot
  * be written in place. Rank 0 begins it and sends its id to the others, which join. Once all are
  * done, rank 0 publishes or drops it. Every call is collective, made by the group's thread, with a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Slots: see slots.h. */
 #include "workloads/common/slots.h"
 

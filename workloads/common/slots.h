@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Slots: the operations that a thread has in flight, one in each. An operation sends one request after the other through its slot.
  * The loop begins operations while a slot is free and their time has come, hands the requests that are ready to the queue
  * together, waits until some are answered or the next operation is due, and lets each operation take its next step:
@@ -28,22 +29,27 @@ struct slot {
 	uint32_t step; /* which request of its operation is under way; the owner's word */
 	bool failed;
 	void *buffer; /* NULL: bytes go nowhere */
-	/* For any thread: when the operation under way began (0: none is), and what it works on, for the hook key. */
+	/* For any thread: when the operation under way began (0: none is), and what it works on,
+	 * for the hook key. */
 	_Atomic uint64_t live_ns, live_id;
 };
 
 struct slot_hooks {
 	/* When the next operation may begin, 0: at once, SLOTS_OVER: there is none. */
 	uint64_t (*due)(const void *owner);
-	/* It begins now, in that slot. It calls slots_mark, and sends a request, or puts the slot into a line. */
+	/* It begins now, in that slot. It calls slots_mark, and sends a request, or puts the slot
+	 * into a line. */
 	void (*begin)(void *owner, struct slot *slot);
 	/* The request of the slot is answered: it sends the next one, or frees the slot. */
 	void (*step)(void *owner, struct slot *slot);
-	/* All answers of the turn in which the queue's time reached warm_ns have taken their step. Called once. */
+	/* All answers of the turn in which the queue's time reached warm_ns have taken their step.
+	 * Called once. */
 	void (*warm)(void *owner);
-	/* Nothing is in flight, and nothing more begins. 0 or a negative errno with the member's err. May be NULL. */
+	/* Nothing is in flight, and nothing more begins. 0 or a negative errno with the member's
+	 * err. May be NULL. */
 	int (*end)(void *owner);
-	/* The name of what an operation works on. Called by the main thread while the thread works. */
+	/* The name of what an operation works on. Called by the main thread while the thread
+	 * works. */
 	void (*key)(const void *owner, uint64_t id, char key[OBJECT_KEY_BYTES]);
 };
 
@@ -86,11 +92,12 @@ static inline void *slots_at(const struct slots *s, uint32_t i)
 	return s->memory + (size_t)i * s->slot_bytes;
 }
 
-/* From start_ns on, until all operations have ended. until_ns: none begins from then on; 0: no limit. Returns the first
- * error, -ECANCELED where the crew halts. It can be called again. */
+/* From start_ns on, until all operations have ended. until_ns: none begins from then on; 0: no
+ * limit. Returns the first error, -ECANCELED where the crew halts. It can be called again. */
 int slots_run(struct slots *s, uint64_t start_ns, uint64_t until_ns);
 
-/* Waits for at least `least` answers, until that time, and lets each take its step. Returns how many came. */
+/* Waits for at least `least` answers, until that time, and lets each take its step. Returns how
+ * many came. */
 uint32_t slots_reap(struct slots *s, struct queue *q, uint32_t least, uint64_t until_ns);
 
 /* For crew.waits: how long the oldest operation of a thread has been on its way. */

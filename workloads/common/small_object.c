@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small objects of haul itself: see small_object.h. */
 #include "workloads/common/small_object.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small objects that haul itself keeps in a store beside the data. They are read and written as a
  * whole. For the thread that owns the queue, with nothing else in flight. */
 #ifndef HAUL_WORKLOADS_COMMON_SMALL_OBJECT_H
@@ -15,11 +16,13 @@ int small_object_load(struct queue *q, const char *key, uint64_t bytes_max, char
 /* Replaces the object as a whole (begin, write, commit). */
 int small_object_save(struct queue *q, const char *key, const char *text, struct err *err);
 
-/* Removes an object, or a folder (the key ends in "/") if it is empty. Nobody needs to know whether it was there. */
+/* Removes an object, or a folder (the key ends in "/") if it is empty. Nobody needs to know whether
+ * it was there. */
 void small_object_remove(struct queue *q, const char *key);
 
-/* The name of one entry of the folder ("": the store's root), namely the first that the store returns; "" where the folder
- * is empty or does not exist. Takes one request. Returns a negative errno with a sentence where the store cannot tell. */
+/* The name of one entry of the folder ("": the store's root), namely the first that the store
+ * returns; "" where the folder is empty or does not exist. Takes one request. Returns a negative
+ * errno with a sentence where the store cannot tell. */
 int folder_first(struct queue *q, const char *folder, char name[OBJECT_KEY_BYTES], struct err *err);
 
 #endif

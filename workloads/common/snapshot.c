@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Snapshot: see snapshot.h. */
 #include "workloads/common/snapshot.h"
 
@@ -51,7 +52,8 @@ void snapshot_freeze(struct snapshot *s, struct tally *t)
 {
 	tally_clear(t, s->phase->tally->timeline->start_ns);
 	tally_add(t, s->phase->tally);
-	/* Before counting begins, hooks and threads have nothing, and may not be ready to be asked. */
+	/* Before counting begins, hooks and threads have nothing, and may not be ready to be
+	 * asked. */
 	if (s->counted || !s->begun)
 		return;
 	if (s->hooks.own)

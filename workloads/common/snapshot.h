@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Snapshot: what a rank has counted so far, taken while its threads go on working, so that a phase can
  * be published before it ends.
  *
@@ -70,8 +71,8 @@ struct snapshot {
 	bool counted; /* the tally of the phase has what the threads have counted */
 };
 
-/* Not collective. Where ctx asks for none (ctx->publish_every_ns is 0), all other functions but snapshot_freeze do nothing.
- * Call snapshot_close also after an error. */
+/* Not collective. Where ctx asks for none (ctx->publish_every_ns is 0), all other functions but
+ * snapshot_freeze do nothing. Call snapshot_close also after an error. */
 int snapshot_open(struct snapshot *s, struct phase_context *ctx, struct snapshot_hooks hooks,
 		  void *argument, struct err *err);
 void snapshot_close(struct snapshot *s);
@@ -86,8 +87,8 @@ static inline void snapshot_wake(struct snapshot_part *part)
 	atomic_store_explicit(&part->resting, false, memory_order_relaxed);
 }
 
-/* The thread's last word before it ends, or waits until the main thread wakes it. The main thread may say it for a thread that has
- * nothing to do until then. */
+/* The thread's last word before it ends, or waits until the main thread wakes it. The main thread
+ * may say it for a thread that has nothing to do until then. */
 static inline void snapshot_rest(struct snapshot_part *part)
 {
 	atomic_store_explicit(&part->resting, true, memory_order_release);
@@ -110,7 +111,8 @@ static inline void snapshot_count(struct snapshot *s)
 		s->counted = true;
 }
 
-/* In a copy of the process in which no thread runs: t, which is like the tally of the phase, gets what has been counted. */
+/* In a copy of the process in which no thread runs: t, which is like the tally of the phase, gets
+ * what has been counted. */
 void snapshot_freeze(struct snapshot *s, struct tally *t);
 
 /* Main thread: counting begins at start_ns. The first snapshot is due that much later. */
@@ -126,8 +128,9 @@ static inline bool snapshot_wanted(const struct snapshot *s)
 	return s->ctx && s->ready != atomic_load_explicit(&s->asked, memory_order_relaxed);
 }
 
-/* Publishes the snapshot if merged says that all ranks have it. Collective: every rank calls it with
- * the same merged words, and between the same collectives. Returns whether it was published. */
+/* Publishes the snapshot if merged says that all ranks have it. Collective: every rank calls it
+ * with the same merged words, and between the same collectives. Returns whether it was
+ * published. */
 bool snapshot_publish(struct snapshot *s, const struct status *merged);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rolling status rounds: see status_rounds.h. */
 #include "workloads/common/status_rounds.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rolling status rounds: how ranks that do not meet at each step agree that they stop or that all
  * have finished.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writer: see writer.h. */
 #include "workloads/common/writer.h"
 #include "core/time_ns.h"
@@ -15,7 +16,8 @@ struct piece {
 	uint64_t at, length;                 /* bytes of the object */
 	void *memory;
 	uint64_t fill_ns; /* the time that making it took */
-	/* Makes bytes [at, at + length) of the object at memory; several threads call it at once. */
+	/* Makes bytes [at, at + length) of the object at memory; several threads call it at
+	 * once. */
 	void (*image)(const void *argument, uint64_t at, void *to, uint64_t bytes);
 	const void *argument;
 	struct filled *filled;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writer: streams the bytes of an object into a store while the next bytes of it are made.
  *
  *	        ┌──────────────── buffers, the caller's ────────────────┐
@@ -58,15 +59,17 @@ struct filled {
 	sem_t posted;
 };
 
-/* What is written: size bytes of an object that has been begun, from offset on, in writes of piece bytes. */
+/* What is written: size bytes of an object that has been begun, from offset on, in writes of piece
+ * bytes. */
 struct writer_object {
 	struct object *object;
 	uint64_t offset, size, piece;
-	/* Memory for all of them, aligned as the store needs it: writer_make makes them there, and writer_put writes
-	 * them from there. NULL: writer_put makes them piece by piece in the writer's buffers. */
+	/* Memory for all of them, aligned as the store needs it: writer_make makes them there, and
+	 * writer_put writes them from there. NULL: writer_put makes them piece by piece in the
+	 * writer's buffers. */
 	void *bytes;
-	/* Makes bytes [at, at + bytes) of them; fillers call it at the same time as the writer. Not called where the
-	 * store keeps no content. */
+	/* Makes bytes [at, at + bytes) of them; fillers call it at the same time as the writer. Not
+	 * called where the store keeps no content. */
 	void (*image)(const void *argument, uint64_t at, void *to, uint64_t bytes);
 	const void *argument;
 	/* Where the next piece begins: 0 at first, shared by all writers of the object, which have
@@ -78,9 +81,9 @@ struct writer {
 	/* Set by the caller before writer_open; all of it must outlive the writer. */
 	struct queue *queue;
 	struct fillers *fillers; /* NULL: the writer makes all pieces itself */
-	/* [buffers * buffer_bytes], aligned as the store needs it; NULL: the store keeps no content, or objects have
-	 * memory of their own. Pieces that can be under way: buffers, at least depth and at most
-	 * WRITER_PIECES_MAX. */
+	/* [buffers * buffer_bytes], aligned as the store needs it; NULL: the store keeps no
+	 * content, or objects have memory of their own. Pieces that can be under way: buffers, at
+	 * least depth and at most WRITER_PIECES_MAX. */
 	void *memory;
 	uint64_t buffer_bytes;
 	uint32_t buffers;
@@ -94,8 +97,8 @@ struct writer {
 	void *argument;
 
 	/* Used by the writer only. Times over all objects so far: fill_ns in which this writer or a
-	 * filler made bytes for writer_put, write_ns in which at least one write was in flight. The caller adds the
-	 * time of writer_make. */
+	 * filler made bytes for writer_put, write_ns in which at least one write was in flight. The
+	 * caller adds the time of writer_make. */
 	uint64_t fill_ns, write_ns;
 	const struct writer_object *now; /* the current object */
 	bool making;                     /* its bytes, and writing none */
@@ -120,9 +123,9 @@ void writer_close(struct writer *w);
  * to halt, or the first error. Afterwards nothing is in flight, and no filler works for it. */
 int writer_put(struct writer *w, const struct writer_object *object);
 
-/* Makes the bytes of an object that has memory for them, or what other writers leave of them, and writes nothing. The
- * fillers help. Returns 0, or -ECANCELED where the writer is to halt. All bytes are there when all writers of the object
- * have returned 0. */
+/* Makes the bytes of an object that has memory for them, or what other writers leave of them, and
+ * writes nothing. The fillers help. Returns 0, or -ECANCELED where the writer is to halt. All bytes
+ * are there when all writers of the object have returned 0. */
 int writer_make(struct writer *w, const struct writer_object *object);
 
 #endif

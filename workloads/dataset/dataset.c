@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/dataset/dataset.h"
 
 #include <errno.h>
@@ -154,8 +155,8 @@ static unsigned dataset_digits(uint64_t n)
 	return (unsigned)snprintf(NULL, 0, "%" PRIu64, n);
 }
 
-/* Data sets of one job differ in their bytes: the stream of random numbers follows from where the files lie. The
- * zero byte that ends a text is hashed with it. */
+/* Data sets of one job differ in their bytes: the stream of random numbers follows from where the
+ * files lie. The zero byte that ends a text is hashed with it. */
 static uint64_t dataset_place_hash(const struct dataset_options *options)
 {
 	uint64_t hash = fnv_add(FNV_START, options->folder, strlen(options->folder) + 1);
@@ -304,8 +305,8 @@ void dataset_subfolder(const struct dataset *d, uint64_t i, char key[OBJECT_KEY_
 		 (int)d->folder_digits, i);
 }
 
-/* "03/prefix_0000123_of_8400.npz". DLIO makes no subfolder where there would be only one, and writes its underscore
- * after an empty prefix, too. */
+/* "03/prefix_0000123_of_8400.npz". DLIO makes no subfolder where there would be only one, and
+ * writes its underscore after an empty prefix, too. */
 static void dataset_patterned_name(const struct dataset *d, uint64_t file, char *out, size_t room)
 {
 	static const char *const folders[] = {"", "train/", "valid/"};

@@ -1,8 +1,10 @@
-/* Data set: files and samples as functions of their number. Nothing is listed and no list is held, so 160 million files
- * cost the memory of 160 (for a list of names that the job gives, see name_list.h).
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Data set: files and samples as functions of their number. Nothing is listed and no list is held,
+ * so 160 million files cost the memory of 160 (for a list of names that the job gives, see
+ * name_list.h).
  *
- * A data set exists without haul where the job says how its files are named: haul did not make it, never writes or
- * removes anything in it, and knows nothing about its bytes.
+ * A data set exists without haul where the job says how its files are named: haul did not make it,
+ * never writes or removes anything in it, and knows nothing about its bytes.
  *
  * Read-only after dataset_init and dataset_open; any thread. */
 #ifndef HAUL_WORKLOADS_DATASET_DATASET_H
@@ -20,7 +22,8 @@ struct dataset_options {
 	char store[JOB_NAME_BYTES];
 	uint32_t format; /* enum format_index */
 	uint64_t files, samples_per_file;
-	/* How many files there are, by how many the ranks need: see dataset_scale. 0: files says it. */
+	/* How many files there are, by how many the ranks need: see dataset_scale. 0: files says
+	 * it. */
 	uint64_t files_per_rank, steps_per_epoch;
 	uint64_t sample_bytes, sample_bytes_stdev; /* a file's samples share one drawn size */
 	char folder[128];                          /* below the store's URI; "" for none */
@@ -44,16 +47,17 @@ struct dataset {
 	bool stays_open; /* readers of the format leave files open, whether the layout is known or not */
 	uint32_t objects;       /* of each file */
 	uint64_t seed, samples; /* samples in all */
-	/* Files of the set in the store. The job reads the first options.files of them; names and sizes follow from
-	 * the whole set. */
+	/* Files of the set in the store. The job reads the first options.files of them; names and
+	 * sizes follow from the whole set. */
 	uint64_t set_files;
-	/* Sizes of existing files outside of which a file is damage and no file of the set, as dataset_probe has set them; 0: not
-	 * known. */
+	/* Sizes of existing files outside of which a file is damage and no file of the set, as
+	 * dataset_probe has set them; 0: not known. */
 	uint64_t file_bytes_least, file_bytes_most;
 	uint64_t stream; /* what payload keys are made from: the seed, the folder and the prefix */
-	/* Sizes: constant, uniform in mean +- sigma * sqrt(3), or log-normal above sigma = mean / sqrt(3).
-	 * File i takes the middle of stratum order(i) of as many equal strata as there are files, so mean
-	 * and deviation are right for few files too, and the largest size is known. */
+	/* Sizes: constant, uniform in mean +- sigma * sqrt(3), or log-normal above sigma = mean /
+	 * sqrt(3). File i takes the middle of stratum order(i) of as many equal strata as there are
+	 * files, so mean and deviation are right for few files too, and the largest size is
+	 * known. */
 	struct permutation order;
 	struct size_draw size;
 	unsigned name_digits, folder_digits;
@@ -66,17 +70,17 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 /* The job reads the first files of a set that has more. Before anything asks for names or sizes. */
 void dataset_in_set(struct dataset *d, uint64_t set_files);
 
-/* Sets options->files for this number of ranks, where files_per_rank or steps_per_epoch says it. step_samples: samples that all
- * ranks together take of this data set in a step; 0: nobody reads it. path: as for dataset_init. -EINVAL where both
- * say it, or nobody reads in steps. */
+/* Sets options->files for this number of ranks, where files_per_rank or steps_per_epoch says it.
+ * step_samples: samples that all ranks together take of this data set in a step; 0: nobody reads
+ * it. path: as for dataset_init. -EINVAL where both say it, or nobody reads in steps. */
 int dataset_scale(struct dataset_options *options, uint32_t ranks, uint64_t step_samples,
 		  const char *path, struct err *err);
 
 /* Whether options describe a data set that exists without haul. */
 bool dataset_is_existing(const struct dataset_options *options);
 
-/* Opens the list of names, where there is one, before any dataset_key. Closing what is not open does nothing. Copies
- * share the list; only one of them may close it. */
+/* Opens the list of names, where there is one, before any dataset_key. Closing what is not open
+ * does nothing. Copies share the list; only one of them may close it. */
 int dataset_open(struct dataset *d, struct err *err);
 void dataset_close(struct dataset *d);
 
@@ -85,7 +89,8 @@ void dataset_key(const struct dataset *d, uint64_t file, char key[OBJECT_KEY_BYT
 /* "folder/03/", of subfolder i < options.subfolders. */
 void dataset_subfolder(const struct dataset *d, uint64_t i, char key[OBJECT_KEY_BYTES]);
 uint64_t dataset_sample_bytes(const struct dataset *d, uint64_t file);
-/* Where sizes are found by stat, the layout is what the job expects until dataset_layout_found corrects it. */
+/* Where sizes are found by stat, the layout is what the job expects until dataset_layout_found
+ * corrects it. */
 void dataset_layout(const struct dataset *d, uint64_t file, struct layout *l);
 void dataset_layout_found(struct layout *l, uint64_t file_bytes);
 /* The number of all objects: first each file itself, then what lies beside each of them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/dataset/dataset_probe.h"
 
 #include <errno.h>
@@ -222,8 +223,8 @@ static int dataset_probe_files(struct probe *k, struct store *store, uint32_t ra
 
 		uint64_t file = i == 0 ? 0 : i == 1 ? files - 1 : drawn;
 
-		/* One file of each rank: counting may take a read for each record, which a distant store
-		 * makes slow. */
+		/* One file of each rank: counting may take a read for each record, which a distant
+		 * store makes slow. */
 		k->counts = i == (rank == 0 ? 0 : DATASET_PROBE_LOOKS - 1);
 		for (uint32_t which = 0; rc == 0 && which < d->objects; which++)
 			rc = dataset_probe_object(k, file, which, err);
@@ -233,8 +234,8 @@ static int dataset_probe_files(struct probe *k, struct store *store, uint32_t ra
 	return rc;
 }
 
-/* Figures that plan and report compute from sample_bytes are wrong by as much as these sizes. Without a deviation, the
- * headers of a format are all by which they may differ. */
+/* Figures that plan and report compute from sample_bytes are wrong by as much as these sizes.
+ * Without a deviation, the headers of a format are all by which they may differ. */
 static void dataset_probe_compare(const struct dataset *d, const struct store *store,
 				  uint64_t bytes, uint64_t files)
 {
@@ -256,8 +257,9 @@ static void dataset_probe_compare(const struct dataset *d, const struct store *s
 		d->options.sample_bytes);
 }
 
-/* What sizes a file of the set may have. Where all that were looked at are equal and the job says no deviation, it is
- * that size; else sizes far beyond those looked at and those drawn are damage. */
+/* What sizes a file of the set may have. Where all that were looked at are equal and the job says
+ * no deviation, it is that size; else sizes far beyond those looked at and those drawn are
+ * damage. */
 static void dataset_probe_bound(struct dataset *d, uint64_t least, uint64_t most)
 {
 	uint64_t spf = d->options.samples_per_file;
@@ -275,7 +277,8 @@ static void dataset_probe_bound(struct dataset *d, uint64_t least, uint64_t most
 	}
 }
 
-/* The files that the job reads may be the first ones of a larger set: their names say of how many. */
+/* The files that the job reads may be the first ones of a larger set: their names say of how
+ * many. */
 static int dataset_probe_set(struct dataset *d, struct store *store, struct group *group,
 			     struct err *err)
 {

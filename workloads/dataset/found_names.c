@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a folder holds in place of a file: see found_names.h. At most a page of it is listed. */
 #include "workloads/dataset/found_names.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The manifest as JSON:
  *
  *	{"haul_manifest": 1, "made_by": "haul 0.1.0", "complete": true, "seed": "42",

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The manifest: what `haul generate` leaves beside a data set, so that it can be continued, checked
- * and cleaned by what it is, never by a pattern. One small JSON object per folder, in the data set's
- * own store.
+ * and cleaned by what it is, never by a pattern. One small JSON object per folder, in the data
+ * set's own store.
  *
  * It holds the definition (options, seed, version of the layouts), from which every name and size
  * follows, and whether all files are there. Plain data, any thread; load and save use the caller's
@@ -36,7 +37,8 @@ void manifest_of(struct manifest *m, const struct dataset *d, bool complete);
 /* "train/.haul-manifest.json" */
 void manifest_key(const char *folder, char key[OBJECT_KEY_BYTES]);
 
-/* From and to JSON. -EINVAL with a sentence where text is not a manifest. The caller frees the text; NULL: no memory. */
+/* From and to JSON. -EINVAL with a sentence where text is not a manifest. The caller frees the
+ * text; NULL: no memory. */
 int manifest_parse(struct manifest *m, const char *text, size_t length, struct err *err);
 char *manifest_text(const struct manifest *m);
 
@@ -46,18 +48,18 @@ int manifest_load(struct manifest *m, struct queue *q, const char *folder, struc
 /* Writes it whole (begin, write, commit). */
 int manifest_save(const struct manifest *m, struct queue *q, struct err *err);
 
-/* 0 when have describes d's files, or a set of which they are the first (dataset_in_set is then the caller's to call
- * with have->dataset.files); -EEXIST with a sentence that names the first difference
- * ("…was made with seed 42, this job says 43; run `haul clean` or use another folder"). where:
- * the store's URI. */
+/* 0 when have describes d's files, or a set of which they are the first (dataset_in_set is then the
+ * caller's to call with have->dataset.files); -EEXIST with a sentence that names the first
+ * difference ("…was made with seed 42, this job says 43; run `haul clean` or use another folder").
+ * where: the store's URI. */
 int manifest_matches(const struct manifest *have, const struct dataset *d, const char *where,
 		     struct err *err);
 
-/* Before a phase reads d: whether the manifest in the store describes d and its files are all there, so that a mistake
- * in the settings does not look like damage of the storage. Does nothing for files that exist without haul, and where
- * the store keeps no manifest. d becomes a part of the set where that has more files. Rank 0 asks, with a queue
- * of its own; collective. -ENOENT: there is no data set;
- * -EEXIST: another one; -EINVAL: it is not complete. */
+/* Before a phase reads d: whether the manifest in the store describes d and its files are all
+ * there, so that a mistake in the settings does not look like damage of the storage. Does nothing
+ * for files that exist without haul, and where the store keeps no manifest. d becomes a part of the
+ * set where that has more files. Rank 0 asks, with a queue of its own; collective. -ENOENT: there
+ * is no data set; -EEXIST: another one; -EINVAL: it is not complete. */
 int manifest_check(struct dataset *d, struct store *store, struct group *group, struct err *err);
 
 #endif

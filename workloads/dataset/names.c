@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/dataset/names.h"
 
 #include <ctype.h>
@@ -138,8 +139,8 @@ void names_expand(const char *template, uint64_t i, uint64_t n, char *out, size_
 	out[used < room ? used : room - 1] = '\0';
 }
 
-/* Which parts of a file's number the template has used so far: the number, or quotient and remainder by one divisor.
- * Either makes names unique. */
+/* Which parts of a file's number the template has used so far: the number, or quotient and
+ * remainder by one divisor. Either makes names unique. */
 struct distinct {
 	bool whole;
 	unsigned quotients, remainders;

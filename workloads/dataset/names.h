@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Name templates: names of files as functions of their number.
  *
  *	{i}       the file's number, from 0            img_{i:07}_of_{n}.npz
@@ -15,8 +16,8 @@
 
 #include "core/err.h"
 
-/* -EINVAL with a sentence where the template is wrong, or does not surely give each of n files a name
- * of its own, or gives one that is not a plain path, or that does not fit in room bytes. */
+/* -EINVAL with a sentence where the template is wrong, or does not surely give each of n files a
+ * name of its own, or gives one that is not a plain path, or that does not fit in room bytes. */
 int names_check(const char *template, uint64_t n, size_t room, struct err *err);
 
 /* The name of file i of n, by a template that was checked. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Samples of a file, counted: records, rows, arrays. See count.h. */
 #include "workloads/formats/count.h"
 
@@ -251,7 +252,8 @@ int parquet_count(const struct count_file *f, uint64_t *samples, const char **wr
 	return rc;
 }
 
-/* Eight bytes per sample in the index. DLIO's own may be a little longer where ranks wrote one file together. */
+/* Eight bytes per sample in the index. DLIO's own may be a little longer where ranks wrote one file
+ * together. */
 int indexed_count(const struct count_file *f, uint64_t *samples, const char **wrong)
 {
 	uint64_t bytes = 0;

@@ -1,6 +1,7 @@
-/* Samples of an HDF5 file: the first dimension of "labels" or "records_0", which DLIO writes in the latest layout (links
- * in the root's object header). Files of other layouts do not tell. Source: HDF5 File Format Specification 3.0,
- * sections II.A, IV.A. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples of an HDF5 file: the first dimension of "labels" or "records_0", which DLIO writes in the
+ * latest layout (links in the root's object header). Files of other layouts do not tell. Source:
+ * HDF5 File Format Specification 3.0, sections II.A, IV.A. */
 #include <string.h>
 
 #include "workloads/formats/count.h"
@@ -26,7 +27,8 @@ struct hdf5_look {
 	uint32_t message_head; /* bytes in front of a message */
 };
 
-/* A link message: version, flags, and what the flags say is there, up to the address of a hard link. */
+/* A link message: version, flags, and what the flags say is there, up to the address of a hard
+ * link. */
 static void hdf5_link(struct hdf5_look *l, const uint8_t *m, uint32_t n)
 {
 	uint32_t at = 2, length_bytes, length;

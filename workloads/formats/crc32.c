@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/formats/crc32.h"
 
 #include <isa-l/crc.h>
@@ -9,8 +10,8 @@ uint32_t crc32_run(uint32_t reg, const void *data, size_t length)
 	return ~crc32_gzip_refl(~reg, data, length);
 }
 
-/* One bit step takes c to c >> 1, xor the polynomial where bit 0 was set. The polynomial has
- * the top bit and c >> 1 has not, so the top bit tells which it was. */
+/* One bit step takes c to c >> 1, xor the polynomial where bit 0 was set. The polynomial has the
+ * top bit and c >> 1 has not, so the top bit tells which it was. */
 static uint32_t bits_back(uint32_t reg, unsigned bits)
 {
 	while (bits--)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CRC-32 (zip, gzip) as arithmetic on its register: run forwards over data, backwards, over zeros
  * in logarithmic time, and to a wanted value by four bytes.
  *
@@ -11,8 +12,8 @@
 
 #define CRC32_START 0xffffffffu
 
-/* crc32_run: the register after data. crc32_back: the register before data, from the one after it (for
- * short data). */
+/* crc32_run: the register after data. crc32_back: the register before data, from the one after it
+ * (for short data). */
 uint32_t crc32_run(uint32_t reg, const void *data, size_t length);
 uint32_t crc32_back(uint32_t reg, const uint8_t *data, size_t length);
 

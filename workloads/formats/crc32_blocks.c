@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/formats/crc32_blocks.h"
 
 #include "workloads/formats/crc32.h"

@@ -1,13 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* csv: one row per sample, without a line of names: the sample's id, then numbers from 100 to 355.
  *
  *   id in 20 digits , ddd , ddd , … , ddd newline
  *   0              20 21
  *
- * The id is the first column, in decimal, with leading zeros; each other number is one random
- * byte plus 100, so all have three digits and any range can be made on its own. Where a row's size
+ * The id is the first column, in decimal, with leading zeros; each other number is one random byte
+ * plus 100, so all have three digits and any range can be made on its own. Where a row's size
  * requires it, the last number has up to three zeros more behind its digits.
  *
- * Text cannot be cut into rows without reading it, so a reader takes the whole file for a sample. */
+ * Text cannot be cut into rows without reading it, so a reader takes the whole file for a
+ * sample. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -84,8 +86,8 @@ static void csv_make_cells(uint32_t cells[BYTES])
 	}
 }
 
-/* count numbers as text, beginning with the given one of all rows together. noinline: the random bytes
- * are on the stack only here. */
+/* count numbers as text, beginning with the given one of all rows together. noinline: the random
+ * bytes are on the stack only here. */
 static __attribute__((noinline)) void csv_make_numbers(const struct layout *l, uint64_t number,
 						       uint8_t *out, uint64_t count,
 						       const uint32_t cells[BYTES])

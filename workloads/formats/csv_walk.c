@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* csv: counts rows; the last row ends as the others do. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/formats/format.h"
 
 #include <endian.h>
@@ -109,7 +110,8 @@ uint64_t layout_verify(const struct layout *l, uint64_t offset, const void *data
 	uint64_t done = 0;
 
 	while (done < length) {
-		/* Pieces end where the blocks of payload hooks do, so that no block is made twice. */
+		/* Pieces end where the blocks of payload hooks do, so that no block is made
+		 * twice. */
 		uint64_t at = offset + done;
 		uint64_t into =
 			at < l->data_offset ? 0 : (at - l->data_offset) % LAYOUT_SCRATCH_BYTES;

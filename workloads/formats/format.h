@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Data format: the bytes of a file as a function of seed and index.
  *
  * A format says how large a file is, which byte ranges a real reader requests for a sample (in the
  * reader's order: header or footer first, then data), and what any range of the file holds. All of
- * it takes constant time and memory. The payload comes from core/content/fill. The first 8 bytes of a
- * sample's payload (where the sample has 8, and the format leaves them free) hold the sample's id,
- * little-endian, so that a reader can prove what it read. Where they are not free, the first comment
- * of the format's file says where the id is.
+ * it takes constant time and memory. The payload comes from core/content/fill. The first 8 bytes of
+ * a sample's payload (where the sample has 8, and the format leaves them free) hold the sample's
+ * id, little-endian, so that a reader can prove what it read. Where they are not free, the first
+ * comment of the format's file says where the id is.
  *
  * A format is one file, NAME.c (and NAME_walk.c where decoding it takes more than a few lines), and
  * one line in table.h. docs/add-a-format.md has a complete example.
@@ -105,8 +106,8 @@ struct format_ops {
 	/* A reader leaves the file open for the file's next sample. Otherwise each sample opens and
 	 * closes it, and no cache scope lasts longer than the sample. */
 	bool stays_open;
-	/* The file may be read as a stream: sample 0 begins at byte 0, and each of the others where the
-	 * one before it ends, one extent each. A trailer is read behind the last sample. */
+	/* The file may be read as a stream: sample 0 begins at byte 0, and each of the others where
+	 * the one before it ends, one extent each. A trailer is read behind the last sample. */
 	bool streams;
 	/* Suffixes that make the names of objects 1 … from the file's name. */
 	char beside[FORMAT_OBJECTS_MAX - 1][FORMAT_SUFFIX_BYTES];
@@ -121,18 +122,19 @@ struct format_ops {
 	 * file), in order. l is of object 0. Returns their number. */
 	uint32_t (*extents)(const struct layout *l, uint64_t sample,
 			    struct extent out[FORMAT_EXTENTS_MAX]);
-	/* Make the whole header (data_offset bytes, no more), and the whole trailer without its gap. Called
-	 * when bytes of them are needed. NULL: the format has none. */
+	/* Make the whole header (data_offset bytes, no more), and the whole trailer without its
+	 * gap. Called when bytes of them are needed. NULL: the format has none. */
 	void (*header)(const struct layout *l, uint8_t *out);
 	void (*trailer)(const struct layout *l, uint8_t *out);
-	/* Makes the bytes [offset, offset + length) of the object, inside the data part. A block that
-	 * must be made whole to make any byte of it should have at most some 64 KiB. */
+	/* Makes the bytes [offset, offset + length) of the object, inside the data part. A block
+	 * that must be made whole to make any byte of it should have at most some 64 KiB. */
 	void (*payload)(const struct layout *l, uint64_t offset, void *data, uint64_t length);
 	/* Where the id of a sample is, in layouts that have ids. NULL: id_at and stride say. */
 	uint64_t (*id_place)(const struct layout *l, uint64_t sample);
 	/* Looks at the bytes as a decoder would (walk.h). NULL: haul cannot. */
 	const struct walk_ops *walk;
-	/* How many samples a file says that it holds (count.h). NULL: files of the format do not tell. */
+	/* How many samples a file says that it holds (count.h). NULL: files of the format do not
+	 * tell. */
 	format_count *count;
 };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hdf5: data sets records_0 … of (samples, bytes) and labels, as DLIO writes them with the latest
  * format: superblock 2, object headers 2, links in the root's header, nothing compressed.
  *
@@ -7,9 +8,9 @@
  *
  * A sample is cut into as many parts as there are data sets; part i is its row in records_i. A data
  * set is contiguous or chunked. A chunk holds whole rows, or a piece of one row. Chunks use the
- * implicit index (layout message 4): all of them exist, follow each other and are found by arithmetic,
- * so a reader needs no index to find a row. The bytes that fill up a last chunk are payload that
- * belongs to no sample.
+ * implicit index (layout message 4): all of them exist, follow each other and are found by
+ * arithmetic, so a reader needs no index to find a row. The bytes that fill up a last chunk are
+ * payload that belongs to no sample.
  *
  * A reader takes the metadata first, then a sample's row in each data set. Rows in chunks that fit
  * HDF5's chunk cache come with their whole chunk, as libhdf5 reads them; a row in pieces comes
@@ -274,8 +275,8 @@ static uint8_t *hdf5_put_dataset(uint8_t *begin, uint64_t rows, uint64_t columns
 	return hdf5_put_sum(begin, at);
 }
 
-/* Puts the object headers of all data sets; headers[datasets + 1] gets their addresses. begin is the
- * file's. */
+/* Puts the object headers of all data sets; headers[datasets + 1] gets their addresses. begin is
+ * the file's. */
 static uint8_t *hdf5_put_datasets(const struct layout *l, const uint8_t *begin, uint8_t *at,
 				  uint64_t *headers)
 {

@@ -1,6 +1,8 @@
-/* hdf5: the superblock, and the object headers that it and the links in them lead to: their checksums,
- * and that they lie in the file. Not followed are links that lead back, more links than a few, and
- * files in HDF5's first format, whose headers have no checksums. The data are passed over.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hdf5: the superblock, and the object headers that it and the links in them lead to: their
+ * checksums, and that they lie in the file. Not followed are links that lead back, more links than
+ * a few, and files in HDF5's first format, whose headers have no checksums. The data are passed
+ * over.
  *
  * Source: HDF5 File Format Specification 3.0, sections II.A, IV.A. */
 #include <string.h>
@@ -157,7 +159,8 @@ static const char *hdf5_walk_message(struct walk *w, struct hdf5_walk *s)
 	return NULL;
 }
 
-/* A hard link leads to a header: version, flags, what the flags say there is, a name, an address. */
+/* A hard link leads to a header: version, flags, what the flags say there is, a name, an
+ * address. */
 static const char *hdf5_walk_link(struct walk *w, struct hdf5_walk *s)
 {
 	uint8_t flags = s->bytes[1];

@@ -1,13 +1,16 @@
-/* indexed_binary and mmap_indexed_binary: the samples one after another, and in two files beside them
- * where each sample begins and how long it is, 8 bytes little-endian each, as DLIO writes them.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* indexed_binary and mmap_indexed_binary: the samples one after another, and in two files beside
+ * them where each sample begins and how long it is, 8 bytes little-endian each, as DLIO writes
+ * them.
  *
  *   NAME           sample 0 | sample 1 | sample 2 | …
  *   NAME.off.idx      0     |    B     |   2 B    | …
  *   NAME.sz.idx       B     |    B     |    B     | …
  *
- * A reader of indexed_binary reads both indexes whole when it opens the file, then records. A reader of
- * mmap_indexed_binary maps the indexes, and reads a page of each with the first sample whose entry is
- * on the page. Here all samples of a file have one size, so any index entry is a product. */
+ * A reader of indexed_binary reads both indexes whole when it opens the file, then records. A
+ * reader of mmap_indexed_binary maps the indexes, and reads a page of each with the first sample
+ * whose entry is on the page. Here all samples of a file have one size, so any index entry is a
+ * product. */
 #include <string.h>
 
 #include "workloads/formats/payload.h"

@@ -1,8 +1,9 @@
-/* indexed_binary and mmap_indexed_binary: the offsets of samples, then the sizes of the same samples.
- * Each sample must end where the next one begins, and the last where its file ends. The tables may be
- * long and are not stored: offsets must ascend, and a polynomial of their steps must be that of the
- * sizes. Where only a page in the middle of the tables is read, nothing tells where its last sample
- * ends. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* indexed_binary and mmap_indexed_binary: the offsets of samples, then the sizes of the same
+ * samples. Each sample must end where the next one begins, and the last where its file ends. The
+ * tables may be long and are not stored: offsets must ascend, and a polynomial of their steps must
+ * be that of the sizes. Where only a page in the middle of the tables is read, nothing tells where
+ * its last sample ends. */
 #include "workloads/formats/walk.h"
 
 enum { OFFSETS, SIZES, DATA };

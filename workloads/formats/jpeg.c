@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* jpeg: one grey picture per file (baseline, JFIF), of exactly the size requested, made so that any
  * random byte is a coefficient.
  *
@@ -9,9 +10,9 @@
  * random too, less than a row of blocks, and makes the size exact.
  *
  * A row is one row of blocks of 8 x 8 pixels, each block 64 bytes. The first byte is the difference
- * between its mean and that of the block before it, the others are the 63 coefficients. The code of a
- * coefficient of s bits is 7 - s ones and a zero, so code and bits together are a byte, and
- * every byte but 0xfe and 0xff is one:
+ * between its mean and that of the block before it, the others are the 63 coefficients. The code of
+ * a coefficient of s bits is 7 - s ones and a zero, so code and bits together are a byte, and every
+ * byte but 0xfe and 0xff is one:
  *
  *   0xxxxxxx  7 bits     10xxxxxx  6 bits     …     1111110x  1 bit
  *

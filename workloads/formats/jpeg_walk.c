@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* jpeg: SOI, segments of marker and length, scans in which 0xff occurs only before 0 or a restart
  * marker, EOI. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* npy: one numpy array of bytes (NEP 1, version 1.0).
  *
  *   "\x93NUMPY" 1 0 | length of the text, u16 LE | text, spaces, newline | payload

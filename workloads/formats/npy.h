@@ -1,5 +1,6 @@
-/* Header of a numpy array (NEP 1), which npz has too: to write it, and to look at one. Pure functions
- * of what they are given. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Header of a numpy array (NEP 1), which npz has too: to write it, and to look at one. Pure
+ * functions of what they are given. */
 #ifndef HAUL_WORKLOADS_FORMATS_NPY_H
 #define HAUL_WORKLOADS_FORMATS_NPY_H
 

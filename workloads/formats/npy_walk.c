@@ -1,5 +1,7 @@
-/* npy: the mark, the version, the length of a text, and the text, whose type and shape must make the
- * bytes behind it. Texts longer than numpy writes are not looked at, nor types of varying size. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* npy: the mark, the version, the length of a text, and the text, whose type and shape must make
+ * the bytes behind it. Texts longer than numpy writes are not looked at, nor types of varying
+ * size. */
 #include <string.h>
 
 #include "workloads/formats/npy.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* npz: a zip file with two stored members, as numpy.savez writes it: x.npy, the samples, and y.npy,
  * a label (0) for each of them.
  *
@@ -7,10 +8,10 @@
  *
  * data_offset is a multiple of 64, by padding in the local header.
  *
- * The CRC-32 of x is in front of it, and ranks that make only a part of the file must know it. So the
- * payload is cut into blocks of 64 KiB (crc32_blocks.h), and four bytes of each block bring the CRC
- * register back to where it was before the block: the CRC of the member is that of its npy header. The
- * four bytes are as near to the block's end as possible without touching an id:
+ * The CRC-32 of x is in front of it, and ranks that make only a part of the file must know it. So
+ * the payload is cut into blocks of 64 KiB (crc32_blocks.h), and four bytes of each block bring the
+ * CRC register back to where it was before the block: the CRC of the member is that of its npy
+ * header. The four bytes are as near to the block's end as possible without touching an id:
  *
  *   | id | random …            | id | random …      patch | … |
  *   block begin                                     block end
@@ -43,11 +44,12 @@ enum {
 	DIRECTORY_ZIP64_BYTES = 2 * (ZIP_EXTRA_BYTES + 24) + ZIP_END64_BYTES,
 	ID_BITS = 64
 };
-/* A last block that is short must have room for a patch and an id: 3 bytes free, an id, 4 bytes free. */
+/* A last block that is short must have room for a patch and an id: 3 bytes free, an id, 4 bytes
+ * free. */
 _Static_assert((int)CRC32_BLOCK_LEAST >= 3 + (int)ID_BYTES + (int)CRC32_PATCH_BYTES,
 	       "room beside an id");
-/* Files from here on use zip64, so that no 32-bit field of a smaller one can overflow. HEADERS_MAX is more than
- * a file has beside payload and labels; the number is part of the format's layout. */
+/* Files from here on use zip64, so that no 32-bit field of a smaller one can overflow. HEADERS_MAX
+ * is more than a file has beside payload and labels; the number is part of the format's layout. */
 #define ZIP64_FROM 0xffff0000u
 
 static void npz_layout(struct layout *l);
@@ -78,8 +80,8 @@ struct npz_sums {
 	bool zip64;
 };
 
-/* A file of one sample is read in one range. Of other files a reader takes the directory first, then
- * the header, then the sample. */
+/* A file of one sample is read in one range. Of other files a reader takes the directory first,
+ * then the header, then the sample. */
 static uint32_t npz_extents(const struct layout *l, uint64_t sample,
 			    struct extent out[FORMAT_EXTENTS_MAX])
 {
@@ -199,9 +201,9 @@ static void npz_layout(struct layout *l)
 	l->size = l->data_offset + l->data_bytes + l->gap_at + labels + sums->directory_bytes;
 }
 
-/* The register after ids first, first + 1, … each followed by zeros up to sample_bytes. Over
- * GF(2) one id takes the register r to r X + f(id), f linear. Of 2^j ids from a multiple b of
- * 2^j it is r X_j + f(b) S_j + C_j, as b + i = b xor i; two such halves make the next j. */
+/* The register after ids first, first + 1, … each followed by zeros up to sample_bytes. Over GF(2)
+ * one id takes the register r to r X + f(id), f linear. Of 2^j ids from a multiple b of 2^j it is r
+ * X_j + f(b) S_j + C_j, as b + i = b xor i; two such halves make the next j. */
 static uint32_t npz_ids_register(uint32_t reg, uint64_t first, uint64_t count,
 				 uint64_t sample_bytes)
 {

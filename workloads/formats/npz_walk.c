@@ -1,5 +1,6 @@
-/* npz: a stored zip. Members with the CRC-32 of their bytes, then one row of the directory per member,
- * then its end; sizes are in the local headers, or in their zip64 field.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* npz: a stored zip. Members with the CRC-32 of their bytes, then one row of the directory per
+ * member, then its end; sizes are in the local headers, or in their zip64 field.
  *
  * A file of several samples is read in ranges, as haul reads its own: the directory, the first
  * member's header, then a sample. The CRC covers all bytes and cannot be checked then; directory,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* parquet: rows of columns in row groups, plain encoding, not compressed, nothing nullable.
  *
  *   PAR1 | row group 0: column chunk 0 | column chunk 1 | … | row group 1 | … | footer | n | PAR1
@@ -5,19 +6,19 @@
  *   column chunk:  page header | values | page header | values …     pages of at most PAGE_BYTES
  *   footer:        FileMetaData in Thrift's compact protocol: schema, then one row group after another
  *
- * Thrift's numbers are written in as many bytes as the largest takes (a varint may end in zeros), so
- * all elements of a kind have one length, and any byte of the file, the footer's too, is made in
+ * Thrift's numbers are written in as many bytes as the largest takes (a varint may end in zeros),
+ * so all elements of a kind have one length, and any byte of the file, the footer's too, is made in
  * constant time and memory: of 4.7 million rows in 200 columns the footer alone has 13 MB.
  *
  * Columns come in runs of one type, e.g. "50 float16", "40 float32 read". Types that Parquet would
  * store in more bytes than they have (int8, int16), float16 and bytes are fixed-length byte arrays,
- * so a row has as many bytes as its types say. A sample's id is in the first column that is read and
- * has eight bytes or more.
+ * so a row has as many bytes as its types say. A sample's id is in the first column that is read
+ * and has eight bytes or more.
  *
- * A reader takes the last 8 bytes, the footer, and the column chunks that it needs of the sample's row
- * group, those of a run in one range because they are side by side. It keeps the footer while the
- * file is open, and the last few row groups. Source: parquet-format 2.10, parquet.thrift; Thrift's
- * compact protocol specification. */
+ * A reader takes the last 8 bytes, the footer, and the column chunks that it needs of the sample's
+ * row group, those of a run in one range because they are side by side. It keeps the footer while
+ * the file is open, and the last few row groups. Source: parquet-format 2.10, parquet.thrift;
+ * Thrift's compact protocol specification. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -118,7 +119,8 @@ static bool parquet_run_parse(const char *text, struct parquet_run *run)
 	return run->read || !*at;
 }
 
-/* The runs that the options name, or one column of sample_bytes; NULL, or the text that is not a run. */
+/* The runs that the options name, or one column of sample_bytes; NULL, or the text that is not a
+ * run. */
 static const char *parquet_runs_parse(const struct parquet_options *o, uint64_t sample_bytes,
 				      struct parquet_run runs[PARQUET_RUNS_MAX], uint32_t *count)
 {
@@ -248,8 +250,8 @@ static uint32_t parquet_extents(const struct layout *l, uint64_t sample,
 	return n;
 }
 
-/* Writes ids into the bytes [at, at + length) of a page's values, which are at out. The page begins with
- * row first of the file. */
+/* Writes ids into the bytes [at, at + length) of a page's values, which are at out. The page begins
+ * with row first of the file. */
 static void parquet_stamp_rows(const struct layout *l, uint64_t first, uint64_t at, uint8_t *out,
 			       uint64_t length)
 {

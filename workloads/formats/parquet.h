@@ -1,5 +1,6 @@
-/* Shared by the parts of the format parquet: where row groups are (parquet_groups.c), the footer (parquet_footer.c), and the
- * format itself (parquet.c). Pure functions, any thread. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the parts of the format parquet: where row groups are (parquet_groups.c), the footer
+ * (parquet_footer.c), and the format itself (parquet.c). Pure functions, any thread. */
 #ifndef HAUL_WORKLOADS_FORMATS_PARQUET_H
 #define HAUL_WORKLOADS_FORMATS_PARQUET_H
 
@@ -32,8 +33,8 @@ struct parquet_run {
 	bool read;    /* by loaders */
 };
 
-/* In each layout: its columns, the run whose first column holds the ids, where the footer begins, and
- * the bytes of a row group but the last. */
+/* In each layout: its columns, the run whose first column holds the ids, where the footer begins,
+ * and the bytes of a row group but the last. */
 struct parquet_layout {
 	struct parquet_run runs[PARQUET_RUNS_MAX];
 	uint8_t run_count, id_run;

@@ -1,6 +1,7 @@
-/* Footer of a Parquet file, and page headers, in Thrift's compact protocol. A struct's field is (step from the last field's
- * number) << 4 | type, then its value; integers are zigzag varints, here padded to a fixed width;
- * a struct ends with a zero.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Footer of a Parquet file, and page headers, in Thrift's compact protocol. A struct's field is
+ * (step from the last field's number) << 4 | type, then its value; integers are zigzag varints,
+ * here padded to a fixed width; a struct ends with a zero.
  *
  *   head | a schema element per column | middle | row groups | end || length | PAR1
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Row groups of parquet: how many rows and bytes they have, and where they begin. */
 #include "workloads/formats/parquet.h"
 

@@ -1,7 +1,8 @@
-/* parquet, as haul reads its own files: the tail, the footer in front of it, and the columns that are
- * read, page by page. The footer's column chunks must follow each other from the file's mark to the
- * footer, and the rows of its row groups must be the file's. The bytes of a page, as its header says,
- * must end where the columns end. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parquet, as haul reads its own files: the tail, the footer in front of it, and the columns that
+ * are read, page by page. The footer's column chunks must follow each other from the file's mark to
+ * the footer, and the rows of its row groups must be the file's. The bytes of a page, as its header
+ * says, must end where the columns end. */
 #include <string.h>
 
 #include "workloads/formats/thrift.h"

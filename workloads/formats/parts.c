@@ -1,6 +1,7 @@
-/* Files of unknown inner layout, which haul did not make. A reader takes a file of one sample whole.
- * Of a file of several samples it takes equal parts, in their order, so that an epoch reads each byte
- * once. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of unknown inner layout, which haul did not make. A reader takes a file of one sample
+ * whole. Of a file of several samples it takes equal parts, in their order, so that an epoch reads
+ * each byte once. */
 #include "workloads/formats/payload.h"
 
 static void parts_layout(struct layout *l)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plain payload: random bytes with the samples' ids in them, and the hooks of formats that need no
  * more than that. Pure functions, any thread. */
 #ifndef HAUL_WORKLOADS_FORMATS_PAYLOAD_H
@@ -27,7 +28,8 @@ void payload_stamp_ids(const struct layout *l, uint64_t stride, uint64_t at, voi
 		       uint64_t length);
 
 /* Writes the lowest bytes of value, the lowest or the highest first; returns what follows. Inline:
- * headers consist of dozens of them, and with a constant number of bytes each is one instruction. */
+ * headers consist of dozens of them, and with a constant number of bytes each is one
+ * instruction. */
 static inline uint8_t *put_little(uint8_t *at, uint64_t value, unsigned bytes)
 {
 	for (unsigned i = 0; i < bytes; i++)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the formats share that hold one picture per file. Pure functions, any thread. */
 #ifndef HAUL_WORKLOADS_FORMATS_PICTURE_H
 #define HAUL_WORKLOADS_FORMATS_PICTURE_H

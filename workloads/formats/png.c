@@ -1,5 +1,6 @@
-/* png: one picture of red, green and blue per file, of exactly the size requested. Its pixels are random
- * and stored, not compressed.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* png: one picture of red, green and blue per file, of exactly the size requested. Its pixels are
+ * random and stored, not compressed.
  *
  *   signature, IHDR | haUl: id u64, padding | IDAT: zlib head | IDAT … | IDAT: Adler-32 | IEND
  *   0                 33   41                                  each one stored block of 8 KiB
@@ -9,9 +10,9 @@
  * private chunk, haUl, little-endian, at position 41 of the file. The padding behind it is random
  * too, less than a row of pixels, and makes the size exact.
  *
- * The data part consists of pieces of at most PIECE_MAX bytes with a checksum each, made on their own.
- * Only the Adler-32 covers all pixels: a range that holds bytes of it and does not begin before the
- * first block makes the pixels once more.
+ * The data part consists of pieces of at most PIECE_MAX bytes with a checksum each, made on their
+ * own. Only the Adler-32 covers all pixels: a range that holds bytes of it and does not begin
+ * before the first block makes the pixels once more.
  *
  * A reader takes the whole file. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* png: chunks of length, type, data and CRC-32 of both, from IHDR to IEND. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* raw: the samples one after another, nothing else. */
 #include "workloads/formats/payload.h"
 

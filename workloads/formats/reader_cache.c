@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/formats/reader_cache.h"
 
 #include <string.h>
@@ -14,7 +15,8 @@ void reader_cache_clear(struct reader_cache *k)
 	k->group_count = 0;
 }
 
-/* Puts group before all others and drops the least recently used one. Returns whether group was there. */
+/* Puts group before all others and drops the least recently used one. Returns whether group was
+ * there. */
 static bool reader_cache_use(struct reader_cache *k, uint64_t group)
 {
 	uint32_t i = 0;

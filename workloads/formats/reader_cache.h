@@ -1,5 +1,6 @@
-/* Cache of a reader: what it keeps of an open file from one sample to the next. No bytes are stored; what
- * the reader has is only known. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cache of a reader: what it keeps of an open file from one sample to the next. No bytes are
+ * stored; what the reader has is only known. */
 #ifndef HAUL_WORKLOADS_FORMATS_READER_CACHE_H
 #define HAUL_WORKLOADS_FORMATS_READER_CACHE_H
 
@@ -20,8 +21,8 @@ void reader_cache_init(struct reader_cache *k, uint32_t groups);
 /* The file has been closed. */
 void reader_cache_clear(struct reader_cache *k);
 
-/* The ranges that the reader still has to read for sample, in order. From now on it has them. Returns
- * their number: 0 where it has all. */
+/* The ranges that the reader still has to read for sample, in order. From now on it has them.
+ * Returns their number: 0 where it has all. */
 uint32_t reader_cache_extents(struct reader_cache *k, const struct layout *l, uint64_t sample,
 			      struct extent out[FORMAT_EXTENTS_MAX]);
 

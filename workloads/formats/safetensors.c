@@ -1,4 +1,6 @@
-/* safetensors: a tensor of bytes per sample, "sample.0", …, in the format in which models are stored.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* safetensors: a tensor of bytes per sample, "sample.0", …, in the format in which models are
+ * stored.
  *
  *   | n u64 | {"__metadata__":…, | a row per tensor } spaces | tensor 0 | tensor 1 | …
  *   0       8                    data_offset                 8 + n, a multiple of 8
@@ -6,8 +8,8 @@
  *
  *   row: "sample.07":{"dtype":"U8","shape":[1000],"data_offsets":[  7000,  8000]},
  *
- * Numbers are padded, so all rows have one length and any row can be made on its own; JSON allows the
- * spaces. A reader takes n and the JSON once, then one tensor after another from the open file.
+ * Numbers are padded, so all rows have one length and any row can be made on its own; JSON allows
+ * the spaces. A reader takes n and the JSON once, then one tensor after another from the open file.
  * Source: the format's README, "Format"; its own reader refuses a header above 100 MB. */
 #include <errno.h>
 #include <inttypes.h>
@@ -90,7 +92,8 @@ static int safetensors_check(const void *options, uint64_t samples, uint64_t sma
 		       samples, bytes);
 }
 
-/* The data part begins with the rows; the tensors begin with sample 0's id, or where it would be. */
+/* The data part begins with the rows; the tensors begin with sample 0's id, or where it would
+ * be. */
 static void safetensors_layout(struct layout *l)
 {
 	uint64_t rows = safetensors_rows_bytes(l->samples, l->sample_bytes);

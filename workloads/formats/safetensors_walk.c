@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* safetensors: the header's length, and the header, JSON, as it comes: its brackets close, each
- * tensor's type and shape make the bytes between its offsets, and all tensors together make the bytes
- * behind the header. */
+ * tensor's type and shape make the bytes between its offsets, and all tensors together make the
+ * bytes behind the header. */
 #include <string.h>
 
 #include "workloads/formats/walk.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Table of the data formats. One line registers a format:
  *
  *	FORMAT(NAME, name)        NAME.c defines `const struct format_ops format_name`

@@ -1,18 +1,19 @@
-/* tfrecord: records of TensorFlow's TFRecord container, each an Example in protobuf's encoding,
- * as DLIO writes them; several samples per file.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tfrecord: records of TensorFlow's TFRecord container, each an Example in protobuf's encoding, as
+ * DLIO writes them; several samples per file.
  *
  *   | length u64 | mask(crc(length)) | Example … image bytes … label, size | mask(crc(Example)) |
  *   `----------- the frame, before ------------'   `- payload -'`------ the frame, behind -----'
  *
  *   Example { Features { "image": bytes, "label": int64 0, "size": int64 sample_bytes } }
  *
- * The CRC is CRC-32C, masked as TFRecord asks: rotated right by 15, plus a constant. All records
- * of a file have one size, so the frame around each (except the CRC behind the Example) is the same.
- * Any range can be made on its own. Only where it holds bytes of the CRC behind an Example that does
- * not begin in the range is that record's payload made once more.
+ * The CRC is CRC-32C, masked as TFRecord asks: rotated right by 15, plus a constant. All records of
+ * a file have one size, so the frame around each (except the CRC behind the Example) is the same.
+ * Any range can be made on its own. Only where it holds bytes of the CRC behind an Example that
+ * does not begin in the range is that record's payload made once more.
  *
- * A reader takes a record in one range: its length is in the bytes before it, and readers stream. One
- * that reads records in random order must have an index from elsewhere; the format has none. */
+ * A reader takes a record in one range: its length is in the bytes before it, and readers stream.
+ * One that reads records in random order must have an index from elsewhere; the format has none. */
 #include <errno.h>
 #include <string.h>
 
@@ -231,8 +232,8 @@ static void tfrecord_make_behind(const struct layout *l, uint64_t sample, uint8_
 		   tfrecord_masked(crc32c_add(sum->reg, f->behind, f->behind_bytes)), CRC_BYTES);
 }
 
-/* At most length bytes of the record of sample from position at, counted from the begin of its image:
- * the image, the frame behind it, the next record's frame before it. Returns how many. */
+/* At most length bytes of the record of sample from position at, counted from the begin of its
+ * image: the image, the frame behind it, the next record's frame before it. Returns how many. */
 static uint64_t tfrecord_make_part(const struct layout *l, uint64_t sample, uint64_t at,
 				   uint8_t *out, uint64_t length, struct tfrecord_sum *sum)
 {

@@ -1,5 +1,7 @@
-/* tfrecord: records of length, its masked CRC-32C, an Example, and its masked CRC-32C. Of the Example,
- * the messages around the features' values are walked: Example, Features and each entry of its map. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tfrecord: records of length, its masked CRC-32C, an Example, and its masked CRC-32C. Of the
+ * Example, the messages around the features' values are walked: Example, Features and each entry of
+ * its map. */
 #include "core/content/crc32c.h"
 #include "workloads/formats/walk.h"
 

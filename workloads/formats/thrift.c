@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/formats/thrift.h"
 
 enum { FIELD, FIELD_ID, NUMBER, LENGTH, LIST, LIST_SIZE };
@@ -71,7 +72,8 @@ static bool thrift_begin_value(struct thrift *t, uint8_t type)
 	}
 }
 
-/* A value has ended: the next element of its list begins, or the list has ended too, or a field is next. */
+/* A value has ended: the next element of its list begins, or the list has ended too, or a field is
+ * next. */
 static bool thrift_end_value(struct thrift *t)
 {
 	t->state = FIELD;

@@ -1,6 +1,7 @@
-/* Thrift's compact protocol, read as its bytes come: a struct, and the numbers of its fields as they
- * end. Believes no byte. Refuses maps, which Parquet does not have, and lists of 2^32 elements.
- * Source: Thrift's compact protocol specification.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Thrift's compact protocol, read as its bytes come: a struct, and the numbers of its fields as
+ * they end. Believes no byte. Refuses maps, which Parquet does not have, and lists of 2^32
+ * elements. Source: Thrift's compact protocol specification.
  *
  * Begins zeroed; belongs to one thread. */
 #ifndef HAUL_WORKLOADS_FORMATS_THRIFT_H
@@ -12,8 +13,8 @@
 enum { THRIFT_DEPTH = 12 };
 
 struct thrift {
-	/* Of each level: the fields that lead here, four bits each, the innermost last; lists have no
-	 * number of their own, and numbers above 14 become 15. */
+	/* Of each level: the fields that lead here, four bits each, the innermost last; lists have
+	 * no number of their own, and numbers above 14 become 15. */
 	uint64_t path[THRIFT_DEPTH];
 	uint32_t left[THRIFT_DEPTH]; /* elements of a list */
 	uint16_t field[THRIFT_DEPTH];

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walk through the bytes of a sample as they come, piece by piece, as one who decodes them would:
- * structure and checksums, nothing is stored. A walk believes no byte, and says in a sentence what is
- * wrong. It belongs to one thread.
+ * structure and checksums, nothing is stored. A walk believes no byte, and says in a sentence what
+ * is wrong. It belongs to one thread.
  *
  * A walk begins zeroed but for the size. */
 #ifndef HAUL_WORKLOADS_FORMATS_WALK_H
@@ -28,7 +29,8 @@ struct walk {
 	_Alignas(8) unsigned char state[WALK_STATE_BYTES]; /* WALK_STATE */
 };
 
-/* The state of a format's walk, as a struct of its own. A struct that does not fit stops the build. */
+/* The state of a format's walk, as a struct of its own. A struct that does not fit stops the
+ * build. */
 #define WALK_STATE(type, w) \
 	((type *)((w)->state + 0 * sizeof(char[sizeof(type) <= WALK_STATE_BYTES ? 1 : -1])))
 
@@ -43,11 +45,11 @@ struct walk_piece {
 struct walk_ops {
 	/* Looks at a piece, all of it (p->left becomes 0). Returns NULL, or what is wrong. */
 	const char *(*take)(struct walk *w, struct walk_piece *p);
-	/* After the last byte of a sample, or of a file that is read as a stream: w->last tells the two
-	 * apart. samples: in the file. Returns NULL, or what is wrong. */
+	/* After the last byte of a sample, or of a file that is read as a stream: w->last tells the
+	 * two apart. samples: in the file. Returns NULL, or what is wrong. */
 	const char *(*end)(const struct walk *w, uint64_t samples);
-	/* Takes any file of the format from its first byte to its last, whoever made it. Otherwise the
-	 * walk relies on the order in which haul reads its own files. */
+	/* Takes any file of the format from its first byte to its last, whoever made it. Otherwise
+	 * the walk relies on the order in which haul reads its own files. */
 	bool whole_file;
 };
 
@@ -55,9 +57,9 @@ struct walk_ops {
 const char *walk_take(const struct walk_ops *ops, struct walk *w, struct walk_piece *p);
 const char *walk_end(const struct walk_ops *ops, const struct walk *w, uint64_t samples);
 
-/* For hooks. Collects the next n bytes in bytes, which has room for that many. False: the piece ended
- * before n bytes were there, or n is more than the room, which ends the walk. The caller sets w->have
- * to 0 when it has used the bytes. */
+/* For hooks. Collects the next n bytes in bytes, which has room for that many. False: the piece
+ * ended before n bytes were there, or n is more than the room, which ends the walk. The caller sets
+ * w->have to 0 when it has used the bytes. */
 bool walk_gather(struct walk *w, struct walk_piece *p, uint8_t *bytes, uint32_t room, uint64_t n);
 /* Passes over w->left bytes, as many as the piece has; returns how many, at *span. */
 uint64_t walk_span(struct walk *w, struct walk_piece *p, const uint8_t **span);

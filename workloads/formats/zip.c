@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/formats/zip.h"
 
 #include <string.h>
@@ -32,7 +33,8 @@ static uint8_t *zip_put_extra64(uint8_t *at, const struct zip_member *m, bool of
 	return offset ? put_little(at, m->offset, 8) : at;
 }
 
-/* What local header and directory row have in common: from "version needed" to the file name's length. */
+/* What local header and directory row have in common: from "version needed" to the file name's
+ * length. */
 static uint8_t *zip_put_common(uint8_t *at, const struct zip_member *m, bool described)
 {
 	uint64_t size = described ? 0 : m->sizes64 ? UINT32_MAX : m->size;

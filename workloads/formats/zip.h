@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Zip: headers, data descriptors and directory of an archive with stored members. Source: PKWARE's APPNOTE.TXT, sections
  * 4.3 to 4.5.
  *
@@ -32,11 +33,11 @@ struct zip_member {
 	uint32_t crc;
 	uint64_t size, offset; /* of its data; of its local header */
 	uint16_t version, flags, date;
-	/* Which numbers are in the extra field of zip64: sizes in local header and row, the offset in the row, or in
-	 * both. */
+	/* Which numbers are in the extra field of zip64: sizes in local header and row, the offset
+	 * in the row, or in both. */
 	bool sizes64, offset64, offset64_local;
-	/* Extra field of the local header that aligns what follows: its id, its bytes in all (0, or ZIP_EXTRA_BYTES and
-	 * more), and the byte that fills it. */
+	/* Extra field of the local header that aligns what follows: its id, its bytes in all (0, or
+	 * ZIP_EXTRA_BYTES and more), and the byte that fills it. */
 	uint16_t padding_id;
 	uint16_t padding;
 	uint8_t padding_fill;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `haul clean` for data sets: removes exactly what a data set's manifest describes.
  *
  * A file goes when its name and its size are the manifest's; one of another size stays and is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of making a data set: measures, figures, histograms. */
 #include "workloads/generate/columns.h"
 

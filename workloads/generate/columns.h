@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What making a data set counts: a rank's row, and the histograms. Each list makes an enum here and
  * a table in columns.c. */
 #ifndef HAUL_WORKLOADS_GENERATE_COLUMNS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Generation in two passes over the files. The first looks at what is there: without a manifest
  * nothing may be, and then none of haul's names can be someone else's. If the manifest says that
  * all files are there, it finds those that are missing all the same. Where the folder is empty or
@@ -111,7 +112,8 @@ static int begun_read(struct begun *b, uint64_t *set_files, const struct dataset
 	if (rc == 0) {
 		*set_files = m.dataset.files;
 		rc = begun_matches(b, &m, d, store, err);
-		/* Of the run that was killed, which would stay beside the files that are made now. */
+		/* Of the run that was killed, which would stay beside the files that are made
+		 * now. */
 		snprintf(name, sizeof(name), "%s%s", folder, folder[0] ? "/" : "");
 		if (rc == 0 && !b->complete)
 			open_uploads_drop_parts(&q, name);

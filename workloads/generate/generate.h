@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The phase "generate": makes a data set, in parallel, resumable, the same bytes for any number of
  * ranks and threads. */
 #ifndef HAUL_WORKLOADS_GENERATE_GENERATE_H

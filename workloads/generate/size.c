@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Size of making a data set: buffers, memory, space, and where requests are counted. See size.h. */
 #include "workloads/generate/size.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What making a data set needs of the machine, for the plan and for the phase itself. */
 #ifndef HAUL_WORKLOADS_GENERATE_SIZE_H
 #define HAUL_WORKLOADS_GENERATE_SIZE_H

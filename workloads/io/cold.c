@@ -1,6 +1,7 @@
-/* All that a thread will read of an object is sampled when the object is opened: from the first read on, the kernel reads
- * ahead. What is read again while the object is open is sampled block by block before each read, since the cache may well
- * answer it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All that a thread will read of an object is sampled when the object is opened: from the first
+ * read on, the kernel reads ahead. What is read again while the object is open is sampled block by
+ * block before each read, since the cache may well answer it. */
 #include "workloads/io/work.h"
 
 /* The objects of one rank, or of all where rank is UINT64_MAX. */
@@ -59,8 +60,8 @@ int io_cold_drop(struct cold *c, const struct io_set *set, const struct store *s
 	return rc;
 }
 
-/* Whether the slot's read was sampled when its object was opened: all reads in order are; reads at random the first time
- * over the objects, where all of these stay open. */
+/* Whether the slot's read was sampled when its object was opened: all reads in order are; reads at
+ * random the first time over the objects, where all of these stay open. */
 static bool io_cold_ahead(const struct io_thread *t, const struct io_slot *slot)
 {
 	const struct io_share *s = &t->share;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of a phase of plain I/O: measures, figures, histograms. */
 #include "workloads/io/columns.h"
 

@@ -1,5 +1,6 @@
-/* What a phase of plain I/O counts: a rank's row, and the histograms. Each list makes an enum here and a table in
- * columns.c. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a phase of plain I/O counts: a rank's row, and the histograms. Each list makes an enum here
+ * and a table in columns.c. */
 #ifndef HAUL_WORKLOADS_IO_COLUMNS_H
 #define HAUL_WORKLOADS_IO_COLUMNS_H
 
@@ -7,8 +8,8 @@
 #include "core/target.h"
 #include "workloads/common/cold.h"
 
-/* An operation is what the phase is made of (a block, an object, a listing), counted when it is done; the store's
- * requests for it are counted by their kind. */
+/* An operation is what the phase is made of (a block, an object, a listing), counted when it is
+ * done; the store's requests for it are counted by their kind. */
 /* clang-format off */
 #define IO_COLUMN_LIST(X) \
 	X(IO_FIRST_DONE_NS, "first_done_ns", "ns", MIN, \

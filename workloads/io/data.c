@@ -1,5 +1,6 @@
-/* Operations on blocks: an operation opens its object if it is not open, moves its block, and closes the object after the
- * last block. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operations on blocks: an operation opens its object if it is not open, moves its block, and
+ * closes the object after the last block. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -220,7 +221,8 @@ static void io_data_closed(struct io_thread *t, struct io_slot *slot)
 		io_send(t, slot, STEP_DROP);
 		return;
 	}
-	/* Where another's object was closed to make room, and its bytes may be lost, this operation pays. */
+	/* Where another's object was closed to make room, and its bytes may be lost, this operation
+	 * pays. */
 	if (rc == 0 && slot->s.step == STEP_EVICT) {
 		io_data_open(t, slot);
 		return;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The phase "io": plain reads, writes and operations on names, as IOR, mdtest, elbencho, fio and warp do them, on every
  * store, with the accounts and results of the other phases.
  *
@@ -97,8 +98,9 @@ static inline bool io_mix_given(const struct io_options *o)
 	return o->mix.get + o->mix.put + o->mix.stat + o->mix.remove + o->mix.list > 0;
 }
 
-/* Whether an operation is a whole object, read or written as one: where sizes are drawn, in a mix, and where a mixed
- * phase works on a store that writes nothing in place. Else it is a block. capabilities: the store's. */
+/* Whether an operation is a whole object, read or written as one: where sizes are drawn, in a mix,
+ * and where a mixed phase works on a store that writes nothing in place. Else it is a block.
+ * capabilities: the store's. */
 bool io_whole(const struct io_options *o, uint32_t capabilities);
 
 /* Shares of the operations of a mixed phase on whole objects; they add up to 1. */
@@ -110,8 +112,8 @@ double io_size_mean(const struct io_options *o);
 /* Bytes that an operation moves on average. */
 double io_operation_bytes(const struct io_options *o, bool whole);
 
-/* What was left out and depends on other things: the block, which the store decides, and the passes: a mix that has
- * "seconds" lasts as long, everything else is one pass. */
+/* What was left out and depends on other things: the block, which the store decides, and the
+ * passes: a mix that has "seconds" lasts as long, everything else is one pass. */
 void io_complete(const struct job *job, struct job_phase *phase);
 uint32_t io_needs(const void *options);
 int io_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
@@ -120,14 +122,15 @@ int io_check(const struct job *job, const struct job_phase *phase, uint32_t rank
 int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 	    uint32_t ranks_per_node, struct demand *out, struct err *err);
 
-/* set.c: for the folders of all io phases of the job. 0 also where there is no description, or the store keeps nothing. */
+/* set.c: for the folders of all io phases of the job. 0 also where there is no description, or the
+ * store keeps nothing. */
 int io_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err);
 
-/* Items of work that a rank has in one pass: blocks, objects, or listings. Parts of the listing of a folder that all
- * ranks share are divided among them: all of these count here. */
+/* Items of work that a rank has in one pass: blocks, objects, or listings. Parts of the listing of
+ * a folder that all ranks share are divided among them: all of these count here. */
 uint64_t io_items(const struct io_options *o, bool whole);
-/* Operations of a thread at most, for that number of items in a pass; UINT64_MAX: until its time is over. A limit of bytes
- * limits operations only where each of them is a block. */
+/* Operations of a thread at most, for that number of items in a pass; UINT64_MAX: until its time is
+ * over. A limit of bytes limits operations only where each of them is a block. */
 uint64_t io_limit(const struct io_options *o, uint64_t items, bool whole);
 
 #endif

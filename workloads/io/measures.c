@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the phase io counts, and the way from its threads to its tally. */
 #include "core/numbers.h"
 #include "workloads/io/work.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/io/mix.h"
 
 #include <errno.h>
@@ -89,7 +90,8 @@ static uint64_t io_mix_object(struct io_mix *m, uint64_t n)
 	return name;
 }
 
-/* Makes an object again or deletes one: as drawn, unless all objects exist, or too few, or the name is in use. */
+/* Makes an object again or deletes one: as drawn, unless all objects exist, or too few, or the name
+ * is in use. */
 static bool io_mix_change(struct io_mix *m, uint64_t n, struct io_mix_turn *t)
 {
 	uint64_t live = m->head - m->tail;

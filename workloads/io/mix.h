@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Object mix: which operation a thread does next, and on which object, so that shares come out as asked for and nothing
  * is asked of an object that is not there.
  *
@@ -14,20 +15,22 @@
 
 #include "workloads/io/io.h"
 
-/* Where objects are deleted, a thread has at least this many of them for each operation in flight: four to use or spare,
- * two whose names are free, two for changes. */
+/* Where objects are deleted, a thread has at least this many of them for each operation in flight:
+ * four to use or spare, two whose names are free, two for changes. */
 enum { MIX_OBJECTS_PER_OPERATION = 8 };
 
 struct io_mix {
-	/* A draw below below[k] means kind k or one before it: reads, puts over an object that exists, stats, changes
-	 * (puts of what was deleted, and deletes, as many of one as of the other), listings. */
+	/* A draw below below[k] means kind k or one before it: reads, puts over an object that
+	 * exists, stats, changes (puts of what was deleted, and deletes, as many of one as of the
+	 * other), listings. */
 	uint64_t below[IO_KINDS];
 	uint64_t key;
 	bool draws; /* objects are drawn; else taken in turn */
 	uint64_t names;
 	uint64_t tail, head; /* of what exists: counted on; a name is the remainder by names */
-	/* How many of the oldest objects are not used any more, and how many of the free names are not used
-	 * yet: thus an operation in flight seldom prevents a delete, or making an object again. */
+	/* How many of the oldest objects are not used any more, and how many of the free names are
+	 * not used yet: thus an operation in flight seldom prevents a delete, or making an object
+	 * again. */
 	uint64_t spared;
 	uint64_t turn;
 	uint64_t mask;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operations on names: stat, create, rename there and back, a listing page by page, and delete. */
 #include <errno.h>
 #include <inttypes.h>
@@ -181,7 +182,8 @@ void io_names_answered(struct io_thread *t, struct io_slot *slot)
 	io_end(t, slot, req->answer.status, NULL);
 }
 
-/* The object has its new name. It gets its old one back at once, so that a set is never left half renamed. */
+/* The object has its new name. It gets its old one back at once, so that a set is never left half
+ * renamed. */
 static void io_names_renamed(struct io_thread *t, struct io_slot *slot)
 {
 	struct io_name *n = slot->name;

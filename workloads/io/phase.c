@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/io/io.h"
 
 #include <errno.h>
@@ -47,7 +48,8 @@ static void io_phase_measure(void *run)
 		row[TALLY_WALL_NS] = io_phase_wall_ns(p);
 }
 
-/* Blocks that are written in place cannot be padded to whole blocks of the device: what follows them would be lost. */
+/* Blocks that are written in place cannot be padded to whole blocks of the device: what follows
+ * them would be lost. */
 static int io_phase_check_direct(const struct io_phase *p, struct err *err)
 {
 	uint64_t align = p->store.alignment, size = io_size_of(p->options);
@@ -204,7 +206,8 @@ static int io_phase_begin(struct io_phase *p)
 	return 0;
 }
 
-/* Starts the one version of the shared object; its part size is the block. It is part of the work, as opening files is. */
+/* Starts the one version of the shared object; its part size is the block. It is part of the work,
+ * as opening files is. */
 static int io_phase_begin_shared(struct io_phase *p, struct err *err)
 {
 	int rc;
@@ -220,8 +223,8 @@ static int io_phase_begin_shared(struct io_phase *p, struct err *err)
 	return rc;
 }
 
-/* The object of all exists once all threads of all ranks have written their parts, or not at all. The phase is done when
- * it exists. */
+/* The object of all exists once all threads of all ranks have written their parts, or not at all.
+ * The phase is done when it exists. */
 static int io_phase_end_shared(struct io_phase *p, uint64_t *done, bool *all, struct err *err)
 {
 	struct io_thread *t = &p->work.threads[0];
@@ -240,7 +243,8 @@ static int io_phase_end_shared(struct io_phase *p, uint64_t *done, bool *all, st
 	return rc;
 }
 
-/* The time may be over: that is a normal end, or all threads go on until they have done as much as the first. */
+/* The time may be over: that is a normal end, or all threads go on until they have done as much as
+ * the first. */
 static int io_phase_go_on(struct io_phase *p, enum stop_reason *stopped, struct err *err)
 {
 	uint64_t words[2] = {0, 0}; /* most issued; whether any was stopped by its time */
@@ -339,7 +343,8 @@ static int io_phase_check_parts(struct io_phase *p, struct err *err)
 		       p->ctx->phase->path, entries, wanted);
 }
 
-/* After the work, however it ended: adds up the counts and records which objects exist now. Collective. */
+/* After the work, however it ended: adds up the counts and records which objects exist now.
+ * Collective. */
 static int io_phase_end(struct io_phase *p, bool failed, struct err *err)
 {
 	struct phase_context *ctx = p->ctx;

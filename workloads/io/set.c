@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/io/set.h"
 
 #include <errno.h>
@@ -142,7 +143,8 @@ static int io_set_save(const struct io_set *s, struct queue *q, struct err *err)
 	return description_save(&d, s, q, err);
 }
 
-/* Whether what exists is what the phase describes. Names matter to all operations, bytes to those that move some. */
+/* Whether what exists is what the phase describes. Names matter to all operations, bytes to those
+ * that move some. */
 static int io_set_check_same(const struct io_set *have, const struct io_set *s,
 			     const struct io_options *o, const char *where, const char *advice,
 			     struct err *err)
@@ -479,9 +481,10 @@ static bool io_clean_done(const struct job *job, const struct job_phase *phase)
 	return false;
 }
 
-/* `haul clean` for the objects of io phases: removes exactly what the description in a phase's folder says that haul
- * made there, whatever run and number of ranks left it. Objects of another size than they were given stay and are
- * counted; while there are any, so does the description. Without a description nothing is touched. */
+/* `haul clean` for the objects of io phases: removes exactly what the description in a phase's
+ * folder says that haul made there, whatever run and number of ranks left it. Objects of another
+ * size than they were given stay and are counted; while there are any, so does the description.
+ * Without a description nothing is touched. */
 int io_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
 {
 	const struct job *job = ctx->job;

@@ -1,8 +1,10 @@
-/* Which part of a set is a thread's, and in which order: a function of its place. The items of a rank are the blocks of
- * its objects one after the other (or its blocks of the shared object, or its objects, where an operation is a whole
- * object or concerns its name); its threads take consecutive parts. The blocks of a shared object are shared out evenly,
- * whether or not the number of ranks divides them. The last block of an object may be shorter than the others. Plain
- * data, owned by one thread. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which part of a set is a thread's, and in which order: a function of its place. The items of a
+ * rank are the blocks of its objects one after the other (or its blocks of the shared object, or
+ * its objects, where an operation is a whole object or concerns its name); its threads take
+ * consecutive parts. The blocks of a shared object are shared out evenly, whether or not the number
+ * of ranks divides them. The last block of an object may be shorter than the others. Plain data,
+ * owned by one thread. */
 #ifndef HAUL_WORKLOADS_IO_SHARE_H
 #define HAUL_WORKLOADS_IO_SHARE_H
 
@@ -20,8 +22,8 @@ struct io_share {
 	uint64_t rank;         /* whose items */
 	uint64_t first, items; /* items 0: nothing to do */
 	bool objects;          /* items are objects */
-	/* Of an object, or of the rank's part of a shared one; bytes: of the whole object, where its last block
-	 * ends; base: the block where a part in one piece begins. */
+	/* Of an object, or of the rank's part of a shared one; bytes: of the whole object, where
+	 * its last block ends; base: the block where a part in one piece begins. */
 	uint64_t blocks, block, bytes, base;
 	uint32_t order;
 	uint64_t key;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/io/sizes.h"
 
 #include <errno.h>
@@ -71,7 +72,8 @@ void io_sizes_init(struct io_sizes *s, const struct io_size_option *list, uint32
 		permutation_init(&s->order, objects, random_at(seed, sizes_stream, 0));
 }
 
-/* The size at that fraction of 2^64 of the whole list: the entry whose share it falls into, and where in it. */
+/* The size at that fraction of 2^64 of the whole list: the entry whose share it falls into, and
+ * where in it. */
 static uint64_t io_sizes_fraction(const struct io_sizes *s, uint64_t at)
 {
 	uint64_t from = 0;

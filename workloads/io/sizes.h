@@ -1,8 +1,10 @@
-/* Sizes of the objects of a set: one for all, or drawn. The size of an object is a function of its number, so readers,
- * verification and `haul clean` know it without asking the store.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes of the objects of a set: one for all, or drawn. The size of an object is a function of its
+ * number, so readers, verification and `haul clean` know it without asking the store.
  *
- * Sizes that are drawn come from a list of shares: 90 % of 4 KiB and 10 % log-normal around 8 MiB. Each object has a
- * stratum of its own of the whole distribution, so shares and mean are right for few objects, too. Plain data. */
+ * Sizes that are drawn come from a list of shares: 90 % of 4 KiB and 10 % log-normal around 8 MiB.
+ * Each object has a stratum of its own of the whole distribution, so shares and mean are right for
+ * few objects, too. Plain data. */
 #ifndef HAUL_WORKLOADS_IO_SIZES_H
 #define HAUL_WORKLOADS_IO_SIZES_H
 

@@ -1,5 +1,7 @@
-/* Operations on whole objects: an object is read (open, blocks, close), written (begin, blocks, commit), asked for,
- * deleted, or a page of the folder is listed. Each slot has an object of its own; its blocks go one after the other. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operations on whole objects: an object is read (open, blocks, close), written (begin, blocks,
+ * commit), asked for, deleted, or a page of the folder is listed. Each slot has an object of its
+ * own; its blocks go one after the other. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,4 +1,6 @@
-/* What all operations of a thread have in common: its memory, and how they begin, end and are counted. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What all operations of a thread have in common: its memory, and how they begin, end and are
+ * counted. */
 #include "workloads/io/work.h"
 
 #include <errno.h>

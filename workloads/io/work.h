@@ -1,6 +1,8 @@
-/* A thread of an io phase at work: a slot for each operation in flight, which sends one request after the other (open,
- * read, close). The thread owns all of it; nothing is allocated while it works. The loop is that of common/slots.h; what
- * operations do is in data.c, names.c and whole.c, one table of hooks each. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A thread of an io phase at work: a slot for each operation in flight, which sends one request
+ * after the other (open, read, close). The thread owns all of it; nothing is allocated while it
+ * works. The loop is that of common/slots.h; what operations do is in data.c, names.c and whole.c,
+ * one table of hooks each. */
 #ifndef HAUL_WORKLOADS_IO_WORK_H
 #define HAUL_WORKLOADS_IO_WORK_H
 
@@ -36,8 +38,8 @@ struct io_slot {
 
 enum io_handle_state { HANDLE_CLOSED, HANDLE_BUSY, HANDLE_OPEN };
 
-/* Handle: an open object. Slots that want it while it is being opened or closed, or while another object is in use in its
- * place, wait in line. */
+/* Handle: an open object. Slots that want it while it is being opened or closed, or while another
+ * object is in use in its place, wait in line. */
 struct io_handle {
 	struct object object;
 	uint64_t number; /* of the object */
@@ -62,19 +64,21 @@ struct io_work {
 	uint64_t objects;             /* of the pattern: of a rank, or 0 where one is shared */
 	uint64_t start_ns, origin_ns; /* of the phase; of what is counted, after the warm-up */
 	uint64_t until_ns;            /* no operation begins from then on; 0: no limit */
-	/* For measures: when the first thread of any rank had done its part, from origin_ns on; UINT64_MAX: none has.
-	 * Set while no thread works. */
+	/* For measures: when the first thread of any rank had done its part, from origin_ns on;
+	 * UINT64_MAX: none has. Set while no thread works. */
 	uint64_t first_ns;
 	struct cpu_time warm_from, warm; /* of the process: at the start, and in its warm-up */
 	struct io_thread *threads;
 };
 
-/* What the operations of a phase do: on blocks, on names, or on whole objects, of which a mix has some on names. */
+/* What the operations of a phase do: on blocks, on names, or on whole objects, of which a mix has
+ * some on names. */
 typedef void io_step(struct io_thread *t, struct io_slot *slot);
 struct io_operations {
 	io_step *begin;        /* the slot has its item, its number, and whether it writes */
 	io_step *const *steps; /* [slot->s.step], when the slot's request has been answered */
-	/* At rest: closes what is still open. A negative errno with member->err. NULL: nothing is. */
+	/* At rest: closes what is still open. A negative errno with member->err. NULL: nothing
+	 * is. */
 	int (*end)(struct io_thread *t);
 };
 extern const struct io_operations io_block_operations, io_name_operations, io_object_operations;
@@ -125,16 +129,16 @@ int io_thread_open(struct io_thread *t, struct io_work *work, struct crew_thread
 		   struct err *err);
 void io_thread_close(struct io_thread *t);
 
-/* A thread's whole work: the body of a crew that runs once. Called again after a time limit it
- * goes on to t->limit. */
+/* A thread's whole work: the body of a crew that runs once. Called again after a time limit it goes
+ * on to t->limit. */
 int io_thread_run(struct crew_thread *w, uint64_t number);
 
 /* measures.c. Where the requests of such a phase are counted. */
 const struct meter_layout *io_meter(const struct io_options *o);
 /* Adds what a thread has counted beside its meter: once it rests, or by itself. */
 void io_count_thread(const struct crew_thread *w, struct tally *t);
-/* Adds what this rank's threads have done, once they rest. first_ns: when the first thread of any rank had done its
- * part. */
+/* Adds what this rank's threads have done, once they rest. first_ns: when the first thread of any
+ * rank had done its part. */
 void io_measure(const struct crew *crew, struct io_work *work, uint64_t first_ns, struct tally *t);
 /* What of the phase's measures no thread counts, while they work. */
 void io_measure_so_far(void *work, struct tally *t);
@@ -148,25 +152,30 @@ static inline void io_send(struct io_thread *t, struct io_slot *slot, uint32_t s
 }
 /* One more operation starts with the slot's, which has begun: its item, its number, its turn. */
 void io_take(struct io_thread *t, struct io_slot *slot, struct io_item *item);
-/* The operation has ended, well where rc is 0, and the slot is free. text NULL: what the answer says. */
+/* The operation has ended, well where rc is 0, and the slot is free. text NULL: what the answer
+ * says. */
 void io_end(struct io_thread *t, struct io_slot *slot, int rc, const char *text);
-/* The same in parts: it ended well, or it failed, and the slot has something to do yet; now it is free. */
+/* The same in parts: it ended well, or it failed, and the slot has something to do yet; now it is
+ * free. */
 void io_count(struct io_thread *t, struct io_slot *slot);
 void io_fails(struct io_thread *t, struct io_slot *slot, int rc, const char *text);
 void io_let_go(struct io_thread *t, struct io_slot *slot);
 
-/* data.c. The object of all, begun by shared_object_begin: from here on it is open, and not the thread's to close. */
+/* data.c. The object of all, begun by shared_object_begin: from here on it is open, and not the
+ * thread's to close. */
 void io_data_share(struct io_thread *t, const struct object *object);
 /* Makes the bytes of the slot's write. */
 void io_data_fill(struct io_thread *t, struct io_slot *slot);
-/* A block has moved, an object is closed: whether all of it is as it should be; else text says why not. */
+/* A block has moved, an object is closed: whether all of it is as it should be; else text says why
+ * not. */
 int io_data_check(struct io_thread *t, const struct io_slot *slot, char text[FAILURE_TEXT_BYTES]);
 int io_data_check_closed(struct io_thread *t, const struct request *req,
 			 char text[FAILURE_TEXT_BYTES]);
 
 /* cold.c: reads from the storage and not from this client's page cache. */
-/* Before the work: drops the objects that this rank will read, those of rank `from`; or all of the set, which the ranks
- * of each node share. How long it took, and how much stayed, go to row. Collective, main thread. */
+/* Before the work: drops the objects that this rank will read, those of rank `from`; or all of the
+ * set, which the ranks of each node share. How long it took, and how much stayed, go to row.
+ * Collective, main thread. */
 int io_cold_drop(struct cold *c, const struct io_set *set, const struct store *store, uint64_t from,
 		 uint64_t *row, struct err *err);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Board of a tensor group: see board.h. */
 #include "workloads/kvcache/board.h"
 

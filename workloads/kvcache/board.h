@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Board of a tensor group: operations that all ranks of the group do, each its shard, in memory that they share.
  *
  *	leader (rank 0)                       every other rank
@@ -69,10 +70,11 @@ uint64_t kv_board_bytes(uint32_t ranks);
 void kv_board_init(struct kv_board *b, uint32_t ranks, uint32_t slots);
 void kv_view_open(struct kv_view *v, struct kv_board *b, uint32_t rank);
 
-/* Leader: gives an operation to all ranks, itself among them, in a free slot, of which there must be one; notes something of its
- * own beside it. Returns the slot. */
+/* Leader: gives an operation to all ranks, itself among them, in a free slot, of which there must
+ * be one; notes something of its own beside it. Returns the slot. */
 uint32_t kv_board_post(struct kv_view *v, const struct kv_operation *op, bool counts, void *note);
-/* Leader: takes the bits of 64 slots that are closed, from number 64 * word on; and sets a slot free that was among them. */
+/* Leader: takes the bits of 64 slots that are closed, from number 64 * word on; and sets a slot
+ * free that was among them. */
 uint64_t kv_board_closed(struct kv_view *v, uint32_t word);
 void kv_board_free(struct kv_view *v, uint32_t slot);
 /* Leader: whether an operation has been posted that is not closed. */

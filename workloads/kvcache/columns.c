@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of a phase "kvcache": measures, figures, histograms, rows of tiers and classes. */
 #include "workloads/kvcache/columns.h"
 

@@ -1,5 +1,6 @@
-/* What a phase "kvcache" counts: a rank's row, a row per tier, a row per class of service, and the histograms. Each list makes
- * an enum here and a table in columns.c. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a phase "kvcache" counts: a rank's row, a row per tier, a row per class of service, and the
+ * histograms. Each list makes an enum here and a table in columns.c. */
 #ifndef HAUL_WORKLOADS_KVCACHE_COLUMNS_H
 #define HAUL_WORKLOADS_KVCACHE_COLUMNS_H
 

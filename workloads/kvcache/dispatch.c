@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tiers decide, as operations: see dispatch.h. */
 #include "workloads/kvcache/dispatch.h"
 
@@ -12,7 +13,8 @@
 
 enum { DECISIONS_LEAST = 64 };
 
-/* The operations of one step of a request, while they are added: each waits for the one before it. */
+/* The operations of one step of a request, while they are added: each waits for the one before
+ * it. */
 struct chain {
 	struct kv_run *r;
 	struct kv_served *owner; /* NULL: nobody waits for them */
@@ -128,7 +130,8 @@ static void dispatch_admit(struct kv_run *r, struct kv_operation *op, bool moves
 	kv_operations_admit(&r->operations, op);
 }
 
-/* Whether the step of a request waits for the answer. One that asks for an operation waits for that. */
+/* Whether the step of a request waits for the answer. One that asks for an operation waits for
+ * that. */
 static bool asked_holds(const struct kv_asked *asked)
 {
 	return asked->owner && asked->what.kind != KV_ASK_MOVE && asked->what.kind != KV_ASK_ENDED;
@@ -245,7 +248,8 @@ static void dispatch_done(struct kv_run *r, struct kv_operation *op, bool failed
 	dispatch_ended(r, op);
 }
 
-/* There is nothing to do for an operation, or nothing any more. what: as it is, or as what is left of it. */
+/* There is nothing to do for an operation, or nothing any more. what: as it is, or as what is left
+ * of it. */
 static void dispatch_drop(struct kv_run *r, struct kv_operation *op,
 			  const struct kv_operation *what)
 {
@@ -264,7 +268,8 @@ static uint32_t dispatch_post(struct kv_run *r, const struct kv_operation *what,
 
 typedef unsigned __int128 bus_wide; /* C11 has no name for this type */
 
-/* The tiers whose buses an operation takes, where it leaves and where it arrives; KV_NONE: there is none. */
+/* The tiers whose buses an operation takes, where it leaves and where it arrives; KV_NONE: there is
+ * none. */
 struct bus_ends {
 	uint32_t from, to;
 };
@@ -298,8 +303,8 @@ static uint64_t bus_use(struct kv_buses *b, uint32_t tier, uint64_t bytes, uint6
 	return bus->free_ns;
 }
 
-/* Whether an operation that has been taken, and needs no thread, takes time on a bus; the time is set in it. It is under way until
- * bus_ended returns it. */
+/* Whether an operation that has been taken, and needs no thread, takes time on a bus; the time is
+ * set in it. It is under way until bus_ended returns it. */
 static bool bus_take(struct kv_buses *b, struct kv_operation *op, uint64_t now_ns)
 {
 	struct bus_ends ends = bus_ends(b, op);
@@ -309,7 +314,8 @@ static bool bus_take(struct kv_buses *b, struct kv_operation *op, uint64_t now_n
 		return false;
 	from_ns = bus_use(b, ends.from, op->bytes, now_ns);
 	to_ns = bus_use(b, ends.to, op->bytes, now_ns);
-	/* With two buses, it ends with the later one. In the list of that one, the order is that of the ends. */
+	/* With two buses, it ends with the later one. In the list of that one, the order is that of
+	 * the ends. */
 	op->begins_ns = now_ns;
 	op->ends_ns = max_u64(from_ns, to_ns);
 	list_append(&b->bus[to_ns > from_ns ? ends.to : ends.from].taken, &op->link);
@@ -385,7 +391,8 @@ static void dispatch_give(struct kv_run *r, struct kv_operation *op)
 	kv_board_answer(&r->part.view, task.slot);
 }
 
-/* It has ended, and no rank needs a thread for it. The others hear of it, and nobody waits until they have. */
+/* It has ended, and no rank needs a thread for it. The others hear of it, and nobody waits until
+ * they have. */
 static void dispatch_at_once(struct kv_run *r, struct kv_operation *op)
 {
 	struct kv_operation shard = kv_shard_of(r, op);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tiers decide, as operations for the I/O threads, and for the other ranks of a tensor
  * group.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The phase "kvcache": the I/O of a server of large language models that keeps the keys and values of its conversations in
  * tiers, as MLPerf's key-value cache benchmark does it. docs/internals/kvcache.md has the design.
  *
@@ -40,7 +41,8 @@ enum {
 };
 
 enum kv_tier_kind { KV_TIER_STORE, KV_TIER_CPU, KV_TIER_GPU };
-/* Who has one capacity and one set of entries of a tier together. From KV_SHARED_NODE on, several servers do (part.h). */
+/* Who has one capacity and one set of entries of a tier together. From KV_SHARED_NODE on, several
+ * servers do (part.h). */
 enum kv_tier_shared { KV_SHARED_NO, KV_SHARED_GROUP, KV_SHARED_NODE, KV_SHARED_ALL };
 enum kv_generation { KV_GENERATE_NONE, KV_GENERATE_FAST, KV_GENERATE_REALISTIC };
 
@@ -98,7 +100,8 @@ struct kv_tier_place {
 	uint32_t store;     /* its number among the stores of the phase */
 	uint64_t bandwidth; /* see dispatch.c; 0: it takes no time */
 	enum kv_tier_shared shared;
-	/* Of all who share it, or KV_UNLIMITED. The rules of the tier have the capacity for the largest shards. */
+	/* Of all who share it, or KV_UNLIMITED. The rules of the tier have the capacity for the
+	 * largest shards. */
 	uint64_t capacity;
 };
 
@@ -137,8 +140,8 @@ int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t 
 		 uint32_t ranks_per_node, struct demand *out, struct err *err);
 int kvcache_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		   struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
-/* Removes what killed runs have left in the folders of all phases of this kind. 0 also where there is no description, or the store
- * keeps nothing. */
+/* Removes what killed runs have left in the folders of all phases of this kind. 0 also where there
+ * is no description, or the store keeps nothing. */
 int kvcache_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loads of I/O threads: see loads.h. */
 #include "workloads/kvcache/loads.h"
 

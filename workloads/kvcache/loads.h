@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loads of I/O threads: which of them gets the next operation. It is one that has the fewest, so that nothing waits behind an
  * operation that takes long while another thread is idle; of several, the one that became so last, whose memory is still in the caches.
  *

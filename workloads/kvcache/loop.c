@@ -1,5 +1,7 @@
-/* The main thread of a phase "kvcache". It wakes when a user is due, an answer has come, an operation or a generation ends, or its
- * status round must be looked at; and never waits for storage. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The main thread of a phase "kvcache". It wakes when a user is due, an answer has come, an
+ * operation or a generation ends, or its status round must be looked at; and never waits for
+ * storage. */
 #include <errno.h>
 #include <math.h>
 
@@ -19,7 +21,8 @@ static const uint64_t loop_poll_ns = 5000000, loop_poll_at_end_ns = 1000000;
 /* The words of the phase in its status rounds. */
 enum { WORD_BYTES, WORD_REQUESTS, WORD_HITS, WORD_MISSES, WORD_WALL_NS };
 
-/* Nothing of this rank is under way any more; one that follows may still have to wait for its leader. */
+/* Nothing of this rank is under way any more; one that follows may still have to wait for its
+ * leader. */
 static bool loop_drained(const struct kv_run *r)
 {
 	if (!r->part.leads)
@@ -27,8 +30,8 @@ static bool loop_drained(const struct kv_run *r)
 	return r->over && !r->given && !r->operations.under_way && !r->remote.open;
 }
 
-/* Which account the time belongs to in which the main thread sleeps. What users think and tokens take is time that was asked
- * for; a rank that follows has it, too. */
+/* Which account the time belongs to in which the main thread sleeps. What users think and tokens
+ * take is time that was asked for; a rank that follows has it, too. */
 static enum account loop_account(const struct kv_run *r)
 {
 	if (r->given_stores)
@@ -230,8 +233,8 @@ int kv_loop(struct kv_run *r, enum stop_reason *stopped)
 			r->over = true;
 			continue;
 		}
-		/* No other rank needs this one any more. Without a reason to stop, the status rounds end
-		 * when all ranks are drained. */
+		/* No other rank needs this one any more. Without a reason to stop, the status
+		 * rounds end when all ranks are drained. */
 		settled = ended &&
 			  (!r->rounds.merged.stop || kv_remote_settled(r, loop_drained(r))) &&
 			  loop_drained(r) &&
@@ -263,7 +266,8 @@ static int fill_entry(struct kv_run *r, struct kv_id id, uint64_t tokens)
 	return rc == -ENOMEM ? rc : 0;
 }
 
-/* Entries of preconditioning come first, then those that a decode-only phase reads. Returns false where all are made. */
+/* Entries of preconditioning come first, then those that a decode-only phase reads. Returns false
+ * where all are made. */
 static bool fill_next(struct kv_run *r, uint64_t n)
 {
 	const struct kvcache_options *o = r->setup.options;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From the main thread to the tally: see measures.h. */
 #include "workloads/kvcache/measures.h"
 
@@ -169,7 +170,8 @@ static uint64_t measure_capacity(const struct kv_run *r, uint32_t tier)
 	return reports && p->capacity != KV_UNLIMITED ? p->capacity : 0;
 }
 
-/* The rows of tiers. Returns the percentile of reads and writes in the rank's memory together, as MLPerf counts them. */
+/* The rows of tiers. Returns the percentile of reads and writes in the rank's memory together, as
+ * MLPerf counts them. */
 static uint64_t measure_tiers(const struct kv_run *r, struct tally *t)
 {
 	const struct table *tiers = measure_table(t, KV_TABLE_TIERS);

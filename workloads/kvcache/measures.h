@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From the main thread of a phase "kvcache" to its tally. */
 #ifndef HAUL_WORKLOADS_KVCACHE_MEASURES_H
 #define HAUL_WORKLOADS_KVCACHE_MEASURES_H
@@ -11,7 +12,8 @@ int kv_measure_begin(struct kv_run *r, struct err *err);
 void kv_measure_operation(struct kv_run *r, const struct kv_operation *op,
 			  const struct kv_times *times);
 void kv_measure_at_once(struct kv_run *r, const struct kv_operation *op);
-/* The step of a request was a read, and the entry was there or not; and a request has been served. */
+/* The step of a request was a read, and the entry was there or not; and a request has been
+ * served. */
 void kv_measure_found(struct kv_run *r, struct kv_served *s, bool hit);
 void kv_measure_request(struct kv_run *r, const struct kv_served *s);
 

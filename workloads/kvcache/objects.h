@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Entries as objects of a store:
  *
  *	FOLDER/.haul-kvcache.json               the description of the folder

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of options of the phase "kvcache". */
 #include "workloads/kvcache/kvcache.h"
 

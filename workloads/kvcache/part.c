@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A rank among others: see part.h. */
 #include "workloads/kvcache/part.h"
 
@@ -125,7 +126,8 @@ bool kv_part_puts(const struct kv_run *r, uint32_t tier)
 	return r->part.writes || r->setup.tiers[tier].kind != KV_TIER_STORE;
 }
 
-/* Of the leader. One server of a node reports what the directory of a shared tier has, all of it. */
+/* Of the leader. One server of a node reports what the directory of a shared tier has, all of
+ * it. */
 static struct kv_tier_counts part_own_counts(const struct kv_run *r, uint32_t tier)
 {
 	struct kv_tier_counts c = r->tiers.tier[tier].counts;

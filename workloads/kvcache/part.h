@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* This rank among others: in its tensor group, and among the servers that share a tier.
  *
  * The first rank of a group leads: it has the users, the tiers and the operations. The others

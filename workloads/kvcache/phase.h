@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of a phase "kvcache", about in the order in which it goes through them. */
 #ifndef HAUL_WORKLOADS_KVCACHE_PHASE_H
 #define HAUL_WORKLOADS_KVCACHE_PHASE_H
@@ -22,8 +23,8 @@ bool kv_serve(struct kv_run *r);
 /* Ends the requests whose generations have ended. */
 void kv_serve_generated(struct kv_run *r);
 
-/* scale.c. Autoscaling: where it is time, decides how many users ask from now on, or that the
- * phase is over. Each rank, or the leader of each tensor group, decides for itself. */
+/* scale.c. Autoscaling: where it is time, decides how many users ask from now on, or that the phase
+ * is over. Each rank, or the leader of each tensor group, decides for itself. */
 void kv_scale_begin(struct kv_run *r);
 void kv_scale(struct kv_run *r);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of a directory on other nodes: see remote.h. */
 #include "workloads/kvcache/remote.h"
 
@@ -7,7 +8,8 @@
 enum { REMOTE_SENT_MAX = 64, REMOTE_TAKEN_MAX = 128 };
 enum { CHANNEL_QUESTIONS, CHANNEL_ANSWERS };
 
-/* Letters ring no bell, so a main thread that sleeps looks that often: while letters come or it waits for one, and in the end. */
+/* Letters ring no bell, so a main thread that sleeps looks that often: while letters come or it
+ * waits for one, and in the end. */
 static const uint64_t remote_look_ns = 100000, remote_look_most_ns = 1600000;
 
 struct remote_question {
@@ -23,8 +25,8 @@ struct remote_part {
 	uint32_t number, leaders, passed;
 };
 
-/* Numbers the parts in the order of the first ranks of their nodes, and finds whom this rank asks. nodes: [group->size], the
- * node of each rank; parts: [place->nodes], zeroed. */
+/* Numbers the parts in the order of the first ranks of their nodes, and finds whom this rank asks.
+ * nodes: [group->size], the node of each rank; parts: [place->nodes], zeroed. */
 static void remote_partners(struct kv_run *r, const uint64_t *nodes, struct remote_part *parts)
 {
 	uint32_t size = r->ctx->group->size, tensor = (uint32_t)r->setup.tensor, mine = 0;

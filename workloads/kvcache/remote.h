@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of a shared tier's directory that are on other nodes (tiers/shared.h): what this rank asks
  * of them, and what it answers.
  *

@@ -1,9 +1,11 @@
-/* Removing the entries of a phase "kvcache" when it is over. Only the leader of a tensor group knows which there are. It tells the
- * others, page by page, and each rank removes what it has written.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Removing the entries of a phase "kvcache" when it is over. Only the leader of a tensor group
+ * knows which there are. It tells the others, page by page, and each rank removes what it has
+ * written.
  *
- * And `haul clean`, for what runs that were killed leave behind: it removes what the description in a phase's folder says that haul
- * keeps there. What does not have the name of an entry stays, and then so does the description. Without a description nothing is
- * touched. */
+ * And `haul clean`, for what runs that were killed leave behind: it removes what the description in
+ * a phase's folder says that haul keeps there. What does not have the name of an entry stays, and
+ * then so does the description. Without a description nothing is touched. */
 #include <string.h>
 
 #include "core/numbers.h"
@@ -38,7 +40,8 @@ static void removal_removed(void *argument, const struct request *req, uint64_t 
 	m->left += request_failed(req);
 }
 
-/* Removes the entries of a page. Returns how many there were: 0 after the last page, or where the group is no more. */
+/* Removes the entries of a page. Returns how many there were: 0 after the last page, or where the
+ * group is no more. */
 static uint64_t removal_page(struct removal *m)
 {
 	struct group *g = m->r->part.group;

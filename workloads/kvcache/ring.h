@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hand-over between two threads without a lock, and without a system call while both have work: a ring of numbers, and a bell for
  * the one that sleeps.
  *
@@ -84,7 +85,8 @@ struct kv_bell {
 	sem_t *sem;
 };
 
-/* Whoever has stored something for the sleeper, by a sequentially consistent operation. Any thread. */
+/* Whoever has stored something for the sleeper, by a sequentially consistent operation. Any
+ * thread. */
 static inline void kv_bell_ring(struct kv_bell *b)
 {
 	if (atomic_load_explicit(&b->asleep, memory_order_seq_cst) &&

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A phase "kvcache" while it runs: what the modules of its main thread work on. All of it belongs
- * to the main thread, but for the parts that worker.h names. Each module declares in its own
- * header what it does. */
+ * to the main thread, but for the parts that worker.h names. Each module declares in its own header
+ * what it does. */
 #ifndef HAUL_WORKLOADS_KVCACHE_RUN_H
 #define HAUL_WORKLOADS_KVCACHE_RUN_H
 
@@ -15,9 +16,9 @@
 #include "workloads/kvcache/worker.h"
 
 /* Bus of an emulated accelerator (dispatch.c): of a tier. What reads from its memory or writes to
- * it takes bytes / bandwidth, one operation after the other. No thread works meanwhile, and no
- * byte is moved. What a thread moves out of it to another tier takes the bus, too, but is not
- * itself slowed by it. */
+ * it takes bytes / bandwidth, one operation after the other. No thread works meanwhile, and no byte
+ * is moved. What a thread moves out of it to another tier takes the bus, too, but is not itself
+ * slowed by it. */
 struct kv_bus {
 	uint64_t free_ns;  /* when all that have taken it have ended */
 	struct list taken; /* operations that end on it, in that order */

@@ -1,4 +1,6 @@
-/* Autoscaling of a phase "kvcache": what was measured since the last decision, and the users that ask from now on. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Autoscaling of a phase "kvcache": what was measured since the last decision, and the users that
+ * ask from now on. */
 #include "workloads/kvcache/phase.h"
 
 #include <string.h>
@@ -19,7 +21,8 @@ void kv_scale_begin(struct kv_run *r)
 	s->due_ns = r->start_ns + o->interval_ns;
 }
 
-/* The percentile of what a histogram has got since the last time. before: as it was then, and is from now on. */
+/* The percentile of what a histogram has got since the last time. before: as it was then, and is
+ * from now on. */
 static uint64_t scale_p95(struct kv_scaling *s, const struct hist *now, struct hist *before)
 {
 	s->between = *now;

@@ -1,4 +1,6 @@
-/* Serving requests: each takes its steps one after the other, waits for the operations of a step, and at last for its tokens. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Serving requests: each takes its steps one after the other, waits for the operations of a step,
+ * and at last for its tokens. */
 #include "workloads/kvcache/phase.h"
 
 #include <errno.h>
@@ -48,7 +50,8 @@ static bool serve_take_credit(struct kv_run *r, struct kv_served *s)
 	return true;
 }
 
-/* Asks the tiers. Returns whether the step is done, and false where operations or questions are under way for it. */
+/* Asks the tiers. Returns whether the step is done, and false where operations or questions are
+ * under way for it. */
 static bool serve_ask(struct kv_run *r, struct kv_served *s)
 {
 	struct kv_id id = kv_part_id(r, s->step.id);

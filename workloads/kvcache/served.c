@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that are being served: see served.h. */
 #include "workloads/kvcache/served.h"
 

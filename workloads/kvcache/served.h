@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that are being served: which are free, which may go on, which are parked until there is
  * a credit, and when the generations end. Only the main thread of a rank.
  *

@@ -1,4 +1,6 @@
-/* What the options of a phase "kvcache" stand for, and the rules that an option table cannot express. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the options of a phase "kvcache" stand for, and the rules that an option table cannot
+ * express. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,12 +21,14 @@ enum {
 static const char *const setup_kinds[] = {
 	[KV_TIER_STORE] = "store", [KV_TIER_CPU] = "cpu", [KV_TIER_GPU] = "gpu"};
 
-/* The most that MLPerf's benchmark takes for a tier: 65,536 GiB of accelerators, 131,072 GiB of memory. */
+/* The most that MLPerf's benchmark takes for a tier: 65,536 GiB of accelerators, 131,072 GiB of
+ * memory. */
 static const uint64_t setup_capacity_most[] = {[KV_TIER_STORE] = UINT64_MAX,
 					       [KV_TIER_CPU] = UINT64_C(131072) << 30,
 					       [KV_TIER_GPU] = UINT64_C(65536) << 30};
 
-/* A tier of the options while it is checked. Whoever refuses it says for which key, and setup_tiers adds the path. */
+/* A tier of the options while it is checked. Whoever refuses it says for which key, and setup_tiers
+ * adds the path. */
 struct tier_check {
 	uint32_t k;
 	const char *key; /* NULL: the sentence has its path already */
@@ -73,7 +77,8 @@ uint64_t kv_setup_holders(const struct kv_setup *s, enum kv_tier_kind kind)
 	return holders;
 }
 
-/* Servers share one tier: a store behind all tiers of their own. What one of them writes, others must find. */
+/* Servers share one tier: a store behind all tiers of their own. What one of them writes, others
+ * must find. */
 static int setup_check_servers(const struct kv_setup *s, struct tier_check *c)
 {
 	const struct kv_tier_place *tier = &s->tiers[c->k];
@@ -339,7 +344,8 @@ void kv_complete(const struct job *job, struct job_phase *phase)
 	o->chunk = chunk;
 }
 
-/* Whoever asks for a trace means that no byte is moved: each phase of the kind has one, in a file of its own. */
+/* Whoever asks for a trace means that no byte is moved: each phase of the kind has one, in a file
+ * of its own. */
 static int setup_check_trace(const struct job *job, const struct job_phase *phase, struct err *err)
 {
 	const struct kvcache_options *own = phase->options;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* This rank's shard of an operation: see shard.h. */
 #include "workloads/kvcache/shard.h"
 
@@ -37,7 +38,8 @@ bool kv_shard_needs_thread(const struct kv_run *r, const struct kv_operation *op
 	return false;
 }
 
-/* Where the bytes of a task are. Returns false where an entry is not in memory, or has no room there. */
+/* Where the bytes of a task are. Returns false where an entry is not in memory, or has no room
+ * there. */
 static bool shard_ends(struct kv_run *r, struct kv_task *t)
 {
 	const struct kv_end nowhere = {.kind = KV_TIER_GPU, .block = KV_NONE};

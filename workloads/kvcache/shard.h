@@ -1,9 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* This rank's shard of an operation, which is all of it where the rank is alone.
  *
- * What several ranks of a tensor group hold is in a store once. So for a rank that is not the
- * first of them, a store is nowhere, unless it reads: it does not write there, and does not
- * delete. What moves from a store into its memory is then made, as if it came from the rank that
- * reads it. */
+ * What several ranks of a tensor group hold is in a store once. So for a rank that is not the first
+ * of them, a store is nowhere, unless it reads: it does not write there, and does not delete. What
+ * moves from a store into its memory is then made, as if it came from the rank that reads it. */
 #ifndef HAUL_WORKLOADS_KVCACHE_SHARD_H
 #define HAUL_WORKLOADS_KVCACHE_SHARD_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a phase "kvcache" asks of the machine. */
 #include <errno.h>
 #include <inttypes.h>
@@ -34,7 +35,8 @@ static const char *size_gigabytes(char text[UNITS_TEXT_BYTES], double bytes)
 	return text;
 }
 
-/* Whether the last tier has no capacity in the options, and takes what is free when the phase begins. */
+/* Whether the last tier has no capacity in the options, and takes what is free when the phase
+ * begins. */
 static bool size_takes_free(const struct kv_setup *s)
 {
 	const struct kv_tier_place *last = &s->tiers[s->tier_count - 1];
@@ -142,8 +144,8 @@ int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t 
 	return 0;
 }
 
-/* How many tiers there are of one in the list: of ranks, of groups, of nodes as far as the job says how many ranks they have, or
- * one. */
+/* How many tiers there are of one in the list: of ranks, of groups, of nodes as far as the job says
+ * how many ranks they have, or one. */
 static uint64_t size_owners(const struct job *job, const struct kv_setup *s, uint32_t k,
 			    uint32_t ranks)
 {

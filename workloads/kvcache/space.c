@@ -1,7 +1,9 @@
-/* Capacity of a tier whose options name none: 95 % of what is free on its store at the start, as in MLPerf's benchmark. There each
- * process takes that for itself; here the ranks that write to the same file system share it, and a tier that
- * several of them fill together has all of their shares. What other tiers of the phase may take there, whose capacities
- * are in the options, is left for them. Where the store does not tell what is free, there is no limit. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Capacity of a tier whose options name none: 95 % of what is free on its store at the start, as in
+ * MLPerf's benchmark. There each process takes that for itself; here the ranks that write to the
+ * same file system share it, and a tier that several of them fill together has all of their shares.
+ * What other tiers of the phase may take there, whose capacities are in the options, is left for
+ * them. Where the store does not tell what is free, there is no limit. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -58,7 +60,8 @@ static void space_count(struct space_seen *all, size_t count, struct space_use *
 	}
 }
 
-/* What is done in the space of the tier of this rank that asks. mine: of each of its tiers. Collective over the phase. */
+/* What is done in the space of the tier of this rank that asks. mine: of each of its tiers.
+ * Collective over the phase. */
 static int space_uses(struct group *g, const struct space_seen mine[KV_TIERS_MAX],
 		      struct space_use *mine_use, struct err *err)
 {

@@ -1,8 +1,11 @@
-/* Trace of a phase "kvcache": what all ranks would ask of their tiers, on a virtual clock, written as one file in the order of
- * time. No store is opened and no byte is moved, so a trace depends only on the options, the seed and the number of ranks.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Trace of a phase "kvcache": what all ranks would ask of their tiers, on a virtual clock, written
+ * as one file in the order of time. No store is opened and no byte is moved, so a trace depends
+ * only on the options, the seed and the number of ranks.
  *
- * The ranks go through windows of virtual time together. After each, rank 0 gets the rows of the others, and writes all of them
- * in the order of their times. So memory is bounded by the rows of a window. */
+ * The ranks go through windows of virtual time together. After each, rank 0 gets the rows of the
+ * others, and writes all of them in the order of their times. So memory is bounded by the rows of a
+ * window. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,8 +63,8 @@ static bool traced_reserve(struct traced *t, uint64_t count)
 	return true;
 }
 
-/* Each rank has a cache of its own, whose keys may be those of others, too. Where there are several, "rank_3/" tells them apart,
- * as the folders of MLPerf's benchmark do. */
+/* Each rank has a cache of its own, whose keys may be those of others, too. Where there are
+ * several, "rank_3/" tells them apart, as the folders of MLPerf's benchmark do. */
 static size_t traced_key(const struct traced *t, const struct trace_row *row, uint32_t rank,
 			 char *key)
 {
@@ -92,8 +95,8 @@ static void traced_put(struct traced *t, const struct trace_row *row, uint32_t r
 	to->row.key_length = traced_key(t, row, writer, to->key);
 }
 
-/* A row of a rank, or the rows of all ranks of a group. Each of them has its shard; what several ranks hold is in a store once, and in each of their
- * memories. */
+/* A row of a rank, or the rows of all ranks of a group. Each of them has its shard; what several
+ * ranks hold is in a store once, and in each of their memories. */
 static void traced_add(void *traced, const struct trace_row *row)
 {
 	struct traced *t = traced;
@@ -141,8 +144,8 @@ static int traced_send(const struct traced *t, struct group *g)
 	return rc;
 }
 
-/* Adds the rows of a rank to those of rank 0. Without memory for all of them, they are received and dropped; there is room for
- * those of one message. */
+/* Adds the rows of a rank to those of rank 0. Without memory for all of them, they are received and
+ * dropped; there is room for those of one message. */
 static int traced_receive(struct traced *t, struct group *g, uint32_t rank)
 {
 	uint64_t count = 0;

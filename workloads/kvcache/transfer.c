@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How an I/O thread moves entries: each in pieces of a chunk, several entries and several pieces at a time.
  *
  *	read      store -> dropped      memory -> a buffer
@@ -30,8 +31,9 @@ static const uint64_t transfer_wait_ns = 200000;
 /* A thread that waits looks that often whether the crew has been halted. */
 static const uint64_t worker_look_ns = NS_PER_S;
 
-/* A thread that waits for a store and could take more tasks looks that often whether there are any: after an answer, which often
- * makes the main thread give one more, and in the end where neither comes. */
+/* A thread that waits for a store and could take more tasks looks that often whether there are any:
+ * after an answer, which often makes the main thread give one more, and in the end where neither
+ * comes. */
 static const uint64_t worker_patience_ns = 200000, worker_patience_most_ns = 3200000;
 static const uint64_t verify_stream = 0x76657269; /* "veri" */
 
@@ -87,7 +89,8 @@ static void transfer_key(const struct kv_worker *w, const struct kv_transfer *t,
 	kv_object_key(w->work->prefix[end->tier], t->task.what.id, o->key);
 }
 
-/* Joins the line of those that may have something to send, at its end; or, where it has not had its turn yet, at its head. */
+/* Joins the line of those that may have something to send, at its end; or, where it has not had its
+ * turn yet, at its head. */
 static void transfer_want(struct kv_worker *w, struct kv_transfer *t, bool first)
 {
 	if (t->wants)
@@ -178,7 +181,8 @@ static int window_check(struct kv_worker *w, struct kv_window *win)
 	return -EILSEQ;
 }
 
-/* The bytes of a piece that nobody has made are made now; those that are there are compared. Then it goes on. */
+/* The bytes of a piece that nobody has made are made now; those that are there are compared. Then
+ * it goes on. */
 static void window_have(struct kv_worker *w, struct kv_window *win)
 {
 	struct kv_transfer *t = win->of;
@@ -208,8 +212,8 @@ static void window_have(struct kv_worker *w, struct kv_window *win)
 	window_end(w, win);
 }
 
-/* What the page cache has of an entry, before anything of it is read: read-ahead would be taken for an old
- * copy. */
+/* What the page cache has of an entry, before anything of it is read: read-ahead would be taken for
+ * an old copy. */
 static void window_look(struct kv_worker *w, struct kv_transfer *t)
 {
 	struct residency *r = &w->residency;
@@ -390,7 +394,8 @@ static bool transfer_has_pieces(const struct kv_transfer *t)
 	return t->task.rc == 0 && t->next < t->task.what.bytes;
 }
 
-/* Sends what the transfer can send, as long as there are windows. After an error, no more pieces are begun. */
+/* Sends what the transfer can send, as long as there are windows. After an error, no more pieces
+ * are begun. */
 static void transfer_go_on(struct kv_worker *w, struct kv_transfer *t)
 {
 	for (bool sent = false;; sent = true) {
@@ -482,7 +487,8 @@ static void window_answered(void *worker, struct slot *slot)
 
 static const struct slot_hooks transfer_hooks = {.step = window_answered};
 
-/* Of several queues, one after the other is waited for, for a short time; all others are only looked at. */
+/* Of several queues, one after the other is waited for, for a short time; all others are only
+ * looked at. */
 static uint32_t transfers_take_several(struct kv_worker *w, uint32_t queues, uint64_t until_ns)
 {
 	uint64_t soon_ns = until_ns ? transfer_now(w) + transfer_wait_ns : 0;
@@ -529,7 +535,8 @@ static bool worker_sleep(struct kv_worker *w)
 	       !atomic_load_explicit(&w->member->crew->halt, memory_order_relaxed);
 }
 
-/* Waits for an answer of a store, but not for ever where a task that comes meanwhile could begin. */
+/* Waits for an answer of a store, but not for ever where a task that comes meanwhile could
+ * begin. */
 static void worker_wait(struct kv_worker *w)
 {
 	uint64_t until_ns = UINT64_MAX;
@@ -542,8 +549,8 @@ static void worker_wait(struct kv_worker *w)
 		w->patience_ns *= 2;
 }
 
-/* What a store has answered already comes before new tasks, so that an operation of a store that answers at once ends before the
- * next one begins. */
+/* What a store has answered already comes before new tasks, so that an operation of a store that
+ * answers at once ends before the next one begins. */
 int kv_worker_run(struct crew_thread *member, uint64_t number)
 {
 	struct kv_work *work = member->crew->argument;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* I/O threads of a key-value cache: see worker.h. */
 #include "workloads/kvcache/worker.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* I/O threads of a key-value cache. Each has a queue per store of the phase, and up to `depth` operations at a time, all of which are
  * in flight in these queues side by side. So an operation that takes long keeps nobody else waiting: other threads in any case,
  * and other operations of its thread where the store does it side by side with them. Files open, commit and delete one at a time.
@@ -27,15 +28,17 @@
 #include "workloads/kvcache/tiers/memory.h"
 #include "workloads/kvcache/tiers/operations.h"
 
-/* Where the bytes of an entry come from, or go to. KV_TIER_GPU: nowhere; then bytes are made, or dropped. */
+/* Where the bytes of an entry come from, or go to. KV_TIER_GPU: nowhere; then bytes are made, or
+ * dropped. */
 struct kv_end {
 	enum kv_tier_kind kind;
 	uint32_t tier;
 	uint32_t block; /* KV_TIER_CPU: the first one of the entry */
 };
 
-/* How long an entry took. device: the part that was the store's, in which the thread neither made nor compared nor copied bytes of
- * this entry; of a write, the part that made it durable. 0: it cannot be told. */
+/* How long an entry took. device: the part that was the store's, in which the thread neither made
+ * nor compared nor copied bytes of this entry; of a write, the part that made it durable. 0: it
+ * cannot be told. */
 struct kv_times {
 	uint64_t begin_ns, end_ns, device_ns;
 };
@@ -57,7 +60,8 @@ enum kv_window_state {
 	KV_WINDOW_WRITES
 };
 
-/* A request under way, and the piece of an entry that it moves. There are as many as the queues are deep, so no queue ever has more. */
+/* A request under way, and the piece of an entry that it moves. There are as many as the queues are
+ * deep, so no queue ever has more. */
 struct kv_window {
 	struct slot slot; /* its buffer is NULL where nobody needs bytes */
 	enum kv_window_state state;
@@ -132,7 +136,8 @@ struct kv_worker {
 	struct kv_ring given, answers;
 	struct kv_bell bell;
 	sem_t sem;
-	/* [depth], by the number of their task in both rings; the task itself changes hands as said above */
+	/* [depth], by the number of their task in both rings; the task itself changes hands as said
+	 * above */
 	struct kv_transfer *transfers;
 
 	/* Of the main thread: numbers of tasks that are free. */
@@ -156,20 +161,21 @@ uint64_t kv_worker_bytes(const struct kv_setup *s);
 /* Bytes of a window's buffer; 0: no store keeps bytes. */
 uint64_t kv_window_bytes(const struct kv_setup *s, const struct store *stores);
 
-/* The workers of a crew that is open: opens their other queues. Call kv_workers_close before crew_close, also after an
- * error. */
+/* The workers of a crew that is open: opens their other queues. Call kv_workers_close before
+ * crew_close, also after an error. */
 int kv_workers_open(struct kv_work *work, struct crew *crew, struct err *err);
 void kv_workers_close(struct kv_work *work, const struct crew *crew);
 
-/* Main thread: gives a worker a task; it must have a number free. And takes the number of one that is done, or returns false. The
- * task may be looked at until kv_worker_free. */
+/* Main thread: gives a worker a task; it must have a number free. And takes the number of one that
+ * is done, or returns false. The task may be looked at until kv_worker_free. */
 void kv_worker_give(struct kv_worker *w, const struct kv_task *task);
 bool kv_worker_answered(struct kv_worker *w, uint32_t *number);
 static inline void kv_worker_free(struct kv_worker *w, uint32_t number)
 {
 	w->free[w->free_count++] = number;
 }
-/* Main thread: takes the bits of 64 workers with answers, from number 64 * word on. And sleeps until that time, unless there are any. */
+/* Main thread: takes the bits of 64 workers with answers, from number 64 * word on. And sleeps
+ * until that time, unless there are any. */
 uint64_t kv_work_answered(struct kv_work *work, uint32_t word);
 void kv_work_sleep(struct kv_work *work, uint32_t threads, const struct timespec *until);
 /* Main thread, once no task is under way: lets all bodies end. */

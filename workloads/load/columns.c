@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of a phase that loads a model: measures, figures, histograms, rows. */
 #include "workloads/load/columns.h"
 

@@ -1,8 +1,9 @@
-/* What a phase "load" counts: a rank's row, a row for each time that the model is loaded, and the histograms. Each list
- * makes an enum here and a table in columns.c.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a phase "load" counts: a rank's row, a row for each time that the model is loaded, and the
+ * histograms. Each list makes an enum here and a table in columns.c.
  *
- * A rank loads from the time when all ranks begin to the time when its own last byte has come; the model is loaded when
- * the slowest rank has its shard. */
+ * A rank loads from the time when all ranks begin to the time when its own last byte has come; the
+ * model is loaded when the slowest rank has its shard. */
 #ifndef HAUL_WORKLOADS_LOAD_COLUMNS_H
 #define HAUL_WORKLOADS_LOAD_COLUMNS_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of the files of a model: see run.h. */
 #include <errno.h>
 #include <inttypes.h>
@@ -60,8 +61,9 @@ static int names_compare(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* "consolidated.safetensors", or "consolidated-00001-of-00002.safetensors", holds the same weights as the other files, as
- * Mistral's publisher names them. Beside others it is a copy, which no program loads as well. */
+/* "consolidated.safetensors", or "consolidated-00001-of-00002.safetensors", holds the same weights
+ * as the other files, as Mistral's publisher names them. Beside others it is a copy, which no
+ * program loads as well. */
 static void names_drop_copies(struct names_found *f)
 {
 	static const char copy[] = "consolidated";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/load/hand.h"
 
 #include <errno.h>
@@ -10,7 +11,8 @@ enum { HAND_LINE = 64, HAND_YIELDS = 100 };
 static const long hand_nap_ns = 50000;
 
 struct hand_slot {
-	/* Ranks that have not yet copied it. Only when it is 0, the rank that reads changes the slot. */
+	/* Ranks that have not yet copied it. Only when it is 0, the rank that reads changes the
+	 * slot. */
 	alignas(HAND_LINE) _Atomic uint32_t left;
 	uint64_t length;
 };

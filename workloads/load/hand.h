@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Handing on: one rank of a tensor group reads the model, and the others of its node get each piece from it through a
  * ring in shared memory, as a broadcast between the accelerators of a node would bring it to them.
  *
@@ -29,8 +30,8 @@ struct load_hand {
 	uint8_t *block; /* shared */
 };
 
-/* Ranks r with the same r / tensor are a group, whose first one reads. All of a group must be on one node: -EINVAL with
- * a sentence. Collective. Call load_hand_close also after an error. */
+/* Ranks r with the same r / tensor are a group, whose first one reads. All of a group must be on
+ * one node: -EINVAL with a sentence. Collective. Call load_hand_close also after an error. */
 int load_hand_open(struct load_hand *h, const struct phase_context *ctx, uint64_t tensor,
 		   uint32_t lanes, uint64_t slot_bytes, struct err *err);
 void load_hand_close(struct load_hand *h);
@@ -41,12 +42,14 @@ uint64_t load_hand_bytes(uint32_t lanes, uint64_t slot_bytes);
 /* Before each load, while no thread works; the ranks meet after it. */
 void load_hand_reset(struct load_hand *h);
 
-/* The rank that reads: hands on at most slot_bytes, and tells that no more will come. -ECANCELED: given up. */
+/* The rank that reads: hands on at most slot_bytes, and tells that no more will come. -ECANCELED:
+ * given up. */
 int load_hand_give(struct load_hand *h, uint32_t lane, const void *bytes, uint64_t length,
 		   const _Atomic bool *halt);
 void load_hand_end(struct load_hand *h, uint32_t lane);
 
-/* The others: waits for piece number i of the lane and copies it. Sets *length to 0 after the last piece. */
+/* The others: waits for piece number i of the lane and copies it. Sets *length to 0 after the last
+ * piece. */
 int load_hand_take(struct load_hand *h, uint32_t lane, uint64_t i, void *into, uint64_t *length,
 		   const _Atomic bool *halt);
 

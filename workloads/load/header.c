@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/load/header.h"
 #include "core/numbers.h"
 
@@ -7,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A module is what the name says before its last dot: "q_proj" in "model.layers.0.self_attn.q_proj.weight". These are the names that
- * models on the Hugging Face Hub, Megatron and Meta give to those that are cut by rows: embeddings and output layers,
+/* A module is what the name says before its last dot: "q_proj" in
+ * "model.layers.0.self_attn.q_proj.weight". These are the names that models on the Hugging Face
+ * Hub, Megatron and Meta give to those that are cut by rows: embeddings and output layers,
  * attention, feed-forward layers and experts. */
 /* clang-format off */
 static const char *const cut_rows[] = {
@@ -19,8 +21,8 @@ static const char *const cut_rows[] = {
 /* Keys and values, of which there may be fewer heads than ranks. */
 static const char *const cut_kv_rows[] = {"k_proj", "v_proj", "wk", "wv"};
 
-/* What of a module has a row for each row of its matrix, or for each block of them. Packed weights of AWQ and GPTQ are
- * transposed, and not among them. */
+/* What of a module has a row for each row of its matrix, or for each block of them. Packed weights
+ * of AWQ and GPTQ are transposed, and not among them. */
 static const char *const cut_members[] = {"weight", "bias", "weight_scale", "weight_scale_inv"};
 
 static bool cut_among(const char *const *names, size_t count, const char *text, size_t length)
@@ -64,8 +66,8 @@ void load_cut(const struct safetensors_tensor *t, const struct load_part *part, 
 		i = cut_row(part->kv_heads, i, parts);
 		parts = part->kv_heads;
 	}
-	/* A scale of the whole matrix has fewer rows than ranks; rows of numbers smaller than a byte may have no bytes of
-	 * their own. */
+	/* A scale of the whole matrix has fewer rows than ranks; rows of numbers smaller than a
+	 * byte may have no bytes of their own. */
 	if (cut == LOAD_WHOLE || t->dimensions > 2 || !rows || rows < parts || bytes % rows)
 		return;
 	row_bytes = bytes / rows;
@@ -81,7 +83,8 @@ static int header_do(struct crew_thread *w, struct request *req, struct load_hea
 
 	if (req->op != REQ_READ)
 		cost->request_ns += req->answer.done_ns - req->answer.submit_ns;
-	/* The absence of what is asked for is an answer elsewhere; the files of a model must be there. */
+	/* The absence of what is asked for is an answer elsewhere; the files of a model must be
+	 * there. */
 	if (rc < 0 && !request_failed(req)) {
 		meter_error(&w->meter);
 		crew_fail(w, req, rc, request_text(req));

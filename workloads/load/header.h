@@ -1,5 +1,7 @@
-/* Header of one file of a model: read, checked, and cut into the ranges that a rank reads. Ranges that touch each other
- * are one. Memory while it is read: the header, and about as much for its tensors; after it, 16 bytes per range.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Header of one file of a model: read, checked, and cut into the ranges that a rank reads. Ranges
+ * that touch each other are one. Memory while it is read: the header, and about as much for its
+ * tensors; after it, 16 bytes per range.
  *
  * Belongs to the thread that reads it, until all threads of the rank have met. */
 #ifndef HAUL_WORKLOADS_LOAD_HEADER_H
@@ -23,13 +25,13 @@ enum load_cut load_cut_by_name(const char *name);
 
 struct load_part {
 	uint64_t tensor, rank; /* rank < tensor */
-	/* Heads of keys and values. Where fewer of them are than ranks, ranks share one. 0: unknown, rows are cut among
-	 * all ranks. */
+	/* Heads of keys and values. Where fewer of them are than ranks, ranks share one. 0:
+	 * unknown, rows are cut among all ranks. */
 	uint64_t kv_heads;
 };
 
-/* Bytes [*begin, *end) of the file. Over all ranks they cover the tensor exactly once, or each rank has all of it; ranks
- * that share a head have the same. */
+/* Bytes [*begin, *end) of the file. Over all ranks they cover the tensor exactly once, or each rank
+ * has all of it; ranks that share a head have the same. */
 void load_cut(const struct safetensors_tensor *t, const struct load_part *part, uint64_t *begin,
 	      uint64_t *end);
 
@@ -49,7 +51,8 @@ struct load_header_cost {
 	uint64_t parse_ns;
 };
 
-/* The object's key is filled in. listed: the tensors that an index names in it, which it must have; none: nobody names any. Returns 0, or a negative errno with the failure counted and w->err. Call
+/* The object's key is filled in. listed: the tensors that an index names in it, which it must have;
+ * none: nobody names any. Returns 0, or a negative errno with the failure counted and w->err. Call
  * load_header_free also after an error. */
 int load_header_read(struct load_header *h, struct crew_thread *w, struct object *o,
 		     const struct load_part *part, const struct safetensors_names *listed,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The phase "load": loads a model for serving, as inference servers do when they start. Each tensor-parallel rank reads its
  * shard of the model's safetensors files, which haul need not have made.
  *
@@ -22,7 +23,8 @@
 
 enum { LOAD_FOLDER_BYTES = 256 };
 
-/* Who reads: each rank its shard, or the first rank of a tensor group everything, for all of them. */
+/* Who reads: each rank its shard, or the first rank of a tensor group everything, for all of
+ * them. */
 enum load_readers { LOAD_READERS_EACH, LOAD_READERS_FIRST };
 
 struct load_options {

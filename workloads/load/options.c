@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options of a phase that loads a model, what is refused, and what it asks of the machine. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,8 +112,8 @@ static void load_count(struct load_run *r, const struct repeat_took *took, uint6
 	own[LOAD_ROW_HANDED_BYTES] = handed;
 }
 
-/* Charges the time of the thread that ended last. A rank that reads waits for the store whenever it neither takes headers
- * apart nor hands on; one that does not read waits for the one that does. */
+/* Charges the time of the thread that ended last. A rank that reads waits for the store whenever it
+ * neither takes headers apart nor hands on; one that does not read waits for the one that does. */
 static void load_account(struct load_run *r, const struct repeat_took *took)
 {
 	const struct load_member *last = &r->members[took->last - r->crew.members];
@@ -150,8 +151,8 @@ static void load_look(struct load_run *r, struct residency *residency, uint64_t 
 	queue_do(&r->side, &req);
 }
 
-/* Cold loads: the ranks of each node share the files to drop, and to look at. This happens before any rank reads, since
- * what the kernel reads ahead would be mistaken for an old copy. */
+/* Cold loads: the ranks of each node share the files to drop, and to look at. This happens before
+ * any rank reads, since what the kernel reads ahead would be mistaken for an old copy. */
 static void load_look_all(struct load_run *r)
 {
 	const struct rank_place *place = r->ctx->place;
@@ -229,8 +230,9 @@ static int load_all(struct load_run *r, enum stop_reason *stopped, struct err *e
 	return rc;
 }
 
-/* The null rate: loads the model again, as the headers say that it is, on a store that takes no time. That can only be
- * after the last load, because reading the headers before the first one would warm up caches. The run then ends. */
+/* The null rate: loads the model again, as the headers say that it is, on a store that takes no
+ * time. That can only be after the last load, because reading the headers before the first one
+ * would warm up caches. The run then ends. */
 static int load_null(struct load_run *r, struct err *err)
 {
 	const struct load_options *options = r->options;

@@ -1,5 +1,6 @@
-/* The threads of a rank that loads its shard. They take the files one after the other and read their headers; when all
- * headers are read, they share the pieces of all files. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The threads of a rank that loads its shard. They take the files one after the other and read
+ * their headers; when all headers are read, they share the pieces of all files. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,7 +160,8 @@ static int load_headers(struct load_run *r, struct crew_thread *w, struct load_m
 	return rc;
 }
 
-/* Waits until all threads of the rank have read their headers. A thread that never comes has halted the crew. */
+/* Waits until all threads of the rank have read their headers. A thread that never comes has halted
+ * the crew. */
 static void load_meet(struct load_run *r, struct crew_thread *w)
 {
 	struct load_meeting *m = &r->meeting;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A phase "load" while it runs: what phase.c and read.c share. */
 #ifndef HAUL_WORKLOADS_LOAD_RUN_H
 #define HAUL_WORKLOADS_LOAD_RUN_H
@@ -14,8 +15,9 @@
 #include "workloads/load/header.h"
 #include "workloads/load/load.h"
 
-/* Files of a model: their names, from model.safetensors.index.json in the model's folder or, where there is no index, all
- * *.safetensors of the folder, sorted. Belongs to the main thread; read-only after load_names_find. */
+/* Files of a model: their names, from model.safetensors.index.json in the model's folder or, where
+ * there is no index, all *.safetensors of the folder, sorted. Belongs to the main thread; read-only
+ * after load_names_find. */
 struct load_names {
 	uint64_t count;
 	const char **names; /* [count], in text */
@@ -24,8 +26,9 @@ struct load_names {
 	char *text;
 };
 
-/* Rank 0 finds them and broadcasts them; q is its queue. What the index or the store says is not trusted: no name leads
- * out of the folder or is too long. Collective. Call load_names_free also after an error. */
+/* Rank 0 finds them and broadcasts them; q is its queue. What the index or the store says is not
+ * trusted: no name leads out of the folder or is too long. Collective. Call load_names_free also
+ * after an error. */
 int load_names_find(struct load_names *out, struct queue *q, const char *folder,
 		    struct group *group, struct err *err);
 void load_names_free(struct load_names *n);
@@ -66,7 +69,8 @@ struct load_run {
 	uint32_t pieces; /* of a thread, all in flight */
 	uint64_t window_bytes;
 	struct load_member *members; /* [crew.threads] */
-	/* Of the load at work. A file's header belongs to the thread that took its number, until all have met. */
+	/* Of the load at work. A file's header belongs to the thread that took its number, until
+	 * all have met. */
 	struct load_header *headers; /* [names.count] */
 	_Atomic uint64_t next_header, next_piece;
 	struct load_meeting meeting;

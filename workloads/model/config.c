@@ -1,5 +1,7 @@
-/* A published config.json: see config.h. The table says for each type of model whose tensors it has; the rest is counted
- * from the file's keys. Source: the configuration classes of huggingface/transformers, and their defaults. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A published config.json: see config.h. The table says for each type of model whose tensors it
+ * has; the rest is counted from the file's keys. Source: the configuration classes of
+ * huggingface/transformers, and their defaults. */
 #include "workloads/model/config.h"
 
 #include <cjson/cJSON.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Key-value cache of a transformer: see kv_model.h. */
 #include "workloads/model/kv_model.h"
 

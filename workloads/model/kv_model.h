@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Key-value cache of a transformer as numbers: the bytes that a sequence of tokens has in it, and the part of them that
  * each rank of a tensor-parallel group holds.
  *
@@ -20,33 +21,36 @@
 /* Tokens of a sequence at most, so that no size overflows. */
 enum { KV_TOKENS_MAX = MODEL_TOKENS_MAX };
 
-/* Fills in what follows from the rest (kv_heads of mha, head_dim), and checks that the dimensions fit together. Returns
- * -EINVAL with "path/key: sentence". The functions below need a model that has passed. */
+/* Fills in what follows from the rest (kv_heads of mha, head_dim), and checks that the dimensions
+ * fit together. Returns -EINVAL with "path/key: sentence". The functions below need a model that
+ * has passed. */
 int kv_model_check(struct model *m, const char *path, struct err *err);
 
 /* Bytes that one more token adds to a sequence that is shorter than the window. */
 uint64_t kv_model_token_bytes(const struct model *m);
 
-/* Bytes of a sequence of that many tokens (at most KV_TOKENS_MAX), all ranks of a tensor group together. */
+/* Bytes of a sequence of that many tokens (at most KV_TOKENS_MAX), all ranks of a tensor group
+ * together. */
 uint64_t kv_model_bytes(const struct model *m, uint64_t tokens);
 
-/* Bytes of it that one rank of a tensor group holds. Ranks share the KV heads. Where there are more ranks than heads,
- * several ranks hold the same head; of mla, every rank holds all. */
+/* Bytes of it that one rank of a tensor group holds. Ranks share the KV heads. Where there are more
+ * ranks than heads, several ranks hold the same head; of mla, every rank holds all. */
 uint64_t kv_model_shard_bytes(const struct model *m, uint64_t tokens, uint64_t tensor,
 			      uint64_t rank);
 
-/* Bytes of the largest of these shards; and, where the largest shards of `sequences` sequences have most_bytes together, the bytes
- * that one rank holds of them. */
+/* Bytes of the largest of these shards; and, where the largest shards of `sequences` sequences have
+ * most_bytes together, the bytes that one rank holds of them. */
 uint64_t kv_model_shard_most(const struct model *m, uint64_t tokens, uint64_t tensor);
 uint64_t kv_model_shard_of(const struct model *m, uint64_t most_bytes, uint64_t sequences,
 			   uint64_t tensor, uint64_t rank);
 
-/* Whether that rank is the first one that holds its heads: what several ranks hold is written once. And the rank that writes
- * what this one holds. */
+/* Whether that rank is the first one that holds its heads: what several ranks hold is written once.
+ * And the rank that writes what this one holds. */
 bool kv_model_shard_writes(const struct model *m, uint64_t tensor, uint64_t rank);
 uint64_t kv_model_shard_writer(const struct model *m, uint64_t tensor, uint64_t rank);
 
-/* Bytes of a rank as MLPerf's benchmark counts them: an even part of everything, also of what real engines replicate. */
+/* Bytes of a rank as MLPerf's benchmark counts them: an even part of everything, also of what real
+ * engines replicate. */
 static inline uint64_t kv_model_even_bytes(const struct model *m, uint64_t tokens, uint64_t tensor)
 {
 	return kv_model_bytes(m, tokens) / tensor;

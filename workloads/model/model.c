@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/model/model.h"
 
 #include <errno.h>
@@ -6,9 +7,10 @@
 #include "core/numbers.h"
 #include "workloads/model/config.h"
 
-/* Known models. MLPerf Storage's checkpoints are llama3_*, with the heads that it gives them, and llama_7b is DLIO's. The
- * others are as their own configurations describe them. MLPerf's benchmark of key-value caches counts all layers of the
- * gpt-oss models as full attention, and so do these. */
+/* Known models. MLPerf Storage's checkpoints are llama3_*, with the heads that it gives them, and
+ * llama_7b is DLIO's. The others are as their own configurations describe them. MLPerf's benchmark
+ * of key-value caches counts all layers of the gpt-oss models as full attention, and so do
+ * these. */
 /* clang-format off */
 #define MODEL_NAMES(X) \
 	X(CUSTOM, "custom") \

@@ -1,6 +1,8 @@
-/* A transformer model as numbers: its dimensions, from which the tensors (tensors.h) and the key-value cache (kv_model.h)
- * follow. Phases that write, load or cache models all describe them by this one table of options: by a name, by dimensions,
- * or by the config.json with which a model is published (config.h).
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A transformer model as numbers: its dimensions, from which the tensors (tensors.h) and the
+ * key-value cache (kv_model.h) follow. Phases that write, load or cache models all describe them by
+ * this one table of options: by a name, by dimensions, or by the config.json with which a model is
+ * published (config.h).
  *
  * Plain data and pure functions; any thread. */
 #ifndef HAUL_WORKLOADS_MODEL_MODEL_H
@@ -29,11 +31,13 @@ uint64_t model_type_bytes(enum model_type type, uint64_t count);
 
 enum model_attention { MODEL_MHA, MODEL_GQA, MODEL_MLA };
 
-/* How the matrices of queries, keys and values, and those of gate and up, are stored: as one matrix each, or on their own.
- * dlio: as one, with the head size rounded down to a whole number, as DLIO and MLPerf Storage compute it. */
+/* How the matrices of queries, keys and values, and those of gate and up, are stored: as one matrix
+ * each, or on their own. dlio: as one, with the head size rounded down to a whole number, as DLIO
+ * and MLPerf Storage compute it. */
 enum model_tensors { MODEL_DLIO, MODEL_FUSED, MODEL_SEPARATE };
 
-/* Which norms a layer has, and how its tensors are called, after the family of models that has them. */
+/* Which norms a layer has, and how its tensors are called, after the family of models that has
+ * them. */
 enum model_family {
 	MODEL_LLAMA,
 	MODEL_MIXTRAL,
@@ -52,7 +56,8 @@ enum model_qk_norm { MODEL_QK_NONE, MODEL_QK_HEAD, MODEL_QK_ALL };
 /* Tokens of a sequence at most, so that no size overflows. */
 enum { MODEL_CONFIG_BYTES = 512, MODEL_TOKENS_MAX = 1 << 28 };
 
-/* The option "model": a name, or dimensions, or a name with some dimensions changed; or a flat size. */
+/* The option "model": a name, or dimensions, or a name with some dimensions changed; or a flat
+ * size. */
 struct model {
 	char config
 		[MODEL_CONFIG_BYTES]; /* "": a job's is replaced by what the file says, see config.h */
@@ -79,7 +84,8 @@ struct model {
 };
 extern const struct option model_options[];
 
-/* -EINVAL with "path/key: sentence" where a dimension that tensors need is missing, or dimensions do not fit together. */
+/* -EINVAL with "path/key: sentence" where a dimension that tensors need is missing, or dimensions
+ * do not fit together. */
 int model_check(const struct model *m, const char *path, struct err *err);
 
 /* The same of what both tensors and caches need: heads, their size, and how they are shared. */
@@ -88,8 +94,8 @@ int model_check_heads(const struct model *m, const char *path, struct err *err);
 /* For messages of what is missing. */
 int model_missing(const char *path, const char *key, struct err *err);
 
-/* MLPerf's own shape of a published model, of which caches would have another size: the published one's name. NULL: it is
- * not one. */
+/* MLPerf's own shape of a published model, of which caches would have another size: the published
+ * one's name. NULL: it is not one. */
 const char *model_published_name(const struct model *m);
 
 /* Heads of keys and values: with mha, as many as heads. Numbers of a head, rounded down. */
@@ -103,7 +109,8 @@ static inline uint64_t model_head_dim(const struct model *m)
 	return m->head_dim ? m->head_dim : m->heads ? m->hidden / m->heads : 0;
 }
 
-/* Layers are numbered from 0, the embedding, over 1 ... model_blocks to the output head and the last norm. */
+/* Layers are numbered from 0, the embedding, over 1 ... model_blocks to the output head and the
+ * last norm. */
 static inline uint64_t model_blocks(const struct model *m)
 {
 	return m->layers + m->predict_layers;

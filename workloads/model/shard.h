@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What one rank of a training holds of a model: mesh, layers, tensors, bytes.
  *
  * The mesh has tensor x pipeline x data ranks, the tensor dimension running fastest:
@@ -59,9 +60,9 @@ struct tensor {
 	uint64_t bytes;
 };
 
-/* How a mesh cuts a matrix. Each tensor rank has a part, and each data rank has a piece of that part. DLIO divides the
- * number of elements. So the part has two dimensions where rows or columns divide evenly, else it is flat, and the
- * elements that remain belong to no rank. */
+/* How a mesh cuts a matrix. Each tensor rank has a part, and each data rank has a piece of that
+ * part. DLIO divides the number of elements. So the part has two dimensions where rows or columns
+ * divide evenly, else it is flat, and the elements that remain belong to no rank. */
 struct shard_cut {
 	uint64_t parts, pieces;
 	uint64_t part, piece; /* elements */
@@ -78,8 +79,8 @@ void shard_layer_tensor(const struct model *m, const struct mesh *mesh, uint64_t
 			struct tensor *out);
 uint64_t shard_layer_bytes(const struct model *m, const struct mesh *mesh, uint64_t layer);
 
-/* The tensors of all layers, numbered from layer 0 on: how many come before a layer (which may be the one after the
- * last), and the layer and number in it of one. */
+/* The tensors of all layers, numbered from layer 0 on: how many come before a layer (which may be
+ * the one after the last), and the layer and number in it of one. */
 uint64_t shard_tensors_before(const struct model *m, uint64_t layer);
 void shard_tensor_at(const struct model *m, uint64_t number, uint64_t *layer, uint64_t *i);
 
@@ -89,7 +90,8 @@ uint32_t shard_optimizer_tensors(const struct model *m);
 void shard_optimizer_tensor(const struct model *m, const struct mesh *mesh, uint32_t i,
 			    struct tensor *out);
 
-/* Whether a rank writes weights, and optimizer states, into a checkpoint; and how many bytes (0: it does not). */
+/* Whether a rank writes weights, and optimizer states, into a checkpoint; and how many bytes (0: it
+ * does not). */
 bool shard_writes_weights(const struct mesh *mesh, const struct mesh_place *p);
 bool shard_writes_optimizer(const struct mesh *mesh, const struct mesh_place *p);
 uint64_t shard_weight_bytes(const struct model *m, const struct mesh *mesh,

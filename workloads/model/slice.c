@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/model/slice.h"
 
 /* The part of a tensor rank: the slice of a rank that has all of the part. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Slice: the elements of a matrix that one rank of a mesh holds, in its order; and what two slices have in common.
  *
  * The elements of a matrix are numbered row by row. The part of a tensor rank is a run of them, or the same columns of
@@ -24,13 +25,13 @@ struct slice {
 void slice_make(const struct mesh *mesh, const struct shard_matrix *x, const struct mesh_place *p,
 		struct slice *out);
 
-/* The element of the matrix that is element i < count of the slice; and how many elements of the slice come before an
- * element of the matrix. */
+/* The element of the matrix that is element i < count of the slice; and how many elements of the
+ * slice come before an element of the matrix. */
 uint64_t slice_element(const struct slice *s, uint64_t i);
 uint64_t slice_before(const struct slice *s, uint64_t element);
 
-/* The runs of one slice that are in another one too, in order, each as long as can be. Each costs the same, however
- * large the matrix is. Both slices must live as long. */
+/* The runs of one slice that are in another one too, in order, each as long as can be. Each costs
+ * the same, however large the matrix is. Both slices must live as long. */
 struct slice_common {
 	const struct slice *held, *wanted;
 	uint64_t next, end; /* of wanted: what is not handed on yet, and may be held */
@@ -44,7 +45,8 @@ bool slice_common_next(struct slice_common *c, uint64_t *first, uint64_t *count)
 struct slice_holders {
 	uint64_t tensor, tensor_end, data, data_end;
 };
-/* Narrows the ranks of a mesh to some among which are all that hold elements of wanted. false: no rank does. */
+/* Narrows the ranks of a mesh to some among which are all that hold elements of wanted. false: no
+ * rank does. */
 bool slice_holders_find(const struct mesh *mesh, const struct shard_matrix *x,
 			const struct slice *wanted, struct slice_holders *out);
 

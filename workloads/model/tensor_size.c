@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/model/tensor_size.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes of a model's tensors: rows and columns, as products of its dimensions. Pure; any thread. */
 #ifndef HAUL_WORKLOADS_MODEL_TENSOR_SIZE_H
 #define HAUL_WORKLOADS_MODEL_TENSOR_SIZE_H

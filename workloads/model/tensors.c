@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors of a model: see tensors.h.
  *
- * Sources: the indexes (model.safetensors.index.json) with which the models of each family are published, and DLIO's
- * checkpointing/base_checkpointing.py for the matrices that it fuses. */
+ * Sources: the indexes (model.safetensors.index.json) with which the models of each family are
+ * published, and DLIO's checkpointing/base_checkpointing.py for the matrices that it fuses. */
 #include "workloads/model/tensors.h"
 
 #include <inttypes.h>

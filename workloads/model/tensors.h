@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors of a model, as its published index has them: which there are in each layer, with names and sizes. One table says
  * what each tensor is called, how large it is, and which models have it.
  *
@@ -36,7 +37,8 @@ struct shard_matrix {
 
 enum tensor_class tensors_class(const struct model *m, uint64_t layer);
 
-/* The kinds of a class: `count` of them, of which [repeat, repeat + repeat_count) come `repeats` times. */
+/* The kinds of a class: `count` of them, of which [repeat, repeat + repeat_count) come `repeats`
+ * times. */
 struct tensors_layout {
 	uint32_t count, repeat, repeat_count;
 	uint64_t repeats;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of a phase "replay": measures, figures, histograms, rows of tiers. */
 #include "workloads/replay/columns.h"
 

@@ -1,5 +1,6 @@
-/* What a phase "replay" counts: a rank's row, a row per tier of the trace, and the histograms. Each list makes an enum here
- * and a table in columns.c. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a phase "replay" counts: a rank's row, a row per tier of the trace, and the histograms. Each
+ * list makes an enum here and a table in columns.c. */
 #ifndef HAUL_WORKLOADS_REPLAY_COLUMNS_H
 #define HAUL_WORKLOADS_REPLAY_COLUMNS_H
 

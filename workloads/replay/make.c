@@ -1,5 +1,6 @@
-/* Objects that a trace reads before it writes them: they are made before the phase begins, with all threads of all ranks. Their
- * requests count nowhere, and have no rows in the operation log. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Objects that a trace reads before it writes them: they are made before the phase begins, with all
+ * threads of all ranks. Their requests count nowhere, and have no rows in the operation log. */
 #include <errno.h>
 
 #include "workloads/replay/objects.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From the threads of a phase "replay" to its tally. */
 #include <errno.h>
 #include <stdio.h>

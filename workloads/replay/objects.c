@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keys of a trace as objects of a store: see objects.h. */
 #include "workloads/replay/objects.h"
 
@@ -67,7 +68,8 @@ void replay_object_key(const char *folder, uint32_t tier, const char *text,
 	uint64_t hash = replay_key_hash(text, length);
 	char name[NAME_BYTES], *end = trace_escape(name, text);
 
-	/* A long name becomes its beginning, "%%" and 32 digits, of which the first 16 are the hash of the key. */
+	/* A long name becomes its beginning, "%%" and 32 digits, of which the first 16 are the hash
+	 * of the key. */
 	if (end - name > OBJECTS_NAME_MAX) {
 		end = name_hash(stpcpy(name + OBJECTS_CUT, "%%"), hash);
 		end = name_hash(end, mix64(fnv_add(second_start, text, length)));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keys of a trace as objects of a store:
  *
  *	FOLDER/.haul-replay.json               the description of the folder
@@ -38,18 +39,19 @@ void replay_objects_folder(const char *folder, uint32_t tier, uint32_t part, uns
 /* The object of a key (ending in a zero byte) of a tier. folder: at most REPLAY_FOLDER_BYTES. */
 void replay_object_key(const char *folder, uint32_t tier, const char *text,
 		       char key[OBJECT_KEY_BYTES]);
-/* Whether the last part of a name is one that replay_object_key makes, published or not; and whether it is one of that
- * folder. */
+/* Whether the last part of a name is one that replay_object_key makes, published or not; and
+ * whether it is one of that folder. */
 bool replay_object_named(const char *name);
 bool replay_object_of(const char *name, uint32_t part);
 
 /* Of the folder; a struct replay_objects is written. */
 struct description replay_objects_description(const char *folder);
-/* Removes this rank's share of the folders that objects were in, which are empty now, where the store has folders. When all
- * ranks have removed their objects. */
+/* Removes this rank's share of the folders that objects were in, which are empty now, where the
+ * store has folders. When all ranks have removed their objects. */
 void replay_objects_leave(const struct replay_objects *o, struct queue *q, const char *folder,
 			  const struct group *g);
-/* Removes the folders of the tiers, the description and the folder. For rank 0, when all ranks have left. */
+/* Removes the folders of the tiers, the description and the folder. For rank 0, when all ranks have
+ * left. */
 void replay_objects_end(const struct replay_objects *o, struct queue *q, const char *folder);
 
 #endif

@@ -1,5 +1,7 @@
-/* How a thread does what a row says: open, reads, close; or begin, writes, commit; or a delete. A request moves as much as
- * the store takes at once, usually the whole object, which passes through the buffer of the slot piece by piece. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a thread does what a row says: open, reads, close; or begin, writes, commit; or a delete. A
+ * request moves as much as the store takes at once, usually the whole object, which passes through
+ * the buffer of the slot piece by piece. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options of the phase "replay", what is refused, and what it asks of the machine. */
 #include <errno.h>
 #include <stdio.h>

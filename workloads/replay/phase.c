@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The workload "replay": see replay.h. */
 #include <errno.h>
 #include <inttypes.h>
@@ -66,7 +67,8 @@ static int replay_load_rows(struct replay_phase *p, struct err *err)
 	return rc < 0 ? err_wrap(err, rc, "%s/trace: %s", p->ctx->phase->path, o->trace) : 0;
 }
 
-/* What the ranks know together of the trace: its rows, the tiers that have objects, the largest of them. */
+/* What the ranks know together of the trace: its rows, the tiers that have objects, the largest of
+ * them. */
 static int replay_agree_rows(struct replay_phase *p, struct err *err)
 {
 	struct group *g = p->ctx->group;
@@ -298,7 +300,8 @@ static void replay_close(void *run)
 	store_close(&p->store);
 }
 
-/* Objects are removed however the phase has ended, also where it could not open all that it needs. */
+/* Objects are removed however the phase has ended, also where it could not open all that it
+ * needs. */
 static int replay_work(void *run, enum stop_reason *stopped, struct err *err)
 {
 	struct replay_phase *p = run;

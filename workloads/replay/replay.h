@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The phase "replay": does the reads and writes of a recorded trace of a key-value cache again, on any store, at the recorded
  * times, faster, or as fast as possible. docs/internals/replay.md has the design.
  *
@@ -43,8 +44,8 @@ struct replay_options {
 extern const struct option replay_options_table[];
 extern const struct workload replay_workload;
 
-/* The tiers whose rows reach the store, as bits: "all", or numbers with commas between them ("1,2"). Returns 0 where the text
- * is neither. */
+/* The tiers whose rows reach the store, as bits: "all", or numbers with commas between them
+ * ("1,2"). Returns 0 where the text is neither. */
 uint32_t replay_tiers(const char *text);
 /* Bytes of an object, of those that the trace has. */
 static inline uint64_t replay_bytes(const struct replay_options *o, uint64_t bytes)
@@ -60,7 +61,8 @@ int replay_size(const struct job *job, const struct job_phase *phase, uint32_t r
 int replay_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		  struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
 
-/* trace_out.c: rank 0 reads the trace and writes the file, with no store opened. Counts rows. Collective. */
+/* trace_out.c: rank 0 reads the trace and writes the file, with no store opened. Counts rows.
+ * Collective. */
 int replay_trace_out(struct phase_context *ctx, enum stop_reason *stopped, struct err *err);
 /* objects.c: removes what runs have left, for `haul clean`. */
 int replay_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of a trace that a rank replays: see rows.h. */
 #include "workloads/replay/rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of a trace that a rank replays, as a list for each of its threads, and the keys in them.
  *
  *	trace ──► through tiers, if asked for ──► tiers that reach the store? ──► key of this rank? ──► list of the key's thread, in the order of the trace
@@ -31,8 +32,8 @@ struct replay_row {
 	uint8_t operation, tier;
 };
 
-/* A key, and what its thread does with it now. Reads go on side by side. A write or delete waits for all operations of its key
- * that came before it, and those that come after it wait for it. */
+/* A key, and what its thread does with it now. Reads go on side by side. A write or delete waits
+ * for all operations of its key that came before it, and those that come after it wait for it. */
 struct replay_key {
 	uint64_t hash;
 	struct list waiting; /* slots, in the order of the trace */
@@ -71,8 +72,9 @@ struct replay_rows {
 	char skipped[TRACE_SKIPPED_BYTES];     /* what was wrong with them; "": nothing */
 };
 
-/* Reads the trace to its end. Call replay_rows_free also after an error. Returns -EINVAL or another errno, with a sentence that
- * begins with "line N: " where it is about a line, and that does not name the path. */
+/* Reads the trace to its end. Call replay_rows_free also after an error. Returns -EINVAL or another
+ * errno, with a sentence that begins with "line N: " where it is about a line, and that does not
+ * name the path. */
 int replay_rows_load(struct replay_rows *r, struct trace_reader *from,
 		     const struct replay_part *part, struct err *err);
 void replay_rows_free(struct replay_rows *r);

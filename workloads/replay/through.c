@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A trace through tiers: see through.h. */
 #include "workloads/replay/through.h"
 
@@ -113,7 +114,8 @@ static int log_compare(const void *a, const void *b)
 	return one->line < other->line ? -1 : one->line > other->line;
 }
 
-/* A row that writes an object, or a part of one; last: the write of it before. Returns whether it begins a new write. */
+/* A row that writes an object, or a part of one; last: the write of it before. Returns whether it
+ * begins a new write. */
 static bool log_merge_write(struct log_row *row, struct log_row *last, struct trace_reader *from)
 {
 	uint64_t end = row->offset + row->bytes;

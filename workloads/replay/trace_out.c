@@ -1,5 +1,6 @@
-/* Trace of a phase "replay": the rows that it would do, written to a file, with no store opened. This makes one format of
- * another, and shows what tiers make of a trace. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Trace of a phase "replay": the rows that it would do, written to a file, with no store opened.
+ * This makes one format of another, and shows what tiers make of a trace. */
 #include <errno.h>
 
 #include "workloads/replay/columns.h"

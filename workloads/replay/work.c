@@ -1,4 +1,6 @@
-/* How the operations of a thread begin, wait for others of their key, and end. The loop is that of common/slots.h. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the operations of a thread begin, wait for others of their key, and end. The loop is that of
+ * common/slots.h. */
 #include "workloads/replay/work.h"
 
 #include <errno.h>
@@ -94,7 +96,8 @@ static struct replay_slot *work_first(const struct replay_key *key)
 	return list_member(key->waiting.first, struct replay_slot, s.link);
 }
 
-/* Those in the line of a key may begin, in their order. When the phase ends early they are dropped. */
+/* Those in the line of a key may begin, in their order. When the phase ends early they are
+ * dropped. */
 static void work_wake(struct replay_thread *t, struct replay_key *key)
 {
 	bool drops = t->slots.rc < 0 || slots_halted(&t->slots);

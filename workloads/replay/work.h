@@ -1,6 +1,8 @@
-/* A thread of a phase "replay" at work: it takes the rows of its list in their order, each when it is due, and has a slot for
- * each operation in flight. A slot whose key has an operation that must end first waits in the line of that key. The thread
- * owns all of it; nothing is allocated while it works. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A thread of a phase "replay" at work: it takes the rows of its list in their order, each when it
+ * is due, and has a slot for each operation in flight. A slot whose key has an operation that must
+ * end first waits in the line of that key. The thread owns all of it; nothing is allocated while it
+ * works. */
 #ifndef HAUL_WORKLOADS_REPLAY_WORK_H
 #define HAUL_WORKLOADS_REPLAY_WORK_H
 
@@ -12,8 +14,9 @@
 
 struct replay_thread;
 
-/* The bytes of one object that is read or written: made, or compared, while they pass through the buffer of their request. They
- * are a function of the seed and the key, so an object has the same bytes in every tier. One thread. */
+/* The bytes of one object that is read or written: made, or compared, while they pass through the
+ * buffer of their request. They are a function of the seed and the key, so an object has the same
+ * bytes in every tier. One thread. */
 struct replay_content {
 	struct pattern pattern; /* of the object */
 	struct clock *clock;
@@ -73,19 +76,19 @@ int replay_thread_open(struct replay_thread *t, struct replay_work *work, struct
 /* A thread's whole work: the body of a crew that runs once. */
 int replay_thread_run(struct crew_thread *w, uint64_t number);
 
-/* operation.c: the bytes of another object, of whose key that is the hash; its times go on. And for request.chunk of a write,
- * with the content as request.user: makes them. */
+/* operation.c: the bytes of another object, of whose key that is the hash; its times go on. And for
+ * request.chunk of a write, with the content as request.user: makes them. */
 void replay_content_begin(struct replay_content *c, const struct pattern *pattern, uint64_t seed,
 			  uint64_t hash);
 int replay_content_fill(struct request *req, uint64_t offset, void *data, uint64_t length);
 
-/* operation.c: begins the operation of a slot; goes on with it when its request has come back, and returns whether it has
- * ended, well unless the slot says that it failed. */
+/* operation.c: begins the operation of a slot; goes on with it when its request has come back, and
+ * returns whether it has ended, well unless the slot says that it failed. */
 void replay_operation_begin(struct replay_thread *t, struct replay_slot *slot);
 bool replay_operation_step(struct replay_thread *t, struct replay_slot *slot);
 
-/* make.c: makes the objects that are read before they are written. Collective. *stopped tells why it ended early. A store
- * that keeps no content is asked for nothing. */
+/* make.c: makes the objects that are read before they are written. Collective. *stopped tells why
+ * it ended early. A store that keeps no content is asked for nothing. */
 int replay_make(struct replay_work *work, struct phase_context *ctx, enum stop_reason *stopped,
 		struct err *err);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fields of a line: see fields.h. */
 #include "workloads/trace/fields.h"
 

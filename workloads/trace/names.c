@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names: see names.h. */
 #include "workloads/trace/names.h"
 

@@ -1,5 +1,6 @@
-/* Names: texts that get numbers, such as the keys of a trace, and are found again by them. A text has the same number each
- * time. Memory is given back only by trace_names_free. One thread. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names: texts that get numbers, such as the keys of a trace, and are found again by them. A text
+ * has the same number each time. Memory is given back only by trace_names_free. One thread. */
 #ifndef HAUL_WORKLOADS_TRACE_NAMES_H
 #define HAUL_WORKLOADS_TRACE_NAMES_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What of an operation log is no row of a trace, by its name. */
 #include <inttypes.h>
 #include <stdio.h>

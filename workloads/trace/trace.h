@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Traces of key-value caches: the table that MLPerf's benchmark writes with --io-trace-log, plain or compressed by zstd.
  *
  *	Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
@@ -112,9 +113,9 @@ struct trace_reader {
 	char key[TRACE_KEY_MAX + 1];
 };
 
-/* Opens a trace and reads its header, which must be right also where lenient. lenient: a row that is wrong is left out and
- * counted, else it is an error. Errors with a sentence that begins with "line N: " where it is about a line, and that does
- * not name the path. */
+/* Opens a trace and reads its header, which must be right also where lenient. lenient: a row that
+ * is wrong is left out and counted, else it is an error. Errors with a sentence that begins with
+ * "line N: " where it is about a line, and that does not name the path. */
 int trace_open(struct trace_reader *t, const char *path, bool lenient, struct err *err);
 /* The same of what a reader reads, which then belongs to the trace, also after an error. */
 int trace_open_lines(struct trace_reader *t, struct line_reader *lines, bool lenient,
@@ -131,8 +132,9 @@ void trace_skipped_text(const struct trace_reader *t, char *out, size_t room);
 /* "14 operations were left out: 10 LIST, 4 failed GET"; "" where there are none. */
 void trace_passed_text(const struct trace_reader *t, char *out, size_t room);
 
-/* Writes a key at `at` with all bytes but letters, digits, "-" and "_" as "%2F", so that it is a file's name without blanks and
- * folders, and returns its end, a zero byte. At most 3 * TRACE_KEY_MAX + 1 bytes. */
+/* Writes a key at `at` with all bytes but letters, digits, "-" and "_" as "%2F", so that it is a
+ * file's name without blanks and folders, and returns its end, a zero byte. At most 3 *
+ * TRACE_KEY_MAX + 1 bytes. */
 char *trace_escape(char *at, const char *key);
 
 struct trace_names;
@@ -150,7 +152,8 @@ struct trace_writer {
 
 /* path: compressed where it ends in ".zst". */
 int trace_create(struct trace_writer *w, const char *path, bool force, struct err *err);
-/* The same in another format. piece: bytes of a read or write, for formats that have no whole objects. */
+/* The same in another format. piece: bytes of a read or write, for formats that have no whole
+ * objects. */
 int trace_create_as(struct trace_writer *w, const char *path, enum trace_format format,
 		    uint64_t piece, bool force, struct err *err);
 /* Deletes are for formats that have them: see trace_deletes. */

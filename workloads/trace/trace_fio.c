@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fio's iologs as traces, of versions 2 and 3, whose lines begin with a time in microseconds. Source: fio's HOWTO, "Trace file
  * format v2" and "v3".
  *
@@ -42,7 +43,8 @@ static int fio_hex(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* The tier and the key of a name that trace_escape has made; all other names stay. Changes the name. */
+/* The tier and the key of a name that trace_escape has made; all other names stay. Changes the
+ * name. */
 static const char *fio_key(char *name, uint32_t *tier)
 {
 	char *to = name, *at = name + 6;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operation logs as traces: those that haul, warp and s3dlio write, plain or compressed by zstd.
  *
  *	idx	thread	op	client_id	n_objects	bytes	endpoint	file	error	start	…

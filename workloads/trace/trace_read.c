@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading traces of key-value caches: see trace.h. */
 #include <errno.h>
 #include <inttypes.h>

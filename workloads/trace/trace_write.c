@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing traces of key-value caches: see trace.h. */
 #include <errno.h>
 #include <stdlib.h>
@@ -153,8 +154,9 @@ static void fio_add(const struct fio_file *f)
 		fio_line(f, "add", 0, 0);
 }
 
-/* fio's iolog, version 3: each line has its time in microseconds. An object is a file of its own, "tier2.KEY" in the folder where
- * fio runs. Each operation opens its file, reads or writes it in pieces, and closes it. There are no deletes. */
+/* fio's iolog, version 3: each line has its time in microseconds. An object is a file of its own,
+ * "tier2.KEY" in the folder where fio runs. Each operation opens its file, reads or writes it in
+ * pieces, and closes it. There are no deletes. */
 static void trace_write_fio(struct trace_writer *w, const struct trace_row *row)
 {
 	const char *action = row->operation == TRACE_READ ? "read" : "write";

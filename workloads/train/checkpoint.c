@@ -1,5 +1,7 @@
-/* Checkpoints between the steps of a training. All ranks have left the step's barrier, so no status round is under way;
- * readers go on reading ahead. What the training waits for its checkpoint is in an account of its own. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checkpoints between the steps of a training. All ranks have left the step's barrier, so no status
+ * round is under way; readers go on reading ahead. What the training waits for its checkpoint is in
+ * an account of its own. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,8 +41,8 @@ bool train_checkpoint_epoch(const struct train_checkpoint *c, uint64_t epoch)
 	return c->every_epochs && epoch >= first && (epoch - first) % c->every_epochs == 0;
 }
 
-/* An epoch that the job's number of steps cuts short ends with its last step. One that the limit of time cuts short
- * does not end. A step after which two checkpoints would be due has one. */
+/* An epoch that the job's number of steps cuts short ends with its last step. One that the limit of
+ * time cuts short does not end. A step after which two checkpoints would be due has one. */
 static uint64_t train_checkpoint_count(const struct train_options *o, const struct train_length *l)
 {
 	const struct train_checkpoint *c = &o->checkpoint;

@@ -1,5 +1,6 @@
-/* Cold epochs: what an epoch will read leaves the page cache before. The time that this takes does not count for the
- * phase. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cold epochs: what an epoch will read leaves the page cache before. The time that this takes does
+ * not count for the phase. */
 #include "workloads/train/pass.h"
 
 static void cold_file_key(const void *dataset, uint64_t file, uint32_t part,
@@ -14,8 +15,9 @@ struct cold_objects pass_objects(const struct pass_input *in)
 				     cold_file_key, &in->dataset};
 }
 
-/* Drops only the files that this rank will read, because no other file's pages can answer it. Where these are more than
- * the rank's part of all files, since a file has many samples, the ranks of the node together drop all files. */
+/* Drops only the files that this rank will read, because no other file's pages can answer it. Where
+ * these are more than the rank's part of all files, since a file has many samples, the ranks of the
+ * node together drop all files. */
 static int pass_drop_own(struct pass *p, struct err *err)
 {
 	const struct pass_input *in = p->inputs[p->epoch_row.source];

@@ -1,4 +1,6 @@
-/* Tables of a training phase: measures, figures, histograms, and the tables of epochs and endpoints. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of a training phase: measures, figures, histograms, and the tables of epochs and
+ * endpoints. */
 #include "workloads/train/columns.h"
 
 #include <math.h>

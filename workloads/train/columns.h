@@ -1,5 +1,6 @@
-/* What a training phase counts: the rows of ranks and of epochs, and the histograms. Each list makes an enum here
- * and a table in columns.c. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a training phase counts: the rows of ranks and of epochs, and the histograms. Each list
+ * makes an enum here and a table in columns.c. */
 #ifndef HAUL_WORKLOADS_TRAIN_COLUMNS_H
 #define HAUL_WORKLOADS_TRAIN_COLUMNS_H
 
@@ -125,7 +126,8 @@ enum train_table { TRAIN_TABLE_LIST(TRAIN_TABLE_ENUM) TRAIN_TABLES };
 extern const struct tally_schema train_schema;
 extern const struct target train_targets[];
 
-/* The row of epoch or evaluation i, from 0, and how many there are; train_epoch_begin makes the row. */
+/* The row of epoch or evaluation i, from 0, and how many there are; train_epoch_begin makes the
+ * row. */
 uint64_t *train_epoch_begin(struct tally *t, uint32_t i);
 
 static inline uint64_t *train_epoch_row(const struct tally *t, uint32_t i)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the readers have counted goes into the tally, once, when all rest. */
 #include "workloads/train/pass.h"
 

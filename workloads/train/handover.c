@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/train/handover.h"
 
 #include <errno.h>
@@ -193,7 +194,8 @@ bool handover_take(struct handover *h, struct batch *out)
 		*out = p.batch;
 		return whole;
 	}
-	/* Its own parent is asked for all pieces, also when this rank passes on none of them any more. */
+	/* Its own parent is asked for all pieces, also when this rank passes on none of them any
+	 * more. */
 	do {
 		whole = handover_take_message(h, &p) && whole;
 		whole = whole && handover_pass_on(h, &p);
@@ -350,8 +352,8 @@ static bool handover_take_message(struct handover *h, struct handover_piece *p)
 	return !p->withheld;
 }
 
-/* This rank has given up. A child that is in the same step has asked for a piece, or will, and waits for the answer;
- * one that has left the row says farewell. */
+/* This rank has given up. A child that is in the same step has asked for a piece, or will, and
+ * waits for the answer; one that has left the row says farewell. */
 static void handover_settle(struct handover *h)
 {
 	for (uint32_t i = 0; i < h->child_count; i++) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Handover: how the ranks of a replica that do not read a batch get it from the one that does, as the tensor-parallel
  * ranks of Megatron get theirs by a broadcast.
  *
@@ -39,7 +40,8 @@ struct handover_child {
 struct handover_board;
 
 struct handover {
-	/* Set by the caller before the first batch. Called while this rank waits, at least every 10 ms; true: give up. */
+	/* Set by the caller before the first batch. Called while this rank waits, at least every 10
+	 * ms; true: give up. */
 	bool (*pause)(void *pause_argument);
 	void *pause_argument;
 
@@ -59,14 +61,16 @@ struct handover {
 	uint64_t began_ns; /* when the first piece of this batch could be copied; 0: not yet */
 };
 
-/* all: the ranks of the phase; node: this rank's, as of struct rank_place, of nodes. replica: its number.
- * piece_bytes: of a batch at a time, at most HANDOVER_PIECE_MAX, the same on all ranks. Collective over all. */
+/* all: the ranks of the phase; node: this rank's, as of struct rank_place, of nodes. replica: its
+ * number. piece_bytes: of a batch at a time, at most HANDOVER_PIECE_MAX, the same on all ranks.
+ * Collective over all. */
 int handover_open(struct handover *h, struct group *all, uint32_t replica, uint32_t node,
 		  uint32_t nodes, uint64_t piece_bytes, struct clock *clock, struct err *err);
 void handover_close(
 	struct handover *h); /* collective; also of one that was zeroed and never opened */
 
-/* The reader's side: b, of which bytes are copied, goes to all others of the replica. False: given up. */
+/* The reader's side: b, of which bytes are copied, goes to all others of the replica. False: given
+ * up. */
 bool handover_give(struct handover *h, const struct batch *b, uint64_t bytes);
 /* Instead: there will be no batch in this step. */
 void handover_withhold(struct handover *h);
@@ -74,8 +78,8 @@ void handover_withhold(struct handover *h);
 /* The others' side. False: given up, or withheld. */
 bool handover_take(struct handover *h, struct batch *out);
 
-/* Where the ranks have met after their steps, on all of them, whatever ended these. After steps that were given up no
- * others follow. */
+/* Where the ranks have met after their steps, on all of them, whatever ended these. After steps
+ * that were given up no others follow. */
 void handover_end(struct handover *h);
 
 /* Memory of a rank: of the first of its replica on the node, and of the others. */

@@ -1,7 +1,9 @@
-/* The null AU: the loop of the phase on null://, so that haul's own share of every result is on the record. Data
- * set, order, loader, requests and synchronisation are the phase's; bytes, verification and preprocessing are left
- * out, and compute is at most 5 ms per step, so that the pass is short. A barrier among ranks that all come at once
- * costs less than one that waits: so where each step ends with a barrier, a rank comes late now and then. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The null AU: the loop of the phase on null://, so that haul's own share of every result is on the
+ * record. Data set, order, loader, requests and synchronisation are the phase's; bytes,
+ * verification and preprocessing are left out, and compute is at most 5 ms per step, so that the
+ * pass is short. A barrier among ranks that all come at once costs less than one that waits: so
+ * where each step ends with a barrier, a rank comes late now and then. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +32,9 @@ static void null_options(const struct train_options *from, struct train_options 
 	o->cold = (struct cold_options){.drop = DROP_NONE};
 }
 
-/* Mean compute, and beside it the median stall of a step on the rank where that is worst: of calm steps, and of those
- * in which a rank came late. Where a rank has counted no step there is no figure: the measures stay 0. */
+/* Mean compute, and beside it the median stall of a step on the rank where that is worst: of calm
+ * steps, and of those in which a rank came late. Where a rank has counted no step there is no
+ * figure: the measures stay 0. */
 static int null_measure(struct group *g, const struct tally *t, const struct hist *late,
 			double mean, uint64_t *row)
 {

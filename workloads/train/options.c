@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The options of training, and what is refused. */
 #include <errno.h>
 #include <stdio.h>
@@ -248,8 +249,8 @@ static bool format_walks(const struct format_ops *format)
 	return format->walk;
 }
 
-/* A walk begins at a file's first byte, or with what haul's own files are read by, and takes bytes in
- * their order. Returns why the data set cannot be walked through, or NULL. */
+/* A walk begins at a file's first byte, or with what haul's own files are read by, and takes bytes
+ * in their order. Returns why the data set cannot be walked through, or NULL. */
 static const char *decode_obstacle(const struct train_options *o, const struct dataset *d,
 				   uint32_t ranks)
 {

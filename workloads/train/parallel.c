@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/train/parallel.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* The ranks of a tensor group exchange data within each layer of the model, over the links inside a node. */
+/* The ranks of a tensor group exchange data within each layer of the model, over the links inside a
+ * node. */
 static int parallel_check(const struct parallel *p, const struct phase_context *ctx,
 			  struct err *err)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loop over epochs and evaluations. */
 #include "workloads/train/pass.h"
 
@@ -116,8 +117,9 @@ void pass_progress(struct pass *p)
 	ctx->progress(ctx->progress_argument, &progress);
 }
 
-/* At once, wherever this rank is in its step, since another rank may wait for its batch. Compute goes on meanwhile, and
- * what exceeds it counts as haul's own, as in all that ends late; so does what falls into a wait for other ranks. */
+/* At once, wherever this rank is in its step, since another rank may wait for its batch. Compute
+ * goes on meanwhile, and what exceeds it counts as haul's own, as in all that ends late; so does
+ * what falls into a wait for other ranks. */
 static void pass_publish(struct pass *p)
 {
 	uint64_t began_ns = clock_now(p->ctx->clock);
@@ -134,8 +136,8 @@ bool pass_poll(struct pass *p)
 	struct status mine;
 	bool fresh;
 
-	/* Where each step ends with a barrier, only a reason that cannot wait for it ends a step before; the others
-	 * hear of it while they compute. */
+	/* Where each step ends with a barrier, only a reason that cannot wait for it ends a step
+	 * before; the others hear of it while they compute. */
 	if (!p->rolling) {
 		enum stop_reason reason = pass_stop_reason(p);
 
@@ -184,7 +186,8 @@ static uint64_t epoch_row_steps(const struct pass *p, enum pass_source source)
 	return p->sequences[source].samples / p->sequences[source].batch;
 }
 
-/* What row i of the tally stands for: epochs in their order, and an evaluation after each `every` of them. */
+/* What row i of the tally stands for: epochs in their order, and an evaluation after each `every`
+ * of them. */
 static struct epoch_row epoch_row_at(const struct pass *p, uint64_t i)
 {
 	uint64_t every = p->options->evaluation.every, left;
@@ -271,8 +274,8 @@ static void epoch_row_run(struct pass *p, uint32_t index)
 	p->row_open = false;
 }
 
-/* Proves row i. Collective: a rank that never came to that row (it was stopped, without synchronisation) takes part
- * with an empty one. */
+/* Proves row i. Collective: a rank that never came to that row (it was stopped, without
+ * synchronisation) takes part with an empty one. */
 static int epoch_row_prove(struct pass *p, uint32_t i, struct err *err)
 {
 	uint64_t *row = train_epoch_begin(p->tally, i);
@@ -345,7 +348,8 @@ static int pass_epoch_rows(struct pass *p, struct err *err)
 			rc = epoch_row_prove(p, i, err);
 		if (p->error)
 			break;
-		/* An epoch that the job's number of steps cuts short is the last one, and has no evaluation. */
+		/* An epoch that the job's number of steps cuts short is the last one, and has no
+		 * evaluation. */
 		if (p->epoch_row.source == PASS_TRAIN &&
 		    p->epoch_row.steps < epoch_row_steps(p, PASS_TRAIN))
 			break;

@@ -1,10 +1,11 @@
-/* Pass: the loop of a training phase over epochs and steps, on a store. The phase itself is one pass; another one
- * measures the null AU.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pass: the loop of a training phase over epochs and steps, on a store. The phase itself is one
+ * pass; another one measures the null AU.
  *
- * Where the ranks meet depends on `sync`. step: a status round at the end of each step is the barrier; it also carries
- * errors and requests to stop, so that all ranks end at the same step. epoch, and evaluations: each epoch has a session
- * of rolling status rounds, whose end is the barrier. none: one session lasts for the whole pass, and the proofs of all
- * epochs come after it.
+ * Where the ranks meet depends on `sync`. step: a status round at the end of each step is the
+ * barrier; it also carries errors and requests to stop, so that all ranks end at the same step.
+ * epoch, and evaluations: each epoch has a session of rolling status rounds, whose end is the
+ * barrier. none: one session lasts for the whole pass, and the proofs of all epochs come after it.
  *
  * Belongs to the rank's main thread. */
 #ifndef HAUL_WORKLOADS_TRAIN_PASS_H
@@ -46,8 +47,9 @@ struct pass {
 	struct tally *tally;
 	struct cold *cold;                 /* NULL: nothing is dropped */
 	struct checkpoint_run *checkpoint; /* NULL: no checkpoints */
-	/* Of the null pass: in one of PASS_LATE_EVERY steps, one rank comes late to the barrier. What such steps cost beyond
-	 * compute and lateness goes into this histogram, not into that of stalls. NULL: no rank comes late. */
+	/* Of the null pass: in one of PASS_LATE_EVERY steps, one rank comes late to the barrier.
+	 * What such steps cost beyond compute and lateness goes into this histogram, not into that
+	 * of stalls. NULL: no rank comes late. */
 	struct hist *late;
 	struct snapshot *snapshot; /* NULL: the pass is not published while it runs */
 	uint64_t seed;
@@ -98,19 +100,22 @@ static inline bool pass_reads(const struct pass *p)
 	return p->parallel->role == REPLICA_READS;
 }
 
-/* Runs the pass and fills the tally. Collective; returns what all ranks agreed on. *stopped: why it ended early. */
+/* Runs the pass and fills the tally. Collective; returns what all ranks agreed on. *stopped: why it
+ * ended early. */
 int pass_run(struct pass *p, enum stop_reason *stopped, struct err *err);
 
 /* Why this rank would end now. */
 enum stop_reason pass_stop_reason(const struct pass *p);
 
-/* Looks at the status round under way, and shows the progress. True: end now. To be called at least every 10 ms. */
+/* Looks at the status round under way, and shows the progress. True: end now. To be called at least
+ * every 10 ms. */
 bool pass_poll(struct pass *p);
 
 /* One step; step.c. False: the epoch row ends here. */
 bool pass_step(struct pass *p, uint64_t k);
 
-/* After step k: a checkpoint, where one is due; checkpoint.c. Collective. False: the epoch row ends here. */
+/* After step k: a checkpoint, where one is due; checkpoint.c. Collective. False: the epoch row ends
+ * here. */
 bool pass_checkpoint(struct pass *p, uint64_t k);
 /* After the last step: waits for a checkpoint that is still being written. Collective. */
 void pass_checkpoint_end(struct pass *p);
@@ -119,12 +124,14 @@ void pass_checkpoint_end(struct pass *p);
 void pass_status(const struct pass *p, struct status *s);
 void pass_progress(struct pass *p);
 
-/* This rank has waited since then for a batch that its readers build: tells it where that is long, with the file that
- * has been on its way for longest. Again and again while it waits. Then the wait is over. */
+/* This rank has waited since then for a batch that its readers build: tells it where that is long,
+ * with the file that has been on its way for longest. Again and again while it waits. Then the wait
+ * is over. */
 void pass_wait_tell(struct pass *p, uint64_t since_ns);
 void pass_wait_over(struct pass *p);
 
-/* Drops what the coming epoch row reads from the page cache, where the job says so; cold.c. Collective. */
+/* Drops what the coming epoch row reads from the page cache, where the job says so; cold.c.
+ * Collective. */
 int pass_cold(struct pass *p, struct err *err);
 /* The files of a data set, which are to be dropped. Refers to in. */
 struct cold_objects pass_objects(const struct pass_input *in);
@@ -137,18 +144,21 @@ extern const struct meter_layout train_meter;
 
 /* Moves what the readers counted into the tally; count.c. */
 void pass_count(struct pass *p);
-/* What one of them has counted so far, and what only the main thread knows of the pass so far; count.c. */
+/* What one of them has counted so far, and what only the main thread knows of the pass so far;
+ * count.c. */
 void pass_count_reader(void *reader, struct tally *t);
 void pass_count_own(const struct pass *p, struct tally *t);
 
-/* The figures of the row under way, as if it ended at end_ns. extra_ns: the wait for other ranks at its end. t: the
- * tally that has the row. */
+/* The figures of the row under way, as if it ended at end_ns. extra_ns: the wait for other ranks at
+ * its end. t: the tally that has the row. */
 void pass_close_row(const struct pass *p, struct tally *t, uint64_t end_ns, uint64_t extra_ns);
 
-/* For a snapshot: adds to t, which has the tally of the pass already, what that will have only at its end. */
+/* For a snapshot: adds to t, which has the tally of the pass already, what that will have only at
+ * its end. */
 void pass_so_far(void *pass, struct tally *t);
 
-/* The same pass with the same options on null://, whose compute and stall it puts into ctx->tally. Collective. */
+/* The same pass with the same options on null://, whose compute and stall it puts into ctx->tally.
+ * Collective. */
 int train_null(struct phase_context *ctx, const struct train_options *options,
 	       const struct pass_input *train, struct parallel *parallel, struct err *err);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The workload: opens what the passes need, runs them, and says what came of it. */
 #include "workloads/train/train.h"
 
@@ -115,8 +116,9 @@ static void train_say_readers(struct phase_context *ctx, const struct replicas *
 /* From such a difference on, bytes read and bytes of samples are both worth a word. */
 static const double train_say_difference = 0.01;
 
-/* What the proof says of the whole phase, for the report, and what it rests on: the id of a sample that was kept from
- * an earlier read, is too small for one, or lies in a store without bytes is known from the plan alone. */
+/* What the proof says of the whole phase, for the report, and what it rests on: the id of a sample
+ * that was kept from an earlier read, is too small for one, or lies in a store without bytes is
+ * known from the plan alone. */
 static void train_say(struct phase_context *ctx, const struct parallel *parallel)
 {
 	const uint64_t *row = ctx->tally->rank_row;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The proof of an epoch. */
 #include "workloads/train/proof.h"
 
@@ -117,8 +118,8 @@ static int proof_mismatch(const uint64_t *row, const struct ids *got, const stru
 		(unsigned long long)got->sum, (unsigned long long)expected->sum);
 }
 
-/* Of the ranks in once: what they have together, and what they should have. Only what is read counts as expected in
- * a row, so that the rows of all ranks add up. */
+/* Of the ranks in once: what they have together, and what they should have. Only what is read
+ * counts as expected in a row, so that the rows of all ranks add up. */
 static int proof_compare(const struct proof_ranks *ranks, const struct rank_sequence *s,
 			 uint64_t taken, struct proof_part *part, uint64_t *row, struct err *err)
 {

@@ -1,5 +1,6 @@
-/* How a phase reads its data set: in which order, for how many steps, in which requests, and what a sample costs the store.
- * Functions of the options, which the plan and the run share. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a phase reads its data set: in which order, for how many steps, in which requests, and what a
+ * sample costs the store. Functions of the options, which the plan and the run share. */
 #include <math.h>
 
 #include "backends/queue/queue.h"
@@ -57,7 +58,8 @@ uint64_t train_steps(const struct train_options *o, const struct dataset *d, uin
 	return sequence_batches(&order, train_interleave(o), batch, replicas);
 }
 
-/* As many pieces of a sample as the store wants at once and the buffers hold; no piece is cut for that. */
+/* As many pieces of a sample as the store wants at once and the buffers hold; no piece is cut for
+ * that. */
 static uint32_t train_piece_depth(const struct train_options *o, const struct job_store *store,
 				  uint64_t largest)
 {
@@ -152,9 +154,10 @@ void train_length(const struct train_options *o, uint64_t steps, struct train_le
 
 /* The rest is about what a sample costs, where files stay open and readers keep something of them.
  *
- * In file order, a file is a stretch of positions, and so is a group of samples in it. Positions are dealt out in batches
- * to the readers in turn, so a stretch of n positions meets 1 + n / B - gcd(n, B) / B batches of B on average, each of
- * another reader until there are no more readers. In shuffled files, a reader meets groups at random. */
+ * In file order, a file is a stretch of positions, and so is a group of samples in it. Positions
+ * are dealt out in batches to the readers in turn, so a stretch of n positions meets 1 + n / B -
+ * gcd(n, B) / B batches of B on average, each of another reader until there are no more readers. In
+ * shuffled files, a reader meets groups at random. */
 static double reads_gcd(uint64_t a, uint64_t b)
 {
 	while (b) {
@@ -194,7 +197,8 @@ static double reads_visits(const struct reads_by *r, uint64_t n)
 	return reader_count * fmin(r->read_slots, fmax(1, (double)n / reader_count));
 }
 
-/* Groups that are read for m random samples in `groups` groups, of which the last `kept` are kept. */
+/* Groups that are read for m random samples in `groups` groups, of which the last `kept` are
+ * kept. */
 static double reads_random(double m, double groups, double kept)
 {
 	double before = 0; /* samples until as many groups are kept as can be */
@@ -259,8 +263,8 @@ void train_reads(const struct train_options *o, const struct job_store *store,
 
 		groups = ceil((double)samples / (double)l.group_samples);
 		reads_add_costs(&l, samples - 1, &last);
-		/* How often a group that is read is the last one. Where few samples of many are read, that is as
-		 * rare as the last group has few samples. */
+		/* How often a group that is read is the last one. Where few samples of many are
+		 * read, that is as rare as the last group has few samples. */
 		sequence = 1 / groups;
 		if (in_order && o->loader.keep) {
 			reads = groups * reads_visits(&r, samples < l.group_samples

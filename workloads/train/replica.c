@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/train/replica.h"
 
 static uint32_t replicas_least(uint32_t a, uint32_t b)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Replicas: which ranks train on the same batch, and which of them read it (the option "readers").
  *
  * A data-parallel replica is tensor x pipeline ranks (cluster.tensor, cluster.pipeline) that hold one copy of the

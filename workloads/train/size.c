@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a phase asks of the machine, and each of its ranks. */
 #include <errno.h>
 #include <math.h>
@@ -45,7 +46,8 @@ static int size_source(const struct job *job, const struct job_phase *phase, uin
 	return 0;
 }
 
-/* Samples that all replicas together take in a step, and how many are read from the store for that. */
+/* Samples that all replicas together take in a step, and how many are read from the store for
+ * that. */
 static uint64_t size_taken(const struct size_source *s)
 {
 	return s->batch * s->replicas.count;
@@ -131,8 +133,8 @@ static uint64_t size_memory(const struct size_source *s, bool reads, bool first)
 	return bytes;
 }
 
-/* MLPerf counts files, and rounds them down: an epoch of a data set that it accepts may lack a step, and that of a
- * stream, whose files are dealt out whole, several. */
+/* MLPerf counts files, and rounds them down: an epoch of a data set that it accepts may lack a
+ * step, and that of a stream, whose files are dealt out whole, several. */
 static bool size_has_mlperf_files(const struct size_source *s)
 {
 	uint64_t per_file = s->dataset.options.samples_per_file;
@@ -276,8 +278,9 @@ static uint64_t size_epochs(const struct size_source *s)
 	return (steps + s->length.epoch - 1) / s->length.epoch;
 }
 
-/* How long a worker waits for the requests of one sample, beside their bytes. NAN: it is not known, because what is
- * asked for depends on what was read before, or because samples share the requests in flight. */
+/* How long a worker waits for the requests of one sample, beside their bytes. NAN: it is not known,
+ * because what is asked for depends on what was read before, or because samples share the requests
+ * in flight. */
 static double size_sample_waits(const struct size_source *s, const struct backend_model *m)
 {
 	const struct train_options *o = s->options;
@@ -300,8 +303,8 @@ static double size_sample_waits(const struct size_source *s, const struct backen
 	return s->reads.opens * m->open_s + ceil((double)requests / depth) * m->request_s;
 }
 
-/* How long a rank's workers take for a batch, beside the store's limits: several have samples on their way at once.
- * alone: bytes per second of one of them, were there no other; 0: no limit. */
+/* How long a rank's workers take for a batch, beside the store's limits: several have samples on
+ * their way at once. alone: bytes per second of one of them, were there no other; 0: no limit. */
 static double size_batch_seconds(const struct size_source *s, const struct backend_model *m,
 				 double alone)
 {
@@ -316,8 +319,8 @@ static double size_batch_seconds(const struct size_source *s, const struct backe
 	return (double)o->batch * sample / workers;
 }
 
-/* On a model of a store, the slowest of three is how long a step takes: the compute, the bytes at the store's or a
- * rank's limit, the waits of a rank's workers. */
+/* On a model of a store, the slowest of three is how long a step takes: the compute, the bytes at
+ * the store's or a rank's limit, the waits of a rank's workers. */
 static void size_expect(const struct size_source *s, uint32_t ranks, uint32_t ranks_per_node,
 			struct demand *out)
 {
@@ -471,7 +474,8 @@ int train_rank_bytes(const struct job *job, const struct job_phase *phase,
 	return 0;
 }
 
-/* Bytes of files, with their framing, that the ranks of the phase write. memory: of each rank, for that. */
+/* Bytes of files, with their framing, that the ranks of the phase write. memory: of each rank, for
+ * that. */
 static int size_tell_checkpoints(const struct job *job, const struct job_phase *phase,
 				 uint32_t ranks, struct plan_told *out, uint64_t *memory,
 				 struct err *err)

@@ -1,4 +1,6 @@
-/* A wait for storage that is longer than the job's stall_limit, as this rank tells it to whoever watches the ranks. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A wait for storage that is longer than the job's stall_limit, as this rank tells it to whoever
+ * watches the ranks. */
 #include <stdio.h>
 
 #include "workloads/train/pass.h"

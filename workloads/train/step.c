@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One step: its batch, its compute, the other ranks, and what is counted of it. */
 #include "workloads/train/pass.h"
 
@@ -62,8 +63,8 @@ static bool step_load(struct pass *p, uint64_t k, struct step *s, struct batch *
 	return !b->cut;
 }
 
-/* The stretch in which a batch went from rank to rank: to began_ns (0: it did not come to that) one waited for the
- * other, from then on bytes were copied. */
+/* The stretch in which a batch went from rank to rank: to began_ns (0: it did not come to that) one
+ * waited for the other, from then on bytes were copied. */
 static void step_copied(struct pass *p, struct step *s, uint64_t began_ns)
 {
 	s->batch_ns = clock_now(p->ctx->clock);
@@ -108,7 +109,8 @@ static void step_count_handed(struct pass *p, const struct batch *b)
 	handed->hash += b->id_hash + b->failed_id_hash;
 }
 
-/* Of the time until the batch came, what its reader blames on others is as it says; the rest was the reader's. */
+/* Of the time until the batch came, what its reader blames on others is as it says; the rest was
+ * the reader's. */
 static void step_blame_reader(struct pass *p, uint64_t wait_ns, struct batch *b)
 {
 	uint64_t left_ns = wait_ns;
@@ -158,7 +160,8 @@ static bool step_take(struct pass *p, uint64_t k, struct step *s, struct batch *
 	return whole;
 }
 
-/* Sleeps for ns from *now on, to an absolute end. What it sleeps longer is haul's own time. False: the step was ended. */
+/* Sleeps for ns from *now on, to an absolute end. What it sleeps longer is haul's own time. False:
+ * the step was ended. */
 static bool step_sleep(struct pass *p, enum account account, uint64_t ns, uint64_t *now)
 {
 	struct clock *clock = p->ctx->clock;
@@ -201,8 +204,8 @@ static bool step_compute(struct pass *p, const struct batch *b, struct step *s)
 	return go_on;
 }
 
-/* When the last rank came to the barrier. What follows until this rank leaves it is haul's own time. The clocks of
- * different nodes agree only to within some microseconds. */
+/* When the last rank came to the barrier. What follows until this rank leaves it is haul's own
+ * time. The clocks of different nodes agree only to within some microseconds. */
 static uint64_t step_met(const struct step *s, uint64_t arrived_ns)
 {
 	if (!arrived_ns || arrived_ns > s->end_ns)
@@ -210,8 +213,9 @@ static uint64_t step_met(const struct step *s, uint64_t arrived_ns)
 	return arrived_ns < s->computed_ns ? s->computed_ns : arrived_ns;
 }
 
-/* sync step: the status round is the barrier. A step whose end one rank did not reach (it was stopped, or met an error)
- * counts for no rank, so that all end with the same number of steps. Returns whether the step was whole everywhere. */
+/* sync step: the status round is the barrier. A step whose end one rank did not reach (it was
+ * stopped, or met an error) counts for no rank, so that all end with the same number of steps.
+ * Returns whether the step was whole everywhere. */
 static bool step_meet(struct pass *p, struct step *s, bool whole)
 {
 	struct status mine;
@@ -240,8 +244,8 @@ static void step_make_late(const struct pass *p, uint64_t k, struct step *s)
 		s->late_ns = PASS_LATE_NS;
 }
 
-/* What the step took beyond the compute asked for. Where a rank came late on purpose, what it took beyond that, too:
- * the way from the last arrival at the barrier to the next step is haul's own. */
+/* What the step took beyond the compute asked for. Where a rank came late on purpose, what it took
+ * beyond that, too: the way from the last arrival at the barrier to the next step is haul's own. */
 static void step_record_stall(struct pass *p, const struct step *s)
 {
 	uint64_t wall = s->end_ns - s->start_ns, asked = s->asked_ns;
@@ -291,8 +295,8 @@ static void step_record(struct pass *p, uint64_t k, const struct step *s)
 	step_record_stall(p, s);
 }
 
-/* The phase is published at the barrier, between two steps, if all ranks have a snapshot. That is haul's own time, and no
- * step's. */
+/* The phase is published at the barrier, between two steps, if all ranks have a snapshot. That is
+ * haul's own time, and no step's. */
 static void step_publish(struct pass *p)
 {
 	if (!p->snapshot || !snapshot_publish(p->snapshot, &p->merged))

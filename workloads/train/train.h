@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The phase "train": epochs of batches from a data set, emulated compute, ranks that wait for each other, and where the
  * time went. Here are its options and measures, what it needs and how it is sized.
  *
@@ -107,8 +108,8 @@ struct train_length {
 void train_length(const struct train_options *o, uint64_t steps, struct train_length *out);
 uint64_t train_step_samples(const struct job *job, const struct job_phase *phase,
 			    const struct job_dataset *dataset, uint32_t ranks);
-/* What one rank reads, or gets, in the whole phase, expected, and its loader's buffers. Of place only rank, ranks and
- * local_rank are looked at. */
+/* What one rank reads, or gets, in the whole phase, expected, and its loader's buffers. Of place
+ * only rank, ranks and local_rank are looked at. */
 struct train_rank_bytes {
 	double read;     /* from the store */
 	double received; /* from the rank of its replica that reads */
@@ -124,8 +125,8 @@ int train_tell(const struct job *job, const struct job_phase *phase,
 
 void train_rows(const struct job_phase *phase, uint32_t rows_max[TALLY_TABLES_MAX]);
 
-/* Whether the phase writes checkpoints; and what it asks of them. path: the caller's, which must live as long. -EINVAL
- * with the phase's path. */
+/* Whether the phase writes checkpoints; and what it asks of them. path: the caller's, which must
+ * live as long. -EINVAL with the phase's path. */
 enum { TRAIN_CHECKPOINT_PATH_BYTES = 80 };
 static inline bool train_checkpoints(const struct train_options *o)
 {
@@ -141,8 +142,8 @@ int train_checkpoint_check(const struct job *job, const struct job_phase *phase,
 int train_checkpoint_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 			    struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
 			    struct err *err);
-/* The number of checkpoints that the phase is expected to write, and what they ask of the machine, all together. Both are
- * zero where it writes none. */
+/* The number of checkpoints that the phase is expected to write, and what they ask of the machine,
+ * all together. Both are zero where it writes none. */
 int train_checkpoint_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 			  uint32_t ranks_per_node, uint64_t *count, struct demand *out,
 			  struct err *err);
@@ -156,8 +157,8 @@ int train_dataset(const struct job *job, const struct job_phase *phase, const ch
 void train_order(const struct train_options *o, const struct dataset *d, uint64_t seed,
 		 struct order *order);
 
-/* What a sample of mean size costs the store, on average over an epoch in that order. ranks: replicas, each with a
- * reader of its own sequence. */
+/* What a sample of mean size costs the store, on average over an epoch in that order. ranks:
+ * replicas, each with a reader of its own sequence. */
 struct train_reads {
 	double bytes;
 	double opens;
@@ -182,7 +183,8 @@ uint32_t train_depth(const struct train_options *o, const struct job_store *stor
 /* Buffers of a reader that has `depth` requests in flight, and the bytes of each. */
 uint32_t train_buffer_count(const struct train_options *o, uint32_t depth);
 uint64_t train_buffer_bytes(const struct train_options *o, uint32_t depth);
-/* The longest range that is read at once (UINT64_MAX: any length); and the room for what is checked of it. */
+/* The longest range that is read at once (UINT64_MAX: any length); and the room for what is checked
+ * of it. */
 uint64_t train_longest(const struct train_options *o, const struct dataset *d);
 uint64_t train_extent(const struct train_options *o, const struct dataset *d);
 /* What the loader asks a store for at once, and the memory that it has for that. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/http/auth/credentials.h"
 
 #include <cjson/cJSON.h>
@@ -19,7 +20,8 @@ int credentials_init(struct credential_source *s, const struct transport_ops *tr
 		.transport = transport, .transport_options = *options, .origin = "none"};
 	s->transport_options.depth = 1;
 	s->transport_options.connections = 1;
-	/* The interfaces chosen for storage may not reach the credential service: it is asked without them. */
+	/* The interfaces chosen for storage may not reach the credential service: it is asked
+	 * without them. */
 	s->transport_options.local = NULL;
 	return -pthread_mutex_init(&s->lock, NULL);
 }
@@ -44,7 +46,8 @@ static int64_t credentials_seconds(void)
 	return (int64_t)(clock_utc_ns() / NS_PER_S);
 }
 
-/* Five minutes before they expire; where they do not last that long, in the last quarter of their time. */
+/* Five minutes before they expire; where they do not last that long, in the last quarter of their
+ * time. */
 static int64_t credentials_renew_at(const struct credentials *c)
 {
 	int64_t lasts = c->expires - credentials_seconds();

@@ -1,6 +1,8 @@
-/* Credentials of a store: where its keys come from, and that they are still good. Sources are the environment, files
- * and metadata services. There is one source per store; each of its channels has a copy of its own, which it brings
- * up to date when the generation changes. Secrets are never shown, logged or stored. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Credentials of a store: where its keys come from, and that they are still good. Sources are the
+ * environment, files and metadata services. There is one source per store; each of its channels has
+ * a copy of its own, which it brings up to date when the generation changes. Secrets are never
+ * shown, logged or stored. */
 #ifndef HAUL_BACKENDS_HTTP_AUTH_CREDENTIALS_H
 #define HAUL_BACKENDS_HTTP_AUTH_CREDENTIALS_H
 
@@ -51,18 +53,18 @@ void credentials_free(struct credential_source *s);
 /* The first credentials are in now: from here on they are renewed in time. */
 void credentials_begin(struct credential_source *s);
 
-/* Brings the copy up to date, and fetches new ones when these are about to expire: one thread does, the others go on
- * with what they have. */
+/* Brings the copy up to date, and fetches new ones when these are about to expire: one thread does,
+ * the others go on with what they have. */
 void credentials_renew(struct credential_source *s, struct credential_copy *copy);
 /* The store says that they have expired. False: there are no newer ones. */
 bool credentials_expired(struct credential_source *s, struct credential_copy *copy);
 
-/* Amazon's chain: environment, shared file, container, instance. profile "": the usual one. -ENOKEY with a sentence
- * that says where haul looked. */
+/* Amazon's chain: environment, shared file, container, instance. profile "": the usual one. -ENOKEY
+ * with a sentence that says where haul looked. */
 int credentials_aws(struct credential_source *s, const char *profile, struct err *err);
 
-/* Azure's chain: connection string, account key, shared access signature, service principal, managed identity.
- * endpoint is set where the connection string names one. */
+/* Azure's chain: connection string, account key, shared access signature, service principal,
+ * managed identity. endpoint is set where the connection string names one. */
 int credentials_azure(struct credential_source *s, const char *account, char *endpoint, size_t size,
 		      struct err *err);
 /* Google's chain: HMAC keys, a service account's file, the metadata service. */
@@ -75,14 +77,16 @@ struct azure_connection {
 	char account[64], key[CREDENTIAL_SECRET_BYTES], sas[2048], endpoint[512];
 	char protocol[16], suffix[128];
 };
-/* Reads a connection string, which is changed by it. endpoint is made up where it has none. -EINVAL. */
+/* Reads a connection string, which is changed by it. endpoint is made up where it has none.
+ * -EINVAL. */
 int credentials_parse_connection(char *text, struct azure_connection *out);
 /* When a shared access signature ends, by its "se"; -1 where it does not say. */
 int64_t credentials_sas_end(const char *sas);
 /* Reads a token server's answer: access_token, expires_in. */
 int credentials_parse_token(const char *json, size_t n, struct credentials *out);
 
-/* Reads one profile of a shared credentials file, whose text is changed by it. -ENOENT: it is not there. */
+/* Reads one profile of a shared credentials file, whose text is changed by it. -ENOENT: it is not
+ * there. */
 int credentials_parse_profile(char *text, const char *profile, struct credentials *out);
 /* Reads the answer of a container's or an instance's metadata service, in JSON. */
 int credentials_parse_aws(const char *json, size_t n, struct credentials *out);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Amazon's credentials: environment, shared file, metadata of a container or an instance. */
 #include <cjson/cJSON.h>
 #include <errno.h>

@@ -1,5 +1,6 @@
-/* Azure's credentials: connection string, account key, shared access signature, or a token for a service principal or
- * a managed identity. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Azure's credentials: connection string, account key, shared access signature, or a token for a
+ * service principal or a managed identity. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +34,9 @@ static int azure_keep(char *to, size_t size, const char *value)
 	return 0;
 }
 
-/* "UseDevelopmentStorage=true": the emulator on this machine, whose account and key are in its documentation and no secret.
- * Source: learn.microsoft.com, "Connect to Azurite with SDKs and tools". */
+/* "UseDevelopmentStorage=true": the emulator on this machine, whose account and key are in its
+ * documentation and no secret. Source: learn.microsoft.com, "Connect to Azurite with SDKs and
+ * tools". */
 static void azure_development(struct azure_connection *c)
 {
 	snprintf(c->account, sizeof(c->account), "devstoreaccount1");

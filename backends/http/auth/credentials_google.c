@@ -1,5 +1,6 @@
-/* Google's credentials: HMAC keys, or tokens of a service account, for which haul signs with the account's key, or
- * which the metadata service gives out. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Google's credentials: HMAC keys, or tokens of a service account, for which haul signs with the
+ * account's key, or which the metadata service gives out. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <openssl/evp.h>

@@ -1,7 +1,10 @@
-/* Signatures of requests: AWS Signature Version 4 (S3, and Google with HMAC keys), and Azure's Shared Key. They are
- * built on OpenSSL's SHA-256 and HMAC; libcurl's own fails on queries and awkward keys.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Signatures of requests: AWS Signature Version 4 (S3, and Google with HMAC keys), and Azure's
+ * Shared Key. They are built on OpenSSL's SHA-256 and HMAC; libcurl's own fails on queries and
+ * awkward keys.
  *
- * A signer belongs to a channel's thread. Secrets stay in it and in struct credentials; nothing here prints. */
+ * A signer belongs to a channel's thread. Secrets stay in it and in struct credentials; nothing
+ * here prints. */
 #ifndef HAUL_BACKENDS_HTTP_AUTH_SIGN_H
 #define HAUL_BACKENDS_HTTP_AUTH_SIGN_H
 
@@ -28,8 +31,8 @@ struct credentials {
 	int64_t expires;
 };
 
-/* A signer keeps the signing key of the day inside an HMAC, a digest, and the date of the second: to make them again for
- * each request would cost as much as the signature. */
+/* A signer keeps the signing key of the day inside an HMAC, a digest, and the date of the second:
+ * to make them again for each request would cost as much as the signature. */
 struct sign_v4 {
 	char day[9];         /* "20130524" of the key; "": there is none */
 	uint64_t generation; /* of the credentials that the key was made of */
@@ -45,9 +48,9 @@ void sign_v4_close(struct sign_v4 *s);
 
 #define SIGN_UNSIGNED "UNSIGNED-PAYLOAD"
 
-/* Adds x-amz-date, x-amz-content-sha256, x-amz-security-token and authorization. payload: the body's
- * SHA-256 in hex, or SIGN_UNSIGNED. generation changes when the credentials do. now: seconds since
- * 1970 by the server's clock. */
+/* Adds x-amz-date, x-amz-content-sha256, x-amz-security-token and authorization. payload: the
+ * body's SHA-256 in hex, or SIGN_UNSIGNED. generation changes when the credentials do. now: seconds
+ * since 1970 by the server's clock. */
 void sign_v4(struct sign_v4 *s, struct http_request *r, const struct credentials *c,
 	     uint64_t generation, const char *region, const char *payload, int64_t now);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Azure's Shared Key, as versions 2015-02-21 and later of the service have it. */
 #include <openssl/evp.h>
 #include <openssl/hmac.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* AWS Signature Version 4, in a header or in the URL (presigned). */
 #include <errno.h>
 #include <openssl/core_names.h>
@@ -92,8 +93,8 @@ static void v4_add_header(struct text *lines, struct text *names, const char *na
 	text_add_char(lines, '\n');
 }
 
-/* The headers that are signed, host among them, in order: their lines, and their names "host;range;x-amz-date". With
- * all false only host is. */
+/* The headers that are signed, host among them, in order: their lines, and their names
+ * "host;range;x-amz-date". With all false only host is. */
 static void v4_headers(const struct http_request *r, bool all, struct text *lines,
 		       struct text *names)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Answers of Azure: lists of blocks, listings, refusals. */
 #include <errno.h>
 #include <stdio.h>
@@ -89,8 +90,8 @@ int azure_element(void *slot, const char *path, const char *text)
 				     : azure_list_element(s, path, text);
 }
 
-/* A shared access signature says itself when it ends. For an object that does not exist and has no block there is no
- * list of blocks. */
+/* A shared access signature says itself when it ends. For an object that does not exist and has no
+ * block there is no list of blocks. */
 void azure_explain(struct slot *s)
 {
 	struct http_channel *ch = s->channel;

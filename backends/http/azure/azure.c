@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* az://account/container/prefix: Azure's block blobs. Options, servers, credentials. */
 #include "backends/http/azure/azure.h"
 

@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Dialect of Azure's block blobs.
  *
- * Parts of an upload are blocks. Their names follow from their numbers and from what the upload is called, so that none is
- * taken for one that an earlier upload left. Blocks that are never committed are not visible, and the service drops them
- * after a week. */
+ * Parts of an upload are blocks. Their names follow from their numbers and from what the upload is
+ * called, so that none is taken for one that an earlier upload left. Blocks that are never
+ * committed are not visible, and the service drops them after a week. */
 #ifndef HAUL_BACKENDS_HTTP_AZURE_AZURE_H
 #define HAUL_BACKENDS_HTTP_AZURE_AZURE_H
 

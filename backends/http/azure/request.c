@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests of Azure: the request of each step, and its signature. */
 #include <errno.h>
 #include <openssl/crypto.h>
@@ -73,8 +74,8 @@ static void azure_make_list(struct slot *s)
 		http_request_query(r, "marker", from.marker);
 }
 
-/* The service makes the MD5 of a range that is not too long when it is asked to. Of a whole blob it tells the MD5 that it
- * has, if there is one. */
+/* The service makes the MD5 of a range that is not too long when it is asked to. Of a whole blob it
+ * tells the MD5 that it has, if there is one. */
 static int azure_make_get(struct slot *s)
 {
 	const struct request *req = s->req;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/http/curl/ahead.h"
 
 #include <openssl/ssl.h>
@@ -44,7 +45,8 @@ static bool curl_host_of(const char *url, char host[CURL_HOST_BYTES])
 	return true;
 }
 
-/* libcurl takes a name in the subject of a certificate, too; with this, OpenSSL has the word before it. */
+/* libcurl takes a name in the subject of a certificate, too; with this, OpenSSL has the word before
+ * it. */
 static bool curl_expect(CURL *easy, SSL_CTX *context)
 {
 	char host[CURL_HOST_BYTES], *url = NULL;

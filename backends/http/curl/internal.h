@@ -1,5 +1,7 @@
-/* State of the transport on libcurl, shared by its files: transport.c (exchanges from start to end), transfer.c
- * (libcurl's callbacks of one transfer) and sockets.c (its sockets in epoll, its timer). */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* State of the transport on libcurl, shared by its files: transport.c (exchanges from start to
+ * end), transfer.c (libcurl's callbacks of one transfer) and sockets.c (its sockets in epoll, its
+ * timer). */
 #ifndef HAUL_BACKENDS_HTTP_CURL_INTERNAL_H
 #define HAUL_BACKENDS_HTTP_CURL_INTERNAL_H
 
@@ -50,15 +52,16 @@ struct curl_transport {
 
 /* transfer.c: sets what holds for every exchange of the handle, its callbacks among it. */
 void curl_handle_set(struct curl_handle *h);
-/* transfer.c: the connection of the handle received, and so may hold more than libcurl has taken from it. */
+/* transfer.c: the connection of the handle received, and so may hold more than libcurl has taken
+ * from it. */
 void curl_note_moved(struct curl_handle *h);
 
 /* sockets.c. */
 void curl_sockets_set(struct curl_transport *t);
 curl_socket_t curl_on_open(void *handle, curlsocktype purpose, struct curl_sockaddr *a);
 int curl_on_close(void *transport, curl_socket_t fd);
-/* Whether nothing has come on a socket that no exchange uses. Else its connection is ended, since libcurl would take that for the
- * beginning of the next answer. */
+/* Whether nothing has come on a socket that no exchange uses. Else its connection is ended, since
+ * libcurl would take that for the beginning of the next answer. */
 bool curl_quiet(struct curl_transport *t, int fd);
 /* Takes a socket out of epoll. */
 void curl_unwatch(struct curl_transport *t, int fd);

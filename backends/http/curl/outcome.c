@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/http/curl/outcome.h"
 
 #include <errno.h>
@@ -28,7 +29,8 @@ static void curl_classify_tls(CURL *e, struct exchange *x, CURLcode code, long o
 		exchange_fail(x, -EPROTO, REQ_FAULT_TLS, curl_tls_reason(e, code));
 }
 
-/* The request went out, and libcurl ran out of room for a line of the answer's head: 7.88 calls that no memory. */
+/* The request went out, and libcurl ran out of room for a line of the answer's head: 7.88 calls
+ * that no memory. */
 static bool curl_line_too_long(const struct curl_handle *h, CURLcode code)
 {
 #if LIBCURL_VERSION_NUM >= 0x080600

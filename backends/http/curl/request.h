@@ -1,5 +1,6 @@
-/* The request of an exchange, handed to libcurl: method, length of the body, and headers, none of libcurl's own
- * among them. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The request of an exchange, handed to libcurl: method, length of the body, and headers, none of
+ * libcurl's own among them. */
 #ifndef HAUL_BACKENDS_HTTP_CURL_REQUEST_H
 #define HAUL_BACKENDS_HTTP_CURL_REQUEST_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sockets of the transport on libcurl, in epoll, and libcurl's timer. */
 #include <errno.h>
 #include <sys/epoll.h>
@@ -7,8 +8,8 @@
 #include "backends/http/curl/internal.h"
 #include "core/time_ns.h"
 
-/* A socket stays in epoll between exchanges: taking it out and putting it in again would cost two system calls per
- * request. If something happens on it meanwhile, it is taken out. */
+/* A socket stays in epoll between exchanges: taking it out and putting it in again would cost two
+ * system calls per request. If something happens on it meanwhile, it is taken out. */
 static void curl_watch(struct curl_transport *t, int fd, uint32_t events)
 {
 	struct epoll_event event = {.data.fd = fd, .events = events};
@@ -22,8 +23,8 @@ static void curl_watch(struct curl_transport *t, int fd, uint32_t events)
 		t->watched[fd] = (uint8_t)events;
 }
 
-/* A socket that is out already may be closed, and its number may be another thread's by now: an event that was fetched
- * with others can be about a socket that one of those others ended. */
+/* A socket that is out already may be closed, and its number may be another thread's by now: an
+ * event that was fetched with others can be about a socket that one of those others ended. */
 void curl_unwatch(struct curl_transport *t, int fd)
 {
 	if (fd < CURL_SOCKETS_MAX && !t->watched[fd])
@@ -33,8 +34,8 @@ void curl_unwatch(struct curl_transport *t, int fd)
 		t->watched[fd] = 0;
 }
 
-/* libcurl would send a request again by itself when a kept connection turns out to be dead. That attempt would be
- * counted nowhere, so it gets no connection, and the queue tries again. */
+/* libcurl would send a request again by itself when a kept connection turns out to be dead. That
+ * attempt would be counted nowhere, so it gets no connection, and the queue tries again. */
 curl_socket_t curl_on_open(void *handle, curlsocktype purpose, struct curl_sockaddr *a)
 {
 	struct curl_handle *h = handle;
@@ -87,7 +88,8 @@ static int curl_on_socket(CURL *easy, curl_socket_t fd, int what, void *transpor
 	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&h);
 	if (h && what != CURL_POLL_REMOVE)
 		h->socket = fd;
-	/* A socket of libcurl's own, by which it hears of a name looked up, may be closed without a word. */
+	/* A socket of libcurl's own, by which it hears of a name looked up, may be closed without a
+	 * word. */
 	if (what != CURL_POLL_REMOVE)
 		curl_watch(t, fd, events);
 	else if (fd >= CURL_SOCKETS_MAX || !t->kept[fd])

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One transfer on libcurl: its callbacks, and the settings that hold for every exchange. */
 #include <errno.h>
 #include <stdio.h>

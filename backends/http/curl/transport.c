@@ -1,5 +1,6 @@
-/* Transport on libcurl: its multi interface driven by epoll, one easy handle for each exchange at once. Bytes that
- * come are copied once, from libcurl's buffer into the consumer's. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Transport on libcurl: its multi interface driven by epoll, one easy handle for each exchange at
+ * once. Bytes that come are copied once, from libcurl's buffer into the consumer's. */
 #include "backends/http/curl/transport.h"
 
 #include <curl/curl.h>
@@ -42,8 +43,8 @@ const struct transport_ops transport_curl = {
 	.poll = curl_transport_poll,
 };
 
-/* libcurl frees its buffers after each exchange. The heap keeps that memory: fetching its pages back from the
- * kernel would cost as much as the exchange. */
+/* libcurl frees its buffers after each exchange. The heap keeps that memory: fetching its pages
+ * back from the kernel would cost as much as the exchange. */
 void curl_process_begin(void)
 {
 	mallopt(M_MMAP_THRESHOLD, 4 * CURL_BUFFER_MAX);
@@ -133,7 +134,8 @@ static void curl_transport_close(struct transport *base)
 	curl_global_cleanup();
 }
 
-/* Buffer of one exchange: large, so that content takes few calls, and smaller where many go on at once. */
+/* Buffer of one exchange: large, so that content takes few calls, and smaller where many go on at
+ * once. */
 static long curl_buffer_bytes(const struct curl_transport *t, uint64_t all)
 {
 	const struct transport_options *o = &t->base.options;
@@ -144,7 +146,8 @@ static long curl_buffer_bytes(const struct curl_transport *t, uint64_t all)
 	return bytes < CURL_BUFFER_MIN ? CURL_BUFFER_MIN : (long)bytes;
 }
 
-/* libcurl allocates both buffers when an exchange begins, and frees them at its end. Answers to writes are short. */
+/* libcurl allocates both buffers when an exchange begins, and frees them at its end. Answers to
+ * writes are short. */
 static void curl_buffers_set(struct curl_handle *h, const struct exchange *x)
 {
 	long receive = x->method != HTTP_GET ? CURL_BUFFER_MIN
@@ -277,7 +280,8 @@ static void curl_act(struct curl_transport *t, const struct epoll_event *events,
 			   (events[i].events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
 			   (events[i].events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
 
-		/* The server ended a connection that was kept: libcurl finds out when it is about to use it. */
+		/* The server ended a connection that was kept: libcurl finds out when it is about
+		 * to use it. */
 		if (fd < CURL_SOCKETS_MAX && t->idle[fd]) {
 			curl_quiet(t, fd);
 			curl_unwatch(t, fd);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Transport on libcurl, for the store that chooses it. */
 #ifndef HAUL_BACKENDS_HTTP_CURL_TRANSPORT_H
 #define HAUL_BACKENDS_HTTP_CURL_TRANSPORT_H
@@ -6,7 +7,8 @@
 
 extern const struct transport_ops transport_curl;
 
-/* Tunes the C library's heap for libcurl, for the whole process. Once, before any transport is opened. */
+/* Tunes the C library's heap for libcurl, for the whole process. Once, before any transport is
+ * opened. */
 void curl_process_begin(void);
 
 #endif

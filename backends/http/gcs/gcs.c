@@ -1,4 +1,6 @@
-/* gs://bucket/prefix: Google's cloud storage by its XML interface, which is S3's but for the credentials. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gs://bucket/prefix: Google's cloud storage by its XML interface, which is S3's but for the
+ * credentials. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/http/native/answer_parser.h"
 
 #include <errno.h>
@@ -33,7 +34,8 @@ static int answer_parser_too_long(struct answer_parser *p, const char *why)
 	return -EMSGSIZE;
 }
 
-/* Whether the bytes can be the beginning of a line: what is not HTTP at all may never send the end of one. */
+/* Whether the bytes can be the beginning of a line: what is not HTTP at all may never send the end
+ * of one. */
 static bool answer_parser_begins_well(const struct answer_parser *p, const char *line, size_t n)
 {
 	if (p->part != ANSWER_HEAD || p->begun)

@@ -1,13 +1,15 @@
-/* Parser of HTTP/1.1 answers: where the head ends, how the body is framed, and whether the connection may carry another
- * exchange.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parser of HTTP/1.1 answers: where the head ends, how the body is framed, and whether the
+ * connection may carry another exchange.
  *
- * It is strict: what RFC 9112 does not allow a server to send is refused, also where others guess, because a guess about
- * the length of a body would hand on wrong bytes. Lines end with CR LF. A length that contradicts another one, a length
- * beside a transfer coding, a coding other than "chunked", folded headers, and control characters are refused. Only the
- * length of an answer that has no body (to HEAD, and with the status 204 or 304) does not matter.
+ * It is strict: what RFC 9112 does not allow a server to send is refused, also where others guess,
+ * because a guess about the length of a body would hand on wrong bytes. Lines end with CR LF. A
+ * length that contradicts another one, a length beside a transfer coding, a coding other than
+ * "chunked", folded headers, and control characters are refused. Only the length of an answer that
+ * has no body (to HEAD, and with the status 204 or 304) does not matter.
  *
- * The parser looks only at lines; the bytes of a body pass it by, so that they can be received where they belong. It owns
- * no memory and belongs to the thread of its exchange. */
+ * The parser looks only at lines; the bytes of a body pass it by, so that they can be received
+ * where they belong. It owns no memory and belongs to the thread of its exchange. */
 #ifndef HAUL_BACKENDS_HTTP_NATIVE_ANSWER_PARSER_H
 #define HAUL_BACKENDS_HTTP_NATIVE_ANSWER_PARSER_H
 
@@ -49,10 +51,11 @@ struct answer_parser {
 void answer_parser_begin(struct answer_parser *p, struct http_answer *answer,
 			 enum http_method method);
 
-/* Takes whole lines at the beginning of the n bytes until the body begins, the answer is whole, or no whole line is left.
- * Returns how many bytes it took; what it did not take is either a part of the body, or the beginning of a line that has
- * to be given again with more behind it. A negative errno: -EPROTO where the bytes are not an answer of HTTP/1.1, -EMSGSIZE
- * where they exceed a limit. */
+/* Takes whole lines at the beginning of the n bytes until the body begins, the answer is whole, or
+ * no whole line is left. Returns how many bytes it took; what it did not take is either a part of
+ * the body, or the beginning of a line that has to be given again with more behind it. A negative
+ * errno: -EPROTO where the bytes are not an answer of HTTP/1.1, -EMSGSIZE where they exceed a
+ * limit. */
 int64_t answer_parser_take(struct answer_parser *p, const char *data, size_t n);
 
 /* That number of bytes of the body came, at most body_left. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -10,13 +11,15 @@
 #define SO_BUF_LOCK 72 /* of Linux 5.16; older headers lack it, and older kernels refuse it */
 #endif
 
-/* Of the receive buffer, for each byte that is left to wait there. Half of the buffer is the kernel's own. */
+/* Of the receive buffer, for each byte that is left to wait there. Half of the buffer is the
+ * kernel's own. */
 enum { NATIVE_ROOM_PER_BYTE = 4 };
 
 /* The send buffer of a connection to a server on this host. */
 enum { NATIVE_LOCAL_SEND_BYTES = 1 << 20 };
 
-/* Bytes that wait close the window, and a sender waits, too, when it is too small for its next segment, which may be 64 KiB. */
+/* Bytes that wait close the window, and a sender waits, too, when it is too small for its next
+ * segment, which may be 64 KiB. */
 static bool native_has_room(const struct native_connection *c, int bytes)
 {
 	socklen_t n = sizeof(int);
@@ -87,8 +90,9 @@ static bool native_is_local(const union native_address *a)
 	return ntohl(a->v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
-/* To a server on this host there is no way that bytes could fill. What the kernel would send ahead of it lies in the memory of this
- * host, and no longer in its cache. Where the user may not ask for that size, the kernel goes on choosing. */
+/* To a server on this host there is no way that bytes could fill. What the kernel would send ahead
+ * of it lies in the memory of this host, and no longer in its cache. Where the user may not ask for
+ * that size, the kernel goes on choosing. */
 static void native_local_buffer(struct native_connection *c)
 {
 	int half = NATIVE_LOCAL_SEND_BYTES / 2, got = 0, unlocked = 0; /* the kernel doubles it */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -143,8 +144,8 @@ static bool flight_send(struct native_flight *f)
 	return true;
 }
 
-/* The answer is whole. RFC 9112, 9.2: bytes behind it are none of the next one. Where they come from is not known, and so not
- * whether what came before them is the answer. */
+/* The answer is whole. RFC 9112, 9.2: bytes behind it are none of the next one. Where they come
+ * from is not known, and so not whether what came before them is the answer. */
 static void flight_answered(struct native_flight *f)
 {
 	bool sent = flight_all_sent(f), keeps = f->parser.keeps;
@@ -210,7 +211,8 @@ static enum flight_step flight_take(struct native_flight *f)
 	return took || p->part == ANSWER_WHOLE ? FLIGHT_GOES_ON : FLIGHT_WAITS;
 }
 
-/* The head is over: the next one on this connection may be guessed to be as long, where two in a row were. */
+/* The head is over: the next one on this connection may be guessed to be as long, where two in a
+ * row were. */
 static void flight_learn_head(struct native_flight *f)
 {
 	struct native_connection *c = f->connection;
@@ -243,13 +245,15 @@ static enum flight_step flight_take_body(struct native_flight *f, const void *da
 	return step == FLIGHT_GOES_ON && f->parser.part == ANSWER_WHOLE ? flight_take(f) : step;
 }
 
-/* Whether more can have come than the n bytes that were asked for. TLS gives no more than a record at a time. */
+/* Whether more can have come than the n bytes that were asked for. TLS gives no more than a record
+ * at a time. */
 static enum flight_step flight_drained(const struct native_flight *f, ssize_t got, uint64_t n)
 {
 	return (uint64_t)got < n && !f->connection->ssl ? FLIGHT_WAITS : FLIGHT_GOES_ON;
 }
 
-/* n bytes have been asked for, and got came: none at the end of the connection, fewer than none after an error. */
+/* n bytes have been asked for, and got came: none at the end of the connection, fewer than none
+ * after an error. */
 static enum flight_step flight_received(struct native_flight *f, ssize_t got, uint64_t n)
 {
 	struct exchange *x = f->exchange;
@@ -294,7 +298,8 @@ static enum flight_step flight_receive_lines(struct native_flight *f)
 	return flight_take_all(f) == FLIGHT_OVER ? FLIGHT_OVER : flight_drained(f, got, n);
 }
 
-/* Where the next bytes of the body go, and in *room how many of them: to where the exchange wants them, or else to scratch. */
+/* Where the next bytes of the body go, and in *room how many of them: to where the exchange wants
+ * them, or else to scratch. */
 static void *flight_place(const struct native_flight *f, uint64_t *room)
 {
 	struct exchange *x = f->exchange;
@@ -306,8 +311,8 @@ static void *flight_place(const struct native_flight *f, uint64_t *room)
 	return f->owner->scratch;
 }
 
-/* Of what came, n bytes lie in lines, where the head was guessed to end, and the others at to. Returns whether that is where
- * they belong; if so, the head has been taken. */
+/* Of what came, n bytes lie in lines, where the head was guessed to end, and the others at to.
+ * Returns whether that is where they belong; if so, the head has been taken. */
 static bool flight_guessed_well(struct native_flight *f, uint64_t n, const void *to,
 				uint64_t others)
 {
@@ -332,8 +337,8 @@ static void flight_unread(struct native_flight *f, uint64_t n, const void *to, u
 	answer_parser_begin(&f->parser, &f->exchange->answer, f->exchange->method);
 }
 
-/* Receives the head and the beginning of the body in one go, each where it belongs if the head is as long as the last ones
- * on this connection. */
+/* Receives the head and the beginning of the body in one go, each where it belongs if the head is
+ * as long as the last ones on this connection. */
 static enum flight_step flight_receive_guessed(struct native_flight *f)
 {
 	uint64_t head = f->connection->head_guess, room, all;
@@ -403,10 +408,11 @@ static enum flight_step flight_receive_body(struct native_flight *f)
 	return taken == FLIGHT_GOES_ON ? step : taken;
 }
 
-/* How many bytes shall wait before epoll tells of them: many in the midst of a body. A sender that cannot or may not send it
- * all at once (TLS, pacing) would wake haul up for each piece, and pays for that. As many must be to come, or epoll would never
- * tell. With TLS, what is left of a body comes in records, of which only the last is to wake haul up; but where no other exchange
- * is under way, each is deciphered while the next comes. */
+/* How many bytes shall wait before epoll tells of them: many in the midst of a body. A sender that
+ * cannot or may not send it all at once (TLS, pacing) would wake haul up for each piece, and pays
+ * for that. As many must be to come, or epoll would never tell. With TLS, what is left of a body
+ * comes in records, of which only the last is to wake haul up; but where no other exchange is under
+ * way, each is deciphered while the next comes. */
 static int flight_low_water(const struct native_flight *f)
 {
 	const struct native_connection *c = f->connection;
@@ -425,8 +431,9 @@ static int flight_low_water(const struct native_flight *f)
 	return (int)min_u64(left, most);
 }
 
-/* Whether the rest of the answer may be a segment that is not full. A server may hold back such a one until the one before it
- * has been acknowledged (Nagle's algorithm, RFC 896), which the kernel delays. Below a low-water mark it does not delay it. */
+/* Whether the rest of the answer may be a segment that is not full. A server may hold back such a
+ * one until the one before it has been acknowledged (Nagle's algorithm, RFC 896), which the kernel
+ * delays. Below a low-water mark it does not delay it. */
 static bool flight_rest_is_held(const struct native_flight *f)
 {
 	const struct answer_parser *p = &f->parser;

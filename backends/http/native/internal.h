@@ -1,6 +1,8 @@
-/* State of the native transport, shared by its files: transport.c (exchanges from start to end), flight.c (one exchange:
- * its request goes out, its answer comes in), peer.c (to whom a URL leads, and the head of a request to it), connect.c (a
- * connection is made), tls.c (its encryption), lookup.c (addresses of a name) and pool.c (connections between exchanges). */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* State of the native transport, shared by its files: transport.c (exchanges from start to end),
+ * flight.c (one exchange: its request goes out, its answer comes in), peer.c (to whom a URL leads,
+ * and the head of a request to it), connect.c (a connection is made), tls.c (its encryption),
+ * lookup.c (addresses of a name) and pool.c (connections between exchanges). */
 #ifndef HAUL_BACKENDS_HTTP_NATIVE_INTERNAL_H
 #define HAUL_BACKENDS_HTTP_NATIVE_INTERNAL_H
 
@@ -139,13 +141,14 @@ static inline void native_watch(struct native_transport *t, struct native_connec
 	c->watched = events;
 }
 
-/* peer.c. -EINVAL: the URL is none of http:// or https://, or its host has no name or one that is too long. */
+/* peer.c. -EINVAL: the URL is none of http:// or https://, or its host has no name or one that is
+ * too long. */
 int native_peer_of(const struct exchange *x, struct native_peer *p);
 bool native_peer_is(const struct native_peer *p, const struct native_connection *c);
 /* Writes the head of the flight's request. -ENAMETOOLONG. */
 int native_head_write(struct native_flight *f);
-/* Finds the addresses where they are known without a lookup, and returns true. Otherwise name and port are what has to be
- * looked up. */
+/* Finds the addresses where they are known without a lookup, and returns true. Otherwise name and
+ * port are what has to be looked up. */
 bool native_peer_addresses(const struct native_peer *p, struct native_addresses *out,
 			   char name[NATIVE_HOST_BYTES], char port[LOOKUP_PORT_BYTES]);
 
@@ -156,45 +159,52 @@ void native_pool_close(struct native_pool *p);
 /* A kept connection to this peer, or NULL. */
 struct native_connection *native_pool_find(struct native_pool *p, const struct native_peer *peer,
 					   uint64_t now_ns);
-/* A slot without a socket for a connection to this peer; where none is free, the connection that was idle for longest
- * gives up its own. Never NULL while fewer exchanges are under way than there are slots. */
+/* A slot without a socket for a connection to this peer; where none is free, the connection that
+ * was idle for longest gives up its own. Never NULL while fewer exchanges are under way than there
+ * are slots. */
 struct native_connection *native_pool_slot(struct native_pool *p, const struct native_peer *peer);
 void native_pool_keep(struct native_pool *p, struct native_connection *c, uint64_t now_ns);
 /* Closes the connection, idle or not, and frees its slot. */
 void native_pool_drop(struct native_pool *p, struct native_connection *c);
-/* The exchange has ended: its flight is free again, and the connection, if any, is kept or closed. */
+/* The exchange has ended: its flight is free again, and the connection, if any, is kept or
+ * closed. */
 void native_end(struct native_flight *f, bool keep);
 void native_fail(struct native_flight *f, int status, enum request_fault fault, const char *why);
 
 /* connect.c. */
-/* Begins to connect the flight to the next of its addresses. Returns 1 where the connection was made at once, else 0, and its
- * state is NATIVE_CONNECTS. A negative errno: no address took it; before, where none was left to try. */
+/* Begins to connect the flight to the next of its addresses. Returns 1 where the connection was
+ * made at once, else 0, and its state is NATIVE_CONNECTS. A negative errno: no address took it;
+ * before, where none was left to try. */
 int native_connect(struct native_flight *f, int before);
-/* Something happened on the socket of a flight that connects. 1: it is connected; 0: not yet; a negative errno. */
+/* Something happened on the socket of a flight that connects. 1: it is connected; 0: not yet; a
+ * negative errno. */
 int native_connect_event(struct native_flight *f);
 /* Closes the socket, with what TLS keeps for it. */
 void native_connection_close(struct native_connection *c);
-/* Makes epoll tell of bytes only when this number of them waits, or the connection ends. Does nothing while the connection's buffer is too
- * small to let them wait. */
+/* Makes epoll tell of bytes only when this number of them waits, or the connection ends. Does
+ * nothing while the connection's buffer is too small to let them wait. */
 void native_low_water(struct native_connection *c, int bytes);
-/* How much a segment of TCP holds, as the kernel sends them on this connection, and as the peer does, mostly. 0: not known. */
+/* How much a segment of TCP holds, as the kernel sends them on this connection, and as the peer
+ * does, mostly. 0: not known. */
 uint32_t native_segment_bytes(struct native_connection *c);
-/* Acknowledges to the peer now, rather than after up to 40 ms, what has been received (TCP_QUICKACK in tcp(7)). */
+/* Acknowledges to the peer now, rather than after up to 40 ms, what has been received (TCP_QUICKACK
+ * in tcp(7)). */
 void native_acknowledge(struct native_connection *c);
 
 /* tls.c. */
-/* Begins TLS on a connection that has been made: the flight's state is NATIVE_SHAKES. A negative errno: why says what is the
- * matter with haul's side. */
+/* Begins TLS on a connection that has been made: the flight's state is NATIVE_SHAKES. A negative
+ * errno: why says what is the matter with haul's side. */
 int native_tls_begin(struct native_flight *f, const char **why);
-/* Goes on with the handshake: 1: the connection is ready; 0: it waits for the server; a negative errno, with the fault and,
- * for certificates, with a sentence. */
+/* Goes on with the handshake: 1: the connection is ready; 0: it waits for the server; a negative
+ * errno, with the fault and, for certificates, with a sentence. */
 int native_tls_shake(struct native_flight *f, enum request_fault *fault, const char **why);
-/* As recv and sendmsg, but they return a negative errno; -EAGAIN: nothing has come, or nothing can go. */
+/* As recv and sendmsg, but they return a negative errno; -EAGAIN: nothing has come, or nothing can
+ * go. */
 ssize_t native_tls_receive(struct native_connection *c, void *to, size_t n);
 ssize_t native_tls_send(struct native_connection *c, const struct iovec v[2]);
 /* Whether bytes have been received that nobody has read. */
-/* Whether content has come that is not received yet: 1; 0 where the server has ended the connection, -EAGAIN where nothing has
- * come but what belongs to TLS itself. */
+/* Whether content has come that is not received yet: 1; 0 where the server has ended the
+ * connection, -EAGAIN where nothing has come but what belongs to TLS itself. */
 ssize_t native_tls_peek(const struct native_connection *c);
 bool native_tls_pending(const struct native_connection *c);
 void native_tls_end(struct native_connection *c);

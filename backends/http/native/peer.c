@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -90,7 +91,8 @@ static bool native_peer_add(struct native_addresses *to, int family, const char 
 	return true;
 }
 
-/* The name of this machine itself needs no lookup: RFC 6761, 6.3. A server may listen at only one of its addresses. */
+/* The name of this machine itself needs no lookup: RFC 6761, 6.3. A server may listen at only one
+ * of its addresses. */
 static bool native_peer_is_local(const char *name)
 {
 	size_t n = strlen(name);

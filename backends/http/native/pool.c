@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +8,11 @@
 #include "backends/http/native/internal.h"
 #include "core/time_ns.h"
 
-/* A connection that was idle for longer is not used again: what lies between may have forgotten it. */
+/* A connection that was idle for longer is not used again: what lies between may have forgotten
+ * it. */
 #define POOL_IDLE_MAX_NS UINT64_C(3600000000000)
-/* One that was idle for so long is looked at before it is used: epoll may have had no time to tell of its end. */
+/* One that was idle for so long is looked at before it is used: epoll may have had no time to tell
+ * of its end. */
 
 int native_pool_open(struct native_pool *p, uint32_t slots, uint32_t idle_max)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/http/native/spin.h"
 
 bool spin_now(struct spin *s)

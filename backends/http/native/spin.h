@@ -1,8 +1,10 @@
-/* Whether to look for events a few times more before sleeping. Going to sleep and waking up costs several microseconds, more in
- * a virtual machine, and over a fast network the next event often comes sooner. Looking for about as long as that costs at most
- * twice the processor time of whichever would have been the better choice (Karlin, Li, Manasse, Owicki: Empirical studies of
- * competitive spinning, SOSP 1991). Where looking is in vain more often than one time in three, it soon happens at one wait
- * out of 64 only, so a slow server costs next to nothing.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether to look for events a few times more before sleeping. Going to sleep and waking up costs
+ * several microseconds, more in a virtual machine, and over a fast network the next event often
+ * comes sooner. Looking for about as long as that costs at most twice the processor time of
+ * whichever would have been the better choice (Karlin, Li, Manasse, Owicki: Empirical studies of
+ * competitive spinning, SOSP 1991). Where looking is in vain more often than one time in three, it
+ * soon happens at one wait out of 64 only, so a slow server costs next to nothing.
  *
  * Thread rule: one owner. All zero is a new one. */
 #ifndef HAUL_BACKENDS_HTTP_NATIVE_SPIN_H

@@ -1,8 +1,10 @@
-/* TLS of the native transport, by OpenSSL. Certificates are verified against the bundle of the job or the system's, for the
- * host of the URL, unless the job says otherwise.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TLS of the native transport, by OpenSSL. Certificates are verified against the bundle of the job
+ * or the system's, for the host of the URL, unless the job says otherwise.
  *
- * A connection to a peer that is known goes on with the keys of an earlier session, which saves both sides the certificate and
- * its signature. A session comes from a connection whose certificate was accepted for the same host. */
+ * A connection to a peer that is known goes on with the keys of an earlier session, which saves
+ * both sides the certificate and its signature. A session comes from a connection whose certificate
+ * was accepted for the same host. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <openssl/bio.h>
@@ -20,7 +22,8 @@
 
 enum { TLS_RECORD_BYTES = 16 << 10 };
 
-/* OpenSSL's own BIO of a socket writes in a way that ends the process by SIGPIPE where the server has closed. */
+/* OpenSSL's own BIO of a socket writes in a way that ends the process by SIGPIPE where the server
+ * has closed. */
 static int tls_write(BIO *b, const char *data, int n)
 {
 	const struct native_connection *c = BIO_get_data(b);
@@ -253,15 +256,16 @@ int native_tls_shake(struct native_flight *f, enum request_fault *fault, const c
 	return -EPROTO;
 }
 
-/* OpenSSL tells by its queue of errors why a call has failed, so none may be left in it from before. Looking is cheaper than
- * clearing, which a record would pay for. */
+/* OpenSSL tells by its queue of errors why a call has failed, so none may be left in it from
+ * before. Looking is cheaper than clearing, which a record would pay for. */
 static void tls_forget_errors(void)
 {
 	if (ERR_peek_error())
 		ERR_clear_error();
 }
 
-/* 0 where the server has ended the connection as TLS wants it; else the connection is broken, or has to wait. */
+/* 0 where the server has ended the connection as TLS wants it; else the connection is broken, or
+ * has to wait. */
 static ssize_t tls_error(const struct native_connection *c, int rc)
 {
 	switch (SSL_get_error(c->ssl, rc)) {

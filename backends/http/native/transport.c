@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/http/native/transport.h"
 
 #include <errno.h>
@@ -315,7 +316,8 @@ static void native_go_on(struct native_transport *t)
 	}
 }
 
-/* A flight that runs: ends it if it takes too long. What came since the last check may wait below the low-water mark. */
+/* A flight that runs: ends it if it takes too long. What came since the last check may wait below
+ * the low-water mark. */
 static void native_check_pace(struct native_flight *f)
 {
 	const struct native_transport *t = f->owner;
@@ -363,8 +365,9 @@ static int native_wait_ms(const struct native_transport *t, uint64_t deadline_ns
 	return (int)min_u64(until, 1000);
 }
 
-/* What happened on sockets. A slot that a connection leaves may be taken by another only when no event of the first is left
- * to be looked at, so lookups, after which connections begin, come last. */
+/* What happened on sockets. A slot that a connection leaves may be taken by another only when no
+ * event of the first is left to be looked at, so lookups, after which connections begin, come
+ * last. */
 static void native_events(struct native_transport *t, const struct epoll_event *events, int n)
 {
 	bool looked_up = false;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Answers of S3: uploads, parts, listings. */
 #include <errno.h>
 #include <stdio.h>
@@ -6,8 +7,9 @@
 
 #include "backends/http/s3/s3.h"
 
-/* Servers do not agree on the name of a document: ListPartsResult is ListPartsResponse for some. So its beginning decides, and
- * the names below it. NULL: it is another document; "": this is the end of all of it. */
+/* Servers do not agree on the name of a document: ListPartsResult is ListPartsResponse for some. So
+ * its beginning decides, and the names below it. NULL: it is another document; "": this is the end
+ * of all of it. */
 static const char *s3_below(const char *path, const char *begins)
 {
 	const char *slash = strchr(path, '/');
@@ -67,7 +69,8 @@ static int s3_completed_element(void *user, const char *path, const char *text)
 	return 0;
 }
 
-/* Only a whole document of that name says that the upload is complete. Ceph's gateway leaves its ETag empty. */
+/* Only a whole document of that name says that the upload is complete. Ceph's gateway leaves its
+ * ETag empty. */
 static int s3_read_completed(struct slot *s)
 {
 	struct s3_completed c = {.whole = false};
@@ -184,8 +187,9 @@ static int s3_part_element(struct slot *s, const char *path, const char *text)
 	return 0;
 }
 
-/* ListMultipartUploadsResult: uploads in the order of their keys. Ceph's gateway writes NextKeyMarker plainly although it
- * was asked to encode names. So the last upload says better where the next page begins. */
+/* ListMultipartUploadsResult: uploads in the order of their keys. Ceph's gateway writes
+ * NextKeyMarker plainly although it was asked to encode names. So the last upload says better where
+ * the next page begins. */
 static int s3_uploads_element(struct slot *s, const char *path, const char *text)
 {
 	char key[LIST_MARKER_BYTES];

@@ -1,6 +1,7 @@
-/* DeleteObjects: deletes up to a thousand keys by one request, whose answer says of each what became of it. The store is
- * asked to name those that are gone, too ("Quiet" is not set): a key counts as deleted when the store says so, not when
- * it says nothing. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* DeleteObjects: deletes up to a thousand keys by one request, whose answer says of each what
+ * became of it. The store is asked to name those that are gone, too ("Quiet" is not set): a key
+ * counts as deleted when the store says so, not when it says nothing. */
 #include <errno.h>
 #include <string.h>
 
@@ -102,8 +103,8 @@ int s3_delete_make(struct slot *s, struct http_request *r)
 	return 0;
 }
 
-/* The key that the answer names; as a rule they come in the order of the request. NULL: it is none of those that were
- * asked for and have no answer yet. */
+/* The key that the answer names; as a rule they come in the order of the request. NULL: it is none
+ * of those that were asked for and have no answer yet. */
 static struct request_key *delete_find_key(struct slot *s, const char *name)
 {
 	const struct request *req = s->req;

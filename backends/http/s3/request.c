@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requests of S3: the request of each step, and its signature. */
 #include <errno.h>
 #include <openssl/evp.h>
@@ -75,7 +76,8 @@ static int s3_sign(struct slot *s, struct http_request *r)
 	return rc;
 }
 
-/* The body of CompleteMultipartUpload: its beginning, parts 1, 2 …, its end. A part that was not written is left out. */
+/* The body of CompleteMultipartUpload: its beginning, parts 1, 2 …, its end. A part that was not
+ * written is left out. */
 static const char *s3_complete_piece(const struct slot *s, uint64_t piece, char buffer[PIECE_BYTES])
 {
 	const struct upload *u = upload_of(s);
@@ -169,8 +171,8 @@ bool s3_sums_parts(const struct slot *s)
 	return http->dialect->sums_parts && http->options->checksum == SUM_CRC32C;
 }
 
-/* S3 tells a CRC-32C when it is asked to, Google both sums in any case, and both only of whole objects. S3's ETag need
- * not be an MD5. */
+/* S3 tells a CRC-32C when it is asked to, Google both sums in any case, and both only of whole
+ * objects. S3's ETag need not be an MD5. */
 static int s3_ask_for_sum(struct slot *s, struct http_request *r)
 {
 	const struct http_store *http = s->channel->store;

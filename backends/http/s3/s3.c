@@ -1,4 +1,6 @@
-/* s3://bucket/prefix: Amazon S3 and the servers that speak like it. Options, servers, credentials. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* s3://bucket/prefix: Amazon S3 and the servers that speak like it. Options, servers,
+ * credentials. */
 #include "backends/http/s3/s3.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Dialect of S3, which Google's XML interface speaks, too. */
 #ifndef HAUL_BACKENDS_HTTP_S3_S3_H
 #define HAUL_BACKENDS_HTTP_S3_S3_H
@@ -7,8 +8,8 @@
 enum addressing { ADDRESSING_AUTO, ADDRESSING_PATH, ADDRESSING_VIRTUAL };
 extern const char *const addressing_names[];
 
-/* Chooses http->virtual_host. auto puts the bucket into the host's name where the server is a public cloud's and its
- * certificate covers that name. */
+/* Chooses http->virtual_host. auto puts the bucket into the host's name where the server is a
+ * public cloud's and its certificate covers that name. */
 void s3_address(struct http_store *http, enum addressing wanted);
 
 /* request.c: struct dialect's make. */
@@ -20,8 +21,8 @@ bool s3_sums_parts(const struct slot *s);
 int s3_read(struct slot *s);
 int s3_element(void *slot, const char *path, const char *text);
 
-/* delete.c: DeleteObjects. Makes the request for the keys, but for path and signature; takes an element of its answer;
- * sets what became of the request when the answer is over. */
+/* delete.c: DeleteObjects. Makes the request for the keys, but for path and signature; takes an
+ * element of its answer; sets what became of the request when the answer is over. */
 int s3_delete_make(struct slot *s, struct http_request *r);
 int s3_delete_element(struct slot *s, const char *path, const char *text);
 void s3_deleted(struct slot *s);

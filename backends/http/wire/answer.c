@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/http/wire/answer.h"
 
 #include <string.h>
@@ -41,7 +42,8 @@ static uint64_t answer_number(const char **s)
 	return *s == from ? ANSWER_UNKNOWN : value;
 }
 
-/* "bytes 0-99/1234", "bytes 0-99/" followed by a star, or "bytes" followed by a star and "/1234". */
+/* "bytes 0-99/1234", "bytes 0-99/" followed by a star, or "bytes" followed by a star and
+ * "/1234". */
 static void answer_content_range(struct http_answer *a, const char *s)
 {
 	uint64_t first, last;
@@ -82,7 +84,8 @@ static void answer_keep_sum(char to[ANSWER_SUM_BYTES], const char *value, size_t
 	to[n] = '\0';
 }
 
-/* "crc32c=4waSgw==,md5=kAFQmDzST7DWlj99KOF/cg==", or only one of them; there may be two such headers. */
+/* "crc32c=4waSgw==,md5=kAFQmDzST7DWlj99KOF/cg==", or only one of them; there may be two such
+ * headers. */
 static void answer_sums(struct http_answer *a, const char *value)
 {
 	while (*value) {
@@ -152,7 +155,8 @@ static void answer_code(struct http_answer *a, const char *value)
 	answer_keep(a->code, sizeof(a->code), value);
 }
 
-/* The headers that matter. The length of the name comes first, because most headers differ in it. */
+/* The headers that matter. The length of the name comes first, because most headers differ in
+ * it. */
 #define ANSWER_FIELD(text, function) \
 	{ \
 		sizeof(text) - 1, text, function \

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Head of an HTTP answer: what of it matters here, taken line by line, whatever the transport. */
 #ifndef HAUL_BACKENDS_HTTP_WIRE_ANSWER_H
 #define HAUL_BACKENDS_HTTP_WIRE_ANSWER_H
@@ -31,18 +32,20 @@ struct http_answer {
 		[ANSWER_GENERATION_BYTES]; /* the store's own name of the object's version; "": it has none */
 	char modified[ANSWER_DATE_BYTES];
 	char code[ANSWER_CODE_BYTES]; /* x-ms-error-code, or the body's <Code> */
-	/* Checksums of the content in base64, maybe followed by "-" and a number of parts; "": not given. */
+	/* Checksums of the content in base64, maybe followed by "-" and a number of parts; "": not
+	 * given. */
 	char md5[ANSWER_SUM_BYTES], crc32c[ANSWER_SUM_BYTES];
 	char location[ANSWER_LOCATION_BYTES];
 };
 
 void answer_clear(struct http_answer *a);
 
-/* Takes one line of n bytes without its end; it need not be terminated. A status line begins the answer anew, for
- * what came before it was 100 Continue. Malformed lines are left out. */
+/* Takes one line of n bytes without its end; it need not be terminated. A status line begins the
+ * answer anew, for what came before it was 100 Continue. Malformed lines are left out. */
 void answer_line(struct http_answer *a, const char *line, size_t n);
 
-/* Takes one header, whose name and value the caller has told apart; there are no blanks around them, and no NUL in them. */
+/* Takes one header, whose name and value the caller has told apart; there are no blanks around
+ * them, and no NUL in them. */
 void answer_header(struct http_answer *a, const char *name, size_t name_bytes, const char *value,
 		   size_t value_bytes);
 

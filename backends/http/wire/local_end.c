@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/http/wire/local_end.h"
 
 #include <arpa/inet.h>
@@ -110,7 +111,8 @@ int local_end_bind(const struct local_end *e, int fd, int family)
 	if (e->is_device && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, e->device,
 				       (socklen_t)strlen(e->device) + 1) == 0)
 		return 0;
-	/* The port is chosen when the connection is made: one that is taken for all servers would soon leave none. */
+	/* The port is chosen when the connection is made: one that is taken for all servers would
+	 * soon leave none. */
 	setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof(yes));
 	if (family == AF_INET && e->v4.sin_family) {
 		struct sockaddr_in to = e->v4;

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Local end of connections: one of this node's network interfaces, or one of its addresses.
  *
- * An interface is bound as a device, so that packets leave by it whatever the routes say. Where the kernel allows that
- * only to root (before Linux 5.7), its address is bound instead. */
+ * An interface is bound as a device, so that packets leave by it whatever the routes say. Where the
+ * kernel allows that only to root (before Linux 5.7), its address is bound instead. */
 #ifndef HAUL_BACKENDS_HTTP_WIRE_LOCAL_END_H
 #define HAUL_BACKENDS_HTTP_WIRE_LOCAL_END_H
 
@@ -29,7 +30,8 @@ int local_end_find(struct local_end *e, const char *name, struct err *err);
 /* Binds a socket of that family that is not connected yet. A negative errno. */
 int local_end_bind(const struct local_end *e, int fd, int family);
 
-/* Whether some of these processors are near the interface. False as well where the system does not tell. */
+/* Whether some of these processors are near the interface. False as well where the system does not
+ * tell. */
 bool local_end_near(const struct local_end *e, const cpu_set_t *processors);
 
 #endif

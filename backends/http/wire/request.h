@@ -1,5 +1,7 @@
-/* A request as it is put together: server, path, queries, headers. Then it is signed (auth/sign.h), and finished into
- * the exchange that a transport takes. All text lies in a buffer of the caller's; nothing allocates. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A request as it is put together: server, path, queries, headers. Then it is signed (auth/sign.h),
+ * and finished into the exchange that a transport takes. All text lies in a buffer of the caller's;
+ * nothing allocates. */
 #ifndef HAUL_BACKENDS_HTTP_WIRE_REQUEST_H
 #define HAUL_BACKENDS_HTTP_WIRE_REQUEST_H
 
@@ -44,8 +46,9 @@ void http_request_range(struct http_request *r, const char *name, uint64_t first
 void http_request_queries(const struct http_request *r, struct text *out);
 const char *http_request_header_value(const struct http_request_header *h);
 
-/* Makes the URL and hands everything to the exchange. tail, such as the queries of a shared access signature, is
- * added to the URL as it is; NULL: none. -ENAMETOOLONG: the request did not fit into its buffer. */
+/* Makes the URL and hands everything to the exchange. tail, such as the queries of a shared access
+ * signature, is added to the URL as it is; NULL: none. -ENAMETOOLONG: the request did not fit into
+ * its buffer. */
 int http_request_finish(struct http_request *r, const char *tail, struct exchange *x);
 
 /* Copies n bytes into the request's buffer and terminates them. */

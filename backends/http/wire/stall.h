@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pace of a transfer: whether bytes move, and fast enough.
  *
- * A transfer is silent when no byte moves for a while, and slow when fewer bytes move within that while than a
- * least rate asks for. While the server works on the answer only the wait for its first byte counts. Plain data;
- * the clock is the caller's. */
+ * A transfer is silent when no byte moves for a while, and slow when fewer bytes move within that
+ * while than a least rate asks for. While the server works on the answer only the wait for its
+ * first byte counts. Plain data; the clock is the caller's. */
 #ifndef HAUL_BACKENDS_HTTP_WIRE_STALL_H
 #define HAUL_BACKENDS_HTTP_WIRE_STALL_H
 
@@ -42,8 +43,9 @@ static inline void stall_move(struct stall *p, uint64_t bytes, uint64_t now_ns)
 	p->window_bytes += bytes;
 }
 
-/* waits: the whole request has gone and nothing of its answer has come. trickles: the rate does not matter, for STALL_TRICKLE_TIMES * stall_ns. To be
- * called several times a second; a longer gap means that the caller itself was away, and a new window begins. */
+/* waits: the whole request has gone and nothing of its answer has come. trickles: the rate does not
+ * matter, for STALL_TRICKLE_TIMES * stall_ns. To be called several times a second; a longer gap
+ * means that the caller itself was away, and a new window begins. */
 enum stall_verdict stall_check(struct stall *p, const struct stall_limits *limits, bool waits,
 			       bool trickles, uint64_t now_ns);
 

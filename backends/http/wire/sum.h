@@ -1,5 +1,6 @@
-/* Checksums that travel in headers: MD5 as in Content-MD5, CRC-32C as S3 and Google have it, both in base64. A sum
- * belongs to one thread. Nothing allocates after sum_open. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checksums that travel in headers: MD5 as in Content-MD5, CRC-32C as S3 and Google have it, both
+ * in base64. A sum belongs to one thread. Nothing allocates after sum_open. */
 #ifndef HAUL_BACKENDS_HTTP_WIRE_SUM_H
 #define HAUL_BACKENDS_HTTP_WIRE_SUM_H
 
@@ -14,7 +15,8 @@ struct sum {
 	uint32_t crc;
 };
 
-/* Makes room for any kind; -ENOMEM. sum_close may also follow an error, or close a sum of zeroes. */
+/* Makes room for any kind; -ENOMEM. sum_close may also follow an error, or close a sum of
+ * zeroes. */
 int sum_open(struct sum *s);
 void sum_close(struct sum *s);
 

@@ -1,5 +1,6 @@
-/* Text in a bounded buffer, and the encodings of HTTP: percent, hexadecimal, base64. Nothing allocates. Text that
- * does not fit is cut, and the buffer says so. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text in a bounded buffer, and the encodings of HTTP: percent, hexadecimal, base64. Nothing
+ * allocates. Text that does not fit is cut, and the buffer says so. */
 #ifndef HAUL_BACKENDS_HTTP_WIRE_TEXT_H
 #define HAUL_BACKENDS_HTTP_WIRE_TEXT_H
 
@@ -7,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A buffer that is being filled. It is always terminated; after something did not fit nothing more is added. */
+/* A buffer that is being filled. It is always terminated; after something did not fit nothing more
+ * is added. */
 struct text {
 	char *at;
 	size_t used, size;
@@ -32,8 +34,8 @@ void text_add_base64(struct text *t, const uint8_t *bytes, size_t n);
 /* Returns how many bytes were decoded, at most max; -1 where s is not base64, or is longer. */
 int text_from_base64(const char *s, uint8_t *out, size_t max);
 
-/* Bytes of a URL that may be shown: what is before its query, which may hold a signature or a token, and before its fragment.
- * 0: it has user information. */
+/* Bytes of a URL that may be shown: what is before its query, which may hold a signature or a
+ * token, and before its fragment. 0: it has user information. */
 size_t text_url_shown(const char *url);
 
 /* Whether the n bytes at s, which need not end there, are the word, whatever the case. */

@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Transport: carries many HTTP exchanges at once, in one thread.
  *
- * What is above it (requests, signatures, retries) knows no library; what is below it knows no store. A store
- * chooses its transport when it opens, and nothing else asks which one it is. Each implementation:
+ * What is above it (requests, signatures, retries) knows no library; what is below it knows no
+ * store. A store chooses its transport when it opens, and nothing else asks which one it is. Each
+ * implementation:
  *
  *   - speaks HTTP/1.1 and keeps connections for later exchanges; verifies certificates unless told not to;
  *   - never sends a request twice: a connection that turns out to be dead ends the exchange with
@@ -11,7 +13,8 @@
  *     to make, TLS included, ends with REQ_FAULT_CONNECT;
  *   - gives each started exchange back exactly once, by poll, in any order.
  *
- * A transport belongs to a channel, and so to one thread. Nothing of haul's allocates after open. */
+ * A transport belongs to a channel, and so to one thread. Nothing of haul's allocates after
+ * open. */
 #ifndef HAUL_BACKENDS_HTTP_WIRE_TRANSPORT_H
 #define HAUL_BACKENDS_HTTP_WIRE_TRANSPORT_H
 
@@ -26,7 +29,8 @@
 struct transport_options {
 	uint32_t depth;       /* exchanges at once, at most */
 	uint32_t connections; /* kept idle, at most */
-	/* Exchanges of all transports that share the memory for what is on its way. NULL: this one's depth. */
+	/* Exchanges of all transports that share the memory for what is on its way. NULL: this
+	 * one's depth. */
 	const _Atomic uint32_t *together;
 	uint64_t connect_ns;
 	struct stall_limits stall;
@@ -53,8 +57,8 @@ struct transport_ops {
 	void (*close)(struct transport *t);
 	/* Begins the exchange. One that cannot even begin comes back from poll, too. */
 	void (*start)(struct transport *t, struct exchange *x);
-	/* Works on all exchanges; gives back at least min that have ended, unless deadline_ns passes or none is
-	 * left, and at most max. */
+	/* Works on all exchanges; gives back at least min that have ended, unless deadline_ns
+	 * passes or none is left, and at most max. */
 	uint32_t (*poll)(struct transport *t, struct exchange **ended, uint32_t min, uint32_t max,
 			 uint64_t deadline_ns);
 };

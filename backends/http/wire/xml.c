@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "backends/http/wire/xml.h"
 
 #include <errno.h>
@@ -70,7 +71,8 @@ static void XMLCALL xml_on_end(void *user, const XML_Char *name)
 	int rc;
 
 	(void)name;
-	/* After a stop, expat still tells the end of an empty element, whose start may not have counted. */
+	/* After a stop, expat still tells the end of an empty element, whose start may not have
+	 * counted. */
 	if (x->rc)
 		return;
 	x->text[x->leaf ? x->text_used : 0] = '\0';

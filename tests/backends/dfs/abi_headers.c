@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Comparison of backends/dfs/abi.h with the headers of DAOS. It is compiled where they are
  * installed, and does not compile where the two differ. */
 #include <daos.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A container of the test library, for the tests of daos://. */
 #ifndef HAUL_TESTS_BACKENDS_DFS_CONTAINER_H
 #define HAUL_TESTS_BACKENDS_DFS_CONTAINER_H
@@ -7,7 +8,8 @@
 enum { DEPTH = 128 };
 #define STORE(more) "{\"uri\": \"daos://pool/cont/base\", \"library\": \"" TEST_DFS "\"" more "}"
 
-/* A pool with a container, in a folder that ends with the test; the library logs its calls there. */
+/* A pool with a container, in a folder that ends with the test; the library logs its calls
+ * there. */
 struct container {
 	char folder[64], log[80];
 	struct rig rig;

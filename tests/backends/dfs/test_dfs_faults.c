@@ -1,5 +1,6 @@
-/* Tests of daos:// over the test library, where the agent, the servers, rights or the container are not as they should be:
- * what is said, and that nothing crashes or waits for ever. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of daos:// over the test library, where the agent, the servers, rights or the container are
+ * not as they should be: what is said, and that nothing crashes or waits for ever. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,8 @@ static const char *faults_open(struct container *c, const char *json, struct sto
 	return NULL;
 }
 
-/* The agent ends while a store is open: the next store of the process says so, or works when it is back. */
+/* The agent ends while a store is open: the next store of the process says so, or works when it is
+ * back. */
 static void test_agent_ends_between_stores(void)
 {
 	struct store_process process = {0};
@@ -174,7 +176,8 @@ static void test_handles_go_bad(void)
 	container_end(&c);
 }
 
-/* A time-out of DAOS that comes later than the store's own is an error; before that, it is tried again. */
+/* A time-out of DAOS that comes later than the store's own is an error; before that, it is tried
+ * again. */
 static void test_timeout_of_the_store(void)
 {
 	static const struct {
@@ -204,8 +207,8 @@ static void test_timeout_of_the_store(void)
 	}
 }
 
-/* Reads, an open and a listing are under way when servers fall silent for ever. A stop gives all of them back, and nothing
- * waits for the library: not the requests, the queue, or the store. */
+/* Reads, an open and a listing are under way when servers fall silent for ever. A stop gives all of
+ * them back, and nothing waits for the library: not the requests, the queue, or the store. */
 static void servers_fall_silent(void)
 {
 	enum { READS = 20 };
@@ -244,15 +247,16 @@ static void servers_fall_silent(void)
 	CU_ASSERT_EQUAL(rig_do(&c.q, &other, REQ_STAT, 0, 0, NULL, NULL), -ECANCELED);
 	container_close(&c);
 	backends_process_end(&process);
-	/* What was left behind ends when servers are back; it stays open, which the library calls wrong. */
+	/* What was left behind ends when servers are back; it stays open, which the library calls
+	 * wrong. */
 	container_mark(&c, "hang", false);
 	usleep(50000);
 	unlink(c.log);
 	container_end(&c);
 }
 
-/* A queue that cannot be polled any more is ended, and its end waits for servers, even by force: its requests fail
- * nevertheless, and nobody waits. */
+/* A queue that cannot be polled any more is ended, and its end waits for servers, even by force:
+ * its requests fail nevertheless, and nobody waits. */
 static void the_end_of_a_queue_blocks(void)
 {
 	enum { READS = 3 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the files that daos:// keeps open, and of its client profiles, over the test library. */
 #include <errno.h>
 #include <pthread.h>

@@ -1,4 +1,6 @@
-/* Tests of opening the client library of DAOS: what is found, what is refused, and how it is said. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of opening the client library of DAOS: what is found, what is refused, and how it is
+ * said. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of daos:// over the test library: what is written is read, whatever the library does, and
  * nothing hangs. No DAOS is asked. */
 #include <errno.h>

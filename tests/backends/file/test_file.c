@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of file:// with psync, in a new folder below the working directory, which is the build's
  * and has a file system for direct I/O. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the page cache of file://: which pages of a file it holds, both in the working directory
  * (the build's, on a disk) and on tmpfs, from which nothing can be dropped. */
 #include <errno.h>

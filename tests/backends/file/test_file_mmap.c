@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the mmap engine: files that shrink while they are mapped, streams that are not copied,
  * and the engine that replaces it. test_file.c tests what it shares with psync. */
 #include <errno.h>

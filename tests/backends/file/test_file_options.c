@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the options of file:// and direct://: their effect as seen from outside, and which
  * combinations are refused. */
 #include <errno.h>

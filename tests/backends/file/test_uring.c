@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the uring engine of file://, in new folders on the build's file system and on tmpfs. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,6 @@
-/* One exchange over a transport, in turn with the server of script_server.h, and what came of it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One exchange over a transport, in turn with the server of script_server.h, and what came of
+ * it. */
 #ifndef HAUL_TESTS_BACKENDS_HTTP_CARRY_H
 #define HAUL_TESTS_BACKENDS_HTTP_CARRY_H
 
@@ -30,7 +32,8 @@ struct transport *carry_open(const struct transport_ops *ops, const struct clock
 			     uint64_t connect_ns);
 /* A GET whose body is kept. */
 struct exchange carry_get(char url[64], const char *host);
-/* Carries one exchange to its end. fake: the clock, which moves a tenth of a second at each turn; or NULL. */
+/* Carries one exchange to its end. fake: the clock, which moves a tenth of a second at each turn;
+ * or NULL. */
 void carry(struct transport *t, struct exchange *x, const struct script *s, struct clock *fake);
 
 #endif

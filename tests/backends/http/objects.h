@@ -1,4 +1,6 @@
-/* What the files of the test of object stores share: the store of HAUL_TEST_STORE, content of objects, and tests. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the test of object stores share: the store of HAUL_TEST_STORE, content of
+ * objects, and tests. */
 #ifndef HAUL_TESTS_BACKENDS_HTTP_OBJECTS_H
 #define HAUL_TESTS_BACKENDS_HTTP_OBJECTS_H
 

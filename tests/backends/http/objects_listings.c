@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Listings of an object store over HTTP: pages, parts, and uploads that nobody will end. */
 #include <errno.h>
 #include <stdio.h>
@@ -106,7 +107,8 @@ static int list_opened(struct queue *q, struct opened *o)
 	return rc;
 }
 
-/* An object whose length was unknown, and into which nothing was written, is empty and leaves no upload. */
+/* An object whose length was unknown, and into which nothing was written, is empty and leaves no
+ * upload. */
 static void check_empty_object(struct queue *q)
 {
 	static struct opened o;
@@ -122,8 +124,8 @@ static void check_empty_object(struct queue *q)
 	CU_ASSERT_EQUAL(rig_do(q, &empty, REQ_DELETE, 0, 0, NULL, NULL), 0);
 }
 
-/* Uploads that nobody will end, three of each object and one beside the folder, are found page by page, and dropped by
- * their ids, while the others stay. */
+/* Uploads that nobody will end, three of each object and one beside the folder, are found page by
+ * page, and dropped by their ids, while the others stay. */
 void objects_test_open_uploads(void)
 {
 	static struct opened o;

@@ -1,4 +1,6 @@
-/* A server in the thread of the test: it reads a request and then answers piece by piece, in turn with the transport. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A server in the thread of the test: it reads a request and then answers piece by piece, in turn
+ * with the transport. */
 #ifndef HAUL_TESTS_BACKENDS_HTTP_SCRIPT_SERVER_H
 #define HAUL_TESTS_BACKENDS_HTTP_SCRIPT_SERVER_H
 
@@ -8,7 +10,8 @@
 
 enum { PIECES = 4, HEAD_MAX = 64 << 10 };
 
-/* How the server's turn ends; EARLY: it keeps the connection, and answers as soon as it has the head of the request. */
+/* How the server's turn ends; EARLY: it keeps the connection, and answers as soon as it has the
+ * head of the request. */
 enum end { KEEP, CLOSE, RESET, EARLY };
 
 /* What the server does with each request. */

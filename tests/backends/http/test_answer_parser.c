@@ -1,5 +1,6 @@
-/* Tests of the parser of HTTP/1.1 answers: a table of answers with what becomes of them, each given whole and in pieces of
- * every small size. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the parser of HTTP/1.1 answers: a table of answers with what becomes of them, each given
+ * whole and in pieces of every small size. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,8 @@ struct given {
 	size_t left;
 };
 
-/* Gives the answer in pieces of this size, as a transport does that keeps what the parser leaves. */
+/* Gives the answer in pieces of this size, as a transport does that keeps what the parser
+ * leaves. */
 static struct outcome parse(const char *text, size_t n, enum http_method method, size_t piece)
 {
 	struct outcome o = {0};

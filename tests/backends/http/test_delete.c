@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of DeleteObjects: the exact bytes of the request for given keys, with its Content-MD5, and
  * the results that follow from answers. Also checksums against known vectors, and the headers that
  * carry them. */
@@ -63,8 +64,8 @@ static const char *header(const char *name)
 	return "";
 }
 
-/* The body is the same, however many of the supplied bytes are sent before the next are asked for, and
- * it has no byte more. */
+/* The body is the same, however many of the supplied bytes are sent before the next are asked for,
+ * and it has no byte more. */
 static void expect_body(const char *wanted)
 {
 	uint64_t n = strlen(wanted), bytes;

@@ -1,4 +1,6 @@
-/* Tests of the local end of connections and of dealing interfaces out to ranks, on the loopback interface. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the local end of connections and of dealing interfaces out to ranks, on the loopback
+ * interface. */
 #include "backends/http/interface.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of listings that make no progress, with pages as a server would send them, and of messages
  * that stay valid. */
 #include <errno.h>
@@ -258,8 +259,8 @@ static void begin_uploads(void)
 	listing.uploads = true;
 }
 
-/* The next page of uploads follows a key and an id, so an object with many uploads is no cycle. What the server lists
- * beside the folder is left out: it must not be dropped. */
+/* The next page of uploads follows a key and an id, so an object with many uploads is no cycle.
+ * What the server lists beside the folder is left out: it must not be dropped. */
 static void test_uploads(void)
 {
 	char after[SPLIT_NAME_BYTES];

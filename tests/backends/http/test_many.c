@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Thousands of small objects with 256 requests in flight, against a real server
  * (tests/servers/run.py): connections are reused, and memory does not grow with the number of
  * objects. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of object stores over HTTP, against a real server that tests/servers/run.py has started:
  * all operations, unusual keys, sizes around the limits. HAUL_TEST_STORE has the store's JSON (with
  * the "uri" of an existing, empty bucket or container). */

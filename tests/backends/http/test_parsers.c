@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of parsers for input from servers, files and users: heads of answers, XML, endpoints,
  * credentials. */
 #include <errno.h>

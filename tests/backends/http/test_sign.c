@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of signatures: the examples in Amazon's S3 documentation ("Authenticating Requests", with
  * the keys of that documentation), signatures for Azure computed by another program, and the
  * encodings that signatures need. */

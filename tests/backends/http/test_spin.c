@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of looking before sleeping: which waits look, as it succeeds always, never, or so often. */
 #include "backends/http/native/spin.h"
 #include "tests/unit.h"

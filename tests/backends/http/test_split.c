@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of splitting the names of a folder into parts: each name is in exactly one part, whatever
  * the names are. Numbered names are divided evenly, with few probes. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of stalled transfers: which transfers count as silent or slow, second by second on a
  * simulated clock. */
 #include "backends/http/wire/exchange.h"

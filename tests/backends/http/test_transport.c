@@ -1,5 +1,6 @@
-/* Tests of the transports: both have to come to the same end with whatever a server answers. test_transport_failures.c has
- * what goes wrong. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the transports: both have to come to the same end with whatever a server answers.
+ * test_transport_failures.c has what goes wrong. */
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -166,9 +167,9 @@ static void *place_good(struct exchange *x, uint64_t *n)
 #define TEN "0123456789"
 #define SIX OK "x: 4567\r\ncontent-length: 4\r\n\r\n"
 
-/* After two heads of one length, the transport guesses that the third is as long, and receives the body where it then
- * belongs, if the exchange names a place. Whatever comes instead, the answer is the same as without a guess, and so is
- * the one after it. */
+/* After two heads of one length, the transport guesses that the third is as long, and receives the
+ * body where it then belongs, if the exchange names a place. Whatever comes instead, the answer is
+ * the same as without a guess, and so is the one after it. */
 static void test_guessed_heads(void)
 {
 	static const struct script before = {{SIX "abcd"}, KEEP};
@@ -239,8 +240,8 @@ static void test_guessed_heads(void)
 	}
 }
 
-/* The server sends its pieces up to that one, and so many bytes come; then the transport has a few turns more. Returns whether
- * the exchange has ended. */
+/* The server sends its pieces up to that one, and so many bytes come; then the transport has a few
+ * turns more. Returns whether the exchange has ended. */
 static bool go_on(struct transport *t, const struct script *s, unsigned piece, uint64_t bytes)
 {
 	uint64_t hangs_ns = clock_kernel_ns() + HANGS_S * SECOND;
@@ -257,8 +258,8 @@ static bool go_on(struct transport *t, const struct script *s, unsigned piece, u
 	return ended;
 }
 
-/* In the midst of a long body few bytes wait for more, unless the buffer of the connection is small: until some time has
- * passed, or the end is near. */
+/* In the midst of a long body few bytes wait for more, unless the buffer of the connection is
+ * small: until some time has passed, or the end is near. */
 static void test_low_water(void)
 {
 	enum {
@@ -328,8 +329,9 @@ static bool server_is_acknowledged(void)
 	return info.tcpi_unacked == 0;
 }
 
-/* The first half of a short answer is acknowledged at once, because a server may hold back the second until then. Without that
- * the kernel does so for the first dozen segments of a connection only. */
+/* The first half of a short answer is acknowledged at once, because a server may hold back the
+ * second until then. Without that the kernel does so for the first dozen segments of a connection
+ * only. */
 static void test_acknowledges(void)
 {
 	enum { TIMES = 200 };
@@ -370,7 +372,8 @@ static void test_acknowledges(void)
 	}
 }
 
-/* To this host, a connection's send buffer is 1 MiB where the user may have so much, and what the kernel makes of it elsewhere. */
+/* To this host, a connection's send buffer is 1 MiB where the user may have so much, and what the
+ * kernel makes of it elsewhere. */
 static void test_local_buffer(void)
 {
 	static const struct script s = {{FOUR "abcd"}, KEEP};

@@ -1,5 +1,6 @@
-/* Tests of the transports: both have to fail in the same way with a server that answers badly, late or not at all, and for a
- * caller that wants no more. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the transports: both have to fail in the same way with a server that answers badly, late
+ * or not at all, and for a caller that wants no more. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -69,8 +70,8 @@ static void test_failures(void)
 	}
 }
 
-/* A server that answers before it has read all is heard, and its connection is not used again. One that claims success
- * then cannot be right. */
+/* A server that answers before it has read all is heard, and its connection is not used again. One
+ * that claims success then cannot be right. */
 static void test_early_answers(void)
 {
 	static const struct script refuses = {
@@ -151,8 +152,8 @@ static void test_ended_by_caller(void)
 	}
 }
 
-/* The server ends a kept connection, or sends what nobody asked for: the next exchange makes another connection. (libcurl
- * uses one with such bytes again, and the exchange breaks.) */
+/* The server ends a kept connection, or sends what nobody asked for: the next exchange makes
+ * another connection. (libcurl uses one with such bytes again, and the exchange breaks.) */
 static void test_kept_connection_ends(void)
 {
 	static const struct script says_more = {{FOUR "abcd", "more"}, KEEP};

@@ -1,5 +1,6 @@
-/* Tests of the transports with many connections: a thousand at the same time, which are used again, and thousands one after
- * the other, of which no descriptor stays open. The server is a thread. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the transports with many connections: a thousand at the same time, which are used again,
+ * and thousands one after the other, of which no descriptor stays open. The server is a thread. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>

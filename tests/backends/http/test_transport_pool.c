@@ -1,5 +1,6 @@
-/* Tests of the native transport's pool: connections that end in the same turn in which others are kept. The server is a
- * socket of this program. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the native transport's pool: connections that end in the same turn in which others are
+ * kept. The server is a socket of this program. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>

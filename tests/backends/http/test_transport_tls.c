@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the transports with TLS, whose server takes its turns in the same thread. */
 #include <errno.h>
 #include <openssl/err.h>
@@ -96,8 +97,8 @@ static void start(struct transport *t, struct exchange *x, enum http_method meth
 	t->ops->start(t, x);
 }
 
-/* Goes on until the exchange ends or so much of its body has come. fake: the clock, which moves a millisecond at each
- * turn; or NULL. Returns whether the exchange has ended. */
+/* Goes on until the exchange ends or so much of its body has come. fake: the clock, which moves a
+ * millisecond at each turn; or NULL. Returns whether the exchange has ended. */
 static bool go_on(struct transport *t, uint64_t until, struct clock *fake)
 {
 	uint64_t hangs_ns = clock_kernel_ns() + HANGS_S * SECOND;
@@ -155,7 +156,8 @@ static void test_good(void)
 	}
 }
 
-/* Makes the answer that large is: its head, and LARGE bytes behind it. Returns how long the head is. */
+/* Makes the answer that large is: its head, and LARGE bytes behind it. Returns how long the head
+ * is. */
 static size_t large_answer(const char *connection)
 {
 	size_t head = (size_t)snprintf(
@@ -165,8 +167,9 @@ static size_t large_answer(const char *connection)
 	return head;
 }
 
-/* A body of many records, more than a transport takes in one turn, on a connection that is kept or not. The native
- * transport's clock stands still: nothing may have to wait until it looks for what is late. */
+/* A body of many records, more than a transport takes in one turn, on a connection that is kept or
+ * not. The native transport's clock stands still: nothing may have to wait until it looks for what
+ * is late. */
 static void test_large(void)
 {
 	struct clock still;
@@ -201,8 +204,8 @@ static void few_turns(struct transport *t)
 	}
 }
 
-/* The server sends few bytes at a time, for longer than a stall lasts, after so many. They wait until some time has passed, or
- * are received while the clock stands still. */
+/* The server sends few bytes at a time, for longer than a stall lasts, after so many. They wait
+ * until some time has passed, or are received while the clock stands still. */
 static void trickle(struct transport *t, uint64_t after, struct clock *fake, bool waits)
 {
 	enum { FEW = 1000, SLOW_S = 90 };
@@ -237,9 +240,9 @@ static void near_end(struct transport *t, struct clock *fake, bool waits)
 	CU_ASSERT_FALSE_FATAL(go_on(t, LARGE - LAST + 1, NULL));
 }
 
-/* In the midst of a long body the native transport lets some bytes wait, so that it is woken less often, unless the buffer of
- * the connection is small. It takes them nevertheless when nothing has come for a while, so that a slow server is not held to
- * be silent. */
+/* In the midst of a long body the native transport lets some bytes wait, so that it is woken less
+ * often, unless the buffer of the connection is small. It takes them nevertheless when nothing has
+ * come for a while, so that a slow server is not held to be silent. */
 static void test_low_water(void)
 {
 	enum { FAST = 2 << 20, NEARLY = FAST - (1 << 18), ROOM = 512 << 10 };
@@ -338,8 +341,9 @@ static void test_no_tls(void)
 	}
 }
 
-/* A body that lasts until the connection ends is whole only if TLS says that it is over: anybody on the way can end a
- * connection. libcurl 7.88 has OpenSSL ignore that, so only the native transport refuses a body that was cut. */
+/* A body that lasts until the connection ends is whole only if TLS says that it is over: anybody on
+ * the way can end a connection. libcurl 7.88 has OpenSSL ignore that, so only the native transport
+ * refuses a body that was cut. */
 static void test_ends(void)
 {
 	for (int k = 0; k < 3; k++) {
@@ -358,7 +362,8 @@ static void test_ends(void)
 	}
 }
 
-/* Later connections to a host go on with the session of an earlier one; those to another host do not, whoever answers. */
+/* Later connections to a host go on with the session of an earlier one; those to another host do
+ * not, whoever answers. */
 static void test_sessions(void)
 {
 	struct transport *t;
@@ -379,7 +384,8 @@ static void test_sessions(void)
 	tls_server_stop(&server);
 }
 
-/* Both transports ask first for AES with 128 bits; a server that does not have it gets what it has. */
+/* Both transports ask first for AES with 128 bits; a server that does not have it gets what it
+ * has. */
 static void test_suites(void)
 {
 	static const struct {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/backends/http/tls_server.h"
 
 #include <arpa/inet.h>
@@ -14,7 +15,8 @@
 
 #include "tests/unit.h"
 
-/* A certificate that signs itself, for these names; it is written to the file, too. "CN:NAME": the name stands in its subject alone. */
+/* A certificate that signs itself, for these names; it is written to the file, too. "CN:NAME": the
+ * name stands in its subject alone. */
 static void certificate_make(struct tls_server *s, const char *names)
 {
 	bool alone = strncmp(names, "CN:", 3) == 0;

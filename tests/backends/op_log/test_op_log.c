@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the operation log: its rows, the records it drops, its options, and errors of its
  * file. */
 #include <errno.h>
@@ -294,7 +295,8 @@ static void test_refusals(void)
 	CU_ASSERT_EQUAL(op_log_open(&again, &o, &err), -ENOENT);
 }
 
-/* A file that may not grow stands for a full disk: it loses rows of the log, but no request fails. A device is no log. */
+/* A file that may not grow stands for a full disk: it loses rows of the log, but no request fails.
+ * A device is no log. */
 static void test_a_file_that_takes_no_more(void)
 {
 	struct op_log_options o = {

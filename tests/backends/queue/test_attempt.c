@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of attempts: retries, the endpoints that they use, and what is counted, on a backend that
  * was made for this test. */
 #include <errno.h>

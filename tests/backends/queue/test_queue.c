@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the queue, above two backends that were made for this test: one completes requests in
  * submit, as a script says; the other completes them later, in reverse order. */
 #include <errno.h>

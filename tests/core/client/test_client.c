@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the client-side time series: how rows are made of readings, and how they are folded. */
 #include <CUnit/CUnit.h>
 #include <stdlib.h>

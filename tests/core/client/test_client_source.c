@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the parsers of /proc, on recorded and made-up texts and trees of files
  * (tests/fixtures/client/README.md), against values that were determined by hand. The argument is
  * the folder of the fixtures. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the payload and of its code paths, which must all produce the same bytes. */
 #include <CUnit/CUnit.h>
 #include <errno.h>

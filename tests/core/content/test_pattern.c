@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of patterns: the ratios hold in every 4 KiB, repeated blocks are where they should be, and
  * one wrong byte is found anywhere. */
 #include "core/content/pattern.h"

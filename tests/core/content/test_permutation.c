@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the keyed permutation: it is bijective, and its orders are random. */
 #include <CUnit/CUnit.h>
 #include <stdlib.h>

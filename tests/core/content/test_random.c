@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of random draws: mean and deviation, bounds, and independence. */
 #include <CUnit/CUnit.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of groups of threads: the contract of core/group/group.h, with 1 to 64 ranks. CUnit's
  * assertions are not thread-safe, so a rank returns the negated line of the first check that
  * failed. */
@@ -191,7 +192,8 @@ struct letter {
 	uint64_t from, number, channel;
 };
 
-/* Takes all letters of a channel; got: by sender. Returns how many, or -1 where one was not the next of its sender. */
+/* Takes all letters of a channel; got: by sender. Returns how many, or -1 where one was not the
+ * next of its sender. */
 static int take_letters(struct group *g, uint32_t channel, uint64_t *got)
 {
 	struct letter l;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sample job schema: see sample_schema.h. */
 #include "tests/core/job/sample_schema.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sample job schema for tests of core: the keys of real jobs, in tables that belong to the
  * tests. */
 #ifndef HAUL_TESTS_CORE_JOB_SAMPLE_SCHEMA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of parsing, changing and printing jobs, with the sample schema. */
 #include <cjson/cJSON.h>
 #include <errno.h>

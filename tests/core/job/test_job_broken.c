@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of broken jobs: each is refused with exactly this sentence, and the job is empty
  * afterwards. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Phases that run together: how a job names them, what is refused, and that the printed job is the
  * same. */
 #include <errno.h>

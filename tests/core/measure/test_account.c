@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of time accounts: they add up to the wall time, whatever is charged to whom. */
 #include "core/measure/account.h"
 #include "tests/unit.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of figures: what a quotient is worth, when it is unknown, and how its formula reads. */
 #include <CUnit/CUnit.h>
 #include <math.h>

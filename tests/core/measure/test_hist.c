@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the latency histogram: its error bounds, its quantiles, and that merging equals
  * recording all. */
 #include <CUnit/CUnit.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of tallies, tables, timelines and steps. */
 #include <CUnit/CUnit.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/core/option/sample_options.h"
 
 #include <cjson/cJSON.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Option tables with every kind of option, for the tests of options. */
 #ifndef HAUL_TESTS_CORE_OPTION_SAMPLE_OPTIONS_H
 #define HAUL_TESTS_CORE_OPTION_SAMPLE_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of option tables: parsing, defaults, bounds, presets and messages. */
 #include <cjson/cJSON.h>
 #include <errno.h>

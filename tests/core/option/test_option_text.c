@@ -1,4 +1,6 @@
-/* Tests of option tables as text: printing as JSON, schema, reference, lists, and the nearest name. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of option tables as text: printing as JSON, schema, reference, lists, and the nearest
+ * name. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>

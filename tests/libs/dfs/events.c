@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Event queues of the test library. A request waits in its queue until its time has come, and is
  * carried out by the thread that polls the queue. */
 #include <errno.h>

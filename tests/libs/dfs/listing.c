@@ -1,6 +1,7 @@
-/* Listings of the test library. A folder has HAUL_DFS_ANCHORS anchors, among which its names are divided. An
- * entry may come with the end of its anchor, and every other call that is not the last gives fewer
- * entries than it was asked for, even none: both are allowed, and libdfs does both. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Listings of the test library. A folder has HAUL_DFS_ANCHORS anchors, among which its names are
+ * divided. An entry may come with the end of its anchor, and every other call that is not the last
+ * gives fewer entries than it was asked for, even none: both are allowed, and libdfs does both. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

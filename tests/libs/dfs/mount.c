@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Connections of the test library: starting, mounting, and handing a mount to other processes. */
 #include <errno.h>
 #include <fcntl.h>

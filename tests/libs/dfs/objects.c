@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files and folders of the test library. */
 #include <errno.h>
 #include <fcntl.h>
@@ -247,7 +248,8 @@ int dfs_obj_get_info(struct dfs_mount *mount, struct dfs_object *object,
 {
 	(void)mount;
 	test_hang();
-	/* DAOS 2.4 has two members, the first of which is, of a folder, the class of what is made there. */
+	/* DAOS 2.4 has two members, the first of which is, of a folder, the class of what is made
+	 * there. */
 	if (test_old()) {
 		info->object_class =
 			S_ISDIR(object->mode) ? classes[CLASS_SX].id : object->object_class;

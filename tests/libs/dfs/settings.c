@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings of the test library: delays, faults and the log, from the environment. */
 #include <errno.h>
 #include <fcntl.h>

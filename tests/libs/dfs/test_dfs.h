@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Test library with the interface of libdfs over a directory. It is no DAOS: it shows that haul
  * keeps to the interface, and lets tests cause what a real one does only now and then.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/libs/doubles/fake_clock.h"
 
 void clock_init_fake(struct clock *c, uint64_t start_ns)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Groups of threads: see thread_group.h. The ranks of a group share a team (thread_team.h). Each
  * rank holds a seat in it, which contains its struct group. */
 #include "tests/libs/doubles/thread_group.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Groups whose ranks are threads of one process: 64 ranks without MPI, or one rank alone. */
 #ifndef HAUL_TESTS_THREAD_GROUP_H
 #define HAUL_TESTS_THREAD_GROUP_H

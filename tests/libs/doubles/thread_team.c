@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Team of a thread group: see thread_team.h. */
 #include "tests/libs/doubles/thread_team.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Team: what the ranks of a thread group share. It holds a lock, a condition, one round of
  * collective calls and one of status, messages, letters, and blocks. For thread_group.c only.
  *
@@ -67,7 +68,8 @@ int team_send(struct team *t, uint32_t from, uint32_t to, const void *data, size
 int team_receive(struct team *t, uint32_t from, uint32_t to, void *data, size_t bytes);
 bool team_arrived(struct team *t, uint32_t from, uint32_t to);
 
-/* Letters of core/group/group.h. A rank has at most TEAM_LETTERS of a channel that it has not taken. */
+/* Letters of core/group/group.h. A rank has at most TEAM_LETTERS of a channel that it has not
+ * taken. */
 enum { TEAM_LETTERS = 16 };
 int team_post(struct team *t, uint32_t from, uint32_t to, uint32_t channel, const void *data,
 	      size_t bytes);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A trace in memory, in place of a file. */
 #ifndef HAUL_TESTS_LIBS_DOUBLES_TRACE_MEMORY_H
 #define HAUL_TESTS_LIBS_DOUBLES_TRACE_MEMORY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loading of a node's topology from the fixtures: see node_load.h. */
 #include "tests/plan/pin/node_load.h"
 

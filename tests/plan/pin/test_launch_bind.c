@@ -1,4 +1,6 @@
-/* Tests of a launcher's binding: what its list gives each rank, and how `haul topo --bind` shows it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of a launcher's binding: what its list gives each rank, and how `haul topo --bind` shows
+ * it. */
 #include "plan/pin/launch_bind.h"
 
 #include <stdio.h>

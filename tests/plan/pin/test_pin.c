@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of core slices, on synthetic topologies, so that the machine of the test does not
  * matter. */
 #include <stdlib.h>

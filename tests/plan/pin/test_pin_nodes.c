@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of core lists on whole nodes. The topologies in tests/fixtures/topologies are generated,
- * not recorded (see fixtures/topologies/make.py there). The expected lists for Aurora are those of ALCF's user
- * guides. */
+ * not recorded (see fixtures/topologies/make.py there). The expected lists for Aurora are those of
+ * ALCF's user guides. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

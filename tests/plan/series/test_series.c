@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of series: how sweeps are divided, combined and refused, and which data sets a series has
  * already made. */
 #include <errno.h>
@@ -50,7 +51,8 @@ static void test_combinations(void)
 	series_free(&s);
 }
 
-/* Runs of two combinations with one warm-up and two repeats each, one combination after the other or in turn. */
+/* Runs of two combinations with one warm-up and two repeats each, one combination after the other
+ * or in turn. */
 static void test_order(void)
 {
 	static const char *const sweeps[] = {"train.batch=2,4"};

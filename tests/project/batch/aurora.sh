@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Job scripts for PBS and Aurora, run with stand-ins for PBS, PALS and DAOS: the qsub command in
 # their headers works, bind lists fit any number of ranks, the time limit comes from qstat, the DAOS
 # container is made and recorded, dfuse mounts only on nodes that answer, and the scaling series

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Job scripts of all schedulers, run with stand-ins for launchers and schedulers: one launch asks
 # all nodes, broken nodes are left out with the reason, each mistake is reported by one sentence,
 # signals reach the ranks, the exit status is kept, results of an earlier run of the same job stay,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2317  # variables and functions are for the tests that source this
 # Stand-ins for launchers, schedulers and dfuse, and functions that run a job script with them. The

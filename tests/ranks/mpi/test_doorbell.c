@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the doorbell, between two of them in one process: a ring ends a nap, and only calls of
  * those who were told the address count. The nap that must be ended would exceed the time of the
  * test. */
@@ -64,7 +65,8 @@ static void test_strangers_do_not_count(void)
 	doorbell_close(&there);
 }
 
-/* Without a network, or when the other side has none, nobody is rung, and a sleep is a plain nap. */
+/* Without a network, or when the other side has none, nobody is rung, and a sleep is a plain
+ * nap. */
 static void test_no_network(void)
 {
 	const struct doorbell_address nowhere = {.bytes = 0};

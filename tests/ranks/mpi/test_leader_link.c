@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the messages between the first ranks of nodes, each rank as such a one: rounds give the
  * same on all, and a message comes with a ring that ends a nap. Run by mpiexec with two ranks or
  * more. The sum of all failures decides the exit status of every rank. */

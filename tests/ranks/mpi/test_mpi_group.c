@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of groups on MPI: they keep the contract of groups with any number of ranks. Run by
  * mpiexec. Each rank checks for itself, and the sum of all failures decides the exit status of
  * every rank. */
@@ -80,7 +81,8 @@ static void test_messages(struct group *g)
 	expect(!group_arrived(g, before), "no message after the receive");
 }
 
-/* Each rank posts so many letters to each of the next three ranks on both channels, while it takes what comes. */
+/* Each rank posts so many letters to each of the next three ranks on both channels, while it takes
+ * what comes. */
 static void test_letters(struct group *g)
 {
 	enum { EACH = 100, NEXT = 3 };

@@ -1,5 +1,6 @@
-/* Tests of polite progress: a blocking call of MPI sleeps where the node is crowded, and a poll of haul's own never does.
- * Run by mpiexec on two ranks. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of polite progress: a blocking call of MPI sleeps where the node is crowded, and a poll of
+ * haul's own never does. Run by mpiexec on two ranks. */
 #include <mpi.h>
 #include <stdio.h>
 #include <sys/resource.h>

@@ -1,5 +1,6 @@
-/* Tests of the stall watch, on a clock of their own: who stands still, who says that it waits, and who only seems to
- * do so because the watcher was away. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the stall watch, on a clock of their own: who stands still, who says that it waits, and
+ * who only seems to do so because the watcher was away. */
 #include "ranks/mpi/stall_watch.h"
 #include "tests/unit.h"
 
@@ -109,7 +110,8 @@ static void test_stopped_while_it_waits(void)
 	CU_ASSERT_EQUAL(c.last, STALL_SILENT);
 }
 
-/* The watcher was stopped, or between two phases: what it has not seen it does not blame on others. */
+/* The watcher was stopped, or between two phases: what it has not seen it does not blame on
+ * others. */
 static void test_watcher_was_away(void)
 {
 	struct case_watch c;

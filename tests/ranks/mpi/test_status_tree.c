@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the barrier between nodes in virtual time: the status tree (core/group/status_tree.h)
  * and the rule by which leaders wait (ranks/mpi/wait_share.h) run as on MPI, over a simulated
  * network on which leaders also ring each other's doorbells. Each leader stands for a node of some
@@ -25,7 +26,8 @@ enum {
 	BOARD_NS = 2000      /* from the leader's exit to its ranks' exit */
 };
 
-/* A message of a round between two leaders, which arrives at at_ns, and the ring that follows it. */
+/* A message of a round between two leaders, which arrives at at_ns, and the ring that follows
+ * it. */
 struct message {
 	uint64_t round, at_ns;
 	uint64_t taken_ns; /* 0: it has not been taken */
@@ -65,8 +67,8 @@ static void leader_spend(struct leader *l, uint64_t processor_ns)
 	l->spent_ns += processor_ns;
 }
 
-/* As ranks/mpi/leader_link.c does it. last: the latest message from that neighbour, which is of this round
- * where the neighbour is a child. */
+/* As ranks/mpi/leader_link.c does it. last: the latest message from that neighbour, which is of
+ * this round where the neighbour is a child. */
 static bool leader_rings(const struct leader *l, const struct message *last, bool child,
 			 const struct status *s)
 {
@@ -455,7 +457,8 @@ static void test_leaders_keep_their_share(void)
 }
 
 /* Processor time that a rank with the share of so many ranks spends on waiting, as a share of a
- * core. Each step has 5 ms of compute and 2 ms of waiting; a nap with its look costs nap_cost_ns. */
+ * core. Each step has 5 ms of compute and 2 ms of waiting; a nap with its look costs
+ * nap_cost_ns. */
 static double share_spent(uint32_t ranks, uint64_t nap_cost_ns)
 {
 	uint64_t now_ns = 1, spent_ns = 0;
@@ -485,7 +488,8 @@ static double share_spent(uint32_t ranks, uint64_t nap_cost_ns)
 	return (double)spent_ns / (double)now_ns;
 }
 
-/* However long it waits, and whatever a nap costs on its machine, a rank spends no more than its share. */
+/* However long it waits, and whatever a nap costs on its machine, a rank spends no more than its
+ * share. */
 static void test_the_share_is_kept(void)
 {
 	static const uint32_t ranks[] = {1, 2, 4, 6, 12, 24};
@@ -497,8 +501,8 @@ static void test_the_share_is_kept(void)
 				  (double)ranks[i] / WAIT_SHARE + 0.003);
 }
 
-/* While a rank looks, others may have the core, so that it uses little of it. Yet it looks no longer
- * than its share lasts. */
+/* While a rank looks, others may have the core, so that it uses little of it. Yet it looks no
+ * longer than its share lasts. */
 static void test_looking_counts_in_full(void)
 {
 	enum { COMPUTE_NS = 4200000, WAITED_NS = 60000, SAVED_NS = COMPUTE_NS / WAIT_SHARE };

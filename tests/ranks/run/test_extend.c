@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests that an extension of haul is one line in one table. This program's own kind of phase has an
  * option, measures, an account, a figure, histograms, tables, targets and a phase within it. A run
  * with it is complete in results.h5, in the report as JSON and as text, in the schema of jobs, and

@@ -1,5 +1,6 @@
-/* Tests of the lines of --live: one for each second, with what other phases do; lines for which a pipe has no room are left out
- * whole, and never waited for; nobody reads them any more. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the lines of --live: one for each second, with what other phases do; lines for which a
+ * pipe has no room are left out whole, and never waited for; nobody reads them any more. */
 #include "ranks/run/live.h"
 
 #include <cjson/cJSON.h>
@@ -16,8 +17,8 @@
 
 #define SECOND 1000000000ull
 
-/* Figures of a run go into a pipe of the least size. Neither end waits, so a line that is written although there is no room fails
- * at once. */
+/* Figures of a run go into a pipe of the least size. Neither end waits, so a line that is written
+ * although there is no room fails at once. */
 struct fixture {
 	struct live live;
 	struct log log;
@@ -149,7 +150,8 @@ static void phases_at_once(void)
 	end(x);
 }
 
-/* Nobody reads for a long time: the first lines are there, whole, the others are lost, and later ones come again. */
+/* Nobody reads for a long time: the first lines are there, whole, the others are lost, and later
+ * ones come again. */
 static void full_pipe(void)
 {
 	enum { LINES = 2000 };

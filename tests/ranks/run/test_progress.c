@@ -1,4 +1,6 @@
-/* Tests of the text of the progress line: what it tells of a training, of files that are made, and of files that are removed. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the text of the progress line: what it tells of a training, of files that are made, and
+ * of files that are removed. */
 #include "ranks/run/progress.h"
 
 #include <math.h>

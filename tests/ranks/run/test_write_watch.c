@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Time limit of a write of results: a fixed part, and what the bytes take at the least rate. */
 #include "ranks/run/state.h"
 #include "tests/unit.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A headless Chromium, driven by its own protocol (DevTools) over two pipes: no driver and no port is needed."""
 import base64
 import fcntl

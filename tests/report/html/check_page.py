@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pages of haul report --html and haul plan --html in a browser: no errors and no requests; the pixels of each chart; the values below a chart
 are those of haul report --json; nothing is wider than a phone; contrasts; drawn within two seconds of processor.
 

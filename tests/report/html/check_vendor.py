@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The library that draws the charts: the files are those of its release, by their SHA-256, its licence is beside them and in
 the page, and nothing else lies there."""
 import hashlib

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Made-up results files: see made_file.h. */
 #include "tests/report/html/made_file.h"
 

@@ -1,5 +1,6 @@
-/* Made-up results files for pages: of any number of runs, ranks and nodes, whose figures a test can compute; and one in
- * which nothing is a number. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Made-up results files for pages: of any number of runs, ranks and nodes, whose figures a test can
+ * compute; and one in which nothing is a number. */
 #ifndef HAUL_TESTS_REPORT_HTML_MADE_FILE_H
 #define HAUL_TESTS_REPORT_HTML_MADE_FILE_H
 
@@ -18,7 +19,8 @@ struct made_shape {
 	bool hists, failures;
 };
 
-/* Rank r waited for storage r + 1 ms in a phase of 10 s, and computed for half of the rest: rank 3 waited 5 s. */
+/* Rank r waited for storage r + 1 ms in a phase of 10 s, and computed for half of the rest: rank 3
+ * waited 5 s. */
 #define MADE_SECONDS 10
 enum { MADE_SLOW_RANK = 3 };
 double made_wait_s(uint64_t rank);

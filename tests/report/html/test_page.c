@@ -1,5 +1,7 @@
-/* Tests of the page of haul report --html: its data are those of haul report --json, it stays within its bounds, and what
- * a file says cannot become a part of the page. What a browser makes of it is in tests/report/html/check_page.py. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the page of haul report --html: its data are those of haul report --json, it stays
+ * within its bounds, and what a file says cannot become a part of the page. What a browser makes of
+ * it is in tests/report/html/check_page.py. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
@@ -16,7 +18,8 @@ enum { PAGE_BYTES_MAX = 3 << 20 };
 
 static const struct report_options plain = {0};
 
-/* The data of a page. They are as they stand in the page: JSON, in which "<" is written as \u003c. */
+/* The data of a page. They are as they stand in the page: JSON, in which "<" is written as
+ * \u003c. */
 static cJSON *page_data_of(const char *page)
 {
 	static const char mark[] = "type=\"application/json\">";
@@ -310,7 +313,8 @@ static cJSON *plan_part(int table_rows)
 	return part;
 }
 
-/* The page of a plan is bounded: tables of ranks are cut, and combinations without room have only their tables. */
+/* The page of a plan is bounded: tables of ranks are cut, and combinations without room have only
+ * their tables. */
 static void plan_page(void)
 {
 	enum { PARTS = 2000, ROWS = 100 };
@@ -342,7 +346,8 @@ static void plan_page(void)
 	cJSON_Delete(data);
 }
 
-/* No page is written over a results file, and none over anything when the results cannot be read. */
+/* No page is written over a results file, and none over anything when the results cannot be
+ * read. */
 static void refusals(void)
 {
 	const char *const results[] = {"test_page_results.h5"};

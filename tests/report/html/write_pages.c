@@ -1,5 +1,6 @@
-/* Writes made-up pages into a folder, for tests in a browser: each page NAME.html with the JSON of its phases beside it,
- * NAME.json. write_pages FOLDER [NAME]: all of them, or one */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes made-up pages into a folder, for tests in a browser: each page NAME.html with the JSON of
+ * its phases beside it, NAME.json. write_pages FOLDER [NAME]: all of them, or one */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,6 @@
-/* Tests of what the report says about key-value caches, as text and as JSON, on figures with a known answer. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of what the report says about key-value caches, as text and as JSON, on figures with a
+ * known answer. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of client-side verdicts, on rows with a known answer: which node was the limit, and what
  * the report says about it. */
 #include <math.h>

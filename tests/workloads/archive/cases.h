@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of tensors that the tests of archives use. */
 #ifndef HAUL_TESTS_WORKLOADS_ARCHIVE_CASES_H
 #define HAUL_TESTS_WORKLOADS_ARCHIVE_CASES_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Archives of tensors are read by others than haul: torch's by Python's zipfile and pickle, and by a reader of its records
 that is written here; safetensors by JSON and offsets. Names, types, shapes and bytes are compared with the raw archive's.
 The pickle of torch is, byte by byte, the one that Python's own pickler makes of the same objects.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of archives: every kind with every set of tensors of cases.h. */
 #include "workloads/archive/archive.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the reader of safetensors' headers and of a model's index. */
 #include "workloads/archive/safetensors_read.h"
 

@@ -1,6 +1,8 @@
-/* Writes archives of all kinds into a folder, for check_archives.py: CASE.KIND, whose key is that of the case's number,
- * and CASE.tensors with a line per tensor: name, tab, type, tab, bytes, tab, dimensions. Of a huge archive only the framing
- * and the small tensors are written; the rest is a hole. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes archives of all kinds into a folder, for check_archives.py: CASE.KIND, whose key is that
+ * of the case's number, and CASE.tensors with a line per tensor: name, tab, type, tab, bytes, tab,
+ * dimensions. Of a huge archive only the framing and the small tensors are written; the rest is a
+ * hole. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fixture for phases "checkpoint": see checkpoint_fixture.h. */
 #include "tests/workloads/checkpoint/checkpoint_fixture.h"
 

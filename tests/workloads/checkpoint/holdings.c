@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/workloads/checkpoint/holdings.h"
 
 #include <stdio.h>
@@ -86,8 +87,9 @@ static void hold_weights(struct holdings *h, const struct mesh_place *p)
 	CU_ASSERT_EQUAL(base, h->parameters);
 }
 
-/* The same of models with experts, compressed keys or an embedding without a head, whose tensors are many: which they are is
- * the program's own word, which other tests compare with published files; how they are cut is not. */
+/* The same of models with experts, compressed keys or an embedding without a head, whose tensors
+ * are many: which they are is the program's own word, which other tests compare with published
+ * files; how they are cut is not. */
 static void hold_listed_weights(struct holdings *h, const struct mesh_place *p)
 {
 	static const struct mesh whole = {1, 1, 1, 0};

@@ -1,8 +1,10 @@
-/* Holdings: what each rank of a mesh holds of a model, element by element. A slow model, which shares no formula with the
- * program but those of layers per stage and of the number of parameters.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Holdings: what each rank of a mesh holds of a model, element by element. A slow model, which
+ * shares no formula with the program but those of layers per stage and of the number of parameters.
  *
- * Each element has a label: 0 ... P - 1 those of the weights, tensor by tensor in the order of layers; P ... 4P - 1 the
- * optimizer's states of the parameters; after them the small states, rank by rank. */
+ * Each element has a label: 0 ... P - 1 those of the weights, tensor by tensor in the order of
+ * layers; P ... 4P - 1 the optimizer's states of the parameters; after them the small states, rank
+ * by rank. */
 #ifndef HAUL_TESTS_WORKLOADS_CHECKPOINT_HOLDINGS_H
 #define HAUL_TESTS_WORKLOADS_CHECKPOINT_HOLDINGS_H
 
@@ -36,7 +38,8 @@ uint64_t holdings_state_index(const struct mesh *mesh, const struct mesh_place *
 /* Whether a rank writes that tensor of it. */
 bool holdings_written(const struct mesh *mesh, uint64_t rank, const struct labels *t);
 
-/* Which labels nobody wrote (the caller's to free): what the divisions leave over, whose number is asserted. */
+/* Which labels nobody wrote (the caller's to free): what the divisions leave over, whose number is
+ * asserted. */
 uint8_t *holdings_lost(const struct holdings *h);
 
 #endif

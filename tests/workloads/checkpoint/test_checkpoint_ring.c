@@ -1,8 +1,9 @@
-/* Tests of the ring of the phase "checkpoint": whatever the numbers of fillers, writers, readers and chunks in the ring,
- * and in whatever order the store answers, every byte is read back right; also where all bytes are in memory before the
- * first is written. The store of this test is mem:// behind
- * channels that hold requests back and complete them in any order. It takes the bytes of a write only when it completes
- * the write, so a chunk that is filled again too early is found. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the ring of the phase "checkpoint": whatever the numbers of fillers, writers, readers
+ * and chunks in the ring, and in whatever order the store answers, every byte is read back right;
+ * also where all bytes are in memory before the first is written. The store of this test is mem://
+ * behind channels that hold requests back and complete them in any order. It takes the bytes of a
+ * write only when it completes the write, so a chunk that is filled again too early is found. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -89,7 +90,8 @@ static void late_make(struct backend_ops *ops, const char *scheme)
 	ops->reap = late_reap;
 }
 
-/* About 430 chunks: per rank, a file of the optimizer with 3 quarters of them, and files of weights. */
+/* About 430 chunks: per rank, a file of the optimizer with 3 quarters of them, and files of
+ * weights. */
 #define SHAPE \
 	"\"model\": {\"vocabulary\": 1000, \"hidden\": 64, \"feed_forward\": 128, \"layers\": 3, " \
 	"\"heads\": 8, \"kv_heads\": 8}, \"chunk\": 4096, "
@@ -234,7 +236,8 @@ static void test_every_held_shard(void)
 		expect_held(&rings[i]);
 }
 
-/* No address space has 1 PiB. With ZeRO 0 only rank 0 needs it, and the other rank, whose threads write already, ends, too. */
+/* No address space has 1 PiB. With ZeRO 0 only rank 0 needs it, and the other rank, whose threads
+ * write already, ends, too. */
 static void test_memory_that_is_not_there(void)
 {
 	static const char *const phases[] = {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the times of the phase "checkpoint", in virtual time and on stores that take a known time: how long a
  * checkpoint takes, computed by hand from bandwidths and from the latencies of begin and commit, and in which accounts
  * every rank's time is.
@@ -41,11 +42,13 @@ enum { ANY = -1 };
 
 struct known {
 	struct checkpoint_case what;
-	/* Of all ranks, per checkpoint: read back, and written beside that to fill up regions of a shared file. */
+	/* Of all ranks, per checkpoint: read back, and written beside that to fill up regions of a
+	 * shared file. */
 	uint64_t bytes, padding;
 	/* How long a checkpoint takes, written and read. ANY: not known. */
 	double write_ms, read_ms;
-	/* Of rank 0, of all checkpoints: in begins, commits and opens, moving bytes, and waiting for other ranks. */
+	/* Of rank 0, of all checkpoints: in begins, commits and opens, moving bytes, and waiting
+	 * for other ranks. */
 	double open_ms, transfer_ms, ranks_ms;
 };
 
@@ -57,7 +60,8 @@ static const struct known cases[] = {
 	/* Three checkpoints, with pauses that count nowhere. */
 	{{RANK_RATE("100 MB/s") LATENCIES, RING FLAT "\"count\": 3, \"pause\": \"500 ms\", " ZERO3, .ranks = 2},
 	 40000000, 0, 20 + 200 + 30, 10 + 200, 3 * 60, 3 * 400, 0},
-	/* Four ranks share 100 MB/s: 80 MB in turn, all on one node, or half of them on each of two. */
+	/* Four ranks share 100 MB/s: 80 MB in turn, all on one node, or half of them on each of
+	 * two. */
 	{{RATE("100 MB/s") LATENCIES, RING FLAT ONE ZERO3, .ranks = 4},
 	 80000000, 0, 20 + 800 + 30, 10 + 800, 60, 1600, 0},
 	{{RATE("100 MB/s") LATENCIES, RING FLAT ONE ZERO3, .ranks = 4, .nodes = 2},
@@ -68,35 +72,39 @@ static const struct known cases[] = {
 	/* A file of weights and one of the optimizer, one after the other. */
 	{{RANK_RATE("10 MB/s") LATENCIES, RING MODEL ONE ZERO1, .ranks = 1},
 	 7015800, 0, 2 * 50 + 701.58, 2 * 10 + 701.58, 2 * 60, 2 * 701.58, 0},
-	/* Two writers begin both files at once and share the bandwidth; the optimizer's file is committed last. Two
-	 * readers share each file, and both open it. A reader opens the second file while the other one still moves
-	 * bytes of the first file, so only the first open costs time. */
+	/* Two writers begin both files at once and share the bandwidth; the optimizer's file is
+	 * committed last. Two readers share each file, and both open it. A reader opens the second
+	 * file while the other one still moves bytes of the first file, so only the first open
+	 * costs time. */
 	{{RANK_RATE("10 MB/s") LATENCIES, RING MODEL ONE ZERO1 ", \"writers\": 2, \"readers\": 2", .ranks = 1},
 	 7015800, 0, 50 + 701.58, 10 + 701.58, ANY, ANY, 0},
-	/* Six layers' files and the optimizer's, without a limit of bandwidth: one, two and seven at once. */
+	/* Six layers' files and the optimizer's, without a limit of bandwidth: one, two and seven
+	 * at once. */
 	{{"\"sim://s\"" LATENCIES, RING MODEL ONE ZERO1 LAYER, .ranks = 1},
 	 7015800, 0, 7 * 50, 7 * 10, 7 * 60, 0, 0},
 	{{"\"sim://s\"" LATENCIES, RING MODEL ONE ZERO1 LAYER ", \"writers\": 2", .ranks = 1},
 	 7015800, 0, 4 * 50, 7 * 10, ANY, 0, 0},
 	{{"\"sim://s\"" LATENCIES, RING MODEL ONE ZERO1 LAYER ", \"writers\": 7", .ranks = 1},
 	 7015800, 0, 50, 7 * 10, ANY, 0, 0},
-	/* Two tensor ranks, each with one file: 501,400 bytes of weights (both have the norms whole), and 3 * 4 *
-	 * (250,350 + 500) of the optimizer. */
+	/* Two tensor ranks, each with one file: 501,400 bytes of weights (both have the norms
+	 * whole), and 3 * 4 * (250,350 + 500) of the optimizer. */
 	{{RANK_RATE("10 MB/s") LATENCIES, RING MODEL ONE "\"mesh\": {\"tensor\": 2, \"zero\": 1}" TORCH, .ranks = 2},
 	 2 * 3511600, 0, 50 + 351.16, 10 + 351.16, 60, 2 * 351.16, 0},
-	/* Two pipeline stages: layers 1 and 2 with the embedding, and layer 3 with the head and the last norm. Stage 0
-	 * has 2 * 300,400 bytes of weights, stage 1 has 2 * 200,300. */
+	/* Two pipeline stages: layers 1 and 2 with the embedding, and layer 3 with the head and the
+	 * last norm. Stage 0 has 2 * 300,400 bytes of weights, stage 1 has 2 * 200,300. */
 	{{RANK_RATE("10 MB/s") LATENCIES, RING MODEL ONE "\"mesh\": {\"pipeline\": 2, \"zero\": 1}" TORCH, .ranks = 2},
 	 1001400 + 2 * 3010200, 0, 50 + 361.1, 10 + 361.1, 60, 2 * 361.1, 0},
-	/* One file of regions of 500,700 + 3,010,200 bytes, which are filled up to 858 * 4096. The file is written in
-	 * place: it is opened, and its close makes the bytes durable. Nobody reads what fills them up. */
+	/* One file of regions of 500,700 + 3,010,200 bytes, which are filled up to 858 * 4096. The
+	 * file is written in place: it is opened, and its close makes the bytes durable. Nobody
+	 * reads what fills them up. */
 	{{RANK_RATE("10 MB/s") LATENCIES, RING MODEL ONE ZERO3 ", \"layout\": \"shared\"", .ranks = 2},
 	 2 * 3510900, 2 * 3468, 10 + 351.4368 + 30, 10 + 351.09, 50, 351.4368 + 351.09, 0},
 	/* With ZeRO 0, data rank 1 writes and reads nothing. */
 	{{RANK_RATE("10 MB/s") LATENCIES, RING MODEL ONE "\"mesh\": {\"zero\": 0}" TORCH, .ranks = 2},
 	 7015800, 0, 50 + 701.58, 10 + 701.58, 60, 2 * 701.58, 0},
-	/* Latency of each write and read: 7 in flight hide it; and between each two of 306 pieces where a ring of two
-	 * pieces allows one write in flight. It allows 2 reads in flight, which hide half of it. */
+	/* Latency of each write and read: 7 in flight hide it; and between each two of 306 pieces
+	 * where a ring of two pieces allows one write in flight. It allows 2 reads in flight, which
+	 * hide half of it. */
 	{{RANK_RATE("100 MB/s") ", \"latency\": \"2 ms\"", RING FLAT ONE ZERO3, .ranks = 1},
 	 20000000, 0, 202, 202, 0, 404, 0},
 	{{"\"sim://s\", \"latency\": \"2 ms\"", PHASE "\"buffers\": \"128 KiB\", " FLAT ONE ZERO3, .ranks = 1},
@@ -104,13 +112,14 @@ static const struct known cases[] = {
 };
 /* clang-format on */
 
-/* In each pass, from when a rank's threads have ended to when it knows that those of all ranks have: it looks every
- * 5 ms. */
+/* In each pass, from when a rank's threads have ended to when it knows that those of all ranks
+ * have: it looks every 5 ms. */
 static const double end_ms = 10;
 /* All ranks agree to begin a pass so much later. The phase begins with the first pass. */
 static const double start_line_ms = 20;
 
-/* ns is at most 1 % away from ms, or 20 us, which looks at the clock take. It may be longer by more_ms. */
+/* ns is at most 1 % away from ms, or 20 us, which looks at the clock take. It may be longer by
+ * more_ms. */
 static void expect_ms_and(const char *what, unsigned i, uint64_t ns, double ms, double more_ms)
 {
 	double within_ns = ms * 1e4 > 20e3 ? ms * 1e4 : 20e3, off_ns = (double)ns - ms * 1e6;
@@ -205,8 +214,8 @@ static void expect_rate(const char *name, unsigned i, const uint64_t *row, doubl
 		fprintf(stderr, "\ncase %u: %s is %.4g, not %.4g\n", i, name, found, rate);
 }
 
-/* Bandwidths in bytes per second, until the first rank and until the last rank has done its part, and of the slowest rank
- * alone. Writing and reading take the same time. */
+/* Bandwidths in bytes per second, until the first rank and until the last rank has done its part,
+ * and of the slowest rank alone. Writing and reading take the same time. */
 struct rates {
 	struct checkpoint_case what;
 	double first, last, slowest;
@@ -214,11 +223,12 @@ struct rates {
 
 /* clang-format off */
 static const struct rates rates[] = {
-	/* Ranks 0 and 2 have their 20 MB at 200 ms, when rank 1 has 10 MB; rank 1 needs 400 ms for its 20 MB. */
+	/* Ranks 0 and 2 have their 20 MB at 200 ms, when rank 1 has 10 MB; rank 1 needs 400 ms for
+	 * its 20 MB. */
 	{{RANK_RATE("100 MB/s") ", \"slow_ranks\": {\"1\": 0.5}", RING FLAT "\"count\": 2, " ZERO3, .ranks = 3},
 	 50e6 / 0.2, 60e6 / 0.4, 20e6 / 0.4},
-	/* Stage 0 has 3,611,000 bytes and needs 361.1 ms. Stage 1 has its 3,410,800 bytes at 341.08 ms, when stage 0 has
-	 * as many. Both are as fast for each byte. */
+	/* Stage 0 has 3,611,000 bytes and needs 361.1 ms. Stage 1 has its 3,410,800 bytes at 341.08
+	 * ms, when stage 0 has as many. Both are as fast for each byte. */
 	{{RANK_RATE("10 MB/s"), RING MODEL ONE "\"mesh\": {\"pipeline\": 2, \"zero\": 1}" TORCH, .ranks = 2},
 	 2 * 3410800 / 0.34108, 7021800 / 0.3611, 10e6},
 	/* Rank 1 has nothing to write or read, and is not the first to have done it. */
@@ -252,7 +262,8 @@ static void test_rates(void)
 	}
 }
 
-/* A checkpoint of 10 GB in 1 s, and one in 2 s: MLPerf's mean of 10 and 5 GB/s is not 20 GB in 3 s. */
+/* A checkpoint of 10 GB in 1 s, and one in 2 s: MLPerf's mean of 10 and 5 GB/s is not 20 GB in 3
+ * s. */
 static void test_rates_of_two(void)
 {
 	const struct repeat_took took[] = {

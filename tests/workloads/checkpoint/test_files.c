@@ -1,4 +1,6 @@
-/* Files of a checkpoint: MLPerf's models in the layouts that DLIO chooses, DLIO's names, bytes per rank, regions. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of a checkpoint: MLPerf's models in the layouts that DLIO chooses, DLIO's names, bytes per
+ * rank, regions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +38,8 @@ static const struct model llama3_1t = {.vocabulary = 128256,
 				       .heads = 192,
 				       .kv_heads = 32,
 				       TYPES};
-/* hidden is not divisible by heads, few key-value heads, layers that three stages do not divide evenly. */
+/* hidden is not divisible by heads, few key-value heads, layers that three stages do not divide
+ * evenly. */
 static const struct model uneven = {.vocabulary = 11,
 				    .hidden = 10,
 				    .feed_forward = 7,
@@ -78,7 +81,8 @@ static uint64_t file_bytes(const struct checkpoint_file *f)
 	return bytes;
 }
 
-/* Files of all ranks and bytes of their tensors; what each rank's files hold is what the rank holds. */
+/* Files of all ranks and bytes of their tensors; what each rank's files hold is what the rank
+ * holds. */
 static uint64_t count_files(const struct checkpoint_shape *s, uint64_t *bytes)
 {
 	uint64_t files = 0;

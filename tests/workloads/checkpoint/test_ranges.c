@@ -1,5 +1,7 @@
-/* Ranges that readers of another mesh need, beside a slow model of a checkpoint: each element of each tensor has a label,
- * writers hold lists of labels, and what a reader gets of them must be the labels of its own shard. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranges that readers of another mesh need, beside a slow model of a checkpoint: each element of
+ * each tensor has a label, writers hold lists of labels, and what a reader gets of them must be the
+ * labels of its own shard. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +9,8 @@
 #include "tests/workloads/checkpoint/holdings.h"
 #include "workloads/checkpoint/files.h"
 
-/* hidden not divisible by heads, fewer key-value heads than heads, vocabularies that no mesh divides. */
+/* hidden not divisible by heads, fewer key-value heads than heads, vocabularies that no mesh
+ * divides. */
 static const struct model models[] = {
 	{.vocabulary = 40,
 	 .hidden = 12,
@@ -23,7 +26,8 @@ static const struct model models[] = {
 	 .heads = 5,
 	 .kv_heads = 3},
 	{.vocabulary = 32, .hidden = 8, .feed_forward = 32, .layers = 3, .heads = 8, .kv_heads = 8},
-	/* Experts behind a dense layer, compressed keys, a layer that predicts; and a tied embedding with biases and norms. */
+	/* Experts behind a dense layer, compressed keys, a layer that predicts; and a tied
+	 * embedding with biases and norms. */
 	{.vocabulary = 5,
 	 .hidden = 3,
 	 .feed_forward = 2,
@@ -136,7 +140,8 @@ static int take_elements(void *argument, const struct checkpoint_range *range)
 	first = range->offset * 8 / r->bits;
 	end = first + range->length * 8 / r->bits;
 	if (r->bits < 8) {
-		/* Each byte has something that the reader needs; what else it has does not count. */
+		/* Each byte has something that the reader needs; what else it has does not
+		 * count. */
 		for (uint64_t e = first; right && e < end; e += 2)
 			right = r->expected[r->tensor->at[e]] ||
 				(e + 1 < r->tensor->count && r->expected[r->tensor->at[e + 1]]);
@@ -150,7 +155,8 @@ static int take_elements(void *argument, const struct checkpoint_range *range)
 	return r->calls == r->stop_after ? 7 : 0;
 }
 
-/* A rank of readers reads what writers wrote. lost: which labels nobody wrote. Returns how many of its own it misses. */
+/* A rank of readers reads what writers wrote. lost: which labels nobody wrote. Returns how many of
+ * its own it misses. */
 static uint64_t check_reader(const struct holdings *writers, const struct holdings *readers,
 			     uint64_t rank, uint32_t layout, enum checkpoint_replicas replicas,
 			     const uint8_t *lost)
@@ -193,8 +199,8 @@ static uint64_t check_reader(const struct holdings *writers, const struct holdin
 	return missing;
 }
 
-/* Every mesh reads what every mesh wrote, or what every `step`-th one wrote; the layouts and the replicas take turns, or all are
- * tried. */
+/* Every mesh reads what every mesh wrote, or what every `step`-th one wrote; the layouts and the
+ * replicas take turns, or all are tried. */
 static void check_model(const struct model *m, unsigned step)
 {
 	struct holdings all[MESHES];
@@ -245,8 +251,8 @@ static void test_half_bytes(void)
 	check_model(&m, m.tensors == MODEL_DLIO ? 2 : 7);
 }
 
-/* The ranges of a rank that reads with the mesh of the writers are whole tensors: all of its own files, or those that data
- * rank 0 wrote for it. */
+/* The ranges of a rank that reads with the mesh of the writers are whole tensors: all of its own
+ * files, or those that data rank 0 wrote for it. */
 struct whole_tensors {
 	const struct checkpoint_shape *shape;
 	struct mesh_place place;
@@ -388,7 +394,8 @@ static void test_calls(void)
 	} rows[] = {
 		/* Its own files: 5 layers with the embedding, and the optimizer. */
 		{{8, 32, 2, 1}, 0, 1 + 4 * 6 + 6},
-		/* Half as many tensor ranks: of each matrix two whole parts. Twice the states, and the small ones. */
+		/* Half as many tensor ranks: of each matrix two whole parts. Twice the states, and
+		 * the small ones. */
 		{{4, 32, 4, 1}, 0, 2 + 4 * (4 * 2 + 2) + 6},
 		/* Twice as many: half of a part by rows, half of each row of a part by columns. */
 		{{16, 32, 1, 1}, 0, 1 + 4 * (4 + 2 * 16384) + 6},
@@ -413,7 +420,8 @@ static void test_calls(void)
 	}
 }
 
-/* Only the writers that have something are looked at: a loop over these 2^28 for each reader would not end here. */
+/* Only the writers that have something are looked at: a loop over these 2^28 for each reader would
+ * not end here. */
 static void test_many_ranks(void)
 {
 	struct checkpoint_shape s = {

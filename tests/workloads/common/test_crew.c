@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the crew: each file is processed once, whatever the numbers of ranks and threads, and a
  * thread or a rank that is held up delays only its own file. */
 #include "workloads/common/crew.h"
@@ -88,8 +89,8 @@ static void test_straggler_holds_up_nobody(void)
 	run(100, 2, 3, true);
 }
 
-/* Would hang where files were dealt out to ranks beforehand: the only thread of rank 0 waits until the
- * other ranks have done all other files. */
+/* Would hang where files were dealt out to ranks beforehand: the only thread of rank 0 waits until
+ * the other ranks have done all other files. */
 static void test_slow_rank_holds_up_nobody(void)
 {
 	run(2, 2, 1, true);

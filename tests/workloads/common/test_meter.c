@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the meter: how a thread's requests appear in the tally, and that the counts of the
  * warm-up are reset at its end. The requests of the store fail temporarily as often as a script
  * says. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the arrival process in the phase "io": when operations start, and how many are done
  * when. The clock, on which rates, arrivals and warm-up are tested, advances only when a thread
  * sleeps. */

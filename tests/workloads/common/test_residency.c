@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of page cache sampling: the samples are drawn evenly over the bytes of a file in the
  * working directory. */
 #include <stdlib.h>

@@ -1,5 +1,7 @@
-/* Tests of snapshots: what threads have counted is published while they work, by all ranks at the same time, whether a
- * thread is busy, waits for a file or has ended; and each snapshot agrees with itself. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of snapshots: what threads have counted is published while they work, by all ranks at the
+ * same time, whether a thread is busy, waits for a file or has ended; and each snapshot agrees with
+ * itself. */
 #include "tests/libs/doubles/fake_clock.h"
 #include "workloads/common/snapshot.h"
 
@@ -233,7 +235,8 @@ static void test_turns(void)
 	group_free(alone);
 }
 
-/* Publication is at most every publish_every_ns, all together, and takes no more than half of the time. */
+/* Publication is at most every publish_every_ns, all together, and takes no more than half of the
+ * time. */
 static void publish_slowly(void *clock, struct tally *so_far)
 {
 	(void)so_far;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the writer: every byte of an object reaches the store once and unchanged, whatever the
  * numbers of buffers, writes in flight, fillers and writers, and in whatever order the store
  * completes writes. After the first error, the writer ends with all of its buffers returned. The

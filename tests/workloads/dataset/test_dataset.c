@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of data sets: sizes, keys, layouts, and what is refused. */
 #include "workloads/dataset/dataset.h"
 

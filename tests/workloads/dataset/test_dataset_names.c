@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of names from a template and from a list of names. */
 #include "workloads/dataset/names.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of manifests: text, differences between data sets, and the check before reading. */
 #include "workloads/dataset/manifest.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """CSV files: Python's csv module reads the files that write_files made, with the right rows, columns, ids and numbers.
 
 check_csv.py WRITE_FILES"""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """HDF5 files: h5py, h5dump and h5stat read the files that write_files made, with the right names, shapes, types, layouts,
 ids, labels and bytes.
 

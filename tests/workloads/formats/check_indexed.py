@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of indexed_binary and mmap_indexed_binary: numpy reads the files that write_files made as DLIO's readers do, by the
 offset and size of each record. Records follow each other without gaps, and every byte is right.
 

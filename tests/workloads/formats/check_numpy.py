@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of raw, npy and npz: numpy and zipfile read the files that write_files made, with the right shapes, labels,
 checksums, ids and bytes.
 

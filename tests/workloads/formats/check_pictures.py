@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PNG and JPEG files: PIL decodes the pictures that write_files made. Checksums are right, no byte is missing or left over,
 each pixel and each coefficient has its value, ids are where the formats put them, and files have exactly their size.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of safetensors: a reader written here by the format's rules reads the files that write_files made. The header is one
 JSON object that starts with '{', offsets leave no holes and do not overlap, and every byte of every tensor is right.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TFRecord files: a reader of TFRecord and protobuf, written here from their specifications, reads the files that
 write_files made, with the right lengths, masked CRC-32C, features and bytes. It finds a flipped bit anywhere in a record.
 

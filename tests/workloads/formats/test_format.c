@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of properties that hold for every format in the table, on files of unusual sizes, and of
  * some that single formats have.
  *

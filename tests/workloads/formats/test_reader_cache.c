@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the reader cache: which ranges are read for sequences of samples of an open file,
  * counted by hand. */
 #include <string.h>

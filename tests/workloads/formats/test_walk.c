@@ -1,4 +1,6 @@
-/* Tests of walks over a file's bytes, apart from any format: what a hook gathers, and what a walk knows of its place. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of walks over a file's bytes, apart from any format: what a hook gathers, and what a walk
+ * knows of its place. */
 #include "workloads/formats/walk.h"
 
 #include <string.h>

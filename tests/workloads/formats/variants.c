@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Variants of formats: see variants.h. */
 #include "tests/workloads/formats/variants.h"
 

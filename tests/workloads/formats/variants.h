@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Variants of formats: every format of the table with the options that tests try, and layouts of
  * them. */
 #ifndef HAUL_TESTS_WORKLOADS_FORMATS_VARIANTS_H

@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Format webdataset: each sample is a member of a tar archive, a file "ID.bin".
  *
  *   head, 512 bytes | sample | zeros up to a block | head | sample | … | zeros
  *   0                 512                            stride              the gap
  *
- * It ends in at least two blocks of zeros. Source: POSIX 1003.1, pax, "ustar Interchange Format". */
+ * It ends in at least two blocks of zeros. Source: POSIX 1003.1, pax, "ustar Interchange
+ * Format". */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes files of all formats and of unusual sizes into a folder, for the check_*.py beside it:
  * FORMAT-SAMPLES-SAMPLEBYTES.FORMAT, whose first id is 1000 * SAMPLES. For hdf5 also
  * hdf5-SAMPLES-SAMPLEBYTES.DATASETS.CHUNKSAMPLES.CHUNKBYTES.hdf5, and for parquet

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Helpers for the checks of data formats: the Python modules that they need, the files that write_files makes, and the bytes
 of each sample, which are computed here a second time, with numpy, from the definition in core/content/fill.h."""
 import importlib

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs for tests: see job_text.h. */
 #include "tests/workloads/generate/job_text.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs for tests of workloads, parsed by the real parser, with all stores and one kind of phase. */
 #ifndef HAUL_TESTS_WORKLOADS_GENERATE_JOB_TEXT_H
 #define HAUL_TESTS_WORKLOADS_GENERATE_JOB_TEXT_H

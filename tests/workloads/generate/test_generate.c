@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the phase "generate": the bytes of its files, files that exist already, errors, stops,
  * and clean. */
 #include "workloads/generate/generate.h"

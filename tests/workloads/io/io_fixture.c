@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fixture for phases "io": see io_fixture.h. */
 #include "tests/workloads/io/io_fixture.h"
 

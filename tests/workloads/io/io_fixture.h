@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fixture for phases "io" on threads of this process, with the expected totals over all ranks.
  * There may be one run at a time, because the text of its job is kept for the messages of
  * failures. */

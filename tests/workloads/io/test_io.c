@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the phase "io" on threads of this process: it does what the job requests, exactly once,
  * with any number of ranks. Wrong bytes are found, incomplete objects are read as far as they were
  * written, and other objects are not touched. */

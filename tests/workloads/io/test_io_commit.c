@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of objects that have a wrong size after their commit: they count as errors, whether they
  * are written by blocks, whole, empty or by many ranks. The store loses the last byte of every
  * other object. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the times of the phase "io", in virtual time and on stores that take a known time: which
  * thread is done first and last, what a time limit and a stonewall end, and the latencies of
  * service and response. */

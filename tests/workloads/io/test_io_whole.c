@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of whole objects: drawn sizes are the same for writing, reading, stat and cleaning; a mix
  * has the requested shares and never requests an object that does not exist. */
 #include <errno.h>

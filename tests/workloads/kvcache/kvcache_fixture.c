@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fixture for phases "kvcache": see kvcache_fixture.h. */
 #include "tests/workloads/kvcache/kvcache_fixture.h"
 

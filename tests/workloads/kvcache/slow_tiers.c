@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A slow model of a waterfall: see slow_tiers.h. */
 #include "tests/workloads/kvcache/slow_tiers.h"
 

@@ -1,6 +1,8 @@
-/* A slow model of the waterfall of MLPerf's benchmark, for comparison with workloads/kvcache/tiers/tiers.h: three tiers, an
- * array of entries, a sorted snapshot for each attempt to make room, sums over all entries, and floating point, as in
- * the description of the original. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A slow model of the waterfall of MLPerf's benchmark, for comparison with
+ * workloads/kvcache/tiers/tiers.h: three tiers, an array of entries, a sorted snapshot for each
+ * attempt to make room, sums over all entries, and floating point, as in the description of the
+ * original. */
 #ifndef HAUL_TESTS_WORKLOADS_KVCACHE_SLOW_TIERS_H
 #define HAUL_TESTS_WORKLOADS_KVCACHE_SLOW_TIERS_H
 

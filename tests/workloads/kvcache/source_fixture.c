@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options of a request source: see source_fixture.h. */
 #include "tests/workloads/kvcache/source_fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options of a request source from JSON, as a job has them. */
 #ifndef HAUL_TESTS_WORKLOADS_KVCACHE_SOURCE_FIXTURE_H
 #define HAUL_TESTS_WORKLOADS_KVCACHE_SOURCE_FIXTURE_H

@@ -1,4 +1,6 @@
-/* Tests of recorded arrivals: which rows become requests and when, what is refused, and that they are what a source offers. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of recorded arrivals: which rows become requests and when, what is refused, and that they
+ * are what a source offers. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +31,8 @@ static const char azure_2024[] = "\xef\xbb\xbfTIMESTAMP,ContextTokens,GeneratedT
 				 "2024-05-12 00:00:00.001163+00:00,2162,5\r\n\r\n"
 				 "2024-05-12 02:00:00.501163+02:00,2399,6\r\n\r\n";
 
-/* Mooncake's, whose hashes have 64 bits; the two large ones are one double. Qwen's times are seconds. */
+/* Mooncake's, whose hashes have 64 bits; the two large ones are one double. Qwen's times are
+ * seconds. */
 #define MOONCAKE \
 	"{\"timestamp\": 0, \"input_length\": 6758, \"output_length\": 500, \"hash_ids\": [0, 1, " \
 	"18446744073709551615]}\n" \
@@ -42,7 +45,8 @@ static const char qwen[] =
 	"{\"chat_id\": 2, \"parent_chat_id\": 1, \"timestamp\": 62.25, \"input_length\": 8, "
 	"\"output_length\": 6, \"type\": \"text\", \"turn\": 2, \"hash_ids\": [9, 10]}";
 
-/* An answer to nobody, a question without an answer, characters of several bytes, and a key that nobody knows. */
+/* An answer to nobody, a question without an answer, characters of several bytes, and a key that
+ * nobody knows. */
 static const char sharegpt[] =
 	"\xef\xbb\xbf [ {\"id\": \"a{\\\"\", \"conversations\": [\n"
 	"{\"from\": \"gpt\", \"value\": \"hello\"}, {\"from\": \"human\", \"value\": \"12345678\"},"
@@ -161,7 +165,8 @@ static void test_parts(void)
 	expect(burst, &w, "40000:1087:230 113500:16384:276");
 }
 
-/* The numbers of the first requests, as "number:due in ms", and of conversations "conversation.turn:due in ms". */
+/* The numbers of the first requests, as "number:due in ms", and of conversations
+ * "conversation.turn:due in ms". */
 static void expect_numbers(const char *text, const struct arrivals_window *window, int count,
 			   const char *wanted)
 {
@@ -187,7 +192,8 @@ static void expect_numbers(const char *text, const struct arrivals_window *windo
 	arrivals_close(&a);
 }
 
-/* A text that begins again has new requests. Those of burst are 114 s apart from the first to the last, and 38 s on average. */
+/* A text that begins again has new requests. Those of burst are 114 s apart from the first to the
+ * last, and 38 s on average. */
 static void test_cycles(void)
 {
 	static const char same[] = BURST "5,x,1,1,2,y\n5,x,1,1,2,y\n";
@@ -386,7 +392,8 @@ static void test_conversation(void)
 	unlink(path);
 }
 
-/* A source with recorded requests offers these and no others: a long context is only written, others are read, too. */
+/* A source with recorded requests offers these and no others: a long context is only written,
+ * others are read, too. */
 static void test_source(void)
 {
 	static char path[] = "/tmp/haul-arrivals-XXXXXX";

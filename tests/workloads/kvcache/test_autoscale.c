@@ -1,4 +1,6 @@
-/* Tests of autoscaling: the users that follow from what was measured, decision by decision, against answers worked out by hand. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of autoscaling: the users that follow from what was measured, decision by decision, against
+ * answers worked out by hand. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,8 +54,8 @@ static void expect(const struct kv_autoscale_options *o, uint64_t users, const s
 
 #define EXPECT(o, users, steps) expect(o, users, steps, sizeof(steps) / sizeof((steps)[0]))
 
-/* Pressure rises from 0.6 to 1.1 of the limit while bytes stay the same: 10, 12, 14, 16, then full saturation, which twice in a
- * row means fewer users, and then nothing for three intervals. */
+/* Pressure rises from 0.6 to 1.1 of the limit while bytes stay the same: 10, 12, 14, 16, then full
+ * saturation, which twice in a row means fewer users, and then nothing for three intervals. */
 static void test_plateau(void)
 {
 	static const struct step steps[] = {
@@ -85,8 +87,8 @@ static void test_bytes_differ(void)
 	EXPECT(&qos, 10, steps);
 }
 
-/* Writes and waiting requests count as reads do, each against its own limit; one interval far above a limit is enough to be
- * saturated, and as many in a row as the option says for fewer users. */
+/* Writes and waiting requests count as reads do, each against its own limit; one interval far above
+ * a limit is enough to be saturated, and as many in a row as the option says for fewer users. */
 static void test_limits(void)
 {
 	static const struct step steps[] = {
@@ -115,7 +117,8 @@ static void test_few(void)
 	EXPECT(&o, 1, steps);
 }
 
-/* 40 % more at first, then 20 %, at least 5 and at most 100, as long as more tokens are generated. */
+/* 40 % more at first, then 20 %, at least 5 and at most 100, as long as more tokens are
+ * generated. */
 static void test_capacity(void)
 {
 	static const struct step steps[] = {

@@ -1,5 +1,6 @@
-/* Tests of the board of a tensor group: every rank sees every operation once, in the order of the leader, and the leader sees
- * the end of each when the last rank has done it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the board of a tensor group: every rank sees every operation once, in the order of the
+ * leader, and the leader sees the end of each when the last rank has done it. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -158,7 +159,8 @@ static void test_stopped(void)
 	free(b);
 }
 
-/* The leader learns that a rank could not write its shard, and of nothing when the slot is used again. */
+/* The leader learns that a rank could not write its shard, and of nothing when the slot is used
+ * again. */
 static void test_failed(void)
 {
 	struct kv_board *b = board_new(2, 2);

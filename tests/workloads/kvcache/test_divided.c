@@ -1,5 +1,7 @@
-/* A directory that is divided among nodes: beside a slow model where each question is answered at once, and with letters that
- * arrive at any time, where operations of several servers must never meet at an object. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A directory that is divided among nodes: beside a slow model where each question is answered at
+ * once, and with letters that arrive at any time, where operations of several servers must never
+ * meet at an object. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -421,7 +423,8 @@ static bool world_step(struct world *w, bool decides)
 	return busy;
 }
 
-/* Nothing is under way: the directory has what the store has, beside what the servers have in tiers of their own. */
+/* Nothing is under way: the directory has what the store has, beside what the servers have in tiers
+ * of their own. */
 static void world_check(struct world *w, uint64_t capacity)
 {
 	uint64_t there = 0, bytes = 0, entries = 0, used = 0;
@@ -482,8 +485,8 @@ static void world_run(const struct kv_policy *policy, const struct kv_tier_rules
 		free(w->parts[i]);
 }
 
-/* What a server is told and does in its time: an object is never written where there is one, read where there is none, nor
- * deleted while it is read; and no part is ever fuller than it may be. */
+/* What a server is told and does in its time: an object is never written where there is one, read
+ * where there is none, nor deleted while it is read; and no part is ever fuller than it may be. */
 static void test_letters(void)
 {
 	const struct kv_tier_rules own = {.capacity = 60, .high = 1, .low = 1, .largest = 1},

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Entry table and count-min sketch of a key-value cache. */
 #include "core/content/random.h"
 #include "tests/unit.h"
@@ -11,7 +12,8 @@ static struct kv_id id_of(uint64_t n)
 	return (struct kv_id){n % 7, n / 7};
 }
 
-/* A million entries come and go. Each is found by its id as long as it is there, under the same number. */
+/* A million entries come and go. Each is found by its id as long as it is there, under the same
+ * number. */
 static void test_find(void)
 {
 	static uint32_t numbers[MANY];

@@ -1,5 +1,6 @@
-/* Tests of how tasks come to I/O threads and back: rings and bells between real threads, where a wake-up that gets lost hangs the
- * test, and the choice of a thread. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of how tasks come to I/O threads and back: rings and bells between real threads, where a
+ * wake-up that gets lost hangs the test, and the choice of a thread. */
 #include <pthread.h>
 #include <string.h>
 
@@ -107,7 +108,8 @@ static uint64_t hand_collect(struct hand *h, uint64_t *count)
 	return sum;
 }
 
-/* Every task comes back once, however often either side sleeps. In every other hundred, one is given at a time. */
+/* Every task comes back once, however often either side sleeps. In every other hundred, one is
+ * given at a time. */
 static void test_threads(void)
 {
 	static struct hand hands[HANDS];

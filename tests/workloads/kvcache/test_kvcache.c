@@ -1,5 +1,6 @@
-/* Tests of the phase "kvcache" on stores that keep what is written: all bytes are compared, nothing stays behind, and what no
- * table can refuse is refused with a sentence. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the phase "kvcache" on stores that keep what is written: all bytes are compared, nothing
+ * stays behind, and what no table can refuse is refused with a sentence. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@
 
 static char folder[] = "/tmp/haul-kvcache-XXXXXX";
 
-/* Users of three kinds, with conversations and prompts, whose entries are small. They ask 20 times per second. */
+/* Users of three kinds, with conversations and prompts, whose entries are small. They ask 20 times
+ * per second. */
 #define GQA "{\"layers\": 1, \"hidden\": 64, \"heads\": 2, \"kv_heads\": 2, \"head_dim\": 32}"
 #define MLA "{\"attention\": \"mla\", \"layers\": 1, \"kv_rank\": 64}"
 #define MANY \
@@ -42,7 +44,8 @@ static struct fixture *moving_run(const struct moving_case *c, const char *model
 				  uint32_t ranks)
 {
 	char stores[512], phase[2048];
-	/* Capacities are those of a rank, so the shards of an entry fill them as an entry fills those of one rank. */
+	/* Capacities are those of a rank, so the shards of an entry fill them as an entry fills
+	 * those of one rank. */
 	unsigned share = strcmp(model, GQA) == 0 ? tensor : 1;
 	struct fixture *f;
 
@@ -88,7 +91,8 @@ static void test_moving(void)
 	}
 }
 
-/* Two groups of two ranks do the same, each rank with its shards. Of MLA, one rank writes them, and both read them. */
+/* Two groups of two ranks do the same, each rank with its shards. Of MLA, one rank writes them, and
+ * both read them. */
 static void test_groups(void)
 {
 	static const struct moving_case cases[] = {
@@ -125,7 +129,8 @@ static void test_groups(void)
 	}
 }
 
-/* What has come into the shared tier and has not been deleted is in it, and the first server of each node reports that. */
+/* What has come into the shared tier and has not been deleted is in it, and the first server of
+ * each node reports that. */
 static void expect_shared(const struct fixture *f, uint32_t tensor)
 {
 	uint64_t entries = 0, reported = 0, capacity = 0;
@@ -181,7 +186,8 @@ static void test_shared(void)
 		fixture_run(f, 4);
 		kvcache_expect_ok(f);
 		expect_shared(f, cases[i].tensor);
-		/* All servers have the same documents. What is written through, one of them writes. */
+		/* All servers have the same documents. What is written through, one of them
+		 * writes. */
 		if (i == 1)
 			CU_ASSERT_TRUE(fixture_sum(f, KV_PRESENT) > 0);
 		CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
@@ -269,7 +275,8 @@ static void test_bounds(void)
 	fixture_free(f);
 }
 
-/* Entries in files: making one durable is the device part of its write, and comparing its bytes the host part of its read. */
+/* Entries in files: making one durable is the device part of its write, and comparing its bytes the
+ * host part of its read. */
 static void test_parts(void)
 {
 	char stores[256];
@@ -353,8 +360,8 @@ static uint64_t both(const struct fixture *f, uint32_t tier, unsigned measure)
 	return kvcache_tier(f, 0, tier, measure) + kvcache_tier(f, 1, tier, measure);
 }
 
-/* A trace has what all ranks would do, and is the same each time, for any number of threads; another seed gives another one. It
- * opens no store: this one cannot be made. */
+/* A trace has what all ranks would do, and is the same each time, for any number of threads;
+ * another seed gives another one. It opens no store: this one cannot be made. */
 static void test_trace(void)
 {
 	static const struct {
@@ -403,7 +410,8 @@ static void test_trace(void)
 	}
 }
 
-/* A full table also has what leaves a tier, and who asked. A variable of the environment says where it is. */
+/* A full table also has what leaves a tier, and who asked. A variable of the environment says where
+ * it is. */
 static void test_trace_full(void)
 {
 	char path[128], phase[1024];
@@ -431,7 +439,8 @@ static void test_trace_full(void)
 	fixture_free(f);
 }
 
-/* A trace has the rows of one rank of a group, with even shards: half the bytes, all else the same. */
+/* A trace has the rows of one rank of a group, with even shards: half the bytes, all else the
+ * same. */
 static void test_trace_group(void)
 {
 	static const char options[] =
@@ -461,8 +470,8 @@ static void test_trace_group(void)
 			CU_ASSERT_EQUAL(traced[0].bytes[k][i], 2 * traced[1].bytes[k][i]);
 }
 
-/* Every rank of a group has its rows, with its shard. Two heads are shared by two ranks. Of MLA, each rank has all bytes in its
- * memory, one writes them to the store, and both read them there. */
+/* Every rank of a group has its rows, with its shard. Two heads are shared by two ranks. Of MLA,
+ * each rank has all bytes in its memory, one writes them to the store, and both read them there. */
 static void test_trace_ranks(void)
 {
 	static const char options[] =

@@ -1,6 +1,7 @@
-/* Tests of a tier that the ranks of two nodes share, in virtual time: its directory is divided, and ranks ask each other. An entry has 1 MiB.
- * A request reads the prompt, which is the same for all ranks, writes it where it is missing, writes its own entry, and
- * reads that twice. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of a tier that the ranks of two nodes share, in virtual time: its directory is divided, and
+ * ranks ask each other. An entry has 1 MiB. A request reads the prompt, which is the same for all
+ * ranks, writes it where it is missing, writes its own entry, and reads that twice. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,8 +60,8 @@ static uint64_t tier_sum(const struct fixture *f, uint32_t tier, unsigned measur
 	return sum;
 }
 
-/* What came into the tier and has not left it is there. The first rank of each node reports its part, which was never fuller
- * than it may be. */
+/* What came into the tier and has not left it is there. The first rank of each node reports its
+ * part, which was never fuller than it may be. */
 static void expect_balance(const struct fixture *f, uint32_t tier, uint64_t part)
 {
 	uint64_t came = tier_sum(f, tier, KV_TIER_WRITES) + tier_sum(f, tier, KV_TIER_DEMOTED_IN);
@@ -82,7 +83,8 @@ static void expect_balance(const struct fixture *f, uint32_t tier, uint64_t part
 	}
 }
 
-/* Forty requests, and one prompt that is written once: what a rank of one node has written, those of the others read. */
+/* Forty requests, and one prompt that is written once: what a rank of one node has written, those
+ * of the others read. */
 static void test_found(void)
 {
 	static const struct {
@@ -152,7 +154,8 @@ static void test_many_victims(void)
 	fixture_free(f);
 }
 
-/* Behind memory of their own. 2560 KiB x 0.8 are two entries: the prompt, and the last one that was written. */
+/* Behind memory of their own. 2560 KiB x 0.8 are two entries: the prompt, and the last one that was
+ * written. */
 static void test_behind_memory(void)
 {
 	static const char *const policies[] = {"move", "back", "through"};
@@ -186,7 +189,8 @@ static void test_behind_memory(void)
 	}
 }
 
-/* Three entries of each rank before the first request. Ranks that have made theirs answer those that have not. */
+/* Three entries of each rank before the first request. Ranks that have made theirs answer those
+ * that have not. */
 static void test_filled(void)
 {
 	struct fixture *f =
@@ -199,7 +203,8 @@ static void test_filled(void)
 	fixture_free(f);
 }
 
-/* When the time is over, some writes and moves have not begun, and some questions have not been answered. They leave nothing. */
+/* When the time is over, some writes and moves have not begun, and some questions have not been
+ * answered. They leave nothing. */
 static void test_dropped(void)
 {
 	static const char *const above[] = {
@@ -228,7 +233,8 @@ static void test_dropped(void)
 	}
 }
 
-/* Reads and writes that fail: the phase goes on, or ends on all ranks although only one has had the error. */
+/* Reads and writes that fail: the phase goes on, or ends on all ranks although only one has had the
+ * error. */
 static void test_failure(void)
 {
 	static const char *const on_error[] = {"count", "stop"};
@@ -255,7 +261,8 @@ static void test_failure(void)
 	}
 }
 
-/* The same where much is under way. Ranks have nothing more to do at different times, and answer until all have. */
+/* The same where much is under way. Ranks have nothing more to do at different times, and answer
+ * until all have. */
 static void test_failure_late(void)
 {
 	char phase[1024];

@@ -1,5 +1,6 @@
-/* Tests of tensor groups in the phase "kvcache", in virtual time. An entry of 1 MiB takes 10.49 ms at 100 MB/s, and a shard of it
- * a part of that. A request writes its entry and reads it twice. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of tensor groups in the phase "kvcache", in virtual time. An entry of 1 MiB takes 10.49 ms
+ * at 100 MB/s, and a shard of it a part of that. A request writes its entry and reads it twice. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -101,7 +102,8 @@ static void test_slowest(void)
 		}
 }
 
-/* What ranks hold together is written by the first of them, and read by all: MLA by one of all, two heads by two of four. */
+/* What ranks hold together is written by the first of them, and read by all: MLA by one of all, two
+ * heads by two of four. */
 static void test_written_once(void)
 {
 	static const struct {
@@ -134,7 +136,8 @@ static void test_written_once(void)
 	}
 }
 
-/* Three heads on two ranks: rank 1 has two of them, and the tiers go by its shard. A head has 64 KiB per token. */
+/* Three heads on two ranks: rank 1 has two of them, and the tiers go by its shard. A head has 64
+ * KiB per token. */
 static void test_uneven(void)
 {
 	struct fixture *f = group_new(
@@ -173,7 +176,8 @@ static void test_odd(void)
 	}
 }
 
-/* An accelerator's memory takes no time, and all ranks count what is in theirs. Preconditioning counts nowhere. */
+/* An accelerator's memory takes no time, and all ranks count what is in theirs. Preconditioning
+ * counts nowhere. */
 static void test_gpu(void)
 {
 	struct fixture *f = group_new(

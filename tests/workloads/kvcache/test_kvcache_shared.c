@@ -1,5 +1,7 @@
-/* Tests of tiers that ranks share, in virtual time. An entry has 1 MiB. A request reads the prompt, which is the same for all
- * ranks, writes it where it is missing, writes its own entry, and reads that twice. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of tiers that ranks share, in virtual time. An entry has 1 MiB. A request reads the prompt,
+ * which is the same for all ranks, writes it where it is missing, writes its own entry, and reads
+ * that twice. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,8 +44,9 @@ static uint64_t tier_sum(const struct fixture *f, uint32_t tier, unsigned measur
 	return sum;
 }
 
-/* There are so many stores without a limit, which servers share. In each, the prompt is written once, by the first server that
- * misses it; others that miss it meanwhile learn that it is coming. */
+/* There are so many stores without a limit, which servers share. In each, the prompt is written
+ * once, by the first server that misses it; others that miss it meanwhile learn that it is
+ * coming. */
 static void expect_found(const struct fixture *f, uint32_t tensor, uint32_t parts, uint32_t writers)
 {
 	uint64_t servers = f->ranks / tensor, entries = servers * REQUESTS + parts;
@@ -163,7 +166,8 @@ static void test_behind_memory(void)
 	fixture_free(f);
 }
 
-/* Both ranks ingest the same two documents, whose lengths are drawn, and each chunk is written once. */
+/* Both ranks ingest the same two documents, whose lengths are drawn, and each chunk is written
+ * once. */
 static void test_documents(void)
 {
 	enum { DOCUMENTS = 2 };
@@ -182,8 +186,8 @@ static void test_documents(void)
 	fixture_free(f);
 }
 
-/* An entry that comes before the first request and is evicted before it is not part of what is measured: six come, four of them
- * leave when the sixth does, and one is written later. */
+/* An entry that comes before the first request and is evicted before it is not part of what is
+ * measured: six come, four of them leave when the sixth does, and one is written later. */
 static void test_measured(void)
 {
 	struct fixture *f = shared_new(
@@ -226,8 +230,9 @@ static void test_dropped(void)
 	}
 }
 
-/* Rank 1 needs a second for each MiB, three per request, and ends long after the others. Nobody removes the entries, or counts
- * them, before it has: so rank 0, which does both, has those that come last. */
+/* Rank 1 needs a second for each MiB, three per request, and ends long after the others. Nobody
+ * removes the entries, or counts them, before it has: so rank 0, which does both, has those that
+ * come last. */
 static void test_last(void)
 {
 	struct fixture *f = shared_new(gqa, 1, ", \"slow_ranks\": {\"1\": 0.01}",
@@ -277,7 +282,8 @@ static void test_filled(void)
 	}
 }
 
-/* The capacities of test_kvcache_group, of the whole group: the results are the same. Of MLA, a store has one copy. */
+/* The capacities of test_kvcache_group, of the whole group: the results are the same. Of MLA, a
+ * store has one copy. */
 static void test_group(void)
 {
 	struct fixture *f = shared_new(
@@ -351,8 +357,8 @@ static void test_unwritten(void)
 	}
 }
 
-/* Memory between two stores: what cannot be read from the first one is not in memory, and so cannot come into the shared tier. Nobody
- * reads it there. */
+/* Memory between two stores: what cannot be read from the first one is not in memory, and so cannot
+ * come into the shared tier. Nobody reads it there. */
 static void test_unmoved(void)
 {
 	for (uint32_t i = 0; i < 4; i++) {
@@ -415,7 +421,8 @@ static void test_refused(void)
 	fixture_free(f);
 }
 
-/* What a plan says of 4 ranks on two nodes, in groups of two. The ranks of a node have one directory, or one part of it. */
+/* What a plan says of 4 ranks on two nodes, in groups of two. The ranks of a node have one
+ * directory, or one part of it. */
 static void test_planned(void)
 {
 	uint64_t alone = 0;

@@ -1,4 +1,6 @@
-/* Tests of the capacity of a tier that has none in the options, on the file system of the temporary folder. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the capacity of a tier that has none in the options, on the file system of the temporary
+ * folder. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,8 +15,8 @@
 
 static char folder[] = "/tmp/haul-kvcache-space-XXXXXX";
 
-/* A tier without a capacity has 95 % of what is free, of which each rank has its part; a store that does not tell it has no
- * limit. */
+/* A tier without a capacity has 95 % of what is free, of which each rank has its part; a store that
+ * does not tell it has no limit. */
 static void test_space(void)
 {
 	char stores[256];
@@ -61,7 +63,8 @@ static void test_space(void)
 	fixture_free(f);
 }
 
-/* Four ranks, each with a tier of that capacity in another store on the same file system, one in the same store, and the rest. */
+/* Four ranks, each with a tier of that capacity in another store on the same file system, one in
+ * the same store, and the rest. */
 static struct fixture *beside(uint64_t capacity)
 {
 	char stores[256], phase[512];
@@ -77,7 +80,8 @@ static struct fixture *beside(uint64_t capacity)
 	return kvcache_run_one(stores, phase, 4);
 }
 
-/* What tiers with capacities may take is left for them: half of what is free, and then twice as much as is free. */
+/* What tiers with capacities may take is left for them: half of what is free, and then twice as
+ * much as is free. */
 static void test_beside(void)
 {
 	struct statvfs fs;

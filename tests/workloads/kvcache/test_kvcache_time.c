@@ -1,6 +1,8 @@
-/* Tests of the times of the phase "kvcache", in virtual time and on stores that take a known time. An entry of 1 MiB takes
- * 10.49 ms at 100 MB/s. So on SLOW it takes 20 + 10.49 + 30 = 60.49 ms to write and 10 + 10.49 = 20.49 ms to read, and a
- * request, which writes its entry and reads it twice, 101.46 ms. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the times of the phase "kvcache", in virtual time and on stores that take a known time.
+ * An entry of 1 MiB takes 10.49 ms at 100 MB/s. So on SLOW it takes 20 + 10.49 + 30 = 60.49 ms to
+ * write and 10 + 10.49 = 20.49 ms to read, and a request, which writes its entry and reads it
+ * twice, 101.46 ms. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +78,8 @@ static void test_one_user(void)
 	fixture_free(f);
 }
 
-/* Memory of 10 MiB evicts beyond 8 MiB: the ninth entry makes the first one move to the store, and waits for that. */
+/* Memory of 10 MiB evicts beyond 8 MiB: the ninth entry makes the first one move to the store, and
+ * waits for that. */
 static void test_demotion(void)
 {
 	struct fixture *f = kvcache_run_one(
@@ -104,7 +107,8 @@ static void test_demotion(void)
 	fixture_free(f);
 }
 
-/* An accelerator's memory takes no time and has no bytes. What it loses is deleted where no other tier takes it. */
+/* An accelerator's memory takes no time and has no bytes. What it loses is deleted where no other
+ * tier takes it. */
 static void test_gpu(void)
 {
 	struct fixture *f = kvcache_run_one(
@@ -129,8 +133,8 @@ static void test_gpu(void)
 	fixture_free(f);
 }
 
-/* An accelerator with a bandwidth: a request writes its entry and reads it twice. A victim on its way to the next tier takes the
- * bus, too. */
+/* An accelerator with a bandwidth: a request writes its entry and reads it twice. A victim on its
+ * way to the next tier takes the bus, too. */
 static void test_bus(void)
 {
 	struct fixture *f = kvcache_run_one(
@@ -148,7 +152,8 @@ static void test_bus(void)
 	CU_ASSERT_EQUAL(hist_count(&f->tallies[0].hists[KV_HIST_READ]), 0);
 	fixture_free(f);
 
-	/* 4 of 5 MiB stay, so every write but the first four has a victim, which takes as long as an entry. */
+	/* 4 of 5 MiB stay, so every write but the first four has a victim, which takes as long as
+	 * an entry. */
 	f = kvcache_run_one(
 		NOTHING,
 		"\"users\": 1, \"duration\": \"20 s\", \"tiers\": [{\"kind\": \"gpu\", \"capacity\": 5242880, "
@@ -160,8 +165,8 @@ static void test_bus(void)
 	fixture_free(f);
 }
 
-/* What moves takes the bus at each end that has one. A write, two reads and a move in front of them take as many times 10.49 ms
- * as it says, at 100 MB/s. */
+/* What moves takes the bus at each end that has one. A write, two reads and a move in front of them
+ * take as many times 10.49 ms as it says, at 100 MB/s. */
 static const struct bus_case {
 	const char *what, *phase;
 	int times;
@@ -182,7 +187,8 @@ static const struct bus_case {
 	 "\"policy\": {\"write\": \"through\"}, \"tiers\": [{\"kind\": \"gpu\", "
 	 "\"capacity\": 67108864, \"bandwidth\": \"100 MB/s\"}, \"n\"]",
 	 1 + 3},
-	/* 4 of 60 entries are there, so nearly always the first read brings an entry, for which another one leaves. */
+	/* 4 of 60 entries are there, so nearly always the first read brings an entry, for which
+	 * another one leaves. */
 	{"promotion",
 	 "\"mode\": \"decode\", \"stored_per_user\": 60, \"stored_tokens\": 1, "
 	 "\"tiers\": [{\"kind\": \"gpu\", \"capacity\": 5242880, \"bandwidth\": \"100 MB/s\"}, "
@@ -208,8 +214,8 @@ static void test_bus_ends(void)
 	}
 }
 
-/* A commit takes 0.5 s. Ten users ask once a second: with enough threads nobody waits for the others, and with one thread
- * they all do. */
+/* A commit takes 0.5 s. Ten users ask once a second: with enough threads nobody waits for the
+ * others, and with one thread they all do. */
 static void test_slow_commit(void)
 {
 	static const char store[] = "\"s\": {\"uri\": \"sim://s\", \"commit_latency\": \"500 ms\"}";
@@ -230,7 +236,8 @@ static void test_slow_commit(void)
 	fixture_free(f);
 }
 
-/* The same with one thread whose queue has room for all: what it waits for keeps nobody waiting. Of entries of 16 pieces, too. */
+/* The same with one thread whose queue has room for all: what it waits for keeps nobody waiting. Of
+ * entries of 16 pieces, too. */
 static void test_depth(void)
 {
 	static const char store[] = "\"s\": {\"uri\": \"sim://s\", \"commit_latency\": \"500 ms\"}";
@@ -253,9 +260,9 @@ static void test_depth(void)
 	}
 }
 
-/* A request with an entry of 100 pieces, and half a second later one with a single piece. The store moves pieces one after the
- * other, so that the small request waits for the pieces of the large one that are under way: at most as many as the queue is deep,
- * before each of its own. */
+/* A request with an entry of 100 pieces, and half a second later one with a single piece. The store
+ * moves pieces one after the other, so that the small request waits for the pieces of the large one
+ * that are under way: at most as many as the queue is deep, before each of its own. */
 static void test_fair(void)
 {
 	static char path[] = "/tmp/haul-fair-XXXXXX";
@@ -292,7 +299,8 @@ static void count_published(struct fixture *f, struct group *g, struct tally *so
 	published++;
 }
 
-/* A phase is published ten times per second, though its threads have nothing to do nearly all the time. */
+/* A phase is published ten times per second, though its threads have nothing to do nearly all the
+ * time. */
 static void test_published(void)
 {
 	char phase[512];
@@ -341,7 +349,8 @@ static void test_generation(void)
 	fixture_free(f);
 }
 
-/* More is asked for than can be served: the class with the higher priority does not wait, the other one does. */
+/* More is asked for than can be served: the class with the higher priority does not wait, the other
+ * one does. */
 static void test_classes(void)
 {
 	struct fixture *f = kvcache_run_one(
@@ -391,7 +400,8 @@ static void test_requests(void)
 	fixture_free(f);
 }
 
-/* Recorded requests arrive when they were recorded, each at one of the ranks, and the phase ends when they are served. */
+/* Recorded requests arrive when they were recorded, each at one of the ranks, and the phase ends
+ * when they are served. */
 static void test_recorded(void)
 {
 	static char path[] = "/tmp/haul-recorded-XXXXXX";
@@ -426,7 +436,8 @@ static void test_recorded(void)
 	unlink(path);
 }
 
-/* What users ask for does not depend on who serves them: the same for any number of threads, and other users with another seed. */
+/* What users ask for does not depend on who serves them: the same for any number of threads, and
+ * other users with another seed. */
 static void test_list(void)
 {
 	static const struct {
@@ -467,8 +478,8 @@ static uint64_t decided(const struct fixture *f, uint32_t i, enum kv_scale_measu
 	return table_row(&f->tallies[0].tables[KV_TABLE_AUTOSCALING], i)[what];
 }
 
-/* Nothing takes any time, so there are twice as many users each second: 4, 8, 16, 32, 64. A user asks once a second, and in t
- * seconds t - 0.49 times on average. */
+/* Nothing takes any time, so there are twice as many users each second: 4, 8, 16, 32, 64. A user
+ * asks once a second, and in t seconds t - 0.49 times on average. */
 static void test_more_users(void)
 {
 	struct fixture *f = kvcache_run_one(
@@ -489,7 +500,8 @@ static void test_more_users(void)
 	fixture_free(f);
 }
 
-/* A write takes 0.5 s, ten times as long as it may. From the second decision on there are half as many users each time. */
+/* A write takes 0.5 s, ten times as long as it may. From the second decision on there are half as
+ * many users each time. */
 static void test_fewer_users(void)
 {
 	struct fixture *f = kvcache_run_one(
@@ -512,7 +524,8 @@ static void test_fewer_users(void)
 	fixture_free(f);
 }
 
-/* The store writes 20 entries a second, whoever asks for them: once more users do not help, the phase ends. */
+/* The store writes 20 entries a second, whoever asks for them: once more users do not help, the
+ * phase ends. */
 static void test_most_users(void)
 {
 	struct fixture *f = kvcache_run_one(

@@ -1,5 +1,6 @@
-/* The tier in memory, and requests that wait: what is put is found again, in blocks that no other entry has, and nothing is
- * lost. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tier in memory, and requests that wait: what is put is found again, in blocks that no other
+ * entry has, and nothing is lost. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,8 @@ static struct kv_id memory_id(uint64_t n)
 	return (struct kv_id){1, n};
 }
 
-/* Marks the blocks of an entry, or checks that they still have its mark. Returns how many there are. */
+/* Marks the blocks of an entry, or checks that they still have its mark. Returns how many there
+ * are. */
 static uint32_t memory_mark(const struct kv_memory *m, uint32_t block, uint64_t mark, bool check)
 {
 	uint32_t count = 0;
@@ -79,7 +81,8 @@ static void test_full(void)
 	kv_memory_close(&m);
 }
 
-/* First by rank, then in the order in which they came, also when the ring grows while it is not at its beginning. */
+/* First by rank, then in the order in which they came, also when the ring grows while it is not at
+ * its beginning. */
 static void test_waiting(void)
 {
 	struct kv_waiting w = {.count = 0};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operations under way: each waits for what it must wait for, and for nothing else. */
 #include <stdlib.h>
 

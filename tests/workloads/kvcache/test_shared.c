@@ -1,5 +1,6 @@
-/* Tests of the directory of a shared tier: who finds an entry when, what leaves first, and that servers which do what it tells
- * them never meet at an object. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the directory of a shared tier: who finds an entry when, what leaves first, and that
+ * servers which do what it tells them never meet at an object. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -108,8 +109,8 @@ static void test_life(void)
 	free(s);
 }
 
-/* Of a write that failed, something may be there: nobody reads it, and it leaves as others do. Of one that was never begun,
- * nothing is there once the reads behind it have been dropped, too. */
+/* Of a write that failed, something may be there: nobody reads it, and it leaves as others do. Of
+ * one that was never begun, nothing is there once the reads behind it have been dropped, too. */
 static void test_not_written(void)
 {
 	struct kv_shared *s = shared_new(IDS);
@@ -229,7 +230,8 @@ static void test_died(void)
 	free(s);
 }
 
-/* Objects as a store has them, without a lock: only the directory keeps two servers from using one at a time. */
+/* Objects as a store has them, without a lock: only the directory keeps two servers from using one
+ * at a time. */
 struct server {
 	pthread_t thread;
 	struct kv_shared *shared;

@@ -1,5 +1,6 @@
-/* Requests of the profile mlperf-v3: their distributions, rates and shares over 100,000 requests, and that a seed always
- * gives the same ones. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests of the profile mlperf-v3: their distributions, rates and shares over 100,000 requests,
+ * and that a seed always gives the same ones. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,7 +192,8 @@ static void load_check(const char *json, double count, double seconds, double pa
 		context += part * 0.625 * (users[t].context_min + users[t].context_max) / 2;
 		generate += part * 0.625 * (users[t].generate_min + users[t].generate_max) / 2;
 	}
-	/* 4,430 tokens, which are 0.54 GiB of llama3.1-8b; and the stated numbers of reads, which are rounded. */
+	/* 4,430 tokens, which are 0.54 GiB of llama3.1-8b; and the stated numbers of reads, which
+	 * are rounded. */
 	CU_ASSERT(within(context, 4430, 0.005));
 	CU_ASSERT(within(l.context / l.requests, context, 0.02));
 	CU_ASSERT(within(l.bytes / l.requests, 0.54 * (1 << 30), 0.02));
@@ -240,7 +242,8 @@ static void test_conversations(void)
 	kv_source_close(&f.source);
 }
 
-/* Turns of a conversation at most; and conversations at most, of which the least recent is forgotten. */
+/* Turns of a conversation at most; and conversations at most, of which the least recent is
+ * forgotten. */
 static void test_conversation_limits(void)
 {
 	struct source_fixture f;

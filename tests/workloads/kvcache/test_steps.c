@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a request asks of the cache, step by step, in every mode; keys; and documents. */
 #include <stdio.h>
 #include <string.h>
@@ -35,8 +36,8 @@ static void test_keys(void)
 					      UINT64_MAX)) < KV_KEY_BYTES);
 }
 
-/* Steps as words: "r key", "w key tokens", "d key". hits: whether the nth read is a hit ('h') or a miss ('m'); 'h' after
- * its end. */
+/* Steps as words: "r key", "w key tokens", "d key". hits: whether the nth read is a hit ('h') or a
+ * miss ('m'); 'h' after its end. */
 static void steps_check(const struct source_fixture *f, const struct kv_request *r,
 			const char *hits, const char *wanted)
 {
@@ -92,7 +93,8 @@ static void test_steps(void)
 	steps_check(&f, &r, "m",
 		    "w conv_user_0001_5_turn_1 100, r conv_user_0001_5_turn_1, "
 		    "w conv_user_0001_5_turn_1 100");
-	/* A long context is only written. Earlier turns are read first, whether they are there or not. */
+	/* A long context is only written. Earlier turns are read first, whether they are there or
+	 * not. */
 	r = turn(3, 10000, 10);
 	r.kind = KV_REQUEST_PREFILL;
 	steps_check(&f, &r, "mh",
@@ -177,8 +179,8 @@ static void test_documents(void)
 	kv_source_close(&f.source);
 }
 
-/* The first of two chunks is retrieved first with the probability 2/3 by Zipf's law, and 1/2 uniformly. Documents have
- * chunks as long as the model allows. */
+/* The first of two chunks is retrieved first with the probability 2/3 by Zipf's law, and 1/2
+ * uniformly. Documents have chunks as long as the model allows. */
 static void test_retrieval(void)
 {
 	static const struct {

@@ -1,4 +1,6 @@
-/* Tiers of a key-value cache: the waterfall against a slow model of it, and what servers do differently, step by step. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tiers of a key-value cache: the waterfall against a slow model of it, and what servers do
+ * differently, step by step. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -38,7 +40,8 @@ struct scenario {
 	uint32_t operations, keys_back;
 };
 
-/* Half of the operations write the next key; others read, and some write again, one of the last keys_back keys. */
+/* Half of the operations write the next key; others read, and some write again, one of the last
+ * keys_back keys. */
 static void compare_scenario(const struct scenario *x)
 {
 	const double limit[] = {x->gpu, x->cpu, x->storage};
@@ -102,7 +105,8 @@ static void test_slow_model(void)
 		compare_scenario(&scenarios[i]);
 }
 
-/* More entries than an attempt may evict: the last tier takes what is written nevertheless, others give up. */
+/* More entries than an attempt may evict: the last tier takes what is written nevertheless, others
+ * give up. */
 static void test_eviction_budget(void)
 {
 	enum { SMALL = 6000 };
@@ -121,8 +125,8 @@ static void test_eviction_budget(void)
 	kv_tiers_free(&t);
 }
 
-/* Events as words: "w0a" writes a into tier 0, "r1a" reads it, "d01a" demotes, "p10a" promotes, "e1a" evicts, "x1a"
- * deletes. */
+/* Events as words: "w0a" writes a into tier 0, "r1a" reads it, "d01a" demotes, "p10a" promotes,
+ * "e1a" evicts, "x1a" deletes. */
 struct story {
 	char text[256];
 };
@@ -180,7 +184,8 @@ static void test_lru_and_fifo(void)
 	/* An entry keeps its age when it is demoted: b is older than a, which was read below. */
 	story_check(&lru, rules, 2, "abcdAef",
 		    "w0a w0b d01a w0c d01b w0d r1a e1b d01c w0e e1c d01d w0f");
-	/* Deleted entries are gone; a read of them is a miss, and a second write of one that is there does nothing. */
+	/* Deleted entries are gone; a read of them is a miss, and a second write of one that is
+	 * there does nothing. */
 	story_check(&lru, rules, 2, "ab-aAbbc", "w0a w0b x0a w0c");
 }
 

@@ -1,5 +1,6 @@
-/* Two servers with a tier of their own each and one that they share: what they tell, step by step; and one server alone, for
- * which a shared tier decides as one of its own. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two servers with a tier of their own each and one that they share: what they tell, step by step;
+ * and one server alone, for which a shared tier decides as one of its own. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +13,9 @@
 
 enum { ENTRIES = 64, PENDING = 32 };
 
-/* Events as words: "1w0a" server 1 writes a into tier 0, "r" reads, "d01" demotes, "p10" promotes, "e" evicts, "x" deletes; and
- * "1?1a" server 1 knows that tier 1 has a, "1?-a" that none has. The operations end at once, or are held. */
+/* Events as words: "1w0a" server 1 writes a into tier 0, "r" reads, "d01" demotes, "p10" promotes,
+ * "e" evicts, "x" deletes; and "1?1a" server 1 knows that tier 1 has a, "1?-a" that none has. The
+ * operations end at once, or are held. */
 struct story {
 	char text[512];
 	struct kv_shared *shared;
@@ -83,8 +85,9 @@ static struct kv_shared *shared_new(void)
 	return s;
 }
 
-/* script: "1a" server 1 writes an entry of 40 bytes, "1A" reads it, "1-a" deletes it, "1?a" asks whether it is there; "*": from now on operations are held, ".":
- * these end, and later ones end at once. Returns how many entries server 2 was told to reject from the last tier. */
+/* script: "1a" server 1 writes an entry of 40 bytes, "1A" reads it, "1-a" deletes it, "1?a" asks
+ * whether it is there; "*": from now on operations are held, ".": these end, and later ones end at
+ * once. Returns how many entries server 2 was told to reject from the last tier. */
 static uint64_t story_check(const struct kv_policy *policy, const struct kv_tier_rules *rules,
 			    uint32_t count, const char *script, const char *wanted)
 {
@@ -144,7 +147,8 @@ static void test_found(void)
 	const struct kv_tier_rules rules[] = {own, shared};
 	struct kv_tier_rules spacious = shared;
 
-	/* What one has demoted, the other one finds and does not write. What one reads stays for the other one. */
+	/* What one has demoted, the other one finds and does not write. What one reads stays for
+	 * the other one. */
 	story_check(&lru, rules, 2, "1a1b1c2A2B2a1d1e1f2A2C1g2B",
 		    "1w0a 1w0b 1d01a 1w0c 2r1a 1d01b 1w0d 1d01c 1w0e 1e1a 1d01d 1w0f 2r1c 1e1b "
 		    "1d01e 1w0g");

@@ -1,5 +1,7 @@
-/* Traces of key-value caches: a trace that the original has recorded comes out of the tiers as it went in; rows that are
- * wrong are refused with the number of their line; what is written is read back. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Traces of key-value caches: a trace that the original has recorded comes out of the tiers as it
+ * went in; rows that are wrong are refused with the number of their line; what is written is read
+ * back. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,7 +93,8 @@ static void through_run(const char *from, const char *to, uint64_t gpu, uint64_t
 	trace_names_free(&names);
 }
 
-/* With the capacities that it was recorded with, every row comes back, in order; with others not. */
+/* With the capacities that it was recorded with, every row comes back, in order; with others
+ * not. */
 static void test_recorded(void)
 {
 	static const uint64_t capacities[][3] = {
@@ -243,7 +246,8 @@ static void test_bad_files(void)
 	CU_ASSERT_EQUAL(trace_error(GOOD, strlen(GOOD), &rows, &err), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "line 1: must be Timestamp,"));
 
-	/* A compressed trace that was cut off: what is there is read, and then the end is noticed. */
+	/* A compressed trace that was cut off: what is there is read, and then the end is
+	 * noticed. */
 	snprintf(path, sizeof(path), "%s/tiny-1b_2_users_40s.csv.zst", recorded);
 	f = fopen(path, "r");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);

@@ -1,4 +1,6 @@
-/* MLPerf's options without I/O: what is offered, what the tiers make of it, and that a trace is the same each time. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MLPerf's options without I/O: what is offered, what the tiers make of it, and that a trace is the
+ * same each time. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +26,8 @@ struct run {
 	struct virtual_run run;
 };
 
-/* Opens a run of llama3.1-8b with these options and capacities in bytes. traced: it writes a trace. */
+/* Opens a run of llama3.1-8b with these options and capacities in bytes. traced: it writes a
+ * trace. */
 static void run_open(struct run *r, const char *json, const uint64_t capacity[3], bool traced)
 {
 	struct kv_policy policy = kv_policy_mlperf();
@@ -72,8 +75,8 @@ static uint64_t file_hash(void)
 	return hash;
 }
 
-/* The bytes of a trace follow from options and seed. Rows are in time order, agree with what the tiers counted, and a key is
- * written before it is read. */
+/* The bytes of a trace follow from options and seed. Rows are in time order, agree with what the
+ * tiers counted, and a key is written before it is read. */
 static void test_trace(void)
 {
 	static const uint64_t capacity[] = {2 * GIB, 4 * GIB, 50 * GIB};
@@ -134,8 +137,9 @@ static void test_requests_end_it(void)
 	run_close(&r);
 }
 
-/* MLPerf's first option: 492 requests and 266 GiB per second are offered. For decoding, 1,177 GiB per second are read: the sum
- * over the templates of (requests per second) x E[context x (1 + ceil(generated / 32)); context < 10,000]. */
+/* MLPerf's first option: 492 requests and 266 GiB per second are offered. For decoding, 1,177 GiB
+ * per second are read: the sum over the templates of (requests per second) x E[context x (1 +
+ * ceil(generated / 32)); context < 10,000]. */
 static void test_option_1(void)
 {
 	static const uint64_t capacity[] = {0, 0, KV_UNLIMITED};
@@ -149,7 +153,8 @@ static void test_option_1(void)
 		CU_ASSERT_EQUAL(virtual_run_until(&r.run, 300 * second_ns), 0);
 		CU_ASSERT(within((double)r.run.requests / 300, 492, 0.02));
 		CU_ASSERT(within((double)bytes[KV_COUNT_WRITE] / 300, 266.0 * GIB, 0.02));
-		/* Nothing is evicted, so all that is asked for again is there; and prompts are found. */
+		/* Nothing is evicted, so all that is asked for again is there; and prompts are
+		 * found. */
 		CU_ASSERT_EQUAL(r.run.misses[KV_CAUSE_DECODE] + r.run.misses[KV_CAUSE_TURN], 0);
 		CU_ASSERT_EQUAL(r.run.misses[KV_CAUSE_PROMPT], 3);
 		CU_ASSERT(within((double)r.run.hits[KV_CAUSE_PROMPT], 0.2 * (double)r.run.requests,
@@ -163,7 +168,8 @@ static void test_option_1(void)
 	}
 }
 
-/* MLPerf's second option: what storage writes comes from above, and the original counts none of that. */
+/* MLPerf's second option: what storage writes comes from above, and the original counts none of
+ * that. */
 static void test_option_2(void)
 {
 	static const uint64_t capacity[] = {0, 4 * GIB, KV_UNLIMITED};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Looking at tiers without changing them. */
 #ifndef HAUL_TESTS_WORKLOADS_KVCACHE_TIERS_LOOK_H
 #define HAUL_TESTS_WORKLOADS_KVCACHE_TIERS_LOOK_H
@@ -6,7 +7,8 @@
 
 #include "workloads/kvcache/tiers/tiers.h"
 
-/* The fastest tier that has an entry, or -ENOENT. It does not become younger. Parts of other nodes are not asked. */
+/* The fastest tier that has an entry, or -ENOENT. It does not become younger. Parts of other nodes
+ * are not asked. */
 static inline int tiers_look(const struct kv_tiers *t, struct kv_id id)
 {
 	uint32_t number = kv_entries_find(&t->entries, id);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the tensor-parallel cut, and of the ranges that a rank reads of a file. */
 
 #include <stdlib.h>
@@ -88,8 +89,8 @@ static void test_names(void)
 		CU_ASSERT_EQUAL(load_cut_by_name(rows[i].name), rows[i].cut);
 }
 
-/* What is cut is covered once, in the order of ranks and by whole rows, also where its rows are no multiple of the
- * ranks; everything else is whole on each rank. */
+/* What is cut is covered once, in the order of ranks and by whole rows, also where its rows are no
+ * multiple of the ranks; everything else is whole on each rank. */
 static void test_ranks_cover_each_tensor(void)
 {
 	static const uint64_t ranks[] = {1, 2, 3, 4, 7, 8};

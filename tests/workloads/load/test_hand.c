@@ -1,4 +1,6 @@
-/* Tests of handing on: threads that each stand for a rank get all that the rank that reads puts into their lane. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of handing on: threads that each stand for a rank get all that the rank that reads puts
+ * into their lane. */
 #include "workloads/load/hand.h"
 
 #include <errno.h>
@@ -117,7 +119,8 @@ static void test_all_get_every_piece(void)
 	free(c.hand.block);
 }
 
-/* Nobody takes: the lane is full after its slots, and whoever waits gives up when its crew halts. */
+/* Nobody takes: the lane is full after its slots, and whoever waits gives up when its crew
+ * halts. */
 static void test_who_waits_gives_up(void)
 {
 	struct hand_thread threads[TAKERS];

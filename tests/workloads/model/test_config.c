@@ -1,5 +1,6 @@
-/* Models by the config.json with which they are published: bytes of their weights are those of the published index, and bytes
- * of keys and values those of a computation by hand. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Models by the config.json with which they are published: bytes of their weights are those of the
+ * published index, and bytes of keys and values those of a computation by hand. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>
@@ -11,9 +12,10 @@
 #include "workloads/model/kv_model.h"
 #include "workloads/model/shard.h"
 
-/* metadata.total_size of model.safetensors.index.json; of Llama-3.2-1B, which has one file, its size without the header; of
- * DeepSeek-V3 and Llama-4-Scout the parameters by number format that the hub shows. 0: no published total was found.
- * Bytes of one token, and of a sequence of 10,000. */
+/* metadata.total_size of model.safetensors.index.json; of Llama-3.2-1B, which has one file, its
+ * size without the header; of DeepSeek-V3 and Llama-4-Scout the parameters by number format that
+ * the hub shows. 0: no published total was found. Bytes of one token, and of a sequence of
+ * 10,000. */
 /* clang-format off */
 static const struct published {
 	const char *name, *config;
@@ -196,7 +198,8 @@ static void test_published_totals(void)
 	}
 }
 
-/* Each tensor once, by its published name; numbers of tensors agree with layers; kinds find room. */
+/* Each tensor once, by its published name; numbers of tensors agree with layers; kinds find
+ * room. */
 static void test_tensors(void)
 {
 	for (unsigned i = 0; i < sizeof(models) / sizeof(models[0]); i++) {

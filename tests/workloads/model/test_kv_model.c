@@ -1,5 +1,6 @@
-/* Key-value caches as numbers: the models of MLPerf's benchmark, every kind of attention, number formats, and the parts
- * of tensor ranks. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Key-value caches as numbers: the models of MLPerf's benchmark, every kind of attention, number
+ * formats, and the parts of tensor ranks. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>
@@ -79,7 +80,8 @@ static void test_mla(void)
 	CU_ASSERT_EQUAL(kv_model_bytes(&m, 4096), 70272ull * 4096);
 	CU_ASSERT_EQUAL(kv_model_bytes(&m, 256), 61ull * 288 << 10);
 	for (uint64_t tensor = 1; tensor <= 8; tensor *= 2) {
-		/* MLPerf divides it; real engines hold all of it in every rank, and write it once. */
+		/* MLPerf divides it; real engines hold all of it in every rank, and write it
+		 * once. */
 		CU_ASSERT_EQUAL(kv_model_even_bytes(&m, 4096, tensor), 70272ull * 4096 / tensor);
 		for (uint64_t r = 0; r < tensor; r++) {
 			CU_ASSERT_EQUAL(kv_model_shard_bytes(&m, 4096, tensor, r), 70272ull * 4096);
@@ -117,7 +119,8 @@ static void test_types(void)
 	CU_ASSERT_EQUAL(kv_model_token_bytes(&m), 3);
 }
 
-/* As gpt-oss really is: every second layer keeps the last 128 tokens. And a hybrid of Mamba and attention. */
+/* As gpt-oss really is: every second layer keeps the last 128 tokens. And a hybrid of Mamba and
+ * attention. */
 static void test_hybrid(void)
 {
 	struct model m;
@@ -169,7 +172,8 @@ static void test_shards(void)
 		}
 }
 
-/* The shards of a rank, from the sum of the largest ones, also of layers with windows and states. */
+/* The shards of a rank, from the sum of the largest ones, also of layers with windows and
+ * states. */
 static void test_shard_of(void)
 {
 	struct model m = {.attention = MODEL_GQA,

@@ -1,4 +1,6 @@
-/* Models as numbers: MLPerf Storage's table of checkpoints, DLIO's llamas, and shapes that do not divide evenly. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Models as numbers: MLPerf Storage's table of checkpoints, DLIO's llamas, and shapes that do not
+ * divide evenly. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>
@@ -134,7 +136,8 @@ static void test_tensor_numbers(void)
 /* What does not divide evenly is cut as DLIO cuts it: whole numbers of elements, in its order. */
 static void test_padding(void)
 {
-	/* hidden 10 is not divisible by 4 heads: a head is 2; more tensor ranks than key-value heads. */
+	/* hidden 10 is not divisible by 4 heads: a head is 2; more tensor ranks than key-value
+	 * heads. */
 	struct model m = {.layers = 2,
 			  .hidden = 10,
 			  .heads = 4,

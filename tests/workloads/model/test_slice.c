@@ -1,10 +1,13 @@
-/* Slices, beside a model of them that lists every element: single slices, what two have in common, who holds it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slices, beside a model of them that lists every element: single slices, what two have in common,
+ * who holds it. */
 #include <string.h>
 
 #include "tests/unit.h"
 #include "workloads/model/slice.h"
 
-/* Matrices that divide evenly by some meshes and not by others; a vector that all tensor ranks have. */
+/* Matrices that divide evenly by some meshes and not by others; a vector that all tensor ranks
+ * have. */
 static const struct shard_matrix matrices[] = {
 	{.name = "by rows", .rows = 12, .columns = 5, .by_rows = true},
 	{.name = "by columns", .rows = 5, .columns = 12},
@@ -71,7 +74,8 @@ static void test_elements(void)
 			}
 }
 
-/* The runs of held that are in wanted too: all of them, in order, and no two that touch. Returns how many elements. */
+/* The runs of held that are in wanted too: all of them, in order, and no two that touch. Returns
+ * how many elements. */
 static uint64_t check_common(const struct slice *held, const uint64_t *has,
 			     const struct slice *wanted, const uint64_t *wants)
 {

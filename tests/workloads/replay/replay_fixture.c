@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fixture for phases "replay": see replay_fixture.h. */
 #include "tests/workloads/replay/replay_fixture.h"
 

@@ -1,5 +1,7 @@
-/* Tests of the phase "replay" on stores that keep what is written, and on one that does nothing: how much is read and written
- * is known from the trace, all bytes are compared, and nothing stays behind. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the phase "replay" on stores that keep what is written, and on one that does nothing:
+ * how much is read and written is known from the trace, all bytes are compared, and nothing stays
+ * behind. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -125,8 +127,8 @@ static void test_deletes(void)
 	}
 }
 
-/* Each version of an object has another size, so a read before or after its turn would find too little, or nothing. All rows
- * may begin at once. */
+/* Each version of an object has another size, so a read before or after its turn would find too
+ * little, or nothing. All rows may begin at once. */
 static void test_order(void)
 {
 	static char text[1 << 18];
@@ -186,7 +188,8 @@ static void test_folder(void)
 	CU_ASSERT_EQUAL(access(path, F_OK), 0);
 }
 
-/* A trace that is wrong ends the phase on all ranks before anything is done, or its rows are left out. */
+/* A trace that is wrong ends the phase on all ranks before anything is done, or its rows are left
+ * out. */
 static const struct wrong_case {
 	const char *row, *says;
 } wrong[] = {

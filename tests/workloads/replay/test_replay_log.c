@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of operation logs as traces: those of s3dlio, warp and haul. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of what a rank keeps of a trace, and of the names of objects. */
 #include <errno.h>
 #include <stdio.h>
@@ -41,7 +42,8 @@ static void test_tiers(void)
 		CU_ASSERT_EQUAL(replay_tiers(cases[i].text), cases[i].tiers);
 }
 
-/* Times count from the first row of the trace, whether it is kept or not. A row that is earlier is due at once. */
+/* Times count from the first row of the trace, whether it is kept or not. A row that is earlier is
+ * due at once. */
 static void test_times(void)
 {
 	static const char text[] = REPLAY_HEADER REPLAY_ROW(100.5, Write, 1, 0, "a")
@@ -115,7 +117,8 @@ static void test_spread(void)
 	CU_ASSERT_EQUAL(keys, KEYS);
 }
 
-/* What is read before it is written is made as large as its largest read, in each tier by itself. */
+/* What is read before it is written is made as large as its largest read, in each tier by
+ * itself. */
 static void test_made(void)
 {
 	static const char text[] = REPLAY_HEADER REPLAY_ROW(1, Read, 5, 2, "a")

@@ -1,5 +1,7 @@
-/* Tests of the times of the phase "replay", in virtual time and on a store that takes a known time: 1 MiB takes 10.49 ms at
- * 100 MB/s, so an object of 1 MiB takes 20 + 10.49 + 30 = 60.49 ms to write and 10 + 10.49 = 20.49 ms to read. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the times of the phase "replay", in virtual time and on a store that takes a known time:
+ * 1 MiB takes 10.49 ms at 100 MB/s, so an object of 1 MiB takes 20 + 10.49 + 30 = 60.49 ms to write
+ * and 10 + 10.49 = 20.49 ms to read. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of train.readers, which selects the ranks that read: batches, bytes and proofs of 64 ranks
  * as 1 x 1, 8 x 1 and 8 x 8, against sums computed by hand; the handover within a node and between
  * nodes; errors, stops and limits. */

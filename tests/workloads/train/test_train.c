@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the phase "train" as a whole, on thread ranks: the samples that are read, the figures,
  * and what stops it. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the proof that each sample was read exactly once. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the demand that a training reports to the plan: the figures of the Aurora table, and
  * refusals. */
 #include <errno.h>
@@ -295,7 +296,8 @@ static void refusals(void)
 	}
 }
 
-/* 50 files on 2 ranks: 25 steps per epoch, of 100 ms. Both ranks write 1,000 bytes of a checkpoint. */
+/* 50 files on 2 ranks: 25 steps per epoch, of 100 ms. Both ranks write 1,000 bytes of a
+ * checkpoint. */
 static void checkpoints(void)
 {
 	static const struct {
@@ -312,7 +314,8 @@ static void checkpoints(void)
 		/* Steps 50 and 100 end epochs: each has one checkpoint. */
 		{"\"epochs\":5,\"checkpoint\":{\"every_epochs\":2,\"every_steps\":10", 12, 24000},
 		{"\"epochs\":5,\"checkpoint\":{\"every_epochs\":2,\"every_steps\":7", 19, 38000},
-		/* Steps cut the third epoch short, and it ends there. Time cuts the second one, which does not end. */
+		/* Steps cut the third epoch short, and it ends there. Time cuts the second one,
+		 * which does not end. */
 		{"\"epochs\":5,\"steps\":60,\"checkpoint\":{\"every_epochs\":1", 3, 6000},
 		{"\"epochs\":5,\"seconds\":4,\"checkpoint\":{\"every_epochs\":1", 1, 2000},
 		{"\"epochs\":5,\"seconds\":4,\"checkpoint\":{\"every_steps\":10", 4, 8000},
@@ -357,9 +360,9 @@ static void checkpoints(void)
 	}
 }
 
-/* A snapshot is copied through two windows of a chunk. One that is held takes memory for all bytes of the rank, whole
- * pages for each of its files, and no ring; and so does a checkpoint that does not stream. Each tensor whose file is in
- * memory has 512 bytes of its layout. */
+/* A snapshot is copied through two windows of a chunk. One that is held takes memory for all bytes
+ * of the rank, whole pages for each of its files, and no ring; and so does a checkpoint that does
+ * not stream. Each tensor whose file is in memory has 512 bytes of its layout. */
 static void snapshot_memory(void)
 {
 	static const struct {
@@ -400,8 +403,8 @@ static void snapshot_memory(void)
 	}
 }
 
-/* The times of the plan are sums that workloads/train/size.c writes out, so a new account is in none of
- * them until somebody has decided where it belongs: it then gets a row here. */
+/* The times of the plan are sums that workloads/train/size.c writes out, so a new account is in
+ * none of them until somebody has decided where it belongs: it then gets a row here. */
 static void accounts(void)
 {
 	static const struct {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the times of the phase "train", in virtual time: AU against computation by hand, time
  * limits, and how soon all ranks end after a stop. */
 #include <math.h>
@@ -154,8 +155,8 @@ static void agrees_with_sim(void)
 		agrees_with(&known[i]);
 }
 
-/* Two fed ranks with 120 steps of 10 ms, 20 of them warm-up. Each rank writes its 5 MB of a checkpoint, and a store of 50
- * MB/s takes 200 ms for both. */
+/* Two fed ranks with 120 steps of 10 ms, 20 of them warm-up. Each rank writes its 5 MB of a
+ * checkpoint, and a store of 50 MB/s takes 200 ms for both. */
 enum { SAVED_BYTES = 5000000, SAVED_NS = 200 * MS };
 
 static const struct saved {
@@ -216,8 +217,9 @@ static void blocked_by_checkpoints(void)
 		blocks_for(&saved[i]);
 }
 
-/* The same two ranks go on while their checkpoints are written, after a copy of 5 MB at 100 MB/s, which takes 50 ms. A
- * checkpoint that is due while the one before is written waits for that first. */
+/* The same two ranks go on while their checkpoints are written, after a copy of 5 MB at 100 MB/s,
+ * which takes 50 ms. A checkpoint that is due while the one before is written waits for that
+ * first. */
 enum { STEP_MS = 10 };
 static const struct flown {
 	const char *when;
@@ -227,7 +229,8 @@ static const struct flown {
 } flown[] = {
 	/* 300 ms between two. A checkpoint is whole at the first barrier after its last write. */
 	{"\"every_steps\":30", 4, 50, 50, 250, 250},
-	/* 100 ms between two: the second is due when the first has been written for half of its 200 ms. */
+	/* 100 ms between two: the second is due when the first has been written for half of its 200
+	 * ms. */
 	{"\"every_steps\":10", 12, 50, 150, 250, 350},
 };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fixture for phases "train": see train_fixture.h. */
 #include "tests/workloads/train/train_fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fixture for phases "train" on threads of this process: it parses a job, runs its phases on a
  * group of thread ranks, and keeps each rank's results of the last phase. */
 #ifndef HAUL_TESTS_WORKLOADS_TRAIN_TRAIN_FIXTURE_H
@@ -16,7 +17,8 @@ struct fixture {
 	struct stop stop; /* requested by the test */
 	/* Called on each rank before the last phase. May be NULL. */
 	void (*between)(struct fixture *f, struct group *g, struct group *node);
-	/* The last phase is published that often while it runs, by a call on each rank. 0: never. */
+	/* The last phase is published that often while it runs, by a call on each rank. 0:
+	 * never. */
 	uint64_t publish_every_ns;
 	void (*publish)(struct fixture *f, struct group *g, struct tally *so_far);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recorded arrivals: see arrivals.h. */
 #include "workloads/kvcache/requests/arrivals.h"
 
@@ -273,8 +274,8 @@ static int arrivals_reopen(struct arrivals *a, struct err *err)
 	return rc;
 }
 
-/* At the end of the text: begins the next cycle. Returns 1, or 0 where there is none. A part that has had no row in a whole
- * cycle will never have one. */
+/* At the end of the text: begins the next cycle. Returns 1, or 0 where there is none. A part that
+ * has had no row in a whole cycle will never have one. */
 static int arrivals_cycle(struct arrivals *a, struct err *err)
 {
 	int rc;
@@ -427,7 +428,8 @@ static int arrivals_look_object(struct arrivals *a, struct err *err)
 	return rc < 0 && rc != -EMSGSIZE ? arrivals_wrap(a, rc, err) : 0;
 }
 
-/* What the text is. Only then its options are judged: whether it has times of its own, and takes no rate. */
+/* What the text is. Only then its options are judged: whether it has times of its own, and takes no
+ * rate. */
 static int arrivals_look(struct arrivals *a, struct err *err)
 {
 	const char *piece;

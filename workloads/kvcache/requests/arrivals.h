@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recorded arrivals: requests of an inference service as a trace has them, with the time, the tokens of the context and the
  * tokens generated. Two tables are known by their headers, whose columns may be in any order:
  *
@@ -39,7 +40,8 @@ struct arrivals_window {
 	uint64_t characters;        /* of a text per token, at least 1 */
 	uint64_t conversations_max; /* the first ones of a list; 0: all */
 	uint64_t again;             /* times that it begins again; ARRIVALS_NEVER: without end */
-	/* Takes each row whose number modulo parts is this, and whole conversations by their number. */
+	/* Takes each row whose number modulo parts is this, and whole conversations by their
+	 * number. */
 	uint32_t part, parts;
 };
 
@@ -85,20 +87,21 @@ struct arrivals {
 	struct err err;
 };
 
-/* Checks the file, and reads its first row of the window. Refuses rows that are wrong or earlier than the one before them with
- * a sentence that has the number of the line, a file without a row for any part, and one that shall begin again and has all
- * rows at the same time (-EINVAL). path NULL: the text is in memory, and must stay there. */
+/* Checks the file, and reads its first row of the window. Refuses rows that are wrong or earlier
+ * than the one before them with a sentence that has the number of the line, a file without a row
+ * for any part, and one that shall begin again and has all rows at the same time (-EINVAL). path
+ * NULL: the text is in memory, and must stay there. */
 int arrivals_open(struct arrivals *a, const char *path, const void *data, size_t bytes,
 		  const struct arrivals_window *window, struct err *err);
 void arrivals_close(struct arrivals *a);
 
-/* Sentences of what the whole text has: "12031 requests in 3536.999 s, 144793823 tokens of context, 4122048 generated", and of
- * blocks; "": it has none. */
+/* Sentences of what the whole text has: "12031 requests in 3536.999 s, 144793823 tokens of context,
+ * 4122048 generated", and of blocks; "": it has none. */
 enum { ARRIVALS_TEXTS = 2, ARRIVALS_TEXT_BYTES = 128 };
 void arrivals_text(const struct arrivals *a, char out[ARRIVALS_TEXTS][ARRIVALS_TEXT_BYTES]);
 
-/* When the next one is due, or ARRIVALS_NEVER; and takes it. A file that has changed since it was opened ends where it is
- * wrong, and rc tells. */
+/* When the next one is due, or ARRIVALS_NEVER; and takes it. A file that has changed since it was
+ * opened ends where it is wrong, and rc tells. */
 uint64_t arrivals_due(const struct arrivals *a);
 void arrivals_next(struct arrivals *a, struct arrival *out);
 

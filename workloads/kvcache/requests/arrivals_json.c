@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arrivals as lines of JSON: see arrivals_json.h. */
 #include "workloads/kvcache/requests/arrivals_json.h"
 

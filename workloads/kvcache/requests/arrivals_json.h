@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recorded arrivals as lines of JSON, a request in each:
  *
  *	{"timestamp": 0, "input_length": 6758, "output_length": 500, "hash_ids": [0, 1, 2]}                      Mooncake: ms
@@ -27,7 +28,8 @@ void arrivals_blocks_free(struct arrivals_blocks *b);
 int arrivals_json_parse(const char *line, size_t length, uint64_t *ns, uint64_t *context,
 			uint64_t *generate, struct arrivals_blocks *blocks, struct err *err);
 
-/* What is wrong with a first line that is an object; 0: it is a request. *turns: it is a conversation. */
+/* What is wrong with a first line that is an object; 0: it is a request. *turns: it is a
+ * conversation. */
 int arrivals_json_look(const char *line, size_t length, bool *turns, struct err *err);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Autoscaling: see autoscale.h. */
 #include "workloads/kvcache/requests/autoscale.h"
 
@@ -10,9 +11,11 @@
 
 enum { MS = 1000000, STEP_LEAST = 5, STEP_MOST = 100 };
 
-/* The band around the target in which nothing changes, and the pressure that is too much by itself. */
+/* The band around the target in which nothing changes, and the pressure that is too much by
+ * itself. */
 static const double band = 0.1, too_much = 1.2;
-/* How even moved bytes are that have stayed the same (deviation over mean), and how much more tokens are more. */
+/* How even moved bytes are that have stayed the same (deviation over mean), and how much more
+ * tokens are more. */
 static const double even = 0.1, gain = 1.01;
 static const double step_first = 0.4, step_next = 0.2; /* of the users */
 
@@ -80,7 +83,8 @@ static double autoscale_pressure(const struct kv_autoscale_options *o,
 	return fmax(read, fmax(write, waiting));
 }
 
-/* Whether values of the last intervals, oldest first, rise: the sign of the slope of the line through them. */
+/* Whether values of the last intervals, oldest first, rise: the sign of the slope of the line
+ * through them. */
 static bool autoscale_rises(const double *values, uint64_t count, uint64_t first)
 {
 	double slope = 0, middle = (double)(count - 1) / 2;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Autoscaling: how many users ask, by what was measured since the last decision. A decision follows each interval:
  *
  *	qos        fewer users while the store is saturated, more while it is not: it finds the load that keeps the limits
@@ -66,7 +67,8 @@ void kv_autoscale_open(struct kv_autoscale *a, const struct kv_autoscale_options
 /* Decides, and returns how many users ask from now on. */
 uint64_t kv_autoscale_next(struct kv_autoscale *a, const struct kv_autoscale_sample *sample);
 
-/* Checks rules that an option table cannot express. Returns -EINVAL with "path/autoscaling/key: sentence". */
+/* Checks rules that an option table cannot express. Returns -EINVAL with "path/autoscaling/key:
+ * sentence". */
 int kv_autoscale_check(const struct kv_autoscale_options *o, uint64_t users, const char *path,
 		       struct err *err);
 

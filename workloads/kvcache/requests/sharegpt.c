@@ -1,4 +1,6 @@
-/* Conversations in ShareGPT's form: see sharegpt.h. The list is cut into its objects here, and each object is parsed by itself. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Conversations in ShareGPT's form: see sharegpt.h. The list is cut into its objects here, and each
+ * object is parsed by itself. */
 #include "workloads/kvcache/requests/sharegpt.h"
 
 #include <cjson/cJSON.h>
@@ -238,7 +240,8 @@ static int object_parse(struct sharegpt *s, struct err *err)
 	return rc;
 }
 
-/* The comma before the next object, or the end of the list, behind which there is nothing. Returns whether an object follows. */
+/* The comma before the next object, or the end of the list, behind which there is nothing. Returns
+ * whether an object follows. */
 static int sharegpt_follows(struct sharegpt *s, struct err *err)
 {
 	int c = sharegpt_peek_word(s, err);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Conversations in ShareGPT's form: a JSON list of objects, each with a list of what people and the model said in turn.
  *
  *	[{"id": "…", "conversations": [{"from": "human", "value": "…"}, {"from": "gpt", "value": "…"}, …]}, …]
@@ -37,16 +38,18 @@ struct sharegpt {
 	uint32_t turn_count, taken;
 };
 
-/* The first character of a text whose beginning this is, which is no space; 0: there is none. A list begins with "[", and
- * objects one after the other, as lines of JSON are, with "{". */
+/* The first character of a text whose beginning this is, which is no space; 0: there is none. A
+ * list begins with "[", and objects one after the other, as lines of JSON are, with "{". */
 char sharegpt_begins(const char *text, size_t bytes);
 
-/* The text must not have been read yet, and stays the caller's. characters: per token, at least 1. */
+/* The text must not have been read yet, and stays the caller's. characters: per token, at least
+ * 1. */
 void sharegpt_open(struct sharegpt *s, struct line_reader *text, uint64_t characters);
 void sharegpt_close(struct sharegpt *s);
 
-/* The next turn. Returns 1, or 0 at the end of the list, or a negative errno with a sentence: -EINVAL (it is not such a list),
- * -EMSGSIZE (an object is too large), -ENOMEM, or an error of the reader. */
+/* The next turn. Returns 1, or 0 at the end of the list, or a negative errno with a sentence:
+ * -EINVAL (it is not such a list), -EMSGSIZE (an object is too large), -ENOMEM, or an error of the
+ * reader. */
 int sharegpt_next(struct sharegpt *s, struct sharegpt_turn *out, struct err *err);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Request source of the profile mlperf-v3: see source.h. */
 #include "workloads/kvcache/requests/source.h"
 
@@ -376,7 +377,8 @@ static void user_retrieve(struct kv_source *s, uint32_t user, struct kv_retrieva
 	s->users[user].draws = random.counter;
 }
 
-/* What every request may have: a prompt that others share, chunks of a document; and what it reads in a decode-only run. */
+/* What every request may have: a prompt that others share, chunks of a document; and what it reads
+ * in a decode-only run. */
 static void request_add(struct kv_source *s, struct kv_request *r)
 {
 	const struct kv_source_options *o = s->options;
@@ -444,7 +446,8 @@ static void request_make(struct kv_source *s, uint32_t user, struct kv_request *
 		request_document(s, r);
 }
 
-/* The user and the class of a recorded request are not recorded. A turn of a conversation has those of the conversation. */
+/* The user and the class of a recorded request are not recorded. A turn of a conversation has those
+ * of the conversation. */
 static void request_recorded(struct kv_source *s, struct kv_request *r)
 {
 	const struct kv_source_options *o = s->options;

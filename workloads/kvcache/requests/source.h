@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Request source of the profile mlperf-v3: users who think, ask, and wait for nobody (an open loop), on a virtual clock.
  *
  * Users are state machines in a heap by the time of their next request. A user's draws are functions of (seed, user,
@@ -25,8 +26,8 @@
 #include "workloads/kvcache/tiers/entries.h"
 #include "workloads/model/kv_model.h"
 
-/* Documents for retrieval (RAG): their sizes and chunks as functions of a number, and the draw of the chunks that a
- * request reads. Owned by the request source. */
+/* Documents for retrieval (RAG): their sizes and chunks as functions of a number, and the draw of
+ * the chunks that a request reads. Owned by the request source. */
 struct kv_documents {
 	const struct kv_rag_options *options;
 	uint64_t seed;
@@ -40,7 +41,8 @@ struct kv_retrieval {
 	uint32_t chunks[KV_RETRIEVED_MAX];
 };
 
-/* Returns 0, -EINVAL (a document has more than KV_CHUNKS_MAX chunks) or -ENOMEM, with a sentence. */
+/* Returns 0, -EINVAL (a document has more than KV_CHUNKS_MAX chunks) or -ENOMEM, with a
+ * sentence. */
 int kv_documents_open(struct kv_documents *d, const struct kv_rag_options *options,
 		      const struct model *model, uint64_t seed, const char *path, struct err *err);
 void kv_documents_close(struct kv_documents *d);
@@ -106,21 +108,24 @@ struct kv_source {
 		has_prompt, has_retrieval;
 };
 
-/* Options must have passed kv_source_check, and live as long as the source. epoch_ms: the time at which the virtual
- * clock is 0. path: that of the options, for messages. Returns 0, -EINVAL or -ENOMEM, with a sentence. */
+/* Options must have passed kv_source_check, and live as long as the source. epoch_ms: the time at
+ * which the virtual clock is 0. path: that of the options, for messages. Returns 0, -EINVAL or
+ * -ENOMEM, with a sentence. */
 int kv_source_open(struct kv_source *s, const struct kv_source_options *options,
 		   const struct model *model, uint64_t seed, uint64_t epoch_ms, const char *path,
 		   struct err *err);
 void kv_source_close(struct kv_source *s);
-/* Once after kv_source_open: the documents are those of this seed, and so the same for all sources that are given it. */
+/* Once after kv_source_open: the documents are those of this seed, and so the same for all sources
+ * that are given it. */
 void kv_source_common(struct kv_source *s, uint64_t seed);
-/* For options with arrivals, once after kv_source_open: opens their file, of whose rows this source has each parts-th from
- * `part` on. Returns what arrivals_open does, with the path of the options and of the file before it. */
+/* For options with arrivals, once after kv_source_open: opens their file, of whose rows this source
+ * has each parts-th from `part` on. Returns what arrivals_open does, with the path of the options
+ * and of the file before it. */
 int kv_source_recorded(struct kv_source *s, uint32_t part, uint32_t parts, const char *path,
 		       struct err *err);
 
-/* Reads recorded requests to find what is wrong with them, and says what they are. "": there are none, or the file is not on
- * this machine. */
+/* Reads recorded requests to find what is wrong with them, and says what they are. "": there are
+ * none, or the file is not on this machine. */
 int kv_source_tell(const struct kv_source_options *o, const char *path,
 		   char out[ARRIVALS_TEXTS][ARRIVALS_TEXT_BYTES], struct err *err);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options of the profile mlperf-v3: see source_options.h. */
 #include "workloads/kvcache/requests/source_options.h"
 

@@ -1,4 +1,6 @@
-/* Options of the profile mlperf-v3: who asks, and for what. Defaults are those of MLPerf's benchmark. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of the profile mlperf-v3: who asks, and for what. Defaults are those of MLPerf's
+ * benchmark. */
 #ifndef HAUL_WORKLOADS_KVCACHE_SOURCE_OPTIONS_H
 #define HAUL_WORKLOADS_KVCACHE_SOURCE_OPTIONS_H
 
@@ -17,8 +19,9 @@ enum {
 	KV_USERS_MAX = 1 << 22
 };
 
-/* A kind of user. Each of its users has a context and a generation length, and a time to think, for the whole run,
- * drawn uniformly from these ranges. Each request asks for a quarter of the lengths up to all of them. */
+/* A kind of user. Each of its users has a context and a generation length, and a time to think, for
+ * the whole run, drawn uniformly from these ranges. Each request asks for a quarter of the lengths
+ * up to all of them. */
 struct kv_template {
 	char name[KV_NAME_BYTES];
 	double share; /* of the users, in proportion to those of the others */
@@ -88,8 +91,8 @@ struct kv_source_options {
 };
 extern const struct option kv_source_options_table[];
 
-/* Puts MLPerf's templates and classes where none are given, and checks rules that an option table cannot express. Returns -EINVAL with
- * "path/key: sentence". */
+/* Puts MLPerf's templates and classes where none are given, and checks rules that an option table
+ * cannot express. Returns -EINVAL with "path/key: sentence". */
 int kv_source_check(struct kv_source_options *o, const char *path, struct err *err);
 
 #endif

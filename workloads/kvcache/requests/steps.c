@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Steps of a request: see steps.h. */
 #include "workloads/kvcache/requests/steps.h"
 

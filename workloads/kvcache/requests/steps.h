@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Steps of a request: the accesses to the cache that a request makes, one after the other. The next one may depend on
  * whether the last one was a hit, so the owner asks for the next step when the last one is done:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Entry table: see entries.h. Source: W. Litwin, "Linear hashing", VLDB 1980. */
 #include "workloads/kvcache/tiers/entries.h"
 

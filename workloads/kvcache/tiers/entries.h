@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Entry table: what is found by the id of an entry of a key-value cache, such as the entry itself.
  *
  * Entries have numbers, which stay the same while the entry lives. They are in blocks that are never moved. The hash

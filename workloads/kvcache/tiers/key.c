@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of cache entries: see key.h. */
 #include "workloads/kvcache/tiers/key.h"
 
@@ -5,7 +6,8 @@
 
 #include "core/decimal.h"
 
-/* The words of a key, and how many digits its numbers have at least. A word of NULL ends the key. */
+/* The words of a key, and how many digits its numbers have at least. A word of NULL ends the
+ * key. */
 static const struct key_form {
 	const char *word[3];
 	char part[3]; /* 'f' first, 's' second, 'n' number: what follows the word */

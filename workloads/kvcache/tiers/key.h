@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of cache entries: an id of 16 bytes, and the key that an object of a store or a row of a trace has for it. Keys
  * are those of MLPerf's benchmark, so its traces and these can be compared:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory tier: see memory.h. */
 #include "workloads/kvcache/tiers/memory.h"
 

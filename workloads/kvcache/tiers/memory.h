@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory tier: entries in blocks of one size, in memory of the rank.
  *
  *	entry a   | block 3 | block 0 | block 7 |      next: 3 -> 0 -> 7
@@ -23,13 +24,14 @@ struct kv_memory {
 	struct kv_entries entries;
 };
 
-/* capacity: bytes, whose pages are touched now. largest: bytes of the largest entry. Returns -ENOMEM with a sentence. Call
- * kv_memory_close also after an error. */
+/* capacity: bytes, whose pages are touched now. largest: bytes of the largest entry. Returns
+ * -ENOMEM with a sentence. Call kv_memory_close also after an error. */
 int kv_memory_open(struct kv_memory *m, uint64_t capacity, uint64_t largest, uint64_t block_bytes,
 		   struct err *err);
 void kv_memory_close(struct kv_memory *m);
 
-/* Makes room for an entry, or finds it if it is there. Returns its first block, or KV_NONE: there is no room. */
+/* Makes room for an entry, or finds it if it is there. Returns its first block, or KV_NONE: there
+ * is no room. */
 uint32_t kv_memory_put(struct kv_memory *m, struct kv_id id, uint64_t bytes);
 /* The first block of an entry; KV_NONE: it is not there. */
 uint32_t kv_memory_find(const struct kv_memory *m, struct kv_id id);

@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operations under way: see operations.h. */
 #include "workloads/kvcache/tiers/operations.h"
 
 #include <errno.h>
 
-/* The operations of an entry, in their order: first those that have been let go, then those that are held. */
+/* The operations of an entry, in their order: first those that have been let go, then those that
+ * are held. */
 struct line {
 	struct kv_item item;
 	struct list operations;
@@ -34,8 +36,8 @@ static void operation_ready(struct kv_operations *o, struct kv_operation *op)
 		list_append(&o->ready[op->priority], &op->link);
 }
 
-/* Lets those of an entry go that nothing before them keeps: reads behind reads, and what changes the entry when it is the
- * first. */
+/* Lets those of an entry go that nothing before them keeps: reads behind reads, and what changes
+ * the entry when it is the first. */
 static void line_let_go(struct kv_operations *o, struct line *line)
 {
 	const struct kv_operation *first = line_member(line->operations.first);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operations under way: what tiers ask of stores, in an order in which each entry stays right, and otherwise side by side.
  *
  * An operation may begin when others have ended:
@@ -39,7 +40,8 @@ enum kv_outcome {
 };
 
 struct kv_operation {
-	/* Among those that may begin, or the free ones. It is the caller's from kv_operations_take on. */
+	/* Among those that may begin, or the free ones. It is the caller's from kv_operations_take
+	 * on. */
 	struct list_link link;
 
 	/* Of the caller. */
@@ -75,12 +77,13 @@ struct kv_operations {
 int kv_operations_init(struct kv_operations *o);
 void kv_operations_free(struct kv_operations *o);
 
-/* Adds an operation; after: the one before it in its chain, which has not ended and which no other follows, or NULL.
- * Returns it, or NULL: no memory. */
+/* Adds an operation; after: the one before it in its chain, which has not ended and which no other
+ * follows, or NULL. Returns it, or NULL: no memory. */
 struct kv_operation *kv_operations_add(struct kv_operations *o, const struct kv_operation *what,
 				       struct kv_operation *after);
 
-/* An operation that asks may begin, as far as this module is concerned. Its kind, tiers and priority may be changed until then. */
+/* An operation that asks may begin, as far as this module is concerned. Its kind, tiers and
+ * priority may be changed until then. */
 void kv_operations_admit(struct kv_operations *o, struct kv_operation *op);
 
 /* Takes the next one that may begin, of the priorities below that number; NULL: there is none. */

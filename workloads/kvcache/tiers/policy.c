@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Policy of a key-value cache: see policy.h. */
 #include "workloads/kvcache/tiers/policy.h"
 

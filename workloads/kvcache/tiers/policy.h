@@ -1,4 +1,6 @@
-/* Policy of a key-value cache: the rules by which its tiers take, keep and lose entries. They are constant while a phase runs. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Policy of a key-value cache: the rules by which its tiers take, keep and lose entries. They are
+ * constant while a phase runs. */
 #ifndef HAUL_WORKLOADS_KVCACHE_POLICY_H
 #define HAUL_WORKLOADS_KVCACHE_POLICY_H
 
@@ -21,7 +23,8 @@ struct kv_tier_rules {
 		low; /* room is made when it would be fuller than high, until it is at most low */
 	double largest; /* refuses larger entries, but for the last tier */
 	double trusted; /* takes an entry without more ado while it is less full than this */
-	/* Refuses an entry larger than that part of low rather than demote what little it has (less than sparse); 0: never. */
+	/* Refuses an entry larger than that part of low rather than demote what little it has (less
+	 * than sparse); 0: never. */
 	double sparse, sparse_entry;
 	uint32_t
 		admit_after; /* takes what is demoted or written through from its nth access on; 0: always */
@@ -39,19 +42,21 @@ struct kv_policy {
 	uint64_t sketch_keys;  /* for admission and promotion: different keys at a time */
 };
 
-/* The waterfall of MLPerf's benchmark, with its defaults; last: of the last tier, which evicts only when it is full. */
+/* The waterfall of MLPerf's benchmark, with its defaults; last: of the last tier, which evicts only
+ * when it is full. */
 struct kv_policy kv_policy_mlperf(void);
 struct kv_tier_rules kv_tier_mlperf(uint64_t capacity, bool last);
 
-/* Ratios of a tier in whole bytes. Comparisons of whole bytes with these are the same as with the products themselves. */
+/* Ratios of a tier in whole bytes. Comparisons of whole bytes with these are the same as with the
+ * products themselves. */
 struct kv_limits {
 	bool limited; /* false: the others mean nothing */
 	uint64_t high, low, largest, trusted, sparse, sparse_entry;
 };
 struct kv_limits kv_limits_of(const struct kv_tier_rules *rules);
 
-/* How many victims one attempt may have in a tier with that number of entries: bounded, so that a tier full of
- * small ones does not stop everything else. */
+/* How many victims one attempt may have in a tier with that number of entries: bounded, so that a
+ * tier full of small ones does not stop everything else. */
 uint64_t kv_policy_victims(const struct kv_policy *policy, uint64_t entries);
 
 #endif

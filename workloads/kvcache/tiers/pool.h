@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pool: items of one size that do not move in memory, taken and given back one at a time. Its
  * memory comes in blocks, which go back with kv_pool_free alone. All zero is an empty pool.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Directory of a shared tier: see shared.h. The memory has no pointers, since each process sees it at another address:
  *
  *	| struct kv_shared | entries[room] | buckets[bucket_count] |
@@ -70,7 +71,8 @@ void kv_shared_init(struct kv_shared *s, uint32_t entries)
 	pthread_mutexattr_destroy(&attributes);
 }
 
-/* A rank that died with the lock may have left a list half changed, in which others could search for ever. */
+/* A rank that died with the lock may have left a list half changed, in which others could search
+ * for ever. */
 static void shared_lock(struct kv_shared *s)
 {
 	if (pthread_mutex_lock(&s->lock) != EOWNERDEAD)
@@ -346,8 +348,8 @@ uint32_t kv_divided_part(struct kv_id id, uint32_t parts)
 	return (uint32_t)((kv_id_hash(id) >> 32) * parts >> 32);
 }
 
-/* Puts an entry, for which room is made as the last tier makes it. What another server puts there meanwhile may take that room;
- * then more is made. */
+/* Puts an entry, for which room is made as the last tier makes it. What another server puts there
+ * meanwhile may take that room; then more is made. */
 static int divided_put(struct kv_shared *s, const struct kv_policy *policy,
 		       const struct kv_limits *l, const struct kv_question *q, struct kv_answer *a)
 {

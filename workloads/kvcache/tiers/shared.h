@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Directory of a shared tier: which entries a tier has that several servers use, in memory that they share.
  *
  *	server a ──┐                        ┌── oldest ◄─► … ◄─► youngest
@@ -30,32 +31,37 @@
 
 struct kv_shared;
 
-/* Bytes of a directory that has room for a number of entries, and for as many that are leaving; and prepares
- * zeroed memory of that size, before anybody uses it. */
+/* Bytes of a directory that has room for a number of entries, and for as many that are leaving; and
+ * prepares zeroed memory of that size, before anybody uses it. */
 uint64_t kv_shared_bytes(uint32_t entries);
 void kv_shared_init(struct kv_shared *s, uint32_t entries);
 
-/* When the tier has room: while no more than `full` bytes are in use with the new entry, or less than `trusted` before. */
+/* When the tier has room: while no more than `full` bytes are in use with the new entry, or less
+ * than `trusted` before. */
 struct kv_shared_room {
 	uint64_t full, trusted;
 };
 
-/* The server is going to write an entry. Returns 0; -EEXIST: it is there, or is coming; -EBUSY: it is leaving or broken, or too
- * many others are leaving; or -ENOSPC: there is no room, or there are too many entries. */
+/* The server is going to write an entry. Returns 0; -EEXIST: it is there, or is coming; -EBUSY: it
+ * is leaving or broken, or too many others are leaving; or -ENOSPC: there is no room, or there are
+ * too many entries. */
 int kv_shared_put(struct kv_shared *s, struct kv_id id, uint64_t bytes, uint32_t server,
 		  const struct kv_shared_room *room);
 
-/* The server is going to read an entry, which becomes the youngest where `touch` is set. Returns 0 or -ENOENT. */
+/* The server is going to read an entry, which becomes the youngest where `touch` is set. Returns 0
+ * or -ENOENT. */
 int kv_shared_read(struct kv_shared *s, struct kv_id id, uint32_t server, bool touch,
 		   uint64_t *bytes);
 
 /* Whether an entry is there, or is coming. */
 bool kv_shared_has(struct kv_shared *s, struct kv_id id);
 
-/* The caller is going to delete the oldest entry that nobody uses. Returns 0, or -ENOENT: all are in use. */
+/* The caller is going to delete the oldest entry that nobody uses. Returns 0, or -ENOENT: all are
+ * in use. */
 int kv_shared_evict(struct kv_shared *s, struct kv_id *id, uint64_t *bytes);
 
-/* The caller is going to delete that entry. -ENOENT: it is not there; -EBUSY: it is in use, and is now the oldest. */
+/* The caller is going to delete that entry. -ENOENT: it is not there; -EBUSY: it is in use, and is
+ * now the oldest. */
 int kv_shared_delete(struct kv_shared *s, struct kv_id id, uint64_t *bytes);
 
 /* What was announced has come to its end. */
@@ -68,14 +74,16 @@ enum kv_shared_end {
 };
 void kv_shared_ended(struct kv_shared *s, struct kv_id id, enum kv_shared_end end);
 
-/* Entries, and bytes in use: now, and at most. reset: from now on. Entries that leave are not among them. */
+/* Entries, and bytes in use: now, and at most. reset: from now on. Entries that leave are not among
+ * them. */
 struct kv_shared_state {
 	uint64_t entries, used, used_most;
 };
 struct kv_shared_state kv_shared_state(struct kv_shared *s);
 void kv_shared_reset(struct kv_shared *s);
 
-/* Goes through all entries when nobody uses them any more: *at is 0 at first. Returns false after the last one. */
+/* Goes through all entries when nobody uses them any more: *at is 0 at first. Returns false after
+ * the last one. */
 bool kv_shared_next(struct kv_shared *s, uint32_t *at, struct kv_id *id, uint64_t *bytes);
 
 /* The directory may be divided among nodes. Each node has a part of it in its memory, with a part of the capacity and lists of its
@@ -118,8 +126,8 @@ struct kv_victim {
 
 struct kv_answer {
 	uint64_t bytes; /* of the entry that is read or deleted */
-	/* What the call of the directory has returned; of KV_ASK_HAS 0 or -ENOENT; -EAGAIN: these victims are not enough, so
-	 * ask again. */
+	/* What the call of the directory has returned; of KV_ASK_HAS 0 or -ENOENT; -EAGAIN: these
+	 * victims are not enough, so ask again. */
 	int32_t rc;
 	uint32_t count;
 	struct kv_victim

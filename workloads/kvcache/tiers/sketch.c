@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Count-min sketch: see sketch.h. */
 #include "workloads/kvcache/tiers/sketch.h"
 

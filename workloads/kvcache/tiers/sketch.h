@@ -1,7 +1,9 @@
-/* Count-min sketch: about how often a key has come lately, also keys that no cache holds (Cormode, Muthukrishnan, J.
- * Algorithms 2005). Counts may be too high, when keys share counters, but never too low, except that all are halved
- * when ten times as many keys have come as a row has counters, so that what was popular once is forgotten (TinyLFU:
- * Einziger, Friedman, Manes, ACM TOS 2017). One thread. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Count-min sketch: about how often a key has come lately, also keys that no cache holds (Cormode,
+ * Muthukrishnan, J. Algorithms 2005). Counts may be too high, when keys share counters, but never
+ * too low, except that all are halved when ten times as many keys have come as a row has counters,
+ * so that what was popular once is forgotten (TinyLFU: Einziger, Friedman, Manes, ACM TOS 2017).
+ * One thread. */
 #ifndef HAUL_WORKLOADS_KVCACHE_SKETCH_H
 #define HAUL_WORKLOADS_KVCACHE_SKETCH_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tiers of a key-value cache: see tiers.h. */
 #include "workloads/kvcache/tiers/tiers.h"
 
@@ -365,7 +366,8 @@ static int shared_written(struct kv_tiers *t, const struct kv_question *q, int r
 	return -ENOSPC;
 }
 
-/* Writes an entry that is in no tier of this server's own, nor in the shared one where there are such tiers. */
+/* Writes an entry that is in no tier of this server's own, nor in the shared one where there are
+ * such tiers. */
 static int tiers_write_new(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
 {
 	uint32_t k = 0, number;
@@ -402,7 +404,8 @@ int kv_tiers_write(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
 	return tiers_write_new(t, id, bytes);
 }
 
-/* Moves or copies what has just been read from tier `from` to the fastest tier that can make room for it. */
+/* Moves or copies what has just been read from tier `from` to the fastest tier that can make room
+ * for it. */
 static void tiers_promote(struct kv_tiers *t, uint32_t number, uint32_t from)
 {
 	struct kv_entry *entry = kv_entry_at(&t->entries, number);
@@ -422,7 +425,8 @@ static void tiers_promote(struct kv_tiers *t, uint32_t number, uint32_t from)
 	entry_touch(t, number); /* with KV_FIFO it has arrived anew */
 }
 
-/* Copies what has just been read from the shared tier to the fastest tier that can make room for it. */
+/* Copies what has just been read from the shared tier to the fastest tier that can make room for
+ * it. */
 static void shared_promote(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
 {
 	uint32_t to = 0, number;

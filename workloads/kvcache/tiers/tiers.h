@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tiers of a key-value cache: which entries are in which tier, and what moves when one is written, read or deleted.
  *
  * Nothing is moved here. Each decision is told to the owner by an event, and is in effect at once: the next decision does not
@@ -99,7 +100,8 @@ struct kv_tiers {
 	uint64_t present; /* writes of entries that were there already */
 	uint64_t refused; /* entries that no tier took */
 	void (*event)(void *argument, const struct kv_event *e); /* NULL: nobody asks */
-	/* Asks the part of another node, which is not waited for. Returns 0 or -ENOMEM. Only where there are several parts. */
+	/* Asks the part of another node, which is not waited for. Returns 0 or -ENOMEM. Only where
+	 * there are several parts. */
 	int (*ask)(void *argument, const struct kv_question *q);
 	void *argument;
 };
@@ -108,9 +110,10 @@ struct kv_tiers {
 int kv_tiers_init(struct kv_tiers *t, const struct kv_policy *policy,
 		  const struct kv_tier_rules *rules, uint32_t count);
 void kv_tiers_free(struct kv_tiers *t);
-/* From now on the last tier is one of several servers, of which this is number `server`. Its directory is divided into parts, of
- * which `shared` is the one with the number `part`. Call it before anything is written. The directory must live as long. Whoever gets
- * the events calls kv_tiers_ended for each operation of that tier. */
+/* From now on the last tier is one of several servers, of which this is number `server`. Its
+ * directory is divided into parts, of which `shared` is the one with the number `part`. Call it
+ * before anything is written. The directory must live as long. Whoever gets the events calls
+ * kv_tiers_ended for each operation of that tier. */
 void kv_tiers_divide(struct kv_tiers *t, struct kv_shared *shared, uint32_t server, uint32_t parts,
 		     uint32_t part);
 /* Whether tier k is the shared one. */
@@ -124,10 +127,11 @@ static inline bool kv_tiers_here(const struct kv_tiers *t, struct kv_id id)
 	return t->parts == 1 || kv_divided_part(id, t->parts) == t->part;
 }
 
-/* Each of these may return -EINPROGRESS: a question has been asked, and kv_tiers_answered returns the result. */
+/* Each of these may return -EINPROGRESS: a question has been asked, and kv_tiers_answered returns
+ * the result. */
 
-/* Writes an entry, unless it is there. Returns the fastest tier that has it, -EEXIST (nothing happened), -ENOSPC (no
- * tier takes it) or -ENOMEM. */
+/* Writes an entry, unless it is there. Returns the fastest tier that has it, -EEXIST (nothing
+ * happened), -ENOSPC (no tier takes it) or -ENOMEM. */
 int kv_tiers_write(struct kv_tiers *t, struct kv_id id, uint64_t bytes);
 
 /* Reads an entry from the fastest tier that has it, which is returned; -ENOENT: a miss. */
@@ -136,14 +140,16 @@ int kv_tiers_read(struct kv_tiers *t, struct kv_id id);
 /* Deletes all copies of an entry. -ENOENT: there is none. */
 int kv_tiers_delete(struct kv_tiers *t, struct kv_id id);
 
-/* An operation of the shared tier that was announced has come to its end. Returns 0, or what `ask` does. */
+/* An operation of the shared tier that was announced has come to its end. Returns 0, or what `ask`
+ * does. */
 int kv_tiers_ended(struct kv_tiers *t, struct kv_id id, enum kv_shared_end end);
 
 /* Answers a question of another server about this node's part. */
 void kv_tiers_answer(struct kv_tiers *t, const struct kv_question *q, struct kv_answer *a);
-/* A question has been answered. Victims are told first. Returns what the call that asked would have returned; -EAGAIN: the same
- * question is to be asked again, with a->count victims more; -EINPROGRESS: another one has been asked, too. Of a question
- * that is no such call: 0, or a negative errno for no. */
+/* A question has been answered. Victims are told first. Returns what the call that asked would have
+ * returned; -EAGAIN: the same question is to be asked again, with a->count victims more;
+ * -EINPROGRESS: another one has been asked, too. Of a question that is no such call: 0, or a
+ * negative errno for no. */
 int kv_tiers_answered(struct kv_tiers *t, const struct kv_question *q, const struct kv_answer *a);
 
 #endif

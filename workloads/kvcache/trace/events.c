@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What tiers do, as rows of a trace: see events.h. */
 #include "workloads/kvcache/trace/events.h"
 

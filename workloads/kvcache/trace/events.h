@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What tiers do, as rows of a trace. One thread. */
 #ifndef HAUL_WORKLOADS_KVCACHE_EVENTS_H
 #define HAUL_WORKLOADS_KVCACHE_EVENTS_H
@@ -6,9 +7,9 @@
 #include "workloads/trace/names.h"
 #include "workloads/trace/trace.h"
 
-/* For kv_tiers: writes the rows of each event, or hands them to `row`. A read is a row, and so is a write; what moves is a
- * read and a write. Deleting is a row only where `deletes` is set; its phase is Evict. A copy that moves up has the phase of one
- * that moves down. */
+/* For kv_tiers: writes the rows of each event, or hands them to `row`. A read is a row, and so is a
+ * write; what moves is a read and a write. Deleting is a row only where `deletes` is set; its phase
+ * is Evict. A copy that moves up has the phase of one that moves down. */
 struct trace_events {
 	struct trace_writer *to; /* NULL: row takes them */
 	void (*row)(void *argument, const struct trace_row *row);
@@ -21,8 +22,8 @@ struct trace_events {
 };
 void trace_event(void *events, const struct kv_event *e);
 
-/* A trace as requests: its rows of Prefill and Decode are written to and read from tiers of one's own, which decide anew what
- * moves. Its rows of Evict are left out. No I/O is done. */
+/* A trace as requests: its rows of Prefill and Decode are written to and read from tiers of one's
+ * own, which decide anew what moves. Its rows of Evict are left out. No I/O is done. */
 struct through {
 	struct trace_reader *from;
 	struct kv_tiers *tiers;
@@ -31,7 +32,8 @@ struct through {
 		*events; /* its time is set to that of each row; NULL: nobody writes rows */
 };
 
-/* Passes the next row on, or leaves it out. Returns 1, 0 at the end, or a negative errno with a sentence. */
+/* Passes the next row on, or leaves it out. Returns 1, 0 at the end, or a negative errno with a
+ * sentence. */
 int through_next(struct through *t, struct err *err);
 
 #endif

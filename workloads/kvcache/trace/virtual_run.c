@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Run without I/O: see virtual_run.h. */
 #include "workloads/kvcache/trace/virtual_run.h"
 

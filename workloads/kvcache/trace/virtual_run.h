@@ -1,6 +1,7 @@
-/* Run without I/O: the requests of a source go through tiers when they are due, on a virtual clock. Each takes no time, so
- * they are done in the order of their due times, whatever their class, and what a trace of them says depends on the options
- * and the seed alone. One thread. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Run without I/O: the requests of a source go through tiers when they are due, on a virtual clock.
+ * Each takes no time, so they are done in the order of their due times, whatever their class, and
+ * what a trace of them says depends on the options and the seed alone. One thread. */
 #ifndef HAUL_WORKLOADS_KVCACHE_VIRTUAL_RUN_H
 #define HAUL_WORKLOADS_KVCACHE_VIRTUAL_RUN_H
 
@@ -24,8 +25,9 @@ struct virtual_run {
 	uint64_t requests, tokens;
 };
 
-/* Writes what is there before the first request: entries of `fill_tokens` tokens until they have `fill_bytes`
- * bytes (preconditioning; 0: none), and with the mode "decode" the entries that are read. Returns 0 or -ENOMEM. */
+/* Writes what is there before the first request: entries of `fill_tokens` tokens until they have
+ * `fill_bytes` bytes (preconditioning; 0: none), and with the mode "decode" the entries that are
+ * read. Returns 0 or -ENOMEM. */
 int virtual_run_fill(struct virtual_run *r, uint64_t fill_bytes, uint64_t fill_tokens);
 
 /* Whether no request will follow: the limit is reached, or none will fall due. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loader as the main thread sees it; thread.c has what becomes of each batch. */
 #include "workloads/train/loader/loader.h"
 
@@ -244,7 +245,8 @@ void loader_end(struct loader *l)
 	l->busy = false;
 }
 
-/* Of the readers that built it, the one that was waited for longest counts; and the copy, if it had begun. */
+/* Of the readers that built it, the one that was waited for longest counts; and the copy, if it had
+ * begun. */
 void loader_blamed(const struct loader *l, uint64_t k, uint64_t blamed[ACCOUNTS])
 {
 	const struct batch *parts = loader_parts(l, k);

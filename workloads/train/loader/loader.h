@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loader: which reader thread takes which work, and in what order the main thread gets batches.
  *
  *	kind      work item   taken by                            on their way at once, in each reader
@@ -50,8 +51,8 @@ struct loader_thread {
 	bool started;
 };
 
-/* Where readers take work items from: one queue for each reader, or one for all. Items are numbered through the whole
- * epoch. Aligned, because all readers may write here. */
+/* Where readers take work items from: one queue for each reader, or one for all. Items are numbered
+ * through the whole epoch. Aligned, because all readers may write here. */
 struct work_queue {
 	_Alignas(64) struct credits credits;
 	_Atomic uint64_t next;
@@ -101,13 +102,14 @@ void loader_start(struct loader *l, uint64_t start_ns);
 /* Begins an epoch; sets a->first_number. */
 void loader_begin(struct loader *l, const struct assignment *a);
 
-/* Takes batch k (0, 1, ... in order) of the epoch, for which the main thread has waited since since_ns. -ETIMEDOUT at
- * deadline_ns, on the kernel's clock: call again. Without workers there is no deadline. */
+/* Takes batch k (0, 1, ... in order) of the epoch, for which the main thread has waited since
+ * since_ns. -ETIMEDOUT at deadline_ns, on the kernel's clock: call again. Without workers there is
+ * no deadline. */
 int loader_take(struct loader *l, uint64_t k, uint64_t since_ns, uint64_t deadline_ns,
 		struct batch *out);
 
-/* Frees the slot of batch k, which was taken, so that a reader goes on. To wake a thread takes some microseconds;
- * therefore the accelerator, which has its batch, is set to work first. */
+/* Frees the slot of batch k, which was taken, so that a reader goes on. To wake a thread takes some
+ * microseconds; therefore the accelerator, which has its batch, is set to work first. */
 void loader_give(struct loader *l, uint64_t k);
 
 /* Ends the epoch, also before its last batch. Returns when all threads rest. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/train/loader/pin_copy.h"
 
 #include <string.h>

@@ -1,7 +1,9 @@
-/* Emulated copy of a batch into memory that the accelerator can read (torch's pin_memory). As many bytes as the
- * payload of the batch are copied from one buffer to another, a piece at a time. The samples are gone by then, since
- * their bytes are streamed through the readers' buffers and kept by nobody: the work is real, the content is not. And
- * these two buffers may lie in the processor's caches, where a real batch would come from memory.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Emulated copy of a batch into memory that the accelerator can read (torch's pin_memory). As many
+ * bytes as the payload of the batch are copied from one buffer to another, a piece at a time. The
+ * samples are gone by then, since their bytes are streamed through the readers' buffers and kept by
+ * nobody: the work is real, the content is not. And these two buffers may lie in the processor's
+ * caches, where a real batch would come from memory.
  *
  * Belongs to one thread. */
 #ifndef HAUL_WORKLOADS_TRAIN_LOADER_PIN_COPY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a reader owns, the batches that readers fill, and how their time is charged. */
 #include "workloads/train/loader/reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reader: reads samples of batches through its own queue, verifies them, takes their ids from the bytes, and tells for
  * which state of its requests the main thread waited.
  *
@@ -48,8 +49,8 @@ struct assignment {
 	uint64_t batches; /* to be built: not more than the sequence has */
 };
 
-/* Where the samples that are read for a batch go if batches come out of a shuffle buffer: the first of the epoch fill
- * the buffer, the others wait in their order. */
+/* Where the samples that are read for a batch go if batches come out of a shuffle buffer: the first
+ * of the epoch fill the buffer, the others wait in their order. */
 struct arrivals {
 	struct arrival *buffer, *here;
 	uint64_t ahead; /* positions before it lie in the buffer */
@@ -76,7 +77,8 @@ void batch_take(struct batch *b, const struct arrival *sample);
 /* Adds a part, but not what it blames: readers that read at the same time were waited for once. */
 void batch_add(struct batch *b, const struct batch *part);
 
-/* Which batch the main thread waits for, and since when. It writes this, the threads of its loader read it. */
+/* Which batch the main thread waits for, and since when. It writes this, the threads of its loader
+ * read it. */
 struct awaited {
 	_Atomic uint64_t since_ns, number;
 };
@@ -114,7 +116,8 @@ struct reader_options {
 	const struct awaited *awaited; /* may be NULL */
 };
 
-/* The state of a stream: how far it has been read, the piece that came last, and the bytes before that piece. */
+/* The state of a stream: how far it has been read, the piece that came last, and the bytes before
+ * that piece. */
 struct piece {
 	uint64_t end;        /* of what has been asked for */
 	const uint8_t *data; /* NULL: nothing, or the store gives no bytes */
@@ -132,9 +135,10 @@ enum sample_read_state {
 	SAMPLE_OVER
 };
 
-/* A read slot, and the sample that is on its way in it. The slot outlives the sample: the layout of a file is computed
- * once, and a file whose format's readers leave it open (stays_open) stays open, with what they keep of it, until the
- * slot comes to a sample of another file, to an error, or to the end of the epoch. */
+/* A read slot, and the sample that is on its way in it. The slot outlives the sample: the layout of
+ * a file is computed once, and a file whose format's readers leave it open (stays_open) stays open,
+ * with what they keep of it, until the slot comes to a sample of another file, to an error, or to
+ * the end of the epoch. */
 struct reader;
 struct sample_read {
 	struct reader *reader;
@@ -158,7 +162,8 @@ struct sample_read {
 	uint32_t flying; /* requests */
 	int rc;
 	uint64_t began_ns;
-	/* For any thread: the file of the sample that is on its way, + 1, or 0; and since when it is. */
+	/* For any thread: the file of the sample that is on its way, + 1, or 0; and since when it
+	 * is. */
 	_Atomic uint64_t live_file, live_ns;
 };
 
@@ -203,11 +208,12 @@ void reader_build(struct reader *w, const struct assignment *a, uint64_t k, uint
 /* Charges the stretch since the last mark to account, as far as the main thread waited in it. */
 void reader_mark(struct reader *w, enum account account, uint64_t to);
 
-/* Closes the files that were left open. At the end of an epoch, by the thread that built its batches. */
+/* Closes the files that were left open. At the end of an epoch, by the thread that built its
+ * batches. */
 void reader_rest(struct reader *w);
 
-/* Bytes that a request may have: transfer, cut to budget bytes of buffer (but not below 64 KiB) and to the largest
- * file. */
+/* Bytes that a request may have: transfer, cut to budget bytes of buffer (but not below 64 KiB) and
+ * to the largest file. */
 uint64_t reader_request_bytes(uint64_t transfer, uint64_t budget, uint64_t largest);
 
 #endif

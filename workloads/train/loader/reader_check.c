@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a read has brought: its outcome, the id in it, its payload. And what failed. */
 #include <errno.h>
 #include <stdio.h>

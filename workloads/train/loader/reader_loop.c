@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loop of a reader: samples on their way, requests that go out, answers that come in. */
 #include "workloads/train/loader/reader_internal.h"
 
@@ -20,8 +21,9 @@ static bool reader_quits(const struct reader *w)
 	return o->pause && o->pause(o->pause_argument);
 }
 
-/* A read slot that comes free takes the next sample. Preprocessing is the work of this thread, done while no request is
- * in flight: after each sample where there is one read slot, else when all samples have come. */
+/* A read slot that comes free takes the next sample. Preprocessing is the work of this thread, done
+ * while no request is in flight: after each sample where there is one read slot, else when all
+ * samples have come. */
 void reader_build(struct reader *w, const struct assignment *a, uint64_t k, uint64_t from,
 		  uint64_t to, struct batch *b)
 {
@@ -52,7 +54,8 @@ void reader_build(struct reader *w, const struct assignment *a, uint64_t k, uint
 	meter_live(&w->meter, w->mark_ns);
 }
 
-/* r may have something to send. It stands in the list once, also when it is still there for lack of free requests. */
+/* r may have something to send. It stands in the list once, also when it is still there for lack of
+ * free requests. */
 static void reader_ready(struct reader *w, struct sample_read *r)
 {
 	if (r->ready)
@@ -61,7 +64,8 @@ static void reader_ready(struct reader *w, struct sample_read *r)
 	w->ready[w->ready_count++] = r;
 }
 
-/* The position of the next sample for r, an idle read slot: any sample, or the next of its stream. to: none is left. */
+/* The position of the next sample for r, an idle read slot: any sample, or the next of its stream.
+ * to: none is left. */
 static uint64_t reader_next_position(struct reader *w, struct sample_read *r, uint64_t to)
 {
 	uint32_t stream = (uint32_t)(r - w->read_slots) * w->options->reader_count + w->index;
@@ -83,8 +87,8 @@ static void reader_show(const struct reader *w, struct sample_read *r)
 	atomic_store_explicit(&r->live_file, file + 1, memory_order_relaxed);
 }
 
-/* Idle read slots take samples; those that need nothing from the store end at once, one after the other. Returns whether
- * these were enough that it is time to look around. */
+/* Idle read slots take samples; those that need nothing from the store end at once, one after the
+ * other. Returns whether these were enough that it is time to look around. */
 static bool reader_begin_samples(struct reader *w, uint64_t to)
 {
 	uint32_t i = w->idle_count, run = 0;
@@ -132,7 +136,8 @@ static uint32_t reader_gather(struct reader *w)
 	return n;
 }
 
-/* Charges the stretch that ended with this request's completion, along the stamps of the request. */
+/* Charges the stretch that ended with this request's completion, along the stamps of the
+ * request. */
 static void reader_mark_request(struct reader *w, const struct request *req, uint64_t now)
 {
 	enum account moving = req->op == REQ_READ ? ACCOUNT_TRANSFER : ACCOUNT_OPEN;
@@ -171,7 +176,8 @@ static void reader_end_sample(struct reader *w, struct sample_read *r)
 	w->undone += rc == 0;
 }
 
-/* Sends what can be sent, and takes what has come. Time is charged before anything is done with the bytes. */
+/* Sends what can be sent, and takes what has come. Time is charged before anything is done with the
+ * bytes. */
 static void reader_exchange(struct reader *w)
 {
 	struct queue *q = &w->queues[w->assignment->source];
@@ -199,7 +205,8 @@ static void reader_exchange(struct reader *w)
 	}
 }
 
-/* Emulated work on the samples that were read. It sleeps in slices, so that giving up does not wait for its end. */
+/* Emulated work on the samples that were read. It sleeps in slices, so that giving up does not wait
+ * for its end. */
 static void reader_preprocess(struct reader *w)
 {
 	struct clock *clock = w->options->clock;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of one sample in its read slot: open, extents, close. */
 #include <errno.h>
 #include <stdio.h>
@@ -70,8 +71,8 @@ void sample_read_begin(struct reader *w, struct sample_read *r, uint64_t positio
 		r->state = SAMPLE_LEAVE;
 }
 
-/* The buffer of a request is always the same one. A stream's belongs to its read slot, which looks back at what has
- * come. NULL where no store gives bytes. */
+/* The buffer of a request is always the same one. A stream's belongs to its read slot, which looks
+ * back at what has come. NULL where no store gives bytes. */
 static void *sample_read_buffer(const struct reader *w, const struct sample_read *r,
 				const struct request *req)
 {
@@ -93,7 +94,8 @@ static bool sample_read_ask(const struct reader *w, struct sample_read *r, struc
 	return true;
 }
 
-/* The buffer is about to be filled again. The end of what it holds may be the beginning of an id, so it is kept. */
+/* The buffer is about to be filled again. The end of what it holds may be the beginning of an id,
+ * so it is kept. */
 static void stream_keep_end(struct sample_read *r)
 {
 	struct piece *p = &r->piece;
@@ -107,8 +109,8 @@ static void stream_keep_end(struct sample_read *r)
 	p->end = r->at;
 }
 
-/* What has not been read yet of a stream, up to the end of a sample, in pieces. The pieces lie where they would lie if
- * the file were read to its end. */
+/* What has not been read yet of a stream, up to the end of a sample, in pieces. The pieces lie
+ * where they would lie if the file were read to its end. */
 static uint32_t stream_extents(const struct reader *w, struct sample_read *r, uint64_t k,
 			       struct extent out[FORMAT_EXTENTS_MAX])
 {
@@ -133,8 +135,8 @@ static uint32_t stream_extents(const struct reader *w, struct sample_read *r, ui
 	return 1;
 }
 
-/* Takes a piece of a request that is longer than its buffer. A wrong piece does not end the transfer, because that
- * would cost the connection. */
+/* Takes a piece of a request that is longer than its buffer. A wrong piece does not end the
+ * transfer, because that would cost the connection. */
 static int sample_read_chunk(struct request *req, uint64_t offset, void *data, uint64_t length)
 {
 	struct sample_read *r = req->user;
@@ -194,8 +196,8 @@ bool sample_read_next(struct reader *w, struct sample_read *r, struct request *r
 			       r->state == SAMPLE_OPEN ? r->opened : 0);
 }
 
-/* Nothing is in flight. An extent begins when the one before has come whole. After the last extent the sample is over,
- * and its file is closed unless it stays open for the next sample. */
+/* Nothing is in flight. An extent begins when the one before has come whole. After the last extent
+ * the sample is over, and its file is closed unless it stays open for the next sample. */
 static void sample_read_advance(struct reader *w, struct sample_read *r)
 {
 	const struct extent *e = &r->extents[r->extent];
@@ -244,7 +246,8 @@ static bool sample_read_walks_anew(const struct reader *w, const struct sample_r
 	return !r->cache.file || r->layout.format->streams || reader_source(w)->dataset->existing;
 }
 
-/* The file is open. Reads what the sample needs and the slot has not kept, in the order of a real reader. */
+/* The file is open. Reads what the sample needs and the slot has not kept, in the order of a real
+ * reader. */
 static void sample_read_take(struct reader *w, struct sample_read *r)
 {
 	uint64_t k = r->sample % w->assignment->sequence.order.samples_per_file;
@@ -351,7 +354,8 @@ void reader_rest(struct reader *w)
 	for (uint32_t i = 0; i < w->options->read_slots; i++) {
 		struct sample_read *r = &w->read_slots[i];
 
-		/* The file was only read, so a failure is in the counts of the queue but fails no sample. */
+		/* The file was only read, so a failure is in the counts of the queue but fails no
+		 * sample. */
 		for (; r->opened; r->opened--)
 			queue_do(&w->queues[w->assignment->source],
 				 &(struct request){.op = REQ_CLOSE,

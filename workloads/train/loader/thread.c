@@ -1,4 +1,6 @@
-/* What becomes of a batch: its parts are read, put together, shuffled and copied, by threads or by the main thread. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What becomes of a batch: its parts are read, put together, shuffled and copied, by threads or by
+ * the main thread. */
 #include <errno.h>
 #include <string.h>
 
@@ -94,8 +96,8 @@ static bool loader_wait_long(struct loader *l, sem_t *semaphore)
 	return true;
 }
 
-/* Takes the next work item for this thread's reader. A queue gives its items out in order, each for a credit, so that no
- * reader reads further ahead than the credits allow. False: none is left. */
+/* Takes the next work item for this thread's reader. A queue gives its items out in order, each for
+ * a credit, so that no reader reads further ahead than the credits allow. False: none is left. */
 static bool loader_claim(struct loader_thread *t, uint64_t *item)
 {
 	struct loader *l = t->loader;
@@ -109,7 +111,8 @@ static bool loader_claim(struct loader_thread *t, uint64_t *item)
 		if (loader_cancelled(l))
 			return false;
 	}
-	/* The item may have become free by a credit that another reader took: what that one has seen, this one must see. */
+	/* The item may have become free by a credit that another reader took: what that one has
+	 * seen, this one must see. */
 	*item = atomic_fetch_add_explicit(&queue->next, l->work_queue_count, memory_order_acq_rel);
 	return *item < items;
 }
@@ -123,8 +126,8 @@ static void loader_hand_over(struct loader_thread *t, struct batch_slot *slot)
 	sem_post(&slot->filled);
 }
 
-/* What is read for a work item: all items of a batch are as large. With streams, an item is the whole batch, and each
- * reader reads what lies in its own files. */
+/* What is read for a work item: all items of a batch are as large. With streams, an item is the
+ * whole batch, and each reader reads what lies in its own files. */
 static void loader_work_item(const struct loader *l, uint64_t item, uint64_t *from, uint64_t *to)
 {
 	uint64_t i = item % l->batch_items, n;
@@ -137,8 +140,8 @@ static void loader_work_item(const struct loader *l, uint64_t item, uint64_t *fr
 	*from += n * i / l->batch_items;
 }
 
-/* After an error, a reader reads no more but still takes its work items: earlier batches of other readers must become
- * whole, and the main thread ends at the batch that has the error. */
+/* After an error, a reader reads no more but still takes its work items: earlier batches of other
+ * readers must become whole, and the main thread ends at the batch that has the error. */
 static void loader_work_items(struct loader_thread *t)
 {
 	struct loader *l = t->loader;

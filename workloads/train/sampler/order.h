@@ -1,9 +1,10 @@
-/* Order of an epoch: which sample stands at which position, as a function. It takes constant memory, each position is
- * computed on its own, and the order is the same for any number of ranks.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Order of an epoch: which sample stands at which position, as a function. It takes constant
+ * memory, each position is computed on its own, and the order is the same for any number of ranks.
  *
- * In step s, the replica r (a rank, unless several ranks share a batch: workloads/train/replica.h) reads the positions s * G + r * B + j
- * with j in [0, B). B is the batch, and G = B * replicas the global batch. The tail that does not fill a last G is
- * dropped.
+ * In step s, the replica r (a rank, unless several ranks share a batch: workloads/train/replica.h)
+ * reads the positions s * G + r * B + j with j in [0, B). B is the batch, and G = B * replicas the
+ * global batch. The tail that does not fill a last G is dropped.
  *
  * Read-only after order_epoch; any thread may read. */
 #ifndef HAUL_WORKLOADS_TRAIN_SAMPLER_ORDER_H

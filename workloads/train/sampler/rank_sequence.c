@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/train/sampler/rank_sequence.h"
 
 #include "core/content/random.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rank sequence: what a rank reads in an epoch, in the order in which it reads it, as a function of q = 0, 1, 2, ...
  * Where batches come out of a shuffle buffer, it also says what has to be read for which batch.
  *
@@ -18,7 +19,8 @@
 struct rank_sequence {
 	struct order order;
 	uint64_t batch;
-	/* Of the replicas (workloads/train/replica.h): ranks that share a batch have the same sequence. */
+	/* Of the replicas (workloads/train/replica.h): ranks that share a batch have the same
+	 * sequence. */
 	uint32_t rank, ranks;
 	uint32_t interleave;      /* 0: one by one */
 	uint64_t shuffle_samples; /* of the shuffle buffer; 0: a batch is what is read for it */
@@ -34,14 +36,14 @@ uint64_t sequence_batches(const struct order *o, bool streams, uint64_t batch, u
 /* The sample (file * samples_per_file + k) at q < samples. */
 uint64_t sequence_at(const struct rank_sequence *s, uint64_t q);
 
-/* Streams: to which of the files that are read side by side q belongs, 0 ... interleave - 1; and the first position
- * from q on that belongs to stream, or end where there is none before end. */
+/* Streams: to which of the files that are read side by side q belongs, 0 ... interleave - 1; and
+ * the first position from q on that belongs to stream, or end where there is none before end. */
 uint32_t sequence_stream(const struct rank_sequence *s, uint64_t q);
 uint64_t sequence_stream_next(const struct rank_sequence *s, uint32_t stream, uint64_t q,
 			      uint64_t end);
 
-/* What has to be read for batch k after all that was read for batch k - 1: [*from, *to). With a shuffle buffer, batch 0
- * needs it full. */
+/* What has to be read for batch k after all that was read for batch k - 1: [*from, *to). With a
+ * shuffle buffer, batch 0 needs it full. */
 void sequence_arrivals(const struct rank_sequence *s, uint64_t k, uint64_t *from, uint64_t *to);
 
 /* Begins the epoch's shuffle buffer, where there is one, with its samples at in. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/train/sampler/shuffle_buffer.h"
 
 #include "core/content/random.h"

@@ -1,6 +1,8 @@
-/* Shuffle buffer, as tf.data's shuffle and DALI's reader have it. Samples go in as they are read. While n samples are
- * in it, or no more come, one of them is drawn at random and comes out. So a sample comes out at most n - 1 places
- * earlier than it was read; how much later is not bounded. The draws depend on the key alone.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shuffle buffer, as tf.data's shuffle and DALI's reader have it. Samples go in as they are read.
+ * While n samples are in it, or no more come, one of them is drawn at random and comes out. So a
+ * sample comes out at most n - 1 places earlier than it was read; how much later is not bounded.
+ * The draws depend on the key alone.
  *
  * It holds no bytes of samples, only what is known about them. Belongs to one thread. */
 #ifndef HAUL_WORKLOADS_TRAIN_SAMPLER_SHUFFLE_BUFFER_H
@@ -28,7 +30,8 @@ struct shuffle_buffer {
 void shuffle_buffer_begin(struct shuffle_buffer *b, struct arrival *in, uint64_t n, uint64_t key,
 			  uint64_t all);
 
-/* How many samples are read before the first comes out; the caller puts them at in[0], in[1], ... */
+/* How many samples are read before the first comes out; the caller puts them at in[0], in[1],
+ * ... */
 static inline uint64_t shuffle_buffer_ahead(uint64_t n, uint64_t all)
 {
 	return n - 1 < all ? n - 1 : all;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Spack recipe for a checkout of haul without a release:
 #
 #   spack repo add PATH/packaging/spack

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the loader: the order of batches, the shuffle buffer, credits, and which request a wait
  * is charged to. */
 #include <errno.h>

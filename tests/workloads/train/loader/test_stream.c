@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of files that are read as streams, on thread ranks: every record comes once, its id is
  * found wherever pieces end, and each byte is requested once. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the order of samples: each sample occurs once, for any number of ranks, in a new order
  * in each epoch. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of a rank's sequence of samples: its order, its streams, and the shuffle buffer. */
 #include <stdlib.h>
 #include <string.h>
