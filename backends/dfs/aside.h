@@ -5,6 +5,7 @@
 #ifndef HAUL_BACKENDS_DFS_ASIDE_H
 #define HAUL_BACKENDS_DFS_ASIDE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,6 +25,12 @@ enum { DFS_LOOK_NS = 50000000 };
 
 /* Whether the wait shall be given up. Called again and again during one wait. */
 bool dfs_patience_ends(struct dfs_patience *p);
+
+/* What a wait that was given up is: -ECANCELED after a stop, which is no error of the store, else -ETIMEDOUT. */
+static inline int dfs_patience_error(const struct dfs_patience *p)
+{
+	return p->stopped_ns ? -ECANCELED : -ETIMEDOUT;
+}
 
 /* Does work(argument), and waits for it. False: it was given up, and argument is the thread's,
  * which ends it by drop(argument) when work returns, if ever. */

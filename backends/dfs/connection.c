@@ -137,7 +137,7 @@ static int connection_call(const struct store *store, struct dfs_store *s, void 
 	if (!dfs_aside_do(&patience, call, connection_drop, c)) {
 		atomic_store(&s->left, true);
 		return err_set(
-			err, -ETIMEDOUT,
+			err, dfs_patience_error(&patience),
 			"%s: DAOS had not answered when nobody would wait any longer (dmg system query)",
 			store->uri);
 	}

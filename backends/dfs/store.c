@@ -168,7 +168,7 @@ static int store_start(const struct store *store, struct dfs_store *s, struct er
 	if (!dfs_aside_do(&patience, start_client, free, start)) {
 		atomic_store(&s->left, true);
 		return err_set(
-			err, -ETIMEDOUT,
+			err, dfs_patience_error(&patience),
 			"%s: the client of DAOS had not started when nobody would wait any longer; is daos_agent "
 			"running?",
 			store->uri);

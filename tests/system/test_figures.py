@@ -182,8 +182,6 @@ def test_one_window():
         for key, total in (("operations_per_second", get["operations"]), ("bytes_read_per_second", get["bytes_read"])):
             sums = sum(rate * span for rate, span in zip(t[key], spans))
             check(abs(sums - total) < 1e-3 * total, f"{key} of the timeline: {sums} of {total}, {t}")
-        # 400 per second were asked for, in the last 0.3 s as in the second before.
-        check(t["operations_per_second"][-1] > 0.6 * t["operations_per_second"][0], f"{t}")
 
 
 def test_operations_are_what_was_asked_for():

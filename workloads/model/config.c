@@ -287,9 +287,17 @@ static int config_listed_windows(const struct config *c, double *count, struct e
 	return 0;
 }
 
+/* As a whole number, however absurd the file is: what is beyond the limit is refused later, by the option that it goes into. */
+static uint64_t config_whole(double value)
+{
+	const double most = (double)(UINT64_C(1) << 53);
+
+	return value > 0 ? (uint64_t)(value < most ? value : most) : 0;
+}
+
 static double config_counted_windows(const struct config *c, double layers)
 {
-	uint64_t all = (uint64_t)layers, pattern = c->kind->pattern;
+	uint64_t all = config_whole(layers), pattern = c->kind->pattern;
 
 	switch (c->kind->windows) {
 	case WINDOWS_ALL:
@@ -297,13 +305,13 @@ static double config_counted_windows(const struct config *c, double layers)
 	case WINDOWS_EVERY_SECOND:
 		return (double)(all - all / 2);
 	case WINDOWS_PATTERN:
-		pattern = (uint64_t)config_number(c, "sliding_window_pattern", (double)pattern);
+		pattern = config_whole(config_number(c, "sliding_window_pattern", (double)pattern));
 		return pattern ? (double)(all - all / pattern) : 0;
 	case WINDOWS_QWEN:
 		if (!config_flag(c, "use_sliding_window", false))
 			return 0;
-		return (double)excess_u64(all,
-					  (uint64_t)config_number(c, "max_window_layers", layers));
+		return (double)excess_u64(
+			all, config_whole(config_number(c, "max_window_layers", layers)));
 	default:
 		return 0;
 	}
@@ -320,7 +328,7 @@ static int config_add_windows(struct config *c, struct err *err)
 	if (config_is(c, "llama4_text")) {
 		window = config_number(c, "attention_chunk_size", 0);
 		if (count < 0)
-			count = layers - (double)((uint64_t)layers / 4);
+			count = layers - (double)(config_whole(layers) / 4);
 	}
 	if (c->kind->windows == WINDOWS_QWEN && !config_flag(c, "use_sliding_window", false))
 		window = 0;
