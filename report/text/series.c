@@ -116,7 +116,9 @@ static void stats_row(struct table_row *row, const struct series_line *line,
 			 as.unit);
 	snprintf(row->cell[STATS_CI], TABLE_CELL_BYTES, "%.*f … %.*f%s", places, s->low * as.factor,
 		 places, s->high * as.factor, as.unit);
-	snprintf(row->cell[STATS_CV], TABLE_CELL_BYTES, "%.2g %%", s->cv * 100);
+	strcpy(row->cell[STATS_CV], "–"); /* where the mean is 0 */
+	if (isfinite(s->cv))
+		snprintf(row->cell[STATS_CV], TABLE_CELL_BYTES, "%.2g %%", s->cv * 100);
 }
 
 /* The statistics of one phase's repeats, one row per figure. */
@@ -131,8 +133,10 @@ static void stats_table(FILE *out, const struct series_line *line)
 		strcpy(rows[0].cell[c], headings[c]);
 	snprintf(rows[0].cell[STATS_NAME], TABLE_CELL_BYTES, "%.24s, %u repeats",
 		 line->first->record.name, line->repeats);
+	/* Where objects are deleted, say, no bytes move in any repeat, and their rate is not told. */
 	for (int i = 0; i < SERIES_FIGURES; i++)
-		if (isfinite(line->figures[i].stdev))
+		if (isfinite(line->figures[i].stdev) &&
+		    (i != SERIES_BYTES || line->figures[i].max > 0))
 			stats_row(&rows[count++], line, (enum series_figure)i);
 	if (count == 1)
 		return;
