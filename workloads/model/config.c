@@ -297,16 +297,17 @@ static uint64_t config_whole(double value)
 
 static double config_counted_windows(const struct config *c, double layers)
 {
-	uint64_t all = config_whole(layers), pattern = c->kind->pattern;
+	uint64_t all = config_whole(layers), pattern = c->kind->pattern, without = all / 2;
 
 	switch (c->kind->windows) {
 	case WINDOWS_ALL:
 		return layers;
 	case WINDOWS_EVERY_SECOND:
-		return (double)(all - all / 2);
+		return (double)(all - without);
 	case WINDOWS_PATTERN:
 		pattern = config_whole(config_number(c, "sliding_window_pattern", (double)pattern));
-		return pattern ? (double)(all - all / pattern) : 0;
+		without = pattern ? all / pattern : all;
+		return (double)(all - without);
 	case WINDOWS_QWEN:
 		if (!config_flag(c, "use_sliding_window", false))
 			return 0;
@@ -327,8 +328,11 @@ static int config_add_windows(struct config *c, struct err *err)
 		return rc;
 	if (config_is(c, "llama4_text")) {
 		window = config_number(c, "attention_chunk_size", 0);
-		if (count < 0)
-			count = layers - (double)(config_whole(layers) / 4);
+		if (count < 0) {
+			uint64_t whole = config_whole(layers) / 4;
+
+			count = layers - (double)whole;
+		}
 	}
 	if (c->kind->windows == WINDOWS_QWEN && !config_flag(c, "use_sliding_window", false))
 		window = 0;
