@@ -54,12 +54,16 @@ static void progress_send(struct set_progress *s, const struct progress *p)
 	struct set_note note = {.last = p == NULL};
 	const struct job_phase *phase = s->p->ctx.phase;
 	char text[PROGRESS_BYTES] = "";
-	bool named = strcmp(phase->name, phase->section->name) != 0;
+	size_t bytes = strlen(phase->name);
+	bool named;
 
 	if (p)
 		progress_text(&s->p->line, p, clock_now(&s->run->clock), text);
-	snprintf(note.text, sizeof(note.text), "%s%s%.*s", named ? phase->name : "",
-		 named ? ": " : "", PROGRESS_BYTES - JOB_NAME_BYTES - 3, text);
+	/* A line names its phase already where its work is called otherwise. */
+	named = strcmp(phase->name, phase->section->name) == 0 ||
+		(strncmp(text, phase->name, bytes) == 0 && text[bytes] == ':');
+	snprintf(note.text, sizeof(note.text), "%s%s%.*s", named ? "" : phase->name,
+		 named ? "" : ": ", PROGRESS_BYTES - JOB_NAME_BYTES - 3, text);
 	group_send(s->all, 0, &note, sizeof(note));
 }
 
