@@ -266,19 +266,8 @@ static void headline_combinations(struct headline *h, const struct results_file 
 				  const struct series_lines *s, const struct series_line *of,
 				  const struct target_result *target)
 {
-	unsigned states[TARGET_STATES] = {0}, all = 0;
+	unsigned states[TARGET_STATES], all = series_target_states(f, s, of, target->name, states);
 
-	for (uint32_t i = 0; i < s->count; i++) {
-		struct target_result t;
-
-		if (!series_same_phase(&s->lines[i], of))
-			continue;
-		t = series_target(f, &s->lines[i], target->name);
-		if (isnan(t.asked))
-			continue;
-		states[target_state(&t)]++;
-		all++;
-	}
 	SAY(h, "; %u of %u meet the target of %s", states[TARGET_MET], all, target->label);
 	if (states[TARGET_UNKNOWN])
 		SAY(h, ", of %u it cannot be told", states[TARGET_UNKNOWN]);

@@ -217,3 +217,24 @@ void series_free_lines(struct series_lines *s)
 	free(s->lines);
 	*s = (struct series_lines){0};
 }
+
+unsigned series_target_states(const struct results_file *f, const struct series_lines *s,
+			      const struct series_line *of, const char *name,
+			      unsigned states[TARGET_STATES])
+{
+	unsigned all = 0;
+
+	memset(states, 0, TARGET_STATES * sizeof(*states));
+	for (uint32_t i = 0; i < s->count; i++) {
+		struct target_result t;
+
+		if (!series_same_phase(&s->lines[i], of))
+			continue;
+		t = series_target(f, &s->lines[i], name);
+		if (isnan(t.asked))
+			continue;
+		states[target_state(&t)]++;
+		all++;
+	}
+	return all;
+}

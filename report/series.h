@@ -71,4 +71,9 @@ void series_free_lines(struct series_lines *s);
 struct target_result series_target(const struct results_file *f, const struct series_line *line,
 				   const char *name);
 
+/* How many combinations of the phase of that line are in each state of the target. Returns how many have it. */
+unsigned series_target_states(const struct results_file *f, const struct series_lines *s,
+			      const struct series_line *of, const char *name,
+			      unsigned states[TARGET_STATES]);
+
 #endif

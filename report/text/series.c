@@ -243,22 +243,12 @@ static void target_line(FILE *out, const struct results_file *f, const struct se
 			const struct series_line *of, const struct target_result *target)
 {
 	char about[64] = "", sentence[256], line[512];
-	unsigned asked = 0, met = 0;
+	unsigned states[TARGET_STATES],
+		asked = series_target_states(f, s, of, target->name, states);
 
-	for (uint32_t i = 0; i < s->count; i++) {
-		struct target_result t;
-
-		if (!series_same_phase(&s->lines[i], of))
-			continue;
-		t = series_target(f, &s->lines[i], target->name);
-		if (isnan(t.asked))
-			continue;
-		asked++;
-		met += t.met;
-	}
 	if (asked > 1) {
 		snprintf(line, sizeof(line), "%s: %u of %u combinations meet the target of %s.",
-			 of->first->record.name, met, asked, target->label);
+			 of->first->record.name, states[TARGET_MET], asked, target->label);
 	} else {
 		struct target_result t = series_target(f, of, target->name);
 

@@ -63,7 +63,8 @@ def test_agent_ends_between_phases():
         r = run(folder, 2, HAUL_DFS_AGENT=agent)
         check(r.rc == 1 and "is daos_agent running? its socket" in r.err and "daos_agent.sock" in r.err, f"{r}")
         touch(agent)
-        # The library removes the socket itself, so that the moment is exact: at the first connection.
+        # The library removes the socket itself, so that the moment is exact: when the first phase lets go of its connection, and
+        # each rank has started its client.
         r = run(folder, 2, HAUL_DFS_AGENT=agent, HAUL_DFS_AGENT_ENDS=1)
         check(r.rc == 0, f"{r}")
         check([p["name"] for p in report(folder + "/results.h5")["phases"]] == ["write", "read", "again"], f"{r}")

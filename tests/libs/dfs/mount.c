@@ -111,8 +111,6 @@ int dfs_connect(const char *pool, const char *system, const char *container, int
 	if (rc == 0)
 		rc = mount_open(pool, container, flags, mount);
 	if (rc == 0)
-		test_agent_ends();
-	if (rc == 0)
 		test_log("connect %s/%s %s", pool, container,
 			 (flags & O_ACCMODE) == O_RDONLY ? "r" : "rw");
 	return rc;
@@ -150,6 +148,7 @@ int daos_pool_disconnect(struct dfs_handle pool, struct dfs_event *event)
 int dfs_disconnect(struct dfs_mount *mount)
 {
 	test_hang();
+	test_agent_ends();
 	close(mount->fd);
 	free(mount);
 	test_opened(TEST_MOUNTS, -1);

@@ -18,7 +18,7 @@
  *	HAUL_DFS_LOST          from:count: so many reads and writes fail from that one on
  *	HAUL_DFS_AGENT         a file: the agent's socket. Without it dfs_init fails with EIO, and dfs_fini
  *	                       fails once its tables are gone, so that the next dfs_init succeeds without them
- *	HAUL_DFS_AGENT_ENDS    1: a connection removes that file
+ *	HAUL_DFS_AGENT_ENDS    1: the end of a connection removes that file
  *	HAUL_DFS_HANG          a file: as long as it is there, nothing completes, and calls do not return
  *	HAUL_DFS_READ_ONLY     1: who connects for writing is refused
  *	HAUL_DFS_OLD           1: dfs_obj_get_info is that of DAOS 2.4
