@@ -1,22 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Circles of direct calls between .c files, which shared headers hide; check_layers.py refuses them.
 
-A call through a table of functions is no direct call, so a callback is no circle. Two or three files of one room may call each
-other where CIRCLES says why; larger circles, and those across rooms, are split: what many call goes into a module below."""
+A call through a table of functions is no direct call, so a callback is no circle. A circle is split: what many call goes into a
+module below."""
 import collections
 import re
 
 CALL = re.compile(r"(?<![\w.>])(\w+)\s*\(")
 STATIC = re.compile(r"static [\w\s*]*?(\w+)\(")
 HEAD = re.compile(r"\w[^=]*\(")
-MOST = 3
-
-# Circles that stay, and why.
-CIRCLES = {
-    ("workloads/train/pass.c",
-     "workloads/train/step.c"):
-        "a step looks at the status rounds while it waits, and the loop that has these runs the steps",
-}
 
 
 def calls(sources, functions):
@@ -43,11 +35,7 @@ def calls(sources, functions):
 def circles_of_calls(files, functions, components):
     """Sentences about circles. components: the strongly connected components of edges."""
     sources = [file for file in files if file.ending == ".c"]
-    rooms = {file.path: (file.layer, file.room) for file in sources}
     edges = calls(sources, functions)
     for group in components(edges):
-        within = len({rooms[path] for path in group}) == 1
-        if within and len(group) <= MOST and any(group <= set(allowed) for allowed in CIRCLES):
-            continue
         yield (".c files that call each other in a circle: move what many call into a module below them\n" +
                "\n".join(f"    {edges[a][b]}" for a in sorted(group) for b in sorted(edges[a]) if b in group))

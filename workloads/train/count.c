@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the readers have counted goes into the tally, once, when all rest. */
-#include "workloads/train/pass.h"
+/* What the readers have counted: see count.h. */
+#include "workloads/train/count.h"
 
 #include "core/proc.h"
 
@@ -65,43 +65,4 @@ void pass_count(struct pass *p)
 	for (uint32_t i = 0; i < loader_reader_count(&p->loader); i++)
 		pass_count_reader(loader_reader(&p->loader, i), p->tally);
 	pass_count_own(p, p->tally);
-}
-
-void pass_close_row(const struct pass *p, struct tally *t, uint64_t end_ns, uint64_t extra_ns)
-{
-	uint64_t *row = train_epoch_row(t, p->epoch_row_index), *rank = t->rank_row;
-	uint64_t wall = end_ns - p->began_ns;
-	int s;
-
-	row[EPOCH_WALL_NS] = wall;
-	if (row[EPOCH_STEPS] > p->options->warmup_steps) {
-		row[EPOCH_AU_WALL_NS] += extra_ns;
-		row[EPOCH_AU_RANKS_NS] += extra_ns;
-	}
-	for (s = 0; s < ACCOUNTS; s++)
-		row[EPOCH_ACCOUNTS + s] = p->accounts.ns[s] - p->before.ns[s];
-	row[EPOCH_BYTES_READ] = loader_live_bytes(&p->loader) - p->open_bytes;
-	if (row[EPOCH_STEPS] < 2) {
-		row[EPOCH_MLPERF_COMPUTE_NS] = 0;
-		return;
-	}
-	row[EPOCH_MLPERF_WALL_NS] = wall - p->first_ns - p->blocked_ns;
-	if (p->epoch_row.source != PASS_TRAIN)
-		return;
-	if (row[EPOCH_STEPS] > p->options->warmup_steps) {
-		rank[TRAIN_AU_WALL_NS] += extra_ns;
-		rank[TRAIN_AU_RANKS_NS] += extra_ns;
-	}
-	rank[TRAIN_MLPERF_SUM_PPB] += (uint64_t)((double)row[EPOCH_MLPERF_COMPUTE_NS] * 1e9 /
-						 (double)row[EPOCH_MLPERF_WALL_NS]);
-	rank[TRAIN_MLPERF_EPOCHS]++;
-}
-
-void pass_so_far(void *pass, struct tally *t)
-{
-	const struct pass *p = pass;
-
-	pass_count_own(p, t);
-	if (p->row_open)
-		pass_close_row(p, t, p->accounts.since_ns, 0);
 }

@@ -4,6 +4,8 @@
  * verification and preprocessing are left out, and compute is at most 5 ms per step, so that the
  * pass is short. A barrier among ranks that all come at once costs less than one that waits: so
  * where each step ends with a barrier, a rank comes late now and then. */
+#include "workloads/train/null.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,10 +60,10 @@ struct null_loop {
 
 /* The steps on the store of the pass. Collective. */
 static int null_run(struct null_loop *loop, struct null_pass *n, const struct train_options *o,
-		    const struct pass_input *train, struct parallel *parallel, struct err *err)
+		    const struct train_input *train, struct parallel *parallel, struct err *err)
 {
 	struct pass *p = &loop->pass;
-	struct pass_input input = *train;
+	struct train_input input = *train;
 	int rc = workload_store_open(&n->ctx, &n->store, &input.store, err);
 	enum stop_reason stopped;
 
@@ -73,7 +75,6 @@ static int null_run(struct null_loop *loop, struct null_pass *n, const struct tr
 		p->inputs[PASS_TRAIN] = &input;
 		p->parallel = parallel;
 		p->tally = &n->tally;
-		p->seed = n->ctx.job->seed;
 		if (o->sync == SYNC_STEP && n->ctx.group->size > 1)
 			p->late = &loop->late;
 		rc = pass_run(p, &stopped, err);
@@ -84,7 +85,7 @@ static int null_run(struct null_loop *loop, struct null_pass *n, const struct tr
 }
 
 int train_null(struct phase_context *ctx, const struct train_options *options,
-	       const struct pass_input *train, struct parallel *parallel, struct err *err)
+	       const struct train_input *train, struct parallel *parallel, struct err *err)
 {
 	double mean = draw_mean(&options->compute);
 	struct train_options o;

@@ -9,58 +9,9 @@
 #include <string.h>
 
 #include "core/units.h"
-#include "workloads/dataset/dataset_probe.h"
-#include "workloads/dataset/manifest.h"
+#include "workloads/train/epoch.h"
+#include "workloads/train/null.h"
 #include "workloads/train/pass.h"
-
-/* With direct I/O, a buffer also holds the blocks around a request. */
-static void train_input_sizes(const struct train_options *o, struct pass_input *in)
-{
-	uint64_t budget = train_buffer_bytes(o, in->depth), bytes, buffer;
-	uint64_t range = store_range(&in->store, train_longest(o, &in->dataset), in->depth);
-
-	train_sizes(o, &in->dataset, in->store.ops->capabilities, range, budget, &in->sizes);
-	bytes = in->sizes.buffer;
-	buffer = queue_buffer_bytes(&in->store, bytes);
-	if (buffer > budget && buffer - bytes < bytes)
-		train_sizes(o, &in->dataset, in->store.ops->capabilities, range,
-			    budget - (buffer - bytes), &in->sizes);
-}
-
-static int train_input_open(struct phase_context *ctx, const char *name, struct pass_input *in,
-			    struct err *err)
-{
-	const struct train_options *o = ctx->phase->options;
-	const struct job_store *store = NULL;
-	struct rank_place place = *ctx->place;
-	struct phase_context opener = *ctx;
-	struct replicas replicas;
-	int rc;
-
-	rc = train_dataset(ctx->job, ctx->phase, name, &in->dataset, &store, err);
-	rc = group_agree(ctx->group, rc, err);
-	if (rc < 0)
-		return rc;
-	/* Endpoints are dealt out among the ranks that use them. */
-	replicas_init(&replicas, o->readers, &ctx->job->cluster, ctx->group->size);
-	place.endpoint = replicas_reader(&replicas, ctx->group->rank);
-	opener.place = &place;
-	rc = workload_store_open_to_read(&opener, store, &in->store, err);
-	in->open = rc == 0;
-	if (rc == 0)
-		rc = dataset_open(&in->dataset, err);
-	rc = group_agree(ctx->group, rc, err);
-	if (rc == 0)
-		rc = manifest_check(&in->dataset, &in->store, ctx->group, err);
-	if (rc < 0)
-		return rc;
-	in->depth = train_depth(o, store, &in->dataset);
-	train_input_sizes(o, in);
-	in->whole =
-		store_can(&in->store, BACKEND_STREAMS) &&
-		store_range(&in->store, train_longest(o, &in->dataset), in->depth) == UINT64_MAX;
-	return dataset_probe(&in->dataset, &in->store, ctx->group, err);
-}
 
 /* Sums over all ranks, for sentences about the whole phase. */
 enum { SAY_SAMPLES, SAY_PAYLOAD, SAY_READ, SAY_FAILED, SAY_IDS, SAY_RECEIVED, SAY_WORDS };
@@ -166,7 +117,7 @@ static void train_say_dropped(struct phase_context *ctx, const struct dataset *d
 }
 
 /* And what else the reader of the report must know of these reads. */
-static void train_say_reads(struct phase_context *ctx, const struct pass_input *in)
+static void train_say_reads(struct phase_context *ctx, const struct train_input *in)
 {
 	const struct train_options *o = ctx->phase->options;
 	const uint64_t *row = ctx->tally->rank_row;
@@ -179,7 +130,7 @@ static void train_say_reads(struct phase_context *ctx, const struct pass_input *
 
 struct train_run {
 	struct phase_context *ctx;
-	struct pass_input inputs[PASS_SOURCES];
+	struct train_input inputs[PASS_SOURCES];
 	struct parallel parallel;
 	struct cold cold;
 	struct checkpoint_run *checkpoint; /* NULL: none are written */
@@ -191,7 +142,7 @@ static int train_pass(struct train_run *r, enum stop_reason *stopped, struct err
 	const struct train_options *o = ctx->phase->options;
 	struct pass *p = calloc(1, sizeof(*p));
 	struct snapshot snapshot = {0};
-	int rc = p ? snapshot_open(&snapshot, ctx, (struct snapshot_hooks){.own = pass_so_far}, p,
+	int rc = p ? snapshot_open(&snapshot, ctx, (struct snapshot_hooks){.own = epoch_so_far}, p,
 				   err)
 		   : err_set(err, -ENOMEM, "no memory for the phase");
 
@@ -205,9 +156,8 @@ static int train_pass(struct train_run *r, enum stop_reason *stopped, struct err
 	p->parallel = &r->parallel;
 	p->tally = ctx->tally;
 	p->cold = &r->cold;
-	p->checkpoint = r->checkpoint;
+	p->checkpoint.run = r->checkpoint;
 	p->snapshot = &snapshot;
-	p->seed = ctx->job->seed;
 	ctx->tally->rank_row[TRAIN_SAMPLES_DROPPED] =
 		train_dropped(o, &r->inputs[PASS_TRAIN].dataset, &r->parallel.replicas);
 	rc = pass_run(p, stopped, err);
@@ -221,14 +171,14 @@ out_free:
 }
 
 /* Before the phase, everything is dropped from caches where the job says so. */
-static int train_make_cold(const struct pass_input inputs[PASS_SOURCES], struct cold *cold,
+static int train_make_cold(const struct train_input inputs[PASS_SOURCES], struct cold *cold,
 			   struct err *err)
 {
 	const struct cold_options *o = cold->options;
 	int rc = 0;
 
 	for (unsigned s = 0; s < PASS_SOURCES && rc == 0 && o->drop != DROP_NONE; s++) {
-		const struct cold_objects files = pass_objects(&inputs[s]);
+		const struct cold_objects files = train_input_objects(&inputs[s]);
 
 		if (!inputs[s].open)
 			continue;
@@ -240,7 +190,7 @@ static int train_make_cold(const struct pass_input inputs[PASS_SOURCES], struct 
 }
 
 /* Batches are handed over in pieces as large as the loader's buffers. */
-static uint64_t train_piece_bytes(const struct pass_input inputs[PASS_SOURCES])
+static uint64_t train_piece_bytes(const struct train_input inputs[PASS_SOURCES])
 {
 	uint64_t bytes = 0;
 
@@ -292,12 +242,8 @@ static void train_close(void *run)
 	checkpoint_within_close(r->checkpoint);
 	cold_close(&r->cold);
 	parallel_close(&r->parallel, r->ctx);
-	for (int s = PASS_SOURCES - 1; s >= 0; s--) {
-		if (!r->inputs[s].open)
-			continue;
-		dataset_close(&r->inputs[s].dataset);
-		store_close(&r->inputs[s].store);
-	}
+	for (int s = PASS_SOURCES - 1; s >= 0; s--)
+		train_input_close(&r->inputs[s]);
 }
 
 const struct workload train_workload = {

@@ -1,14 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One step: its batch, its compute, the other ranks, and what is counted of it. */
-#include "workloads/train/pass.h"
+/* One step: see step.h. */
+#include "workloads/train/step.h"
 
-#define STEP_WAITING_NS 100000u /* who waits longer for a batch waits for storage */
+#include <stdio.h>
+
+#include "workloads/train/meeting.h"
+
+enum {
+	STEP_WAITING_NS = 100000, /* who waits longer for a batch waits for storage */
+	STEP_SLICE_NS = 10000000,
+	/* Of the null pass: one rank comes late in one of this many steps, by this much. */
+	STEP_LATE_EVERY = 4,
+	STEP_LATE_NS = 1000000,
+};
 
 /* The times of a step. */
 struct step {
 	uint64_t start_ns, batch_ns, moved_ns, computed_ns, end_ns;
 	uint64_t met_ns;   /* the last rank had come to the barrier */
 	uint64_t asked_ns; /* of compute */
+	uint64_t slept_ns; /* of it, as measured */
 	bool late;         /* of the null pass: a rank comes late in this step */
 	uint64_t late_ns;  /* this one, by so much */
 };
@@ -16,7 +27,7 @@ struct step {
 /* The ids and bytes of a batch that this rank has read. */
 static void step_count(struct pass *p, const struct batch *b)
 {
-	uint64_t *rank = p->tally->rank_row, *row = p->row;
+	uint64_t *rank = p->tally->rank_row, *row = p->row.words;
 
 	rank[TRAIN_SAMPLES] += b->samples;
 	rank[TRAIN_SAMPLES_FAILED] += b->failed;
@@ -35,27 +46,51 @@ static void step_error(struct pass *p, const struct batch *b)
 {
 	p->error = b->error;
 	p->error_by = b->failed_by;
-	p->mine = STOP_ERROR;
+	p->meeting.own = STOP_ERROR;
 	group_stop_tell(p->ctx->group, STOP_ERROR);
+}
+
+/* This rank has waited since then for a batch that its readers build. Where that is longer than the
+ * job's stall_limit, tells it to whoever watches the ranks, with the file that has been on its way
+ * for longest. Returns whether it did. */
+static bool step_wait_tell(const struct pass *p, uint64_t since_ns)
+{
+	const struct train_input *in = p->inputs[p->row.of.source];
+	uint64_t limit_ns = p->ctx->job->stall_limit_ns, now_ns = clock_now(p->ctx->clock), file;
+	struct group_wait wait = {.elapsed_ns = now_ns - since_ns};
+	char key[OBJECT_KEY_BYTES];
+
+	if (!limit_ns || now_ns < since_ns + limit_ns)
+		return false;
+	/* Without a sample on its way, the readers decode, or wait for a core. */
+	if (!loader_live_oldest(&p->loader, &file))
+		return false;
+	dataset_key(&in->dataset, file, key);
+	snprintf(wait.object, sizeof(wait.object), "%.*s/%.*s", GROUP_WAIT_BYTES / 2, in->store.uri,
+		 GROUP_WAIT_BYTES / 2 - 2, key);
+	group_wait_tell(p->ctx->group, &wait);
+	return true;
 }
 
 /* Waits for batch k of the loader. False: ended before it came. */
 static bool step_load(struct pass *p, uint64_t k, struct step *s, struct batch *b)
 {
-	bool there = true;
+	const struct group_wait none = {.elapsed_ns = 0};
+	bool there = true, told = false;
 
-	while (loader_take(&p->loader, k, s->start_ns, clock_kernel_ns() + PASS_SLICE_NS, b) < 0) {
-		there = !pass_poll(p);
+	while (loader_take(&p->loader, k, s->start_ns, clock_kernel_ns() + STEP_SLICE_NS, b) < 0) {
+		there = !meeting_poll(p);
 		if (!there)
 			break;
-		pass_wait_tell(p, s->start_ns);
+		told |= step_wait_tell(p, s->start_ns);
 	}
-	pass_wait_over(p);
+	if (told)
+		group_wait_tell(p->ctx->group, &none);
 	s->batch_ns = clock_now(p->ctx->clock);
 	account_switch(&p->accounts, ACCOUNT_HAUL, s->batch_ns);
 	if (!there) {
-		p->waited_ns = s->batch_ns - s->start_ns;
-		p->waited_for = k;
+		p->row.waited_ns = s->batch_ns - s->start_ns;
+		p->row.waited_for = k;
 		return false;
 	}
 	loader_give(&p->loader, k);
@@ -75,13 +110,13 @@ static void step_copied(struct pass *p, struct step *s, uint64_t began_ns)
 /* Reads batch k, and hands it to the other ranks of the replica. */
 static bool step_read(struct pass *p, uint64_t k, struct step *s, struct batch *b)
 {
-	const struct pass_input *in = p->inputs[p->epoch_row.source];
+	const struct train_input *in = p->inputs[p->row.of.source];
 	struct handover *h = &p->parallel->handover;
 	bool content = store_can(&in->store, BACKEND_CONTENT), whole = step_load(p, k, s, b);
 
 	if (whole) {
 		step_count(p, b);
-		p->taken[p->epoch_row_index]++;
+		p->proof.taken[p->row.index]++;
 		if (b->error)
 			step_error(p, b);
 		whole = !b->error;
@@ -100,7 +135,7 @@ static bool step_read(struct pass *p, uint64_t k, struct step *s, struct batch *
 /* The same of a batch that another rank has read. */
 static void step_count_handed(struct pass *p, const struct batch *b)
 {
-	struct ids *handed = &p->handed[p->epoch_row_index];
+	struct ids *handed = &p->proof.handed[p->row.index];
 
 	p->tally->rank_row[TRAIN_RECEIVED_SAMPLES] += b->samples;
 	p->tally->rank_row[TRAIN_RECEIVED_BYTES] += b->logical_bytes;
@@ -133,7 +168,7 @@ static bool step_receive(struct pass *p, struct step *s, struct batch *b)
 	if (!whole)
 		return false;
 	step_count_handed(p, b);
-	p->taken[p->epoch_row_index]++;
+	p->proof.taken[p->row.index]++;
 	return true;
 }
 
@@ -142,7 +177,7 @@ static bool step_take(struct pass *p, uint64_t k, struct step *s, struct batch *
 {
 	bool whole = true;
 
-	p->waiting = true;
+	p->meeting.waiting = true;
 	batch_clear(b, 0);
 	s->batch_ns = s->start_ns;
 	switch (p->parallel->role) {
@@ -153,9 +188,9 @@ static bool step_take(struct pass *p, uint64_t k, struct step *s, struct batch *
 		whole = step_receive(p, s, b);
 		break;
 	case REPLICA_HAS_NONE:
-		p->taken[p->epoch_row_index]++;
+		p->proof.taken[p->row.index]++;
 	}
-	p->waiting = false;
+	p->meeting.waiting = false;
 	timeline_add_span(p->tally->timeline, s->start_ns, s->batch_ns, SECOND_STALLED_NS);
 	return whole;
 }
@@ -170,9 +205,9 @@ static bool step_sleep(struct pass *p, enum account account, uint64_t ns, uint64
 
 	account_switch(&p->accounts, account, *now);
 	while (*now < end && go_on) {
-		clock_sleep_until(clock, end - *now > PASS_SLICE_NS ? *now + PASS_SLICE_NS : end);
+		clock_sleep_until(clock, end - *now > STEP_SLICE_NS ? *now + STEP_SLICE_NS : end);
 		*now = clock_now(clock);
-		go_on = *now >= end || !pass_poll(p);
+		go_on = *now >= end || !meeting_poll(p);
 	}
 	account_switch(&p->accounts, ACCOUNT_HAUL, *now < end ? *now : end);
 	if (*now > end)
@@ -199,7 +234,7 @@ static bool step_compute(struct pass *p, const struct batch *b, struct step *s)
 	s->moved_ns = now;
 	if (go_on)
 		go_on = step_sleep(p, ACCOUNT_COMPUTE, s->asked_ns + s->late_ns, &now);
-	p->slept_ns = now - s->moved_ns;
+	s->slept_ns = now - s->moved_ns;
 	s->computed_ns = now;
 	return go_on;
 }
@@ -220,18 +255,18 @@ static bool step_meet(struct pass *p, struct step *s, bool whole)
 {
 	struct status mine;
 
-	pass_status(p, &mine);
+	meeting_status(p, &mine);
 	mine.waiting = s->batch_ns - s->start_ns > STEP_WAITING_NS;
 	mine.unfinished = !whole;
 	mine.arrived_ns = s->computed_ns;
 	account_switch(&p->accounts, ACCOUNT_RANKS, s->computed_ns);
-	group_status(p->ctx->group, &mine, &p->merged);
+	group_status(p->ctx->group, &mine, &p->meeting.merged);
 	s->end_ns = clock_now(p->ctx->clock);
-	s->met_ns = step_met(s, p->merged.arrived_ns);
+	s->met_ns = step_met(s, p->meeting.merged.arrived_ns);
 	account_switch(&p->accounts, ACCOUNT_HAUL, s->met_ns);
-	p->stopped = p->merged.stop != STOP_NONE;
-	pass_progress(p);
-	return !p->merged.unfinished;
+	p->meeting.stopped = p->meeting.merged.stop != STOP_NONE;
+	meeting_progress(p);
+	return !p->meeting.merged.unfinished;
 }
 
 /* Steps of the null pass in which a rank comes late: the ranks take turns. */
@@ -239,9 +274,9 @@ static void step_make_late(const struct pass *p, uint64_t k, struct step *s)
 {
 	const struct group *g = p->ctx->group;
 
-	s->late = p->late && k % PASS_LATE_EVERY == PASS_LATE_EVERY - 1;
-	if (s->late && k / PASS_LATE_EVERY % g->size == g->rank)
-		s->late_ns = PASS_LATE_NS;
+	s->late = p->late && k % STEP_LATE_EVERY == STEP_LATE_EVERY - 1;
+	if (s->late && k / STEP_LATE_EVERY % g->size == g->rank)
+		s->late_ns = STEP_LATE_NS;
 }
 
 /* What the step took beyond the compute asked for. Where a rank came late on purpose, what it took
@@ -259,20 +294,20 @@ static void step_record_stall(struct pass *p, const struct step *s)
 /* Counts a step that was completed. */
 static void step_record(struct pass *p, uint64_t k, const struct step *s)
 {
-	uint64_t *rank = p->tally->rank_row, *row = p->row;
+	uint64_t *rank = p->tally->rank_row, *row = p->row.words;
 	uint64_t wall = s->end_ns - s->start_ns, ranks = s->met_ns - s->computed_ns;
 
-	if (p->epoch_row.source == PASS_TRAIN)
+	if (p->row.of.source == PASS_TRAIN)
 		steps_add(p->tally->steps, p->steps_done,
 			  (uint64_t[STEP_PARTS]){[STEP_LOAD] = s->batch_ns - s->start_ns,
 						 [STEP_COMPUTE] = s->computed_ns - s->batch_ns,
 						 [STEP_RANKS] = ranks});
 	row[EPOCH_STEPS]++;
 	if (k == 0)
-		p->first_ns = s->computed_ns - s->start_ns;
+		p->row.first_ns = s->computed_ns - s->start_ns;
 	else
-		row[EPOCH_MLPERF_COMPUTE_NS] += p->slept_ns;
-	if (p->epoch_row.source == PASS_TRAIN) {
+		row[EPOCH_MLPERF_COMPUTE_NS] += s->slept_ns;
+	if (p->row.of.source == PASS_TRAIN) {
 		p->steps_done++;
 		rank[TRAIN_STEPS]++;
 		rank[TRAIN_LAST_STEP] = k + 1;
@@ -285,7 +320,7 @@ static void step_record(struct pass *p, uint64_t k, const struct step *s)
 	row[EPOCH_AU_COMPUTE_NS] += s->asked_ns;
 	row[EPOCH_AU_WALL_NS] += wall;
 	row[EPOCH_AU_RANKS_NS] += ranks;
-	if (p->epoch_row.source != PASS_TRAIN)
+	if (p->row.of.source != PASS_TRAIN)
 		return;
 	rank[TRAIN_AU_STEPS]++;
 	rank[TRAIN_AU_COMPUTE_NS] += s->asked_ns;
@@ -299,7 +334,7 @@ static void step_record(struct pass *p, uint64_t k, const struct step *s)
  * haul's own time, and no step's. */
 static void step_publish(struct pass *p)
 {
-	if (!p->snapshot || !snapshot_publish(p->snapshot, &p->merged))
+	if (!p->snapshot || !snapshot_publish(p->snapshot, &p->meeting.merged))
 		return;
 	p->now_ns = clock_now(p->ctx->clock);
 	account_switch(&p->accounts, ACCOUNT_HAUL, p->now_ns);
@@ -308,7 +343,7 @@ static void step_publish(struct pass *p)
 bool pass_step(struct pass *p, uint64_t k)
 {
 	const struct train_options *o = p->options;
-	bool evaluation = p->epoch_row.source == PASS_EVALUATION, whole;
+	bool evaluation = p->row.of.source == PASS_EVALUATION, whole;
 	struct step s = {.start_ns = p->now_ns};
 	struct batch b;
 
@@ -322,11 +357,11 @@ bool pass_step(struct pass *p, uint64_t k)
 	if (o->sync == SYNC_STEP && !evaluation)
 		whole = step_meet(p, &s, whole);
 	else
-		p->stopped = pass_poll(p);
+		p->meeting.stopped = meeting_poll(p);
 	p->now_ns = s.end_ns;
 	if (whole)
 		step_record(p, k, &s);
-	if (!p->rolling && !p->stopped)
+	if (!p->meeting.rolling && !p->meeting.stopped)
 		step_publish(p);
-	return whole && !p->stopped;
+	return whole && !p->meeting.stopped;
 }

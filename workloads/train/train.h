@@ -9,9 +9,11 @@
  *	columns.c    the tables of measures, figures and histograms
  *	replica.c    which ranks share a batch, and which of them read it
  *	parallel.c   this rank among them; handover.c: how a batch goes from rank to rank
- *	pass.c       the loop over epochs; step.c: one step; count.c: what the readers counted
- *	checkpoint.c checkpoints between steps
- *	cold.c       epochs whose data leave the page cache before
+ *	input.c      a data set that is open on its store
+ *	pass.c       the loop over epochs; epoch.c: one of them; step.c: one step; state.h: what they share
+ *	meeting.c    what the ranks tell each other on the way
+ *	count.c      what the readers counted
+ *	checkpoint.c checkpoints between steps; checkpoint_step.c: the moment of one
  *	proof.c      each sample exactly once
  *	null.c       the same loop on null://
  *	loader/      threads that read ahead; docs/internals/loader.md
