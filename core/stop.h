@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stop reason: why a phase ends early. When ranks agree, the largest reason wins (maximum). */
+/* Stop reason: why a phase ends early. When ranks agree, the largest reason wins (maximum).
+ *
+ * And what a stop means for requests: from when it has begun, none is tried again. A part of the
+ * grace later (give_up_ns), stores that can give up those in flight, and take no more. */
 #ifndef HAUL_CORE_STOP_H
 #define HAUL_CORE_STOP_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum stop_reason {
@@ -20,6 +25,7 @@ enum stop_reason {
 /* Set by the signal thread or any other thread of the process; read by the main thread. */
 struct stop {
 	_Atomic uint32_t reason;
+	_Atomic uint64_t give_up_ns; /* by the kernel's clock; 0: no stop has begun */
 };
 
 static inline void stop_ask(struct stop *s, enum stop_reason reason)
@@ -33,6 +39,22 @@ static inline void stop_ask(struct stop *s, enum stop_reason reason)
 static inline enum stop_reason stop_asked(const struct stop *s)
 {
 	return (enum stop_reason)atomic_load_explicit(&s->reason, memory_order_relaxed);
+}
+
+/* Whether the run is to end early: no attempt at anything is made again. s may be NULL. */
+static inline bool stop_began(const struct stop *s)
+{
+	return s && (stop_asked(s) > STOP_LIMIT ||
+		     atomic_load_explicit(&s->give_up_ns, memory_order_relaxed));
+}
+
+/* Requests are given up from then on. UINT64_MAX: they are not, so the clock need not be read. s
+ * may be NULL. */
+static inline uint64_t stop_gives_up_at(const struct stop *s)
+{
+	uint64_t at_ns = s ? atomic_load_explicit(&s->give_up_ns, memory_order_relaxed) : 0;
+
+	return at_ns ? at_ns : UINT64_MAX;
 }
 
 #endif

@@ -189,6 +189,7 @@ struct clean_counts {
 	uint64_t uploads;                /* unfinished uploads dropped */
 	uint64_t kept;                   /* left because they are not as haul made them */
 	uint64_t absent;                 /* were not there */
+	uint64_t remain;                 /* not looked at, or not removed, because of a stop */
 	uint64_t folders;                /* removed because they were empty */
 	/* On rank 0: one of those that were left, and a folder that stays, with what it holds. "":
 	 * there is none. */

@@ -38,7 +38,7 @@ bool dfs_patience_ends(struct dfs_patience *p)
 		return false;
 	if (!p->stopped_ns)
 		p->stopped_ns = now_ns;
-	return now_ns - p->stopped_ns >= DFS_GRACE_NS;
+	return now_ns - p->stopped_ns >= DFS_GRACE_NS || now_ns >= stop_gives_up_at(p->stop);
 }
 
 static void aside_free(struct dfs_aside *a)

@@ -168,6 +168,12 @@ static void channel_step(struct slot *s, enum http_step step)
 		channel_finish(s);
 		return;
 	}
+	if (transport_gives_up(ch->transport)) {
+		exchange_give_up(x);
+		fault_of_exchange(s);
+		channel_finish(s);
+		return;
+	}
 	s->step = step;
 	s->text_used = 0;
 	s->error_in_content = false;

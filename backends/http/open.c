@@ -78,6 +78,7 @@ int http_open(struct store *store, const struct dialect *dialect, struct err *er
 		.local = named ? &http->local : NULL,
 		.ca = ca && ca[0] ? ca : NULL,
 		.clock = store->clock,
+		.stop = store->stop,
 	};
 	store->state = http;
 	store->retry = &o->retry;

@@ -122,13 +122,27 @@ static void async_resume_due(struct queue *q)
 		queue_hand_over(q, &req, 1);
 }
 
+/* The run is to end: those that wait for another attempt come back without it. */
+static void async_give_up(struct queue *q)
+{
+	uint64_t now_ns = clock_read(&q->clock);
+	struct request *req;
+
+	while ((req = retry_due(&q->retry, UINT64_MAX)) != NULL) {
+		attempt_give_up(req);
+		if (!is_piece(q, req) || (req = async_end_piece(q, req)))
+			async_end_early(q, req, now_ns);
+	}
+}
+
 /* Waits for the next attempt that is due, when the backend holds none. False: the deadline comes
  * first. */
 static bool async_await_due(struct queue *q, uint64_t deadline_ns)
 {
-	bool due = q->retry.soonest_ns < deadline_ns;
+	uint64_t until_ns = q->retry.count ? attempt_look_ns(q, q->retry.soonest_ns) : UINT64_MAX;
+	bool due = until_ns < deadline_ns;
 
-	clock_sleep_until(q->channel.store->clock, due ? q->retry.soonest_ns : deadline_ns);
+	clock_sleep_until(q->channel.store->clock, due ? until_ns : deadline_ns);
 	return due;
 }
 
@@ -143,6 +157,13 @@ uint32_t queue_async_reap(struct queue *q, struct request **done, uint32_t min, 
 		uint32_t wanted = excess_u64(min, n), got;
 		uint64_t until_ns;
 
+		if (q->retry.count && attempt_was_last(q)) {
+			async_give_up(q);
+			n += queue_pop_done(q, done + n, max - n);
+			if (n >= min)
+				break;
+			wanted = min - n;
+		}
 		async_resume_due(q);
 		if (!q->out) {
 			if (wanted && async_await_due(q, deadline_ns))
@@ -151,6 +172,8 @@ uint32_t queue_async_reap(struct queue *q, struct request **done, uint32_t min, 
 		}
 		/* Requests that wait to be tried again must not wait for those under way. */
 		until_ns = min_u64(q->retry.soonest_ns, deadline_ns);
+		if (q->retry.count)
+			until_ns = attempt_look_ns(q, until_ns);
 		got = q->channel.store->ops->reap(&q->channel, done + n, min_u64(wanted, q->out),
 						  max - n, until_ns);
 		n += async_settle(q, done + n, got);

@@ -103,13 +103,22 @@ static void attempt_count(struct queue *q, const struct request *req, uint64_t t
 	c->fault[req->answer.fault < REQ_FAULTS ? req->answer.fault : REQ_FAULT_OTHER]++;
 }
 
+void attempt_give_up(struct request *req)
+{
+	req->answer.attempts--;
+	req->answer.status = -ECANCELED;
+	req->answer.why = "the run is to end, so it is not tried again";
+}
+
 bool attempt_end(struct queue *q, struct request *req, uint64_t now_ns, uint64_t *again_ns)
 {
 	const struct attempt *a = attempt_of(q, req);
 	uint64_t took_ns = excess_u64(now_ns, a->begin_ns);
 
 	if (q->endpoint_counts && a->asked) {
-		attempt_count(q, req, took_ns);
+		/* One that was given up says nothing of the endpoint. */
+		if (req->answer.status != -ECANCELED)
+			attempt_count(q, req, took_ns);
 		endpoints_done(q->channel.store->endpoints, req->answer.endpoint, req->answer.fault,
 			       took_ns, now_ns);
 	}
@@ -123,5 +132,8 @@ bool attempt_end(struct queue *q, struct request *req, uint64_t now_ns, uint64_t
 		return false;
 	*again_ns = retry_at(&q->retry, req, now_ns);
 	req->answer.attempts++;
-	return true;
+	if (!attempt_was_last(q))
+		return true;
+	attempt_give_up(req);
+	return false;
 }

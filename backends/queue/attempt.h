@@ -6,6 +6,9 @@
 #define HAUL_BACKENDS_QUEUE_ATTEMPT_H
 
 #include "backends/queue/state.h"
+#include "core/numbers.h"
+
+#define ATTEMPT_LOOK_NS 100000000u
 
 /* The attempt under way at a request. */
 struct attempt {
@@ -30,5 +33,18 @@ void attempt_begin(struct queue *q, struct request *req, uint64_t now_ns);
 
 /* The attempt has come back. True: another one must be made, at *again_ns or later. */
 bool attempt_end(struct queue *q, struct request *req, uint64_t now_ns, uint64_t *again_ns);
+/* It waits for another attempt, which is not made, because the run is to end. */
+void attempt_give_up(struct request *req);
+/* Whether attempts are made again no more. */
+static inline bool attempt_was_last(const struct queue *q)
+{
+	return stop_began(q->channel.store->stop);
+}
+/* Until when a wait for another attempt may last before it asks that again. */
+static inline uint64_t attempt_look_ns(struct queue *q, uint64_t until_ns)
+{
+	return q->channel.store->stop ? min_u64(until_ns, clock_read(&q->clock) + ATTEMPT_LOOK_NS)
+				      : until_ns;
+}
 
 #endif

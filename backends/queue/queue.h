@@ -6,6 +6,9 @@
  * and shows every finished request to its observers. A queue belongs to one thread, and allocates
  * nothing after queue_open.
  *
+ * Once a stop has begun (core/stop.h) nothing is tried again. What would have been, and what a store
+ * has given up, comes back with -ECANCELED: it was not done, is in no count and is nobody's error.
+ *
  * Two latencies are recorded: response, from when the request was due, so that a stalled queue
  * cannot hide its own delay, and service, from when it was submitted.
  *

@@ -101,7 +101,8 @@ static inline void queue_keep_latency(const struct queue_latency *l, const struc
 	}
 }
 
-/* Counts a request that has ended, and shows it to the observers. */
+/* Counts a request that has ended, and shows it to the observers. One that was given up, because the
+ * run is to end, was not done, and so is in no count. */
 static inline void queue_finish(struct queue *q, struct request *req)
 {
 	const struct answer *a = &req->answer;
@@ -109,6 +110,10 @@ static inline void queue_finish(struct queue *q, struct request *req)
 	uint64_t due_ns = req->due_ns ? req->due_ns : a->submit_ns;
 	uint64_t service_ns = a->done_ns - a->submit_ns;
 
+	if (a->done_ns > q->now_ns)
+		q->now_ns = a->done_ns;
+	if (a->status == -ECANCELED)
+		return;
 	counts->operations++;
 	if (queue_moves(req))
 		counts->bytes += a->done_bytes;
@@ -118,8 +123,6 @@ static inline void queue_finish(struct queue *q, struct request *req)
 	if (q->timeout_ns && service_ns > q->timeout_ns)
 		counts->late++;
 	queue_keep_latency(&q->latency[req->op], req, service_ns, excess_u64(a->done_ns, due_ns));
-	if (a->done_ns > q->now_ns)
-		q->now_ns = a->done_ns;
 	for (uint32_t i = 0; i < q->observer_count; i++)
 		q->observers[i].observe(q->observers[i].argument, req);
 }

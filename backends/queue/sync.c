@@ -5,14 +5,30 @@
 #include "backends/queue/piece.h"
 #include "backends/queue/steps.h"
 
+/* Sleeps until the next attempt is due. False: none is made, because the run is to end. */
+static bool sync_await_due(struct queue *q, struct request *req, uint64_t again_ns)
+{
+	uint64_t until_ns;
+
+	do {
+		if (attempt_was_last(q)) {
+			attempt_give_up(req);
+			return false;
+		}
+		until_ns = attempt_look_ns(q, again_ns);
+		clock_sleep_until(q->channel.store->clock, until_ns);
+	} while (until_ns < again_ns);
+	return true;
+}
+
 static inline void sync_run_whole(struct queue *q, struct request *req)
 {
 	uint64_t again_ns;
 
 	queue_hand_over(q, &req, 1);
 	while (queue_goes_on(q, req, &again_ns)) {
-		if (again_ns)
-			clock_sleep_until(q->channel.store->clock, again_ns);
+		if (again_ns && !sync_await_due(q, req, again_ns))
+			return;
 		queue_hand_over(q, &req, 1);
 	}
 }

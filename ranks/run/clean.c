@@ -53,7 +53,18 @@ static int clean_all(struct phase_context *ctx, struct clean_counts *counts, str
 	return first;
 }
 
-enum exit_status run_clean(struct run *run, struct err *err)
+/* "stopped by a signal; up to 300 objects remain: haul clean JOB goes on" */
+static void clean_stopped(const struct clean_counts *counts, const char *job, struct err *err)
+{
+	char count[UNITS_COUNTED_BYTES] = "objects may";
+
+	if (counts->remain)
+		units_counted(count, counts->remain, "object");
+	err_set(err, -EINTR, "stopped by a signal; %s%s remain: haul clean %.300s goes on",
+		counts->remain ? "up to " : "", count, job);
+}
+
+enum exit_status run_clean(struct run *run, const char *job, struct err *err)
 {
 	struct clean_counts counts = {0};
 	struct progress_line line;
@@ -76,6 +87,10 @@ enum exit_status run_clean(struct run *run, struct err *err)
 	rc = clean_all(&ctx, &counts, err);
 	progress_end(&line);
 	clean_message(run, &counts);
+	if (rc < 0 && stop_began(&run->stop)) {
+		clean_stopped(&counts, job, err);
+		return EXIT_INTERRUPTED;
+	}
 	/* A job may have several data sets and plain I/O, so tell what was removed besides. */
 	if (rc < 0 && counts.removed) {
 		char count[UNITS_COUNTED_BYTES];

@@ -110,9 +110,9 @@ struct repeat_targets {
 int run_phases(struct run *run, const struct run_options *options, struct repeat_targets *targets,
 	       enum exit_status *status, struct err *err);
 
-/* Removes what the job's phases have made, and fills run->message. Returns the exit status that all
- * ranks share. */
-enum exit_status run_clean(struct run *run, struct err *err);
+/* Removes what the job's phases have made, and fills run->message. job: as it was called, for
+ * sentences. Returns the exit status that all ranks share. */
+enum exit_status run_clean(struct run *run, const char *job, struct err *err);
 
 /* All runs of the series. */
 int run_series(struct run *run, const struct run_options *options, enum exit_status *status,

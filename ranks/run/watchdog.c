@@ -210,6 +210,11 @@ static void take_reason(struct watchdog *w, struct watchdog_board *board, bool s
 	if (reason && !w->asked_ns)
 		w->asked_ns = board ? atomic_load(&board->asked_ns) : asked_ns;
 	w->reason = reason;
+	/* What is left of the grace is for what comes after: threads end, figures are gathered and
+	 * published. */
+	if (reason)
+		atomic_store(&w->stop->give_up_ns,
+			     w->signals > 1 ? now_ns : w->asked_ns + atomic_load(&w->grace_ns) / 2);
 }
 
 /* "rank 1 on n7, rank 3 on n7 and 5 more", of those that have not moved since the stop. */
@@ -256,15 +261,21 @@ static void sentence(const struct watchdog *w, const struct watchdog_board *boar
 			 who, units_time(grace, (double)atomic_load(&w->grace_ns) / 1e9));
 }
 
-static void last_words(struct watchdog *w, const char *said)
+/* What the bytes of the results take at the least rate. */
+static uint64_t bytes_ns(const struct watchdog *w)
 {
-	uint64_t bytes = atomic_load(&w->write_bytes), waited_ns = 0;
-	uint64_t limit_ns = WORDS_NS + bytes / LEAST_RATE * NS_PER_S;
+	return atomic_load(&w->write_bytes) / LEAST_RATE * NS_PER_S;
+}
+
+/* False: the results are not there within their time. */
+static bool last_words(struct watchdog *w, const char *said)
+{
+	uint64_t limit_ns = WORDS_NS + bytes_ns(w), waited_ns = 0;
 	pid_t copy;
 	int state;
 
 	if (!w->words.speak)
-		return;
+		return true;
 	copy = fork();
 	if (copy == 0) {
 		atomic_store(&w->pen, PEN_FREE);
@@ -277,6 +288,7 @@ static void last_words(struct watchdog *w, const char *said)
 	}
 	if (copy > 0 && waited_ns >= limit_ns)
 		kill(copy, SIGKILL);
+	return copy > 0 && waited_ns < limit_ns;
 }
 
 /* Whether this rank has the last word: those before it on rank 0's node do not answer. */
@@ -304,6 +316,16 @@ static void leave(const struct watchdog_board *board)
 	_exit((int)atomic_load(&board->over) - 1);
 }
 
+static void say_unpublished(const struct watchdog *w)
+{
+	const struct log *log = atomic_load(&w->log);
+
+	if (log)
+		log_say(log, LOG_ERROR,
+			"the results cannot be written: their file system does not answer; they stand "
+			"as last published, and what was measured since is lost");
+}
+
 static void end_run(struct watchdog *w, struct watchdog_board *board, uint64_t now_ns)
 {
 	int status = w->reason == STOP_ERROR || w->reason == STOP_OTHERS_FAILED ? EXIT_FAILED
@@ -314,7 +336,10 @@ static void end_run(struct watchdog *w, struct watchdog_board *board, uint64_t n
 	sentence(w, board, now_ns, said);
 	if (log)
 		log_say(log, LOG_ERROR, "%s", said);
-	last_words(w, said);
+	if (!last_words(w, said)) {
+		say_unpublished(w);
+		status = EXIT_FAILED;
+	}
 	if (board) {
 		atomic_store(&board->over_ns, clock_kernel_ns() + OTHERS_NS);
 		atomic_store(&board->over, (uint32_t)status + 1);
@@ -329,13 +354,10 @@ static void end_run(struct watchdog *w, struct watchdog_board *board, uint64_t n
 static void look_at_write(const struct watchdog *w, uint64_t now_ns)
 {
 	uint64_t write_ns = atomic_load(&w->write_ns);
-	const struct log *log = atomic_load(&w->log);
 
 	if (!write_ns || now_ns <= write_ns)
 		return;
-	if (log)
-		log_say(log, LOG_ERROR,
-			"writing the results does not end; giving up, they stand as last published");
+	say_unpublished(w);
 	_exit(EXIT_FAILED);
 }
 
@@ -362,8 +384,15 @@ static void look(struct watchdog *w, bool signalled)
 		return;
 	if (board && !w->first_node && now_ns > due_ns + FAR_NS)
 		_exit(EXIT_INTERRUPTED);
-	if (!atomic_compare_exchange_strong(&w->pen, &pen_free, PEN_WATCHDOG))
+	if (!atomic_compare_exchange_strong(&w->pen, &pen_free, PEN_WATCHDOG)) {
+		/* The main thread is at the results, and no step of that has come to an end for a
+		 * grace: their own limit is for runs that nobody has told to end. */
+		if (now_ns >= due_ns + bytes_ns(w)) {
+			say_unpublished(w);
+			_exit(EXIT_FAILED);
+		}
 		return;
+	}
 	if (speaks(w, board, now_ns))
 		end_run(w, board, now_ns);
 	atomic_store(&w->pen, PEN_FREE);

@@ -164,9 +164,12 @@ bool clean_goes_on(int rc, const struct err *err, int *first, struct err *first_
 	return rc != -EINTR;
 }
 
-/* The first error of this rank. */
+/* The first error of this rank. After a stop some objects may not have been removed, which is in no
+ * count of failures. */
 static int clean_first_error(const struct clean *c, struct err *err)
 {
+	if (stop_began(c->crew.stop))
+		return err_set(err, -EINTR, "stopped by a signal");
 	for (uint32_t i = 0; i < c->crew.threads; i++) {
 		const struct crew_thread *w = &c->crew.members[i];
 
@@ -193,10 +196,22 @@ static int clean_name_kept(struct clean *c)
 	return 0;
 }
 
+/* Objects that all ranks have looked at, and removed or left. */
+static int clean_looked(const struct clean *c, uint64_t *looked)
+{
+	*looked = crew_count(&c->crew, CLEAN_REMOVED) + crew_count(&c->crew, CLEAN_KEPT) +
+		  crew_count(&c->crew, CLEAN_ABSENT);
+	return group_allreduce(c->crew.group, MERGE_SUM, looked, 1);
+}
+
 static int clean_run(struct clean *c, struct err *err)
 {
+	uint64_t before = 0, after = 0;
 	enum stop_reason stopped;
-	int rc;
+	int rc = clean_looked(c, &before);
+
+	if (rc < 0)
+		return rc;
 
 	for (unsigned i = 0; i < CLEAN_THREADS; i++)
 		c->first_kept[i] = UINT64_MAX;
@@ -205,8 +220,11 @@ static int clean_run(struct clean *c, struct err *err)
 	/* The threads do not run now. */
 	for (unsigned i = 0; i < CLEAN_THREADS; i++)
 		batch_delete_flush(&c->deletes[i]);
-	if (rc == 0 && stopped > STOP_LIMIT)
-		return err_set(err, -EINTR, "stopped by a signal");
+	if (rc == 0 && stopped > STOP_LIMIT) {
+		rc = clean_looked(c, &after);
+		c->remain += excess_u64(c->objects->count, after - before);
+		return rc < 0 ? rc : err_set(err, -EINTR, "stopped by a signal");
+	}
 	if (rc == 0)
 		rc = clean_name_kept(c);
 	return rc < 0 ? rc : clean_end(c, err);
@@ -302,14 +320,14 @@ static int clean_list_once(struct clean *c, const char *folder,
 		rc = clean_page_list(c, folder, &listing, page, err);
 		if (rc < 0)
 			return rc;
-		for (uint32_t i = 0; i < page->count; i++) {
+		for (uint32_t i = 0; i < page->count && !stop_began(c->crew.stop); i++) {
 			if (!ours(argument, page->name[i]))
 				continue;
 			snprintf(key, sizeof(key), "%.*s%.*s", OBJECT_KEY_BYTES / 2, folder,
 				 OBJECT_KEY_BYTES / 2 - 1, page->name[i]);
 			removed += clean_entry(c, key);
 		}
-	} while (listing.more);
+	} while (listing.more && !stop_began(c->crew.stop));
 	return removed;
 }
 
@@ -326,7 +344,7 @@ int clean_listed(struct clean *c, const char *folder,
 		return err_set(err, -ENOMEM, "no memory for a page of a folder");
 	do {
 		removed = clean_list_once(c, folder, ours, argument, page, err);
-	} while (removed > 0);
+	} while (removed > 0 && !stop_began(c->crew.stop));
 	free(page);
 	if (removed == 0)
 		clean_folder(c, folder);
@@ -393,6 +411,7 @@ static int clean_add(const struct clean *c, struct clean_counts *counts)
 	counts->kept += words[CLEAN_KEPT];
 	counts->absent += words[CLEAN_ABSENT];
 	counts->folders += words[CLEAN_FOLDERS];
+	counts->remain += c->remain;
 	if (!counts->kept_name[0] && c->kept_name[0])
 		snprintf(counts->kept_name, sizeof(counts->kept_name), "%.*s/%.*s", URI_BYTES - 1,
 			 c->store.uri, OBJECT_KEY_BYTES - 1, c->kept_name);

@@ -37,6 +37,7 @@ struct clean {
 	/* Of each thread, the number of the first object that it left as it is; UINT64_MAX:
 	 * none. */
 	uint64_t first_kept[CLEAN_THREADS];
+	uint64_t remain; /* on all ranks, the same on each: see struct clean_counts */
 	/* On rank 0: see struct clean_counts. */
 	char kept_name[CLEAN_TEXT_BYTES], holds[CLEAN_TEXT_BYTES];
 };

@@ -185,6 +185,9 @@ struct failure *meter_fail(struct meter *m, const struct request *req, int rc, u
 {
 	struct failure *f;
 
+	/* Given up, because the run is to end. */
+	if (rc == -ECANCELED)
+		return NULL;
 	if (m->failure_count++ >= TALLY_FAILURES)
 		return NULL;
 	f = &m->failures[m->failure_count - 1];

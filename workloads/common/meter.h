@@ -139,8 +139,8 @@ static inline void meter_error(struct meter *m)
 	m->errors++;
 }
 
-/* Keeps the failure if it is among the first TALLY_FAILURES, and counts it. text NULL: what the
- * request's answer says. Returns the record, so that the caller can add epoch and step, or NULL
+/* Keeps the failure if it is among the first TALLY_FAILURES, and counts it; -ECANCELED is none. text
+ * NULL: what the request's answer says. Returns the record, so that the caller can add epoch and step, or NULL
  * where none is kept. */
 struct failure *meter_fail(struct meter *m, const struct request *req, int rc, uint64_t at_ns,
 			   const char *text);

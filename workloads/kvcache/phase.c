@@ -257,8 +257,8 @@ static int phase_clean_up(struct kv_run *r)
 		rc = group_allreduce(r->ctx->group, MERGE_SUM, &left, 1);
 		if (rc == 0 && left)
 			workload_say(r->ctx,
-				     "%" PRIu64 " entries could not be removed; `haul clean` tries "
-				     "again",
+				     "%" PRIu64
+				     " entries remain: `haul clean` with this job removes them",
 				     left);
 		else if (rc == 0 && r->ctx->group->rank == 0)
 			description_end(&d, &r->side[i]);

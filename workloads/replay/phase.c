@@ -274,7 +274,7 @@ static int replay_clean_up(struct replay_phase *p)
 		return rc;
 	if (left) {
 		workload_say(p->ctx,
-			     "%" PRIu64 " objects could not be removed; `haul clean` tries again",
+			     "%" PRIu64 " objects remain: `haul clean` with this job removes them",
 			     left);
 		return 0;
 	}

@@ -237,15 +237,20 @@ static void curl_collect(struct curl_transport *t)
 static void curl_check_pace(struct curl_transport *t)
 {
 	const struct transport_options *o = &t->base.options;
+	bool give_up;
 
 	if (t->now_ns < t->check_ns)
 		return;
 	t->check_ns = t->now_ns + CURL_CHECK_NS;
+	give_up = transport_gives_up(&t->base);
 	for (uint32_t i = 0; i < o->depth; i++) {
 		struct curl_handle *h = &t->handles[i];
 
-		if (h->exchange && h->connected &&
-		    exchange_stalled(h->exchange, &o->stall, h->sent_bytes, t->now_ns))
+		if (h->exchange && give_up) {
+			exchange_give_up(h->exchange);
+			curl_end(t, h, CURLE_OPERATION_TIMEDOUT);
+		} else if (h->exchange && h->connected &&
+			   exchange_stalled(h->exchange, &o->stall, h->sent_bytes, t->now_ns))
 			curl_end(t, h, CURLE_OPERATION_TIMEDOUT);
 	}
 }

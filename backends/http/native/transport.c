@@ -333,16 +333,21 @@ static void native_check_pace(struct native_flight *f)
 static void native_check(struct native_transport *t)
 {
 	const struct transport_options *o = &t->base.options;
+	bool give_up;
 
 	if (t->now_ns < t->check_ns)
 		return;
 	t->check_ns = t->now_ns + NATIVE_CHECK_NS;
+	give_up = transport_gives_up(&t->base);
 	for (uint32_t i = 0; i < o->depth; i++) {
 		struct native_flight *f = &t->flights[i];
 
 		if (!f->exchange)
 			continue;
-		if (f->state == NATIVE_RUNS) {
+		if (give_up) {
+			exchange_give_up(f->exchange);
+			native_end(f, false);
+		} else if (f->state == NATIVE_RUNS) {
 			native_check_pace(f);
 		} else if (t->now_ns >= f->connect_by_ns) {
 			native_fail(f, -ETIMEDOUT, REQ_FAULT_CONNECT, NULL);

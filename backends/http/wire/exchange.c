@@ -29,6 +29,12 @@ void exchange_fail(struct exchange *x, int status, enum request_fault fault, con
 	x->why = why;
 }
 
+void exchange_give_up(struct exchange *x)
+{
+	exchange_fail(x, -ECANCELED, REQ_FAULT_OTHER,
+		      "the run is to end, and no answer came before");
+}
+
 bool exchange_stalled(struct exchange *x, const struct stall_limits *limits, uint64_t sent_bytes,
 		      uint64_t now_ns)
 {

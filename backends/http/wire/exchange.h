@@ -79,6 +79,9 @@ struct exchange {
 /* Clears the answer and the end: every transport does so when it starts the exchange. */
 void exchange_begin(struct exchange *x);
 
+/* The run is to end: nobody waits for the answer any more. */
+void exchange_give_up(struct exchange *x);
+
 /* Ends the exchange with a fault that the transport found; why is a constant sentence. */
 void exchange_fail(struct exchange *x, int status, enum request_fault fault, const char *why);
 

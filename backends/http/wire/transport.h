@@ -11,6 +11,7 @@
  *   - follows no redirection and uses no proxy;
  *   - keeps exchange.stall, and ends what exchange_stalled finds; a connection that takes longer than connect_ns
  *     to make, TLS included, ends with REQ_FAULT_CONNECT;
+ *   - gives up all exchanges with -ECANCELED where the run is to end (transport_gives_up);
  *   - gives each started exchange back exactly once, by poll, in any order.
  *
  * A transport belongs to a channel, and so to one thread. Nothing of haul's allocates after
@@ -25,6 +26,7 @@
 #include "backends/http/wire/local_end.h"
 #include "core/clock.h"
 #include "core/err.h"
+#include "core/stop.h"
 
 struct transport_options {
 	uint32_t depth;       /* exchanges at once, at most */
@@ -39,12 +41,21 @@ struct transport_options {
 	const struct local_end *local;
 	const char *ca; /* file of certificate authorities; NULL: the system's */
 	const struct clock *clock;
+	const struct stop *stop; /* exchanges are given up as it says; NULL: never */
 };
 
 struct transport {
 	const struct transport_ops *ops;
 	struct transport_options options;
 };
+
+/* Whether no answer is waited for any more. */
+static inline bool transport_gives_up(const struct transport *t)
+{
+	uint64_t at_ns = stop_gives_up_at(t->options.stop);
+
+	return at_ns != UINT64_MAX && clock_kernel_ns() >= at_ns;
+}
 
 struct transport_ops {
 	const char *name; /* as results show it */

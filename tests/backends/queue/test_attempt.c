@@ -24,6 +24,9 @@ struct script {
 	uint32_t attempts, taken[SCRIPT];
 	struct request *held[SCRIPT];
 	uint32_t held_count;
+	struct stop stop;
+	uint32_t
+		stops_at; /* the run is told to end during this attempt, counted from 1; 0: never */
 	struct clock clock;
 	struct store_options options;
 	struct retry_options retry;
@@ -38,6 +41,8 @@ static void attempt(struct script *s, struct request *req)
 
 	s->at_ns[s->attempts] = clock_now(&s->clock);
 	s->taken[s->attempts++] = req->answer.endpoint;
+	if (s->attempts == s->stops_at)
+		stop_ask(&s->stop, STOP_SIGNAL);
 	clock_advance(&s->clock, s->takes_ns);
 	req->answer.status = step->status;
 	req->answer.fault = (uint8_t)step->fault;
@@ -107,6 +112,7 @@ static void script_begin(struct script *s, const struct backend_ops *ops, uint32
 		.alignment = 1,
 		.place = {.rank = 5, .ranks = 8, .endpoint = 4, .node = 2, .nodes = 4},
 		.retry = &s->retry,
+		.stop = &s->stop,
 		.state = s};
 	CU_ASSERT_EQUAL_FATAL(endpoints_open(&s->store.endpoints, names, ENDPOINTS, &s->balance,
 					     &s->store.place, NULL),
@@ -355,6 +361,55 @@ static void test_others_go_on(void)
 	script_end(&s);
 }
 
+/* Once the run is to end, what failed in passing comes back given up, in no count. */
+static void test_none_after_a_stop(void)
+{
+	static const struct backend_ops *const ops[] = {&sync_ops, &async_ops};
+	struct request req;
+	struct script s;
+
+	for (int i = 0; i < 2; i++) {
+		script_begin(&s, ops[i], 1, BALANCE_RANK);
+		s.steps[0] = s.steps[1] = busy;
+		s.stops_at = 2;
+		CU_ASSERT_EQUAL(read_one(&s, &req), -ECANCELED);
+		CU_ASSERT_EQUAL(s.attempts, 2);
+		CU_ASSERT_EQUAL(req.answer.attempts, 2);
+		CU_ASSERT_EQUAL(s.queue.op[REQ_READ].operations, 0);
+		CU_ASSERT_EQUAL(s.queue.op[REQ_READ].errors, 0);
+		/* What succeeds still counts, and what fails for good is still an error. */
+		CU_ASSERT_EQUAL(read_one(&s, &req), 0);
+		s.steps[3] = (struct step){.status = -EACCES, .fault = REQ_FAULT_DENIED};
+		CU_ASSERT_EQUAL(read_one(&s, &req), -EACCES);
+		CU_ASSERT_EQUAL(s.queue.op[REQ_READ].operations, 2);
+		CU_ASSERT_EQUAL(s.queue.op[REQ_READ].errors, 1);
+		script_end(&s);
+	}
+}
+
+/* The stop comes while a request waits for its next attempt: it comes back at once. */
+static void test_stop_ends_waits(void)
+{
+	struct request reqs[2], *all[2] = {&reqs[0], &reqs[1]}, *done[2];
+	struct object o = {0};
+	struct script s;
+
+	script_begin(&s, &async_ops, 2, BALANCE_RANK);
+	s.steps[0] = busy;
+	s.steps[0].retry_after_ns = 2000000;
+	s.stops_at = 2;
+	for (int i = 0; i < 2; i++)
+		reqs[i] = (struct request){.op = REQ_READ, .object = &o, .length = 10};
+	CU_ASSERT_EQUAL(queue_submit(&s.queue, all, 2), 0);
+	CU_ASSERT_EQUAL(queue_reap(&s.queue, done, 2, 2, UINT64_MAX), 2);
+	CU_ASSERT_EQUAL(reqs[0].answer.status, -ECANCELED);
+	CU_ASSERT_EQUAL(reqs[1].answer.status, 0);
+	CU_ASSERT_EQUAL(s.attempts, 2);
+	CU_ASSERT(clock_now(&s.clock) < 1000000 + 1000);
+	CU_ASSERT_EQUAL(s.queue.in_flight, 0);
+	script_end(&s);
+}
+
 static void test_policies(void)
 {
 	static const struct {
@@ -502,6 +557,8 @@ int main(void)
 		{"patience", test_patience},
 		{"retries end", test_retries_end},
 		{"others go on", test_others_go_on},
+		{"none after a stop", test_none_after_a_stop},
+		{"a stop ends waits", test_stop_ends_waits},
 		{"policies", test_policies},
 		{"turns", test_turns},
 		{"load and latency", test_load_and_latency},
