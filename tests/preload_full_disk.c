@@ -2,7 +2,11 @@
 /* Preloaded library that simulates a full disk: write calls to files called *.part-* (or
  * *HAUL_FULL_END) fail with ENOSPC after HAUL_FULL_AFTER of them have succeeded, on the rank
  * HAUL_FULL_RANK (compared with PMI_RANK; unset: on all ranks). With HAUL_FULL_COUNT=path, each
- * such process appends the number of its writes to that file when it ends. */
+ * such process appends the number of its writes to that file when it ends.
+ *
+ * With HAUL_FULL_HANGS=path it is a file system that does not answer: such a write makes that file,
+ * and does not return. With HAUL_FULL_WHEN=path the disk is full, or hangs, once that file is
+ * there. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,15 +32,31 @@ static bool is_part(int fd)
 	return n > (ssize_t)strlen(end) && strcmp(path + n - strlen(end), end) == 0;
 }
 
-static bool is_full(int fd)
+static bool is_met(int fd)
 {
+	const char *when = getenv("HAUL_FULL_WHEN");
 	const char *after = getenv("HAUL_FULL_AFTER"), *rank = getenv("HAUL_FULL_RANK");
 	const char *own = getenv("PMI_RANK");
 
 	if (!is_part(fd))
 		return false;
 	writes++;
+	if (when && access(when, F_OK) < 0)
+		return false;
 	return after && (!rank || (own && strcmp(rank, own) == 0)) && writes > atol(after);
+}
+
+static bool is_full(int fd)
+{
+	const char *hangs = getenv("HAUL_FULL_HANGS");
+
+	if (!is_met(fd))
+		return false;
+	if (!hangs)
+		return true;
+	close(open(hangs, O_CREAT | O_WRONLY, 0666));
+	for (;;)
+		pause();
 }
 
 __attribute__((destructor)) static void tell_count(void)
