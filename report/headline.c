@@ -9,7 +9,7 @@
 #include "core/units.h"
 #include "report/phase.h"
 #include "report/say.h"
-#include "report/stats.h"
+#include "core/stats.h"
 #include "report/verdict.h"
 
 #define SAY(h, ...) say((h)->text, HEADLINE_BYTES, __VA_ARGS__)

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/stats.h"
+#include "core/stats.h"
 
 static const double drift_level = 0.99, drift_share = 0.25;
 

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "report/stats.h"
+#include "core/stats.h"
 #include "results-schema/results_read.h"
 
 /* Figures of all ranks together. Rates are over the time that the phase measured, without a

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "report/stats.h"
+#include "core/stats.h"
 
 const void *table_row_at(const struct report_table *t, size_t i)
 {

@@ -12,7 +12,7 @@
 
 #include "core/json.h"
 #include "report/shapes.h"
-#include "report/stats.h"
+#include "core/stats.h"
 #include "report/table.h"
 
 /* A file as an object, with no phases yet in its array "phases". NULL: no memory. */

@@ -9,7 +9,7 @@
 
 #include "core/units.h"
 #include "core/utf8.h"
-#include "report/stats.h"
+#include "core/stats.h"
 
 enum { NAME_COLUMNS = 24, GAP_MAX = 3, GAP_LEAST = 2 };
 

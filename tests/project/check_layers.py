@@ -98,6 +98,7 @@ ROOMS = {
     "plan": {
         "pin": (["pin/"], []),
         "plan": ([""], ["pin"]),
+        "find": (["find/"], ["plan"]),
         "series": (["series/"], ["plan"]),
     },
     "ranks": {

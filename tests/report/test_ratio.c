@@ -6,7 +6,7 @@
 
 #include "core/content/random.h"
 #include "report/ratio.h"
-#include "report/stats.h"
+#include "core/stats.h"
 #include "tests/unit.h"
 
 enum { REPEATS = 5, TRIALS = 400 };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "report/document.h"
-#include "report/stats.h"
+#include "core/stats.h"
 #include "tests/unit.h"
 
 struct row {

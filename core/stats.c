@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Statistics of repeated measurements: see stats.h. */
-#include "report/stats.h"
+#include "core/stats.h"
 
 #include <math.h>
 

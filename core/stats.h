@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Statistics of repeated measurements. Pure functions, any thread. */
-#ifndef HAUL_REPORT_STATS_H
-#define HAUL_REPORT_STATS_H
+#ifndef HAUL_CORE_STATS_H
+#define HAUL_CORE_STATS_H
 
 #include <stdint.h>
 

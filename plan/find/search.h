@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Search for the greatest load that still meets a target, such as the number of users with whom the
+ * 95th percentile of requests stays below 200 ms. The caller measures what the search asks for, one
+ * measurement at a time, and the search says what to measure next:
+ *
+ *	search_init(&s, &ask);
+ *	while (search_next(&s, &value))
+ *		search_add(&s, found at that value);
+ *
+ * The load begins at the least value and is doubled until it misses the target. Then the gap between
+ * the greatest value that meets it and the least that misses it is halved until nothing lies between.
+ * A value is measured at least twice, and again until the 99 % interval of its mean (Student's t) lies
+ * on one side of the target. After the most repeats it stays undecided, and its mean says where the
+ * search goes on; then the two ends of the range of undecided values are searched for, too, because
+ * the answer lies somewhere in it.
+ *
+ * A greater value must be a greater load: where it meets the target, so do all smaller ones. Plain
+ * data, no allocation; any one thread. Every rank runs the same search on the same values. */
+#ifndef HAUL_PLAN_FIND_SEARCH_H
+#define HAUL_PLAN_FIND_SEARCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/stats.h"
+
+/* Doubling and three bisections of 64 bits do not take more steps. */
+enum { SEARCH_STEPS_MAX = 256, SEARCH_REPEATS_MAX = 16 };
+
+/* The values are low, low + by, … up to high. */
+struct search_ask {
+	uint64_t low, high, by;
+	double asked;
+	bool most; /* asked is the most that may be found, else the least */
+	uint32_t
+		repeats; /* of a value at most, 1 … SEARCH_REPEATS_MAX; 1: no interval is asked for */
+};
+
+enum search_state { SEARCH_OPEN, SEARCH_MET, SEARCH_MISSED, SEARCH_UNDECIDED, SEARCH_STATES };
+extern const char *const search_states[SEARCH_STATES]; /* "open", "met", … */
+
+struct search_step {
+	uint64_t value;
+	uint32_t repeats;
+	enum search_state state;
+	double found[SEARCH_REPEATS_MAX];
+	struct stats stats; /* low and high: the interval by which it is judged */
+};
+
+enum search_end {
+	SEARCH_GOES_ON, /* or it was stopped */
+	SEARCH_FOUND,
+	SEARCH_NONE,    /* even the least value misses */
+	SEARCH_ALL,     /* even the greatest value meets it */
+	SEARCH_UNKNOWN, /* what was measured has no such figure */
+	SEARCH_ENDS
+};
+extern const char *const search_ends[SEARCH_ENDS]; /* "stopped", "found", … */
+
+struct search {
+	struct search_ask ask;
+	enum search_end end;
+	uint32_t count;
+	struct search_step steps[SEARCH_STEPS_MAX]; /* in the order in which they were begun */
+};
+
+void search_init(struct search *s, const struct search_ask *ask);
+
+/* The value to measure next. false: the search has ended. */
+bool search_next(struct search *s, uint64_t *value);
+
+/* What was found at the value that search_next has named. NaN: it could not be told. */
+void search_add(struct search *s, double found);
+
+/* What is known, also of a search that has not ended. */
+struct search_answer {
+	/* The greatest value whose mean meets the target, and the least whose mean misses it. */
+	uint64_t carries, misses;
+	bool carries_known, misses_known;
+	/* The answer lies between these: the greatest value that surely meets the target, and the
+	 * one before the least that surely misses it. Ends of the range where there is none. */
+	uint64_t least, greatest;
+	uint32_t missing_step; /* the step of misses */
+	uint32_t undecided;    /* values */
+};
+void search_answer(const struct search *s, struct search_answer *a);
+
+/* The most steps that the search can take where every value is decided. */
+uint32_t search_steps_most(const struct search_ask *ask);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the search for the greatest load that meets a target: against thresholds that are known,
+ * with and without noise. */
+#include <math.h>
+#include <string.h>
+
+#include "core/content/random.h"
+#include "core/numbers.h"
+#include "plan/find/search.h"
+#include "tests/unit.h"
+
+enum { DRAWS = 500 };
+
+static uint64_t drawn(uint64_t *state)
+{
+	*state = random_at(*state, 1, 0);
+	return *state;
+}
+
+/* A latency that grows with the load, and is 1 at the threshold; with a relative noise that is
+ * normal enough: the sum of twelve uniform draws. */
+static double latency(uint64_t value, uint64_t threshold, double noise, uint64_t *state)
+{
+	double sum = -6;
+
+	for (int i = 0; noise > 0 && i < 12; i++)
+		sum += (double)(drawn(state) >> 11) / 9007199254740992.0;
+	return ((double)value / ((double)threshold + 0.5)) * (noise > 0 ? 1 + noise * sum : 1);
+}
+
+static void search_run(struct search *s, const struct search_ask *ask, uint64_t threshold,
+		       double noise, uint64_t *state)
+{
+	uint64_t value;
+
+	search_init(s, ask);
+	while (search_next(s, &value)) {
+		CU_ASSERT(value >= ask->low && value <= ask->high);
+		CU_ASSERT_EQUAL((value - ask->low) % ask->by, 0);
+		search_add(s, latency(value, threshold, noise, state));
+	}
+}
+
+/* Without noise the answer is exact, and takes no more steps than were said. */
+static void exact(void)
+{
+	static struct search s;
+	struct search_answer a;
+	uint64_t state = 7;
+
+	for (int i = 0; i < DRAWS; i++) {
+		uint64_t by = 1 + drawn(&state) % 3, low = drawn(&state) % 5,
+			 high = low + 1 + (drawn(&state) >> (drawn(&state) % 50 + 14)),
+			 last = low + (high - low) / by * by,
+			 threshold = low + drawn(&state) % (high - low + 3);
+		struct search_ask ask = {low, high, by, 1, true, 1 + (uint32_t)i % 3};
+
+		search_run(&s, &ask, threshold, 0, &state);
+		search_answer(&s, &a);
+		CU_ASSERT(s.count <= search_steps_most(&ask));
+		if (threshold >= last) {
+			CU_ASSERT_EQUAL(s.end, SEARCH_ALL);
+			CU_ASSERT_EQUAL(a.carries, last);
+			CU_ASSERT(!a.misses_known);
+			continue;
+		}
+		CU_ASSERT_EQUAL(s.end, SEARCH_FOUND);
+		CU_ASSERT_EQUAL(a.carries, low + (threshold - low) / by * by);
+		CU_ASSERT_EQUAL(a.misses, a.carries + by);
+		CU_ASSERT_EQUAL(a.least, a.carries);
+		CU_ASSERT_EQUAL(a.greatest, a.carries);
+		CU_ASSERT_EQUAL(a.undecided, 0);
+	}
+}
+
+/* The first value misses already. */
+static void none(void)
+{
+	static struct search s;
+	const struct search_ask ask = {10, 100, 1, 1, true, 3};
+	struct search_answer a;
+	uint64_t state = 1;
+
+	search_run(&s, &ask, 9, 0, &state);
+	search_answer(&s, &a);
+	CU_ASSERT_EQUAL(s.end, SEARCH_NONE);
+	CU_ASSERT(!a.carries_known);
+	CU_ASSERT_EQUAL(a.misses, 10);
+	CU_ASSERT_EQUAL(s.count, 1);
+	CU_ASSERT_EQUAL(s.steps[0].repeats, 2);
+}
+
+/* With noise, the range of the answer has the threshold in it, but for 5 of 100 searches; and what is far from the threshold takes two repeats. */
+static void noisy(void)
+{
+	static struct search s;
+	struct search_answer a;
+	uint64_t state = 11;
+	unsigned outside = 0, far = 0;
+
+	for (int i = 0; i < DRAWS; i++) {
+		const struct search_ask ask = {1, 4096, 1, 1, true, 8};
+		uint64_t threshold = 20 + drawn(&state) % 3000;
+
+		search_run(&s, &ask, threshold, 0.03, &state);
+		search_answer(&s, &a);
+		CU_ASSERT_EQUAL(s.end, SEARCH_FOUND);
+		CU_ASSERT(a.least <= a.carries && a.carries <= a.greatest);
+		CU_ASSERT(s.count < SEARCH_STEPS_MAX);
+		outside += threshold < a.least || threshold > a.greatest;
+		far += fabs((double)a.carries / (double)threshold - 1) > 0.1;
+		for (uint32_t k = 0; k < s.count; k++)
+			if (s.steps[k].value < threshold / 4)
+				CU_ASSERT(s.steps[k].repeats <= 3);
+	}
+	CU_ASSERT(outside <= DRAWS * 5 / 100);
+	CU_ASSERT_EQUAL(far, 0);
+}
+
+/* A figure that shall be reached, such as AU, falls with the load. */
+static void least_bound(void)
+{
+	static struct search s;
+	const struct search_ask ask = {1, 64, 1, 0.9, false, 5};
+	struct search_answer a;
+	uint64_t value;
+
+	search_init(&s, &ask);
+	while (search_next(&s, &value))
+		search_add(&s, fmin(1, 11.0 / (double)value));
+	search_answer(&s, &a);
+	CU_ASSERT_EQUAL(s.end, SEARCH_FOUND);
+	CU_ASSERT_EQUAL(a.carries, 12);
+	CU_ASSERT_EQUAL(a.misses, 13);
+	CU_ASSERT_DOUBLE_EQUAL(s.steps[a.missing_step].stats.mean, 11.0 / 13, 1e-12);
+}
+
+/* What cannot be told ends the search; a search that was stopped still knows what it knows. */
+static void unknown_and_stopped(void)
+{
+	static struct search s;
+	const struct search_ask ask = {1, 64, 1, 10.5, true, 1};
+	struct search_answer a;
+	uint64_t value;
+
+	search_init(&s, &ask);
+	while (search_next(&s, &value) && value < 16)
+		search_add(&s, (double)value);
+	search_answer(&s, &a);
+	CU_ASSERT_EQUAL(s.end, SEARCH_GOES_ON);
+	CU_ASSERT_EQUAL(value, 16);
+	CU_ASSERT(a.carries_known && !a.misses_known);
+	CU_ASSERT_EQUAL(a.carries, 8);
+	search_add(&s, NAN);
+	CU_ASSERT_EQUAL(s.end, SEARCH_UNKNOWN);
+	CU_ASSERT(!search_next(&s, &value));
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"without noise the answer is exact", exact},
+		{"even the first value misses", none},
+		{"with noise the threshold is in the range", noisy},
+		{"a figure that falls with the load", least_bound},
+		{"what cannot be told, and a search that was stopped", unknown_and_stopped},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("search", tests);
+}
