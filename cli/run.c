@@ -26,7 +26,7 @@ struct run_args {
 	const char *results;
 	bool force, strict, quiet, ignore_space, one_file, side_files, interleave;
 	struct verb_texts sets, sweeps, only, skip;
-	const char *op_log, *live;
+	const char *op_log, *live, *find, *until;
 	uint32_t op_log_per;
 	const char *io_trace_log;
 	uint32_t io_trace_format, io_trace_ranks;
@@ -83,6 +83,10 @@ static const char *const op_log_choices[] = {
 	ROW_SET, \
 	ROW("sweep", VERB_TEXTS, sweeps, .value = "PATH=A,B,C", \
 	    .help = "runs the job with each value; several sweeps: with each combination"), \
+	ROW("find", VERB_TEXT, find, .value = "PATH=LOW..HIGH", \
+	    .help = "searches for the greatest value that meets --until: ranks=1..64, kvcache.users=1..1000"), \
+	ROW("until", VERB_TEXT, until, .value = "TARGET", \
+	    .help = "the target of --find: \"train.au >= 0.9\", \"kvcache.request_p95 <= 200 ms\""), \
 	ROW("repeat", VERB_COUNT, repeat, .value = "N", .min = 1, .max = SERIES_RUNS_MAX, \
 	    .help = "runs the job, or each combination, N times; default 1"), \
 	ROW("warmup", VERB_COUNT, warmup, .value = "N", .min = 0, .max = SERIES_RUNS_MAX - 1, \
@@ -261,6 +265,14 @@ static void run_find_job(const struct run *run, struct run_options *options, cha
 		options->job = path;
 }
 
+static struct phase_filter run_filter(const struct run_args *args)
+{
+	return (struct phase_filter){.only = args->only.items,
+				     .only_count = args->only.count,
+				     .skip = args->skip.items,
+				     .skip_count = args->skip.count};
+}
+
 /* job_text: the job, where it is not the file or the ready job that the first argument names; else
  * NULL. */
 static int run_as(const struct call *call, enum run_verb verb, const char *job_text)
@@ -284,12 +296,11 @@ static int run_as(const struct call *call, enum run_verb verb, const char *job_t
 		.ignore_space = args->ignore_space,
 		.sets = sets,
 		.set_count = run_sets(args, job_text, sets, &trace),
-		.filter = {.only = args->only.items,
-			   .only_count = args->only.count,
-			   .skip = args->skip.items,
-			   .skip_count = args->skip.count},
+		.filter = run_filter(args),
 		.sweeps = args->sweeps.items,
 		.sweep_count = args->sweeps.count,
+		.find = args->find,
+		.until = args->until,
 		.repeat = (uint32_t)args->repeat,
 		.warmup = (uint32_t)args->warmup,
 		.op_log = args->op_log,

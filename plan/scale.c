@@ -2,6 +2,9 @@
 /* What follows from the number of ranks: the sets of phases that run together, and the number of
  * files of data sets that grow with the run. See plan.h. */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "core/numbers.h"
 #include "core/units.h"
@@ -61,10 +64,50 @@ static void sets_count(struct job_set *set, uint32_t ranks, uint32_t per_node)
 	}
 }
 
+/* The number of the entry of "phases" that the phase is: phases that do not run together each have
+ * one of their own. */
+static uint32_t sets_entry(const struct job_phase *phase)
+{
+	return (uint32_t)strtoul(phase->path + strlen("/phases/"), NULL, 10);
+}
+
+/* A phase in which not all ranks take part has the first ones as its set, as if it stood alone in a
+ * list of phases that run together. */
+static int sets_take_part(struct job *job, struct job_phase *phase, struct err *err)
+{
+	struct job_together *alone = arena_alloc(&job->arena, sizeof(*alone));
+
+	if (!alone)
+		return err_set(err, -ENOMEM, "%s: no memory", phase->path);
+	*alone = (struct job_together){.entry = sets_entry(phase), .after_ns = phase->after_ns};
+	phase->together = alone;
+	snprintf(phase->set.ranks, sizeof(phase->set.ranks), "0-%llu",
+		 (unsigned long long)job->ranks - 1);
+	return number_set_parse(&phase->set.numbers, phase->set.ranks, err);
+}
+
+/* The key "ranks" of the job. */
+static int sets_limit(struct job *job, uint32_t ranks, struct err *err)
+{
+	int rc = 0;
+
+	if (job->ranks > ranks)
+		return err_set(err, -EINVAL, "/ranks: %llu ranks take part, but there %s only %u",
+			       (unsigned long long)job->ranks, ranks == 1 ? "is" : "are", ranks);
+	for (uint32_t i = 0; rc == 0 && job->ranks && i < job->phase_count; i++) {
+		struct job_phase *phase = &job->phases[i];
+		const struct workload *workload = phase->section->owner;
+
+		if (!phase->together && !workload->generating)
+			rc = sets_take_part(job, phase, err);
+	}
+	return rc;
+}
+
 int plan_sets(struct job *job, uint32_t ranks, uint32_t nodes, struct err *err)
 {
 	uint32_t per_node = nodes ? (ranks + nodes - 1) / nodes : 1;
-	int rc = 0;
+	int rc = ranks && nodes ? sets_limit(job, ranks, err) : 0;
 
 	for (uint32_t i = 0; rc == 0 && ranks && nodes && i < job->phase_count; i++) {
 		struct job_phase *phase = &job->phases[i];

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "core/measure/quantile.h"
+#include "core/stats.h"
 #include "report/accounts.h"
 #include "report/phase.h"
 #include "report/series.h"
 #include "report/shapes.h"
-#include "core/stats.h"
 #include "report/table.h"
 
 static void csv_number(FILE *out, const char *before, double value)

@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/stats.h"
 #include "core/units.h"
+#include "report/found.h"
 #include "report/phase.h"
 #include "report/say.h"
-#include "core/stats.h"
 #include "report/verdict.h"
 
 #define SAY(h, ...) say((h)->text, HEADLINE_BYTES, __VA_ARGS__)
@@ -300,6 +301,20 @@ static void headline_series(struct headline *h, const struct results_file *f,
 	doubts_say(h->text, HEADLINE_BYTES, &h->doubts, false);
 }
 
+/* The answer of a search, and what the figures behind it are worth. */
+static void headline_found(struct headline *h, const struct results_file *f,
+			   const struct series_lines *s)
+{
+	const struct series_line *line = found_line(f, s);
+
+	if (line) {
+		h->phase = line->first;
+		doubts_of_line(&h->doubts, f, line);
+	}
+	found_say(h->text, HEADLINE_BYTES, f);
+	doubts_say(h->text, HEADLINE_BYTES, &h->doubts, false);
+}
+
 bool headline_of(struct headline *h, const struct results_file *f)
 {
 	const struct results_phase_read *p = headline_phase(f);
@@ -308,11 +323,13 @@ bool headline_of(struct headline *h, const struct results_file *f)
 	bool whole = true;
 
 	*h = (struct headline){.phase = p};
-	if (f->runs > 1) {
+	if (f->runs > 1 || f->found) {
 		whole = series_make(&s, f);
 		line = whole && p ? headline_line(&s, p) : NULL;
 	}
-	if (line)
+	if (f->found)
+		headline_found(h, f, &s);
+	else if (line)
 		headline_series(h, f, &s, line);
 	else if (p)
 		headline_run(h, f, p);

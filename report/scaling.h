@@ -3,12 +3,12 @@
  * comes to per node. Rows of one series differ in their nodes alone: they are of the same job, the
  * same way to the storage (way.h), the same phase and sweep. Each phase with a utilisation is a
  * series; of a job that has none, its last phase with a byte rate. Runs of the same job, way and
- * nodes in several files are repeats of one row; over repeats figures have intervals (stats.h). */
+ * nodes in several files are repeats of one row; over repeats figures have intervals (core/stats.h). */
 #ifndef HAUL_REPORT_SCALING_H
 #define HAUL_REPORT_SCALING_H
 
-#include "report/document.h"
 #include "core/stats.h"
+#include "report/document.h"
 #include "report/way.h"
 #include "results-schema/results_read.h"
 

@@ -284,6 +284,7 @@ void results_free(struct results *r)
 	free(r->base.path);
 	free(r->side_base.path);
 	free(r->stores);
+	free(r->found_steps);
 	free(r->ranks);
 	free(r->path);
 	free(r->part);

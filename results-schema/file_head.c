@@ -131,6 +131,11 @@ static void create_all(struct h5_writer *w, const struct results_head *head, con
 	h5w_array(w, "/histogram_edges_ns", H5T_NATIVE_UINT64, HIST_BUCKETS + 1, edges, "ns");
 	h5w_group(w, "/phases");
 	h5w_leave(w);
+	if (head->finds) {
+		h5w_group(w, "/find");
+		records_make_growing(w, "/find/steps", &rows_found_step, 16);
+		h5w_leave(w);
+	}
 }
 
 void file_head_finish(struct h5_writer *w, const struct file_end *end)
@@ -155,6 +160,16 @@ void file_head_finish(struct h5_writer *w, const struct file_end *end)
 void file_head_stores(struct h5_writer *w, const struct store_facts *rows, uint32_t count)
 {
 	records_grow(w, "/stores", &rows_store, 0, count, rows);
+}
+
+void file_head_found(struct h5_writer *w, const struct found *found, const struct found_step *steps,
+		     uint32_t count, uint32_t runs)
+{
+	h5w_u64(w, "runs", runs);
+	h5w_enter(w, "/find");
+	h5w_record(w, found_members, FOUND_MEMBERS, found);
+	h5w_leave(w);
+	records_grow(w, "/find/steps", &rows_found_step, 0, count, steps);
 }
 
 void file_head_seconds(struct h5_writer *w, double seconds)

@@ -137,7 +137,7 @@ void h5w_dataset(struct h5_writer *w, const char *name, hid_t type, int rank, co
 void h5w_enter(struct h5_writer *w, const char *name)
 {
 	if (w->rc == 0)
-		enter(w, H5Dopen2(h5w_at(w), name, H5P_DEFAULT), "open", name);
+		enter(w, H5Oopen(h5w_at(w), name, H5P_DEFAULT), "open", name);
 }
 
 void h5w_leave(struct h5_writer *w)

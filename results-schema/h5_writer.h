@@ -43,7 +43,7 @@ hid_t h5w_at(const struct h5_writer *w);
  * NULL: an error. */
 void *h5w_room(struct h5_writer *w, size_t count, size_t size);
 
-/* Make a group or a data set (type: in the file) and enter it, or enter a data set that exists.
+/* Make a group or a data set (type: in the file) and enter it, or enter one that exists.
  * h5w_leave closes what was entered last. Attributes have room in the header of a group. */
 void h5w_group(struct h5_writer *w, const char *name);
 void h5w_dataset(struct h5_writer *w, const char *name, hid_t type, int rank, const hsize_t *dims);

@@ -19,6 +19,7 @@
 #include "results-schema/side_phase.h"
 
 static void load_head(struct h5_reader *r, struct results_file *f);
+static void load_found(struct h5_reader *r, struct results_file *f);
 static void load_phases(struct h5_reader *r, struct results_file *f, bool details,
 			uint64_t room_bytes);
 
@@ -70,6 +71,7 @@ static int load_within(struct results_file **out, const char *path, bool details
 		goto out_free;
 	h5r_begin(&r, file, err);
 	load_head(&r, f);
+	load_found(&r, f);
 	load_phases(&r, f, details, room_bytes);
 	rc = h5r_finish(&r);
 	if (rc < 0)
@@ -115,6 +117,8 @@ void results_unload(struct results_file *f)
 	free(f->hosts);
 	free(f->stores);
 	free(f->links);
+	free(f->found);
+	free(f->found_steps);
 	free(f);
 }
 
@@ -178,6 +182,26 @@ static void load_head(struct h5_reader *r, struct results_file *f)
 	f->job_text = h5r_text_data(r, "job");
 	load_nodes(r, f);
 	load_stores(r, f);
+}
+
+static void load_found(struct h5_reader *r, struct results_file *f)
+{
+	hid_t type;
+
+	if (!h5r_has(r, "find"))
+		return;
+	type = rows_record_type(&rows_found_step);
+	h5r_enter(r, "find");
+	f->found = h5r_room(r, 1, sizeof(*f->found));
+	if (f->found) {
+		found_init(f->found);
+		h5r_record(r, found_members, FOUND_MEMBERS, f->found);
+	}
+	f->found_steps = h5r_list(r, "steps", type, FOUND_STEPS_MAX, sizeof(*f->found_steps),
+				  &f->found_count);
+	rows_end_texts(&rows_found_step, f->found_steps, f->found_count);
+	h5r_leave(r);
+	h5_close(type);
 }
 
 static int by_number(const void *a, const void *b)

@@ -41,13 +41,16 @@ static void renew_head(struct results *r, struct h5_writer *w)
 	file_head_seconds(w, (double)run_ns(r) / 1e9);
 	if (r->own)
 		h5w_record(w, own_time_members, OWN_TIMES, r->own);
-	if (!r->stores)
-		return;
-	file_head_stores(w, r->stores, r->store_rows);
+	if (r->stores)
+		file_head_stores(w, r->stores, r->store_rows);
+	if (r->found_steps)
+		file_head_found(w, &r->found, r->found_steps, r->found_count, r->found_runs);
 	if (w->rc < 0)
 		return;
 	free(r->stores);
 	r->stores = NULL;
+	free(r->found_steps);
+	r->found_steps = NULL;
 }
 
 /* Rank 0: what was published so far, without a phase that runs, to be added to. bytes: how many all
@@ -373,6 +376,25 @@ int results_set_stores(struct results *r, const struct store_facts *rows, uint32
 	free(r->stores);
 	r->stores = copy;
 	r->store_rows = count;
+	return 0;
+}
+
+int results_set_found(struct results *r, const struct found *found, const struct found_step *steps,
+		      uint32_t count, uint32_t runs)
+{
+	struct found_step *copy;
+
+	if (!r->writer.first)
+		return 0;
+	copy = malloc(count * sizeof(*copy) + 1);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, steps, count * sizeof(*copy));
+	free(r->found_steps);
+	r->found_steps = copy;
+	r->found = *found;
+	r->found_count = count;
+	r->found_runs = runs;
 	return 0;
 }
 

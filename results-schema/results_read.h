@@ -15,6 +15,7 @@
 #include "core/measure/store_facts.h"
 #include "core/measure/tally.h"
 #include "core/target.h"
+#include "results-schema/found.h"
 #include "results-schema/own_times.h"
 #include "results-schema/record.h"
 
@@ -181,6 +182,9 @@ struct results_file {
 	/* no rows in files that were written before stores were recorded */
 	struct store_facts *stores;
 	struct results_links *links; /* [nodes] */
+	struct found *found;         /* what a search has found; NULL: the run was none */
+	struct found_step *found_steps;
+	uint64_t found_count;
 	uint32_t phase_count;
 	struct results_phase_read *phases; /* in the order of their numbers */
 	struct phase_cache *cache;

@@ -281,6 +281,8 @@ static const struct member target_members[] = {
 };
 const struct record_shape rows_target = RECORD_SHAPE(struct target_result, target_members);
 
+const struct record_shape rows_found_step = RECORD_SHAPE(struct found_step, found_step_members);
+
 hid_t rows_packed_type(const struct record_shape *shape)
 {
 	hid_t type = rows_record_type(shape);

@@ -10,6 +10,7 @@
 #include "core/err.h"
 #include "core/measure/quantile.h"
 #include "core/measure/tally.h"
+#include "results-schema/found.h"
 #include "results-schema/h5_writer.h"
 #include "results-schema/member.h"
 #include "results-schema/results.h"
@@ -53,7 +54,7 @@ struct record_shape {
 	size_t count;
 };
 extern const struct record_shape rows_summary, rows_node, rows_rank, rows_store, rows_failure,
-	rows_target;
+	rows_target, rows_found_step;
 hid_t rows_record_type(const struct record_shape *shape); /* the caller closes it */
 hid_t rows_packed_type(const struct record_shape *shape); /* in the file; the caller closes it */
 

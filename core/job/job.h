@@ -119,6 +119,7 @@ struct job {
 	char about[JOB_ABOUT_BYTES];
 	uint64_t seed;
 	uint64_t stall_limit_ns; /* a wait that lasts longer is logged; 0: none is */
+	uint64_t ranks; /* that take part in phases which make no data, from rank 0 on; 0: all */
 	struct job_cluster cluster;
 	uint32_t store_count, dataset_count, phase_count;
 	struct job_store stores[JOB_STORES_MAX];

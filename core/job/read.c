@@ -50,6 +50,9 @@ static const struct option job_options[] = {
 		"stall_limit", struct job, stall_limit_ns, .def = 30000000000,
 		.help = "a rank that waits for storage longer, or does not answer for longer, is named in the "
 			"log of rank 0 while it lasts; 0: none is named"),
+	OPT_U64("ranks", struct job, ranks, .max = 1 << 24,
+		.help = "so many ranks, from rank 0 on, take part in all phases but those that make data or "
+			"name their ranks; 0: all"),
 	OPT_END};
 
 static const char *const pin_choices[] = {"none", "core", "numa", "tile",

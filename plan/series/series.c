@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/numbers.h"
 #include "core/uri.h"
 
 void series_free(struct series *s)
@@ -151,6 +152,34 @@ int series_init(struct series *s, const char *const *sweeps, unsigned count, uin
 	if (rc < 0)
 		series_free(s);
 	return rc;
+}
+
+int series_search(struct series *s, const struct question *q, uint32_t warmup, struct err *err)
+{
+	const uint64_t ends[] = {q->ask.low, q->ask.high};
+	struct sweep *w = &s->sweeps[0];
+	char set[QUESTION_TEXT_BYTES + 24];
+	uint64_t runs = (uint64_t)search_steps_most(&q->ask) * (warmup + q->ask.repeats);
+
+	if (s->sweep_count)
+		return err_set(err, -EINVAL, "--find and --sweep exclude each other");
+	if (series_check_path(s, q->path, err) < 0)
+		return err_wrap(err, -EINVAL, "--find %s", q->path);
+	w->sets = arena_alloc(&s->arena, COUNT(ends) * sizeof(*w->sets));
+	w->path = q->path;
+	for (unsigned i = 0; w->sets && i < COUNT(ends); i++) {
+		question_value(q, ends[i], set);
+		w->sets[i] = arena_text(&s->arena, set);
+		if (w->sets[i])
+			w->count++;
+	}
+	if (w->count < COUNT(ends))
+		return err_set(err, -ENOMEM, "no memory");
+	s->sweep_count = 1;
+	s->combinations = w->count;
+	s->searches = true;
+	s->runs_most = (uint32_t)(runs < SERIES_RUNS_MAX ? runs : SERIES_RUNS_MAX);
+	return 0;
 }
 
 /* The combination with that number among those that run. */

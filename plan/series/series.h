@@ -9,6 +9,7 @@
 
 #include "core/arena.h"
 #include "core/job/job.h"
+#include "plan/find/question.h"
 
 enum { SERIES_SWEEPS_MAX = 8, SERIES_RUNS_MAX = 1000 };
 
@@ -25,6 +26,8 @@ struct series {
 	/* Combinations that cannot run, and are left out: [combinations], of which those are 1. */
 	uint8_t left_out[SERIES_RUNS_MAX];
 	uint32_t left_out_count;
+	bool searches;      /* the combinations are the ends of a range that is searched */
+	uint32_t runs_most; /* then: how many runs that may take; 0: no search */
 	struct arena arena;
 };
 
@@ -32,10 +35,15 @@ struct series {
  * 1. Returns -EINVAL with the option and a sentence. */
 int series_init(struct series *s, const char *const *sweeps, unsigned count, uint32_t repeat,
 		uint32_t warmup, struct err *err);
+/* In place of sweeps: the least and the greatest value of a search, which are checked before
+ * anything runs. */
+int series_search(struct series *s, const struct question *q, uint32_t warmup, struct err *err);
 void series_free(struct series *s);
 
 static inline uint32_t series_runs(const struct series *s)
 {
+	if (s->searches)
+		return s->runs_most;
 	return (s->combinations - s->left_out_count) * (s->warmup + s->repeat);
 }
 

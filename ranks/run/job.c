@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "plan/plan.h"
+#include "ranks/run/find.h"
 #include "ranks/run/run.h"
 #include "ranks/run/state.h"
 
@@ -79,16 +80,17 @@ static int check_generated(const struct run_options *options, const struct job *
 static int parse(const struct run *run, const struct run_options *options, const char *const *swept,
 		 struct job *job, struct err *err)
 {
-	unsigned more = swept ? run->series.sweep_count : 0;
-	struct job_changes changes = {.count = options->set_count + more, .swept = more};
+	unsigned more = swept ? run->series.sweep_count : 0, own = options->set_count + !!run->find;
+	struct job_changes changes = {.count = own + more, .swept = more};
 	const char **items = calloc(changes.count + 1, sizeof(*items));
 	int rc;
 
 	if (!items)
 		return err_set(err, -ENOMEM, "no memory for the job");
 	for (unsigned i = 0; i < changes.count; i++)
-		items[i] =
-			i < options->set_count ? options->sets[i] : swept[i - options->set_count];
+		items[i] = i < options->set_count ? options->sets[i]
+			   : i < own              ? run->find->question.set
+						  : swept[i - own];
 	changes.items = items;
 	rc = job_parse_changed(job, plan_schema(), options->job, run->text, run->text_bytes,
 			       &changes, err);
@@ -113,7 +115,7 @@ static int wrap_sets(const struct run *run, const struct run_options *options,
 
 	if (!run->series.sweep_count)
 		return err_wrap(err, rc, "%s", options->job);
-	return err_wrap(err, rc, "--sweep %s",
+	return err_wrap(err, rc, "--%s %s", run->find ? "find" : "sweep",
 			series_label(sets, run->series.sweep_count, label, sizeof(label)));
 }
 

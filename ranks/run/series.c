@@ -43,8 +43,7 @@ static bool target_missed(const struct run *run, const struct repeat_targets *al
 	return false;
 }
 
-/* The job of another combination, on all ranks. */
-static int series_change(struct run *run, const struct run_options *options, struct err *err)
+int run_change(struct run *run, const struct run_options *options, struct err *err)
 {
 	int rc = run_share_combination(run, options, run->sets, err);
 
@@ -101,7 +100,7 @@ static int series_run_once(struct run *run, const struct run_options *options,
 
 	if (s->sweep_count && run->at.combination != place->combination + 1) {
 		series_sets(s, place->combination, run->sets);
-		rc = series_change(run, options, err);
+		rc = run_change(run, options, err);
 	}
 	run->at.combination = place->combination + 1;
 	if (rc == 0)

@@ -29,6 +29,7 @@ enum { RUN_WRITE_LEAST_RATE = 10000000 }; /* bytes per second */
 #define RUN_WAIT_SAID_NS 30000000000u
 
 struct run_options;
+struct find;
 struct phase_run;
 
 struct run {
@@ -44,7 +45,8 @@ struct run {
 	struct own_times own; /* what the run has spent on itself */
 	uint64_t lap_ns;      /* until when it is counted */
 	struct series series;
-	char *text; /* rank 0: the job's file as read, for the combinations of a series */
+	struct find *find; /* what is searched for; NULL: nothing */
+	char *text;        /* rank 0: the job's file as read, for the combinations of a series */
 	size_t text_bytes;
 	struct job job; /* job of the current combination */
 	struct generated_registry generated;
@@ -114,6 +116,9 @@ int run_phases(struct run *run, const struct run_options *options, struct repeat
  * sentences. Returns the exit status that all ranks share. */
 enum exit_status run_clean(struct run *run, const char *job, struct err *err);
 
+/* The job of another combination, whose values are run->sets, on all ranks. */
+int run_change(struct run *run, const struct run_options *options, struct err *err);
+
 /* All runs of the series. */
 int run_series(struct run *run, const struct run_options *options, enum exit_status *status,
 	       struct err *err);
@@ -121,6 +126,17 @@ int run_series(struct run *run, const struct run_options *options, enum exit_sta
 /* In a copy of the process, for the watchdog: publishes what this rank knows of the phase that
  * runs, as interrupted or failed, and finishes the results. argument: the run. */
 void run_last_words(void *argument, enum stop_reason reason, const char *sentence);
+
+/* Reads the question into run->find, which stays NULL where nothing is asked; the run's series is
+ * then the search's. */
+int find_open(struct run *run, const struct run_options *options, struct err *err);
+
+/* Finds in the job, which all ranks have, what the search is about. */
+int find_begin(struct run *run, struct err *err);
+
+/* All runs of the search, in place of run_series. */
+int run_find(struct run *run, const struct run_options *options, enum exit_status *status,
+	     struct err *err);
 
 /* The operation log, where options ask for it. All ranks open it or none does, and all close it.
  * Collective. close warns where a row could not be written. */

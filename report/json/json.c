@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "report/found.h"
 #include "report/headline.h"
 #include "report/series.h"
 
@@ -31,6 +32,22 @@ static bool add_series(cJSON *to, const struct results_file *f)
 	}
 	series_free_lines(&s);
 	return whole;
+}
+
+/* The answer of a search: its facts, and the curve. */
+static bool add_found(cJSON *to, const struct results_file *f)
+{
+	struct found_row *rows = found_rows(f);
+	const struct report_table curve = {
+		.key = "steps", .columns = found_curve_columns, TABLE_ROWS(rows, f->found_count)};
+	cJSON *found = cJSON_AddObjectToObject(to, "find");
+
+	if (rows) {
+		json_row(found, found_columns, f->found);
+		json_table(found, &curve);
+	}
+	free(rows);
+	return rows != NULL;
 }
 
 /* null: the file is older than these figures. */
@@ -126,6 +143,10 @@ cJSON *json_file(const struct results_file *f)
 	add_hosts(all, f);
 	add_job(all, f);
 	cJSON_AddArrayToObject(all, "phases");
+	if (f->found && !add_found(all, f)) {
+		cJSON_Delete(all);
+		return NULL;
+	}
 	if (add_headline(all, f) && add_series(all, f))
 		return all;
 	cJSON_Delete(all);

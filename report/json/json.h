@@ -11,8 +11,8 @@
 #include <cjson/cJSON.h>
 
 #include "core/json.h"
-#include "report/shapes.h"
 #include "core/stats.h"
+#include "report/shapes.h"
 #include "report/table.h"
 
 /* A file as an object, with no phases yet in its array "phases". NULL: no memory. */

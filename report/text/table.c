@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/stats.h"
 #include "core/units.h"
 #include "core/utf8.h"
-#include "core/stats.h"
 
 enum { NAME_COLUMNS = 24, GAP_MAX = 3, GAP_LEAST = 2 };
 

@@ -160,9 +160,9 @@ char *report_text(const struct results_file *file, const struct report_options *
 	}
 	first_line(&page);
 	text_headline(&page, h);
-	if (file->runs > 1) {
+	if (file->runs > 1 || file->found) {
 		text_doubts(&page, h);
-		whole = text_series(&page);
+		whole = file->found ? text_found(&page) : text_series(&page);
 	} else {
 		text_sentences(&page, h);
 	}

@@ -99,7 +99,7 @@ ROOMS = {
         "pin": (["pin/"], []),
         "plan": ([""], ["pin"]),
         "find": (["find/"], ["plan"]),
-        "series": (["series/"], ["plan"]),
+        "series": (["series/"], ["find"]),
     },
     "ranks": {
         "mpi": (["mpi/"], []),

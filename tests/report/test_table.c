@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/document.h"
 #include "core/stats.h"
+#include "report/document.h"
 #include "tests/unit.h"
 
 struct row {

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searching for the greatest load that meets a target (haul run --find), on sim://, whose answers follow by hand."""
+import os
+import signal
+import time
+
+import h5py
+
+from haultest import *
+
+MB = 1000 * 1000
+
+
+def io_job(**options):
+    """Reads of 1 MB from a store of 100 MB/s: with N threads a read waits for N of them, so it takes N x 10 ms."""
+    return {"name": "io", "stores": {"data": {"uri": "sim://known", "bandwidth": 100 * MB}},
+            "phases": [{"io": {"operation": "read", "store": "data", "size": MB, "block": MB, "objects": 1024, "verify": "none",
+                               "seconds": "400 ms", **options}}]}
+
+
+def train_job(bandwidth):
+    """A rank asks for 1 MB every 40 ms: 25 MB/s, which its loader reads ahead."""
+    return {"name": "train", "stores": {"data": {"uri": "sim://known", "bandwidth": bandwidth}},
+            "dataset": {"store": "data", "format": "raw", "files": 240, "sample_bytes": MB},
+            "phases": [{"generate": {}},
+                       {"train": {"null_steps": 0, "batch": 1, "compute": "40 ms", "steps": 30, "loader": {"workers": 1},
+                                  "warmup_steps": 8}}]}
+
+
+def find(folder, ranks, *more, job=None):
+    if job:
+        write_job(folder, job)
+    r = mpi(ranks, "run", "job.json", "--force", *more, cwd=folder)
+    found = report(f"{folder}/results.h5") if os.path.exists(f"{folder}/results.h5") else None
+    return r, found
+
+
+def states(found):
+    return {s["value"]: s["state"] for s in found["find"]["steps"]}
+
+
+def test_threads():
+    """10 ms a thread: 4 threads stay below 45 ms, 5 do not."""
+    with Folder() as folder:
+        r, found = find(folder, 1, "--find", "io.threads=1..64", "--until", "io.p99 <= 45 ms", job=io_job())
+        check(r.rc == 0, f"{r}")
+        f = found["find"]
+        check((f["end"], f["carries"], f["misses"]) == ("found", 4, 5), f"{f}")
+        near(f["missed_with"], 50e6, 3.5e6, "the 99th percentile of 5 threads")
+        check(states(found)[1] == "met" and states(found)[8] == "missed", f"{f}")
+        check(found["headline"].startswith("io carries 4 threads"), found["headline"])
+        check("≤ 45 ms; 5 miss it (" in found["headline"], found["headline"])
+        check("99 % interval" in r.out and "io carries 4 threads" in r.out, r.out)
+        # Every step is a phase of its own, with its repeats, and the file says the same.
+        with h5py.File(f"{folder}/results.h5") as h:
+            rows = h["find/steps"][:]
+            check(h["find"].attrs["carries"] == 4 and h["find"].attrs["path"].decode() == "io.threads", "/find")
+            check(int(h.attrs["runs"]) == sum(rows["repeats"]) == len(h["phases"]), f"{rows}")
+        check([s["value"] for s in f["steps"]] == sorted(int(v) for v in rows["value"]), f"{rows}")
+        sets = {p["sweep"] for p in found["phases"]}
+        check(sets == {f"io.threads={int(v)}" for v in rows["value"]}, f"{sets}")
+
+
+def test_ranks():
+    """A store of 80 MB/s keeps 3 ranks busy: 4 are busy 80 % of the time."""
+    with Folder() as folder:
+        r, found = find(folder, 5, "--find", "ranks=2..5", "--until", "train.au >= 0.9", "--repeat", 3, job=train_job(80 * MB))
+        check(r.rc == 0, f"{r}")
+        f = found["find"]
+        check((f["end"], f["carries"], f["misses"]) == ("found", 3, 4), f"{f}")
+        near(f["missed_with"], 0.8, 0.1, "AU of 4 ranks")
+        check(f["least"] <= 3 <= f["greatest"], f"{f}")
+        check(found["headline"].startswith("train carries 3 ranks"), found["headline"])
+        for p in found["phases"]:
+            if p["kind"] == "train":
+                check(p["together"]["set"] == f"ranks 0-{int(p['sweep'].split('=')[1]) - 1}", f"{p['together']}")
+
+
+def test_ends():
+    """The range may end before the answer: that is said, and with --strict none is exit status 8."""
+    with Folder() as folder:
+        r, found = find(folder, 1, "--find", "io.threads=8..64", "--until", "io.p99 <= 45 ms", "--strict", job=io_job())
+        check(r.rc == 8 and "missed even with io.threads=8" in r.err, f"{r}")
+        check(found["find"]["end"] == "none" and found["find"]["carries"] is None, f"{found['find']}")
+        check("even 8 threads misses" in found["headline"], found["headline"])
+        r, found = find(folder, 1, "--find", "io.threads=1..3", "--until", "io.p99 <= 45 ms", "--strict")
+        check(r.rc == 0 and found["find"]["end"] == "all" and found["find"]["carries"] == 3, f"{found['find']}")
+        check("all of 1 to 3 threads meet" in found["headline"], found["headline"])
+        # Only every fourth value.
+        r, found = find(folder, 1, "--find", "io.threads=2..30/4", "--until", "io.p99 <= 125 ms", "--repeat", 1)
+        check(r.rc == 0 and (found["find"]["carries"], found["find"]["misses"]) == (10, 14), f"{found['find']}")
+
+
+def test_refused():
+    """A question that cannot be asked ends with exit status 2, before anything runs."""
+    until = ("--until", "io.p99 <= 45 ms")
+    cases = [
+        (("--find", "io.threads=1..4"), "needs --until"),
+        (until, "needs --find"),
+        (("--find", "io.threads=4..1", *until), "at least two values"),
+        (("--find", "io.threads=1..x", *until), "LOW..HIGH"),
+        (("--find", "io.threads=1..4/0", *until), "at least two values"),
+        (("--find", "threads", *until), "PATH=LOW..HIGH"),
+        (("--find", "io.threads=1..4000", *until), "1024"),
+        (("--find", "io.thread=1..4", *until), "threads"),
+        (("--find", "io.threads=1..4", "--until", "io.p99 >= 45 ms"), "<="),
+        (("--find", "io.threads=1..4", "--until", "io.p98 <= 45 ms"), "target_p98"),
+        (("--find", "io.threads=1..4", "--until", "train.au >= 0.9"), "train"),
+        (("--find", "io.threads=1..4", "--until", "p99 <= 45 ms"), "PHASE.TARGET"),
+        (("--find", "io.threads=1..4", "--until", "io.p99 <= 45 cows"), "cows"),
+        (("--find", "io.threads=1..4", *until, "--sweep", "io.depth=1,2"), "exclude"),
+        (("--find", "io.threads=1..4", *until, "--repeat", "17"), "1 to 16"),
+        (("--find", "ranks=1..4", *until), "only 1"),
+    ]
+    with Folder() as folder:
+        write_job(folder, io_job())
+        for more, words in cases:
+            r, found = find(folder, 1, *more)
+            check(r.rc == 2 and words in r.err and not found, f"{more}: {r}")
+
+
+def test_signal():
+    """A run that is stopped keeps what it knows."""
+    with Folder() as folder:
+        write_job(folder, io_job())
+        process = start(1, "run", "job.json", "--find", "io.threads=1..1000", "--until", "io.p99 <= 10 s", cwd=folder)
+        began = time.monotonic()
+        while time.monotonic() - began < 60:
+            try:
+                with h5py.File(f"{folder}/results.h5") as h:
+                    if len(h["find/steps"]) >= 3:
+                        break
+            except (OSError, KeyError):
+                pass
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        finish(process, began)
+        found = report(f"{folder}/results.h5")
+        f = found["find"]
+        check(f["end"] == "stopped" and f["carries"] >= 2 and f["misses"] is None, f"{f}")
+        check(found["headline"].startswith("Stopped early: io carries at least"), found["headline"])
+
+
+main()
