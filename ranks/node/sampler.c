@@ -14,8 +14,6 @@
 #include "core/clock.h"
 #include "core/time_ns.h"
 
-static const uint64_t tick_ns = 1000000000;
-
 struct sampler {
 	struct client_source *source;
 	struct client_series series;
@@ -126,7 +124,7 @@ static void sampler_row(struct sampler *s)
 static void *sampler_main(void *argument)
 {
 	struct sampler *s = argument;
-	uint64_t due = s->start_ns + tick_ns;
+	uint64_t due = s->start_ns + SAMPLER_TICK_NS;
 	bool quit = false;
 
 	while (!quit) {
@@ -139,9 +137,7 @@ static void *sampler_main(void *argument)
 		quit = s->quit;
 		pthread_mutex_unlock(&s->lock);
 		sampler_row(s);
-		/* On a busy machine the thread may be late by whole seconds. Those rows are left
-		 * out. */
-		due += ((s->last_ns > due ? s->last_ns - due : 0) / tick_ns + 1) * tick_ns;
+		due = sampler_due_after(due, s->last_ns);
 	}
 	return NULL;
 }

@@ -11,6 +11,17 @@
 
 struct sampler;
 
+/* When the next row is due after one that was due and was taken at last_ns. On a busy machine the
+ * thread may be late by whole seconds; those rows are left out, and the others stay on full
+ * seconds. */
+#define SAMPLER_TICK_NS UINT64_C(1000000000)
+static inline uint64_t sampler_due_after(uint64_t due_ns, uint64_t last_ns)
+{
+	uint64_t late_ns = last_ns > due_ns ? last_ns - due_ns : 0;
+
+	return due_ns + (late_ns / SAMPLER_TICK_NS + 1) * SAMPLER_TICK_NS;
+}
+
 /* Collective over the node. *out is NULL on all but its first rank. Call it when the ranks are
  * bound. */
 int sampler_open(struct sampler **out, struct group *node, const struct log *log, struct err *err);

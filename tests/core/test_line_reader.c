@@ -41,6 +41,33 @@ static int lines_of(const char *text, size_t bytes, char out[256], struct err *e
 	return rc;
 }
 
+/* A text whose last piece is a single byte, as a file of 64 KiB + 1 has it, is whole. */
+static void test_sizes_of_pieces(void)
+{
+	static const size_t sizes[] = {0, 1, 2, 65535, 65536, 65537, 131073};
+	static char text[131073];
+
+	memset(text, 'x', sizeof(text));
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		struct line_reader *r;
+		struct err err = {0};
+		const char *piece;
+		size_t bytes, all = 0;
+		FILE *f = fopen(at("sized"), "w");
+		int rc;
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		CU_ASSERT_EQUAL(fwrite(text, 1, sizes[i], f), sizes[i]);
+		fclose(f);
+		CU_ASSERT_EQUAL_FATAL(line_reader_open(&r, at("sized"), &err), 0);
+		while ((rc = line_reader_piece(r, &piece, &bytes, &err)) > 0)
+			all += bytes;
+		CU_ASSERT_EQUAL(rc, 0);
+		CU_ASSERT_EQUAL(all, sizes[i]);
+		line_reader_close(r);
+	}
+}
+
 static void test_lines(void)
 {
 	static const char *const rows[][2] = {
@@ -235,8 +262,13 @@ static void test_errors(void)
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
-		{"lines", test_lines},   {"long lines", test_long_lines}, {"files", test_files},
-		{"pieces", test_pieces}, {"cut off", test_cut_off},       {"errors", test_errors},
+		{"lines", test_lines},
+		{"long lines", test_long_lines},
+		{"files", test_files},
+		{"pieces", test_pieces},
+		{"sizes of pieces", test_sizes_of_pieces},
+		{"cut off", test_cut_off},
+		{"errors", test_errors},
 		CU_TEST_INFO_NULL,
 	};
 

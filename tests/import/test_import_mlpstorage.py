@@ -168,6 +168,12 @@ def test_words():
     check("reader.batchsize" in told and "reader.batch_size" in told, told)
     check("then: mpiexec -n 1 haul run JOB --repeat 5 --results /r/unet3d.h5" in told, told)
     check('--hosts = "b"' in told and '--client-host-memory-in-gb = "64"' in told, told)
+    # Of keys that haul does not map, those that were typed are told, and not those of the workload's own file.
+    _, told = command("training run unet3d -na 1 -at h100 -p dataset.generation_buffer_size=3")
+    check("dataset.generation_buffer_size = 3 haul generates files of any size" in told, told)
+    check(told.count("not mapped:") == 1 and "3 keys" in told, told)
+    _, told = command("training run unet3d -na 1 -at h100")
+    check("not mapped" not in told, told)
 
 
 def test_cache():

@@ -62,6 +62,41 @@ static void to_json_and_back(void)
 	arena_free(&arena);
 }
 
+/* A whole number is a number in JSON as long as each reader of JSON gets it exactly: up to 2^53 - 1.
+ * A time is seconds up to where they are exact. Beyond, both are texts. */
+static void numbers_or_texts(void)
+{
+	static const struct {
+		uint64_t value;
+		const char *number, *time;
+	} rows[] = {
+		{0, "0", "0"},
+		{1, "1", "1e-09"},
+		{999999999999999, "999999999999999", "999999.999999999"},
+		{1000000000000000, "1000000000000000", "\"1000000000000000 ns\""},
+		{9007199254740990, "9007199254740990", "\"9007199254740990 ns\""},
+		{9007199254740991, "9007199254740991", "\"9007199254740991 ns\""},
+		{9007199254740992, "\"9007199254740992\"", "\"9007199254740992 ns\""},
+		{UINT64_MAX, "\"18446744073709551615\"", "\"18446744073709551615 ns\""},
+	};
+	static const struct option edge_options[] = {OPT_U64("number", struct all, number),
+						     OPT_TIME("time", struct all, time_ns),
+						     OPT_END};
+	static const struct option *const edges[] = {edge_options, NULL};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct all a = {.number = rows[i].value, .time_ns = rows[i].value};
+		struct cJSON *tree = options_to_json(edges, &a);
+		char *text = json_print(tree), wanted[128];
+
+		snprintf(wanted, sizeof(wanted), "{\n  \"number\": %s,\n  \"time\": %s\n}\n",
+			 rows[i].number, rows[i].time);
+		CU_ASSERT_STRING_EQUAL(text, wanted);
+		free(text);
+		cJSON_Delete(tree);
+	}
+}
+
 static void unset_is_left_out(void)
 {
 	struct arena arena = {0};
@@ -234,6 +269,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"to JSON and back", to_json_and_back},
+		{"numbers or texts", numbers_or_texts},
 		{"unset is left out", unset_is_left_out},
 		{"reference", reference},
 		{"schema", schema},

@@ -4,14 +4,17 @@
 #include "ranks/run/live.h"
 
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/log.h"
+#include "tests/test_folder.h"
 #include "tests/unit.h"
 #include "workloads/workload.h"
 
@@ -190,12 +193,43 @@ static void nobody_reads(void)
 	end(x);
 }
 
+/* A pipe that nobody reads from is refused at once: opening it would wait for a reader. A pipe with
+ * a reader is written to, and what is neither a file nor a pipe tells why not. */
+static void opens(void)
+{
+	char folder[TEST_FOLDER_BYTES], path[TEST_FOLDER_BYTES + 16], wanted[2 * sizeof(path)];
+	struct err err = {0};
+	struct live live;
+	int reader;
+
+	test_folder_make(folder);
+	snprintf(path, sizeof(path), "%s/live", folder);
+	CU_ASSERT_EQUAL_FATAL(mkfifo(path, 0600), 0);
+	CU_ASSERT_EQUAL(live_open(&live, path, NULL, &err), -ENXIO);
+	snprintf(wanted, sizeof(wanted), "%s cannot be written: no program reads from it", path);
+	CU_ASSERT_STRING_EQUAL(err.text, wanted);
+	CU_ASSERT_EQUAL(live.fd, -1);
+	reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	CU_ASSERT_EQUAL(live_open(&live, path, NULL, &err), 0);
+	CU_ASSERT(fcntl(live.fd, F_GETFL) & O_NONBLOCK);
+	live_close(&live);
+	close(reader);
+	CU_ASSERT_EQUAL(unlink(path), 0);
+	CU_ASSERT_EQUAL(live_open(&live, path, NULL, &err), 0);
+	live_close(&live);
+	CU_ASSERT_EQUAL(access(path, W_OK), 0);
+	CU_ASSERT_EQUAL(live_open(&live, folder, NULL, &err), -EISDIR);
+	CU_ASSERT_EQUAL(live.fd, -1);
+	test_folder_remove(folder);
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
 		{"phases at once", phases_at_once},
 		{"a full pipe", full_pipe},
 		{"nobody reads", nobody_reads},
+		{"opens", opens},
 		CU_TEST_INFO_NULL,
 	};
 
