@@ -16,10 +16,9 @@ struct accept_args {
 	bool json;
 };
 
-static const struct verb_option accept_options[] = {
-	VERB_OPTION("json", VERB_FLAG, struct accept_args, json,
-		    .help = "prints JSON, for programs"),
-	{.name = NULL},
+static const struct option accept_options[] = {
+	OPT_BOOL("json", struct accept_args, json, .help = "prints JSON, for programs"),
+	OPT_END,
 };
 
 static int accept_run(const struct call *call)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Command line: verbs and their options. This is the only layer that prints for people and exits.
  *
- * A verb declares its options once, in a table. The parser, --help and the shell completion come
+ * A verb declares its options once, in a table as a job does. The parser, --help and the shell completion come
  * from it. The result of a verb goes to standard output, everything else to standard error as
  * "haul: …". Everything here belongs to the main thread. */
 #ifndef HAUL_CLI_CLI_H
@@ -12,37 +12,7 @@
 #include <stdint.h>
 
 #include "core/err.h"
-
-enum verb_option_kind {
-	VERB_FLAG,  /* bool */
-	VERB_TEXT,  /* const char * */
-	VERB_TEXTS, /* struct verb_texts: may be given several times */
-	VERB_COUNT, /* uint64_t, min … max */
-	VERB_TIME,  /* uint64_t ns: "30 min" */
-	VERB_BYTES, /* uint64_t: "512 GiB" */
-	VERB_CHOICE /* uint32_t: index into choices */
-};
-
-enum { VERB_TEXTS_MAX = 256 };
-struct verb_texts {
-	unsigned count;
-	const char *items[VERB_TEXTS_MAX];
-};
-
-struct verb_option {
-	const char *name; /* without the dashes; NULL ends a table */
-	enum verb_option_kind kind;
-	uint32_t offset;   /* offset in the verb's struct, which starts zeroed */
-	const char *value; /* "FILE": how --help names it; NULL for flags */
-	uint64_t min, max; /* counts */
-	const char *const *choices;
-	const char *help;
-	bool seldom; /* for tests and tuning: --help lists it behind the others */
-};
-#define VERB_OPTION(n, k, type, member, ...) \
-	{ \
-		.name = (n), .kind = (k), .offset = offsetof(type, member), __VA_ARGS__ \
-	}
+#include "core/option/option.h"
 
 struct verb;
 
@@ -64,8 +34,8 @@ struct verb {
 		words_after; /* all that follows this first argument is arguments; NULL: nothing is */
 	const char *help;    /* one line */
 	const char *example;
-	void (*more)(void); /* prints what else --help says; NULL: nothing */
-	const struct verb_option *options;
+	void (*more)(void);           /* prints what else --help says; NULL: nothing */
+	const struct option *options; /* NULL: it has none */
 	size_t options_bytes;
 	unsigned arguments_min, arguments_max;
 	bool takes_job; /* the completion offers the names of the catalogue */
@@ -100,8 +70,7 @@ bool cli_launched(void);
 bool cli_speaks(void);
 
 /* The option whose name is the first `length` characters of name, or NULL. */
-const struct verb_option *verb_option_find(const struct verb *verb, const char *name,
-					   size_t length);
+const struct option *verb_option_find(const struct verb *verb, const char *name, size_t length);
 
 /* A row of help: left, then text from the given column on, wrapped at 80 columns. The text starts
  * on the next line where left is too long. */

@@ -14,15 +14,14 @@ struct compare_args {
 	const char *html;
 };
 
-static const struct verb_option compare_options[] = {
-	VERB_OPTION("json", VERB_FLAG, struct compare_args, json,
-		    .help = "prints JSON, for programs"),
-	VERB_OPTION("csv", VERB_FLAG, struct compare_args, csv,
-		    .help = "prints one row per pair of sides and metric, for spreadsheets"),
-	VERB_OPTION(
-		"html", VERB_TEXT, struct compare_args, html, .value = "OUT",
+static const struct option compare_options[] = {
+	OPT_BOOL("json", struct compare_args, json, .help = "prints JSON, for programs"),
+	OPT_BOOL("csv", struct compare_args, csv,
+		 .help = "prints one row per pair of sides and metric, for spreadsheets"),
+	OPT_WORD(
+		"html", struct compare_args, html, .value = "OUT",
 		.help = "writes one page to the file OUT, for a browser: the comparison, then each file"),
-	{.name = NULL},
+	OPT_END,
 };
 
 static int compare_run(const struct call *call)

@@ -60,9 +60,9 @@ static void complete_sets(void)
 }
 
 /* The values that an option may have, where they are words. */
-static void complete_values(const struct verb_option *o)
+static void complete_values(const struct option *o)
 {
-	if (o->kind == VERB_CHOICE)
+	if (o->kind == OPTION_CHOICE)
 		for (unsigned i = 0; o->choices[i]; i++)
 			printf("%s\n", o->choices[i]);
 	else if (o->value && strcmp(o->value, "PHASE") == 0)
@@ -73,7 +73,7 @@ static void complete_values(const struct verb_option *o)
 
 static void complete_verb_words(const struct verb *verb)
 {
-	for (const struct verb_option *o = verb->options; o && o->name; o++)
+	for (const struct option *o = verb->options; o && o->name; o++)
 		printf("--%s\n", o->name);
 	printf("--help\n");
 	if (verb->takes_job)
@@ -82,7 +82,7 @@ static void complete_verb_words(const struct verb *verb)
 
 static int complete_run(const struct call *call)
 {
-	const struct verb_option *o;
+	const struct option *o;
 	const struct verb *verb;
 
 	if (!call->argument_count) {

@@ -30,12 +30,12 @@ struct import_args {
 static const char import_foreign[] = "mlpstorage";
 static const char *const as_names[] = {"meant", "dlio-bugs", NULL};
 
-static const struct verb_option import_options[] = {
-	VERB_OPTION("as", VERB_CHOICE, struct import_args, as, .choices = as_names,
-		    .help = "takes keys as they are meant, or as DLIO acts on them"),
-	VERB_OPTION("keys", VERB_FLAG, struct import_args, keys,
-		    .help = "lists the keys and where each of them goes"),
-	{.name = NULL},
+static const struct option import_options[] = {
+	OPT_CHOICE("as", struct import_args, as, .choices = as_names,
+		   .help = "takes keys as they are meant, or as DLIO acts on them"),
+	OPT_BOOL("keys", struct import_args, keys,
+		 .help = "lists the keys and where each of them goes"),
+	OPT_END,
 };
 
 /* "unet3d_h100" of "/work/unet3d_h100.yaml". */

@@ -126,21 +126,21 @@ static void ls_end(const struct ls_show *s, bool more)
 enum { PAGE_ENTRIES = 256, LS_SORTED = 1 << 16, MAX_DEFAULT = 1000 };
 
 struct ls_args {
-	struct verb_texts sets;
+	struct word_list sets;
 	uint64_t max;
 	bool recursive, json;
 };
 
-#define ROW(n, k, member, ...) VERB_OPTION(n, k, struct ls_args, member, __VA_ARGS__)
+#define ROW(n, KIND, member, ...) OPT_##KIND(n, struct ls_args, member, __VA_ARGS__)
 
-static const struct verb_option ls_options[] = {
-	ROW("recursive", VERB_FLAG, recursive, .help = "also lists what is inside the folders"),
-	ROW("max", VERB_COUNT, max, .value = "N", .min = 1, .max = UINT64_MAX,
+static const struct option ls_options[] = {
+	ROW("recursive", BOOL, recursive, .help = "also lists what is inside the folders"),
+	ROW("max", U64, max, .value = "N", .min = 1, .max = UINT64_MAX,
 	    .help = "the greatest number of entries to show; default 1000"),
-	ROW("set", VERB_TEXTS, sets, .value = "KEY=VALUE",
+	ROW("set", WORDS, sets, .value = "KEY=VALUE",
 	    .help = "an option of the store: endpoints=http://s3:9000; may be repeated"),
-	ROW("json", VERB_FLAG, json, .help = "prints JSON, for programs"),
-	{.name = NULL},
+	ROW("json", BOOL, json, .help = "prints JSON, for programs"),
+	OPT_END,
 };
 
 struct ls {

@@ -3,21 +3,17 @@
 #include "cli/cli.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/foreign.h"
-#include "core/option/option.h"
-#include "core/units.h"
 
 enum { OPTIONS_MAX = 32, HELP_COLUMN = 26 };
 
 static int refuse_option(const struct verb *verb, const char *given, struct err *err)
 {
 	const char *names[OPTIONS_MAX + 2];
-	const struct verb_option *o;
+	const struct option *o;
 	const char *near, *foreign = foreign_option(given);
 	unsigned n = 0;
 
@@ -37,86 +33,9 @@ static int refuse_option(const struct verb *verb, const char *given, struct err 
 		       verb->name, given, verb->name);
 }
 
-static int read_count(const struct verb_option *o, const char *text, uint64_t *out, struct err *err)
+const struct option *verb_option_find(const struct verb *verb, const char *name, size_t length)
 {
-	unsigned long long n;
-	char *end;
-
-	errno = 0;
-	n = strtoull(text, &end, 10);
-	if (errno || end == text || *end || *text == '-' || n < o->min || n > o->max)
-		return err_set(err, -EINVAL,
-			       "--%s: must be a whole number, %" PRIu64 " … %" PRIu64 ", is \"%s\"",
-			       o->name, o->min, o->max, text);
-	*out = n;
-	return 0;
-}
-
-/* None of these options makes sense with the value 0. */
-static int read_quantity(const struct verb_option *o, const char *text, uint64_t *out,
-			 struct err *err)
-{
-	int rc = o->kind == VERB_TIME ? units_parse_time(text, out, err)
-				      : units_parse_bytes(text, out, err);
-
-	if (rc < 0)
-		return err_wrap(err, rc, "--%s", o->name);
-	return *out ? 0
-		    : err_set(err, -EINVAL, "--%s: must be more than 0, is \"%s\"", o->name, text);
-}
-
-static int read_choice(const struct verb_option *o, const char *text, uint32_t *out,
-		       struct err *err)
-{
-	char list[256] = "";
-	uint32_t i;
-
-	for (i = 0; o->choices[i]; i++) {
-		size_t used = strlen(list);
-
-		if (strcmp(o->choices[i], text) == 0) {
-			*out = i;
-			return 0;
-		}
-		snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "", o->choices[i]);
-	}
-	return err_set(err, -EINVAL, "--%s: must be one of %s, is \"%s\"", o->name, list, text);
-}
-
-static int read_option_value(const struct verb_option *o, const char *text, void *options,
-			     struct err *err)
-{
-	char *at = (char *)options + o->offset;
-	struct verb_texts *texts;
-
-	switch (o->kind) {
-	case VERB_FLAG:
-		*(bool *)(void *)at = true;
-		return 0;
-	case VERB_TEXT:
-		*(const char **)(void *)at = text;
-		return 0;
-	case VERB_TEXTS:
-		texts = (void *)at;
-		if (texts->count == VERB_TEXTS_MAX)
-			return err_set(err, -EINVAL, "--%s: may not be given more than %d times",
-				       o->name, VERB_TEXTS_MAX);
-		texts->items[texts->count++] = text;
-		return 0;
-	case VERB_COUNT:
-		return read_count(o, text, (uint64_t *)(void *)at, err);
-	case VERB_TIME:
-	case VERB_BYTES:
-		return read_quantity(o, text, (uint64_t *)(void *)at, err);
-	case VERB_CHOICE:
-		return read_choice(o, text, (uint32_t *)(void *)at, err);
-	}
-	return 0;
-}
-
-const struct verb_option *verb_option_find(const struct verb *verb, const char *name, size_t length)
-{
-	const struct verb_option *o;
+	const struct option *o;
 
 	for (o = verb->options; o && o->name; o++)
 		if (strlen(o->name) == length && strncmp(o->name, name, length) == 0)
@@ -130,32 +49,38 @@ static int read_option(const struct verb *verb, int argc, char **argv, int *i, v
 {
 	const char *given = argv[*i], *equals = strchr(given, '='),
 		   *value = equals ? equals + 1 : NULL;
-	const struct verb_option *o = NULL;
+	const struct option *o = NULL;
+	char where[64];
 
 	if (given[1] == '-')
 		o = verb_option_find(verb, given + 2,
 				     equals ? (size_t)(equals - given - 2) : strlen(given + 2));
 	if (!o)
 		return refuse_option(verb, given, err);
-	if (o->kind == VERB_FLAG && value)
+	if (o->kind == OPTION_BOOL && value)
 		return err_set(err, -EINVAL, "--%s takes no value", o->name);
-	if (o->kind != VERB_FLAG && !value) {
+	if (o->kind != OPTION_BOOL && !value) {
 		if (*i + 1 >= argc)
 			return err_set(err, -EINVAL, "--%s needs a value: --%s %s", o->name,
 				       o->name, o->value);
 		value = argv[++*i];
 	}
-	return read_option_value(o, value, options, err);
+	snprintf(where, sizeof(where), "--%s", o->name);
+	return option_parse_word(o, options, value, where, err);
 }
 
 int verb_parse(const struct verb *verb, int argc, char **argv, void *options,
 	       const char **arguments, unsigned *argument_count, bool *help, struct err *err)
 {
+	const struct option *const tables[] = {verb->options, NULL};
 	bool only_arguments = false;
 	int i, rc;
 
 	*argument_count = 0;
 	*help = false;
+	rc = options_parse(tables, options, NULL, "", NULL, err);
+	if (rc < 0)
+		return rc;
 	for (i = 2; i < argc; i++) {
 		if (!only_arguments && strcmp(argv[i], "--") == 0) {
 			only_arguments = true;
@@ -200,7 +125,7 @@ static void help_row(const char *name, const char *value, const char *help)
 /* The options that are seldom wanted, or the others. Returns how many there are. */
 static unsigned help_options(const struct verb *verb, bool seldom, const char *title)
 {
-	const struct verb_option *o;
+	const struct option *o;
 	unsigned i, n = 0;
 
 	for (o = verb->options; o && o->name; o++) {
@@ -210,7 +135,7 @@ static unsigned help_options(const struct verb *verb, bool seldom, const char *t
 			continue;
 		if (!n++ && title)
 			printf("%s", title);
-		for (i = 0; o->kind == VERB_CHOICE && o->choices[i]; i++) {
+		for (i = 0; o->kind == OPTION_CHOICE && o->choices[i]; i++) {
 			size_t used = strlen(value);
 
 			snprintf(value + used, sizeof(value) - used, "%s%s", i ? "|" : "",

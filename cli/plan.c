@@ -26,43 +26,41 @@ enum { NODE_COUNTS_MAX = 64 };
 struct plan_args {
 	const char *nodes, *nic, *storage, *html;
 	uint64_t ranks_per_node, memory;
-	struct verb_texts sets, sweeps, only, skip;
+	struct word_list sets, sweeps, only, skip;
 	bool json, ways;
 };
 
-static const struct verb_option plan_options[] = {
-	VERB_OPTION(
-		"nodes", VERB_TEXT, struct plan_args, nodes, .value = "N,...",
+static const struct option plan_options[] = {
+	OPT_WORD(
+		"nodes", struct plan_args, nodes, .value = "N,...",
 		.help = "on N nodes; default 1. Several numbers, such as 1,2,4,...,512: a table with a row for "
 			"each"),
-	VERB_OPTION("ranks-per-node", VERB_COUNT, struct plan_args, ranks_per_node, .value = "P",
-		    .min = 1, .max = 1 << 16,
-		    .help = "P ranks per node; default: what the job says, or 1"),
-	VERB_OPTION(
-		"memory", VERB_BYTES, struct plan_args, memory, .value = "SIZE",
+	OPT_U64("ranks-per-node", struct plan_args, ranks_per_node, .value = "P", .min = 1,
+		.max = 1 << 16, .help = "P ranks per node; default: what the job says, or 1"),
+	OPT_BYTES(
+		"memory", struct plan_args, memory, .value = "SIZE", .min = 1,
 		.help = "memory per node, for the size of data set that MLPerf wants; default: this node's"),
-	VERB_OPTION(
-		"nic", VERB_TEXT, struct plan_args, nic, .value = "NxRATE",
-		.help = "speed of a node's network cards, such as \"8x25 GB/s\", for the table"),
-	VERB_OPTION("storage", VERB_TEXT, struct plan_args, storage, .value = "RATE",
-		    .help = "speed of the storage, such as \"650 GB/s\", for the table"),
-	VERB_OPTION("set", VERB_TEXTS, struct plan_args, sets, .value = "PATH=VALUE",
-		    .help = "changes the job: train.batch=4; may be repeated"),
-	VERB_OPTION("sweep", VERB_TEXTS, struct plan_args, sweeps, .value = "PATH=A,B,C",
-		    .help = "plans the job with each value; several sweeps: with each combination"),
-	VERB_OPTION("only", VERB_TEXTS, struct plan_args, only, .value = "PHASE",
-		    .help = "only the phases of this name or kind; may be repeated"),
-	VERB_OPTION("skip", VERB_TEXTS, struct plan_args, skip, .value = "PHASE",
-		    .help = "all except the phases of this name or kind; may be repeated"),
-	VERB_OPTION("ways", VERB_FLAG, struct plan_args, ways,
-		    .help = "only lists the ways of the job, one per line, each with the variables "
-			    "that it wants set; --set way=NAME plans one"),
-	VERB_OPTION("json", VERB_FLAG, struct plan_args, json, .help = "prints JSON, for programs"),
-	VERB_OPTION(
-		"html", VERB_TEXT, struct plan_args, html, .value = "OUT",
+	OPT_WORD("nic", struct plan_args, nic, .value = "NxRATE",
+		 .help = "speed of a node's network cards, such as \"8x25 GB/s\", for the table"),
+	OPT_WORD("storage", struct plan_args, storage, .value = "RATE",
+		 .help = "speed of the storage, such as \"650 GB/s\", for the table"),
+	OPT_WORDS("set", struct plan_args, sets, .value = "PATH=VALUE",
+		  .help = "changes the job: train.batch=4; may be repeated"),
+	OPT_WORDS("sweep", struct plan_args, sweeps, .value = "PATH=A,B,C",
+		  .help = "plans the job with each value; several sweeps: with each combination"),
+	OPT_WORDS("only", struct plan_args, only, .value = "PHASE",
+		  .help = "only the phases of this name or kind; may be repeated"),
+	OPT_WORDS("skip", struct plan_args, skip, .value = "PHASE",
+		  .help = "all except the phases of this name or kind; may be repeated"),
+	OPT_BOOL("ways", struct plan_args, ways,
+		 .help = "only lists the ways of the job, one per line, each with the variables "
+			 "that it wants set; --set way=NAME plans one"),
+	OPT_BOOL("json", struct plan_args, json, .help = "prints JSON, for programs"),
+	OPT_WORD(
+		"html", struct plan_args, html, .value = "OUT",
 		.help = "writes one page to the file OUT, for a browser: what --nodes ask for, by default "
 			"1,2,4,...,512"),
-	{.name = NULL},
+	OPT_END,
 };
 
 /* The numbers of nodes of a page, unless others are given. */
@@ -171,7 +169,7 @@ static int plan_combination(const struct plan_source *s, const struct plan_args 
 			    uint32_t combination, uint64_t nodes, struct job *job,
 			    struct plan *plan, struct err *err)
 {
-	const char *items[2 * VERB_TEXTS_MAX], *sets[SERIES_SWEEPS_MAX];
+	const char *items[2 * WORD_LIST_MAX], *sets[SERIES_SWEEPS_MAX];
 	struct job_changes changes = {.items = items, .swept = s->series.sweep_count};
 	int rc;
 

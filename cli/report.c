@@ -17,25 +17,22 @@ struct report_args {
 	uint64_t steps;
 };
 
-static const struct verb_option report_options[] = {
-	VERB_OPTION("json", VERB_FLAG, struct report_args, json,
-		    .help = "prints JSON, for programs"),
-	VERB_OPTION("csv", VERB_FLAG, struct report_args, csv,
-		    .help = "prints one row per phase, for spreadsheets"),
-	VERB_OPTION(
-		"html", VERB_TEXT, struct report_args, html, .value = "OUT",
+static const struct option report_options[] = {
+	OPT_BOOL("json", struct report_args, json, .help = "prints JSON, for programs"),
+	OPT_BOOL("csv", struct report_args, csv,
+		 .help = "prints one row per phase, for spreadsheets"),
+	OPT_WORD(
+		"html", struct report_args, html, .value = "OUT",
 		.help = "writes one page with charts to the file OUT, for a browser; it needs no network"),
-	VERB_OPTION(
-		"scaling", VERB_FLAG, struct report_args, scaling,
+	OPT_BOOL(
+		"scaling", struct report_args, scaling,
 		.help = "prints one table of all files, with a row per number of nodes; also with --json "
 			"or --csv"),
-	VERB_OPTION("svg", VERB_TEXT, struct report_args, svg, .value = "OUT",
-		    .help = "writes the figure of --scaling alone to the file OUT, for a slide"),
-	VERB_OPTION(
-		"steps", VERB_COUNT, struct report_args, steps, .value = "N", .min = 1,
-		.max = STEPS_ROWS,
+	OPT_WORD("svg", struct report_args, svg, .value = "OUT",
+		 .help = "writes the figure of --scaling alone to the file OUT, for a slide"),
+	OPT_U64("steps", struct report_args, steps, .value = "N", .min = 1, .max = STEPS_ROWS,
 		.help = "with --json: the greatest number of rows of single steps; default 256"),
-	{.name = NULL},
+	OPT_END,
 };
 
 static bool report_is_folder(const char *path)

@@ -20,12 +20,12 @@
 #include "workloads/kvcache/kvcache.h"
 #include "workloads/trace/trace.h"
 
-enum { COMMAND_BYTES = 4096, RUN_SETS_MAX = VERB_TEXTS_MAX + 3 };
+enum { COMMAND_BYTES = 4096, RUN_SETS_MAX = WORD_LIST_MAX + 3 };
 
 struct run_args {
 	const char *results;
 	bool force, strict, quiet, ignore_space, one_file, side_files, interleave;
-	struct verb_texts sets, sweeps, only, skip;
+	struct word_list sets, sweeps, only, skip;
 	const char *op_log, *live, *find, *until;
 	uint32_t op_log_per;
 	const char *io_trace_log;
@@ -37,39 +37,39 @@ struct run_args {
 	bool lenient, clean;
 };
 
-#define ROW(n, k, member, ...) VERB_OPTION(n, k, struct run_args, member, __VA_ARGS__)
+#define ROW(n, KIND, member, ...) OPT_##KIND(n, struct run_args, member, __VA_ARGS__)
 #define ROW_RESULTS \
-	ROW("results", VERB_TEXT, results, .value = "FILE", \
+	ROW("results", WORD, results, .value = "FILE", \
 	    .help = "file for the results; default results.h5")
-#define ROW_FORCE ROW("force", VERB_FLAG, force, .help = "replaces a results file that exists")
+#define ROW_FORCE ROW("force", BOOL, force, .help = "replaces a results file that exists")
 #define ROW_SET \
-	ROW("set", VERB_TEXTS, sets, .value = "PATH=VALUE", \
+	ROW("set", WORDS, sets, .value = "PATH=VALUE", \
 	    .help = "changes the job: train.batch=4; may be repeated")
 #define ROW_ONLY \
-	ROW("only", VERB_TEXTS, only, .value = "PHASE", \
+	ROW("only", WORDS, only, .value = "PHASE", \
 	    .help = "only the phases of this name or kind; may be repeated")
 #define ROW_SKIP \
-	ROW("skip", VERB_TEXTS, skip, .value = "PHASE", \
+	ROW("skip", WORDS, skip, .value = "PHASE", \
 	    .help = "all except the phases of this name or kind; may be repeated")
 #define ROW_DEADLINE \
-	ROW("deadline", VERB_TIME, deadline_ns, .value = "TIME", \
+	ROW("deadline", TIME, deadline_ns, .value = "TIME", .min = 1, \
 	    .help = "stops all ranks this long after the start (\"25 min\") and keeps the results")
 #define ROW_GRACE \
-	ROW("grace", VERB_TIME, grace_ns, .value = "TIME", \
+	ROW("grace", TIME, grace_ns, .value = "TIME", .min = 1, \
 	    .help = "how long after a stop (a signal, the deadline, an error) ranks may take to end; default 10 s")
 #define ROW_FAKE_NODES \
-	ROW("fake-nodes", VERB_COUNT, fake_nodes, .value = "N", .min = 1, .max = 1 << 16, \
-	    .seldom = true, .help = "treats this machine as N nodes")
+	ROW("fake-nodes", U64, fake_nodes, .value = "N", .min = 1, .max = 1 << 16, .seldom = true, \
+	    .help = "treats this machine as N nodes")
 #define ROW_IGNORE_SPACE \
-	ROW("ignore-space", VERB_FLAG, ignore_space, \
+	ROW("ignore-space", BOOL, ignore_space, \
 	    .help = "runs even if a phase writes more than is free on its store")
 #define ROW_LIVE \
-	ROW("live", VERB_TEXT, live, .value = "FILE|-", \
+	ROW("live", WORD, live, .value = "FILE|-", \
 	    .help = "writes a line of JSON per second while the run goes on; -: to standard output, in place of the report")
 #define ROW_TRACE_FORMAT \
-	ROW("io-trace-format", VERB_CHOICE, io_trace_format, .choices = trace_format_names, \
+	ROW("io-trace-format", CHOICE, io_trace_format, .choices = trace_format_names, \
 	    .help = "of that file: csv (default) has MLPerf's six columns, full also deletes and who asked; fio and warp read the others")
-#define ROW_QUIET ROW("quiet", VERB_FLAG, quiet, .help = "no progress line, no report")
+#define ROW_QUIET ROW("quiet", BOOL, quiet, .help = "no progress line, no report")
 
 static const char *const op_log_choices[] = {
 	[OP_LOG_PER_AUTO] = "auto", [OP_LOG_PER_RANK] = "rank", [OP_LOG_PER_NODE] = "node", NULL};
@@ -78,37 +78,37 @@ static const char *const op_log_choices[] = {
 #define ROWS_RUN \
 	ROW_RESULTS, \
 	ROW_FORCE, \
-	ROW("strict", VERB_FLAG, strict, \
+	ROW("strict", BOOL, strict, \
 	    .help = "ends with exit status 8 when a target was missed"), \
 	ROW_SET, \
-	ROW("sweep", VERB_TEXTS, sweeps, .value = "PATH=A,B,C", \
+	ROW("sweep", WORDS, sweeps, .value = "PATH=A,B,C", \
 	    .help = "runs the job with each value; several sweeps: with each combination"), \
-	ROW("find", VERB_TEXT, find, .value = "PATH=LOW..HIGH", \
+	ROW("find", WORD, find, .value = "PATH=LOW..HIGH", \
 	    .help = "searches for the greatest value that meets --until: ranks=1..64, kvcache.users=1..1000"), \
-	ROW("until", VERB_TEXT, until, .value = "TARGET", \
+	ROW("until", WORD, until, .value = "TARGET", \
 	    .help = "the target of --find: \"train.au >= 0.9\", \"kvcache.request_p95 <= 200 ms\""), \
-	ROW("repeat", VERB_COUNT, repeat, .value = "N", .min = 1, .max = SERIES_RUNS_MAX, \
+	ROW("repeat", U64, repeat, .value = "N", .min = 1, .max = SERIES_RUNS_MAX, \
 	    .help = "runs the job, or each combination, N times; default 1"), \
-	ROW("warmup", VERB_COUNT, warmup, .value = "N", .min = 0, .max = SERIES_RUNS_MAX - 1, \
+	ROW("warmup", U64, warmup, .value = "N", .min = 0, .max = SERIES_RUNS_MAX - 1, \
 	    .help = "N runs before them that are left out of all statistics"), \
-	ROW("interleave", VERB_FLAG, interleave, \
+	ROW("interleave", BOOL, interleave, \
 	    .help = "takes the combinations of a sweep in turn, A B A B, so that haul compare can compare them in pairs"), \
-	ROW("one-file", VERB_FLAG, one_file, \
+	ROW("one-file", BOOL, one_file, \
 	    .help = "joins the files of a series' runs into the results file at the end, however large; default: up to 1 GB in all"), \
-	ROW("side-files", VERB_FLAG, side_files, \
+	ROW("side-files", BOOL, side_files, \
 	    .seldom = true, .help = "keeps the files of a series' runs beside the results file at the end"), \
 	ROW_ONLY, \
 	ROW_SKIP, \
 	ROW_DEADLINE, \
 	ROW_GRACE, \
-	ROW("publish-every", VERB_TIME, publish_every_ns, .value = "TIME", \
+	ROW("publish-every", TIME, publish_every_ns, .value = "TIME", .min = 1, \
 	    .help = "publishes a phase that often while it runs (\"10 min\"), so that a run that is killed keeps its figures"), \
 	ROW_LIVE, \
-	ROW("op-log", VERB_TEXT, op_log, .value = "FILE.tsv.zst", \
+	ROW("op-log", WORD, op_log, .value = "FILE.tsv.zst", \
 	    .help = "writes a row for each request to one file per rank; without .zst they are not compressed"), \
-	ROW("op-log-per", VERB_CHOICE, op_log_per, .choices = op_log_choices, \
+	ROW("op-log-per", CHOICE, op_log_per, .choices = op_log_choices, \
 	    .seldom = true, .help = "a file for each rank or one for each node; default: by rank up to 1024 ranks"), \
-	ROW("op-log-rows", VERB_COUNT, op_log_rows, .value = "N", .min = OP_LOG_ROWS_MIN, \
+	ROW("op-log-rows", U64, op_log_rows, .value = "N", .min = OP_LOG_ROWS_MIN, \
 	    .max = 1 << 26, \
 	    .seldom = true, .help = "the number of rows that a queue keeps until they are written; default 8192"), \
 	ROW_IGNORE_SPACE, \
@@ -116,44 +116,44 @@ static const char *const op_log_choices[] = {
 	ROW_QUIET
 /* clang-format on */
 
-static const struct verb_option run_options[] = {
+static const struct option run_options[] = {
 	ROWS_RUN,
-	ROW("io-trace-log", VERB_TEXT, io_trace_log, .value = "FILE.csv.zst",
+	ROW("io-trace-log", WORD, io_trace_log, .value = "FILE.csv.zst",
 	    .help = "moves no byte, and writes what the phase kvcache would do; without .zst it is not compressed"),
 	ROW_TRACE_FORMAT,
-	ROW("io-trace-ranks", VERB_CHOICE, io_trace_ranks, .choices = kv_trace_ranks_names,
+	ROW("io-trace-ranks", CHOICE, io_trace_ranks, .choices = kv_trace_ranks_names,
 	    .help = "of a tensor group, the rows of one rank (group, default) or of all"),
-	{.name = NULL},
+	OPT_END,
 };
-static const struct verb_option replay_options[] = {
-	ROW("store", VERB_TEXT, store, .value = "URI",
+static const struct option replay_options[] = {
+	ROW("store", WORD, store, .value = "URI",
 	    .help = "the store, which must be given; its options: --set stores.store.KEY=VALUE"),
-	ROW("speed", VERB_TEXT, speed, .value = "recorded|FACTOR|max",
+	ROW("speed", WORD, speed, .value = "recorded|FACTOR|max",
 	    .help = "at the recorded times (default), FACTOR times as fast, or as fast as possible"),
-	ROW("size-scale", VERB_TEXT, size_scale, .value = "FACTOR",
+	ROW("size-scale", WORD, size_scale, .value = "FACTOR",
 	    .help = "factor by which the sizes of all objects change; default 1"),
-	ROW("tiers", VERB_TEXT, tiers, .value = "all|N,N",
+	ROW("tiers", WORD, tiers, .value = "all|N,N",
 	    .help = "tiers whose rows reach the store: all (default), or numbers such as 1,2"),
-	ROW("through", VERB_TEXT, through, .value = "mlperf-v3",
+	ROW("through", WORD, through, .value = "mlperf-v3",
 	    .help = "takes the rows of Prefill and Decode as requests to tiers, which decide what is moved"),
-	ROW("gpu-mem", VERB_BYTES, gpu, .value = "SIZE",
+	ROW("gpu-mem", BYTES, gpu, .value = "SIZE", .min = 1,
 	    .help = "with --through: capacity of Tier-0 (\"0.5 GiB\"); default: there is none"),
-	ROW("cpu-mem", VERB_BYTES, cpu, .value = "SIZE",
+	ROW("cpu-mem", BYTES, cpu, .value = "SIZE", .min = 1,
 	    .help = "with --through: capacity of Tier-1; default: there is none"),
-	ROW("storage-capacity", VERB_BYTES, storage, .value = "SIZE",
+	ROW("storage-capacity", BYTES, storage, .value = "SIZE", .min = 1,
 	    .help = "with --through: capacity of Tier-2; default: no limit"),
-	ROW("io-trace-log", VERB_TEXT, io_trace_log, .value = "FILE.csv.zst",
+	ROW("io-trace-log", WORD, io_trace_log, .value = "FILE.csv.zst",
 	    .help = "moves no byte, and writes the rows that it would replay; needs no --store"),
 	ROW_TRACE_FORMAT,
-	ROW("lenient", VERB_FLAG, lenient,
+	ROW("lenient", BOOL, lenient,
 	    .help = "leaves out and counts rows that are wrong, instead of ending the run"),
-	ROW("clean", VERB_FLAG, clean,
+	ROW("clean", BOOL, clean,
 	    .help = "replays nothing, but removes what such a run that was killed has left in the store"),
 	ROWS_RUN,
-	{.name = NULL},
+	OPT_END,
 };
-static const struct verb_option generate_options[] = {
-	ROW("results", VERB_TEXT, results, .value = "FILE",
+static const struct option generate_options[] = {
+	ROW("results", WORD, results, .value = "FILE",
 	    .help = "file for the results; default: none"),
 	ROW_FORCE,
 	ROW_SET,
@@ -165,13 +165,13 @@ static const struct verb_option generate_options[] = {
 	ROW_IGNORE_SPACE,
 	ROW_FAKE_NODES,
 	ROW_QUIET,
-	{.name = NULL},
+	OPT_END,
 };
-static const struct verb_option clean_options[] = {
+static const struct option clean_options[] = {
 	ROW_SET,
 	ROW_GRACE,
 	ROW_FAKE_NODES,
-	{.name = NULL},
+	OPT_END,
 };
 
 /* Joins the command line as the results store it: readable, cut where it is very long. */

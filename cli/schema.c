@@ -15,13 +15,13 @@ struct schema_args {
 	bool reference, results;
 };
 
-static const struct verb_option schema_options[] = {
-	VERB_OPTION("reference", VERB_FLAG, struct schema_args, reference,
-		    .help = "prints text for people: every key, its bounds, its default"),
-	VERB_OPTION(
-		"results", VERB_FLAG, struct schema_args, results,
+static const struct option schema_options[] = {
+	OPT_BOOL("reference", struct schema_args, reference,
+		 .help = "prints text for people: every key, its bounds, its default"),
+	OPT_BOOL(
+		"results", struct schema_args, results,
 		.help = "prints JSON: what results have of each kind of phase: measures, figures, latencies, tables"),
-	{.name = NULL},
+	OPT_END,
 };
 
 /* Adds an entry to a list, and returns it. unit NULL: it has none. */

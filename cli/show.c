@@ -20,15 +20,14 @@ struct show_args {
 	uint64_t run;
 };
 
-static const struct verb_option show_options[] = {
-	VERB_OPTION(
-		"job", VERB_FLAG, struct show_args, job,
+static const struct option show_options[] = {
+	OPT_BOOL(
+		"job", struct show_args, job,
 		.help = "the job that ran, with all its defaults, as a job file; the only thing it shows, so it may be left out"),
-	VERB_OPTION("run", VERB_COUNT, struct show_args, run, .value = "N", .min = 1,
-		    .max = SHOW_RUNS_MAX,
-		    .help = "the job of run N of a series, with the values that its sweeps set; "
-			    "default: the job as it was given"),
-	{.name = NULL},
+	OPT_U64("run", struct show_args, run, .value = "N", .min = 1, .max = SHOW_RUNS_MAX,
+		.help = "the job of run N of a series, with the values that its sweeps set; "
+			"default: the job as it was given"),
+	OPT_END,
 };
 
 /* The first phase of a run; NULL: the file does not have that run. */

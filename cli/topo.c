@@ -18,28 +18,25 @@ struct topo_args {
 	const char *cores, *reserved_cores, *bind, *xml;
 };
 
-static const struct verb_option topo_options[] = {
-	VERB_OPTION(
-		"ranks-per-node", VERB_COUNT, struct topo_args, ranks, .value = "N", .min = 1,
-		.max = 4096,
+static const struct option topo_options[] = {
+	OPT_U64("ranks-per-node", struct topo_args, ranks, .value = "N", .min = 1, .max = 4096,
 		.help = "the number of ranks on this node; default 1, or as many as --bind has entries"),
-	VERB_OPTION("pin", VERB_CHOICE, struct topo_args, pin, .choices = pin_names,
-		    .help = "how ranks are pinned; default none"),
-	VERB_OPTION("cores", VERB_TEXT, struct topo_args, cores, .value = "LIST",
-		    .help = "for --pin list: one set per rank, \"1-8:9-16\""),
-	VERB_OPTION(
-		"reserved-cores", VERB_TEXT, struct topo_args, reserved_cores, .value = "SET",
+	OPT_CHOICE("pin", struct topo_args, pin, .choices = pin_names,
+		   .help = "how ranks are pinned; default none"),
+	OPT_WORD("cores", struct topo_args, cores, .value = "LIST",
+		 .help = "for --pin list: one set per rank, \"1-8:9-16\""),
+	OPT_WORD(
+		"reserved-cores", struct topo_args, reserved_cores, .value = "SET",
 		.help = "cores that no slice gets, \"0,52\", or \"none\"; default: what is known of the node"),
-	VERB_OPTION("gpus", VERB_COUNT, struct topo_args, gpus, .value = "N", .min = 1,
-		    .max = 1 << 14,
-		    .help = "for --pin tile: the number of accelerators, as in cluster.gpus"),
-	VERB_OPTION(
-		"bind", VERB_TEXT, struct topo_args, bind, .value = "LIST",
+	OPT_U64("gpus", struct topo_args, gpus, .value = "N", .min = 1, .max = 1 << 14,
+		.help = "for --pin tile: the number of accelerators, as in cluster.gpus"),
+	OPT_WORD(
+		"bind", struct topo_args, bind, .value = "LIST",
 		.help = "what a launcher's --cpu-bind would give: \"list:0-7:8-15\" of PALS, \"map_cpu:0,8\" or "
 			"\"mask_cpu:0xff,0xff00\" of Slurm"),
-	VERB_OPTION("xml", VERB_TEXT, struct topo_args, xml, .value = "FILE",
-		    .help = "shows another node, from a file written there with: lstopo node.xml"),
-	{.name = NULL},
+	OPT_WORD("xml", struct topo_args, xml, .value = "FILE",
+		 .help = "shows another node, from a file written there with: lstopo node.xml"),
+	OPT_END,
 };
 
 static int topo_load(const char *xml, hwloc_topology_t *out)

@@ -11,7 +11,7 @@
 
 enum { OPTION_PATH_BYTES = 320 };
 
-/* What a kind of option does. member is where the option's value stands in its struct. */
+/* What a kind of option does; those of command lines are neither printed nor have a schema. member is where the option's value stands in its struct. */
 struct option_rules {
 	const char *words; /* what the reference calls its values */
 	const char *joint; /* tables, lists: stands between the option's name and those within it */
@@ -32,8 +32,8 @@ struct option_rules {
 
 /* numbers.c, texts.c, draw.c, nested.c */
 extern const struct option_rules option_u64, option_bytes, option_time, option_rate, option_real,
-	option_bool, option_factors, option_text, option_texts, option_choice, option_draw,
-	option_table, option_list;
+	option_bool, option_factors, option_text, option_texts, option_choice, option_word,
+	option_words, option_draw, option_table, option_list;
 const struct option_rules *option_rules(const struct option *o);
 
 static inline void *option_member(void *into, const struct option *o)

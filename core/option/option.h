@@ -33,6 +33,9 @@ enum option_kind {
 	OPTION_TEXT,   /* char[n] */
 	OPTION_TEXTS,  /* struct texts; a string or a list of strings */
 	OPTION_CHOICE, /* uint32_t: index into .choices */
+	/* Of command lines, whose words live as long as the process; a job has none. */
+	OPTION_WORD,  /* const char *; any bytes */
+	OPTION_WORDS, /* struct word_list: may be given several times */
 	/* struct draw in ns; a time, or {"type": "normal", "mean": "5 ms", "stdev": "1 ms"} */
 	OPTION_DRAW,
 	OPTION_FACTORS, /* struct factors: {"3": 0.25}, a factor for each index named */
@@ -45,6 +48,12 @@ enum option_kind {
 struct texts {
 	uint32_t count;
 	char **items; /* in the arena */
+};
+
+enum { WORD_LIST_MAX = 256 };
+struct word_list {
+	uint32_t count;
+	const char *items[WORD_LIST_MAX];
 };
 
 enum { FACTORS_MAX = 64 };
@@ -86,6 +95,10 @@ struct option {
 	 * see options_expand. NULL: the text stands for itself. */
 	int (*expand)(struct cJSON *object, const char *text, size_t length, struct err *err);
 	const char *help;
+	/* Of a command line: how its help names the value, as in "FILE"; and whether it is for tests
+	 * and tuning, so that help lists it behind the others. */
+	const char *value;
+	bool seldom;
 };
 
 /* OPTION_MEMBER gives offset and size of a member, and stops the build where the member does not
@@ -114,6 +127,10 @@ struct option {
 	{.name = (n), .kind = OPTION_TEXTS, OPTION_MEMBER(type, member, struct texts), __VA_ARGS__}
 #define OPT_CHOICE(n, type, member, ...) \
 	{.name = (n), .kind = OPTION_CHOICE, OPTION_MEMBER(type, member, uint32_t), __VA_ARGS__}
+#define OPT_WORD(n, type, member, ...) \
+	{.name = (n), .kind = OPTION_WORD, OPTION_MEMBER(type, member, const char *), __VA_ARGS__}
+#define OPT_WORDS(n, type, member, ...) \
+	{.name = (n), .kind = OPTION_WORDS, OPTION_MEMBER(type, member, struct word_list), __VA_ARGS__}
 #define OPT_DRAW(n, type, member, ...) \
 	{.name = (n), .kind = OPTION_DRAW, OPTION_MEMBER(type, member, struct draw), __VA_ARGS__}
 #define OPT_FACTORS(n, type, member, ...) \
@@ -148,6 +165,12 @@ struct option_part {
 int options_parse_parts(const struct option_part *parts, unsigned count, const char *const *others,
 			const struct cJSON *object, const char *path, struct arena *arena,
 			struct err *err);
+
+/* Gives an option of the struct at into, which has its defaults, the value that a word of a command
+ * line says; NULL: it was given without one, which makes a bool true. where: how messages name the
+ * option ("--steps"). */
+int option_parse_word(const struct option *o, void *into, const char *word, const char *where,
+		      struct err *err);
 
 /* Replaces, in an object that is yet to be parsed, each option that names a file of other options
  * by what the file says, also in the tables within the tables. A path that is relative is looked

@@ -56,7 +56,8 @@ const struct option_rules *option_rules(const struct option *o)
 		[OPTION_TIME] = &option_time,       [OPTION_RATE] = &option_rate,
 		[OPTION_REAL] = &option_real,       [OPTION_BOOL] = &option_bool,
 		[OPTION_TEXT] = &option_text,       [OPTION_TEXTS] = &option_texts,
-		[OPTION_CHOICE] = &option_choice,   [OPTION_DRAW] = &option_draw,
+		[OPTION_CHOICE] = &option_choice,   [OPTION_WORD] = &option_word,
+		[OPTION_WORDS] = &option_words,     [OPTION_DRAW] = &option_draw,
 		[OPTION_FACTORS] = &option_factors, [OPTION_TABLE] = &option_table,
 		[OPTION_LIST] = &option_list,
 	};
@@ -275,6 +276,17 @@ int options_parse(const struct option *const *tables, void *into, const struct c
 	const struct option_part part = {tables, into};
 
 	return options_parse_parts(&part, 1, NULL, object, path, arena, err);
+}
+
+int option_parse_word(const struct option *o, void *into, const char *word, const char *where,
+		      struct err *err)
+{
+	cJSON *value = word ? cJSON_CreateStringReference(word) : cJSON_CreateTrue();
+	int rc = value ? option_parse_one(o, into, value, where, NULL, err)
+		       : err_set(err, -ENOMEM, "%s: no memory", where);
+
+	cJSON_Delete(value);
+	return rc;
 }
 
 /* A value of a kind that holds no text. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options that are texts: one, several, or a choice among names. */
+/* Options that are texts: one, several, or a choice among names; and words of a command line. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>
@@ -254,3 +254,50 @@ const struct option_rules option_choice = {.words = "",
 					   .default_valid = choice_default_valid,
 					   .range = choice_names,
 					   .shown_default = choice_shown};
+
+static int word_start(const struct option *o, void *member, struct arena *arena, struct err *err)
+{
+	(void)arena;
+	(void)err;
+	*(const char **)member = o->def_text;
+	return 0;
+}
+
+static int word_parse(const struct option *o, void *member, const struct cJSON *value,
+		      const char *where, struct arena *arena, struct err *err)
+{
+	(void)o;
+	(void)where;
+	(void)arena;
+	(void)err;
+	*(const char **)member = value->valuestring;
+	return 0;
+}
+
+const struct option_rules option_word = {.words = "text", .start = word_start, .parse = word_parse};
+
+static int words_start(const struct option *o, void *member, struct arena *arena, struct err *err)
+{
+	(void)o;
+	(void)arena;
+	(void)err;
+	((struct word_list *)member)->count = 0;
+	return 0;
+}
+
+static int words_parse(const struct option *o, void *member, const struct cJSON *value,
+		       const char *where, struct arena *arena, struct err *err)
+{
+	struct word_list *out = member;
+
+	(void)o;
+	(void)arena;
+	if (out->count == WORD_LIST_MAX)
+		return err_set(err, -EINVAL, "%s: may not be given more than %d times", where,
+			       WORD_LIST_MAX);
+	out->items[out->count++] = value->valuestring;
+	return 0;
+}
+
+const struct option_rules option_words = {
+	.words = "texts", .start = words_start, .parse = words_parse};

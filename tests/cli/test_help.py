@@ -147,9 +147,9 @@ def test_values():
     refused(haul("plan", "x", "--json=yes"), "--json takes no value")
     refused(haul("run", "x", "--deadline", "soon"), "--deadline", "soon")
     refused(haul("run", "x", "--io-trace-format", "fio"), "--io-trace-format: needs --io-trace-log")
-    refused(haul("run", "x", "--io-trace-log", "y", "--io-trace-format", "bio"), "csv, full, fio, warp")
+    refused(haul("run", "x", "--io-trace-log", "y", "--io-trace-format", "bio"), 'must be "csv", "full", "fio" or "warp", is "bio"; did you mean "fio"?')
     refused(haul("run", "x", "--io-trace-ranks", "all"), "--io-trace-ranks: needs --io-trace-log")
-    refused(haul("topo", "--pin", "cores"), "--pin", "none, core, numa, tile, nic, list")
+    refused(haul("topo", "--pin", "cores"), "--pin", '"none", "core", "numa", "tile", "nic" or "list", is "cores"; did you mean "core"?')
 
 
 def test_arguments():

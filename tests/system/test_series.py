@@ -141,8 +141,8 @@ def test_refusals():
         (["--sweep", "train.bach=1"], '--sweep train.bach=1: /phases/1/train/bach: unknown key; did you mean "batch"?'),
         (["--sweep", "train.batch=1,999"], "--sweep train.batch=999: /phases/1/train/batch: 20 samples cannot fill one "
                                            "step of 2 ranks x batch 999 = 1,998"),
-        (["--repeat", "0"], '--repeat: must be a whole number, 1 … 1000, is "0"'),
-        (["--warmup", "-1"], '--warmup: must be a whole number, 0 … 999, is "-1"'),
+        (["--repeat", "0"], '--repeat: must be at least 1, is 0'),
+        (["--warmup", "-1"], '--warmup: must be a whole number, is "-1"'),
         (["--only", "x"], "--only x: no phase is called x; there are generate, warm (train)"),
         (["--skip", "trian"], "--skip trian: no phase is called trian; there are generate, warm (train)"),
         (["--only", "warm", "--skip", "train"], "--only and --skip leave no phase to run"),
