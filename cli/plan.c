@@ -4,6 +4,7 @@
 #include "plan/space.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,8 @@
 enum { NODE_COUNTS_MAX = 64 };
 
 struct plan_args {
-	const char *nodes, *nic, *storage, *html;
+	const char *nodes, *nic, *storage, *html, *find, *until;
+	uint64_t repeat, warmup;
 	uint64_t ranks_per_node, memory;
 	struct word_list sets, sweeps, only, skip;
 	bool json, ways;
@@ -48,6 +50,15 @@ static const struct option plan_options[] = {
 		  .help = "changes the job: train.batch=4; may be repeated"),
 	OPT_WORDS("sweep", struct plan_args, sweeps, .value = "PATH=A,B,C",
 		  .help = "plans the job with each value; several sweeps: with each combination"),
+	OPT_WORD(
+		"find", struct plan_args, find, .value = "PATH=LOW..HIGH",
+		.help = "plans the job with both ends of a search, and says how many runs it may take"),
+	OPT_WORD("until", struct plan_args, until, .value = "TARGET",
+		 .help = "the target of --find"),
+	OPT_U64("repeat", struct plan_args, repeat, .value = "N", .min = 1,
+		.max = SEARCH_REPEATS_MAX, .help = "of --find: repeats of a value at most"),
+	OPT_U64("warmup", struct plan_args, warmup, .value = "N", .max = SERIES_RUNS_MAX - 1,
+		.help = "of --find: warm-up runs of each value"),
 	OPT_WORDS("only", struct plan_args, only, .value = "PHASE",
 		  .help = "only the phases of this name or kind; may be repeated"),
 	OPT_WORDS("skip", struct plan_args, skip, .value = "PHASE",
@@ -128,6 +139,11 @@ struct plan_source {
 	char *text;
 	size_t bytes;
 	struct series series;
+	struct question question; /* of --find; its set is "" where nothing is searched for */
+	/* Of --find: how long a run takes that makes no data, and what it writes; the larger end of
+	 * the range. untold: of a phase this is not known. */
+	double run_seconds, run_bytes;
+	bool untold;
 	uint32_t node_counts[NODE_COUNTS_MAX], node_count; /* 0: none is given */
 	struct scaling_limits limits;
 };
@@ -161,7 +177,64 @@ static int plan_source_read(struct plan_source *s, const struct call *call, stru
 		rc = job_read_file(s->path, &s->text, &s->bytes, err);
 	if (rc == 0)
 		rc = series_init(&s->series, args->sweeps.items, args->sweeps.count, 1, 0, err);
+	if (rc == 0 && (args->find || args->until))
+		rc = question_parse(&s->question, args->find, args->until,
+				    args->repeat ? (uint32_t)args->repeat : QUESTION_REPEATS, err);
+	if (rc == 0 && args->find)
+		rc = series_search(&s->series, &s->question, (uint32_t)args->warmup, err);
 	return rc;
+}
+
+/* How long the search may take, as far as is known beforehand. */
+static void plan_say_search(const struct plan_args *args, const struct plan_source *s)
+{
+	uint32_t steps = search_steps_most(&s->question.ask);
+	uint64_t each = args->warmup + s->question.ask.repeats;
+
+	char time[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
+
+	printf("search     %s until %s: at most %u values where each is decided, up to %llu runs of "
+	       "each\n",
+	       args->find, s->question.until, steps, (unsigned long long)each);
+	if (s->untold || s->run_seconds <= 0)
+		printf("           how long a run takes is not known beforehand");
+	else
+		printf("           %s a run if storage keeps up · %s at most",
+		       units_time(time, s->run_seconds),
+		       units_time(most, s->run_seconds * steps * (double)each));
+	if (s->run_bytes > 0)
+		printf(" · writes %s a run", units_bytes_decimal(bytes, s->run_bytes));
+	printf(" · data are made once\n");
+}
+
+/* The time of a phase if storage keeps up; 0: not known. */
+static double plan_phase_seconds(const struct demand *d)
+{
+	double whole = d->total_seconds > 0 ? d->total_seconds
+					    : d->seconds * (double)(d->epochs ? d->epochs : 1);
+
+	return d->seconds_limit > 0 && (whole <= 0 || d->seconds_limit < whole) ? d->seconds_limit
+										: whole;
+}
+
+static void plan_add_search(struct plan_source *s, const struct plan *plan)
+{
+	double seconds = 0, bytes = 0;
+
+	for (uint32_t i = 0; i < plan->phase_count; i++) {
+		const struct plan_phase *p = &plan->phases[i];
+		const struct workload *workload = p->phase->section->owner;
+		double own = plan_phase_seconds(&p->demand);
+
+		if (workload->generating)
+			continue;
+		s->untold |= own <= 0;
+		seconds += own;
+		for (uint32_t k = 0; k < p->store_count; k++)
+			bytes += p->stores[k].space_bytes;
+	}
+	s->run_seconds = fmax(s->run_seconds, seconds);
+	s->run_bytes = fmax(s->run_bytes, bytes);
 }
 
 /* Plans the job of one combination of the sweeps' values. */
@@ -176,6 +249,8 @@ static int plan_combination(const struct plan_source *s, const struct plan_args 
 	series_sets(&s->series, combination, sets);
 	for (unsigned i = 0; i < args->sets.count; i++)
 		items[changes.count++] = args->sets.items[i];
+	if (s->question.set[0])
+		items[changes.count++] = s->question.set;
 	for (unsigned i = 0; i < s->series.sweep_count; i++)
 		items[changes.count++] = sets[i];
 	rc = job_parse_changed(job, plan_schema(), s->path, s->text, s->bytes, &changes, err);
@@ -200,8 +275,8 @@ static void plan_print_label(const struct plan_args *args, const struct plan_sou
 	       series_label(sets, s->series.sweep_count, label, sizeof(label)));
 }
 
-static int plan_print(const struct plan_args *args, const struct plan_source *s,
-		      uint32_t combination, int *status, struct err *err)
+static int plan_print(const struct plan_args *args, struct plan_source *s, uint32_t combination,
+		      int *status, struct err *err)
 {
 	struct plan plan = {0};
 	struct job job = {0};
@@ -210,6 +285,7 @@ static int plan_print(const struct plan_args *args, const struct plan_source *s,
 
 	if (rc == 0) {
 		plan_print_label(args, s, combination);
+		plan_add_search(s, &plan);
 		plan_ask_space(&plan);
 		*status = cli_print(args->json ? plan_json(&plan, &job) : plan_text(&plan, &job));
 	}
@@ -313,7 +389,7 @@ static int plan_write_page(const struct plan_args *args, const struct plan_sourc
 }
 
 /* Prints the plans. Returns an error of the job; what else went wrong is in *status. */
-static int plan_print_all(const struct plan_args *args, const struct plan_source *s, int *status,
+static int plan_print_all(const struct plan_args *args, struct plan_source *s, int *status,
 			  struct err *err)
 {
 	int rc = 0;
@@ -343,6 +419,8 @@ static int plan_run(const struct call *call)
 		cli_say("%s", err.text);
 		status = EXIT_USAGE;
 	} else if (!args->json && !args->html && !args->ways && !status) {
+		if (args->find)
+			plan_say_search(args, &source);
 		printf("planned in %s, %lu MiB\n",
 		       units_time(took, (double)(clock_kernel_ns() - call->start_ns) / 1e9),
 		       plan_peak_mib());

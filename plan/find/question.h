@@ -9,6 +9,8 @@
 #include "plan/find/search.h"
 
 enum { QUESTION_TEXT_BYTES = 256 };
+/* Repeats of a value at most, where --repeat does not say. */
+enum { QUESTION_REPEATS = 5 };
 
 struct question {
 	struct search_ask ask;

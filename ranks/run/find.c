@@ -26,7 +26,7 @@ int find_open(struct run *run, const struct run_options *options, struct err *er
 	if (!f)
 		return err_set(err, -ENOMEM, "no memory for a search");
 	rc = question_parse(&f->question, options->find, options->until,
-			    options->repeat ? options->repeat : FIND_REPEATS, err);
+			    options->repeat ? options->repeat : QUESTION_REPEATS, err);
 	if (rc == 0)
 		rc = series_search(&run->series, &f->question, options->warmup, err);
 	return rc;

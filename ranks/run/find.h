@@ -7,9 +7,6 @@
 #include "plan/find/question.h"
 #include "ranks/run/state.h"
 
-/* Repeats of a value at most, where --repeat does not say. */
-enum { FIND_REPEATS = 5 };
-
 struct find {
 	struct question question;
 	struct search search;

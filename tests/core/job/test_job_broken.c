@@ -50,7 +50,7 @@ static const struct broken cases[] = {
 	{"{\"phasse\": []}", "/phasse: unknown key; did you mean \"phases\"?"},
 	{"{\"quite_other\": 1}",
 	 "/quite_other: unknown key; known are: cluster, stores, dataset, datasets, phases, name, way, about, seed, "
-	 "stall_limit"},
+	 "stall_limit, ranks"},
 	{"{\"seed\": 1, \"seed\": 1, " PHASES "}", "/seed: given twice"},
 	{"{" PHASES ", " PHASES "}", "/phases: given twice"},
 	{"{\"seed\": -1, " PHASES "}", "/seed: must be at least 0, is -1"},
@@ -234,7 +234,7 @@ static void too_much(void)
 		{"{\"name\": [", "%u", 140000, "]}", "job.json: holds more than 131072 values"},
 		{"{", "\"k%u\": 0", 100000, "}",
 		 "job.json: /k0: unknown key; known are: cluster, stores, dataset, "
-		 "datasets, phases, name, way, about, seed, stall_limit"},
+		 "datasets, phases, name, way, about, seed, stall_limit, ranks"},
 	};
 	struct job job;
 	struct err err;
