@@ -26,7 +26,7 @@ RANKS = 2
 
 
 def is_cold(name):
-    return name.endswith(("_cold", "_aurora"))
+    return name.endswith(("_cold", "_aurora", "_accelerators"))
 
 
 def run_small(name):
@@ -53,6 +53,7 @@ def run_small(name):
         return train, sum(e["samples"] for e in train["epochs"]), made
 
 
+IO_OBJECTS = ("s3_get", "s3_put", "s3_mixed")
 OBJECTS = ("azure", "gcs", "s3_demo", "s3_hybrid", "s3_one", "s3_rank", "s3_round_robin")
 
 
@@ -84,8 +85,10 @@ def run_small_io(name):
         phases = json.load(f)["phases"]
     with Folder() as folder:
         sets = [f"stores.data.uri=file://{folder}/data"]
-        if name == "io_random":
+        if name in ("io_random", "io_tune", "io_compare"):
             sets.append("stores.data.direct=false")
+        if name in IO_OBJECTS:
+            sets = [f'stores.data={{"uri": "file://{folder}/data"}}']
         for i, phase in enumerate(phases):
             io = phase["io"]
             if "size" in io and io["size"] != 3901:
@@ -96,6 +99,8 @@ def run_small_io(name):
                 sets.append(f"phases.{i}.io.seconds=0.5")
             if "warmup" in io:
                 sets.append(f"phases.{i}.io.warmup=0.1")
+            if io.get("block") in ("8 MiB", "16 MiB"):
+                sets.append(f"phases.{i}.io.block=1 MiB")
         r = mpi(RANKS, "run", name, "--quiet", *[a for s in sets for a in ("--set", s)], cwd=folder,
                 env={"HAUL_DATA": folder})
         check(r.rc == 0, f"{name}: {r}")
@@ -133,7 +138,7 @@ def test_checkpoints():
 
 
 def test_io():
-    for name in ("io_sequential", "io_shared", "io_metadata", "io_random"):
+    for name in ("io_sequential", "io_shared", "io_metadata", "io_random", "io_tune", "io_compare", *IO_OBJECTS):
         run_small_io(name)
 
 
@@ -179,7 +184,7 @@ def test_objects():
 def test_all():
     names = sorted(os.path.basename(p)[:-5] for p in glob.glob(f"{SOURCE}/workloads/catalog/*.json")
                    if not os.path.basename(p).startswith(("accept_", "compare_", "daos_", "io_", "kvcache", "llama"))
-                   and os.path.basename(p)[:-5] not in OBJECTS)
+                   and os.path.basename(p)[:-5] not in OBJECTS + IO_OBJECTS)
     check(len(names) >= 23, f"{names}")
     for name in some(names, 3):
         train, samples, made = run_small(name)
