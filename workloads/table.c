@@ -11,8 +11,10 @@
 #include "workloads/load/load.h"
 #include "workloads/replay/replay.h"
 #include "workloads/train/train.h"
+#include "workloads/vector/vector.h"
 
-#define WORKLOAD_LIST(X) X(generate) X(train) X(io) X(checkpoint) X(load) X(kvcache) X(replay)
+#define WORKLOAD_LIST(X) \
+	X(generate) X(train) X(io) X(checkpoint) X(load) X(kvcache) X(replay) X(vector)
 
 #define WORKLOAD_KIND(name)    &name##_workload,
 #define WORKLOAD_SECTION(name) &name##_workload.section,

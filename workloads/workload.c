@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "core/numbers.h"
 #include "core/time_ns.h"
@@ -172,4 +173,15 @@ int start_line(struct phase_context *ctx, bool first, uint64_t *start_ns)
 	if (ctx->node && group_allreduce(ctx->node, MERGE_MAX, &ahead_ns, 1) == 0)
 		*start_ns = ahead_ns;
 	return 0;
+}
+
+struct cpu_time cpu_time_process(void)
+{
+	struct rusage used;
+
+	getrusage(RUSAGE_SELF, &used);
+	return (struct cpu_time){(uint64_t)used.ru_utime.tv_sec * NS_PER_S +
+					 (uint64_t)used.ru_utime.tv_usec * NS_PER_US,
+				 (uint64_t)used.ru_stime.tv_sec * NS_PER_S +
+					 (uint64_t)used.ru_stime.tv_usec * NS_PER_US};
 }

@@ -124,6 +124,8 @@ struct progress {
 struct cpu_time {
 	uint64_t user_ns, system_ns;
 };
+/* Of the process so far. */
+struct cpu_time cpu_time_process(void);
 struct snapshot;
 
 struct phase_context {

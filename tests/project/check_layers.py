@@ -84,6 +84,7 @@ ROOMS = {
         "io": (["io/"], ["archive"]),
         "checkpoint": (["checkpoint/"], ["archive"]),
         "load": (["load/"], ["archive"]),
+        "vector": (["vector/"], ["archive"]),
         "kvcache/tiers": (["kvcache/tiers/"], ["archive"]),
         "kvcache/requests": (["kvcache/requests/"], ["kvcache/tiers", "trace"]),
         "kvcache/trace": (["kvcache/trace/"], ["kvcache/requests", "trace"]),
@@ -93,7 +94,7 @@ ROOMS = {
         "train/sampler": (["train/sampler/"], ["dataset"]),
         "train/loader": (["train/loader/"], ["train/sampler"]),
         "train": (["train/"], ["train/loader", "archive", "checkpoint"]),
-        "table": (["table"], ["generate", "io", "checkpoint", "load", "kvcache", "replay", "train"]),
+        "table": (["table"], ["generate", "io", "checkpoint", "load", "kvcache", "replay", "train", "vector"]),
     },
     "plan": {
         "pin": (["pin/"], []),
@@ -122,7 +123,7 @@ ROOMS = {
     },
 }
 # The rooms of workloads/ that are kinds of phase. Code that two of them share belongs to common/.
-KINDS = ("generate", "io", "train", "checkpoint", "load", "kvcache", "replay")
+KINDS = ("generate", "io", "train", "checkpoint", "load", "kvcache", "replay", "vector")
 # Modules of common/ that were made for a future kind of phase, and that kind: {"ring": "replay"}. Until the kind's folder
 # exists, it counts as their user.
 COMMON_AWAITS = {}

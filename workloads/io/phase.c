@@ -192,7 +192,7 @@ static int io_phase_begin(struct io_phase *p)
 	if (rc < 0)
 		return rc;
 	p->work.start_ns = now_ns;
-	p->work.warm_from = io_cpu_time();
+	p->work.warm_from = cpu_time_process();
 	p->work.origin_ns = now_ns + o->limits.warmup_ns;
 	p->work.until_ns = o->limits.seconds_ns ? p->work.origin_ns + o->limits.seconds_ns : 0;
 	crew_start(&p->crew, now_ns);

@@ -6,10 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "core/numbers.h"
-#include "core/time_ns.h"
 
 enum { HANDLES_MIN = 64 };
 static const uint64_t thread_stream = 0x746872656164; /* "thread" */
@@ -82,17 +80,6 @@ static void io_answered(void *thread, struct slot *slot)
 	t->operations->steps[slot->step](t, (struct io_slot *)slot);
 }
 
-struct cpu_time io_cpu_time(void)
-{
-	struct rusage used;
-
-	getrusage(RUSAGE_SELF, &used);
-	return (struct cpu_time){(uint64_t)used.ru_utime.tv_sec * NS_PER_S +
-					 (uint64_t)used.ru_utime.tv_usec * NS_PER_US,
-				 (uint64_t)used.ru_stime.tv_sec * NS_PER_S +
-					 (uint64_t)used.ru_stime.tv_usec * NS_PER_US};
-}
-
 void io_thread_drop(struct io_thread *t)
 {
 	t->warmup_operations += meter_clear(&t->member->meter, t->work->origin_ns);
@@ -115,7 +102,7 @@ static void io_warm(void *thread)
 	t->warm = true;
 	if (t != work->threads)
 		return;
-	now = io_cpu_time();
+	now = cpu_time_process();
 	work->warm = (struct cpu_time){now.user_ns - work->warm_from.user_ns,
 				       now.system_ns - work->warm_from.system_ns};
 }

@@ -115,8 +115,6 @@ struct io_thread {
 	uint64_t payload_errors, absent, entries, fill_ns, verify_ns;
 };
 
-/* Processor time of the process so far. */
-struct cpu_time io_cpu_time(void);
 /* Drops what a thread counted that ended within its warm-up. */
 void io_thread_drop(struct io_thread *t);
 

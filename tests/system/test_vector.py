@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Vector search: every read of a search is the one that a walk written here, from docs/vector-search-index.md alone, makes;
+the bytes decide where a search goes; what is wrong in an index is found; what was built is removed."""
+import bisect
+import csv
+import glob
+import json
+import os
+import struct
+import subprocess
+
+from haultest import *
+
+VECTORS, DIMENSION, DEGREE, LIST, SEED = 3000, 24, 16, 30, 11
+NODE = DIMENSION * 4 + 4 * (DEGREE + 1)
+PER = 4096 // NODE
+INDEX = "000000_disk.index"
+
+
+def index_job(folder, *phases, engine="uring", **shape):
+    shape = {"vectors": VECTORS, "dimension": DIMENSION, "degree": DEGREE, **shape}
+    return {"name": "vectors", "seed": SEED, "stores": {"s": {"uri": f"file://{folder}/data", "engine": engine}},
+            "phases": [{"vector": {**shape, **p}} for p in phases]}
+
+
+BUILD = {"operation": "build"}
+
+
+def search(**more):
+    return {"operation": "search", "list": LIST, "count": 130, "verify": "full", **more}
+
+
+def run(folder, job, ranks=1, *more):
+    write_job(folder, job)
+    return mpi(ranks, "run", "job.json", "--results", "results.h5", "--force", *more, cwd=folder)
+
+
+def nodes_of(path):
+    """The graph as an index file has it: header, and the neighbours of each node."""
+    data = open(path, "rb").read()
+    size, n, medoid, node, per = struct.unpack_from("<5Q", data)
+    check((size, n, node, per) == (len(data), VECTORS, NODE, PER), f"{(size, n, node, per)}")
+    found = []
+    for i in range(n):
+        at = 4096 * (1 + i // per) + i % per * node + DIMENSION * 4
+        degree, = struct.unpack_from("<I", data, at)
+        found.append(struct.unpack_from(f"<{degree}I", data, at + 4))
+    return medoid, found
+
+
+class Ring:
+    """Where vectors lie on the ring: from the neighbours of the medoid alone, of which the first is the next one."""
+
+    def __init__(self, medoid, graph):
+        self.step = (graph[medoid][0] - medoid) % VECTORS
+        self.shift = (medoid - VECTORS // 2 * self.step) % VECTORS
+        self.back = pow(self.step, -1, VECTORS)
+
+    def distance(self, target, node):
+        right = ((node - self.shift) * self.back - target) % VECTORS
+        return min(right * 2, (VECTORS - right) * 2 + 1)
+
+
+def random_at(key, a, b):
+    golden, mask = 0x9E3779B97F4A7C15, (1 << 64) - 1
+    x = mix64((key + golden) & mask)
+    x = mix64((x + (a + 1) * golden) & mask)
+    return mix64((x + (b + 1) * golden) & mask)
+
+
+def target_of(query):
+    key = random_at(SEED ^ 0x7365676D656E74, 0, 0)
+    return min(int((random_at(key, 3, query) >> 11) * 2.0 ** -53 * VECTORS), VECTORS - 1)
+
+
+def breadth_first(medoid, graph, count):
+    line = [medoid]
+    for node in line:
+        for other in graph[node]:
+            if other not in line and len(line) < count:
+                line.append(other)
+    return set(line)
+
+
+def walk(ring, medoid, graph, target, beam, kept):
+    """The rounds of a search: the nodes that each of them reads."""
+    near, taken, rounds = [(ring.distance(target, medoid), medoid)], set(), []
+    while True:
+        round = [node for _, node in near if node not in taken][:beam]
+        if not round:
+            return [r for r in rounds if r]
+        taken.update(round)
+        rounds.append([node for node in round if node not in kept])
+        for node in round:
+            for other in graph[node]:
+                entry = (ring.distance(target, other), other)
+                if entry not in near:
+                    bisect.insort(near, entry)
+            del near[LIST:]
+
+
+def offsets_read(folder, phase):
+    text = subprocess.run(["zstd", "-dc", *glob.glob(f"{folder}/ops*.tsv.zst")], capture_output=True, text=True).stdout
+    found = csv.DictReader([line for line in text.splitlines() if line[0] != "#"], delimiter="\t")
+    mine = [r for r in found if r["phase"] == phase and r["op"] == "GET"]
+    return [int(r["offset"]) for r in sorted(mine, key=lambda r: (r["start"], int(r["idx"])))]
+
+
+def sector(node):
+    return 4096 * (1 + node // PER)
+
+
+def expected(medoid, graph, queries, beam, kept):
+    ring = Ring(medoid, graph)
+    return [r for q in range(queries) for r in walk(ring, medoid, graph, target_of(q), beam, kept)]
+
+
+def same_rounds(wanted, offsets, what):
+    at = 0
+    for i, r in enumerate(wanted):
+        part = sorted(offsets[at:at + len(r)])
+        check(part == sorted(map(sector, r)), f"{what}, round {i}: reads {part}, not {sorted(map(sector, r))}")
+        at += len(r)
+    check(at == len(offsets), f"{what}: {len(offsets)} reads, not {at}")
+
+
+def test_every_node():
+    """1,040 queries: beams of 1, 2, 4, 8, with and without nodes in memory."""
+    cases = [(beam, cache) for beam in (1, 2, 4, 8) for cache in (0, 200)]
+    with Folder() as folder:
+        job = index_job(folder, BUILD, *[search(name=f"b{b}c{c}", beam=b, cache=c * NODE) for b, c in cases])
+        r = run(folder, job, 1, "--op-log", "ops.tsv.zst")
+        check(r.rc == 0, f"{r}")
+        medoid, graph = nodes_of(f"{folder}/data/vectors/{INDEX}")
+        phases = {p["name"]: p for p in report(f"{folder}/results.h5")["phases"]}
+        for beam, cache in cases:
+            name = f"b{beam}c{cache}"
+            wanted = expected(medoid, graph, 130, beam, breadth_first(medoid, graph, cache) if cache else set())
+            same_rounds(wanted, offsets_read(folder, name), name)
+            p = phases[name]
+            reads = sum(map(len, wanted))
+            check(p["measures"]["rounds"] == len(wanted) and p["measures"]["reads"] == reads, f"{name}: {p['measures']}")
+            near(p["figures"]["reads_per_query"], reads / 130, 1e-9, name)
+            check(p["errors"] == 0 and p["bytes_read"] == 4096 * reads, name)
+
+
+def test_bytes_decide():
+    """A neighbour's id that was changed is found; where nobody verifies, the search goes where it points."""
+    with Folder() as folder:
+        check(run(folder, index_job(folder, BUILD)).rc == 0, "build")
+        path = f"{folder}/data/vectors/{INDEX}"
+        medoid, graph = nodes_of(path)
+        at = sector(medoid) + medoid % PER * NODE + DIMENSION * 4 + 4
+        with open(path, "r+b") as f:
+            f.seek(at)
+            f.write(struct.pack("<I", (graph[medoid][0] + 1000) % VECTORS))
+        r = run(folder, index_job(folder, search(count=5)))
+        check(r.rc != 0 and f"{INDEX}: payload differs at byte {at}" in " ".join((r.err + r.out).split()), f"{r}")
+        r = run(folder, index_job(folder, search(count=40, verify="none", beam=1)), 1, "--op-log", "ops.tsv.zst")
+        check(r.rc == 0, f"{r}")
+        _, changed = nodes_of(path)
+        ring = Ring(medoid, graph)
+        rounds = [r for q in range(40) for r in walk(ring, medoid, changed, target_of(q), 1, set())]
+        same_rounds(rounds, offsets_read(folder, "vector"), "changed")
+        check(rounds != expected(medoid, graph, 40, 1, set()), "the change changes nothing")
+
+
+def test_ids_outside():
+    """An id that no vector has ends the search, with or without verifying, and is counted where errors are."""
+    with Folder() as folder:
+        check(run(folder, index_job(folder, BUILD)).rc == 0, "build")
+        path = f"{folder}/data/vectors/{INDEX}"
+        medoid, _ = nodes_of(path)
+        with open(path, "r+b") as f:
+            f.seek(sector(medoid) + medoid % PER * NODE + DIMENSION * 4 + 8)
+            f.write(struct.pack("<I", VECTORS))
+        r = run(folder, index_job(folder, search(verify="none")))
+        check(r.rc != 0 and "names neighbours that are not in the index" in " ".join((r.err + r.out).split()), f"{r}")
+        r = run(folder, index_job(folder, search(verify="none", on_error="count", count=20)))
+        p = report(f"{folder}/results.h5")["phases"][0]
+        check(p["errors"] == 20 and p["measures"]["queries"] == 0 and p["measures"]["payload_errors"] == 20, f"{p['measures']}")
+
+
+def test_refusals():
+    with Folder() as folder:
+        r = run(folder, index_job(folder, search()))
+        check(r.rc != 0 and "has no index; build it first" in r.err, f"{r}")
+        check(run(folder, index_job(folder, BUILD)).rc == 0, "build")
+        r = run(folder, index_job(folder, search(degree=18)))
+        check(r.rc != 0 and "has another index than the job: diskann of 3000 vectors" in r.err, f"{r}")
+        os.truncate(f"{folder}/data/vectors/{INDEX}", 100000)
+        r = run(folder, index_job(folder, search()))
+        check(r.rc != 0 and "ends at byte 100000" in " ".join((r.err + r.out).split()), f"{r}")
+        described = f"{folder}/data/vectors/.haul-vector.json"
+        text = json.load(open(described))
+        json.dump({**text, "complete": False}, open(described, "w"))
+        r = run(folder, index_job(folder, search()))
+        check(r.rc != 0 and "was not built to its end" in r.err, f"{r}")
+        os.makedirs(f"{folder}/data/other")
+        open(f"{folder}/data/other/mine", "w").close()
+        r = run(folder, index_job(folder, {**BUILD, "folder": "other"}))
+        check(r.rc != 0 and "other" in r.err and os.listdir(f"{folder}/data/other") == ["mine"], f"{r}")
+        for more, says in (({"cache": "1 GiB"}, "holds all nodes"), ({"probes": 3}, "diskann has none"),
+                           ({"segments": 7}, "not divided equally"), ({"lists": 5}, "of spann and ivf")):
+            write_job(folder, index_job(folder, search(**more)))
+            r = alone("plan", "job.json", cwd=folder)
+            check(r.rc != 0 and says in r.err, f"{r}")
+
+
+def test_kinds_and_ranks():
+    """Every kind, several segments and ranks, with the engine that is the default; then all of it is removed."""
+    with Folder() as folder:
+        shapes = [{"index": "diskann"}, {"index": "spann", "type": "int8"}, {"index": "ivf", "type": "float16"}]
+        for ranks in (1, 2):
+            phases = [{**s, **o, "segments": 3, "folder": s["index"]} for s in shapes for o in (BUILD, search(threads=2, count=20))]
+            job = index_job(folder, *phases, engine="psync")
+            r = run(folder, job, ranks)
+            check(r.rc == 0, f"{r}")
+            for p in report(f"{folder}/results.h5")["phases"]:
+                m = p["measures"]
+                if m["writes"]:
+                    sizes = sum(os.path.getsize(f"{folder}/data/{d}/{n}") for d, _, names in
+                                [(s["index"], 0, os.listdir(f"{folder}/data/{s['index']}")) for s in shapes]
+                                for n in names if n.startswith("0"))
+                    check(m["built_bytes"] == m["bytes_written"] and m["built_bytes"] <= sizes, f"{m}")
+                else:
+                    check(m["queries"] == 40 * ranks and p["operations"] == 40 * ranks and m["reads"] == m["expanded"], f"{m}")
+        r = alone("clean", "job.json", cwd=folder)
+        check(r.rc == 0 and os.listdir(f"{folder}/data") == [], f"{r} {os.listdir(f'{folder}/data')}")
+
+
+def test_lists():
+    """The file of SPANN says where its lists lie; a query reads the nearest of them, each once, in one round."""
+    with Folder() as folder:
+        shape = {"index": "spann", "type": "int8", "dimension": 96}
+        r = run(folder, index_job(folder, {**BUILD, **shape}, search(count=10, probes=8, **shape)), 1, "--op-log", "ops.tsv.zst")
+        check(r.rc == 0, f"{r}")
+        data = open(f"{folder}/data/vectors/000000_SPTAGFullList.bin", "rb").read()
+        lists, vectors, entry, first = struct.unpack_from("<4I", data)
+        check((lists, vectors, entry) == (480, VECTORS, 100), f"{(lists, vectors, entry)}")
+        places = {}
+        for i in range(lists):
+            page, offset, count, pages = struct.unpack_from("<IHiH", data, 16 + 12 * i)
+            check(offset == 0 and count == 122 and pages == 3, f"{(page, offset, count, pages)}")
+            places[4096 * (first + page)] = i
+            ids = [struct.unpack_from("<i", data, 4096 * (first + page) + k * entry)[0] for k in range(count)]
+            check(len(set(ids)) == count and max(ids) < VECTORS, f"list {i}")
+        check(len(places) == lists and max(places) + 3 * 4096 == len(data), "lists")
+        offsets = offsets_read(folder, "vector-2") or offsets_read(folder, "vector")
+        check(len(offsets) == 80 and all(o in places for o in offsets), f"{len(offsets)}")
+        check(all(len(set(offsets[i:i + 8])) == 8 for i in range(0, 80, 8)), "a list was read twice")
+        p = report(f"{folder}/results.h5")["phases"][1]
+        check(p["measures"]["rounds"] == 10, f"{p['measures']['rounds']}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of a phase of vector search: measures, figures, histograms. */
+#include "workloads/vector/columns.h"
+
+#include "backends/endpoint.h"
+
+static const struct measure measures[] = TALLY_ROWS(VECTOR_COLUMN_LIST(MEASURE_ROW));
+static const struct hist_kind hists[] = {VECTOR_HISTOGRAM_LIST(HIST_ROW)};
+static const struct table_kind *const tables[] = {&endpoint_table};
+
+/* clang-format off */
+static const struct figure figures[] = {
+	FIGURE_PER("queries_rate", "1/s", 1e9, OF(VECTOR_QUERIES), OF(VECTOR_DONE_NS),
+		   "queries per second until the last thread had done its part",
+		   .needs = {NEED(VECTOR_QUERIES)}, .role = ROLE_OPERATION_RATE)
+	FIGURE_PER("read_rate", "1/s", 1e9, OF(VECTOR_READS), OF(VECTOR_DONE_NS),
+		   "reads per second", .needs = {NEED(VECTOR_READS)})
+	FIGURE_PER("bytes_rate", "B/s", 1e9, OF_SUM(TALLY_BYTES_READ, TALLY_BYTES_WRITTEN),
+		   OF(VECTOR_DONE_NS), "bytes read or written per second",
+		   .role = ROLE_BYTE_RATE)
+	FIGURE_PER("reads_per_query", "", 1, OF_DIFFERENCE(VECTOR_EXPANDED, VECTOR_CACHED),
+		   OF(VECTOR_QUERIES), "reads for a query, over all segments")
+	FIGURE_PER("bytes_per_query", "bytes", 1, OF(TALLY_BYTES_READ), OF(VECTOR_QUERIES),
+		   "bytes read for a query")
+	FIGURE_PER("rounds_per_query", "", 1, OF(VECTOR_ROUNDS), OF(VECTOR_QUERIES),
+		   "rounds of reads for a query, added over segments")
+	FIGURE_PER("node_hit_rate", "fraction", 1, OF(VECTOR_CACHED), OF(VECTOR_EXPANDED),
+		   "of the nodes looked at: those that were in the searcher's memory")
+	FIGURE_PER("cpu_us_per_query", "us", 1e-3, OF_SUM(TALLY_CPU_USER_NS, TALLY_CPU_SYSTEM_NS),
+		   OF(VECTOR_QUERIES), "processor time of the ranks' processes for a query")
+	TALLY_COMMON_FIGURES
+	COLD_FIGURE(VECTOR_)
+};
+
+const struct target vector_targets[] = {
+	TARGET_FIGURE("target_rate", "queries", "1/s", "queries_rate",
+		      "queries per second of all ranks to reach; 0: none")
+	TARGET_QUANTILE("target_p99", "99th percentile of queries", "query", 0.99,
+			"upper bound for the p99 of queries; 0: none")
+	TARGETS_END
+};
+/* clang-format on */
+
+const struct tally_schema vector_schema = {
+	TALLY_SCHEMA(measures, figures, hists, tables),
+	.main_figures = {"queries_rate", "bytes_rate"},
+	.main_hist = VECTOR_HIST_QUERY,
+};

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a phase of vector search counts: a rank's row, and the histograms. */
+#ifndef HAUL_WORKLOADS_VECTOR_COLUMNS_H
+#define HAUL_WORKLOADS_VECTOR_COLUMNS_H
+
+#include "core/measure/tally.h"
+#include "core/target.h"
+#include "workloads/common/cold.h"
+
+/* clang-format off */
+#define VECTOR_COLUMN_LIST(X) \
+	X(VECTOR_DONE_NS, "done_ns", "ns", MAX, \
+	  "when the last thread had done its part, or its time was over", .role = ROLE_RANK_DONE) \
+	X(VECTOR_QUERIES, "queries", "", SUM, "queries that were answered", .role = ROLE_ITEMS) \
+	X(VECTOR_ROUNDS, "rounds", "", SUM, \
+	  "rounds of reads of those queries, each known only when the one before was answered, added over segments") \
+	X(VECTOR_EXPANDED, "expanded", "", SUM, "nodes, or lists, that they looked at") \
+	X(VECTOR_CACHED, "cached", "", SUM, "of those, nodes that were in the searcher's memory") \
+	X(VECTOR_READS, "reads", "", SUM, "reads, also of queries that were not answered") \
+	X(VECTOR_OPENS, "opens", "", SUM, "opens of index files") \
+	X(VECTOR_WRITES, "writes", "", SUM, "writes of index files") \
+	X(VECTOR_CLOSES, "closes", "", SUM, "closes and commits of index files") \
+	X(VECTOR_BUILT_BYTES, "built_bytes", "bytes", SUM, "bytes of index files that were built whole") \
+	X(VECTOR_WARMUP_QUERIES, "warmup_queries", "", SUM, \
+	  "requests of the warm-up, counted nowhere else") \
+	X(VECTOR_PAYLOAD_ERRORS, "payload_errors", "", SUM, "reads whose bytes were wrong") \
+	X(VECTOR_FILL_NS, "fill_ns", "ns", SUM, "time of all threads making bytes") \
+	X(VECTOR_VERIFY_NS, "verify_ns", "ns", SUM, "time of all threads comparing bytes") \
+	X(VECTOR_LATE_START_NS, "late_start_ns", "ns", MAX, \
+	  "open loop: the longest that a query started after it was due") \
+	COLD_LIST(X, VECTOR_)
+
+#define VECTOR_HISTOGRAM_LIST(X) \
+	X(VECTOR_HIST_QUERY, "query", "a query, from when it was due") \
+	X(VECTOR_HIST_READ, "read", "a read of a node or a list", .role = ROLE_READ_LATENCY) \
+	X(VECTOR_HIST_READ_FIRST_ATTEMPT, "read_first_attempt", \
+	  "the first attempt at a read, on stores that are tried again") \
+	X(VECTOR_HIST_WRITE, "write", "a write of a part of an index file", .role = ROLE_WRITE_LATENCY) \
+	X(VECTOR_HIST_OPEN, "open", "an open of an index file") \
+	X(VECTOR_HIST_CLOSE, "close", "a close or commit of an index file")
+/* clang-format on */
+
+enum vector_measure { TALLY_ENUM(VECTOR, VECTOR_COLUMN_LIST(MEASURE_ENUM)) };
+enum vector_hist { VECTOR_HISTOGRAM_LIST(HIST_ENUM) VECTOR_HISTS };
+
+extern const struct tally_schema vector_schema;
+extern const struct target vector_targets[];
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "workloads/vector/frontier.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/numbers.h"
+
+int frontier_open(struct frontier *w, uint32_t list)
+{
+	w->most = list;
+	w->list = calloc(list, sizeof(*w->list));
+	return w->list ? 0 : -ENOMEM;
+}
+
+void frontier_close(struct frontier *w)
+{
+	free(w->list);
+	*w = (struct frontier){0};
+}
+
+uint64_t frontier_bytes(uint32_t list)
+{
+	return list * sizeof(struct candidate);
+}
+
+/* What has once left the list never comes back: the list only becomes nearer. So a candidate that is
+ * there already is found at its place, and nothing else needs to be remembered. */
+static void frontier_add(struct frontier *w, uint32_t id)
+{
+	uint64_t distance = graph_distance(w->graph, w->target, id);
+	uint32_t low = 0, high = w->count;
+
+	if (w->count == w->most && distance >= w->list[w->count - 1].distance)
+		return;
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (w->list[middle].distance < distance)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < w->count && w->list[low].distance == distance)
+		return;
+	if (w->count < w->most)
+		w->count++;
+	memmove(&w->list[low + 1], &w->list[low], (w->count - 1 - low) * sizeof(*w->list));
+	w->list[low] = (struct candidate){.distance = distance, .id = id};
+	w->next = min_u32(w->next, low);
+}
+
+void frontier_begin(struct frontier *w, const struct graph *g, uint64_t target)
+{
+	w->graph = g;
+	w->target = target;
+	w->count = w->next = 0;
+	frontier_add(w, (uint32_t)g->entry);
+}
+
+bool frontier_take(struct frontier *w, uint32_t *id)
+{
+	while (w->next < w->count && w->list[w->next].taken)
+		w->next++;
+	if (w->next == w->count)
+		return false;
+	w->list[w->next].taken = true;
+	*id = w->list[w->next++].id;
+	return true;
+}
+
+void frontier_see(struct frontier *w, const uint32_t *neighbours, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		frontier_add(w, neighbours[i]);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A search of a graph: best first, with a list of the nearest candidates. It asks for nodes, is told
+ * their neighbours, and ends when all of its list have been looked at. It does no I/O, so that the way
+ * of a search can be computed, counted and compared without any.
+ *
+ * One thread; nothing is allocated after frontier_open. */
+#ifndef HAUL_WORKLOADS_VECTOR_FRONTIER_H
+#define HAUL_WORKLOADS_VECTOR_FRONTIER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "workloads/vector/graph.h"
+
+struct candidate {
+	uint64_t distance;
+	uint32_t id;
+	bool taken;
+};
+
+struct frontier {
+	const struct graph *graph;
+	uint64_t target;
+	uint32_t most, count;   /* candidates */
+	uint32_t next;          /* none before it is still to be taken */
+	struct candidate *list; /* [most], the nearest first */
+};
+
+/* -ENOMEM. */
+int frontier_open(struct frontier *w, uint32_t list);
+void frontier_close(struct frontier *w);
+uint64_t frontier_bytes(uint32_t list);
+
+void frontier_begin(struct frontier *w, const struct graph *g, uint64_t target);
+/* The nearest candidate that nobody has taken. false: there is none now. */
+bool frontier_take(struct frontier *w, uint32_t *id);
+/* The neighbours of a node that was taken. */
+void frontier_see(struct frontier *w, const uint32_t *neighbours, uint32_t count);
+
+#endif

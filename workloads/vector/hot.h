@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The nodes of a graph that a searcher keeps in memory: those nearest to where searches begin, breadth
+ * first, or those that sample queries meet most often, as many as fit. Only which they are is
+ * kept: their neighbours are a function of their ids.
+ *
+ * Made by one thread, then read by all. */
+#ifndef HAUL_WORKLOADS_VECTOR_HOT_H
+#define HAUL_WORKLOADS_VECTOR_HOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "workloads/vector/graph.h"
+
+struct hot {
+	uint64_t count, mask;
+	uint32_t *ids; /* by hash, id + 1; 0: free. NULL: none are kept */
+};
+
+/* Candidates of a sample query, as in knowhere. */
+enum { HOT_SAMPLE_LIST = 15 };
+
+/* At most count nodes. -ENOMEM. */
+int hot_breadth_first(struct hot *h, const struct graph *g, uint64_t count);
+/* skew: of the queries. */
+int hot_sample(struct hot *h, const struct graph *g, uint64_t count, double skew);
+void hot_free(struct hot *h);
+/* Memory for that many nodes, while it is made. */
+uint64_t hot_bytes(uint64_t count);
+
+static inline uint64_t hot_place(const struct hot *h, uint32_t id)
+{
+	return id * 0x9e3779b97f4a7c15u >> 20 & h->mask;
+}
+
+static inline bool hot_has(const struct hot *h, uint32_t id)
+{
+	if (!h->ids)
+		return false;
+	for (uint64_t at = hot_place(h, id); h->ids[at]; at = (at + 1) & h->mask)
+		if (h->ids[at] == id + 1)
+			return true;
+	return false;
+}
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "workloads/vector/index.h"
+
+#include <string.h>
+
+#include "core/content/fill.h"
+#include "core/content/random.h"
+#include "core/numbers.h"
+
+const char *const vector_kind_names[] = {"diskann", "spann", "ivf", NULL};
+const char *const vector_type_names[] = {"float32", "float16", "int8", "uint8", NULL};
+
+static const uint64_t type_bytes[] = {4, 2, 1, 1};
+static const uint64_t segment_stream = 0x7365676d656e74; /* "segment" */
+
+/* SPANN's file begins with four numbers, and a row for each list. */
+enum { SPANN_HEAD = 16, SPANN_ROW = 12, ID_BYTES = 4 };
+/* The share of SPANN's vectors that head a list (its paper has 16 %). */
+static const double spann_heads = 0.16;
+/* An inverted file is usually made with 4 * sqrt(vectors) lists. */
+static const uint64_t ivf_root_times = 4;
+
+static uint64_t sectors(uint64_t bytes)
+{
+	return (bytes + VECTOR_SECTOR - 1) / VECTOR_SECTOR;
+}
+
+uint64_t vector_segment_vectors(const struct vector_shape *shape)
+{
+	return shape->vectors / shape->segments;
+}
+
+static uint64_t root(uint64_t value)
+{
+	uint64_t at = 1;
+
+	while (at * at < value)
+		at++;
+	return at;
+}
+
+uint64_t vector_segment_lists(const struct vector_shape *shape)
+{
+	uint64_t vectors = vector_segment_vectors(shape);
+
+	if (shape->index == VECTOR_DISKANN)
+		return 0;
+	if (shape->lists)
+		return shape->lists;
+	if (shape->index == VECTOR_SPANN)
+		return max_u64((uint64_t)((double)vectors * spann_heads), 1);
+	return min_u64(ivf_root_times * root(vectors), vectors);
+}
+
+static void vector_index_nodes(struct vector_index *x, const struct vector_shape *shape)
+{
+	x->item_bytes = x->vector_bytes + 4 * (shape->degree + 1);
+	x->items = x->vectors;
+	x->per_sector = VECTOR_SECTOR / x->item_bytes;
+	x->stride = (x->per_sector ? 1 : sectors(x->item_bytes)) * VECTOR_SECTOR;
+	x->size = VECTOR_SECTOR;
+	x->size += x->per_sector ? (x->items + x->per_sector - 1) / x->per_sector * VECTOR_SECTOR
+				 : x->items * x->stride;
+	x->first = VECTOR_SECTOR;
+}
+
+static void vector_index_lists(struct vector_index *x, const struct vector_shape *shape)
+{
+	uint64_t entry = x->vector_bytes;
+
+	x->items = vector_segment_lists(shape);
+	x->first = VECTOR_SECTOR;
+	x->entries = x->vectors / x->items;
+	if (shape->index == VECTOR_SPANN) {
+		entry += ID_BYTES;
+		x->entries = min_u64(shape->list_pages * VECTOR_SECTOR / entry, x->vectors);
+		x->first = sectors(SPANN_HEAD + x->items * SPANN_ROW) * VECTOR_SECTOR;
+	}
+	x->item_bytes = x->entries * entry;
+	x->stride =
+		shape->index == VECTOR_SPANN ? shape->list_pages * VECTOR_SECTOR : x->item_bytes;
+	x->size = x->first + x->items * x->stride;
+}
+
+void vector_index_of(struct vector_index *x, const struct vector_shape *shape, uint64_t seed,
+		     uint64_t segment)
+{
+	*x = (struct vector_index){
+		.kind = shape->index,
+		.vectors = vector_segment_vectors(shape),
+		.vector_bytes = shape->dimension * type_bytes[shape->type],
+		.key = random_at(seed ^ segment_stream, segment, 0),
+	};
+	graph_init(&x->graph, x->vectors, shape->degree, x->key);
+	if (shape->index == VECTOR_DISKANN) {
+		vector_index_nodes(x, shape);
+		return;
+	}
+	vector_index_lists(x, shape);
+	graph_init(&x->order, x->items, 0, x->key + 1);
+}
+
+static uint64_t item_at(const struct vector_index *x, uint64_t item)
+{
+	if (!x->per_sector)
+		return x->first + item * x->stride;
+	return x->first + item / x->per_sector * x->stride + item % x->per_sector * x->item_bytes;
+}
+
+uint64_t vector_index_read(const struct vector_index *x, uint64_t item, uint64_t *offset,
+			   uint64_t *within)
+{
+	uint64_t at = item_at(x, item);
+
+	*within = x->per_sector ? at % VECTOR_SECTOR : 0;
+	*offset = at - *within;
+	return vector_index_unit(x);
+}
+
+uint64_t vector_index_unit(const struct vector_index *x)
+{
+	if (x->kind == VECTOR_IVF)
+		return x->item_bytes;
+	return (x->per_sector ? 1 : sectors(x->item_bytes)) * VECTOR_SECTOR;
+}
+
+/* A part of the file that is to be made. */
+struct piece {
+	uint64_t at, bytes;
+	char *to;
+};
+
+/* What of the piece lies in [start, start + length). Returns where, NULL: nothing. */
+static char *piece_overlap(const struct piece *p, uint64_t start, uint64_t length, uint64_t *from,
+			   uint64_t *bytes)
+{
+	uint64_t low = max_u64(p->at, start), high = min_u64(p->at + p->bytes, start + length);
+
+	if (low >= high)
+		return NULL;
+	*from = low - start;
+	*bytes = high - low;
+	return p->to + (low - p->at);
+}
+
+static void piece_put(const struct piece *p, uint64_t start, const void *data, uint64_t length)
+{
+	uint64_t from, bytes;
+	char *to = piece_overlap(p, start, length, &from, &bytes);
+
+	if (to)
+		memcpy(to, (const char *)data + from, bytes);
+}
+
+static void piece_put_vector(const struct piece *p, uint64_t start, const struct vector_index *x,
+			     uint64_t id)
+{
+	uint64_t from, bytes;
+	char *to = piece_overlap(p, start, x->vector_bytes, &from, &bytes);
+
+	if (to)
+		fill(fill_key(x->key, id), from, to, bytes);
+}
+
+/* Numbers are stored as they are in memory: the layouts are little-endian. */
+static void node_put(const struct piece *p, uint64_t start, const struct vector_index *x,
+		     uint64_t id)
+{
+	uint32_t words[1 + GRAPH_DEGREE_MAX];
+	uint64_t from, bytes, length = x->item_bytes - x->vector_bytes;
+
+	piece_put_vector(p, start, x, id);
+	if (!piece_overlap(p, start + x->vector_bytes, length, &from, &bytes))
+		return;
+	words[0] = (uint32_t)x->graph.degree;
+	graph_neighbours(&x->graph, id, words + 1);
+	piece_put(p, start + x->vector_bytes, words, length);
+}
+
+/* The vectors of a list are those at positions beside each other. */
+static uint64_t list_vector(const struct vector_index *x, uint64_t list, uint64_t entry)
+{
+	uint64_t first = graph_position(&x->order, list) * (x->vectors / x->items);
+
+	return graph_id(&x->graph, (first + entry) % x->vectors);
+}
+
+uint64_t vector_index_list(const struct vector_index *x, uint64_t target, uint64_t i)
+{
+	uint64_t at = min_u64(target / (x->vectors / x->items), x->items - 1), way = (i + 1) / 2;
+
+	return graph_id(&x->order, (i & 1 ? at + way : at + x->items - way) % x->items);
+}
+
+static void list_put(const struct piece *p, uint64_t start, const struct vector_index *x,
+		     uint64_t list)
+{
+	uint64_t head = x->kind == VECTOR_SPANN ? ID_BYTES : 0, size = head + x->vector_bytes;
+	uint64_t entry = p->at > start ? (p->at - start) / size : 0;
+
+	for (; entry < x->entries && start + entry * size < p->at + p->bytes; entry++) {
+		uint32_t id = (uint32_t)list_vector(x, list, entry);
+
+		piece_put(p, start + entry * size, &id, head);
+		piece_put_vector(p, start + entry * size + head, x, id);
+	}
+}
+
+static void diskann_header(const struct piece *p, const struct vector_index *x)
+{
+	const uint64_t words[8] = {x->size, x->vectors, x->graph.entry, x->item_bytes,
+				   x->per_sector ? x->per_sector : UINT64_MAX};
+
+	piece_put(p, 0, words, sizeof(words));
+}
+
+static void spann_header(const struct piece *p, const struct vector_index *x)
+{
+	const uint32_t head[4] = {(uint32_t)x->items, (uint32_t)x->vectors,
+				  (uint32_t)(x->item_bytes / x->entries),
+				  (uint32_t)(x->first / VECTOR_SECTOR)};
+	uint64_t pages = x->stride / VECTOR_SECTOR;
+	uint64_t list = p->at > SPANN_HEAD ? (p->at - SPANN_HEAD) / SPANN_ROW : 0;
+
+	piece_put(p, 0, head, sizeof(head));
+	for (; list < x->items && SPANN_HEAD + list * SPANN_ROW < p->at + p->bytes; list++) {
+		const uint32_t page = (uint32_t)(list * pages), count = (uint32_t)x->entries;
+		const uint16_t none = 0, read = (uint16_t)sectors(x->item_bytes);
+		uint64_t at = SPANN_HEAD + list * SPANN_ROW;
+
+		piece_put(p, at, &page, sizeof(page));
+		piece_put(p, at + 4, &none, sizeof(none));
+		piece_put(p, at + 6, &count, sizeof(count));
+		piece_put(p, at + 10, &read, sizeof(read));
+	}
+}
+
+static void ivf_header(const struct piece *p, const struct vector_index *x)
+{
+	const uint64_t words[4] = {x->size, x->vectors, x->items, x->vector_bytes};
+
+	piece_put(p, 0, words, sizeof(words));
+}
+
+void vector_index_image(const void *index, uint64_t at, void *to, uint64_t bytes)
+{
+	const struct vector_index *x = index;
+	const struct piece p = {at, bytes, to};
+	uint64_t item = at > x->first ? (at - x->first) / x->stride : 0;
+
+	memset(to, 0, bytes);
+	if (x->kind == VECTOR_DISKANN)
+		diskann_header(&p, x);
+	else if (x->kind == VECTOR_SPANN)
+		spann_header(&p, x);
+	else
+		ivf_header(&p, x);
+	item *= max_u64(x->per_sector, 1);
+	for (; item < x->items && item_at(x, item) < at + bytes; item++) {
+		if (x->kind == VECTOR_DISKANN)
+			node_put(&p, item_at(x, item), x, item);
+		else
+			list_put(&p, item_at(x, item), x, item);
+	}
+}
+
+bool vector_index_same(const struct vector_index *x, uint64_t item, const void *data, uint64_t from,
+		       uint64_t length, uint64_t *at)
+{
+	char made[VECTOR_SECTOR];
+
+	for (uint64_t done = 0; done < length;) {
+		uint64_t part = min_u64(length - done, sizeof(made));
+		const char *given = (const char *)data + from + done;
+
+		vector_index_image(x, item_at(x, item) + from + done, made, part);
+		if (memcmp(made, given, part) != 0) {
+			uint64_t i = 0;
+
+			while (made[i] == given[i])
+				i++;
+			*at = from + done + i;
+			return false;
+		}
+		done += part;
+	}
+	return true;
+}
+
+int vector_index_neighbours(const struct vector_index *x, uint64_t node, const void *data,
+			    uint32_t *out, uint32_t most)
+{
+	uint32_t count;
+
+	if (!data) {
+		graph_neighbours(&x->graph, node, out);
+		return (int)x->graph.degree;
+	}
+	memcpy(&count, (const char *)data + x->vector_bytes, sizeof(count));
+	if (count > x->graph.degree || count > most)
+		return -1;
+	memcpy(out, (const char *)data + x->vector_bytes + sizeof(count), count * sizeof(*out));
+	for (uint32_t i = 0; i < count; i++)
+		if (out[i] >= x->vectors)
+			return -1;
+	return (int)count;
+}

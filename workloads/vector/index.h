@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An index file: where what lies in it, and its bytes, which are a function of the shape, the seed and
+ * the segment. So any range of it can be made and verified on its own, and a billion vectors need no
+ * memory.
+ *
+ * diskann: a header of one sector (4 KiB), then nodes. A node is the vector, the number of its
+ * neighbours (u32) and their ids (u32 each). Nodes lie several in a sector, none across two; a longer
+ * node has sectors of its own. A node is read with the sectors that it lies in.
+ *
+ *	header, u64 each: file size, vectors, medoid, node bytes, nodes per sector (2^64-1 where a node
+ *	is longer than a sector), frozen points, their id, whether reorder data follow
+ *
+ * spann: a header (lists, vectors, bytes of an entry, pages of the header: i32 each; then for each list its
+ * page u32, an offset u16, entries i32, pages u16), then posting lists, each of which begins at a page and
+ * has list_pages of them: entries of an id (i32) and a vector, as many as fit.
+ * ivf: a header of one page, then lists side by side, of vectors / lists entries of a vector each.
+ *
+ * Layouts: microsoft/DiskANN and zilliztech/knowhere (diskann), microsoft/SPTAG (spann). Pure
+ * functions on plain data; any thread. */
+#ifndef HAUL_WORKLOADS_VECTOR_INDEX_H
+#define HAUL_WORKLOADS_VECTOR_INDEX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "workloads/vector/graph.h"
+
+enum vector_kind { VECTOR_DISKANN, VECTOR_SPANN, VECTOR_IVF };
+enum vector_type { VECTOR_FLOAT32, VECTOR_FLOAT16, VECTOR_INT8, VECTOR_UINT8 };
+enum { VECTOR_SECTOR = 4096 };
+
+extern const char *const vector_kind_names[], *const vector_type_names[];
+
+/* What an index is, as the job says; 0: not given. All segments have the same shape. */
+struct vector_shape {
+	uint32_t index, type;
+	uint64_t vectors; /* of all segments */
+	uint64_t segments, dimension, degree;
+	uint64_t lists; /* of a segment */
+	uint64_t list_pages;
+};
+
+/* A segment. */
+struct vector_index {
+	uint32_t kind;
+	uint64_t vectors, vector_bytes; /* of a vector */
+	uint64_t key;                   /* of its vectors' bytes */
+	struct graph graph;             /* of its vectors */
+	struct graph order;  /* of its lists: where those of neighbouring positions lie */
+	uint64_t item_bytes; /* of a node, or of a list, without padding */
+	uint64_t items,
+		per_sector; /* per_sector 0: an item has sectors of its own, or none (ivf) */
+	uint64_t stride;    /* from one item, or one sector of items, to the next */
+	uint64_t first;     /* where the items begin */
+	uint64_t entries;   /* of a list */
+	uint64_t size;      /* of the file */
+};
+
+/* segment: of shape->segments. The shape has been checked. */
+void vector_index_of(struct vector_index *x, const struct vector_shape *shape, uint64_t seed,
+		     uint64_t segment);
+
+/* Vectors, and lists, of a segment. */
+uint64_t vector_segment_vectors(const struct vector_shape *shape);
+uint64_t vector_segment_lists(const struct vector_shape *shape);
+
+/* The list, as an item of the file, that is the i-th nearest to a target, a position of the graph. */
+uint64_t vector_index_list(const struct vector_index *x, uint64_t target, uint64_t i);
+
+/* What is read for an item. *within: where in it the item begins. */
+uint64_t vector_index_read(const struct vector_index *x, uint64_t item, uint64_t *offset,
+			   uint64_t *within);
+/* The most bytes of such a read. */
+uint64_t vector_index_unit(const struct vector_index *x);
+
+/* Makes bytes [at, at + bytes) of the file. */
+void vector_index_image(const void *index, uint64_t at, void *to, uint64_t bytes);
+
+/* Whether bytes [from, from + length) of the item are as they were made; else *at is the first that is
+ * not, within the item. data: of the item's first byte. */
+bool vector_index_same(const struct vector_index *x, uint64_t item, const void *data, uint64_t from,
+		       uint64_t length, uint64_t *at);
+
+/* The neighbours of a node, from its bytes, or (data NULL) as they were made. Returns how many, at most
+ * most; -1: the bytes are no node of this index. */
+int vector_index_neighbours(const struct vector_index *x, uint64_t node, const void *data,
+			    uint32_t *out, uint32_t most);
+
+#endif

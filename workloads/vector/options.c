@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of a phase of vector search, and what is refused. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "backends/queue/queue.h"
+#include "core/key.h"
+#include "core/numbers.h"
+#include "workloads/vector/vector.h"
+
+static const char *const operation_names[] = {"build", "search", NULL};
+static const char *const issue_names[] = {"rounds", "pipelined", NULL};
+static const char *const cache_by_names[] = {"breadth_first", "sample", NULL};
+
+/* As DiskANN's and SPANN's own defaults. */
+enum { BEAM_DEFAULT = 4, SPANN_PROBES = 64, IVF_PROBES = 16, IVF_BEAM = 4 };
+
+const struct option vector_options_table[] = {
+	OPT_CHOICE("operation", struct vector_options, operation, .choices = operation_names,
+		   .required = true, .help = "build writes the index, search asks it"),
+	OPT_TEXT("folder", struct vector_options, folder, .def_text = "vectors",
+		 .help = "where the index lies; phases of one folder work on the same index"),
+	OPT_CHOICE(
+		"index", struct vector_options, shape.index, .choices = vector_kind_names,
+		.help = "diskann: a graph of nodes, searched round by round; spann, ivf: lists of vectors, some of which a query reads at once"),
+	OPT_U64("vectors", struct vector_options, shape.vectors, .def = 1000000, .min = 2,
+		.max = (uint64_t)VECTOR_VECTORS_MAX * VECTOR_SEGMENTS_MAX,
+		.help = "vectors in all segments together"),
+	OPT_U64("dimension", struct vector_options, shape.dimension, .def = 1536, .min = 1,
+		.max = VECTOR_DIMENSION_MAX, .help = "numbers of a vector"),
+	OPT_CHOICE("type", struct vector_options, shape.type, .choices = vector_type_names,
+		   .help = "what a number is stored as"),
+	OPT_U64("segments", struct vector_options, shape.segments, .def = 1, .min = 1,
+		.max = VECTOR_SEGMENTS_MAX,
+		.help = "index files among which the vectors are divided; a query searches all of them side by side, and is answered with the slowest"),
+	OPT_U64("degree", struct vector_options, shape.degree, .def = 64, .min = 2,
+		.max = GRAPH_DEGREE_MAX, .help = "diskann: neighbours of a node"),
+	OPT_U64("lists", struct vector_options, shape.lists, .def = 0, .max = VECTOR_VECTORS_MAX,
+		.def_text = "spann: 16 % of the vectors, ivf: 4 * their root",
+		.help = "spann, ivf: lists of a segment"),
+	OPT_U64("list_pages", struct vector_options, shape.list_pages, .def = 3, .min = 1,
+		.max = VECTOR_LIST_PAGES_MAX, .help = "spann: pages of 4 KiB of a list"),
+	OPT_U64("list", struct vector_options, list, .def = 100, .min = 1, .max = VECTOR_LIST_MAX,
+		.help = "diskann: candidates that a search keeps (L); it ends when all have been looked at"),
+	OPT_U64("beam", struct vector_options, beam, .def = 0, .max = VECTOR_BEAM_MAX,
+		.def_text =
+			"diskann, ivf: 4, spann: all lists of a query; fewer where the store takes fewer at a time",
+		.help = "reads of a search in flight at most (W)"),
+	OPT_CHOICE(
+		"issue", struct vector_options, issue, .choices = issue_names,
+		.help = "diskann; rounds: the next reads go when all of the last have been answered; pipelined: one goes as soon as one has"),
+	OPT_U64("probes", struct vector_options, probes, .def = 0, .max = VECTOR_BEAM_MAX,
+		.def_text = "spann: 64, ivf: 16",
+		.help = "spann, ivf: lists of each segment that a query reads"),
+	OPT_BYTES("cache", struct vector_options, cache_bytes, .def = 0,
+		  .help = "diskann: memory for nodes of each segment, which are then not read"),
+	OPT_CHOICE(
+		"cache_by", struct vector_options, cache_by, .choices = cache_by_names,
+		.help = "breadth_first: the nodes nearest to where searches begin; sample: those that sample queries meet"),
+	OPT_U64("query_vectors", struct vector_options, query_vectors, .def = 100000, .min = 1,
+		.max = 1 << 24, .help = "different queries, asked in turn"),
+	OPT_REAL(
+		"skew", struct vector_options, skew, .def_real = 0, .min_real = 0, .max_real = 0.99,
+		.help = "how much queries prefer some vectors: a share x of them gets x^(1-skew) of the queries; 0: not at all"),
+	OPTION_THREADS(struct vector_options, threads, 1024,
+		       "threads per rank: that search, or that write a segment each"),
+	OPT_U64("depth", struct vector_options, depth, .def = 1, .min = 1, .max = 1024,
+		.help = "queries in flight for each thread"),
+	OPT_U64("count", struct vector_options, limits.count, .def = 0,
+		.def_text = "1000, or none where \"seconds\" are given",
+		.help = "queries of each thread"),
+	OPTION_SECONDS(struct vector_options, limits.seconds_ns),
+	OPT_TIME("warmup", struct vector_options, limits.warmup_ns, .def = 0,
+		 .help = "time at the start that is not counted, before \"seconds\""),
+	OPT_REAL("rate", struct vector_options, pace.rate, .def_real = 0, .min_real = 0,
+		 .max_real = 1e12, .help = "queries per second of all ranks together; 0: no limit"),
+	OPT_CHOICE(
+		"arrivals", struct vector_options, pace.arrivals, .choices = pace_arrivals_names,
+		.help = "with a rate; paced: no faster than it; constant, poisson: queries are due at "
+			"times that do not wait for the store"),
+	OPTION_VERIFY(struct vector_options, verify),
+	OPTION_ON_ERROR(struct vector_options, on_error),
+	OPTION_COLD(struct vector_options, cold),
+	OPT_END,
+};
+
+uint64_t vector_probes(const struct vector_options *o)
+{
+	uint64_t wanted = o->probes                        ? o->probes
+			  : o->shape.index == VECTOR_SPANN ? SPANN_PROBES
+							   : IVF_PROBES;
+
+	if (o->shape.index == VECTOR_DISKANN)
+		return 0;
+	return min_u64(wanted, vector_segment_lists(&o->shape));
+}
+
+static uint64_t vector_beam_wanted(const struct vector_options *o)
+{
+	if (o->shape.index == VECTOR_SPANN)
+		return vector_probes(o);
+	return o->shape.index == VECTOR_IVF ? min_u64(vector_probes(o), IVF_BEAM) : BEAM_DEFAULT;
+}
+
+void vector_complete(const struct job *job, struct job_phase *phase)
+{
+	struct vector_options *o = phase->options;
+	const struct job_store *store;
+	struct err none = {0};
+	uint64_t most = QUEUE_DEPTH_MAX;
+
+	if (phase_store_find(job, phase, &store, &none) == 0)
+		most = backend_depth(store);
+	most = max_u64(most / max_u64(o->depth, 1), 1);
+	o->side = max_u64(min_u64(o->shape.segments, most / max_u64(o->beam, 1)), 1);
+	if (!o->beam)
+		o->beam = max_u64(min_u64(vector_beam_wanted(o), most / o->side), 1);
+}
+
+uint64_t vector_in_flight(const struct vector_options *o)
+{
+	return o->depth * o->side * o->beam;
+}
+
+uint64_t vector_cached(const struct vector_options *o)
+{
+	struct vector_index x;
+
+	if (o->shape.index != VECTOR_DISKANN)
+		return 0;
+	vector_index_of(&x, &o->shape, 0, 0);
+	return min_u64(o->cache_bytes / x.item_bytes, x.vectors);
+}
+
+uint64_t vector_limit(const struct vector_options *o)
+{
+	static const uint64_t count_default = 1000;
+
+	return o->limits.count || o->limits.seconds_ns ? o->limits.count : count_default;
+}
+
+static int vector_check_shape(const struct vector_shape *s, const char *path, struct err *err)
+{
+	uint64_t vectors = s->vectors / s->segments;
+	struct vector_index x;
+
+	if (s->vectors % s->segments)
+		return err_set(err, -EINVAL,
+			       "%s/segments: %" PRIu64
+			       " vectors are not divided equally among %" PRIu64,
+			       path, s->vectors, s->segments);
+	if (vectors < 2 || vectors > VECTOR_VECTORS_MAX)
+		return err_set(err, -EINVAL,
+			       "%s/segments: a segment has %" PRIu64
+			       " vectors, and may have 2 to %" PRIu64 ", since ids have 32 bits",
+			       path, vectors, (uint64_t)VECTOR_VECTORS_MAX);
+	if (s->index == VECTOR_DISKANN && s->lists)
+		return err_set(err, -EINVAL, "%s/lists: are of spann and ivf, not of diskann",
+			       path);
+	if (s->lists > vectors)
+		return err_set(err, -EINVAL,
+			       "%s/lists: are more than the %" PRIu64 " vectors of a segment", path,
+			       vectors);
+	vector_index_of(&x, s, 0, 0);
+	if (s->index != VECTOR_DISKANN && !x.entries)
+		return err_set(err, -EINVAL,
+			       "%s/list_pages: a list of %" PRIu64
+			       " pages has no room for a vector of %" PRIu64 " bytes",
+			       path, s->list_pages, x.vector_bytes);
+	return 0;
+}
+
+static int vector_check_search(const struct vector_options *o, const char *path, struct err *err)
+{
+	uint64_t flight = vector_in_flight(o);
+
+	if (o->shape.index != VECTOR_DISKANN && o->cache_bytes)
+		return err_set(err, -EINVAL, "%s/cache: is of nodes, and %s has none", path,
+			       vector_kind_names[o->shape.index]);
+	if (o->shape.index == VECTOR_DISKANN && o->probes)
+		return err_set(err, -EINVAL, "%s/probes: are lists, and diskann has none", path);
+	if (o->cache_bytes && vector_cached(o) >= vector_segment_vectors(&o->shape))
+		return err_set(err, -EINVAL, "%s/cache: holds all nodes, and nothing would be read",
+			       path);
+	if (flight > QUEUE_DEPTH_MAX)
+		return err_set(err, -EINVAL,
+			       "%s/depth: %" PRIu64
+			       " reads would be in flight for a thread (depth * beam), "
+			       "and %d may be",
+			       path, flight, QUEUE_DEPTH_MAX);
+	return pace_check(&o->pace, false, "search", path, err);
+}
+
+int vector_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		 struct err *err)
+{
+	const struct vector_options *o = phase->options;
+	const struct job_store *store;
+	int rc = phase_store_find(job, phase, &store, err);
+
+	(void)ranks;
+	if (rc == 0 && key_check_folder(o->folder, err) < 0)
+		rc = err_wrap(err, -EINVAL, "%s/folder", phase->path);
+	if (rc == 0)
+		rc = vector_check_shape(&o->shape, phase->path, err);
+	if (rc == 0 && o->operation == VECTOR_SEARCH)
+		rc = vector_check_search(o, phase->path, err);
+	if (rc == 0 && o->operation == VECTOR_SEARCH)
+		rc = cold_check(&o->cold, store, phase->path, err);
+	return rc;
+}

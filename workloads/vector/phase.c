@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/numbers.h"
+#include "workloads/common/place.h"
+#include "workloads/vector/build.h"
+#include "workloads/vector/search.h"
+
+struct vector_phase {
+	struct phase_context *ctx;
+	const struct vector_options *options;
+	struct store store;
+	struct queue side; /* for what is not the phase's own work: the description */
+	struct crew crew;
+	struct place place;
+	struct vector_set set;
+	struct vector_work work;
+	struct vector_build build;
+	struct cold cold;
+};
+
+static bool builds(const struct vector_phase *p)
+{
+	return p->options->operation == VECTOR_BUILD;
+}
+
+static void vector_phase_crew(struct vector_phase *p, const struct job_store *described)
+{
+	const struct vector_options *o = p->options;
+	uint64_t flight = vector_in_flight(o);
+	struct vector_index x;
+	struct crew *c = &p->crew;
+
+	vector_index_of(&x, &o->shape, p->ctx->job->seed, 0);
+	p->build = (struct vector_build){.set = &p->set, .store = &p->store};
+	p->build.piece = vector_build_piece(p->store.ops, store_part(&p->store, x.size));
+	*c = crew_of(p->ctx, &p->store, &vector_meter, o->threads,
+		     builds(p) ? backend_in_flight(described) : flight,
+		     builds(p) ? "build of an index" : "vector search");
+	c->stall_limit_ns = p->ctx->job->stall_limit_ns;
+	if (builds(p)) {
+		c->files = o->shape.segments;
+		c->items = "segments";
+		c->argument = &p->build;
+		c->buffer_bytes = vector_build_buffers(p->store.ops, store_part(&p->store, x.size));
+		return;
+	}
+	c->once = true;
+	c->files = vector_limit(o) * o->threads * p->ctx->group->size;
+	c->limit_ns = o->limits.seconds_ns ? o->limits.warmup_ns + o->limits.seconds_ns : 0;
+	c->items = "queries";
+	c->waits = slots_waits;
+	c->argument = &p->work;
+	if (store_can(&p->store, BACKEND_CONTENT))
+		c->buffer_bytes = flight * queue_buffer_bytes(&p->store, vector_index_unit(&x));
+}
+
+static int vector_phase_open(void *run, struct phase_context *ctx, struct err *err)
+{
+	struct vector_phase *p = run;
+	const struct job_store *described;
+	int rc = phase_store_find(ctx->job, ctx->phase, &described, err);
+
+	p->ctx = ctx;
+	p->options = ctx->phase->options;
+	p->work.start_ns = clock_now(ctx->clock);
+	if (rc == 0)
+		rc = builds(p) ? workload_store_open(ctx, described, &p->store, err)
+			       : workload_store_open_to_read(ctx, described, &p->store, err);
+	rc = group_agree(ctx->group, rc, err);
+	if (rc < 0)
+		return rc;
+	vector_set_of(&p->set, p->options, ctx->job->seed);
+	vector_phase_crew(p, described);
+	rc = queue_open(&p->side, &p->store, 1, err);
+	if (rc == 0)
+		queue_unlogged(&p->side);
+	if (rc == 0)
+		rc = crew_open(&p->crew, err);
+	return group_agree(ctx->group, rc, err);
+}
+
+static void vector_phase_close(void *run)
+{
+	struct vector_phase *p = run;
+	struct vector_work *w = &p->work;
+
+	for (uint32_t i = 0; w->threads && i < p->crew.threads; i++)
+		vector_thread_close(&w->threads[i]);
+	for (uint64_t i = 0; w->hot && i < p->set.shape.segments; i++)
+		hot_free(&w->hot[i]);
+	free(w->threads);
+	free(w->hot);
+	free(w->segments);
+	free(w->targets);
+	if (p->build.writers)
+		vector_build_close(&p->build, &p->crew);
+	cold_close(&p->cold);
+	crew_close(&p->crew);
+	queue_close(&p->side);
+	place_give(&p->place);
+	store_close(&p->store);
+}
+
+static int vector_phase_build(struct vector_phase *p, enum stop_reason *stopped, struct err *err)
+{
+	struct phase_context *ctx = p->ctx;
+	int rc = place_wait(&p->place, &p->store, p->options->folder, ctx, stopped, err);
+
+	if (rc < 0 || *stopped != STOP_NONE)
+		return rc;
+	rc = vector_set_begin(&p->set, true, &p->side, ctx->group, err);
+	if (rc < 0)
+		return rc;
+	rc = group_agree(ctx->group, vector_build_open(&p->build, &p->crew, err), err);
+	if (rc < 0)
+		return rc;
+	p->work.start_ns = p->work.origin_ns = workload_begin(ctx);
+	crew_start(&p->crew, p->work.start_ns);
+	rc = crew_run(&p->crew, vector_build_one, stopped, err);
+	ctx->tally->rank_row[VECTOR_DONE_NS] = clock_now(ctx->clock) - p->work.start_ns;
+	return rc < 0 || *stopped != STOP_NONE ? rc
+					       : vector_set_end(&p->set, &p->side, ctx->group, err);
+}
+
+/* What all threads share. Each segment has a graph of its own, and so nodes of its own in memory. */
+static int vector_phase_prepare(struct vector_phase *p, struct err *err)
+{
+	const struct vector_options *o = p->options;
+	struct vector_work *w = &p->work;
+	uint64_t segments = p->set.shape.segments, cached = vector_cached(o);
+	int rc = 0;
+
+	w->segments = calloc(segments, sizeof(*w->segments));
+	w->hot = calloc(segments, sizeof(*w->hot));
+	w->targets = calloc(o->query_vectors, sizeof(*w->targets));
+	w->threads = calloc(o->threads, sizeof(*w->threads));
+	if (!w->segments || !w->hot || !w->targets || !w->threads)
+		return err_set(err, -ENOMEM, "no memory for %llu query vectors",
+			       (unsigned long long)o->query_vectors);
+	for (uint64_t i = 0; i < segments && rc == 0; i++) {
+		const struct graph *g = &w->segments[i].graph;
+
+		vector_index_of(&w->segments[i], &p->set.shape, p->set.seed, i);
+		rc = o->cache_by == VECTOR_SAMPLE ? hot_sample(&w->hot[i], g, cached, o->skew)
+						  : hot_breadth_first(&w->hot[i], g, cached);
+	}
+	if (rc < 0)
+		return err_set(err, rc, "no memory for a cache of %llu nodes",
+			       (unsigned long long)cached);
+	for (uint64_t q = 0; q < o->query_vectors; q++)
+		w->targets[q] = graph_target(&w->segments[0].graph, q, o->skew);
+	return 0;
+}
+
+static int vector_phase_threads(struct vector_phase *p, struct err *err)
+{
+	const struct vector_options *o = p->options;
+	struct vector_work *w = &p->work;
+	int rc;
+
+	w->options = o;
+	w->set = &p->set;
+	w->store = &p->store;
+	w->content = store_can(&p->store, BACKEND_CONTENT);
+	w->beam = o->beam;
+	w->probes = vector_probes(o);
+	w->side = o->side;
+	w->first = p->ctx->group->rank * o->threads;
+	w->of = p->ctx->group->size * o->threads;
+	rc = vector_phase_prepare(p, err);
+	for (uint32_t i = 0; i < o->threads && rc == 0; i++)
+		rc = vector_thread_open(&w->threads[i], w, &p->crew.members[i], w->first + i, err);
+	return group_agree(p->ctx->group, rc, err);
+}
+
+static void vector_cold_key(const void *set, uint64_t number, uint32_t part,
+			    char key[OBJECT_KEY_BYTES])
+{
+	(void)part;
+	vector_set_key(set, number, key);
+}
+
+static int vector_phase_cold(struct vector_phase *p, struct err *err)
+{
+	const struct cold_objects objects = {.store = &p->store,
+					     .count = p->set.shape.segments,
+					     .parts = 1,
+					     .key = vector_cold_key,
+					     .argument = &p->set};
+	struct cold *c = &p->cold;
+	uint64_t *row = p->ctx->tally->rank_row, began_ns = clock_now(p->ctx->clock);
+	int rc = cold_open(c, &p->options->cold, p->ctx, err);
+
+	if (rc < 0 || c->options->drop == DROP_NONE)
+		return rc;
+	cold_warn(c, &p->store);
+	rc = c->options->drop == DROP_CACHES ? cold_drop_caches(c, err)
+					     : cold_drop_all(c, &objects, err);
+	row[VECTOR_DROP_NS] = clock_now(p->ctx->clock) - began_ns;
+	row[VECTOR_STAYED_BYTES] = c->stayed_bytes;
+	return rc;
+}
+
+static int vector_phase_begin(struct vector_phase *p)
+{
+	const struct vector_options *o = p->options;
+	struct vector_work *w = &p->work;
+	uint64_t now_ns;
+	int rc = start_line(p->ctx, true, &now_ns);
+
+	if (rc < 0)
+		return rc;
+	w->start_ns = now_ns;
+	w->origin_ns = now_ns + o->limits.warmup_ns;
+	w->until_ns = o->limits.seconds_ns ? w->origin_ns + o->limits.seconds_ns : 0;
+	w->warm_from = cpu_time_process();
+	crew_start(&p->crew, now_ns);
+	timeline_init(p->ctx->tally->timeline, now_ns);
+	for (uint32_t i = 0; i < o->threads; i++)
+		pace_init(&w->threads[i].pace, &o->pace, 0, p->ctx->job->seed, w->first + i, w->of,
+			  now_ns);
+	return 0;
+}
+
+static int vector_phase_search(struct vector_phase *p, enum stop_reason *stopped, struct err *err)
+{
+	bool timed_out = false;
+	int rc = vector_set_begin(&p->set, false, &p->side, p->ctx->group, err);
+
+	if (rc == 0)
+		rc = vector_phase_threads(p, err);
+	if (rc == 0)
+		rc = vector_phase_cold(p, err);
+	if (rc == 0)
+		rc = vector_phase_begin(p);
+	if (rc < 0)
+		return rc;
+	rc = crew_run(&p->crew, vector_thread_run, stopped, err);
+	for (uint32_t i = 0; i < p->crew.threads; i++) {
+		struct vector_thread *t = &p->work.threads[i];
+
+		timed_out = timed_out || t->slots.timed_out;
+		if (!t->warm)
+			vector_thread_drop(t);
+	}
+	p->ctx->uncounted = p->work.warm;
+	if (rc == 0 && *stopped == STOP_NONE && timed_out)
+		*stopped = STOP_LIMIT;
+	return rc;
+}
+
+static int vector_phase_work(void *run, enum stop_reason *stopped, struct err *err)
+{
+	struct vector_phase *p = run;
+
+	return builds(p) ? vector_phase_build(p, stopped, err)
+			 : vector_phase_search(p, stopped, err);
+}
+
+static void vector_phase_measure(void *run)
+{
+	struct vector_phase *p = run;
+	struct tally *t = p->ctx->tally;
+
+	crew_merge(&p->crew, t);
+	for (uint32_t i = 0; p->crew.members && i < p->crew.threads; i++) {
+		if (p->work.threads)
+			vector_thread_count(&p->work.threads[i], t);
+		if (!p->build.writers)
+			continue;
+		t->rank_row[VECTOR_BUILT_BYTES] += vector_build_bytes(&p->crew.members[i]);
+		t->rank_row[VECTOR_FILL_NS] += p->build.writers[i].fill_ns;
+	}
+	t->rank_row[TALLY_WALL_NS] = excess_u64(clock_now(p->ctx->clock), p->work.start_ns);
+}
+
+static void vector_phase_say(void *run)
+{
+	struct vector_phase *p = run;
+	const uint64_t *row = p->ctx->tally->rank_row;
+
+	if (builds(p))
+		return;
+	workload_say(p->ctx, "the I/O of searches was measured, not their recall");
+	cold_say(p->ctx, &p->options->cold, &p->store, row[VECTOR_RESIDENT_SAMPLED_BYTES],
+		 row[VECTOR_RESIDENT_BYTES], row[TALLY_BYTES_READ]);
+}
+
+const struct workload vector_workload = {
+	.section = SECTION_DECIDED(
+		vector,
+		"vector search: makes the index of a vector database, and reads it as its queries do",
+		vector_targets, vector_complete, vector_options_table),
+	.schema = &vector_schema,
+	.stores = vector_stores,
+	.check = vector_check,
+	.size = vector_size,
+	.run_bytes = sizeof(struct vector_phase),
+	.open = vector_phase_open,
+	.work = vector_phase_work,
+	.measure = vector_phase_measure,
+	.say = vector_phase_say,
+	.close = vector_phase_close,
+	.clean = vector_clean,
+};

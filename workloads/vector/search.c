@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "workloads/vector/search.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/numbers.h"
+#include "workloads/common/answer_text.h"
+
+static const uint64_t verify_stream = 0x766572696679; /* "verify" */
+enum { STEP_READ };
+
+static void vector_search_go(struct vector_thread *t, struct vector_search *s);
+
+/* Sends the read of an item, by a slot of the search's own. */
+static void vector_read(struct vector_thread *t, struct vector_search *s, uint64_t item)
+{
+	struct slot *idle = list_member(list_take(&s->idle), struct slot, link);
+	struct vector_slot *slot = (struct vector_slot *)idle;
+	uint64_t offset, length = vector_index_read(s->index, item, &offset, &slot->within);
+
+	slot->item = item;
+	slot->s.req = (struct request){.op = REQ_READ,
+				       .object = s->object,
+				       .offset = offset,
+				       .length = length,
+				       .data = slot->s.buffer};
+	residency_look(&t->residency, t->work->store, s->object, offset, length);
+	s->in_flight++;
+	slots_send(&t->slots, &slot->s, STEP_READ);
+}
+
+static void vector_expand(struct vector_search *s, uint64_t node, const void *data, int *count)
+{
+	uint32_t neighbours[GRAPH_DEGREE_MAX];
+
+	*count = vector_index_neighbours(s->index, node, data, neighbours, GRAPH_DEGREE_MAX);
+	if (*count > 0)
+		frontier_see(&s->frontier, neighbours, (uint32_t)*count);
+}
+
+/* The next round of a graph. Nodes in memory are looked at when the reads of the round are on their way,
+ * as DiskANN does; a round without reads is followed by the next at once. */
+static void vector_search_round(struct vector_thread *t, struct vector_search *s)
+{
+	uint32_t beam = (uint32_t)t->work->beam, held[VECTOR_BEAM_MAX], held_count, id;
+	int count;
+
+	do {
+		uint32_t before = s->in_flight;
+
+		held_count = 0;
+		while (s->in_flight + held_count < beam && frontier_take(&s->frontier, &id)) {
+			s->expanded++;
+			if (hot_has(s->hot, id))
+				held[held_count++] = id;
+			else
+				vector_read(t, s, id);
+		}
+		s->rounds += s->in_flight > before;
+		s->cached += held_count;
+		for (uint32_t i = 0; i < held_count; i++)
+			vector_expand(s, held[i], NULL, &count);
+	} while (held_count && !s->in_flight);
+}
+
+static void vector_search_lists(struct vector_thread *t, struct vector_search *s)
+{
+	const struct vector_work *work = t->work;
+	uint32_t before = s->in_flight;
+
+	for (; s->in_flight < work->beam && s->listed < work->probes; s->listed++) {
+		s->expanded++;
+		vector_read(t, s, vector_index_list(s->index, s->target, s->listed));
+	}
+	s->rounds += s->in_flight > before;
+}
+
+static void vector_query_end(struct vector_thread *t, struct vector_query *q, uint64_t done_ns)
+{
+	uint64_t from_ns = q->first->due_ns ? q->first->due_ns : q->first->begin_ns;
+
+	if (!q->failed) {
+		t->answered++;
+		meter_operation(&t->member->meter, done_ns);
+		hist_record(meter_hist(&t->member->meter, VECTOR_HIST_QUERY),
+			    excess_u64(done_ns, from_ns));
+	}
+	for (uint64_t i = 0; i < t->work->set->shape.segments; i++) {
+		struct vector_search *s = &q->searches[i];
+		struct list_link *link;
+
+		t->rounds += q->failed ? 0 : s->rounds;
+		t->expanded += q->failed ? 0 : s->expanded;
+		t->cached += q->failed ? 0 : s->cached;
+		while ((link = list_take(&s->idle)))
+			slots_free(&t->slots, list_member(link, struct slot, link));
+	}
+	list_append(&t->free, &q->link);
+	atomic_store_explicit(&t->member->files, t->answered, memory_order_relaxed);
+}
+
+static void vector_search_begin(struct vector_thread *t, struct vector_search *s)
+{
+	s->listed = s->rounds = s->expanded = s->cached = 0;
+	if (s->index->kind == VECTOR_DISKANN)
+		frontier_begin(&s->frontier, &s->index->graph, s->target);
+	vector_search_go(t, s);
+}
+
+/* The next segment takes its slots where not all are searched side by side. */
+static void vector_search_ended(struct vector_thread *t, struct vector_search *s)
+{
+	struct vector_query *q = s->query;
+	struct vector_search *next = &q->searches[q->begun];
+	struct list_link *link;
+
+	q->left--;
+	if (q->begun < t->work->set->shape.segments) {
+		q->begun++;
+		while ((link = list_take(&s->idle))) {
+			struct slot *slot = list_member(link, struct slot, link);
+
+			((struct vector_slot *)slot)->search = next;
+			list_append(&next->idle, &slot->link);
+		}
+		vector_search_begin(t, next);
+	} else if (q->left == 0) {
+		vector_query_end(t, q, t->slots.now_ns);
+	}
+}
+
+/* Nothing of a query that has failed is asked for any more, and nothing at all once the run is to end. */
+static void vector_search_go(struct vector_thread *t, struct vector_search *s)
+{
+	if (slots_halted(&t->slots))
+		s->query->failed = true;
+	if (!s->query->failed && s->index->kind == VECTOR_DISKANN)
+		vector_search_round(t, s);
+	else if (!s->query->failed)
+		vector_search_lists(t, s);
+	if (!s->in_flight)
+		vector_search_ended(t, s);
+}
+
+static uint64_t vector_due(const void *thread)
+{
+	const struct vector_thread *t = thread;
+
+	return t->limit && t->issued >= t->limit ? SLOTS_OVER : pace_next(&t->pace);
+}
+
+/* A query has as many slots as reads may be in flight for it, from its beginning to its end: so a slot is
+ * free where, and only where, a query is. */
+static void vector_begin(void *thread, struct slot *slot)
+{
+	struct vector_thread *t = thread;
+	const struct vector_work *work = t->work;
+	struct vector_query *q = list_member(list_take(&t->free), struct vector_query, link);
+	uint64_t segments = work->set->shape.segments, number;
+
+	number = (t->number + t->issued++ * work->of) % work->options->query_vectors;
+	slots_mark(&t->slots, slot, pace_take(&t->pace, slot->begin_ns), number);
+	q->first = slot;
+	q->failed = false;
+	q->left = (uint32_t)segments;
+	q->begun = (uint32_t)work->side;
+	for (uint64_t i = 0; i < segments; i++)
+		q->searches[i].target = work->targets[number];
+	for (uint64_t i = 0; i < work->side; i++) {
+		struct vector_search *s = &q->searches[i];
+
+		for (uint64_t k = 0; k < work->beam; k++) {
+			struct slot *own = i + k ? slots_take(&t->slots) : slot;
+
+			((struct vector_slot *)own)->search = s;
+			list_append(&s->idle, &own->link);
+		}
+	}
+	for (uint64_t i = 0; i < work->side; i++)
+		vector_search_begin(t, &q->searches[i]);
+}
+
+/* Whether the bytes are as they were made; where they are not, text says so. */
+static bool vector_verified(struct vector_thread *t, const struct vector_slot *slot,
+			    const char *data, char text[FAILURE_TEXT_BYTES])
+{
+	const struct vector_index *x = slot->search->index;
+	uint64_t from = 0, length = x->item_bytes, at, begin_ns = clock_now(t->work->store->clock);
+	bool same;
+
+	if (t->work->options->verify == VERIFY_SAMPLED && length > VERIFY_SAMPLE_BYTES) {
+		from = random_at(t->key ^ verify_stream, t->issued, slot->item) %
+		       (length - VERIFY_SAMPLE_BYTES + 1);
+		length = VERIFY_SAMPLE_BYTES;
+	}
+	same = vector_index_same(x, slot->item, data, from, length, &at);
+	t->verify_ns += clock_now(t->work->store->clock) - begin_ns;
+	if (!same)
+		answer_text_differs(text, slot->s.req.offset + slot->within + at);
+	return same;
+}
+
+/* The bytes of the read, looked at: a negative errno with a text where they are wrong. */
+static int vector_look(struct vector_thread *t, struct vector_slot *slot,
+		       char text[FAILURE_TEXT_BYTES])
+{
+	struct vector_search *s = slot->search;
+	const struct request *req = &slot->s.req;
+	const char *data = NULL;
+	int count = 0;
+
+	if (req->answer.status < 0) {
+		answer_text_failed(text, req, s->index->size);
+		return req->answer.status;
+	}
+	if (t->work->content)
+		data = (const char *)slot->s.buffer + req->answer.lead + slot->within;
+	if (data && t->work->options->verify != VERIFY_NONE &&
+	    !vector_verified(t, slot, data, text)) {
+		t->payload_errors++;
+		meter_error(&t->member->meter);
+		return -EILSEQ;
+	}
+	if (s->index->kind == VECTOR_DISKANN)
+		vector_expand(s, slot->item, data, &count);
+	if (count >= 0)
+		return 0;
+	t->payload_errors++;
+	meter_error(&t->member->meter);
+	snprintf(text, FAILURE_TEXT_BYTES, "names neighbours that are not in the index");
+	return -EILSEQ;
+}
+
+static void vector_step(void *thread, struct slot *answered)
+{
+	struct vector_slot *slot = (struct vector_slot *)answered;
+	struct vector_search *s = slot->search;
+	struct vector_thread *t = thread;
+	char text[FAILURE_TEXT_BYTES];
+	int rc = vector_look(t, slot, text);
+
+	s->in_flight--;
+	if (rc < 0) {
+		s->query->failed = true;
+		slots_fail(&t->slots, &slot->s, rc, text);
+	}
+	list_append(&s->idle, &slot->s.link);
+	if (!s->in_flight || (t->work->options->issue == VECTOR_PIPELINED && !s->query->failed))
+		vector_search_go(t, s);
+}
+
+void vector_thread_drop(struct vector_thread *t)
+{
+	t->warmup_queries += meter_clear(&t->member->meter, t->work->origin_ns);
+	t->answered = t->rounds = t->expanded = t->cached = 0;
+	t->payload_errors = t->verify_ns = t->slots.late_start_ns = 0;
+}
+
+static void vector_warm(void *thread)
+{
+	struct vector_thread *t = thread;
+	struct vector_work *work = t->work;
+	struct cpu_time now;
+
+	vector_thread_drop(t);
+	t->warm = true;
+	if (t != work->threads)
+		return;
+	now = cpu_time_process();
+	work->warm = (struct cpu_time){now.user_ns - work->warm_from.user_ns,
+				       now.system_ns - work->warm_from.system_ns};
+}
+
+static void vector_key(const void *thread, uint64_t id, char key[OBJECT_KEY_BYTES])
+{
+	const struct vector_thread *t = thread;
+
+	(void)id;
+	vector_set_key(t->work->set, 0, key);
+}
+
+static const struct slot_hooks vector_hooks = {
+	.due = vector_due,
+	.begin = vector_begin,
+	.step = vector_step,
+	.warm = vector_warm,
+	.key = vector_key,
+};
+
+static int vector_open_objects(struct vector_thread *t)
+{
+	const struct vector_work *work = t->work;
+	int rc = 0;
+
+	for (t->opened = 0; rc == 0 && t->opened < work->set->shape.segments; t->opened++) {
+		struct object *o = &t->objects[t->opened];
+		struct request req = {.op = REQ_OPEN, .object = o};
+
+		vector_set_key(work->set, t->opened, o->key);
+		o->size = work->segments[t->opened].size;
+		rc = crew_do(t->member, &req);
+		if (rc == 0 && work->content && o->size &&
+		    o->size < work->segments[t->opened].size) {
+			char text[FAILURE_TEXT_BYTES];
+
+			req.answer.done_bytes = o->size;
+			answer_text_ends(text, &req, work->segments[t->opened].size);
+			rc = crew_fail(t->member, &req, -ENODATA, text);
+		}
+	}
+	return rc;
+}
+
+static int vector_close_objects(struct vector_thread *t)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < t->opened; i++) {
+		struct request req = {.op = REQ_CLOSE, .object = &t->objects[i]};
+		int closed = crew_do(t->member, &req);
+
+		rc = rc ? rc : closed;
+	}
+	t->opened = 0;
+	return rc;
+}
+
+int vector_thread_run(struct crew_thread *w, uint64_t number)
+{
+	struct vector_work *work = w->crew->argument;
+	struct vector_thread *t = &work->threads[number];
+	int rc = vector_open_objects(t), closed;
+
+	t->slots.warm_ns = t->warm ? UINT64_MAX : work->origin_ns;
+	if (rc == 0)
+		rc = slots_run(&t->slots, work->start_ns, work->until_ns);
+	t->end_ns = excess_u64(w->queue.now_ns, work->origin_ns);
+	closed = vector_close_objects(t);
+	return rc ? rc : closed;
+}
+
+static const struct meter_map vector_maps[] = {
+	{REQ_READ, VECTOR_READS, VECTOR_HIST_READ, METER_NONE, VECTOR_HIST_READ_FIRST_ATTEMPT},
+	{REQ_WRITE, VECTOR_WRITES, VECTOR_HIST_WRITE, METER_NONE, METER_NONE},
+	{REQ_OPEN, VECTOR_OPENS, VECTOR_HIST_OPEN, METER_NONE, METER_NONE},
+	{REQ_CLOSE, VECTOR_CLOSES, VECTOR_HIST_CLOSE, METER_NONE, METER_NONE},
+	{REQ_COMMIT, VECTOR_CLOSES, VECTOR_HIST_CLOSE, METER_NONE, METER_NONE},
+};
+static const int own_hists[] = {VECTOR_HIST_QUERY};
+const struct meter_layout vector_meter = {
+	METER_MAPS(vector_schema, vector_maps),
+	.own = own_hists,
+	.own_count = 1,
+	.counts_operations = true,
+	.live_op = REQ_READ,
+};
+
+uint64_t vector_thread_bytes(const struct vector_options *o)
+{
+	uint64_t searches = o->depth * o->shape.segments;
+	uint64_t slots = slots_memory(vector_in_flight(o), sizeof(struct vector_slot));
+
+	return sizeof(struct vector_thread) + crew_thread_bytes(&vector_meter) + slots +
+	       o->shape.segments * sizeof(struct object) + o->depth * sizeof(struct vector_query) +
+	       searches * (sizeof(struct vector_search) + frontier_bytes((uint32_t)o->list));
+}
+
+static int vector_thread_searches(struct vector_thread *t)
+{
+	const struct vector_work *work = t->work;
+	uint64_t segments = work->set->shape.segments;
+	int rc = 0;
+
+	for (uint64_t i = 0; i < work->options->depth * segments && rc == 0; i++) {
+		struct vector_search *s = &t->searches[i];
+
+		s->query = &t->queries[i / segments];
+		s->index = &work->segments[i % segments];
+		s->hot = &work->hot[i % segments];
+		s->object = &t->objects[i % segments];
+		if (s->index->kind == VECTOR_DISKANN)
+			rc = frontier_open(&s->frontier, (uint32_t)work->options->list);
+	}
+	return rc;
+}
+
+int vector_thread_open(struct vector_thread *t, struct vector_work *work, struct crew_thread *w,
+		       uint64_t number, struct err *err)
+{
+	const struct vector_options *o = work->options;
+	uint64_t segments = work->set->shape.segments;
+
+	t->work = work;
+	t->member = w;
+	t->number = number;
+	t->limit = vector_limit(o);
+	t->warm = o->limits.warmup_ns == 0;
+	t->key = random_at(work->set->seed, number, 0);
+	t->objects = calloc(segments, sizeof(*t->objects));
+	t->queries = calloc(o->depth, sizeof(*t->queries));
+	t->searches = calloc(o->depth * segments, sizeof(*t->searches));
+	if (!t->objects || !t->queries || !t->searches || vector_thread_searches(t) < 0)
+		return err_set(err, -ENOMEM, "no memory for %llu queries in flight",
+			       (unsigned long long)o->depth);
+	for (uint64_t i = 0; i < o->depth; i++) {
+		t->queries[i].searches = &t->searches[i * segments];
+		list_append(&t->free, &t->queries[i].link);
+	}
+	if (work->store->cache != CACHE_UNKNOWN)
+		residency_init(&t->residency, o->cold.evidence_bytes);
+	t->slots = (struct slots){
+		.hooks = &vector_hooks,
+		.owner = t,
+		.member = w,
+		.depth = (uint32_t)(o->depth * work->side * work->beam),
+		.slot_bytes = sizeof(struct vector_slot),
+		.buffers = w->buffer,
+		.buffer_bytes = w->crew->buffer_bytes / (o->depth * work->side * work->beam),
+		.goes_on = o->on_error != ON_ERROR_STOP,
+	};
+	return slots_open(&t->slots, err);
+}
+
+void vector_thread_close(struct vector_thread *t)
+{
+	slots_close(&t->slots);
+	for (uint64_t i = 0;
+	     t->searches && t->work && i < t->work->options->depth * t->work->set->shape.segments;
+	     i++)
+		frontier_close(&t->searches[i].frontier);
+	free(t->searches);
+	free(t->queries);
+	free(t->objects);
+}
+
+void vector_thread_count(const struct vector_thread *t, struct tally *tally)
+{
+	uint64_t *row = tally->rank_row;
+
+	row[VECTOR_WARMUP_QUERIES] += t->warmup_queries;
+	row[VECTOR_PAYLOAD_ERRORS] += t->payload_errors;
+	row[VECTOR_VERIFY_NS] += t->verify_ns;
+	row[VECTOR_RESIDENT_SAMPLED_BYTES] += t->residency.sampled_bytes;
+	row[VECTOR_RESIDENT_BYTES] += t->residency.resident_bytes;
+	if (!t->warm)
+		return;
+	row[VECTOR_QUERIES] += t->answered;
+	row[VECTOR_ROUNDS] += t->rounds;
+	row[VECTOR_EXPANDED] += t->expanded;
+	row[VECTOR_CACHED] += t->cached;
+	row[VECTOR_DONE_NS] = max_u64(row[VECTOR_DONE_NS], t->end_ns);
+	row[VECTOR_LATE_START_NS] = max_u64(row[VECTOR_LATE_START_NS], t->slots.late_start_ns);
+}

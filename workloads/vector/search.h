@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A thread and its queries. A query is one search of each segment, side by side as far as the store
+ * takes so many reads, and is answered when the last of them has ended. A search of a graph goes by rounds: up to `beam` of the nearest candidates
+ * are read together, those in memory cost nothing, and the next round begins when all have been answered
+ * (or, pipelined, a read as soon as one has). A search of lists reads all of its lists, `beam` at a time.
+ *
+ * A thread's work belongs to that thread; what is shared is read-only while it works. */
+#ifndef HAUL_WORKLOADS_VECTOR_SEARCH_H
+#define HAUL_WORKLOADS_VECTOR_SEARCH_H
+
+#include "workloads/common/slots.h"
+#include "workloads/vector/frontier.h"
+#include "workloads/vector/hot.h"
+#include "workloads/vector/set.h"
+
+/* What all threads of a rank share. */
+struct vector_work {
+	const struct vector_options *options;
+	const struct vector_set *set;
+	struct store *store;
+	struct vector_index *segments; /* [set->shape.segments] */
+	struct hot *hot;               /* [the same] */
+	uint64_t *targets;             /* of query vectors: [query_vectors] */
+	bool content;
+	uint64_t beam, probes, side;  /* side: segments of a query that are searched side by side */
+	uint64_t start_ns, origin_ns; /* of the phase; of what is counted, after the warm-up */
+	uint64_t until_ns;            /* no query begins from then on; 0: no limit */
+	uint64_t first, of;           /* numbers of this rank's threads among all */
+	struct cpu_time warm_from, warm;
+	struct vector_thread *threads;
+};
+
+struct vector_query;
+
+/* Of one segment. */
+struct vector_search {
+	struct vector_query *query;
+	const struct vector_index *index;
+	const struct hot *hot;
+	struct object *object;
+	struct frontier frontier;
+	uint64_t target, listed; /* lists asked for so far */
+	struct list idle;        /* slots of its own that have no read under way */
+	uint32_t in_flight;
+	uint64_t rounds, expanded, cached;
+};
+
+struct vector_query {
+	struct list_link link; /* among the free ones */
+	struct slot *first;    /* that says since when the query is under way */
+	uint32_t left, begun;  /* searches that have not ended; that have begun */
+	bool failed;
+	struct vector_search *searches; /* [segments] */
+};
+
+struct vector_slot {
+	struct slot s;
+	struct vector_search *search;
+	uint64_t item, within;
+};
+
+struct vector_thread {
+	struct vector_work *work;
+	struct crew_thread *member;
+	struct slots slots;
+	struct pace pace;
+	struct object *objects; /* [segments] */
+	uint32_t opened;
+	struct vector_query *queries; /* [depth] */
+	struct vector_search *searches;
+	struct list free;
+	uint64_t number, issued, limit, key;
+	struct residency residency;
+
+	/* Results; times count from origin_ns. */
+	bool warm;
+	uint64_t answered, rounds, expanded, cached;
+	uint64_t end_ns, payload_errors, verify_ns, warmup_queries;
+};
+
+extern const struct meter_layout vector_meter;
+
+uint64_t vector_thread_bytes(const struct vector_options *o);
+int vector_thread_open(struct vector_thread *t, struct vector_work *work, struct crew_thread *w,
+		       uint64_t number, struct err *err);
+void vector_thread_close(struct vector_thread *t);
+/* The body of a crew that runs once; its argument is a struct vector_work. */
+int vector_thread_run(struct crew_thread *w, uint64_t number);
+/* Drops what a thread counted that ended within its warm-up. */
+void vector_thread_drop(struct vector_thread *t);
+/* Adds what a thread has counted beside its meter. */
+void vector_thread_count(const struct vector_thread *t, struct tally *tally);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a phase of vector search asks of the machine. */
+#include <inttypes.h>
+
+#include "workloads/vector/build.h"
+#include "workloads/vector/search.h"
+
+int vector_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		  struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err)
+{
+	const struct vector_options *o = phase->options;
+	const struct job_store *store;
+	struct vector_index x;
+	struct phase_store *s;
+	int rc = vector_check(job, phase, ranks, err);
+
+	if (rc == 0)
+		rc = phase_store_find(job, phase, &store, err);
+	if (rc < 0)
+		return rc;
+	s = phase_store_add(out, count, "index", store);
+	if (o->operation == VECTOR_SEARCH) {
+		s->needs = BACKEND_RANGES;
+		s->depth = vector_in_flight(o);
+		s->depth_option = "beam";
+		s->verifies = o->verify == VERIFY_FULL;
+		return 0;
+	}
+	vector_index_of(&x, &o->shape, job->seed, 0);
+	s->needs = BACKEND_WRITES;
+	if (((const struct backend_ops *)store->section->owner)->capabilities & BACKEND_CONTENT) {
+		s->space_bytes = (double)x.size * (double)o->shape.segments;
+		s->inodes = o->shape.segments + 2; /* the description, and the folder */
+	}
+	return 0;
+}
+
+static void vector_size_search(const struct vector_options *o, const struct vector_index *x,
+			       uint64_t ranks_per_node, struct demand *out)
+{
+	uint64_t reads = o->shape.index == VECTOR_DISKANN ? o->list : vector_probes(o);
+	uint64_t unit = vector_index_unit(x), queries = vector_limit(o) * o->threads;
+	uint64_t flight = vector_in_flight(o);
+
+	out->bytes_per_rank = (double)(queries * reads * o->shape.segments) * (double)unit;
+	out->memory_per_rank = o->threads * (vector_thread_bytes(o) + flight * unit) +
+			       o->query_vectors * sizeof(uint64_t) +
+			       o->shape.segments * (hot_bytes(vector_cached(o)) + sizeof(*x));
+	out->seconds_limit =
+		(double)(o->limits.seconds_ns ? o->limits.seconds_ns + o->limits.warmup_ns : 0) /
+		1e9;
+	if (!queries)
+		demand_note(
+			out,
+			"the bytes of a search depend on its seconds, and are not counted here");
+	demand_note(out,
+		    "a query reads about %" PRIu64 " %s of %" PRIu64
+		    " bytes in each segment, those in memory taken off",
+		    reads, o->shape.index == VECTOR_DISKANN ? "nodes" : "lists", unit);
+	cold_size(&o->cold, (uint32_t)ranks_per_node, out);
+}
+
+int vector_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		uint32_t ranks_per_node, struct demand *out, struct err *err)
+{
+	const struct vector_options *o = phase->options;
+	const struct job_store *store;
+	struct vector_index x;
+	int rc = vector_check(job, phase, ranks, err);
+
+	if (rc == 0)
+		rc = phase_store_find(job, phase, &store, err);
+	if (rc < 0)
+		return rc;
+	vector_index_of(&x, &o->shape, job->seed, 0);
+	out->files = o->shape.segments;
+	if (o->operation == VECTOR_SEARCH) {
+		vector_size_search(o, &x, ranks_per_node, out);
+	} else {
+		out->bytes_per_rank =
+			(double)x.size * (double)((o->shape.segments + ranks - 1) / ranks);
+		out->memory_per_rank =
+			o->threads *
+			(vector_build_buffers(store->section->owner, backend_part(store, x.size)) +
+			 crew_thread_bytes(&vector_meter));
+		if (ranks * o->threads > o->shape.segments)
+			demand_note(out,
+				    "one thread writes a segment: %" PRIu64
+				    " of them keep that many threads of all ranks busy",
+				    o->shape.segments);
+	}
+	out->bytes = o->operation == VECTOR_SEARCH ? out->bytes_per_rank * ranks
+						   : (double)x.size * (double)o->shape.segments;
+	return 0;
+}
