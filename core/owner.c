@@ -39,38 +39,26 @@ static bool owner_stands(int fd, const char *path)
 
 static void owner_sign(int fd)
 {
-	char text[OWNER_TEXT_BYTES], host[65] = "";
-	time_t now = time(NULL);
-	struct tm tm;
-	size_t n;
+	char text[OWNER_TEXT_BYTES];
+	size_t n = owner_text_line(text);
 
-	gethostname(host, sizeof(host) - 1);
-	gmtime_r(&now, &tm);
-	n = (size_t)snprintf(text, sizeof(text), "host %.64s, process %d, since ", host,
-			     (int)getpid());
-	n += strftime(text + n, sizeof(text) - n, "%Y-%m-%d %H:%M:%S UTC\n", &tm);
 	/* Only the sentence of others depends on it. */
 	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, n, 0) < 0)
 		return;
 }
 
-/* One line of plain characters: what a foreign file holds goes to no terminal. */
 static void owner_read(int fd, char who[OWNER_TEXT_BYTES])
 {
 	static const struct timespec moment = {.tv_nsec = 5000000};
-	ssize_t n = pread(fd, who, OWNER_TEXT_BYTES - 1, 0);
-	size_t i = 0;
+	char text[OWNER_TEXT_BYTES];
+	ssize_t n = pread(fd, text, sizeof(text), 0);
 
 	/* It signs right after it has locked the file. */
 	for (int looks = 0; n == 0 && looks < OWNER_LOOKS; looks++) {
 		nanosleep(&moment, NULL);
-		n = pread(fd, who, OWNER_TEXT_BYTES - 1, 0);
+		n = pread(fd, text, sizeof(text), 0);
 	}
-	while (n > 0 && i < (size_t)n && who[i] >= ' ' && who[i] <= '~')
-		i++;
-	who[i] = '\0';
-	if (!i)
-		snprintf(who, OWNER_TEXT_BYTES, "another process");
+	owner_text_who(who, text, n > 0 ? (size_t)n : 0);
 }
 
 static int owner_open(const char *path, struct err *err)
@@ -127,8 +115,12 @@ out_free:
 
 void owner_drop(struct owner *o)
 {
-	if (!o->fd_and_one)
+	if (o->lease)
+		o->drop(o);
+	if (!o->fd_and_one) {
+		*o = (struct owner){0};
 		return;
+	}
 	unlink(o->path);
 	close(o->fd_and_one - 1);
 	free(o->path);

@@ -8,18 +8,21 @@
 #define HAUL_CORE_OWNER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/err.h"
+#include "core/owner_text.h"
 
 /* What the name of the file of a folder in a store has behind that of the folder. */
 #define OWNER_ENDING ".haul-owner"
 
-enum { OWNER_TEXT_BYTES = 160 };
-
-/* Zeroed: owns nothing. */
+/* Zeroed: owns nothing. A store without files has a lock of its own: lease, which drop gives back. */
 struct owner {
 	int fd_and_one;
 	char *path;
+	void *lease;
+	void (*drop)(struct owner *o);
+	uint32_t look_ms;           /* -EBUSY: trying again pays no sooner; 0: at any time */
 	char who[OWNER_TEXT_BYTES]; /* -EBUSY: "host n07, process 4711, since 2026-03-01 10:00:00 UTC" */
 };
 
@@ -32,7 +35,7 @@ void owner_drop(struct owner *o);
 
 static inline bool owner_has(const struct owner *o)
 {
-	return o->fd_and_one;
+	return o->fd_and_one || o->lease;
 }
 
 #endif

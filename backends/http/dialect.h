@@ -14,6 +14,9 @@ struct dialect {
 	/* The header in which a CRC-32C travels, and the characters before it. NULL: there is
 	 * none. */
 	const char *crc32c_header, *crc32c_before;
+	/* The header by which a PUT names the version that it replaces, where that is a number. NULL:
+	 * it names an ETag. */
+	const char *generation_header;
 	bool sums_parts; /* an upload is begun for CRC-32C, and completed with each part's */
 
 	/* Opens the store: what follows scheme:// goes to bucket and prefix; servers and

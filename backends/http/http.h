@@ -9,6 +9,7 @@
 #include "backends/http/fault.h"
 #include "backends/http/listing.h"
 #include "backends/http/open.h"
+#include "backends/http/own.h"
 #include "backends/http/sum.h"
 #include "backends/http/upload.h"
 
@@ -23,6 +24,6 @@
 	.part = http_part, .in_flight = http_in_flight, .process_begin = http_process_begin, \
 	.close = http_close, .describe = http_describe, .channel_open = http_channel_open, \
 	.channel_close = http_channel_close, .asks = http_asks, .submit = http_submit, \
-	.reap = http_reap
+	.reap = http_reap, .own = http_own
 
 #endif

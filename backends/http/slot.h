@@ -103,6 +103,9 @@ struct http_channel {
 	struct sign_v4 v4;
 	struct sum sum; /* of bodies that are sent, one after the other */
 	struct credential_copy credentials;
+	/* PUTs are made only where this version stands there; "": only where nothing does. NULL:
+	 * in any case. Not copied. */
+	const char *only_if;
 	struct slot *slots; /* [depth] */
 	struct slot **free; /* [depth] */
 	uint32_t free_count;

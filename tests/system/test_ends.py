@@ -5,7 +5,9 @@ rank that is stopped, a store that accepts and is silent. What is known is publi
 Nothing here would end by itself."""
 import collections
 import contextlib
+import email.utils
 import glob
+import hashlib
 import http.server
 import json
 import os
@@ -229,6 +231,7 @@ class Quiet(http.server.ThreadingHTTPServer):
 
     def __init__(self, quiet):
         self.quiet, self.objects, self.asked, self.lock, self.over = quiet, {}, collections.Counter(), threading.Lock(), threading.Event()
+        self.conditions, self.made, self.log = True, {}, []
         super().__init__(("127.0.0.1", 0), Quiet.Handler)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -237,6 +240,14 @@ class Quiet(http.server.ThreadingHTTPServer):
         self.shutdown()
         self.server_close()
 
+    def etag(self, path):
+        return f'"{hashlib.md5(self.objects.get(path, b"")).hexdigest()}"'
+
+    def may_put(self, path, headers):
+        if headers.get("If-None-Match") == "*":
+            return path not in self.objects
+        return "If-Match" not in headers or path in self.objects and headers["If-Match"].strip('"') == self.etag(path).strip('"')
+
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -244,9 +255,12 @@ class Quiet(http.server.ThreadingHTTPServer):
             pass
 
         def answer(self, status, body=b"", size=None):
+            path = self.path.partition("?")[0]
             self.send_response(status)
             self.send_header("Content-Length", str(len(body) if size is None else size))
-            self.send_header("ETag", '"e"')
+            self.send_header("ETag", self.server.etag(path))
+            if path in self.server.made:
+                self.send_header("Last-Modified", email.utils.formatdate(self.server.made[path], usegmt=True))
             self.end_headers()
             self.wfile.write(body)
 
@@ -261,8 +275,12 @@ class Quiet(http.server.ThreadingHTTPServer):
                 self.close_connection = True
             elif quiet:
                 self.answer(quiet)
+            elif self.command == "PUT" and s.conditions and not s.may_put(path, self.headers):
+                self.answer(412)
             elif self.command == "PUT":
-                s.objects[path] = body
+                with s.lock:
+                    s.objects[path], s.made[path] = body, time.time()
+                    s.log.append(path)
                 self.answer(200)
             elif self.command == "DELETE":
                 self.answer(204 if s.objects.pop(path, None) is not None else 404)

@@ -110,4 +110,55 @@ def test_waiting_ends_when_told_to():
         kill_run(p, folder)
 
 
-main()
+def results(folder):
+    """What both runs write has a place of its own, but the results file is one."""
+    return {"seed": 7, "stores": store(folder), "phases": [{"io": {
+        "name": "write", "operation": "write", "store": "d", "objects": 40, "size": "16 KiB", "block": "16 KiB"}}]}
+
+
+def one_of_each(folder, made, whole):
+    """A pair that was drawn: how far apart, with how many ranks each. Nothing is lost, and the second waits or says who has it."""
+    name, ranks, apart_s = made.__name__, [random.randint(1, 3) for _ in range(2)], random.choice((0, 0, random.uniform(0, 0.4)))
+    write_job(folder, made(folder))
+    began, both = time.monotonic(), []
+    for k in range(2):
+        options = (["--results", "r.h5", "--set", f"write.folder=io{k}"] if made is results else ["--results", f"{k}.h5"])
+        both.append(start(ranks[k], "run", "job.json", "--force", *options, cwd=folder))
+        time.sleep(apart_s)
+    ended = [finish(p, began) for p in both]
+    what = f"{name}, {ranks} ranks, {apart_s:.2f} s apart: {ended}"
+    said = [" ".join(r.err.split()) for r in ended]
+    who = [": host " in s and ", process " in s for s in said]
+    if made is dataset:
+        check(all(r.rc == 0 for r in ended) and tree(f"{folder}/data") == whole, what)
+        check(sorted(("made 300 files" in r.out + r.err, "300 of 300 files were whole already" in r.out + r.err) for r in ended)
+              == [(False, True), (True, False)], what)
+    else:
+        # Both are done where the first had ended before the second began.
+        check(any(r.rc == 0 for r in ended) and all(r.rc == 0 or w for r, w in zip(ended, who, strict=True)), what)
+    for k in range(2):
+        path = f"{folder}/r.h5" if made is results else f"{folder}/{k}.h5"
+        if ended[k].rc == 0 or made is results:
+            found = report(path)
+            check(found["status"] == "done" and all(p["status"] in ("done", "limit") for p in found["phases"]), f"{what}: {found}")
+    if made is not results:
+        r = alone("clean", "job.json", cwd=folder)
+        check(r.rc == 0 and tree(f"{folder}/data") == {}, f"{what}: {r}: {tree(folder + '/data')}")
+    return sum(r.rc != 0 for r in ended)
+
+
+@matrix
+def test_drawn_pairs():
+    """Pairs on one data set, one folder of checkpoints, one tier, one results file, in turn."""
+    with Folder() as whole:
+        write_job(whole, dataset(whole))
+        check(alone("run", "job.json", cwd=whole).rc == 0, "alone")
+        wanted, refused = tree(f"{whole}/data"), 0
+        for i in some(range(50), 9):
+            with Folder() as folder:
+                refused += one_of_each(folder, (dataset, checkpoint, kvcache, results)[i % 4], wanted)
+        print(f"{refused} were told who has it")
+
+
+if __name__ == "__main__":
+    main()

@@ -234,7 +234,7 @@ static int checkpoint_clean_all(struct clean *clean, void *options, struct err *
 	struct group *g = clean->crew.group;
 	struct checkpoint_numbers n = {.items = NULL};
 	char key[OBJECT_KEY_BYTES];
-	struct place place = {{0}};
+	struct place place = {.next_ns = 0};
 	struct err one = {0};
 	int rc = place_take(&place, &clean->store, o->folder, g, err);
 

@@ -179,7 +179,7 @@ static int description_remove(struct clean *c, void *argument, struct err *err)
 	const struct description_clean *how = x->how;
 	struct group *g = c->crew.group;
 	bool found = false, stays = false;
-	struct place place = {{0}};
+	struct place place = {.next_ns = 0};
 	int rc = place_take(&place, &c->store, d->folder, g, err);
 
 	if (rc == 0)

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "backends/store.h"
+#include "core/time_ns.h"
 
 enum { PLACE_LOOK_MS = 100 };
 
@@ -14,12 +15,19 @@ enum { PLACE_LOOK_MS = 100 };
 static int place_try(struct place *p, const struct store *store, const char *folder,
 		     struct err *err)
 {
-	int rc = store->ops->own ? store->ops->own(store, folder, &p->owner, err) : 0;
+	uint64_t now_ns = clock_kernel_ns();
+	int rc = 0;
+
+	if (now_ns < p->next_ns)
+		rc = -EBUSY;
+	else if (store->ops->own)
+		rc = store->ops->own(store, folder, &p->owner, err);
+	if (now_ns >= p->next_ns)
+		p->next_ns = now_ns + p->owner.look_ms * NS_PER_MS;
 
 	if (rc == -ENOLCK)
 		log_say(store->log, LOG_WARNING,
-			"%s/%s: the file system has no locks, so nothing keeps another run from writing there",
-			store->uri, folder);
+			"%s, so nothing keeps another run from writing there", err->text);
 	if (rc == -EBUSY)
 		err_set(err, rc,
 			"%s/%s: another run writes there: %s; wait for it, or use another folder",

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Place: a folder of a store that one run at a time writes, beside others that may want to: a data
  * set, checkpoints, tiers. Rank 0 holds the lock, which no crash leaves behind (core/owner.h), by a
- * file beside the folder, "FOLDER.haul-owner". Stores without locks, such as object stores, have
- * none: there nothing keeps another run out. Where a file system has no locks, a warning says so.
+ * file beside the folder, "FOLDER.haul-owner", or an object that is a lease (backends/http/own.h).
+ * Where a file system has no locks, or an object store heeds no conditions, a warning says that nothing
+ * keeps another run out; daos:// has none, and says nothing.
  *
  * Main thread. place_take and place_wait are collective over the group. */
 #ifndef HAUL_WORKLOADS_COMMON_PLACE_H
@@ -13,6 +14,7 @@
 
 struct place {
 	struct owner owner; /* zeroed: none */
+	uint64_t next_ns;   /* trying again pays no sooner */
 };
 
 /* Takes the folder. -EBUSY with a sentence that says who has it. */

@@ -145,7 +145,7 @@ static int generate_clean_end(struct generate_cleaned *c, struct err *err)
 static int generate_clean_all(struct clean *clean, void *cleaned, struct err *err)
 {
 	struct generate_cleaned *c = cleaned;
-	struct place place = {{0}};
+	struct place place = {.next_ns = 0};
 	int rc;
 
 	c->clean = clean;

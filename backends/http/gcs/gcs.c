@@ -54,6 +54,7 @@ static const struct dialect gcs_dialect = {
 	.parts = true,
 	.crc32c_header = "x-goog-hash",
 	.crc32c_before = "crc32c=",
+	.generation_header = "x-goog-if-generation-match",
 	.open = gcs_open,
 	.make = s3_make,
 	.read = s3_read,

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backends/http/own.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backends/http/channel.h"
+#include "backends/http/dialect.h"
+#include "backends/http/upload.h"
+#include "core/numbers.h"
+#include "core/owner_text.h"
+#include "core/time_ns.h"
+
+enum { LEASE_S = 60, LEASE_RENEW_S = 15, LEASE_TRIES = 3, LEASE_LOOK_MS = 1000 };
+#define LEASE_PATIENCE_NS (10 * NS_PER_S)
+#define LEASE_SLICE_NS    (100 * NS_PER_MS)
+
+struct lease {
+	struct store *store;
+	struct channel channel;
+	struct object object;
+	char text[OWNER_OBJECT_BYTES];
+	char version
+		[ANSWER_GENERATION_BYTES]; /* the store's name of what was written or read last */
+	int64_t age_s;                     /* of what was read last; -1: the store does not tell */
+	pthread_t thread;
+	sem_t quit;
+	_Atomic bool over;
+	bool lost; /* the thread's, until it has ended */
+};
+
+void own_condition(const struct slot *s, struct http_request *r, bool quoted)
+{
+	const char *generation = s->channel->store->dialect->generation_header;
+	const char *only_if = s->channel->only_if;
+	char etag[ANSWER_ETAG_BYTES + 3];
+
+	if (!only_if)
+		return;
+	if (generation) {
+		http_request_header(r, generation, only_if[0] ? only_if : "0");
+	} else if (only_if[0]) {
+		snprintf(etag, sizeof(etag), quoted ? "\"%.*s\"" : "%.*s", ANSWER_ETAG_BYTES,
+			 only_if);
+		http_request_header(r, "if-match", etag);
+	} else {
+		http_request_header(r, "if-none-match", "*");
+	}
+}
+
+static int lease_channel_open(struct lease *l, struct err *err)
+{
+	l->channel = (struct channel){.store = l->store, .depth = 1};
+	l->channel.counts = calloc(l->store->endpoints->count, sizeof(*l->channel.counts));
+	return l->channel.counts ? http_channel_open(&l->channel, err)
+				 : err_set(err, -ENOMEM, "no memory for a lock");
+}
+
+static void lease_close(struct lease *l)
+{
+	http_channel_close(&l->channel);
+	free(l->channel.counts);
+	sem_destroy(&l->quit);
+	free(l);
+}
+
+/* An attempt. A request that is not answered in time ends with its channel. */
+static int lease_attempt(struct lease *l, struct request *req)
+{
+	struct clock *clock = l->store->clock;
+	uint64_t until_ns = clock_now(clock) + LEASE_PATIENCE_NS, now_ns;
+	struct request *done;
+	struct err ignored;
+
+	http_submit(&l->channel, &req, 1);
+	while (!http_reap(&l->channel, &done, 1, 1, clock_now(clock) + LEASE_SLICE_NS)) {
+		now_ns = clock_now(clock);
+		if (now_ns < until_ns && !atomic_load(&l->over))
+			continue;
+		http_channel_close(&l->channel);
+		free(l->channel.counts);
+		return lease_channel_open(l, &ignored) < 0 ? -ENOMEM : -ETIMEDOUT;
+	}
+	return req->answer.status;
+}
+
+static int lease_ask(struct lease *l, struct request *req)
+{
+	const struct timespec moment = ns_to_timespec(LEASE_SLICE_NS);
+	const struct endpoints *e = l->store->endpoints;
+	int rc = -ETIMEDOUT;
+
+	for (uint32_t i = 0; i < LEASE_TRIES; i++) {
+		if (!l->channel.state)
+			return -ENOMEM;
+		if (i)
+			nanosleep(&moment, NULL);
+		req->answer = (struct answer){
+			.attempts = i + 1, .endpoint = (l->store->place.endpoint + i) % e->count};
+		rc = lease_attempt(l, req);
+		if (rc >= 0 || !req->answer.transient)
+			break;
+	}
+	return rc;
+}
+
+/* Whether the condition did not hold. */
+static bool lease_refused(const struct request *req)
+{
+	return req->answer.protocol_status == 412 || req->answer.protocol_status == 409;
+}
+
+/* Writes the object. only_if: the version that must stand there; "": none. *refused: another does. */
+static int lease_put(struct lease *l, const char *only_if, bool *refused)
+{
+	struct request begin = {
+		.op = REQ_BEGIN, .object = &l->object, .length = OWNER_OBJECT_BYTES};
+	struct request put = {.op = REQ_WRITE,
+			      .object = &l->object,
+			      .data = l->text,
+			      .buffer_bytes = OWNER_OBJECT_BYTES,
+			      .length = OWNER_OBJECT_BYTES};
+	struct http_channel *ch = l->channel.state;
+	const struct upload *u;
+	int rc = lease_ask(l, &begin);
+
+	*refused = false;
+	if (rc < 0)
+		return rc;
+	ch->only_if = only_if;
+	rc = lease_ask(l, &put);
+	*refused = rc < 0 && lease_refused(&put);
+	if (l->channel.state != ch || !ch)
+		goto out;
+	ch->only_if = NULL;
+	u = &ch->uploads[0];
+	if (rc == 0)
+		snprintf(l->version, sizeof(l->version), "%s",
+			 ch->store->dialect->generation_header ? u->version : u->etag);
+	atomic_store(&ch->uploads[0].used, false);
+out:
+	memset(l->object.state, 0, sizeof(l->object.state));
+	if (rc < 0 && !*refused && put.answer.protocol_status == 501)
+		rc = -ENOLCK;
+	return rc;
+}
+
+/* What stands there, and for how long. */
+static int lease_read(struct lease *l, char text[OWNER_OBJECT_BYTES])
+{
+	struct object o = l->object;
+	struct request req = {.op = REQ_READ,
+			      .object = &o,
+			      .data = text,
+			      .buffer_bytes = OWNER_OBJECT_BYTES,
+			      .length = OWNER_OBJECT_BYTES};
+	const struct http_channel *ch;
+	const struct http_answer *a;
+	int64_t now, made;
+	const char *etag;
+	int rc;
+
+	memset(text, 0, OWNER_OBJECT_BYTES);
+	rc = lease_ask(l, &req);
+	if (rc < 0)
+		return rc;
+	ch = l->channel.state;
+	a = &ch->slots[0].exchange.answer;
+	now = answer_date(a);
+	made = answer_modified(a);
+	l->age_s = now && made ? now - made : -1;
+	etag = a->etag[0] == '"' ? a->etag + 1 : a->etag;
+	if (ch->store->dialect->generation_header)
+		snprintf(l->version, sizeof(l->version), "%s", a->version);
+	else
+		snprintf(l->version, sizeof(l->version), "%.*s", (int)strcspn(etag, "\""), etag);
+	return 0;
+}
+
+static int lease_delete(struct lease *l)
+{
+	struct request req = {.op = REQ_DELETE, .object = &l->object};
+
+	return lease_ask(l, &req);
+}
+
+/* Another lease stands there. 0: it was taken over, or is this one; -EAGAIN: it is gone; -EBUSY. */
+static int lease_contest(struct lease *l, struct owner *owner)
+{
+	char text[OWNER_OBJECT_BYTES];
+	bool refused;
+	int rc = lease_read(l, text);
+
+	if (rc == -ENOENT)
+		return -EAGAIN;
+	if (rc < 0 && rc != -ENODATA)
+		return rc;
+	/* The answer to a write that succeeded was lost. */
+	if (memcmp(text, l->text, sizeof(text)) == 0)
+		return 0;
+	owner_text_who(owner->who, text, sizeof(text));
+	if (!owner_text_ended(text, sizeof(text)) && (l->age_s < 0 || l->age_s <= LEASE_S)) {
+		size_t n = strlen(owner->who);
+
+		if (l->age_s >= 0)
+			snprintf(owner->who + n, sizeof(owner->who) - n,
+				 " (a lease of %d s, renewed %lld s ago)", LEASE_S,
+				 (long long)l->age_s);
+		return -EBUSY;
+	}
+	rc = lease_put(l, l->version, &refused);
+	return refused ? -EBUSY : rc;
+}
+
+/* Whether the store heeds conditions: another one must not be made beside it. */
+static int lease_prove(struct lease *l)
+{
+	char version[ANSWER_GENERATION_BYTES];
+	bool refused;
+
+	memcpy(version, l->version, sizeof(version));
+	if (lease_put(l, "", &refused) == 0) {
+		lease_delete(l);
+		return -ENOLCK;
+	}
+	memcpy(l->version, version, sizeof(version));
+	return 0;
+}
+
+static int lease_take(struct lease *l, struct owner *owner)
+{
+	bool refused;
+	int rc = -EAGAIN;
+
+	for (int i = 0; rc == -EAGAIN && i < LEASE_TRIES; i++) {
+		rc = lease_put(l, "", &refused);
+		if (rc == 0)
+			return lease_prove(l);
+		if (refused)
+			rc = lease_contest(l, owner);
+	}
+	if (rc == -EAGAIN)
+		snprintf(owner->who, sizeof(owner->who), "another process");
+	return rc == -EAGAIN ? -EBUSY : rc;
+}
+
+static void *lease_keep(void *lease)
+{
+	struct lease *l = lease;
+	bool refused;
+
+	for (;;) {
+		struct timespec until = timespec_after(CLOCK_MONOTONIC, LEASE_RENEW_S * NS_PER_S);
+
+		while (sem_clockwait(&l->quit, CLOCK_MONOTONIC, &until) < 0 && errno == EINTR)
+			;
+		if (atomic_load(&l->over) || l->lost)
+			return NULL;
+		lease_put(l, l->version, &refused);
+		l->lost = refused;
+		if (refused)
+			log_say(l->store->log, LOG_WARNING,
+				"%s/%s: another run has taken this folder over, because its lease was "
+				"not renewed in time",
+				l->store->uri, l->object.key);
+	}
+}
+
+static void lease_drop(struct owner *owner)
+{
+	struct lease *l = owner->lease;
+
+	atomic_store(&l->over, true);
+	sem_post(&l->quit);
+	pthread_join(l->thread, NULL);
+	atomic_store(&l->over, false);
+	if (!l->lost && l->channel.state)
+		lease_delete(l);
+	lease_close(l);
+}
+
+static struct lease *lease_new(const struct store *store, const char *folder, struct err *err)
+{
+	struct lease *l = calloc(1, sizeof(*l));
+	size_t n = strlen(folder);
+
+	if (!l) {
+		err_set(err, -ENOMEM, "no memory for a lock");
+		return NULL;
+	}
+	/* The store's own members change for none of this; its channels need it writable. */
+	l->store = (struct store *)(uintptr_t)store;
+	sem_init(&l->quit, 0, 0);
+	snprintf(l->object.key, sizeof(l->object.key), "%.*s%s",
+		 (int)(n && folder[n - 1] == '/' ? n - 1 : n), folder, OWNER_ENDING);
+	owner_text(l->text);
+	if (lease_channel_open(l, err) == 0)
+		return l;
+	lease_close(l);
+	return NULL;
+}
+
+int http_own(const struct store *store, const char *folder, struct owner *owner, struct err *err)
+{
+	struct lease *l = lease_new(store, folder, err);
+	int rc = l ? lease_take(l, owner) : -ENOMEM;
+
+	if (!l)
+		return rc;
+	if (rc == 0)
+		rc = -pthread_create(&l->thread, NULL, lease_keep, l);
+	if (rc == 0) {
+		owner->lease = l;
+		owner->drop = lease_drop;
+		return 0;
+	}
+	if (rc == -ENOLCK)
+		err_set(err, rc, "%s/%s: the store makes objects without heeding If-None-Match",
+			store->uri, l->object.key);
+	else
+		err_set(err, rc, "%s/%s: %s", store->uri, l->object.key,
+			rc == -EBUSY ? owner->who : strerror(-rc));
+	owner->look_ms = LEASE_LOOK_MS;
+	lease_close(l);
+	return rc;
+}
