@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "results-schema/read_phase.h"
 #include "tests/results-schema/synthetic.h"
 
 uint64_t check_failed;
@@ -176,4 +177,39 @@ void check_client(const struct results_phase_read *p, uint32_t nodes)
 	}
 	expect(results_value(t, 0, "memory_free_bytes") == (seconds == 2 ? 99 : 100),
 	       "the least free memory");
+}
+
+/* The bytes of details that are in memory. */
+static uint64_t bytes_kept(const struct results_file *f)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < f->phase_count; i++)
+		bytes += read_details_bytes(&f->phases[i]);
+	return bytes;
+}
+
+void check_room(const char *path)
+{
+	struct results_file *f;
+	struct err err = {0};
+	uint64_t all;
+
+	if (results_load_within(&f, path, UINT64_MAX, &err) < 0) {
+		expect(0, err.text);
+		return;
+	}
+	all = bytes_kept(f);
+	results_unload(f);
+	for (uint64_t quarters = 0; quarters <= 8; quarters++) {
+		uint64_t room = all * quarters / 4 - (quarters == 4);
+
+		if (results_load_within(&f, path, room, &err) < 0) {
+			expect(0, err.text);
+			continue;
+		}
+		expect(bytes_kept(f) <= room, "details take no more memory than there is room");
+		expect(quarters <= 4 || bytes_kept(f) == all, "all details stay in memory");
+		results_unload(f);
+	}
 }

@@ -14,5 +14,7 @@ void expect(int holds, const char *what);
 
 void check_train(const struct results_phase_read *p, uint32_t ranks);
 void check_client(const struct results_phase_read *p, uint32_t nodes);
+/* Details of phases stay in memory as long as there is room, which is counted for all of them. */
+void check_room(const char *path);
 
 #endif

@@ -283,6 +283,7 @@ static void check_file(const char *path, uint32_t phases, const char *status, co
 	results_unload(f);
 	check_on_demand(path, g, load_without_room);
 	check_on_demand(path, g, results_open);
+	check_room(path);
 }
 
 /* There is no room for another phase: all ranks get the same error, and the file stays as it is. */

@@ -179,9 +179,11 @@ def stopped_rank(rank, ranks=4, older=False):
         time.sleep(0.5)  # into the second phase, wherever in it
         pid = ranks_of(process)[rank]
         os.kill(pid, signal.SIGSTOP)
-        for line in process.stderr:
-            if f"rank {rank} on" in line and "has not answered" in line:
-                break
+        began, told = time.monotonic(), False
+        while not told and (line := process.stderr.readline()):
+            told = f"rank {rank} on" in line and "has not answered" in line
+        # It is told after 0.5 s; a busy machine gets much more.
+        check(told and time.monotonic() - began < 30, f"told: {told}, after {time.monotonic() - began:.1f} s")
         r, found = ends(folder, process)
         check(f"rank {rank} on" in r.err, f"{r}")
         check([p["name"] for p in found["phases"]] == ["first", "train"], f"{[p['name'] for p in found['phases']]}: {r}")

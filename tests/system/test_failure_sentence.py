@@ -5,6 +5,8 @@ import json
 import re
 import struct
 
+import h5py
+
 from haultest import Folder, alone, check, mpi, write_job
 from objects import CLEAN, io, main, servers
 
@@ -55,7 +57,12 @@ def failing(folder, rgw, number, name, before, phase, which, *words):
         check(r.rc == 0, f"{name}: {r}")
     with servers.Proxy(rgw.endpoint(), "503" + which) as proxy:
         job(folder, proxy.endpoint(), bucket, phase if isinstance(phase, list) else [phase])
-        return said(mpi(1, *(words or ("run", "job.json", "--force")), cwd=folder, env=env))
+        r = mpi(1, *(words or ("run", "job.json", "--force")), cwd=folder, env=env)
+    if not words:
+        with h5py.File(f"{folder}/results.h5") as f:
+            kept = f.attrs["error"].decode()
+        check(kept and kept in r.err, f"{name}: the results say \"{kept}\", and the run: {r}")
+    return said(r)
 
 
 def test_phases():

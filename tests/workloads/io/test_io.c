@@ -200,6 +200,37 @@ static void test_counts(void)
 	}
 }
 
+/* More slots than blocks: operations wait in line for an object that another one opens or closes,
+ * and go on when it is done, whether the store answers at once or takes its time. */
+static void test_in_line_for_an_object(void)
+{
+	static const char *const stores[] = {
+		"\"mem://\", \"capacity\": \"1 MiB\"",
+		"\"sim://s\", \"latency\": \"1 ms\"",
+	};
+	static const struct {
+		const char *set, *read;
+		uint64_t reads;
+	} rows[] = {
+		{"\"objects\": 1, \"size\": 4096, \"block\": 4096",
+		 "\"operation\": \"read\", \"depth\": 4, \"passes\": 100", 100},
+		{"\"objects\": 1, \"size\": 4096, \"block\": 4096",
+		 "\"operation\": \"read\", \"depth\": 64, \"passes\": 100", 100},
+		{"\"objects\": 2, \"size\": 8192, \"block\": 4096",
+		 "\"operation\": \"read\", \"depth\": 7, \"passes\": 100", 400},
+		{"\"objects\": 2, \"size\": 8192, \"block\": 4096",
+		 "\"operation\": \"read\", \"depth\": 7, \"passes\": 100, \"order\": \"random\"",
+		 400},
+		{"\"objects\": 1, \"size\": 4096, \"block\": 4096",
+		 "\"operation\": \"read\", \"depth\": 4, \"passes\": 100, \"rate\": 2000", 100},
+	};
+
+	for (unsigned i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++)
+		CU_ASSERT_EQUAL(
+			written_by(stores[i % 2], rows[i / 2].set, rows[i / 2].read, 1, IO_READS),
+			rows[i / 2].reads);
+}
+
 static void test_files(void)
 {
 	static const char *const common[] = {
@@ -530,6 +561,7 @@ int main(void)
 		{"each item once", test_each_item_once},
 		{"shares of any size", test_shares_of_any_size},
 		{"counts", test_counts},
+		{"in line for an object", test_in_line_for_an_object},
 		{"files", test_files},
 		{"flipped byte", test_flipped_byte},
 		{"errors are counted", test_errors_are_counted},
