@@ -37,11 +37,6 @@ static inline uint32_t max_u32(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-static inline int min_int(int a, int b)
-{
-	return a < b ? a : b;
-}
-
 static inline int max_int(int a, int b)
 {
 	return a > b ? a : b;

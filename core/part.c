@@ -13,9 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Draws in a row that all met a file. */
-enum { PART_TRIES = 100 };
-
 uint32_t part_draw(void)
 {
 	uint32_t draw;
@@ -43,32 +40,6 @@ size_t part_stem(const char *name, const char *mark)
 		return 0;
 	length -= PART_DIGITS + 1;
 	return length > more && strncmp(name + length - more, mark, more) == 0 ? length - more : 0;
-}
-
-int part_make(char **part, const char *path, const char *mark, mode_t mode)
-{
-	char ending[PART_ENDING_BYTES];
-	int fd = -1;
-
-	*part = NULL;
-	for (int i = 0; i < PART_TRIES; i++) {
-		part_ending(ending, mark, part_draw());
-		if (asprintf(part, "%s%s", path, ending) < 0) {
-			*part = NULL;
-			return -ENOMEM;
-		}
-		do {
-			fd = open(*part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-		} while (fd < 0 && errno == EINTR);
-		if (fd >= 0)
-			return fd;
-		fd = -errno;
-		free(*part);
-		*part = NULL;
-		if (fd != -EEXIST)
-			break;
-	}
-	return fd;
 }
 
 void part_visit(const char *path, const char *mark, void (*visit)(void *argument, const char *part),

@@ -32,16 +32,12 @@ void part_ending(char out[PART_ENDING_BYTES], const char *mark, uint32_t draw);
 /* Bytes of the name without the ending. 0: the name does not end so. */
 size_t part_stem(const char *name, const char *mark);
 
-/* Makes an empty file "PATH-1a2b3c4d" with the mark behind path, and returns its descriptor, open
- * for reading and writing; its name goes to *part, which the caller frees. A negative errno: none
- * was made. */
-int part_make(char **part, const char *path, const char *mark, mode_t mode);
 /* Gives the names of all parts of path with that mark, which are regular files, to visit. */
 void part_visit(const char *path, const char *mark, void (*visit)(void *argument, const char *part),
 		void *argument);
 /* Removes them: for whoever knows that nobody writes them. */
 void part_remove_left(const char *path, const char *mark);
-/* Opens a file for reading and writing that this process has made (part_make, part_ending) or makes
+/* Opens a file for reading and writing that this process has named with part_ending, or makes
  * it: no link, no other kind of file, and none that has a second name. What it held is gone.
  * Returns its descriptor. */
 int part_open_own(const char *path, mode_t mode);

@@ -77,7 +77,9 @@ static bool user_stands(const char *scheme, const char *rest)
 	return rest[strcspn(rest, "@/?#\"' ")] == '@';
 }
 
-bool uri_has_user(const char *text)
+/* Whether a text holds a URI with user information, such as s3://KEY:SECRET@bucket, which no
+ * message may show. Files, and abfs://, whose containers stand there, have none. */
+static bool uri_has_user(const char *text)
 {
 	for (const char *at = text; (at = strstr(at, "://")) != NULL; at += 3)
 		if (user_stands(text, at + 3))

@@ -15,10 +15,6 @@ enum { URI_BYTES = 1024, URI_SCHEME_BYTES = 16 };
  * sentence: '"s3:/bucket" is not a URI; write it as s3://bucket'. */
 int uri_scheme(const char *uri, char scheme[URI_SCHEME_BYTES], struct err *err);
 
-/* Whether a text holds a URI with user information, such as s3://KEY:SECRET@bucket, which no
- * message may show. Files, and abfs://, whose containers stand there, have none. */
-bool uri_has_user(const char *text);
-
 /* Bytes of "path=value" that a message may show, at most 100: the value only where it has no "@",
  * behind which a secret may stand. */
 int uri_change_shown(const char *change);

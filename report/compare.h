@@ -93,9 +93,6 @@ int compare_make(struct comparison **out, const struct results_file *const *file
 		 struct err *err);
 void compare_free(struct comparison *c);
 
-/* The letter of the faster side by the verdict; NULL: there is none. */
-const char *compare_faster(const struct comparison *c, const struct compare_pair *pair);
-
 /* What a pair shows, as sentences: the verdict, or why there is none; a drift. Each ends with a
  * newline. */
 enum { COMPARE_SENTENCE_BYTES = 1024 };

@@ -84,7 +84,8 @@ static void compare_basis(char sentence[COMPARE_SENTENCE_BYTES], const struct co
 	compare_drift(sentence, pair);
 }
 
-const char *compare_faster(const struct comparison *c, const struct compare_pair *pair)
+/* The letter of the faster side by the verdict; NULL: there is none. */
+static const char *compare_faster(const struct comparison *c, const struct compare_pair *pair)
 {
 	int verdict = pair->judged ? pair->ratios[pair->metric].verdict : 0;
 

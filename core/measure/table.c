@@ -137,7 +137,8 @@ uint64_t *table_named(struct table *t, const char *name)
 	return table_row(t, t->rows++);
 }
 
-void table_merge_row(const struct table_kind *kind, uint64_t *into, const uint64_t *from)
+/* Adds one row, except its key, to another. */
+static void table_merge_row(const struct table_kind *kind, uint64_t *into, const uint64_t *from)
 {
 	uint32_t end = table_hist_at(kind, 0);
 

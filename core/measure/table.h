@@ -92,7 +92,4 @@ const uint64_t *table_key(const struct table_kind *kind, const uint64_t *row);
 uint32_t table_codes_at(const struct table_kind *kind);
 uint32_t table_hist_at(const struct table_kind *kind, uint32_t hist);
 
-/* Adds one row, except its key, to another. */
-void table_merge_row(const struct table_kind *kind, uint64_t *into, const uint64_t *from);
-
 #endif

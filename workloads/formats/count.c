@@ -45,7 +45,9 @@ static unsigned npy_dimensions(const char *text, uint32_t n, uint64_t out[NPY_DI
 	return count;
 }
 
-uint64_t npy_count_shape(const struct count_file *f, const uint8_t *text, uint32_t n, bool labels)
+/* npy.h's text of an array as bytes: how many samples its shape means. For npz, too. */
+static uint64_t npy_count_shape(const struct count_file *f, const uint8_t *text, uint32_t n,
+				bool labels)
 {
 	uint64_t d[NPY_DIMENSIONS_MAX];
 	unsigned count = npy_dimensions((const char *)text, n, d);

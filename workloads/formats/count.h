@@ -33,7 +33,4 @@ typedef int format_count(const struct count_file *f, uint64_t *samples, const ch
 format_count npy_count, npz_count, hdf5_count, tfrecord_count, csv_count, parquet_count,
 	indexed_count, picture_count;
 
-/* npy.h's text of an array as bytes: how many samples its shape means. For npz, too. */
-uint64_t npy_count_shape(const struct count_file *f, const uint8_t *text, uint32_t n, bool labels);
-
 #endif

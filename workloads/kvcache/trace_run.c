@@ -322,7 +322,7 @@ int kv_trace_run(struct kv_run *r, enum stop_reason *stopped, struct err *err)
 	r->tiers.event = trace_event;
 	r->tiers.argument = &events;
 	if (rc == 0 && g->rank == 0)
-		rc = trace_create_as(&t.writer, r->trace, format, o->chunk, r->ctx->replaces, err);
+		rc = trace_create(&t.writer, r->trace, format, o->chunk, r->ctx->replaces, err);
 	rc = group_agree(g, rc, err);
 	if (rc == 0) {
 		r->start_ns = workload_begin(r->ctx);

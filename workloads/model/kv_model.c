@@ -106,18 +106,6 @@ static uint64_t kv_model_shard_heads(const struct model *m, uint64_t tensor, uin
 	return end > *first ? end : *first + 1;
 }
 
-uint64_t kv_model_shard_bytes(const struct model *m, uint64_t tokens, uint64_t tensor,
-			      uint64_t rank)
-{
-	uint64_t first, end;
-
-	if (m->attention == MODEL_MLA)
-		return kv_model_bytes(m, tokens);
-	end = kv_model_shard_heads(m, tensor, rank, &first);
-	return kv_model_heads_bytes(m, tokens, end - first) +
-	       m->state_layers * m->state_bytes / tensor;
-}
-
 uint64_t kv_model_shard_most(const struct model *m, uint64_t tokens, uint64_t tensor)
 {
 	if (m->attention == MODEL_MLA)

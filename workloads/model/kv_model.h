@@ -33,13 +33,10 @@ uint64_t kv_model_token_bytes(const struct model *m);
  * together. */
 uint64_t kv_model_bytes(const struct model *m, uint64_t tokens);
 
-/* Bytes of it that one rank of a tensor group holds. Ranks share the KV heads. Where there are more
- * ranks than heads, several ranks hold the same head; of mla, every rank holds all. */
-uint64_t kv_model_shard_bytes(const struct model *m, uint64_t tokens, uint64_t tensor,
-			      uint64_t rank);
-
-/* Bytes of the largest of these shards; and, where the largest shards of `sequences` sequences have
- * most_bytes together, the bytes that one rank holds of them. */
+/* Ranks of a tensor group share the KV heads. Where there are more ranks than heads, several ranks
+ * hold the same head; of mla, every rank holds all. Bytes of the largest shard of a sequence; and,
+ * where the largest shards of `sequences` sequences have most_bytes together, the bytes that one
+ * rank holds of them. */
 uint64_t kv_model_shard_most(const struct model *m, uint64_t tokens, uint64_t tensor);
 uint64_t kv_model_shard_of(const struct model *m, uint64_t most_bytes, uint64_t sequences,
 			   uint64_t tensor, uint64_t rank);

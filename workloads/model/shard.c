@@ -94,14 +94,6 @@ uint64_t shard_layer_stage(const struct model *m, const struct mesh *mesh, uint6
 	return more + (layer - more * (each + 1)) / each;
 }
 
-uint64_t shard_layer_tensors(const struct model *m, uint64_t layer)
-{
-	struct tensors_layout l;
-
-	tensors_layout(m, tensors_class(m, layer), &l);
-	return tensors_in_layer(&l);
-}
-
 uint64_t shard_tensors_before(const struct model *m, uint64_t layer)
 {
 	uint64_t before = 0;
@@ -135,24 +127,6 @@ void shard_tensor_at(const struct model *m, uint64_t number, uint64_t *layer, ui
 	*i = number - shard_tensors_before(m, low);
 }
 
-/* Tensor i of a layer, and of which expert it is. */
-static void layer_matrix(const struct model *m, uint64_t layer, uint64_t i, uint64_t *expert,
-			 struct shard_matrix *out)
-{
-	enum tensor_class c = tensors_class(m, layer);
-	struct tensors_layout l;
-
-	tensors_layout(m, c, &l);
-	tensors_matrix(m, c, tensors_kind(&l, i, expert), out);
-}
-
-void shard_layer_matrix(const struct model *m, uint64_t layer, uint64_t i, struct shard_matrix *out)
-{
-	uint64_t expert;
-
-	layer_matrix(m, layer, i, &expert, out);
-}
-
 void shard_matrix_cut(const struct mesh *mesh, const struct shard_matrix *x, struct shard_cut *out)
 {
 	out->parts = x->whole ? 1 : mesh->tensor;
@@ -166,11 +140,14 @@ void shard_matrix_cut(const struct mesh *mesh, const struct shard_matrix *x, str
 void shard_layer_tensor(const struct model *m, const struct mesh *mesh, uint64_t layer, uint64_t i,
 			struct tensor *out)
 {
+	enum tensor_class c = tensors_class(m, layer);
+	struct tensors_layout l;
 	struct shard_matrix x;
 	struct shard_cut cut;
 	uint64_t expert;
 
-	layer_matrix(m, layer, i, &expert, &x);
+	tensors_layout(m, c, &l);
+	tensors_matrix(m, c, tensors_kind(&l, i, &expert), &x);
 	shard_matrix_cut(mesh, &x, &cut);
 	memset(out, 0, sizeof(*out));
 	tensors_name(m, layer, &x, expert, out->name);
@@ -201,11 +178,6 @@ static uint64_t class_bytes(const struct model *m, const struct mesh *mesh, enum
 		bytes += model_type_bytes(x.type, cut.piece) * (repeats ? l.repeats : 1);
 	}
 	return bytes;
-}
-
-uint64_t shard_layer_bytes(const struct model *m, const struct mesh *mesh, uint64_t layer)
-{
-	return class_bytes(m, mesh, tensors_class(m, layer));
 }
 
 /* Parameters whose optimizer states a rank has. */
@@ -276,20 +248,4 @@ uint64_t shard_optimizer_bytes(const struct model *m, const struct mesh *mesh,
 		bytes += t.bytes;
 	}
 	return bytes;
-}
-
-void shard_totals(const struct model *m, const struct mesh *mesh, uint64_t *weights,
-		  uint64_t *optimizer)
-{
-	*weights = *optimizer = 0;
-	/* All data ranks hold as much as each other, but where only the first one writes. */
-	for (uint64_t stage = 0; stage < mesh->pipeline; stage++) {
-		struct mesh_place p;
-
-		mesh_at(mesh, stage * mesh->tensor, &p);
-		*weights += shard_weight_bytes(m, mesh, &p) * mesh->tensor *
-			    (mesh->zero == 3 ? mesh->data : 1);
-		*optimizer += shard_optimizer_bytes(m, mesh, &p) * mesh->tensor *
-			      (mesh->zero ? mesh->data : 1);
-	}
 }

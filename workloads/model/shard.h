@@ -71,13 +71,9 @@ struct shard_cut {
 };
 void shard_matrix_cut(const struct mesh *mesh, const struct shard_matrix *x, struct shard_cut *out);
 
-/* The tensors of one layer. */
-uint64_t shard_layer_tensors(const struct model *m, uint64_t layer);
-void shard_layer_matrix(const struct model *m, uint64_t layer, uint64_t i,
-			struct shard_matrix *out);
+/* Tensor i of a layer. */
 void shard_layer_tensor(const struct model *m, const struct mesh *mesh, uint64_t layer, uint64_t i,
 			struct tensor *out);
-uint64_t shard_layer_bytes(const struct model *m, const struct mesh *mesh, uint64_t layer);
 
 /* The tensors of all layers, numbered from layer 0 on: how many come before a layer (which may be
  * the one after the last), and the layer and number in it of one. */
@@ -98,9 +94,5 @@ uint64_t shard_weight_bytes(const struct model *m, const struct mesh *mesh,
 			    const struct mesh_place *p);
 uint64_t shard_optimizer_bytes(const struct model *m, const struct mesh *mesh,
 			       const struct mesh_place *p);
-
-/* Both, over all ranks of the mesh. */
-void shard_totals(const struct model *m, const struct mesh *mesh, uint64_t *weights,
-		  uint64_t *optimizer);
 
 #endif

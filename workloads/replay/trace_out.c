@@ -48,7 +48,7 @@ static int out_write(struct trace_out *out, struct err *err)
 
 	if (rc < 0)
 		return err_wrap(err, rc, "%s/trace: %s", out->ctx->phase->path, o->trace);
-	rc = trace_create_as(&out->writer, o->trace_out, format, o->chunk, out->ctx->replaces, err);
+	rc = trace_create(&out->writer, o->trace_out, format, o->chunk, out->ctx->replaces, err);
 	if (rc == 0) {
 		rc = replay_through_all(&through, &out->reader, out_row, out, &out->misses, err);
 		if (rc < 0 && out->stopped == STOP_NONE)

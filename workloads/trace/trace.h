@@ -151,11 +151,9 @@ struct trace_writer {
 };
 
 /* path: compressed where it ends in ".zst". */
-int trace_create(struct trace_writer *w, const char *path, bool force, struct err *err);
-/* The same in another format. piece: bytes of a read or write, for formats that have no whole
- * objects. */
-int trace_create_as(struct trace_writer *w, const char *path, enum trace_format format,
-		    uint64_t piece, bool force, struct err *err);
+/* piece: bytes of a read or write, for formats that have no whole objects. */
+int trace_create(struct trace_writer *w, const char *path, enum trace_format format, uint64_t piece,
+		 bool force, struct err *err);
 /* Deletes are for formats that have them: see trace_deletes. */
 void trace_write(struct trace_writer *w, const struct trace_row *row);
 /* Whether a format has rows for deletes. */

@@ -240,8 +240,8 @@ static const struct {
 	[TRACE_FORMAT_WARP] = {TRACE_WARP_COLUMNS "\n", trace_write_warp},
 };
 
-int trace_create_as(struct trace_writer *w, const char *path, enum trace_format format,
-		    uint64_t piece, bool force, struct err *err)
+int trace_create(struct trace_writer *w, const char *path, enum trace_format format, uint64_t piece,
+		 bool force, struct err *err)
 {
 	const char *header = trace_forms[format].header;
 	int rc;
@@ -251,11 +251,6 @@ int trace_create_as(struct trace_writer *w, const char *path, enum trace_format 
 	if (rc == 0)
 		text_writer_add(w->text, header, strlen(header));
 	return rc;
-}
-
-int trace_create(struct trace_writer *w, const char *path, bool force, struct err *err)
-{
-	return trace_create_as(w, path, TRACE_FORMAT_CSV, 0, force, err);
 }
 
 void trace_write(struct trace_writer *w, const struct trace_row *row)

@@ -69,9 +69,6 @@ int credentials_azure(struct credential_source *s, const char *account, char *en
 		      struct err *err);
 /* Google's chain: HMAC keys, a service account's file, the metadata service. */
 int credentials_google(struct credential_source *s, struct err *err);
-/* The signed claim of a service account (a JSON web token, RS256), for a token server. */
-int credentials_google_claim(const char *mail, const char *token_uri, const char *pem, int64_t now,
-			     char *out, size_t size);
 
 struct azure_connection {
 	char account[64], key[CREDENTIAL_SECRET_BYTES], sas[2048], endpoint[512];

@@ -68,8 +68,9 @@ static int google_add_signature(struct text *t, const char *pem)
 	return rc;
 }
 
-int credentials_google_claim(const char *mail, const char *token_uri, const char *pem, int64_t now,
-			     char *out, size_t size)
+/* The signed claim of a service account (a JSON web token, RS256), for a token server. */
+static int credentials_google_claim(const char *mail, const char *token_uri, const char *pem,
+				    int64_t now, char *out, size_t size)
 {
 	static const char head[] = "{\"alg\":\"RS256\",\"typ\":\"JWT\"}";
 	struct text t = text_in(out, size);

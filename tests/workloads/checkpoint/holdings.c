@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/unit.h"
+#include "tests/workloads/model/layers.h"
 
 static struct labels *labels_new(struct holdings *h, const char *name)
 {
@@ -97,12 +98,12 @@ static void hold_listed_weights(struct holdings *h, const struct mesh_place *p)
 
 	shard_layers(&h->model, &h->mesh, p->pipeline, &first, &end);
 	for (uint64_t layer = 0; layer < model_layer_count(&h->model); layer++)
-		for (uint64_t i = 0; i < shard_layer_tensors(&h->model, layer); i++) {
+		for (uint64_t i = 0; i < layers_tensors(&h->model, layer); i++) {
 			struct shard_matrix x;
 			struct tensor t;
 			uint64_t size[2];
 
-			shard_layer_matrix(&h->model, layer, i, &x);
+			layers_matrix(&h->model, layer, i, &x);
 			shard_layer_tensor(&h->model, &whole, layer, i, &t);
 			size[0] = x.columns ? x.rows : 1;
 			size[1] = x.columns ? x.columns : x.rows;
@@ -211,11 +212,11 @@ uint8_t *holdings_lost(const struct holdings *w)
 		states += lost[w->parameters + i];
 	}
 	for (uint64_t layer = 0; layer < model_layer_count(&w->model); layer++)
-		for (uint64_t i = 0; i < shard_layer_tensors(&w->model, layer); i++) {
+		for (uint64_t i = 0; i < layers_tensors(&w->model, layer); i++) {
 			struct shard_matrix x;
 			uint64_t elements, parts;
 
-			shard_layer_matrix(&w->model, layer, i, &x);
+			layers_matrix(&w->model, layer, i, &x);
 			elements = x.rows * (x.columns ? x.columns : 1);
 			parts = x.whole ? 1 : w->mesh.tensor;
 			expected += elements % parts;

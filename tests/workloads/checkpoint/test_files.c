@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/unit.h"
+#include "tests/workloads/model/layers.h"
 #include "workloads/checkpoint/files.h"
 
 #define TYPES .weights = MODEL_FP16, .optimizer = MODEL_FP32
@@ -144,7 +145,7 @@ static void test_bytes_per_rank(void)
 			uint64_t weights, optimizer, bytes;
 
 			count_files(&s, &bytes);
-			shard_totals(&s.model, &s.mesh, &weights, &optimizer);
+			layers_totals(&s.model, &s.mesh, &weights, &optimizer);
 			CU_ASSERT_EQUAL(bytes, weights + optimizer);
 		}
 }

@@ -80,7 +80,7 @@ static void through_run(const char *from, const char *to, uint64_t gpu, uint64_t
 	struct through t = {&reader, &tiers, &names, &events};
 
 	CU_ASSERT_EQUAL_FATAL(trace_open(&reader, from, false, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(trace_create(&writer, to, true, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(trace_create(&writer, to, TRACE_FORMAT_CSV, 0, true, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(kv_tiers_init(&tiers, &policy, rules, 3), 0);
 	tiers.event = trace_event;
 	tiers.argument = &events;
@@ -286,7 +286,7 @@ static void test_round_trip(void)
 	struct trace_writer w;
 	struct err err = {0};
 
-	CU_ASSERT_EQUAL_FATAL(trace_create(&w, at("out.csv"), true, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(trace_create(&w, at("out.csv"), TRACE_FORMAT_CSV, 0, true, &err), 0);
 	for (int i = 0; i < COUNT; i++)
 		trace_write(&w, &rows[i]);
 	CU_ASSERT_EQUAL(trace_finish(&w, at("out.csv"), &err), 0);
@@ -297,7 +297,7 @@ static void test_round_trip(void)
 		CU_ASSERT_EQUAL(came_out[i].row.ns, rows[i].ns / 1000 * 1000);
 	}
 	CU_ASSERT_EQUAL(rows_different(COUNT), 0);
-	CU_ASSERT_EQUAL(trace_create(&w, at("out.csv"), false, &err), -EEXIST);
+	CU_ASSERT_EQUAL(trace_create(&w, at("out.csv"), TRACE_FORMAT_CSV, 0, false, &err), -EEXIST);
 }
 
 static const char *text_read(const char *path)
@@ -366,7 +366,7 @@ static void test_formats(void)
 		struct err err = {0};
 
 		CU_ASSERT_EQUAL_FATAL(
-			trace_create_as(&w, at("out.csv"), formats[i].format, 4, true, &err), 0);
+			trace_create(&w, at("out.csv"), formats[i].format, 4, true, &err), 0);
 		for (int k = 0; k < FORMATTED; k++)
 			trace_write(&w, &formatted[k]);
 		CU_ASSERT_EQUAL(trace_finish(&w, at("out.csv"), &err), 0);

@@ -44,7 +44,7 @@ static void run_open(struct run *r, const char *json, const uint64_t capacity[3]
 				      .tensor = 1};
 	if (!traced)
 		return;
-	CU_ASSERT_EQUAL_FATAL(trace_create(&r->writer, path, true, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(trace_create(&r->writer, path, TRACE_FORMAT_CSV, 0, true, &err), 0);
 	r->events = (struct trace_events){.to = &r->writer};
 	r->tiers.event = trace_event;
 	r->tiers.argument = &r->events;

@@ -8,6 +8,7 @@
 
 #include "core/arena.h"
 #include "tests/unit.h"
+#include "tests/workloads/model/layers.h"
 #include "workloads/model/config.h"
 #include "workloads/model/kv_model.h"
 #include "workloads/model/shard.h"
@@ -186,11 +187,11 @@ static void test_published_totals(void)
 		CU_ASSERT_EQUAL(model_check(&m, "/model", &err), 0);
 		CU_ASSERT_STRING_EQUAL(err.text, "");
 		CU_ASSERT(!p->weights || model_weight_bytes(&m) == p->weights);
-		shard_totals(&m, &one, &weights, &optimizer);
+		layers_totals(&m, &one, &weights, &optimizer);
 		CU_ASSERT_EQUAL(weights, model_weight_bytes(&m));
-		shard_totals(&m, &stages, &weights, &optimizer);
+		layers_totals(&m, &stages, &weights, &optimizer);
 		CU_ASSERT_EQUAL(weights, model_weight_bytes(&m));
-		shard_totals(&m, &eight, &weights, &optimizer);
+		layers_totals(&m, &eight, &weights, &optimizer);
 		CU_ASSERT(weights >= model_weight_bytes(&m) / 8 * 8);
 		CU_ASSERT_EQUAL(kv_model_check(&m, "/model", &err), 0);
 		CU_ASSERT_EQUAL(kv_model_token_bytes(&m), p->token);
@@ -213,7 +214,7 @@ static void test_tensors(void)
 		CU_ASSERT_EQUAL_FATAL(config_read(&m, "{}", models[i].config, &err), 0);
 		for (layer = 0; layer < model_layer_count(&m); layer++) {
 			CU_ASSERT_EQUAL_FATAL(shard_tensors_before(&m, layer), number);
-			for (uint64_t k = 0; k < shard_layer_tensors(&m, layer); k++) {
+			for (uint64_t k = 0; k < layers_tensors(&m, layer); k++) {
 				uint64_t at, in_layer;
 
 				shard_tensor_at(&m, number++, &at, &in_layer);

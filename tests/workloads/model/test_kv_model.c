@@ -26,6 +26,12 @@ static int kv_model_read(struct model *m, const char *json, struct err *err)
 	return rc;
 }
 
+/* Bytes of one sequence that one rank of a tensor group holds. */
+static uint64_t shard_bytes(const struct model *m, uint64_t tokens, uint64_t tensor, uint64_t rank)
+{
+	return kv_model_shard_of(m, kv_model_shard_most(m, tokens, tensor), 1, tensor, rank);
+}
+
 static void kv_model_make(struct model *m, const char *json)
 {
 	struct err err = {0};
@@ -63,7 +69,7 @@ static void test_known_models(void)
 			CU_ASSERT_EQUAL(kv_model_even_bytes(&m, 1000, tensor),
 					rows[i].token * 1000 / tensor);
 			for (uint64_t r = 0; r < tensor && tensor <= m.kv_heads; r++) {
-				CU_ASSERT_EQUAL(kv_model_shard_bytes(&m, 1000, tensor, r),
+				CU_ASSERT_EQUAL(shard_bytes(&m, 1000, tensor, r),
 						rows[i].token * 1000 / tensor);
 				CU_ASSERT_TRUE(kv_model_shard_writes(&m, tensor, r));
 			}
@@ -84,7 +90,7 @@ static void test_mla(void)
 		 * once. */
 		CU_ASSERT_EQUAL(kv_model_even_bytes(&m, 4096, tensor), 70272ull * 4096 / tensor);
 		for (uint64_t r = 0; r < tensor; r++) {
-			CU_ASSERT_EQUAL(kv_model_shard_bytes(&m, 4096, tensor, r), 70272ull * 4096);
+			CU_ASSERT_EQUAL(shard_bytes(&m, 4096, tensor, r), 70272ull * 4096);
 			CU_ASSERT_EQUAL(kv_model_shard_writes(&m, tensor, r), r == 0);
 		}
 	}
@@ -130,7 +136,7 @@ static void test_hybrid(void)
 	CU_ASSERT_EQUAL(kv_model_bytes(&m, 100), 49152 * 100);
 	CU_ASSERT_EQUAL(kv_model_bytes(&m, 128), 49152 * 128);
 	CU_ASSERT_EQUAL(kv_model_bytes(&m, 1128), 49152 * 128 + 24576 * 1000);
-	CU_ASSERT_EQUAL(kv_model_shard_bytes(&m, 1128, 4, 3), (49152 * 128 + 24576 * 1000) / 4);
+	CU_ASSERT_EQUAL(shard_bytes(&m, 1128, 4, 3), (49152 * 128 + 24576 * 1000) / 4);
 
 	kv_model_make(&m, "{\"layers\": 32, \"heads\": 32, \"hidden\": 4096, \"kv_heads\": 8, "
 			  "\"state_layers\": 28, \"state_bytes\": \"1 MiB\"}");
@@ -138,7 +144,7 @@ static void test_hybrid(void)
 	CU_ASSERT_EQUAL(kv_model_token_bytes(&m), 4 * 4096);
 	CU_ASSERT_EQUAL(kv_model_bytes(&m, 0), 28 << 20);
 	CU_ASSERT_EQUAL(kv_model_bytes(&m, 1000), (28 << 20) + 4 * 4096 * 1000);
-	CU_ASSERT_EQUAL(kv_model_shard_bytes(&m, 1000, 4, 0), (7 << 20) + 4096 * 1000);
+	CU_ASSERT_EQUAL(shard_bytes(&m, 1000, 4, 0), (7 << 20) + 4096 * 1000);
 }
 
 /* The heads of all ranks: each is held, and written by exactly one rank. */
@@ -154,7 +160,7 @@ static void test_shards(void)
 			uint64_t written = 0, least = UINT64_MAX, most = 0, writer = 0;
 
 			for (uint64_t r = 0; r < tensor; r++) {
-				uint64_t bytes = kv_model_shard_bytes(&m, 1, tensor, r);
+				uint64_t bytes = shard_bytes(&m, 1, tensor, r);
 
 				if (kv_model_shard_writes(&m, tensor, r)) {
 					written += bytes;
@@ -193,8 +199,8 @@ static void test_shard_of(void)
 						kv_model_shard_most(&m, 700, tensor);
 
 				CU_ASSERT_EQUAL(kv_model_shard_of(&m, most, 2, tensor, r),
-						kv_model_shard_bytes(&m, 5, tensor, r) +
-							kv_model_shard_bytes(&m, 700, tensor, r));
+						shard_bytes(&m, 5, tensor, r) +
+							shard_bytes(&m, 700, tensor, r));
 			}
 		m = (struct model){.attention = MODEL_MLA,
 				   .type = MODEL_FP16,

@@ -8,6 +8,7 @@
 
 #include "core/arena.h"
 #include "tests/unit.h"
+#include "tests/workloads/model/layers.h"
 #include "workloads/model/shard.h"
 
 static void model_read(struct model *m, const char *json)
@@ -45,7 +46,7 @@ static void test_mlperfs_table(void)
 		snprintf(json, sizeof(json), "{\"name\": \"%s\"}", rows[i].name);
 		model_read(&m, json);
 		CU_ASSERT_EQUAL(model_parameters(&m), rows[i].parameters);
-		shard_totals(&m, &rows[i].mesh, &weights, &optimizer);
+		layers_totals(&m, &rows[i].mesh, &weights, &optimizer);
 		CU_ASSERT_EQUAL(weights + optimizer, rows[i].total);
 		for (uint64_t r = 0; r < mesh_ranks(&rows[i].mesh); r++) {
 			mesh_at(&rows[i].mesh, r, &p);
@@ -64,13 +65,13 @@ static void test_layers(void)
 	struct model m;
 
 	model_read(&m, "{\"name\": \"llama3_405b\"}");
-	CU_ASSERT_EQUAL(shard_layer_bytes(&m, &mesh_405b, 0), 525336576);
-	CU_ASSERT_EQUAL(shard_layer_bytes(&m, &mesh_405b, 1), 796983296);
-	CU_ASSERT_EQUAL(shard_layer_bytes(&m, &mesh_405b, m.layers + 2), 32768);
+	CU_ASSERT_EQUAL(layers_bytes(&m, &mesh_405b, 0), 525336576);
+	CU_ASSERT_EQUAL(layers_bytes(&m, &mesh_405b, 1), 796983296);
+	CU_ASSERT_EQUAL(layers_bytes(&m, &mesh_405b, m.layers + 2), 32768);
 	model_read(&m, "{\"name\": \"llama3_1t\"}");
-	CU_ASSERT_EQUAL(shard_layer_bytes(&m, &mesh_1t, 0), 829559808);
-	CU_ASSERT_EQUAL(shard_layer_bytes(&m, &mesh_1t, 7), 2297744064);
-	CU_ASSERT_EQUAL(shard_layer_bytes(&m, &mesh_1t, m.layers + 2), 51744);
+	CU_ASSERT_EQUAL(layers_bytes(&m, &mesh_1t, 0), 829559808);
+	CU_ASSERT_EQUAL(layers_bytes(&m, &mesh_1t, 7), 2297744064);
+	CU_ASSERT_EQUAL(layers_bytes(&m, &mesh_1t, m.layers + 2), 51744);
 }
 
 /* Every layer is in exactly one stage, whatever the numbers. */
@@ -124,7 +125,7 @@ static void test_tensor_numbers(void)
 
 		for (uint64_t layer = 0; layer < model_layer_count(m); layer++) {
 			CU_ASSERT_EQUAL(shard_tensors_before(m, layer), number);
-			for (uint32_t i = 0; i < shard_layer_tensors(m, layer); i++) {
+			for (uint32_t i = 0; i < layers_tensors(m, layer); i++) {
 				shard_tensor_at(m, number++, &at, &in_layer);
 				CU_ASSERT(at == layer && in_layer == i);
 			}
@@ -152,10 +153,10 @@ static void test_padding(void)
 
 	CU_ASSERT_EQUAL(model_parameters(&m),
 			2 * v * h + 2 * (h + h * (h + 2 * d) + h * h + h + 2 * f * h + f * h) + h);
-	CU_ASSERT_EQUAL(shard_layer_bytes(&m, &mesh, 1),
+	CU_ASSERT_EQUAL(layers_bytes(&m, &mesh, 1),
 			2 * (h / 3 + h * (h + 2 * d) / 4 / 3 + h * h / 4 / 3 + h / 3 +
 			     h * 2 * f / 4 / 3 + h * f / 4 / 3));
-	CU_ASSERT_EQUAL(shard_layer_bytes(&m, &mesh, 0), 2 * (h * v / 4 / 3));
+	CU_ASSERT_EQUAL(layers_bytes(&m, &mesh, 0), 2 * (h * v / 4 / 3));
 	/* Where it divides evenly a tensor keeps its two dimensions. */
 	mesh = (struct mesh){2, 1, 1, 0};
 	shard_layer_tensor(&m, &mesh, 1, 1, &t);
@@ -208,7 +209,7 @@ static void test_refusals(void)
 	{
 		uint64_t weights, optimizer;
 
-		shard_totals(&m, &mesh, &weights, &optimizer);
+		layers_totals(&m, &mesh, &weights, &optimizer);
 		CU_ASSERT(weights == 499153191 && optimizer == 0);
 	}
 }

@@ -73,11 +73,6 @@ uint64_t sequence_at(const struct rank_sequence *s, uint64_t q)
 	return order_file(&s->order, r.file) * s->order.samples_per_file + r.k;
 }
 
-uint32_t sequence_stream(const struct rank_sequence *s, uint64_t q)
-{
-	return sequence_record(s, q).stream;
-}
-
 uint64_t sequence_stream_next(const struct rank_sequence *s, uint32_t stream, uint64_t q,
 			      uint64_t end)
 {

@@ -36,9 +36,8 @@ uint64_t sequence_batches(const struct order *o, bool streams, uint64_t batch, u
 /* The sample (file * samples_per_file + k) at q < samples. */
 uint64_t sequence_at(const struct rank_sequence *s, uint64_t q);
 
-/* Streams: to which of the files that are read side by side q belongs, 0 ... interleave - 1; and
- * the first position from q on that belongs to stream, or end where there is none before end. */
-uint32_t sequence_stream(const struct rank_sequence *s, uint64_t q);
+/* Streams, 0 ... interleave - 1, are the files that are read side by side: the first position from q
+ * on that belongs to stream, or end where there is none before end. */
 uint64_t sequence_stream_next(const struct rank_sequence *s, uint32_t stream, uint64_t q,
 			      uint64_t end);
 
