@@ -67,14 +67,15 @@
 
 	function fileParts(file) {
 		const parts = [overview(file), series.ofFile(file)];
-		return [file.runs > 1 ? parts.reverse() : parts, phases(file), machine(file)].flat(2);
+		return [series.search(file), file.runs > 1 ? parts.reverse() : parts, phases(file), machine(file)].flat(2);
 	}
 
 	function files() {
 		if (data.files.length === 1) {
 			document.title = `${data.files[0].name || data.files[0].file} · haul report`;
 			dom.add(page, heading(data.files[0]));
-			dom.add(page, [series.comparison(data.compare)]);
+			// The values of a search are not made to be compared with each other.
+			dom.add(page, [data.files[0].find ? null : series.comparison(data.compare)]);
 			dom.add(page, fileParts(data.files[0]));
 		} else {
 			document.title = `${data.files.length} files · haul report`;

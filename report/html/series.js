@@ -53,6 +53,28 @@ const series = (() => {
 		].flat(3);
 	}
 
+	// The curve of a search, with the target and the value that was found.
+	function search(file) {
+		const find = file.find;
+		if (!find || !find.steps.length)
+			return null;
+		const kind = {fraction: 'share', ns: 'ns', 'B/s': 'rate', '1/s': 'frequency'}[find.unit] || 'number';
+		const bound = value => format.known(value) ? Math.min(Math.max(value, 0), kind === 'share' ? 1 : Infinity) : value;
+		const each = key => find.steps.map(step => step[key]);
+		const steps = find.steps.map(step => [format.count(step.value), format[kind](step.mean),
+			format.known(step.low) ? `${format[kind](bound(step.low))} to ${format[kind](bound(step.high))}` : format.nothing, step.state, format.count(step.repeats)]);
+		return [dom.element('h2', null, `${find.label} by ${find.path}`),
+			dom.element('div', {class: 'charts'}, chart.draw({
+				title: find.label, note: `With the 99 % interval of the mean, by which each value is judged.${format.known(find.carries) ? ` Found: ${format.count(find.carries)}.` : ''}`,
+				x: {label: find.path, kind: 'count', whole: true, log: find.steps.length > 1 && each('value')[0] > 0, values: each('value')},
+				y: {kind, ...(kind === 'share' ? {max: 1} : {})},
+				series: [{label: find.label, values: each('mean'), low: each('low').map(bound), high: each('high').map(bound), style: 'points'},
+					{label: 'target', color: 'other', values: find.steps.map(() => find.asked)}],
+			})),
+			table.plain([find.path, find.label, '99 % interval', 'target', 'repeats'], steps, [3]),
+		].flat();
+	}
+
 	// What tells the series of a scaling table from each other: ways, and jobs, phases and sweeps where they differ.
 	function nameOf(rows, row) {
 		const differs = key => rows.some(one => one[key] !== rows[0][key]);
@@ -146,5 +168,5 @@ const series = (() => {
 		].flat(3);
 	}
 
-	return {ofFile, scaling, comparison};
+	return {ofFile, search, scaling, comparison};
 })();
