@@ -80,7 +80,9 @@ static int check_generated(const struct run_options *options, const struct job *
 static int parse(const struct run *run, const struct run_options *options, const char *const *swept,
 		 struct job *job, struct err *err)
 {
-	unsigned more = swept ? run->series.sweep_count : 0, own = options->set_count + !!run->find;
+	unsigned more = swept ? run->series.sweep_count : 0;
+	bool cold = run->find && run->find->question.cold[0];
+	unsigned own = options->set_count + !!run->find + cold;
 	struct job_changes changes = {.count = own + more, .swept = more};
 	const char **items = calloc(changes.count + 1, sizeof(*items));
 	int rc;
@@ -88,9 +90,10 @@ static int parse(const struct run *run, const struct run_options *options, const
 	if (!items)
 		return err_set(err, -ENOMEM, "no memory for the job");
 	for (unsigned i = 0; i < changes.count; i++)
-		items[i] = i < options->set_count ? options->sets[i]
-			   : i < own              ? run->find->question.set
-						  : swept[i - own];
+		items[i] = i < options->set_count    ? options->sets[i]
+			   : i >= own                ? swept[i - own]
+			   : i == options->set_count ? run->find->question.set
+						     : run->find->question.cold;
 	changes.items = items;
 	rc = job_parse_changed(job, plan_schema(), options->job, run->text, run->text_bytes,
 			       &changes, err);
@@ -223,6 +226,42 @@ static int check_combinations(struct run *run, const struct run_options *options
 	return rc;
 }
 
+/* Whether the job or a change to it says itself how its reads are kept out of the page cache. */
+static bool says_cold(const struct run *run, const struct run_options *options)
+{
+	bool says = strstr(run->text, "\"cold\"") != NULL;
+
+	for (unsigned i = 0; i < options->set_count; i++)
+		says = says || strstr(options->sets[i], ".cold");
+	return says;
+}
+
+/* Rank 0: a search reads the same data again and again, so what the judged phase reads is dropped
+ * from the page cache before each run, where the phase and its store can do that. */
+static int read_cold(struct run *run, const struct run_options *options, struct err *err)
+{
+	struct question *q = &run->find->question;
+	struct err ignored = {0};
+	struct job job;
+	int rc;
+
+	if (says_cold(run, options))
+		return 0;
+	snprintf(q->cold, sizeof(q->cold), "%s.cold.drop=fadvise", q->phase);
+	rc = parse(run, options, NULL, &job, &ignored);
+	if (rc == 0)
+		rc = plan_check(&job, run->world->size, run->nodes.count, true, &ignored);
+	job_free(&job);
+	if (rc < 0) {
+		q->cold[0] = '\0';
+		return 0;
+	}
+	if (!options->quiet)
+		log_say(&run->log, LOG_INFO, "reads of the search are cold: --set %s", q->cold);
+	job_free(&run->job);
+	return parse(run, options, NULL, &run->job, err);
+}
+
 /* Rank 0: checks every combination, then makes the text of the job without the sweeps. */
 static int read_job(struct run *run, const struct run_options *options, char **text,
 		    struct err *err)
@@ -233,6 +272,8 @@ static int read_job(struct run *run, const struct run_options *options, char **t
 	rc = read_text(run, options, err);
 	if (rc == 0)
 		rc = parse(run, options, NULL, &run->job, err);
+	if (rc == 0 && run->find)
+		rc = read_cold(run, options, err);
 	if (rc == 0)
 		rc = check_combinations(run, options, &generated, err);
 	generated_free(&generated);

@@ -91,6 +91,23 @@ def test_ends():
         check(r.rc == 0 and (found["find"]["carries"], found["find"]["misses"]) == (10, 14), f"{found['find']}")
 
 
+def test_cold():
+    """What a search reads again and again from files is dropped from the page cache, unless the job says otherwise."""
+    with Folder() as folder:
+        job = io_job(objects=4)
+        job["stores"]["data"] = {"uri": f"file://{folder}/data"}
+        job["phases"].insert(0, {"io": {"name": "make", "operation": "write", "store": "data", "size": MB, "block": MB, "objects": 4}})
+        job["phases"][1]["io"].update(name="read", passes=1, seconds="0 s")
+        asked = ("--find", "read.threads=1..2", "--until", "read.p99 <= 100 s", "--repeat", 1)
+        for more, drop in (((), "fadvise"), (("--set", "read.cold.drop=none"), "none")):
+            r, found = find(folder, 1, *asked, *more, job=job)
+            check(r.rc == 0 and found["find"]["end"] == "all", f"{r}")
+            check(found["job"]["phases"][1]["io"]["cold"]["drop"] == drop, f"{found['job']['phases']}")
+            check(("reads of the search are cold" in r.err) == (drop == "fadvise"), r.err)
+        page = alone("report", "--html", "page.html", "results.h5", cwd=folder)
+        check(page.rc == 0 and '"carries":2' in open(f"{folder}/page.html").read(), f"{page}")
+
+
 def test_refused():
     """A question that cannot be asked ends with exit status 2, before anything runs."""
     until = ("--until", "io.p99 <= 45 ms")
