@@ -147,7 +147,8 @@ static int lease_put(struct lease *l, const char *only_if, bool *refused)
 	atomic_store(&ch->uploads[0].used, false);
 out:
 	memset(l->object.state, 0, sizeof(l->object.state));
-	if (rc < 0 && !*refused && put.answer.protocol_status == 501)
+	/* It does not know the header, or not beside the others. */
+	if (rc < 0 && (put.answer.protocol_status == 501 || put.answer.protocol_status == 400))
 		rc = -ENOLCK;
 	return rc;
 }
@@ -322,7 +323,7 @@ int http_own(const struct store *store, const char *folder, struct owner *owner,
 		return 0;
 	}
 	if (rc == -ENOLCK)
-		err_set(err, rc, "%s/%s: the store makes objects without heeding If-None-Match",
+		err_set(err, rc, "%s/%s: the store heeds no conditions such as If-None-Match",
 			store->uri, l->object.key);
 	else
 		err_set(err, rc, "%s/%s: %s", store->uri, l->object.key,

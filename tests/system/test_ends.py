@@ -11,15 +11,17 @@ import hashlib
 import http.server
 import json
 import os
+import pty
 import random
 import re
+import select
 import signal
 import socket
 import threading
 import time
 import urllib.parse
 
-from haultest import SOURCE, Folder, alone, check, finish, main, mpi, ranks_of, report, start, write_job
+from haultest import HAUL, SOURCE, Folder, alone, check, command, environment, finish, main, mpi, ranks_of, report, start, write_job
 from test_load import make_model, job as load_job
 
 GRACE = ("--grace", "1 s", "--force")
@@ -233,7 +235,7 @@ class Quiet(http.server.ThreadingHTTPServer):
 
     def __init__(self, quiet):
         self.quiet, self.objects, self.asked, self.lock, self.over = quiet, {}, collections.Counter(), threading.Lock(), threading.Event()
-        self.conditions, self.made, self.log = True, {}, []
+        self.conditions, self.refuses, self.made, self.log = True, None, {}, []
         super().__init__(("127.0.0.1", 0), Quiet.Handler)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -277,6 +279,8 @@ class Quiet(http.server.ThreadingHTTPServer):
                 self.close_connection = True
             elif quiet:
                 self.answer(quiet)
+            elif self.command == "PUT" and s.refuses and "If-None-Match" in self.headers:
+                self.answer(s.refuses)
             elif self.command == "PUT" and s.conditions and not s.may_put(path, self.headers):
                 self.answer(412)
             elif self.command == "PUT":
@@ -378,6 +382,48 @@ def test_removing_is_bounded():
         by_itself(r, "clean")
         said = re.search(r"up to (\d+) objects remain: haul clean job.json", r.err)
         check(said and int(said[1]) == len([k for k in server.objects if "/io/0" in k or k[-1].isdigit()]), f"{r}: {len(server.objects)}")
+
+
+def closed_terminal(words, folder):
+    """Starts it in a terminal of its own, closes that while the second phase runs, and waits for its end."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(folder)
+        os.execvpe(words[0], words, environment())
+    began = time.monotonic()
+
+    def first():
+        with contextlib.suppress(OSError):  # nohup lets go of the terminal
+            while select.select([terminal], [], [], 0)[0] and os.read(terminal, 1 << 16):
+                pass
+        r = alone("report", "--json", "results.h5", cwd=folder)
+        return r.rc == 0 and len(json.loads(r.out)["phases"]) == 1
+    while not first():
+        check(time.monotonic() - began < 60, "the first phase does not end")
+        time.sleep(0.02)
+    time.sleep(0.5)
+    os.close(terminal)
+    return pid
+
+
+def test_closed_terminal():
+    """A run without a launcher publishes its phase as interrupted; one under nohup goes on. MPICH's mpiexec ends, and its helpers kill
+    all ranks at once: then the phases that had finished stay."""
+    phases = [{"io": {"operation": "write", "store": "d", "objects": 4, "size": 4096, "block": 4096, "name": "first"}},
+              {"train": {"batch": 1, "compute": "50 ms", "epochs": 10000, "null_steps": 0}}]
+    for ranks, before, names in ((1, [], ["first", "train"]), (2, ["nohup"], ["first", "train"]), (2, [], ["first"])):
+        with Folder() as folder:
+            write_job(folder, {"name": "ends", "stores": {"d": {"uri": "null://d"}}, "phases": phases,
+                               "dataset": {"format": "raw", "files": 64, "sample_bytes": 4096}})
+            words = [HAUL, "run", "job.json"] if ranks == 1 else command(ranks, "run", "job.json")
+            pid = closed_terminal(before + words, folder)
+            if before:
+                time.sleep(1)
+                check(os.waitpid(pid, os.WNOHANG) == (0, 0), "the run under nohup has ended")
+                os.kill(pid, signal.SIGTERM)
+            os.waitpid(pid, 0)
+            found = report(folder + "/results.h5")
+            check([p["name"] for p in found["phases"]] == names and found["status"] == "interrupted", f"{words}: {found['status']}, {names}")
 
 
 def test_silent_store():

@@ -103,14 +103,20 @@ def test_renewed():
         check(r.rc == 0 and server.log.count(lock) == 2 and lock not in server.objects, f"{server.log.count(lock)}: {r}")
 
 
-def test_store_without_conditions():
+def without_conditions(status):
     with Folder() as folder, Quiet(lambda method, n: False) as server:
-        server.conditions = False
+        server.conditions, server.refuses = False, status
         write_job(folder, kvcache(on(server)))
         r = alone("run", "job.json", "--force", cwd=folder, env=KEYS)
         said = " ".join(r.err.split())
-        check(r.rc == 0 and said.count("without heeding If-None-Match, so nothing keeps another run from writing there") == 1, f"{r}")
+        check(r.rc == 0 and said.count("the store heeds no conditions such as If-None-Match, so nothing keeps another run from writing there") == 1, f"{r}")
         check(not [k for k in server.objects if "haul-owner" in k], f"{list(server.objects)}")
+
+
+def test_store_without_conditions():
+    """One that makes the object in any case, and those that do not know the header."""
+    for status in (None, 501, 400):
+        without_conditions(status)
 
 
 main()
