@@ -5,12 +5,12 @@
 
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "core/content/sha256.h"
 #include "core/numbers.h"
 
 enum { CLASS_DIGITS = 16, PATH_BYTES = 128, DEPTH_MAX = 16, DIGITS_MAX = 17 };
@@ -186,7 +186,7 @@ static void class_put_rows(FILE *out, cJSON *rows)
 
 void dlio_add_class(struct import *out, const struct cJSON *tree, bool trains)
 {
-	uint8_t digest[SHA256_DIGEST_BYTES];
+	uint8_t digest[EVP_MAX_MD_SIZE];
 	char name[CLASS_DIGITS + 1], *text = NULL;
 	const char *of = "no published workload";
 	cJSON *rows = cJSON_CreateObject();
@@ -197,10 +197,10 @@ void dlio_add_class(struct import *out, const struct cJSON *tree, bool trains)
 		class_collect(rows, tree, "", trains, 0);
 		class_put_rows(file, rows);
 	}
-	if (!rows || !file || fclose(file) != 0) {
+	if (!rows || !file || fclose(file) != 0 ||
+	    !EVP_Digest(text, bytes, digest, NULL, EVP_sha256(), NULL)) {
 		out->failed = true;
 	} else {
-		sha256(digest, text, bytes);
 		for (unsigned i = 0; i < CLASS_DIGITS / 2; i++)
 			snprintf(name + 2 * i, 3, "%02x", digest[i]);
 		for (unsigned i = 0; i < COUNT(published); i++)

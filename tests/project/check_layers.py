@@ -134,7 +134,7 @@ LIBRARIES = {
     r"(hdf5|H5\w+)\.h": {"results-schema"},
     r"curl/.*": {"backends"},
     r"hwloc.*": {"plan", "ranks", "cli"},
-    r"openssl/.*": {"backends"},
+    r"openssl/.*": {"backends", "import"},
     r"expat\.h": {"backends"},
     r"(cjson/)?cJSON\.h": {"core", "backends", "plan", "report", "cli", "results-schema", "workloads", "import"},
     r"yaml\.h": {"import"},
