@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Vector search on object stores: each node is one ranged GET, which a proxy counts; and searches that are ended, by a signal
+or by an endpoint that does not answer."""
+import json
+import signal
+import socket
+import time
+
+from haultest import Folder, alone, check, finish, report, start, write_job
+from objects import CLEAN, main, run, servers, works
+
+SHAPE = {"vectors": 4000, "segments": 2, "dimension": 300, "type": "float16", "degree": 24}
+BUILD = {"vector": {"operation": "build", "name": "build", "threads": 2, **SHAPE}}
+
+
+def search(**more):
+    return {"vector": {"operation": "search", "name": "search", "list": 20, "beam": 4, "threads": 2, "count": 10,
+                       "verify": "full", **SHAPE, **more}}
+
+
+def test_each_read_is_one_get():
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw, servers.kept(servers.Azurite) as azurite:
+        rgw.bucket("vectors")
+        servers.azure_container(azurite, "vectors")
+        for name, uri, endpoint, env in (
+                ("s3", "s3://vectors/s", rgw.endpoint(), rgw.env()),
+                ("gs", "gs://vectors/g", rgw.endpoint(), {"GS_ACCESS_KEY_ID": rgw.KEY, "GS_SECRET_ACCESS_KEY": rgw.SECRET}),
+                ("az", f"az://{azurite.ACCOUNT}/vectors/a", azurite.endpoint(), azurite.env())):
+            p, = works(2, folder, {"uri": uri, "endpoints": endpoint}, [BUILD], env)["phases"]
+            check(p["measures"]["built_bytes"] == p["bytes_written"] > 4000 * 600, f"{name}: {p['measures']}")
+            with servers.Proxy(endpoint) as proxy:
+                p, = works(2, folder, {"uri": uri, "endpoints": proxy.endpoint()}, [search()], env)["phases"]
+                gets = [t for t in proxy.trace() if t["method"] == "GET" and "disk.index" in t["path"]]
+            m = p["measures"]
+            check(m["queries"] == 40 and m["reads"] == len(gets) - p["retries"] and m["reads"] > 40 * 2 * 20,
+                  f"{name}: {len(gets)} GETs, {m}")
+            check(p["errors"] == 0 and p["bytes_read"] == 4096 * m["reads"], f"{name}: {p['bytes_read']}")
+            write_job(folder, {"stores": {"d": {"uri": uri, "endpoints": endpoint}}, "phases": [search()]})
+            r = alone("clean", "job.json", cwd=folder, env={**CLEAN, **env})
+            check(r.rc == 0, f"{name}: {r}")
+            r = alone("ls", uri, "--set", f"endpoints={endpoint}", cwd=folder, env={**CLEAN, **env})
+            check("disk.index" not in r.out and ".haul" not in r.out, f"{name}: {r}")
+
+
+def test_ends():
+    """A signal ends searches in the middle, and what they counted is kept; an endpoint that does not answer is an error."""
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
+        rgw.bucket("vectors")
+        store = {"uri": "s3://vectors/e", "endpoints": rgw.endpoint()}
+        works(1, folder, store, [BUILD], rgw.env())
+        write_job(folder, {"stores": {"d": store}, "phases": [search(count=0, seconds=600)]})
+        process = start(2, "run", "job.json", "--force", "--live", "-", "--quiet", cwd=folder, env={**CLEAN, **rgw.env()})
+        began = time.monotonic()
+        for line in process.stdout:
+            if json.loads(line).get("items"):
+                break
+        process.send_signal(signal.SIGINT)
+        r = finish(process, began)
+        p, = report(f"{folder}/results.h5")["phases"]
+        check(p["status"] == "interrupted" and p["measures"]["queries"] > 0, f"{r} {p['status']} {p['measures']}")
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            store["endpoints"] = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            r, _ = run(1, folder, {**store, "first_byte_timeout": "300 ms", "retry": {"attempts": 2, "first": "10 ms"}}, [search()], rgw.env())
+            check(r.rc != 0, f"{r}")
+
+
+if __name__ == "__main__":
+    main()
