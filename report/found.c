@@ -64,6 +64,14 @@ static void found_range(char *text, size_t size, const struct found *f)
 		    units_count(greatest, f->greatest));
 }
 
+/* "; 2 values stayed undecided": where no range says so. */
+static void found_undecided(char *text, size_t size, const struct found *f)
+{
+	if (f->undecided)
+		say(text, size, "; %llu value%s stayed undecided", (unsigned long long)f->undecided,
+		    f->undecided == 1 ? "" : "s");
+}
+
 void found_say(char *text, size_t size, const struct results_file *file)
 {
 	const struct found *f = file->found;
@@ -75,12 +83,15 @@ void found_say(char *text, size_t size, const struct results_file *file)
 		say(text, size, "%s: it cannot be told whether %s is met", f->phase, target);
 	} else if (strcmp(f->end, "none") == 0) {
 		found_count(count, f, f->low);
-		say(text, size, "%s: even %s misses %s (%s)", f->phase, count, target,
+		say(text, size, "%s: even %s %s %s (%s)", f->phase, count,
+		    f->low == 1 ? "misses" : "miss", target,
 		    target_value(found, f->unit, f->missed_with, FOUND_DIGITS));
+		found_undecided(text, size, f);
 	} else if (strcmp(f->end, "all") == 0) {
 		found_count(count, f, f->high);
 		say(text, size, "%s: all of %s to %s meet %s", f->phase, units_count(low, f->low),
 		    count, target);
+		found_undecided(text, size, f);
 	} else if (carries) {
 		bool ended = strcmp(f->end, "found") == 0;
 

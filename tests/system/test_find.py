@@ -82,7 +82,7 @@ def test_ends():
         r, found = find(folder, 1, "--find", "io.threads=8..64", "--until", "io.p99 <= 45 ms", "--strict", job=io_job())
         check(r.rc == 8 and "missed even with io.threads=8" in r.err, f"{r}")
         check(found["find"]["end"] == "none" and found["find"]["carries"] is None, f"{found['find']}")
-        check("even 8 threads misses" in found["headline"], found["headline"])
+        check("even 8 threads miss" in found["headline"], found["headline"])
         r, found = find(folder, 1, "--find", "io.threads=1..3", "--until", "io.p99 <= 45 ms", "--strict")
         check(r.rc == 0 and found["find"]["end"] == "all" and found["find"]["carries"] == 3, f"{found['find']}")
         check("all of 1 to 3 threads meet" in found["headline"], found["headline"])
