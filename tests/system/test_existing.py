@@ -310,8 +310,8 @@ def test_a_part_of_a_set():
         dlio_dataset(folder + "/d", 48)
         dlio_dataset(folder + "/e", 48, 4)
         for change, word in (({"files": 49}, 'set "files" to 48 at most'), ({"prefix": "pic"}, 'set "prefix" to "img"'),
-                             ({"format": "hdf5"}, "files that end with .npz"), ({"folder": "no"}, 'look at the store\'s "uri"'),
-                             ({"subfolders": 4}, "holds"), ({"folder": "e"}, '"subfolders" (DLIO\'s num_subfolders) to 4'),
+                             ({"format": "hdf5"}, "files that end with .npz"), ({"folder": "no"}, 'there is nothing in no/train/: look at the store\'s "uri"'),
+                             ({"subfolders": 4}, "d/train/ holds files of this set"), ({"folder": "e"}, '"subfolders" (DLIO\'s num_subfolders) to 4'),
                              ({"folder": "e", "subfolders": 3}, "number of subfolders"),
                              ({"folder": "", "names": "d/train/{i}.npz"}, 'holds "img_')):
             refused(folder, {**names, **change}, word)

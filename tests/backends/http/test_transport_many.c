@@ -184,6 +184,48 @@ static void test_thousand(void)
 	}
 }
 
+/* Whoever asks for several exchanges at least gets each of them once, however often the transport
+ * has to look for them. */
+static void test_several_at_least(void)
+{
+	enum { COUNT = 300 }; /* more than one look finds */
+	static const uint32_t least[] = {1, 2, 7, COUNT};
+	static struct exchange list[COUNT];
+	char url[64];
+
+	server_start(false);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u/x", server.port);
+	for (unsigned i = 0; i < 2 * sizeof(least) / sizeof(*least); i++) {
+		struct transport *t = open_transport(transports[i % 2], COUNT);
+		struct exchange *ended[COUNT];
+		bool seen[COUNT] = {false};
+		uint32_t over = 0;
+
+		for (unsigned k = 0; k < COUNT; k++) {
+			list[k] = (struct exchange){
+				.method = HTTP_GET, .url = url, .consume = consume};
+			t->ops->start(t, &list[k]);
+		}
+		while (over < COUNT) {
+			uint32_t left = COUNT - over,
+				 min = least[i / 2] < left ? least[i / 2] : left, n;
+
+			memset(ended, 0, sizeof(ended));
+			n = t->ops->poll(t, ended, min, left, UINT64_MAX);
+			CU_ASSERT_FATAL(n >= min && n <= left);
+			for (uint32_t k = 0; k < n; k++) {
+				CU_ASSERT_FATAL(ended[k] >= list && ended[k] < list + COUNT);
+				CU_ASSERT_EQUAL(ended[k]->status, 0);
+				CU_ASSERT_FALSE(seen[ended[k] - list]);
+				seen[ended[k] - list] = true;
+			}
+			over += n;
+		}
+		t->ops->close(t);
+	}
+	server_stop();
+}
+
 /* Each exchange makes a connection, and none stays behind. */
 static void test_churn(void)
 {
@@ -210,6 +252,7 @@ int main(void)
 	struct rlimit files;
 	CU_TestInfo tests[] = {
 		{"a thousand connections", test_thousand},
+		{"several at least", test_several_at_least},
 		{"connections that end", test_churn},
 		CU_TEST_INFO_NULL,
 	};
