@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the watch over the ranks of a node, at times that the test gives: who is named, in whose
- * log, and how soon. The tests of stall_watch.h have what makes one rank stand out; those of
- * leader_link.h have other nodes. */
+ * log, and how soon. test_stall_watch.c has what makes one rank stand out, and test_leader_link.c
+ * what goes between nodes. */
 #include "ranks/mpi/node_watch.h"
 
 #include <fcntl.h>
