@@ -65,7 +65,8 @@ uint64_t file_head_series(const char *path, char key[SERIES_KEY_BYTES])
 		phases = h5r_members(&r, UINT64_MAX);
 		h5r_leave(&r);
 	}
-	h5r_text_into(&r, "series", key, SERIES_KEY_BYTES);
+	h5r_text_into(&r, h5r_has_attribute(&r, "series") ? "series" : "joined", key,
+		      SERIES_KEY_BYTES);
 	if (!series_key_valid(key))
 		key[0] = '\0';
 	h5r_finish(&r);

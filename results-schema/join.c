@@ -34,6 +34,6 @@ void join_side_files(struct h5_writer *w, const char *path)
 	}
 	if (h5r_finish(&phases) < 0)
 		h5w_error(w, phases.rc, err.text);
-	else if (H5Adelete(h5w_at(w), "series") < 0)
+	else if (H5Arename(h5w_at(w), "series", "joined") < 0)
 		h5w_failed(w, "cannot join the runs");
 }
