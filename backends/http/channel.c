@@ -9,6 +9,7 @@
 #include "backends/http/body.h"
 #include "backends/http/dialect.h"
 #include "backends/http/fault.h"
+#include "backends/http/kept.h"
 #include "backends/http/listing.h"
 #include "backends/http/sum.h"
 #include "backends/http/upload.h"
@@ -70,7 +71,7 @@ int http_channel_open(struct channel *c, struct err *err)
 	else
 		rc = sign_v4_open(&ch->v4, err);
 	if (rc == 0)
-		rc = http->transport->open(&ch->transport, &options, err);
+		rc = http_transport_open(http, &ch->transport, &options, err);
 	if (rc < 0)
 		http_channel_close(c);
 	return rc;
@@ -83,7 +84,7 @@ void http_channel_close(struct channel *c)
 	if (!ch)
 		return;
 	if (ch->transport)
-		ch->transport->ops->close(ch->transport);
+		http_transport_close(ch->store, ch->transport);
 	atomic_fetch_sub(&ch->store->depth, c->depth);
 	for (uint32_t i = 0; ch->slots && i < c->depth; i++) {
 		xml_close(ch->slots[i].xml);

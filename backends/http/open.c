@@ -8,7 +8,9 @@
 
 #include "backends/http/curl/transport.h"
 #include "backends/http/interface.h"
+#include "backends/http/kept.h"
 #include "backends/http/native/transport.h"
+#include "core/clock.h"
 
 static int http_open_endpoints(struct store *store, struct http_store *http, struct err *err)
 {
@@ -31,6 +33,8 @@ static int http_prepare(struct store *store, struct http_store *http, struct err
 	int rc = sentences_init(&http->sentences);
 
 	if (rc == 0)
+		rc = -pthread_mutex_init(&http->kept_lock, NULL);
+	if (rc == 0)
 		rc = credentials_init(&http->credentials, http->transport,
 				      &http->transport_options);
 	if (rc < 0)
@@ -41,30 +45,16 @@ static int http_prepare(struct store *store, struct http_store *http, struct err
 	if (http->virtual_host)
 		snprintf(label, sizeof(label), "%s.", http->bucket);
 	rc = servers_resolve(&http->servers, label);
-	if (rc < 0)
-		return err_set(err, rc, "%s: no memory for addresses", store->uri);
-	return http_open_endpoints(store, http, err);
+	return rc < 0 ? err_set(err, rc, "%s: no memory for addresses", store->uri) : 0;
 }
 
-int http_open(struct store *store, const struct dialect *dialect, struct err *err)
+/* What comes from whoever opens the store, and from the options, which may be others of the same
+ * values. */
+static void http_use_options(struct http_store *http, const struct store *store)
 {
 	const struct http_options *o = store->options;
 	const char *ca = o->ca[0] ? o->ca : getenv("AWS_CA_BUNDLE");
-	bool named = interfaces_named(&o->interfaces);
-	struct local_end local = {0};
-	struct http_store *http;
-	int rc = 0;
 
-	/* First, since all ranks of the node take part. */
-	if (named)
-		rc = interface_choose(store, &o->interfaces, &local, err);
-	if (rc < 0)
-		return err_wrap(err, rc, "%s", store->uri);
-	http = calloc(1, sizeof(*http));
-	if (!http)
-		return err_set(err, -ENOMEM, "%s: no memory", store->uri);
-	http->local = local;
-	http->dialect = dialect;
 	http->options = o;
 	http->transport = o->transport == TRANSPORT_CURL ? &transport_curl : &transport_native;
 	http->transport_options = (struct transport_options){
@@ -75,14 +65,61 @@ int http_open(struct store *store, const struct dialect *dialect, struct err *er
 			  .stall_ns = o->stall_ns,
 			  .least_rate = o->least_rate},
 		.insecure = o->insecure,
-		.local = named ? &http->local : NULL,
+		.local = http->local.name[0] ? &http->local : NULL,
 		.ca = ca && ca[0] ? ca : NULL,
 		.clock = store->clock,
 		.stop = store->stop,
 	};
+}
+
+/* The state of the store: kept from an earlier one, or made. */
+static int http_find(struct store *store, const struct dialect *dialect,
+		     const struct local_end *local, struct err *err)
+{
+	char *key = http_kept_key(store);
+	struct http_store *http = http_kept_take(store, key, local);
+	int rc = 0;
+
+	if (http) {
+		free(key);
+		http_use_options(http, store);
+		http->credentials.transport_options = http->transport_options;
+	} else {
+		http = calloc(1, sizeof(*http));
+		if (!http) {
+			free(key);
+			return err_set(err, -ENOMEM, "%s: no memory", store->uri);
+		}
+		http->local = *local;
+		http->dialect = dialect;
+		http->made_ns = clock_kernel_ns();
+		http_use_options(http, store);
+		rc = http_prepare(store, http, err);
+		/* What did not open is not kept. */
+		if (rc == 0)
+			http->key = key;
+		else
+			free(key);
+	}
 	store->state = http;
+	return rc;
+}
+
+int http_open(struct store *store, const struct dialect *dialect, struct err *err)
+{
+	const struct http_options *o = store->options;
+	struct local_end local = {0};
+	int rc = 0;
+
+	/* First, since all ranks of the node take part. */
+	if (interfaces_named(&o->interfaces))
+		rc = interface_choose(store, &o->interfaces, &local, err);
+	if (rc < 0)
+		return err_wrap(err, rc, "%s", store->uri);
 	store->retry = &o->retry;
-	rc = http_prepare(store, http, err);
+	rc = http_find(store, dialect, &local, err);
+	if (rc == 0)
+		rc = http_open_endpoints(store, store->state, err);
 	if (rc < 0)
 		http_close(store);
 	return rc;
@@ -94,10 +131,8 @@ void http_close(struct store *store)
 
 	endpoints_close(store->endpoints);
 	store->endpoints = NULL;
-	servers_free(&http->servers);
-	credentials_free(&http->credentials);
-	sentences_free(&http->sentences);
-	free(http);
+	if (http && !http_kept_give(store, http))
+		http_store_free(http);
 	store->state = NULL;
 }
 

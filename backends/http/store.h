@@ -4,6 +4,7 @@
 #ifndef HAUL_BACKENDS_HTTP_STORE_H
 #define HAUL_BACKENDS_HTTP_STORE_H
 
+#include "backends/backend.h"
 #include "backends/http/auth/credentials.h"
 #include "backends/http/options.h"
 #include "backends/http/sentence.h"
@@ -16,6 +17,14 @@ enum { BUCKET_BYTES = 256 };
 struct dialect;
 
 struct http_store {
+	struct store_keep keep; /* comes first */
+	/* By which a later store finds what this one keeps (http/kept.h). NULL: it keeps nothing. */
+	char *key;
+	uint64_t made_ns;             /* by the kernel's clock */
+	pthread_mutex_t kept_lock;    /* of what follows */
+	struct transport *transports; /* that wait for a queue */
+	uint32_t kept_connections;    /* theirs */
+	uint32_t round;               /* stores that have opened with it */
 	const struct dialect *dialect;
 	const struct http_options *options;
 	const struct transport_ops *transport; /* chosen when the store opens */

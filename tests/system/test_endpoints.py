@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from haultest import FULL, HANGS_S, HAUL, SANITIZED, Folder, alone, check, finish, machine_took_s, matrix, report, some, start, timing, \
+from haultest import FULL, HANGS_S, HAUL, SANITIZED, TRANSPORT, Folder, alone, check, finish, machine_took_s, matrix, report, some, start, timing, \
     write_job
 from objects import CLEAN, io, main, servers, works
 
@@ -210,6 +210,23 @@ def test_many_small_objects(rgw):
                     stats = proxy.stats()
                     # At most 256 connections, and a few for haul's own objects.
                     check(stats["requests"] >= MANY and made <= stats["connections"] <= made + 4, f"{made}, {stats}")
+
+
+def test_connections_of_phases(rgw):
+    """A phase goes on with the connections of an earlier one, if it has as many requests in flight on the same store."""
+    with Folder() as folder, servers.Proxy(rgw.endpoint()) as proxy:
+        phases = [io("write", objects=32, size=4096, block=4096, depth=depth, folder=f"p{i}")
+                  for i, depth in enumerate((4, 4, 8, 8))]
+        for i, phase in enumerate(phases):
+            phase["io"]["name"] = f"p{i}"
+        store = store_of(proxy.endpoint(), "rank", uri="s3://train/phases")
+        done = works(2, folder, store, phases, rgw.env())["phases"]
+        made = [sum(e["connections"] for e in p["endpoints"]) for p in done]
+        check(2 <= made[0] <= 8 and 2 <= made[2] <= 16, f"{made} connections")
+        if TRANSPORT != "curl":
+            check(made[1] == made[3] == 0, f"{made} connections")
+            # A few more for haul's own objects.
+            check(sum(made) <= proxy.stats()["connections"] <= sum(made) + 4, f"{made}, {proxy.stats()}")
 
 
 def test_thousand_connections(rgw):

@@ -17,6 +17,7 @@ enum { NATIVE_EVENTS = 64 };
 
 static int native_open(struct transport **out, const struct transport_options *options,
 		       struct err *err);
+static int native_rests(const struct transport *base);
 static void native_close(struct transport *base);
 static void native_start(struct transport *base, struct exchange *x);
 static uint32_t native_poll(struct transport *base, struct exchange **ended, uint32_t min,
@@ -29,6 +30,7 @@ const struct transport_ops transport_native = {
 	.copies_tls = 1,
 	.open = native_open,
 	.close = native_close,
+	.rests = native_rests,
 	.start = native_start,
 	.poll = native_poll,
 };
@@ -92,6 +94,13 @@ static int native_open(struct transport **out, const struct transport_options *o
 	}
 	*out = &t->base;
 	return 0;
+}
+
+static int native_rests(const struct transport *base)
+{
+	const struct native_transport *t = (const struct native_transport *)base;
+
+	return t->active || t->ended_count || t->lookup ? -1 : (int)t->pool.idle_count;
 }
 
 static void native_close(struct transport *base)

@@ -47,6 +47,9 @@ struct transport_options {
 struct transport {
 	const struct transport_ops *ops;
 	struct transport_options options;
+	/* While the store keeps it for a later queue (http/kept.h). */
+	struct transport *next;
+	uint32_t round, kept_connections;
 };
 
 /* Whether no answer is waited for any more. */
@@ -66,6 +69,10 @@ struct transport_ops {
 		    struct err *err);
 	/* Exchanges under way are dropped. */
 	void (*close)(struct transport *t);
+	/* Whether a later queue may go on with the transport, by its depth and its limit of
+	 * connections but otherwise other options, perhaps in another thread: the number of its
+	 * connections, -1 where exchanges are under way. NULL: never. */
+	int (*rests)(const struct transport *t);
 	/* Begins the exchange. One that cannot even begin comes back from poll, too. */
 	void (*start)(struct transport *t, struct exchange *x);
 	/* Works on all exchanges; gives back at least min that have ended, unless deadline_ns
