@@ -134,6 +134,11 @@ def test_refused():
         for more, words in cases:
             r, found = find(folder, 1, *more)
             check(r.rc == 2 and words in r.err and not found, f"{more}: {r}")
+        # Checkpoints of a training on a part of the ranks have no place in the results: refused before data are made.
+        job = train_job(80 * MB)
+        job["phases"][1]["train"]["checkpoint"] = {"every_epochs": 1, "model": {"bytes": MB}}
+        r, found = find(folder, 2, "--find", "ranks=1..2", "--until", "train.au >= 0.9", job=job)
+        check(r.rc == 2 and "writes no checkpoints" in r.err and not found, f"{r}")
 
 
 def test_signal():

@@ -70,6 +70,12 @@ int train_checkpoint_check(const struct job *job, const struct job_phase *phase,
 
 	if (!train_checkpoints(o))
 		return 0;
+	if (phase->together)
+		return err_set(
+			err, -EINVAL,
+			"%s/checkpoint: a training on a part of the ranks (ranks, nodes) writes no "
+			"checkpoints; set every_epochs and every_steps to 0",
+			phase->path);
 	if (o->sync != SYNC_STEP)
 		return err_set(
 			err, -EINVAL,
