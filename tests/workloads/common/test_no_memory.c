@@ -1,38 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of what cannot be made since there is no memory: whichever of its allocations fails, it says
- * so, and closing it gives back the others (the address sanitizer looks). The program is linked so
- * that the allocations of haul's own code come here first. */
+ * so, and closing it gives back the others (the address sanitizer looks). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/measure/tally.h"
+#include "tests/libs/doubles/failing_memory.h"
 #include "tests/unit.h"
 #include "workloads/common/slots.h"
 #include "workloads/io/io.h"
-
-/* The allocation that fails, from 0 on (UINT32_MAX: none), and how many there were. */
-static uint32_t fails = UINT32_MAX, seen;
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-
-static bool allocation_fails(void)
-{
-	return fails != UINT32_MAX && seen++ == fails;
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-	return allocation_fails() ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t bytes)
-{
-	return allocation_fails() ? NULL : __real_calloc(count, bytes);
-}
 
 static struct slots slots;
 static struct crew_thread member;
@@ -75,22 +52,21 @@ static void test_each_allocation(void)
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct err err = {0};
 		uint32_t n = 0;
-		int rc;
+		bool failed = true;
 
-		for (;; n++) {
-			fails = n;
-			seen = 0;
+		for (; failed; n++) {
+			int rc;
+
+			failing_memory_begin(n);
 			rc = rows[i].open(&err);
-			fails = UINT32_MAX;
-			if (rc == 0)
-				break;
-			CU_ASSERT_EQUAL(rc, -ENOMEM);
-			CU_ASSERT_PTR_NOT_NULL(strstr(err.text, rows[i].says));
-			if (rows[i].closes)
+			failed = failing_memory_end();
+			CU_ASSERT_EQUAL(rc, failed ? -ENOMEM : 0);
+			if (failed)
+				CU_ASSERT_PTR_NOT_NULL(strstr(err.text, rows[i].says));
+			if (!failed || rows[i].closes)
 				rows[i].close();
 		}
-		CU_ASSERT(n >= rows[i].allocations);
-		rows[i].close();
+		CU_ASSERT(n > rows[i].allocations);
 	}
 }
 
