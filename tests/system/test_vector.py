@@ -210,7 +210,7 @@ def test_refusals():
 def test_kinds_and_ranks():
     """Every kind, several segments and ranks, with the engine that is the default; then all of it is removed."""
     with Folder() as folder:
-        shapes = [{"index": "diskann"}, {"index": "spann", "type": "int8"}, {"index": "ivf", "type": "float16"}]
+        shapes = [{"index": "diskann"}, {"index": "aisaq"}, {"index": "spann", "type": "int8"}, {"index": "ivf", "type": "float16"}]
         for ranks in (1, 2):
             phases = [{**s, **o, "segments": 3, "folder": s["index"]} for s in shapes for o in (BUILD, search(threads=2, count=20))]
             job = index_job(folder, *phases, engine="psync")

@@ -7,10 +7,11 @@
 #include "core/content/random.h"
 #include "core/numbers.h"
 
-const char *const vector_kind_names[] = {"diskann", "spann", "ivf", NULL};
+const char *const vector_kind_names[] = {"diskann", "aisaq", "spann", "ivf", NULL};
 const char *const vector_type_names[] = {"float32", "float16", "int8", "uint8", NULL};
 
 static const uint64_t type_bytes[] = {4, 2, 1, 1};
+static const uint64_t codes_stream = 2;
 static const uint64_t segment_stream = 0x7365676d656e74; /* "segment" */
 
 /* SPANN's file begins with four numbers, and a row for each list. */
@@ -43,7 +44,7 @@ uint64_t vector_segment_lists(const struct vector_shape *shape)
 {
 	uint64_t vectors = vector_segment_vectors(shape);
 
-	if (shape->index == VECTOR_DISKANN)
+	if (vector_is_graph(shape->index))
 		return 0;
 	if (shape->lists)
 		return shape->lists;
@@ -54,7 +55,9 @@ uint64_t vector_segment_lists(const struct vector_shape *shape)
 
 static void vector_index_nodes(struct vector_index *x, const struct vector_shape *shape)
 {
-	x->item_bytes = x->vector_bytes + 4 * (shape->degree + 1);
+	if (shape->index == VECTOR_AISAQ)
+		x->codes_bytes = shape->degree * shape->pq_bytes;
+	x->item_bytes = x->vector_bytes + 4 * (shape->degree + 1) + x->codes_bytes;
 	x->items = x->vectors;
 	x->per_sector = VECTOR_SECTOR / x->item_bytes;
 	x->stride = (x->per_sector ? 1 : sectors(x->item_bytes)) * VECTOR_SECTOR;
@@ -92,7 +95,7 @@ void vector_index_of(struct vector_index *x, const struct vector_shape *shape, u
 		.key = random_at(seed ^ segment_stream, segment, 0),
 	};
 	graph_init(&x->graph, x->vectors, shape->degree, x->key);
-	if (shape->index == VECTOR_DISKANN) {
+	if (vector_is_graph(shape->index)) {
 		vector_index_nodes(x, shape);
 		return;
 	}
@@ -167,9 +170,13 @@ static void node_put(const struct piece *p, uint64_t start, const struct vector_
 		     uint64_t id)
 {
 	uint32_t words[1 + GRAPH_DEGREE_MAX];
-	uint64_t from, bytes, length = x->item_bytes - x->vector_bytes;
+	uint64_t from, bytes, length = 4 * (x->graph.degree + 1);
+	char *to;
 
 	piece_put_vector(p, start, x, id);
+	to = piece_overlap(p, start + x->vector_bytes + length, x->codes_bytes, &from, &bytes);
+	if (to)
+		fill(fill_key(x->key + codes_stream, id), from, to, bytes);
 	if (!piece_overlap(p, start + x->vector_bytes, length, &from, &bytes))
 		return;
 	words[0] = (uint32_t)x->graph.degree;
@@ -249,7 +256,7 @@ void vector_index_image(const void *index, uint64_t at, void *to, uint64_t bytes
 	uint64_t item = at > x->first ? (at - x->first) / x->stride : 0;
 
 	memset(to, 0, bytes);
-	if (x->kind == VECTOR_DISKANN)
+	if (vector_is_graph(x->kind))
 		diskann_header(&p, x);
 	else if (x->kind == VECTOR_SPANN)
 		spann_header(&p, x);
@@ -257,7 +264,7 @@ void vector_index_image(const void *index, uint64_t at, void *to, uint64_t bytes
 		ivf_header(&p, x);
 	item *= max_u64(x->per_sector, 1);
 	for (; item < x->items && item_at(x, item) < at + bytes; item++) {
-		if (x->kind == VECTOR_DISKANN)
+		if (vector_is_graph(x->kind))
 			node_put(&p, item_at(x, item), x, item);
 		else
 			list_put(&p, item_at(x, item), x, item);

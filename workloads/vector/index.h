@@ -10,6 +10,9 @@
  *	header, u64 each: file size, vectors, medoid, node bytes, nodes per sector (2^64-1 where a node
  *	is longer than a sector), frozen points, their id, whether reorder data follow
  *
+ * aisaq: the same, and behind the ids of a node the compressed vectors (pq_bytes each) of its neighbours,
+ * which diskann keeps in memory.
+ *
  * spann: a header (lists, vectors, bytes of an entry, pages of the header: i32 each; then for each list its
  * page u32, an offset u16, entries i32, pages u16), then posting lists, each of which begins at a page and
  * has list_pages of them: entries of an id (i32) and a vector, as many as fit.
@@ -25,7 +28,7 @@
 
 #include "workloads/vector/graph.h"
 
-enum vector_kind { VECTOR_DISKANN, VECTOR_SPANN, VECTOR_IVF };
+enum vector_kind { VECTOR_DISKANN, VECTOR_AISAQ, VECTOR_SPANN, VECTOR_IVF };
 enum vector_type { VECTOR_FLOAT32, VECTOR_FLOAT16, VECTOR_INT8, VECTOR_UINT8 };
 enum { VECTOR_SECTOR = 4096 };
 
@@ -35,7 +38,7 @@ extern const char *const vector_kind_names[], *const vector_type_names[];
 struct vector_shape {
 	uint32_t index, type;
 	uint64_t vectors; /* of all segments */
-	uint64_t segments, dimension, degree;
+	uint64_t segments, dimension, degree, pq_bytes;
 	uint64_t lists; /* of a segment */
 	uint64_t list_pages;
 };
@@ -44,6 +47,7 @@ struct vector_shape {
 struct vector_index {
 	uint32_t kind;
 	uint64_t vectors, vector_bytes; /* of a vector */
+	uint64_t codes_bytes;           /* of a node: of its neighbours' compressed vectors */
 	uint64_t key;                   /* of its vectors' bytes */
 	struct graph graph;             /* of its vectors */
 	struct graph order;  /* of its lists: where those of neighbouring positions lie */
@@ -59,6 +63,12 @@ struct vector_index {
 /* segment: of shape->segments. The shape has been checked. */
 void vector_index_of(struct vector_index *x, const struct vector_shape *shape, uint64_t seed,
 		     uint64_t segment);
+
+/* Whether a search goes along a graph; else it reads lists. */
+static inline bool vector_is_graph(uint32_t kind)
+{
+	return kind == VECTOR_DISKANN || kind == VECTOR_AISAQ;
+}
 
 /* Vectors, and lists, of a segment. */
 uint64_t vector_segment_vectors(const struct vector_shape *shape);

@@ -14,7 +14,7 @@ static const char *const issue_names[] = {"rounds", "pipelined", NULL};
 static const char *const cache_by_names[] = {"breadth_first", "sample", NULL};
 
 /* As DiskANN's and SPANN's own defaults. */
-enum { BEAM_DEFAULT = 4, SPANN_PROBES = 64, IVF_PROBES = 16, IVF_BEAM = 4 };
+enum { BEAM_DEFAULT = 4, AISAQ_BEAM = 2, SPANN_PROBES = 64, IVF_PROBES = 16, IVF_BEAM = 4 };
 
 const struct option vector_options_table[] = {
 	OPT_CHOICE("operation", struct vector_options, operation, .choices = operation_names,
@@ -23,7 +23,7 @@ const struct option vector_options_table[] = {
 		 .help = "where the index lies; phases of one folder work on the same index"),
 	OPT_CHOICE(
 		"index", struct vector_options, shape.index, .choices = vector_kind_names,
-		.help = "diskann: a graph of nodes, searched round by round; spann, ivf: lists of vectors, some of which a query reads at once"),
+		.help = "diskann: a graph of nodes, searched round by round; aisaq: the same, with what else would be in memory in the nodes; spann, ivf: lists of vectors, some of which a query reads at once"),
 	OPT_U64("vectors", struct vector_options, shape.vectors, .def = 1000000, .min = 2,
 		.max = (uint64_t)VECTOR_VECTORS_MAX * VECTOR_SEGMENTS_MAX,
 		.help = "vectors in all segments together"),
@@ -35,26 +35,29 @@ const struct option vector_options_table[] = {
 		.max = VECTOR_SEGMENTS_MAX,
 		.help = "index files among which the vectors are divided; a query searches all of them side by side, and is answered with the slowest"),
 	OPT_U64("degree", struct vector_options, shape.degree, .def = 64, .min = 2,
-		.max = GRAPH_DEGREE_MAX, .help = "diskann: neighbours of a node"),
+		.max = GRAPH_DEGREE_MAX, .help = "diskann, aisaq: neighbours of a node"),
+	OPT_U64("pq_bytes", struct vector_options, shape.pq_bytes, .def = 64, .min = 1, .max = 4096,
+		.help = "aisaq: bytes of a compressed vector, of which a node has one for each neighbour"),
 	OPT_U64("lists", struct vector_options, shape.lists, .def = 0, .max = VECTOR_VECTORS_MAX,
 		.def_text = "spann: 16 % of the vectors, ivf: 4 * their root",
 		.help = "spann, ivf: lists of a segment"),
 	OPT_U64("list_pages", struct vector_options, shape.list_pages, .def = 3, .min = 1,
 		.max = VECTOR_LIST_PAGES_MAX, .help = "spann: pages of 4 KiB of a list"),
 	OPT_U64("list", struct vector_options, list, .def = 100, .min = 1, .max = VECTOR_LIST_MAX,
-		.help = "diskann: candidates that a search keeps (L); it ends when all have been looked at"),
+		.help = "diskann, aisaq: candidates that a search keeps (L); it ends when all have been looked at"),
 	OPT_U64("beam", struct vector_options, beam, .def = 0, .max = VECTOR_BEAM_MAX,
 		.def_text =
-			"diskann, ivf: 4, spann: all lists of a query; fewer where the store takes fewer at a time",
+			"diskann, ivf: 4, aisaq: 2, spann: all lists of a query; fewer where the store takes fewer at a time",
 		.help = "reads of a search in flight at most (W)"),
 	OPT_CHOICE(
 		"issue", struct vector_options, issue, .choices = issue_names,
-		.help = "diskann; rounds: the next reads go when all of the last have been answered; pipelined: one goes as soon as one has"),
+		.help = "diskann, aisaq; rounds:  the next reads go when all of the last have been answered; pipelined: one goes as soon as one has"),
 	OPT_U64("probes", struct vector_options, probes, .def = 0, .max = VECTOR_BEAM_MAX,
 		.def_text = "spann: 64, ivf: 16",
 		.help = "spann, ivf: lists of each segment that a query reads"),
-	OPT_BYTES("cache", struct vector_options, cache_bytes, .def = 0,
-		  .help = "diskann: memory for nodes of each segment, which are then not read"),
+	OPT_BYTES(
+		"cache", struct vector_options, cache_bytes, .def = 0,
+		.help = "diskann, aisaq: memory for nodes of each segment, which are then not read"),
 	OPT_CHOICE(
 		"cache_by", struct vector_options, cache_by, .choices = cache_by_names,
 		.help = "breadth_first: the nodes nearest to where searches begin; sample: those that sample queries meet"),
@@ -91,7 +94,7 @@ uint64_t vector_probes(const struct vector_options *o)
 			  : o->shape.index == VECTOR_SPANN ? SPANN_PROBES
 							   : IVF_PROBES;
 
-	if (o->shape.index == VECTOR_DISKANN)
+	if (vector_is_graph(o->shape.index))
 		return 0;
 	return min_u64(wanted, vector_segment_lists(&o->shape));
 }
@@ -100,7 +103,9 @@ static uint64_t vector_beam_wanted(const struct vector_options *o)
 {
 	if (o->shape.index == VECTOR_SPANN)
 		return vector_probes(o);
-	return o->shape.index == VECTOR_IVF ? min_u64(vector_probes(o), IVF_BEAM) : BEAM_DEFAULT;
+	if (o->shape.index == VECTOR_IVF)
+		return min_u64(vector_probes(o), IVF_BEAM);
+	return o->shape.index == VECTOR_AISAQ ? AISAQ_BEAM : BEAM_DEFAULT;
 }
 
 void vector_complete(const struct job *job, struct job_phase *phase)
@@ -127,7 +132,7 @@ uint64_t vector_cached(const struct vector_options *o)
 {
 	struct vector_index x;
 
-	if (o->shape.index != VECTOR_DISKANN)
+	if (!vector_is_graph(o->shape.index))
 		return 0;
 	vector_index_of(&x, &o->shape, 0, 0);
 	return min_u64(o->cache_bytes / x.item_bytes, x.vectors);
@@ -155,15 +160,15 @@ static int vector_check_shape(const struct vector_shape *s, const char *path, st
 			       "%s/segments: a segment has %" PRIu64
 			       " vectors, and may have 2 to %" PRIu64 ", since ids have 32 bits",
 			       path, vectors, (uint64_t)VECTOR_VECTORS_MAX);
-	if (s->index == VECTOR_DISKANN && s->lists)
-		return err_set(err, -EINVAL, "%s/lists: are of spann and ivf, not of diskann",
-			       path);
+	if (vector_is_graph(s->index) && s->lists)
+		return err_set(err, -EINVAL, "%s/lists: are of spann and ivf, not of %s", path,
+			       vector_kind_names[s->index]);
 	if (s->lists > vectors)
 		return err_set(err, -EINVAL,
 			       "%s/lists: are more than the %" PRIu64 " vectors of a segment", path,
 			       vectors);
 	vector_index_of(&x, s, 0, 0);
-	if (s->index != VECTOR_DISKANN && !x.entries)
+	if (!vector_is_graph(s->index) && !x.entries)
 		return err_set(err, -EINVAL,
 			       "%s/list_pages: a list of %" PRIu64
 			       " pages has no room for a vector of %" PRIu64 " bytes",
@@ -175,11 +180,12 @@ static int vector_check_search(const struct vector_options *o, const char *path,
 {
 	uint64_t flight = vector_in_flight(o);
 
-	if (o->shape.index != VECTOR_DISKANN && o->cache_bytes)
+	if (!vector_is_graph(o->shape.index) && o->cache_bytes)
 		return err_set(err, -EINVAL, "%s/cache: is of nodes, and %s has none", path,
 			       vector_kind_names[o->shape.index]);
-	if (o->shape.index == VECTOR_DISKANN && o->probes)
-		return err_set(err, -EINVAL, "%s/probes: are lists, and diskann has none", path);
+	if (vector_is_graph(o->shape.index) && o->probes)
+		return err_set(err, -EINVAL, "%s/probes: are lists, and %s has none", path,
+			       vector_kind_names[o->shape.index]);
 	if (o->cache_bytes && vector_cached(o) >= vector_segment_vectors(&o->shape))
 		return err_set(err, -EINVAL, "%s/cache: holds all nodes, and nothing would be read",
 			       path);

@@ -103,7 +103,7 @@ static void vector_query_end(struct vector_thread *t, struct vector_query *q, ui
 static void vector_search_begin(struct vector_thread *t, struct vector_search *s)
 {
 	s->listed = s->rounds = s->expanded = s->cached = 0;
-	if (s->index->kind == VECTOR_DISKANN)
+	if (vector_is_graph(s->index->kind))
 		frontier_begin(&s->frontier, &s->index->graph, s->target);
 	vector_search_go(t, s);
 }
@@ -135,7 +135,7 @@ static void vector_search_go(struct vector_thread *t, struct vector_search *s)
 {
 	if (slots_halted(&t->slots))
 		s->query->failed = true;
-	if (!s->query->failed && s->index->kind == VECTOR_DISKANN)
+	if (!s->query->failed && vector_is_graph(s->index->kind))
 		vector_search_round(t, s);
 	else if (!s->query->failed)
 		vector_search_lists(t, s);
@@ -222,7 +222,7 @@ static int vector_look(struct vector_thread *t, struct vector_slot *slot,
 		meter_error(&t->member->meter);
 		return -EILSEQ;
 	}
-	if (s->index->kind == VECTOR_DISKANN)
+	if (vector_is_graph(s->index->kind))
 		vector_expand(s, slot->item, data, &count);
 	if (count >= 0)
 		return 0;
@@ -379,7 +379,7 @@ static int vector_thread_searches(struct vector_thread *t)
 		s->index = &work->segments[i % segments];
 		s->hot = &work->hot[i % segments];
 		s->object = &t->objects[i % segments];
-		if (s->index->kind == VECTOR_DISKANN)
+		if (vector_is_graph(s->index->kind))
 			rc = frontier_open(&s->frontier, (uint32_t)work->options->list);
 	}
 	return rc;

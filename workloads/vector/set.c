@@ -22,6 +22,7 @@ static const struct option set_options[] = {
 		.max = VECTOR_DIMENSION_MAX, .help = ""),
 	OPT_U64("degree", struct vector_set, shape.degree, .required = true, .min = 2,
 		.max = GRAPH_DEGREE_MAX, .help = ""),
+	OPT_U64("pq_bytes", struct vector_set, shape.pq_bytes, .required = true, .help = ""),
 	OPT_U64("lists", struct vector_set, shape.lists, .max = VECTOR_VECTORS_MAX, .help = ""),
 	OPT_U64("list_pages", struct vector_set, shape.list_pages, .min = 1,
 		.max = VECTOR_LIST_PAGES_MAX, .def = 3, .help = ""),
@@ -40,6 +41,7 @@ void vector_set_of(struct vector_set *s, const struct vector_options *o, uint64_
 /* The names under which each of them is known. */
 static const char *const file_names[] = {
 	[VECTOR_DISKANN] = "disk.index",
+	[VECTOR_AISAQ] = "aisaq_disk.index",
 	[VECTOR_SPANN] = "SPTAGFullList.bin",
 	[VECTOR_IVF] = "ivf.index",
 };
@@ -75,9 +77,8 @@ static bool vector_set_same(const struct vector_shape *a, const struct vector_sh
 {
 	return a->index == b->index && a->type == b->type && a->vectors == b->vectors &&
 	       a->segments == b->segments && a->dimension == b->dimension &&
-	       (a->index == VECTOR_DISKANN
-			? a->degree == b->degree
-			: a->lists == b->lists && a->list_pages == b->list_pages);
+	       (vector_is_graph(a->index) ? a->degree == b->degree && a->pq_bytes == b->pq_bytes
+					  : a->lists == b->lists && a->list_pages == b->list_pages);
 }
 
 static int vector_set_refuse(const struct vector_set *have, const struct queue *q, struct err *err)

@@ -38,7 +38,7 @@ int vector_stores(const struct job *job, const struct job_phase *phase, uint32_t
 static void vector_size_search(const struct vector_options *o, const struct vector_index *x,
 			       uint64_t ranks_per_node, struct demand *out)
 {
-	uint64_t reads = o->shape.index == VECTOR_DISKANN ? o->list : vector_probes(o);
+	uint64_t reads = vector_is_graph(o->shape.index) ? o->list : vector_probes(o);
 	uint64_t unit = vector_index_unit(x), queries = vector_limit(o) * o->threads;
 	uint64_t flight = vector_in_flight(o);
 
@@ -56,7 +56,7 @@ static void vector_size_search(const struct vector_options *o, const struct vect
 	demand_note(out,
 		    "a query reads about %" PRIu64 " %s of %" PRIu64
 		    " bytes in each segment, those in memory taken off",
-		    reads, o->shape.index == VECTOR_DISKANN ? "nodes" : "lists", unit);
+		    reads, vector_is_graph(o->shape.index) ? "nodes" : "lists", unit);
 	cold_size(&o->cold, (uint32_t)ranks_per_node, out);
 }
 

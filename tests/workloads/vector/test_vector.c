@@ -18,6 +18,7 @@ static struct vector_shape shape(uint32_t kind, uint64_t vectors, uint64_t dimen
 				     .segments = 1,
 				     .dimension = dimension,
 				     .degree = degree,
+				     .pq_bytes = 32,
 				     .list_pages = 3};
 }
 
@@ -75,6 +76,17 @@ static void test_ranges(void)
 				CU_ASSERT_EQUAL(memcmp(whole + at, part, step), 0);
 			}
 		}
+}
+
+/* AISAQ's nodes of 512 numbers with 32 neighbours, whose codes of 32 bytes are with them. */
+static void test_codes(void)
+{
+	struct vector_shape s = shape(VECTOR_AISAQ, 1000, 512, VECTOR_FLOAT32, 32);
+	struct vector_index x;
+
+	vector_index_of(&x, &s, 1, 0);
+	CU_ASSERT_EQUAL(x.item_bytes, 512 * 4 + 4 * 33 + 32 * 32);
+	CU_ASSERT_EQUAL(x.per_sector, 1);
 }
 
 /* Each node, and each list, stands where its read finds it, and a byte that differs is found. */
@@ -223,6 +235,7 @@ int main(void)
 	static CU_TestInfo tests[] = {
 		{"sizes are those of DiskANN", test_sizes},
 		{"any range has the same bytes", test_ranges},
+		{"codes in the node", test_codes},
 		{"items stand where they are read", test_items},
 		{"neighbours come from the bytes", test_neighbours},
 		{"positions and ids", test_graph},
