@@ -32,6 +32,13 @@ static inline void coarse_record(struct coarse_hist *h, uint64_t ns)
 }
 
 /* The lower edge of bucket i. For COARSE_BUCKETS it is the upper end, 2^42. */
-uint64_t coarse_edge(unsigned i);
+static inline uint64_t coarse_edge(unsigned i)
+{
+	if (i < 16)
+		return i;
+	if (i >= COARSE_BUCKETS)
+		return UINT64_C(1) << 42;
+	return (uint64_t)(8 + (i & 7)) << ((i >> 3) - 1);
+}
 
 #endif

@@ -438,67 +438,50 @@ void tensors_name(const struct model *m, uint64_t layer, const struct shard_matr
 		 rest ? rest + 1 : "", end);
 }
 
-/* Adds up what each tensor of a model is worth. */
-static double add_parameters(const struct shard_matrix *x)
+/* What all tensors of a model are worth together. */
+struct model_sums {
+	uint64_t parameters, bytes; /* modulo 2^64 */
+	double most;                /* the parameters, of whatever size */
+};
+
+static struct model_sums model_add(const struct model *m)
 {
-	return x->scales ? 0 : (double)x->rows * (double)(x->columns ? x->columns : 1);
+	struct model_sums sums = {0};
+
+	for (unsigned c = 0; c < TENSORS_CLASSES; c++) {
+		uint64_t layers = tensors_class_layers(m, c, model_layer_count(m));
+		struct tensors_layout l;
+
+		tensors_layout(m, c, &l);
+		for (uint32_t k = 0; layers && k < l.count; k++) {
+			bool repeats = k >= l.repeat && k < l.repeat + l.repeat_count;
+			uint64_t each = repeats ? l.repeats : 1, columns;
+			struct shard_matrix x;
+
+			tensors_matrix(m, c, k, &x);
+			columns = x.columns ? x.columns : 1;
+			sums.bytes += layers * each * model_type_bytes(x.type, x.rows * columns);
+			if (x.scales)
+				continue;
+			sums.parameters += layers * each * x.rows * columns;
+			sums.most +=
+				(double)layers * (double)each * (double)x.rows * (double)columns;
+		}
+	}
+	return sums;
 }
 
 double model_parameters_most(const struct model *m)
 {
-	double all = 0;
-
-	for (unsigned c = 0; c < TENSORS_CLASSES; c++) {
-		uint64_t layers = tensors_class_layers(m, c, model_layer_count(m));
-		struct tensors_layout l;
-
-		tensors_layout(m, c, &l);
-		for (uint32_t k = 0; layers && k < l.count; k++) {
-			bool repeats = k >= l.repeat && k < l.repeat + l.repeat_count;
-			struct shard_matrix x;
-
-			tensors_matrix(m, c, k, &x);
-			all += (double)layers * (double)(repeats ? l.repeats : 1) *
-			       add_parameters(&x);
-		}
-	}
-	return all;
-}
-
-static void model_add(const struct model *m, uint64_t *parameters, uint64_t *bytes)
-{
-	*parameters = *bytes = 0;
-	for (unsigned c = 0; c < TENSORS_CLASSES; c++) {
-		uint64_t layers = tensors_class_layers(m, c, model_layer_count(m));
-		struct tensors_layout l;
-
-		tensors_layout(m, c, &l);
-		for (uint32_t k = 0; layers && k < l.count; k++) {
-			bool repeats = k >= l.repeat && k < l.repeat + l.repeat_count;
-			uint64_t times = layers * (repeats ? l.repeats : 1), count;
-			struct shard_matrix x;
-
-			tensors_matrix(m, c, k, &x);
-			count = x.rows * (x.columns ? x.columns : 1);
-			*bytes += times * model_type_bytes(x.type, count);
-			if (!x.scales)
-				*parameters += times * count;
-		}
-	}
+	return model_add(m).most;
 }
 
 uint64_t model_parameters(const struct model *m)
 {
-	uint64_t parameters, bytes;
-
-	model_add(m, &parameters, &bytes);
-	return parameters;
+	return model_add(m).parameters;
 }
 
 uint64_t model_weight_bytes(const struct model *m)
 {
-	uint64_t parameters, bytes;
-
-	model_add(m, &parameters, &bytes);
-	return bytes;
+	return model_add(m).bytes;
 }
