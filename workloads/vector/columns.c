@@ -12,7 +12,7 @@ static const struct table_kind *const tables[] = {&endpoint_table};
 static const struct figure figures[] = {
 	FIGURE_PER("queries_rate", "1/s", 1e9, OF(VECTOR_QUERIES), OF(VECTOR_DONE_NS),
 		   "queries per second until the last thread had done its part",
-		   .needs = {NEED(VECTOR_QUERIES)}, .role = ROLE_OPERATION_RATE)
+		   .needs = {NEED(VECTOR_QUERIES)}, .role = ROLE_ITEM_RATE)
 	FIGURE_PER("read_rate", "1/s", 1e9, OF(VECTOR_READS), OF(VECTOR_DONE_NS),
 		   "reads per second", .needs = {NEED(VECTOR_READS)})
 	FIGURE_PER("bytes_rate", "B/s", 1e9, OF_SUM(TALLY_BYTES_READ, TALLY_BYTES_WRITTEN),
