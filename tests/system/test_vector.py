@@ -142,6 +142,7 @@ def test_every_node():
             check(p["measures"]["rounds"] == len(wanted) and p["measures"]["reads"] == reads, f"{name}: {p['measures']}")
             near(p["figures"]["reads_per_query"], reads / 130, 1e-9, name)
             check(p["errors"] == 0 and p["bytes_read"] == 4096 * reads, name)
+            check(p["said"].startswith(f"a query took {reads / 130:.1f} reads in {len(wanted) / 130:.1f} rounds"), p["said"])
 
 
 def test_bytes_decide():

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/numbers.h"
@@ -276,6 +277,25 @@ static void vector_phase_measure(void *run)
 	t->rank_row[TALLY_WALL_NS] = excess_u64(clock_now(p->ctx->clock), p->work.start_ns);
 }
 
+/* "a query took 54.7 reads in 27.9 rounds, and found 7.3 % of its nodes in memory". */
+static void vector_say_queries(struct phase_context *ctx)
+{
+	const uint64_t *row = ctx->tally->rank_row;
+	uint64_t words[4] = {row[VECTOR_QUERIES], row[VECTOR_EXPANDED], row[VECTOR_CACHED],
+			     row[VECTOR_ROUNDS]};
+	double queries;
+	char found[64] = "";
+
+	if (group_allreduce(ctx->group, MERGE_SUM, words, COUNT(words)) < 0 || !words[0])
+		return;
+	queries = (double)words[0];
+	if (words[2])
+		snprintf(found, sizeof(found), ", and found %.1f %% of its nodes in memory",
+			 100 * (double)words[2] / (double)words[1]);
+	workload_say(ctx, "a query took %.1f reads in %.1f rounds%s",
+		     (double)(words[1] - words[2]) / queries, (double)words[3] / queries, found);
+}
+
 static void vector_phase_say(void *run)
 {
 	struct vector_phase *p = run;
@@ -283,6 +303,7 @@ static void vector_phase_say(void *run)
 
 	if (builds(p))
 		return;
+	vector_say_queries(p->ctx);
 	workload_say(p->ctx, "the I/O of searches was measured, not their recall");
 	cold_say(p->ctx, &p->options->cold, &p->store, row[VECTOR_RESIDENT_SAMPLED_BYTES],
 		 row[VECTOR_RESIDENT_BYTES], row[TALLY_BYTES_READ]);
