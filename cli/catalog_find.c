@@ -205,3 +205,17 @@ void catalog_rules(const char *rules, char *path, unsigned bytes)
 		return;
 	snprintf(path, bytes, "%s", rules);
 }
+
+int catalog_edition(const char *edition, char *path, unsigned bytes, struct err *err)
+{
+	char folder[2048];
+
+	if (!strchr(edition, '/') && catalog_folder(folder, sizeof(folder)) &&
+	    (unsigned)snprintf(path, bytes, "%s/editions/mlperf-%s.json", folder, edition) <
+		    bytes &&
+	    access(path, F_OK) == 0)
+		return 0;
+	return err_set(err, -ENOENT,
+		       "--edition %s: the catalogue has no such rules; --rules FILE names others",
+		       edition);
+}

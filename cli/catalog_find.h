@@ -23,4 +23,8 @@ int catalog_resolve(const char *job, char *path, unsigned bytes, struct err *err
  * given where it is neither. */
 void catalog_rules(const char *rules, char *path, unsigned bytes);
 
+/* Finds the rules of an edition ("3.0") in the folder editions of the catalogue. Returns -ENOENT
+ * with a sentence. */
+int catalog_edition(const char *edition, char *path, unsigned bytes, struct err *err);
+
 #endif

@@ -49,6 +49,7 @@ ROOMS = {
         "measure": (["measure/"], ["group"]),
         "client": (["client/"], ["measure"]),
         "option": (["option/"], ["content"]),
+        "rule": (["rule/"], ["option"]),
         "job": (["job/"], ["option"]),
     },
     "backends": {

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb "check": a job before it runs, or results after, judged by the rules of a benchmark's
+ * edition. */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/catalog_find.h"
+#include "cli/check_tree.h"
+#include "cli/cli.h"
+#include "core/json.h"
+#include "core/numbers.h"
+#include "ranks/run/run.h"
+#include "report/check.h"
+#include "report/json/json.h"
+
+enum { CHECK_FILES_MAX = 4096, CHECK_JSON_DEPTH = 64, CHECK_JSON_VALUES = 1 << 20 };
+
+struct check_args {
+	const char *edition, *rules;
+	uint64_t nodes, ranks_per_node, memory;
+	struct word_list sets;
+	bool json;
+};
+
+static const struct option check_options[] = {
+	OPT_WORD("edition", struct check_args, edition, .value = "3.0",
+		 .help = "the edition of MLPerf Storage whose rules judge; default: 3.0"),
+	OPT_WORD("rules", struct check_args, rules, .value = "FILE",
+		 .help = "rules of one's own in place of an edition's"),
+	OPT_U64("nodes", struct check_args, nodes, .value = "N", .min = 1, .max = 1 << 20,
+		.help = "the job runs on N nodes; default 1"),
+	OPT_U64("ranks-per-node", struct check_args, ranks_per_node, .value = "P", .min = 1,
+		.max = 1 << 16, .help = "P ranks per node; default: what the job says, or 1"),
+	OPT_BYTES("memory", struct check_args, memory, .value = "SIZE", .min = 1,
+		  .help = "memory per node; without it, rules of memory are not known"),
+	OPT_WORDS("set", struct check_args, sets, .value = "PATH=VALUE",
+		  .help = "changes the job: train.batch=4; may be repeated"),
+	OPT_BOOL("json", struct check_args, json, .help = "prints JSON, for programs"),
+	OPT_END,
+};
+
+/* A job, and what haul says of it. */
+struct check_job {
+	struct job job;
+	struct plan plan;
+	cJSON *job_json, *plan_json;
+};
+
+static void check_job_free(struct check_job *j)
+{
+	json_free(j->plan_json);
+	json_free(j->job_json);
+	plan_free(&j->plan);
+	job_free(&j->job);
+}
+
+/* Plans the job that was parsed. */
+static int check_job_plan(struct check_job *j, uint32_t ranks, uint32_t nodes, double memory,
+			  struct err *err)
+{
+	char *text;
+	int rc = plan_scale(&j->job, ranks, nodes, err);
+
+	if (rc == 0)
+		rc = plan_check(&j->job, ranks, nodes, false, err);
+	if (rc == 0)
+		rc = plan_make(&j->plan, &j->job, ranks, nodes, err);
+	if (rc < 0)
+		return rc;
+	j->plan.node_memory_bytes = memory;
+	j->plan.node_memory_told = true;
+	j->plan_json = plan_object(&j->plan, &j->job);
+	text = job_text(&j->job, plan_schema());
+	rc = text ? json_parse(&j->job_json, text, strlen(text), CHECK_JSON_DEPTH,
+			       CHECK_JSON_VALUES, err)
+		  : err_set(err, -ENOMEM, "no memory for the job");
+	free(text);
+	return rc;
+}
+
+/* Judges each phase of the job. file: that the job is from; NULL: none. */
+static void check_phases(struct check *c, const struct check_job *j, const char *file,
+			 double memory)
+{
+	for (uint32_t i = 0; i < j->plan.phase_count; i++) {
+		cJSON *tree =
+			check_tree_of(&j->job, &j->plan, j->job_json, j->plan_json, i, memory);
+
+		check_tree(c, RULE_OF_JOB, tree, file, j->plan.phases[i].phase->name);
+		json_free(tree);
+	}
+}
+
+static int check_a_job(struct check *c, const struct check_args *args, const char *name,
+		       struct err *err)
+{
+	struct check_job j = {.job_json = NULL};
+	uint64_t nodes = args->nodes ? args->nodes : 1, per_node, ranks;
+	char path[4096];
+	int rc = catalog_resolve(name, path, sizeof(path), err);
+
+	if (rc == 0)
+		rc = job_load(&j.job, plan_schema(), path, args->sets.items, args->sets.count, err);
+	if (rc < 0)
+		return rc;
+	if (args->ranks_per_node)
+		j.job.cluster.ranks_per_node = args->ranks_per_node;
+	per_node = j.job.cluster.ranks_per_node ? j.job.cluster.ranks_per_node : 1;
+	ranks = nodes * per_node;
+	if (!args->nodes && !args->ranks_per_node)
+		ranks = max_u64(ranks, j.job.cluster.ranks);
+	if (ranks > UINT32_MAX)
+		rc = err_set(err, -EINVAL, "--nodes: %llu ranks are too many",
+			     (unsigned long long)ranks);
+	if (rc == 0)
+		rc = check_job_plan(&j, (uint32_t)ranks, (uint32_t)nodes, (double)args->memory,
+				    err);
+	if (rc == 0)
+		check_phases(c, &j, NULL, (double)args->memory);
+	else
+		err_wrap(err, rc, "%s", path);
+	check_job_free(&j);
+	return rc;
+}
+
+/* The tree of a phase that ran, for rules of results: that of the job with the phase's report. */
+static void check_ran(struct check *c, const struct check_job *j, const struct results_file *f,
+		      double memory)
+{
+	const struct report_options o = {.color = false};
+
+	for (uint32_t k = 0; k < f->phase_count; k++) {
+		const struct results_phase_read *p = &f->phases[k];
+
+		for (uint32_t i = 0; i < j->plan.phase_count && !p->record.warmup; i++) {
+			cJSON *tree;
+
+			if (strcmp(j->plan.phases[i].phase->name, p->record.name) != 0)
+				continue;
+			tree = check_tree_of(&j->job, &j->plan, j->job_json, j->plan_json, i,
+					     memory);
+			cJSON_AddItemToObject(tree, "result", json_phase(f, p, &o));
+			check_tree(c, RULE_OF_RESULT, tree, f->path, p->record.name);
+			json_free(tree);
+		}
+	}
+}
+
+static int check_a_file(struct check *c, const struct check_args *args,
+			const struct results_file *f, struct err *err)
+{
+	struct check_job j = {.job_json = NULL};
+	const char *sets[RECORD_SETS_MAX];
+	uint32_t count = f->phase_count ? min_u32(f->phases[0].set_count, RECORD_SETS_MAX) : 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < f->phase_count; i++)
+		if (f->phases[i].record.combination > 1)
+			return err_set(
+				err, -EINVAL,
+				"%s: has several combinations of a sweep, and rules judge one",
+				f->path);
+	if (!f->job_text || !*f->job_text)
+		return err_set(err, -EINVAL, "%s: has no job", f->path);
+	for (uint32_t i = 0; i < count; i++)
+		sets[i] = f->phases[0].sets[i];
+	rc = job_parse(&j.job, plan_schema(), f->path, f->job_text, strlen(f->job_text), sets,
+		       count, err);
+	if (rc == 0)
+		rc = check_job_plan(&j, (uint32_t)f->ranks, (uint32_t)f->nodes,
+				    (double)args->memory, err);
+	if (rc == 0) {
+		check_phases(c, &j, f->path, (double)args->memory);
+		check_ran(c, &j, f, (double)args->memory);
+	}
+	check_job_free(&j);
+	return rc;
+}
+
+/* Runs of one phase in the order of the files, for rules of a series. */
+struct check_series {
+	const char *name, *kind;
+	uint32_t warmups, runs;
+	double ended, longest_gap, shortest; /* unix time, seconds */
+};
+
+static void check_series_add(struct check_series *s, const struct results_phase_read *p)
+{
+	double begun = (double)p->record.started_ns * 1e-9;
+	double seconds = (double)p->record.finished_ns * 1e-9 - begun;
+
+	if (s->warmups + s->runs)
+		s->longest_gap = fmax(s->longest_gap, begun - s->ended);
+	s->warmups += p->record.warmup;
+	s->runs += !p->record.warmup;
+	s->shortest = s->warmups + s->runs > 1 ? fmin(s->shortest, seconds) : seconds;
+	s->ended = begun + seconds;
+}
+
+static void check_series_judge(struct check *c, const struct check_series *s)
+{
+	cJSON *tree = json_object();
+	cJSON *series = cJSON_AddObjectToObject(tree, "series");
+
+	json_add_text(tree, "kind", s->kind);
+	json_add_text(tree, "name", s->name);
+	json_add_number(series, "warmups", s->warmups);
+	json_add_number(series, "runs", s->runs);
+	if (s->warmups + s->runs > 1 && s->shortest > 0)
+		json_add_number(series, "longest_gap_of_a_run", s->longest_gap / s->shortest);
+	check_tree(c, RULE_OF_SERIES, tree, NULL, s->name);
+	json_free(tree);
+}
+
+static void check_all_series(struct check *c, struct results_file *const *files, unsigned count)
+{
+	for (unsigned f = 0; f < count; f++)
+		for (uint32_t i = 0; i < files[f]->phase_count; i++) {
+			const struct results_phase_read *first = &files[f]->phases[i];
+			struct check_series s = {
+				first->record.name, first->record.kind, 0, 0, 0, 0, 0};
+			bool before = false;
+
+			for (unsigned g = 0; g <= f && !before; g++)
+				for (uint32_t k = 0; k < (g < f ? files[g]->phase_count : i); k++)
+					before |= strcmp(files[g]->phases[k].record.name, s.name) ==
+						  0;
+			if (before)
+				continue;
+			for (unsigned g = f; g < count; g++)
+				for (uint32_t k = 0; k < files[g]->phase_count; k++)
+					if (strcmp(files[g]->phases[k].record.name, s.name) == 0)
+						check_series_add(&s, &files[g]->phases[k]);
+			check_series_judge(c, &s);
+		}
+}
+
+static int check_files(struct check *c, const struct check_args *args, const char *const *paths,
+		       unsigned count, struct results_file **files, struct err *err)
+{
+	int rc = 0;
+
+	if (args->nodes || args->ranks_per_node || args->sets.count)
+		return err_set(
+			err, -EINVAL,
+			"--nodes, --ranks-per-node and --set are of a job; results have theirs");
+	c->ran = true;
+	for (unsigned i = 0; i < count && rc == 0; i++)
+		rc = results_load(&files[i], paths[i], err);
+	for (unsigned i = 0; i < count && rc == 0; i++)
+		rc = check_a_file(c, args, files[i], err);
+	if (rc == 0)
+		check_all_series(c, files, count);
+	return rc;
+}
+
+/* Results files are told from jobs by the name. */
+static bool check_is_file(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 3 && strcmp(path + n - 3, ".h5") == 0;
+}
+
+static int check_run(const struct call *call)
+{
+	const struct check_args *args = call->options;
+	struct results_file **files = calloc(call->argument_count, sizeof(struct results_file *));
+	struct rules *rules = calloc(1, sizeof(*rules));
+	struct check c = {.rules = rules};
+	struct err err = {0};
+	char path[4096];
+	int rc = files && rules ? 0 : err_set(&err, -ENOMEM, "no memory");
+
+	if (rc == 0 && args->rules && args->edition)
+		rc = err_set(&err, -EINVAL, "--rules and --edition exclude each other");
+	if (rc == 0 && args->rules)
+		snprintf(path, sizeof(path), "%s", args->rules);
+	else if (rc == 0)
+		rc = catalog_edition(args->edition ? args->edition : "3.0", path, sizeof(path),
+				     &err);
+	if (rc == 0)
+		rc = rules_read(rules, path, &err);
+	if (rc == 0 && check_is_file(call->arguments[0]))
+		rc = check_files(&c, args, call->arguments, call->argument_count, files, &err);
+	else if (rc == 0 && call->argument_count > 1)
+		rc = err_set(&err, -EINVAL, "%s: one job is checked at a time", call->arguments[1]);
+	else if (rc == 0)
+		rc = check_a_job(&c, args, call->arguments[0], &err);
+	if (rc == 0)
+		rc = check_print(stdout, args->json ? REPORT_JSON : REPORT_TEXT, &c, &err);
+	rc = cli_ended(rc, &err);
+	if (rc == EXIT_DONE && !check_is_closed(&c))
+		rc = EXIT_TARGET_MISSED;
+	check_free(&c);
+	for (unsigned i = 0; files && i < call->argument_count; i++)
+		results_unload(files[i]);
+	if (rules)
+		rules_free(rules);
+	free(rules);
+	free(files);
+	return rc;
+}
+
+const struct verb check_verb = {
+	.name = "check",
+	.arguments = "JOB|FILE.h5…",
+	.help = "judges a job, or results, by MLPerf's rules; exit status 8: not closed",
+	.example = "haul check unet3d_b200 --nodes 4 --memory \"512 GiB\"",
+	.options = check_options,
+	.options_bytes = sizeof(struct check_args),
+	.arguments_min = 1,
+	.arguments_max = CHECK_FILES_MAX,
+	.takes_job = true,
+	.run = check_run,
+};

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Trees that the rules of haul check are judged of, one for each phase of a job. Their facts are
+ * what haul shows elsewhere, under the same names:
+ *
+ *	kind, name, seed, ranks, nodes, ranks_per_node, node_memory_bytes
+ *	job		the phase's keys, as haul show gives them, in SI units
+ *	dataset, store	those that the phase uses, likewise; scheme: of the store's URI
+ *	plan		the phase, as haul plan --json has it
+ *	whole		of the job: checkpoints_written, checkpoints_read
+ *	needs		bytes_per_node (of a data set or a checkpoint), files_per_step
+ *	result		the phase, as haul report --json has it
+ */
+#ifndef HAUL_CLI_CHECK_TREE_H
+#define HAUL_CLI_CHECK_TREE_H
+
+#include "plan/plan.h"
+
+struct cJSON;
+
+/* For phase i of a job that is planned. The caller frees it with json_free. NULL: no memory.
+ * job_json: the job's text (job_text), parsed; plan_json: plan_object. memory: of a node, 0:
+ * unknown. */
+struct cJSON *check_tree_of(const struct job *job, const struct plan *plan,
+			    const struct cJSON *job_json, const struct cJSON *plan_json, uint32_t i,
+			    double memory);
+
+#endif

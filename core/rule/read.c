@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules, read from a JSON file: see rule.h. */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file_read.h"
+#include "core/json.h"
+#include "core/rule/rule.h"
+
+enum { FILE_BYTES_MAX = 1 << 20, FILE_DEPTH = 8, FILE_VALUES = 1 << 14 };
+
+static const char *const comparisons[] = {"one_of", "least", "most", "equals", "there", NULL};
+static const char *const scopes[] = {"job", "result", "series", NULL};
+static const char *const breaches[] = {"open", "invalid", NULL};
+
+/* clang-format off */
+static const struct option condition_options[] = {
+	OPT_TEXT("fact", struct rule_condition, fact, .def_text = "", .help = "path in what is judged"),
+	OPT_CHOICE("is", struct rule_condition, is, .choices = comparisons, .help = "how it is compared"),
+	OPT_REAL("value", struct rule_condition, value, .min_real = -1e30, .max_real = 1e30,
+		 .help = "with this number"),
+	OPT_TEXT("of", struct rule_condition, of, .def_text = "", .help = "the number is times this fact"),
+	OPT_TEXTS("texts", struct rule_condition, texts, .help = "with these texts or numbers"),
+	OPT_END
+};
+static const struct option rule_options[] = {
+	OPT_TEXT("name", struct rule, name, .required = true, .help = "name of the rule"),
+	OPT_TEXT("number", struct rule, number, .def_text = "", .help = "number in the rules' text"),
+	OPT_TEXT("source", struct rule, source, .def_text = "", .help = "where it is written"),
+	OPT_TEXT("about", struct rule, about, .required = true, .help = "what is judged, in words"),
+	OPT_TEXT("change", struct rule, change, .def_text = "", .help = "what would have to change"),
+	OPT_TEXT("cannot", struct rule, cannot, .def_text = "", .help = "why nothing can decide it"),
+	OPT_TEXT("unit", struct rule, unit, .def_text = "", .help = "what is lacking is counted in these"),
+	OPT_TEXT("per", struct rule, per, .def_text = "", .help = "fact: units for one that is lacking"),
+	OPT_CHOICE("scope", struct rule, scope, .choices = scopes, .help = "what it is a rule of"),
+	OPT_CHOICE("otherwise", struct rule, otherwise, .def = 1, .choices = breaches,
+		   .help = "what is not so is open, or invalid"),
+	OPT_LIST("when", struct rule, when, when_count, .table = condition_options,
+		 .help = "it applies where all of these hold"),
+	OPT_LIST("unless", struct rule, unless, unless_count, .table = condition_options,
+		 .help = "and none of these does"),
+	OPT_TABLE("asks", struct rule, asks, .table = condition_options, .help = "what must hold"),
+	OPT_END
+};
+static const struct option rules_options[] = {
+	OPT_TEXT("edition", struct rules, edition, .required = true, .help = "whose rules these are"),
+	OPT_TEXT("source", struct rules, source, .def_text = "", .help = "where they are written"),
+	OPT_LIST("rules", struct rules, rules, count, .required = true, .min = 1,
+		 .table = rule_options, .help = "the rules"),
+	OPT_END
+};
+/* clang-format on */
+static const struct option *const rules_tables[] = {rules_options, NULL};
+
+static int condition_check(const struct rule_condition *c, const char *part, uint32_t i,
+			   struct err *err)
+{
+	if (!*c->fact)
+		return err_set(err, -EINVAL, "/rules/%u/%s: names no fact", i, part);
+	if (c->is == RULE_ONE_OF && !c->texts.count)
+		return err_set(err, -EINVAL, "/rules/%u/%s: needs texts, or another \"is\"", i,
+			       part);
+	return 0;
+}
+
+static int rules_check(const struct rules *r, struct err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < r->count && rc == 0; i++) {
+		const struct rule *rule = &r->rules[i];
+
+		if (!*rule->cannot)
+			rc = condition_check(&rule->asks, "asks", i, err);
+		for (uint32_t k = 0; k < rule->when_count && rc == 0; k++)
+			rc = condition_check(&rule->when[k], "when", i, err);
+		for (uint32_t k = 0; k < rule->unless_count && rc == 0; k++)
+			rc = condition_check(&rule->unless[k], "unless", i, err);
+		for (uint32_t k = 0; k < i && rc == 0; k++)
+			if (strcmp(r->rules[k].name, rule->name) == 0)
+				rc = err_set(err, -EINVAL, "/rules/%u: is the second \"%s\"", i,
+					     rule->name);
+	}
+	return rc;
+}
+
+int rules_parse(struct rules *r, const char *text, size_t length, struct err *err)
+{
+	cJSON *json = NULL;
+	int rc = json_parse(&json, text, length, FILE_DEPTH, FILE_VALUES, err);
+
+	memset(r, 0, sizeof(*r));
+	if (rc == 0 && !cJSON_IsObject(json))
+		rc = err_set(err, -EINVAL, "is not an object of rules");
+	if (rc == 0)
+		rc = options_parse(rules_tables, r, json, "", &r->arena, err);
+	if (rc == 0)
+		rc = rules_check(r, err);
+	cJSON_Delete(json);
+	return rc;
+}
+
+int rules_read(struct rules *r, const char *path, struct err *err)
+{
+	char *text = NULL;
+	size_t length;
+	int rc = file_read(path, FILE_BYTES_MAX, &text, &length, err);
+
+	memset(r, 0, sizeof(*r));
+	if (rc == 0 && length > FILE_BYTES_MAX)
+		rc = err_set(err, -EINVAL, "is larger than 1 MiB");
+	if (rc == 0)
+		rc = rules_parse(r, text, length, err);
+	free(text);
+	return rc < 0 ? err_wrap(err, rc, "%s", path) : 0;
+}
+
+void rules_free(struct rules *r)
+{
+	arena_free(&r->arena);
+}

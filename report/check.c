@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the rules of an edition say: see check.h. */
+#include "report/check.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void check_tree(struct check *c, enum rule_scope scope, const struct cJSON *tree, const char *file,
+		const char *phase)
+{
+	for (uint32_t i = 0; i < c->rules->count; i++) {
+		const struct rule *rule = &c->rules->rules[i];
+		struct check_line line = {.file = file}, *more;
+
+		if (rule->scope != scope || !rule_judge(rule, tree, &line.verdict))
+			continue;
+		more = realloc(c->lines, (c->count + 1) * sizeof(*more));
+		if (!more) {
+			c->failed = true;
+			return;
+		}
+		snprintf(line.phase, sizeof(line.phase), "%s", phase);
+		c->lines = more;
+		more[c->count++] = line;
+		c->states[line.verdict.state]++;
+	}
+}
+
+void check_free(struct check *c)
+{
+	free(c->lines);
+}
+
+enum rule_category check_category(const struct check *c)
+{
+	enum rule_category worst = RULE_CLOSED;
+
+	for (uint32_t i = 0; i < c->count; i++)
+		if (rule_category(&c->lines[i].verdict) > worst)
+			worst = rule_category(&c->lines[i].verdict);
+	return worst;
+}
+
+bool check_is_closed(const struct check *c)
+{
+	return c->states[RULE_HELD] && !c->states[RULE_BROKEN] && !c->states[RULE_UNKNOWN];
+}
+
+struct check_row {
+	const char *rule, *number, *source, *phase, *file, *state, *category, *sentence;
+	double value, bound;
+};
+static const struct column check_columns[] = {FIELD(TEXT, struct check_row, rule),
+					      FIELD(TEXT, struct check_row, number),
+					      FIELD(TEXT, struct check_row, source),
+					      FIELD(TEXT, struct check_row, phase),
+					      FIELD(TEXT, struct check_row, file),
+					      FIELD(TEXT, struct check_row, state),
+					      FIELD(TEXT, struct check_row, category),
+					      FIELD(REAL, struct check_row, value),
+					      FIELD(REAL, struct check_row, bound),
+					      FIELD(TEXT, struct check_row, sentence),
+					      COLUMNS_END};
+
+static void check_write_line(struct document *d, const struct check_line *l)
+{
+	const struct rule_verdict *v = &l->verdict;
+	const char *category = rule_categories[rule_category(v)];
+	const struct check_row row = {.rule = v->rule->name,
+				      .number = v->rule->number,
+				      .source = v->rule->source,
+				      .phase = l->phase,
+				      .file = l->file,
+				      .state = rule_states[v->state],
+				      .category = category,
+				      .sentence = v->sentence,
+				      .value = v->value,
+				      .bound = v->bound};
+	char text[RULE_SENTENCE_BYTES + 2 * RULE_PATH_BYTES + 1200];
+
+	snprintf(text, sizeof(text), "%s: %s%s%s, %s%s%.1000s: %s",
+		 v->state == RULE_BROKEN ? category : row.state, v->rule->name,
+		 *row.number ? " " : "", row.number, l->phase, l->file ? " of " : "",
+		 l->file ? l->file : "", v->sentence);
+	document_open_row(d, check_columns, &row);
+	document_wrap(d, 2, text);
+	document_close(d);
+}
+
+static void check_say(struct document *d, const struct check *c)
+{
+	const char *edition = c->rules->edition;
+
+	if (!c->states[RULE_HELD] && !c->states[RULE_BROKEN])
+		document_say(d, "\n%s has no rules for this.\n", edition);
+	else if (!c->states[RULE_BROKEN] && c->states[RULE_UNKNOWN])
+		document_say(d, "\nNo rule of %s is broken, but of %u it is not known.\n", edition,
+			     c->states[RULE_UNKNOWN]);
+	else
+		document_say(d, "\nBy the rules of %s this is %s%s: %u held, %u broken.\n", edition,
+			     rule_categories[check_category(c)],
+			     c->ran ? "" : ", as far as a job tells", c->states[RULE_HELD],
+			     c->states[RULE_BROKEN]);
+}
+
+static bool check_write(struct document *d, const void *about)
+{
+	static const enum rule_state order[] = {RULE_BROKEN, RULE_UNKNOWN, RULE_HELD,
+						RULE_UNDECIDED};
+	const struct check *c = about;
+	const struct check_total {
+		const char *edition, *category;
+		bool closed;
+		uint32_t held, broken, unknown, undecided;
+	} total = {c->rules->edition,        rule_categories[check_category(c)],
+		   check_is_closed(c),       c->states[RULE_HELD],
+		   c->states[RULE_BROKEN],   c->states[RULE_UNKNOWN],
+		   c->states[RULE_UNDECIDED]};
+	static const struct column total_columns[] = {FIELD(TEXT, struct check_total, edition),
+						      FIELD(TEXT, struct check_total, category),
+						      FIELD(FLAG, struct check_total, closed),
+						      FIELD(U32, struct check_total, held),
+						      FIELD(U32, struct check_total, broken),
+						      FIELD(U32, struct check_total, unknown),
+						      FIELD(U32, struct check_total, undecided),
+						      COLUMNS_END};
+
+	document_fields(d, total_columns, &total);
+	document_open_list(d, "rules");
+	for (unsigned o = 0; o < RULE_STATES; o++)
+		for (uint32_t i = 0; i < c->count; i++)
+			if (c->lines[i].verdict.state == order[o])
+				check_write_line(d, &c->lines[i]);
+	document_close(d);
+	check_say(d, c);
+	return !c->failed;
+}
+
+int check_print(FILE *out, enum report_shape shape, const struct check *c, struct err *err)
+{
+	char *text = document_text(shape, check_write, c);
+
+	if (!text)
+		return err_set(err, -ENOMEM, "no memory for the text");
+	fputs(text, out);
+	free(text);
+	return 0;
+}
