@@ -7,7 +7,7 @@ import tempfile
 
 from clitest import HAUL, check, haul, main, refused
 
-VERBS = ["plan", "run", "replay", "generate", "clean", "catalog", "import", "ls", "report", "compare", "accept", "show", "schema",
+VERBS = ["plan", "run", "replay", "generate", "clean", "catalog", "import", "ls", "report", "compare", "accept", "check", "show", "schema",
          "topo", "doctor", "version", "help"]
 
 
