@@ -68,8 +68,10 @@ MESHES = {"llama3_8b": (1, 1, 3), "llama3_70b": (8, 1, 3), "llama3_405b": (8, 32
 for name, (tensor, pipeline, zero) in MESHES.items():
     JOBS[f"checkpoint.{name}.processes"] = (llama(name), llama(name, nodes=1, per_node=6))
     for key, value, more in (("tensor", 2 * tensor, 2), ("pipeline", 2 * pipeline, 2), ("zero", 2, 1)):
-        JOBS[f"checkpoint.{name}.{key}"] = (llama(name), llama(name, "--set", f"checkpoint.mesh.{key}={value}",
-                                                               nodes=LLAMA[name][0] * more))
+        JOBS[f"checkpoint.{name}.{key}"] = (
+            llama(name), llama(name, "--set", f"checkpoint.mesh.{key}={value}", "--set", "checkpoint.mesh.zero=1",
+                               nodes=LLAMA[name][0] * more) if key == "pipeline" else
+            llama(name, "--set", f"checkpoint.mesh.{key}={value}", nodes=LLAMA[name][0] * more))
 
 H100 = ("unet3d_h100", "--memory", "1 GiB")
 RESNET = ("resnet50_h100", "--memory", "1 GiB")
