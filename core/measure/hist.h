@@ -13,6 +13,9 @@
 
 #include <stdint.h>
 
+/* A quantile is the middle of a bucket, which is at most this share of it away from either edge. */
+#define HIST_BLUR (1.0 / 128)
+
 enum { HIST_BUCKETS = 2368, HIST_SUM_WORDS = HIST_BUCKETS + 2, HIST_MAX_WORDS = 2 };
 
 struct hist {

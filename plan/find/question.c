@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/measure/hist.h"
+
 #define TARGET_PREFIX "target_"
 
 /* A whole number at *at, which moves behind it. */
@@ -155,6 +157,7 @@ int question_meet(struct question *q, const struct job *job, struct err *err)
 			"--until: %s %s: write \"%s\", because it is the %s that is asked for",
 			q->target, q->ask.most ? "<=" : ">=", q->ask.most ? ">=" : "<=",
 			q->ask.most ? "least" : "most");
+	q->ask.blur = t->figure ? 0 : HIST_BLUR;
 	q->phase_index = i;
 	q->kind = t;
 	return 0;

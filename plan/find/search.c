@@ -39,10 +39,11 @@ static bool search_meets(const struct search *s, double value)
  * range of the answer is right in 95 of 100 searches (test_search counts them). */
 static const double search_level = 0.99;
 
-static struct stats search_stats(const struct search_step *step)
+static struct stats search_stats(const struct search *search, const struct search_step *step)
 {
 	struct stats s = stats_of(step->found, step->repeats);
-	double half = stats_t(search_level, s.n - 1) * s.stdev / sqrt(s.n);
+	double half = stats_t(search_level, s.n - 1) * s.stdev / sqrt(s.n) +
+		      search->ask.blur * fabs(s.mean);
 
 	s.low = s.mean - half;
 	s.high = s.mean + half;
@@ -72,7 +73,7 @@ void search_add(struct search *s, double found)
 		return;
 	}
 	step->found[step->repeats++] = found;
-	step->stats = search_stats(step);
+	step->stats = search_stats(s, step);
 	step->state = search_judge(s, step);
 }
 

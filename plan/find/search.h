@@ -34,6 +34,9 @@ struct search_ask {
 	bool most; /* asked is the most that may be found, else the least */
 	uint32_t
 		repeats; /* of a value at most, 1 … SEARCH_REPEATS_MAX; 1: no interval is asked for */
+	/* What is found is known only to this share of it, as percentiles are whose buckets have a
+	 * width: the interval is wider by it. */
+	double blur;
 };
 
 enum search_state { SEARCH_OPEN, SEARCH_MET, SEARCH_MISSED, SEARCH_UNDECIDED, SEARCH_STATES };

@@ -53,7 +53,7 @@ static void exact(void)
 			 high = low + 1 + (drawn(&state) >> (drawn(&state) % 50 + 14)),
 			 last = low + (high - low) / by * by,
 			 threshold = low + drawn(&state) % (high - low + 3);
-		struct search_ask ask = {low, high, by, 1, true, 1 + (uint32_t)i % 3};
+		struct search_ask ask = {low, high, by, 1, true, 1 + (uint32_t)i % 3, 0};
 
 		search_run(&s, &ask, threshold, 0, &state);
 		search_answer(&s, &a);
@@ -77,7 +77,7 @@ static void exact(void)
 static void none(void)
 {
 	static struct search s;
-	const struct search_ask ask = {10, 100, 1, 1, true, 3};
+	const struct search_ask ask = {10, 100, 1, 1, true, 3, 0};
 	struct search_answer a;
 	uint64_t state = 1;
 
@@ -99,7 +99,7 @@ static void noisy(void)
 	unsigned outside = 0, far = 0;
 
 	for (int i = 0; i < NOISY_DRAWS; i++) {
-		const struct search_ask ask = {1, 4096, 1, 1, true, 8};
+		const struct search_ask ask = {1, 4096, 1, 1, true, 8, 0};
 		uint64_t threshold = 20 + drawn(&state) % 3000;
 
 		search_run(&s, &ask, threshold, 0.03, &state);
@@ -121,7 +121,7 @@ static void noisy(void)
 static void least_bound(void)
 {
 	static struct search s;
-	const struct search_ask ask = {1, 64, 1, 0.9, false, 5};
+	const struct search_ask ask = {1, 64, 1, 0.9, false, 5, 0};
 	struct search_answer a;
 	uint64_t value;
 
@@ -135,11 +135,30 @@ static void least_bound(void)
 	CU_ASSERT_DOUBLE_EQUAL(s.steps[a.missing_step].stats.mean, 11.0 / 13, 1e-12);
 }
 
+/* What is known only to a share is not decided by that share. */
+static void blurred(void)
+{
+	static struct search s;
+	struct search_ask ask = {1, 64, 1, 100, true, 3, 0.01};
+	struct search_answer a;
+	uint64_t value;
+
+	search_init(&s, &ask);
+	/* 99.5 with 40, 101.5 with 41: the first may lie on the other side. */
+	while (search_next(&s, &value))
+		search_add(&s, value < 40 ? 50 : value == 40 ? 99.5 : 101.5);
+	search_answer(&s, &a);
+	CU_ASSERT_EQUAL(s.end, SEARCH_FOUND);
+	CU_ASSERT_EQUAL(a.carries, 40);
+	CU_ASSERT_EQUAL(a.undecided, 1);
+	CU_ASSERT(a.least == 39 && a.greatest == 40);
+}
+
 /* What cannot be told ends the search; a search that was stopped still knows what it knows. */
 static void unknown_and_stopped(void)
 {
 	static struct search s;
-	const struct search_ask ask = {1, 64, 1, 10.5, true, 1};
+	const struct search_ask ask = {1, 64, 1, 10.5, true, 1, 0};
 	struct search_answer a;
 	uint64_t value;
 
@@ -163,6 +182,7 @@ int main(void)
 		{"even the first value misses", none},
 		{"with noise the threshold is in the range", noisy},
 		{"a figure that falls with the load", least_bound},
+		{"what is known only to a share of it", blurred},
 		{"what cannot be told, and a search that was stopped", unknown_and_stopped},
 		CU_TEST_INFO_NULL,
 	};
