@@ -3,7 +3,6 @@
  * computes. */
 #include "cli/catalog_find.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

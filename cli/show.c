@@ -2,7 +2,6 @@
 /* The verb "show": gives back what a results file keeps: the job that ran. */
 #include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "core/text_writer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

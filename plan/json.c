@@ -4,7 +4,6 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "core/json.h"
 #include "plan/datasize.h"

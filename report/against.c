@@ -2,7 +2,6 @@
 /* A phase against others of its file: see against.h. */
 #include "report/against.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "report/phase.h"

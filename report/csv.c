@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/measure/quantile.h"
-#include "core/stats.h"
 #include "report/accounts.h"
 #include "report/phase.h"
 #include "report/series.h"

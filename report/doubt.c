@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/measure/quantile.h"
 #include "core/units.h"
 #include "report/client_side.h"
 #include "report/phase.h"

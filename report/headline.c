@@ -3,7 +3,6 @@
 #include "report/headline.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/stats.h"

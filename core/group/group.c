@@ -2,7 +2,6 @@
 /* Group of ranks: what all implementations share. See group.h. */
 #include "core/group/group.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>

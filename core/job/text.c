@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resolved job as text: every option with its value, so that results.h5 records what ran. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/job/internal.h"

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/numbers.h"
 #include "import/dlio/parts.h"
 
 #define SETTINGS "checkpoint."

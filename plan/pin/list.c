@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool pin_list_number(const char **text, unsigned *value)

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "core/units.h"
-#include "plan/pin/cores.h"
 #include "plan/pin/known.h"
 #include "plan/pin/launch_bind.h"
 #include "plan/pin/near.h"

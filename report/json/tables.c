@@ -6,7 +6,6 @@
  * histogram of the row is an object of its quantiles. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/measure/quantile.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the run has spent on itself, in one line, where that is much of the run. */
-#include "core/numbers.h"
 #include "core/units.h"
 #include "report/say.h"
 #include "report/text/parts.h"

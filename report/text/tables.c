@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of a phase that this program knows only from the file: as many columns as fit, and the
  * first rows. Epochs and endpoints, of which every large run has many, are only in JSON. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
 #include "workloads/checkpoint/checkpoint.h"
 #include "workloads/common/null_pass.h"
 #include "workloads/common/piece_reader.h"
-#include "workloads/common/writer.h"
 
 enum {
 	CHECKPOINT_COUNT = 10,

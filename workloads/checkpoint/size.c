@@ -4,7 +4,6 @@
 #include "core/numbers.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "core/units.h"
 #include "workloads/checkpoint/checkpoint.h"

@@ -3,8 +3,6 @@
 #include "workloads/checkpoint/write.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,7 +12,6 @@
 
 #include "backends/queue/failure.h"
 #include "core/time_ns.h"
-#include "core/units.h"
 
 static const uint64_t crew_wait_ns = 5 * NS_PER_MS, crew_wait_at_end_ns = NS_PER_MS;
 static const uint64_t crew_look_ns = 100 * NS_PER_MS;

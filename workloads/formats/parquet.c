@@ -21,7 +21,6 @@
  * Thrift's compact protocol specification. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

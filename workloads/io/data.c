@@ -2,7 +2,6 @@
 /* Operations on blocks: an operation opens its object if it is not open, moves its block, and
  * closes the object after the last block. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 
 #include "backends/queue/queue.h"
 #include "core/key.h"
-#include "core/numbers.h"
 #include "core/units.h"
 #include "workloads/io/io.h"
 #include "workloads/io/mix.h"

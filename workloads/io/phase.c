@@ -3,13 +3,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/content/fill.h"
 #include "core/numbers.h"
-#include "core/units.h"
 #include "workloads/common/shared_object.h"
 #include "workloads/io/work.h"
 

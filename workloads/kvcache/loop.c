@@ -7,7 +7,6 @@
 
 #include "core/numbers.h"
 #include "core/time_ns.h"
-#include "core/units.h"
 #include "workloads/kvcache/dispatch.h"
 #include "workloads/kvcache/part.h"
 #include "workloads/kvcache/phase.h"

@@ -6,7 +6,6 @@
 
 #include "core/units.h"
 #include "workloads/common/crew.h"
-#include "workloads/kvcache/columns.h"
 #include "workloads/kvcache/run.h"
 
 /* How many entries of average size a tier with that capacity has; 0: that is not known. */

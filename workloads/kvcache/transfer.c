@@ -13,8 +13,6 @@
  *
  * Bytes are a function of the entry's id, so they can be compared wherever an entry has been. */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "backends/queue/failure.h"

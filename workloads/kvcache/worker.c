@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "core/numbers.h"
 #include "workloads/kvcache/columns.h"
 
 static const struct meter_map kv_maps[] = {

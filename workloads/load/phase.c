@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "core/numbers.h"
 #include "core/units.h"
 #include "workloads/load/run.h"
 

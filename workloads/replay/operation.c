@@ -3,7 +3,6 @@
  * request moves as much as the store takes at once, usually the whole object, which passes through
  * the buffer of the slot piece by piece. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

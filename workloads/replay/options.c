@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options of the phase "replay", what is refused, and what it asks of the machine. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/json.h"

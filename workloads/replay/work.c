@@ -3,7 +3,6 @@
  * common/slots.h. */
 #include "workloads/replay/work.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "core/content/random.h"

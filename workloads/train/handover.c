@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/train/handover.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <string.h>

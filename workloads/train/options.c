@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options of training, and what is refused. */
 #include <errno.h>
-#include <stdio.h>
 
 #include "backends/queue/queue.h"
 #include "core/units.h"

@@ -2,7 +2,6 @@
 /* The options of a phase of vector search, and what is refused. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "backends/queue/queue.h"
 #include "core/key.h"

@@ -3,7 +3,6 @@
 #include "workloads/kvcache/requests/autoscale.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 
 #include "core/time_ns.h"

@@ -2,8 +2,6 @@
 /* Operations under way: see operations.h. */
 #include "workloads/kvcache/tiers/operations.h"
 
-#include <errno.h>
-
 /* The operations of an entry, in their order: first those that have been let go, then those that
  * are held. */
 struct line {
