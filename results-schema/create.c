@@ -146,6 +146,8 @@ static void choose_key(struct results *r, const struct results_head *head, bool 
 
 	if (older)
 		file_head_series(r->path, r->older_key);
+	if (older && !r->older_key[0])
+		file_head_joined(r->path, r->older_key);
 	if (head->runs < 2 && head->phases <= PHASES_IN_ONE)
 		return;
 	r->join = head->runs < 2 ? RESULTS_JOIN_ALWAYS : RESULTS_JOIN_SMALL;

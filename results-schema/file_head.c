@@ -53,7 +53,8 @@ int file_head_create_side(const char *part, const char *path, const char *key, s
 	return h5w_finish(&w);
 }
 
-uint64_t file_head_series(const char *path, char key[SERIES_KEY_BYTES])
+/* Reads the key that an attribute holds. Returns the number of phases. */
+static uint64_t read_key(const char *path, const char *attribute, char key[SERIES_KEY_BYTES])
 {
 	struct err ignored = {0};
 	struct h5_reader r;
@@ -65,12 +66,21 @@ uint64_t file_head_series(const char *path, char key[SERIES_KEY_BYTES])
 		phases = h5r_members(&r, UINT64_MAX);
 		h5r_leave(&r);
 	}
-	h5r_text_into(&r, h5r_has_attribute(&r, "series") ? "series" : "joined", key,
-		      SERIES_KEY_BYTES);
+	h5r_text_into(&r, attribute, key, SERIES_KEY_BYTES);
 	if (!series_key_valid(key))
 		key[0] = '\0';
 	h5r_finish(&r);
 	return phases;
+}
+
+uint64_t file_head_series(const char *path, char key[SERIES_KEY_BYTES])
+{
+	return read_key(path, "series", key);
+}
+
+void file_head_joined(const char *path, char key[SERIES_KEY_BYTES])
+{
+	read_key(path, "joined", key);
 }
 
 static void root_attributes(struct h5_writer *w, const struct results_head *head, const char *key)

@@ -19,9 +19,12 @@ int file_head_create(const char *path, const struct results_head *head, const ch
 /* Creates a side file with /phases and what tells to which results file it belongs. */
 int file_head_create_side(const char *part, const char *path, const char *key, struct err *err);
 
-/* Reads the key of the series that a file holds or has joined, "" where it is no series of haul or
- * cannot be read. Returns the number of its phases. */
+/* Reads the key of the series that a file holds, "" where it is no series of haul or cannot be
+ * read. Returns the number of its phases. */
 uint64_t file_head_series(const char *path, char key[SERIES_KEY_BYTES]);
+/* The same of a series whose side files were joined into the file: a run that was killed just then
+ * has left them. */
+void file_head_joined(const char *path, char key[SERIES_KEY_BYTES]);
 
 /* What is written at the end of a run. */
 struct file_end {

@@ -164,6 +164,8 @@ static int check_many(uint32_t count, bool series, struct group *g)
 		failed = check_cost(first, last, count / 4) | check_file(path, count, series);
 		file_head_series(path, key);
 		failed |= !series && key[0]; /* joined */
+		file_head_joined(path, key);
+		failed |= !series && !key[0];
 		side_files_remove(path, key);
 		unlink(path);
 	}

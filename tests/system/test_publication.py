@@ -186,6 +186,8 @@ def killed(shapes):
         with Folder() as folder:
             steps = whole_run(folder, shape)
             places = distinct(shape, steps) if FULL and shape.ranks == 1 else drawn(steps, 30 if FULL else DRAWN)
+            # Between the joining of the side files and their removal.
+            places += [s.number for s in steps if s.name == "unlink" and s.path.endswith(".runs")][:1]
             for n in places:
                 kill_at(folder, shape, n)
                 if n in (places[0], places[-1]) or steps[n].name in ("mkdir", "rename", "unlink", "rmdir"):
