@@ -36,8 +36,9 @@ static const struct option check_options[] = {
 		.help = "the job runs on N nodes; default 1"),
 	OPT_U64("ranks-per-node", struct check_args, ranks_per_node, .value = "P", .min = 1,
 		.max = 1 << 16, .help = "P ranks per node; default: what the job says, or 1"),
-	OPT_BYTES("memory", struct check_args, memory, .value = "SIZE", .min = 1,
-		  .help = "memory per node; without it, rules of memory are not known"),
+	OPT_BYTES(
+		"memory", struct check_args, memory, .value = "SIZE", .min = 1,
+		.help = "memory per node; default: what results tell; without it, a job's rules of memory are not known"),
 	OPT_WORDS("set", struct check_args, sets, .value = "PATH=VALUE",
 		  .help = "changes the job: train.batch=4; may be repeated"),
 	OPT_BOOL("json", struct check_args, json, .help = "prints JSON, for programs"),
@@ -157,6 +158,7 @@ static int check_a_file(struct check *c, const struct check_args *args,
 	struct check_job j = {.job_json = NULL};
 	const char *sets[RECORD_SETS_MAX];
 	uint32_t count = f->phase_count ? min_u32(f->phases[0].set_count, RECORD_SETS_MAX) : 0;
+	double memory = args->memory ? (double)args->memory : f->node_memory_bytes;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < f->phase_count; i++)
@@ -172,11 +174,10 @@ static int check_a_file(struct check *c, const struct check_args *args,
 	rc = job_parse(&j.job, plan_schema(), f->path, f->job_text, strlen(f->job_text), sets,
 		       count, err);
 	if (rc == 0)
-		rc = check_job_plan(&j, (uint32_t)f->ranks, (uint32_t)f->nodes,
-				    (double)args->memory, err);
+		rc = check_job_plan(&j, (uint32_t)f->ranks, (uint32_t)f->nodes, memory, err);
 	if (rc == 0) {
-		check_phases(c, &j, f->path, (double)args->memory);
-		check_ran(c, &j, f, (double)args->memory);
+		check_phases(c, &j, f->path, memory);
+		check_ran(c, &j, f, memory);
 	}
 	check_job_free(&j);
 	return rc;

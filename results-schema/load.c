@@ -139,6 +139,7 @@ static void load_nodes(struct h5_reader *r, struct results_file *f)
 		snprintf(f->hosts[i], sizeof(f->hosts[i]), "%s", rows[i].host);
 		f->links[i] =
 			(struct results_links){rows[i].nic_bytes_per_s, rows[i].rdma_bytes_per_s};
+		f->node_memory_bytes += (double)rows[i].memory_bytes / (double)f->nodes;
 	}
 	free(rows);
 }

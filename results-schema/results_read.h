@@ -182,6 +182,7 @@ struct results_file {
 	/* no rows in files that were written before stores were recorded */
 	struct store_facts *stores;
 	struct results_links *links; /* [nodes] */
+	double node_memory_bytes;    /* of a node, on average; 0: not told */
 	struct found *found;         /* what a search has found; NULL: the run was none */
 	struct found_step *found_steps;
 	uint64_t found_count;

@@ -218,6 +218,15 @@ def test_results():
         check(not wrong, f"{edition}: not both kept and broken: {wrong}")
 
 
+def test_memory_of_results():
+    """Results tell the memory of their nodes, unless it is given."""
+    with tempfile.TemporaryDirectory() as folder:
+        small = run(folder, "small", "unet3d_b200", "--set", "dataset.files=21", "--set", "dataset.sample_bytes=1000",
+                    "--set", "dataset.sample_bytes_stdev=0", "--set", "train.epochs=1", "--set", "train.null_steps=0")
+        check(states(judged(small), "training.memory") == {"broken"}, "their own memory")
+        check(states(judged(small, "--memory", "1 kB"), "training.memory") == {"held"}, "the memory that is given")
+
+
 def test_refusals():
     refused(haul("check", "unet3d_b200", "--edition", "1.9"), "--edition 1.9", "--rules")
     refused(haul("check", "unet3d_b200", "--edition", "3.0", "--rules", "x"), "exclude each other")
