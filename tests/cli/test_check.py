@@ -90,6 +90,8 @@ JOBS_2["training.resnet50.samples_per_file"] = (RESNET, sets(RESNET, "dataset.sa
 for name in ("training.steps", "training.memory", "training.whole", "training.unet3d.stdev", "training.unet3d.samples_per_file",
              "training.unet3d.loader"):
     JOBS_2[name] = tuple(tuple(word if word != "unet3d_b200" else "unet3d_h100" for word in job) for job in JOBS[name])
+JOBS_2.update({rule: pair for rule, pair in JOBS.items() if rule.startswith("checkpoint.") and rule != "checkpoint.accelerator_memory"})
+
 
 def rules_of(edition):
     with open(f"{EDITIONS}/mlperf-{edition}.json", encoding="utf-8") as stream:
@@ -119,8 +121,7 @@ def pairs(edition, table):
 
 
 def test_each_rule_has_a_pair():
-    jobs_2 = {**{rule: pair for rule, pair in JOBS.items() if rule.startswith("checkpoint.")}, **JOBS_2}
-    for edition, table in (("3.0", JOBS), ("2.0", jobs_2)):
+    for edition, table in (("3.0", JOBS), ("2.0", JOBS_2)):
         missing = [rule["name"] for rule in rules_of(edition)
                    if "cannot" not in rule and rule.get("scope", "job") == "job" and rule["name"] not in table]
         check(not missing, f"{edition}: {missing} have no pair")
