@@ -92,7 +92,10 @@ const chart = (() => {
 		};
 	}
 
-	function rangeOfX(spec, low, high) {
+	// Of a single value, uPlot would give an axis of its own choice as low and high: 0 to 100 for the 0 of one rank.
+	function rangeOfX(spec, first, last) {
+		const alone = spec.x.values.length === 1;
+		const [low, high] = alone ? [spec.x.values[0], spec.x.values[0]] : [first, last];
 		if (spec.x.log)
 			return [low / 1.1, high * 1.1];
 		const apart = spec.series.some(one => one.style === 'bars' || one.style === 'points');

@@ -23,7 +23,7 @@ DRAWN_S = 2
 HEAVY = ("two", "runs256", "runs1000")
 PAGES = ("one", "phase", "old", "two", "nothing", "ranks6144", "runs256", "runs1000", "plan")
 # Tests that a call of their own runs after every change, on the page "one" alone.
-ALONE = ("test_print", "test_hostile")
+ALONE = ("test_axis_of_one", "test_print", "test_hostile")
 
 # Opens all parts, and waits until every chart in them is drawn.
 OPEN_ALL = """(async () => {
@@ -299,6 +299,22 @@ def test_phone(browser, pages):
         width = browser.evaluate("document.documentElement.scrollWidth")
         check(width <= 390 and not browser.trouble, f"{name}: {width} pixels wide; {browser.trouble}")
         shot(browser, f"{name}-phone")
+
+
+def test_axis_of_one(browser, pages):
+    """A chart of one rank has an axis around that rank."""
+    browser.open(pages["one"][0])
+    browser.evaluate(DRAWN)
+    low, high = browser.evaluate("""(async () => {
+        const made = chart.draw({title: 'one', x: {label: 'rank', kind: 'count', whole: true, step: 1, values: [0]}, y: {kind: 'seconds'},
+            series: [{label: 'compute', values: [1], style: 'bars'}]});
+        document.getElementById('page').prepend(made);
+        while (!made.plot)
+            await new Promise(requestAnimationFrame);
+        await new Promise(requestAnimationFrame);
+        return [made.plot.scales.x.min, made.plot.scales.x.max];
+    })()""")
+    check((low, high) == (-0.5, 0.5), f"the axis of rank 0 goes from {low} to {high}")
 
 
 def test_contrast(browser, pages):
