@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "backends/http/curl/transport.h"
 #include "backends/http/interface.h"
@@ -136,8 +137,23 @@ void http_close(struct store *store)
 	store->state = NULL;
 }
 
+/* A core file of this process would hold the keys of the store: in the environment, in the heap, in requests that are being sent,
+ * and in vector registers, which copied them last. So none is made. A limit of 0 would not reach a program that takes
+ * core files (core_pattern "|…"); 1 does, since the kernel keeps that for the program itself (do_coredump). */
+static void leave_no_core_file(void)
+{
+	const char *wanted = getenv("HAUL_CORE");
+	struct rlimit limit;
+
+	if ((wanted && strcmp(wanted, "whole") == 0) || getrlimit(RLIMIT_CORE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max < 1 ? limit.rlim_max : 1;
+	setrlimit(RLIMIT_CORE, &limit);
+}
+
 void http_process_begin(void)
 {
+	leave_no_core_file();
 	curl_process_begin();
 }
 

@@ -2,16 +2,20 @@
 """Credentials of s3://: haul gets them from a shared file and from the metadata services of a container and an instance, and
 renews them before they expire. A gateway verifies them in each case."""
 import contextlib
+import glob
 import http.server
 import json
 import os
+import resource
+import signal
 import sys
 import threading
 import time
 
 sys.path.insert(0, os.path.join(os.environ["HAUL_SOURCE"], "tests", "servers"))
 import servers  # noqa: E402
-from haultest import Folder, check, main, mpi, report, write_job  # noqa: E402
+from haultest import SANITIZED, Folder, check, finish, main, mpi, ranks_of, report, start, write_job  # noqa: E402
+from test_ends import Silent  # noqa: E402
 
 ROLE = "/latest/meta-data/iam/security-credentials/"
 
@@ -202,6 +206,46 @@ def test_planted_secrets(_):
             shown_nowhere(folder, mpi(1, "run", "job.json", *sets, cwd=folder, env=env), f"--set, {store}")
             shown_nowhere(folder, mpi(1, "ls", store["uri"], *[a.replace("stores.d.", "") for a in sets[2:]], cwd=folder, env=env),
                           f"ls, {store}")
+
+
+def crash(folder, env):
+    """(the core files of a rank that ends by a signal while it waits for a store, whether this machine keeps them there).
+    Checks the limit that the kernel heeds, and that no argument of a process has the secret."""
+    with Silent() as server:
+        write_job(folder, {"stores": {"d": {"uri": "s3://b/x", "endpoints": f"http://127.0.0.1:{server.port}"}}, "dataset": PLAIN["raw"],
+                           "phases": [{"generate": {}}]})
+        endless = resource.getrlimit(resource.RLIMIT_CORE)[1]
+        process = start(1, "run", "job.json", "--force", cwd=folder, env=env,
+                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (endless, endless)))
+        began = time.monotonic()
+        while not server.asked:
+            check(process.poll() is None and time.monotonic() - began < 60, "the run asks for nothing")
+            time.sleep(0.02)
+        pid = ranks_of(process)[0]
+        for command in glob.glob("/proc/[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                check(PLANTED.encode() not in open(command, "rb").read(), f"a secret is in {command}")
+        limit = resource.prlimit(pid, resource.RLIMIT_CORE)[0]
+        check(limit == (endless if "HAUL_CORE" in env else min(1, endless) if endless >= 0 else 1), f"the limit is {limit}")
+        os.kill(pid, signal.SIGQUIT)
+        r = finish(process, began, 100)
+        check(PLANTED not in r.out + r.err, f"a secret is shown: {r}")
+    # A limit of the shell that is too low, and a machine that keeps core files elsewhere, leave nothing to look at.
+    kept = "/" not in open("/proc/sys/kernel/core_pattern").read() and endless != 0
+    return [open(core, "rb").read() for core in glob.glob(f"{folder}/core*")], kept
+
+
+def test_core_file(_):
+    """A crash leaves no core file, which would have the keys, unless somebody asks for it."""
+    env = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": PLANTED, "AWS_SESSION_TOKEN": PLANTED, "NO_PROXY": "127.0.0.1"}
+    with Folder() as folder:
+        cores, _ = crash(folder, env)
+        check(not cores, "there is a core file")
+    if SANITIZED:
+        return  # whose memory is terabytes, most of it empty
+    with Folder() as folder:
+        cores, kept = crash(folder, {**env, "HAUL_CORE": "whole"})
+        check(not kept or (len(cores) == 1 and PLANTED.encode() in cores[0]), f"{len(cores)} core files, or one without memory")
 
 
 @contextlib.contextmanager
