@@ -4,29 +4,39 @@ results open, and nothing that had finished is lost.
 
     tests/hostile/run --minutes 10 [--seed S]       looks for that long
     tests/hostile/run --draws 100 [--seed S]        so many runs
+    tests/hostile/run --draws 100 --jobs 2          two runs side by side
     tests/hostile/run --seed S --draw I             the same run again, of those that a seed draws
 
 Each run has two phases: "first", which ends soon, and "hostile", of a drawn kind, which would go on for an hour. What is drawn
-follows from the seed, which is printed; when the machine comes to a moment does not."""
+follows from the seed, which is printed; when the machine comes to a moment does not.
+
+The stores: "file" works, "sim" and "delay" are slow (the latter with calls that take longer), and the others hang or fail: "fifo" is a
+file that never opens, "fuse" a file system that no longer answers, "hang" a call that does not return and "fault" one that
+fails, at its n-th time (preload_call_faults.c), "http" a server that says nothing, "dfs" the stand-in of libdfs. "results" is a store that
+works, and a call on the results file fails."""
 import argparse
 import collections
+import concurrent.futures
 import contextlib
 import glob
+import itertools
 import json
 import os
 import random
 import signal
 import sys
 import time
+import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 os.environ.setdefault("HAUL_SOURCE", SOURCE)
 os.environ.setdefault("HAUL", f"{SOURCE}/build/release/haul")
 os.environ.setdefault("HAUL_MPIEXEC", "mpiexec.mpich")
-sys.path.insert(0, f"{SOURCE}/tests/system")
+sys.path[:0] = [HERE, f"{SOURCE}/tests/system"]
 from haultest import SANITIZED, Folder, check, finish, kill_run, mpi, ranks_in, ranks_of, \
     report, start, write_job  # noqa: E402
+from fuse import Fuse, can_mount  # noqa: E402
 from test_ends import Silent  # noqa: E402
 from test_load import make_model  # noqa: E402
 
@@ -34,12 +44,19 @@ GRACE_S, AFTER_S = 2, 20 if SANITIZED else 5
 # How long a run may take to begin, and its phase to say that it runs, before the moment comes all the same.
 BEGIN_S, SILENT_S = 60, 1.5
 LIBRARY = os.environ.get("HAUL_TEST_DFS", f"{SOURCE}/build/release/tests/libs/dfs/libtest_dfs.so")
+FAULTS = os.environ.get("HAUL_TEST_CALL_FAULTS", f"{SOURCE}/build/release/tests/libcall_faults.so")
 TRACE = f"{SOURCE}/tests/fixtures/traces/tiny-1b_2_users_40s.csv.zst"
 KEYS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1", "NO_PROXY": "127.0.0.1"}
 
 KINDS = ("io", "generate", "train", "checkpoint", "load", "kvcache", "replay")
-STORES = ("file", "sim", "fifo", "http", "dfs")
-SIGNALS = ("TERM", "INT", "KILL", "STOP")
+STORES = ("file", "sim", "delay", "fifo", "fuse", "hang", "fault", "results", "http", "dfs")
+SIGNALS = ("TERM", "INT", "HUP", "TWICE", "KILL", "STOP")
+CALLS = ("open", "read", "write", "fsync", "rename", "close", "unlink", "stat", "mkdir", "ring")
+READ_CALLS = ("open", "read", "close", "stat", "ring")
+WRITERS = ("generate", "checkpoint", "kvcache", "replay")  # the others read, on such a store
+ERRNOS = ("EIO", "ENOSPC", "EINTR", "EAGAIN", "ESTALE", "EDQUOT", "ENOMEM", "EACCES", "ENOENT", "short")
+# Stores below a folder that the run before must have filled, because what happens to them happens in this run.
+FILLED = ("fifo", "fuse", "hang", "fault", "delay")
 MODEL = {"vocabulary": 64, "hidden": 32, "feed_forward": 96, "layers": 16, "heads": 4, "kv_heads": 2}
 IO = {"objects": 8, "size": "16 KiB", "block": "4 KiB", "store": "d", "folder": "io"}
 
@@ -53,26 +70,40 @@ class Draw:
         self.kind, self.store = r.choice(KINDS), r.choice(STORES)
         if (self.kind, self.store) == ("load", "sim"):  # which has no models of others
             self.store = "file"
-        self.signal, self.ranks = r.choice(SIGNALS), r.randint(1, 4)
+        self.signal, self.ranks = r.choice(SIGNALS), r.randint(1, 8)
         if self.signal == "STOP":  # somebody must be there to notice
             self.ranks = max(self.ranks, 2)
         self.early = self.signal != "STOP" and r.random() < 0.25
         self.wait_s = r.uniform(0, 0.5)
-        self.launcher = r.random() < 0.5  # the signal goes to mpiexec, else to a rank
+        # The signal goes to mpiexec, else to a rank. MPICH's mpiexec does not pass on HUP, but ends the ranks at once.
+        self.launcher = r.random() < 0.5 and self.signal != "HUP"
         self.engine, self.transport = r.choice(("psync", "uring")), r.choice(("native", "curl"))
+        self.call, self.fault = self.draw_fault(r)
+
+    def draw_fault(self, r):
+        """(the call, the environment of preload_call_faults.c) where a call fails, hangs or takes longer."""
+        call = r.choice(CALLS if self.store == "results" or self.kind in WRITERS else READ_CALLS)
+        n = r.choice((1, 1, 2, 3, r.randint(4, 60), r.randint(60, 600)))
+        what = {"hang": "hang", "delay": str(r.randint(1000, 100000)) + "+"}.get(self.store, r.choice(ERRNOS) + r.choice(("", "+")))
+        some, rank = r.random() < 0.5, r.randrange(self.ranks)
+        if self.store not in ("hang", "delay", "fault", "results"):
+            return None, {}
+        if self.store == "results" and call == "ring":
+            call = "write"
+        return call, {"HAUL_FAULT": f"{call}:{n}:{what}", **({"HAUL_FAULT_RANK": str(rank)} if some else {})}
 
     def __str__(self):
-        return f"{self.number}: {self.kind} on {self.store}, {self.ranks} ranks, {self.signal} " \
+        fault = "".join(f", {value}" for value in self.fault.values())
+        return f"{self.number}: {self.kind} on {self.store}{fault}, {self.ranks} ranks, {self.signal} " \
                f"{self.wait_s:.2f} s after {'the start' if self.early else 'the phase began'}"
 
 
 def stores_of(draw, folder, server):
     """The store "d", whose files are below the folder "data" where it has files."""
-    return {"file": {"uri": f"file://{folder}/data", "engine": draw.engine},
-            "fifo": {"uri": f"file://{folder}/data", "engine": draw.engine},
-            "sim": {"uri": "sim://d", "latency": "30 ms", "open_latency": "50 ms", "rank_bandwidth": "1 MB/s"},
+    file = {"uri": f"file://{folder}/data", "engine": "uring" if draw.call == "ring" else draw.engine}
+    return {"sim": {"uri": "sim://d", "latency": "30 ms", "open_latency": "50 ms", "rank_bandwidth": "1 MB/s"},
             "http": {"uri": "s3://bucket/x", "transport": draw.transport, "endpoints": [f"http://127.0.0.1:{server.port}"]},
-            "dfs": {"uri": "daos://pool/cont/data", "library": LIBRARY}}[draw.store]
+            "dfs": {"uri": "daos://pool/cont/data", "library": LIBRARY}}.get(draw.store, file)
 
 
 def phases_of(draw, trace):
@@ -166,7 +197,7 @@ def wait_for_moment(draw, folder, process):
 
 def give_signal(draw, process):
     """Returns when the run was told to end."""
-    number = getattr(signal, f"SIG{draw.signal}")
+    number = getattr(signal, f"SIG{draw.signal}", signal.SIGTERM)
     ranks = ranks_of(process)
     pid = ranks[draw.random.choice(sorted(ranks))] if ranks else None
     if draw.signal == "STOP" and pid:
@@ -178,6 +209,17 @@ def give_signal(draw, process):
         os.kill(pid, number)
     else:
         process.send_signal(signal.SIGTERM if number == signal.SIGKILL else number)
+    if (draw.store, draw.signal) == ("fuse", "KILL"):
+        # The kernel lets a rank that waits for the lock of a folder die only once the rank that has it goes, so that mpiexec may learn
+        # of nothing.
+        time.sleep(1)
+        if process.poll() is None:
+            began = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+    if draw.signal == "TWICE":
+        time.sleep(1.2)  # signals that come closer are one
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number) if pid and not draw.launcher else process.send_signal(number)
     return began
 
 
@@ -194,8 +236,10 @@ def check_results(draw, folder, before, r):
     lost = [name for name in done if phases.get(name) != "done"]
     check(not lost, f"{lost} had ended, but there is {phases}: {r}")
     last = phases.get("hostile")
-    check(last in (None, "interrupted") or (last == "failed" and draw.store == "http"), f"hostile is {last}: {r}")
-    check(last or draw.signal == "KILL" or before.get("hostile") != "running", f"hostile ran, but there is {phases}: {r}")
+    fails = ("http", "fault", "results")
+    check(last in (None, "interrupted") or (last == "failed" and draw.store in fails), f"hostile is {last}: {r}")
+    check(last or draw.signal == "KILL" or draw.store == "results" or before.get("hostile") != "running",
+          f"hostile ran, but there is {phases}: {r}")
     return last or "absent"
 
 
@@ -210,24 +254,31 @@ def try_one(draw, server):
             make_model(f"{folder}/pool/cont/data/model" if draw.store == "dfs" else f"{folder}/data/model")
         env = {**KEYS, "HAUL_DFS_ROOT": folder, "HAUL_DFS_HANG": f"{folder}/hang"}
         more = []
-        if draw.store == "fifo":
+        if draw.store in FILLED:
             if before:
                 r = mpi(draw.ranks, "run", "job.json", "--only", "before", "--quiet", cwd=folder, env=env)
                 check(r.rc == 0, f"what must be there before: {r}")
                 os.unlink(f"{folder}/results.h5")
                 more = ["--skip", "before"]
+        if draw.store == "fifo":
             put_fifo(draw, folder)
-        process = start(draw.ranks, "run", "job.json", "--force", "--ignore-space", "--grace", f"{GRACE_S} s", "--live",
-                        "live.jsonl", *more, cwd=folder, env=env, start_new_session=True)
-        try:
-            return watch(draw, folder, process)
-        finally:
-            with contextlib.suppress(ValueError):  # its output has been read
-                kill_run(process, folder)
+        if draw.fault:
+            env.update({"LD_PRELOAD": FAULTS, **draw.fault, "HAUL_FAULT_HITS": f"{folder}/hits",
+                        "HAUL_FAULT_PATH": f"{folder}/{'results.h5' if draw.store == 'results' else 'data/'}"})
+        with Fuse(f"{folder}/data") if draw.store == "fuse" else contextlib.nullcontext() as fuse:
+            process = start(draw.ranks, "run", "job.json", "--force", "--ignore-space", "--grace", f"{GRACE_S} s", "--live",
+                            "live.jsonl", *more, cwd=folder, env=env, start_new_session=True)
+            try:
+                return watch(draw, folder, process, fuse)
+            finally:
+                with contextlib.suppress(ValueError):  # its output has been read
+                    kill_run(process, folder)
 
 
-def watch(draw, folder, process):
+def watch(draw, folder, process, fuse):
     wait_for_moment(draw, folder, process)
+    if fuse:
+        fuse.fall_silent()
     if draw.store == "dfs":
         open(f"{folder}/hang", "w").close()
         time.sleep(0.1)
@@ -238,13 +289,16 @@ def watch(draw, folder, process):
     check(ended or r.seconds <= GRACE_S + AFTER_S, f"ended {r.seconds:.1f} s after the signal, of which {GRACE_S} are its grace: {r}")
     check("anitizer" not in r.err and "Assertion" not in r.err and "egmentation" not in r.err, f"{r}")
     became = check_results(draw, folder, states, r)
+    if draw.fault and not os.path.exists(f"{folder}/hits"):
+        became += ", no such call"
     until = time.monotonic() + 2
     while ranks_in(folder) and time.monotonic() < until:
         time.sleep(0.05)
     check(not ranks_in(folder), f"{len(ranks_in(folder))} ranks go on: {r}")
     if ended:
         # What hangs may be told from what is right before anything waits for it.
-        check(r.rc in (1, 2) and draw.store == "fifo" and "haul: " in r.err, f"the run ended before the signal: {r}")
+        ends = ("fifo", "fault", "results")
+        check(r.rc in (1, 2) and draw.store in ends and "haul: " in r.err, f"the run ended before the signal: {r}")
         return "refused: " + next(line for line in r.err.splitlines() if line.startswith("haul: "))
     return f"{became}, {r.seconds:.1f} s"
 
@@ -252,10 +306,11 @@ def watch(draw, folder, process):
 def table(tried):
     """Lines of what was tried, held and broke, by each thing that is drawn."""
     yield f"{'':24}{'tried':>7}{'held':>7}{'broke':>7}"
-    for what in ("kind", "store", "signal", "ranks"):
+    for what in ("kind", "store", "call", "signal", "ranks"):
         rows = collections.defaultdict(lambda: [0, 0])
         for draw, held in tried:
-            rows[getattr(draw, what)][held] += 1
+            if getattr(draw, what):
+                rows[getattr(draw, what)][held] += 1
         for name, (broke, held) in sorted(rows.items()):
             yield f"{what + ' ' + str(name):24}{broke + held:7}{held:7}{broke:7}"
     held = sum(held for _, held in tried)
@@ -267,28 +322,39 @@ def main():
     say.add_argument("--minutes", type=float, help="how long to look")
     say.add_argument("--draws", type=int, help="how many runs; 20 where --minutes is not given")
     say.add_argument("--seed", type=int, default=time.time_ns() % 1000000)
+    say.add_argument("--jobs", type=int, default=1, help="how many runs at a time")
     say.add_argument("--draw", type=int, help="only this run of the seed")
     args = say.parse_args()
     # A shell that starts this in the background has INT ignored, which mpiexec would inherit.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     end = time.monotonic() + args.minutes * 60 if args.minutes else None
     draws = args.draws or (None if end else 20)
+    if not can_mount():
+        print("no fuse here: those stores are files that work", flush=True)
     print(f"seed {args.seed}", flush=True)
     tried = []
-    number = args.draw or 0
-    with Silent() as server:
-        while True:
+    numbers = itertools.count() if args.draw is None else [args.draw]
+    numbers = itertools.islice(numbers, draws)
+    with Silent() as server, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        def one(number):
+            if end and time.monotonic() > end:
+                return
             draw = Draw(args.seed, number)
             try:
                 became = try_one(draw, server)
-            except AssertionError as e:
-                print(f"broke {draw}: {e}\n      --seed {args.seed} --draw {number} draws it again", flush=True)
+            except Exception as e:  # whatever it is, the others run
+                said = str(e) if isinstance(e, AssertionError) else traceback.format_exc()
+                print(f"broke {draw}: {said}\n      --seed {args.seed} --draw {number} draws it again", flush=True)
                 tried.append((draw, False))
             else:
                 print(f"held  {draw}: {became}", flush=True)
                 tried.append((draw, True))
-            number += 1
-            if args.draw is not None or (draws and number >= draws) or (end and time.monotonic() > end):
+        work = set()
+        for number in numbers:
+            work.add(pool.submit(one, number))
+            if len(work) >= args.jobs:
+                _, work = concurrent.futures.wait(work, return_when=concurrent.futures.FIRST_COMPLETED)
+            if end and time.monotonic() > end:
                 break
     print(*table(tried), sep="\n")
     sys.exit(any(not held for _, held in tried))

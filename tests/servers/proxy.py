@@ -45,6 +45,8 @@ RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=G
     rubbish:TEXT            200 with that text as the body
     huge:BYTES              403 with a body of this size
     endless                 403 with a body that does not end
+    flood:STATUS            that status with a body that does not end
+    heads                   200 with a head that does not end
     line:BYTES              404 with a line of this size in its head
     length:NUMBER           200 with that Content-Length and no body
     garbage                 an answer that is not HTTP
@@ -318,6 +320,10 @@ class Proxy:
             lines = [x for x in lines if not x.lower().startswith("authorization:")]
         if fault in ("huge", "endless"):
             await self.pour(writer, int(argument or 0), method)
+        if fault == "flood":
+            await self.pour(writer, 0, method, argument)
+        if fault == "heads":
+            await self.pour_heads(writer)
         if fault == "longlist":
             await self.pour_list(writer, argument, path)
         if reply is not None:
@@ -329,11 +335,21 @@ class Proxy:
             await asyncio.sleep(float(argument))
         return await self.forward(writer, up, join(first, lines) + body, noted, fault, argument)
 
-    async def pour(self, writer, total, method):
-        """Sends an error whose body is long or does not end, and counts the bytes that the client accepts."""
-        self.sent(403)
+    async def pour_heads(self, writer):
+        """Sends a head that does not end, and counts the bytes that the client accepts."""
+        self.sent(200)
+        piece = b"HTTP/1.1 200 OK\r\n"
+        while True:
+            writer.write(piece)
+            await writer.drain()
+            self.stats["poured"] += len(piece)
+            piece = b"X-More: z\r\n" * 1000
+
+    async def pour(self, writer, total, method, status=403):
+        """Sends an error or another answer whose body is long or does not end, and counts the bytes that the client accepts."""
+        self.sent(status)
         length = f"Content-Length: {total}" if total else "Transfer-Encoding: chunked"
-        writer.write(f"HTTP/1.1 403 Injected\r\n{length}\r\n\r\n".encode())
+        writer.write(f"HTTP/1.1 {status} Injected\r\n{length}\r\n\r\n".encode())
         if method == "HEAD":
             raise Broken
         start = b"<Error><Code>AccessDenied</Code><Message>"

@@ -99,15 +99,28 @@ def alone(*args, cwd=None, env=None, timeout=HANGS_S):
     return finish(p, began, timeout)
 
 
+def measured(ranks, args, cwd=None, env=None, timeout=HANGS_S):
+    """Runs the command on ranks; returns (the run, the peak resident set in bytes of the largest rank). A process inherits the peak
+    of its parent, so a small parent starts it."""
+    code = "import os, resource, subprocess, sys; rc = subprocess.run(sys.argv[2:], close_fds=False).returncode; " \
+           "open(sys.argv[1] + os.environ['PMI_RANK'], 'w').write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)); " \
+           "sys.exit(rc)"
+    began = time.monotonic()
+    with Folder() as peaks:
+        p = subprocess.Popen([MPIEXEC, "-n", str(ranks), sys.executable, "-S", "-c", code, peaks + "/", *map(str, args)], cwd=cwd,
+                             env=environment(env), text=True, errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+        r = finish(p, began, timeout)
+        found = [int(open(path).read()) << 10 for path in glob.glob(f"{peaks}/*")]
+    check(found, f"no rank came to its end: {r}")
+    return r, max(found)
+
+
 def peak_of_rank(args, cwd=None, env=None):
-    """Runs the command as one rank; returns (its peak resident set in bytes, its output). A process inherits the peak of its
-    parent, so a small parent starts it."""
-    code = "import resource, subprocess, sys; rc = subprocess.run(sys.argv[1:], close_fds=False).returncode; " \
-           "print('peak', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); sys.exit(rc)"
-    r = subprocess.run([MPIEXEC, "-n", "1", sys.executable, "-S", "-c", code, *args], cwd=cwd, capture_output=True,
-                       text=True, timeout=HANGS_S, env=environment(env))
-    check(r.returncode == 0, f"{args}: {r.stdout} {r.stderr}")
-    return int(r.stdout.rsplit("peak ", 1)[1]) << 10, r.stdout
+    """Runs the command as one rank; returns (its peak resident set in bytes, its output)."""
+    r, peak = measured(1, args, cwd, env)
+    check(r.rc == 0, f"{args}: {r}")
+    return peak, r.out
 
 
 def ranks_in(folder):

@@ -6,7 +6,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["HAUL_SOURCE"], "tests", "servers"))
 import servers  # noqa: E402
-from haultest import HANGS_S, check, main, mpi, report, write_job  # noqa: E402, F401
+from haultest import HANGS_S, HAUL, SANITIZED, check, main, measured, mpi, report, write_job  # noqa: E402, F401
 
 # Removes settings that the machine may have for other users of object stores.
 CLEAN = {name: "" for name in os.environ if name.startswith(("AWS_", "AZURE_", "GOOGLE_", "GS_", "GCE_", "S3_"))}
@@ -19,13 +19,18 @@ def io(operation, **more):
     return {"io": {"operation": operation, "name": operation, **more}}
 
 
-def run(ranks, folder, store, phases, env, only=None, dataset=None, timeout=HANGS_S, **job):
-    """Runs one job on one store; returns (run, report or None)."""
+def run(ranks, folder, store, phases, env, only=None, dataset=None, timeout=HANGS_S, most=None, **job):
+    """Runs one job on one store; returns (run, report or None). most: the bytes of memory that a rank may take."""
     if dataset:
         job["dataset"] = {"store": "d", **dataset}
     write_job(folder, {"name": "objects", "stores": {"d": store}, **job, "phases": phases})
     args = ["--only", only] if only else []
-    r = mpi(ranks, "run", "job.json", "--force", *args, cwd=folder, env={**CLEAN, **env}, timeout=timeout)
+    args, env = ["run", "job.json", "--force", *args], {**CLEAN, **env}
+    if most:
+        r, peak = measured(ranks, [HAUL, *args], folder, env, timeout)
+        check(SANITIZED or peak <= most, f"a rank took {peak} bytes of memory: {r}")
+    else:
+        r = mpi(ranks, *args, cwd=folder, env=env, timeout=timeout)
     path = os.path.join(folder, "results.h5")
     return r, report(path) if os.path.exists(path) else None
 

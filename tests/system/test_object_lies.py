@@ -91,9 +91,9 @@ def test_nobody_there():
           f"{r}")
 
 
-def job(folder, store):
+def job(folder, store, phases=({"generate": {}},)):
     return write_job(folder, {"name": "lies", "stores": {"d": store}, "dataset": {
-        "store": "d", "format": "raw", "files": 4, "sample_bytes": 100}, "phases": [{"generate": {}}]})
+        "store": "d", "format": "raw", "files": 4, "sample_bytes": 100}, "phases": list(phases)})
 
 
 def test_impossible_sizes():
@@ -129,4 +129,5 @@ def test_signatures_that_cannot_be_made():
     check((r.rc, r.err) == (1, "haul: OpenSSL has no HMAC of SHA-256\n"), f"{r}")
 
 
-main()
+if __name__ == "__main__":
+    main()
