@@ -140,7 +140,7 @@ void http_close(struct store *store)
 /* A core file of this process would hold the keys of the store: in the environment, in the heap, in requests that are being sent,
  * and in vector registers, which copied them last. So none is made. A limit of 0 would not reach a program that takes
  * core files (core_pattern "|…"); 1 does, since the kernel keeps that for the program itself (do_coredump). */
-static void leave_no_core_file(void)
+static void core_file_process_begin(void)
 {
 	const char *wanted = getenv("HAUL_CORE");
 	struct rlimit limit;
@@ -153,7 +153,7 @@ static void leave_no_core_file(void)
 
 void http_process_begin(void)
 {
-	leave_no_core_file();
+	core_file_process_begin();
 	curl_process_begin();
 }
 
