@@ -25,6 +25,7 @@ PARITY = "needs DLIO: import_parity runs it with a program that takes DLIO's arg
 SITE = "needs the batch system of a site: batch_scripts runs the scripts with programs in its place"
 SOURCES = "needs sources that the reader downloads"
 DAOS = "needs DAOS: system_daos runs the job over a test library"
+FINDS = "needs a data set and ranks as large as the answer: system_find asks such questions of sim://"
 S3_SERVER = "needs an S3 server: system_s3_demo runs these commands against Ceph"
 NOT_RUN = {
     "./quickstart.sh": "installs packages, and " + BUILDS,
@@ -72,6 +73,10 @@ NOT_RUN = {
     "haul import kvcache": "names the verb",
     "haul import mlpstorage": "names the verb; its examples are in a block",
     "haul run kvcache_mlperf --repeat 3": "takes an hour: kvcache_all runs the same options",
+    'mpiexec -n 64 haul run unet3d_accelerators --find ranks=1..64 --until "train.au >= 0.9"': FINDS,
+    'mpiexec -n 4 haul run kvcache_users --find kvcache.users=1..1000 --until "kvcache.request_p95 <= 200 ms"': FINDS,
+    'mpiexec -n 8 haul run io_tune --find read.threads=1..256 --until "read.p99 <= 5 ms"': FINDS,
+    "haul check first.h5 second.h5": "names the results of a series: cli_check judges some",
     "import pandas": "needs pandas, which the tests do not install",
 }
 
@@ -204,7 +209,7 @@ def prepare(scratch):
             if language == "json" and '"phases"' in body:
                 job = json.loads(body)
                 write(f"{scratch}/{job['name']}.json", json.dumps(shrink(job, scratch)))
-            if language == "json" and '"rules"' in body:
+            if language == "json" and '"rules"' in body and '"edition"' not in body:
                 write(f"{scratch}/rules.json", body)
     write(f"{scratch}/unet3d_h100.yaml", SMALL_DLIO)
     shutil.copy(os.path.join(SOURCE, "tests", "fixtures", "topologies", "aurora.xml"), f"{scratch}/node.xml")
