@@ -155,6 +155,19 @@ def test_comparison():
             check(p["errors"] == 0 and p["bytes_read"] + p["bytes_written"] == RANKS * 20 * 50000, f"{name}: {p}")
 
 
+def test_vectors():
+    """Both jobs build their index, made small, and search it."""
+    with Folder() as folder:
+        for name in ("vector_diskann", "vector_spann"):
+            sets = ["vector.vectors=5000", "search.warmup=0", "search.seconds=0.2", "stores.data.direct=false"]
+            r = mpi(RANKS, "run", name, "--quiet", "--results", f"{name}.h5", *[a for s in sets for a in ("--set", s)], cwd=folder,
+                    env={"HAUL_DATA": folder})
+            check(r.rc == 0, f"{name}: {r}")
+            build, search = report(f"{folder}/{name}.h5")["phases"]
+            check(build["measures"]["built_bytes"] > 0 and search["measures"]["queries"] > 0 and search["errors"] == 0,
+                  f"{name}: {search['measures']}")
+
+
 def test_acceptance():
     """accept_unet3d, made small, answers each of its rules; what it was that met or missed them depends on the machine."""
     with Folder() as folder:
@@ -183,7 +196,7 @@ def test_objects():
 @matrix
 def test_all():
     names = sorted(os.path.basename(p)[:-5] for p in glob.glob(f"{SOURCE}/workloads/catalog/*.json")
-                   if not os.path.basename(p).startswith(("accept_", "compare_", "daos_", "io_", "kvcache", "llama"))
+                   if not os.path.basename(p).startswith(("accept_", "compare_", "daos_", "io_", "kvcache", "llama", "vector_"))
                    and os.path.basename(p)[:-5] not in OBJECTS + IO_OBJECTS)
     check(len(names) >= 23, f"{names}")
     for name in some(names, 3):

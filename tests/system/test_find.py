@@ -39,6 +39,7 @@ def states(found):
     return {s["value"]: s["state"] for s in found["find"]["steps"]}
 
 
+@timing
 def test_threads():
     """10 ms a thread: 4 threads stay below 45 ms, 5 do not."""
     with Folder() as folder:
@@ -61,6 +62,7 @@ def test_threads():
         check(sets == {f"io.threads={int(v)}" for v in rows["value"]}, f"{sets}")
 
 
+@timing
 def test_ranks():
     """A store of 80 MB/s keeps 3 ranks busy: 4 are busy 80 % of the time."""
     with Folder() as folder:
@@ -76,6 +78,7 @@ def test_ranks():
                 check(p["together"]["set"] == f"ranks 0-{int(p['sweep'].split('=')[1]) - 1}", f"{p['together']}")
 
 
+@timing
 def test_ends():
     """The range may end before the answer: that is said, and with --strict none is exit status 8."""
     with Folder() as folder:
