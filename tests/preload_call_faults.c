@@ -147,7 +147,8 @@ ssize_t read(int fd, void *data, size_t size)
 	static ssize_t (*next)(int, void *, size_t);
 	int now = fault_now("read", NULL, fd);
 
-	next = next ? next : real("read");
+	if (!next)
+		next = real("read");
 	return now == FAULT_ERROR ? -1 : next(fd, data, fault_bytes(now, size));
 }
 
@@ -156,7 +157,8 @@ ssize_t pread(int fd, void *data, size_t size, off_t at)
 	static ssize_t (*next)(int, void *, size_t, off_t);
 	int now = fault_now("read", NULL, fd);
 
-	next = next ? next : real("pread");
+	if (!next)
+		next = real("pread");
 	return now == FAULT_ERROR ? -1 : next(fd, data, fault_bytes(now, size), at);
 }
 
@@ -165,7 +167,8 @@ ssize_t write(int fd, const void *data, size_t size)
 	static ssize_t (*next)(int, const void *, size_t);
 	int now = fault_now("write", NULL, fd);
 
-	next = next ? next : real("write");
+	if (!next)
+		next = real("write");
 	return now == FAULT_ERROR ? -1 : next(fd, data, fault_bytes(now, size));
 }
 
@@ -174,7 +177,8 @@ ssize_t pwrite(int fd, const void *data, size_t size, off_t at)
 	static ssize_t (*next)(int, const void *, size_t, off_t);
 	int now = fault_now("write", NULL, fd);
 
-	next = next ? next : real("pwrite");
+	if (!next)
+		next = real("pwrite");
 	return now == FAULT_ERROR ? -1 : next(fd, data, fault_bytes(now, size), at);
 }
 
@@ -193,7 +197,8 @@ int open(const char *path, int flags, ...)
 	if (has_mode(flags))
 		mode = va_arg(more, mode_t);
 	va_end(more);
-	next = next ? next : real("open");
+	if (!next)
+		next = real("open");
 	return fault_now("open", path, -1) == FAULT_ERROR ? -1 : next(path, flags, mode);
 }
 
@@ -207,7 +212,8 @@ int openat(int folder, const char *path, int flags, ...)
 	if (has_mode(flags))
 		mode = va_arg(more, mode_t);
 	va_end(more);
-	next = next ? next : real("openat");
+	if (!next)
+		next = real("openat");
 	return fault_now("open", path, folder) == FAULT_ERROR ? -1
 							      : next(folder, path, flags, mode);
 }
@@ -216,7 +222,8 @@ int fsync(int fd)
 {
 	static int (*next)(int);
 
-	next = next ? next : real("fsync");
+	if (!next)
+		next = real("fsync");
 	return fault_now("fsync", NULL, fd) == FAULT_ERROR ? -1 : next(fd);
 }
 
@@ -224,7 +231,8 @@ int fdatasync(int fd)
 {
 	static int (*next)(int);
 
-	next = next ? next : real("fdatasync");
+	if (!next)
+		next = real("fdatasync");
 	return fault_now("fsync", NULL, fd) == FAULT_ERROR ? -1 : next(fd);
 }
 
@@ -234,7 +242,8 @@ int close(int fd)
 	static int (*next)(int);
 	int now = fault_now("close", NULL, fd), number = errno, rc;
 
-	next = next ? next : real("close");
+	if (!next)
+		next = real("close");
 	rc = next(fd);
 	if (now != FAULT_ERROR)
 		return rc;
@@ -246,7 +255,8 @@ int rename(const char *from, const char *to)
 {
 	static int (*next)(const char *, const char *);
 
-	next = next ? next : real("rename");
+	if (!next)
+		next = real("rename");
 	return fault_now("rename", to, -1) == FAULT_ERROR ? -1 : next(from, to);
 }
 
@@ -254,7 +264,8 @@ int renameat2(int from, const char *name, int to, const char *other, unsigned fl
 {
 	static int (*next)(int, const char *, int, const char *, unsigned);
 
-	next = next ? next : real("renameat2");
+	if (!next)
+		next = real("renameat2");
 	return fault_now("rename", other, to) == FAULT_ERROR ? -1
 							     : next(from, name, to, other, flags);
 }
@@ -263,7 +274,8 @@ int link(const char *from, const char *to)
 {
 	static int (*next)(const char *, const char *);
 
-	next = next ? next : real("link");
+	if (!next)
+		next = real("link");
 	return fault_now("rename", to, -1) == FAULT_ERROR ? -1 : next(from, to);
 }
 
@@ -271,7 +283,8 @@ int unlink(const char *path)
 {
 	static int (*next)(const char *);
 
-	next = next ? next : real("unlink");
+	if (!next)
+		next = real("unlink");
 	return fault_now("unlink", path, -1) == FAULT_ERROR ? -1 : next(path);
 }
 
@@ -279,7 +292,8 @@ int unlinkat(int folder, const char *path, int flags)
 {
 	static int (*next)(int, const char *, int);
 
-	next = next ? next : real("unlinkat");
+	if (!next)
+		next = real("unlinkat");
 	return fault_now("unlink", path, folder) == FAULT_ERROR ? -1 : next(folder, path, flags);
 }
 
@@ -287,7 +301,8 @@ int stat(const char *path, struct stat *st)
 {
 	static int (*next)(const char *, struct stat *);
 
-	next = next ? next : real("stat");
+	if (!next)
+		next = real("stat");
 	return fault_now("stat", path, -1) == FAULT_ERROR ? -1 : next(path, st);
 }
 
@@ -295,7 +310,8 @@ int statx(int folder, const char *path, int flags, unsigned mask, struct statx *
 {
 	static int (*next)(int, const char *, int, unsigned, struct statx *);
 
-	next = next ? next : real("statx");
+	if (!next)
+		next = real("statx");
 	return fault_now("stat", path, folder) == FAULT_ERROR ? -1
 							      : next(folder, path, flags, mask, st);
 }
@@ -304,7 +320,8 @@ int mkdir(const char *path, mode_t mode)
 {
 	static int (*next)(const char *, mode_t);
 
-	next = next ? next : real("mkdir");
+	if (!next)
+		next = real("mkdir");
 	return fault_now("mkdir", path, -1) == FAULT_ERROR ? -1 : next(path, mode);
 }
 
@@ -318,7 +335,8 @@ int io_uring_submit(struct io_uring *ring)
 {
 	static int (*next)(struct io_uring *);
 
-	next = next ? next : real("io_uring_submit");
+	if (!next)
+		next = real("io_uring_submit");
 	return fault_now("ring", NULL, -1) == FAULT_ERROR ? -errno : next(ring);
 }
 
@@ -327,7 +345,8 @@ int io_uring_enter2(unsigned fd, unsigned submit, unsigned wait, unsigned flags,
 {
 	static int (*next)(unsigned, unsigned, unsigned, unsigned, void *, size_t);
 
-	next = next ? next : real("io_uring_enter2");
+	if (!next)
+		next = real("io_uring_enter2");
 	return fault_now("ring", NULL, -1) == FAULT_ERROR
 		       ? -errno
 		       : next(fd, submit, wait, flags, argument, size);
