@@ -216,7 +216,7 @@ static void servers_fall_silent(void)
 	struct listing listing = {.entry = NULL};
 	struct request reqs[READS + 2], *all[READS + 2], *done[READS + 2];
 	struct store_process process = {0};
-	struct stop stop = {STOP_NONE};
+	struct stop stop = {0};
 	char data[64] = "";
 	struct container c;
 	uint32_t n = 0;
