@@ -164,12 +164,14 @@ static void bytes_are_uniform(void)
 
 static void names(void)
 {
+	char none;
+
 	CU_ASSERT_STRING_EQUAL(fill_path_name(FILL_PORTABLE), "portable");
 	CU_ASSERT_STRING_EQUAL(fill_path_name(FILL_AVX2), "avx2");
 	CU_ASSERT_STRING_EQUAL(fill_path_name(FILL_AVX512), "avx512");
 	CU_ASSERT_TRUE(fill_best() < FILL_PATHS);
-	CU_ASSERT_EQUAL(fill_by(FILL_PATHS, 0, 0, NULL, 0), -ENOTSUP);
-	CU_ASSERT_EQUAL(fill_by(fill_best(), 0, 0, NULL, 0), 0);
+	CU_ASSERT_EQUAL(fill_by(FILL_PATHS, 0, 0, &none, 0), -ENOTSUP);
+	CU_ASSERT_EQUAL(fill_by(fill_best(), 0, 0, &none, 0), 0);
 }
 
 int main(void)
