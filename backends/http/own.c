@@ -108,7 +108,8 @@ static int lease_ask(struct lease *l, struct request *req)
 		if (rc >= 0 || !req->answer.transient)
 			break;
 	}
-	return rc;
+	/* A store that asks to slow down says nothing of who has the lease. */
+	return rc == -EAGAIN || rc == -EBUSY ? -EIO : rc;
 }
 
 /* Whether the condition did not hold. */

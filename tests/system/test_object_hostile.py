@@ -85,6 +85,15 @@ def test_hostile_answers():
             commits(s)
 
 
+def test_throttles_are_no_lease():
+    """A store that always asks to slow down has said nothing of another run: nobody waits for one."""
+    for rule in "429:100000", "flood:503", "408":
+        with servers.Proxy(NOBODY, rule) as proxy, Folder() as folder:
+            job(folder, {"uri": S3[1], "endpoints": proxy.endpoint(), **SOON}, [{"generate": {}}])
+            r, _ = measured(1, [HAUL, "run", "job.json", "--force"], folder, {**CLEAN, **S3[0]})
+            check(r.rc == 1 and "another run" not in r.err, f"{rule}: {r}")
+
+
 # Answers of a server that means harm or is broken, without a server behind it.
 ENDLESS = ("huge:1000000000", "endless", "flood:200", "flood:206", "flood:404", "flood:503", "heads", "longlist:elements", "longlist:entries",
            "round:3", "empty", "unmarked", "line:300000", "length:4611686018427387904", "length:4096", "garbage", "rubbish:", "err200",
