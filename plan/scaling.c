@@ -56,10 +56,11 @@ static void scaling_phase(struct scaling_row *row, const struct plan *plan,
 {
 	const struct demand *d = &p->demand;
 	uint64_t workers = scaling_option(p->phase, "workers");
+	uint64_t batch = (d->samples - d->samples_dropped) / d->steps_per_epoch;
 	double epochs = (double)(d->epochs ? d->epochs : 1);
 
 	row->files = (double)d->files;
-	row->global_batch = (double)((d->samples - d->samples_dropped) / d->steps_per_epoch);
+	row->global_batch = (double)batch;
 	row->data_bytes = d->bytes / epochs;
 	if (isfinite(d->bytes_per_second)) {
 		row->bytes_per_second = d->bytes_per_second;

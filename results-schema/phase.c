@@ -174,11 +174,11 @@ static void write_timeline(struct h5_writer *w, const struct timeline *t)
 static double step_value(const void *from, uint32_t row, uint32_t column)
 {
 	const struct steps_row *r = &((const struct steps *)from)->row[row];
+	uint32_t which = column / 2;
 
 	if (!r->count)
 		return NAN;
-	return column % 2 ? (double)r->max_ns[column / 2]
-			  : (double)r->sum_ns[column / 2] / (double)r->count;
+	return column % 2 ? (double)r->max_ns[which] : (double)r->sum_ns[which] / (double)r->count;
 }
 
 static void write_steps(struct h5_writer *w, const struct steps *s)

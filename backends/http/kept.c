@@ -61,6 +61,17 @@ static void kept_free(struct store_keep *keep)
 	http_store_free((struct http_store *)keep);
 }
 
+/* Whether two ends are the same, also by the addresses that they have now. */
+static bool local_end_same(const struct local_end *a, const struct local_end *b)
+{
+	return strcmp(a->name, b->name) == 0 && strcmp(a->device, b->device) == 0 &&
+	       a->is_device == b->is_device && a->v4.sin_family == b->v4.sin_family &&
+	       a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr &&
+	       a->v6.sin6_family == b->v6.sin6_family &&
+	       a->v6.sin6_scope_id == b->v6.sin6_scope_id &&
+	       memcmp(&a->v6.sin6_addr, &b->v6.sin6_addr, sizeof(a->v6.sin6_addr)) == 0;
+}
+
 struct http_store *http_kept_take(struct store *store, const char *key,
 				  const struct local_end *local)
 {
@@ -73,7 +84,7 @@ struct http_store *http_kept_take(struct store *store, const char *key,
 			continue;
 		*at = http->keep.next;
 		if (clock_kernel_ns() - http->made_ns < KEPT_NS &&
-		    memcmp(&http->local, local, sizeof(*local)) == 0) {
+		    local_end_same(&http->local, local)) {
 			http->round++;
 			return http;
 		}

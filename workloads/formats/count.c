@@ -238,7 +238,7 @@ int parquet_count(const struct count_file *f, uint64_t *samples, const char **wr
 	for (left = count_least(left, FOOTER_BYTES_MAX); rc == 0 && left;) {
 		uint32_t n = count_least(left, sizeof(bytes));
 		const uint8_t *next = bytes;
-		enum thrift_event event;
+		enum thrift_event event = THRIFT_MORE;
 
 		rc = f->read(f->user, at, bytes, n);
 		while (rc == 0 && (event = thrift_next(&t, &next, bytes + n)) == THRIFT_NUMBER)

@@ -111,7 +111,7 @@ int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t 
 		 uint32_t ranks_per_node, struct demand *out, struct err *err)
 {
 	const struct kvcache_options *o = phase->options;
-	char recorded[ARRIVALS_TEXTS][ARRIVALS_TEXT_BYTES];
+	char recorded[ARRIVALS_TEXTS][ARRIVALS_TEXT_BYTES] = {""};
 	struct kv_setup s;
 	int rc = kv_setup_of(job, phase, &s, err);
 

@@ -9,7 +9,7 @@ int vector_stores(const struct job *job, const struct job_phase *phase, uint32_t
 		  struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err)
 {
 	const struct vector_options *o = phase->options;
-	const struct job_store *store;
+	const struct job_store *store = NULL;
 	struct vector_index x;
 	struct phase_store *s;
 	int rc = vector_check(job, phase, ranks, err);
@@ -64,7 +64,7 @@ int vector_size(const struct job *job, const struct job_phase *phase, uint32_t r
 		uint32_t ranks_per_node, struct demand *out, struct err *err)
 {
 	const struct vector_options *o = phase->options;
-	const struct job_store *store;
+	const struct job_store *store = NULL;
 	struct vector_index x;
 	int rc = vector_check(job, phase, ranks, err);
 
@@ -77,8 +77,9 @@ int vector_size(const struct job *job, const struct job_phase *phase, uint32_t r
 	if (o->operation == VECTOR_SEARCH) {
 		vector_size_search(o, &x, ranks_per_node, out);
 	} else {
-		out->bytes_per_rank =
-			(double)x.size * (double)((o->shape.segments + ranks - 1) / ranks);
+		uint64_t share = (o->shape.segments + ranks - 1) / ranks;
+
+		out->bytes_per_rank = (double)x.size * (double)share;
 		out->memory_per_rank =
 			o->threads *
 			(vector_build_buffers(store->section->owner, backend_part(store, x.size)) +

@@ -414,8 +414,8 @@ static int arrivals_begin(struct arrivals *a, struct err *err)
 static int arrivals_look_object(struct arrivals *a, struct err *err)
 {
 	bool turns = true;
-	size_t length;
-	char *line;
+	size_t length = 0;
+	char *line = NULL;
 	int rc = arrivals_reopen(a, err);
 
 	if (rc == 0)
