@@ -16,7 +16,7 @@ int vector_stores(const struct job *job, const struct job_phase *phase, uint32_t
 
 	if (rc == 0)
 		rc = phase_store_find(job, phase, &store, err);
-	if (rc < 0)
+	if (rc < 0 || !store)
 		return rc;
 	s = phase_store_add(out, count, "index", store);
 	if (o->operation == VECTOR_SEARCH) {
@@ -70,7 +70,7 @@ int vector_size(const struct job *job, const struct job_phase *phase, uint32_t r
 
 	if (rc == 0)
 		rc = phase_store_find(job, phase, &store, err);
-	if (rc < 0)
+	if (rc < 0 || !store)
 		return rc;
 	vector_index_of(&x, &o->shape, job->seed, 0);
 	out->files = o->shape.segments;
