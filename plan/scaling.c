@@ -195,10 +195,10 @@ static void scaling_print(FILE *out, const struct scaling_row *rows, uint32_t co
 			if (strcmp(text, "-") != 0)
 				width[c] = max_int(width[c], (int)strlen(text));
 		}
-		if (width[c])
-			width[c] = max_int(width[c], (int)strlen(column->head));
-		if (width[c])
-			fprintf(out, "%s%*s", c ? "  " : "", width[c], column->head);
+		if (!column->head || !width[c])
+			continue;
+		width[c] = max_int(width[c], (int)strlen(column->head));
+		fprintf(out, "%s%*s", c ? "  " : "", width[c], column->head);
 	}
 	fputc('\n', out);
 	for (uint32_t i = 0; i < count; i++) {

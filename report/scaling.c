@@ -70,7 +70,7 @@ static bool scaling_repeat(struct scaling_row *row, const struct series_line *li
 
 static bool scaling_same_series(const struct scaling_row *a, const struct scaling_row *b)
 {
-	return strcmp(a->way, b->way) == 0 && strcmp(a->job, b->job) == 0 &&
+	return strcmp(a->way, b->way) == 0 && b->job && strcmp(a->job, b->job) == 0 &&
 	       strcmp(a->phase, b->phase) == 0 && strcmp(a->sweep, b->sweep) == 0;
 }
 

@@ -357,7 +357,7 @@ static int gather_rest(struct blocks *b, char *message, const uint64_t *rests, s
 		return mine ? group_send(group, 0, message, mine) : 0;
 	if (mine)
 		place_parts(b, false, message);
-	for (uint32_t rank = 1; rank < group->size && rc == 0; rank++) {
+	for (uint32_t rank = 1; rests && rank < group->size && rc == 0; rank++) {
 		if (!rests[rank])
 			continue;
 		rc = group_receive(group, rank, message, rests[rank]);
@@ -380,7 +380,7 @@ int blocks_gather(struct blocks *b, uint64_t bytes_max, struct group *group, str
 		room += MESSAGE_WORDS * sizeof(uint64_t) + part_bytes(&b->list[i]);
 	message = malloc(room);
 	if (group->rank == 0) {
-		all = malloc(message_bytes(b, true) * group->size);
+		all = malloc(message_bytes(b, true) * group->size + 1);
 		rests = calloc(group->size, sizeof(*rests));
 		rc = all && rests ? whole_make(b) : -ENOMEM;
 	}

@@ -370,11 +370,13 @@ void h5r_rows_begin(struct h5_reader *r, struct h5r_rows *rows, const char *name
 
 	*rows = (struct h5r_rows){.type = type, .rank = wanted->rank};
 	enter_shape(r, name, wanted, rows->dims);
-	if (!rows->dims[1] || rows->dims[1] > RESULTS_BYTES_MAX / wanted->size)
-		h5r_error(r, -EINVAL, "its rows have %llu elements",
-			  (unsigned long long)rows->dims[1]);
 	if (r->rc < 0)
 		return;
+	if (!rows->dims[1] || rows->dims[1] > RESULTS_BYTES_MAX / wanted->size) {
+		h5r_error(r, -EINVAL, "its rows have %llu elements",
+			  (unsigned long long)rows->dims[1]);
+		return;
+	}
 	row_bytes = rows->dims[1] * wanted->size;
 	rows->block_rows = row_bytes < H5_BLOCK_BYTES ? H5_BLOCK_BYTES / row_bytes : 1;
 	if (rows->block_rows > rows->dims[0])

@@ -88,10 +88,10 @@ static int own_rows(struct merged *m, uint64_t *words, struct group *node)
 	return 0;
 }
 
-/* Rank 0: unpacks the reduced words into histograms. */
+/* Unpacks the reduced words into whole histograms, which only rank 0 has. */
 static void unpack_hists(struct merged *m, const uint64_t *words, const uint64_t *maxima)
 {
-	for (uint32_t i = 0; i < m->hist_count; i++) {
+	for (uint32_t i = 0; i < m->hist_count && m->hists[i].whole; i++) {
 		struct merged_hist *h = &m->hists[i];
 
 		memcpy(h->whole->bucket + h->first, words, h->count * sizeof(*words));
@@ -115,7 +115,7 @@ static int reduce_hists(struct merged *m, uint64_t *words, uint64_t *maxima, str
 	rc = group_reduce(group, MERGE_SUM, words, packed_words(m));
 	if (rc == 0)
 		rc = group_reduce(group, MERGE_MAX, maxima, 2 * m->hist_count);
-	if (rc == 0 && group->rank == 0)
+	if (rc == 0)
 		unpack_hists(m, words, maxima);
 	return rc;
 }

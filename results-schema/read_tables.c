@@ -61,7 +61,7 @@ static void load_names(struct h5_reader *r, struct results_rows *t)
 	if (t->names && count != t->table.row_count)
 		h5r_error(r, -EINVAL, "there are %llu names for %llu rows",
 			  (unsigned long long)count, (unsigned long long)t->table.row_count);
-	for (uint64_t i = 0; i < count; i++)
+	for (uint64_t i = 0; t->names && i < count; i++)
 		t->names[i][TABLE_TEXT_BYTES - 1] = '\0';
 	h5_close(type);
 }

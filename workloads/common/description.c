@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/arena.h"
 #include "core/json.h"
@@ -167,14 +168,14 @@ static void description_clean_end(const struct description *d, const struct desc
 		clean_folder(c, key);
 }
 
-struct description_cleaned {
+struct description_removed {
 	const struct description *d;
 	const struct description_clean *how;
 };
 
 static int description_remove(struct clean *c, void *argument, struct err *err)
 {
-	const struct description_cleaned *x = argument;
+	const struct description_removed *x = argument;
 	const struct description *d = x->d;
 	const struct description_clean *how = x->how;
 	struct group *g = c->crew.group;
@@ -197,13 +198,72 @@ static int description_remove(struct clean *c, void *argument, struct err *err)
 	return rc;
 }
 
-int description_clean(const struct description *d, const struct description_clean *how,
-		      struct phase_context *ctx, const struct job_store *store,
+static int description_stores(const struct description_phases *p, const struct job *job,
+			      const struct job_phase *phase,
+			      const struct job_store *out[PHASE_STORES_MAX], uint32_t *count,
+			      struct err *err)
+{
+	if (p->stores)
+		return p->stores(job, phase, out, count, err);
+	*count = 1;
+	return phase_store_find(job, phase, &out[0], err);
+}
+
+/* A phase before this one has the same folder on that store: it is clean. */
+static bool description_cleaned(const struct description_phases *p, const struct phase_context *ctx,
+				const struct job_phase *phase, const struct job_store *store)
+{
+	const char *folder = p->of(ctx, phase, p->how.described).folder;
+	const struct job_store *stores[PHASE_STORES_MAX];
+	struct err other = {0};
+	uint32_t count = 0;
+
+	for (const struct job_phase *q = ctx->job->phases; q < phase; q++) {
+		if (q->section->owner != p->owner ||
+		    strcmp(p->of(ctx, q, p->how.described).folder, folder) != 0 ||
+		    description_stores(p, ctx->job, q, stores, &count, &other) < 0)
+			continue;
+		for (uint32_t k = 0; k < count; k++)
+			if (stores[k] == store)
+				return true;
+	}
+	return false;
+}
+
+static int description_clean_phase(const struct description_phases *p, struct phase_context *ctx,
+				   const struct job_phase *phase, struct clean_counts *counts,
+				   struct err *err)
+{
+	const struct job_store *stores[PHASE_STORES_MAX];
+	uint32_t count = 0;
+	int rc = description_stores(p, ctx->job, phase, stores, &count, err);
+
+	for (uint32_t k = 0; k < count && rc == 0; k++) {
+		struct description d;
+		struct description_removed x = {&d, &p->how};
+
+		if (description_cleaned(p, ctx, phase, stores[k]))
+			continue;
+		d = p->of(ctx, phase, p->how.described);
+		rc = clean_store(ctx, stores[k], description_remove, &x, counts, err);
+		/* Nothing is kept there: nothing can be left. */
+		rc = rc == -ENOTSUP ? 0 : rc;
+	}
+	return rc;
+}
+
+int description_clean(const struct description_phases *p, struct phase_context *ctx,
 		      struct clean_counts *counts, struct err *err)
 {
-	struct description_cleaned x = {d, how};
-	int rc = clean_store(ctx, store, description_remove, &x, counts, err);
+	struct err one = {0};
+	int rc = 0, first = 0;
 
-	/* Nothing is kept there: nothing can be left. */
-	return rc == -ENOTSUP ? 0 : rc;
+	for (uint32_t i = 0; i < ctx->job->phase_count; i++) {
+		if (ctx->job->phases[i].section->owner != p->owner)
+			continue;
+		rc = description_clean_phase(p, ctx, &ctx->job->phases[i], counts, &one);
+		if (!clean_goes_on(rc, &one, &first, err))
+			break;
+	}
+	return first;
 }

@@ -60,11 +60,23 @@ struct description_clean {
 	void (*folders)(struct clean *c, const struct description *d, const void *described);
 	void *described; /* [d->size] */
 };
-/* Removes what a run has left in the folder: its objects, open uploads, the description. Without a
- * description, only one that was not published is removed, and the folder if it is empty. Adds to
- * counts. Collective. */
-int description_clean(const struct description *d, const struct description_clean *how,
-		      struct phase_context *ctx, const struct job_store *store,
+/* Phases of one kind, each of which has a described folder. */
+struct description_phases {
+	const struct workload *owner;
+	/* The description of the folder of such a phase; `described` becomes what the job says. */
+	struct description (*of)(const struct phase_context *ctx, const struct job_phase *phase,
+				 void *described);
+	/* The stores that have the folder. NULL: the phase's own store. */
+	int (*stores)(const struct job *job, const struct job_phase *phase,
+		      const struct job_store *out[PHASE_STORES_MAX], uint32_t *count,
+		      struct err *err);
+	struct description_clean how;
+};
+/* Removes what runs have left in the folders of all such phases: objects, open uploads, the
+ * description. Without a description, only one that was not published is removed, and the folder if
+ * it is empty. Adds to counts. Returns the first error; the other folders are cleaned all the same.
+ * Collective. */
+int description_clean(const struct description_phases *p, struct phase_context *ctx,
 		      struct clean_counts *counts, struct err *err);
 
 #endif

@@ -466,19 +466,13 @@ static int io_clean_set(struct clean *c, const struct description *d, const void
 	return rc;
 }
 
-/* A phase before this one has the same folder: it is clean. */
-static bool io_clean_done(const struct job *job, const struct job_phase *phase)
+static struct description io_clean_of(const struct phase_context *ctx,
+				      const struct job_phase *phase, void *described)
 {
 	const struct io_options *o = phase->options;
 
-	for (const struct job_phase *p = job->phases; p < phase; p++) {
-		const struct io_options *other = p->options;
-
-		if (p->section == phase->section && strcmp(p->store, phase->store) == 0 &&
-		    strcmp(other->folder, o->folder) == 0)
-			return true;
-	}
-	return false;
+	io_set_of(described, o, ctx->job->seed, ctx->group->size);
+	return io_set_description(o->folder);
 }
 
 /* `haul clean` for the objects of io phases: removes exactly what the description in a phase's
@@ -487,27 +481,11 @@ static bool io_clean_done(const struct job *job, const struct job_phase *phase)
  * Without a description nothing is touched. */
 int io_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
 {
-	const struct job *job = ctx->job;
-	struct err one = {0};
-	int rc = 0, first = 0;
+	struct io_set described;
+	const struct description_phases phases = {
+		.owner = &io_workload,
+		.of = io_clean_of,
+		.how = {.objects = io_clean_set, .described = &described}};
 
-	for (uint32_t i = 0; i < job->phase_count; i++) {
-		const struct job_phase *phase = &job->phases[i];
-		const struct io_options *o = phase->options;
-		const struct job_store *store = NULL;
-		struct description d;
-		struct io_set set;
-		const struct description_clean how = {.objects = io_clean_set, .described = &set};
-
-		if (phase->section->owner != &io_workload || io_clean_done(job, phase))
-			continue;
-		io_set_of(&set, o, job->seed, ctx->group->size);
-		d = io_set_description(o->folder);
-		rc = phase_store_find(job, phase, &store, &one);
-		if (rc == 0)
-			rc = description_clean(&d, &how, ctx, store, counts, &one);
-		if (!clean_goes_on(rc, &one, &first, err))
-			break;
-	}
-	return first;
+	return description_clean(&phases, ctx, counts, err);
 }

@@ -204,28 +204,37 @@ static int cleaned_objects(struct clean *c, const struct description *d, const v
 	return rc;
 }
 
+static struct description cleaned_description(const struct phase_context *ctx,
+					      const struct job_phase *phase, void *described)
+{
+	const struct kvcache_options *o = phase->options;
+
+	(void)ctx;
+	(void)described;
+	return kv_objects_description(o->folder);
+}
+
+static int cleaned_stores(const struct job *job, const struct job_phase *phase,
+			  const struct job_store *out[PHASE_STORES_MAX], uint32_t *count,
+			  struct err *err)
+{
+	struct kv_setup setup;
+	int rc = kv_setup_of(job, phase, &setup, err);
+
+	for (uint32_t k = 0; rc == 0 && k < setup.store_count; k++)
+		out[(*count)++] = setup.stores[k];
+	return rc;
+}
+
 int kvcache_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
 {
-	const struct job *job = ctx->job;
-	struct err one = {0};
-	int rc = 0, first = 0;
+	struct kv_objects described;
+	const struct description_phases phases = {.owner = &kvcache_workload,
+						  .of = cleaned_description,
+						  .stores = cleaned_stores,
+						  .how = {.objects = cleaned_objects,
+							  .named = cleaned_name,
+							  .described = &described}};
 
-	for (uint32_t i = 0; i < job->phase_count; i++) {
-		const struct kvcache_options *o = job->phases[i].options;
-		struct kv_objects described;
-		const struct description_clean how = {
-			.objects = cleaned_objects, .named = cleaned_name, .described = &described};
-		struct description d;
-		struct kv_setup setup;
-
-		if (job->phases[i].section->owner != &kvcache_workload)
-			continue;
-		d = kv_objects_description(o->folder);
-		rc = kv_setup_of(job, &job->phases[i], &setup, &one);
-		for (uint32_t k = 0; rc == 0 && k < setup.store_count; k++)
-			rc = description_clean(&d, &how, ctx, setup.stores[k], counts, &one);
-		if (!clean_goes_on(rc, &one, &first, err))
-			break;
-	}
-	return first;
+	return description_clean(&phases, ctx, counts, err);
 }

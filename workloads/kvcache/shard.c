@@ -109,7 +109,8 @@ static void shard_answered(struct kv_run *r, const struct kv_task *t, kv_shard_e
 		kv_run_fail(r, t->rc);
 	kv_shard_done(r, &t->what);
 	if (t->slot == KV_NONE) {
-		ended(r, t->operation, t->rc < 0);
+		if (ended)
+			ended(r, t->operation, t->rc < 0);
 		return;
 	}
 	if (t->rc < 0)

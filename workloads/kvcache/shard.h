@@ -20,7 +20,7 @@ bool kv_shard_give(struct kv_run *r, const struct kv_task *task);
 void kv_shard_done(struct kv_run *r, const struct kv_operation *what);
 
 /* Takes the answers of I/O threads. Those of a rank that is alone end their operations, which
- * `ended` is told; those of a tensor group are answered on its board. */
+ * `ended` is told (it may be NULL); those of a tensor group are answered on its board. */
 typedef void kv_shard_ended(struct kv_run *r, struct kv_operation *op, bool failed);
 void kv_shard_collect(struct kv_run *r, kv_shard_ended *ended);
 

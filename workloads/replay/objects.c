@@ -239,30 +239,25 @@ static void cleaned_folders(struct clean *c, const struct description *d, const 
 	}
 }
 
+static struct description cleaned_description(const struct phase_context *ctx,
+					      const struct job_phase *phase, void *described)
+{
+	const struct replay_options *o = phase->options;
+
+	(void)ctx;
+	(void)described;
+	return replay_objects_description(o->folder);
+}
+
 int replay_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
 {
-	const struct job *job = ctx->job;
-	struct err one = {0};
-	int rc = 0, first = 0;
+	struct replay_objects described;
+	const struct description_phases phases = {.owner = &replay_workload,
+						  .of = cleaned_description,
+						  .how = {.objects = cleaned_objects,
+							  .named = replay_object_named,
+							  .folders = cleaned_folders,
+							  .described = &described}};
 
-	for (uint32_t i = 0; i < job->phase_count; i++) {
-		const struct replay_options *o = job->phases[i].options;
-		struct replay_objects described;
-		const struct description_clean how = {.objects = cleaned_objects,
-						      .named = replay_object_named,
-						      .folders = cleaned_folders,
-						      .described = &described};
-		const struct job_store *store = NULL;
-		struct description d;
-
-		if (job->phases[i].section->owner != &replay_workload)
-			continue;
-		d = replay_objects_description(o->folder);
-		rc = phase_store_find(job, &job->phases[i], &store, &one);
-		if (rc == 0)
-			rc = description_clean(&d, &how, ctx, store, counts, &one);
-		if (!clean_goes_on(rc, &one, &first, err))
-			break;
-	}
-	return first;
+	return description_clean(&phases, ctx, counts, err);
 }

@@ -198,45 +198,22 @@ static int vector_clean_objects(struct clean *c, const struct description *d, co
 	return rc;
 }
 
-/* A phase before this one has the same folder: it is clean. */
-static bool vector_clean_done(const struct job *job, const struct job_phase *phase)
+static struct description vector_clean_of(const struct phase_context *ctx,
+					  const struct job_phase *phase, void *described)
 {
 	const struct vector_options *o = phase->options;
 
-	for (const struct job_phase *p = job->phases; p < phase; p++) {
-		const struct vector_options *other = p->options;
-
-		if (p->section == phase->section && strcmp(p->store, phase->store) == 0 &&
-		    strcmp(other->folder, o->folder) == 0)
-			return true;
-	}
-	return false;
+	vector_set_of(described, o, ctx->job->seed);
+	return vector_set_description(o->folder);
 }
 
 int vector_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
 {
-	const struct job *job = ctx->job;
-	struct err one = {0};
-	int rc = 0, first = 0;
+	struct vector_set described;
+	const struct description_phases phases = {
+		.owner = &vector_workload,
+		.of = vector_clean_of,
+		.how = {.objects = vector_clean_objects, .described = &described}};
 
-	for (uint32_t i = 0; i < job->phase_count; i++) {
-		const struct job_phase *phase = &job->phases[i];
-		const struct vector_options *o = phase->options;
-		const struct job_store *store = NULL;
-		struct description d;
-		struct vector_set set;
-		const struct description_clean how = {.objects = vector_clean_objects,
-						      .described = &set};
-
-		if (phase->section->owner != &vector_workload || vector_clean_done(job, phase))
-			continue;
-		vector_set_of(&set, o, job->seed);
-		d = vector_set_description(o->folder);
-		rc = phase_store_find(job, phase, &store, &one);
-		if (rc == 0)
-			rc = description_clean(&d, &how, ctx, store, counts, &one);
-		if (!clean_goes_on(rc, &one, &first, err))
-			break;
-	}
-	return first;
+	return description_clean(&phases, ctx, counts, err);
 }
