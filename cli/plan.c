@@ -56,7 +56,7 @@ static const struct option plan_options[] = {
 	OPT_WORD("until", struct plan_args, until, .value = "TARGET",
 		 .help = "the target of --find"),
 	OPT_U64("repeat", struct plan_args, repeat, .value = "N", .min = 1,
-		.max = SEARCH_REPEATS_MAX,
+		.max = BISECT_REPEATS_MAX,
 		.help = "of --find: the greatest number of repeats of a value"),
 	OPT_U64("warmup", struct plan_args, warmup, .value = "N", .max = SERIES_RUNS_MAX - 1,
 		.help = "of --find: warm-up runs of each value"),
@@ -189,7 +189,7 @@ static int plan_source_read(struct plan_source *s, const struct call *call, stru
 /* How long the search may take, as far as is known beforehand. */
 static void plan_say_search(const struct plan_args *args, const struct plan_source *s)
 {
-	uint32_t steps = search_steps_most(&s->question.ask);
+	uint32_t steps = bisect_steps_most(&s->question.ask);
 	uint64_t each = args->warmup + s->question.ask.repeats;
 
 	char time[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];

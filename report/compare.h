@@ -13,9 +13,9 @@
 #include <stdbool.h>
 
 #include "core/err.h"
+#include "core/ratio.h"
 #include "report/difference.h"
 #include "report/document.h"
-#include "report/ratio.h"
 #include "report/series.h"
 
 enum {

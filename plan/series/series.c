@@ -160,7 +160,7 @@ int series_search(struct series *s, const struct question *q, uint32_t warmup, s
 	char set[QUESTION_TEXT_BYTES + 24];
 	/* The ends of a range of undecided values are searched for like the answer itself. */
 	uint64_t ways = q->ask.repeats > 1 ? 3 : 1;
-	uint64_t runs = ways * search_steps_most(&q->ask) * (warmup + q->ask.repeats);
+	uint64_t runs = ways * bisect_steps_most(&q->ask) * (warmup + q->ask.repeats);
 
 	if (s->sweep_count)
 		return err_set(err, -EINVAL, "--find and --sweep exclude each other");

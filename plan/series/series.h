@@ -9,7 +9,7 @@
 
 #include "core/arena.h"
 #include "core/job/job.h"
-#include "plan/find/question.h"
+#include "plan/search/question.h"
 
 enum { SERIES_SWEEPS_MAX = 8, SERIES_RUNS_MAX = 1000 };
 

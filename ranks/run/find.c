@@ -37,7 +37,7 @@ int find_begin(struct run *run, struct err *err)
 	int rc = question_meet(&run->find->question, &run->job, err);
 
 	if (rc == 0)
-		search_init(&run->find->search, &run->find->question.ask);
+		bisect_init(&run->find->search, &run->find->question.ask);
 	return rc;
 }
 
@@ -47,21 +47,21 @@ static int find_record(const struct run *run)
 	const struct find *f = run->find;
 	const struct question *q = &f->question;
 	struct found_step *steps = calloc(f->search.count + 1, sizeof(*steps));
-	struct search_answer a;
+	struct bisect_answer a;
 	struct found found;
 	int rc;
 
 	if (!steps)
 		return -ENOMEM;
 	found_init(&found);
-	search_answer(&f->search, &a);
+	bisect_answer(&f->search, &a);
 	utf8_copy(found.path, sizeof(found.path), q->path);
 	utf8_copy(found.until, sizeof(found.until), q->until);
 	utf8_copy(found.phase, sizeof(found.phase), run->job.phases[q->phase_index].name);
 	utf8_copy(found.target, sizeof(found.target), q->kind->name);
 	utf8_copy(found.label, sizeof(found.label), q->kind->label);
 	utf8_copy(found.unit, sizeof(found.unit), q->kind->unit);
-	utf8_copy(found.end, sizeof(found.end), search_ends[f->search.end]);
+	utf8_copy(found.end, sizeof(found.end), bisect_ends[f->search.end]);
 	found.low = q->ask.low;
 	found.high = q->ask.high;
 	found.by = q->ask.by;
@@ -79,14 +79,14 @@ static int find_record(const struct run *run)
 		found.missed_with = f->search.steps[a.missing_step].stats.mean;
 	}
 	for (uint32_t i = 0; i < f->search.count; i++) {
-		const struct search_step *step = &f->search.steps[i];
+		const struct bisect_step *step = &f->search.steps[i];
 
 		steps[i] = (struct found_step){.value = step->value,
 					       .repeats = step->repeats,
 					       .mean = step->repeats ? step->stats.mean : NAN,
 					       .low = step->repeats ? step->stats.low : NAN,
 					       .high = step->repeats ? step->stats.high : NAN};
-		utf8_copy(steps[i].state, sizeof(steps[i].state), search_states[step->state]);
+		utf8_copy(steps[i].state, sizeof(steps[i].state), bisect_states[step->state]);
 	}
 	rc = results_set_found(run->results, &found, steps, f->search.count, run->at.run);
 	free(steps);
@@ -123,13 +123,13 @@ static double find_found(const struct find *f, const struct repeat_targets *targ
 static void find_say(const struct run *run, const struct run_options *options)
 {
 	const struct find *f = run->find;
-	const struct search_step *step = &f->search.steps[f->search.count - 1];
+	const struct bisect_step *step = &f->search.steps[f->search.count - 1];
 	char mean[TARGET_TEXT_BYTES];
 
-	if (run->world->rank == 0 && !options->quiet && step->state != SEARCH_OPEN)
+	if (run->world->rank == 0 && !options->quiet && step->state != BISECT_OPEN)
 		log_say(&run->log, LOG_INFO, "%s: %s %s, %s", f->set, f->question.kind->label,
 			target_value(mean, f->question.kind->unit, step->stats.mean, 3),
-			search_states[step->state]);
+			bisect_states[step->state]);
 }
 
 /* One run: a warm-up or a repeat of the value. */
@@ -155,7 +155,7 @@ static int find_once(struct run *run, const struct run_options *options, uint64_
 	run->at.repeat = run->at.warmup ? f->done + 1 : f->done - options->warmup + 1;
 	rc = run_phases(run, options, targets, status, err);
 	if (*status == EXIT_DONE && !run->at.warmup) {
-		search_add(&f->search, find_found(f, targets));
+		bisect_add(&f->search, find_found(f, targets));
 		find_say(run, options);
 	}
 	f->done++;
@@ -169,12 +169,12 @@ static void find_end(const struct run *run, const struct run_options *options,
 {
 	const struct find *f = run->find;
 
-	if (*status != EXIT_DONE || !options->strict || f->search.end == SEARCH_FOUND ||
-	    f->search.end == SEARCH_ALL)
+	if (*status != EXIT_DONE || !options->strict || f->search.end == BISECT_FOUND ||
+	    f->search.end == BISECT_ALL)
 		return;
 	*status = EXIT_TARGET_MISSED;
 	err_set(err, -ERANGE, "%s: %s with %s", f->question.until,
-		f->search.end == SEARCH_NONE ? "is missed even" : "cannot be told", f->set);
+		f->search.end == BISECT_NONE ? "is missed even" : "cannot be told", f->set);
 }
 
 int run_find(struct run *run, const struct run_options *options, enum exit_status *status,
@@ -186,7 +186,7 @@ int run_find(struct run *run, const struct run_options *options, enum exit_statu
 
 	run->at = (struct results_run){.sets = run->sets, .set_count = 1};
 	*status = EXIT_DONE;
-	while (rc == 0 && *status == EXIT_DONE && search_next(&f->search, &value)) {
+	while (rc == 0 && *status == EXIT_DONE && bisect_next(&f->search, &value)) {
 		rc = find_once(run, options, value, status, err);
 		if (rc == 0 && run->results && find_record(run) < 0)
 			rc = err_set(err, -ENOMEM, "no memory for the results of the search");

@@ -4,12 +4,12 @@
 #ifndef HAUL_RANKS_RUN_FIND_H
 #define HAUL_RANKS_RUN_FIND_H
 
-#include "plan/find/question.h"
+#include "plan/search/question.h"
 #include "ranks/run/state.h"
 
 struct find {
 	struct question question;
-	struct search search;
+	struct bisect search;
 	uint32_t done; /* runs of the current value */
 	char set[QUESTION_TEXT_BYTES + 24];
 };

@@ -100,8 +100,8 @@ ROOMS = {
     "plan": {
         "pin": (["pin/"], []),
         "plan": ([""], ["pin"]),
-        "find": (["find/"], ["plan"]),
-        "series": (["series/"], ["find"]),
+        "search": (["search/"], ["plan"]),
+        "series": (["series/"], ["search"]),
     },
     "ranks": {
         "mpi": (["mpi/"], []),

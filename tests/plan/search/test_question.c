@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/find/question.h"
+#include "plan/search/question.h"
 #include "tests/unit.h"
 
 static void reads(void)

@@ -6,7 +6,7 @@
 
 #include "core/content/random.h"
 #include "core/numbers.h"
-#include "plan/find/search.h"
+#include "plan/search/bisect.h"
 #include "tests/unit.h"
 
 enum { DRAWS = 500, NOISY_DRAWS = 120 };
@@ -28,24 +28,24 @@ static double latency(uint64_t value, uint64_t threshold, double noise, uint64_t
 	return ((double)value / ((double)threshold + 0.5)) * (noise > 0 ? 1 + noise * sum : 1);
 }
 
-static void search_run(struct search *s, const struct search_ask *ask, uint64_t threshold,
+static void bisect_run(struct bisect *s, const struct bisect_ask *ask, uint64_t threshold,
 		       double noise, uint64_t *state)
 {
 	uint64_t value;
 
-	search_init(s, ask);
-	while (search_next(s, &value)) {
+	bisect_init(s, ask);
+	while (bisect_next(s, &value)) {
 		CU_ASSERT(value >= ask->low && value <= ask->high);
 		CU_ASSERT_EQUAL((value - ask->low) % ask->by, 0);
-		search_add(s, latency(value, threshold, noise, state));
+		bisect_add(s, latency(value, threshold, noise, state));
 	}
 }
 
 /* Without noise the answer is exact, and takes no more steps than were said. */
 static void exact(void)
 {
-	static struct search s;
-	struct search_answer a;
+	static struct bisect s;
+	struct bisect_answer a;
 	uint64_t state = 7;
 
 	for (int i = 0; i < DRAWS; i++) {
@@ -53,18 +53,18 @@ static void exact(void)
 			 high = low + 1 + (drawn(&state) >> (drawn(&state) % 50 + 14)),
 			 last = low + (high - low) / by * by,
 			 threshold = low + drawn(&state) % (high - low + 3);
-		struct search_ask ask = {low, high, by, 1, true, 1 + (uint32_t)i % 3, 0};
+		struct bisect_ask ask = {low, high, by, 1, true, 1 + (uint32_t)i % 3, 0};
 
-		search_run(&s, &ask, threshold, 0, &state);
-		search_answer(&s, &a);
-		CU_ASSERT(s.count <= search_steps_most(&ask));
+		bisect_run(&s, &ask, threshold, 0, &state);
+		bisect_answer(&s, &a);
+		CU_ASSERT(s.count <= bisect_steps_most(&ask));
 		if (threshold >= last) {
-			CU_ASSERT_EQUAL(s.end, SEARCH_ALL);
+			CU_ASSERT_EQUAL(s.end, BISECT_ALL);
 			CU_ASSERT_EQUAL(a.carries, last);
 			CU_ASSERT(!a.misses_known);
 			continue;
 		}
-		CU_ASSERT_EQUAL(s.end, SEARCH_FOUND);
+		CU_ASSERT_EQUAL(s.end, BISECT_FOUND);
 		CU_ASSERT_EQUAL(a.carries, low + (threshold - low) / by * by);
 		CU_ASSERT_EQUAL(a.misses, a.carries + by);
 		CU_ASSERT_EQUAL(a.least, a.carries);
@@ -76,14 +76,14 @@ static void exact(void)
 /* The first value misses already. */
 static void none(void)
 {
-	static struct search s;
-	const struct search_ask ask = {10, 100, 1, 1, true, 3, 0};
-	struct search_answer a;
+	static struct bisect s;
+	const struct bisect_ask ask = {10, 100, 1, 1, true, 3, 0};
+	struct bisect_answer a;
 	uint64_t state = 1;
 
-	search_run(&s, &ask, 9, 0, &state);
-	search_answer(&s, &a);
-	CU_ASSERT_EQUAL(s.end, SEARCH_NONE);
+	bisect_run(&s, &ask, 9, 0, &state);
+	bisect_answer(&s, &a);
+	CU_ASSERT_EQUAL(s.end, BISECT_NONE);
 	CU_ASSERT(!a.carries_known);
 	CU_ASSERT_EQUAL(a.misses, 10);
 	CU_ASSERT_EQUAL(s.count, 1);
@@ -93,20 +93,20 @@ static void none(void)
 /* With noise, the range of the answer has the threshold in it, but for 5 of 100 searches; and what is far from the threshold takes two repeats. */
 static void noisy(void)
 {
-	static struct search s;
-	struct search_answer a;
+	static struct bisect s;
+	struct bisect_answer a;
 	uint64_t state = 11;
 	unsigned outside = 0, far = 0;
 
 	for (int i = 0; i < NOISY_DRAWS; i++) {
-		const struct search_ask ask = {1, 4096, 1, 1, true, 8, 0};
+		const struct bisect_ask ask = {1, 4096, 1, 1, true, 8, 0};
 		uint64_t threshold = 20 + drawn(&state) % 3000;
 
-		search_run(&s, &ask, threshold, 0.03, &state);
-		search_answer(&s, &a);
-		CU_ASSERT_EQUAL(s.end, SEARCH_FOUND);
+		bisect_run(&s, &ask, threshold, 0.03, &state);
+		bisect_answer(&s, &a);
+		CU_ASSERT_EQUAL(s.end, BISECT_FOUND);
 		CU_ASSERT(a.least <= a.carries && a.carries <= a.greatest);
-		CU_ASSERT(s.count < SEARCH_STEPS_MAX);
+		CU_ASSERT(s.count < BISECT_STEPS_MAX);
 		outside += threshold < a.least || threshold > a.greatest;
 		far += fabs((double)a.carries / (double)threshold - 1) > 0.1;
 		for (uint32_t k = 0; k < s.count; k++)
@@ -120,16 +120,16 @@ static void noisy(void)
 /* A figure that shall be reached, such as AU, falls with the load. */
 static void least_bound(void)
 {
-	static struct search s;
-	const struct search_ask ask = {1, 64, 1, 0.9, false, 5, 0};
-	struct search_answer a;
+	static struct bisect s;
+	const struct bisect_ask ask = {1, 64, 1, 0.9, false, 5, 0};
+	struct bisect_answer a;
 	uint64_t value;
 
-	search_init(&s, &ask);
-	while (search_next(&s, &value))
-		search_add(&s, fmin(1, 11.0 / (double)value));
-	search_answer(&s, &a);
-	CU_ASSERT_EQUAL(s.end, SEARCH_FOUND);
+	bisect_init(&s, &ask);
+	while (bisect_next(&s, &value))
+		bisect_add(&s, fmin(1, 11.0 / (double)value));
+	bisect_answer(&s, &a);
+	CU_ASSERT_EQUAL(s.end, BISECT_FOUND);
 	CU_ASSERT_EQUAL(a.carries, 12);
 	CU_ASSERT_EQUAL(a.misses, 13);
 	CU_ASSERT_DOUBLE_EQUAL(s.steps[a.missing_step].stats.mean, 11.0 / 13, 1e-12);
@@ -138,17 +138,17 @@ static void least_bound(void)
 /* What is known only to a share is not decided by that share. */
 static void blurred(void)
 {
-	static struct search s;
-	struct search_ask ask = {1, 64, 1, 100, true, 3, 0.01};
-	struct search_answer a;
+	static struct bisect s;
+	struct bisect_ask ask = {1, 64, 1, 100, true, 3, 0.01};
+	struct bisect_answer a;
 	uint64_t value;
 
-	search_init(&s, &ask);
+	bisect_init(&s, &ask);
 	/* 99.5 with 40, 101.5 with 41: the first may lie on the other side. */
-	while (search_next(&s, &value))
-		search_add(&s, value < 40 ? 50 : value == 40 ? 99.5 : 101.5);
-	search_answer(&s, &a);
-	CU_ASSERT_EQUAL(s.end, SEARCH_FOUND);
+	while (bisect_next(&s, &value))
+		bisect_add(&s, value < 40 ? 50 : value == 40 ? 99.5 : 101.5);
+	bisect_answer(&s, &a);
+	CU_ASSERT_EQUAL(s.end, BISECT_FOUND);
 	CU_ASSERT_EQUAL(a.carries, 40);
 	CU_ASSERT_EQUAL(a.undecided, 1);
 	CU_ASSERT(a.least == 39 && a.greatest == 40);
@@ -157,22 +157,22 @@ static void blurred(void)
 /* What cannot be told ends the search; a search that was stopped still knows what it knows. */
 static void unknown_and_stopped(void)
 {
-	static struct search s;
-	const struct search_ask ask = {1, 64, 1, 10.5, true, 1, 0};
-	struct search_answer a;
+	static struct bisect s;
+	const struct bisect_ask ask = {1, 64, 1, 10.5, true, 1, 0};
+	struct bisect_answer a;
 	uint64_t value;
 
-	search_init(&s, &ask);
-	while (search_next(&s, &value) && value < 16)
-		search_add(&s, (double)value);
-	search_answer(&s, &a);
-	CU_ASSERT_EQUAL(s.end, SEARCH_GOES_ON);
+	bisect_init(&s, &ask);
+	while (bisect_next(&s, &value) && value < 16)
+		bisect_add(&s, (double)value);
+	bisect_answer(&s, &a);
+	CU_ASSERT_EQUAL(s.end, BISECT_GOES_ON);
 	CU_ASSERT_EQUAL(value, 16);
 	CU_ASSERT(a.carries_known && !a.misses_known);
 	CU_ASSERT_EQUAL(a.carries, 8);
-	search_add(&s, NAN);
-	CU_ASSERT_EQUAL(s.end, SEARCH_UNKNOWN);
-	CU_ASSERT(!search_next(&s, &value));
+	bisect_add(&s, NAN);
+	CU_ASSERT_EQUAL(s.end, BISECT_UNKNOWN);
+	CU_ASSERT(!bisect_next(&s, &value));
 }
 
 int main(void)

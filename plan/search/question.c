@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The question of haul run --find: see question.h. */
-#include "plan/find/question.h"
+#include "plan/search/question.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ static bool question_number(const char **at, uint64_t *out)
 static int question_range(struct question *q, const char *find, struct err *err)
 {
 	const char *equals = strchr(find, '='), *at;
-	struct search_ask *ask = &q->ask;
+	struct bisect_ask *ask = &q->ask;
 	bool good;
 
 	if (!equals || equals == find || (size_t)(equals - find) >= sizeof(q->path))
@@ -109,8 +109,8 @@ int question_parse(struct question *q, const char *find, const char *until, uint
 	if (!find || !until)
 		return err_set(err, -EINVAL, "--%s: needs --%s, too", find ? "find" : "until",
 			       find ? "until" : "find");
-	if (repeats < 1 || repeats > SEARCH_REPEATS_MAX)
-		return err_set(err, -EINVAL, "--repeat: with --find, 1 to %d", SEARCH_REPEATS_MAX);
+	if (repeats < 1 || repeats > BISECT_REPEATS_MAX)
+		return err_set(err, -EINVAL, "--repeat: with --find, 1 to %d", BISECT_REPEATS_MAX);
 	q->ask.repeats = repeats;
 	rc = question_range(q, find, err);
 	return rc < 0 ? rc : question_until(q, until, err);

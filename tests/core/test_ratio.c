@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "core/content/random.h"
+#include "core/ratio.h"
 #include "core/stats.h"
-#include "report/ratio.h"
 #include "tests/unit.h"
 
 enum { REPEATS = 5, TRIALS = 400 };

@@ -2,18 +2,18 @@
 /* The question of haul run --find PATH=LOW..HIGH --until "PHASE.TARGET >= VALUE": the range, and the
  * target that a phase of the job gets for it. The target is one of the job's own ("train.au >= 0.9"
  * is --set train.target_au=0.9), so its value is read, judged and reported like any other. */
-#ifndef HAUL_PLAN_FIND_QUESTION_H
-#define HAUL_PLAN_FIND_QUESTION_H
+#ifndef HAUL_PLAN_SEARCH_QUESTION_H
+#define HAUL_PLAN_SEARCH_QUESTION_H
 
 #include "core/job/job.h"
-#include "plan/find/search.h"
+#include "plan/search/bisect.h"
 
 enum { QUESTION_TEXT_BYTES = 256 };
 /* Repeats of a value at most, where --repeat does not say. */
 enum { QUESTION_REPEATS = 5 };
 
 struct question {
-	struct search_ask ask;
+	struct bisect_ask ask;
 	char path[QUESTION_TEXT_BYTES];  /* whose value is searched for */
 	char until[QUESTION_TEXT_BYTES]; /* as given */
 	char phase[QUESTION_TEXT_BYTES], target[TARGET_NAME_BYTES];

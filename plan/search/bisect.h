@@ -3,9 +3,9 @@
  * 95th percentile of requests stays below 200 ms. The caller measures what the search asks for, one
  * measurement at a time, and the search says what to measure next:
  *
- *	search_init(&s, &ask);
- *	while (search_next(&s, &value))
- *		search_add(&s, found at that value);
+ *	bisect_init(&s, &ask);
+ *	while (bisect_next(&s, &value))
+ *		bisect_add(&s, found at that value);
  *
  * The load begins at the least value and is doubled until it misses the target. Then the gap between
  * the greatest value that meets it and the least that misses it is halved until nothing lies between.
@@ -16,8 +16,8 @@
  *
  * A greater value must be a greater load: where it meets the target, so do all smaller ones. Plain
  * data, no allocation; any one thread. Every rank runs the same search on the same values. */
-#ifndef HAUL_PLAN_FIND_SEARCH_H
-#define HAUL_PLAN_FIND_SEARCH_H
+#ifndef HAUL_PLAN_SEARCH_BISECT_H
+#define HAUL_PLAN_SEARCH_BISECT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,58 +25,58 @@
 #include "core/stats.h"
 
 /* Doubling and three bisections of 64 bits do not take more steps. */
-enum { SEARCH_STEPS_MAX = 256, SEARCH_REPEATS_MAX = 16 };
+enum { BISECT_STEPS_MAX = 256, BISECT_REPEATS_MAX = 16 };
 
 /* The values are low, low + by, … up to high. */
-struct search_ask {
+struct bisect_ask {
 	uint64_t low, high, by;
 	double asked;
 	bool most; /* asked is the most that may be found, else the least */
 	uint32_t
-		repeats; /* of a value at most, 1 … SEARCH_REPEATS_MAX; 1: no interval is asked for */
+		repeats; /* of a value at most, 1 … BISECT_REPEATS_MAX; 1: no interval is asked for */
 	/* What is found is known only to this share of it, as percentiles are whose buckets have a
 	 * width: the interval is wider by it. */
 	double blur;
 };
 
-enum search_state { SEARCH_OPEN, SEARCH_MET, SEARCH_MISSED, SEARCH_UNDECIDED, SEARCH_STATES };
-extern const char *const search_states[SEARCH_STATES]; /* "open", "met", … */
+enum bisect_state { BISECT_OPEN, BISECT_MET, BISECT_MISSED, BISECT_UNDECIDED, BISECT_STATES };
+extern const char *const bisect_states[BISECT_STATES]; /* "open", "met", … */
 
-struct search_step {
+struct bisect_step {
 	uint64_t value;
 	uint32_t repeats;
-	enum search_state state;
-	double found[SEARCH_REPEATS_MAX];
+	enum bisect_state state;
+	double found[BISECT_REPEATS_MAX];
 	struct stats stats; /* low and high: the interval by which it is judged */
 };
 
-enum search_end {
-	SEARCH_GOES_ON, /* or it was stopped */
-	SEARCH_FOUND,
-	SEARCH_NONE,    /* even the least value misses */
-	SEARCH_ALL,     /* even the greatest value meets it */
-	SEARCH_UNKNOWN, /* what was measured has no such figure */
-	SEARCH_ENDS
+enum bisect_end {
+	BISECT_GOES_ON, /* or it was stopped */
+	BISECT_FOUND,
+	BISECT_NONE,    /* even the least value misses */
+	BISECT_ALL,     /* even the greatest value meets it */
+	BISECT_UNKNOWN, /* what was measured has no such figure */
+	BISECT_ENDS
 };
-extern const char *const search_ends[SEARCH_ENDS]; /* "stopped", "found", … */
+extern const char *const bisect_ends[BISECT_ENDS]; /* "stopped", "found", … */
 
-struct search {
-	struct search_ask ask;
-	enum search_end end;
+struct bisect {
+	struct bisect_ask ask;
+	enum bisect_end end;
 	uint32_t count;
-	struct search_step steps[SEARCH_STEPS_MAX]; /* in the order in which they were begun */
+	struct bisect_step steps[BISECT_STEPS_MAX]; /* in the order in which they were begun */
 };
 
-void search_init(struct search *s, const struct search_ask *ask);
+void bisect_init(struct bisect *s, const struct bisect_ask *ask);
 
 /* The value to measure next. false: the search has ended. */
-bool search_next(struct search *s, uint64_t *value);
+bool bisect_next(struct bisect *s, uint64_t *value);
 
-/* What was found at the value that search_next has named. NaN: it could not be told. */
-void search_add(struct search *s, double found);
+/* What was found at the value that bisect_next has named. NaN: it could not be told. */
+void bisect_add(struct bisect *s, double found);
 
 /* What is known, also of a search that has not ended. */
-struct search_answer {
+struct bisect_answer {
 	/* The greatest value whose mean meets the target, and the least whose mean misses it. */
 	uint64_t carries, misses;
 	bool carries_known, misses_known;
@@ -86,9 +86,9 @@ struct search_answer {
 	uint32_t missing_step; /* the step of misses */
 	uint32_t undecided;    /* values */
 };
-void search_answer(const struct search *s, struct search_answer *a);
+void bisect_answer(const struct bisect *s, struct bisect_answer *a);
 
 /* The most steps that the search can take where every value is decided. */
-uint32_t search_steps_most(const struct search_ask *ask);
+uint32_t bisect_steps_most(const struct bisect_ask *ask);
 
 #endif

@@ -30,8 +30,8 @@
  * middles of the two sides, since a drift could then be all of the difference.
  *
  * Pure functions, any thread. */
-#ifndef HAUL_REPORT_RATIO_H
-#define HAUL_REPORT_RATIO_H
+#ifndef HAUL_CORE_RATIO_H
+#define HAUL_CORE_RATIO_H
 
 #include <stdbool.h>
 #include <stdint.h>

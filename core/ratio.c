@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ratio of two sides: see ratio.h. */
-#include "report/ratio.h"
+#include "core/ratio.h"
 
 #include <math.h>
 #include <stdlib.h>
