@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Comparison of results: the first side with each other one, phase by phase. A side is a file, or
- * one combination of the sweeps' values in it. The repeat is the unit (ratio.h).
+ * one combination of the sweeps' values in it. The repeat is the unit (core/ratio.h).
  *
  * A verdict is about the main metric of a phase: the one that its kind names (series_main), or,
  * where a side does not have it, the first of COMPARE_LIST that is a rate and that both sides have.
