@@ -12,13 +12,14 @@
 #include "cli/catalog_find.h"
 #include "cli/check_tree.h"
 #include "cli/cli.h"
+#include "cli/job_class.h"
 #include "core/json.h"
 #include "core/numbers.h"
 #include "ranks/run/run.h"
 #include "report/check.h"
 #include "report/json/json.h"
 
-enum { CHECK_FILES_MAX = 4096, CHECK_JSON_DEPTH = 64, CHECK_JSON_VALUES = 1 << 20 };
+enum { CHECK_FILES_MAX = 4096 };
 
 struct check_args {
 	const char *edition, *rules;
@@ -64,7 +65,6 @@ static void check_job_free(struct check_job *j)
 static int check_job_plan(struct check_job *j, uint32_t ranks, uint32_t nodes, double memory,
 			  struct err *err)
 {
-	char *text;
 	int rc = plan_scale(&j->job, ranks, nodes, err);
 
 	if (rc == 0)
@@ -76,18 +76,18 @@ static int check_job_plan(struct check_job *j, uint32_t ranks, uint32_t nodes, d
 	j->plan.node_memory_bytes = memory;
 	j->plan.node_memory_told = true;
 	j->plan_json = plan_object(&j->plan, &j->job);
-	text = job_text(&j->job, plan_schema());
-	rc = text ? json_parse(&j->job_json, text, strlen(text), CHECK_JSON_DEPTH,
-			       CHECK_JSON_VALUES, err)
-		  : err_set(err, -ENOMEM, "no memory for the job");
-	free(text);
-	return rc;
+	return class_job_json(&j->job_json, &j->job, err);
 }
 
 /* Judges each phase of the job. file: that the job is from; NULL: none. */
-static void check_phases(struct check *c, const struct check_job *j, const char *file,
-			 double memory)
+static int check_phases(struct check *c, const struct check_job *j, const char *file, double memory,
+			struct err *err)
 {
+	struct workload_class classes[CLASSES_MAX];
+	int count = class_of_plan(classes, &j->job, &j->plan, j->job_json, err);
+
+	for (int i = 0; i < count; i++)
+		check_class(c, file, &classes[i]);
 	for (uint32_t i = 0; i < j->plan.phase_count; i++) {
 		cJSON *tree =
 			check_tree_of(&j->job, &j->plan, j->job_json, j->plan_json, i, memory);
@@ -95,6 +95,7 @@ static void check_phases(struct check *c, const struct check_job *j, const char 
 		check_tree(c, RULE_OF_JOB, tree, file, j->plan.phases[i].phase->name);
 		json_free(tree);
 	}
+	return count < 0 ? count : 0;
 }
 
 static int check_a_job(struct check *c, const struct check_args *args, const char *name,
@@ -122,8 +123,8 @@ static int check_a_job(struct check *c, const struct check_args *args, const cha
 		rc = check_job_plan(&j, (uint32_t)ranks, (uint32_t)nodes, (double)args->memory,
 				    err);
 	if (rc == 0)
-		check_phases(c, &j, NULL, (double)args->memory);
-	else
+		rc = check_phases(c, &j, NULL, (double)args->memory, err);
+	if (rc < 0)
 		err_wrap(err, rc, "%s", path);
 	check_job_free(&j);
 	return rc;
@@ -175,10 +176,10 @@ static int check_a_file(struct check *c, const struct check_args *args,
 		       count, err);
 	if (rc == 0)
 		rc = check_job_plan(&j, (uint32_t)f->ranks, (uint32_t)f->nodes, memory, err);
-	if (rc == 0) {
-		check_phases(c, &j, f->path, memory);
+	if (rc == 0)
+		rc = check_phases(c, &j, f->path, memory, err);
+	if (rc == 0)
 		check_ran(c, &j, f, memory);
-	}
 	check_job_free(&j);
 	return rc;
 }

@@ -118,7 +118,7 @@ struct cJSON *check_tree_of(const struct job *job, const struct plan *plan,
 	if (memory > 0)
 		json_add_number(tree, "node_memory_bytes", memory);
 	tree_copy(tree, "job", keys);
-	tree_stores(tree, job_json, keys, tree_text(phase, "store"));
+	tree_stores(tree, job_json, keys, plan->phases[i].stores[0].store->name);
 	copy = tree_copy(tree, "plan", phase);
 	/* What the memory asks for is not known without it. */
 	if (copy && memory <= 0)

@@ -18,8 +18,8 @@
 struct cJSON;
 
 /* For phase i of a job that is planned. The caller frees it with json_free. NULL: no memory.
- * job_json: the job's text (job_text), parsed; plan_json: plan_object. memory: of a node, 0:
- * unknown. */
+ * job_json: the job's text (job_text), parsed; plan_json: plan_object, NULL: without what a plan
+ * tells. memory: of a node, 0: unknown. */
 struct cJSON *check_tree_of(const struct job *job, const struct plan *plan,
 			    const struct cJSON *job_json, const struct cJSON *plan_json, uint32_t i,
 			    double memory);

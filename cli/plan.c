@@ -12,6 +12,7 @@
 
 #include "cli/catalog_find.h"
 #include "cli/cli.h"
+#include "cli/job_class.h"
 #include "core/clock.h"
 #include "core/json.h"
 #include "core/units.h"
@@ -288,8 +289,10 @@ static int plan_print(const struct plan_args *args, struct plan_source *s, uint3
 		plan_print_label(args, s, combination);
 		plan_add_search(s, &plan);
 		plan_ask_space(&plan);
-		*status = cli_print(args->json ? plan_json(&plan, &job) : plan_text(&plan, &job));
+		rc = class_add_to_plan(&plan, &job, err);
 	}
+	if (rc == 0)
+		*status = cli_print(args->json ? plan_json(&plan, &job) : plan_text(&plan, &job));
 	plan_free(&plan);
 	job_free(&job);
 	return rc;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "cli/cli.h"
+#include "cli/job_class.h"
 #include "ranks/run/run.h"
 
 enum { FILES_MAX = 4096 };
@@ -48,6 +49,7 @@ static int report_run(const struct call *call)
 	const struct report_args *args = call->options;
 	const char *const *files = call->argument_count ? call->arguments : usual;
 	struct report_options o = {.color = report_color(stdout),
+				   .classes = class_of_results,
 				   .steps_rows = (uint32_t)args->steps};
 	unsigned count = call->argument_count ? call->argument_count : 1;
 	enum report_shape shape = args->json ? REPORT_JSON : args->csv ? REPORT_CSV : REPORT_TEXT;

@@ -13,6 +13,7 @@
 #include "backends/op_log/op_log.h"
 #include "cli/catalog_find.h"
 #include "cli/cli.h"
+#include "cli/job_class.h"
 #include "core/json.h"
 #include "haul_build.h"
 #include "plan/series/series.h"
@@ -192,7 +193,7 @@ static const char *results_path(const struct run_options *options)
 
 static void print_report(const char *path)
 {
-	struct report_options o = {.color = report_color(stdout)};
+	struct report_options o = {.color = report_color(stdout), .classes = class_of_results};
 	struct err err = {0};
 
 	fflush(stdout);

@@ -217,6 +217,7 @@ cJSON *plan_object(const struct plan *plan, const struct job *job)
 	for (i = 0; i < plan->phase_count; i++)
 		cJSON_AddItemToArray(list, phase_json(plan, job, &plan->phases[i]));
 	plan_together_json(json, plan);
+	class_json(json, plan->classes, plan->class_count);
 	list = cJSON_AddArrayToObject(json, "notes");
 	notes_gather(&notes, plan, job);
 	for (i = 0; i < notes.count; i++)

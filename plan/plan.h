@@ -7,6 +7,7 @@
 
 #include "core/job/job.h"
 #include "core/rank_place.h"
+#include "core/rule/class.h"
 #include "workloads/workload.h"
 
 /* Everything that a job may contain, assembled from the tables of backends and workloads. */
@@ -72,6 +73,9 @@ struct plan {
 	bool node_memory_told;
 	/* ranks per node of the job, where the plan is for another number; 0: the same */
 	uint64_t other_ranks_per_node;
+	/* Told by whoever made the plan. */
+	uint32_t class_count;
+	struct workload_class classes[CLASSES_MAX];
 };
 int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t nodes,
 	      struct err *err);

@@ -293,6 +293,18 @@ static void put_datasize(FILE *out, const struct plan *plan, const struct job *j
 		fprintf(out, "           %s\n", text);
 }
 
+static void put_classes(FILE *out, const struct plan *plan)
+{
+	char text[256];
+
+	for (uint32_t i = 0; i < plan->class_count; i++) {
+		class_say(text, sizeof(text), &plan->classes[i]);
+		fprintf(out, "%-11s%s%s%s\n", i ? "" : "class",
+			plan->class_count > 1 ? plan->classes[i].phase : "",
+			plan->class_count > 1 ? ": " : "", text);
+	}
+}
+
 static void put_notes(FILE *out, const struct plan *plan, const struct job *job)
 {
 	struct notes notes;
@@ -335,6 +347,7 @@ char *plan_text(const struct plan *plan, const struct job *job)
 	put_space(out, plan);
 	for (i = 0; i < plan->phase_count; i++)
 		put_datasize(out, plan, job, &plan->phases[i]);
+	put_classes(out, plan);
 	put_notes(out, plan, job);
 	if (fclose(out) != 0) {
 		free(text);

@@ -27,8 +27,21 @@ void check_tree(struct check *c, enum rule_scope scope, const struct cJSON *tree
 	}
 }
 
+void check_class(struct check *c, const char *file, const struct workload_class *class)
+{
+	struct check_class *more = realloc(c->classes, (c->class_count + 1) * sizeof(*more));
+
+	if (!more) {
+		c->failed = true;
+		return;
+	}
+	c->classes = more;
+	more[c->class_count++] = (struct check_class){file, *class};
+}
+
 void check_free(struct check *c)
 {
+	free(c->classes);
 	free(c->lines);
 }
 
@@ -88,6 +101,25 @@ static void check_write_line(struct document *d, const struct check_line *l)
 	document_close(d);
 }
 
+static void check_write_class(struct document *d, const struct check_class *c)
+{
+	const struct class_row {
+		const char *phase, *file, *hash, *of, *editions;
+	} row = {c->class.phase, c->file, c->class.hash, c->class.of, c->class.editions};
+	static const struct column columns[] = {
+		FIELD(TEXT, struct class_row, phase),    FIELD(TEXT, struct class_row, file),
+		FIELD(TEXT, struct class_row, hash),     FIELD(TEXT, struct class_row, of),
+		FIELD(TEXT, struct class_row, editions), COLUMNS_END};
+	char said[256], text[CLASS_PHASE_BYTES + 1400];
+
+	class_say(said, sizeof(said), &c->class);
+	snprintf(text, sizeof(text), "class of %s%s%.1000s: %s", row.phase, c->file ? " of " : "",
+		 c->file ? c->file : "", said);
+	document_open_row(d, columns, &row);
+	document_wrap(d, 2, text);
+	document_close(d);
+}
+
 static void check_say(struct document *d, const struct check *c)
 {
 	const char *edition = c->rules->edition;
@@ -127,6 +159,10 @@ static bool check_write(struct document *d, const void *about)
 						      COLUMNS_END};
 
 	document_fields(d, total_columns, &total);
+	document_open_list(d, "classes");
+	for (uint32_t i = 0; i < c->class_count; i++)
+		check_write_class(d, &c->classes[i]);
+	document_close(d);
 	document_open_list(d, "rules");
 	for (unsigned o = 0; o < RULE_STATES; o++)
 		for (uint32_t i = 0; i < c->count; i++)

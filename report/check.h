@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "core/rule/class.h"
 #include "core/rule/rule.h"
 #include "report/document.h"
 
@@ -16,11 +17,17 @@ struct check_line {
 	char phase[CHECK_PHASE_BYTES];
 	struct rule_verdict verdict;
 };
+struct check_class {
+	const char *file; /* NULL: of the job */
+	struct workload_class class;
+};
 struct check {
 	const struct rules *rules;
 	bool ran; /* results are judged, too */
 	struct check_line *lines;
 	uint32_t count;
+	struct check_class *classes;
+	uint32_t class_count;
 	uint32_t states[RULE_STATES];
 	bool failed; /* there was no memory */
 };
@@ -28,6 +35,8 @@ struct check {
 /* Judges the tree of a phase by all rules of that scope. */
 void check_tree(struct check *c, enum rule_scope scope, const struct cJSON *tree, const char *file,
 		const char *phase);
+/* Adds the class of a phase. */
+void check_class(struct check *c, const char *file, const struct workload_class *class);
 void check_free(struct check *c);
 
 /* The worst of all lines. */

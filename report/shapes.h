@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "core/rule/class.h"
 #include "results-schema/results_read.h"
 
 enum report_shape { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
@@ -17,6 +18,9 @@ struct report_options {
 	/* In JSON, the most rows of single steps, of ranks or nodes, and over time; 0:
 	 * REPORT_ROWS. */
 	uint32_t steps_rows, unit_rows, time_rows;
+	/* The classes of the job that a file keeps (core/rule/class.h); returns how many. NULL:
+	 * they are not told. */
+	uint32_t (*classes)(struct workload_class out[CLASSES_MAX], const struct results_file *f);
 };
 enum { REPORT_ROWS = 256 };
 

@@ -13,7 +13,7 @@
 
 #include "core/numbers.h"
 
-enum { CLASS_DIGITS = 16, PATH_BYTES = 128, DEPTH_MAX = 16, DIGITS_MAX = 17 };
+enum { PATH_BYTES = 128, DEPTH_MAX = 16, DIGITS_MAX = 17 };
 
 static const double whole_most = 1e15;
 
@@ -50,23 +50,23 @@ static const char *const checkpointing_not[] = {"checkpoint.checkpoint_folder",
 
 /* Classes that have published results, or that an edition has. */
 static const struct {
-	const char *class, *of;
+	const char *class, *of, *editions;
 } published[] = {
-	{"0d3ad0dec188becd", "unet3d on b200, edition 3.0"},
-	{"f636f5a57473fca2", "unet3d on b200 with checkpoints"},
-	{"20c73f53486caba0", "retinanet on b200, edition 3.0"},
-	{"66c43604eb650987", "retinanet on mi355, edition 3.0"},
-	{"0f3dd7a4bf6433a3", "unet3d on h100, edition 2.0"},
-	{"691cea309c4f2f52", "unet3d on a100, edition 2.0"},
-	{"03a7be3df904e1e7", "resnet50 on h100, edition 2.0"},
-	{"4b7b36339a2a5b0d", "cosmoflow on h100, edition 2.0"},
-	{"68df04b7240e3fb0", "llama3-8b"},
-	{"3c53fe70d64f91d4", "llama3-70b"},
-	{"7adcfa87a5c4c8e6", "llama3-405b"},
-	{"45fd627ad9dc5f4c", "llama3-1t"},
-	{"c48a92d225d70ce8", "a subset of llama3-70b, edition 2.0"},
-	{"7e9f853cebd52aa6", "a subset of llama3-405b, edition 2.0"},
-	{"0918b2db633242db", "a subset of llama3-1t, edition 2.0"},
+	{"0d3ad0dec188becd", "unet3d on b200", "3.0"},
+	{"f636f5a57473fca2", "unet3d on b200 with checkpoints", ""},
+	{"20c73f53486caba0", "retinanet on b200", "3.0"},
+	{"66c43604eb650987", "retinanet on mi355", "3.0"},
+	{"0f3dd7a4bf6433a3", "unet3d on h100", "2.0"},
+	{"691cea309c4f2f52", "unet3d on a100", "2.0"},
+	{"03a7be3df904e1e7", "resnet50 on h100", "2.0"},
+	{"4b7b36339a2a5b0d", "cosmoflow on h100", "2.0"},
+	{"68df04b7240e3fb0", "llama3-8b", "2.0, 3.0"},
+	{"3c53fe70d64f91d4", "llama3-70b", "2.0, 3.0"},
+	{"7adcfa87a5c4c8e6", "llama3-405b", "2.0, 3.0"},
+	{"45fd627ad9dc5f4c", "llama3-1t", "2.0, 3.0"},
+	{"c48a92d225d70ce8", "a subset of llama3-70b", "2.0"},
+	{"7e9f853cebd52aa6", "a subset of llama3-405b", "2.0"},
+	{"0918b2db633242db", "a subset of llama3-1t", "2.0"},
 };
 
 static bool class_is_of(const char *path, const char *const *keys)
@@ -184,29 +184,31 @@ static void class_put_rows(FILE *out, cJSON *rows)
 	fputc('}', out);
 }
 
-void dlio_add_class(struct import *out, const struct cJSON *tree, bool trains)
+bool class_of(struct workload_class *out, const struct cJSON *tree, bool trains)
 {
 	uint8_t digest[EVP_MAX_MD_SIZE];
-	char name[CLASS_DIGITS + 1], *text = NULL;
-	const char *of = "no published workload";
 	cJSON *rows = cJSON_CreateObject();
+	char *text = NULL;
 	size_t bytes = 0;
 	FILE *file = open_memstream(&text, &bytes);
+	bool made;
 
+	*out = (struct workload_class){.of = "", .editions = ""};
 	if (rows && file) {
 		class_collect(rows, tree, "", trains, 0);
 		class_put_rows(file, rows);
 	}
-	if (!rows || !file || fclose(file) != 0 ||
-	    !EVP_Digest(text, bytes, digest, NULL, EVP_sha256(), NULL)) {
-		out->failed = true;
-	} else {
-		for (unsigned i = 0; i < CLASS_DIGITS / 2; i++)
-			snprintf(name + 2 * i, 3, "%02x", digest[i]);
-		for (unsigned i = 0; i < COUNT(published); i++)
-			of = strcmp(published[i].class, name) == 0 ? published[i].of : of;
-		snprintf(out->class, sizeof(out->class), "%s, that of %s", name, of);
+	made = rows && file && fclose(file) == 0 &&
+	       EVP_Digest(text, bytes, digest, NULL, EVP_sha256(), NULL);
+	for (unsigned i = 0; made && i < CLASS_DIGITS / 2; i++)
+		snprintf(out->hash + 2 * i, 3, "%02x", digest[i]);
+	for (unsigned i = 0; i < COUNT(published); i++) {
+		if (strcmp(published[i].class, out->hash) != 0)
+			continue;
+		out->of = published[i].of;
+		out->editions = published[i].editions;
 	}
 	free(text);
 	cJSON_Delete(rows);
+	return made;
 }

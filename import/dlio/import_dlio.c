@@ -475,6 +475,7 @@ int import_dlio(struct import *out, const char *name, const char *text, size_t l
 {
 	struct dlio d = {.out = out, .as = as, .err = err};
 	struct check c = {.d = &d};
+	struct workload_class class;
 	cJSON *root;
 	int rc;
 
@@ -498,8 +499,10 @@ int import_dlio(struct import *out, const char *name, const char *text, size_t l
 	for (const struct dlio_key *k = dlio_keys; rc == 0 && d.rc == 0 && k->path; k++)
 		if (k->to && !d.asked[k - dlio_keys] && dlio_peek(&d, k->path))
 			dlio_found(&d, IMPORT_LEFT, k->path, "%s", check_why_unused(&d, k->path));
-	if (rc == 0 && d.rc == 0 && (d.trains || d.checkpoints))
-		dlio_add_class(out, d.tree, d.trains);
+	if (rc == 0 && d.rc == 0 && (d.trains || d.checkpoints)) {
+		out->failed |= !class_of(&class, d.tree, d.trains);
+		class_say(out->class, sizeof(out->class), &class);
+	}
 	rc = rc ? rc : d.rc;
 	if (rc == 0 && out->failed)
 		rc = err_set(err, -ENOMEM, "no memory for the job");

@@ -3,6 +3,7 @@
  * an edition fix. */
 #include "import/mlpstorage/workloads.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +98,16 @@ static const struct trained *trained_find(const char *model)
 const char *const *workloads_accelerators(const char *model)
 {
 	return trained_find(model)->accelerators;
+}
+
+const char *workloads_of_sample(double bytes)
+{
+	static const char key[] = "record_length_bytes: ";
+
+	for (const struct trained *t = trained; t->model; t++)
+		if (floor(strtod(strstr(t->dataset, key) + sizeof(key) - 1, NULL)) == bytes)
+			return t->model;
+	return NULL;
 }
 
 /* dlrm's 200 columns, of which a training reads 40. */

@@ -12,6 +12,9 @@ extern const char *const workloads_saved[];
 /* The accelerators that a trained model has, NULL-terminated. */
 const char *const *workloads_accelerators(const char *model);
 
+/* The trained model whose samples have that many bytes; NULL: none has. */
+const char *workloads_of_sample(double bytes);
+
 /* The text of DLIO's workload file of a model of workloads_trained; without an accelerator, of its
  * generation. The caller frees it. NULL: no memory, or there is no such workload. */
 char *workloads_training(const char *model, const char *accelerator);

@@ -160,6 +160,11 @@ static cJSON *file_object(const struct results_file *f, const struct report_opti
 
 	for (uint32_t i = 0; all && i < f->phase_count; i++)
 		cJSON_AddItemToArray(phases, json_phase(f, &f->phases[i], o));
+	if (all && o->classes) {
+		struct workload_class classes[CLASSES_MAX];
+
+		class_json(all, classes, o->classes(classes, f));
+	}
 	return all;
 }
 

@@ -143,6 +143,25 @@ static void last_line(struct page *page)
 	fprintf(page->out, "\n%s%s%s\n", head, gap, look);
 }
 
+/* Of the phases that a published workload has the class of. */
+static void text_classes(FILE *out, const struct results_file *f, const struct report_options *o)
+{
+	struct workload_class classes[CLASSES_MAX];
+	uint32_t count = o->classes ? o->classes(classes, f) : 0;
+	char said[256], line[512];
+	bool any = false;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (!*classes[i].of)
+			continue;
+		class_say(said, sizeof(said), &classes[i]);
+		snprintf(line, sizeof(line), "MLPerf class of %s: %s", classes[i].phase, said);
+		fputs(any ? "" : "\n", out);
+		text_wrap(out, line, 0, 2);
+		any = true;
+	}
+}
+
 char *report_text(const struct results_file *file, const struct report_options *o)
 {
 	static void (*const details[])(struct page * page) = {
@@ -174,6 +193,7 @@ char *report_text(const struct results_file *file, const struct report_options *
 	page_part(&page, text_notes);
 	page_part(&page, text_store_notes);
 	page_part(&page, text_own_times);
+	text_classes(page.out, file, o);
 	last_line(&page);
 	if (fclose(page.out) == 0 && whole)
 		return text;

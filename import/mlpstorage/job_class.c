@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The class of a phase of haul's own: see job_class.h. Keys of DLIO that haul has no notion of, such
+ * as the framework, are those of the workload. */
+#include "import/mlpstorage/job_class.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/numbers.h"
+#include "import/import.h"
+#include "import/mlpstorage/workloads.h"
+#include "import/yaml/tree.h"
+
+static double number_at(const cJSON *json, const char *path)
+{
+	const cJSON *value = import_at(json, path);
+
+	return cJSON_IsNumber(value) ? value->valuedouble
+	       : cJSON_IsBool(value) ? cJSON_IsTrue(value)
+				     : 0;
+}
+
+static const char *text_at(const cJSON *json, const char *path)
+{
+	const cJSON *value = import_at(json, path);
+
+	return cJSON_IsString(value) ? value->valuestring : "";
+}
+
+/* Sets the value at a path of two keys or three, in place of what is there. */
+static void class_set(cJSON *tree, const char *path, cJSON *value)
+{
+	size_t n = strcspn(path, ".");
+	char part[IMPORT_KEY_BYTES];
+	cJSON *below;
+
+	snprintf(part, sizeof(part), "%.*s", (int)n, path);
+	if (!path[n]) {
+		cJSON_DeleteItemFromObjectCaseSensitive(tree, part);
+		cJSON_AddItemToObject(tree, part, value);
+		return;
+	}
+	below = cJSON_GetObjectItemCaseSensitive(tree, part);
+	class_set(below ? below : cJSON_AddObjectToObject(tree, part), path + n + 1, value);
+}
+
+/* Numbers that are the same in DLIO's keys and in haul's. A key that the workload does not have
+ * stands for 0, unless a value is set. */
+struct same_key {
+	const char *of, *dlio;
+};
+static const struct same_key dataset_numbers[] = {
+	{"samples_per_file", "dataset.num_samples_per_file"},
+	{"sample_bytes_stdev", "dataset.record_length_bytes_stdev"},
+	{NULL, NULL}};
+static const struct same_key train_numbers[] = {{"batch", "reader.batch_size"},
+						{"epochs", "train.epochs"},
+						{"steps", "train.total_training_steps"},
+						{"target_au", "metric.au"},
+						{NULL, NULL}};
+static const struct same_key save_numbers[] = {
+	{"checkpoint.every_epochs", "checkpoint.epochs_between_checkpoints"},
+	{"checkpoint.first_epoch", "checkpoint.checkpoint_after_epoch"},
+	{"checkpoint.every_steps", "checkpoint.steps_between_checkpoints"},
+	{"checkpoint.model.bytes", "model.model_size"},
+	{NULL, NULL}};
+static const struct same_key checkpoint_numbers[] = {
+	{"mesh.zero", "model.parallelism.zero_stage"},
+	{"pause", "checkpoint.time_between_checkpoints"},
+	{NULL, NULL}};
+/* 0 is none of these. */
+static const struct same_key shape_numbers[] = {
+	{"mesh.tensor", "model.parallelism.tensor"},
+	{"mesh.pipeline", "model.parallelism.pipeline"},
+	{"model.layers", "model.num_layers"},
+	{"model.vocabulary", "model.transformer.vocab_size"},
+	{"model.hidden", "model.transformer.hidden_size"},
+	{"model.feed_forward", "model.transformer.ffn_hidden_size"},
+	{"model.heads", "model.transformer.num_attention_heads"},
+	{"model.kv_heads", "model.transformer.num_kv_heads"},
+	{NULL, NULL}};
+
+static void class_numbers(cJSON *tree, const cJSON *keys, const struct same_key *same, bool zero)
+{
+	for (; same->of; same++)
+		if (import_at(keys, same->of) && (zero || number_at(keys, same->of) != 0) &&
+		    number_at(keys, same->of) != number_at(tree, same->dlio))
+			class_set(tree, same->dlio, cJSON_CreateNumber(number_at(keys, same->of)));
+}
+
+static void class_text(cJSON *tree, const char *path, const char *text)
+{
+	if (*text && strcmp(text, text_at(tree, path)) != 0)
+		class_set(tree, path, cJSON_CreateString(text));
+}
+
+static void class_shuffle(cJSON *tree, const cJSON *keys)
+{
+	static const struct same_key kinds[] = {{"shuffle.files", "reader.file_shuffle"},
+						{"shuffle.samples", "reader.sample_shuffle"}};
+	bool none = strcmp(text_at(keys, "shuffle.order"), "none") == 0;
+	double window = number_at(keys, "shuffle.window");
+
+	for (unsigned i = 0; i < COUNT(kinds); i++) {
+		const char *text = text_at(tree, kinds[i].dlio);
+		bool is = *text && strcmp(text, "off") != 0;
+		/* A window shuffles samples. */
+		bool wanted = !none && (number_at(keys, kinds[i].of) || (i && window));
+
+		if (is != wanted)
+			class_set(tree, kinds[i].dlio, cJSON_CreateString(wanted ? "seed" : "off"));
+	}
+	if (!none && window && window != number_at(tree, "reader.shuffle_size"))
+		class_set(tree, "reader.shuffle_size", cJSON_CreateNumber(window));
+}
+
+static void class_loader(cJSON *tree, const cJSON *keys)
+{
+	const char *kind = text_at(keys, "loader.kind"), *has = text_at(tree, "reader.data_loader");
+
+	if (strcmp(kind, "pytorch") == 0)
+		class_text(tree, "reader.data_loader", "pytorch");
+	else if (strcmp(kind, "batch") == 0)
+		class_text(tree, "reader.data_loader", "daos_pytorch");
+	else if (strcmp(has, "pytorch") == 0)
+		class_text(tree, "reader.data_loader", "tensorflow");
+}
+
+/* A time, or the distribution from which it is drawn. */
+static void class_compute(cJSON *tree, const cJSON *compute)
+{
+	bool normal = strcmp(text_at(compute, "type"), "normal") == 0;
+
+	if (cJSON_IsNumber(compute) || normal) {
+		double mean = normal ? number_at(compute, "mean") : compute->valuedouble;
+
+		if (mean != number_at(tree, "train.computation_time"))
+			class_set(tree, "train.computation_time", cJSON_CreateNumber(mean));
+		if (normal)
+			class_set(tree, "train.computation_time_stdev",
+				  cJSON_CreateNumber(number_at(compute, "stdev")));
+	} else if (cJSON_IsObject(compute)) {
+		class_set(tree, "train.computation_time", cJSON_Duplicate(compute, true));
+	}
+}
+
+static void class_train(cJSON *tree, const struct job_class *p)
+{
+	bool saves = number_at(p->keys, "checkpoint.every_epochs") ||
+		     number_at(p->keys, "checkpoint.every_steps");
+
+	class_text(tree, "dataset.format", text_at(p->dataset, "format"));
+	class_numbers(tree, p->dataset, dataset_numbers, true);
+	class_numbers(tree, p->keys, train_numbers, true);
+	class_compute(tree, import_at(p->keys, "compute"));
+	class_loader(tree, p->keys);
+	class_shuffle(tree, p->keys);
+	if (saves)
+		class_numbers(tree, p->keys, save_numbers, true);
+	if (saves != (bool)number_at(tree, "workflow.checkpoint"))
+		class_set(tree, "workflow.checkpoint", cJSON_CreateBool(saves));
+}
+
+static void class_checkpoint(cJSON *tree, const struct job_class *p, const char *model)
+{
+	const char *fsync = text_at(p->store, "fsync");
+	unsigned replica, whole;
+
+	class_numbers(tree, p->keys, checkpoint_numbers, true);
+	class_numbers(tree, p->keys, shape_numbers, false);
+	class_text(tree, "model.model_datatype", text_at(p->keys, "model.type"));
+	class_text(tree, "model.optimizer_datatype", text_at(p->keys, "model.optimizer"));
+	if (*fsync && strcmp(fsync, "file") != 0)
+		class_set(tree, "checkpoint.fsync", cJSON_CreateFalse());
+	workloads_mesh(model, &replica, &whole);
+	if (p->ranks >= whole)
+		return;
+	class_set(tree, "checkpoint.mode", cJSON_CreateString("subset"));
+	class_set(tree, "model.parallelism.data", cJSON_CreateNumber(whole / replica));
+}
+
+/* The name in mlpstorage of haul's "llama3_8b"; NULL: it has none. */
+static const char *class_saved(const char *name)
+{
+	for (unsigned i = 0; workloads_saved[i]; i++) {
+		size_t n = strlen(workloads_saved[i]);
+
+		if (strlen(name) == n &&
+		    strncmp(name, workloads_saved[i], strcspn(name, "_")) == 0 &&
+		    strcmp(name + strcspn(name, "_") + 1,
+			   workloads_saved[i] + strcspn(name, "_") + 1) == 0)
+			return workloads_saved[i];
+	}
+	return NULL;
+}
+
+int job_class_of(struct workload_class *out, const struct job_class *p, struct err *err)
+{
+	bool trains = strcmp(p->kind, "train") == 0, saves = strcmp(p->kind, "checkpoint") == 0;
+	const char *model = trains  ? workloads_of_sample(number_at(p->dataset, "sample_bytes"))
+			    : saves ? class_saved(text_at(p->keys, "model.name"))
+				    : NULL;
+	cJSON *tree = NULL;
+	char *text;
+	int rc;
+
+	*out = (struct workload_class){.of = "", .editions = ""};
+	if (!model || !yaml_tree_built())
+		return model != NULL;
+	text = trains ? workloads_training(model, workloads_accelerators(model)[0])
+		      : workloads_checkpointing(model);
+	rc = text ? yaml_tree_read(&tree, text, strlen(text), err)
+		  : err_set(err, -ENOMEM, "no memory for the class");
+	free(text);
+	if (rc < 0)
+		return rc;
+	if (trains)
+		class_train(tree, p);
+	else
+		class_checkpoint(tree, p, model);
+	rc = class_of(out, tree, trains) ? 1 : err_set(err, -ENOMEM, "no memory for the class");
+	cJSON_Delete(tree);
+	return rc;
+}
