@@ -107,6 +107,20 @@ def test_live_file():
         check(r.rc == 2 and "none/live.jsonl cannot be written: No such file" in r.err, f"{r}")
 
 
+def test_live_in_a_long_step():
+    """While all ranks compute, without a word between them, lines go on: those of a step say what was known at its begin."""
+    with Folder() as folder:
+        job = training()
+        job["phases"][1]["train"].update(compute="2500 ms", epochs=1, batch=20, sync="step")
+        write_job(folder, job)
+        r = mpi(2, "run", "job.json", "--quiet", "--live", "-", cwd=folder)
+        check(r.rc == 0 and r.err == "", f"{r}")
+        rows = [json.loads(line) for line in r.out.splitlines()]
+        running = [row for row in rows if row["state"] == "running"]
+        check(len(running) >= 2 and {row["step"] for row in running} <= {0, 1}, rows)
+        check(all(row["phase"] == row["work"] == "train" and row["fraction"] in (None, 0, 1) for row in running), running)
+
+
 def at_once():
     """A training of rank 0 for 3 s or more, and beside it a phase of rank 1 that takes longer."""
     return {"name": "progress", "seed": 3, "stores": {"data": {"uri": "sim://shared", "bandwidth": "200 MB/s"}},

@@ -130,6 +130,8 @@ bool meeting_poll(struct pass *p)
 
 		if (reason > STOP_LIMIT)
 			group_stop_tell(p->ctx->group, reason);
+		/* A step may last for minutes: what was known at its begin is shown meanwhile. */
+		meeting_progress(p);
 		return reason > STOP_LIMIT;
 	}
 	meeting_status(p, &mine);
