@@ -5,7 +5,9 @@
 #include <stdio.h>
 
 #include "cli/catalog_find.h"
+#include "cli/check.h"
 #include "cli/cli.h"
+#include "cli/edition.h"
 #include "ranks/run/run.h"
 #include "report/accept.h"
 #include "report/report.h"
@@ -30,6 +32,9 @@ static int accept_run(const struct call *call)
 	int rc;
 
 	catalog_rules(call->arguments[0], rules, sizeof(rules));
+	if (edition_is(rules))
+		return check_results(rules, call->arguments + 1, call->argument_count - 1,
+				     args->json);
 	rc = report_accept(stdout, args->json ? REPORT_JSON : REPORT_TEXT, rules,
 			   call->arguments + 1, call->argument_count - 1, &accepted, &err);
 	if (rc == 0)
@@ -47,7 +52,9 @@ static void accept_more(void)
 #define ACCEPT_ROW(id, key, type, least, label, unit, words) cli_row("  " key, 26, words);
 	ACCEPT_LIST(ACCEPT_ROW)
 #undef ACCEPT_ROW
-	printf("\nWith \"judge\": \"interval\" the nearer end of the repeats' interval counts.\n"
+	printf("\nA file of rules of an edition (mlperf-" EDITION_USUAL
+	       ", docs/checking.md) judges as haul check does.\n");
+	printf("With \"judge\": \"interval\" the nearer end of the repeats' interval counts.\n"
 	       "docs/accepting.md says more.\n");
 }
 

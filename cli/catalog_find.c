@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/catalog_find.h"
+#include "core/numbers.h"
 #include "core/option/option.h"
 #include "haul_build.h"
 
@@ -195,14 +196,17 @@ int catalog_resolve(const char *job, char *path, unsigned bytes, struct err *err
 
 void catalog_rules(const char *rules, char *path, unsigned bytes)
 {
+	static const char *const folders[] = {"rules", "editions"};
 	struct stat there;
 	char folder[2048];
 
 	if ((stat(rules, &there) != 0 || S_ISDIR(there.st_mode)) && !strchr(rules, '/') &&
-	    catalog_folder(folder, sizeof(folder)) &&
-	    (unsigned)snprintf(path, bytes, "%s/rules/%s.json", folder, rules) < bytes &&
-	    access(path, F_OK) == 0)
-		return;
+	    catalog_folder(folder, sizeof(folder)))
+		for (unsigned i = 0; i < COUNT(folders); i++)
+			if ((unsigned)snprintf(path, bytes, "%s/%s/%s.json", folder, folders[i],
+					       rules) < bytes &&
+			    access(path, F_OK) == 0)
+				return;
 	snprintf(path, bytes, "%s", rules);
 }
 

@@ -19,7 +19,7 @@ int catalog_each(int (*found)(void *argument, const char *name), void *argument)
 int catalog_resolve(const char *job, char *path, unsigned bytes, struct err *err);
 
 /* Finds RULES of haul accept as users give them: a file, or the name of a ready job that has rules,
- * which are in the folder rules of the catalogue. Copies the path to open into path: as it was
+ * which are in the folder rules of the catalogue, or of rules of an edition, in editions. Copies the path to open into path: as it was
  * given where it is neither. */
 void catalog_rules(const char *rules, char *path, unsigned bytes);
 

@@ -9,9 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/check.h"
+
 #include "cli/catalog_find.h"
 #include "cli/check_tree.h"
 #include "cli/cli.h"
+#include "cli/edition.h"
 #include "cli/job_class.h"
 #include "core/json.h"
 #include "core/numbers.h"
@@ -29,8 +32,9 @@ struct check_args {
 };
 
 static const struct option check_options[] = {
-	OPT_WORD("edition", struct check_args, edition, .value = "3.0",
-		 .help = "the edition of MLPerf Storage whose rules judge; default: 3.0"),
+	OPT_WORD(
+		"edition", struct check_args, edition, .value = EDITION_USUAL,
+		.help = "the edition of MLPerf Storage whose rules judge; default: " EDITION_USUAL),
 	OPT_WORD("rules", struct check_args, rules, .value = "FILE",
 		 .help = "rules of one's own in place of an edition's"),
 	OPT_U64("nodes", struct check_args, nodes, .value = "N", .min = 1, .max = 1 << 20,
@@ -251,7 +255,6 @@ static int check_files(struct check *c, const struct check_args *args, const cha
 		return err_set(
 			err, -EINVAL,
 			"--nodes, --ranks-per-node and --set are of a job; results have theirs");
-	c->ran = true;
 	for (unsigned i = 0; i < count && rc == 0; i++)
 		rc = results_load(&files[i], paths[i], err);
 	for (unsigned i = 0; i < count && rc == 0; i++)
@@ -269,44 +272,51 @@ static bool check_is_file(const char *path)
 	return n > 3 && strcmp(path + n - 3, ".h5") == 0;
 }
 
-static int check_run(const struct call *call)
+/* Judges a job, or files. */
+static int check_all(const struct check_args *args, const char *const *paths, unsigned count,
+		     bool files)
 {
-	const struct check_args *args = call->options;
-	struct results_file **files = calloc(call->argument_count, sizeof(struct results_file *));
-	struct rules *rules = calloc(1, sizeof(*rules));
-	struct check c = {.rules = rules};
+	struct results_file **loaded = calloc(count, sizeof(struct results_file *));
+	struct rules *rules = NULL;
+	struct check c = {.ran = files};
 	struct err err = {0};
-	char path[4096];
-	int rc = files && rules ? 0 : err_set(&err, -ENOMEM, "no memory");
+	int rc = loaded ? 0 : err_set(&err, -ENOMEM, "no memory");
 
 	if (rc == 0 && args->rules && args->edition)
 		rc = err_set(&err, -EINVAL, "--rules and --edition exclude each other");
-	if (rc == 0 && args->rules)
-		snprintf(path, sizeof(path), "%s", args->rules);
-	else if (rc == 0)
-		rc = catalog_edition(args->edition ? args->edition : "3.0", path, sizeof(path),
-				     &err);
 	if (rc == 0)
-		rc = rules_read(rules, path, &err);
-	if (rc == 0 && check_is_file(call->arguments[0]))
-		rc = check_files(&c, args, call->arguments, call->argument_count, files, &err);
-	else if (rc == 0 && call->argument_count > 1)
-		rc = err_set(&err, -EINVAL, "%s: one job is checked at a time", call->arguments[1]);
+		rc = edition_read(&rules, args->edition, args->rules, &err);
+	c.rules = rules;
+	if (rc == 0 && files)
+		rc = check_files(&c, args, paths, count, loaded, &err);
+	else if (rc == 0 && count > 1)
+		rc = err_set(&err, -EINVAL, "%s: one job is checked at a time", paths[1]);
 	else if (rc == 0)
-		rc = check_a_job(&c, args, call->arguments[0], &err);
+		rc = check_a_job(&c, args, paths[0], &err);
 	if (rc == 0)
 		rc = check_print(stdout, args->json ? REPORT_JSON : REPORT_TEXT, &c, &err);
 	rc = cli_ended(rc, &err);
 	if (rc == EXIT_DONE && !check_is_closed(&c))
 		rc = EXIT_TARGET_MISSED;
 	check_free(&c);
-	for (unsigned i = 0; files && i < call->argument_count; i++)
-		results_unload(files[i]);
-	if (rules)
-		rules_free(rules);
-	free(rules);
-	free(files);
+	for (unsigned i = 0; loaded && i < count; i++)
+		results_unload(loaded[i]);
+	edition_free(rules);
+	free(loaded);
 	return rc;
+}
+
+int check_results(const char *rules, const char *const *files, unsigned count, bool json)
+{
+	const struct check_args args = {.rules = rules, .json = json};
+
+	return check_all(&args, files, count, true);
+}
+
+static int check_run(const struct call *call)
+{
+	return check_all(call->options, call->arguments, call->argument_count,
+			 check_is_file(call->arguments[0]));
 }
 
 const struct verb check_verb = {

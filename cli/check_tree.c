@@ -3,6 +3,7 @@
 #include "cli/check_tree.h"
 
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,15 +88,23 @@ static void tree_whole(cJSON *to, const struct job *job, const cJSON *job_json)
 	json_add_number(whole, "checkpoints_read", read);
 }
 
-static void tree_needs(cJSON *to, const cJSON *dataset, const cJSON *phase, double nodes)
+static void tree_needs(cJSON *to, const cJSON *dataset, const cJSON *phase, double nodes,
+		       double memory)
 {
 	double per_file = tree_number(dataset, "samples_per_file");
+	double file = per_file * tree_number(dataset, "sample_bytes");
 	double checkpoint = tree_number(tree_get(phase, "totals"), "bytes");
 	cJSON *needs = cJSON_AddObjectToObject(to, "needs");
+	double per_step = per_file > 0 ? tree_number(phase, "global_batch") / per_file : 0;
 
-	if (per_file > 0)
-		json_add_number(needs, "files_per_step",
-				tree_number(phase, "global_batch") / per_file);
+	if (per_step > 0) {
+		json_add_number(needs, "files_per_step", per_step);
+		/* The most steps whose files, rounded down, are there. */
+		json_add_number(needs, "steps",
+				ceil((tree_number(phase, "files") + 1) / per_step) - 1);
+	}
+	if (file > 0 && memory > 0)
+		json_add_number(needs, "files_of_memory", nodes * memory / file);
 	if (checkpoint > 0)
 		json_add_number(needs, "bytes_per_node", checkpoint / nodes);
 }
@@ -107,7 +116,7 @@ struct cJSON *check_tree_of(const struct job *job, const struct plan *plan,
 	const struct job_phase *p = plan->phases[i].phase;
 	const cJSON *phase = cJSON_GetArrayItem(tree_get(plan_json, "phases"), (int)i);
 	const cJSON *keys = tree_at(job_json, p->path);
-	cJSON *tree = json_object(), *copy;
+	cJSON *tree = json_object();
 
 	json_add_text(tree, "kind", p->section->name);
 	json_add_text(tree, "name", p->name);
@@ -119,12 +128,8 @@ struct cJSON *check_tree_of(const struct job *job, const struct plan *plan,
 		json_add_number(tree, "node_memory_bytes", memory);
 	tree_copy(tree, "job", keys);
 	tree_stores(tree, job_json, keys, plan->phases[i].stores[0].store->name);
-	copy = tree_copy(tree, "plan", phase);
-	/* What the memory asks for is not known without it. */
-	if (copy && memory <= 0)
-		cJSON_DeleteItemFromObjectCaseSensitive(
-			cJSON_GetObjectItemCaseSensitive(copy, "datasize"), "files_for_memory");
+	tree_copy(tree, "plan", phase);
 	tree_whole(tree, job, job_json);
-	tree_needs(tree, tree_get(tree, "dataset"), phase, plan->phases[i].nodes);
+	tree_needs(tree, tree_get(tree, "dataset"), phase, plan->nodes, memory);
 	return tree;
 }

@@ -7,7 +7,8 @@
  *	dataset, store	those that the phase uses, likewise; scheme: of the store's URI
  *	plan		the phase, as haul plan --json has it
  *	whole		of the job: checkpoints_written, checkpoints_read
- *	needs		bytes_per_node (of a data set or a checkpoint), files_per_step
+ *	needs		bytes_per_node (of a checkpoint), files_per_step, steps (for which MLPerf
+ *			takes the files), files_of_memory (as large as the memory of all nodes)
  *	result		the phase, as haul report --json has it
  */
 #ifndef HAUL_CLI_CHECK_TREE_H

@@ -74,7 +74,7 @@ static const char model[] =
 static const char checkpoints[] =
 	"writes and reads are the phase's: --set checkpoint.count=10 and checkpoint.operation=write; docs/checkpoints.md";
 static const char category[] =
-	"a job is the same for both divisions; haul accept RULES FILE judges by MLPerf's rules";
+	"a job is the same for both divisions; haul check JOB, or FILE.h5, says which it is";
 
 /* One letter stands for itself with one dash, as in "-b" of IOR. */
 static const struct {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/edition.h"
 #include "core/json.h"
 #include "core/numbers.h"
 #include "core/units.h"
@@ -268,6 +269,7 @@ static int import_storage(const struct call *call)
 {
 	const char *const *words = call->arguments + 1;
 	unsigned count = call->argument_count - 1;
+	const struct rule_sizes sizes = edition_sizes();
 	struct import found = {0};
 	struct err err = {0};
 	int rc, status;
@@ -280,7 +282,7 @@ static int import_storage(const struct call *call)
 		cli_say("import mlpstorage: its command is missing, such as training run --model unet3d …; --keys lists its flags");
 		return EXIT_USAGE;
 	}
-	rc = import_mlpstorage(&found, words, count, &err);
+	rc = import_mlpstorage(&found, words, count, &sizes, &err);
 	status = import_put(&found, rc, "unknown to DLIO", &err);
 	import_free(&found);
 	return status;

@@ -12,6 +12,7 @@
 
 #include "cli/catalog_find.h"
 #include "cli/cli.h"
+#include "cli/edition.h"
 #include "cli/job_class.h"
 #include "core/clock.h"
 #include "core/json.h"
@@ -148,6 +149,7 @@ struct plan_source {
 	bool untold;
 	uint32_t node_counts[NODE_COUNTS_MAX], node_count; /* 0: none is given */
 	struct scaling_limits limits;
+	struct rule_sizes sizes;
 };
 
 static int plan_source_scaling(struct plan_source *s, const struct plan_args *args, struct err *err)
@@ -173,6 +175,7 @@ static int plan_source_read(struct plan_source *s, const struct call *call, stru
 	const struct plan_args *args = call->options;
 	int rc = plan_source_scaling(s, args, err);
 
+	s->sizes = edition_sizes();
 	if (rc == 0)
 		rc = catalog_resolve(call->arguments[0], s->path, sizeof(s->path), err);
 	if (rc == 0)
@@ -256,7 +259,10 @@ static int plan_combination(const struct plan_source *s, const struct plan_args 
 	for (unsigned i = 0; i < s->series.sweep_count; i++)
 		items[changes.count++] = sets[i];
 	rc = job_parse_changed(job, plan_schema(), s->path, s->text, s->bytes, &changes, err);
-	return rc < 0 ? rc : plan_from_args(args, nodes, s->path, job, plan, err);
+	if (rc == 0)
+		rc = plan_from_args(args, nodes, s->path, job, plan, err);
+	plan->sizes = s->sizes;
+	return rc;
 }
 
 /* What separates the output of one combination from that of the one before. */
@@ -355,6 +361,8 @@ static int plan_page_combination(const struct plan_args *args, const struct plan
 		struct job job = {0};
 
 		rc = plan_combination(s, args, combination, s->node_counts[i], &job, &plan, err);
+		if (rc == 0)
+			rc = class_add_to_plan(&plan, &job, err);
 		if (rc == 0) {
 			scaling_row(&rows[count++], &plan, &s->limits);
 			target = plan_target(&plan);

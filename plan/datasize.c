@@ -31,8 +31,8 @@ static void count_files(const struct plan *plan, uint32_t ranks, uint64_t batch,
 			const struct dataset *d, struct datasize *out)
 {
 	double file = (double)d->options.samples_per_file * (double)d->options.sample_bytes;
-	double samples = (double)DATASIZE_STEPS * (double)ranks * (double)batch;
-	double memory = (double)DATASIZE_MEMORY * (double)plan->nodes * plan->node_memory_bytes;
+	double samples = plan->sizes.steps * (double)ranks * (double)batch;
+	double memory = plan->sizes.memories * (double)plan->nodes * plan->node_memory_bytes;
 
 	out->has = d->options.files;
 	out->files_steps = datasize_files(samples, (double)d->options.samples_per_file);
@@ -56,7 +56,7 @@ bool datasize_of(const struct plan *plan, const struct job *job, const struct pl
 	struct dataset d;
 
 	memset(out, 0, sizeof(*out));
-	if (!phase->demand.epochs ||
+	if (!phase->demand.epochs || plan->sizes.steps <= 0 ||
 	    !option_find(p->section, p->options, p->path, "dataset", OPTION_TEXT, &name) ||
 	    !option_find(p->section, p->options, p->path, "batch", OPTION_U64, &batch) ||
 	    dataset_find(job, p, name.value, &out->dataset, &out->store, NULL) < 0)

@@ -10,11 +10,7 @@
 
 #include "plan/plan.h"
 
-enum {
-	DATASIZE_STEPS = 500,         /* per epoch, at least */
-	DATASIZE_MEMORY = 5,          /* times the memory of all nodes */
-	DATASIZE_FOLDER_FILES = 10000 /* per folder, as mlpstorage advises */
-};
+enum { DATASIZE_FOLDER_FILES = 10000 /* per folder, as mlpstorage advises */ };
 
 struct datasize {
 	uint64_t files; /* required: the larger of the two below */
@@ -29,8 +25,8 @@ struct datasize {
 	const struct job_store *store;
 };
 
-/* Computes the size for a phase that trains on files which may be cached; returns false for other
- * phases. memory is in bytes per node, 0: unknown. */
+/* Computes the size that plan->sizes ask for, of a phase that trains on files which may be cached;
+ * returns false for other phases, and where no rules were told. */
 bool datasize_of(const struct plan *plan, const struct job *job, const struct plan_phase *phase,
 		 struct datasize *out);
 

@@ -44,7 +44,7 @@ static void note_memory_rule(struct notes *n, const struct plan *plan, const str
 	double memory = plan->node_memory_bytes;
 	uint32_t i;
 
-	for (i = 0; memory > 0 && i < job->dataset_count; i++) {
+	for (i = 0; memory > 0 && plan->sizes.memories > 0 && i < job->dataset_count; i++) {
 		struct dataset d;
 		double share;
 
@@ -53,13 +53,30 @@ static void note_memory_rule(struct notes *n, const struct plan *plan, const str
 			continue;
 		share = dataset_bytes_expected(&d) / plan->nodes;
 		/* MLPerf rounds files down: one of them may be missing. */
-		if (share + share / (double)d.options.files > DATASIZE_MEMORY * memory)
+		if (share + share / (double)d.options.files > plan->sizes.memories * memory)
 			continue;
 		units_bytes_decimal(bytes, share);
 		units_bytes_binary(has, memory);
-		note(n, "%s per node is less than %d × %s memory (%s): reads may come from caches",
-		     bytes, DATASIZE_MEMORY, plan->node_memory_told ? "its" : "this node's", has);
+		note(n, "%s per node is less than %g × %s memory (%s): reads may come from caches",
+		     bytes, plan->sizes.memories, plan->node_memory_told ? "its" : "this node's",
+		     has);
 	}
+}
+
+/* The rules count files, and round them down: an epoch of a data set that they accept may lack a
+ * step, and that of a stream, whose files are dealt out whole, several. */
+static void note_steps_rule(struct notes *n, const struct plan *plan, const struct job *job,
+			    const struct plan_phase *p)
+{
+	uint64_t steps = p->demand.steps_per_epoch;
+	char text[UNITS_COUNTED_BYTES];
+	struct datasize s;
+
+	if (!steps || (double)steps >= plan->sizes.steps ||
+	    (datasize_of(plan, job, p, &s) && s.has >= s.files_steps))
+		return;
+	note(n, "%s per epoch: MLPerf wants %g", units_counted(text, steps, "step"),
+	     plan->sizes.steps);
 }
 
 static void note_unusual(void *notes, const char *where, const char *said)
@@ -78,9 +95,11 @@ void notes_gather(struct notes *n, const struct plan *plan, const struct job *jo
 	n->count = 0;
 	if (!plan->phase_count)
 		note(n, "the job has no phases: this will be refused");
-	for (i = 0; i < plan->phase_count; i++)
+	for (i = 0; i < plan->phase_count; i++) {
+		note_steps_rule(n, plan, job, &plan->phases[i]);
 		for (k = 0; k < plan->phases[i].demand.note_count; k++)
 			note(n, "%s", plan->phases[i].demand.notes[k]);
+	}
 	for (i = 0; i < job->phase_count; i++)
 		options_unusual(job->phases[i].section->tables, job->phases[i].options,
 				job->phases[i].path, note_unusual, n);

@@ -8,6 +8,7 @@
 #include "core/job/job.h"
 #include "core/rank_place.h"
 #include "core/rule/class.h"
+#include "core/rule/rule.h"
 #include "workloads/workload.h"
 
 /* Everything that a job may contain, assembled from the tables of backends and workloads. */
@@ -73,7 +74,8 @@ struct plan {
 	bool node_memory_told;
 	/* ranks per node of the job, where the plan is for another number; 0: the same */
 	uint64_t other_ranks_per_node;
-	/* Told by whoever made the plan. */
+	/* Told by whoever made the plan: what an edition's rules ask of data sets, and classes. */
+	struct rule_sizes sizes;
 	uint32_t class_count;
 	struct workload_class classes[CLASSES_MAX];
 };

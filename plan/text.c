@@ -274,12 +274,12 @@ static void put_datasize(FILE *out, const struct plan *plan, const struct job *j
 	if (!datasize_of(plan, job, p, &s))
 		return;
 	if (s.files == s.files_memory)
-		snprintf(rule, sizeof(rule), "%d × %s of %smemory × %u node%s", DATASIZE_MEMORY,
-			 units_bytes_binary(has, plan->node_memory_bytes),
+		snprintf(rule, sizeof(rule), "%g × %s of %smemory × %u node%s",
+			 plan->sizes.memories, units_bytes_binary(has, plan->node_memory_bytes),
 			 plan->node_memory_told ? "" : "this node's ", plan->nodes,
 			 plan->nodes == 1 ? "" : "s");
 	else
-		snprintf(rule, sizeof(rule), "%d steps per epoch", DATASIZE_STEPS);
+		snprintf(rule, sizeof(rule), "%g steps per epoch", plan->sizes.steps);
 	fprintf(out, "MLPerf     wants %s · %s (%s): %s\n", units_counted(files, s.files, "file"),
 		units_bytes_decimal(decimal, s.bytes), units_bytes_binary(binary, s.bytes), rule);
 	put_folders(out, &s);

@@ -136,20 +136,35 @@ static void check_say(struct document *d, const struct check *c)
 			     c->states[RULE_BROKEN]);
 }
 
+static void check_say_draft(struct document *d, const struct check *c)
+{
+	char text[2 * RULE_TEXT_BYTES + 32];
+
+	if (!*c->rules->draft)
+		return;
+	snprintf(text, sizeof(text), "%s is a draft: %s.", c->rules->edition, c->rules->draft);
+	document_wrap(d, 2, text);
+}
+
 static bool check_write(struct document *d, const void *about)
 {
 	static const enum rule_state order[] = {RULE_BROKEN, RULE_UNKNOWN, RULE_HELD,
 						RULE_UNDECIDED};
 	const struct check *c = about;
 	const struct check_total {
-		const char *edition, *category;
+		const char *edition, *draft, *category;
 		bool closed;
 		uint32_t held, broken, unknown, undecided;
-	} total = {c->rules->edition,        rule_categories[check_category(c)],
-		   check_is_closed(c),       c->states[RULE_HELD],
-		   c->states[RULE_BROKEN],   c->states[RULE_UNKNOWN],
+	} total = {c->rules->edition,
+		   c->rules->draft,
+		   rule_categories[check_category(c)],
+		   check_is_closed(c),
+		   c->states[RULE_HELD],
+		   c->states[RULE_BROKEN],
+		   c->states[RULE_UNKNOWN],
 		   c->states[RULE_UNDECIDED]};
 	static const struct column total_columns[] = {FIELD(TEXT, struct check_total, edition),
+						      FIELD(TEXT, struct check_total, draft),
 						      FIELD(TEXT, struct check_total, category),
 						      FIELD(FLAG, struct check_total, closed),
 						      FIELD(U32, struct check_total, held),
@@ -170,6 +185,7 @@ static bool check_write(struct document *d, const void *about)
 				check_write_line(d, &c->lines[i]);
 	document_close(d);
 	check_say(d, c);
+	check_say_draft(d, c);
 	return !c->failed;
 }
 

@@ -78,7 +78,9 @@ static bool rule_is_text(const cJSON *fact, const char *text)
 /* NaN: the tree does not have what the value is times of. */
 static double rule_bound(const struct rule_condition *c, const cJSON *tree)
 {
-	return *c->of ? c->value * rule_number(rule_fact(tree, c->of)) : c->value;
+	double bound = *c->of ? c->value * rule_number(rule_fact(tree, c->of)) : c->value;
+
+	return c->whole ? floor(bound) : bound;
 }
 
 /* 1: it holds, 0: it does not, -1: the tree cannot tell. */

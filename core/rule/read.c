@@ -2,6 +2,7 @@
 /* Rules, read from a JSON file: see rule.h. */
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ static const struct option condition_options[] = {
 	OPT_REAL("value", struct rule_condition, value, .min_real = -1e30, .max_real = 1e30,
 		 .help = "with this number"),
 	OPT_TEXT("of", struct rule_condition, of, .def_text = "", .help = "the number is times this fact"),
+	OPT_BOOL("whole", struct rule_condition, whole, .help = "the number is rounded down"),
 	OPT_TEXTS("texts", struct rule_condition, texts, .help = "with these texts or numbers"),
 	OPT_END
 };
@@ -47,6 +49,9 @@ static const struct option rule_options[] = {
 static const struct option rules_options[] = {
 	OPT_TEXT("edition", struct rules, edition, .required = true, .help = "whose rules these are"),
 	OPT_TEXT("source", struct rules, source, .def_text = "", .help = "where they are written"),
+	OPT_TEXT("base", struct rules, base, .def_text = "",
+		 .help = "a file in the same folder, whose rules count where these have none of their name"),
+	OPT_TEXT("draft", struct rules, draft, .def_text = "", .help = "why it is no edition yet"),
 	OPT_LIST("rules", struct rules, rules, count, .required = true, .min = 1,
 		 .table = rule_options, .help = "the rules"),
 	OPT_END
@@ -86,35 +91,97 @@ static int rules_check(const struct rules *r, struct err *err)
 	return rc;
 }
 
-int rules_parse(struct rules *r, const char *text, size_t length, struct err *err)
+static int rules_parse_into(struct rules *r, struct arena *arena, const char *text, size_t length,
+			    struct err *err)
 {
 	cJSON *json = NULL;
 	int rc = json_parse(&json, text, length, FILE_DEPTH, FILE_VALUES, err);
 
-	memset(r, 0, sizeof(*r));
 	if (rc == 0 && !cJSON_IsObject(json))
 		rc = err_set(err, -EINVAL, "is not an object of rules");
 	if (rc == 0)
-		rc = options_parse(rules_tables, r, json, "", &r->arena, err);
+		rc = options_parse(rules_tables, r, json, "", arena, err);
 	if (rc == 0)
 		rc = rules_check(r, err);
 	cJSON_Delete(json);
 	return rc;
 }
 
-int rules_read(struct rules *r, const char *path, struct err *err)
+int rules_parse(struct rules *r, const char *text, size_t length, struct err *err)
+{
+	memset(r, 0, sizeof(*r));
+	return rules_parse_into(r, &r->arena, text, length, err);
+}
+
+static int rules_read_into(struct rules *r, struct arena *arena, const char *path, struct err *err)
 {
 	char *text = NULL;
 	size_t length;
 	int rc = file_read(path, FILE_BYTES_MAX, &text, &length, err);
 
-	memset(r, 0, sizeof(*r));
 	if (rc == 0 && length > FILE_BYTES_MAX)
 		rc = err_set(err, -EINVAL, "is larger than 1 MiB");
 	if (rc == 0)
-		rc = rules_parse(r, text, length, err);
+		rc = rules_parse_into(r, arena, text, length, err);
 	free(text);
 	return rc < 0 ? err_wrap(err, rc, "%s", path) : 0;
+}
+
+/* Adds those of the base that r does not have. */
+static int rules_add(struct rules *r, const struct rules *base, struct err *err)
+{
+	uint32_t own = r->count;
+
+	if (*base->base)
+		return err_set(err, -EINVAL, "/base: %s has a base, too", r->base);
+	for (uint32_t i = 0; i < base->count; i++) {
+		bool there = false;
+
+		for (uint32_t k = 0; k < own; k++)
+			there |= strcmp(r->rules[k].name, base->rules[i].name) == 0;
+		if (there)
+			continue;
+		if (r->count == RULES_MAX)
+			return err_set(err, -EINVAL, "/rules: with those of %s more than %d",
+				       r->base, RULES_MAX);
+		r->rules[r->count++] = base->rules[i];
+	}
+	return 0;
+}
+
+int rules_read(struct rules *r, const char *path, struct err *err)
+{
+	const char *slash = strrchr(path, '/');
+	struct rules *base;
+	char beside[4096];
+	int rc;
+
+	memset(r, 0, sizeof(*r));
+	rc = rules_read_into(r, &r->arena, path, err);
+	if (rc < 0 || !*r->base)
+		return rc;
+	snprintf(beside, sizeof(beside), "%.*s%s", slash ? (int)(slash - path + 1) : 0, path,
+		 r->base);
+	base = calloc(1, sizeof(*base));
+	rc = base ? rules_read_into(base, &r->arena, beside, err)
+		  : err_set(err, -ENOMEM, "no memory for the rules");
+	if (rc == 0)
+		rc = rules_add(r, base, err);
+	free(base);
+	return rc < 0 ? err_wrap(err, rc, "%s", path) : 0;
+}
+
+struct rule_sizes rules_sizes(const struct rules *r)
+{
+	struct rule_sizes sizes = {0};
+
+	for (uint32_t i = 0; i < r->count; i++) {
+		if (strcmp(r->rules[i].name, "training.steps") == 0)
+			sizes.steps = r->rules[i].asks.value;
+		if (strcmp(r->rules[i].name, "training.memory") == 0)
+			sizes.memories = r->rules[i].asks.value;
+	}
+	return sizes;
 }
 
 void rules_free(struct rules *r)

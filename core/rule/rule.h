@@ -4,9 +4,9 @@
  *	{"edition": "MLPerf Storage 3.0",
  *	 "rules": [{"name": "training.steps", "number": "3.1.2", "about": "steps per epoch",
  *		    "when": [{"fact": "kind", "texts": ["train"]}],
- *		    "asks": {"fact": "plan.steps_per_epoch", "is": "least", "value": 500}}]}
+ *		    "asks": {"fact": "needs.steps", "is": "least", "value": 500}}]}
  *
- * What is judged is a tree of JSON, in which a fact is a path: "plan.steps_per_epoch". A condition
+ * What is judged is a tree of JSON, in which a fact is a path: "needs.steps". A condition
  * compares it with a number, with a number times another fact ("of"), or with texts. A rule applies
  * where all of "when" hold and none of "unless" does; what they name and the tree does not have
  * does not hold. What the rule asks of, and the tree does not have, is unknown, which is never
@@ -36,6 +36,7 @@ struct rule_condition {
 	uint32_t is; /* enum rule_comparison */
 	double value;
 	char of[RULE_PATH_BYTES]; /* the value is that many times this fact; "": it is a number */
+	bool whole;               /* the product is rounded down */
 	struct texts texts;       /* of RULE_ONE_OF */
 };
 
@@ -61,15 +62,25 @@ struct rule {
 struct rules {
 	struct arena arena;
 	char edition[RULE_TEXT_BYTES], source[RULE_TEXT_BYTES];
+	char base[RULE_TEXT_BYTES]; /* file in the same folder that has the other rules; "": none */
+	char draft[RULE_TEXT_BYTES]; /* why it is no edition yet; "": it is one */
 	uint32_t count;
 	struct rule rules[RULES_MAX];
 };
 
-/* Reads the rules from a file, or from its text. Errno of reading it, or -EINVAL with the path in
+/* Reads the rules from a file, with those of its base, or from a text, without. Errno of reading it, or -EINVAL with the path in
  * the file and a sentence. Free them in either case. */
 int rules_read(struct rules *r, const char *path, struct err *err);
 int rules_parse(struct rules *r, const char *text, size_t length, struct err *err);
 void rules_free(struct rules *r);
+
+/* What the rules ask of the size of a data set: the steps of an epoch, the rule "training.steps",
+ * and how many times the memory of all nodes it is, "training.memory". 0: there is no such
+ * rule. */
+struct rule_sizes {
+	double steps, memories;
+};
+struct rule_sizes rules_sizes(const struct rules *r);
 
 enum rule_state {
 	RULE_HELD,

@@ -19,14 +19,7 @@
 #include "import/mlpstorage/command.h"
 #include "import/mlpstorage/workloads.h"
 
-enum {
-	TEXT_BYTES = 4096,
-	NAME_BYTES = 64,
-	STEPS = 500,
-	MEMORIES = 5,
-	SUBSET = 8,
-	FOLDER_BYTES = 1024
-};
+enum { TEXT_BYTES = 4096, NAME_BYTES = 64, SUBSET = 8, FOLDER_BYTES = 1024 };
 
 static const double GiB = 1073741824;
 
@@ -139,8 +132,9 @@ static int mlp_check_accelerator(const struct command *c, const char *accelerato
 		       accelerator, c->model, list);
 }
 
-/* The data set that mlpstorage wants: of 500 steps, or of five times the memory. */
-static int mlp_add_datasize(struct import *out, const struct command *c, struct err *err)
+/* The data set that mlpstorage wants: of so many steps, or so many times the memory. */
+static int mlp_add_datasize(struct import *out, const struct command *c,
+			    const struct rule_sizes *sizes, struct err *err)
 {
 	cJSON *data = cJSON_GetObjectItemCaseSensitive(out->job, "dataset");
 	const cJSON *phases = cJSON_GetObjectItemCaseSensitive(out->job, "phases"), *phase,
@@ -151,7 +145,7 @@ static int mlp_add_datasize(struct import *out, const struct command *c, struct 
 	double bytes =
 		import_at(data, "sample_bytes") ? import_at(data, "sample_bytes")->valuedouble : 0;
 	uint64_t hosts = max_u64(command_hosts(c), 1);
-	double memory = (double)MEMORIES * (double)hosts * GiB *
+	double memory = sizes->memories * (double)hosts * GiB *
 			(double)command_whole(c, "--client-host-memory-in-gb", 0);
 	double batch, steps, files;
 
@@ -162,21 +156,21 @@ static int mlp_add_datasize(struct import *out, const struct command *c, struct 
 	if (!train || !data || bytes < 1 || samples < 1)
 		return err_set(err, -EINVAL, "datasize: the parameters leave nothing to train on");
 	batch = import_at(train, "batch") ? import_at(train, "batch")->valuedouble : 1;
-	steps = floor((double)STEPS * (double)command_ranks(c) * batch / samples);
+	steps = floor(sizes->steps * (double)command_ranks(c) * batch / samples);
 	files = fmax(fmax(steps, floor(memory / (samples * bytes))), 1);
 	cJSON_DeleteItemFromObjectCaseSensitive(data, "files");
 	out->failed |= !cJSON_AddNumberToObject(data, "files", files);
 	import_found(
 		out, IMPORT_CHANGED, "datasize", NULL,
-		"the job has the %.0f files that mlpstorage wants: %.0f for 500 steps, %.0f for 5 times the memory of %" PRIu64
+		"the job has the %.0f files that mlpstorage wants: %.0f for %g steps, %.0f for %g times the memory of %" PRIu64
 		" %s",
-		files, steps, floor(memory / (samples * bytes)), hosts,
-		hosts == 1 ? "host" : "hosts");
+		files, steps, sizes->steps, floor(memory / (samples * bytes)), sizes->memories,
+		hosts, hosts == 1 ? "host" : "hosts");
 	return 0;
 }
 
 static int mlp_training(struct import *out, const struct command *c, struct lines *l,
-			struct err *err)
+			const struct rule_sizes *sizes, struct err *err)
 {
 	const char *accelerator = command_value(c, "--accelerator-type");
 	const char *folder = command_value(c, "--data-dir");
@@ -209,7 +203,7 @@ static int mlp_training(struct import *out, const struct command *c, struct line
 					      IMPORT_AS_MEANT, err)
 				: err_set(err, -ENOMEM, "no memory for the workload");
 	free(text);
-	return rc == 0 && c->does == COMMAND_DATASIZE ? mlp_add_datasize(out, c, err) : rc;
+	return rc == 0 && c->does == COMMAND_DATASIZE ? mlp_add_datasize(out, c, sizes, err) : rc;
 }
 
 static int mlp_checkpointing(struct import *out, const struct command *c, struct lines *l,
@@ -415,7 +409,8 @@ static void mlp_add_then(struct import *out, const struct command *c)
 			 command_value(c, "--results-dir"), c->model ? c->model : "kvcache");
 }
 
-int import_mlpstorage(struct import *out, const char *const *words, unsigned count, struct err *err)
+int import_mlpstorage(struct import *out, const char *const *words, unsigned count,
+		      const struct rule_sizes *sizes, struct err *err)
 {
 	struct words *w = malloc(sizeof(*w));
 	struct command *c = malloc(sizeof(*c));
@@ -429,7 +424,7 @@ int import_mlpstorage(struct import *out, const char *const *words, unsigned cou
 		rc = words_read(w, words, count, err);
 		rc = rc < 0 ? rc : command_read(c, w, err);
 		if (rc == 0 && c->benchmark == FLAGS_TRAINING)
-			rc = mlp_training(out, c, l, err);
+			rc = mlp_training(out, c, l, sizes, err);
 		else if (rc == 0 && c->benchmark == FLAGS_CHECKPOINTING)
 			rc = mlp_checkpointing(out, c, l, err);
 		else if (rc == 0)

@@ -139,6 +139,34 @@ def test_jobs_of_2_0():
     check(states(between, "checkpoint.llama3_70b.processes") == {"broken"}, between)
 
 
+def test_draft():
+    """Edition 4.0: the rules of 3.0 and its own, said to be a draft; and files of rules that stand on others."""
+    three, four = (judged(*map(str, llama("llama3_8b")), edition=e) for e in ("3.0", "4.0"))
+    check(three["draft"] == "" and "in work" in four["draft"] and four["category"] == "closed", four)
+    check({r["rule"] for r in four["rules"]} == {r["rule"] for r in three["rules"]} | {"checkpoint.class"}, four)
+    r = haul("check", "unet3d_b200", "--edition", "4.0")
+    check("MLPerf Storage 4.0 is a draft: it is in work" in r.stdout, r)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, base in (("a", "b.json"), ("b", "c.json"), ("c", ""), ("d", "c.json"), ("e", "none.json")):
+            with open(f"{folder}/{name}.json", "w", encoding="utf-8") as stream:
+                json.dump({"edition": name, "base": base,
+                           "rules": [{"name": rule, "about": rule, "asks": {"fact": "job.epochs", "is": "least", "value": value}}
+                                     for rule, value in ((name, 1), ("both", 9 if name == "c" else 2))]}, stream)
+        said = json.loads(haul("check", "unet3d_b200", "--rules", f"{folder}/d.json", "--json").stdout)
+        check({(r["rule"], r["bound"]) for r in said["rules"] if r["phase"] == "train"} == {("d", 1), ("both", 2), ("c", 1)}, said)
+        refused(haul("check", "unet3d_b200", "--rules", f"{folder}/a.json"), "a.json", "has a base, too")
+        refused(haul("check", "unet3d_b200", "--rules", f"{folder}/e.json"), "none.json")
+
+
+def test_accept():
+    """haul accept takes the same files, by name or path, and says the same."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = run(folder, "few", "unet3d_b200", "--set", NULL, *few(8))
+        said = [haul(*words, "--json") for words in (("check", path), ("accept", "mlperf-3.0", path),
+                                                     ("accept", f"{EDITIONS}/mlperf-3.0.json", path))]
+        check(said[0].stdout and all(r.returncode == 8 and r.stdout == said[0].stdout for r in said), said)
+
+
 def test_withdrawn():
     """Subsets of the large models, on 8 processes, were withdrawn by the chairs from edition 3.0: rule 4.3.5."""
     for model in ("llama3_70b", "llama3_405b", "llama3_1t"):

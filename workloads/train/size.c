@@ -11,8 +11,6 @@
 #include "workloads/train/loader/pin_copy.h"
 #include "workloads/train/train.h"
 
-enum { MLPERF_STEPS = 500 };
-
 /* A data set that the phase reads, and in which batches. */
 struct size_source {
 	const struct train_options *options;
@@ -133,16 +131,6 @@ static uint64_t size_memory(const struct size_source *s, bool reads, bool first)
 	return bytes;
 }
 
-/* MLPerf counts files, and rounds them down: an epoch of a data set that it accepts may lack a
- * step, and that of a stream, whose files are dealt out whole, several. */
-static bool size_has_mlperf_files(const struct size_source *s)
-{
-	uint64_t per_file = s->dataset.options.samples_per_file;
-
-	return s->dataset.options.files >= MLPERF_STEPS * size_taken(s) / per_file &&
-	       MLPERF_STEPS * size_taken(s) >= per_file;
-}
-
 static void size_notes_steps(const struct size_source *s, struct demand *out)
 {
 	const struct train_options *o = s->options;
@@ -152,9 +140,6 @@ static void size_notes_steps(const struct size_source *s, struct demand *out)
 		demand_note(out, "%s cannot fill one step of %llu: this will be refused",
 			    units_counted(text, out->samples, "sample"),
 			    (unsigned long long)size_taken(s));
-	else if (s->length.epoch < MLPERF_STEPS && !size_has_mlperf_files(s))
-		demand_note(out, "%s per epoch: MLPerf wants %d",
-			    units_counted(text, s->length.epoch, "step"), MLPERF_STEPS);
 	if (s->length.epoch && s->length.epoch <= o->warmup_steps)
 		demand_note(out, "an epoch has %s, all of them warm-up: there will be no AU",
 			    units_counted(text, s->length.epoch, "step"));

@@ -64,7 +64,7 @@ static void aurora(void)
 		near(d.bytes, 5.0 * (double)rows[i].files * 146600628);
 		near(d.seconds, 9.3254);
 		CU_ASSERT(d.memory_per_rank > 0 && d.memory_per_rank <= 64 << 20);
-		CU_ASSERT_STRING_EQUAL(d.notes[0], "100 steps per epoch: MLPerf wants 500");
+		CU_ASSERT_EQUAL(d.note_count, 0);
 		fixture_free(f);
 	}
 }
@@ -353,9 +353,11 @@ static void checkpoints(void)
 		CU_ASSERT_EQUAL(stores[1].space_bytes, rows[i].space);
 		CU_ASSERT_EQUAL(train_size(&f->job, f->job.phases, 2, 2, &with, &err), 0);
 		CU_ASSERT(with.memory_per_rank > one.memory_per_rank);
-		CU_ASSERT_EQUAL(strcmp(with.notes[with.note_count - 1],
-				       "the training ends before its first checkpoint is due") == 0,
-				!rows[i].count);
+		CU_ASSERT_EQUAL(with.note_count, rows[i].count ? 0 : 1);
+		if (with.note_count)
+			CU_ASSERT_STRING_EQUAL(
+				with.notes[0],
+				"the training ends before its first checkpoint is due");
 		fixture_free(f);
 	}
 }

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules of an edition: see edition.h. */
+#include "cli/edition.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cli/catalog_find.h"
+#include "core/file_read.h"
+#include "core/json.h"
+
+enum { PATH_BYTES = 4096, LOOK_BYTES = 1 << 20, LOOK_DEPTH = 8, LOOK_VALUES = 1 << 14 };
+
+int edition_read(struct rules **out, const char *edition, const char *file, struct err *err)
+{
+	char path[PATH_BYTES];
+	int rc = 0;
+
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return err_set(err, -ENOMEM, "no memory for the rules");
+	if (!file)
+		rc = catalog_edition(edition ? edition : EDITION_USUAL, path, sizeof(path), err);
+	return rc < 0 ? rc : rules_read(*out, file ? file : path, err);
+}
+
+void edition_free(struct rules *r)
+{
+	if (r)
+		rules_free(r);
+	free(r);
+}
+
+struct rule_sizes edition_sizes(void)
+{
+	struct rule_sizes sizes = {0};
+	struct rules *rules = NULL;
+
+	if (edition_read(&rules, NULL, NULL, NULL) == 0)
+		sizes = rules_sizes(rules);
+	edition_free(rules);
+	return sizes;
+}
+
+bool edition_is(const char *file)
+{
+	char *text = NULL;
+	size_t length;
+	cJSON *json = NULL;
+	bool is = file_read(file, LOOK_BYTES, &text, &length, NULL) == 0 &&
+		  json_parse(&json, text, length, LOOK_DEPTH, LOOK_VALUES, NULL) == 0 &&
+		  cJSON_GetObjectItemCaseSensitive(json, "edition");
+
+	json_free(json);
+	free(text);
+	return is;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules of a benchmark's edition, as the catalogue has them or a file of one's own. */
+#ifndef HAUL_CLI_EDITION_H
+#define HAUL_CLI_EDITION_H
+
+#include "core/rule/rule.h"
+
+#define EDITION_USUAL "3.0"
+
+/* Reads the file, or, where it is NULL, the edition's rules; the usual edition's where edition is
+ * NULL, too. The caller frees them with edition_free, in either case. */
+int edition_read(struct rules **out, const char *edition, const char *file, struct err *err);
+void edition_free(struct rules *r);
+
+/* Sizes of data sets that the usual edition asks for; none where the catalogue has no rules. */
+struct rule_sizes edition_sizes(void);
+
+/* Whether the file is one of rules of an edition. */
+bool edition_is(const char *file);
+
+#endif
