@@ -224,7 +224,7 @@ def haul_results_5(program):
             how = f" (merged: {row['merge']})" if "merge" in row else f": {row['formula']}" if "formula" in row else ""
             yield row["name"] + unit, row["help"] + how
 
-    parts = [("DESCRIPTION", "A run writes one HDF5 file, results.h5, with a group /phases/N_KIND for each phase. haul report "
+    parts = [("DESCRIPTION", "A run writes one HDF5 file, results.h5, with a group /phases/N_NAME for each phase. haul report "
               "shows it to people; any HDF5 tool reads it. A measure has a row per rank, and is merged over the ranks as it "
               "says; a figure is computed from measures.", []),
              ("EVERY KIND OF PHASE", "", list(terms({"measures": common}, "measures")))]

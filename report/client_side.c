@@ -10,11 +10,15 @@
 
 #include "core/client/client.h"
 #include "core/numbers.h"
+#include "core/units.h"
 #include "report/accounts.h"
+#include "report/phase.h"
 
 /* Shorter phases are not judged. */
 const double client_shortest_s = 0.5;
 static const double busy_limit = 0.9, link_limit = 0.9, memory_limit = 0.1, throttled_limit = 0.1;
+/* Of the bytes of a phase that has at least so many. */
+static const double loopback_share = 0.5, loopback_least = 1e6;
 static const double steal_noise = 0.02, dirty_noise = 0.2, least_waiting = 0.01;
 
 /* Sums of a node's rows, each row weighted. */
@@ -69,6 +73,7 @@ static struct client_means means_of(const struct sums *s)
 		.nic_out = c[CLIENT_NIC_OUT_BYTES] / seconds,
 		.rdma_in = c[CLIENT_RDMA_IN_BYTES] / seconds,
 		.rdma_out = c[CLIENT_RDMA_OUT_BYTES] / seconds,
+		.loopback = c[CLIENT_LOOPBACK_BYTES] / seconds,
 		.disk_read = c[CLIENT_DISK_READ_BYTES] / seconds,
 		.disk_written = c[CLIENT_DISK_WRITTEN_BYTES] / seconds,
 	};
@@ -270,6 +275,32 @@ static void judge_limits(const struct results_file *f, struct client_side *c)
 	}
 }
 
+/* The sum over nodes that were measured for long enough. */
+static double loopback_bytes(const struct client_side *c)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < c->node_count; i++)
+		sum += c->nodes[i].whole.loopback * c->nodes[i].seconds;
+	return sum;
+}
+
+/* Where what the phase moved went over loopback, no network was measured. */
+static void judge_loopback(const struct results_file *f, const struct results_phase_read *p,
+			   struct client_side *c)
+{
+	double bytes = phase_bytes(p);
+	struct worst_node found;
+	char rate[UNITS_TEXT_BYTES];
+
+	if (bytes >= loopback_least && loopback_bytes(c) >= loopback_share * bytes &&
+	    find_worst(c, NODE(whole.loopback), 1, &found))
+		client_say(c, &found,
+			   "node %s moved %s over its own loopback: the store is on the node that "
+			   "measures it, no network is between them, and both share its cores.",
+			   client_host(f, found.node), units_rate(rate, found.worst));
+}
+
 static void client_judge(const struct results_file *f, const struct results_phase_read *p,
 			 struct client_side *c)
 {
@@ -277,6 +308,7 @@ static void client_judge(const struct results_file *f, const struct results_phas
 
 	if (client_waited(p))
 		judge_limits(f, c);
+	judge_loopback(f, p, c);
 	if (find_worst(c, NODE(whole.dirty_limited), dirty_noise, &found))
 		client_say(
 			c, &found,

@@ -16,7 +16,8 @@
  * time. NaN: unknown. */
 struct client_means {
 	double busy, haul, steal, iowait, cpu_waited, throttled, memory_stalled, dirty_limited;
-	double nic_in, nic_out, rdma_in, rdma_out, disk_read, disk_written; /* bytes per second */
+	/* Bytes per second. */
+	double nic_in, nic_out, rdma_in, rdma_out, loopback, disk_read, disk_written;
 };
 
 struct client_node {

@@ -15,7 +15,7 @@ const struct shown_figure shown_figures[] = {
 	{"AU of the least and the most busy rank", "", "au.min", "au_min", "",
 	 "the same of one rank", "the same", "one"},
 	{"bytes per second", "GB/s", "rates.bytes_per_second", "bytes_per_second", "GB_per_s",
-	 "bytes of objects that were read and written; of a training and `generate`, those of their own direction",
+	 "bytes of objects that were read and written; of a training and `generate`, those of their own direction. What moves none has no rate",
 	 MEASURED "; of checkpoints and loads, the time of each until its last rank had done its part", "all together"},
 	{"bytes written per second, bytes read per second", "written, read",
 	 "rates.bytes_written_per_second", "bytes_written_per_second", "",

@@ -39,12 +39,19 @@ bool series_counts(const struct results_phase_read *p)
 			      strcmp(r->status, "ended") == 0);
 }
 
-/* What was not done has no rate. */
-static double series_direction(const struct results_phase_read *p, enum role role)
+/* What was not done has no rate: deletions have none of bytes. */
+static double series_done(double rate)
 {
-	double rate = results_role_value(&p->merged, 0, role);
-
 	return rate > 0 ? rate : NAN;
+}
+
+static double series_bytes(const struct results_phase_read *p)
+{
+	/* The phase's own figure knows what time was measured. A kind without one is measured from
+	 * its start to its end. */
+	return results_role(&p->merged, ROLE_BYTE_RATE) >= 0
+		       ? results_role_value(&p->merged, 0, ROLE_BYTE_RATE)
+		       : results_rate(phase_bytes(p), p->record.seconds);
 }
 
 double series_figure_of(const struct results_phase_read *p, enum series_figure figure)
@@ -55,20 +62,16 @@ double series_figure_of(const struct results_phase_read *p, enum series_figure f
 	case SERIES_AU:
 		return results_role_value(&p->merged, 0, ROLE_UTILISATION);
 	case SERIES_BYTES:
-		/* The phase's own figure knows what time was measured. A kind without one is
-		 * measured from its start to its end. */
-		if (results_role(&p->merged, ROLE_BYTE_RATE) >= 0)
-			return results_role_value(&p->merged, 0, ROLE_BYTE_RATE);
-		return results_rate(phase_bytes(p), p->record.seconds);
+		return series_done(series_bytes(p));
 	case SERIES_OPERATIONS:
 		return results_role_value(&p->merged, 0, ROLE_OPERATION_RATE);
 	case SERIES_WRITE:
-		return series_direction(p, ROLE_WRITE_RATE);
+		return series_done(results_role_value(&p->merged, 0, ROLE_WRITE_RATE));
 	case SERIES_READ:
-		return series_direction(p, ROLE_READ_RATE);
+		return series_done(results_role_value(&p->merged, 0, ROLE_READ_RATE));
 	case SERIES_SAMPLES:
-		return results_rate(results_role_value(&p->merged, 0, ROLE_ITEMS),
-				    p->record.seconds);
+		return series_done(results_rate(results_role_value(&p->merged, 0, ROLE_ITEMS),
+						p->record.seconds));
 	case SERIES_P99:
 		h = results_find_hist(p, p->record.main_hist);
 		return h ? (double)hist_quantile_ns(h, quantile_kinds[QUANTILE_P99].share) : NAN;

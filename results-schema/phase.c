@@ -23,7 +23,7 @@ static void write_steps(struct h5_writer *w, const struct steps *s);
 void phase_path(char path[PHASE_PATH_BYTES], const struct phase_record *record)
 {
 	snprintf(path, PHASE_PATH_BYTES, "/phases/%llu_%s", (unsigned long long)record->number,
-		 record->kind);
+		 record->name[0] ? record->name : record->kind);
 }
 
 void phase_link(struct h5_writer *w, const char *path, const char *target)
@@ -197,9 +197,9 @@ static double summary_bytes_per_s(const struct merged *m, double seconds)
 {
 	uint64_t bytes = m->row[TALLY_BYTES_READ] + m->row[TALLY_BYTES_WRITTEN];
 
-	return columns_figure(&m->schema->rank, ROLE_BYTE_RATE)
-		       ? figure_of(m, ROLE_BYTE_RATE)
-		       : results_rate((double)bytes, seconds);
+	return columns_figure(&m->schema->rank, ROLE_BYTE_RATE) ? figure_of(m, ROLE_BYTE_RATE)
+	       : bytes ? results_rate((double)bytes, seconds)
+		       : NAN;
 }
 
 static void summary_fill(struct summary_row *s, const struct merged *m)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /phases/N_kind/client: client-side measurements of the nodes. Its rows are written as blocks. */
+/* /phases/N_name/client: client-side measurements of the nodes. Its rows are written as blocks. */
 #include "results-schema/phase.h"
 
 static void write_axes(struct h5_writer *w, const struct merged_client *c)

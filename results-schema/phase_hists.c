@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /phases/N_kind/histograms: merged histograms. See phase.h. */
+/* /phases/N_name/histograms: merged histograms. See phase.h. */
 #include "core/measure/quantile.h"
 #include "results-schema/phase.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /phases/N_kind/<table>: each table of the phase that has rows. See phase.h. */
+/* /phases/N_name/<table>: each table of the phase that has rows. See phase.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

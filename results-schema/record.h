@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Record of a phase: all facts that a phase has once. The run fills it, the file holds its members
- * as attributes of /phases/N_kind, and the report reads them. The list below makes both the struct
+ * as attributes of /phases/N_name, and the report reads them. The list below makes both the struct
  * and the table of its members, so that they cannot differ. Does not need HDF5. */
 #ifndef HAUL_RESULTS_SCHEMA_RECORD_H
 #define HAUL_RESULTS_SCHEMA_RECORD_H

@@ -279,7 +279,7 @@ int workload_run(const struct workload *w, struct phase_context *ctx, enum stop_
 		 struct err *err);
 
 /* A phase within this one, such as the checkpoints of a training: another tally with a schema of
- * its own, which the run publishes after this phase as /phases/N_kind with the attribute "within".
+ * its own, which the run publishes after this phase as /phases/N_name with the attribute "within".
  * It belongs to the run and is valid until the phase has ended; the schema must live as long. name
  * NULL or "": the kind. store: the name in the job of the store that it uses; NULL: none of its
  * own. Collective; main thread. Returns NULL on all ranks alike, with a sentence, where there is no

@@ -59,7 +59,9 @@
 	X(CLIENT_DISK_WRITTEN_BYTES, "disk_written_bytes", "bytes", SUM, "written to them") \
 	X(CLIENT_RDMA_IN_BYTES, "rdma_in_bytes", "bytes", SUM, \
 	  "received by InfiniBand, RoCE and Slingshot ports") \
-	X(CLIENT_RDMA_OUT_BYTES, "rdma_out_bytes", "bytes", SUM, "sent by them")
+	X(CLIENT_RDMA_OUT_BYTES, "rdma_out_bytes", "bytes", SUM, "sent by them") \
+	X(CLIENT_LOOPBACK_BYTES, "loopback_bytes", "bytes", SUM, \
+	  "sent over the loopback interface, between processes of the node")
 /* clang-format on */
 
 enum client_column { CLIENT_LIST(MEASURE_ENUM) CLIENT_COLUMNS };

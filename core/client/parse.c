@@ -222,6 +222,8 @@ void client_parse_net(const char *text, size_t length, const struct client_names
 		line.at = colon + 1;
 		while (n < 9 && piece_number(&line, &field[n]))
 			n++;
+		if (n == 9 && name.end - name.at == 2 && memcmp(name.at, "lo", 2) == 0)
+			reading[CLIENT_LOOPBACK_BYTES] = field[8];
 		if (n < 9 || !client_names_have(nics, name))
 			continue;
 		in = client_add(in, field[0]);

@@ -22,7 +22,7 @@ static uint64_t figure_sum(const int16_t terms[FIGURE_TERMS], const uint64_t *ro
 
 double figure_value(const struct figure *f, const uint64_t *row)
 {
-	uint64_t below = f->below[0] ? figure_sum(f->below, row) : 1;
+	uint64_t below = f->below[0] ? figure_sum(f->below, row) : 1, above;
 
 	if (f->value)
 		return f->value(row);
@@ -31,7 +31,10 @@ double figure_value(const struct figure *f, const uint64_t *row)
 			return NAN;
 	if (!below)
 		return NAN;
-	return (f->above[0] ? (double)figure_sum(f->above, row) : 1) * f->times / (double)below;
+	above = f->above[0] ? figure_sum(f->above, row) : 1;
+	if (!above && strcmp(f->unit, "B/s") == 0)
+		return NAN;
+	return (double)above * f->times / (double)below;
 }
 
 /* Appends to a text of FIGURE_FORMULA_BYTES; what does not fit is cut. */

@@ -123,6 +123,8 @@ struct hist_kind {
 #define HIST_ENUM(id, ...)      id,
 #define HIST_ROW(id, n, h, ...) {.name = (n), .help = (h), __VA_ARGS__},
 
+/* NaN where it is unknown: nothing divides it, or a rate of bytes of what moves none, such as
+ * deletions. */
 double figure_value(const struct figure *f, const uint64_t *row);
 /* How it is computed, by the names of its measures: "1e9 * bytes_read / wall_ns". */
 void figure_formula(const struct columns *columns, const struct figure *f,

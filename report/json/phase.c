@@ -274,6 +274,7 @@ static const struct column client_means[] = {MEAN(busy, "cores_busy"),
 					     MEAN(nic_out, "nic_out_bytes_per_second"),
 					     MEAN(rdma_in, "rdma_in_bytes_per_second"),
 					     MEAN(rdma_out, "rdma_out_bytes_per_second"),
+					     MEAN(loopback, "loopback_bytes_per_second"),
 					     MEAN(disk_read, "disk_read_bytes_per_second"),
 					     MEAN(disk_written, "disk_written_bytes_per_second"),
 					     COLUMNS_END};

@@ -39,8 +39,7 @@ static struct phases_row phases_row_of(const struct results_file *f,
 	struct phases_row row = {
 		.of = phase_row_of(f, p),
 		.latency = *latency ? "" : p->record.main_hist,
-		/* A phase that moves no bytes has no rate of them. */
-		.gb = phase_bytes(p) > 0 ? series_figure_of(p, SERIES_BYTES) : NAN,
+		.gb = series_figure_of(p, SERIES_BYTES),
 		.items = series_figure_of(p, SERIES_SAMPLES),
 		.errors = phase_common(p, TALLY_ERRORS),
 		.memory = results_role_value(&p->merged, 0, ROLE_MEMORY),

@@ -4,6 +4,7 @@
 #include "report/against.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/measure/hist.h"
@@ -37,33 +38,76 @@ static void plain_io_last_ones(struct page *page)
 	}
 }
 
-/* The main latencies of a mix are of its reads: those of its other operations have a line each. */
+struct mix_row {
+	char name[PHASE_NAME_BYTES];
+	const char *of;
+	double requests, per_second;
+	const struct hist *hist;
+};
+
+static double mix_ns(const void *row, int quantile)
+{
+	return phase_quantile_ns(((const struct mix_row *)row)->hist, quantile);
+}
+
+#define MIX_QUANTILE(heading_, quantile) \
+	{ \
+		.type = COLUMN_VALUE, .heading = (heading_), .format = FORMAT_NS, \
+		.number = mix_ns, .which = (quantile) \
+	}
+static const struct column mix_columns[] = {
+	COLUMN(NAME, struct mix_row, name, NULL, "mixes"),
+	COLUMN(TEXT, struct mix_row, of, NULL, "requests"),
+	COLUMN(REAL, struct mix_row, requests, NULL, "count", .format = FORMAT_COUNT),
+	COLUMN(REAL, struct mix_row, per_second, NULL, "per second"),
+	MIX_QUANTILE("p50", QUANTILE_P50),
+	MIX_QUANTILE("p99", QUANTILE_P99),
+	MIX_QUANTILE("p99.9", QUANTILE_P999),
+	MIX_QUANTILE("max", QUANTILES),
+	COLUMNS_END};
+
+/* Fills a row for each operation of a mix; 0: it is none. rows: room for all operations. */
+static size_t mix_rows(const struct results_file *f, const struct results_phase_read *p,
+		       struct mix_row *rows)
+{
+	size_t count = 0;
+
+	for (uint32_t k = 0; k < COUNT(plain_io_parts); k++) {
+		struct mix_row *row = &rows[count];
+
+		row->hist = results_find_hist(p, plain_io_parts[k]);
+		if (!row->hist)
+			continue;
+		phase_name(f, p, row->name);
+		row->of = plain_io_parts[k];
+		row->requests = (double)hist_count(row->hist);
+		row->per_second = results_rate(row->requests, results_measured_s(p));
+		count++;
+	}
+	return count > 1 ? count : 0;
+}
+
+/* Of a phase that does several operations, each has a row. */
 static void plain_io_mixes(struct page *page)
 {
-	char half[UNITS_TEXT_BYTES], p99[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES], line[256];
+	const struct results_file *f = page->file;
+	struct mix_row *rows = calloc(f->phase_count + 1, COUNT(plain_io_parts) * sizeof(*rows));
+	struct report_table table = {.columns = mix_columns, TABLE_ROWS(rows, 0)};
 
-	for (uint32_t i = 0; i < page->file->phase_count; i++) {
-		const struct results_phase_read *p = &page->file->phases[i];
-
-		for (uint32_t k = 0; plain_io(p) && k < COUNT(plain_io_parts); k++) {
-			const struct hist *h = results_find_hist(p, plain_io_parts[k]);
-
-			if (!h || strcmp(p->record.main_hist, plain_io_parts[k]) == 0)
-				continue;
-			snprintf(line, sizeof(line), "%s, latency of %s: p50 %s, p99 %s, max %s.",
-				 p->record.name, plain_io_parts[k],
-				 units_time(half, (double)hist_quantile_ns(h, 0.5) / 1e9),
-				 units_time(p99, (double)hist_quantile_ns(h, 0.99) / 1e9),
-				 units_time(most, (double)hist_quantile_ns(h, 1) / 1e9));
-			text_wrap(page->out, line, 0, 2);
-		}
+	for (uint32_t i = 0; rows && i < f->phase_count; i++)
+		if (plain_io(&f->phases[i]))
+			table.count += mix_rows(f, &f->phases[i], rows + table.count);
+	if (table.count) {
+		fputc('\n', page->out);
+		text_table(page->out, &table);
 	}
+	free(rows);
 }
 
 static void plain_io_after(struct page *page)
 {
-	plain_io_mixes(page);
 	plain_io_last_ones(page);
+	plain_io_mixes(page);
 }
 
 /* A phase that moves no bytes has no rate of them. */

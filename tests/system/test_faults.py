@@ -112,7 +112,7 @@ def test_same_words():
                 (lambda p: write_at(p, 60000), flipped),
                 (lambda p: os.truncate(p, 50000), "ends at byte 50000 of 100000"),
                 (os.unlink, "No such file or directory"), (os.mkdir, "Is a directory")):
-            for phase, group, path in zip(("train", "again"), ("0_train", "0_io"), paths):
+            for phase, group, path in zip(("train", "again"), ("0_train", "0_again"), paths):
                 damage(path)
                 r = mpi(1, "run", "job.json", "--only", phase, "--force", cwd=folder)
                 told = [e["text"].decode() for e in errors(folder, group)[1]]

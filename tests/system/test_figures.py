@@ -1,21 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures with one meaning: text, CSV, JSON, the page and /summary of one file say the same of each phase, in jobs of every
-kind, with warm-ups, limits, errors and several stores; and a difference that is planted is found."""
+kind, with warm-ups, limits, errors, retries and several stores, together and in series; and a difference that is planted is
+found."""
+import contextlib
 import csv
 import io as texts
+import itertools
 import math
 import re
 
 import h5py
 
+import test_load
 from haultest import *
+from test_object_dialects import KEYS, Handler, Store
 
 MODEL = {"vocabulary": 64, "hidden": 32, "feed_forward": 64, "layers": 2, "heads": 2, "kv_heads": 2}
+PLAIN = {"objects": 8, "size": "64 KiB", "block": "16 KiB"}
+WHOLE = {**PLAIN, "block": "64 KiB"}
+INDEX = {"store": "data", "vectors": 300, "dimension": 16, "degree": 8}
+
+
+class FlakyHandler(Handler):
+    def do_GET(self):
+        if self.command == "GET" and next(self.server.gets) % 4 == 0:
+            return self.say(503, b"<Error><Code>SlowDown</Code></Error>")
+        return super().do_GET()
+
+
+@contextlib.contextmanager
+def flaky_server():
+    """An object store that asks to slow down at every fourth read."""
+    server = Store(lambda answer: (200, answer))
+    server.RequestHandlerClass, server.gets = FlakyHandler, itertools.count()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+
+
+def trace(folder):
+    """Twenty entries that are written and read twice."""
+    path = f"{folder}/trace.csv"
+    with open(path, "w") as f:
+        f.write("Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n")
+        for i in range(60):
+            f.write(f"{i / 100:.2f},{'Write' if i < 20 else 'Read'},65536,Tier-2,k{i % 20},Decode\n")
+    return path
 
 
 def every_kind(folder):
     """Phases of every kind on three stores: one that keeps files, one in memory, and one that fails now and then."""
-    plain = {"objects": 8, "size": "64 KiB", "block": "16 KiB"}
     return {
         "name": "figures", "seed": 5,
         "stores": {"data": {"uri": f"file://{folder}/data"}, "memory": {"uri": "mem://"},
@@ -24,85 +59,134 @@ def every_kind(folder):
         "phases": [
             {"generate": {}},
             {"train": {"epochs": 2, "batch": 2, "compute": "2 ms", "null_steps": 0, "target_au": 0.5}},
-            {"io": {"name": "put", "store": "memory", "operation": "write", **plain}},
-            {"io": {"name": "get", "store": "memory", "operation": "read", **plain, "passes": 100000, "rate": 400, "warmup": 0.5,
+            {"io": {"name": "put", "store": "memory", "operation": "write", **PLAIN}},
+            {"io": {"name": "get", "store": "memory", "operation": "read", **PLAIN, "passes": 100000, "rate": 400, "warmup": 0.5,
                     "seconds": 1.3}},
-            {"io": {"name": "stats", "store": "memory", "operation": "stat", **plain}},
-            {"io": {"name": "flaky", "store": "flaky", "operation": "read", "on_error": "count", **plain}},
-            {"io": {"name": "cold", "store": "memory", "operation": "read", **plain, "rate": 1000, "warmup": 60}},
+            {"io": {"name": "mixed", "store": "memory", "operation": "mixed", "read_share": 0.5, **PLAIN}},
+            {"io": {"name": "stats", "store": "memory", "operation": "stat", **PLAIN}},
+            {"io": {"name": "flaky", "store": "flaky", "operation": "read", "on_error": "count", **PLAIN}},
+            {"io": {"name": "cold", "store": "memory", "operation": "read", **PLAIN, "rate": 1000, "warmup": 60}},
             {"checkpoint": {"store": "data", "count": 2, "chunk": "64 KiB", "buffers": "512 KiB", "model": MODEL}},
             {"kvcache": {"model": "tiny-1b", "tiers": [{"name": "store", "store": "data"}], "users": 2, "duration": 1, "chunk": "64 KiB"}},
         ],
     }
 
 
+def more_kinds(folder, server):
+    """The other kinds; a store that asks to slow down; phases that run together, and alone for comparison."""
+    test_load.make_model(f"{folder}/data/model")
+    return {
+        "name": "more", "seed": 5,
+        "stores": {"data": {"uri": f"file://{folder}/data"}, "memory": {"uri": "mem://"},
+                   "slow": {"uri": "s3://b/x", "endpoints": server.endpoint(), "retry": {"first": "1 ms", "longest": "5 ms"},
+                            "eject_failures": 0}},
+        "phases": [
+            {"load": {"store": "data", "folder": "model", "chunk": "8 KiB", "buffers": "64 KiB", "count": 2}},
+            {"replay": {"store": "memory", "trace": trace(folder), "speed": 0}},
+            {"vector": {"name": "build", "operation": "build", **INDEX}},
+            {"vector": {"name": "search", "operation": "search", "count": 100, "list": 20, **INDEX}},
+            {"io": {"name": "sent", "store": "slow", "operation": "write", **WHOLE}},
+            {"io": {"name": "retried", "store": "slow", "operation": "read", **WHOLE}},
+            {"io": {"name": "gone", "store": "slow", "operation": "delete", **WHOLE}},
+            {"together": [{"io": {"name": "one", "store": "memory", "operation": "write", "ranks": "0", **PLAIN}},
+                          {"io": {"name": "two", "store": "data", "operation": "write", "ranks": "1", **PLAIN}}], "alone": True},
+        ],
+    }
+
+
 def run(folder, job, *args, ranks=2):
     write_job(folder, job)
-    r = mpi(ranks, "run", "job.json", "--quiet", *args, cwd=folder)
+    r = mpi(ranks, "run", "job.json", "--quiet", *args, cwd=folder, env=KEYS)
     check(r.rc in (0, 8), f"{r}")
     return f"{folder}/results.h5"
 
 
+UNITS = {"": 1, "%": 1, "ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9}
+
+
 def number(cell):
-    """A number of a table, and half of its last digit."""
-    if cell == "–":
+    """A number of a table, in ns where it is a time, and half of its last digit."""
+    digits, unit = re.fullmatch(r"(–|[0-9.,]+) ?(.*)", cell).groups()
+    if digits == "–":
         return math.nan, 0
-    digits = cell.replace(",", "").split()[0]
+    digits = digits.replace(",", "")
     places = len(digits.split(".")[1]) if "." in digits else 0
-    return float(digits), 0.5000001 * 10 ** -places
+    return float(digits) * UNITS[unit], 0.5000001 * 10 ** -places * UNITS[unit]
 
 
 def cells(text, first, heading, nth=0):
-    """The cells of a column of the table whose heading begins so, by what stands first in their rows. Figures end where the
-    heading does."""
+    """The cells of a column of the table whose heading begins so: rows, with the number of each. Numbers end where the heading
+    does."""
     lines = text.splitlines()
-    at = next((i for i, line in enumerate(lines) if re.match(rf"{first}  ", line) and heading in line), None)
+    at = next((i for i, line in enumerate(lines) if line.startswith(f"{first} ") and re.search(rf" {heading}( |$)", line)), None)
     if at is None:
-        return {}
-    ends = [m.end() for m in re.finditer(rf"{heading}(?= |$)", lines[at])]
-    found = {}
+        return []
+    ends = [m.end() for m in re.finditer(rf" {heading}(?= |$)", lines[at])]
+    found = []
     for line in lines[at + 1:]:
         if not line.strip() or line.startswith("first, last"):
             break
-        found[line.split()[0]] = line[:ends[nth]].removesuffix(" %").split()[-1]
+        cell = re.search(r"(–|[0-9.,]+( (%|ns|us|ms|s|min))?)$", line[:ends[nth]])
+        if cell:
+            found.append((line, *number(cell[0])))
     return found
+
+
+FIGURES = {"au": "au", "bytes": "bytes_per_second", "operations": "operations_per_second", "items": "samples_per_second",
+           "written": "bytes_written_per_second", "read": "bytes_read_per_second", "p99": "p99_ns"}
+COUNTS = ("seconds", "errors", "retries", "operations", "bytes_read", "bytes_written")
+
+
+def exact(value):
+    return (math.nan if value in (None, "") else float(value), 0)
+
+
+def name_in_text(phase, runs):
+    return (f"{phase['run']} " if runs > 1 else "") + phase["name"] + (", alone" if (phase["together"] or {}).get("alone") else "")
+
+
+def said_by_text(path, phases):
+    text = alone("report", path).out
+    runs = max(p["run"] for p in phases)
+    first = "run, phase" if runs > 1 else "phase"
+    items = re.search(rf"^{first} .* ([a-z]+/s) ", text, re.M)
+    columns = {"au": (cells(text, first, "AU"), 1e-2), "bytes": (cells(text, first, "GB/s"), 1e9),
+               "items": (cells(text, first, items[1]) if items else [], 1),
+               "p99": (cells(text, first, "p99"), 1), "seconds": (cells(text, first, "seconds"), 1),
+               "errors": (cells(text, first, "errors"), 1), "operations": (cells(text, "plain I/O", "last", 1), 1),
+               "written": (cells(text, "checkpoints, models", "written"), 1e9),
+               "read": (cells(text, "checkpoints, models", "read"), 1e9)}
+    said = []
+    for p in phases:
+        said.append({})
+        for name, (column, factor) in columns.items():
+            for line, value, off in column:
+                if line.strip().startswith(name_in_text(p, runs) + " "):
+                    said[-1][name] = (value * factor, off * factor)
+    check(all("bytes" in figures for figures in said), f"{said}\n{text}")
+    return said
 
 
 def said_by(path):
     """What each output says: a list of phases, each with figures that have a value and what it may be off by rounding."""
-    text = alone("report", path).out
     page = f"{path}.html"
     r = alone("report", "--html", page, path)
     check(r.rc == 0, f"{r}")
-    made = open(page).read()
-    data = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', made, re.S).group(1))
+    data = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', open(page).read(), re.S).group(1))
     rows = list(csv.DictReader(texts.StringIO(alone("report", "--csv", path).out)))
     with h5py.File(path) as f:
         summary = f["summary"][:]
-    exact = lambda value: (math.nan if value in (None, "") else float(value), 0)
-    said = {"json": [], "page": [], "csv": [], "summary": [], "text": []}
+    said = {}
     for which, phases in (("json", report(path)["phases"]), ("page", data["files"][0]["phases"])):
-        said[which] = [{"au": exact(p["rates"]["au"]), "bytes": exact(p["rates"]["bytes_per_second"]),
-                        "operations": exact(p["rates"]["operations_per_second"]), "items": exact(p["rates"]["samples_per_second"]),
-                        "written": exact(p["rates"]["bytes_written_per_second"]), "read": exact(p["rates"]["bytes_read_per_second"]),
-                        "p99": exact(p["rates"]["p99_ns"]), "errors": exact(p["errors"]), "count": exact(p["operations"])}
+        said[which] = [{**{name: exact(p["rates"][key]) for name, key in FIGURES.items()}, **{f"n {key}": exact(p[key]) for key in COUNTS}}
                        for p in phases]
-    said["csv"] = [{"au": exact(row["au"]), "bytes": exact(row["bytes_per_second"]), "operations": exact(row["operations_per_second"]),
-                    "items": exact(row["samples_per_second"]), "p99": exact(row["p99_ns"]), "written": exact(row["bytes_written_per_second"]),
-                    "read": exact(row["bytes_read_per_second"]), "errors": exact(row["errors"]),
-                    "count": exact(row["operations"])} for row in rows]
+    said["csv"] = [{**{name: exact(row[key]) for name, key in FIGURES.items()}, **{f"n {key}": exact(row[key]) for key in COUNTS}}
+                   for row in rows]
     said["summary"] = [{"au": exact(row["au"]), "bytes": exact(row["GB_per_s"] * 1e9), "operations": exact(row["operations_per_s"]),
-                        "p99": exact(row["p99_ms"] * 1e6), "errors": exact(row["errors"])} for row in summary]
-    columns = {"au": (cells(text, "phase", "AU"), 1e-2), "bytes": (cells(text, "phase", "GB/s"), 1e9),
-               "operations": (cells(text, "plain I/O", "last", 1), 1), "written": (cells(text, "checkpoints, models", "written"), 1e9),
-               "read": (cells(text, "checkpoints, models", "read"), 1e9)}
-    said["text"] = [{} for p in said["json"]]
-    for i, p in enumerate(report(path)["phases"]):
-        for name, (column, factor) in columns.items():
-            if p["name"] in column:
-                value, off = number(column[p["name"]])
-                said["text"][i][name] = (value * factor, off * factor)
-    check(all("bytes" in figures for figures in said["text"]), f"{said['text']}\n{text}")
+                        "p99": exact(row["p99_ms"] * 1e6), "n errors": exact(row["errors"]), "n seconds": exact(row["seconds"])}
+                       for row in summary]
+    said["text"] = [{{"seconds": "n seconds", "errors": "n errors"}.get(name, name): value for name, value in one.items()}
+                    for one in said_by_text(path, report(path)["phases"])]
     return said
 
 
@@ -116,27 +200,68 @@ def differences(said):
             for name, (value, off) in one.items():
                 right = wanted[name][0]
                 near = abs(value - right) <= off + 1e-6 * abs(right)
-                # The text shows nothing where no byte was moved.
-                nothing = math.isnan(value) and (math.isnan(right) or (output == "text" and right == 0))
+                # A column of the text is left out, or empty, where no phase has an error.
+                nothing = math.isnan(value) and (math.isnan(right) or (output == "text" and name == "n errors" and right == 0))
                 if not near and not nothing:
                     found.append(f"phase {i}: {name} is {value} in {output}, {right} in JSON")
     return found
 
 
+def agree(path, phases):
+    """All outputs say the same; and of each output each figure is looked at: another one is found, where it differs by 1 %, or
+    by more than what the text rounds away."""
+    said = said_by(path)
+    check(len(said["json"]) == phases, f"{len(said['json'])} phases")
+    check(not differences(said), "\n".join(differences(said)))
+    for output, ones in said.items():
+        for name in {name for one in ones for name in one}:
+            one = next((one for one in ones if not math.isnan(one.get(name, (math.nan,))[0])), None)
+            if one is None:
+                continue
+            value, off = one[name]
+            one[name] = (value * 1.01 + 2 * off if value else 1 + 2 * off, off)
+            check(any(f": {name} is" in line for line in differences(said)), f"{output}: another {name} is not found")
+            one[name] = (value, off)
+    return said
+
+
+def known(said, name):
+    """The phases of which a figure is known."""
+    return [i for i, one in enumerate(said["json"]) if not math.isnan(one[name][0])]
+
+
 def test_outputs_agree():
     with Folder() as folder:
-        path = run(folder, every_kind(folder))
-        said = said_by(path)
-        check(len(said["json"]) >= 9, f"{len(said['json'])} phases")
-        check(not differences(said), "\n".join(differences(said)))
-        # In each output each of its figures is looked at.
-        for output, phases in said.items():
-            for name in {name for one in phases for name in one}:
-                one = next(one for one in phases if not math.isnan(one.get(name, (math.nan,))[0]))
-                value, off = one[name]
-                one[name] = (value * 1.05 + 1 + 2 * off, off)
-                check(any(f": {name} is" in line for line in differences(said)), f"{output}: another {name} is not found")
-                one[name] = (value, off)
+        job = every_kind(folder)
+        said = agree(run(folder, job), len(job["phases"]))
+        for output, names in {"text": [*FIGURES, "n seconds", "n errors"], "csv": [*FIGURES, *(f"n {key}" for key in COUNTS)]}.items():
+            for name in names:
+                check(any(not math.isnan(one.get(name, (math.nan,))[0]) for one in said[output]), f"no phase has {name} in {output}")
+
+
+def test_more_outputs_agree():
+    """Where no bytes are moved there is no rate of them, in no output."""
+    with Folder() as folder, flaky_server() as server:
+        path = run(folder, more_kinds(folder, server))
+        said = agree(path, 11)
+        phases = report(path)["phases"]
+        names = [p["name"] for p in phases]
+        check(names == ["load", "replay", "build", "search", "sent", "retried", "gone", "one", "two", "one", "two"], f"{names}")
+        check(phases[5]["retries"] >= 5 and phases[5]["errors"] == 0, f"{phases[5]['retries']} retries")
+        check(6 not in known(said, "bytes") and 6 in known(said, "operations"), f"{said['json'][6]}")
+        rates = {key: value for key, value in phases[6]["figures"].items() if key.startswith("bytes_rate")}
+        check(rates and set(rates.values()) == {None}, f"{rates}")
+        text = alone("report", path).out
+        check(not re.search(r"\b0 [kMG]?B/s", text), text)
+
+
+def test_series_agree():
+    """Of a series, each run; and its means in text, JSON and page."""
+    with Folder() as folder:
+        job = {**every_kind(folder), "dataset": None, "phases": every_kind(folder)["phases"][2:3]}
+        del job["dataset"]
+        path = run(folder, job, "--repeat", 3, "--sweep", "put.threads=1,2")
+        agree(path, 6)
 
 
 def at(value, path):

@@ -307,7 +307,9 @@ def test_mixed_lasts_as_long_as_asked():
         check(r.rc == 0, f"{r}")
         phases = report(f"{folder}/results.h5")["phases"]
         check(phases[1]["status"] == "limit" and phases[1]["seconds"] > 0.9, f"{phases[1]}")
-        check("mixed, latency of write: p50 " in r.out, r.out)
+        rows = [line.split()[:3] for line in r.out.split("\nmixes ")[-1].splitlines() if re.match("mixed +(read|write) +[0-9]", line)]
+        counted = [["mixed", of, f"{phases[1]['latency_ns'][of]['count']:,.0f}"] for of in ("read", "write")]
+        check(rows == counted, f"{counted}: {r.out}")
         rows = [line for line in r.out.splitlines() if line.startswith("delete")]
         check(rows and all(" 0 " not in line[:40] and "–" in line for line in rows), r.out)
 

@@ -130,4 +130,5 @@ def test_no_list_of_parts():
         check(r.rc == 1 and words in r.err, f"{status}: {r}")
 
 
-main()
+if __name__ == "__main__":
+    main()

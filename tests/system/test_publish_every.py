@@ -116,10 +116,10 @@ def test_killed_in_a_series():
         with h5py.File(path) as f:
             status = [text(f["phases"][n].attrs["status"]) for n in sorted(f["phases"])]
             check(status == ["done"] * 3 + ["running"] and len(f["summary"]) == 4, f"{status}")
-            rows = check_reads(f["phases/3_io"])
+            rows = check_reads(f["phases/3_again"])
             for row in rows:
                 check(row["done_bytes"] == row["done"] * SAMPLE and row["done"] == row["reads"], f"{row}")
-            check(f["phases/1_io"].attrs["done"] == 2 * RANKS * 100, "the first run is not whole")
+            check(f["phases/1_again"].attrs["done"] == 2 * RANKS * 100, "the first run is not whole")
         phases = report(path)["phases"]
         check([p["run"] for p in phases] == [1, 1, 2, 2] and phases[3]["status"] == "running", f"{phases}")
         # A phase that was running is no repeat.

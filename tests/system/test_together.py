@@ -39,9 +39,9 @@ def run(folder, job, *args, wanted=0, ranks=RANKS):
     return r, {p["name"]: p for p in report(f"{folder}/results.h5")["phases"]}
 
 
-def present(folder, number, kind):
+def present(folder, number, name):
     with h5py.File(f"{folder}/results.h5") as f:
-        return [int(x) for x in f[f"phases/{number}_{kind}/ranks"]["present"]]
+        return [int(x) for x in f[f"phases/{number}_{name}/ranks"]["present"]]
 
 
 def overlap(a, b):
@@ -58,7 +58,7 @@ def test_first_end():
         check(p["train"]["epochs"][0]["samples"] == 60, f"each sample once: {p['train']['epochs']}")
         check(p["train"]["bytes_read"] == 60 * MIB, f"{p['train']['bytes_read']} bytes")
         check(p["reader"]["bytes_read"] > 0 and p["reader"]["errors"] == 0, f"{p['reader']}")
-        check(present(folder, 0, "train") == [1, 1, 0, 0] and present(folder, 1, "io") == [0, 0, 0, 1], "present")
+        check(present(folder, 0, "train") == [1, 1, 0, 0] and present(folder, 1, "reader") == [0, 0, 0, 1], "present")
         check(p["train"]["together"] == {"entry": 0, "set": "ranks 0-1", "alone": False, "against_alone": None},
               f"{p['train']['together']}")
         check(p["reader"]["together"]["set"] == "ranks 3", f"{p['reader']['together']}")
@@ -80,7 +80,7 @@ def test_until_all():
         r, p = run(folder, job)
         check(p["train"]["status"] == "done" and p["reader"]["status"] == "done", f"{p}")
         check(p["reader"]["bytes_read"] == 2 * 40 * 16 * MIB, f"{p['reader']['bytes_read']} bytes")
-        check(present(folder, 1, "io") == [0, 1, 0, 1], "present")
+        check(present(folder, 1, "reader") == [0, 1, 0, 1], "present")
         check("reader: io" in r.err, f"the progress of the reader: {r}")
         check(p["reader"]["finished"] > p["train"]["finished"], f"{p}")
 
@@ -162,12 +162,12 @@ def test_nodes_and_names():
         options["nodes"] = str(n)
     with Folder() as folder:
         _, p = run(folder, job_of(*by_node), "--fake-nodes", "2", "--set", "train.batch=3")
-        check(present(folder, 0, "train") == [1, 1, 0, 0] and present(folder, 1, "io") == [0, 0, 1, 1], "present")
+        check(present(folder, 0, "train") == [1, 1, 0, 0] and present(folder, 1, "reader") == [0, 0, 1, 1], "present")
         check(p["train"]["epochs"][0]["steps"] == 10, f"{p['train']['epochs']}")
         check(p["train"]["together"]["set"] == "nodes 0", f"{p['train']['together']}")
         _, p = run(folder, job_of(*by_node), "--fake-nodes", "2", "--only", "reader", "--set", "reader.seconds=0.2")
         check(list(p) == ["reader"] and p["reader"]["status"] == "limit", f"{p}")
-        check(present(folder, 0, "io") == [0, 0, 1, 1], "present")
+        check(present(folder, 0, "reader") == [0, 0, 1, 1], "present")
 
 
 def test_plan():
@@ -207,9 +207,9 @@ def test_shares():
         with h5py.File(f"{folder}/results.h5") as f:
             names = [x.decode() for x in f["summary"]["phase"]]
             check(names == ["train, alone", "reader, alone", "train", "reader"], f"{names}")
-            for p, kind in ((a, "train"), (b, "io")):
-                rows = f[f"phases/{p['number']}_{kind}/timeline/bytes_read"][:]
-                check((rows[:2] > 0).all(), f"{kind} reads in each second: {rows}")
+            for p in (a, b):
+                rows = f[f"phases/{p['number']}_{p['name']}/timeline/bytes_read"][:]
+                check((rows[:2] > 0).all(), f"{p['name']} reads in each second: {rows}")
         text = alone("report", "results.h5", cwd=folder).out
         check("train on ranks 0-1 beside others: AU" in text and "reader on ranks 3 beside others:" in text, text)
 

@@ -14,7 +14,7 @@
 	X(MEAL_GUESTS, "guests", "", SUM, "who came")
 enum meal_measure { MEAL_LIST(MEASURE_ENUM) MEAL_MEASURES };
 
-enum { RATE, CHEWING, SECONDS, PER_BITE, SHARE, OWN, FIGURES };
+enum { RATE, CHEWING, SECONDS, PER_BITE, SHARE, OWN, BYTES, FIGURES };
 
 static double own(const uint64_t *row)
 {
@@ -30,6 +30,7 @@ static const struct figure figures[FIGURES] = {
 	[SECONDS] = FIGURE_PER("seconds", "s", 1e-9, OF_SUM(MEAL_NS, MEAL_PAUSE_NS), OF_NONE, "time")
 	[PER_BITE] = FIGURE_PER("slowest", "1/s", 1, OF_NONE, OF(MEAL_NS), "inverse")
 	[SHARE] = FIGURE_PER("share", "", 1, OF_SUM3(MEAL_BITES, MEAL_GUESTS, MEAL_NS), OF(MEAL_GUESTS), "share")
+	[BYTES] = FIGURE_PER("bytes_rate", "B/s", 1e9, OF(MEAL_BITES), OF(MEAL_NS), "bites as bytes")
 	[OWN] = FIGURE_ROW("own", "", own, "bites + 0.5", "by a function")
 };
 /* clang-format on */
@@ -50,7 +51,7 @@ static void quotient_of_sums(void)
 	CU_ASSERT_DOUBLE_EQUAL(figure_value(&figures[OWN], row), 6.5, 1e-12);
 }
 
-/* Nothing in a known time is a rate of 0; in no time, it is unknown. */
+/* Nothing in a known time is a rate of 0, but of no bytes it is unknown; in no time, it is, too. */
 static void unknown_where_nothing_divides(void)
 {
 	const uint64_t nothing[MEAL_MEASURES] = {[MEAL_NS] = 10000000000, [MEAL_GUESTS] = 1};
@@ -59,6 +60,7 @@ static void unknown_where_nothing_divides(void)
 	const uint64_t all_pause[MEAL_MEASURES] = {3, 1000, 1000, 1};
 
 	CU_ASSERT_EQUAL(figure_value(&figures[RATE], nothing), 0);
+	CU_ASSERT(isnan(figure_value(&figures[BYTES], nothing)));
 	CU_ASSERT(isnan(figure_value(&figures[RATE], no_time)));
 	CU_ASSERT_EQUAL(figure_value(&figures[SECONDS], no_time), 0);
 	CU_ASSERT(isnan(figure_value(&figures[CHEWING], no_guests)));
@@ -77,6 +79,7 @@ static void formula_names_the_measures(void)
 		[PER_BITE] = "1 / meal_ns",
 		[SHARE] = "(bites + guests + meal_ns) / guests",
 		[OWN] = "bites + 0.5",
+		[BYTES] = "1e9 * bites / meal_ns",
 	};
 	char formula[FIGURE_FORMULA_BYTES];
 

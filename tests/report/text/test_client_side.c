@@ -197,6 +197,25 @@ static void links_at_their_speed(void)
 	links[0].rdma_bytes_per_s = 2000000000;
 }
 
+/* Half of the bytes of the phase, or less. */
+static void bytes_over_loopback(void)
+{
+	struct results_column read = {.name = "bytes_read", .unit = "bytes"},
+			      written = {.name = "bytes_written", .unit = "bytes"};
+	struct results_column both[] = {read, written};
+	union results_cell row[] = {{.count = 8000000000}, {.count = 0}};
+
+	fresh();
+	phase.merged = (struct results_table){
+		.column_count = 2, .row_count = 1, .columns = both, .cells = row};
+	all_rows(1, CLIENT_LOOPBACK_BYTES, 999999999);
+	expect(CLIENT_LIMIT_NONE, NULL);
+	all_rows(1, CLIENT_LOOPBACK_BYTES, SECOND);
+	expect(CLIENT_LIMIT_NONE,
+	       "node nid02 moved 1 GB/s over its own loopback: the store is on the node that measures "
+	       "it, no network is between them, and both share its cores.");
+}
+
 static void memory_steal_and_dirty_pages(void)
 {
 	fresh();
@@ -280,6 +299,7 @@ int main(void)
 		{"busy while ranks waited", busy_while_ranks_waited},
 		{"no wait, no limit", no_wait_no_limit},
 		{"links at their speed", links_at_their_speed},
+		{"bytes over loopback", bytes_over_loopback},
 		{"memory, steal and dirty pages", memory_steal_and_dirty_pages},
 		{"rows that allow no verdict", rows_without_verdict},
 		{"the table names the busiest node", the_table_names_the_busiest_node},
