@@ -20,6 +20,7 @@
 #include "ranks/mpi/group.h"
 #include "ranks/mpi/polite.h"
 #include "ranks/node/bind.h"
+#include "ranks/run/shelter.h"
 #include "ranks/run/state.h"
 
 enum { RUN_BLOCK_BYTES = 128 << 10 };
@@ -63,6 +64,7 @@ static void run_be_polite(void)
 
 int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
 {
+	pid_t parent = shelter_enter();
 	struct run *run = calloc(1, sizeof(*run));
 	int provided, rc;
 
@@ -81,6 +83,7 @@ int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
 	run_keep_small();
 	run_be_polite();
 	watchdog_init(&run->watchdog, &run->stop);
+	run->watchdog.parent = parent;
 	rc = signals_start(&run->signals, &run->watchdog, err);
 	if (rc < 0)
 		goto out_free;
@@ -132,7 +135,9 @@ void run_end(struct run *run)
 	nodes_free(&run->nodes);
 	group_free(run->world);
 	watchdog_touch(&run->watchdog);
-	MPI_Finalize();
+	/* The launcher takes part in the end of MPI. */
+	if (!shelter_lost(run->watchdog.parent))
+		MPI_Finalize();
 	signals_end(&run->signals);
 	free(run);
 }

@@ -16,6 +16,7 @@
 #include "core/time_ns.h"
 #include "core/units.h"
 #include "ranks/run/exit_status.h"
+#include "ranks/run/shelter.h"
 
 enum { PEN_FREE, PEN_MAIN, PEN_WATCHDOG };
 enum { LABEL_BYTES = 96, NAMED = 3, LEAST_RATE = 10000000 };
@@ -231,9 +232,9 @@ static uint32_t name_stuck(const struct watchdog *w, const struct watchdog_board
 		    now_ns - w->seen[i].moved_ns <= since_ns)
 			continue;
 		if (count++ < NAMED && n < room)
-			n += (size_t)snprintf(out + n, room - n, "%s%s%s", n ? ", " : "",
-					      board->seats[i].label,
-					      seat_gone(board, i, now_ns) ? " (stopped)" : "");
+			n += (size_t)snprintf(
+				out + n, room - n, "%s%s%s", n ? ", " : "", board->seats[i].label,
+				seat_gone(board, i, now_ns) ? " (stopped or killed)" : "");
 	}
 	if (count > NAMED && n < room)
 		snprintf(out + n, room - n, " and %u more", count - NAMED);
@@ -382,7 +383,7 @@ static void look(struct watchdog *w, bool signalled)
 		due_ns += atomic_load(&w->grace_ns);
 	if (now_ns < due_ns)
 		return;
-	if (board && !w->first_node && now_ns > due_ns + FAR_NS)
+	if (board && !w->first_node && (now_ns > due_ns + FAR_NS || shelter_lost(w->parent)))
 		_exit(EXIT_INTERRUPTED);
 	if (!atomic_compare_exchange_strong(&w->pen, &pen_free, PEN_WATCHDOG)) {
 		/* The main thread is at the results, and no step of that has come to an end for a

@@ -13,7 +13,7 @@
  * The ranks of a node have a board in shared memory: for each rank when its watchdog looked last, and a beat of its main
  * thread. Rank 0 has the last word, in a copy of its process (fork): there nothing moves, so that the counts agree with each
  * other, and what goes wrong there costs nothing more. Where rank 0 itself is stopped, the next rank of its node that lives has
- * the last word. Ranks of other nodes end with the launcher, or by themselves much later.
+ * the last word. Ranks of other nodes end when the launcher has killed what it started there, or by themselves much later.
  *
  * Only one of main thread and watchdog works on the results at a time (watchdog_pen). */
 #ifndef HAUL_RANKS_RUN_WATCHDOG_H
@@ -23,6 +23,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "core/err.h"
 #include "core/group/group.h"
@@ -50,6 +51,7 @@ struct watchdog {
 	struct watchdog_board *_Atomic board; /* of the node; NULL: not open */
 	uint32_t seat, seats;                 /* within the node, and of how many */
 	bool first_node;                      /* the node of rank 0 */
+	pid_t parent;                         /* shelter.h */
 	struct watchdog_words words;
 
 	/* Main thread. */

@@ -73,7 +73,7 @@ def finish(process, began, timeout=HANGS_S):
 
 
 def ranks_of(process):
-    """The ranks below an mpiexec, by their number."""
+    """The ranks below an mpiexec, by their number. A rank may be a child of the process that was launched (ranks/run/shelter.h)."""
     found, todo = {}, [process.pid]
     while todo:
         pid = todo.pop()
@@ -85,6 +85,14 @@ def ranks_of(process):
         except (OSError, StopIteration):  # it has ended, or has just begun
             pass
     return found
+
+
+def freeze(pid):
+    """Stops a rank with what the launcher started for it, which would wake it when the run is told to end."""
+    parent = int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
+    if os.path.realpath(f"/proc/{parent}/exe") == os.path.realpath(HAUL):
+        os.kill(parent, signal.SIGSTOP)
+    os.kill(pid, signal.SIGSTOP)
 
 
 def mpi(ranks, *args, cwd=None, env=None, timeout=HANGS_S):

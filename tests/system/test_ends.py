@@ -21,7 +21,9 @@ import threading
 import time
 import urllib.parse
 
-from haultest import HAUL, SOURCE, Folder, alone, check, command, environment, finish, main, mpi, ranks_of, report, start, write_job
+import h5py
+from haultest import HAUL, SOURCE, Folder, alone, check, command, environment, finish, freeze, main, mpi, ranks_in, ranks_of, report, start, \
+    write_job
 from test_load import make_model, job as load_job
 
 GRACE = ("--grace", "1 s", "--force")
@@ -166,21 +168,31 @@ def test_traces():
             check(r.rc in (1, 2) + INTERRUPTED, f"{r}")
 
 
-def stopped_rank(rank, ranks=4, older=False):
-    with Folder() as folder:
-        write_job(folder, {"name": "ends", "stall_limit": "0.5 s", "stores": {"d": {"uri": "null://d"}},
-                           "dataset": {"format": "raw", "files": 64, "sample_bytes": 4096},
-                           "phases": [{"io": {**IO, "operation": "write", "name": "first"}},
-                                      {"train": {"batch": 1, "compute": "50 ms", "epochs": 10000, "null_steps": 0}}]})
-        process = start(ranks, "run", "job.json", *GRACE, cwd=folder)
+TWO_PHASES = {"name": "ends", "stall_limit": "0.5 s", "stores": {"d": {"uri": "null://d"}},
+              "dataset": {"format": "raw", "files": 64, "sample_bytes": 4096},
+              "phases": [{"io": {**IO, "operation": "write", "name": "first"}},
+                         {"train": {"batch": 1, "compute": "50 ms", "epochs": 10000, "null_steps": 0}}]}
 
-        def first():
-            r = alone("report", "--json", "results.h5", cwd=folder)
-            return r.rc == 0 and json.loads(r.out)["phases"]
-        until(first, process)
-        time.sleep(0.5)  # into the second phase, wherever in it
-        pid = ranks_of(process)[rank]
-        os.kill(pid, signal.SIGSTOP)
+
+def until_second(process, folder):
+    def first():
+        r = alone("report", "--json", "results.h5", cwd=folder)
+        return r.rc == 0 and json.loads(r.out)["phases"]
+    until(first, process)
+    time.sleep(0.5)  # into the second phase, wherever in it
+
+
+def both_phases(found, r):
+    check([(p["name"], p["status"]) for p in found["phases"]] == [("first", "done"), ("train", "interrupted")]
+          and found["status"] == "interrupted", f"{found}: {r}")
+
+
+def stopped_rank(rank, ranks=4):
+    with Folder() as folder:
+        write_job(folder, TWO_PHASES)
+        process = start(ranks, "run", "job.json", *GRACE, cwd=folder)
+        until_second(process, folder)
+        freeze(ranks_of(process)[rank])
         began, told = time.monotonic(), False
         while not told and (line := process.stderr.readline()):
             told = f"rank {rank} on" in line and "has not answered" in line
@@ -188,8 +200,7 @@ def stopped_rank(rank, ranks=4, older=False):
         check(told and time.monotonic() - began < 30, f"told: {told}, after {time.monotonic() - began:.1f} s")
         r, found = ends(folder, process)
         check(f"rank {rank} on" in r.err, f"{r}")
-        check([p["name"] for p in found["phases"]] == ["first", "train"], f"{[p['name'] for p in found['phases']]}: {r}")
-        check(found["phases"][0]["status"] == "done" and found["phases"][1]["status"] == "interrupted", f"{found}")
+        both_phases(found, r)
 
 
 def test_stopped_rank():
@@ -199,6 +210,41 @@ def test_stopped_rank():
 def test_stopped_first_rank():
     """The next rank of its node has the last word."""
     stopped_rank(0)
+
+
+def test_woken_rank():
+    """A rank that was stopped takes part in the end of a run that is told to end."""
+    with Folder() as folder:
+        write_job(folder, TWO_PHASES)
+        process = start(3, "run", "job.json", *GRACE, cwd=folder)
+        until_second(process, folder)
+        os.kill(ranks_of(process)[1], signal.SIGSTOP)
+        r, found = ends(folder, process)
+        both_phases(found, r)
+        check(found["phases"][1]["error"] == "", f"{found['phases'][1]['error']}: {r}")
+
+
+def test_lost_launcher():
+    """mpiexec and its helpers kill what they have started, at once: all ranks publish what they have measured, and end. Where one of
+    them is lost, the others do so."""
+    for number, lost in ((signal.SIGHUP, None), (signal.SIGKILL, None), (signal.SIGKILL, 1), (signal.SIGKILL, 0)):
+        with Folder() as folder:
+            folder = os.path.realpath(folder)
+            write_job(folder, TWO_PHASES)
+            process = start(3, "run", "job.json", *GRACE, cwd=folder)
+            until_second(process, folder)
+            began = time.monotonic()
+            os.kill(process.pid if lost is None else ranks_of(process)[lost], number)
+            r = finish(process, began, 100)
+            while ranks_in(folder):
+                check(time.monotonic() - began < 60, f"{ranks_in(folder)} go on: {r}")
+                time.sleep(0.02)
+            found = report(folder + "/results.h5")
+            both_phases(found, r)
+            check((found["phases"][1]["error"] == "") == (lost is None), f"{found['phases'][1]}: {r}")
+            with h5py.File(folder + "/results.h5") as f:
+                steps = list(f["phases/1_train/ranks"]["steps"])
+            check(sum(n > 0 for n in steps) == (3 if lost is None else 1), f"{lost}: {steps}")
 
 
 class Silent:
@@ -407,14 +453,11 @@ def closed_terminal(words, folder):
 
 
 def test_closed_terminal():
-    """A run without a launcher publishes its phase as interrupted; one under nohup goes on. MPICH's mpiexec ends, and its helpers kill
-    all ranks at once: then the phases that had finished stay."""
-    phases = [{"io": {"operation": "write", "store": "d", "objects": 4, "size": 4096, "block": 4096, "name": "first"}},
-              {"train": {"batch": 1, "compute": "50 ms", "epochs": 10000, "null_steps": 0}}]
-    for ranks, before, names in ((1, [], ["first", "train"]), (2, ["nohup"], ["first", "train"]), (2, [], ["first"])):
+    """A run publishes its phase as interrupted, with and without a launcher; one under nohup goes on."""
+    for ranks, before in ((1, []), (2, ["nohup"]), (2, [])):
         with Folder() as folder:
-            write_job(folder, {"name": "ends", "stores": {"d": {"uri": "null://d"}}, "phases": phases,
-                               "dataset": {"format": "raw", "files": 64, "sample_bytes": 4096}})
+            folder = os.path.realpath(folder)
+            write_job(folder, TWO_PHASES)
             words = [HAUL, "run", "job.json"] if ranks == 1 else command(ranks, "run", "job.json")
             pid = closed_terminal(before + words, folder)
             if before:
@@ -422,8 +465,9 @@ def test_closed_terminal():
                 check(os.waitpid(pid, os.WNOHANG) == (0, 0), "the run under nohup has ended")
                 os.kill(pid, signal.SIGTERM)
             os.waitpid(pid, 0)
-            found = report(folder + "/results.h5")
-            check([p["name"] for p in found["phases"]] == names and found["status"] == "interrupted", f"{words}: {found['status']}, {names}")
+            while ranks_in(folder):  # which outlive MPICH's mpiexec
+                time.sleep(0.02)
+            both_phases(report(folder + "/results.h5"), words)
 
 
 def test_silent_store():
