@@ -307,9 +307,18 @@ static bool speaks(const struct watchdog *w, struct watchdog_board *board, uint6
 	return atomic_compare_exchange_strong(&board->speaker, &nobody, w->seat + 1);
 }
 
+/* Another rank of this node is gone. */
+static bool one_gone(const struct watchdog *w, const struct watchdog_board *board, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < w->seats; i++)
+		if (i != w->seat && seat_gone(board, i, now_ns))
+			return true;
+	return false;
+}
+
 /* All ranks of the node end at one moment, with one status: the launcher kills those that are left
  * when it sees the first one end, and tells that. */
-static void leave(const struct watchdog_board *board)
+static _Noreturn void leave(const struct watchdog_board *board)
 {
 	uint64_t over_ns = atomic_load(&board->over_ns);
 
@@ -327,7 +336,21 @@ static void say_unpublished(const struct watchdog *w)
 			"as last published, and what was measured since is lost");
 }
 
-static void end_run(struct watchdog *w, struct watchdog_board *board, uint64_t now_ns)
+/* Ends this process, and those of the node's other ranks. MPI_Abort is not allowed here, because this is not the main thread. When
+ * a process exits without MPI_Finalize, the launcher ends the others. */
+static _Noreturn void end_all(struct watchdog_board *board, int status)
+{
+	uint32_t nobody = 0;
+
+	if (!board)
+		_exit(status);
+	/* Several may come here at once; the first one's status counts. */
+	atomic_store(&board->over_ns, clock_kernel_ns() + OTHERS_NS);
+	atomic_compare_exchange_strong(&board->over, &nobody, (uint32_t)status + 1);
+	leave(board);
+}
+
+static _Noreturn void end_run(struct watchdog *w, struct watchdog_board *board, uint64_t now_ns)
 {
 	int status = w->reason == STOP_ERROR || w->reason == STOP_OTHERS_FAILED ? EXIT_FAILED
 										: EXIT_INTERRUPTED;
@@ -341,25 +364,18 @@ static void end_run(struct watchdog *w, struct watchdog_board *board, uint64_t n
 		say_unpublished(w);
 		status = EXIT_FAILED;
 	}
-	if (board) {
-		atomic_store(&board->over_ns, clock_kernel_ns() + OTHERS_NS);
-		atomic_store(&board->over, (uint32_t)status + 1);
-		leave(board);
-	}
-	/* MPI_Abort is not allowed here, because this is not the main thread. When a process exits
-	 * without MPI_Finalize, the launcher ends the others. */
-	_exit(status);
+	end_all(board, status);
 }
 
 /* A write that does not end, whoever asks for what. */
-static void look_at_write(const struct watchdog *w, uint64_t now_ns)
+static void look_at_write(const struct watchdog *w, struct watchdog_board *board, uint64_t now_ns)
 {
 	uint64_t write_ns = atomic_load(&w->write_ns);
 
 	if (!write_ns || now_ns <= write_ns)
 		return;
 	say_unpublished(w);
-	_exit(EXIT_FAILED);
+	end_all(board, EXIT_FAILED);
 }
 
 static void look(struct watchdog *w, bool signalled)
@@ -371,7 +387,7 @@ static void look(struct watchdog *w, bool signalled)
 	if (board)
 		atomic_store(&board->seats[w->seat].looked_ns, now_ns);
 	take_reason(w, board, signalled, now_ns);
-	look_at_write(w, now_ns);
+	look_at_write(w, board, now_ns);
 	if (over)
 		leave(board);
 	if (!w->reason)
@@ -379,7 +395,8 @@ static void look(struct watchdog *w, bool signalled)
 	if (board)
 		look_at_beats(w, board, now_ns);
 	due_ns = max_u64(w->asked_ns, atomic_load(&w->touched_ns));
-	if (w->signals < 2)
+	/* Where a rank is gone, and the launcher knows it, the others wait for nothing. */
+	if (w->signals < 2 && !(board && shelter_lost(w->parent) && one_gone(w, board, now_ns)))
 		due_ns += atomic_load(&w->grace_ns);
 	if (now_ns < due_ns)
 		return;
@@ -390,7 +407,7 @@ static void look(struct watchdog *w, bool signalled)
 		 * grace: their own limit is for runs that nobody has told to end. */
 		if (now_ns >= due_ns + bytes_ns(w)) {
 			say_unpublished(w);
-			_exit(EXIT_FAILED);
+			end_all(board, EXIT_FAILED);
 		}
 		return;
 	}

@@ -201,8 +201,12 @@ def give_signal(draw, process):
     ranks = ranks_of(process)
     pid = ranks[draw.random.choice(sorted(ranks))] if ranks else None
     if draw.signal == "STOP" and pid:
-        freeze(pid) if draw.launcher else os.kill(pid, number)
+        stopped = freeze(pid) if draw.launcher else os.kill(pid, number) or [pid]
         time.sleep(0.2)
+        if len(ranks_of(process)) < draw.ranks:
+            # The others have ended just now, or the rank had: what is stopped has nothing more to do, and nobody left to wake it.
+            for p in stopped:
+                os.kill(p, signal.SIGCONT)
         number = signal.SIGTERM
     began = time.monotonic()
     if pid and draw.signal != "STOP" and not draw.launcher:

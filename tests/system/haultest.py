@@ -88,11 +88,13 @@ def ranks_of(process):
 
 
 def freeze(pid):
-    """Stops a rank with what the launcher started for it, which would wake it when the run is told to end."""
+    """Stops a rank with what the launcher started for it, which would wake it when the run is told to end. Returns what it stopped."""
     parent = int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
-    if os.path.realpath(f"/proc/{parent}/exe") == os.path.realpath(HAUL):
-        os.kill(parent, signal.SIGSTOP)
-    os.kill(pid, signal.SIGSTOP)
+    sheltered = os.path.realpath(f"/proc/{parent}/exe") == os.path.realpath(HAUL)
+    stopped = [parent, pid] if sheltered else [pid]
+    for p in stopped:
+        os.kill(p, signal.SIGSTOP)
+    return stopped
 
 
 def mpi(ranks, *args, cwd=None, env=None, timeout=HANGS_S):

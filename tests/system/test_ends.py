@@ -160,9 +160,10 @@ def test_traces():
         os.mkfifo(folder + "/fifo.csv")
         for trace in ("/dev/zero", "fifo.csv"):
             process = start(2, "replay", trace, "--store", f"file://{folder}/data", *GRACE, cwd=folder)
-            until(lambda: len(ranks_of(process)) == 2, process)
-            began = time.monotonic()
+            # The second thread is the one that signals come to.
+            until(lambda: sum(len(os.listdir(f"/proc/{pid}/task")) > 1 for pid in ranks_of(process).values()) == 2, process)
             time.sleep(0.2)
+            began = time.monotonic()
             process.send_signal(signal.SIGTERM)
             r = finish(process, began, 100)
             check(r.rc in (1, 2) + INTERRUPTED, f"{r}")
