@@ -8,7 +8,7 @@
 //	x: {label, values, kind, log, whole, step, ticks, text},	ticks: the axis has marks at the values; text(index): in place of the value
 //	y: {kind, max, log},	log: only where no value is 0, and the greatest is ten times the least or more
 //	series: [{label, values, kind, color, style, low, high}],	style: line, points, bars, steps; low, high: an interval
-//	stacked,	the series are parts of a whole
+//	stacked,	the series are parts of a whole, but for points, which are drawn over them
 //	marks: [{at, label}],	lines at values of x
 //	levels: [{at, label}],	lines at values of y
 // }) returns an element, or null where no series has a value.
@@ -60,31 +60,32 @@ const chart = (() => {
 		state.figure.plot = state.plot;
 	}
 
+	const isPart = (spec, one) => Boolean(spec.stacked) && one.style !== 'points';
+
 	// Of parts of a whole, each is drawn as the sum up to it, the largest sum first: so the smaller ones lie on top.
-	function columns(spec) {
-		if (!spec.stacked)
-			return [spec.x.values, ...spec.series.map(one => one.values)];
+	function drawn(spec) {
 		const sums = [];
-		for (const [i, one] of spec.series.entries())
-			sums.push(one.values.map((value, k) => (format.known(value) ? value : 0) + (i ? sums[i - 1][k] : 0)));
-		return [spec.x.values, ...sums.reverse()];
+		for (const one of spec.series.filter(each => isPart(spec, each)))
+			sums.push({...one, values: one.values.map((value, k) => (format.known(value) ? value : 0) + (sums.length ? sums[sums.length - 1].values[k] : 0))});
+		return [...sums.reverse(), ...spec.series.filter(one => !isPart(spec, one))];
 	}
+
+	const columns = spec => [spec.x.values, ...drawn(spec).map(one => one.values)];
 
 	function options(state, width) {
 		const {spec} = state;
-		const drawn = spec.stacked ? [...spec.series].reverse() : spec.series;
 		return {
 			width,
 			height: HEIGHT,
 			legend: {show: false},
-			padding: [12, 12, 0, 0],
+			padding: [12, 28, 0, 0],
 			cursor: {y: false, drag: {x: false, y: false}, points: spec.stacked ? {show: false} : {}},
 			scales: {
 				x: {time: false, distr: spec.x.log ? 3 : 1, range: (u, low, high) => rangeOfX(spec, low, high)},
 				y: loggable(spec) ? {distr: 3, range: () => [lowest(spec) / 1.5, highest(spec) * 1.5]} : {range: () => [0, highest(spec)]},
 			},
 			axes: [axis(spec.x, 34, 70), axis({...spec.y, log: loggable(spec)}, 68, 30)],
-			series: [{}, ...drawn.map(one => style(spec, one))],
+			series: [{}, ...drawn(spec).map(one => style(spec, one))],
 			hooks: {
 				setCursor: [u => show(state, pointed(spec, u))],
 				draw: [u => over(spec, u)],
@@ -179,26 +180,46 @@ const chart = (() => {
 		ctx.lineWidth = pixel;
 		ctx.textBaseline = 'alphabetic';
 		ctx.font = `${11 * pixel}px system-ui, sans-serif`;
-		for (const [i, mark] of (spec.marks || []).entries())
-			if (format.known(mark.at)) {
-				const x = Math.round(u.valToPos(mark.at, 'x', true));
-				const left = x > bbox.left + bbox.width * 0.8;
-				line(ctx, x, bbox.top, x, bbox.top + bbox.height);
-				ctx.textAlign = left ? 'right' : 'left';
-				ctx.fillText(mark.label, x + (left ? -3 : 3) * pixel, bbox.top + (i % 5 + 1) * 13 * pixel);
-			}
+		for (const [i, mark] of placed(spec, u).entries()) {
+			line(ctx, mark.x, bbox.top, mark.x, bbox.top + bbox.height);
+			const left = mark.x + 3 * pixel + ctx.measureText(mark.label).width > bbox.left + bbox.width;
+			ctx.textAlign = left ? 'right' : 'left';
+			label(ctx, mark.label, mark.x + (left ? -3 : 3) * pixel, bbox.top + (i % 5 + 1) * 13 * pixel, pixel);
+		}
 		ctx.textAlign = 'left';
 		ctx.setLineDash([4 * pixel, 4 * pixel]);
 		for (const level of spec.levels || [])
 			if (format.known(level.at)) {
 				const y = Math.round(u.valToPos(level.at, 'y', true));
 				line(ctx, bbox.left, y, bbox.left + bbox.width, y);
-				ctx.fillText(level.label, bbox.left + 4 * pixel, y - 4 * pixel);
+				label(ctx, level.label, bbox.left + 4 * pixel, y - bbox.top > 15 * pixel ? y - 4 * pixel : y + 12 * pixel, pixel);
 			}
 		ctx.setLineDash([]);
 		for (const one of spec.series)
 			intervals(spec, one, u, pixel);
 		ctx.restore();
+	}
+
+	// A text that can be read on whatever lies below it.
+	function label(ctx, text, x, y, pixel) {
+		const {width} = ctx.measureText(text), left = ctx.textAlign === 'right' ? x - width : x;
+		ctx.fillStyle = color('background');
+		ctx.fillRect(left - pixel, y - 10 * pixel, width + 2 * pixel, 12 * pixel);
+		ctx.fillStyle = color('text');
+		ctx.fillText(text, x, y);
+	}
+
+	// The marks from left to right. Those that lie on one line share it and its label.
+	function placed(spec, u) {
+		const found = [];
+		for (const mark of (spec.marks || []).filter(one => format.known(one.at))) {
+			const x = Math.round(u.valToPos(mark.at, 'x', true)), last = found[found.length - 1];
+			if (last && Math.abs(x - last.x) <= 2)
+				last.labels.push(mark.label);
+			else
+				found.push({x, labels: [mark.label]});
+		}
+		return found.map(({x, labels}) => ({x, label: labels.length > 2 ? `${labels[0]} to ${labels[labels.length - 1]}` : labels.join(', ')}));
 	}
 
 	function intervals(spec, one, u, pixel) {

@@ -4,6 +4,7 @@
 (() => {
 	const data = JSON.parse(document.getElementById('data').textContent);
 	const page = document.getElementById('page');
+	answer.of(data);
 
 	const FEW_PHASES = 24;
 
@@ -15,17 +16,20 @@
 
 	function heading(file) {
 		const ranks = `${format.count(file.ranks)} rank${file.ranks === 1 ? '' : 's'} on ${format.count(file.nodes)} node${file.nodes === 1 ? '' : 's'}`;
-		const first = chief(file);
+		const first = chief(file), found = answer.ofFile(file, first);
 		return [
 			dom.element('h1', null, file.name || file.file),
 			dom.element('p', {class: 'muted'}, `${file.file} · ${ranks} · ${format.seconds(file.seconds)} · ${file.started.replace('T', ' ')} · `,
 				dom.element('span', {class: file.status === 'done' ? 'good' : 'bad'}, file.status)),
 			file.error ? dom.element('p', {class: 'bad'}, file.error) : null,
 			dom.element('p', {class: 'verdict'}, file.headline),
-			file.doubts.length ? dom.element('ul', {class: 'doubts'}, file.doubts.map(one => dom.element('li', {class: one.voids ? 'bad' : null}, one.sentence))) : null,
+			doubts(file.doubts),
+			found ? dom.element('div', {class: 'answer'}, found.element) : null,
 			file.runs > 1 || !first ? null : phase.rest(first),
 		].flat();
 	}
+
+	const doubts = list => list.length ? dom.element('ul', {class: 'doubts'}, list.map(one => dom.element('li', {class: one.voids ? 'bad' : null}, one.sentence))) : null;
 
 	function overview(file) {
 		if (file.phases.length < 2)
@@ -35,16 +39,17 @@
 		const items = counted.size > 1 ? 'items' : [...counted][0] || 'samples';
 		const rows = file.phases.map(p => [
 			...(several ? [format.count(p.run)] : []), phase.title(p, {runs: 1}), p.status, format.seconds(p.seconds), format.share(p.rates.au),
-			format.rate(p.rates.bytes_per_second), format.number(p.rates.samples_per_second), format.ns(p.rates.p99_ns), format.count(p.errors)]);
-		const made = () => table.plain([...(several ? ['run'] : []), 'phase', 'status', 'time', 'AU', 'bytes per second', `${items} per second`, 'p99', 'errors'],
+			...['bytes_per_second', 'samples_per_second', 'operations_per_second'].map(key => phase.rate(p, key)), format.ns(p.rates.p99_ns), format.count(p.errors)]);
+		const made = () => table.filled([...(several ? ['run'] : []), 'phase', 'status', 'time', 'AU', 'bytes per second', `${items} per second`, 'operations per second', 'p99', 'errors'],
 			rows, several ? [1, 2] : [0, 1]);
 		return rows.length > FEW_PHASES ? dom.later(`The phases of all runs: ${format.count(rows.length)}`, null, made) : [dom.element('h2', null, 'Phases'), made()];
 	}
 
 	function phases(file) {
-		const first = chief(file), whole = file.phases.filter(p => !p.brief);
+		const first = chief(file), whole = file.phases.filter(p => !p.brief), found = answer.ofFile(file, first);
+		const told = p => p === first && !(file.runs > 1) ? (found ? found.name : '') : null;
 		const made = whole.map(p => {
-			const details = dom.later(phase.title(p, file), {class: 'phase'}, () => phase.element(p, file, p === first && !(file.runs > 1)));
+			const details = dom.later(phase.title(p, file), {class: 'phase'}, () => phase.element(p, file, told(p)));
 			return p === first ? dom.open(details) : details;
 		});
 		const brief = file.phases.length - whole.length;
@@ -66,22 +71,26 @@
 	}
 
 	function fileParts(file) {
-		const parts = [overview(file), series.ofFile(file)];
-		return [series.search(file), file.runs > 1 ? parts.reverse() : parts, phases(file), machine(file)].flat(2);
+		const parts = [overview(file), series.ofFile(file), series.combinations(file, data)];
+		return [series.search(file), file.runs > 1 ? [parts[1], parts[0], parts[2]] : parts, phases(file), machine(file)].flat(2);
+	}
+
+	// The job's name, where all files have the same.
+	function filesTitle() {
+		const names = new Set(data.files.map(file => file.name)), count = `${data.files.length} results files`;
+		return names.size === 1 && data.files[0].name ? `${data.files[0].name}: ${count}` : count;
 	}
 
 	function files() {
 		if (data.files.length === 1) {
 			document.title = `${data.files[0].name || data.files[0].file} · haul report`;
 			dom.add(page, heading(data.files[0]));
-			// The values of a search are not made to be compared with each other.
-			dom.add(page, [data.files[0].find ? null : series.comparison(data.compare)]);
 			dom.add(page, fileParts(data.files[0]));
 		} else {
 			document.title = `${data.files.length} files · haul report`;
-			dom.add(page, [dom.element('h1', null, `${data.files.length} results files`)]);
-			const parts = [series.comparison(data.compare), series.scaling(data.scaling)];
+			dom.add(page, [dom.element('h1', null, filesTitle())]);
 			// Runs on different numbers of nodes are not made to be compared with each other.
+			const parts = [series.comparison(data.compare, data.files[0]), series.scaling(data.scaling)];
 			dom.add(page, data.scaling && data.scaling.some(row => row.nodes !== data.scaling[0].nodes) ? parts.reverse() : parts);
 			for (const [i, file] of data.files.entries())
 				dom.add(page, [(i ? details => details : dom.open)(dom.later(`${file.file}: ${file.name}, ${file.status}`, {class: 'phase'}, () => dom.element('div', null, heading(file), fileParts(file))))]);

@@ -12,11 +12,11 @@ const phase = (() => {
 		return `${run}${p.name}${p.name === p.kind ? '' : ` (${p.kind})`}${extra}${p.sweep ? ` · ${p.sweep}` : ''}`;
 	}
 
-	// told: the verdict stands elsewhere on the page.
-	function element(p, file, told = false) {
-		const parts = [told ? () => [] : verdict, head, cards, targets, mlperf, accounts, utilisation, timeline, steps, latencies, spread, client, residency,
-			tables, failures, all];
-		return dom.element('div', null, parts.map(part => part(p, file)).flat());
+	// told: the part that stands on the first screen, with the verdict; null: none does.
+	function element(p, file, told = null) {
+		const made = [told === null ? verdict : () => [], head, cards, targets, mlperf, accounts, utilisation, timeline, durations, steps, latencies, spread,
+			client, residency, tables, failures, all];
+		return dom.element('div', null, made.map(part => part(p, told)).flat());
 	}
 
 	const statusWords = {
@@ -29,12 +29,12 @@ const phase = (() => {
 
 	const verdict = p => p.verdict.map((line, i) => dom.element('p', {class: i ? null : 'verdict'}, line));
 
-	function head(p) {
+	function head(p, told) {
 		const status = p.status in statusWords ? statusWords[p.status] : p.status;
 		return [
 			// A phase that ends at its limit, or with one beside it, has done what it was asked for.
 			status ? dom.element('p', {class: ['limit', 'ended'].includes(p.status) ? 'muted' : 'bad'}, status) : null,
-			p.error ? dom.element('p', {class: 'bad'}, p.error) : null,
+			p.error && told === null ? dom.element('p', {class: 'bad'}, p.error) : null,
 			p.said ? dom.element('p', null, p.said) : null,
 		];
 	}
@@ -45,26 +45,35 @@ const phase = (() => {
 			: null;
 	}
 
+	// A rate of 0 says that a phase does not do such a thing, unless it is judged by it.
+	const RATES = {bytes_per_second: 'rate', samples_per_second: 'number', operations_per_second: 'number'};
+	const rateOf = (p, key) => p.rates[key] === 0 && p.rates.main !== key ? null : p.rates[key];
+	const rate = (p, key) => format[RATES[key]](rateOf(p, key));
+
 	// Rates of a phase, of which the first is the one that it is judged by.
-	function ratesOf(rates) {
-		const all = [['bytes_per_second', 'rate', 'bytes per second'], ['samples_per_second', 'number', `${rates.items || 'samples'} per second`],
-			['operations_per_second', 'number', 'operations per second']].map(([key, kind, what]) => ({key, kind, what, value: rates[key]}));
-		return all.sort((a, b) => (b.key === rates.main) - (a.key === rates.main));
+	function ratesOf(p) {
+		const {rates} = p, words = {samples_per_second: `${rates.items || 'samples'} per second`};
+		const all = Object.entries(RATES).map(([key, kind]) => ({key, kind, what: words[key] || format.words(key), value: rateOf(p, key)}));
+		// Operations that are counted under another name are told once.
+		const told = all.filter(one => one.key !== 'samples_per_second' || one.value !== rates.operations_per_second);
+		return told.sort((a, b) => (b.key === rates.main) - (a.key === rates.main));
 	}
+
+	const unlessZero = value => value > 0 ? value : null;
 
 	function cards(p) {
 		const {rates} = p;
 		return dom.element('dl', {class: 'cards'}, [
 			card('AU of all ranks', rates.au, 'share'),
-			...ratesOf(rates).map(one => card(one.what, one.value, one.kind)),
+			...ratesOf(p).map(one => card(one.what, one.value, one.kind)),
 			card(rates.latency ? `p99 of ${format.words(rates.latency)}` : 'p99', rates.p99_ns, 'ns'),
 			card('time', p.seconds, 'seconds'),
-			card('read', p.bytes_read, 'bytes'),
-			card('written', p.bytes_written, 'bytes'),
+			card('read', unlessZero(p.bytes_read), 'bytes'),
+			card('written', unlessZero(p.bytes_written), 'bytes'),
 			card('from the page cache', rates.cached_share, 'share'),
 			card('of the ceiling', p.ceiling && p.ceiling.share, 'share'),
 			card('failed requests', p.errors, 'count'),
-			card('retries', p.retries, 'count'),
+			card('retries', unlessZero(p.retries), 'count'),
 		].filter(one => one));
 	}
 
@@ -77,7 +86,7 @@ const phase = (() => {
 		if (!p.targets.length)
 			return null;
 		return [dom.element('h3', null, 'Targets'), table.plain(['target', 'asked', 'found', ''], p.targets.map(target => [
-			target.label, `${target.bound === 'most' ? 'at most' : 'at least'} ${inUnit(target.unit, target.asked)}`,
+			target.label, `${target.bound === 'most' ? 'at most' : 'at least'} ${format.mark(unitKinds[target.unit] || 'number', target.asked)}`,
 			inUnit(target.unit, target.found), judged(target)]))];
 	}
 
@@ -111,38 +120,44 @@ const phase = (() => {
 		return per > 1 ? `Each value is the average of ${per} ${what}s.` : null;
 	}
 
-	function accounts(p) {
-		const rows = p.by_rank;
-		if (!rows || !rows.accounts)
-			return null;
-		const names = [...ACCOUNTS.filter(name => name in rows.accounts), ...Object.keys(rows.accounts).filter(name => !ACCOUNTS.includes(name))];
-		const made = names.filter(name => rows.accounts[name].some(value => value > 0)).map(name => ({
-			label: format.words(name), values: rows.accounts[name], color: name, style: 'bars'}));
-		return chart.group('Where the time of each rank went',
-			chart.draw({title: 'Time accounts', note: perRow(rows, 'rank'), x: places(rows, 'rank'), y: {kind: 'seconds'}, series: made, stacked: true}),
-			p.by_node && p.by_node.accounts ? chart.draw({
-				title: 'Time accounts, average of each node', note: perRow(p.by_node, 'node'), x: places(p.by_node, 'node'), y: {kind: 'seconds'},
-				series: names.map(name => ({label: format.words(name), values: p.by_node.accounts[name], color: name, style: 'bars'}))
-					.filter(one => one.values.some(value => value > 0)),
-				stacked: true,
-			}) : null);
+	// The accounts that took time, in the order in which they are stacked.
+	function accountsOf(values) {
+		const names = [...ACCOUNTS.filter(name => name in values), ...Object.keys(values).filter(name => !ACCOUNTS.includes(name))];
+		return names.filter(name => values[name].some(value => value > 0)).map(name => ({label: format.words(name), values: values[name], color: name, style: 'bars'}));
 	}
 
-	function utilisation(p) {
+	const accountsOver = (rows, what, title) => rows && rows.accounts
+		? chart.draw({title, note: perRow(rows, what), x: places(rows, what), y: {kind: 'seconds'}, series: accountsOf(rows.accounts), stacked: true}) : null;
+
+	function accounts(p, told) {
+		return chart.group('Where the time of each rank went', told === 'accounts' ? null : parts.accounts(p),
+			accountsOver(p.by_node, 'node', 'Time accounts, average of each node'));
+	}
+
+	// AU of each epoch, above the shares that the accounts have of its time.
+	function epochs(p) {
 		const rows = p.epochs.filter(row => row.au !== undefined);
 		if (!rows.length)
 			return null;
 		const numbers = rows.map((row, i) => row.epoch === undefined ? i + 1 : row.epoch);
 		const target = p.targets.find(one => one.name === 'target_au');
-		const differ = rows.some(row => format.known(row.au_min));
-		const note = [differ ? 'A bar leads from the least AU of a rank to the greatest.' : null, leftOut(p, 'epochs')].filter(one => one).join(' ');
-		return chart.group('Epochs',
-			chart.draw({
-				title: 'AU of each epoch', note: note || null, x: {label: 'epoch', kind: 'count', whole: true, values: numbers},
-				y: {kind: 'share', max: 1}, levels: target ? [{at: target.asked, label: 'target'}] : [],
-				series: [{label: 'AU', values: rows.map(row => row.au), style: 'points',
-					...(differ ? {low: rows.map(row => row.au_min), high: rows.map(row => row.au_max)} : {})}],
-			}),
+		const differ = rows.some(row => format.known(row.au_min) && row.au_max > row.au_min);
+		const whole = rows.map(row => ACCOUNTS.reduce((sum, name) => sum + (row[`${name}_ns`] || 0), 0));
+		const shares = Object.fromEntries(ACCOUNTS.map(name => [name, rows.map((row, i) => whole[i] ? (row[`${name}_ns`] || 0) / whole[i] : 0)]));
+		const note = ['Bars: where the time of the ranks went. AU leaves out warm-up steps.', differ ? 'Its bar leads from the least AU of a rank to the greatest.' : null,
+			leftOut(p, 'epochs')].filter(one => one).join(' ');
+		return chart.draw({
+			title: `${p.name}: AU of each epoch`, note, x: {label: 'epoch', kind: 'count', whole: true, values: numbers},
+			y: {kind: 'share', max: 1}, levels: target ? [{at: target.asked, label: 'target'}] : [], stacked: true,
+			series: [...accountsOf(shares), {label: 'AU', values: rows.map(row => row.au), style: 'points', color: 'au',
+				...(differ ? {low: rows.map(row => row.au_min), high: rows.map(row => row.au_max)} : {})}],
+		});
+	}
+
+	function utilisation(p, told) {
+		const rows = p.epochs.filter(row => row.au !== undefined);
+		const numbers = rows.map((row, i) => row.epoch === undefined ? i + 1 : row.epoch);
+		return chart.group('Epochs', told === 'epochs' ? null : epochs(p),
 			chart.draw({
 				title: 'Time of each epoch', x: {label: 'epoch', kind: 'count', whole: true, values: numbers}, y: {kind: 'seconds'},
 				series: [{label: 'seconds', values: rows.map(row => row.seconds ?? null), style: 'points', color: 'line-2'}],
@@ -151,22 +166,78 @@ const phase = (() => {
 
 	const leftOut = (p, name) => p.left_out && p.left_out[name] ? `${format.count(p.left_out[name])} more are not on this page.` : null;
 
-	function timeline(p) {
+	// A single point tells nothing over time, and on the first screen two tell little.
+	const LEAST = 2, LEAST_ALONE = 3;
+	const some = values => values && values.some(value => value > 0) ? values : null;
+
+	function overTime(p, title, kind, list) {
 		const t = p.timeline;
-		if (!t)
+		if (!t || t.time_s.length < LEAST)
 			return null;
-		const x = {label: 'time', kind: 'seconds', values: t.time_s};
-		const note = `Each point is the average of ${format.seconds(t.interval_s)}.`;
-		const some = values => values && values.some(value => value > 0) ? values : null;
-		return chart.group('Over time',
-			chart.draw({title: 'Bandwidth of all ranks', note, x, y: {kind: 'rate'}, series: [
-				{label: 'read', values: some(t.bytes_read_per_second)},
-				{label: 'written', values: some(t.bytes_written_per_second), color: 'line-2'}]}),
-			chart.draw({title: 'Ranks that waited for storage', note, x, y: {kind: 'number'}, series: [
-				{label: 'ranks', values: some(t.ranks_stalled), color: 'line-4'}]}),
-			chart.draw({title: 'Operations of all ranks', note, x, y: {kind: 'frequency'}, series: [
-				{label: 'operations', values: some(t.operations_per_second), color: 'line-3'}]}));
+		return chart.draw({title, note: `Each point is the average of ${format.mark('seconds', t.interval_s)}.`, x: {label: 'time', kind: 'seconds', values: t.time_s}, y: {kind},
+			series: list.map(([label, key, color]) => ({label, values: some(t[key]), color}))});
 	}
+
+	const bandwidth = p => overTime(p, 'Bandwidth of all ranks', 'rate', [['read', 'bytes_read_per_second', 'line-1'], ['written', 'bytes_written_per_second', 'line-2']]);
+	const operations = p => overTime(p, 'Operations of all ranks', 'frequency', [['operations', 'operations_per_second', 'line-3']]);
+
+	function timeline(p, told) {
+		return chart.group('Over time', told === 'bandwidth' ? null : bandwidth(p),
+			overTime(p, 'Ranks that waited for storage', 'number', [['ranks', 'ranks_stalled', 'line-4']]), told === 'operations' ? null : operations(p));
+	}
+
+	// Durations of what a phase did several times: a row each, of which columns are times.
+	const FEW_ROWS = 6;
+
+	function durationsOf(p, list, what, columns, title) {
+		const rows = p[list] || [], there = columns.filter(([key]) => rows.some(row => row[key] > 0));
+		if (!there.length)
+			return null;
+		const note = leftOut(p, list);
+		const named = (row, label) => there.length > 1 ? `${what} ${row[what]}: ${label}` : `${what} ${row[what]}`;
+		return rows.length <= FEW_ROWS
+			? bars.draw({title, note, kind: 'ns', rows: there.flatMap(([key, label, color]) => rows.map(row => ({label: named(row, label), value: row[key], color})))})
+			: chart.draw({title, note, x: {label: what, kind: 'count', whole: true, values: rows.map(row => row[what])}, y: {kind: 'ns'},
+				series: there.map(([key, label, color]) => ({label, values: rows.map(row => row[key]), color, style: 'points'}))});
+	}
+
+	const checkpoints = p => durationsOf(p, 'checkpoints', 'checkpoint', [['write_ns', 'write', 'line-2'], ['read_ns', 'read', 'line-1']], `${p.name}: how long each checkpoint took`);
+	const loads = p => durationsOf(p, 'loads', 'load', [['load_ns', 'load', 'line-1']], `${p.name}: how long each load took`);
+
+	function durations(p, told) {
+		return chart.group('Durations', told === 'checkpoints' ? null : checkpoints(p), told === 'loads' ? null : loads(p));
+	}
+
+	// The latencies that the question of a kind is about, where they are not those of its p99.
+	const REQUESTS = {kvcache: 'request'};
+	const PERCENTILES = [['p50', 'p50'], ['p95', 'p95'], ['p99', 'p99'], ['p999', 'p99.9'], ['max', 'max']];
+
+	function percentiles(p) {
+		const name = [REQUESTS[p.kind], p.rates.latency].find(one => one && p.latency_ns[one] && p.latency_ns[one].count);
+		if (!name)
+			return null;
+		const found = p.latency_ns[name], target = p.targets.find(one => one.unit === 'ns');
+		return bars.draw({
+			title: `${p.name}: latency of ${format.words(name)}`, note: `${format.count(found.count)} request${found.count === 1 ? '' : 's'}.`, kind: 'ns',
+			rows: PERCENTILES.map(([key, label]) => ({label, value: found[key], color: target && label === percentileOf(target) ? target.state === 'met' ? 'line-3' : 'line-2' : 'line-1',
+				strong: Boolean(target) && label === percentileOf(target)})),
+			level: target ? {at: target.asked, label: `the target: ${target.label} at most ${format.mark('ns', target.asked)}`} : null,
+		});
+	}
+
+	// "p95" of "95th percentile of requests"
+	const percentileOf = target => `p${(target.label.match(/^[\d.]+/) || [''])[0]}`;
+
+	// Latencies where the phase is asked for them: it has a target of a time.
+	const against = p => p.targets.some(one => one.unit === 'ns') ? percentiles(p) : null;
+
+	const whenLong = made => p => p.timeline && p.timeline.time_s.length >= LEAST_ALONE ? made(p) : null;
+
+	// What can stand alone on the first screen.
+	const parts = {
+		epochs, bandwidth: whenLong(bandwidth), operations: whenLong(operations), checkpoints, loads, percentiles, against,
+		accounts: p => accountsOver(p.by_rank, 'rank', 'Time accounts'),
+	};
 
 	function steps(p) {
 		const s = p.steps;
@@ -186,7 +257,7 @@ const phase = (() => {
 	function latency(name, p) {
 		const {edges, counts} = p.distribution_ns[name], figures = p.latency_ns[name] || {};
 		return chart.draw({
-			title: `Latency: ${format.words(name)}`, note: `${format.count(figures.count)} requests; the scale of time is logarithmic.`,
+			title: `Latency: ${format.words(name)}`, note: `${format.count(figures.count)} request${figures.count === 1 ? '' : 's'}; the scale of time is logarithmic.`,
 			x: {
 				label: 'between', kind: 'ns', log: true, values: edges.map(edge => Math.max(edge, 1)),
 				text: i => `${format.ns(edges[i])} and ${format.ns(edges[i + 1])}`,
@@ -203,7 +274,8 @@ const phase = (() => {
 		if (!names.length)
 			return null;
 		const columns = [['p50', 'p50'], ['p95', 'p95'], ['p99', 'p99'], ['p999', 'p99.9'], ['p9999', 'p99.99'], ['max', 'max'], ['mean', 'mean']];
-		const few = names.slice(0, 4), rest = names.slice(4);
+		// Calls that took no time have no distribution.
+		const took = names.filter(name => p.latency_ns[name].max > 0), few = took.slice(0, 4), rest = took.slice(4);
 		return [
 			chart.group('Latencies', few.map(name => latency(name, p))),
 			rest.length ? dom.later(`${rest.length} more distributions`, null, () => dom.element('div', {class: 'charts'}, rest.map(name => latency(name, p)))) : null,
@@ -301,5 +373,5 @@ const phase = (() => {
 		return dom.later('All figures of this phase', null, () => table.pairs({...p.figures, ...p.measures}));
 	}
 
-	return {element, rest, title};
+	return {element, parts, rate, rest, title};
 })();

@@ -7,18 +7,19 @@ const series = (() => {
 		['operations_per_second', 'Operations per second', 'number'], ['p99_ns', 'p99', 'ns'],
 	];
 
-	const FEW_PAIRS = 3;
+	const FEW_PAIRS = 3, FEW_BARS = 12;
 
 	const interval = (stats, kind) => format.known(stats.ci95_low)
 		? `${format[kind](stats.mean)} (${format[kind](stats.ci95_low)} to ${format[kind](stats.ci95_high)})` : format[kind](stats.mean);
 
-	// Rows of one phase over the combinations.
+	// Rows of one phase over the combinations. Few are told by their names.
 	function sweep(name, rows) {
+		const note = rows.some(row => row.repeats > 1) ? 'Means of the repeats, with their 95 % interval.' : null;
 		const x = {label: 'combination', kind: 'count', whole: true, values: rows.map(row => row.combination), text: i => rows[i].sweep || 'all'};
-		return chart.group(`Combinations: ${name}`, FIGURES.map(([key, title, kind]) => chart.draw({
-			title, note: rows.some(row => format.known(row[key].ci95_low)) ? 'With the 95 % interval of the mean.' : null, x, y: {kind, ...(kind === 'share' ? {max: 1} : {})},
-			series: [{label: title, values: rows.map(row => row[key].mean), low: rows.map(row => row[key].ci95_low), high: rows.map(row => row[key].ci95_high), style: 'points'}],
-		})));
+		return chart.group(`Combinations: ${name}`, FIGURES.map(([key, title, kind]) => rows.length <= FEW_BARS
+			? bars.draw({title, note, kind, rows: rows.map(row => ({label: row.sweep || 'all', value: row[key].mean, low: row[key].ci95_low, high: row[key].ci95_high}))})
+			: chart.draw({title, note, x, y: {kind, ...(kind === 'share' ? {max: 1} : {})},
+				series: [{label: title, values: rows.map(row => row[key].mean), low: rows.map(row => row[key].ci95_low), high: rows.map(row => row[key].ci95_high), style: 'points'}]})));
 	}
 
 	// The runs of one phase, in the order in which they were taken: a drift shows here.
@@ -37,9 +38,12 @@ const series = (() => {
 	}
 
 	function statistics(file) {
-		return table.plain(['phase', 'combination', 'repeats', ...FIGURES.map(figure => figure[1]), 'CV of bytes per second'], file.series.map(row => [
+		return table.filled(['phase', 'combination', 'repeats', ...FIGURES.map(figure => figure[1]), 'CV of bytes per second'], file.series.map(row => [
 			row.phase, row.sweep || format.nothing, format.count(row.repeats), ...FIGURES.map(([key, , kind]) => interval(row[key], kind)), format.share(row.bytes_per_second.cv)]), [0, 1]);
 	}
+
+	// Runs that were not repeated are combinations, which are told.
+	const repeated = (file, name) => file.series.some(row => row.phase === name && row.repeats > 1);
 
 	function ofFile(file) {
 		if (!(file.runs > 1) || !file.series)
@@ -49,30 +53,35 @@ const series = (() => {
 			dom.element('p', null, 'Means of the finished repeats, with their 95 % interval where there are several.'),
 			statistics(file),
 			groups.map(([name, rows]) => rows.length > 1 ? sweep(name, rows) : null),
-			byName(file.phases, p => p.name).map(([name, phases]) => phases.length > 1 ? runs(name, [...phases].sort((a, b) => a.run - b.run)) : null),
+			byName(file.phases, p => p.name).map(([name, phases]) => phases.length > 1 && repeated(file, name) ? runs(name, [...phases].sort((a, b) => a.run - b.run)) : null),
 		].flat(3);
 	}
 
+	const findKind = find => ({fraction: 'share', ns: 'ns', 'B/s': 'rate', '1/s': 'frequency'}[find.unit] || 'number');
+	const bounded = (kind, value) => format.known(value) ? Math.min(Math.max(value, 0), kind === 'share' ? 1 : Infinity) : value;
+
 	// The curve of a search, with the target and the value that was found.
+	function curve(find) {
+		const kind = findKind(find), each = key => find.steps.map(step => step[key]), bound = value => bounded(kind, value);
+		if (!find.steps.length)
+			return null;
+		return chart.draw({
+			title: `${find.label} by ${find.path}`, note: `With the 99 % interval of the mean, by which each value is judged.${format.known(find.carries) ? ` Found: ${format.count(find.carries)}.` : ''}`,
+			x: {label: find.path, kind: 'count', whole: true, log: find.steps.length > 1 && each('value')[0] > 0, ticks: true, values: each('value')},
+			y: {kind, ...(kind === 'share' ? {max: 1} : {})}, levels: [{at: find.asked, label: 'target'}],
+			marks: format.known(find.carries) ? [{at: find.carries, label: `found: ${format.count(find.carries)}`}] : [],
+			series: [{label: find.label, values: each('mean'), low: each('low').map(bound), high: each('high').map(bound)}],
+		});
+	}
+
 	function search(file) {
 		const find = file.find;
 		if (!find || !find.steps.length)
 			return null;
-		const kind = {fraction: 'share', ns: 'ns', 'B/s': 'rate', '1/s': 'frequency'}[find.unit] || 'number';
-		const bound = value => format.known(value) ? Math.min(Math.max(value, 0), kind === 'share' ? 1 : Infinity) : value;
-		const each = key => find.steps.map(step => step[key]);
-		const steps = find.steps.map(step => [format.count(step.value), format[kind](step.mean),
-			format.known(step.low) ? `${format[kind](bound(step.low))} to ${format[kind](bound(step.high))}` : format.nothing, step.state, format.count(step.repeats)]);
-		return [dom.element('h2', null, `${find.label} by ${find.path}`),
-			dom.element('div', {class: 'charts'}, chart.draw({
-				title: find.label, note: `With the 99 % interval of the mean, by which each value is judged.${format.known(find.carries) ? ` Found: ${format.count(find.carries)}.` : ''}`,
-				x: {label: find.path, kind: 'count', whole: true, log: find.steps.length > 1 && each('value')[0] > 0, values: each('value')},
-				y: {kind, ...(kind === 'share' ? {max: 1} : {})},
-				series: [{label: find.label, values: each('mean'), low: each('low').map(bound), high: each('high').map(bound), style: 'points'},
-					{label: 'target', color: 'other', values: find.steps.map(() => find.asked)}],
-			})),
-			table.plain([find.path, find.label, '99 % interval', 'target', 'repeats'], steps, [3]),
-		].flat();
+		const kind = findKind(find), write = format[kind];
+		const steps = find.steps.map(step => [format.count(step.value), write(step.mean),
+			format.known(step.low) ? `${write(bounded(kind, step.low))} to ${write(bounded(kind, step.high))}` : format.nothing, step.state, format.count(step.repeats)]);
+		return [dom.element('h2', null, `${find.label} by ${find.path}`), table.plain([find.path, find.label, '99 % interval', 'target', 'repeats'], steps, [3])];
 	}
 
 	// What tells the series of a scaling table from each other: ways, and jobs, phases and sweeps where they differ.
@@ -104,22 +113,26 @@ const series = (() => {
 			row.per_node = {mean: row.bytes_per_second_per_node, ci95_low: format.known(row.bytes_per_second.ci95_low) ? row.bytes_per_second.ci95_low / row.nodes : null,
 				ci95_high: format.known(row.bytes_per_second.ci95_high) ? row.bytes_per_second.ci95_high / row.nodes : null};
 		return [
-			chart.group('Scaling', of('au', 'AU', 'share', {max: 1}), of('per_node', 'Bytes per second and node', 'rate'),
-				of('bytes_per_second', 'Bytes per second', 'rate', {ideal: true, log: true}), of('efficiency', "Bytes per second and node, relative to the same way's fewest nodes", 'share')),
+			dom.element('div', {class: 'answer'}, chart.group('Scaling', of('au', 'AU', 'share', {max: 1}), of('per_node', 'Bytes per second and node', 'rate'),
+				of('bytes_per_second', 'Bytes per second', 'rate', {ideal: true, log: true}), of('efficiency', "Bytes per second and node, relative to the same way's fewest nodes", 'share'))),
 			table.plain(['way', 'nodes', 'ranks', 'repeats', 'bytes per second', 'per node', 'AU', 'efficiency', 'cached', 'phase', 'file'], rows.map(row => [
 				nameOf(rows, row), format.count(row.nodes), format.count(row.ranks), format.count(row.repeats), interval(row.bytes_per_second, 'rate'),
 				format.rate(row.bytes_per_second_per_node), interval(row.au, 'share'), format.share(row.efficiency.mean), format.share(row.cached_share), row.phase, row.file]), [0, 9, 10]),
 		].flat();
 	}
 
-	// few: the figures are open.
-	function pair(one, few) {
+	const sentence = (one, plain = false) => one.sentence.trim().split('\n').map((line, i) => dom.element('p', {class: i || plain ? null : 'verdict'}, line));
+	const doubts = one => one.doubts && one.doubts.length
+		? dom.element('ul', {class: 'doubts'}, one.doubts.map(each => dom.element('li', {class: each.voids ? 'bad' : null}, `${each.side}: ${each.sentence}`))) : null;
+
+	// few: the figures are open. told: the sentence and the chart stand on the first screen.
+	function pair(c, one, few, told) {
 		const figures = dom.later('Figures', null, () => dom.element('div', null, pairFigures(one)));
 		return [
 			dom.element('h3', null, `${one.phase}: ${one.a} and ${one.b}`),
-			one.sentence.trim().split('\n').map((line, i) => dom.element('p', {class: i ? null : 'verdict'}, line)),
+			...(told ? [] : [sentence(one, true), doubts(one), answer.ofPair(c, one, true)].flat()),
 			few ? dom.open(figures) : figures,
-		].flat();
+		];
 	}
 
 	// Two repeats easily have an interval of many digits, which tells nothing.
@@ -155,18 +168,39 @@ const series = (() => {
 		})];
 	}
 
-	function comparison(c) {
-		if (!c)
-			return null;
+	// The pair that is told first: of the phase that moved most, as the first sentence of the first side has it.
+	function chief(c, file) {
+		const about = file.phases.find(p => p.number === file.headline_phase);
+		return c.pairs.find(one => about && one.phase === about.name) || c.pairs[0];
+	}
+
+	function differences(c) {
 		const sides = c.sides.map(side => side.side);
 		return [
-			dom.element('h2', null, 'Side by side'),
 			table.plain(['side', 'what'], c.sides.map(side => [side.side, side.name]), [0, 1]),
 			c.differences.length ? [dom.element('h3', null, 'What differs between the sides'),
 				table.plain(['about', 'what', ...sides], c.differences.map(row => [row.about, row.what, ...row.values.map(value => value === null ? format.nothing : value)]), [0, 1, ...sides.map((side, i) => i + 2)])] : null,
-			c.pairs.map(one => pair(one, c.pairs.length <= FEW_PAIRS)),
+		].flat();
+	}
+
+	function comparison(c, file) {
+		if (!c)
+			return null;
+		const first = chief(c, file);
+		return [
+			first ? [dom.element('p', {class: 'muted'}, `${first.phase}: ${c.sides.map(side => `${side.side} is ${side.name}`).join(', ')}`),
+				sentence(first), doubts(first), dom.element('div', {class: 'answer'}, answer.ofPair(c, first))] : null,
+			dom.element('h2', null, 'Side by side'), differences(c),
+			c.pairs.map(one => pair(c, one, c.pairs.length <= FEW_PAIRS, one === first)),
 		].flat(3);
 	}
 
-	return {ofFile, search, scaling, comparison};
+	// The combinations of a file beside each other, which its ranking has told already. The values of a search are not made to be
+	// compared with each other.
+	function combinations(file, all) {
+		return all.compare && all.files.length === 1 && !file.find
+			? dom.later('The combinations side by side', null, () => dom.element('div', null, differences(all.compare), all.compare.pairs.map(one => pair(all.compare, one, false, false)))) : null;
+	}
+
+	return {ofFile, search, curve, scaling, comparison, combinations};
 })();

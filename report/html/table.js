@@ -2,7 +2,7 @@
 'use strict';
 // Tables. A table that is wider than the page is moved by itself.
 const table = (() => {
-	const ROWS = 100, LONG = 32;
+	const ROWS = 100, LONG = 32, LETTERS = 118;
 
 	// A long text wraps; everything else stays on its line.
 	function cell(tag, content, text) {
@@ -10,8 +10,43 @@ const table = (() => {
 		return dom.element(tag, text ? {class: long ? 'text long' : 'text'} : null, content);
 	}
 
+	// About how many letters a column is wide. Words of a text wrap, and so do those of a heading.
+	const longest = words => Math.max(0, ...words.map(word => word.length));
+	const textOf = content => content instanceof Node ? content.textContent : String(content ?? '');
+	const PAD = 3;
+
+	function width(headings, rows, texts, i) {
+		const cells = rows.slice(0, ROWS).map(row => textOf(row[i]));
+		const wide = texts.includes(i) ? Math.max(Math.min(LONG, longest(cells)) / 2, Math.min(LONG, longest(cells.flatMap(cell => cell.split(' '))))) : longest(cells);
+		return Math.max(wide, longest(headings[i].split(' '))) + PAD;
+	}
+
+	// Columns in so many tables that each is no wider than the page: each begins with the first column, which names the row.
+	function split(headings, rows, texts) {
+		const widths = headings.map((heading, i) => width(headings, rows, texts, i)), parts = [[0]];
+		let room = LETTERS - widths[0];
+		for (let i = 1; i < headings.length; i++) {
+			if (widths[i] > room && parts[parts.length - 1].length > 1) {
+				parts.push([0]);
+				room = LETTERS - widths[0];
+			}
+			parts[parts.length - 1].push(i);
+			room -= widths[i];
+		}
+		return parts;
+	}
+
 	// Headings, and rows of texts or elements. texts: which columns hold words.
 	function plain(headings, rows, texts = [0]) {
+		const parts = headings.length > 1 ? split(headings, rows, texts) : [[0]];
+		if (parts.length === 1)
+			return single(headings, rows, texts);
+		const copy = content => content instanceof Node ? content.cloneNode(true) : content;
+		return dom.element('div', null, parts.map(part => single(part.map(i => headings[i]), rows.map(row => part.map(i => copy(row[i]))),
+			part.map((i, at) => texts.includes(i) ? at : -1))));
+	}
+
+	function single(headings, rows, texts) {
 		const body = dom.element('tbody');
 		const add = some => dom.add(body, some.map(row => dom.element('tr', null,
 			row.map((content, i) => cell('td', content, texts.includes(i))))));
@@ -28,6 +63,12 @@ const table = (() => {
 			button.remove();
 		});
 		return dom.element('div', null, made, button);
+	}
+
+	// Without the columns in which no row has anything.
+	function filled(headings, rows, texts = [0]) {
+		const kept = headings.map((heading, i) => i).filter(i => rows.some(row => row[i] !== format.nothing && row[i] !== ''));
+		return plain(kept.map(i => headings[i]), rows.map(row => kept.map(i => row[i])), kept.map((i, at) => texts.includes(i) ? at : -1));
 	}
 
 	// A value of the JSON as a text.
@@ -56,5 +97,5 @@ const table = (() => {
 		return plain(['name', 'value'], Object.entries(object).map(([name, value]) => [format.words(name), text(name, value)]), [0]);
 	}
 
-	return {plain, objects, pairs, text};
+	return {plain, filled, objects, pairs, text};
 })();
