@@ -13,7 +13,7 @@ set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 
 case "${1:-}" in
-'') set_of_tests=change rest=OFF per_core=6 ;;
+'') set_of_tests=after-asan rest=OFF per_core=6 ;;
 --long) set_of_tests=long rest=ON per_core=4 ;;
 *)
 	echo "usage: ./test.sh [--long]" >&2
@@ -111,9 +111,9 @@ must "install the missing packages" install packaging/packages-build.txt
 # Where a registry does not answer, the tests that need its packages fail, and the others run.
 holds "install the missing packages of the tests" install packaging/packages-test.txt
 begin npm packaging/install-npm.sh # over the network, while the compilers work
-must "build, gcc" build release
-if [ $set_of_tests = change ]; then
-	must "build, clang with the address sanitizer" build asan haul unit_tests
+if [ $set_of_tests = after-asan ]; then
+	must "build, gcc" build release other_tests
+	must "build, clang with the address sanitizer" build asan haul sanitized_tests
 	must "build, clang with the thread sanitizer" build tsan
 	holds "install the npm packages of the tests" end npm
 	# Both have a few long tests at the end, which leave cores idle.
@@ -121,6 +121,7 @@ if [ $set_of_tests = change ]; then
 	holds "unit tests under the thread sanitizer" tests_of_threads
 	holds "unit tests and fuzz targets under the address sanitizer" end asan
 else
+	must "build, gcc" build release
 	must "build, clang with the address sanitizer" build asan
 	holds "install the npm packages of the tests" end npm
 	holds "tests under the address sanitizer" tests asan-long

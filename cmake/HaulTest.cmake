@@ -14,6 +14,7 @@
 #   timing   depends on the clock: no other test runs beside it, and it never runs under a sanitizer
 #   long     need not run after every change
 #   threads  runs under the thread sanitizer, too
+#   sanitized  runs under the address sanitizer on every change, and by gcc in ./test.sh --long
 #
 # Every function takes ARGS…, TIMEOUT seconds, LABELS… and COST (the tests with the highest cost
 # begin first). A unit test, an MPI test or a script with MATRIX runs a part of its cases, and runs
@@ -88,22 +89,49 @@ function(haul_virtual_time target)
 	target_link_options(${target} PRIVATE ${wrap})
 endfunction()
 
-# Builds only the unit tests and fuzz targets.
-add_custom_target(unit_tests)
+# Builds what the preset asan runs. haul_other_tests() makes the target other_tests, which is everything else.
+add_custom_target(sanitized_tests)
 # Builds only the tests that run under the thread sanitizer.
 add_custom_target(threads_tests)
+
+function(haul_sanitized target)
+	add_dependencies(sanitized_tests ${target})
+	set_property(GLOBAL APPEND PROPERTY HAUL_SANITIZED ${target} sanitized_tests threads_tests)
+endfunction()
+
+# Sets the variable to all targets of a folder and the folders below it.
+function(haul_targets folder into)
+	get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+	get_property(below DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+	foreach(one ${below})
+		haul_targets(${one} more)
+		list(APPEND targets ${more})
+	endforeach()
+	set(${into} ${targets} PARENT_SCOPE)
+endfunction()
+
+function(haul_other_tests)
+	haul_targets(${PROJECT_SOURCE_DIR} targets)
+	get_property(sanitized GLOBAL PROPERTY HAUL_SANITIZED)
+	list(REMOVE_ITEM targets ${sanitized})
+	add_custom_target(other_tests)
+	add_dependencies(other_tests ${targets})
+endfunction()
 
 function(haul_unit_test source)
 	haul_test_arguments(${ARGV})
 	get_filename_component(name ${source} NAME)
 	haul_test_program(${name} ${source})
-	add_dependencies(unit_tests ${name})
 	if(arg_VIRTUAL_TIME)
 		haul_virtual_time(${name})
 	endif()
 	set(labels unit ${arg_LABELS})
 	if(NOT "timing" IN_LIST labels)
 		list(APPEND labels quick)
+		if(NOT "simulation" IN_LIST labels)
+			list(APPEND labels sanitized)
+			haul_sanitized(${name})
+		endif()
 	endif()
 	if(arg_THREADS)
 		list(APPEND labels threads)
