@@ -53,7 +53,7 @@ static void accept_more(void)
 	ACCEPT_LIST(ACCEPT_ROW)
 #undef ACCEPT_ROW
 	printf("\nA file of rules of an edition (mlperf-" EDITION_USUAL
-	       ", docs/checking.md) judges as haul check does.\n");
+	       ", docs/checking.md)\njudges as haul check does.\n");
 	printf("With \"judge\": \"interval\" the nearer end of the repeats' interval counts.\n"
 	       "docs/accepting.md says more.\n");
 }

@@ -133,15 +133,17 @@ static bool space_told(const struct phase_store *d, const char *wanted, char tex
 
 bool space_sentence(const struct phase_store *d, char text[SPACE_BYTES], bool *lacking)
 {
-	char bytes[UNITS_TEXT_BYTES], inodes[UNITS_TEXT_BYTES], wanted[96], more[64] = "";
+	const struct backend_ops *ops = d->store->section->owner;
+	char bytes[UNITS_TEXT_BYTES], inodes[UNITS_COUNTED_BYTES], wanted[128], more[96] = "";
 	struct space s;
 
 	*lacking = false;
 	if (d->space_bytes <= 0 && !d->inodes)
 		return false;
 	units_bytes_decimal(bytes, d->space_bytes);
-	units_count(inodes, d->inodes);
-	snprintf(wanted, sizeof(wanted), "%s and %s inodes", bytes, inodes);
+	/* Objects of an object store have none. */
+	units_counted(inodes, d->inodes, ops->capabilities & BACKEND_RENAME ? "inode" : "object");
+	snprintf(wanted, sizeof(wanted), "%s and %s", bytes, inodes);
 	if (d->told)
 		return space_told(d, wanted, text, lacking);
 	if (!space_look(d->store, &s)) {
@@ -150,9 +152,9 @@ bool space_sentence(const struct phase_store *d, char text[SPACE_BYTES], bool *l
 	}
 	*lacking = s.free_bytes < d->space_bytes || (s.inodes_counted && s.free_inodes < d->inodes);
 	units_bytes_decimal(bytes, s.free_bytes);
-	units_count(inodes, s.free_inodes);
+	units_counted(inodes, s.free_inodes, "inode");
 	if (s.inodes_counted)
-		snprintf(more, sizeof(more), " and %s inodes", inodes);
+		snprintf(more, sizeof(more), " and %s", inodes);
 	snprintf(text, SPACE_BYTES, "%s: %.100s has %s%s%s free", wanted, s.path,
 		 *lacking ? "only " : "", bytes, more);
 	return true;

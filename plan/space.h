@@ -8,7 +8,7 @@
 
 #include "plan/plan.h"
 
-enum { SPACE_BYTES = 320, SPACE_PATH_BYTES = 4096 };
+enum { SPACE_BYTES = 384, SPACE_PATH_BYTES = 4096 };
 
 /* What a phase adds to one of its stores against what is free there now, as a sentence: "630.5 TB
  * and 4,300,800 inodes: /lustre has 1.2 PB free". Only file:// can be asked without opening the

@@ -288,7 +288,8 @@ static void put_datasize(FILE *out, const struct plan *plan, const struct job *j
 	needed.store = s.store;
 	needed.space_bytes = s.bytes;
 	needed.inodes = s.inodes;
-	fprintf(out, "           this data set has %s\n", units_count(files, s.has));
+	fprintf(out, "           this data set has %s; what MLPerf wants takes\n",
+		units_count(files, s.has));
 	if (space_sentence(&needed, text, &lacking))
 		fprintf(out, "           %s\n", text);
 }

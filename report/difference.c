@@ -319,6 +319,63 @@ static int difference_compare(const void *a, const void *b)
 	return strcmp(x->what, y->what);
 }
 
+/* Rows of the job that stand for one phase or part of it, from the first on: "train.batch",
+ * "train.compute". */
+static unsigned difference_group(const struct differences *d, unsigned first)
+{
+	const struct difference *row = &d->rows[first];
+	size_t n = strcspn(row->what, ".");
+	unsigned count = 1;
+
+	while (row->about == DIFFERENCE_JOB && row->what[n] && first + count < d->count &&
+	       row[count].about == DIFFERENCE_JOB &&
+	       strncmp(row->what, row[count].what, n + 1) == 0)
+		count++;
+	return count;
+}
+
+static bool difference_lacks(const struct difference *rows, unsigned count, unsigned side)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (rows[i].values[side])
+			return false;
+	return true;
+}
+
+/* What a side lacks altogether, such as a phase, is one row, and not one for each of its keys. The
+ * rows are sorted. */
+static void differences_fold(struct differences *d)
+{
+	unsigned kept = 0, count;
+
+	for (unsigned i = 0; i < d->count; i += count) {
+		struct difference *rows = &d->rows[i];
+		bool lacking = false;
+
+		count = difference_group(d, i);
+		for (unsigned side = 0; count > 1 && side < d->sides; side++)
+			lacking |= difference_lacks(rows, count, side);
+		for (unsigned side = 0; lacking && side < d->sides; side++) {
+			bool none = difference_lacks(rows, count, side);
+
+			free(rows->values[side]);
+			rows->values[side] = none ? NULL : strdup("in the job");
+			d->failed |= !none && !rows->values[side];
+		}
+		if (lacking) {
+			rows->what[strcspn(rows->what, ".")] = '\0';
+			snprintf(rows->title, sizeof(rows->title), "%s: %s",
+				 difference_abouts[rows->about], rows->what);
+		}
+		for (unsigned k = 0; k < count; k++)
+			if (k == 0 || !lacking)
+				d->rows[kept++] = rows[k];
+			else
+				difference_row_free(&rows[k], d->sides);
+	}
+	d->count = kept;
+}
+
 bool differences_make(struct differences *d, const struct difference_side *sides, unsigned count)
 {
 	unsigned kept = 0;
@@ -332,14 +389,15 @@ bool differences_make(struct differences *d, const struct difference_side *sides
 	for (unsigned i = 0; i < d->count; i++)
 		if (d->rows[i].about == DIFFERENCE_JOB)
 			difference_unify(d, &d->rows[i]);
+	if (d->count)
+		qsort(d->rows, d->count, sizeof(*d->rows), difference_compare);
+	differences_fold(d);
 	for (unsigned i = 0; i < d->count; i++)
 		if (difference_is_one(&d->rows[i], count))
 			d->rows[kept++] = d->rows[i];
 		else
 			difference_row_free(&d->rows[i], count);
 	d->count = kept;
-	if (kept)
-		qsort(d->rows, kept, sizeof(*d->rows), difference_compare);
 	return !d->failed;
 }
 

@@ -129,6 +129,20 @@ def test_smallest_io_job_on_every_store():
                 plan(folder + "/job.json", "--set", f"stores.data.uri={uri}")
 
 
+def test_ready_jobs_on_an_object_store():
+    """Plain I/O of the catalogue takes blocks that fit the store; objects are not called inodes, and one thing is no "1 inodes"."""
+    for uri, what in (("s3://bucket/x", "objects"), ("az://account/container/x", "objects"), ("file:///", "inodes")):
+        r = haul("plan", "io_sequential", "--set", f"stores.data.uri={uri}")
+        space = next((line for line in r.stdout.splitlines() if line.startswith("space ")), "")
+        check(r.returncode == 0 and f" and 3 {what}: " in space, r)
+    space = haul("plan", "s3_demo").stdout
+    check("268.5 MB and 65 objects: not checked (s3)" in space and "this data set has 64; what MLPerf wants takes\n" in space, space)
+    with tempfile.TemporaryDirectory() as folder:
+        with open(folder + "/job.json", "w", encoding="utf-8") as f:
+            json.dump({"stores": {"data": {"uri": "file:///"}}, "phases": [{"load": {"folder": "x"}}, {"vector": {"operation": "build"}}]}, f)
+        check(not re.search(r"\b1 (inodes|objects)\b", haul("plan", folder + "/job.json").stdout), "1 inodes")
+
+
 def processors_s():
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

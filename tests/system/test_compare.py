@@ -61,6 +61,41 @@ def test_in_turn():
         check([s["repeats"] for s in series] == [4, 4], f"{series}")
 
 
+def test_only_the_same_phases():
+    """Two files are compared phase by phase, by name and kind, in whatever order they ran; what only one has is told as that.
+    Scaling needs different numbers of nodes."""
+    plain = {"objects": 8, "size": "64 KiB", "block": "64 KiB"}
+
+    def some_io(name, operation):
+        return {"io": {"name": name, "operation": operation, **plain}}
+
+    train = {**JOB["phases"][0]["train"], "epochs": 1}
+    jobs = {"a": [some_io("write", "write"), {"train": train}, some_io("only_a", "read"), some_io("both", "read")],
+            "b": [some_io("both", "write"), some_io("only_b", "read"), some_io("write", "write"), {"train": train}]}
+    with Folder() as folder:
+        for name, phases in jobs.items():
+            write_job(folder, {**JOB, "stores": {"data": {"uri": "sim://known", "rank_bandwidth": 50 * MB}}, "phases": phases})
+            r = mpi(1, "run", "job.json", "--quiet", "--results", f"{name}.h5", cwd=folder)
+            check(r.rc == 0, f"{r}")
+        r = alone("report", "--html", "page.html", "a.h5", "b.h5", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        with open(f"{folder}/page.html", encoding="utf-8") as f:
+            page = json.loads(f.read().split('type="application/json">')[1].split("</script>")[0])
+        told = json.loads(alone("compare", "--json", "a.h5", "b.h5", cwd=folder).out)
+        files = {name: {p["name"]: p for p in report(f"{folder}/{name}.h5")["phases"]} for name in jobs}
+        for pairs in page["compare"]["pairs"], told["pairs"]:
+            both = [pair["phase"] for pair in pairs]
+            check(sorted(both) == ["both", "train", "write"], f"{both}")
+            for pair in pairs:
+                rates = pair["metrics"]["bytes_per_second"]
+                found = [side[pair["phase"]]["rates"]["bytes_per_second"] for side in files.values()]
+                check([rates["a_values"], rates["b_values"]] == [found[:1], found[1:]], f"{pair['phase']}: {rates}, {found}")
+        check(page["scaling"] is None, f"{page['scaling']}")
+        text = alone("compare", "a.h5", "b.h5", cwd=folder).out
+        check("only_a: only A has finished it." in text and "only_b: only B has finished it." in text, text)
+        check("job: only_a" in text and "only_a.block" not in text and len(text.splitlines()) < 80, text)
+
+
 def test_accept():
     """The exit status tells whether all criteria are met. An unanswered one is not."""
     with Folder() as folder:
