@@ -13,7 +13,7 @@
 //	levels: [{at, label}],	lines at values of y
 // }) returns an element, or null where no series has a value.
 const chart = (() => {
-	const HEIGHT = 200, FEW = 64, TICKS = 10;
+	const HEIGHT = 200, FEW = 64;
 	const whole = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 1e7, 1e8];
 	const all = [];
 
@@ -131,16 +131,18 @@ const chart = (() => {
 			size,
 			space,
 			...(of.whole ? {incrs: whole} : {}),
-			...(of.ticks ? {splits: () => thinned(of.values), filter: (u, splits) => splits}
-				: of.log ? {splits: (u, number, low, high) => decades(low, high), filter: (u, splits) => splits} : {}),
+			...(of.ticks || of.log ? {splits: (u, number, low, high) => spread(of, number ? u.height - 50 : u.width - 110, number ? 20 : 60, low, high), filter: (u, splits) => splits} : {}),
 			values: (u, splits) => splits.map(value => value == null ? '' : format.mark(of.kind, value)),
 		};
 	}
 
-	// So many of the values that their marks have room beside each other.
-	function thinned(values) {
-		const every = Math.ceil(values.length / TICKS);
-		return values.filter((value, i) => (values.length - 1 - i) % every === 0);
+	// The values, or round numbers, of which each mark has room for its text: the last one, and those before it that are far enough apart.
+	function spread(of, length, gap, low, high) {
+		const at = value => (of.log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low)) * length, found = [];
+		for (const value of [...of.ticks ? of.values : decades(low, high)].reverse())
+			if (!found.length || at(found[0]) - at(value) >= gap)
+				found.unshift(value);
+		return found;
 	}
 
 	// Powers of ten; where there are few of them, their multiples by 2 and 5, too.

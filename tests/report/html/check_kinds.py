@@ -153,7 +153,7 @@ def look(browser, name, path, text, width, height, dark):
 FEW = 4
 PLANTED = (
     ("</style>", "td.text { white-space: nowrap !important; min-width: 80rem !important; }</style>", "a table is"),
-    ("bbox.top + (i % 5 + 1) * 13 * pixel", "bbox.top + bbox.height + 20 * pixel", "lies on"),
+    ("ctx.fillText(text, x, y);", "ctx.fillText(text, x, y); ctx.fillText(text, x + 2, y);", "lies on"),
     ("</style>", ".muted { color: #bbbbbb !important; }</style>", "a contrast of"),
     ("const KINDS = {", "if (1) return {of: () => {}, ofFile: () => null, ofPair: () => null}; const KINDS = {", "has no chart"),
     ("</style>", ".bars { width: 3000px; }</style>", "pixels wide"),
