@@ -181,20 +181,22 @@ const chart = (() => {
 		ctx.strokeStyle = ctx.fillStyle = color('text');
 		ctx.lineWidth = pixel;
 		ctx.textBaseline = 'alphabetic';
-		ctx.font = `${11 * pixel}px system-ui, sans-serif`;
-		for (const [i, mark] of placed(spec, u).entries()) {
-			line(ctx, mark.x, bbox.top, mark.x, bbox.top + bbox.height);
-			const left = mark.x + 3 * pixel + ctx.measureText(mark.label).width > bbox.left + bbox.width;
-			ctx.textAlign = left ? 'right' : 'left';
-			label(ctx, mark.label, mark.x + (left ? -3 : 3) * pixel, bbox.top + (i % 5 + 1) * 13 * pixel, pixel);
-		}
 		ctx.textAlign = 'left';
+		ctx.font = `${11 * pixel}px system-ui, sans-serif`;
+		const taken = [];
+		for (const mark of placed(spec, u)) {
+			line(ctx, mark.x, bbox.top, mark.x, bbox.top + bbox.height);
+			const width = ctx.measureText(mark.label).width + 3 * pixel;
+			const x = mark.x + width > bbox.left + bbox.width ? mark.x - width : mark.x + 3 * pixel;
+			label(ctx, taken, mark.label, [1, 2, 3, 4, 5, 6, 7, 8].map(row => [x, bbox.top + row * 13 * pixel]), pixel);
+		}
 		ctx.setLineDash([4 * pixel, 4 * pixel]);
 		for (const level of spec.levels || [])
 			if (format.known(level.at)) {
-				const y = Math.round(u.valToPos(level.at, 'y', true));
+				const y = Math.round(u.valToPos(level.at, 'y', true)), width = ctx.measureText(level.label).width + 8 * pixel;
 				line(ctx, bbox.left, y, bbox.left + bbox.width, y);
-				label(ctx, level.label, bbox.left + 4 * pixel, y - bbox.top > 15 * pixel ? y - 4 * pixel : y + 12 * pixel, pixel);
+				const beside = y - bbox.top > 15 * pixel ? [y - 4 * pixel, y + 12 * pixel] : [y + 12 * pixel];
+				label(ctx, taken, level.label, [0, 1, 0.5, 0.25, 0.75].flatMap(share => beside.map(at => [bbox.left + 4 * pixel + share * (bbox.width - width), at])), pixel);
 			}
 		ctx.setLineDash([]);
 		for (const one of spec.series)
@@ -202,11 +204,14 @@ const chart = (() => {
 		ctx.restore();
 	}
 
-	// A text that can be read on whatever lies below it.
-	function label(ctx, text, x, y, pixel) {
-		const {width} = ctx.measureText(text), left = ctx.textAlign === 'right' ? x - width : x;
+	// A text that can be read on whatever lies below it, at the first of the places, [left, bottom], where no other text is.
+	function label(ctx, taken, text, places, pixel) {
+		const {width} = ctx.measureText(text);
+		const meets = ([x, y]) => taken.some(one => x < one.x + one.width + 2 * pixel && one.x < x + width + 2 * pixel && Math.abs(y - one.y) < 12 * pixel);
+		const [x, y] = places.find(place => !meets(place)) || places[0];
+		taken.push({x, y, width});
 		ctx.fillStyle = color('background');
-		ctx.fillRect(left - pixel, y - 10 * pixel, width + 2 * pixel, 12 * pixel);
+		ctx.fillRect(x - pixel, y - 10 * pixel, width + 2 * pixel, 12 * pixel);
 		ctx.fillStyle = color('text');
 		ctx.fillText(text, x, y);
 	}

@@ -87,6 +87,35 @@ LOOK = """(() => {
     return wrong;
 })()"""
 
+# Charts and bars of drawn numbers: one to many points, marks that lie near each other, axes of any size, names of any length.
+DRAW = """(async (seed, many) => {
+    const next = () => { seed = (seed * 1103515245 + 12345) % 2147483648; return seed / 2147483648; };
+    const whole = most => Math.floor(next() * most), list = (n, make) => Array.from({length: n}, (ignored, i) => make(i));
+    const pick = (...from) => from[whole(from.length)];
+    const page = document.getElementById('page');
+    page.replaceChildren();
+    for (let i = 0; i < many; i++) {
+        const n = pick(1, 2, 3, 7, 64, 300), kind = pick('ns', 'rate', 'share', 'number', 'count', 'frequency'), size = kind === 'share' ? 1 : 10 ** whole(14), log = next() < 0.4, step = pick(1, 3, 500), first = log ? 1 + whole(9) : whole(3);
+        const values = log ? list(n, k => first * 10 ** (k * pick(0.3, 0.3, 2) / 3)).sort((a, b) => a - b) : list(n, k => first + k * step);
+        const at = () => values[0] + (values[n - 1] - values[0]) * pick(0, 0.5, 0.501, 0.52, 0.99, 1, next());
+        const made = chart.draw({
+            title: `drawn ${i}`, x: {label: 'x', kind: pick('count', 'ns', 'seconds'), log, ticks: next() < 0.4, whole: !log && next() < 0.5, values},
+            y: {kind, log: next() < 0.3}, stacked: next() < 0.2,
+            series: list(1 + whole(3), k => ({label: `series ${k}`, values: list(n, () => next() * size), style: pick('line', 'points', 'bars')})),
+            marks: ['p50', 'p95', 'p99', 'p99.9', 'max'].map(label => ({at: at(), label})).sort((a, b) => a.at - b.at),
+            levels: next() < 0.5 ? [{at: size * next(), label: 'target'}] : []});
+        page.append(made);
+        page.append(bars.draw({title: `bars ${i}`, kind, level: next() < 0.3 ? {at: size * next(), label: 'a target'} : null,
+            rows: list(1 + whole(12), () => ({label: pick('p99', 'a_long_name_without_blanks_'.repeat(1 + whole(3)), 'some words that wrap '.repeat(1 + whole(4))), value: next() * size,
+                ...(next() < 0.5 ? {low: 0, high: size} : {})}))}));
+    }
+    const frame = () => new Promise(requestAnimationFrame);
+    for (let tries = 0; tries < 600 && document.querySelector('figure:not([data-drawn])'); tries++)
+        await frame();
+    await frame();
+    return document.querySelectorAll('figure[data-drawn]').length;
+})"""
+
 # Texts that do not stand out from their background.
 PALE = """(() => {
     const parse = text => { const m = text.match(/[\\d.]+/g).map(Number); return m.length < 4 ? [...m, 1] : m; };
@@ -181,6 +210,22 @@ def planted(browser, folder, path, text):
     return missed
 
 
+def drawn(browser, path):
+    """What is wrong with charts of drawn numbers."""
+    wrong = []
+    many = 60 if FULL else 15
+    for seed in range(10) if FULL else (1,):
+        for width, height in WINDOWS if FULL else WINDOWS[:1]:
+            browser.open(path, width=width, height=height)
+            count = browser.evaluate(f"{DRAW}({seed}, {many})")
+            wrong += [f"seed {seed}, {width} wide: {one}" for one in browser.evaluate(LOOK) + browser.trouble]
+            if count != many:
+                wrong.append(f"seed {seed}: {count} charts")
+            if SHOTS and seed == 1:
+                browser.screenshot(f"{SHOTS}/drawn-{width}.png")
+    return wrong
+
+
 def main():
     looked = [(name, *window, dark) for name in zoo.ZOO for window in WINDOWS for dark in (False, True)] if FULL \
         else [(name, *next(w for w in WINDOWS if w[0] == width), dark) for name, width, dark in QUICK]
@@ -195,6 +240,9 @@ def main():
             wrong = look(browser, name, pages[name][0], texts[name], width, height, dark)
             failed += bool(wrong)
             print("FAIL" if wrong else "ok  ", name, width, "dark" if dark else "light", *wrong[:12], sep="\n      " if wrong else " ", flush=True)
+        wrong = drawn(browser, pages["errors"][0])
+        failed += bool(wrong)
+        print(*(f"FAIL drawn: {one}" for one in wrong[:20]), f"{len(wrong)} faults of charts of drawn numbers", sep="\n", flush=True)
         missed = planted(browser, folder, pages["errors"][0], texts["errors"])
         failed += len(missed)
         print(*(f"FAIL planted: {one}" for one in missed), f"{len(missed)} planted defects were missed; {time.monotonic() - began:.1f} s", sep="\n")
