@@ -79,18 +79,21 @@ const answer = (() => {
 		return numbers.length > 2 && numbers.every(format.known) ? numbers : null;
 	}
 
-	// Latency against load: where a phase is asked for its latencies, and one number was swept.
-	function curve(rows, first) {
-		const at = loads(rows);
-		const asks = ['percentiles', 'against'].includes((ofPhase(first) || {}).name);
-		if (!at || !asks || !rows.every(row => known(row, 'p99_ns')))
+	// Latency against load: where a phase is asked for its latencies, and one number was swept. A point is one run.
+	function curve(file, rows, first) {
+		const at = loads(rows), target = first.targets.find(one => one.unit === 'ns');
+		const asks = (KINDS[first.kind] || OTHERS)[0] === 'percentiles' || phase.parts.against(first);
+		const taken = file.phases.filter(p => p.name === first.name && !p.warmup);
+		if (!at || !asks || taken.some(p => p.brief))
 			return null;
-		const order = rows.map((row, i) => i).sort((a, b) => at[a] - at[b]), values = key => order.map(i => rows[i].p99_ns[key]);
+		const load = p => at[rows.findIndex(row => row.combination === p.combination)], name = phase.requests(first);
+		const found = p => target ? (p.targets.find(one => one.name === target.name) || {}).found : (p.latency_ns[name] || {}).p99;
+		const points = taken.filter(p => format.known(found(p)) && format.known(load(p))).sort((a, b) => load(a) - load(b));
+		const label = target ? target.label : `p99 of ${format.words(name)}`;
 		return chart.draw({
-			title: `${first.name}: p99 of ${format.words(first.rates.latency || 'requests')} against load`,
-			x: {label: rows[0].sets[0].split('=')[0], kind: 'count', ticks: true, values: order.map(i => at[i])}, y: {kind: 'ns'},
-			series: [{label: 'p99', values: values('mean'), low: values('ci95_low'), high: values('ci95_high')}],
-			levels: first.targets.filter(one => one.unit === 'ns').slice(0, 1).map(one => ({at: one.asked, label: 'target'})),
+			title: `${first.name}: ${label} against load`, y: {kind: 'ns'}, levels: target ? [{at: target.asked, label: 'target'}] : [],
+			x: {label: rows[0].sets[0].split('=')[0], kind: 'count', ticks: true, values: points.map(load)},
+			series: [{label, values: points.map(found), style: points.length > rows.length ? 'points' : 'line'}],
 		});
 	}
 
@@ -98,7 +101,7 @@ const answer = (() => {
 		const rows = (file.series || []).filter(row => row.phase === first.name), key = mainOf(first);
 		if (!rows.length)
 			return null;
-		return rows.length > 1 ? curve(rows, first) || ranking(rows, first, key) : runs(file, first, key);
+		return rows.length > 1 ? curve(file, rows, first) || ranking(rows, first, key) : runs(file, first, key);
 	}
 
 	// {name, element} of a file: name tells which part of the phase it is, or "" for that of the whole file. first: the phase that the
@@ -129,7 +132,7 @@ const answer = (() => {
 		});
 		const intervals = rows.some(row => format.known(row.low));
 		return bars.draw({title: `${one.phase}: ${format.words(key)}`, kind: kindOf(key), rows,
-			note: intervals ? 'Means of the repeats, with their 95 % interval.' : 'One run of each has no interval.'});
+			note: intervals ? 'Arithmetic means of the repeats, with their 95 % interval.' : 'One run of each has no interval.'});
 	}
 
 	let data = {files: []};

@@ -212,8 +212,10 @@ const phase = (() => {
 	const REQUESTS = {kvcache: 'request'};
 	const PERCENTILES = [['p50', 'p50'], ['p95', 'p95'], ['p99', 'p99'], ['p999', 'p99.9'], ['max', 'max']];
 
+	const requests = p => [REQUESTS[p.kind], p.rates.latency].find(one => one && p.latency_ns[one] && p.latency_ns[one].count);
+
 	function percentiles(p) {
-		const name = [REQUESTS[p.kind], p.rates.latency].find(one => one && p.latency_ns[one] && p.latency_ns[one].count);
+		const name = requests(p);
 		if (!name)
 			return null;
 		const found = p.latency_ns[name], target = p.targets.find(one => one.unit === 'ns');
@@ -373,5 +375,5 @@ const phase = (() => {
 		return dom.later('All figures of this phase', null, () => table.pairs({...p.figures, ...p.measures}));
 	}
 
-	return {element, parts, rate, rest, title};
+	return {element, parts, rate, requests, rest, title};
 })();

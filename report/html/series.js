@@ -144,6 +144,7 @@ const series = (() => {
 
 	function pairFigures(one) {
 		return [
+			one.a_repeats > 1 || one.b_repeats > 1 ? dom.element('p', {class: 'muted'}, 'Geometric means of the repeats, whose ratio is that of the pairs.') : null,
 			table.plain(['metric', one.a, one.b, `${one.a} ÷ ${one.b}`, '95 % interval or wider'], Object.entries(one.metrics)
 				.filter(([, metric]) => format.known(metric.a) || format.known(metric.b))
 				.map(([name, metric]) => {
@@ -163,7 +164,7 @@ const series = (() => {
 		const count = Math.max(metric.a_values.length, metric.b_values.length);
 		const padded = values => Array.from({length: count}, (ignored, i) => values[i] ?? null);
 		return [chart.draw({
-			title: format.words(name), x: {label: 'repeat', kind: 'count', whole: true, values: Array.from({length: count}, (ignored, i) => i + 1)},
+			title: `${format.words(name)} of each repeat`, x: {label: 'repeat', kind: 'count', whole: true, values: Array.from({length: count}, (ignored, i) => i + 1)},
 			y: {kind: format.kindOf(name)}, series: [{label: one.a, values: padded(metric.a_values), style: 'points'}, {label: one.b, values: padded(metric.b_values), style: 'points'}],
 		})];
 	}
