@@ -69,7 +69,7 @@ def test_reads_complete():
         ("drip:0.05@every=20", timed, 0, "stall"),
     )
     with Bench() as bench:
-        for rule, more, status, kind in some(table, 3):
+        for rule, more, status, kind in some(table, 5):
             p, e, hits, requests = read_through(bench, rule, **more)
             check(hits >= 2, f"{rule}: only {hits} faults")
             check(p["retries"] == hits, f"{rule}: {p['retries']} retries, {hits} faults")

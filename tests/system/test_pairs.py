@@ -48,7 +48,7 @@ def test_one_data_set():
         check(alone("run", "job.json", cwd=whole).rc == 0, "alone")
         wanted = tree(f"{whole}/data")
         write_job(folder, dataset(folder))
-        for i in range(4):
+        for _ in range(2):
             ended = pair(folder, random.choice((0, 0.02, 0.1)))
             check(all(r.rc == 0 for r in ended), f"{ended}")
             check(tree(f"{folder}/data") == wanted, "the set is not that of one run")
@@ -63,7 +63,7 @@ def test_one_folder_of_checkpoints_or_tiers():
     with Folder() as folder:
         for made in checkpoint, kvcache:
             write_job(folder, made(folder))
-            for i in range(3):
+            for _ in range(2):
                 ended = pair(folder, random.choice((0, 0.02, 0.1)))
                 what = f"{made.__name__}: {ended}"
                 check(sorted(r.rc for r in ended) in ([0, 1], [0, 0]), what)
@@ -154,7 +154,7 @@ def test_drawn_pairs():
         write_job(whole, dataset(whole))
         check(alone("run", "job.json", cwd=whole).rc == 0, "alone")
         wanted, refused = tree(f"{whole}/data"), 0
-        for i in some(range(50), 9):
+        for i in some(range(50), 13):
             with Folder() as folder:
                 refused += one_of_each(folder, (dataset, checkpoint, kvcache, results)[i % 4], wanted)
         print(f"{refused} were told who has it")

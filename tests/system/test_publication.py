@@ -19,7 +19,7 @@ from haultest import FULL, Folder, alone, check, finish, main, matrix, mpi, part
 
 PRELOAD = sys.argv.pop(1)
 # Steps that are drawn in a test for every change, of each shape of a run.
-DRAWN = 5
+DRAWN = 3
 
 IO = {"operation": "write", "store": "d", "objects": 4, "size": 1000, "block": 1000}
 
@@ -261,7 +261,7 @@ def test_full_at_any_step():
             steps = whole_run(folder, shape)
             needs = [n for n in distinct(shape, steps) if steps[n].name not in ("unlink", "rmdir")]
             # The first and the last step that needs room, and some between them; under FULL all of them.
-            every = len(needs) // 5 if not FULL or shape.ranks > 1 else 1
+            every = len(needs) // 2 if not FULL or shape.ranks > 1 else 1
             places = sorted({needs[0], needs[-1]} | set(needs if every == 1 else needs[::every]))
             phases = [full_at(folder, shape, n) for n in places]
             # Runs differ by a few writes, so a step that is a little later may belong to the phase before.

@@ -104,7 +104,7 @@ def delete(at, folder, what):
 @matrix
 def test_any_number_of_ranks():
     with Folder() as folder, servers.kept(servers.Rgw) as rgw, servers.kept(servers.Azurite) as azurite:
-        stores = (S3(rgw), some((3, 8, 1), 2)), (S3(rgw, "gs"), (3,)), (Azure(azurite), some((3, 8, 1), 3))
+        stores = (S3(rgw), some((3, 8, 1), 3)), (S3(rgw, "gs"), (3,)), (Azure(azurite), some((3, 8, 1), 3))
         for what in some((UNEVEN, EVEN), 2):
             wanted = made_by_one(folder, what)
             for at, all_ranks in stores:
@@ -153,7 +153,7 @@ def test_faults():
     with Folder() as folder, servers.kept(servers.Rgw) as rgw, servers.kept(servers.Azurite) as azurite:
         wanted = made_by_one(folder, SMALL)
         for at, rules in ((S3(rgw), FAULTS), (Azure(azurite), azure)):
-            for rule, where in some(rules, 2):
+            for rule, where in some(rules, 4):
                 with servers.Proxy(at.server.endpoint(), rule + where) as proxy:
                     p = whole(at, folder, SMALL, 3, (), wanted, at.store(proxy.endpoint()))
                     hits, = proxy.stats()["rules"].values()

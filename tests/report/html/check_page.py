@@ -21,7 +21,7 @@ LONG = bool(os.environ.get("HAUL_TEST_FULL"))
 DRAWN_S = 2
 # Pages with more than a thousand charts when all their parts are open.
 HEAVY = ("two", "runs256", "runs1000")
-PAGES = ("one", "phase", "old", "two", "nothing", "ranks6144", "runs256", "runs1000", "plan")
+PAGES = ("one", "phase", "old", "two", "nothing", "ranks6144", *(("runs256",) if LONG else ()), "runs1000", "plan")
 # Tests that a call of their own runs after every change, on the page "one" alone.
 ALONE = ("test_axis_of_one", "test_print", "test_hostile")
 

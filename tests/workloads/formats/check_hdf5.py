@@ -68,7 +68,8 @@ def check(path):
             if i == 0:
                 first = d[:]
     if first.size < 600:
-        dumped(path, samples, first)
+        if FULL or len(checked) % 4 == 0:
+            dumped(path, samples, first)
         checked.append(path)
 
 
