@@ -12,7 +12,7 @@
 #include "cli/check.h"
 
 #include "cli/catalog_find.h"
-#include "cli/check_tree.h"
+#include "cli/check_job.h"
 #include "cli/cli.h"
 #include "cli/edition.h"
 #include "cli/job_class.h"
@@ -50,41 +50,8 @@ static const struct option check_options[] = {
 	OPT_END,
 };
 
-/* A job, and what haul says of it. */
-struct check_job {
-	struct job job;
-	struct plan plan;
-	cJSON *job_json, *plan_json;
-};
-
-static void check_job_free(struct check_job *j)
-{
-	json_free(j->plan_json);
-	json_free(j->job_json);
-	plan_free(&j->plan);
-	job_free(&j->job);
-}
-
-/* Plans the job that was parsed. */
-static int check_job_plan(struct check_job *j, uint32_t ranks, uint32_t nodes, double memory,
-			  struct err *err)
-{
-	int rc = plan_scale(&j->job, ranks, nodes, err);
-
-	if (rc == 0)
-		rc = plan_check(&j->job, ranks, nodes, false, err);
-	if (rc == 0)
-		rc = plan_make(&j->plan, &j->job, ranks, nodes, err);
-	if (rc < 0)
-		return rc;
-	j->plan.node_memory_bytes = memory;
-	j->plan.node_memory_told = true;
-	j->plan_json = plan_object(&j->plan, &j->job);
-	return class_job_json(&j->job_json, &j->job, err);
-}
-
 /* Judges each phase of the job. file: that the job is from; NULL: none. */
-static int check_phases(struct check *c, const struct check_job *j, const char *file, double memory,
+static int check_phases(struct check *c, const struct check_job *j, const char *file,
 			struct err *err)
 {
 	struct workload_class classes[CLASSES_MAX];
@@ -93,8 +60,7 @@ static int check_phases(struct check *c, const struct check_job *j, const char *
 	for (int i = 0; i < count; i++)
 		check_class(c, file, &classes[i]);
 	for (uint32_t i = 0; i < j->plan.phase_count; i++) {
-		cJSON *tree =
-			check_tree_of(&j->job, &j->plan, j->job_json, j->plan_json, i, memory);
+		cJSON *tree = check_job_tree(j, i);
 
 		check_tree(c, RULE_OF_JOB, tree, file, j->plan.phases[i].phase->name);
 		json_free(tree);
@@ -127,63 +93,29 @@ static int check_a_job(struct check *c, const struct check_args *args, const cha
 		rc = check_job_plan(&j, (uint32_t)ranks, (uint32_t)nodes, (double)args->memory,
 				    err);
 	if (rc == 0)
-		rc = check_phases(c, &j, NULL, (double)args->memory, err);
+		rc = check_phases(c, &j, NULL, err);
 	if (rc < 0)
 		err_wrap(err, rc, "%s", path);
 	check_job_free(&j);
 	return rc;
 }
 
-/* The tree of a phase that ran, for rules of results: that of the job with the phase's report. */
-static void check_ran(struct check *c, const struct check_job *j, const struct results_file *f,
-		      double memory)
-{
-	const struct report_options o = {.color = false};
-
-	for (uint32_t k = 0; k < f->phase_count; k++) {
-		const struct results_phase_read *p = &f->phases[k];
-
-		for (uint32_t i = 0; i < j->plan.phase_count && !p->record.warmup; i++) {
-			cJSON *tree;
-
-			if (strcmp(j->plan.phases[i].phase->name, p->record.name) != 0)
-				continue;
-			tree = check_tree_of(&j->job, &j->plan, j->job_json, j->plan_json, i,
-					     memory);
-			cJSON_AddItemToObject(tree, "result", json_phase(f, p, &o));
-			check_tree(c, RULE_OF_RESULT, tree, f->path, p->record.name);
-			json_free(tree);
-		}
-	}
-}
-
 static int check_a_file(struct check *c, const struct check_args *args,
 			const struct results_file *f, struct err *err)
 {
 	struct check_job j = {.job_json = NULL};
-	const char *sets[RECORD_SETS_MAX];
-	uint32_t count = f->phase_count ? min_u32(f->phases[0].set_count, RECORD_SETS_MAX) : 0;
-	double memory = args->memory ? (double)args->memory : f->node_memory_bytes;
-	int rc = 0;
+	int rc = check_job_of_file(&j, f, (double)args->memory, err);
 
-	for (uint32_t i = 0; i < f->phase_count; i++)
-		if (f->phases[i].record.combination > 1)
-			return err_set(
-				err, -EINVAL,
-				"%s: has several combinations of a sweep, and rules judge one",
-				f->path);
-	if (!f->job_text || !*f->job_text)
-		return err_set(err, -EINVAL, "%s: has no job", f->path);
-	for (uint32_t i = 0; i < count; i++)
-		sets[i] = f->phases[0].sets[i];
-	rc = job_parse(&j.job, plan_schema(), f->path, f->job_text, strlen(f->job_text), sets,
-		       count, err);
 	if (rc == 0)
-		rc = check_job_plan(&j, (uint32_t)f->ranks, (uint32_t)f->nodes, memory, err);
-	if (rc == 0)
-		rc = check_phases(c, &j, f->path, memory, err);
-	if (rc == 0)
-		check_ran(c, &j, f, memory);
+		rc = check_phases(c, &j, f->path, err);
+	for (uint32_t i = 0; i < f->phase_count && rc == 0; i++) {
+		const struct results_phase_read *p = &f->phases[i];
+		cJSON *tree = p->record.warmup ? NULL : check_job_ran(&j, f, p);
+
+		if (tree)
+			check_tree(c, RULE_OF_RESULT, tree, f->path, p->record.name);
+		json_free(tree);
+	}
 	check_job_free(&j);
 	return rc;
 }
@@ -270,6 +202,28 @@ static bool check_is_file(const char *path)
 	size_t n = strlen(path);
 
 	return n > 3 && strcmp(path + n - 3, ".h5") == 0;
+}
+
+int check_division(const char **division, const char *edition, struct results_file **files,
+		   unsigned count, struct err *err)
+{
+	const struct check_args args = {.edition = edition};
+	struct rules *rules = NULL;
+	struct check c = {.ran = true};
+	int rc = edition_read(&rules, edition, NULL, err);
+
+	c.rules = rules;
+	for (unsigned i = 0; i < count && rc == 0; i++)
+		rc = check_a_file(&c, &args, files[i], err);
+	if (rc == 0)
+		check_all_series(&c, files, count);
+	/* What is not known is not closed. */
+	*division = check_is_closed(&c)                  ? "closed"
+		    : check_category(&c) == RULE_INVALID ? "whatif"
+							 : "open";
+	check_free(&c);
+	edition_free(rules);
+	return rc;
 }
 
 /* Judges a job, or files. */

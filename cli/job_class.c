@@ -3,16 +3,24 @@
 #include "cli/job_class.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "cli/check_job.h"
 #include "cli/check_tree.h"
 #include "core/json.h"
 #include "import/mlpstorage/job_class.h"
-#include "results-schema/results_read.h"
 
-enum { TEXT_DEPTH = 64, TEXT_VALUES = 1 << 20 };
+static struct job_class class_facts(const cJSON *tree, unsigned ranks)
+{
+	const cJSON *kind = cJSON_GetObjectItemCaseSensitive(tree, "kind");
+
+	return (struct job_class){.kind = cJSON_IsString(kind) ? kind->valuestring : "",
+				  .ranks = ranks,
+				  .keys = cJSON_GetObjectItemCaseSensitive(tree, "job"),
+				  .dataset = cJSON_GetObjectItemCaseSensitive(tree, "dataset"),
+				  .store = cJSON_GetObjectItemCaseSensitive(tree, "store")};
+}
 
 int class_of_plan(struct workload_class out[CLASSES_MAX], const struct job *job,
 		  const struct plan *plan, const struct cJSON *job_json, struct err *err)
@@ -20,37 +28,47 @@ int class_of_plan(struct workload_class out[CLASSES_MAX], const struct job *job,
 	int count = 0, rc = 0;
 
 	for (uint32_t i = 0; i < plan->phase_count && count < CLASSES_MAX && rc >= 0; i++) {
-		const struct job_phase *p = plan->phases[i].phase;
 		cJSON *tree = check_tree_of(job, plan, job_json, NULL, i, 0);
-		const struct job_class phase = {
-			.kind = p->section->name,
-			.ranks = plan->phases[i].ranks,
-			.keys = cJSON_GetObjectItemCaseSensitive(tree, "job"),
-			.dataset = cJSON_GetObjectItemCaseSensitive(tree, "dataset"),
-			.store = cJSON_GetObjectItemCaseSensitive(tree, "store")};
+		const struct job_class phase = class_facts(tree, plan->phases[i].ranks);
 
 		rc = job_class_of(&out[count], &phase, err);
 		if (rc == 1)
-			snprintf(out[count++].phase, CLASS_PHASE_BYTES, "%s", p->name);
+			snprintf(out[count++].phase, CLASS_PHASE_BYTES, "%s",
+				 plan->phases[i].phase->name);
 		json_free(tree);
 	}
 	return rc < 0 ? rc : count;
 }
 
-int class_job_json(struct cJSON **out, const struct job *job, struct err *err)
+void class_add_dlio(struct cJSON *tree)
 {
-	char *text = job_text(job, plan_schema());
-	int rc = text ? json_parse(out, text, strlen(text), TEXT_DEPTH, TEXT_VALUES, err)
-		      : err_set(err, -ENOMEM, "no memory for the job");
+	const cJSON *ranks = cJSON_GetObjectItemCaseSensitive(tree, "ranks");
+	const struct job_class phase =
+		class_facts(tree, cJSON_IsNumber(ranks) ? (unsigned)ranks->valuedouble : 0);
+	cJSON *dlio = job_class_parameters(&phase);
+	struct workload_class class;
+	const char *on;
 
-	free(text);
-	return rc;
+	if (!dlio)
+		return;
+	if (job_class_of(&class, &phase, NULL) == 1) {
+		on = strstr(class.of, " on ");
+		json_add_text(dlio, "class", class.hash);
+		if (on) {
+			char accelerator[32];
+
+			snprintf(accelerator, sizeof(accelerator), "%.*s",
+				 (int)strcspn(on + strlen(" on "), " "), on + strlen(" on "));
+			json_add_text(dlio, "accelerator", accelerator);
+		}
+	}
+	cJSON_AddItemToObject(tree, "dlio", dlio);
 }
 
 int class_add_to_plan(struct plan *plan, const struct job *job, struct err *err)
 {
 	cJSON *json = NULL;
-	int rc = class_job_json(&json, job, err);
+	int rc = check_job_json(&json, job, err);
 
 	if (rc == 0)
 		rc = class_of_plan(plan->classes, job, plan, json, err);
@@ -61,28 +79,11 @@ int class_add_to_plan(struct plan *plan, const struct job *job, struct err *err)
 
 uint32_t class_of_results(struct workload_class out[CLASSES_MAX], const struct results_file *f)
 {
-	struct plan plan = {0};
-	struct job job = {0};
-	cJSON *json = NULL;
-	int rc;
+	struct check_job j = {.job_json = NULL};
+	int rc = check_job_of_file(&j, f, 0, NULL);
 
-	for (uint32_t i = 0; i < f->phase_count; i++)
-		if (f->phases[i].record.combination > 1)
-			return 0;
-	if (!f->job_text || !*f->job_text)
-		return 0;
-	rc = job_parse(&job, plan_schema(), f->path, f->job_text, strlen(f->job_text), NULL, 0,
-		       NULL);
 	if (rc == 0)
-		rc = plan_scale(&job, (uint32_t)f->ranks, (uint32_t)f->nodes, NULL);
-	if (rc == 0)
-		rc = plan_make(&plan, &job, (uint32_t)f->ranks, (uint32_t)f->nodes, NULL);
-	if (rc == 0)
-		rc = class_job_json(&json, &job, NULL);
-	if (rc == 0)
-		rc = class_of_plan(out, &job, &plan, json, NULL);
-	json_free(json);
-	plan_free(&plan);
-	job_free(&job);
+		rc = class_of_plan(out, &j.job, &j.plan, j.job_json, NULL);
+	check_job_free(&j);
 	return rc > 0 ? (uint32_t)rc : 0;
 }

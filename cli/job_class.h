@@ -9,11 +9,8 @@
 struct results_file;
 struct cJSON;
 
-/* The job as JSON, with all its defaults. The caller frees it with json_free. */
-int class_job_json(struct cJSON **out, const struct job *job, struct err *err);
-
 /* Those of all phases that have one; the first CLASSES_MAX. Returns how many. job_json:
- * class_job_json. */
+ * check_job_json. */
 int class_of_plan(struct workload_class out[CLASSES_MAX], const struct job *job,
 		  const struct plan *plan, const struct cJSON *job_json, struct err *err);
 /* The same for a plan, which keeps them. */
@@ -22,5 +19,9 @@ int class_add_to_plan(struct plan *plan, const struct job *job, struct err *err)
 /* Those of the job that a results file keeps. 0 where it has none, and where a sweep ran several
  * jobs. */
 uint32_t class_of_results(struct workload_class out[CLASSES_MAX], const struct results_file *f);
+
+/* Adds "dlio" to the facts of a phase (cli/check_tree.h): its "model", "accelerator", "class",
+ * "parameters" and the "keys" that count. Nothing where it is no workload of mlpstorage. */
+void class_add_dlio(struct cJSON *tree);
 
 #endif

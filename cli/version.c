@@ -9,6 +9,7 @@
 #include "import/yaml/tree.h"
 #include "ranks/mpi/library.h"
 #include "ranks/run/run.h"
+#include "report/mlperf/mlperf.h"
 #include "results-schema/library.h"
 
 static int version_run(const struct call *call)
@@ -35,6 +36,10 @@ static int version_run(const struct call *call)
 		printf("with   haul import dlio\n");
 	else
 		printf("lacks  haul import dlio: built without libyaml\n");
+	if (mlperf_workbook_built())
+		printf("with   haul export --xlsx\n");
+	else
+		printf("lacks  haul export --xlsx: built without libxlsxwriter\n");
 	return EXIT_DONE;
 }
 

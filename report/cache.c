@@ -20,10 +20,12 @@ static const struct cache_kind {
 } kinds[CACHE_FIGURES] = {
 	{"tier_storage_read_bandwidth_gbps", "GiB/s", CACHE_RATE, ROLE_ENTRY_READ_RATE,
 	 ROLE_READ_RATE,
-	 "MLPerf adds the rates of the ranks, without entries that move between tiers"},
+	 "as MLPerf divides: the bytes of each rank, also those that came after the duration, by the duration; without entries that "
+	 "move between tiers"},
 	{"tier_storage_write_bandwidth_gbps", "GiB/s", CACHE_RATE, ROLE_ENTRY_WRITE_RATE,
 	 ROLE_WRITE_RATE,
-	 "MLPerf adds the rates of the ranks, without entries that move between tiers"},
+	 "as MLPerf divides: the bytes of each rank, also those that came after the duration, by the duration; without entries that "
+	 "move between tiers"},
 	{"storage_read_device_p95_ms", "ms", CACHE_P95, ROLE_READ_DEVICE_P95,
 	 ROLE_READ_DEVICE_LATENCY,
 	 "MLPerf takes the slowest rank; the time of a read that is the store's"},

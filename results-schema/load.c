@@ -117,6 +117,7 @@ void results_unload(struct results_file *f)
 	free(f->hosts);
 	free(f->stores);
 	free(f->links);
+	free(f->machines);
 	free(f->found);
 	free(f->found_steps);
 	free(f);
@@ -135,10 +136,14 @@ static void load_nodes(struct h5_reader *r, struct results_file *f)
 	rows_end_texts(&rows_node, rows, count);
 	f->hosts = h5r_room(r, count, sizeof(*f->hosts));
 	f->links = h5r_room(r, count, sizeof(*f->links));
+	f->machines = h5r_room(r, count, sizeof(*f->machines));
 	for (uint64_t i = 0; r->rc == 0 && i < count; i++) {
 		snprintf(f->hosts[i], sizeof(f->hosts[i]), "%s", rows[i].host);
 		f->links[i] =
 			(struct results_links){rows[i].nic_bytes_per_s, rows[i].rdma_bytes_per_s};
+		f->machines[i].cores = rows[i].cores;
+		f->machines[i].memory_bytes = rows[i].memory_bytes;
+		snprintf(f->machines[i].cpu, sizeof(f->machines[i].cpu), "%s", rows[i].cpu);
 		f->node_memory_bytes += (double)rows[i].memory_bytes / (double)f->nodes;
 	}
 	free(rows);

@@ -127,6 +127,11 @@ struct results_latencies {
 
 struct phase_cache;
 
+struct results_machine { /* 0, "": not told */
+	uint64_t cores, memory_bytes;
+	char cpu[RESULTS_MEMBER_BYTES];
+};
+
 struct results_links { /* bytes a second one way; 0: not told */
 	uint64_t nic_bytes_per_s, rdma_bytes_per_s;
 };
@@ -181,9 +186,10 @@ struct results_file {
 	uint64_t store_count;
 	/* no rows in files that were written before stores were recorded */
 	struct store_facts *stores;
-	struct results_links *links; /* [nodes] */
-	double node_memory_bytes;    /* of a node, on average; 0: not told */
-	struct found *found;         /* what a search has found; NULL: the run was none */
+	struct results_links *links;      /* [nodes] */
+	struct results_machine *machines; /* [nodes] */
+	double node_memory_bytes;         /* of a node, on average; 0: not told */
+	struct found *found;              /* what a search has found; NULL: the run was none */
 	struct found_step *found_steps;
 	uint64_t found_count;
 	uint32_t phase_count;

@@ -151,6 +151,17 @@ static void class_collect(cJSON *rows, const cJSON *tree, const char *path, bool
 	}
 }
 
+static const cJSON *class_first(const cJSON *rows)
+{
+	const cJSON *row, *first = rows->child;
+
+	cJSON_ArrayForEach(row, rows)
+	{
+		first = strcmp(row->string, first->string) < 0 ? row : first;
+	}
+	return first;
+}
+
 /* Takes the rows in the order of their names. */
 static void class_put_rows(FILE *out, cJSON *rows)
 {
@@ -158,12 +169,8 @@ static void class_put_rows(FILE *out, cJSON *rows)
 	const cJSON *row;
 
 	while (rows->child) {
-		const cJSON *first = rows->child;
+		const cJSON *first = class_first(rows);
 
-		cJSON_ArrayForEach(row, rows)
-		{
-			first = strcmp(row->string, first->string) < 0 ? row : first;
-		}
 		fprintf(out, "%s\"%s\":", before, first->string);
 		if (cJSON_IsArray(first)) {
 			const char *comma = "[";
@@ -211,4 +218,20 @@ bool class_of(struct workload_class *out, const struct cJSON *tree, bool trains)
 	free(text);
 	cJSON_Delete(rows);
 	return made;
+}
+
+struct cJSON *class_keys(const struct cJSON *tree, bool trains)
+{
+	cJSON *rows = cJSON_CreateObject(), *keys = cJSON_CreateArray();
+
+	if (rows && keys)
+		class_collect(rows, tree, "", trains, 0);
+	while (rows && keys && rows->child) {
+		const cJSON *first = class_first(rows);
+
+		cJSON_AddItemToArray(keys, cJSON_CreateString(first->string));
+		cJSON_DeleteItemFromObjectCaseSensitive(rows, first->string);
+	}
+	cJSON_Delete(rows);
+	return keys;
 }

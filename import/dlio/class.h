@@ -13,4 +13,8 @@ struct cJSON;
  * training; otherwise it is a checkpointing. false: there was no memory. */
 bool class_of(struct workload_class *out, const struct cJSON *tree, bool trains);
 
+/* The keys of the tree that count, sorted: a list of texts, which the caller frees. NULL: no
+ * memory. */
+struct cJSON *class_keys(const struct cJSON *tree, bool trains);
+
 #endif

@@ -198,31 +198,58 @@ static const char *class_saved(const char *name)
 	return NULL;
 }
 
+static const char *class_model(const struct job_class *p)
+{
+	if (strcmp(p->kind, "train") == 0)
+		return workloads_of_sample(number_at(p->dataset, "sample_bytes"));
+	return strcmp(p->kind, "checkpoint") == 0 ? class_saved(text_at(p->keys, "model.name"))
+						  : NULL;
+}
+
+static int class_tree(cJSON **out, const struct job_class *p, const char *model, struct err *err)
+{
+	bool trains = strcmp(p->kind, "train") == 0;
+	char *text = trains ? workloads_training(model, workloads_accelerators(model)[0])
+			    : workloads_checkpointing(model);
+	int rc = text ? yaml_tree_read(out, text, strlen(text), err)
+		      : err_set(err, -ENOMEM, "no memory for the class");
+
+	free(text);
+	if (rc == 0 && trains)
+		class_train(*out, p);
+	else if (rc == 0)
+		class_checkpoint(*out, p, model);
+	return rc;
+}
+
 int job_class_of(struct workload_class *out, const struct job_class *p, struct err *err)
 {
-	bool trains = strcmp(p->kind, "train") == 0, saves = strcmp(p->kind, "checkpoint") == 0;
-	const char *model = trains  ? workloads_of_sample(number_at(p->dataset, "sample_bytes"))
-			    : saves ? class_saved(text_at(p->keys, "model.name"))
-				    : NULL;
+	const char *model = class_model(p);
 	cJSON *tree = NULL;
-	char *text;
 	int rc;
 
 	*out = (struct workload_class){.of = "", .editions = ""};
 	if (!model || !yaml_tree_built())
 		return model != NULL;
-	text = trains ? workloads_training(model, workloads_accelerators(model)[0])
-		      : workloads_checkpointing(model);
-	rc = text ? yaml_tree_read(&tree, text, strlen(text), err)
-		  : err_set(err, -ENOMEM, "no memory for the class");
-	free(text);
-	if (rc < 0)
-		return rc;
-	if (trains)
-		class_train(tree, p);
-	else
-		class_checkpoint(tree, p, model);
-	rc = class_of(out, tree, trains) ? 1 : err_set(err, -ENOMEM, "no memory for the class");
+	rc = class_tree(&tree, p, model, err);
+	if (rc == 0)
+		rc = class_of(out, tree, strcmp(p->kind, "train") == 0)
+			     ? 1
+			     : err_set(err, -ENOMEM, "no memory for the class");
 	cJSON_Delete(tree);
 	return rc;
+}
+
+struct cJSON *job_class_parameters(const struct job_class *p)
+{
+	const char *model = class_model(p);
+	cJSON *tree = NULL, *out;
+
+	if (!model || !yaml_tree_built() || class_tree(&tree, p, model, NULL) < 0)
+		return NULL;
+	out = cJSON_CreateObject();
+	cJSON_AddStringToObject(out, "model", model);
+	cJSON_AddItemToObject(out, "keys", class_keys(tree, strcmp(p->kind, "train") == 0));
+	cJSON_AddItemToObject(out, "parameters", tree);
+	return out;
 }

@@ -18,4 +18,9 @@ struct job_class {
  * libyaml or libcrypto the class has no hash. */
 int job_class_of(struct workload_class *out, const struct job_class *phase, struct err *err);
 
+/* The phase as DLIO's keys, of which its class is made: {"parameters": …, "keys": the names of those
+ * that count, "model": mlpstorage's name}, to be freed with json_free. NULL: as 0 above, or there is
+ * no libyaml. */
+struct cJSON *job_class_parameters(const struct job_class *phase);
+
 #endif

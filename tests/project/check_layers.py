@@ -114,6 +114,7 @@ ROOMS = {
         "json": (["json/"], ["report"]),
         "csv": (["csv"], ["report"]),
         "html": (["html/"], ["json"]),
+        "mlperf": (["mlperf/"], ["report"]),
     },
     "import": {
         "yaml": (["yaml/"], []),
@@ -139,6 +140,7 @@ LIBRARIES = {
     r"expat\.h": {"backends"},
     r"(cjson/)?cJSON\.h": {"core", "backends", "plan", "report", "cli", "results-schema", "workloads", "import"},
     r"yaml\.h": {"import"},
+    r"xlsxwriter\.h": {"report"},
 }
 GENERATED = {"haul_build.h"}
 

@@ -43,6 +43,8 @@
 	X(KV_QUEUE_NS, "request_queue_ns", "ns", SUM, "time that requests waited to be served, added over the requests served") \
 	X(KV_CREDIT_NS, "request_credit_ns", "ns", SUM, "time that requests waited because of max_concurrent_allocs") \
 	X(KV_LATE_NS, "late_ns", "ns", MAX, "the longest that a request was seen after it fell due") \
+	X(KV_MLPERF_NS, "mlperf_window_ns", "ns", MAX, \
+	  "by which MLPerf's benchmark divides: the duration, or the time of the rank, where that is less") \
 	X(KV_READ_P95_NS, "read_p95_ns", "ns", MAX, \
 	  "95th percentile of reads of entries, of the rank where it was the longest: MLPerf's figure, which is no percentile of all reads", \
 	  .role = ROLE_READ_P95) \

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job, and what haul says of it: see check_job.h. */
+#include "cli/check_job.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/check_tree.h"
+#include "core/json.h"
+#include "core/numbers.h"
+#include "report/json/json.h"
+
+enum { TEXT_DEPTH = 64, TEXT_VALUES = 1 << 20 };
+
+int check_job_json(struct cJSON **out, const struct job *job, struct err *err)
+{
+	char *text = job_text(job, plan_schema());
+	int rc = text ? json_parse(out, text, strlen(text), TEXT_DEPTH, TEXT_VALUES, err)
+		      : err_set(err, -ENOMEM, "no memory for the job");
+
+	free(text);
+	return rc;
+}
+
+int check_job_plan(struct check_job *j, uint32_t ranks, uint32_t nodes, double memory,
+		   struct err *err)
+{
+	int rc = plan_scale(&j->job, ranks, nodes, err);
+
+	if (rc == 0)
+		rc = plan_check(&j->job, ranks, nodes, false, err);
+	if (rc == 0)
+		rc = plan_make(&j->plan, &j->job, ranks, nodes, err);
+	if (rc < 0)
+		return rc;
+	j->memory = memory;
+	j->plan.node_memory_bytes = memory;
+	j->plan.node_memory_told = true;
+	j->plan.sizes = j->sizes;
+	j->plan_json = plan_object(&j->plan, &j->job);
+	return check_job_json(&j->job_json, &j->job, err);
+}
+
+int check_job_of_file(struct check_job *j, const struct results_file *f, double memory,
+		      struct err *err)
+{
+	const char *sets[RECORD_SETS_MAX];
+	uint32_t count = f->phase_count ? min_u32(f->phases[0].set_count, RECORD_SETS_MAX) : 0;
+	int rc;
+
+	for (uint32_t i = 0; i < f->phase_count; i++)
+		if (f->phases[i].record.combination > 1)
+			return err_set(
+				err, -EINVAL,
+				"%s: has several combinations of a sweep, and rules judge one",
+				f->path);
+	if (!f->job_text || !*f->job_text)
+		return err_set(err, -EINVAL, "%s: has no job", f->path);
+	for (uint32_t i = 0; i < count; i++)
+		sets[i] = f->phases[0].sets[i];
+	rc = job_parse(&j->job, plan_schema(), f->path, f->job_text, strlen(f->job_text), sets,
+		       count, err);
+	return rc < 0 ? rc
+		      : check_job_plan(j, (uint32_t)f->ranks, (uint32_t)f->nodes,
+				       memory > 0 ? memory : f->node_memory_bytes, err);
+}
+
+void check_job_free(struct check_job *j)
+{
+	json_free(j->plan_json);
+	json_free(j->job_json);
+	plan_free(&j->plan);
+	job_free(&j->job);
+}
+
+struct cJSON *check_job_tree(const struct check_job *j, uint32_t i)
+{
+	return check_tree_of(&j->job, &j->plan, j->job_json, j->plan_json, i, j->memory);
+}
+
+struct cJSON *check_job_ran(const struct check_job *j, const struct results_file *f,
+			    const struct results_phase_read *p)
+{
+	const struct report_options o = {.color = false};
+
+	for (uint32_t i = 0; i < j->plan.phase_count; i++) {
+		cJSON *tree;
+
+		if (strcmp(j->plan.phases[i].phase->name, p->record.name) != 0)
+			continue;
+		tree = check_job_tree(j, i);
+		cJSON_AddItemToObject(tree, "result", json_phase(f, p, &o));
+		return tree;
+	}
+	return NULL;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Leaves of checkpoints: one for each phase, of writing, reading or both. */
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/json.h"
+#include "report/mlperf/leaf.h"
+
+static const double second_ns = 1e9, GiB = 1073741824.0;
+
+/* DLIO divides by the time of rank 0; here it is that of all ranks, to the end of the last one,
+ * which the rules' text asks for. */
+static void checkpoint_side(cJSON *to, const struct mlperf_phase *p, const char *verb,
+			    const char *column, const char *bytes)
+{
+	cJSON *rates = cJSON_CreateArray(), *seconds = cJSON_CreateArray();
+	const cJSON *row;
+	char key[96];
+
+	cJSON_ArrayForEach(row, leaf_at(p, "result.checkpoints"))
+	{
+		double ns = leaf_number(row, column);
+
+		if (ns <= 0)
+			continue;
+		cJSON_AddItemToArray(seconds, json_number(ns / second_ns));
+		cJSON_AddItemToArray(rates,
+				     json_number(leaf_number(row, bytes) / GiB / (ns / second_ns)));
+	}
+	for (int i = 0; i < 2 && cJSON_GetArraySize(rates); i++) {
+		double (*of)(const struct cJSON *) = i ? leaf_stdev : leaf_mean;
+
+		snprintf(key, sizeof(key), "%s_checkpoint_io_%s_GB_per_second", verb,
+			 i ? "stdev" : "mean");
+		json_add_number(to, key, of(rates));
+		snprintf(key, sizeof(key), "%s_checkpoint_duration_%s_seconds", verb,
+			 i ? "stdev" : "mean");
+		json_add_number(to, key, of(seconds));
+	}
+	cJSON_Delete(rates);
+	cJSON_Delete(seconds);
+}
+
+static void checkpoint_block(cJSON *to, const struct mlperf_phase *p, const cJSON *row,
+			     const char *name, const char *side)
+{
+	char key[64], text[LEAF_STAMP_BYTES];
+	uint64_t begun = p->phase->record.started_ns;
+	double ns, start;
+	cJSON *one;
+
+	snprintf(key, sizeof(key), "%s_ns", side);
+	ns = leaf_number(row, key);
+	snprintf(key, sizeof(key), "%s_start_ns", side);
+	start = leaf_number(row, key);
+	if (ns <= 0)
+		return;
+	snprintf(key, sizeof(key), "%s%.0f", name, leaf_number(row, "checkpoint"));
+	one = cJSON_AddObjectToObject(to, key);
+	leaf_time(text, begun + (uint64_t)start);
+	json_add_text(one, "start", text);
+	leaf_time(text, begun + (uint64_t)(start + ns));
+	json_add_text(one, "end", text);
+	snprintf(text, sizeof(text), "%.4f", ns / second_ns);
+	json_add_text(one, "duration", text);
+}
+
+static void checkpoint_leaf(const struct place *model, const struct mlperf_export *e,
+			    const struct mlperf_phase *p, uint64_t *last, cJSON *all)
+{
+	cJSON *summary = leaf_summary(p), *blocks = json_object(), *one = json_object();
+	cJSON *metric = cJSON_GetObjectItemCaseSensitive(summary, "metric");
+	cJSON *epoch = cJSON_AddObjectToObject(blocks, "1");
+	char stamp[LEAF_STAMP_BYTES];
+	const cJSON *row;
+	struct place leaf;
+
+	leaf_stamp(stamp, p, last);
+	leaf = place_below(model, "%s", stamp);
+	checkpoint_side(metric, p, "save", "write_ns", "bytes_written");
+	checkpoint_side(metric, p, "load", "read_ns", "bytes_read");
+	json_add_number(metric, "checkpoint_size_GB",
+			leaf_number(p->tree, "plan.totals.bytes") / GiB);
+	cJSON_ArrayForEach(row, leaf_at(p, "result.checkpoints"))
+	{
+		checkpoint_block(epoch, p, row, "save_ckpt", "write");
+		checkpoint_block(epoch, p, row, "load_ckpt", "read");
+	}
+	json_add_text(one, "run", stamp);
+	cJSON_AddItemToObject(one, "metric", cJSON_Duplicate(metric, true));
+	cJSON_AddItemToArray(all, one);
+	place_json(&leaf, "0_per_epoch_stats.json", blocks);
+	place_json(&leaf, "summary.json", summary);
+	leaf_files(&leaf, e, p, "checkpointing", "run", stamp);
+}
+
+void leaf_checkpoints(const struct place *system, const struct mlperf_export *e)
+{
+	for (uint32_t i = 0; i < e->count; i++) {
+		struct place model;
+		cJSON *all, *runs;
+		uint64_t last = 0;
+
+		if (!leaf_is_first(e, i, "checkpoint"))
+			continue;
+		model = place_below(system, "checkpointing/%s", leaf_model(&e->phases[i]));
+		all = json_object();
+		runs = cJSON_AddArrayToObject(all, "runs");
+		for (uint32_t k = i; k < e->count; k++)
+			if (strcmp(e->phases[k].phase->record.kind, "checkpoint") == 0 &&
+			    strcmp(leaf_model(&e->phases[k]), leaf_model(&e->phases[i])) == 0)
+				checkpoint_leaf(&model, e, &e->phases[k], &last, runs);
+		place_json(&model, "results.json", all);
+	}
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An exported tree as a whole: see mlperf.h. */
+#include "report/mlperf/mlperf.h"
+
+#include <cjson/cJSON.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/json.h"
+#include "report/mlperf/leaf.h"
+
+/* The name stands where a submitter's would. */
+static const char organisation[] = "haul-no-mlperf-result";
+
+static const char kept_not[] =
+	"\n"
+	"These files have the names, keys and types that MLPerf Storage's programs read. The figures are\n"
+	"those of haul report, by MLPerf's formulas:\n"
+	"\n"
+	"* AU, samples per second and MB (which are MiB) per second leave out the first step of an epoch, as\n"
+	"  DLIO does. MB per second is samples per second times the mean size of a sample.\n"
+	"* A checkpoint ends when its last rank does; DLIO itself takes the time of rank 0. GB are GiB.\n"
+	"* Bandwidths of key-value caches are all bytes, also those that came after the duration, divided by\n"
+	"  the duration; gbps are GiB per second. aggregated_p95_latency_ms is of the requests of all ranks\n"
+	"  together.\n"
+	"\n"
+	"What haul does not keep, and what stands in its place:\n"
+	"\n"
+	"* RANK_output.json and RANK_per_epoch_stats.json of single ranks: there is one of each, with rows\n"
+	"  that are means over the ranks (times of steps) or of the slowest rank (times of epochs). A row may\n"
+	"  be several steps, and epochs stand one after the other without a pause.\n"
+	"* dlio.log, hydra.yaml and overrides.yaml are there and empty, since no DLIO ran. config.yaml has the\n"
+	"  job in DLIO's keys.\n"
+	"* fs_separation.json, mlpstorage.log, *_timeseries.json, the code image and the system's PDF are not\n"
+	"  there. Of the system's description only hosts are known.\n"
+	"* Lists of single requests in kvcache_results: haul keeps histograms.\n";
+
+static bool is_empty(const char *path, struct err *err, int *rc)
+{
+	DIR *folder = opendir(path);
+	const struct dirent *entry;
+	bool empty = true;
+
+	if (!folder && errno != ENOENT)
+		*rc = err_set(err, -errno, "%s: %s", path, strerror(errno));
+	while (folder && (entry = readdir(folder)))
+		empty &= strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+	if (folder)
+		closedir(folder);
+	return empty;
+}
+
+static bool has_place(const struct mlperf_export *e)
+{
+	for (uint32_t i = 0; i < e->count; i++) {
+		const char *kind = e->phases[i].phase->record.kind;
+
+		if (strcmp(kind, "train") == 0 || strcmp(kind, "checkpoint") == 0 ||
+		    strcmp(kind, "kvcache") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The hosts; the rest of a system's description is its owner's. */
+static void put_system(const struct place *org, const struct mlperf_export *e)
+{
+	struct place systems = place_below(org, "systems");
+	const struct results_file *f = e->phases[0].file;
+	cJSON *whole = json_object(), *hosts = cJSON_AddArrayToObject(whole, "clients");
+	char name[128], *text;
+
+	for (uint64_t i = 0; i < f->nodes; i++) {
+		cJSON *host = json_object();
+
+		json_add_text(host, "hostname", f->hosts[i]);
+		json_add_text(host, "cpu", f->machines[i].cpu);
+		json_add_number(host, "cores", (double)f->machines[i].cores);
+		json_add_number(host, "memory_bytes", (double)f->machines[i].memory_bytes);
+		cJSON_AddItemToArray(hosts, host);
+	}
+	text = json_print(whole);
+	snprintf(name, sizeof(name), "%.100s.yaml", e->system);
+	place_text(&systems, name, text);
+	free(text);
+	json_free(whole);
+}
+
+/* An inventory, in YAML's form that is JSON. */
+static void put_manifest(const struct place *org, const struct mlperf_export *e)
+{
+	cJSON *whole = json_object(), *systems = cJSON_AddArrayToObject(whole, "systems");
+	char *text;
+
+	json_add_text(whole, "schema", "mlps-submission-manifest/1");
+	json_add_text(whole, "rules_edition", e->edition);
+	json_add_text(whole, "organization", organisation);
+	cJSON_AddItemToArray(systems, cJSON_CreateString(e->system));
+	text = json_print(whole);
+	place_text(org, "submission.yaml", text);
+	free(text);
+	json_free(whole);
+}
+
+int mlperf_export(const struct mlperf_export *e, struct err *err)
+{
+	int rc = has_place(e)
+			 ? 0
+			 : err_set(err, -EINVAL, "has no training, checkpoint or key-value cache");
+	char mark[PLACE_MARK_BYTES];
+	struct place root = {.mark = mark, .rc = &rc, .err = err}, org, system, code;
+
+	if (rc == 0 && !is_empty(e->root, err, &rc))
+		rc = err_set(err, -EEXIST, "%s: has something in it; name another folder", e->root);
+	if (rc < 0)
+		return rc;
+	snprintf(mark, sizeof(mark),
+		 "made by haul %.32s: no MLPerf result, not to be submitted or called one",
+		 e->phases[0].file->version);
+	snprintf(root.path, sizeof(root.path), "%s", e->root);
+	if (mkdir(e->root, 0777) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "%s: %s", e->root, strerror(errno));
+	place_text(&root, "README.md", kept_not);
+	org = place_below(&root, "%s/%s", e->division, organisation);
+	code = place_below(&org, "code");
+	place_text(&code, "README.md", "mlpstorage did not run, so its code is not here.\n");
+	put_manifest(&org, e);
+	put_system(&org, e);
+	system = place_below(&org, "results/%s", e->system);
+	leaf_trainings(&system, e);
+	leaf_checkpoints(&system, e);
+	leaf_caches(&system, e);
+	return rc;
+}

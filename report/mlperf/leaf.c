@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of leaves: see leaf.h. */
+#include "report/mlperf/leaf.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/json.h"
+#include "report/shapes.h"
+
+static const double second_ns = 1e9, GiB = 1073741824.0, kib = 1024;
+enum { LAYOUT_VERSION = 3 };
+
+static const cJSON *at(const cJSON *json, const char *path)
+{
+	char part[64];
+
+	while (json && *path) {
+		size_t n = strcspn(path, ".");
+
+		snprintf(part, sizeof(part), "%.*s", (int)n, path);
+		json = cJSON_GetObjectItemCaseSensitive(json, part);
+		path += path[n] ? n + 1 : n;
+	}
+	return json;
+}
+
+const struct cJSON *leaf_at(const struct mlperf_phase *p, const char *path)
+{
+	return at(p->tree, path);
+}
+
+double leaf_number(const struct cJSON *json, const char *path)
+{
+	const cJSON *value = at(json, path);
+
+	return cJSON_IsNumber(value) ? value->valuedouble : 0;
+}
+
+const char *leaf_text(const struct cJSON *json, const char *path)
+{
+	const cJSON *value = at(json, path);
+
+	return cJSON_IsString(value) ? value->valuestring : "";
+}
+
+const char *leaf_model(const struct mlperf_phase *p)
+{
+	const char *model = leaf_text(p->tree, "dlio.model");
+
+	return *model ? model : p->phase->record.name;
+}
+
+void leaf_stamp(char stamp[LEAF_STAMP_BYTES], const struct mlperf_phase *p, uint64_t *last)
+{
+	uint64_t second = p->phase->record.started_ns / (uint64_t)second_ns;
+	struct tm tm;
+	time_t t;
+
+	second = second > *last ? second : *last + 1;
+	*last = second;
+	t = (time_t)second;
+	gmtime_r(&t, &tm);
+	strftime(stamp, LEAF_STAMP_BYTES, "%Y%m%d_%H%M%S", &tm);
+}
+
+void leaf_time(char text[LEAF_STAMP_BYTES], uint64_t utc_ns)
+{
+	time_t t = (time_t)(utc_ns / (uint64_t)second_ns);
+	struct tm tm;
+	size_t n;
+
+	gmtime_r(&t, &tm);
+	n = strftime(text, LEAF_STAMP_BYTES, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text + n, LEAF_STAMP_BYTES - n, ".%06u",
+		 (unsigned)(utc_ns % (uint64_t)second_ns / 1000));
+}
+
+double leaf_mean(const struct cJSON *list)
+{
+	const cJSON *one;
+	double sum = 0;
+
+	cJSON_ArrayForEach(one, list)
+	{
+		sum += one->valuedouble;
+	}
+	return sum / cJSON_GetArraySize(list);
+}
+
+double leaf_stdev(const struct cJSON *list)
+{
+	double mean = leaf_mean(list), sum = 0;
+	const cJSON *one;
+
+	cJSON_ArrayForEach(one, list)
+	{
+		sum += (one->valuedouble - mean) * (one->valuedouble - mean);
+	}
+	return sqrt(sum / cJSON_GetArraySize(list));
+}
+
+static double leaf_dataset_bytes(const struct mlperf_phase *p)
+{
+	return leaf_number(p->tree, "dataset.files") *
+	       leaf_number(p->tree, "dataset.samples_per_file") *
+	       leaf_number(p->tree, "dataset.sample_bytes");
+}
+
+/* What is known of the hosts. */
+static void leaf_hosts(cJSON *to, const struct mlperf_phase *p)
+{
+	const struct results_file *f = p->file;
+	cJSON *cores = cJSON_AddArrayToObject(to, "host_cpu_count"), *cached, *memory, *info;
+	double share = leaf_dataset_bytes(p) / GiB / leaf_number(p->tree, "nodes");
+	char text[64];
+
+	cJSON_AddStringToObject(to, "host_processor_name", f->nodes ? f->machines[0].cpu : "");
+	cached = cJSON_AddArrayToObject(to, "potential_caching");
+	info = cJSON_AddObjectToObject(to, "host_cpuinfo");
+	cJSON_AddStringToObject(info, "model name", f->nodes ? f->machines[0].cpu : "");
+	info = cJSON_AddObjectToObject(to, "host_meminfo");
+	snprintf(text, sizeof(text), "%.0f kB",
+		 f->nodes ? (double)f->machines[0].memory_bytes / kib : 0);
+	cJSON_AddStringToObject(info, "MemTotal", text);
+	memory = cJSON_AddArrayToObject(to, "host_memory_GB");
+	for (uint64_t i = 0; i < f->nodes; i++) {
+		double gib = (double)f->machines[i].memory_bytes / GiB;
+
+		cJSON_AddItemToArray(cores, cJSON_CreateNumber((double)f->machines[i].cores));
+		cJSON_AddItemToArray(cached, cJSON_CreateNumber(gib > share));
+		cJSON_AddItemToArray(memory, cJSON_CreateNumber(gib));
+	}
+	json_add_number(to, "data_size_per_host_GB", share);
+}
+
+struct cJSON *leaf_summary(const struct mlperf_phase *p)
+{
+	const struct phase_record *record = &p->phase->record;
+	char text[LEAF_STAMP_BYTES];
+	cJSON *to = json_object();
+
+	leaf_time(text, record->started_ns);
+	json_add_text(to, "start", text);
+	json_add_number(to, "num_accelerators", leaf_number(p->tree, "ranks"));
+	json_add_number(to, "num_hosts", leaf_number(p->tree, "nodes"));
+	json_add_text(to, "hostname", p->file->nodes ? p->file->hosts[0] : "");
+	cJSON_AddObjectToObject(to, "metric");
+	json_add_number(to, "num_files_train", leaf_number(p->tree, "dataset.files"));
+	json_add_number(to, "num_files_eval", 0);
+	json_add_number(to, "num_samples_per_file",
+			leaf_number(p->tree, "dataset.samples_per_file"));
+	leaf_hosts(to, p);
+	json_add_number(to, "epochs", leaf_number(p->tree, "job.epochs"));
+	leaf_time(text, record->finished_ns);
+	json_add_text(to, "end", text);
+	return to;
+}
+
+/* Where the data are, as mlpstorage names it: a path, or the URI of an object store. */
+static const char *leaf_folder(const struct mlperf_phase *p)
+{
+	const char *uri = leaf_text(p->tree, "store.uri"), *path = strstr(uri, ":///");
+
+	return path ? path + 3 : uri;
+}
+
+/* DLIO's keys, with those of the data set that the class does not count. */
+static cJSON *leaf_parameters(const struct mlperf_phase *p)
+{
+	cJSON *to = cJSON_Duplicate(leaf_at(p, "dlio.parameters"), true), *dataset;
+
+	if (!to)
+		to = json_object();
+	dataset = cJSON_GetObjectItemCaseSensitive(to, "dataset");
+	if (!leaf_at(p, "dataset"))
+		return to;
+	if (!dataset)
+		dataset = cJSON_AddObjectToObject(to, "dataset");
+	cJSON_DeleteItemFromObjectCaseSensitive(dataset, "data_folder");
+	cJSON_DeleteItemFromObjectCaseSensitive(dataset, "num_files_train");
+	json_add_text(dataset, "data_folder", leaf_folder(p));
+	json_add_number(dataset, "num_files_train", leaf_number(p->tree, "dataset.files"));
+	json_add_number(dataset, "num_subfolders_train",
+			leaf_number(p->tree, "dataset.subfolders"));
+	json_add_number(dataset, "total_disk_bytes", leaf_dataset_bytes(p));
+	return to;
+}
+
+static void leaf_system(cJSON *to, const struct mlperf_phase *p)
+{
+	const struct results_file *f = p->file;
+	cJSON *system = cJSON_AddObjectToObject(to, "system_info"), *hosts;
+	double cores = 0, memory = 0, least = INFINITY, most = 0;
+
+	for (uint64_t i = 0; i < f->nodes; i++) {
+		double bytes = (double)f->machines[i].memory_bytes;
+
+		cores += (double)f->machines[i].cores;
+		memory += bytes;
+		least = fmin(least, bytes);
+		most = fmax(most, bytes);
+	}
+	json_add_number(system, "total_memory_bytes", memory);
+	json_add_number(system, "total_cores", cores);
+	json_add_number(system, "num_hosts", (double)f->nodes);
+	json_add_number(system, "min_memory_bytes", least);
+	json_add_number(system, "max_memory_bytes", most);
+	json_add_text(system, "collection_method", "haul");
+	json_add_text(system, "collection_timestamp", f->started);
+	hosts = cJSON_AddArrayToObject(system, "hosts");
+	for (uint64_t i = 0; i < f->nodes; i++) {
+		cJSON *host = json_object(), *part;
+
+		json_add_text(host, "hostname", f->hosts[i]);
+		part = cJSON_AddObjectToObject(host, "memory");
+		json_add_number(part, "total", (double)f->machines[i].memory_bytes);
+		part = cJSON_AddObjectToObject(host, "cpu");
+		json_add_number(part, "num_logical_cores", (double)f->machines[i].cores);
+		json_add_text(part, "model", f->machines[i].cpu);
+		cJSON_AddItemToArray(hosts, host);
+	}
+}
+
+void leaf_metadata(const struct place *leaf, const struct mlperf_phase *p, const char *benchmark,
+		   const char *command, const char *stamp)
+{
+	cJSON *to = json_object(), *args;
+	char name[128];
+	const char *accelerator = leaf_text(p->tree, "dlio.accelerator");
+
+	accelerator = *accelerator ? accelerator : "unknown";
+	json_add_text(to, "benchmark_type", benchmark);
+	json_add_text(to, "model", leaf_model(p));
+	json_add_text(to, "command", command);
+	json_add_text(to, "run_datetime", stamp);
+	json_add_number(to, "num_processes", leaf_number(p->tree, "ranks"));
+	json_add_text(to, "accelerator", accelerator);
+	json_add_text(to, "result_dir", leaf->path);
+	cJSON_AddItemToObject(to, "parameters", leaf_parameters(p));
+	cJSON_AddObjectToObject(to, "override_parameters");
+	leaf_system(to, p);
+	args = cJSON_AddObjectToObject(to, "args");
+	json_add_text(args, "model", leaf_model(p));
+	json_add_text(args, "accelerator_type", accelerator);
+	json_add_number(args, "max_accelerators", leaf_number(p->tree, "ranks"));
+	json_add_number(args, "client_host_memory_in_gb", p->file->node_memory_bytes / GiB);
+	json_add_text(args, "data_dir", leaf_folder(p));
+	json_add_text(to, "provenance_file", "provenance.json");
+	snprintf(name, sizeof(name), "%s_%s_metadata.json", benchmark, stamp);
+	place_json(leaf, name, to);
+}
+
+/* The schema takes no key of haul's own: the mark is its notes. */
+static cJSON *leaf_provenance(const struct place *leaf, const struct mlperf_export *e,
+			      const struct mlperf_phase *p)
+{
+	static const char *const tags[][2] = {{"rules_edition", "tool-constant"},
+					      {"layout_version", "tool-constant"},
+					      {"tool", "runtime"},
+					      {"dlio", "n/a"},
+					      {"storage_library", "n/a"},
+					      {"core_config", "inferred"}};
+	const cJSON *keys = leaf_at(p, "dlio.keys");
+	const char *hash = leaf_text(p->tree, "dlio.class"), *kind = p->phase->record.kind;
+	cJSON *to = json_object(), *part;
+	char by[128];
+
+	snprintf(by, sizeof(by), "haul %s", p->file->version);
+	json_add_text(to, "schema", "mlps-run-provenance/1");
+	json_add_text(to, "rules_edition", e->edition);
+	json_add_number(to, "layout_version", LAYOUT_VERSION);
+	part = cJSON_AddObjectToObject(to, "tool");
+	json_add_text(part, "name", "haul");
+	json_add_text(part, "version", p->file->version);
+	json_add_text(part, "git_sha", *p->file->build ? p->file->build : "unknown");
+	json_add_text(part, "code_image", "unknown");
+	part = cJSON_AddObjectToObject(to, "dlio");
+	json_add_text(part, "version", "unknown");
+	json_add_text(part, "source", "unknown");
+	json_add_text(part, "commit", "unknown");
+	part = cJSON_AddObjectToObject(to, "storage_library");
+	json_add_text(part, "name", "none");
+	part = cJSON_AddObjectToObject(to, "core_config");
+	json_add_text(part, "algorithm", "core-config-v1");
+	json_add_text(part, "allowlist",
+		      !keys                        ? "unknown"
+		      : strcmp(kind, "train") == 0 ? "training@1"
+						   : "checkpointing@1");
+	json_add_text(part, "hash", *hash ? hash : "unknown");
+	cJSON_AddItemToObject(part, "keys",
+			      keys ? cJSON_Duplicate(keys, true) : cJSON_CreateArray());
+	json_add_text(to, "stamped_at", p->file->finished);
+	json_add_text(to, "stamped_by", by);
+	part = cJSON_AddObjectToObject(to, "provenance");
+	for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++)
+		json_add_text(part, tags[i][0], tags[i][1]);
+	json_add_text(to, "notes", leaf->mark);
+	return to;
+}
+
+/* JSON is YAML, too. */
+static void leaf_config(const struct place *leaf, const struct mlperf_phase *p)
+{
+	struct place config = place_below(leaf, "dlio_config");
+	cJSON *parameters = leaf_parameters(p), *whole = json_object();
+	char *text;
+
+	cJSON_AddItemToObject(whole, "workload", parameters);
+	text = json_print(whole);
+	place_text(&config, "config.yaml", text);
+	place_text(&config, "hydra.yaml", "{}\n");
+	place_text(&config, "overrides.yaml", "[]\n");
+	free(text);
+	json_free(whole);
+}
+
+void leaf_files(const struct place *leaf, const struct mlperf_export *e,
+		const struct mlperf_phase *p, const char *benchmark, const char *command,
+		const char *stamp)
+{
+	static const struct report_options plain = {.color = false};
+	char name[128], *text = report_text(p->file, &plain);
+
+	snprintf(name, sizeof(name), "%s_%s.stdout.log", benchmark, command);
+	place_text(leaf, name, text);
+	free(text);
+	snprintf(name, sizeof(name), "%s_%s.stderr.log", benchmark, command);
+	place_text(leaf, name, p->phase->record.error);
+	place_text(leaf, "dlio.log", "");
+	leaf_config(leaf, p);
+	leaf_metadata(leaf, p, benchmark, command, stamp);
+	place_marked_json(leaf, "provenance.json", leaf_provenance(leaf, e, p));
+}
+
+bool leaf_is_first(const struct mlperf_export *e, uint32_t i, const char *kind)
+{
+	for (uint32_t k = 0; k < i; k++)
+		if (strcmp(e->phases[k].phase->record.kind, kind) == 0 &&
+		    strcmp(leaf_model(&e->phases[k]), leaf_model(&e->phases[i])) == 0)
+			return false;
+	return strcmp(e->phases[i].phase->record.kind, kind) == 0;
+}

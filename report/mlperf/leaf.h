@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts that the leaves of an exported tree have in common. */
+#ifndef HAUL_REPORT_MLPERF_LEAF_H
+#define HAUL_REPORT_MLPERF_LEAF_H
+
+#include "report/mlperf/mlperf.h"
+#include "report/mlperf/place.h"
+
+enum { LEAF_STAMP_BYTES = 32 };
+
+/* Facts of a phase. */
+const struct cJSON *leaf_at(const struct mlperf_phase *p, const char *path);
+double leaf_number(const struct cJSON *json, const char *path);
+const char *leaf_text(const struct cJSON *json, const char *path);
+/* The name that mlpstorage has for the model, else the phase's. */
+const char *leaf_model(const struct mlperf_phase *p);
+
+/* Names of leaves: the second in which a phase began, or the next one that is free. last: of the
+ * leaf before, 0: none. */
+void leaf_stamp(char stamp[LEAF_STAMP_BYTES], const struct mlperf_phase *p, uint64_t *last);
+/* A time as Python writes it: "2026-07-04T05:01:06.695935". */
+void leaf_time(char text[LEAF_STAMP_BYTES], uint64_t utc_ns);
+
+/* Mean and standard deviation of a list of numbers, as numpy computes them. */
+double leaf_mean(const struct cJSON *list);
+double leaf_stdev(const struct cJSON *list);
+
+/* DLIO's summary: all but its metrics, which are the object "metric" of it. */
+struct cJSON *leaf_summary(const struct mlperf_phase *p);
+
+/* The files that a leaf of DLIO's has beside its figures. benchmark: "training"; command: "run". */
+void leaf_files(const struct place *leaf, const struct mlperf_export *e,
+		const struct mlperf_phase *p, const char *benchmark, const char *command,
+		const char *stamp);
+
+/* One of them, which a leaf may have alone. */
+void leaf_metadata(const struct place *leaf, const struct mlperf_phase *p, const char *benchmark,
+		   const char *command, const char *stamp);
+
+/* Whether phase i is of that kind, and the first of its model among those. */
+bool leaf_is_first(const struct mlperf_export *e, uint32_t i, const char *kind);
+
+/* The kinds of leaves. */
+void leaf_trainings(const struct place *system, const struct mlperf_export *e);
+void leaf_checkpoints(const struct place *system, const struct mlperf_export *e);
+void leaf_caches(const struct place *system, const struct mlperf_export *e);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Leaves of trainings: datasize, datagen, and a run for each run of the series. */
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/json.h"
+#include "report/mlperf/leaf.h"
+
+static const double second_ns = 1e9, percent = 100, MiB = 1048576.0;
+
+static bool epoch_is_training(const cJSON *epoch)
+{
+	return leaf_number(epoch, "evaluation") == 0 && leaf_number(epoch, "mlperf_wall_ns") > 0;
+}
+
+/* By DLIO's formulas, in which the first step of an epoch does not count. */
+static void training_metric(cJSON *to, const struct mlperf_phase *p)
+{
+	double ranks = leaf_number(p->tree, "ranks"), batch = leaf_number(p->tree, "job.batch");
+	double record = leaf_number(p->tree, "dataset.sample_bytes") / MiB;
+	double target = leaf_number(p->tree, "job.target_au");
+	cJSON *au = cJSON_AddArrayToObject(to, "train_au_percentage"), *rate = cJSON_CreateArray();
+	const cJSON *epoch;
+
+	cJSON_ArrayForEach(epoch, leaf_at(p, "result.epochs"))
+	{
+		double wall = leaf_number(epoch, "mlperf_wall_ns");
+		double steps = leaf_number(epoch, "steps") - 1;
+
+		if (!epoch_is_training(epoch))
+			continue;
+		cJSON_AddItemToArray(
+			au, json_number(percent * leaf_number(epoch, "mlperf_compute_ns") / wall));
+		cJSON_AddItemToArray(
+			rate, json_number(steps * batch * ranks / (wall / ranks / second_ns)));
+	}
+	json_add_number(to, "train_au_mean_percentage", leaf_mean(au));
+	json_add_text(to, "train_au_meet_expectation",
+		      leaf_mean(au) >= percent * target ? "success" : "fail");
+	json_add_number(to, "train_au_stdev_percentage", leaf_stdev(au));
+	cJSON_AddItemToObject(to, "train_throughput_samples_per_second", rate);
+	json_add_number(to, "train_throughput_mean_samples_per_second", leaf_mean(rate));
+	json_add_number(to, "train_throughput_stdev_samples_per_second", leaf_stdev(rate));
+	json_add_number(to, "train_io_mean_MB_per_second", leaf_mean(rate) * record);
+	json_add_number(to, "train_io_stdev_MB_per_second", leaf_stdev(rate) * record);
+}
+
+/* Epochs follow one another without a pause, since haul keeps how long each took. */
+static cJSON *training_epochs(const struct mlperf_phase *p)
+{
+	uint64_t at = p->phase->record.started_ns;
+	cJSON *to = json_object(), *one, *block;
+	char text[LEAF_STAMP_BYTES], number[24], seconds[32];
+	const cJSON *epoch;
+
+	cJSON_ArrayForEach(epoch, leaf_at(p, "result.epochs"))
+	{
+		double wall = leaf_number(epoch, "wall_ns");
+
+		if (!epoch_is_training(epoch))
+			continue;
+		snprintf(number, sizeof(number), "%.0f", leaf_number(epoch, "epoch"));
+		snprintf(seconds, sizeof(seconds), "%.2f", wall / second_ns);
+		one = cJSON_AddObjectToObject(to, number);
+		leaf_time(text, at);
+		json_add_text(one, "start", text);
+		block = cJSON_AddObjectToObject(one, "block1");
+		json_add_text(block, "start", text);
+		at += (uint64_t)wall;
+		leaf_time(text, at);
+		json_add_text(block, "end", text);
+		json_add_text(block, "duration", seconds);
+		json_add_text(one, "end", text);
+		json_add_text(one, "duration", seconds);
+	}
+	return to;
+}
+
+/* The steps of an epoch: seconds, on average over the ranks. */
+static void training_steps(cJSON *to, const char *key, const cJSON *a, const cJSON *b, int first,
+			   int count)
+{
+	cJSON *list = cJSON_AddArrayToObject(cJSON_AddObjectToObject(to, key), "block1");
+
+	for (int i = first; i < first + count && i < cJSON_GetArraySize(a); i++) {
+		const cJSON *x = cJSON_GetArrayItem(a, i), *y = cJSON_GetArrayItem(b, i);
+		double ns = x->valuedouble + (y ? y->valuedouble : 0);
+
+		cJSON_AddItemToArray(list, json_number(ns / second_ns));
+	}
+}
+
+static cJSON *training_output(const struct mlperf_phase *p, const cJSON *metric)
+{
+	const cJSON *steps = leaf_at(p, "result.steps"), *epoch;
+	const cJSON *load = cJSON_GetObjectItemCaseSensitive(steps, "load_ns");
+	const cJSON *compute = cJSON_GetObjectItemCaseSensitive(steps, "compute_ns");
+	cJSON *to = json_object(), *one, *au, *rate;
+	double per_row = leaf_number(steps, "steps_per_row");
+	char number[24];
+	int first = 0, i = 0;
+
+	au = cJSON_GetObjectItemCaseSensitive(metric, "train_au_percentage");
+	rate = cJSON_GetObjectItemCaseSensitive(metric, "train_throughput_samples_per_second");
+	cJSON_ArrayForEach(epoch, leaf_at(p, "result.epochs"))
+	{
+		int count = (int)(leaf_number(epoch, "steps") / (per_row > 0 ? per_row : 1));
+
+		if (!epoch_is_training(epoch))
+			continue;
+		snprintf(number, sizeof(number), "%.0f", leaf_number(epoch, "epoch"));
+		one = cJSON_AddObjectToObject(to, number);
+		training_steps(one, "load", load, NULL, first, count);
+		training_steps(one, "proc", load, compute, first, count);
+		training_steps(one, "compute", compute, NULL, first, count);
+		cJSON_AddItemToObject(cJSON_AddObjectToObject(one, "au"), "block1",
+				      cJSON_Duplicate(cJSON_GetArrayItem(au, i), true));
+		cJSON_AddItemToObject(cJSON_AddObjectToObject(one, "throughput"), "block1",
+				      cJSON_Duplicate(cJSON_GetArrayItem(rate, i++), true));
+		first += count;
+	}
+	return to;
+}
+
+static void training_run(const struct place *model, const struct mlperf_export *e,
+			 const struct mlperf_phase *p, uint64_t *last, cJSON *all)
+{
+	cJSON *summary = leaf_summary(p), *one = json_object();
+	cJSON *metric = cJSON_GetObjectItemCaseSensitive(summary, "metric");
+	char stamp[LEAF_STAMP_BYTES];
+	struct place leaf;
+
+	leaf_stamp(stamp, p, last);
+	leaf = place_below(model, "run/%s", stamp);
+	training_metric(metric, p);
+	json_add_text(one, "run", stamp);
+	cJSON_AddBoolToObject(one, "warmup", p->phase->record.warmup != 0);
+	cJSON_AddItemToObject(one, "metric", cJSON_Duplicate(metric, true));
+	cJSON_AddItemToArray(all, one);
+	place_json(&leaf, "0_output.json", training_output(p, metric));
+	place_json(&leaf, "0_per_epoch_stats.json", training_epochs(p));
+	place_json(&leaf, "summary.json", summary);
+	leaf_files(&leaf, e, p, "training", "run", stamp);
+}
+
+/* What the rules ask for, and the data set as it is. */
+static void training_datasize(const struct place *model, const struct mlperf_phase *p)
+{
+	char stamp[LEAF_STAMP_BYTES], text[256];
+	uint64_t last = 0;
+	struct place leaf;
+
+	leaf_stamp(stamp, p, &last);
+	leaf = place_below(model, "datasize/%s", stamp);
+	snprintf(text, sizeof(text), "files wanted: %.0f\nfiles there: %.0f\n",
+		 leaf_number(p->tree, "plan.datasize.files"),
+		 leaf_number(p->tree, "dataset.files"));
+	place_text(&leaf, "training_datasize.stdout.log", text);
+	place_text(&leaf, "training_datasize.stderr.log", "");
+	leaf_metadata(&leaf, p, "training", "datasize", stamp);
+}
+
+static void training_model(const struct place *system, const struct mlperf_export *e,
+			   const struct mlperf_phase *first)
+{
+	struct place model = place_below(system, "training/%s", leaf_model(first)), run;
+	cJSON *all = json_object(), *runs = cJSON_AddArrayToObject(all, "runs");
+	uint64_t ran = 0, made = 0;
+
+	training_datasize(&model, first);
+	for (uint32_t i = 0; i < e->count; i++) {
+		const struct mlperf_phase *p = &e->phases[i];
+		char stamp[LEAF_STAMP_BYTES];
+		struct place leaf;
+
+		if (strcmp(leaf_model(p), leaf_model(first)) != 0)
+			continue;
+		if (strcmp(p->phase->record.kind, "generate") == 0) {
+			leaf_stamp(stamp, p, &made);
+			leaf = place_below(&model, "datagen/%s", stamp);
+			leaf_files(&leaf, e, p, "training", "datagen", stamp);
+		} else if (strcmp(p->phase->record.kind, "train") == 0) {
+			training_run(&model, e, p, &ran, runs);
+		}
+	}
+	run = place_below(&model, "run");
+	place_json(&run, "results.json", all);
+}
+
+void leaf_trainings(const struct place *system, const struct mlperf_export *e)
+{
+	for (uint32_t i = 0; i < e->count; i++)
+		if (leaf_is_first(e, i, "train"))
+			training_model(system, e, &e->phases[i]);
+}

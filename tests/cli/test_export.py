@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""haul export: the tree of MLPerf Storage. Keys, types and names were written down from published files, and the structural rules from
+those of its submission checker, not from haul's code."""
+import datetime
+import glob
+import json
+import os
+import re
+import statistics
+import tempfile
+
+from clitest import check, haul, main, refused
+
+ORG = "haul-no-mlperf-result"
+# As published, with the types of JSON; lists name the type of what is in them.
+HEAD = {"start": "time", "num_accelerators": int, "num_hosts": int, "hostname": str, "metric": dict, "num_files_train": int,
+        "num_files_eval": int, "num_samples_per_file": int, "host_cpu_count": [int], "host_processor_name": str,
+        "potential_caching": [int], "host_cpuinfo": dict, "host_meminfo": dict, "host_memory_GB": [float],
+        "data_size_per_host_GB": float, "epochs": int, "end": "time"}
+TRAINED = {"train_au_percentage": [float], "train_au_mean_percentage": float, "train_au_meet_expectation": str,
+           "train_au_stdev_percentage": float, "train_throughput_samples_per_second": [float],
+           "train_throughput_mean_samples_per_second": float, "train_throughput_stdev_samples_per_second": float,
+           "train_io_mean_MB_per_second": float, "train_io_stdev_MB_per_second": float}
+SAVED = {f"{verb}_checkpoint_{what}": float for verb in ("save", "load")
+         for what in ("io_mean_GB_per_second", "io_stdev_GB_per_second", "duration_mean_seconds", "duration_stdev_seconds")}
+SAVED["checkpoint_size_GB"] = float
+CACHED = {"schema_version": str, "run_datetime": str, "npernode": int, "host_count": int, "total_ranks": int, "trials_per_option": int,
+          "options": dict, "partial_failure": bool, "trial_failures": dict}
+OPTION = {"option": int, "aggregated_read_bandwidth_gbps": float, "aggregated_write_bandwidth_gbps": float,
+          "aggregated_avg_throughput_tokens_per_sec": float, "aggregated_storage_throughput_tokens_per_sec": float,
+          "aggregated_p95_latency_ms": float, "aggregated_device_read_p95_ms": float, "aggregated_device_write_p95_ms": float,
+          "rank_count": int, "trial_count": int, "partial_failure": bool, "missing_files": [str], "cpu_tier_ranks": [int]}
+METADATA = {"benchmark_type", "model", "command", "run_datetime", "num_processes", "accelerator", "result_dir", "parameters",
+            "override_parameters", "system_info", "args", "provenance_file"}
+PROVENANCE = {"schema", "rules_edition", "layout_version", "tool", "dlio", "storage_library", "core_config", "stamped_at", "stamped_by",
+              "provenance", "notes"}
+STAMPS = {"rules_edition", "layout_version", "tool", "dlio", "storage_library", "core_config"}
+TAGS = {"runtime", "tool-constant", "package-metadata", "direct-url", "code-hash-json", "uv-lock", "declared", "inferred", "n/a", "unknown"}
+GiB, MiB = 2**30, 2**20
+
+
+def is_of(value, kind):
+    if isinstance(kind, list):
+        return isinstance(value, list) and all(is_of(one, kind[0]) for one in value)
+    if kind == "time":
+        return isinstance(value, str) and datetime.datetime.fromisoformat(value)
+    if kind in (int, float):
+        return isinstance(value, (int, float) if kind is float else int) and not isinstance(value, bool)
+    return isinstance(value, kind)
+
+
+def alike(found, wanted, where):
+    found = {key: value for key, value in found.items() if key != "haul"}
+    check(set(found) == set(wanted), f"{where}: {set(found) ^ set(wanted)}")
+    wrong = [key for key in wanted if not is_of(found[key], wanted[key])]
+    check(not wrong, f"{where}: {[(key, found[key]) for key in wrong]}")
+
+
+def read(path):
+    with open(path, encoding="utf-8") as stream:
+        return json.load(stream)
+
+
+def near(a, b, what):
+    check(abs(a - b) <= 1e-9 * max(abs(a), abs(b)), f"{what}: {a} and {b}")
+
+
+def run(folder, name, job, *words):
+    if isinstance(job, dict):
+        with open(f"{folder}/{name}.json", "w", encoding="utf-8") as stream:
+            json.dump(job, stream)
+        job = f"{folder}/{name}.json"
+    r = haul("run", job, *words, "--results", f"{folder}/{name}.h5", "--quiet", env={"HAUL_DATA": folder})
+    check(r.returncode in (0, 1, 8), r)
+    return f"{folder}/{name}.h5"
+
+
+def export(tree, *words):
+    r = haul("export", "--mlperf", tree, *words)
+    check(r.returncode == 0 and "no MLPerf result" in r.stdout, r)
+    division, = (d for d in os.listdir(tree) if d != "README.md")
+    return f"{tree}/{division}/{ORG}/results/system", division
+
+
+def report(path):
+    return json.loads(haul("report", path, "--json").stdout)["phases"]
+
+
+def marked(tree):
+    """Wherever a reader looks, it says that haul made it and that it is no result of MLPerf."""
+    for folder, _, files in os.walk(tree):
+        for name in files:
+            path = os.path.join(folder, name)
+            with open(path, encoding="utf-8") as stream:
+                text = stream.read()
+            check("made by haul" in text and "no MLPerf result" in text, path)
+            if name.endswith(".json") and name != "provenance.json":
+                check("no MLPerf result" in json.loads(text)["haul"], path)
+
+
+def leaf(folder, benchmark, command, ran):
+    """Rules 2.1.14 to 2.1.26: the files of a leaf."""
+    stamp = os.path.basename(folder)
+    check(re.fullmatch(r"\d{8}_\d{6}", stamp), stamp)
+    wanted = {f"{benchmark}_{command}.stdout.log", f"{benchmark}_{command}.stderr.log", "dlio.log", f"{benchmark}_{stamp}_metadata.json",
+              "dlio_config", "provenance.json"} | ({"summary.json", "0_per_epoch_stats.json"} if ran else set())
+    check(wanted <= set(os.listdir(folder)), f"{folder}: {wanted - set(os.listdir(folder))} are missing")
+    check(set(os.listdir(f"{folder}/dlio_config")) == {"config.yaml", "hydra.yaml", "overrides.yaml"}, folder)
+    stamped = read(f"{folder}/provenance.json")
+    check(set(stamped) == PROVENANCE and "null" not in json.dumps(stamped), stamped)
+    check(set(stamped["provenance"]) == STAMPS and set(stamped["provenance"].values()) <= TAGS, stamped)
+    check(set(stamped["core_config"]) == {"algorithm", "allowlist", "hash", "keys"} and stamped["tool"]["name"] == "haul", stamped)
+    check(stamped["schema"] == "mlps-run-provenance/1" and set(stamped["storage_library"]) <= {"name", "version"}, stamped)
+    metadata = read(f"{folder}/{benchmark}_{stamp}_metadata.json")
+    check(set(metadata) - {"haul"} == METADATA and metadata["run_datetime"] == stamp, metadata)
+    return metadata, stamped
+
+
+def test_training():
+    """A warm-up run and five runs, and the files that they read."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = run(folder, "made", "unet3d_b200", "--only", "generate", "--set", "dataset.files=3", "--set", "dataset.sample_bytes=1000",
+                   "--set", "dataset.sample_bytes_stdev=0")
+        ran = run(folder, "ran", "unet3d_b200", "--set", "stores.data.uri=null://", "--set", "dataset.files=21", "--set",
+                  "train.compute=5 ms", "--set", "train.null_steps=0", "--skip", "generate", "--warmup", 1, "--repeat", 5)
+        system, division = export(f"{folder}/tree", ran)
+        check(division == "whatif", f"{division}: 21 files are too few")
+        marked(f"{folder}/tree")
+        check(set(os.listdir(f"{folder}/tree/{division}/{ORG}")) == {"code", "results", "submission.yaml", "systems"}, "submitter")
+        check(re.fullmatch(r"[A-Za-z0-9._-]+", ORG) and os.listdir(f"{folder}/tree/{division}/{ORG}/systems") == ["system.yaml"], "")
+        model = f"{system}/training/unet3d"
+        check(set(os.listdir(model)) == {"datasize", "run"}, os.listdir(model))
+        stamps = sorted(os.path.basename(path) for path in glob.glob(f"{model}/run/2*"))
+        check(len(stamps) == 6 and set(os.listdir(f"{model}/run")) == {*stamps, "results.json"}, stamps)
+        check([one["warmup"] for one in read(f"{model}/run/results.json")["runs"]] == [True] + 5 * [False], "one warm-up")
+        for stamp, phase in zip(stamps, report(ran)):
+            metadata, stamped = leaf(f"{model}/run/{stamp}", "training", "run", True)
+            check(metadata["model"] == "unet3d" and metadata["parameters"]["dataset"]["num_files_train"] == 21, metadata)
+            check(metadata["args"]["max_accelerators"] == 1 and stamped["core_config"]["allowlist"] == "training@1", metadata)
+            summary = read(f"{model}/run/{stamp}/summary.json")
+            alike(summary, HEAD, stamp)
+            alike(summary["metric"], TRAINED, stamp)
+            figures(summary, phase)
+            steps(f"{model}/run/{stamp}", summary, phase)
+        sizes, = glob.glob(f"{model}/datasize/2*/training_*_metadata.json")
+        check({"num_files_train", "num_subfolders_train", "total_disk_bytes"} <= set(read(sizes)["parameters"]["dataset"]), sizes)
+        both, _ = export(f"{folder}/both", made, ran)
+        for path in glob.glob(f"{both}/training/unet3d/datagen/2*"):
+            leaf(path, "training", "datagen", False)
+        check(os.path.isdir(f"{both}/training"), "both")
+
+
+def figures(summary, phase):
+    """The figures are those of the report."""
+    metric, epochs = summary["metric"], [e for e in phase["epochs"] if not e["evaluation"]]
+    for k, epoch in enumerate(epochs):
+        near(metric["train_au_percentage"][k], 100 * epoch["au_mlperf"], "AU of an epoch")
+        seconds = epoch["mlperf_wall_ns"] / 1e9 / summary["num_accelerators"]
+        near(metric["train_throughput_samples_per_second"][k], (epoch["steps"] - 1) * 7 * summary["num_accelerators"] / seconds, "rate")
+    near(metric["train_au_mean_percentage"], statistics.fmean(metric["train_au_percentage"]), "mean")
+    near(metric["train_au_mean_percentage"] / 100, phase["au_mlperf"], "AU of the phase")
+    near(metric["train_au_stdev_percentage"], statistics.pstdev(metric["train_au_percentage"]), "deviation")
+    near(metric["train_io_mean_MB_per_second"], metric["train_throughput_mean_samples_per_second"] * 146600628 / MiB, "MB")
+    check((metric["train_au_meet_expectation"] == "success") == (metric["train_au_mean_percentage"] >= 90), metric)
+    near(datetime.datetime.fromisoformat(summary["start"] + "+00:00").timestamp(), phase["started"], "start")
+    near(summary["data_size_per_host_GB"], 21 * 146600628 / GiB, "GB per host")
+
+
+def steps(path, summary, phase):
+    epochs, output = read(f"{path}/0_per_epoch_stats.json"), read(f"{path}/0_output.json")
+    check(set(epochs) == {"1", "2", "3", "4", "5", "haul"} == set(output), (epochs, output))
+    for number in "12345":
+        one, out = epochs[number], output[number]
+        check(set(one) == {"start", "block1", "end", "duration"} and set(one["block1"]) == {"start", "end", "duration"}, one)
+        check(re.fullmatch(r"\d+\.\d\d", one["duration"]), one)
+        check(set(out) == {"load", "proc", "compute", "au", "throughput"}, out)
+        check(all(len(out[key]["block1"]) == 3 for key in ("load", "proc", "compute")), out)
+        for load, compute, proc in zip(*(out[key]["block1"] for key in ("load", "compute", "proc"))):
+            near(load + compute, proc, "proc")
+        near(out["au"]["block1"], summary["metric"]["train_au_percentage"][int(number) - 1], "AU")
+    first = phase["steps"]["load_ns"][0] / 1e9
+    near(output["1"]["load"]["block1"][0], first, "the first step")
+
+
+def test_checkpoints():
+    with tempfile.TemporaryDirectory() as folder:
+        path = run(folder, "saved", "llama3_8b", "--set", "stores.checkpoints.uri=null://", "--set", "checkpoint.count=3", "--set",
+                   "checkpoint.pause=0", "--set", "checkpoint.null_passes=0")
+        system, _ = export(f"{folder}/tree", path)
+        marked(f"{folder}/tree")
+        model, phase = f"{system}/checkpointing/llama3-8b", report(path)[0]
+        stamp, = (name for name in os.listdir(model) if name != "results.json")
+        _, stamped = leaf(f"{model}/{stamp}", "checkpointing", "run", True)
+        check(stamped["core_config"]["allowlist"] == "checkpointing@1" and len(stamped["core_config"]["hash"]) == 16, stamped)
+        summary = read(f"{model}/{stamp}/summary.json")
+        alike(summary, HEAD, stamp)
+        alike(summary["metric"], SAVED, stamp)
+        for verb, side in (("save", "write"), ("load", "read")):
+            near(summary["metric"][f"{verb}_checkpoint_duration_mean_seconds"],
+                 statistics.fmean(row[f"{side}_ns"] for row in phase["checkpoints"]) / 1e9, side)
+            rate = summary["metric"][f"{verb}_checkpoint_io_mean_GB_per_second"] * GiB
+            check(abs(rate - phase["figures"][f"{side}_rate_mlperf"]) < 1e-6 * rate, (rate, phase["figures"]))
+        blocks = read(f"{model}/{stamp}/0_per_epoch_stats.json")["1"]
+        check(set(blocks) == {f"{verb}_ckpt{i}" for verb in ("save", "load") for i in (1, 2, 3)}, blocks)
+
+
+def cache(name, model, users, allocations, tiers=()):
+    return {"kvcache": {"name": name, "model": model, "users": users, "served": users, "threads": 4, "duration": "200 ms",
+                        "max_concurrent_allocs": allocations, **({"tiers": [*tiers, "cache"]} if tiers else {})}}
+
+
+CACHES = {"seed": 42, "stores": {"cache": {"uri": "sim://"}},
+          "phases": [cache("a", "llama3.1-8b", 200, 16), cache("b", "llama3.1-8b", 100, 16, [{"kind": "cpu", "capacity": "1 MiB"}]),
+                     cache("c", "llama3.1-70b-instruct", 70, 4)]}
+
+
+def test_caches():
+    with tempfile.TemporaryDirectory() as folder:
+        path = run(folder, "caches", CACHES, "--repeat", 2)
+        system, _ = export(f"{folder}/tree", path)
+        marked(f"{folder}/tree")
+        top, = glob.glob(f"{system}/kv_cache/llama3.1-8b/run/2*")
+        summary, phases = read(f"{top}/summary.json"), report(path)
+        alike(summary, CACHED, top)
+        check(set(summary["options"]) == {"1", "2", "3"} and summary["trials_per_option"] == 2, summary)
+        for number, name in (("1", "a"), ("2", "b"), ("3", "c")):
+            option, trials = summary["options"][number], [p for p in phases if p["name"] == name]
+            alike(option, OPTION, number)
+            check(option["cpu_tier_ranks"] == ([0] if name == "b" else []), option)
+            for side, key in (("read", "entry_read_bytes"), ("write", "entry_written_bytes")):
+                wanted = statistics.fmean(p["measures"][key] / 0.2 for p in trials) / GiB
+                near(option[f"aggregated_{side}_bandwidth_gbps"], wanted, "all bytes, by the duration")
+                said = [f["mlperf"] for p in trials for f in p["mlperf_figures"] if f["name"] == f"tier_storage_{side}_bandwidth_gbps"]
+                near(option[f"aggregated_{side}_bandwidth_gbps"], statistics.fmean(said), "as the report says")
+            near(option["aggregated_device_read_p95_ms"], max(p["measures"]["read_device_p95_ns"] for p in trials) / 1e6, "P95")
+            check(len(glob.glob(f"{top}/option_{number}/trial_[01]/rank_0/kvcache_results_*.json")) == 2, number)
+            check(len(glob.glob(f"{top}/kvcache_opt{number}_trial[01]_*.std*.log")) == 4, os.listdir(top))
+        workbook(folder, path, phases)
+
+
+def workbook(folder, path, phases):
+    out = f"{folder}/caches.xlsx"
+    if "lacks  haul export --xlsx" in haul("version").stdout:
+        refused(haul("export", "--xlsx", out, path), "libxlsxwriter")
+        return
+    import openpyxl
+    check(haul("export", "--xlsx", out, path).returncode == 0, out)
+    book = openpyxl.load_workbook(out)
+    check(book.sheetnames == ["Summary", "Run Parameters", "Performance Metrics", "QoS Metrics"], book.sheetnames)
+    rows = [[cell.value for cell in row] for row in book["Performance Metrics"].iter_rows(min_row=2)]
+    wanted = [[p["name"], p["run"], f["name"], f["unit"], f["mlperf"], f["haul"], f["note"]] for p in phases for f in p["mlperf_figures"]]
+    check(len(rows) == len(wanted), (rows, wanted))
+    for row, want in zip(rows, wanted):
+        check(row[:4] == want[:4] and row[6] == want[6], (row, want))
+        near(row[4], want[4], row[2])
+        check(row[5] == want[5] if None in (row[5], want[5]) else True, (row, want))
+    summary = [[cell.value for cell in row] for row in book["Summary"].iter_rows()]
+    check(len(summary) == 1 + len(phases) and all("no MLPerf result" in row[-1] for row in summary[1:]), summary)
+    check(book["QoS Metrics"].max_row > 1 and book["Run Parameters"].max_row > 1, "rows")
+    refused(haul("export", "--xlsx", out, path), "is there")
+
+
+def test_closed():
+    """What check calls closed stands below closed, and what it calls open below open."""
+    with tempfile.TemporaryDirectory() as folder:
+        rules = ("--set", "stores.checkpoints.uri=null://", "--set", "checkpoint.pause=0", "--set", "checkpoint.null_passes=0")
+        path = run(folder, "few", "llama3_8b", *rules, "--set", "checkpoint.count=2")
+        said = json.loads(haul("check", path, "--json").stdout)["category"]
+        _, division = export(f"{folder}/tree", path)
+        check(division == {"closed": "closed", "open": "open", "invalid": "whatif"}[said], (division, said))
+
+
+def test_refusals():
+    with tempfile.TemporaryDirectory() as folder:
+        io = run(folder, "io", {"stores": {"data": {"uri": "null://"}}, "phases": [{"io": {"operation": "read", "size": "1 MiB"}}]})
+        refused(haul("export", io), "--mlperf DIR")
+        refused(haul("export", "--mlperf", f"{folder}/tree", io), "has no training")
+        check(not os.path.exists(f"{folder}/tree"), "nothing is made")
+        refused(haul("export", "--mlperf", folder, run(folder, "saved", "llama3_8b", "--set", "stores.checkpoints.uri=null://", "--set",
+                                                     "checkpoint.count=1", "--set", "checkpoint.null_passes=0")), "has something in it")
+        refused(haul("export", "--mlperf", f"{folder}/t", "--system", "../x", f"{folder}/saved.h5"), "--system")
+        refused(haul("export", "--mlperf", f"{folder}/t", f"{folder}/none.h5"), "none.h5")
+        refused(haul("export", "--mlperf", f"{folder}/t", "--edition", "9.9", f"{folder}/saved.h5"), "9.9")
+
+
+main()
