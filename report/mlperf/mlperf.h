@@ -37,7 +37,7 @@ int mlperf_export(const struct mlperf_export *e, struct err *err);
 bool mlperf_workbook_built(void);
 
 /* Writes the key-value caches among the phases as a workbook with the sheets of their benchmark.
- * -EEXIST where the file is there; -ENOTSUP without libxlsxwriter. */
+ * -EEXIST where the file is there, -EINVAL where there are none; -ENOTSUP without libxlsxwriter. */
 int mlperf_workbook(const char *path, const struct mlperf_phase *phases, uint32_t count,
 		    struct err *err);
 

@@ -134,7 +134,12 @@ int mlperf_workbook(const char *path, const struct mlperf_phase *phases, uint32_
 	struct sheet sheets[SHEETS];
 	lxw_workbook *book;
 	lxw_error failed;
+	bool any = false;
 
+	for (uint32_t i = 0; i < count; i++)
+		any |= strcmp(phases[i].phase->record.kind, "kvcache") == 0;
+	if (!any)
+		return err_set(err, -EINVAL, "--xlsx: the results have no key-value cache");
 	if (access(path, F_OK) == 0)
 		return err_set(err, -EEXIST, "%s: is there; name another file", path);
 	book = workbook_new(path);

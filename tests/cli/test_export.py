@@ -280,6 +280,8 @@ def test_refusals():
                                                      "checkpoint.count=1", "--set", "checkpoint.null_passes=0")), "has something in it")
         refused(haul("export", "--mlperf", f"{folder}/t", "--system", "../x", f"{folder}/saved.h5"), "--system")
         refused(haul("export", "--mlperf", f"{folder}/t", f"{folder}/none.h5"), "none.h5")
+        refused(haul("export", "--xlsx", f"{folder}/t.xlsx", f"{folder}/saved.h5"), "xlsx")
+        check(not os.path.exists(f"{folder}/t.xlsx"), "no workbook is made")
         refused(haul("export", "--mlperf", f"{folder}/t", "--edition", "9.9", f"{folder}/saved.h5"), "9.9")
 
 

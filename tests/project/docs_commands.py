@@ -101,6 +101,10 @@ BEFORE_COMMAND = {
         "printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\\n0,Write,9,Tier-2,k,Prefill\\n' > ops.csv.zst"],
     "haul accept rules.json accept.h5": ["mpiexec -n 2 haul run accept_unet3d --quiet --force --results accept.h5"],
     "mpiexec -n 64 haul run accept_unet3d": ["rm accept.h5"],
+    "haul export --mlperf tree unet3d.h5": ["rm -rf tree", "mpiexec -n 2 haul run unet3d_demo --quiet --force --results unet3d.h5"],
+    "haul export --xlsx caches.xlsx caches.h5": [
+        'printf \'{"stores":{"data":{"uri":"sim://"}},"phases":[{"kvcache":{"model":"tiny-1b","users":2,"duration":"100 ms"}}]}\' > caches.json',
+        "haul run caches.json --quiet --force --results caches.h5"],
     "mpiexec -n 8 haul run unet3d_h100 --results dlio.h5": [
         "haul generate unet3d_h100 --quiet --set dataset.folder=train"],
 }
