@@ -247,6 +247,12 @@ struct backend_ops {
 	int (*own)(const struct store *store, const char *folder, struct owner *owner,
 		   struct err *err);
 
+	/* Where the options ask for it: makes what all objects of the store stand in, such as a
+	 * bucket, where there is none, and marks it; removes it where it has the mark and nothing
+	 * else, and returns 1, else 0. One rank. NULL: the store makes none. */
+	int (*root_make)(const struct store *store, struct err *err);
+	int (*root_drop)(const struct store *store, struct err *err);
+
 	/* See store_space. NULL: the store tells nothing of its space. */
 	int (*space)(const struct store *store, struct store_space *out);
 };

@@ -152,6 +152,21 @@ static int workload_open(const struct phase_context *ctx, const struct job_store
 int workload_store_open(const struct phase_context *ctx, const struct job_store *described,
 			struct store *store, struct err *err)
 {
+	int rc = workload_open(ctx, described, false, store, err);
+
+	if (rc < 0 || !store->ops->root_make)
+		return rc;
+	if (ctx->group->rank == 0)
+		rc = store->ops->root_make(store, err);
+	rc = group_agree(ctx->group, rc, err);
+	if (rc < 0)
+		store_close(store);
+	return rc;
+}
+
+int workload_store_open_to_clean(const struct phase_context *ctx, const struct job_store *described,
+				 struct store *store, struct err *err)
+{
 	return workload_open(ctx, described, false, store, err);
 }
 

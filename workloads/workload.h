@@ -193,6 +193,7 @@ struct clean_counts {
 	uint64_t absent;                 /* were not there */
 	uint64_t remain;                 /* not looked at, or not removed, because of a stop */
 	uint64_t folders;                /* removed because they were empty */
+	uint64_t buckets;                /* the same; on rank 0 */
 	/* On rank 0: one of those that were left, and a folder that stays, with what it holds. "":
 	 * there is none. */
 	char kept_name[CLEAN_TEXT_BYTES], holds[CLEAN_TEXT_BYTES];
@@ -314,9 +315,13 @@ void demand_note(struct demand *out, const char *format, ...) __attribute__((for
 void workload_say(struct phase_context *ctx, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Opens one of the job's stores for the phase (store_open), and records what is in effect on it. */
+/* Opens one of the job's stores for the phase (store_open), and records what is in effect on it.
+ * What its objects stand in is made where the job asks for it (root_make). */
 int workload_store_open(const struct phase_context *ctx, const struct job_store *described,
 			struct store *store, struct err *err);
+/* The same, where nothing is to be made. */
+int workload_store_open_to_clean(const struct phase_context *ctx, const struct job_store *described,
+				 struct store *store, struct err *err);
 /* The same of a store whose objects the phase only reads: it may keep them open. */
 int workload_store_open_to_read(const struct phase_context *ctx, const struct job_store *described,
 				struct store *store, struct err *err);

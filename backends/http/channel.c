@@ -250,6 +250,8 @@ static enum http_step channel_first(struct slot *s)
 	struct request *req = s->req;
 
 	req->answer.status = 0;
+	if (s->channel->of_bucket)
+		return req->op == REQ_DELETE ? STEP_DROP : STEP_MAKE;
 	switch (req->op) {
 	case REQ_OPEN:
 		if (s->channel->store->options->head_on_open)

@@ -292,6 +292,10 @@ void fault_of_answer(struct slot *s)
 	m = code_find(a->code);
 	if (m)
 		fault_set(s->req, m->status, m->fault, m->transient, m->why);
+	if (m && m->status == -ENXIO && s->channel->store->dialect->begins &&
+	    !s->channel->channel->store->constant)
+		s->req->answer.why =
+			"there is no such bucket; \"create_bucket\": true of the store makes one";
 	if (s->step == STEP_PARTS && fault_no_parts(s, m != NULL))
 		fault_set(s->req, -ENOTSUP, REQ_FAULT_OTHER, false,
 			  sentence_keep(

@@ -258,8 +258,11 @@ static bool http_root_named(const char *root, int count)
 int http_check_root(const void *options, const char *names, int count, const char *path,
 		    struct err *err)
 {
-	const struct texts *uri = &((const struct http_options *)options)->common.uri;
+	const struct http_options *o = options;
+	const struct texts *uri = &o->common.uri;
 
+	if (o->create_bucket && uri->count > 1)
+		return err_set(err, -EINVAL, "%s/create_bucket: needs a single URI", path);
 	for (uint32_t i = 0; i < uri->count; i++) {
 		const char *rest = strstr(uri->items[i], "://");
 

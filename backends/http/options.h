@@ -32,8 +32,9 @@ struct http_options {
 	bool head_on_open;
 	uint32_t split; /* enum http_split */
 	uint64_t split_from, part, put_whole, in_flight;
-	uint32_t payload;  /* S3's alone, but clients differ in it */
-	uint32_t checksum; /* enum sum_kind */
+	bool create_bucket; /* S3's and Google's */
+	uint32_t payload;   /* S3's alone, but clients differ in it */
+	uint32_t checksum;  /* enum sum_kind */
 };
 
 /* For struct backend_ops: see backends/backend.h. */

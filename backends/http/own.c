@@ -8,10 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "backends/http/channel.h"
+#include "backends/http/aside.h"
 #include "backends/http/dialect.h"
 #include "backends/http/upload.h"
 #include "core/numbers.h"
@@ -19,12 +18,9 @@
 #include "core/time_ns.h"
 
 enum { LEASE_S = 60, LEASE_RENEW_S = 15, LEASE_TRIES = 3, LEASE_LOOK_MS = 1000 };
-#define LEASE_PATIENCE_NS (10 * NS_PER_S)
-#define LEASE_SLICE_NS    (100 * NS_PER_MS)
 
 struct lease {
-	struct store *store;
-	struct channel channel;
+	struct aside aside;
 	struct object object;
 	char text[OWNER_OBJECT_BYTES];
 	char version
@@ -32,7 +28,6 @@ struct lease {
 	int64_t age_s;                     /* of what was read last; -1: the store does not tell */
 	pthread_t thread;
 	sem_t quit;
-	_Atomic bool over;
 	bool lost; /* the thread's, until it has ended */
 };
 
@@ -55,60 +50,18 @@ void own_condition(const struct slot *s, struct http_request *r, bool quoted)
 	}
 }
 
-static int lease_channel_open(struct lease *l, struct err *err)
-{
-	l->channel = (struct channel){.store = l->store, .depth = 1};
-	l->channel.counts = calloc(l->store->endpoints->count, sizeof(*l->channel.counts));
-	return l->channel.counts ? http_channel_open(&l->channel, err)
-				 : err_set(err, -ENOMEM, "no memory for a lock");
-}
-
 static void lease_close(struct lease *l)
 {
-	http_channel_close(&l->channel);
-	free(l->channel.counts);
+	aside_close(&l->aside);
 	sem_destroy(&l->quit);
 	free(l);
 }
 
-/* An attempt. A request that is not answered in time ends with its channel. */
-static int lease_attempt(struct lease *l, struct request *req)
-{
-	struct clock *clock = l->store->clock;
-	uint64_t until_ns = clock_now(clock) + LEASE_PATIENCE_NS, now_ns;
-	struct request *done;
-	struct err ignored;
-
-	http_submit(&l->channel, &req, 1);
-	while (!http_reap(&l->channel, &done, 1, 1, clock_now(clock) + LEASE_SLICE_NS)) {
-		now_ns = clock_now(clock);
-		if (now_ns < until_ns && !atomic_load(&l->over))
-			continue;
-		http_channel_close(&l->channel);
-		free(l->channel.counts);
-		return lease_channel_open(l, &ignored) < 0 ? -ENOMEM : -ETIMEDOUT;
-	}
-	return req->answer.status;
-}
-
+/* A store that asks to slow down says nothing of who has the lease. */
 static int lease_ask(struct lease *l, struct request *req)
 {
-	const struct timespec moment = ns_to_timespec(LEASE_SLICE_NS);
-	const struct endpoints *e = l->store->endpoints;
-	int rc = -ETIMEDOUT;
+	int rc = aside_ask(&l->aside, req);
 
-	for (uint32_t i = 0; i < LEASE_TRIES; i++) {
-		if (!l->channel.state)
-			return -ENOMEM;
-		if (i)
-			nanosleep(&moment, NULL);
-		req->answer = (struct answer){
-			.attempts = i + 1, .endpoint = (l->store->place.endpoint + i) % e->count};
-		rc = lease_attempt(l, req);
-		if (rc >= 0 || !req->answer.transient)
-			break;
-	}
-	/* A store that asks to slow down says nothing of who has the lease. */
 	return rc == -EAGAIN || rc == -EBUSY ? -EIO : rc;
 }
 
@@ -128,7 +81,7 @@ static int lease_put(struct lease *l, const char *only_if, bool *refused)
 			      .data = l->text,
 			      .buffer_bytes = OWNER_OBJECT_BYTES,
 			      .length = OWNER_OBJECT_BYTES};
-	struct http_channel *ch = l->channel.state;
+	struct http_channel *ch = aside_channel(&l->aside);
 	const struct upload *u;
 	int rc = lease_ask(l, &begin);
 
@@ -138,7 +91,7 @@ static int lease_put(struct lease *l, const char *only_if, bool *refused)
 	ch->only_if = only_if;
 	rc = lease_ask(l, &put);
 	*refused = rc < 0 && lease_refused(&put);
-	if (l->channel.state != ch || !ch)
+	if (aside_channel(&l->aside) != ch || !ch)
 		goto out;
 	ch->only_if = NULL;
 	u = &ch->uploads[0];
@@ -173,7 +126,7 @@ static int lease_read(struct lease *l, char text[OWNER_OBJECT_BYTES])
 	rc = lease_ask(l, &req);
 	if (rc < 0)
 		return rc;
-	ch = l->channel.state;
+	ch = aside_channel(&l->aside);
 	a = &ch->slots[0].exchange.answer;
 	now = answer_date(a);
 	made = answer_modified(a);
@@ -263,15 +216,15 @@ static void *lease_keep(void *lease)
 
 		while (sem_clockwait(&l->quit, CLOCK_MONOTONIC, &until) < 0 && errno == EINTR)
 			;
-		if (atomic_load(&l->over) || l->lost)
+		if (atomic_load(&l->aside.over) || l->lost)
 			return NULL;
 		lease_put(l, l->version, &refused);
 		l->lost = refused;
 		if (refused)
-			log_say(l->store->log, LOG_WARNING,
+			log_say(l->aside.store->log, LOG_WARNING,
 				"%s/%s: another run has taken this folder over, because its lease was "
 				"not renewed in time",
-				l->store->uri, l->object.key);
+				l->aside.store->uri, l->object.key);
 	}
 }
 
@@ -279,11 +232,11 @@ static void lease_drop(struct owner *owner)
 {
 	struct lease *l = owner->lease;
 
-	atomic_store(&l->over, true);
+	atomic_store(&l->aside.over, true);
 	sem_post(&l->quit);
 	pthread_join(l->thread, NULL);
-	atomic_store(&l->over, false);
-	if (!l->lost && l->channel.state)
+	atomic_store(&l->aside.over, false);
+	if (!l->lost && aside_channel(&l->aside))
 		lease_delete(l);
 	lease_close(l);
 }
@@ -297,13 +250,11 @@ static struct lease *lease_new(const struct store *store, const char *folder, st
 		err_set(err, -ENOMEM, "no memory for a lock");
 		return NULL;
 	}
-	/* The store's own members change for none of this; its channels need it writable. */
-	l->store = (struct store *)(uintptr_t)store;
 	sem_init(&l->quit, 0, 0);
 	snprintf(l->object.key, sizeof(l->object.key), "%.*s%s",
 		 (int)(n && folder[n - 1] == '/' ? n - 1 : n), folder, OWNER_ENDING);
 	owner_text(l->text);
-	if (lease_channel_open(l, err) == 0)
+	if (aside_open(&l->aside, store, err) == 0)
 		return l;
 	lease_close(l);
 	return NULL;

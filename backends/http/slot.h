@@ -33,6 +33,8 @@ enum http_step {
 	STEP_DELETE,
 	STEP_DELETE_MANY, /* batch.keys */
 	STEP_LIST,
+	STEP_MAKE,   /* the bucket */
+	STEP_DROP,   /* the bucket */
 	STEP_PROBE,  /* which name follows a given one, before a part of a listing */
 	STEP_EXPLAIN /* after a HEAD that was denied, which has no body to say why */
 };
@@ -106,6 +108,7 @@ struct http_channel {
 	/* PUTs are made only where this version stands there; "": only where nothing does. NULL:
 	 * in any case. Not copied. */
 	const char *only_if;
+	bool of_bucket;     /* writes and deletes are for the bucket itself: STEP_MAKE, STEP_DROP */
 	struct slot *slots; /* [depth] */
 	struct slot **free; /* [depth] */
 	uint32_t free_count;

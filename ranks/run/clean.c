@@ -26,6 +26,8 @@ static void clean_message(struct run *run, const struct clean_counts *counts)
 	if (counts->uploads)
 		n += (size_t)snprintf(out + n, room - n, "; dropped %s",
 				      units_counted(count, counts->uploads, "unfinished upload"));
+	if (counts->buckets)
+		n += (size_t)snprintf(out + n, room - n, "; removed the bucket that haul had made");
 	if (counts->kept)
 		n += (size_t)snprintf(out + n, room - n,
 				      "; left %s that %s not as haul made %s, as %.300s",

@@ -31,7 +31,7 @@ static void clean_removed(void *member, const struct request *req, uint64_t byte
 static int clean_open(struct clean *c, struct phase_context *ctx, const struct job_store *described,
 		      struct err *err)
 {
-	int rc = workload_store_open(ctx, described, &c->store, err);
+	int rc = workload_store_open_to_clean(ctx, described, &c->store, err);
 
 	if (rc < 0)
 		return group_agree(ctx->group, rc, err);
@@ -420,6 +420,19 @@ static int clean_add(const struct clean *c, struct clean_counts *counts)
 	return 0;
 }
 
+/* Once nothing is left in what haul made for all objects. */
+static int clean_root(struct clean *c, struct clean_counts *counts, struct err *err)
+{
+	int rc = 0;
+
+	if (!c->store.ops->root_drop)
+		return 0;
+	if (c->crew.group->rank == 0)
+		rc = c->store.ops->root_drop(&c->store, err);
+	counts->buckets += rc > 0;
+	return group_agree(c->crew.group, rc < 0 ? rc : 0, err);
+}
+
 int clean_store(struct phase_context *ctx, const struct job_store *described,
 		int (*remove)(struct clean *c, void *argument, struct err *err), void *argument,
 		struct clean_counts *counts, struct err *err)
@@ -433,6 +446,8 @@ int clean_store(struct phase_context *ctx, const struct job_store *described,
 	rc = clean_open(c, ctx, described, err);
 	if (rc == 0)
 		rc = remove(c, argument, err);
+	if (rc == 0)
+		rc = clean_root(c, counts, err);
 	if (c->crew.members)
 		added = clean_add(c, counts);
 	clean_close(c);

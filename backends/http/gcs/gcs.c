@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "backends/http/bucket.h"
 #include "backends/http/s3/s3.h"
 #include "backends/stores.h"
 
@@ -20,6 +21,10 @@ static const struct option gcs_option_table[] = {
 			"server is known to want it"),
 	OPT_BOOL("anonymous", struct gcs_options, anonymous, .def = false,
 		 .help = "sends no credentials, for public buckets"),
+	OPT_BOOL(
+		"create_bucket", struct gcs_options, http.create_bucket, .def = false,
+		.help = "makes the bucket before it is first written to, where there is none; haul clean "
+			"removes it then, if nothing else is in it"),
 	OPT_END,
 };
 
@@ -89,5 +94,7 @@ const struct backend_ops gcs_backend = {
 	.parts_max = 10000,
 	.check = gcs_check,
 	.open = gcs_store_open,
+	.root_make = bucket_make,
+	.root_drop = bucket_drop,
 	HTTP_OPERATIONS,
 };

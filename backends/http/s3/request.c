@@ -184,6 +184,24 @@ static int s3_ask_for_sum(struct slot *s, struct http_request *r)
 	return slot_sum_received(s);
 }
 
+/* Amazon wants to know where the bucket shall be, except in its first region; other servers need
+ * not know that name. */
+static const char *s3_bucket_piece(const struct slot *s, uint64_t piece, char buffer[PIECE_BYTES])
+{
+	const struct http_store *http = s->channel->store;
+	struct text t = text_in(buffer, PIECE_BYTES);
+
+	if (piece > 0)
+		return NULL;
+	if (!strstr(slot_server(s)->host, ".amazonaws.com") ||
+	    strcmp(http->region, "us-east-1") == 0)
+		return "";
+	text_add(&t, "<CreateBucketConfiguration><LocationConstraint>");
+	text_add(&t, http->region);
+	text_add(&t, "</LocationConstraint></CreateBucketConfiguration>");
+	return buffer;
+}
+
 static int s3_make_step(struct slot *s, struct http_request *r)
 {
 	const struct request *req = s->req;
@@ -230,6 +248,9 @@ static int s3_make_step(struct slot *s, struct http_request *r)
 		break;
 	case STEP_DELETE_MANY:
 		return s3_delete_make(s, r);
+	case STEP_MAKE:
+		body_of_pieces(s, s3_bucket_piece);
+		break;
 	default:
 		break;
 	}
@@ -245,10 +266,12 @@ int s3_make(struct slot *s)
 		[STEP_ABANDON] = HTTP_DELETE,   [STEP_DELETE] = HTTP_DELETE,
 		[STEP_LIST] = HTTP_GET,         [STEP_EXPLAIN] = HTTP_GET,
 		[STEP_DELETE_MANY] = HTTP_POST, [STEP_PARTS] = HTTP_GET,
-		[STEP_PROBE] = HTTP_GET,
+		[STEP_PROBE] = HTTP_GET,        [STEP_MAKE] = HTTP_PUT,
+		[STEP_DROP] = HTTP_DELETE,
 	};
-	bool of_bucket =
-		s->step == STEP_LIST || s->step == STEP_PROBE || s->step == STEP_DELETE_MANY;
+	bool of_bucket = s->step == STEP_LIST || s->step == STEP_PROBE ||
+			 s->step == STEP_DELETE_MANY || s->step == STEP_MAKE ||
+			 s->step == STEP_DROP;
 	struct http_request *r = &s->request;
 	int rc;
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/http/bucket.h"
 #include "backends/stores.h"
 
 struct s3_options {
@@ -40,6 +41,10 @@ static const struct option s3_option_table[] = {
 		   .help = "where the signature is: in a header, or in the URL (presigned)"),
 	OPT_CHOICE("payload", struct s3_options, http.payload, .choices = payload_names,
 		   .help = "whether what is written is hashed into the signature"),
+	OPT_BOOL(
+		"create_bucket", struct s3_options, http.create_bucket, .def = false,
+		.help = "makes the bucket before it is first written to, where there is none; haul clean "
+			"removes it then, if nothing else is in it"),
 	OPT_END,
 };
 
@@ -167,5 +172,7 @@ const struct backend_ops s3_backend = {
 	.parts_max = 10000,
 	.check = s3_check,
 	.open = s3_store_open,
+	.root_make = bucket_make,
+	.root_drop = bucket_drop,
 	HTTP_OPERATIONS,
 };
