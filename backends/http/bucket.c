@@ -8,7 +8,8 @@
 #include "backends/http/aside.h"
 
 static const char mark_name[] = ".haul-bucket";
-static char mark_text[] = "haul made this bucket, and removes it when nothing else is in it.\n";
+static const char mark_text[] =
+	"haul made this bucket, and removes it when nothing else is in it.\n";
 
 /* The bucket as a store of its own, without a prefix, and a channel to it. */
 struct bucket {
@@ -64,7 +65,7 @@ static int bucket_mark(struct bucket *b)
 	struct request begin = {.op = REQ_BEGIN, .object = &mark, .length = sizeof(mark_text) - 1};
 	struct request put = {.op = REQ_WRITE,
 			      .object = &mark,
-			      .data = mark_text,
+			      .data = (void *)(uintptr_t)mark_text,
 			      .buffer_bytes = sizeof(mark_text) - 1,
 			      .length = sizeof(mark_text) - 1};
 	struct request commit = {.op = REQ_COMMIT, .object = &mark};
