@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # the files of this folder share variables
 # Body of every job script: the settings that all of them share, and one run of a job.
-# batch/scaling.sh adds the series of runs on more and more nodes. The parts that differ between
+# batch/scaling.sh adds the series of runs on more and more nodes, batch/nodes.sh asks the nodes, batch/daos.sh has the ways to
+# the storage, and batch/check.sh what a script does on a login node. The parts that differ between
 # schedulers are in batch/slurm.sh, batch/pbs.sh and batch/flux.sh. Each of them defines:
 #
 #   sched_settings          gives its own settings their defaults
@@ -13,21 +14,22 @@
 #                           nothing if it does not know
 #   sched_header NAME       prints what the script's header asks for as "nodes" or "walltime"
 #   sched_each_node HOSTS   sets launcher: one task on each node in the file HOSTS
-#   sched_ranks HOSTS       sets launcher: RANKS_PER_NODE bound ranks on each node in the file HOSTS
-#   sched_load              loads what the storage under test needs, into this shell
-#   sched_ways              prints the ways to the storage that it knows by itself, one per line
-#   sched_way WAY           sets way_words, options of haul for the way, and way_env, "env NAME=VALUE"
-#   sched_mounts            succeeds if the job has to mount the storage
-#   sched_mount HOSTS       mounts it on these nodes and makes the file $work/mounted
-#   sched_unmount           unmounts it
+#   sched_ranks HOSTS       sets launcher: RANKS_PER_NODE bound ranks on each node in the file HOSTS, with the variables of
+#                           way_env
 #   sched_signal PID        tells the ranks behind the launcher PID to stop
 #   sched_after HOSTS       removes what a launch has left on the nodes
 #   sched_stopped           does, after an interrupted run, what the scheduler needs to requeue the job
-#   sched_check             for "check": checks its settings, and asks the scheduler about the script
-#   sched_submit            prints the command that submits the script
+#   sched_given WORD…       prints the nodes that these options of the submission ask for, if they do
+#   sched_check WORD…       for "check": checks its settings, and asks the scheduler about its queue and about submit, of
+#                           these options
+#   sched_submit WORD…      sets submit, the command that submits the script with these options
 #
 # A function that fails prints one sentence on standard error and returns non-zero: 2 for a wrong
 # setting, else 1.
+for part in nodes scaling daos check; do
+	# shellcheck source=/dev/null
+	source "$HAUL_ROOT/batch/$part.sh"
+done
 
 # ---- Settings ------------------------------------------------------------------------------------
 # Each may be given in the environment, or in the file SETUP. The job scripts define what a run is
@@ -39,13 +41,15 @@ batch_settings()
 	: "${RESULTS_DIR:=$PWD}"  # folder for results, outside the file system under test
 	: "${WALLTIME:=}"         # seconds that the job may take; default: the scheduler's limit
 	: "${RESERVE:=180}"       # seconds of WALLTIME that are kept for the end of the run
-	: "${CHECK_SECONDS:=30}"  # a node that has not answered after this time is left out
+	: "${CHECK_SECONDS:=}"    # a node that has not answered after this time is left out; default: 30 s
+	                          # and a quarter for each node, since all of them start the program at once
 	: "${MOUNT_SECONDS:=300}" # a mount that takes longer counts as failed
 	: "${EXTRA:=}"            # more options for haul run: --set train.epochs=3 --strict
 	: "${ON:=}"               # the file system that HAUL_DATA must be on, as each node proves: its
 	                          # type (lustre) or mount point; default: as on the first node
 	: "${ON_FOLDER:=$HAUL_DATA}" # the folder by which a node proves it
-	: "${NODES:=}"            # nodes of the run; default: all nodes of the job
+	: "${NODES:=}"            # nodes of the run; default: all nodes of the job, NODES_MOST of the script
+	                          # at most: the others are spares
 	: "${STEPS=}"             # steps per rank and epoch, which set the number of files; empty:
 	                          # the job decides
 }
@@ -91,6 +95,7 @@ batch_setup()
 	fi
 	batch_settings
 	sched_settings
+	daos_settings
 	return "$rc"
 }
 
@@ -121,6 +126,13 @@ batch_find_program()
 	if [ -z "${HAUL_CATALOG:-}" ] && [ -d "${HAUL%/*}/../share/haul/catalog" ]; then
 		export HAUL_CATALOG=${HAUL%/*}/../share/haul/catalog
 	fi
+}
+
+# batch_default_nodes COUNT: sets NODES and CHECK_SECONDS for a job of so many nodes.
+batch_default_nodes()
+{
+	[ -z "${NODES_MOST:-}" ] || [ "$1" -lt "$NODES_MOST" ] || : "${NODES:=$NODES_MOST}"
+	: "${NODES:=$1}" "${CHECK_SECONDS:=$((30 + $1 / 4))}"
 }
 
 # batch_check_settings: refuses settings that cannot be right.
@@ -318,12 +330,12 @@ batch_record_storage()
 
 # ---- Ways to the storage ---------------------------------------------------------------------------
 
-# batch_ways: prints the ways to compare, one per line: those that the scheduler's file knows (ACCESS), else those of the job
+# batch_ways: prints the ways to compare, one per line: those of ACCESS, else those of the job
 # ("ways"), of which WAYS chooses. "-": there is one way, without a name.
 batch_ways()
 {
 	local ways
-	ways=$(sched_ways)
+	ways=$(daos_ways)
 	[ -n "$ways" ] || ways=$("$HAUL" plan "$JOB" --ways | cut -f 1)
 	[ -z "${WAYS:-}" ] || ways=$(tr ' ' '\n' <<<"$WAYS")
 	echo "${ways:--}"
@@ -335,8 +347,8 @@ batch_go_way()
 	local name variables
 	way_words=() way_env=()
 	[ "$1" != - ] || return 0
-	if [ -n "$(sched_ways)" ]; then
-		sched_way "$1"
+	if [ -n "$(daos_ways)" ]; then
+		daos_way "$1"
 		return
 	fi
 	way_words=(--set "way=$1")
@@ -397,7 +409,7 @@ batch_haul()
 	sched_ranks "$hosts" || return
 	! batch_stopped || { batch_say "stopped by a signal before the run"; return 4; }
 	batch_say "$nodes nodes, $((nodes * RANKS_PER_NODE)) ranks; results: $results"
-	batch_run "${launcher[@]}" "${way_env[@]}" "$HAUL" run "$JOB" --results "$results" "${deadline[@]}" \
+	batch_run "${launcher[@]}" "$HAUL" run "$JOB" --results "$results" "${deadline[@]}" \
 		"${job_options[@]}" "${extra[@]}"
 	rc=$?
 	batch_say "haul's exit status: $rc"
@@ -408,7 +420,7 @@ batch_haul()
 # batch_prepare: all checks that need no other node. Nothing is launched before they succeed.
 batch_prepare()
 {
-	: "${NODES:=$(sched_nodes | wc -l)}"
+	batch_default_nodes "$(sched_nodes | wc -l)"
 	batch_check_settings && batch_find_program && batch_environment || return
 	batch_plan_words
 	if [ ! -d "$RESULTS_DIR" ] && ! timeout -k 5 60 mkdir -p "$RESULTS_DIR"; then
@@ -424,10 +436,10 @@ batch_prepare()
 batch_mount()
 {
 	sched_nodes >"$work/nodes"
-	if sched_mounts; then
+	if daos_mounts; then
 		ON='' batch_good_nodes "$1" "$work/answering" "$HAUL" <"$work/nodes" || return
 		mv "$work/answering" "$work/nodes"
-		sched_mount "$work/nodes" || return
+		daos_mount "$work/nodes" || return
 		# A mount that failed leaves a folder of the node's own: what is made there is not under test.
 		batch_good_nodes "$1" "$work/answering" "$HAUL" <"$work/nodes" || return
 		mv "$work/answering" "$work/nodes"
@@ -491,46 +503,6 @@ batch_single()
 	return "$rc"
 }
 
-# batch_check: checks what can be known on a login node. It reports every error, not only the first.
-batch_check()
-{
-	local rc=0 way
-	: "${NODES:=$(sched_header nodes)}"
-	batch_check_settings && batch_find_program && batch_environment || return
-	batch_plan_words
-	batch_record_settings
-	sched_load || rc=2
-	for way in $(batch_ways); do
-		[ "$way" = - ] || batch_say "check: the way $way"
-		batch_go_way "$way" && batch_job_options && batch_plan "$NODES" || rc=2
-	done
-	batch_check_folder RESULTS_DIR || rc=2
-	[ -z "$HAUL_DATA" ] || sched_mounts || batch_check_folder HAUL_DATA || rc=2
-	sched_check || rc=2
-	if [ "$rc" = 0 ]; then
-		batch_say "check: nothing is wrong; $(sched_submit) starts the run"
-	else
-		batch_say "check: the job would fail"
-	fi
-	return "$rc"
-}
-
-# batch_check_folder NAME: succeeds if the folder in this setting exists or can be made. An existing
-# data set may be in a folder that this user cannot write to.
-batch_check_folder()
-{
-	local folder
-	folder=$(readlink -m "${!1}")
-	[ "$1" = RESULTS_DIR ] || [ ! -d "$folder" ] || return 0
-	while [ ! -e "$folder" ]; do
-		folder=$(dirname "$folder")
-	done
-	if ! { [ -d "$folder" ] && [ -w "$folder" ]; }; then
-		batch_say "$1: $folder is not a folder that you may write to"
-		return 2
-	fi
-}
-
 # batch_stop: at TERM, USR1 and INT. It leaves word for the shell that does the work, and tells the
 # ranks to stop, if there are any.
 batch_stop()
@@ -549,7 +521,7 @@ batch_stopped()
 # batch_cleanup: runs at the end of the script, however it ends.
 batch_cleanup()
 {
-	[ ! -e "$work/mounted" ] || sched_unmount
+	[ ! -e "$work/mounted" ] || daos_unmount
 	rm -rf "$work"
 }
 
@@ -566,8 +538,8 @@ batch_work()
 	return "$rc"
 }
 
-# batch_main BODY [check]: BODY is single or scaling; the other arguments are those of the script's
-# command line.
+# batch_main BODY [check WORD…]: BODY is single or scaling; the other arguments are those of the script's
+# command line: the WORDs are options with which it would be submitted.
 batch_main()
 {
 	local body=$1 rc
@@ -578,21 +550,22 @@ batch_main()
 	[ "$rc" = 0 ] || return "$rc"
 	case ${2:-} in
 	check)
-		batch_check
+		batch_check "$body" "${@:3}"
 		return
 		;;
 	'') ;;
 	*)
-		batch_say "\"$2\" is not known; the only word that a job script takes is check"
+		batch_say "\"$2\" is not known; the only word that a job script takes is check, before options of the submission"
 		return 2
 		;;
 	esac
 	if ! sched_inside; then
-		batch_say "this is a job script: $(sched_submit) submits it, $script check tries it first"
+		sched_submit
+		batch_say "this is a job script: ${submit[*]} submits it, $script check tries it first"
 		return 2
 	fi
 	# In this shell, which also undoes it at the end.
-	sched_load || return
+	daos_load || return
 	work=$(mktemp -d) || return 1
 	trap batch_cleanup EXIT
 	# bash 5.2 loses a signal that is due while it reads a command substitution, and ends the function

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # the files of this folder share variables
-# DAOS for a job script: makes the container if it is missing, writes its properties to the log, and
-# mounts it by dfuse on the nodes of the run. Every step has a time limit.
+# Ways to the storage under test (ACCESS), under every scheduler: a mounted file system, or DAOS. For DAOS it makes the
+# container if it is missing, writes its properties to the log, and mounts it by dfuse on the nodes of the run: by the site's
+# launcher where there is one (ALCF's launch-dfuse.sh), else by one launch that stays until the end. What is mounted already
+# stays as it is. Every step has a time limit.
 
 daos_settings()
 {
@@ -12,7 +14,8 @@ daos_settings()
 	: "${ACCESS:=lustre}"
 	: "${DAOS_POOL:=}" "${DAOS_CONT:=}"
 	: "${PIL4DFS:=/usr/lib64/libpil4dfs.so}"
-	: "${DAOS_MODULES:=/soft/modulefiles}"
+	: "${DAOS_MODULES:=}"     # the folder of modules in which the site has one of DAOS
+	: "${DFUSE:=}"            # more options for dfuse
 	# The options to make a missing container with; empty: a missing container is an error. G32
 	# suits one file per sample, GX suits one shared file.
 	local properties=rd_fac:3,ec_cell_sz:131072,cksum:crc32,srv_cksum:on
@@ -24,7 +27,7 @@ daos_settings()
 	case $ACCESS in
 	lustre) return 0 ;;
 	esac
-	# What the launcher of dfuse makes of pool and container.
+	# What ALCF's launcher of dfuse makes of pool and container.
 	daos_mount=${DAOS_CONT:+/tmp/$DAOS_POOL/$DAOS_CONT}
 	: "${HAUL_DATA:=$daos_mount}"
 	if [[ " $ACCESS " == *" dfuse "* || " $ACCESS " == *" pil4dfs "* ]]; then
@@ -38,7 +41,14 @@ daos_ways()
 	[ "$ACCESS" = lustre ] || tr -s ' ' '\n' <<<"$ACCESS"
 }
 
-# daos_way WAY: all ways have the same folder of the container.
+# daos_mounts: succeeds if the job mounts the storage, or has none that a folder leads to.
+daos_mounts()
+{
+	[ "$ACCESS" != lustre ]
+}
+
+# daos_way WAY: sets way_words, options of haul for the way, and way_env, "env NAME=VALUE". All ways have the same folder of
+# the container.
 daos_way()
 {
 	local store folder
@@ -78,7 +88,7 @@ daos_load()
 		return 2
 	fi
 	# /usr/bin/daos is on every node; the module brings the launcher of dfuse and the way to the agent.
-	if { ! command -v launch-dfuse.sh || [ -z "${DAOS_AGENT_DRPC_DIR:-}" ]; } >/dev/null &&
+	if [ -n "$DAOS_MODULES" ] && { ! command -v launch-dfuse.sh || [ -z "${DAOS_AGENT_DRPC_DIR:-}" ]; } >/dev/null &&
 		command -v module >/dev/null; then
 		set +u
 		module use "$DAOS_MODULES" && module load daos || word=failed
@@ -88,8 +98,8 @@ daos_load()
 			return 2
 		fi
 	fi
-	if [ "$ON" = dfuse ] && ! command -v launch-dfuse.sh >/dev/null; then
-		batch_say "there is no launch-dfuse.sh here: load the module of DAOS in the set-up file SETUP"
+	if [ "$ON" = dfuse ] && ! command -v launch-dfuse.sh >/dev/null && ! command -v dfuse >/dev/null; then
+		batch_say "there is neither launch-dfuse.sh nor dfuse here: load the module of DAOS in the set-up file SETUP"
 		return 2
 	fi
 	if ! command -v daos >/dev/null; then
@@ -123,25 +133,92 @@ daos_container()
 	batch_record daos container get-prop "$DAOS_POOL" "$DAOS_CONT"
 }
 
-# daos_mount HOSTS: mounts the container on these nodes only. ALCF's script takes the nodes from PBS_NODEFILE: it mounts
-# on the node where it runs in place of the first one, and on the others from the second line on. So this node comes first.
-# It does not tell whether a mount has worked: each node is asked afterwards (ON).
+# daos_mount HOSTS: mounts the container on these nodes only. What mounts does not tell whether the mount works: each node is
+# asked afterwards (ON).
 daos_mount()
 {
 	daos_container || return
 	[ "$ON" = dfuse ] || return 0
-	{ sched_nodes | head -n 1; cat "$1"; } | awk '!seen[$0]++' >"$work/mount_nodes"
 	: >"$work/mounted"
-	if ! PBS_NODEFILE=$work/mount_nodes timeout -k 10 "$MOUNT_SECONDS" launch-dfuse.sh "$DAOS_POOL:$DAOS_CONT"; then
-		batch_say "dfuse could not mount the container within $MOUNT_SECONDS s"
-		return 1
-	fi
+	if command -v launch-dfuse.sh >/dev/null; then
+		daos_mount_by_site "$1"
+	else
+		daos_mount_nodes "$1"
+	fi && return
+	batch_say "dfuse could not mount the container within $MOUNT_SECONDS s"
+	return 1
 }
 
+# ALCF's script takes the nodes from PBS_NODEFILE: it mounts on the node where it runs in place of the first one, and on the
+# others from the second line on. So this node comes first.
+daos_mount_by_site()
+{
+	{ sched_nodes | head -n 1; cat "$1"; } | awk '!seen[$0]++' >"$work/mount_nodes"
+	PBS_NODEFILE=$work/mount_nodes timeout -k 10 "$MOUNT_SECONDS" launch-dfuse.sh "$DAOS_POOL:$DAOS_CONT"
+}
+
+# What each node runs, with the arguments POINT POOL CONTAINER OPTION…. It tells "haul-mount NAME made", "there", or why not, and
+# stays: a scheduler ends what a launch has left on a node, dfuse too.
+# shellcheck disable=SC2016  # the node expands it
+DAOS_NODE_MOUNT='
+name=${SLURMD_NODENAME:-$(hostname)} point=$1 pool=$2 container=$3
+shift 3
+if mountpoint -q "$point"; then
+	said=there
+elif mkdir -p "$point" && said=$(dfuse "--mountpoint=$point" "--pool=$pool" "--container=$container" "$@" 2>&1); then
+	said=made
+fi
+printf "haul-mount %s %s\n" "${name%%.*}" "$(printf "%s" "${said:-no folder $point}" | head -n 1)"
+while [ "$said" = made ]; do sleep 5; done'
+
+# daos_mount_nodes HOSTS: waits until each node has told.
+daos_mount_nodes()
+{
+	local words nodes pid until=$((SECONDS + MOUNT_SECONDS)) word name said
+	read -r -a words <<<"$DFUSE"
+	nodes=$(wc -l <"$1")
+	cp "$1" "$work/mount_hosts"
+	sched_each_node "$1"
+	: >"$work/mounts"
+	"${launcher[@]}" sh -c "$DAOS_NODE_MOUNT" mount "$daos_mount" "$DAOS_POOL" "$DAOS_CONT" "${words[@]}" \
+		</dev/null >"$work/mounts" 2>&1 &
+	pid=$!
+	echo "$pid" >"$work/mounter"
+	while [ "$(grep -c '^haul-mount ' "$work/mounts")" -lt "$nodes" ] && kill -0 "$pid" 2>/dev/null; do
+		[ "$SECONDS" -lt "$until" ] || return 1
+		sleep 0.2
+	done
+	while read -r word name said; do
+		case $word:$said in
+		haul-mount:made | haul-mount:there) ;;
+		haul-mount:*) batch_say "dfuse on $name: $said" ;;
+		esac
+	done <"$work/mounts"
+	# That of the launcher, which then has told nothing of a node.
+	grep -q '^haul-mount ' "$work/mounts" || { head -n 3 "$work/mounts" >&2; return 1; }
+}
+
+# daos_unmount: what daos_mount has mounted, and nothing else.
 daos_unmount()
 {
-	PBS_NODEFILE=$work/mount_nodes timeout -k 10 "$MOUNT_SECONDS" clean-dfuse.sh "$DAOS_POOL:$DAOS_CONT" ||
-		batch_say "dfuse may still be mounted on some nodes"
+	local rc
+	if [ -e "$work/mount_nodes" ]; then
+		PBS_NODEFILE=$work/mount_nodes timeout -k 10 "$MOUNT_SECONDS" clean-dfuse.sh "$DAOS_POOL:$DAOS_CONT"
+		rc=$?
+	else
+		awk 'NR == FNR { made[$2] = $1 == "haul-mount" && $3 == "made"; next } { name = $1; sub(/[.].*/, "", name) } made[name]' \
+			"$work/mounts" "$work/mount_hosts" >"$work/made"
+		rc=0
+		if [ -s "$work/made" ]; then
+			sched_each_node "$work/made"
+			# shellcheck disable=SC2016  # the node expands it
+			timeout -k 10 "$MOUNT_SECONDS" "${launcher[@]}" sh -c 'fusermount3 -u "$1" && { rmdir "$1" "${1%/*}" 2>/dev/null; true; }' \
+				unmount "$daos_mount" </dev/null >&2
+			rc=$?
+		fi
+		kill "$(<"$work/mounter")" 2>/dev/null
+	fi
+	[ "$rc" = 0 ] || batch_say "dfuse may still be mounted on some nodes"
 }
 
 # daos_check: the checks on a login node, where nothing may be made.

@@ -7,8 +7,6 @@
 set -uo pipefail
 # shellcheck source=batch/common.sh
 source "$HAUL_ROOT/batch/common.sh"
-# shellcheck source=batch/nodes.sh
-source "$HAUL_ROOT/batch/nodes.sh"
 
 sched_settings()
 {
@@ -21,13 +19,17 @@ sched_inside()
 	[ -n "${FLUX_URI:-}" ] && flux getattr jobid >/dev/null 2>&1
 }
 
+# shellcheck disable=SC2120  # batch/check.sh passes words
 sched_submit()
 {
-	if [ -n "$NODES" ] && [ "$NODES" -gt "$(sched_header nodes)" ]; then
-		echo "flux batch -N $NODES $script"
-	else
-		echo "flux batch $script"
-	fi
+	local nodes
+	nodes=$([ -n "$(sched_given "$@")" ] || batch_asks)
+	submit=(flux batch ${nodes:+-N "$nodes"} "$@" "$script")
+}
+
+sched_given()
+{
+	sed -n 's/.* \(-N *\|--nodes[= ] *\)\([0-9]*\).*/\2/p' <<<" $*"
 }
 
 sched_job_id()
@@ -83,8 +85,9 @@ sched_ranks()
 		return 2
 		;;
 	esac
+	# mpibind is a plugin of LLNL's machines, which would bind in place of Flux.
 	launcher=(flux run -N "$nodes" -n $((nodes * RANKS_PER_NODE))
-		"--requires=hosts:$(paste -s -d , "$1")" "${bind[@]}")
+		"--requires=hosts:$(paste -s -d , "$1")" "${bind[@]}" -o mpibind=off "${way_env[@]}")
 }
 
 # flux run forwards only INT and TERM, and kills the job soon after these.
@@ -103,29 +106,12 @@ sched_stopped()
 	:
 }
 
-sched_load()
-{
-	:
-}
-
-# The ways are those of the job.
-sched_ways()
-{
-	:
-}
-
-sched_mounts()
-{
-	return 1
-}
-
 sched_check()
 {
 	if ! command -v flux >/dev/null; then
 		batch_say "there is no flux here: this is not a login node of a Flux cluster"
 		return 2
 	fi
-	local submit
-	read -r -a submit <<<"$(sched_submit)"
+	batch_record flux queue list
 	"${submit[@]:0:2}" --dry-run "${submit[@]:2}" >/dev/null
 }

@@ -81,14 +81,18 @@ batch_say_bad_nodes()
 # run makes sense.
 batch_ask_nodes()
 {
-	local groups=("$work/ask.1") next group launches=0 silent node rc reason
+	local groups=("$work/ask.1") next group launches=0 silent node rc reason asked pid
 	printf '%s\n' "${nodes[@]}" >"${groups[0]}"
 	while [ "${#groups[@]}" -gt 0 ]; do
+		asked=()
 		for group in "${groups[@]}"; do
 			batch_ask_group "$group" "$@" &
+			asked+=($!)
 		done
-		# A trapped signal ends wait early.
-		until wait; do :; done
+		# Not for all children: a mount is one that stays.
+		for pid in "${asked[@]}"; do
+			batch_wait "$pid"
+		done
 		next=()
 		for group in "${groups[@]}"; do
 			launches=$((launches + 1))

@@ -7,19 +7,15 @@
 set -uo pipefail
 # shellcheck source=batch/common.sh
 source "$HAUL_ROOT/batch/common.sh"
-# shellcheck source=batch/nodes.sh
-source "$HAUL_ROOT/batch/nodes.sh"
-# shellcheck source=batch/scaling.sh
-source "$HAUL_ROOT/batch/scaling.sh"
-# shellcheck source=batch/daos.sh
-source "$HAUL_ROOT/batch/daos.sh"
 
 sched_settings()
 {
 	# tile: the binding of training; nic: the best binding for I/O; none; or a list in the syntax
 	# of PALS, list:1-8:9-16…
 	: "${BIND:=tile}"
-	daos_settings
+	: "${DAOS_MODULES=/soft/modulefiles}"
+	# As ALCF advises for many ranks: the default is too few for 6,144.
+	: "${FI_CXI_DEFAULT_CQ_SIZE:=131072}"
 }
 
 sched_inside()
@@ -27,15 +23,20 @@ sched_inside()
 	[ -n "${PBS_JOBID:-}" ]
 }
 
+# The file systems that a job names must be up before it starts: so it names that of DAOS only where it uses it.
+# shellcheck disable=SC2120  # batch/check.sh passes words
 sched_submit()
 {
-	local header
-	header=$(sched_header nodes)
-	if [ -n "$NODES" ] && [ "$NODES" -gt "${header:-0}" ]; then
-		echo "qsub -l select=$NODES $script"
-	else
-		echo "qsub $script"
-	fi
+	local nodes='' systems
+	[ -n "$(sched_given "$@")" ] || nodes=$(batch_asks)
+	systems=$(sed -n 's/^#PBS -l filesystems=//p' "$script")
+	[ "$ACCESS" != lustre ] && [[ " $*" != *filesystems=* ]] || systems=
+	submit=(qsub ${nodes:+-l "select=$nodes"} ${systems:+-l "filesystems=$systems:daos_user_fs"} "$@" "$script")
+}
+
+sched_given()
+{
+	sed -n 's/.* -l *select=\([0-9]*\).*/\1/p' <<<" $*"
 }
 
 sched_job_id()
@@ -78,10 +79,11 @@ sched_ranks()
 	list=$(pbs_bind) || return
 	launcher=(mpiexec --no-vni -n $(($(wc -l <"$1") * RANKS_PER_NODE)) -ppn "$RANKS_PER_NODE"
 		--hostfile "$1" --cpu-bind "$list" --env "TMPDIR=${TMPDIR:-/tmp}")
-	for name in HAUL_DATA HAUL_CATALOG DAOS_POOL DAOS_CONT HDF5_USE_FILE_LOCKING MPICH_GPU_SUPPORT_ENABLED \
+	for name in FI_CXI_DEFAULT_CQ_SIZE HAUL_DATA HAUL_CATALOG DAOS_POOL DAOS_CONT HDF5_USE_FILE_LOCKING MPICH_GPU_SUPPORT_ENABLED \
 		MPIR_CVAR_ENABLE_GPU I_MPI_OFFLOAD; do
 		[ -z "${!name:-}" ] || launcher+=(--env "$name=${!name}")
 	done
+	launcher+=("${way_env[@]}")
 }
 
 # pbs_bind: prints the value of --cpu-bind for RANKS_PER_NODE ranks. A list with another number of
@@ -166,48 +168,53 @@ sched_stopped()
 	:
 }
 
-sched_load()
-{
-	daos_load
-}
-
-sched_ways()
-{
-	daos_ways
-}
-
-sched_way()
-{
-	daos_way "$1"
-}
-
-sched_mounts()
-{
-	[ "$ACCESS" != lustre ]
-}
-
-sched_mount()
-{
-	daos_mount "$1"
-}
-
-sched_unmount()
-{
-	daos_unmount
-}
-
 sched_check()
 {
-	local queue
+	local queue limit asked
 	pbs_bind >/dev/null || return
 	if ! command -v qsub >/dev/null; then
 		batch_say "there is no qsub here: this is not a login node of a PBS cluster"
 		return 2
 	fi
-	queue=$(sed -n 's/^#PBS -q //p' "$script")
-	if [ -n "$queue" ] && ! qstat -Q "$queue" >/dev/null; then
+	queue=$(sed -n 's/.* -q *\([^ ]*\).*/\1/p' <<<" $*")
+	queue=${queue:-$(sed -n 's/^#PBS -q //p' "$script")}
+	[ -n "$queue" ] || return 0
+	if ! limit=$(qstat -Qf "$queue"); then
 		batch_say "there is no queue $queue here: qsub -q names another"
 		return 2
 	fi
-	daos_check
+	asked=$(sched_given "$@")
+	asked=${asked:-$(batch_asks)}
+	pbs_fits "$queue" "${asked:-$(sched_header nodes)}" "$limit"
+}
+
+# pbs_limit NAME TEXT: prints a limit of a queue, as qstat -Qf shows it.
+pbs_limit()
+{
+	sed -n "s/^ *$1 = //p" <<<"$2" | head -n 1
+}
+
+# pbs_fits QUEUE NODES TEXT: prints the limits of the queue, and fails if it takes no job of so many nodes, or of such a time.
+pbs_fits()
+{
+	local least most time asked fits
+	least=$(pbs_limit resources_min.nodect "$3") most=$(pbs_limit resources_max.nodect "$3")
+	time=$(pbs_limit resources_max.walltime "$3")
+	batch_say "check: the queue $1 takes ${least:-1} to ${most:-any number of} nodes${time:+ for $time}"
+	if [ "$2" -lt "${least:-1}" ] || [ "$2" -gt "${most:-$2}" ]; then
+		fits=$(qstat -Qf | awk -v n="$2" 'function told() { if (q && n >= least && (!most || n <= most)) printf " %s", q }
+			/^Queue: / { told(); q = $2; least = 1; most = 0 }
+			$1 == "resources_min.nodect" { least = $3 }
+			$1 == "resources_max.nodect" { most = $3 }
+			END { told() }')
+		batch_say "check: the queue $1 takes no job of $2 nodes; qsub -q names another:${fits:- none does}"
+		return 2
+	fi
+	asked=$(batch_seconds "$(sched_header walltime)")
+	time=$(batch_seconds "$time")
+	if [ -n "$time" ] && [ "${WALLTIME:-${asked:-0}}" -gt "$time" ]; then
+		batch_say "check: the queue $1 gives a job $(batch_time "$time"), and the script asks for" \
+			"$(batch_time "${WALLTIME:-$asked}"): qsub -l walltime= with less, or another queue"
+		return 2
+	fi
 }

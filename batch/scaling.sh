@@ -43,14 +43,14 @@ batch_scaling_data()
 		break
 	done
 	[ "$largest" != 0 ] || return 1
-	# The ways that the scheduler knows lead to the same data; those of a job may have stores of their own.
+	# The ways of ACCESS lead to the same data; those of a job may have stores of their own.
 	for way in "${ways[@]}"; do
 		batch_go_way "$way" && batch_job_options && sched_ranks "$work/hosts" || return
 		batch_say "the data set of $largest nodes serves all runs"
-		batch_run "${launcher[@]}" "${way_env[@]}" "$HAUL" generate "$JOB" "${job_options[@]}" "${plan_words[@]}"
+		batch_run "${launcher[@]}" "$HAUL" generate "$JOB" "${job_options[@]}" "${plan_words[@]}"
 		rc=$?
 		[ "$rc" = 0 ] || { batch_say "the data set could not be made"; return "$rc"; }
-		[ -z "$(sched_ways)" ] || break
+		[ -z "$(daos_ways)" ] || break
 	done
 	skip_words=(--skip generate)
 }
@@ -62,7 +62,7 @@ batch_scaling_clean()
 		return 0
 	fi
 	sched_ranks "$work/hosts"
-	batch_run "${launcher[@]}" "${way_env[@]}" "$HAUL" clean "$JOB" "${job_options[@]}"
+	batch_run "${launcher[@]}" "$HAUL" clean "$JOB" "${job_options[@]}"
 }
 
 # batch_scaling_rows: prints "NODES REPEAT WAY" of each run: per number of nodes all ways in turn, then all of them again, so

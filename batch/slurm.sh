@@ -6,10 +6,6 @@
 set -uo pipefail
 # shellcheck source=batch/common.sh
 source "$HAUL_ROOT/batch/common.sh"
-# shellcheck source=batch/nodes.sh
-source "$HAUL_ROOT/batch/nodes.sh"
-# shellcheck source=batch/scaling.sh
-source "$HAUL_ROOT/batch/scaling.sh"
 
 sched_settings()
 {
@@ -25,15 +21,17 @@ sched_inside()
 	[ -n "${SLURM_JOB_ID:-}" ]
 }
 
+# shellcheck disable=SC2120  # batch/check.sh passes words
 sched_submit()
 {
-	local header
-	header=$(sched_header nodes)
-	if [ -n "$NODES" ] && [ "$NODES" -gt "${header:-0}" ]; then
-		echo "sbatch --nodes=$NODES $script"
-	else
-		echo "sbatch $script"
-	fi
+	local nodes
+	nodes=$([ -n "$(sched_given "$@")" ] || batch_asks)
+	submit=(sbatch ${nodes:+"--nodes=$nodes"} "$@" "$script")
+}
+
+sched_given()
+{
+	sed -n 's/.* \(-N *\|--nodes[= ] *\)\([0-9]*\).*/\2/p' <<<" $*"
 }
 
 sched_job_id()
@@ -80,7 +78,7 @@ sched_ranks()
 	nodes=$(wc -l <"$1")
 	ranks=$((nodes * RANKS_PER_NODE))
 	if [ "$LAUNCHER" = mpiexec ]; then
-		launcher=(mpiexec -f "$1" -n "$ranks" -ppn "$RANKS_PER_NODE")
+		launcher=(mpiexec -f "$1" -n "$ranks" -ppn "$RANKS_PER_NODE" "${way_env[@]}")
 		return 0
 	fi
 	slurm_bind || return
@@ -88,9 +86,17 @@ sched_ranks()
 	# over the sockets in turn.
 	launcher=(srun "--mpi=$(slurm_mpi)" --kill-on-bad-exit=1 --distribution=block:block
 		-N "$nodes" -n "$ranks" "--ntasks-per-node=$RANKS_PER_NODE" "--nodelist=$(paste -s -d , "$1")" "${bind[@]}")
+	# By srun itself: what it copies to the nodes is the program that it starts, which env would be.
+	if [[ "${way_env[*]}" == *,* ]]; then
+		launcher+=("${way_env[@]}")
+		return 0
+	fi
+	[ "${#way_env[@]}" = 0 ] || launcher+=("--export=ALL$(printf ',%s' "${way_env[@]:1}")")
 	if [ "$BCAST" = yes ] || { [ "$BCAST" = auto ] && [ "$nodes" -ge 64 ]; }; then
 		bcast=$BCAST_DIR/haul.$SLURM_JOB_ID
 		launcher+=("--bcast=$bcast" --compress)
+		# Its libraries too, since 21.08: thousands of ranks would read them from one folder.
+		! srun --help 2>&1 | grep -q -- --send-libs || launcher+=(--send-libs)
 	fi
 }
 
@@ -108,22 +114,34 @@ slurm_mpi()
 	fi
 }
 
+# slurm_cores: sets cores and threads: of the node with the fewest CPUs, the cores and the CPUs of each. A job with
+# --threads-per-core=1 or --hint=nomultithread has one CPU of each core, whatever the node has.
+slurm_cores()
+{
+	local cpus
+	threads=$(scontrol show node "$SLURM_JOB_NODELIST" 2>/dev/null |
+		sed -n 's/.*ThreadsPerCore=\([0-9]*\).*/\1/p' | sort -nr | head -n 1)
+	[ "${SLURM_HINT:-}" != nomultithread ] || threads=1
+	threads=${SLURM_THREADS_PER_CORE:-${threads:-1}}
+	# 208(x2),104
+	cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-${SLURM_CPUS_ON_NODE:-}}" | sed 's/(.*//' | sort -n | head -n 1)
+	cores=$((cpus / threads))
+}
+
 # slurm_bind: sets bind. Where a core has several hardware threads, Slurm counts each as a CPU. A
 # rank gets whole cores with all their threads.
 slurm_bind()
 {
-	local threads cores count cpus=${SLURM_CPUS_ON_NODE:-${SLURM_JOB_CPUS_PER_NODE%%(*}}
+	local threads cores share count
 	case $BIND in
 	none) bind=(--cpu-bind=none) ;;
 	cores)
-		threads=$(scontrol show node "${SLURMD_NODENAME:-}" 2>/dev/null |
-			sed -n 's/.*ThreadsPerCore=\([0-9]*\).*/\1/p' | head -n 1)
-		threads=${threads:-1}
-		cores=$((cpus / threads / RANKS_PER_NODE))
-		if [ "$cores" -gt 0 ]; then
-			bind=(--cpu-bind=cores -c $((cores * threads)))
+		slurm_cores
+		share=$((cores / RANKS_PER_NODE))
+		if [ "$share" -gt 0 ]; then
+			bind=(--cpu-bind=cores -c $((share * threads)))
 		else
-			batch_say "$RANKS_PER_NODE ranks on $((cpus / threads)) cores: they are not bound"
+			batch_say "$RANKS_PER_NODE ranks on $cores cores: they are not bound"
 			bind=(--cpu-bind=none --overcommit)
 		fi
 		;;
@@ -149,7 +167,7 @@ sched_after()
 {
 	[ -n "$bcast" ] || return 0
 	sched_each_node "$1"
-	timeout -k 5 60 "${launcher[@]}" rm -f "$bcast" </dev/null ||
+	timeout -k 5 60 "${launcher[@]}" rm -rf "$bcast" "${bcast}_libs" </dev/null ||
 		batch_say "$bcast is left on some nodes"
 }
 
@@ -168,30 +186,15 @@ sched_stopped()
 	done
 }
 
-# The storage is mounted already: a site that needs a mount per job makes it in a prolog of Slurm.
-sched_load()
-{
-	:
-}
-
-# The ways are those of the job.
-sched_ways()
-{
-	:
-}
-
-sched_mounts()
-{
-	return 1
-}
-
 sched_check()
 {
+	local partition
 	if ! command -v sbatch >/dev/null; then
 		batch_say "there is no sbatch here: this is not a login node of a Slurm cluster"
 		return 2
 	fi
-	local submit
-	read -r -a submit <<<"$(sched_submit)"
+	partition=$(sed -n 's/.* \(-p *\|--partition[= ] *\)\([^ ]*\).*/\2/p' <<<" $*")
+	partition=${partition:-${SBATCH_PARTITION:-$(sed -n 's/^#SBATCH \(-p *\|--partition=\)//p' "$script")}}
+	batch_record sinfo ${partition:+"--partition=$partition"} --format="%P %.5a %.12l %.6D nodes %T"
 	"${submit[0]}" --test-only "${submit[@]:1}"
 }

@@ -17,6 +17,7 @@
 
 #include "backends/backend.h"
 #include "cli/cli.h"
+#include "cli/doctor_environment.h"
 #include "core/clock.h"
 #include "core/numbers.h"
 #include "core/units.h"
@@ -354,8 +355,19 @@ static void doctor_print_stores(void)
 	}
 }
 
+struct doctor_args {
+	bool environment;
+};
+
+static const struct option doctor_options[] = {
+	OPT_BOOL("environment", struct doctor_args, environment,
+		 .help = "only what is set in the environment and may spoil a run"),
+	OPT_END,
+};
+
 static int doctor_run(const struct call *call)
 {
+	const struct doctor_args *args = call->options;
 	static const struct {
 		const char *what;
 		void (*probe)(struct probe *p);
@@ -366,7 +378,10 @@ static int doctor_run(const struct call *call)
 	};
 	unsigned i;
 
-	(void)call;
+	if (args->environment) {
+		doctor_environment();
+		return EXIT_DONE;
+	}
 	probe_libraries();
 	doctor_print_missing();
 	doctor_print_stores();
@@ -376,6 +391,7 @@ static int doctor_run(const struct call *call)
 		probes[i].probe(&p);
 		doctor_row(probes[i].what, &p);
 	}
+	doctor_environment();
 	return EXIT_DONE;
 }
 
@@ -384,5 +400,7 @@ const struct verb doctor_verb = {
 	.arguments = "",
 	.help = "shows what works on this machine, and what would improve it",
 	.example = "cd /scratch && haul doctor",
+	.options = doctor_options,
+	.options_bytes = sizeof(struct doctor_args),
 	.run = doctor_run,
 };

@@ -7,11 +7,29 @@
 
 #include "core/json.h"
 #include "plan/datasize.h"
+#include "plan/found.h"
 #include "plan/notes.h"
 #include "plan/option_ref.h"
 #include "plan/rows.h"
 #include "plan/space.h"
 #include "plan/together.h"
+
+/* What is there of it already, where that was looked at. */
+static void dataset_add_found(cJSON *json, const struct job *job,
+			      const struct job_dataset *described)
+{
+	struct found f;
+	cJSON *there;
+
+	found_look(job, described, &f);
+	if (f.state == FOUND_UNKNOWN)
+		return;
+	there = cJSON_AddObjectToObject(json, "there");
+	cJSON_AddStringToObject(there, "state", found_names[f.state]);
+	json_add_number(there, "files", (double)f.files);
+	if (f.why[0])
+		cJSON_AddStringToObject(there, "why", f.why);
+}
 
 static cJSON *dataset_json(const struct job *job, const struct job_dataset *described)
 {
@@ -28,6 +46,7 @@ static cJSON *dataset_json(const struct job *job, const struct job_dataset *desc
 	json_add_number(json, "files", (double)options->files);
 	json_add_number(json, "samples", (double)d.samples);
 	json_add_number(json, "bytes", dataset_bytes_expected(&d));
+	dataset_add_found(json, job, described);
 	return json;
 }
 

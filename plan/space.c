@@ -37,8 +37,7 @@ static bool has_path(const struct job_store *store)
 	       strcmp(store->section->name, "direct") == 0;
 }
 
-/* The path of a file store, from its URI. */
-static bool find_path(const struct job_store *store, struct space *s)
+bool space_path(const struct job_store *store, struct space *s)
 {
 	static const struct rank_place first = {.ranks = 1, .nodes = 1, .local_ranks = 1};
 	const struct store_options *common = store->options;
@@ -65,7 +64,7 @@ bool space_look(const struct job_store *store, struct space *s)
 	struct statvfs fs;
 
 	memset(s, 0, sizeof(*s));
-	if (!find_path(store, s))
+	if (!space_path(store, s))
 		return false;
 	memcpy(given, s->path, sizeof(given));
 	if (!nearest_parent(s->path, &fs)) {
@@ -88,7 +87,7 @@ static bool space_begun(const struct phase_store *d)
 	struct space s = {0};
 	char path[SPACE_PATH_BYTES + OBJECT_KEY_BYTES];
 
-	if (!d->begun[0] || !find_path(d->store, &s))
+	if (!d->begun[0] || !space_path(d->store, &s))
 		return false;
 	snprintf(path, sizeof(path), "%s/%s", s.path, d->begun);
 	return access(path, F_OK) == 0;

@@ -25,6 +25,8 @@ struct space {
 	char why[SPACE_BYTES]; /* where it cannot be told: the reason */
 };
 bool space_look(const struct job_store *store, struct space *s);
+/* The path of a file store, for its first rank, whether it exists or not. False, with s->why: another store, or none. */
+bool space_path(const struct job_store *store, struct space *s);
 
 /* Asks the stores of the plan that are not file systems of this machine, and can tell their space,
  * such as a pool of DAOS: each is opened once, for some seconds at most. */

@@ -7,6 +7,7 @@
 
 #include "core/units.h"
 #include "plan/datasize.h"
+#include "plan/found.h"
 #include "plan/notes.h"
 #include "plan/option_ref.h"
 #include "plan/rows.h"
@@ -51,6 +52,31 @@ static void put_dataset(FILE *out, const struct job *job, const struct job_datas
 	if (common && common->uri.count)
 		fprintf(out, " · %s%s", common->uri.items[0], common->uri.count > 1 ? " …" : "");
 	fputc('\n', out);
+}
+
+/* What is there of it already. */
+static void put_found(FILE *out, const struct job *job, const struct job_dataset *described)
+{
+	char files[UNITS_COUNTED_BYTES];
+	struct found f;
+
+	found_look(job, described, &f);
+	units_counted(files, f.files, "file");
+	switch (f.state) {
+	case FOUND_UNKNOWN:
+		return;
+	case FOUND_NONE:
+		fprintf(out, "           nothing of it is there yet\n");
+		return;
+	case FOUND_BEGUN:
+		fprintf(out, "           begun, and not complete: generate goes on with it\n");
+		return;
+	case FOUND_COMPLETE:
+		fprintf(out, "           all of it is there, %s\n", files);
+		return;
+	case FOUND_OTHER:
+		fprintf(out, "           another is there: %s\n", f.why);
+	}
 }
 
 static void put_steps(FILE *out, const struct plan_phase *p, bool named)
@@ -332,8 +358,10 @@ char *plan_text(const struct plan *plan, const struct job *job)
 		needing += plan->phases[i].demand.bytes_per_second > 0 ? 1 : 0;
 	}
 	put_job(out, plan, job);
-	for (i = 0; i < job->dataset_count; i++)
+	for (i = 0; i < job->dataset_count; i++) {
 		put_dataset(out, job, &job->datasets[i]);
+		put_found(out, job, &job->datasets[i]);
+	}
 	put_interfaces(out, job);
 	put_ranks(out, plan, stepped);
 	for (i = 0; i < plan->phase_count; i++) {

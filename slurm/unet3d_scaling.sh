@@ -24,7 +24,7 @@
 # ---- Settings ------------------------------------------------------------------------------------
 # Each may be given in the environment. docs/batch-scripts.md lists the others.
 : "${JOB:=unet3d_aurora}"        # a job file, or a name of haul catalog
-: "${NODES:=512}"                # nodes of the largest run; the others are spares
+NODES_MOST=512                   # nodes of the run, unless NODES says it; further nodes of the job are spares
 : "${SIZES:=}"                   # numbers of nodes: 1 8 64; default: 1 2 4 … NODES
 : "${RANKS_PER_NODE:=12}"        # one per accelerator
 : "${STEPS=100}"                 # steps per rank and epoch, which set the number of files
@@ -36,7 +36,9 @@
 # where sbatch was called.
 script=$0
 [ -z "${SLURM_JOB_ID:-}" ] ||
-	script=$(scontrol show job "$SLURM_JOB_ID" | sed -n 's/^ *Command=\([^ ]*\).*/\1/p')
+	script=$(scontrol show job "$SLURM_JOB_ID" | sed -n 's/^ *Command=//p' | head -n 1)
+# Its arguments follow.
+until [ -r "$script" ] || [[ $script != *" "* ]]; do script=${script% *}; done
 [ -r "$script" ] || script=$0
 [ -n "${HAUL_ROOT:-}" ] || for HAUL_ROOT in "$(dirname "$script")/.." "${SLURM_SUBMIT_DIR:-.}"; do
 	[ ! -r "$HAUL_ROOT/batch/slurm.sh" ] || break

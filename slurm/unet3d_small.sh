@@ -30,7 +30,9 @@
 # where sbatch was called.
 script=$0
 [ -z "${SLURM_JOB_ID:-}" ] ||
-	script=$(scontrol show job "$SLURM_JOB_ID" | sed -n 's/^ *Command=\([^ ]*\).*/\1/p')
+	script=$(scontrol show job "$SLURM_JOB_ID" | sed -n 's/^ *Command=//p' | head -n 1)
+# Its arguments follow.
+until [ -r "$script" ] || [[ $script != *" "* ]]; do script=${script% *}; done
 [ -r "$script" ] || script=$0
 [ -n "${HAUL_ROOT:-}" ] || for HAUL_ROOT in "$(dirname "$script")/.." "${SLURM_SUBMIT_DIR:-.}"; do
 	[ ! -r "$HAUL_ROOT/batch/slurm.sh" ] || break

@@ -7,10 +7,6 @@
 # shellcheck source=tests/project/batch/stand_ins.sh
 source "$(dirname "$0")/stand_ins.sh"
 
-stand_in qstat <<'X2'
-#!/usr/bin/env bash
-[ -n "${NO_QSTAT:-}" ] || echo "    Resource_List.walltime = 02:00:00"
-X2
 stand_in daos <<'X2'
 #!/usr/bin/env bash
 echo "daos $*" >>"$WORK/calls"
@@ -52,7 +48,6 @@ case $* in
 esac | tr ' ' '\n'
 X2
 
-export PBS_NODEFILE=$work/nodefile
 job()
 {
 	local script=$root/pbs/$1 nodes=$2

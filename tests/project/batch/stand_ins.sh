@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2317  # variables and functions are for the tests that source this
-# Stand-ins for launchers, schedulers and dfuse, and functions that run a job script with them. The
+# Stand-ins for launchers and schedulers, and functions that run a job script with them. The
 # name of a node says how it behaves: bad… never answers, dead… keeps the launcher from starting
 # anything, blind… does not see the folder.
 set -uo pipefail
@@ -36,6 +36,7 @@ while [ $# -gt 0 ]; do
 		export "${2?}"
 		shift
 		;;
+	--export=ALL,*) export "${1#--export=ALL,}" ;;
 	sh | */haul | rm | env) break ;;
 	esac
 	shift
@@ -52,13 +53,76 @@ for host in ${hosts//,/ }; do
 	case $host in
 	bad*) wait=60 ;;
 	blind*) echo "haul-node $host ls: cannot access '/none'" ;;
-	*) SLURMD_NODENAME=$host "$@" ;;
+	*) SLURMD_NODENAME=$host "$@" & ;;
 	esac
 done
+trap 'kill $(jobs -pr) 2>/dev/null; exit 143' TERM
+wait
 exec sleep $wait
 X2
 ln -s launcher bin/mpiexec
 ln -s launcher bin/srun
+
+stand_in scontrol <<'X2'
+#!/usr/bin/env bash
+case "$*" in
+"show hostnames"*) tr ' ' '\n' <<<"$3" ;;
+"show config") [ -z "${SIGNAL:-}" ] || kill -USR1 "$(cat "$WORK/script_pid")" ;;
+"show node"*) echo "   State=IDLE ThreadsPerCore=2 TmpDisk=0" ;;
+"show job"*) printf '   Command=%s\n   Command=other\n' "${COMMAND:-}" ;;
+esac
+X2
+stand_in squeue <<'X2'
+#!/usr/bin/env bash
+echo "${TIME_LEFT:-1-02:00:00}"
+X2
+stand_in sbatch <<'X2'
+#!/usr/bin/env bash
+echo "sbatch $*" >>"$WORK/calls"
+X2
+ln -s sbatch bin/qsub
+# With queues as Aurora has them.
+stand_in qstat <<'X2'
+#!/usr/bin/env bash
+if [ "$1" = -Qf ]; then
+	while read -r queue least most time; do
+		[ -z "${2:-}" ] || [ "$2" = "$queue" ] || continue
+		printf 'Queue: %s\n    resources_max.nodect = %s\n    resources_max.walltime = %s\n    resources_min.nodect = %s\n' \
+			"$queue" "$most" "$time" "$least"
+		found=1
+	done <<<"debug 1 2 01:00:00
+debug-scaling 2 31 01:00:00
+prod 256 10624 24:00:00"
+	[ -n "${found:-}" ]
+	exit
+fi
+[ -n "${NO_QSTAT:-}" ] || echo "    Resource_List.walltime = ${TIME_LEFT:-02:00:00}"
+X2
+stand_in sinfo <<'X2'
+#!/usr/bin/env bash
+echo "sinfo $*" >>"$WORK/calls"
+echo "low* up 1-00:00:00 520 nodes idle"
+X2
+stand_in flux <<'X2'
+#!/usr/bin/env bash
+case "$*" in
+"getattr jobid") echo f7 ;;
+"job id --to=dec f7") echo 7 ;;
+"job timeleft") echo 7200 ;;
+"job killall --force --signal=SIGUSR1") kill -USR1 "$(cat "$WORK/pid")" ;;
+"hostlist instance ranks"*)
+	for rank in ${4//,/ }; do
+		sed -n "$((rank + 1))p" "$WORK/nodefile"
+	done | paste -s -d ,
+	;;
+"hostlist --expand"*) echo "$STAND_IN_NODES" ;;
+"resource list"*) [[ "$*" == *ncores* ]] && echo 96 || echo 2 ;;
+"queue list") echo "pdebug nnodes 0-32 1h" ;;
+"batch --dry-run"*) echo "flux $*" >>"$WORK/calls" ;;
+exec* | run*) exec -a flux "$WORK/bin/launcher" "$@" ;;
+*) exit 1 ;;
+esac
+X2
 
 # The program: plans are made by the real haul. Runs end at once with status $RC, or, under LINGER=1,
 # when the signal comes.
@@ -79,6 +143,7 @@ export REAL_HAUL=${HAUL:?}
 export WORK=$work TMPDIR=$work/tmp PATH=$work/bin:$PATH HAUL=$work/bin/haul RESULTS_DIR=$work/results
 # Only where a node hangs is the limit ever reached, on however busy a machine.
 export CHECK_SECONDS=120
+export SLURM_CPUS_ON_NODE=208 SLURMD_NODENAME=n1 PBS_NODEFILE=$work/nodefile
 unset HAUL_ROOT HAUL_DATA SLURM_JOB_ID SLURM_SUBMIT_DIR PBS_JOBID PBS_O_WORKDIR FLUX_URI LD_PRELOAD
 
 # start SCRIPT NODES [VARIABLE=VALUE…] [-- WORD]: starts the script in the background, as $script_pid.

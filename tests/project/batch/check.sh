@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The word check on a login node, and what it has to know: the plan of each row and way, the data that are there, the space, the
+# queue and its limits, the time, the environment, and the options with which the script would be submitted.
+# shellcheck source=tests/project/batch/stand_ins.sh
+source "$(dirname "$0")/stand_ins.sh"
+
+# tried SCRIPT WORDS VARIABLE=VALUE…: checks the script with these words after check.
+tried()
+{
+	local script=$root/$1 words
+	read -r -a words <<<"$2"
+	shift 2
+	run "$script" "" EXTRA=--ignore-space "$@" -- check "${words[@]}"
+}
+cat >small.json <<'X2'
+{"seed": 1, "stores": {"data": {"uri": "file://${HAUL_DATA}/small"}},
+ "dataset": {"store": "data", "format": "npz", "files": 64, "sample_bytes": "4 MiB"},
+ "phases": [{"generate": {}}, {"train": {"batch": 2, "compute": "200 ms", "epochs": 3}}]}
+X2
+small=(JOB="$work/small.json" RANKS_PER_NODE=2 STEPS=4)
+
+# The data: those of a smaller trial are in the way, and that is told before the job waits in a queue.
+mkdir trial
+
+HAUL_DATA=$work/trial "$HAUL_MPIEXEC" -n 1 "$REAL_HAUL" generate small.json --set dataset.files=16 --set dataset.sample_bytes=16KiB >/dev/null 2>&1
+check "the trial's data are there" test -e trial/small/.haul-manifest.json
+tried slurm/unet3d_small.sh "" "${small[@]}" HAUL_DATA="$work/trial" STEPS= EXTRA="--set dataset.sample_bytes=16KiB"
+check "check: a smaller set is told" said "another is there: .*made with files 16, this job says 64"
+check "check: with a smaller set the job would fail" status_is 2
+tried slurm/unet3d_small.sh "" "${small[@]}" HAUL_DATA="$work/trial" STEPS= EXTRA="--set dataset.files=16 --set dataset.sample_bytes=16KiB"
+check "check: what is there already is told" said "all of it is there, 16 files"
+check "check: and is enough" status_is 0
+tried slurm/unet3d_small.sh "" "${small[@]}"
+check "check: nothing is there" said "nothing of it is there yet"
+run "$root/slurm/unet3d_small.sh" "" -- check
+check "check: too little space is an error" said_once "check: there is not enough space for the data"
+check "check: too little space ends with 2" status_is 2
+
+# Words after check are those of the submission, which the scheduler is asked about.
+tried slurm/unet3d_scaling.sh "-A acct --nodes=4" "${small[@]}"
+check "check: Slurm is asked about the whole command" called "sbatch --test-only -A acct --nodes=4 $root/slurm/unet3d_scaling.sh"
+check "check: the series ends at these nodes" said '^ranks +8 on 4 nodes'
+check "check: each row of it is planned" test "$(grep -cE '^ +(1|2|4) +[248] ' log)" = 3
+check "check: it says how to submit" said "sbatch -A acct --nodes=4 .* starts the run"
+check "check: the partition is asked" called "sinfo"
+tried slurm/unet3d_512nodes.sh "" "${small[@]}" NODES=4
+check "check: fewer nodes than the header's are asked for" called "sbatch --test-only --nodes=4 $root"
+tried slurm/unet3d_512nodes.sh "" "${small[@]}"
+check "check: the header's nodes have spares" called "sbatch --test-only $root"
+check "check: the run has the others" said '^ranks +1,024 on 512 nodes'
+tried flux/unet3d_scaling.sh "-N 4 -q pdebug" "${small[@]}"
+check "check: Flux is asked about the whole command" called "flux batch --dry-run -N 4 -q pdebug $root/flux/unet3d_scaling.sh"
+check "check: Flux's queues are shown" said "pdebug nnodes"
+tried pbs/unet3d_small.pbs "-l select=8" "${small[@]}"
+check "check: a queue that is too small is an error" status_is 2
+check "check: those that take the job are named" said_once "debug takes no job of 8 nodes; qsub -q names another: debug-scaling"
+tried pbs/unet3d_small.pbs "-l select=8 -q debug-scaling -A P" "${small[@]}"
+check "check: another queue takes it" status_is 0
+check "check: its limits are told" said "the queue debug-scaling takes 2 to 31 nodes for 01:00:00"
+check "check: the words are in the command" said "qsub -l select=8 -q debug-scaling -A P .* starts the run"
+tried pbs/unet3d_scaling.pbs "-l select=256" "${small[@]}"
+check "check: a series in the queue for large jobs" status_is 0
+tried pbs/unet3d_scaling.pbs "-l select=64" "${small[@]}"
+check "check: no queue for so many nodes" said_once "qsub -q names another: none does"
+tried pbs/unet3d_small.pbs "" "${small[@]}" WALLTIME=7200
+check "check: a queue with less time is an error" said_once "the queue debug gives a job 1:00:00, and the script asks for 2:00:00"
+tried pbs/unet3d_small.pbs "" "${small[@]}"
+check "check: the queue for small jobs" status_is 0
+check "check: without DAOS its file system is not asked for" not_said "daos_user_fs"
+
+# The time.
+tried slurm/unet3d_small.sh "" "${small[@]}" WALLTIME=181 EXTRA="--ignore-space --set train.epochs=1000000"
+check "check: too short a time is an error" said_once "check: that is too short"
+check "check: too short a time ends with 2" status_is 2
+tried slurm/unet3d_small.sh "" "${small[@]}" WALLTIME=1180
+check "check: what making the data needs is told" said "left to make the data: [0-9]+ GB at [0-9.]+ GB/s at the least"
+tried slurm/unet3d_small.sh "" "${small[@]}" D_LOG_MASK=DEBUG FI_PROVIDER=tcp
+check "check: the environment: what spoils a run is told" said_once "environment D_LOG_MASK=DEBUG: DAOS logs"
+check "check: each of it" said_once "environment FI_PROVIDER=tcp: "
+tried slurm/unet3d_small.sh "" "${small[@]}"
+check "check: the environment: nothing" said_once "environment nothing that is known to spoil a run"
+check "check makes nothing" test -z "$(ls data)"
+
+# A job of a submission with fewer nodes than the script's header takes what it has.
+inside=(SLURM_JOB_ID=7 PBS_JOBID=7.server FLUX_URI=local PBS_O_WORKDIR="$root" SLURM_JOB_NODELIST="n1 n2" EXTRA=--ignore-space)
+run "$root/slurm/unet3d_512nodes.sh" "n1 n2" "${inside[@]}" "${small[@]}"
+check "a submission with fewer nodes than the header's runs on them" called "-N 2 -n 4"
+
+# What Slurm tells of the cores: each core once, whatever counts its threads.
+bound()
+{
+	local what=$1 says=$2
+	shift 2
+	run "$root/slurm/unet3d_small.sh" "n1 n2" "${inside[@]}" "${small[@]}" NODES=2 "$@"
+	check "$what" called "$says"
+}
+bound "cores: both threads of each" "--cpu-bind=cores -c 26 " RANKS_PER_NODE=8 SLURM_JOB_CPUS_PER_NODE="208(x2)"
+bound "cores: one thread of each, as the job asked" "--cpu-bind=cores -c 7 " RANKS_PER_NODE=8 SLURM_JOB_CPUS_PER_NODE="56(x2)" \
+	SLURM_THREADS_PER_CORE=1
+bound "cores: one thread of each, as the hint says" "--cpu-bind=cores -c 1 " RANKS_PER_NODE=56 SLURM_JOB_CPUS_PER_NODE="56(x2)" \
+	SLURM_HINT=nomultithread
+bound "cores: nodes of two kinds have those of the smaller" "--cpu-bind=cores -c 12 " RANKS_PER_NODE=8 \
+	SLURM_JOB_CPUS_PER_NODE="208(x2),104,256(x3)"
+# The script is copied; the original may stand in a folder with a blank, have arguments, and be the last of an array, of which
+# scontrol then shows all.
+mkdir -p "a folder"
+ln -s "$root/batch" "a folder/batch"
+mkdir "a folder/slurm" spool
+cp "$root/slurm/unet3d_small.sh" "a folder/slurm"
+cp "$root/slurm/unet3d_small.sh" spool/slurm_script
+run "$work/spool/slurm_script" "n1" "${inside[@]}" "${small[@]}" NODES=1 COMMAND="$work/a folder/slurm/unet3d_small.sh with words"
+check "the original script is found in a folder with a blank, with words, in an array" status_is 0
+
+# All nodes start the program at once: a large job waits for longer.
+longer=$(HAUL_ROOT=$root CHECK_SECONDS='' NODES='' bash -c 'source "$HAUL_ROOT/batch/slurm.sh"; batch_default_nodes 516; echo "$CHECK_SECONDS"')
+check "CHECK_SECONDS grows with the nodes" test "$longer" = 159
+
+echo "$checks checks"
+exit $((failures > 0))
