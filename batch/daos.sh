@@ -3,7 +3,7 @@
 # shellcheck disable=SC2034,SC2154  # the files of this folder share variables
 # Ways to the storage under test (ACCESS), under every scheduler: a mounted file system, or DAOS. For DAOS it makes the
 # container if it is missing, writes its properties to the log, and mounts it by dfuse on the nodes of the run: by the site's
-# launcher where there is one (ALCF's launch-dfuse.sh), else by one launch that stays until the end. What is mounted already
+# launcher where there is one (ALCF's launcher of dfuse), else by one launch that stays until the end. What is mounted already
 # stays as it is. Every step has a time limit.
 
 daos_settings()
