@@ -40,7 +40,7 @@ NOT_RUN = {
         SOURCES,
     "(cd isa-l-*    && ./autogen.sh && ./configure --prefix=$P && make && make install)": SOURCES,
     "(cd liburing-* && ./configure --prefix=$P && make && make install)": SOURCES,
-    "spack repo add packaging/spack": "needs Spack",
+    "spack repo add packaging/spack/spack_repo/haul": "needs Spack",
     "spack dev-build haul@main": "needs Spack",
     "HAUL_DATA=/lustre/project/haul sbatch --nodes=4 slurm/unet3d_small.sh": SITE,
     "HAUL_DATA=/lustre/project/haul NODES=4 slurm/unet3d_small.sh check": SITE,
