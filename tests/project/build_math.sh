@@ -82,4 +82,49 @@ chmod +x "$work/stubborn"
 build -DCMAKE_C_COMPILER="$work/stubborn"
 check "what cannot be undone is refused by CMake" grep -q "no number is NaN" "$work/log"
 check "haul's own build has these flags" grep -q -- "-fno-finite-math-only" "$(dirname "${HAUL:?}")/compile_commands.json"
+[ "${HAUL_TEST_FULL:-0}" = 1 ] || exit $((failures > 0))
+
+# Whole programs: what the one with -ffast-math says of the same job and the same results is the same, byte by byte; and its own run
+# moves the same bytes.
+cd "$work" || exit 1
+check "haul is configured with -ffast-math" cmake -S "$root" -B fast -G Ninja -DCMAKE_BUILD_TYPE=Release -DHAUL_TESTS=OFF -DHAUL_BENCH=OFF \
+	-DCMAKE_C_FLAGS="-ffast-math -Ofast" -DCMAKE_C_COMPILER_LAUNCHER="$(command -v ccache || true)"
+check "and built" cmake --build fast --target haul --parallel 2
+cat >job.json <<X2
+{"seed": 3, "stores": {"data": {"uri": "file://$work/data"}, "sim": {"uri": "sim://x", "bandwidth": "1 GB/s"}},
+ "dataset": {"store": "data", "format": "npz", "files": 24, "sample_bytes": "20 KiB", "sample_bytes_stdev": "3 KiB"},
+ "phases": [{"generate": {}}, {"train": {"epochs": 3, "batch": 2, "compute": "2 ms"}},
+            {"io": {"operation": "write", "store": "sim", "objects": 40, "size": "64 KiB"}},
+            {"train": {"name": "none", "epochs": 1, "batch": 2, "steps": 1}}]}
+X2
+for program in "$HAUL" fast/haul; do
+	name=$(basename "$(dirname "$program")")
+	rm -rf data
+	check "$name runs" "${HAUL_MPIEXEC:?}" -n 2 "$program" run job.json --results "$name.h5" --repeat 2
+done
+# said NAME WORD…: what both programs say.
+# shellcheck disable=SC2317  # called through check
+same()
+{
+	"$HAUL" "$@" >plain.out 2>&1
+	local rc=$?
+	fast/haul "$@" >fast.out 2>&1
+	[ $? = "$rc" ] && sed '/^planned in/d' plain.out >plain.said && sed '/^planned in/d' fast.out >fast.said && cmp plain.said fast.said
+}
+release=$(basename "$(dirname "$HAUL")")
+check "plan" same plan job.json --nodes 4
+check "plan --json" same plan job.json --nodes 4 --json
+check "plan of a ready job, as a table" same plan unet3d_aurora --nodes 1,2,4,512 --storage "650 GB/s"
+check "report" same report "$release.h5"
+check "report --json" same report --json "$release.h5"
+check "report --csv" same report --csv "$release.h5"
+check "report --scaling" same report --scaling "$release.h5" fast.h5
+check "compare" same compare "$release.h5" fast.h5
+check "compare --json" same compare --json "$release.h5" fast.h5
+check "accept" same accept --min-au 0.5 "$release.h5"
+for results in "$release.h5" fast.h5; do
+	"$HAUL" report --json "$results" | grep -E '"(samples|bytes|reads|operations|steps|epochs|status|errors)":' >"$results.counts"
+done
+check "both runs have the same counts" cmp "$release.h5.counts" fast.h5.counts
+check "there are such" test "$(wc -l <fast.h5.counts)" -gt 10
 exit $((failures > 0))

@@ -72,9 +72,9 @@ $(grep '^haul_optional(' "$root/CMakeLists.txt")
 haul_say_parts()
 X2
 PKG_CONFIG_LIBDIR=$work/old cmake -S project -B configured >configured.log 2>&1
-check "an old curl is told with its version" says "object stores +no: needs libcurl>=7.85, and 7.76.1 is here; libssl>=3.0, and 1.1.1 is here" \
+check "an old curl is told with its version" says "object stores +no: needs libcurl>=7.85 .7.76.1 is here., libssl>=3.0 .1.1.1 is here." \
 	configured.log
-check "what is not there at all, too" says "and 1.1.1 is here; expat \(docs/install.md\)" configured.log
+check "what is not there at all, too" says "1.1.1 is here., expat: see docs/install.md" configured.log
 
 # Spack is not installed here.
 recipe=$root/packaging/spack/spack_repo/haul/packages/haul/package.py
