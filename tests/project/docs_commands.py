@@ -35,6 +35,8 @@ NOT_RUN = {
     "cmake -B build/release -DCMAKE_BUILD_TYPE=Release -DHAUL_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$HOME/haul": BUILDS,
     "cmake --build build/release --parallel 8 && cmake --install build/release": BUILDS,
     "packaging/install-packages.sh packaging/packages-build.txt": "installs packages, as root",
+    "(cd build/release && cpack -G DEB)": "makes a package: the test packages does",
+    "apt-get install ./build/release/haul_0.1.0_amd64.deb": "installs a package, as root: the test packages_full does",
     "P=$HOME/haul": SOURCES,
     "(cd cJSON-*    && cmake -B b -DCMAKE_INSTALL_PREFIX=$P -DENABLE_CJSON_TEST=OFF && cmake --build b && cmake --install b)":
         SOURCES,
