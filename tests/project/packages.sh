@@ -5,6 +5,7 @@
 # each part.
 #
 # In the long set, the .deb is installed by apt in a bare Debian of the same release, where man, doctor and a demo run.
+# shellcheck disable=SC2317  # functions are called through check
 set -uo pipefail
 root=${HAUL_SOURCE:?} build=$(dirname "${HAUL:?}")
 work=$(mktemp -d) || exit 1
