@@ -213,13 +213,20 @@ batch_describe()
 # number of nodes.
 batch_job_options()
 {
-	local plan
+	local plan sets name
 	job_options=("${way_words[@]}" --set "cluster.ranks_per_node=$RANKS_PER_NODE")
 	[ -n "$STEPS" ] || return 0
 	plan=$(batch_describe "${way_words[@]}" "${set_words[@]}") || return
 	# A job that does not train, or has no data set, has no steps.
 	grep -q '"kind":[[:space:]]*"train"' <<<"$plan" && grep -q '"dataset":' <<<"$plan" || return 0
-	job_options+=(--set "dataset.steps_per_epoch=$STEPS")
+	mapfile -t sets < <(awk -F '"' '/^  "datasets": / { list = 1 } /^  \]/ { list = 0 } list && $2 == "name" { print $4 }' <<<"$plan")
+	if [ "${#sets[@]}" = 0 ]; then
+		job_options+=(--set "dataset.steps_per_epoch=$STEPS")
+	else
+		for name in "${sets[@]}"; do
+			job_options+=(--set "datasets.$name.steps_per_epoch=$STEPS")
+		done
+	fi
 }
 
 # batch_plan NODES: prints the plan, and fails if haul plan refuses the job.
