@@ -69,6 +69,11 @@ tried pbs/unet3d_small.pbs "" "${small[@]}"
 check "check: the queue for small jobs" status_is 0
 check "check: without DAOS its file system is not asked for" not_said "daos_user_fs"
 
+# A job with a data set for each of its trainings: STEPS is for each of them.
+tried slurm/unet3d_scaling.sh "" JOB=daos_head_to_head SIZES="1 512" DAOS_POOL=p DAOS_CONT=c
+check "check: a series of a job with several data sets" status_is 0
+check "check: each is as large as its nodes need" test "$(grep -cE "^data set +(dfs|pydaos|dfuse): 4,300,800 files" log)" = 3
+
 # The time.
 tried slurm/unet3d_small.sh "" "${small[@]}" WALLTIME=181 EXTRA="--ignore-space --set train.epochs=1000000"
 check "check: too short a time is an error" said_once "check: that is too short"
