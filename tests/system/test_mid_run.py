@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What happens to files and clocks while a run goes on changes no figure and loses none.
 
-test_mid_run.py FILE_STEPS WALL_CLOCK: the libraries that fill the disk, and that step the wall clock."""
+test_mid_run.py CALL_FAULTS WALL_CLOCK: the libraries that fill the disk, and that step the wall clock."""
 import json
 import os
 import resource
@@ -11,7 +11,7 @@ import time
 from haultest import Folder, alone, check, finish, main, mpi, report, start, write_job
 
 CLOCK = sys.argv.pop(2)
-FILE_STEPS = sys.argv.pop(1)
+CALL_FAULTS = sys.argv.pop(1)
 
 
 def waits(folder, seconds=2):
@@ -66,7 +66,7 @@ def test_full_disk_under_the_operation_log():
     with Folder() as folder:
         write_job(folder, waits(folder, 0))
         r = mpi(2, "run", "job.json", "--op-log", "ops.tsv", cwd=folder,
-                env={"LD_PRELOAD": FILE_STEPS, "HAUL_STEPS_FULL": "1", "HAUL_STEPS_OF": ".tsv"})
+                env={"LD_PRELOAD": CALL_FAULTS, "HAUL_FAULT": "step:2:ENOSPC+", "HAUL_FAULT_PATH": ".tsv"})
         check(r.rc == 0 and "the operation log is incomplete" in r.err and "No space left" in r.err, f"{r}")
         check(report(folder + "/results.h5")["status"] == "done", "the run is not done")
 

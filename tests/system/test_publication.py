@@ -2,7 +2,7 @@
 """A run that is killed, or whose disk is full, at any step of a publication: the file opens, and no finished phase is lost. And
 a file system of the results that does not answer any more: a run that is told to end does so.
 
-test_publication.py FILE_STEPS: the library that counts the steps by which a process changes the results, and ends it at one.
+test_publication.py CALL_FAULTS: the library that counts the steps by which a process changes the results, and ends it at one.
 A step makes, fills, reserves, syncs, renames, links or removes a file; a write is killed when half of it is done."""
 import contextlib
 import json
@@ -54,15 +54,16 @@ class Step:
         return f"{self.number} {self.name} {os.path.basename(self.path)}"
 
 
-def run(folder, shape, **env):
+def run(folder, shape, kill=None, full=None):
     """A run whose results are alone in the folder "out". Returns it and the steps that it has done there."""
-    env = {"HAUL_STEPS_" + key.upper(): str(value) for key, value in env.items()}
+    fault = f"step:{kill + 1}:kill" if kill is not None else f"step:{full + 1}:ENOSPC+" if full is not None else None
+    env = {"HAUL_FAULT": fault} if fault else {}
     for old in ("steps", "live"):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(f"{folder}/{old}")
     r = mpi(shape.ranks, "run", "job.json", "--results", f"{folder}/out/results.h5", "--force", "--quiet", "--live", "live",
-            *shape.options, cwd=folder, timeout=200, env={"LD_PRELOAD": PRELOAD, "HAUL_STEPS_OF": f"{folder}/out",
-                                                          "HAUL_STEPS_LOG": f"{folder}/steps", **env})
+            *shape.options, cwd=folder, timeout=200, env={"LD_PRELOAD": PRELOAD, "HAUL_FAULT_PATH": f"{folder}/out",
+                                                          "HAUL_FAULT_LOG": f"{folder}/steps", **env})
     steps = []
     if os.path.exists(f"{folder}/steps"):
         with open(f"{folder}/steps", encoding="utf-8") as f:
@@ -219,14 +220,14 @@ def test_order():
         with Folder() as folder:
             steps, dirty, links = whole_run(folder, shape), {}, 0
             for s, after in zip(steps, steps[1:] + [None]):
-                if s.name in ("create", "truncate", "write", "reserve"):
+                if s.name in ("open", "truncate", "write", "reserve"):
                     dirty[s.path] = s
-                elif s.name in ("sync", "unlink"):
+                elif s.name in ("fsync", "unlink"):
                     dirty.pop(s.path, None)
                 elif s.name == "rename" and s.path.endswith(".h5"):
                     late = [w for path, w in dirty.items() if path.startswith(s.path + ".part-")]
                     check(not late, f"{shape.name}: {s} before {late} is on the disk")
-                    check(after and after.name == "sync" and after.path == os.path.dirname(s.path),
+                    check(after and after.name == "fsync" and after.path == os.path.dirname(s.path),
                           f"{shape.name}: {after} follows {s}")
                     links += ".runs/" in s.path
             check(links == (shape.phases if shape.phases > 16 else 0), f"{shape.name}: {links} side files were put in place")
@@ -269,7 +270,7 @@ def test_full_at_any_step():
 
 
 # Only the steps of files that are not yet in place.
-PARTS = {"LD_PRELOAD": PRELOAD, "HAUL_STEPS_OF": ".part-"}
+PARTS = {"LD_PRELOAD": PRELOAD, "HAUL_FAULT_PATH": ".part-"}
 GRACE_S = 2
 LOST = "the results cannot be written: their file system does not answer"
 
@@ -284,9 +285,9 @@ def hangs_at(folder, job, step, ready=None, published=None):
     """Runs the job, whose step (or the first one once `ready` says so) never returns, and sends TERM when it hangs, or at once."""
     hung, now = f"{folder}/hung", f"{folder}/now"
     write_job(folder, job)
-    env = {**PARTS, "HAUL_STEPS_RANK": "0", "HAUL_STEPS_FULL": str(step), "HAUL_STEPS_HANGS": hung}
+    env = {**PARTS, "HAUL_FAULT_RANK": "0", "HAUL_FAULT": f"step:{step + 1}:hang+", "HAUL_FAULT_HITS": hung}
     process = start(2, "run", "job.json", "--force", "--grace", f"{GRACE_S} s", cwd=folder,
-                    env={**env, "HAUL_STEPS_WHEN": now} if ready else env)
+                    env={**env, "HAUL_FAULT_WHEN": now} if ready else env)
     until = time.monotonic() + 60
     while not (ready() if ready else os.path.exists(hung)):
         check(process.poll() is None and time.monotonic() < until, f"{process.poll()}: {process.communicate() if process.poll() is not None else ''}")
@@ -312,12 +313,12 @@ def hangs_at(folder, job, step, ready=None, published=None):
 def test_file_system_hangs():
     with Folder() as folder:
         write_job(folder, trained())
-        check(mpi(2, "run", "job.json", cwd=folder, env={**PARTS, "HAUL_STEPS_LOG": f"{folder}/steps"}).rc == 0, "the run failed")
+        check(mpi(2, "run", "job.json", cwd=folder, env={**PARTS, "HAUL_FAULT_LOG": f"{folder}/steps"}).rc == 0, "the run failed")
         with open(f"{folder}/steps", encoding="utf-8") as f:
             steps = [Step(line) for line in f]
         count = len(steps)
         # The file is made before there is anything to lose; its sync ends that.
-        made = next(s.number for s in steps if s.name == "sync")
+        made = next(s.number for s in steps if s.name == "fsync")
         for step in (0, random.randrange(made + 2, count - 5), count - 5):
             with Folder() as one:
                 hangs_at(one, trained(), step)
