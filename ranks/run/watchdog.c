@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,8 +35,11 @@ struct watchdog_seat {
 	_Alignas(64) _Atomic uint64_t looked_ns;
 	_Atomic uint64_t beat;
 	_Atomic uint32_t overdue; /* calls of this rank do not come back */
-	_Atomic uint32_t left;    /* it ends its process */
-	char label[LABEL_BYTES];  /* written before the run */
+	_Atomic uint32_t left;    /* it has done its part of the run */
+	/* Written before the run. */
+	pid_t pid;
+	uint64_t pid_space; /* in which pid counts: ranks may have containers of their own */
+	char label[LABEL_BYTES];
 };
 
 struct watchdog_board {
@@ -60,6 +64,14 @@ void watchdog_init(struct watchdog *w, struct stop *stop)
 	atomic_store(&w->grace_ns, WATCHDOG_GRACE_NS);
 }
 
+/* 0: unknown. */
+static uint64_t pid_space(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
+}
+
 int watchdog_open(struct watchdog *w, struct group *node, uint32_t node_index, const char *label,
 		  struct err *err)
 {
@@ -75,6 +87,8 @@ int watchdog_open(struct watchdog *w, struct group *node, uint32_t node_index, c
 	w->seats = node->size;
 	w->first_node = node_index == 0;
 	w->seen = calloc(node->size, sizeof(*w->seen));
+	board->seats[w->seat].pid = getpid();
+	board->seats[w->seat].pid_space = pid_space();
 	snprintf(board->seats[w->seat].label, LABEL_BYTES, "%s", *label ? label : "the rank");
 	atomic_store(&board->seats[w->seat].looked_ns, clock_kernel_ns());
 	rc = group_agree(node, w->seen ? 0 : err_set(err, -ENOMEM, "no memory for a watchdog"),
@@ -86,7 +100,12 @@ int watchdog_open(struct watchdog *w, struct group *node, uint32_t node_index, c
 
 void watchdog_close(struct watchdog *w)
 {
+	struct watchdog_board *board;
+
 	pthread_mutex_lock(&w->looks);
+	board = atomic_load(&w->board);
+	if (board)
+		atomic_store(&board->seats[w->seat].left, 1);
 	atomic_store(&w->board, NULL);
 	w->words.speak = NULL;
 	free(w->seen);
@@ -167,9 +186,17 @@ static void look_at_beats(struct watchdog *w, struct watchdog_board *board, uint
 	}
 }
 
-static bool seat_gone(const struct watchdog_board *board, uint32_t seat, uint64_t now_ns)
+/* Stopped, or killed, which shows at once. */
+static bool seat_gone(const struct watchdog *w, const struct watchdog_board *board, uint32_t seat,
+		      uint64_t now_ns)
 {
-	return excess_u64(now_ns, atomic_load(&board->seats[seat].looked_ns)) > GONE_NS;
+	const struct watchdog_seat *s = &board->seats[seat], *own = &board->seats[w->seat];
+
+	if (atomic_load(&s->left))
+		return false;
+	return excess_u64(now_ns, atomic_load(&s->looked_ns)) > GONE_NS ||
+	       (own->pid_space && s->pid_space == own->pid_space && kill(s->pid, 0) < 0 &&
+		errno == ESRCH);
 }
 
 /* Puts what this rank has heard on the board, and takes what is there. */
@@ -228,13 +255,13 @@ static uint32_t name_stuck(const struct watchdog *w, const struct watchdog_board
 
 	*out = '\0';
 	for (uint32_t i = 0; i < w->seats; i++) {
-		if (!seat_gone(board, i, now_ns) && !atomic_load(&board->seats[i].overdue) &&
+		if (!seat_gone(w, board, i, now_ns) && !atomic_load(&board->seats[i].overdue) &&
 		    now_ns - w->seen[i].moved_ns <= since_ns)
 			continue;
 		if (count++ < NAMED && n < room)
 			n += (size_t)snprintf(
 				out + n, room - n, "%s%s%s", n ? ", " : "", board->seats[i].label,
-				seat_gone(board, i, now_ns) ? " (stopped or killed)" : "");
+				seat_gone(w, board, i, now_ns) ? " (stopped or killed)" : "");
 	}
 	if (count > NAMED && n < room)
 		snprintf(out + n, room - n, " and %u more", count - NAMED);
@@ -302,7 +329,7 @@ static bool speaks(const struct watchdog *w, struct watchdog_board *board, uint6
 	if (!w->first_node)
 		return false;
 	for (uint32_t i = 0; i < w->seat; i++)
-		if (!seat_gone(board, i, now_ns))
+		if (!seat_gone(w, board, i, now_ns))
 			return false;
 	return atomic_compare_exchange_strong(&board->speaker, &nobody, w->seat + 1);
 }
@@ -311,7 +338,7 @@ static bool speaks(const struct watchdog *w, struct watchdog_board *board, uint6
 static bool one_gone(const struct watchdog *w, const struct watchdog_board *board, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < w->seats; i++)
-		if (i != w->seat && seat_gone(board, i, now_ns))
+		if (i != w->seat && seat_gone(w, board, i, now_ns))
 			return true;
 	return false;
 }
