@@ -199,6 +199,15 @@ static bool seat_gone(const struct watchdog *w, const struct watchdog_board *boa
 		errno == ESRCH);
 }
 
+/* Another rank of this node is gone. */
+static bool one_gone(const struct watchdog *w, const struct watchdog_board *board, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < w->seats; i++)
+		if (i != w->seat && seat_gone(w, board, i, now_ns))
+			return true;
+	return false;
+}
+
 /* Puts what this rank has heard on the board, and takes what is there. */
 static void take_reason(struct watchdog *w, struct watchdog_board *board, bool signalled,
 			uint64_t now_ns)
@@ -271,17 +280,21 @@ static uint32_t name_stuck(const struct watchdog *w, const struct watchdog_board
 static void sentence(const struct watchdog *w, const struct watchdog_board *board, uint64_t now_ns,
 		     char out[WATCHDOG_TEXT_BYTES])
 {
-	const char *why = w->reason == STOP_SIGNAL     ? "stopped by a signal"
-			  : w->reason == STOP_DEADLINE ? "stopped at the deadline"
-			  : w->reason == STOP_OVERDUE  ? "the limit of time of the phase is over"
-						       : "a rank failed";
+	bool lost = shelter_lost(w->parent);
+	const char *why = w->reason == STOP_SIGNAL && lost ? "the launcher ended the run"
+			  : w->reason == STOP_SIGNAL       ? "stopped by a signal"
+			  : w->reason == STOP_DEADLINE     ? "stopped at the deadline"
+			  : w->reason == STOP_OVERDUE ? "the limit of time of the phase is over"
+						      : "a rank failed";
 	char who[WATCHDOG_TEXT_BYTES / 2] = "", grace[UNITS_TEXT_BYTES];
 
 	if (!board || w->seats == 1)
 		snprintf(who, sizeof(who), "a call");
 	else if (!name_stuck(w, board, now_ns, who, sizeof(who)))
 		snprintf(who, sizeof(who), "a rank of another node");
-	if (w->signals > 1)
+	if (lost && board && one_gone(w, board, now_ns))
+		snprintf(out, WATCHDOG_TEXT_BYTES, "%s; %s cannot come to an end", why, who);
+	else if (w->signals > 1)
 		snprintf(out, WATCHDOG_TEXT_BYTES, "%s, twice; %s did not come to an end before",
 			 why, who);
 	else
@@ -332,15 +345,6 @@ static bool speaks(const struct watchdog *w, struct watchdog_board *board, uint6
 		if (!seat_gone(w, board, i, now_ns))
 			return false;
 	return atomic_compare_exchange_strong(&board->speaker, &nobody, w->seat + 1);
-}
-
-/* Another rank of this node is gone. */
-static bool one_gone(const struct watchdog *w, const struct watchdog_board *board, uint64_t now_ns)
-{
-	for (uint32_t i = 0; i < w->seats; i++)
-		if (i != w->seat && seat_gone(w, board, i, now_ns))
-			return true;
-	return false;
 }
 
 /* All ranks of the node end at one moment, with one status: the launcher kills those that are left
