@@ -93,9 +93,11 @@ int watchdog_open(struct watchdog *w, struct group *node, uint32_t node_index, c
 	atomic_store(&board->seats[w->seat].looked_ns, clock_kernel_ns());
 	rc = group_agree(node, w->seen ? 0 : err_set(err, -ENOMEM, "no memory for a watchdog"),
 			 err);
-	if (rc == 0)
-		atomic_store(&w->board, board);
-	return rc;
+	if (rc < 0)
+		return rc;
+	atomic_store(&w->board, board);
+	atomic_store(&w->opened, true);
+	return 0;
 }
 
 void watchdog_close(struct watchdog *w)
@@ -186,17 +188,24 @@ static void look_at_beats(struct watchdog *w, struct watchdog_board *board, uint
 	}
 }
 
+/* Whether its pid counts for this process, too. */
+static bool seat_near(const struct watchdog *w, const struct watchdog_board *board, uint32_t seat)
+{
+	uint64_t own = board->seats[w->seat].pid_space;
+
+	return own && board->seats[seat].pid_space == own;
+}
+
 /* Stopped, or killed, which shows at once. */
 static bool seat_gone(const struct watchdog *w, const struct watchdog_board *board, uint32_t seat,
 		      uint64_t now_ns)
 {
-	const struct watchdog_seat *s = &board->seats[seat], *own = &board->seats[w->seat];
+	const struct watchdog_seat *s = &board->seats[seat];
 
 	if (atomic_load(&s->left))
 		return false;
 	return excess_u64(now_ns, atomic_load(&s->looked_ns)) > GONE_NS ||
-	       (own->pid_space && s->pid_space == own->pid_space && kill(s->pid, 0) < 0 &&
-		errno == ESRCH);
+	       (seat_near(w, board, seat) && kill(s->pid, 0) < 0 && errno == ESRCH);
 }
 
 /* Another rank of this node is gone. */
@@ -349,10 +358,15 @@ static bool speaks(const struct watchdog *w, struct watchdog_board *board, uint6
 
 /* All ranks of the node end at one moment, with one status: the launcher kills those that are left
  * when it sees the first one end, and tells that. */
-static _Noreturn void leave(const struct watchdog_board *board)
+static _Noreturn void leave(const struct watchdog *w, const struct watchdog_board *board)
 {
 	uint64_t over_ns = atomic_load(&board->over_ns);
 
+	/* Those that are stopped come here, too. Nothing else may wake them: to the kernel, a process one
+	 * thread of which is stuck in a call is not stopped. */
+	for (uint32_t i = 0; i < w->seats; i++)
+		if (i != w->seat && seat_near(w, board, i))
+			kill(board->seats[i].pid, SIGCONT);
 	nap(min_u64(excess_u64(over_ns, clock_kernel_ns()), OTHERS_NS));
 	_exit((int)atomic_load(&board->over) - 1);
 }
@@ -369,7 +383,7 @@ static void say_unpublished(const struct watchdog *w)
 
 /* Ends this process, and those of the node's other ranks. MPI_Abort is not allowed here, because this is not the main thread. When
  * a process exits without MPI_Finalize, the launcher ends the others. */
-static _Noreturn void end_all(struct watchdog_board *board, int status)
+static _Noreturn void end_all(const struct watchdog *w, struct watchdog_board *board, int status)
 {
 	uint32_t nobody = 0;
 
@@ -378,7 +392,7 @@ static _Noreturn void end_all(struct watchdog_board *board, int status)
 	/* Several may come here at once; the first one's status counts. */
 	atomic_store(&board->over_ns, clock_kernel_ns() + OTHERS_NS);
 	atomic_compare_exchange_strong(&board->over, &nobody, (uint32_t)status + 1);
-	leave(board);
+	leave(w, board);
 }
 
 static _Noreturn void end_run(struct watchdog *w, struct watchdog_board *board, uint64_t now_ns)
@@ -395,7 +409,7 @@ static _Noreturn void end_run(struct watchdog *w, struct watchdog_board *board, 
 		say_unpublished(w);
 		status = EXIT_FAILED;
 	}
-	end_all(board, status);
+	end_all(w, board, status);
 }
 
 /* A write that does not end, whoever asks for what. */
@@ -406,7 +420,7 @@ static void look_at_write(const struct watchdog *w, struct watchdog_board *board
 	if (!write_ns || now_ns <= write_ns)
 		return;
 	say_unpublished(w);
-	end_all(board, EXIT_FAILED);
+	end_all(w, board, EXIT_FAILED);
 }
 
 static void look(struct watchdog *w, bool signalled)
@@ -420,9 +434,12 @@ static void look(struct watchdog *w, bool signalled)
 	take_reason(w, board, signalled, now_ns);
 	look_at_write(w, board, now_ns);
 	if (over)
-		leave(board);
+		leave(w, board);
 	if (!w->reason)
 		return;
+	/* Nothing has been measured, and nothing will be: MPI does not begin without all ranks. */
+	if (!atomic_load(&w->opened) && shelter_lost(w->parent))
+		_exit(EXIT_INTERRUPTED);
 	if (board)
 		look_at_beats(w, board, now_ns);
 	due_ns = max_u64(w->asked_ns, atomic_load(&w->touched_ns));
@@ -438,7 +455,7 @@ static void look(struct watchdog *w, bool signalled)
 		 * grace: their own limit is for runs that nobody has told to end. */
 		if (now_ns >= due_ns + bytes_ns(w)) {
 			say_unpublished(w);
-			end_all(board, EXIT_FAILED);
+			end_all(w, board, EXIT_FAILED);
 		}
 		return;
 	}

@@ -49,9 +49,10 @@ struct watchdog {
 	const struct log *_Atomic log; /* NULL before MPI runs */
 	_Atomic uint64_t grace_ns, deadline_ns;
 	struct watchdog_board *_Atomic board; /* of the node; NULL: not open */
-	uint32_t seat, seats;                 /* within the node, and of how many */
-	bool first_node;                      /* the node of rank 0 */
-	pid_t parent;                         /* shelter.h */
+	_Atomic bool opened;
+	uint32_t seat, seats; /* within the node, and of how many */
+	bool first_node;      /* the node of rank 0 */
+	pid_t parent;         /* shelter.h */
 	struct watchdog_words words;
 
 	/* Main thread. */
