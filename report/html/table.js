@@ -2,36 +2,36 @@
 'use strict';
 // Tables. A table that is wider than the page is moved by itself.
 const table = (() => {
-	const ROWS = 100, LONG = 32, LETTERS = 118;
+	const ROWS = 100, SHORT = 14, LONG = 32, LETTERS = 118;
+
+	const textOf = content => content instanceof Node ? content.textContent : String(content ?? '');
 
 	// A long text wraps; everything else stays on its line.
 	function cell(tag, content, text) {
-		const long = String(content instanceof Node ? content.textContent : content).length > LONG;
-		return dom.element(tag, text ? {class: long ? 'text long' : 'text'} : null, content);
+		const long = textOf(content).length > LONG;
+		const short = tag === 'td' && textOf(content).length <= SHORT;
+		return dom.element(tag, text ? {class: long ? 'text long' : short ? 'text short' : 'text'} : null, content);
 	}
 
 	// About how many letters a column is wide. Words of a text wrap, and so do those of a heading.
 	const longest = words => Math.max(0, ...words.map(word => word.length));
-	const textOf = content => content instanceof Node ? content.textContent : String(content ?? '');
 	const PAD = 3;
 
 	function width(headings, rows, texts, i) {
 		const cells = rows.slice(0, ROWS).map(row => textOf(row[i]));
-		const wide = texts.includes(i) ? Math.max(Math.min(LONG, longest(cells)) / 2, Math.min(LONG, longest(cells.flatMap(cell => cell.split(' '))))) : longest(cells);
+		const wide = texts.includes(i) ? Math.max(longest(cells.filter(cell => cell.length <= SHORT)), Math.min(LONG, longest(cells)) / 2, Math.min(LONG, longest(cells.flatMap(cell => cell.split(' '))))) : longest(cells);
 		return Math.max(wide, longest(headings[i].split(' '))) + PAD;
 	}
 
-	// Columns in so many tables that each is no wider than the page: each begins with the first column, which names the row.
+	// Columns in so many tables that each is no wider than the page: each begins with the columns that name the row, which are the first
+	// one, and a second one of words.
 	function split(headings, rows, texts) {
-		const widths = headings.map((heading, i) => width(headings, rows, texts, i)), parts = [[0]];
-		let room = LETTERS - widths[0];
-		for (let i = 1; i < headings.length; i++) {
-			if (widths[i] > room && parts[parts.length - 1].length > 1) {
-				parts.push([0]);
-				room = LETTERS - widths[0];
-			}
+		const widths = headings.map((heading, i) => width(headings, rows, texts, i)), sum = list => list.reduce((all, i) => all + widths[i], 0);
+		const names = texts.includes(0) && texts.includes(1) && sum([0, 1]) < LETTERS / 2 ? [0, 1] : [0], parts = [[...names]];
+		for (let i = names.length; i < headings.length; i++) {
+			if (sum([...parts[parts.length - 1], i]) > LETTERS && parts[parts.length - 1].length > names.length)
+				parts.push([...names]);
 			parts[parts.length - 1].push(i);
-			room -= widths[i];
 		}
 		return parts;
 	}
