@@ -125,6 +125,7 @@ struct check_series {
 	const char *name, *kind;
 	uint32_t warmups, runs;
 	double ended, longest_gap, shortest; /* unix time, seconds */
+	double after_writes;                 /* the longest; NaN: there is none */
 };
 
 static void check_series_add(struct check_series *s, const struct results_phase_read *p)
@@ -140,6 +141,27 @@ static void check_series_add(struct check_series *s, const struct results_phase_
 	s->ended = begun + seconds;
 }
 
+/* The longest time from checkpoints that were written to those that the phase only reads. */
+static double check_after_writes(struct results_file *const *files, unsigned count,
+				 const struct results_phase_read *p)
+{
+	double begun = (double)p->record.started_ns * 1e-9, after = NAN;
+
+	if (strcmp(p->record.kind, "checkpoint") != 0 ||
+	    results_value(&p->merged, 0, "bytes_written") > 0)
+		return NAN;
+	for (unsigned f = 0; f < count; f++)
+		for (uint32_t i = 0; i < files[f]->phase_count; i++) {
+			const struct results_phase_read *w = &files[f]->phases[i];
+			double ended = (double)w->record.finished_ns * 1e-9;
+
+			if (strcmp(w->record.kind, "checkpoint") == 0 && ended <= begun &&
+			    results_value(&w->merged, 0, "bytes_written") > 0)
+				after = fmin(after, begun - ended);
+		}
+	return after;
+}
+
 static void check_series_judge(struct check *c, const struct check_series *s)
 {
 	cJSON *tree = json_object();
@@ -151,6 +173,8 @@ static void check_series_judge(struct check *c, const struct check_series *s)
 	json_add_number(series, "runs", s->runs);
 	if (s->warmups + s->runs > 1 && s->shortest > 0)
 		json_add_number(series, "longest_gap_of_a_run", s->longest_gap / s->shortest);
+	if (isfinite(s->after_writes))
+		json_add_number(series, "seconds_after_writes", s->after_writes);
 	check_tree(c, RULE_OF_SERIES, tree, NULL, s->name);
 	json_free(tree);
 }
@@ -160,8 +184,9 @@ static void check_all_series(struct check *c, struct results_file *const *files,
 	for (unsigned f = 0; f < count; f++)
 		for (uint32_t i = 0; i < files[f]->phase_count; i++) {
 			const struct results_phase_read *first = &files[f]->phases[i];
-			struct check_series s = {
-				first->record.name, first->record.kind, 0, 0, 0, 0, 0};
+			struct check_series s = {.name = first->record.name,
+						 .kind = first->record.kind,
+						 .after_writes = NAN};
 			bool before = false;
 
 			for (unsigned g = 0; g <= f && !before; g++)
@@ -172,8 +197,15 @@ static void check_all_series(struct check *c, struct results_file *const *files,
 				continue;
 			for (unsigned g = f; g < count; g++)
 				for (uint32_t k = 0; k < files[g]->phase_count; k++)
-					if (strcmp(files[g]->phases[k].record.name, s.name) == 0)
-						check_series_add(&s, &files[g]->phases[k]);
+					if (strcmp(files[g]->phases[k].record.name, s.name) == 0) {
+						const struct results_phase_read *p =
+							&files[g]->phases[k];
+
+						check_series_add(&s, p);
+						s.after_writes =
+							fmax(s.after_writes,
+							     check_after_writes(files, count, p));
+					}
 			check_series_judge(c, &s);
 		}
 }

@@ -68,10 +68,11 @@ static void tree_stores(cJSON *to, const cJSON *job_json, const cJSON *keys, con
 		json_add_text(copy, "scheme", scheme);
 }
 
-/* Checkpoints that all phases of the job write, and read. */
-static void tree_whole(cJSON *to, const struct job *job, const cJSON *job_json)
+/* Checkpoints that all phases of the job write, and read, and caches before this phase. */
+static void tree_whole(cJSON *to, const struct job *job, const cJSON *job_json,
+		       const struct job_phase *phase)
 {
-	double written = 0, read = 0;
+	double written = 0, read = 0, caches = 0;
 	cJSON *whole = cJSON_AddObjectToObject(to, "whole");
 
 	for (uint32_t i = 0; i < job->phase_count; i++) {
@@ -84,8 +85,25 @@ static void tree_whole(cJSON *to, const struct job *job, const cJSON *job_json)
 		written += strcmp(operation, "read") == 0 ? 0 : count;
 		read += strcmp(operation, "write") == 0 ? 0 : count;
 	}
+	for (uint32_t i = 0; &job->phases[i] != phase; i++)
+		caches += strcmp(job->phases[i].section->name, "kvcache") == 0;
+	json_add_number(whole, "caches_before", caches);
 	json_add_number(whole, "checkpoints_written", written);
 	json_add_number(whole, "checkpoints_read", read);
+}
+
+static void tree_tiers(cJSON *needs, const cJSON *keys)
+{
+	const cJSON *tier;
+	double memory = 0;
+
+	cJSON_ArrayForEach(tier, tree_get(keys, "tiers"))
+	{
+		memory += strcmp(tree_text(tier, "kind"), "store") == 0
+				  ? 0
+				  : tree_number(tier, "capacity");
+	}
+	json_add_number(needs, "memory_tier_bytes", memory);
 }
 
 static void tree_needs(cJSON *to, const cJSON *dataset, const cJSON *phase, double nodes,
@@ -107,6 +125,8 @@ static void tree_needs(cJSON *to, const cJSON *dataset, const cJSON *phase, doub
 		json_add_number(needs, "files_of_memory", nodes * memory / file);
 	if (checkpoint > 0)
 		json_add_number(needs, "bytes_per_node", checkpoint / nodes);
+	if (strcmp(tree_text(to, "kind"), "kvcache") == 0)
+		tree_tiers(needs, tree_get(to, "job"));
 }
 
 struct cJSON *check_tree_of(const struct job *job, const struct plan *plan,
@@ -129,7 +149,7 @@ struct cJSON *check_tree_of(const struct job *job, const struct plan *plan,
 	tree_copy(tree, "job", keys);
 	tree_stores(tree, job_json, keys, plan->phases[i].stores[0].store->name);
 	tree_copy(tree, "plan", phase);
-	tree_whole(tree, job, job_json);
+	tree_whole(tree, job, job_json, p);
 	tree_needs(tree, tree_get(tree, "dataset"), phase, plan->nodes, memory);
 	return tree;
 }

@@ -6,9 +6,10 @@
  *	job		the phase's keys, as haul show gives them, in SI units
  *	dataset, store	those that the phase uses, likewise; scheme: of the store's URI
  *	plan		the phase, as haul plan --json has it
- *	whole		of the job: checkpoints_written, checkpoints_read
+ *	whole		of the job: checkpoints_written, checkpoints_read, caches_before (the phase)
  *	needs		bytes_per_node (of a checkpoint), files_per_step, steps (for which MLPerf
- *			takes the files), files_of_memory (as large as the memory of all nodes)
+ *			takes the files), files_of_memory (as large as the memory of all nodes);
+ *			of a cache: memory_tier_bytes
  *	result		the phase, as haul report --json has it
  */
 #ifndef HAUL_CLI_CHECK_TREE_H

@@ -6,6 +6,7 @@ import os
 import tempfile
 import time
 
+import h5py
 from clitest import check, haul, main, refused
 
 EDITIONS = os.path.join(os.environ["HAUL_SOURCE"], "workloads/catalog/editions")
@@ -63,6 +64,22 @@ JOBS = {
     "kv.70b.users": (KV, sets(KV, "phases.2.kvcache.users=71")),
     "kv.70b.allocations": (KV, sets(KV, "phases.2.kvcache.max_concurrent_allocs=16")),
 }
+SAVES = ("train.checkpoint.model.bytes=1000000", "train.checkpoint.store=data")
+for rule, change in (("sync", ["train.sync=none"]), ("readers", ["train.readers=replica"]), ("seconds", ["train.seconds=60 s"]),
+                     ("preprocess", ["train.preprocess=1 ms"]), ("evaluation", ["train.evaluation.every=1"]),
+                     ("checkpoints_by_epochs", ["train.checkpoint.every_epochs=1", *SAVES]),
+                     ("checkpoints_by_steps", ["train.checkpoint.every_steps=9", *SAVES]),
+                     ("unet3d.target", ["train.target_au=0.8"])):
+    JOBS[f"training.{rule}"] = (UNET, sets(UNET, *change))
+JOBS["training.retinanet.target"] = (RETINA, sets(RETINA, "train.target_au=0.9"))
+JOBS["training.retinanet.loader"] = (RETINA, sets(RETINA, "train.loader.kind=sample"))
+READS = llama("llama3_8b", "--set", "checkpoint.operation=read")
+JOBS["checkpoint.after"] = (READS, (*READS, "--set", "checkpoint.after=31 s"))
+MEMORY = 'phases.{}.kvcache.tiers=[{{"kind":"cpu","capacity":"{}"}},"cache"]'
+JOBS["kv.option_1.memory"] = (KV, sets(KV, MEMORY.format(0, "1 GiB")))
+JOBS["kv.option_2.memory"] = (KV, sets(KV, MEMORY.format(1, "8 GiB")))
+JOBS["kv.option_3.memory"] = (KV, sets(KV, MEMORY.format(2, "1 GiB")))
+JOBS["kv.delay"] = (KV, sets(KV, "phases.1.kvcache.after=80 s"))
 # Tensor, pipeline, ZeRO.
 MESHES = {"llama3_8b": (1, 1, 3), "llama3_70b": (8, 1, 3), "llama3_405b": (8, 32, 1), "llama3_1t": (8, 64, 1)}
 for name, (tensor, pipeline, zero) in MESHES.items():
@@ -84,12 +101,16 @@ JOBS_2 = {
 for short, job, other in (("unet3d", H100, "npy"), ("resnet50", RESNET, "raw"), ("cosmoflow", COSMO, "raw")):
     for rule, change in (("batch", "train.batch=399"), ("epochs", "train.epochs=4"), ("format", f"dataset.format={other}")):
         JOBS_2[f"training.{short}.{rule}"] = (job, sets(job, change))
+for short, job in (("unet3d", H100), ("resnet50", RESNET), ("cosmoflow", COSMO)):
+    JOBS_2[f"training.{short}.target"] = (job, sets(job, "train.target_au=0.8"))
 JOBS_2["training.resnet50.compute"] = (RESNET, sets(RESNET, "train.compute=1 s"))
 JOBS_2["training.cosmoflow.compute"] = (COSMO, sets(COSMO, "train.compute=1 s"))
 JOBS_2["training.resnet50.samples_per_file"] = (RESNET, sets(RESNET, "dataset.samples_per_file=1250"))
 for name in ("training.steps", "training.memory", "training.whole", "training.unet3d.stdev", "training.unet3d.samples_per_file",
-             "training.unet3d.loader"):
+             "training.unet3d.loader", "training.sync", "training.readers", "training.seconds", "training.preprocess",
+             "training.evaluation"):
     JOBS_2[name] = tuple(tuple(word if word != "unet3d_b200" else "unet3d_h100" for word in job) for job in JOBS[name])
+JOBS_2["training.sync"] = (RESNET, sets(RESNET, "train.sync=none"))  # with checkpoints, ranks always meet
 JOBS_2.update({rule: pair for rule, pair in JOBS.items() if rule.startswith("checkpoint.") and rule != "checkpoint.accelerator_memory"})
 
 
@@ -213,6 +234,23 @@ def seen_in(seen, edition, *files):
         seen.setdefault(row["rule"], set()).add(row["state"])
 
 
+def read_back(folder, job, seen):
+    """Checkpoints that are read by another run, at once; and the same as if it had begun 31 s after the writes."""
+    with open(job, encoding="utf-8") as stream:
+        text = stream.read().replace('"sim://"', f'"file://{folder}/checkpoints"')
+    with open(job + "_on_disk", "w", encoding="utf-8") as stream:
+        stream.write(text)
+    wrote = run(folder, "wrote", job + "_on_disk", "--set", "checkpoint.operation=write")
+    read = run(folder, "read", job + "_on_disk", "--set", "checkpoint.operation=read")
+    for late in (False, True):
+        if late:
+            with h5py.File(read, "r+") as file, h5py.File(wrote) as before:
+                ended = next(iter(before["phases"].values())).attrs["finished"]
+                next(iter(file["phases"].values())).attrs.modify("started", ended + ended.dtype.type(31 * 10**9))
+        seen_in(seen[0], "3.0", wrote, read)
+        seen_in(seen[1], "2.0", wrote, read)
+
+
 def test_results():
     """Each rule of results and of series, kept by one run and broken by another."""
     seen_3, seen_2 = {}, {}
@@ -238,6 +276,8 @@ def test_results():
                 json.dump(job, stream)
             good = run(folder, name, path, "--repeat", 3)
             bad = run(folder, name + "_bad", path, *FAILING)
+            if name == "checkpoint":
+                read_back(folder, path, (seen_3, seen_2))
             for seen, edition in ((seen_3, "3.0"), (seen_2, "2.0")):
                 seen_in(seen, edition, good)
                 seen_in(seen, edition, bad)
