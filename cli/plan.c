@@ -20,6 +20,8 @@
 #include "plan/page.h"
 #include "plan/phase_filter.h"
 #include "plan/scaling.h"
+#include "plan/search/choice.h"
+#include "plan/search/halving.h"
 #include "plan/series/series.h"
 #include "ranks/run/run.h"
 #include "report/report.h"
@@ -30,7 +32,8 @@ struct plan_args {
 	const char *nodes, *nic, *storage, *html, *find, *until;
 	uint64_t repeat, warmup;
 	uint64_t ranks_per_node, memory;
-	struct word_list sets, sweeps, only, skip;
+	const char *tune_by;
+	struct word_list sets, sweeps, tunes, only, skip;
 	bool json, ways;
 };
 
@@ -57,11 +60,17 @@ static const struct option plan_options[] = {
 		.help = "plans the job with both ends of a search, and says how many runs it may take"),
 	OPT_WORD("until", struct plan_args, until, .value = "TARGET",
 		 .help = "the target of --find"),
+	OPT_WORDS("tune", struct plan_args, tunes, .value = "PATH=A,B,C",
+		  .help = "plans the job, and says how many runs a search for the best of these "
+			  "settings may take"),
+	OPT_WORD("tune-by", struct plan_args, tune_by, .value = "[PHASE.]FIGURE",
+		 .help = "what --tune judges by"),
 	OPT_U64("repeat", struct plan_args, repeat, .value = "N", .min = 1,
 		.max = BISECT_REPEATS_MAX,
-		.help = "of --find: the greatest number of repeats of a value"),
+		.help = "of --find: the greatest number of repeats of a value; of --tune: the repeats "
+			"of the final"),
 	OPT_U64("warmup", struct plan_args, warmup, .value = "N", .max = SERIES_RUNS_MAX - 1,
-		.help = "of --find: warm-up runs of each value"),
+		.help = "of --find: warm-up runs of each value; of --tune: those of the final"),
 	OPT_WORDS("only", struct plan_args, only, .value = "PHASE",
 		  .help = "only the phases of this name or kind; may be repeated"),
 	OPT_WORDS("skip", struct plan_args, skip, .value = "PHASE",
@@ -143,7 +152,9 @@ struct plan_source {
 	size_t bytes;
 	struct series series;
 	struct question question; /* of --find; its set is "" where nothing is searched for */
-	/* Of --find: how long a run takes that makes no data, and what it writes; the larger end of
+	struct choice choice;     /* of --tune */
+	double judged_seconds;    /* of the phase that it judges */
+	/* Of a search: how long a run takes that makes no data, and what it writes; the larger end of
 	 * the range. untold: of a phase this is not known. */
 	double run_seconds, run_bytes;
 	bool untold;
@@ -170,6 +181,11 @@ static int plan_source_scaling(struct plan_source *s, const struct plan_args *ar
 	return rc < 0 ? err_wrap(err, rc, "--storage") : 0;
 }
 
+static uint32_t plan_repeats(const struct plan_args *args)
+{
+	return args->repeat ? (uint32_t)args->repeat : QUESTION_REPEATS;
+}
+
 static int plan_source_read(struct plan_source *s, const struct call *call, struct err *err)
 {
 	const struct plan_args *args = call->options;
@@ -183,10 +199,12 @@ static int plan_source_read(struct plan_source *s, const struct call *call, stru
 	if (rc == 0)
 		rc = series_init(&s->series, args->sweeps.items, args->sweeps.count, 1, 0, err);
 	if (rc == 0 && (args->find || args->until))
-		rc = question_parse(&s->question, args->find, args->until,
-				    args->repeat ? (uint32_t)args->repeat : QUESTION_REPEATS, err);
+		rc = question_parse(&s->question, args->find, args->until, plan_repeats(args), err);
 	if (rc == 0 && args->find)
 		rc = series_search(&s->series, &s->question, (uint32_t)args->warmup, err);
+	if (rc == 0 && args->tunes.count)
+		rc = series_tune(&s->series, args->tunes.items, args->tunes.count,
+				 plan_repeats(args), (uint32_t)args->warmup, err);
 	return rc;
 }
 
@@ -242,23 +260,34 @@ static void plan_add_search(struct plan_source *s, const struct plan *plan)
 	s->run_bytes = fmax(s->run_bytes, bytes);
 }
 
-/* Plans the job of one combination of the sweeps' values. */
-static int plan_combination(const struct plan_source *s, const struct plan_args *args,
-			    uint32_t combination, uint64_t nodes, struct job *job,
-			    struct plan *plan, struct err *err)
+/* Reads the job of one combination of the sweeps' values. */
+static int plan_parse(const struct plan_source *s, const struct plan_args *args,
+		      uint32_t combination, struct job *job, struct err *err)
 {
 	const char *items[2 * WORD_LIST_MAX], *sets[SERIES_SWEEPS_MAX];
-	struct job_changes changes = {.items = items, .swept = s->series.sweep_count};
-	int rc;
+	struct job_changes changes = {.items = items, .option = series_option(&s->series)};
 
-	series_sets(&s->series, combination, sets);
+	/* Behind the last one is the job as it is. */
+	if (combination < s->series.combinations)
+		changes.swept = s->series.sweep_count;
+	if (changes.swept)
+		series_sets(&s->series, combination, sets);
 	for (unsigned i = 0; i < args->sets.count; i++)
 		items[changes.count++] = args->sets.items[i];
 	if (s->question.set[0])
 		items[changes.count++] = s->question.set;
-	for (unsigned i = 0; i < s->series.sweep_count; i++)
+	for (unsigned i = 0; i < changes.swept; i++)
 		items[changes.count++] = sets[i];
-	rc = job_parse_changed(job, plan_schema(), s->path, s->text, s->bytes, &changes, err);
+	return job_parse_changed(job, plan_schema(), s->path, s->text, s->bytes, &changes, err);
+}
+
+/* Plans it. */
+static int plan_combination(const struct plan_source *s, const struct plan_args *args,
+			    uint32_t combination, uint64_t nodes, struct job *job,
+			    struct plan *plan, struct err *err)
+{
+	int rc = plan_parse(s, args, combination, job, err);
+
 	if (rc == 0)
 		rc = plan_from_args(args, nodes, s->path, job, plan, err);
 	plan->sizes = s->sizes;
@@ -272,7 +301,7 @@ static void plan_print_label(const struct plan_args *args, const struct plan_sou
 	const char *sets[SERIES_SWEEPS_MAX];
 	char label[256];
 
-	if (s->series.combinations < 2)
+	if (s->series.combinations < 2 || s->series.tunes)
 		return;
 	if (args->json) {
 		printf("%s", combination ? "," : "[");
@@ -281,6 +310,84 @@ static void plan_print_label(const struct plan_args *args, const struct plan_sou
 	series_sets(&s->series, combination, sets);
 	printf("%s%s\n", combination ? "\n" : "",
 	       series_label(sets, s->series.sweep_count, label, sizeof(label)));
+}
+
+/* What --tune judges in the job as it is, and how long that takes. */
+static int plan_meet(const struct plan_args *args, struct plan_source *s, const struct job *job,
+		     const struct plan *plan, struct err *err)
+{
+	const char *paths[SERIES_SWEEPS_MAX];
+	int rc;
+
+	for (uint32_t i = 0; i < s->series.sweep_count; i++)
+		paths[i] = s->series.sweeps[i].path;
+	s->choice.by = args->tune_by;
+	rc = choice_meet(&s->choice, job, paths, s->series.sweep_count, err);
+	for (uint32_t i = 0; rc == 0 && i < plan->phase_count; i++)
+		if (plan->phases[i].phase == &job->phases[s->choice.phase_index])
+			s->judged_seconds = plan_phase_seconds(&plan->phases[i].demand);
+	return rc;
+}
+
+/* Combinations that cannot run are told, and left out. Returns an error where none can. */
+static int plan_leave_out(const struct plan_args *args, struct plan_source *s, struct err *err)
+{
+	uint64_t nodes = s->node_count ? s->node_counts[0] : 0;
+	const char *sets[SERIES_SWEEPS_MAX];
+	char label[256];
+	int rc = 0;
+
+	for (uint32_t i = 0; i < s->series.combinations; i++) {
+		struct plan plan = {0};
+		struct job job = {0};
+		struct err why = {0};
+
+		rc = plan_parse(s, args, i, &job, err);
+		if (rc < 0)
+			return rc;
+		rc = plan_from_args(args, nodes, s->path, &job, &plan, &why);
+		plan_free(&plan);
+		job_free(&job);
+		if (rc == 0)
+			continue;
+		series_sets(&s->series, i, sets);
+		cli_say("left out: %s: %s",
+			series_label(sets, s->series.sweep_count, label, sizeof(label)), why.text);
+		s->series.left_out[i] = 1;
+		s->series.left_out_count++;
+		if (s->series.left_out_count == s->series.combinations)
+			*err = why;
+	}
+	return s->series.left_out_count == s->series.combinations ? rc : 0;
+}
+
+/* How long a search among settings takes. */
+static void plan_say_tune(const struct plan_args *args, const struct plan_source *s)
+{
+	const struct halving_ask ask = {.count = s->series.combinations,
+					.left_out = s->series.left_out,
+					.repeats = plan_repeats(args),
+					.warmup = (uint32_t)args->warmup,
+					.parts = s->choice.limit != NULL};
+	struct halving_cost cost = halving_cost(&ask);
+	double others = fmax(s->run_seconds - s->judged_seconds, 0);
+	double seconds = cost.runs * others + cost.whole * s->judged_seconds;
+	char text[UNITS_TEXT_BYTES];
+
+	printf("search     the best of %u settings, %u left out: %u round%s and a final, at most %u "
+	       "runs\n",
+	       s->series.combinations, s->series.left_out_count, cost.rounds,
+	       cost.rounds == 1 ? "" : "s", cost.runs);
+	if (s->untold || seconds <= 0)
+		printf("           how long a run takes is not known beforehand");
+	else
+		printf("           %s at most if storage keeps up", units_time(text, seconds));
+	if (s->run_bytes > 0)
+		printf(" · writes %s in all", units_bytes_decimal(text, s->run_bytes * cost.runs));
+	printf(" · data are made once\n");
+	if (!ask.parts)
+		printf("           each run is whole, since the phase has no limit of time to "
+		       "shorten\n");
 }
 
 static int plan_print(const struct plan_args *args, struct plan_source *s, uint32_t combination,
@@ -294,6 +401,10 @@ static int plan_print(const struct plan_args *args, struct plan_source *s, uint3
 	if (rc == 0) {
 		plan_print_label(args, s, combination);
 		plan_add_search(s, &plan);
+		if (s->series.tunes)
+			rc = plan_meet(args, s, &job, &plan, err);
+	}
+	if (rc == 0) {
 		plan_ask_space(&plan);
 		rc = class_add_to_plan(&plan, &job, err);
 	}
@@ -406,6 +517,10 @@ static int plan_print_all(const struct plan_args *args, struct plan_source *s, i
 {
 	int rc = 0;
 
+	if (s->series.tunes) {
+		rc = plan_print(args, s, s->series.combinations, status, err);
+		return rc < 0 ? rc : plan_leave_out(args, s, err);
+	}
 	for (uint32_t i = 0; i < s->series.combinations && rc == 0 && *status == EXIT_DONE; i++)
 		rc = s->node_count > 1 ? plan_print_table(args, s, i, status, err)
 				       : plan_print(args, s, i, status, err);
@@ -433,6 +548,8 @@ static int plan_run(const struct call *call)
 	} else if (!args->json && !args->html && !args->ways && !status) {
 		if (args->find)
 			plan_say_search(args, &source);
+		if (source.series.tunes)
+			plan_say_tune(args, &source);
 		printf("planned in %s, %lu MiB\n",
 		       units_time(took, (double)(clock_kernel_ns() - call->start_ns) / 1e9),
 		       plan_peak_mib());

@@ -27,7 +27,8 @@ struct run_args {
 	const char *results;
 	bool force, strict, quiet, ignore_space, one_file, side_files, interleave;
 	struct word_list sets, sweeps, only, skip;
-	const char *op_log, *live, *find, *until;
+	const char *op_log, *live, *find, *until, *tune_by, *tuned;
+	struct word_list tunes;
 	uint32_t op_log_per;
 	const char *io_trace_log;
 	uint32_t io_trace_format, io_trace_ranks;
@@ -88,6 +89,12 @@ static const char *const op_log_choices[] = {
 	    .help = "searches for the greatest value that meets --until: ranks=1..64, kvcache.users=1..1000"), \
 	ROW("until", WORD, until, .value = "TARGET", \
 	    .help = "the target of --find: \"train.au >= 0.9\", \"kvcache.request_p95 <= 200 ms\""), \
+	ROW("tune", WORDS, tunes, .value = "PATH=A,B,C", \
+	    .help = "searches for the best of these values, or of a range 1..16 (1, 2, 4, 8, 16); several: of each combination"), \
+	ROW("tune-by", WORD, tune_by, .value = "[PHASE.]FIGURE", \
+	    .help = "what --tune judges by, such as read.p99; default: the main figure of the phase"), \
+	ROW("tuned", WORD, tuned, .value = "FILE", \
+	    .help = "file for the job with the best settings of --tune; default: beside the results, results.tuned.json"), \
 	ROW("repeat", U64, repeat, .value = "N", .min = 1, .max = SERIES_RUNS_MAX, \
 	    .help = "runs the job, or each combination, N times; default 1"), \
 	ROW("warmup", U64, warmup, .value = "N", .min = 0, .max = SERIES_RUNS_MAX - 1, \
@@ -274,6 +281,17 @@ static struct phase_filter run_filter(const struct run_args *args)
 				     .skip_count = args->skip.count};
 }
 
+/* What the run searches for. */
+static void run_ask(struct run_options *options, const struct run_args *args)
+{
+	options->find = args->find;
+	options->until = args->until;
+	options->tunes = args->tunes.items;
+	options->tune_count = args->tunes.count;
+	options->tune_by = args->tune_by;
+	options->tuned = args->tuned;
+}
+
 /* job_text: the job, where it is not the file or the ready job that the first argument names; else
  * NULL. */
 static int run_as(const struct call *call, enum run_verb verb, const char *job_text)
@@ -300,8 +318,6 @@ static int run_as(const struct call *call, enum run_verb verb, const char *job_t
 		.filter = run_filter(args),
 		.sweeps = args->sweeps.items,
 		.sweep_count = args->sweeps.count,
-		.find = args->find,
-		.until = args->until,
 		.repeat = (uint32_t)args->repeat,
 		.warmup = (uint32_t)args->warmup,
 		.op_log = args->op_log,
@@ -323,6 +339,7 @@ static int run_as(const struct call *call, enum run_verb verb, const char *job_t
 	bool speak = false;
 	struct run *run;
 
+	run_ask(&options, args);
 	options.alone = verb == RUN_ALL && !args->quiet && !launched;
 	run_command_line(command, sizeof(command), argc, argv);
 	if (run_begin(&run, &argc, &argv, &err) < 0) {

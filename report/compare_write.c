@@ -14,15 +14,6 @@
 
 #define SAY(sentence, ...) say(sentence, COMPARE_SENTENCE_BYTES, __VA_ARGS__)
 
-/* Decimals that show by how much a factor differs from 1: at least two. */
-static int compare_decimals(double factor)
-{
-	double beyond = fabs(factor - 1);
-	int n = beyond > 0 ? 1 - (int)floor(log10(beyond)) : 2;
-
-	return factor >= 100 ? 0 : n < 2 ? 2 : n > 5 ? 5 : n;
-}
-
 /* "A is 1.35 times as fast as B (1.31 to 1.39)". The faster one comes first. */
 static void compare_say_faster(char sentence[COMPARE_SENTENCE_BYTES], const struct comparison *c,
 			       const struct compare_pair *pair)
@@ -32,7 +23,6 @@ static void compare_say_faster(char sentence[COMPARE_SENTENCE_BYTES], const stru
 	double times = less ? 1 / r->ratio : r->ratio, low = less ? 1 / r->high : r->low,
 	       high = less ? 1 / r->low : r->high;
 	const char *first = c->sides[0].letter, *second = c->sides[pair->side].letter;
-	int places;
 
 	if (times < 1) {
 		double swapped = low;
@@ -43,16 +33,13 @@ static void compare_say_faster(char sentence[COMPARE_SENTENCE_BYTES], const stru
 		low = 1 / high;
 		high = 1 / swapped;
 	}
-	places = compare_decimals(times);
 	/* What may be chance is not said as a fact. */
-	SAY(sentence, "%s %s %.*f times as fast as %s", first,
-	    pair->judged && r->verdict ? "is" : "came out", places, times, second);
-	if (ratio_is_vague(r))
-		SAY(sentence, " (%g to %g, or wider: there are too few repeats)", RATIO_VAGUE_LEAST,
-		    RATIO_VAGUE_MOST);
-	else if (isfinite(low) && isfinite(high))
-		SAY(sentence, " (%.*f to %.*f)%s", places, low, places, high,
-		    r->verdict ? "" : ", which may be chance");
+	SAY(sentence, "%s %s ", first, pair->judged && r->verdict ? "is" : "came out");
+	say_times(sentence, COMPARE_SENTENCE_BYTES, times);
+	SAY(sentence, " times as fast as %s", second);
+	say_range(sentence, COMPARE_SENTENCE_BYTES, times, low, high);
+	if (!r->verdict && isfinite(low) && isfinite(high) && !ratio_is_vague(r))
+		SAY(sentence, ", which may be chance");
 }
 
 /* What a drift of all values means for speed. */

@@ -10,6 +10,7 @@
 #include "report/found.h"
 #include "report/phase.h"
 #include "report/say.h"
+#include "report/tuned.h"
 #include "report/verdict.h"
 
 #define SAY(h, ...) say((h)->text, HEADLINE_BYTES, __VA_ARGS__)
@@ -314,6 +315,20 @@ static void headline_found(struct headline *h, const struct results_file *f,
 	doubts_say(h->text, HEADLINE_BYTES, &h->doubts, false);
 }
 
+/* The best settings. */
+static void headline_tuned(struct headline *h, const struct results_file *f,
+			   const struct series_lines *s)
+{
+	const struct series_line *line = tuned_line(f, s);
+
+	if (line) {
+		h->phase = line->first;
+		doubts_of_line(&h->doubts, f, line);
+	}
+	tuned_say(h->text, HEADLINE_BYTES, f);
+	doubts_say(h->text, HEADLINE_BYTES, &h->doubts, false);
+}
+
 bool headline_of(struct headline *h, const struct results_file *f)
 {
 	const struct results_phase_read *p = headline_phase(f);
@@ -322,12 +337,14 @@ bool headline_of(struct headline *h, const struct results_file *f)
 	bool whole = true;
 
 	*h = (struct headline){.phase = p};
-	if (f->runs > 1 || f->found) {
+	if (f->runs > 1 || f->found || f->tuned) {
 		whole = series_make(&s, f);
 		line = whole && p ? headline_line(&s, p) : NULL;
 	}
 	if (f->found)
 		headline_found(h, f, &s);
+	else if (f->tuned)
+		headline_tuned(h, f, &s);
 	else if (line)
 		headline_series(h, f, &s, line);
 	else if (p)

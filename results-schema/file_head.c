@@ -142,9 +142,11 @@ static void create_all(struct h5_writer *w, const struct results_head *head, con
 	h5w_array(w, "/histogram_edges_ns", H5T_NATIVE_UINT64, HIST_BUCKETS + 1, edges, "ns");
 	h5w_group(w, "/phases");
 	h5w_leave(w);
-	if (head->finds) {
-		h5w_group(w, "/find");
-		records_make_growing(w, "/find/steps", &rows_found_step, 16);
+	if (head->answer) {
+		const struct answer_kind *kind = &answer_kinds[head->answer];
+
+		h5w_group(w, kind->group);
+		records_make_growing(w, kind->path, kind->rows, 16);
 		h5w_leave(w);
 	}
 }
@@ -173,14 +175,16 @@ void file_head_stores(struct h5_writer *w, const struct store_facts *rows, uint3
 	records_grow(w, "/stores", &rows_store, 0, count, rows);
 }
 
-void file_head_found(struct h5_writer *w, const struct found *found, const struct found_step *steps,
-		     uint32_t count, uint32_t runs)
+void file_head_answer(struct h5_writer *w, enum results_answer answer, const void *head,
+		      const void *rows, uint32_t count, uint32_t runs)
 {
+	const struct answer_kind *kind = &answer_kinds[answer];
+
 	h5w_u64(w, "runs", runs);
-	h5w_enter(w, "/find");
-	h5w_record(w, found_members, FOUND_MEMBERS, found);
+	h5w_enter(w, kind->group);
+	h5w_record(w, kind->head.members, (unsigned)kind->head.count, head);
 	h5w_leave(w);
-	records_grow(w, "/find/steps", &rows_found_step, 0, count, steps);
+	records_grow(w, kind->path, kind->rows, 0, count, rows);
 }
 
 void file_head_seconds(struct h5_writer *w, double seconds)

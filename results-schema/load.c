@@ -19,7 +19,7 @@
 #include "results-schema/side_phase.h"
 
 static void load_head(struct h5_reader *r, struct results_file *f);
-static void load_found(struct h5_reader *r, struct results_file *f);
+static void load_answers(struct h5_reader *r, struct results_file *f);
 static void load_phases(struct h5_reader *r, struct results_file *f, bool details,
 			uint64_t room_bytes);
 
@@ -71,7 +71,7 @@ static int load_within(struct results_file **out, const char *path, bool details
 		goto out_free;
 	h5r_begin(&r, file, err);
 	load_head(&r, f);
-	load_found(&r, f);
+	load_answers(&r, f);
 	load_phases(&r, f, details, room_bytes);
 	rc = h5r_finish(&r);
 	if (rc < 0)
@@ -120,6 +120,8 @@ void results_unload(struct results_file *f)
 	free(f->machines);
 	free(f->found);
 	free(f->found_steps);
+	free(f->tuned);
+	free(f->tuned_settings);
 	free(f);
 }
 
@@ -190,24 +192,39 @@ static void load_head(struct h5_reader *r, struct results_file *f)
 	load_stores(r, f);
 }
 
-static void load_found(struct h5_reader *r, struct results_file *f)
+/* The head and the rows of an answer; NULL: the file has none. */
+static void *load_answer(struct h5_reader *r, enum results_answer answer, void **rows,
+			 uint64_t *count)
 {
+	const struct answer_kind *kind = &answer_kinds[answer];
+	void *head;
 	hid_t type;
 
-	if (!h5r_has(r, "find"))
-		return;
-	type = rows_record_type(&rows_found_step);
-	h5r_enter(r, "find");
-	f->found = h5r_room(r, 1, sizeof(*f->found));
-	if (f->found) {
-		found_init(f->found);
-		h5r_record(r, found_members, FOUND_MEMBERS, f->found);
-	}
-	f->found_steps = h5r_list(r, "steps", type, FOUND_STEPS_MAX, sizeof(*f->found_steps),
-				  &f->found_count);
-	rows_end_texts(&rows_found_step, f->found_steps, f->found_count);
+	if (!h5r_has(r, kind->group + 1))
+		return NULL;
+	type = rows_record_type(kind->rows);
+	h5r_enter(r, kind->group + 1);
+	head = h5r_room(r, 1, kind->head.size);
+	if (head)
+		kind->init(head);
+	if (head)
+		h5r_record(r, kind->head.members, (unsigned)kind->head.count, head);
+	*rows = h5r_list(r, kind->name, type, kind->rows_max, kind->rows->size, count);
+	rows_end_texts(kind->rows, *rows, *count);
 	h5r_leave(r);
 	h5_close(type);
+	return head;
+}
+
+static void load_answers(struct h5_reader *r, struct results_file *f)
+{
+	void *rows = NULL;
+
+	f->found = load_answer(r, ANSWER_FIND, &rows, &f->found_count);
+	f->found_steps = rows;
+	rows = NULL;
+	f->tuned = load_answer(r, ANSWER_TUNE, &rows, &f->tuned_count);
+	f->tuned_settings = rows;
 }
 
 static int by_number(const void *a, const void *b)

@@ -14,6 +14,7 @@
 #include "results-schema/join.h"
 #include "results-schema/phase.h"
 #include "results-schema/results_state.h"
+#include "results-schema/rows.h"
 #include "results-schema/staging.h"
 
 /* A side file of more than this takes no further phase. */
@@ -43,14 +44,15 @@ static void renew_head(struct results *r, struct h5_writer *w)
 		h5w_record(w, own_time_members, OWN_TIMES, r->own);
 	if (r->stores)
 		file_head_stores(w, r->stores, r->store_rows);
-	if (r->found_steps)
-		file_head_found(w, &r->found, r->found_steps, r->found_count, r->found_runs);
+	if (r->answer_head)
+		file_head_answer(w, r->answer, r->answer_head, r->answer_rows, r->answer_count,
+				 r->answer_runs);
 	if (w->rc < 0)
 		return;
 	free(r->stores);
 	r->stores = NULL;
-	free(r->found_steps);
-	r->found_steps = NULL;
+	free(r->answer_head);
+	r->answer_head = NULL;
 }
 
 /* Rank 0: what was published so far, without a phase that runs, to be added to. bytes: how many all
@@ -379,22 +381,25 @@ int results_set_stores(struct results *r, const struct store_facts *rows, uint32
 	return 0;
 }
 
-int results_set_found(struct results *r, const struct found *found, const struct found_step *steps,
-		      uint32_t count, uint32_t runs)
+int results_set_answer(struct results *r, const void *head, const void *rows, uint32_t count,
+		       uint32_t runs)
 {
-	struct found_step *copy;
+	const struct answer_kind *kind = &answer_kinds[r->answer];
+	size_t room = kind->head.size; /* of words and numbers: rows behind it are aligned */
+	char *copy;
 
 	if (!r->writer.first)
 		return 0;
-	copy = malloc(count * sizeof(*copy) + 1);
+	copy = malloc(room + count * kind->rows->size);
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, steps, count * sizeof(*copy));
-	free(r->found_steps);
-	r->found_steps = copy;
-	r->found = *found;
-	r->found_count = count;
-	r->found_runs = runs;
+	memcpy(copy, head, kind->head.size);
+	memcpy(copy + room, rows, count * kind->rows->size);
+	free(r->answer_head);
+	r->answer_head = copy;
+	r->answer_rows = copy + room;
+	r->answer_count = count;
+	r->answer_runs = runs;
 	return 0;
 }
 

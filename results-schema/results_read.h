@@ -18,6 +18,7 @@
 #include "results-schema/found.h"
 #include "results-schema/own_times.h"
 #include "results-schema/record.h"
+#include "results-schema/tuned.h"
 
 enum { RESULTS_NAME_BYTES = 64, RESULTS_UNIT_BYTES = 24, RESULTS_MEMBER_BYTES = 128 };
 
@@ -192,6 +193,9 @@ struct results_file {
 	struct found *found;              /* what a search has found; NULL: the run was none */
 	struct found_step *found_steps;
 	uint64_t found_count;
+	struct tuned *tuned; /* the same of a search for settings */
+	struct tuned_setting *tuned_settings;
+	uint64_t tuned_count;
 	uint32_t phase_count;
 	struct results_phase_read *phases; /* in the order of their numbers */
 	struct phase_cache *cache;

@@ -47,10 +47,11 @@ struct results {
 	struct rank_row *ranks;              /* rank 0: for results_finish, NULL: as they are */
 	struct store_facts *stores; /* rank 0: for the next publication, NULL: as they are */
 	uint32_t store_rows;
-	struct found
-		found; /* rank 0: with found_steps, which are NULL where there is nothing new */
-	struct found_step *found_steps;
-	uint32_t found_count, found_runs;
+	enum results_answer answer;
+	/* Rank 0: for the next publication, NULL where there is nothing new; the rows stand in the
+	 * same memory. */
+	void *answer_head, *answer_rows;
+	uint32_t answer_count, answer_runs;
 	const struct own_times
 		*own; /* rank 0: of the run, read at each publication; NULL: not measured */
 };

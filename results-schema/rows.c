@@ -282,6 +282,26 @@ static const struct member target_members[] = {
 const struct record_shape rows_target = RECORD_SHAPE(struct target_result, target_members);
 
 const struct record_shape rows_found_step = RECORD_SHAPE(struct found_step, found_step_members);
+const struct record_shape rows_tuned_setting =
+	RECORD_SHAPE(struct tuned_setting, tuned_setting_members);
+
+static void init_found(void *head)
+{
+	found_init(head);
+}
+
+static void init_tuned(void *head)
+{
+	tuned_init(head);
+}
+
+const struct answer_kind answer_kinds[ANSWERS] = {
+	[ANSWER_FIND] = {"/find", "steps", "/find/steps", RECORD_SHAPE(struct found, found_members),
+			 &rows_found_step, FOUND_STEPS_MAX, init_found},
+	[ANSWER_TUNE] = {"/tune", "settings", "/tune/settings",
+			 RECORD_SHAPE(struct tuned, tuned_members), &rows_tuned_setting,
+			 TUNED_SETTINGS_MAX, init_tuned},
+};
 
 hid_t rows_packed_type(const struct record_shape *shape)
 {

@@ -57,18 +57,15 @@ static int target_find_quantile(const struct target *target, const struct tally 
 	return rc;
 }
 
-/* Rank 0 gets the figure of the merged row. */
-static int target_find_figure(const struct target *target, const struct tally *t, struct group *g,
+/* Rank 0 gets the figure of the merged row; *figure NULL: the main one, which it gets, too. */
+static int target_find_figure(const struct figure **figure, const struct tally *t, struct group *g,
 			      double *found, struct err *err)
 {
 	const struct columns *columns = &t->schema->rank;
-	const struct figure *figure = columns_figure_named(columns, target->figure);
 	uint64_t *row;
 	int rc;
 
 	*found = NAN;
-	if (!figure)
-		return 0;
 	row = malloc(columns->measure_count * sizeof(*row));
 	rc = row ? 0 : err_set(err, -ENOMEM, "no memory for the targets of a phase");
 	rc = group_agree(g, rc, err);
@@ -76,8 +73,10 @@ static int target_find_figure(const struct target *target, const struct tally *t
 		memcpy(row, t->rank_row, columns->measure_count * sizeof(*row));
 		rc = columns_reduce(columns, g, row);
 	}
-	if (rc == 0 && g->rank == 0)
-		*found = figure_value(figure, row);
+	if (rc == 0 && g->rank == 0) {
+		*figure = *figure ? *figure : tally_main_figure(t->schema, row);
+		*found = *figure ? figure_value(*figure, row) : NAN;
+	}
 	free(row);
 	return rc;
 }
@@ -85,16 +84,85 @@ static int target_find_figure(const struct target *target, const struct tally *t
 static int target_find(const struct target *target, const struct tally *t, struct group *g,
 		       double asked, struct target_result *out, struct err *err)
 {
-	int rc;
+	const struct figure *figure =
+		target->figure ? columns_figure_named(&t->schema->rank, target->figure) : NULL;
+	int rc = 0;
 
-	*out = (struct target_result){.asked = asked, .most = target->bound == TARGET_MOST};
+	*out = (struct target_result){
+		.found = NAN, .asked = asked, .most = target->bound == TARGET_MOST};
 	utf8_copy(out->name, sizeof(out->name), target->name);
 	utf8_copy(out->label, sizeof(out->label), target->label);
 	utf8_copy(out->unit, sizeof(out->unit), target->unit);
-	rc = target->figure ? target_find_figure(target, t, g, &out->found, err)
-			    : target_find_quantile(target, t, g, &out->found, err);
+	if (!target->figure)
+		rc = target_find_quantile(target, t, g, &out->found, err);
+	else if (figure)
+		rc = target_find_figure(&figure, t, g, &out->found, err);
 	out->met = target_met(out);
 	return rc;
+}
+
+#define TARGET_PREFIX "target_"
+
+/* What people call a figure: as its target does. */
+static const char *target_label(const struct section *section, const char *figure)
+{
+	for (const struct target *t = section->targets; t && t->name; t++)
+		if (t->figure && strcmp(t->figure, figure) == 0)
+			return t->label;
+	return figure;
+}
+
+static struct target target_of_figure(const struct section *section, const struct figure *f)
+{
+	bool time = strcmp(f->unit, "s") == 0 || strcmp(f->unit, "ns") == 0 ||
+		    strcmp(f->unit, "us") == 0 || strcmp(f->unit, "s/GB") == 0;
+
+	return (struct target){.name = f->name,
+			       .label = target_label(section, f->name),
+			       .unit = f->unit,
+			       .figure = f->name,
+			       .bound = time ? TARGET_MOST : TARGET_LEAST};
+}
+
+int workload_judge_by(const struct section *section, const struct tally_schema *schema,
+		      const char *name, struct target *out)
+{
+	const struct figure *figure = columns_figure_named(&schema->rank, name);
+	size_t prefix = strlen(TARGET_PREFIX);
+
+	for (const struct target *t = section->targets; t && t->name; t++)
+		if (strcmp(t->name, name) == 0 || strcmp(t->name + prefix, name) == 0) {
+			*out = *t;
+			return 0;
+		}
+	if (!figure)
+		return -ENOENT;
+	*out = target_of_figure(section, figure);
+	return 0;
+}
+
+int workload_judge(const struct section *section, const struct target *by, const struct tally *t,
+		   struct group *g, struct target_result *out, struct err *err)
+{
+	const struct figure *main = NULL;
+	struct target named;
+	double found = NAN;
+	int rc;
+
+	if (by->name) {
+		rc = target_find(by, t, g, NAN, out, err);
+	} else {
+		*out = (struct target_result){.asked = NAN, .found = NAN};
+		rc = target_find_figure(&main, t, g, &found, err);
+		if (rc == 0 && main) {
+			named = target_of_figure(section, main);
+			out->found = found;
+			utf8_copy(out->name, sizeof(out->name), named.name);
+			utf8_copy(out->label, sizeof(out->label), named.label);
+			utf8_copy(out->unit, sizeof(out->unit), named.unit);
+		}
+	}
+	return rc < 0 ? rc : group_broadcast(g, out, sizeof(*out));
 }
 
 int workload_targets(const struct job_phase *phase, const struct tally *t, struct group *g,

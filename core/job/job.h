@@ -145,6 +145,7 @@ int job_load(struct job *job, const struct job_schema *schema, const char *path,
 struct job_changes {
 	const char *const *items;
 	unsigned count, swept;
+	const char *option; /* that has named them; NULL: --sweep */
 };
 
 /* Writes a line for each way of the job: its name, and behind tabs the variables that it wants

@@ -17,7 +17,9 @@ enum { JOB_STORE_SET_BYTES = 64 << 10 };
 static int job_change_wrap(const struct job_changes *changes, unsigned i, int rc, struct err *err)
 {
 	return err_wrap(err, rc, "%s %.*s",
-			i < changes->count - changes->swept ? "--set" : "--sweep",
+			i < changes->count - changes->swept ? "--set"
+			: changes->option                   ? changes->option
+							    : "--sweep",
 			uri_change_shown(changes->items[i]), changes->items[i]);
 }
 

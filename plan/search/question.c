@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/measure/hist.h"
+#include "plan/search/choice.h"
 
 #define TARGET_PREFIX "target_"
 
@@ -121,26 +122,12 @@ void question_value(const struct question *q, uint64_t value, char out[QUESTION_
 	snprintf(out, QUESTION_TEXT_BYTES + 24, "%s=%llu", q->path, (unsigned long long)value);
 }
 
-/* Whether the phase is the one that is named as --set names it: by its name, its kind or its
- * place. */
-static bool question_is(const struct question *q, const struct job_phase *phase)
-{
-	char place[sizeof(phase->path)];
-
-	if (strcmp(phase->name, q->phase) == 0 || strcmp(phase->section->name, q->phase) == 0)
-		return true;
-	snprintf(place, sizeof(place), "%s", phase->path + 1);
-	for (char *c = place; *c; c++)
-		*c = *c == '/' ? '.' : *c;
-	return strcmp(place, q->phase) == 0;
-}
-
 int question_meet(struct question *q, const struct job *job, struct err *err)
 {
 	const struct target *t;
 	uint32_t i;
 
-	for (i = 0; i < job->phase_count && !question_is(q, &job->phases[i]); i++)
+	for (i = 0; i < job->phase_count && !choice_is(&job->phases[i], q->phase); i++)
 		;
 	if (i == job->phase_count)
 		return err_set(err, -EINVAL, "--until: the job has no phase \"%s\"", q->phase);

@@ -18,9 +18,6 @@ struct question {
 	char until[QUESTION_TEXT_BYTES]; /* as given */
 	char phase[QUESTION_TEXT_BYTES], target[TARGET_NAME_BYTES];
 	char set[QUESTION_TEXT_BYTES]; /* the change to the job: "train.target_au=0.9" */
-	/* A further change, so that each run reads from the storage: "train.cold.drop=fadvise"; "":
-	 * none. */
-	char cold[QUESTION_TEXT_BYTES + 24];
 	/* What question_meet has found in the job. */
 	uint32_t phase_index;
 	const struct target *kind;

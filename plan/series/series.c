@@ -8,6 +8,8 @@
 
 #include "core/numbers.h"
 #include "core/uri.h"
+#include "plan/search/doubling.h"
+#include "plan/search/halving.h"
 
 void series_free(struct series *s)
 {
@@ -99,7 +101,28 @@ static int series_check_path(const struct series *s, const char *path, struct er
 	return 0;
 }
 
-static int read_sweep(struct series *s, const char *text, struct err *err)
+/* A value, or those of a range whose values are doubled. */
+static int series_add_values(struct series *s, struct sweep *w, const char *from, const char *to,
+			     bool ranges, struct err *err)
+{
+	char text[DOUBLING_TEXT_BYTES];
+	struct doubling d;
+	int rc = 0;
+
+	if (!ranges || !doubling_begin(&d, from, to))
+		return series_add_value(s, w, from, to, err);
+	while (rc == 0 && doubling_next(&d, text))
+		rc = series_add_value(s, w, text, text + strlen(text), err);
+	return rc;
+}
+
+/* The most values that a text may stand for: each takes a character, and a range has up to 64. */
+static size_t sweep_room(const char *text, bool ranges)
+{
+	return ranges ? (strlen(text) + 1) * 64 : strlen(text) + 1;
+}
+
+static int read_sweep(struct series *s, const char *text, bool ranges, struct err *err)
 {
 	struct sweep *w = &s->sweeps[s->sweep_count];
 	const char *equals = strchr(text, '='), *from, *to;
@@ -109,8 +132,7 @@ static int read_sweep(struct series *s, const char *text, struct err *err)
 	if (!equals || equals == text)
 		return err_set(err, -EINVAL, "write it as path=a,b,c, as in train.batch=2,4,8");
 	path = arena_alloc(&s->arena, (size_t)(equals - text) + 1);
-	/* The number of characters is a bound for the number of values. */
-	w->sets = arena_alloc(&s->arena, (strlen(equals) + 1) * sizeof(*w->sets));
+	w->sets = arena_alloc(&s->arena, sweep_room(equals, ranges) * sizeof(*w->sets));
 	if (!path || !w->sets)
 		return err_set(err, -ENOMEM, "no memory");
 	memcpy(path, text, (size_t)(equals - text));
@@ -120,7 +142,7 @@ static int read_sweep(struct series *s, const char *text, struct err *err)
 		to = value_end(from);
 		if (!to)
 			return err_set(err, -EINVAL, "a bracket or a quote is not closed");
-		rc = series_add_value(s, w, from, to, err);
+		rc = series_add_values(s, w, from, to, ranges, err);
 	}
 	if (rc < 0)
 		return rc;
@@ -129,23 +151,33 @@ static int read_sweep(struct series *s, const char *text, struct err *err)
 	return 0;
 }
 
-int series_init(struct series *s, const char *const *sweeps, unsigned count, uint32_t repeat,
-		uint32_t warmup, struct err *err)
+/* option: what the texts were given by. */
+static int read_sweeps(struct series *s, const char *option, const char *const *texts,
+		       unsigned count, bool ranges, struct err *err)
 {
-	unsigned i;
 	int rc = 0;
 
-	*s = (struct series){.combinations = 1, .repeat = repeat, .warmup = warmup};
 	if (count > SERIES_SWEEPS_MAX)
-		return err_set(err, -EINVAL, "--sweep: is given more than %d times",
+		return err_set(err, -EINVAL, "--%s: is given more than %d times", option,
 			       SERIES_SWEEPS_MAX);
-	for (i = 0; rc == 0 && i < count; i++) {
-		rc = read_sweep(s, sweeps[i], err);
+	for (unsigned i = 0; rc == 0 && i < count; i++) {
+		rc = read_sweep(s, texts[i], ranges, err);
 		if (rc < 0)
-			err_wrap(err, rc, "--sweep %.*s", uri_change_shown(sweeps[i]), sweeps[i]);
+			err_wrap(err, rc, "--%s %.*s", option, uri_change_shown(texts[i]),
+				 texts[i]);
 		else
 			rc = count_runs(s, err);
 	}
+	return rc;
+}
+
+int series_init(struct series *s, const char *const *sweeps, unsigned count, uint32_t repeat,
+		uint32_t warmup, struct err *err)
+{
+	int rc;
+
+	*s = (struct series){.combinations = 1, .repeat = repeat, .warmup = warmup};
+	rc = read_sweeps(s, "sweep", sweeps, count, false, err);
 	if (rc == 0)
 		rc = count_runs(s, err);
 	if (rc < 0)
@@ -180,6 +212,34 @@ int series_search(struct series *s, const struct question *q, uint32_t warmup, s
 	s->combinations = w->count;
 	s->searches = true;
 	s->runs_most = (uint32_t)(runs < SERIES_RUNS_MAX ? runs : SERIES_RUNS_MAX);
+	return 0;
+}
+
+int series_tune(struct series *s, const char *const *tunes, unsigned count, uint32_t repeats,
+		uint32_t warmup, struct err *err)
+{
+	struct halving_ask ask = {.repeats = repeats, .warmup = warmup};
+	int rc;
+
+	if (s->sweep_count)
+		return err_set(err, -EINVAL, "--tune excludes --sweep and --find");
+	if (repeats < 2 || repeats > HALVING_REPEATS_MAX)
+		return err_set(err, -EINVAL, "--repeat: with --tune, 2 to %d", HALVING_REPEATS_MAX);
+	s->repeat = 1;
+	s->warmup = 0;
+	rc = read_sweeps(s, "tune", tunes, count, true, err);
+	if (rc < 0)
+		return rc;
+	if (s->combinations < 2 || s->combinations > HALVING_MOST)
+		return err_set(err, -EINVAL, "--tune: %u combination%s: there must be 2 to %d",
+			       s->combinations, s->combinations == 1 ? "" : "s", HALVING_MOST);
+	ask.count = s->as_is = s->combinations;
+	s->searches = s->tunes = true;
+	s->runs_most = halving_cost(&ask).runs;
+	if (s->runs_most > SERIES_RUNS_MAX)
+		return err_set(err, -EINVAL,
+			       "--tune: up to %u runs are too many: a series has at most %d",
+			       s->runs_most, SERIES_RUNS_MAX);
 	return 0;
 }
 

@@ -26,8 +26,11 @@ struct series {
 	/* Combinations that cannot run, and are left out: [combinations], of which those are 1. */
 	uint8_t left_out[SERIES_RUNS_MAX];
 	uint32_t left_out_count;
-	bool searches;      /* the combinations are the ends of a range that is searched */
-	uint32_t runs_most; /* then: how many runs that may take; 0: no search */
+	/* The combinations are the ends of a range that is searched, or settings among which the
+	 * best is searched for; then: how many runs that may take. */
+	bool searches, tunes;
+	uint32_t runs_most;
+	uint32_t as_is; /* tunes: the combination that is the job itself; combinations: none is */
 	struct arena arena;
 };
 
@@ -38,7 +41,17 @@ int series_init(struct series *s, const char *const *sweeps, unsigned count, uin
 /* In place of sweeps: the least and the greatest value of a search, which are checked before
  * anything runs. */
 int series_search(struct series *s, const struct question *q, uint32_t warmup, struct err *err);
+/* In place of sweeps: the settings of --tune, as sweeps are, but with ranges LOW..HIGH whose values are
+ * doubled. repeats: in the final. */
+int series_tune(struct series *s, const char *const *tunes, unsigned count, uint32_t repeats,
+		uint32_t warmup, struct err *err);
 void series_free(struct series *s);
+
+/* By which option its combinations were named. */
+static inline const char *series_option(const struct series *s)
+{
+	return s->tunes ? "--tune" : s->searches ? "--find" : "--sweep";
+}
 
 static inline uint32_t series_runs(const struct series *s)
 {

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runs of haul run --find: those of a series whose combinations a search names one by one, by
- * what the runs before have found. Each value is a combination, with its own warm-up runs; its
- * repeats go on until the search has decided it. All ranks know what the targets reached, so all of
- * them take the same steps. What is known is in the results whenever they are written, so a signal,
- * an error or the deadline keeps it. */
-#include "ranks/run/find.h"
-
+/* The search of haul run --find for the greatest value that meets a target. Each value is a
+ * combination, with its own warm-up runs; its repeats go on until the search has decided it. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,38 +8,56 @@
 #include <string.h>
 
 #include "core/utf8.h"
+#include "plan/search/question.h"
 #include "ranks/run/run.h"
+#include "ranks/run/search.h"
+#include "results-schema/found.h"
 
-int find_open(struct run *run, const struct run_options *options, struct err *err)
+struct find {
+	struct question question;
+	struct bisect search;
+	uint32_t begun; /* values */
+	uint32_t done;  /* runs of the current one */
+	char set[QUESTION_TEXT_BYTES + 24];
+};
+
+static int find_open(struct run *run, const struct run_options *options, struct err *err)
 {
-	struct find *f;
+	struct find *f = run->search->own = calloc(1, sizeof(*f));
 	int rc;
 
-	if (!options->find && !options->until)
-		return 0;
-	f = run->find = calloc(1, sizeof(*f));
 	if (!f)
 		return err_set(err, -ENOMEM, "no memory for a search");
 	rc = question_parse(&f->question, options->find, options->until,
 			    options->repeat ? options->repeat : QUESTION_REPEATS, err);
 	if (rc == 0)
 		rc = series_search(&run->series, &f->question, options->warmup, err);
+	run->search->more[run->search->more_count++] = f->question.set;
 	return rc;
 }
 
-int find_begin(struct run *run, struct err *err)
+static int find_meet(struct run *run, struct err *err)
 {
-	int rc = question_meet(&run->find->question, &run->job, err);
+	struct find *f = run->search->own;
+	int rc = question_meet(&f->question, &run->job, err);
 
-	if (rc == 0)
-		bisect_init(&run->find->search, &run->find->question.ask);
+	run->search->phase_index = f->question.phase_index;
 	return rc;
+}
+
+static int find_begin(struct run *run, struct err *err)
+{
+	struct find *f = run->search->own;
+
+	(void)err;
+	bisect_init(&f->search, &f->question.ask);
+	return 0;
 }
 
 /* What the results say. */
 static int find_record(const struct run *run)
 {
-	const struct find *f = run->find;
+	const struct find *f = run->search->own;
 	const struct question *q = &f->question;
 	struct found_step *steps = calloc(f->search.count + 1, sizeof(*steps));
 	struct bisect_answer a;
@@ -88,31 +101,34 @@ static int find_record(const struct run *run)
 					       .high = step->repeats ? step->stats.high : NAN};
 		utf8_copy(steps[i].state, sizeof(steps[i].state), bisect_states[step->state]);
 	}
-	rc = results_set_found(run->results, &found, steps, f->search.count, run->at.run);
+	rc = results_set_answer(run->results, &found, steps, f->search.count, run->at.run);
 	free(steps);
 	return rc;
 }
 
-/* The value of the next run: another one is another combination, whose job all ranks get. */
-static int find_change(struct run *run, const struct run_options *options, uint64_t value,
-		       struct err *err)
+static bool find_next(struct run *run, const struct run_options *options, struct search_look *look)
 {
-	struct find *f = run->find;
+	struct find *f = run->search->own;
+	uint64_t value;
 
-	if (run->at.combination == f->search.count)
-		return 0;
-	run->at.combination = f->search.count;
-	f->done = 0;
-	question_value(&f->question, value, f->set);
-	run->sets[0] = f->set;
-	return run_change(run, options, err);
+	if (!bisect_next(&f->search, &value))
+		return false;
+	*look = (struct search_look){.combination = f->search.count, .set_count = 1};
+	look->changed = f->begun != f->search.count;
+	if (look->changed) {
+		f->begun = f->search.count;
+		f->done = 0;
+		question_value(&f->question, value, f->set);
+		run->sets[0] = f->set;
+	}
+	look->warmup = f->done < options->warmup;
+	look->repeat = look->warmup ? f->done + 1 : f->done - options->warmup + 1;
+	return true;
 }
 
 /* What the target reached in the run that has ended; NaN: the phase did not run, or cannot tell. */
-static double find_found(const struct find *f, const struct repeat_targets *targets)
+static double find_found(const struct find *f, const struct repeat_targets *of)
 {
-	const struct repeat_targets *of = &targets[f->question.phase_index];
-
 	for (uint32_t i = 0; i < of->count && of->repeats; i++)
 		if (strcmp(of->results[i].name, f->question.target) == 0)
 			return of->results[i].found;
@@ -122,7 +138,7 @@ static double find_found(const struct find *f, const struct repeat_targets *targ
 /* "ranks=32: AU 97.1 %, met". */
 static void find_say(const struct run *run, const struct run_options *options)
 {
-	const struct find *f = run->find;
+	const struct find *f = run->search->own;
 	const struct bisect_step *step = &f->search.steps[f->search.count - 1];
 	char mean[TARGET_TEXT_BYTES];
 
@@ -132,72 +148,39 @@ static void find_say(const struct run *run, const struct run_options *options)
 			bisect_states[step->state]);
 }
 
-/* One run: a warm-up or a repeat of the value. */
-static int find_once(struct run *run, const struct run_options *options, uint64_t value,
-		     enum exit_status *status, struct err *err)
+static void find_add(struct run *run, const struct run_options *options,
+		     const struct search_look *look, const struct repeat_targets *of)
 {
-	struct find *f = run->find;
-	struct repeat_targets *targets = NULL;
-	int rc = find_change(run, options, value, err);
+	struct find *f = run->search->own;
 
-	if (rc == 0) {
-		targets = calloc(run->job.phase_count, sizeof(*targets));
-		rc = targets ? 0 : err_set(err, -ENOMEM, "no memory for the phases");
-		rc = group_agree(run->world, rc, err);
-	}
-	if (rc < 0 || !targets) {
-		*status = EXIT_FAILED;
-		free(targets);
-		return rc;
-	}
-	run->at.run++;
-	run->at.warmup = f->done < options->warmup;
-	run->at.repeat = run->at.warmup ? f->done + 1 : f->done - options->warmup + 1;
-	rc = run_phases(run, options, targets, status, err);
-	if (*status == EXIT_DONE && !run->at.warmup) {
-		bisect_add(&f->search, find_found(f, targets));
-		find_say(run, options);
-	}
 	f->done++;
-	free(targets);
-	return rc;
+	if (look->warmup)
+		return;
+	bisect_add(&f->search, find_found(f, of));
+	find_say(run, options);
 }
 
 /* A search that has no answer above the least value has missed its target. */
-static void find_end(const struct run *run, const struct run_options *options,
-		     enum exit_status *status, struct err *err)
+static int find_end(struct run *run, const struct run_options *options, enum exit_status *status,
+		    struct err *err)
 {
-	const struct find *f = run->find;
+	const struct find *f = run->search->own;
 
-	if (*status != EXIT_DONE || !options->strict || f->search.end == BISECT_FOUND ||
-	    f->search.end == BISECT_ALL)
-		return;
+	if (!options->strict || f->search.end == BISECT_FOUND || f->search.end == BISECT_ALL)
+		return 0;
 	*status = EXIT_TARGET_MISSED;
 	err_set(err, -ERANGE, "%s: %s with %s", f->question.until,
 		f->search.end == BISECT_NONE ? "is missed even" : "cannot be told", f->set);
+	return 0;
 }
 
-int run_find(struct run *run, const struct run_options *options, enum exit_status *status,
-	     struct err *err)
-{
-	struct find *f = run->find;
-	uint64_t value;
-	int rc = 0;
-
-	run->at = (struct results_run){.sets = run->sets, .set_count = 1};
-	*status = EXIT_DONE;
-	while (rc == 0 && *status == EXIT_DONE && bisect_next(&f->search, &value)) {
-		rc = find_once(run, options, value, status, err);
-		if (rc == 0 && run->results && find_record(run) < 0)
-			rc = err_set(err, -ENOMEM, "no memory for the results of the search");
-		rc = group_agree(run->world, rc, err);
-	}
-	/* The search ends with its last look, which says how. */
-	if (run->results && find_record(run) < 0 && rc == 0)
-		rc = err_set(err, -ENOMEM, "no memory for the results of the search");
-	rc = group_agree(run->world, rc, err);
-	if (rc < 0 && *status == EXIT_DONE)
-		*status = EXIT_FAILED;
-	find_end(run, options, status, err);
-	return rc;
-}
+const struct search_strategy search_find = {
+	.open = find_open,
+	.meet = find_meet,
+	.begin = find_begin,
+	.next = find_next,
+	.add = find_add,
+	.record = find_record,
+	.end = find_end,
+	.free = free,
+};

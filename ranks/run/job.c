@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "plan/plan.h"
-#include "ranks/run/find.h"
 #include "ranks/run/run.h"
+#include "ranks/run/search.h"
 #include "ranks/run/state.h"
 
 #define PUBLISH_EVERY_MIN_NS 1000000000u
@@ -81,19 +81,18 @@ static int parse(const struct run *run, const struct run_options *options, const
 		 struct job *job, struct err *err)
 {
 	unsigned more = swept ? run->series.sweep_count : 0;
-	bool cold = run->find && run->find->question.cold[0];
-	unsigned own = options->set_count + !!run->find + cold;
-	struct job_changes changes = {.count = own + more, .swept = more};
+	unsigned own = options->set_count + search_more(run->search);
+	struct job_changes changes = {
+		.count = own + more, .swept = more, .option = series_option(&run->series)};
 	const char **items = calloc(changes.count + 1, sizeof(*items));
 	int rc;
 
 	if (!items)
 		return err_set(err, -ENOMEM, "no memory for the job");
 	for (unsigned i = 0; i < changes.count; i++)
-		items[i] = i < options->set_count    ? options->sets[i]
-			   : i >= own                ? swept[i - own]
-			   : i == options->set_count ? run->find->question.set
-						     : run->find->question.cold;
+		items[i] = i < options->set_count ? options->sets[i]
+			   : i < own              ? run->search->more[i - options->set_count]
+						  : swept[i - own];
 	changes.items = items;
 	rc = job_parse_changed(job, plan_schema(), options->job, run->text, run->text_bytes,
 			       &changes, err);
@@ -118,7 +117,7 @@ static int wrap_sets(const struct run *run, const struct run_options *options,
 
 	if (!run->series.sweep_count)
 		return err_wrap(err, rc, "%s", options->job);
-	return err_wrap(err, rc, "--%s %s", run->find ? "find" : "sweep",
+	return err_wrap(err, rc, "%s %s", series_option(&run->series),
 			series_label(sets, run->series.sweep_count, label, sizeof(label)));
 }
 
@@ -157,8 +156,22 @@ static int check_publish_every(const struct run_options *options, const struct j
 	return 0;
 }
 
+/* Whether the values of a combination are those that the job has anyway. */
+static int check_as_is(struct run *run, uint32_t combination, const struct job *job,
+		       struct err *err)
+{
+	char *own = job_text(&run->job, plan_schema()), *text = job_text(job, plan_schema());
+	int rc = own && text ? 0 : err_set(err, -ENOMEM, "no memory for the job's text");
+
+	if (rc == 0 && strcmp(own, text) == 0)
+		run->series.as_is = combination;
+	free(own);
+	free(text);
+	return rc;
+}
+
 /* impossible: its values do not go together. */
-static int check_combination(const struct run *run, const struct run_options *options,
+static int check_combination(struct run *run, const struct run_options *options,
 			     uint32_t combination, struct generated_registry *generated,
 			     bool *impossible, struct err *err)
 {
@@ -170,7 +183,10 @@ static int check_combination(const struct run *run, const struct run_options *op
 	rc = parse(run, options, sets, &job, err);
 	if (rc < 0)
 		return rc;
-	rc = choose(run, options, &job, err);
+	if (run->series.tunes)
+		rc = check_as_is(run, combination, &job, err);
+	if (rc == 0)
+		rc = choose(run, options, &job, err);
 	if (rc == 0)
 		rc = check_publish_every(options, &job, err);
 	if (rc == 0) {
@@ -214,8 +230,8 @@ static int check_combinations(struct run *run, const struct run_options *options
 		bool impossible = false;
 
 		rc = check_combination(run, options, i, generated, &impossible, err);
-		if (!impossible || s->sweep_count < 2 || options->verb == RUN_CLEAN ||
-		    s->left_out_count + 1 == s->combinations)
+		if (!impossible || (s->sweep_count < 2 && !s->tunes) ||
+		    options->verb == RUN_CLEAN || s->left_out_count + 1 == s->combinations)
 			continue;
 		s->left_out[i] = 1;
 		s->left_out_count++;
@@ -236,28 +252,39 @@ static bool says_cold(const struct run *run, const struct run_options *options)
 	return says;
 }
 
+/* The change by which the judged phase drops what it reads from the page cache. */
+static void set_cold(struct search *s, const struct job *job)
+{
+	const struct job_phase *phase = &job->phases[s->phase_index];
+
+	snprintf(s->cold, sizeof(s->cold), "%s.cold.drop=fadvise", phase->path + 1);
+	for (char *c = s->cold; *c && *c != '='; c++)
+		*c = *c == '/' ? '.' : *c;
+	s->more[s->more_count++] = s->cold;
+}
+
 /* Rank 0: a search reads the same data again and again, so what the judged phase reads is dropped
  * from the page cache before each run, where the phase and its store can do that. */
 static int read_cold(struct run *run, const struct run_options *options, struct err *err)
 {
-	struct question *q = &run->find->question;
 	struct err ignored = {0};
 	struct job job;
 	int rc;
 
 	if (says_cold(run, options))
 		return 0;
-	snprintf(q->cold, sizeof(q->cold), "%s.cold.drop=fadvise", q->phase);
+	set_cold(run->search, &run->job);
 	rc = parse(run, options, NULL, &job, &ignored);
 	if (rc == 0)
 		rc = plan_check(&job, run->world->size, run->nodes.count, true, &ignored);
 	job_free(&job);
 	if (rc < 0) {
-		q->cold[0] = '\0';
+		run->search->more_count--;
 		return 0;
 	}
 	if (!options->quiet)
-		log_say(&run->log, LOG_INFO, "reads of the search are cold: --set %s", q->cold);
+		log_say(&run->log, LOG_INFO, "reads of the search are cold: --set %s",
+			run->search->cold);
 	job_free(&run->job);
 	return parse(run, options, NULL, &run->job, err);
 }
@@ -272,7 +299,9 @@ static int read_job(struct run *run, const struct run_options *options, char **t
 	rc = read_text(run, options, err);
 	if (rc == 0)
 		rc = parse(run, options, NULL, &run->job, err);
-	if (rc == 0 && run->find)
+	if (rc == 0 && run->search)
+		rc = search_begin(run, err);
+	if (rc == 0 && run->search)
 		rc = read_cold(run, options, err);
 	if (rc == 0)
 		rc = check_combinations(run, options, &generated, err);
@@ -330,6 +359,7 @@ int run_share_job(struct run *run, const struct run_options *options, struct err
 	group_broadcast(run->world, run->series.left_out, sizeof(run->series.left_out));
 	group_broadcast(run->world, &run->series.left_out_count,
 			sizeof(run->series.left_out_count));
+	group_broadcast(run->world, &run->series.as_is, sizeof(run->series.as_is));
 	return hand_out(run, options, text, rc, err);
 }
 
@@ -348,4 +378,30 @@ int run_share_combination(struct run *run, const struct run_options *options,
 			rc = err_set(err, -ENOMEM, "no memory for the job's text");
 	}
 	return hand_out(run, options, text, rc, err);
+}
+
+int run_tuned_text(const struct run *run, const struct run_options *options,
+		   const char *const *sets, char **text, struct err *err)
+{
+	unsigned more = sets ? run->series.sweep_count : 0;
+	struct job_changes changes = {.count = options->set_count + more};
+	const char **items = calloc(changes.count + 1, sizeof(*items));
+	struct job job;
+	int rc;
+
+	*text = NULL;
+	if (!items)
+		return err_set(err, -ENOMEM, "no memory for the job");
+	for (unsigned i = 0; i < changes.count; i++)
+		items[i] = i < options->set_count ? options->sets[i] : sets[i - options->set_count];
+	changes.items = items;
+	rc = job_parse_changed(&job, plan_schema(), options->job, run->text, run->text_bytes,
+			       &changes, err);
+	if (rc == 0)
+		*text = job_text(&job, plan_schema());
+	if (rc == 0 && !*text)
+		rc = err_set(err, -ENOMEM, "no memory for the job's text");
+	job_free(&job);
+	free(items);
+	return rc;
 }

@@ -10,6 +10,7 @@
 #include "core/time_ns.h"
 #include "core/utf8.h"
 #include "ranks/run/run.h"
+#include "ranks/run/search.h"
 
 int phase_prepare(struct run *run, const struct run_options *options, struct job_phase *phase,
 		  struct phase_run *p, struct err *err)
@@ -84,11 +85,16 @@ void phase_count(const struct phase_run *p, uint64_t *rank_row)
 
 int phase_judge(struct phase_run *p, struct err *err)
 {
+	const struct target *by = search_judges(p->run, p->ctx.phase);
 	struct err own = {0};
+	int rc = workload_targets(p->ctx.phase, &p->tally, p->ctx.group, p->targets,
+				  &p->target_count, &own);
 
-	if (workload_targets(p->ctx.phase, &p->tally, p->ctx.group, p->targets, &p->target_count,
-			     &own) < 0 &&
-	    p->rc == 0) {
+	p->judged = (struct target_result){.found = NAN};
+	if (rc == 0 && by)
+		rc = workload_judge(p->ctx.phase->section, by, &p->tally, p->ctx.group, &p->judged,
+				    &own);
+	if (rc < 0 && p->rc == 0) {
 		*err = own;
 		p->rc = own.code;
 	}

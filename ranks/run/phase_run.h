@@ -33,7 +33,8 @@ struct phase_run {
 	bool alone;                       /* one of several that run together, by itself */
 	uint32_t target_count, part_count;
 	struct target_result targets[TARGETS_MAX];
-	struct phase_part **parts; /* [part_count] */
+	struct target_result judged; /* by what a search judges the phase; else NaN */
+	struct phase_part **parts;   /* [part_count] */
 	/* How often it was published while it ran, and how long that took. */
 	uint32_t interim_count;
 	uint64_t interim_ns;

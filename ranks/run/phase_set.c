@@ -42,7 +42,7 @@ struct set_outcome {
 	uint64_t requests; /* see phase_requests */
 	int32_t rc;
 	uint32_t stopped, target_count;
-	struct target_result targets[TARGETS_MAX];
+	struct target_result targets[TARGETS_MAX], judged;
 };
 
 struct set_run {
@@ -359,6 +359,7 @@ static void set_conclude(struct phase_run *p, struct set_outcome *o, struct err 
 	o->stopped = p->stopped;
 	o->target_count = p->target_count;
 	memcpy(o->targets, p->targets, sizeof(o->targets));
+	o->judged = p->judged;
 	if (p->rc < 0)
 		o->err = *err;
 }
@@ -416,6 +417,7 @@ static void set_add_targets(const struct set_outcome *o, struct repeat_targets *
 		into->results[i] = o->targets[i];
 		into->sum[i] += o->targets[i].found;
 	}
+	into->judged = o->judged;
 	into->repeats++;
 }
 

@@ -20,6 +20,7 @@
 #include "ranks/mpi/group.h"
 #include "ranks/mpi/polite.h"
 #include "ranks/node/bind.h"
+#include "ranks/run/search.h"
 #include "ranks/run/shelter.h"
 #include "ranks/run/state.h"
 
@@ -126,7 +127,7 @@ void run_end(struct run *run)
 	backends_process_end(&run->stores_keep);
 	job_free(&run->job);
 	free(run->text);
-	free(run->find);
+	search_free(run->search);
 	generated_free(&run->generated);
 	series_free(&run->series);
 	team_close(&run->whole);
@@ -255,7 +256,7 @@ static int run_create_results(struct run *run, const struct run_options *options
 		.phases = run->job.phase_count,
 		.name_bytes = run_name_bytes(&run->job),
 		.sweep_bytes = run->series.sweep_count ? 0 : 1,
-		.finds = run->find != NULL,
+		.answer = run->search ? run->search->answer : ANSWER_NONE,
 	};
 	struct rank_row rank, *ranks = NULL;
 	struct node_row node = {0}, *nodes = NULL;
@@ -403,11 +404,11 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 				 err);
 	run->series.interleave = options->interleave;
 	if (rc == 0)
-		rc = group_agree(run->world, find_open(run, options, err), err);
+		rc = group_agree(run->world, search_open(run, options, err), err);
 	if (rc == 0)
 		rc = run_share_job(run, options, err);
-	if (rc == 0 && run->find)
-		rc = group_agree(run->world, find_begin(run, err), err);
+	if (rc == 0 && run->search)
+		rc = group_agree(run->world, search_begin(run, err), err);
 	if (rc == 0)
 		rc = run_place(run, err);
 	if (rc == 0)
@@ -485,8 +486,8 @@ enum exit_status run_job(struct run *run, const struct run_options *options, boo
 	if (options->alone && run->world->size == 1)
 		log_say(&run->log, LOG_WARNING,
 			"1 rank; start it under mpiexec (or srun) for more");
-	rc = run->find ? run_find(run, options, &status, err)
-		       : run_series(run, options, &status, err);
+	rc = run->search ? run_search(run, options, &status, err)
+			 : run_series(run, options, &status, err);
 	/* As with the results: a run that has measured nothing leaves an older log as it was. */
 	if (status == EXIT_FAILED && !run->measured)
 		run_op_log_discard(run);

@@ -33,9 +33,13 @@ struct run_options {
 	struct phase_filter filter;
 	const char *const *sweeps; /* path=a,b,c */
 	unsigned sweep_count;
-	const char *find;        /* PATH=LOW..HIGH: the greatest value that meets until */
-	const char *until;       /* "train.au >= 0.9"; its change to the job is not in sets */
-	bool interleave;         /* combinations in turn */
+	const char *find;         /* PATH=LOW..HIGH: the greatest value that meets until */
+	const char *until;        /* "train.au >= 0.9"; its change to the job is not in sets */
+	const char *const *tunes; /* path=a,b,c or path=LOW..HIGH: the best of these settings */
+	unsigned tune_count;
+	const char *tune_by; /* [PHASE.]FIGURE; NULL: the main figure */
+	const char *tuned;   /* path of the job with the best settings; NULL: beside the results */
+	bool interleave;     /* combinations in turn */
 	uint32_t repeat, warmup; /* runs of each combination; repeat 0 means 1 */
 	const char *op_log;      /* path of the operation log; NULL: none */
 	enum op_log_per op_log_per;

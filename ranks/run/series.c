@@ -45,7 +45,7 @@ static bool target_missed(const struct run *run, const struct repeat_targets *al
 
 int run_change(struct run *run, const struct run_options *options, struct err *err)
 {
-	int rc = run_share_combination(run, options, run->sets, err);
+	int rc = run_share_combination(run, options, run->at.set_count ? run->sets : NULL, err);
 
 	if (rc < 0)
 		return rc;

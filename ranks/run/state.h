@@ -29,7 +29,7 @@ enum { RUN_WRITE_LEAST_RATE = 10000000 }; /* bytes per second */
 #define RUN_WAIT_SAID_NS 30000000000u
 
 struct run_options;
-struct find;
+struct search;
 struct phase_run;
 
 struct run {
@@ -45,8 +45,8 @@ struct run {
 	struct own_times own; /* what the run has spent on itself */
 	uint64_t lap_ns;      /* until when it is counted */
 	struct series series;
-	struct find *find; /* what is searched for; NULL: nothing */
-	char *text;        /* rank 0: the job's file as read, for the combinations of a series */
+	struct search *search; /* what is searched for; NULL: nothing */
+	char *text; /* rank 0: the job's file as read, for the combinations of a series */
 	size_t text_bytes;
 	struct job job; /* job of the current combination */
 	struct generated_registry generated;
@@ -97,6 +97,11 @@ int run_share_job(struct run *run, const struct run_options *options, struct err
 int run_share_combination(struct run *run, const struct run_options *options,
 			  const char *const *sets, struct err *err);
 
+/* Rank 0: the text of the job with the changes of --set and those of a combination (NULL: none), for
+ * a file of its own. The caller frees it. */
+int run_tuned_text(const struct run *run, const struct run_options *options,
+		   const char *const *sets, char **text, struct err *err);
+
 /* Whether --only and --skip keep this phase. */
 bool run_wants(const struct run_options *options, const struct job_phase *phase);
 
@@ -105,6 +110,7 @@ struct repeat_targets {
 	uint32_t count, repeats;
 	struct target_result results[TARGETS_MAX]; /* of the last repeat */
 	double sum[TARGETS_MAX]; /* sum of the found values; NaN where a repeat could not tell */
+	struct target_result judged; /* of the last repeat: by what a search judges the phase */
 };
 
 /* Runs and publishes every selected phase of run->job once. *status is the exit status that all
@@ -127,16 +133,13 @@ int run_series(struct run *run, const struct run_options *options, enum exit_sta
  * runs, as interrupted or failed, and finishes the results. argument: the run. */
 void run_last_words(void *argument, enum stop_reason reason, const char *sentence);
 
-/* Reads the question into run->find, which stays NULL where nothing is asked; the run's series is
+/* Reads the question into run->search, which stays NULL where nothing is asked; the run's series is
  * then the search's. */
-int find_open(struct run *run, const struct run_options *options, struct err *err);
-
-/* Finds in the job, which all ranks have, what the search is about. */
-int find_begin(struct run *run, struct err *err);
+int search_open(struct run *run, const struct run_options *options, struct err *err);
 
 /* All runs of the search, in place of run_series. */
-int run_find(struct run *run, const struct run_options *options, enum exit_status *status,
-	     struct err *err);
+int run_search(struct run *run, const struct run_options *options, enum exit_status *status,
+	       struct err *err);
 
 /* The operation log, where options ask for it. All ranks open it or none does, and all close it.
  * Collective. close warns where a row could not be written. */

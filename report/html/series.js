@@ -57,7 +57,7 @@ const series = (() => {
 		].flat(3);
 	}
 
-	const findKind = find => ({fraction: 'share', ns: 'ns', 'B/s': 'rate', '1/s': 'frequency'}[find.unit] || 'number');
+	const findKind = find => ({fraction: 'share', ns: 'ns', s: 'seconds', 'B/s': 'rate', '1/s': 'frequency'}[find.unit] || 'number');
 	const bounded = (kind, value) => format.known(value) ? Math.min(Math.max(value, 0), kind === 'share' ? 1 : Infinity) : value;
 
 	// The curve of a search, with the target and the value that was found.
@@ -82,6 +82,63 @@ const series = (() => {
 		const steps = find.steps.map(step => [format.count(step.value), write(step.mean),
 			format.known(step.low) ? `${write(bounded(kind, step.low))} to ${write(bounded(kind, step.high))}` : format.nothing, step.state, format.count(step.repeats)]);
 		return [dom.element('h2', null, `${find.label} by ${find.path}`), table.plain([find.path, find.label, '99 % interval', 'target', 'repeats'], steps, [3])];
+	}
+
+	const VERDICTS = {best: 'best', tied: 'not shown to differ from the best', worse: 'worse', open: 'not judged', 'left out': 'cannot run'};
+	const MOST_SETTINGS = 10;
+	const verdict = row => `${VERDICTS[row.state] || `lost round ${row.rounds}`}${row.as_is ? ': the job as it is' : ''}`;
+	const pathOf = set => set.slice(0, set.indexOf('=')), valueOf = set => set.slice(set.indexOf('=') + 1);
+	const tunedPaths = tune => (tune.settings.find(row => row.sets.length) || {sets: []}).sets.map(pathOf);
+
+	// Two settings: a cell for each combination of their values, the darker the nearer to the best.
+	function heat(tune, paths) {
+		const rows = tune.settings.filter(row => row.sets.length === 2).sort((a, b) => a.combination - b.combination);
+		const values = i => [...new Set(rows.map(row => valueOf(row.sets[i])))];
+		const at = new Map(rows.map(row => [row.sets.map(valueOf).join('\t'), row])), best = tune.settings[0].mean;
+		const share = mean => !format.known(mean) || !(best > 0) || !(mean > 0) ? 0 : Math.min(tune.less ? best / mean : mean / best, 1);
+		const cell = row => {
+			const made = dom.element('td', {class: `heat${row && row.state === 'best' ? ' best' : ''}`, title: row ? verdict(row) : null},
+				!row ? format.nothing : row.state === 'left out' ? 'cannot run' : format[findKind(tune)](row.mean),
+				!row ? null : row.state === 'best' ? ' ★' : row.as_is ? ' (as it is)' : null);
+			made.style.setProperty('--share', `${Math.round(50 * share(row && row.mean))}%`);
+			return made;
+		};
+		return dom.element('figure', null,
+			dom.element('figcaption', null, `${tune.phase}: ${tune.label || 'what was found'} by ${paths.join(' and ')}`,
+				dom.element('span', null, 'The darker, the nearer to the best. Runs of early rounds were shorter than those of the final.')),
+			dom.element('div', {class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'map'}, dom.element('table', null,
+				dom.element('thead', null, dom.element('tr', null, dom.element('th', {class: 'text'}, `${paths[0]} ↓ ${paths[1]} →`), values(1).map(value => dom.element('th', null, value)))),
+				dom.element('tbody', null, values(0).map(first => dom.element('tr', null, dom.element('th', null, first),
+					values(1).map(second => cell(at.get(`${first}\t${second}`)))))))));
+	}
+
+	// One setting, or more than two: a bar for each combination, the best first.
+	function settingBars(tune) {
+		const shown = tune.settings.filter(row => format.known(row.mean)).slice(0, MOST_SETTINGS), rest = tune.settings.length - shown.length;
+		return bars.draw({
+			title: `${tune.phase}: ${tune.label || 'what was found'} of each setting, the best first`, kind: findKind(tune),
+			note: rest ? `${format.count(rest)} more are below.` : null,
+			rows: shown.map((row, i) => ({label: row.sets.join(', ') || 'the job as it is', value: row.mean, strong: i === 0, color: row.as_is ? 'muted' : i ? 'line-1' : 'line-3'})),
+		});
+	}
+
+	function map(tune) {
+		const paths = tunedPaths(tune);
+		return !tune.settings.some(row => format.known(row.mean)) ? null : paths.length === 2 ? heat(tune, paths) : settingBars(tune);
+	}
+
+	// The settings of a search, the best first.
+	function settings(file) {
+		const tune = file.tune;
+		if (!tune || !tune.settings.length)
+			return null;
+		const paths = tunedPaths(tune), write = format[findKind(tune)];
+		const times = row => !format.known(row.times) ? format.nothing
+			: `${format.number(row.times)}${format.known(row.times_low) ? ` (${format.number(row.times_low)} to ${format.number(row.times_high)})` : ''}`;
+		return [dom.element('h2', null, 'All settings, the best first'),
+			table.plain(['', ...paths, tune.label || 'mean', 'the best: times as good', 'repeats'], tune.settings.map(row => [
+				verdict(row), ...paths.map((path, i) => row.sets[i] ? valueOf(row.sets[i]) : 'as it is'), write(row.mean), times(row), format.count(row.repeats)]), [0]),
+			tune.job ? dom.element('p', null, `The job ${tune.better ? 'with the best settings' : 'as it is'}: ${tune.job}`) : null];
 	}
 
 	// What tells the series of a scaling table from each other: ways, and jobs, phases and sweeps where they differ.

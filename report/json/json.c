@@ -3,11 +3,14 @@
 #include "report/json/json.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/found.h"
 #include "report/headline.h"
 #include "report/series.h"
+#include "report/tuned.h"
 
 /* Adds an object for each phase of each combination, with its repeats taken together. */
 static bool add_series(cJSON *to, const struct results_file *f)
@@ -48,6 +51,43 @@ static bool add_found(cJSON *to, const struct results_file *f)
 	}
 	free(rows);
 	return rows != NULL;
+}
+
+/* The values of a setting, as phases have them. */
+static void add_sets(cJSON *to, const char *sets)
+{
+	cJSON *all = cJSON_AddArrayToObject(to, "sets");
+	char set[TUNED_SETS_BYTES];
+
+	while (*sets) {
+		size_t length = strcspn(sets, "\t");
+
+		snprintf(set, sizeof(set), "%.*s", (int)length, sets);
+		cJSON_AddItemToArray(all, cJSON_CreateString(set));
+		sets += length + (sets[length] == '\t');
+	}
+}
+
+/* The answer of a search among settings: its facts, and all settings. */
+static bool add_tuned(cJSON *to, const struct results_file *f)
+{
+	struct tuned_row *rows = tuned_rows(f);
+	cJSON *tuned = cJSON_AddObjectToObject(to, "tune"), *all;
+
+	if (!rows)
+		return false;
+	json_row(tuned, tuned_columns, f->tuned);
+	all = cJSON_AddArrayToObject(tuned, "settings");
+	for (uint64_t i = 0; i < f->tuned_count; i++) {
+		cJSON *one = cJSON_CreateObject();
+
+		add_sets(one, rows[i].setting->sets);
+		json_row(one, tuned_setting_columns, &rows[i]);
+		cJSON_AddBoolToObject(one, "as_is", rows[i].setting->as_is != 0);
+		cJSON_AddItemToArray(all, one);
+	}
+	free(rows);
+	return true;
 }
 
 /* null: the file is older than these figures. */
@@ -143,7 +183,7 @@ cJSON *json_file(const struct results_file *f)
 	add_hosts(all, f);
 	add_job(all, f);
 	cJSON_AddArrayToObject(all, "phases");
-	if (f->found && !add_found(all, f)) {
+	if ((f->found && !add_found(all, f)) || (f->tuned && !add_tuned(all, f))) {
 		cJSON_Delete(all);
 		return NULL;
 	}

@@ -30,12 +30,14 @@ static bool note_line(struct page *page, const struct results_phase_read *p, cha
 		      size_t size)
 {
 	const struct phase_record *r = &p->record;
-	const char *status = strcmp(r->status, "done") == 0    ? ""
-			     : strcmp(r->status, "limit") == 0 ? "ended at its limit of time"
-			     : strcmp(r->status, "ended") == 0 ? "ended with a phase beside it"
-			     : strcmp(r->status, "running") == 0
-				     ? "was still running when it was last published"
-				     : r->status;
+	/* A search among settings is made of runs that end so. */
+	bool tuned = page->file->tuned;
+	const char *status =
+		strcmp(r->status, "done") == 0      ? ""
+		: strcmp(r->status, "limit") == 0   ? (tuned ? "" : "ended at its limit of time")
+		: strcmp(r->status, "ended") == 0   ? "ended with a phase beside it"
+		: strcmp(r->status, "running") == 0 ? "was still running when it was last published"
+						    : r->status;
 	/* Later runs of a series have the same messages as the first. */
 	const char *parts[] = {status, strcmp(r->error, page->file->error) == 0 ? "" : r->error,
 			       r->run > 1 ? "" : r->message};

@@ -179,16 +179,20 @@ char *report_text(const struct results_file *file, const struct report_options *
 	}
 	first_line(&page);
 	text_headline(&page, h);
-	if (file->runs > 1 || file->found) {
+	if (file->runs > 1 || file->found || file->tuned) {
 		text_doubts(&page, h);
-		whole = file->found ? text_found(&page) : text_series(&page);
+		whole = file->found   ? text_found(&page)
+			: file->tuned ? text_tuned(&page)
+				      : text_series(&page);
 	} else {
 		text_sentences(&page, h);
 	}
 	free(h);
-	if (file->phase_count)
+	/* Settings are compared in their table; a search among many has more runs than people read. */
+	if (file->phase_count && !file->tuned)
 		text_phases(&page);
-	for (size_t i = 0; file->phase_count && !page_is_long(file) && i < COUNT(details); i++)
+	for (size_t i = 0;
+	     file->phase_count && !file->tuned && !page_is_long(file) && i < COUNT(details); i++)
 		page_part(&page, details[i]);
 	page_part(&page, text_notes);
 	page_part(&page, text_store_notes);

@@ -78,6 +78,8 @@ NOT_RUN = {
     'mpiexec -n 64 haul run unet3d_accelerators --find ranks=1..64 --until "train.au >= 0.9"': FINDS,
     'mpiexec -n 4 haul run kvcache_users --find kvcache.users=1..1000 --until "kvcache.request_p95 <= 200 ms"': FINDS,
     'mpiexec -n 8 haul run io_tune --find read.threads=1..256 --until "read.p99 <= 5 ms"': FINDS,
+    "mpiexec -n 8 haul run io_tune --only read --tune stores.data.engine=psync,uring --tune read.depth=1..16 --tune read.threads=1..16":
+        "takes many minutes: system_tune asks such questions of sim://",
     "haul check first.h5 second.h5": "names the results of a series: cli_check judges some",
     "import pandas": "needs pandas, which the tests do not install",
 }

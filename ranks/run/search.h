@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run that searches (haul run --find, --tune): its runs are those of a series whose combinations a
+ * strategy names one by one, by what the runs before have found. All ranks know what that was, so all
+ * of them take the same steps. Private to ranks/run; state.h has the calls for the others. */
+#ifndef HAUL_RANKS_RUN_SEARCH_H
+#define HAUL_RANKS_RUN_SEARCH_H
+
+#include "core/target.h"
+#include "ranks/run/state.h"
+#include "results-schema/answer.h"
+
+enum { SEARCH_MORE = 3, SEARCH_SET_BYTES = 512 };
+
+/* The next run, which the strategy fills in. Its sets go into run->sets. */
+struct search_look {
+	uint32_t combination; /* from 1 */
+	uint32_t set_count;
+	uint32_t repeat; /* from 1 */
+	bool warmup;
+	bool changed; /* the job is another one than that of the run before */
+};
+
+struct search_strategy {
+	/* Reads the options, and makes run->series that of the search. */
+	int (*open)(struct run *run, const struct run_options *options, struct err *err);
+	/* The job is known: what it is about, and search->phase_index. Rank 0 calls it twice. */
+	int (*meet)(struct run *run, struct err *err);
+	int (*begin)(struct run *run, struct err *err);
+	bool (*next)(struct run *run, const struct run_options *options, struct search_look *look);
+	/* What a run has found, also a warm-up. */
+	void (*add)(struct run *run, const struct run_options *options,
+		    const struct search_look *look, const struct repeat_targets *of);
+	/* Gives the results what is known. -ENOMEM. */
+	int (*record)(const struct run *run);
+	/* After the last run: what else there is to do, and what --strict says. */
+	int (*end)(struct run *run, const struct run_options *options, enum exit_status *status,
+		   struct err *err);
+	void (*free)(void *own);
+};
+extern const struct search_strategy search_find, search_tune;
+
+struct search {
+	enum results_answer answer;
+	const struct search_strategy *strategy;
+	void *own; /* the strategy's */
+	const struct run_options *options;
+	uint32_t phase_index; /* of the phase that is judged */
+	/* By what, beside its targets; NULL: by nothing else. */
+	const struct target *judge;
+	/* Changes to the job behind those of --set. */
+	const char *more[SEARCH_MORE];
+	unsigned more_count;
+	/* One of them, so that each run reads from the storage: "phases.1.io.cold.drop=fadvise". */
+	char cold[SEARCH_SET_BYTES];
+};
+
+static inline unsigned search_more(const struct search *s)
+{
+	return s ? s->more_count : 0;
+}
+void search_free(struct search *s);
+
+/* Finds in the job what the search is about. */
+static inline int search_begin(struct run *run, struct err *err)
+{
+	return run->search->strategy->meet(run, err);
+}
+
+/* By what the search judges that phase; NULL: by nothing, or there is no search. */
+static inline const struct target *search_judges(const struct run *run,
+						 const struct job_phase *phase)
+{
+	const struct search *s = run->search;
+
+	return s && phase == &run->job.phases[s->phase_index] ? s->judge : NULL;
+}
+
+#endif

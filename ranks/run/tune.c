@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The search of haul run --tune for the best of several settings. The runs of its rounds are marked as
+ * warm-ups, since they may be short, and since they chose what the final judges: statistics of the
+ * results are those of the final. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/part.h"
+#include "core/units.h"
+#include "core/utf8.h"
+#include "plan/search/choice.h"
+#include "plan/search/halving.h"
+#include "plan/search/question.h"
+#include "ranks/run/run.h"
+#include "ranks/run/search.h"
+#include "results-schema/tuned.h"
+
+#define TUNE_ENDING  ".tuned.json"
+#define TUNE_RESULTS "results.h5"
+
+struct tune {
+	struct choice choice;
+	struct halving h;
+	struct halving_cost cost;
+	uint32_t left_out;
+	uint32_t combination, part; /* of the run before; 0: none */
+	uint32_t said;              /* the round that was told last; UINT32_MAX: none */
+	unsigned kept;              /* changes to the job in all runs */
+	struct target_result judged;
+	char shorten[2 * CHOICE_TEXT_BYTES];
+	char job[TUNED_PATH_BYTES]; /* the file for the job as tuned */
+	bool written;
+};
+
+/* Beside the results, unless a place is given. */
+static int tune_place(struct tune *t, const struct run_options *options, struct err *err)
+{
+	const char *results = options->results ? options->results : TUNE_RESULTS;
+	size_t length = strlen(results);
+
+	if (length > 3 && strcmp(results + length - 3, ".h5") == 0)
+		length -= 3;
+	if (snprintf(t->job, sizeof(t->job), "%.*s%s",
+		     options->tuned ? 0 : (int)(length < sizeof(t->job) ? length : sizeof(t->job)),
+		     results, options->tuned ? options->tuned : TUNE_ENDING) >= (int)sizeof(t->job))
+		return err_set(err, -ENAMETOOLONG, "--tuned: its path is too long");
+	return part_check_place(t->job, options->force, "name another with --tuned, or say --force",
+				NULL, err);
+}
+
+static int tune_open(struct run *run, const struct run_options *options, struct err *err)
+{
+	struct tune *t = run->search->own = calloc(1, sizeof(*t));
+	int rc;
+
+	if (!t)
+		return err_set(err, -ENOMEM, "no memory for a search");
+	t->choice.by = options->tune_by;
+	t->choice.filter = &options->filter;
+	t->said = UINT32_MAX;
+	run->search->judge = &t->choice.judge;
+	rc = series_tune(&run->series, options->tunes, options->tune_count,
+			 options->repeat ? options->repeat : QUESTION_REPEATS, options->warmup,
+			 err);
+	if (rc == 0 && run->world->rank == 0)
+		rc = tune_place(t, options, err);
+	return rc;
+}
+
+static int tune_meet(struct run *run, struct err *err)
+{
+	const struct series *s = &run->series;
+	const char *paths[SERIES_SWEEPS_MAX];
+	struct tune *t = run->search->own;
+	int rc;
+
+	for (uint32_t i = 0; i < s->sweep_count; i++)
+		paths[i] = s->sweeps[i].path;
+	rc = choice_meet(&t->choice, &run->job, paths, s->sweep_count, err);
+	run->search->phase_index = t->choice.phase_index;
+	return rc;
+}
+
+static int tune_begin(struct run *run, struct err *err)
+{
+	const struct run_options *options = run->search->options;
+	const struct series *s = &run->series;
+	struct tune *t = run->search->own;
+	const struct halving_ask ask = {
+		.count = s->combinations,
+		.left_out = s->left_out,
+		.base = s->as_is,
+		.repeats = options->repeat ? options->repeat : QUESTION_REPEATS,
+		.warmup = options->warmup,
+		.less = t->choice.judge.name && t->choice.judge.bound == TARGET_MOST,
+		.parts = t->choice.limit != NULL,
+	};
+
+	halving_init(&t->h, &ask);
+	t->cost = halving_cost(&ask);
+	t->left_out = s->left_out_count;
+	t->kept = run->search->more_count;
+	if (s->combinations - s->left_out_count == 1 && s->as_is < s->combinations)
+		return err_set(err, -EINVAL,
+			       "--tune: only the job as it is can run: there is nothing to choose");
+	return 0;
+}
+
+/* What begins: "round 2 of 5: 32 settings, 1.25 s each". */
+static void tune_say(struct run *run, const struct run_options *options,
+		     const struct halving_look *look)
+{
+	struct tune *t = run->search->own;
+	char time[UNITS_TEXT_BYTES] = "";
+
+	if (t->said == look->round || run->world->rank || options->quiet)
+		return;
+	t->said = look->round;
+	if (t->choice.limit)
+		units_time(time, (double)t->choice.limit_ns / 1e9 / look->part);
+	if (look->round)
+		log_say(&run->log, LOG_INFO, "round %u of %u: %u settings%s%s%s", look->round,
+			t->cost.rounds, t->h.racing, *time ? ", " : "", time, *time ? " each" : "");
+	else
+		log_say(&run->log, LOG_INFO,
+			"final: the job as it is, and %u settings, %u repeats each",
+			t->h.racing - 1, t->h.ask.repeats);
+}
+
+static bool tune_next(struct run *run, const struct run_options *options, struct search_look *look)
+{
+	struct search *s = run->search;
+	struct tune *t = s->own;
+	struct halving_look ask;
+
+	if (!halving_next(&t->h, &ask))
+		return false;
+	tune_say(run, options, &ask);
+	*look = (struct search_look){.combination = ask.candidate + 1,
+				     .repeat = ask.repeat,
+				     .warmup = ask.round || ask.warmup};
+	if (ask.candidate < run->series.combinations) {
+		look->set_count = run->series.sweep_count;
+		series_sets(&run->series, ask.candidate, run->sets);
+	}
+	look->changed = t->combination != look->combination || t->part != ask.part;
+	t->combination = look->combination;
+	t->part = ask.part;
+	s->more_count = t->kept;
+	if (ask.part > 1) {
+		choice_shorten(&t->choice, ask.part, t->shorten);
+		s->more[s->more_count++] = t->shorten;
+	}
+	return true;
+}
+
+static void tune_add(struct run *run, const struct run_options *options,
+		     const struct search_look *look, const struct repeat_targets *of)
+{
+	struct tune *t = run->search->own;
+
+	(void)options;
+	(void)look;
+	if (!isnan(of->judged.found))
+		t->judged = of->judged;
+	halving_add(&t->h, of->judged.found);
+}
+
+/* The values of a combination, with a tab between several. */
+static void tune_sets(const struct run *run, uint32_t candidate, char out[TUNED_SETS_BYTES])
+{
+	const char *sets[SERIES_SWEEPS_MAX];
+	size_t used = 0;
+
+	out[0] = '\0';
+	if (candidate >= run->series.combinations)
+		return;
+	series_sets(&run->series, candidate, sets);
+	for (uint32_t i = 0; i < run->series.sweep_count && used < TUNED_SETS_BYTES; i++)
+		used += (size_t)snprintf(out + used, TUNED_SETS_BYTES - used, "%s%s", i ? "\t" : "",
+					 sets[i]);
+}
+
+static void tune_row(const struct run *run, const struct halving_row *row,
+		     struct tuned_setting *out)
+{
+	const struct tune *t = run->search->own;
+	const struct halving_candidate *c = &t->h.candidates[row->candidate];
+	struct halving_times times = halving_times(&row->best, t->h.ask.less);
+
+	*out = (struct tuned_setting){.combination = row->candidate + 1,
+				      .as_is = row->candidate == t->h.ask.base,
+				      .rounds = c->rounds,
+				      .repeats = c->repeats,
+				      .mean = row->mean,
+				      .times = times.times,
+				      .times_low = times.low,
+				      .times_high = times.high};
+	utf8_copy(out->state, sizeof(out->state), halving_states[row->state]);
+	tune_sets(run, row->candidate, out->sets);
+}
+
+static void tune_head(const struct run *run, const struct halving_answer *a,
+		      const struct tuned_setting *rows, struct tuned *out)
+{
+	const struct tune *t = run->search->own;
+
+	tuned_init(out);
+	utf8_copy(out->phase, sizeof(out->phase), run->job.phases[t->choice.phase_index].name);
+	utf8_copy(out->figure, sizeof(out->figure), t->judged.name);
+	utf8_copy(out->label, sizeof(out->label), t->judged.label);
+	utf8_copy(out->unit, sizeof(out->unit), t->judged.unit);
+	utf8_copy(out->end, sizeof(out->end), halving_ends[t->h.end]);
+	utf8_copy(out->job, sizeof(out->job), t->written ? t->job : "");
+	out->less = t->h.ask.less;
+	out->combinations = t->h.ask.count;
+	out->left_out = t->left_out;
+	out->rounds = t->cost.rounds;
+	out->repeats = t->h.ask.repeats;
+	out->better = a->better;
+	out->level = a->level;
+	for (uint32_t i = 0; a->judged && i < a->count; i++)
+		if (rows[i].as_is && i) {
+			out->times = rows[i].times;
+			out->times_low = rows[i].times_low;
+			out->times_high = rows[i].times_high;
+		}
+}
+
+static int tune_record(const struct run *run)
+{
+	const struct tune *t = run->search->own;
+	struct halving_answer *a = malloc(sizeof(*a));
+	struct tuned_setting *rows = calloc(HALVING_MOST + 1, sizeof(*rows));
+	struct tuned head;
+	int rc = -ENOMEM;
+
+	if (a && rows) {
+		halving_answer(&t->h, a);
+		for (uint32_t i = 0; i < a->count; i++)
+			tune_row(run, &a->rows[i], &rows[i]);
+		tune_head(run, a, rows, &head);
+		rc = results_set_answer(run->results, &head, rows, a->count, run->at.run);
+	}
+	free(rows);
+	free(a);
+	return rc;
+}
+
+static int tune_write(const struct run *run, const struct run_options *options, const char *text,
+		      struct err *err)
+{
+	const struct tune *t = run->search->own;
+	int fd = part_open_place(t->job, options->force,
+				 "name another with --tuned, or say --force", 0, err);
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+	bool bad;
+
+	if (fd < 0)
+		return fd;
+	if (!out) {
+		close(fd);
+		return err_set(err, -ENOMEM, "no memory for %s", t->job);
+	}
+	bad = fprintf(out, "%s\n", text) < 0;
+	if (fclose(out) != 0 || bad)
+		return err_set(err, -EIO, "%s: cannot be written", t->job);
+	return 0;
+}
+
+/* Rank 0: the job with the best settings, or, where none is shown to be better, as it is. */
+static int tune_write_best(struct run *run, const struct run_options *options, struct err *err)
+{
+	struct tune *t = run->search->own;
+	struct halving_answer *a = malloc(sizeof(*a));
+	const char *sets[SERIES_SWEEPS_MAX];
+	char *text = NULL;
+	int rc;
+
+	if (!a)
+		return err_set(err, -ENOMEM, "no memory for the job as tuned");
+	halving_answer(&t->h, a);
+	if (a->better)
+		series_sets(&run->series, a->rows[0].candidate, sets);
+	rc = run_tuned_text(run, options, a->better ? sets : NULL, &text, err);
+	if (rc == 0)
+		rc = tune_write(run, options, text, err);
+	t->written = rc == 0;
+	free(text);
+	free(a);
+	return rc;
+}
+
+static int tune_end(struct run *run, const struct run_options *options, enum exit_status *status,
+		    struct err *err)
+{
+	const struct tune *t = run->search->own;
+	int rc = 0;
+
+	if (run->world->rank == 0 && t->h.end == HALVING_DONE)
+		rc = tune_write_best(run, options, err);
+	rc = group_agree(run->world, rc, err);
+	if (rc < 0)
+		*status = EXIT_FAILED;
+	return rc;
+}
+
+const struct search_strategy search_tune = {
+	.open = tune_open,
+	.meet = tune_meet,
+	.begin = tune_begin,
+	.next = tune_next,
+	.add = tune_add,
+	.record = tune_record,
+	.end = tune_end,
+	.free = free,
+};

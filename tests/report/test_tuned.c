@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of which settings a search has found to be the best, in words: each way in which it may
+ * end. */
+#include <math.h>
+#include <string.h>
+
+#include "report/tuned.h"
+#include "tests/unit.h"
+
+static struct tuned base(const char *end)
+{
+	struct tuned t;
+
+	tuned_init(&t);
+	strcpy(t.phase, "read");
+	strcpy(t.label, "bandwidth");
+	strcpy(t.unit, "B/s");
+	strcpy(t.end, end);
+	t.combinations = 66;
+	t.left_out = 2;
+	return t;
+}
+
+static struct tuned_setting best_setting(void)
+{
+	struct tuned_setting s = {.mean = 1.25e9, .times = NAN};
+
+	strcpy(s.sets, "read.threads=16\tread.depth=4");
+	return s;
+}
+
+static void says(struct tuned t, struct tuned_setting best, const char *wanted)
+{
+	struct results_file file = {.tuned = &t, .tuned_settings = &best, .tuned_count = 1};
+	char text[512] = "";
+
+	tuned_say(text, sizeof(text), &file);
+	CU_ASSERT_STRING_EQUAL(text, wanted);
+}
+
+static void found(void)
+{
+	struct tuned t = base("found");
+	struct tuned_setting best = best_setting();
+
+	t.better = 1;
+	t.times = 1.35;
+	t.times_low = 1.31;
+	t.times_high = 1.39;
+	says(t, best,
+	     "read: read.threads=16, read.depth=4 is the best of 64 settings with 1.25 GB/s, 1.35 "
+	     "times as fast as the job as it is (1.31 to 1.39)");
+	strcpy(t.unit, "fraction");
+	best.mean = 0.9;
+	says(t, best,
+	     "read: read.threads=16, read.depth=4 is the best of 64 settings with 90 %, 1.35 times "
+	     "as good as the job as it is (1.31 to 1.39)");
+}
+
+static void no_winner(void)
+{
+	struct tuned t = base("found");
+	struct tuned_setting best = best_setting();
+
+	t.times = 1.02;
+	t.times_low = 0.97;
+	t.times_high = 1.07;
+	says(t, best,
+	     "read: none of 64 settings is shown to be better than the job as it is; read.threads=16, "
+	     "read.depth=4 came out 1.020 times as fast as the job as it is (0.970 to 1.070), which may "
+	     "be chance");
+	best.as_is = 1;
+	says(t, best,
+	     "read: none of 64 settings is shown to be better than the job as it is, with 1.25 "
+	     "GB/s");
+}
+
+static void not_ended(void)
+{
+	struct tuned t = base("stopped");
+	struct tuned_setting best = best_setting();
+
+	says(t, best,
+	     "Stopped early: of 64 settings, read.threads=16, read.depth=4 is the best of read so "
+	     "far, with 1.25 GB/s");
+	best.mean = NAN;
+	says(t, best, "read: stopped before any setting was measured");
+	says(base("unknown"), best, "read: no setting has a figure to judge it by");
+}
+
+static void states(void)
+{
+	static const char *const cases[][2] = {
+		{"best", "best"},       {"tied", "not shown to differ from the best"},
+		{"worse", "worse"},     {"dropped", "lost round 2"},
+		{"open", "not judged"}, {"left out", "cannot run"}};
+	struct tuned t = base("found");
+	struct tuned_setting s = best_setting();
+	struct tuned_row row = {&t, &s};
+	char cell[TABLE_CELL_BYTES];
+
+	s.rounds = 2;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		strcpy(s.state, cases[i][0]);
+		tuned_show_state(cell, &row);
+		CU_ASSERT_STRING_EQUAL(cell, cases[i][1]);
+	}
+	s.as_is = 1;
+	tuned_show_state(cell, &row);
+	CU_ASSERT_STRING_EQUAL(cell, "cannot run; as it is");
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"an answer", found},
+		{"no setting is shown to be better", no_winner},
+		{"a search that has not ended", not_ended},
+		{"what became of a setting", states},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("tuned", tests);
+}
