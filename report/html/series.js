@@ -256,9 +256,9 @@ const series = (() => {
 	// The combinations of a file beside each other, which its ranking has told already. The values of a search are not made to be
 	// compared with each other.
 	function combinations(file, all) {
-		return all.compare && all.files.length === 1 && !file.find
+		return all.compare && all.files.length === 1 && !file.find && !file.tune
 			? dom.later('The combinations side by side', null, () => dom.element('div', null, differences(all.compare), all.compare.pairs.map(one => pair(all.compare, one, false, false)))) : null;
 	}
 
-	return {ofFile, search, curve, scaling, comparison, combinations};
+	return {ofFile, search, settings, curve, map, scaling, comparison, combinations};
 })();
