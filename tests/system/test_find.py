@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Searching for the greatest load that meets a target (haul run --find), on sim://, whose answers follow by hand."""
+import math
 import os
 import signal
 import time
@@ -109,6 +110,57 @@ def test_cold():
             check(("reads of the search are cold" in r.err) == (drop == "fadvise"), r.err)
         page = alone("report", "--html", "page.html", "results.h5", cwd=folder)
         check(page.rc == 0 and '"carries":2' in open(f"{folder}/page.html").read(), f"{page}")
+
+
+def md1_response(rate, service, share):
+    """The response time that this share of the requests of an M/D/1 queue keep: Erlang's distribution of the wait (1909), plus the
+    service."""
+    def within(t):
+        k = int(t // service)
+        return (1 - rate * service) * sum((-rate * (t - i * service)) ** i / math.factorial(i) * math.exp(rate * (t - i * service))
+                                          for i in range(k + 1))
+    low, high = 0.0, 40 * service
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if within(middle) < share else (low, middle)
+    return low + service
+
+
+@long
+@timing
+def test_users_by_queueing_theory():
+    """Users with a request a second each at a store that serves one after the other in 2 ms: how many have an answer within 8 ms, of
+    99 in 100 requests? By M/D/1 within 5 %."""
+    service, limit = 0.002, 0.008
+    users = next(n for n in range(1, 500) if md1_response(n, service, 0.99) > limit) - 1
+    with Folder() as folder:
+        job = io_job(size=128 * 1024, block=128 * 1024, objects=64, order="random", passes=0, depth=256, arrivals="poisson", seconds="20 s")
+        job["stores"]["data"]["bandwidth"] = 128 * 1024 / service
+        r, found = find(folder, 1, "--find", "io.rate=200..400/4", "--until", f"io.p99 <= {limit * 1000} ms", "--repeat", 1, job=job)
+        check(r.rc == 0 and found["find"]["end"] == "found", f"{r}")
+        near(found["find"]["carries"], users, 0.05 * users, "users")
+
+
+@long
+@timing
+def test_twice():
+    """Two searches on a local store agree within their ranges."""
+    with Folder() as folder:
+        job = io_job(name="read", objects=128, order="random", block=65536, passes=0, seconds="500 ms")
+        job["stores"]["data"] = {"uri": f"file://{folder}/data"}
+        job["phases"].insert(0, {"io": {"name": "make", "operation": "write", "store": "data", "size": MB, "objects": 128}})
+        write_job(folder, job)
+        r = mpi(1, "run", "job.json", "--set", "read.threads=6", "--results", "probe.h5", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        p99 = report(f"{folder}/probe.h5")["phases"][-1]["rates"]["p99_ns"]
+        ranges = []
+        for _ in range(2):
+            r, found = find(folder, 1, "--find", "read.threads=1..16", "--until", f"read.p99 <= {p99 / 1000:.3f} us")
+            check(r.rc == 0 and found["find"]["end"] in ("found", "all", "none"), f"{r}")
+            f = found["find"]
+            ranges.append((f["least"] or 0, f["greatest"] or 1))
+        (a, b), (c, d) = ranges
+        check(a <= d and c <= b, f"{ranges}")
 
 
 def test_refused():
