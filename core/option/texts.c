@@ -181,8 +181,13 @@ static int choice_parse(const struct option *o, void *member, const struct cJSON
 	uint32_t i, n = 0;
 
 	(void)arena;
-	if (given && o->spelled && option_spelled(given, o->choices))
-		given = option_spelled(given, o->choices);
+	/* On Hugging Face, the organisation comes first: meta-llama/Llama-3.1-8B. */
+	if (given && o->spelled) {
+		const char *slash = strrchr(given, '/');
+		const char *found = option_spelled(slash ? slash + 1 : given, o->choices);
+
+		given = found ? found : given;
+	}
 	while (o->choices[n])
 		n++;
 	for (i = 0; i < n; i++) {

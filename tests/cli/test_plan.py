@@ -81,7 +81,7 @@ def test_spellings():
     """Other spellings of a ready job and of a model are taken; a name that could be several is refused."""
     for name in ("llama3-8b", "llama3.1-8b", "LLaMA3_8B", "llama3.1_8b"):
         check(haul("plan", name).stdout.startswith("job        llama3_8b "), name)
-    for name in ("llama3-8b", "Llama3_8B", "llama3.1_8b"):
+    for name in ("llama3-8b", "Llama3_8B", "llama3.1_8b", "meta-llama/Llama-3.1-8B"):
         check(plan("llama3_8b", "--set", f"checkpoint.model.name={name}")["phases"], name)
     refused(haul("plan", "llama3"), "llama3_8b")
 

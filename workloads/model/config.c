@@ -75,6 +75,7 @@ struct config {
 	const cJSON *file; /* the part that describes the language model */
 	const struct config_kind *kind;
 	cJSON *model;
+	const char **wrong; /* the first key that is not of its type; NULL: nobody asks */
 };
 
 static const cJSON *config_get(const struct config *c, const char *key)
@@ -84,11 +85,13 @@ static const cJSON *config_get(const struct config *c, const char *key)
 	return cJSON_IsNull(item) ? NULL : item;
 }
 
-/* A whole number of the file; otherwise: where it has none. */
+/* A number of the file; otherwise: where it has none. */
 static double config_number(const struct config *c, const char *key, double otherwise)
 {
 	const cJSON *item = config_get(c, key);
 
+	if (item && !cJSON_IsNumber(item) && c->wrong && !*c->wrong)
+		*c->wrong = key;
 	return cJSON_IsNumber(item) ? item->valuedouble : otherwise;
 }
 
@@ -372,7 +375,7 @@ static int config_add_types(struct config *c, const cJSON *root, struct err *err
 	static const char *const types[][2] = {
 		{"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", "fp32"}};
 	const cJSON *quantized = config_get(c, "quantization_config");
-	const char *name = config_text(c, "dtype"), *type = "bf16", *method;
+	const char *name = config_text(c, "dtype"), *type = NULL, *method;
 	struct config outer = {.file = root};
 
 	if (!name[0])
@@ -384,6 +387,14 @@ static int config_add_types(struct config *c, const cJSON *root, struct err *err
 	for (unsigned i = 0; i < COUNT(types); i++)
 		if (strcmp(name, types[i][0]) == 0)
 			type = types[i][1];
+	if (name[0] && !type &&
+	    !(cJSON_HasObjectItem(c->model, "type") && cJSON_HasObjectItem(c->model, "weights")))
+		return err_set(
+			err, -EINVAL,
+			"/torch_dtype: \"%.40s\" is not known; known are bfloat16, float16 and "
+			"float32",
+			name);
+	type = type ? type : "bf16";
 	put_text(c, "type", type);
 	if (!quantized)
 		quantized = config_get(&outer, "quantization_config");
@@ -405,9 +416,26 @@ static int config_add_types(struct config *c, const cJSON *root, struct err *err
 	return 0;
 }
 
+/* What is beside the language model, and is not counted here. */
+static int config_check_towers(const struct config *c, const cJSON *root, struct err *err)
+{
+	static const char *const towers[] = {"vision_config", "audio_config"};
+
+	if (cJSON_HasObjectItem(c->model, "other_parameters"))
+		return 0;
+	for (unsigned i = 0; i < COUNT(towers); i++)
+		if (cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(root, towers[i])))
+			return err_set(err, -EINVAL,
+				       "/%s: its tensors are not known; give their number as "
+				       "\"other_parameters\", or 0 to leave them out",
+				       towers[i]);
+	return 0;
+}
+
 static int config_expand_root(cJSON *model, const cJSON *root, struct err *err)
 {
-	struct config c = {.file = root, .model = model};
+	const char *wrong = NULL;
+	struct config c = {.file = root, .model = model, .wrong = &wrong};
 	int rc;
 
 	if (!cJSON_IsObject(root))
@@ -429,8 +457,14 @@ static int config_expand_root(cJSON *model, const cJSON *root, struct err *err)
 					 (c.kind->flags & TIED) != 0)));
 	config_add_attention(&c);
 	config_add_vision(&c, root);
-	rc = config_add_experts(&c, err);
-	return rc < 0 ? rc : config_add_windows(&c, err);
+	rc = config_check_towers(&c, root, err);
+	if (rc == 0)
+		rc = config_add_experts(&c, err);
+	if (rc == 0)
+		rc = config_add_windows(&c, err);
+	if (rc == 0 && wrong)
+		rc = err_set(err, -EINVAL, "/%s: must be a number", wrong);
+	return rc;
 }
 
 int model_config_expand(cJSON *model, const char *text, size_t length, struct err *err)

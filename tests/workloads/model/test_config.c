@@ -154,6 +154,31 @@ static const struct published {
 	 "\"weight_block_size\": [128, 128]}, \"index_n_heads\": 64, \"index_head_dim\": 128, "
 	 "\"index_topk\": 2048}",
 	 0, 78324, 783240000},
+	/* Families again with other dimensions: twice the parameters that their cards name. */
+	{"TinyLlama-1.1B",
+	 "{\"model_type\": \"llama\", \"vocab_size\": 32000, \"hidden_size\": 2048, \"intermediate_size\": 5632, \"num_hidden_layers\": 22, \"num_attention_heads\": 32, \"num_key_value_heads\": 4, \"tie_word_embeddings\": false, \"torch_dtype\": \"bfloat16\"}",
+	 2200096768, 22528, 225280000},
+	{"Gemma-2-2b",
+	 "{\"model_type\": \"gemma2\", \"vocab_size\": 256000, \"hidden_size\": 2304, \"intermediate_size\": 9216, \"num_hidden_layers\": 26, \"num_attention_heads\": 8, \"num_key_value_heads\": 4, \"head_dim\": 256, \"sliding_window\": 4096, \"torch_dtype\": \"bfloat16\"}",
+	 5228683776, 106496, 750583808},
+	{"Qwen2.5-0.5B",
+	 "{\"model_type\": \"qwen2\", \"vocab_size\": 151936, \"hidden_size\": 896, \"intermediate_size\": 4864, \"num_hidden_layers\": 24, \"num_attention_heads\": 14, \"num_key_value_heads\": 2, \"tie_word_embeddings\": true, \"use_sliding_window\": false, \"sliding_window\": 32768, \"torch_dtype\": \"bfloat16\"}",
+	 988065536, 12288, 122880000},
+	{"Phi-3-medium-4k",
+	 "{\"model_type\": \"phi3\", \"vocab_size\": 32064, \"hidden_size\": 5120, \"intermediate_size\": 17920, \"num_hidden_layers\": 40, \"num_attention_heads\": 40, \"num_key_value_heads\": 10, \"sliding_window\": 2047, \"tie_word_embeddings\": false, \"torch_dtype\": \"bfloat16\"}",
+	 27920476160, 204800, 419225600},
+	{"Gemma-7b",
+	 "{\"model_type\": \"gemma\", \"vocab_size\": 256000, \"hidden_size\": 3072, \"intermediate_size\": 24576, \"num_hidden_layers\": 28, \"num_attention_heads\": 16, \"num_key_value_heads\": 16, \"head_dim\": 256, \"torch_dtype\": \"bfloat16\"}",
+	 17075361792, 458752, 4587520000},
+	{"Qwen1.5-MoE-A2.7B",
+	 "{\"model_type\": \"qwen2_moe\", \"vocab_size\": 151936, \"hidden_size\": 2048, \"intermediate_size\": 5632, \"moe_intermediate_size\": 1408, \"shared_expert_intermediate_size\": 5632, \"num_experts\": 60, \"decoder_sparse_step\": 1, \"num_hidden_layers\": 24, \"num_attention_heads\": 16, \"num_key_value_heads\": 16, \"tie_word_embeddings\": false, \"use_sliding_window\": false, \"sliding_window\": 32768, \"torch_dtype\": \"bfloat16\"}",
+	 28631568384, 196608, 1966080000},
+	{"Mixtral-8x22B",
+	 "{\"model_type\": \"mixtral\", \"vocab_size\": 32000, \"hidden_size\": 6144, \"intermediate_size\": 16384, \"num_hidden_layers\": 56, \"num_attention_heads\": 48, \"num_key_value_heads\": 8, \"num_local_experts\": 8, \"sliding_window\": null, \"tie_word_embeddings\": false, \"torch_dtype\": \"bfloat16\"}",
+	 281241268224, 229376, 2293760000},
+	{"OLMo-2-7B",
+	 "{\"model_type\": \"olmo2\", \"vocab_size\": 100352, \"hidden_size\": 4096, \"intermediate_size\": 11008, \"num_hidden_layers\": 32, \"num_attention_heads\": 32, \"num_key_value_heads\": 32, \"tie_word_embeddings\": false, \"torch_dtype\": \"bfloat16\"}",
+	 14597234688, 524288, 5242880000},
 };
 /* clang-format on */
 
@@ -291,6 +316,22 @@ static void test_refusals(void)
 		 "4, \"num_hidden_layers\": 4, \"num_attention_heads\": 4, \"quantization_config\": "
 		 "{\"quant_method\": \"awq\"}}",
 		 "/quantization_config: the tensors of \"awq\" are not known"},
+		{"{\"model_type\": \"llama\", \"vocab_size\": 4, \"hidden_size\": 4, \"intermediate_size\": 4, \"num_hidden_layers\": 4, \"num_attention_heads\": 4, \"torch_dtype\": \"float8_e4m3fn\"}",
+		 "/torch_dtype: \"float8_e4m3fn\" is not known"},
+		{"{\"model_type\": \"llama\", \"vocab_size\": 4, \"hidden_size\": 4, \"intermediate_size\": 4, \"num_hidden_layers\": 4, \"num_attention_heads\": 4, \"num_key_value_heads\": \"2\"}",
+		 "/num_key_value_heads: must be a number"},
+		{"{\"model_type\": \"llama\", \"vocab_size\": 4, \"hidden_size\": 4, \"intermediate_size\": 4, \"num_hidden_layers\": 4, \"num_attention_heads\": 4, \"vision_config\": {\"hidden_size\": 4}}",
+		 "/vision_config: its tensors are not known"},
+		{"{\"model_type\": \"gpt_neox\", \"vocab_size\": 50432, \"hidden_size\": 6144, \"intermediate_size\": 24576, \"num_hidden_layers\": 44, \"num_attention_heads\": 64}",
+		 "/model_type: the tensors of \"gpt_neox\" are not known"},
+		{"{\"model_type\": \"falcon\", \"vocab_size\": 65024, \"hidden_size\": 4544, \"num_hidden_layers\": 32, \"num_attention_heads\": 71}",
+		 "/model_type: the tensors of \"falcon\" are not known"},
+		{"{\"model_type\": \"phi\", \"vocab_size\": 51200, \"hidden_size\": 2560, \"intermediate_size\": 10240, \"num_hidden_layers\": 32, \"num_attention_heads\": 32}",
+		 "/model_type: the tensors of \"phi\" are not known"},
+		{"{\"model_type\": \"phimoe\", \"vocab_size\": 32064, \"hidden_size\": 4096, \"intermediate_size\": 6400, \"num_hidden_layers\": 32, \"num_attention_heads\": 32, \"num_key_value_heads\": 8, \"num_local_experts\": 16}",
+		 "/model_type: the tensors of \"phimoe\" are not known"},
+		{"{\"model_type\": \"starcoder2\", \"vocab_size\": 49152, \"hidden_size\": 4608, \"intermediate_size\": 18432, \"num_hidden_layers\": 32, \"num_attention_heads\": 36, \"num_key_value_heads\": 4}",
+		 "/model_type: the tensors of \"starcoder2\" are not known"},
 	};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
