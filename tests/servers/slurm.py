@@ -53,7 +53,7 @@ PartitionName=large Nodes=c[1-520] MaxTime=INFINITE
 PartitionName=low Nodes=n[1-{nodes}] Default=YES MaxTime=INFINITE PriorityTier=1 GraceTime=5
 PartitionName=high Nodes=n[1-{nodes}] MaxTime=INFINITE PriorityTier=2 PreemptMode=OFF
 """
-NODE = "NodeName=n{i} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} State=UNKNOWN\n"
+NODE = "NodeName=n{i} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} Sockets=1 CoresPerSocket={cores} ThreadsPerCore=2 State=UNKNOWN\n"
 
 # Steps leave the process group of their slurmd, but keep the name of its configuration in their environment.
 STRAYS = """for file in $(grep -lsz "^SLURM_CONF=$1/" /proc/[0-9]*/environ); do
@@ -82,7 +82,7 @@ class Slurm(servers.Server):
         with open(os.open(self.path("munge", "key"), os.O_WRONLY | os.O_CREAT, 0o600), "wb") as key:
             key.write(os.urandom(128))
         text = CONF.format(host=host, port=port, user=getpass.getuser(), folder=self.folder, nodes=self.nodes)
-        nodes = "".join(NODE.format(i=i + 1, host=host, port=p, cpus=CPUS) for i, p in enumerate(ports))
+        nodes = "".join(NODE.format(i=i + 1, host=host, port=p, cpus=CPUS, cores=CPUS // 2) for i, p in enumerate(ports))
         self.write("slurm.conf", text.replace("PartitionName=large", nodes + "PartitionName=large"))
         munge = self.spawn("munged", "munged", "--foreground", "--socket=" + self.path("munge", "socket"),
                            "--key-file=" + self.path("munge", "key"), "--pid-file=" + self.path("munge", "pid"),

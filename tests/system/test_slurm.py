@@ -163,6 +163,17 @@ def test_small():
         check(not glob.glob(site.path + "/results/hosts*"), "the list of nodes is left")
 
 
+def test_threads_of_cores():
+    """A job with one thread of each core is bound to each of them once: Slurm then counts cores, and the node says that it has two
+    threads of each."""
+    with Site() as site:
+        site.submit(SMALL, "--nodes=1", "--ntasks-per-node=6", "--threads-per-core=1", RANKS_PER_NODE="6")
+        site.ended(0)
+        check("are not bound" not in site.log(), site.log())
+        with h5py.File(site.results()) as f:
+            check(len(f["ranks"]) == 6, f"{f['ranks'][:]}")
+
+
 def test_signals():
     """After USR1, as Slurm sends it before the time limit, and after scancel, the results so far are written, and the status
     is not 0."""
