@@ -23,6 +23,8 @@ class Haul(CMakePackage):
     variant("uring", default=True, description="The uring engine of file:// (io_uring)")
     variant("yaml", default=True, description="haul import dlio (libyaml)")
     variant("crypto", default=True, description="The comparability class of an import (libcrypto)")
+    # Not every Spack has a recipe for libxlsxwriter.
+    variant("xlsx", default=False, description="haul export --xlsx (libxlsxwriter)")
     variant("zstd", default=True, description="The operation log (--op-log)")
 
     depends_on("c", type="build")
@@ -40,11 +42,12 @@ class Haul(CMakePackage):
     depends_on("expat", when="+http")
     depends_on("liburing@2.3:", when="+uring")
     depends_on("libyaml", when="+yaml")
+    depends_on("libxlsxwriter", when="+xlsx")
     depends_on("zstd@1.4:", when="+zstd")
 
     def cmake_args(self):
         mpi = [self.define("MPI_C_COMPILER", self.spec["mpi"].mpicc)] if "+mpi" in self.spec else []
-        parts = ("mpi", "http", "uring", "yaml", "crypto", "zstd")
+        parts = ("mpi", "http", "uring", "yaml", "crypto", "xlsx", "zstd")
         return (
             mpi
             + [self.define_from_variant("HAUL_" + part.upper(), part) for part in parts]
