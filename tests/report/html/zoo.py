@@ -149,7 +149,7 @@ ZOO = {
                    "--sweep", "train.compute=5ms,10ms", "--repeat", 2),
     "values": one("values", job("values", [io_phase(seconds="60 ms", threads=1)]), 1, "--sweep", "io.threads=" + ",".join(map(str, range(1, 41)))),
     "repeats": one("repeats", job("repeats", [io_phase(seconds="150 ms")]), 1, "--repeat", 4, "--warmup", 1),
-    "find": one("find", job("looks", [io_phase(size=MB, block=MB, seconds="200 ms")], sim(bandwidth="100 MB/s")), 1, "--find", "io.threads=" + ",".join(map(str, range(1, 41))),
+    "find": one("find", job("looks", [io_phase(size=MB, block=MB, seconds="200 ms")], sim(bandwidth="100 MB/s")), 1, "--find", "io.threads=1..16",
                 "--until", "io.p99 <= 45 ms"),
     "vector": one("vector", job("searches", [{"vector": {"name": "build", "operation": "build", "vectors": 3000, "dimension": 24, "degree": 16}},
                                              {"vector": {"name": "search", "operation": "search", "vectors": 3000, "dimension": 24, "degree": 16, "list": 30,
