@@ -78,7 +78,7 @@ const chart = (() => {
 			width,
 			height: HEIGHT,
 			legend: {show: false},
-			padding: [12, 28, 0, 0],
+			padding: [12, 36, 0, 0],
 			cursor: {y: false, drag: {x: false, y: false}, points: spec.stacked ? {show: false} : {}},
 			scales: {
 				x: {time: false, distr: spec.x.log ? 3 : 1, range: (u, low, high) => rangeOfX(spec, low, high)},
