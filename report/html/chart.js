@@ -195,7 +195,7 @@ const chart = (() => {
 			if (format.known(level.at)) {
 				const y = Math.round(u.valToPos(level.at, 'y', true)), width = ctx.measureText(level.label).width + 8 * pixel;
 				line(ctx, bbox.left, y, bbox.left + bbox.width, y);
-				const beside = y - bbox.top > 15 * pixel ? [y - 4 * pixel, y + 12 * pixel] : [y + 12 * pixel];
+				const beside = [-4, 12, -17, 25, 38].map(away => y + away * pixel).filter(at => at - bbox.top > 11 * pixel && at < bbox.top + bbox.height);
 				label(ctx, taken, level.label, [0, 1, 0.5, 0.25, 0.75].flatMap(share => beside.map(at => [bbox.left + 4 * pixel + share * (bbox.width - width), at])), pixel);
 			}
 		ctx.setLineDash([]);
