@@ -4,15 +4,13 @@
 # run, and reports what it lacks. Without MPI and parallel HDF5, as on a login node, everything but run, generate and
 # clean can be built and works. The libraries are hidden from pkg-config, as if they were not installed.
 #
-# Only with HAUL_TEST_FULL=1 is the program built without the optional libraries; else the program that the other tests use is
-# installed, and the one without MPI is built beside it with the same options, so that ccache has most of it where that is the
-# launcher of both (test.sh).
+# Only with HAUL_TEST_FULL=1 is the program built without these. Else the program that the other tests use is installed; and
+# without MPI, the layers that differ are built, which must have each function that the others call.
 set -uo pipefail
 root=${HAUL_SOURCE:?}
 work=$(mktemp -d) || exit 1
-full=${HAUL_TEST_FULL:-0} build=$(dirname "${HAUL:?}") without=$work/build type=None
-[ "$full" = 1 ] || without=$(dirname "$build")/without type=Release
-trap 'rm -rf "$work" "$without"' EXIT
+full=${HAUL_TEST_FULL:-0} build=$(dirname "${HAUL:?}") without=$work/build
+trap 'rm -rf "$work"' EXIT
 failures=0
 
 must()
@@ -45,7 +43,13 @@ says()
 configure()
 {
 	cmake -S "$root" -B "$1" -G Ninja -DCMAKE_INSTALL_PREFIX="$work/prefix" -DCMAKE_C_COMPILER_LAUNCHER="$launcher" \
-		-DHAUL_BENCH=OFF -DCMAKE_BUILD_TYPE="$type" "${@:2}"
+		-DHAUL_BENCH=OFF -DCMAKE_BUILD_TYPE=None "${@:2}"
+}
+
+# symbols WHICH FILE…: prints the names of these symbols
+symbols()
+{
+	nm "$@" | sed -n 's/.* [A-Z] //p' | sort -u
 }
 
 launcher=$(command -v ccache || true)
@@ -123,8 +127,25 @@ says "CMake refuses a missing MPI" "needs MPI, and no mpicc" env PATH="$work/bin
 # In the same folder as before, so that the layers below results-schema/, which do not depend on MPI, are not compiled again.
 rm -f "$without/CMakeCache.txt"
 must "configuring without MPI" env PATH="$work/bin" "$work/bin/cmake" -S "$root" -B "$without" -G Ninja -DHAUL_MPI=OFF \
-	-DCMAKE_C_COMPILER_LAUNCHER="$launcher" -DHAUL_BENCH=OFF -DCMAKE_BUILD_TYPE="$type"
+	-DCMAKE_C_COMPILER_LAUNCHER="$launcher" -DHAUL_BENCH=OFF -DCMAKE_BUILD_TYPE=None
 says "CMake reports that there is no run" "run, generate, clean no, as asked (HAUL_MPI)" cat "$work/log"
+if [ "$full" = 0 ]; then
+	mapfile -t differing < <(ninja -C "$without" -t targets all | sed -nE 's,^((ranks|results-schema)/.*\.o): .*,\1,p')
+	must "compiling what differs without MPI" ninja -C "$without" "${differing[@]}"
+	symbols --defined-only "$build"/{ranks/libhaul_ranks.a,results-schema/libhaul_results.a} >"$work/with"
+	symbols --defined-only "${differing[@]/#/$without/}" >"$work/there"
+	mapfile -t others < <(find "$build"/{cli,core,backends,workloads,plan,report,import} -name '*.o')
+	symbols --undefined-only "${others[@]}" >"$work/called"
+	comm -12 "$work/with" "$work/called" >"$work/needed"
+	lacking=$(comm -23 "$work/needed" "$work/there")
+	if [ -s "$work/needed" ] && [ -z "$lacking" ]; then
+		echo "ok    the layers without MPI have what the others call: $(wc -l <"$work/needed") functions"
+	else
+		echo "FAIL  without MPI there is no ${lacking//$'\n'/, }"
+		failures=$((failures + 1))
+	fi
+	exit $((failures > 0))
+fi
 must "building without MPI" env PATH="$work/bin" "$work/bin/cmake" --build "$without" --parallel 2 --target haul
 haul=$without/haul
 if ldd "$haul" | grep -i mpi; then

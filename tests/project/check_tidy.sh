@@ -8,36 +8,21 @@
 set -euo pipefail
 MOST=12
 cd "${HAUL_SOURCE:?}"
+# shellcheck source=tests/project/changed.sh
+source tests/project/changed.sh
 build=$1
 command -v clang-tidy >/dev/null || { echo "clang-tidy is not installed: packaging/install-packages.sh"; exit 1; }
-git rev-parse --is-inside-work-tree >/dev/null
-
-# Prints the commit that changes are counted from: the one where this branch left main, or, on main, the last but one.
-base()
-{
-	local main at
-	for main in origin/HEAD origin/main main; do
-		at=$(git merge-base HEAD "$main" 2>/dev/null) || continue
-		[ "$at" != "$(git rev-parse HEAD)" ] || continue
-		echo "$at"
-		return
-	done
-	git rev-parse -q --verify HEAD~1 || git rev-parse HEAD
-}
 
 # Prints the changed C files; for a changed header, the C file of the same name.
-changed()
+changed_c()
 {
-	{
-		git diff --no-renames --numstat "$(base)" -- '*.c' '*.h' ':!tests' ':!bench'
-		git ls-files --others --exclude-standard -- '*.c' ':!tests' ':!bench' | sed 's/^/1000\t0\t/'
-	} | sort -rn | cut -f3 | sed 's/\.h$/.c/' | awk '!seen[$0]++' | while read -r file; do
+	changed '*.c' '*.h' ':!tests' ':!bench' | sed 's/\.h$/.c/' | awk '!seen[$0]++' | while read -r file; do
 		[ ! -f "$file" ] || echo "$file"
 	done
 }
 
 if [ "${2:-}" = changed ]; then
-	mapfile -t files < <(changed)
+	mapfile -t files < <(changed_c)
 else
 	mapfile -t files < <(git ls-files -- '*.c' ':!tests' ':!bench')
 	((${#files[@]})) || { echo "git lists no C files"; exit 1; }
