@@ -43,7 +43,7 @@ _haul_words()
 	replay) words=$(compgen -f -X '!*.[ct]sv*' -- "$word") ;;
 	# Two patterns: one for both needs an option of bash that a shell may not have set.
 	accept) words=$(compgen -f -X '!*.h5' -- "$word")$'\n'$(compgen -f -X '!*.json' -- "$word") ;;
-	report | compare | show) words=$(compgen -f -X '!*.h5' -- "$word") ;;
+	report | compare | export | show) words=$(compgen -f -X '!*.h5' -- "$word") ;;
 	check) words=$(grep -ve '^-' <<<"$words")$'\n'$(compgen -f -X '!*.h5' -- "$word")$'\n'$(compgen -f -X '!*.json' -- "$word") ;;
 	*) words=$(grep -ve '^-' <<<"$words")$'\n'$(compgen -f -X '!*.json' -- "$word") ;;
 	esac

@@ -7,8 +7,8 @@ import tempfile
 
 from clitest import HAUL, check, haul, main, refused
 
-VERBS = ["plan", "run", "replay", "generate", "clean", "catalog", "import", "ls", "report", "compare", "accept", "check", "show", "schema",
-         "topo", "doctor", "version", "help"]
+VERBS = ["plan", "run", "replay", "generate", "clean", "catalog", "import", "ls", "report", "compare", "accept", "check", "export", "show",
+         "schema", "topo", "doctor", "version", "help"]
 
 
 def test_overview():
@@ -88,6 +88,7 @@ def test_completion_of_values():
               complete("replay", folder + "/a"))
         open(f"{folder}/a.h5", "w").close()
         check(sorted(complete("accept", folder + "/a")) == [f"{folder}/a.h5", f"{folder}/a.json"], complete("accept", folder + "/a"))
+        check(complete("export", folder + "/a") == [f"{folder}/a.h5"], complete("export", folder + "/a"))
     check({"dlio", "kvcache"} <= set(complete("import", "")), complete("import", ""))
     script = (f"source {os.environ['HAUL_SOURCE']}/completion/haul.bash; COMP_WORDS=(mpiexec -n 4 {HAUL} ru); "
               "COMP_CWORD=4; _haul_launched; echo ${COMPREPLY[@]}")
