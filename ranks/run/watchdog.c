@@ -362,12 +362,12 @@ static _Noreturn void leave(const struct watchdog *w, const struct watchdog_boar
 {
 	uint64_t over_ns = atomic_load(&board->over_ns);
 
-	/* Those that are stopped come here, too. Nothing else may wake them: to the kernel, a process one
-	 * thread of which is stuck in a call is not stopped. */
+	nap(min_u64(excess_u64(over_ns, clock_kernel_ns()), OTHERS_NS));
+	/* Those that are stopped come here, too, now that there is nobody to go on with. Nothing else
+	 * may wake them: to the kernel, a process one thread of which is stuck in a call is not stopped. */
 	for (uint32_t i = 0; i < w->seats; i++)
 		if (i != w->seat && seat_near(w, board, i))
 			kill(board->seats[i].pid, SIGCONT);
-	nap(min_u64(excess_u64(over_ns, clock_kernel_ns()), OTHERS_NS));
 	_exit((int)atomic_load(&board->over) - 1);
 }
 
