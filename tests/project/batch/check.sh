@@ -23,7 +23,7 @@ small=(JOB="$work/small.json" RANKS_PER_NODE=2 STEPS=4)
 # The data: those of a smaller trial are in the way, and that is told before the job waits in a queue.
 mkdir trial
 
-HAUL_DATA=$work/trial "$HAUL_MPIEXEC" -n 1 "$REAL_HAUL" generate small.json --set dataset.files=16 --set dataset.sample_bytes=16KiB >/dev/null 2>&1
+HAUL_DATA=$work/trial "$REAL_HAUL" generate small.json --set dataset.files=16 --set dataset.sample_bytes=16KiB >/dev/null 2>&1
 check "the trial's data are there" test -e trial/small/.haul-manifest.json
 tried slurm/unet3d_small.sh "" "${small[@]}" HAUL_DATA="$work/trial" STEPS= EXTRA="--set dataset.sample_bytes=16KiB"
 check "check: a smaller set is told" said "another is there: .*made with files 16, this job says 64"
