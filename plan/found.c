@@ -66,7 +66,7 @@ void found_look(const struct job *job, const struct job_dataset *described, stru
 		rc = manifest_parse(&m, text, length, &err);
 		free(text);
 	}
-	if (rc < 0) {
+	if (rc != 0) {
 		err_wrap(&err, rc, "%s", path);
 		found_refuse(f, &err);
 		return;

@@ -180,7 +180,7 @@ static void class_checkpoint(cJSON *tree, const struct job_class *p, const char 
 	if (p->ranks >= whole)
 		return;
 	class_set(tree, "checkpoint.mode", cJSON_CreateString("subset"));
-	class_set(tree, "model.parallelism.data", cJSON_CreateNumber(whole / replica));
+	class_set(tree, "model.parallelism.data", cJSON_CreateNumber((double)(whole / replica)));
 }
 
 /* The name in mlpstorage of haul's "llama3_8b"; NULL: it has none. */

@@ -129,7 +129,7 @@ bool halving_next(struct halving *h, struct halving_look *look)
 		return false;
 	if (h->round && h->at == h->racing)
 		halving_close(h);
-	if (h->end)
+	if (h->end || !h->racing)
 		return false;
 	if (h->round && h->racing <= HALVING_FINALISTS)
 		halving_final(h);

@@ -59,18 +59,18 @@ static void cache_rank(cJSON *to, const struct results_table *ranks, uint64_t i,
 {
 	static const struct {
 		const char *key;
-		enum role role;
 		double unit;
+		enum role role;
 		bool stats;
 	} figures[] = {
-		{"avg_throughput_tokens_per_sec", ROLE_TOKEN_RATE, 1, false},
-		{"storage_throughput_tokens_per_sec", ROLE_WAITED_TOKEN_RATE, 1, false},
-		{"tier_storage_read_bandwidth_gbps", ROLE_ENTRY_READ_RATE, 1073741824.0, true},
-		{"tier_storage_write_bandwidth_gbps", ROLE_ENTRY_WRITE_RATE, 1073741824.0, true},
-		{"storage_read_p95_ms", ROLE_READ_P95, 1e6, true},
-		{"storage_write_p95_ms", ROLE_WRITE_P95, 1e6, true},
-		{"storage_read_device_p95_ms", ROLE_READ_DEVICE_P95, 1e6, true},
-		{"storage_write_device_p95_ms", ROLE_WRITE_DEVICE_P95, 1e6, true},
+		{"avg_throughput_tokens_per_sec", 1, ROLE_TOKEN_RATE, false},
+		{"storage_throughput_tokens_per_sec", 1, ROLE_WAITED_TOKEN_RATE, false},
+		{"tier_storage_read_bandwidth_gbps", 1073741824.0, ROLE_ENTRY_READ_RATE, true},
+		{"tier_storage_write_bandwidth_gbps", 1073741824.0, ROLE_ENTRY_WRITE_RATE, true},
+		{"storage_read_p95_ms", 1e6, ROLE_READ_P95, true},
+		{"storage_write_p95_ms", 1e6, ROLE_WRITE_P95, true},
+		{"storage_read_device_p95_ms", 1e6, ROLE_READ_DEVICE_P95, true},
+		{"storage_write_device_p95_ms", 1e6, ROLE_WRITE_DEVICE_P95, true},
 	};
 	cJSON *summary = cJSON_AddObjectToObject(to, "summary"), *stats;
 

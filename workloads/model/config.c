@@ -92,7 +92,7 @@ static double config_number(const struct config *c, const char *key, double othe
 
 	if (item && !cJSON_IsNumber(item) && c->wrong && !*c->wrong)
 		*c->wrong = key;
-	return cJSON_IsNumber(item) ? item->valuedouble : otherwise;
+	return item && cJSON_IsNumber(item) ? item->valuedouble : otherwise;
 }
 
 static bool config_flag(const struct config *c, const char *key, bool otherwise)
