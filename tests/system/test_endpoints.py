@@ -70,7 +70,7 @@ def balanced(shares, least, most):
 def test_policies(rgw):
     """Each policy balances every kind of operation. Random shares of 128 requests each have a standard deviation of 0.08 at
     most, and five of these are allowed."""
-    for balance, objects, least, most in some((("rank", 32, 1, 1), ("round_robin", 32, 0.95, 1.05), ("random", 128, 0.6, 1.4),
+    for balance, objects, least, most in some((("rank", 32, 1, 1), ("random", 128, 0.6, 1.4), ("round_robin", 32, 0.95, 1.05),
                                                ("least_loaded", 32, 0, GATEWAYS)), 2):
         balanced(dealt(rgw, balance, objects=objects), least, most)
 
@@ -232,14 +232,14 @@ def test_connections_of_phases(rgw):
 def test_thousand_connections(rgw):
     """One rank with 1,024 requests in flight, over four gateways: each request has a connection of its own, which later
     requests use again, and nothing fails."""
-    threads, depth, objects = 8, 128, 2048
+    threads, depth, objects, passes = 8, 128, 1024, 2
     with Folder() as folder:
         store = store_of(rgw.endpoints(), "round_robin", uri="s3://train/thousand")
         small = {"objects": objects, "size": 4096, "block": 4096, "threads": threads}
         works(1, folder, store, [io("write", depth=8, **small)], rgw.env())
-        p, = works(1, folder, store, [io("read", depth=depth, **small)], rgw.env())["phases"]
+        p, = works(1, folder, store, [io("read", depth=depth, passes=passes, **small)], rgw.env())["phases"]
     made = [e["connections"] for e in p["endpoints"]]
-    check(p["errors"] == p["retries"] == 0 and sum(e["requests"] for e in p["endpoints"]) == objects, f"{p}")
+    check(p["errors"] == p["retries"] == 0 and sum(e["requests"] for e in p["endpoints"]) == passes * objects, f"{p}")
     # A connection to one gateway may be idle while another gateway needs one more.
     check(1000 <= sum(made) <= GATEWAYS * threads * depth, f"{made} connections")
 

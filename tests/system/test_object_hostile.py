@@ -50,7 +50,7 @@ def stores(folder):
 def reads(s):
     """All bytes are right, and each answer that does not fit costs one more attempt."""
     works(2, s.folder, s.store(s.server), [io("write", **READS)], s.env, most=MOST)
-    for rule in some(READ_TABLE, 2 if s.scheme == "s3" else 4):
+    for rule in some(READ_TABLE, {"s3": 3, "gs": 8, "az": 4}[s.scheme]):
         with servers.Proxy(s.server.endpoint(), rule + "@every=6@method=GET@path=000000") as proxy:
             p, = works(2, s.folder, s.store(proxy), [io("read", verify="full", **READS)], s.env, most=MOST)["phases"]
             hits, = proxy.stats()["rules"].values()
@@ -64,7 +64,7 @@ def reads(s):
 def commits(s):
     """An answer that does not say that the object is whole is asked for again; where it comes every time, the write fails, no upload
     remains, and an older object of that size is neither taken for the new one nor removed."""
-    for body in some(WHOLE, 2 if s.scheme == "s3" else 3):
+    for body in some(WHOLE, {"s3": 2, "gs": 4, "az": 3}[s.scheme]):
         with servers.Proxy(s.server.endpoint(), f"rubbish:{body}@first=1{s.commit}") as proxy:
             p, = works(1, s.folder, s.store(proxy, transfer=5 * MIB), [io("write", **WRITES)], s.env, most=MOST)["phases"]
             check(p["errors"] == 0 and p["retries"] == 1, f"{s.scheme}, {body!r} once: {p}")

@@ -9,10 +9,11 @@ from haultest import FULL, Folder, check, finish, matrix, mpi, report, some, sta
 from objects import CLEAN, io, main, refused, run, servers, works
 
 EVEN = {"total": 192 << 20, "block": 8 << 20, "layout": "segmented"}
-# 24 divides it; 13 or 40 parts, the last one shorter
-UNEVEN = {"total": 209715192 if FULL else 45000024, "block": 5 << 20, "layout": "strided"}
+# 24 divides it; 4 or 40 parts, the last one shorter
+UNEVEN = {"total": 209715192 if FULL else 20000016, "block": 5 << 20, "layout": "strided"}
 QUICK = {"retry": {"first": "5 ms", "longest": "200 ms"}, "eject_failures": 0}
 SMALL = {"total": 30 << 20, "block": 5 << 20, "layout": "strided"}
+THREE = {**SMALL, "total": 15 << 20}  # parts, of three ranks
 
 
 def share(what, ranks, **more):
@@ -151,14 +152,14 @@ def test_faults():
     azure = (("503@every=3", "@method=PUT@path=blockid="), ("500@first=1", "@method=GET@path=comp=blocklist"),
              ("trunc:300@first=1", "@method=GET@path=comp=blocklist"), ("rst@first=1", "@method=PUT@path=comp=blocklist"))
     with Folder() as folder, servers.kept(servers.Rgw) as rgw, servers.kept(servers.Azurite) as azurite:
-        wanted = made_by_one(folder, SMALL)
+        wanted = made_by_one(folder, THREE)
         for at, rules in ((S3(rgw), FAULTS), (Azure(azurite), azure)):
             for rule, where in some(rules, 4):
                 with servers.Proxy(at.server.endpoint(), rule + where) as proxy:
-                    p = whole(at, folder, SMALL, 3, (), wanted, at.store(proxy.endpoint()))
+                    p = whole(at, folder, THREE, 3, (), wanted, at.store(proxy.endpoint()))
                     hits, = proxy.stats()["rules"].values()
                     check(hits >= 1 and p["retries"] == hits, f"{rule}{where}: {hits} faults, {p['retries']} retries")
-            delete(at, folder, SMALL)
+            delete(at, folder, THREE)
 
 
 def test_pages_and_sums():
@@ -184,7 +185,7 @@ def test_a_rank_fails():
     unchanged."""
     with Folder() as folder, servers.kept(servers.Rgw) as rgw, servers.kept(servers.Azurite) as azurite:
         for at, part in ((S3(rgw), "partNumber="), (Azure(azurite), "blockid=")):
-            write = [io("write", **share(SMALL, 3))]
+            write = [io("write", **share(THREE, 3))]
 
             def no(sentence, rule):
                 with servers.Proxy(at.server.endpoint(), rule) as proxy:
@@ -203,7 +204,7 @@ def test_a_rank_fails():
             before = at.get()
             no("io/shared", "rst@from=3@method=PUT@path=" + part)
             check(at.left() == ([], True) and at.get() == before, "the object was changed")
-            delete(at, folder, SMALL)
+            delete(at, folder, THREE)
 
 
 def test_time_limit():

@@ -212,6 +212,7 @@ def test_failing_node():
             CLUSTER.revive(3)
 
 
+@long
 def test_requeue():
     """A requeued job keeps its number, and both of its runs have results files."""
     with Site(epochs=10000) as site:
@@ -308,6 +309,7 @@ def test_scaling():
             check(len(said["phases"]) == 1 and train["status"] == "done" and train["measures"]["samples"] == 40 * n, f"{train}")
 
 
+@long
 def test_ways():
     """Three ways on 1, 2 and 4 nodes, twice, from one submission: one table, one page, one figure."""
     with Site() as site, tempfile.TemporaryDirectory(dir="/dev/shm") as mount:

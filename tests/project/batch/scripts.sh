@@ -16,8 +16,9 @@ job()
 	"${how:-run}" "$script" "$nodes" "${inside[@]}" SLURM_JOB_NODELIST="$nodes" "$@"
 }
 
-for script in slurm/unet3d_512nodes.sh slurm/unet3d_small.sh pbs/unet3d_512nodes.pbs pbs/unet3d_small.pbs \
-	flux/unet3d_small.sh; do
+scripts=(slurm/unet3d_512nodes.sh pbs/unet3d_small.pbs flux/unet3d_small.sh)
+[ "$full" = 0 ] || scripts+=(slurm/unet3d_small.sh pbs/unet3d_512nodes.pbs)
+for script in "${scripts[@]}"; do
 	rm -f results/*
 	# shellcheck disable=SC2016  # the script contains this text
 	name=$(sed -n 's/^: "${JOB:=\([^}]*\)}".*/\1/p' "$root/$script")
@@ -35,6 +36,7 @@ for script in slurm/unet3d_512nodes.sh slurm/unet3d_small.sh pbs/unet3d_512nodes
 	job "$script" "n1 n2" NODES=2 RANKS_PER_NODE=6
 	check "$script, requeued: results of the first run stay" called "--results $work/results/$name.7.1.h5"
 	check "$script: RANKS_PER_NODE replaces the job's number of ranks" called "--set cluster.ranks_per_node=6"
+	[ "$full" = 1 ] || [ "$script" = "${scripts[0]}" ] || continue
 
 	job "$script" "n1 bad2 n3" NODES=2 RC=8 CHECK_SECONDS=8
 	check "$script: a node that hangs is left out, and haul's exit status is kept" status_is 8

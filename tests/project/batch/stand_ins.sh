@@ -6,6 +6,12 @@
 # anything, blind… does not see the folder.
 set -uo pipefail
 root=${HAUL_SOURCE:?}
+cd "$root" || exit 1
+# shellcheck source=tests/project/changed.sh
+source tests/project/changed.sh
+# Whether to try all scripts and layouts: where the change touches what makes them, or with HAUL_TEST_FULL=1.
+full=${HAUL_TEST_FULL:-0}
+[ -z "$(changed batch slurm pbs flux tests/project/batch)" ] || full=1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
