@@ -124,6 +124,15 @@ def same_rounds(wanted, offsets, what):
     check(at == len(offsets), f"{what}: {len(offsets)} reads, not {at}")
 
 
+def test_a_slow_store_is_named():
+    """A build whose file gets no further tells which one it is."""
+    with Folder() as folder:
+        job = index_job(folder, BUILD)
+        job["stores"]["s"] = {"uri": "sim://slow", "commit_latency": "1500 ms"}
+        r = run(folder, {**job, "stall_limit": "300 ms"})
+        check(r.rc == 0 and f"sim://slow/vectors/{INDEX}" in r.err, f"{r}")
+
+
 def test_every_node():
     """1,040 queries: beams of 1, 2, 4, 8, with and without nodes in memory."""
     cases = [(beam, cache) for beam in (1, 2, 4, 8) for cache in (0, 200)]

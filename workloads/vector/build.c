@@ -119,6 +119,13 @@ int vector_build_one(struct crew_thread *w, uint64_t segment)
 	return 0;
 }
 
+void vector_build_name(const struct crew *crew, uint64_t segment, char key[OBJECT_KEY_BYTES])
+{
+	const struct vector_build *b = crew->argument;
+
+	vector_set_key(b->set, segment, key);
+}
+
 uint64_t vector_build_bytes(const struct crew_thread *w)
 {
 	return w->counts[BUILD_BYTES];

@@ -25,6 +25,8 @@ int vector_build_open(struct vector_build *b, struct crew *crew, struct err *err
 void vector_build_close(struct vector_build *b, const struct crew *crew);
 /* The body of a crew whose argument is a struct vector_build. */
 int vector_build_one(struct crew_thread *w, uint64_t segment);
+/* The name of a segment's file, as a crew asks for it. */
+void vector_build_name(const struct crew *crew, uint64_t segment, char key[OBJECT_KEY_BYTES]);
 /* Files that a thread has written whole: their bytes. */
 uint64_t vector_build_bytes(const struct crew_thread *w);
 

@@ -43,6 +43,7 @@ static void vector_phase_crew(struct vector_phase *p, const struct job_store *de
 	if (builds(p)) {
 		c->files = o->shape.segments;
 		c->items = "segments";
+		c->name = vector_build_name;
 		c->argument = &p->build;
 		c->buffer_bytes = vector_build_buffers(p->store.ops, store_part(&p->store, x.size));
 		return;
