@@ -121,6 +121,18 @@ def test_live_in_a_long_step():
         check(all(row["phase"] == row["work"] == "train" and row["fraction"] in (None, 0, 1) for row in running), running)
 
 
+def test_live_of_renames():
+    """Each object is renamed there and back, which are two operations."""
+    with Folder() as folder:
+        same = {"folder": "a", "objects": 30}
+        write_job(folder, {"stores": {"data": {"uri": f"file://{folder}/data"}}, "phases": [
+            {"io": {"operation": "create", "name": "create", **same}}, {"io": {"operation": "rename", "name": "rename", "rate": 25, **same}}]})
+        r = mpi(1, "run", "job.json", "--quiet", "--live", "-", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        running = [row for row in map(json.loads, r.out.splitlines()) if row["state"] == "running" and row["phase"] == "rename"]
+        check(running and all(row["items"] <= row["items_total"] == 60 for row in running), f"{running}")
+
+
 def at_once():
     """A training of rank 0 for 3 s or more, and beside it a phase of rank 1 that takes longer."""
     return {"name": "progress", "seed": 3, "stores": {"data": {"uri": "sim://shared", "bandwidth": "200 MB/s"}},

@@ -94,9 +94,10 @@ static int io_phase_open(void *run, struct phase_context *ctx, struct err *err)
 	p->work.content = store_can(&p->store, BACKEND_CONTENT);
 	p->crew = crew_of(ctx, &p->store, io_meter(o), o->threads, o->depth, "io");
 	p->crew.once = true;
+	/* A rename goes there and back. */
 	if (!o->limits.seconds_ns || o->passes)
-		p->crew.files =
-			io_items(o, p->work.whole) * (o->passes ? o->passes : 1) * ctx->group->size;
+		p->crew.files = io_items(o, p->work.whole) * (o->passes ? o->passes : 1) *
+				(o->operation == IO_DO_RENAME ? 2 : 1) * ctx->group->size;
 	if (o->limits.seconds_ns)
 		p->crew.limit_ns = o->limits.warmup_ns + o->limits.seconds_ns;
 	if (p->work.content && io_moves(o))
