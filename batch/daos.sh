@@ -9,11 +9,11 @@
 daos_settings()
 {
 	# lustre: HAUL_DATA is a folder on any mounted file system; dfuse: the job mounts the
-	# container; pil4dfs: the same with the interception library. Of a series also several, and dfs, which
-	# uses libdfs: "dfs dfuse pil4dfs".
+	# container; pil4dfs, ioil: the same with one of the interception libraries. Of a series also several, and
+	# dfs, which uses libdfs: "dfs dfuse pil4dfs".
 	: "${ACCESS:=lustre}"
 	: "${DAOS_POOL:=}" "${DAOS_CONT:=}"
-	: "${PIL4DFS:=/usr/lib64/libpil4dfs.so}"
+	: "${PIL4DFS:=/usr/lib64/libpil4dfs.so}" "${IOIL:=/usr/lib64/libioil.so}"
 	: "${DAOS_MODULES:=}"     # the folder of modules in which the site has one of DAOS
 	: "${DFUSE:=}"            # more options for dfuse
 	# The options to make a missing container with; empty: a missing container is an error. G32
@@ -30,7 +30,7 @@ daos_settings()
 	# What ALCF's launcher of dfuse makes of pool and container.
 	daos_mount=${DAOS_CONT:+/tmp/$DAOS_POOL/$DAOS_CONT}
 	: "${HAUL_DATA:=$daos_mount}"
-	if [[ " $ACCESS " == *" dfuse "* || " $ACCESS " == *" pil4dfs "* ]]; then
+	if [[ " $ACCESS " =~ " "(dfuse|pil4dfs|ioil)" " ]]; then
 		ON=dfuse ON_FOLDER=$daos_mount
 	fi
 }
@@ -53,7 +53,10 @@ daos_way()
 {
 	local store folder
 	way_words=(--set "way=$1") way_env=()
-	[ "$1" != pil4dfs ] || way_env=(env "LD_PRELOAD=$PIL4DFS")
+	case $1 in
+	pil4dfs) way_env=(env "LD_PRELOAD=$PIL4DFS") ;;
+	ioil) way_env=(env "LD_PRELOAD=$IOIL") ;;
+	esac
 	[ "$1" = dfs ] || return 0
 	# shellcheck disable=SC2016  # the plan prints the variable's name
 	folder=$(HAUL_DATA='' "$HAUL" plan "$JOB" | sed -n 's/^data set .*file:\/\/${HAUL_DATA}\([^ ]*\).*/\1/p')
@@ -76,9 +79,9 @@ daos_load()
 	[ "$ACCESS" != lustre ] || return 0
 	for word in $ACCESS; do
 		case $word in
-		dfs | dfuse | pil4dfs) ;;
+		dfs | dfuse | pil4dfs | ioil) ;;
 		*)
-			batch_say "ACCESS: \"$word\" is not one of dfs, dfuse, pil4dfs, and lustre by itself"
+			batch_say "ACCESS: \"$word\" is not one of dfs, dfuse, pil4dfs, ioil, and lustre by itself"
 			return 2
 			;;
 		esac

@@ -44,11 +44,11 @@ static const struct code_meaning code_meanings[] = {
 	{EBADMSG, REQ_FAULT_SERVER, false, "the data do not have the checksum that DAOS keeps"},
 	{EIO, REQ_FAULT_SERVER, false,
 	 "DAOS reports an I/O error, which is its word for many: see that daos_agent runs, that engines are up "
-	 "(dmg system query) and that the container is there (daos container query); D_LOG_FILE=path makes DAOS "
-	 "write what it met"},
+	 "(dmg system query), that the container is there (daos container query) and that nobody evicted the "
+	 "pool; D_LOG_FILE=path makes DAOS write what it met"},
 	{EINVAL, REQ_FAULT_OTHER, false,
 	 "DAOS calls it invalid: it may no longer know the connection, as where the pool or the container was "
-	 "evicted or destroyed"},
+	 "evicted or destroyed, or the daos_agent of this node was stopped"},
 	{ENOSPC, REQ_FAULT_OTHER, false,
 	 "No space left in the pool; DAOS gives the space of removed objects back late (daos pool query)"},
 	{EPERM, REQ_FAULT_DENIED, false,

@@ -169,7 +169,7 @@ static void test_handles_go_bad(void)
 	CU_ASSERT_EQUAL(rig_do(&c.q, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
 	container_mark(&c, "stale", true);
 	CU_ASSERT_EQUAL(queue_do(&c.q, &req), -EINVAL);
-	CU_ASSERT_PTR_NOT_NULL(strstr(request_text(&req), "evicted or destroyed"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(request_text(&req), "daos_agent of this node was stopped"));
 	container_mark(&c, "stale", false);
 	CU_ASSERT_EQUAL(rig_do(&c.q, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
 	container_close(&c);

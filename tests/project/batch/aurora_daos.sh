@@ -12,7 +12,9 @@ check "DAOS: dfuse mounts on the nodes that answer" called "launch-dfuse.sh p:c 
 check "DAOS: dfuse is unmounted" called "clean-dfuse.sh p:c"
 check "DAOS: ranks use the interception library" called "LD_PRELOAD=/usr/lib64/libpil4dfs.so"
 check "DAOS: nodes are asked before they mount" before "haul-node" "launch-dfuse.sh"
-job unet3d_small.pbs "n1 n3" NODES=2 "${daos[@]}"
+job unet3d_small.pbs "n1 n3" NODES=2 "${daos[@]}" ACCESS=ioil
+check "DAOS: the older interception library" called "LD_PRELOAD=/usr/lib64/libioil.so"
+check "DAOS: it also needs dfuse" called "launch-dfuse.sh p:c on n1 n3"
 check "DAOS: an existing container is not made again" not_called "container create"
 job unet3d_small.pbs "n1 n2" NODES=2 HANG=1 MOUNT_SECONDS=1 "${daos[@]}"
 check "DAOS: a mount that hangs ends the job" status_is 1
@@ -29,7 +31,7 @@ job unet3d_small.pbs "n1" ACCESS=dfuse
 check "DAOS without a pool is refused" status_is 2
 check "DAOS without a pool mounts nothing" not_called "launch-dfuse.sh"
 job unet3d_small.pbs "n1" ACCESS=dsf
-check "an unknown access is refused" said_once 'ACCESS: "dsf" is not one of dfs, dfuse, pil4dfs'
+check "an unknown access is refused" said_once 'ACCESS: "dsf" is not one of dfs, dfuse, pil4dfs, ioil'
 
 # Each node proves its mount: the launcher of dfuse tells nothing.
 job unet3d_small.pbs "n4 n3 nomount2 n1" NODES=3 "${daos[@]}"
