@@ -36,6 +36,7 @@ int check_job_plan(struct check_job *j, uint32_t ranks, uint32_t nodes, double m
 	if (rc < 0)
 		return rc;
 	j->memory = memory;
+	j->plan.past = j->past;
 	j->plan.node_memory_bytes = memory;
 	j->plan.node_memory_told = true;
 	j->plan.sizes = j->sizes;
@@ -56,6 +57,7 @@ int check_job_of_file(struct check_job *j, const struct results_file *f, double 
 				err, -EINVAL,
 				"%s: has several combinations of a sweep, and rules judge one",
 				f->path);
+	j->past = true;
 	if (!f->job_text || !*f->job_text)
 		return err_set(err, -EINVAL, "%s: has no job", f->path);
 	for (uint32_t i = 0; i < count; i++)

@@ -13,6 +13,7 @@ struct check_job {
 	struct job job;
 	struct plan plan;
 	double memory;                      /* of a node, 0: unknown */
+	bool past;                          /* of a run that is over */
 	struct cJSON *job_json, *plan_json; /* with all defaults; plan_object */
 };
 

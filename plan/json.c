@@ -31,7 +31,8 @@ static void dataset_add_found(cJSON *json, const struct job *job,
 		cJSON_AddStringToObject(there, "why", f.why);
 }
 
-static cJSON *dataset_json(const struct job *job, const struct job_dataset *described)
+static cJSON *dataset_json(const struct plan *plan, const struct job *job,
+			   const struct job_dataset *described)
 {
 	const struct dataset_options *options = described->options;
 	const struct job_store *store = look_store(job, options);
@@ -46,7 +47,8 @@ static cJSON *dataset_json(const struct job *job, const struct job_dataset *desc
 	json_add_number(json, "files", (double)options->files);
 	json_add_number(json, "samples", (double)d.samples);
 	json_add_number(json, "bytes", dataset_bytes_expected(&d));
-	dataset_add_found(json, job, described);
+	if (!plan->past)
+		dataset_add_found(json, job, described);
 	return json;
 }
 
@@ -69,7 +71,8 @@ static cJSON *demand_json(const struct plan_phase *p)
 }
 
 /* Free space on a store's file system; null where it cannot be told from here. */
-static cJSON *space_json(const struct job_store *store, const struct phase_store *asked)
+static cJSON *space_json(const struct plan *plan, const struct job_store *store,
+			 const struct phase_store *asked)
 {
 	cJSON *json;
 	struct space s;
@@ -79,7 +82,7 @@ static cJSON *space_json(const struct job_store *store, const struct phase_store
 		json_add_number(json, "free_bytes", asked->free_bytes);
 		return json;
 	}
-	if (!store || !space_look(store, &s))
+	if (plan->past || !store || !space_look(store, &s))
 		return cJSON_CreateNull();
 	json = cJSON_CreateObject();
 	cJSON_AddStringToObject(json, "path", s.path);
@@ -108,11 +111,11 @@ static void plan_add_datasize(cJSON *to, const struct plan *plan, const struct j
 	json_add_number(json, "files_missing", s.has < s.files ? (double)(s.files - s.has) : 0);
 	json_add_number(json, "folders", s.folders ? (double)s.folders : NAN);
 	json_add_number(json, "files_per_folder", s.folders ? (double)s.files_per_folder : NAN);
-	cJSON_AddItemToObject(json, "space", space_json(s.store, NULL));
+	cJSON_AddItemToObject(json, "space", space_json(plan, s.store, NULL));
 }
 
 /* Keys of the phase itself: its totals over all stores, and the free space on the first store. */
-static void plan_add_stores(cJSON *to, const struct plan_phase *p)
+static void plan_add_stores(cJSON *to, const struct plan *plan, const struct plan_phase *p)
 {
 	cJSON *list = cJSON_AddArrayToObject(to, "stores");
 	double bytes = 0, inodes = 0;
@@ -126,7 +129,7 @@ static void plan_add_stores(cJSON *to, const struct plan_phase *p)
 		json_add_number(json, "space_bytes", s->space_bytes);
 		json_add_number(json, "inodes", (double)s->inodes);
 		if (s->space_bytes > 0 || s->inodes)
-			cJSON_AddItemToObject(json, "space", space_json(s->store, s));
+			cJSON_AddItemToObject(json, "space", space_json(plan, s->store, s));
 		cJSON_AddItemToArray(list, json);
 		bytes += s->space_bytes;
 		inodes += (double)s->inodes;
@@ -134,7 +137,8 @@ static void plan_add_stores(cJSON *to, const struct plan_phase *p)
 	json_add_number(to, "space_bytes", bytes);
 	json_add_number(to, "inodes", inodes);
 	if (bytes > 0 || inodes > 0)
-		cJSON_AddItemToObject(to, "space", space_json(p->stores[0].store, &p->stores[0]));
+		cJSON_AddItemToObject(to, "space",
+				      space_json(plan, p->stores[0].store, &p->stores[0]));
 }
 
 static cJSON *phase_json(const struct plan *plan, const struct job *job, const struct plan_phase *p)
@@ -172,7 +176,7 @@ static cJSON *phase_json(const struct plan *plan, const struct job *job, const s
 		json_add_number(expected, "au", d->expected_au);
 	}
 	json_add_number(json, "memory_bytes_per_rank", (double)d->memory_per_rank);
-	plan_add_stores(json, p);
+	plan_add_stores(json, plan, p);
 	cJSON_AddItemToObject(json, "demand", demand_json(p));
 	plan_rows_json(json, p);
 	if (after_ns)
@@ -185,19 +189,19 @@ static cJSON *phase_json(const struct plan *plan, const struct job *job, const s
 	return json;
 }
 
-static void plan_add_datasets(cJSON *json, const struct job *job)
+static void plan_add_datasets(cJSON *json, const struct plan *plan, const struct job *job)
 {
 	cJSON *all;
 	uint32_t i;
 
 	if (!job->dataset_count)
 		return;
-	cJSON_AddItemToObject(json, "dataset", dataset_json(job, &job->datasets[0]));
+	cJSON_AddItemToObject(json, "dataset", dataset_json(plan, job, &job->datasets[0]));
 	if (job->dataset_count == 1)
 		return;
 	all = cJSON_AddArrayToObject(json, "datasets");
 	for (i = 0; i < job->dataset_count; i++)
-		cJSON_AddItemToArray(all, dataset_json(job, &job->datasets[i]));
+		cJSON_AddItemToArray(all, dataset_json(plan, job, &job->datasets[i]));
 }
 
 static void plan_add_interfaces(cJSON *json, const struct job *job)
@@ -229,7 +233,7 @@ cJSON *plan_object(const struct plan *plan, const struct job *job)
 	cJSON_AddStringToObject(json, "seed", seed);
 	json_add_number(json, "nodes", plan->nodes);
 	json_add_number(json, "ranks", plan->ranks);
-	plan_add_datasets(json, job);
+	plan_add_datasets(json, plan, job);
 	plan_add_interfaces(json, job);
 	json_add_number(json, "memory_bytes_per_node", (double)plan->memory_bytes_per_node);
 	list = cJSON_AddArrayToObject(json, "phases");

@@ -130,7 +130,8 @@ void notes_gather(struct notes *n, const struct plan *plan, const struct job *jo
 			char text[SPACE_BYTES];
 			bool lacking;
 
-			if (!space_sentence(&p->stores[k], text, &lacking) || !lacking)
+			if (plan->past || !space_sentence(&p->stores[k], text, &lacking) ||
+			    !lacking)
 				continue;
 			/* A pool is full when the run finds it so: it may give space back late. */
 			note(n, "not enough space for %s: %s", p->phase->name,

@@ -72,6 +72,8 @@ struct plan {
 	uint64_t memory_bytes_per_node; /* for haul's buffers */
 	double node_memory_bytes; /* memory of a node: of this one, unless given; 0: unknown */
 	bool node_memory_told;
+	/* Of a run that is over: what its stores hold today, or have free, is not looked at. */
+	bool past;
 	/* ranks per node of the job, where the plan is for another number; 0: the same */
 	uint64_t other_ranks_per_node;
 	/* Told by whoever made the plan: what an edition's rules ask of data sets, and classes. */

@@ -168,7 +168,7 @@ static void class_train(cJSON *tree, const struct job_class *p)
 static void class_checkpoint(cJSON *tree, const struct job_class *p, const char *model)
 {
 	const char *fsync = text_at(p->store, "fsync");
-	unsigned replica, whole;
+	unsigned replica, whole, copies;
 
 	class_numbers(tree, p->keys, checkpoint_numbers, true);
 	class_numbers(tree, p->keys, shape_numbers, false);
@@ -180,7 +180,8 @@ static void class_checkpoint(cJSON *tree, const struct job_class *p, const char 
 	if (p->ranks >= whole)
 		return;
 	class_set(tree, "checkpoint.mode", cJSON_CreateString("subset"));
-	class_set(tree, "model.parallelism.data", cJSON_CreateNumber((double)(whole / replica)));
+	copies = whole / replica;
+	class_set(tree, "model.parallelism.data", cJSON_CreateNumber(copies));
 }
 
 /* The name in mlpstorage of haul's "llama3_8b"; NULL: it has none. */

@@ -123,13 +123,13 @@ static void halving_final(struct halving *h)
 
 bool halving_next(struct halving *h, struct halving_look *look)
 {
-	uint32_t turn;
+	uint32_t turn, racing;
 
 	if (h->end)
 		return false;
 	if (h->round && h->at == h->racing)
 		halving_close(h);
-	if (h->end || !h->racing)
+	if (h->end)
 		return false;
 	if (h->round && h->racing <= HALVING_FINALISTS)
 		halving_final(h);
@@ -138,12 +138,13 @@ bool halving_next(struct halving *h, struct halving_look *look)
 					      halving_part(h->racing, h->part_most), 1, false};
 		return true;
 	}
-	turn = h->at / h->racing;
+	racing = h->racing ? h->racing : 1; /* the base at least */
+	turn = h->at / racing;
 	if (turn == h->ask.warmup + h->ask.repeats) {
 		h->end = HALVING_DONE;
 		return false;
 	}
-	*look = (struct halving_look){h->order[h->at % h->racing], 0, 1,
+	*look = (struct halving_look){h->order[h->at % racing], 0, 1,
 				      turn < h->ask.warmup ? turn + 1 : turn - h->ask.warmup + 1,
 				      turn < h->ask.warmup};
 	return true;

@@ -234,13 +234,27 @@ def test_killed_before_the_first_publication():
                 time.sleep(0.01)
             time.sleep(0.5)
             check(p.poll() is None, "the run has ended")
-            os.killpg(p.pid, signal.SIGKILL)
-            p.communicate()
+            kill_run(p, folder)
             if force:
                 check(open(path, "rb").read() == before, "the older file was changed")
             else:
                 got = report(path)
                 check(got["status"] == "interrupted" and got["phases"] == [], f"{got}")
+
+
+def test_reading_leaves_the_data_alone():
+    """Reading results asks nothing of the stores that the run used: they may hang, or be gone."""
+    with Folder() as folder:
+        write_job(folder, job(folder))
+        check(mpi(1, "run", "job.json", cwd=folder).rc == 0, "run")
+        for words in (["report"], ["report", "--json"], ["report", "--scaling"], ["report", "--html", "page.html"],
+                      ["compare", "results.h5"], ["check"], ["export", "--mlperf", "tree"]):
+            trace = f"{folder}/trace"
+            done = subprocess.run(["strace", "-f", "-o", trace, "-e", "trace=%file,%statfs", HAUL, *words, "results.h5"],
+                                  cwd=folder, env=environment(), capture_output=True, text=True, timeout=HANGS_S)
+            with open(trace, encoding="utf-8", errors="replace") as f:
+                asked = [line for line in f if f"{folder}/data" in line]
+            check(done.returncode in (0, 8) and not asked, f"{words}: {done}, {asked[:3]}")
 
 
 def test_steps_and_times_of_a_phase():
