@@ -79,15 +79,12 @@ end()
 	return $rc
 }
 
-# The test build_without builds haul once more, and finds here what gcc has compiled with the same options.
+# Tests of --long build haul with other options, and find here what they have compiled before.
 export CCACHE_DIR=$PWD/build/ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
 
 # build PRESET [TARGET…]
 build()
 {
-	local CMAKE_C_COMPILER_LAUNCHER=
-	[ "$1" != release ] || CMAKE_C_COMPILER_LAUNCHER=ccache
-	export CMAKE_C_COMPILER_LAUNCHER
 	cmake --preset "$1" -D HAUL_TESTS=ON -D HAUL_FUZZ_GUIDED=$rest \
 		-D HAUL_SANITIZE_POINTERS=$rest >/dev/null &&
 		cmake --build --preset "$1" -j "$at_once" ${2:+--target "${@:2}"}
