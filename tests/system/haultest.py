@@ -32,6 +32,8 @@ TRANSPORT = os.environ.get("HAUL_TEST_TRANSPORT")
 SEED = int(os.environ.get("HAUL_TEST_SEED", time.time_ns() % 1000000))
 # A process that takes longer counts as hung. Even a busy machine must not need this time.
 HANGS_S = 300
+# Below nohup it is ignored, and would be in all runs that a test sends it to.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 class Run:
