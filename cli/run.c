@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backends/op_log/op_log.h"
 #include "cli/catalog_find.h"
@@ -208,6 +209,12 @@ static void print_report(const char *path)
 		cli_say("%s", err.text);
 }
 
+/* Whoever removes the folder of the results while the run goes on has them no more. */
+static bool run_can_report(const struct run *run, const struct run_options *options)
+{
+	return run_left_results(run) && access(results_path(options), R_OK) == 0;
+}
+
 /* Rank 0 prints after the run: what was done on standard output, and errors on standard error. */
 static void run_print_outcome(const struct run *run, const struct run_options *options,
 			      enum exit_status status, const struct err *err)
@@ -219,7 +226,7 @@ static void run_print_outcome(const struct run *run, const struct run_options *o
 		made && !options->quiet && !(options->live && strcmp(options->live, "-") == 0);
 	const char *message = run_message(run);
 
-	if (prints && run_left_results(run) && options->verb == RUN_ALL)
+	if (prints && run_can_report(run, options) && options->verb == RUN_ALL)
 		print_report(results_path(options));
 	else if (prints && message[0])
 		printf("%s\n", message);
@@ -228,7 +235,7 @@ static void run_print_outcome(const struct run *run, const struct run_options *o
 		cli_say("%s", err->text[0] ? err->text : "a target was missed");
 	else if (status != EXIT_DONE)
 		cli_say("%s", err->text[0] ? err->text : "the run failed");
-	if ((status == EXIT_FAILED || status == EXIT_INTERRUPTED) && run_left_results(run))
+	if ((status == EXIT_FAILED || status == EXIT_INTERRUPTED) && run_can_report(run, options))
 		fprintf(stderr, "more: haul report %s\n", results_path(options));
 }
 

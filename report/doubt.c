@@ -169,17 +169,22 @@ static void doubt_time(struct doubts *d, const struct results_phase_read *p)
 		doubt_raise(d, DOUBT_SHORT, "only %s were measured", units_time(text, seconds));
 }
 
+/* A request may be several reads: then a target says which of both it is about. */
 static void doubt_few(struct doubts *d, const struct results_phase_read *p)
 {
-	const struct hist *h = results_find_hist(p, p->record.main_hist);
+	const struct results_hist *requests = results_role_hist(p, ROLE_REQUEST_LATENCY);
+	const struct hist *reads = results_find_hist(p, p->record.main_hist);
 	char count[UNITS_COUNTED_BYTES];
-	bool asked = false;
 
-	for (uint32_t i = 0; i < p->target_count; i++)
-		asked |= strcmp(p->targets[i].unit, "ns") == 0;
-	if (asked && h && hist_count(h) < REQUESTS_LEAST)
-		doubt_raise(d, DOUBT_FEW, "its percentiles are of %s",
-			    units_counted(count, hist_count(h), "request"));
+	for (uint32_t i = 0; i < p->target_count; i++) {
+		bool whole = requests && strstr(p->targets[i].name, "request");
+		const struct hist *h = whole ? &requests->hist : reads;
+
+		if (strcmp(p->targets[i].unit, "ns") == 0 && h && hist_count(h) < REQUESTS_LEAST)
+			doubt_raise(d, DOUBT_FEW, "its percentiles are of %s",
+				    units_counted(count, hist_count(h),
+						  requests && !whole ? "read" : "request"));
+	}
 }
 
 static void doubt_machine(struct doubts *d, const struct results_phase_read *p)

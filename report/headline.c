@@ -152,8 +152,9 @@ static void headline_mean(struct headline *h, const struct series_line *line)
 	}
 	s = &line->figures[figure];
 	SAY(h, "%s%s", figure == SERIES_AU ? "AU " : "", target_value(text, unit, s->mean, 3));
-	if (figure == SERIES_OPERATIONS)
-		SAY(h, " operations");
+	if (figure == SERIES_OPERATIONS || figure == SERIES_SAMPLES)
+		SAY(h, " %s",
+		    figure == SERIES_OPERATIONS ? "operations" : phase_items(line->first));
 	if (line->repeats > 1 && isfinite(s->low)) {
 		SAY(h, " (%s to ", target_value(text, unit, s->low, 3));
 		SAY(h, "%s)", target_value(text, unit, s->high, 3));

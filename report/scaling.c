@@ -183,6 +183,14 @@ static void scaling_efficiency(struct scaling_row *row, const struct scaling_row
 					 .max = NAN};
 }
 
+/* Row i is the only one of its series with the fewest nodes: what the others are compared with. */
+static bool scaling_is_base(const struct scaling *s, uint32_t i)
+{
+	const struct scaling_row *row = &s->rows[i];
+
+	return i + 1 == s->count || row[1].series != row->series || row[1].nodes != row->nodes;
+}
+
 bool scaling_make(struct scaling *s, const struct results_file *const *files, unsigned count)
 {
 	struct series_lines lines;
@@ -206,7 +214,10 @@ bool scaling_make(struct scaling *s, const struct results_file *const *files, un
 	for (uint32_t i = 0, base = 0; i < s->count; i++) {
 		if (s->rows[i].series != s->rows[base].series)
 			base = i;
-		scaling_efficiency(&s->rows[i], &s->rows[base]);
+		if (scaling_is_base(s, base))
+			scaling_efficiency(&s->rows[i], &s->rows[base]);
+		else
+			s->rows[i].efficiency = stats_of(NULL, 0);
 	}
 	scaling_show(s);
 	return true;

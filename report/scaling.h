@@ -26,7 +26,8 @@ struct scaling_row {
 	struct stats au, bytes;       /* bytes per second of all nodes */
 	double *values[2];            /* of each repeat: au, bytes */
 	/* Bytes per second and node, over those of the row with the fewest nodes of the same
-	 * series; of both ends of the interval NAN without repeats. */
+	 * series; of both ends of the interval NAN without repeats. All NAN where several rows
+	 * have the fewest: these are of different jobs, or of different numbers of ranks. */
 	struct stats efficiency;
 	double bytes_per_node;
 	double cached_share; /* of the first repeat; NAN: not known */

@@ -60,7 +60,7 @@ struct fixture {
 	struct results_column client_columns[CLIENT_ALL];
 	char names[2][TABLE_TEXT_BYTES], host[1][RESULTS_NAME_BYTES];
 	struct results_rows tables[1];
-	struct results_hist hists[1];
+	struct results_hist hists[2]; /* the second: of whole requests, where a test adds it */
 	struct target_result targets[2];
 	struct store_facts store[2];
 	struct results_links links[1];
@@ -301,6 +301,28 @@ static void few_requests(struct fixture *x, double count)
 		hist_record(&x->hists[0].hist, 5000000);
 }
 
+/* A request may be several reads. */
+static void whole_requests(struct fixture *x, int count)
+{
+	strcpy(x->hists[1].name, "request");
+	x->hists[1].role = ROLE_REQUEST_LATENCY;
+	for (int i = 0; i < count; i++)
+		hist_record(&x->hists[1].hist, 5000000);
+	x->phases[0].hist_count = 2;
+}
+
+static void few_whole_requests(struct fixture *x, double count)
+{
+	whole_requests(x, (int)count);
+	strcpy(x->targets[1].name, "target_request_p95");
+}
+
+static void few_reads(struct fixture *x, double count)
+{
+	whole_requests(x, 1);
+	few_requests(x, count);
+}
+
 /* Direct I/O passes the page cache. */
 static void cache_unknown(struct fixture *x, double unknown)
 {
@@ -366,6 +388,8 @@ static const struct {
 	{DOUBT_WARMUP, measured, 0.499, 0.5, "AU counts only 50 % of the phase", true},
 	{DOUBT_SHORT, seconds, 0.999, 1, "only 999 ms were measured", true},
 	{DOUBT_FEW, few_requests, 99, 100, "99 requests", true},
+	{DOUBT_FEW, few_whole_requests, 2, 100, "2 requests", true},
+	{DOUBT_FEW, few_reads, 99, 100, "99 reads", true},
 	{DOUBT_CACHE_UNKNOWN, cache_unknown, 1, 0, "is not known", true},
 	{DOUBT_CACHE_UNKNOWN, cache_of_objects, 1, 0, "is not known", true},
 	{DOUBT_MACHINE, busy_machine, VERDICT_STARVED + 1e-9, VERDICT_STARVED,

@@ -133,6 +133,14 @@ def test_names():
         check(all(row["efficiency"]["mean"] == 1 for row in rows), f"{rows}")
         r = alone("report", "--scaling", "sim.h5", "mem.h5", "files.h5", cwd=folder)
         check(r.out.splitlines()[0].split()[:2] == ["way", "phase"], f"{r}")
+        # The same job with another setting is no repeat, and neither of both is what the other is compared with.
+        r = mpi(1, "run", "job.json", "--results", "again.h5", "--set", "one.batch=1", "--force", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        rows = json.loads(alone("report", "--scaling", "--json", "files.h5", "again.h5", "sim.h5", cwd=folder).out)["scaling"]
+        told = {(row["way"], row["phase"]): [] for row in rows}
+        for row in rows:
+            told[row["way"], row["phase"]].append(row["efficiency"]["mean"])
+        check(sorted(map(str, told.values())) == sorted(map(str, [[1], [1], [None, None], [None, None]])), f"{rows}")
 
 
 main()

@@ -193,9 +193,11 @@ def test_ended_early():
     for how in (signal.SIGTERM, signal.SIGKILL):
         with Folder() as folder:
             process = series_under_way(folder)
-            began = time.monotonic()
-            os.kill(process.pid, how)
-            finish(process, began)
+            if how == signal.SIGKILL:
+                kill_run(process, folder)
+            else:
+                process.send_signal(how)
+                finish(process, time.monotonic())
             rows = phases_of(f"{folder}/results.h5")
             check(2 <= len(rows) < 50, f"{how}: {len(rows)} phases")
             check([row[1] for row in rows] == list(range(1, len(rows) + 1)), f"{how}: {rows}")
@@ -248,8 +250,7 @@ def test_side_files():
         for name in third:
             os.unlink(f"{side}/{name}")
         process = series_under_way(folder)
-        os.kill(process.pid, signal.SIGKILL)
-        finish(process, time.monotonic())
+        kill_run(process, folder)
         write_job(folder, job(steps=2))
         series(folder, "--force", repeat=1)
         check(set(os.listdir(side)) == first | {"notes.txt"}, f"{os.listdir(side)}")
