@@ -31,7 +31,7 @@ const struct shown_figure shown_figures[] = {
 	 "the same bytes and operations, of plain I/O, checkpoints and loads",
 	 "what is measured, until the first thread (plain I/O) or rank had done its part", "all together"},
 	{"percentiles", "p50 …", "rates.p99_ns", "p99_ns", "p99_ms",
-	 "requests of the kind that `latency` names, from begin to end, with all attempts", MEASURED, "all together"},
+	 "requests of the kind that `latency` names, with all attempts: from begin to end; with `arrivals`, from when they were due", MEASURED, "all together"},
 	{"errors", "errors", "errors", "errors", "errors",
 	 "requests that failed for good, and data that was wrong", MEASURED, "all together"},
 	{"retries", "", "retries", "retries", "",

@@ -30,7 +30,7 @@ static int find_ranges(struct merged *m, struct group *group)
 		h->kind = &m->schema->hists[k];
 		h->first = HIST_BUCKETS - (unsigned)range[2 * k + 1];
 		h->count = (unsigned)range[2 * k] - h->first;
-		if (m->main_hist < 0 && k >= m->schema->main_hist)
+		if (m->main_hist < 0 && k >= m->phase->tally->main_hist)
 			m->main_hist = (int32_t)m->hist_count;
 		m->hist_count++;
 	}

@@ -10,7 +10,7 @@
 #include "core/utf8.h"
 
 /* The histogram of that name. For TARGET_MAIN_HIST it is the one whose percentiles the summary
- * shows: the first, starting with the schema's, that any rank has used. -1: there is none. */
+ * shows: the first, starting with the main one, that any rank has used. -1: there is none. */
 static int target_find_hist(const char *name, const struct tally *t, struct group *g, int *index)
 {
 	const struct tally_schema *s = t->schema;
@@ -23,7 +23,7 @@ static int target_find_hist(const char *name, const struct tally *t, struct grou
 			*index = (int)i;
 	if (*name)
 		return 0;
-	for (uint32_t i = s->main_hist; i < s->hist_count && !best; i++)
+	for (uint32_t i = t->main_hist; i < s->hist_count && !best; i++)
 		if (hist_count(&t->hists[i]))
 			best = s->hist_count - i;
 	rc = group_allreduce(g, MERGE_MAX, &best, 1);

@@ -19,10 +19,14 @@ int workload_tally(const struct workload *w, const struct job_phase *phase, stru
 		   struct err *err)
 {
 	uint32_t rows_max[TALLY_TABLES_MAX] = {0};
+	int rc;
 
 	if (w->rows)
 		w->rows(phase, rows_max);
-	return tally_init(tally, w->schema, rows_max, err);
+	rc = tally_init(tally, w->schema, rows_max, err);
+	if (rc == 0 && w->main_hist)
+		tally->main_hist = w->main_hist(phase);
+	return rc;
 }
 
 int workload_run(const struct workload *w, struct phase_context *ctx, enum stop_reason *stopped,

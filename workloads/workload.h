@@ -206,6 +206,9 @@ struct workload {
 	 * where its options say so; others stay 0, which stands for that of their kind. NULL:
 	 * none. */
 	void (*rows)(const struct job_phase *phase, uint32_t rows_max[TALLY_TABLES_MAX]);
+	/* The histogram that this phase is judged by, where its options make it another one than
+	 * the schema's. NULL: they never do. */
+	uint32_t (*main_hist)(const struct job_phase *phase);
 	bool generating; /* `haul generate` runs it */
 	bool snapshots;  /* its phases can be published while they run (common/snapshot.h) */
 

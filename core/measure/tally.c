@@ -33,6 +33,7 @@ int tally_init(struct tally *t, const struct tally_schema *schema, const uint32_
 
 	memset(t, 0, sizeof(*t));
 	t->schema = schema;
+	t->main_hist = schema->main_hist;
 	/* Each has one element more than needed, so that NULL always means that there is no
 	 * memory. */
 	t->rank_row = calloc(schema->rank.measure_count + 1, sizeof(*t->rank_row));
@@ -58,10 +59,13 @@ int tally_init(struct tally *t, const struct tally_schema *schema, const uint32_
 int tally_init_like(struct tally *t, const struct tally *other, struct err *err)
 {
 	uint32_t rows_max[TALLY_TABLES_MAX];
+	int rc;
 
 	for (uint32_t i = 0; i < other->schema->table_count; i++)
 		rows_max[i] = other->tables[i].rows_max;
-	return tally_init(t, other->schema, rows_max, err);
+	rc = tally_init(t, other->schema, rows_max, err);
+	t->main_hist = other->main_hist;
+	return rc;
 }
 
 void tally_free(struct tally *t)

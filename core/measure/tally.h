@@ -72,8 +72,8 @@ struct tally_schema {
 	const struct hist_kind *hists;
 	uint32_t hist_count;
 	/* What a phase of this kind is judged and compared by. Of the figures, by name: the first
-	 * one that is known and not 0; NULL where there are fewer. Of the histograms: this one or,
-	 * where it is empty, the next one that is not. */
+	 * one that is known and not 0; NULL where there are fewer. Of the histograms: this one
+	 * (or the tally's own) or, where it is empty, the next one that is not. */
 	const char *main_figures[TALLY_MAIN_FIGURES];
 	uint32_t main_hist;
 	const struct table_kind *const *tables;
@@ -101,6 +101,7 @@ struct tally_schema {
 /* One rank's results of one phase. Owned by the rank's main thread. */
 struct tally {
 	const struct tally_schema *schema;
+	uint32_t main_hist;   /* the schema's, or that of this phase, the same on every rank */
 	uint64_t *rank_row;   /* [schema->rank.measure_count] */
 	struct hist *hists;   /* [schema->hist_count] */
 	struct table *tables; /* [schema->table_count] */

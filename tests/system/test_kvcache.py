@@ -170,7 +170,7 @@ def test_trace_formats():
                 "--size-scale", 0.01, "--set", "replay.verify=full", "--results", "replay.h5", cwd=folder)
         check(r.rc == 0, f"{r}")
         phase, = report(f"{folder}/replay.h5")["phases"]
-        check(phase["measures"]["object_deletes"] == deletes and phase["measures"]["done"] == len(full), f"{phase['measures']}")
+        check(phase["measures"]["object_deletes"] == deletes and phase["measures"]["requests"] == len(full), f"{phase['measures']}")
 
 
 def trace_rows(path):

@@ -60,7 +60,7 @@ def test_replay():
                 cwd=folder, env={**CLEAN, **rgw.env()})
         check(r.rc == 0, f"{r}")
         m = report(f"{folder}/results.h5")["phases"][0]["measures"]
-        check(m["errors"] == m["payload_errors"] == 0 and m["done"] == len(rows) and m["made"] == 1, f"{m}")
+        check(m["errors"] == m["payload_errors"] == 0 and m["requests"] == len(rows) and m["made"] == 1, f"{m}")
         check((m["bytes_read"], m["bytes_written"]) == (6 * MIB + 1000, 6 * MIB), f"{m}")
         check(left(rgw) == [], f"{left(rgw)}")
 

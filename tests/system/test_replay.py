@@ -60,7 +60,8 @@ def test_operations():
             done = logged(folder)
             check(done == wanted, f"{tiers}: missing {wanted - done}, too many {done - wanted}")
             m = phase["measures"]
-            check(m["done"] == m["rows"] == wanted.total() > 100, f"{m}")
+            check(phase["rates"]["items"] == "requests", f"{phase['rates']}")
+            check(m["requests"] == m["rows"] == wanted.total() > 100, f"{m}")
             check(m["other_tiers"] == asked(text).total() - wanted.total(), f"{m}")
             moved = {op: sum(n * size for (kind, size, _, _), n in wanted.items() if kind == op) for op in ("Read", "Write")}
             check((m["bytes_read"], m["bytes_written"]) == (moved["Read"], moved["Write"]), f"{m}")
@@ -84,7 +85,7 @@ def test_changed():
         gone = next(i for i, row in enumerate(rows) if b",Write," in row and i > 100)
         with open(path, "wb") as f:
             f.writelines(rows[:gone] + rows[gone + 1:])
-        check(replay(folder, path)["measures"]["done"] == len(rows) - 2, "a row deleted")
+        check(replay(folder, path)["measures"]["requests"] == len(rows) - 2, "a row deleted")
         check(logged(folder) == asked(b"".join(rows[:gone] + rows[gone + 1:])), "a row deleted: the log")
 
 
@@ -134,7 +135,7 @@ def test_log():
                     out.write(f.read())
         m = replay(folder, "all.tsv", "--size-scale", 1, "--set", "replay.verify=full")["measures"]
         check(sizes(logged(folder)) == wanted, f"{m}")
-        check(m["rows"] == m["done"] == wanted.total() and m["passed"] > 0, f"{m}")
+        check(m["rows"] == m["requests"] == wanted.total() and m["passed"] > 0, f"{m}")
         r = mpi(2, "replay", "all.tsv", *STORE, "--through", "mlperf-v3", "--force", cwd=folder)
         check(r.rc != 0 and "is an operation log" in r.err, f"{r}")
 

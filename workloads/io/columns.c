@@ -33,7 +33,7 @@ const struct target io_targets[] = {
 	TARGET_FIGURE("target_bandwidth", "bandwidth", "B/s", "bytes_rate_last_done",
 		      "bytes per second of all ranks to reach; 0: none")
 	TARGET_QUANTILE("target_p99", "99th percentile of requests", TARGET_MAIN_HIST, 0.99,
-			"upper bound for the p99 of the phase's requests (reads, writes …); 0: none")
+			"upper bound for the p99 of the phase's requests (reads, writes …), with arrivals from when they were due; 0: none")
 	TARGETS_END
 };
 /* clang-format on */

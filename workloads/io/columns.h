@@ -49,6 +49,8 @@
 	  "reads and writes that the store served in pieces") \
 	COLD_LIST(X, IO_)
 
+/* Where operations are due at times that do not wait for the store, the phase is judged from
+ * read_response on: what waits for the store has waited from then. */
 #define IO_HISTOGRAM_LIST(X) \
 	X(IO_HIST_READ, "read", "a read", .role = ROLE_READ_LATENCY) \
 	X(IO_HIST_WRITE, "write", "a write") \
@@ -65,17 +67,17 @@
 	X(IO_HIST_RENAME_RESPONSE, "rename_response", "a rename, from when it was due") \
 	X(IO_HIST_LIST_RESPONSE, "list_response", "a page of a listing, from when it was due") \
 	X(IO_HIST_DELETE_RESPONSE, "delete_response", "a delete, from when it was due") \
+	X(IO_HIST_OPERATION, "operation", \
+	  "an operation with its opens and closes, from when it was due") \
+	X(IO_HIST_GET, "get", "a whole object read, from when it was due") \
+	X(IO_HIST_PUT, "put", "a whole object written, from when it was due") \
 	X(IO_HIST_READ_FIRST_ATTEMPT, "read_first_attempt", \
 	  "the first attempt at a read, on stores that are tried again") \
 	X(IO_HIST_WRITE_FIRST_ATTEMPT, "write_first_attempt", \
 	  "the first attempt at a write, on stores that are tried again") \
 	X(IO_HIST_SYNC, "sync", "part of a commit or close: making the bytes durable") \
 	X(IO_HIST_PUBLISH, "publish", \
-	  "part of a commit: making the object visible under its name") \
-	X(IO_HIST_OPERATION, "operation", \
-	  "an operation with its opens and closes, from when it was due") \
-	X(IO_HIST_GET, "get", "a whole object read, from when it was due") \
-	X(IO_HIST_PUT, "put", "a whole object written, from when it was due")
+	  "part of a commit: making the object visible under its name")
 /* clang-format on */
 
 enum io_measure { TALLY_ENUM(IO, IO_COLUMN_LIST(MEASURE_ENUM)) };

@@ -420,12 +420,21 @@ static int io_phase_check(const struct job *job, const struct job_phase *phase, 
 	return rc < 0 ? rc : io_set_check_job(job, phase, ranks, err);
 }
 
+/* With arrivals, what a user waits for counts from when it was due. */
+static uint32_t io_main_hist(const struct job_phase *phase)
+{
+	const struct io_options *o = phase->options;
+
+	return o->pace.arrivals == ARRIVALS_PACED ? IO_HIST_READ : IO_HIST_READ_RESPONSE;
+}
+
 const struct workload io_workload = {
 	.section = SECTION_DECIDED(
 		io,
 		"plain reads, writes and operations on names, as IOR, mdtest, elbencho and fio do them",
 		io_targets, io_complete, io_options_table),
 	.schema = &io_schema,
+	.main_hist = io_main_hist,
 	.snapshots = true,
 	.stores = io_stores,
 	.check = io_phase_check,

@@ -20,7 +20,7 @@ static const struct figure figures[] = {
 	FIGURE_PER("write_rate", "B/s", 1e9, OF(TALLY_BYTES_WRITTEN), OF(TALLY_WALL_NS),
 		   "bytes written to the store per second",
 		   .role = ROLE_WRITE_RATE)
-	FIGURE_PER("row_rate", "1/s", 1e9, OF(REPLAY_DONE), OF(TALLY_WALL_NS),
+	FIGURE_PER("row_rate", "1/s", 1e9, OF(REPLAY_REQUESTS), OF(TALLY_WALL_NS),
 		   "rows of the trace replayed per second",
 		   .role = ROLE_OPERATION_RATE)
 	TALLY_COMMON_FIGURES

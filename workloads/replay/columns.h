@@ -10,7 +10,7 @@
 /* clang-format off */
 #define REPLAY_COLUMN_LIST(X) \
 	X(REPLAY_ROWS, "rows", "", SUM, "rows of the trace that reach the store") \
-	X(REPLAY_DONE, "done", "", SUM, "of them, replayed to their end", .role = ROLE_ITEMS) \
+	X(REPLAY_REQUESTS, "requests", "", SUM, "of them, replayed to their end", .role = ROLE_ITEMS) \
 	X(REPLAY_LEFT, "left", "", SUM, "of them, not begun when the phase ended") \
 	X(REPLAY_OTHER_TIERS, "other_tiers", "", SUM, "rows of tiers that do not reach the store") \
 	X(REPLAY_MISSES, "misses", "", SUM, \

@@ -81,7 +81,7 @@ void replay_count_thread(const struct crew_thread *w, struct tally *t)
 	if (!thread)
 		return;
 	measure_thread_tiers(thread, t);
-	row[REPLAY_DONE] += thread->done;
+	row[REPLAY_REQUESTS] += thread->done;
 	row[REPLAY_LEFT] += thread->list->count - thread->next + thread->dropped;
 	row[REPLAY_WAITED] += thread->waited;
 	row[REPLAY_PAYLOAD_ERRORS] += thread->payload_errors;

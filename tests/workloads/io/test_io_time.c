@@ -2,9 +2,14 @@
 /* Tests of the times of the phase "io", in virtual time and on stores that take a known time: which
  * thread is done first and last, what a time limit and a stonewall end, and the latencies of
  * service and response. */
+#include <stdio.h>
+
+#include "core/numbers.h"
+#include "tests/libs/doubles/thread_group.h"
 #include "tests/unit.h"
 #include "tests/workloads/io/io_fixture.h"
 #include "workloads/io/io.h"
+#include "workloads/target.h"
 
 /* Blocks of 1 MiB take 10.49 ms at 100 MB/s, and 34.95 ms on the slow rank, which has done 2 when
  * the fast one has done its 8. */
@@ -106,6 +111,56 @@ static void test_open_loop(void)
 	fixture_free(f);
 }
 
+/* What a target of a latency is judged by: in an open loop by the time since each was due, also
+ * where requests of that kind have none of their own; else by the time since each began. */
+static void test_judged_latency(void)
+{
+	static const struct {
+		const char *phase, *slow, *hist;
+		double p99_ns;
+	} table[] = {
+		{"read\"", "latency", "read", 10e6},
+		{"read\", \"rate\": 200", "latency", "read", 10e6},
+		{"read\", \"rate\": 200, \"arrivals\": \"constant\"", "latency", "read_response",
+		 104e6},
+		{"delete\", \"rate\": 200, \"arrivals\": \"constant\"", "delete_latency",
+		 "delete_response", 104e6},
+		{"create\", \"rate\": 200, \"arrivals\": \"constant\"", "open_latency", "operation",
+		 104e6},
+	};
+
+	for (size_t i = 0; i < COUNT(table); i++) {
+		char text[256], store[64];
+		const char *const phases[] = {text};
+		struct target_result found[TARGETS_MAX];
+		struct group *alone;
+		struct err err = {0};
+		struct fixture *f;
+		uint32_t count = 0, hist;
+
+		snprintf(store, sizeof(store), "\"sim://s\", \"%s\": \"10 ms\"", table[i].slow);
+		snprintf(
+			text, sizeof(text),
+			"\"objects\": 20, \"size\": 1024, \"block\": 1024, \"target_p99\": \"20 ms\", \"operation\": \"%s",
+			table[i].phase);
+		f = io_run(store, "", phases, 1, 1, NULL);
+		io_expect_ok(f);
+		CU_ASSERT_EQUAL_FATAL(group_alone(&alone, NULL), 0);
+		CU_ASSERT_EQUAL(workload_targets(&f->job.phases[0], &f->tallies[0], alone, found,
+						 &count, &err),
+				0);
+		CU_ASSERT_EQUAL_FATAL(count, 1);
+		CU_ASSERT_DOUBLE_EQUAL(found[0].found, table[i].p99_ns, 0.02 * table[i].p99_ns);
+		CU_ASSERT_EQUAL(found[0].met, table[i].p99_ns < 20e6);
+		hist = f->tallies[0].main_hist;
+		while (hist_count(&f->tallies[0].hists[hist]) == 0)
+			hist++;
+		CU_ASSERT_STRING_EQUAL(io_schema.hists[hist].name, table[i].hist);
+		group_free(alone);
+		fixture_free(f);
+	}
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -114,6 +169,7 @@ int main(void)
 		{"stonewall of whole objects", test_stonewall_of_whole_objects},
 		{"time limit", test_time_limit},
 		{"open loop", test_open_loop},
+		{"judged latency", test_judged_latency},
 		CU_TEST_INFO_NULL,
 	};
 

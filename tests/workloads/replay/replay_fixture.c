@@ -73,10 +73,10 @@ void replay_expect_ok(const struct fixture *f)
 	CU_ASSERT_EQUAL(replay_of(f, TALLY_ERRORS), 0);
 	CU_ASSERT_EQUAL(replay_of(f, REPLAY_PAYLOAD_ERRORS), 0);
 	CU_ASSERT_EQUAL(replay_of(f, REPLAY_LEFT), 0);
-	CU_ASSERT_EQUAL(replay_of(f, REPLAY_DONE), replay_of(f, REPLAY_ROWS));
-	CU_ASSERT_EQUAL(replay_of(f, REPLAY_DONE), replay_of(f, REPLAY_OBJECT_READS) +
-							   replay_of(f, REPLAY_OBJECT_WRITES) +
-							   replay_of(f, REPLAY_OBJECT_DELETES));
+	CU_ASSERT_EQUAL(replay_of(f, REPLAY_REQUESTS), replay_of(f, REPLAY_ROWS));
+	CU_ASSERT_EQUAL(replay_of(f, REPLAY_REQUESTS), replay_of(f, REPLAY_OBJECT_READS) +
+							       replay_of(f, REPLAY_OBJECT_WRITES) +
+							       replay_of(f, REPLAY_OBJECT_DELETES));
 }
 
 uint64_t replay_of(const struct fixture *f, unsigned measure)

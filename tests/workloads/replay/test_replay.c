@@ -92,7 +92,7 @@ static void test_row_deleted(void)
 		bool write = strstr(known_rows[without], "Write") != NULL;
 
 		replay_expect_ok(f);
-		CU_ASSERT_EQUAL(replay_of(f, REPLAY_DONE), KNOWN_ROWS - 1);
+		CU_ASSERT_EQUAL(replay_of(f, REPLAY_REQUESTS), KNOWN_ROWS - 1);
 		CU_ASSERT_EQUAL(replay_of(f, REPLAY_OBJECT_WRITES), (unsigned)(4 - write));
 		CU_ASSERT_TRUE(replay_of(f, TALLY_BYTES_READ) + replay_of(f, TALLY_BYTES_WRITTEN) <
 			       32768 + 86016);
@@ -153,7 +153,7 @@ static void test_order(void)
 				     "\"chunk\": 4096",
 				     ranks);
 		replay_expect_ok(f);
-		CU_ASSERT_EQUAL(replay_of(f, REPLAY_DONE), rows);
+		CU_ASSERT_EQUAL(replay_of(f, REPLAY_REQUESTS), rows);
 		CU_ASSERT_EQUAL(replay_of(f, REPLAY_KEYS), 5);
 		CU_ASSERT_TRUE(replay_of(f, REPLAY_WAITED) > 0);
 		fixture_free(f);
@@ -220,7 +220,7 @@ static void test_wrong(void)
 
 		f = replay_run_trace(MEM, text, ", \"speed\": 0, \"lenient\": true", 2);
 		replay_expect_ok(f);
-		CU_ASSERT_EQUAL(replay_of(f, REPLAY_DONE), KNOWN_ROWS);
+		CU_ASSERT_EQUAL(replay_of(f, REPLAY_REQUESTS), KNOWN_ROWS);
 		CU_ASSERT_EQUAL(replay_of(f, REPLAY_WRONG), 1);
 		fixture_free(f);
 	}

@@ -90,7 +90,7 @@ static void test_seconds(void)
 
 	CU_ASSERT_EQUAL(f->rc[0], 0);
 	CU_ASSERT_EQUAL(f->stopped[0], STOP_LIMIT);
-	CU_ASSERT_EQUAL(replay_of(f, REPLAY_DONE), 2);
+	CU_ASSERT_EQUAL(replay_of(f, REPLAY_REQUESTS), 2);
 	CU_ASSERT_EQUAL(replay_of(f, REPLAY_LEFT), 1);
 	fixture_free(f);
 }
