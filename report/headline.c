@@ -264,11 +264,10 @@ static const struct series_line *headline_best(const struct series_lines *s,
 }
 
 /* How many combinations meet a target. */
-static void headline_combinations(struct headline *h, const struct results_file *f,
-				  const struct series_lines *s, const struct series_line *of,
-				  const struct target_result *target)
+static void headline_combinations(struct headline *h, const struct series_lines *s,
+				  const struct series_line *of, const struct target_result *target)
 {
-	unsigned states[TARGET_STATES], all = series_target_states(f, s, of, target->name, states);
+	unsigned states[TARGET_STATES], all = series_target_states(s, of, target->name, states);
 
 	SAY(h, "; %u of %u meet the target of %s", states[TARGET_MET], all, target->label);
 	if (states[TARGET_UNKNOWN])
@@ -292,10 +291,10 @@ static void headline_series(struct headline *h, const struct results_file *f,
 	headline_mean(h, line);
 	for (uint32_t i = 0; i < line->first->target_count; i++) {
 		const struct target_result *t = &line->first->targets[i];
-		struct target_result all = series_target(f, line, t->name);
+		struct target_result all = series_target(line, t->name);
 
 		if (combinations > 1)
-			headline_combinations(h, f, s, line, t);
+			headline_combinations(h, s, line, t);
 		else
 			headline_target(h, &all, strcmp(t->name, "target_au") == 0);
 	}

@@ -117,13 +117,51 @@ bool series_same_phase(const struct series_line *a, const struct series_line *b)
 	return a->nth == b->nth && strcmp(x->name, y->name) == 0 && strcmp(x->kind, y->kind) == 0;
 }
 
+struct target_result series_target(const struct series_line *line, const char *name)
+{
+	struct target_result all = {.asked = NAN, .found = NAN};
+	double sum = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < line->repeats; i++) {
+		const struct target_result *t = phase_target(line->phases[i], name);
+
+		if (!t)
+			continue;
+		all = *t;
+		sum += t->found;
+		n++;
+	}
+	all.found = n ? sum / n : NAN;
+	all.met = target_met(&all);
+	return all;
+}
+
+enum target_state series_state(const struct series_line *line)
+{
+	enum target_state state = TARGET_MET;
+
+	for (uint32_t i = 0; i < line->first->target_count && state != TARGET_MISSED; i++) {
+		struct target_result t = series_target(line, line->first->targets[i].name);
+
+		if (target_state(&t) != TARGET_MET)
+			state = target_state(&t);
+	}
+	return state;
+}
+
 bool series_better(const struct series_line *a, const struct series_line *b)
 {
+	static const int places[TARGET_STATES] = {
+		[TARGET_MET] = 0, [TARGET_UNKNOWN] = 1, [TARGET_MISSED] = 2};
+	int x = places[series_state(a)], y = places[series_state(b)];
 	enum series_figure main =
 		isfinite(a->figures[SERIES_AU].mean) && isfinite(b->figures[SERIES_AU].mean)
 			? SERIES_AU
 			: series_main(a->first);
 
+	if (x != y)
+		return x < y;
 	if (main == SERIES_VALUES)
 		return a->figures[SERIES_P99].mean < b->figures[SERIES_P99].mean;
 	/* What has no figure is better than nothing. */
@@ -185,31 +223,6 @@ bool series_make(struct series_lines *s, const struct results_file *f)
 	return whole;
 }
 
-struct target_result series_target(const struct results_file *f, const struct series_line *line,
-				   const char *name)
-{
-	struct target_result all = {.asked = NAN, .found = NAN};
-	double sum = 0;
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < f->phase_count; i++) {
-		const struct results_phase_read *p = &f->phases[i];
-		const struct series_line other = {.first = p, .nth = nth_of(f, i)};
-		const struct target_result *t = phase_target(p, name);
-
-		if (!t || !series_counts(p) ||
-		    p->record.combination != line->first->record.combination ||
-		    !series_same_phase(line, &other))
-			continue;
-		all = *t;
-		sum += t->found;
-		n++;
-	}
-	all.found = n ? sum / n : NAN;
-	all.met = target_met(&all);
-	return all;
-}
-
 void series_free_lines(struct series_lines *s)
 {
 	for (uint32_t i = 0; i < s->count; i++) {
@@ -221,9 +234,8 @@ void series_free_lines(struct series_lines *s)
 	*s = (struct series_lines){0};
 }
 
-unsigned series_target_states(const struct results_file *f, const struct series_lines *s,
-			      const struct series_line *of, const char *name,
-			      unsigned states[TARGET_STATES])
+unsigned series_target_states(const struct series_lines *s, const struct series_line *of,
+			      const char *name, unsigned states[TARGET_STATES])
 {
 	unsigned all = 0;
 
@@ -233,11 +245,20 @@ unsigned series_target_states(const struct results_file *f, const struct series_
 
 		if (!series_same_phase(&s->lines[i], of))
 			continue;
-		t = series_target(f, &s->lines[i], name);
+		t = series_target(&s->lines[i], name);
 		if (isnan(t.asked))
 			continue;
 		states[target_state(&t)]++;
 		all++;
 	}
 	return all;
+}
+
+uint32_t series_place(const struct series_lines *s, const struct series_line *of)
+{
+	uint32_t place = 1;
+
+	for (uint32_t i = 0; i < s->count; i++)
+		place += series_same_phase(&s->lines[i], of) && series_better(&s->lines[i], of);
+	return place;
 }

@@ -58,9 +58,17 @@ struct series_lines {
 /* Whether both are the same phase of the job, in different combinations. */
 bool series_same_phase(const struct series_line *a, const struct series_line *b);
 
-/* Whether a is better than b by the figure that their phase is judged by: AU, a rate, or else its
- * p99. */
+/* The worst state of the line's targets over its repeats: missed, cannot be told, met. Without
+ * targets it is met. */
+enum target_state series_state(const struct series_line *line);
+
+/* Whether a is better than b. What meets its targets is better than what may miss them, and that is
+ * better than what misses them. Of equals, the figure that their phase is judged by decides: AU, a
+ * rate, or else its p99. */
 bool series_better(const struct series_line *a, const struct series_line *b);
+
+/* The place of a line among the combinations of its phase, by series_better: 1 is the best. */
+uint32_t series_place(const struct series_lines *s, const struct series_line *of);
 
 /* Returns false where there is no memory. Free it in either case. */
 bool series_make(struct series_lines *s, const struct results_file *f);
@@ -68,12 +76,10 @@ void series_free_lines(struct series_lines *s);
 
 /* A target over the repeats of a line: its mean, and whether the mean meets it, as --strict judges
  * it. asked is NaN where the phase has no such target. */
-struct target_result series_target(const struct results_file *f, const struct series_line *line,
-				   const char *name);
+struct target_result series_target(const struct series_line *line, const char *name);
 
 /* How many combinations of the phase of that line are in each state of the target. Returns how many have it. */
-unsigned series_target_states(const struct results_file *f, const struct series_lines *s,
-			      const struct series_line *of, const char *name,
-			      unsigned states[TARGET_STATES]);
+unsigned series_target_states(const struct series_lines *s, const struct series_line *of,
+			      const char *name, unsigned states[TARGET_STATES]);
 
 #endif

@@ -49,13 +49,14 @@ const answer = (() => {
 	}
 
 	function ranking(rows, first, key) {
-		const sorted = rows.filter(row => known(row, key)).sort((a, b) => b[key].mean - a[key].mean);
+		const sorted = rows.filter(row => known(row, key)).sort((a, b) => a.place - b.place);
+		const missed = row => row.targets && row.targets !== 'met' ? ` (${row.targets === 'missed' ? 'misses a target' : 'a target cannot be told'})` : '';
 		const shown = sorted.slice(0, MOST_BARS), rest = sorted.length - shown.length;
 		const repeats = Math.max(...rows.map(row => row.repeats));
 		return bars.draw({
 			title: `${first.name}: ${wordsOf(key, first)} of each combination, the best first`, kind: kindOf(key), level: levelOf(first, key),
 			note: [repeats > 1 ? 'Means of the repeats, with their 95 % interval.' : null, rest ? `${format.count(rest)} more are below.` : null].filter(one => one).join(' ') || null,
-			rows: shown.map((row, i) => bar(row, key, row.sweep || 'all', {strong: i === 0, color: i ? 'line-1' : 'line-3'})),
+			rows: shown.map((row, i) => bar(row, key, `${row.sweep || 'all'}${missed(row)}`, {strong: i === 0, color: i ? 'line-1' : 'line-3'})),
 		});
 	}
 

@@ -28,6 +28,10 @@ static bool add_series(cJSON *to, const struct results_file *f)
 		json_add_number(o, "combination", (double)p->record.combination);
 		json_sets(o, p);
 		json_add_number(o, "repeats", s.lines[i].repeats);
+		json_add_number(o, "place", series_place(&s, &s.lines[i]));
+		json_add_text(o, "targets",
+			      p->target_count ? target_state_names[series_state(&s.lines[i])]
+					      : NULL);
 		cJSON_AddStringToObject(o, "latency", p->record.main_hist);
 		for (int k = 0; k < SERIES_FIGURES; k++)
 			json_add_stats(o, series_keys[k], &s.lines[i].figures[k]);

@@ -210,12 +210,13 @@ static void sweep_table(FILE *out, const struct series_lines *s, const struct se
 		 count = 1, figures;
 	uint32_t combinations = ranked ? sweep_ranked(s, of, keys, ranked) : 0;
 	enum series_figure told[SERIES_FIGURES];
-	bool repeated = of->repeats > 1, sure = true;
+	bool repeated = of->repeats > 1, sure = true, missed = false;
 
 	figures = told_figures(s, of, told);
 	for (uint32_t i = 0; rows && i < combinations; i++) {
 		const struct series_line *line = ranked[i];
 
+		missed |= series_state(line) != TARGET_MET;
 		key_cells(&rows[0], &rows[count], line->first, keys, repeated);
 		for (unsigned k = 0; k < figures; k++)
 			sure &= mean_cell(rows[count].cell[keys + k], &line->figures[told[k]],
@@ -227,7 +228,8 @@ static void sweep_table(FILE *out, const struct series_lines *s, const struct se
 		for (unsigned k = 0; k < figures; k++)
 			series_heading(rows[0].cell[keys + k], (int)told[k], of->first);
 		strcpy(rows[0].cell[keys + figures], "repeats");
-		fprintf(out, "\n%s, the best first%s\n", of->first->record.name,
+		fprintf(out, "\n%s, the best first%s%s\n", of->first->record.name,
+			missed ? ", those that miss a target last" : "",
 			repeated ? "; mean ± half of the 95 % confidence interval" : "");
 		table_print(out, rows, count, keys + figures + repeated);
 		if (!sure)
@@ -239,18 +241,17 @@ static void sweep_table(FILE *out, const struct series_lines *s, const struct se
 }
 
 /* Judged as --strict does: by the mean over the repeats. */
-static void target_line(FILE *out, const struct results_file *f, const struct series_lines *s,
-			const struct series_line *of, const struct target_result *target)
+static void target_line(FILE *out, const struct series_lines *s, const struct series_line *of,
+			const struct target_result *target)
 {
 	char about[64] = "", sentence[256], line[512];
-	unsigned states[TARGET_STATES],
-		asked = series_target_states(f, s, of, target->name, states);
+	unsigned states[TARGET_STATES], asked = series_target_states(s, of, target->name, states);
 
 	if (asked > 1) {
 		snprintf(line, sizeof(line), "%s: %u of %u combinations meet the target of %s.",
 			 of->first->record.name, states[TARGET_MET], asked, target->label);
 	} else {
-		struct target_result t = series_target(f, of, target->name);
+		struct target_result t = series_target(of, target->name);
 
 		if (of->repeats > 1)
 			snprintf(about, sizeof(about), ", on average over %u repeats,",
@@ -299,7 +300,7 @@ static void series_print(FILE *out, const struct results_file *f, const struct s
 		if (!is_first_combination(s, i))
 			continue;
 		for (uint32_t k = 0; k < line->first->target_count; k++)
-			target_line(out, f, s, line, &line->first->targets[k]);
+			target_line(out, s, line, &line->first->targets[k]);
 		if (combinations > 1)
 			sweep_table(out, s, line);
 		else
