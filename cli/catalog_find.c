@@ -223,3 +223,15 @@ int catalog_edition(const char *edition, char *path, unsigned bytes, struct err 
 		       "--edition %s: the catalogue has no such rules; --rules FILE names others",
 		       edition);
 }
+
+int catalog_published(char *path, unsigned bytes, struct err *err)
+{
+	char folder[2048];
+
+	if (catalog_folder(folder, sizeof(folder)) &&
+	    (unsigned)snprintf(path, bytes, "%s/published/values.json", folder) < bytes &&
+	    access(path, F_OK) == 0)
+		return 0;
+	return err_set(err, -ENOENT,
+		       "the catalogue has no published values; --rows FILE names others");
+}

@@ -27,4 +27,8 @@ void catalog_rules(const char *rules, char *path, unsigned bytes);
  * with a sentence. */
 int catalog_edition(const char *edition, char *path, unsigned bytes, struct err *err);
 
+/* Finds the values that others published, with which haul validate compares. Returns -ENOENT with a
+ * sentence. */
+int catalog_published(char *path, unsigned bytes, struct err *err);
+
 #endif

@@ -44,6 +44,7 @@ _haul_words()
 	# Two patterns: one for both needs an option of bash that a shell may not have set.
 	accept) words=$(compgen -f -X '!*.h5' -- "$word")$'\n'$(compgen -f -X '!*.json' -- "$word") ;;
 	report | compare | export | show) words=$(compgen -f -X '!*.h5' -- "$word") ;;
+	validate) words=$(compgen -f -X '!*.json' -- "$word") ;;
 	check) words=$(grep -ve '^-' <<<"$words")$'\n'$(compgen -f -X '!*.h5' -- "$word")$'\n'$(compgen -f -X '!*.json' -- "$word") ;;
 	*) words=$(grep -ve '^-' <<<"$words")$'\n'$(compgen -f -X '!*.json' -- "$word") ;;
 	esac

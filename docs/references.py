@@ -4,7 +4,7 @@
 
     docs/references.py build/release/haul [FOLDER]
 
-writes reference-job.md, reference-results.md, reference-options.md, figures.md, man/haul.1, man/haul-job.5 and man/haul-results.5 into
+writes reference-validation.md, reference-job.md, reference-results.md, reference-options.md, figures.md, man/haul.1, man/haul-job.5 and man/haul-results.5 into
 FOLDER (docs/). The test "docs" writes them anew and compares, so whoever changes a table runs this afterwards."""
 import json
 import os
@@ -16,7 +16,7 @@ MADE = "This page is made from the tables of the program by `docs/references.py`
 EXIT_STATUS = [("0", "the run is done"), ("1", "the run failed: a sentence says on which rank, node and object"),
                ("2", "the command line or the job is wrong: nothing was created"),
                ("4", "the run was interrupted; the results until then are kept"),
-               ("8", "the run is done, but missed a target, and --strict was given; of haul accept: a criterion is not met; of haul check: not closed")]
+               ("8", "the run is done, but missed a target, and --strict was given; of haul accept: a criterion is not met; of haul check: not closed; of haul validate: a value differs")]
 
 
 def haul(program, *words):
@@ -79,7 +79,7 @@ def table(heads, rows):
 
 def sentence(text):
     """Help as a sentence of its own; a name such as file:// keeps its letters."""
-    return (text if ":" in text.split()[0] else text[0].upper() + text[1:]) + "."
+    return (text if ":" in text.split()[0] or text.startswith("haul") else text[0].upper() + text[1:]) + "."
 
 
 def code(text):
@@ -170,6 +170,40 @@ def figures_page(program):
                       "the same object.\n\n" + table(["figure", "text", "JSON", "CSV", "/summary"], places)])
 
 
+VALIDATION = f"""# Reference of published values
+
+{MADE} `haul validate` prints the same; [what others published](validation.md) says how to read it.
+"""
+
+
+def validation_number(value, unit):
+    shown = f"{value:,.0f}" if abs(value - round(value)) <= 1e-12 * value else f"{value:.7g}"
+    return f"{shown} {unit}".strip()
+
+
+def validation_difference(part):
+    return "none" if abs(part) <= 1e-9 else "< 0.001 %" if abs(part) < 5e-6 else f"{100 * part:+.3f} %"
+
+
+def validation_page(program):
+    """The table of haul validate, and for each source its rows."""
+    out = json.loads(haul(program, "validate", "--json"))
+    parts, sources = [VALIDATION], {}
+    for row in out["rows"]:
+        sources.setdefault(row["source"], []).append(row)
+    for source, rows in sources.items():
+        cells = []
+        for r in rows:
+            text = r["published_text"] is not None
+            cells.append([r["of"], r["quantity"], code(r["published_text"]) if text else validation_number(r["published"], r["unit"]),
+                          code(r["haul_text"]) if text else validation_number(r["haul"], r["unit"]),
+                          validation_difference(0 if text else r["difference"]),
+                          f"{100 * r['tolerance']:g} %" if r["tolerance"] else "none", r["state"]])
+        parts.append(f"## {source}\n\n" + table(["of", "quantity", "published", "haul", "difference", "tolerance", ""], cells)
+                     + "".join(f"\n{sentence(b)}\n" for b in dict.fromkeys(r["because"] for r in rows) if b))
+    return "\n".join(parts)
+
+
 def roff(text):
     """Text as a line of roff."""
     for sign, name in (("\\", "\\e"), ("-", "\\-"), ("'", "\\(aq"), ('"', "\\(dq"), ("`", "\\(ga"), ("^", "\\(ha"), ("~", "\\(ti"),
@@ -237,7 +271,7 @@ def haul_results_5(program):
     return man("haul-results", 5, "results files of haul", parts + [("SEE ALSO", "haul(1), haul-job(5), h5dump(1)", [])])
 
 
-PAGES = {"reference-job.md": job_page, "figures.md": figures_page, "reference-results.md": results_page, "reference-options.md": options_page,
+PAGES = {"reference-validation.md": validation_page, "reference-job.md": job_page, "figures.md": figures_page, "reference-results.md": results_page, "reference-options.md": options_page,
          "man/haul.1": haul_1, "man/haul-job.5": haul_job_5, "man/haul-results.5": haul_results_5}
 
 

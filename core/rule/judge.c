@@ -17,7 +17,7 @@ enum { FACT_BYTES = 64 };
 /* Beyond these, numbers are shown with an exponent; and two that differ by less are equal. */
 static const double whole_most = 1e15, same = 1e-9;
 
-static const cJSON *rule_fact(const cJSON *tree, const char *path)
+const struct cJSON *rule_fact(const struct cJSON *tree, const char *path)
 {
 	char part[RULE_PATH_BYTES];
 
@@ -31,7 +31,7 @@ static const cJSON *rule_fact(const cJSON *tree, const char *path)
 	return tree;
 }
 
-static double rule_number(const cJSON *fact)
+double rule_number(const struct cJSON *fact)
 {
 	return cJSON_IsNumber(fact) ? fact->valuedouble
 	       : cJSON_IsBool(fact) ? cJSON_IsTrue(fact)

@@ -138,6 +138,10 @@ int kvcache_check(const struct job *job, const struct job_phase *phase, uint32_t
 		  struct err *err);
 int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		 uint32_t ranks_per_node, struct demand *out, struct err *err);
+/* The bytes that a token has in the cache, of all ranks of a tensor group together. */
+int kvcache_tell(const struct job *job, const struct job_phase *phase,
+		 const struct rank_place *places, uint32_t ranks, struct arena *arena,
+		 struct plan_told *out, struct err *err);
 int kvcache_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		   struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
 /* Removes what killed runs have left in the folders of all phases of this kind. 0 also where there

@@ -391,6 +391,7 @@ const struct workload kvcache_workload = {
 	.stores = kvcache_stores,
 	.check = kvcache_check,
 	.size = kvcache_size,
+	.tell = kvcache_tell,
 	.run_bytes = sizeof(struct kv_run),
 	.open = phase_open,
 	.work = phase_work,

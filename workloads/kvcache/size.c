@@ -197,3 +197,19 @@ int kvcache_stores(const struct job *job, const struct job_phase *phase, uint32_
 	}
 	return rc;
 }
+
+int kvcache_tell(const struct job *job, const struct job_phase *phase,
+		 const struct rank_place *places, uint32_t ranks, struct arena *arena,
+		 struct plan_told *out, struct err *err)
+{
+	struct kv_setup setup;
+	int rc = kv_setup_of(job, phase, &setup, err);
+
+	(void)places;
+	(void)ranks;
+	(void)arena;
+	if (rc == 0)
+		plan_total_add(out, "token_bytes", "bytes",
+			       (double)kv_model_token_bytes(&setup.model));
+	return rc;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verb "validate": haul's own plans beside what others published. It plans the jobs that the
+ * rows name, for as many ranks and nodes as they say, and runs nothing. */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/catalog_find.h"
+#include "cli/check_job.h"
+#include "cli/cli.h"
+#include "cli/edition.h"
+#include "cli/job_class.h"
+#include "core/json.h"
+#include "ranks/run/run.h"
+#include "report/validation.h"
+
+struct validate_args {
+	const char *rows;
+	bool json, csv;
+};
+
+static const struct option validate_options[] = {
+	OPT_WORD("rows", struct validate_args, rows, .value = "FILE",
+		 .help = "published values of one's own in place of the catalogue's"),
+	OPT_BOOL("json", struct validate_args, json, .help = "prints JSON, for programs"),
+	OPT_BOOL("csv", struct validate_args, csv, .help = "prints CSV, one line per value"),
+	OPT_END,
+};
+
+/* Compares the row with the phase that it names. */
+static int validate_phase(const struct check_job *j, const struct published_row *row,
+			  struct published_match *out, struct err *err)
+{
+	struct workload_class classes[CLASSES_MAX];
+	int count = class_of_plan(classes, &j->job, &j->plan, j->job_json, err);
+
+	if (count < 0)
+		return count;
+	for (uint32_t i = 0; i < j->plan.phase_count; i++) {
+		cJSON *tree;
+
+		if (strcmp(j->plan.phases[i].phase->name, row->phase) != 0)
+			continue;
+		tree = check_job_tree(j, i);
+		for (int k = 0; k < count; k++)
+			if (strcmp(classes[k].phase, row->phase) == 0)
+				json_add_text(tree, "class", classes[k].hash);
+		published_compare(row, tree, out);
+		json_free(tree);
+		return 0;
+	}
+	return err_set(err, -EINVAL, "has no phase \"%s\"", row->phase);
+}
+
+static int validate_plan(struct check_job *j, const struct published_row *row, struct err *err)
+{
+	char path[4096];
+	int rc = catalog_resolve(row->job, path, sizeof(path), err);
+
+	if (rc == 0)
+		rc = job_load(&j->job, plan_schema(), path, (const char *const *)row->set.items,
+			      row->set.count, err);
+	if (rc == 0)
+		rc = check_job_plan(j, (uint32_t)row->ranks, (uint32_t)row->nodes, 0, err);
+	return rc;
+}
+
+static bool validate_same_job(const struct published_row *a, const struct published_row *b)
+{
+	bool same = strcmp(a->job, b->job) == 0 && a->ranks == b->ranks && a->nodes == b->nodes &&
+		    a->set.count == b->set.count;
+
+	for (uint32_t i = 0; same && i < a->set.count; i++)
+		same = strcmp(a->set.items[i], b->set.items[i]) == 0;
+	return same;
+}
+
+/* Neighbours that are of one job share its plan. */
+static int validate_rows(const struct published *p, struct published_match *matches,
+			 struct err *err)
+{
+	const struct rule_sizes sizes = edition_sizes();
+	struct check_job j = {.past = true};
+	int rc = 0;
+
+	for (uint32_t i = 0; i < p->count && rc == 0; i++) {
+		const struct published_row *row = &p->rows[i];
+
+		if (i == 0 || !validate_same_job(row, row - 1)) {
+			check_job_free(&j);
+			j = (struct check_job){.sizes = sizes, .past = true};
+			rc = validate_plan(&j, row, err);
+		}
+		if (rc == 0)
+			rc = validate_phase(&j, row, &matches[i], err);
+		if (rc < 0)
+			err_wrap(err, rc, "%s of %s", row->quantity, row->of);
+	}
+	check_job_free(&j);
+	return rc;
+}
+
+static int validate_all(const struct validate_args *args, struct published *published,
+			struct validation *v, struct err *err)
+{
+	char path[4096];
+	int rc = 0;
+
+	if (args->json && args->csv)
+		return err_set(err, -EINVAL, "--json and --csv exclude each other");
+	if (!args->rows)
+		rc = catalog_published(path, sizeof(path), err);
+	if (rc == 0)
+		rc = published_read(published, args->rows ? args->rows : path, err);
+	if (rc < 0)
+		return rc;
+	v->matches = calloc(published->count, sizeof(*v->matches));
+	if (!v->matches)
+		return err_set(err, -ENOMEM, "no memory for %u values", published->count);
+	return validate_rows(published, v->matches, err);
+}
+
+static int validate_run(const struct call *call)
+{
+	const struct validate_args *args = call->options;
+	struct published *published = calloc(1, sizeof(*published));
+	struct validation v = {.published = published};
+	struct err err = {0};
+	int rc = published ? validate_all(args, published, &v, &err)
+			   : err_set(&err, -ENOMEM, "no memory for what is published");
+
+	if (rc == 0)
+		rc = validation_print(stdout,
+				      args->json  ? REPORT_JSON
+				      : args->csv ? REPORT_CSV
+						  : REPORT_TEXT,
+				      &v, &err);
+	rc = cli_ended(rc, &err);
+	if (rc == EXIT_DONE && validation_count(&v, PUBLISHED_MISSED))
+		rc = EXIT_TARGET_MISSED;
+	if (published)
+		published_free(published);
+	free(v.matches);
+	free(published);
+	return rc;
+}
+
+const struct verb validate_verb = {
+	.name = "validate",
+	.arguments = "",
+	.help = "compares haul's plans with what others published; exit status 8: a value differs",
+	.example = "haul validate",
+	.options = validate_options,
+	.options_bytes = sizeof(struct validate_args),
+	.run = validate_run,
+};

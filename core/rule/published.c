@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What others published: see published.h. */
+#include "core/rule/published.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file_read.h"
+#include "core/json.h"
+
+enum { FILE_BYTES_MAX = 1 << 20, FILE_DEPTH = 6, FILE_VALUES = 1 << 14 };
+const char *const published_states[PUBLISHED_STATES] = {"held", "missed", "unknown"};
+
+enum { RANKS_MAX = 1 << 20 };
+
+/* clang-format off */
+static const struct option row_options[] = {
+	OPT_TEXT("of", struct published_row, of, .required = true, .help = "whose value it is"),
+	OPT_TEXT("quantity", struct published_row, quantity, .required = true, .help = "what it is, in words"),
+	OPT_TEXT("source", struct published_row, source, .required = true, .help = "where it is published"),
+	OPT_REAL("published", struct published_row, value, .max_real = 1e30, .help = "the value"),
+	OPT_TEXT("text", struct published_row, text, .def_text = "", .help = "the value, where it is a text"),
+	OPT_TEXT("unit", struct published_row, unit, .def_text = "", .help = "unit of the value"),
+	OPT_REAL("unit_size", struct published_row, unit_size, .def_real = 1, .min_real = 1e-30, .max_real = 1e30,
+		 .help = "how many units of haul's are one of these"),
+	OPT_REAL("tolerance", struct published_row, tolerance, .max_real = 1,
+		 .help = "part of the value by which haul's may differ"),
+	OPT_TEXT("because", struct published_row, because, .def_text = "", .help = "why it may differ"),
+	OPT_TEXT("job", struct published_row, job, .required = true, .help = "job whose plan has haul's value"),
+	OPT_TEXTS("set", struct published_row, set, .help = "changes of the job, PATH=VALUE"),
+	OPT_U64("ranks", struct published_row, ranks, .def = 1, .min = 1, .max = RANKS_MAX, .help = "ranks of the job"),
+	OPT_U64("nodes", struct published_row, nodes, .def = 1, .min = 1, .max = RANKS_MAX, .help = "nodes of the job"),
+	OPT_TEXT("phase", struct published_row, phase, .required = true, .help = "phase of the job"),
+	OPT_TEXT("fact", struct published_row, fact, .required = true, .help = "path of haul's value"),
+	OPT_TEXT("over", struct published_row, over, .def_text = "", .help = "fact by which it is divided"),
+	OPT_END
+};
+static const struct option published_options[] = {
+	OPT_LIST("rows", struct published, rows, count, .required = true, .min = 1, .table = row_options,
+		 .help = "what is published"),
+	OPT_END
+};
+/* clang-format on */
+static const struct option *const published_tables[] = {published_options, NULL};
+
+static int published_check(const struct published *p, struct err *err)
+{
+	for (uint32_t i = 0; i < p->count; i++) {
+		const struct published_row *row = &p->rows[i];
+
+		if (!*row->text && row->value <= 0)
+			return err_set(err, -EINVAL,
+				       "/rows/%u: needs \"published\" above 0, or \"text\"", i);
+		if (row->tolerance > 0 && !*row->because)
+			return err_set(err, -EINVAL, "/rows/%u: a tolerance needs \"because\"", i);
+	}
+	return 0;
+}
+
+int published_read(struct published *p, const char *path, struct err *err)
+{
+	char *text = NULL;
+	cJSON *json = NULL;
+	size_t length;
+	int rc;
+
+	memset(p, 0, sizeof(*p));
+	rc = file_read(path, FILE_BYTES_MAX, &text, &length, err);
+	if (rc == 0 && length > FILE_BYTES_MAX)
+		rc = err_set(err, -EINVAL, "is larger than 1 MiB");
+	if (rc == 0)
+		rc = json_parse(&json, text, length, FILE_DEPTH, FILE_VALUES, err);
+	if (rc == 0 && !cJSON_IsObject(json))
+		rc = err_set(err, -EINVAL, "is not an object of rows");
+	if (rc == 0)
+		rc = options_parse(published_tables, p, json, "", &p->arena, err);
+	if (rc == 0)
+		rc = published_check(p, err);
+	cJSON_Delete(json);
+	free(text);
+	return rc < 0 ? err_wrap(err, rc, "%s", path) : 0;
+}
+
+void published_free(struct published *p)
+{
+	arena_free(&p->arena);
+}
+
+void published_compare(const struct published_row *row, const struct cJSON *tree,
+		       struct published_match *out)
+{
+	/* Quotients of whole numbers are not the same to the last bit. */
+	static const double same = 1e-9;
+	const cJSON *fact = rule_fact(tree, row->fact);
+
+	*out = (struct published_match){.state = PUBLISHED_MISSED, .value = NAN, .difference = NAN};
+	if (*row->text) {
+		if (cJSON_IsString(fact))
+			snprintf(out->text, sizeof(out->text), "%s", fact->valuestring);
+		if (strcmp(out->text, row->text) == 0)
+			out->state = PUBLISHED_HELD;
+		else if (cJSON_IsString(fact) && !*out->text)
+			out->state = PUBLISHED_UNKNOWN;
+		return;
+	}
+	out->value = rule_number(fact) / row->unit_size;
+	if (*row->over)
+		out->value /= rule_number(rule_fact(tree, row->over));
+	out->difference = (out->value - row->value) / row->value;
+	if (fabs(out->difference) <= fmax(row->tolerance, same))
+		out->state = PUBLISHED_HELD;
+}

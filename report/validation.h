@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What others published beside what haul says of the same (core/rule/published.h): a table anyone
+ * may cite, and how many of its rows are held. */
+#ifndef HAUL_REPORT_VALIDATION_H
+#define HAUL_REPORT_VALIDATION_H
+
+#include <stdio.h>
+
+#include "core/rule/published.h"
+#include "report/document.h"
+
+struct validation {
+	const struct published *published;
+	struct published_match *matches; /* [published->count] */
+};
+
+/* How many rows are in that state. */
+uint32_t validation_count(const struct validation *v, enum published_state state);
+
+int validation_print(FILE *out, enum report_shape shape, const struct validation *v,
+		     struct err *err);
+
+#endif
