@@ -12,7 +12,8 @@
  *	HAUL_FAULT_HITS   a file to which the first hit adds a line
  *	HAUL_FAULT_LOG    a file to which each step that was done adds a line: rank, number (from 0), name, path
  *
- * A call that hangs does not return, as on a file system whose server is gone, and each call on such a file hangs after it. What
+ * A call that hangs does not return, as on a file system whose server is gone, and each call on such a file hangs after it. A copy
+ * of that process does not come to an end, either, because the kernel would close the files that it has in common. What
  * removes something never lacks room. The ring is io_uring: its calls count whatever the file, because they bear no path. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -45,6 +46,7 @@ static struct {
 	bool set, hang, half, kills, later;
 	_Atomic long seen, steps;
 	_Atomic bool hung, hit;
+	_Atomic pid_t hung_in;
 } fault;
 
 /* One call. */
@@ -136,6 +138,8 @@ static void find_path(struct call *c, const char *path, int fd)
 
 static _Noreturn void hang(void)
 {
+	if (!fault.hung)
+		fault.hung_in = getpid();
 	fault.hung = true;
 	for (;;)
 		sleep(1000);
@@ -468,6 +472,15 @@ int io_uring_enter2(unsigned fd, unsigned submit, unsigned wait, unsigned flags,
 	return fault_fails(fault_begin(&c, "ring", 0, NULL, -1))
 		       ? -errno
 		       : next(fd, submit, wait, flags, argument, size);
+}
+
+void _exit(int status)
+{
+	__typeof__(&_exit) next = (__typeof__(&_exit))dlsym(RTLD_NEXT, "_exit");
+
+	if (fault.hung && fault.hung_in != getpid())
+		hang();
+	next(status);
 }
 
 /* On a 64-bit machine these are the same calls. */

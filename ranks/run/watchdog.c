@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -317,28 +318,47 @@ static uint64_t bytes_ns(const struct watchdog *w)
 	return atomic_load(&w->write_bytes) / LEAST_RATE * NS_PER_S;
 }
 
-/* False: the results are not there within their time. */
+/* Memory that this process and its copy share. NULL: none, and the copy's end tells that it is done. */
+static _Atomic uint32_t *shared_word(void)
+{
+	void *word = mmap(NULL, sizeof(_Atomic uint32_t), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return word == MAP_FAILED ? NULL : word;
+}
+
+/* False: the results are not there within their time. The copy says when they are: it may not come
+ * to an end itself, since the kernel closes its files then, and those of a mount that does not
+ * answer are among them. */
 static bool last_words(struct watchdog *w, const char *said)
 {
 	uint64_t limit_ns = WORDS_NS + bytes_ns(w), waited_ns = 0;
-	pid_t copy;
+	_Atomic uint32_t *spoken;
+	bool over = false;
+	pid_t copy, ended = 0;
 	int state;
 
 	if (!w->words.speak)
 		return true;
+	spoken = shared_word();
 	copy = fork();
 	if (copy == 0) {
 		atomic_store(&w->pen, PEN_FREE);
 		w->words.speak(w->words.argument, (enum stop_reason)w->reason, said);
+		if (spoken)
+			atomic_store(spoken, 1);
 		_exit(0);
 	}
-	while (copy > 0 && waited_ns < limit_ns && waitpid(copy, &state, WNOHANG) == 0) {
-		nap(LOOK_SOON_NS / 5);
+	while (copy > 0 && !over && waited_ns < limit_ns) {
+		ended = waitpid(copy, &state, WNOHANG);
+		over = ended || (spoken && atomic_load(spoken));
+		nap(over ? 0 : LOOK_SOON_NS / 5);
 		waited_ns += LOOK_SOON_NS / 5;
 	}
-	if (copy > 0 && waited_ns >= limit_ns)
+	/* The launcher waits for whoever has the output open. */
+	if (copy > 0 && !ended)
 		kill(copy, SIGKILL);
-	return copy > 0 && waited_ns < limit_ns;
+	return over;
 }
 
 /* Whether this rank has the last word: those before it on rank 0's node do not answer. */

@@ -344,4 +344,26 @@ def test_file_system_hangs_with_a_rank():
         hangs_at(folder, one, 0, ready=reads, published=["first"])
 
 
+def test_data_hang_and_results_do_not():
+    """The copy that speaks the last words does not come to an end where files of the data are closed; the results are there all the
+    same."""
+    with Folder() as folder:
+        io = {"store": "d", "objects": 8, "size": 65536, "block": 4096}
+        write_job(folder, {"name": "hung", "stores": {"d": {"uri": f"file://{folder}/data", "engine": "psync"}},
+                           "phases": [{"io": {"operation": kind, "name": kind, **io}} for kind in ("write", "read")]})
+        hung = f"{folder}/hung"
+        process = start(2, "run", "job.json", "--grace", f"{GRACE_S} s", cwd=folder, env={
+            "LD_PRELOAD": PRELOAD, "HAUL_FAULT_PATH": f"{folder}/data/", "HAUL_FAULT_RANK": "0", "HAUL_FAULT": "read:40:hang", "HAUL_FAULT_HITS": hung})
+        until = time.monotonic() + 60
+        while not os.path.exists(hung):
+            check(process.poll() is None and time.monotonic() < until, f"{process.poll()}")
+            time.sleep(0.02)
+        began = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        r = finish(process, began, 100)
+        check(LOST not in r.err and r.seconds < GRACE_S + 5, f"{r}")
+        found = report(f"{folder}/results.h5")
+        check([(p["name"], p["status"]) for p in found["phases"]] == [("write", "done"), ("read", "interrupted")], f"{found}")
+
+
 main()
