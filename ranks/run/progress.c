@@ -69,16 +69,19 @@ static bool has_terminal(pid_t pid)
 
 /* Whether a person sees what this process writes to standard error: on a terminal, or through a
  * pipe to a launcher (mpiexec and its helpers, srun) above this process on this machine whose own
- * standard error is a terminal. */
+ * standard error is a terminal. Between both may be the rank's shelter, which is this program. */
 static bool terminal_watched(int fd)
 {
-	char name[TERMINAL_NAME_BYTES];
-	pid_t pid = getppid(), parent;
+	char own[TERMINAL_NAME_BYTES], name[TERMINAL_NAME_BYTES];
+	pid_t pid, parent;
 
 	if (isatty(fd))
 		return true;
+	if (!process_of(getpid(), own, &pid))
+		return false;
 	for (int i = 0; i < TERMINAL_ANCESTORS && pid > 1; i++, pid = parent) {
-		if (!process_of(pid, name, &parent) || !is_launcher(name))
+		if (!process_of(pid, name, &parent) ||
+		    !(is_launcher(name) || strcmp(name, own) == 0))
 			return false;
 		if (has_terminal(pid))
 			return true;

@@ -136,15 +136,15 @@ def peak_of_rank(args, cwd=None, env=None):
 
 
 def ranks_in(folder):
-    """The processes of this program that run in a folder, as folders of /proc."""
-    found = []
+    """The ranks that run in a folder, as folders of /proc: processes of this program, but for the parents of others, which only
+    wait for these (ranks/run/shelter.h)."""
+    found = {}
     for path in glob.glob("/proc/[0-9]*"):
-        try:
+        with contextlib.suppress(OSError):
             if os.readlink(f"{path}/cwd") == folder and os.readlink(f"{path}/exe") == os.path.realpath(HAUL):
-                found.append(path)
-        except OSError:
-            pass
-    return found
+                with open(f"{path}/stat", encoding="utf-8", errors="replace") as f:
+                    found[path] = f"/proc/{f.read().rpartition(')')[2].split()[1]}"
+    return [path for path in found if path not in found.values()]
 
 
 def kill_run(process, folder):

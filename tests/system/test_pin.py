@@ -7,7 +7,7 @@ import time
 
 import h5py
 
-from haultest import HANGS_S, Folder, HAUL, MPIEXEC, alone, check, command, environment, main, mpi, write_job
+from haultest import HANGS_S, Folder, HAUL, MPIEXEC, alone, check, command, environment, main, mpi, ranks_in, write_job
 
 # All devices of this node, but not the search that binds the thread to each core in turn while it asks what the core is.
 os.environ.setdefault("HWLOC_COMPONENTS", "-x86")
@@ -38,18 +38,6 @@ def numbers(text):
     for part in filter(None, text.strip().split(",")):
         first, _, last = part.partition("-")
         out |= set(range(int(first), int(last or first) + 1))
-    return out
-
-
-def ours(folder):
-    """The pids of the ranks: processes of haul in that folder."""
-    out = []
-    for path in glob.glob("/proc/[0-9]*"):
-        try:
-            if os.readlink(f"{path}/cwd") == folder and os.readlink(f"{path}/exe") == os.path.realpath(HAUL):
-                out.append(int(path[6:]))
-        except OSError:
-            pass
     return out
 
 
@@ -84,9 +72,11 @@ def watch(prefix, ranks, cluster, cpuset=None, bound=None, store=None):
         p = subprocess.Popen(prefix + words, cwd=folder, env=environment(), text=True,
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              preexec_fn=enter)
-        seen, last, threads = {}, {}, 0
+        seen, last, threads, together = {}, {}, 0, []
         while p.poll() is None:
-            for pid in ours(folder):
+            pids = [int(os.path.basename(path)) for path in ranks_in(folder)]
+            together = pids if len(pids) >= ranks else together
+            for pid in pids:
                 now = masks(pid)
                 threads = max(threads, len(now))
                 if now:
@@ -97,6 +87,9 @@ def watch(prefix, ranks, cluster, cpuset=None, bound=None, store=None):
         check(p.returncode == 0, f"{prefix} {cluster}: exit {p.returncode}\n{err}")
         with h5py.File(os.path.join(folder, "results.h5")) as f:
             found = [numbers(row["cores_found"].decode()) for row in f["ranks"]]
+    # What was seen before may be a process that then became the parent of a rank.
+    seen = {pid: sets for pid, sets in seen.items() if pid in together}
+    last = {pid: now for pid, now in last.items() if pid in together}
     check(len(seen) == ranks, f"{len(seen)} ranks seen, {ranks} started")
     check(threads >= 4, f"{threads} threads per rank: the workers were not seen")
     return seen, last, err, found
