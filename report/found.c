@@ -113,8 +113,9 @@ const struct series_line *found_line(const struct results_file *f, const struct 
 {
 	uint64_t value = f->found->carries, combination = 1;
 
-	/* The combinations of a search are its values, in the order in which they were begun. */
-	for (uint64_t i = 0; value != FOUND_NOTHING && i < f->found_count; i++)
+	/* The combinations of a search are its values, in the order in which they were begun. A
+	 * phase that has searched in its own rounds is one run. */
+	for (uint64_t i = 0; f->runs > 1 && value != FOUND_NOTHING && i < f->found_count; i++)
 		if (f->found_steps[i].value == value)
 			combination = i + 1;
 	for (uint32_t i = 0; i < s->count; i++)

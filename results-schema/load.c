@@ -222,6 +222,11 @@ static void load_answers(struct h5_reader *r, struct results_file *f)
 
 	f->found = load_answer(r, ANSWER_FIND, &rows, &f->found_count);
 	f->found_steps = rows;
+	/* The run has ended before it could give one. */
+	if (f->found && !f->found->path[0]) {
+		free(f->found);
+		f->found = NULL;
+	}
 	rows = NULL;
 	f->tuned = load_answer(r, ANSWER_TUNE, &rows, &f->tuned_count);
 	f->tuned_settings = rows;

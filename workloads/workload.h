@@ -199,6 +199,23 @@ struct clean_counts {
 	char kept_name[CLEAN_TEXT_BYTES], holds[CLEAN_TEXT_BYTES];
 };
 
+/* What a phase tries for itself, one load after the other: each round is a row of a table of its
+ * tally, and found is the most that it may be. */
+enum { ROUNDS_LIMITS = 3 };
+struct phase_rounds {
+	const char *load; /* an option of the phase: "users" */
+	uint32_t table;
+	uint32_t next;        /* the column of the load of the rounds after the row */
+	uint64_t first, most; /* of a rank that has rows: its first load, and the greatest */
+	uint32_t limit_count;
+	struct {
+		const char *path;         /* an option: "autoscaling.read_p95" */
+		const char *label, *unit; /* as those of a target */
+		uint32_t column;
+		double asked;
+	} limits[ROUNDS_LIMITS];
+};
+
 struct workload {
 	struct section section; /* name, help, options; section.owner is this workload */
 	const struct tally_schema *schema;
@@ -209,6 +226,9 @@ struct workload {
 	/* The histogram that this phase is judged by, where its options make it another one than
 	 * the schema's. NULL: they never do. */
 	uint32_t (*main_hist)(const struct job_phase *phase);
+	/* Whether a phase with these options searches, round by round, for the greatest load that
+	 * keeps its limits, and what its rounds are. NULL: none does. */
+	bool (*rounds)(const struct job_phase *phase, struct phase_rounds *out);
 	bool generating; /* `haul generate` runs it */
 	bool snapshots;  /* its phases can be published while they run (common/snapshot.h) */
 

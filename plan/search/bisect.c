@@ -64,17 +64,32 @@ static enum bisect_state bisect_judge(const struct bisect *s, const struct bisec
 	return step->repeats < s->ask.repeats ? BISECT_OPEN : BISECT_UNDECIDED;
 }
 
-void bisect_add(struct bisect *s, double found)
+static void bisect_keep(const struct bisect *s, struct bisect_step *step, double found)
 {
-	struct bisect_step *step = &s->steps[s->count - 1];
-
-	if (isnan(found)) {
-		s->end = BISECT_UNKNOWN;
-		return;
-	}
 	step->found[step->repeats++] = found;
 	step->stats = bisect_stats(s, step);
 	step->state = bisect_judge(s, step);
+}
+
+void bisect_add(struct bisect *s, double found)
+{
+	if (isnan(found))
+		s->end = BISECT_UNKNOWN;
+	else
+		bisect_keep(s, &s->steps[s->count - 1], found);
+}
+
+void bisect_see(struct bisect *s, uint64_t value, double found)
+{
+	uint32_t i = 0;
+
+	while (i < s->count && s->steps[i].value != value)
+		i++;
+	if (i == BISECT_STEPS_MAX || s->steps[i].repeats == BISECT_REPEATS_MAX)
+		return;
+	if (i == s->count)
+		s->steps[s->count++] = (struct bisect_step){.value = value};
+	bisect_keep(s, &s->steps[i], found);
 }
 
 /* Between which two values the answer to a question lies: the greatest that is below, and the least
@@ -242,6 +257,28 @@ void bisect_answer(const struct bisect *s, struct bisect_answer *a)
 		if (a->misses_known && s->steps[i].value == a->misses)
 			a->missing_step = i;
 	}
+}
+
+void bisect_close(struct bisect *s)
+{
+	struct bisect_gap mean;
+	bool all = false;
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		struct bisect_step *step = &s->steps[i];
+
+		all |= step->value == bisect_last(s);
+		if (step->state != BISECT_OPEN)
+			continue;
+		step->state = step->repeats > 1                   ? BISECT_UNDECIDED
+			      : bisect_meets(s, step->stats.mean) ? BISECT_MET
+								  : BISECT_MISSED;
+	}
+	mean = bisect_gap_of(s, BISECT_MEAN);
+	s->end = !mean.below_known && mean.above_known ? BISECT_NONE
+		 : mean.above_known                    ? BISECT_FOUND
+		 : all                                 ? BISECT_ALL
+						       : BISECT_GOES_ON;
 }
 
 uint32_t bisect_steps_most(const struct bisect_ask *ask)

@@ -75,6 +75,12 @@ bool bisect_next(struct bisect *s, uint64_t *value);
 /* What was found at the value that bisect_next has named. NaN: it could not be told. */
 void bisect_add(struct bisect *s, double found);
 
+/* In place of these two calls, where the caller has chosen the values: what was found at that one, of
+ * which the first BISECT_STEPS_MAX count, each with its first BISECT_REPEATS_MAX repeats. After the
+ * last one bisect_close says what follows; a value that was measured once is decided by that. */
+void bisect_see(struct bisect *s, uint64_t value, double found);
+void bisect_close(struct bisect *s);
+
 /* What is known, also of a search that has not ended. */
 struct bisect_answer {
 	/* The greatest value whose mean meets the target, and the least whose mean misses it. */

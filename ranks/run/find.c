@@ -59,51 +59,16 @@ static int find_record(const struct run *run)
 {
 	const struct find *f = run->search->own;
 	const struct question *q = &f->question;
-	struct found_step *steps = calloc(f->search.count + 1, sizeof(*steps));
-	struct bisect_answer a;
 	struct found found;
-	int rc;
 
-	if (!steps)
-		return -ENOMEM;
 	found_init(&found);
-	bisect_answer(&f->search, &a);
 	utf8_copy(found.path, sizeof(found.path), q->path);
 	utf8_copy(found.until, sizeof(found.until), q->until);
 	utf8_copy(found.phase, sizeof(found.phase), run->job.phases[q->phase_index].name);
 	utf8_copy(found.target, sizeof(found.target), q->kind->name);
 	utf8_copy(found.label, sizeof(found.label), q->kind->label);
 	utf8_copy(found.unit, sizeof(found.unit), q->kind->unit);
-	utf8_copy(found.end, sizeof(found.end), bisect_ends[f->search.end]);
-	found.low = q->ask.low;
-	found.high = q->ask.high;
-	found.by = q->ask.by;
-	found.most = q->ask.most;
-	found.asked = q->ask.asked;
-	found.repeats = q->ask.repeats;
-	found.undecided = a.undecided;
-	if (a.carries_known) {
-		found.carries = a.carries;
-		found.least = a.least;
-		found.greatest = a.greatest;
-	}
-	if (a.misses_known) {
-		found.misses = a.misses;
-		found.missed_with = f->search.steps[a.missing_step].stats.mean;
-	}
-	for (uint32_t i = 0; i < f->search.count; i++) {
-		const struct bisect_step *step = &f->search.steps[i];
-
-		steps[i] = (struct found_step){.value = step->value,
-					       .repeats = step->repeats,
-					       .mean = step->repeats ? step->stats.mean : NAN,
-					       .low = step->repeats ? step->stats.low : NAN,
-					       .high = step->repeats ? step->stats.high : NAN};
-		utf8_copy(steps[i].state, sizeof(steps[i].state), bisect_states[step->state]);
-	}
-	rc = results_set_answer(run->results, &found, steps, f->search.count, run->at.run);
-	free(steps);
-	return rc;
+	return search_answer(run, &f->search, run->at.run, &found);
 }
 
 static bool find_next(struct run *run, const struct run_options *options, struct search_look *look)

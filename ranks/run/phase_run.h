@@ -60,6 +60,10 @@ void phase_count(const struct phase_run *p, uint64_t *rank_row);
 /* Judges the phase by its targets. Returns p->rc, which is also set where they cannot be judged.
  * Collective over the phase's group. */
 int phase_judge(struct phase_run *p, struct err *err);
+/* rounds.c. Gives the results the answer of this phase, if it has rounds. Returns p->rc, as phase_judge does.
+ * Collective over the phase's group. */
+int run_rounds(struct phase_run *p, struct err *err);
+
 /* Requests of all ranks of the group that succeeded, or failed and were recorded. A phase that was
  * refused before any is not worth a results file. Collective. */
 uint64_t phase_requests(const struct tally *t, struct group *group);

@@ -353,6 +353,7 @@ static int set_share_stores(struct run *run, struct err *err)
 static void set_conclude(struct phase_run *p, struct set_outcome *o, struct err *err)
 {
 	phase_judge(p, err);
+	run_rounds(p, err);
 	o->requests = phase_requests(&p->tally, p->ctx.group);
 	phase_describe(p, &p->tally, err, &o->record);
 	o->rc = p->rc;

@@ -256,7 +256,9 @@ static int run_create_results(struct run *run, const struct run_options *options
 		.phases = run->job.phase_count,
 		.name_bytes = run_name_bytes(&run->job),
 		.sweep_bytes = run->series.sweep_count ? 0 : 1,
-		.answer = run->search ? run->search->answer : ANSWER_NONE,
+		.answer = run->search           ? run->search->answer
+			  : run_has_rounds(run) ? ANSWER_FIND
+						: ANSWER_NONE,
 	};
 	struct rank_row rank, *ranks = NULL;
 	struct node_row node = {0}, *nodes = NULL;

@@ -6,8 +6,10 @@
 #define HAUL_RANKS_RUN_SEARCH_H
 
 #include "core/target.h"
+#include "plan/search/bisect.h"
 #include "ranks/run/state.h"
 #include "results-schema/answer.h"
+#include "results-schema/found.h"
 
 enum { SEARCH_MORE = 3, SEARCH_SET_BYTES = 512 };
 
@@ -53,6 +55,11 @@ struct search {
 	/* One of them, so that each run reads from the storage: "phases.1.io.cold.drop=fadvise". */
 	char cold[SEARCH_SET_BYTES];
 };
+
+/* answer.c. Gives the results the answer of a search for the greatest load; its question stands in
+ * found, the rest is filled in. runs: how many that took. -ENOMEM. */
+int search_answer(const struct run *run, const struct bisect *s, uint32_t runs,
+		  struct found *found);
 
 static inline unsigned search_more(const struct search *s)
 {

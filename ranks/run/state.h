@@ -122,6 +122,10 @@ int run_phases(struct run *run, const struct run_options *options, struct repeat
  * sentences. Returns the exit status that all ranks share. */
 enum exit_status run_clean(struct run *run, const char *job, struct err *err);
 
+/* rounds.c. Whether the run ends with the answer that a phase finds in its own rounds: it asks nothing
+ * else, and runs once. */
+bool run_has_rounds(const struct run *run);
+
 /* The job of another combination, whose values are run->sets, on all ranks. */
 int run_change(struct run *run, const struct run_options *options, struct err *err);
 

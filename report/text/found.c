@@ -15,8 +15,8 @@ bool text_found(struct page *page)
 
 	if (!rows)
 		return false;
-	fprintf(page->out, "\n%s by %s, %llu runs\n", f->found->label, f->found->path,
-		(unsigned long long)f->runs);
+	fprintf(page->out, "\n%s by %s, %llu run%s\n", f->found->label, f->found->path,
+		(unsigned long long)f->runs, f->runs == 1 ? "" : "s");
 	text_table(page->out, &curve);
 	free(rows);
 	return true;

@@ -163,6 +163,38 @@ def test_twice():
         check(a <= d and c <= b, f"{ranges}")
 
 
+def test_autoscaling():
+    """A cache with autoscaling by qos searches in its own rounds, and ends with the answer as a search does: of its limits the one
+    that is missed first, each round a repeat of its number of users."""
+    asked = 150e6
+    with Folder() as folder:
+        write_job(folder, {"seed": 7, "stores": {"s": {"uri": "sim://s", "bandwidth": 100 * MB}}, "phases": [{"kvcache": {
+            "model": {"layers": 1, "hidden": 64, "heads": 1, "kv_heads": 1, "head_dim": 64}, "users": 2, "duration": "1500 ms",
+            "threads": 16, "served": 64, "verify": "none", "tiers": [{"store": "s", "capacity": "1 GiB"}],
+            "autoscaling": {"mode": "qos", "interval": "100 ms", "up": 2, "down": 1, "users_max": 4096, "read_p95": "150 ms",
+                            "write_p95": "1 d", "waiting": 1000000}}}]})
+        r, found = find(folder, 2)
+        check(r.rc == 0, f"{r}")
+        phase, f = found["phases"][0], found["find"]
+        rows, rounds = phase["autoscaling"], {}
+        for users, row in zip([4] + [row["users"] for row in rows], rows):
+            if row["read_p95_ns"]:
+                rounds.setdefault(users, []).append(row["read_p95_ns"])
+        means = {users: sum(seen[:16]) / len(seen[:16]) for users, seen in rounds.items()}
+        check({s["value"]: (s["repeats"], round(s["mean"])) for s in f["steps"]}
+              == {users: (len(rounds[users][:16]), round(mean)) for users, mean in means.items()}, f"{f}, {rows}")
+        misses = min(users for users, mean in means.items() if mean > asked)
+        carries = max((users for users, mean in means.items() if users < misses), default=None)
+        check((f["carries"], f["misses"], f["asked"]) == (carries, misses, asked), f"{f}, {means}")
+        check((f["path"], f["until"]) == ("kvcache.users", "kvcache.autoscaling.read_p95 <= 150 ms"), f"{f}")
+        check(carries and found["headline"].startswith(f"kvcache carries {carries} users"), found["headline"])
+        check(f"with 95th percentile of reads of entries ≤ 150 ms; {misses:,} miss it (" in found["headline"], found["headline"])
+        with h5py.File(f"{folder}/results.h5") as h:
+            check(h["find"].attrs["carries"] == carries and len(h["find/steps"]) == len(f["steps"]), "/find")
+        page = alone("report", "--html", "page.html", "results.h5", cwd=folder)
+        check(page.rc == 0 and f'"carries":{carries}' in open(f"{folder}/page.html").read(), f"{page}")
+
+
 def test_refused():
     """A question that cannot be asked ends with exit status 2, before anything runs."""
     until = ("--until", "io.p99 <= 45 ms")

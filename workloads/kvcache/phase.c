@@ -288,7 +288,7 @@ static void phase_close(void *run)
 	group_free(r->part.group);
 }
 
-/* The answer of autoscaling: how many users the stores carry. Collective. */
+/* The most users with whom autoscaling saw all limits kept. Collective. */
 static void phase_say_carried(struct kv_run *r)
 {
 	uint64_t carried = r->part.leads ? r->scaling.autoscale.carried : 0;
@@ -297,12 +297,12 @@ static void phase_say_carried(struct kv_run *r)
 	    group_allreduce(r->ctx->group, MERGE_SUM, &carried, 1) < 0)
 		return;
 	if (carried)
-		workload_say(r->ctx, "carries %" PRIu64 " users within the limits of autoscaling",
+		workload_say(r->ctx,
+			     "an interval of autoscaling kept all limits with %" PRIu64
+			     " users at most",
 			     carried);
 	else
-		workload_say(r->ctx,
-			     "carries none of the numbers of users that were tried within the "
-			     "limits of autoscaling");
+		workload_say(r->ctx, "no interval of autoscaling kept all limits");
 }
 
 static void phase_say(struct kv_run *r)
@@ -387,6 +387,7 @@ const struct workload kvcache_workload = {
 		"key-value caches of large language models, in tiers, as MLPerf's benchmark does it",
 		kvcache_targets, kv_complete, kvcache_options_table, kv_source_options_table),
 	.schema = &kvcache_schema,
+	.rounds = kv_rounds,
 	.snapshots = true,
 	.stores = kvcache_stores,
 	.check = kvcache_check,

@@ -27,6 +27,7 @@ void kv_serve_generated(struct kv_run *r);
  * is over. Each rank, or the leader of each tensor group, decides for itself. */
 void kv_scale_begin(struct kv_run *r);
 void kv_scale(struct kv_run *r);
+bool kv_rounds(const struct job_phase *phase, struct phase_rounds *out);
 
 /* remove.c. Removes what this rank has in a store, all ranks of a tensor group together. Returns
  * how many entries have stayed. */

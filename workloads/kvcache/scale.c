@@ -99,3 +99,25 @@ void kv_scale(struct kv_run *r)
 	if (s->autoscale.done)
 		r->over = true;
 }
+
+bool kv_rounds(const struct job_phase *phase, struct phase_rounds *out)
+{
+	const struct kvcache_options *options = phase->options;
+	const struct kv_autoscale_options *o = &options->autoscaling;
+
+	*out = (struct phase_rounds){
+		.load = "users",
+		.table = KV_TABLE_AUTOSCALING,
+		.next = KV_SCALE_USERS,
+		.first = options->source.users,
+		.most = o->users_max,
+		.limit_count = 3,
+		.limits = {{"autoscaling.read_p95", "95th percentile of reads of entries", "ns",
+			    KV_SCALE_READ_P95_NS, (double)o->read_ns},
+			   {"autoscaling.write_p95", "95th percentile of writes of entries", "ns",
+			    KV_SCALE_WRITE_P95_NS, (double)o->write_ns},
+			   {"autoscaling.waiting", "requests that wait", "", KV_SCALE_WAITING,
+			    (double)o->waiting}},
+	};
+	return o->mode == KV_AUTOSCALE_QOS;
+}

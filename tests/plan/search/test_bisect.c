@@ -175,6 +175,54 @@ static void unknown_and_stopped(void)
 	CU_ASSERT(!bisect_next(&s, &value));
 }
 
+/* Values that the caller has chosen, against answers by hand: at most 10 may be found. A value that was
+ * seen once is decided by that; 4, which was seen twice, and differs, is not. */
+static void seen(void)
+{
+	static const struct {
+		struct {
+			uint64_t value;
+			double found;
+		} rounds[6];
+		enum bisect_end end;
+		uint64_t carries, least, greatest, misses;
+		uint32_t undecided;
+	} table[] = {
+		{{{2, 1}, {8, 30}, {4, 9}, {6, 12}}, BISECT_FOUND, 4, 4, 5, 6, 0},
+		{{{2, 1}, {4, 5}, {8, 30}, {4, 13}}, BISECT_FOUND, 4, 2, 7, 8, 1},
+		{{{2, 11}, {4, 12}}, BISECT_NONE, 0, 0, 0, 2, 0},
+		{{{2, 1}, {16, 3}}, BISECT_ALL, 16, 16, 16, 0, 0},
+		{{{2, 1}, {8, 3}}, BISECT_GOES_ON, 8, 8, 16, 0, 0},
+	};
+
+	for (size_t i = 0; i < COUNT(table); i++) {
+		const struct bisect_ask ask = {.low = 2,
+					       .high = 16,
+					       .asked = 10,
+					       .most = true,
+					       .repeats = BISECT_REPEATS_MAX};
+		struct bisect s;
+		struct bisect_answer a;
+
+		bisect_init(&s, &ask);
+		for (size_t k = 0; k < COUNT(table[i].rounds) && table[i].rounds[k].value; k++)
+			bisect_see(&s, table[i].rounds[k].value, table[i].rounds[k].found);
+		bisect_close(&s);
+		bisect_answer(&s, &a);
+		CU_ASSERT_EQUAL(s.end, table[i].end);
+		CU_ASSERT_EQUAL(a.carries_known, table[i].carries != 0);
+		CU_ASSERT_EQUAL(a.misses_known, table[i].misses != 0);
+		CU_ASSERT_EQUAL(a.undecided, table[i].undecided);
+		if (a.carries_known) {
+			CU_ASSERT_EQUAL(a.carries, table[i].carries);
+			CU_ASSERT_EQUAL(a.least, table[i].least);
+			CU_ASSERT_EQUAL(a.greatest, table[i].greatest);
+		}
+		if (a.misses_known)
+			CU_ASSERT_EQUAL(a.misses, table[i].misses);
+	}
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -184,6 +232,7 @@ int main(void)
 		{"a figure that falls with the load", least_bound},
 		{"what is known only to a share of it", blurred},
 		{"what cannot be told, and a search that was stopped", unknown_and_stopped},
+		{"values that the caller has chosen", seen},
 		CU_TEST_INFO_NULL,
 	};
 
