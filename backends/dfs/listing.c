@@ -4,14 +4,16 @@
  * libdfs's own words, in the marker of the listing.
  *
  * libdfs names many entries by one request, and tells neither their sizes nor which are folders:
- * that takes a request for each entry, so many of these are under way at a time (look.c). Its own
- * call for both, dfs_readdirplus, asks for one entry after the other, and fails where one of them
- * is removed meanwhile. */
+ * that takes a request for each entry, one after the other. Threads that ask at the same time gain
+ * nothing: all calls that wait do so on one context of the network, which lets one thread at a time
+ * look for answers, and they look without rest. With DAOS 2.6.0 on the same two cores, 3,001 entries
+ * took 3 to 12 s with one thread, 9 to 33 s with two, 5 to 21 s with four and 8 to 14 s with sixteen;
+ * where waiting threads sleep (D_POLL_TIMEOUT=1000), 1.7, 11 and 31 s with one, four and sixteen.
+ * dfs_readdirplus asks one by one, too, and fails where an entry is removed meanwhile. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "backends/dfs/look.h"
 #include "backends/dfs/object.h"
 #include "core/numbers.h"
 
@@ -23,6 +25,16 @@ struct list_place {
 };
 _Static_assert(sizeof(struct list_place) <= DFS_MARKER_BYTES, "fits into a task");
 _Static_assert((int)DFS_MARKER_BYTES <= (int)LIST_MARKER_BYTES, "fits into the marker");
+
+enum { LIST_ENTRIES = 128 };
+
+/* Entries of one call, and what they are. */
+struct list_found {
+	uint32_t count;
+	struct dirent entries[LIST_ENTRIES];
+	struct stat stats[LIST_ENTRIES];
+	bool gone[LIST_ENTRIES]; /* removed since it was named */
+};
 
 struct list_page {
 	struct dfs_task *task;
@@ -53,34 +65,49 @@ static int list_next_anchor(struct list_page *p, bool *more)
 }
 
 /* Calls the caller's entry(), which is his code, with his request. */
-static int list_give(struct list_page *p, const struct dfs_look *look, uint32_t i)
+static int list_give(struct list_page *p, const struct list_found *found, uint32_t i)
 {
-	const char *name = look->entries[i].d_name;
-	char folder[sizeof(look->entries[i].d_name) + 1];
+	const char *name = found->entries[i].d_name;
+	char folder[sizeof(found->entries[i].d_name) + 1];
 	struct request *asked = p->task->asked;
 	uint64_t size = LIST_SIZE_UNKNOWN;
 
-	if (look->gone[i])
+	if (found->gone[i])
 		return 0;
 	p->task->req.answer.done_bytes++;
-	if (!p->task->names && S_ISDIR(look->stats[i].st_mode)) {
+	if (!p->task->names && S_ISDIR(found->stats[i].st_mode)) {
 		snprintf(folder, sizeof(folder), "%s/", name);
 		name = folder;
 	} else if (!p->task->names) {
-		size = (uint64_t)look->stats[i].st_size;
+		size = (uint64_t)found->stats[i].st_size;
 	}
 	return asked->listing->entry(asked, name, size);
 }
 
 /* Gives those of one call to the caller, unless nobody waits for them any more. */
-static int list_give_all(struct list_page *p, const struct dfs_look *look, int *ended)
+static int list_give_all(struct list_page *p, const struct list_found *found, int *ended)
 {
 	if (!p->task->claim(p->task))
 		return ECANCELED;
-	for (uint32_t i = 0; *ended == 0 && i < look->count; i++)
-		*ended = list_give(p, look, i);
+	for (uint32_t i = 0; *ended == 0 && i < found->count; i++)
+		*ended = list_give(p, found, i);
 	p->task->release(p->task);
 	return 0;
+}
+
+/* Sizes and kinds. */
+static int list_look(const struct list_page *p, struct list_found *found)
+{
+	const struct dfs_store *s = p->store;
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < found->count; i++) {
+		rc = s->library.dfs_stat(s->mount, p->folder, found->entries[i].d_name,
+					 &found->stats[i]);
+		found->gone[i] = rc == ENOENT;
+		rc = rc == ENOENT ? 0 : rc;
+	}
+	return rc;
 }
 
 /* Entries of one anchor: some, or none, which does not mean that it has come to its end. */
@@ -88,19 +115,16 @@ static int list_entries(struct list_page *p, int *ended)
 {
 	uint64_t left = p->most - p->task->req.answer.done_bytes;
 	struct dfs_anchor before = p->at.anchor;
-	struct dfs_look look = {.library = &p->store->library,
-				.mount = p->store->mount,
-				.folder = p->folder,
-				.count = (uint32_t)min_u64(left, DFS_LOOK_ENTRIES)};
-	int rc = look.library->dfs_readdir(look.mount, look.folder, &p->at.anchor, &look.count,
-					   look.entries);
+	struct list_found found = {.count = (uint32_t)min_u64(left, LIST_ENTRIES)};
+	int rc = p->store->library.dfs_readdir(p->store->mount, p->folder, &p->at.anchor,
+					       &found.count, found.entries);
 
 	if (rc == 0 && !p->task->names)
-		rc = dfs_look_at(&look);
+		rc = list_look(p, &found);
 	/* Another attempt asks for the same entries. */
 	if (rc)
 		p->at.anchor = before;
-	return rc ? rc : list_give_all(p, &look, ended);
+	return rc ? rc : list_give_all(p, &found, ended);
 }
 
 static int list_part(struct list_page *p, int *ended)

@@ -169,8 +169,8 @@ static int store_start(const struct store *store, struct dfs_store *s, struct er
 		atomic_store(&s->left, true);
 		return err_set(
 			err, dfs_patience_error(&patience),
-			"%s: the client of DAOS had not started when nobody would wait any longer; is daos_agent "
-			"running?",
+			"%s: the client of DAOS had not started when nobody would wait any longer; is "
+			"daos_agent running, and are engines up (dmg system query)?",
 			store->uri);
 	}
 	rc = start->rc;
@@ -317,8 +317,8 @@ static int dfs_answers(struct err *err)
 	if (!dfs_aside_do(&patience, start_client, start_drop, start))
 		return err_set(
 			err, -ETIMEDOUT,
-			"daos://: the agent of this node does not answer within 5 s; is daos_agent "
-			"running?");
+			"daos://: DAOS does not answer within 5 s; is daos_agent running, and are "
+			"engines up (dmg system query)?");
 	rc = start->rc;
 	if (rc < 0) {
 		*err = start->err;
