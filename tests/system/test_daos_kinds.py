@@ -99,7 +99,7 @@ def test_caches_and_vectors():
                           **INDEX, **({"count": 10, "threads": 2, "depth": 2} if operation == "search" else {})}}
               for index in ("diskann", "aisaq", "spann", "ivf") for operation in ("build", "search")]]})
         check(phases["kvcache"]["entry_reads"] > 0 < phases["kvcache"]["moves"], f"{phases['kvcache']}")
-        check(phases["replay"]["done"] == len(rows), f"{phases['replay']}")
+        check(phases["replay"]["requests"] == len(rows), f"{phases['replay']}")
         for index in ("diskann", "aisaq", "spann", "ivf"):
             m = phases[f"search_{index}"]
             check(m["queries"] == RANKS * 2 * 10 and m["reads"] > m["queries"], f"{index}: {m}")
