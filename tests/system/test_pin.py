@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Binding of ranks to cores: the masks of all threads of all ranks, read from /proc during the run."""
+import collections
 import glob
 import os
 import subprocess
@@ -72,13 +73,11 @@ def watch(prefix, ranks, cluster, cpuset=None, bound=None, store=None):
         p = subprocess.Popen(prefix + words, cwd=folder, env=environment(), text=True,
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              preexec_fn=enter)
-        seen, last, threads, together = {}, {}, 0, []
+        seen, last, threads = {}, {}, collections.Counter()
         while p.poll() is None:
-            pids = [int(os.path.basename(path)) for path in ranks_in(folder)]
-            together = pids if len(pids) >= ranks else together
-            for pid in pids:
+            for pid in (int(os.path.basename(path)) for path in ranks_in(folder)):
                 now = masks(pid)
-                threads = max(threads, len(now))
+                threads[pid] = max(threads[pid], len(now))
                 if now:
                     seen.setdefault(pid, set()).update(frozenset(m) for m in now)
                     last[pid] = now
@@ -87,11 +86,10 @@ def watch(prefix, ranks, cluster, cpuset=None, bound=None, store=None):
         check(p.returncode == 0, f"{prefix} {cluster}: exit {p.returncode}\n{err}")
         with h5py.File(os.path.join(folder, "results.h5")) as f:
             found = [numbers(row["cores_found"].decode()) for row in f["ranks"]]
-    # What was seen before may be a process that then became the parent of a rank.
-    seen = {pid: sets for pid, sets in seen.items() if pid in together}
-    last = {pid: now for pid, now in last.items() if pid in together}
+    # A parent of a rank, which has one thread, was seen before there was a rank, or after.
+    seen, last = ({pid: of[pid] for pid in of if threads[pid] > 1} for of in (seen, last))
     check(len(seen) == ranks, f"{len(seen)} ranks seen, {ranks} started")
-    check(threads >= 4, f"{threads} threads per rank: the workers were not seen")
+    check(max(threads.values()) >= 4, f"{threads} threads per rank: the workers were not seen")
     return seen, last, err, found
 
 
