@@ -137,13 +137,14 @@ static void doubt_requests(struct doubts *d, const struct results_phase_read *p)
 	double errors = phase_common(p, TALLY_ERRORS);
 	double left = results_role_value(&p->merged, 0, ROLE_ITEMS_LEFT);
 	double served = results_role_value(&p->merged, 0, ROLE_ITEMS);
-	char count[UNITS_COUNTED_BYTES], all[UNITS_TEXT_BYTES];
+	char count[UNITS_COUNTED_BYTES], some[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
 
 	if (errors > 0)
 		doubt_raise(d, DOUBT_ERRORS, "%s failed",
 			    units_counted(count, (uint64_t)errors, "request"));
 	if (left > left_most * (left + served))
-		doubt_raise(d, DOUBT_UNFINISHED, "%.0f of %s %.40s were not finished", left,
+		doubt_raise(d, DOUBT_UNFINISHED, "%s of %s %.40s were not finished",
+			    units_count(some, (uint64_t)left),
 			    units_count(all, (uint64_t)(left + served)), phase_items(p));
 }
 
