@@ -200,7 +200,8 @@ endfunction()
 # test of its own, so that they can run in parallel. A mark of tests/system/haultest.py, on the line
 # above a function, moves the function to another test:
 #
-#   @timing, @long   the function runs in system_NAME_timing or system_NAME_long
+#   @timing, @long   the function runs in system_NAME_timing or system_NAME_long, or, with both, in
+#                    system_NAME_long_timing
 #   @matrix          the function runs a part of its cases here, and all of them in
 #                    system_NAME_full (long)
 #
@@ -230,7 +231,9 @@ function(haul_system_test name)
 		endif()
 		string(REGEX MATCH "test_[A-Za-z0-9_]+" function "${line}")
 		string(REPLACE "test_" "" short ${function})
-		if("long" IN_LIST marks)
+		if("long" IN_LIST marks AND "timing" IN_LIST marks)
+			list(APPEND tests_long_timing ${function})
+		elseif("long" IN_LIST marks)
 			list(APPEND tests_long ${function})
 		elseif("timing" IN_LIST marks)
 			list(APPEND tests_timing ${function})
@@ -255,6 +258,7 @@ function(haul_system_test name)
 	endif()
 	haul_system_entry(${name}_timing "${tests_timing}" ${kind} timing)
 	haul_system_entry(${name}_long "${tests_long}" ${kind} long)
+	haul_system_entry(${name}_long_timing "${tests_long_timing}" ${kind} long timing)
 	haul_system_entry(${name}_full "${tests_full}" ${kind} long)
 endfunction()
 
