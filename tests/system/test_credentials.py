@@ -120,7 +120,7 @@ def test_renewal(rgw):
     """Keys that are valid for four seconds are renewed after three, before a request is refused."""
     with Folder() as folder, Service(4) as service:
         env = {"AWS_EC2_METADATA_DISABLED": "", "AWS_EC2_METADATA_SERVICE_ENDPOINT": service.url}
-        good(run(folder, rgw, env, seconds=8), folder)
+        good(run(folder, rgw, env, seconds=14), folder)
         # The run fetches the keys once, and renews them at least twice.
         check(service.server.handed >= 3, f"keys were fetched {service.server.handed} times")
 

@@ -82,7 +82,8 @@ def streams(folder, name, base, bytes_, buffers):
     moved = phase["bytes_written"] + phase["bytes_read"]
     print(f"      {name}: {peak / 2 ** 20:.1f} MiB, empty {base / 2 ** 20:.1f} MiB", flush=True)
     check(moved > bytes_ and phase["errors"] == 0, f"{name}: {phase}")
-    check(peak > base + buffers, f"{name}: {peak} bytes, empty {base}: not all buffers were used")
+    # What a rank shares with its parent, which loaded the libraries, may be in neither of both.
+    check(peak > buffers + base // 2, f"{name}: {peak} bytes, empty {base}: not all buffers were used")
     if not SANITIZED:  # sanitizers take memory of their own
         check(peak <= base + buffers + MORE, f"{name}: {peak} bytes, empty {base}, buffers {buffers}")
 
@@ -135,7 +136,7 @@ def test_whole_checkpoint():
               flush=True)
         check(measures["written"] == 2 and measures["errors"] == 0, f"{measures}")
         check(size < planned < size + (4 << 20), f"planned {planned} bytes")
-        check(peak > base + size, f"{peak} bytes, empty {base}")
+        check(peak > size + base // 2, f"{peak} bytes, empty {base}")
         if not SANITIZED:
             check(peak <= base + planned + MORE, f"{peak} bytes, empty {base}, planned {planned}")
 
