@@ -116,7 +116,7 @@ static int validate_all(const struct validate_args *args, struct published *publ
 		rc = published_read(published, args->rows ? args->rows : path, err);
 	if (rc < 0)
 		return rc;
-	v->matches = calloc(published->count, sizeof(*v->matches));
+	v->matches = calloc(published->count + 1, sizeof(*v->matches));
 	if (!v->matches)
 		return err_set(err, -ENOMEM, "no memory for %u values", published->count);
 	return validate_rows(published, v->matches, err);
