@@ -149,9 +149,11 @@ def ranks_in(folder):
 
 def kill_run(process, folder):
     """Kills all ranks that run in a folder, and the mpiexec that was started in a session of its own."""
-    for path in ranks_in(folder):
-        with contextlib.suppress(ProcessLookupError):  # mpiexec kills those that are left
-            os.kill(int(os.path.basename(path)), signal.SIGKILL)
+    paths = ranks_in(folder)
+    for number in (signal.SIGSTOP, signal.SIGKILL):  # at once, so that none speaks for the others
+        for path in paths:
+            with contextlib.suppress(ProcessLookupError):  # mpiexec kills those that are left
+                os.kill(int(os.path.basename(path)), number)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()

@@ -52,9 +52,11 @@ def wait_until(process, path, holds):
 
 def kill(process):
     began = time.monotonic()
-    for pid in ranks_of(process).values():
-        with contextlib.suppress(ProcessLookupError):  # mpiexec ends all ranks once it has seen the first one die
-            os.kill(pid, signal.SIGKILL)
+    pids = ranks_of(process).values()
+    for number in (signal.SIGSTOP, signal.SIGKILL):  # at once, so that none speaks for the others
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):  # mpiexec ends all ranks once it has seen the first one die
+                os.kill(pid, number)
     r = finish(process, began)
     check(r.rc != 0, f"{r}")
 
