@@ -99,10 +99,14 @@ def walk(ring, medoid, graph, target, beam, kept):
             del near[LIST:]
 
 
-def offsets_read(folder, phase):
-    text = subprocess.run(["zstd", "-dc", *glob.glob(f"{folder}/ops*.tsv.zst")], capture_output=True, text=True).stdout
+def rows_of(folder, phase, logs="ops*.tsv.zst"):
+    text = subprocess.run(["zstd", "-dc", *glob.glob(f"{folder}/{logs}")], capture_output=True, text=True).stdout
     found = csv.DictReader([line for line in text.splitlines() if line[0] != "#"], delimiter="\t")
-    mine = [r for r in found if r["phase"] == phase and r["op"] == "GET"]
+    return [r for r in found if r["phase"] == phase and r["op"] == "GET"]
+
+
+def offsets_read(folder, phase):
+    mine = rows_of(folder, phase)
     return [int(r["offset"]) for r in sorted(mine, key=lambda r: (r["start"], int(r["idx"])))]
 
 
@@ -237,6 +241,24 @@ def test_kinds_and_ranks():
                     check(m["queries"] == 40 * ranks and p["operations"] == 40 * ranks and m["reads"] == m["expanded"], f"{m}")
         r = alone("clean", "job.json", cwd=folder)
         check(r.rc == 0 and os.listdir(f"{folder}/data") == [], f"{r} {os.listdir(f'{folder}/data')}")
+
+
+def test_segments_of_ranks():
+    """Segments that are spread over ranks: each rank reads its own files alone, all ranks the same queries, and each query is one."""
+    with Folder() as folder:
+        shape = {"segments": 5, "spread": "segments"}
+        r = run(folder, index_job(folder, {**BUILD, "segments": 5}, search(name="search", count=40, threads=2, **shape)), 3, "--op-log", "ops.tsv.zst")
+        check(r.rc == 0 and "was the slowest in" in r.out + r.err, f"{r}")
+        for rank, own in enumerate(([0], [1, 2], [3, 4])):
+            files = {os.path.basename(r["file"]) for r in rows_of(folder, "search", f"ops.{rank}.tsv.zst")}
+            check(files == {f"{i:06}_disk.index" for i in own}, f"rank {rank} reads {files}")
+        p = report(f"{folder}/results.h5")["phases"][1]
+        m = p["measures"]
+        check(m["queries"] == 80 and m["parts"] == 240 and m["reads"] == m["expanded"] and p["errors"] == 0, f"{m}")
+        check(m["reads"] > 80 * 5 * LIST, f"{m}")
+        check(m["joined_ns"] > 0 and p["figures"]["joined_rate"] > 0, f"{p['figures']}")
+        r = run(folder, index_job(folder, search(**shape)), 6)
+        check(r.rc != 0 and "5 cannot be spread over 6 ranks" in r.err, f"{r}")
 
 
 def test_lists():

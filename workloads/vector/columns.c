@@ -13,6 +13,9 @@ static const struct figure figures[] = {
 	FIGURE_PER("queries_rate", "1/s", 1e9, OF(VECTOR_QUERIES), OF(VECTOR_DONE_NS),
 		   "queries per second until the last thread had done its part",
 		   .needs = {NEED(VECTOR_QUERIES)}, .role = ROLE_ITEM_RATE)
+	FIGURE_PER("joined_rate", "1/s", 1e9, OF(VECTOR_QUERIES), OF(VECTOR_JOINED_NS),
+		   "segments spread over the ranks: queries per second of a client that waits for the slowest rank before it asks again",
+		   .needs = {NEED(VECTOR_JOINED_NS)})
 	FIGURE_PER("read_rate", "1/s", 1e9, OF(VECTOR_READS), OF(VECTOR_DONE_NS),
 		   "reads per second", .needs = {NEED(VECTOR_READS)})
 	FIGURE_PER("bytes_rate", "B/s", 1e9, OF_SUM(TALLY_BYTES_READ, TALLY_BYTES_WRITTEN),

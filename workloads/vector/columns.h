@@ -11,7 +11,13 @@
 #define VECTOR_COLUMN_LIST(X) \
 	X(VECTOR_DONE_NS, "done_ns", "ns", MAX, \
 	  "when the last thread had done its part, or its time was over", .role = ROLE_RANK_DONE) \
-	X(VECTOR_QUERIES, "queries", "", SUM, "queries that were answered", .role = ROLE_ITEMS) \
+	X(VECTOR_QUERIES, "queries", "", SUM, \
+	  "queries that were answered; where segments are spread over the ranks, those that this rank was the last to answer", \
+	  .role = ROLE_ITEMS) \
+	X(VECTOR_PARTS, "parts", "", SUM, \
+	  "parts of queries that were answered, where segments are spread over the ranks") \
+	X(VECTOR_JOINED_NS, "joined_ns", "ns", SUM, \
+	  "the times of those queries, divided by how many a client has in flight that waits for the slowest rank (threads * depth); 0 where queries come at a rate") \
 	X(VECTOR_ROUNDS, "rounds", "", SUM, \
 	  "rounds of reads of those queries, each known only when the one before was answered, added over segments") \
 	X(VECTOR_EXPANDED, "expanded", "", SUM, "nodes, or lists, that they looked at") \
@@ -32,6 +38,7 @@
 
 #define VECTOR_HISTOGRAM_LIST(X) \
 	X(VECTOR_HIST_QUERY, "query", "a query, from when it was due") \
+	X(VECTOR_HIST_PART, "part", "a rank's part of a query, where segments are spread over the ranks") \
 	X(VECTOR_HIST_READ, "read", "a read of a node or a list", .role = ROLE_READ_LATENCY) \
 	X(VECTOR_HIST_READ_FIRST_ATTEMPT, "read_first_attempt", \
 	  "the first attempt at a read, on stores that are tried again") \

@@ -10,6 +10,7 @@
 
 static const char *const operation_names[] = {"build", "search", NULL};
 static const char *const issue_names[] = {"rounds", "pipelined", NULL};
+static const char *const spread_names[] = {"queries", "segments", NULL};
 static const char *const cache_by_names[] = {"breadth_first", "sample", NULL};
 
 /* As DiskANN's and SPANN's own defaults. */
@@ -65,6 +66,9 @@ const struct option vector_options_table[] = {
 	OPT_REAL(
 		"skew", struct vector_options, skew, .def_real = 0, .min_real = 0, .max_real = 0.99,
 		.help = "how much queries prefer some vectors: a share x of them gets x^(1-skew) of the queries; 0: not at all"),
+	OPT_CHOICE(
+		"spread", struct vector_options, spread, .choices = spread_names,
+		.help = "over the ranks; queries: each rank searches all segments for queries of its own; segments: each searches its own segments for all queries, which are answered with the slowest rank"),
 	OPTION_THREADS(struct vector_options, threads, 1024,
 		       "threads per rank: that search, or that write a segment each"),
 	OPT_U64("depth", struct vector_options, depth, .def = 1, .min = 1, .max = 1024,
@@ -175,7 +179,8 @@ static int vector_check_shape(const struct vector_shape *s, const char *path, st
 	return 0;
 }
 
-static int vector_check_search(const struct vector_options *o, const char *path, struct err *err)
+static int vector_check_search(const struct vector_options *o, uint32_t ranks, const char *path,
+			       struct err *err)
 {
 	uint64_t flight = vector_in_flight(o);
 
@@ -194,6 +199,11 @@ static int vector_check_search(const struct vector_options *o, const char *path,
 			       " reads would be in flight for a thread (depth * beam), "
 			       "and %d may be",
 			       path, flight, QUEUE_DEPTH_MAX);
+	if (o->spread == VECTOR_SPREAD_SEGMENTS && o->shape.segments < ranks)
+		return err_set(err, -EINVAL,
+			       "%s/segments: %" PRIu64
+			       " cannot be spread over %u ranks, of which each has one at least",
+			       path, o->shape.segments, ranks);
 	return pace_check(&o->pace, false, "search", path, err);
 }
 
@@ -204,13 +214,12 @@ int vector_check(const struct job *job, const struct job_phase *phase, uint32_t 
 	const struct job_store *store;
 	int rc = phase_store_find(job, phase, &store, err);
 
-	(void)ranks;
 	if (rc == 0 && key_check_folder(o->folder, err) < 0)
 		rc = err_wrap(err, -EINVAL, "%s/folder", phase->path);
 	if (rc == 0)
 		rc = vector_check_shape(&o->shape, phase->path, err);
 	if (rc == 0 && o->operation == VECTOR_SEARCH)
-		rc = vector_check_search(o, phase->path, err);
+		rc = vector_check_search(o, ranks, phase->path, err);
 	if (rc == 0 && o->operation == VECTOR_SEARCH)
 		rc = cold_check(&o->cold, store, phase->path, err);
 	return rc;

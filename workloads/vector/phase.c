@@ -6,7 +6,7 @@
 #include "core/numbers.h"
 #include "workloads/common/place.h"
 #include "workloads/vector/build.h"
-#include "workloads/vector/search.h"
+#include "workloads/vector/shards.h"
 
 struct vector_phase {
 	struct phase_context *ctx;
@@ -90,7 +90,7 @@ static void vector_phase_close(void *run)
 
 	for (uint32_t i = 0; w->threads && i < p->crew.threads; i++)
 		vector_thread_close(&w->threads[i]);
-	for (uint64_t i = 0; w->hot && i < p->set.shape.segments; i++)
+	for (uint64_t i = 0; w->hot && i < w->own; i++)
 		hot_free(&w->hot[i]);
 	free(w->threads);
 	free(w->hot);
@@ -131,28 +131,32 @@ static int vector_phase_prepare(struct vector_phase *p, struct err *err)
 {
 	const struct vector_options *o = p->options;
 	struct vector_work *w = &p->work;
-	uint64_t segments = p->set.shape.segments, cached = vector_cached(o);
+	uint64_t cached = vector_cached(o);
+	struct vector_index first;
 	int rc = 0;
 
-	w->segments = calloc(segments, sizeof(*w->segments));
-	w->hot = calloc(segments, sizeof(*w->hot));
+	w->own = shards_own(o, p->ctx->group->rank, p->ctx->group->size, &w->from);
+	w->side = min_u64(o->side, w->own);
+	w->segments = calloc(w->own, sizeof(*w->segments));
+	w->hot = calloc(w->own, sizeof(*w->hot));
 	w->targets = calloc(o->query_vectors, sizeof(*w->targets));
 	w->threads = calloc(o->threads, sizeof(*w->threads));
 	if (!w->segments || !w->hot || !w->targets || !w->threads)
 		return err_set(err, -ENOMEM, "no memory for %llu query vectors",
 			       (unsigned long long)o->query_vectors);
-	for (uint64_t i = 0; i < segments && rc == 0; i++) {
+	for (uint64_t i = 0; i < w->own && rc == 0; i++) {
 		const struct graph *g = &w->segments[i].graph;
 
-		vector_index_of(&w->segments[i], &p->set.shape, p->set.seed, i);
+		vector_index_of(&w->segments[i], &p->set.shape, p->set.seed, w->from + i);
 		rc = o->cache_by == VECTOR_SAMPLE ? hot_sample(&w->hot[i], g, cached, o->skew)
 						  : hot_breadth_first(&w->hot[i], g, cached);
 	}
 	if (rc < 0)
 		return err_set(err, rc, "no memory for a cache of %llu nodes",
 			       (unsigned long long)cached);
+	vector_index_of(&first, &p->set.shape, p->set.seed, 0);
 	for (uint64_t q = 0; q < o->query_vectors; q++)
-		w->targets[q] = graph_target(&w->segments[0].graph, q, o->skew);
+		w->targets[q] = graph_target(&first.graph, q, o->skew);
 	return 0;
 }
 
@@ -168,9 +172,10 @@ static int vector_phase_threads(struct vector_phase *p, struct err *err)
 	w->content = store_can(&p->store, BACKEND_CONTENT);
 	w->beam = o->beam;
 	w->probes = vector_probes(o);
-	w->side = o->side;
-	w->first = p->ctx->group->rank * o->threads;
-	w->of = p->ctx->group->size * o->threads;
+	/* Where segments are spread, thread i of each rank has the same queries. */
+	w->first = o->spread == VECTOR_SPREAD_SEGMENTS ? 0 : p->ctx->group->rank * o->threads;
+	w->of = o->threads *
+		(o->spread == VECTOR_SPREAD_SEGMENTS ? 1 : (uint64_t)p->ctx->group->size);
 	rc = vector_phase_prepare(p, err);
 	for (uint32_t i = 0; i < o->threads && rc == 0; i++)
 		rc = vector_thread_open(&w->threads[i], w, &p->crew.members[i], w->first + i, err);
@@ -247,6 +252,12 @@ static int vector_phase_search(struct vector_phase *p, enum stop_reason *stopped
 		if (!t->warm)
 			vector_thread_drop(t);
 	}
+	if (p->options->spread == VECTOR_SPREAD_SEGMENTS) {
+		int joined = shards_join(&p->work, p->ctx->group);
+
+		if (joined < 0 && rc == 0)
+			rc = err_set(err, joined, "the parts of queries cannot be joined");
+	}
 	p->ctx->uncounted = p->work.warm;
 	if (rc == 0 && *stopped == STOP_NONE && timed_out)
 		*stopped = STOP_LIMIT;
@@ -297,6 +308,20 @@ static void vector_say_queries(struct phase_context *ctx)
 		     (double)(words[1] - words[2]) / queries, (double)words[3] / queries, found);
 }
 
+/* Each query counts at the rank that was the last to answer it. */
+static void vector_say_slowest(struct phase_context *ctx)
+{
+	uint64_t queries = ctx->tally->rank_row[VECTOR_QUERIES], all = queries;
+	uint64_t most = queries << 20 | (ctx->group->size - 1 - ctx->group->rank);
+
+	if (group_allreduce(ctx->group, MERGE_SUM, &all, 1) < 0 ||
+	    group_allreduce(ctx->group, MERGE_MAX, &most, 1) < 0 || !all)
+		return;
+	workload_say(ctx, "rank %u was the slowest in %.1f %% of the queries",
+		     ctx->group->size - 1 - (unsigned)(most & 0xfffff),
+		     100 * (double)(most >> 20) / (double)all);
+}
+
 static void vector_phase_say(void *run)
 {
 	struct vector_phase *p = run;
@@ -305,6 +330,8 @@ static void vector_phase_say(void *run)
 	if (builds(p))
 		return;
 	vector_say_queries(p->ctx);
+	if (p->options->spread == VECTOR_SPREAD_SEGMENTS)
+		vector_say_slowest(p->ctx);
 	workload_say(p->ctx, "the I/O of searches was measured, not their recall");
 	cold_say(p->ctx, &p->options->cold, &p->store, row[VECTOR_RESIDENT_SAMPLED_BYTES],
 		 row[VECTOR_RESIDENT_BYTES], row[TALLY_BYTES_READ]);

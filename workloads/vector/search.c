@@ -6,6 +6,7 @@
 
 #include "core/numbers.h"
 #include "workloads/common/answer_text.h"
+#include "workloads/vector/shards.h"
 
 static const uint64_t verify_stream = 0x766572696679; /* "verify" */
 enum { STEP_READ };
@@ -76,28 +77,47 @@ static void vector_search_lists(struct vector_thread *t, struct vector_search *s
 	s->rounds += s->in_flight > before;
 }
 
-static void vector_query_end(struct vector_thread *t, struct vector_query *q, uint64_t done_ns)
+/* Of a query whose segments are spread over the ranks, this is a part, which is joined with the others
+ * later (shards.h). */
+static void vector_query_answered(struct vector_thread *t, struct vector_query *q, uint64_t done_ns)
 {
 	uint64_t from_ns = q->first->due_ns ? q->first->due_ns : q->first->begin_ns;
+	uint64_t took_ns = excess_u64(done_ns, from_ns);
+	struct vector_part sum = {.took_ns = max_u64(took_ns, 1)};
 
-	if (!q->failed) {
-		t->answered++;
-		meter_operation(&t->member->meter, done_ns);
-		hist_record(meter_hist(&t->member->meter, VECTOR_HIST_QUERY),
-			    excess_u64(done_ns, from_ns));
+	for (uint64_t i = 0; i < t->work->own; i++) {
+		sum.expanded += (uint32_t)q->searches[i].expanded;
+		sum.cached += (uint32_t)q->searches[i].cached;
+		sum.rounds += (uint32_t)q->searches[i].rounds;
 	}
-	for (uint64_t i = 0; i < t->work->set->shape.segments; i++) {
+	meter_operation(&t->member->meter, done_ns);
+	if (t->parts) {
+		t->parts[q->index] = sum;
+		t->parts_answered++;
+		hist_record(meter_hist(&t->member->meter, VECTOR_HIST_PART), took_ns);
+		return;
+	}
+	t->answered++;
+	t->expanded += sum.expanded;
+	t->cached += sum.cached;
+	t->rounds += sum.rounds;
+	hist_record(meter_hist(&t->member->meter, VECTOR_HIST_QUERY), took_ns);
+}
+
+static void vector_query_end(struct vector_thread *t, struct vector_query *q, uint64_t done_ns)
+{
+	if (!q->failed)
+		vector_query_answered(t, q, done_ns);
+	for (uint64_t i = 0; i < t->work->own; i++) {
 		struct vector_search *s = &q->searches[i];
 		struct list_link *link;
 
-		t->rounds += q->failed ? 0 : s->rounds;
-		t->expanded += q->failed ? 0 : s->expanded;
-		t->cached += q->failed ? 0 : s->cached;
 		while ((link = list_take(&s->idle)))
 			slots_free(&t->slots, list_member(link, struct slot, link));
 	}
 	list_append(&t->free, &q->link);
-	atomic_store_explicit(&t->member->files, t->answered, memory_order_relaxed);
+	atomic_store_explicit(&t->member->files, t->answered + t->parts_answered,
+			      memory_order_relaxed);
 }
 
 static void vector_search_begin(struct vector_thread *t, struct vector_search *s)
@@ -116,7 +136,7 @@ static void vector_search_ended(struct vector_thread *t, struct vector_search *s
 	struct list_link *link;
 
 	q->left--;
-	if (q->begun < t->work->set->shape.segments) {
+	if (q->begun < t->work->own) {
 		q->begun++;
 		while ((link = list_take(&s->idle))) {
 			struct slot *slot = list_member(link, struct slot, link);
@@ -157,9 +177,10 @@ static void vector_begin(void *thread, struct slot *slot)
 	struct vector_thread *t = thread;
 	const struct vector_work *work = t->work;
 	struct vector_query *q = list_member(list_take(&t->free), struct vector_query, link);
-	uint64_t segments = work->set->shape.segments, number;
+	uint64_t segments = work->own, number;
 
-	number = (t->number + t->issued++ * work->of) % work->options->query_vectors;
+	q->index = t->issued++;
+	number = (t->number + q->index * work->of) % work->options->query_vectors;
 	slots_mark(&t->slots, slot, pace_take(&t->pace, slot->begin_ns), number);
 	q->first = slot;
 	q->failed = false;
@@ -253,7 +274,8 @@ static void vector_step(void *thread, struct slot *answered)
 void vector_thread_drop(struct vector_thread *t)
 {
 	t->warmup_queries += meter_clear(&t->member->meter, t->work->origin_ns);
-	t->answered = t->rounds = t->expanded = t->cached = 0;
+	t->answered = t->rounds = t->expanded = t->cached = t->parts_answered = 0;
+	t->warm_issued = t->issued;
 	t->payload_errors = t->verify_ns = t->slots.late_start_ns = 0;
 }
 
@@ -277,7 +299,7 @@ static void vector_key(const void *thread, uint64_t id, char key[OBJECT_KEY_BYTE
 	const struct vector_thread *t = thread;
 
 	(void)id;
-	vector_set_key(t->work->set, 0, key);
+	vector_set_key(t->work->set, t->work->from, key);
 }
 
 static const struct slot_hooks vector_hooks = {
@@ -293,11 +315,11 @@ static int vector_open_objects(struct vector_thread *t)
 	const struct vector_work *work = t->work;
 	int rc = 0;
 
-	for (t->opened = 0; rc == 0 && t->opened < work->set->shape.segments; t->opened++) {
+	for (t->opened = 0; rc == 0 && t->opened < work->own; t->opened++) {
 		struct object *o = &t->objects[t->opened];
 		struct request req = {.op = REQ_OPEN, .object = o};
 
-		vector_set_key(work->set, t->opened, o->key);
+		vector_set_key(work->set, work->from + t->opened, o->key);
 		o->size = work->segments[t->opened].size;
 		rc = crew_do(t->member, &req);
 		if (rc == 0 && work->content && o->size &&
@@ -347,11 +369,11 @@ static const struct meter_map vector_maps[] = {
 	{REQ_CLOSE, VECTOR_CLOSES, VECTOR_HIST_CLOSE, METER_NONE, METER_NONE},
 	{REQ_COMMIT, VECTOR_CLOSES, VECTOR_HIST_CLOSE, METER_NONE, METER_NONE},
 };
-static const int own_hists[] = {VECTOR_HIST_QUERY};
+static const int own_hists[] = {VECTOR_HIST_QUERY, VECTOR_HIST_PART};
 const struct meter_layout vector_meter = {
 	METER_MAPS(vector_schema, vector_maps),
 	.own = own_hists,
-	.own_count = 1,
+	.own_count = COUNT(own_hists),
 	.counts_operations = true,
 	.live_op = REQ_READ,
 };
@@ -362,14 +384,15 @@ uint64_t vector_thread_bytes(const struct vector_options *o)
 	uint64_t slots = slots_memory(vector_in_flight(o), sizeof(struct vector_slot));
 
 	return sizeof(struct vector_thread) + crew_thread_bytes(&vector_meter) + slots +
-	       o->shape.segments * sizeof(struct object) + o->depth * sizeof(struct vector_query) +
+	       shards_bytes(o) + o->shape.segments * sizeof(struct object) +
+	       o->depth * sizeof(struct vector_query) +
 	       searches * (sizeof(struct vector_search) + frontier_bytes((uint32_t)o->list));
 }
 
 static int vector_thread_searches(struct vector_thread *t)
 {
 	const struct vector_work *work = t->work;
-	uint64_t segments = work->set->shape.segments;
+	uint64_t segments = work->own;
 	int rc = 0;
 
 	for (uint64_t i = 0; i < work->options->depth * segments && rc == 0; i++) {
@@ -389,18 +412,21 @@ int vector_thread_open(struct vector_thread *t, struct vector_work *work, struct
 		       uint64_t number, struct err *err)
 {
 	const struct vector_options *o = work->options;
-	uint64_t segments = work->set->shape.segments;
+	uint64_t segments = work->own;
 
 	t->work = work;
 	t->member = w;
 	t->number = number;
-	t->limit = vector_limit(o);
+	t->limit = shards_limit(o);
 	t->warm = o->limits.warmup_ns == 0;
 	t->key = random_at(work->set->seed, number, 0);
 	t->objects = calloc(segments, sizeof(*t->objects));
 	t->queries = calloc(o->depth, sizeof(*t->queries));
 	t->searches = calloc(o->depth * segments, sizeof(*t->searches));
-	if (!t->objects || !t->queries || !t->searches || vector_thread_searches(t) < 0)
+	if (shards_bytes(o))
+		t->parts = calloc(t->limit, sizeof(*t->parts));
+	if (!t->objects || !t->queries || !t->searches || (shards_bytes(o) && !t->parts) ||
+	    vector_thread_searches(t) < 0)
 		return err_set(err, -ENOMEM, "no memory for %llu queries in flight",
 			       (unsigned long long)o->depth);
 	for (uint64_t i = 0; i < o->depth; i++) {
@@ -425,10 +451,10 @@ int vector_thread_open(struct vector_thread *t, struct vector_work *work, struct
 void vector_thread_close(struct vector_thread *t)
 {
 	slots_close(&t->slots);
-	for (uint64_t i = 0;
-	     t->searches && t->work && i < t->work->options->depth * t->work->set->shape.segments;
+	for (uint64_t i = 0; t->searches && t->work && i < t->work->options->depth * t->work->own;
 	     i++)
 		frontier_close(&t->searches[i].frontier);
+	free(t->parts);
 	free(t->searches);
 	free(t->queries);
 	free(t->objects);
@@ -446,6 +472,8 @@ void vector_thread_count(const struct vector_thread *t, struct tally *tally)
 	if (!t->warm)
 		return;
 	row[VECTOR_QUERIES] += t->answered;
+	row[VECTOR_PARTS] += t->parts_answered;
+	row[VECTOR_JOINED_NS] += t->joined_ns;
 	row[VECTOR_ROUNDS] += t->rounds;
 	row[VECTOR_EXPANDED] += t->expanded;
 	row[VECTOR_CACHED] += t->cached;

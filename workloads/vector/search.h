@@ -18,7 +18,8 @@ struct vector_work {
 	const struct vector_options *options;
 	const struct vector_set *set;
 	struct store *store;
-	struct vector_index *segments; /* [set->shape.segments] */
+	uint64_t from, own;            /* segments of this rank: the first of them, and how many */
+	struct vector_index *segments; /* [own] */
 	struct hot *hot;               /* [the same] */
 	uint64_t *targets;             /* of query vectors: [query_vectors] */
 	bool content;
@@ -30,6 +31,7 @@ struct vector_work {
 	struct vector_thread *threads;
 };
 
+struct vector_part;
 struct vector_query;
 
 /* Of one segment. */
@@ -47,10 +49,11 @@ struct vector_search {
 
 struct vector_query {
 	struct list_link link; /* among the free ones */
+	uint64_t index;        /* among those of the thread */
 	struct slot *first;    /* that says since when the query is under way */
 	uint32_t left, begun;  /* searches that have not ended; that have begun */
 	bool failed;
-	struct vector_search *searches; /* [segments] */
+	struct vector_search *searches; /* [own] */
 };
 
 struct vector_slot {
@@ -64,17 +67,19 @@ struct vector_thread {
 	struct crew_thread *member;
 	struct slots slots;
 	struct pace pace;
-	struct object *objects; /* [segments] */
+	struct object *objects; /* [own] */
 	uint32_t opened;
 	struct vector_query *queries; /* [depth] */
 	struct vector_search *searches;
 	struct list free;
 	uint64_t number, issued, limit, key;
+	struct vector_part *parts; /* [limit], see shards.h; NULL: segments are not spread */
+	uint64_t warm_issued;      /* begun before the warm-up ended */
 	struct residency residency;
 
 	/* Results; times count from origin_ns. */
 	bool warm;
-	uint64_t answered, rounds, expanded, cached;
+	uint64_t answered, rounds, expanded, cached, parts_answered, joined_ns;
 	uint64_t end_ns, payload_errors, verify_ns, warmup_queries;
 };
 

@@ -35,6 +35,18 @@ int vector_stores(const struct job *job, const struct job_phase *phase, uint32_t
 	return 0;
 }
 
+/* The options of a rank that has a part of the segments: the largest that one has. */
+static struct vector_options vector_of_rank(const struct vector_options *o, uint32_t ranks)
+{
+	struct vector_options own = *o;
+
+	if (o->spread == VECTOR_SPREAD_SEGMENTS) {
+		own.shape.segments = (o->shape.segments + ranks - 1) / ranks;
+		own.shape.vectors = vector_segment_vectors(&o->shape) * own.shape.segments;
+	}
+	return own;
+}
+
 static void vector_size_search(const struct vector_options *o, const struct vector_index *x,
 			       uint64_t ranks_per_node, struct demand *out)
 {
@@ -75,7 +87,9 @@ int vector_size(const struct job *job, const struct job_phase *phase, uint32_t r
 	vector_index_of(&x, &o->shape, job->seed, 0);
 	out->files = o->shape.segments;
 	if (o->operation == VECTOR_SEARCH) {
-		vector_size_search(o, &x, ranks_per_node, out);
+		const struct vector_options own = vector_of_rank(o, ranks);
+
+		vector_size_search(&own, &x, ranks_per_node, out);
 	} else {
 		uint64_t share = (o->shape.segments + ranks - 1) / ranks;
 

@@ -12,7 +12,7 @@
  *	index.c     where what lies in a file of the index, and its bytes
  *	graph.c     numbers: neighbours, distances, queries
  *	frontier.c      a search of a graph, without any I/O; hot.c: nodes that are kept in memory
- *	search.c    a thread and its queries
+ *	search.c    a thread and its queries; shards.c: queries of which each rank has a part
  *	build.c     the index written
  *	set.c       which index a folder has, `haul clean` */
 #ifndef HAUL_WORKLOADS_VECTOR_VECTOR_H
@@ -26,6 +26,7 @@
 
 enum vector_operation { VECTOR_BUILD, VECTOR_SEARCH };
 enum vector_issue { VECTOR_ROUNDS_OF_BEAM, VECTOR_PIPELINED };
+enum vector_spread { VECTOR_SPREAD_QUERIES, VECTOR_SPREAD_SEGMENTS };
 enum vector_cache_by { VECTOR_BREADTH_FIRST, VECTOR_SAMPLE };
 
 enum {
@@ -46,7 +47,7 @@ struct vector_options {
 	/* Of searches. probes 0: not given, see vector_probes; beam 0: see vector_complete. */
 	uint64_t list, beam, probes;
 	uint64_t side; /* of vector_complete: segments of a query that are searched side by side */
-	uint32_t issue, cache_by;
+	uint32_t issue, cache_by, spread;
 	uint64_t cache_bytes; /* of nodes that are kept in memory, of each segment */
 	uint64_t query_vectors;
 	double skew;

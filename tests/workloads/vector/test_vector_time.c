@@ -7,21 +7,28 @@
 #include "core/numbers.h"
 #include "tests/unit.h"
 #include "tests/workloads/train/train_fixture.h"
+#include "workloads/vector/frontier.h"
 #include "workloads/vector/vector.h"
 
-static struct fixture *search(const char *options)
+/* On ranks with a store of their own speed each: stores is what the job says of sim://. */
+static struct fixture *search_on(uint32_t ranks, const char *stores, const char *options)
 {
 	char job[1024];
 	struct fixture *f;
 
 	snprintf(job, sizeof(job),
-		 "{\"stores\": {\"s\": {\"uri\": \"sim://s\", \"bandwidth\": %llu}}, \"phases\": "
+		 "{\"stores\": {\"s\": {\"uri\": \"sim://s\", %s}}, \"phases\": "
 		 "[{\"vector\": {\"operation\": \"search\", %s}}]}",
-		 250000ull * 4096, options);
-	f = fixture_of(job, 1);
+		 stores, options);
+	f = fixture_of(job, ranks);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	CU_ASSERT_EQUAL(f->rc[0], 0);
 	return f;
+}
+
+static struct fixture *search(const char *options)
+{
+	return search_on(1, "\"bandwidth\": 1024000000", options);
 }
 
 static double figure(const struct fixture *f, const char *name)
@@ -121,6 +128,106 @@ static void test_segments(void)
 	fixture_free(f);
 }
 
+enum { SHARD_VECTORS = 30000, SHARD_QUERIES = 300, SHARD_LIST = 20, SHARD_DEGREE = 16 };
+
+/* Reads of a query in a segment, one by one. */
+static uint64_t shard_reads(const struct vector_index *x, uint64_t target)
+{
+	uint32_t id, neighbours[GRAPH_DEGREE_MAX];
+	struct frontier f;
+	uint64_t reads = 0;
+
+	CU_ASSERT_EQUAL_FATAL(frontier_open(&f, SHARD_LIST), 0);
+	frontier_begin(&f, &x->graph, target);
+	for (; frontier_take(&f, &id); reads++) {
+		graph_neighbours(&x->graph, id, neighbours);
+		frontier_see(&f, neighbours, SHARD_DEGREE);
+	}
+	frontier_close(&f);
+	return reads;
+}
+
+/* What queries of two ranks take that have a segment each, at so many ns a read. Returns in how many rank
+ * 1 is the last. */
+static uint64_t shard_expect(const uint64_t read_ns[2], uint64_t *sum_ns, uint64_t *longest_ns)
+{
+	const struct vector_shape shape = {
+		.vectors = SHARD_VECTORS, .segments = 2, .dimension = 8, .degree = SHARD_DEGREE};
+	struct vector_index x[2];
+	uint64_t last = 0;
+
+	*sum_ns = *longest_ns = 0;
+	for (unsigned i = 0; i < 2; i++)
+		vector_index_of(&x[i], &shape, 42, i);
+	for (uint64_t q = 0; q < SHARD_QUERIES; q++) {
+		uint64_t target = graph_target(&x[0].graph, q, 0);
+		uint64_t a = shard_reads(&x[0], target) * read_ns[0];
+		uint64_t b = shard_reads(&x[1], target) * read_ns[1];
+
+		last += b >= a;
+		*sum_ns += max_u64(a, b);
+		*longest_ns = max_u64(*longest_ns, max_u64(a, b));
+	}
+	return last;
+}
+
+/* Segments that are spread over two ranks, of which one is slower: each query takes as long as its
+ * slowest part, and counts at that rank. 4,096,000 bytes per second are 1 ms for a read. */
+static void test_shards(void)
+{
+	static const struct {
+		const char *slow;
+		uint64_t read_ns;
+	} rows[] = {{"1", 1000000}, {"0.8", 1250000}, {"0.25", 4000000}};
+
+	for (unsigned i = 0; i < COUNT(rows); i++) {
+		uint64_t sum_ns, longest_ns, last, most, ns[2] = {1000000, rows[i].read_ns};
+		char store[128];
+		struct fixture *f;
+		struct hist all = {0};
+
+		snprintf(store, sizeof(store),
+			 "\"rank_bandwidth\": 4096000, \"slow_ranks\": {\"1\": %s}", rows[i].slow);
+		f = search_on(2, store,
+			      "\"vectors\": 30000, \"segments\": 2, \"dimension\": 8, "
+			      "\"degree\": 16, \"list\": 20, \"beam\": 1, \"count\": 300, "
+			      "\"spread\": \"segments\"");
+		last = shard_expect(ns, &sum_ns, &longest_ns);
+		for (unsigned r = 0; r < 2; r++)
+			hist_merge(&all, &f->tallies[r].hists[VECTOR_HIST_QUERY]);
+		most = f->tallies[1].rank_row[VECTOR_QUERIES];
+		CU_ASSERT_EQUAL(hist_count(&all), SHARD_QUERIES);
+		/* A read of the clock takes 100 ns here. */
+		CU_ASSERT_DOUBLE_EQUAL((double)all.sum_ns / (double)sum_ns, 1, 2e-4);
+		CU_ASSERT_DOUBLE_EQUAL((double)all.max_ns / (double)longest_ns, 1, 2e-4);
+		CU_ASSERT_EQUAL(most, last);
+		CU_ASSERT_EQUAL(f->tallies[0].rank_row[VECTOR_QUERIES], SHARD_QUERIES - last);
+		CU_ASSERT_EQUAL(fixture_sum(f, VECTOR_PARTS), 2 * SHARD_QUERIES);
+		CU_ASSERT_EQUAL(fixture_sum(f, VECTOR_JOINED_NS), all.sum_ns);
+		CU_ASSERT_EQUAL(fixture_sum(f, VECTOR_READS), fixture_sum(f, VECTOR_EXPANDED));
+		fixture_free(f);
+	}
+}
+
+/* With a limit of time, the faster rank is ahead; what only it has answered is no query. */
+static void test_shards_for_a_time(void)
+{
+	struct fixture *f = search_on(
+		2, "\"rank_bandwidth\": 4096000, \"slow_ranks\": {\"1\": 0.25}",
+		"\"vectors\": 30000, \"segments\": 2, \"dimension\": 8, \"degree\": 16, "
+		"\"list\": 20, \"beam\": 1, \"seconds\": 20, \"warmup\": 10, \"count\": 0, "
+		"\"spread\": \"segments\"");
+	const uint64_t *fast = f->tallies[0].rank_row, *slow = f->tallies[1].rank_row;
+
+	CU_ASSERT_EQUAL(fast[VECTOR_QUERIES], 0);
+	CU_ASSERT_EQUAL(slow[VECTOR_QUERIES], slow[VECTOR_PARTS] - 1);
+	CU_ASSERT_TRUE(fast[VECTOR_PARTS] > 3 * slow[VECTOR_PARTS]);
+	CU_ASSERT_DOUBLE_EQUAL((double)fast[VECTOR_EXPANDED] / (double)slow[VECTOR_EXPANDED], 1,
+			       0.05);
+	CU_ASSERT_DOUBLE_EQUAL((double)slow[VECTOR_JOINED_NS] / 20e9, 1, 0.02);
+	fixture_free(f);
+}
+
 int main(void)
 {
 	static CU_TestInfo tests[] = {
@@ -129,6 +236,8 @@ int main(void)
 		{"SPANN is one round", test_spann_is_one_round},
 		{"a wider beam", test_beam},
 		{"segments", test_segments},
+		{"segments spread over ranks", test_shards},
+		{"segments spread over ranks, for a time", test_shards_for_a_time},
 		CU_TEST_INFO_NULL,
 	};
 
