@@ -99,9 +99,12 @@ def walk(ring, medoid, graph, target, beam, kept):
             del near[LIST:]
 
 
-def rows_of(folder, phase, logs="ops*.tsv.zst"):
-    text = subprocess.run(["zstd", "-dc", *glob.glob(f"{folder}/{logs}")], capture_output=True, text=True).stdout
-    found = csv.DictReader([line for line in text.splitlines() if line[0] != "#"], delimiter="\t")
+def rows_of(folder, phase, rank=None):
+    """The reads in the operation logs of all ranks, or of one. The first log has the names of the columns."""
+    logs = [subprocess.run(["zstd", "-dc", path], capture_output=True, text=True).stdout.splitlines()
+            for path in sorted(glob.glob(f"{folder}/ops*.tsv.zst"))]
+    lines = sum(logs, []) if rank is None else logs[0][:1] * (rank > 0) + logs[rank]
+    found = csv.DictReader([line for line in lines if line[0] != "#"], delimiter="\t")
     return [r for r in found if r["phase"] == phase and r["op"] == "GET"]
 
 
@@ -250,7 +253,7 @@ def test_segments_of_ranks():
         r = run(folder, index_job(folder, {**BUILD, "segments": 5}, search(name="search", count=40, threads=2, **shape)), 3, "--op-log", "ops.tsv.zst")
         check(r.rc == 0 and "was the slowest in" in r.out + r.err, f"{r}")
         for rank, own in enumerate(([0], [1, 2], [3, 4])):
-            files = {os.path.basename(r["file"]) for r in rows_of(folder, "search", f"ops.{rank}.tsv.zst")}
+            files = {os.path.basename(r["file"]) for r in rows_of(folder, "search", rank)}
             check(files == {f"{i:06}_disk.index" for i in own}, f"rank {rank} reads {files}")
         p = report(f"{folder}/results.h5")["phases"][1]
         m = p["measures"]

@@ -148,6 +148,24 @@ uint64_t vector_limit(const struct vector_options *o)
 	return o->limits.count || o->limits.seconds_ns ? o->limits.count : count_default;
 }
 
+uint64_t vector_most(const struct vector_options *o)
+{
+	uint64_t limit = vector_limit(o);
+
+	return limit || o->spread != VECTOR_SPREAD_SEGMENTS ? limit : VECTOR_PARTS_MAX / o->threads;
+}
+
+uint64_t vector_own(const struct vector_options *o, uint32_t rank, uint32_t ranks, uint64_t *from)
+{
+	uint64_t segments = o->shape.segments;
+
+	*from = 0;
+	if (o->spread != VECTOR_SPREAD_SEGMENTS)
+		return segments;
+	*from = segments * rank / ranks;
+	return segments * (rank + 1) / ranks - *from;
+}
+
 static int vector_check_shape(const struct vector_shape *s, const char *path, struct err *err)
 {
 	uint64_t vectors = s->vectors / s->segments;

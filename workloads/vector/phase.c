@@ -135,7 +135,7 @@ static int vector_phase_prepare(struct vector_phase *p, struct err *err)
 	struct vector_index first;
 	int rc = 0;
 
-	w->own = shards_own(o, p->ctx->group->rank, p->ctx->group->size, &w->from);
+	w->own = vector_own(o, p->ctx->group->rank, p->ctx->group->size, &w->from);
 	w->side = min_u64(o->side, w->own);
 	w->segments = calloc(w->own, sizeof(*w->segments));
 	w->hot = calloc(w->own, sizeof(*w->hot));

@@ -6,7 +6,6 @@
 
 #include "core/numbers.h"
 #include "workloads/common/answer_text.h"
-#include "workloads/vector/shards.h"
 
 static const uint64_t verify_stream = 0x766572696679; /* "verify" */
 enum { STEP_READ };
@@ -378,13 +377,19 @@ const struct meter_layout vector_meter = {
 	.live_op = REQ_READ,
 };
 
+static uint64_t vector_parts_bytes(const struct vector_options *o)
+{
+	return o->spread == VECTOR_SPREAD_SEGMENTS ? vector_most(o) * sizeof(struct vector_part)
+						   : 0;
+}
+
 uint64_t vector_thread_bytes(const struct vector_options *o)
 {
 	uint64_t searches = o->depth * o->shape.segments;
 	uint64_t slots = slots_memory(vector_in_flight(o), sizeof(struct vector_slot));
 
 	return sizeof(struct vector_thread) + crew_thread_bytes(&vector_meter) + slots +
-	       shards_bytes(o) + o->shape.segments * sizeof(struct object) +
+	       vector_parts_bytes(o) + o->shape.segments * sizeof(struct object) +
 	       o->depth * sizeof(struct vector_query) +
 	       searches * (sizeof(struct vector_search) + frontier_bytes((uint32_t)o->list));
 }
@@ -417,15 +422,15 @@ int vector_thread_open(struct vector_thread *t, struct vector_work *work, struct
 	t->work = work;
 	t->member = w;
 	t->number = number;
-	t->limit = shards_limit(o);
+	t->limit = vector_most(o);
 	t->warm = o->limits.warmup_ns == 0;
 	t->key = random_at(work->set->seed, number, 0);
 	t->objects = calloc(segments, sizeof(*t->objects));
 	t->queries = calloc(o->depth, sizeof(*t->queries));
 	t->searches = calloc(o->depth * segments, sizeof(*t->searches));
-	if (shards_bytes(o))
+	if (vector_parts_bytes(o))
 		t->parts = calloc(t->limit, sizeof(*t->parts));
-	if (!t->objects || !t->queries || !t->searches || (shards_bytes(o) && !t->parts) ||
+	if (!t->objects || !t->queries || !t->searches || (vector_parts_bytes(o) && !t->parts) ||
 	    vector_thread_searches(t) < 0)
 		return err_set(err, -ENOMEM, "no memory for %llu queries in flight",
 			       (unsigned long long)o->depth);

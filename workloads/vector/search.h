@@ -31,7 +31,12 @@ struct vector_work {
 	struct vector_thread *threads;
 };
 
-struct vector_part;
+/* A rank's part of a query, where segments are spread over the ranks. */
+struct vector_part {
+	uint64_t took_ns; /* 0: not answered */
+	uint32_t expanded, cached, rounds;
+};
+
 struct vector_query;
 
 /* Of one segment. */

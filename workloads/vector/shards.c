@@ -9,30 +9,6 @@
 enum { RANK_BITS = 20, BLOCK = 4096 };
 static const uint64_t unanswered = UINT64_MAX;
 
-uint64_t shards_limit(const struct vector_options *o)
-{
-	uint64_t limit = vector_limit(o);
-
-	return limit || o->spread != VECTOR_SPREAD_SEGMENTS ? limit : SHARDS_PARTS / o->threads;
-}
-
-uint64_t shards_bytes(const struct vector_options *o)
-{
-	return o->spread == VECTOR_SPREAD_SEGMENTS ? shards_limit(o) * sizeof(struct vector_part)
-						   : 0;
-}
-
-uint64_t shards_own(const struct vector_options *o, uint32_t rank, uint32_t ranks, uint64_t *from)
-{
-	uint64_t segments = o->shape.segments;
-
-	*from = 0;
-	if (o->spread != VECTOR_SPREAD_SEGMENTS)
-		return segments;
-	*from = segments * rank / ranks;
-	return segments * (rank + 1) / ranks - *from;
-}
-
 static uint64_t part_word(const struct vector_part *part, uint32_t rank)
 {
 	uint64_t most = UINT64_MAX >> (RANK_BITS + 1);

@@ -16,23 +16,6 @@
 #include "core/group/group.h"
 #include "workloads/vector/search.h"
 
-/* A rank's part of a query. */
-struct vector_part {
-	uint64_t took_ns; /* 0: not answered */
-	uint32_t expanded, cached, rounds;
-};
-
-/* Parts that a rank keeps where no count says how many there will be: no query begins after that. */
-enum { SHARDS_PARTS = 2 << 20 };
-
-/* Queries of a thread at most; 0: no limit. */
-uint64_t shards_limit(const struct vector_options *o);
-/* Memory for the parts of a thread; 0 where segments are not spread. */
-uint64_t shards_bytes(const struct vector_options *o);
-
-/* The segments of that rank: from the first of them on; returns how many. */
-uint64_t shards_own(const struct vector_options *o, uint32_t rank, uint32_t ranks, uint64_t *from);
-
 /* Joins the parts of all ranks: each counts, into what its threads have counted, the queries in which it
  * was the slowest. Collective, when no thread works any more. */
 int shards_join(struct vector_work *work, struct group *g);

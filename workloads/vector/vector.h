@@ -35,7 +35,8 @@ enum {
 	VECTOR_DIMENSION_MAX = 32768,
 	VECTOR_LIST_MAX = 100000,
 	VECTOR_LIST_PAGES_MAX = 1024,
-	VECTOR_BEAM_MAX = 1024
+	VECTOR_BEAM_MAX = 1024,
+	VECTOR_PARTS_MAX = 2 << 20
 };
 /* Of a segment: ids have 32 bits. */
 #define VECTOR_VECTORS_MAX 4294967295u
@@ -69,8 +70,13 @@ void vector_complete(const struct job *job, struct job_phase *phase);
 uint64_t vector_probes(const struct vector_options *o);
 /* Nodes of a segment that the cache holds. */
 uint64_t vector_cached(const struct vector_options *o);
+/* The segments of a rank: from the first of them on; returns how many. */
+uint64_t vector_own(const struct vector_options *o, uint32_t rank, uint32_t ranks, uint64_t *from);
 /* Whether only a number of operations ends it: their number for each thread; 0: its time does. */
 uint64_t vector_limit(const struct vector_options *o);
+/* Queries that a thread begins at most; 0: no limit. Of queries whose segments are spread, no more than
+ * VECTOR_PARTS_MAX of a rank are kept. */
+uint64_t vector_most(const struct vector_options *o);
 
 int vector_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		 struct err *err);
