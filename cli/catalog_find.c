@@ -13,7 +13,7 @@
 #include "core/option/option.h"
 #include "haul_build.h"
 
-enum { NAMES_MAX = 1024, LIST_BYTES = 256 };
+enum { NAMES_MAX = 1024, LIST_BYTES = 768 };
 
 static bool catalog_is_folder(const char *path)
 {
@@ -108,16 +108,18 @@ static void names_free(struct names *n)
 		free((void *)(uintptr_t)n->names[i]);
 }
 
-/* Lists the names that contain word, such as "unet3d_a100, unet3d_demo" for "unet3d", as many as
- * there is room for. Returns their number. */
-static unsigned names_containing(const struct names *n, const char *word, char *list,
-				 unsigned bytes)
+/* Lists the names that begin with word, such as "unet3d_a100, unet3d_demo" for "unet3d", or, where
+ * none does, those that contain it, as many as there is room for. Returns their number. */
+static unsigned names_like(const struct names *n, const char *word, bool begin, char *list,
+			   unsigned bytes)
 {
 	unsigned found = 0, length = 0;
 
 	list[0] = '\0';
 	for (unsigned i = 0; *word && i < n->count; i++) {
-		if (!strcasestr(n->names[i], word))
+		const char *there = strcasestr(n->names[i], word);
+
+		if (!there || (begin && there != n->names[i]))
 			continue;
 		if (length + strlen(n->names[i]) + sizeof(", ...") > bytes) {
 			snprintf(list + length, bytes - length, ", ...");
@@ -139,7 +141,9 @@ static int catalog_refuse(const char *job, struct err *err)
 	int rc;
 
 	catalog_each(names_add, &known);
-	n = names_containing(&known, job, list, sizeof(list));
+	n = names_like(&known, job, true, list, sizeof(list));
+	if (!n)
+		n = names_like(&known, job, false, list, sizeof(list));
 	near = option_nearest(job, known.names);
 	if (n)
 		rc = err_set(err, -ENOENT,

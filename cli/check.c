@@ -82,6 +82,8 @@ static int check_a_job(struct check *c, const struct check_args *args, const cha
 		return rc;
 	if (args->ranks_per_node)
 		j.job.cluster.ranks_per_node = args->ranks_per_node;
+	if (args->memory)
+		j.job.cluster.memory = args->memory;
 	per_node = j.job.cluster.ranks_per_node ? j.job.cluster.ranks_per_node : 1;
 	ranks = nodes * per_node;
 	if (!args->nodes && !args->ranks_per_node)

@@ -29,6 +29,9 @@ int check_job_plan(struct check_job *j, uint32_t ranks, uint32_t nodes, double m
 {
 	int rc = plan_scale(&j->job, ranks, nodes, err);
 
+	/* A job whose data set follows the memory says how much that is. */
+	if (memory <= 0)
+		memory = (double)j->job.cluster.memory;
 	if (rc == 0)
 		rc = plan_check(&j->job, ranks, nodes, false, err);
 	if (rc == 0)

@@ -71,6 +71,27 @@ static int flush_output(int status)
 	return status ? status : EXIT_FAILED;
 }
 
+enum { FAMILY_BYTES = 128 };
+
+/* A ready job of MLPerf may be named in words: "mlperf unet3d b200" is mlperf_unet3d_b200. name
+ * must last as long as argv. */
+static void join_family(const struct verb *verb, int *argc, char **argv, char name[FAMILY_BYTES])
+{
+	int words = 2;
+
+	if (!verb->takes_job || *argc < 4 || strcmp(argv[2], "mlperf") != 0)
+		return;
+	name[0] = '\0';
+	for (; words < *argc && argv[words][0] != '-'; words++) {
+		size_t used = strlen(name);
+
+		snprintf(name + used, FAMILY_BYTES - used, "%s%s", used ? "_" : "", argv[words]);
+	}
+	argv[2] = name;
+	memmove(argv + 3, argv + words, (size_t)(*argc - words + 1) * sizeof(*argv));
+	*argc -= words - 3;
+}
+
 static int call_verb(const struct verb *verb, int argc, char **argv, uint64_t start_ns)
 {
 	struct call call = {.verb = verb, .argc = argc, .argv = argv, .start_ns = start_ns};
@@ -107,6 +128,7 @@ int main(int argc, char **argv)
 {
 	uint64_t start_ns = clock_kernel_ns();
 	const struct verb *verb;
+	char family[FAMILY_BYTES];
 
 	if (argc < 2) {
 		cli_say("needs a verb; haul help lists them");
@@ -120,5 +142,6 @@ int main(int argc, char **argv)
 		verb = verb_find(argv[1]);
 	if (!verb)
 		return refuse_verb(argv[1]);
+	join_family(verb, &argc, argv, family);
 	return flush_output(call_verb(verb, argc, argv, start_ns));
 }

@@ -121,6 +121,8 @@ static int plan_from_args(const struct plan_args *args, uint64_t nodes, const ch
 	told = job->cluster.ranks_per_node;
 	if (args->ranks_per_node)
 		job->cluster.ranks_per_node = args->ranks_per_node;
+	if (args->memory)
+		job->cluster.memory = args->memory;
 	ranks = nodes * (job->cluster.ranks_per_node ? job->cluster.ranks_per_node : 1);
 	if (!asked && !args->ranks_per_node && ranks < job->cluster.ranks)
 		ranks = job->cluster.ranks;
@@ -138,10 +140,6 @@ static int plan_from_args(const struct plan_args *args, uint64_t nodes, const ch
 	/* A number of ranks per node that differs from the job's must also be given to the run. */
 	if (rc == 0 && args->ranks_per_node && told && told != args->ranks_per_node)
 		plan->other_ranks_per_node = told;
-	if (args->memory) {
-		plan->node_memory_bytes = (double)args->memory;
-		plan->node_memory_told = true;
-	}
 	return rc < 0 ? err_wrap(err, rc, "%s", path) : 0;
 }
 

@@ -138,6 +138,10 @@ int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t
 	*plan = (struct plan){.ranks = ranks, .nodes = nodes, .phase_count = job->phase_count};
 	if (pages > 0 && page > 0)
 		plan->node_memory_bytes = (double)pages * (double)page;
+	if (job->cluster.memory) {
+		plan->node_memory_bytes = (double)job->cluster.memory;
+		plan->node_memory_told = true;
+	}
 	plan->phases = calloc(job->phase_count ? job->phase_count : 1, sizeof(*plan->phases));
 	if (!plan->phases)
 		return err_set(err, -ENOMEM, "no memory for the plan of %u phases",

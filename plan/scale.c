@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/numbers.h"
+#include "core/proc.h"
 #include "core/units.h"
 #include "plan/plan.h"
 #include "workloads/dataset/dataset.h"
@@ -156,9 +157,27 @@ static int scale_step_samples(const struct job *job, const struct job_dataset *d
 	return 0;
 }
 
-/* Data sets as that many ranks have them. */
-static int scale_datasets(struct job *job, uint32_t ranks, struct err *err)
+/* The memory of all nodes, where the job has a data set that is sized by it; else 0. What the job
+ * does not say is that of this node, and stands in the job from then on: where its results are read
+ * it may be another. */
+static uint64_t scale_memory(struct job *job, uint32_t nodes)
 {
+	uint64_t memories = 0;
+
+	for (uint32_t i = 0; i < job->dataset_count; i++) {
+		const struct dataset_options *options = job->datasets[i].options;
+
+		memories = max_u64(memories, options->memories);
+	}
+	if (memories && !job->cluster.memory)
+		job->cluster.memory = proc_memory_bytes("MemTotal");
+	return memories ? job->cluster.memory * nodes : 0;
+}
+
+/* Data sets as that many ranks and nodes have them. */
+static int scale_datasets(struct job *job, uint32_t ranks, uint32_t nodes, struct err *err)
+{
+	uint64_t memory = scale_memory(job, nodes);
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < job->dataset_count; i++) {
@@ -169,7 +188,7 @@ static int scale_datasets(struct job *job, uint32_t ranks, struct err *err)
 		dataset_path(dataset, path);
 		rc = scale_step_samples(job, dataset, ranks, path, &samples, err);
 		if (rc == 0)
-			rc = dataset_scale(dataset->options, ranks, samples, path, err);
+			rc = dataset_scale(dataset->options, ranks, samples, memory, path, err);
 	}
 	return rc;
 }
@@ -178,7 +197,7 @@ int plan_scale(struct job *job, uint32_t ranks, uint32_t nodes, struct err *err)
 {
 	int rc = plan_sets(job, ranks, nodes, err);
 
-	return rc < 0 ? rc : scale_datasets(job, ranks, err);
+	return rc < 0 ? rc : scale_datasets(job, ranks, nodes, err);
 }
 
 int plan_scale_any(struct job *job, uint32_t ranks, uint32_t nodes, struct err *err)
@@ -197,5 +216,5 @@ int plan_scale_any(struct job *job, uint32_t ranks, uint32_t nodes, struct err *
 	for (uint32_t i = 0; i < job->phase_count; i++)
 		if (job->phases[i].together)
 			sets_count(&job->phases[i].set, ranks, per_node);
-	return scale_datasets(job, ranks, err);
+	return scale_datasets(job, ranks, nodes, err);
 }

@@ -16,6 +16,7 @@
 
 static void put_job(FILE *out, const struct plan *plan, const struct job *job)
 {
+	char runs[UNITS_COUNTED_BYTES], warmups[UNITS_COUNTED_BYTES];
 	uint32_t i, k;
 
 	fprintf(out, "job        %s ·%s", job->name, plan->phase_count ? "" : " no phases");
@@ -29,6 +30,13 @@ static void put_job(FILE *out, const struct plan *plan, const struct job *job)
 			fprintf(out, "%s %s", i ? "," : "", kind);
 	}
 	fprintf(out, " · seed %llu\n", (unsigned long long)job->seed);
+	if (job->repeat && job->warmup)
+		fprintf(out, "series     %s after %s that %s left out\n",
+			units_counted(runs, job->repeat, "run"),
+			units_counted(warmups, job->warmup, "warm-up"),
+			job->warmup > 1 ? "are" : "is");
+	else if (job->repeat)
+		fprintf(out, "series     %s\n", units_counted(runs, job->repeat, "run"));
 }
 
 static void put_dataset(FILE *out, const struct job *job, const struct job_dataset *described)

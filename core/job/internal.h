@@ -41,6 +41,10 @@ int job_read(struct job *job, const struct job_schema *schema, const cJSON *root
 int job_read_phases(struct job *job, const struct job_schema *schema, const cJSON *phases,
 		    struct err *err);
 
+/* Takes "base" and "set" out of the tree, before all else: what the file that "base" names has is
+ * added, and then changed as "set" says. source: the file of the job. See base.c. */
+int job_stand(const struct job_schema *schema, cJSON *root, const char *source, struct err *err);
+
 /* Takes "ways" out of the tree, before any change: the stores of the way that the tree or a change
  * names take their places. See ways.c. */
 int job_go_way(cJSON *root, const struct job_changes *changes, struct err *err);

@@ -27,6 +27,7 @@ enum {
 	JOB_SET_BYTES = 256,
 	JOB_TEXT_MAX = 4 << 20,
 	JOB_DEPTH_MAX = 32,
+	JOB_RUNS_MAX = 1000, /* of a series */
 	JOB_VALUES_MAX = 1 << 17,
 	SECTION_TABLES = 4
 };
@@ -56,6 +57,7 @@ struct job_schema {
 struct job_cluster {
 	uint64_t ranks;          /* the least number that the job wants; 0: any number */
 	uint64_t ranks_per_node; /* 0: as launched */
+	uint64_t memory;         /* of a node; 0: as much as this one has */
 	uint64_t gpus;           /* per node; 0: as many as ranks per node */
 	uint64_t tensor, pipeline;
 	uint32_t pin;    /* enum pin in plan/pin/pin.h: none, core, numa, tile, nic, list */
@@ -119,6 +121,7 @@ struct job {
 	char about[JOB_ABOUT_BYTES];
 	uint64_t seed;
 	uint64_t stall_limit_ns; /* a wait that lasts longer is logged; 0: none is */
+	uint64_t repeat, warmup; /* of its series; repeat 0: it has none */
 	uint64_t ranks; /* that take part in phases which make no data, from rank 0 on; 0: all */
 	struct job_cluster cluster;
 	uint32_t store_count, dataset_count, phase_count;

@@ -49,7 +49,9 @@ static int job_from_tree(struct job *job, const struct job_schema *schema, const
 	if (!cJSON_IsObject(root))
 		return err_set(err, -EINVAL, "%s: /: must be an object, is %s", source,
 			       cJSON_IsArray(root) ? "a list" : "a bare value");
-	rc = job_go_way(root, changes, err);
+	rc = job_stand(schema, root, source, err);
+	if (rc == 0)
+		rc = job_go_way(root, changes, err);
 	if (rc < 0)
 		return err_wrap(err, rc, "%s", source);
 	pointers = arena_alloc(&job->arena, (changes->count + 1) * sizeof(*pointers));

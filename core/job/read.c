@@ -44,6 +44,10 @@ static const struct option job_options[] = {
 		.help = "names the way to the storage in tables of several; of a job with ways: the one to go"),
 	OPT_TEXT("about", struct job, about, .def_text = "",
 		 .help = "a sentence that says what the job is for, as haul catalog shows it"),
+	OPT_U64("repeat", struct job, repeat, .max = JOB_RUNS_MAX,
+		.help = "haul run runs the job so many times, where neither --repeat nor --warmup is given; 0: once"),
+	OPT_U64("warmup", struct job, warmup, .max = JOB_RUNS_MAX - 1,
+		.help = "with repeat: so many runs before them that are left out of all statistics"),
 	OPT_U64("seed", struct job, seed, .def = 42,
 		.help = "every random number is derived from it"),
 	OPT_TIME(
@@ -64,6 +68,9 @@ static const struct option cluster_options[] = {
 		.help = "the least number of ranks that the job needs; 0: any number"),
 	OPT_U64("ranks_per_node", struct job_cluster, ranks_per_node, .max = 1 << 14,
 		.help = "the least number of ranks per node; 0: any number"),
+	OPT_BYTES(
+		"memory", struct job_cluster, memory, .max = (uint64_t)1 << 50,
+		.help = "memory per node, for data sets with memories; 0: as much as this node has"),
 	OPT_U64("gpus", struct job_cluster, gpus, .max = 1 << 14,
 		.help = "accelerators per node that the ranks stand for; 0: one per rank"),
 	OPT_U64("tensor", struct job_cluster, tensor, .def = 1, .min = 1, .max = 1 << 14,

@@ -80,6 +80,39 @@ static bool add_stores_schema(cJSON *properties, const struct job_schema *schema
 	return any != NULL;
 }
 
+/* {"base": "other.json", "set": ["train.batch=4"]} */
+static bool add_base_schema(cJSON *properties)
+{
+	cJSON *base = cJSON_AddObjectToObject(properties, "base");
+	cJSON *set = cJSON_AddObjectToObject(properties, "set");
+
+	return schema_add(base, "type", cJSON_CreateString("string")) &&
+	       schema_add(base, "description",
+			  cJSON_CreateString("a job in the same folder that has all other keys")) &&
+	       schema_add(set, "type", cJSON_CreateString("array")) &&
+	       schema_add(set, "description",
+			  cJSON_CreateString("changes to the base, as in --set")) &&
+	       schema_add(cJSON_AddObjectToObject(set, "items"), "type",
+			  cJSON_CreateString("string"));
+}
+
+/* A job has phases, or a base that has them. */
+static bool add_required(cJSON *root)
+{
+	static const char *const one[] = {"phases", "base"};
+	cJSON *any = cJSON_AddArrayToObject(root, "anyOf");
+	bool ok = any != NULL;
+
+	for (unsigned i = 0; ok && i < sizeof(one) / sizeof(*one); i++) {
+		cJSON *either = cJSON_CreateObject();
+
+		ok = schema_append(any, either) &&
+		     schema_append(cJSON_AddArrayToObject(either, "required"),
+				   cJSON_CreateString(one[i]));
+	}
+	return ok;
+}
+
 /* {"name": {"stores": {…}, "env": {"NAME": "value"}}} */
 static bool add_ways_schema(cJSON *properties, const struct job_schema *schema)
 {
@@ -191,9 +224,9 @@ char *job_json_schema(const struct job_schema *schema)
 	properties = cJSON_GetObjectItemCaseSensitive(root, "properties");
 	ok = ok && schema_add(properties, "cluster", options_schema(job_cluster_tables)) &&
 	     add_stores_schema(properties, schema) && add_ways_schema(properties, schema) &&
-	     add_datasets_schema(properties, schema) && add_phases_schema(properties, schema);
-	item = ok ? cJSON_AddArrayToObject(root, "required") : NULL;
-	if (item && cJSON_AddItemToArray(item, cJSON_CreateString("phases")))
+	     add_base_schema(properties) && add_datasets_schema(properties, schema) &&
+	     add_phases_schema(properties, schema);
+	if (ok && add_required(root))
 		text = json_print(root);
 	cJSON_Delete(body);
 	cJSON_Delete(root);

@@ -67,7 +67,7 @@ static const char *folded_as(const char *folded, const char *const *names)
 const char *option_spelled(const char *word, const char *const *names)
 {
 	static const char there[] = "llama31", here[] = "llama3";
-	char folded[WORD_MAX + 1];
+	char folded[WORD_MAX + 1], *at;
 	const char *found;
 
 	if (strlen(word) > WORD_MAX)
@@ -76,10 +76,10 @@ const char *option_spelled(const char *word, const char *const *names)
 	if (!folded[0])
 		return NULL;
 	found = folded_as(folded, names);
-	if (found || strncmp(folded, there, sizeof(there) - 1) != 0)
+	at = strstr(folded, there);
+	if (found || !at)
 		return found;
-	memmove(folded + sizeof(here) - 1, folded + sizeof(there) - 1,
-		strlen(folded + sizeof(there) - 1) + 1);
+	memmove(at + sizeof(here) - 1, at + sizeof(there) - 1, strlen(at + sizeof(there) - 1) + 1);
 	return folded_as(folded, names);
 }
 

@@ -185,6 +185,15 @@ int series_init(struct series *s, const char *const *sweeps, unsigned count, uin
 	return rc;
 }
 
+int series_of_job(struct series *s, const struct job *job, struct err *err)
+{
+	if (!job->repeat)
+		return 0;
+	s->repeat = (uint32_t)job->repeat;
+	s->warmup = (uint32_t)job->warmup;
+	return count_runs(s, err);
+}
+
 int series_search(struct series *s, const struct question *q, uint32_t warmup, struct err *err)
 {
 	const uint64_t ends[] = {q->ask.low, q->ask.high};

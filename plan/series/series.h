@@ -11,7 +11,7 @@
 #include "core/job/job.h"
 #include "plan/search/question.h"
 
-enum { SERIES_SWEEPS_MAX = 8, SERIES_RUNS_MAX = 1000 };
+enum { SERIES_SWEEPS_MAX = 8, SERIES_RUNS_MAX = JOB_RUNS_MAX };
 
 struct sweep {
 	const char *path;
@@ -38,6 +38,9 @@ struct series {
  * 1. Returns -EINVAL with the option and a sentence. */
 int series_init(struct series *s, const char *const *sweeps, unsigned count, uint32_t repeat,
 		uint32_t warmup, struct err *err);
+/* The series that the job itself asks for, once it has been read, where the command line asks for
+ * none. */
+int series_of_job(struct series *s, const struct job *job, struct err *err);
 /* In place of sweeps: the least and the greatest value of a search, which are checked before
  * anything runs. */
 int series_search(struct series *s, const struct question *q, uint32_t warmup, struct err *err);

@@ -363,6 +363,21 @@ int run_share_job(struct run *run, const struct run_options *options, struct err
 	return hand_out(run, options, text, rc, err);
 }
 
+int run_series_of_job(struct run *run, const struct run_options *options, struct err *err)
+{
+	bool repeats =
+		options->verb == RUN_ALL && !options->repeat && !options->warmup && !run->search;
+
+	for (uint32_t i = 0; repeats && i < run->job.phase_count; i++) {
+		const struct job_phase *phase = &run->job.phases[i];
+		const struct workload *workload = phase->section->owner;
+
+		if (!workload->generating && run_wants(options, phase))
+			return series_of_job(&run->series, &run->job, err);
+	}
+	return 0;
+}
+
 int run_share_combination(struct run *run, const struct run_options *options,
 			  const char *const *sets, struct err *err)
 {

@@ -412,6 +412,8 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 	if (rc == 0 && run->search)
 		rc = group_agree(run->world, search_begin(run, err), err);
 	if (rc == 0)
+		rc = group_agree(run->world, run_series_of_job(run, options, err), err);
+	if (rc == 0)
 		rc = run_place(run, err);
 	if (rc == 0)
 		rc = run_open_live(run, options, err);

@@ -93,6 +93,10 @@ void run_unwatch_write(struct run *run);
 /* Reads, checks and distributes the job. A refusal is the same on every rank. */
 int run_share_job(struct run *run, const struct run_options *options, struct err *err);
 
+/* The series that the job asks for, where the command line asks for none and there is a phase to
+ * repeat. On every rank, after run_share_job. */
+int run_series_of_job(struct run *run, const struct run_options *options, struct err *err);
+
 /* The same for one combination of the sweeps' values, which run_share_job has already checked. */
 int run_share_combination(struct run *run, const struct run_options *options,
 			  const char *const *sets, struct err *err);

@@ -33,8 +33,8 @@ def test_catalog():
 
 
 def test_near_names():
-    """For a part of a name, the refusal lists the ready jobs that contain it."""
-    refused(haul("plan", "unet3d"), '"unet3d" is not a file, and no ready job is called that; there are accept_unet3d, unet3d_a100, ',
+    """For a part of a name, the refusal lists the ready jobs that begin with it, or else those that contain it."""
+    refused(haul("plan", "unet3d"), '"unet3d" is not a file, and no ready job is called that; there are unet3d_a100, ',
             "unet3d_demo", "unet3d_h100")
     refused(haul("plan", "ResNet50"), "there are resnet50_a100, resnet50_h100, resnet50_tf, resnet50_v100")
     refused(haul("plan", "aurora"), "there is unet3d_aurora")
@@ -46,7 +46,7 @@ def test_near_names():
                 pass
         r = haul("plan", "long_name", env={"HAUL_CATALOG": folder})
         refused(r, "a_long_name_of_a_job_000, ", ", ...")
-        check(len(r.stderr) < 500, r)
+        check(len(r.stderr) < 1000, r)
 
 
 def test_report_on_other_files():

@@ -12,6 +12,7 @@
 #include "core/content/fnv.h"
 #include "core/content/random.h"
 #include "core/key.h"
+#include "core/numbers.h"
 #include "core/option/option.h"
 #include "core/units.h"
 #include "workloads/dataset/name_list.h"
@@ -48,6 +49,8 @@ static const struct option dataset_options_table[] = {
 	OPT_U64("steps_per_epoch", struct dataset_options, steps_per_epoch, .def = 0,
 		.max = (uint64_t)1 << DATASET_FILES_MAX_BITS,
 		.help = "as many files as the training needs for an epoch of this many steps; wins over files; 0: not used"),
+	OPT_U64("memories", struct dataset_options, memories, .def = 0, .max = 1000,
+		.help = "with steps_per_epoch: at least as many files as are this many times as large as the memory of all nodes; 0: not used"),
 	OPT_U64("samples_per_file", struct dataset_options, samples_per_file, .def = 1, .min = 1,
 		.max = (uint64_t)1 << DATASET_SAMPLES_MAX_BITS, .help = "samples in each file"),
 	OPT_BYTES("sample_bytes", struct dataset_options, sample_bytes, .required = true, .min = 1,
@@ -171,13 +174,25 @@ void dataset_in_set(struct dataset *d, uint64_t set_files)
 	permutation_init(&d->order, set_files, random_at(d->seed, 1, 0));
 }
 
+/* The least number of files that are together as large as that. */
+static uint64_t dataset_files_of(const struct dataset_options *options, unsigned __int128 bytes)
+{
+	unsigned __int128 file =
+		(unsigned __int128)options->samples_per_file * options->sample_bytes;
+	unsigned __int128 files = (bytes + file - 1) / file;
+
+	return files < UINT64_MAX ? (uint64_t)files : UINT64_MAX;
+}
+
 int dataset_scale(struct dataset_options *options, uint32_t ranks, uint64_t step_samples,
-		  const char *path, struct err *err)
+		  uint64_t memory, const char *path, struct err *err)
 {
 	char counted[UNITS_COUNTED_BYTES];
 	const char *key = options->files_per_rank ? "files_per_rank" : "steps_per_epoch";
 	uint64_t spf = options->samples_per_file, files;
 
+	if (options->memories && !options->steps_per_epoch)
+		return err_set(err, -EINVAL, "%s/memories: is only beside steps_per_epoch", path);
 	if (!options->files_per_rank && !options->steps_per_epoch)
 		return 0;
 	if (options->files_per_rank && options->steps_per_epoch)
@@ -197,6 +212,9 @@ int dataset_scale(struct dataset_options *options, uint32_t ranks, uint64_t step
 		files = UINT64_MAX;
 	} else {
 		files = (files + spf - 1) / spf;
+		files = max_u64(
+			files,
+			dataset_files_of(options, (unsigned __int128)options->memories * memory));
 	}
 	if (files >> DATASET_FILES_MAX_BITS && files != (uint64_t)1 << DATASET_FILES_MAX_BITS)
 		return err_set(err, -EINVAL, "%s/%s: comes to more than 2^%d files on %s", path,

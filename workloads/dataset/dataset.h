@@ -25,6 +25,7 @@ struct dataset_options {
 	/* How many files there are, by how many the ranks need: see dataset_scale. 0: files says
 	 * it. */
 	uint64_t files_per_rank, steps_per_epoch;
+	uint64_t memories; /* with steps_per_epoch: as many times the memory of all nodes; 0: not */
 	uint64_t sample_bytes, sample_bytes_stdev; /* a file's samples share one drawn size */
 	char folder[128];                          /* below the store's URI; "" for none */
 	char prefix[64];                           /* of file names */
@@ -72,9 +73,10 @@ void dataset_in_set(struct dataset *d, uint64_t set_files);
 
 /* Sets options->files for this number of ranks, where files_per_rank or steps_per_epoch says it.
  * step_samples: samples that all ranks together take of this data set in a step; 0: nobody reads
- * it. path: as for dataset_init. -EINVAL where both say it, or nobody reads in steps. */
+ * it. memory: of all nodes, in bytes. path: as for dataset_init. -EINVAL where both say it, or
+ * nobody reads in steps. */
 int dataset_scale(struct dataset_options *options, uint32_t ranks, uint64_t step_samples,
-		  const char *path, struct err *err);
+		  uint64_t memory, const char *path, struct err *err);
 
 /* Whether options describe a data set that exists without haul. */
 bool dataset_is_existing(const struct dataset_options *options);

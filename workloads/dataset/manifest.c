@@ -27,7 +27,7 @@ void manifest_of(struct manifest *m, const struct dataset *d, bool complete)
 	m->dataset = d->options;
 	memset(m->dataset.store, 0, sizeof(m->dataset.store));
 	m->dataset.files = d->set_files;
-	m->dataset.files_per_rank = m->dataset.steps_per_epoch = 0;
+	m->dataset.files_per_rank = m->dataset.steps_per_epoch = m->dataset.memories = 0;
 	m->seed = d->seed;
 	m->layout = MANIFEST_LAYOUT;
 	m->complete = complete;

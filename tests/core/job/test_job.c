@@ -453,7 +453,7 @@ static void schema_and_reference(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(reference);
 	tree = cJSON_Parse(schema);
 	properties = cJSON_GetObjectItem(tree, "properties");
-	CU_ASSERT_EQUAL(cJSON_GetArraySize(properties), 12);
+	CU_ASSERT_EQUAL(cJSON_GetArraySize(properties), 16);
 	CU_ASSERT_PTR_NOT_NULL(strstr(schema, "\"^sim://\""));
 	CU_ASSERT_PTR_NOT_NULL(strstr(reference, "\n/phases/N/train: reads it as training does\n"));
 	CU_ASSERT(

@@ -49,7 +49,8 @@ static const struct broken cases[] = {
 	{"{}", "/phases: is missing; a job lists its phases there"},
 	{"{\"phasse\": []}", "/phasse: unknown key; did you mean \"phases\"?"},
 	{"{\"quite_other\": 1}",
-	 "/quite_other: unknown key; known are: cluster, stores, dataset, datasets, phases, name, way, about, seed, "
+	 "/quite_other: unknown key; known are: cluster, stores, dataset, datasets, phases, name, way, about, repeat, "
+	 "warmup, seed, "
 	 "stall_limit, ranks"},
 	{"{\"seed\": 1, \"seed\": 1, " PHASES "}", "/seed: given twice"},
 	{"{" PHASES ", " PHASES "}", "/phases: given twice"},
@@ -234,7 +235,7 @@ static void too_much(void)
 		{"{\"name\": [", "%u", 140000, "]}", "job.json: holds more than 131072 values"},
 		{"{", "\"k%u\": 0", 100000, "}",
 		 "job.json: /k0: unknown key; known are: cluster, stores, dataset, "
-		 "datasets, phases, name, way, about, seed, stall_limit, ranks"},
+		 "datasets, phases, name, way, about, repeat, warmup, seed, stall_limit, ranks"},
 	};
 	struct job job;
 	struct err err;

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Series of MLPerf by one command: a warm-up and five runs of a training, three trials of key-value caches, ten checkpoints written
+and ten read. They are scaled down, so that the verdict on their results is invalid for what was changed, and for nothing else."""
+import json
+
+from haultest import *
+
+# What depends on how busy the machine is.
+TIMED = {"training.gap", "training.unet3d.au"}
+
+
+def sets(*changes):
+    return [word for change in changes for word in ("--set", change)]
+
+
+def judged(folder, *files):
+    r = alone("check", "--json", *files, cwd=folder)
+    check(r.rc in (0, 8), f"{r}")
+    said = json.loads(r.out)
+    return {state: {row["rule"] for row in said["rules"] if row["state"] == state} for state in ("held", "broken")}
+
+
+def runs(folder, file="results.h5"):
+    return [(p["warmup"], p["name"]) for p in report(f"{folder}/{file}")["phases"]]
+
+
+def test_training():
+    small = sets("stores.data.uri=null://", "dataset.steps_per_epoch=4", "dataset.memories=0", "train.compute=5 ms", "train.null_steps=0")
+    with Folder() as folder:
+        r = mpi(2, "run", "mlperf", "unet3d", "b200", *small, cwd=folder)
+        check(r.rc == 0, f"{r}")
+        trained = [warmup for warmup, name in runs(folder) if name == "train"]
+        check(trained == [True] + 5 * [False], f"{trained}")
+        said = judged(folder, "results.h5")
+        check(said["broken"] - TIMED == {"training.steps", "training.memory", "training.unet3d.compute"}, f"{said}")
+        check({"training.warmups", "training.runs", "training.finished", "training.errors", "training.shuffle"} <= said["held"], f"{said}")
+        # The command line counts more, and a data set is made once, without a series.
+        r = mpi(2, "run", "mlperf", "unet3d", "b200", *small, "--repeat", 2, "--results", "two.h5", cwd=folder)
+        check(r.rc == 0 and [w for w, name in runs(folder, "two.h5") if name == "train"] == 2 * [False], f"{r}")
+        check({"training.warmups", "training.runs"} <= judged(folder, "two.h5")["broken"], "a series of two runs")
+        r = mpi(2, "generate", "mlperf_unet3d_b200", *small, "--set", "stores.data.uri=file://" + folder + "/data", "--set",
+                "dataset.sample_bytes=1000", "--set", "dataset.sample_bytes_stdev=0", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        r = mpi(2, "run", "mlperf_unet3d_b200", *small, "--only", "generate", "--results", "made.h5", cwd=folder)
+        check(r.rc == 0 and runs(folder, "made.h5") == [(False, "generate")], f"{r}")
+
+
+def test_caches():
+    options = ("max_storage_stress", "storage_throughput", "large_model")
+    small = [s for i in range(3) for s in sets(f"phases.{i}.kvcache.duration=0.1 s", f"phases.{i}.kvcache.after=0", f"phases.{i}.kvcache.model.layers=1", *(f"phases.{i}.kvcache.{k}=2" for k in ("users", "served", "threads")))]
+    small += sets('phases.1.kvcache.tiers=[{"kind": "cpu", "capacity": "1 MiB"}, "cache"]')
+    with Folder() as folder:
+        r = mpi(1, "run", "mlperf", "kvcache", *small, *sets("stores.cache.uri=null://"), cwd=folder)
+        check(r.rc == 0, f"{r}")
+        check(runs(folder) == 3 * [(False, name) for name in options], f"{runs(folder)}")
+        said = judged(folder, "results.h5")
+        check(said["broken"] == {"kv.duration", "kv.delay", "kv.8b.users", "kv.70b.users"} and "kv.trials" in said["held"], f"{said}")
+
+
+def test_checkpoints():
+    model = '{"name": "llama3_8b", "vocabulary": 64, "hidden": 32, "feed_forward": 96, "layers": 4, "heads": 4, "kv_heads": 2}'
+    with Folder() as folder:
+        r = mpi(8, "run", "mlperf", "llama3", "8b", *sets(f"stores.checkpoints.uri=file://{folder}/c", f"checkpoint.model={model}",
+                                                         "checkpoint.pause=0"), cwd=folder)
+        check(r.rc == 0, f"{r}")
+        p, = report(f"{folder}/results.h5")["phases"]
+        check(p["errors"] == 0 and len(p["checkpoints"]) == 10, f"{p['checkpoints']}")
+        check(all(row["write_ns"] > 0 and row["read_ns"] > 0 for row in p["checkpoints"]), f"{p['checkpoints']}")
+        said = judged(folder, "results.h5")
+        check(not said["broken"] and {"checkpoint.writes", "checkpoint.reads", "checkpoint.fsync",
+                                      "checkpoint.llama3_8b.processes"} <= said["held"], f"{said}")
+
+
+main()
