@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verb "validate": haul's own plans beside what others published. It plans the jobs that the
- * rows name, for as many ranks and nodes as they say, and runs nothing. */
+ * rows name, for as many ranks and nodes as they say, and runs nothing, unless it is asked for the AU
+ * on infinite storage. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>
@@ -11,19 +12,31 @@
 #include "cli/check_job.h"
 #include "cli/cli.h"
 #include "cli/edition.h"
+#include "cli/infinite.h"
 #include "cli/job_class.h"
 #include "core/json.h"
 #include "ranks/run/run.h"
 #include "report/validation.h"
 
 struct validate_args {
-	const char *rows;
-	bool json, csv;
+	const char *rows, *results;
+	bool json, csv, infinite;
+	uint64_t seconds_ns;
 };
+
+#define VALIDATE_SECONDS_NS 10000000000u
 
 static const struct option validate_options[] = {
 	OPT_WORD("rows", struct validate_args, rows, .value = "FILE",
 		 .help = "published values of one's own in place of the catalogue's"),
+	OPT_BOOL(
+		"infinite-storage", struct validate_args, infinite,
+		.help = "under mpiexec: trains on null:// with each workload of MLPerf instead, and tells its AU; exit status 8: one is below 99 %"),
+	OPT_TIME("seconds", struct validate_args, seconds_ns, .value = "TIME", .min = 1000000,
+		 .help = "with --infinite-storage: how long each workload trains; default 10 s"),
+	OPT_WORD(
+		"results", struct validate_args, results, .value = "FILE",
+		.help = "with --infinite-storage: file for the results; default: they are removed"),
 	OPT_BOOL("json", struct validate_args, json, .help = "prints JSON, for programs"),
 	OPT_BOOL("csv", struct validate_args, csv, .help = "prints CSV, one line per value"),
 	OPT_END,
@@ -102,14 +115,28 @@ static int validate_rows(const struct published *p, struct published_match *matc
 	return rc;
 }
 
+static enum report_shape validate_shape(const struct validate_args *args)
+{
+	return args->json ? REPORT_JSON : args->csv ? REPORT_CSV : REPORT_TEXT;
+}
+
+static int validate_check(const struct validate_args *args, struct err *err)
+{
+	if (args->json && args->csv)
+		return err_set(err, -EINVAL, "--json and --csv exclude each other");
+	if (args->infinite && args->rows)
+		return err_set(err, -EINVAL, "--rows and --infinite-storage exclude each other");
+	if (!args->infinite && (args->seconds_ns || args->results))
+		return err_set(err, -EINVAL, "--seconds and --results need --infinite-storage");
+	return 0;
+}
+
 static int validate_all(const struct validate_args *args, struct published *published,
 			struct validation *v, struct err *err)
 {
 	char path[4096];
 	int rc = 0;
 
-	if (args->json && args->csv)
-		return err_set(err, -EINVAL, "--json and --csv exclude each other");
 	if (!args->rows)
 		rc = catalog_published(path, sizeof(path), err);
 	if (rc == 0)
@@ -122,9 +149,8 @@ static int validate_all(const struct validate_args *args, struct published *publ
 	return validate_rows(published, v->matches, err);
 }
 
-static int validate_run(const struct call *call)
+static int validate_plans(const struct validate_args *args)
 {
-	const struct validate_args *args = call->options;
 	struct published *published = calloc(1, sizeof(*published));
 	struct validation v = {.published = published};
 	struct err err = {0};
@@ -132,11 +158,7 @@ static int validate_run(const struct call *call)
 			   : err_set(&err, -ENOMEM, "no memory for what is published");
 
 	if (rc == 0)
-		rc = validation_print(stdout,
-				      args->json  ? REPORT_JSON
-				      : args->csv ? REPORT_CSV
-						  : REPORT_TEXT,
-				      &v, &err);
+		rc = validation_print(stdout, validate_shape(args), &v, &err);
 	rc = cli_ended(rc, &err);
 	if (rc == EXIT_DONE && validation_count(&v, PUBLISHED_MISSED))
 		rc = EXIT_TARGET_MISSED;
@@ -145,6 +167,21 @@ static int validate_run(const struct call *call)
 	free(v.matches);
 	free(published);
 	return rc;
+}
+
+static int validate_run(const struct call *call)
+{
+	const struct validate_args *args = call->options;
+	const struct infinite_args infinite = {
+		.results = args->results,
+		.seconds =
+			1e-9 * (double)(args->seconds_ns ? args->seconds_ns : VALIDATE_SECONDS_NS),
+		.shape = validate_shape(args)};
+	struct err err = {0};
+
+	if (validate_check(args, &err) < 0)
+		return cli_ended(err.code, &err);
+	return args->infinite ? infinite_measure(call, &infinite) : validate_plans(args);
 }
 
 const struct verb validate_verb = {

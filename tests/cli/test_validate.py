@@ -132,6 +132,8 @@ def test_catalogue_changed():
 def test_refusals():
     refused(haul("validate", "--json", "--csv"), "--json and --csv exclude each other")
     refused(haul("validate", "--rows", "/nowhere.json"), "/nowhere.json")
+    refused(haul("validate", "--rows", "/nowhere.json", "--infinite-storage"), "--rows and --infinite-storage exclude each other")
+    refused(haul("validate", "--seconds", "1 s"), "--seconds and --results need --infinite-storage")
     row = published()[0]
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/rows.json"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Series of MLPerf by one command: a warm-up and five runs of a training, three trials of key-value caches, ten checkpoints written
+"""Series of MLPerf, and the AU on infinite storage, each by one command: a warm-up and five runs of a training, three trials of key-value caches, ten checkpoints written
 and ten read. They are scaled down, so that the verdict on their results is invalid for what was changed, and for nothing else."""
 import json
+import os
 
 from haultest import *
 
@@ -69,6 +70,31 @@ def test_checkpoints():
         said = judged(folder, "results.h5")
         check(not said["broken"] and {"checkpoint.writes", "checkpoint.reads", "checkpoint.fsync",
                                       "checkpoint.llama3_8b.processes"} <= said["held"], f"{said}")
+
+
+# Batch and compute of a step, as published.
+WORKLOADS = {"unet3d_a100": (7, .636), "unet3d_h100": (7, .323), "unet3d_b200": (7, .162), "resnet50_a100": (400, .435),
+             "resnet50_h100": (400, .224), "cosmoflow_a100": (1, .00551), "cosmoflow_h100": (1, .0035),
+             "retinanet_b200": (24, .04755), "retinanet_mi355": (36, .071325), "flux_b200": (48, 1.35), "flux_mi355": (72, 2.025),
+             "dlrm_b200": (12288, .000375), "dlrm_mi355": (18432, .0005625)}
+
+
+def test_infinite_storage():
+    """The AU of each workload on null://. How high it is depends on the machine; a row says why it misses 99 %, or reaches it."""
+    with Folder() as folder:
+        r = mpi(2, "validate", "--infinite-storage", "--seconds", "0.2 s", "--json", cwd=folder)
+        check(r.rc in (0, 8) and not os.listdir(folder), f"{r} {os.listdir(folder)}")
+        said = json.loads(r.out)
+        check(said["ranks"] == 2 and {row["workload"] for row in said["rows"]} == set(WORKLOADS), f"{said}")
+        for row in said["rows"]:
+            batch, compute = WORKLOADS[row["workload"]]
+            near(row["batch"], batch, 1e-9, f"{row}")
+            near(row["compute_s"], compute, 1e-6, f"{row}")
+            check(row["cpu_per_sample_s"] > 0 and row["steps"] >= 1, f"{row}")
+            reached = row["au"] is not None and row["au"] >= .99
+            check(row["au"] is None or 0 < row["au"] <= 1, f"{row}")
+            check((row["why"] is None) == reached, f"{row}")
+        check(r.rc == (8 if any(row["why"] for row in said["rows"]) else 0), f"{r}")
 
 
 main()
