@@ -82,9 +82,17 @@ def breadth_first(medoid, graph, count):
     return set(line)
 
 
-def walk(ring, medoid, graph, target, beam, kept):
-    """The rounds of a search: the nodes that each of them reads."""
+def walk(ring, medoid, graph, target, beam, kept, page=False):
+    """The rounds of a search: the nodes that each of them reads. page: a sector that is read brings all of its nodes."""
     near, taken, rounds = [(ring.distance(target, medoid), medoid)], set(), []
+
+    def see(others):
+        for other in others:
+            entry = (ring.distance(target, other), other)
+            if entry not in near:
+                bisect.insort(near, entry)
+        del near[LIST:]
+
     while True:
         round = [node for _, node in near if node not in taken][:beam]
         if not round:
@@ -92,11 +100,12 @@ def walk(ring, medoid, graph, target, beam, kept):
         taken.update(round)
         rounds.append([node for node in round if node not in kept])
         for node in round:
-            for other in graph[node]:
-                entry = (ring.distance(target, other), other)
-                if entry not in near:
-                    bisect.insort(near, entry)
-            del near[LIST:]
+            see(graph[node])
+            for beside in range(node // PER * PER, min(node // PER * PER + PER, VECTORS)) if page else ():
+                see([beside])
+                if beside not in taken and (ring.distance(target, beside), beside) in near:
+                    taken.add(beside)
+                    see(graph[beside])
 
 
 def rows_of(folder, phase, rank=None):
@@ -244,6 +253,28 @@ def test_kinds_and_ranks():
                     check(m["queries"] == 40 * ranks and p["operations"] == 40 * ranks and m["reads"] == m["expanded"], f"{m}")
         r = alone("clean", "job.json", cwd=folder)
         check(r.rc == 0 and os.listdir(f"{folder}/data") == [], f"{r} {os.listdir(f'{folder}/data')}")
+
+
+def test_page_search():
+    """All nodes of a sector that is read are candidates: the same reads as the walk, and far fewer where near vectors lie together."""
+    with Folder() as folder:
+        reads = {}
+        for layout in ("scattered", "near"):
+            shape = {"layout": layout, "folder": layout}
+            phases = [search(name=f"{layout}{page}", beam=1, count=60, page_search=page, **shape) for page in (False, True)]
+            r = run(folder, index_job(folder, {**BUILD, **shape}, *phases), 1, "--op-log", "ops.tsv.zst")
+            check(r.rc == 0, f"{r}")
+            medoid, graph = nodes_of(f"{folder}/data/{layout}/{INDEX}")
+            ring = Ring(medoid, graph)
+            check((ring.step == 1) == (layout == "near"), f"{layout}: a step of {ring.step}")
+            for page, p in zip((False, True), report(f"{folder}/results.h5")["phases"][1:]):
+                wanted = [w for q in range(60) for w in walk(ring, medoid, graph, target_of(q), 1, set(), page)]
+                same_rounds(wanted, offsets_read(folder, p["name"]), p["name"])
+                check(bool(p["measures"]["beside"]) == page and p["errors"] == 0, f"{p['measures']}")
+                reads[layout, page] = p["figures"]["reads_per_query"]
+        check(reads["near", True] < reads["near", False] / 3 and reads["scattered", True] <= reads["scattered", False], f"{reads}")
+        r = run(folder, index_job(folder, search(page_search=True, dimension=1536, folder="x")))
+        check(r.rc != 0 and "no nodes beside the one" in r.err, f"{r}")
 
 
 def test_segments_of_ranks():

@@ -22,6 +22,8 @@
 	  "rounds of reads of those queries, each known only when the one before was answered, added over segments") \
 	X(VECTOR_EXPANDED, "expanded", "", SUM, "nodes, or lists, that they looked at") \
 	X(VECTOR_CACHED, "cached", "", SUM, "of those, nodes that were in the searcher's memory") \
+	X(VECTOR_BESIDE, "beside", "", SUM, \
+	  "page search: nodes that they looked at since a sector was read for another node") \
 	X(VECTOR_READS, "reads", "", SUM, "reads, also of queries that were not answered") \
 	X(VECTOR_OPENS, "opens", "", SUM, "opens of index files") \
 	X(VECTOR_WRITES, "writes", "", SUM, "writes of index files") \

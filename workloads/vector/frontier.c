@@ -25,15 +25,16 @@ uint64_t frontier_bytes(uint32_t list)
 	return list * sizeof(struct candidate);
 }
 
-/* What has once left the list never comes back: the list only becomes nearer. So a candidate that is
+/* The candidate, new or not; NULL: it is farther than all of a full list.
+ * What has once left the list never comes back: the list only becomes nearer. So a candidate that is
  * there already is found at its place, and nothing else needs to be remembered. */
-static void frontier_add(struct frontier *w, uint32_t id)
+static struct candidate *frontier_add(struct frontier *w, uint32_t id)
 {
 	uint64_t distance = graph_distance(w->graph, w->target, id);
 	uint32_t low = 0, high = w->count;
 
-	if (w->count == w->most && distance >= w->list[w->count - 1].distance)
-		return;
+	if (w->count == w->most && distance > w->list[w->count - 1].distance)
+		return NULL;
 	while (low < high) {
 		uint32_t middle = (low + high) / 2;
 
@@ -43,12 +44,13 @@ static void frontier_add(struct frontier *w, uint32_t id)
 			high = middle;
 	}
 	if (low < w->count && w->list[low].distance == distance)
-		return;
+		return &w->list[low];
 	if (w->count < w->most)
 		w->count++;
 	memmove(&w->list[low + 1], &w->list[low], (w->count - 1 - low) * sizeof(*w->list));
 	w->list[low] = (struct candidate){.distance = distance, .id = id};
 	w->next = min_u32(w->next, low);
+	return &w->list[low];
 }
 
 void frontier_begin(struct frontier *w, const struct graph *g, uint64_t target)
@@ -67,6 +69,16 @@ bool frontier_take(struct frontier *w, uint32_t *id)
 		return false;
 	w->list[w->next].taken = true;
 	*id = w->list[w->next++].id;
+	return true;
+}
+
+bool frontier_claim(struct frontier *w, uint32_t id)
+{
+	struct candidate *c = frontier_add(w, id);
+
+	if (!c || c->taken)
+		return false;
+	c->taken = true;
 	return true;
 }
 

@@ -34,6 +34,8 @@ uint64_t frontier_bytes(uint32_t list);
 void frontier_begin(struct frontier *w, const struct graph *g, uint64_t target);
 /* The nearest candidate that nobody has taken. false: there is none now. */
 bool frontier_take(struct frontier *w, uint32_t *id);
+/* Takes this node, whose bytes are there without a read. false: others are nearer, or it was taken. */
+bool frontier_claim(struct frontier *w, uint32_t id);
 /* The neighbours of a node that was taken. */
 void frontier_see(struct frontier *w, const uint32_t *neighbours, uint32_t count);
 

@@ -61,12 +61,13 @@ static void graph_ways(struct graph *g)
 	}
 }
 
-void graph_init(struct graph *g, uint64_t n, uint64_t degree, uint64_t key)
+void graph_init(struct graph *g, uint64_t n, uint64_t degree, uint64_t key, bool scattered)
 {
 	uint64_t spread = (uint64_t)((double)n * golden);
 
 	*g = (struct graph){.n = n, .degree = degree, .key = key};
-	g->step = (spread + random_at(key, step_stream, 0) % (n / 16 + 1)) % n;
+	if (scattered)
+		g->step = (spread + random_at(key, step_stream, 0) % (n / 16 + 1)) % n;
 	g->step = max_u64(g->step, 1);
 	while (graph_gcd(g->step, n) != 1)
 		g->step = g->step % n + 1;

@@ -17,6 +17,7 @@
 #ifndef HAUL_WORKLOADS_VECTOR_GRAPH_H
 #define HAUL_WORKLOADS_VECTOR_GRAPH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { GRAPH_DEGREE_MAX = 512 };
@@ -29,8 +30,8 @@ struct graph {
 		[GRAPH_DEGREE_MAX]; /* from the id of a node to that of its neighbour, modulo n */
 };
 
-/* n at least 1 and below 2^32. */
-void graph_init(struct graph *g, uint64_t n, uint64_t degree, uint64_t key);
+/* n at least 1 and below 2^32. scattered: see above; else the step is 1. */
+void graph_init(struct graph *g, uint64_t n, uint64_t degree, uint64_t key, bool scattered);
 
 static inline uint64_t graph_id(const struct graph *g, uint64_t position)
 {

@@ -8,6 +8,7 @@
 #include "core/numbers.h"
 
 const char *const vector_kind_names[] = {"diskann", "aisaq", "spann", "ivf", NULL};
+const char *const vector_layout_names[] = {"scattered", "near", NULL};
 const char *const vector_type_names[] = {"float32", "float16", "int8", "uint8", NULL};
 
 static const uint64_t type_bytes[] = {4, 2, 1, 1};
@@ -94,13 +95,13 @@ void vector_index_of(struct vector_index *x, const struct vector_shape *shape, u
 		.vector_bytes = shape->dimension * type_bytes[shape->type],
 		.key = random_at(seed ^ segment_stream, segment, 0),
 	};
-	graph_init(&x->graph, x->vectors, shape->degree, x->key);
+	graph_init(&x->graph, x->vectors, shape->degree, x->key, shape->layout == VECTOR_SCATTERED);
 	if (vector_is_graph(shape->index)) {
 		vector_index_nodes(x, shape);
 		return;
 	}
 	vector_index_lists(x, shape);
-	graph_init(&x->order, x->items, 0, x->key + 1);
+	graph_init(&x->order, x->items, 0, x->key + 1, true);
 }
 
 static uint64_t item_at(const struct vector_index *x, uint64_t item)
@@ -118,6 +119,15 @@ uint64_t vector_index_read(const struct vector_index *x, uint64_t item, uint64_t
 	*within = x->per_sector ? at % VECTOR_SECTOR : 0;
 	*offset = at - *within;
 	return vector_index_unit(x);
+}
+
+uint64_t vector_index_beside(const struct vector_index *x, uint64_t item, uint64_t *first)
+{
+	*first = item;
+	if (!x->per_sector)
+		return 1;
+	*first -= item % x->per_sector;
+	return min_u64(x->per_sector, x->items - *first);
 }
 
 uint64_t vector_index_unit(const struct vector_index *x)

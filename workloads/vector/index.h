@@ -30,13 +30,15 @@
 
 enum vector_kind { VECTOR_DISKANN, VECTOR_AISAQ, VECTOR_SPANN, VECTOR_IVF };
 enum vector_type { VECTOR_FLOAT32, VECTOR_FLOAT16, VECTOR_INT8, VECTOR_UINT8 };
+enum vector_layout { VECTOR_SCATTERED, VECTOR_NEAR };
 enum { VECTOR_SECTOR = 4096 };
 
-extern const char *const vector_kind_names[], *const vector_type_names[];
+extern const char *const vector_kind_names[], *const vector_type_names[],
+						      *const vector_layout_names[];
 
 /* What an index is, as the job says; 0: not given. All segments have the same shape. */
 struct vector_shape {
-	uint32_t index, type;
+	uint32_t index, type, layout;
 	uint64_t vectors; /* of all segments */
 	uint64_t segments, dimension, degree, pq_bytes;
 	uint64_t lists; /* of a segment */
@@ -80,6 +82,8 @@ uint64_t vector_index_list(const struct vector_index *x, uint64_t target, uint64
 /* What is read for an item. *within: where in it the item begins. */
 uint64_t vector_index_read(const struct vector_index *x, uint64_t item, uint64_t *offset,
 			   uint64_t *within);
+/* The items that such a read brings: the first of them; returns how many. */
+uint64_t vector_index_beside(const struct vector_index *x, uint64_t item, uint64_t *first);
 /* The most bytes of such a read. */
 uint64_t vector_index_unit(const struct vector_index *x);
 

@@ -31,6 +31,9 @@ const struct option vector_options_table[] = {
 		.max = VECTOR_DIMENSION_MAX, .help = "numbers of a vector"),
 	OPT_CHOICE("type", struct vector_options, shape.type, .choices = vector_type_names,
 		   .help = "what a number is stored as"),
+	OPT_CHOICE(
+		"layout", struct vector_options, shape.layout, .choices = vector_layout_names,
+		.help = "scattered: vectors that are near each other lie far from each other in the file, as builders leave them; near: beside each other, as a file that was reordered for page_search has them"),
 	OPT_U64("segments", struct vector_options, shape.segments, .def = 1, .min = 1,
 		.max = VECTOR_SEGMENTS_MAX,
 		.help = "index files among which the vectors are divided; a query searches all of them side by side, and is answered with the slowest"),
@@ -52,6 +55,9 @@ const struct option vector_options_table[] = {
 	OPT_CHOICE(
 		"issue", struct vector_options, issue, .choices = issue_names,
 		.help = "diskann, aisaq; rounds:  the next reads go when all of the last have been answered; pipelined: one goes as soon as one has"),
+	OPT_BOOL(
+		"page_search", struct vector_options, page_search,
+		.help = "diskann, aisaq: all nodes of a sector that is read are candidates, not only the one it is read for"),
 	OPT_U64("probes", struct vector_options, probes, .def = 0, .max = VECTOR_BEAM_MAX,
 		.def_text = "spann: 64, ivf: 16",
 		.help = "spann, ivf: lists of each segment that a query reads"),
@@ -197,6 +203,17 @@ static int vector_check_shape(const struct vector_shape *s, const char *path, st
 	return 0;
 }
 
+/* Whether a read brings several nodes. */
+static bool vector_sector_nodes(const struct vector_options *o)
+{
+	struct vector_index x;
+
+	if (!vector_is_graph(o->shape.index))
+		return false;
+	vector_index_of(&x, &o->shape, 0, 0);
+	return x.per_sector > 1;
+}
+
 static int vector_check_search(const struct vector_options *o, uint32_t ranks, const char *path,
 			       struct err *err)
 {
@@ -208,6 +225,11 @@ static int vector_check_search(const struct vector_options *o, uint32_t ranks, c
 	if (vector_is_graph(o->shape.index) && o->probes)
 		return err_set(err, -EINVAL, "%s/probes: are lists, and %s has none", path,
 			       vector_kind_names[o->shape.index]);
+	if (o->page_search && !vector_sector_nodes(o))
+		return err_set(
+			err, -EINVAL,
+			"%s/page_search: a sector has no nodes beside the one it is read for",
+			path);
 	if (o->cache_bytes && vector_cached(o) >= vector_segment_vectors(&o->shape))
 		return err_set(err, -EINVAL, "%s/cache: holds all nodes, and nothing would be read",
 			       path);

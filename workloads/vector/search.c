@@ -30,13 +30,34 @@ static void vector_read(struct vector_thread *t, struct vector_search *s, uint64
 	slots_send(&t->slots, &slot->s, STEP_READ);
 }
 
-static void vector_expand(struct vector_search *s, uint64_t node, const void *data, int *count)
+/* How many neighbours a node has; -1: its bytes are no node. */
+static int vector_expand(struct vector_search *s, uint64_t node, const void *data)
 {
 	uint32_t neighbours[GRAPH_DEGREE_MAX];
+	int count = vector_index_neighbours(s->index, node, data, neighbours, GRAPH_DEGREE_MAX);
 
-	*count = vector_index_neighbours(s->index, node, data, neighbours, GRAPH_DEGREE_MAX);
-	if (*count > 0)
-		frontier_see(&s->frontier, neighbours, (uint32_t)*count);
+	if (count > 0)
+		frontier_see(&s->frontier, neighbours, (uint32_t)count);
+	return count;
+}
+
+/* Page search: the other nodes of the sector that was read for one, in their order. data: of that node. */
+static int vector_expand_beside(struct vector_search *s, uint64_t node, const char *data)
+{
+	uint64_t first, count = vector_index_beside(s->index, node, &first);
+	int rc = 0;
+
+	for (uint64_t id = first; id < first + count && rc >= 0; id++) {
+		const char *there = data;
+
+		if (id == node || !frontier_claim(&s->frontier, (uint32_t)id))
+			continue;
+		s->beside++;
+		if (data)
+			there += ((int64_t)id - (int64_t)node) * (int64_t)s->index->item_bytes;
+		rc = vector_expand(s, id, there);
+	}
+	return rc;
 }
 
 /* The next round of a graph. Nodes in memory are looked at when the reads of the round are on their way,
@@ -44,7 +65,6 @@ static void vector_expand(struct vector_search *s, uint64_t node, const void *da
 static void vector_search_round(struct vector_thread *t, struct vector_search *s)
 {
 	uint32_t beam = (uint32_t)t->work->beam, held[VECTOR_BEAM_MAX], held_count, id;
-	int count;
 
 	do {
 		uint32_t before = s->in_flight;
@@ -60,7 +80,7 @@ static void vector_search_round(struct vector_thread *t, struct vector_search *s
 		s->rounds += s->in_flight > before;
 		s->cached += held_count;
 		for (uint32_t i = 0; i < held_count; i++)
-			vector_expand(s, held[i], NULL, &count);
+			vector_expand(s, held[i], NULL);
 	} while (held_count && !s->in_flight);
 }
 
@@ -88,6 +108,7 @@ static void vector_query_answered(struct vector_thread *t, struct vector_query *
 		sum.expanded += (uint32_t)q->searches[i].expanded;
 		sum.cached += (uint32_t)q->searches[i].cached;
 		sum.rounds += (uint32_t)q->searches[i].rounds;
+		sum.beside += (uint32_t)q->searches[i].beside;
 	}
 	meter_operation(&t->member->meter, done_ns);
 	if (t->parts) {
@@ -100,6 +121,7 @@ static void vector_query_answered(struct vector_thread *t, struct vector_query *
 	t->expanded += sum.expanded;
 	t->cached += sum.cached;
 	t->rounds += sum.rounds;
+	t->beside += sum.beside;
 	hist_record(meter_hist(&t->member->meter, VECTOR_HIST_QUERY), took_ns);
 }
 
@@ -121,7 +143,7 @@ static void vector_query_end(struct vector_thread *t, struct vector_query *q, ui
 
 static void vector_search_begin(struct vector_thread *t, struct vector_search *s)
 {
-	s->listed = s->rounds = s->expanded = s->cached = 0;
+	s->listed = s->rounds = s->expanded = s->cached = s->beside = 0;
 	if (vector_is_graph(s->index->kind))
 		frontier_begin(&s->frontier, &s->index->graph, s->target);
 	vector_search_go(t, s);
@@ -207,17 +229,22 @@ static bool vector_verified(struct vector_thread *t, const struct vector_slot *s
 {
 	const struct vector_index *x = slot->search->index;
 	uint64_t from = 0, length = x->item_bytes, at, begin_ns = clock_now(t->work->store->clock);
+	uint64_t first = slot->item, count = 1, before;
 	bool same;
 
+	if (t->work->options->page_search)
+		count = vector_index_beside(x, slot->item, &first);
+	before = (slot->item - first) * x->item_bytes;
+	length *= count;
 	if (t->work->options->verify == VERIFY_SAMPLED && length > VERIFY_SAMPLE_BYTES) {
 		from = random_at(t->key ^ verify_stream, t->issued, slot->item) %
 		       (length - VERIFY_SAMPLE_BYTES + 1);
 		length = VERIFY_SAMPLE_BYTES;
 	}
-	same = vector_index_same(x, slot->item, data, from, length, &at);
+	same = vector_index_same(x, first, data - before, from, length, &at);
 	t->verify_ns += clock_now(t->work->store->clock) - begin_ns;
 	if (!same)
-		answer_text_differs(text, slot->s.req.offset + slot->within + at);
+		answer_text_differs(text, slot->s.req.offset + slot->within - before + at);
 	return same;
 }
 
@@ -243,7 +270,9 @@ static int vector_look(struct vector_thread *t, struct vector_slot *slot,
 		return -EILSEQ;
 	}
 	if (vector_is_graph(s->index->kind))
-		vector_expand(s, slot->item, data, &count);
+		count = vector_expand(s, slot->item, data);
+	if (count >= 0 && t->work->options->page_search)
+		count = vector_expand_beside(s, slot->item, data);
 	if (count >= 0)
 		return 0;
 	t->payload_errors++;
@@ -273,7 +302,7 @@ static void vector_step(void *thread, struct slot *answered)
 void vector_thread_drop(struct vector_thread *t)
 {
 	t->warmup_queries += meter_clear(&t->member->meter, t->work->origin_ns);
-	t->answered = t->rounds = t->expanded = t->cached = t->parts_answered = 0;
+	t->answered = t->rounds = t->expanded = t->cached = t->beside = t->parts_answered = 0;
 	t->warm_issued = t->issued;
 	t->payload_errors = t->verify_ns = t->slots.late_start_ns = 0;
 }
@@ -482,6 +511,7 @@ void vector_thread_count(const struct vector_thread *t, struct tally *tally)
 	row[VECTOR_ROUNDS] += t->rounds;
 	row[VECTOR_EXPANDED] += t->expanded;
 	row[VECTOR_CACHED] += t->cached;
+	row[VECTOR_BESIDE] += t->beside;
 	row[VECTOR_DONE_NS] = max_u64(row[VECTOR_DONE_NS], t->end_ns);
 	row[VECTOR_LATE_START_NS] = max_u64(row[VECTOR_LATE_START_NS], t->slots.late_start_ns);
 }

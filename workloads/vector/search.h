@@ -34,7 +34,7 @@ struct vector_work {
 /* A rank's part of a query, where segments are spread over the ranks. */
 struct vector_part {
 	uint64_t took_ns; /* 0: not answered */
-	uint32_t expanded, cached, rounds;
+	uint32_t expanded, cached, rounds, beside;
 };
 
 struct vector_query;
@@ -49,7 +49,7 @@ struct vector_search {
 	uint64_t target, listed; /* lists asked for so far */
 	struct list idle;        /* slots of its own that have no read under way */
 	uint32_t in_flight;
-	uint64_t rounds, expanded, cached;
+	uint64_t rounds, expanded, cached, beside;
 };
 
 struct vector_query {
@@ -84,7 +84,7 @@ struct vector_thread {
 
 	/* Results; times count from origin_ns. */
 	bool warm;
-	uint64_t answered, rounds, expanded, cached, parts_answered, joined_ns;
+	uint64_t answered, rounds, expanded, cached, beside, parts_answered, joined_ns;
 	uint64_t end_ns, payload_errors, verify_ns, warmup_queries;
 };
 

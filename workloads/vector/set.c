@@ -14,6 +14,8 @@ static const struct option set_options[] = {
 		   .required = true, .help = ""),
 	OPT_CHOICE("type", struct vector_set, shape.type, .choices = vector_type_names,
 		   .required = true, .help = ""),
+	OPT_CHOICE("layout", struct vector_set, shape.layout, .choices = vector_layout_names,
+		   .help = ""),
 	OPT_U64("vectors", struct vector_set, shape.vectors, .required = true, .min = 1,
 		.max = (uint64_t)VECTOR_VECTORS_MAX * VECTOR_SEGMENTS_MAX, .help = ""),
 	OPT_U64("segments", struct vector_set, shape.segments, .required = true, .min = 1,
@@ -75,8 +77,9 @@ static struct description vector_set_description(const char *folder)
 
 static bool vector_set_same(const struct vector_shape *a, const struct vector_shape *b)
 {
-	return a->index == b->index && a->type == b->type && a->vectors == b->vectors &&
-	       a->segments == b->segments && a->dimension == b->dimension &&
+	return a->index == b->index && a->type == b->type && a->layout == b->layout &&
+	       a->vectors == b->vectors && a->segments == b->segments &&
+	       a->dimension == b->dimension &&
 	       (vector_is_graph(a->index) ? a->degree == b->degree && a->pq_bytes == b->pq_bytes
 					  : a->lists == b->lists && a->list_pages == b->list_pages);
 }

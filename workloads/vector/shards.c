@@ -26,6 +26,7 @@ static void shards_count(struct vector_thread *t, const struct vector_part *part
 	t->expanded += part->expanded;
 	t->cached += part->cached;
 	t->rounds += part->rounds;
+	t->beside += part->beside;
 	if ((word & ((1u << RANK_BITS) - 1)) != rank)
 		return;
 	t->answered++;

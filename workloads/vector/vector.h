@@ -49,6 +49,7 @@ struct vector_options {
 	uint64_t list, beam, probes;
 	uint64_t side; /* of vector_complete: segments of a query that are searched side by side */
 	uint32_t issue, cache_by, spread;
+	bool page_search;
 	uint64_t cache_bytes; /* of nodes that are kept in memory, of each segment */
 	uint64_t query_vectors;
 	double skew;

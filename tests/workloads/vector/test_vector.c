@@ -150,7 +150,7 @@ static void test_graph(void)
 	for (unsigned i = 0; i < COUNT(sizes); i++) {
 		struct graph g;
 
-		graph_init(&g, sizes[i], 16, sizes[i] * 31);
+		graph_init(&g, sizes[i], 16, sizes[i] * 31, true);
 		memset(seen, 0, sizeof(seen));
 		for (uint64_t p = 0; p < g.n; p++) {
 			uint64_t id = graph_id(&g, p), far = graph_distance(&g, 1, id);
@@ -175,7 +175,7 @@ static void test_search(void)
 			struct frontier f = {0};
 			struct graph g;
 
-			graph_init(&g, n, 64, 5);
+			graph_init(&g, n, 64, 5, true);
 			CU_ASSERT_EQUAL_FATAL(frontier_open(&f, lists[i]), 0);
 			frontier_begin(&f, &g, target);
 			for (; frontier_take(&f, &id); looked++) {
@@ -198,7 +198,7 @@ static void test_hot(void)
 	struct hot first = {0}, met = {0};
 	uint64_t held = 0;
 
-	graph_init(&g, 50000, 32, 3);
+	graph_init(&g, 50000, 32, 3, true);
 	CU_ASSERT_EQUAL(hot_breadth_first(&first, &g, 1000), 0);
 	CU_ASSERT_EQUAL(hot_sample(&met, &g, 1000, 0.5), 0);
 	CU_ASSERT_EQUAL(first.count, 1000);
@@ -221,7 +221,7 @@ static void test_skew(void)
 	struct graph g;
 	uint64_t tenth = 0, even = 0;
 
-	graph_init(&g, 1000000, 32, 3);
+	graph_init(&g, 1000000, 32, 3, true);
 	for (uint64_t q = 0; q < QUERIES; q++) {
 		tenth += graph_target(&g, q, 0.5) < g.n / 10;
 		even += graph_target(&g, q, 0) < g.n / 10;
