@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char copy[64];
 
 	vector_index_of(&x, &shape, 1, 0);
-	must(x.item_bytes <= sizeof(copy) && frontier_open(&f, LIST) == 0);
+	must(x.item_bytes <= sizeof(copy) && frontier_open(&f, LIST, NULL) == 0);
 	frontier_begin(&f, &x.graph, VECTORS / 3);
 	for (; frontier_take(&f, &id); looked++) {
 		const void *node = node_at(data, size, &x, looked % NODES_MAX, copy);

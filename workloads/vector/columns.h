@@ -34,6 +34,8 @@
 	X(VECTOR_PAYLOAD_ERRORS, "payload_errors", "", SUM, "reads whose bytes were wrong") \
 	X(VECTOR_FILL_NS, "fill_ns", "ns", SUM, "time of all threads making bytes") \
 	X(VECTOR_VERIFY_NS, "verify_ns", "ns", SUM, "time of all threads comparing bytes") \
+	X(VECTOR_DISTANCE_NS, "distance_ns", "ns", SUM, \
+	  "an index that existed already: time of all threads computing what is near") \
 	X(VECTOR_LATE_START_NS, "late_start_ns", "ns", MAX, \
 	  "open loop: the longest that a query started after it was due") \
 	COLD_LIST(X, VECTOR_)

@@ -7,16 +7,20 @@
 
 #include "core/numbers.h"
 
-int frontier_open(struct frontier *w, uint32_t list)
+int frontier_open(struct frontier *w, uint32_t list, const struct codes *codes)
 {
 	w->most = list;
 	w->list = calloc(list, sizeof(*w->list));
-	return w->list ? 0 : -ENOMEM;
+	w->codes = codes;
+	if (codes)
+		w->table = malloc(codes_table_words(codes) * sizeof(*w->table));
+	return w->list && (!codes || w->table) ? 0 : -ENOMEM;
 }
 
 void frontier_close(struct frontier *w)
 {
 	free(w->list);
+	free(w->table);
 	*w = (struct frontier){0};
 }
 
@@ -30,7 +34,8 @@ uint64_t frontier_bytes(uint32_t list)
  * there already is found at its place, and nothing else needs to be remembered. */
 static struct candidate *frontier_add(struct frontier *w, uint32_t id)
 {
-	uint64_t distance = graph_distance(w->graph, w->target, id);
+	uint64_t distance = w->codes ? codes_distance(w->codes, w->table, id)
+				     : graph_distance(w->graph, w->target, id);
 	uint32_t low = 0, high = w->count;
 
 	if (w->count == w->most && distance > w->list[w->count - 1].distance)
@@ -58,6 +63,8 @@ void frontier_begin(struct frontier *w, const struct graph *g, uint64_t target)
 	w->graph = g;
 	w->target = target;
 	w->count = w->next = 0;
+	if (w->codes)
+		codes_table(w->codes, target, w->table);
 	frontier_add(w, (uint32_t)g->entry);
 }
 

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "workloads/vector/codes.h"
 #include "workloads/vector/graph.h"
 
 struct candidate {
@@ -21,13 +22,17 @@ struct candidate {
 struct frontier {
 	const struct graph *graph;
 	uint64_t target;
+	/* Of an index that somebody else has built: distances are those of its codes. NULL: they are
+	 * those of the graph. */
+	const struct codes *codes;
+	uint32_t *table;        /* of the target (codes_table); NULL without codes */
 	uint32_t most, count;   /* candidates */
 	uint32_t next;          /* none before it is still to be taken */
 	struct candidate *list; /* [most], the nearest first */
 };
 
-/* -ENOMEM. */
-int frontier_open(struct frontier *w, uint32_t list);
+/* codes: NULL, or as above; they outlive it. -ENOMEM. */
+int frontier_open(struct frontier *w, uint32_t list, const struct codes *codes);
 void frontier_close(struct frontier *w);
 uint64_t frontier_bytes(uint32_t list);
 

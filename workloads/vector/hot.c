@@ -147,7 +147,7 @@ int hot_sample(struct hot *h, const struct graph *g, uint64_t count, double skew
 		return 0;
 	s.mask = hot_room(s.most) - 1;
 	s.nodes = calloc(s.mask + 1, sizeof(*s.nodes));
-	rc = s.nodes ? frontier_open(&f, HOT_SAMPLE_LIST) : -ENOMEM;
+	rc = s.nodes ? frontier_open(&f, HOT_SAMPLE_LIST, NULL) : -ENOMEM;
 	visits = max_u64(keep * SAMPLE_LEAST, min_u64(keep * SAMPLE_WANTED, SAMPLE_USUAL));
 	for (uint64_t q = hot_first_query; rc == 0 && s.count < s.most && s.visits < visits; q++)
 		sample_query(&s, &f, g, graph_target(g, q, skew));

@@ -6,7 +6,7 @@
 #include "backends/queue/queue.h"
 #include "core/key.h"
 #include "core/numbers.h"
-#include "workloads/vector/vector.h"
+#include "workloads/vector/existing.h"
 
 static const char *const operation_names[] = {"build", "search", NULL};
 static const char *const issue_names[] = {"rounds", "pipelined", NULL};
@@ -21,6 +21,9 @@ const struct option vector_options_table[] = {
 		   .required = true, .help = "build writes the index, search asks it"),
 	OPT_TEXT("folder", struct vector_options, folder, .def_text = "vectors",
 		 .help = "where the index lies; phases of one folder work on the same index"),
+	OPT_TEXT(
+		"file", struct vector_options, file, .def_text = "",
+		.help = "an index file of DiskANN in the folder that exists already and is searched as it is (PREFIX_disk.index); its header and the files of its compressed vectors say its shape, and \"type\" what its numbers are"),
 	OPT_CHOICE(
 		"index", struct vector_options, shape.index, .choices = vector_kind_names,
 		.help = "diskann: a graph of nodes, searched round by round; aisaq: the same, with what else would be in memory in the nodes; spann, ivf: lists of vectors, some of which a query reads at once"),
@@ -256,6 +259,8 @@ int vector_check(const struct job *job, const struct job_phase *phase, uint32_t 
 
 	if (rc == 0 && key_check_folder(o->folder, err) < 0)
 		rc = err_wrap(err, -EINVAL, "%s/folder", phase->path);
+	if (rc == 0 && o->file[0])
+		rc = existing_check(o, phase->path, err);
 	if (rc == 0)
 		rc = vector_check_shape(&o->shape, phase->path, err);
 	if (rc == 0 && o->operation == VECTOR_SEARCH)

@@ -6,11 +6,14 @@
 #include "core/numbers.h"
 #include "workloads/common/place.h"
 #include "workloads/vector/build.h"
+#include "workloads/vector/existing.h"
 #include "workloads/vector/shards.h"
 
 struct vector_phase {
 	struct phase_context *ctx;
+	struct vector_options own; /* of the phase, with what the header of a file says */
 	const struct vector_options *options;
+	struct existing existing;
 	struct store store;
 	struct queue side; /* for what is not the phase's own work: the description */
 	struct crew crew;
@@ -65,7 +68,8 @@ static int vector_phase_open(void *run, struct phase_context *ctx, struct err *e
 	int rc = phase_store_find(ctx->job, ctx->phase, &described, err);
 
 	p->ctx = ctx;
-	p->options = ctx->phase->options;
+	p->own = *(const struct vector_options *)ctx->phase->options;
+	p->options = &p->own;
 	p->work.start_ns = clock_now(ctx->clock);
 	if (rc == 0)
 		rc = builds(p) ? workload_store_open(ctx, described, &p->store, err)
@@ -73,13 +77,17 @@ static int vector_phase_open(void *run, struct phase_context *ctx, struct err *e
 	rc = group_agree(ctx->group, rc, err);
 	if (rc < 0)
 		return rc;
-	vector_set_of(&p->set, p->options, ctx->job->seed);
-	vector_phase_crew(p, described);
 	rc = queue_open(&p->side, &p->store, 1, err);
 	if (rc == 0)
 		queue_unlogged(&p->side);
-	if (rc == 0)
-		rc = crew_open(&p->crew, err);
+	rc = group_agree(ctx->group, rc, err);
+	if (rc == 0 && p->own.file[0])
+		rc = existing_open(&p->existing, &p->own, &p->side, ctx->group, err);
+	if (rc < 0)
+		return rc;
+	vector_set_of(&p->set, p->options, ctx->job->seed);
+	vector_phase_crew(p, described);
+	rc = crew_open(&p->crew, err);
 	return group_agree(ctx->group, rc, err);
 }
 
@@ -98,6 +106,7 @@ static void vector_phase_close(void *run)
 	free(w->targets);
 	if (p->build.writers)
 		vector_build_close(&p->build, &p->crew);
+	existing_close(&p->existing);
 	cold_close(&p->cold);
 	crew_close(&p->crew);
 	queue_close(&p->side);
@@ -148,6 +157,8 @@ static int vector_phase_prepare(struct vector_phase *p, struct err *err)
 		const struct graph *g = &w->segments[i].graph;
 
 		vector_index_of(&w->segments[i], &p->set.shape, p->set.seed, w->from + i);
+		if (p->own.file[0])
+			existing_index(&p->existing, &w->segments[i]);
 		rc = o->cache_by == VECTOR_SAMPLE ? hot_sample(&w->hot[i], g, cached, o->skew)
 						  : hot_breadth_first(&w->hot[i], g, cached);
 	}
@@ -168,6 +179,7 @@ static int vector_phase_threads(struct vector_phase *p, struct err *err)
 
 	w->options = o;
 	w->set = &p->set;
+	w->codes = p->own.file[0] ? &p->existing.codes : NULL;
 	w->store = &p->store;
 	w->content = store_can(&p->store, BACKEND_CONTENT);
 	w->beam = o->beam;
@@ -234,7 +246,8 @@ static int vector_phase_begin(struct vector_phase *p)
 static int vector_phase_search(struct vector_phase *p, enum stop_reason *stopped, struct err *err)
 {
 	bool timed_out = false;
-	int rc = vector_set_begin(&p->set, false, &p->side, p->ctx->group, err);
+	int rc =
+		p->own.file[0] ? 0 : vector_set_begin(&p->set, false, &p->side, p->ctx->group, err);
 
 	if (rc == 0)
 		rc = vector_phase_threads(p, err);

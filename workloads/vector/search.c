@@ -31,18 +31,23 @@ static void vector_read(struct vector_thread *t, struct vector_search *s, uint64
 }
 
 /* How many neighbours a node has; -1: its bytes are no node. */
-static int vector_expand(struct vector_search *s, uint64_t node, const void *data)
+static int vector_expand(struct vector_thread *t, struct vector_search *s, uint64_t node,
+			 const void *data)
 {
 	uint32_t neighbours[GRAPH_DEGREE_MAX];
 	int count = vector_index_neighbours(s->index, node, data, neighbours, GRAPH_DEGREE_MAX);
+	uint64_t begin_ns = t->work->codes ? clock_now(t->work->store->clock) : 0;
 
 	if (count > 0)
 		frontier_see(&s->frontier, neighbours, (uint32_t)count);
+	if (t->work->codes)
+		t->distance_ns += clock_now(t->work->store->clock) - begin_ns;
 	return count;
 }
 
 /* Page search: the other nodes of the sector that was read for one, in their order. data: of that node. */
-static int vector_expand_beside(struct vector_search *s, uint64_t node, const char *data)
+static int vector_expand_beside(struct vector_thread *t, struct vector_search *s, uint64_t node,
+				const char *data)
 {
 	uint64_t first, count = vector_index_beside(s->index, node, &first);
 	int rc = 0;
@@ -55,7 +60,7 @@ static int vector_expand_beside(struct vector_search *s, uint64_t node, const ch
 		s->beside++;
 		if (data)
 			there += ((int64_t)id - (int64_t)node) * (int64_t)s->index->item_bytes;
-		rc = vector_expand(s, id, there);
+		rc = vector_expand(t, s, id, there);
 	}
 	return rc;
 }
@@ -80,7 +85,7 @@ static void vector_search_round(struct vector_thread *t, struct vector_search *s
 		s->rounds += s->in_flight > before;
 		s->cached += held_count;
 		for (uint32_t i = 0; i < held_count; i++)
-			vector_expand(s, held[i], NULL);
+			vector_expand(t, s, held[i], NULL);
 	} while (held_count && !s->in_flight);
 }
 
@@ -144,8 +149,13 @@ static void vector_query_end(struct vector_thread *t, struct vector_query *q, ui
 static void vector_search_begin(struct vector_thread *t, struct vector_search *s)
 {
 	s->listed = s->rounds = s->expanded = s->cached = s->beside = 0;
-	if (vector_is_graph(s->index->kind))
+	if (vector_is_graph(s->index->kind)) {
+		uint64_t begin_ns = t->work->codes ? clock_now(t->work->store->clock) : 0;
+
 		frontier_begin(&s->frontier, &s->index->graph, s->target);
+		if (t->work->codes)
+			t->distance_ns += clock_now(t->work->store->clock) - begin_ns;
+	}
 	vector_search_go(t, s);
 }
 
@@ -270,9 +280,9 @@ static int vector_look(struct vector_thread *t, struct vector_slot *slot,
 		return -EILSEQ;
 	}
 	if (vector_is_graph(s->index->kind))
-		count = vector_expand(s, slot->item, data);
+		count = vector_expand(t, s, slot->item, data);
 	if (count >= 0 && t->work->options->page_search)
-		count = vector_expand_beside(s, slot->item, data);
+		count = vector_expand_beside(t, s, slot->item, data);
 	if (count >= 0)
 		return 0;
 	t->payload_errors++;
@@ -304,7 +314,7 @@ void vector_thread_drop(struct vector_thread *t)
 	t->warmup_queries += meter_clear(&t->member->meter, t->work->origin_ns);
 	t->answered = t->rounds = t->expanded = t->cached = t->beside = t->parts_answered = 0;
 	t->warm_issued = t->issued;
-	t->payload_errors = t->verify_ns = t->slots.late_start_ns = 0;
+	t->payload_errors = t->verify_ns = t->distance_ns = t->slots.late_start_ns = 0;
 }
 
 static void vector_warm(void *thread)
@@ -414,10 +424,12 @@ static uint64_t vector_parts_bytes(const struct vector_options *o)
 
 uint64_t vector_thread_bytes(const struct vector_options *o)
 {
-	uint64_t searches = o->depth * o->shape.segments;
+	uint64_t searches = o->depth * o->shape.segments, tables = 0;
 	uint64_t slots = slots_memory(vector_in_flight(o), sizeof(struct vector_slot));
 
-	return sizeof(struct vector_thread) + crew_thread_bytes(&vector_meter) + slots +
+	if (o->file[0])
+		tables = searches * o->shape.pq_bytes * CODES_PIVOTS * sizeof(uint32_t);
+	return tables + sizeof(struct vector_thread) + crew_thread_bytes(&vector_meter) + slots +
 	       vector_parts_bytes(o) + o->shape.segments * sizeof(struct object) +
 	       o->depth * sizeof(struct vector_query) +
 	       searches * (sizeof(struct vector_search) + frontier_bytes((uint32_t)o->list));
@@ -437,7 +449,8 @@ static int vector_thread_searches(struct vector_thread *t)
 		s->hot = &work->hot[i % segments];
 		s->object = &t->objects[i % segments];
 		if (vector_is_graph(s->index->kind))
-			rc = frontier_open(&s->frontier, (uint32_t)work->options->list);
+			rc = frontier_open(&s->frontier, (uint32_t)work->options->list,
+					   work->codes);
 	}
 	return rc;
 }
@@ -501,6 +514,7 @@ void vector_thread_count(const struct vector_thread *t, struct tally *tally)
 	row[VECTOR_WARMUP_QUERIES] += t->warmup_queries;
 	row[VECTOR_PAYLOAD_ERRORS] += t->payload_errors;
 	row[VECTOR_VERIFY_NS] += t->verify_ns;
+	row[VECTOR_DISTANCE_NS] += t->distance_ns;
 	row[VECTOR_RESIDENT_SAMPLED_BYTES] += t->residency.sampled_bytes;
 	row[VECTOR_RESIDENT_BYTES] += t->residency.resident_bytes;
 	if (!t->warm)

@@ -17,6 +17,7 @@
 struct vector_work {
 	const struct vector_options *options;
 	const struct vector_set *set;
+	const struct codes *codes; /* of an index that somebody else has built; else NULL */
 	struct store *store;
 	uint64_t from, own;            /* segments of this rank: the first of them, and how many */
 	struct vector_index *segments; /* [own] */
@@ -85,7 +86,7 @@ struct vector_thread {
 	/* Results; times count from origin_ns. */
 	bool warm;
 	uint64_t answered, rounds, expanded, cached, beside, parts_answered, joined_ns;
-	uint64_t end_ns, payload_errors, verify_ns, warmup_queries;
+	uint64_t end_ns, payload_errors, verify_ns, distance_ns, warmup_queries;
 };
 
 extern const struct meter_layout vector_meter;

@@ -38,6 +38,7 @@ void vector_set_of(struct vector_set *s, const struct vector_options *o, uint64_
 {
 	*s = (struct vector_set){.shape = o->shape, .seed = seed};
 	memcpy(s->folder, o->folder, sizeof(s->folder));
+	memcpy(s->file, o->file, sizeof(s->file));
 }
 
 /* The names under which each of them is known. */
@@ -50,8 +51,12 @@ static const char *const file_names[] = {
 
 void vector_set_key(const struct vector_set *s, uint64_t segment, char key[OBJECT_KEY_BYTES])
 {
-	snprintf(key, OBJECT_KEY_BYTES, "%s%s%06" PRIu64 "_%s", s->folder, s->folder[0] ? "/" : "",
-		 segment, file_names[s->shape.index]);
+	if (s->file[0])
+		snprintf(key, OBJECT_KEY_BYTES, "%s%s%s", s->folder, s->folder[0] ? "/" : "",
+			 s->file);
+	else
+		snprintf(key, OBJECT_KEY_BYTES, "%s%s%06" PRIu64 "_%s", s->folder,
+			 s->folder[0] ? "/" : "", segment, file_names[s->shape.index]);
 }
 
 /* Lists of another number, size or content have other bytes. */

@@ -9,6 +9,7 @@
 
 struct vector_set {
 	char folder[VECTOR_FOLDER_BYTES];
+	char file[VECTOR_FOLDER_BYTES]; /* not haul's; "": NNNNNN_… of each segment */
 	struct vector_shape shape;
 	uint64_t seed;
 	bool complete;

@@ -24,6 +24,8 @@ int vector_stores(const struct job *job, const struct job_phase *phase, uint32_t
 		s->depth = vector_in_flight(o);
 		s->depth_option = "beam";
 		s->verifies = o->verify == VERIFY_FULL;
+		if (o->file[0])
+			s->needs |= BACKEND_CONTENT;
 		return 0;
 	}
 	vector_index_of(&x, &o->shape, job->seed, 0);
@@ -57,6 +59,7 @@ static void vector_size_search(const struct vector_options *o, const struct vect
 	out->bytes_per_rank = (double)(queries * reads * o->shape.segments) * (double)unit;
 	out->memory_per_rank = o->threads * (vector_thread_bytes(o) + flight * unit) +
 			       o->query_vectors * sizeof(uint64_t) +
+			       (o->file[0] ? o->shape.vectors * o->shape.pq_bytes : 0) +
 			       o->shape.segments * (hot_bytes(vector_cached(o)) + sizeof(*x));
 	out->seconds_limit =
 		(double)(o->limits.seconds_ns ? o->limits.seconds_ns + o->limits.warmup_ns : 0) /

@@ -14,6 +14,7 @@
  *	frontier.c      a search of a graph, without any I/O; hot.c: nodes that are kept in memory
  *	search.c    a thread and its queries; shards.c: queries of which each rank has a part
  *	build.c     the index written
+ *	existing.c  an index that somebody else has built: disk_header.c, codes.c
  *	set.c       which index a folder has, `haul clean` */
 #ifndef HAUL_WORKLOADS_VECTOR_VECTOR_H
 #define HAUL_WORKLOADS_VECTOR_VECTOR_H
@@ -44,6 +45,7 @@ enum {
 struct vector_options {
 	uint32_t operation;
 	char folder[VECTOR_FOLDER_BYTES];
+	char file[VECTOR_FOLDER_BYTES]; /* an index that exists already; "": haul's own */
 	struct vector_shape shape;
 	/* Of searches. probes 0: not given, see vector_probes; beam 0: see vector_complete. */
 	uint64_t list, beam, probes;

@@ -176,7 +176,7 @@ static void test_search(void)
 			struct graph g;
 
 			graph_init(&g, n, 64, 5, true);
-			CU_ASSERT_EQUAL_FATAL(frontier_open(&f, lists[i]), 0);
+			CU_ASSERT_EQUAL_FATAL(frontier_open(&f, lists[i], NULL), 0);
 			frontier_begin(&f, &g, target);
 			for (; frontier_take(&f, &id); looked++) {
 				graph_neighbours(&g, id, neighbours);

@@ -137,7 +137,7 @@ static uint64_t shard_reads(const struct vector_index *x, uint64_t target)
 	struct frontier f;
 	uint64_t reads = 0;
 
-	CU_ASSERT_EQUAL_FATAL(frontier_open(&f, SHARD_LIST), 0);
+	CU_ASSERT_EQUAL_FATAL(frontier_open(&f, SHARD_LIST, NULL), 0);
 	frontier_begin(&f, &x->graph, target);
 	for (; frontier_take(&f, &id); reads++) {
 		graph_neighbours(&x->graph, id, neighbours);
