@@ -58,25 +58,51 @@ static struct candidate *frontier_add(struct frontier *w, uint32_t id)
 	return &w->list[low];
 }
 
-void frontier_begin(struct frontier *w, const struct graph *g, uint64_t target)
+void frontier_aim(struct frontier *w, const struct graph *g, uint64_t target)
 {
 	w->graph = g;
 	w->target = target;
 	w->count = w->next = 0;
 	if (w->codes)
 		codes_table(w->codes, target, w->table);
+}
+
+void frontier_begin(struct frontier *w, const struct graph *g, uint64_t target)
+{
+	frontier_aim(w, g, target);
 	frontier_add(w, (uint32_t)g->entry);
 }
 
-bool frontier_take(struct frontier *w, uint32_t *id)
+const struct candidate *frontier_nearest(struct frontier *w)
 {
 	while (w->next < w->count && w->list[w->next].taken)
 		w->next++;
 	if (w->next == w->count)
-		return false;
+		return NULL;
 	w->list[w->next].taken = true;
-	*id = w->list[w->next++].id;
-	return true;
+	return &w->list[w->next++];
+}
+
+bool frontier_take(struct frontier *w, uint32_t *id)
+{
+	const struct candidate *c = frontier_nearest(w);
+
+	if (c)
+		*id = c->id;
+	return c != NULL;
+}
+
+uint32_t frontier_put(struct frontier *w, uint32_t id, uint32_t row)
+{
+	uint32_t before = w->count, last = before ? w->list[before - 1].row : 0;
+	uint32_t last_id = before ? w->list[before - 1].id : 0;
+	struct candidate *c = frontier_add(w, id);
+
+	/* Farther than the others, or in the list already. */
+	if (!c || (w->count == before && w->list[before - 1].id == last_id))
+		return row;
+	c->row = row & 0x7fffffff;
+	return w->count > before ? w->count : last;
 }
 
 bool frontier_claim(struct frontier *w, uint32_t id)

@@ -16,7 +16,7 @@
 struct candidate {
 	uint64_t distance;
 	uint32_t id;
-	bool taken;
+	uint32_t taken : 1, row : 31; /* row: see frontier_put */
 };
 
 struct frontier {
@@ -36,9 +36,16 @@ int frontier_open(struct frontier *w, uint32_t list, const struct codes *codes);
 void frontier_close(struct frontier *w);
 uint64_t frontier_bytes(uint32_t list);
 
+/* A search without any candidate yet; and one that begins at the entry of the graph. */
+void frontier_aim(struct frontier *w, const struct graph *g, uint64_t target);
 void frontier_begin(struct frontier *w, const struct graph *g, uint64_t target);
 /* The nearest candidate that nobody has taken. false: there is none now. */
 bool frontier_take(struct frontier *w, uint32_t *id);
+/* The same candidate as it is in the list, until that changes. NULL: there is none now. */
+const struct candidate *frontier_nearest(struct frontier *w);
+/* A node of which something is kept in a row that is free; the list has one row more than candidates.
+ * Returns the row that is free now: that one, if others are nearer; else of what had to leave. */
+uint32_t frontier_put(struct frontier *w, uint32_t id, uint32_t row);
 /* Takes this node, whose bytes are there without a read. false: others are nearer, or it was taken. */
 bool frontier_claim(struct frontier *w, uint32_t id);
 /* The neighbours of a node that was taken. */

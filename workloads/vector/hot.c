@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/numbers.h"
 #include "workloads/vector/frontier.h"
@@ -18,7 +19,7 @@ struct met {
 	uint32_t id, times;
 };
 
-static uint64_t hot_room(uint64_t count)
+uint64_t hot_room(uint64_t count)
 {
 	uint64_t room = 16;
 
@@ -34,7 +35,7 @@ uint64_t hot_bytes(uint64_t count)
 		     : 0;
 }
 
-static int hot_open(struct hot *h, uint64_t count)
+int hot_open(struct hot *h, uint64_t count)
 {
 	*h = (struct hot){.mask = hot_room(count) - 1};
 	h->ids = calloc(h->mask + 1, sizeof(*h->ids));
@@ -47,8 +48,13 @@ void hot_free(struct hot *h)
 	*h = (struct hot){0};
 }
 
-/* Whether it is new. */
-static bool hot_add(struct hot *h, uint32_t id)
+void hot_clear(struct hot *h)
+{
+	memset(h->ids, 0, (h->mask + 1) * sizeof(*h->ids));
+	h->count = 0;
+}
+
+bool hot_add(struct hot *h, uint32_t id)
 {
 	uint64_t at = hot_place(h, id);
 

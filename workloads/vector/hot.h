@@ -28,6 +28,13 @@ void hot_free(struct hot *h);
 /* Memory for that many nodes, while it is made. */
 uint64_t hot_bytes(uint64_t count);
 
+/* A set of nodes that is empty, with room for count: -ENOMEM. Memory of it: hot_room words of 32 bits. */
+int hot_open(struct hot *h, uint64_t count);
+uint64_t hot_room(uint64_t count);
+void hot_clear(struct hot *h);
+/* Whether it is new; there is room for it. */
+bool hot_add(struct hot *h, uint32_t id);
+
 static inline uint64_t hot_place(const struct hot *h, uint32_t id)
 {
 	return id * 0x9e3779b97f4a7c15u >> 20 & h->mask;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/vector/index.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/content/fill.h"
 #include "core/content/random.h"
 #include "core/numbers.h"
 
-const char *const vector_kind_names[] = {"diskann", "aisaq", "spann", "ivf", NULL};
+const char *const vector_kind_names[] = {"diskann", "aisaq", "spann", "ivf", "hnsw", NULL};
 const char *const vector_layout_names[] = {"scattered", "near", NULL};
 const char *const vector_type_names[] = {"float32", "float16", "int8", "uint8", NULL};
 
@@ -17,6 +18,8 @@ static const uint64_t segment_stream = 0x7365676d656e74; /* "segment" */
 
 /* SPANN's file begins with four numbers, and a row for each list. */
 enum { SPANN_HEAD = 16, SPANN_ROW = 12, ID_BYTES = 4 };
+/* hnswlib's: its header, the label behind a vector, the number before an element's upper levels. */
+enum { HNSW_HEAD = 96, HNSW_LABEL = 8, HNSW_UPPER = 4, HNSW_BUILD_LIST = 200 };
 /* The share of SPANN's vectors that head a list (its paper has 16 %). */
 static const double spann_heads = 0.16;
 /* An inverted file is usually made with 4 * sqrt(vectors) lists. */
@@ -68,6 +71,16 @@ static void vector_index_nodes(struct vector_index *x, const struct vector_shape
 	x->first = VECTOR_SECTOR;
 }
 
+static void vector_index_elements(struct vector_index *x, const struct vector_shape *shape)
+{
+	x->vector_at = 4 * (shape->degree + 1);
+	x->item_bytes = x->vector_at + x->vector_bytes + HNSW_LABEL;
+	x->items = x->vectors;
+	x->stride = x->item_bytes;
+	x->first = HNSW_HEAD;
+	x->size = x->first + x->items * (x->stride + HNSW_UPPER);
+}
+
 static void vector_index_lists(struct vector_index *x, const struct vector_shape *shape)
 {
 	uint64_t entry = x->vector_bytes;
@@ -96,6 +109,11 @@ void vector_index_of(struct vector_index *x, const struct vector_shape *shape, u
 		.key = random_at(seed ^ segment_stream, segment, 0),
 	};
 	graph_init(&x->graph, x->vectors, shape->degree, x->key, shape->layout == VECTOR_SCATTERED);
+	if (shape->index == VECTOR_HNSW) {
+		vector_index_elements(x, shape);
+		return;
+	}
+	x->links_at = x->vector_bytes;
 	if (vector_is_graph(shape->index)) {
 		vector_index_nodes(x, shape);
 		return;
@@ -132,7 +150,7 @@ uint64_t vector_index_beside(const struct vector_index *x, uint64_t item, uint64
 
 uint64_t vector_index_unit(const struct vector_index *x)
 {
-	if (x->kind == VECTOR_IVF)
+	if (x->kind == VECTOR_IVF || x->kind == VECTOR_HNSW)
 		return x->item_bytes;
 	return (x->per_sector ? 1 : sectors(x->item_bytes)) * VECTOR_SECTOR;
 }
@@ -181,17 +199,19 @@ static void node_put(const struct piece *p, uint64_t start, const struct vector_
 {
 	uint32_t words[1 + GRAPH_DEGREE_MAX];
 	uint64_t from, bytes, length = 4 * (x->graph.degree + 1);
+	uint64_t label = x->kind == VECTOR_HNSW ? HNSW_LABEL : 0;
 	char *to;
 
-	piece_put_vector(p, start, x, id);
+	piece_put_vector(p, start + x->vector_at, x, id);
+	piece_put(p, start + x->item_bytes - label, &id, label);
 	to = piece_overlap(p, start + x->vector_bytes + length, x->codes_bytes, &from, &bytes);
 	if (to)
 		fill(fill_key(x->key + codes_stream, id), from, to, bytes);
-	if (!piece_overlap(p, start + x->vector_bytes, length, &from, &bytes))
+	if (!piece_overlap(p, start + x->links_at, length, &from, &bytes))
 		return;
 	words[0] = (uint32_t)x->graph.degree;
 	graph_neighbours(&x->graph, id, words + 1);
-	piece_put(p, start + x->vector_bytes, words, length);
+	piece_put(p, start + x->links_at, words, length);
 }
 
 /* The vectors of a list are those at positions beside each other. */
@@ -252,6 +272,30 @@ static void spann_header(const struct piece *p, const struct vector_index *x)
 	}
 }
 
+/* size_t of the level's offset, elements at most and now, bytes of one, where its label and its vector are;
+ * i32 level, u32 where searches begin; size_t links of upper levels, of this one, M; f64, size_t of building. */
+static void hnsw_header(const struct piece *p, const struct vector_index *x)
+{
+	const uint64_t m = x->graph.degree / 2;
+	const double factor = 1 / log((double)m);
+	uint64_t words[HNSW_HEAD / 8] = {
+		[1] = x->vectors,
+		x->vectors,
+		x->item_bytes,
+		x->item_bytes - HNSW_LABEL,
+		x->vector_at,
+		x->graph.entry << 32,
+		m,
+		x->graph.degree,
+		m,
+		0,
+		HNSW_BUILD_LIST,
+	};
+
+	memcpy(&words[10], &factor, sizeof(factor));
+	piece_put(p, 0, words, sizeof(words));
+}
+
 static void ivf_header(const struct piece *p, const struct vector_index *x)
 {
 	const uint64_t words[4] = {x->size, x->vectors, x->items, x->vector_bytes};
@@ -266,7 +310,9 @@ void vector_index_image(const void *index, uint64_t at, void *to, uint64_t bytes
 	uint64_t item = at > x->first ? (at - x->first) / x->stride : 0;
 
 	memset(to, 0, bytes);
-	if (vector_is_graph(x->kind))
+	if (x->kind == VECTOR_HNSW)
+		hnsw_header(&p, x);
+	else if (vector_is_graph(x->kind))
 		diskann_header(&p, x);
 	else if (x->kind == VECTOR_SPANN)
 		spann_header(&p, x);
@@ -313,10 +359,13 @@ int vector_index_neighbours(const struct vector_index *x, uint64_t node, const v
 		graph_neighbours(&x->graph, node, out);
 		return (int)x->graph.degree;
 	}
-	memcpy(&count, (const char *)data + x->vector_bytes, sizeof(count));
+	memcpy(&count, (const char *)data + x->links_at, sizeof(count));
+	/* The upper bytes of hnswlib's are marks. */
+	if (x->kind == VECTOR_HNSW)
+		count &= UINT16_MAX;
 	if (count > x->graph.degree || count > most)
 		return -1;
-	memcpy(out, (const char *)data + x->vector_bytes + sizeof(count), count * sizeof(*out));
+	memcpy(out, (const char *)data + x->links_at + sizeof(count), count * sizeof(*out));
 	for (uint32_t i = 0; i < count; i++)
 		if (out[i] >= x->vectors)
 			return -1;

@@ -17,8 +17,11 @@
  * page u32, an offset u16, entries i32, pages u16), then posting lists, each of which begins at a page and
  * has list_pages of them: entries of an id (i32) and a vector, as many as fit.
  * ivf: a header of one page, then lists side by side, of vectors / lists entries of a vector each.
+ * hnsw: a header of 96 bytes, then elements side by side: the number of links (u32), links (u32 each), the
+ * vector, a label (u64); then for each element the bytes of its upper levels (u32), which are none: a
+ * search begins where these would lead.
  *
- * Layouts: microsoft/DiskANN and zilliztech/knowhere (diskann), microsoft/SPTAG (spann). Pure
+ * Layouts: nmslib/hnswlib (hnsw), microsoft/DiskANN and zilliztech/knowhere (diskann), microsoft/SPTAG (spann). Pure
  * functions on plain data; any thread. */
 #ifndef HAUL_WORKLOADS_VECTOR_INDEX_H
 #define HAUL_WORKLOADS_VECTOR_INDEX_H
@@ -28,7 +31,7 @@
 
 #include "workloads/vector/graph.h"
 
-enum vector_kind { VECTOR_DISKANN, VECTOR_AISAQ, VECTOR_SPANN, VECTOR_IVF };
+enum vector_kind { VECTOR_DISKANN, VECTOR_AISAQ, VECTOR_SPANN, VECTOR_IVF, VECTOR_HNSW };
 enum vector_type { VECTOR_FLOAT32, VECTOR_FLOAT16, VECTOR_INT8, VECTOR_UINT8 };
 enum vector_layout { VECTOR_SCATTERED, VECTOR_NEAR };
 enum { VECTOR_SECTOR = 4096 };
@@ -49,6 +52,7 @@ struct vector_shape {
 struct vector_index {
 	uint32_t kind;
 	uint64_t vectors, vector_bytes; /* of a vector */
+	uint64_t vector_at, links_at;   /* of a node: where they are in it */
 	uint64_t codes_bytes;           /* of a node: of its neighbours' compressed vectors */
 	uint64_t key;                   /* of its vectors' bytes */
 	struct graph graph;             /* of its vectors */
@@ -69,7 +73,7 @@ void vector_index_of(struct vector_index *x, const struct vector_shape *shape, u
 /* Whether a search goes along a graph; else it reads lists. */
 static inline bool vector_is_graph(uint32_t kind)
 {
-	return kind == VECTOR_DISKANN || kind == VECTOR_AISAQ;
+	return kind == VECTOR_DISKANN || kind == VECTOR_AISAQ || kind == VECTOR_HNSW;
 }
 
 /* Vectors, and lists, of a segment. */

@@ -26,7 +26,7 @@ const struct option vector_options_table[] = {
 		.help = "an index file of DiskANN in the folder that exists already and is searched as it is (PREFIX_disk.index); its header and the files of its compressed vectors say its shape, and \"type\" what its numbers are"),
 	OPT_CHOICE(
 		"index", struct vector_options, shape.index, .choices = vector_kind_names,
-		.help = "diskann: a graph of nodes, searched round by round; aisaq: the same, with what else would be in memory in the nodes; spann, ivf: lists of vectors, some of which a query reads at once"),
+		.help = "diskann: a graph of nodes, searched round by round; aisaq: the same, with what else would be in memory in the nodes; hnsw: a graph of which a search reads all neighbours of a node before it goes on; spann, ivf: lists of vectors, some of which a query reads at once"),
 	OPT_U64("vectors", struct vector_options, shape.vectors, .def = 1000000, .min = 2,
 		.max = (uint64_t)VECTOR_VECTORS_MAX * VECTOR_SEGMENTS_MAX,
 		.help = "vectors in all segments together"),
@@ -41,7 +41,7 @@ const struct option vector_options_table[] = {
 		.max = VECTOR_SEGMENTS_MAX,
 		.help = "index files among which the vectors are divided; a query searches all of them side by side, and is answered with the slowest"),
 	OPT_U64("degree", struct vector_options, shape.degree, .def = 64, .min = 2,
-		.max = GRAPH_DEGREE_MAX, .help = "diskann, aisaq: neighbours of a node"),
+		.max = GRAPH_DEGREE_MAX, .help = "neighbours of a node (of hnsw: 2 * M)"),
 	OPT_U64("pq_bytes", struct vector_options, shape.pq_bytes, .def = 64, .min = 1, .max = 4096,
 		.help = "aisaq: bytes of a compressed vector, of which a node has one for each neighbour"),
 	OPT_U64("lists", struct vector_options, shape.lists, .def = 0, .max = VECTOR_VECTORS_MAX,
@@ -50,10 +50,10 @@ const struct option vector_options_table[] = {
 	OPT_U64("list_pages", struct vector_options, shape.list_pages, .def = 3, .min = 1,
 		.max = VECTOR_LIST_PAGES_MAX, .help = "spann: pages of 4 KiB of a list"),
 	OPT_U64("list", struct vector_options, list, .def = 100, .min = 1, .max = VECTOR_LIST_MAX,
-		.help = "diskann, aisaq: candidates that a search keeps (L); it ends when all have been looked at"),
+		.help = "of a graph: candidates that a search keeps (L, of hnsw ef); it ends when all have been looked at"),
 	OPT_U64("beam", struct vector_options, beam, .def = 0, .max = VECTOR_BEAM_MAX,
 		.def_text =
-			"diskann, ivf: 4, aisaq: 2, spann: all lists of a query; fewer where the store takes fewer at a time",
+			"diskann, ivf: 4, aisaq: 2, hnsw: 1, spann: all lists of a query; fewer where the store takes fewer at a time",
 		.help = "reads of a search in flight at most (W)"),
 	OPT_CHOICE(
 		"issue", struct vector_options, issue, .choices = issue_names,
@@ -117,6 +117,9 @@ static uint64_t vector_beam_wanted(const struct vector_options *o)
 		return vector_probes(o);
 	if (o->shape.index == VECTOR_IVF)
 		return min_u64(vector_probes(o), IVF_BEAM);
+	/* Through a mapping, one page fault comes after the other. */
+	if (o->shape.index == VECTOR_HNSW)
+		return 1;
 	return o->shape.index == VECTOR_AISAQ ? AISAQ_BEAM : BEAM_DEFAULT;
 }
 
@@ -193,6 +196,8 @@ static int vector_check_shape(const struct vector_shape *s, const char *path, st
 	if (vector_is_graph(s->index) && s->lists)
 		return err_set(err, -EINVAL, "%s/lists: are of spann and ivf, not of %s", path,
 			       vector_kind_names[s->index]);
+	if (s->index == VECTOR_HNSW && (s->degree < 4 || s->degree % 2))
+		return err_set(err, -EINVAL, "%s/degree: is 2 * M of hnsw, from 4 on", path);
 	if (s->lists > vectors)
 		return err_set(err, -EINVAL,
 			       "%s/lists: are more than the %" PRIu64 " vectors of a segment", path,
@@ -222,6 +227,11 @@ static int vector_check_search(const struct vector_options *o, uint32_t ranks, c
 {
 	uint64_t flight = vector_in_flight(o);
 
+	if (o->shape.index == VECTOR_HNSW && o->cache_bytes)
+		return err_set(err, -EINVAL,
+			       "%s/cache: hnsw keeps no nodes; the page cache does, with a store's "
+			       "engine mmap",
+			       path);
 	if (!vector_is_graph(o->shape.index) && o->cache_bytes)
 		return err_set(err, -EINVAL, "%s/cache: is of nodes, and %s has none", path,
 			       vector_kind_names[o->shape.index]);

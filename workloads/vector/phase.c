@@ -7,6 +7,7 @@
 #include "workloads/common/place.h"
 #include "workloads/vector/build.h"
 #include "workloads/vector/existing.h"
+#include "workloads/vector/search.h"
 #include "workloads/vector/shards.h"
 
 struct vector_phase {

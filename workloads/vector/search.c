@@ -6,100 +6,9 @@
 
 #include "core/numbers.h"
 #include "workloads/common/answer_text.h"
-
-static const uint64_t verify_stream = 0x766572696679; /* "verify" */
-enum { STEP_READ };
+#include "workloads/vector/reads.h"
 
 static void vector_search_go(struct vector_thread *t, struct vector_search *s);
-
-/* Sends the read of an item, by a slot of the search's own. */
-static void vector_read(struct vector_thread *t, struct vector_search *s, uint64_t item)
-{
-	struct slot *idle = list_member(list_take(&s->idle), struct slot, link);
-	struct vector_slot *slot = (struct vector_slot *)idle;
-	uint64_t offset, length = vector_index_read(s->index, item, &offset, &slot->within);
-
-	slot->item = item;
-	slot->s.req = (struct request){.op = REQ_READ,
-				       .object = s->object,
-				       .offset = offset,
-				       .length = length,
-				       .data = slot->s.buffer};
-	residency_look(&t->residency, t->work->store, s->object, offset, length);
-	s->in_flight++;
-	slots_send(&t->slots, &slot->s, STEP_READ);
-}
-
-/* How many neighbours a node has; -1: its bytes are no node. */
-static int vector_expand(struct vector_thread *t, struct vector_search *s, uint64_t node,
-			 const void *data)
-{
-	uint32_t neighbours[GRAPH_DEGREE_MAX];
-	int count = vector_index_neighbours(s->index, node, data, neighbours, GRAPH_DEGREE_MAX);
-	uint64_t begin_ns = t->work->codes ? clock_now(t->work->store->clock) : 0;
-
-	if (count > 0)
-		frontier_see(&s->frontier, neighbours, (uint32_t)count);
-	if (t->work->codes)
-		t->distance_ns += clock_now(t->work->store->clock) - begin_ns;
-	return count;
-}
-
-/* Page search: the other nodes of the sector that was read for one, in their order. data: of that node. */
-static int vector_expand_beside(struct vector_thread *t, struct vector_search *s, uint64_t node,
-				const char *data)
-{
-	uint64_t first, count = vector_index_beside(s->index, node, &first);
-	int rc = 0;
-
-	for (uint64_t id = first; id < first + count && rc >= 0; id++) {
-		const char *there = data;
-
-		if (id == node || !frontier_claim(&s->frontier, (uint32_t)id))
-			continue;
-		s->beside++;
-		if (data)
-			there += ((int64_t)id - (int64_t)node) * (int64_t)s->index->item_bytes;
-		rc = vector_expand(t, s, id, there);
-	}
-	return rc;
-}
-
-/* The next round of a graph. Nodes in memory are looked at when the reads of the round are on their way,
- * as DiskANN does; a round without reads is followed by the next at once. */
-static void vector_search_round(struct vector_thread *t, struct vector_search *s)
-{
-	uint32_t beam = (uint32_t)t->work->beam, held[VECTOR_BEAM_MAX], held_count, id;
-
-	do {
-		uint32_t before = s->in_flight;
-
-		held_count = 0;
-		while (s->in_flight + held_count < beam && frontier_take(&s->frontier, &id)) {
-			s->expanded++;
-			if (hot_has(s->hot, id))
-				held[held_count++] = id;
-			else
-				vector_read(t, s, id);
-		}
-		s->rounds += s->in_flight > before;
-		s->cached += held_count;
-		for (uint32_t i = 0; i < held_count; i++)
-			vector_expand(t, s, held[i], NULL);
-	} while (held_count && !s->in_flight);
-}
-
-static void vector_search_lists(struct vector_thread *t, struct vector_search *s)
-{
-	const struct vector_work *work = t->work;
-	uint32_t before = s->in_flight;
-
-	for (; s->in_flight < work->beam && s->listed < work->probes; s->listed++) {
-		s->expanded++;
-		vector_read(t, s, vector_index_list(s->index, s->target, s->listed));
-	}
-	s->rounds += s->in_flight > before;
-}
 
 /* Of a query whose segments are spread over the ranks, this is a part, which is joined with the others
  * later (shards.h). */
@@ -148,14 +57,7 @@ static void vector_query_end(struct vector_thread *t, struct vector_query *q, ui
 
 static void vector_search_begin(struct vector_thread *t, struct vector_search *s)
 {
-	s->listed = s->rounds = s->expanded = s->cached = s->beside = 0;
-	if (vector_is_graph(s->index->kind)) {
-		uint64_t begin_ns = t->work->codes ? clock_now(t->work->store->clock) : 0;
-
-		frontier_begin(&s->frontier, &s->index->graph, s->target);
-		if (t->work->codes)
-			t->distance_ns += clock_now(t->work->store->clock) - begin_ns;
-	}
+	reads_begin(t, s);
 	vector_search_go(t, s);
 }
 
@@ -186,10 +88,8 @@ static void vector_search_go(struct vector_thread *t, struct vector_search *s)
 {
 	if (slots_halted(&t->slots))
 		s->query->failed = true;
-	if (!s->query->failed && vector_is_graph(s->index->kind))
-		vector_search_round(t, s);
-	else if (!s->query->failed)
-		vector_search_lists(t, s);
+	if (!s->query->failed)
+		reads_next(t, s);
 	if (!s->in_flight)
 		vector_search_ended(t, s);
 }
@@ -233,71 +133,13 @@ static void vector_begin(void *thread, struct slot *slot)
 		vector_search_begin(t, &q->searches[i]);
 }
 
-/* Whether the bytes are as they were made; where they are not, text says so. */
-static bool vector_verified(struct vector_thread *t, const struct vector_slot *slot,
-			    const char *data, char text[FAILURE_TEXT_BYTES])
-{
-	const struct vector_index *x = slot->search->index;
-	uint64_t from = 0, length = x->item_bytes, at, begin_ns = clock_now(t->work->store->clock);
-	uint64_t first = slot->item, count = 1, before;
-	bool same;
-
-	if (t->work->options->page_search)
-		count = vector_index_beside(x, slot->item, &first);
-	before = (slot->item - first) * x->item_bytes;
-	length *= count;
-	if (t->work->options->verify == VERIFY_SAMPLED && length > VERIFY_SAMPLE_BYTES) {
-		from = random_at(t->key ^ verify_stream, t->issued, slot->item) %
-		       (length - VERIFY_SAMPLE_BYTES + 1);
-		length = VERIFY_SAMPLE_BYTES;
-	}
-	same = vector_index_same(x, first, data - before, from, length, &at);
-	t->verify_ns += clock_now(t->work->store->clock) - begin_ns;
-	if (!same)
-		answer_text_differs(text, slot->s.req.offset + slot->within - before + at);
-	return same;
-}
-
-/* The bytes of the read, looked at: a negative errno with a text where they are wrong. */
-static int vector_look(struct vector_thread *t, struct vector_slot *slot,
-		       char text[FAILURE_TEXT_BYTES])
-{
-	struct vector_search *s = slot->search;
-	const struct request *req = &slot->s.req;
-	const char *data = NULL;
-	int count = 0;
-
-	if (req->answer.status < 0) {
-		answer_text_failed(text, req, s->index->size);
-		return req->answer.status;
-	}
-	if (t->work->content)
-		data = (const char *)slot->s.buffer + req->answer.lead + slot->within;
-	if (data && t->work->options->verify != VERIFY_NONE &&
-	    !vector_verified(t, slot, data, text)) {
-		t->payload_errors++;
-		meter_error(&t->member->meter);
-		return -EILSEQ;
-	}
-	if (vector_is_graph(s->index->kind))
-		count = vector_expand(t, s, slot->item, data);
-	if (count >= 0 && t->work->options->page_search)
-		count = vector_expand_beside(t, s, slot->item, data);
-	if (count >= 0)
-		return 0;
-	t->payload_errors++;
-	meter_error(&t->member->meter);
-	snprintf(text, FAILURE_TEXT_BYTES, "names neighbours that are not in the index");
-	return -EILSEQ;
-}
-
 static void vector_step(void *thread, struct slot *answered)
 {
 	struct vector_slot *slot = (struct vector_slot *)answered;
 	struct vector_search *s = slot->search;
 	struct vector_thread *t = thread;
 	char text[FAILURE_TEXT_BYTES];
-	int rc = vector_look(t, slot, text);
+	int rc = reads_look(t, slot, text);
 
 	s->in_flight--;
 	if (rc < 0) {
@@ -305,7 +147,7 @@ static void vector_step(void *thread, struct slot *answered)
 		slots_fail(&t->slots, &slot->s, rc, text);
 	}
 	list_append(&s->idle, &slot->s.link);
-	if (!s->in_flight || (t->work->options->issue == VECTOR_PIPELINED && !s->query->failed))
+	if (!s->in_flight || (!s->query->failed && reads_go_on(t->work->options)))
 		vector_search_go(t, s);
 }
 
@@ -422,6 +264,15 @@ static uint64_t vector_parts_bytes(const struct vector_options *o)
 						   : 0;
 }
 
+/* What a search keeps of its nearest candidates. */
+static uint64_t vector_list_bytes(const struct vector_options *o)
+{
+	if (o->shape.index == VECTOR_HNSW)
+		return base_level_bytes((uint32_t)o->list, (uint32_t)o->shape.degree,
+					vector_segment_vectors(&o->shape));
+	return frontier_bytes((uint32_t)o->list);
+}
+
 uint64_t vector_thread_bytes(const struct vector_options *o)
 {
 	uint64_t searches = o->depth * o->shape.segments, tables = 0;
@@ -432,7 +283,7 @@ uint64_t vector_thread_bytes(const struct vector_options *o)
 	return tables + sizeof(struct vector_thread) + crew_thread_bytes(&vector_meter) + slots +
 	       vector_parts_bytes(o) + o->shape.segments * sizeof(struct object) +
 	       o->depth * sizeof(struct vector_query) +
-	       searches * (sizeof(struct vector_search) + frontier_bytes((uint32_t)o->list));
+	       searches * (sizeof(struct vector_search) + vector_list_bytes(o));
 }
 
 static int vector_thread_searches(struct vector_thread *t)
@@ -448,7 +299,10 @@ static int vector_thread_searches(struct vector_thread *t)
 		s->index = &work->segments[i % segments];
 		s->hot = &work->hot[i % segments];
 		s->object = &t->objects[i % segments];
-		if (vector_is_graph(s->index->kind))
+		if (s->index->kind == VECTOR_HNSW)
+			rc = base_level_open(&s->base, (uint32_t)work->options->list,
+					     (uint32_t)s->index->graph.degree, s->index->vectors);
+		else if (vector_is_graph(s->index->kind))
 			rc = frontier_open(&s->frontier, (uint32_t)work->options->list,
 					   work->codes);
 	}
@@ -495,12 +349,18 @@ int vector_thread_open(struct vector_thread *t, struct vector_work *work, struct
 	return slots_open(&t->slots, err);
 }
 
+static void vector_search_close(struct vector_search *s)
+{
+	frontier_close(&s->frontier);
+	base_level_close(&s->base);
+}
+
 void vector_thread_close(struct vector_thread *t)
 {
 	slots_close(&t->slots);
 	for (uint64_t i = 0; t->searches && t->work && i < t->work->options->depth * t->work->own;
 	     i++)
-		frontier_close(&t->searches[i].frontier);
+		vector_search_close(&t->searches[i]);
 	free(t->parts);
 	free(t->searches);
 	free(t->queries);

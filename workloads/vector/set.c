@@ -43,10 +43,9 @@ void vector_set_of(struct vector_set *s, const struct vector_options *o, uint64_
 
 /* The names under which each of them is known. */
 static const char *const file_names[] = {
-	[VECTOR_DISKANN] = "disk.index",
-	[VECTOR_AISAQ] = "aisaq_disk.index",
-	[VECTOR_SPANN] = "SPTAGFullList.bin",
-	[VECTOR_IVF] = "ivf.index",
+	[VECTOR_DISKANN] = "disk.index",      [VECTOR_AISAQ] = "aisaq_disk.index",
+	[VECTOR_SPANN] = "SPTAGFullList.bin", [VECTOR_IVF] = "ivf.index",
+	[VECTOR_HNSW] = "hnsw.bin",
 };
 
 void vector_set_key(const struct vector_set *s, uint64_t segment, char key[OBJECT_KEY_BYTES])

@@ -14,7 +14,7 @@
 #define HAUL_WORKLOADS_VECTOR_SHARDS_H
 
 #include "core/group/group.h"
-#include "workloads/vector/search.h"
+#include "workloads/vector/work.h"
 
 /* Joins the parts of all ranks: each counts, into what its threads have counted, the queries in which it
  * was the slowest. Collective, when no thread works any more. */

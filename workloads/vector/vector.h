@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The phase "vector": what a vector database asks of its storage while it searches. It makes an index
- * in the layout of DiskANN, SPANN or an inverted file (IVF), and searches it: of DiskANN's, round by
- * round along the graph, where the next reads are known only from the bytes that came back; of the
+ * in the layout of DiskANN, SPANN, HNSW or an inverted file (IVF), and searches it: graphs round by
+ * round, where the next reads are known only from the bytes that came back; of the
  * others, some lists at once.
  *
  * It is the I/O of a search, and nothing of its recall: vectors are bytes without a meaning, and which
@@ -11,8 +11,8 @@
  *	options.c   the table of options, refusals; size.c: what a phase asks of the machine
  *	index.c     where what lies in a file of the index, and its bytes
  *	graph.c     numbers: neighbours, distances, queries
- *	frontier.c      a search of a graph, without any I/O; hot.c: nodes that are kept in memory
- *	search.c    a thread and its queries; shards.c: queries of which each rank has a part
+ *	frontier.c  a search of a graph, without any I/O; base_level.c: one of HNSW; hot.c: nodes in memory
+ *	search.c    a thread and its queries; reads.c: what they read; shards.c: queries of which each rank has a part
  *	build.c     the index written
  *	existing.c  an index that somebody else has built: disk_header.c, codes.c
  *	set.c       which index a folder has, `haul clean` */
