@@ -80,15 +80,22 @@ class Index:
                   for own, (a, b) in zip(self.codes[target], ranges)]
         return [sum(t[c] for t, c in zip(tables, code)) for code in self.codes]
 
-    def walk(self, target, beam):
+    def kept(self, count):
+        line = [self.medoid]
+        for node in line:
+            line.extend(other for other in self.graph[node] if other not in line)
+            del line[count:]
+        return set(line[:count])
+
+    def walk(self, target, beam, kept=()):
         far = self.distances(target)
         near, taken, rounds = [(far[self.medoid], self.medoid)], set(), []
         while True:
             round = [node for _, node in near if node not in taken][:beam]
             if not round:
-                return rounds
+                return [r for r in rounds if r]
             taken.update(round)
-            rounds.append(round)
+            rounds.append([node for node in round if node not in kept])
             for other in (other for node in round for other in self.graph[node]):
                 if (far[other], other) not in near:
                     bisect.insort(near, (far[other], other))
@@ -130,22 +137,24 @@ def test_each_read():
     index = Index()
     cases = [("knowhere", "float32", None, 1, False), ("knowhere", "uint8", None, 4, True), ("microsoft", "float32", None, 4, True),
              ("microsoft", "uint8", DIMENSION + 4 * (1 + 300), 2, False), ("knowhere", "float32", DIMENSION * 4 + 4 * 500, 1, False)]
-    for form, type, node, beam, reorder in cases:
+    for i, (form, type, node, beam, reorder) in enumerate(cases):
         with Folder() as folder:
+            kept = index.kept(40 * i)
+            bytes_ = node or DIMENSION * TYPES[type][1] + 4 * (DEGREE + 1)
             place = index.write(f"{folder}/data/there", type, form, node, reorder=reorder)
             before = {n: os.stat(f"{folder}/data/there/{n}").st_mtime_ns for n in os.listdir(f"{folder}/data/there")}
-            r = run(folder, job(folder, type=type, beam=beam), 1, "--op-log", "ops.tsv.zst")
+            r = run(folder, job(folder, type=type, beam=beam, cache=len(kept) * bytes_), 1, "--op-log", "ops.tsv.zst")
             check(r.rc == 0, f"{form} {type}: {r}")
             read, at = offsets_read(folder), 0
-            rounds = [w for q in range(50) for w in index.walk(target_of(q), beam)]
-            for i, wanted in enumerate(rounds):
+            rounds = [w for q in range(50) for w in index.walk(target_of(q), beam, kept)]
+            for wanted in rounds:
                 part = sorted(read[at:at + len(wanted)])
-                check(part == sorted(map(place, wanted)), f"{form} {type}, round {i}: {part}, not {sorted(map(place, wanted))}")
+                check(part == sorted(map(place, wanted)), f"{form} {type}, read {at}: {part}, not {sorted(map(place, wanted))}")
                 at += len(wanted)
             check(at == len(read), f"{form} {type}: {len(read)} reads, not {at}")
             m = report(f"{folder}/results.h5")["phases"][0]["measures"]
-            check(m["rounds"] == len(rounds) and m["reads"] == at and m["distance_ns"] > 0, f"{m}")
-            check(len(rounds) > 50 * LIST / beam, "the walk walks nowhere")
+            check(m["rounds"] == len(rounds) and m["reads"] == at and bool(m["cached"]) == bool(kept) and m["distance_ns"] > 0, f"{m}")
+            check(len(rounds) > 30 * LIST / beam, "the walk walks nowhere")
             r = alone("clean", "job.json", cwd=folder)
             after = {n: os.stat(f"{folder}/data/there/{n}").st_mtime_ns for n in os.listdir(f"{folder}/data/there")}
             check(before == after, f"{before} {after} {r}")
@@ -174,7 +183,8 @@ def test_refusals():
              ({}, {"file": "ann.index"}, 'ends in "_disk.index"'),
              ({}, {"operation": "build"}, "exists already, and is not built"),
              ({}, {"index": "aisaq"}, "is one segment of diskann"),
-             ({}, {"cache": "1 KiB"}, "no nodes are kept"),
+             ({}, {"cache": "1 KiB", "cache_by": "sample"}, "nearest to where searches begin are kept"),
+             ({}, {"cache": "1 MiB"}, f"holds all {VECTORS} nodes of ann_disk.index"),
              ({}, {"verify": "full"}, "nobody knows which bytes")]
     with Folder() as folder:
         for written, asked, says in cases:

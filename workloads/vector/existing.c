@@ -13,31 +13,10 @@
 
 enum { WINDOW_BYTES = 4 << 20, PIVOTS_BYTES_MAX = 256 << 20 };
 
-int existing_check(const struct vector_options *o, const char *path, struct err *err)
-{
-	size_t length = strlen(o->file), end = strlen(EXISTING_END);
-
-	if (length < end || strcmp(o->file + length - end, EXISTING_END) != 0)
-		return err_set(err, -EINVAL, "%s/file: ends in \"" EXISTING_END "\"", path);
-	if (o->operation == VECTOR_BUILD)
-		return err_set(err, -EINVAL, "%s/file: exists already, and is not built", path);
-	if (o->shape.index != VECTOR_DISKANN || o->shape.segments != 1)
-		return err_set(err, -EINVAL, "%s/file: is one segment of diskann", path);
-	if (o->cache_bytes)
-		return err_set(err, -EINVAL,
-			       "%s/cache: of an index that exists already no nodes are kept", path);
-	if (o->verify == VERIFY_FULL)
-		return err_set(err, -EINVAL,
-			       "%s/verify: nobody knows which bytes belong into a file that exists "
-			       "already",
-			       path);
-	return 0;
-}
-
 static void existing_key(const struct vector_options *o, const char *end, char *key)
 {
 	snprintf(key, OBJECT_KEY_BYTES, "%s%s%.*s%s", o->folder, o->folder[0] ? "/" : "",
-		 (int)(strlen(o->file) - strlen(EXISTING_END)), o->file, end);
+		 (int)(strlen(o->file) - strlen(VECTOR_FILE_END)), o->file, end);
 }
 
 /* A file that is read from its first byte on. */
@@ -111,7 +90,7 @@ static int existing_header(struct existing *x, const struct vector_options *o, s
 	struct source s;
 	int rc;
 
-	existing_key(o, EXISTING_END, key);
+	existing_key(o, VECTOR_FILE_END, key);
 	rc = source_open(&s, q, key, err);
 	if (rc < 0)
 		return rc;
@@ -143,7 +122,7 @@ static int existing_shape(const struct existing *x, struct vector_options *o, co
 	s->dimension = x->header.dimension ? x->header.dimension : x->codes.dimension;
 	vector_index_of(&index, s, 0, 0);
 	rc = disk_header_degree(&x->header, index.vector_bytes, &s->degree, err);
-	existing_key(o, EXISTING_END, key);
+	existing_key(o, VECTOR_FILE_END, key);
 	return rc < 0 ? err_wrap(err, rc, "%s/%s", q->channel.store->uri, key) : 0;
 }
 
@@ -207,7 +186,65 @@ int existing_open(struct existing *x, struct vector_options *o, struct queue *q,
 		rc = existing_codes(x, o, q, err);
 	if (rc == 0)
 		rc = existing_shape(x, o, q, err);
+	if (rc == 0 && vector_cached(o) >= o->shape.vectors)
+		rc = err_set(err, -EINVAL, "cache: holds all %" PRIu64 " nodes of %s",
+			     o->shape.vectors, o->file);
 	return group_agree(group, rc, err);
+}
+
+/* Reads a node, and keeps its neighbours beside it in the set, which has it. */
+static int existing_keep(struct source *s, const struct vector_index *index, struct hot *hot,
+			 uint32_t id, struct err *err)
+{
+	uint32_t *row = hot_links(hot, id, index->graph.degree);
+	uint64_t within, length = vector_index_read(index, id, &s->at, &within);
+	const char *data = NULL;
+	int rc = source_next(s, length, &data, err), count;
+
+	if (rc < 0)
+		return rc;
+	count = vector_index_neighbours(index, id, data + within, row + 1,
+					(uint32_t)index->graph.degree);
+	if (count < 0)
+		return source_wrong(
+			s, err_set(err, -EILSEQ, "names neighbours that are not in the index"),
+			err);
+	row[0] = (uint32_t)count;
+	return 0;
+}
+
+int existing_hot(const struct existing *x, const struct vector_options *o,
+		 const struct vector_index *index, struct queue *q, uint64_t count, struct hot *hot,
+		 struct err *err)
+{
+	uint32_t *line = calloc(count, sizeof(*line));
+	char key[OBJECT_KEY_BYTES];
+	struct source s;
+	int rc = count && line ? hot_open_links(hot, count, index->graph.degree) : 0;
+
+	if (rc < 0 || (count && !line)) {
+		free(line);
+		return err_set(err, -ENOMEM, "no memory for a cache of %" PRIu64 " nodes", count);
+	}
+	existing_key(o, VECTOR_FILE_END, key);
+	rc = count ? source_open(&s, q, key, err) : 0;
+	if (rc < 0 || !count) {
+		free(line);
+		return rc;
+	}
+	line[0] = (uint32_t)x->header.medoid;
+	hot_add(hot, line[0]);
+	for (uint64_t i = 0; rc == 0 && i < hot->count; i++) {
+		const uint32_t *row = hot_links(hot, line[i], index->graph.degree);
+
+		rc = existing_keep(&s, index, hot, line[i], err);
+		for (uint32_t j = 1; rc == 0 && j <= row[0] && hot->count < count; j++)
+			if (hot_add(hot, row[j]))
+				line[hot->count - 1] = row[j];
+	}
+	source_close(&s);
+	free(line);
+	return rc;
 }
 
 void existing_close(struct existing *x)

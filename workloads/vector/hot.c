@@ -45,6 +45,8 @@ int hot_open(struct hot *h, uint64_t count)
 void hot_free(struct hot *h)
 {
 	free(h->ids);
+	free(h->rows);
+	free(h->links);
 	*h = (struct hot){0};
 }
 
@@ -63,8 +65,28 @@ bool hot_add(struct hot *h, uint32_t id)
 	while (h->ids[at])
 		at = (at + 1) & h->mask;
 	h->ids[at] = id + 1;
+	if (h->rows)
+		h->rows[at] = (uint32_t)h->count;
 	h->count++;
 	return true;
+}
+
+int hot_open_links(struct hot *h, uint64_t count, uint64_t degree)
+{
+	int rc = hot_open(h, count);
+
+	h->rows = calloc(h->mask + 1, sizeof(*h->rows));
+	h->links = calloc(count, (1 + degree) * sizeof(*h->links));
+	return rc == 0 && h->rows && h->links ? 0 : -ENOMEM;
+}
+
+uint32_t *hot_links(const struct hot *h, uint32_t id, uint64_t degree)
+{
+	uint64_t at = hot_place(h, id);
+
+	while (h->ids[at] != id + 1)
+		at = (at + 1) & h->mask;
+	return h->links + h->rows[at] * (1 + degree);
 }
 
 int hot_breadth_first(struct hot *h, const struct graph *g, uint64_t count)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The nodes of a graph that a searcher keeps in memory: those nearest to where searches begin, breadth
- * first, or those that sample queries meet most often, as many as fit. Only which they are is
- * kept: their neighbours are a function of their ids.
+ * first, or those that sample queries meet most often, as many as fit. Of haul's own index only which they
+ * are is kept: their neighbours are a function of their ids. Of one that somebody else has built, their
+ * neighbours are kept, too, as whoever fills the set has read them.
  *
  * Made by one thread, then read by all. */
 #ifndef HAUL_WORKLOADS_VECTOR_HOT_H
@@ -15,6 +16,9 @@
 struct hot {
 	uint64_t count, mask;
 	uint32_t *ids; /* by hash, id + 1; 0: free. NULL: none are kept */
+	/* Of one that somebody else has built: the row of each of ids, and rows of 1 + degree words, how many
+	 * neighbours and which. NULL: see above. */
+	uint32_t *rows, *links;
 };
 
 /* Candidates of a sample query, as in knowhere. */
@@ -32,6 +36,10 @@ uint64_t hot_bytes(uint64_t count);
 int hot_open(struct hot *h, uint64_t count);
 uint64_t hot_room(uint64_t count);
 void hot_clear(struct hot *h);
+/* The same, with room for the neighbours of each. Close it also after an error. */
+int hot_open_links(struct hot *h, uint64_t count, uint64_t degree);
+/* Those of a node that the set has: how many, then which. */
+uint32_t *hot_links(const struct hot *h, uint32_t id, uint64_t degree);
 /* Whether it is new; there is room for it. */
 bool hot_add(struct hot *h, uint32_t id);
 

@@ -2,11 +2,12 @@
 /* The options of a phase of vector search, and what is refused. */
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "backends/queue/queue.h"
 #include "core/key.h"
 #include "core/numbers.h"
-#include "workloads/vector/existing.h"
+#include "workloads/vector/vector.h"
 
 static const char *const operation_names[] = {"build", "search", NULL};
 static const char *const issue_names[] = {"rounds", "pipelined", NULL};
@@ -211,6 +212,29 @@ static int vector_check_shape(const struct vector_shape *s, const char *path, st
 	return 0;
 }
 
+static int vector_check_file(const struct vector_options *o, const char *path, struct err *err)
+{
+	size_t length = strlen(o->file), end = strlen(VECTOR_FILE_END);
+
+	if (length < end || strcmp(o->file + length - end, VECTOR_FILE_END) != 0)
+		return err_set(err, -EINVAL, "%s/file: ends in \"" VECTOR_FILE_END "\"", path);
+	if (o->operation == VECTOR_BUILD)
+		return err_set(err, -EINVAL, "%s/file: exists already, and is not built", path);
+	if (o->shape.index != VECTOR_DISKANN || o->shape.segments != 1)
+		return err_set(err, -EINVAL, "%s/file: is one segment of diskann", path);
+	if (o->cache_bytes && o->cache_by == VECTOR_SAMPLE)
+		return err_set(err, -EINVAL,
+			       "%s/cache_by: of an index that exists already, the nodes nearest to "
+			       "where searches begin are kept",
+			       path);
+	if (o->verify == VERIFY_FULL)
+		return err_set(err, -EINVAL,
+			       "%s/verify: nobody knows which bytes belong into a file that exists "
+			       "already",
+			       path);
+	return 0;
+}
+
 /* Whether a read brings several nodes. */
 static bool vector_sector_nodes(const struct vector_options *o)
 {
@@ -270,7 +294,7 @@ int vector_check(const struct job *job, const struct job_phase *phase, uint32_t 
 	if (rc == 0 && key_check_folder(o->folder, err) < 0)
 		rc = err_wrap(err, -EINVAL, "%s/folder", phase->path);
 	if (rc == 0 && o->file[0])
-		rc = existing_check(o, phase->path, err);
+		rc = vector_check_file(o, phase->path, err);
 	if (rc == 0)
 		rc = vector_check_shape(&o->shape, phase->path, err);
 	if (rc == 0 && o->operation == VECTOR_SEARCH)

@@ -136,12 +136,28 @@ static int vector_phase_build(struct vector_phase *p, enum stop_reason *stopped,
 					       : vector_set_end(&p->set, &p->side, ctx->group, err);
 }
 
+/* The nodes of a segment that are kept in memory. */
+static int vector_phase_hot(struct vector_phase *p, const struct vector_index *x, struct hot *hot,
+			    struct err *err)
+{
+	const struct vector_options *o = p->options;
+	uint64_t cached = vector_cached(o);
+	int rc;
+
+	if (o->file[0])
+		return existing_hot(&p->existing, o, x, &p->side, cached, hot, err);
+	rc = o->cache_by == VECTOR_SAMPLE ? hot_sample(hot, &x->graph, cached, o->skew)
+					  : hot_breadth_first(hot, &x->graph, cached);
+	return rc < 0 ? err_set(err, rc, "no memory for a cache of %llu nodes",
+				(unsigned long long)cached)
+		      : 0;
+}
+
 /* What all threads share. Each segment has a graph of its own, and so nodes of its own in memory. */
 static int vector_phase_prepare(struct vector_phase *p, struct err *err)
 {
 	const struct vector_options *o = p->options;
 	struct vector_work *w = &p->work;
-	uint64_t cached = vector_cached(o);
 	struct vector_index first;
 	int rc = 0;
 
@@ -155,17 +171,13 @@ static int vector_phase_prepare(struct vector_phase *p, struct err *err)
 		return err_set(err, -ENOMEM, "no memory for %llu query vectors",
 			       (unsigned long long)o->query_vectors);
 	for (uint64_t i = 0; i < w->own && rc == 0; i++) {
-		const struct graph *g = &w->segments[i].graph;
-
 		vector_index_of(&w->segments[i], &p->set.shape, p->set.seed, w->from + i);
 		if (p->own.file[0])
 			existing_index(&p->existing, &w->segments[i]);
-		rc = o->cache_by == VECTOR_SAMPLE ? hot_sample(&w->hot[i], g, cached, o->skew)
-						  : hot_breadth_first(&w->hot[i], g, cached);
+		rc = vector_phase_hot(p, &w->segments[i], &w->hot[i], err);
 	}
 	if (rc < 0)
-		return err_set(err, rc, "no memory for a cache of %llu nodes",
-			       (unsigned long long)cached);
+		return rc;
 	vector_index_of(&first, &p->set.shape, p->set.seed, 0);
 	for (uint64_t q = 0; q < o->query_vectors; q++)
 		w->targets[q] = graph_target(&first.graph, q, o->skew);

@@ -29,19 +29,40 @@ static void reads_send(struct vector_thread *t, struct vector_search *s, uint64_
 	slots_send(&t->slots, &slot->s, STEP_READ);
 }
 
+/* Neighbours of a node; the time that it takes to tell how near they are is the searcher's own. */
+static void reads_see(struct vector_thread *t, struct vector_search *s, const uint32_t *neighbours,
+		      uint32_t count)
+{
+	uint64_t begin_ns = t->work->codes ? clock_now(t->work->store->clock) : 0;
+
+	frontier_see(&s->frontier, neighbours, count);
+	if (t->work->codes)
+		t->distance_ns += clock_now(t->work->store->clock) - begin_ns;
+}
+
 /* How many neighbours a node has; -1: its bytes are no node. */
 static int reads_expand(struct vector_thread *t, struct vector_search *s, uint64_t node,
 			const void *data)
 {
 	uint32_t neighbours[GRAPH_DEGREE_MAX];
 	int count = vector_index_neighbours(s->index, node, data, neighbours, GRAPH_DEGREE_MAX);
-	uint64_t begin_ns = t->work->codes ? clock_now(t->work->store->clock) : 0;
 
 	if (count > 0)
-		frontier_see(&s->frontier, neighbours, (uint32_t)count);
-	if (t->work->codes)
-		t->distance_ns += clock_now(t->work->store->clock) - begin_ns;
+		reads_see(t, s, neighbours, (uint32_t)count);
 	return count;
+}
+
+/* A node in memory. */
+static void reads_held(struct vector_thread *t, struct vector_search *s, uint32_t node)
+{
+	const uint32_t *links;
+
+	if (!s->hot->links) {
+		reads_expand(t, s, node, NULL);
+		return;
+	}
+	links = hot_links(s->hot, node, s->index->graph.degree);
+	reads_see(t, s, links + 1, links[0]);
 }
 
 /* Page search: the other nodes of the sector that was read for one, in their order. data: of that node. */
@@ -84,7 +105,7 @@ static void reads_round(struct vector_thread *t, struct vector_search *s)
 		s->rounds += s->in_flight > before;
 		s->cached += held_count;
 		for (uint32_t i = 0; i < held_count; i++)
-			reads_expand(t, s, held[i], NULL);
+			reads_held(t, s, held[i]);
 	} while (held_count && !s->in_flight);
 }
 

@@ -57,6 +57,13 @@ static uint64_t vector_reads(const struct vector_options *o)
 	return vector_is_graph(o->shape.index) ? o->list : vector_probes(o);
 }
 
+/* Codes of an index that exists already, and neighbours of the nodes that are kept in memory. */
+static uint64_t vector_existing_bytes(const struct vector_options *o)
+{
+	return o->shape.vectors * o->shape.pq_bytes +
+	       vector_cached(o) * (1 + o->shape.degree) * sizeof(uint32_t);
+}
+
 static void vector_size_search(const struct vector_options *o, const struct vector_index *x,
 			       uint64_t ranks_per_node, struct demand *out)
 {
@@ -67,7 +74,7 @@ static void vector_size_search(const struct vector_options *o, const struct vect
 	out->bytes_per_rank = (double)(queries * reads * o->shape.segments) * (double)unit;
 	out->memory_per_rank = o->threads * (vector_thread_bytes(o) + flight * unit) +
 			       o->query_vectors * sizeof(uint64_t) +
-			       (o->file[0] ? o->shape.vectors * o->shape.pq_bytes : 0) +
+			       (o->file[0] ? vector_existing_bytes(o) : 0) +
 			       o->shape.segments * (hot_bytes(vector_cached(o)) + sizeof(*x));
 	out->seconds_limit =
 		(double)(o->limits.seconds_ns ? o->limits.seconds_ns + o->limits.warmup_ns : 0) /

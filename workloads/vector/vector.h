@@ -42,6 +42,10 @@ enum {
 /* Of a segment: ids have 32 bits. */
 #define VECTOR_VECTORS_MAX 4294967295u
 
+/* The end of the name of an index file that exists already; what stands before it is the prefix of all files of
+ * that index. */
+#define VECTOR_FILE_END "_disk.index"
+
 struct vector_options {
 	uint32_t operation;
 	char folder[VECTOR_FOLDER_BYTES];
