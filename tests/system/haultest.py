@@ -248,6 +248,25 @@ class Folder:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
+class Tmpfs:
+    """A file system of that size, in memory; None where this user cannot mount one."""
+
+    def __init__(self, size, ro=False):
+        self.path = tempfile.mkdtemp(prefix="haul-tmpfs-")
+        self.ok = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", self.path],
+                                 capture_output=True).returncode == 0
+
+    def __enter__(self):
+        if not self.ok:
+            print("      this test cannot mount a tmpfs, which needs root")
+            check(os.geteuid() != 0, "root cannot mount a tmpfs")
+        return self.path if self.ok else None
+
+    def __exit__(self, *_):
+        subprocess.run(["umount", "-l", self.path], capture_output=True)
+        os.rmdir(self.path)
+
+
 class Kept:
     """Keeps the files below a folder in the page cache, from which the kernel may otherwise take pages at any time. Its value
     is True where all pages stay, and False where the machine does not let this user lock as much memory."""

@@ -2,7 +2,6 @@
 """Faults of files, disks and processes: all ranks stop together, and the results say what failed, where and why."""
 import contextlib
 import os
-import tempfile
 import random
 import signal
 import subprocess
@@ -142,23 +141,6 @@ def test_counted():
         check(m["samples_failed"] >= 2 and m["samples"] + m["samples_failed"] == 2 * len(names), f"{m}")
         check(phase["said"].startswith(f"{m['samples']} samples, {m['samples_failed']} more could not be read, each asked "
                                        "for exactly once an epoch"), phase["said"])
-
-
-class Tmpfs:
-    def __init__(self, size, ro=False):
-        self.path = tempfile.mkdtemp(prefix="haul-tmpfs-")
-        self.ok = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", self.path],
-                                 capture_output=True).returncode == 0
-
-    def __enter__(self):
-        if not self.ok:
-            print("      this test cannot mount a tmpfs, which needs root")
-            check(os.geteuid() != 0, "root cannot mount a tmpfs")
-        return self.path if self.ok else None
-
-    def __exit__(self, *_):
-        subprocess.run(["umount", "-l", self.path], capture_output=True)
-        os.rmdir(self.path)
 
 
 def test_full_disk():

@@ -6,7 +6,7 @@ import signal
 import socket
 import time
 
-from haultest import Folder, alone, check, finish, report, start, write_job
+from haultest import Folder, alone, check, finish, mpi, report, start, write_job
 from objects import CLEAN, main, run, servers, works
 
 SHAPE = {"vectors": 4000, "segments": 2, "dimension": 300, "type": "float16", "degree": 24}
@@ -62,6 +62,47 @@ def test_ends():
             store["endpoints"] = f"http://127.0.0.1:{silent.getsockname()[1]}"
             r, _ = run(1, folder, {**store, "first_byte_timeout": "300 ms", "retry": {"attempts": 2, "first": "10 ms"}}, [search()], rgw.env())
             check(r.rc != 0, f"{r}")
+
+
+def test_load():
+    """An index is downloaded from an object store to a local one, a GET for each slice; one that a signal ends in the middle
+    leaves a copy that is not searched, and that the next replaces."""
+    size, piece = 4096 * (1 + 2000 // 5), 512 << 10  # 5 nodes of 700 bytes in a sector
+    slices = -(-size // piece)
+    load = {"vector": {"operation": "load", "name": "load", "slice": piece, "store": "d", "to": "local", "threads": 2,
+                       "verify": "full", **SHAPE}}
+    near = {"vector": {**search()["vector"], "store": "local"}}
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
+        rgw.bucket("vectors")
+        store = {"uri": "s3://vectors/l", "endpoints": rgw.endpoint()}
+        works(2, folder, store, [BUILD], rgw.env())
+
+        def job(endpoint, *phases):
+            write_job(folder, {"stores": {"d": {**store, "endpoints": endpoint}, "local": {"uri": f"file://{folder}/local"}},
+                               "phases": phases})
+
+        env = {**CLEAN, **rgw.env()}
+        with servers.Proxy(rgw.endpoint(), "delay:300@from=3@method=GET@path=disk.index") as proxy:
+            job(proxy.endpoint(), load)
+            process, began = start(2, "run", "job.json", "--force", "--quiet", cwd=folder, env=env), time.monotonic()
+            while sum(t["method"] == "GET" and "disk.index" in t["path"] for t in proxy.trace()) < 3:
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            r = finish(process, began)
+        p, = report(f"{folder}/results.h5")["phases"]
+        check(p["status"] == "interrupted" and p["measures"]["ready_ns"] == 0, f"{r} {p['status']} {p['measures']}")
+        job(rgw.endpoint(), near)
+        r = alone("run", "job.json", "--force", cwd=folder, env=env)
+        check(r.rc != 0 and "was not built to its end" in r.err, f"{r}")
+        with servers.Proxy(rgw.endpoint()) as proxy:
+            job(proxy.endpoint(), load, near)
+            r = mpi(2, "run", "job.json", "--force", cwd=folder, env=env)
+            check(r.rc == 0, f"{r}")
+            gets = [t for t in proxy.trace() if t["method"] == "GET" and "disk.index" in t["path"]]
+        p, searched = report(f"{folder}/results.h5")["phases"]
+        check(len(gets) - p["retries"] == p["measures"]["reads"] == 2 * slices, f"{len(gets)} GETs, {p['measures']}")
+        check(p["bytes_read"] == p["bytes_written"] == p["measures"]["loaded_bytes"] == 2 * size, f"{p['measures']}")
+        check(searched["errors"] == 0 and searched["measures"]["queries"] == 40, f"{searched['measures']}")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,12 @@ static const struct figure figures[] = {
 	FIGURE_PER("bytes_rate", "B/s", 1e9, OF_SUM(TALLY_BYTES_READ, TALLY_BYTES_WRITTEN),
 		   OF(VECTOR_DONE_NS), "bytes read or written per second",
 		   .role = ROLE_BYTE_RATE)
+	FIGURE_PER("load_rate", "B/s", 1e9, OF(VECTOR_LOADED_BYTES), OF(VECTOR_READY_NS),
+		   "bytes loaded per second, until the first search could begin",
+		   .needs = {NEED(VECTOR_LOADED_BYTES)})
+	FIGURE_PER("time_to_search", "s", 1e-9, OF(VECTOR_READY_NS), OF_NONE,
+		   "from the first slice until the first search could begin",
+		   .needs = {NEED(VECTOR_READY_NS)})
 	FIGURE_PER("reads_per_query", "", 1, OF_DIFFERENCE(VECTOR_EXPANDED, VECTOR_CACHED),
 		   OF(VECTOR_QUERIES), "reads for a query, over all segments")
 	FIGURE_PER("bytes_per_query", "bytes", 1, OF(TALLY_BYTES_READ), OF(VECTOR_QUERIES),

@@ -29,6 +29,9 @@
 	X(VECTOR_WRITES, "writes", "", SUM, "writes of index files") \
 	X(VECTOR_CLOSES, "closes", "", SUM, "closes and commits of index files") \
 	X(VECTOR_BUILT_BYTES, "built_bytes", "bytes", SUM, "bytes of index files that were built whole") \
+	X(VECTOR_LOADED_BYTES, "loaded_bytes", "bytes", SUM, "bytes of slices that were loaded") \
+	X(VECTOR_READY_NS, "ready_ns", "ns", MAX, \
+	  "when all of the index was loaded, so that the first search could begin") \
 	X(VECTOR_WARMUP_QUERIES, "warmup_queries", "", SUM, \
 	  "requests of the warm-up, counted nowhere else") \
 	X(VECTOR_PAYLOAD_ERRORS, "payload_errors", "", SUM, "reads whose bytes were wrong") \
@@ -43,7 +46,7 @@
 #define VECTOR_HISTOGRAM_LIST(X) \
 	X(VECTOR_HIST_QUERY, "query", "a query, from when it was due") \
 	X(VECTOR_HIST_PART, "part", "a rank's part of a query, where segments are spread over the ranks") \
-	X(VECTOR_HIST_READ, "read", "a read of a node or a list", .role = ROLE_READ_LATENCY) \
+	X(VECTOR_HIST_READ, "read", "a read of a node, a list or a slice", .role = ROLE_READ_LATENCY) \
 	X(VECTOR_HIST_READ_FIRST_ATTEMPT, "read_first_attempt", \
 	  "the first attempt at a read, on stores that are tried again") \
 	X(VECTOR_HIST_WRITE, "write", "a write of a part of an index file", .role = ROLE_WRITE_LATENCY) \

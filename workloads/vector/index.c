@@ -327,16 +327,16 @@ void vector_index_image(const void *index, uint64_t at, void *to, uint64_t bytes
 	}
 }
 
-bool vector_index_same(const struct vector_index *x, uint64_t item, const void *data, uint64_t from,
-		       uint64_t length, uint64_t *at)
+bool vector_index_bytes_same(const struct vector_index *x, uint64_t from, const void *data,
+			     uint64_t length, uint64_t *at)
 {
 	char made[VECTOR_SECTOR];
 
 	for (uint64_t done = 0; done < length;) {
 		uint64_t part = min_u64(length - done, sizeof(made));
-		const char *given = (const char *)data + from + done;
+		const char *given = (const char *)data + done;
 
-		vector_index_image(x, item_at(x, item) + from + done, made, part);
+		vector_index_image(x, from + done, made, part);
 		if (memcmp(made, given, part) != 0) {
 			uint64_t i = 0;
 
@@ -348,6 +348,16 @@ bool vector_index_same(const struct vector_index *x, uint64_t item, const void *
 		done += part;
 	}
 	return true;
+}
+
+bool vector_index_same(const struct vector_index *x, uint64_t item, const void *data, uint64_t from,
+		       uint64_t length, uint64_t *at)
+{
+	uint64_t start = item_at(x, item);
+	bool same = vector_index_bytes_same(x, start + from, (const char *)data + from, length, at);
+
+	*at -= same ? 0 : start;
+	return same;
 }
 
 int vector_index_neighbours(const struct vector_index *x, uint64_t node, const void *data,

@@ -94,6 +94,11 @@ uint64_t vector_index_unit(const struct vector_index *x);
 /* Makes bytes [at, at + bytes) of the file. */
 void vector_index_image(const void *index, uint64_t at, void *to, uint64_t bytes);
 
+/* Whether `length` bytes of the file, from `from` on, are as they were made; else *at is the first that
+ * is not. */
+bool vector_index_bytes_same(const struct vector_index *x, uint64_t from, const void *data,
+			     uint64_t length, uint64_t *at);
+
 /* Whether bytes [from, from + length) of the item are as they were made; else *at is the first that is
  * not, within the item. data: of the item's first byte. */
 bool vector_index_same(const struct vector_index *x, uint64_t item, const void *data, uint64_t from,

@@ -7,9 +7,10 @@
 #include "backends/queue/queue.h"
 #include "core/key.h"
 #include "core/numbers.h"
+#include "workloads/common/piece_reader.h"
 #include "workloads/vector/vector.h"
 
-static const char *const operation_names[] = {"build", "search", NULL};
+static const char *const operation_names[] = {"build", "search", "load", NULL};
 static const char *const issue_names[] = {"rounds", "pipelined", NULL};
 static const char *const spread_names[] = {"queries", "segments", NULL};
 static const char *const cache_by_names[] = {"breadth_first", "sample", NULL};
@@ -18,8 +19,10 @@ static const char *const cache_by_names[] = {"breadth_first", "sample", NULL};
 enum { BEAM_DEFAULT = 4, AISAQ_BEAM = 2, SPANN_PROBES = 64, IVF_PROBES = 16, IVF_BEAM = 4 };
 
 const struct option vector_options_table[] = {
-	OPT_CHOICE("operation", struct vector_options, operation, .choices = operation_names,
-		   .required = true, .help = "build writes the index, search asks it"),
+	OPT_CHOICE(
+		"operation", struct vector_options, operation, .choices = operation_names,
+		.required = true,
+		.help = "build writes the index, search asks it, load reads all of it as a query node does before its first search"),
 	OPT_TEXT("folder", struct vector_options, folder, .def_text = "vectors",
 		 .help = "where the index lies; phases of one folder work on the same index"),
 	OPT_TEXT(
@@ -79,10 +82,11 @@ const struct option vector_options_table[] = {
 	OPT_CHOICE(
 		"spread", struct vector_options, spread, .choices = spread_names,
 		.help = "over the ranks; queries: each rank searches all segments for queries of its own; segments: each searches its own segments for all queries, which are answered with the slowest rank"),
-	OPTION_THREADS(struct vector_options, threads, 1024,
-		       "threads per rank: that search, or that write a segment each"),
+	OPTION_THREADS(
+		struct vector_options, threads, 1024,
+		"threads per rank: that search, that write a segment each, or that share the slices of a load"),
 	OPT_U64("depth", struct vector_options, depth, .def = 1, .min = 1, .max = 1024,
-		.help = "queries in flight for each thread"),
+		.help = "queries, or slices of a load, in flight for each thread"),
 	OPT_U64("count", struct vector_options, limits.count, .def = 0,
 		.def_text = "1000, or none where \"seconds\" are given",
 		.help = "queries of each thread"),
@@ -95,6 +99,11 @@ const struct option vector_options_table[] = {
 		"arrivals", struct vector_options, pace.arrivals, .choices = pace_arrivals_names,
 		.help = "with a rate; paced: no faster than it; constant, poisson: queries are due at "
 			"times that do not wait for the store"),
+	OPT_BYTES("slice", struct vector_options, slice, .def = 16 << 20, .min = PIECE_BYTES_MIN,
+		  .max = 1 << 30, .help = "load: bytes of a read"),
+	OPT_TEXT(
+		"to", struct vector_options, to, .def_text = "",
+		.help = "load: the store into whose folder of the same name the index is written; left out: it is only read"),
 	OPTION_VERIFY(struct vector_options, verify),
 	OPTION_ON_ERROR(struct vector_options, on_error),
 	OPTION_COLD(struct vector_options, cold),
@@ -284,6 +293,34 @@ static int vector_check_search(const struct vector_options *o, uint32_t ranks, c
 	return pace_check(&o->pace, false, "search", path, err);
 }
 
+static uint32_t can(const struct job_store *store)
+{
+	return ((const struct backend_ops *)store->section->owner)->capabilities;
+}
+
+int vector_load_to(const struct job *job, const struct job_phase *phase,
+		   const struct job_store **to, struct err *err)
+{
+	const struct vector_options *o = phase->options;
+	const struct job_store *from;
+	int rc = phase_store_find(job, phase, &from, err);
+
+	*to = NULL;
+	if (rc < 0 || !o->to[0] || o->operation != VECTOR_LOAD)
+		return rc;
+	*to = job_find_store(job, o->to);
+	if (!*to)
+		return err_set(err, -EINVAL, "%s/to: there is no store \"%s\"", phase->path, o->to);
+	if (*to == from)
+		return err_set(err, -EINVAL, "%s/to: is the store that the index is loaded from",
+			       phase->path);
+	if (can(*to) & BACKEND_CONTENT && !(can(from) & BACKEND_CONTENT))
+		return err_set(err, -EINVAL,
+			       "%s/to: \"%s\" keeps content, and the store that is read has none",
+			       phase->path, o->to);
+	return 0;
+}
+
 int vector_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		 struct err *err)
 {
@@ -299,7 +336,9 @@ int vector_check(const struct job *job, const struct job_phase *phase, uint32_t 
 		rc = vector_check_shape(&o->shape, phase->path, err);
 	if (rc == 0 && o->operation == VECTOR_SEARCH)
 		rc = vector_check_search(o, ranks, phase->path, err);
-	if (rc == 0 && o->operation == VECTOR_SEARCH)
+	if (rc == 0 && o->operation != VECTOR_BUILD)
 		rc = cold_check(&o->cold, store, phase->path, err);
+	if (rc == 0)
+		rc = vector_load_to(job, phase, &store, err);
 	return rc;
 }

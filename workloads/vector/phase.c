@@ -4,9 +4,11 @@
 #include <stdlib.h>
 
 #include "core/numbers.h"
+#include "core/units.h"
 #include "workloads/common/place.h"
 #include "workloads/vector/build.h"
 #include "workloads/vector/existing.h"
+#include "workloads/vector/load.h"
 #include "workloads/vector/search.h"
 #include "workloads/vector/shards.h"
 
@@ -22,12 +24,33 @@ struct vector_phase {
 	struct vector_set set;
 	struct vector_work work;
 	struct vector_build build;
+	struct vector_load load;
 	struct cold cold;
 };
 
 static bool builds(const struct vector_phase *p)
 {
 	return p->options->operation == VECTOR_BUILD;
+}
+
+static bool loads(const struct vector_phase *p)
+{
+	return p->options->operation == VECTOR_LOAD;
+}
+
+static void vector_phase_load_crew(struct vector_phase *p, const struct job_store *described)
+{
+	const struct vector_options *o = p->options;
+	uint64_t depth = vector_load_depth(o, described);
+	struct crew *c = &p->crew;
+
+	*c = crew_of(p->ctx, &p->store, &vector_meter, o->threads, depth, "load of an index");
+	c->once = true;
+	c->argument = &p->load;
+	if (store_can(&p->store, BACKEND_CONTENT))
+		c->buffer_bytes = depth * queue_buffer_bytes(&p->store, o->slice);
+	p->load =
+		(struct vector_load){.ctx = p->ctx, .options = o, .set = &p->set, .crew = &p->crew};
 }
 
 static void vector_phase_crew(struct vector_phase *p, const struct job_store *described)
@@ -87,9 +110,13 @@ static int vector_phase_open(void *run, struct phase_context *ctx, struct err *e
 	if (rc < 0)
 		return rc;
 	vector_set_of(&p->set, p->options, ctx->job->seed);
-	vector_phase_crew(p, described);
+	if (loads(p))
+		vector_phase_load_crew(p, described);
+	else
+		vector_phase_crew(p, described);
 	rc = crew_open(&p->crew, err);
-	return group_agree(ctx->group, rc, err);
+	rc = group_agree(ctx->group, rc, err);
+	return rc == 0 && loads(p) ? vector_load_open(&p->load, err) : rc;
 }
 
 static void vector_phase_close(void *run)
@@ -108,6 +135,7 @@ static void vector_phase_close(void *run)
 	if (p->build.writers)
 		vector_build_close(&p->build, &p->crew);
 	existing_close(&p->existing);
+	vector_load_close(&p->load);
 	cold_close(&p->cold);
 	crew_close(&p->crew);
 	queue_close(&p->side);
@@ -290,10 +318,21 @@ static int vector_phase_search(struct vector_phase *p, enum stop_reason *stopped
 	return rc;
 }
 
+static int vector_phase_load(struct vector_phase *p, enum stop_reason *stopped, struct err *err)
+{
+	int rc = vector_set_begin(&p->set, false, &p->side, p->ctx->group, err);
+
+	if (rc == 0)
+		rc = vector_phase_cold(p, err);
+	return rc < 0 ? rc : vector_load_run(&p->load, stopped, err);
+}
+
 static int vector_phase_work(void *run, enum stop_reason *stopped, struct err *err)
 {
 	struct vector_phase *p = run;
 
+	if (loads(p))
+		return vector_phase_load(p, stopped, err);
 	return builds(p) ? vector_phase_build(p, stopped, err)
 			 : vector_phase_search(p, stopped, err);
 }
@@ -304,6 +343,7 @@ static void vector_phase_measure(void *run)
 	struct tally *t = p->ctx->tally;
 
 	crew_merge(&p->crew, t);
+	vector_load_count(&p->load, t->rank_row);
 	for (uint32_t i = 0; p->crew.members && i < p->crew.threads; i++) {
 		if (p->work.threads)
 			vector_thread_count(&p->work.threads[i], t);
@@ -348,6 +388,21 @@ static void vector_say_slowest(struct phase_context *ctx)
 		     100 * (double)(most >> 20) / (double)all);
 }
 
+/* "6.4 GB loaded; the first search could begin after 3.2 s". */
+static void vector_say_load(struct phase_context *ctx)
+{
+	const uint64_t *row = ctx->tally->rank_row;
+	uint64_t bytes = row[VECTOR_LOADED_BYTES], ready_ns = row[VECTOR_READY_NS];
+	char text[UNITS_TEXT_BYTES], time[UNITS_TEXT_BYTES];
+
+	if (group_allreduce(ctx->group, MERGE_SUM, &bytes, 1) < 0 ||
+	    group_allreduce(ctx->group, MERGE_MAX, &ready_ns, 1) < 0 || !ready_ns)
+		return;
+	units_bytes_decimal(text, (double)bytes);
+	units_time(time, (double)ready_ns / 1e9);
+	workload_say(ctx, "%s loaded; the first search could begin after %s", text, time);
+}
+
 static void vector_phase_say(void *run)
 {
 	struct vector_phase *p = run;
@@ -358,7 +413,10 @@ static void vector_phase_say(void *run)
 	vector_say_queries(p->ctx);
 	if (p->options->spread == VECTOR_SPREAD_SEGMENTS)
 		vector_say_slowest(p->ctx);
-	workload_say(p->ctx, "the I/O of searches was measured, not their recall");
+	if (loads(p))
+		vector_say_load(p->ctx);
+	else
+		workload_say(p->ctx, "the I/O of searches was measured, not their recall");
 	cold_say(p->ctx, &p->options->cold, &p->store, row[VECTOR_RESIDENT_SAMPLED_BYTES],
 		 row[VECTOR_RESIDENT_BYTES], row[TALLY_BYTES_READ]);
 }

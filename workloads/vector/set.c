@@ -117,9 +117,10 @@ static int vector_set_load(struct vector_set *s, struct queue *q, struct err *er
 	if (!vector_set_same(&have.shape, &s->shape))
 		return vector_set_refuse(&have, q, err);
 	if (!have.complete)
-		return err_set(err, -ENODATA,
-			       "%s/%s: the index was not built to its end; build it again",
-			       q->channel.store->uri, s->folder);
+		return err_set(
+			err, -ENODATA,
+			"%s/%s: the index was not built to its end; build it, or load it, again",
+			q->channel.store->uri, s->folder);
 	s->seed = have.seed;
 	return 0;
 }
@@ -214,12 +215,27 @@ static struct description vector_clean_of(const struct phase_context *ctx,
 	return vector_set_description(o->folder);
 }
 
+/* A load leaves a copy in another store. */
+static int vector_clean_stores(const struct job *job, const struct job_phase *phase,
+			       const struct job_store *out[PHASE_STORES_MAX], uint32_t *count,
+			       struct err *err)
+{
+	int rc = phase_store_find(job, phase, &out[0], err);
+
+	*count = 1;
+	if (rc == 0)
+		rc = vector_load_to(job, phase, &out[1], err);
+	*count += rc == 0 && out[1];
+	return rc;
+}
+
 int vector_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
 {
 	struct vector_set described;
 	const struct description_phases phases = {
 		.owner = &vector_workload,
 		.of = vector_clean_of,
+		.stores = vector_clean_stores,
 		.how = {.objects = vector_clean_objects, .described = &described}};
 
 	return description_clean(&phases, ctx, counts, err);

@@ -3,14 +3,27 @@
 #include <inttypes.h>
 
 #include "workloads/vector/build.h"
+#include "workloads/vector/load.h"
 #include "workloads/vector/search.h"
+
+/* What files of an index take that are new on a store. */
+static void vector_space(const struct vector_options *o, const struct job_store *store,
+			 struct phase_store *s)
+{
+	struct vector_index x;
+
+	vector_index_of(&x, &o->shape, 0, 0);
+	if (!(((const struct backend_ops *)store->section->owner)->capabilities & BACKEND_CONTENT))
+		return;
+	s->space_bytes = (double)x.size * (double)o->shape.segments;
+	s->inodes = o->shape.segments + 2; /* the description, and the folder */
+}
 
 int vector_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		  struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err)
 {
 	const struct vector_options *o = phase->options;
 	const struct job_store *store = NULL;
-	struct vector_index x;
 	struct phase_store *s;
 	int rc = vector_check(job, phase, ranks, err);
 
@@ -28,12 +41,17 @@ int vector_stores(const struct job *job, const struct job_phase *phase, uint32_t
 			s->needs |= BACKEND_CONTENT;
 		return 0;
 	}
-	vector_index_of(&x, &o->shape, job->seed, 0);
-	s->needs = BACKEND_WRITES;
-	if (((const struct backend_ops *)store->section->owner)->capabilities & BACKEND_CONTENT) {
-		s->space_bytes = (double)x.size * (double)o->shape.segments;
-		s->inodes = o->shape.segments + 2; /* the description, and the folder */
+	if (o->operation == VECTOR_LOAD) {
+		s->needs = BACKEND_RANGES;
+		s->verifies = o->verify == VERIFY_FULL;
+		rc = vector_load_to(job, phase, &store, err);
+		if (rc < 0 || !store)
+			return rc;
+		s = phase_store_add(out, count, "copy", store);
+		s->needs = BACKEND_UPDATE;
 	}
+	s->needs |= BACKEND_WRITES;
+	vector_space(o, store, s);
 	return 0;
 }
 
@@ -90,6 +108,20 @@ static void vector_size_search(const struct vector_options *o, const struct vect
 	cold_size(&o->cold, (uint32_t)ranks_per_node, out);
 }
 
+static void vector_size_load(const struct vector_options *o, const struct vector_index *x,
+			     const struct job_store *store, uint64_t ranks, struct demand *out)
+{
+	uint64_t share = (o->shape.segments + ranks - 1) / ranks;
+
+	out->bytes_per_rank = (double)x->size * (double)share;
+	out->memory_per_rank =
+		o->threads * (crew_thread_bytes(&vector_meter) +
+			      vector_load_depth(o, store) * min_u64(o->slice, x->size));
+	if (ranks > o->shape.segments)
+		demand_note(out, "one rank loads a segment: %" PRIu64 " of them are busy",
+			    o->shape.segments);
+}
+
 int vector_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		uint32_t ranks_per_node, struct demand *out, struct err *err)
 {
@@ -108,6 +140,8 @@ int vector_size(const struct job *job, const struct job_phase *phase, uint32_t r
 		const struct vector_options own = vector_of_rank(o, ranks);
 
 		vector_size_search(&own, &x, ranks_per_node, out);
+	} else if (o->operation == VECTOR_LOAD) {
+		vector_size_load(o, &x, store, ranks, out);
 	} else {
 		uint64_t share = (o->shape.segments + ranks - 1) / ranks;
 

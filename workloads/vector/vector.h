@@ -13,7 +13,7 @@
  *	graph.c     numbers: neighbours, distances, queries
  *	frontier.c  a search of a graph, without any I/O; base_level.c: one of HNSW; hot.c: nodes in memory
  *	search.c    a thread and its queries; reads.c: what they read; shards.c: queries of which each rank has a part
- *	build.c     the index written
+ *	build.c     the index written; load.c: read as a whole, before searches
  *	existing.c  an index that somebody else has built: disk_header.c, codes.c
  *	set.c       which index a folder has, `haul clean` */
 #ifndef HAUL_WORKLOADS_VECTOR_VECTOR_H
@@ -25,7 +25,7 @@
 #include "workloads/vector/index.h"
 #include "workloads/workload.h"
 
-enum vector_operation { VECTOR_BUILD, VECTOR_SEARCH };
+enum vector_operation { VECTOR_BUILD, VECTOR_SEARCH, VECTOR_LOAD };
 enum vector_issue { VECTOR_ROUNDS_OF_BEAM, VECTOR_PIPELINED };
 enum vector_spread { VECTOR_SPREAD_QUERIES, VECTOR_SPREAD_SEGMENTS };
 enum vector_cache_by { VECTOR_BREADTH_FIRST, VECTOR_SAMPLE };
@@ -51,6 +51,9 @@ struct vector_options {
 	char folder[VECTOR_FOLDER_BYTES];
 	char file[VECTOR_FOLDER_BYTES]; /* an index that exists already; "": haul's own */
 	struct vector_shape shape;
+	/* Of loads: bytes of a read; the store that they are written into, "": none. */
+	uint64_t slice;
+	char to[JOB_NAME_BYTES];
 	/* Of searches. probes 0: not given, see vector_probes; beam 0: see vector_complete. */
 	uint64_t list, beam, probes;
 	uint64_t side; /* of vector_complete: segments of a query that are searched side by side */
@@ -84,6 +87,11 @@ uint64_t vector_limit(const struct vector_options *o);
 /* Queries that a thread begins at most; 0: no limit. Of queries whose segments are spread, no more than
  * VECTOR_PARTS_MAX of a rank are kept. */
 uint64_t vector_most(const struct vector_options *o);
+
+/* The store that a load is written into, NULL: none; -EINVAL with a sentence: there is no such store, or
+ * it cannot be. */
+int vector_load_to(const struct job *job, const struct job_phase *phase,
+		   const struct job_store **to, struct err *err);
 
 int vector_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		 struct err *err);
