@@ -181,7 +181,7 @@ def test_refusals():
              ({"reorder": True, "words": {8: 1}}, {}, "reorder data at sector 1, where there are none"),
              ({}, {"type": "int8", "dimension": 12, "file": "an_disk.index"}, "an_disk.index"),
              ({}, {"file": "ann.index"}, 'ends in "_disk.index"'),
-             ({}, {"operation": "build"}, "exists already, and is not built"),
+             ({}, {"operation": "build"}, "exists already, and is searched only"),
              ({}, {"index": "aisaq"}, "is one segment of diskann"),
              ({}, {"cache": "1 KiB", "cache_by": "sample"}, "nearest to where searches begin are kept"),
              ({}, {"cache": "1 MiB"}, f"holds all {VECTORS} nodes of ann_disk.index"),

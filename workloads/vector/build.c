@@ -9,7 +9,7 @@
 
 enum { BUILD_BYTES };
 /* Builders write blocks of 64 MiB; in memory, a few of that much less do. */
-enum { BUILD_BUFFER = 8 << 20, BUILD_BUFFERS = 4 };
+enum { BUILD_BUFFER = 8 << 20 };
 
 uint64_t vector_build_piece(const struct backend_ops *ops, uint64_t part)
 {
@@ -20,7 +20,7 @@ uint64_t vector_build_piece(const struct backend_ops *ops, uint64_t part)
 
 uint64_t vector_build_buffers(const struct backend_ops *ops, uint64_t part)
 {
-	return BUILD_BUFFERS * min_u64(vector_build_piece(ops, part), BUILD_BUFFER);
+	return VECTOR_BUILD_BUFFERS * min_u64(vector_build_piece(ops, part), BUILD_BUFFER);
 }
 
 static int vector_write_failed(void *member, const struct request *req, int rc)
@@ -39,7 +39,7 @@ static void vector_written(void *member, struct object *object, uint64_t at, uin
 int vector_build_open(struct vector_build *b, struct crew *crew, struct err *err)
 {
 	bool content = store_can(b->store, BACKEND_CONTENT);
-	uint64_t bytes = crew->buffer_bytes / BUILD_BUFFERS;
+	uint64_t bytes = crew->buffer_bytes / VECTOR_BUILD_BUFFERS;
 	uint32_t fillers = content && b->piece <= bytes ? crew->threads : 0;
 	int rc = fillers_open(&b->fillers, fillers, crew->threads, b->store->clock, err);
 
@@ -53,8 +53,8 @@ int vector_build_open(struct vector_build *b, struct crew *crew, struct err *err
 						.fillers = fillers ? &b->fillers : NULL,
 						.memory = content ? w->buffer : NULL,
 						.buffer_bytes = bytes,
-						.buffers = BUILD_BUFFERS,
-						.depth = min_u32(crew->depth, BUILD_BUFFERS),
+						.buffers = VECTOR_BUILD_BUFFERS,
+						.depth = min_u32(crew->depth, VECTOR_BUILD_BUFFERS),
 						.halt = &crew->halt,
 						.failed = vector_write_failed,
 						.written = vector_written,

@@ -8,6 +8,9 @@
 #include "workloads/common/writer.h"
 #include "workloads/vector/set.h"
 
+/* Of a thread. */
+enum { VECTOR_BUILD_BUFFERS = 4 };
+
 struct vector_build {
 	const struct vector_set *set;
 	struct store *store;

@@ -27,10 +27,20 @@ static const struct figure figures[] = {
 	FIGURE_PER("time_to_search", "s", 1e-9, OF(VECTOR_READY_NS), OF_NONE,
 		   "from the first slice until the first search could begin",
 		   .needs = {NEED(VECTOR_READY_NS)})
+	FIGURE_PER("changes_rate", "1/s", 1e9, OF_SUM(VECTOR_INSERTS, VECTOR_DELETES),
+		   OF(VECTOR_DONE_NS), "inserts and deletes merged per second",
+		   .needs = {NEED(VECTOR_MERGES)})
+	FIGURE_PER("merge_time", "s", 1e-9, OF(VECTOR_MERGE_NS), OF(VECTOR_MERGES),
+		   "a merge on average", .needs = {NEED(VECTOR_MERGES)})
+	FIGURE_PER("merge_bytes_per_change", "bytes", 1,
+		   OF_SUM(VECTOR_MERGE_READ_BYTES, VECTOR_MERGE_WRITTEN_BYTES),
+		   OF_SUM(VECTOR_INSERTS, VECTOR_DELETES),
+		   "bytes that merges read and wrote for an insert or a delete",
+		   .needs = {NEED(VECTOR_MERGES)})
 	FIGURE_PER("reads_per_query", "", 1, OF_DIFFERENCE(VECTOR_EXPANDED, VECTOR_CACHED),
 		   OF(VECTOR_QUERIES), "reads for a query, over all segments")
-	FIGURE_PER("bytes_per_query", "bytes", 1, OF(TALLY_BYTES_READ), OF(VECTOR_QUERIES),
-		   "bytes read for a query")
+	FIGURE_PER("bytes_per_query", "bytes", 1, OF_DIFFERENCE(TALLY_BYTES_READ, VECTOR_MERGE_READ_BYTES),
+		   OF(VECTOR_QUERIES), "bytes read for a query")
 	FIGURE_PER("rounds_per_query", "", 1, OF(VECTOR_ROUNDS), OF(VECTOR_QUERIES),
 		   "rounds of reads for a query, added over segments")
 	FIGURE_PER("node_hit_rate", "fraction", 1, OF(VECTOR_CACHED), OF(VECTOR_EXPANDED),

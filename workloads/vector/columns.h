@@ -32,6 +32,18 @@
 	X(VECTOR_LOADED_BYTES, "loaded_bytes", "bytes", SUM, "bytes of slices that were loaded") \
 	X(VECTOR_READY_NS, "ready_ns", "ns", MAX, \
 	  "when all of the index was loaded, so that the first search could begin") \
+	X(VECTOR_INSERTS, "inserts", "", SUM, "vectors inserted by merges") \
+	X(VECTOR_DELETES, "deletes", "", SUM, "vectors deleted by merges") \
+	X(VECTOR_WAITING, "waiting", "", MAX, \
+	  "inserts and deletes of a segment that waited in memory when its merge had ended, at most") \
+	X(VECTOR_MERGES, "merges", "", SUM, "merges done") \
+	X(VECTOR_MERGES_LEFT, "merges_left", "", SUM, "merges that were ended in the middle") \
+	X(VECTOR_MERGE_NS, "merge_ns", "ns", SUM, "time of all merges that were done") \
+	X(VECTOR_MERGE_READS, "merge_reads", "", SUM, "reads of merges, also of those that were ended") \
+	X(VECTOR_MERGE_READ_BYTES, "merge_read_bytes", "bytes", SUM, "bytes of those") \
+	X(VECTOR_INSERT_READS, "insert_reads", "", SUM, "of those reads, nodes that inserts looked for") \
+	X(VECTOR_MERGE_WRITES, "merge_writes", "", SUM, "writes of merges, also of those that were ended") \
+	X(VECTOR_MERGE_WRITTEN_BYTES, "merge_written_bytes", "bytes", SUM, "bytes of those") \
 	X(VECTOR_WARMUP_QUERIES, "warmup_queries", "", SUM, \
 	  "requests of the warm-up, counted nowhere else") \
 	X(VECTOR_PAYLOAD_ERRORS, "payload_errors", "", SUM, "reads whose bytes were wrong") \
@@ -45,6 +57,10 @@
 
 #define VECTOR_HISTOGRAM_LIST(X) \
 	X(VECTOR_HIST_QUERY, "query", "a query, from when it was due") \
+	X(VECTOR_HIST_BESIDE_MERGE, "query_beside_merge", \
+	  "with inserts or deletes: a query, or a rank's part of it, while the rank merged") \
+	X(VECTOR_HIST_BETWEEN_MERGES, "query_between_merges", "the same, while it did not") \
+	X(VECTOR_HIST_MERGE_WRITE, "merge_write", "a write of a merge") \
 	X(VECTOR_HIST_PART, "part", "a rank's part of a query, where segments are spread over the ranks") \
 	X(VECTOR_HIST_READ, "read", "a read of a node, a list or a slice", .role = ROLE_READ_LATENCY) \
 	X(VECTOR_HIST_READ_FIRST_ATTEMPT, "read_first_attempt", \

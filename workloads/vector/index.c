@@ -14,6 +14,7 @@ const char *const vector_type_names[] = {"float32", "float16", "int8", "uint8", 
 
 static const uint64_t type_bytes[] = {4, 2, 1, 1};
 static const uint64_t codes_stream = 2;
+static const uint64_t version_stream = 4;                /* after those of graph.c */
 static const uint64_t segment_stream = 0x7365676d656e74; /* "segment" */
 
 /* SPANN's file begins with four numbers, and a row for each list. */
@@ -102,12 +103,20 @@ static void vector_index_lists(struct vector_index *x, const struct vector_shape
 void vector_index_of(struct vector_index *x, const struct vector_shape *shape, uint64_t seed,
 		     uint64_t segment)
 {
+	vector_index_at(x, shape, seed, segment, 0, vector_segment_vectors(shape));
+}
+
+void vector_index_at(struct vector_index *x, const struct vector_shape *shape, uint64_t seed,
+		     uint64_t segment, uint64_t version, uint64_t vectors)
+{
 	*x = (struct vector_index){
 		.kind = shape->index,
-		.vectors = vector_segment_vectors(shape),
+		.vectors = vectors,
 		.vector_bytes = shape->dimension * type_bytes[shape->type],
 		.key = random_at(seed ^ segment_stream, segment, 0),
 	};
+	if (version)
+		x->key = random_at(x->key, version_stream, version);
 	graph_init(&x->graph, x->vectors, shape->degree, x->key, shape->layout == VECTOR_SCATTERED);
 	if (shape->index == VECTOR_HNSW) {
 		vector_index_elements(x, shape);

@@ -70,6 +70,10 @@ struct vector_index {
 void vector_index_of(struct vector_index *x, const struct vector_shape *shape, uint64_t seed,
 		     uint64_t segment);
 
+/* The same of a file of that version, with so many vectors: a merge writes those above 0 (generation.h). */
+void vector_index_at(struct vector_index *x, const struct vector_shape *shape, uint64_t seed,
+		     uint64_t segment, uint64_t version, uint64_t vectors);
+
 /* Whether a search goes along a graph; else it reads lists. */
 static inline bool vector_is_graph(uint32_t kind)
 {

@@ -73,7 +73,7 @@ static int loader_open(struct piece_reader *x, const void *range)
 	struct request req;
 	int rc = loader_copy_close(l);
 
-	vector_index_of(&l->index, &load->set->shape, load->set->seed, s->number);
+	vector_set_index(load->set, s->number, &l->index);
 	vector_set_key(load->set, s->number, x->object.key);
 	x->object.size = l->index.size;
 	if (rc < 0 || !load->copies)
@@ -204,15 +204,17 @@ static int vector_load_one(struct crew_thread *w, uint64_t number)
 {
 	struct vector_load *load = w->crew->argument;
 	struct vector_loader *l = &load->loaders[number];
-	uint64_t ranks = load->ctx->group->size;
-	struct loaded_segment s = {.loader = l, .number = load->ctx->group->rank};
+	const struct group *g = load->ctx->group;
+	struct loaded_segment s = {.loader = l};
+	uint64_t own = vector_own(load->options, g->rank, g->size, &s.number);
+	uint64_t end = s.number + own;
 	struct vector_index x;
 	int rc = 0, ended;
 
 	clock_sleep_until(load->ctx->clock, load->start_ns);
 	piece_reader_start(&l->pieces);
-	for (; rc == 0 && s.number < load->set->shape.segments; s.number += ranks) {
-		vector_index_of(&x, &load->set->shape, load->set->seed, s.number);
+	for (; rc == 0 && s.number < end; s.number++) {
+		vector_set_index(load->set, s.number, &x);
 		rc = piece_reader_range(&l->pieces, s.number, x.size, &s);
 	}
 	ended = piece_reader_end(&l->pieces);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An index loaded, as a query node does before its first search: all of its files, in slices of one size,
  * read by the threads of a rank side by side. A slice is received and compared, or written into the
- * same folder of another store, where searches then find the index. Segments are dealt to ranks in
- * turn.
+ * same folder of another store, where searches then find the index. Each rank loads the segments that
+ * it would search where they are spread over the ranks.
  *
  * Main thread, but for vector_load_one. */
 #ifndef HAUL_WORKLOADS_VECTOR_LOAD_H

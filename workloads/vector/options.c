@@ -87,8 +87,21 @@ const struct option vector_options_table[] = {
 		"threads per rank: that search, that write a segment each, or that share the slices of a load"),
 	OPT_U64("depth", struct vector_options, depth, .def = 1, .min = 1, .max = 1024,
 		.help = "queries, or slices of a load, in flight for each thread"),
+	OPT_REAL(
+		"inserts", struct vector_options, inserts, .def_real = 0, .min_real = 0,
+		.max_real = 1e9,
+		.help = "search, of diskann and aisaq: vectors inserted beside searches, per second in all segments"),
+	OPT_REAL("deletes", struct vector_options, deletes, .def_real = 0, .min_real = 0,
+		 .max_real = 1e9, .help = "the same of vectors that are deleted"),
+	OPT_U64("merge_at", struct vector_options, merge_at, .def = 0, .max = VECTOR_VECTORS_MAX,
+		.def_text = "a 27th of the vectors of a segment",
+		.help = "inserts and deletes of a segment after which they are merged into its file"),
+	OPT_U64("merge_passes", struct vector_options, merge_passes, .def = 2, .min = 1, .max = 2,
+		.help = "times that a merge reads and writes the file; 2: without what was deleted, then with what was inserted, as FreshDiskANN does"),
+	OPT_U64("merges", struct vector_options, merges, .def = 0, .max = 1000000,
+		.help = "merges of each segment after which the phase ends; 0: its count or seconds end it"),
 	OPT_U64("count", struct vector_options, limits.count, .def = 0,
-		.def_text = "1000, or none where \"seconds\" are given",
+		.def_text = "1000, or none where \"seconds\" or \"merges\" are given",
 		.help = "queries of each thread"),
 	OPTION_SECONDS(struct vector_options, limits.seconds_ns),
 	OPT_TIME("warmup", struct vector_options, limits.warmup_ns, .def = 0,
@@ -167,7 +180,8 @@ uint64_t vector_limit(const struct vector_options *o)
 {
 	static const uint64_t count_default = 1000;
 
-	return o->limits.count || o->limits.seconds_ns ? o->limits.count : count_default;
+	return o->limits.count || o->limits.seconds_ns || o->merges ? o->limits.count
+								    : count_default;
 }
 
 uint64_t vector_most(const struct vector_options *o)
@@ -182,7 +196,7 @@ uint64_t vector_own(const struct vector_options *o, uint32_t rank, uint32_t rank
 	uint64_t segments = o->shape.segments;
 
 	*from = 0;
-	if (o->spread != VECTOR_SPREAD_SEGMENTS)
+	if (o->spread != VECTOR_SPREAD_SEGMENTS && o->operation != VECTOR_LOAD)
 		return segments;
 	*from = segments * rank / ranks;
 	return segments * (rank + 1) / ranks - *from;
@@ -227,8 +241,8 @@ static int vector_check_file(const struct vector_options *o, const char *path, s
 
 	if (length < end || strcmp(o->file + length - end, VECTOR_FILE_END) != 0)
 		return err_set(err, -EINVAL, "%s/file: ends in \"" VECTOR_FILE_END "\"", path);
-	if (o->operation == VECTOR_BUILD)
-		return err_set(err, -EINVAL, "%s/file: exists already, and is not built", path);
+	if (o->operation != VECTOR_SEARCH || vector_changes(o))
+		return err_set(err, -EINVAL, "%s/file: exists already, and is searched only", path);
 	if (o->shape.index != VECTOR_DISKANN || o->shape.segments != 1)
 		return err_set(err, -EINVAL, "%s/file: is one segment of diskann", path);
 	if (o->cache_bytes && o->cache_by == VECTOR_SAMPLE)
@@ -253,6 +267,33 @@ static bool vector_sector_nodes(const struct vector_options *o)
 		return false;
 	vector_index_of(&x, &o->shape, 0, 0);
 	return x.per_sector > 1;
+}
+
+static int vector_check_changes(const struct vector_options *o, uint32_t ranks, const char *path,
+				struct err *err)
+{
+	uint64_t vectors = vector_segment_vectors(&o->shape);
+
+	if (o->inserts + o->deletes <= 0) {
+		return o->merges
+			       ? err_set(err, -EINVAL,
+					 "%s/merges: without \"inserts\" or \"deletes\" there are none",
+					 path)
+			       : 0;
+	}
+	if (o->shape.index != VECTOR_DISKANN && o->shape.index != VECTOR_AISAQ)
+		return err_set(err, -EINVAL, "%s/inserts: are of diskann and aisaq, not of %s",
+			       path, vector_kind_names[o->shape.index]);
+	if (ranks > 1 && o->spread != VECTOR_SPREAD_SEGMENTS)
+		return err_set(err, -EINVAL,
+			       "%s/spread: with inserts or deletes, each segment has one rank that "
+			       "searches and merges it; set it to \"segments\"",
+			       path);
+	if (o->merge_at > vectors)
+		return err_set(err, -EINVAL,
+			       "%s/merge_at: is more than the %" PRIu64 " vectors of a segment",
+			       path, vectors);
+	return 0;
 }
 
 static int vector_check_search(const struct vector_options *o, uint32_t ranks, const char *path,
@@ -290,6 +331,8 @@ static int vector_check_search(const struct vector_options *o, uint32_t ranks, c
 			       "%s/segments: %" PRIu64
 			       " cannot be spread over %u ranks, of which each has one at least",
 			       path, o->shape.segments, ranks);
+	if (vector_check_changes(o, ranks, path, err) < 0)
+		return -EINVAL;
 	return pace_check(&o->pace, false, "search", path, err);
 }
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/numbers.h"
 #include "core/units.h"
@@ -9,6 +10,7 @@
 #include "workloads/vector/build.h"
 #include "workloads/vector/existing.h"
 #include "workloads/vector/load.h"
+#include "workloads/vector/merge.h"
 #include "workloads/vector/search.h"
 #include "workloads/vector/shards.h"
 
@@ -25,6 +27,7 @@ struct vector_phase {
 	struct vector_work work;
 	struct vector_build build;
 	struct vector_load load;
+	struct vector_merges merges;
 	struct cold cold;
 };
 
@@ -36,6 +39,11 @@ static bool builds(const struct vector_phase *p)
 static bool loads(const struct vector_phase *p)
 {
 	return p->options->operation == VECTOR_LOAD;
+}
+
+static bool changes(const struct vector_phase *p)
+{
+	return p->options->operation == VECTOR_SEARCH && vector_changes(p->options);
 }
 
 static void vector_phase_load_crew(struct vector_phase *p, const struct job_store *described)
@@ -96,8 +104,9 @@ static int vector_phase_open(void *run, struct phase_context *ctx, struct err *e
 	p->options = &p->own;
 	p->work.start_ns = clock_now(ctx->clock);
 	if (rc == 0)
-		rc = builds(p) ? workload_store_open(ctx, described, &p->store, err)
-			       : workload_store_open_to_read(ctx, described, &p->store, err);
+		rc = builds(p) || changes(p)
+			     ? workload_store_open(ctx, described, &p->store, err)
+			     : workload_store_open_to_read(ctx, described, &p->store, err);
 	rc = group_agree(ctx->group, rc, err);
 	if (rc < 0)
 		return rc;
@@ -126,11 +135,12 @@ static void vector_phase_close(void *run)
 
 	for (uint32_t i = 0; w->threads && i < p->crew.threads; i++)
 		vector_thread_close(&w->threads[i]);
-	for (uint64_t i = 0; w->hot && i < w->own; i++)
-		hot_free(&w->hot[i]);
+	vector_merges_close(&p->merges);
+	for (uint64_t i = 0; w->live && i < w->own; i++)
+		hot_free(&w->live[i].hot[w->live[i].turn & 1]);
 	free(w->threads);
-	free(w->hot);
-	free(w->segments);
+	free(w->live);
+	vector_set_free(&p->set);
 	free(w->targets);
 	if (p->build.writers)
 		vector_build_close(&p->build, &p->crew);
@@ -169,15 +179,13 @@ static int vector_phase_hot(struct vector_phase *p, const struct vector_index *x
 			    struct err *err)
 {
 	const struct vector_options *o = p->options;
-	uint64_t cached = vector_cached(o);
 	int rc;
 
 	if (o->file[0])
-		return existing_hot(&p->existing, o, x, &p->side, cached, hot, err);
-	rc = o->cache_by == VECTOR_SAMPLE ? hot_sample(hot, &x->graph, cached, o->skew)
-					  : hot_breadth_first(hot, &x->graph, cached);
+		return existing_hot(&p->existing, o, x, &p->side, vector_cached(o), hot, err);
+	rc = vector_hot(hot, o, &x->graph);
 	return rc < 0 ? err_set(err, rc, "no memory for a cache of %llu nodes",
-				(unsigned long long)cached)
+				(unsigned long long)vector_cached(o))
 		      : 0;
 }
 
@@ -191,18 +199,21 @@ static int vector_phase_prepare(struct vector_phase *p, struct err *err)
 
 	w->own = vector_own(o, p->ctx->group->rank, p->ctx->group->size, &w->from);
 	w->side = min_u64(o->side, w->own);
-	w->segments = calloc(w->own, sizeof(*w->segments));
-	w->hot = calloc(w->own, sizeof(*w->hot));
+	w->vectors = vector_segment_vectors(&p->set.shape);
+	w->live = aligned_alloc(_Alignof(struct vector_live), w->own * sizeof(*w->live));
 	w->targets = calloc(o->query_vectors, sizeof(*w->targets));
 	w->threads = calloc(o->threads, sizeof(*w->threads));
-	if (!w->segments || !w->hot || !w->targets || !w->threads)
+	if (!w->live || !w->targets || !w->threads)
 		return err_set(err, -ENOMEM, "no memory for %llu query vectors",
 			       (unsigned long long)o->query_vectors);
+	memset(w->live, 0, w->own * sizeof(*w->live));
 	for (uint64_t i = 0; i < w->own && rc == 0; i++) {
-		vector_index_of(&w->segments[i], &p->set.shape, p->set.seed, w->from + i);
+		struct vector_live *l = &w->live[i];
+
+		vector_set_index(&p->set, w->from + i, &l->index[0]);
 		if (p->own.file[0])
-			existing_index(&p->existing, &w->segments[i]);
-		rc = vector_phase_hot(p, &w->segments[i], &w->hot[i], err);
+			existing_index(&p->existing, &l->index[0]);
+		rc = vector_phase_hot(p, &l->index[0], &l->hot[0], err);
 	}
 	if (rc < 0)
 		return rc;
@@ -284,21 +295,62 @@ static int vector_phase_begin(struct vector_phase *p)
 	return 0;
 }
 
+/* What is inserted and deleted beside searches. The folder is this run's alone. */
+static int vector_phase_merges(struct vector_phase *p, struct err *err)
+{
+	struct vector_merges *m = &p->merges;
+	const struct job_store *described;
+	int rc = phase_store_find(p->ctx->job, p->ctx->phase, &described, err);
+
+	*m = (struct vector_merges){.ctx = p->ctx, .options = p->options, .work = &p->work};
+	p->work.meanwhile = &m->meanwhile;
+	if (rc == 0)
+		rc = vector_merges_open(m, described, err);
+	rc = group_agree(p->ctx->group, rc, err);
+	return rc == 0 ? vector_set_changes(&p->set, &p->side, p->ctx->group, err) : rc;
+}
+
+/* Searches, and merges beside them, which end with the searches. */
+static int vector_phase_run(struct vector_phase *p, enum stop_reason *stopped, struct err *err)
+{
+	struct err other = {.text = ""};
+	int rc = 0, merged;
+
+	if (changes(p))
+		rc = vector_merges_start(&p->merges, p->work.start_ns, err);
+	rc = group_agree(p->ctx->group, rc, err);
+	if (rc == 0)
+		rc = crew_run(&p->crew, vector_thread_run, stopped, err);
+	merged = changes(p) ? vector_merges_end(&p->merges, &other) : 0;
+	if (rc < 0 || !changes(p))
+		return rc;
+	if (merged < 0)
+		*err = other;
+	return group_agree(p->ctx->group, merged, err);
+}
+
 static int vector_phase_search(struct vector_phase *p, enum stop_reason *stopped, struct err *err)
 {
 	bool timed_out = false;
-	int rc =
-		p->own.file[0] ? 0 : vector_set_begin(&p->set, false, &p->side, p->ctx->group, err);
+	int rc = 0;
 
+	if (changes(p))
+		rc = place_wait(&p->place, &p->store, p->options->folder, p->ctx, stopped, err);
+	if (rc < 0 || *stopped != STOP_NONE)
+		return rc;
+	if (!p->own.file[0])
+		rc = vector_set_begin(&p->set, false, &p->side, p->ctx->group, err);
 	if (rc == 0)
 		rc = vector_phase_threads(p, err);
+	if (rc == 0 && changes(p))
+		rc = vector_phase_merges(p, err);
 	if (rc == 0)
 		rc = vector_phase_cold(p, err);
 	if (rc == 0)
 		rc = vector_phase_begin(p);
 	if (rc < 0)
 		return rc;
-	rc = crew_run(&p->crew, vector_thread_run, stopped, err);
+	rc = vector_phase_run(p, stopped, err);
 	for (uint32_t i = 0; i < p->crew.threads; i++) {
 		struct vector_thread *t = &p->work.threads[i];
 
@@ -344,6 +396,7 @@ static void vector_phase_measure(void *run)
 
 	crew_merge(&p->crew, t);
 	vector_load_count(&p->load, t->rank_row);
+	vector_merges_count(&p->merges, t);
 	for (uint32_t i = 0; p->crew.members && i < p->crew.threads; i++) {
 		if (p->work.threads)
 			vector_thread_count(&p->work.threads[i], t);

@@ -16,6 +16,7 @@ static void vector_query_answered(struct vector_thread *t, struct vector_query *
 {
 	uint64_t from_ns = q->first->due_ns ? q->first->due_ns : q->first->begin_ns;
 	uint64_t took_ns = excess_u64(done_ns, from_ns);
+	const struct vector_meanwhile *meanwhile = t->work->meanwhile;
 	struct vector_part sum = {.took_ns = max_u64(took_ns, 1)};
 
 	for (uint64_t i = 0; i < t->work->own; i++) {
@@ -24,7 +25,14 @@ static void vector_query_answered(struct vector_thread *t, struct vector_query *
 		sum.rounds += (uint32_t)q->searches[i].rounds;
 		sum.beside += (uint32_t)q->searches[i].beside;
 	}
-	meter_operation(&t->member->meter, done_ns);
+	if (!t->work->inserts)
+		meter_operation(&t->member->meter, done_ns);
+	if (meanwhile)
+		hist_record(
+			meter_hist(&t->member->meter, q->merging || atomic_load(&meanwhile->merging)
+							      ? VECTOR_HIST_BESIDE_MERGE
+							      : VECTOR_HIST_BETWEEN_MERGES),
+			took_ns);
 	if (t->parts) {
 		t->parts[q->index] = sum;
 		t->parts_answered++;
@@ -36,7 +44,8 @@ static void vector_query_answered(struct vector_thread *t, struct vector_query *
 	t->cached += sum.cached;
 	t->rounds += sum.rounds;
 	t->beside += sum.beside;
-	hist_record(meter_hist(&t->member->meter, VECTOR_HIST_QUERY), took_ns);
+	if (!t->work->inserts)
+		hist_record(meter_hist(&t->member->meter, VECTOR_HIST_QUERY), took_ns);
 }
 
 static void vector_query_end(struct vector_thread *t, struct vector_query *q, uint64_t done_ns)
@@ -57,6 +66,17 @@ static void vector_query_end(struct vector_thread *t, struct vector_query *q, ui
 
 static void vector_search_begin(struct vector_thread *t, struct vector_search *s)
 {
+	const struct vector_work *work = t->work;
+	struct vector_live *live = s->live;
+
+	s->at = work->meanwhile ? vector_live_enter(live) : 0;
+	s->index = &live->index[s->at];
+	s->hot = &live->hot[s->at];
+	s->object = work->meanwhile || work->inserts ? &live->object[s->at]
+						     : &t->objects[live - work->live];
+	/* A segment that has more vectors than when it was built, or fewer, is a ring of another
+	 * length. */
+	s->target = s->target * s->index->vectors / work->vectors;
 	reads_begin(t, s);
 	vector_search_go(t, s);
 }
@@ -68,6 +88,8 @@ static void vector_search_ended(struct vector_thread *t, struct vector_search *s
 	struct vector_search *next = &q->searches[q->begun];
 	struct list_link *link;
 
+	if (t->work->meanwhile)
+		vector_live_leave(s->live, s->at);
 	q->left--;
 	if (q->begun < t->work->own) {
 		q->begun++;
@@ -98,6 +120,9 @@ static uint64_t vector_due(const void *thread)
 {
 	const struct vector_thread *t = thread;
 
+	if (t->work->meanwhile &&
+	    atomic_load_explicit(&t->work->meanwhile->over, memory_order_relaxed))
+		return SLOTS_OVER;
 	return t->limit && t->issued >= t->limit ? SLOTS_OVER : pace_next(&t->pace);
 }
 
@@ -115,6 +140,7 @@ static void vector_begin(void *thread, struct slot *slot)
 	slots_mark(&t->slots, slot, pace_take(&t->pace, slot->begin_ns), number);
 	q->first = slot;
 	q->failed = false;
+	q->merging = work->meanwhile && atomic_load(&work->meanwhile->merging);
 	q->left = (uint32_t)segments;
 	q->begun = (uint32_t)work->side;
 	for (uint64_t i = 0; i < segments; i++)
@@ -195,19 +221,21 @@ static int vector_open_objects(struct vector_thread *t)
 	const struct vector_work *work = t->work;
 	int rc = 0;
 
+	if (work->meanwhile)
+		return 0;
 	for (t->opened = 0; rc == 0 && t->opened < work->own; t->opened++) {
 		struct object *o = &t->objects[t->opened];
+		uint64_t size = work->live[t->opened].index[0].size;
 		struct request req = {.op = REQ_OPEN, .object = o};
 
 		vector_set_key(work->set, work->from + t->opened, o->key);
-		o->size = work->segments[t->opened].size;
+		o->size = size;
 		rc = crew_do(t->member, &req);
-		if (rc == 0 && work->content && o->size &&
-		    o->size < work->segments[t->opened].size) {
+		if (rc == 0 && work->content && o->size && o->size < size) {
 			char text[FAILURE_TEXT_BYTES];
 
 			req.answer.done_bytes = o->size;
-			answer_text_ends(text, &req, work->segments[t->opened].size);
+			answer_text_ends(text, &req, size);
 			rc = crew_fail(t->member, &req, -ENODATA, text);
 		}
 	}
@@ -249,7 +277,8 @@ static const struct meter_map vector_maps[] = {
 	{REQ_CLOSE, VECTOR_CLOSES, VECTOR_HIST_CLOSE, METER_NONE, METER_NONE},
 	{REQ_COMMIT, VECTOR_CLOSES, VECTOR_HIST_CLOSE, METER_NONE, METER_NONE},
 };
-static const int own_hists[] = {VECTOR_HIST_QUERY, VECTOR_HIST_PART};
+static const int own_hists[] = {VECTOR_HIST_QUERY, VECTOR_HIST_PART, VECTOR_HIST_BESIDE_MERGE,
+				VECTOR_HIST_BETWEEN_MERGES};
 const struct meter_layout vector_meter = {
 	METER_MAPS(vector_schema, vector_maps),
 	.own = own_hists,
@@ -294,19 +323,26 @@ static int vector_thread_searches(struct vector_thread *t)
 
 	for (uint64_t i = 0; i < work->options->depth * segments && rc == 0; i++) {
 		struct vector_search *s = &t->searches[i];
+		const struct vector_index *x = &work->live[i % segments].index[0];
 
 		s->query = &t->queries[i / segments];
-		s->index = &work->segments[i % segments];
-		s->hot = &work->hot[i % segments];
-		s->object = &t->objects[i % segments];
-		if (s->index->kind == VECTOR_HNSW)
+		s->live = &work->live[i % segments];
+		if (x->kind == VECTOR_HNSW)
 			rc = base_level_open(&s->base, (uint32_t)work->options->list,
-					     (uint32_t)s->index->graph.degree, s->index->vectors);
-		else if (vector_is_graph(s->index->kind))
+					     (uint32_t)x->graph.degree, x->vectors);
+		else if (vector_is_graph(x->kind))
 			rc = frontier_open(&s->frontier, (uint32_t)work->options->list,
 					   work->codes);
 	}
 	return rc;
+}
+
+int vector_hot(struct hot *h, const struct vector_options *o, const struct graph *g)
+{
+	uint64_t count = vector_cached(o);
+
+	return o->cache_by == VECTOR_SAMPLE ? hot_sample(h, g, count, o->skew)
+					    : hot_breadth_first(h, g, count);
 }
 
 int vector_thread_open(struct vector_thread *t, struct vector_work *work, struct crew_thread *w,

@@ -12,6 +12,9 @@
 
 extern const struct meter_layout vector_meter;
 
+/* The nodes of a graph that are kept in memory. -ENOMEM. */
+int vector_hot(struct hot *h, const struct vector_options *o, const struct graph *g);
+
 uint64_t vector_thread_bytes(const struct vector_options *o);
 int vector_thread_open(struct vector_thread *t, struct vector_work *work, struct crew_thread *w,
 		       uint64_t number, struct err *err);

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "workloads/common/description.h"
+#include "workloads/common/small_object.h"
 
 static const struct option set_options[] = {
 	OPT_TEXT("folder", struct vector_set, folder, .def_text = "", .help = ""),
@@ -30,6 +32,7 @@ static const struct option set_options[] = {
 		.max = VECTOR_LIST_PAGES_MAX, .def = 3, .help = ""),
 	OPT_U64("seed", struct vector_set, seed, .required = true, .help = ""),
 	OPT_BOOL("complete", struct vector_set, complete, .required = true, .help = ""),
+	OPT_BOOL("merged", struct vector_set, merged, .def = false, .help = ""),
 	OPT_END,
 };
 static const struct option *const set_tables[] = {set_options, NULL};
@@ -48,14 +51,46 @@ static const char *const file_names[] = {
 	[VECTOR_HNSW] = "hnsw.bin",
 };
 
+void vector_set_key_at(const struct vector_set *s, uint64_t segment, uint64_t version,
+		       char key[OBJECT_KEY_BYTES])
+{
+	char number[24] = "";
+
+	if (version)
+		snprintf(number, sizeof(number), ".%" PRIu64, version);
+	snprintf(key, OBJECT_KEY_BYTES, "%s%s%06" PRIu64 "%s_%s", s->folder,
+		 s->folder[0] ? "/" : "", segment, number, file_names[s->shape.index]);
+}
+
+struct vector_generation vector_set_generation(const struct vector_set *s, uint64_t segment)
+{
+	if (s->generations)
+		return s->generations[segment];
+	return (struct vector_generation){.vectors = vector_segment_vectors(&s->shape)};
+}
+
 void vector_set_key(const struct vector_set *s, uint64_t segment, char key[OBJECT_KEY_BYTES])
 {
+	const struct vector_generation g = vector_set_generation(s, segment);
+
 	if (s->file[0])
 		snprintf(key, OBJECT_KEY_BYTES, "%s%s%s", s->folder, s->folder[0] ? "/" : "",
 			 s->file);
 	else
-		snprintf(key, OBJECT_KEY_BYTES, "%s%s%06" PRIu64 "_%s", s->folder,
-			 s->folder[0] ? "/" : "", segment, file_names[s->shape.index]);
+		vector_set_key_at(s, segment, vector_version(&g), key);
+}
+
+void vector_set_index(const struct vector_set *s, uint64_t segment, struct vector_index *x)
+{
+	const struct vector_generation g = vector_set_generation(s, segment);
+
+	vector_index_at(x, &s->shape, s->seed, segment, vector_version(&g), g.vectors);
+}
+
+void vector_set_free(struct vector_set *s)
+{
+	free(s->generations);
+	s->generations = NULL;
 }
 
 /* Lists of another number, size or content have other bytes. */
@@ -104,7 +139,7 @@ static int vector_set_refuse(const struct vector_set *have, const struct queue *
 static int vector_set_load(struct vector_set *s, struct queue *q, struct err *err)
 {
 	const struct description d = vector_set_description(s->folder);
-	struct vector_set have;
+	struct vector_set have = {.complete = false};
 	int rc = description_load(&d, &have, q, err);
 
 	if (rc == -ENOENT)
@@ -122,7 +157,74 @@ static int vector_set_load(struct vector_set *s, struct queue *q, struct err *er
 			"%s/%s: the index was not built to its end; build it, or load it, again",
 			q->channel.store->uri, s->folder);
 	s->seed = have.seed;
+	s->merged = have.merged;
+	s->complete = true;
 	return 0;
+}
+
+/* Which generation each segment is. For rank 0. */
+static int vector_set_load_generations(struct vector_set *s, struct queue *q, struct err *err)
+{
+	int rc = 0;
+
+	for (uint64_t i = 0; rc == 0 && i < s->shape.segments; i++) {
+		struct vector_generation *g = &s->generations[i];
+
+		rc = vector_generation_load(g, s->folder, i, q, err);
+		if (rc != -ENOENT)
+			continue;
+		*g = (struct vector_generation){.vectors = vector_segment_vectors(&s->shape)};
+		rc = 0;
+	}
+	return rc;
+}
+
+static int vector_set_find_generations(struct vector_set *s, struct queue *q, struct group *group,
+				       struct err *err)
+{
+	size_t bytes = s->shape.segments * sizeof(*s->generations);
+	int rc = 0;
+
+	s->generations = malloc(bytes);
+	if (!s->generations)
+		rc = err_set(err, -ENOMEM, "no memory for %" PRIu64 " segments", s->shape.segments);
+	else if (group->rank == 0)
+		rc = vector_set_load_generations(s, q, err);
+	rc = group_agree(group, rc, err);
+	return rc == 0 ? group_broadcast(group, s->generations, bytes) : rc;
+}
+
+/* Files that may be there beside the one that is searched: on the way to the next generation, or not
+ * yet removed. */
+enum { VERSIONS_BESIDE = 4 };
+
+/* Version number i of a segment: that of the generation, one or two before it, one or two behind it. */
+static bool vector_set_version(const struct vector_generation *g, uint32_t i, uint64_t *version)
+{
+	*version = vector_version(g) + i - 2;
+	return vector_version(g) + i >= 2;
+}
+
+/* Removes what merges have left of the segments, before they are built again. */
+static void vector_set_forget(const struct vector_set *have, struct queue *q)
+{
+	struct err ignored;
+
+	for (uint64_t i = 0; i < have->shape.segments; i++) {
+		struct vector_generation g = {.number = 0};
+		char key[OBJECT_KEY_BYTES];
+		uint64_t version;
+
+		if (vector_generation_load(&g, have->folder, i, q, &ignored) < 0)
+			g.number = 0;
+		for (uint32_t k = 0; k <= VERSIONS_BESIDE; k++) {
+			if (!vector_set_version(&g, k, &version) || !version)
+				continue;
+			vector_set_key_at(have, i, version, key);
+			small_object_remove(q, key);
+		}
+		vector_generation_remove(have->folder, i, q);
+	}
 }
 
 /* An index of haul's that is there is replaced by one of the same files only: those of another would
@@ -137,6 +239,8 @@ static int vector_set_new(struct vector_set *s, struct queue *q, struct err *err
 		rc = description_refuse_others(&d, q, err);
 	else if (rc == 0 && !vector_set_same(&have.shape, &s->shape))
 		rc = vector_set_refuse(&have, q, err);
+	else if (rc == 0 && have.merged)
+		vector_set_forget(&have, q);
 	s->complete = false;
 	return rc < 0 ? rc : description_save(&d, s, q, err);
 }
@@ -144,6 +248,7 @@ static int vector_set_new(struct vector_set *s, struct queue *q, struct err *err
 int vector_set_begin(struct vector_set *s, bool builds, struct queue *q, struct group *group,
 		     struct err *err)
 {
+	struct vector_generation *own = s->generations;
 	int rc = 0;
 
 	if (!description_wanted(q))
@@ -151,7 +256,21 @@ int vector_set_begin(struct vector_set *s, bool builds, struct queue *q, struct 
 	if (group->rank == 0)
 		rc = builds ? vector_set_new(s, q, err) : vector_set_load(s, q, err);
 	rc = group_agree(group, rc, err);
-	return rc == 0 ? group_broadcast(group, s, sizeof(*s)) : rc;
+	if (rc == 0)
+		rc = group_broadcast(group, s, sizeof(*s));
+	s->generations = own;
+	return rc == 0 && s->merged && !builds ? vector_set_find_generations(s, q, group, err) : rc;
+}
+
+int vector_set_changes(struct vector_set *s, struct queue *q, struct group *group, struct err *err)
+{
+	const struct description d = vector_set_description(s->folder);
+	int rc = 0;
+
+	s->merged = true;
+	if (description_wanted(q) && group->rank == 0)
+		rc = description_save(&d, s, q, err);
+	return group_agree(group, rc, err);
 }
 
 int vector_set_end(struct vector_set *s, struct queue *q, struct group *group, struct err *err)
@@ -160,32 +279,75 @@ int vector_set_end(struct vector_set *s, struct queue *q, struct group *group, s
 	int rc = 0;
 
 	s->complete = true;
-	if (description_wanted(q) && group->rank == 0)
-		rc = description_save(&d, s, q, err);
+	if (description_wanted(q) && group->rank == 0) {
+		for (uint64_t i = 0; rc == 0 && s->generations && i < s->shape.segments; i++)
+			if (s->generations[i].number)
+				rc = vector_generation_save(&s->generations[i], s->folder, i, q,
+							    err);
+		if (rc == 0)
+			rc = description_save(&d, s, q, err);
+	}
 	return group_agree(group, rc, err);
+}
+
+/* A segment that was merged may have several files. */
+static uint64_t vector_clean_files(const struct vector_set *s)
+{
+	return s->generations ? VERSIONS_BESIDE + 1 : 1;
+}
+
+static uint64_t vector_clean_version(const struct vector_set *s, uint64_t i)
+{
+	uint64_t files = vector_clean_files(s), version;
+	const struct vector_generation g = vector_set_generation(s, i / files);
+
+	/* Before the first there is none: a name that no file has. */
+	if (files > 1 && !vector_set_version(&g, (uint32_t)(i % files), &version))
+		return UINT64_MAX;
+	return files > 1 ? version : vector_version(&g);
 }
 
 static void vector_clean_key(const void *set, uint64_t i, uint32_t name, char key[OBJECT_KEY_BYTES])
 {
+	const struct vector_set *s = set;
+
 	(void)name;
-	vector_set_key(set, i, key);
+	vector_set_key_at(s, i / vector_clean_files(s), vector_clean_version(s, i), key);
 }
 
+/* How many vectors the other versions of a segment have is not known: a file has whole sectors. */
 static bool vector_clean_made(const void *set, uint64_t i, uint64_t bytes)
 {
 	const struct vector_set *s = set;
+	uint64_t segment = i / vector_clean_files(s), version = vector_clean_version(s, i);
+	const struct vector_generation g = vector_set_generation(s, segment);
 	struct vector_index x;
 
-	vector_index_of(&x, &s->shape, s->seed, i);
+	if (version && version != vector_version(&g))
+		return bytes % VECTOR_SECTOR == 0;
+	vector_index_at(&x, &s->shape, s->seed, segment, version,
+			version ? g.vectors : vector_segment_vectors(&s->shape));
 	return s->complete ? bytes == x.size : bytes <= x.size;
+}
+
+static void vector_clean_generations(struct clean *c, const struct vector_set *s)
+{
+	char key[OBJECT_KEY_BYTES];
+
+	for (uint64_t i = 0; i < s->shape.segments; i++) {
+		if (!s->generations[i].number)
+			continue;
+		vector_generation_key(s->folder, i, key);
+		clean_key(c, key);
+	}
 }
 
 static int vector_clean_objects(struct clean *c, const struct description *d, const void *described,
 				bool *stays, struct err *err)
 {
-	const struct vector_set *s = described;
-	const struct clean_objects objects = {
-		.count = s->shape.segments,
+	struct vector_set set = *(const struct vector_set *)described;
+	struct vector_set *s = &set;
+	struct clean_objects objects = {
 		.key = vector_clean_key,
 		.names = 1,
 		.made = vector_clean_made,
@@ -193,16 +355,24 @@ static int vector_clean_objects(struct clean *c, const struct description *d, co
 		.folder = s->folder,
 	};
 	uint64_t kept = 0;
-	int rc;
+	int rc = 0;
 
 	if (strcmp(s->folder, d->folder) != 0)
 		return err_set(err, -EINVAL,
 			       "%s/%s: says its files are in folder \"%s\"; all of them stay",
 			       c->store.uri, d->folder, s->folder);
-	rc = clean_objects(c, &objects, err);
+	s->generations = NULL;
+	if (s->merged)
+		rc = vector_set_find_generations(s, clean_queue(c), c->crew.group, err);
+	objects.count = s->shape.segments * vector_clean_files(s);
+	if (rc == 0)
+		rc = clean_objects(c, &objects, err);
 	if (rc == 0)
 		rc = clean_kept(c, &kept);
+	if (rc == 0 && !kept && s->merged && c->crew.group->rank == 0)
+		vector_clean_generations(c, s);
 	*stays = kept > 0;
+	vector_set_free(s);
 	return rc;
 }
 

@@ -2,21 +2,23 @@
 /* What a phase of vector search asks of the machine. */
 #include <inttypes.h>
 
+#include "core/numbers.h"
 #include "workloads/vector/build.h"
 #include "workloads/vector/load.h"
+#include "workloads/vector/merge.h"
 #include "workloads/vector/search.h"
 
 /* What files of an index take that are new on a store. */
 static void vector_space(const struct vector_options *o, const struct job_store *store,
-			 struct phase_store *s)
+			 uint64_t files, struct phase_store *s)
 {
 	struct vector_index x;
 
 	vector_index_of(&x, &o->shape, 0, 0);
 	if (!(((const struct backend_ops *)store->section->owner)->capabilities & BACKEND_CONTENT))
 		return;
-	s->space_bytes = (double)x.size * (double)o->shape.segments;
-	s->inodes = o->shape.segments + 2; /* the description, and the folder */
+	s->space_bytes = (double)x.size * (double)files;
+	s->inodes = files + 2; /* the description, and the folder */
 }
 
 int vector_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
@@ -39,6 +41,11 @@ int vector_stores(const struct job *job, const struct job_phase *phase, uint32_t
 		s->verifies = o->verify == VERIFY_FULL;
 		if (o->file[0])
 			s->needs |= BACKEND_CONTENT;
+		if (!vector_changes(o))
+			return 0;
+		/* Each rank merges one segment at a time. */
+		s->needs |= BACKEND_WRITES;
+		vector_space(o, store, o->merge_passes * min_u64(ranks, o->shape.segments), s);
 		return 0;
 	}
 	if (o->operation == VECTOR_LOAD) {
@@ -51,7 +58,7 @@ int vector_stores(const struct job *job, const struct job_phase *phase, uint32_t
 		s->needs = BACKEND_UPDATE;
 	}
 	s->needs |= BACKEND_WRITES;
-	vector_space(o, store, s);
+	vector_space(o, store, o->shape.segments, s);
 	return 0;
 }
 
@@ -108,6 +115,18 @@ static void vector_size_search(const struct vector_options *o, const struct vect
 	cold_size(&o->cold, (uint32_t)ranks_per_node, out);
 }
 
+static void vector_size_merges(const struct vector_options *o, const struct vector_index *x,
+			       const struct job_store *store, struct demand *out)
+{
+	uint64_t inserts, at = vector_merge_at(o, &inserts);
+
+	out->memory_per_rank += vector_merge_bytes(o, store);
+	demand_note(out,
+		    "a merge reads and writes %" PRIu64 " bytes %" PRIu64 " times, after %" PRIu64
+		    " inserts and %" PRIu64 " deletes",
+		    x->size, o->merge_passes, inserts, at - inserts);
+}
+
 static void vector_size_load(const struct vector_options *o, const struct vector_index *x,
 			     const struct job_store *store, uint64_t ranks, struct demand *out)
 {
@@ -140,6 +159,8 @@ int vector_size(const struct job *job, const struct job_phase *phase, uint32_t r
 		const struct vector_options own = vector_of_rank(o, ranks);
 
 		vector_size_search(&own, &x, ranks_per_node, out);
+		if (vector_changes(o))
+			vector_size_merges(o, &x, store, out);
 	} else if (o->operation == VECTOR_LOAD) {
 		vector_size_load(o, &x, store, ranks, out);
 	} else {

@@ -14,6 +14,7 @@
  *	frontier.c  a search of a graph, without any I/O; base_level.c: one of HNSW; hot.c: nodes in memory
  *	search.c    a thread and its queries; reads.c: what they read; shards.c: queries of which each rank has a part
  *	build.c     the index written; load.c: read as a whole, before searches
+ *	merge.c     inserts and deletes, merged into files that are searched: stream.c, live.h, generation.c
  *	existing.c  an index that somebody else has built: disk_header.c, codes.c
  *	set.c       which index a folder has, `haul clean` */
 #ifndef HAUL_WORKLOADS_VECTOR_VECTOR_H
@@ -63,6 +64,9 @@ struct vector_options {
 	uint64_t query_vectors;
 	double skew;
 	uint64_t threads, depth;
+	/* Beside searches, per second and of all ranks; see merge.h. merge_at 0: not given. */
+	double inserts, deletes;
+	uint64_t merge_at, merge_passes, merges;
 	struct limit_options limits;
 	uint32_t verify, on_error;
 	struct pace_options pace;
@@ -80,8 +84,13 @@ void vector_complete(const struct job *job, struct job_phase *phase);
 uint64_t vector_probes(const struct vector_options *o);
 /* Nodes of a segment that the cache holds. */
 uint64_t vector_cached(const struct vector_options *o);
-/* The segments of a rank: from the first of them on; returns how many. */
+/* The segments of a rank that searches them, or loads them: from the first of them on; returns how many. */
 uint64_t vector_own(const struct vector_options *o, uint32_t rank, uint32_t ranks, uint64_t *from);
+/* Whether vectors are inserted or deleted beside searches. */
+static inline bool vector_changes(const struct vector_options *o)
+{
+	return o->inserts + o->deletes > 0;
+}
 /* Whether only a number of operations ends it: their number for each thread; 0: its time does. */
 uint64_t vector_limit(const struct vector_options *o);
 /* Queries that a thread begins at most; 0: no limit. Of queries whose segments are spread, no more than

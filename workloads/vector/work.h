@@ -8,7 +8,7 @@
 #include "workloads/common/slots.h"
 #include "workloads/vector/base_level.h"
 #include "workloads/vector/frontier.h"
-#include "workloads/vector/hot.h"
+#include "workloads/vector/live.h"
 #include "workloads/vector/set.h"
 
 /* What all threads of a rank share. */
@@ -17,10 +17,13 @@ struct vector_work {
 	const struct vector_set *set;
 	const struct codes *codes; /* of an index that somebody else has built; else NULL */
 	struct store *store;
-	uint64_t from, own;            /* segments of this rank: the first of them, and how many */
-	struct vector_index *segments; /* [own] */
-	struct hot *hot;               /* [the same] */
-	uint64_t *targets;             /* of query vectors: [query_vectors] */
+	uint64_t from, own;       /* segments of this rank: the first of them, and how many */
+	struct vector_live *live; /* those segments: [own] */
+	uint64_t vectors;         /* of a segment as it was built, to which targets belong */
+	/* They change while they are searched: their files are open already. NULL: they do not. */
+	const struct vector_meanwhile *meanwhile;
+	bool inserts;      /* what searches is inserted: it counts as no query */
+	uint64_t *targets; /* of query vectors: [query_vectors] */
 	bool content;
 	uint64_t beam, probes, side;  /* side: segments of a query that are searched side by side */
 	uint64_t start_ns, origin_ns; /* of the phase; of what is counted, after the warm-up */
@@ -41,6 +44,8 @@ struct vector_query;
 /* Of one segment. */
 struct vector_search {
 	struct vector_query *query;
+	struct vector_live *live;
+	uint32_t at; /* which generation of it */
 	const struct vector_index *index;
 	const struct hot *hot;
 	struct object *object;
@@ -58,6 +63,7 @@ struct vector_query {
 	struct slot *first;    /* that says since when the query is under way */
 	uint32_t left, begun;  /* searches that have not ended; that have begun */
 	bool failed;
+	bool merging;                   /* when it began */
 	struct vector_search *searches; /* [own] */
 };
 
