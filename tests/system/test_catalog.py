@@ -156,7 +156,7 @@ def test_comparison():
 
 
 def test_vectors():
-    """Both jobs build their index, made small, and search it."""
+    """The jobs build their index, made small, and search it; of one it changes meanwhile."""
     with Folder() as folder:
         for name in ("vector_diskann", "vector_spann"):
             sets = ["vector.vectors=5000", "search.warmup=0", "search.seconds=0.2", "stores.data.direct=false"]
@@ -166,6 +166,13 @@ def test_vectors():
             build, search = report(f"{folder}/{name}.h5")["phases"]
             check(build["measures"]["built_bytes"] > 0 and search["measures"]["queries"] > 0 and search["errors"] == 0,
                   f"{name}: {search['measures']}")
+        sets = ["vector.vectors=8000", "search.warmup=0", "search.seconds=0.1", "stores.data.direct=false", "fresh.verify=full",
+                "fresh.merge_at=50", "fresh.inserts=8000", "fresh.merges=1", "fresh.seconds=30"]
+        r = mpi(RANKS, "run", "vector_fresh", "--quiet", "--results", "fresh.h5", *[a for s in sets for a in ("--set", s)], cwd=folder,
+                env={"HAUL_DATA": folder})
+        check(r.rc == 0, f"{r}")
+        m = report(f"{folder}/fresh.h5")["phases"][2]["measures"]
+        check((m["merges"], m["inserts"], m["deletes"]) == (8, 8 * 40, 8 * 10) and m["queries"] > 0, f"{m}")
 
 
 def test_acceptance():

@@ -456,6 +456,25 @@ static void vector_say_load(struct phase_context *ctx)
 	workload_say(ctx, "%s loaded; the first search could begin after %s", text, time);
 }
 
+/* "4 merges of 12.1 s, and 1 that was given up, for 40,000 inserts and 40,000 deletes". */
+static void vector_say_merges(struct phase_context *ctx)
+{
+	const uint64_t *row = ctx->tally->rank_row;
+	uint64_t words[] = {row[VECTOR_MERGES], row[VECTOR_MERGES_LEFT], row[VECTOR_MERGE_NS],
+			    row[VECTOR_INSERTS], row[VECTOR_DELETES]};
+	char merges[UNITS_COUNTED_BYTES], time[UNITS_TEXT_BYTES], left[64] = "";
+	char inserts[UNITS_COUNTED_BYTES], deletes[UNITS_COUNTED_BYTES];
+
+	if (group_allreduce(ctx->group, MERGE_SUM, words, COUNT(words)) < 0)
+		return;
+	if (words[1])
+		snprintf(left, sizeof(left), ", and %llu given up", (unsigned long long)words[1]);
+	units_time(time, words[0] ? (double)words[2] / 1e9 / (double)words[0] : 0);
+	workload_say(ctx, "%s of %s%s, for %s and %s", units_counted(merges, words[0], "merge"),
+		     time, left, units_counted(inserts, words[3], "insert"),
+		     units_counted(deletes, words[4], "delete"));
+}
+
 static void vector_phase_say(void *run)
 {
 	struct vector_phase *p = run;
@@ -464,6 +483,8 @@ static void vector_phase_say(void *run)
 	if (builds(p))
 		return;
 	vector_say_queries(p->ctx);
+	if (changes(p))
+		vector_say_merges(p->ctx);
 	if (p->options->spread == VECTOR_SPREAD_SEGMENTS)
 		vector_say_slowest(p->ctx);
 	if (loads(p))
