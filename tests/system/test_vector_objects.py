@@ -2,6 +2,7 @@
 """Vector search on object stores: each node is one ranged GET, which a proxy counts; and searches that are ended, by a signal
 or by an endpoint that does not answer."""
 import json
+import os
 import signal
 import socket
 import time
@@ -103,6 +104,48 @@ def test_load():
         check(len(gets) - p["retries"] == p["measures"]["reads"] == 2 * slices, f"{len(gets)} GETs, {p['measures']}")
         check(p["bytes_read"] == p["bytes_written"] == p["measures"]["loaded_bytes"] == 2 * size, f"{p['measures']}")
         check(searched["errors"] == 0 and searched["measures"]["queries"] == 40, f"{searched['measures']}")
+
+
+def test_merges():
+    """Merges on an object store write new keys. One that a signal ends in the middle leaves the index that was there, of which
+    every byte is verified; then the merges of two ranks, whose bytes the store counts, too."""
+    shape = {**SHAPE, "vectors": 2000, "spread": "segments"}
+    build, change = ({"vector": {**p["vector"], **shape}} for p in (BUILD, search(count=0, seconds=600, list=10, beam=2)))
+    build["vector"].pop("spread")
+    change["vector"].update(inserts=6000, deletes=2000, merge_at=200, merges=1)
+    after = {"vector": {**search(count=10, list=10)["vector"], **shape}}
+    size = {n: 4096 * (1 + -(-n // 5)) for n in (1000, 1100)}
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
+        rgw.bucket("vectors")
+        store = {"uri": "s3://vectors/m", "endpoints": rgw.endpoint()}
+        env = {**CLEAN, **rgw.env()}
+
+        def listed():
+            found = rgw.client().list_objects_v2(Bucket="vectors", Prefix="m/")
+            return sorted(os.path.basename(o["Key"]) for o in found.get("Contents", []) if "/.haul" not in o["Key"])
+
+        works(2, folder, store, [build], rgw.env())
+        with servers.Proxy(rgw.endpoint(), "delay:300@method=PUT@path=.2_disk.index") as proxy:
+            write_job(folder, {"stores": {"d": {**store, "endpoints": proxy.endpoint()}}, "phases": [change]})
+            process, began = start(2, "run", "job.json", "--force", "--quiet", cwd=folder, env=env), time.monotonic()
+            while not any(t["method"] == "PUT" and ".2_disk.index" in t["path"] for t in proxy.trace()):
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            r = finish(process, began)
+        p, = report(f"{folder}/results.h5")["phases"]
+        check(p["status"] == "interrupted" and p["measures"]["merges"] == 0 and p["measures"]["merges_left"] > 0, f"{r} {p['measures']}")
+        works(2, folder, store, [after], rgw.env())
+        p, = works(2, folder, store, [change], rgw.env())["phases"]
+        m = p["measures"]
+        check((m["merges"], m["inserts"], m["deletes"]) == (2, 300, 100) and p["errors"] == 0, f"{m}")
+        check(m["merge_written_bytes"] == p["bytes_written"] == 2 * (size[1000] + size[1100]), f"{m}")
+        check(m["merge_read_bytes"] == 2 * 2 * size[1000] + 4096 * m["insert_reads"], f"{m}")
+        check(listed() == [f"00000{i}{n}" for i in (0, 1) for n in (".2_disk.index", "_generation.json")], f"{listed()}")
+        p, = works(2, folder, store, [after], rgw.env())["phases"]
+        check(p["errors"] == 0 and p["measures"]["parts"] == 2 * 2 * 10, f"{p['measures']}")
+        write_job(folder, {"stores": {"d": store}, "phases": [after]})
+        r = alone("clean", "job.json", cwd=folder, env=env)
+        check(r.rc == 0 and listed() == [], f"{r} {listed()}")
 
 
 if __name__ == "__main__":
