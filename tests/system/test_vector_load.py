@@ -39,8 +39,10 @@ def test_every_byte_once():
         with Folder() as folder:
             r = run(folder, job_of(folder, BUILD, load(), load(to="near"), SEARCH), ranks)
             check(r.rc == 0, f"{r}")
-            _, only, copy, search = report(f"{folder}/results.h5")["phases"]
+            build, only, copy, search = report(f"{folder}/results.h5")["phases"]
             check([os.path.getsize(f"{folder}/far/vectors/{f}") for f in FILES] == [SIZE] * 3, "sizes of the files")
+            check(build["measures"]["builder_bytes"] == int(1.1 * 2000 * (400 + 1.3 * 4 * 30)), f"{build['measures']}")
+            check(build["figures"]["bytes_per_write"] * build["measures"]["writes"] == 3 * SIZE, f"{build['figures']}")
             for p in (only, copy):
                 m = p["measures"]
                 check(m["reads"] == 3 * slices and m["loaded_bytes"] == p["bytes_read"] == 3 * SIZE, f"{m}")

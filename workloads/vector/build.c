@@ -23,6 +23,20 @@ uint64_t vector_build_buffers(const struct backend_ops *ops, uint64_t part)
 	return VECTOR_BUILD_BUFFERS * min_u64(vector_build_piece(ops, part), BUILD_BUFFER);
 }
 
+uint64_t vector_builder_bytes(const struct vector_shape *shape)
+{
+	/* While it is built, a node may have more neighbours than in the end. */
+	static const double overhead = 1.1, slack = 1.3;
+	struct vector_index x;
+
+	if (shape->index != VECTOR_DISKANN && shape->index != VECTOR_AISAQ)
+		return 0;
+	vector_index_of(&x, shape, 0, 0);
+	return (uint64_t)(overhead * (double)x.vectors *
+			  ((double)x.vector_bytes +
+			   slack * (double)(sizeof(uint32_t) * shape->degree)));
+}
+
 static int vector_write_failed(void *member, const struct request *req, int rc)
 {
 	return crew_fail(member, req, rc, request_text(req));

@@ -23,6 +23,10 @@ struct vector_build {
 uint64_t vector_build_piece(const struct backend_ops *ops, uint64_t part);
 uint64_t vector_build_buffers(const struct backend_ops *ops, uint64_t part);
 
+/* Memory of a program that builds the graph of a segment, as DiskANN estimates it; 0: it is none of
+ * DiskANN. */
+uint64_t vector_builder_bytes(const struct vector_shape *shape);
+
 /* The members of the crew have their buffers. Close it also after an error. */
 int vector_build_open(struct vector_build *b, struct crew *crew, struct err *err);
 void vector_build_close(struct vector_build *b, const struct crew *crew);

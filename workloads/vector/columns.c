@@ -21,6 +21,8 @@ static const struct figure figures[] = {
 	FIGURE_PER("bytes_rate", "B/s", 1e9, OF_SUM(TALLY_BYTES_READ, TALLY_BYTES_WRITTEN),
 		   OF(VECTOR_DONE_NS), "bytes read or written per second",
 		   .role = ROLE_BYTE_RATE)
+	FIGURE_PER("bytes_per_write", "bytes", 1, OF(VECTOR_BUILT_BYTES), OF(VECTOR_WRITES),
+		   "bytes of a write of a build", .needs = {NEED(VECTOR_BUILT_BYTES)})
 	FIGURE_PER("load_rate", "B/s", 1e9, OF(VECTOR_LOADED_BYTES), OF(VECTOR_READY_NS),
 		   "bytes loaded per second, until the first search could begin",
 		   .needs = {NEED(VECTOR_LOADED_BYTES)})

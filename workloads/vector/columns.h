@@ -29,6 +29,8 @@
 	X(VECTOR_WRITES, "writes", "", SUM, "writes of index files") \
 	X(VECTOR_CLOSES, "closes", "", SUM, "closes and commits of index files") \
 	X(VECTOR_BUILT_BYTES, "built_bytes", "bytes", SUM, "bytes of index files that were built whole") \
+	X(VECTOR_BUILDER_BYTES, "builder_bytes", "bytes", MAX, \
+	  "memory that a program which builds the graph of a segment needs, as DiskANN estimates it: 1.1 * vectors * (bytes of a vector + 1.3 * 4 * degree); haul needs none of it") \
 	X(VECTOR_LOADED_BYTES, "loaded_bytes", "bytes", SUM, "bytes of slices that were loaded") \
 	X(VECTOR_READY_NS, "ready_ns", "ns", MAX, \
 	  "when all of the index was loaded, so that the first search could begin") \

@@ -171,6 +171,11 @@ int vector_size(const struct job *job, const struct job_phase *phase, uint32_t r
 			o->threads *
 			(vector_build_buffers(store->section->owner, backend_part(store, x.size)) +
 			 crew_thread_bytes(&vector_meter));
+		if (vector_builder_bytes(&o->shape))
+			demand_note(out,
+				    "who builds such a graph of real vectors needs %" PRIu64
+				    " bytes of memory for a segment",
+				    vector_builder_bytes(&o->shape));
 		if (ranks * o->threads > o->shape.segments)
 			demand_note(out,
 				    "one thread writes a segment: %" PRIu64
