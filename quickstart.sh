@@ -67,9 +67,14 @@ build()
 install
 # This builds the program without its tests; test.sh builds both.
 step building release build
-mpiexec=$(command -v mpiexec.mpich || command -v mpiexec)
-step running "mpiexec -n 4 build/release/haul run unet3d_demo" \
-	"$mpiexec" -n 4 build/release/haul run --force unet3d_demo
+launcher=("$(command -v mpiexec.mpich || command -v mpiexec)")
+# An MPICH with PMIx (Ubuntu 24.04) is not started by its own launcher.
+if [[ $(ldd build/release/haul) == *libpmix* ]] && command -v mpirun.openmpi >/dev/null; then
+	launcher=(mpirun.openmpi --oversubscribe)
+	[ "$(id -u)" -ne 0 ] || launcher+=(--allow-run-as-root)
+fi
+step running "${launcher[0]##*/} -n 4 build/release/haul run unet3d_demo" \
+	"${launcher[@]}" -n 4 build/release/haul run --force unet3d_demo
 echo
 build/release/haul report results.h5
 echo "next: build/release/haul catalog · build/release/haul plan unet3d_h100 --nodes 8 --ranks-per-node 8 · docs/README.md"

@@ -42,6 +42,19 @@ function(haul_try variable source)
 	check_c_source_compiles("${source}" ${variable})
 endfunction()
 
+# haul_drop_absent(target SOURCE target…) takes away the libraries of a target of pkg-config that are not here, if SOURCE does
+# not link with them. The mpich of Ubuntu 24.04 names the libraries with which MPICH itself is linked
+# (pmix, ucp), although its package does not bring what is needed to link with those, and nothing that uses MPICH needs it.
+function(haul_drop_absent target source)
+	string(MAKE_C_IDENTIFIER "HAUL_LINKS_${target}" links)
+	haul_try(${links} "${source}" ${target} ${ARGN})
+	if(NOT ${links})
+		get_target_property(libraries ${target} INTERFACE_LINK_LIBRARIES)
+		list(FILTER libraries INCLUDE REGEX "^[-/]") # pkg_check_modules gives those that it found by their paths
+		set_property(TARGET ${target} PROPERTY INTERFACE_LINK_LIBRARIES ${libraries})
+	endif()
+endfunction()
+
 # Sets the variable to whether pkg-config's mpich and mpicc have the same prefix. Otherwise the
 # mpicc of a module would be combined with the headers of the system.
 function(haul_mpich_is_of_path variable)
@@ -70,6 +83,7 @@ function(haul_find_mpi)
 		haul_mpich_is_of_path(own)
 		if(own)
 			pkg_check_modules(MPICH QUIET REQUIRED IMPORTED_TARGET GLOBAL mpich)
+			haul_drop_absent(PkgConfig::MPICH "${uses_mpi}")
 			target_link_libraries(haul_mpi INTERFACE PkgConfig::MPICH)
 			set(HAUL_MPI_FROM "MPICH ${MPICH_VERSION}, pkg-config" PARENT_SCOPE)
 			return()
@@ -110,6 +124,7 @@ macro(haul_find_hdf5 kind libraries)
 		else()
 			pkg_search_module(HDF5_${kind} QUIET IMPORTED_TARGET GLOBAL ${ARGN})
 			if(HDF5_${kind}_FOUND)
+				haul_drop_absent(PkgConfig::HDF5_${kind} "${uses_${kind}_hdf5}" ${libraries})
 				target_link_libraries(haul_hdf5 INTERFACE PkgConfig::HDF5_${kind})
 				set(HAUL_HDF5_FROM "${HDF5_${kind}_VERSION}, pkg-config's ${HDF5_${kind}_MODULE_NAME}")
 			else()

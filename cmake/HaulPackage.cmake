@@ -13,8 +13,11 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 # What the program is linked with, in the versions of this machine.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# A run of several ranks needs mpiexec.
+# A run of several ranks needs mpiexec. That of MPICH cannot start an MPICH that is built for PMIx only, as in Ubuntu 24.04.
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS mpich)
+if("pmix" IN_LIST MPICH_LIBRARIES)
+	set(CPACK_DEBIAN_PACKAGE_RECOMMENDS openmpi-bin)
+endif()
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "man-db, hdf5-tools")
 set(CPACK_STRIP_FILES ON)
 include(CPack)

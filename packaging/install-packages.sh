@@ -23,17 +23,26 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 	exit 3
 fi
 
-missing=()
-for package in "${wanted[@]}"; do
-	state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
-	# pkg-config is a virtual package on newer Debians, and Node may come from another source: so
-	# look for the command instead.
-	case $package in
-	pkg-config | npm) ! command -v "$package" >/dev/null || state=installed ;;
-	nodejs) ! command -v node >/dev/null || state=installed ;;
-	esac
-	[ "$state" = installed ] || missing+=("$package")
-done
+find_missing()
+{
+	local package state
+	missing=()
+	# The MPICH of Ubuntu 24.04 can only be started by PMIx, which Open MPI's launcher has and MPICH's own has not.
+	if [[ " ${wanted[*]} " == *" mpich "* && $(dpkg-query -W -f '${Depends}' libmpich12 2>/dev/null) == *libpmix* ]]; then
+		wanted+=(openmpi-bin)
+	fi
+	for package in "${wanted[@]}"; do
+		state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+		# pkg-config is a virtual package on newer Debians, and Node may come from another source: so
+		# look for the command instead.
+		case $package in
+		pkg-config | npm) ! command -v "$package" >/dev/null || state=installed ;;
+		nodejs) ! command -v node >/dev/null || state=installed ;;
+		esac
+		[ "$state" = installed ] || missing+=("$package")
+	done
+}
+find_missing
 [ ${#missing[@]} -gt 0 ] || exit 0
 if [ $only_list = 1 ]; then
 	printf '%s\n' "${missing[@]}"
@@ -55,8 +64,13 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # An update that fails for one package source may still be enough to install from.
 "${apt[@]}" update </dev/null >"$log" 2>&1 || true
-if ! "${apt[@]}" install --no-install-recommends "${missing[@]}" </dev/null >>"$log" 2>&1; then
-	tail -n 15 "$log" >&2
-	echo "haul: apt-get could not install: ${missing[*]}" >&2
-	exit 1
-fi
+# The second time for what is missing only now: which launcher MPICH needs is known when it is there.
+for _ in 1 2; do
+	if ! "${apt[@]}" install --no-install-recommends "${missing[@]}" </dev/null >>"$log" 2>&1; then
+		tail -n 15 "$log" >&2
+		echo "haul: apt-get could not install: ${missing[*]}" >&2
+		exit 1
+	fi
+	find_missing
+	[ ${#missing[@]} -gt 0 ] || exit 0
+done

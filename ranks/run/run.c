@@ -353,7 +353,8 @@ static int run_check_launcher(const struct run *run, struct err *err)
 				err, -EINVAL,
 				"the launcher has started %lu ranks (%s), but MPI sees %u: it is not "
 				"that of haul's MPI (haul version names it); take the mpiexec of that "
-				"MPI, or srun --mpi=pmi2 or pmix",
+				"MPI, srun --mpi=pmi2 or pmix, or, for the MPICH of Ubuntu 24.04, "
+				"mpirun.openmpi",
 				ranks, sizes[i], run->world->size);
 	}
 	return 0;

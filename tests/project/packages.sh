@@ -86,12 +86,9 @@ done
 
 [ "${HAUL_TEST_FULL:-0}" = 1 ] || exit $((failures > 0))
 
-# A bare Debian.
-# shellcheck source=/dev/null
-release=$(. /etc/os-release && echo "$VERSION_CODENAME")
-mirror=$(sed -n 's/^\(URIs: *\|deb \)\(http[^ ]*\/debian\/\?\)\( .*\)\?$/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)
-bare=$work/bare
-# inside COMMAND…: with /proc and /sys, which MPI asks. They are mounted for this command alone, so nothing of them is left.
+# Bare systems, each in a folder of its own.
+# inside COMMAND…: in the folder $bare, with /proc and /sys, which MPI asks. They are mounted for this command alone, so nothing
+# of them is left.
 # shellcheck disable=SC2016  # that shell expands it
 inside()
 {
@@ -99,18 +96,96 @@ inside()
 		mount --rbind /dev "$0/dev" && exec chroot "$0" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
 		DEBIAN_FRONTEND=noninteractive "$@"' "$bare" "$@"
 }
-check "a bare $release is made" debootstrap --variant=minbase "$release" "$bare" "${mirror:-http://deb.debian.org/debian}"
-[ ! -e /etc/apt/apt.conf.d ] || cp -n /etc/apt/apt.conf.d/*proxy* "$bare/etc/apt/apt.conf.d/" 2>/dev/null
-check "man is there" inside apt-get install -y --no-install-recommends man-db
-cp "$deb" "$bare/haul.deb"
-check "apt installs the package with what it needs" inside apt-get install -y /haul.deb
-check "man haul" inside man haul
-check "man haul-job" inside man haul-job
-check "haul doctor" inside haul doctor
-check "a demo of two ranks" inside sh -c 'cd /tmp && HAUL_DATA=/tmp mpiexec -n 2 haul run unet3d_demo && haul report results.h5'
-check "its data are removed" inside sh -c 'cd /tmp && haul clean unet3d_demo && rmdir haul-demo && rm results.h5'
-check "the package is removed" inside apt-get purge -y haul
-rm "$bare/haul.deb"
-# Pages that man has shown stay in its own cache.
-check "nothing of haul is left" test -z "$(find "$bare" -xdev -iname '*haul*' -not -path "$bare/var/cache/man/*")"
+fails() { ! "$@"; }
+
+# begin RELEASE MIRROR [SCRIPT]: makes a bare system of the release in $bare.
+begin()
+{
+	bare=$work/$1
+	check "a bare $1 is made" debootstrap --variant=minbase --components=main,universe "$1" "$bare" "${@:2}"
+	[ ! -e /etc/apt/apt.conf.d ] || cp -n /etc/apt/apt.conf.d/*proxy* "$bare/etc/apt/apt.conf.d/" 2>/dev/null
+	echo force-unsafe-io >"$bare/etc/dpkg/dpkg.cfg.d/fast" # nobody needs this system after a crash
+}
+
+# install_package DEB
+install_package()
+{
+	cp "$1" "$bare/haul.deb"
+	check "apt installs the package with what it needs" inside apt-get install -y /haul.deb
+}
+
+# After it, nothing of the package is left.
+remove_package()
+{
+	check "its data are removed" inside sh -c 'cd /tmp && haul clean unet3d_demo && rmdir haul-demo && rm results.h5'
+	check "the package is removed" inside apt-get purge -y haul
+	rm "$bare/haul.deb"
+	# Pages that man has shown stay in its own cache.
+	check "nothing of haul is left" test -z "$(find "$bare" -xdev -iname '*haul*' -not -path "$bare/var/cache/man/*")"
+}
+
+# runs_demo LAUNCHER…
+# shellcheck disable=SC2016  # that shell expands it
+runs_demo()
+{
+	check "haul doctor" inside haul doctor
+	check "a demo of two ranks" inside env HAUL_DATA=/tmp sh -c 'cd /tmp && "$@" -n 2 haul run unet3d_demo && haul report results.h5' \
+		demo "$@"
+}
+
+shows_pages()
+{
+	check "man is there" inside apt-get install -y --no-install-recommends man-db
+	for page in haul haul-job haul-results; do
+		check "man $page" inside man "$page"
+	done
+}
+
+# The release of this machine.
+# shellcheck source=/dev/null
+release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+mirror=$(sed -n 's/^\(URIs: *\|deb \)\(http[^ ]*\/debian\/\?\)\( .*\)\?$/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)
+begin "$release" "${mirror:-http://deb.debian.org/debian}"
+install_package "$deb"
+shows_pages
+runs_demo mpiexec
+remove_package
+rm -rf --one-file-system "$bare"
+
+# Ubuntu 24.04, by the rules for all Ubuntus if debootstrap does not know it yet. Without Ubuntu's keys, debootstrap warns and
+# goes on: apt checks what it gets later by the keys that are in there.
+rules=/usr/share/debootstrap/scripts/noble
+[ -e "$rules" ] || rules=gutsy
+begin noble "${HAUL_UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}" "$rules"
+if [ "$release" != noble ]; then
+	cp "$deb" "$bare/other.deb"
+	check "the package of $release is refused" inside sh -c '! apt-get install -y /other.deb >/refused 2>&1'
+	check "it is told which library it needs" says "Depends: lib.* but it is not (installable|going to be installed)" "$bare/refused"
+	rm "$bare/other.deb"
+fi
+# A package is made for its release: so this one is made there.
+clean=$bare
+bare=$work/builder
+cp -a "$clean" "$bare"
+mkdir "$bare/src"
+git -C "$root" ls-files -z | tar -c -C "$root" --null -T - | tar -x -C "$bare/src"
+check "quickstart.sh installs, builds and shows a run" inside sh -c 'cd /src && HAUL_DATA=/tmp ./quickstart.sh | tee /shown'
+check "the run is reported" says "^next: build/release/haul catalog" "$bare/shown"
+check "no part is left out" inside sh -c '/src/build/release/haul version >/parts && ! grep ^lacks /parts'
+check "a package of it is made" inside sh -c 'cd /src/build/release && cpack -G DEB'
+ubuntu=$(ls "$bare"/src/build/release/haul_*.deb)
+mv "$ubuntu" "$work/ubuntu.deb" && rm -rf --one-file-system "$bare"
+bare=$clean
+install_package "$work/ubuntu.deb"
+shows_pages
+runs_demo mpirun.openmpi --allow-run-as-root --oversubscribe
+remove_package
+# Its minimal images leave documents out.
+printf '%s\n' 'path-exclude=/usr/share/man/*' 'path-exclude=/usr/share/doc/*' 'path-include=/usr/share/doc/*/copyright' \
+	>"$bare/etc/dpkg/dpkg.cfg.d/excludes"
+install_package "$work/ubuntu.deb"
+check "man has no page" fails inside man haul
+check "the program has its own help" inside haul help run
+runs_demo mpirun.openmpi --allow-run-as-root --oversubscribe
+remove_package
 exit $((failures > 0))
