@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Job scripts under a real Slurm with four virtual nodes: complete runs, signals, time limits, requeues, nodes that fail, and
-the scaling series."""
+"""Job scripts under a real Slurm with four virtual nodes: complete runs, signals, time limits, requeues, nodes that fail,
+the scaling series, and ways to the storage.
+
+test_slurm.py LIBRARY PRELOAD: the test library in place of libdfs, and the preload that does as libpil4dfs."""
 import contextlib
 import glob
 import json
@@ -18,6 +20,7 @@ from haultest import HAUL, SOURCE, Folder, check, long, main, report, write_job
 sys.path.insert(0, os.path.join(SOURCE, "tests", "servers"))
 import slurm  # noqa: E402
 
+LIBRARY, PRELOAD = sys.argv.pop(1), sys.argv.pop(1)
 SMALL, LARGE, SCALING = (os.path.join(SOURCE, "slurm", f"unet3d_{name}.sh") for name in ("small", "512nodes", "scaling"))
 
 # Replaces USR1 before the time limit by a signal without an effect.
@@ -327,6 +330,66 @@ def test_ways():
             check(abs(row["bytes_per_second"]["mean"] / (sum(own) / 2) - 1) < 1e-9, f"{row}: {own}")
         CLUSTER.ask(HAUL, "report", "--svg", site.path + "/f.svg", *names)
         CLUSTER.ask(HAUL, "report", "--html", site.path + "/p.html", *names)
+
+
+# The programs of DAOS at a site without a launcher of dfuse. What dfuse mounts is a folder, which this machine shows to all of its
+# nodes; a file per node says where it is mounted. On n3 dfuse fails.
+DAOS_PROGRAMS = {
+    "daos": "",
+    "dfuse": 'if [ "$node" = n3 ]; then echo "dfuse: no agent" >&2; exit 1; fi\n: >"$mounts/$node"',
+    "mountpoint": '[ -e "$mounts/$node" ]',
+    "fusermount3": 'rm "$mounts/$node" && echo "$node" >>"$mounts/unmounted"',
+    "df": """case $* in
+*--output=fstype*) echo Type; [ -e "$mounts/$node" ] && echo fuse.daos || echo ext4 ;;
+*--output=target*) printf 'Mounted on\\n/\\n' ;;
+*) exec /bin/df "$@" ;;
+esac""",
+}
+
+
+def daos_programs(site):
+    """Puts them into a folder. The folder, and the one of the files of mounts."""
+    folder, mounts = site.path + "/bin", site.path + "/mounts"
+    os.mkdir(folder)
+    os.mkdir(mounts)
+    for name, body in DAOS_PROGRAMS.items():
+        with open(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT, 0o755), "w", encoding="utf-8") as f:
+            f.write(f"#!/bin/sh\nnode=$SLURMD_NODENAME mounts={mounts}\n{body}\n")
+    os.symlink(LIBRARY, folder + "/libdfs.so")
+    return folder, mounts
+
+
+@long
+def test_access():
+    """Three ways to a container of DAOS from one submission: each in turn on the same nodes and data; the node where dfuse fails
+    is left out before the first run, and what was mounted is unmounted at the end."""
+    with Site() as site, tempfile.TemporaryDirectory(prefix="haul", dir="/tmp") as pool:
+        programs, mounts = daos_programs(site)
+        ways = ("dfs", "dfuse", "pil4dfs")
+        site.submit(SCALING, "--nodes=4", "--ntasks-per-node=2", NODES="3", SIZES="1 3", ACCESS=" ".join(ways),
+                    DAOS_POOL=os.path.basename(pool), DAOS_CONT="c", HAUL_DATA=pool + "/c/data", PIL4DFS=PRELOAD,
+                    HAUL_PIL4DFS_ROOT=pool, HAUL_DFS_ROOT="/tmp", HAUL_DFS_LOG=site.path + "/calls", LD_LIBRARY_PATH=programs,
+                    PATH=programs + ":" + CLUSTER.path_of_programs)
+        site.ended(0)
+        check("dfuse on n3: dfuse: no agent" in site.log(), site.log())
+        check(re.search(rf"left out: n3: {pool}/c is on ext4, not on dfuse", site.log()), site.log())
+        stem = f"{site.path}/results/tiny.{site.job}"
+        with open(stem + ".tsv", encoding="utf-8") as f:
+            done = [line.split("\t") for line in f][1:]
+        check([(row[0], row[2], row[4]) for row in done] == [(n, "0", way) for n in ("1", "3") for way in ways], f"{done}")
+        for nodes, _, _, name, way, *_ in done:
+            said = report(name)
+            check([p["measures"]["samples"] for p in said["phases"]] == [40 * int(nodes)], f"{said['phases']}")
+            kind, facts = said["stores"][0]["uri"].split(":")[0], said["stores"][0]
+            check(kind == ("daos" if way == "dfs" else "file"), f"{facts}")
+            check(("libpil4dfs" in facts["engine"]) == (way == "pil4dfs"), f"{facts}")
+            with h5py.File(name) as f:
+                check(len(f["ranks"]) == 2 * int(nodes), f"{f['ranks'][:]}")
+        with open(site.path + "/calls", encoding="utf-8") as f:
+            check("read" in f.read(), "libdfs did not read")
+        with open(mounts + "/unmounted", encoding="utf-8") as f:
+            check(sorted(f.read().split()) == ["n1", "n2", "n4"], "what was unmounted")
+        check(os.listdir(mounts) == ["unmounted"], f"{os.listdir(mounts)}")
 
 
 def test_512_nodes():

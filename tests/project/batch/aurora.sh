@@ -131,6 +131,12 @@ if [ "$full" = 1 ]; then
 	source "$root/tests/project/batch/aurora_daos.sh"
 fi
 
+# What the network needs for thousands of ranks, unless the job says otherwise.
+job unet3d_small.pbs "n1 n2" NODES=2
+check "the network's queue is as long as ALCF advises" called "--env FI_CXI_DEFAULT_CQ_SIZE=131072 "
+job unet3d_small.pbs "n1 n2" NODES=2 FI_CXI_DEFAULT_CQ_SIZE=1024
+check "another length of the network's queue is passed on" called "--env FI_CXI_DEFAULT_CQ_SIZE=1024 "
+
 # A file system of many nodes: all nodes must have the folder on the same one.
 job unet3d_small.pbs "n1 n2" NODES=2 ON=lustre
 check "ON: a folder elsewhere is refused" said_once "left out: n1 n2: $work/data is on ext4, not on lustre"

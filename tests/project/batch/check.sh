@@ -68,6 +68,15 @@ check "check: a queue with less time is an error" said_once "the queue debug giv
 tried pbs/unet3d_small.pbs "" "${small[@]}"
 check "check: the queue for small jobs" status_is 0
 check "check: without DAOS its file system is not asked for" not_said "daos_user_fs"
+for tool in daos dfuse; do
+	echo '#!/bin/sh' | stand_in $tool
+done
+for access in dfuse "dfs pil4dfs"; do
+	tried pbs/unet3d_small.pbs "-A P" "${small[@]}" ACCESS="$access" DAOS_POOL=p DAOS_CONT=c HAUL_DATA=/tmp/p/c
+	check "check: with DAOS its file system is asked for: $access" said_once "qsub -l filesystems=[a-z:]*:daos_user_fs -A P .* starts the run"
+done
+tried pbs/unet3d_small.pbs "-l filesystems=own" "${small[@]}" ACCESS=dfs DAOS_POOL=p DAOS_CONT=c HAUL_DATA=/tmp/p/c
+check "check: the file systems that are asked for are left" said_once "qsub -l filesystems=own .* starts the run"
 
 # A job with a data set for each of its trainings: STEPS is for each of them.
 tried slurm/unet3d_scaling.sh "" JOB=daos_head_to_head SIZES="1 512" DAOS_POOL=p DAOS_CONT=c

@@ -135,6 +135,7 @@ check "a signal within a command substitution breaks no function" not_said "unex
 check "haul does not run after a signal" not_called "haul run"
 job flux/unet3d_small.sh "n1 n2" NODES=2
 check "Flux binds ranks to their cores" called "-n 16 --requires=hosts:n1,n2 -c 6 -o cpu-affinity=per-task"
+check "Flux binds them, and no plugin of the site in its place" called "-o cpu-affinity=per-task -o mpibind=off "
 
 echo "$checks checks"
 exit $((failures > 0))
