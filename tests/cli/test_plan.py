@@ -271,6 +271,14 @@ def test_what_is_read_again():
         check(r.returncode == 0 and (says in r.stdout if says else "on average:" not in r.stdout), r)
 
 
+def test_columns():
+    """A plan says which part of a sample is read, where its columns are not all: 40 float32 of 761 bytes; nothing of flux, which reads all."""
+    r = haul("plan", "dlrm_b200")
+    check("of 761 B of a sample, 160 B are in the columns that are read: it moves 170 B on average" in r.stdout, r)
+    r = haul("plan", "flux_b200")
+    check("columns that are read" not in r.stdout and "headers, groups and files are read again" in r.stdout, r)
+
+
 def test_told_ranks_per_node():
     """A plan for another number of ranks per node than the job's says how to run the job with that number."""
     r = haul("plan", "unet3d_aurora", "--ranks-per-node", 6)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Series of MLPerf, and the AU on infinite storage, each by one command: a warm-up and five runs of a training, three trials of key-value caches, ten checkpoints written
-and ten read. They are scaled down, so that the verdict on their results is invalid for what was changed, and for nothing else."""
+"""Series of MLPerf, and the AU on infinite storage, each by one command: a warm-up and five runs of a training, three trials of
+key-value caches, ten checkpoints written and ten read. They are scaled down, so that the verdict on their results is invalid for what
+was changed, and for nothing else."""
 import json
 import os
 

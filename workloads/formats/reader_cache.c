@@ -11,7 +11,7 @@ void reader_cache_init(struct reader_cache *k, uint32_t groups)
 
 void reader_cache_clear(struct reader_cache *k)
 {
-	k->file = false;
+	k->file = k->whole = false;
 	k->group_count = 0;
 }
 
@@ -37,9 +37,16 @@ static bool reader_cache_use(struct reader_cache *k, uint64_t group)
 uint32_t reader_cache_extents(struct reader_cache *k, const struct layout *l, uint64_t sample,
 			      struct extent out[FORMAT_EXTENTS_MAX])
 {
-	bool group = l->group_samples && reader_cache_use(k, sample / l->group_samples);
-	uint32_t n = l->format->extents(l, sample, out), left = 0, i;
+	uint64_t of = l->group_samples ? sample / l->group_samples : 0;
+	uint32_t n, left = 0, i;
+	bool group;
 
+	/* As most rows of Parquet are: the group is that of the sample before, of which nothing
+	 * was left. */
+	if (k->whole && l->group_samples && k->groups[0] == of)
+		return 0;
+	group = l->group_samples && reader_cache_use(k, of);
+	n = l->format->extents(l, sample, out);
 	for (i = 0; i < n; i++) {
 		if ((out[i].cache == CACHE_FOR_FILE && k->file) ||
 		    (out[i].cache == CACHE_FOR_GROUP && group))
@@ -49,5 +56,6 @@ uint32_t reader_cache_extents(struct reader_cache *k, const struct layout *l, ui
 		left++;
 	}
 	k->file = true;
+	k->whole = group && !left;
 	return left;
 }

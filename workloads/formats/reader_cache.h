@@ -11,6 +11,7 @@ enum { READER_CACHE_GROUPS_MAX = 16 };
 struct reader_cache {
 	uint32_t group_most; /* groups that it keeps */
 	bool file;           /* it has what is CACHE_FOR_FILE */
+	bool whole;          /* of the last sample's group it has all */
 	uint32_t group_count;
 	uint64_t groups[READER_CACHE_GROUPS_MAX]; /* the one used last first */
 };

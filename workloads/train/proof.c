@@ -36,17 +36,27 @@ static uint64_t proof_part_at(uint64_t n, uint32_t rank, uint32_t ranks)
 	return (uint64_t)((unsigned __int128)n * rank / ranks);
 }
 
+/* Adds the samples at positions from ... end - 1. */
+static void ids_add_order(struct ids *ids, const struct order *o, uint64_t from, uint64_t end)
+{
+	uint64_t sample = 0;
+
+	for (uint64_t k = from; k < end; k++) {
+		sample = k > from ? order_next(o, k, sample) : order_at(o, k);
+		ids_add(ids, sample);
+	}
+}
+
 static void proof_expect_positions(const struct rank_sequence *s, uint64_t used,
 				   struct proof_part *part, struct ids *expected)
 {
 	const struct order *o = &s->order;
-	uint64_t tail = o->samples - used, k, end;
+	uint64_t tail = o->samples - used;
 	struct ids some = {0};
 
 	if (used < tail) {
-		end = proof_part_at(used, s->rank + 1, s->ranks);
-		for (k = proof_part_at(used, s->rank, s->ranks); k < end; k++)
-			ids_add(&some, order_at(o, k));
+		ids_add_order(&some, o, proof_part_at(used, s->rank, s->ranks),
+			      proof_part_at(used, s->rank + 1, s->ranks));
 		*expected = some;
 		return;
 	}
@@ -54,9 +64,8 @@ static void proof_expect_positions(const struct rank_sequence *s, uint64_t used,
 		ids_range(&part->ids, proof_part_at(o->samples, s->rank, s->ranks),
 			  proof_part_at(o->samples, s->rank + 1, s->ranks));
 	part->made = true;
-	end = used + proof_part_at(tail, s->rank + 1, s->ranks);
-	for (k = used + proof_part_at(tail, s->rank, s->ranks); k < end; k++)
-		ids_add(&some, order_at(o, k));
+	ids_add_order(&some, o, used + proof_part_at(tail, s->rank, s->ranks),
+		      used + proof_part_at(tail, s->rank + 1, s->ranks));
 	expected->count = part->ids.count - some.count;
 	expected->sum = part->ids.sum - some.sum;
 	expected->hash = part->ids.hash - some.hash;

@@ -197,6 +197,24 @@ static void size_note_amplified(const struct size_source *s, struct demand *out)
 			    units_bytes_decimal(text[1], s->reads.bytes), why);
 }
 
+/* Of samples in columns, what is read and what is not is told: a rate that is published for the
+ * whole of a sample is not that of the store. */
+static void size_note_columns(const struct size_source *s, struct demand *out)
+{
+	char text[3][UNITS_TEXT_BYTES];
+	struct layout l;
+
+	dataset_mean_layout(&s->dataset, &l);
+	if (l.logical_bytes >= s->dataset.options.sample_bytes)
+		return;
+	demand_note(
+		out,
+		"of %s of a sample, %s are in the columns that are read: it moves %s on average",
+		units_bytes_decimal(text[0], (double)s->dataset.options.sample_bytes),
+		units_bytes_decimal(text[1], (double)l.logical_bytes),
+		units_bytes_decimal(text[2], s->reads.bytes));
+}
+
 /* Which ranks read, where not all do or several read the same. */
 static void size_note_readers(const struct size_source *s, uint32_t ranks, struct demand *out)
 {
@@ -407,6 +425,7 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	size_notes_loader(&s, out);
 	size_note_readers(&s, ranks, out);
 	size_note_amplified(&s, out);
+	size_note_columns(&s, out);
 	size_note_cut(&s, out);
 	cold_size(&o->cold, ranks_per_node, out);
 	rc = size_checkpoints(job, phase, ranks, ranks_per_node, out, err);

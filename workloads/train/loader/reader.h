@@ -189,7 +189,9 @@ struct reader {
 	struct batch *batch;
 	const struct assignment *assignment;
 	uint64_t step;
-	uint64_t next;    /* position in the sequence, where any read slot takes any sample */
+	uint64_t next; /* position in the sequence, where any read slot takes any sample */
+	/* The last sample that a read slot took, of this batch; position UINT64_MAX - 1: none. */
+	uint64_t position, sample;
 	uint64_t undone;  /* samples that were read and are not preprocessed yet */
 	uint64_t mark_ns; /* all time before is charged to an account */
 

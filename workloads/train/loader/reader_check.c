@@ -61,16 +61,18 @@ static int reader_decode(struct reader *w, struct sample_read *r, const struct r
 
 int reader_decoded(struct reader *w, struct sample_read *r)
 {
-	struct request req = {.op = REQ_READ,
-			      .object = &r->objects[0],
-			      .length = r->layout.size,
-			      .answer.attempts = 1};
 	const char *wrong;
 
 	if (!w->options->decode || reader_streams(w) || !w->buffers.base)
 		return 0;
 	wrong = walk_end(reader_format(w)->walk, &r->walk, r->layout.samples);
-	return wrong ? reader_undecodable(w, &req, wrong) : 0;
+	return wrong ? reader_undecodable(w,
+					  &(struct request){.op = REQ_READ,
+							    .object = &r->objects[0],
+							    .length = r->layout.size,
+							    .answer.attempts = 1},
+					  wrong)
+		     : 0;
 }
 
 int reader_received(struct reader *w, struct sample_read *r, const struct request *req)
@@ -160,19 +162,24 @@ static uint64_t reader_verify(struct reader *w, const struct sample_read *r, con
 	return good == length ? req->length : at + good;
 }
 
-int reader_identify(struct reader *w, struct sample_read *r)
+static int reader_misidentified(struct reader *w, struct sample_read *r)
 {
 	struct request req = {.op = REQ_READ, .object = &r->objects[0], .answer.attempts = 1};
 	char text[FAILURE_TEXT_BYTES];
 
-	if (!r->id_seen || r->id == r->sample || w->options->verify == VERIFY_NONE)
-		return 0;
 	w->payload_errors++;
 	meter_error(&w->meter);
 	snprintf(text, sizeof(text), "holds sample %llu where sample %llu belongs",
 		 (unsigned long long)r->id, (unsigned long long)r->sample);
 	reader_fail(w, &req, -EILSEQ, text);
 	return -EILSEQ;
+}
+
+int reader_identify(struct reader *w, struct sample_read *r)
+{
+	if (!r->id_seen || r->id == r->sample || w->options->verify == VERIFY_NONE)
+		return 0;
+	return reader_misidentified(w, r);
 }
 
 void reader_fail(struct reader *w, const struct request *req, int rc, const char *text)

@@ -34,6 +34,7 @@ void reader_build(struct reader *w, const struct assignment *a, uint64_t k, uint
 	w->assignment = a;
 	w->step = k;
 	w->next = from;
+	w->position = UINT64_MAX - 1; /* no position follows it */
 	for (i = 0; i < w->options->read_slots; i++)
 		w->read_slots[i].next = from;
 	w->mark_ns = clock_now(w->options->clock);

@@ -48,11 +48,13 @@ static void sample_read_lay_out(struct reader *w, struct sample_read *r)
 
 void sample_read_begin(struct reader *w, struct sample_read *r, uint64_t position)
 {
-	uint64_t sample = sequence_at(&w->assignment->sequence, position);
+	const struct rank_sequence *sequence = &w->assignment->sequence;
+	uint64_t sample = position == w->position + 1 ? sequence_next(sequence, position, w->sample)
+						      : sequence_at(sequence, position);
 	uint64_t file = sample / w->assignment->sequence.order.samples_per_file;
 
-	r->position = position;
-	r->sample = sample;
+	w->position = r->position = position;
+	w->sample = r->sample = sample;
 	r->id = sample;
 	r->id_seen = false;
 	r->flying = 0;

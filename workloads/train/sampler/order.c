@@ -53,3 +53,10 @@ uint64_t order_at(const struct order *o, uint64_t position)
 		k = order_within(o, file, k);
 	return file * o->samples_per_file + k;
 }
+
+uint64_t order_next(const struct order *o, uint64_t position, uint64_t before)
+{
+	if (o->kind == ORDER_FILES && position % o->samples_per_file)
+		return before + 1;
+	return order_at(o, position);
+}

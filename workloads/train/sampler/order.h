@@ -41,6 +41,10 @@ void order_epoch(struct order *o, uint64_t epoch);
 /* The sample (file * samples_per_file + k) at position. */
 uint64_t order_at(const struct order *o, uint64_t position);
 
+/* The same, where before is the sample at position - 1: cheaper where the two are neighbours in a
+ * file. */
+uint64_t order_next(const struct order *o, uint64_t position, uint64_t before);
+
 /* The file at position, in orders in which a file's samples stay together. */
 uint64_t order_file(const struct order *o, uint64_t position);
 

@@ -73,6 +73,16 @@ uint64_t sequence_at(const struct rank_sequence *s, uint64_t q)
 	return order_file(&s->order, r.file) * s->order.samples_per_file + r.k;
 }
 
+uint64_t sequence_next(const struct rank_sequence *s, uint64_t q, uint64_t before)
+{
+	uint64_t j = q % s->batch;
+
+	if (s->interleave || !j)
+		return sequence_at(s, q);
+	return order_next(&s->order, order_position(q / s->batch, s->batch, s->ranks, s->rank, j),
+			  before);
+}
+
 uint64_t sequence_stream_next(const struct rank_sequence *s, uint32_t stream, uint64_t q,
 			      uint64_t end)
 {

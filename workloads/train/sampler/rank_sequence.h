@@ -35,6 +35,9 @@ uint64_t sequence_batches(const struct order *o, bool streams, uint64_t batch, u
 
 /* The sample (file * samples_per_file + k) at q < samples. */
 uint64_t sequence_at(const struct rank_sequence *s, uint64_t q);
+/* The same, where before is the sample at position q - 1: cheaper where the two are neighbours in a
+ * file. */
+uint64_t sequence_next(const struct rank_sequence *s, uint64_t q, uint64_t before);
 
 /* Streams, 0 ... interleave - 1, are the files that are read side by side: the first position from q
  * on that belongs to stream, or end where there is none before end. */

@@ -31,6 +31,8 @@ static void each_once(void)
 
 					CU_ASSERT_FATAL(id < o.samples);
 					CU_ASSERT(!seen[id]++);
+					CU_ASSERT(!k ||
+						  order_next(&o, k, order_at(&o, k - 1)) == id);
 				}
 			}
 }

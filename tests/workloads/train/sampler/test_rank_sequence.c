@@ -46,6 +46,9 @@ static void each_once(void)
 			for (uint64_t q = 0; q < s.samples; q++, read++) {
 				uint64_t sample = sequence_at(&s, q);
 
+				CU_ASSERT(!q ||
+					  sequence_next(&s, q, sequence_at(&s, q - 1)) == sample);
+
 				CU_ASSERT_FATAL(sample < s.order.samples);
 				CU_ASSERT(!seen[sample]++);
 			}
