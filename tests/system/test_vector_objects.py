@@ -49,16 +49,17 @@ def test_ends():
         rgw.bucket("vectors")
         store = {"uri": "s3://vectors/e", "endpoints": rgw.endpoint()}
         works(1, folder, store, [BUILD], rgw.env())
-        write_job(folder, {"stores": {"d": store}, "phases": [search(count=0, seconds=600)]})
-        process = start(2, "run", "job.json", "--force", "--live", "-", "--quiet", cwd=folder, env={**CLEAN, **rgw.env()})
-        began = time.monotonic()
-        for line in process.stdout:
-            if json.loads(line).get("items"):
-                break
-        process.send_signal(signal.SIGINT)
-        r = finish(process, began)
-        p, = report(f"{folder}/results.h5")["phases"]
-        check(p["status"] == "interrupted" and p["measures"]["queries"] > 0, f"{r} {p['status']} {p['measures']}")
+        for spread in ("queries", "segments"):
+            write_job(folder, {"stores": {"d": store}, "phases": [search(count=0, seconds=600, spread=spread)]})
+            process = start(2, "run", "job.json", "--force", "--live", "-", "--quiet", cwd=folder, env={**CLEAN, **rgw.env()})
+            began = time.monotonic()
+            for line in process.stdout:
+                if json.loads(line).get("items", 0) > 20:
+                    break
+            process.send_signal(signal.SIGINT)
+            r = finish(process, began)
+            p, = report(f"{folder}/results.h5")["phases"]
+            check(p["status"] == "interrupted" and p["measures"]["queries"] > 0, f"{r} {p['status']} {p['measures']}")
         with socket.create_server(("127.0.0.1", 0)) as silent:
             store["endpoints"] = f"http://127.0.0.1:{silent.getsockname()[1]}"
             r, _ = run(1, folder, {**store, "first_byte_timeout": "300 ms", "retry": {"attempts": 2, "first": "10 ms"}}, [search()], rgw.env())
