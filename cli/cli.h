@@ -47,10 +47,10 @@ enum { VERBS_MAX = 64 };
 const struct verb *const *verb_table(void); /* NULL-terminated: verbs.c */
 const struct verb *verb_find(const char *name);
 
-extern const struct verb accept_verb, catalog_verb, check_verb, clean_verb, compare_verb,
-	complete_verb, doctor_verb, export_verb, generate_verb, help_verb, ls_verb, import_verb,
-	plan_verb, replay_verb, report_verb, run_verb, schema_verb, show_verb, topo_verb,
-	validate_verb, version_verb;
+extern const struct verb accept_verb, assess_verb, catalog_verb, check_verb, clean_verb,
+	compare_verb, complete_verb, doctor_verb, export_verb, generate_verb, help_verb, ls_verb,
+	import_verb, plan_verb, replay_verb, report_verb, run_verb, schema_verb, show_verb,
+	topo_verb, validate_verb, version_verb;
 
 /* Reads the verb's options and arguments from argv[2 …] into options (verb->options_bytes, zeroed)
  * and arguments (argc long). *help tells that --help was given. Returns -EINVAL with a sentence. */

@@ -14,6 +14,7 @@
 #include "backends/op_log/op_log.h"
 #include "cli/catalog_find.h"
 #include "cli/cli.h"
+#include "cli/cli_run.h"
 #include "cli/job_class.h"
 #include "core/json.h"
 #include "haul_build.h"
@@ -22,7 +23,7 @@
 #include "workloads/kvcache/kvcache.h"
 #include "workloads/trace/trace.h"
 
-enum { COMMAND_BYTES = 4096, RUN_SETS_MAX = WORD_LIST_MAX + 3 };
+enum { COMMAND_BYTES = 4096, RUN_PATH_BYTES = 4096, RUN_SETS_MAX = WORD_LIST_MAX + 3 };
 
 struct run_args {
 	const char *results;
@@ -272,12 +273,48 @@ static unsigned run_sets(const struct run_args *args, bool replays, const char *
 	return count;
 }
 
-/* Only rank 0 looks into the catalogue, so that thousands of ranks do not ask the file system. */
-static void run_find_job(const struct run *run, struct run_options *options, char *path,
-			 unsigned bytes, struct err *unresolved)
+/* A ready job is found by its name. */
+static int run_find_job(const struct run *run, struct run_options *options, void *path,
+			struct err *err)
 {
-	if (run_rank(run) == 0 && catalog_resolve(options->job, path, bytes, unresolved) == 0)
+	int rc = catalog_resolve(options->job, path, RUN_PATH_BYTES, err);
+
+	(void)run;
+	if (rc == 0)
 		options->job = path;
+	return rc;
+}
+
+enum exit_status cli_run(const struct call *call, struct run_options *options, cli_prepare *prepare,
+			 void *argument)
+{
+	struct err err = {0}, unprepared = {0};
+	bool launched = cli_launched(); /* MPI_Init may set what launchers set */
+	char command[COMMAND_BYTES], **argv = call->argv;
+	int argc = call->argc;
+	enum exit_status status;
+	bool speak = false;
+	struct run *run;
+
+	options->alone = options->verb == RUN_ALL && !options->quiet && !launched;
+	options->command_line = command;
+	options->version = HAUL_VERSION;
+	options->build = HAUL_BUILD;
+	run_command_line(command, sizeof(command), argc, argv);
+	if (run_begin(&run, &argc, &argv, &err) < 0) {
+		cli_say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	/* Only rank 0 looks into the catalogue, so that thousands of ranks do not ask the file
+	 * system. */
+	if (run_rank(run) == 0 && prepare)
+		prepare(run, options, argument, &unprepared);
+	status = run_job(run, options, &speak, &err);
+	if (speak)
+		run_print_outcome(run, options, status,
+				  status == EXIT_USAGE && unprepared.code ? &unprepared : &err);
+	run_end(run);
+	return status;
 }
 
 static struct phase_filter run_filter(const struct run_args *args)
@@ -304,7 +341,7 @@ static void run_ask(struct run_options *options, const struct run_args *args)
 static int run_as(const struct call *call, enum run_verb verb, const char *job_text)
 {
 	const struct run_args *args = call->options;
-	char path[4096], command[COMMAND_BYTES];
+	char path[RUN_PATH_BYTES];
 	struct run_trace trace;
 	const char *sets[RUN_SETS_MAX];
 	struct run_options options = {
@@ -334,33 +371,10 @@ static int run_as(const struct call *call, enum run_verb verb, const char *job_t
 		.grace_ns = args->grace_ns,
 		.publish_every_ns = args->publish_every_ns,
 		.fake_nodes = (uint32_t)args->fake_nodes,
-		.command_line = command,
-		.version = HAUL_VERSION,
-		.build = HAUL_BUILD,
 	};
-	struct err err = {0}, unresolved = {0};
-	bool launched = cli_launched(); /* MPI_Init may set what launchers set */
-	char **argv = call->argv;
-	int argc = call->argc;
-	enum exit_status status;
-	bool speak = false;
-	struct run *run;
 
 	run_ask(&options, args);
-	options.alone = verb == RUN_ALL && !args->quiet && !launched;
-	run_command_line(command, sizeof(command), argc, argv);
-	if (run_begin(&run, &argc, &argv, &err) < 0) {
-		cli_say("%s", err.text);
-		return EXIT_FAILED;
-	}
-	if (!job_text)
-		run_find_job(run, &options, path, sizeof(path), &unresolved);
-	status = run_job(run, &options, &speak, &err);
-	if (speak)
-		run_print_outcome(run, &options, status,
-				  status == EXIT_USAGE && unresolved.code ? &unresolved : &err);
-	run_end(run);
-	return status;
+	return cli_run(call, &options, job_text ? NULL : run_find_job, path);
 }
 
 static int run_check(const struct run_args *args)

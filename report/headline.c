@@ -7,6 +7,7 @@
 
 #include "core/stats.h"
 #include "core/units.h"
+#include "report/assessed.h"
 #include "report/found.h"
 #include "report/phase.h"
 #include "report/say.h"
@@ -329,6 +330,23 @@ static void headline_tuned(struct headline *h, const struct results_file *f,
 	doubts_say(h->text, HEADLINE_BYTES, &h->doubts, false);
 }
 
+/* What a storage is good for. */
+static void headline_assessed(struct headline *h, const struct results_file *f,
+			      const struct series_lines *s)
+{
+	const struct series_line *line = assessed_line(f, s);
+
+	if (line) {
+		h->phase = line->first;
+		doubts_of_line(&h->doubts, f, line);
+	}
+	/* Its budget says how long it measures, and its phases run once. */
+	h->doubts.count -= h->doubts.raised[DOUBT_REPEATS];
+	h->doubts.raised[DOUBT_REPEATS] = false;
+	assessed_say(h->text, HEADLINE_BYTES, f);
+	doubts_say(h->text, HEADLINE_BYTES, &h->doubts, false);
+}
+
 bool headline_of(struct headline *h, const struct results_file *f)
 {
 	const struct results_phase_read *p = headline_phase(f);
@@ -337,7 +355,7 @@ bool headline_of(struct headline *h, const struct results_file *f)
 	bool whole = true;
 
 	*h = (struct headline){.phase = p};
-	if (f->runs > 1 || f->found || f->tuned) {
+	if (f->runs > 1 || f->found || f->tuned || f->assessed) {
 		whole = series_make(&s, f);
 		line = whole && p ? headline_line(&s, p) : NULL;
 	}
@@ -345,6 +363,8 @@ bool headline_of(struct headline *h, const struct results_file *f)
 		headline_found(h, f, &s);
 	else if (f->tuned)
 		headline_tuned(h, f, &s);
+	else if (f->assessed)
+		headline_assessed(h, f, &s);
 	else if (line)
 		headline_series(h, f, &s, line);
 	else if (p)

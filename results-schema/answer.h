@@ -5,9 +5,10 @@
 #define HAUL_RESULTS_SCHEMA_ANSWER_H
 
 enum results_answer {
-	ANSWER_NONE, /* the run was not asked */
-	ANSWER_FIND, /* /find: struct found, struct found_step (found.h) */
-	ANSWER_TUNE, /* /tune: struct tuned, struct tuned_setting (tuned.h) */
+	ANSWER_NONE,   /* the run was not asked */
+	ANSWER_FIND,   /* /find: struct found, struct found_step (found.h) */
+	ANSWER_TUNE,   /* /tune: struct tuned, struct tuned_setting (tuned.h) */
+	ANSWER_ASSESS, /* /assess: struct assessed, struct assessed_workload (assessed.h) */
 	ANSWERS
 };
 

@@ -122,6 +122,8 @@ void results_unload(struct results_file *f)
 	free(f->found_steps);
 	free(f->tuned);
 	free(f->tuned_settings);
+	free(f->assessed);
+	free(f->assessed_workloads);
 	free(f);
 }
 
@@ -230,6 +232,9 @@ static void load_answers(struct h5_reader *r, struct results_file *f)
 	rows = NULL;
 	f->tuned = load_answer(r, ANSWER_TUNE, &rows, &f->tuned_count);
 	f->tuned_settings = rows;
+	rows = NULL;
+	f->assessed = load_answer(r, ANSWER_ASSESS, &rows, &f->assessed_count);
+	f->assessed_workloads = rows;
 }
 
 static int by_number(const void *a, const void *b)

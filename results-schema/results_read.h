@@ -15,6 +15,7 @@
 #include "core/measure/store_facts.h"
 #include "core/measure/tally.h"
 #include "core/target.h"
+#include "results-schema/assessed.h"
 #include "results-schema/found.h"
 #include "results-schema/own_times.h"
 #include "results-schema/record.h"
@@ -196,6 +197,9 @@ struct results_file {
 	struct tuned *tuned; /* the same of a search for settings */
 	struct tuned_setting *tuned_settings;
 	uint64_t tuned_count;
+	struct assessed *assessed; /* the same of haul assess */
+	struct assessed_workload *assessed_workloads;
+	uint64_t assessed_count;
 	uint32_t phase_count;
 	struct results_phase_read *phases; /* in the order of their numbers */
 	struct phase_cache *cache;

@@ -285,6 +285,9 @@ const struct record_shape rows_found_step = RECORD_SHAPE(struct found_step, foun
 const struct record_shape rows_tuned_setting =
 	RECORD_SHAPE(struct tuned_setting, tuned_setting_members);
 
+const struct record_shape rows_assessed_workload =
+	RECORD_SHAPE(struct assessed_workload, assessed_workload_members);
+
 static void init_found(void *head)
 {
 	found_init(head);
@@ -295,12 +298,20 @@ static void init_tuned(void *head)
 	tuned_init(head);
 }
 
+static void init_assessed(void *head)
+{
+	assessed_init(head);
+}
+
 const struct answer_kind answer_kinds[ANSWERS] = {
 	[ANSWER_FIND] = {"/find", "steps", "/find/steps", RECORD_SHAPE(struct found, found_members),
 			 &rows_found_step, FOUND_STEPS_MAX, init_found},
 	[ANSWER_TUNE] = {"/tune", "settings", "/tune/settings",
 			 RECORD_SHAPE(struct tuned, tuned_members), &rows_tuned_setting,
 			 TUNED_SETTINGS_MAX, init_tuned},
+	[ANSWER_ASSESS] = {"/assess", "workloads", "/assess/workloads",
+			   RECORD_SHAPE(struct assessed, assessed_members), &rows_assessed_workload,
+			   ASSESSED_WORKLOADS_MAX, init_assessed},
 };
 
 hid_t rows_packed_type(const struct record_shape *shape)

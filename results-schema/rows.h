@@ -11,6 +11,7 @@
 #include "core/measure/quantile.h"
 #include "core/measure/tally.h"
 #include "results-schema/answer.h"
+#include "results-schema/assessed.h"
 #include "results-schema/found.h"
 #include "results-schema/h5_writer.h"
 #include "results-schema/member.h"
@@ -56,7 +57,7 @@ struct record_shape {
 	size_t count;
 };
 extern const struct record_shape rows_summary, rows_node, rows_rank, rows_store, rows_failure,
-	rows_target, rows_found_step, rows_tuned_setting;
+	rows_target, rows_found_step, rows_tuned_setting, rows_assessed_workload;
 hid_t rows_record_type(const struct record_shape *shape); /* the caller closes it */
 hid_t rows_packed_type(const struct record_shape *shape); /* in the file; the caller closes it */
 

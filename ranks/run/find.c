@@ -114,14 +114,14 @@ static void find_say(const struct run *run, const struct run_options *options)
 }
 
 static void find_add(struct run *run, const struct run_options *options,
-		     const struct search_look *look, const struct repeat_targets *of)
+		     const struct search_look *look, const struct repeat_targets *phases)
 {
 	struct find *f = run->search->own;
 
 	f->done++;
 	if (look->warmup)
 		return;
-	bisect_add(&f->search, find_found(f, of));
+	bisect_add(&f->search, find_found(f, &phases[run->search->phase_index]));
 	find_say(run, options);
 }
 

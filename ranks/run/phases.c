@@ -6,6 +6,7 @@
 #include "core/units.h"
 #include "ranks/run/phase_set.h"
 #include "ranks/run/run.h"
+#include "ranks/run/search.h"
 #include "ranks/run/state.h"
 #include "workloads/common/status_rounds.h"
 #include "workloads/workload.h"
@@ -21,7 +22,8 @@ static int phase_left(struct run *run, const struct run_options *options,
 	*left = run_wants(options, phase);
 	if (*left && workload->generating)
 		rc = generated_phase(&run->generated, &run->job, phase, run->at.run, &before, err);
-	*left = *left && before != MADE_SAME;
+	*left = *left && before != MADE_SAME &&
+		(!run->search || phase_filter_wants(&run->search->now, phase));
 	return group_agree(run->world, rc, err);
 }
 

@@ -110,6 +110,11 @@ uint32_t run_rank(const struct run *run)
 	return run->world->rank;
 }
 
+uint32_t run_ranks(const struct run *run)
+{
+	return run->world->size;
+}
+
 const char *run_message(const struct run *run)
 {
 	return run->message;

@@ -17,6 +17,8 @@ enum run_verb { RUN_ALL, RUN_GENERATE, RUN_CLEAN };
  * their number. */
 enum op_log_per { OP_LOG_PER_AUTO, OP_LOG_PER_RANK, OP_LOG_PER_NODE };
 
+struct assess;
+
 struct run_options {
 	enum run_verb verb;
 	const char *job; /* path, or a catalogue name resolved to a path by cli/ on rank 0 */
@@ -38,8 +40,10 @@ struct run_options {
 	const char *const *tunes; /* path=a,b,c or path=LOW..HIGH: the best of these settings */
 	unsigned tune_count;
 	const char *tune_by; /* [PHASE.]FIGURE; NULL: the main figure */
-	const char *tuned;   /* path of the job with the best settings; NULL: beside the results */
-	bool interleave;     /* combinations in turn */
+	const struct assess
+		*assess;   /* what a storage is good for, on rank 0; job_text is its job */
+	const char *tuned; /* path of the job with the best settings; NULL: beside the results */
+	bool interleave;   /* combinations in turn */
 	uint32_t repeat, warmup; /* runs of each combination; repeat 0 means 1 */
 	const char *op_log;      /* path of the operation log; NULL: none */
 	enum op_log_per op_log_per;
@@ -61,6 +65,7 @@ int run_begin(struct run **out, int *argc, char ***argv, struct err *err);
 enum exit_status run_job(struct run *run, const struct run_options *options, bool *speak,
 			 struct err *err);
 uint32_t run_rank(const struct run *run);
+uint32_t run_ranks(const struct run *run);      /* all of them */
 const char *run_message(const struct run *run); /* a sentence about what was done, or "" */
 bool run_left_results(const struct run *run);   /* rank 0: the results file is this run's */
 void run_end(struct run *run);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run that searches (haul run --find, --tune): its runs are those of a series whose combinations a
+/* A run that searches (haul run --find, --tune; haul assess): its runs are those of a series whose combinations a
  * strategy names one by one, by what the runs before have found. All ranks know what that was, so all
  * of them take the same steps. Private to ranks/run; state.h has the calls for the others. */
 #ifndef HAUL_RANKS_RUN_SEARCH_H
 #define HAUL_RANKS_RUN_SEARCH_H
 
 #include "core/target.h"
+#include "plan/phase_filter.h"
 #include "plan/search/bisect.h"
 #include "ranks/run/state.h"
 #include "results-schema/answer.h"
 #include "results-schema/found.h"
 
-enum { SEARCH_MORE = 3, SEARCH_SET_BYTES = 512 };
+enum { SEARCH_MORE = 8, SEARCH_SET_BYTES = 512 };
 
 /* The next run, which the strategy fills in. Its sets go into run->sets. */
 struct search_look {
@@ -29,9 +30,9 @@ struct search_strategy {
 	int (*meet)(struct run *run, struct err *err);
 	int (*begin)(struct run *run, struct err *err);
 	bool (*next)(struct run *run, const struct run_options *options, struct search_look *look);
-	/* What a run has found, also a warm-up. */
+	/* What a run has found, also a warm-up: phases[job.phase_count]. */
 	void (*add)(struct run *run, const struct run_options *options,
-		    const struct search_look *look, const struct repeat_targets *of);
+		    const struct search_look *look, const struct repeat_targets *phases);
 	/* Gives the results what is known. -ENOMEM. */
 	int (*record)(const struct run *run);
 	/* After the last run: what else there is to do, and what --strict says. */
@@ -39,7 +40,7 @@ struct search_strategy {
 		   struct err *err);
 	void (*free)(void *own);
 };
-extern const struct search_strategy search_find, search_tune;
+extern const struct search_strategy search_find, search_tune, search_assess;
 
 struct search {
 	enum results_answer answer;
@@ -49,6 +50,9 @@ struct search {
 	uint32_t phase_index; /* of the phase that is judged */
 	/* By what, beside its targets; NULL: by nothing else. */
 	const struct target *judge;
+	bool judges_all; /* not only the phase at phase_index */
+	/* Phases of the current run, of those that --only and --skip leave. All 0: all of them. */
+	struct phase_filter now;
 	/* Changes to the job behind those of --set. */
 	const char *more[SEARCH_MORE];
 	unsigned more_count;
@@ -79,7 +83,7 @@ static inline const struct target *search_judges(const struct run *run,
 {
 	const struct search *s = run->search;
 
-	return s && phase == &run->job.phases[s->phase_index] ? s->judge : NULL;
+	return s && (s->judges_all || phase == &run->job.phases[s->phase_index]) ? s->judge : NULL;
 }
 
 #endif

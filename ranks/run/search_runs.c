@@ -13,19 +13,20 @@
 int search_open(struct run *run, const struct run_options *options, struct err *err)
 {
 	bool finds = options->find || options->until, tunes = options->tune_count;
+	bool assesses = options->assess != NULL;
 
 	if (!tunes && (options->tune_by || options->tuned))
 		return err_set(err, -EINVAL, "--%s: needs --tune, too",
 			       options->tune_by ? "tune-by" : "tuned");
-	if (!finds && !tunes)
+	if (!finds && !tunes && !assesses)
 		return 0;
 	if (finds && tunes)
 		return err_set(err, -EINVAL, "--find and --tune exclude each other");
 	run->search = calloc(1, sizeof(*run->search));
 	if (!run->search)
 		return err_set(err, -ENOMEM, "no memory for a search");
-	run->search->answer = finds ? ANSWER_FIND : ANSWER_TUNE;
-	run->search->strategy = finds ? &search_find : &search_tune;
+	run->search->answer = finds ? ANSWER_FIND : tunes ? ANSWER_TUNE : ANSWER_ASSESS;
+	run->search->strategy = finds ? &search_find : tunes ? &search_tune : &search_assess;
 	run->search->options = options;
 	return run->search->strategy->open(run, options, err);
 }
@@ -66,7 +67,7 @@ static int search_once(struct run *run, const struct run_options *options,
 	run->at.repeat = look->repeat;
 	rc = run_phases(run, options, targets, status, err);
 	if (*status == EXIT_DONE)
-		s->strategy->add(run, options, look, &targets[s->phase_index]);
+		s->strategy->add(run, options, look, targets);
 	free(targets);
 	return rc;
 }

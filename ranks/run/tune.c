@@ -159,8 +159,9 @@ static bool tune_next(struct run *run, const struct run_options *options, struct
 }
 
 static void tune_add(struct run *run, const struct run_options *options,
-		     const struct search_look *look, const struct repeat_targets *of)
+		     const struct search_look *look, const struct repeat_targets *phases)
 {
+	const struct repeat_targets *of = &phases[run->search->phase_index];
 	struct tune *t = run->search->own;
 
 	(void)options;

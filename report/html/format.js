@@ -49,6 +49,7 @@ const format = (() => {
 		count: value => value.toLocaleString('en-US', {maximumFractionDigits: 0}),
 		share: percent,
 		seconds: time,
+		duration: seconds => seconds < 120 ? time(seconds) : seconds < 7200 ? `${digits(seconds / 60)} min` : seconds < 172800 ? `${digits(seconds / 3600)} h` : `${digits(seconds / 86400)} d`,
 		ns: value => time(value / 1e9),
 		bytes: value => scaled(value, 'B'),
 		rate: value => scaled(value, 'B/s'),

@@ -72,7 +72,7 @@
 
 	function fileParts(file) {
 		const parts = [overview(file), series.ofFile(file), series.combinations(file, data)];
-		return [series.search(file), series.settings(file), file.runs > 1 ? [parts[1], parts[0], parts[2]] : parts, phases(file), machine(file)].flat(2);
+		return [card.tables(file), series.search(file), series.settings(file), file.runs > 1 ? [parts[1], parts[0], parts[2]] : parts, phases(file), machine(file)].flat(2);
 	}
 
 	// The job's name, where all files have the same.

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/assessed.h"
 #include "report/found.h"
 #include "report/headline.h"
 #include "report/series.h"
@@ -92,6 +93,25 @@ static bool add_tuned(cJSON *to, const struct results_file *f)
 	}
 	free(rows);
 	return true;
+}
+
+/* What a storage is good for: its ceilings, and what it carries. */
+static void add_assessed(cJSON *to, const struct results_file *f)
+{
+	const struct report_table workloads = {
+		.key = "workloads",
+		.columns = assessed_workload_columns,
+		TABLE_ROWS(f->assessed_workloads, f->assessed_count)};
+	struct assessed_ceiling ceilings[ASSESSED_CEILINGS_MAX];
+	unsigned count = assessed_ceilings(f->assessed, ceilings);
+	const struct report_table storage = {.key = "ceilings",
+					     .columns = assessed_ceiling_columns,
+					     TABLE_ROWS(ceilings, count)};
+	cJSON *assessed = cJSON_AddObjectToObject(to, "assess");
+
+	json_row(assessed, assessed_columns, f->assessed);
+	json_table(assessed, &storage);
+	json_table(assessed, &workloads);
 }
 
 /* null: the file is older than these figures. */
@@ -191,6 +211,8 @@ cJSON *json_file(const struct results_file *f)
 		cJSON_Delete(all);
 		return NULL;
 	}
+	if (f->assessed)
+		add_assessed(all, f);
 	if (add_headline(all, f) && add_series(all, f))
 		return all;
 	cJSON_Delete(all);

@@ -170,6 +170,9 @@ char *report_text(const struct results_file *file, const struct report_options *
 	struct headline *h = calloc(1, sizeof(*h));
 	char *text = NULL;
 	bool whole = h && headline_of(h, file);
+	/* Settings are compared in their table; a search among many has more runs than people read.
+	 * What an assessment has measured is on its card. */
+	bool phases = file->phase_count && !file->tuned && !file->assessed;
 	size_t size;
 
 	page.out = whole ? open_memstream(&text, &size) : NULL;
@@ -179,7 +182,10 @@ char *report_text(const struct results_file *file, const struct report_options *
 	}
 	first_line(&page);
 	text_headline(&page, h);
-	if (file->runs > 1 || file->found || file->tuned) {
+	if (file->assessed) {
+		text_assessed(&page);
+		text_doubts(&page, h);
+	} else if (file->runs > 1 || file->found || file->tuned) {
 		text_doubts(&page, h);
 		whole = file->found   ? text_found(&page)
 			: file->tuned ? text_tuned(&page)
@@ -188,11 +194,9 @@ char *report_text(const struct results_file *file, const struct report_options *
 		text_sentences(&page, h);
 	}
 	free(h);
-	/* Settings are compared in their table; a search among many has more runs than people read. */
-	if (file->phase_count && !file->tuned)
+	if (phases)
 		text_phases(&page);
-	for (size_t i = 0;
-	     file->phase_count && !file->tuned && !page_is_long(file) && i < COUNT(details); i++)
+	for (size_t i = 0; phases && !page_is_long(file) && i < COUNT(details); i++)
 		page_part(&page, details[i]);
 	page_part(&page, text_notes);
 	page_part(&page, text_store_notes);

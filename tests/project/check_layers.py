@@ -102,6 +102,7 @@ ROOMS = {
         "plan": ([""], ["pin"]),
         "search": (["search/"], ["plan"]),
         "series": (["series/"], ["search"]),
+        "assess": (["assess/"], ["plan"]),
     },
     "ranks": {
         "mpi": (["mpi/"], []),

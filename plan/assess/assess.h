@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a storage is good for (haul assess URI): the job that measures its ceilings, the runs of that job
+ * one after the other, and what workloads of the catalogue follow from what they found.
+ *
+ *	assess_init(&a, &ask);  assess_add_workload(…) for each;  text = assess_job(&a);
+ *	while (assess_next(&a, elapsed_s, &look))
+ *		assess_found(&a, name, what the main figure of that phase of the look was);
+ *	assess_follow(&a, &a.workloads[i], &row);
+ *
+ * The caller runs the job with the changes of a look and only the phases that the look names. Plain data
+ * without pointers, so that ranks can share it; no MPI; any one thread. */
+#ifndef HAUL_PLAN_ASSESS_ASSESS_H
+#define HAUL_PLAN_ASSESS_ASSESS_H
+
+#include "core/job/job.h"
+
+enum {
+	ASSESS_URI_BYTES = 1024,
+	ASSESS_WORKLOADS_MAX = 32,
+	ASSESS_PHASES_MAX = 8, /* of a look */
+	ASSESS_SETS_MAX = 4,
+	ASSESS_SET_BYTES = 128
+};
+
+/* What is measured of the storage itself: an operation per second, or bytes per second of streams. */
+enum assess_ceiling {
+	ASSESS_WRITE,  /* streams written, to stable storage */
+	ASSESS_READ,   /* streams read */
+	ASSESS_RANDOM, /* small random reads */
+	ASSESS_PUT,    /* small objects written */
+	ASSESS_GET,    /* and read, each opened for it */
+	ASSESS_CREATE, /* empty objects */
+	ASSESS_STAT,
+	ASSESS_REMOVE,
+	ASSESS_COMMIT, /* small objects written to stable storage by one thread of each rank */
+	ASSESS_CEILINGS
+};
+enum { ASSESS_RANDOM_BYTES = 4096, ASSESS_SMALL_BYTES = 64 << 10, ASSESS_COMMIT_BYTES = 4096 };
+
+struct assess_ask {
+	char uri[ASSESS_URI_BYTES];
+	double budget_s;
+	uint32_t ranks;
+	double space_bytes; /* it writes at most this much at a time; 0: by the budget */
+	/* What its store can do: read from a page cache, write to stable storage where asked. */
+	bool cached, syncs;
+};
+
+enum assess_kind { ASSESS_TRAIN, ASSESS_CHECKPOINT };
+
+/* A workload of the catalogue: what an accelerator of it needs. */
+struct assess_workload {
+	char name[JOB_NAME_BYTES];
+	enum assess_kind kind;
+	double target; /* AU that it has to reach */
+	/* Of one accelerator at AU 100 %. */
+	double bytes_per_second, opens_per_second;
+	double data_bytes; /* of its data set, or of a checkpoint */
+	/* Of all its epochs on one accelerator at AU 100 %; of checkpoints: how many there are. */
+	double run_seconds;
+};
+
+struct assess {
+	struct assess_ask ask;
+	double seconds; /* of a phase that measures a ceiling */
+	uint32_t workload_count;
+	struct assess_workload workloads[ASSESS_WORKLOADS_MAX];
+	/* Operations per second, of streams bytes per second; NaN: not measured. */
+	double ceilings[ASSESS_CEILINGS];
+	uint32_t stage;
+};
+
+/* The budget decides how long a phase lasts. -EINVAL with a sentence where it is too short. */
+int assess_init(struct assess *a, const struct assess_ask *ask, struct err *err);
+
+/* The job that measures the ceilings. The caller frees it. NULL: no memory. */
+char *assess_job(const struct assess *a);
+
+/* The names of the catalogue's jobs that are looked at, in the order of the card; NULL-terminated. */
+extern const char *const assess_workloads[];
+
+/* Adds a workload from its job. -EINVAL with a sentence. */
+int assess_add_workload(struct assess *a, const char *name, const char *text, size_t bytes,
+			struct err *err);
+
+/* A run of the job. */
+struct assess_look {
+	const char *phases[ASSESS_PHASES_MAX];
+	uint32_t phase_count, set_count;
+	char sets[ASSESS_SETS_MAX][ASSESS_SET_BYTES]; /* changes to the job, as for --set */
+};
+/* false: there is nothing more to run. */
+bool assess_next(struct assess *a, double elapsed_s, struct assess_look *look);
+void assess_found(struct assess *a, const char *phase, double found);
+
+/* Which ceiling is reached first. */
+enum assess_limit { LIMIT_UNKNOWN, LIMIT_READ, LIMIT_OBJECTS, LIMIT_WRITE, LIMITS };
+extern const char *const assess_limits[LIMITS]; /* "unknown", "read", "objects", "write" */
+
+/* What follows for a workload:
+ *
+ *	training      accelerators = the least of read / (target x bytes_per_second) and
+ *	              get / (target x opens_per_second), rounded down
+ *	checkpoint    checkpoints an hour = 3600 / (bytes / write + bytes / read)
+ *
+ * and how long it takes as a whole: data_bytes / write, and then run_seconds / target / accelerators. */
+struct assess_row {
+	double carries; /* NaN: unknown */
+	enum assess_limit limit;
+	double full_seconds; /* NaN: unknown, or it carries none */
+};
+void assess_follow(const struct assess *a, const struct assess_workload *w, struct assess_row *row);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What follows from the ceilings: see assess.h. */
+#include "plan/assess/assess.h"
+
+#include <math.h>
+
+const char *const assess_limits[LIMITS] = {[LIMIT_UNKNOWN] = "unknown",
+					   [LIMIT_READ] = "read",
+					   [LIMIT_OBJECTS] = "objects",
+					   [LIMIT_WRITE] = "write"};
+
+/* How many times a need fits into a ceiling; what needs nothing is not limited by it. */
+static double fits(double ceiling, double need)
+{
+	return need > 0 ? ceiling / need : (double)INFINITY;
+}
+
+static void follow_train(const struct assess *a, const struct assess_workload *w,
+			 struct assess_row *row)
+{
+	double read = fits(a->ceilings[ASSESS_READ], w->target * w->bytes_per_second);
+	double objects = fits(a->ceilings[ASSESS_GET], w->target * w->opens_per_second);
+	double least = fmin(read, objects);
+
+	if (isnan(read) || isnan(objects) || isinf(least))
+		return;
+	row->limit = objects < read ? LIMIT_OBJECTS : LIMIT_READ;
+	row->carries = floor(least);
+	if (row->carries >= 1)
+		row->full_seconds = w->data_bytes / a->ceilings[ASSESS_WRITE] +
+				    w->run_seconds / w->target / row->carries;
+}
+
+static void follow_checkpoint(const struct assess *a, const struct assess_workload *w,
+			      struct assess_row *row)
+{
+	double write = w->data_bytes / a->ceilings[ASSESS_WRITE],
+	       read = w->data_bytes / a->ceilings[ASSESS_READ];
+
+	if (isnan(write) || isnan(read) || write + read <= 0)
+		return;
+	row->limit = write > read ? LIMIT_WRITE : LIMIT_READ;
+	row->carries = 3600 / (write + read);
+	row->full_seconds = w->run_seconds * (write + read);
+}
+
+void assess_follow(const struct assess *a, const struct assess_workload *w, struct assess_row *row)
+{
+	*row = (struct assess_row){.carries = (double)NAN, .full_seconds = (double)NAN};
+	if (w->kind == ASSESS_TRAIN)
+		follow_train(a, w, row);
+	else
+		follow_checkpoint(a, w, row);
+}

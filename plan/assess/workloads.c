@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What workloads of the catalogue need, from the plan of their jobs: see assess.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/utf8.h"
+#include "plan/assess/assess.h"
+#include "plan/option_ref.h"
+#include "plan/plan.h"
+
+const char *const assess_workloads[] = {"unet3d_h100",    "unet3d_b200", "resnet50_h100",
+					"cosmoflow_h100", "dlrm_b200",   "flux_b200",
+					"retinanet_b200", "llama3_8b",   "llama3_70b",
+					"llama3_405b",    "llama3_1t",   NULL};
+
+/* A figure that a phase tells about itself; 0: it does not. */
+static double told(const struct plan_phase *p, const char *name)
+{
+	for (uint32_t i = 0; i < p->told.total_count; i++)
+		if (strcmp(p->told.totals[i].name, name) == 0)
+			return p->told.totals[i].value;
+	return 0;
+}
+
+static bool workload_train(const struct plan *plan, struct assess_workload *w)
+{
+	const struct plan_phase *train = NULL;
+
+	for (uint32_t i = 0; i < plan->phase_count; i++) {
+		const struct plan_phase *p = &plan->phases[i];
+
+		for (uint32_t k = 0; k < p->store_count; k++)
+			if (strcmp(p->phase->section->name, "generate") == 0)
+				w->data_bytes += p->stores[k].space_bytes;
+		if (strcmp(p->phase->section->name, "train") == 0)
+			train = p;
+	}
+	if (!train)
+		return false;
+	w->kind = ASSESS_TRAIN;
+	w->target = train->demand.target > 0 ? train->demand.target : 1;
+	w->bytes_per_second = train->demand.bytes_per_second;
+	w->opens_per_second = train->demand.opens_per_second;
+	w->run_seconds = train->demand.total_seconds;
+	return true;
+}
+
+/* How many checkpoints the job writes, and reads. */
+static double checkpoint_count(const struct job_phase *phase)
+{
+	struct option_ref count;
+
+	return option_find(phase->section, phase->options, phase->path, "count", OPTION_U64, &count)
+		       ? (double)*(const uint64_t *)count.value
+		       : 1;
+}
+
+static bool workload_checkpoint(const struct plan *plan, struct assess_workload *w)
+{
+	for (uint32_t i = 0; i < plan->phase_count; i++) {
+		const struct plan_phase *p = &plan->phases[i];
+
+		if (strcmp(p->phase->section->name, "checkpoint") != 0)
+			continue;
+		w->kind = ASSESS_CHECKPOINT;
+		w->data_bytes = told(p, "file_bytes");
+		w->run_seconds = checkpoint_count(p->phase);
+		return w->data_bytes > 0;
+	}
+	return false;
+}
+
+int assess_add_workload(struct assess *a, const char *name, const char *text, size_t bytes,
+			struct err *err)
+{
+	struct assess_workload *w = &a->workloads[a->workload_count];
+	struct plan plan = {0};
+	struct job job = {0};
+	int rc;
+
+	if (a->workload_count == ASSESS_WORKLOADS_MAX)
+		return err_set(err, -EINVAL, "%s: more workloads than can be assessed", name);
+	memset(w, 0, sizeof(*w));
+	utf8_copy(w->name, sizeof(w->name), name);
+	rc = job_parse(&job, plan_schema(), name, text, bytes, NULL, 0, err);
+	if (rc == 0)
+		rc = plan_scale(&job, 1, 1, err);
+	if (rc == 0)
+		rc = plan_make(&plan, &job, 1, 1, err);
+	if (rc == 0 && !workload_train(&plan, w) && !workload_checkpoint(&plan, w))
+		rc = err_set(err, -EINVAL, "%s: trains nothing and writes no checkpoints", name);
+	a->workload_count += rc == 0;
+	plan_free(&plan);
+	job_free(&job);
+	return rc;
+}

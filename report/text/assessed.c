@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The card of an assessment as text: the ceilings, then a line for each workload. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/units.h"
+#include "report/assessed.h"
+#include "report/say.h"
+#include "report/text/parts.h"
+#include "report/text/table.h"
+
+/* What would raise the limits that are there, each once. */
+static void card_remedies(struct page *page)
+{
+	const struct results_file *f = page->file;
+	const char *said = "";
+	char line[512];
+
+	for (uint64_t i = 0; i < f->assessed_count; i++) {
+		const char *remedy = assessed_remedy(&f->assessed_workloads[i]);
+		bool before = false;
+
+		for (uint64_t k = 0; k < i; k++)
+			before |= strcmp(f->assessed_workloads[k].limit,
+					 f->assessed_workloads[i].limit) == 0;
+		if (!remedy || before)
+			continue;
+		if (!*said)
+			fprintf(page->out, "\nWhat would raise it:\n");
+		said = remedy;
+		snprintf(line, sizeof(line), "%s.", remedy);
+		text_wrap(page->out, line, 2, 2);
+	}
+}
+
+void text_assessed(struct page *page)
+{
+	const struct results_file *f = page->file;
+	struct assessed_ceiling ceilings[ASSESSED_CEILINGS_MAX];
+	unsigned count = assessed_ceilings(f->assessed, ceilings);
+	const struct report_table storage = {.columns = assessed_ceiling_columns,
+					     TABLE_ROWS(ceilings, count)};
+	const struct report_table workloads = {
+		.columns = assessed_workload_columns,
+		TABLE_ROWS(f->assessed_workloads, f->assessed_count)};
+	char line[512] = "", ranks[UNITS_COUNTED_BYTES], nodes[UNITS_COUNTED_BYTES];
+
+	fprintf(page->out, "\n");
+	text_table(page->out, &storage);
+	fprintf(page->out, "\n");
+	if (f->assessed_count)
+		text_table(page->out, &workloads);
+	card_remedies(page);
+	say(line, sizeof(line),
+	    "These figures hold for %s on %s. \"follows\": computed from the ceilings; a full run makes "
+	    "all data of the workload first.",
+	    units_counted(ranks, f->assessed->ranks, "rank"),
+	    units_counted(nodes, f->assessed->nodes, "node"));
+	fprintf(page->out, "\n");
+	text_wrap(page->out, line, 0, 0);
+}

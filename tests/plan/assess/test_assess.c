@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of an assessment: what follows from ceilings, by numbers that were computed by hand; its runs;
+ * its job; what workloads need. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/assess/assess.h"
+#include "plan/assess/ceilings.h"
+#include "plan/plan.h"
+#include "tests/unit.h"
+
+#define GB 1e9
+
+static struct assess begun(double budget_s)
+{
+	struct assess_ask ask = {.uri = "sim://known", .budget_s = budget_s, .ranks = 2};
+	struct err err = {0};
+	struct assess a;
+
+	CU_ASSERT_EQUAL_FATAL(assess_init(&a, &ask, &err), 0);
+	return a;
+}
+
+/* A step reads 7 x 146.6 MB and computes for 323 ms: 3.177 GB/s and 21.67 files per second at AU 100 %,
+ * 2.859 GB/s and 19.5 at AU 90 %. */
+static const struct assess_workload unet3d = {.name = "unet3d_h100",
+					      .kind = ASSESS_TRAIN,
+					      .target = 0.9,
+					      .bytes_per_second = 7 * 146600628 / 0.323,
+					      .opens_per_second = 7 / 0.323,
+					      .data_bytes = 4e12,
+					      .run_seconds = 6460};
+
+static void trainings(void)
+{
+	static const struct {
+		double read, get, carries;
+		enum assess_limit limit;
+	} cases[] = {
+		{2.85 * GB, 1e6, 0, LIMIT_READ},     {2.86 * GB, 1e6, 1, LIMIT_READ},
+		{10 * GB, 1e6, 3, LIMIT_READ},       {650 * GB, 1e6, 227, LIMIT_READ},
+		{650 * GB, 1000, 51, LIMIT_OBJECTS}, {650 * GB, 19, 0, LIMIT_OBJECTS},
+	};
+	struct assess a = begun(600);
+	struct assess_row row;
+
+	a.ceilings[ASSESS_WRITE] = 2 * GB;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		a.ceilings[ASSESS_READ] = cases[i].read;
+		a.ceilings[ASSESS_GET] = cases[i].get;
+		assess_follow(&a, &unet3d, &row);
+		CU_ASSERT_EQUAL(row.carries, cases[i].carries);
+		CU_ASSERT_EQUAL(row.limit, cases[i].limit);
+		/* 2,000 s to write the data, then 6,460 s of one accelerator at AU 100 %. */
+		if (cases[i].carries > 0) {
+			CU_ASSERT_DOUBLE_EQUAL(row.full_seconds,
+					       2000 + 6460 / 0.9 / cases[i].carries, 1e-6);
+		} else {
+			CU_ASSERT(isnan(row.full_seconds));
+		}
+	}
+	a.ceilings[ASSESS_GET] = NAN;
+	assess_follow(&a, &unet3d, &row);
+	CU_ASSERT(isnan(row.carries) && row.limit == LIMIT_UNKNOWN);
+}
+
+/* 100 GB take 50 s to write and 10 s to read: 60 an hour, and ten of them take 10 minutes. */
+static void checkpoints(void)
+{
+	const struct assess_workload w = {
+		.kind = ASSESS_CHECKPOINT, .data_bytes = 100 * GB, .run_seconds = 10};
+	struct assess a = begun(600);
+	struct assess_row row;
+
+	a.ceilings[ASSESS_WRITE] = 2 * GB;
+	a.ceilings[ASSESS_READ] = 10 * GB;
+	assess_follow(&a, &w, &row);
+	CU_ASSERT_DOUBLE_EQUAL(row.carries, 60, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(row.full_seconds, 600, 1e-9);
+	CU_ASSERT_EQUAL(row.limit, LIMIT_WRITE);
+	a.ceilings[ASSESS_WRITE] = NAN;
+	assess_follow(&a, &w, &row);
+	CU_ASSERT(isnan(row.carries) && isnan(row.full_seconds));
+}
+
+static bool looks_at(const struct assess_look *look, const char *phase)
+{
+	for (uint32_t i = 0; i < look->phase_count; i++)
+		if (strcmp(look->phases[i], phase) == 0)
+			return true;
+	return false;
+}
+
+/* Every ceiling is measured once; what is read is as large as what is written in that time. */
+static void looks(void)
+{
+	struct assess a = begun(130);
+	struct assess_look look;
+	unsigned measured[ASSESS_CEILINGS] = {0};
+	char size[ASSESS_SET_BYTES];
+
+	CU_ASSERT_DOUBLE_EQUAL(a.seconds, 6, 1e-9);
+	for (double elapsed_s = 0; assess_next(&a, elapsed_s, &look); elapsed_s += 10) {
+		for (unsigned i = 0; i < ASSESS_CEILINGS; i++)
+			measured[i] += looks_at(&look, ceiling_kinds[i].phase);
+		assess_found(&a, "write", 8 * 1048576.0 * 8);
+		assess_found(&a, "get", 65536 * 50);
+		assess_found(&a, "erase", 1);
+		if (!looks_at(&look, "make"))
+			continue;
+		/* 64 MiB/s for 18 s, by 2 ranks with 4 objects each: 144 MiB. */
+		snprintf(size, sizeof(size), "make.size=%d", 144 << 20);
+		CU_ASSERT_STRING_EQUAL(look.sets[0], size);
+		CU_ASSERT_EQUAL(look.set_count, 3);
+	}
+	for (unsigned i = 0; i < ASSESS_CEILINGS; i++)
+		CU_ASSERT_EQUAL(measured[i], 1);
+	CU_ASSERT_DOUBLE_EQUAL(a.ceilings[ASSESS_GET], 50, 1e-9);
+	CU_ASSERT(isnan(a.ceilings[ASSESS_COMMIT]));
+	/* No run begins when the budget is long spent. */
+	a = begun(130);
+	CU_ASSERT(assess_next(&a, 131, &look) && !assess_next(&a, 140, &look));
+}
+
+static void refused(void)
+{
+	struct assess_ask ask = {.uri = "sim://known", .budget_s = 1, .ranks = 1};
+	struct err err = {0};
+	struct assess a;
+
+	CU_ASSERT_EQUAL(assess_init(&a, &ask, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "--budget: must be at least"));
+}
+
+/* The job is one that runs, on a store with and one without a page cache. */
+static void job(void)
+{
+	static const char *const uris[] = {"sim://known", "file:///data", "s3://bucket/prefix"};
+
+	for (size_t i = 0; i < sizeof(uris) / sizeof(*uris); i++) {
+		struct assess_ask ask = {
+			.budget_s = 600, .ranks = 4, .cached = i == 1, .syncs = i == 1};
+		struct err err = {0};
+		struct job parsed;
+		struct assess a;
+		char *text;
+
+		snprintf(ask.uri, sizeof(ask.uri), "%s", uris[i]);
+		CU_ASSERT_EQUAL_FATAL(assess_init(&a, &ask, &err), 0);
+		text = assess_job(&a);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+		CU_ASSERT_EQUAL(
+			job_parse(&parsed, plan_schema(), "job", text, strlen(text), NULL, 0, &err),
+			0);
+		CU_ASSERT_EQUAL(plan_check(&parsed, 4, 1, true, &err), 0);
+		CU_ASSERT_STRING_EQUAL(err.text, "");
+		CU_ASSERT_EQUAL(parsed.store_count, i == 1 ? 2u : 1u);
+		job_free(&parsed);
+		free(text);
+	}
+}
+
+/* What a job of the catalogue needs, at AU 100 %. */
+static void needs(void)
+{
+	static const char text[] =
+		"{\"name\": \"x\", \"stores\": {\"data\": {\"uri\": \"file://${HAUL_DATA}/x\"}},"
+		" \"dataset\": {\"store\": \"data\", \"format\": \"raw\", \"files\": 1000,"
+		" \"sample_bytes\": 1000000},"
+		" \"phases\": [{\"generate\": {}}, {\"train\": {\"batch\": 10, \"epochs\": 3,"
+		" \"compute\": \"100 ms\", \"target_au\": 0.8}}]}";
+	static const char none[] =
+		"{\"name\": \"x\", \"stores\": {\"data\": {\"uri\": \"mem://x\"}},"
+		" \"phases\": [{\"io\": {\"operation\": \"write\"}}]}";
+	struct assess a = begun(600);
+	const struct assess_workload *w = &a.workloads[0];
+	struct err err = {0};
+
+	CU_ASSERT_EQUAL_FATAL(assess_add_workload(&a, "x", text, strlen(text), &err), 0);
+	CU_ASSERT(w->kind == ASSESS_TRAIN && w->target == 0.8);
+	CU_ASSERT_DOUBLE_EQUAL(w->bytes_per_second, 100e6, 1);
+	CU_ASSERT_DOUBLE_EQUAL(w->opens_per_second, 100, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(w->data_bytes, 1e9, 1e5);
+	/* 3 epochs of 100 steps. */
+	CU_ASSERT_DOUBLE_EQUAL(w->run_seconds, 30, 1e-6);
+	CU_ASSERT_EQUAL(assess_add_workload(&a, "y", none, strlen(none), &err), -EINVAL);
+	CU_ASSERT_EQUAL(a.workload_count, 1);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"how many accelerators follow from the ceilings", trainings},
+		{"how many checkpoints an hour", checkpoints},
+		{"the runs", looks},
+		{"a budget that is too short", refused},
+		{"the job", job},
+		{"what a workload needs", needs},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("assess", tests);
+}

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a storage is good for (haul assess), on sim://, whose ceilings are known, and in files."""
+import os
+import signal
+import time
+
+import h5py
+
+from haultest import *
+
+MB = 1000 * 1000
+# What one accelerator of each reads at the AU that it has to reach, by hand from the ready jobs: batch x bytes of a sample / compute x AU.
+RESNET50 = 400 * 114660 / 0.224 * 0.9
+COSMOFLOW = 2828486 / 0.0035 * 0.7
+UNET3D = 7 * 146600628 / 0.323 * 0.9
+
+
+def assess(folder, uri, *more, ranks=1):
+    r = mpi(ranks, "assess", uri, "--force", *more, cwd=folder)
+    return r, report(f"{folder}/results.h5") if os.path.exists(f"{folder}/results.h5") else None
+
+
+def ceiling(found, name):
+    return next(row["value"] for row in found["assess"]["ceilings"] if row["name"] == name)
+
+
+def workload(found, name):
+    return next(row for row in found["assess"]["workloads"] if row["name"] == name)
+
+
+def test_known():
+    """A store of 350 MB/s carries one accelerator of resnet50 (184 MB/s), two of retinanet (139 MB/s), none of unet3d (2.86 GB/s)."""
+    with Folder() as folder:
+        r, found = assess(folder, "sim://known", "--set", "bandwidth=350 MB/s", "--budget", "4 s", ranks=2)
+        check(r.rc == 0, f"{r}")
+        a = found["assess"]
+        check((a["uri"], a["end"], a["ranks"], a["nodes"]) == ("sim://known", "found", 2, 1), f"{a}")
+        for name in ("read", "write"):
+            check(0.8 * 350 * MB < ceiling(found, name) < 1.05 * 350 * MB, f"{name}: {ceiling(found, name)}")
+        # An object of 64 KiB is as many bytes of the same bandwidth.
+        check(0.7 * 350 * MB < ceiling(found, "get") * 65536 < 1.05 * 350 * MB, f"{a['ceilings']}")
+        check(all(row["value"] > 0 for row in a["ceilings"]), f"{a['ceilings']}")
+        near(workload(found, "resnet50_h100")["bytes_per_second"], RESNET50, RESNET50 / 1000, "bytes of resnet50")
+        near(workload(found, "unet3d_h100")["bytes_per_second"], UNET3D, UNET3D / 1000, "bytes of unet3d")
+        near(workload(found, "cosmoflow_h100")["bytes_per_second"], COSMOFLOW, COSMOFLOW / 1000, "bytes of cosmoflow")
+        check({row["name"]: row["carries"] for row in a["workloads"]} | {"resnet50_h100": 1, "retinanet_b200": 2, "unet3d_h100": 0, "cosmoflow_h100": 0}
+              == {row["name"]: row["carries"] for row in a["workloads"]}, f"{a['workloads']}")
+        check({row["basis"] for row in a["workloads"]} == {"follows"}, f"{a['workloads']}")
+        # All of a run: its data are written, then 5 epochs of 1,024 x 1,251 samples in steps of 400 take 224 ms / 0.9 each.
+        full = 1024 * 1251 * 114720 / ceiling(found, "write") + 5 * (1024 * 1251 // 400) * 0.224 / 0.9
+        near(workload(found, "resnet50_h100")["full_seconds"], full, full / 100, "a full run of resnet50")
+        check("sim://known reads 3" in found["headline"] and "it carries 1 accelerator of resnet50_h100, 2 accelerators of retinanet_b200" in found["headline"],
+              found["headline"])
+        text = " ".join(r.out.split())
+        check("resnet50_h100 1 accelerator reading streams follows" in text and "These figures hold for 2 ranks on 1 node" in text, r.out)
+        check("What would raise it: reading streams: more bandwidth" in text, r.out)
+        check(max(len(line) for line in r.out.split("\n") if line.startswith(("unet3d", "llama3", "workload"))) <= 80, r.out)
+        with h5py.File(f"{folder}/results.h5") as h:
+            rows = {row["name"].decode(): row for row in h["assess/workloads"][:]}
+            check(rows["retinanet_b200"]["carries"] == 2 and rows["retinanet_b200"]["limit"] == b"read", f"{rows}")
+            check(h["assess"].attrs["read"] == ceiling(found, "read") and h.attrs["runs"] == found["runs"], "/assess")
+        page = alone("report", "--html", "page.html", "results.h5", cwd=folder)
+        check(page.rc == 0 and '"raised_by":"reading streams' in open(f"{folder}/page.html").read(), f"{page}")
+
+
+def test_files():
+    """Files are read cold, and nothing is left."""
+    with Folder() as folder:
+        r, found = assess(folder, f"file://{folder}/data", "--budget", "10 s", "--space", "64 MiB", "--set", "engine=psync")
+        check(r.rc == 0, f"{r}")
+        check(ceiling(found, "read") > 0 and ceiling(found, "commit") > 0, f"{found['assess']}")
+        check(not any(files for _, _, files in os.walk(f"{folder}/data")), "files are left")
+        check({p["kind"] for p in found["phases"]} == {"io"} and all(s["engine"] == "psync" for s in found["stores"]), f"{found['stores']}")
+        check(sum(p["bytes_written"] for p in found["phases"] if p["name"] in ("write", "make")) <= 2 * (64 << 20) + (8 << 20), "more than --space")
+        checkpoints = workload(found, "llama3_8b")
+        wanted = 3600 / (checkpoints["data_bytes"] / ceiling(found, "write") + checkpoints["data_bytes"] / ceiling(found, "read"))
+        near(checkpoints["carries"], wanted, wanted / 1000, "checkpoints an hour")
+        check(checkpoints["unit"] == "checkpoints/h" and checkpoints["data_bytes"] > 112e9, f"{checkpoints}")
+
+
+def test_plan():
+    """How long, and how much: without a run."""
+    with Folder() as folder:
+        r = alone("assess", f"file://{folder}/data", "--plan", "--budget", "10 min", cwd=folder)
+        check(r.rc == 0 and "takes up to 10 min · writes at most 16 GiB at a time" in r.out, f"{r}")
+        check("ends after 27.7 s" in r.out and not os.path.exists(f"{folder}/data"), r.out)
+
+
+def test_refused():
+    cases = [
+        (("file:/nowhere",), "not a URI"),
+        (("sim://x", "--budget", "1 s"), "--budget: must be at least"),
+        (("sim://x", "--set", "bandwith=1 GB/s"), "did you mean \"bandwidth\""),
+        (("file:///dev/null/x", "--space", "1 GiB"), "/dev/null"),
+    ]
+    with Folder() as folder:
+        for words, sentence in cases:
+            for more in ((), ("--plan",)):
+                r = alone("assess", *words, *more, cwd=folder)
+                if not more or "dev/null" not in words[0]:
+                    check(r.rc in (1, 2) and sentence in r.err and r.err.count("\n") <= 3, f"{words}: {r}")
+        check(not os.path.exists(f"{folder}/results.h5"), "results")
+        # More than there is room for.
+        r = alone("assess", f"file://{folder}/data", "--space", "900 TiB", cwd=folder)
+        check(r.rc == 2 and "free" in r.err, f"{r}")
+
+
+def test_signal():
+    """A run that is stopped keeps what it knows, and --clean removes what it has left."""
+    with Folder() as folder:
+        uri = f"file://{folder}/data"
+        process = start(1, "assess", uri, "--budget", "10 min", "--space", "1 GiB", cwd=folder)
+        began = time.monotonic()
+        while time.monotonic() - began < 60 and not (os.path.isdir(f"{folder}/data/assess/write") and os.listdir(f"{folder}/data/assess/write")):
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        finish(process, began)
+        found = report(f"{folder}/results.h5")
+        check(found["assess"]["end"] == "stopped" and workload(found, "unet3d_h100")["basis"] == "unknown", f"{found['assess']}")
+        check(found["headline"].startswith("Stopped early: "), found["headline"])
+        r = alone("assess", uri, "--budget", "10 min", "--space", "1 GiB", "--clean", cwd=folder)
+        check(r.rc == 0 and not any(files for _, _, files in os.walk(f"{folder}/data")), f"{r}")
+
+
+main()
