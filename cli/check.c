@@ -128,6 +128,7 @@ struct check_series {
 	uint32_t warmups, runs;
 	double ended, longest_gap, shortest; /* unix time, seconds */
 	double after_writes;                 /* the longest; NaN: there is none */
+	double queries;                      /* of searches of vectors */
 };
 
 static void check_series_add(struct check_series *s, const struct results_phase_read *p)
@@ -141,6 +142,8 @@ static void check_series_add(struct check_series *s, const struct results_phase_
 	s->runs += !p->record.warmup;
 	s->shortest = s->warmups + s->runs > 1 ? fmin(s->shortest, seconds) : seconds;
 	s->ended = begun + seconds;
+	if (strcmp(s->kind, "vector") == 0)
+		s->queries += results_value(&p->merged, 0, "queries");
 }
 
 /* The longest time from checkpoints that were written to those that the phase only reads. */
@@ -177,6 +180,8 @@ static void check_series_judge(struct check *c, const struct check_series *s)
 		json_add_number(series, "longest_gap_of_a_run", s->longest_gap / s->shortest);
 	if (isfinite(s->after_writes))
 		json_add_number(series, "seconds_after_writes", s->after_writes);
+	if (s->queries > 0)
+		json_add_number(series, "queries", s->queries);
 	check_tree(c, RULE_OF_SERIES, tree, NULL, s->name);
 	json_free(tree);
 }

@@ -18,6 +18,7 @@
 #include "import/kvcache/import_kvcache.h"
 #include "import/mlpstorage/import_mlpstorage.h"
 #include "import/overrides.h"
+#include "import/vdbbench/import_vdbbench.h"
 #include "plan/plan.h"
 #include "ranks/run/run.h"
 
@@ -239,12 +240,19 @@ static int import_file(const struct call *call)
 	return status;
 }
 
-/* The first argument may be a config.yaml. Flags without a value have neither dots nor slashes. */
-static int import_cache(const struct call *call)
+/* Benchmarks that have a file, flags, or both. */
+static const struct import_benchmark {
+	const char *tool;
+	int (*read)(struct import *out, const char *name, const char *text, size_t length,
+		    const char *const *flags, unsigned flag_count, struct err *err);
+} import_benchmarks[] = {{"kvcache", import_kvcache}, {"vdbbench", import_vdbbench}};
+
+/* The first argument may be a file. Flags without a value have neither dots nor slashes. */
+static int import_benchmark(const struct import_benchmark *b, const struct call *call)
 {
 	bool file = call->argument_count > 1 && !strchr(call->arguments[1], '=') &&
 		    strpbrk(call->arguments[1], "./");
-	const char *path = file ? call->arguments[1] : "kvcache";
+	const char *path = file ? call->arguments[1] : b->tool;
 	unsigned first = file ? 2 : 1;
 	char name[NAME_BYTES], *text = NULL;
 	struct import found = {0};
@@ -253,8 +261,8 @@ static int import_cache(const struct call *call)
 	int rc = file ? job_read_file(path, &text, &length, &err) : 0, status;
 
 	if (rc == 0) {
-		rc = import_kvcache(&found, import_base_name(path, name), text, length,
-				    call->arguments + first, call->argument_count - first, &err);
+		rc = b->read(&found, import_base_name(path, name), text, length,
+			     call->arguments + first, call->argument_count - first, &err);
 		if (rc < 0)
 			err_wrap(&err, rc, "%s", path);
 	}
@@ -292,12 +300,13 @@ static int import_run(const struct call *call)
 {
 	const struct import_args *args = call->options;
 
-	if (strcmp(call->arguments[0], "kvcache") == 0)
-		return import_cache(call);
+	for (size_t i = 0; i < COUNT(import_benchmarks); i++)
+		if (strcmp(call->arguments[0], import_benchmarks[i].tool) == 0)
+			return import_benchmark(&import_benchmarks[i], call);
 	if (strcmp(call->arguments[0], import_foreign) == 0)
 		return import_storage(call);
 	if (strcmp(call->arguments[0], "dlio") != 0) {
-		cli_say("import: reads job files of \"dlio\" and of \"kvcache\" and commands of \"mlpstorage\", not of \"%s\"",
+		cli_say("import: reads job files of \"dlio\", \"kvcache\" and \"vdbbench\" and commands of \"mlpstorage\", not of \"%s\"",
 			call->arguments[0]);
 		return EXIT_USAGE;
 	}
@@ -314,7 +323,7 @@ const struct verb import_verb = {
 	.name = "import",
 	.arguments = "TOOL [FILE] [KEY=VALUE…]",
 	.words_after = import_foreign,
-	.help = "prints a job of dlio, kvcache or mlpstorage for haul, and what it cannot map",
+	.help = "prints a job of dlio, kvcache, vdbbench or mlpstorage for haul, and what it cannot map",
 	.example = "haul import dlio unet3d_h100.yaml ++workload.reader.batch_size=4 > job.json",
 	.options = import_options,
 	.options_bytes = sizeof(struct import_args),

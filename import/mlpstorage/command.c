@@ -19,7 +19,7 @@ static const char *const modes[] = {"closed", "open", "whatif", NULL};
 static const struct {
 	const char *word, *sentence;
 } elsewhere[] = {
-	{"vectordb", "haul measures no vector databases"},
+	{"vectordb", "haul import vdbbench FILE takes its configuration"},
 	{"reports", "haul report FILE --json, --csv or --html OUT shows results"},
 	{"history", "a results file keeps the job and the command of its run: haul show FILE"},
 	{"runs", "each run is a results file: haul report FILE, haul show FILE"},

@@ -15,6 +15,7 @@ UNET = ("unet3d_b200", "--memory", "1 GiB")
 RETINA = ("retinanet_b200", "--memory", "1 GiB")
 RETINA355 = ("retinanet_mi355", "--memory", "1 GiB")
 KV = ("kvcache_mlperf",)
+VECTORS = ("vector_mlperf_1m",)
 LLAMA = {"llama3_8b": (1, 8), "llama3_70b": (8, 8), "llama3_405b": (64, 8), "llama3_1t": (128, 8)}
 
 
@@ -63,6 +64,10 @@ JOBS = {
     "kv.8b.allocations": (KV, sets(KV, "phases.1.kvcache.max_concurrent_allocs=15")),
     "kv.70b.users": (KV, sets(KV, "phases.2.kvcache.users=71")),
     "kv.70b.allocations": (KV, sets(KV, "phases.2.kvcache.max_concurrent_allocs=16")),
+    "vector.scale": (VECTORS, sets(VECTORS, "vector.vectors=2000000")),
+    "vector.dimension": (("vector_mlperf_10m",), sets(VECTORS, "vector.dimension=768")),
+    "vector.index": (VECTORS, sets(VECTORS, "search_diskann.index=ivf")),
+    "vector.index_open": (sets(VECTORS, "search_diskann.index=ivf"), sets(VECTORS, "search_diskann.index=spann")),
 }
 SAVES = ("train.checkpoint.model.bytes=1000000", "train.checkpoint.store=data")
 for rule, change in (("sync", ["train.sync=none"]), ("readers", ["train.readers=replica"]), ("seconds", ["train.seconds=60 s"]),
@@ -221,6 +226,7 @@ CHECKPOINT = {"stores": {"data": {"uri": "sim://"}},
 CACHE = {"stores": {"data": {"uri": "sim://"}},
          "phases": [{"kvcache": {"model": "tiny-1b", "users": 4, "duration": "1 s",
                                  "tiers": [{"kind": "store", "store": "data", "capacity": "1 GiB"}]}}]}
+SEARCH = {"stores": {"data": {"uri": "sim://"}}, "phases": [{"vector": {"operation": "search", "vectors": 1000, "count": 5}}]}
 SLOW = ("--set", "stores.data.uri=sim://", "--set", "stores.data.rank_bandwidth=2 GB/s")
 FAILING = ("--set", "stores.data.uri=sim://", "--set", "stores.data.failure_rate=1")
 
@@ -270,12 +276,14 @@ def test_results():
                                           (seen_2, "2.0", "cosmoflow_h100", 200, 200)):
             seen_in(seen, edition, run(folder, job, job, "--set", NULL, *few(files)))
             seen_in(seen, edition, run(folder, job + "_slow", job, *SLOW, "--set", f"stores.data.rank_bandwidth={speed} MB/s", *few(files)))
-        for name, job in (("checkpoint", CHECKPOINT), ("cache", CACHE)):
+        for name, job in (("checkpoint", CHECKPOINT), ("cache", CACHE), ("search", SEARCH)):
             path = f"{folder}/{name}.json"
             with open(path, "w", encoding="utf-8") as stream:
                 json.dump(job, stream)
-            good = run(folder, name, path, "--repeat", 3)
+            good = run(folder, name, path, "--repeat", 5 if name == "search" else 3)
             bad = run(folder, name + "_bad", path, *FAILING)
+            if name == "search":
+                seen_in(seen_3, "3.0", run(folder, "once", path))
             if name == "checkpoint":
                 read_back(folder, path, (seen_3, seen_2))
             for seen, edition in ((seen_3, "3.0"), (seen_2, "2.0")):

@@ -56,7 +56,7 @@ REFUSED = [
     ("checkpointing run -m llama3-8b", "needs --num-processes"), ("checkpointing datagen -m llama3-8b -np 8", "only a training"),
     ("closed kvcache run --num-users 9", "is fixed in a closed submission"),
     ("kvcache run --closed -p decode.batch_size=4", "--params: is fixed in a closed submission"),
-    ("vectordb run", "no vector databases"), ("reports reportgen", "haul report"), ("history show", "haul show"),
+    ("vectordb run", "haul import vdbbench"), ("reports reportgen", "haul report"), ("history show", "haul show"),
     ("lockfile verify", "haul version"), ("init me /r", "folder of its own"), ("validate /r", "haul accept"), ("version", "haul version"),
 ]
 

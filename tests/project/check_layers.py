@@ -123,6 +123,7 @@ ROOMS = {
         "dlio": (["dlio/"], ["import"]),
         "kvcache": (["kvcache/"], ["import"]),
         "mlpstorage": (["mlpstorage/"], ["dlio", "kvcache"]),
+        "vdbbench": (["vdbbench/"], ["import"]),
     },
 }
 # The rooms of workloads/ that are kinds of phase. Code that two of them share belongs to common/.

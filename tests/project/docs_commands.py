@@ -73,6 +73,8 @@ NOT_RUN = {
     "haul import dlio": "names the verb; its example is in a block",
     "haul import dlio --as dlio-bugs": "names the option; its example is in a block",
     "haul import kvcache": "names the verb",
+    "haul import vdbbench": "names the verb; an example is in a block",
+    "haul import vdbbench config.yaml runtime=60 index.max_degree=32": "needs a file of vdbbench; import_vdbbench reads some",
     "haul import mlpstorage": "names the verb; its examples are in a block",
     "haul run kvcache_mlperf --repeat 3": "takes an hour: kvcache_all runs the same options",
     'mpiexec -n 64 haul run unet3d_accelerators --find ranks=1..64 --until "train.au >= 0.9"': FINDS,
