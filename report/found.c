@@ -28,7 +28,9 @@ static void found_count(char text[TARGET_TEXT_BYTES], const struct found *f, uin
 	char number[UNITS_TEXT_BYTES];
 
 	units_count(number, value);
-	if (length > 1 && noun[length - 1] == 's')
+	if (strcmp(noun, "rate") == 0)
+		snprintf(text, TARGET_TEXT_BYTES, "%s per second", number);
+	else if (length > 1 && noun[length - 1] == 's')
 		snprintf(text, TARGET_TEXT_BYTES, "%s %.*s", number,
 			 (int)(value == 1 ? length - 1 : length), noun);
 	else

@@ -141,6 +141,39 @@ def test_users_by_queueing_theory():
         near(found["find"]["carries"], users, 0.05 * users, "users")
 
 
+def vector_job(rate, **options):
+    """Queries that read 8 lists of 12 KiB at once, from a store that carries so many of them per second."""
+    return {"name": "vectors", "stores": {"data": {"uri": "sim://known", "bandwidth": rate * 8 * 3 * 4096}},
+            "phases": [{"vector": {"operation": "search", "index": "spann", "probes": 8, "dimension": 96, "type": "int8", "depth": 256,
+                                   "verify": "none", **options}}]}
+
+
+@timing
+def test_searches_of_vectors():
+    """Queries that come evenly never wait below the 460 per second that the store carries. Above it a queue grows all the time: by 8 %
+    more, to 80 ms in a second."""
+    with Folder() as folder:
+        job = vector_job(460, arrivals="constant", seconds="1 s")
+        r, found = find(folder, 1, "--find", "vector.rate=100..980/80", "--until", "vector.p99 <= 40 ms", "--repeat", 2, job=job)
+        check(r.rc == 0, f"{r}")
+        f = found["find"]
+        check((f["end"], f["carries"], f["misses"]) == ("found", 420, 500), f"{f}")
+        check(found["headline"].startswith("vector carries 420 per second"), found["headline"])
+
+
+@long
+@timing
+def test_searches_by_queueing_theory():
+    """The same with queries that come at random: by M/D/1 within 5 %."""
+    capacity, limit = 500, 0.008
+    rate = next(n for n in range(1, capacity) if md1_response(n, 1 / capacity, 0.99) > limit) - 1
+    with Folder() as folder:
+        job = vector_job(capacity, arrivals="poisson", seconds="20 s")
+        r, found = find(folder, 1, "--find", "vector.rate=200..400/4", "--until", f"vector.p99 <= {limit * 1000} ms", "--repeat", 1, job=job)
+        check(r.rc == 0 and found["find"]["end"] == "found", f"{r}")
+        near(found["find"]["carries"], rate, 0.05 * rate, "queries")
+
+
 @long
 @timing
 def test_twice():

@@ -43,6 +43,27 @@ def test_each_read_is_one_get():
             check("disk.index" not in r.out and ".haul" not in r.out, f"{name}: {r}")
 
 
+def test_lists_and_larger_nodes():
+    """The other kinds of indexes: as many GETs as reads, of the size of a list or a node, with one rank and with eight."""
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw, servers.kept(servers.Azurite) as azurite:
+        rgw.bucket("vectors")
+        servers.azure_container(azurite, "vectors")
+        s3, az = ("s3://vectors/k", rgw.endpoint(), rgw.env()), (f"az://{azurite.ACCOUNT}/vectors/k", azurite.endpoint(), azurite.env())
+        for (uri, endpoint, env), ranks, index, more in ((s3, 8, "spann", {"probes": 8}), (s3, 1, "aisaq", {}), (az, 1, "aisaq", {}),
+                                                         (az, 2, "ivf", {"probes": 3, "lists": 20})):
+            kind = {"index": index, "folder": index, **({"lists": 20} if "lists" in more else {})}
+            look = search(**{**kind, **more})
+            look["vector"].update(count=2, threads=1)
+            works(1, folder, {"uri": uri, "endpoints": endpoint}, [{"vector": {**BUILD["vector"], **kind}}], env)
+            with servers.Proxy(endpoint) as proxy:
+                p, = works(ranks, folder, {"uri": uri, "endpoints": proxy.endpoint()}, [look], env)["phases"]
+                gets = [t for t in proxy.trace() if t["method"] == "GET" and f"/{index}/0" in t["path"]]
+            m = p["measures"]
+            check(m["queries"] == 2 * ranks and m["reads"] == m["expanded"] == len(gets) - p["retries"], f"{uri} {index}: {len(gets)}, {m}")
+            if index != "aisaq":
+                check(m["reads"] == m["queries"] * 2 * more["probes"] and p["errors"] == 0, f"{uri} {index}: {m}")
+
+
 def test_ends():
     """A signal ends searches in the middle, and what they counted is kept; an endpoint that does not answer is an error."""
     with Folder() as folder, servers.kept(servers.Rgw) as rgw:

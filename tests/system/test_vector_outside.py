@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Vector search, seen from outside: what strace counts of it, the memory of its ranks, the time of its plan, and the loads that
-it carries on a store whose answer follows by hand."""
+it carries on a store whose answer follows by hand, what compares and accepts its figures, and how it ends."""
 import glob
+import json
+import os
 import re
+import signal
 import subprocess
+import time
 
 from haultest import *
-from test_vector import BUILD, INDEX, expected, index_job, nodes_of, same_rounds, search
+from test_vector import BUILD, INDEX, LIST, expected, index_job, nodes_of, same_rounds, search
 
 BILLION = 1000 * 1000 * 1000
 KINDS = ("diskann", "aisaq", "spann", "ivf")
@@ -93,6 +97,79 @@ def test_memory_of_a_billion_vectors():
             peak, _ = peak_of_rank([HAUL, "run", "job.json", "--only", name, "--force"], folder)
             print(f"      {name}: {peak / 2 ** 20:.1f} MiB", flush=True)
             check(peak <= cache + more, f"{name}: {peak} bytes, and {cache} were asked for")
+
+
+
+@timing
+def test_compared_and_accepted():
+    """One read in flight, of 2 ms, against four: as many reads in fewer rounds, by as much as the walk over the file says."""
+    queries = 40
+    with Folder() as folder:
+        write_job(folder, index_job(folder, BUILD))
+        check(mpi(1, "run", "job.json", cwd=folder).rc == 0, "build")
+        medoid, graph = nodes_of(f"{folder}/data/vectors/{INDEX}")
+        rounds = [len(expected(medoid, graph, queries, beam, set())) for beam in (1, 4)]
+        job = index_job(folder, {**search(count=queries, verify="none"), "name": "search"})
+        job["stores"]["s"] = {"uri": "sim://known", "latency": "2 ms"}
+        write_job(folder, job)
+        r = mpi(1, "run", "job.json", "--force", "--sweep", "search.beam=1,4", "--repeat", 2, "--interleave", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        pair = json.loads(alone("compare", "--json", "results.h5", cwd=folder).out)["pairs"][0]
+        check(pair["metric"] == "samples_per_second", f"{pair}")
+        near(pair["metrics"][pair["metric"]]["ratio"], rounds[1] / rounds[0], 0.25 * rounds[1] / rounds[0], f"of rounds {rounds}")
+        for rule, rc in (({"least_samples": 1, "most_p99": "10 s", "most_errors": 0}, 0), ({"most_p99": "1 ms"}, 8)):
+            write_job(folder, {"rules": [{"phase": "search", **rule}]}, "rules.json")
+            r = alone("accept", "rules.json", "results.h5", cwd=folder)
+            check(r.rc == rc and "unanswered: search" not in r.out, f"{rule}: {r}")
+
+
+def test_eight_ranks():
+    """Each of eight ranks asks the queries that are its own; together they read what one would."""
+    with Folder() as folder:
+        write_job(folder, index_job(folder, {**BUILD, "segments": 8, "name": "build"},
+                                    {**search(count=5, beam=2, threads=2), "segments": 8, "name": "search"}))
+        r = mpi(8, "run", "job.json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        build, found = report(f"{folder}/results.h5")["phases"]
+        sizes = sum(os.path.getsize(path) for path in glob.glob(f"{folder}/data/vectors/0*"))
+        check(build["bytes_written"] == build["measures"]["built_bytes"] == sizes, f"{build['measures']}")
+        m = found["measures"]
+        check(m["queries"] == 80 and m["reads"] == m["expanded"] >= 80 * 8 * LIST and found["errors"] == 0, f"{m}")
+        write_job(folder, index_job(folder, {**search(count=80, beam=2), "segments": 8, "name": "search"}))
+        check(mpi(1, "run", "job.json", "--force", cwd=folder).rc == 0, "one rank")
+        one = report(f"{folder}/results.h5")["phases"][0]["measures"]
+        check((one["reads"], one["rounds"]) == (m["reads"], m["rounds"]), f"{one}, {m}")
+
+
+def interrupted(folder, only, number):
+    """Sends the signal to a run of the phase when it has done something; returns the phase as it was published."""
+    process = start(2, "run", "job.json", "--only", only, "--force", "--live", "-", "--quiet", cwd=folder)
+    began = time.monotonic()
+    for line in process.stdout:
+        if json.loads(line).get("bytes"):
+            break
+    process.send_signal(number)
+    r = finish(process, began)
+    p, = report(f"{folder}/results.h5")["phases"]
+    check(p["status"] == "interrupted", f"{r} {p['status']}")
+    return p
+
+
+def test_signals():
+    """A search and a build that are ended keep what they counted; of a build that was ended nothing is searched, and all is removed."""
+    with Folder() as folder:
+        write_job(folder, index_job(folder, {**BUILD, "name": "small"}, {**search(count=0, seconds=600), "name": "search"},
+                                    {**BUILD, "name": "large", "folder": "large", "segments": 64, "vectors": 64 * 200000},
+                                    {**search(), "name": "after", "folder": "large", "segments": 64, "vectors": 64 * 200000}))
+        check(mpi(1, "run", "job.json", "--only", "small", cwd=folder).rc == 0, "build")
+        check(interrupted(folder, "search", signal.SIGTERM)["measures"]["reads"] > 0, "search")
+        p = interrupted(folder, "large", signal.SIGINT)
+        check(0 < p["bytes_written"] < 64 * 200000 * 164, f"{p['bytes_written']}")
+        r = mpi(1, "run", "job.json", "--only", "after", "--force", cwd=folder)
+        check(r.rc != 0 and "was not built to its end" in r.err, f"{r}")
+        r = alone("clean", "job.json", cwd=folder)
+        check(r.rc == 0 and os.listdir(f"{folder}/data") == [], f"{r} {os.listdir(f'{folder}/data')}")
+
 
 
 if __name__ == "__main__":
