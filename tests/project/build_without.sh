@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Build without optional libraries: without liburing, libyaml and CUnit, haul can be configured, built, installed and
-# run, and reports what it lacks. Without MPI and parallel HDF5, as on a login node, everything but run, generate and
+# Build without optional libraries: without liburing, libyaml, libxlsxwriter and CUnit, haul can be configured, built,
+# installed and run, and reports what it lacks. Without MPI and parallel HDF5, as on a login node, everything but run, generate and
 # clean can be built and works. The libraries are hidden from pkg-config, as if they were not installed.
 #
 # Only with HAUL_TEST_FULL=1 is the program built without these. Else the program that the other tests use is installed; and
@@ -59,7 +59,7 @@ mkdir "$work/pc" "$work/hidden"
 for folder in $(pkg-config --variable pc_path pkg-config | tr : ' '); do
 	for file in "$folder"/*.pc; do
 		case $file in
-		*/liburing.pc | */yaml-0.1.pc | */cunit.pc) ln -sf "$file" "$work/$missing/" ;;
+		*/liburing.pc | */yaml-0.1.pc | */xlsxwriter.pc | */cunit.pc) ln -sf "$file" "$work/$missing/" ;;
 		*'*.pc') ;;
 		*) ln -sf "$file" "$work/pc/" ;;
 		esac
@@ -73,6 +73,7 @@ if [ "$full" = 1 ]; then
 	must "configuring without liburing and CUnit" configure "$build"
 	says "CMake reports that liburing is missing" "engine uring of file:// no: needs liburing>=2.3" cat "$work/log"
 	says "CMake reports that libyaml is missing" "haul import dlio no: needs yaml-0.1" cat "$work/log"
+	says "CMake reports that libxlsxwriter is missing" "haul export --xlsx no: needs xlsxwriter" cat "$work/log"
 	says "CMake reports that CUnit is missing" "tests no: needs cunit" cat "$work/log"
 	must "building" cmake --build "$build" --parallel 2
 fi
@@ -90,6 +91,7 @@ says "the completion is installed" "haul" bash -c \
 if [ "$full" = 1 ]; then
 	says "haul version reports the missing engine" "lacks engine uring of file://: built without liburing" "$haul" version
 	says "haul version reports the missing import" "lacks haul import dlio: built without libyaml" "$haul" version
+	says "haul version reports the missing workbooks" "lacks haul export --xlsx: built without libxlsxwriter" "$haul" version
 	says "haul import reports it" "was built without libyaml" "$haul" import dlio "$root/tests/fixtures/dlio/argonne/default.yaml"
 	says "haul doctor reports the missing engine" "has no engine uring of file:// *build it with liburing" "$haul" doctor
 fi
