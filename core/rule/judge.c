@@ -83,6 +83,12 @@ static double rule_bound(const struct rule_condition *c, const cJSON *tree)
 	return c->whole ? floor(bound) : bound;
 }
 
+/* The least multiple that is not below the value. */
+static double rule_multiple(double value, double bound)
+{
+	return bound > 0 ? fmax(ceil(value / bound - same), 1) * bound : NAN;
+}
+
 /* 1: it holds, 0: it does not, -1: the tree cannot tell. */
 static int rule_holds(const struct rule_condition *c, const cJSON *tree)
 {
@@ -99,6 +105,8 @@ static int rule_holds(const struct rule_condition *c, const cJSON *tree)
 	}
 	if (!isfinite(value) || !isfinite(bound))
 		return -1;
+	if (c->is == RULE_MULTIPLE)
+		return rule_same(value, rule_multiple(value, bound));
 	if (rule_same(value, bound))
 		return 1;
 	return c->is == RULE_LEAST ? value > bound : c->is == RULE_MOST ? value < bound : 0;
@@ -121,7 +129,8 @@ static void rule_say_wanted(struct rule_verdict *v)
 					    [RULE_LEAST] = "at least",
 					    [RULE_MOST] = "at most",
 					    [RULE_EQUALS] = "exactly",
-					    [RULE_THERE] = "something"};
+					    [RULE_THERE] = "something",
+					    [RULE_MULTIPLE] = "a multiple of"};
 	const struct rule_condition *c = &v->rule->asks;
 	char text[FACT_BYTES];
 
@@ -144,7 +153,8 @@ static void rule_say_lacking(struct rule_verdict *v, const cJSON *tree)
 {
 	const struct rule *r = v->rule;
 	double per = *r->per ? rule_number(rule_fact(tree, r->per)) : 1;
-	double lacking = ceil((v->bound - v->value) * per - same);
+	double wanted = r->asks.is == RULE_MULTIPLE ? rule_multiple(v->value, v->bound) : v->bound;
+	double lacking = ceil((wanted - v->value) * per - same);
 	char text[FACT_BYTES];
 
 	if (*r->unit && isfinite(lacking) && lacking != 0) {

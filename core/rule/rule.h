@@ -30,7 +30,14 @@ enum {
 	RULE_SENTENCE_BYTES = 768
 };
 
-enum rule_comparison { RULE_ONE_OF, RULE_LEAST, RULE_MOST, RULE_EQUALS, RULE_THERE };
+enum rule_comparison {
+	RULE_ONE_OF,
+	RULE_LEAST,
+	RULE_MOST,
+	RULE_EQUALS,
+	RULE_THERE,
+	RULE_MULTIPLE /* once, twice, … the value */
+};
 struct rule_condition {
 	char fact[RULE_PATH_BYTES];
 	uint32_t is; /* enum rule_comparison */

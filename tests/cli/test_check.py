@@ -88,7 +88,11 @@ JOBS["kv.delay"] = (KV, sets(KV, "phases.1.kvcache.after=80 s"))
 # Tensor, pipeline, ZeRO.
 MESHES = {"llama3_8b": (1, 1, 3), "llama3_70b": (8, 1, 3), "llama3_405b": (8, 32, 1), "llama3_1t": (8, 64, 1)}
 for name, (tensor, pipeline, zero) in MESHES.items():
-    JOBS[f"checkpoint.{name}.processes"] = (llama(name), llama(name, nodes=1, per_node=6))
+    twice = llama(name, "--set", f"checkpoint.mesh.data={2 * LLAMA[name][0] * 8 // tensor // pipeline}", nodes=2 * LLAMA[name][0])
+    JOBS[f"checkpoint.{name}.processes"] = (llama(name), twice)
+    JOBS[f"checkpoint.{name}.subset"] = (twice, llama(name, nodes=1, per_node=6))
+    if tensor * pipeline > 1:
+        JOBS[f"checkpoint.{name}.multiple"] = (twice, llama(name, nodes=LLAMA[name][0] - 1, per_node=7))
     for key, value, more in (("tensor", 2 * tensor, 2), ("pipeline", 2 * pipeline, 2), ("zero", 2, 1)):
         JOBS[f"checkpoint.{name}.{key}"] = (
             llama(name), llama(name, "--set", f"checkpoint.mesh.{key}={value}", "--set", "checkpoint.mesh.zero=1",
@@ -162,7 +166,7 @@ def test_jobs_of_2_0():
     subset = judged("llama3_70b", "--ranks-per-node", 8, "--memory", "1 GiB", edition="2.0")
     check(states(subset, "checkpoint.llama3_70b.processes") == {"held"}, subset)
     between = judged("llama3_70b", "--ranks-per-node", 16, "--memory", "1 GiB", edition="2.0")
-    check(states(between, "checkpoint.llama3_70b.processes") == {"broken"}, between)
+    check(states(between, "checkpoint.llama3_70b.subset") == {"broken"} and between["category"] == "invalid", between)
 
 
 def test_draft():
@@ -200,6 +204,17 @@ def test_withdrawn():
         rule, = (row for row in said["rules"] if row["number"] == "4.3.5")
         check(said["category"] == "invalid" and rule["state"] == "broken" and rule["category"] == "invalid", said)
     check(judged("llama3_8b", "--ranks-per-node", 8, "--memory", "1 GiB")["category"] == "closed", "8B on 8 is closed")
+
+
+def test_open_processes():
+    """An open submission may have more processes, in multiples of tensor times pipeline parallelism: rule 4.6.4."""
+    for model, nodes, category in (("llama3_8b", 2, "open"), ("llama3_70b", 9, "open"), ("llama3_405b", 96, "open"), ("llama3_1t", 192, "open"),
+                                   ("llama3_405b", 65, "invalid"), ("llama3_1t", 129, "invalid"), ("llama3_70b", 7, "invalid")):
+        for edition in ("2.0", "3.0"):
+            said = judged(*llama(model, "--set", "checkpoint.mesh.data=16", nodes=nodes), edition=edition)
+            check(said["category"] == category, (model, nodes, edition, said))
+    r = haul("check", *map(str, llama("llama3_405b", "--set", "checkpoint.mesh.data=3", nodes=65)))
+    check("processes 520, wanted: a multiple of 256: 248 processes more" in " ".join(r.stdout.split()), r)
 
 
 def test_categories():
