@@ -125,12 +125,10 @@ rule_say(struct rule_verdict *v, const char *format, ...)
 
 static void rule_say_wanted(struct rule_verdict *v)
 {
-	static const char *const words[] = {[RULE_ONE_OF] = "one of",
-					    [RULE_LEAST] = "at least",
-					    [RULE_MOST] = "at most",
-					    [RULE_EQUALS] = "exactly",
-					    [RULE_THERE] = "something",
-					    [RULE_MULTIPLE] = "a multiple of"};
+	static const char *const words[] = {
+		[RULE_ONE_OF] = "one of",   [RULE_LEAST] = "at least",
+		[RULE_MOST] = "at most",    [RULE_EQUALS] = "exactly",
+		[RULE_THERE] = "something", [RULE_MULTIPLE] = "a multiple of"};
 	const struct rule_condition *c = &v->rule->asks;
 	char text[FACT_BYTES];
 

@@ -12,7 +12,8 @@
 
 enum { FILE_BYTES_MAX = 1 << 20, FILE_DEPTH = 8, FILE_VALUES = 1 << 14 };
 
-static const char *const comparisons[] = {"one_of", "least", "most", "equals", "there", "multiple", NULL};
+static const char *const comparisons[] = {"one_of", "least",    "most", "equals",
+					  "there",  "multiple", NULL};
 static const char *const scopes[] = {"job", "result", "series", NULL};
 static const char *const breaches[] = {"open", "invalid", NULL};
 

@@ -19,15 +19,21 @@ static const char *const modes[] = {"closed", "open", "whatif", NULL};
 static const struct {
 	const char *word, *sentence;
 } elsewhere[] = {
-	{"vectordb", "haul import vdbbench FILE takes its configuration"},
-	{"reports", "haul report FILE --json, --csv or --html OUT shows results"},
+	{"reports",
+	 "haul report FILE --json, --csv or --html OUT shows results, and haul export --mlperf DIR FILE… makes the tree"},
 	{"history", "a results file keeps the job and the command of its run: haul show FILE"},
 	{"runs", "each run is a results file: haul report FILE, haul show FILE"},
+	{"status", "haul check FILE… says what results are by the rules, and what is missing"},
+	{"submit",
+	 "haul makes no submission; haul check FILE… judges, and haul export --mlperf DIR FILE… makes the tree"},
 	{"lockfile", "there are no packages to pin: haul version says what this build is of"},
 	{"init", "a job needs no folder of its own, and its results are one file"},
-	{"validate", "haul accept RULES FILE judges results"},
-	{"rules-coverage", "haul accept --help lists the ready rules"},
+	{"config",
+	 "defaults are those of the job, which haul show JOB lists; its variables are ${NAME}"},
+	{"validate", "haul check FILE… judges results, and haul check JOB a job before it runs"},
+	{"rules-coverage", "haul check JOB lists each rule, and which of them nothing can decide"},
 	{"version", "haul version"},
+	{"--version", "haul version"},
 };
 
 /* The place of a word in a list, or -1. */
@@ -39,16 +45,27 @@ static int command_index(const char *word, const char *const *list)
 	return -1;
 }
 
+/* The place of a benchmark among their names. */
+static unsigned command_bit(unsigned benchmark)
+{
+	unsigned bit = 0;
+
+	while (benchmark >> (bit + 1))
+		bit++;
+	return bit;
+}
+
 const char *command_name(const struct command *c)
 {
-	static const char *const names[3][4] = {
+	static const char *const names[4][4] = {
 		{"training datasize", "training datagen", "training run", "training configview"},
 		{"checkpointing datasize", "checkpointing datagen", "checkpointing run",
 		 "checkpointing configview"},
 		{"kvcache datasize", "kvcache datagen", "kvcache run", "kvcache configview"},
+		{"vectordb datasize", "vectordb datagen", "vectordb run", "vectordb configview"},
 	};
 
-	return names[c->benchmark / 2][c->does];
+	return names[command_bit(c->benchmark)][c->does];
 }
 
 static int command_refuse(const char *what, const char *word, const char *near, struct err *err)
@@ -92,6 +109,13 @@ static int command_word(struct command *c, bool *has_command, const char *word, 
 		return err_set(err, -EINVAL, "%s stands alone; keys follow --params",
 			       json_quote(quoted, word));
 	}
+	if (!*has_command && c->benchmark == FLAGS_VECTORDB && strcmp(word, "run-search") == 0)
+		at = COMMAND_RUN;
+	/* The sequence of a closed submission, as it was called before edition 3.0. */
+	if (!*has_command && c->benchmark == FLAGS_KVCACHE && strcmp(word, "validate") == 0) {
+		at = COMMAND_RUN;
+		c->mode = modes[0];
+	}
 	if (at >= 0 && !*has_command) {
 		*has_command = true;
 		c->does = (enum command_does)at;
@@ -103,6 +127,11 @@ static int command_word(struct command *c, bool *has_command, const char *word, 
 	}
 	if (c->benchmark == FLAGS_TRAINING && !c->model &&
 	    (!*has_command || option_spelled(word, workloads_trained))) {
+		c->model = word;
+		return 0;
+	}
+	if (c->benchmark == FLAGS_VECTORDB && !c->model &&
+	    option_spelled(word, workloads_indexes)) {
 		c->model = word;
 		return 0;
 	}
@@ -135,11 +164,17 @@ const char *command_value(const struct command *c, const char *name)
 	return NULL;
 }
 
+static bool command_names_model(const struct flag *f)
+{
+	return strcmp(f->name, "--model") == 0 || strcmp(f->name, "--index-type") == 0 ||
+	       strcmp(f->name, "--vdb-index") == 0;
+}
+
 static int command_add(struct command *c, const struct flag *f, const char *value, struct err *err)
 {
 	char quoted[JSON_QUOTE_BYTES];
 
-	if (f->kind != FLAGS_NONE && !command_is_value(f, value))
+	if (f->kind > FLAGS_MAYBE && !command_is_value(f, value))
 		return err_set(err, -EINVAL, "%s: must be %s, is %s", f->name,
 			       f->kind == FLAGS_WHOLE    ? "a whole number"
 			       : f->kind == FLAGS_NUMBER ? "a number"
@@ -147,11 +182,12 @@ static int command_add(struct command *c, const struct flag *f, const char *valu
 			       json_quote(quoted, value));
 	if (c->count == WORDS_MAX)
 		return err_set(err, -EINVAL, "has more than %d values", WORDS_MAX);
-	if (strcmp(f->name, "--model") == 0 && c->model && !command_value(c, "--model"))
-		return err_set(err, -EINVAL, "--model: the model is given twice, as %s, too",
+	if (command_names_model(f) && c->model && !command_value(c, f->name))
+		return err_set(err, -EINVAL, "%s: the %s is given twice, as %s, too", f->name,
+			       c->benchmark == FLAGS_VECTORDB ? "index" : "model",
 			       json_quote(quoted, c->model));
 	c->flags[c->count++] = (struct command_flag){f, value};
-	if (strcmp(f->name, "--model") == 0)
+	if (command_names_model(f))
 		c->model = value;
 	else if (strcmp(f->name, "--object") == 0)
 		c->object = true;
@@ -165,8 +201,8 @@ static int command_refuse_flag(const struct command *c, const char *word, unsign
 	char quoted[JSON_QUOTE_BYTES];
 
 	return err_set(err, -EINVAL, "mlpstorage%s%s has no flag %s%s%s", c->benchmark ? " " : "",
-		       c->benchmark ? benchmarks[c->benchmark / 2] : "", json_quote(quoted, word),
-		       near ? "; the nearest is " : "", near ? near : "");
+		       c->benchmark ? benchmarks[command_bit(c->benchmark)] : "",
+		       json_quote(quoted, word), near ? "; the nearest is " : "", near ? near : "");
 }
 
 /* The flag at a word, and its values behind it. Moves *at to its last word. */
@@ -180,6 +216,15 @@ static int command_flag(struct command *c, const struct words *w, unsigned *at, 
 
 	if (!f)
 		return command_refuse_flag(c, word, of, err);
+	if (f->kind == FLAGS_MAYBE) {
+		const char *value = equals ? equals + 1 : "s3";
+
+		if (!equals && *at + 1 < w->count && strcmp(w->list[*at + 1], value) == 0)
+			++*at;
+		return strcmp(value, "s3") == 0
+			       ? command_add(c, f, "", err)
+			       : err_set(err, -EINVAL, "%s: takes s3, or no value", f->name);
+	}
 	if (f->kind == FLAGS_NONE)
 		return equals ? err_set(err, -EINVAL, "%s: takes no value", f->name)
 			      : command_add(c, f, "", err);
@@ -217,7 +262,8 @@ static int command_find_model(struct command *c, const char *const *models, stru
 		return err_set(err, -EINVAL, "%s: needs --model", command_name(c));
 	found = option_spelled(c->model, models);
 	if (!found)
-		return command_refuse("model", c->model, option_nearest(c->model, models), err);
+		return command_refuse(models == workloads_indexes ? "index" : "model", c->model,
+				      option_nearest(c->model, models), err);
 	c->model = found;
 	return 0;
 }
@@ -232,21 +278,27 @@ int command_read(struct command *out, const struct words *w, struct err *err)
 	out->model = NULL;
 	out->object = false;
 	for (unsigned i = command_skip(w); rc == 0 && i < w->count; i++)
-		rc = flags_is(w->list[i]) ? command_flag(out, w, &i, err)
-					  : command_word(out, &has_command, w->list[i], err);
+		rc = flags_is(w->list[i]) && strcmp(w->list[i], "--version") != 0
+			     ? command_flag(out, w, &i, err)
+			     : command_word(out, &has_command, w->list[i], err);
 	if (rc < 0)
 		return rc;
 	if (!out->benchmark)
-		return err_set(err, -EINVAL, "which benchmark? training, checkpointing or kvcache");
-	if (!has_command && out->model && !option_spelled(out->model, workloads_trained))
+		return err_set(err, -EINVAL,
+			       "which benchmark? training, checkpointing, kvcache or vectordb");
+	if (!has_command && out->model && !option_spelled(out->model, workloads_trained) &&
+	    out->benchmark != FLAGS_VECTORDB)
 		return command_refuse("command", out->model, option_nearest(out->model, does), err);
 	if (!has_command)
 		return err_set(err, -EINVAL, "which command? datasize, datagen, run or configview");
-	if (out->does == COMMAND_DATAGEN && out->benchmark != FLAGS_TRAINING)
-		return err_set(err, -EINVAL, "%s: only a training has data to generate",
+	if (out->does == COMMAND_DATAGEN && !(out->benchmark & (FLAGS_TRAINING | FLAGS_VECTORDB)))
+		return err_set(err, -EINVAL,
+			       "%s: only trainings and vector databases have data to generate",
 			       command_name(out));
 	if (out->benchmark == FLAGS_TRAINING)
 		return command_find_model(out, workloads_trained, err);
+	if (out->benchmark == FLAGS_VECTORDB)
+		return out->model ? command_find_model(out, workloads_indexes, err) : 0;
 	return out->benchmark == FLAGS_CHECKPOINTING ? command_find_model(out, workloads_saved, err)
 						     : 0;
 }
@@ -256,6 +308,13 @@ uint64_t command_whole(const struct command *c, const char *name, uint64_t other
 	const char *value = command_value(c, name);
 
 	return value ? strtoull(value, NULL, 10) : otherwise;
+}
+
+double command_number(const struct command *c, const char *name, double otherwise)
+{
+	const char *value = command_value(c, name);
+
+	return value ? strtod(value, NULL) : otherwise;
 }
 
 /* Hosts of the list, of which one word may hold several: "a:2,b:2". */

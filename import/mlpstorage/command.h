@@ -24,7 +24,7 @@ struct command {
 	unsigned benchmark; /* FLAGS_TRAINING | … */
 	enum command_does does;
 	const char *mode;  /* "closed", "open", "whatif", or "" */
-	const char *model; /* NULL: none is given */
+	const char *model; /* the index of a vector database; NULL: none is given */
 	bool object;
 	struct command_flag flags[WORDS_MAX];
 	unsigned count;
@@ -36,8 +36,9 @@ int command_read(struct command *out, const struct words *w, struct err *err);
 /* The value of a flag that is given, its last one; NULL: it is not. */
 const char *command_value(const struct command *c, const char *name);
 
-/* The same as a number. */
+/* The same as a number; command_number also of a flag whose number may have a fraction. */
 uint64_t command_whole(const struct command *c, const char *name, uint64_t otherwise);
+double command_number(const struct command *c, const char *name, double otherwise);
 
 /* Processes of the run, and its hosts; 0: it is not said. */
 uint64_t command_ranks(const struct command *c);

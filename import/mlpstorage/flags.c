@@ -10,38 +10,45 @@
 #include "core/numbers.h"
 #include "core/option/option.h"
 
-enum { FLAGS_MAX = 128 };
+enum { FLAGS_MAX = 192 };
 
 /* clang-format off */
 #define TRAINING   FLAGS_TRAINING
 #define CHECKPOINT FLAGS_CHECKPOINTING
 #define DLIO       (FLAGS_TRAINING | FLAGS_CHECKPOINTING)
 #define CACHE      FLAGS_KVCACHE
+#define VECTOR     FLAGS_VECTORDB
 #define ALL        FLAGS_ALL
+#define BUT_VECTOR (DLIO | CACHE)
 
 #define RANKS    "each rank is a process of the launcher: mpiexec -n N"
 #define LAUNCHER "it is the launcher's: give it to mpiexec or srun"
 #define SERIES   "haul samples the counters of each node in every run: haul report FILE"
 #define SPEAKS   "haul run has --quiet; its --op-log FILE has each request"
-#define MODES    "a job is the same for all three; haul accept RULES FILE judges by MLPerf's rules"
+#define MODES    "a job is the same for all three; haul check says what it is by the rules"
+#define DATABASE "haul does the reads of searches, and there is no database"
+#define RECALL   "haul's vectors are bytes without a meaning, so that there is no recall"
+#define GRAPH    "it is of how the graph is built, of which haul makes one at once"
 #define PYTHON   "there is no Python environment to check: haul doctor says what works here"
 
 #define KEY(n, l, o, k, t)     {.name = (n), .letter = (l), .of = (o), .kind = FLAGS_##k, .way = FLAGS_KEY, .to = (t), .why = ""}
 #define SAME(n, l, k)          {.name = (n), .letter = (l), .of = CACHE, .kind = FLAGS_##k, .way = FLAGS_CACHE, .to = "", .why = ""}
+#define INDEX(n, t)            {.name = (n), .letter = "", .of = VECTOR, .kind = FLAGS_WHOLE, .way = FLAGS_INDEX, .to = (t), .why = ""}
+#define SEARCH(n, t)           {.name = (n), .letter = "", .of = VECTOR, .kind = FLAGS_WHOLE, .way = FLAGS_SEARCH, .to = (t), .why = ""}
 #define SPECIAL(n, l, o, k, w) {.name = (n), .letter = (l), .of = (o), .kind = FLAGS_##k, .way = FLAGS_SPECIAL, .to = "", .why = (w)}
 #define LEFT(n, l, o, k, w)    {.name = (n), .letter = (l), .of = (o), .kind = FLAGS_##k, .way = FLAGS_LEFT, .to = "", .why = (w)}
 
 const struct flag flags_table[] = {
-	SPECIAL("--model", "-m", ALL, TEXT, "the workload"),
+	SPECIAL("--model", "-m", BUT_VECTOR, TEXT, "the workload"),
 	SPECIAL("--accelerator-type", "-at", TRAINING, TEXT, "the workload: batch and compute time"),
 	SPECIAL("--accelerator-type", "-g", TRAINING, TEXT, "the workload: batch and compute time"),
 	LEFT("--accelerator-type", "-at", CHECKPOINT, TEXT, "a checkpoint is the same on each accelerator; its memory is not checked"),
 	SPECIAL("--num-accelerators", "-na", TRAINING, WHOLE, RANKS),
 	SPECIAL("--max-accelerators", "-ma", TRAINING, WHOLE, RANKS),
-	SPECIAL("--num-processes", "-np", ALL, WHOLE, RANKS),
-	SPECIAL("--client-host-memory-in-gb", "-cm", DLIO, WHOLE, "the memory of a node is the plan's: haul plan JOB --memory \"512 GiB\""),
+	SPECIAL("--num-processes", "-np", BUT_VECTOR, WHOLE, RANKS),
+	SPECIAL("--client-host-memory-in-gb", "-cm", DLIO, NUMBER, "the memory of a node is the plan's: haul plan JOB --memory \"512 GiB\""),
 	SPECIAL("--num-client-hosts", "-nc", DLIO, WHOLE, "the launcher places the ranks; haul plan JOB --nodes N"),
-	SPECIAL("--hosts", "-s", ALL, LIST, "the launcher places the ranks: mpiexec -hosts, srun -w"),
+	SPECIAL("--hosts", "-s", BUT_VECTOR, LIST, "the launcher places the ranks: mpiexec -hosts, srun -w"),
 	SPECIAL("--data-dir", "-dd", TRAINING, TEXT, "dataset.data_folder, with the model's name behind it"),
 	SPECIAL("--checkpoint-folder", "-cf", DLIO, TEXT, "checkpoint.checkpoint_folder, of a checkpointing with the model's name behind it"),
 	SPECIAL("--params", "-p", DLIO, LIST, "keys of DLIO: haul import dlio --keys"),
@@ -51,8 +58,10 @@ const struct flag flags_table[] = {
 	KEY("--num-checkpoints-write", "-ncw", CHECKPOINT, WHOLE, "checkpoint.num_checkpoints_write"),
 	LEFT("--checkpoint-subset", "", CHECKPOINT, NONE, "a run with fewer ranks than the mesh always writes the part of its ranks"),
 	KEY("--o-direct", "", DLIO, NONE, "storage.storage_type=direct_fs"),
-	SPECIAL("--file", "", DLIO, NONE, "a file system, as without it"),
-	SPECIAL("--object", "", DLIO, NONE, "an object store; --params storage.storage_root=BUCKET names it"),
+	SPECIAL("--file", "", ALL, NONE, "a file system, as without it"),
+	SPECIAL("--object", "", DLIO, MAYBE, "an object store; --params storage.storage_root=BUCKET names it"),
+	LEFT("--object", "", CACHE, MAYBE, "its benchmark has files; haul's stores may be s3://, too"),
+	SPECIAL("--object", "", VECTOR, MAYBE, "an object store; --storage-root BUCKET names it"),
 	LEFT("--drop-caches-timeout-seconds", "", TRAINING, WHOLE, "caches are dropped by --set train.cold.drop=drop_caches, or by fadvise"),
 	LEFT("--dlio-bin-path", "-dp", DLIO, TEXT, "haul does what DLIO does"),
 
@@ -75,9 +84,56 @@ const struct flag flags_table[] = {
 	LEFT("--config", "", CACHE, TEXT, "haul import kvcache FILE reads the benchmark's config.yaml"),
 	SPECIAL("--trials", "", CACHE, WHOLE, "runs are repeated by haul run JOB --repeat N"),
 	LEFT("--inter-option-delay", "", CACHE, WHOLE, "a pause before a phase is its key \"after\""),
-	SPECIAL("--npernode", "", CACHE, WHOLE, RANKS),
-	SPECIAL("--num-processes-per-client", "", CACHE, WHOLE, RANKS),
+	SPECIAL("--npernode", "", CACHE | VECTOR, WHOLE, RANKS),
+	SPECIAL("--num-processes-per-client", "", CACHE | VECTOR, WHOLE, RANKS),
 	LEFT("--kvcache-bin-path", "", CACHE, TEXT, "haul does what the benchmark does"),
+
+	SPECIAL("--index-type", "", VECTOR, TEXT, "index: DISKANN, AISAQ, IVF_FLAT, IVF_SQ8"),
+	SPECIAL("--vdb-index", "", VECTOR, TEXT, "the same as --index-type"),
+	INDEX("--num-vectors", "vectors"),
+	INDEX("--dimension", "dimension"),
+	INDEX("--vector-dim", "dimension"),
+	INDEX("--num-shards", "segments"),
+	INDEX("--max-degree", "degree"),
+	SPECIAL("--vector-dtype", "", VECTOR, TEXT, "type"),
+	SEARCH("--search-ef", "list"),
+	SEARCH("--num-query-processes", "threads"),
+	SEARCH("--num-query-vectors", "query_vectors"),
+	SPECIAL("--runtime", "", VECTOR, WHOLE, "seconds of a search"),
+	SPECIAL("--queries", "", VECTOR, WHOLE, "count of a search, of each thread"),
+	SPECIAL("--batch-size", "", VECTOR, WHOLE, "depth of a search: queries in flight; of a build it has no meaning"),
+	SPECIAL("--seed", "", VECTOR, WHOLE, "seed of the job"),
+	SPECIAL("--storage-root", "", VECTOR, TEXT, "the URI of the store"),
+	SPECIAL("--storage-type", "", VECTOR, TEXT, "local_fs, or s3: an object store"),
+	SPECIAL("--hosts", "", VECTOR, LIST, "the launcher places the ranks: mpiexec -hosts, srun -w"),
+	LEFT("--benchmark-mode", "", VECTOR, TEXT, "a search ends by --runtime or --queries; a sweep is haul run JOB --tune search.list=50..400"),
+	LEFT("--mode", "", VECTOR, TEXT, "a search ends by --runtime or --queries; a sweep is haul run JOB --tune search.list=50..400"),
+	LEFT("--vdb-engine", "", VECTOR, TEXT, DATABASE),
+	LEFT("--host", "-s", VECTOR, TEXT, DATABASE),
+	LEFT("--port", "-p", VECTOR, WHOLE, DATABASE),
+	LEFT("--milvus-uri", "", VECTOR, TEXT, DATABASE),
+	LEFT("--collection", "", VECTOR, TEXT, DATABASE),
+	LEFT("--gt-collection", "", VECTOR, TEXT, RECALL),
+	LEFT("--recall-k", "", VECTOR, WHOLE, RECALL),
+	LEFT("--search-limit", "", VECTOR, WHOLE, RECALL),
+	LEFT("--metric-type", "", VECTOR, TEXT, RECALL),
+	LEFT("--distribution", "", VECTOR, TEXT, RECALL),
+	LEFT("--search-list-size", "", VECTOR, WHOLE, GRAPH),
+	LEFT("--ef-construction", "", VECTOR, WHOLE, GRAPH),
+	LEFT("--M", "", VECTOR, WHOLE, "it is of HNSW, which lies in memory"),
+	LEFT("--inline-pq", "", VECTOR, WHOLE, "all neighbours of an aisaq node have their compressed vectors in it, \"pq_bytes\" each"),
+	LEFT("--chunk-size", "", VECTOR, WHOLE, "an index is written from its first byte to its last"),
+	LEFT("--force", "", VECTOR, NONE, "haul clean JOB removes an index, so that it is built again"),
+	LEFT("--compact", "", VECTOR, NONE, GRAPH),
+	LEFT("--monitor-interval", "", VECTOR, WHOLE, "haul run shows its progress by itself"),
+	LEFT("--report-count", "", VECTOR, WHOLE, "haul run shows its progress by itself"),
+	LEFT("--params", "", VECTOR, LIST, DATABASE),
+	LEFT("--config", "", VECTOR, TEXT, "give the flags that it holds"),
+	LEFT("--distributed", "", VECTOR, NONE, "each run may have several ranks: mpiexec -n N"),
+	LEFT("--coordination", "", VECTOR, TEXT, "ranks talk by MPI"),
+	LEFT("--ready-timeout", "", VECTOR, WHOLE, "ranks talk by MPI"),
+	LEFT("--rank-output-dir", "", VECTOR, TEXT, "the results of all ranks are one file: haul run JOB --results FILE"),
+	LEFT("--mpi-impl", "", VECTOR, TEXT, LAUNCHER),
 
 	LEFT("--exec-type", "-et", ALL, TEXT, LAUNCHER),
 	LEFT("--mpi-bin", "", ALL, TEXT, LAUNCHER),
@@ -87,7 +143,7 @@ const struct flag flags_table[] = {
 	LEFT("--allow-run-as-root", "", ALL, NONE, LAUNCHER),
 
 	SPECIAL("--results-dir", "-rd", ALL, TEXT, "the results are one file: haul run JOB --results FILE"),
-	LEFT("--systemname", "-sn", ALL, TEXT, "the results file describes the nodes itself; --results NAME.h5 names the run"),
+	LEFT("--systemname", "-sn", ALL, TEXT, "the results describe their nodes; haul export --mlperf DIR FILE --system NAME names it"),
 	LEFT("--config-file", "-c", ALL, TEXT, "give the flags that it holds"),
 	SPECIAL("--loops", "", ALL, WHOLE, "runs are repeated by haul run JOB --repeat N"),
 	LEFT("--allow-invalid-params", "-aip", ALL, NONE, "keys that DLIO does not have are listed, and do not stop the import"),
@@ -150,8 +206,8 @@ const char *flags_nearest(unsigned of, const char *word)
 char *flags_print(void)
 {
 	static const char *const values[] = {
-		[FLAGS_NONE] = "",      [FLAGS_WHOLE] = " N",    [FLAGS_NUMBER] = " X",
-		[FLAGS_TEXT] = " TEXT", [FLAGS_LIST] = " TEXT…",
+		[FLAGS_NONE] = "",     [FLAGS_MAYBE] = " [s3]", [FLAGS_WHOLE] = " N",
+		[FLAGS_NUMBER] = " X", [FLAGS_TEXT] = " TEXT",  [FLAGS_LIST] = " TEXT…",
 	};
 	char *text = NULL, left[96];
 	size_t size;
@@ -162,11 +218,13 @@ char *flags_print(void)
 	for (const struct flag *f = flags_table; f->name; f++) {
 		snprintf(left, sizeof(left), "%s%s%s%s", f->name, *f->letter ? "/" : "", f->letter,
 			 values[f->kind]);
-		fprintf(out, "%-38s %c%c%c  %s\n", left, f->of & FLAGS_TRAINING ? 't' : '-',
+		fprintf(out, "%-38s %c%c%c%c  %s%s\n", left, f->of & FLAGS_TRAINING ? 't' : '-',
 			f->of & FLAGS_CHECKPOINTING ? 'c' : '-', f->of & FLAGS_KVCACHE ? 'k' : '-',
-			f->way == FLAGS_KEY     ? f->to
-			: f->way == FLAGS_CACHE ? "the same flag of haul import kvcache"
-						: f->why);
+			f->of & FLAGS_VECTORDB ? 'v' : '-',
+			f->way == FLAGS_INDEX || f->way == FLAGS_SEARCH ? "vector." : "",
+			f->way == FLAGS_CACHE ? "the same flag of haul import kvcache"
+			: f->way == FLAGS_LEFT || f->way == FLAGS_SPECIAL ? f->why
+									  : f->to);
 	}
 	if (fclose(out) == 0)
 		return text;

@@ -8,13 +8,22 @@
 #include <stddef.h>
 
 /* The benchmarks, as bits. */
-enum { FLAGS_TRAINING = 1, FLAGS_CHECKPOINTING = 2, FLAGS_KVCACHE = 4, FLAGS_ALL = 7 };
+enum {
+	FLAGS_TRAINING = 1,
+	FLAGS_CHECKPOINTING = 2,
+	FLAGS_KVCACHE = 4,
+	FLAGS_VECTORDB = 8,
+	FLAGS_ALL = 15
+};
 
-enum flags_kind { FLAGS_NONE, FLAGS_WHOLE, FLAGS_NUMBER, FLAGS_TEXT, FLAGS_LIST };
+/* FLAGS_MAYBE: a value may follow, the only one that there is: "s3". */
+enum flags_kind { FLAGS_NONE, FLAGS_MAYBE, FLAGS_WHOLE, FLAGS_NUMBER, FLAGS_TEXT, FLAGS_LIST };
 
 enum flags_way {
 	FLAGS_KEY,     /* a key of DLIO: to, "key", or "key=value" where the flag has none */
 	FLAGS_CACHE,   /* a flag of the key-value cache benchmark, of the same name */
+	FLAGS_INDEX,   /* a key of both phases of a vector database: to */
+	FLAGS_SEARCH,  /* a key of its searches: to */
 	FLAGS_SPECIAL, /* import_mlpstorage.c does it; why says what */
 	FLAGS_LEFT     /* it has no meaning in a job; why says what stands for it */
 };

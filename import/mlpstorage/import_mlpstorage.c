@@ -17,6 +17,7 @@
 #include "import/dlio/import_dlio.h"
 #include "import/kvcache/import_kvcache.h"
 #include "import/mlpstorage/command.h"
+#include "import/mlpstorage/vectordb.h"
 #include "import/mlpstorage/workloads.h"
 
 enum { TEXT_BYTES = 4096, NAME_BYTES = 64, SUBSET = 8, FOLDER_BYTES = 1024 };
@@ -146,7 +147,7 @@ static int mlp_add_datasize(struct import *out, const struct command *c,
 		import_at(data, "sample_bytes") ? import_at(data, "sample_bytes")->valuedouble : 0;
 	uint64_t hosts = max_u64(command_hosts(c), 1);
 	double memory = sizes->memories * (double)hosts * GiB *
-			(double)command_whole(c, "--client-host-memory-in-gb", 0);
+			command_number(c, "--client-host-memory-in-gb", 0);
 	double batch, steps, files;
 
 	cJSON_ArrayForEach(phase, phases)
@@ -158,6 +159,8 @@ static int mlp_add_datasize(struct import *out, const struct command *c,
 	batch = import_at(train, "batch") ? import_at(train, "batch")->valuedouble : 1;
 	steps = floor(sizes->steps * (double)command_ranks(c) * batch / samples);
 	files = fmax(fmax(steps, floor(memory / (samples * bytes))), 1);
+	/* It is of the run that the data are for, which the import with a phase "generate" is not. */
+	out->class[0] = '\0';
 	cJSON_DeleteItemFromObjectCaseSensitive(data, "files");
 	out->failed |= !cJSON_AddNumberToObject(data, "files", files);
 	import_found(
@@ -378,14 +381,14 @@ static void mlp_add_findings(struct import *out, const struct command *c)
 	if (c->mode[0])
 		import_found(
 			out, IMPORT_LEFT, c->mode, NULL,
-			"a job is the same for all three; haul accept RULES FILE judges by MLPerf's rules");
+			"a job is the same for all three; haul check says what it is by the rules");
 }
 
 /* How the job is used as the command would be. */
 static void mlp_add_then(struct import *out, const struct command *c)
 {
 	uint64_t ranks = max_u64(command_ranks(c), 1), hosts = max_u64(command_hosts(c), 1);
-	uint64_t memory = command_whole(c, "--client-host-memory-in-gb", 0);
+	double memory = command_number(c, "--client-host-memory-in-gb", 0);
 	uint64_t repeat = max_u64(command_whole(c, "--loops", 1), command_whole(c, "--trials", 1));
 	char *to = out->then;
 	size_t bytes = sizeof(out->then);
@@ -395,18 +398,25 @@ static void mlp_add_then(struct import *out, const struct command *c)
 		n = snprintf(to, bytes,
 			     "haul plan JOB --nodes %" PRIu64 " --ranks-per-node %" PRIu64, hosts,
 			     (ranks + hosts - 1) / hosts);
-		if (memory)
-			snprintf(to + n, bytes - (size_t)n, " --memory \"%" PRIu64 " GiB\"",
-				 memory);
+		if (memory > 0)
+			snprintf(to + n, bytes - (size_t)n, " --memory \"%g GiB\"", memory);
 		return;
 	}
+	/* A closed submission has five runs. */
+	if (c->benchmark == FLAGS_VECTORDB && c->does == COMMAND_RUN &&
+	    strcmp(c->mode, "closed") == 0)
+		repeat = max_u64(repeat, 5);
 	n = snprintf(to, bytes, "mpiexec -n %" PRIu64 " haul %s JOB", ranks,
-		     c->does == COMMAND_DATAGEN ? "generate" : "run");
+		     c->does == COMMAND_DATAGEN && c->benchmark == FLAGS_TRAINING ? "generate"
+										  : "run");
 	if (repeat > 1)
 		n += snprintf(to + n, bytes - (size_t)n, " --repeat %" PRIu64, repeat);
 	if (command_value(c, "--results-dir"))
 		snprintf(to + n, bytes - (size_t)n, " --results %.120s/%.32s.h5",
-			 command_value(c, "--results-dir"), c->model ? c->model : "kvcache");
+			 command_value(c, "--results-dir"),
+			 c->benchmark == FLAGS_VECTORDB ? "vectordb"
+			 : c->model                     ? c->model
+							: "kvcache");
 }
 
 int import_mlpstorage(struct import *out, const char *const *words, unsigned count,
@@ -427,6 +437,8 @@ int import_mlpstorage(struct import *out, const char *const *words, unsigned cou
 			rc = mlp_training(out, c, l, sizes, err);
 		else if (rc == 0 && c->benchmark == FLAGS_CHECKPOINTING)
 			rc = mlp_checkpointing(out, c, l, err);
+		else if (rc == 0 && c->benchmark == FLAGS_VECTORDB)
+			rc = vectordb_import(out, c, err);
 		else if (rc == 0)
 			rc = mlp_kvcache(out, c, l, err);
 		if (rc == 0) {

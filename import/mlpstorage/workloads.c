@@ -12,6 +12,8 @@
 const char *const workloads_trained[] = {"unet3d", "retinanet", "resnet50", "cosmoflow",
 					 "flux",   "dlrm",      NULL};
 const char *const workloads_saved[] = {"llama3-8b", "llama3-70b", "llama3-405b", "llama3-1t", NULL};
+const char *const workloads_indexes[] = {"DISKANN", "AISAQ", "HNSW", "IVF_FLAT",
+					 "IVF_SQ8", "FLAT",  NULL};
 
 static const char *const older[] = {"a100", "h100", NULL};
 static const char *const newer[] = {"b200", "mi355", NULL};

@@ -9,6 +9,9 @@
 extern const char *const workloads_trained[];
 extern const char *const workloads_saved[];
 
+/* Names of the indexes of vector databases, the usual one first, NULL-terminated. */
+extern const char *const workloads_indexes[];
+
 /* The accelerators that a trained model has, NULL-terminated. */
 const char *const *workloads_accelerators(const char *model);
 

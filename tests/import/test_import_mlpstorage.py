@@ -21,7 +21,7 @@ FLAGS = {
     "training run -m unet3d -na 4 -at h100": STANDARD + """model=unet3d m=unet3d accelerator-type=h100 at=h100 g=h100 num-accelerators=4 na=4
         num-processes=4 np=4 max-accelerators=4 ma=4 client-host-memory-in-gb=64 cm=64 num-client-hosts=2 nc=2 data-dir=/d dd=/d
         checkpoint-folder=/c cf=/c params=reader.read_threads=2 p=reader.read_threads=2 param=reader.read_threads=2 dlio-bin-path=/b
-        dp=/b o-direct file drop-caches-timeout-seconds=5""".split(),
+        dp=/b o-direct file drop-caches-timeout-seconds=5 params=storage.storage_root=b,--object""".split(),
     "checkpointing run -m llama3-8b -np 8": STANDARD + """model=llama3-8b m=llama3-8b num-processes=8 np=8 checkpoint-folder=/c cf=/c
         client-host-memory-in-gb=64 cm=64 num-checkpoints-read=0 ncr=0 num-checkpoints-write=1 ncw=1 checkpoint-subset o-direct file
         accelerator-type=b200 num-client-hosts=1 dlio-bin-path=/b params=checkpoint.fsync=True""".split(),
@@ -29,7 +29,14 @@ FLAGS = {
         cache-dir=/c generation-mode=fast performance-profile=latency disable-multi-turn disable-prefix-caching enable-rag
         rag-num-docs=3 enable-autoscaling autoscaler-mode=qos seed=7 trials=3 inter-option-delay=9 config=f npernode=2
         num-processes-per-client=2 num-processes=2 np=2 max-concurrent-allocs=4 enable-latency-tracing kvcache-bin-path=/b
-        hosts=a exec-type=mpi mpi-bin=mpiexec timeseries-interval=3""".split(),
+        hosts=a exec-type=mpi mpi-bin=mpiexec timeseries-interval=3 object file""".split(),
+    "vectordb run": [flag for flag in STANDARD if not flag.startswith("s=")] + """index-type=DISKANN vdb-index=AISAQ vdb-engine=milvus host=h
+        s=h port=19530 p=19530 milvus-uri=/m config=f collection=c dimension=768 num-vectors=1000 num-shards=2 vector-dtype=FLOAT_VECTOR
+        distribution=zipfian batch-size=8 chunk-size=9 force compact num-query-processes=2 report-count=9 benchmark-mode=timed mode=sweep
+        vector-dim=768 search-limit=10 search-ef=64 gt-collection=g num-query-vectors=99 recall-k=10 runtime=9 queries=99 distributed
+        npernode=2 num-processes-per-client=2 mpi-impl=openmpi coordination=mpi rank-output-dir=/t seed=7 ready-timeout=9 metric-type=L2
+        max-degree=32 search-list-size=100 M=16 ef-construction=200 inline-pq=16 monitor-interval=5 params=a=b storage-root=/v
+        storage-type=local_fs file""".split(),
 }
 
 # Words, and what the refusal says.
@@ -53,11 +60,26 @@ REFUSED = [
     ("whatif training dlrm run object -na 1 -at b200", "--params storage.storage_root=BUCKET"),
     ("checkpointing run -m llama3-8c -np 8", "the nearest is llama3-8b"),
     ("checkpointing run -m llama3-405b -np 9", "a multiple of 256, or 8 for a subset, is 9"),
-    ("checkpointing run -m llama3-8b", "needs --num-processes"), ("checkpointing datagen -m llama3-8b -np 8", "only a training"),
+    ("checkpointing run -m llama3-8b", "needs --num-processes"), ("checkpointing datagen -m llama3-8b -np 8", "only trainings and vector"),
     ("closed kvcache run --num-users 9", "is fixed in a closed submission"),
     ("kvcache run --closed -p decode.batch_size=4", "--params: is fixed in a closed submission"),
-    ("vectordb run", "haul import vdbbench"), ("reports reportgen", "haul report"), ("history show", "haul show"),
-    ("lockfile verify", "haul version"), ("init me /r", "folder of its own"), ("validate /r", "haul accept"), ("version", "haul version"),
+    ("kvcache validate --seed 7 --cache-dir /c", "--seed: is fixed in a closed submission"),
+    ("vectordb datagen --index-type HNSW", "HNSW: its graph lies in memory"), ("vectordb run --vdb-index FLAT", "FLAT: its vectors lie in memory"),
+    ("closed vectordb DISKAN run", 'no command "DISKAN"'), ("vectordb run --index-type DISKAN", 'no index "DISKAN"; the nearest is DISKANN'),
+    ("vectordb AISAQ run --index-type DISKANN", "--index-type: the index is given twice"), ("vectordb run --model x", 'vectordb has no flag "--model"'),
+    ("vectordb run --vector-dtype BINARY_VECTOR", "no vectors of"), ("vectordb run file --storage-type s3", "give it by --storage-root BUCKET"),
+    ("training run unet3d -na 1 -at h100 --object=gcs", "--object: takes s3, or no value"),
+    # Commands that make no job, with their flags.
+    ("reports reportgen --output-dir /o --results-dir /r", "haul report FILE --json, --csv or --html"),
+    ("history show --limit 3 -n 3 --id 4 -i 4", "haul show FILE"), ("history rerun 7", "haul show FILE"),
+    ("runs list --mode closed --benchmark training --model unet3d --systemname s --status complete --json", "haul report FILE"),
+    ("runs show 7", "haul show FILE"), ("runs rm 7 --older-than 7d --keep-last 2 --yes", "haul report"), ("runs purge -y", "haul report"),
+    ("runs gc -y", "haul report"), ("status --submit ready --runs --json", "haul check FILE"), ("submit --dry-run --out p", "haul export --mlperf DIR"),
+    ("lockfile generate -o x --extra test --hashes --python-version 3.10 --pyproject p --all", "haul version"),
+    ("lockfile verify -l x --skip a --allow-missing --strict", "haul version"), ("init me /r", "folder of its own"),
+    ("config show --json", "haul show JOB"), ("config set hosts a b", "haul show JOB"), ("config unset hosts", "haul show JOB"), ("config path", "haul show JOB"),
+    ("validate /r --submitters a --mlperf-version 3.0 --csv f --skip-output-file --reference-checksum h", "haul check FILE"),
+    ("rules-coverage --rules-md f", "haul check JOB lists each rule"), ("version", "haul version"), ("--version", "haul version"),
 ]
 
 
@@ -140,15 +162,24 @@ def test_flags():
     with open(os.path.join(SOURCE, "docs", "coming-from-mlpstorage.md"), encoding="utf-8") as f:
         page = f.read()
     known = set(re.findall(r"^--[\w-]+", listed, re.M)) | set(re.findall(r"^--[\w-]+/(-\w+)", listed, re.M))
+    meaningless = set(re.findall(r"`(--[\w-]+)`", "".join(line.split("|")[1] for line in page[page.index("These have no meaning"):].splitlines()
+                                                           if line.startswith("| `"))))
     given = set()
     for words, flags in FLAGS.items():
-        for flag in flags:
-            name, _, value = flag.partition("=")
-            dashed = ("-" if "--" + name not in known else "--") + name
-            given.add(dashed)
-            job, told = command(*words.split(), dashed, *([value] if value else []))
-            check("unknown to DLIO" not in told, (flag, told))
-    check({k for k in known if k.startswith("--")} <= given | {"--object"}, known - given)
+        for few in (flags[i::12] for i in range(12)):  # several of them in one command, but none and its own letters
+            line, names = words.split(), []
+            for flag in few:
+                name, _, value = flag.partition("=")
+                value, _, more = value.partition(",--")
+                names.append(("-" if "--" + name not in known else "--") + name)
+                line += [names[-1]] + ([value] if value else []) + (["--" + more] if more else [])
+                given |= {"--" + more} if more else set()
+            given |= set(names)
+            _, told = command(*line)
+            check("unknown to DLIO" not in told, (line, told))
+            for name in meaningless & set(names):
+                check(f"{name} " in told or name == "--params" and "vectordb" not in words, f"{line}: nothing is told of {name}: {told}")
+    check({k for k in known if k.startswith("--")} <= given, known - given)
     for flag in sorted(k for k in known if k.startswith("--")):
         check(f"`{flag}`" in page, f"the page docs/coming-from-mlpstorage.md does not name {flag}")
 
@@ -186,6 +217,34 @@ def test_cache():
     check(told.endswith("then: mpiexec -n 4 haul run JOB --repeat 3") and plan(job).returncode == 0, told)
     job, told = command("open kvcache run -nu 7 -d 5 --npernode 2 --hosts a b")
     check(job["phases"][0]["kvcache"]["users"] == 7 and "mpiexec -n 4 " in told, (job, told))
+
+
+def test_vectors():
+    """An index, and searches of it, with the numbers of the flags; queries are shared among ranks and their threads."""
+    shape = {"index": "aisaq", "type": "int8", "dimension": 768, "vectors": 4000, "segments": 2, "degree": 32}
+    words = "--index-type AISAQ --vector-dtype INT8_VECTOR --dimension 768 --num-vectors 4000 --num-shards 2 --max-degree 32 --storage-root {} --seed 7"
+    with tempfile.TemporaryDirectory() as folder:
+        made, told = command(f"closed vectordb datagen file {words.format(folder)} --npernode 2 --hosts a b")
+        check(made["phases"] == [{"vector": {"name": "build", "operation": "build", **shape}}] and made["seed"] == 7, made)
+        check(made["stores"]["data"] == {"uri": f"file://{folder}", "engine": "uring", "direct": True}, made)
+        check(told.endswith("then: mpiexec -n 4 haul run JOB"), told)
+        both, told = command(f"vectordb datasize {words.format(folder)}")
+        check([p["vector"]["operation"] for p in both["phases"]] == ["build", "search"] and told.endswith("--ranks-per-node 1"), both)
+        ran, told = command(f"closed vectordb AISAQ run {words.format(folder).replace('--index-type AISAQ', '')} --queries 100 --num-query-processes 3 "
+                            "--npernode 2 --search-ef 50 --batch-size 4 --num-query-vectors 64 -rd /r")
+        check(ran["phases"] == [{"vector": {"name": "search", "operation": "search", **shape, "list": 50, "threads": 3, "query_vectors": 64,
+                                            "count": 17, "depth": 4, "verify": "none"}}], ran)
+        check(told.endswith("then: mpiexec -n 2 haul run JOB --repeat 5 --results /r/vectordb.h5"), told)
+        for name, job in (("made", made), ("ran", ran)):
+            with open(f"{folder}/{name}.json", "w", encoding="utf-8") as f:
+                json.dump({**job, "stores": {"data": {"uri": f"file://{folder}", "engine": "uring"}}}, f)
+            r = subprocess.run([HAUL, "run", f"{folder}/{name}.json", "--quiet", "--results", f"{folder}/{name}.h5"], capture_output=True, text=True,
+                               timeout=120)
+            check(r.returncode == 0, r)
+    job, _ = command("vectordb run --vdb-index IVF_SQ8 --object s3 --storage-root bucket/a")
+    check(job["stores"]["data"] == {"uri": "s3://bucket/a"} and job["phases"][0]["vector"]["type"] == "uint8", job)
+    job, told = command("vectordb run-search --runtime 5 --storage-type s3 --storage-root b")
+    check(job["phases"][0]["vector"]["seconds"] == 5 and "haul takes 1,000,000" in told, (job, told))
 
 
 def test_refused():
