@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/json.h"
+#include "workloads/model/model.h"
 
 static const cJSON *tree_get(const cJSON *object, const char *key)
 {
@@ -51,6 +52,26 @@ static cJSON *tree_copy(cJSON *to, const char *key, const cJSON *value)
 	if (copy)
 		cJSON_AddItemToObject(to, key, copy);
 	return copy;
+}
+
+/* A model that is given by its numbers, as imports do, has the name that rules know it by. */
+static void tree_name_model(cJSON *keys)
+{
+	cJSON *model = cJSON_GetObjectItemCaseSensitive(keys, "model");
+	const struct model numbers = {
+		.vocabulary = (uint64_t)tree_number(model, "vocabulary"),
+		.hidden = (uint64_t)tree_number(model, "hidden"),
+		.feed_forward = (uint64_t)tree_number(model, "feed_forward"),
+		.layers = (uint64_t)tree_number(model, "layers"),
+		.heads = (uint64_t)tree_number(model, "heads"),
+		.kv_heads = (uint64_t)tree_number(model, "kv_heads"),
+	};
+	const char *name = model_known(&numbers);
+
+	if (!name || strcmp(tree_text(model, "name"), "custom") != 0)
+		return;
+	cJSON_DeleteItemFromObjectCaseSensitive(model, "name");
+	json_add_text(model, "name", name);
 }
 
 static void tree_stores(cJSON *to, const cJSON *job_json, const cJSON *keys, const char *store)
@@ -146,7 +167,7 @@ struct cJSON *check_tree_of(const struct job *job, const struct plan *plan,
 	json_add_number(tree, "ranks_per_node", plan->phases[i].ranks_per_node);
 	if (memory > 0)
 		json_add_number(tree, "node_memory_bytes", memory);
-	tree_copy(tree, "job", keys);
+	tree_name_model(tree_copy(tree, "job", keys));
 	tree_stores(tree, job_json, keys, plan->phases[i].stores[0].store->name);
 	tree_copy(tree, "plan", phase);
 	tree_whole(tree, job, job_json, p);

@@ -13,6 +13,7 @@
 #include "cli/edition.h"
 #include "cli/job_class.h"
 #include "core/json.h"
+#include "core/rule/rule.h"
 #include "report/mlperf/mlperf.h"
 
 enum { EXPORT_FILES_MAX = 4096 };
@@ -42,22 +43,33 @@ struct export
 	uint32_t count;
 };
 
-/* What a data set is generated for is the workload that trains on it. */
-static void export_share_dlio(const struct export *x, uint32_t from)
+static bool export_same_data(const struct cJSON *a, const struct cJSON *b)
 {
-	const cJSON *dlio = NULL;
+	double size = rule_number(rule_fact(a, "dataset.sample_bytes"));
 
-	for (uint32_t i = from; i < x->count; i++)
-		dlio = dlio ? dlio : cJSON_GetObjectItemCaseSensitive(x->trees[i], "dlio");
-	for (uint32_t i = from; i < x->count && dlio; i++)
-		if (strcmp(x->phases[i].phase->record.kind, "generate") == 0)
+	return size == rule_number(rule_fact(b, "dataset.sample_bytes"));
+}
+
+/* What a data set is generated for is the workload that trains on it, be it in another file. */
+static void export_share_dlio(const struct export *x)
+{
+	for (uint32_t i = 0; i < x->count; i++) {
+		const cJSON *dlio = NULL;
+
+		if (strcmp(x->phases[i].phase->record.kind, "generate") != 0)
+			continue;
+		for (uint32_t k = 0; k < x->count && !dlio; k++)
+			if (export_same_data(x->trees[i], x->trees[k]))
+				dlio = cJSON_GetObjectItemCaseSensitive(x->trees[k], "dlio");
+		if (dlio)
 			cJSON_AddItemToObject(x->trees[i], "dlio", cJSON_Duplicate(dlio, true));
+	}
 }
 
 static int export_add_file(struct export *x, const struct results_file *f, struct err *err)
 {
 	struct check_job j = {.sizes = edition_sizes()};
-	uint32_t from = x->count, room = x->count + f->phase_count;
+	uint32_t room = x->count + f->phase_count;
 	struct mlperf_phase *phases;
 	struct cJSON **trees;
 	int rc = check_job_of_file(&j, f, 0, err);
@@ -77,8 +89,6 @@ static int export_add_file(struct export *x, const struct results_file *f, struc
 		x->trees[x->count] = tree;
 		x->phases[x->count++] = (struct mlperf_phase){f, &f->phases[i], tree};
 	}
-	if (rc == 0)
-		export_share_dlio(x, from);
 	check_job_free(&j);
 	return rc;
 }
@@ -96,6 +106,8 @@ static int export_read(struct export *x, const char *const *paths, unsigned coun
 		if (rc == 0)
 			rc = export_add_file(x, x->files[i], err);
 	}
+	if (rc == 0)
+		export_share_dlio(x);
 	return rc;
 }
 

@@ -230,7 +230,7 @@ void leaf_caches(const struct place *system, const struct mlperf_export *e)
 		cJSON_AddBoolToObject(summary, "partial_failure", failed);
 		cJSON_AddObjectToObject(summary, "trial_failures");
 		place_json(&leaf, "summary.json", summary);
-		leaf_metadata(&leaf, first, "kv_cache", "run", stamp);
+		leaf_metadata(&leaf, e, first, "kv_cache", "run", stamp);
 	} else {
 		json_free(summary);
 		cJSON_Delete(options);

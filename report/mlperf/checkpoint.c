@@ -62,8 +62,32 @@ static void checkpoint_block(cJSON *to, const struct mlperf_phase *p, const cJSO
 	json_add_text(one, "start", text);
 	leaf_time(text, begun + (uint64_t)(start + ns));
 	json_add_text(one, "end", text);
-	snprintf(text, sizeof(text), "%.4f", ns / second_ns);
-	json_add_text(one, "duration", text);
+	json_add_number(one, "duration", ns / second_ns);
+	json_add_number(one, "throughput",
+			leaf_number(p->tree, "plan.totals.bytes") / GiB / (ns / second_ns));
+}
+
+/* What a run is from and to, as each of DLIO's files of a rank has it. */
+static void checkpoint_span(cJSON *to, const char *key, uint64_t utc)
+{
+	char text[LEAF_STAMP_BYTES];
+
+	leaf_time(text, utc);
+	json_add_text(to, key, text);
+}
+
+/* DLIO counts steps of trainings here, of which there are none. */
+static cJSON *checkpoint_output(const struct mlperf_phase *p)
+{
+	static const char *const kinds[] = {"load", "proc", "throughput", "au", "compute"};
+	cJSON *to = json_object(), *epoch = cJSON_AddObjectToObject(to, "1");
+
+	checkpoint_span(epoch, "start", p->phase->record.started_ns);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		cJSON_AddObjectToObject(epoch, kinds[i]);
+	checkpoint_span(epoch, "end", p->phase->record.finished_ns);
+	leaf_hostname(to, p);
+	return to;
 }
 
 static void checkpoint_leaf(const struct place *model, const struct mlperf_export *e,
@@ -82,14 +106,17 @@ static void checkpoint_leaf(const struct place *model, const struct mlperf_expor
 	checkpoint_side(metric, p, "load", "read_ns", "bytes_read");
 	json_add_number(metric, "checkpoint_size_GB",
 			leaf_number(p->tree, "plan.totals.bytes") / GiB);
+	checkpoint_span(epoch, "start", p->phase->record.started_ns);
 	cJSON_ArrayForEach(row, leaf_at(p, "result.checkpoints"))
 	{
 		checkpoint_block(epoch, p, row, "save_ckpt", "write");
 		checkpoint_block(epoch, p, row, "load_ckpt", "read");
 	}
+	checkpoint_span(epoch, "end", p->phase->record.finished_ns);
 	json_add_text(one, "run", stamp);
 	cJSON_AddItemToObject(one, "metric", cJSON_Duplicate(metric, true));
 	cJSON_AddItemToArray(all, one);
+	place_json(&leaf, "0_output.json", checkpoint_output(p));
 	place_json(&leaf, "0_per_epoch_stats.json", blocks);
 	place_json(&leaf, "summary.json", summary);
 	leaf_files(&leaf, e, p, "checkpointing", "run", stamp);

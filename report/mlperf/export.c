@@ -5,6 +5,7 @@
 #include <cjson/cJSON.h>
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 
 #include "core/json.h"
 #include "report/mlperf/leaf.h"
+
+static const double GiB = 1073741824.0;
 
 /* The name stands where a submitter's would. */
 static const char organisation[] = "haul-no-mlperf-result";
@@ -34,9 +37,9 @@ static const char kept_not[] =
 	"  that are means over the ranks (times of steps) or of the slowest rank (times of epochs). A row may\n"
 	"  be several steps, and epochs stand one after the other without a pause.\n"
 	"* dlio.log, hydra.yaml and overrides.yaml are there and empty, since no DLIO ran. config.yaml has the\n"
-	"  job in DLIO's keys.\n"
+	"  job in DLIO's keys. The figures of a leaf datagen are empty, too.\n"
 	"* fs_separation.json, mlpstorage.log, *_timeseries.json, the code image and the system's PDF are not\n"
-	"  there. Of the system's description only hosts are known.\n"
+	"  there. Of the system's description only the clients are known.\n"
 	"* Lists of single requests in kvcache_results: haul keeps histograms.\n";
 
 static bool is_empty(const char *path, struct err *err, int *rc)
@@ -66,28 +69,50 @@ static bool has_place(const struct mlperf_export *e)
 	return false;
 }
 
-/* The hosts; the rest of a system's description is its owner's. */
+/* A client, as far as it is known. */
+static cJSON *system_client(const struct results_file *f, uint64_t i)
+{
+	cJSON *client = json_object(), *part;
+
+	json_add_text(client, "friendly_description", f->hosts[i]);
+	json_add_number(client, "quantity", 1);
+	part = cJSON_AddObjectToObject(client, "chassis");
+	json_add_text(part, "cpu_model", f->machines[i].cpu);
+	json_add_number(part, "cpu_cores", (double)f->machines[i].cores);
+	json_add_number(part, "memory_capacity", floor((double)f->machines[i].memory_bytes / GiB));
+	return client;
+}
+
+/* The clients; the rest of a system's description is its owner's. */
 static void put_system(const struct place *org, const struct mlperf_export *e)
 {
 	struct place systems = place_below(org, "systems");
 	const struct results_file *f = e->phases[0].file;
-	cJSON *whole = json_object(), *hosts = cJSON_AddArrayToObject(whole, "clients");
+	cJSON *whole = json_object(), *system = cJSON_AddObjectToObject(whole, "system_under_test");
+	cJSON *solution = cJSON_AddObjectToObject(system, "solution");
+	cJSON *clients = cJSON_AddArrayToObject(system, "clients");
 	char name[128], *text;
 
-	for (uint64_t i = 0; i < f->nodes; i++) {
-		cJSON *host = json_object();
-
-		json_add_text(host, "hostname", f->hosts[i]);
-		json_add_text(host, "cpu", f->machines[i].cpu);
-		json_add_number(host, "cores", (double)f->machines[i].cores);
-		json_add_number(host, "memory_bytes", (double)f->machines[i].memory_bytes);
-		cJSON_AddItemToArray(hosts, host);
-	}
+	json_add_text(solution, "submission_name", e->system);
+	for (uint64_t i = 0; i < f->nodes; i++)
+		cJSON_AddItemToArray(clients, system_client(f, i));
 	text = json_print(whole);
 	snprintf(name, sizeof(name), "%.100s.yaml", e->system);
 	place_text(&systems, name, text);
 	free(text);
 	json_free(whole);
+}
+
+/* Where images of mlpstorage's code would be: edition 2.0 has one of each submitter. */
+static void put_code(const struct place *root, const struct place *org,
+		     const struct mlperf_export *e)
+{
+	bool own = strcmp(e->edition, "2.0") == 0;
+	struct place code = place_below(own ? org : root, own ? "code" : "code-images");
+
+	place_text(&code, "README.md", "mlpstorage did not run, so its code is not here.\n");
+	if (!own)
+		place_text(&code, ".mlps-image-pool", "");
 }
 
 /* An inventory, in YAML's form that is JSON. */
@@ -112,7 +137,7 @@ int mlperf_export(const struct mlperf_export *e, struct err *err)
 			 ? 0
 			 : err_set(err, -EINVAL, "has no training, checkpoint or key-value cache");
 	char mark[PLACE_MARK_BYTES];
-	struct place root = {.mark = mark, .rc = &rc, .err = err}, org, system, code;
+	struct place root = {.mark = mark, .rc = &rc, .err = err}, org, system;
 
 	if (rc == 0 && !is_empty(e->root, err, &rc))
 		rc = err_set(err, -EEXIST, "%s: has something in it; name another folder", e->root);
@@ -126,8 +151,7 @@ int mlperf_export(const struct mlperf_export *e, struct err *err)
 		return err_set(err, -errno, "%s: %s", e->root, strerror(errno));
 	place_text(&root, "README.md", kept_not);
 	org = place_below(&root, "%s/%s", e->division, organisation);
-	code = place_below(&org, "code");
-	place_text(&code, "README.md", "mlpstorage did not run, so its code is not here.\n");
+	put_code(&root, &org, e);
 	put_manifest(&org, e);
 	put_system(&org, e);
 	system = place_below(&org, "results/%s", e->system);

@@ -138,6 +138,11 @@ static void leaf_hosts(cJSON *to, const struct mlperf_phase *p)
 	json_add_number(to, "data_size_per_host_GB", share);
 }
 
+void leaf_hostname(struct cJSON *to, const struct mlperf_phase *p)
+{
+	json_add_text(to, "hostname", p->file->nodes ? p->file->hosts[0] : "");
+}
+
 struct cJSON *leaf_summary(const struct mlperf_phase *p)
 {
 	const struct phase_record *record = &p->phase->record;
@@ -148,7 +153,7 @@ struct cJSON *leaf_summary(const struct mlperf_phase *p)
 	json_add_text(to, "start", text);
 	json_add_number(to, "num_accelerators", leaf_number(p->tree, "ranks"));
 	json_add_number(to, "num_hosts", leaf_number(p->tree, "nodes"));
-	json_add_text(to, "hostname", p->file->nodes ? p->file->hosts[0] : "");
+	leaf_hostname(to, p);
 	cJSON_AddObjectToObject(to, "metric");
 	json_add_number(to, "num_files_train", leaf_number(p->tree, "dataset.files"));
 	json_add_number(to, "num_files_eval", 0);
@@ -226,10 +231,26 @@ static void leaf_system(cJSON *to, const struct mlperf_phase *p)
 	}
 }
 
-void leaf_metadata(const struct place *leaf, const struct mlperf_phase *p, const char *benchmark,
-		   const char *command, const char *stamp)
+/* The flags that mlpstorage would have had. */
+static void leaf_args(cJSON *args, const struct mlperf_export *e, const struct mlperf_phase *p,
+		      const char *accelerator)
 {
-	cJSON *to = json_object(), *args;
+	bool saves = strcmp(p->phase->record.kind, "checkpoint") == 0;
+
+	json_add_text(args, "model", leaf_model(p));
+	json_add_text(args, "accelerator_type", accelerator);
+	json_add_number(args, "num_processes", leaf_number(p->tree, "ranks"));
+	json_add_number(args, "max_accelerators", leaf_number(p->tree, "ranks"));
+	json_add_number(args, "client_host_memory_in_gb", p->file->node_memory_bytes / GiB);
+	json_add_text(args, saves ? "checkpoint_folder" : "data_dir", leaf_folder(p));
+	json_add_text(args, "results_dir", e->root);
+}
+
+void leaf_metadata(const struct place *leaf, const struct mlperf_export *e,
+		   const struct mlperf_phase *p, const char *benchmark, const char *command,
+		   const char *stamp)
+{
+	cJSON *to = json_object();
 	char name[128];
 	const char *accelerator = leaf_text(p->tree, "dlio.accelerator");
 
@@ -244,12 +265,7 @@ void leaf_metadata(const struct place *leaf, const struct mlperf_phase *p, const
 	cJSON_AddItemToObject(to, "parameters", leaf_parameters(p));
 	cJSON_AddObjectToObject(to, "override_parameters");
 	leaf_system(to, p);
-	args = cJSON_AddObjectToObject(to, "args");
-	json_add_text(args, "model", leaf_model(p));
-	json_add_text(args, "accelerator_type", accelerator);
-	json_add_number(args, "max_accelerators", leaf_number(p->tree, "ranks"));
-	json_add_number(args, "client_host_memory_in_gb", p->file->node_memory_bytes / GiB);
-	json_add_text(args, "data_dir", leaf_folder(p));
+	leaf_args(cJSON_AddObjectToObject(to, "args"), e, p, accelerator);
 	json_add_text(to, "provenance_file", "provenance.json");
 	snprintf(name, sizeof(name), "%s_%s_metadata.json", benchmark, stamp);
 	place_json(leaf, name, to);
@@ -333,7 +349,7 @@ void leaf_files(const struct place *leaf, const struct mlperf_export *e,
 	place_text(leaf, name, p->phase->record.error);
 	place_text(leaf, "dlio.log", "");
 	leaf_config(leaf, p);
-	leaf_metadata(leaf, p, benchmark, command, stamp);
+	leaf_metadata(leaf, e, p, benchmark, command, stamp);
 	place_marked_json(leaf, "provenance.json", leaf_provenance(leaf, e, p));
 }
 

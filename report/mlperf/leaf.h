@@ -28,14 +28,18 @@ double leaf_stdev(const struct cJSON *list);
 /* DLIO's summary: all but its metrics, which are the object "metric" of it. */
 struct cJSON *leaf_summary(const struct mlperf_phase *p);
 
+/* The key "hostname" of DLIO's files: the first host. */
+void leaf_hostname(struct cJSON *to, const struct mlperf_phase *p);
+
 /* The files that a leaf of DLIO's has beside its figures. benchmark: "training"; command: "run". */
 void leaf_files(const struct place *leaf, const struct mlperf_export *e,
 		const struct mlperf_phase *p, const char *benchmark, const char *command,
 		const char *stamp);
 
 /* One of them, which a leaf may have alone. */
-void leaf_metadata(const struct place *leaf, const struct mlperf_phase *p, const char *benchmark,
-		   const char *command, const char *stamp);
+void leaf_metadata(const struct place *leaf, const struct mlperf_export *e,
+		   const struct mlperf_phase *p, const char *benchmark, const char *command,
+		   const char *stamp);
 
 /* Whether phase i is of that kind, and the first of its model among those. */
 bool leaf_is_first(const struct mlperf_export *e, uint32_t i, const char *kind);

@@ -120,6 +120,7 @@ static cJSON *training_output(const struct mlperf_phase *p, const cJSON *metric)
 				      cJSON_Duplicate(cJSON_GetArrayItem(rate, i++), true));
 		first += count;
 	}
+	leaf_hostname(to, p);
 	return to;
 }
 
@@ -145,7 +146,8 @@ static void training_run(const struct place *model, const struct mlperf_export *
 }
 
 /* What the rules ask for, and the data set as it is. */
-static void training_datasize(const struct place *model, const struct mlperf_phase *p)
+static void training_datasize(const struct place *model, const struct mlperf_export *e,
+			      const struct mlperf_phase *p)
 {
 	char stamp[LEAF_STAMP_BYTES], text[256];
 	uint64_t last = 0;
@@ -158,7 +160,24 @@ static void training_datasize(const struct place *model, const struct mlperf_pha
 		 leaf_number(p->tree, "dataset.files"));
 	place_text(&leaf, "training_datasize.stdout.log", text);
 	place_text(&leaf, "training_datasize.stderr.log", "");
-	leaf_metadata(&leaf, p, "training", "datasize", stamp);
+	leaf_metadata(&leaf, e, p, "training", "datasize", stamp);
+}
+
+/* DLIO's files of figures are there, with nothing in them but the hosts. */
+static void training_datagen(const struct place *model, const struct mlperf_export *e,
+			     const struct mlperf_phase *p, uint64_t *last)
+{
+	cJSON *output = json_object();
+	char stamp[LEAF_STAMP_BYTES];
+	struct place leaf;
+
+	leaf_stamp(stamp, p, last);
+	leaf = place_below(model, "datagen/%s", stamp);
+	leaf_hostname(output, p);
+	place_json(&leaf, "0_output.json", output);
+	place_json(&leaf, "0_per_epoch_stats.json", json_object());
+	place_json(&leaf, "summary.json", leaf_summary(p));
+	leaf_files(&leaf, e, p, "training", "datagen", stamp);
 }
 
 static void training_model(const struct place *system, const struct mlperf_export *e,
@@ -168,21 +187,16 @@ static void training_model(const struct place *system, const struct mlperf_expor
 	cJSON *all = json_object(), *runs = cJSON_AddArrayToObject(all, "runs");
 	uint64_t ran = 0, made = 0;
 
-	training_datasize(&model, first);
+	training_datasize(&model, e, first);
 	for (uint32_t i = 0; i < e->count; i++) {
 		const struct mlperf_phase *p = &e->phases[i];
-		char stamp[LEAF_STAMP_BYTES];
-		struct place leaf;
 
 		if (strcmp(leaf_model(p), leaf_model(first)) != 0)
 			continue;
-		if (strcmp(p->phase->record.kind, "generate") == 0) {
-			leaf_stamp(stamp, p, &made);
-			leaf = place_below(&model, "datagen/%s", stamp);
-			leaf_files(&leaf, e, p, "training", "datagen", stamp);
-		} else if (strcmp(p->phase->record.kind, "train") == 0) {
+		if (strcmp(p->phase->record.kind, "generate") == 0)
+			training_datagen(&model, e, p, &made);
+		else if (strcmp(p->phase->record.kind, "train") == 0)
 			training_run(&model, e, p, &ran, runs);
-		}
 	}
 	run = place_below(&model, "run");
 	place_json(&run, "results.json", all);

@@ -54,6 +54,7 @@ JOBS = {
     "checkpoint.writes": (llama("llama3_8b"), llama("llama3_8b", "--set", "checkpoint.operation=read")),
     "checkpoint.reads": (llama("llama3_8b"), llama("llama3_8b", "--set", "checkpoint.count=9")),
     "checkpoint.fsync": (llama("llama3_8b"), llama("llama3_8b", "--set", "stores.checkpoints.fsync=none")),
+    "checkpoint.pause": (llama("llama3_8b"), llama("llama3_8b", "--set", "checkpoint.pause=4 s")),
     "checkpoint.per_host": (llama("llama3_8b"), llama("llama3_8b", nodes=2, per_node=4)),
     "checkpoint.accelerator_memory": (llama("llama3_70b"), llama("llama3_1t", nodes=1)),
     "checkpoint.caches": (llama("llama3_8b"), ("llama3_8b", "--ranks-per-node", 8, "--memory", "64 GiB")),
@@ -90,6 +91,7 @@ MESHES = {"llama3_8b": (1, 1, 3), "llama3_70b": (8, 1, 3), "llama3_405b": (8, 32
 for name, (tensor, pipeline, zero) in MESHES.items():
     twice = llama(name, "--set", f"checkpoint.mesh.data={2 * LLAMA[name][0] * 8 // tensor // pipeline}", nodes=2 * LLAMA[name][0])
     JOBS[f"checkpoint.{name}.processes"] = (llama(name), twice)
+    JOBS[f"checkpoint.{name}.bytes"] = (llama(name), llama(name, "--set", "checkpoint.model.vocabulary=128000"))
     JOBS[f"checkpoint.{name}.subset"] = (twice, llama(name, nodes=1, per_node=6))
     if tensor * pipeline > 1:
         JOBS[f"checkpoint.{name}.multiple"] = (twice, llama(name, nodes=LLAMA[name][0] - 1, per_node=7))

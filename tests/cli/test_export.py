@@ -7,9 +7,14 @@ import json
 import os
 import re
 import statistics
+import subprocess
 import tempfile
 
-from clitest import check, haul, main, refused
+import h5py
+import numpy
+from clitest import HAUL, check, haul, main, refused
+
+MPIEXEC = os.environ.get("HAUL_MPIEXEC", "mpiexec")
 
 ORG = "haul-no-mlperf-result"
 # As published, with the types of JSON; lists name the type of what is in them.
@@ -78,7 +83,8 @@ def run(folder, name, job, *words):
 def export(tree, *words):
     r = haul("export", "--mlperf", tree, *words)
     check(r.returncode == 0 and "no MLPerf result" in r.stdout, r)
-    division, = (d for d in os.listdir(tree) if d != "README.md")
+    division, = (d for d in os.listdir(tree) if d not in ("README.md", "code-images"))
+    check(set(os.listdir(f"{tree}/code-images")) == {"README.md", ".mlps-image-pool"}, os.listdir(f"{tree}/code-images"))
     return f"{tree}/{division}/{ORG}/results/system", division
 
 
@@ -98,12 +104,12 @@ def marked(tree):
                 check("no MLPerf result" in json.loads(text)["haul"], path)
 
 
-def leaf(folder, benchmark, command, ran):
+def leaf(folder, benchmark, command):
     """Rules 2.1.14 to 2.1.26: the files of a leaf."""
     stamp = os.path.basename(folder)
     check(re.fullmatch(r"\d{8}_\d{6}", stamp), stamp)
     wanted = {f"{benchmark}_{command}.stdout.log", f"{benchmark}_{command}.stderr.log", "dlio.log", f"{benchmark}_{stamp}_metadata.json",
-              "dlio_config", "provenance.json"} | ({"summary.json", "0_per_epoch_stats.json"} if ran else set())
+              "dlio_config", "provenance.json", "summary.json", "0_per_epoch_stats.json", "0_output.json"}
     check(wanted <= set(os.listdir(folder)), f"{folder}: {wanted - set(os.listdir(folder))} are missing")
     check(set(os.listdir(f"{folder}/dlio_config")) == {"config.yaml", "hydra.yaml", "overrides.yaml"}, folder)
     stamped = read(f"{folder}/provenance.json")
@@ -113,20 +119,23 @@ def leaf(folder, benchmark, command, ran):
     check(stamped["schema"] == "mlps-run-provenance/1" and set(stamped["storage_library"]) <= {"name", "version"}, stamped)
     metadata = read(f"{folder}/{benchmark}_{stamp}_metadata.json")
     check(set(metadata) - {"haul"} == METADATA and metadata["run_datetime"] == stamp, metadata)
+    # Rules 3.4.1 and 4.4.1: both are set, and differ.
+    args = metadata["args"]
+    where = args["checkpoint_folder" if benchmark == "checkpointing" else "data_dir"]
+    check(where and args["results_dir"] and where != args["results_dir"] and args["num_processes"] == metadata["num_processes"], args)
     return metadata, stamped
 
 
 def test_training():
     """A warm-up run and five runs, and the files that they read."""
     with tempfile.TemporaryDirectory() as folder:
-        made = run(folder, "made", "unet3d_b200", "--only", "generate", "--set", "dataset.files=3", "--set", "dataset.sample_bytes=1000",
-                   "--set", "dataset.sample_bytes_stdev=0")
+        made = run(folder, "made", "unet3d_b200", "--only", "generate", "--set", "dataset.files=1", "--set", "stores.data.uri=null://")
         ran = run(folder, "ran", "unet3d_b200", "--set", "stores.data.uri=null://", "--set", "dataset.files=21", "--set",
                   "train.compute=5 ms", "--set", "train.null_steps=0", "--skip", "generate", "--warmup", 1, "--repeat", 5)
         system, division = export(f"{folder}/tree", ran)
         check(division == "whatif", f"{division}: 21 files are too few")
         marked(f"{folder}/tree")
-        check(set(os.listdir(f"{folder}/tree/{division}/{ORG}")) == {"code", "results", "submission.yaml", "systems"}, "submitter")
+        check(set(os.listdir(f"{folder}/tree/{division}/{ORG}")) == {"results", "submission.yaml", "systems"}, "submitter")
         check(re.fullmatch(r"[A-Za-z0-9._-]+", ORG) and os.listdir(f"{folder}/tree/{division}/{ORG}/systems") == ["system.yaml"], "")
         model = f"{system}/training/unet3d"
         check(set(os.listdir(model)) == {"datasize", "run"}, os.listdir(model))
@@ -134,7 +143,7 @@ def test_training():
         check(len(stamps) == 6 and set(os.listdir(f"{model}/run")) == {*stamps, "results.json"}, stamps)
         check([one["warmup"] for one in read(f"{model}/run/results.json")["runs"]] == [True] + 5 * [False], "one warm-up")
         for stamp, phase in zip(stamps, report(ran)):
-            metadata, stamped = leaf(f"{model}/run/{stamp}", "training", "run", True)
+            metadata, stamped = leaf(f"{model}/run/{stamp}", "training", "run")
             check(metadata["model"] == "unet3d" and metadata["parameters"]["dataset"]["num_files_train"] == 21, metadata)
             check(metadata["args"]["max_accelerators"] == 1 and stamped["core_config"]["allowlist"] == "training@1", metadata)
             summary = read(f"{model}/run/{stamp}/summary.json")
@@ -145,9 +154,9 @@ def test_training():
         sizes, = glob.glob(f"{model}/datasize/2*/training_*_metadata.json")
         check({"num_files_train", "num_subfolders_train", "total_disk_bytes"} <= set(read(sizes)["parameters"]["dataset"]), sizes)
         both, _ = export(f"{folder}/both", made, ran)
-        for path in glob.glob(f"{both}/training/unet3d/datagen/2*"):
-            leaf(path, "training", "datagen", False)
-        check(os.path.isdir(f"{both}/training"), "both")
+        datagen, = glob.glob(f"{both}/training/unet3d/datagen/2*")
+        leaf(datagen, "training", "datagen")
+        check(read(f"{datagen}/summary.json")["metric"] == {}, datagen)
 
 
 def figures(summary, phase):
@@ -168,7 +177,7 @@ def figures(summary, phase):
 
 def steps(path, summary, phase):
     epochs, output = read(f"{path}/0_per_epoch_stats.json"), read(f"{path}/0_output.json")
-    check(set(epochs) == {"1", "2", "3", "4", "5", "haul"} == set(output), (epochs, output))
+    check(set(epochs) == {"1", "2", "3", "4", "5", "haul"} == set(output) - {"hostname"} and output["hostname"], (epochs, output))
     for number in "12345":
         one, out = epochs[number], output[number]
         check(set(one) == {"start", "block1", "end", "duration"} and set(one["block1"]) == {"start", "end", "duration"}, one)
@@ -190,7 +199,7 @@ def test_checkpoints():
         marked(f"{folder}/tree")
         model, phase = f"{system}/checkpointing/llama3-8b", report(path)[0]
         stamp, = (name for name in os.listdir(model) if name != "results.json")
-        _, stamped = leaf(f"{model}/{stamp}", "checkpointing", "run", True)
+        _, stamped = leaf(f"{model}/{stamp}", "checkpointing", "run")
         check(stamped["core_config"]["allowlist"] == "checkpointing@1" and len(stamped["core_config"]["hash"]) == 16, stamped)
         summary = read(f"{model}/{stamp}/summary.json")
         alike(summary, HEAD, stamp)
@@ -201,7 +210,13 @@ def test_checkpoints():
             rate = summary["metric"][f"{verb}_checkpoint_io_mean_GB_per_second"] * GiB
             check(abs(rate - phase["figures"][f"{side}_rate_mlperf"]) < 1e-6 * rate, (rate, phase["figures"]))
         blocks = read(f"{model}/{stamp}/0_per_epoch_stats.json")["1"]
-        check(set(blocks) == {f"{verb}_ckpt{i}" for verb in ("save", "load") for i in (1, 2, 3)}, blocks)
+        check(set(blocks) == {f"{verb}_ckpt{i}" for verb in ("save", "load") for i in (1, 2, 3)} | {"start", "end"}, blocks)
+        for one in blocks.values():
+            if isinstance(one, dict):
+                alike(one, {"start": "time", "end": "time", "duration": float, "throughput": float}, "block")
+                near(one["duration"] * one["throughput"], summary["metric"]["checkpoint_size_GB"], "GB per second")
+        output = read(f"{model}/{stamp}/0_output.json")
+        check(set(output) == {"1", "hostname", "haul"} and set(output["1"]) == {"start", "load", "proc", "throughput", "au", "compute", "end"}, output)
 
 
 def cache(name, model, users, allocations, tiers=()):
@@ -268,6 +283,109 @@ def test_closed():
         said = json.loads(haul("check", path, "--json").stdout)["category"]
         _, division = export(f"{folder}/tree", path)
         check(division == {"closed": "closed", "open": "open", "invalid": "whatif"}[said], (division, said))
+
+
+def as_it_would_be(path, change, memory=None):
+    """A made result: the job of a small run is replaced by the one of a submission, on nodes with that much memory."""
+    with h5py.File(path, "r+") as file:
+        job = json.loads(bytes(file["job"][()]))
+        change(job)
+        del file["job"]
+        file.create_dataset("job", data=numpy.bytes_(json.dumps(job)))
+        if memory:
+            nodes = file["nodes"][:]
+            nodes["memory_bytes"] = memory
+            file["nodes"][...] = nodes
+    return path
+
+
+def is_closed(tree, *files):
+    said = haul("check", *files, "--json")
+    check(said.returncode == 0 and json.loads(said.stdout)["closed"], said)
+    system, division = export(tree, *files)
+    check(division == "closed", division)
+    marked(tree)
+    return system
+
+
+def test_closed_training():
+    """The data set, a warm-up and five runs of a closed submission: what the submission checker's rules of a training ask for."""
+    def whole(job):
+        job["dataset"].update(files=3500, sample_bytes=146600628, sample_bytes_stdev=68341808)
+        job["stores"]["data"]["uri"] = "file:///mnt/data"
+        for phase in job["phases"]:
+            phase.get("train", {}).update(compute=0.162)
+
+    small = ("--set", "stores.data.uri=null://", "--set", "dataset.files=21", "--set", "train.null_steps=0")
+    with tempfile.TemporaryDirectory() as folder:
+        made = as_it_would_be(run(folder, "made", "unet3d_b200", "--only", "generate", *small, "--set", "dataset.files=1"), whole, 16 << 30)
+        ran = as_it_would_be(run(folder, "ran", "unet3d_b200", *small, "--set", "train.compute=40 ms", "--skip", "generate", "--warmup", 1,
+                                 "--repeat", 5), whole, 16 << 30)
+        model = is_closed(f"{folder}/tree", made, ran) + "/training/unet3d"
+        check(set(os.listdir(model)) == {"datasize", "datagen", "run"}, os.listdir(model))  # 2.1.12
+        check(len(glob.glob(f"{model}/datagen/2*")) == 1 and len(glob.glob(f"{model}/run/2*")) == 6, os.listdir(f"{model}/run"))
+        ends = []
+        for path in sorted(glob.glob(f"{model}/run/2*")):
+            leaf(path, "training", "run")
+            summary, metadata = read(f"{path}/summary.json"), read(glob.glob(f"{path}/*_metadata.json")[0])
+            check(summary["metric"]["train_au_meet_expectation"] == "success", summary["metric"])
+            data = metadata["parameters"]["dataset"]
+            wanted = max(500 * 7 * summary["num_accelerators"], 5 * sum(summary["host_memory_GB"]) * GiB // data["record_length_bytes"])
+            check(data["num_files_train"] == summary["num_files_train"] >= wanted, (data, wanted))  # 3.1.2
+            start, end = (datetime.datetime.fromisoformat(summary[key]) for key in ("start", "end"))
+            check(not ends or (start - ends[-1]) < end - start, path)  # 2.1.18
+            ends.append(end)
+            stamped = read(f"{path}/provenance.json")["core_config"]
+            check(stamped["hash"] in ("0d3ad0dec188becd", "unknown", ""), stamped)
+        import yaml
+        with open(f"{folder}/tree/closed/{ORG}/systems/system.yaml", encoding="utf-8") as stream:
+            about = yaml.safe_load(stream)["system_under_test"]
+        check(about["solution"]["submission_name"] == "system" and about["clients"][0]["chassis"]["memory_capacity"] == 16, about)
+        with open(sorted(glob.glob(f"{model}/run/2*/dlio_config/config.yaml"))[0], encoding="utf-8") as stream:
+            check(yaml.safe_load(stream)["workload"]["reader"]["batch_size"] == 7, "config.yaml")
+
+
+def saved(folder, model, **changes):
+    """Ten checkpoints written and read by 8 ranks, as if they had gone to a file system."""
+    def whole(job):
+        job["stores"]["checkpoints"].update(uri="file:///mnt/checkpoints", fsync="file")
+        job["phases"][0]["checkpoint"].update(pause=5, **changes)
+
+    r = subprocess.run([*MPIEXEC.split(), "-n", "8", HAUL, "run", model, "--set", "stores.checkpoints.uri=null://", "--set", "checkpoint.pause=0", "--set",
+                        "checkpoint.null_passes=0", "--quiet", "--results", f"{folder}/{model}.h5"], capture_output=True, text=True, timeout=120)
+    check(r.returncode == 0, r)
+    return as_it_would_be(f"{folder}/{model}.h5", whole, 8 << 30)
+
+
+def test_closed_checkpoints():
+    with tempfile.TemporaryDirectory() as folder:
+        model = is_closed(f"{folder}/tree", saved(folder, "llama3_8b")) + "/checkpointing/llama3-8b"
+        stamp, = (name for name in os.listdir(model) if name != "results.json")  # 2.1.22, 2.1.23
+        metadata, stamped = leaf(f"{model}/{stamp}", "checkpointing", "run")
+        check(metadata["args"]["num_processes"] == 8, metadata["args"])  # 4.6.1
+        check(stamped["core_config"]["hash"] in ("68df04b7240e3fb0", "unknown", ""), stamped["core_config"])
+        summary = read(f"{model}/{stamp}/summary.json")
+        near(summary["metric"]["checkpoint_size_GB"], 112425623552 / GiB, "size")
+
+
+def test_withdrawn_tree():
+    """A submission that the chairs withdrew: 70B on 8 processes, with all else as the rules ask. Its results and its tree break 4.3.5."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = saved(folder, "llama3_70b")
+        system, division = export(f"{folder}/tree", path)
+        config, = glob.glob(f"{system}/checkpointing/llama3-70b/2*/dlio_config/config.yaml")
+        judged = [haul("check", path, "--json")]
+        if "lacks  haul import dlio" not in haul("version").stdout:
+            r = haul("import", "dlio", config)
+            check(r.returncode == 0, r)
+            with open(f"{folder}/tree.json", "w", encoding="utf-8") as stream:
+                stream.write(r.stdout)
+            judged.append(haul("check", f"{folder}/tree.json", "--ranks-per-node", 8, "--memory", "1 GiB", "--json"))
+        for r in judged:
+            said = json.loads(r.stdout)
+            invalid = [rule["number"] for rule in said["rules"] if rule["state"] == "broken" and rule["category"] == "invalid"]
+            check(r.returncode == 8 and said["category"] == "invalid" and invalid == ["4.3.5"], said)
+        check(division == "whatif", division)
 
 
 def test_refusals():

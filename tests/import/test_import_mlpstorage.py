@@ -159,7 +159,7 @@ def test_classes():
 def test_flags():
     """Each flag is known to its benchmark, in the list of --keys, and on the page."""
     listed = run("import", "mlpstorage", "--keys").stdout
-    with open(os.path.join(SOURCE, "docs", "coming-from-mlpstorage.md"), encoding="utf-8") as f:
+    with open(os.path.join(SOURCE, "docs", "coming-from-mlpstorage-flags.md"), encoding="utf-8") as f:
         page = f.read()
     known = set(re.findall(r"^--[\w-]+", listed, re.M)) | set(re.findall(r"^--[\w-]+/(-\w+)", listed, re.M))
     meaningless = set(re.findall(r"`(--[\w-]+)`", "".join(line.split("|")[1] for line in page[page.index("These have no meaning"):].splitlines()
@@ -181,7 +181,7 @@ def test_flags():
                 check(f"{name} " in told or name == "--params" and "vectordb" not in words, f"{line}: nothing is told of {name}: {told}")
     check({k for k in known if k.startswith("--")} <= given, known - given)
     for flag in sorted(k for k in known if k.startswith("--")):
-        check(f"`{flag}`" in page, f"the page docs/coming-from-mlpstorage.md does not name {flag}")
+        check(f"`{flag}`" in page, f"the page docs/coming-from-mlpstorage-flags.md does not name {flag}")
 
 
 def test_words():

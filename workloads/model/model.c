@@ -195,6 +195,19 @@ const struct option model_options[] = {
 		.help = "a model of no known shape: its size, weights and all; 0: by its dimensions"),
 	OPT_END};
 
+const char *model_known(const struct model *m)
+{
+	for (unsigned i = MODEL_NAME_CUSTOM + 1; i < MODEL_NAME_COUNT; i++) {
+		const struct model *k = &model_shapes[i];
+
+		if (k->vocabulary == m->vocabulary && k->hidden == m->hidden &&
+		    k->feed_forward == m->feed_forward && k->layers == m->layers &&
+		    k->heads == m->heads && k->kv_heads == m->kv_heads)
+			return model_names[i];
+	}
+	return NULL;
+}
+
 const char *model_type_name(enum model_type type)
 {
 	return model_type_names[type];

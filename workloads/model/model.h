@@ -84,6 +84,10 @@ struct model {
 };
 extern const struct option model_options[];
 
+/* The name of the first known model with the same vocabulary, sizes, layers and heads, whatever else
+ * they have; NULL: there is none. */
+const char *model_known(const struct model *m);
+
 /* -EINVAL with "path/key: sentence" where a dimension that tensors need is missing, or dimensions
  * do not fit together. */
 int model_check(const struct model *m, const char *path, struct err *err);
