@@ -32,9 +32,8 @@ enum { FLAGS_MAX = 192 };
 #define PYTHON   "there is no Python environment to check: haul doctor says what works here"
 
 #define KEY(n, l, o, k, t)     {.name = (n), .letter = (l), .of = (o), .kind = FLAGS_##k, .way = FLAGS_KEY, .to = (t), .why = ""}
-#define SAME(n, l, k)          {.name = (n), .letter = (l), .of = CACHE, .kind = FLAGS_##k, .way = FLAGS_CACHE, .to = "", .why = ""}
-#define INDEX(n, t)            {.name = (n), .letter = "", .of = VECTOR, .kind = FLAGS_WHOLE, .way = FLAGS_INDEX, .to = (t), .why = ""}
-#define SEARCH(n, t)           {.name = (n), .letter = "", .of = VECTOR, .kind = FLAGS_WHOLE, .way = FLAGS_SEARCH, .to = (t), .why = ""}
+#define SAME(n, l, k)          {.name = (n), .letter = (l), .of = CACHE, .kind = FLAGS_##k, .way = FLAGS_OTHERS, .to = "", .why = ""}
+#define VDB(n, k, t)           {.name = (n), .letter = "", .of = VECTOR, .kind = FLAGS_##k, .way = FLAGS_OTHERS, .to = (t), .why = ""}
 #define SPECIAL(n, l, o, k, w) {.name = (n), .letter = (l), .of = (o), .kind = FLAGS_##k, .way = FLAGS_SPECIAL, .to = "", .why = (w)}
 #define LEFT(n, l, o, k, w)    {.name = (n), .letter = (l), .of = (o), .kind = FLAGS_##k, .way = FLAGS_LEFT, .to = "", .why = (w)}
 
@@ -88,21 +87,25 @@ const struct flag flags_table[] = {
 	SPECIAL("--num-processes-per-client", "", CACHE | VECTOR, WHOLE, RANKS),
 	LEFT("--kvcache-bin-path", "", CACHE, TEXT, "haul does what the benchmark does"),
 
-	SPECIAL("--index-type", "", VECTOR, TEXT, "index: DISKANN, AISAQ, IVF_FLAT, IVF_SQ8"),
+	SPECIAL("--index-type", "", VECTOR, TEXT, "the same flag of haul import vdbbench"),
 	SPECIAL("--vdb-index", "", VECTOR, TEXT, "the same as --index-type"),
-	INDEX("--num-vectors", "vectors"),
-	INDEX("--dimension", "dimension"),
-	INDEX("--vector-dim", "dimension"),
-	INDEX("--num-shards", "segments"),
-	INDEX("--max-degree", "degree"),
-	SPECIAL("--vector-dtype", "", VECTOR, TEXT, "type"),
-	SEARCH("--search-ef", "list"),
-	SEARCH("--num-query-processes", "threads"),
-	SEARCH("--num-query-vectors", "query_vectors"),
-	SPECIAL("--runtime", "", VECTOR, WHOLE, "seconds of a search"),
-	SPECIAL("--queries", "", VECTOR, WHOLE, "count of a search, of each thread"),
-	SPECIAL("--batch-size", "", VECTOR, WHOLE, "depth of a search: queries in flight; of a build it has no meaning"),
-	SPECIAL("--seed", "", VECTOR, WHOLE, "seed of the job"),
+	VDB("--num-vectors", WHOLE, ""),
+	VDB("--dimension", WHOLE, ""),
+	VDB("--vector-dim", WHOLE, "dimension"),
+	VDB("--num-shards", WHOLE, ""),
+	VDB("--vector-dtype", TEXT, ""),
+	VDB("--max-degree", WHOLE, ""),
+	VDB("--M", WHOLE, ""),
+	VDB("--inline-pq", WHOLE, ""),
+	VDB("--collection", TEXT, ""),
+	VDB("--seed", WHOLE, ""),
+	VDB("--search-ef", WHOLE, ""),
+	VDB("--search-limit", WHOLE, ""),
+	VDB("--num-query-processes", WHOLE, ""),
+	VDB("--num-query-vectors", WHOLE, ""),
+	VDB("--runtime", WHOLE, ""),
+	SPECIAL("--queries", "", VECTOR, WHOLE, "the same flag of haul import vdbbench, shared among the ranks"),
+	SPECIAL("--batch-size", "", VECTOR, WHOLE, "the same flag of haul import vdbbench; of a datagen it has no meaning"),
 	SPECIAL("--storage-root", "", VECTOR, TEXT, "the URI of the store"),
 	SPECIAL("--storage-type", "", VECTOR, TEXT, "local_fs, or s3: an object store"),
 	SPECIAL("--hosts", "", VECTOR, LIST, "the launcher places the ranks: mpiexec -hosts, srun -w"),
@@ -112,23 +115,19 @@ const struct flag flags_table[] = {
 	LEFT("--host", "-s", VECTOR, TEXT, DATABASE),
 	LEFT("--port", "-p", VECTOR, WHOLE, DATABASE),
 	LEFT("--milvus-uri", "", VECTOR, TEXT, DATABASE),
-	LEFT("--collection", "", VECTOR, TEXT, DATABASE),
 	LEFT("--gt-collection", "", VECTOR, TEXT, RECALL),
 	LEFT("--recall-k", "", VECTOR, WHOLE, RECALL),
-	LEFT("--search-limit", "", VECTOR, WHOLE, RECALL),
 	LEFT("--metric-type", "", VECTOR, TEXT, RECALL),
 	LEFT("--distribution", "", VECTOR, TEXT, RECALL),
 	LEFT("--search-list-size", "", VECTOR, WHOLE, GRAPH),
 	LEFT("--ef-construction", "", VECTOR, WHOLE, GRAPH),
-	LEFT("--M", "", VECTOR, WHOLE, "it is of HNSW, which lies in memory"),
-	LEFT("--inline-pq", "", VECTOR, WHOLE, "all neighbours of an aisaq node have their compressed vectors in it, \"pq_bytes\" each"),
 	LEFT("--chunk-size", "", VECTOR, WHOLE, "an index is written from its first byte to its last"),
 	LEFT("--force", "", VECTOR, NONE, "haul clean JOB removes an index, so that it is built again"),
 	LEFT("--compact", "", VECTOR, NONE, GRAPH),
 	LEFT("--monitor-interval", "", VECTOR, WHOLE, "haul run shows its progress by itself"),
 	LEFT("--report-count", "", VECTOR, WHOLE, "haul run shows its progress by itself"),
 	LEFT("--params", "", VECTOR, LIST, DATABASE),
-	LEFT("--config", "", VECTOR, TEXT, "give the flags that it holds"),
+	LEFT("--config", "", VECTOR, TEXT, "haul import vdbbench FILE reads the benchmark's configurations"),
 	LEFT("--distributed", "", VECTOR, NONE, "each run may have several ranks: mpiexec -n N"),
 	LEFT("--coordination", "", VECTOR, TEXT, "ranks talk by MPI"),
 	LEFT("--ready-timeout", "", VECTOR, WHOLE, "ranks talk by MPI"),
@@ -218,13 +217,13 @@ char *flags_print(void)
 	for (const struct flag *f = flags_table; f->name; f++) {
 		snprintf(left, sizeof(left), "%s%s%s%s", f->name, *f->letter ? "/" : "", f->letter,
 			 values[f->kind]);
-		fprintf(out, "%-38s %c%c%c%c  %s%s\n", left, f->of & FLAGS_TRAINING ? 't' : '-',
+		fprintf(out, "%-38s %c%c%c%c  %s\n", left, f->of & FLAGS_TRAINING ? 't' : '-',
 			f->of & FLAGS_CHECKPOINTING ? 'c' : '-', f->of & FLAGS_KVCACHE ? 'k' : '-',
 			f->of & FLAGS_VECTORDB ? 'v' : '-',
-			f->way == FLAGS_INDEX || f->way == FLAGS_SEARCH ? "vector." : "",
-			f->way == FLAGS_CACHE ? "the same flag of haul import kvcache"
-			: f->way == FLAGS_LEFT || f->way == FLAGS_SPECIAL ? f->why
-									  : f->to);
+			f->way == FLAGS_KEY      ? f->to
+			: f->way != FLAGS_OTHERS ? f->why
+			: f->of & FLAGS_VECTORDB ? "the same flag of haul import vdbbench"
+						 : "the same flag of haul import kvcache");
 	}
 	if (fclose(out) == 0)
 		return text;

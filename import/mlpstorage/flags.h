@@ -20,10 +20,8 @@ enum {
 enum flags_kind { FLAGS_NONE, FLAGS_MAYBE, FLAGS_WHOLE, FLAGS_NUMBER, FLAGS_TEXT, FLAGS_LIST };
 
 enum flags_way {
-	FLAGS_KEY,     /* a key of DLIO: to, "key", or "key=value" where the flag has none */
-	FLAGS_CACHE,   /* a flag of the key-value cache benchmark, of the same name */
-	FLAGS_INDEX,   /* a key of both phases of a vector database: to */
-	FLAGS_SEARCH,  /* a key of its searches: to */
+	FLAGS_KEY, /* a key of DLIO: to, "key", or "key=value" where the flag has none */
+	FLAGS_OTHERS, /* a flag of the benchmark of caches or of vector databases: to, or its own name */
 	FLAGS_SPECIAL, /* import_mlpstorage.c does it; why says what */
 	FLAGS_LEFT     /* it has no meaning in a job; why says what stands for it */
 };

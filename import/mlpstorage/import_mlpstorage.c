@@ -17,8 +17,8 @@
 #include "import/dlio/import_dlio.h"
 #include "import/kvcache/import_kvcache.h"
 #include "import/mlpstorage/command.h"
-#include "import/mlpstorage/vectordb.h"
 #include "import/mlpstorage/workloads.h"
+#include "import/vdbbench/import_vdbbench.h"
 
 enum { TEXT_BYTES = 4096, NAME_BYTES = 64, SUBSET = 8, FOLDER_BYTES = 1024 };
 
@@ -313,7 +313,7 @@ static int mlp_closed_kvcache(struct import *out, const struct command *c, struc
 
 	for (unsigned i = 0; i < c->count; i++)
 		if (strcmp(c->flags[i].flag->name, "--params") == 0 ||
-		    (c->flags[i].flag->way == FLAGS_CACHE &&
+		    (c->flags[i].flag->way == FLAGS_OTHERS &&
 		     strcmp(c->flags[i].flag->name, "--cache-dir") != 0))
 			return err_set(
 				err, -EINVAL,
@@ -327,6 +327,18 @@ static int mlp_closed_kvcache(struct import *out, const struct command *c, struc
 	return rc;
 }
 
+/* Flags that another importer knows. */
+static void lines_add_others(struct lines *l, const struct command *c)
+{
+	for (unsigned i = 0; i < c->count; i++) {
+		const struct flag *f = c->flags[i].flag;
+
+		if (f->way == FLAGS_OTHERS)
+			lines_add(l, "%s%s%s", *f->to ? f->to : f->name + 2,
+				  *c->flags[i].value ? "=" : "", c->flags[i].value);
+	}
+}
+
 static int mlp_kvcache(struct import *out, const struct command *c, struct lines *l,
 		       struct err *err)
 {
@@ -335,14 +347,58 @@ static int mlp_kvcache(struct import *out, const struct command *c, struct lines
 	if (strcmp(c->mode, "closed") == 0 || command_value(c, "--closed"))
 		return mlp_closed_kvcache(out, c, err);
 	lines_add(l, "model=%s", c->model ? c->model : "tiny-1b");
-	for (unsigned i = 0; i < c->count; i++)
-		if (c->flags[i].flag->way == FLAGS_CACHE)
-			lines_add(l, "%s%s%s", c->flags[i].flag->name + 2,
-				  *c->flags[i].value ? "=" : "", c->flags[i].value);
+	lines_add_others(l, c);
 	rc = lines_add_flags(l, c, err);
 	if (rc == 0 && l->failed)
 		rc = err_set(err, -ENOMEM, "no memory for the flags");
 	return rc < 0 ? rc : import_kvcache(out, "kvcache", "", 0, l->list, l->count, err);
+}
+
+/* Where the index lies: a folder, or a bucket. */
+static int mlp_set_store(struct import *out, const struct command *c, struct err *err)
+{
+	const char *root = command_value(c, "--storage-root");
+	const char *type = command_value(c, "--storage-type");
+	bool object = c->object || (type && strcmp(type, "s3") == 0);
+	cJSON *stores = cJSON_GetObjectItemCaseSensitive(out->job, "stores");
+	cJSON *store = cJSON_GetObjectItemCaseSensitive(stores, "data");
+	char uri[FOLDER_BYTES];
+
+	if (object && !root)
+		return err_set(
+			err, -EINVAL,
+			"object: the bucket is missing, which the database knows; give it by --storage-root BUCKET");
+	if (!root)
+		return 0;
+	snprintf(uri, sizeof(uri), "%s://%s%.900s", object ? "s3" : "file",
+		 object || root[0] == '/' ? "" : "./", root);
+	cJSON_DeleteItemFromObjectCaseSensitive(store, "uri");
+	out->failed |= !cJSON_AddStringToObject(store, "uri", uri);
+	if (object) {
+		cJSON_DeleteItemFromObjectCaseSensitive(store, "engine");
+		cJSON_DeleteItemFromObjectCaseSensitive(store, "direct");
+	}
+	return 0;
+}
+
+/* Their loader and their runs: a build, searches, or both. */
+static int mlp_vectordb(struct import *out, const struct command *c, struct lines *l,
+			struct err *err)
+{
+	uint64_t ranks = max_u64(command_ranks(c), 1), queries = command_whole(c, "--queries", 0);
+	bool searches = c->does != COMMAND_DATAGEN;
+	int rc;
+
+	lines_add(l, "index-type=%s", c->model ? c->model : workloads_indexes[0]);
+	lines_add(l, "mode=%s", !searches ? "load" : c->does == COMMAND_RUN ? "search" : "both");
+	lines_add_others(l, c);
+	if (searches && queries)
+		lines_add(l, "queries=%" PRIu64, (queries + ranks - 1) / ranks);
+	if (searches && command_value(c, "--batch-size"))
+		lines_add(l, "batch-size=%s", command_value(c, "--batch-size"));
+	rc = l->failed ? err_set(err, -ENOMEM, "no memory for the flags")
+		       : import_vdbbench(out, "vectordb", "", 0, l->list, l->count, err);
+	return rc < 0 ? rc : mlp_set_store(out, c, err);
 }
 
 /* Drops what is told of keys of the workload's own file, which nobody has typed. */
@@ -369,7 +425,8 @@ static bool mlp_is_launchers(const struct command *c, const char *name)
 static void mlp_add_findings(struct import *out, const struct command *c)
 {
 	out->keys = c->count;
-	mlp_forget(out, c);
+	if (c->benchmark != FLAGS_VECTORDB)
+		mlp_forget(out, c);
 	for (unsigned i = 0; i < c->count; i++) {
 		const struct command_flag *f = &c->flags[i];
 		cJSON *value = *f->value ? cJSON_CreateString(f->value) : NULL;
@@ -438,7 +495,7 @@ int import_mlpstorage(struct import *out, const char *const *words, unsigned cou
 		else if (rc == 0 && c->benchmark == FLAGS_CHECKPOINTING)
 			rc = mlp_checkpointing(out, c, l, err);
 		else if (rc == 0 && c->benchmark == FLAGS_VECTORDB)
-			rc = vectordb_import(out, c, err);
+			rc = mlp_vectordb(out, c, l, err);
 		else if (rc == 0)
 			rc = mlp_kvcache(out, c, l, err);
 		if (rc == 0) {

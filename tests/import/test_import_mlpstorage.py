@@ -64,10 +64,10 @@ REFUSED = [
     ("closed kvcache run --num-users 9", "is fixed in a closed submission"),
     ("kvcache run --closed -p decode.batch_size=4", "--params: is fixed in a closed submission"),
     ("kvcache validate --seed 7 --cache-dir /c", "--seed: is fixed in a closed submission"),
-    ("vectordb datagen --index-type HNSW", "HNSW: its graph lies in memory"), ("vectordb run --vdb-index FLAT", "FLAT: its vectors lie in memory"),
+    ("vectordb run --vdb-index FLAT", 'haul has no index "FLAT"'),
     ("closed vectordb DISKAN run", 'no command "DISKAN"'), ("vectordb run --index-type DISKAN", 'no index "DISKAN"; the nearest is DISKANN'),
     ("vectordb AISAQ run --index-type DISKANN", "--index-type: the index is given twice"), ("vectordb run --model x", 'vectordb has no flag "--model"'),
-    ("vectordb run --vector-dtype BINARY_VECTOR", "no vectors of"), ("vectordb run file --storage-type s3", "give it by --storage-root BUCKET"),
+    ("vectordb run --vector-dtype BINARY_VECTOR", "is no type of vectors of haul"), ("vectordb run file --storage-type s3", "give it by --storage-root BUCKET"),
     ("training run unet3d -na 1 -at h100 --object=gcs", "--object: takes s3, or no value"),
     # Commands that make no job, with their flags.
     ("reports reportgen --output-dir /o --results-dir /r", "haul report FILE --json, --csv or --html"),
@@ -220,11 +220,15 @@ def test_cache():
 
 
 def test_vectors():
-    """An index, and searches of it, with the numbers of the flags; queries are shared among ranks and their threads."""
-    shape = {"index": "aisaq", "type": "int8", "dimension": 768, "vectors": 4000, "segments": 2, "degree": 32}
-    words = "--index-type AISAQ --vector-dtype INT8_VECTOR --dimension 768 --num-vectors 4000 --num-shards 2 --max-degree 32 --storage-root {} --seed 7"
+    """The job of haul import vdbbench, with the phases of the command; queries are shared among ranks and their threads."""
+    shape = {"folder": "c", "index": "aisaq", "vectors": 4000, "dimension": 768, "type": "int8", "segments": 2, "degree": 32, "pq_bytes": 192}
+    flags = ["index-type=AISAQ", "vector-dtype=INT8_VECTOR", "dimension=768", "num-vectors=4000", "num-shards=2", "max-degree=32", "collection=c",
+             "seed=7"]
+    words = " ".join("--" + flag.replace("=", " ") for flag in flags) + " --storage-root {}"
+    own = run("import", "vdbbench", *flags, "num-query-processes=3", "queries=50", "search-ef=50", "batch-size=4", "num-query-vectors=64")
+    check(own.returncode == 0, own)
     with tempfile.TemporaryDirectory() as folder:
-        made, told = command(f"closed vectordb datagen file {words.format(folder)} --npernode 2 --hosts a b")
+        made, told = command(f"closed vectordb datagen file {words.format(folder)} --batch-size 1000 --npernode 2 --hosts a b")
         check(made["phases"] == [{"vector": {"name": "build", "operation": "build", **shape}}] and made["seed"] == 7, made)
         check(made["stores"]["data"] == {"uri": f"file://{folder}", "engine": "uring", "direct": True}, made)
         check(told.endswith("then: mpiexec -n 4 haul run JOB"), told)
@@ -232,8 +236,7 @@ def test_vectors():
         check([p["vector"]["operation"] for p in both["phases"]] == ["build", "search"] and told.endswith("--ranks-per-node 1"), both)
         ran, told = command(f"closed vectordb AISAQ run {words.format(folder).replace('--index-type AISAQ', '')} --queries 100 --num-query-processes 3 "
                             "--npernode 2 --search-ef 50 --batch-size 4 --num-query-vectors 64 -rd /r")
-        check(ran["phases"] == [{"vector": {"name": "search", "operation": "search", **shape, "list": 50, "threads": 3, "query_vectors": 64,
-                                            "count": 17, "depth": 4, "verify": "none"}}], ran)
+        check(ran["phases"] == json.loads(own.stdout)["phases"][1:] and ran["phases"][0]["vector"]["count"] == 17, ran)
         check(told.endswith("then: mpiexec -n 2 haul run JOB --repeat 5 --results /r/vectordb.h5"), told)
         for name, job in (("made", made), ("ran", ran)):
             with open(f"{folder}/{name}.json", "w", encoding="utf-8") as f:
@@ -242,9 +245,9 @@ def test_vectors():
                                timeout=120)
             check(r.returncode == 0, r)
     job, _ = command("vectordb run --vdb-index IVF_SQ8 --object s3 --storage-root bucket/a")
-    check(job["stores"]["data"] == {"uri": "s3://bucket/a"} and job["phases"][0]["vector"]["type"] == "uint8", job)
-    job, told = command("vectordb run-search --runtime 5 --storage-type s3 --storage-root b")
-    check(job["phases"][0]["vector"]["seconds"] == 5 and "haul takes 1,000,000" in told, (job, told))
+    check(job["stores"]["data"] == {"uri": "s3://bucket/a"} and job["phases"][0]["vector"]["type"] == "int8", job)
+    job, _ = command("vectordb run-search --runtime 5 --storage-type s3 --storage-root b")
+    check(job["phases"][0]["vector"]["seconds"] == 5, job)
 
 
 def test_refused():

@@ -122,7 +122,7 @@ ROOMS = {
         "import": ([""], ["yaml"]),
         "dlio": (["dlio/"], ["import"]),
         "kvcache": (["kvcache/"], ["import"]),
-        "mlpstorage": (["mlpstorage/"], ["dlio", "kvcache"]),
+        "mlpstorage": (["mlpstorage/"], ["dlio", "kvcache", "vdbbench"]),
         "vdbbench": (["vdbbench/"], ["import"]),
     },
 }
