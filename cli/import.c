@@ -323,7 +323,7 @@ const struct verb import_verb = {
 	.name = "import",
 	.arguments = "TOOL [FILE] [KEY=VALUE…]",
 	.words_after = import_foreign,
-	.help = "prints a job of dlio, kvcache, vdbbench or mlpstorage for haul, and what it cannot map",
+	.help = "prints a job of dlio, kvcache, vdbbench or mlpstorage, and what is not mapped",
 	.example = "haul import dlio unet3d_h100.yaml ++workload.reader.batch_size=4 > job.json",
 	.options = import_options,
 	.options_bytes = sizeof(struct import_args),
