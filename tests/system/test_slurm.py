@@ -370,7 +370,7 @@ def test_access():
                     DAOS_POOL=os.path.basename(pool), DAOS_CONT="c", HAUL_DATA=pool + "/c/data", PIL4DFS=PRELOAD,
                     HAUL_PIL4DFS_ROOT=pool, HAUL_DFS_ROOT="/tmp", HAUL_DFS_LOG=site.path + "/calls", LD_LIBRARY_PATH=programs,
                     PATH=programs + ":" + CLUSTER.path_of_programs)
-        site.ended(0)
+        site.ended(0, 300)
         check("dfuse on n3: dfuse: no agent" in site.log(), site.log())
         check(re.search(rf"left out: n3: {pool}/c is on ext4, not on dfuse", site.log()), site.log())
         stem = f"{site.path}/results/tiny.{site.job}"
@@ -386,7 +386,8 @@ def test_access():
             with h5py.File(name) as f:
                 check(len(f["ranks"]) == 2 * int(nodes), f"{f['ranks'][:]}")
         with open(site.path + "/calls", encoding="utf-8") as f:
-            check("read" in f.read(), "libdfs did not read")
+            calls = f.read()
+        check(f"connect {os.path.basename(pool)}/c" in calls and "\nopen " in calls and "wrong" not in calls, f"{calls}")
         with open(mounts + "/unmounted", encoding="utf-8") as f:
             check(sorted(f.read().split()) == ["n1", "n2", "n4"], "what was unmounted")
         check(os.listdir(mounts) == ["unmounted"], f"{os.listdir(mounts)}")
