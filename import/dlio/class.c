@@ -56,6 +56,7 @@ static const struct {
 	{"f636f5a57473fca2", "unet3d on b200 with checkpoints", ""},
 	{"20c73f53486caba0", "retinanet on b200", "3.0"},
 	{"66c43604eb650987", "retinanet on mi355", "3.0"},
+	{"f4d46006aa421634", "unet3d on h100", "1.0"},
 	{"0f3dd7a4bf6433a3", "unet3d on h100", "2.0"},
 	{"691cea309c4f2f52", "unet3d on a100", "2.0"},
 	{"03a7be3df904e1e7", "resnet50 on h100", "2.0"},

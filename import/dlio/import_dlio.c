@@ -476,7 +476,7 @@ int import_dlio(struct import *out, const char *name, const char *text, size_t l
 	struct dlio d = {.out = out, .as = as, .err = err};
 	struct check c = {.d = &d};
 	struct workload_class class;
-	cJSON *root;
+	cJSON *root, *given;
 	int rc;
 
 	*out = (struct import){0};
@@ -485,6 +485,8 @@ int import_dlio(struct import *out, const char *name, const char *text, size_t l
 		rc = import_root(&d, root);
 	for (unsigned i = 0; rc == 0 && i < override_count; i++)
 		rc = override_apply(d.tree, overrides[i], err);
+	/* The class is of the keys as they are given, whatever they are called today. */
+	given = rc == 0 ? cJSON_Duplicate(d.tree, 1) : NULL;
 	if (rc == 0)
 		generation_rename_section(&d);
 	if (rc == 0)
@@ -500,12 +502,13 @@ int import_dlio(struct import *out, const char *name, const char *text, size_t l
 		if (k->to && !d.asked[k - dlio_keys] && dlio_peek(&d, k->path))
 			dlio_found(&d, IMPORT_LEFT, k->path, "%s", check_why_unused(&d, k->path));
 	if (rc == 0 && d.rc == 0 && (d.trains || d.checkpoints)) {
-		out->failed |= !class_of(&class, d.tree, d.trains);
+		out->failed |= !given || !class_of(&class, given, d.trains);
 		class_say(out->class, sizeof(out->class), &class);
 	}
 	rc = rc ? rc : d.rc;
 	if (rc == 0 && out->failed)
 		rc = err_set(err, -ENOMEM, "no memory for the job");
+	cJSON_Delete(given);
 	cJSON_Delete(d.tree);
 	return rc;
 }

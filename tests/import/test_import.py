@@ -445,4 +445,23 @@ def test_refused():
     check(job["dataset"]["files"] == 7 and job["dataset"]["format"] == "npz", job)
 
 
+OF_1_0 = """
+model: unet3d
+framework: pytorch
+workflow: {generate_data: False, train: True, checkpoint: True, profiling: False}
+dataset: {data_folder: data/unet3d/, format: npz, num_files_train: 168, num_samples_per_file: 1, record_length: 146600628,
+          record_length_stdev: 68341808, record_length_resize: 2097152}
+reader: {data_loader: pytorch, batch_size: 7, read_threads: 4, file_shuffle: seed, sample_shuffle: seed}
+train: {epochs: 5, computation_time: 0.323}
+checkpoint: {checkpoint_folder: checkpoints/unet3d, checkpoint_after_epoch: 5, epochs_between_checkpoints: 2, model_size: 499153191}
+metric: {au: 0.90}
+"""
+
+
+def test_class_of_old_keys():
+    """The class is of the keys of a file as they are: edition 1.0 has a model without a name, and its size among the checkpoints."""
+    _, told = imported(OF_1_0)
+    check("class: f4d46006aa421634, that of unet3d on h100, edition 1.0" in told, told)
+
+
 main()
