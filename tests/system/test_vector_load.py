@@ -96,6 +96,7 @@ def test_wrong_bytes():
 def test_refusals():
     with Folder() as folder:
         for more, says in (({"to": "far"}, "is the store that the index is loaded from"), ({"to": "nowhere"}, 'there is no store "nowhere"'),
+                           ({"to": "near", "slice": 5000}, "is not a multiple of 4096 bytes"),
                            ({"store": "model", "to": "near"}, "has none")):
             job = job_of(folder, load(**more))
             job["stores"]["model"] = {"uri": "sim://model"}

@@ -351,6 +351,10 @@ int vector_load_to(const struct job *job, const struct job_phase *phase,
 	*to = NULL;
 	if (rc < 0 || !o->to[0] || o->operation != VECTOR_LOAD)
 		return rc;
+	/* Direct writes begin at whole blocks. */
+	if (o->slice % VECTOR_SECTOR)
+		return err_set(err, -EINVAL, "%s/slice: is not a multiple of %d bytes", phase->path,
+			       VECTOR_SECTOR);
 	*to = job_find_store(job, o->to);
 	if (!*to)
 		return err_set(err, -EINVAL, "%s/to: there is no store \"%s\"", phase->path, o->to);
