@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/edition.h"
 #include "cli/job_class.h"
+#include "cli/search_cost.h"
 #include "core/clock.h"
 #include "core/json.h"
 #include "core/units.h"
@@ -151,11 +152,7 @@ struct plan_source {
 	struct series series;
 	struct question question; /* of --find; its set is "" where nothing is searched for */
 	struct choice choice;     /* of --tune */
-	double judged_seconds;    /* of the phase that it judges */
-	/* Of a search: how long a run takes that makes no data, and what it writes; the larger end of
-	 * the range. untold: of a phase this is not known. */
-	double run_seconds, run_bytes;
-	bool untold;
+	struct search_cost cost;
 	uint32_t node_counts[NODE_COUNTS_MAX], node_count; /* 0: none is given */
 	struct scaling_limits limits;
 	struct rule_sizes sizes;
@@ -212,50 +209,10 @@ static void plan_say_search(const struct plan_args *args, const struct plan_sour
 	uint32_t steps = bisect_steps_most(&s->question.ask);
 	uint64_t each = args->warmup + s->question.ask.repeats;
 
-	char time[UNITS_TEXT_BYTES], most[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
-
 	printf("search     %s until %s: at most %u values where each is decided, up to %llu runs of "
 	       "each\n",
 	       args->find, s->question.until, steps, (unsigned long long)each);
-	if (s->untold || s->run_seconds <= 0)
-		printf("           how long a run takes is not known beforehand");
-	else
-		printf("           %s a run if storage keeps up · %s at most",
-		       units_time(time, s->run_seconds),
-		       units_time(most, s->run_seconds * steps * (double)each));
-	if (s->run_bytes > 0)
-		printf(" · writes %s a run", units_bytes_decimal(bytes, s->run_bytes));
-	printf(" · data are made once\n");
-}
-
-/* The time of a phase if storage keeps up; 0: not known. */
-static double plan_phase_seconds(const struct demand *d)
-{
-	double whole = d->total_seconds > 0 ? d->total_seconds
-					    : d->seconds * (double)(d->epochs ? d->epochs : 1);
-
-	return d->seconds_limit > 0 && (whole <= 0 || d->seconds_limit < whole) ? d->seconds_limit
-										: whole;
-}
-
-static void plan_add_search(struct plan_source *s, const struct plan *plan)
-{
-	double seconds = 0, bytes = 0;
-
-	for (uint32_t i = 0; i < plan->phase_count; i++) {
-		const struct plan_phase *p = &plan->phases[i];
-		const struct workload *workload = p->phase->section->owner;
-		double own = plan_phase_seconds(&p->demand);
-
-		if (workload->generating)
-			continue;
-		s->untold |= own <= 0;
-		seconds += own;
-		for (uint32_t k = 0; k < p->store_count; k++)
-			bytes += p->stores[k].space_bytes;
-	}
-	s->run_seconds = fmax(s->run_seconds, seconds);
-	s->run_bytes = fmax(s->run_bytes, bytes);
+	search_cost_say(&s->cost, steps * (double)each, steps * (double)each);
 }
 
 /* Reads the job of one combination of the sweeps' values. */
@@ -310,21 +267,23 @@ static void plan_print_label(const struct plan_args *args, const struct plan_sou
 	       series_label(sets, s->series.sweep_count, label, sizeof(label)));
 }
 
-/* What --tune judges in the job as it is, and how long that takes. */
+/* What a search judges in a job, what its runs take, and which of its phases run once. */
 static int plan_meet(const struct plan_args *args, struct plan_source *s, const struct job *job,
 		     const struct plan *plan, struct err *err)
 {
 	const char *paths[SERIES_SWEEPS_MAX];
+	uint32_t judged;
 	int rc;
 
 	for (uint32_t i = 0; i < s->series.sweep_count; i++)
 		paths[i] = s->series.sweeps[i].path;
 	s->choice.by = args->tune_by;
-	rc = choice_meet(&s->choice, job, paths, s->series.sweep_count, err);
-	for (uint32_t i = 0; rc == 0 && i < plan->phase_count; i++)
-		if (plan->phases[i].phase == &job->phases[s->choice.phase_index])
-			s->judged_seconds = plan_phase_seconds(&plan->phases[i].demand);
-	return rc;
+	rc = s->series.tunes ? choice_meet(&s->choice, job, paths, s->series.sweep_count, err)
+			     : question_meet(&s->question, job, err);
+	if (rc < 0)
+		return rc;
+	judged = s->series.tunes ? s->choice.phase_index : s->question.phase_index;
+	return search_cost_add(&s->cost, job, judged, plan, err);
 }
 
 /* Combinations that cannot run are told, and left out. Returns an error where none can. */
@@ -345,6 +304,8 @@ static int plan_leave_out(const struct plan_args *args, struct plan_source *s, s
 			return rc;
 		rc = plan_from_args(args, nodes, s->path, &job, &plan, &why);
 		plan_free(&plan);
+		if (rc == 0)
+			rc = plan_meet(args, s, &job, NULL, &why);
 		job_free(&job);
 		if (rc == 0)
 			continue;
@@ -368,21 +329,12 @@ static void plan_say_tune(const struct plan_args *args, const struct plan_source
 					.warmup = (uint32_t)args->warmup,
 					.parts = s->choice.limit != NULL};
 	struct halving_cost cost = halving_cost(&ask);
-	double others = fmax(s->run_seconds - s->judged_seconds, 0);
-	double seconds = cost.runs * others + cost.whole * s->judged_seconds;
-	char text[UNITS_TEXT_BYTES];
 
 	printf("search     the best of %u settings, %u left out: %u round%s and a final, at most %u "
 	       "runs\n",
 	       s->series.combinations, s->series.left_out_count, cost.rounds,
 	       cost.rounds == 1 ? "" : "s", cost.runs);
-	if (s->untold || seconds <= 0)
-		printf("           how long a run takes is not known beforehand");
-	else
-		printf("           %s at most if storage keeps up", units_time(text, seconds));
-	if (s->run_bytes > 0)
-		printf(" · writes %s in all", units_bytes_decimal(text, s->run_bytes * cost.runs));
-	printf(" · data are made once\n");
+	search_cost_say(&s->cost, cost.runs, cost.whole);
 	if (!ask.parts)
 		printf("           each run is whole, since the phase has no limit of time to "
 		       "shorten\n");
@@ -398,8 +350,7 @@ static int plan_print(const struct plan_args *args, struct plan_source *s, uint3
 
 	if (rc == 0) {
 		plan_print_label(args, s, combination);
-		plan_add_search(s, &plan);
-		if (s->series.tunes)
+		if (s->series.tunes || args->find)
 			rc = plan_meet(args, s, &job, &plan, err);
 	}
 	if (rc == 0) {
@@ -552,6 +503,7 @@ static int plan_run(const struct call *call)
 		       units_time(took, (double)(clock_kernel_ns() - call->start_ns) / 1e9),
 		       plan_peak_mib());
 	}
+	search_cost_free(&source.cost);
 	series_free(&source.series);
 	free(source.text);
 	return status;

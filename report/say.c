@@ -37,8 +37,8 @@ void say_range(char *text, size_t size, double times, double low, double high)
 	int places = say_decimals(times);
 
 	if (low < RATIO_VAGUE_LEAST && high > RATIO_VAGUE_MOST)
-		say(text, size, " (%g to %g, or wider: there are too few repeats)",
-		    RATIO_VAGUE_LEAST, RATIO_VAGUE_MOST);
+		say(text, size, " (%g to %g, or wider: too few repeats)", RATIO_VAGUE_LEAST,
+		    RATIO_VAGUE_MOST);
 	else if (isfinite(low) && isfinite(high))
 		say(text, size, " (%.*f to %.*f)", places, low, places, high);
 }

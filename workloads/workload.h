@@ -229,6 +229,9 @@ struct workload {
 	/* Whether a phase with these options searches, round by round, for the greatest load that
 	 * keeps its limits, and what its rounds are. NULL: none does. */
 	bool (*rounds)(const struct job_phase *phase, struct phase_rounds *out);
+	/* Whether a phase with these options leaves all data as it finds them, so that it can be
+	 * repeated without what made them. NULL: none does, or generating phases make them. */
+	bool (*leaves)(const struct job_phase *phase);
 	bool generating; /* `haul generate` runs it */
 	bool snapshots;  /* its phases can be published while they run (common/snapshot.h) */
 

@@ -239,7 +239,7 @@ static int set_start(struct set *s, cJSON **node)
 	if (!child)
 		return err_set(
 			s->err, -EINVAL,
-			"the job has no %s; a path starts with name, seed, stall_limit, "
+			"the job has no %s; a path starts with name, seed, ranks, stall_limit, "
 			"cluster, stores, dataset, datasets, phases, or the name or kind of a phase, or the name of a data set",
 			json_quote(quoted, name));
 	if (!s->pointer[0]) {

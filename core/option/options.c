@@ -150,7 +150,7 @@ static int refuse_key(const struct option_part *parts, unsigned count, const cha
 	const char *names[NAMES_MAX + 1];
 	char known[400] = "";
 	const char *near;
-	unsigned i, n = 0;
+	unsigned i, n = 0, targets = 0;
 
 	for (i = 0; others && others[i] && n < NAMES_MAX; i++)
 		names[n++] = others[i];
@@ -162,6 +162,11 @@ static int refuse_key(const struct option_part *parts, unsigned count, const cha
 		return err_set(err, -EINVAL, "%s: unknown key; did you mean \"%s\"?", where, near);
 	if (!n)
 		return err_set(err, -EINVAL, "%s: unknown key; there are no options here", where);
+	/* A target is looked for among targets. */
+	for (i = 0; strncmp(key, "target_", 7) == 0 && i < n; i++)
+		if (strncmp(names[i], "target_", 7) == 0)
+			names[targets++] = names[i];
+	n = targets ? targets : n;
 	for (i = 0; i < n; i++) {
 		if (strlen(known) + strlen(names[i]) + 8 > sizeof(known)) {
 			strcat(known, ", …");

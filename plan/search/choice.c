@@ -122,9 +122,11 @@ int choice_meet(struct choice *c, const struct job *job, const char *const *path
 	if (rc < 0)
 		return rc;
 	if (workload_judge_by(phase->section, tally.schema, figure, &c->judge) < 0)
-		rc = err_set(err, -EINVAL,
-			     "--tune-by: a phase of the kind %s has no figure and no target \"%s\"",
-			     phase->section->name, figure);
+		rc = err_set(
+			err, -EINVAL,
+			"--tune-by: a phase of the kind %s has no figure and no target \"%s\"; "
+			"docs/reference-results.md has their names",
+			phase->section->name, figure);
 	tally_free(&tally);
 	return rc;
 }

@@ -75,12 +75,45 @@ static bool question_copy(char *out, size_t size, const char *from, const char *
 	return true;
 }
 
+/* The first sign of a comparison in the text, and where it ends. NULL: there is none. */
+static const char *question_sign(const char *text, const char **end, bool *most)
+{
+	/* "≤" is copied from a headline; "<" asks for the same, since targets are measured. */
+	static const struct {
+		const char *sign;
+		bool most;
+	} signs[] = {{"<=", true}, {">=", false}, {"≤", true},
+		     {"≥", false}, {"<", true},   {">", false}};
+
+	for (; *text; text++)
+		for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++)
+			if (strncmp(text, signs[i].sign, strlen(signs[i].sign)) == 0) {
+				*end = text + strlen(signs[i].sign);
+				*most = signs[i].most;
+				return text;
+			}
+	return NULL;
+}
+
+/* "90 %" becomes 0.9, as the job has it. */
+static void question_percent(char *value, size_t size)
+{
+	char *end;
+	double percent = strtod(value, &end);
+
+	while (end > value && isspace((unsigned char)*end))
+		end++;
+	if (end > value && strcmp(end, "%") == 0)
+		snprintf(value, size, "%.9g", percent / 100);
+}
+
 static int question_until(struct question *q, const char *until, struct err *err)
 {
-	const char *sign = strpbrk(until, "<>"), *end = until + strlen(until), *dot;
+	const char *behind = NULL, *end = until + strlen(until), *dot;
+	const char *sign = question_sign(until, &behind, &q->ask.most);
 	char name[QUESTION_TEXT_BYTES], value[QUESTION_TEXT_BYTES];
-	bool good = sign && sign[1] == '=' && question_copy(name, sizeof(name), until, sign) &&
-		    question_copy(value, sizeof(value), sign + 2, end) &&
+	bool good = sign && question_copy(name, sizeof(name), until, sign) &&
+		    question_copy(value, sizeof(value), behind, end) &&
 		    question_copy(q->until, sizeof(q->until), until, end);
 	size_t prefix = strlen(TARGET_PREFIX);
 
@@ -92,7 +125,8 @@ static int question_until(struct question *q, const char *until, struct err *err
 	dot++;
 	if (strncmp(dot, TARGET_PREFIX, prefix) == 0)
 		dot += prefix;
-	q->ask.most = *sign == '<';
+	question_percent(value, sizeof(value));
+	q->unitless = strpbrk(value, "0123456789") && !strpbrk(value, "dhmnsu");
 	if (snprintf(q->target, sizeof(q->target), TARGET_PREFIX "%s", dot) >=
 		    (int)sizeof(q->target) ||
 	    snprintf(q->set, sizeof(q->set), "%s.%s=%s", q->phase, q->target, value) >=
@@ -144,6 +178,10 @@ int question_meet(struct question *q, const struct job *job, struct err *err)
 			"--until: %s %s: write \"%s\", because it is the %s that is asked for",
 			q->target, q->ask.most ? "<=" : ">=", q->ask.most ? ">=" : "<=",
 			q->ask.most ? "least" : "most");
+	if (q->unitless && strcmp(t->unit, "ns") == 0)
+		return err_set(err, -EINVAL,
+			       "--until %s: is a time, so its value needs a unit, as in \"200 ms\"",
+			       q->until);
 	q->ask.blur = t->figure ? 0 : HIST_BLUR;
 	q->phase_index = i;
 	q->kind = t;

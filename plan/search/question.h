@@ -18,6 +18,7 @@ struct question {
 	char until[QUESTION_TEXT_BYTES]; /* as given */
 	char phase[QUESTION_TEXT_BYTES], target[TARGET_NAME_BYTES];
 	char set[QUESTION_TEXT_BYTES]; /* the change to the job: "train.target_au=0.9" */
+	bool unitless;                 /* the value names no unit of time */
 	/* What question_meet has found in the job. */
 	uint32_t phase_index;
 	const struct target *kind;

@@ -239,9 +239,15 @@ int series_tune(struct series *s, const char *const *tunes, unsigned count, uint
 	rc = read_sweeps(s, "tune", tunes, count, true, err);
 	if (rc < 0)
 		return rc;
-	if (s->combinations < 2 || s->combinations > HALVING_MOST)
-		return err_set(err, -EINVAL, "--tune: %u combination%s: there must be 2 to %d",
-			       s->combinations, s->combinations == 1 ? "" : "s", HALVING_MOST);
+	if (s->combinations < 2)
+		return err_set(
+			err, -EINVAL,
+			"--tune %s: one value leaves no choice; write %s=1,4,16, or %s=1..16, "
+			"which doubles from one value to the next",
+			s->sweeps[0].path, s->sweeps[0].path, s->sweeps[0].path);
+	if (s->combinations > HALVING_MOST)
+		return err_set(err, -EINVAL, "--tune: %u combinations: there must be 2 to %d",
+			       s->combinations, HALVING_MOST);
 	ask.count = s->as_is = s->combinations;
 	s->searches = s->tunes = true;
 	s->runs_most = halving_cost(&ask).runs;

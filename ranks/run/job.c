@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "plan/plan.h"
+#include "plan/search/once.h"
 #include "ranks/run/run.h"
 #include "ranks/run/search.h"
 #include "ranks/run/state.h"
@@ -173,7 +174,7 @@ static int check_as_is(struct run *run, uint32_t combination, const struct job *
 /* impossible: its values do not go together. */
 static int check_combination(struct run *run, const struct run_options *options,
 			     uint32_t combination, struct generated_registry *generated,
-			     bool *impossible, struct err *err)
+			     struct once *once, bool *impossible, struct err *err)
 {
 	const char *sets[SERIES_SWEEPS_MAX];
 	struct job job;
@@ -185,6 +186,9 @@ static int check_combination(struct run *run, const struct run_options *options,
 		return rc;
 	if (run->series.tunes)
 		rc = check_as_is(run, combination, &job, err);
+	/* Before choose, which renumbers the phases. */
+	if (rc == 0 && run->search)
+		rc = once_see(once, &job, run->search->phase_index, &options->filter, err);
 	if (rc == 0)
 		rc = choose(run, options, &job, err);
 	if (rc == 0)
@@ -224,12 +228,13 @@ static int check_combinations(struct run *run, const struct run_options *options
 			      struct generated_registry *generated, struct err *err)
 {
 	struct series *s = &run->series;
+	struct once once = {.before = NULL};
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < s->combinations; i++) {
 		bool impossible = false;
 
-		rc = check_combination(run, options, i, generated, &impossible, err);
+		rc = check_combination(run, options, i, generated, &once, &impossible, err);
 		if (!impossible || (s->sweep_count < 2 && !s->tunes) ||
 		    options->verb == RUN_CLEAN || s->left_out_count + 1 == s->combinations)
 			continue;
@@ -239,6 +244,9 @@ static int check_combinations(struct run *run, const struct run_options *options
 		*err = (struct err){0};
 		rc = 0;
 	}
+	if (run->search)
+		run->search->once = !once.again;
+	once_free(&once);
 	return rc;
 }
 
@@ -360,6 +368,8 @@ int run_share_job(struct run *run, const struct run_options *options, struct err
 	group_broadcast(run->world, &run->series.left_out_count,
 			sizeof(run->series.left_out_count));
 	group_broadcast(run->world, &run->series.as_is, sizeof(run->series.as_is));
+	if (run->search)
+		group_broadcast(run->world, &run->search->once, sizeof(run->search->once));
 	return hand_out(run, options, text, rc, err);
 }
 

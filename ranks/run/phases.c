@@ -19,7 +19,7 @@ static int phase_left(struct run *run, const struct run_options *options,
 	enum generated_before before = MADE_NOT;
 	int rc = 0;
 
-	*left = run_wants(options, phase);
+	*left = run_wants(options, phase) && search_turn(run, phase);
 	if (*left && workload->generating)
 		rc = generated_phase(&run->generated, &run->job, phase, run->at.run, &before, err);
 	*left = *left && before != MADE_SAME &&

@@ -58,12 +58,18 @@ struct search {
 	unsigned more_count;
 	/* One of them, so that each run reads from the storage: "phases.1.io.cold.drop=fadvise". */
 	char cold[SEARCH_SET_BYTES];
+	/* Phases that make what the judged one reads, and those that remove it, run once: see
+	 * plan/search/once.h. ending: now the latter. */
+	bool once, ending;
 };
 
 /* answer.c. Gives the results the answer of a search for the greatest load; its question stands in
  * found, the rest is filled in. runs: how many that took. -ENOMEM. */
 int search_answer(const struct run *run, const struct bisect *s, uint32_t runs,
 		  struct found *found);
+
+/* Whether a phase has its turn in the current run: see once above. */
+bool search_turn(const struct run *run, const struct job_phase *phase);
 
 static inline unsigned search_more(const struct search *s)
 {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "plan/search/once.h"
 #include "ranks/run/run.h"
 
 int search_open(struct run *run, const struct run_options *options, struct err *err)
@@ -36,6 +37,37 @@ void search_free(struct search *s)
 	if (s && s->own)
 		s->strategy->free(s->own);
 	free(s);
+}
+
+bool search_turn(const struct run *run, const struct job_phase *phase)
+{
+	const struct search *s = run->search;
+	bool before;
+
+	if (!s || !s->once)
+		return true;
+	if (once_each(&run->job, s->phase_index, (uint32_t)(phase - run->job.phases), &before))
+		return !s->ending;
+	return before ? run->at.run == 1 && !s->ending : s->ending;
+}
+
+/* After the last run: the phases behind the judged one, which belong to that run. */
+static int search_ending(struct run *run, const struct run_options *options,
+			 enum exit_status *status, struct err *err)
+{
+	struct repeat_targets *targets;
+	int rc;
+
+	if (!run->search->once)
+		return 0;
+	run->search->ending = true;
+	targets = calloc(run->job.phase_count, sizeof(*targets));
+	rc = group_agree(run->world,
+			 targets ? 0 : err_set(err, -ENOMEM, "no memory for the phases"), err);
+	if (rc == 0)
+		rc = run_phases(run, options, targets, status, err);
+	free(targets);
+	return rc;
 }
 
 /* One run. */
@@ -95,6 +127,8 @@ int run_search(struct run *run, const struct run_options *options, enum exit_sta
 		if (rc == 0)
 			rc = search_record(run, err);
 	}
+	if (rc == 0 && *status == EXIT_DONE)
+		rc = search_ending(run, options, status, err);
 	if (rc == 0 && *status == EXIT_DONE)
 		rc = strategy->end(run, options, status, err);
 	/* The search ends with its last look, which says how. */

@@ -379,8 +379,7 @@ static void test_vague(void)
 	c = compared(files, 2);
 	compare_sentence(sentence, c, &c->phases[0].pairs[0]);
 	CU_ASSERT_PTR_NOT_NULL(strstr(sentence, "A and B are not shown to differ: "));
-	CU_ASSERT_PTR_NOT_NULL(
-		strstr(sentence, " (0.1 to 10, or wider: there are too few repeats).\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(sentence, " (0.1 to 10, or wider: too few repeats).\n"));
 	text = document_text(REPORT_TEXT, compare_write, c);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, " % (-90 to +900 or wider)\n"));
 	free(text);

@@ -107,14 +107,22 @@ def test_left_out():
         job = io_job(name="read", passes=1, seconds=0, objects=4)
         job["stores"]["data"] = {"uri": f"file://{folder}/data"}
         job["phases"].insert(0, {"io": {"name": "make", "operation": "write", "store": "data", "size": 128 * KIB, "objects": 4}})
+        job["phases"].append({"io": {"name": "delete", "operation": "delete", "store": "data", "size": 128 * KIB, "objects": 4}})
         r, found = tune(folder, *asked, job=job)
         check(r.rc == 0 and r.err.count("left out: --tune stores.data.engine=psync, read.depth=4") == 1, f"{r}")
         t = found["tune"]
         check(t["left_out"] == 1 and sets(found, "left out") == [["stores.data.engine=psync", "read.depth=4"]], f"{t}")
+        # What is read is made once, before the first run, and removed after the last one.
+        names = [p["name"] for p in found["phases"]]
+        check(names == ["make"] + ["read"] * (len(names) - 2) + ["delete"], f"{names}")
+        left = [os.path.join(at, name) for at, _, files in os.walk(f"{folder}/data") for name in files]
+        check(names[0] == "make" and not [name for name in left if os.path.getsize(name) >= 128 * KIB], f"{left}")
         check(t["phase"] == "read" and "reads of the search are cold" in r.err, f"{t}")
         planned = alone("plan", "job.json", *asked, cwd=folder)
         check(planned.rc == 0 and "left out: stores.data.engine=psync, read.depth=4" in planned.err, f"{planned}")
         check("the best of 4 settings, 1 left out: 0 rounds and a final, at most 8 runs" in planned.out, planned.out)
+        check("writes 524 kB in all · data are made once" in planned.out or "writes 524.3 kB in all · data are made once" in planned.out,
+              planned.out)
         check("each run is whole" in planned.out and " in all" in planned.out, planned.out)
 
 
@@ -130,7 +138,8 @@ def test_plan():
 
 def test_refused():
     cases = [
-        (("--tune", "io.threads=1"), "there must be 2 to 512"),
+        (("--tune", "io.threads=1"), "one value leaves no choice"),
+        (("--tune", "io.threads=1-16"), "write io.threads=1,4,16, or io.threads=1..16"),
         (("--tune", "io.thread=1,2"), "threads"),
         (("--tune", "io.threads=0,1"), "must be at least 1"),
         (("--tune", "threads"), "path=a,b,c"),

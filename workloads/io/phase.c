@@ -428,6 +428,14 @@ static uint32_t io_main_hist(const struct job_phase *phase)
 	return o->pace.arrivals == ARRIVALS_PACED ? IO_HIST_READ : IO_HIST_READ_RESPONSE;
 }
 
+static bool io_leaves(const struct job_phase *phase)
+{
+	const struct io_options *o = phase->options;
+
+	return o->operation == IO_DO_READ || o->operation == IO_DO_STAT ||
+	       o->operation == IO_DO_LIST;
+}
+
 const struct workload io_workload = {
 	.section = SECTION_DECIDED(
 		io,
@@ -435,6 +443,7 @@ const struct workload io_workload = {
 		io_targets, io_complete, io_options_table),
 	.schema = &io_schema,
 	.main_hist = io_main_hist,
+	.leaves = io_leaves,
 	.snapshots = true,
 	.stores = io_stores,
 	.check = io_phase_check,

@@ -9,6 +9,18 @@
 
 static void reads(void)
 {
+	static const struct {
+		const char *until, *set;
+		bool most, unitless;
+	} signs[] = {
+		{"io.p99 < 200ms", "io.target_p99=200ms", true, false},
+		{"io.p99 ≤ 1 s", "io.target_p99=1 s", true, false},
+		{"io.p99 <= 200", "io.target_p99=200", true, true},
+		{"train.au > 0.9", "train.target_au=0.9", false, true},
+		{"train.au≥90 %", "train.target_au=0.9", false, true},
+		{"train.au >= 97.5%", "train.target_au=0.975", false, true},
+		{"train.au >= %", "train.target_au=%", false, false},
+	};
 	char set[QUESTION_TEXT_BYTES + 24];
 	struct err err = {0};
 	struct question q;
@@ -31,6 +43,13 @@ static void reads(void)
 	CU_ASSERT_STRING_EQUAL(q.phase, "phases.1.train");
 	CU_ASSERT_STRING_EQUAL(q.set, "phases.1.train.target_au=0.9");
 	CU_ASSERT(!q.ask.most && q.ask.by == 1);
+	/* Signs as people write them, and percent. */
+	for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
+		CU_ASSERT_EQUAL(question_parse(&q, "ranks=1..64", signs[i].until, 1, &err), 0);
+		CU_ASSERT_STRING_EQUAL(q.set, signs[i].set);
+		CU_ASSERT_EQUAL(q.ask.most, signs[i].most);
+		CU_ASSERT_EQUAL(q.unitless, signs[i].unitless);
+	}
 }
 
 static void refuses(void)
@@ -56,7 +75,7 @@ static void refuses(void)
 		{"ranks=1..4/8", until, "at least two values"},
 		{"ranks=1..4", "", "PHASE.TARGET"},
 		{"ranks=1..4", "train.au", "PHASE.TARGET"},
-		{"ranks=1..4", "train.au > 0.9", "PHASE.TARGET"},
+		{"ranks=1..4", "train.au = 0.9", "PHASE.TARGET"},
 		{"ranks=1..4", "train.au >=", "PHASE.TARGET"},
 		{"ranks=1..4", ">= 0.9", "PHASE.TARGET"},
 		{"ranks=1..4", ".au >= 0.9", "PHASE.TARGET"},

@@ -136,6 +136,70 @@ static void test_refusals(void)
 	}
 }
 
+/* The series of --tune: all values of all settings are its combinations, and of a range they double. */
+static void test_tune(void)
+{
+	static const char *const tunes[] = {"d.engine=psync,uring", "io.depth=1..20",
+					    "io.block=64 KiB..256 KiB"};
+	static const char *const last[] = {"d.engine=uring", "io.depth=20", "io.block=256 KiB"};
+	const char *sets[SERIES_SWEEPS_MAX];
+	struct series s;
+	struct err err = {0};
+
+	CU_ASSERT_EQUAL_FATAL(series_init(&s, NULL, 0, 1, 0, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(series_tune(&s, tunes, 3, 5, 0, &err), 0);
+	CU_ASSERT_STRING_EQUAL(series_option(&s), "--tune");
+	CU_ASSERT_EQUAL(s.sweep_count, 3);
+	CU_ASSERT_EQUAL_FATAL(s.combinations, 2 * 6 * 3);
+	CU_ASSERT(s.tunes && s.searches);
+	/* Until a job is known, none of the combinations is the job as it is. */
+	CU_ASSERT_EQUAL(s.as_is, s.combinations);
+	series_sets(&s, s.combinations - 1, sets);
+	for (unsigned i = 0; i < 3; i++)
+		CU_ASSERT_STRING_EQUAL(sets[i], last[i]);
+	/* 36 settings, 18, 9, 5; a final of 3 and the job as it is. */
+	CU_ASSERT(s.runs_most >= 36 + 18 + 9 + 4 * 5 && s.runs_most < 36 * 5);
+	series_free(&s);
+}
+
+static void test_tune_refused(void)
+{
+	static const struct {
+		const char *tunes[3];
+		uint32_t repeats;
+		const char *words;
+	} cases[] = {
+		{{"io.depth"}, 5, "--tune io.depth: write it as path=a,b,c"},
+		{{"io.depth=4"}, 5, "--tune io.depth: one value leaves no choice"},
+		{{"io.depth=1-16"}, 5, "write io.depth=1,4,16, or io.depth=1..16"},
+		{{"io.depth=1,2", "io.depth=4,8"}, 5, "io.depth is already"},
+		{{"io.depth=1,2"}, 1, "--repeat: with --tune, 2 to 16"},
+		{{"io.depth=1,2"}, 17, "--repeat: with --tune, 2 to 16"},
+		{{"a=1..1024", "b=1..1024", "c=1..1024"}, 5, "too many"},
+	};
+	static const char *const swept = "a=1,2";
+	struct err err = {0};
+	struct series s;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		unsigned count = 0;
+
+		err = (struct err){0};
+		while (count < 3 && cases[i].tunes[count])
+			count++;
+		CU_ASSERT_EQUAL_FATAL(series_init(&s, NULL, 0, 1, 0, &err), 0);
+		CU_ASSERT_EQUAL(series_tune(&s, cases[i].tunes, count, cases[i].repeats, 0, &err),
+				-EINVAL);
+		if (!strstr(err.text, cases[i].words))
+			printf("%s: %s\n", cases[i].tunes[0], err.text);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, cases[i].words));
+		series_free(&s);
+	}
+	CU_ASSERT_EQUAL_FATAL(series_init(&s, &swept, 1, 1, 0, &err), 0);
+	CU_ASSERT_EQUAL(series_tune(&s, &swept, 1, 5, 0, &err), -EINVAL);
+	series_free(&s);
+}
+
 static enum generated_before before(struct generated_registry *m, const char *uri, const char *data,
 				    const char *generate, uint32_t run)
 {
@@ -179,6 +243,8 @@ static void test_made(void)
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
+		{"settings to choose from", test_tune},
+		{"settings that leave no choice", test_tune_refused},
 		{"one run, and repeats", test_one},
 		{"combinations", test_combinations},
 		{"order", test_order},
