@@ -115,8 +115,8 @@ for name in set(names) - {"daos_head_to_head"} - standing:  # which compares way
     with open(os.path.join(SOURCE, "workloads/catalog", name + ".json"), encoding="utf-8") as stream:
         phases = json.load(stream)["phases"]
     cold.update(name for phase in phases if phase.get("train", {}).get("cold") == "fadvise")
-assert cold == {"accept_unet3d", "unet3d_accelerators", "unet3d_aurora", "unet3d_b200_cold", "unet3d_h100_cold"}, cold
-for name in cold - {"accept_unet3d", "unet3d_accelerators", "unet3d_aurora"}:
+assert cold == {"accept_unet3d", "unet3d_accelerators", "unet3d_aurora", "unet3d_b200_cold", "unet3d_h100_cold", "unet3d_laptop"}, cold
+for name in cold - {"accept_unet3d", "unet3d_accelerators", "unet3d_aurora", "unet3d_laptop"}:
     warm, dropped = (json.load(open(os.path.join(SOURCE, "workloads/catalog", n + ".json"), encoding="utf-8"))
                      for n in (name[:-len("_cold")], name))
     warm["about"] = dropped["about"]

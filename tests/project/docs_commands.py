@@ -25,6 +25,7 @@ PARITY = "needs DLIO: import_parity runs it with a program that takes DLIO's arg
 SITE = "needs the batch system of a site: batch_scripts runs the scripts with programs in its place"
 SOURCES = "needs sources that the reader downloads"
 DAOS = "needs DAOS: system_daos runs the job over a test library"
+TUNES = "takes many minutes: system_tune asks such questions of sim://"
 FINDS = "needs a data set and ranks as large as the answer: system_find asks such questions of sim://"
 S3_SERVER = "needs an S3 server: system_s3_demo runs these commands against Ceph"
 NOT_RUN = {
@@ -77,11 +78,17 @@ NOT_RUN = {
     "haul import vdbbench config.yaml runtime=60 index.max_degree=32": "needs a file of vdbbench; import_vdbbench reads some",
     "haul import mlpstorage": "names the verb; its examples are in a block",
     "haul run kvcache_mlperf --repeat 3": "takes an hour: kvcache_all runs the same options",
-    'mpiexec -n 64 haul run unet3d_accelerators --find ranks=1..64 --until "train.au >= 0.9"': FINDS,
-    'mpiexec -n 4 haul run kvcache_users --find kvcache.users=1..1000 --until "kvcache.request_p95 <= 200 ms"': FINDS,
+    'mpiexec -n 8 haul run unet3d_accelerators --find ranks=1..8 --until "train.au >= 90 %"': FINDS,
+    'mpiexec -n 4 haul run unet3d_laptop --find ranks=1..4 --until "train.au >= 90 %" --results h100.h5': FINDS,
+    'haul run kvcache_users --find kvcache.users=10..1000/10 --until "kvcache.request_p95 <= 200 ms"': FINDS,
+    'haul run kvcache_users --find kvcache.users=10..1000/10 --until "kvcache.request_p95 <= 200 ms" --results users.h5': FINDS,
+    "haul run io_tune --tune stores.data.engine=psync,uring --tune read.depth=1..16 --results tune.h5": TUNES,
+    "export HAUL_DATA=/mnt/storage/haul PATH=$PWD/build/release:$PATH": "names a folder of the reader",
+    "HAUL_S3_ENDPOINT=http://a:9000 HAUL_S3_BUCKET=bench haul run s3_get --repeat 5 --results a.h5": S3_SERVER,
+    "HAUL_S3_ENDPOINT=http://b:9000 HAUL_S3_BUCKET=bench haul run s3_get --repeat 5 --results b.h5": S3_SERVER,
+    "haul compare a.h5 b.h5": S3_SERVER,
     'mpiexec -n 8 haul run io_tune --find read.threads=1..256 --until "read.p99 <= 5 ms"': FINDS,
-    "mpiexec -n 8 haul run io_tune --only read --tune stores.data.engine=psync,uring --tune read.depth=1..16 --tune read.threads=1..16":
-        "takes many minutes: system_tune asks such questions of sim://",
+    "mpiexec -n 8 haul run io_tune --tune stores.data.engine=psync,uring --tune read.depth=1..16 --tune read.threads=1..16": TUNES,
     'mpiexec -n 8 haul assess file:///scratch/haul --budget "10 min"': "takes ten minutes: system_assess assesses small stores",
     "mpiexec -n 8 haul assess s3://bucket/prefix --set endpoints=http://s3:9000": S3_SERVER,
     "haul check first.h5 second.h5": "names the results of a series: cli_check judges some",

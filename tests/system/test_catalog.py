@@ -26,7 +26,7 @@ RANKS = 2
 
 
 def is_cold(name):
-    return name.endswith(("_cold", "_aurora", "_accelerators"))
+    return name.endswith(("_cold", "_aurora", "_accelerators", "_laptop"))
 
 
 def run_small(name):
@@ -140,6 +140,32 @@ def test_checkpoints():
 def test_io():
     for name in ("io_sequential", "io_shared", "io_metadata", "io_random", "io_tune", "io_compare", *IO_OBJECTS):
         run_small_io(name)
+
+
+def test_questions():
+    """The jobs for questions answer them as the README asks, made small."""
+    cut = ["dataset.files=40", "dataset.sample_bytes=50000", "dataset.sample_bytes_stdev=20000", "train.steps=8", "train.compute=2 ms",
+           "train.null_steps=0", "train.cold.evidence=64 KiB"]
+    chat = ["kvcache.model=tiny-1b", "kvcache.duration=600 ms", "stores.cache.direct=false", "kvcache.templates.0.think_min=20 ms",
+            "kvcache.templates.0.think_max=60 ms"]
+    reads = ["make.size=4 MiB", "make.block=1 MiB", "read.size=4 MiB", "delete.size=4 MiB", "read.seconds=0.2", "read.warmup=0",
+             "stores.data.direct=false"]
+    with Folder() as folder:
+        for name, sets, question in (
+                ("unet3d_accelerators", cut, ("--find", "ranks=1..2", "--until", "train.au >= 1 %", "--repeat", 1)),
+                ("unet3d_laptop", cut, ("--find", "ranks=1..2", "--until", "train.au >= 1 %", "--repeat", 1)),
+                ("kvcache_users", chat, ("--find", "kvcache.users=2..6/4", "--until", "kvcache.request_p95 <= 100 s", "--repeat", 1)),
+                ("io_tune", reads, ("--tune", "stores.data.engine=psync,uring", "--tune", "read.depth=1,4", "--repeat", 2))):
+            r = mpi(RANKS, "run", name, "--force", *question, *[a for s in sets for a in ("--set", s)], cwd=folder,
+                    env={"HAUL_DATA": folder})
+            check(r.rc == 0, f"{name}: {r}")
+            found = report(f"{folder}/results.h5")
+            if name == "io_tune":
+                names = [p["name"] for p in found["phases"]]
+                check(found["tune"]["end"] == "found" and names == ["make"] + ["read"] * (len(names) - 2) + ["delete"], f"{names}")
+            else:
+                check(found["find"]["end"] == "all" and found["find"]["carries"] == question[1].count("=") + (5 if chat is sets else 1),
+                      f"{name}: {found['find']}")
 
 
 def test_comparison():
