@@ -150,31 +150,35 @@ static int refuse_key(const struct option_part *parts, unsigned count, const cha
 	const char *names[NAMES_MAX + 1];
 	char known[400] = "";
 	const char *near;
+	static const char prefix[] = "target_";
 	unsigned i, n = 0, targets = 0;
+	size_t skip;
 
 	for (i = 0; others && others[i] && n < NAMES_MAX; i++)
 		names[n++] = others[i];
 	while (n < NAMES_MAX && (o = walk_next(&w)) != NULL)
 		names[n++] = o->name;
+	/* A target is looked for among targets, by what follows the prefix of all of them. */
+	for (i = 0; strncmp(key, prefix, strlen(prefix)) == 0 && i < n; i++)
+		if (strncmp(names[i], prefix, strlen(prefix)) == 0)
+			names[targets++] = names[i] + strlen(prefix);
+	skip = targets ? strlen(prefix) : 0;
+	n = targets ? targets : n;
 	names[n] = NULL;
-	near = option_nearest(key, names);
+	near = option_nearest(key + skip, names);
 	if (near)
-		return err_set(err, -EINVAL, "%s: unknown key; did you mean \"%s\"?", where, near);
+		return err_set(err, -EINVAL, "%s: unknown key; did you mean \"%s\"?", where,
+			       near - skip);
 	if (!n)
 		return err_set(err, -EINVAL, "%s: unknown key; there are no options here", where);
-	/* A target is looked for among targets. */
-	for (i = 0; strncmp(key, "target_", 7) == 0 && i < n; i++)
-		if (strncmp(names[i], "target_", 7) == 0)
-			names[targets++] = names[i];
-	n = targets ? targets : n;
 	for (i = 0; i < n; i++) {
-		if (strlen(known) + strlen(names[i]) + 8 > sizeof(known)) {
+		if (strlen(known) + strlen(names[i]) + skip + 8 > sizeof(known)) {
 			strcat(known, ", …");
 			break;
 		}
 		if (i)
 			strcat(known, ", ");
-		strcat(known, names[i]);
+		strcat(known, names[i] - skip);
 	}
 	return err_set(err, -EINVAL, "%s: unknown key; known are: %s", where, known);
 }

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "plan/search/once.h"
 #include "ranks/run/run.h"
 
 int search_open(struct run *run, const struct run_options *options, struct err *err)
@@ -37,18 +36,6 @@ void search_free(struct search *s)
 	if (s && s->own)
 		s->strategy->free(s->own);
 	free(s);
-}
-
-bool search_turn(const struct run *run, const struct job_phase *phase)
-{
-	const struct search *s = run->search;
-	bool before;
-
-	if (!s || !s->once)
-		return true;
-	if (once_each(&run->job, s->phase_index, (uint32_t)(phase - run->job.phases), &before))
-		return !s->ending;
-	return before ? run->at.run == 1 && !s->ending : s->ending;
 }
 
 /* After the last run: the phases behind the judged one, which belong to that run. */

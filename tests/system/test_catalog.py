@@ -146,8 +146,8 @@ def test_questions():
     """The jobs for questions answer them as the README asks, made small."""
     cut = ["dataset.files=40", "dataset.sample_bytes=50000", "dataset.sample_bytes_stdev=20000", "train.steps=8", "train.compute=2 ms",
            "train.null_steps=0", "train.cold.evidence=64 KiB"]
-    chat = ["kvcache.model=tiny-1b", "kvcache.duration=600 ms", "stores.cache.direct=false", "kvcache.templates.0.think_min=20 ms",
-            "kvcache.templates.0.think_max=60 ms"]
+    chat = ["kvcache.model=tiny-1b", "kvcache.requests=12", "stores.cache.direct=false", "kvcache.templates.0.think_min=20 ms",
+            "kvcache.templates.0.think_max=60 ms", "kvcache.templates.0.context_max=256"]
     reads = ["make.size=4 MiB", "make.block=1 MiB", "read.size=4 MiB", "delete.size=4 MiB", "read.seconds=0.2", "read.warmup=0",
              "stores.data.direct=false"]
     with Folder() as folder:

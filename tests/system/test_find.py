@@ -244,7 +244,7 @@ def test_refused():
         (("--find", "io.threads=1..4", "--until", "io.p99 <= 45"), "needs a unit"),
         (("--find", "io.threads=1..4", "--until", "io.p99 <= 5 %"), "needs a unit"),
         (("--find", "io.threads=1..4", "--until", "io.p98 <= 45 ms"), "target_p98"),
-        (("--find", "io.threads=1..4", "--until", "io.cows >= 45"), "known are: target_"),
+        (("--find", "io.threads=1..4", "--until", "io.zebras >= 45"), "known are: target_"),
         (("--find", "threads=1..4", *until), "a path starts with name, seed, ranks,"),
         (("--find", "io.threads=1..4", "--until", "train.au >= 0.9"), "train"),
         (("--find", "io.threads=1..4", "--until", "p99 <= 45 ms"), "PHASE.TARGET"),
