@@ -130,6 +130,14 @@ int plan_sets(struct job *job, uint32_t ranks, uint32_t nodes, struct err *err)
 	return rc;
 }
 
+/* As many ranks as a phase's data set is made for. The key "ranks" leaves it as all ranks have it, so
+ * that a search makes it once for all values; phases of a list have sets of their own. */
+static uint32_t scale_ranks(const struct job *job, const struct job_phase *phase, uint32_t ranks)
+{
+	return job->ranks && !strstr(phase->path, "/together/") ? ranks
+								: plan_phase_ranks(phase, ranks);
+}
+
 /* Samples of a step of the phases that read the data set; 0: none does, or its size does not depend
  * on them. All must agree. */
 static int scale_step_samples(const struct job *job, const struct job_dataset *dataset,
@@ -143,7 +151,7 @@ static int scale_step_samples(const struct job *job, const struct job_dataset *d
 		const struct workload *workload = phase->section->owner;
 		uint64_t samples = workload->step_samples
 					   ? workload->step_samples(job, phase, dataset,
-								    plan_phase_ranks(phase, ranks))
+								    scale_ranks(job, phase, ranks))
 					   : 0;
 
 		if (samples && *out && samples != *out)
