@@ -91,6 +91,7 @@ static int assess_ask_store(struct assess_ask *ask, const struct assess_args *ar
 	store = &job.stores[0];
 	ops = store->section->owner;
 	ask->cached = ops->capabilities & BACKEND_CACHED;
+	ask->keeps = ops->capabilities & BACKEND_PERSISTENT;
 	ask->syncs =
 		option_find(store->section, store->options, "", "fsync", OPTION_CHOICE, &found);
 	job_free(&job);
@@ -204,7 +205,7 @@ static int do_assess(const struct call *call)
 		return EXIT_FAILED;
 	}
 	a->call = call;
-	options.assess = args->clean ? NULL : &a->assess;
+	options.assess = &a->assess;
 	status = args->plan ? assess_plan(a) : (int)cli_run(call, &options, assess_prepare, a);
 	free(a->text);
 	free(a);

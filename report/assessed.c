@@ -133,8 +133,9 @@ static const struct {
 	 "opening objects: shorter answers and more of them side by side; fewer and larger objects"},
 	{"write", "writing streams",
 	 "writing streams: more bandwidth to stable storage; more nodes, connections or servers"},
-	{"ranks", "ranks that ran",
-	 "ranks that ran: more ranks under mpiexec; all of them were carried"},
+	{"loader", "the loader",
+	 "the loader: more workers, prefetching or requests side by side, and cores for them; the ceilings "
+	 "would carry more"},
 };
 
 const char *assessed_remedy(const void *row)
@@ -183,6 +184,7 @@ const struct column assessed_workload_columns[] = {
 	FIELD(REAL, struct assessed_workload, carries),
 	FIELD(REAL, struct assessed_workload, follows),
 	FIELD(REAL, struct assessed_workload, target),
+	FIELD(REAL, struct assessed_workload, measured),
 	FIELD(REAL, struct assessed_workload, found),
 	COLUMN(REAL, struct assessed_workload, bytes, "bytes_per_second", NULL),
 	COLUMN(REAL, struct assessed_workload, opens, "opens_per_second", NULL),

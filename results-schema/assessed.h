@@ -36,11 +36,12 @@ enum {
 	TEXT(name, "name", ASSESSED_NAME_BYTES) /* of the ready job */ \
 	TEXT(unit, "unit", ASSESSED_WORD_BYTES) /* accelerators; checkpoints/h */ \
 	TEXT(basis, "basis", ASSESSED_WORD_BYTES) /* measured; follows: from the ceilings; unknown */ \
-	TEXT(limit, "limit", ASSESSED_WORD_BYTES) /* the ceiling that is reached first: read, objects, write, ranks */ \
+	TEXT(limit, "limit", ASSESSED_WORD_BYTES) /* the ceiling that is reached first: read, objects, write; loader: fewer were carried than follow */ \
 	REAL(carries, "carries") /* how many of the unit; nan: not known */ \
 	REAL(follows, "follows") /* how many follow from the ceilings */ \
 	REAL(target, "target") /* AU that is to be reached */ \
-	REAL(found, "found") /* AU of the number that is carried, where it was measured */ \
+	REAL(measured, "measured") /* the most that reached the target when it ran; nan: it did not run */ \
+	REAL(found, "found") /* their AU */ \
 	REAL(bytes, "bytes_per_second") /* that one of the unit needs at the target; of checkpoints: bytes of one */ \
 	REAL(opens, "opens_per_second") \
 	REAL(full, "full_seconds") /* of the whole job, with its data made first; nan: not known */ \

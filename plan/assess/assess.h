@@ -13,13 +13,15 @@
 #define HAUL_PLAN_ASSESS_ASSESS_H
 
 #include "core/job/job.h"
+#include "plan/search/bisect.h"
 
 enum {
 	ASSESS_URI_BYTES = 1024,
 	ASSESS_WORKLOADS_MAX = 32,
 	ASSESS_PHASES_MAX = 8, /* of a look */
 	ASSESS_SETS_MAX = 4,
-	ASSESS_SET_BYTES = 128
+	ASSESS_SET_BYTES = 128,
+	ASSESS_TEXT_BYTES = 1024 /* of a part of a job */
 };
 
 /* What is measured of the storage itself: an operation per second, or bytes per second of streams. */
@@ -44,6 +46,7 @@ struct assess_ask {
 	double space_bytes; /* it writes at most this much at a time; 0: by the budget */
 	/* What its store can do: read from a page cache, write to stable storage where asked. */
 	bool cached, syncs;
+	bool keeps; /* what was written is there afterwards */
 };
 
 enum assess_kind { ASSESS_TRAIN, ASSESS_CHECKPOINT };
@@ -58,6 +61,16 @@ struct assess_workload {
 	double data_bytes; /* of its data set, or of a checkpoint */
 	/* Of all its epochs on one accelerator at AU 100 %; of checkpoints: how many there are. */
 	double run_seconds;
+	/* Of trainings: the job's data set and its phase as JSON; "": it cannot be measured here. */
+	char dataset[ASSESS_TEXT_BYTES], train[ASSESS_TEXT_BYTES];
+	char data_phase[JOB_NAME_BYTES + 8]; /* the name of the phase that makes its data */
+	double files;                        /* of the data set */
+	double step_bytes, step_seconds;     /* of the data set, of one accelerator */
+	double workers;                      /* that read for it */
+	/* What was measured. */
+	bool decided;   /* the search for the most accelerators has ended between two numbers */
+	double carried; /* the most that reached the target; NaN: none was measured */
+	double found;   /* their AU */
 };
 
 struct assess {
@@ -68,6 +81,12 @@ struct assess {
 	/* Operations per second, of streams bytes per second; NaN: not measured. */
 	double ceilings[ASSESS_CEILINGS];
 	uint32_t stage;
+	/* The workload that is measured, of workloads; the search for the most accelerators of it; steps
+	 * of each of its runs, and files that they read. */
+	uint32_t measured;
+	bool searching;
+	struct bisect search;
+	double steps, set_files;
 };
 
 /* The budget decides how long a phase lasts. -EINVAL with a sentence where it is too short. */
@@ -88,13 +107,22 @@ struct assess_look {
 	const char *phases[ASSESS_PHASES_MAX];
 	uint32_t phase_count, set_count;
 	char sets[ASSESS_SETS_MAX][ASSESS_SET_BYTES]; /* changes to the job, as for --set */
+	bool cleans;                                  /* first, what was made so far is removed */
 };
 /* false: there is nothing more to run. */
 bool assess_next(struct assess *a, double elapsed_s, struct assess_look *look);
+/* found: the main figure of a phase, of a training its AU. */
 void assess_found(struct assess *a, const char *phase, double found);
 
 /* Which ceiling is reached first. */
-enum assess_limit { LIMIT_UNKNOWN, LIMIT_READ, LIMIT_OBJECTS, LIMIT_WRITE, LIMITS };
+enum assess_limit {
+	LIMIT_UNKNOWN,
+	LIMIT_READ,
+	LIMIT_OBJECTS,
+	LIMIT_WRITE,
+	LIMIT_LOADER, /* fewer were carried than follow from the ceilings */
+	LIMITS
+};
 extern const char *const assess_limits[LIMITS]; /* "unknown", "read", "objects", "write" */
 
 /* What follows for a workload:
@@ -103,9 +131,11 @@ extern const char *const assess_limits[LIMITS]; /* "unknown", "read", "objects",
  *	              get / (target x opens_per_second), rounded down
  *	checkpoint    checkpoints an hour = 3600 / (bytes / write + bytes / read)
  *
- * and how long it takes as a whole: data_bytes / write, and then run_seconds / target / accelerators. */
+ * Where the workload itself ran on more accelerators than the storage carries, what was found then counts. And how
+ * long it takes as a whole: data_bytes / write, and then run_seconds / target / accelerators. */
 struct assess_row {
-	double carries; /* NaN: unknown */
+	double carries, follows; /* NaN: unknown */
+	bool measured;           /* carries is what was found when it ran */
 	enum assess_limit limit;
 	double full_seconds; /* NaN: unknown, or it carries none */
 };

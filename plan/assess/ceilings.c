@@ -8,6 +8,7 @@
 
 #include "core/json.h"
 #include "core/numbers.h"
+#include "plan/assess/measure.h"
 
 const struct ceiling_kind ceiling_kinds[ASSESS_CEILINGS] = {
 	[ASSESS_WRITE] = {"write", 1},
@@ -113,6 +114,7 @@ char *assess_job(const struct assess *a)
 	cJSON_AddStringToObject(job, "name", "assess");
 	ceiling_stores(job, a);
 	ceiling_phases(cJSON_AddArrayToObject(job, "phases"), a);
+	measure_add(job, a);
 	text = json_print(job);
 	cJSON_Delete(job);
 	return text;

@@ -7,7 +7,8 @@
 const char *const assess_limits[LIMITS] = {[LIMIT_UNKNOWN] = "unknown",
 					   [LIMIT_READ] = "read",
 					   [LIMIT_OBJECTS] = "objects",
-					   [LIMIT_WRITE] = "write"};
+					   [LIMIT_WRITE] = "write",
+					   [LIMIT_LOADER] = "loader"};
 
 /* How many times a need fits into a ceiling; what needs nothing is not limited by it. */
 static double fits(double ceiling, double need)
@@ -25,7 +26,14 @@ static void follow_train(const struct assess *a, const struct assess_workload *w
 	if (isnan(read) || isnan(objects) || isinf(least))
 		return;
 	row->limit = objects < read ? LIMIT_OBJECTS : LIMIT_READ;
-	row->carries = floor(least);
+	row->carries = row->follows = floor(least);
+	/* All ranks that ran say only that it is at least so many. */
+	if (w->decided || (w->carried > row->carries)) {
+		row->measured = true;
+		row->carries = w->carried;
+		if (row->carries + 1 < row->follows)
+			row->limit = LIMIT_LOADER;
+	}
 	if (row->carries >= 1)
 		row->full_seconds = w->data_bytes / a->ceilings[ASSESS_WRITE] +
 				    w->run_seconds / w->target / row->carries;
@@ -40,13 +48,14 @@ static void follow_checkpoint(const struct assess *a, const struct assess_worklo
 	if (isnan(write) || isnan(read) || write + read <= 0)
 		return;
 	row->limit = write > read ? LIMIT_WRITE : LIMIT_READ;
-	row->carries = 3600 / (write + read);
+	row->carries = row->follows = 3600 / (write + read);
 	row->full_seconds = w->run_seconds * (write + read);
 }
 
 void assess_follow(const struct assess *a, const struct assess_workload *w, struct assess_row *row)
 {
-	*row = (struct assess_row){.carries = (double)NAN, .full_seconds = (double)NAN};
+	*row = (struct assess_row){
+		.carries = (double)NAN, .follows = (double)NAN, .full_seconds = (double)NAN};
 	if (w->kind == ASSESS_TRAIN)
 		follow_train(a, w, row);
 	else

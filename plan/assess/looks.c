@@ -9,10 +9,11 @@
 
 #include "core/numbers.h"
 #include "plan/assess/ceilings.h"
+#include "plan/assess/measure.h"
 
 /* The share of the budget in which the ceilings are measured, and its phases that take as long as the
  * others. What opens and publishes phases takes the rest. */
-static const double ceilings_share = 0.6;
+static const double ceilings_share = 0.4;
 /* All else follows from the ceilings, so the last of them may begin that late. */
 static const double late_s = 10;
 static const double seconds_most = 30, seconds_least = 0.05;
@@ -74,12 +75,13 @@ bool assess_next(struct assess *a, double elapsed_s, struct assess_look *look)
 		look_at(look, reads);
 		return true;
 	default:
-		return false;
+		return measure_next(a, elapsed_s, look);
 	}
 }
 
 void assess_found(struct assess *a, const char *phase, double found)
 {
+	measure_found(a, phase, found);
 	for (unsigned i = 0; i < ASSESS_CEILINGS; i++)
 		if (strcmp(ceiling_kinds[i].phase, phase) == 0)
 			a->ceilings[i] = found / ceiling_kinds[i].bytes;

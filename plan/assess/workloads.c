@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What workloads of the catalogue need, from the plan of their jobs: see assess.h. */
+#include <cjson/cJSON.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/utf8.h"
 #include "plan/assess/assess.h"
 #include "plan/option_ref.h"
@@ -21,6 +25,16 @@ static double told(const struct plan_phase *p, const char *name)
 		if (strcmp(p->told.totals[i].name, name) == 0)
 			return p->told.totals[i].value;
 	return 0;
+}
+
+static double train_workers(const struct job_phase *phase)
+{
+	struct option_ref workers;
+
+	return option_find(phase->section, phase->options, phase->path, "workers", OPTION_U64,
+			   &workers)
+		       ? (double)*(const uint64_t *)workers.value
+		       : 1;
 }
 
 static bool workload_train(const struct plan *plan, struct assess_workload *w)
@@ -43,6 +57,13 @@ static bool workload_train(const struct plan *plan, struct assess_workload *w)
 	w->bytes_per_second = train->demand.bytes_per_second;
 	w->opens_per_second = train->demand.opens_per_second;
 	w->run_seconds = train->demand.total_seconds;
+	w->carried = w->found = (double)NAN;
+	if (train->demand.steps_per_epoch && train->demand.epochs && train->demand.files) {
+		w->files = (double)train->demand.files;
+		w->step_bytes = w->data_bytes / (double)train->demand.steps_per_epoch;
+		w->step_seconds = train->demand.seconds / (double)train->demand.steps_per_epoch;
+		w->workers = train_workers(train->phase);
+	}
 	return true;
 }
 
@@ -71,6 +92,38 @@ static bool workload_checkpoint(const struct plan *plan, struct assess_workload 
 	return false;
 }
 
+/* A part of the job, which is measured as it stands there; "" where there is no room for it. */
+static void keep_part(char out[ASSESS_TEXT_BYTES], const cJSON *part)
+{
+	char *text = part ? json_print_line(part) : NULL;
+
+	if (text && strlen(text) < ASSESS_TEXT_BYTES)
+		strcpy(out, text);
+	free(text);
+}
+
+/* The only data set of the job, and its only training. */
+static void keep_parts(struct assess_workload *w, const char *name, const char *text)
+{
+	cJSON *job = cJSON_Parse(text), *entry,
+	      *phases = cJSON_GetObjectItemCaseSensitive(job, "phases");
+	unsigned trains = 0;
+
+	snprintf(w->data_phase, sizeof(w->data_phase), "%.60s_data", name);
+	keep_part(w->dataset, cJSON_GetObjectItemCaseSensitive(job, "dataset"));
+	cJSON_ArrayForEach(entry, phases)
+	{
+		const cJSON *train = cJSON_GetObjectItemCaseSensitive(entry, "train");
+
+		trains += train != NULL;
+		if (train)
+			keep_part(w->train, train);
+	}
+	if (trains != 1 || w->step_seconds <= 0 || w->step_bytes <= 0)
+		w->train[0] = '\0';
+	cJSON_Delete(job);
+}
+
 int assess_add_workload(struct assess *a, const char *name, const char *text, size_t bytes,
 			struct err *err)
 {
@@ -90,6 +143,8 @@ int assess_add_workload(struct assess *a, const char *name, const char *text, si
 		rc = plan_make(&plan, &job, 1, 1, err);
 	if (rc == 0 && !workload_train(&plan, w) && !workload_checkpoint(&plan, w))
 		rc = err_set(err, -EINVAL, "%s: trains nothing and writes no checkpoints", name);
+	if (rc == 0 && w->kind == ASSESS_TRAIN)
+		keep_parts(w, name, text);
 	a->workload_count += rc == 0;
 	plan_free(&plan);
 	job_free(&job);

@@ -12,7 +12,7 @@
 #include "ranks/run/search.h"
 #include "results-schema/assessed.h"
 
-enum { ASSESS_RUNS_MAX = 2 };
+enum { ASSESS_RUNS_MAX = 64 };
 
 struct assess_run {
 	struct assess assess;
@@ -61,22 +61,42 @@ static double assess_elapsed(const struct run *run)
 	return elapsed_s;
 }
 
+/* Removes all that was made so far. */
+static enum exit_status assess_clean(struct run *run, const struct run_options *options,
+				     struct err *err)
+{
+	const struct assess_run *a = run->search->own;
+
+	return a->assess.ask.keeps ? run_clean_made(run, options->job, err) : EXIT_DONE;
+}
+
 static bool assess_step(struct run *run, const struct run_options *options, struct search_look *out)
 {
 	struct search *s = run->search;
 	struct assess_run *a = s->own;
+	struct err ignored = {0};
 
-	(void)options;
 	if (!assess_next(&a->assess, assess_elapsed(run), &a->look)) {
 		a->over = true;
 		return false;
 	}
+	if (a->look.cleans && assess_clean(run, options, &ignored) == EXIT_INTERRUPTED)
+		return false;
 	s->now = (struct phase_filter){.only = a->look.phases, .only_count = a->look.phase_count};
 	s->more_count = a->look.set_count;
 	for (uint32_t i = 0; i < a->look.set_count; i++)
 		s->more[i] = a->look.sets[i];
 	*out = (struct search_look){.combination = ++a->runs, .repeat = 1, .changed = true};
 	return true;
+}
+
+/* The AU of a training, of all else the main figure. */
+static double assess_figure(const struct repeat_targets *of)
+{
+	for (uint32_t i = 0; i < of->count; i++)
+		if (strcmp(of->results[i].name, "target_au") == 0)
+			return of->results[i].found;
+	return of->judged.found;
 }
 
 static void assess_add(struct run *run, const struct run_options *options,
@@ -88,7 +108,8 @@ static void assess_add(struct run *run, const struct run_options *options,
 	(void)look;
 	for (uint32_t i = 0; i < run->job.phase_count; i++)
 		if (phases[i].repeats)
-			assess_found(&a->assess, run->job.phases[i].name, phases[i].judged.found);
+			assess_found(&a->assess, run->job.phases[i].name,
+				     assess_figure(&phases[i]));
 }
 
 static void assess_head(const struct run *run, struct assessed *out)
@@ -122,9 +143,10 @@ static void assess_workload(const struct assess *a, const struct assess_workload
 
 	assess_follow(a, w, &row);
 	*out = (struct assessed_workload){.carries = row.carries,
-					  .follows = row.carries,
+					  .follows = row.follows,
 					  .target = w->target,
-					  .found = (double)NAN,
+					  .measured = w->carried,
+					  .found = w->found,
 					  .bytes = w->target * w->bytes_per_second,
 					  .opens = w->target * w->opens_per_second,
 					  .full = row.full_seconds,
@@ -132,7 +154,10 @@ static void assess_workload(const struct assess *a, const struct assess_workload
 	utf8_copy(out->name, sizeof(out->name), w->name);
 	utf8_copy(out->unit, sizeof(out->unit),
 		  w->kind == ASSESS_TRAIN ? "accelerators" : "checkpoints/h");
-	utf8_copy(out->basis, sizeof(out->basis), isnan(row.carries) ? "unknown" : "follows");
+	utf8_copy(out->basis, sizeof(out->basis),
+		  isnan(row.carries) ? "unknown"
+		  : row.measured     ? "measured"
+				     : "follows");
 	utf8_copy(out->limit, sizeof(out->limit), assess_limits[row.limit]);
 }
 
@@ -157,7 +182,7 @@ static int assess_record(const struct run *run)
 static int assess_end(struct run *run, const struct run_options *options, enum exit_status *status,
 		      struct err *err)
 {
-	*status = run_clean(run, options->job, err);
+	*status = assess_clean(run, options, err);
 	return *status == EXIT_DONE ? 0 : err->code;
 }
 

@@ -104,3 +104,13 @@ enum exit_status run_clean(struct run *run, const char *job, struct err *err)
 	}
 	return rc < 0 ? EXIT_FAILED : EXIT_DONE;
 }
+
+enum exit_status run_clean_made(struct run *run, const char *job, struct err *err)
+{
+	enum exit_status status = run_clean(run, job, err);
+
+	if (status != EXIT_FAILED || err->code != -ENOENT)
+		return status;
+	*err = (struct err){0};
+	return EXIT_DONE;
+}

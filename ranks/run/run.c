@@ -492,7 +492,8 @@ enum exit_status run_job(struct run *run, const struct run_options *options, boo
 	if (rc < 0)
 		return status;
 	if (options->verb == RUN_CLEAN)
-		return run_clean(run, options->job, err);
+		return options->assess ? run_clean_made(run, options->job, err)
+				       : run_clean(run, options->job, err);
 	if (options->alone && run->world->size == 1)
 		log_say(&run->log, LOG_WARNING,
 			"1 rank; start it under mpiexec (or srun) for more");

@@ -13,7 +13,7 @@
 int search_open(struct run *run, const struct run_options *options, struct err *err)
 {
 	bool finds = options->find || options->until, tunes = options->tune_count;
-	bool assesses = options->assess != NULL;
+	bool assesses = options->assess && options->verb != RUN_CLEAN;
 
 	if (!tunes && (options->tune_by || options->tuned))
 		return err_set(err, -EINVAL, "--%s: needs --tune, too",

@@ -125,6 +125,8 @@ int run_phases(struct run *run, const struct run_options *options, struct repeat
 /* Removes what the job's phases have made, and fills run->message. job: as it was called, for
  * sentences. Returns the exit status that all ranks share. */
 enum exit_status run_clean(struct run *run, const char *job, struct err *err);
+/* The same, where data sets may not have been made yet. */
+enum exit_status run_clean_made(struct run *run, const char *job, struct err *err);
 
 /* rounds.c. Whether the run ends with the answer that a phase finds in its own rounds: it asks nothing
  * else, and runs once. */

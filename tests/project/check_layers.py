@@ -102,7 +102,7 @@ ROOMS = {
         "plan": ([""], ["pin"]),
         "search": (["search/"], ["plan"]),
         "series": (["series/"], ["search"]),
-        "assess": (["assess/"], ["plan"]),
+        "assess": (["assess/"], ["search"]),
     },
     "ranks": {
         "mpi": (["mpi/"], []),

@@ -70,7 +70,7 @@ def test_files():
         check(r.rc == 0, f"{r}")
         check(ceiling(found, "read") > 0 and ceiling(found, "commit") > 0, f"{found['assess']}")
         check(not any(files for _, _, files in os.walk(f"{folder}/data")), "files are left")
-        check({p["kind"] for p in found["phases"]} == {"io"} and all(s["engine"] == "psync" for s in found["stores"]), f"{found['stores']}")
+        check(all(s["engine"] == "psync" for s in found["stores"]), f"{found['stores']}")
         check(sum(p["bytes_written"] for p in found["phases"] if p["name"] in ("write", "make")) <= 2 * (64 << 20) + (8 << 20), "more than --space")
         checkpoints = workload(found, "llama3_8b")
         wanted = 3600 / (checkpoints["data_bytes"] / ceiling(found, "write") + checkpoints["data_bytes"] / ceiling(found, "read"))
@@ -83,7 +83,7 @@ def test_plan():
     with Folder() as folder:
         r = alone("assess", f"file://{folder}/data", "--plan", "--budget", "10 min", cwd=folder)
         check(r.rc == 0 and "takes up to 10 min · writes at most 16 GiB at a time" in r.out, f"{r}")
-        check("ends after 27.7 s" in r.out and not os.path.exists(f"{folder}/data"), r.out)
+        check("ends after 18.5 s" in r.out and not os.path.exists(f"{folder}/data"), r.out)
 
 
 def test_refused():

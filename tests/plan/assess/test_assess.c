@@ -97,7 +97,7 @@ static bool looks_at(const struct assess_look *look, const char *phase)
 /* Every ceiling is measured once; what is read is as large as what is written in that time. */
 static void looks(void)
 {
-	struct assess a = begun(130);
+	struct assess a = begun(195);
 	struct assess_look look;
 	unsigned measured[ASSESS_CEILINGS] = {0};
 	char size[ASSESS_SET_BYTES];
@@ -123,6 +123,48 @@ static void looks(void)
 	/* No run begins when the budget is long spent. */
 	a = begun(130);
 	CU_ASSERT(assess_next(&a, 131, &look) && !assess_next(&a, 140, &look));
+}
+
+/* A training of which two accelerators are carried: 1 and 2 reach the target, 4 and then 3 do not. */
+static void measured(void)
+{
+	static const char text[] =
+		"{\"name\": \"x\", \"stores\": {\"data\": {\"uri\": \"file://${HAUL_DATA}/x\"}},"
+		" \"dataset\": {\"store\": \"data\", \"format\": \"raw\", \"files\": 100000,"
+		" \"sample_bytes\": 1000000},"
+		" \"phases\": [{\"generate\": {}}, {\"train\": {\"batch\": 10,"
+		" \"compute\": \"100 ms\", \"target_au\": 0.8}}]}";
+	static const unsigned tried[] = {1, 2, 4, 3};
+	struct assess_ask ask = {.uri = "sim://known", .budget_s = 112, .ranks = 4};
+	struct assess_look look;
+	struct assess_row row;
+	struct err err = {0};
+	char set[ASSESS_SET_BYTES];
+	struct assess a;
+
+	CU_ASSERT_EQUAL_FATAL(assess_init(&a, &ask, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(assess_add_workload(&a, "x", text, strlen(text), &err), 0);
+	CU_ASSERT(assess_next(&a, 0, &look) && assess_next(&a, 1, &look));
+	a.ceilings[ASSESS_WRITE] = a.ceilings[ASSESS_READ] = GB;
+	a.ceilings[ASSESS_GET] = 1e6;
+	for (size_t i = 0; i < sizeof(tried) / sizeof(*tried); i++) {
+		CU_ASSERT_FATAL(assess_next(&a, 40, &look));
+		snprintf(set, sizeof(set), "ranks=%u", tried[i]);
+		CU_ASSERT_STRING_EQUAL(look.sets[0], set);
+		CU_ASSERT(looks_at(&look, "x") && looks_at(&look, "x_data"));
+		CU_ASSERT_EQUAL(look.cleans, i == 0);
+		assess_found(&a, "x", tried[i] <= 2 ? 0.95 : 0.75);
+	}
+	CU_ASSERT(!assess_next(&a, 60, &look));
+	assess_follow(&a, &a.workloads[0], &row);
+	CU_ASSERT(row.measured && row.carries == 2 && row.follows == 12);
+	CU_ASSERT_EQUAL(row.limit, LIMIT_LOADER);
+	CU_ASSERT_DOUBLE_EQUAL(a.workloads[0].found, 0.95, 1e-9);
+	/* All ranks were carried, so that more may be. */
+	a.workloads[0].decided = false;
+	a.workloads[0].carried = 4;
+	assess_follow(&a, &a.workloads[0], &row);
+	CU_ASSERT(!row.measured && row.carries == 12 && row.limit == LIMIT_READ);
 }
 
 static void refused(void)
@@ -196,6 +238,7 @@ int main(void)
 		{"how many accelerators follow from the ceilings", trainings},
 		{"how many checkpoints an hour", checkpoints},
 		{"the runs", looks},
+		{"a training that runs", measured},
 		{"a budget that is too short", refused},
 		{"the job", job},
 		{"what a workload needs", needs},

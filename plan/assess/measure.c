@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Trainings that run: see measure.h. */
+#include "plan/assess/measure.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/json.h"
+
+/* Of a workload's share of the budget, what its runs take, and what it takes to write its data. Opening,
+ * dropping from caches and removing takes the rest. */
+static const double runs_share = 0.4, data_share = 0.3;
+/* In the first steps of a run the loader fills up; what follows shall be as many again. */
+enum { STEPS_LEAST = 16, STEPS_MOST = 512, WARMUP_MOST = 32 };
+
+/* The files that so many steps of all ranks read; each worker has one. */
+static double measure_files(const struct assess *a, const struct assess_workload *w, double steps)
+{
+	double ranks = a->ask.ranks, file_bytes = w->data_bytes / w->files;
+
+	return fmax(ceil(steps * ranks * w->step_bytes / file_bytes), ranks * fmax(w->workers, 1));
+}
+
+/* Whether the data that it takes at least have room. */
+static bool measures(const struct assess *a, const struct assess_workload *w)
+{
+	return w->kind == ASSESS_TRAIN && *w->dataset && *w->train &&
+	       measure_files(a, w, STEPS_LEAST) * w->data_bytes / w->files <= a->ask.space_bytes;
+}
+
+static void measure_dataset(cJSON *datasets, const struct assess *a,
+			    const struct assess_workload *w)
+{
+	cJSON *dataset = cJSON_Parse(w->dataset);
+	char folder[JOB_NAME_BYTES + 16];
+
+	snprintf(folder, sizeof(folder), "assess/%s", w->name);
+	cJSON_DeleteItemFromObject(dataset, "folder");
+	cJSON_DeleteItemFromObject(dataset, "store");
+	cJSON_DeleteItemFromObject(dataset, "files");
+	cJSON_AddStringToObject(dataset, "folder", folder);
+	cJSON_AddStringToObject(dataset, "store", "data");
+	json_add_number(dataset, "files", measure_files(a, w, STEPS_LEAST));
+	cJSON_AddItemToObject(datasets, w->name, dataset);
+}
+
+static void measure_phases(cJSON *phases, const struct assess *a, const struct assess_workload *w)
+{
+	static const char *const left_out[] = {"checkpoint", "evaluation", "epochs", "dataset",
+					       "steps",      "seconds",    "cold",   "name"};
+	cJSON *generate = cJSON_CreateObject(), *train = cJSON_CreateObject();
+	cJSON *made = cJSON_AddObjectToObject(generate, "generate"), *t = cJSON_Parse(w->train);
+
+	cJSON_AddStringToObject(made, "name", w->data_phase);
+	cJSON_AddStringToObject(made, "dataset", w->name);
+	for (size_t i = 0; i < sizeof(left_out) / sizeof(*left_out); i++)
+		cJSON_DeleteItemFromObject(t, left_out[i]);
+	cJSON_AddStringToObject(t, "name", w->name);
+	cJSON_AddStringToObject(t, "dataset", w->name);
+	cJSON_AddStringToObject(t, "cold", a->ask.cached ? "fadvise" : "none");
+	json_add_number(t, "null_steps", 0);
+	cJSON_AddItemToObject(train, "train", t);
+	cJSON_AddItemToArray(phases, generate);
+	cJSON_AddItemToArray(phases, train);
+}
+
+void measure_add(cJSON *job, const struct assess *a)
+{
+	cJSON *datasets = cJSON_AddObjectToObject(job, "datasets");
+	cJSON *phases = cJSON_GetObjectItemCaseSensitive(job, "phases");
+
+	for (uint32_t i = 0; i < a->workload_count; i++) {
+		if (!measures(a, &a->workloads[i]))
+			continue;
+		measure_dataset(datasets, a, &a->workloads[i]);
+		measure_phases(phases, a, &a->workloads[i]);
+	}
+}
+
+/* The share of a workload in what is left of the budget. */
+static double measure_share(const struct assess *a, double elapsed_s)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = a->measured; i < a->workload_count; i++)
+		left += measures(a, &a->workloads[i]);
+	return left ? (a->ask.budget_s - elapsed_s) / left : 0;
+}
+
+/* Whether the workload can be measured in its share; then how. */
+static bool measure_fits(struct assess *a, double elapsed_s)
+{
+	const struct assess_workload *w = &a->workloads[a->measured];
+	const struct bisect_ask ask = {
+		.low = 1, .high = a->ask.ranks, .by = 1, .asked = w->target, .repeats = 1};
+	double share_s = measure_share(a, elapsed_s),
+	       bytes = a->ceilings[ASSESS_WRITE] * data_share * share_s;
+	double ranks = a->ask.ranks, file_bytes = w->data_bytes / w->files;
+
+	if (!measures(a, w) || isnan(bytes) || share_s <= 0)
+		return false;
+	bytes = fmin(bytes, a->ask.space_bytes);
+	a->steps = floor(fmin(runs_share * share_s / bisect_steps_most(&ask) / w->step_seconds,
+			      bytes / (ranks * w->step_bytes)));
+	a->steps = fmin(a->steps, STEPS_MOST);
+	a->set_files = measure_files(a, w, a->steps);
+	if (a->steps < STEPS_LEAST || a->set_files * file_bytes > bytes)
+		return false;
+	bisect_init(&a->search, &ask);
+	return true;
+}
+
+static void measure_end(struct assess *a)
+{
+	struct assess_workload *w = &a->workloads[a->measured++];
+	struct bisect_answer answer;
+
+	a->searching = false;
+	bisect_answer(&a->search, &answer);
+	w->decided = a->search.end == BISECT_FOUND || a->search.end == BISECT_NONE;
+	if (answer.carries_known || a->search.end == BISECT_NONE)
+		w->carried = answer.carries_known ? (double)answer.carries : 0;
+	for (uint32_t i = 0; i < a->search.count; i++)
+		if ((double)a->search.steps[i].value == w->carried)
+			w->found = a->search.steps[i].stats.mean;
+}
+
+static void measure_look(const struct assess *a, uint64_t accelerators, struct assess_look *look)
+{
+	const char *name = a->workloads[a->measured].name;
+	double warmup = fmin(WARMUP_MOST, floor(a->steps / 2));
+
+	look->phases[look->phase_count++] = name;
+	look->phases[look->phase_count++] = a->workloads[a->measured].data_phase;
+	look->cleans = a->search.count == 1;
+	snprintf(look->sets[look->set_count++], ASSESS_SET_BYTES, "ranks=%llu",
+		 (unsigned long long)accelerators);
+	snprintf(look->sets[look->set_count++], ASSESS_SET_BYTES, "datasets.%s.files=%.0f", name,
+		 a->set_files);
+	snprintf(look->sets[look->set_count++], ASSESS_SET_BYTES, "%s.steps=%.0f", name, a->steps);
+	snprintf(look->sets[look->set_count++], ASSESS_SET_BYTES, "%s.warmup_steps=%.0f", name,
+		 warmup);
+}
+
+bool measure_next(struct assess *a, double elapsed_s, struct assess_look *look)
+{
+	uint64_t accelerators;
+
+	for (;;) {
+		if (a->searching &&
+		    (elapsed_s >= a->ask.budget_s || !bisect_next(&a->search, &accelerators)))
+			measure_end(a);
+		if (a->searching) {
+			measure_look(a, accelerators, look);
+			return true;
+		}
+		if (a->measured >= a->workload_count || elapsed_s >= a->ask.budget_s)
+			return false;
+		a->searching = measure_fits(a, elapsed_s);
+		a->measured += !a->searching;
+	}
+}
+
+void measure_found(struct assess *a, const char *phase, double found)
+{
+	if (a->searching && strcmp(a->workloads[a->measured].name, phase) == 0)
+		bisect_add(&a->search, found);
+}
