@@ -16,13 +16,16 @@
 #include "plan/plan.h"
 #include "plan/space.h"
 
+/* Behind the budget, what was made is removed; then it ends, also where some is left. */
+static const double removing_s = 20, budget_default_s = 600;
+
 enum { ASSESS_CHANGES_MAX = 2 * WORD_LIST_MAX, CHANGE_BYTES = 1024, PATH_BYTES = 4096 };
 
 struct assess_args {
 	const char *results;
 	bool force, quiet, plan, clean, ignore_space;
 	struct word_list sets;
-	uint64_t budget_ns, space, deadline_ns, grace_ns, fake_nodes;
+	uint64_t budget_ns, space, grace_ns, fake_nodes;
 };
 
 #define ROW(n, KIND, member, ...) OPT_##KIND(n, struct assess_args, member, __VA_ARGS__)
@@ -112,10 +115,15 @@ static int assess_add_ready(struct assess *a, const char *name, struct err *err)
 	return rc;
 }
 
+static double assess_budget_s(const struct assess_args *args)
+{
+	return args->budget_ns ? (double)args->budget_ns / 1e9 : budget_default_s;
+}
+
 static int assess_make(struct assessing *a, uint32_t ranks, struct err *err)
 {
 	const struct assess_args *args = a->call->options;
-	struct assess_ask ask = {.budget_s = args->budget_ns ? (double)args->budget_ns / 1e9 : 600,
+	struct assess_ask ask = {.budget_s = assess_budget_s(args),
 				 .space_bytes = (double)args->space,
 				 .ranks = ranks};
 	int rc = 0;
@@ -196,6 +204,8 @@ static int do_assess(const struct call *call)
 		.quiet = args->quiet,
 		.ignore_space = args->ignore_space,
 		.grace_ns = args->grace_ns,
+		.deadline_ns =
+			args->clean ? 0 : (uint64_t)((assess_budget_s(args) + removing_s) * 1e9),
 		.fake_nodes = (uint32_t)args->fake_nodes,
 	};
 	int status;

@@ -82,11 +82,11 @@ struct assess {
 	double ceilings[ASSESS_CEILINGS];
 	uint32_t stage;
 	/* The workload that is measured, of workloads; the search for the most accelerators of it; steps
-	 * of each of its runs, and files that they read. */
+	 * of each of its runs, and files that they read; when its share of the budget ends. */
 	uint32_t measured;
-	bool searching;
+	bool searching, unanswered; /* its last run has found nothing yet */
 	struct bisect search;
-	double steps, set_files;
+	double steps, set_files, until_s;
 };
 
 /* The budget decides how long a phase lasts. -EINVAL with a sentence where it is too short. */
@@ -108,6 +108,7 @@ struct assess_look {
 	uint32_t phase_count, set_count;
 	char sets[ASSESS_SETS_MAX][ASSESS_SET_BYTES]; /* changes to the job, as for --set */
 	bool cleans;                                  /* first, what was made so far is removed */
+	double until_s; /* since the assessment began: then its phases end, and no other begins */
 };
 /* false: there is nothing more to run. */
 bool assess_next(struct assess *a, double elapsed_s, struct assess_look *look);

@@ -14,8 +14,9 @@
 /* The share of the budget in which the ceilings are measured, and its phases that take as long as the
  * others. What opens and publishes phases takes the rest. */
 static const double ceilings_share = 0.4;
-/* All else follows from the ceilings, so the last of them may begin that late. */
-static const double late_s = 10;
+/* The share of the budget after which each of the runs that measure ceilings ends. What was not
+ * measured then is unknown. */
+static const double ceilings_until[] = {0.5, 0.85, 0.95};
 static const double seconds_most = 30, seconds_least = 0.05;
 static const double space_most = 16 * 1073741824.0, space_per_second = 1073741824.0;
 
@@ -57,26 +58,40 @@ static void look_make(const struct assess *a, const char *const *phases, struct 
 			 floor(each / CEILING_BLOCK) * CEILING_BLOCK);
 }
 
+/* Names are made as many as small objects were written in the time of a phase, since all of them are
+ * looked up and removed. */
+static void look_names(const struct assess *a, const char *const *phases, struct assess_look *look)
+{
+	double each = floor(a->ceilings[ASSESS_PUT] * a->seconds / a->ask.ranks);
+
+	for (; !isnan(each) && *phases; phases++)
+		snprintf(look->sets[look->set_count++], ASSESS_SET_BYTES, "%s.objects=%.0f",
+			 *phases, fmax(each, 1));
+}
+
+static bool ceilings_next(struct assess *a, struct assess_look *look)
+{
+	static const char *const writes[] = {"write", "erase", "commit", "put", "get", NULL};
+	static const char *const reads[] = {"make", "read", "random", NULL};
+	static const char *const names[] = {"create", "stat", "remove", NULL};
+	static const char *const *const all[] = {writes, reads, names};
+
+	if (a->stage == COUNT(all))
+		return false;
+	look->until_s = ceilings_until[a->stage] * a->ask.budget_s;
+	look_at(look, all[a->stage]);
+	if (all[a->stage] == reads)
+		look_make(a, reads, look);
+	if (all[a->stage] == names)
+		look_names(a, names, look);
+	a->stage++;
+	return true;
+}
+
 bool assess_next(struct assess *a, double elapsed_s, struct assess_look *look)
 {
-	static const char *const writes[] = {"write",  "erase", "commit", "put", "get",
-					     "create", "stat",  "remove", NULL};
-	static const char *const reads[] = {"make", "read", "random", NULL};
-
 	memset(look, 0, sizeof(*look));
-	if (elapsed_s >= a->ask.budget_s + late_s)
-		return false;
-	switch (a->stage++) {
-	case 0:
-		look_at(look, writes);
-		return true;
-	case 1:
-		look_make(a, reads, look);
-		look_at(look, reads);
-		return true;
-	default:
-		return measure_next(a, elapsed_s, look);
-	}
+	return ceilings_next(a, look) || measure_next(a, elapsed_s, look);
 }
 
 void assess_found(struct assess *a, const char *phase, double found)

@@ -102,6 +102,7 @@ static bool measure_fits(struct assess *a, double elapsed_s)
 	if (!measures(a, w) || isnan(bytes) || share_s <= 0)
 		return false;
 	bytes = fmin(bytes, a->ask.space_bytes);
+	a->until_s = elapsed_s + share_s;
 	a->steps = floor(fmin(runs_share * share_s / bisect_steps_most(&ask) / w->step_seconds,
 			      bytes / (ranks * w->step_bytes)));
 	a->steps = fmin(a->steps, STEPS_MOST);
@@ -117,7 +118,7 @@ static void measure_end(struct assess *a)
 	struct assess_workload *w = &a->workloads[a->measured++];
 	struct bisect_answer answer;
 
-	a->searching = false;
+	a->searching = a->unanswered = false;
 	bisect_answer(&a->search, &answer);
 	w->decided = a->search.end == BISECT_FOUND || a->search.end == BISECT_NONE;
 	if (answer.carries_known || a->search.end == BISECT_NONE)
@@ -127,14 +128,16 @@ static void measure_end(struct assess *a)
 			w->found = a->search.steps[i].stats.mean;
 }
 
-static void measure_look(const struct assess *a, uint64_t accelerators, struct assess_look *look)
+static void measure_look(struct assess *a, uint64_t accelerators, struct assess_look *look)
 {
 	const char *name = a->workloads[a->measured].name;
 	double warmup = fmin(WARMUP_MOST, floor(a->steps / 2));
 
 	look->phases[look->phase_count++] = name;
 	look->phases[look->phase_count++] = a->workloads[a->measured].data_phase;
+	a->unanswered = true;
 	look->cleans = a->search.count == 1;
+	look->until_s = a->until_s;
 	snprintf(look->sets[look->set_count++], ASSESS_SET_BYTES, "ranks=%llu",
 		 (unsigned long long)accelerators);
 	snprintf(look->sets[look->set_count++], ASSESS_SET_BYTES, "datasets.%s.files=%.0f", name,
@@ -149,8 +152,8 @@ bool measure_next(struct assess *a, double elapsed_s, struct assess_look *look)
 	uint64_t accelerators;
 
 	for (;;) {
-		if (a->searching &&
-		    (elapsed_s >= a->ask.budget_s || !bisect_next(&a->search, &accelerators)))
+		if (a->searching && (a->unanswered || elapsed_s >= a->until_s ||
+				     !bisect_next(&a->search, &accelerators)))
 			measure_end(a);
 		if (a->searching) {
 			measure_look(a, accelerators, look);
@@ -165,6 +168,8 @@ bool measure_next(struct assess *a, double elapsed_s, struct assess_look *look)
 
 void measure_found(struct assess *a, const char *phase, double found)
 {
-	if (a->searching && strcmp(a->workloads[a->measured].name, phase) == 0)
-		bisect_add(&a->search, found);
+	if (!a->searching || strcmp(a->workloads[a->measured].name, phase) != 0)
+		return;
+	a->unanswered = false;
+	bisect_add(&a->search, found);
 }

@@ -11,7 +11,7 @@
 struct cJSON;
 void measure_add(struct cJSON *job, const struct assess *a);
 
-/* As assess_next and assess_found. */
+/* As assess_next and assess_found. Where a look has found nothing, its search has ended. */
 bool measure_next(struct assess *a, double elapsed_s, struct assess_look *look);
 void measure_found(struct assess *a, const char *phase, double found);
 

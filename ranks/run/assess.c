@@ -80,6 +80,7 @@ static bool assess_step(struct run *run, const struct run_options *options, stru
 		a->over = true;
 		return false;
 	}
+	s->until_ns = run->start_ns + (uint64_t)(a->look.until_s * 1e9);
 	if (a->look.cleans && assess_clean(run, options, &ignored) == EXIT_INTERRUPTED)
 		return false;
 	s->now = (struct phase_filter){.only = a->look.phases, .only_count = a->look.phase_count};

@@ -31,6 +31,7 @@
 #include "ranks/node/team.h"
 #include "ranks/run/publish.h"
 #include "ranks/run/run.h"
+#include "ranks/run/search.h"
 #include "ranks/run/set_progress.h"
 
 #define SET_NAP_NS 2000000u
@@ -142,9 +143,10 @@ static void set_begin(void *set)
 
 static uint64_t set_stop_asked(void *set)
 {
-	struct set_run *t = set;
+	const struct set_run *t = set;
+	uint64_t heard = t->apart ? group_stop_heard(t->all) : STOP_NONE;
 
-	return group_stop_heard(t->all);
+	return heard < STOP_LIMIT && search_over(t->run) ? STOP_LIMIT : heard;
 }
 
 /* The context of this rank's phase. */
@@ -160,6 +162,7 @@ static int set_prepare(struct set_run *t, struct err *err)
 	if (rc < 0)
 		return rc;
 	t->p.alone = t->set->alone;
+	mpi_group_set_stop_asked(t->own.group, set_stop_asked, t);
 	ctx->group = t->own.group;
 	ctx->node = t->own.node;
 	ctx->measure_from = set_begin;
@@ -169,7 +172,6 @@ static int set_prepare(struct set_run *t, struct err *err)
 		plan_place_in(&run->job, &t->place, t->own.group->rank, t->own.group->size,
 			      t->own.node->rank, t->own.node->size);
 		ctx->place = &t->place;
-		mpi_group_set_stop_asked(t->own.group, set_stop_asked, t);
 		return set_check_size(t, err);
 	}
 	/* All ranks of the run take part in a publication, so those of other phases would have to
@@ -246,6 +248,8 @@ static void set_close(struct set_run *t)
 {
 	t->run->phase = NULL;
 	phase_close(&t->p);
+	if (!t->apart)
+		mpi_group_set_stop_asked(t->own.group, NULL, NULL);
 	if (t->apart) {
 		team_close(&t->own);
 		team_close(&t->team_of_all);

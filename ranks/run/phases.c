@@ -19,11 +19,12 @@ static int phase_left(struct run *run, const struct run_options *options,
 	enum generated_before before = MADE_NOT;
 	int rc = 0;
 
-	*left = run_wants(options, phase) && search_turn(run, phase);
+	/* What does not run makes nothing: only then is it asked what was made. */
+	*left = run_wants(options, phase) && search_turn(run, phase) &&
+		(!run->search || phase_filter_wants(&run->search->now, phase));
 	if (*left && workload->generating)
 		rc = generated_phase(&run->generated, &run->job, phase, run->at.run, &before, err);
-	*left = *left && before != MADE_SAME &&
-		(!run->search || phase_filter_wants(&run->search->now, phase));
+	*left = *left && before != MADE_SAME;
 	return group_agree(run->world, rc, err);
 }
 

@@ -56,6 +56,8 @@ struct search {
 	/* Changes to the job behind those of --set. */
 	const char *more[SEARCH_MORE];
 	unsigned more_count;
+	/* Phases of the current run end then as at a limit of their own, and none begins; 0: never. */
+	uint64_t until_ns;
 	/* One of them, so that each run reads from the storage: "phases.1.io.cold.drop=fadvise". */
 	char cold[SEARCH_SET_BYTES];
 	/* Phases that make what the judged one reads, and those that remove it, run once: see
@@ -68,7 +70,7 @@ struct search {
 int search_answer(const struct run *run, const struct bisect *s, uint32_t runs,
 		  struct found *found);
 
-/* Whether a phase has its turn in the current run: see once above. */
+/* Whether a phase has its turn in the current run: see once and until_ns above. Collective. */
 bool search_turn(const struct run *run, const struct job_phase *phase);
 
 static inline unsigned search_more(const struct search *s)
@@ -81,6 +83,14 @@ void search_free(struct search *s);
 static inline int search_begin(struct run *run, struct err *err)
 {
 	return run->search->strategy->meet(run, err);
+}
+
+/* Whether the time of the current run is over, by this rank's clock. */
+static inline bool search_over(const struct run *run)
+{
+	const struct search *s = run->search;
+
+	return s && s->until_ns && clock_now(&run->clock) >= s->until_ns;
 }
 
 /* By what the search judges that phase; NULL: by nothing, or there is no search. */
