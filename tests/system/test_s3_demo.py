@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ready job s3_demo: it runs as docs/stores-objects.md describes it, with an S3 server on this machine
 (tests/servers/run.py), keys in the environment, and no change but the address of the server, which the environment may have.
-Buckets that haul makes, and removes only where they are its own. Plain I/O of the catalogue on objects."""
+What it is good for, within its budget. Buckets that haul makes, and removes only where they are its own. Plain I/O of the catalogue on objects."""
+import time
+
 import boto3
 from botocore.config import Config
 
@@ -18,6 +20,20 @@ def test_as_the_guide_says():
         generate, train = report(f"{folder}/results.h5")["phases"]
         check(generate["measures"]["bytes_written"] > 200e6 and train["errors"] == 0, f"{train}")
         check([e["samples"] for e in train["epochs"]] == [64] * 3, f"{train['epochs']}")
+
+
+def test_assess():
+    """A budget of 8 s ends within 30 s more, with a card, and leaves nothing."""
+    uri = STORE["uri"].split("/")[2]
+    with Folder() as folder:
+        began = time.monotonic()
+        r = mpi(2, "assess", f"s3://{uri}/assessed", "--set", f"endpoints={STORE['endpoints']}", "--budget", "8 s", "--space", "32 MiB", cwd=folder)
+        took = time.monotonic() - began
+        check(r.rc == 0 and took < 38, f"{took} s: {r}")
+        a = report(f"{folder}/results.h5")["assess"]
+        check(a["end"] == "found" and all(row["value"] and row["value"] > 0 for row in a["ceilings"]), f"{a}")
+        check("checkpoints/h" in r.out and "streams read" in r.out, r.out)
+        check("Contents" not in client().list_objects_v2(Bucket=uri, Prefix="assessed"), "objects are left")
 
 
 def client():
