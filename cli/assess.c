@@ -225,7 +225,7 @@ static int do_assess(const struct call *call)
 const struct verb assess_verb = {
 	.name = "assess",
 	.arguments = "URI",
-	.help = "under mpiexec: what a storage is good for: its ceilings, and which workloads it carries",
+	.help = "under mpiexec: what a storage is good for: its ceilings, what it carries",
 	.example = "mpiexec -n 8 haul assess file:///scratch/haul --budget \"10 min\"",
 	.options = assess_options,
 	.options_bytes = sizeof(struct assess_args),

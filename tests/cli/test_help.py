@@ -7,8 +7,8 @@ import tempfile
 
 from clitest import HAUL, check, haul, main, refused
 
-VERBS = ["plan", "run", "replay", "generate", "clean", "catalog", "import", "ls", "report", "compare", "accept", "check", "validate", "export", "show",
-         "schema", "topo", "doctor", "version", "help"]
+VERBS = ["plan", "assess", "run", "replay", "generate", "clean", "catalog", "import", "ls", "report", "compare", "accept", "check",
+         "validate", "export", "show", "schema", "topo", "doctor", "version", "help"]
 
 
 def test_overview():

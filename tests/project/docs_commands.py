@@ -77,6 +77,7 @@ NOT_RUN = {
     "haul import vdbbench": "names the verb; an example is in a block",
     "haul import vdbbench config.yaml runtime=60 index.max_degree=32": "needs a file of vdbbench; import_vdbbench reads some",
     "haul import mlpstorage": "names the verb; its examples are in a block",
+    "haul run mlperf": "lists the jobs of a family, as an error: cli_mlperf reads the list",
     "haul run kvcache_mlperf --repeat 3": "takes an hour: kvcache_all runs the same options",
     'mpiexec -n 8 haul run unet3d_accelerators --find ranks=1..8 --until "train.au >= 90 %"': FINDS,
     'mpiexec -n 4 haul run unet3d_laptop --find ranks=1..4 --until "train.au >= 90 %" --results h100.h5': FINDS,
@@ -105,7 +106,7 @@ BEFORE = {
 }
 WITHOUT_ARGUMENTS = {"catalog", "schema", "topo", "doctor", "version"}  # verbs whose name alone is a command
 # Judgements: results of small jobs need not be accepted.
-MAY_MISS = {"haul accept rules.json accept.h5", "haul accept accept_unet3d accept.h5", "haul accept rules.json results.h5"}
+MAY_MISS = {"haul check series.h5", "haul accept rules.json accept.h5", "haul accept accept_unet3d accept.h5", "haul accept rules.json results.h5"}
 # Commands that one command of a page needs in addition: a trace, data as DLIO would have made them.
 BEFORE_COMMAND = {
     "mpiexec -n 2 haul run unet3d_demo": ["rm -f results.h5"],
@@ -117,6 +118,7 @@ BEFORE_COMMAND = {
     "haul accept rules.json accept.h5": ["mpiexec -n 2 haul run accept_unet3d --quiet --force --results accept.h5"],
     "mpiexec -n 64 haul run accept_unet3d": ["rm accept.h5"],
     "haul export --mlperf tree unet3d.h5": ["rm -rf tree", "mpiexec -n 2 haul run unet3d_demo --quiet --force --results unet3d.h5"],
+    "haul export --mlperf tree made.h5": ["rm -rf tree", "mpiexec -n 2 haul run unet3d_demo --only generate --quiet --force --results made.h5"],
     "haul export --xlsx caches.xlsx caches.h5": [
         'printf \'{"stores":{"data":{"uri":"sim://"}},"phases":[{"kvcache":{"model":"tiny-1b","users":2,"duration":"100 ms"}}]}\' > caches.json',
         "haul run caches.json --quiet --force --results caches.h5"],
