@@ -177,5 +177,10 @@ const char *xml_problem(const struct xml *x)
 
 unsigned long xml_line(const struct xml *x)
 {
+/* The first name is deprecated since expat has the second, in 2.9.0. */
+#if XML_MAJOR_VERSION == 2 && XML_MINOR_VERSION < 9
 	return XML_GetCurrentLineNumber(x->parser);
+#else
+	return XML_GetCurrentLineNumber64(x->parser);
+#endif
 }
