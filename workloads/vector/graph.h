@@ -40,7 +40,8 @@ static inline uint64_t graph_id(const struct graph *g, uint64_t position)
 
 static inline uint64_t graph_position(const struct graph *g, uint64_t id)
 {
-	return (id + g->n - g->shift) * g->back % g->n;
+	/* Below n before it is multiplied: so the product of two of them has 64 bits. */
+	return (id >= g->shift ? id - g->shift : id + g->n - g->shift) * g->back % g->n;
 }
 
 /* The ids of the neighbours of a node: [degree]. */
@@ -49,7 +50,8 @@ void graph_neighbours(const struct graph *g, uint64_t id, uint32_t *out);
 /* How far a vector is from a target: less is nearer, and no two vectors are equally far. */
 static inline uint64_t graph_distance(const struct graph *g, uint64_t target, uint64_t id)
 {
-	uint64_t right = (graph_position(g, id) + g->n - target) % g->n, left = g->n - right;
+	uint64_t at = graph_position(g, id);
+	uint64_t right = at >= target ? at - target : at + g->n - target, left = g->n - right;
 
 	return right <= left ? right * 2 : left * 2 + 1;
 }

@@ -163,6 +163,24 @@ static void test_graph(void)
 	}
 }
 
+/* The most vectors that 32 bits can name: positions come back from ids, and a search finds the nearest. */
+static void test_graph_of_most_vectors(void)
+{
+	static const uint64_t sizes[] = {UINT32_MAX, UINT32_MAX - 1, 3100000000};
+	struct graph g;
+
+	for (unsigned i = 0; i < COUNT(sizes); i++) {
+		graph_init(&g, sizes[i], 64, 5, true);
+		for (uint64_t p = 0; p < g.n; p += g.n / 1000 + 1) {
+			uint64_t id = graph_id(&g, p);
+
+			CU_ASSERT_TRUE(id < g.n);
+			CU_ASSERT_EQUAL(graph_position(&g, id), p);
+			CU_ASSERT_EQUAL(graph_distance(&g, p, id), 0);
+		}
+	}
+}
+
 /* A search that has ended has the nearest of all vectors, and has looked at few others on its way. */
 static void test_search(void)
 {
@@ -239,6 +257,7 @@ int main(void)
 		{"items stand where they are read", test_items},
 		{"neighbours come from the bytes", test_neighbours},
 		{"positions and ids", test_graph},
+		{"positions and ids of the most vectors", test_graph_of_most_vectors},
 		{"a search finds the nearest", test_search},
 		{"nodes in memory", test_hot},
 		{"queries prefer some vectors", test_skew},
