@@ -363,8 +363,10 @@ static int vdb_job(struct vdb *v, const char *name)
 	json_add_number(job, "seed", vdb_number(v, "seed", seed_default));
 	store = cJSON_AddObjectToObject(cJSON_AddObjectToObject(job, "stores"), "data");
 	json_add_text(store, "uri", "file://./vdbbench");
-	json_add_text(store, "engine", "uring");
-	cJSON_AddTrueToObject(store, "direct");
+	/* Milvus reads HNSW through a mapping, and the others past the page cache. */
+	json_add_text(store, "engine", vdb_kind_is(v, "hnsw") ? "mmap" : "uring");
+	if (!vdb_kind_is(v, "hnsw"))
+		cJSON_AddTrueToObject(store, "direct");
 	rc = vdb_phases(v, job);
 	if (rc == 0)
 		vdb_tell(v);

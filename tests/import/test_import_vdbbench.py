@@ -86,6 +86,13 @@ def test_pipeline():
     check([p["name"] for p in phases] == ["search"], phases)
 
 
+def test_hnsw():
+    """The lowest level has twice the links of the others, and is read through a mapping."""
+    job, (build, search), _ = imported("index: {index_type: HNSW, M: 16, ef_construction: 200}", "search-ef=64")
+    check((build["index"], build["degree"], search["list"]) == ("hnsw", 32, 64) and "beam" not in search, search)
+    check(job["stores"]["data"] == {"uri": "file://./vdbbench", "engine": "mmap"}, job)
+
+
 def test_lists():
     _, (build, search), told = imported("index: {index_type: IVF_SQ8, lists: 64, max_degree: 5}\nsearch: {probes: 4}", "search-ef=9")
     check((build["index"], build["type"], build["lists"]) == ("ivf", "int8", 64) and "degree" not in build, build)
