@@ -327,7 +327,7 @@ static void set_refusals(void)
 		{"a.b.c.d.e.f.g.h.i.j.k.l.m=1",
 		 "--set a.b.c.d.e.f.g.h.i.j.k.l.m=1: its path has more than 12 parts"},
 		{"smal.batch=4",
-		 "--set smal.batch=4: the job has no \"smal\"; a path starts with name, seed, stall_limit, "
+		 "--set smal.batch=4: the job has no \"smal\"; a path starts with name, seed, ranks, stall_limit, "
 		 "cluster, stores, dataset, datasets, phases, or the name or kind of a phase, or the name of a data set"},
 		{"big=4", "--set big=4: big is not an option but holds some, as in big.batch=4"},
 		{"big.bach=4",
