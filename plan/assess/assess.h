@@ -67,6 +67,7 @@ struct assess_workload {
 	double files;                        /* of the data set */
 	double step_bytes, step_seconds;     /* of the data set, of one accelerator */
 	double workers;                      /* that read for it */
+	double ahead;                        /* batches that they may hold */
 	/* What was measured. */
 	bool decided;   /* the search for the most accelerators has ended between two numbers */
 	double carried; /* the most that reached the target; NaN: none was measured */

@@ -12,8 +12,20 @@
 /* Of a workload's share of the budget, what its runs take, and what it takes to write its data. Opening,
  * dropping from caches and removing takes the rest. */
 static const double runs_share = 0.4, data_share = 0.3;
-/* In the first steps of a run the loader fills up; what follows shall be as many again. */
-enum { STEPS_LEAST = 16, STEPS_MOST = 512, WARMUP_MOST = 32 };
+/* Of a run, without its warm-up; and with it. */
+enum { STEPS_LEAST = 16, STEPS_MOST = 512 };
+
+/* A loader that holds batches hides a storage that is too slow, until it has none: at an AU just below the
+ * target each step takes 1 - AU more of them than come. */
+static double measure_warmup(const struct assess_workload *w)
+{
+	return ceil((w->ahead + 1) * w->target / fmax(1 - w->target, 0.01));
+}
+
+static double measure_least(const struct assess_workload *w)
+{
+	return measure_warmup(w) + STEPS_LEAST;
+}
 
 /* The files that so many steps of all ranks read; each worker has one. */
 static double measure_files(const struct assess *a, const struct assess_workload *w, double steps)
@@ -27,7 +39,9 @@ static double measure_files(const struct assess *a, const struct assess_workload
 static bool measures(const struct assess *a, const struct assess_workload *w)
 {
 	return w->kind == ASSESS_TRAIN && *w->dataset && *w->train &&
-	       measure_files(a, w, STEPS_LEAST) * w->data_bytes / w->files <= a->ask.space_bytes;
+	       measure_least(w) <= STEPS_MOST &&
+	       measure_files(a, w, measure_least(w)) * w->data_bytes / w->files <=
+		       a->ask.space_bytes;
 }
 
 static void measure_dataset(cJSON *datasets, const struct assess *a,
@@ -42,7 +56,7 @@ static void measure_dataset(cJSON *datasets, const struct assess *a,
 	cJSON_DeleteItemFromObject(dataset, "files");
 	cJSON_AddStringToObject(dataset, "folder", folder);
 	cJSON_AddStringToObject(dataset, "store", "data");
-	json_add_number(dataset, "files", measure_files(a, w, STEPS_LEAST));
+	json_add_number(dataset, "files", measure_files(a, w, measure_least(w)));
 	cJSON_AddItemToObject(datasets, w->name, dataset);
 }
 
@@ -107,7 +121,7 @@ static bool measure_fits(struct assess *a, double elapsed_s)
 			      bytes / (ranks * w->step_bytes)));
 	a->steps = fmin(a->steps, STEPS_MOST);
 	a->set_files = measure_files(a, w, a->steps);
-	if (a->steps < STEPS_LEAST || a->set_files * file_bytes > bytes)
+	if (a->steps < measure_least(w) || a->set_files * file_bytes > bytes)
 		return false;
 	bisect_init(&a->search, &ask);
 	return true;
@@ -131,7 +145,7 @@ static void measure_end(struct assess *a)
 static void measure_look(struct assess *a, uint64_t accelerators, struct assess_look *look)
 {
 	const char *name = a->workloads[a->measured].name;
-	double warmup = fmin(WARMUP_MOST, floor(a->steps / 2));
+	double warmup = measure_warmup(&a->workloads[a->measured]);
 
 	look->phases[look->phase_count++] = name;
 	look->phases[look->phase_count++] = a->workloads[a->measured].data_phase;

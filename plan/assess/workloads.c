@@ -27,13 +27,13 @@ static double told(const struct plan_phase *p, const char *name)
 	return 0;
 }
 
-static double train_workers(const struct job_phase *phase)
+/* A number of the phase's options; 1 where it has no such. */
+static double train_option(const struct job_phase *phase, const char *name)
 {
-	struct option_ref workers;
+	struct option_ref found;
 
-	return option_find(phase->section, phase->options, phase->path, "workers", OPTION_U64,
-			   &workers)
-		       ? (double)*(const uint64_t *)workers.value
+	return option_find(phase->section, phase->options, phase->path, name, OPTION_U64, &found)
+		       ? fmax((double)*(const uint64_t *)found.value, 1)
 		       : 1;
 }
 
@@ -62,7 +62,8 @@ static bool workload_train(const struct plan *plan, struct assess_workload *w)
 		w->files = (double)train->demand.files;
 		w->step_bytes = w->data_bytes / (double)train->demand.steps_per_epoch;
 		w->step_seconds = train->demand.seconds / (double)train->demand.steps_per_epoch;
-		w->workers = train_workers(train->phase);
+		w->workers = train_option(train->phase, "workers");
+		w->ahead = w->workers * train_option(train->phase, "prefetch");
 	}
 	return true;
 }

@@ -80,6 +80,62 @@ def test_files():
         check(checkpoints["unit"] == "checkpoints/h" and checkpoints["data_bytes"] > 112e9, f"{checkpoints}")
 
 
+# Steps of a run of its own, those of warm-up, in which a loader uses up what it holds, and samples of a step.
+SHAPES = {"cosmoflow_h100": (150, 50, 1), "retinanet_b200": (75, 55, 24), "resnet50_h100": (48, 36, 400)}
+
+
+def au_alone(folder, name, accelerators, store, ranks):
+    """The AU of a workload of the catalogue in a run of its own on so many accelerators."""
+    steps, warmup, batch = SHAPES[name]
+    sets = {f"stores.data.{key}": value for key, value in store.items()}
+    sets |= {"ranks": accelerators, "train.epochs": 1, "train.steps": steps, "train.warmup_steps": warmup}
+    words = ["--only", "train"]
+    if store["uri"].startswith("file:"):
+        words = []
+        sets |= {"dataset.files": max(steps * batch * ranks // (1251 if name == "resnet50_h100" else 1), 8 * ranks), "train.cold": "fadvise"}
+        sets |= {"dataset.subfolders": 1} if name != "resnet50_h100" else {}
+    r = mpi(ranks, "run", name, *words, "--force", "--results", "alone.h5", *sum((["--set", f"{k}={v}"] for k, v in sets.items()), []), cwd=folder)
+    check(r.rc == 0, f"{r}")
+    return report(f"{folder}/alone.h5")["phases"][-1]["au"]["mean"]
+
+
+def confirm(store, names, ranks, *more):
+    """Runs of their own carry what the card says, to within one accelerator: one less reaches the target, two more do not."""
+    with Folder() as folder:
+        store = {**store, "uri": store["uri"].replace("FOLDER", folder)}
+        sets = sum((["--set", f"{k}={v}"] for k, v in store.items() if k != "uri"), [])
+        r, found = assess(folder, store["uri"], *sets, *more, ranks=ranks)
+        check(r.rc == 0, f"{r}")
+        for name in names:
+            row = workload(found, name)
+            fewer, over = min(int(row["carries"]) - 1, ranks), int(row["carries"]) + 2
+            if fewer >= 1:
+                au = au_alone(folder, name, fewer, store, ranks)
+                check(au >= row["target"], f"{name} on {fewer}: AU {au} of {row}")
+            if over <= ranks:
+                au = au_alone(folder, name, over, store, ranks)
+                check(au < row["target"], f"{name} on {over}: AU {au} of {row}")
+            check(fewer >= 1 or over <= ranks, f"{row}")
+
+
+@timing
+def test_confirmed():
+    """A store of 600 MB/s: one accelerator of cosmoflow, four of retinanet."""
+    confirm({"uri": "sim://known", "bandwidth": "600 MB/s"}, ("cosmoflow_h100", "retinanet_b200"), 6, "--budget", "5 s", "--space", "256 MiB")
+
+
+@long
+@timing
+def test_three_confirmed():
+    confirm({"uri": "sim://known", "bandwidth": "600 MB/s"}, SHAPES, 6, "--budget", "30 s")
+
+
+@long
+@timing
+def test_three_confirmed_in_files():
+    confirm({"uri": "file://FOLDER/data"}, SHAPES, 4, "--budget", "60 s", "--space", "1 GiB")
+
+
 def test_plan():
     """How long, and how much: without a run."""
     with Folder() as folder:

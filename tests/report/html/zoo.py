@@ -86,6 +86,14 @@ def ways(folder):
     return page(folder, "ways", "report", *files), files
 
 
+def assess(folder):
+    """The card of a storage."""
+    results = f"{folder}/assess.h5"
+    subprocess.run([MPIEXEC, "-n", "2", HAUL, "assess", "sim://model", "--set", "bandwidth=700 MB/s", "--budget", "6 s", "--space", "128 MiB", "--quiet",
+                    "--results", results, "--force"], cwd=folder, env=ENV, check=True, timeout=300, stdin=subprocess.DEVNULL)
+    return page(folder, "assess", "report", results), [results]
+
+
 def load(folder):
     """A model of two tensors, which the published format holds in one file."""
     where = f"{folder}/model"
@@ -149,6 +157,7 @@ ZOO = {
                    "--sweep", "train.compute=5ms,10ms", "--repeat", 2),
     "values": one("values", job("values", [io_phase(seconds="60 ms", threads=1)]), 1, "--sweep", "io.threads=" + ",".join(map(str, range(1, 41)))),
     "repeats": one("repeats", job("repeats", [io_phase(seconds="150 ms")]), 1, "--repeat", 4, "--warmup", 1),
+    "assess": assess,
     "find": one("find", job("looks", [io_phase(size=MB, block=MB, seconds="200 ms")], sim(bandwidth="100 MB/s")), 1, "--find", "io.threads=1..16",
                 "--until", "io.p99 <= 45 ms"),
     "vector": one("vector", job("searches", [{"vector": {"name": "build", "operation": "build", "vectors": 3000, "dimension": 24, "degree": 16}},
