@@ -64,9 +64,10 @@ void assessed_say(char *text, size_t size, const struct results_file *f)
 const struct series_line *assessed_line(const struct results_file *f, const struct series_lines *s)
 {
 	(void)f;
-	for (uint32_t i = 0; i < s->count; i++)
-		if (strcmp(s->lines[i].first->record.name, "read") == 0)
-			return &s->lines[i];
+	/* Those before it were of the search for settings. */
+	for (uint32_t i = s->count; i > 0; i--)
+		if (strcmp(s->lines[i - 1].first->record.name, "read") == 0)
+			return &s->lines[i - 1];
 	return NULL;
 }
 
@@ -74,15 +75,15 @@ unsigned assessed_ceilings(const struct assessed *a,
 			   struct assessed_ceiling out[ASSESSED_CEILINGS_MAX])
 {
 	const struct assessed_ceiling all[] = {
-		{"read", "streams read", "B/s", a->read},
-		{"write", "streams written, to stable storage", "B/s", a->write},
-		{"random", "random reads of 4 KiB", "1/s", a->random},
-		{"get", "objects of 64 KiB read", "1/s", a->get},
-		{"put", "objects of 64 KiB written", "1/s", a->put},
-		{"create", "empty objects created", "1/s", a->create},
-		{"stat", "objects looked up", "1/s", a->stat},
-		{"remove", "objects deleted", "1/s", a->remove},
-		{"commit", "4 KiB written to stable storage", "ns", a->commit * 1e9},
+		{"read", "streams read", "B/s", a->read, a->read_settings},
+		{"write", "streams written, to stable storage", "B/s", a->write, ""},
+		{"random", "random reads of 4 KiB", "1/s", a->random, a->random_settings},
+		{"get", "objects of 64 KiB read", "1/s", a->get, ""},
+		{"put", "objects of 64 KiB written", "1/s", a->put, ""},
+		{"create", "empty objects created", "1/s", a->create, ""},
+		{"stat", "objects looked up", "1/s", a->stat, ""},
+		{"remove", "objects deleted", "1/s", a->remove, ""},
+		{"commit", "4 KiB written to stable storage", "ns", a->commit * 1e9, ""},
 	};
 
 	memcpy(out, all, sizeof(all));
@@ -97,6 +98,11 @@ static const char *ceiling_name(const void *row)
 static const char *ceiling_label(const void *row)
 {
 	return ((const struct assessed_ceiling *)row)->label;
+}
+
+static const char *ceiling_settings(const void *row)
+{
+	return ((const struct assessed_ceiling *)row)->settings;
 }
 
 static void ceiling_value(char cell[TABLE_CELL_BYTES], const void *row)
@@ -119,6 +125,11 @@ const struct column assessed_ceiling_columns[] = {
 	 .word = ceiling_label,
 	 .width = 40},
 	SHOWN("measured", ceiling_value),
+	{.type = COLUMN_WORD,
+	 .key = "settings",
+	 .heading = "with",
+	 .word = ceiling_settings,
+	 .width = 40},
 	COLUMN(TEXT, struct assessed_ceiling, unit, "unit", NULL),
 	COLUMN(REAL, struct assessed_ceiling, value, "value", NULL),
 	COLUMNS_END};

@@ -18,6 +18,7 @@ const struct series_line *assessed_line(const struct results_file *f, const stru
 struct assessed_ceiling {
 	const char *name, *label, *unit; /* name: for programs */
 	double value;
+	const char *settings; /* that were searched for; "": none were */
 };
 enum { ASSESSED_CEILINGS_MAX = 16 };
 unsigned assessed_ceilings(const struct assessed *a,

@@ -11,6 +11,7 @@ enum {
 	ASSESSED_URI_BYTES = 1024,
 	ASSESSED_NAME_BYTES = 64,
 	ASSESSED_WORD_BYTES = 24,
+	ASSESSED_SETTINGS_BYTES = 64,
 	ASSESSED_WORKLOADS_MAX = 64
 };
 
@@ -19,6 +20,8 @@ enum {
 #define ASSESSED_LIST(TEXT, NUMBER, REAL) \
 	TEXT(uri, "uri", ASSESSED_URI_BYTES) /* of the storage */ \
 	TEXT(end, "end", ASSESSED_WORD_BYTES) /* found; stopped */ \
+	TEXT(read_settings, "read_settings", ASSESSED_SETTINGS_BYTES) /* with which streams were read: threads=16 depth=8 engine=uring */ \
+	TEXT(random_settings, "random_settings", ASSESSED_SETTINGS_BYTES) \
 	NUMBER(nodes, "nodes") /* on which the figures hold */ \
 	NUMBER(ranks, "ranks") \
 	REAL(budget, "budget") /* seconds */ \

@@ -14,12 +14,13 @@
 
 #include "core/job/job.h"
 #include "plan/search/bisect.h"
+#include "plan/search/halving.h"
 
 enum {
 	ASSESS_URI_BYTES = 1024,
 	ASSESS_WORKLOADS_MAX = 32,
 	ASSESS_PHASES_MAX = 8, /* of a look */
-	ASSESS_SETS_MAX = 4,
+	ASSESS_SETS_MAX = 7,
 	ASSESS_SET_BYTES = 128,
 	ASSESS_TEXT_BYTES = 1024 /* of a part of a job */
 };
@@ -47,7 +48,12 @@ struct assess_ask {
 	/* What its store can do: read from a page cache, write to stable storage where asked. */
 	bool cached, syncs;
 	bool keeps; /* what was written is there afterwards */
+	/* The engine can be chosen: psync or uring; as it is, it has several requests at once. */
+	bool engines, deep;
 };
+
+/* Ceilings whose settings are searched for. */
+enum assess_settled { ASSESS_SETTLED_READ, ASSESS_SETTLED_RANDOM, ASSESS_SETTLED };
 
 enum assess_kind { ASSESS_TRAIN, ASSESS_CHECKPOINT };
 
@@ -82,6 +88,14 @@ struct assess {
 	/* Operations per second, of streams bytes per second; NaN: not measured. */
 	double ceilings[ASSESS_CEILINGS];
 	uint32_t stage;
+	/* The search for settings: seconds of its runs (0: there is no time for it); the phase, whose run
+	 * has found nothing yet; what was settled, and as words: "threads=16 depth=8 engine=uring". */
+	double settle_s;
+	bool settling, unsettled;
+	enum assess_settled settle_phase;
+	struct halving settle;
+	uint32_t settled[ASSESS_SETTLED];
+	char settings[ASSESS_SETTLED][ASSESS_SET_BYTES];
 	/* The workload that is measured, of workloads; the search for the most accelerators of it; steps
 	 * of each of its runs, and files that they read; when its share of the budget ends. */
 	uint32_t measured;

@@ -12,7 +12,7 @@
 #include "ranks/run/search.h"
 #include "results-schema/assessed.h"
 
-enum { ASSESS_RUNS_MAX = 64 };
+enum { ASSESS_RUNS_MAX = 128 };
 
 struct assess_run {
 	struct assess assess;
@@ -125,6 +125,10 @@ static void assess_head(const struct run *run, struct assessed *out)
 	out->ranks = run->world->size;
 	out->budget = a->assess.ask.budget_s;
 	out->space = a->assess.ask.space_bytes;
+	utf8_copy(out->read_settings, sizeof(out->read_settings),
+		  a->assess.settings[ASSESS_SETTLED_READ]);
+	utf8_copy(out->random_settings, sizeof(out->random_settings),
+		  a->assess.settings[ASSESS_SETTLED_RANDOM]);
 	out->write = c[ASSESS_WRITE];
 	out->read = c[ASSESS_READ];
 	out->random = c[ASSESS_RANDOM];

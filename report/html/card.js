@@ -29,7 +29,7 @@ const card = (() => {
 			remedies.length ? dom.element('p', null, 'What would raise it:') : null,
 			remedies.length ? dom.element('ul', null, remedies.map(one => dom.element('li', null, `${one}.`))) : null,
 			dom.element('h2', null, 'Ceilings of the storage'),
-			table.plain(['ceiling', 'measured'], assess.ceilings.map(row => [row.label, format[kinds[row.unit]](row.value)]), [0]),
+			table.plain(['ceiling', 'measured', 'with'], assess.ceilings.map(row => [row.label, format[kinds[row.unit]](row.value), row.settings || format.nothing]), [0, 2]),
 		];
 	}
 

@@ -86,6 +86,7 @@ SHAPES = {"cosmoflow_h100": (150, 50, 1), "retinanet_b200": (75, 55, 24), "resne
 
 def au_alone(folder, name, accelerators, store, ranks):
     """The AU of a workload of the catalogue in a run of its own on so many accelerators."""
+    store = {**store, "uri": f"{store['uri']}/{name}"}
     steps, warmup, batch = SHAPES[name]
     sets = {f"stores.data.{key}": value for key, value in store.items()}
     sets |= {"ranks": accelerators, "train.epochs": 1, "train.steps": steps, "train.warmup_steps": warmup}
@@ -134,6 +135,18 @@ def test_three_confirmed():
 @timing
 def test_three_confirmed_in_files():
     confirm({"uri": "file://FOLDER/data"}, SHAPES, 4, "--budget", "60 s", "--space", "1 GiB")
+
+
+@long
+def test_settings():
+    """A store whose answers take 5 ms gives more the more requests there are at once."""
+    with Folder() as folder:
+        r, found = assess(folder, "sim://far", "--set", "bandwidth=2 GB/s", "--set", "latency=5 ms", "--budget", "60 s", "--space", "64 MiB")
+        check(r.rc == 0, f"{r}")
+        random = next(row for row in found["assess"]["ceilings"] if row["name"] == "random")
+        check(random["settings"] in ("threads=16 depth=8", "threads=4 depth=32") and random["settings"] in r.out, f"{random}")
+        # 128 at once, each 5 ms; 4 of them were 800 per second.
+        check(20000 < random["value"] < 26000, f"{random}")
 
 
 def test_plan():

@@ -13,6 +13,8 @@
 #include "tests/unit.h"
 
 #define GB 1e9
+/* Runs of the ceilings, without a search for settings. */
+enum { LOOKS = 5 };
 
 static struct assess begun(double budget_s)
 {
@@ -103,6 +105,7 @@ static void looks(void)
 	char size[ASSESS_SET_BYTES];
 
 	CU_ASSERT_DOUBLE_EQUAL(a.seconds, 6, 1e-9);
+	a.settle_s = 0;
 	for (double elapsed_s = 0; assess_next(&a, elapsed_s, &look); elapsed_s += 10) {
 		for (unsigned i = 0; i < ASSESS_CEILINGS; i++)
 			measured[i] += looks_at(&look, ceiling_kinds[i].phase);
@@ -127,6 +130,55 @@ static void looks(void)
 	CU_ASSERT(isnan(a.ceilings[ASSESS_COMMIT]));
 }
 
+/* What a run with those settings finds: 16 threads with depth 8 are twice as good; or all are alike. */
+static double with(const struct assess_look *look, bool differ, unsigned n)
+{
+	bool threads = false, depth = false;
+
+	for (uint32_t i = 0; i < look->set_count; i++) {
+		threads |= strcmp(look->sets[i], "read.threads=16") == 0;
+		depth |= strcmp(look->sets[i], "read.depth=8") == 0;
+	}
+	return (differ && threads && depth ? 2 : 1) * GB * (1 + (n * 7 % 5) / 1000.0);
+}
+
+/* Settings are taken where they are better, and those of the job where all are alike. */
+static void settings(void)
+{
+	static const struct {
+		bool differ, engines, deep;
+		const char *words;
+	} cases[] = {
+		{true, true, false, "threads=16 depth=8 engine=uring"},
+		{true, false, true, "threads=16 depth=8"},
+		{true, false, false, "threads=4 depth=1"},
+		{false, true, false, "threads=4 depth=1 engine=psync"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct assess a = begun(600);
+		struct assess_look look;
+		unsigned runs = 0;
+
+		a.ask.engines = cases[i].engines;
+		a.ask.deep = cases[i].deep;
+		while (assess_next(&a, 10, &look)) {
+			if (looks_at(&look, "read")) {
+				assess_found(&a, "read", with(&look, cases[i].differ, runs++));
+				CU_ASSERT(looks_at(&look, "make") == false);
+			}
+			if (looks_at(&look, "random"))
+				assess_found(&a, "random", 4096 * 100);
+		}
+		CU_ASSERT_STRING_EQUAL(a.settings[ASSESS_SETTLED_READ], cases[i].words);
+		/* The last run is the one that counts. */
+		CU_ASSERT(a.ceilings[ASSESS_READ] >= (strstr(cases[i].words, "16") ? 2 : 1) * GB);
+		CU_ASSERT(runs > 6 && runs < 20);
+	}
+	/* There is no time for it. */
+	CU_ASSERT_EQUAL(begun(20).settle_s, 0);
+}
+
 /* A run that found nothing before its share of the budget was over ends the search. */
 static void cut(const struct assess_ask *ask, const char *text)
 {
@@ -136,8 +188,9 @@ static void cut(const struct assess_ask *ask, const char *text)
 	struct assess a;
 
 	CU_ASSERT_EQUAL_FATAL(assess_init(&a, ask, &err), 0);
+	a.settle_s = 0;
 	CU_ASSERT_EQUAL_FATAL(assess_add_workload(&a, "x", text, strlen(text), &err), 0);
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < LOOKS; i++)
 		CU_ASSERT(assess_next(&a, i, &look));
 	a.ceilings[ASSESS_WRITE] = a.ceilings[ASSESS_READ] = GB;
 	a.ceilings[ASSESS_GET] = 1e6;
@@ -167,8 +220,9 @@ static void measured(void)
 	struct assess a;
 
 	CU_ASSERT_EQUAL_FATAL(assess_init(&a, &ask, &err), 0);
+	a.settle_s = 0;
 	CU_ASSERT_EQUAL_FATAL(assess_add_workload(&a, "x", text, strlen(text), &err), 0);
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < LOOKS; i++)
 		CU_ASSERT(assess_next(&a, i, &look));
 	a.ceilings[ASSESS_WRITE] = a.ceilings[ASSESS_READ] = GB;
 	a.ceilings[ASSESS_GET] = 1e6;
@@ -264,6 +318,7 @@ int main(void)
 		{"how many accelerators follow from the ceilings", trainings},
 		{"how many checkpoints an hour", checkpoints},
 		{"the runs", looks},
+		{"settings of the ceilings", settings},
 		{"a training that runs", measured},
 		{"a budget that is too short", refused},
 		{"the job", job},
