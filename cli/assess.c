@@ -173,7 +173,8 @@ static int assess_plan(struct assessing *a)
 	struct job job = {0};
 	struct err err = {0};
 	char time[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
-	int rc = assess_make(a, 1, &err), status = EXIT_DONE;
+	uint32_t ranks = cli_ranks();
+	int rc = assess_make(a, ranks, &err), status = EXIT_DONE;
 
 	changes.items = a->changes;
 	changes.count = a->change_count;
@@ -181,16 +182,16 @@ static int assess_plan(struct assessing *a)
 		rc = job_parse_changed(&job, plan_schema(), "haul assess", a->text, strlen(a->text),
 				       &changes, &err);
 	if (rc == 0)
-		rc = plan_check(&job, 1, 1, true, &err);
+		rc = plan_check(&job, ranks, 1, true, &err);
 	if (rc == 0)
-		rc = plan_make(&plan, &job, 1, 1, &err);
-	if (rc == 0) {
+		rc = plan_make(&plan, &job, ranks, 1, &err);
+	if (rc == 0 && cli_speaks()) {
 		plan_ask_space(&plan);
 		status = cli_print(plan_text(&plan, &job));
 		printf("assess     takes up to %s · writes at most %s at a time, and removes it\n",
 		       units_time(time, a->assess.ask.budget_s),
 		       units_bytes_binary(bytes, a->assess.ask.space_bytes));
-	} else {
+	} else if (rc < 0) {
 		cli_say("%s", err.text);
 		status = EXIT_USAGE;
 	}

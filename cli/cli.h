@@ -69,6 +69,8 @@ bool cli_launched(void);
 
 /* Whether this process is the one to speak before MPI tells ranks apart. */
 bool cli_speaks(void);
+/* How many ranks the launcher has told that it started; 1: it told nothing. A hint as well. */
+uint32_t cli_ranks(void);
 
 /* The option whose name is the first `length` characters of name, or NULL. */
 const struct option *verb_option_find(const struct verb *verb, const char *name, size_t length);

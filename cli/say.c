@@ -36,6 +36,19 @@ bool cli_speaks(void)
 	return !rank || strcmp(rank, "0") == 0;
 }
 
+uint32_t cli_ranks(void)
+{
+	static const char *const variables[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE",
+						"SLURM_STEP_NUM_TASKS"};
+	const char *told = NULL;
+	unsigned long ranks;
+
+	for (unsigned i = 0; cli_launched() && !told && i < COUNT(variables); i++)
+		told = getenv(variables[i]);
+	ranks = told ? strtoul(told, NULL, 10) : 0;
+	return ranks && ranks <= UINT32_MAX ? (uint32_t)ranks : 1;
+}
+
 void cli_say(const char *format, ...)
 {
 	va_list args;

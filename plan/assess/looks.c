@@ -18,6 +18,8 @@ static const double ceilings_share = 0.4;
 /* The share of the budget after which runs that measure ceilings end. What was not measured then is
  * unknown. */
 static const double writes_until = 0.5, reads_until = 0.85, names_until = 0.95;
+/* And that much later, since all else follows from them: a short budget on a busy machine is soon over. */
+static const double late_s = 10;
 static const double seconds_most = 30, seconds_least = 0.05;
 static const double space_most = 16 * 1073741824.0, space_per_second = 1073741824.0;
 
@@ -99,9 +101,9 @@ static bool stage_next(struct assess *a, unsigned stage, struct assess_look *loo
 	enum assess_settled which =
 		stage < STAGE_SETTLE_RANDOM ? ASSESS_SETTLED_READ : ASSESS_SETTLED_RANDOM;
 
-	look->until_s = a->ask.budget_s * (stage == STAGE_WRITE   ? writes_until
-					   : stage == STAGE_NAMES ? names_until
-								  : reads_until);
+	look->until_s = late_s + a->ask.budget_s * (stage == STAGE_WRITE   ? writes_until
+						    : stage == STAGE_NAMES ? names_until
+									   : reads_until);
 	look_at(look, stage_phases[stage]);
 	switch (stage) {
 	case STAGE_SETTLE_READ:
@@ -129,7 +131,7 @@ static bool ceilings_next(struct assess *a, double elapsed_s, struct assess_look
 	while (a->stage < STAGES) {
 		/* What may not be made to its end is not read. */
 		if (a->stage > STAGE_MAKE && a->stage < STAGE_NAMES &&
-		    elapsed_s >= reads_until * a->ask.budget_s) {
+		    elapsed_s >= reads_until * a->ask.budget_s + late_s) {
 			a->stage = STAGE_NAMES;
 			a->settling = false;
 		}

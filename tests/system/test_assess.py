@@ -155,6 +155,8 @@ def test_plan():
         r = alone("assess", f"file://{folder}/data", "--plan", "--budget", "10 min", cwd=folder)
         check(r.rc == 0 and "takes up to 10 min · writes at most 16 GiB at a time" in r.out, f"{r}")
         check("ends after 18.5 s" in r.out and not os.path.exists(f"{folder}/data"), r.out)
+        r = mpi(4, "assess", f"file://{folder}/data", "--plan", "--budget", "10 min", cwd=folder)
+        check(r.rc == 0 and r.out.count("assess     takes up to 10 min") == 1 and "4 on 1 node" in r.out, f"{r}")
 
 
 def test_refused():

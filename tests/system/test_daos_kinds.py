@@ -48,6 +48,19 @@ def checkpoint(name, layout, **more):
                            "buffers": "1 MiB", "verify": "full", "null_passes": 0, **more}}
 
 
+def test_assess():
+    """What it is good for: all ceilings have a figure, and nothing is left."""
+    with Folder() as folder:
+        os.makedirs(os.path.join(folder, "pool", "cont"))
+        r = mpi(2, "assess", "daos://pool/cont/data", "--set", f"library={LIBRARY}", "--budget", "4 s", "--space", "32 MiB", cwd=folder,
+                env=environment(folder))
+        check(r.rc == 0, f"{r}")
+        a = report(f"{folder}/results.h5")["assess"]
+        check(a["end"] == "found" and all(row["value"] and row["value"] > 0 for row in a["ceilings"]), f"{a['ceilings']}")
+        left = [name for _, _, names in os.walk(os.path.join(folder, "pool", "cont")) for name in names]
+        check(not left, f"{left}")
+
+
 def test_training():
     """Evaluations, readers that read for others, checkpoints beside the steps, streams, and a training beside others."""
     saved = {"every_steps": 2, "model": MODEL, "framing": "raw", "keep": 1, "chunk": "64 KiB", "buffers": "1 MiB"}
