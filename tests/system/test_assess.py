@@ -102,6 +102,7 @@ def au_alone(folder, name, accelerators, store, ranks):
 
 def confirm(store, names, ranks, *more):
     """Runs of their own carry what the card says, to within one accelerator: one less reaches the target, two more do not."""
+    sim = store["uri"].startswith("sim:")
     with Folder() as folder:
         store = {**store, "uri": store["uri"].replace("FOLDER", folder)}
         sets = sum((["--set", f"{k}={v}"] for k, v in store.items() if k != "uri"), [])
@@ -109,7 +110,8 @@ def confirm(store, names, ranks, *more):
         check(r.rc == 0, f"{r}")
         for name in names:
             row = workload(found, name)
-            fewer, over = min(int(row["carries"]) - 1, ranks), int(row["carries"]) + 2
+            # Beyond the cores of a small machine they are the limit, as the card says, and not the storage.
+            fewer, over = min(int(row["carries"]) - 1, ranks if sim else min(ranks, len(os.sched_getaffinity(0)))), int(row["carries"]) + 2
             if fewer >= 1:
                 au = au_alone(folder, name, fewer, store, ranks)
                 check(au >= row["target"], f"{name} on {fewer}: AU {au} of {row}")
