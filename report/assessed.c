@@ -12,6 +12,7 @@
 #include "report/say.h"
 
 enum { ASSESSED_DIGITS = 3, ASSESSED_SAID = 3 };
+enum { MOST_FRACTIONS = 1000 }; /* from here on three digits leave no fraction */
 
 static bool assessed_trains(const struct assessed_workload *w)
 {
@@ -25,8 +26,11 @@ static void assessed_count(char cell[TABLE_CELL_BYTES], const struct assessed_wo
 
 	if (isnan(w->carries))
 		strcpy(cell, "–");
-	else if (!assessed_trains(w))
+	else if (!assessed_trains(w) && w->carries < MOST_FRACTIONS)
 		snprintf(cell, TABLE_CELL_BYTES, "%.3g checkpoints/h", w->carries);
+	else if (!assessed_trains(w))
+		snprintf(cell, TABLE_CELL_BYTES, "%.20s checkpoints/h",
+			 units_count(count, (uint64_t)w->carries));
 	else if (w->carries < 1)
 		strcpy(cell, "none");
 	else

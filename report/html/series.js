@@ -52,7 +52,7 @@ const series = (() => {
 		return [dom.element('h2', null, 'Series of runs'),
 			dom.element('p', null, 'Means of the finished repeats, with their 95 % interval where there are several.'),
 			statistics(file),
-			groups.map(([name, rows]) => rows.length > 1 ? sweep(name, rows) : null),
+			groups.map(([name, rows]) => rows.length > 1 && rows.some(row => row.sweep) ? sweep(name, rows) : null),
 			byName(file.phases, p => p.name).map(([name, phases]) => phases.length > 1 && repeated(file, name) ? runs(name, [...phases].sort((a, b) => a.run - b.run)) : null),
 		].flat(3);
 	}
@@ -90,7 +90,7 @@ const series = (() => {
 	const pathOf = set => set.slice(0, set.indexOf('=')), valueOf = set => set.slice(set.indexOf('=') + 1);
 	const tunedPaths = tune => (tune.settings.find(row => row.sets.length) || {sets: []}).sets.map(pathOf);
 
-	// Two settings: a cell for each combination of their values, the darker the nearer to the best.
+	// Two settings: a cell for each combination of their values, coloured the more, the nearer to the best.
 	function heat(tune, paths) {
 		const rows = tune.settings.filter(row => row.sets.length === 2).sort((a, b) => a.combination - b.combination);
 		const values = i => [...new Set(rows.map(row => valueOf(row.sets[i])))];
@@ -105,7 +105,7 @@ const series = (() => {
 		};
 		return dom.element('figure', null,
 			dom.element('figcaption', null, `${tune.phase}: ${tune.label || 'what was found'} by ${paths.join(' and ')}`,
-				dom.element('span', null, 'The darker, the nearer to the best. Runs of early rounds were shorter than those of the final.')),
+				dom.element('span', null, 'The stronger the colour, the nearer to the best. Runs of early rounds were shorter than those of the final.')),
 			dom.element('div', {class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'map'}, dom.element('table', null,
 				dom.element('thead', null, dom.element('tr', null, dom.element('th', {class: 'text'}, `${paths[0]} ↓ ${paths[1]} →`), values(1).map(value => dom.element('th', null, value)))),
 				dom.element('tbody', null, values(0).map(first => dom.element('tr', null, dom.element('th', null, first),
