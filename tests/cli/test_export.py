@@ -319,8 +319,8 @@ def test_closed_training():
     small = ("--set", "stores.data.uri=null://", "--set", "dataset.files=21", "--set", "train.null_steps=0")
     with tempfile.TemporaryDirectory() as folder:
         made = as_it_would_be(run(folder, "made", "unet3d_b200", "--only", "generate", *small, "--set", "dataset.files=1"), whole, 16 << 30)
-        ran = as_it_would_be(run(folder, "ran", "unet3d_b200", *small, "--set", "train.compute=40 ms", "--skip", "generate", "--warmup", 1,
-                                 "--repeat", 5), whole, 16 << 30)
+        # Its real steps: shorter runs are shorter than what lies between them where other work runs on the machine (3.0's longest gap).
+        ran = as_it_would_be(run(folder, "ran", "unet3d_b200", *small, "--skip", "generate", "--warmup", 1, "--repeat", 5), whole, 16 << 30)
         model = is_closed(f"{folder}/tree", made, ran) + "/training/unet3d"
         check(set(os.listdir(model)) == {"datasize", "datagen", "run"}, os.listdir(model))  # 2.1.12
         check(len(glob.glob(f"{model}/datagen/2*")) == 1 and len(glob.glob(f"{model}/run/2*")) == 6, os.listdir(f"{model}/run"))
