@@ -147,13 +147,18 @@ def ranks_in(folder):
     return [path for path in found if path not in found.values()]
 
 
+def signal_ranks(paths, number):
+    """Sends a signal to ranks that ranks_in has found."""
+    for path in paths:
+        with contextlib.suppress(ProcessLookupError):  # mpiexec kills those that are left
+            os.kill(int(os.path.basename(path)), number)
+
+
 def kill_run(process, folder):
     """Kills all ranks that run in a folder, and the mpiexec that was started in a session of its own."""
     paths = ranks_in(folder)
     for number in (signal.SIGSTOP, signal.SIGKILL):  # at once, so that none speaks for the others
-        for path in paths:
-            with contextlib.suppress(ProcessLookupError):  # mpiexec kills those that are left
-                os.kill(int(os.path.basename(path)), number)
+        signal_ranks(paths, number)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()

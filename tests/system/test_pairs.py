@@ -82,6 +82,7 @@ def test_clean_beside_a_run():
         while p.poll() is None and not os.path.exists(f"{folder}/data/.haul-manifest.json"):
             time.sleep(0.01)
         check(p.poll() is None, "the run has ended")
+        signal_ranks(ranks_in(folder), signal.SIGSTOP)  # so that it does not end before the other run looks
         r = alone("clean", "job.json", cwd=folder)
         check(r.rc == 1 and "another run writes there: host " in " ".join(r.err.split()), f"{r}")
         kill_run(p, folder)
