@@ -85,7 +85,7 @@ def run(ranks, nodes):
         while process.poll() is None:
             if len(paths) == ranks:
                 seen.append(pss_of_ranks(paths))
-            else:
+            elif os.path.exists(f"{folder}/results.h5"):  # before, what was launched may not have begun its rank yet
                 paths = ranks_in(folder)
             time.sleep(0.2)
         r = finish(process, began)
@@ -101,7 +101,7 @@ def run(ranks, nodes):
             rows = rows_bytes(phases, ranks)
     others, pss = tuple(map(max, zip(*rest[1:]))), statistics.median(seen)
     print(f"      {ranks} ranks on {nodes} nodes: rank 0 {rest[0]}, any other at most {others} (calls, bytes); PSS per rank "
-          f"{pss / 1e6:.2f} MB, at most {max(seen) / 1e6:.2f}", flush=True)
+          f"{pss / 1e6:.2f} MB, at most {max(seen) / 1e6:.2f}, {len(seen)} looks", flush=True)
     return rest, pss, calls, rows
 
 

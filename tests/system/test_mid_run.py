@@ -32,7 +32,7 @@ def wait_for_phase(folder, name="results.h5"):
 def test_removed_results():
     """Results that somebody removes come back with the next publication, whole."""
     with Folder() as folder:
-        write_job(folder, waits(folder))
+        write_job(folder, waits(folder, 6))
         began = time.monotonic()
         process = start(2, "run", "job.json", cwd=folder)
         wait_for_phase(folder)
