@@ -166,13 +166,13 @@ bool measure_next(struct assess *a, double elapsed_s, struct assess_look *look)
 	uint64_t accelerators;
 
 	for (;;) {
-		if (a->searching && (a->unanswered || elapsed_s >= a->until_s ||
-				     !bisect_next(&a->search, &accelerators)))
-			measure_end(a);
-		if (a->searching) {
+		if (a->searching && !a->unanswered && elapsed_s < a->until_s &&
+		    bisect_next(&a->search, &accelerators)) {
 			measure_look(a, accelerators, look);
 			return true;
 		}
+		if (a->searching)
+			measure_end(a);
 		if (a->measured >= a->workload_count || elapsed_s >= a->ask.budget_s)
 			return false;
 		a->searching = measure_fits(a, elapsed_s);

@@ -31,7 +31,8 @@ def test_assess():
         took = time.monotonic() - began
         check(r.rc == 0 and took < 38, f"{took} s: {r}")
         a = report(f"{folder}/results.h5")["assess"]
-        check(a["end"] == "found" and all(row["value"] and row["value"] > 0 for row in a["ceilings"]), f"{a}")
+        found = {row["name"]: row["value"] for row in a["ceilings"]}  # a busy machine may have no time for all of them
+        check(a["end"] == "found" and found["write"] and all(value is None or value > 0 for value in found.values()), f"{a}")
         check("checkpoints/h" in r.out and "streams read" in r.out, r.out)
         check("Contents" not in client().list_objects_v2(Bucket=uri, Prefix="assessed"), "objects are left")
 
