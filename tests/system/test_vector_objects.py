@@ -101,8 +101,8 @@ def test_load():
         works(2, folder, store, [BUILD], rgw.env())
 
         def job(endpoint, *phases):
-            write_job(folder, {"stores": {"d": {**store, "endpoints": endpoint}, "local": {"uri": f"file://{folder}/local"}},
-                               "phases": phases})
+            write_job(folder, {"phases": phases, "stores": {"d": {**store, "endpoints": endpoint},
+                                                            "local": {"uri": f"file://{folder}/local", "engine": "uring"}}})
 
         env = {**CLEAN, **rgw.env()}
         with servers.Proxy(rgw.endpoint(), "delay:300@from=3@method=GET@path=disk.index") as proxy:
