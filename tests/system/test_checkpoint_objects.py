@@ -91,8 +91,9 @@ def test_written_by_8_and_read_by_others():
             check(phase["errors"] == 0 and written == sum(sizes.values()) > 80e6, f"{layout}: {sizes} {phase}")
             taken, _ = moved(rgw, before)
             # The marker is written before and after the files; "false" is longer than "true". The lease on the folder is sent twice,
-            # and taken once.
-            check(taken == written + 2 * marker + 1 + 2 * 320, f"{layout}: {written} written, the gateway took {taken}")
+            # and taken once; a run that takes long sends it again.
+            leases, rest = divmod(taken - written - 2 * marker - 1, 320)
+            check(leases >= 2 and rest == 0, f"{layout}: {written} written, the gateway took {taken}")
             check(all(s3.parts(name) == parts_of(size) for name, size in sizes.items()), f"{layout}: {sizes}")
             check(len(sizes) == (1 if layout == "shared" else 16) and not s3.uploads(), f"{layout}: {sizes} {s3.uploads()}")
             for ranks, mesh in READERS if FULL else READERS[1:2]:

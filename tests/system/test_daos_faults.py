@@ -129,18 +129,24 @@ def test_warning_of_a_stall():
         write_job(folder, {"stall_limit": "0.2 s", "stores": store(), "phases": [
             io("write", **WRITE), io("read", **WRITE, seconds="1 h", passes=0)]})
         check(run(folder, 1, "--only", "write").rc == 0, "write")
+        before = logged(folder)["open"]
         process = start(1, "run", "job.json", "--force", "--only", "read", cwd=folder,
                         env=environment(folder, HAUL_DFS_HANG=hang), start_new_session=True)
         try:
-            time.sleep(0.7)
+            while logged(folder)["open"] < before + 4:
+                check(process.poll() is None, f"the run has ended before it read: {logged(folder)}")
+                time.sleep(0.01)
             touch(hang)
-            time.sleep(2.5)
-            began = time.monotonic()
+            said = ""
+            while "TERM ends the run" not in said:
+                line = process.stderr.readline()
+                check(line, f"the run has ended without the warning: {said}")
+                said += line
             process.send_signal(signal.SIGTERM)
-            r = finish(process, began, timeout=60)
+            finish(process, time.monotonic(), timeout=60)
         finally:
             kill_run(process, folder)
-        check("see whether its servers answer (dmg system query" in r.err and "TERM ends the run" in r.err, f"{r}")
+        check("see whether its servers answer (dmg system query" in said, said)
 
 
 def test_read_only_user():
