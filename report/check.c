@@ -55,6 +55,19 @@ enum rule_category check_category(const struct check *c)
 	return worst;
 }
 
+static bool check_line_is_whatif(const struct rule_verdict *v)
+{
+	return v->rule->workload && v->state == RULE_BROKEN;
+}
+
+bool check_is_whatif(const struct check *c)
+{
+	for (uint32_t i = 0; i < c->count; i++)
+		if (check_line_is_whatif(&c->lines[i].verdict))
+			return true;
+	return false;
+}
+
 bool check_is_closed(const struct check *c)
 {
 	return c->states[RULE_HELD] && !c->states[RULE_BROKEN] && !c->states[RULE_UNKNOWN];
@@ -63,18 +76,15 @@ bool check_is_closed(const struct check *c)
 struct check_row {
 	const char *rule, *number, *source, *phase, *file, *state, *category, *sentence;
 	double value, bound;
+	bool whatif;
 };
-static const struct column check_columns[] = {FIELD(TEXT, struct check_row, rule),
-					      FIELD(TEXT, struct check_row, number),
-					      FIELD(TEXT, struct check_row, source),
-					      FIELD(TEXT, struct check_row, phase),
-					      FIELD(TEXT, struct check_row, file),
-					      FIELD(TEXT, struct check_row, state),
-					      FIELD(TEXT, struct check_row, category),
-					      FIELD(REAL, struct check_row, value),
-					      FIELD(REAL, struct check_row, bound),
-					      FIELD(TEXT, struct check_row, sentence),
-					      COLUMNS_END};
+static const struct column check_columns[] = {
+	FIELD(TEXT, struct check_row, rule),     FIELD(TEXT, struct check_row, number),
+	FIELD(TEXT, struct check_row, source),   FIELD(TEXT, struct check_row, phase),
+	FIELD(TEXT, struct check_row, file),     FIELD(TEXT, struct check_row, state),
+	FIELD(TEXT, struct check_row, category), FIELD(REAL, struct check_row, value),
+	FIELD(REAL, struct check_row, bound),    FIELD(TEXT, struct check_row, sentence),
+	FIELD(FLAG, struct check_row, whatif),   COLUMNS_END};
 
 static void check_write_line(struct document *d, const struct check_line *l)
 {
@@ -89,12 +99,15 @@ static void check_write_line(struct document *d, const struct check_line *l)
 				      .category = category,
 				      .sentence = v->sentence,
 				      .value = v->value,
-				      .bound = v->bound};
+				      .bound = v->bound,
+				      .whatif = check_line_is_whatif(v)};
 	char text[RULE_SENTENCE_BYTES + 2 * RULE_PATH_BYTES + 1200];
 
 	snprintf(text, sizeof(text), "%s: %s%s%s, %s%s%.1000s: %s",
-		 v->state == RULE_BROKEN ? category : row.state, v->rule->name,
-		 *row.number ? " " : "", row.number, l->phase, l->file ? " of " : "",
+		 row.whatif                ? "what-if"
+		 : v->state == RULE_BROKEN ? category
+					   : row.state,
+		 v->rule->name, *row.number ? " " : "", row.number, l->phase, l->file ? " of " : "",
 		 l->file ? l->file : "", v->sentence);
 	document_open_row(d, check_columns, &row);
 	document_wrap(d, 2, text);
@@ -120,11 +133,28 @@ static void check_write_class(struct document *d, const struct check_class *c)
 	document_close(d);
 }
 
+/* The category stays what the rules make of it: what asks for closed need not know of this. */
+static void check_say_whatif(struct document *d, const struct check *c)
+{
+	char text[2 * RULE_TEXT_BYTES + 256];
+
+	snprintf(text, sizeof(text),
+		 "%s has no such workload: this is a what-if. It compares with other runs of the "
+		 "same job, and with no result of the edition, in which it would be %s: %u held, "
+		 "%u broken.",
+		 c->rules->edition, rule_categories[check_category(c)], c->states[RULE_HELD],
+		 c->states[RULE_BROKEN]);
+	document_say(d, "\n");
+	document_wrap(d, 2, text);
+}
+
 static void check_say(struct document *d, const struct check *c)
 {
 	const char *edition = c->rules->edition;
 
-	if (!c->states[RULE_HELD] && !c->states[RULE_BROKEN])
+	if (check_is_whatif(c))
+		check_say_whatif(d, c);
+	else if (!c->states[RULE_HELD] && !c->states[RULE_BROKEN])
 		document_say(d, "\n%s has no rules for this.\n", edition);
 	else if (!c->states[RULE_BROKEN] && c->states[RULE_UNKNOWN])
 		document_say(d, "\nNo rule of %s is broken, but of %u it is not known.\n", edition,
@@ -153,25 +183,18 @@ static bool check_write(struct document *d, const void *about)
 	const struct check *c = about;
 	const struct check_total {
 		const char *edition, *draft, *category;
-		bool closed;
+		bool closed, whatif;
 		uint32_t held, broken, unknown, undecided;
-	} total = {c->rules->edition,
-		   c->rules->draft,
-		   rule_categories[check_category(c)],
-		   check_is_closed(c),
-		   c->states[RULE_HELD],
-		   c->states[RULE_BROKEN],
-		   c->states[RULE_UNKNOWN],
-		   c->states[RULE_UNDECIDED]};
-	static const struct column total_columns[] = {FIELD(TEXT, struct check_total, edition),
-						      FIELD(TEXT, struct check_total, draft),
-						      FIELD(TEXT, struct check_total, category),
-						      FIELD(FLAG, struct check_total, closed),
-						      FIELD(U32, struct check_total, held),
-						      FIELD(U32, struct check_total, broken),
-						      FIELD(U32, struct check_total, unknown),
-						      FIELD(U32, struct check_total, undecided),
-						      COLUMNS_END};
+	} total = {
+		c->rules->edition,      c->rules->draft,         rule_categories[check_category(c)],
+		check_is_closed(c),     check_is_whatif(c),      c->states[RULE_HELD],
+		c->states[RULE_BROKEN], c->states[RULE_UNKNOWN], c->states[RULE_UNDECIDED]};
+	static const struct column total_columns[] = {
+		FIELD(TEXT, struct check_total, edition),  FIELD(TEXT, struct check_total, draft),
+		FIELD(TEXT, struct check_total, category), FIELD(FLAG, struct check_total, closed),
+		FIELD(FLAG, struct check_total, whatif),   FIELD(U32, struct check_total, held),
+		FIELD(U32, struct check_total, broken),    FIELD(U32, struct check_total, unknown),
+		FIELD(U32, struct check_total, undecided), COLUMNS_END};
 
 	document_fields(d, total_columns, &total);
 	document_open_list(d, "classes");

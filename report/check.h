@@ -41,6 +41,8 @@ void check_free(struct check *c);
 
 /* The worst of all lines. */
 enum rule_category check_category(const struct check *c);
+/* Whether it has a workload that the edition has not. */
+bool check_is_whatif(const struct check *c);
 /* Whether rules apply, and all of them that something can decide are held. */
 bool check_is_closed(const struct check *c);
 

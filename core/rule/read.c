@@ -40,6 +40,8 @@ static const struct option rule_options[] = {
 	OPT_CHOICE("scope", struct rule, scope, .choices = scopes, .help = "what it is a rule of"),
 	OPT_CHOICE("otherwise", struct rule, otherwise, .def = 1, .choices = breaches,
 		   .help = "what is not so is open, or invalid"),
+	OPT_BOOL("workload", struct rule, workload,
+		 .help = "it says which workloads the edition has: what is not so is a what-if"),
 	OPT_LIST("when", struct rule, when, when_count, .table = condition_options,
 		 .help = "it applies where all of these hold"),
 	OPT_LIST("unless", struct rule, unless, unless_count, .table = condition_options,

@@ -62,6 +62,7 @@ struct rule {
 	char per[RULE_PATH_BYTES]; /* of which one lacking unit of the fact needs so many */
 	uint32_t scope;            /* enum rule_scope */
 	uint32_t otherwise;        /* 0: open, 1: invalid */
+	bool workload; /* it says which workloads the edition has: what breaks it is a what-if */
 	struct rule_condition when[RULE_CONDITIONS_MAX], unless[RULE_CONDITIONS_MAX], asks;
 	uint32_t when_count, unless_count;
 };

@@ -230,6 +230,25 @@ def test_categories():
     check(not judged("io_random")["closed"], "no rule is of plain I/O")
 
 
+def test_what_if():
+    """A workload that the edition has not: both say that, and how it compares; the names of categories stay."""
+    for words, edition in ((("dlrm_b200",), "3.0"), (("flux_mi355",), "3.0"), (RESNET, "3.0"), (COSMO, "3.0"), (("retinanet_b200",), "2.0"),
+                           (("llama_7b",), "3.0"), (sets(KV, "phases.0.kvcache.model=mistral-7b"), "3.0")):
+        said = judged(*words, edition=edition)
+        broken = [row for row in said["rules"] if row["whatif"]]
+        check(said["whatif"] and said["category"] == "invalid" and broken and all(row["state"] == "broken" for row in broken), said)
+        r = haul("check", *map(str, words), "--edition", edition)
+        text = " ".join(r.stdout.split())
+        check(r.returncode == 8 and f"MLPerf Storage {edition} has no such workload: this is a what-if. It compares with other runs of the "
+              "same job" in text and "this is invalid" not in text, r)
+        check(f"what-if: {broken[0]['rule']}" in text, r)
+    for words, category in ((llama("llama3_8b"), "closed"), (sets(UNET, "train.loader.kind=sample"), "open"),
+                            (sets(UNET, "train.batch=8"), "invalid"), (("io_random",), "closed")):
+        said = judged(*words)
+        check(not said["whatif"] and said["category"] == category, (words, said))
+        check("what-if" not in haul("check", *map(str, words)).stdout, words)
+
+
 def run(folder, name, *words):
     path = f"{folder}/{name}.h5"
     r = haul("run", *words, "--results", path, "--quiet", env={"HAUL_DATA": folder})
