@@ -13,6 +13,7 @@
 
 #include "backends/op_log/op_log.h"
 #include "cli/catalog_find.h"
+#include "cli/clean_command.h"
 #include "cli/cli.h"
 #include "cli/cli_run.h"
 #include "cli/job_class.h"
@@ -341,13 +342,15 @@ static void run_ask(struct run_options *options, const struct run_args *args)
 static int run_as(const struct call *call, enum run_verb verb, const char *job_text)
 {
 	const struct run_args *args = call->options;
-	char path[RUN_PATH_BYTES];
+	char path[RUN_PATH_BYTES], clean[CLEAN_COMMAND_BYTES];
 	struct run_trace trace;
 	const char *sets[RUN_SETS_MAX];
 	struct run_options options = {
 		.verb = verb,
 		.job = job_text ? "haul replay" : call->arguments[0],
 		.job_text = job_text,
+		.clean = job_text ? clean_command_of_replay(clean, call)
+				  : clean_command_of_job(clean, call->arguments[0], &args->sets),
 		.results = args->results,
 		.force = args->force,
 		.strict = args->strict,

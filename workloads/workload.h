@@ -144,6 +144,8 @@ struct phase_context {
 	void *overdue_argument;
 	struct store_process *process; /* what stores keep from phase to phase; NULL: nothing */
 	uint64_t deadline_ns;          /* 0: none; a time of clock */
+	/* The command that removes what the job makes, for sentences. NULL: not known. */
+	const char *clean;
 	/* A file that the job has the phase write (a trace) may replace one that is there: --force,
 	 * or an earlier run of the series made it. */
 	bool replaces;

@@ -26,6 +26,7 @@ int phase_prepare(struct run *run, const struct run_options *options, struct job
 		.stop = &run->stop,
 		.overdue = watchdog_overdue,
 		.overdue_argument = &run->watchdog,
+		.clean = options->clean,
 		.replaces = options->force || run->at.run > 1,
 		.process = &run->stores_keep,
 		.deadline_ns = options->deadline_ns ? run->start_ns + options->deadline_ns : 0,

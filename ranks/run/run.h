@@ -24,6 +24,7 @@ struct run_options {
 	const char *job; /* path, or a catalogue name resolved to a path by cli/ on rank 0 */
 	/* The job itself, which job then only names in messages; NULL: it is read from the file */
 	const char *job_text;
+	const char *clean;   /* the command that removes what the job makes; NULL: not known */
 	const char *results; /* path; NULL: results.h5 */
 	const char *live;    /* path of the live figures, "-": standard output; NULL: none */
 	bool force, strict, quiet;

@@ -279,7 +279,10 @@ def test_killed():
         description = json.load(open(f"{folder}/data/kvcache/.haul-kvcache.json"))
         check(description["ranks"] == 2 and description["tiers"] == 2, f"{description}")
         r = mpi(2, "run", "job.json", "--force", cwd=folder)
-        check(r.rc != 0 and "haul clean" in r.err, f"{r}")
+        check(r.rc != 0 and "`haul clean job.json` removes" in " ".join(r.err.split()), f"{r}")
+        # What a change of the job has moved, the same change finds; a shell takes the command as it is.
+        r = mpi(2, "run", "job.json", "--force", "--set", "name=it's two", "--set", "seed=5", cwd=folder)
+        check("`haul clean job.json --set 'name=it'\\''s two' --set seed=5` removes" in " ".join(r.err.split()), f"{r}")
         with open(f"{folder}/data/kvcache/000000/notes", "w") as f:
             f.write("mine")
         r = alone("clean", "job.json", cwd=folder)

@@ -96,9 +96,10 @@ static int description_check_empty(const struct description *d, struct queue *q,
 	free(had);
 	if (rc == 0)
 		return err_set(err, -EEXIST,
-			       "%s/%s: has %s of a run that goes on or was killed; `haul clean` "
+			       "%s/%s: has %s of a run that goes on or was killed; `%s` "
 			       "removes them, or use another folder",
-			       q->channel.store->uri, d->folder, d->what);
+			       q->channel.store->uri, d->folder, d->what,
+			       d->clean ? d->clean : "haul clean JOB");
 	return description_refuse_others(d, q, err);
 }
 

@@ -24,6 +24,8 @@ struct description {
 	/* Checks a struct that was read: -EINVAL with a sentence. NULL: it needs none. */
 	int (*check)(void *into, struct err *err);
 	size_t size; /* of the struct */
+	/* For description_begin: the command that removes what a run has left. NULL: not known. */
+	const char *clean;
 };
 
 void description_key(const struct description *d, char key[OBJECT_KEY_BYTES]);

@@ -143,12 +143,13 @@ static int phase_open_rank(struct kv_run *r, struct err *err)
 
 static int phase_prepare(struct kv_run *r, struct err *err)
 {
-	const struct description d = kv_objects_description(r->setup.options->folder);
+	struct description d = kv_objects_description(r->setup.options->folder);
 	const struct kv_objects objects = {.version = KV_OBJECTS_LAYOUT,
 					   .ranks = r->ctx->group->size,
 					   .tiers = r->setup.tier_count};
 	int rc = phase_open_stores(r, err);
 
+	d.clean = r->ctx->clean;
 	if (rc == 0)
 		rc = kv_space(r, err);
 	if (rc < 0)

@@ -171,6 +171,7 @@ static int replay_prepare(struct replay_phase *p, struct err *err)
 		row[REPLAY_MADE_BYTES] += p->rows.made[i].bytes;
 	}
 	d = replay_objects_description(o->folder);
+	d.clean = p->ctx->clean;
 	rc = description_wanted(&p->side) ? place_take(&p->place, &p->store, d.folder, g, err) : 0;
 	if (rc == 0)
 		rc = description_begin(&d, &p->objects, &p->side, g, err);
