@@ -196,9 +196,10 @@ struct clean_counts {
 	uint64_t remain;                 /* not looked at, or not removed, because of a stop */
 	uint64_t folders;                /* removed because they were empty */
 	uint64_t buckets;                /* the same; on rank 0 */
-	/* On rank 0: one of those that were left, and a folder that stays, with what it holds. "":
-	 * there is none. */
-	char kept_name[CLEAN_TEXT_BYTES], holds[CLEAN_TEXT_BYTES];
+	uint64_t unmade;                 /* data sets that nobody has made */
+	/* On rank 0: one of those that were left, a folder that stays, with what it holds, and
+	 * where the first data set would be that nobody has made. "": there is none. */
+	char kept_name[CLEAN_TEXT_BYTES], holds[CLEAN_TEXT_BYTES], unmade_name[CLEAN_TEXT_BYTES];
 };
 
 /* What a phase tries for itself, one load after the other: each round is a row of a table of its

@@ -34,6 +34,10 @@ static void clean_message(struct run *run, const struct clean_counts *counts)
 				      units_counted(count, counts->kept, "file"),
 				      counts->kept == 1 ? "is" : "are",
 				      counts->kept == 1 ? "it" : "them", counts->kept_name);
+	if (n < room && counts->unmade)
+		n += (size_t)snprintf(out + n, room - n, "; %s %s never made: %.300s holds nothing",
+				      units_counted(count, counts->unmade, "data set"),
+				      counts->unmade == 1 ? "was" : "were", counts->unmade_name);
 	if (n < room && counts->holds[0])
 		snprintf(out + n, room - n, "; a folder stays: %.400s", counts->holds);
 }

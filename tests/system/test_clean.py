@@ -72,6 +72,27 @@ def test_what_remains_is_told():
         check(r.rc == 0 and 'a folder stays: file://' in said and '/checkpoints/ holds "notes"' in said, f"{r}")
 
 
+def test_what_was_never_made():
+    """Nothing to clean is no failure, whether there is a folder or not; files that are there without a manifest are one."""
+    with Folder() as folder:
+        job = training(folder, "rank")
+        job["dataset"]["folder"] = "set"
+        write_job(folder, job)
+        for ranks in (1, 2):
+            r = mpi(ranks, "clean", "job.json", cwd=folder)
+            said = " ".join(r.out.split())
+            check(r.rc == 0 and "removed 0 files, 0 B; 1 data set was never made: file://" in said and "/data/set holds nothing" in said,
+                  f"{r}")
+            check(files_below(folder) == ["job.json"] and not os.path.exists(f"{folder}/data/set"), f"{files_below(folder)}")
+            os.makedirs(f"{folder}/data", exist_ok=True)
+        os.makedirs(f"{folder}/data/set")
+        r = alone("clean", "job.json", cwd=folder)
+        check(r.rc == 0 and os.path.exists(f"{folder}/data/set"), f"haul has not made that folder: {r}")
+        open(f"{folder}/data/set/mine", "w").close()
+        r = alone("clean", "job.json", cwd=folder)
+        check(r.rc == 1 and "there is no manifest" in " ".join(r.err.split()) and files_below(f"{folder}/data") == ["set/mine"], f"{r}")
+
+
 def test_leftovers_of_killed_writers():
     """Versions that a run had begun and not published have drawn names, and go; others' files stay."""
     with Folder() as folder:

@@ -292,9 +292,12 @@ def test_clean():
         write_job(folder, j)
         r = mpi(2, "run", "job.json", "--only", "io", "--force", cwd=folder)
         check(r.rc == 0, f"{r}")
+        os.mkdir(f"{data}/set")
+        open(f"{data}/set/mine", "w").close()
         r = mpi(2, "clean", "job.json", cwd=folder)
         check(r.rc == 1 and "all of it stays; elsewhere 10 files were removed" in " ".join(r.err.split()),
               f"{r}")
+        check(os.listdir(f"{data}/set") == ["mine"], f"{r}")
 
 
 def test_mixed_lasts_as_long_as_asked():

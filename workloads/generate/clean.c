@@ -8,6 +8,7 @@
 
 #include "workloads/common/clean.h"
 #include "workloads/common/place.h"
+#include "workloads/common/small_object.h"
 #include "workloads/dataset/find.h"
 #include "workloads/dataset/manifest.h"
 
@@ -18,7 +19,34 @@ struct generate_cleaned {
 	struct dataset dataset; /* as the manifest says */
 	struct group *group;
 	const char *folder;
+	struct clean_counts *counts;
+	uint64_t unmade; /* whether nobody has made it */
 };
+
+/* Rank 0: there is no manifest. Where nothing else is there, either, there is nothing to clean. */
+static int generate_clean_unmade(struct generate_cleaned *c, const char *key, struct err *err)
+{
+	const char *uri = c->clean->store.uri;
+	char name[OBJECT_KEY_BYTES] = "";
+	int rc = 0;
+
+	if (store_can(&c->clean->store, BACKEND_LIST)) {
+		rc = folder_first(clean_queue(c->clean), c->folder, name, err);
+		c->unmade = rc == 0 && !name[0];
+	}
+	if (rc < 0)
+		return rc;
+	if (!c->unmade)
+		return err_set(
+			err, -ENOENT,
+			"%s/%s: there is no manifest, so nothing there is known to be haul's, "
+			"and all of it stays",
+			uri, key);
+	if (!c->counts->unmade_name[0])
+		snprintf(c->counts->unmade_name, sizeof(c->counts->unmade_name), "%s%s%s", uri,
+			 c->folder[0] ? "/" : "", c->folder);
+	return 0;
+}
 
 static int generate_clean_load(struct generate_cleaned *c, struct err *err)
 {
@@ -29,11 +57,7 @@ static int generate_clean_load(struct generate_cleaned *c, struct err *err)
 
 	manifest_key(folder, key);
 	if (rc == -ENOENT)
-		return err_set(
-			err, rc,
-			"%s/%s: there is no manifest, so nothing there is known to be haul's, "
-			"and all of it stays",
-			uri, key);
+		return generate_clean_unmade(c, key, err);
 	if (rc < 0)
 		return rc;
 	if (c->manifest.layout != MANIFEST_LAYOUT)
@@ -75,7 +99,10 @@ static int generate_clean_find(struct generate_cleaned *c, struct err *err)
 	int rc = group_agree(c->group, c->group->rank == 0 ? generate_clean_load(c, err) : 0, err);
 
 	if (rc == 0)
-		rc = generate_clean_share(c, err);
+		rc = group_broadcast(c->group, &c->unmade, sizeof(c->unmade));
+	if (rc < 0 || c->unmade)
+		return rc;
+	rc = generate_clean_share(c, err);
 	if (rc == 0)
 		rc = dataset_init(&c->dataset, &c->manifest.dataset, c->manifest.seed, "manifest",
 				  err);
@@ -142,6 +169,15 @@ static int generate_clean_end(struct generate_cleaned *c, struct err *err)
 	return clean_end(c->clean, err);
 }
 
+static int generate_clean_set(struct generate_cleaned *c, struct err *err)
+{
+	int rc = generate_clean_files(c, err);
+
+	if (rc == 0)
+		rc = generate_clean_folders(c, err);
+	return rc == 0 ? generate_clean_end(c, err) : rc;
+}
+
 static int generate_clean_all(struct clean *clean, void *cleaned, struct err *err)
 {
 	struct generate_cleaned *c = cleaned;
@@ -153,12 +189,8 @@ static int generate_clean_all(struct clean *clean, void *cleaned, struct err *er
 	rc = place_take(&place, &clean->store, c->folder, c->group, err);
 	if (rc == 0)
 		rc = generate_clean_find(c, err);
-	if (rc == 0)
-		rc = generate_clean_files(c, err);
-	if (rc == 0)
-		rc = generate_clean_folders(c, err);
-	if (rc == 0)
-		rc = generate_clean_end(c, err);
+	if (rc == 0 && !c->unmade)
+		rc = generate_clean_set(c, err);
 	place_give(&place);
 	return rc;
 }
@@ -167,7 +199,7 @@ static int generate_clean_one(struct phase_context *ctx, const struct job_datase
 			      struct clean_counts *counts, struct err *err)
 {
 	const struct dataset_options *options = described->options;
-	struct generate_cleaned c = {.folder = options->folder};
+	struct generate_cleaned c = {.folder = options->folder, .counts = counts};
 	struct job_phase none = {.path = ""};
 	char path[DATASET_PATH_BYTES];
 	const struct job_dataset *found;
@@ -185,6 +217,7 @@ static int generate_clean_one(struct phase_context *ctx, const struct job_datase
 	if (rc < 0)
 		return rc;
 	rc = clean_store(ctx, store, generate_clean_all, &c, counts, err);
+	counts->unmade += c.unmade;
 	manifest_free(&c.manifest);
 	return rc;
 }
