@@ -38,6 +38,7 @@ struct phase_run {
 	/* How often it was published while it ran, and how long that took. */
 	uint32_t interim_count;
 	uint64_t interim_ns;
+	uint64_t interim_requests; /* of all ranks, that the last of these has */
 	enum stop_reason stopped;
 	int rc;
 };

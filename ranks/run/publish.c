@@ -198,11 +198,12 @@ void phase_publish_running(void *phase_run, struct tally *so_far)
 	struct phase_run *p = phase_run;
 	struct run *run = p->run;
 	struct results_phase phase = {.tally = so_far, .running = true};
-	uint64_t began_ns = clock_now(&run->clock);
+	uint64_t began_ns = clock_now(&run->clock), requests;
 	struct err err = {0};
 	int rc;
 
-	run->measured = run->measured || phase_requests(so_far, p->ctx.group);
+	requests = phase_requests(so_far, p->ctx.group);
+	run->measured = run->measured || requests;
 	if (!run->measured)
 		return;
 	phase_count(p, so_far->rank_row);
@@ -214,5 +215,7 @@ void phase_publish_running(void *phase_run, struct tally *so_far)
 		log_say(&run->log, LOG_WARNING, "%s goes on, but could not be published now: %s",
 			p->ctx.phase->name, err.text);
 	p->interim_count += rc == 0;
+	if (rc == 0)
+		p->interim_requests = requests;
 	p->interim_ns += clock_now(&run->clock) - began_ns;
 }

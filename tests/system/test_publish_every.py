@@ -128,6 +128,25 @@ def test_killed_in_a_series():
         check({s["phase"]: s["repeats"] for s in report(path)["series"]} == {"io": 2, "again": 1}, "repeats")
 
 
+def test_last_words_keep_the_fuller():
+    """A rank that is left has its own figures only. What all of them had published before stays, if it is more."""
+    with Folder() as folder:
+        write_job(folder, job(io(), io(operation="read", name="again", passes=1000)))
+        path = f"{folder}/results.h5"
+        process = start(4, "run", "job.json", "--publish-every", "2 s", "--quiet", cwd=folder)
+        wait_until(process, path, lambda a: running(a) and text(a["name"]) == "again")
+        with h5py.File(path) as f:
+            before = int(f["phases/1_again"].attrs["bytes_read"])
+        began = time.monotonic()
+        os.kill(ranks_of(process)[1], signal.SIGKILL)
+        r = finish(process, began)
+        with h5py.File(path) as f:
+            p = f["phases/1_again"]
+            check(int(p.attrs["bytes_read"]) >= before > 0, f"{p.attrs['bytes_read']}, before it was {before}: {r}")
+            check(text(p.attrs["status"]) != "running" or sum(row["bytes_read"] > 0 for row in p["ranks"]) == 4, f"{r}")
+            check(text(f.attrs["status"]) != "done", f"{r}")
+
+
 COUNTS = ("bytes_read", "bytes_written", "operations", "errors", "retries", "samples", "logical_bytes", "steps", "au_steps",
           "au_compute_ns", "files_made", "files_kept", "done", "done_bytes", "reads", "writes", "opens", "closes")
 
