@@ -17,7 +17,13 @@
 #include "report/text/table.h"
 
 /* Histograms of the operations that a mixed phase does beside each other. */
-static const char *const plain_io_parts[] = {"read", "write", "stat", "delete", "list"};
+static const struct plain_io_part {
+	const char *service, *response; /* from its begin, and from when it was due */
+} plain_io_parts[] = {{"read", "read_response"},
+		      {"write", "write_response"},
+		      {"stat", "stat_response"},
+		      {"delete", "delete_response"},
+		      {"list", "list_response"}};
 
 /* The rank or node that was done far later than the others. */
 static void plain_io_last_ones(struct page *page)
@@ -66,20 +72,30 @@ static const struct column mix_columns[] = {
 	MIX_QUANTILE("max", QUANTILES),
 	COLUMNS_END};
 
+/* With arrivals, the phase is judged from when its operations were due, and so are its parts. */
+static bool mix_is_due(const struct results_phase_read *p)
+{
+	static const char ending[] = "_response";
+	size_t n = strlen(p->record.main_hist), ends = sizeof(ending) - 1;
+
+	return n > ends && strcmp(p->record.main_hist + n - ends, ending) == 0;
+}
+
 /* Fills a row for each operation of a mix; 0: it is none. rows: room for all operations. */
 static size_t mix_rows(const struct results_file *f, const struct results_phase_read *p,
 		       struct mix_row *rows)
 {
+	bool due = mix_is_due(p);
 	size_t count = 0;
 
 	for (uint32_t k = 0; k < COUNT(plain_io_parts); k++) {
 		struct mix_row *row = &rows[count];
 
-		row->hist = results_find_hist(p, plain_io_parts[k]);
+		row->of = due ? plain_io_parts[k].response : plain_io_parts[k].service;
+		row->hist = results_find_hist(p, row->of);
 		if (!row->hist)
 			continue;
 		phase_name(f, p, row->name);
-		row->of = plain_io_parts[k];
 		row->requests = (double)hist_count(row->hist);
 		row->per_second = results_rate(row->requests, results_measured_s(p));
 		count++;

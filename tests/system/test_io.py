@@ -317,4 +317,23 @@ def test_mixed_lasts_as_long_as_asked():
         check(rows and all(" 0 " not in line[:40] and "–" in line for line in rows), r.out)
 
 
+def test_mix_of_arrivals():
+    """With arrivals, the parts of a mix are told from when they were due, as the phase is: where the store cannot keep up, that is
+    another figure than the time of a request."""
+    with Folder() as folder:
+        same = {"objects": 4, "size": "1 MiB", "block": "64 KiB"}
+        write_job(folder, {"name": "mix", "stores": {"data": {"uri": "mem://mix"}}, "phases": [
+            io("write", **same), io("mixed", name="mixed", seconds=1, arrivals="constant", rate=1000000, **same)]})
+        r = alone("run", "job.json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        found = report(f"{folder}/results.h5")["phases"][1]["latency_ns"]
+        whole, parts = (text.splitlines() for text in r.out.split("\nmixes "))
+        rows = [line.split() for line in parts if line.startswith("mixed ")]
+        wanted = [["mixed", of, f"{found[of]['count']:,.0f}"] for of in ("read_response", "write_response")]
+        check([row[:3] for row in rows] == wanted, f"{wanted}: {r.out}")
+        of_phase, = (line.split() for line in whole if re.match("mixed +read_response ", line))
+        check(of_phase[-8:] == rows[0][-8:], f"{of_phase} {rows[0]}")
+        check(found["read_response"]["p99"] > found["read"]["p99"], f"{found}")
+
+
 main()
