@@ -31,11 +31,25 @@ bool description_wanted(const struct queue *q)
 	       store_can(q->channel.store, BACKEND_PERSISTENT);
 }
 
+int description_parse(const struct description *d, void *into, const char *text, size_t length,
+		      struct err *err)
+{
+	struct arena arena = {NULL};
+	cJSON *root = NULL;
+	int rc = json_parse(&root, text, length, DESCRIPTION_DEPTH, DESCRIPTION_VALUES, err);
+
+	if (rc == 0)
+		rc = options_parse(d->tables, into, root, "", &arena, err);
+	if (rc == 0 && d->check)
+		rc = d->check(into, err);
+	cJSON_Delete(root);
+	arena_free(&arena);
+	return rc;
+}
+
 int description_load(const struct description *d, void *into, struct queue *q, struct err *err)
 {
 	char key[OBJECT_KEY_BYTES], *text = NULL;
-	struct arena arena = {NULL};
-	cJSON *root = NULL;
 	size_t length;
 	int rc;
 
@@ -43,15 +57,9 @@ int description_load(const struct description *d, void *into, struct queue *q, s
 	rc = small_object_load(q, key, DESCRIPTION_MAX, &text, &length, err);
 	if (rc < 0)
 		return rc;
-	rc = json_parse(&root, text, length, DESCRIPTION_DEPTH, DESCRIPTION_VALUES, err);
-	if (rc == 0)
-		rc = options_parse(d->tables, into, root, "", &arena, err);
-	if (rc == 0 && d->check)
-		rc = d->check(into, err);
+	rc = description_parse(d, into, text, length, err);
 	if (rc < 0)
 		err_wrap(err, rc, "%s/%s", q->channel.store->uri, key);
-	cJSON_Delete(root);
-	arena_free(&arena);
 	free(text);
 	return rc;
 }

@@ -32,6 +32,9 @@ void description_key(const struct description *d, char key[OBJECT_KEY_BYTES]);
 /* Whether the store of the queue has descriptions. */
 bool description_wanted(const struct queue *q);
 
+/* The struct that a text describes, whoever has written it. -EINVAL: it is not a description. */
+int description_parse(const struct description *d, void *into, const char *text, size_t length,
+		      struct err *err);
 /* -ENOENT: there is none. -EINVAL: it is not one. */
 int description_load(const struct description *d, void *into, struct queue *q, struct err *err);
 int description_save(const struct description *d, const void *from, struct queue *q,

@@ -30,6 +30,15 @@ static struct description generation_description(const char *folder, uint64_t se
 				    .size = sizeof(struct vector_generation)};
 }
 
+int vector_generation_parse(struct vector_generation *g, const char *text, size_t length,
+			    struct err *err)
+{
+	char file[FILE_BYTES];
+	const struct description d = generation_description("", 0, file);
+
+	return description_parse(&d, g, text, length, err);
+}
+
 int vector_generation_load(struct vector_generation *g, const char *folder, uint64_t segment,
 			   struct queue *q, struct err *err)
 {

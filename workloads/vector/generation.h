@@ -25,6 +25,9 @@ static inline uint64_t vector_version(const struct vector_generation *g)
 	return g->number * 2;
 }
 
+/* What the object says of a segment, with whatever bytes: -EINVAL, with a sentence, where it is not one. */
+int vector_generation_parse(struct vector_generation *g, const char *text, size_t length,
+			    struct err *err);
 /* folder: of the index. -ENOENT: the segment is as it was built. */
 int vector_generation_load(struct vector_generation *g, const char *folder, uint64_t segment,
 			   struct queue *q, struct err *err);
