@@ -299,8 +299,6 @@ static int vector_check_changes(const struct vector_options *o, uint32_t ranks, 
 static int vector_check_search(const struct vector_options *o, uint32_t ranks, const char *path,
 			       struct err *err)
 {
-	uint64_t flight = vector_in_flight(o);
-
 	if (o->shape.index == VECTOR_HNSW && o->cache_bytes)
 		return err_set(err, -EINVAL,
 			       "%s/cache: hnsw keeps no nodes; the page cache does, with a store's "
@@ -320,12 +318,6 @@ static int vector_check_search(const struct vector_options *o, uint32_t ranks, c
 	if (o->cache_bytes && vector_cached(o) >= vector_segment_vectors(&o->shape))
 		return err_set(err, -EINVAL, "%s/cache: holds all nodes, and nothing would be read",
 			       path);
-	if (flight > QUEUE_DEPTH_MAX)
-		return err_set(err, -EINVAL,
-			       "%s/depth: %" PRIu64
-			       " reads would be in flight for a thread (depth * beam), "
-			       "and %d may be",
-			       path, flight, QUEUE_DEPTH_MAX);
 	if (o->spread == VECTOR_SPREAD_SEGMENTS && o->shape.segments < ranks)
 		return err_set(err, -EINVAL,
 			       "%s/segments: %" PRIu64
@@ -334,6 +326,21 @@ static int vector_check_search(const struct vector_options *o, uint32_t ranks, c
 	if (vector_check_changes(o, ranks, path, err) < 0)
 		return -EINVAL;
 	return pace_check(&o->pace, false, "search", path, err);
+}
+
+/* One of the two that is too much by itself is refused where all phases are, by its name (vector_stores). */
+static int vector_check_flight(const struct vector_options *o, const struct job_store *store,
+			       const char *path, struct err *err)
+{
+	uint64_t flight = vector_in_flight(o), most = backend_depth(store);
+
+	if (flight <= most || o->depth > most || o->beam > most)
+		return 0;
+	return err_set(err, -EINVAL,
+		       "%s/depth: %" PRIu64
+		       " reads would be in flight for a thread (depth * beam), and store \"%s\" "
+		       "takes at most %" PRIu64 " at once",
+		       path, flight, store->name, most);
 }
 
 static uint32_t can(const struct job_store *store)
@@ -383,6 +390,8 @@ int vector_check(const struct job *job, const struct job_phase *phase, uint32_t 
 		rc = vector_check_shape(&o->shape, phase->path, err);
 	if (rc == 0 && o->operation == VECTOR_SEARCH)
 		rc = vector_check_search(o, ranks, phase->path, err);
+	if (rc == 0 && o->operation == VECTOR_SEARCH)
+		rc = vector_check_flight(o, store, phase->path, err);
 	if (rc == 0 && o->operation != VECTOR_BUILD)
 		rc = cold_check(&o->cold, store, phase->path, err);
 	if (rc == 0)

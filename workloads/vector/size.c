@@ -36,8 +36,9 @@ int vector_stores(const struct job *job, const struct job_phase *phase, uint32_t
 	s = phase_store_add(out, count, "index", store);
 	if (o->operation == VECTOR_SEARCH) {
 		s->needs = BACKEND_RANGES;
-		s->depth = vector_in_flight(o);
-		s->depth_option = "beam";
+		/* What the store may refuse by itself; their product is checked by then. */
+		s->depth_option = o->depth > backend_depth(store) ? "depth" : "beam";
+		s->depth = o->depth > backend_depth(store) ? o->depth : o->beam;
 		s->verifies = o->verify == VERIFY_FULL;
 		if (o->file[0])
 			s->needs |= BACKEND_CONTENT;
