@@ -7,6 +7,9 @@ import heapq
 import struct
 import subprocess
 
+import hnswlib
+import numpy as np
+
 from haultest import *
 
 VECTORS, DIMENSION, DEGREE, LIST, SEED, QUERIES = 4000, 20, 16, 25, 11, 60
@@ -45,16 +48,27 @@ def links_of(path):
     return head[7], links
 
 
+GOLDEN, MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
+
+
 def random_at(key, a, b):
-    golden, mask = 0x9E3779B97F4A7C15, (1 << 64) - 1
-    x = mix64((key + golden) & mask)
-    x = mix64((x + (a + 1) * golden) & mask)
-    return mix64((x + (b + 1) * golden) & mask)
+    x = mix64((key + GOLDEN) & MASK)
+    x = mix64((x + (a + 1) * GOLDEN) & MASK)
+    return mix64((x + (b + 1) * GOLDEN) & MASK)
+
+
+KEY = random_at(SEED ^ 0x7365676D656E74, 0, 0)  # of the first segment
+
+
+def vector_of(id):
+    """The vector as a function of the seed and its number: core/content/fill.h."""
+    key = mix64((mix64((KEY + GOLDEN) & MASK) + (id + 1) * GOLDEN) & MASK)
+    words = [mix64((key + (i + 1) * GOLDEN) & MASK) for i in range(DIMENSION // 2)]
+    return np.frombuffer(struct.pack(f"<{len(words)}Q", *words), "<f4")
 
 
 def target_of(query):
-    key = random_at(SEED ^ 0x7365676D656E74, 0, 0)
-    return min(int((random_at(key, 3, query) >> 11) * 2.0 ** -53 * VECTORS), VECTORS - 1)
+    return min(int((random_at(KEY, 3, query) >> 11) * 2.0 ** -53 * VECTORS), VECTORS - 1)
 
 
 def walk(middle, links, target):
@@ -114,6 +128,31 @@ def test_each_read():
             check(at == len(read) == m["reads"] == m["expanded"] and m["rounds"] == len(rounds), f"{name}: {at} {m}")
             check(p["bytes_read"] == at * ELEMENT and p["errors"] == 0 and m["queries"] == QUERIES, f"{m}")
             check(len(rounds) > QUERIES * LIST and at > 5 * len(rounds), f"{len(rounds)} rounds, {at} reads")
+
+
+def test_hnswlib_reads_it():
+    """hnswlib's own library loads what was built, with the vectors that it should have, and its searches come from each vector that is
+    a number to each other one. Any bytes are vectors, and some of them are not numbers, to which nothing is near: they are marked."""
+    with Folder() as folder:
+        check(run(folder, job(folder, {"operation": "build"})).rc == 0, "build")
+        index = hnswlib.Index("l2", DIMENSION)
+        index.load_index(f"{folder}/data/vectors/{FILE}")
+    check((index.element_count, index.max_elements, index.dim, index.M) == (VECTORS, VECTORS, DIMENSION, DEGREE // 2),
+          f"{index.element_count} of {index.max_elements}, {index.dim} {index.M}")
+    check(sorted(index.get_ids_list()) == list(range(VECTORS)), "labels")
+    with np.errstate(invalid="ignore"):
+        found, wanted = np.array(index.get_items(range(VECTORS)), "<f4"), np.array([vector_of(id) for id in range(VECTORS)])
+    check(np.array_equal(found, wanted, equal_nan=True), f"vectors {np.nonzero((found != wanted).any(1))[0][:5]}")
+    numbers = np.isfinite(wanted).all(1)
+    for id in np.nonzero(~numbers)[0]:
+        index.mark_deleted(id)
+    ids = np.nonzero(numbers)[0]
+    check(len(ids) > VECTORS // 2, f"{len(ids)} vectors of numbers")
+    index.set_ef(VECTORS)
+    for id in (*ids[:3], *ids[-3:]):
+        labels, distances = index.knn_query(wanted[id], k=len(ids))
+        check(labels[0][0] == id and distances[0][0] == 0, f"{id}: {labels[0][:3]} {distances[0][:3]}")
+        check(sorted(labels[0]) == list(ids), f"{id}: comes to {len(labels[0])} of {len(ids)}")
 
 
 def test_changed_bytes():
