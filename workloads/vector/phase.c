@@ -397,7 +397,7 @@ static void vector_phase_measure(void *run)
 	crew_merge(&p->crew, t);
 	vector_load_count(&p->load, t->rank_row);
 	if (builds(p))
-		t->rank_row[VECTOR_BUILDER_BYTES] = vector_builder_bytes(&p->set.shape);
+		t->rank_row[VECTOR_BUILDER_BYTES] = vector_builder_bytes(&p->own.shape);
 	vector_merges_count(&p->merges, t);
 	for (uint32_t i = 0; p->crew.members && i < p->crew.threads; i++) {
 		if (p->work.threads)
