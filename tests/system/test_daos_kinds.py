@@ -6,7 +6,8 @@ test_daos_kinds.py LIBRARY"""
 import os
 import sys
 
-from haultest import Folder, alone, check, main, mpi, report, write_job
+import vector_modes
+from haultest import Folder, alone, check, main, matrix, mpi, report, write_job
 
 LIBRARY = sys.argv.pop(1)
 RANKS = 4
@@ -21,11 +22,15 @@ def environment(folder):
             "HAUL_DFS_CHUNK": "30000"}
 
 
-def works(folder, job):
+def works(folder, job, ranks=RANKS):
     """Runs the job, and returns what its phases measured, by their names, once haul clean has removed what they left."""
+    return {p["name"]: p["measures"] for p in reported(folder, job, ranks)}
+
+
+def reported(folder, job, ranks):
     os.makedirs(os.path.join(folder, "pool", "cont"), exist_ok=True)
     write_job(folder, {"stores": {"data": {"uri": "daos://pool/cont/data", "library": LIBRARY, "transfer": "64 KiB"}}, **job})
-    r = mpi(RANKS, "run", "job.json", cwd=folder, env=environment(folder))
+    r = mpi(ranks, "run", "job.json", cwd=folder, env=environment(folder))
     check(r.rc == 0, f"{r}")
     phases = report(f"{folder}/results.h5")["phases"]
     check(all(p["errors"] == 0 and p["measures"].get("payload_errors", 0) == 0 for p in phases), f"{phases}")
@@ -36,7 +41,7 @@ def works(folder, job):
     with open(os.path.join(folder, "log")) as f:
         wrong = [line for line in f if line.startswith("wrong")]
     check(not wrong, f"{wrong[:5]}")
-    return {p["name"]: p["measures"] for p in phases}
+    return phases
 
 
 def train(name, **more):
@@ -116,6 +121,17 @@ def test_caches_and_vectors():
         for index in ("diskann", "aisaq", "spann", "ivf"):
             m = phases[f"search_{index}"]
             check(m["queries"] == RANKS * 2 * 10 and m["reads"] > m["queries"], f"{index}: {m}")
+
+
+@matrix
+def test_vector_modes():
+    """Loads, from one folder into another, segments that are spread, merges and HNSW."""
+    for mode, ranks in vector_modes.drawn([(mode, ranks) for mode in vector_modes.MODES for ranks in (1, RANKS, 8)]):
+        with Folder() as folder:
+            stores = {name: {"uri": f"daos://pool/cont/{name}", "library": LIBRARY, "transfer": "64 KiB"} for name in ("data", "near")}
+            phases = [vector_modes.built(mode), *vector_modes.phases(mode, "near")]
+            phases = [{"vector": {"store": "data", **p["vector"]}} for p in phases]
+            vector_modes.counted(mode, ranks, reported(folder, {"stores": stores, "phases": phases}, ranks))
 
 
 main()

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 
+import vector_modes
 from haultest import *
 from test_vector import BUILD, INDEX, LIST, expected, index_job, nodes_of, same_rounds, search
 
@@ -139,6 +140,21 @@ def test_eight_ranks():
         check(mpi(1, "run", "job.json", "--force", cwd=folder).rc == 0, "one rank")
         one = report(f"{folder}/results.h5")["phases"][0]["measures"]
         check((one["reads"], one["rounds"]) == (m["reads"], m["rounds"]), f"{one}, {m}")
+
+
+@matrix
+def test_modes_of_eight_ranks():
+    """Loads, segments that are spread, merges and HNSW: what all ranks have done together is counted by hand."""
+    for mode in vector_modes.drawn(vector_modes.MODES):
+        with Folder() as folder:
+            stores = {name: {"uri": f"file://{folder}/{name}", "engine": "uring"} for name in ("far", "near")}
+            phases = [vector_modes.built(mode), *vector_modes.phases(mode, "near")]
+            write_job(folder, {"stores": stores, "phases": [{"vector": {"store": "far", **p["vector"]}} for p in phases]})
+            r = mpi(8, "run", "job.json", cwd=folder)
+            check(r.rc == 0, f"{mode}: {r}")
+            vector_modes.counted(mode, 8, report(f"{folder}/results.h5")["phases"])
+            r = alone("clean", "job.json", cwd=folder)
+            check(r.rc == 0 and all(os.listdir(f"{folder}/{name}") == [] for name in stores if os.path.exists(f"{folder}/{name}")), f"{r}")
 
 
 def interrupted(folder, only, number):
