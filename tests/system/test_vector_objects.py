@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Vector search on object stores: each node is one ranged GET, which a proxy counts; and searches that are ended, by a signal
 or by an endpoint that does not answer."""
+import contextlib
 import json
 import os
 import signal
 import socket
 import time
 
-from haultest import Folder, alone, check, finish, mpi, report, start, write_job
+import vector_modes
+from haultest import Folder, alone, check, finish, matrix, mpi, report, start, write_job
 from objects import CLEAN, main, run, servers, works
 
 SHAPE = {"vectors": 4000, "segments": 2, "dimension": 300, "type": "float16", "degree": 24}
@@ -168,6 +170,76 @@ def test_merges():
         write_job(folder, {"stores": {"d": store}, "phases": [after]})
         r = alone("clean", "job.json", cwd=folder, env=env)
         check(r.rc == 0 and listed() == [], f"{r} {listed()}")
+
+
+def stores_of(folder, kind, server, endpoint=None):
+    """The server's store, which is the default one, and a folder that an index is loaded into."""
+    uri = "s3://vectors/m" if kind == "s3" else f"az://{server.ACCOUNT}/vectors/m"
+    return {"d": {"uri": uri, "endpoints": endpoint or server.endpoint(), "retry": {"attempts": 2, "first": "10 ms"}},
+            "near": {"uri": f"file://{folder}/near", "engine": "uring"}}
+
+
+def with_default(phases):
+    return [{"vector": {"store": "d", **p["vector"]}} for p in phases]
+
+
+def left_on(folder, stores, phases, env):
+    """What haul clean leaves, and whether it says that something stays."""
+    write_job(folder, {"stores": stores, "phases": phases})
+    r = alone("clean", "job.json", cwd=folder, env={**CLEAN, **env})
+    listed = alone("ls", stores["d"]["uri"], "--set", f"endpoints={stores['d']['endpoints']}", cwd=folder, env={**CLEAN, **env})
+    check(r.rc == 0 and not any(name in listed.out for name in ("disk.index", "hnsw.bin", "generation", ".haul")), f"{r} {listed}")
+    check(not os.path.exists(f"{folder}/near") or os.listdir(f"{folder}/near") == [], f"{r}")
+
+
+MODES = [(kind, ranks, mode) for kind in ("az", "s3") for mode in vector_modes.MODES for ranks in (1, 2, 8)]
+
+
+@contextlib.contextmanager
+def kept(kind):
+    with servers.kept(servers.Rgw if kind == "s3" else servers.Azurite) as server:
+        if kind == "s3":
+            server.bucket("vectors")
+        else:
+            servers.azure_container(server, "vectors")
+        yield server
+
+
+@matrix
+def test_modes():
+    """Loads, segments that are spread, merges and HNSW, by one rank and by eight; then all of it is removed."""
+    for kind, ranks, mode in vector_modes.drawn(MODES):
+        with Folder() as folder, kept(kind) as server:
+            stores, phases = stores_of(folder, kind, server), with_default([vector_modes.built(mode), *vector_modes.phases(mode, "near")])
+            done = works(ranks, folder, None, phases, server.env(), stores=stores)["phases"]
+            vector_modes.counted(mode, ranks, done)
+            left_on(folder, stores, phases, server.env())
+
+
+@matrix
+def test_dead_endpoint():
+    """An endpoint that answers nothing more, from some request for the index on: the run ends with a sentence about it. What was not
+    loaded whole is not searched; of a segment that was not merged, the index is the one from before; and all of it is removed."""
+    for kind, ranks, mode in vector_modes.drawn([(k, r, m) for k, r, m in MODES if r < 8]):
+        with Folder() as folder, kept(kind) as server:
+            env, build = server.env(), with_default([vector_modes.built(mode)])
+            phases = with_default(vector_modes.phases(mode, "near"))
+            works(ranks, folder, None, build, env, stores=stores_of(folder, kind, server))
+            dies = f"rst@from={2 if mode == 'slices' else 3}@path=" + {"merge": ".2_disk.index", "hnsw": "hnsw.bin"}.get(mode, "disk.index")
+            with servers.Proxy(server.endpoint(), dies) as proxy:
+                stores = stores_of(folder, kind, server, proxy.endpoint())
+                r, done = run(ranks, folder, None, phases[:1], env, stores=stores)
+                p, = done["phases"]
+                check(r.rc == 1 and "the connection broke (2 attempts)" in " ".join(r.err.split()) and p["status"] == "failed", f"{mode}: {p['status']} {r}")
+            stores = stores_of(folder, kind, server)
+            if phases[1:]:
+                r, _ = run(ranks, folder, None, phases[1:], env, stores=stores)
+                loaded = mode in ("load", "slices")
+                check("was not built to its end" in r.err if loaded else r.rc == 0, f"{mode}: {r}")
+            done = works(ranks, folder, None, phases, env, stores=stores)["phases"]
+            if mode != "merge":
+                vector_modes.counted(mode, ranks, done)
+            left_on(folder, stores, build + phases, env)
 
 
 if __name__ == "__main__":
