@@ -143,7 +143,7 @@ def test_each_read():
             bytes_ = node or DIMENSION * TYPES[type][1] + 4 * (DEGREE + 1)
             place = index.write(f"{folder}/data/there", type, form, node, reorder=reorder)
             before = {n: os.stat(f"{folder}/data/there/{n}").st_mtime_ns for n in os.listdir(f"{folder}/data/there")}
-            r = run(folder, job(folder, type=type, beam=beam, cache=len(kept) * bytes_), 1, "--op-log", "ops.tsv.zst")
+            r = run(folder, job(folder, type=type, beam=beam, cache=len(kept) * bytes_), 1, *WHOLE_LOG)
             check(r.rc == 0, f"{form} {type}: {r}")
             read, at = offsets_read(folder), 0
             rounds = [w for q in range(50) for w in index.walk(target_of(q), beam, kept)]

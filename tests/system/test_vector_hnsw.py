@@ -115,7 +115,7 @@ def test_each_read():
     with Folder() as folder:
         for name, store, beam in (("mapped", {"engine": "mmap"}, None), ("ranges", {"engine": "uring"}, 8)):
             phases = [{"operation": "build"}, search(name=name, **({"beam": beam} if beam else {}))]
-            r = run(folder, job(folder, *phases, **store), 1, "--op-log", "ops.tsv.zst")
+            r = run(folder, job(folder, *phases, **store), 1, *WHOLE_LOG)
             check(r.rc == 0, f"{r}")
             rounds = [w for q in range(QUERIES) for w in walk(*links_of(f"{folder}/data/vectors/{FILE}"), target_of(q))]
             read, at = offsets_read(folder, name), 0
@@ -168,7 +168,7 @@ def test_changed_bytes():
                 f.write(struct.pack("<I", id))
             r = run(folder, job(folder, search(count=1), engine="mmap"))
             check(r.rc != 0 and f"payload differs at byte {96 + node * ELEMENT + 12}" in " ".join((r.err + r.out).split()), f"{r}")
-            r = run(folder, job(folder, search(count=1, verify="none"), engine="mmap"), 1, "--op-log", "ops.tsv.zst")
+            r = run(folder, job(folder, search(count=1, verify="none"), engine="mmap"), 1, *WHOLE_LOG)
             if says:
                 check(r.rc != 0 and says in " ".join((r.err + r.out).split()), f"{r}")
                 continue
