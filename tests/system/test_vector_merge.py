@@ -51,7 +51,7 @@ def test_counted_by_hand():
             check(run(folder, index_job(folder, BUILD)).rc == 0, "build")
             old = Graph(f"{folder}/data/vectors/{INDEX}")
             job = index_job(folder, merging(merge_passes=passes, name="merge"), search(name="after", count=60, beam=2))
-            r = run(folder, job, 1, "--op-log", "ops.tsv.zst")
+            r = run(folder, job, 1, *WHOLE_LOG)
             check(r.rc == 0, f"{r}")
             check(files_of(folder) == ["000000.2_disk.index", "000000_generation.json"], f"{files_of(folder)}")
             p, after = report(f"{folder}/results.h5")["phases"]
@@ -65,6 +65,9 @@ def test_counted_by_hand():
             check(m["insert_reads"] > INSERTS * 30 and m["waiting"] >= INSERTS + DELETES, f"{m}")
             check(p["bytes_read"] == m["merge_read_bytes"] + 4096 * m["reads"], f"{p['bytes_read']} {m}")
             near(p["figures"]["merge_bytes_per_change"] * (INSERTS + DELETES) / (m["merge_read_bytes"] + written), 1, 1e-9, "bytes per change")
+            counts = {name: p["latency_ns"][name]["count"] for name in ("merge_read", "insert_read", "merge_write")}
+            check(counts == {"merge_read": m["merge_reads"] - m["insert_reads"], "insert_read": m["insert_reads"],
+                             "merge_write": m["merge_writes"]}, f"{counts} {m}")
             graph = Graph(f"{folder}/data/vectors/000000.2_disk.index")
             check(graph.n == new and graph.step != old.step, f"{graph.n} vectors")
             same_rounds(graph.rounds(60, 2), offsets_read(folder, "after"), "after the merge")

@@ -62,6 +62,8 @@
 	X(VECTOR_HIST_BESIDE_MERGE, "query_beside_merge", \
 	  "with inserts or deletes: a query, or a rank's part of it, while the rank merged") \
 	X(VECTOR_HIST_BETWEEN_MERGES, "query_between_merges", "the same, while it did not") \
+	X(VECTOR_HIST_MERGE_READ, "merge_read", "a read of a merge, of a file from its first byte to its last") \
+	X(VECTOR_HIST_INSERT_READ, "insert_read", "a read of a node that an insert looked for") \
 	X(VECTOR_HIST_MERGE_WRITE, "merge_write", "a write of a merge") \
 	X(VECTOR_HIST_PART, "part", "a rank's part of a query, where segments are spread over the ranks") \
 	X(VECTOR_HIST_READ, "read", "a read of a node, a list or a slice", .role = ROLE_READ_LATENCY) \

@@ -19,7 +19,8 @@ static const uint64_t merge_read_bytes = 4 << 20;
 static const uint64_t merge_nap_ns = 5 * NS_PER_MS, leave_nap_ns = 100 * NS_PER_US;
 
 static const struct meter_map merge_maps[] = {
-	{REQ_READ, VECTOR_MERGE_READS, METER_NONE, METER_NONE, METER_NONE},
+	/* Reads of nodes; those of whole files have a histogram of the stream's. */
+	{REQ_READ, VECTOR_MERGE_READS, VECTOR_HIST_INSERT_READ, METER_NONE, METER_NONE},
 	{REQ_WRITE, VECTOR_MERGE_WRITES, VECTOR_HIST_MERGE_WRITE, METER_NONE, METER_NONE},
 	{REQ_COMMIT, VECTOR_CLOSES, VECTOR_HIST_CLOSE, METER_NONE, METER_NONE},
 };
@@ -498,6 +499,7 @@ void vector_merges_count(const struct vector_merges *m, struct tally *t)
 	if (!m->crew.members)
 		return;
 	crew_merge(&m->crew, t);
+	hist_merge(&t->hists[VECTOR_HIST_MERGE_READ], &m->stream.reads);
 	row[VECTOR_MERGE_READ_BYTES] += row[TALLY_BYTES_READ] - read;
 	row[VECTOR_MERGE_WRITTEN_BYTES] += row[TALLY_BYTES_WRITTEN] - written;
 	row[VECTOR_MERGES] += m->merges;

@@ -11,11 +11,14 @@ static const uint64_t verify_stream = 0x6d65726765; /* "merge" */
 
 int stream_open(struct stream *s, struct err *err)
 {
+	const struct queue_latency reads = {.service = &s->reads};
 	int rc = queue_open(&s->queue, s->store, s->depth, err);
 
-	if (rc == 0)
-		meter_attach(&s->member->meter, &s->queue);
-	return rc;
+	if (rc < 0)
+		return rc;
+	meter_attach(&s->member->meter, &s->queue);
+	queue_record(&s->queue, REQ_READ, &reads);
+	return 0;
 }
 
 void stream_close(struct stream *s)

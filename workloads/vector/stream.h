@@ -24,6 +24,7 @@ struct stream {
 
 	/* Counted. */
 	uint64_t verify_ns, payload_errors;
+	struct hist reads; /* how long they took; the member has only their number */
 
 	/* Used by the stream only. */
 	struct queue queue;
