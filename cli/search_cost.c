@@ -28,15 +28,19 @@ static void cost_add_plan(struct search_cost *c, const struct job *job, uint32_t
 		const struct plan_phase *p = &plan->phases[i];
 		double own = cost_phase_seconds(&p->demand), written = 0;
 
-		if (((const struct workload *)p->phase->section->owner)->generating)
+		if (((const struct workload *)p->phase->section->owner)->generating) {
+			c->others = true;
 			continue;
+		}
 		for (uint32_t k = 0; k < p->store_count; k++)
 			written += p->stores[k].space_bytes;
 		c->untold |= own <= 0;
 		seconds += own;
 		bytes += written;
-		if (!once_each(job, judged, (uint32_t)(p->phase - job->phases), &before))
+		if (!once_each(job, judged, (uint32_t)(p->phase - job->phases), &before)) {
+			c->others = true;
 			continue;
+		}
 		c->judged_untold |= own <= 0;
 		c->judged_seconds = fmax(c->judged_seconds, own);
 		c->judged_bytes = fmax(c->judged_bytes, written);
@@ -69,9 +73,10 @@ void search_cost_say(const struct search_cost *c, double runs, double whole)
 		printf("           %s at most if storage keeps up", units_time(text, seconds));
 	if (bytes > 0)
 		printf(" · writes %s in all", units_bytes_decimal(text, bytes));
-	printf(" · %s\n", c->once.again && c->run_bytes > c->judged_bytes
-				  ? "each run has all phases of the job"
-				  : "data are made once");
+	printf("%s\n", c->once.again && c->run_bytes > c->judged_bytes
+			       ? " · each run has all phases of the job"
+		       : c->others ? " · data are made once"
+				   : "");
 }
 
 void search_cost_free(struct search_cost *c)

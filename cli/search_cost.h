@@ -13,6 +13,7 @@ struct search_cost {
 	 * range; and what of that the judged phase does. untold: how long is not known. */
 	double run_seconds, run_bytes, judged_seconds, judged_bytes;
 	bool untold, judged_untold;
+	bool others; /* there are phases beside the judged one */
 };
 
 /* Adds a job of the search, of which `judged` is the index of the judged phase. plan: of the job;

@@ -74,21 +74,44 @@ static void found_undecided(char *text, size_t size, const struct found *f)
 		    f->undecided == 1 ? "" : "s");
 }
 
+/* Whether the least value was measured, and is not known to miss the target. */
+static bool found_open(const struct results_file *file)
+{
+	for (uint64_t i = 0; i < file->found_count; i++)
+		if (file->found_steps[i].value == file->found->low)
+			return strcmp(file->found_steps[i].state, "undecided") == 0;
+	return false;
+}
+
+/* Not even the least value meets the target. */
+static void found_none(char *text, size_t size, const struct results_file *file, const char *target)
+{
+	const struct found *f = file->found;
+	char count[TARGET_TEXT_BYTES], found[TARGET_TEXT_BYTES];
+
+	found_count(count, f, f->low);
+	target_value(found, f->unit, f->missed_with, FOUND_DIGITS);
+	if (found_open(file)) {
+		say(text, size, "%s: it stayed undecided whether %s %s %s (%s)", f->phase, count,
+		    f->low == 1 ? "meets" : "meet", target, found);
+		return;
+	}
+	say(text, size, "%s: even %s %s %s (%s)", f->phase, count, f->low == 1 ? "misses" : "miss",
+	    target, found);
+	found_undecided(text, size, f);
+}
+
 void found_say(char *text, size_t size, const struct results_file *file)
 {
 	const struct found *f = file->found;
-	char count[TARGET_TEXT_BYTES], low[UNITS_TEXT_BYTES], target[192], found[TARGET_TEXT_BYTES];
+	char count[TARGET_TEXT_BYTES], low[UNITS_TEXT_BYTES], target[192];
 	bool carries = f->carries != FOUND_NOTHING;
 
 	found_target(target, sizeof(target), f);
 	if (strcmp(f->end, "unknown") == 0) {
 		say(text, size, "%s: it cannot be told whether %s is met", f->phase, target);
 	} else if (strcmp(f->end, "none") == 0) {
-		found_count(count, f, f->low);
-		say(text, size, "%s: even %s %s %s (%s)", f->phase, count,
-		    f->low == 1 ? "misses" : "miss", target,
-		    target_value(found, f->unit, f->missed_with, FOUND_DIGITS));
-		found_undecided(text, size, f);
+		found_none(text, size, file, target);
 	} else if (strcmp(f->end, "all") == 0) {
 		found_count(count, f, f->high);
 		say(text, size, "%s: all of %s to %s meet %s", f->phase, units_count(low, f->low),

@@ -41,20 +41,39 @@ static double headline_bytes(const struct results_phase_read *p)
 	return isnan(bytes) ? 0 : bytes;
 }
 
-/* Of equals, the later. Of a series, the first finished run of a phase stands for all. */
+/* A phase that makes what a later one of its run reads. */
+static bool headline_makes(const struct results_file *f, uint32_t i)
+{
+	const struct results_phase_read *p = &f->phases[i];
+
+	if (phase_common(p, TALLY_BYTES_READ) > 0 || !(phase_common(p, TALLY_BYTES_WRITTEN) > 0))
+		return false;
+	for (uint32_t k = i + 1; k < f->phase_count; k++)
+		if (f->phases[k].record.run == p->record.run && !f->phases[k].record.alone &&
+		    phase_common(&f->phases[k], TALLY_BYTES_READ) > 0)
+			return true;
+	return false;
+}
+
+/* Of equals, one that does not make data for others, or else that which moved more bytes, or else the later. Of a series, the first finished run of a phase stands for all. */
 static const struct results_phase_read *headline_phase(const struct results_file *f)
 {
 	const struct results_phase_read *best = NULL;
+	bool best_makes = false;
 
 	for (uint32_t i = 0; i < f->phase_count; i++) {
 		const struct results_phase_read *p = &f->phases[i];
 		int rank = headline_rank(p), best_rank = best ? headline_rank(best) : -1;
+		bool makes = headline_makes(f, i), better;
 
 		if (p->record.warmup || p->record.alone)
 			continue;
-		if (!best || rank > best_rank ||
-		    (rank == best_rank && headline_bytes(p) >= headline_bytes(best)))
+		better = makes != best_makes ? best_makes
+					     : best && headline_bytes(p) >= headline_bytes(best);
+		if (!best || rank > best_rank || (rank == best_rank && better)) {
 			best = p;
+			best_makes = makes;
+		}
 	}
 	return best;
 }

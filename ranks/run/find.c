@@ -130,12 +130,16 @@ static int find_end(struct run *run, const struct run_options *options, enum exi
 		    struct err *err)
 {
 	const struct find *f = run->search->own;
+	bool open = f->search.steps[0].state == BISECT_UNDECIDED;
 
 	if (!options->strict || f->search.end == BISECT_FOUND || f->search.end == BISECT_ALL)
 		return 0;
 	*status = EXIT_TARGET_MISSED;
 	err_set(err, -ERANGE, "%s: %s with %s", f->question.until,
-		f->search.end == BISECT_NONE ? "is missed even" : "cannot be told", f->set);
+		f->search.end != BISECT_NONE ? "cannot be told"
+		: open                       ? "stayed undecided"
+					     : "is missed even",
+		f->set);
 	return 0;
 }
 

@@ -88,7 +88,7 @@ static int tune_meet(struct run *run, struct err *err)
 static int tune_begin(struct run *run, struct err *err)
 {
 	const struct run_options *options = run->search->options;
-	const struct series *s = &run->series;
+	struct series *s = &run->series;
 	struct tune *t = run->search->own;
 	const struct halving_ask ask = {
 		.count = s->combinations,
@@ -102,6 +102,8 @@ static int tune_begin(struct run *run, struct err *err)
 
 	halving_init(&t->h, &ask);
 	t->cost = halving_cost(&ask);
+	/* Before it was known which of them cannot run, and whether the job as it is is one of them, it was more. */
+	s->runs_most = t->cost.runs;
 	t->left_out = s->left_out_count;
 	t->kept = run->search->more_count;
 	if (s->combinations - s->left_out_count == 1 && s->as_is < s->combinations)

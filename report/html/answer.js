@@ -80,12 +80,18 @@ const answer = (() => {
 		return numbers.length > 2 && numbers.every(format.known) ? numbers : null;
 	}
 
-	// Latency against load: where a phase is asked for its latencies, and one number was swept. A point is one run.
-	function curve(file, rows, first) {
-		const at = loads(rows), target = first.targets.find(one => one.unit === 'ns');
+	const takenOf = (file, first) => file.phases.filter(p => p.name === first.name && !p.warmup);
+
+	// Whether latency against load is the question: a phase is asked for its latencies, and one number was swept.
+	function curves(file, rows, first) {
 		const asks = (KINDS[first.kind] || OTHERS)[0] === 'percentiles' || phase.parts.against(first);
-		const taken = file.phases.filter(p => p.name === first.name && !p.warmup);
-		if (!at || !asks || taken.some(p => p.brief))
+		return loads(rows) && asks && !takenOf(file, first).some(p => p.brief);
+	}
+
+	// A point is one run.
+	function curve(file, rows, first) {
+		const at = loads(rows), target = first.targets.find(one => one.unit === 'ns'), taken = takenOf(file, first);
+		if (!curves(file, rows, first))
 			return null;
 		const load = p => at[rows.findIndex(row => row.combination === p.combination)], name = phase.requests(first);
 		const found = p => target ? (p.targets.find(one => one.name === target.name) || {}).found : (p.latency_ns[name] || {}).p99;
@@ -103,6 +109,15 @@ const answer = (() => {
 		if (!rows.length)
 			return null;
 		return rows.length > 1 ? curve(file, rows, first) || ranking(rows, first, key) : runs(file, first, key);
+	}
+
+	// The phase and the figure by which the first chart ranks all combinations; null: it shows something else.
+	function ranked(file, first) {
+		const rows = first && file.series ? file.series.filter(row => row.phase === first.name) : [];
+		if (rows.length < 2 || file.assess || file.find || file.tune || curves(file, rows, first))
+			return null;
+		const key = mainOf(first);
+		return rows.filter(row => known(row, key)).length <= MOST_BARS ? {phase: first.name, key} : null;
 	}
 
 	// {name, element} of a file: name tells which part of the phase it is, or "" for that of the whole file. first: the phase that the
@@ -137,5 +152,5 @@ const answer = (() => {
 	}
 
 	let data = {files: []};
-	return {ofFile, ofPair, of: all => { data = all; }};
+	return {ofFile, ofPair, ranked, of: all => { data = all; }};
 })();

@@ -71,7 +71,7 @@
 	}
 
 	function fileParts(file) {
-		const parts = [overview(file), series.ofFile(file), series.combinations(file, data)];
+		const parts = [overview(file), series.ofFile(file, answer.ranked(file, chief(file))), series.combinations(file, data)];
 		return [card.tables(file), series.search(file), series.settings(file), file.runs > 1 ? [parts[1], parts[0], parts[2]] : parts, phases(file), machine(file)].flat(2);
 	}
 

@@ -12,11 +12,11 @@ const series = (() => {
 	const interval = (stats, kind) => format.known(stats.ci95_low)
 		? `${format[kind](stats.mean)} (${format[kind](stats.ci95_low)} to ${format[kind](stats.ci95_high)})` : format[kind](stats.mean);
 
-	// Rows of one phase over the combinations. Few are told by their names.
-	function sweep(name, rows) {
+	// Rows of one phase over the combinations, without the figure that has been told. Few are told by their names.
+	function sweep(name, rows, told) {
 		const note = rows.some(row => row.repeats > 1) ? 'Means of the repeats, with their 95 % interval.' : null;
 		const x = {label: 'combination', kind: 'count', whole: true, values: rows.map(row => row.combination), text: i => rows[i].sweep || 'all'};
-		return chart.group(`Combinations: ${name}`, FIGURES.map(([key, title, kind]) => rows.length <= FEW_BARS
+		return chart.group(`Combinations: ${name}`, FIGURES.filter(([key]) => key !== told).map(([key, title, kind]) => rows.length <= FEW_BARS
 			? bars.draw({title, note, kind, rows: rows.map(row => ({label: row.sweep || 'all', value: row[key].mean, low: row[key].ci95_low, high: row[key].ci95_high}))})
 			: chart.draw({title, note, x, y: {kind, ...(kind === 'share' ? {max: 1} : {})},
 				series: [{label: title, values: rows.map(row => row[key].mean), low: rows.map(row => row[key].ci95_low), high: rows.map(row => row[key].ci95_high), style: 'points'}]})));
@@ -37,22 +37,31 @@ const series = (() => {
 		return [...groups];
 	}
 
-	function statistics(file) {
-		return table.filled(['phase', 'combination', 'repeats', ...FIGURES.map(figure => figure[1]), 'CV of bytes per second'], file.series.map(row => [
+	// Rows of the phases: of a search those of its values in their order, or of its settings, the best first.
+	function ordered(file) {
+		const {find, tune, series: rows} = file, phases = [...new Set(rows.map(row => row.phase))];
+		const ranks = new Map((tune ? tune.settings : []).map((row, i) => [row.combination, i]));
+		const place = row => find ? Number(valueOf(row.sweep)) : ranks.has(row.combination) ? ranks.get(row.combination) : ranks.size;
+		return !find && !tune ? rows : [...rows].sort((a, b) => phases.indexOf(a.phase) - phases.indexOf(b.phase) || place(a) - place(b));
+	}
+
+	function statistics(rows) {
+		return table.filled(['phase', 'combination', 'repeats', ...FIGURES.map(figure => figure[1]), 'CV of bytes per second'], rows.map(row => [
 			row.phase, row.sweep || format.nothing, format.count(row.repeats), ...FIGURES.map(([key, , kind]) => interval(row[key], kind)), format.share(row.bytes_per_second.cv)]), [0, 1]);
 	}
 
 	// Runs that were not repeated are combinations, which are told.
 	const repeated = (file, name) => file.series.some(row => row.phase === name && row.repeats > 1);
 
-	function ofFile(file) {
+	// told: the phase and the figure that the first chart has ranked.
+	function ofFile(file, told) {
 		if (!(file.runs > 1) || !file.series)
 			return null;
-		const groups = byName(file.series, row => row.phase);
+		const all = ordered(file), groups = byName(all, row => row.phase);
 		return [dom.element('h2', null, 'Series of runs'),
 			dom.element('p', null, 'Means of the finished repeats, with their 95 % interval where there are several.'),
-			statistics(file),
-			groups.map(([name, rows]) => rows.length > 1 && rows.some(row => row.sweep) ? sweep(name, rows) : null),
+			statistics(all),
+			groups.map(([name, rows]) => rows.length > 1 && rows.some(row => row.sweep) ? sweep(name, rows, told && told.phase === name ? told.key : null) : null),
 			byName(file.phases, p => p.name).map(([name, phases]) => phases.length > 1 && repeated(file, name) ? runs(name, [...phases].sort((a, b) => a.run - b.run)) : null),
 		].flat(3);
 	}

@@ -31,6 +31,18 @@ static void says(struct found f, const char *wanted)
 	CU_ASSERT_STRING_EQUAL(text, wanted);
 }
 
+/* The least value was measured, and stayed undecided. */
+static void says_open(struct found f, const char *wanted)
+{
+	struct found_step step = {.value = f.low};
+	struct results_file file = {.found = &f, .found_steps = &step, .found_count = 1};
+	char text[512] = "";
+
+	strcpy(step.state, "undecided");
+	found_say(text, sizeof(text), &file);
+	CU_ASSERT_STRING_EQUAL(text, wanted);
+}
+
 static void found(void)
 {
 	struct found f = base("found");
@@ -69,6 +81,10 @@ static void outside(void)
 	f.misses = 1;
 	f.missed_with = 0.3e9;
 	says(f, "kvcache: even 1 user misses 95th percentile of requests ≤ 200 ms (300 ms)");
+	f.undecided = 1;
+	says_open(
+		f,
+		"kvcache: it stayed undecided whether 1 user meets 95th percentile of requests ≤ 200 ms (300 ms)");
 	f = base("all");
 	f.carries = 1000;
 	f.undecided = 1;

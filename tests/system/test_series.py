@@ -325,4 +325,19 @@ def test_an_impossible_combination_is_left_out():
         check(r.rc == 2 and "works on one request at a time" in r.err, f"{r}")
 
 
+def test_made():
+    """The first sentence is about what is read, not about what was made for it, even if more was made."""
+    with Folder() as folder:
+        reads = {"size": MB, "block": MB, "objects": 20}
+        write_job(folder, {"name": "get", "stores": {"data": {"uri": "sim://known", "bandwidth": 100 * MB}},
+                           "phases": [{"io": {"name": "make", "operation": "write", **reads}},
+                                      {"io": {"name": "get", "operation": "read", "verify": "none", "passes": 0, "seconds": "50 ms", **reads}},
+                                      {"io": {"name": "delete", "operation": "delete", "size": MB, "objects": 20}}]})
+        for more in ((), ("--repeat", 2)):
+            r = mpi(1, "run", "job.json", "--force", *more, cwd=folder)
+            found = report(f"{folder}/results.h5")
+            moved = {p["name"]: p["bytes_read"] + p["bytes_written"] for p in found["phases"]}
+            check(r.rc == 0 and found["headline"].startswith("get: ") and moved["make"] > moved["get"], f"{found['headline']}: {moved}")
+
+
 main()

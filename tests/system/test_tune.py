@@ -108,7 +108,9 @@ def test_left_out():
         job["stores"]["data"] = {"uri": f"file://{folder}/data"}
         job["phases"].insert(0, {"io": {"name": "make", "operation": "write", "store": "data", "size": 128 * KIB, "objects": 4}})
         job["phases"].append({"io": {"name": "delete", "operation": "delete", "store": "data", "size": 128 * KIB, "objects": 4}})
-        r, found = tune(folder, *asked, job=job)
+        r, found = tune(folder, *asked, "--live", "live.jsonl", job=job)
+        with open(f"{folder}/live.jsonl", encoding="utf-8") as file:
+            check({json.loads(line)["runs"] for line in file} == {8}, "runs of those that can run")
         check(r.rc == 0 and r.err.count("left out: --tune stores.data.engine=psync, read.depth=4") == 1, f"{r}")
         t = found["tune"]
         check(t["left_out"] == 1 and sets(found, "left out") == [["stores.data.engine=psync", "read.depth=4"]], f"{t}")
@@ -134,6 +136,7 @@ def test_plan():
                   cwd=folder)
         # 64/8 + 32/8 + 16/4 + 8/2 + 4, and 4 x 5 in the final.
         check(r.rc == 0 and "5 rounds and a final, at most 144 runs" in r.out and "5.87 min at most" in r.out, f"{r}")
+        check("data are made once" not in r.out, r.out)
 
 
 def test_refused():
