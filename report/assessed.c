@@ -19,23 +19,41 @@ static bool assessed_trains(const struct assessed_workload *w)
 	return strcmp(w->unit, "accelerators") == 0;
 }
 
-/* "2 accelerators", "1 accelerator", "64 checkpoints/h"; TABLE_NOTHING where it is not known. */
-static void assessed_count(char cell[TABLE_CELL_BYTES], const struct assessed_workload *w)
+bool assessed_bounded(const struct assessed_workload *w)
+{
+	return strcmp(w->unit, "users") == 0 && isnan(w->carries) && isfinite(w->follows);
+}
+
+/* "64 checkpoints/h" */
+static void assessed_hourly(char cell[TABLE_CELL_BYTES], double carries)
 {
 	char count[UNITS_TEXT_BYTES];
 
-	if (isnan(w->carries))
-		strcpy(cell, "–");
-	else if (!assessed_trains(w) && w->carries < MOST_FRACTIONS)
-		snprintf(cell, TABLE_CELL_BYTES, "%.3g checkpoints/h", w->carries);
-	else if (!assessed_trains(w))
+	if (carries < MOST_FRACTIONS)
+		snprintf(cell, TABLE_CELL_BYTES, "%.3g checkpoints/h", carries);
+	else
 		snprintf(cell, TABLE_CELL_BYTES, "%.20s checkpoints/h",
-			 units_count(count, (uint64_t)w->carries));
-	else if (w->carries < 1)
+			 units_count(count, (uint64_t)carries));
+}
+
+/* "2 accelerators", "1 accelerator", "64 checkpoints/h", "at most 30 users"; TABLE_NOTHING where it is
+ * not known. */
+static void assessed_count(char cell[TABLE_CELL_BYTES], const struct assessed_workload *w)
+{
+	const char *noun = assessed_trains(w) ? "accelerator" : "user";
+	double carries = assessed_bounded(w) ? w->follows : w->carries;
+	char count[UNITS_TEXT_BYTES];
+
+	if (isnan(carries))
+		strcpy(cell, "–");
+	else if (strcmp(w->unit, "checkpoints/h") == 0)
+		assessed_hourly(cell, carries);
+	else if (carries < 1)
 		strcpy(cell, "none");
 	else
-		snprintf(cell, TABLE_CELL_BYTES, "%.20s accelerator%s",
-			 units_count(count, (uint64_t)w->carries), w->carries < 2 ? "" : "s");
+		snprintf(cell, TABLE_CELL_BYTES, "%s%.20s %s%s",
+			 assessed_bounded(w) ? "at most " : "",
+			 units_count(count, (uint64_t)carries), noun, carries < 2 ? "" : "s");
 }
 
 void assessed_say(char *text, size_t size, const struct results_file *f)
@@ -151,6 +169,9 @@ static const struct {
 	{"loader", "the loader",
 	 "the loader: more workers, prefetching or requests side by side, and cores for them; the ceilings "
 	 "would carry more"},
+	{"requests", "time of requests",
+	 "the time of requests: more bandwidth for each of them and shorter answers; more nodes, connections "
+	 "or servers, so that fewer of them wait for each other"},
 };
 
 const char *assessed_remedy(const void *row)
@@ -200,9 +221,11 @@ const struct column assessed_workload_columns[] = {
 	FIELD(REAL, struct assessed_workload, follows),
 	FIELD(REAL, struct assessed_workload, target),
 	FIELD(REAL, struct assessed_workload, measured),
+	FIELD(REAL, struct assessed_workload, step),
 	FIELD(REAL, struct assessed_workload, found),
 	COLUMN(REAL, struct assessed_workload, bytes, "bytes_per_second", NULL),
 	COLUMN(REAL, struct assessed_workload, opens, "opens_per_second", NULL),
+	COLUMN(REAL, struct assessed_workload, written, "written_per_second", NULL),
 	COLUMN(REAL, struct assessed_workload, data, "data_bytes", NULL),
 	COLUMNS_END};
 

@@ -25,6 +25,9 @@ unsigned assessed_ceilings(const struct assessed *a,
 			   struct assessed_ceiling out[ASSESSED_CEILINGS_MAX]);
 extern const struct column assessed_ceiling_columns[];
 
+/* Users whose number is not known, but a bound of it. */
+bool assessed_bounded(const struct assessed_workload *w);
+
 /* What would raise the limit of a workload; NULL: it is not known. */
 const char *assessed_remedy(const void *row);
 

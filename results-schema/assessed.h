@@ -37,16 +37,18 @@ enum {
 	REAL(commit, "commit") /* seconds until an object of 4 KiB is on stable storage, on average */
 #define ASSESSED_WORKLOAD_LIST(TEXT, NUMBER, REAL) \
 	TEXT(name, "name", ASSESSED_NAME_BYTES) /* of the ready job */ \
-	TEXT(unit, "unit", ASSESSED_WORD_BYTES) /* accelerators; checkpoints/h */ \
+	TEXT(unit, "unit", ASSESSED_WORD_BYTES) /* accelerators; checkpoints/h; users */ \
 	TEXT(basis, "basis", ASSESSED_WORD_BYTES) /* measured; follows: from the ceilings; unknown */ \
-	TEXT(limit, "limit", ASSESSED_WORD_BYTES) /* the ceiling that is reached first: read, objects, write; loader: fewer were carried than follow */ \
+	TEXT(limit, "limit", ASSESSED_WORD_BYTES) /* the ceiling that is reached first: read, objects, write; loader: fewer were carried than follow; requests: so of users */ \
 	REAL(carries, "carries") /* how many of the unit; nan: not known */ \
-	REAL(follows, "follows") /* how many follow from the ceilings */ \
-	REAL(target, "target") /* AU that is to be reached */ \
+	REAL(follows, "follows") /* how many follow from the ceilings; of users whose number is unknown: at most so many */ \
+	REAL(target, "target") /* AU that is to be reached; of users: seconds, for 95 of 100 requests */ \
 	REAL(measured, "measured") /* the most that reached the target when it ran; nan: it did not run */ \
-	REAL(found, "found") /* their AU */ \
-	REAL(bytes, "bytes_per_second") /* that one of the unit needs at the target; of checkpoints: bytes of one */ \
+	REAL(step, "step") /* so many more missed it when they ran; 0: they did not run */ \
+	REAL(found, "found") /* their AU; of users: seconds */ \
+	REAL(bytes, "bytes_per_second") /* that one of the unit reads at the target */ \
 	REAL(opens, "opens_per_second") \
+	REAL(written, "written_per_second") /* that a user writes */ \
 	REAL(full, "full_seconds") /* of the whole job, with its data made first; nan: not known */ \
 	REAL(data, "data_bytes") /* of its data set, or of a checkpoint */
 /* clang-format on */

@@ -47,7 +47,8 @@ struct assess_ask {
 	double space_bytes; /* it writes at most this much at a time; 0: by the budget */
 	/* What its store can do: read from a page cache, write to stable storage where asked. */
 	bool cached, syncs;
-	bool keeps; /* what was written is there afterwards */
+	bool keeps;    /* what was written is there afterwards */
+	bool bypasses; /* what was written is not read from a page cache */
 	/* The engine can be chosen: psync or uring; as it is, it has several requests at once. */
 	bool engines, deep;
 };
@@ -55,29 +56,33 @@ struct assess_ask {
 /* Ceilings whose settings are searched for. */
 enum assess_settled { ASSESS_SETTLED_READ, ASSESS_SETTLED_RANDOM, ASSESS_SETTLED };
 
-enum assess_kind { ASSESS_TRAIN, ASSESS_CHECKPOINT };
+enum assess_kind { ASSESS_TRAIN, ASSESS_CHECKPOINT, ASSESS_USERS };
 
-/* A workload of the catalogue: what an accelerator of it needs. */
+/* A workload of the catalogue: what an accelerator of it needs, or a user. */
 struct assess_workload {
 	char name[JOB_NAME_BYTES];
 	enum assess_kind kind;
-	double target; /* AU that it has to reach */
-	/* Of one accelerator at AU 100 %. */
+	double target; /* AU that it has to reach; of users: seconds, for 95 of 100 requests */
+	/* Of one accelerator at AU 100 %; of a user: what it reads. */
 	double bytes_per_second, opens_per_second;
+	/* Of users: what one writes; and what a request reads and writes, the 95th percentile. */
+	double written_per_second, request_bytes;
 	double data_bytes; /* of its data set, or of a checkpoint */
-	/* Of all its epochs on one accelerator at AU 100 %; of checkpoints: how many there are. */
+	/* Of all its epochs on one accelerator at AU 100 %; of checkpoints: how many there are; of users: how
+	 * long the phase lasts. */
 	double run_seconds;
-	/* Of trainings: the job's data set and its phase as JSON; "": it cannot be measured here. */
-	char dataset[ASSESS_TEXT_BYTES], train[ASSESS_TEXT_BYTES];
+	/* The job's data set, of trainings, and its phase as JSON; "": it cannot be measured here. */
+	char dataset[ASSESS_TEXT_BYTES], phase[ASSESS_TEXT_BYTES];
 	char data_phase[JOB_NAME_BYTES + 8]; /* the name of the phase that makes its data */
 	double files;                        /* of the data set */
 	double step_bytes, step_seconds;     /* of the data set, of one accelerator */
 	double workers;                      /* that read for it */
 	double ahead;                        /* batches that they may hold */
 	/* What was measured. */
-	bool decided;   /* the search for the most accelerators has ended between two numbers */
+	bool decided;   /* the search for the most of them has ended between two numbers */
 	double carried; /* the most that reached the target; NaN: none was measured */
-	double found;   /* their AU */
+	double found;   /* their AU; of users: seconds */
+	double step;    /* of the search: one more is not known to be carried */
 };
 
 struct assess {
@@ -136,16 +141,21 @@ enum assess_limit {
 	LIMIT_READ,
 	LIMIT_OBJECTS,
 	LIMIT_WRITE,
-	LIMIT_LOADER, /* fewer were carried than follow from the ceilings */
+	LIMIT_LOADER,   /* fewer accelerators were carried than follow from the ceilings */
+	LIMIT_REQUESTS, /* or fewer users */
 	LIMITS
 };
-extern const char *const assess_limits[LIMITS]; /* "unknown", "read", "objects", "write" */
+extern const char *const assess_limits[LIMITS]; /* "unknown", "read", "objects", "write", … */
 
 /* What follows for a workload:
  *
  *	training      accelerators = the least of read / (target x bytes_per_second) and
  *	              get / (target x opens_per_second), rounded down
  *	checkpoint    checkpoints an hour = 3600 / (bytes / write + bytes / read)
+ *	users         none, if a request alone takes longer than its target: request_bytes at the rate of
+ *	              the faster of read and write. Else at most the least of read / bytes_per_second and
+ *	              write / written_per_second; how many fewer have their answers in time is only
+ *	              known where they ran
  *
  * Where the workload itself ran on more accelerators than the storage carries, what was found then counts. And how
  * long it takes as a whole: data_bytes / write, and then run_seconds / target / accelerators. */

@@ -4,11 +4,9 @@
 
 #include <math.h>
 
-const char *const assess_limits[LIMITS] = {[LIMIT_UNKNOWN] = "unknown",
-					   [LIMIT_READ] = "read",
-					   [LIMIT_OBJECTS] = "objects",
-					   [LIMIT_WRITE] = "write",
-					   [LIMIT_LOADER] = "loader"};
+const char *const assess_limits[LIMITS] = {
+	[LIMIT_UNKNOWN] = "unknown", [LIMIT_READ] = "read",     [LIMIT_OBJECTS] = "objects",
+	[LIMIT_WRITE] = "write",     [LIMIT_LOADER] = "loader", [LIMIT_REQUESTS] = "requests"};
 
 /* How many times a need fits into a ceiling; what needs nothing is not limited by it. */
 static double fits(double ceiling, double need)
@@ -52,12 +50,39 @@ static void follow_checkpoint(const struct assess *a, const struct assess_worklo
 	row->full_seconds = w->run_seconds * (write + read);
 }
 
+/* A request reads and writes one entry after the other, so that it takes at least as long as its bytes at
+ * the greatest rate. How long it takes beside others depends on when they come: only a bound follows. */
+static void follow_users(const struct assess *a, const struct assess_workload *w,
+			 struct assess_row *row)
+{
+	double read = a->ceilings[ASSESS_READ], write = a->ceilings[ASSESS_WRITE];
+	double readers = fits(read, w->bytes_per_second),
+	       writers = fits(write, w->written_per_second);
+
+	if (isnan(read) || isnan(write) || isinf(fmin(readers, writers)))
+		return;
+	row->limit = writers < readers ? LIMIT_WRITE : LIMIT_READ;
+	row->follows = floor(fmin(readers, writers));
+	if (w->request_bytes > w->target * fmax(read, write))
+		row->follows = 0;
+	if (row->follows < 1)
+		row->carries = row->follows;
+	if (!w->decided && !(w->carried > row->follows))
+		return;
+	row->measured = true;
+	row->carries = w->carried;
+	if (row->carries < row->follows)
+		row->limit = LIMIT_REQUESTS;
+}
+
 void assess_follow(const struct assess *a, const struct assess_workload *w, struct assess_row *row)
 {
 	*row = (struct assess_row){
 		.carries = (double)NAN, .follows = (double)NAN, .full_seconds = (double)NAN};
 	if (w->kind == ASSESS_TRAIN)
 		follow_train(a, w, row);
-	else
+	else if (w->kind == ASSESS_CHECKPOINT)
 		follow_checkpoint(a, w, row);
+	else
+		follow_users(a, w, row);
 }

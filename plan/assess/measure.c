@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trainings that run: see measure.h. */
+/* Workloads that run: see measure.h. */
 #include "plan/assess/measure.h"
 
 #include <cjson/cJSON.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/json.h"
+#include "plan/assess/users.h"
 
 /* Of a workload's share of the budget, what its runs take, and what it takes to write its data. Opening,
  * dropping from caches and removing takes the rest. */
@@ -38,7 +39,9 @@ static double measure_files(const struct assess *a, const struct assess_workload
 /* Whether the data that it takes at least have room. */
 static bool measures(const struct assess *a, const struct assess_workload *w)
 {
-	return w->kind == ASSESS_TRAIN && *w->dataset && *w->train &&
+	if (w->kind == ASSESS_USERS)
+		return users_fit(a, w);
+	return w->kind == ASSESS_TRAIN && *w->dataset && *w->phase &&
 	       measure_least(w) <= STEPS_MOST &&
 	       measure_files(a, w, measure_least(w)) * w->data_bytes / w->files <=
 		       a->ask.space_bytes;
@@ -65,7 +68,7 @@ static void measure_phases(cJSON *phases, const struct assess *a, const struct a
 	static const char *const left_out[] = {"checkpoint", "evaluation", "epochs", "dataset",
 					       "steps",      "seconds",    "cold",   "name"};
 	cJSON *generate = cJSON_CreateObject(), *train = cJSON_CreateObject();
-	cJSON *made = cJSON_AddObjectToObject(generate, "generate"), *t = cJSON_Parse(w->train);
+	cJSON *made = cJSON_AddObjectToObject(generate, "generate"), *t = cJSON_Parse(w->phase);
 
 	cJSON_AddStringToObject(made, "name", w->data_phase);
 	cJSON_AddStringToObject(made, "dataset", w->name);
@@ -88,9 +91,19 @@ void measure_add(cJSON *job, const struct assess *a)
 	for (uint32_t i = 0; i < a->workload_count; i++) {
 		if (!measures(a, &a->workloads[i]))
 			continue;
+		if (a->workloads[i].kind == ASSESS_USERS) {
+			users_add(phases, a, &a->workloads[i]);
+			continue;
+		}
 		measure_dataset(datasets, a, &a->workloads[i]);
 		measure_phases(phases, a, &a->workloads[i]);
 	}
+}
+
+/* Runs of users cannot be shorter than their phase. */
+static uint32_t measure_weight(const struct assess *a, const struct assess_workload *w)
+{
+	return !measures(a, w) ? 0 : w->kind == ASSESS_USERS ? USERS_WEIGHT : 1;
 }
 
 /* The share of a workload in what is left of the budget. */
@@ -99,8 +112,10 @@ static double measure_share(const struct assess *a, double elapsed_s)
 	uint32_t left = 0;
 
 	for (uint32_t i = a->measured; i < a->workload_count; i++)
-		left += measures(a, &a->workloads[i]);
-	return left ? (a->ask.budget_s - elapsed_s) / left : 0;
+		left += measure_weight(a, &a->workloads[i]);
+	return left ? (a->ask.budget_s - elapsed_s) / left *
+			       measure_weight(a, &a->workloads[a->measured])
+		    : 0;
 }
 
 /* Whether the workload can be measured in its share; then how. */
@@ -117,6 +132,8 @@ static bool measure_fits(struct assess *a, double elapsed_s)
 		return false;
 	bytes = fmin(bytes, a->ask.space_bytes);
 	a->until_s = elapsed_s + share_s;
+	if (w->kind == ASSESS_USERS)
+		return users_begin(a, w, share_s);
 	a->steps = floor(fmin(runs_share * share_s / bisect_steps_most(&ask) / w->step_seconds,
 			      bytes / (ranks * w->step_bytes)));
 	a->steps = fmin(a->steps, STEPS_MOST);
@@ -127,7 +144,7 @@ static bool measure_fits(struct assess *a, double elapsed_s)
 	return true;
 }
 
-static void measure_end(struct assess *a)
+static void measure_end(struct assess *a, double elapsed_s)
 {
 	struct assess_workload *w = &a->workloads[a->measured++];
 	struct bisect_answer answer;
@@ -140,18 +157,27 @@ static void measure_end(struct assess *a)
 	for (uint32_t i = 0; i < a->search.count; i++)
 		if ((double)a->search.steps[i].value == w->carried)
 			w->found = a->search.steps[i].stats.mean;
+	w->step = (double)a->search.ask.by;
+	if (w->kind == ASSESS_USERS)
+		users_end(a, w, elapsed_s);
 }
 
 static void measure_look(struct assess *a, uint64_t accelerators, struct assess_look *look)
 {
-	const char *name = a->workloads[a->measured].name;
-	double warmup = measure_warmup(&a->workloads[a->measured]);
+	const struct assess_workload *w = &a->workloads[a->measured];
+	const char *name = w->name;
+	double warmup = measure_warmup(w);
 
 	look->phases[look->phase_count++] = name;
-	look->phases[look->phase_count++] = a->workloads[a->measured].data_phase;
 	a->unanswered = true;
 	look->cleans = a->search.count == 1;
 	look->until_s = a->until_s;
+	if (w->kind == ASSESS_USERS) {
+		snprintf(look->sets[look->set_count++], ASSESS_SET_BYTES, "%s.users=%llu", name,
+			 (unsigned long long)accelerators);
+		return;
+	}
+	look->phases[look->phase_count++] = w->data_phase;
 	snprintf(look->sets[look->set_count++], ASSESS_SET_BYTES, "ranks=%llu",
 		 (unsigned long long)accelerators);
 	snprintf(look->sets[look->set_count++], ASSESS_SET_BYTES, "datasets.%s.files=%.0f", name,
@@ -172,7 +198,7 @@ bool measure_next(struct assess *a, double elapsed_s, struct assess_look *look)
 			return true;
 		}
 		if (a->searching)
-			measure_end(a);
+			measure_end(a, elapsed_s);
 		if (a->measured >= a->workload_count || elapsed_s >= a->ask.budget_s)
 			return false;
 		a->searching = measure_fits(a, elapsed_s);

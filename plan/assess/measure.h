@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trainings of the catalogue at their own shape, on as many accelerators as there are ranks, for as long as
- * the budget gives: a search for the greatest number that reaches the target. One that cannot be measured
- * in its share of the budget is left out. Plain data; any one thread. */
+/* Trainings of the catalogue at their own shape, on as many accelerators as there are ranks, and users of a
+ * key-value cache, for as long as the budget gives: a search for the greatest number that reaches the target.
+ * One that cannot be measured in its share of the budget is left out. Plain data; any one thread. */
 #ifndef HAUL_PLAN_ASSESS_MEASURE_H
 #define HAUL_PLAN_ASSESS_MEASURE_H
 

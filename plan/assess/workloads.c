@@ -13,10 +13,11 @@
 #include "plan/option_ref.h"
 #include "plan/plan.h"
 
-const char *const assess_workloads[] = {"unet3d_h100",    "unet3d_b200", "resnet50_h100",
-					"cosmoflow_h100", "dlrm_b200",   "flux_b200",
-					"retinanet_b200", "llama3_8b",   "llama3_70b",
-					"llama3_405b",    "llama3_1t",   NULL};
+const char *const assess_workloads[] = {
+	"unet3d_h100", "unet3d_b200", "resnet50_h100",  "cosmoflow_h100",
+	"dlrm_b200",   "flux_b200",   "retinanet_b200", "llama3_8b",
+	"llama3_70b",  "llama3_405b", "llama3_1t",      "kvcache_users",
+	NULL};
 
 /* A figure that a phase tells about itself; 0: it does not. */
 static double told(const struct plan_phase *p, const char *name)
@@ -93,6 +94,25 @@ static bool workload_checkpoint(const struct plan *plan, struct assess_workload 
 	return false;
 }
 
+static bool workload_users(const struct plan *plan, struct assess_workload *w)
+{
+	for (uint32_t i = 0; i < plan->phase_count; i++) {
+		const struct plan_phase *p = &plan->phases[i];
+
+		if (strcmp(p->phase->section->name, "kvcache") != 0)
+			continue;
+		w->kind = ASSESS_USERS;
+		w->target = job_target(p->phase, "target_request_p95") / 1e9;
+		w->bytes_per_second = told(p, "user_reads_per_second");
+		w->written_per_second = told(p, "user_writes_per_second");
+		w->request_bytes = told(p, "request_bytes_p95");
+		w->data_bytes = w->carried = w->found = (double)NAN;
+		w->run_seconds = p->demand.seconds;
+		return w->target > 0 && w->request_bytes > 0;
+	}
+	return false;
+}
+
 /* A part of the job, which is measured as it stands there; "" where there is no room for it. */
 static void keep_part(char out[ASSESS_TEXT_BYTES], const cJSON *part)
 {
@@ -103,25 +123,27 @@ static void keep_part(char out[ASSESS_TEXT_BYTES], const cJSON *part)
 	free(text);
 }
 
-/* The only data set of the job, and its only training. */
+/* The only data set of the job, and its only phase of that kind. */
 static void keep_parts(struct assess_workload *w, const char *name, const char *text)
 {
+	const char *kind = w->kind == ASSESS_TRAIN ? "train" : "kvcache";
 	cJSON *job = cJSON_Parse(text), *entry,
 	      *phases = cJSON_GetObjectItemCaseSensitive(job, "phases");
-	unsigned trains = 0;
+	unsigned count = 0;
 
 	snprintf(w->data_phase, sizeof(w->data_phase), "%.60s_data", name);
 	keep_part(w->dataset, cJSON_GetObjectItemCaseSensitive(job, "dataset"));
 	cJSON_ArrayForEach(entry, phases)
 	{
-		const cJSON *train = cJSON_GetObjectItemCaseSensitive(entry, "train");
+		const cJSON *phase = cJSON_GetObjectItemCaseSensitive(entry, kind);
 
-		trains += train != NULL;
-		if (train)
-			keep_part(w->train, train);
+		count += phase != NULL;
+		/* A cache with several tiers is one of memory, too. */
+		if (phase && !cJSON_HasObjectItem(phase, "tiers"))
+			keep_part(w->phase, phase);
 	}
-	if (trains != 1 || w->step_seconds <= 0 || w->step_bytes <= 0)
-		w->train[0] = '\0';
+	if (count != 1 || (w->kind == ASSESS_TRAIN && (w->step_seconds <= 0 || w->step_bytes <= 0)))
+		w->phase[0] = '\0';
 	cJSON_Delete(job);
 }
 
@@ -142,9 +164,13 @@ int assess_add_workload(struct assess *a, const char *name, const char *text, si
 		rc = plan_scale(&job, 1, 1, err);
 	if (rc == 0)
 		rc = plan_make(&plan, &job, 1, 1, err);
-	if (rc == 0 && !workload_train(&plan, w) && !workload_checkpoint(&plan, w))
-		rc = err_set(err, -EINVAL, "%s: trains nothing and writes no checkpoints", name);
-	if (rc == 0 && w->kind == ASSESS_TRAIN)
+	if (rc == 0 && !workload_train(&plan, w) && !workload_checkpoint(&plan, w) &&
+	    !workload_users(&plan, w))
+		rc = err_set(err, -EINVAL,
+			     "%s: trains nothing, writes no checkpoints, and has no users of a "
+			     "key-value cache with a target for their requests",
+			     name);
+	if (rc == 0 && w->kind != ASSESS_CHECKPOINT)
 		keep_parts(w, name, text);
 	a->workload_count += rc == 0;
 	plan_free(&plan);

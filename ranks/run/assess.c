@@ -91,11 +91,12 @@ static bool assess_step(struct run *run, const struct run_options *options, stru
 	return true;
 }
 
-/* The AU of a training, of all else the main figure. */
+/* The AU of a training, the time of requests of users, of all else the main figure. */
 static double assess_figure(const struct repeat_targets *of)
 {
 	for (uint32_t i = 0; i < of->count; i++)
-		if (strcmp(of->results[i].name, "target_au") == 0)
+		if (strcmp(of->results[i].name, "target_au") == 0 ||
+		    strcmp(of->results[i].name, "target_request_p95") == 0)
 			return of->results[i].found;
 	return of->judged.found;
 }
@@ -141,6 +142,10 @@ static void assess_head(const struct run *run, struct assessed *out)
 	out->commit = run->world->size / c[ASSESS_COMMIT];
 }
 
+static const char *const assess_units[] = {[ASSESS_TRAIN] = "accelerators",
+					   [ASSESS_CHECKPOINT] = "checkpoints/h",
+					   [ASSESS_USERS] = "users"};
+
 static void assess_workload(const struct assess *a, const struct assess_workload *w,
 			    struct assessed_workload *out)
 {
@@ -151,14 +156,16 @@ static void assess_workload(const struct assess *a, const struct assess_workload
 					  .follows = row.follows,
 					  .target = w->target,
 					  .measured = w->carried,
+					  .step = w->step,
 					  .found = w->found,
-					  .bytes = w->target * w->bytes_per_second,
+					  .bytes = (w->kind == ASSESS_TRAIN ? w->target : 1) *
+						   w->bytes_per_second,
 					  .opens = w->target * w->opens_per_second,
+					  .written = w->written_per_second,
 					  .full = row.full_seconds,
 					  .data = w->data_bytes};
 	utf8_copy(out->name, sizeof(out->name), w->name);
-	utf8_copy(out->unit, sizeof(out->unit),
-		  w->kind == ASSESS_TRAIN ? "accelerators" : "checkpoints/h");
+	utf8_copy(out->unit, sizeof(out->unit), assess_units[w->kind]);
 	utf8_copy(out->basis, sizeof(out->basis),
 		  isnan(row.carries) ? "unknown"
 		  : row.measured     ? "measured"

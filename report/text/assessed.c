@@ -33,6 +33,28 @@ static void card_remedies(struct page *page)
 	}
 }
 
+/* Why the number of users is not known. */
+static void card_users(struct page *page)
+{
+	const struct results_file *f = page->file;
+	const struct assessed_workload *w = f->assessed_workloads;
+	char line[512] = "", target[UNITS_TEXT_BYTES];
+
+	for (uint64_t i = 0; i < f->assessed_count; i++, w++) {
+		if (!assessed_bounded(w))
+			continue;
+		say(line, sizeof(line),
+		    "At most so many users of %s follow from the ceilings. For how many of them 95 of "
+		    "100 requests are answered within %s depends on which requests meet, and is "
+		    "measured by a run of its own: haul run %s --find kvcache.users=1..%.0f --until "
+		    "\"kvcache.request_p95 <= %s\".",
+		    w->name, units_time(target, w->target), w->name, w->follows, target);
+		fprintf(page->out, "\n");
+		text_wrap(page->out, line, 0, 0);
+		return;
+	}
+}
+
 void text_assessed(struct page *page)
 {
 	const struct results_file *f = page->file;
@@ -51,6 +73,7 @@ void text_assessed(struct page *page)
 	if (f->assessed_count)
 		text_table(page->out, &workloads);
 	card_remedies(page);
+	card_users(page);
 	say(line, sizeof(line),
 	    "These figures hold for %s on %s. \"follows\": computed from the ceilings; a full run makes "
 	    "all data of the workload first.",

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a storage is good for (haul assess), on sim://, whose ceilings are known, and in files."""
+import csv
+import json
 import os
+import shutil
 import signal
 import time
 
 import h5py
 
+from assessing import SHAPES, assess, ceiling, confirm, workload
 from haultest import *
 
 MB = 1000 * 1000
@@ -13,19 +17,6 @@ MB = 1000 * 1000
 RESNET50 = 400 * 114660 / 0.224 * 0.9
 COSMOFLOW = 2828486 / 0.0035 * 0.7
 UNET3D = 7 * 146600628 / 0.323 * 0.9
-
-
-def assess(folder, uri, *more, ranks=1):
-    r = mpi(ranks, "assess", uri, "--force", *more, cwd=folder)
-    return r, report(f"{folder}/results.h5") if os.path.exists(f"{folder}/results.h5") else None
-
-
-def ceiling(found, name):
-    return next(row["value"] for row in found["assess"]["ceilings"] if row["name"] == name)
-
-
-def workload(found, name):
-    return next(row for row in found["assess"]["workloads"] if row["name"] == name)
 
 
 def test_known():
@@ -47,6 +38,9 @@ def test_known():
         check({row["name"]: row["carries"] for row in a["workloads"]} | {"resnet50_h100": 1, "retinanet_b200": 2, "unet3d_h100": 0, "cosmoflow_h100": 0}
               == {row["name"]: row["carries"] for row in a["workloads"]}, f"{a['workloads']}")
         check({row["basis"] for row in a["workloads"]} == {"follows"}, f"{a['workloads']}")
+        # A request of a user alone takes longer than its 200 ms.
+        users = workload(found, "kvcache_users")
+        check((users["unit"], users["carries"], users["target"]) == ("users", 0, 0.2) and users["written_per_second"] > 1 * MB, f"{users}")
         # All of a run: its data are written, then 5 epochs of 1,024 x 1,251 samples in steps of 400 take 224 ms / 0.9 each.
         full = 1024 * 1251 * 114720 / ceiling(found, "write") + 5 * (1024 * 1251 // 400) * 0.224 / 0.9
         near(workload(found, "resnet50_h100")["full_seconds"], full, full / 100, "a full run of resnet50")
@@ -64,6 +58,78 @@ def test_known():
         check(page.rc == 0 and '"raised_by":"reading streams' in open(f"{folder}/page.html").read(), f"{page}")
 
 
+def users_job(**store):
+    with open(f"{os.environ['HAUL_SOURCE']}/workloads/catalog/kvcache_users.json", encoding="utf-8") as file:
+        return {**json.load(file), "stores": {"cache": store}}
+
+
+def test_users():
+    """What a user reads and writes, as the plan says, is what its trace has. A store with room for all of it says how many there are at most."""
+    with Folder() as folder:
+        write_job(folder, users_job(uri="sim://known"))
+        r = alone("plan", "job.json", "--json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        totals = json.loads(r.out)["phases"][0]["totals"]
+        r = mpi(1, "run", "job.json", "--set", "kvcache.trace=trace.csv", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        with open(f"{folder}/trace.csv", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        for total, operation in (("user_reads_per_second", "Read"), ("user_writes_per_second", "Write")):
+            moved = sum(int(row["Object_Size_Bytes"]) for row in rows if row["Operation"] == operation) / 50 / 30
+            near(totals[total], moved, moved / 100, total)
+        r, found = assess(folder, "sim://fast", "--set", "bandwidth=0", "--budget", "4 s", "--space", "80 MiB", "--force")
+        row = workload(found, "kvcache_users")
+        most = min(ceiling(found, "read") / totals["user_reads_per_second"], ceiling(found, "write") / totals["user_writes_per_second"])
+        fast = totals["request_bytes_p95"] <= 0.2 * max(ceiling(found, "read"), ceiling(found, "write"))
+        check(row["follows"] == (int(most) if fast else 0) and row["basis"] == ("unknown" if fast else "follows"), f"{row}: {totals}")
+        check((f"at most {int(most):,} users" in r.out and "is measured by a run of its own" in " ".join(r.out.split())) == fast, r.out)
+
+
+@long
+def test_users_confirmed():
+    """Where none is carried, a few of them miss their target."""
+    with Folder() as folder:
+        store = {"uri": "sim://known", "bandwidth": "600 MB/s"}
+        r, found = assess(folder, store["uri"], "--set", "bandwidth=600 MB/s", "--budget", "4 s", "--space", "80 MiB")
+        check(r.rc == 0 and workload(found, "kvcache_users")["carries"] == 0, f"{r}")
+        write_job(folder, users_job(**store))
+        r = mpi(1, "run", "job.json", "--force", "--set", "kvcache.users=4", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        target = next(t for t in report(f"{folder}/results.h5")["phases"][0]["targets"] if t["name"] == "target_request_p95")
+        check(target["found"] > 200e6, f"{target}")
+
+
+def time_of_requests(folder, job, users):
+    """What 95 of 100 requests of so many users take, in a run of its own."""
+    write_job(folder, job)
+    r = mpi(1, "run", "job.json", "--force", "--results", "alone.h5", "--set", f"kvcache.users={users}", cwd=folder)
+    check(r.rc == 0, f"{r}")
+    return next(t["found"] for t in report(f"{folder}/alone.h5")["phases"][0]["targets"] if t["name"] == "target_request_p95") / 1e9
+
+
+@long
+@timing
+def test_users_measured():
+    """Users who ask every second, for 300 KB on average, which are written and read twice: 50 of them ask a store of 50 MB/s for all that it gives. How many
+    have their answers in time is confirmed by runs of their own."""
+    store = {"uri": "sim://known", "bandwidth": "50 MB/s"}
+    job = users_job(**store)
+    job["phases"][0]["kvcache"].update(
+        users=4, duration="3 s", target_request_p95="150 ms", conversation={"enabled": False}, prefix={"enabled": False},
+        templates=[{"name": "short", "context_min": 4, "context_max": 4, "generate_min": 1, "generate_max": 1, "think_min": "1 s", "think_max": "1 s"}])
+    with Folder() as folder:
+        shutil.copytree(f"{os.environ['HAUL_SOURCE']}/workloads/catalog", f"{folder}/catalog")
+        write_job(f"{folder}/catalog", {**job, "stores": {"cache": {"uri": "file://${HAUL_DATA}/x"}}}, "kvcache_users.json")
+        r, found = assess(folder, store["uri"], "--set", "bandwidth=50 MB/s", "--budget", "70 s", "--space", "160 MiB", env={"HAUL_CATALOG": f"{folder}/catalog"})
+        check(r.rc == 0, f"{r}")
+        row = workload(found, "kvcache_users")
+        check(row["basis"] == "measured" and 10 < row["carries"] < 60 and row["limit"] == "requests", f"{row}: {r}")
+        step = row["step"]
+        check(1 <= step <= 16 and row["carries"] % step == 0, f"{row}")
+        check(time_of_requests(folder, job, int(row["carries"] - step)) <= 0.15 or row["carries"] == step, f"{row}")
+        check(time_of_requests(folder, job, int(row["carries"] + 2 * step)) > 0.15, f"{row}")
+
+
 def test_files():
     """Files are read cold, and nothing is left."""
     with Folder() as folder:
@@ -78,47 +144,6 @@ def test_files():
         wanted = 3600 / (checkpoints["data_bytes"] / ceiling(found, "write") + checkpoints["data_bytes"] / ceiling(found, "read"))
         near(checkpoints["carries"], wanted, wanted / 1000, "checkpoints an hour")
         check(checkpoints["unit"] == "checkpoints/h" and checkpoints["data_bytes"] > 112e9, f"{checkpoints}")
-
-
-# Steps of a run of its own, those of warm-up, in which a loader uses up what it holds, and samples of a step.
-SHAPES = {"cosmoflow_h100": (150, 50, 1), "retinanet_b200": (75, 55, 24), "resnet50_h100": (48, 36, 400)}
-
-
-def au_alone(folder, name, accelerators, store, ranks):
-    """The AU of a workload of the catalogue in a run of its own on so many accelerators."""
-    store = {**store, "uri": f"{store['uri']}/{name}"}
-    steps, warmup, batch = SHAPES[name]
-    sets = {f"stores.data.{key}": value for key, value in store.items()}
-    sets |= {"ranks": accelerators, "train.epochs": 1, "train.steps": steps, "train.warmup_steps": warmup}
-    words = ["--only", "train"]
-    if store["uri"].startswith("file:"):
-        words = []
-        sets |= {"dataset.files": max(steps * batch * ranks // (1251 if name == "resnet50_h100" else 1), 8 * ranks), "train.cold": "fadvise"}
-        sets |= {"dataset.subfolders": 1} if name != "resnet50_h100" else {}
-    r = mpi(ranks, "run", name, *words, "--force", "--results", "alone.h5", *sum((["--set", f"{k}={v}"] for k, v in sets.items()), []), cwd=folder)
-    check(r.rc == 0, f"{r}")
-    return report(f"{folder}/alone.h5")["phases"][-1]["au"]["mean"]
-
-
-def confirm(store, names, ranks, *more):
-    """Runs of their own carry what the card says, to within one accelerator: one less reaches the target, two more do not."""
-    sim = store["uri"].startswith("sim:")
-    with Folder() as folder:
-        store = {**store, "uri": store["uri"].replace("FOLDER", folder)}
-        sets = sum((["--set", f"{k}={v}"] for k, v in store.items() if k != "uri"), [])
-        r, found = assess(folder, store["uri"], *sets, *more, ranks=ranks)
-        check(r.rc == 0, f"{r}")
-        for name in names:
-            row = workload(found, name)
-            # Beyond the cores of a small machine they are the limit, as the card says, and not the storage.
-            fewer, over = min(int(row["carries"]) - 1, ranks if sim else min(ranks, len(os.sched_getaffinity(0)))), int(row["carries"]) + 2
-            if fewer >= 1:
-                au = au_alone(folder, name, fewer, store, ranks)
-                check(au >= row["target"], f"{name} on {fewer}: AU {au} of {row}")
-            if over <= ranks:
-                au = au_alone(folder, name, over, store, ranks)
-                check(au < row["target"], f"{name} on {over}: AU {au} of {row}")
-            check(fewer >= 1 or over <= ranks, f"{row}")
 
 
 @timing

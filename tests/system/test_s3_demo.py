@@ -22,20 +22,6 @@ def test_as_the_guide_says():
         check([e["samples"] for e in train["epochs"]] == [64] * 3, f"{train['epochs']}")
 
 
-def test_assess():
-    """A budget of 20 s ends within 30 s more, with a card, and leaves nothing."""
-    uri = STORE["uri"].split("/")[2]
-    with Folder() as folder:
-        began = time.monotonic()
-        r = mpi(2, "assess", f"s3://{uri}/assessed", "--set", f"endpoints={STORE['endpoints']}", "--budget", "20 s", "--space", "32 MiB", cwd=folder)
-        took = time.monotonic() - began
-        check(r.rc == 0 and took < 50, f"{took} s: {r}")
-        a = report(f"{folder}/results.h5")["assess"]
-        check(a["end"] == "found" and all(row["value"] and row["value"] > 0 for row in a["ceilings"]), f"{a}")
-        check("checkpoints/h" in r.out and "streams read" in r.out, r.out)
-        check("Contents" not in client().list_objects_v2(Bucket=uri, Prefix="assessed"), "objects are left")
-
-
 def client():
     return boto3.client("s3", endpoint_url=STORE["endpoints"], region_name="us-east-1", config=Config(s3={"addressing_style": "path"}))
 

@@ -138,7 +138,8 @@ int kvcache_check(const struct job *job, const struct job_phase *phase, uint32_t
 		  struct err *err);
 int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		 uint32_t ranks_per_node, struct demand *out, struct err *err);
-/* The bytes that a token has in the cache, of all ranks of a tensor group together. */
+/* The bytes that a token has in the cache, of all ranks of a tensor group together; and what a user reads and writes per
+ * second, and a request in all (the 95th percentile), of the requests that fall due in the phase. */
 int kvcache_tell(const struct job *job, const struct job_phase *phase,
 		 const struct rank_place *places, uint32_t ranks, struct arena *arena,
 		 struct plan_told *out, struct err *err);

@@ -6,6 +6,7 @@
 
 #include "core/units.h"
 #include "workloads/common/crew.h"
+#include "workloads/kvcache/requests/demand.h"
 #include "workloads/kvcache/run.h"
 
 /* How many entries of average size a tier with that capacity has; 0: that is not known. */
@@ -202,14 +203,26 @@ int kvcache_tell(const struct job *job, const struct job_phase *phase,
 		 const struct rank_place *places, uint32_t ranks, struct arena *arena,
 		 struct plan_told *out, struct err *err)
 {
+	const struct kvcache_options *o = phase->options;
 	struct kv_setup setup;
+	struct kv_demand user;
+	double token;
 	int rc = kv_setup_of(job, phase, &setup, err);
 
 	(void)places;
 	(void)ranks;
 	(void)arena;
 	if (rc == 0)
-		plan_total_add(out, "token_bytes", "bytes",
-			       (double)kv_model_token_bytes(&setup.model));
-	return rc;
+		rc = kv_demand_of(&setup.source, &setup.model, job->seed, o->duration_ns,
+				  phase->path, &user, err);
+	if (rc < 0)
+		return rc;
+	token = (double)kv_model_token_bytes(&setup.model);
+	plan_total_add(out, "token_bytes", "bytes", token);
+	if (user.request) {
+		plan_total_add(out, "user_reads_per_second", "bytes", user.read * token);
+		plan_total_add(out, "user_writes_per_second", "bytes", user.written * token);
+		plan_total_add(out, "request_bytes_p95", "bytes", (double)user.request * token);
+	}
+	return 0;
 }

@@ -88,6 +88,39 @@ static void checkpoints(void)
 	CU_ASSERT(isnan(row.carries) && isnan(row.full_seconds));
 }
 
+/* A user reads 25 MB/s and writes 5 MB/s, and 95 of 100 requests have at most 1 GB. */
+static void users(void)
+{
+	static const struct {
+		double read, write, follows, carries;
+		enum assess_limit limit;
+	} cases[] = {
+		/* A request alone takes 204 ms. */
+		{4.9 * GB, 1 * GB, 0, 0, LIMIT_READ},     {5.1 * GB, 1 * GB, 200, NAN, LIMIT_WRITE},
+		{5.1 * GB, 2 * GB, 204, NAN, LIMIT_READ}, {1 * GB, 5.1 * GB, 40, NAN, LIMIT_READ},
+		{NAN, 5.1 * GB, NAN, NAN, LIMIT_UNKNOWN},
+	};
+	const struct assess_workload w = {.kind = ASSESS_USERS,
+					  .target = 0.2,
+					  .bytes_per_second = 25e6,
+					  .written_per_second = 5e6,
+					  .request_bytes = GB};
+	struct assess a = begun(600);
+	struct assess_row row;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		a.ceilings[ASSESS_READ] = cases[i].read;
+		a.ceilings[ASSESS_WRITE] = cases[i].write;
+		assess_follow(&a, &w, &row);
+		CU_ASSERT(row.follows == cases[i].follows ||
+			  (isnan(row.follows) && isnan(cases[i].follows)));
+		CU_ASSERT(row.carries == cases[i].carries ||
+			  (isnan(row.carries) && isnan(cases[i].carries)));
+		CU_ASSERT_EQUAL(row.limit, cases[i].limit);
+		CU_ASSERT(isnan(row.full_seconds) && !row.measured);
+	}
+}
+
 static bool looks_at(const struct assess_look *look, const char *phase)
 {
 	for (uint32_t i = 0; i < look->phase_count; i++)
@@ -247,6 +280,52 @@ static void measured(void)
 	CU_ASSERT(!row.measured && row.carries == 12 && row.limit == LIMIT_READ);
 }
 
+/* Users of which 40 have their answers in time, on two ranks. */
+static void users_measured(void)
+{
+	static const char text[] =
+		"{\"name\": \"x\", \"stores\": {\"data\": {\"uri\": \"file://${HAUL_DATA}/x\"}},"
+		" \"phases\": [{\"kvcache\": {\"model\": \"llama3.1-8b\", \"users\": 50, \"duration\": \"2 s\","
+		" \"templates\": [{\"name\": \"chat\", \"context_min\": 200, \"context_max\": 400,"
+		" \"generate_min\": 32, \"generate_max\": 32, \"think_min\": \"1 s\", \"think_max\": \"2 s\"}],"
+		" \"target_request_p95\": \"200 ms\"}}]}";
+	struct assess_ask ask = {.uri = "sim://known",
+				 .budget_s = 120,
+				 .ranks = 2,
+				 .bypasses = true,
+				 .space_bytes = 64 * GB};
+	struct assess_look look;
+	struct assess_row row;
+	struct err err = {0};
+	struct assess a;
+	unsigned runs = 0;
+
+	CU_ASSERT_EQUAL_FATAL(assess_init(&a, &ask, &err), 0);
+	a.settle_s = 0;
+	CU_ASSERT_EQUAL_FATAL(assess_add_workload(&a, "x", text, strlen(text), &err), 0);
+	for (unsigned i = 0; i < LOOKS; i++)
+		CU_ASSERT(assess_next(&a, i, &look));
+	a.ceilings[ASSESS_WRITE] = a.ceilings[ASSESS_READ] = 20 * GB;
+	for (; assess_next(&a, 40, &look); runs++) {
+		unsigned users = 0;
+
+		CU_ASSERT(look.phase_count == 1 && looks_at(&look, "x"));
+		CU_ASSERT_EQUAL(sscanf(look.sets[0], "x.users=%u", &users), 1);
+		CU_ASSERT_EQUAL(look.cleans, runs == 0);
+		assess_found(&a, "x", users <= 20 ? 150e6 : 250e6);
+	}
+	/* 80 s, of which a run takes 3. */
+	CU_ASSERT(runs >= 4 && runs <= 24);
+	assess_follow(&a, &a.workloads[0], &row);
+	CU_ASSERT(row.measured && row.limit == LIMIT_REQUESTS && row.follows > 40);
+	CU_ASSERT(row.carries <= 40 && row.carries + a.workloads[0].step > 40);
+	CU_ASSERT_DOUBLE_EQUAL(a.workloads[0].found, 0.15, 1e-9);
+	/* What a page cache would answer is not measured. */
+	a.ask.bypasses = false;
+	a.measured = 0;
+	CU_ASSERT(!assess_next(&a, 40, &look));
+}
+
 static void refused(void)
 {
 	struct assess_ask ask = {.uri = "sim://known", .budget_s = 1, .ranks = 1};
@@ -297,6 +376,10 @@ static void needs(void)
 	static const char none[] =
 		"{\"name\": \"x\", \"stores\": {\"data\": {\"uri\": \"mem://x\"}},"
 		" \"phases\": [{\"io\": {\"operation\": \"write\"}}]}";
+	static const char chats[] =
+		"{\"name\": \"x\", \"stores\": {\"data\": {\"uri\": \"file://${HAUL_DATA}/x\"}},"
+		" \"phases\": [{\"kvcache\": {\"model\": \"llama3.1-8b\", \"users\": 50,"
+		" \"target_request_p95\": \"200 ms\", \"duration\": \"30 s\"}}]}";
 	struct assess a = begun(600);
 	const struct assess_workload *w = &a.workloads[0];
 	struct err err = {0};
@@ -310,6 +393,10 @@ static void needs(void)
 	CU_ASSERT_DOUBLE_EQUAL(w->run_seconds, 30, 1e-6);
 	CU_ASSERT_EQUAL(assess_add_workload(&a, "y", none, strlen(none), &err), -EINVAL);
 	CU_ASSERT_EQUAL(a.workload_count, 1);
+	CU_ASSERT_EQUAL(assess_add_workload(&a, "z", chats, strlen(chats), &err), 0);
+	w++;
+	CU_ASSERT(w->kind == ASSESS_USERS && w->target == 0.2);
+	CU_ASSERT(w->bytes_per_second > 0 && w->written_per_second > 0 && w->request_bytes > 0);
 }
 
 int main(void)
@@ -317,9 +404,11 @@ int main(void)
 	CU_TestInfo tests[] = {
 		{"how many accelerators follow from the ceilings", trainings},
 		{"how many checkpoints an hour", checkpoints},
+		{"how many users", users},
 		{"the runs", looks},
 		{"settings of the ceilings", settings},
 		{"a training that runs", measured},
+		{"users who run", users_measured},
 		{"a budget that is too short", refused},
 		{"the job", job},
 		{"what a workload needs", needs},

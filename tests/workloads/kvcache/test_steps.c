@@ -5,6 +5,7 @@
 
 #include "tests/unit.h"
 #include "tests/workloads/kvcache/source_fixture.h"
+#include "workloads/kvcache/requests/demand.h"
 #include "workloads/kvcache/requests/steps.h"
 #include "workloads/kvcache/tiers/key.h"
 
@@ -236,6 +237,45 @@ static void test_large_model(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/kvcache/rag/chunk_tokens: a document has"));
 }
 
+/* Users who think 10 s, with a context of one token: each request writes one and reads it twice. In
+ * conversations without end, the nth request reads n - 1 of them, too. */
+static void test_demand(void)
+{
+	static const struct {
+		const char *conversation, *more;
+		double seconds, read, written, most;
+	} rows[] = {
+		{"\"enabled\": false", "", 1000, 0.2, 0.1, 3},
+		/* 100 turns, each of which reads 49.5 earlier ones on average. */
+		{"\"end\": 0, \"turns\": 1000000", "", 1000, 5.15, 0.1, 97.5},
+		{"\"enabled\": false", ", \"mode\": \"prefill\"", 1000, 0, 0.1, 1},
+		{"\"enabled\": false", "", 1, 0, 0, 0},
+	};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct source_fixture f;
+		struct kv_demand d;
+		struct err err = {0};
+		char json[512];
+
+		snprintf(json, sizeof(json),
+			 "{\"users\": 64, \"templates\": [{\"name\": \"x\", \"context_min\": 1, "
+			 "\"context_max\": 1, \"generate_min\": 1, \"generate_max\": 1, "
+			 "\"think_min\": 10, \"think_max\": 10}], \"conversation\": {%s}, "
+			 "\"prefix\": {\"enabled\": false}%s}",
+			 rows[i].conversation, rows[i].more);
+		source_fixture_open(&f, json, 1);
+		CU_ASSERT_EQUAL(kv_demand_of(&f.options, &f.model, 1,
+					     (uint64_t)(rows[i].seconds * 1e9), "/kvcache", &d,
+					     &err),
+				0);
+		CU_ASSERT_DOUBLE_EQUAL(d.read, rows[i].read, 0.03 * rows[i].read);
+		CU_ASSERT_DOUBLE_EQUAL(d.written, rows[i].written, 0.03 * rows[i].written);
+		CU_ASSERT_DOUBLE_EQUAL((double)d.request, rows[i].most, 0.05 * rows[i].most);
+		kv_source_close(&f.source);
+	}
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
@@ -244,6 +284,7 @@ int main(void)
 		{"prefill only, decode only", test_modes},
 		{"documents", test_documents},
 		{"retrieval", test_retrieval},
+		{"what a user asks for", test_demand},
 		{"large models have shorter documents", test_large_model},
 		CU_TEST_INFO_NULL,
 	};

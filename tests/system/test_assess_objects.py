@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an object store is good for (haul assess), on Ceph: within its budget, and confirmed by runs of their own."""
+import time
+
+from assessing import assess, confirm, workload
+from haultest import *
+from objects import CLEAN, servers
+
+
+def test_ceph():
+    """A card within the budget and 30 s, and nothing is left."""
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
+        rgw.bucket("assessed")
+        began = time.monotonic()
+        r, found = assess(folder, "s3://assessed/x", "--set", f"endpoints={rgw.endpoint()}", "--budget", "20 s", "--space", "32 MiB", ranks=2,
+                          env={**CLEAN, **rgw.env()})
+        took = time.monotonic() - began
+        check(r.rc == 0 and took < 50, f"{took} s: {r}")
+        a = found["assess"]
+        check(a["end"] == "found" and all(row["value"] and row["value"] > 0 for row in a["ceilings"]), f"{a}")
+        check("checkpoints/h" in r.out and "streams read" in r.out and workload(found, "llama3_8b")["carries"] > 0, r.out)
+        check("Contents" not in rgw.client().list_objects_v2(Bucket="assessed"), "objects are left")
+
+
+@long
+@timing
+def test_confirmed_on_ceph():
+    with servers.kept(servers.Rgw) as rgw:
+        rgw.bucket("confirmed")
+        confirm({"uri": "s3://confirmed/x", "endpoints": rgw.endpoint()}, ("cosmoflow_h100", "retinanet_b200"), 4, "--budget", "60 s", "--space", "256 MiB",
+                env={**CLEAN, **rgw.env()})
+
+
+main()
