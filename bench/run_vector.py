@@ -22,7 +22,7 @@ import statistics
 import subprocess
 
 MIB = 1 << 20
-DEPTH = 32
+DEPTH = 128
 # Nodes of 772 bytes, five in a sector; and of 6,404 bytes, two sectors each, as those of MLPerf's vectors. Both files have 2 GiB.
 SHAPES = {4096: {"vectors": 2500000, "dimension": 128}, 8192: {"vectors": 260000, "dimension": 1536}}
 PIECE, BUFFERS = 8 * MIB, 4

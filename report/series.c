@@ -54,6 +54,14 @@ static double series_bytes(const struct results_phase_read *p)
 		       : results_rate(phase_bytes(p), p->record.seconds);
 }
 
+static double series_items(const struct results_phase_read *p)
+{
+	return results_role(&p->merged, ROLE_ITEM_RATE) >= 0
+		       ? results_role_value(&p->merged, 0, ROLE_ITEM_RATE)
+		       : results_rate(results_role_value(&p->merged, 0, ROLE_ITEMS),
+				      p->record.seconds);
+}
+
 double series_figure_of(const struct results_phase_read *p, enum series_figure figure)
 {
 	const struct hist *h;
@@ -70,8 +78,7 @@ double series_figure_of(const struct results_phase_read *p, enum series_figure f
 	case SERIES_READ:
 		return series_done(results_role_value(&p->merged, 0, ROLE_READ_RATE));
 	case SERIES_SAMPLES:
-		return series_done(results_rate(results_role_value(&p->merged, 0, ROLE_ITEMS),
-						p->record.seconds));
+		return series_done(series_items(p));
 	case SERIES_P99:
 		h = results_find_hist(p, p->record.main_hist);
 		return h ? (double)hist_quantile_ns(h, quantile_kinds[QUANTILE_P99].share) : NAN;

@@ -149,6 +149,8 @@ static void test_main_figure(void)
 		strcpy(a.phases[i].record.main_figure, "query_rate");
 		a.cells[i][3].count = 1000;
 		b.cells[i][3].count = 2000;
+		a.cells[i][4].real = 100;
+		b.cells[i][4].real = 200;
 	}
 	c = compared(files, 2);
 	CU_ASSERT_EQUAL(c->phases[0].pairs[0].metric, COMPARE_SAMPLES);

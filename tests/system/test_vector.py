@@ -295,6 +295,20 @@ def test_segments_of_ranks():
         check(r.rc != 0 and "5 cannot be spread over 6 ranks" in r.err, f"{r}")
 
 
+def test_warmup():
+    """The rate of queries has one meaning in all outputs: without the warm-up, of which the queries are counted apart."""
+    with Folder() as folder:
+        job = index_job(folder, search(count=0, seconds=2, warmup=1, verify="none"))
+        job["stores"] = {"s": {"uri": "sim://known", "latency": "1 ms"}}
+        r = run(folder, job, 1)
+        check(r.rc == 0, f"{r}")
+        p = report(f"{folder}/results.h5")["phases"][0]
+        figures, m = p["figures"], p["measures"]
+        near(figures["queries_rate"], m["queries"] / m["done_ns"] * 1e9, 1e-6 * figures["queries_rate"], "queries per second")
+        check(p["rates"]["samples_per_second"] == figures["queries_rate"], f"{p['rates']} {figures}")
+        check(0 < 5 * m["warmup_queries"] < m["reads"], f"{m}")
+
+
 def test_lists():
     """The file of SPANN says where its lists lie; a query reads the nearest of them, each once, in one round."""
     with Folder() as folder:

@@ -179,7 +179,8 @@ static void vector_step(void *thread, struct slot *answered)
 
 void vector_thread_drop(struct vector_thread *t)
 {
-	t->warmup_queries += meter_clear(&t->member->meter, t->work->origin_ns);
+	meter_clear(&t->member->meter, t->work->origin_ns);
+	t->warmup_queries += t->answered;
 	t->answered = t->rounds = t->expanded = t->cached = t->beside = t->parts_answered = 0;
 	t->warm_issued = t->issued;
 	t->payload_errors = t->verify_ns = t->distance_ns = t->slots.late_start_ns = 0;
