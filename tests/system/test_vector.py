@@ -154,7 +154,7 @@ def test_every_node():
     cases = [(beam, cache) for beam in (1, 2, 4, 8) for cache in (0, 200)]
     with Folder() as folder:
         job = index_job(folder, BUILD, *[search(name=f"b{b}c{c}", beam=b, cache=c * NODE) for b, c in cases])
-        r = run(folder, job, 1, "--op-log", "ops.tsv.zst")
+        r = run(folder, job, 1, *WHOLE_LOG)
         check(r.rc == 0, f"{r}")
         medoid, graph = nodes_of(f"{folder}/data/vectors/{INDEX}")
         phases = {p["name"]: p for p in report(f"{folder}/results.h5")["phases"]}
@@ -182,7 +182,7 @@ def test_bytes_decide():
             f.write(struct.pack("<I", (graph[medoid][0] + 1000) % VECTORS))
         r = run(folder, index_job(folder, search(count=5)))
         check(r.rc != 0 and f"{INDEX}: payload differs at byte {at}" in " ".join((r.err + r.out).split()), f"{r}")
-        r = run(folder, index_job(folder, search(count=40, verify="none", beam=1)), 1, "--op-log", "ops.tsv.zst")
+        r = run(folder, index_job(folder, search(count=40, verify="none", beam=1)), 1, *WHOLE_LOG)
         check(r.rc == 0, f"{r}")
         _, changed = nodes_of(path)
         ring = Ring(medoid, graph)
@@ -231,6 +231,21 @@ def test_refusals():
             write_job(folder, index_job(folder, search(**more)))
             r = alone("plan", "job.json", cwd=folder)
             check(r.rc != 0 and says in r.err, f"{r}")
+        for engine, more, says in (("psync", {"depth": 4}, "vector/depth: is 4, but store"), ("psync", {"beam": 3}, "vector/beam: is 3, but store"),
+                                   ("uring", {"depth": 100, "beam": 90}, "vector/depth: 9000 reads would be in flight for a thread")):
+            write_job(folder, index_job(folder, search(**more), engine=engine))
+            r = alone("plan", "job.json", cwd=folder)
+            check(r.rc != 0 and says in r.err, f"{r}")
+
+
+def test_store_that_cannot_be_opened():
+    """What a phase was to do is not known yet when it measures nothing: once, the memory of a builder was divided by no segments."""
+    with Folder() as folder:
+        for phase in (BUILD, search(), {"operation": "load"}):
+            job = index_job(folder, phase)
+            job["stores"]["s"] = {"uri": "daos://pool/cont", "library": f"{folder}/none.so"}
+            r = run(folder, job, 2)
+            check(r.rc == 1 and "none.so" in r.err, f"{r}")
 
 
 def test_kinds_and_ranks():
@@ -262,7 +277,7 @@ def test_page_search():
         for layout in ("scattered", "near"):
             shape = {"layout": layout, "folder": layout}
             phases = [search(name=f"{layout}{page}", beam=1, count=60, page_search=page, **shape) for page in (False, True)]
-            r = run(folder, index_job(folder, {**BUILD, **shape}, *phases), 1, "--op-log", "ops.tsv.zst")
+            r = run(folder, index_job(folder, {**BUILD, **shape}, *phases), 1, *WHOLE_LOG)
             check(r.rc == 0, f"{r}")
             medoid, graph = nodes_of(f"{folder}/data/{layout}/{INDEX}")
             ring = Ring(medoid, graph)
@@ -281,7 +296,7 @@ def test_segments_of_ranks():
     """Segments that are spread over ranks: each rank reads its own files alone, all ranks the same queries, and each query is one."""
     with Folder() as folder:
         shape = {"segments": 5, "spread": "segments"}
-        r = run(folder, index_job(folder, {**BUILD, "segments": 5}, search(name="search", count=40, threads=2, **shape)), 3, "--op-log", "ops.tsv.zst")
+        r = run(folder, index_job(folder, {**BUILD, "segments": 5}, search(name="search", count=40, threads=2, **shape)), 3, *WHOLE_LOG)
         check(r.rc == 0 and "was the slowest in" in r.out + r.err, f"{r}")
         for rank, own in enumerate(([0], [1, 2], [3, 4])):
             files = {os.path.basename(r["file"]) for r in rows_of(folder, "search", rank)}
@@ -313,7 +328,7 @@ def test_lists():
     """The file of SPANN says where its lists lie; a query reads the nearest of them, each once, in one round."""
     with Folder() as folder:
         shape = {"index": "spann", "type": "int8", "dimension": 96}
-        r = run(folder, index_job(folder, {**BUILD, **shape}, search(count=10, probes=8, **shape)), 1, "--op-log", "ops.tsv.zst")
+        r = run(folder, index_job(folder, {**BUILD, **shape}, search(count=10, probes=8, **shape)), 1, *WHOLE_LOG)
         check(r.rc == 0, f"{r}")
         data = open(f"{folder}/data/vectors/000000_SPTAGFullList.bin", "rb").read()
         lists, vectors, entry, first = struct.unpack_from("<4I", data)
