@@ -157,6 +157,28 @@ def test_modes_of_eight_ranks():
             check(r.rc == 0 and all(os.listdir(f"{folder}/{name}") == [] for name in stores if os.path.exists(f"{folder}/{name}")), f"{r}")
 
 
+def test_short_files_and_wrong_headers():
+    """Of the file of one segment: a header that is wrong is found by whoever reads it, and a file that is too short by all."""
+    for mode, name in (("load", INDEX), ("merge", INDEX), ("spread", INDEX), ("hnsw", "000000_hnsw.bin")):
+        with Folder() as folder:
+            stores = {name: {"uri": f"file://{folder}/{name}", "engine": "uring"} for name in ("far", "near")}
+            jobs = [[{"vector": {"store": "far", **p["vector"]}} for p in phases]
+                    for phases in ([vector_modes.built(mode)], vector_modes.phases(mode, "near")[:1])]
+            write_job(folder, {"stores": stores, "phases": jobs[0]})
+            check(mpi(2, "run", "job.json", cwd=folder).rc == 0, "build")
+            write_job(folder, {"stores": stores, "phases": jobs[1]})
+            path = f"{folder}/far/vectors/{name}"
+            with open(path, "r+b") as f:
+                f.seek(8)
+                f.write(b"\1")
+            if mode in ("load", "merge"):
+                r = mpi(2, "run", "job.json", "--force", cwd=folder)
+                check(r.rc == 1 and f"{name}: payload differs at byte 8" in " ".join(r.err.split()), f"{mode}: {r}")
+            os.truncate(path, 8192)
+            r = mpi(2, "run", "job.json", "--force", cwd=folder)
+            check(r.rc == 1 and f"{name}: ends at byte {'' if mode == 'load' else 8192}" in " ".join(r.err.split()), f"{mode}: {r}")
+
+
 def interrupted(folder, only, number):
     """Sends the signal to a run of the phase when it has done something; returns the phase as it was published."""
     process = start(2, "run", "job.json", "--only", only, "--force", "--live", "-", "--quiet", cwd=folder)
