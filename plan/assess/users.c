@@ -57,13 +57,16 @@ bool users_begin(struct assess *a, const struct assess_workload *w, double share
 	if (!(row.follows >= 1))
 		return false;
 	most = ceil(fmin(row.follows * range_more, room) / a->ask.ranks);
-	for (uint64_t by = 1; by == 1 || (double)by * RANGE_STEPS <= most; by *= 2) {
-		ask.low = ask.by = by;
-		ask.high = (uint64_t)ceil(most / (double)by) * by;
-		if (ask.high && bisect_steps_most(&ask) <= runs) {
+	/* With the smallest step for which there is time. */
+	for (double steps = most; most >= 1; steps = fmax(floor(steps / 2), RANGE_STEPS)) {
+		ask.low = ask.by = (uint64_t)ceil(most / steps);
+		ask.high = (uint64_t)ceil(most / (double)ask.by) * ask.by;
+		if (bisect_steps_most(&ask) <= runs) {
 			bisect_init(&a->search, &ask);
 			return true;
 		}
+		if (steps <= RANGE_STEPS)
+			return false;
 	}
 	return false;
 }
