@@ -37,8 +37,10 @@ enum {
 	/* Direct requests are handed over in groups of this size: the device begins on the first
 	 * while the others are made, and its answers do not come back in one bunch, which would
 	 * leave it idle. Measured at 32 in flight: 12 % more than all at once, for 4 % more
-	 * processor time; at 4 the latter is 10 %, at 1 it is 50 %. From the page cache there is
-	 * nothing to begin on. */
+	 * processor time; at 4 the latter is 10 %, at 1 it is 50 %. No more answers are handed out
+	 * at once, so that what follows them does not wait until the caller has looked at a whole
+	 * bunch: at 64 in flight, searches get 7 % more, plain reads 4 %. From the page cache there
+	 * is nothing to begin on. */
 	DIRECT_BATCH = 8
 };
 #define PROBE_NS    UINT64_C(5000000000)
@@ -261,11 +263,17 @@ static int ring_ready(struct uring *u, uint64_t align)
 	return u->enabled ? 0 : ring_own(u, align);
 }
 
+static uint32_t group_of(const struct channel *c)
+{
+	const struct file_options *options = c->store->options;
+
+	return options->direct ? DIRECT_BATCH : UINT32_MAX;
+}
+
 static void uring_submit(struct channel *c, struct request *const *reqs, uint32_t n)
 {
 	struct uring *u = ((struct file_channel *)c->state)->engine;
-	const struct file_options *options = c->store->options;
-	uint32_t batch = options->direct ? DIRECT_BATCH : UINT32_MAX;
+	uint32_t batch = group_of(c);
 	int rc = ring_ready(u, c->store->alignment);
 	struct file_span r;
 
@@ -363,8 +371,11 @@ static uint32_t uring_reap(struct channel *c, struct request **done, uint32_t mi
 {
 	struct file_channel *ch = c->state;
 	struct uring *u = ch->engine;
-	uint32_t n = drain(c, u, done, max), wanted;
+	uint32_t n, wanted;
 	int rc = 0;
+
+	max = min_u32(max, max_u32(min, group_of(c)));
+	n = drain(c, u, done, max);
 
 	while (n < min && rc != -ETIME) {
 		if (u->pending_count)

@@ -51,6 +51,7 @@ def draw(path, seed, in_turn, faster=1, cv=0.03, drift=1):
             rate = 1e9 * (1 if side else faster) * (1 + cv * numbers.gauss(0, 1)) * (1 + (drift - 1) * at / (2 * REPEATS - 1))
             phase.attrs.modify("bytes_read", round(rate))
             phase.attrs.modify("samples", round(rate / SAMPLE_BYTES))
+            phase.attrs.modify("samples_per_second", rate / SAMPLE_BYTES)
             phase.attrs.modify("bytes_written", 0)
             phase.attrs.modify("bytes_per_second", rate)
             phase.attrs.modify("seconds", 1.0)
