@@ -302,6 +302,11 @@ def test_results():
         check(states(said, "training.steps") == {"broken"} and said["category"] == "invalid", said)
         seen_in(seen_3, "3.0", fed)
         seen_in(seen_2, "2.0", fed)
+        # Runs that are longer than what a busy machine needs between them.
+        steady = run(folder, "steady", "unet3d_b200", "--set", NULL, *few(21), "--set", "train.compute=2 s", "--repeat", 2)
+        check(states(judged(steady), "training.gap") == {"held"}, judged(steady))
+        seen_in(seen_3, "3.0", steady)
+        seen_in(seen_2, "2.0", steady)
         starved = run(folder, "starved", "unet3d_b200", *SLOW, *few(63))
         time.sleep(max(0, 4 - (time.time() - os.path.getmtime(starved))))  # longer than the next run takes
         both = (starved, run(folder, "late", "unet3d_b200", "--set", NULL, *few(21)))

@@ -97,7 +97,7 @@ def test_memory_of_a_billion_vectors():
         for name, _, cache in cases:
             peak, _ = peak_of_rank([HAUL, "run", "job.json", "--only", name, "--force"], folder)
             print(f"      {name}: {peak / 2 ** 20:.1f} MiB", flush=True)
-            check(peak <= cache + more, f"{name}: {peak} bytes, and {cache} were asked for")
+            check(SANITIZED or peak <= cache + more, f"{name}: {peak} bytes, and {cache} were asked for")
 
 
 
