@@ -298,7 +298,6 @@ enum exit_status cli_run(const struct call *call, struct run_options *options, c
 	struct run *run;
 
 	options->alone = options->verb == RUN_ALL && !options->quiet && !launched;
-	options->command_line = command;
 	options->version = HAUL_VERSION;
 	options->build = HAUL_BUILD;
 	run_command_line(command, sizeof(command), argc, argv);
@@ -306,6 +305,7 @@ enum exit_status cli_run(const struct call *call, struct run_options *options, c
 		cli_say("%s", err.text);
 		return EXIT_FAILED;
 	}
+	options->command_line = command;
 	/* Only rank 0 looks into the catalogue, so that thousands of ranks do not ask the file
 	 * system. */
 	if (run_rank(run) == 0 && prepare)
@@ -315,6 +315,7 @@ enum exit_status cli_run(const struct call *call, struct run_options *options, c
 		run_print_outcome(run, options, status,
 				  status == EXIT_USAGE && unprepared.code ? &unprepared : &err);
 	run_end(run);
+	options->command_line = NULL;
 	return status;
 }
 

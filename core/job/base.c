@@ -46,7 +46,7 @@ static int base_read(cJSON **tree, const char *path, struct err *err)
 /* What the job has itself stays. */
 static void base_move(cJSON *root, cJSON *base)
 {
-	for (cJSON *next, *key = base->child; key; key = next) {
+	for (cJSON *next, *key = base ? base->child : NULL; key; key = next) {
 		next = key->next;
 		if (!cJSON_GetObjectItemCaseSensitive(root, key->string))
 			cJSON_AddItemToObject(root, key->string,

@@ -212,9 +212,10 @@ int kvcache_tell(const struct job *job, const struct job_phase *phase,
 	(void)places;
 	(void)ranks;
 	(void)arena;
-	if (rc == 0)
-		rc = kv_demand_of(&setup.source, &setup.model, job->seed, o->duration_ns,
-				  phase->path, &user, err);
+	if (rc < 0)
+		return rc;
+	rc = kv_demand_of(&setup.source, &setup.model, job->seed, o->duration_ns, phase->path,
+			  &user, err);
 	if (rc < 0)
 		return rc;
 	token = (double)kv_model_token_bytes(&setup.model);

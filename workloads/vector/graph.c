@@ -36,7 +36,7 @@ static uint64_t graph_inverse(uint64_t a, uint64_t n)
 		x = other;
 		other = y;
 	}
-	return (uint64_t)(x < 0 ? x + (int64_t)n : x) % n;
+	return (uint64_t)(x < 0 ? x + (int64_t)n : x); /* its amount is below n */
 }
 
 /* The distance along the ring of the two neighbours number 2 i and 2 i + 1. */
