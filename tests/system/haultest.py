@@ -150,19 +150,32 @@ def ranks_in(folder):
 
 
 def signal_ranks(paths, number):
-    """Sends a signal to ranks that ranks_in has found."""
+    """Sends a signal to processes, folders of /proc."""
     for path in paths:
         with contextlib.suppress(ProcessLookupError):  # mpiexec kills those that are left
             os.kill(int(os.path.basename(path)), number)
 
 
+def proxies_of(process):
+    """What mpiexec has started on each node to start ranks. When one rank ends, it ends the others, which then wake, and publish."""
+    with contextlib.suppress(OSError):
+        with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="utf-8") as f:
+            for pid in f.read().split():
+                with contextlib.suppress(OSError), open(f"/proc/{pid}/comm", encoding="utf-8") as name:
+                    if name.read().startswith("hydra_pmi_proxy"):
+                        yield f"/proc/{pid}"
+
+
 def kill_run(process, folder):
     """Kills all ranks that run in a folder, and the mpiexec that was started in a session of its own."""
+    proxies = list(proxies_of(process))
+    signal_ranks(proxies, signal.SIGSTOP)  # so that none of the ranks has time to speak for the others
     paths = ranks_in(folder)
-    for number in (signal.SIGSTOP, signal.SIGKILL):  # at once, so that none speaks for the others
+    for number in (signal.SIGSTOP, signal.SIGKILL):
         signal_ranks(paths, number)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
+    signal_ranks(proxies, signal.SIGKILL)
     process.communicate()
 
 
