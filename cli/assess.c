@@ -97,9 +97,10 @@ static int assess_ask_store(struct assess_ask *ask, const struct assess_args *ar
 	ask->engines =
 		option_find(store->section, store->options, "", "engine", OPTION_CHOICE, &found);
 	ask->deep = !ask->engines;
-	ask->bypasses = !ask->cached;
+	ask->bypasses = !ask->cached || (option_find(store->section, store->options, "", "direct",
+						     OPTION_BOOL, &found) &&
+					 *(const bool *)found.value);
 	for (unsigned i = 0; i < args->sets.count; i++) {
-		ask->bypasses |= strcmp(args->sets.items[i], "direct=true") == 0;
 		if (strncmp(args->sets.items[i], "engine=", 7) == 0) {
 			ask->engines = false;
 			ask->deep = strcmp(args->sets.items[i] + 7, "uring") == 0;

@@ -55,7 +55,8 @@ static bool headline_makes(const struct results_file *f, uint32_t i)
 	return false;
 }
 
-/* Of equals, one that does not make data for others, or else that which moved more bytes, or else the later. Of a series, the first finished run of a phase stands for all. */
+/* Of equals, one that does not make data for others, or else that which moved more bytes, or else the
+ * later. Of a series, the first finished run of a phase stands for all. */
 static const struct results_phase_read *headline_phase(const struct results_file *f)
 {
 	const struct results_phase_read *best = NULL;
