@@ -55,7 +55,7 @@ static void accept_more(void)
 	printf("\nA file of rules of an edition (mlperf-" EDITION_USUAL
 	       ", docs/checking.md)\njudges as haul check does.\n");
 	printf("With \"judge\": \"interval\" the nearer end of the repeats' interval counts.\n"
-	       "docs/accepting.md says more.\n");
+	       "docs/targets.md says more.\n");
 }
 
 const struct verb accept_verb = {

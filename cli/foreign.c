@@ -68,7 +68,7 @@ static const char seed[] = "seeds are the job's: --set seed=43";
 static const char plan[] = "haul plan JOB opens nothing, and shows what would be done";
 static const char clean[] = "haul clean JOB removes what a job has made";
 static const char drop[] =
-	"caches are passed by --set train.cold=drop_caches or fadvise; docs/cold-reads.md";
+	"caches are passed by --set train.cold=drop_caches or fadvise; docs/existing-data.md";
 static const char model[] =
 	"a ready job stands for a model and an accelerator: unet3d_h100; haul catalog lists them";
 static const char checkpoints[] =

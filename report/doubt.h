@@ -20,7 +20,7 @@
 	X(DETAILS, "details", false, \
 	  "move the folder FILE.runs along with the results, or run without --side-files") \
 	X(CACHE, "page_cache", true, \
-	  "read cold (docs/cold-reads.md), or more data than the memory holds") \
+	  "read cold (docs/existing-data.md), or more data than the memory holds") \
 	X(MEMORY, "memory", true, "put the store on the storage that is meant") \
 	X(CLIENT, "client", true, "use more nodes, or more cores for each rank") \
 	X(ENDPOINT, "endpoint", true, "look at the endpoint, or take it out of the job") \

@@ -3,7 +3,7 @@
  *
  * The rule is the usual one, median + 3 · 1.4826 · MAD (the median absolute deviation, scaled to a
  * standard deviation), made so that values that differ by chance alone are seldom named. See
- * docs/slow-ranks.md for the reasons:
+ * docs/client.md for the reasons:
  *
  * - Values are compared as logarithms, since waits and latencies are skewed to the right.
  * - In place of 3 stands what chance exceeds once in a hundred phases: the more values are looked

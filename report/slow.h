@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slow ranks and nodes: those that stand out from the others by their wait for storage, the 99th
- * percentile of their requests, or their bytes per second. docs/slow-ranks.md, "Who is slow", has
+ * percentile of their requests, or their bytes per second. docs/client.md, "Who is slow", has
  * the rule and its reasons.
  *
  * A node whose ranks are slow is named once, as a node. A value of a node is that of its middle

@@ -102,7 +102,7 @@ BEFORE = {
     "docs/coming-from-dlio.md": ["haul import dlio unet3d_h100.yaml workflow.generate_data=True workflow.train=False > made.json",
                       "haul generate made.json --quiet"],
     "docs/reference-options.md": ["rm -f results.h5"],
-    "docs/operation-log.md": ["mpiexec -n 2 haul run first.json --quiet --force --op-log ops.tsv.zst"],
+    "docs/exporting.md": ["mpiexec -n 2 haul run first.json --quiet --force --op-log ops.tsv.zst"],
 }
 WITHOUT_ARGUMENTS = {"catalog", "schema", "topo", "doctor", "version"}  # verbs whose name alone is a command
 # Judgements: results of small jobs need not be accepted.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The phase "replay": does the reads and writes of a recorded trace of a key-value cache again, on any store, at the recorded
- * times, faster, or as fast as possible. docs/internals/replay.md has the design.
+ * times, faster, or as fast as possible. docs/internals/phases.md has the design.
  *
  *	phase.c     the workload: opens, makes what is read before it is written, runs, cleans up
  *	options.c   the table of options, refusals, what a phase asks of the machine

@@ -16,7 +16,7 @@
  *	checkpoint.c checkpoints between steps; checkpoint_step.c: the moment of one
  *	proof.c      each sample exactly once
  *	null.c       the same loop on null://
- *	loader/      threads that read ahead; docs/internals/loader.md
+ *	loader/      threads that read ahead; docs/internals/training.md
  *	sampler/     the order of samples */
 #ifndef HAUL_WORKLOADS_TRAIN_TRAIN_H
 #define HAUL_WORKLOADS_TRAIN_TRAIN_H

@@ -117,7 +117,7 @@ static void test_pictures(void)
 		  "   0      8  0     hsn0-3 ze0-2                1-8,105-112\n",
 		  "  11      8  1     hsn4-7 ze3-5                93-100\n"},
 		 "note"},
-		/* --cpu-bind=depth --depth=8 from core 0 on: what docs/pinning.md warns of. */
+		/* --cpu-bind=depth --depth=8 from core 0 on: what docs/planning.md warns of. */
 		{"aurora",
 		 "list:0-7:8-15:16-23:24-31:32-39:40-47:48-55",
 		 PIN_NONE,

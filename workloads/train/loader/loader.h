@@ -18,7 +18,7 @@
  * pin_memory, one more thread copies each batch before the main thread gets it.
  *
  * With 0 workers, the main thread itself builds a batch, and copies it, when it asks for it. The threads inherit the
- * binding of the thread that calls loader_open. All functions are called by the main thread. docs/internals/loader.md
+ * binding of the thread that calls loader_open. All functions are called by the main thread. docs/internals/training.md
  * has a drawing. */
 #ifndef HAUL_WORKLOADS_TRAIN_LOADER_LOADER_H
 #define HAUL_WORKLOADS_TRAIN_LOADER_LOADER_H
