@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/claim.h"
+
 enum { TARGETS_MAX = 16, TARGET_NAME_BYTES = 32, TARGET_LABEL_BYTES = 64, TARGET_UNIT_BYTES = 24 };
 enum { TARGET_TEXT_BYTES = 48 };
 
@@ -66,8 +68,13 @@ struct target_result {
 
 bool target_met(const struct target_result *r);
 
-/* What is unknown is neither met nor missed. */
-enum target_state { TARGET_MET, TARGET_MISSED, TARGET_UNKNOWN, TARGET_STATES };
+/* A target is a claim; one that is unknown is neither met nor missed. */
+enum target_state {
+	TARGET_MET = CLAIM_HELD,
+	TARGET_MISSED = CLAIM_MISSED,
+	TARGET_UNKNOWN = CLAIM_UNKNOWN,
+	TARGET_STATES = CLAIM_STATES
+};
 extern const char *const target_state_words[TARGET_STATES]; /* "met", "missed", … */
 extern const char *const target_state_names[TARGET_STATES]; /* "met", "missed", "unanswered" */
 enum target_state target_state(const struct target_result *r);
