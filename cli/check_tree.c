@@ -9,41 +9,8 @@
 #include <string.h>
 
 #include "core/json.h"
+#include "core/json_path.h"
 #include "workloads/model/model.h"
-
-static const cJSON *tree_get(const cJSON *object, const char *key)
-{
-	return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-static double tree_number(const cJSON *object, const char *key)
-{
-	const cJSON *value = tree_get(object, key);
-
-	return cJSON_IsNumber(value) ? value->valuedouble : 0;
-}
-
-static const char *tree_text(const cJSON *object, const char *key)
-{
-	const cJSON *value = tree_get(object, key);
-
-	return cJSON_IsString(value) ? value->valuestring : "";
-}
-
-/* What a path such as "/phases/0/together/1/train" names. */
-static const cJSON *tree_at(const cJSON *at, const char *path)
-{
-	char part[JOB_NAME_BYTES];
-
-	while (at && *path == '/') {
-		size_t n = strcspn(++path, "/");
-
-		snprintf(part, sizeof(part), "%.*s", (int)n, path);
-		at = cJSON_IsArray(at) ? cJSON_GetArrayItem(at, atoi(part)) : tree_get(at, part);
-		path += n;
-	}
-	return at;
-}
 
 static cJSON *tree_copy(cJSON *to, const char *key, const cJSON *value)
 {
@@ -57,18 +24,18 @@ static cJSON *tree_copy(cJSON *to, const char *key, const cJSON *value)
 /* A model that is given by its numbers, as imports do, has the name that rules know it by. */
 static void tree_name_model(cJSON *keys)
 {
-	cJSON *model = cJSON_GetObjectItemCaseSensitive(keys, "model");
+	cJSON *model = json_at(keys, "model");
 	const struct model numbers = {
-		.vocabulary = (uint64_t)tree_number(model, "vocabulary"),
-		.hidden = (uint64_t)tree_number(model, "hidden"),
-		.feed_forward = (uint64_t)tree_number(model, "feed_forward"),
-		.layers = (uint64_t)tree_number(model, "layers"),
-		.heads = (uint64_t)tree_number(model, "heads"),
-		.kv_heads = (uint64_t)tree_number(model, "kv_heads"),
+		.vocabulary = json_whole_at(model, "vocabulary", 0),
+		.hidden = json_whole_at(model, "hidden", 0),
+		.feed_forward = json_whole_at(model, "feed_forward", 0),
+		.layers = json_whole_at(model, "layers", 0),
+		.heads = json_whole_at(model, "heads", 0),
+		.kv_heads = json_whole_at(model, "kv_heads", 0),
 	};
 	const char *name = model_known(&numbers);
 
-	if (!name || strcmp(tree_text(model, "name"), "custom") != 0)
+	if (!name || strcmp(json_text_at(model, "name", ""), "custom") != 0)
 		return;
 	cJSON_DeleteItemFromObjectCaseSensitive(model, "name");
 	json_add_text(model, "name", name);
@@ -76,16 +43,18 @@ static void tree_name_model(cJSON *keys)
 
 static void tree_stores(cJSON *to, const cJSON *job_json, const cJSON *keys, const char *store)
 {
-	const cJSON *several = tree_get(job_json, "datasets");
-	const cJSON *dataset = several ? tree_get(several, tree_text(keys, "dataset"))
-				       : tree_get(job_json, "dataset");
+	const cJSON *several = json_at(job_json, "datasets");
+	const cJSON *dataset = several ? cJSON_GetObjectItemCaseSensitive(
+						 several, json_text_at(keys, "dataset", ""))
+				       : json_at(job_json, "dataset");
 	cJSON *copy;
 	char scheme[32];
 
-	if (tree_get(keys, "dataset"))
+	if (json_at(keys, "dataset"))
 		tree_copy(to, "dataset", dataset);
-	copy = tree_copy(to, "store", tree_get(tree_get(job_json, "stores"), store));
-	if (copy && sscanf(tree_text(copy, "uri"), "%31[a-z0-9+]", scheme) == 1)
+	copy = tree_copy(to, "store",
+			 cJSON_GetObjectItemCaseSensitive(json_at(job_json, "stores"), store));
+	if (copy && sscanf(json_text_at(copy, "uri", ""), "%31[a-z0-9+]", scheme) == 1)
 		json_add_text(copy, "scheme", scheme);
 }
 
@@ -97,9 +66,9 @@ static void tree_whole(cJSON *to, const struct job *job, const cJSON *job_json,
 	cJSON *whole = cJSON_AddObjectToObject(to, "whole");
 
 	for (uint32_t i = 0; i < job->phase_count; i++) {
-		const cJSON *keys = tree_at(job_json, job->phases[i].path);
-		const char *operation = tree_text(keys, "operation");
-		double count = tree_number(keys, "count");
+		const cJSON *keys = json_at(job_json, job->phases[i].path);
+		const char *operation = json_text_at(keys, "operation", "");
+		double count = json_number_at(keys, "count", 0);
 
 		if (strcmp(job->phases[i].section->name, "checkpoint") != 0)
 			continue;
@@ -118,11 +87,11 @@ static void tree_tiers(cJSON *needs, const cJSON *keys)
 	const cJSON *tier;
 	double memory = 0;
 
-	cJSON_ArrayForEach(tier, tree_get(keys, "tiers"))
+	cJSON_ArrayForEach(tier, json_at(keys, "tiers"))
 	{
-		memory += strcmp(tree_text(tier, "kind"), "store") == 0
+		memory += strcmp(json_text_at(tier, "kind", ""), "store") == 0
 				  ? 0
-				  : tree_number(tier, "capacity");
+				  : json_number_at(tier, "capacity", 0);
 	}
 	json_add_number(needs, "memory_tier_bytes", memory);
 }
@@ -130,24 +99,24 @@ static void tree_tiers(cJSON *needs, const cJSON *keys)
 static void tree_needs(cJSON *to, const cJSON *dataset, const cJSON *phase, double nodes,
 		       double memory)
 {
-	double per_file = tree_number(dataset, "samples_per_file");
-	double file = per_file * tree_number(dataset, "sample_bytes");
-	double checkpoint = tree_number(tree_get(phase, "totals"), "bytes");
+	double per_file = json_number_at(dataset, "samples_per_file", 0);
+	double file = per_file * json_number_at(dataset, "sample_bytes", 0);
+	double checkpoint = json_number_at(phase, "totals.bytes", 0);
 	cJSON *needs = cJSON_AddObjectToObject(to, "needs");
-	double per_step = per_file > 0 ? tree_number(phase, "global_batch") / per_file : 0;
+	double per_step = per_file > 0 ? json_number_at(phase, "global_batch", 0) / per_file : 0;
 
 	if (per_step > 0) {
 		json_add_number(needs, "files_per_step", per_step);
 		/* The most steps whose files, rounded down, are there. */
 		json_add_number(needs, "steps",
-				ceil((tree_number(phase, "files") + 1) / per_step) - 1);
+				ceil((json_number_at(phase, "files", 0) + 1) / per_step) - 1);
 	}
 	if (file > 0 && memory > 0)
 		json_add_number(needs, "files_of_memory", nodes * memory / file);
 	if (checkpoint > 0)
 		json_add_number(needs, "bytes_per_node", checkpoint / nodes);
-	if (strcmp(tree_text(to, "kind"), "kvcache") == 0)
-		tree_tiers(needs, tree_get(to, "job"));
+	if (strcmp(json_text_at(to, "kind", ""), "kvcache") == 0)
+		tree_tiers(needs, json_at(to, "job"));
 }
 
 struct cJSON *check_tree_of(const struct job *job, const struct plan *plan,
@@ -155,8 +124,8 @@ struct cJSON *check_tree_of(const struct job *job, const struct plan *plan,
 			    double memory)
 {
 	const struct job_phase *p = plan->phases[i].phase;
-	const cJSON *phase = cJSON_GetArrayItem(tree_get(plan_json, "phases"), (int)i);
-	const cJSON *keys = tree_at(job_json, p->path);
+	const cJSON *phase = cJSON_GetArrayItem(json_at(plan_json, "phases"), (int)i);
+	const cJSON *keys = json_at(job_json, p->path);
 	cJSON *tree = json_object();
 
 	json_add_text(tree, "kind", p->section->name);
@@ -171,6 +140,6 @@ struct cJSON *check_tree_of(const struct job *job, const struct plan *plan,
 	tree_stores(tree, job_json, keys, plan->phases[i].stores[0].store->name);
 	tree_copy(tree, "plan", phase);
 	tree_whole(tree, job, job_json, p);
-	tree_needs(tree, tree_get(tree, "dataset"), phase, plan->nodes, memory);
+	tree_needs(tree, json_at(tree, "dataset"), phase, plan->nodes, memory);
 	return tree;
 }

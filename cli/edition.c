@@ -9,6 +9,7 @@
 #include "cli/catalog_find.h"
 #include "core/file_read.h"
 #include "core/json.h"
+#include "core/json_path.h"
 
 enum { PATH_BYTES = 4096, LOOK_BYTES = 1 << 20, LOOK_DEPTH = 8, LOOK_VALUES = 1 << 14 };
 
@@ -50,7 +51,7 @@ bool edition_is(const char *file)
 	cJSON *json = NULL;
 	bool is = file_read(file, LOOK_BYTES, &text, &length, NULL) == 0 &&
 		  json_parse(&json, text, length, LOOK_DEPTH, LOOK_VALUES, NULL) == 0 &&
-		  cJSON_GetObjectItemCaseSensitive(json, "edition");
+		  json_at(json, "edition");
 
 	json_free(json);
 	free(text);

@@ -13,6 +13,7 @@
 #include "cli/edition.h"
 #include "cli/job_class.h"
 #include "core/json.h"
+#include "core/json_path.h"
 #include "core/rule/rule.h"
 #include "report/mlperf/mlperf.h"
 
@@ -45,9 +46,9 @@ struct export
 
 static bool export_same_data(const struct cJSON *a, const struct cJSON *b)
 {
-	double size = rule_number(rule_fact(a, "dataset.sample_bytes"));
+	double size = json_number_at(a, "dataset.sample_bytes", NAN);
 
-	return size == rule_number(rule_fact(b, "dataset.sample_bytes"));
+	return size == json_number_at(b, "dataset.sample_bytes", NAN);
 }
 
 /* What a data set is generated for is the workload that trains on it, be it in another file. */
@@ -60,7 +61,7 @@ static void export_share_dlio(const struct export *x)
 			continue;
 		for (uint32_t k = 0; k < x->count && !dlio; k++)
 			if (export_same_data(x->trees[i], x->trees[k]))
-				dlio = cJSON_GetObjectItemCaseSensitive(x->trees[k], "dlio");
+				dlio = json_at(x->trees[k], "dlio");
 		if (dlio)
 			cJSON_AddItemToObject(x->trees[i], "dlio", cJSON_Duplicate(dlio, true));
 	}

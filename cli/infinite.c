@@ -12,6 +12,7 @@
 #include "cli/catalog_find.h"
 #include "cli/check_job.h"
 #include "core/json.h"
+#include "core/json_path.h"
 #include "core/rule/rule.h"
 #include "haul_build.h"
 #include "ranks/run/run.h"
@@ -115,25 +116,25 @@ static void row_read(struct infinite_row *row, const struct results_file *f,
 {
 	const struct report_options o = {.color = false};
 	cJSON *phase = json_phase(f, p, &o);
-	double steps = rule_number(rule_fact(phase, "measures.steps"));
-	double samples = rule_number(rule_fact(phase, "measures.samples"));
-	double cpu_s = 1e-9 * (rule_number(rule_fact(phase, "measures.cpu_user_ns")) +
-			       rule_number(rule_fact(phase, "measures.cpu_system_ns")));
-	double compute_s = 1e-9 * rule_number(rule_fact(phase, "measures.compute_ns")) /
+	double steps = json_number_at(phase, "measures.steps", NAN);
+	double samples = json_number_at(phase, "measures.samples", NAN);
+	double cpu_s = 1e-9 * (json_number_at(phase, "measures.cpu_user_ns", NAN) +
+			       json_number_at(phase, "measures.cpu_system_ns", NAN));
+	double compute_s = 1e-9 * json_number_at(phase, "measures.compute_ns", NAN) /
 			   (steps * (double)f->ranks);
-	double stall_s = 1e-9 * rule_number(rule_fact(phase, "latency_ns.step_stall.p50"));
+	double stall_s = 1e-9 * json_number_at(phase, "latency_ns.step_stall.p50", NAN);
 
 	*row = (struct infinite_row){
 		.batch = samples / (steps * (double)f->ranks),
 		.compute_s = compute_s,
 		.steps = steps,
-		.au = rule_number(rule_fact(phase, "au.mean")),
-		.au_mlperf = rule_number(rule_fact(phase, "au_mlperf")),
+		.au = json_number_at(phase, "au.mean", NAN),
+		.au_mlperf = json_number_at(phase, "au_mlperf", NAN),
 		.median_au = compute_s / (compute_s + stall_s),
 		.cpu_per_sample_s = cpu_s / samples,
 		.cpu_per_step_s = cpu_s / steps,
 		.waited_per_step_s =
-			1e-9 * rule_number(rule_fact(phase, "measures.runnable_ns")) / steps,
+			1e-9 * json_number_at(phase, "measures.runnable_ns", NAN) / steps,
 	};
 	snprintf(row->workload, sizeof(row->workload), "%s", p->record.name);
 	json_free(phase);

@@ -9,17 +9,16 @@
 #include "cli/check_job.h"
 #include "cli/check_tree.h"
 #include "core/json.h"
+#include "core/json_path.h"
 #include "import/mlpstorage/job_class.h"
 
 static struct job_class class_facts(const cJSON *tree, unsigned ranks)
 {
-	const cJSON *kind = cJSON_GetObjectItemCaseSensitive(tree, "kind");
-
-	return (struct job_class){.kind = cJSON_IsString(kind) ? kind->valuestring : "",
+	return (struct job_class){.kind = json_text_at(tree, "kind", ""),
 				  .ranks = ranks,
-				  .keys = cJSON_GetObjectItemCaseSensitive(tree, "job"),
-				  .dataset = cJSON_GetObjectItemCaseSensitive(tree, "dataset"),
-				  .store = cJSON_GetObjectItemCaseSensitive(tree, "store")};
+				  .keys = json_at(tree, "job"),
+				  .dataset = json_at(tree, "dataset"),
+				  .store = json_at(tree, "store")};
 }
 
 int class_of_plan(struct workload_class out[CLASSES_MAX], const struct job *job,
@@ -42,9 +41,7 @@ int class_of_plan(struct workload_class out[CLASSES_MAX], const struct job *job,
 
 void class_add_dlio(struct cJSON *tree)
 {
-	const cJSON *ranks = cJSON_GetObjectItemCaseSensitive(tree, "ranks");
-	const struct job_class phase =
-		class_facts(tree, cJSON_IsNumber(ranks) ? (unsigned)ranks->valuedouble : 0);
+	const struct job_class phase = class_facts(tree, (unsigned)json_whole_at(tree, "ranks", 0));
 	cJSON *dlio = job_class_parameters(&phase);
 	struct workload_class class;
 	const char *on;

@@ -11,7 +11,7 @@
 #include "core/grow.h"
 #include "core/json.h"
 
-enum { FINDINGS_FIRST = 16, PART_BYTES = 256 };
+enum { FINDINGS_FIRST = 16 };
 
 void import_found(struct import *i, enum import_fate fate, const char *key,
 		  const struct cJSON *value, const char *format, ...)
@@ -33,20 +33,6 @@ void import_found(struct import *i, enum import_fate fate, const char *key,
 	va_start(list, format);
 	vsnprintf(f->why, sizeof(f->why), format, list);
 	va_end(list);
-}
-
-const struct cJSON *import_at(const struct cJSON *tree, const char *path)
-{
-	char part[PART_BYTES];
-
-	while (tree && *path) {
-		size_t n = strcspn(path, ".");
-
-		snprintf(part, sizeof(part), "%.*s", (int)n, path);
-		tree = cJSON_GetObjectItemCaseSensitive(tree, part);
-		path += n + (path[n] == '.');
-	}
-	return cJSON_IsNull(tree) ? NULL : tree;
 }
 
 void import_free(struct import *i)

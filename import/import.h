@@ -49,10 +49,6 @@ enum import_as { IMPORT_AS_MEANT, IMPORT_AS_DLIO_BUGS };
 
 void import_free(struct import *i);
 
-/* The value at a path of the text's keys ("rag.top_k_chunks"); NULL where there is none, or
- * null. */
-const struct cJSON *import_at(const struct cJSON *tree, const char *path);
-
 /* Importers: adds a finding about a key; value may be NULL. Without memory, the import has
  * failed. */
 void import_found(struct import *i, enum import_fate fate, const char *key,

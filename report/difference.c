@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json_path.h"
 #include "core/numbers.h"
 #include "core/units.h"
 #include "report/client_side.h"
@@ -97,7 +98,7 @@ static void difference_object(struct differences *d, unsigned side, const char *
 static void difference_phase(struct differences *d, unsigned side, const cJSON *phase)
 {
 	const cJSON *options = phase ? phase->child : NULL;
-	const cJSON *name = cJSON_GetObjectItemCaseSensitive(options, "name");
+	const cJSON *name = json_at(options, "name");
 	bool named = cJSON_IsString(name) && *name->valuestring;
 
 	if (cJSON_IsObject(options))
@@ -110,7 +111,7 @@ static void difference_phases(struct differences *d, unsigned side, const cJSON 
 
 	cJSON_ArrayForEach(phase, phases)
 	{
-		together = cJSON_GetObjectItemCaseSensitive(phase, "together");
+		together = json_at(phase, "together");
 		if (!cJSON_IsArray(together))
 			difference_phase(d, side, phase);
 		cJSON_ArrayForEach(one, together) difference_phase(d, side, one);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/json_path.h"
 #include "core/measure/quantile.h"
 
 double phase_common(const struct results_phase_read *p, enum tally_common measure)
@@ -133,10 +134,10 @@ const cJSON *phase_options(const cJSON *job, const struct phase_record *r)
 {
 	const cJSON *phase, *name, *options;
 
-	cJSON_ArrayForEach(phase, cJSON_GetObjectItemCaseSensitive(job, "phases"))
+	cJSON_ArrayForEach(phase, json_at(job, "phases"))
 	{
-		options = cJSON_GetObjectItemCaseSensitive(phase, r->kind);
-		name = cJSON_GetObjectItemCaseSensitive(options, "name");
+		options = json_at(phase, r->kind);
+		name = json_at(options, "name");
 		if (options && (!cJSON_IsString(name) || !name->valuestring[0] ||
 				strcmp(name->valuestring, r->name) == 0))
 			return options;

@@ -8,35 +8,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json_path.h"
 #include "report/phase.h"
 #include "report/series.h"
-
-/* A whole number of a job's object; 0: it has none. */
-static uint64_t scaling_number(const cJSON *object, const char *key)
-{
-	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
-
-	return cJSON_IsNumber(value) && value->valuedouble > 0 ? (uint64_t)value->valuedouble : 0;
-}
 
 /* What the job, as the file has it, says about the data set and the batch. */
 static void scaling_job(struct scaling_row *row, const struct results_file *f,
 			const struct phase_record *r)
 {
 	cJSON *job = f->job_text ? cJSON_Parse(f->job_text) : NULL;
-	const cJSON *dataset = cJSON_GetObjectItemCaseSensitive(job, "dataset");
-	const cJSON *cluster = cJSON_GetObjectItemCaseSensitive(job, "cluster");
+	const cJSON *dataset = json_at(job, "dataset");
+	const cJSON *cluster = json_at(job, "cluster");
 	const cJSON *options = phase_options(job, r);
-	const cJSON *readers = cJSON_GetObjectItemCaseSensitive(options, "readers");
-	uint64_t tensor = scaling_number(cluster, "tensor"),
-		 pipeline = scaling_number(cluster, "pipeline"), group;
-	bool grouped = cJSON_IsString(readers) && strcmp(readers->valuestring, "all") != 0;
+	uint64_t tensor = json_whole_at(cluster, "tensor", 0),
+		 pipeline = json_whole_at(cluster, "pipeline", 0), group;
+	bool grouped = strcmp(json_text_at(options, "readers", "all"), "all") != 0;
 
 	group = grouped ? (tensor ? tensor : 1) * (pipeline ? pipeline : 1) : 1;
-	row->global_batch = scaling_number(options, "batch") * (f->ranks / group);
-	row->files = scaling_number(dataset, "files");
-	row->data_bytes = (double)row->files * (double)scaling_number(dataset, "samples_per_file") *
-			  (double)scaling_number(dataset, "sample_bytes");
+	row->global_batch = json_whole_at(options, "batch", 0) * (f->ranks / group);
+	row->files = json_whole_at(dataset, "files", 0);
+	row->data_bytes = (double)row->files *
+			  (double)json_whole_at(dataset, "samples_per_file", 0) *
+			  (double)json_whole_at(dataset, "sample_bytes", 0);
 	if (row->data_bytes <= 0)
 		row->data_bytes = NAN;
 	cJSON_Delete(job);

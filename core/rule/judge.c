@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json_path.h"
 #include "core/rule/rule.h"
 #include "core/units.h"
 
@@ -16,27 +17,6 @@ const char *const rule_states[RULE_STATES] = {"held", "broken", "unknown", "unde
 enum { FACT_BYTES = 64 };
 /* Beyond these, numbers are shown with an exponent; and two that differ by less are equal. */
 static const double whole_most = 1e15, same = 1e-9;
-
-const struct cJSON *rule_fact(const struct cJSON *tree, const char *path)
-{
-	char part[RULE_PATH_BYTES];
-
-	while (tree && *path) {
-		size_t n = strcspn(path, ".");
-
-		snprintf(part, sizeof(part), "%.*s", (int)n, path);
-		tree = cJSON_GetObjectItemCaseSensitive(tree, part);
-		path += path[n] ? n + 1 : n;
-	}
-	return tree;
-}
-
-double rule_number(const struct cJSON *fact)
-{
-	return cJSON_IsNumber(fact) ? fact->valuedouble
-	       : cJSON_IsBool(fact) ? cJSON_IsTrue(fact)
-				    : NAN;
-}
 
 static void rule_say_number(char text[FACT_BYTES], double value)
 {
@@ -78,7 +58,7 @@ static bool rule_is_text(const cJSON *fact, const char *text)
 /* NaN: the tree does not have what the value is times of. */
 static double rule_bound(const struct rule_condition *c, const cJSON *tree)
 {
-	double bound = *c->of ? c->value * rule_number(rule_fact(tree, c->of)) : c->value;
+	double bound = *c->of ? c->value * json_number_at(tree, c->of, NAN) : c->value;
 
 	return c->whole ? floor(bound) : bound;
 }
@@ -92,8 +72,8 @@ static double rule_multiple(double value, double bound)
 /* 1: it holds, 0: it does not, -1: the tree cannot tell. */
 static int rule_holds(const struct rule_condition *c, const cJSON *tree)
 {
-	const cJSON *fact = rule_fact(tree, c->fact);
-	double value = rule_number(fact), bound = rule_bound(c, tree);
+	const cJSON *fact = json_at(tree, c->fact);
+	double value = json_number_at(fact, "", NAN), bound = rule_bound(c, tree);
 	bool any = false;
 
 	if (c->is == RULE_THERE)
@@ -150,7 +130,7 @@ static void rule_say_wanted(struct rule_verdict *v)
 static void rule_say_lacking(struct rule_verdict *v, const cJSON *tree)
 {
 	const struct rule *r = v->rule;
-	double per = *r->per ? rule_number(rule_fact(tree, r->per)) : 1;
+	double per = *r->per ? json_number_at(tree, r->per, NAN) : 1;
 	double wanted = r->asks.is == RULE_MULTIPLE ? rule_multiple(v->value, v->bound) : v->bound;
 	double lacking = ceil((wanted - v->value) * per - same);
 	char text[FACT_BYTES];
@@ -165,7 +145,7 @@ static void rule_say_lacking(struct rule_verdict *v, const cJSON *tree)
 
 bool rule_judge(const struct rule *rule, const struct cJSON *tree, struct rule_verdict *out)
 {
-	const cJSON *fact = rule_fact(tree, rule->asks.fact);
+	const cJSON *fact = json_at(tree, rule->asks.fact);
 	char text[FACT_BYTES];
 	int holds;
 
@@ -184,7 +164,7 @@ bool rule_judge(const struct rule *rule, const struct cJSON *tree, struct rule_v
 	holds = rule_holds(&rule->asks, tree);
 	out->state = holds < 0 ? RULE_UNKNOWN : holds ? RULE_HELD : RULE_BROKEN;
 	if (rule->asks.is != RULE_ONE_OF && rule->asks.is != RULE_THERE) {
-		out->value = rule_number(fact);
+		out->value = json_number_at(fact, "", NAN);
 		out->bound = rule_bound(&rule->asks, tree);
 	}
 	if (holds < 0) {

@@ -11,6 +11,7 @@
 
 #include "core/file_read.h"
 #include "core/json.h"
+#include "core/json_path.h"
 
 enum { FILE_BYTES_MAX = 1 << 20, FILE_DEPTH = 6, FILE_VALUES = 1 << 14 };
 const char *const published_states[PUBLISHED_STATES] = {"held", "missed", "unknown"};
@@ -95,7 +96,7 @@ void published_compare(const struct published_row *row, const struct cJSON *tree
 {
 	/* Quotients of whole numbers are not the same to the last bit. */
 	static const double same = 1e-9;
-	const cJSON *fact = rule_fact(tree, row->fact);
+	const cJSON *fact = json_at(tree, row->fact);
 
 	*out = (struct published_match){.state = PUBLISHED_MISSED, .value = NAN, .difference = NAN};
 	if (*row->text) {
@@ -107,9 +108,9 @@ void published_compare(const struct published_row *row, const struct cJSON *tree
 			out->state = PUBLISHED_UNKNOWN;
 		return;
 	}
-	out->value = rule_number(fact) / row->unit_size;
+	out->value = json_number_at(fact, "", NAN) / row->unit_size;
 	if (*row->over)
-		out->value /= rule_number(rule_fact(tree, row->over));
+		out->value /= json_number_at(tree, row->over, NAN);
 	out->difference = (out->value - row->value) / row->value;
 	if (fabs(out->difference) <= fmax(row->tolerance, same))
 		out->state = PUBLISHED_HELD;

@@ -106,10 +106,6 @@ struct rule_verdict {
 	char sentence[RULE_SENTENCE_BYTES];
 };
 
-/* The fact of that path; NULL: the tree does not have it. And its value; NaN: it is not a number. */
-const struct cJSON *rule_fact(const struct cJSON *tree, const char *path);
-double rule_number(const struct cJSON *fact);
-
 /* Whether the rule applies to the tree, and then what it says of it. */
 bool rule_judge(const struct rule *rule, const struct cJSON *tree, struct rule_verdict *out);
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json_path.h"
+
 /* clang-format off */
 #define LISTS      "haul lists no files: it computes their names"
 #define OWN_DATA   "haul generates data in its own way: random bytes that it can verify"
@@ -261,7 +263,7 @@ char *dlio_keys_print(void)
 
 const struct cJSON *dlio_peek(const struct dlio *d, const char *path)
 {
-	return import_at(d->tree, path);
+	return json_at(d->tree, path);
 }
 
 const struct cJSON *dlio_at(struct dlio *d, const char *path)

@@ -6,23 +6,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/json_path.h"
+
 const cJSON *kvc_at(const struct kvc *k, const char *path)
 {
-	return import_at(k->tree, path);
+	return json_at(k->tree, path);
 }
 
 double kvc_number(const struct kvc *k, const char *path, double otherwise)
 {
-	const cJSON *value = kvc_at(k, path);
-
-	return value && cJSON_IsNumber(value) ? value->valuedouble : otherwise;
+	return json_number_at(k->tree, path, otherwise);
 }
 
 const char *kvc_text(const struct kvc *k, const char *path, const char *otherwise)
 {
-	const cJSON *value = kvc_at(k, path);
-
-	return value && cJSON_IsString(value) ? value->valuestring : otherwise;
+	return json_text_at(k->tree, path, otherwise);
 }
 
 bool kvc_true(const struct kvc *k, const char *path)

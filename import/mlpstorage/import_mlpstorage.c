@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json_path.h"
 #include "core/numbers.h"
 #include "import/dlio/import_dlio.h"
 #include "import/kvcache/import_kvcache.h"
@@ -137,14 +138,10 @@ static int mlp_check_accelerator(const struct command *c, const char *accelerato
 static int mlp_add_datasize(struct import *out, const struct command *c,
 			    const struct rule_sizes *sizes, struct err *err)
 {
-	cJSON *data = cJSON_GetObjectItemCaseSensitive(out->job, "dataset");
-	const cJSON *phases = cJSON_GetObjectItemCaseSensitive(out->job, "phases"), *phase,
-		    *train = NULL;
-	double samples = import_at(data, "samples_per_file")
-				 ? import_at(data, "samples_per_file")->valuedouble
-				 : 1;
-	double bytes =
-		import_at(data, "sample_bytes") ? import_at(data, "sample_bytes")->valuedouble : 0;
+	cJSON *data = json_at(out->job, "dataset");
+	const cJSON *phases = json_at(out->job, "phases"), *phase, *train = NULL;
+	double samples = json_number_at(data, "samples_per_file", 1);
+	double bytes = json_number_at(data, "sample_bytes", 0);
 	uint64_t hosts = max_u64(command_hosts(c), 1);
 	double memory = sizes->memories * (double)hosts * GiB *
 			command_number(c, "--client-host-memory-in-gb", 0);
@@ -152,11 +149,11 @@ static int mlp_add_datasize(struct import *out, const struct command *c,
 
 	cJSON_ArrayForEach(phase, phases)
 	{
-		train = train ? train : cJSON_GetObjectItemCaseSensitive(phase, "train");
+		train = train ? train : json_at(phase, "train");
 	}
 	if (!train || !data || bytes < 1 || samples < 1)
 		return err_set(err, -EINVAL, "datasize: the parameters leave nothing to train on");
-	batch = import_at(train, "batch") ? import_at(train, "batch")->valuedouble : 1;
+	batch = json_number_at(train, "batch", 1);
 	steps = floor(sizes->steps * (double)command_ranks(c) * batch / samples);
 	files = fmax(fmax(steps, floor(memory / (samples * bytes))), 1);
 	/* It is of the run that the data are for, which the import with a phase "generate" is not. */
@@ -284,9 +281,9 @@ static int mlp_add_option(struct import *out, const struct command *c, unsigned 
 		lines_add(&l, "cache-dir=%s", folder);
 	rc = import_kvcache(&one, "kvcache_mlperf", "", 0, l.list, l.count, err);
 	cJSON_Delete(l.texts);
-	phases = rc == 0 ? cJSON_GetObjectItemCaseSensitive(one.job, "phases") : NULL;
+	phases = rc == 0 ? json_at(one.job, "phases") : NULL;
 	entry = phases ? cJSON_DetachItemFromArray(phases, 0) : NULL;
-	phase = entry ? cJSON_GetObjectItemCaseSensitive(entry, "kvcache") : NULL;
+	phase = entry ? json_at(entry, "kvcache") : NULL;
 	if (phase) {
 		cJSON_AddStringToObject(phase, "name", options[at].name);
 		cJSON_AddStringToObject(phase, "folder", options[at].folder);
@@ -295,10 +292,10 @@ static int mlp_add_option(struct import *out, const struct command *c, unsigned 
 	}
 	if (at == 0) {
 		*out = one;
-		phases = out->job ? cJSON_GetObjectItemCaseSensitive(out->job, "phases") : NULL;
+		phases = out->job ? json_at(out->job, "phases") : NULL;
 	} else {
 		import_free(&one);
-		phases = cJSON_GetObjectItemCaseSensitive(out->job, "phases");
+		phases = json_at(out->job, "phases");
 	}
 	if (rc == 0 && (!phase || l.failed || !cJSON_AddItemToArray(phases, entry))) {
 		cJSON_Delete(entry);
@@ -360,8 +357,8 @@ static int mlp_set_store(struct import *out, const struct command *c, struct err
 	const char *root = command_value(c, "--storage-root");
 	const char *type = command_value(c, "--storage-type");
 	bool object = c->object || (type && strcmp(type, "s3") == 0);
-	cJSON *stores = cJSON_GetObjectItemCaseSensitive(out->job, "stores");
-	cJSON *store = cJSON_GetObjectItemCaseSensitive(stores, "data");
+	cJSON *stores = json_at(out->job, "stores");
+	cJSON *store = json_at(stores, "data");
 	char uri[FOLDER_BYTES];
 
 	if (object && !root)

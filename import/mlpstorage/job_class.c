@@ -10,26 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json_path.h"
 #include "core/numbers.h"
 #include "import/import.h"
 #include "import/mlpstorage/workloads.h"
 #include "import/yaml/tree.h"
-
-static double number_at(const cJSON *json, const char *path)
-{
-	const cJSON *value = import_at(json, path);
-
-	return cJSON_IsNumber(value) ? value->valuedouble
-	       : cJSON_IsBool(value) ? cJSON_IsTrue(value)
-				     : 0;
-}
-
-static const char *text_at(const cJSON *json, const char *path)
-{
-	const cJSON *value = import_at(json, path);
-
-	return cJSON_IsString(value) ? value->valuestring : "";
-}
 
 /* Sets the value at a path of two keys or three, in place of what is there. */
 static void class_set(cJSON *tree, const char *path, cJSON *value)
@@ -87,14 +72,15 @@ static const struct same_key shape_numbers[] = {
 static void class_numbers(cJSON *tree, const cJSON *keys, const struct same_key *same, bool zero)
 {
 	for (; same->of; same++)
-		if (import_at(keys, same->of) && (zero || number_at(keys, same->of) != 0) &&
-		    number_at(keys, same->of) != number_at(tree, same->dlio))
-			class_set(tree, same->dlio, cJSON_CreateNumber(number_at(keys, same->of)));
+		if (json_at(keys, same->of) && (zero || json_number_at(keys, same->of, 0) != 0) &&
+		    json_number_at(keys, same->of, 0) != json_number_at(tree, same->dlio, 0))
+			class_set(tree, same->dlio,
+				  cJSON_CreateNumber(json_number_at(keys, same->of, 0)));
 }
 
 static void class_text(cJSON *tree, const char *path, const char *text)
 {
-	if (*text && strcmp(text, text_at(tree, path)) != 0)
+	if (*text && strcmp(text, json_text_at(tree, path, "")) != 0)
 		class_set(tree, path, cJSON_CreateString(text));
 }
 
@@ -102,25 +88,26 @@ static void class_shuffle(cJSON *tree, const cJSON *keys)
 {
 	static const struct same_key kinds[] = {{"shuffle.files", "reader.file_shuffle"},
 						{"shuffle.samples", "reader.sample_shuffle"}};
-	bool none = strcmp(text_at(keys, "shuffle.order"), "none") == 0;
-	double window = number_at(keys, "shuffle.window");
+	bool none = strcmp(json_text_at(keys, "shuffle.order", ""), "none") == 0;
+	double window = json_number_at(keys, "shuffle.window", 0);
 
 	for (unsigned i = 0; i < COUNT(kinds); i++) {
-		const char *text = text_at(tree, kinds[i].dlio);
+		const char *text = json_text_at(tree, kinds[i].dlio, "");
 		bool is = *text && strcmp(text, "off") != 0;
 		/* A window shuffles samples. */
-		bool wanted = !none && (number_at(keys, kinds[i].of) || (i && window));
+		bool wanted = !none && (json_number_at(keys, kinds[i].of, 0) || (i && window));
 
 		if (is != wanted)
 			class_set(tree, kinds[i].dlio, cJSON_CreateString(wanted ? "seed" : "off"));
 	}
-	if (!none && window && window != number_at(tree, "reader.shuffle_size"))
+	if (!none && window && window != json_number_at(tree, "reader.shuffle_size", 0))
 		class_set(tree, "reader.shuffle_size", cJSON_CreateNumber(window));
 }
 
 static void class_loader(cJSON *tree, const cJSON *keys)
 {
-	const char *kind = text_at(keys, "loader.kind"), *has = text_at(tree, "reader.data_loader");
+	const char *kind = json_text_at(keys, "loader.kind", ""),
+		   *has = json_text_at(tree, "reader.data_loader", "");
 
 	if (strcmp(kind, "pytorch") == 0)
 		class_text(tree, "reader.data_loader", "pytorch");
@@ -133,16 +120,16 @@ static void class_loader(cJSON *tree, const cJSON *keys)
 /* A time, or the distribution from which it is drawn. */
 static void class_compute(cJSON *tree, const cJSON *compute)
 {
-	bool normal = strcmp(text_at(compute, "type"), "normal") == 0;
+	bool normal = strcmp(json_text_at(compute, "type", ""), "normal") == 0;
 
 	if (cJSON_IsNumber(compute) || normal) {
-		double mean = normal ? number_at(compute, "mean") : compute->valuedouble;
+		double mean = normal ? json_number_at(compute, "mean", 0) : compute->valuedouble;
 
-		if (mean != number_at(tree, "train.computation_time"))
+		if (mean != json_number_at(tree, "train.computation_time", 0))
 			class_set(tree, "train.computation_time", cJSON_CreateNumber(mean));
 		if (normal)
 			class_set(tree, "train.computation_time_stdev",
-				  cJSON_CreateNumber(number_at(compute, "stdev")));
+				  cJSON_CreateNumber(json_number_at(compute, "stdev", 0)));
 	} else if (cJSON_IsObject(compute)) {
 		class_set(tree, "train.computation_time", cJSON_Duplicate(compute, true));
 	}
@@ -150,30 +137,30 @@ static void class_compute(cJSON *tree, const cJSON *compute)
 
 static void class_train(cJSON *tree, const struct job_class *p)
 {
-	bool saves = number_at(p->keys, "checkpoint.every_epochs") ||
-		     number_at(p->keys, "checkpoint.every_steps");
+	bool saves = json_number_at(p->keys, "checkpoint.every_epochs", 0) ||
+		     json_number_at(p->keys, "checkpoint.every_steps", 0);
 
-	class_text(tree, "dataset.format", text_at(p->dataset, "format"));
+	class_text(tree, "dataset.format", json_text_at(p->dataset, "format", ""));
 	class_numbers(tree, p->dataset, dataset_numbers, true);
 	class_numbers(tree, p->keys, train_numbers, true);
-	class_compute(tree, import_at(p->keys, "compute"));
+	class_compute(tree, json_at(p->keys, "compute"));
 	class_loader(tree, p->keys);
 	class_shuffle(tree, p->keys);
 	if (saves)
 		class_numbers(tree, p->keys, save_numbers, true);
-	if (saves != (bool)number_at(tree, "workflow.checkpoint"))
+	if (saves != (bool)json_number_at(tree, "workflow.checkpoint", 0))
 		class_set(tree, "workflow.checkpoint", cJSON_CreateBool(saves));
 }
 
 static void class_checkpoint(cJSON *tree, const struct job_class *p, const char *model)
 {
-	const char *fsync = text_at(p->store, "fsync");
+	const char *fsync = json_text_at(p->store, "fsync", "");
 	unsigned replica, whole, copies;
 
 	class_numbers(tree, p->keys, checkpoint_numbers, true);
 	class_numbers(tree, p->keys, shape_numbers, false);
-	class_text(tree, "model.model_datatype", text_at(p->keys, "model.type"));
-	class_text(tree, "model.optimizer_datatype", text_at(p->keys, "model.optimizer"));
+	class_text(tree, "model.model_datatype", json_text_at(p->keys, "model.type", ""));
+	class_text(tree, "model.optimizer_datatype", json_text_at(p->keys, "model.optimizer", ""));
 	if (*fsync && strcmp(fsync, "file") != 0)
 		class_set(tree, "checkpoint.fsync", cJSON_CreateFalse());
 	workloads_mesh(model, &replica, &whole);
@@ -202,9 +189,10 @@ static const char *class_saved(const char *name)
 static const char *class_model(const struct job_class *p)
 {
 	if (strcmp(p->kind, "train") == 0)
-		return workloads_of_sample(number_at(p->dataset, "sample_bytes"));
-	return strcmp(p->kind, "checkpoint") == 0 ? class_saved(text_at(p->keys, "model.name"))
-						  : NULL;
+		return workloads_of_sample(json_number_at(p->dataset, "sample_bytes", 0));
+	return strcmp(p->kind, "checkpoint") == 0
+		       ? class_saved(json_text_at(p->keys, "model.name", ""))
+		       : NULL;
 }
 
 static int class_tree(cJSON **out, const struct job_class *p, const char *model, struct err *err)

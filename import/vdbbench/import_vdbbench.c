@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "core/json.h"
+#include "core/json_path.h"
 #include "import/overrides.h"
 #include "import/vdbbench/keys.h"
 #include "import/yaml/tree.h"
@@ -32,16 +33,12 @@ struct vdb {
 
 static double vdb_number(const struct vdb *v, const char *name, double otherwise)
 {
-	const cJSON *value = cJSON_GetObjectItemCaseSensitive(v->given, name);
-
-	return cJSON_IsNumber(value) ? value->valuedouble : otherwise;
+	return json_number_at(v->given, name, otherwise);
 }
 
 static const char *vdb_text(const struct vdb *v, const char *name, const char *otherwise)
 {
-	const cJSON *value = cJSON_GetObjectItemCaseSensitive(v->given, name);
-
-	return cJSON_IsString(value) ? value->valuestring : otherwise;
+	return json_text_at(v->given, name, otherwise);
 }
 
 static bool vdb_has(const struct vdb *v, const char *name)

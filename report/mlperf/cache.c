@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/json.h"
+#include "core/json_path.h"
 #include "report/mlperf/leaf.h"
 
 static const double ms_ns = 1e6, GiB = 1073741824.0, p95 = 0.95;
@@ -20,7 +21,7 @@ static bool cache_is_measured(const struct mlperf_phase *p)
 
 static const char *cache_model(const struct mlperf_phase *p)
 {
-	const char *name = leaf_text(p->tree, "job.model.name");
+	const char *name = json_text_at(p->tree, "job.model.name", "");
 
 	return *name ? name : p->phase->record.name;
 }
@@ -28,8 +29,8 @@ static const char *cache_model(const struct mlperf_phase *p)
 /* The option of the rules that the phase is, else a number after those. */
 static unsigned cache_option(const struct mlperf_phase *p)
 {
-	double users = leaf_number(p->tree, "job.users");
-	const char *model = leaf_text(p->tree, "job.model.name");
+	double users = json_number_at(p->tree, "job.users", 0);
+	const char *model = json_text_at(p->tree, "job.model.name", "");
 
 	if (strcmp(model, "llama3.1-8b") == 0 && users == 200)
 		return 1;
@@ -74,8 +75,8 @@ static void cache_rank(cJSON *to, const struct results_table *ranks, uint64_t i,
 	};
 	cJSON *summary = cJSON_AddObjectToObject(to, "summary"), *stats;
 
-	json_add_number(to, "seed", leaf_number(p->tree, "seed"));
-	json_add_number(summary, "elapsed_time", leaf_number(p->tree, "job.duration"));
+	json_add_number(to, "seed", json_number_at(p->tree, "seed", 0));
+	json_add_number(summary, "elapsed_time", json_number_at(p->tree, "job.duration", 0));
 	stats = cJSON_AddObjectToObject(summary, "cache_stats");
 	for (size_t k = 0; k < sizeof(figures) / sizeof(*figures); k++) {
 		double value = results_role_value(ranks, i, figures[k].role);
@@ -143,9 +144,9 @@ static void cache_add(struct cache_sums *s, const struct mlperf_phase *p)
 			s->latency =
 				fmax(s->latency, (double)hist_quantile_ns(&h->hist, p95) / ms_ns);
 	}
-	cJSON_ArrayForEach(tier, leaf_at(p, "job.tiers"))
+	cJSON_ArrayForEach(tier, json_at(p->tree, "job.tiers"))
 	{
-		s->memory_tier |= strcmp(leaf_text(tier, "kind"), "cpu") == 0;
+		s->memory_tier |= strcmp(json_text_at(tier, "kind", ""), "cpu") == 0;
 	}
 }
 
@@ -177,9 +178,9 @@ static void cache_head(cJSON *to, const struct mlperf_phase *p, const char *stam
 {
 	json_add_text(to, "schema_version", "1.0");
 	json_add_text(to, "run_datetime", stamp);
-	json_add_number(to, "npernode", leaf_number(p->tree, "ranks_per_node"));
-	json_add_number(to, "host_count", leaf_number(p->tree, "nodes"));
-	json_add_number(to, "total_ranks", leaf_number(p->tree, "ranks"));
+	json_add_number(to, "npernode", json_number_at(p->tree, "ranks_per_node", 0));
+	json_add_number(to, "host_count", json_number_at(p->tree, "nodes", 0));
+	json_add_number(to, "total_ranks", json_number_at(p->tree, "ranks", 0));
 	json_add_number(to, "trials_per_option", trials);
 }
 

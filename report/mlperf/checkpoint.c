@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/json.h"
+#include "core/json_path.h"
 #include "report/mlperf/leaf.h"
 
 static const double second_ns = 1e9, GiB = 1073741824.0;
@@ -18,15 +19,15 @@ static void checkpoint_side(cJSON *to, const struct mlperf_phase *p, const char 
 	const cJSON *row;
 	char key[96];
 
-	cJSON_ArrayForEach(row, leaf_at(p, "result.checkpoints"))
+	cJSON_ArrayForEach(row, json_at(p->tree, "result.checkpoints"))
 	{
-		double ns = leaf_number(row, column);
+		double ns = json_number_at(row, column, 0);
 
 		if (ns <= 0)
 			continue;
 		cJSON_AddItemToArray(seconds, json_number(ns / second_ns));
-		cJSON_AddItemToArray(rates,
-				     json_number(leaf_number(row, bytes) / GiB / (ns / second_ns)));
+		cJSON_AddItemToArray(
+			rates, json_number(json_number_at(row, bytes, 0) / GiB / (ns / second_ns)));
 	}
 	for (int i = 0; i < 2 && cJSON_GetArraySize(rates); i++) {
 		double (*of)(const struct cJSON *) = i ? leaf_stdev : leaf_mean;
@@ -51,12 +52,12 @@ static void checkpoint_block(cJSON *to, const struct mlperf_phase *p, const cJSO
 	cJSON *one;
 
 	snprintf(key, sizeof(key), "%s_ns", side);
-	ns = leaf_number(row, key);
+	ns = json_number_at(row, key, 0);
 	snprintf(key, sizeof(key), "%s_start_ns", side);
-	start = leaf_number(row, key);
+	start = json_number_at(row, key, 0);
 	if (ns <= 0)
 		return;
-	snprintf(key, sizeof(key), "%s%.0f", name, leaf_number(row, "checkpoint"));
+	snprintf(key, sizeof(key), "%s%.0f", name, json_number_at(row, "checkpoint", 0));
 	one = cJSON_AddObjectToObject(to, key);
 	leaf_time(text, begun + (uint64_t)start);
 	json_add_text(one, "start", text);
@@ -64,7 +65,7 @@ static void checkpoint_block(cJSON *to, const struct mlperf_phase *p, const cJSO
 	json_add_text(one, "end", text);
 	json_add_number(one, "duration", ns / second_ns);
 	json_add_number(one, "throughput",
-			leaf_number(p->tree, "plan.totals.bytes") / GiB / (ns / second_ns));
+			json_number_at(p->tree, "plan.totals.bytes", 0) / GiB / (ns / second_ns));
 }
 
 /* What a run is from and to, as each of DLIO's files of a rank has it. */
@@ -105,9 +106,9 @@ static void checkpoint_leaf(const struct place *model, const struct mlperf_expor
 	checkpoint_side(metric, p, "save", "write_ns", "bytes_written");
 	checkpoint_side(metric, p, "load", "read_ns", "bytes_read");
 	json_add_number(metric, "checkpoint_size_GB",
-			leaf_number(p->tree, "plan.totals.bytes") / GiB);
+			json_number_at(p->tree, "plan.totals.bytes", 0) / GiB);
 	checkpoint_span(epoch, "start", p->phase->record.started_ns);
-	cJSON_ArrayForEach(row, leaf_at(p, "result.checkpoints"))
+	cJSON_ArrayForEach(row, json_at(p->tree, "result.checkpoints"))
 	{
 		checkpoint_block(epoch, p, row, "save_ckpt", "write");
 		checkpoint_block(epoch, p, row, "load_ckpt", "read");

@@ -10,47 +10,15 @@
 #include <time.h>
 
 #include "core/json.h"
+#include "core/json_path.h"
 #include "report/shapes.h"
 
 static const double second_ns = 1e9, GiB = 1073741824.0, kib = 1024;
 enum { LAYOUT_VERSION = 3 };
 
-static const cJSON *at(const cJSON *json, const char *path)
-{
-	char part[64];
-
-	while (json && *path) {
-		size_t n = strcspn(path, ".");
-
-		snprintf(part, sizeof(part), "%.*s", (int)n, path);
-		json = cJSON_GetObjectItemCaseSensitive(json, part);
-		path += path[n] ? n + 1 : n;
-	}
-	return json;
-}
-
-const struct cJSON *leaf_at(const struct mlperf_phase *p, const char *path)
-{
-	return at(p->tree, path);
-}
-
-double leaf_number(const struct cJSON *json, const char *path)
-{
-	const cJSON *value = at(json, path);
-
-	return cJSON_IsNumber(value) ? value->valuedouble : 0;
-}
-
-const char *leaf_text(const struct cJSON *json, const char *path)
-{
-	const cJSON *value = at(json, path);
-
-	return cJSON_IsString(value) ? value->valuestring : "";
-}
-
 const char *leaf_model(const struct mlperf_phase *p)
 {
-	const char *model = leaf_text(p->tree, "dlio.model");
+	const char *model = json_text_at(p->tree, "dlio.model", "");
 
 	return *model ? model : p->phase->record.name;
 }
@@ -106,9 +74,9 @@ double leaf_stdev(const struct cJSON *list)
 
 static double leaf_dataset_bytes(const struct mlperf_phase *p)
 {
-	return leaf_number(p->tree, "dataset.files") *
-	       leaf_number(p->tree, "dataset.samples_per_file") *
-	       leaf_number(p->tree, "dataset.sample_bytes");
+	return json_number_at(p->tree, "dataset.files", 0) *
+	       json_number_at(p->tree, "dataset.samples_per_file", 0) *
+	       json_number_at(p->tree, "dataset.sample_bytes", 0);
 }
 
 /* What is known of the hosts. */
@@ -116,7 +84,7 @@ static void leaf_hosts(cJSON *to, const struct mlperf_phase *p)
 {
 	const struct results_file *f = p->file;
 	cJSON *cores = cJSON_AddArrayToObject(to, "host_cpu_count"), *cached, *memory, *info;
-	double share = leaf_dataset_bytes(p) / GiB / leaf_number(p->tree, "nodes");
+	double share = leaf_dataset_bytes(p) / GiB / json_number_at(p->tree, "nodes", 0);
 	char text[64];
 
 	cJSON_AddStringToObject(to, "host_processor_name", f->nodes ? f->machines[0].cpu : "");
@@ -151,16 +119,16 @@ struct cJSON *leaf_summary(const struct mlperf_phase *p)
 
 	leaf_time(text, record->started_ns);
 	json_add_text(to, "start", text);
-	json_add_number(to, "num_accelerators", leaf_number(p->tree, "ranks"));
-	json_add_number(to, "num_hosts", leaf_number(p->tree, "nodes"));
+	json_add_number(to, "num_accelerators", json_number_at(p->tree, "ranks", 0));
+	json_add_number(to, "num_hosts", json_number_at(p->tree, "nodes", 0));
 	leaf_hostname(to, p);
 	cJSON_AddObjectToObject(to, "metric");
-	json_add_number(to, "num_files_train", leaf_number(p->tree, "dataset.files"));
+	json_add_number(to, "num_files_train", json_number_at(p->tree, "dataset.files", 0));
 	json_add_number(to, "num_files_eval", 0);
 	json_add_number(to, "num_samples_per_file",
-			leaf_number(p->tree, "dataset.samples_per_file"));
+			json_number_at(p->tree, "dataset.samples_per_file", 0));
 	leaf_hosts(to, p);
-	json_add_number(to, "epochs", leaf_number(p->tree, "job.epochs"));
+	json_add_number(to, "epochs", json_number_at(p->tree, "job.epochs", 0));
 	leaf_time(text, record->finished_ns);
 	json_add_text(to, "end", text);
 	return to;
@@ -169,7 +137,7 @@ struct cJSON *leaf_summary(const struct mlperf_phase *p)
 /* Where the data are, as mlpstorage names it: a path, or the URI of an object store. */
 static const char *leaf_folder(const struct mlperf_phase *p)
 {
-	const char *uri = leaf_text(p->tree, "store.uri"), *path = strstr(uri, ":///");
+	const char *uri = json_text_at(p->tree, "store.uri", ""), *path = strstr(uri, ":///");
 
 	return path ? path + 3 : uri;
 }
@@ -177,21 +145,21 @@ static const char *leaf_folder(const struct mlperf_phase *p)
 /* DLIO's keys, with those of the data set that the class does not count. */
 static cJSON *leaf_parameters(const struct mlperf_phase *p)
 {
-	cJSON *to = cJSON_Duplicate(leaf_at(p, "dlio.parameters"), true), *dataset;
+	cJSON *to = cJSON_Duplicate(json_at(p->tree, "dlio.parameters"), true), *dataset;
 
 	if (!to)
 		to = json_object();
 	dataset = cJSON_GetObjectItemCaseSensitive(to, "dataset");
-	if (!leaf_at(p, "dataset"))
+	if (!json_at(p->tree, "dataset"))
 		return to;
 	if (!dataset)
 		dataset = cJSON_AddObjectToObject(to, "dataset");
 	cJSON_DeleteItemFromObjectCaseSensitive(dataset, "data_folder");
 	cJSON_DeleteItemFromObjectCaseSensitive(dataset, "num_files_train");
 	json_add_text(dataset, "data_folder", leaf_folder(p));
-	json_add_number(dataset, "num_files_train", leaf_number(p->tree, "dataset.files"));
+	json_add_number(dataset, "num_files_train", json_number_at(p->tree, "dataset.files", 0));
 	json_add_number(dataset, "num_subfolders_train",
-			leaf_number(p->tree, "dataset.subfolders"));
+			json_number_at(p->tree, "dataset.subfolders", 0));
 	json_add_number(dataset, "total_disk_bytes", leaf_dataset_bytes(p));
 	return to;
 }
@@ -239,8 +207,8 @@ static void leaf_args(cJSON *args, const struct mlperf_export *e, const struct m
 
 	json_add_text(args, "model", leaf_model(p));
 	json_add_text(args, "accelerator_type", accelerator);
-	json_add_number(args, "num_processes", leaf_number(p->tree, "ranks"));
-	json_add_number(args, "max_accelerators", leaf_number(p->tree, "ranks"));
+	json_add_number(args, "num_processes", json_number_at(p->tree, "ranks", 0));
+	json_add_number(args, "max_accelerators", json_number_at(p->tree, "ranks", 0));
 	json_add_number(args, "client_host_memory_in_gb", p->file->node_memory_bytes / GiB);
 	json_add_text(args, saves ? "checkpoint_folder" : "data_dir", leaf_folder(p));
 	json_add_text(args, "results_dir", e->root);
@@ -252,14 +220,14 @@ void leaf_metadata(const struct place *leaf, const struct mlperf_export *e,
 {
 	cJSON *to = json_object();
 	char name[128];
-	const char *accelerator = leaf_text(p->tree, "dlio.accelerator");
+	const char *accelerator = json_text_at(p->tree, "dlio.accelerator", "");
 
 	accelerator = *accelerator ? accelerator : "unknown";
 	json_add_text(to, "benchmark_type", benchmark);
 	json_add_text(to, "model", leaf_model(p));
 	json_add_text(to, "command", command);
 	json_add_text(to, "run_datetime", stamp);
-	json_add_number(to, "num_processes", leaf_number(p->tree, "ranks"));
+	json_add_number(to, "num_processes", json_number_at(p->tree, "ranks", 0));
 	json_add_text(to, "accelerator", accelerator);
 	json_add_text(to, "result_dir", leaf->path);
 	cJSON_AddItemToObject(to, "parameters", leaf_parameters(p));
@@ -281,8 +249,8 @@ static cJSON *leaf_provenance(const struct place *leaf, const struct mlperf_expo
 					      {"dlio", "n/a"},
 					      {"storage_library", "n/a"},
 					      {"core_config", "inferred"}};
-	const cJSON *keys = leaf_at(p, "dlio.keys");
-	const char *hash = leaf_text(p->tree, "dlio.class"), *kind = p->phase->record.kind;
+	const cJSON *keys = json_at(p->tree, "dlio.keys");
+	const char *hash = json_text_at(p->tree, "dlio.class", ""), *kind = p->phase->record.kind;
 	cJSON *to = json_object(), *part;
 	char by[128];
 

@@ -8,10 +8,6 @@
 
 enum { LEAF_STAMP_BYTES = 32 };
 
-/* Facts of a phase. */
-const struct cJSON *leaf_at(const struct mlperf_phase *p, const char *path);
-double leaf_number(const struct cJSON *json, const char *path);
-const char *leaf_text(const struct cJSON *json, const char *path);
 /* The name that mlpstorage has for the model, else the phase's. */
 const char *leaf_model(const struct mlperf_phase *p);
 

@@ -5,33 +5,37 @@
 #include <string.h>
 
 #include "core/json.h"
+#include "core/json_path.h"
 #include "report/mlperf/leaf.h"
 
 static const double second_ns = 1e9, percent = 100, MiB = 1048576.0;
 
 static bool epoch_is_training(const cJSON *epoch)
 {
-	return leaf_number(epoch, "evaluation") == 0 && leaf_number(epoch, "mlperf_wall_ns") > 0;
+	return json_number_at(epoch, "evaluation", 0) == 0 &&
+	       json_number_at(epoch, "mlperf_wall_ns", 0) > 0;
 }
 
 /* By DLIO's formulas, in which the first step of an epoch does not count. */
 static void training_metric(cJSON *to, const struct mlperf_phase *p)
 {
-	double ranks = leaf_number(p->tree, "ranks"), batch = leaf_number(p->tree, "job.batch");
-	double record = leaf_number(p->tree, "dataset.sample_bytes") / MiB;
-	double target = leaf_number(p->tree, "job.target_au");
+	double ranks = json_number_at(p->tree, "ranks", 0),
+	       batch = json_number_at(p->tree, "job.batch", 0);
+	double record = json_number_at(p->tree, "dataset.sample_bytes", 0) / MiB;
+	double target = json_number_at(p->tree, "job.target_au", 0);
 	cJSON *au = cJSON_AddArrayToObject(to, "train_au_percentage"), *rate = cJSON_CreateArray();
 	const cJSON *epoch;
 
-	cJSON_ArrayForEach(epoch, leaf_at(p, "result.epochs"))
+	cJSON_ArrayForEach(epoch, json_at(p->tree, "result.epochs"))
 	{
-		double wall = leaf_number(epoch, "mlperf_wall_ns");
-		double steps = leaf_number(epoch, "steps") - 1;
+		double wall = json_number_at(epoch, "mlperf_wall_ns", 0);
+		double steps = json_number_at(epoch, "steps", 0) - 1;
 
 		if (!epoch_is_training(epoch))
 			continue;
 		cJSON_AddItemToArray(
-			au, json_number(percent * leaf_number(epoch, "mlperf_compute_ns") / wall));
+			au, json_number(percent * json_number_at(epoch, "mlperf_compute_ns", 0) /
+					wall));
 		cJSON_AddItemToArray(
 			rate, json_number(steps * batch * ranks / (wall / ranks / second_ns)));
 	}
@@ -54,13 +58,13 @@ static cJSON *training_epochs(const struct mlperf_phase *p)
 	char text[LEAF_STAMP_BYTES], number[24], seconds[32];
 	const cJSON *epoch;
 
-	cJSON_ArrayForEach(epoch, leaf_at(p, "result.epochs"))
+	cJSON_ArrayForEach(epoch, json_at(p->tree, "result.epochs"))
 	{
-		double wall = leaf_number(epoch, "wall_ns");
+		double wall = json_number_at(epoch, "wall_ns", 0);
 
 		if (!epoch_is_training(epoch))
 			continue;
-		snprintf(number, sizeof(number), "%.0f", leaf_number(epoch, "epoch"));
+		snprintf(number, sizeof(number), "%.0f", json_number_at(epoch, "epoch", 0));
 		snprintf(seconds, sizeof(seconds), "%.2f", wall / second_ns);
 		one = cJSON_AddObjectToObject(to, number);
 		leaf_time(text, at);
@@ -93,23 +97,23 @@ static void training_steps(cJSON *to, const char *key, const cJSON *a, const cJS
 
 static cJSON *training_output(const struct mlperf_phase *p, const cJSON *metric)
 {
-	const cJSON *steps = leaf_at(p, "result.steps"), *epoch;
+	const cJSON *steps = json_at(p->tree, "result.steps"), *epoch;
 	const cJSON *load = cJSON_GetObjectItemCaseSensitive(steps, "load_ns");
 	const cJSON *compute = cJSON_GetObjectItemCaseSensitive(steps, "compute_ns");
 	cJSON *to = json_object(), *one, *au, *rate;
-	double per_row = leaf_number(steps, "steps_per_row");
+	double per_row = json_number_at(steps, "steps_per_row", 0);
 	char number[24];
 	int first = 0, i = 0;
 
 	au = cJSON_GetObjectItemCaseSensitive(metric, "train_au_percentage");
 	rate = cJSON_GetObjectItemCaseSensitive(metric, "train_throughput_samples_per_second");
-	cJSON_ArrayForEach(epoch, leaf_at(p, "result.epochs"))
+	cJSON_ArrayForEach(epoch, json_at(p->tree, "result.epochs"))
 	{
-		int count = (int)(leaf_number(epoch, "steps") / (per_row > 0 ? per_row : 1));
+		int count = (int)(json_number_at(epoch, "steps", 0) / (per_row > 0 ? per_row : 1));
 
 		if (!epoch_is_training(epoch))
 			continue;
-		snprintf(number, sizeof(number), "%.0f", leaf_number(epoch, "epoch"));
+		snprintf(number, sizeof(number), "%.0f", json_number_at(epoch, "epoch", 0));
 		one = cJSON_AddObjectToObject(to, number);
 		training_steps(one, "load", load, NULL, first, count);
 		training_steps(one, "proc", load, compute, first, count);
@@ -156,8 +160,8 @@ static void training_datasize(const struct place *model, const struct mlperf_exp
 	leaf_stamp(stamp, p, &last);
 	leaf = place_below(model, "datasize/%s", stamp);
 	snprintf(text, sizeof(text), "files wanted: %.0f\nfiles there: %.0f\n",
-		 leaf_number(p->tree, "plan.datasize.files"),
-		 leaf_number(p->tree, "dataset.files"));
+		 json_number_at(p->tree, "plan.datasize.files", 0),
+		 json_number_at(p->tree, "dataset.files", 0));
 	place_text(&leaf, "training_datasize.stdout.log", text);
 	place_text(&leaf, "training_datasize.stderr.log", "");
 	leaf_metadata(&leaf, e, p, "training", "datasize", stamp);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <xlsxwriter.h>
 
+#include "core/json_path.h"
 #include "report/cache.h"
 #include "report/mlperf/leaf.h"
 
@@ -48,14 +49,14 @@ static void put_summary(struct sheet *s, const struct mlperf_phase *p, const cha
 					   "misses",   "entry_read_bytes", "entry_written_bytes"};
 
 	put_phase(s, p);
-	put_text(s, 2, leaf_text(p->tree, "job.model.name"));
-	put_number(s, 3, leaf_number(p->tree, "job.users"));
-	put_number(s, 4, leaf_number(p->tree, "job.duration"));
+	put_text(s, 2, json_text_at(p->tree, "job.model.name", ""));
+	put_number(s, 3, json_number_at(p->tree, "job.users", 0));
+	put_number(s, 4, json_number_at(p->tree, "job.duration", 0));
 	for (unsigned i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 		char path[64];
 
 		snprintf(path, sizeof(path), "result.measures.%s", keys[i]);
-		put_number(s, 5 + i, leaf_number(p->tree, path));
+		put_number(s, 5 + i, json_number_at(p->tree, path, 0));
 	}
 	put_text(s, 11, mark);
 	s->row++;
@@ -65,7 +66,7 @@ static void put_parameters(struct sheet *s, const struct mlperf_phase *p)
 {
 	const cJSON *key;
 
-	cJSON_ArrayForEach(key, leaf_at(p, "job"))
+	cJSON_ArrayForEach(key, json_at(p->tree, "job"))
 	{
 		if (!cJSON_IsNumber(key) && !cJSON_IsString(key) && !cJSON_IsBool(key))
 			continue;
@@ -100,13 +101,13 @@ static void put_qos(struct sheet *s, const struct mlperf_phase *p)
 {
 	const cJSON *class;
 
-	cJSON_ArrayForEach(class, leaf_at(p, "result.qos"))
+	cJSON_ArrayForEach(class, json_at(p->tree, "result.qos"))
 	{
 		put_phase(s, p);
-		put_text(s, 2, leaf_text(class, "name"));
-		put_number(s, 3, leaf_number(class, "requests"));
-		put_number(s, 4, leaf_number(class, "target_p95_ns") / 1e6);
-		put_number(s, 5, leaf_number(class, "compliance"));
+		put_text(s, 2, json_text_at(class, "name", ""));
+		put_number(s, 3, json_number_at(class, "requests", 0));
+		put_number(s, 4, json_number_at(class, "target_p95_ns", 0) / 1e6);
+		put_number(s, 5, json_number_at(class, "compliance", 0));
 		s->row++;
 	}
 }

@@ -12,6 +12,7 @@
 #include "backends/http/auth/credentials.h"
 #include "backends/http/auth/fetch.h"
 #include "core/json.h"
+#include "core/json_path.h"
 #include "core/time_ns.h"
 
 enum {
@@ -89,13 +90,6 @@ static int credentials_google_claim(const char *mail, const char *token_uri, con
 	return google_add_signature(&t, pem);
 }
 
-static const char *google_member(const cJSON *root, const char *name)
-{
-	const char *value = cJSON_GetStringValue(cJSON_GetObjectItem(root, name));
-
-	return value ? value : "";
-}
-
 static int google_fetch_account(struct credential_source *s, struct credentials *out,
 				struct err *err)
 {
@@ -110,13 +104,13 @@ static int google_fetch_account(struct credential_source *s, struct credentials 
 	strcpy(body, grant);
 	if (root)
 		rc = credentials_google_claim(
-			google_member(root, "client_email"), google_member(root, "token_uri"),
-			google_member(root, "private_key"), (int64_t)(clock_utc_ns() / NS_PER_S),
+			json_text_at(root, "client_email", ""), json_text_at(root, "token_uri", ""),
+			json_text_at(root, "private_key", ""), (int64_t)(clock_utc_ns() / NS_PER_S),
 			body + sizeof(grant) - 1, sizeof(body) - sizeof(grant) + 1);
 	if (rc < 0)
 		err_set(err, rc, "the service account's key cannot be used");
 	else
-		rc = fetch_text(s, HTTP_POST, google_member(root, "token_uri"), headers, body,
+		rc = fetch_text(s, HTTP_POST, json_text_at(root, "token_uri", ""), headers, body,
 				answer, sizeof(answer), err);
 	cJSON_Delete(root);
 	return rc < 0 ? rc : credentials_parse_token(answer, strlen(answer), out);
@@ -134,8 +128,8 @@ static int google_use_account(struct credential_source *s, const char *name, str
 	rc = json_parse(&root, s->document, strlen(s->document), 8, 64, err);
 	if (rc < 0)
 		return err_wrap(err, rc, "GOOGLE_APPLICATION_CREDENTIALS: %s", name);
-	whole = google_member(root, "client_email")[0] && google_member(root, "private_key")[0] &&
-		google_member(root, "token_uri")[0];
+	whole = json_text_at(root, "client_email", "")[0] &&
+		json_text_at(root, "private_key", "")[0] && json_text_at(root, "token_uri", "")[0];
 	cJSON_Delete(root);
 	if (!whole)
 		return err_set(err, -EINVAL,
