@@ -86,14 +86,14 @@ int catalog_each(int (*found)(void *argument, const char *name), void *argument)
 	return rc;
 }
 
-struct names {
+struct catalog_names {
 	unsigned count;
 	const char *names[NAMES_MAX + 1]; /* the last is NULL */
 };
 
 static int names_add(void *argument, const char *name)
 {
-	struct names *n = argument;
+	struct catalog_names *n = argument;
 
 	if (n->count < NAMES_MAX) {
 		n->names[n->count] = strdup(name);
@@ -102,7 +102,7 @@ static int names_add(void *argument, const char *name)
 	return 0;
 }
 
-static void names_free(struct names *n)
+static void names_free(struct catalog_names *n)
 {
 	for (unsigned i = 0; i < n->count; i++)
 		free((void *)(uintptr_t)n->names[i]);
@@ -110,7 +110,7 @@ static void names_free(struct names *n)
 
 /* Lists the names that begin with word, such as "unet3d_a100, unet3d_demo" for "unet3d", or, where
  * none does, those that contain it, as many as there is room for. Returns their number. */
-static unsigned names_like(const struct names *n, const char *word, bool begin, char *list,
+static unsigned names_like(const struct catalog_names *n, const char *word, bool begin, char *list,
 			   unsigned bytes)
 {
 	unsigned found = 0, length = 0;
@@ -134,7 +134,7 @@ static unsigned names_like(const struct names *n, const char *word, bool begin, 
 
 static int catalog_refuse(const char *job, struct err *err)
 {
-	struct names known = {0};
+	struct catalog_names known = {0};
 	char list[LIST_BYTES];
 	const char *near;
 	unsigned n;
@@ -166,7 +166,7 @@ static int catalog_refuse(const char *job, struct err *err)
 /* The ready job of another spelling: "llama3.1-8b" is llama3_8b. */
 static bool catalog_spelled(const char *job, const char *folder, char *path, unsigned bytes)
 {
-	struct names known = {0};
+	struct catalog_names known = {0};
 	const char *name;
 	bool found;
 

@@ -220,15 +220,15 @@ static void probe_schedulers(struct probe *p)
 		probe_verdict(p, "load an MPI module");
 }
 
-struct cpu_time {
+struct machine_time {
 	unsigned long long all, steal;
 };
 
-static struct cpu_time read_cpu_time(void)
+static struct machine_time read_cpu_time(void)
 {
 	unsigned long long t[8] = {0};
 	FILE *stat = fopen("/proc/stat", "r");
-	struct cpu_time out = {0};
+	struct machine_time out = {0};
 	unsigned i;
 
 	if (!stat)
@@ -266,7 +266,7 @@ static uint64_t oversleep_ns(struct clock *clock)
 
 static void probe_clock(struct probe *p)
 {
-	struct cpu_time before = read_cpu_time(), after;
+	struct machine_time before = read_cpu_time(), after;
 	struct clock clock;
 	uint64_t late, start;
 	double steal;

@@ -160,7 +160,7 @@ struct entry {
 
 /* A folder on the way down: the portion that is gone through, the listing from where the next goes
  * on. */
-struct page {
+struct ls_folder {
 	struct ls *ls;
 	struct object folder;
 	struct listing listing;
@@ -173,7 +173,7 @@ static int ls_list_folder(struct ls *ls, const char *key);
 /* Names that no key of haul could have are counted as further entries, but not shown. */
 static int ls_keep(struct request *req, const char *name, uint64_t size)
 {
-	struct page *p = req->user;
+	struct ls_folder *p = req->user;
 
 	if (strlen(name) >= OBJECT_KEY_BYTES) {
 		p->ls->more = true;
@@ -192,7 +192,7 @@ static int ls_keep(struct request *req, const char *name, uint64_t size)
 	return p->entries[p->count++].name ? 0 : -ENOMEM;
 }
 
-static void ls_drop_entries(struct page *p)
+static void ls_drop_entries(struct ls_folder *p)
 {
 	for (uint32_t i = 0; i < p->count; i++)
 		free(p->entries[i].name);
@@ -226,7 +226,7 @@ static int ls_find_size(struct ls *ls, const char *key, uint64_t *size)
 	return 0;
 }
 
-static int ls_print(struct ls *ls, const struct page *p, uint32_t i)
+static int ls_print(struct ls *ls, const struct ls_folder *p, uint32_t i)
 {
 	const char *name = p->entries[i].name;
 	size_t n = strlen(name);
@@ -251,7 +251,7 @@ static int ls_print(struct ls *ls, const struct page *p, uint32_t i)
 
 static int ls_list_folder(struct ls *ls, const char *key)
 {
-	struct page *p = calloc(1, sizeof(*p));
+	struct ls_folder *p = calloc(1, sizeof(*p));
 	struct request req = {.op = REQ_LIST, .length = PAGE_ENTRIES, .user = p};
 	int rc = 0;
 

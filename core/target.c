@@ -30,25 +30,25 @@ enum target_state target_state(const struct target_result *r)
 	return isnan(r->found) ? TARGET_UNKNOWN : target_met(r) ? TARGET_MET : TARGET_MISSED;
 }
 
-struct scale {
+struct unit_step {
 	double from, factor;
 	const char *name;
 };
-static const struct scale times[] = {{60e9, 1 / 60e9, " min"},
-				     {1e9, 1e-9, " s"},
-				     {1e6, 1e-6, " ms"},
-				     {1e3, 1e-3, " us"},
-				     {0, 1, " ns"}};
-static const struct scale rates[] = {{1e12, 1e-12, " TB/s"},
-				     {1e9, 1e-9, " GB/s"},
-				     {1e6, 1e-6, " MB/s"},
-				     {1e3, 1e-3, " kB/s"},
-				     {0, 1, " B/s"}};
-static const struct scale shares[] = {{0, 100, " %"}};
+static const struct unit_step times[] = {{60e9, 1 / 60e9, " min"},
+					 {1e9, 1e-9, " s"},
+					 {1e6, 1e-6, " ms"},
+					 {1e3, 1e-3, " us"},
+					 {0, 1, " ns"}};
+static const struct unit_step rates[] = {{1e12, 1e-12, " TB/s"},
+					 {1e9, 1e-9, " GB/s"},
+					 {1e6, 1e-6, " MB/s"},
+					 {1e3, 1e-3, " kB/s"},
+					 {0, 1, " B/s"}};
+static const struct unit_step shares[] = {{0, 100, " %"}};
 
-static const struct scale *target_scale(const char *unit, double value)
+static const struct unit_step *target_scale(const char *unit, double value)
 {
-	const struct scale *s = NULL;
+	const struct unit_step *s = NULL;
 
 	if (strcmp(unit, "fraction") == 0)
 		s = shares;
@@ -66,7 +66,7 @@ static const struct scale *target_scale(const char *unit, double value)
 static double target_value_text(char text[TARGET_TEXT_BYTES], const char *unit, double value,
 				int digits)
 {
-	const struct scale *s = target_scale(unit, value);
+	const struct unit_step *s = target_scale(unit, value);
 	char number[32], *end;
 	double factor = s ? s->factor : 1, scaled = value * factor;
 	int decimals = fabs(scaled) >= 1 ? digits - 1 - (int)floor(log10(fabs(scaled))) : digits;

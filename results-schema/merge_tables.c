@@ -9,7 +9,7 @@
 #include "results-schema/merge.h"
 
 /* Texts on which the ranks have agreed so far, the same on every rank. */
-struct names {
+struct agreed_texts {
 	uint32_t count;
 	char (*text)[TABLE_TEXT_BYTES];
 };
@@ -19,7 +19,7 @@ static const char *row_text(const struct table *t, uint32_t i)
 	return (const char *)table_key(t->kind, table_row(t, i));
 }
 
-static int64_t find_name(const struct names *n, const char *text)
+static int64_t find_name(const struct agreed_texts *n, const char *text)
 {
 	for (uint32_t i = 0; i < n->count; i++)
 		if (strcmp(n->text[i], text) == 0)
@@ -29,7 +29,7 @@ static int64_t find_name(const struct names *n, const char *text)
 
 /* Counts the rows of this rank on whose texts the ranks have not agreed yet, and gives those texts
  * if there is room for them. */
-static uint32_t missing_names(const struct table *t, const struct names *n,
+static uint32_t missing_names(const struct table *t, const struct agreed_texts *n,
 			      char (*texts)[TABLE_TEXT_BYTES])
 {
 	uint32_t count = 0;
@@ -45,7 +45,8 @@ static uint32_t missing_names(const struct table *t, const struct names *n,
 }
 
 /* Sends the texts that only one rank has from it to rank 0, and from there to all. */
-static int add_names_of(struct names *n, const struct table *t, uint32_t rank, struct group *group)
+static int add_names_of(struct agreed_texts *n, const struct table *t, uint32_t rank,
+			struct group *group)
 {
 	uint32_t room = t->rows_max - n->count;
 	uint64_t count = group->rank == rank ? missing_names(t, n, NULL) : 0;
@@ -79,7 +80,7 @@ static int add_names_of(struct names *n, const struct table *t, uint32_t rank, s
 
 /* Repeats for each rank that has texts of its own. Usually this happens once, because all ranks
  * have the same rows. */
-static int agree_names(struct names *n, const struct table *t, struct group *group)
+static int agree_names(struct agreed_texts *n, const struct table *t, struct group *group)
 {
 	int rc = 0;
 
@@ -94,7 +95,7 @@ static int agree_names(struct names *n, const struct table *t, struct group *gro
 	return rc;
 }
 
-static int agree_rows(struct merged_table *mt, const struct table *t, struct names *n,
+static int agree_rows(struct merged_table *mt, const struct table *t, struct agreed_texts *n,
 		      struct group *group)
 {
 	uint64_t words[2] = {t->rows, t->left_out};
@@ -183,12 +184,12 @@ static bool parts_make(struct parts *p, const struct table_kind *kind, uint32_t 
 }
 
 /* Where row i of this rank belongs; -1: it is left out. */
-static int64_t place_of(const struct table *t, uint32_t i, const struct names *n)
+static int64_t place_of(const struct table *t, uint32_t i, const struct agreed_texts *n)
 {
 	return t->kind->key == TABLE_TEXT ? find_name(n, row_text(t, i)) : (int64_t)i;
 }
 
-static void put_own(struct merged_table *mt, const struct table *t, const struct names *n,
+static void put_own(struct merged_table *mt, const struct table *t, const struct agreed_texts *n,
 		    struct parts *p)
 {
 	uint32_t key = table_key_words(mt->kind);
@@ -233,7 +234,7 @@ static int merge_table(struct merged_table *mt, const struct table *t, struct gr
 {
 	size_t words = table_row_words(t->kind);
 	struct parts p = {0};
-	struct names n = {0};
+	struct agreed_texts n = {0};
 	bool whole;
 	int rc;
 

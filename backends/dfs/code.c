@@ -22,14 +22,14 @@ static const struct code_errno code_errnos[] = {DFS_CODES(CODE_ROW)};
 enum { CODE_ERRNOS = COUNT(code_errnos) };
 
 /* What an errno means to a request. why is NULL where the text of the errno says it. */
-struct code_meaning {
+struct errno_meaning {
 	int error;
 	enum request_fault fault;
 	bool transient;
 	const char *why;
 };
 
-static const struct code_meaning code_meanings[] = {
+static const struct errno_meaning code_meanings[] = {
 	{EHOSTUNREACH, REQ_FAULT_CONNECT, true,
 	 "a server of DAOS cannot be reached (dmg system query)"},
 	{ENOTCONN, REQ_FAULT_CONNECT, false,
@@ -70,7 +70,7 @@ int dfs_code_errno(int code)
 	return -EIO;
 }
 
-static const struct code_meaning *code_meaning_of(int error)
+static const struct errno_meaning *code_meaning_of(int error)
 {
 	for (uint32_t i = 0; i < CODE_MEANINGS; i++)
 		if (code_meanings[i].error == -error)
@@ -80,7 +80,7 @@ static const struct code_meaning *code_meaning_of(int error)
 
 void dfs_code_answer(struct answer *a, int code)
 {
-	const struct code_meaning *m;
+	const struct errno_meaning *m;
 
 	a->status = dfs_code_errno(code);
 	a->fault = REQ_FAULT_NONE;
@@ -96,7 +96,7 @@ void dfs_code_answer(struct answer *a, int code)
 
 const char *dfs_code_text(int error)
 {
-	const struct code_meaning *m = code_meaning_of(error);
+	const struct errno_meaning *m = code_meaning_of(error);
 
 	return m && m->why ? m->why : strerror(-error);
 }

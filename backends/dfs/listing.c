@@ -36,7 +36,7 @@ struct list_found {
 	bool gone[LIST_ENTRIES]; /* removed since it was named */
 };
 
-struct list_page {
+struct dfs_page {
 	struct dfs_task *task;
 	struct dfs_store *store;
 	struct dfs_object *folder;
@@ -46,7 +46,7 @@ struct list_page {
 };
 
 /* Whether there are entries left in the part, from the anchor at hand on. */
-static int list_next_anchor(struct list_page *p, bool *more)
+static int list_next_anchor(struct dfs_page *p, bool *more)
 {
 	const struct dfs_library *l = &p->store->library;
 
@@ -65,7 +65,7 @@ static int list_next_anchor(struct list_page *p, bool *more)
 }
 
 /* Calls the caller's entry(), which is his code, with his request. */
-static int list_give(struct list_page *p, const struct list_found *found, uint32_t i)
+static int list_give(struct dfs_page *p, const struct list_found *found, uint32_t i)
 {
 	const char *name = found->entries[i].d_name;
 	char folder[sizeof(found->entries[i].d_name) + 1];
@@ -85,7 +85,7 @@ static int list_give(struct list_page *p, const struct list_found *found, uint32
 }
 
 /* Gives those of one call to the caller, unless nobody waits for them any more. */
-static int list_give_all(struct list_page *p, const struct list_found *found, int *ended)
+static int list_give_all(struct dfs_page *p, const struct list_found *found, int *ended)
 {
 	if (!p->task->claim(p->task))
 		return ECANCELED;
@@ -96,7 +96,7 @@ static int list_give_all(struct list_page *p, const struct list_found *found, in
 }
 
 /* Sizes and kinds. */
-static int list_look(const struct list_page *p, struct list_found *found)
+static int list_look(const struct dfs_page *p, struct list_found *found)
 {
 	const struct dfs_store *s = p->store;
 	int rc = 0;
@@ -111,7 +111,7 @@ static int list_look(const struct list_page *p, struct list_found *found)
 }
 
 /* Entries of one anchor: some, or none, which does not mean that it has come to its end. */
-static int list_entries(struct list_page *p, int *ended)
+static int list_entries(struct dfs_page *p, int *ended)
 {
 	uint64_t left = p->most - p->task->req.answer.done_bytes;
 	struct dfs_anchor before = p->at.anchor;
@@ -127,7 +127,7 @@ static int list_entries(struct list_page *p, int *ended)
 	return rc ? rc : list_give_all(p, &found, ended);
 }
 
-static int list_part(struct list_page *p, int *ended)
+static int list_part(struct dfs_page *p, int *ended)
 {
 	bool more;
 	int rc = p->store->library.dfs_obj_anchor_split(p->folder, &p->anchors, NULL);
@@ -147,10 +147,10 @@ static int list_part(struct list_page *p, int *ended)
 int dfs_list_page(struct dfs_task *task, int *ended)
 {
 	struct dfs_store *s = task->store;
-	struct list_page p = {.task = task,
-			      .store = s,
-			      .most = task->req.length ? task->req.length : LIST_PAGE_ENTRIES,
-			      .parts = max_u64(task->parts, 1)};
+	struct dfs_page p = {.task = task,
+			     .store = s,
+			     .most = task->req.length ? task->req.length : LIST_PAGE_ENTRIES,
+			     .parts = max_u64(task->parts, 1)};
 	char path[DFS_PATH_BYTES];
 	struct dfs_kept *folder;
 	size_t length;

@@ -9,7 +9,7 @@
 /* /proc/diskstats counts sectors of this size, whatever the device's own size is. */
 static const uint64_t sector_bytes = 512;
 
-struct piece {
+struct client_field {
 	const char *at, *end;
 };
 
@@ -24,7 +24,7 @@ static uint64_t client_times(uint64_t a, uint64_t b)
 }
 
 /* Removes the first whole line from the text. */
-static bool piece_line(struct piece *text, struct piece *line)
+static bool piece_line(struct client_field *text, struct client_field *line)
 {
 	const char *end = text->at == text->end
 				  ? NULL
@@ -32,18 +32,18 @@ static bool piece_line(struct piece *text, struct piece *line)
 
 	if (!end)
 		return false;
-	*line = (struct piece){text->at, end};
+	*line = (struct client_field){text->at, end};
 	text->at = end + 1;
 	return true;
 }
 
-static void skip_blanks(struct piece *p)
+static void skip_blanks(struct client_field *p)
 {
 	while (p->at < p->end && (*p->at == ' ' || *p->at == '\t'))
 		p->at++;
 }
 
-static bool piece_number(struct piece *p, uint64_t *value)
+static bool piece_number(struct client_field *p, uint64_t *value)
 {
 	skip_blanks(p);
 	if (p->at == p->end || *p->at < '0' || *p->at > '9')
@@ -54,9 +54,9 @@ static bool piece_number(struct piece *p, uint64_t *value)
 }
 
 /* Removes the first word, which ends at a blank. */
-static struct piece piece_word(struct piece *p)
+static struct client_field piece_word(struct client_field *p)
 {
-	struct piece word;
+	struct client_field word;
 
 	skip_blanks(p);
 	word.at = p->at;
@@ -66,7 +66,7 @@ static struct piece piece_word(struct piece *p)
 	return word;
 }
 
-static bool piece_text(struct piece *p, const char *text)
+static bool piece_text(struct client_field *p, const char *text)
 {
 	size_t n = strlen(text);
 
@@ -76,7 +76,7 @@ static bool piece_text(struct piece *p, const char *text)
 	return true;
 }
 
-static bool client_names_have(const struct client_names *names, struct piece word)
+static bool client_names_have(const struct client_names *names, struct client_field word)
 {
 	size_t n = (size_t)(word.end - word.at);
 
@@ -108,7 +108,7 @@ enum {
 	STATS
 };
 
-static void stat_fields(struct piece line, uint64_t tick_ns, uint64_t field[STATS])
+static void stat_fields(struct client_field line, uint64_t tick_ns, uint64_t field[STATS])
 {
 	for (int i = 0; i < STATS; i++) {
 		field[i] = 0;
@@ -131,7 +131,7 @@ static void stat_node(const uint64_t field[STATS], uint64_t reading[CLIENT_COLUM
 void client_parse_stat(const char *text, size_t length, uint64_t tick_ns,
 		       const struct client_cores *cores, uint64_t reading[CLIENT_COLUMNS])
 {
-	struct piece all = {text, text + length}, line;
+	struct client_field all = {text, text + length}, line;
 	uint64_t field[STATS], core, total = 0, busy = 0;
 
 	while (piece_line(&all, &line) && piece_text(&line, "cpu")) {
@@ -166,13 +166,13 @@ void client_parse_meminfo(const char *text, size_t length, uint64_t reading[CLIE
 		{"Dirty:", CLIENT_DIRTY_BYTES},
 		{"Writeback:", CLIENT_WRITEBACK_BYTES},
 	};
-	struct piece all = {text, text + length}, line;
+	struct client_field all = {text, text + length}, line;
 	bool available = false;
 	uint64_t kib;
 
 	while (piece_line(&all, &line))
 		for (size_t i = 0; i < COUNT(keys); i++) {
-			struct piece rest = line;
+			struct client_field rest = line;
 
 			if (!piece_text(&rest, keys[i].key) || !piece_number(&rest, &kib))
 				continue;
@@ -187,7 +187,7 @@ void client_parse_meminfo(const char *text, size_t length, uint64_t reading[CLIE
 void client_parse_vmstat(const char *text, size_t length, uint64_t page_bytes,
 			 uint64_t reading[CLIENT_COLUMNS])
 {
-	struct piece all = {text, text + length}, line;
+	struct client_field all = {text, text + length}, line;
 	uint64_t pages, threshold[2] = {0, 0};
 
 	while (piece_line(&all, &line)) {
@@ -206,19 +206,19 @@ void client_parse_vmstat(const char *text, size_t length, uint64_t page_bytes,
 void client_parse_net(const char *text, size_t length, const struct client_names *nics,
 		      uint64_t reading[CLIENT_COLUMNS])
 {
-	struct piece all = {text, text + length}, line;
+	struct client_field all = {text, text + length}, line;
 	uint64_t in = 0, out = 0;
 
 	while (piece_line(&all, &line)) {
 		const char *colon = memrchr(line.at, ':', (size_t)(line.end - line.at));
-		struct piece name;
+		struct client_field name;
 		uint64_t field[9];
 		int n = 0;
 
 		skip_blanks(&line);
 		if (!colon || colon < line.at)
 			continue;
-		name = (struct piece){line.at, colon};
+		name = (struct client_field){line.at, colon};
 		line.at = colon + 1;
 		while (n < 9 && piece_number(&line, &field[n]))
 			n++;
@@ -238,11 +238,11 @@ void client_parse_net(const char *text, size_t length, const struct client_names
 void client_parse_disks(const char *text, size_t length, const struct client_names *disks,
 			uint64_t reading[CLIENT_COLUMNS])
 {
-	struct piece all = {text, text + length}, line;
+	struct client_field all = {text, text + length}, line;
 	uint64_t read = 0, written = 0;
 
 	while (piece_line(&all, &line)) {
-		struct piece name;
+		struct client_field name;
 		uint64_t field[7];
 		int n = 0;
 
@@ -263,14 +263,14 @@ void client_parse_disks(const char *text, size_t length, const struct client_nam
 void client_parse_pressure(const char *text, size_t length, enum client_column column,
 			   uint64_t reading[CLIENT_COLUMNS])
 {
-	struct piece all = {text, text + length}, line;
+	struct client_field all = {text, text + length}, line;
 	uint64_t us;
 
 	while (piece_line(&all, &line)) {
 		if (!piece_text(&line, "some "))
 			continue;
 		while (line.at < line.end) {
-			struct piece word = piece_word(&line);
+			struct client_field word = piece_word(&line);
 
 			if (piece_text(&word, "total=") && piece_number(&word, &us))
 				reading[column] = client_times(us, 1000);
@@ -279,7 +279,7 @@ void client_parse_pressure(const char *text, size_t length, enum client_column c
 }
 
 /* Whether a list such as "cpu,cpuacct" names "cpu". */
-static bool lists_cpu(struct piece list)
+static bool lists_cpu(struct client_field list)
 {
 	while (list.at < list.end) {
 		const char *comma = memchr(list.at, ',', (size_t)(list.end - list.at));
@@ -296,7 +296,7 @@ static bool lists_cpu(struct piece list)
  * both are mounted, version 1 has the controller. */
 bool client_parse_cgroup(const char *text, size_t length, char *path, size_t size, bool *old)
 {
-	struct piece all = {text, text + length}, line;
+	struct client_field all = {text, text + length}, line;
 	bool found = false;
 
 	*old = false;
@@ -310,7 +310,7 @@ bool client_parse_cgroup(const char *text, size_t length, char *path, size_t siz
 		colon = memchr(line.at, ':', (size_t)(line.end - line.at));
 		if (!colon)
 			continue;
-		*old = lists_cpu((struct piece){line.at, colon});
+		*old = lists_cpu((struct client_field){line.at, colon});
 		if (!*old && (number != 0 || colon != line.at))
 			continue;
 		n = (size_t)(line.end - colon - 1);
@@ -324,7 +324,7 @@ bool client_parse_cgroup(const char *text, size_t length, char *path, size_t siz
 
 void client_parse_throttled(const char *text, size_t length, uint64_t reading[CLIENT_COLUMNS])
 {
-	struct piece all = {text, text + length}, line;
+	struct client_field all = {text, text + length}, line;
 	uint64_t value;
 
 	while (piece_line(&all, &line)) {
@@ -337,7 +337,7 @@ void client_parse_throttled(const char *text, size_t length, uint64_t reading[CL
 
 bool client_parse_number(const char *text, size_t length, uint64_t *value)
 {
-	struct piece all = {text, text + length};
+	struct client_field all = {text, text + length};
 
 	return piece_number(&all, value);
 }

@@ -36,16 +36,18 @@ static uint64_t pattern_source(const struct pattern *p, uint64_t block)
 }
 
 /* A piece within one block: random bytes, followed by zeros. */
-struct piece {
+struct pattern_part {
 	uint64_t stream; /* position of its first byte */
 	size_t length, random;
 };
 
-static struct piece piece_at(const struct pattern *p, uint64_t object, uint64_t offset, size_t left)
+static struct pattern_part piece_at(const struct pattern *p, uint64_t object, uint64_t offset,
+				    size_t left)
 {
 	uint64_t in = offset % PATTERN_BLOCK;
 	uint64_t block = object * p->object_blocks + offset / PATTERN_BLOCK;
-	struct piece s = {.stream = pattern_source(p, block) + in, .length = PATTERN_BLOCK - in};
+	struct pattern_part s = {.stream = pattern_source(p, block) + in,
+				 .length = PATTERN_BLOCK - in};
 
 	if (s.length > left)
 		s.length = left;
@@ -65,7 +67,7 @@ void pattern_fill(const struct pattern *p, uint64_t object, uint64_t offset, voi
 		return;
 	}
 	while (length) {
-		struct piece s = piece_at(p, object, offset, length);
+		struct pattern_part s = piece_at(p, object, offset, length);
 
 		fill(p->key, s.stream, at, s.random);
 		memset(at + s.random, 0, s.length - s.random);
@@ -96,7 +98,7 @@ size_t pattern_verify(const struct pattern *p, uint64_t object, uint64_t offset,
 		return fill_verify(p->key, object * p->object_blocks * PATTERN_BLOCK + offset, data,
 				   length);
 	while (done < length) {
-		struct piece s = piece_at(p, object, offset + done, length - done);
+		struct pattern_part s = piece_at(p, object, offset + done, length - done);
 
 		good = fill_verify(p->key, s.stream, bytes + done, s.random);
 		if (good == s.random)

@@ -13,7 +13,7 @@
 enum { GROUP_LABEL_BYTES = 96 };
 
 /* What the rank with the error sends to the others: the sentence as struct err keeps it. */
-struct verdict {
+struct group_error {
 	int64_t rc;
 	char label[GROUP_LABEL_BYTES];
 	char text[ERR_TEXT_BYTES];
@@ -177,7 +177,7 @@ int group_status(struct group *g, const struct status *mine, struct status *merg
 }
 
 /* Sets every byte of the record, so that ranks can compare and send it. */
-static void verdict_of(struct verdict *v, int rc, const struct err *err)
+static void verdict_of(struct group_error *v, int rc, const struct err *err)
 {
 	memset(v, 0, sizeof(*v));
 	if (rc >= 0)
@@ -187,7 +187,7 @@ static void verdict_of(struct verdict *v, int rc, const struct err *err)
 		 err && err->code && err->text[0] ? err->text : strerror(-rc));
 }
 
-static void verdict_label(struct verdict *v, const struct group *g)
+static void verdict_label(struct group_error *v, const struct group *g)
 {
 	if (g->label)
 		snprintf(v->label, sizeof(v->label), "%s", g->label);
@@ -195,7 +195,7 @@ static void verdict_label(struct verdict *v, const struct group *g)
 		snprintf(v->label, sizeof(v->label), "rank %u", g->rank);
 }
 
-static uint64_t verdict_hash(const struct verdict *v)
+static uint64_t verdict_hash(const struct group_error *v)
 {
 	uint64_t hash = mix64((uint64_t)v->rc + 1);
 
@@ -208,7 +208,7 @@ static uint64_t verdict_hash(const struct verdict *v)
  * and greatest hash agree). That rank sends its verdict to rank 0, which broadcasts it. */
 int(group_agree)(struct group *g, int rc, struct err *err)
 {
-	struct verdict v;
+	struct group_error v;
 	uint64_t words[3];
 	uint32_t from;
 	bool same;

@@ -24,13 +24,13 @@ enum { JOB_NAME_MAX = 63 };
 /* Unknown keys for which the nearest known one is looked for; a text may hold thousands of them. */
 enum { CHECK_HINTS_MAX = 100, CHECK_PATH_BYTES = 256 };
 
-struct check {
+struct given_keys {
 	struct dlio *d;
 	unsigned unknown; /* keys so far */
 	bool model_text;  /* "model" was a text */
 };
 
-static void check_object(struct check *c, cJSON *node, const char *prefix);
+static void check_object(struct given_keys *c, cJSON *node, const char *prefix);
 
 static bool check_is_switch(const cJSON *value)
 {
@@ -90,7 +90,7 @@ static const char *check_kind(enum dlio_kind kind, const cJSON *value)
 	return NULL;
 }
 
-static void check_known_key(struct check *c, const struct dlio_key *k, const cJSON *value)
+static void check_known_key(struct given_keys *c, const struct dlio_key *k, const cJSON *value)
 {
 	struct dlio *d = c->d;
 	char described[JSON_QUOTE_BYTES];
@@ -128,7 +128,7 @@ static const char *check_nearest(const char *path)
 	return option_nearest(path, names);
 }
 
-static void check_unknown(struct check *c, const char *path, const cJSON *value)
+static void check_unknown(struct given_keys *c, const char *path, const cJSON *value)
 {
 	const char *near = c->unknown++ < CHECK_HINTS_MAX ? check_nearest(path) : NULL;
 
@@ -140,7 +140,7 @@ static void check_unknown(struct check *c, const char *path, const cJSON *value)
 }
 
 /* Hydra's list of the files that a configuration is composed of. */
-static void check_defaults(struct check *c, const cJSON *list)
+static void check_defaults(struct given_keys *c, const cJSON *list)
 {
 	const cJSON *item;
 
@@ -156,7 +156,7 @@ static void check_defaults(struct check *c, const cJSON *list)
 
 /* "model: unet3d" is the older form of "model: {name: unet3d}", which takes its place in the
  * tree. */
-static void check_model(struct check *c, cJSON *node, cJSON *text)
+static void check_model(struct given_keys *c, cJSON *node, cJSON *text)
 {
 	cJSON *name = cJSON_Duplicate(text, false), *model = cJSON_CreateObject();
 
@@ -178,7 +178,7 @@ static void check_model(struct check *c, cJSON *node, cJSON *text)
 /* Puts what a value refers to in its place. A reference that cannot be resolved stays where nothing
  * depends on it, and is refused otherwise: a default in its place would be a folder that nobody
  * meant. Returns the value. */
-static cJSON *check_references(struct check *c, cJSON *node, cJSON *value, const char *path)
+static cJSON *check_references(struct given_keys *c, cJSON *node, cJSON *value, const char *path)
 {
 	const struct dlio_key *k = dlio_key(path);
 	bool section = cJSON_IsObject(value) && !k;
@@ -205,7 +205,7 @@ static cJSON *check_references(struct check *c, cJSON *node, cJSON *value, const
 	return to;
 }
 
-static void check_child(struct check *c, cJSON *node, cJSON *child, const char *path)
+static void check_child(struct given_keys *c, cJSON *node, cJSON *child, const char *path)
 {
 	/* A dot inside a key's name would make it look like a path. */
 	bool dotted = strchr(child->string, '.') != NULL;
@@ -230,7 +230,7 @@ static void check_child(struct check *c, cJSON *node, cJSON *child, const char *
 /* Compares the tree with the table of keys: counts the keys, adds findings for those that are
  * unknown or not mapped, and resolves references. A value of the wrong kind is refused. The YAML
  * reader bounds the depth and the number of values. */
-static void check_object(struct check *c, cJSON *node, const char *prefix)
+static void check_object(struct given_keys *c, cJSON *node, const char *prefix)
 {
 	cJSON *child, *next;
 
@@ -474,7 +474,7 @@ int import_dlio(struct import *out, const char *name, const char *text, size_t l
 		struct err *err)
 {
 	struct dlio d = {.out = out, .as = as, .err = err};
-	struct check c = {.d = &d};
+	struct given_keys c = {.d = &d};
 	struct workload_class class;
 	cJSON *root, *given;
 	int rc;

@@ -26,15 +26,15 @@ enum { TEXT_BYTES = 4096, NAME_BYTES = 64, SUBSET = 8, FOLDER_BYTES = 1024 };
 static const double GiB = 1073741824;
 
 /* Overrides or flags for the importer that takes them. */
-struct lines {
+struct command_lines {
 	const char *list[WORDS_MAX + 16];
 	cJSON *texts; /* what list points into */
 	unsigned count;
 	bool failed;
 };
 
-__attribute__((format(printf, 2, 3))) static void lines_add(struct lines *l, const char *format,
-							    ...)
+__attribute__((format(printf, 2, 3))) static void lines_add(struct command_lines *l,
+							    const char *format, ...)
 {
 	char text[TEXT_BYTES];
 	cJSON *item;
@@ -56,7 +56,7 @@ __attribute__((format(printf, 2, 3))) static void lines_add(struct lines *l, con
 }
 
 /* A folder with the model's name behind it, unless it ends in one already. */
-static void lines_add_folder(struct lines *l, const char *key, const char *folder,
+static void lines_add_folder(struct command_lines *l, const char *key, const char *folder,
 			     const char *model)
 {
 	size_t n = strlen(folder);
@@ -70,7 +70,7 @@ static void lines_add_folder(struct lines *l, const char *key, const char *folde
 }
 
 /* Keys that flags are, and --params, which count most. */
-static int lines_add_flags(struct lines *l, const struct command *c, struct err *err)
+static int lines_add_flags(struct command_lines *l, const struct command *c, struct err *err)
 {
 	for (unsigned i = 0; i < c->count; i++) {
 		const struct flag *f = c->flags[i].flag;
@@ -103,7 +103,7 @@ static bool command_sets(const struct command *c, const char *key)
 	return false;
 }
 
-static int mlp_add_object(struct lines *l, const struct command *c, struct err *err)
+static int mlp_add_object(struct command_lines *l, const struct command *c, struct err *err)
 {
 	if (!c->object)
 		return 0;
@@ -169,7 +169,7 @@ static int mlp_add_datasize(struct import *out, const struct command *c,
 	return 0;
 }
 
-static int mlp_training(struct import *out, const struct command *c, struct lines *l,
+static int mlp_training(struct import *out, const struct command *c, struct command_lines *l,
 			const struct rule_sizes *sizes, struct err *err)
 {
 	const char *accelerator = command_value(c, "--accelerator-type");
@@ -206,7 +206,7 @@ static int mlp_training(struct import *out, const struct command *c, struct line
 	return rc == 0 && c->does == COMMAND_DATASIZE ? mlp_add_datasize(out, c, sizes, err) : rc;
 }
 
-static int mlp_checkpointing(struct import *out, const struct command *c, struct lines *l,
+static int mlp_checkpointing(struct import *out, const struct command *c, struct command_lines *l,
 			     struct err *err)
 {
 	const char *folder = command_value(c, "--checkpoint-folder");
@@ -265,7 +265,7 @@ static const struct {
 static int mlp_add_option(struct import *out, const struct command *c, unsigned at, struct err *err)
 {
 	const char *folder = command_value(c, "--cache-dir");
-	struct lines l = {.texts = cJSON_CreateArray()};
+	struct command_lines l = {.texts = cJSON_CreateArray()};
 	struct import one;
 	cJSON *phases, *entry, *phase;
 	int rc;
@@ -325,7 +325,7 @@ static int mlp_closed_kvcache(struct import *out, const struct command *c, struc
 }
 
 /* Flags that another importer knows. */
-static void lines_add_others(struct lines *l, const struct command *c)
+static void lines_add_others(struct command_lines *l, const struct command *c)
 {
 	for (unsigned i = 0; i < c->count; i++) {
 		const struct flag *f = c->flags[i].flag;
@@ -336,7 +336,7 @@ static void lines_add_others(struct lines *l, const struct command *c)
 	}
 }
 
-static int mlp_kvcache(struct import *out, const struct command *c, struct lines *l,
+static int mlp_kvcache(struct import *out, const struct command *c, struct command_lines *l,
 		       struct err *err)
 {
 	int rc;
@@ -379,7 +379,7 @@ static int mlp_set_store(struct import *out, const struct command *c, struct err
 }
 
 /* Their loader and their runs: a build, searches, or both. */
-static int mlp_vectordb(struct import *out, const struct command *c, struct lines *l,
+static int mlp_vectordb(struct import *out, const struct command *c, struct command_lines *l,
 			struct err *err)
 {
 	uint64_t ranks = max_u64(command_ranks(c), 1), queries = command_whole(c, "--queries", 0);
@@ -478,7 +478,7 @@ int import_mlpstorage(struct import *out, const char *const *words, unsigned cou
 {
 	struct words *w = malloc(sizeof(*w));
 	struct command *c = malloc(sizeof(*c));
-	struct lines *l = calloc(1, sizeof(*l));
+	struct command_lines *l = calloc(1, sizeof(*l));
 	int rc = -ENOMEM;
 
 	*out = (struct import){0};

@@ -74,7 +74,7 @@ uint32_t pin_known_nic(const struct pin_known *known, hwloc_obj_t core)
 	       number % known->cores % known->package_nics;
 }
 
-struct phase_filter {
+struct core_choice {
 	const struct pin_known *known;
 	const struct cores *c;
 	bool *used;     /* [c->count] */
@@ -82,7 +82,7 @@ struct phase_filter {
 };
 
 /* The lowest unused core of that NIC with number `after` or more. UINT32_MAX: there is none. */
-static uint32_t known_lowest(const struct phase_filter *choice, uint32_t nic, uint32_t after)
+static uint32_t known_lowest(const struct core_choice *choice, uint32_t nic, uint32_t after)
 {
 	uint32_t best = UINT32_MAX, best_number = UINT32_MAX, i;
 
@@ -99,7 +99,7 @@ static uint32_t known_lowest(const struct phase_filter *choice, uint32_t nic, ui
 }
 
 /* The next core of nic or, when it has none left, of the NICs after it. */
-static uint32_t known_take(struct phase_filter *choice, uint32_t nic)
+static uint32_t known_take(struct core_choice *choice, uint32_t nic)
 {
 	uint32_t nics = choice->known->packages * choice->known->package_nics, i;
 	uint32_t best = known_lowest(choice, nic, choice->after);
@@ -114,7 +114,7 @@ static uint32_t known_take(struct phase_filter *choice, uint32_t nic)
  * more than the NIC number, so that the cores spread out. A last turn that is not full uses the
  * first NICs in even packages and the last ones in odd packages. For 12 ranks this gives what ALCF
  * recommends: 4:9:14:19:20:25 and 56:61:66:71:74:79. */
-static uint32_t known_take_in_package(struct phase_filter *choice, uint32_t package, uint32_t rank,
+static uint32_t known_take_in_package(struct core_choice *choice, uint32_t package, uint32_t rank,
 				      uint32_t ranks)
 {
 	uint32_t nics = choice->known->package_nics, left = ranks % nics, i, taken = 0;
@@ -135,7 +135,7 @@ hwloc_obj_t pin_known_nic_core(const struct pin_known *known, const struct cores
 			       uint32_t ranks)
 {
 	uint32_t usable[CORES_DOMAINS_MAX] = {0}, packages = 0, seat = 0, p, i, taken = 0, before;
-	struct phase_filter choice = {
+	struct core_choice choice = {
 		.known = known, .c = c, .used = calloc(c->count, sizeof(bool))};
 
 	if (!choice.used)

@@ -12,7 +12,7 @@
 const char *const pin_names[] = {"none", "core", "numa", "tile", "nic", "list", NULL};
 
 /* Consecutive usable cores. */
-struct slice {
+struct core_slice {
 	uint32_t first, count;
 };
 
@@ -33,8 +33,8 @@ static uint32_t pin_widest_slice(const struct cores *c, uint32_t ranks)
 
 /* Distributes the ranks over the domains in proportion to their cores, as far as slices of that
  * width fit. Then numbers them domain by domain, so that neighbours share a domain. */
-static struct slice slice_in_domains(const struct cores *c, uint32_t rank, uint32_t ranks,
-				     uint32_t width)
+static struct core_slice slice_in_domains(const struct cores *c, uint32_t rank, uint32_t ranks,
+					  uint32_t width)
 {
 	uint32_t dealt[CORES_DOMAINS_MAX] = {0};
 	uint32_t d, i, best;
@@ -52,12 +52,12 @@ static struct slice slice_in_domains(const struct cores *c, uint32_t rank, uint3
 	}
 	for (d = 0; rank >= dealt[d]; d++)
 		rank -= dealt[d];
-	return (struct slice){c->domains[d].first + rank * width, width};
+	return (struct core_slice){c->domains[d].first + rank * width, width};
 }
 
 /* For fewer ranks than domains: each rank gets whole domains, and as many cores as the rank with
  * the fewest. */
-static struct slice slice_of_domains(const struct cores *c, uint32_t rank, uint32_t ranks)
+static struct core_slice slice_of_domains(const struct cores *c, uint32_t rank, uint32_t ranks)
 {
 	uint32_t each = c->domain_count / ranks, width = UINT32_MAX, r, d, n;
 
@@ -66,23 +66,23 @@ static struct slice slice_of_domains(const struct cores *c, uint32_t rank, uint3
 			n += c->domains[d].count;
 		width = n < width ? n : width;
 	}
-	return (struct slice){c->domains[rank * each].first, width};
+	return (struct core_slice){c->domains[rank * each].first, width};
 }
 
-static struct slice pin_cut_equal(const struct cores *c, enum pin pin, uint32_t rank,
-				  uint32_t ranks)
+static struct core_slice pin_cut_equal(const struct cores *c, enum pin pin, uint32_t rank,
+				       uint32_t ranks)
 {
 	uint32_t width;
 
 	if (pin == PIN_CORE) {
 		width = c->count / ranks;
-		return (struct slice){rank * width, width};
+		return (struct core_slice){rank * width, width};
 	}
 	if (ranks < c->domain_count)
 		return slice_of_domains(c, rank, ranks);
 	width = pin_widest_slice(c, ranks);
 	if (!width)
-		return (struct slice){0, 0};
+		return (struct core_slice){0, 0};
 	return slice_in_domains(c, rank, ranks, width);
 }
 
@@ -133,7 +133,7 @@ int pin_reserved(const struct job_cluster *cluster, hwloc_topology_t topology, h
 	return 0;
 }
 
-static void slice_set(const struct cores *c, struct slice slice, hwloc_const_bitmap_t allowed,
+static void slice_set(const struct cores *c, struct core_slice slice, hwloc_const_bitmap_t allowed,
 		      hwloc_bitmap_t out)
 {
 	uint32_t i;
@@ -163,7 +163,7 @@ static void near_set(const struct cores *c, struct near_slice slice, hwloc_const
 static void pin_cut_domains(const struct cores *c, enum pin pin, hwloc_const_bitmap_t allowed,
 			    const struct pin_seat *seat, hwloc_bitmap_t out, const char **message)
 {
-	struct slice slice = pin_cut_equal(c, pin, seat->index, seat->sharers);
+	struct core_slice slice = pin_cut_equal(c, pin, seat->index, seat->sharers);
 
 	if (slice.count)
 		slice_set(c, slice, allowed, out);

@@ -87,7 +87,8 @@ static void cache_rank(cJSON *to, const struct results_table *ranks, uint64_t i,
 	}
 }
 
-static void cache_trial(const struct place *leaf, const struct mlperf_phase *p, unsigned trial)
+static void cache_trial(const struct tree_folder *leaf, const struct mlperf_phase *p,
+			unsigned trial)
 {
 	const struct results_table *ranks = results_ranks(p->phase);
 	char stamp[LEAF_STAMP_BYTES], name[96];
@@ -95,8 +96,9 @@ static void cache_trial(const struct place *leaf, const struct mlperf_phase *p, 
 
 	leaf_stamp(stamp, p, &last);
 	for (uint64_t i = 0; i < ranks->row_count; i++) {
-		struct place rank = place_below(leaf, "option_%u/trial_%u/rank_%llu",
-						cache_option(p), trial, (unsigned long long)i);
+		struct tree_folder rank =
+			place_below(leaf, "option_%u/trial_%u/rank_%llu", cache_option(p), trial,
+				    (unsigned long long)i);
 		cJSON *json = json_object();
 
 		cache_rank(json, ranks, i, p);
@@ -194,7 +196,7 @@ static bool cache_is_known(const struct mlperf_export *e, uint32_t i)
 	return false;
 }
 
-void leaf_caches(const struct place *system, const struct mlperf_export *e)
+void leaf_caches(const struct tree_folder *system, const struct mlperf_export *e)
 {
 	const struct mlperf_phase *first = NULL;
 	cJSON *summary = json_object(), *options = cJSON_CreateObject();
@@ -202,7 +204,7 @@ void leaf_caches(const struct place *system, const struct mlperf_export *e)
 	uint64_t last = 0;
 	unsigned trials = 0;
 	bool failed = false;
-	struct place leaf;
+	struct tree_folder leaf;
 
 	for (uint32_t i = 0; i < e->count; i++) {
 		struct cache_sums sums = {0};

@@ -91,7 +91,7 @@ static cJSON *checkpoint_output(const struct mlperf_phase *p)
 	return to;
 }
 
-static void checkpoint_leaf(const struct place *model, const struct mlperf_export *e,
+static void checkpoint_leaf(const struct tree_folder *model, const struct mlperf_export *e,
 			    const struct mlperf_phase *p, uint64_t *last, cJSON *all)
 {
 	cJSON *summary = leaf_summary(p), *blocks = json_object(), *one = json_object();
@@ -99,7 +99,7 @@ static void checkpoint_leaf(const struct place *model, const struct mlperf_expor
 	cJSON *epoch = cJSON_AddObjectToObject(blocks, "1");
 	char stamp[LEAF_STAMP_BYTES];
 	const cJSON *row;
-	struct place leaf;
+	struct tree_folder leaf;
 
 	leaf_stamp(stamp, p, last);
 	leaf = place_below(model, "%s", stamp);
@@ -123,10 +123,10 @@ static void checkpoint_leaf(const struct place *model, const struct mlperf_expor
 	leaf_files(&leaf, e, p, "checkpointing", "run", stamp);
 }
 
-void leaf_checkpoints(const struct place *system, const struct mlperf_export *e)
+void leaf_checkpoints(const struct tree_folder *system, const struct mlperf_export *e)
 {
 	for (uint32_t i = 0; i < e->count; i++) {
-		struct place model;
+		struct tree_folder model;
 		cJSON *all, *runs;
 		uint64_t last = 0;
 

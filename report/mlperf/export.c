@@ -84,9 +84,9 @@ static cJSON *system_client(const struct results_file *f, uint64_t i)
 }
 
 /* The clients; the rest of a system's description is its owner's. */
-static void put_system(const struct place *org, const struct mlperf_export *e)
+static void put_system(const struct tree_folder *org, const struct mlperf_export *e)
 {
-	struct place systems = place_below(org, "systems");
+	struct tree_folder systems = place_below(org, "systems");
 	const struct results_file *f = e->phases[0].file;
 	cJSON *whole = json_object(), *system = cJSON_AddObjectToObject(whole, "system_under_test");
 	cJSON *solution = cJSON_AddObjectToObject(system, "solution");
@@ -104,11 +104,11 @@ static void put_system(const struct place *org, const struct mlperf_export *e)
 }
 
 /* Where images of mlpstorage's code would be: edition 2.0 has one of each submitter. */
-static void put_code(const struct place *root, const struct place *org,
+static void put_code(const struct tree_folder *root, const struct tree_folder *org,
 		     const struct mlperf_export *e)
 {
 	bool own = strcmp(e->edition, "2.0") == 0;
-	struct place code = place_below(own ? org : root, own ? "code" : "code-images");
+	struct tree_folder code = place_below(own ? org : root, own ? "code" : "code-images");
 
 	place_text(&code, "README.md", "mlpstorage did not run, so its code is not here.\n");
 	if (!own)
@@ -116,7 +116,7 @@ static void put_code(const struct place *root, const struct place *org,
 }
 
 /* An inventory, in YAML's form that is JSON. */
-static void put_manifest(const struct place *org, const struct mlperf_export *e)
+static void put_manifest(const struct tree_folder *org, const struct mlperf_export *e)
 {
 	cJSON *whole = json_object(), *systems = cJSON_AddArrayToObject(whole, "systems");
 	char *text;
@@ -137,7 +137,7 @@ int mlperf_export(const struct mlperf_export *e, struct err *err)
 			 ? 0
 			 : err_set(err, -EINVAL, "has no training, checkpoint or key-value cache");
 	char mark[PLACE_MARK_BYTES];
-	struct place root = {.mark = mark, .rc = &rc, .err = err}, org, system;
+	struct tree_folder root = {.mark = mark, .rc = &rc, .err = err}, org, system;
 
 	if (rc == 0 && !is_empty(e->root, err, &rc))
 		rc = err_set(err, -EEXIST, "%s: has something in it; name another folder", e->root);

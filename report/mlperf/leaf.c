@@ -214,7 +214,7 @@ static void leaf_args(cJSON *args, const struct mlperf_export *e, const struct m
 	json_add_text(args, "results_dir", e->root);
 }
 
-void leaf_metadata(const struct place *leaf, const struct mlperf_export *e,
+void leaf_metadata(const struct tree_folder *leaf, const struct mlperf_export *e,
 		   const struct mlperf_phase *p, const char *benchmark, const char *command,
 		   const char *stamp)
 {
@@ -240,7 +240,7 @@ void leaf_metadata(const struct place *leaf, const struct mlperf_export *e,
 }
 
 /* The schema takes no key of haul's own: the mark is its notes. */
-static cJSON *leaf_provenance(const struct place *leaf, const struct mlperf_export *e,
+static cJSON *leaf_provenance(const struct tree_folder *leaf, const struct mlperf_export *e,
 			      const struct mlperf_phase *p)
 {
 	static const char *const tags[][2] = {{"rules_edition", "tool-constant"},
@@ -288,9 +288,9 @@ static cJSON *leaf_provenance(const struct place *leaf, const struct mlperf_expo
 }
 
 /* JSON is YAML, too. */
-static void leaf_config(const struct place *leaf, const struct mlperf_phase *p)
+static void leaf_config(const struct tree_folder *leaf, const struct mlperf_phase *p)
 {
-	struct place config = place_below(leaf, "dlio_config");
+	struct tree_folder config = place_below(leaf, "dlio_config");
 	cJSON *parameters = leaf_parameters(p), *whole = json_object();
 	char *text;
 
@@ -303,7 +303,7 @@ static void leaf_config(const struct place *leaf, const struct mlperf_phase *p)
 	json_free(whole);
 }
 
-void leaf_files(const struct place *leaf, const struct mlperf_export *e,
+void leaf_files(const struct tree_folder *leaf, const struct mlperf_export *e,
 		const struct mlperf_phase *p, const char *benchmark, const char *command,
 		const char *stamp)
 {

@@ -28,12 +28,12 @@ struct cJSON *leaf_summary(const struct mlperf_phase *p);
 void leaf_hostname(struct cJSON *to, const struct mlperf_phase *p);
 
 /* The files that a leaf of DLIO's has beside its figures. benchmark: "training"; command: "run". */
-void leaf_files(const struct place *leaf, const struct mlperf_export *e,
+void leaf_files(const struct tree_folder *leaf, const struct mlperf_export *e,
 		const struct mlperf_phase *p, const char *benchmark, const char *command,
 		const char *stamp);
 
 /* One of them, which a leaf may have alone. */
-void leaf_metadata(const struct place *leaf, const struct mlperf_export *e,
+void leaf_metadata(const struct tree_folder *leaf, const struct mlperf_export *e,
 		   const struct mlperf_phase *p, const char *benchmark, const char *command,
 		   const char *stamp);
 
@@ -41,8 +41,8 @@ void leaf_metadata(const struct place *leaf, const struct mlperf_export *e,
 bool leaf_is_first(const struct mlperf_export *e, uint32_t i, const char *kind);
 
 /* The kinds of leaves. */
-void leaf_trainings(const struct place *system, const struct mlperf_export *e);
-void leaf_checkpoints(const struct place *system, const struct mlperf_export *e);
-void leaf_caches(const struct place *system, const struct mlperf_export *e);
+void leaf_trainings(const struct tree_folder *system, const struct mlperf_export *e);
+void leaf_checkpoints(const struct tree_folder *system, const struct mlperf_export *e);
+void leaf_caches(const struct tree_folder *system, const struct mlperf_export *e);
 
 #endif

@@ -13,9 +13,9 @@
 #include "core/json.h"
 #include "core/text_writer.h"
 
-struct place place_below(const struct place *p, const char *format, ...)
+struct tree_folder place_below(const struct tree_folder *p, const char *format, ...)
 {
-	struct place below = *p;
+	struct tree_folder below = *p;
 	size_t n = strlen(p->path);
 	va_list args;
 
@@ -39,7 +39,7 @@ struct place place_below(const struct place *p, const char *format, ...)
 	return below;
 }
 
-static void place_write(const struct place *p, const char *name, const char *before,
+static void place_write(const struct tree_folder *p, const char *name, const char *before,
 			const char *text)
 {
 	char path[PLACE_BYTES + 128];
@@ -70,7 +70,7 @@ static void place_write(const struct place *p, const char *name, const char *bef
 	*p->rc = text_writer_close(w, path, p->err);
 }
 
-void place_marked_json(const struct place *p, const char *name, struct cJSON *json)
+void place_marked_json(const struct tree_folder *p, const char *name, struct cJSON *json)
 {
 	char *text = json ? json_print(json) : NULL;
 
@@ -79,13 +79,13 @@ void place_marked_json(const struct place *p, const char *name, struct cJSON *js
 	json_free(json);
 }
 
-void place_json(const struct place *p, const char *name, struct cJSON *json)
+void place_json(const struct tree_folder *p, const char *name, struct cJSON *json)
 {
 	cJSON_AddStringToObject(json, "haul", p->mark);
 	place_marked_json(p, name, json);
 }
 
-void place_text(const struct place *p, const char *name, const char *text)
+void place_text(const struct tree_folder *p, const char *name, const char *text)
 {
 	place_write(p, name, p->mark, text);
 }

@@ -10,7 +10,7 @@ struct cJSON;
 
 enum { PLACE_BYTES = 4096, PLACE_MARK_BYTES = 160 };
 
-struct place {
+struct tree_folder {
 	char path[PLACE_BYTES];
 	const char *mark; /* the sentence that each file has */
 	int *rc;          /* shared by all places of a tree */
@@ -18,13 +18,13 @@ struct place {
 };
 
 /* The folder below another, "a/b", which is made. */
-struct place place_below(const struct place *p, const char *format, ...)
+struct tree_folder place_below(const struct tree_folder *p, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Writes a file. The JSON gets the key "haul" with the mark, unless it has one of its own for it,
  * and is freed; a text begins with the mark, as a comment. NULL: no memory. */
-void place_json(const struct place *p, const char *name, struct cJSON *json);
-void place_marked_json(const struct place *p, const char *name, struct cJSON *json);
-void place_text(const struct place *p, const char *name, const char *text);
+void place_json(const struct tree_folder *p, const char *name, struct cJSON *json);
+void place_marked_json(const struct tree_folder *p, const char *name, struct cJSON *json);
+void place_text(const struct tree_folder *p, const char *name, const char *text);
 
 #endif

@@ -128,13 +128,13 @@ static cJSON *training_output(const struct mlperf_phase *p, const cJSON *metric)
 	return to;
 }
 
-static void training_run(const struct place *model, const struct mlperf_export *e,
+static void training_run(const struct tree_folder *model, const struct mlperf_export *e,
 			 const struct mlperf_phase *p, uint64_t *last, cJSON *all)
 {
 	cJSON *summary = leaf_summary(p), *one = json_object();
 	cJSON *metric = cJSON_GetObjectItemCaseSensitive(summary, "metric");
 	char stamp[LEAF_STAMP_BYTES];
-	struct place leaf;
+	struct tree_folder leaf;
 
 	leaf_stamp(stamp, p, last);
 	leaf = place_below(model, "run/%s", stamp);
@@ -150,12 +150,12 @@ static void training_run(const struct place *model, const struct mlperf_export *
 }
 
 /* What the rules ask for, and the data set as it is. */
-static void training_datasize(const struct place *model, const struct mlperf_export *e,
+static void training_datasize(const struct tree_folder *model, const struct mlperf_export *e,
 			      const struct mlperf_phase *p)
 {
 	char stamp[LEAF_STAMP_BYTES], text[256];
 	uint64_t last = 0;
-	struct place leaf;
+	struct tree_folder leaf;
 
 	leaf_stamp(stamp, p, &last);
 	leaf = place_below(model, "datasize/%s", stamp);
@@ -168,12 +168,12 @@ static void training_datasize(const struct place *model, const struct mlperf_exp
 }
 
 /* DLIO's files of figures are there, with nothing in them but the hosts. */
-static void training_datagen(const struct place *model, const struct mlperf_export *e,
+static void training_datagen(const struct tree_folder *model, const struct mlperf_export *e,
 			     const struct mlperf_phase *p, uint64_t *last)
 {
 	cJSON *output = json_object();
 	char stamp[LEAF_STAMP_BYTES];
-	struct place leaf;
+	struct tree_folder leaf;
 
 	leaf_stamp(stamp, p, last);
 	leaf = place_below(model, "datagen/%s", stamp);
@@ -184,10 +184,10 @@ static void training_datagen(const struct place *model, const struct mlperf_expo
 	leaf_files(&leaf, e, p, "training", "datagen", stamp);
 }
 
-static void training_model(const struct place *system, const struct mlperf_export *e,
+static void training_model(const struct tree_folder *system, const struct mlperf_export *e,
 			   const struct mlperf_phase *first)
 {
-	struct place model = place_below(system, "training/%s", leaf_model(first)), run;
+	struct tree_folder model = place_below(system, "training/%s", leaf_model(first)), run;
 	cJSON *all = json_object(), *runs = cJSON_AddArrayToObject(all, "runs");
 	uint64_t ran = 0, made = 0;
 
@@ -206,7 +206,7 @@ static void training_model(const struct place *system, const struct mlperf_expor
 	place_json(&run, "results.json", all);
 }
 
-void leaf_trainings(const struct place *system, const struct mlperf_export *e)
+void leaf_trainings(const struct tree_folder *system, const struct mlperf_export *e)
 {
 	for (uint32_t i = 0; i < e->count; i++)
 		if (leaf_is_first(e, i, "train"))
