@@ -30,9 +30,26 @@ void clock_init(struct clock *c)
 	c->utc_ns = clock_utc_ns() - clock_kernel_ns();
 }
 
+static uint64_t clock_of(clockid_t clock)
+{
+	struct timespec t;
+
+	return clock_gettime(clock, &t) == 0 ? timespec_to_ns(&t) : 0;
+}
+
 uint64_t clock_kernel_ns(void)
 {
-	return kernel_clock_ns(CLOCK_MONOTONIC);
+	return clock_of(CLOCK_MONOTONIC);
+}
+
+uint64_t clock_thread_cpu_ns(void)
+{
+	return clock_of(CLOCK_THREAD_CPUTIME_ID);
+}
+
+uint64_t clock_process_cpu_ns(clockid_t clock)
+{
+	return clock_of(clock);
 }
 
 /* Of several answers the one that took the fewest ticks. */
@@ -89,7 +106,7 @@ bool clock_learn_counter(struct clock *c, const char *source)
 
 uint64_t clock_utc_ns(void)
 {
-	return kernel_clock_ns(CLOCK_REALTIME);
+	return clock_of(CLOCK_REALTIME);
 }
 
 uint64_t clock_date_ns(const struct clock *c)

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 /* How long the end of a sleep is spun: at least, at most, and at most this part of the sleep. */
 enum { CLOCK_SPIN_NS = 100000, CLOCK_SPIN_MAX_NS = 400000, CLOCK_SPIN_PART = 16 };
@@ -46,6 +47,12 @@ bool clock_learn_counter(struct clock *c, const char *source);
 
 /* CLOCK_MONOTONIC in ns. */
 uint64_t clock_kernel_ns(void);
+
+/* The processor time of the calling thread. */
+uint64_t clock_thread_cpu_ns(void);
+
+/* The processor time of a process by its clock (clock_getcpuclockid(3)); 0: it has ended. */
+uint64_t clock_process_cpu_ns(clockid_t clock);
 
 /* The processor's counter, without waiting for earlier instructions; 0: it has none that we use. */
 static inline uint64_t clock_ticks(void)

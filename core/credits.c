@@ -7,15 +7,8 @@
 #include "core/credits.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
-#include <stddef.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "core/numbers.h"
-#include "core/time_ns.h"
+#include "core/clock_wait.h"
 
 void credits_init(struct credits *c, uint32_t count)
 {
@@ -27,8 +20,7 @@ void credits_give(struct credits *c, uint32_t n)
 {
 	atomic_fetch_add(&c->count, n);
 	if (atomic_load(&c->waiters))
-		syscall(SYS_futex, &c->count, FUTEX_WAKE_PRIVATE, min_u64(n, INT_MAX), NULL, NULL,
-			0);
+		clock_word_wake(&c->count, n, false);
 }
 
 static int credits_try(struct credits *c)
@@ -43,14 +35,13 @@ static int credits_try(struct credits *c)
 
 int credits_take(struct credits *c, uint64_t wait_ns)
 {
-	struct timespec t = ns_to_timespec(wait_ns);
-	long rc = 0;
+	bool in_time = true;
 
 	while (!credits_try(c)) {
-		if (rc < 0 && errno == ETIMEDOUT)
+		if (!in_time)
 			return -ETIMEDOUT;
 		atomic_fetch_add(&c->waiters, 1);
-		rc = syscall(SYS_futex, &c->count, FUTEX_WAIT_PRIVATE, 0, &t, NULL, 0);
+		in_time = clock_word_wait(&c->count, 0, wait_ns, false);
 		atomic_fetch_sub(&c->waiters, 1);
 	}
 	return 0;

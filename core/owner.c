@@ -11,9 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/clock_wait.h"
+
 /* The file is removed by who gives the place back, maybe after it was opened here and before it is
  * locked. */
-enum { OWNER_TRIES = 1000, OWNER_LOOKS = 100 };
+enum { OWNER_TRIES = 1000, OWNER_LOOKS = 100, OWNER_LOOK_NS = 5000000 };
 
 static int owner_lock(int fd)
 {
@@ -49,13 +51,12 @@ static void owner_sign(int fd)
 
 static void owner_read(int fd, char who[OWNER_TEXT_BYTES])
 {
-	static const struct timespec moment = {.tv_nsec = 5000000};
 	char text[OWNER_TEXT_BYTES];
 	ssize_t n = pread(fd, text, sizeof(text), 0);
 
 	/* It signs right after it has locked the file. */
 	for (int looks = 0; n == 0 && looks < OWNER_LOOKS; looks++) {
-		nanosleep(&moment, NULL);
+		clock_nap(OWNER_LOOK_NS);
 		n = pread(fd, text, sizeof(text), 0);
 	}
 	owner_text_who(who, text, n > 0 ? (size_t)n : 0);

@@ -9,14 +9,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/part.h"
+#include "core/time_ns.h"
 
 enum { BOOT_BYTES = 37 };
 
 size_t owner_text_line(char line[OWNER_TEXT_BYTES])
 {
 	char host[65] = "";
-	time_t now = time(NULL);
+	time_t now = (time_t)(clock_utc_ns() / NS_PER_S);
 	struct tm tm;
 	size_t n;
 

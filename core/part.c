@@ -13,17 +13,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/clock.h"
+
 uint32_t part_draw(void)
 {
 	uint32_t draw;
-	struct timespec now;
 
 	if (getrandom(&draw, sizeof(draw), GRND_NONBLOCK) == (ssize_t)sizeof(draw))
 		return draw;
 	/* Soon after a machine has booted. A name that somebody foresaw is still refused, not
 	 * followed. */
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint32_t)now.tv_nsec ^ (uint32_t)getpid() << 10;
+	return (uint32_t)clock_kernel_ns() ^ (uint32_t)getpid() << 10;
 }
 
 void part_ending(char out[PART_ENDING_BYTES], const char *mark, uint32_t draw)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times as haul counts them, in ns, and as the kernel takes them. Pure functions, but for the two
- * that ask a clock; any thread. */
+/* Times as haul counts them, in ns, and as the kernel takes them. Pure functions; any thread. */
 #ifndef HAUL_CORE_TIME_NS_H
 #define HAUL_CORE_TIME_NS_H
 
@@ -21,21 +20,6 @@ static inline struct timespec ns_to_timespec(uint64_t ns)
 static inline uint64_t timespec_to_ns(const struct timespec *t)
 {
 	return (uint64_t)t->tv_sec * NS_PER_S + (uint64_t)t->tv_nsec;
-}
-
-/* What a clock of the kernel says, such as CLOCK_MONOTONIC or CLOCK_THREAD_CPUTIME_ID. */
-static inline uint64_t kernel_clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return timespec_to_ns(&t);
-}
-
-/* A deadline for calls that wait until a time of that clock: ns from now. */
-static inline struct timespec timespec_after(clockid_t clock, uint64_t ns)
-{
-	return ns_to_timespec(kernel_clock_ns(clock) + ns);
 }
 
 #endif

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "core/clock.h"
-#include "core/time_ns.h"
+#include "core/clock_wait.h"
 
 /* A stop lets requests come to their end for so long. */
 #define DFS_GRACE_NS UINT64_C(3000000000)
@@ -77,13 +77,9 @@ static bool aside_start(struct dfs_aside *a)
 
 static bool aside_wait(struct dfs_aside *a, struct dfs_patience *p)
 {
-	struct timespec until;
-
-	while (!dfs_patience_ends(p)) {
-		until = ns_to_timespec(clock_kernel_ns() + DFS_LOOK_NS);
-		if (sem_clockwait(&a->ended, CLOCK_MONOTONIC, &until) == 0)
+	while (!dfs_patience_ends(p))
+		if (clock_sem_wait(&a->ended, clock_kernel_ns() + DFS_LOOK_NS))
 			return true;
-	}
 	/* It may have ended just now; its post comes then at once. */
 	if (atomic_exchange(&a->state, ASIDE_LEFT) == ASIDE_OPEN)
 		return false;

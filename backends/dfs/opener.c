@@ -13,8 +13,8 @@
 
 #include "backends/dfs/aside.h"
 #include "backends/dfs/object.h"
+#include "core/clock_wait.h"
 #include "core/numbers.h"
-#include "core/time_ns.h"
 
 /* One writer, one reader. Positions only grow. */
 struct opener_ring {
@@ -256,20 +256,13 @@ uint32_t dfs_opener_busy(const struct dfs_opener *opener)
 static bool opener_wait(struct dfs_opener *opener, uint64_t until_ns)
 {
 	int rc = sem_trywait(&opener->ended);
-	struct timespec until;
 
 	if (rc == 0 || clock_now(opener->clock) >= until_ns)
 		return rc == 0;
 	/* A stop may come meanwhile, after which nobody waits for ever. */
 	if (opener->stop)
 		until_ns = min_u64(until_ns, clock_now(opener->clock) + DFS_LOOK_NS);
-	until = ns_to_timespec(until_ns);
-	do {
-		rc = until_ns == UINT64_MAX
-			     ? sem_wait(&opener->ended)
-			     : sem_clockwait(&opener->ended, CLOCK_MONOTONIC, &until);
-	} while (rc < 0 && errno == EINTR);
-	return rc == 0;
+	return clock_sem_wait(&opener->ended, until_ns);
 }
 
 struct request *dfs_opener_take(struct dfs_opener *opener, uint64_t until_ns)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "backends/file/direct.h"
+#include "core/clock_wait.h"
 #include "core/numbers.h"
 #include "core/time_ns.h"
 #include "core/uri.h"
@@ -138,7 +139,6 @@ static int write_dirty(int fd, uint64_t offset, uint64_t length)
  * as it makes a difference, and a few times after a pause where it makes none. */
 static int64_t drop_clean(int fd, uint64_t offset, uint64_t length, uint64_t known)
 {
-	const struct timespec pause = {.tv_nsec = DROP_PAUSE_NS};
 	int64_t stays = INT64_MAX, before;
 	int pauses = 0;
 
@@ -152,7 +152,7 @@ static int64_t drop_clean(int fd, uint64_t offset, uint64_t length, uint64_t kno
 		if (stays <= 0 || (stays >= before && pauses == DROP_PAUSES))
 			return stays;
 		if (stays >= before && ++pauses)
-			nanosleep(&pause, NULL);
+			clock_nap(DROP_PAUSE_NS);
 	}
 }
 

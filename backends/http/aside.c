@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "backends/http/channel.h"
+#include "core/clock_wait.h"
 #include "core/time_ns.h"
 
 enum { ASIDE_TRIES = 3 };
@@ -60,7 +61,6 @@ static int aside_attempt(struct aside *a, struct request *req)
 
 int aside_ask(struct aside *a, struct request *req)
 {
-	const struct timespec moment = ns_to_timespec(ASIDE_SLICE_NS);
 	const struct endpoints *e = a->store->endpoints;
 	int rc = -ETIMEDOUT;
 
@@ -68,7 +68,7 @@ int aside_ask(struct aside *a, struct request *req)
 		if (!a->channel.state)
 			return -ENOMEM;
 		if (i)
-			nanosleep(&moment, NULL);
+			clock_nap(ASIDE_SLICE_NS);
 		req->answer = (struct answer){
 			.attempts = i + 1, .endpoint = (a->store->place.endpoint + i) % e->count};
 		rc = aside_attempt(a, req);

@@ -13,6 +13,8 @@
 #include "backends/http/aside.h"
 #include "backends/http/dialect.h"
 #include "backends/http/upload.h"
+#include "core/clock.h"
+#include "core/clock_wait.h"
 #include "core/numbers.h"
 #include "core/owner_text.h"
 #include "core/time_ns.h"
@@ -212,10 +214,7 @@ static void *lease_keep(void *lease)
 	bool refused;
 
 	for (;;) {
-		struct timespec until = timespec_after(CLOCK_MONOTONIC, LEASE_RENEW_S * NS_PER_S);
-
-		while (sem_clockwait(&l->quit, CLOCK_MONOTONIC, &until) < 0 && errno == EINTR)
-			;
+		clock_sem_wait(&l->quit, clock_kernel_ns() + LEASE_RENEW_S * NS_PER_S);
 		if (atomic_load(&l->aside.over) || l->lost)
 			return NULL;
 		lease_put(l, l->version, &refused);

@@ -14,6 +14,8 @@
 
 #include "backends/op_log/file.h"
 #include "backends/op_log/row.h"
+#include "core/clock.h"
+#include "core/clock_wait.h"
 #include "core/part.h"
 #include "core/ring.h"
 #include "core/time_ns.h"
@@ -21,7 +23,8 @@
 enum { RECORD_BYTES = 128, PATH_BYTES = 4096, PATH_PART_MAX = PATH_BYTES - PART_ENDING_BYTES - 1 };
 
 /* The fuller the thread finds the rings, the more often it looks. */
-static const uint64_t look_min_ns = 250000, look_max_ns = 20000000, flush_ns = NS_PER_S;
+static const uint64_t look_min_ns = 250000, look_max_ns = 20000000, flush_ns = NS_PER_S,
+		      leave_look_ns = 50000;
 
 struct op_log_queue {
 	struct ring ring;
@@ -121,13 +124,6 @@ static bool op_log_drain(struct op_log *l, struct op_log_queue *p)
 	return full;
 }
 
-static void sleep_for(struct op_log *l, uint64_t ns)
-{
-	struct timespec until = timespec_after(CLOCK_MONOTONIC, ns);
-
-	sem_clockwait(&l->wake, CLOCK_MONOTONIC, &until);
-}
-
 static void *op_log_write_rows(void *argument)
 {
 	struct op_log *l = argument;
@@ -151,7 +147,7 @@ static void *op_log_write_rows(void *argument)
 		else if (!full && look_ns < look_max_ns)
 			look_ns *= 2;
 		if (!last)
-			sleep_for(l, look_ns);
+			clock_sem_wait(&l->wake, clock_kernel_ns() + look_ns);
 		slept_ns += look_ns;
 	}
 	return NULL;
@@ -269,13 +265,12 @@ int op_log_join(struct op_log_queue **out, const struct store *store, struct err
 
 void op_log_leave(struct op_log_queue *place)
 {
-	static const struct timespec moment = {.tv_nsec = 50000};
 	struct op_log *l = place->log;
 
 	if (!ring_empty(&place->ring))
 		sem_post(&l->wake);
 	while (!ring_empty(&place->ring))
-		nanosleep(&moment, NULL);
+		clock_nap(leave_look_ns);
 	atomic_fetch_add(&l->dropped, place->dropped);
 	pthread_mutex_lock(&l->lock);
 	place->joined = false;

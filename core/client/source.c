@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/time_ns.h"
 
 /* SOURCE_BYTES: /proc/stat of 1,024 cores and 16,384 interrupts is larger, but its cores come first
@@ -199,11 +200,9 @@ const struct client_facts *client_source_facts(const struct client_source *s)
 static void read_processes(const struct client_source *s, uint64_t reading[CLIENT_COLUMNS])
 {
 	uint64_t sum = 0;
-	struct timespec t;
 
 	for (uint32_t i = 0; i < s->clock_count; i++)
-		if (clock_gettime(s->clocks[i], &t) == 0)
-			sum += timespec_to_ns(&t);
+		sum += clock_process_cpu_ns(s->clocks[i]);
 	reading[CLIENT_HAUL_CPU_NS] = sum;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/clock_wait.h"
 #include "core/content/random.h"
 #include "core/numbers.h"
 
@@ -157,7 +158,7 @@ bool group_status_test(struct group *g, struct status *merged)
 int group_status(struct group *g, const struct status *mine, struct status *merged)
 {
 	enum { YIELDS = 20, SLEEP_MIN_NS = 20000, SLEEP_MAX_NS = 500000 };
-	struct timespec nap = {.tv_nsec = SLEEP_MIN_NS};
+	uint64_t nap_ns = SLEEP_MIN_NS;
 
 	g->ops->status_post(g, mine);
 	if (g->ops->status_wait) {
@@ -169,9 +170,9 @@ int group_status(struct group *g, const struct status *mine, struct status *merg
 			sched_yield();
 			continue;
 		}
-		nanosleep(&nap, NULL);
-		if (nap.tv_nsec < SLEEP_MAX_NS)
-			nap.tv_nsec += nap.tv_nsec / 2;
+		clock_nap(nap_ns);
+		if (nap_ns < SLEEP_MAX_NS)
+			nap_ns += nap_ns / 2;
 	}
 	return 0;
 }

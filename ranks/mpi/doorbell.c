@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/clock_wait.h"
+
 enum { DOORBELL_TRIES = 64 };
 
 struct doorbell_datagram {
@@ -114,11 +116,7 @@ void doorbell_ring(const struct doorbell *d, const struct doorbell_address *at,
 
 bool doorbell_sleep(const struct doorbell *d, uint64_t nap_ns)
 {
-	const struct timespec nap = {.tv_sec = (time_t)(nap_ns / 1000000000u),
-				     .tv_nsec = (long)(nap_ns % 1000000000u)};
-	struct pollfd bell = {.fd = d->fd, .events = POLLIN};
-
-	return ppoll(&bell, 1, &nap, NULL) > 0; /* fd -1: a plain nap */
+	return clock_fd_wait(d->fd, POLLIN, nap_ns); /* fd -1: a plain nap */
 }
 
 bool doorbell_take(const struct doorbell *d, struct doorbell_call *call)

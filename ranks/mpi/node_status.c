@@ -3,16 +3,13 @@
 #include "ranks/mpi/node_status.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <mpi.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "core/clock.h"
+#include "core/clock_wait.h"
 
 /* Keeps neighbours off the same cache lines and pairs of lines, wherever the block begins. */
 enum { APART_BYTES = 128 };
@@ -57,16 +54,14 @@ static void count_reach(struct node_status_count *c, uint64_t round)
 {
 	atomic_store(&c->rounds, (uint32_t)round);
 	if (atomic_load(&c->sleepers))
-		syscall(SYS_futex, &c->rounds, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+		clock_word_wake(&c->rounds, UINT32_MAX, true);
 }
 
 /* Sleeps until the count differs from the previous round's, or for a while. */
 static void count_sleep(struct node_status_count *c, uint64_t round)
 {
-	const struct timespec most = {.tv_nsec = SLEEP_NS};
-
 	atomic_fetch_add(&c->sleepers, 1);
-	syscall(SYS_futex, &c->rounds, FUTEX_WAIT, (uint32_t)round - 1, &most, NULL, 0);
+	clock_word_wait(&c->rounds, (uint32_t)round - 1, SLEEP_NS, true);
 	atomic_fetch_sub(&c->sleepers, 1);
 }
 
@@ -189,14 +184,6 @@ struct status_naps {
 	uint64_t processor_ns; /* of this thread, when the first nap began */
 };
 
-static uint64_t processor_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Called after a look in vain. A leader whose node is complete looks for messages, and may be woken
  * by a neighbour; all others are woken by a futex. */
 static void status_rest(struct node_status *m, uint64_t now_ns, struct status_naps *naps)
@@ -210,7 +197,7 @@ static void status_rest(struct node_status *m, uint64_t now_ns, struct status_na
 	if (m->link && m->carried) {
 		/* The next look tests for messages, which is progress for those sent before. */
 		if (!naps->count++)
-			naps->processor_ns = processor_now_ns();
+			naps->processor_ns = clock_thread_cpu_ns();
 		wait_share_napped(&m->share, leader_link_nap(m->link, &nap));
 		return;
 	}
@@ -247,7 +234,7 @@ void node_status_wait(struct node_status *m, struct waiting *how, struct status 
 	if (node_status_look(m, merged))
 		return;
 	now_ns = clock_kernel_ns();
-	begun_ns = processor_now_ns();
+	begun_ns = clock_thread_cpu_ns();
 	wait_share_begin(&m->share, now_ns);
 	while (!node_status_look(m, merged)) {
 		status_rest(m, now_ns, &naps);
@@ -256,7 +243,7 @@ void node_status_wait(struct node_status *m, struct waiting *how, struct status 
 		node_status_watch(m, now_ns);
 		wait_say_slow(how, "a status round", &slow, now_ns);
 	}
-	ended_ns = processor_now_ns();
+	ended_ns = clock_thread_cpu_ns();
 	if (naps.count)
 		wait_share_learn(&m->share, naps.count, ended_ns - naps.processor_ns);
 	wait_share_end(&m->share, clock_kernel_ns(), ended_ns - begun_ns);

@@ -5,8 +5,9 @@
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "core/clock_wait.h"
 
 /* A wait that is over after a few polls costs no system call. Then the core is offered to others;
  * then the rank sleeps, since a yield alone lets ranks without work go round among themselves. A
@@ -32,7 +33,6 @@ static struct polite_state state;
 
 unsigned ucp_worker_progress(void *worker)
 {
-	const struct timespec pause = {.tv_nsec = SLEEP_NS};
 	unsigned events;
 
 	if (!state.next) {
@@ -45,7 +45,7 @@ unsigned ucp_worker_progress(void *worker)
 	events = state.next(worker);
 	state.idle = events ? 0 : state.idle + 1;
 	if (state.idle > (state.crowded ? YIELD_POLLS : ALONE_YIELD_POLLS))
-		nanosleep(&pause, NULL);
+		clock_nap(SLEEP_NS);
 	else if (state.idle > (state.crowded ? SPIN_POLLS : ALONE_SPIN_POLLS))
 		sched_yield();
 	return events;

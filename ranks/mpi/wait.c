@@ -3,11 +3,10 @@
 #include "ranks/mpi/wait.h"
 
 #include <sched.h>
-#include <time.h>
 
 #include "core/clock.h"
+#include "core/clock_wait.h"
 #include "core/numbers.h"
-#include "core/time_ns.h"
 #include "ranks/mpi/polite.h"
 
 enum {
@@ -36,11 +35,11 @@ void wait_say_slow(struct waiting *how, const char *what, struct waiting_slow *s
 /* A collective goes in rounds, and in each of them every rank waits for one that may be asleep. So
  * sleeps grow with the wait, slowly: a rank that has to wait long looks seldom, and one round adds
  * an eighth to the next. */
-static struct timespec wait_pause(uint64_t waited_ns)
+static uint64_t wait_pause_ns(uint64_t waited_ns)
 {
 	uint64_t ns = waited_ns / WAIT_SLEEP_SHARE;
 
-	return ns_to_timespec(max_u64(WAIT_SLEEP_MIN_NS, min_u64(ns, WAIT_SLEEP_MAX_NS)));
+	return max_u64(WAIT_SLEEP_MIN_NS, min_u64(ns, WAIT_SLEEP_MAX_NS));
 }
 
 void wait_until(bool (*done)(void *argument), void *argument, struct waiting *how, const char *what)
@@ -50,7 +49,6 @@ void wait_until(bool (*done)(void *argument), void *argument, struct waiting *ho
 	unsigned tests = 0;
 
 	while (!done(argument)) {
-		struct timespec pause;
 		uint64_t now_ns;
 
 		wait_beat(how);
@@ -66,8 +64,7 @@ void wait_until(bool (*done)(void *argument), void *argument, struct waiting *ho
 			continue;
 		}
 		wait_say_slow(how, what, &slow, now_ns);
-		pause = wait_pause(now_ns - since_ns);
-		nanosleep(&pause, NULL);
+		clock_nap(wait_pause_ns(now_ns - since_ns));
 	}
 }
 

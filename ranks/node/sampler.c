@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "core/time_ns.h"
+#include "core/clock_wait.h"
 
 struct sampler {
 	struct client_source *source;
@@ -37,7 +37,6 @@ static int sampler_make(struct sampler **out, const struct process *all, uint32_
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 	pid_t *pids = calloc(count, sizeof(*pids));
-	pthread_condattr_t attributes;
 	uint32_t known = 0;
 	int rc;
 
@@ -52,10 +51,7 @@ static int sampler_make(struct sampler **out, const struct process *all, uint32_
 		return rc;
 	}
 	s->log = log;
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->wake, &attributes);
-	pthread_condattr_destroy(&attributes);
+	pthread_cond_init(&s->wake, NULL);
 	pthread_mutex_init(&s->lock, NULL);
 	*out = s;
 	return 0;
@@ -114,7 +110,7 @@ static void sampler_row(struct sampler *s)
 
 	client_source_read(s->source, reading);
 	now = clock_kernel_ns();
-	reading[CLIENT_SAMPLER_CPU_NS] = kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	reading[CLIENT_SAMPLER_CPU_NS] = clock_thread_cpu_ns();
 	client_series_add(&s->series, s->last_ns - s->start_ns, now - s->start_ns, s->last,
 			  reading);
 	memcpy(s->last, reading, sizeof(reading));
@@ -128,12 +124,11 @@ static void *sampler_main(void *argument)
 	bool quit = false;
 
 	while (!quit) {
-		struct timespec until = ns_to_timespec(due);
-		int rc = 0;
+		bool early = true;
 
 		pthread_mutex_lock(&s->lock);
-		while (!s->quit && rc != ETIMEDOUT)
-			rc = pthread_cond_timedwait(&s->wake, &s->lock, &until);
+		while (!s->quit && early)
+			early = clock_cond_wait(&s->wake, &s->lock, due);
 		quit = s->quit;
 		pthread_mutex_unlock(&s->lock);
 		sampler_row(s);

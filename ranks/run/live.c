@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/clock_wait.h"
 #include "core/json.h"
 #include "core/log.h"
 #include "core/part.h"
@@ -20,7 +21,7 @@
 #define LIVE_NS 1000000000u
 
 /* How long a line that tells of the end of a phase waits for its reader. */
-enum { LIVE_END_MS = 1000 };
+enum { LIVE_END_NS = 1000000000 };
 
 /* Whether what is there may be written: live figures of an earlier run, an empty file, nothing; and
  * a pipe or a terminal, from which another program reads. */
@@ -99,9 +100,8 @@ static void live_fail(struct live *live, int error)
 }
 
 /* A line is shorter than what a pipe takes at once, so it is written whole or not at all. */
-static void live_write(struct live *live, struct cJSON *row, int wait_ms)
+static void live_write(struct live *live, struct cJSON *row, uint64_t wait_ns)
 {
-	struct pollfd ready = {.fd = live->fd, .events = POLLOUT};
 	char *text = json_print_line(row);
 	size_t bytes = text ? strlen(text) : 0;
 
@@ -109,7 +109,7 @@ static void live_write(struct live *live, struct cJSON *row, int wait_ms)
 	if (!text)
 		return;
 	text[bytes++] = '\n';
-	if (poll(&ready, 1, wait_ms) > 0 && write(live->fd, text, bytes) < 0)
+	if (clock_fd_wait(live->fd, POLLOUT, wait_ns) && write(live->fd, text, bytes) < 0)
 		live_fail(live, errno);
 	free(text);
 }
@@ -192,5 +192,5 @@ void live_show_beside(struct live *live, struct live_at at, uint64_t now)
 void live_end(struct live *live, struct live_at at, const char *status)
 {
 	if (live->fd >= 0)
-		live_write(live, live_row(&at, status), LIVE_END_MS);
+		live_write(live, live_row(&at, status), LIVE_END_NS);
 }

@@ -5,9 +5,8 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 
-#include "core/time_ns.h"
+#include "core/clock_wait.h"
 
 static void signals_set(sigset_t *set)
 {
@@ -25,8 +24,7 @@ static void *signals_main(void *argument)
 
 	signals_set(&set);
 	while (!atomic_load(&s->quit)) {
-		const struct timespec nap = ns_to_timespec(watchdog_nap_ns(s->watchdog));
-		bool signalled = sigtimedwait(&set, NULL, &nap) > 0;
+		bool signalled = clock_signal_wait(&set, watchdog_nap_ns(s->watchdog));
 
 		if (!atomic_load(&s->quit))
 			watchdog_look(s->watchdog, signalled);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/clock_wait.h"
 #include "core/numbers.h"
 #include "core/time_ns.h"
 #include "core/units.h"
@@ -156,13 +157,6 @@ void watchdog_write(struct watchdog *w, uint64_t limit_ns)
 	atomic_store(&w->write_ns, limit_ns ? clock_kernel_ns() + limit_ns : 0);
 }
 
-static void nap(uint64_t ns)
-{
-	struct timespec t = ns_to_timespec(ns);
-
-	nanosleep(&t, NULL);
-}
-
 void watchdog_pen(struct watchdog *w, bool begins)
 {
 	uint32_t free = PEN_FREE;
@@ -173,7 +167,7 @@ void watchdog_pen(struct watchdog *w, bool begins)
 		return;
 	}
 	while (!atomic_compare_exchange_strong(&w->pen, &free, PEN_MAIN)) {
-		nap(LOOK_SOON_NS / 10); /* the watchdog looks, or ends the process */
+		clock_nap(LOOK_SOON_NS / 10); /* the watchdog looks, or ends the process */
 		free = PEN_FREE;
 	}
 }
@@ -352,7 +346,7 @@ static bool last_words(struct watchdog *w, const char *said)
 	while (copy > 0 && !over && waited_ns < limit_ns) {
 		ended = waitpid(copy, &state, WNOHANG);
 		over = ended || (spoken && atomic_load(spoken));
-		nap(over ? 0 : LOOK_SOON_NS / 5);
+		clock_nap(over ? 0 : LOOK_SOON_NS / 5);
 		waited_ns += LOOK_SOON_NS / 5;
 	}
 	/* The launcher waits for whoever has the output open. */
@@ -382,7 +376,7 @@ static _Noreturn void leave(const struct watchdog *w, const struct watchdog_boar
 {
 	uint64_t over_ns = atomic_load(&board->over_ns);
 
-	nap(min_u64(excess_u64(over_ns, clock_kernel_ns()), OTHERS_NS));
+	clock_nap(min_u64(excess_u64(over_ns, clock_kernel_ns()), OTHERS_NS));
 	/* Those that are stopped come here, too, now that there is nobody to go on with. Nothing else
 	 * may wake them: to the kernel, a process one thread of which is stuck in a call is not stopped. */
 	for (uint32_t i = 0; i < w->seats; i++)

@@ -23,26 +23,10 @@ static void test_both_ways(void)
 	}
 }
 
-/* The clock of the thread counts what it computes, and not what it sleeps. */
-static void test_thread_clock(void)
-{
-	const struct timespec nap = ns_to_timespec(50 * NS_PER_MS);
-	uint64_t before = kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID), asleep, after;
-
-	nanosleep(&nap, NULL);
-	asleep = kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	do
-		after = kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	while (after - asleep < 2 * NS_PER_MS);
-	CU_ASSERT(asleep - before < 40 * NS_PER_MS);
-	CU_ASSERT(after > asleep && asleep > 0);
-}
-
 int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"both ways", test_both_ways},
-		{"clock of a thread", test_thread_clock},
 		CU_TEST_INFO_NULL,
 	};
 

@@ -11,6 +11,8 @@
 #include <time.h>
 
 #include "backends/queue/failure.h"
+#include "core/clock.h"
+#include "core/clock_wait.h"
 #include "core/time_ns.h"
 
 static const uint64_t crew_wait_ns = 5 * NS_PER_MS, crew_wait_at_end_ns = NS_PER_MS;
@@ -197,10 +199,8 @@ static void crew_show(const struct crew *p, const struct status *merged)
  * is. */
 static void crew_wait(struct crew *p, bool unfinished)
 {
-	struct timespec until =
-		timespec_after(CLOCK_MONOTONIC, unfinished ? crew_wait_ns : crew_wait_at_end_ns);
-
-	sem_clockwait(&p->ended, CLOCK_MONOTONIC, &until);
+	clock_sem_wait(&p->ended,
+		       clock_kernel_ns() + (unfinished ? crew_wait_ns : crew_wait_at_end_ns));
 }
 
 /* Threads that found no file wait; there may be some again. A thread counts as running from here

@@ -6,6 +6,8 @@
 #include <time.h>
 
 #include "backends/store.h"
+#include "core/clock.h"
+#include "core/clock_wait.h"
 #include "core/time_ns.h"
 
 enum { PLACE_LOOK_MS = 100 };
@@ -44,11 +46,10 @@ int place_take(struct place *p, const struct store *store, const char *folder, s
 /* Ranks rest, and hear of a reason to end. */
 static int place_rest(const struct phase_context *ctx, enum stop_reason *stopped)
 {
-	static const struct timespec moment = {.tv_nsec = PLACE_LOOK_MS * 1000000L};
 	struct status mine = {.unfinished = 1}, merged;
 	int rc;
 
-	nanosleep(&moment, NULL);
+	clock_nap(PLACE_LOOK_MS * NS_PER_MS);
 	mine.stop = ctx->stop ? stop_asked(ctx->stop) : STOP_NONE;
 	if (!mine.stop && ctx->deadline_ns && clock_now(ctx->clock) >= ctx->deadline_ns)
 		mine.stop = STOP_DEADLINE;

@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "core/numbers.h"
-#include "core/time_ns.h"
 #include "workloads/kvcache/dispatch.h"
 #include "workloads/kvcache/part.h"
 #include "workloads/kvcache/phase.h"
@@ -45,11 +44,9 @@ static enum account loop_account(const struct kv_run *r)
 /* Sleeps until then, or until an answer comes. */
 static void loop_sleep(struct kv_run *r, uint64_t until_ns)
 {
-	struct timespec until = ns_to_timespec(until_ns);
-
 	if (r->begun)
 		account_switch(&r->accounts, loop_account(r), clock_now(r->ctx->clock));
-	kv_work_sleep(&r->work, r->crew.threads, &until);
+	kv_work_sleep(&r->work, r->crew.threads, until_ns);
 	r->now_ns = clock_now(r->ctx->clock);
 	if (r->begun && !r->given)
 		account_switch(&r->accounts, ACCOUNT_HAUL, r->now_ns);

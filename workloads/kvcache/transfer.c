@@ -16,6 +16,8 @@
 #include <string.h>
 
 #include "backends/queue/failure.h"
+#include "core/clock.h"
+#include "core/clock_wait.h"
 #include "core/content/fill.h"
 #include "core/content/random.h"
 #include "core/numbers.h"
@@ -523,11 +525,9 @@ static uint32_t transfers_reap(struct kv_worker *w, uint64_t until_ns)
 /* Sleeps until there is a task. Returns false where there will be none. */
 static bool worker_sleep(struct kv_worker *w)
 {
-	struct timespec until = timespec_after(CLOCK_MONOTONIC, worker_look_ns);
-
 	kv_bell_arm(&w->bell);
 	if (!kv_ring_has(&w->given))
-		sem_clockwait(&w->sem, CLOCK_MONOTONIC, &until);
+		clock_sem_wait(&w->sem, clock_kernel_ns() + worker_look_ns);
 	kv_bell_disarm(&w->bell);
 	return !atomic_load_explicit(&w->work->ending, memory_order_acquire) &&
 	       !atomic_load_explicit(&w->member->crew->halt, memory_order_relaxed);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/clock_wait.h"
 #include "workloads/kvcache/columns.h"
 
 static const struct meter_map kv_maps[] = {
@@ -168,7 +169,7 @@ uint64_t kv_work_answered(struct kv_work *work, uint32_t word)
 	return atomic_exchange_explicit(&work->answered[word], 0, memory_order_acquire);
 }
 
-void kv_work_sleep(struct kv_work *work, uint32_t threads, const struct timespec *until)
+void kv_work_sleep(struct kv_work *work, uint32_t threads, uint64_t until_ns)
 {
 	uint64_t answers = 0;
 
@@ -176,7 +177,7 @@ void kv_work_sleep(struct kv_work *work, uint32_t threads, const struct timespec
 	for (uint32_t word = 0; word * 64 < threads; word++)
 		answers |= atomic_load_explicit(&work->answered[word], memory_order_seq_cst);
 	if (!answers)
-		sem_clockwait(work->arrived, CLOCK_MONOTONIC, until);
+		clock_sem_wait(work->arrived, until_ns);
 	kv_bell_disarm(&work->bell);
 	while (sem_trywait(work->arrived) == 0)
 		;

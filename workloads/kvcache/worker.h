@@ -177,7 +177,7 @@ static inline void kv_worker_free(struct kv_worker *w, uint32_t number)
 /* Main thread: takes the bits of 64 workers with answers, from number 64 * word on. And sleeps
  * until that time, unless there are any. */
 uint64_t kv_work_answered(struct kv_work *work, uint32_t word);
-void kv_work_sleep(struct kv_work *work, uint32_t threads, const struct timespec *until);
+void kv_work_sleep(struct kv_work *work, uint32_t threads, uint64_t until_ns);
 /* Main thread, once no task is under way: lets all bodies end. */
 void kv_work_end(struct kv_work *work, uint32_t threads);
 

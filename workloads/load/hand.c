@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/clock_wait.h"
+
 enum { HAND_LINE = 64, HAND_YIELDS = 100 };
 static const long hand_nap_ns = 50000;
 
@@ -93,14 +95,12 @@ void load_hand_reset(struct load_hand *h)
 /* One step of a wait; false: give up. */
 static bool hand_wait(uint32_t *turns, const _Atomic bool *halt)
 {
-	struct timespec nap = {.tv_nsec = hand_nap_ns};
-
 	if (atomic_load_explicit(halt, memory_order_relaxed))
 		return false;
 	if ((*turns)++ < HAND_YIELDS)
 		sched_yield();
 	else
-		nanosleep(&nap, NULL);
+		clock_nap(hand_nap_ns);
 	return true;
 }
 

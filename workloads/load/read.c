@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/clock.h"
+#include "core/clock_wait.h"
 #include "core/numbers.h"
 #include "core/time_ns.h"
 #include "workloads/load/run.h"
@@ -165,15 +167,13 @@ static int load_headers(struct load_run *r, struct crew_thread *w, struct load_m
 static void load_meet(struct load_run *r, struct crew_thread *w)
 {
 	struct load_meeting *m = &r->meeting;
-	struct timespec until;
 
 	pthread_mutex_lock(&m->lock);
 	m->arrived++;
 	m->headers_ns = max_u64(m->headers_ns, w->queue.now_ns);
 	pthread_cond_broadcast(&m->changed);
 	while (m->arrived < r->crew.threads && !atomic_load(&r->crew.halt)) {
-		until = timespec_after(CLOCK_MONOTONIC, meeting_nap_ns);
-		pthread_cond_clockwait(&m->changed, &m->lock, CLOCK_MONOTONIC, &until);
+		clock_cond_wait(&m->changed, &m->lock, clock_kernel_ns() + meeting_nap_ns);
 		pthread_mutex_unlock(&m->lock);
 		crew_look(w);
 		pthread_mutex_lock(&m->lock);

@@ -5,6 +5,8 @@
 #include <semaphore.h>
 #include <string.h>
 
+#include "core/clock.h"
+#include "core/clock_wait.h"
 #include "workloads/train/loader/loader.h"
 
 #define HANDOVER_POLL_NS    10000000u
@@ -209,7 +211,7 @@ bool handover_take(struct handover *h, struct batch *out)
 
 static bool handover_wait(struct handover *h, sem_t *semaphore)
 {
-	while (loader_wait(semaphore, clock_kernel_ns() + HANDOVER_POLL_NS) < 0)
+	while (!clock_sem_wait(semaphore, clock_kernel_ns() + HANDOVER_POLL_NS))
 		if (h->pause(h->pause_argument))
 			return false;
 	return true;

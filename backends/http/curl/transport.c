@@ -14,6 +14,7 @@
 #include "backends/http/curl/ahead.h"
 #include "backends/http/curl/internal.h"
 #include "backends/http/curl/outcome.h"
+#include "core/clock_wait.h"
 #include "core/numbers.h"
 #include "core/time_ns.h"
 
@@ -338,8 +339,8 @@ static uint32_t curl_transport_poll(struct transport *base, struct exchange **en
 	t->now_ns = clock_now(base->options.clock);
 	for (;;) {
 		n += curl_give_back(t, ended + n, max - n);
-		ready = epoll_wait(t->epoll, events, CURL_EVENTS,
-				   n >= min ? 0 : curl_wait_ms(t, deadline_ns));
+		ready = clock_epoll_wait(t->epoll, events, CURL_EVENTS,
+					 n >= min ? 0 : curl_wait_ms(t, deadline_ns));
 		t->now_ns = clock_now(base->options.clock);
 		curl_act(t, events, max_int(ready, 0));
 		n += curl_give_back(t, ended + n, max - n);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "backends/http/native/internal.h"
+#include "core/clock_wait.h"
 #include "core/numbers.h"
 #include "core/time_ns.h"
 
@@ -409,16 +410,16 @@ static uint32_t native_give_back(struct native_transport *t, struct exchange **e
 /* Waits for events, and before it sleeps, looks a few times where that pays. */
 static int native_wait(struct native_transport *t, struct epoll_event *events, int ms)
 {
-	int ready = epoll_wait(t->epoll, events, NATIVE_EVENTS, 0);
+	int ready = clock_epoll_wait(t->epoll, events, NATIVE_EVENTS, 0);
 
 	if (ready > 0 || !ms)
 		return ready;
 	if (spin_now(&t->spin)) {
 		for (int i = 0; i < SPIN_LOOKS && ready <= 0; i++)
-			ready = epoll_wait(t->epoll, events, NATIVE_EVENTS, 0);
+			ready = clock_epoll_wait(t->epoll, events, NATIVE_EVENTS, 0);
 		spin_said(&t->spin, ready > 0);
 	}
-	return ready > 0 ? ready : epoll_wait(t->epoll, events, NATIVE_EVENTS, ms);
+	return ready > 0 ? ready : clock_epoll_wait(t->epoll, events, NATIVE_EVENTS, ms);
 }
 
 static uint32_t native_poll(struct transport *base, struct exchange **ended, uint32_t min,

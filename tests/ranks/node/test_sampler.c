@@ -2,8 +2,7 @@
 /* Tests of the sampler of a node: when rows are due, and whose processor time a row has. */
 #include "ranks/node/sampler.h"
 
-#include <time.h>
-
+#include "core/clock.h"
 #include "core/time_ns.h"
 #include "tests/libs/doubles/thread_group.h"
 #include "tests/unit.h"
@@ -42,8 +41,8 @@ static void test_own_cost(void)
 	CU_ASSERT_EQUAL_FATAL(sampler_open(&s, g, NULL, &err), 0);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(s);
 	sampler_start(s);
-	until_ns = kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID) + busy_ns;
-	while (kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID) < until_ns)
+	until_ns = clock_thread_cpu_ns() + busy_ns;
+	while (clock_thread_cpu_ns() < until_ns)
 		;
 	series = sampler_stop(s);
 	CU_ASSERT_FATAL(series->rows > 0);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock_wait.h"
+
 static int loader_allocate(struct loader *l, struct err *err);
 static int loader_thread_start(struct loader *l, uint32_t index, struct err *err);
 
@@ -206,7 +208,7 @@ int loader_take(struct loader *l, uint64_t k, uint64_t since_ns, uint64_t deadli
 	awaited_set(&l->awaited, l->assignment.first_number + k, since_ns);
 	if (!l->options.workers)
 		return loader_build_here(l, k, out);
-	if (loader_wait(l->options.pin_memory ? &slot->pinned : &slot->filled, deadline_ns) < 0)
+	if (!clock_sem_wait(l->options.pin_memory ? &slot->pinned : &slot->filled, deadline_ns))
 		return -ETIMEDOUT;
 	if (l->options.pin_memory)
 		*out = slot->batch;

@@ -132,9 +132,6 @@ bool loader_live_oldest(const struct loader *l, uint64_t *file);
 void loader_work(struct loader_thread *t);
 void loader_pin(struct loader_thread *t);
 
-/* Waits for a semaphore until deadline_ns (kernel clock). -ETIMEDOUT. */
-int loader_wait(sem_t *semaphore, uint64_t deadline_ns);
-
 /* Empties out, to build batch k or a part of it. */
 void loader_batch(const struct loader *l, uint64_t k, struct batch *out);
 

@@ -4,23 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/clock.h"
+#include "core/clock_wait.h"
 #include "workloads/train/loader/loader.h"
 
 #define LOADER_POLL_NS 20000000u
-
-int loader_wait(sem_t *semaphore, uint64_t deadline_ns)
-{
-	const uint64_t second_ns = 1000000000;
-	struct timespec t = {
-		.tv_sec = (time_t)(deadline_ns / second_ns),
-		.tv_nsec = (long)(deadline_ns % second_ns),
-	};
-
-	while (sem_clockwait(semaphore, CLOCK_MONOTONIC, &t) < 0)
-		if (errno != EINTR)
-			return -ETIMEDOUT;
-	return 0;
-}
 
 /* Samples that were read for batch k wait here for their turn to go into the shuffle buffer. */
 static struct arrival *loader_arrivals(const struct loader *l, uint64_t k)
@@ -90,7 +78,7 @@ static bool loader_wait_long(struct loader *l, sem_t *semaphore)
 {
 	if (sem_trywait(semaphore) == 0)
 		return true;
-	while (loader_wait(semaphore, clock_kernel_ns() + LOADER_POLL_NS) < 0)
+	while (!clock_sem_wait(semaphore, clock_kernel_ns() + LOADER_POLL_NS))
 		if (loader_cancelled(l))
 			return false;
 	return true;
