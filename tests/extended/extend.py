@@ -57,7 +57,7 @@ EDITS = (
      ' \\\n\tX(TOKENS, tokens, "cuts samples into tokens", "cannot cut samples into tokens")'),
     ("workloads/train/options.c", r"s->needs = BACKEND_RANGES;\n",
      "\t\ts->needs |= o->tokens > 1000 ? BACKEND_TOKENS : 0;\n"),
-    ("backends/sim.c", r"\.capabilities = ", "BACKEND_TOKENS | "),
+    ("backends/sim/sim.c", r"\.capabilities = ", "BACKEND_TOKENS | "),
 )
 
 

@@ -60,7 +60,7 @@ ROOMS = {
         "dfs": (["dfs/"], ["contract"]),
         "mem": (["mem"], ["contract"]),
         "null": (["null"], ["contract"]),
-        "sim": (["sim"], ["contract"]),
+        "sim": (["sim/"], ["contract"]),
         "http/wire": (["http/wire/"], ["contract"]),
         "http/curl": (["http/curl/"], ["http/wire"]),
         "http/native": (["http/native/"], ["http/wire"]),

@@ -40,7 +40,7 @@ TREES = (
         "backends/mem.c": '#include "backends/queue/queue.h"\n', "backends/queue/queue.h": "\n"},
      "room mem of backends/ may not include room queue"),
     ("a store that knows another", {
-        "backends/sim.c": '#include "backends/file/file.h"\n', "backends/file/file.h": "\n"},
+        "backends/sim/sim.c": '#include "backends/file/file.h"\n', "backends/file/file.h": "\n"},
      "room sim of backends/ may not include room file"),
     ("the operation log that knows the queue", {
         "backends/op_log/row.c": '#include "backends/queue/queue.h"\n', "backends/queue/queue.h": "\n"},
