@@ -13,9 +13,9 @@
 #include <time.h>
 
 #include "core/content/random.h"
-#include "workloads/kvcache/ring.h"
-#include "workloads/kvcache/tiers/key.h"
+#include "workloads/kvcache/tiers/entries.h"
 #include "workloads/kvcache/tiers/tiers.h"
+#include "workloads/kvcache/worker.h"
 
 enum { REPEATS = 7, ENTRIES = 1000000, NEAR = 600000, ACCESSES = 2000000, TASKS = 100000 };
 

@@ -12,7 +12,7 @@
 #include "workloads/checkpoint/columns.h"
 #include "workloads/generate/columns.h"
 #include "workloads/io/columns.h"
-#include "workloads/kvcache/columns.h"
+#include "workloads/kvcache/kvcache.h"
 #include "workloads/load/columns.h"
 
 enum { RANKS = 4, FILES = 48, BYTES = 1000, EPOCHS = 2 };

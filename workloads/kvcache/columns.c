@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of a phase "kvcache": measures, figures, histograms, rows of tiers and classes. */
-#include "workloads/kvcache/columns.h"
+#include "workloads/kvcache/kvcache.h"
 
 #include "backends/endpoint.h"
 #include "workloads/kvcache/requests/source_options.h"

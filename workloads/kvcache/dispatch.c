@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tiers decide, as operations: see dispatch.h. */
-#include "workloads/kvcache/dispatch.h"
+/* What the tiers decide, as operations: see run.h. */
 
 #include <errno.h>
 
 #include "core/grow.h"
 #include "core/numbers.h"
 #include "core/time_ns.h"
-#include "workloads/kvcache/measures.h"
-#include "workloads/kvcache/remote.h"
-#include "workloads/kvcache/shard.h"
+#include "workloads/kvcache/run.h"
 
 enum { DECISIONS_LEAST = 64 };
 

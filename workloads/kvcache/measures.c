@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the main thread to the tally: see measures.h. */
-#include "workloads/kvcache/measures.h"
+/* From the main thread to the tally: see run.h. */
+#include "workloads/kvcache/run.h"
 
 #include <errno.h>
 #include <string.h>
-
-#include "workloads/kvcache/part.h"
 
 static struct table *measure_table(const struct tally *t, unsigned which)
 {

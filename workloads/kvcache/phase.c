@@ -6,12 +6,8 @@
 
 #include "core/content/random.h"
 #include "core/uri.h"
-#include "workloads/kvcache/dispatch.h"
-#include "workloads/kvcache/measures.h"
 #include "workloads/kvcache/objects.h"
-#include "workloads/kvcache/part.h"
-#include "workloads/kvcache/phase.h"
-#include "workloads/kvcache/remote.h"
+#include "workloads/kvcache/run.h"
 
 static const uint64_t content_stream = 0x656e747279; /* "entry" */
 static const uint64_t ns_per_ms = 1000000;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Autoscaling of a phase "kvcache": what was measured since the last decision, and the users that
  * ask from now on. */
-#include "workloads/kvcache/phase.h"
+#include "workloads/kvcache/run.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include "workloads/kvcache/kvcache.h"
 #include "workloads/kvcache/requests/source.h"
 #include "workloads/kvcache/requests/steps.h"
-#include "workloads/kvcache/tiers/pool.h"
+#include "workloads/kvcache/tiers/operations.h"
 
 struct kv_served {
 	struct list_link link; /* among the free ones, those that may go on, or the parked ones */

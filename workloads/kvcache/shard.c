@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This rank's shard of an operation: see shard.h. */
-#include "workloads/kvcache/shard.h"
+/* This rank's shard of an operation: see run.h. */
 
 #include <errno.h>
 
-#include "workloads/kvcache/measures.h"
-#include "workloads/kvcache/part.h"
+#include "workloads/kvcache/run.h"
 
 static enum kv_tier_kind shard_kind(const struct kv_run *r, uint32_t tier)
 {

@@ -6,7 +6,7 @@
 
 #include "core/units.h"
 #include "workloads/common/crew.h"
-#include "workloads/kvcache/requests/demand.h"
+#include "workloads/kvcache/requests/steps.h"
 #include "workloads/kvcache/run.h"
 
 /* How many entries of average size a tier with that capacity has; 0: that is not known. */

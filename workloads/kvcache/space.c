@@ -10,7 +10,7 @@
 
 #include "core/numbers.h"
 #include "core/units.h"
-#include "workloads/kvcache/phase.h"
+#include "workloads/kvcache/run.h"
 
 enum { SPACE_PERCENT = 95 };
 

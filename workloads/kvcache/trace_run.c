@@ -13,9 +13,8 @@
 #include "core/decimal.h"
 #include "core/numbers.h"
 #include "core/time_ns.h"
-#include "workloads/kvcache/measures.h"
-#include "workloads/kvcache/phase.h"
-#include "workloads/kvcache/tiers/key.h"
+#include "workloads/kvcache/run.h"
+#include "workloads/kvcache/tiers/entries.h"
 #include "workloads/kvcache/trace/virtual_run.h"
 
 enum {

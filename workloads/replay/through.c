@@ -8,7 +8,7 @@
 
 #include "core/grow.h"
 #include "core/numbers.h"
-#include "workloads/kvcache/trace/events.h"
+#include "workloads/kvcache/trace/virtual_run.h"
 #include "workloads/trace/fields.h"
 #include "workloads/trace/names.h"
 

@@ -4,7 +4,7 @@
 #define HAUL_TESTS_WORKLOADS_KVCACHE_KVCACHE_FIXTURE_H
 
 #include "tests/workloads/train/train_fixture.h"
-#include "workloads/kvcache/columns.h"
+#include "workloads/kvcache/kvcache.h"
 
 /* Runs a phase with these options on stores as the job has them ("\"s\": {\"uri\": …}"). The caller
  * calls fixture_free. */

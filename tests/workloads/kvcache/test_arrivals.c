@@ -11,7 +11,7 @@
 #include "tests/workloads/kvcache/source_fixture.h"
 #include "workloads/kvcache/requests/arrivals.h"
 #include "workloads/kvcache/requests/steps.h"
-#include "workloads/kvcache/tiers/key.h"
+#include "workloads/kvcache/tiers/entries.h"
 
 #define BURST "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
 #define MS    UINT64_C(1000000)

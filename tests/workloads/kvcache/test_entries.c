@@ -3,7 +3,7 @@
 #include "core/content/random.h"
 #include "tests/unit.h"
 #include "workloads/kvcache/tiers/entries.h"
-#include "workloads/kvcache/tiers/sketch.h"
+#include "workloads/kvcache/tiers/policy.h"
 
 enum { MANY = 1 << 20 };
 

@@ -6,8 +6,7 @@
 
 #include "core/content/random.h"
 #include "tests/unit.h"
-#include "workloads/kvcache/loads.h"
-#include "workloads/kvcache/ring.h"
+#include "workloads/kvcache/worker.h"
 
 enum { DEPTH = 5, HANDS = 3, TASKS = 30000, HELD = 3 };
 

@@ -11,7 +11,7 @@
 #include "tests/test_folder.h"
 #include "tests/unit.h"
 #include "tests/workloads/kvcache/kvcache_fixture.h"
-#include "workloads/kvcache/phase.h"
+#include "workloads/kvcache/run.h"
 
 static char folder[] = "/tmp/haul-kvcache-space-XXXXXX";
 

@@ -9,7 +9,7 @@
 #include "core/content/fnv.h"
 #include "tests/unit.h"
 #include "tests/workloads/kvcache/source_fixture.h"
-#include "workloads/kvcache/tiers/key.h"
+#include "workloads/kvcache/tiers/entries.h"
 
 enum { LENGTHS = 25001, TEMPLATES = 3 };
 

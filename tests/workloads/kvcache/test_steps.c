@@ -5,9 +5,8 @@
 
 #include "tests/unit.h"
 #include "tests/workloads/kvcache/source_fixture.h"
-#include "workloads/kvcache/requests/demand.h"
 #include "workloads/kvcache/requests/steps.h"
-#include "workloads/kvcache/tiers/key.h"
+#include "workloads/kvcache/tiers/entries.h"
 
 static void test_keys(void)
 {

@@ -10,8 +10,8 @@
 #include "tests/libs/doubles/trace_memory.h"
 #include "tests/test_folder.h"
 #include "tests/unit.h"
-#include "workloads/kvcache/tiers/key.h"
-#include "workloads/kvcache/trace/events.h"
+#include "workloads/kvcache/tiers/entries.h"
+#include "workloads/kvcache/trace/virtual_run.h"
 
 enum { ROWS_MAX = 1 << 14 };
 static const char *recorded; /* the folder of recorded traces */

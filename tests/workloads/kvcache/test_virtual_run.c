@@ -10,7 +10,7 @@
 #include "core/content/fnv.h"
 #include "tests/unit.h"
 #include "tests/workloads/kvcache/source_fixture.h"
-#include "workloads/kvcache/tiers/key.h"
+#include "workloads/kvcache/tiers/entries.h"
 #include "workloads/kvcache/trace/virtual_run.h"
 
 static char folder[] = "/tmp/haul-virtual-XXXXXX", path[64];

@@ -6,7 +6,7 @@
  *	TIMESTAMP,ContextTokens,GeneratedTokens                                   Azure: 2023-11-16 18:15:46.6805900, or
  *	                                                                          2024-05-12 00:00:00.001163+00:00
  *
- * Lines of JSON with times are known by their keys (arrivals_json.h). What a text is shows in its first characters, before
+ * Lines of JSON with times are known by their keys (sharegpt.h). What a text is shows in its first characters, before
  * anything is said of options that it does not take. Blank lines are passed over.
  *
  * The turns of a list of conversations (sharegpt.h) are requests, too. They have no times, so they arrive one after the other at
@@ -23,7 +23,6 @@
 #include <stdint.h>
 
 #include "core/err.h"
-#include "workloads/kvcache/requests/arrivals_json.h"
 #include "workloads/kvcache/requests/sharegpt.h"
 
 enum { ARRIVALS_COLUMNS = 3, ARRIVALS_PATH_BYTES = 1024 };

@@ -36,7 +36,6 @@
 #include "workloads/kvcache/tiers/entries.h"
 #include "workloads/kvcache/tiers/policy.h"
 #include "workloads/kvcache/tiers/shared.h"
-#include "workloads/kvcache/tiers/sketch.h"
 
 enum kv_event_kind {
 	KV_EVENT_WRITE,  /* into tier `to` */
