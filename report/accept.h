@@ -20,7 +20,7 @@
 
 #include "core/arena.h"
 #include "core/err.h"
-#include "report/document.h"
+#include "facts/document.h"
 #include "report/series.h"
 
 /* X(enum, key, kind of option, whether it is a least value, label, unit as in core/target.h,

@@ -4,8 +4,8 @@
 #ifndef HAUL_REPORT_ASSESSED_H
 #define HAUL_REPORT_ASSESSED_H
 
+#include "facts/table.h"
 #include "report/series.h"
-#include "report/table.h"
 
 /* "sim://x reads 9.63 GB/s and writes 9.79 GB/s; it carries 3 accelerators of unet3d_h100, …", of
  * the first trainings of which it carries any, without the full stop. Adds it to text, which has size bytes. */

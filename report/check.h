@@ -9,7 +9,7 @@
 
 #include "core/rule/class.h"
 #include "core/rule/rule.h"
-#include "report/document.h"
+#include "facts/document.h"
 
 enum { CHECK_PHASE_BYTES = 96 };
 struct check_line {

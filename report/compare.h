@@ -14,8 +14,8 @@
 
 #include "core/err.h"
 #include "core/ratio.h"
+#include "facts/document.h"
 #include "report/difference.h"
-#include "report/document.h"
 #include "report/series.h"
 
 enum {

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "report/document.h"
+#include "facts/document.h"
 #include "report/series.h"
 
 /* X(enum, name in JSON, whether it voids the figures, what to do about it). The most serious

@@ -5,7 +5,7 @@
 #define HAUL_REPORT_FILE_LIST_H
 
 #include "core/err.h"
-#include "report/document.h"
+#include "facts/document.h"
 #include "results-schema/results_read.h"
 
 enum { FILE_LIST_FILES_MAX = 4096, FILE_LIST_PATH_BYTES = 256 };

@@ -4,8 +4,8 @@
 #ifndef HAUL_REPORT_FOUND_H
 #define HAUL_REPORT_FOUND_H
 
+#include "facts/table.h"
 #include "report/series.h"
-#include "report/table.h"
 
 /* "train carries 46 users, 41 to 50, with AU ≥ 90 %; 47 miss it (AU 87.2 %)", without the full
  * stop. Adds it to text, which has size bytes. */

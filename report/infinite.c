@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "core/units.h"
-#include "report/document.h"
+#include "facts/document.h"
 
 bool infinite_held(const struct infinite_row *row)
 {

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "report/table.h"
+#include "facts/table.h"
 #include "results-schema/results_read.h"
 
 /* One of the measures that every workload begins with; NaN where the file has none. */

@@ -8,7 +8,7 @@
 #define HAUL_REPORT_SCALING_H
 
 #include "core/stats.h"
-#include "report/document.h"
+#include "facts/document.h"
 #include "report/way.h"
 #include "results-schema/results_read.h"
 

@@ -9,9 +9,8 @@
 #include <stdio.h>
 
 #include "core/rule/class.h"
+#include "facts/document.h"
 #include "results-schema/results_read.h"
-
-enum report_shape { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
 
 struct report_options {
 	bool color; /* terminal colours, in text */
@@ -36,21 +35,5 @@ char *report_html(const struct results_file *const *files, unsigned count, bool 
  * belongs to the page from then on. The caller frees the text. NULL: no memory. */
 struct cJSON;
 char *report_html_plan(struct cJSON *plan);
-/* Parts of which each shape is made, for documents (document.h) and tables (table.h).
- *
- * Text: a table with aligned columns, of which those that have nothing are left out; a text that is
- * broken between words so that no line is wider than a page, with its first line indented by first
- * spaces, the others by rest. */
-struct report_table;
-struct column;
-void text_table(FILE *out, const struct report_table *t);
-void text_wrap(FILE *out, const char *text, unsigned first, unsigned rest);
-/* JSON: adds the table as a list, or the fields of one row, to an object. */
-void json_table(struct cJSON *to, const struct report_table *t);
-void json_row(struct cJSON *to, const struct column *columns, const void *row);
-/* CSV: a line per row, which begins with the columns of an outer row, if there is one; before them
- * their keys, unless they have been printed. Lists of values have no column. */
-void csv_table(FILE *out, bool headed, const struct column *outer, const void *outer_row,
-	       const struct report_table *t);
 
 #endif

@@ -5,8 +5,8 @@
 #ifndef HAUL_REPORT_TUNED_H
 #define HAUL_REPORT_TUNED_H
 
+#include "facts/table.h"
 #include "report/series.h"
-#include "report/table.h"
 
 /* "read: read.threads=16 is the best of 12 settings with 1.05 GB/s, 1.35 times as fast as the job as
  * it is (1.31 to 1.39)", without the full stop. Adds it to text, which has size bytes. */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "core/rule/published.h"
-#include "report/document.h"
+#include "facts/document.h"
 
 struct validation {
 	const struct published *published;

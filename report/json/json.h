@@ -12,8 +12,8 @@
 
 #include "core/json.h"
 #include "core/stats.h"
+#include "facts/json.h"
 #include "report/shapes.h"
-#include "report/table.h"
 
 /* A file as an object, with no phases yet in its array "phases". NULL: no memory. */
 cJSON *json_file(const struct results_file *f);
@@ -43,8 +43,5 @@ void json_cell(cJSON *to, const struct results_table *t, uint64_t row, uint32_t 
 
 /* Adds what the sweeps set for the phase. */
 void json_sets(cJSON *to, const struct results_phase_read *p);
-
-/* Adds an object with the statistics of repeated measurements. */
-void json_add_stats(cJSON *to, const char *key, const struct stats *s);
 
 #endif

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "core/units.h"
+#include "facts/text.h"
 #include "report/assessed.h"
 #include "report/say.h"
 #include "report/text/parts.h"
-#include "report/text/table.h"
 
 /* What would raise the limits that are there, each once. */
 static void card_remedies(struct page *page)

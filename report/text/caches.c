@@ -6,6 +6,7 @@
 
 #include "core/numbers.h"
 #include "core/units.h"
+#include "facts/text.h"
 #include "report/cache.h"
 #include "report/say.h"
 #include "report/shapes.h"

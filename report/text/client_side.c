@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "facts/text.h"
 #include "report/client_side.h"
 #include "report/shapes.h"
 #include "report/text/parts.h"

@@ -2,9 +2,9 @@
 /* The curve of a search as text: a line per value, from the least to the greatest. */
 #include <stdlib.h>
 
+#include "facts/text.h"
 #include "report/found.h"
 #include "report/text/parts.h"
-#include "report/text/table.h"
 
 bool text_found(struct page *page)
 {

@@ -6,10 +6,10 @@
 #include "core/numbers.h"
 #include "core/units.h"
 #include "core/utf8.h"
+#include "facts/text.h"
 #include "report/say.h"
 #include "report/shapes.h"
 #include "report/text/parts.h"
-#include "report/text/table.h"
 
 enum { FAILURES_SHOWN = 3 };
 

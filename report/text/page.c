@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all parts of a page use: see page.h. */
 #include "report/text/page.h"
+#include "facts/text.h"
 
 #include <stdlib.h>
 

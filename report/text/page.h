@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "facts/table.h"
 #include "report/phase.h"
-#include "report/table.h"
 #include "results-schema/results_read.h"
 
 struct page {

@@ -6,6 +6,7 @@
 
 #include "core/measure/quantile.h"
 #include "core/units.h"
+#include "facts/text.h"
 #include "report/series.h"
 #include "report/shapes.h"
 #include "report/text/parts.h"

@@ -11,10 +11,10 @@
 #include "core/measure/quantile.h"
 #include "core/numbers.h"
 #include "core/units.h"
+#include "facts/text.h"
 #include "report/shapes.h"
 #include "report/skew.h"
 #include "report/text/parts.h"
-#include "report/text/table.h"
 
 /* Histograms of the operations that a mixed phase does beside each other. */
 static const struct plain_io_part {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/units.h"
+#include "facts/text.h"
 #include "report/against.h"
 #include "report/say.h"
 #include "report/shapes.h"

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "facts/text.h"
 #include "report/phase.h"
 #include "report/series.h"
 #include "report/text/parts.h"
-#include "report/text/table.h"
 
 enum { KEYS_MAX = TABLE_COLUMNS - SERIES_FIGURES - 1 };
 /* Columns that the figures leave for the values of the sweeps, with and without intervals. */

@@ -2,6 +2,7 @@
 /* Checkpoints and model loading as text: how many bytes per second all ranks moved, and the slowest
  * one. */
 #include "core/units.h"
+#include "facts/text.h"
 #include "report/shapes.h"
 #include "report/text/parts.h"
 

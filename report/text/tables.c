@@ -7,8 +7,8 @@
 #include "core/numbers.h"
 #include "core/units.h"
 #include "core/utf8.h"
+#include "facts/text.h"
 #include "report/text/parts.h"
-#include "report/text/table.h"
 
 enum { ROWS_SHOWN = 16 };
 

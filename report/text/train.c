@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Training as text: its verdict (report/verdict.h), with the word that matters in colour. */
+#include "facts/text.h"
 #include "report/verdict.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/numbers.h"
+#include "facts/text.h"
 #include "report/text/parts.h"
-#include "report/text/table.h"
 #include "report/tuned.h"
 
 /* A page of a terminal; the others are in --json. */

@@ -40,6 +40,7 @@ VOLATILE = [
         (r"(has|has only) [\d.]+ [kMGTP]?B and [\d,]+ inodes free", r"\1 SPACE free"),
         (r'("free_(bytes|inodes)": ?)\d+', r"\1SPACE"),
         (r'("(haul_)?(version|commit)": ?)"[^"]*"', r'\1"VERSION"'),
+        (r"\bdocs/[a-z-]+\.md", "docs/PAGE"),
         (re.escape(SOURCE), "SOURCE"),
     )
 ]

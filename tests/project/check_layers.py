@@ -27,14 +27,15 @@ from check_names import dead_names  # noqa: E402
 
 KNOWS = {
     "core": {"core"},
+    "facts": {"core", "facts"},
     "backends": {"core", "backends"},
     "workloads": {"core", "backends", "workloads"},
-    "plan": {"core", "backends", "workloads", "plan"},
+    "plan": {"core", "facts", "backends", "workloads", "plan"},
     "results-schema": {"core", "results-schema"},
-    "ranks": {"core", "backends", "workloads", "plan", "results-schema", "ranks"},
-    "report": {"core", "results-schema", "report"},
+    "ranks": {"core", "facts", "backends", "workloads", "plan", "results-schema", "ranks"},
+    "report": {"core", "facts", "results-schema", "report"},
     "import": {"core", "import"},
-    "cli": {"core", "backends", "workloads", "plan", "results-schema", "ranks", "report", "import", "cli"},
+    "cli": {"core", "facts", "backends", "workloads", "plan", "results-schema", "ranks", "report", "import", "cli"},
 }
 
 # Rooms of a layer: the files in each, and the rooms that it depends on. A file may include those rooms and the rooms that
@@ -140,7 +141,7 @@ LIBRARIES = {
     r"hwloc.*": {"plan", "ranks", "cli"},
     r"openssl/.*": {"backends", "import"},
     r"expat\.h": {"backends"},
-    r"(cjson/)?cJSON\.h": {"core", "backends", "plan", "report", "cli", "results-schema", "workloads", "import"},
+    r"(cjson/)?cJSON\.h": {"core", "facts", "backends", "plan", "report", "cli", "results-schema", "workloads", "import"},
     r"yaml\.h": {"import"},
     r"xlsxwriter\.h": {"report"},
 }

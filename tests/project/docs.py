@@ -21,7 +21,7 @@ PAGE_WORDS = 1500  # at most, except references, which are generated
 QUESTIONS = {"how to run on S3": "stores-objects.md", "what AU is": "reading-results.md",
              "how to write a checkpoint of llama3_8b": "checkpoints.md", "how to add a format": "add-a-format.md"}
 LANGUAGES = {"sh", "console", "text", "json", "c", "python"}  # commands; commands with output; output and drawings; the rest
-SOURCES = ("core", "backends", "workloads", "plan", "ranks", "results-schema", "report", "import", "cli", "tests", "bench",
+SOURCES = ("core", "facts", "backends", "workloads", "plan", "ranks", "results-schema", "report", "import", "cli", "tests", "bench",
            "packaging", "docs", "cmake", "batch", "slurm", "pbs", "flux", "completion")
 OWN = {"batch/setup.sh"}  # files that a user may write
 FOLDERS = ("docs", "results-schema", "bench", "tests")  # in addition to the pages beside README.md

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "core/utf8.h"
+#include "facts/text.h"
 #include "report/accounts.h"
 #include "report/report.h"
-#include "report/text/table.h"
 #include "tests/unit.h"
 
 static const struct results_column columns[] = {

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "core/utf8.h"
+#include "facts/text.h"
 #include "report/report.h"
 #include "report/series.h"
-#include "report/text/table.h"
 #include "tests/unit.h"
 
 static void test_t95(void)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of text: columns are aligned by their visible width (UTF-8), the first to the left,
  * figures to the right. */
-#ifndef HAUL_REPORT_TEXT_TABLE_H
-#define HAUL_REPORT_TEXT_TABLE_H
+#ifndef HAUL_FACTS_TEXT_H
+#define HAUL_FACTS_TEXT_H
 
 #include <stdio.h>
 
-#include "report/shapes.h"
-#include "report/table.h"
+#include "facts/table.h"
 
 /* Tables are as wide as a terminal's usual 80 columns where that is possible, and never wider than
  * a page's 100. */
@@ -18,6 +17,13 @@ enum { TABLE_WIDTH = 80, REPORT_COLUMNS = 100 };
 struct table_row {
 	char cell[TABLE_COLUMNS][TABLE_CELL_BYTES];
 };
+
+/* A table with aligned columns, of which those that have nothing are left out. */
+void text_table(FILE *out, const struct report_table *t);
+
+/* A text that is broken between words so that no line is wider than a page, with its first line
+ * indented by first spaces, the others by rest. */
+void text_wrap(FILE *out, const char *text, unsigned first, unsigned rest);
 
 /* Prints rows, of which the first is the heading. Columns other than the first that hold nothing
  * (TABLE_NOTHING) in every row are left out. Columns are separated by three or two spaces where

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of text: see table.h. */
-#include "report/text/table.h"
+/* Tables of text: see text.h. */
+#include "facts/text.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -5,13 +5,14 @@
  *
  * A document is written from its first part to its last one. Nothing of a part is kept. One thread
  * at a time. */
-#ifndef HAUL_REPORT_DOCUMENT_H
-#define HAUL_REPORT_DOCUMENT_H
+#ifndef HAUL_FACTS_DOCUMENT_H
+#define HAUL_FACTS_DOCUMENT_H
 
 #include <stdio.h>
 
-#include "report/shapes.h"
-#include "report/table.h"
+#include "facts/table.h"
+
+enum report_shape { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
 
 struct cJSON;
 enum { DOCUMENT_DEPTH = 8 };

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Documents: see document.h. */
-#include "report/document.h"
+#include "facts/document.h"
 
 #include <cjson/cJSON.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "core/json.h"
+#include "facts/csv.h"
+#include "facts/json.h"
+#include "facts/text.h"
 
 struct cJSON *document_json(document_writer *write, const void *about)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of tables and documents: columns of every type and format, each as text, JSON and CSV. */
-#include "report/table.h"
+#include "facts/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/stats.h"
-#include "report/document.h"
+#include "facts/document.h"
 #include "tests/unit.h"
 
 struct row {

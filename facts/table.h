@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of the report, each declared once: text, JSON and CSV are three printers of them
- * (text/table.h, json/json.h, csv.c). A row is a struct of whoever made the analysis. A column
+ * (text.h, json.h, csv.h). A row is a struct of whoever made the analysis. A column
  * says where the row has its value, what programs call it (key), and what people read above it
  * (heading).
  *
@@ -11,8 +11,8 @@
  *
  * A column without a heading is not in the text, and one without a key is in nothing else: so the
  * text may have another order, or a shorter form. Constants only; any thread. */
-#ifndef HAUL_REPORT_TABLE_H
-#define HAUL_REPORT_TABLE_H
+#ifndef HAUL_FACTS_TABLE_H
+#define HAUL_FACTS_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

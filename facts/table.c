@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of the columns of a table: see table.h. */
-#include "report/table.h"
+#include "facts/table.h"
 
 #include <math.h>
 

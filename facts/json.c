@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables as JSON: see report/table.h. */
-#include "report/json/json.h"
+/* Tables as JSON: see json.h. */
+#include "facts/json.h"
+
+#include "core/stats.h"
 
 void json_add_stats(cJSON *to, const char *key, const struct stats *s)
 {
