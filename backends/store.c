@@ -43,17 +43,6 @@ uint32_t backend_depth(const struct job_store *described)
 	return ops->depth ? ops->depth(described->options) : ops->depth_max;
 }
 
-const char *backend_look_at(const char *uri)
-{
-	char scheme[URI_SCHEME_BYTES];
-	const struct backend_ops *ops = NULL;
-	struct err err;
-
-	if (uri_scheme(uri, scheme, &err) == 0)
-		ops = backend_find(scheme);
-	return ops && ops->look_at ? ops->look_at : "";
-}
-
 void backends_process_end(struct store_process *process)
 {
 	struct store_keep *keep;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "backends/stores.h"
+#include "core/uri.h"
 
 #ifdef HAVE_HTTP
 #define HTTP_BACKEND_LIST(X) X(s3) X(azure) X(gcs)
@@ -58,4 +59,15 @@ const struct backend_ops *backend_find(const char *scheme)
 			return *b;
 	}
 	return NULL;
+}
+
+const char *backend_look_at(const char *uri)
+{
+	char scheme[URI_SCHEME_BYTES];
+	const struct backend_ops *ops = NULL;
+	struct err err;
+
+	if (uri_scheme(uri, scheme, &err) == 0)
+		ops = backend_find(scheme);
+	return ops && ops->look_at ? ops->look_at : "";
 }

@@ -137,3 +137,22 @@ bool attempt_end(struct queue *q, struct request *req, uint64_t now_ns, uint64_t
 	attempt_give_up(req);
 	return false;
 }
+
+bool attempt_names(const struct queue *q, struct request *req)
+{
+	const struct listing *l = req->listing;
+
+	for (uint32_t i = 0; i < request_keys(req); i++) {
+		req->batch.keys[i].status = -EINPROGRESS;
+		req->batch.keys[i].why = NULL;
+		req->batch.keys[i].again = true;
+	}
+	if (req->op != REQ_LIST)
+		return true;
+	if (l->parts > 1 && l->part >= l->parts)
+		req->answer.status = -EINVAL;
+	else if ((l->parts > 1 && !store_can(q->channel.store, BACKEND_LIST_PARTS)) ||
+		 (l->uploads && !store_can(q->channel.store, BACKEND_UPLOADS)))
+		req->answer.status = -EOPNOTSUPP;
+	return req->answer.status == 0;
+}

@@ -28,6 +28,10 @@ static inline struct attempt *attempt_of(const struct queue *q, const struct req
 int attempts_open(struct queue *q, struct err *err);
 void attempts_close(struct queue *q);
 
+/* Begins the answers about single names: those of a delete of several keys, and of a listing.
+ * False: the store cannot do it, as the status says. */
+bool attempt_names(const struct queue *q, struct request *req);
+
 /* The next attempt at req, which is handed to the backend now. */
 void attempt_begin(struct queue *q, struct request *req, uint64_t now_ns);
 

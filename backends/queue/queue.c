@@ -128,25 +128,6 @@ void queue_memory(struct queue *q, void *base, uint64_t bytes)
 		ops->channel_memory(&q->channel, base, bytes);
 }
 
-bool queue_prepare_names(const struct queue *q, struct request *req)
-{
-	const struct listing *l = req->listing;
-
-	for (uint32_t i = 0; i < request_keys(req); i++) {
-		req->batch.keys[i].status = -EINPROGRESS;
-		req->batch.keys[i].why = NULL;
-		req->batch.keys[i].again = true;
-	}
-	if (req->op != REQ_LIST)
-		return true;
-	if (l->parts > 1 && l->part >= l->parts)
-		req->answer.status = -EINVAL;
-	else if ((l->parts > 1 && !store_can(q->channel.store, BACKEND_LIST_PARTS)) ||
-		 (l->uploads && !store_can(q->channel.store, BACKEND_UPLOADS)))
-		req->answer.status = -EOPNOTSUPP;
-	return req->answer.status == 0;
-}
-
 int queue_submit(struct queue *q, struct request *const *reqs, uint32_t n)
 {
 	uint64_t now_ns;

@@ -20,9 +20,6 @@ static inline bool queue_moves(const struct request *req)
 	return req->op == REQ_READ || req->op == REQ_WRITE;
 }
 
-/* The rest of queue_prepare for a delete of several keys, and for a listing. */
-bool queue_prepare_names(const struct queue *q, struct request *req);
-
 /* An answer at its begin. Copied, for that takes a few wide moves where zeroing a struct of this
  * size is a string instruction, which takes 10 ns to start. */
 static const struct answer queue_no_answer_yet = {.attempts = 1};
@@ -35,7 +32,7 @@ static inline bool queue_prepare(const struct queue *q, struct request *req, uin
 	req->answer.endpoint = q->channel.store->place.endpoint;
 	attempt_of(q, req)->before_bytes = 0;
 	if (req->op == REQ_DELETE || req->op == REQ_LIST)
-		return queue_prepare_names(q, req);
+		return attempt_names(q, req);
 	return true;
 }
 

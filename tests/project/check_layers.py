@@ -6,7 +6,8 @@
 It reports each of these, with a sentence that says what to do:
     - an include of a layer, or of a room in a layer, that the file may not know, and a file that has no room
     - a library's header outside the layers that own it
-    - modules (X.c with X.h) that include each other in a circle, and .c files that call each other in one (check_calls.py)
+    - modules (X.c with X.h) that include each other in a circle, and files that call each other in one, or call what
+      stands above them (check_calls.py)
     - a module of workloads/common/ that fewer than two kinds of phase use
     - a function that is defined in two files, or whose header is in another folder
     - printing and exiting outside cli/, and changes of the whole process outside cli/ and ranks/run/
@@ -21,7 +22,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from check_calls import circles_of_calls  # noqa: E402
+from check_calls import calls_upward, circles_of_calls  # noqa: E402
 from check_failures import second_sentences  # noqa: E402
 from check_names import dead_names  # noqa: E402
 
@@ -116,7 +117,9 @@ ROOMS = {
         "json": (["json/"], ["report"]),
         "csv": (["csv"], ["report"]),
         "html": (["html/"], ["json"]),
-        "mlperf": (["mlperf/"], ["report"]),
+        "mlperf": (["mlperf/"], ["text"]),
+        # What the verbs call: it chooses the shape.
+        "verbs": (["report"], ["text", "csv", "html", "mlperf"]),
     },
     "import": {
         "yaml": (["yaml/"], []),
@@ -222,6 +225,13 @@ def known_rooms(layer, room):
             known.add(name)
             new += ROOMS[layer][name][1]
     return known
+
+
+def may_know(file, other):
+    """Whether a file may include, and therefore call, what another one has."""
+    if other.layer != file.layer:
+        return other.layer in KNOWS[file.layer]
+    return not file.room or not other.room or other.room in known_rooms(file.layer, file.room)
 
 
 def files_of(root):
@@ -439,6 +449,7 @@ def check(root):
         wrong.append("modules that include each other in a circle: move what both need to a module of its own\n" +
                      "\n".join(f"    {where} includes {module}.h" for where, module in group))
     wrong += circles_of_calls(files, functions, components)
+    wrong += calls_upward(files, functions, may_know)
     wrong += [f"{file.path}:1: {sentence}" for file, sentence in lonely_common(files)]
     wrong += [f"{path}:1: {sentence}" for path, sentence in long_tests(root)]
     wrong += [f"{file.path}:{number}: {sentence}" for file, number, sentence in misplaced_functions(files)]

@@ -56,7 +56,7 @@ TREES = (
         "ranks/mpi/group.c": '#include "ranks/node/nodes.h"\n', "ranks/node/nodes.h": "\n"},
      "room mpi of ranks/ may not include room node"),
     ("a report that knows one of its shapes", {
-        "report/report.c": '#include "report/text/page.h"\n', "report/text/page.h": "\n"},
+        "report/series.c": '#include "report/text/page.h"\n', "report/text/page.h": "\n"},
      "room report of report/ may not include room text"),
     ("content that knows groups", {
         "core/content/fill.c": '#include "core/group/group.h"\n', "core/group/group.h": "\n"},
@@ -78,12 +78,22 @@ TREES = (
         "plan/a.h": "int plan_a(int n);\nint plan_b(int n);\n",
         "plan/a.c": "int plan_a(int n)\n{\n\treturn plan_b(n);\n}\n",
         "plan/b.c": "int plan_b(int n)\n{\n\treturn n ? plan_a(n - 1) : 0;\n}\n"},
-     ".c files that call each other in a circle: move what many call into a module below them\n"
+     "files that call each other in a circle: move what many call into a module below them\n"
      "    plan/a.c:3 calls plan_b of plan/b.c\n    plan/b.c:3 calls plan_a of plan/a.c"),
     ("sources that call each other through others, across rooms", {
         "plan/a.c": "int plan_a(int n)\n{\n\treturn plan_b(n);\n}\n",
-        "plan/b.c": "int plan_b(int n)\n{\n\treturn pin_c(n);\n}\n",
-        "plan/pin/c.c": "int pin_c(int n)\n{\n\treturn n ? plan_a(0) : 0;\n}\n"}, "plan/pin/c.c:3 calls plan_a of plan/a.c"),
+        "plan/b.c": "int plan_b(int n)\n{\n\treturn plan_c(n);\n}\n",
+        "plan/c.c": "int plan_c(int n)\n{\n\treturn n ? plan_a(0) : 0;\n}\n"}, "plan/c.c:3 calls plan_a of plan/a.c"),
+    ("a circle through a body in a header", {
+        "plan/a.c": "int plan_a(int n)\n{\n\treturn plan_b(n);\n}\n",
+        "plan/b.h": "static inline int plan_b(int n)\n{\n\treturn plan_a(n);\n}\n"}, "plan/b.h:3 calls plan_a of plan/a.c"),
+    ("a body in the header of the same source", {
+        "plan/a.c": "int plan_a(int n)\n{\n\treturn plan_b(n);\n}\n",
+        "plan/a.h": "int plan_a(int n);\nstatic inline int plan_b(int n)\n{\n\treturn plan_a(n);\n}\n"}, None),
+    ("a call of what stands above, behind a header that may be included", {
+        "report/shapes.h": "int report_text(void);\n", "report/text/text.c": "int report_text(void)\n{\n\treturn 0;\n}\n",
+        "report/series.c": "int series_of(void)\n{\n\treturn report_text();\n}\n"},
+     "report/series.c:3: calls report_text of report/text/text.c, which stands above it"),
     ("a callback, a static function of the same name, and a member", {
         "plan/a.c": "static int same(void)\n{\n\treturn 0;\n}\n\nint plan_a(int n)\n{\n\treturn plan_b(same, n);\n}\n",
         "plan/b.c": "int same(void)\n{\n\treturn 1;\n}\n\nint plan_b(int (*next)(void), int n)\n{\n\treturn n ? x.plan_a(n) : next();\n}\n"},
