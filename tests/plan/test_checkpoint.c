@@ -10,7 +10,6 @@
 #include "plan/plan.h"
 #include "tests/unit.h"
 #include "workloads/checkpoint/checkpoint.h"
-#include "workloads/checkpoint/size.h"
 
 enum { JOB_TEXT_BYTES = 1024 };
 #define PATH "/phases/0/checkpoint"

@@ -9,11 +9,11 @@
 
 #include "tests/unit.h"
 #include "tests/workloads/train/train_fixture.h"
-#include "workloads/checkpoint/columns.h"
+#include "workloads/checkpoint/checkpoint.h"
 #include "workloads/generate/columns.h"
 #include "workloads/io/columns.h"
 #include "workloads/kvcache/kvcache.h"
-#include "workloads/load/columns.h"
+#include "workloads/load/load.h"
 
 enum { RANKS = 4, FILES = 48, BYTES = 1000, EPOCHS = 2 };
 

@@ -3,12 +3,12 @@
  *
  *	phase.c    the workload, and the same on a store that takes no time; session.c: store, threads, all checkpoints;
  *	           run.h: their state
- *	options.c  the table of options, refusals; size.c: what a phase asks of the machine, its stores; tell.c: what a
- *	           plan shows of it
+ *	options.c  the table of options, refusals; size.c: what a phase asks of the machine, its stores, and what a plan
+ *	           shows of it
  *	files.c    names, tensors and writers of files; ranges.c: what a rank of another mesh reads of them
  *	pass.c     one checkpoint written or read: the marker first and last; page caches; the last ones stay
- *	write.c    threads that share the files of a rank; slot.c: one of these files
- *	whole.c    all bytes of a rank in memory, made before the first is written
+ *	write.c    threads that share the files of a rank
+ *	whole.c    one of these files; all bytes of a rank in memory, made before the first is written
  *	read.c     whole files, or ranges for a mesh of its own
  *	within.c   within another phase, which may go on meanwhile
  *	marker.c   .haul-checkpoint.json, by which a checkpoint is whole; clean.c: removal by it
@@ -18,9 +18,14 @@
 #ifndef HAUL_WORKLOADS_CHECKPOINT_CHECKPOINT_H
 #define HAUL_WORKLOADS_CHECKPOINT_CHECKPOINT_H
 
+#include "core/measure/account.h"
+#include "core/measure/tally.h"
+#include "core/target.h"
 #include "workloads/checkpoint/files.h"
 #include "workloads/common/cold.h"
+#include "workloads/common/null_pass.h"
 #include "workloads/common/options.h"
+#include "workloads/common/repeat.h"
 #include "workloads/workload.h"
 
 enum checkpoint_operation { CHECKPOINT_WRITE, CHECKPOINT_READ, CHECKPOINT_BOTH };
@@ -178,5 +183,143 @@ int checkpoint_stores(const struct job *job, const struct job_phase *phase, uint
 int checkpoint_tell(const struct job *job, const struct job_phase *phase,
 		    const struct rank_place *places, uint32_t ranks, struct arena *arena,
 		    struct plan_told *out, struct err *err);
+
+/* columns.c. What a phase "checkpoint" counts: a rank's row, a row per checkpoint, and the histograms. Each
+ * list makes an enum here and a table in columns.c.
+ *
+ * A rank writes (or reads) a checkpoint from the time when all ranks begin to the time when its own
+ * last file is published (or its last byte has come); the checkpoint takes as long as the slowest
+ * rank. */
+
+/* clang-format off */
+#define CHECKPOINT_RANK_LIST(X, BLOCK) \
+	X(CHECKPOINT_WRITTEN, "written", "", MAX, "checkpoints written") \
+	X(CHECKPOINT_READ_BACK, "read", "", MAX, "checkpoints read") \
+	X(CHECKPOINT_FILES_WRITTEN, "files_written", "", SUM, "files written, without markers") \
+	X(CHECKPOINT_FILES_READ, "files_read", "", SUM, "files read, or read a part of") \
+	REPEAT_LIST(X, CHECKPOINT_WRITE, "write", "all checkpoints written") \
+	REPEAT_LIST(X, CHECKPOINT_READ, "read", "all checkpoints read") \
+	X(CHECKPOINT_NS_PER_GB, "ns_per_gb", "ns", MAX, \
+	  "what the slowest rank took for 10^9 bytes of its own part, written and read") \
+	X(CHECKPOINT_WRITE_RATES, "write_rates", "B/s", SUM, \
+	  "bytes per second of each checkpoint written, until its slowest rank had done its part; added up") \
+	X(CHECKPOINT_READ_RATES, "read_rates", "B/s", SUM, "the same of checkpoints read") \
+	X(CHECKPOINT_FILL_NS, "fill_ns", "ns", SUM, \
+	  "time in which bytes were made for the writer of each rank that ended last") \
+	X(CHECKPOINT_STORE_NS, "store_ns", "ns", SUM, \
+	  "time in which that writer had a write, begin or commit under way") \
+	X(CHECKPOINT_VERIFY_NS, "verify_ns", "ns", SUM, "time of all threads comparing bytes") \
+	X(CHECKPOINT_MARKER_NS, "marker_ns", "ns", MAX, \
+	  "publishing markers, by which a checkpoint is whole; in the account of waiting for ranks") \
+	X(CHECKPOINT_MEMORY_BYTES, "memory_bytes", "bytes", MAX, \
+	  "the most memory that a rank had for bytes of checkpoints: the ring, windows of a copy, or all that is held", \
+	  .role = ROLE_MEMORY) \
+	X(CHECKPOINT_REMOVED, "removed", "", SUM, "files of older checkpoints removed") \
+	X(CHECKPOINT_PAYLOAD_ERRORS, "payload_errors", "", SUM, "reads whose bytes were wrong") \
+	NULL_PASS_LIST(X, CHECKPOINT_) \
+	COLD_LIST(X, CHECKPOINT_) \
+	BLOCK(CHECKPOINT_ACCOUNTS, ACCOUNTS, ACCOUNT_MEASURES)
+
+/* Rows by the number of the checkpoint, from 1. */
+#define CHECKPOINT_ROW_LIST(X) \
+	X(CHECKPOINT_ROW_WRITE_NS, "write_ns", "ns", MAX, "what the slowest rank took to write it", \
+	  .counted_by = "bytes_written") \
+	X(CHECKPOINT_ROW_READ_NS, "read_ns", "ns", MAX, "what the slowest rank took to read it", \
+	  .counted_by = "bytes_read") \
+	X(CHECKPOINT_ROW_BLOCKED_NS, "blocked_ns", "ns", MAX, \
+	  "what whoever asked for it waited, for the one before it, too", \
+	  .counted_by = "bytes_written") \
+	X(CHECKPOINT_ROW_DURABLE_NS, "durable_ns", "ns", MAX, "from when it was asked for until its marker was published", \
+	  .counted_by = "bytes_written") \
+	X(CHECKPOINT_ROW_MARKER_NS, "marker_ns", "ns", MAX, "publishing the marker, after the slowest rank", \
+	  .counted_by = "bytes_written") \
+	X(CHECKPOINT_ROW_WRITE_FIRST_NS, "write_first_ns", "ns", MAX, "what the first rank took to write its part", \
+	  .counted_by = "bytes_written") \
+	X(CHECKPOINT_ROW_READ_FIRST_NS, "read_first_ns", "ns", MAX, "what the first rank took to read its part", \
+	  .counted_by = "bytes_read") \
+	X(CHECKPOINT_ROW_WRITE_FIRST_BYTES, "write_first_bytes", "bytes", SUM, \
+	  "bytes written by all ranks by when the first one had done its part") \
+	X(CHECKPOINT_ROW_READ_FIRST_BYTES, "read_first_bytes", "bytes", SUM, \
+	  "bytes read by all ranks by when the first one had done its part") \
+	X(CHECKPOINT_ROW_BYTES_WRITTEN, "bytes_written", "bytes", SUM, "bytes of its files written") \
+	X(CHECKPOINT_ROW_BYTES_READ, "bytes_read", "bytes", SUM, "bytes of its files read") \
+	X(CHECKPOINT_ROW_WRITE_START_NS, "write_start_ns", "ns", MAX, "when writing began, since the phase's start", \
+	  .counted_by = "bytes_written") \
+	X(CHECKPOINT_ROW_READ_START_NS, "read_start_ns", "ns", MAX, "when reading began, since the phase's start", \
+	  .counted_by = "bytes_read")
+
+#define CHECKPOINT_HISTOGRAM_LIST(X) \
+	X(CHECKPOINT_HIST_WRITE, "write", "time of a write") \
+	X(CHECKPOINT_HIST_READ, "read", "time of a read", .role = ROLE_READ_LATENCY) \
+	X(CHECKPOINT_HIST_BEGIN, "begin", "time to begin a file") \
+	X(CHECKPOINT_HIST_COMMIT, "commit", "time of a commit") \
+	X(CHECKPOINT_HIST_SYNC, "sync", "part of a commit: making the bytes durable") \
+	X(CHECKPOINT_HIST_PUBLISH, "publish", "part of a commit: making the file visible under its name") \
+	X(CHECKPOINT_HIST_OPEN, "open", "an open for reading") \
+	X(CHECKPOINT_HIST_DELETE, "delete", "a delete of a file of an older checkpoint") \
+	X(CHECKPOINT_HIST_WRITE_FIRST_ATTEMPT, "write_first_attempt", \
+	  "the first attempt at a write, on stores that are tried again") \
+	X(CHECKPOINT_HIST_READ_FIRST_ATTEMPT, "read_first_attempt", \
+	  "the first attempt at a read, on stores that are tried again")
+/* clang-format on */
+
+enum checkpoint_measure {
+	TALLY_ENUM(CHECKPOINT, CHECKPOINT_RANK_LIST(MEASURE_ENUM, MEASURE_BLOCK_ENUM))
+};
+enum checkpoint_row { CHECKPOINT_ROW_LIST(MEASURE_ENUM) CHECKPOINT_ROW_MEASURES };
+enum checkpoint_hist { CHECKPOINT_HISTOGRAM_LIST(HIST_ENUM) CHECKPOINT_HISTS };
+
+enum { CHECKPOINT_TABLE_ROWS, CHECKPOINT_TABLE_ENDPOINTS, CHECKPOINT_TABLES };
+extern const struct tally_schema checkpoint_schema;
+extern const struct target checkpoint_targets[];
+
+/* Adds a checkpoint that all ranks have written or read, of which bytes are this rank's, to its
+ * row. block: CHECKPOINT_WRITE_NS or CHECKPOINT_READ_NS. */
+void checkpoint_count_pass(const struct repeat_took *took, uint64_t bytes, unsigned block,
+			   uint64_t *row);
+
+/* size.c. What the ranks of a mesh write of a checkpoint, before any of it is written. Pure functions; any
+ * thread. */
+
+struct checkpoint_written {
+	uint64_t weights, optimizer; /* bytes of tensors */
+	uint64_t bytes;              /* of files or regions, with their framing */
+	uint64_t files;              /* of their own; 0: none, or a region of the shared file */
+	/* Memory that holds all files of the rank at once (whole.c); of several ranks, of the one
+	 * that needs most. */
+	uint64_t memory;
+};
+
+/* Each file in memory begins at a multiple of this. */
+enum { CHECKPOINT_WHOLE_ALIGNMENT = 4096 };
+static inline uint64_t checkpoint_whole_room(uint64_t bytes, uint64_t alignment)
+{
+	return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/* What one rank of the mesh writes. */
+int checkpoint_written_by(const struct checkpoint_shape *s, uint64_t rank,
+			  struct checkpoint_written *out, struct err *err);
+
+/* What the first ranks of the mesh write together; the shared file counts once. */
+int checkpoint_written(const struct checkpoint_shape *s, uint64_t ranks,
+		       struct checkpoint_written *out, struct err *err);
+
+/* Ranks of the same pipeline stage hold tensors of the same sizes, but for those of the first data
+ * rank, which may be the only ones that write weights. Returns a rank like this one: the first. */
+uint64_t checkpoint_rank_like(const struct mesh *mesh, uint64_t rank);
+
+/* clean.c. `haul clean` for checkpoints: lists the folders of the job's phases, and removes exactly what the
+ * markers there describe.
+ *
+ * A file goes when its name and its size are the marker's; of a checkpoint that was not written to
+ * its end, all files of those names go, and what is left of unfinished ones. Then its marker and
+ * its folder go, and at last the folder of all, if nothing else is in it. Without a marker nothing
+ * is touched. */
+
+int checkpoint_clean_use(struct phase_context *ctx, const struct checkpoint_use *use,
+			 struct clean_counts *counts, struct err *err);
+/* The same for all phases "checkpoint" of the job. */
+int checkpoint_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "workloads/checkpoint/clean.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of a phase of checkpoints: measures, figures, histograms, the rows of checkpoints. */
-#include "workloads/checkpoint/columns.h"
 
 #include <math.h>
 #include <string.h>

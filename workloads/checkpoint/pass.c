@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passes over a checkpoint: see pass.h. */
-#include "workloads/checkpoint/pass.h"
+/* Passes over a checkpoint: see run.h. */
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "workloads/checkpoint/read.h"
-#include "workloads/checkpoint/whole.h"
-#include "workloads/checkpoint/write.h"
+#include "workloads/checkpoint/run.h"
 #include "workloads/common/open_uploads.h"
 #include "workloads/common/small_object.h"
 

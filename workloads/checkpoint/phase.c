@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "core/units.h"
-#include "workloads/checkpoint/clean.h"
-#include "workloads/checkpoint/session.h"
+#include "workloads/checkpoint/checkpoint.h"
+#include "workloads/checkpoint/run.h"
 #include "workloads/common/null_pass.h"
 
 static void checkpoint_null_options(const struct checkpoint_options *from,

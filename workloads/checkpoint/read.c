@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a checkpoint: see read.h. */
-#include "workloads/checkpoint/read.h"
+/* Reading a checkpoint: see run.h. */
+#include "workloads/checkpoint/run.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -9,7 +9,6 @@
 #include "core/buffers.h"
 #include "workloads/archive/archive.h"
 #include "workloads/checkpoint/checkpoint.h"
-#include "workloads/checkpoint/columns.h"
 #include "workloads/checkpoint/marker.h"
 #include "workloads/common/cold.h"
 #include "workloads/common/place.h"
@@ -20,7 +19,7 @@
 /* What a thread has counted in a pass. */
 enum checkpoint_count { COUNT_FILES, COUNT_BYTES, COUNT_PAYLOAD_ERRORS };
 
-/* A file that one or several threads of this rank write: slot.c. */
+/* A file that one or several threads of this rank write: whole.c. */
 enum checkpoint_slot_state { SLOT_FREE, SLOT_OPENING, SLOT_OPEN, SLOT_FAILED };
 struct checkpoint_slot {
 	enum checkpoint_slot_state state;
@@ -123,5 +122,95 @@ static inline void *checkpoint_ring_piece(const struct checkpoint_run *r, uint32
 	return r->ring.base ? (char *)r->ring.base + (uint64_t)thread * pieces * r->window_bytes
 			    : NULL;
 }
+
+/* whole.c. Slot: a file of a checkpoint that one or several threads of this rank write. */
+
+/* Lays file i of this rank out, whose bytes are made as they are written (slot->what). */
+int checkpoint_slot_lay_out(struct checkpoint_run *r, struct checkpoint_slot *s, uint32_t i,
+			    struct err *err);
+
+/* whole.c. All bytes that this rank writes of a checkpoint, in memory at once: the copy of a snapshot that is held, or the whole
+ * tensors of a checkpoint that does not stream. Writers and fillers make them all before the first one is written.
+ *
+ *	memory   | file 0 ··· | file 1 ··· | …      each file from a multiple of CHECKPOINT_WHOLE_ALIGNMENT on
+ *
+ * It is one object for the writers that make it (writer_make), and each file of it is one for those that write it. */
+
+/* Takes the memory, which then serves any number of checkpoints. Call the free function also after
+ * an error. */
+int checkpoint_whole_take(struct checkpoint_run *r, struct err *err);
+void checkpoint_whole_free(struct checkpoint_run *r);
+/* Before each checkpoint, when its marker is known. */
+int checkpoint_whole_lay_out(struct checkpoint_run *r, struct err *err);
+/* Each writer calls it, in the body of the crew. Returns when all bytes are there, or -ECANCELED
+ * where they will not be. Its time is the writer's fill_ns. */
+int checkpoint_whole_make(struct checkpoint_run *r, uint64_t thread);
+/* Where the bytes of a file of this rank are; NULL: they stream. */
+void *checkpoint_whole_bytes(const struct checkpoint_run *r, uint32_t file);
+
+/* Waits until bytes would have come to the host since began_ns, at the rate of the job. Any
+ * thread. */
+void checkpoint_pace(const struct checkpoint_run *r, uint64_t began_ns, uint64_t bytes);
+
+/* write.c. Writing a checkpoint: the threads of a rank take its files one after the other. A thread that
+ * finds no further file joins one that others write, as long as pieces of it are left. Who leaves a
+ * file last commits it. */
+
+/* What all writers of this rank share, and what each has. Call the close function also after an
+ * error. */
+int checkpoint_write_open(struct checkpoint_run *r, struct err *err);
+void checkpoint_write_close(struct checkpoint_run *r);
+int checkpoint_writer_open(struct checkpoint_run *r, uint32_t thread, struct err *err);
+/* Before a pass. */
+void checkpoint_write_reset(struct checkpoint_run *r);
+/* Body of the crew, called once per thread. */
+int checkpoint_write_thread(struct crew_thread *w, uint64_t thread);
+
+/* read.c. Reading a checkpoint: the threads of a rank share its pieces (common/piece_reader.h), and compare
+ * what comes. What a rank reads is computed as each thread walks over it, whatever the mesh of the
+ * readers is. */
+
+/* What a thread reads with. Call the close function also after an error. */
+int checkpoint_reader_open(struct checkpoint_run *r, uint32_t thread, struct err *err);
+void checkpoint_reader_close(struct checkpoint_run *r, uint32_t thread);
+/* Body of the crew, called once per thread. */
+int checkpoint_read_thread(struct crew_thread *w, uint64_t thread);
+
+/* Calls range for all that this rank reads of the checkpoint at work; of a file that it reads
+ * whole, once with the tensor CHECKPOINT_WHOLE_FILE. */
+#define CHECKPOINT_WHOLE_FILE UINT64_MAX
+int checkpoint_read_walk(const struct checkpoint_run *r,
+			 int (*range)(void *argument, const struct checkpoint_range *g),
+			 void *argument);
+
+/* pass.c. Passes over a checkpoint: one is written, with its marker, or read, or removed because newer ones
+ * stay. Collective. */
+
+/* Writes checkpoint r->number, and removes the one that is then too many. */
+int checkpoint_write_next(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err);
+
+/* The steps of that, for whoever does something else while the threads write. begin: all is made
+ * ready for them. end: they have written it, or failed with written, or were stopped; it is
+ * published and counted. */
+int checkpoint_write_begin(struct checkpoint_run *r, struct err *err);
+int checkpoint_write_end(struct checkpoint_run *r, int written, bool stopped, struct err *err);
+int checkpoint_remove_old(struct checkpoint_run *r, struct err *err);
+
+/* Reads checkpoint r->number. */
+int checkpoint_read_next(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err);
+
+/* session.c. A run of checkpoints from its opening to its closing: its store and threads, and all its
+ * checkpoints. */
+
+/* Opens the store and the threads, and closes them, also after an error. The caller has set ctx,
+ * options, described, and what a checkpoint within another phase needs. Collective. */
+int checkpoint_open(struct checkpoint_run *r, struct err *err);
+void checkpoint_close(struct checkpoint_run *r);
+/* Writes and reads all checkpoints of the phase. Collective. */
+int checkpoint_all(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err);
+/* This rank's results: from the threads and the accounts into the tally. */
+void checkpoint_measure(struct checkpoint_run *r);
+/* Memory for bytes of checkpoints has been taken. */
+void checkpoint_count_memory(struct checkpoint_run *r);
 
 #endif

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run of checkpoints: see session.h. */
-#include "workloads/checkpoint/session.h"
+/* A run of checkpoints: see run.h. */
 #include "core/numbers.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "workloads/checkpoint/pass.h"
-#include "workloads/checkpoint/read.h"
-#include "workloads/checkpoint/whole.h"
-#include "workloads/checkpoint/write.h"
+#include "workloads/checkpoint/run.h"
 #include "workloads/common/options.h"
 
 static const struct meter_map checkpoint_maps[] = {

@@ -8,10 +8,7 @@
 #include <string.h>
 
 #include "core/numbers.h"
-#include "workloads/checkpoint/pass.h"
-#include "workloads/checkpoint/session.h"
-#include "workloads/checkpoint/whole.h"
-#include "workloads/checkpoint/write.h"
+#include "workloads/checkpoint/run.h"
 
 int checkpoint_within_open(struct checkpoint_run **out, struct phase_context *ctx,
 			   const struct checkpoint_use *use, struct err *err)

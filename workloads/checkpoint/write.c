@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing a checkpoint: see write.h. */
-#include "workloads/checkpoint/write.h"
+/* Writing a checkpoint: see run.h. */
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "workloads/checkpoint/slot.h"
-#include "workloads/checkpoint/whole.h"
+#include "workloads/checkpoint/run.h"
 #include "workloads/common/answer_text.h"
 
 int checkpoint_write_open(struct checkpoint_run *r, struct err *err)
@@ -160,7 +158,7 @@ static void checkpoint_slot_evict(struct checkpoint_run *r, const struct checkpo
 }
 
 /* One chunk behind the writers: all that lies before the piece that has just been written. */
-static void checkpoint_written(void *member, struct object *object, uint64_t at, uint64_t length)
+static void write_piece_answered(void *member, struct object *object, uint64_t at, uint64_t length)
 {
 	struct crew_thread *w = member;
 	struct checkpoint_run *r = w->crew->argument;
@@ -190,7 +188,7 @@ int checkpoint_writer_open(struct checkpoint_run *r, uint32_t thread, struct err
 		.depth = r->write_depth,
 		.halt = &r->crew.halt,
 		.failed = checkpoint_write_failed,
-		.written = checkpoint_written,
+		.written = write_piece_answered,
 		.argument = w,
 	};
 	return writer_open(&r->members[thread].writer, err);

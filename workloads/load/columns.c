@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of a phase that loads a model: measures, figures, histograms, rows. */
-#include "workloads/load/columns.h"
+#include "workloads/load/load.h"
 
 #include "backends/endpoint.h"
 #include "core/numbers.h"

@@ -15,8 +15,13 @@
 #ifndef HAUL_WORKLOADS_LOAD_LOAD_H
 #define HAUL_WORKLOADS_LOAD_LOAD_H
 
+#include "core/measure/account.h"
+#include "core/measure/tally.h"
+#include "core/target.h"
 #include "workloads/common/cold.h"
+#include "workloads/common/null_pass.h"
 #include "workloads/common/options.h"
+#include "workloads/common/repeat.h"
 #include "workloads/load/header.h"
 #include "workloads/model/tensors.h"
 #include "workloads/workload.h"
@@ -58,5 +63,53 @@ int load_size(const struct job *job, const struct job_phase *phase, uint32_t ran
 	      uint32_t ranks_per_node, struct demand *out, struct err *err);
 int load_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
+
+/* columns.c. What a phase "load" counts: a rank's row, a row for each time that the model is loaded, and the
+ * histograms. Each list makes an enum here and a table in columns.c.
+ *
+ * A rank loads from the time when all ranks begin to the time when its own last byte has come; the
+ * model is loaded when the slowest rank has its shard. */
+
+/* clang-format off */
+#define LOAD_RANK_LIST(X, BLOCK) \
+	X(LOAD_LOADED, "loaded", "", MAX, "times that the model was loaded") \
+	X(LOAD_FILES, "files", "", MAX, "files that the model consists of") \
+	X(LOAD_HEADER_BYTES, "header_bytes", "bytes", SUM, \
+	  "of the bytes read: headers of files, which each rank reads each time") \
+	REPEAT_LIST(X, LOAD_LOAD, "load", "all loads") \
+	X(LOAD_HEADER_NS, "header_ns", "ns", SUM, \
+	  "of the time of loading: until the rank's threads had read all headers") \
+	X(LOAD_PARSE_NS, "parse_ns", "ns", SUM, "time of all threads taking headers apart") \
+	X(LOAD_HANDED_BYTES, "handed_bytes", "bytes", SUM, "bytes that ranks got from the rank that read them") \
+	X(LOAD_HAND_NS, "hand_ns", "ns", SUM, \
+	  "time of all reading threads handing on: copying, and waiting for ranks that had no room") \
+	NULL_PASS_LIST(X, LOAD_) \
+	COLD_LIST(X, LOAD_) \
+	BLOCK(LOAD_ACCOUNTS, ACCOUNTS, ACCOUNT_MEASURES)
+
+/* Rows by the number of the load, from 1. */
+#define LOAD_ROW_LIST(X) \
+	X(LOAD_ROW_START_NS, "start_ns", "ns", MAX, "when loading began, since the phase's start") \
+	X(LOAD_ROW_LOAD_NS, "load_ns", "ns", MAX, "what the slowest rank took") \
+	X(LOAD_ROW_FIRST_NS, "first_ns", "ns", MAX, "what the first rank took to have its shard") \
+	X(LOAD_ROW_FIRST_BYTES, "first_bytes", "bytes", SUM, "bytes that all ranks had read by then") \
+	X(LOAD_ROW_HEADER_NS, "header_ns", "ns", MAX, "of that, until a rank had read all headers; the slowest") \
+	X(LOAD_ROW_BYTES, "bytes", "bytes", SUM, "bytes that all ranks read from the store") \
+	X(LOAD_ROW_HANDED_BYTES, "handed_bytes", "bytes", SUM, "bytes that ranks got from the rank that read them")
+
+#define LOAD_HISTOGRAM_LIST(X) \
+	X(LOAD_HIST_READ, "read", "time of a read", .role = ROLE_READ_LATENCY) \
+	X(LOAD_HIST_OPEN, "open", "an open for reading") \
+	X(LOAD_HIST_READ_FIRST_ATTEMPT, "read_first_attempt", \
+	  "the first attempt at a read, on stores that are tried again")
+/* clang-format on */
+
+enum load_measure { TALLY_ENUM(LOAD, LOAD_RANK_LIST(MEASURE_ENUM, MEASURE_BLOCK_ENUM)) };
+enum load_row { LOAD_ROW_LIST(MEASURE_ENUM) LOAD_ROW_MEASURES };
+enum load_hist { LOAD_HISTOGRAM_LIST(HIST_ENUM) LOAD_HISTS };
+
+enum { LOAD_TABLE_ROWS, LOAD_TABLE_ENDPOINTS, LOAD_TABLES };
+extern const struct tally_schema load_schema;
+extern const struct target load_targets[];
 
 #endif

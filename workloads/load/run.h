@@ -10,7 +10,6 @@
 #include "workloads/common/crew.h"
 #include "workloads/common/piece_reader.h"
 #include "workloads/common/repeat.h"
-#include "workloads/load/columns.h"
 #include "workloads/load/hand.h"
 #include "workloads/load/header.h"
 #include "workloads/load/load.h"

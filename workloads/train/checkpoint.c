@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "workloads/checkpoint/clean.h"
+#include "workloads/checkpoint/checkpoint.h"
 #include "workloads/common/clean.h"
 #include "workloads/train/train.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "tests/unit.h"
-#include "workloads/checkpoint/columns.h"
+#include "workloads/checkpoint/checkpoint.h"
 
 static char job[2048];
 

@@ -15,7 +15,7 @@
 #include "core/content/random.h"
 #include "tests/unit.h"
 #include "tests/workloads/checkpoint/checkpoint_fixture.h"
-#include "workloads/checkpoint/columns.h"
+#include "workloads/checkpoint/checkpoint.h"
 
 enum { CHUNK = 4096 };
 

@@ -16,7 +16,7 @@
 
 #include "tests/unit.h"
 #include "tests/workloads/checkpoint/checkpoint_fixture.h"
-#include "workloads/checkpoint/columns.h"
+#include "workloads/checkpoint/checkpoint.h"
 
 /* clang-format off */
 /* Stores. A file costs 10 ms to open, 20 ms to begin and 30 ms to commit. */

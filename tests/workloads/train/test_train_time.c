@@ -11,7 +11,7 @@
 
 #include "tests/unit.h"
 #include "tests/workloads/train/train_fixture.h"
-#include "workloads/checkpoint/columns.h"
+#include "workloads/checkpoint/checkpoint.h"
 #include "workloads/train/proof.h"
 
 enum { MS = 1000000 };
