@@ -55,7 +55,12 @@ static int check_phases(struct check *c, const struct check_job *j, const char *
 			struct err *err)
 {
 	struct workload_class classes[CLASSES_MAX];
-	int count = class_of_plan(classes, &j->job, &j->plan, j->job_json, err);
+	struct editions *editions = NULL;
+	int count = edition_data(&editions, err);
+
+	if (count == 0)
+		count = class_of_plan(classes, editions, &j->job, &j->plan, j->job_json, err);
+	editions_free(editions);
 
 	for (int i = 0; i < count; i++)
 		check_class(c, file, &classes[i]);

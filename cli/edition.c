@@ -4,6 +4,7 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/catalog_find.h"
@@ -31,6 +32,17 @@ void edition_free(struct rules *r)
 	if (r)
 		rules_free(r);
 	free(r);
+}
+
+int edition_data(struct editions **out, struct err *err)
+{
+	char folder[PATH_BYTES], path[PATH_BYTES + 16];
+
+	*out = NULL;
+	if (!catalog_folder(folder, sizeof(folder)))
+		return err_set(err, -ENOENT, "there is no catalogue with the editions of MLPerf");
+	snprintf(path, sizeof(path), "%s/editions", folder);
+	return editions_read(out, path, err);
 }
 
 struct rule_sizes edition_sizes(void)

@@ -4,6 +4,7 @@
 #define HAUL_CLI_EDITION_H
 
 #include "core/rule/rule.h"
+#include "mlperf/editions.h"
 
 #define EDITION_USUAL "3.0"
 
@@ -11,6 +12,10 @@
  * NULL, too. The caller frees them with edition_free, in either case. */
 int edition_read(struct rules **out, const char *edition, const char *file, struct err *err);
 void edition_free(struct rules *r);
+
+/* The workloads of all editions, of the catalogue. -ENOENT, with a sentence, where it has none. The
+ * caller calls editions_free, whatever is returned. */
+int edition_data(struct editions **out, struct err *err);
 
 /* Sizes of data sets that the usual edition asks for; none where the catalogue has no rules. */
 struct rule_sizes edition_sizes(void);

@@ -67,7 +67,8 @@ static void export_share_dlio(const struct export *x)
 	}
 }
 
-static int export_add_file(struct export *x, const struct results_file *f, struct err *err)
+static int export_add_file(struct export *x, const struct editions *editions,
+			   const struct results_file *f, struct err *err)
 {
 	struct check_job j = {.sizes = edition_sizes()};
 	uint32_t room = x->count + f->phase_count;
@@ -86,7 +87,7 @@ static int export_add_file(struct export *x, const struct results_file *f, struc
 
 		if (!tree)
 			continue;
-		class_add_dlio(tree);
+		class_add_dlio(tree, editions);
 		x->trees[x->count] = tree;
 		x->phases[x->count++] = (struct mlperf_phase){f, &f->phases[i], tree};
 	}
@@ -96,19 +97,21 @@ static int export_add_file(struct export *x, const struct results_file *f, struc
 
 static int export_read(struct export *x, const char *const *paths, unsigned count, struct err *err)
 {
-	int rc = 0;
+	struct editions *editions = NULL;
+	int rc = edition_data(&editions, err);
 
 	x->files = calloc(count, sizeof(struct results_file *));
 	if (!x->files)
-		return err_set(err, -ENOMEM, "no memory");
+		rc = err_set(err, -ENOMEM, "no memory");
 	for (unsigned i = 0; i < count && rc == 0; i++) {
 		rc = results_load(&x->files[i], paths[i], err);
 		x->file_count = i + 1;
 		if (rc == 0)
-			rc = export_add_file(x, x->files[i], err);
+			rc = export_add_file(x, editions, x->files[i], err);
 	}
 	if (rc == 0)
 		export_share_dlio(x);
+	editions_free(editions);
 	return rc;
 }
 

@@ -219,6 +219,7 @@ static int import_file(const struct call *call)
 	const struct import_args *args = call->options;
 	const char *path = call->arguments[1];
 	struct import_overrides overrides;
+	struct editions *editions = NULL;
 	char name[NAME_BYTES], *text = NULL;
 	struct import found = {0};
 	struct err err = {0};
@@ -228,12 +229,19 @@ static int import_file(const struct call *call)
 	if (rc == 0)
 		rc = job_read_file(path, &text, &length, &err);
 	if (rc == 0) {
+		/* Without a catalogue the class is not told. */
+		edition_data(&editions, NULL);
 		rc = import_dlio(&found, import_base_name(path, name), text, length,
-				 overrides.texts, overrides.count, (enum import_as)args->as, &err);
+				 &(struct import_given){.overrides = overrides.texts,
+							.override_count = overrides.count,
+							.as = (enum import_as)args->as,
+							.editions = editions},
+				 &err);
 		if (rc < 0)
 			err_wrap(&err, rc, "%s", path);
 	}
 	free(text);
+	editions_free(editions);
 	cJSON_Delete(overrides.lists);
 	status = import_put(&found, rc, "unknown to DLIO", &err);
 	import_free(&found);
@@ -277,7 +285,7 @@ static int import_storage(const struct call *call)
 {
 	const char *const *words = call->arguments + 1;
 	unsigned count = call->argument_count - 1;
-	const struct rule_sizes sizes = edition_sizes();
+	struct editions *editions = NULL;
 	struct import found = {0};
 	struct err err = {0};
 	int rc, status;
@@ -290,9 +298,15 @@ static int import_storage(const struct call *call)
 		cli_say("import mlpstorage: its command is missing, such as training run --model unet3d …; --keys lists its flags");
 		return EXIT_USAGE;
 	}
-	rc = import_mlpstorage(&found, words, count, &sizes, &err);
+	rc = edition_data(&editions, &err);
+	if (rc == 0)
+		rc = import_mlpstorage(
+			&found, words, count,
+			&(struct import_edition){.editions = editions, .sizes = edition_sizes()},
+			&err);
 	status = import_put(&found, rc, "unknown to DLIO", &err);
 	import_free(&found);
+	editions_free(editions);
 	return status;
 }
 

@@ -8,27 +8,31 @@
 
 #include "cli/check_job.h"
 #include "cli/check_tree.h"
+#include "cli/edition.h"
 #include "core/json.h"
 #include "core/json_path.h"
 #include "import/mlpstorage/job_class.h"
 
-static struct job_class class_facts(const cJSON *tree, unsigned ranks)
+static struct job_class class_facts(const struct editions *editions, const cJSON *tree,
+				    unsigned ranks)
 {
-	return (struct job_class){.kind = json_text_at(tree, "kind", ""),
+	return (struct job_class){.editions = editions,
+				  .kind = json_text_at(tree, "kind", ""),
 				  .ranks = ranks,
 				  .keys = json_at(tree, "job"),
 				  .dataset = json_at(tree, "dataset"),
 				  .store = json_at(tree, "store")};
 }
 
-int class_of_plan(struct workload_class out[CLASSES_MAX], const struct job *job,
-		  const struct plan *plan, const struct cJSON *job_json, struct err *err)
+int class_of_plan(struct workload_class out[CLASSES_MAX], const struct editions *editions,
+		  const struct job *job, const struct plan *plan, const struct cJSON *job_json,
+		  struct err *err)
 {
 	int count = 0, rc = 0;
 
 	for (uint32_t i = 0; i < plan->phase_count && count < CLASSES_MAX && rc >= 0; i++) {
 		cJSON *tree = check_tree_of(job, plan, job_json, NULL, i, 0);
-		const struct job_class phase = class_facts(tree, plan->phases[i].ranks);
+		const struct job_class phase = class_facts(editions, tree, plan->phases[i].ranks);
 
 		rc = job_class_of(&out[count], &phase, err);
 		if (rc == 1)
@@ -39,9 +43,10 @@ int class_of_plan(struct workload_class out[CLASSES_MAX], const struct job *job,
 	return rc < 0 ? rc : count;
 }
 
-void class_add_dlio(struct cJSON *tree)
+void class_add_dlio(struct cJSON *tree, const struct editions *editions)
 {
-	const struct job_class phase = class_facts(tree, (unsigned)json_whole_at(tree, "ranks", 0));
+	const struct job_class phase =
+		class_facts(editions, tree, (unsigned)json_whole_at(tree, "ranks", 0));
 	cJSON *dlio = job_class_parameters(&phase);
 	struct workload_class class;
 	const char *on;
@@ -62,13 +67,30 @@ void class_add_dlio(struct cJSON *tree)
 	cJSON_AddItemToObject(tree, "dlio", dlio);
 }
 
+/* The files of the editions are read where a phase may have a class. */
+static int class_of_any(struct workload_class out[CLASSES_MAX], const struct job *job,
+			const struct plan *plan, const struct cJSON *job_json, struct err *err)
+{
+	struct editions *editions = NULL;
+	bool any = false;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < plan->phase_count; i++)
+		any |= strcmp(plan->phases[i].phase->section->name, "train") == 0 ||
+		       strcmp(plan->phases[i].phase->section->name, "checkpoint") == 0;
+	if (any && edition_data(&editions, NULL) == 0)
+		rc = class_of_plan(out, editions, job, plan, job_json, err);
+	editions_free(editions);
+	return rc;
+}
+
 int class_add_to_plan(struct plan *plan, const struct job *job, struct err *err)
 {
 	cJSON *json = NULL;
 	int rc = check_job_json(&json, job, err);
 
 	if (rc == 0)
-		rc = class_of_plan(plan->classes, job, plan, json, err);
+		rc = class_of_any(plan->classes, job, plan, json, err);
 	json_free(json);
 	plan->class_count = rc > 0 ? (uint32_t)rc : 0;
 	return rc < 0 ? rc : 0;
@@ -80,7 +102,7 @@ uint32_t class_of_results(struct workload_class out[CLASSES_MAX], const struct r
 	int rc = check_job_of_file(&j, f, 0, NULL);
 
 	if (rc == 0)
-		rc = class_of_plan(out, &j.job, &j.plan, j.job_json, NULL);
+		rc = class_of_any(out, &j.job, &j.plan, j.job_json, NULL);
 	check_job_free(&j);
 	return rc > 0 ? (uint32_t)rc : 0;
 }

@@ -4,6 +4,7 @@
 #define HAUL_CLI_JOB_CLASS_H
 
 #include "core/rule/class.h"
+#include "mlperf/editions.h"
 #include "plan/plan.h"
 
 struct results_file;
@@ -11,8 +12,9 @@ struct cJSON;
 
 /* Those of all phases that have one; the first CLASSES_MAX. Returns how many. job_json:
  * check_job_json. */
-int class_of_plan(struct workload_class out[CLASSES_MAX], const struct job *job,
-		  const struct plan *plan, const struct cJSON *job_json, struct err *err);
+int class_of_plan(struct workload_class out[CLASSES_MAX], const struct editions *editions,
+		  const struct job *job, const struct plan *plan, const struct cJSON *job_json,
+		  struct err *err);
 /* The same for a plan, which keeps them. */
 int class_add_to_plan(struct plan *plan, const struct job *job, struct err *err);
 
@@ -22,6 +24,6 @@ uint32_t class_of_results(struct workload_class out[CLASSES_MAX], const struct r
 
 /* Adds "dlio" to the facts of a phase (cli/check_tree.h): its "model", "accelerator", "class",
  * "parameters" and the "keys" that count. Nothing where it is no workload of mlpstorage. */
-void class_add_dlio(struct cJSON *tree);
+void class_add_dlio(struct cJSON *tree, const struct editions *editions);
 
 #endif

@@ -43,11 +43,12 @@ static const struct option validate_options[] = {
 };
 
 /* Compares the row with the phase that it names. */
-static int validate_phase(const struct check_job *j, const struct published_row *row,
-			  struct published_match *out, struct err *err)
+static int validate_phase(const struct check_job *j, const struct editions *editions,
+			  const struct published_row *row, struct published_match *out,
+			  struct err *err)
 {
 	struct workload_class classes[CLASSES_MAX];
-	int count = class_of_plan(classes, &j->job, &j->plan, j->job_json, err);
+	int count = class_of_plan(classes, editions, &j->job, &j->plan, j->job_json, err);
 
 	if (count < 0)
 		return count;
@@ -96,7 +97,8 @@ static int validate_rows(const struct published *p, struct published_match *matc
 {
 	const struct rule_sizes sizes = edition_sizes();
 	struct check_job j = {.past = true};
-	int rc = 0;
+	struct editions *editions = NULL;
+	int rc = edition_data(&editions, err);
 
 	for (uint32_t i = 0; i < p->count && rc == 0; i++) {
 		const struct published_row *row = &p->rows[i];
@@ -107,11 +109,12 @@ static int validate_rows(const struct published *p, struct published_match *matc
 			rc = validate_plan(&j, row, err);
 		}
 		if (rc == 0)
-			rc = validate_phase(&j, row, &matches[i], err);
+			rc = validate_phase(&j, editions, row, &matches[i], err);
 		if (rc < 0)
 			err_wrap(err, rc, "%s of %s", row->quantity, row->of);
 	}
 	check_job_free(&j);
+	editions_free(editions);
 	return rc;
 }
 

@@ -13,7 +13,10 @@ void class_say(char *text, size_t bytes, const struct workload_class *c)
 		snprintf(text, bytes, "not told: this haul was built without libcrypto");
 	else
 		snprintf(text, bytes, "%s, that of %s%s%s", c->hash,
-			 *c->of ? c->of : "no published workload", *c->editions ? ", edition " : "",
+			 *c->of ? c->of : "no published workload",
+			 *c->editions ? ", edition "
+			 : *c->of     ? ", a what-if"
+				      : "",
 			 c->editions);
 }
 

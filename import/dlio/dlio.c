@@ -112,6 +112,7 @@ const struct dlio_key dlio_keys[] = {
 	LEFT("dataset.hdf5.max_shape", DLIO_ANY, "haul's HDF5 data sets have a fixed shape; their bytes lie in the same places"),
 	MAPPED("dataset.parquet.columns", DLIO_LIST, "dataset.parquet.columns", 0),
 	MAPPED("dataset.parquet.row_group_size", DLIO_WHOLE, "dataset.parquet.row_group", 1024),
+	LEFT("dataset.parquet.read_mode", DLIO_TEXT, STREAM),
 	LEFT("dataset.parquet.partition_by", DLIO_ANY, "haul does not partition files by a column"),
 	LEFT("dataset.parquet.generation_batch_size", DLIO_NUMBER, OWN_DATA),
 	LEFT("dataset.parquet.use_s3dlio_gen", DLIO_BOOL, OWN_DATA),

@@ -12,12 +12,12 @@
 #include "core/json.h"
 #include "core/numbers.h"
 #include "core/option/option.h"
-#include "import/dlio/class.h"
 #include "import/dlio/generation.h"
 #include "import/dlio/parts.h"
 #include "import/overrides.h"
 #include "import/references.h"
 #include "import/yaml/tree.h"
+#include "mlperf/class.h"
 
 enum { JOB_NAME_MAX = 63 };
 
@@ -469,24 +469,32 @@ static void import_job(struct dlio *d, const char *name)
 	dlio_add_phases(d, job);
 }
 
-int import_dlio(struct import *out, const char *name, const char *text, size_t length,
-		const char *const *overrides, unsigned override_count, enum import_as as,
-		struct err *err)
+/* The class is of the keys as they are given, whatever they are called today. */
+static void import_class(const struct dlio *d, const cJSON *given, const struct editions *editions)
 {
-	struct dlio d = {.out = out, .as = as, .err = err};
-	struct given_keys c = {.d = &d};
+	const struct edition_workload *benchmark =
+		edition_latest(editions, d->trains ? "training" : "checkpointing", "");
 	struct workload_class class;
-	cJSON *root, *given;
+
+	if (!(d->trains || d->checkpoints) || !benchmark)
+		return;
+	d->out->failed |= !given || !class_of(&class, benchmark, given);
+	class_say(d->out->class, sizeof(d->out->class), &class);
+}
+
+int import_dlio_tree(struct import *out, const char *name, struct cJSON *root,
+		     const struct import_given *given, struct err *err)
+{
+	struct dlio d = {.out = out, .as = given->as, .err = err};
+	struct given_keys c = {.d = &d};
+	cJSON *as_given;
 	int rc;
 
 	*out = (struct import){0};
-	rc = yaml_tree_read(&root, text, length, err);
-	if (rc == 0)
-		rc = import_root(&d, root);
-	for (unsigned i = 0; rc == 0 && i < override_count; i++)
-		rc = override_apply(d.tree, overrides[i], err);
-	/* The class is of the keys as they are given, whatever they are called today. */
-	given = rc == 0 ? cJSON_Duplicate(d.tree, 1) : NULL;
+	rc = root ? import_root(&d, root) : err_set(err, -ENOMEM, "no memory for the job");
+	for (unsigned i = 0; rc == 0 && i < given->override_count; i++)
+		rc = override_apply(d.tree, given->overrides[i], err);
+	as_given = rc == 0 ? cJSON_Duplicate(d.tree, 1) : NULL;
 	if (rc == 0)
 		generation_rename_section(&d);
 	if (rc == 0)
@@ -501,14 +509,22 @@ int import_dlio(struct import *out, const char *name, const char *text, size_t l
 	for (const struct dlio_key *k = dlio_keys; rc == 0 && d.rc == 0 && k->path; k++)
 		if (k->to && !d.asked[k - dlio_keys] && dlio_peek(&d, k->path))
 			dlio_found(&d, IMPORT_LEFT, k->path, "%s", check_why_unused(&d, k->path));
-	if (rc == 0 && d.rc == 0 && (d.trains || d.checkpoints)) {
-		out->failed |= !given || !class_of(&class, given, d.trains);
-		class_say(out->class, sizeof(out->class), &class);
-	}
+	if (rc == 0 && d.rc == 0)
+		import_class(&d, as_given, given->editions);
 	rc = rc ? rc : d.rc;
 	if (rc == 0 && out->failed)
 		rc = err_set(err, -ENOMEM, "no memory for the job");
-	cJSON_Delete(given);
+	cJSON_Delete(as_given);
 	cJSON_Delete(d.tree);
 	return rc;
+}
+
+int import_dlio(struct import *out, const char *name, const char *text, size_t length,
+		const struct import_given *given, struct err *err)
+{
+	cJSON *root = NULL;
+	int rc = yaml_tree_read(&root, text, length, err);
+
+	*out = (struct import){0};
+	return rc < 0 ? rc : import_dlio_tree(out, name, root, given, err);
 }

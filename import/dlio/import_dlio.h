@@ -9,12 +9,23 @@
 #include <stddef.h>
 
 #include "import/import.h"
+#include "mlperf/editions.h"
 
-/* text: the workload file. overrides: Hydra's, such as "++workload.reader.batch_size=4". name: the
- * name of the job. The caller calls import_free, whatever is returned. -EINVAL with a sentence that
- * names the place. */
+/* What is given beside the workload: Hydra's overrides, such as "++workload.reader.batch_size=4", and
+ * editions, by which its class is told; NULL: it is not. */
+struct import_given {
+	const char *const *overrides;
+	unsigned override_count;
+	enum import_as as;
+	const struct editions *editions;
+};
+
+/* text: the workload file. name: the name of the job. The caller calls import_free, whatever is
+ * returned. -EINVAL with a sentence that names the place. */
 int import_dlio(struct import *out, const char *name, const char *text, size_t length,
-		const char *const *overrides, unsigned override_count, enum import_as as,
-		struct err *err);
+		const struct import_given *given, struct err *err);
+/* The same of a tree, which it takes; NULL: there was no memory for it. */
+int import_dlio_tree(struct import *out, const char *name, struct cJSON *root,
+		     const struct import_given *given, struct err *err);
 
 #endif

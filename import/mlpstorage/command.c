@@ -2,6 +2,7 @@
 /* A command line of mlpstorage: see command.h. */
 #include "import/mlpstorage/command.h"
 
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,6 @@
 #include "core/json.h"
 #include "core/numbers.h"
 #include "core/option/option.h"
-#include "import/mlpstorage/workloads.h"
 
 static const char *const benchmarks[] = {"training", "checkpointing", "kvcache", "vectordb", NULL};
 static const char *const does[] = {"datasize", "datagen", "run", "configview", NULL};
@@ -66,6 +66,43 @@ const char *command_name(const struct command *c)
 	};
 
 	return names[command_bit(c->benchmark)][c->does];
+}
+
+/* Names of the benchmark's models, or of its indexes, in the latest edition. */
+static void command_models(const struct command *c, unsigned benchmark,
+			   const char *names[EDITION_WORKLOADS_MAX])
+{
+	const char *name = benchmarks[command_bit(benchmark)];
+	const struct edition_workload *latest = edition_latest(c->editions, name, "");
+	const cJSON *one, *indexes = NULL;
+	unsigned n = 0;
+
+	names[0] = NULL;
+	if (!latest)
+		return;
+	edition_names(c->editions, latest->edition, name, names);
+	if (benchmark == FLAGS_VECTORDB)
+		indexes = edition_member(latest, "indexes");
+	cJSON_ArrayForEach(one, indexes)
+	{
+		if (n + 1 < EDITION_WORKLOADS_MAX)
+			names[n++] = one->valuestring;
+		names[n] = NULL;
+	}
+}
+
+/* The model as mlpstorage writes it; NULL: the benchmark has none of that name. */
+static const char *command_spelled(const struct command *c, unsigned benchmark, const char *word)
+{
+	const char *names[EDITION_WORKLOADS_MAX];
+
+	command_models(c, benchmark, names);
+	return option_spelled(word, names);
+}
+
+const struct edition_workload *command_workload(const struct command *c)
+{
+	return edition_latest(c->editions, benchmarks[command_bit(c->benchmark)], c->model);
 }
 
 static int command_refuse(const char *what, const char *word, const char *near, struct err *err)
@@ -126,12 +163,12 @@ static int command_word(struct command *c, bool *has_command, const char *word, 
 		return 0;
 	}
 	if (c->benchmark == FLAGS_TRAINING && !c->model &&
-	    (!*has_command || option_spelled(word, workloads_trained))) {
+	    (!*has_command || command_spelled(c, FLAGS_TRAINING, word))) {
 		c->model = word;
 		return 0;
 	}
 	if (c->benchmark == FLAGS_VECTORDB && !c->model &&
-	    option_spelled(word, workloads_indexes)) {
+	    command_spelled(c, FLAGS_VECTORDB, word)) {
 		c->model = word;
 		return 0;
 	}
@@ -254,25 +291,28 @@ static unsigned command_skip(const struct words *w)
 }
 
 /* The model as mlpstorage writes it. */
-static int command_find_model(struct command *c, const char *const *models, struct err *err)
+static int command_find_model(struct command *c, struct err *err)
 {
-	const char *found;
+	const char *names[EDITION_WORKLOADS_MAX], *found;
 
 	if (!c->model)
 		return err_set(err, -EINVAL, "%s: needs --model", command_name(c));
-	found = option_spelled(c->model, models);
+	command_models(c, c->benchmark, names);
+	found = option_spelled(c->model, names);
 	if (!found)
-		return command_refuse(models == workloads_indexes ? "index" : "model", c->model,
-				      option_nearest(c->model, models), err);
+		return command_refuse(c->benchmark == FLAGS_VECTORDB ? "index" : "model", c->model,
+				      option_nearest(c->model, names), err);
 	c->model = found;
 	return 0;
 }
 
-int command_read(struct command *out, const struct words *w, struct err *err)
+int command_read(struct command *out, const struct words *w, const struct editions *editions,
+		 struct err *err)
 {
 	bool has_command = false;
 	int rc = 0;
 
+	out->editions = editions;
 	out->benchmark = out->count = 0;
 	out->mode = "";
 	out->model = NULL;
@@ -286,7 +326,7 @@ int command_read(struct command *out, const struct words *w, struct err *err)
 	if (!out->benchmark)
 		return err_set(err, -EINVAL,
 			       "which benchmark? training, checkpointing, kvcache or vectordb");
-	if (!has_command && out->model && !option_spelled(out->model, workloads_trained) &&
+	if (!has_command && out->model && !command_spelled(out, FLAGS_TRAINING, out->model) &&
 	    out->benchmark != FLAGS_VECTORDB)
 		return command_refuse("command", out->model, option_nearest(out->model, does), err);
 	if (!has_command)
@@ -295,12 +335,9 @@ int command_read(struct command *out, const struct words *w, struct err *err)
 		return err_set(err, -EINVAL,
 			       "%s: only trainings and vector databases have data to generate",
 			       command_name(out));
-	if (out->benchmark == FLAGS_TRAINING)
-		return command_find_model(out, workloads_trained, err);
-	if (out->benchmark == FLAGS_VECTORDB)
-		return out->model ? command_find_model(out, workloads_indexes, err) : 0;
-	return out->benchmark == FLAGS_CHECKPOINTING ? command_find_model(out, workloads_saved, err)
-						     : 0;
+	if (out->benchmark == FLAGS_KVCACHE || (out->benchmark == FLAGS_VECTORDB && !out->model))
+		return 0;
+	return command_find_model(out, err);
 }
 
 uint64_t command_whole(const struct command *c, const char *name, uint64_t otherwise)

@@ -9,6 +9,7 @@
 #include "core/err.h"
 #include "import/mlpstorage/flags.h"
 #include "import/mlpstorage/words.h"
+#include "mlperf/editions.h"
 
 enum command_does { COMMAND_DATASIZE, COMMAND_DATAGEN, COMMAND_RUN, COMMAND_CONFIGVIEW };
 
@@ -21,6 +22,7 @@ struct command_flag {
 };
 
 struct command {
+	const struct editions *editions;
 	unsigned benchmark; /* FLAGS_TRAINING | … */
 	enum command_does does;
 	const char *mode;  /* "closed", "open", "whatif", or "" */
@@ -31,7 +33,11 @@ struct command {
 };
 
 /* The words point into w. -EINVAL with a sentence that names the word and the nearest one. */
-int command_read(struct command *out, const struct words *w, struct err *err);
+int command_read(struct command *out, const struct words *w, const struct editions *editions,
+		 struct err *err);
+
+/* The workload in the latest edition that has it. */
+const struct edition_workload *command_workload(const struct command *c);
 
 /* The value of a flag that is given, its last one; NULL: it is not. */
 const char *command_value(const struct command *c, const char *name);

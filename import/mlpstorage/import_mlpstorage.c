@@ -15,10 +15,9 @@
 
 #include "core/json_path.h"
 #include "core/numbers.h"
-#include "import/dlio/import_dlio.h"
 #include "import/kvcache/import_kvcache.h"
 #include "import/mlpstorage/command.h"
-#include "import/mlpstorage/workloads.h"
+#include "import/mlpstorage/import_workload.h"
 #include "import/vdbbench/import_vdbbench.h"
 
 enum { TEXT_BYTES = 4096, NAME_BYTES = 64, SUBSET = 8, FOLDER_BYTES = 1024 };
@@ -117,9 +116,10 @@ static int mlp_add_object(struct command_lines *l, const struct command *c, stru
 
 static int mlp_check_accelerator(const struct command *c, const char *accelerator, struct err *err)
 {
-	const char *const *known = workloads_accelerators(c->model);
+	const char *known[EDITION_WORKLOADS_MAX];
 	char list[NAME_BYTES] = "";
 
+	edition_accelerators(command_workload(c), known);
 	for (unsigned i = 0; known[i]; i++) {
 		if (accelerator && strcmp(known[i], accelerator) == 0)
 			return 0;
@@ -169,13 +169,24 @@ static int mlp_add_datasize(struct import *out, const struct command *c,
 	return 0;
 }
 
+static int mlp_import(struct import *out, const struct command *c, const struct command_lines *l,
+		      const char *accelerator, bool generates, struct err *err)
+{
+	const struct import_changes changes = {.accelerator = accelerator,
+					       .generates = generates,
+					       .overrides = l->list,
+					       .count = l->count};
+
+	return l->failed ? err_set(err, -ENOMEM, "no memory for the workload")
+			 : import_workload(out, command_workload(c), &changes, err);
+}
+
 static int mlp_training(struct import *out, const struct command *c, struct command_lines *l,
 			const struct rule_sizes *sizes, struct err *err)
 {
 	const char *accelerator = command_value(c, "--accelerator-type");
 	const char *folder = command_value(c, "--data-dir");
 	bool generates = c->does == COMMAND_DATAGEN;
-	char name[NAME_BYTES], *text;
 	int rc = generates ? 0 : mlp_check_accelerator(c, accelerator, err);
 
 	if (rc == 0 && c->does != COMMAND_CONFIGVIEW && !command_ranks(c))
@@ -197,13 +208,19 @@ static int mlp_training(struct import *out, const struct command *c, struct comm
 	rc = lines_add_flags(l, c, err);
 	if (rc < 0)
 		return rc;
-	snprintf(name, sizeof(name), "%s_%.16s", c->model, generates ? "datagen" : accelerator);
-	text = workloads_training(c->model, generates ? NULL : accelerator);
-	rc = text && !l->failed ? import_dlio(out, name, text, strlen(text), l->list, l->count,
-					      IMPORT_AS_MEANT, err)
-				: err_set(err, -ENOMEM, "no memory for the workload");
-	free(text);
+	rc = mlp_import(out, c, l, generates ? NULL : accelerator, generates, err);
 	return rc == 0 && c->does == COMMAND_DATASIZE ? mlp_add_datasize(out, c, sizes, err) : rc;
+}
+
+/* Ranks of one data-parallel replica, and of the whole mesh of a closed submission. */
+static void mlp_mesh(const struct edition_workload *w, unsigned *replica, unsigned *whole)
+{
+	const cJSON *parallel = json_at(edition_member(w, "parameters"), "model.parallelism");
+
+	*replica = (unsigned)(json_whole_at(parallel, "tensor", 1) *
+			      json_whole_at(parallel, "pipeline", 1));
+	*replica = *replica ? *replica : 1;
+	*whole = (unsigned)json_whole_at(edition_member(w, "processes"), "", 1);
 }
 
 static int mlp_checkpointing(struct import *out, const struct command *c, struct command_lines *l,
@@ -211,14 +228,13 @@ static int mlp_checkpointing(struct import *out, const struct command *c, struct
 {
 	const char *folder = command_value(c, "--checkpoint-folder");
 	uint64_t ranks = command_ranks(c);
-	unsigned replica = 1, whole = 1;
+	unsigned replica, whole;
 	bool subset;
-	char name[NAME_BYTES], *text;
 	int rc = mlp_add_object(l, c, err);
 
 	if (rc < 0)
 		return rc;
-	workloads_mesh(c->model, &replica, &whole);
+	mlp_mesh(command_workload(c), &replica, &whole);
 	if (!ranks)
 		return err_set(err, -EINVAL, "%s: needs --num-processes", command_name(c));
 	subset = ranks < whole;
@@ -236,14 +252,7 @@ static int mlp_checkpointing(struct import *out, const struct command *c, struct
 	rc = lines_add_flags(l, c, err);
 	if (rc < 0)
 		return rc;
-	snprintf(name, sizeof(name), "%s", c->model);
-	for (char *at = name; (at = strchr(at, '-'));)
-		*at = '_';
-	text = workloads_checkpointing(c->model);
-	rc = text && !l->failed ? import_dlio(out, name, text, strlen(text), l->list, l->count,
-					      IMPORT_AS_MEANT, err)
-				: err_set(err, -ENOMEM, "no memory for the workload");
-	free(text);
+	rc = mlp_import(out, c, l, NULL, false, err);
 	if (rc == 0 && subset)
 		import_found(
 			out, IMPORT_CHANGED, "--num-processes", NULL,
@@ -253,61 +262,8 @@ static int mlp_checkpointing(struct import *out, const struct command *c, struct
 	return rc;
 }
 
-/* The three options of a closed submission, in one job. */
-static const struct {
-	const char *name, *folder, *model, *users, *cpu, *allocs;
-} options[] = {
-	{"max_storage_stress", "stress", "llama3.1-8b", "200", "0", "16"},
-	{"storage_throughput", "throughput", "llama3.1-8b", "100", "4", "16"},
-	{"large_model", "large", "llama3.1-70b-instruct", "70", "0", "4"},
-};
-
-static int mlp_add_option(struct import *out, const struct command *c, unsigned at, struct err *err)
-{
-	const char *folder = command_value(c, "--cache-dir");
-	struct command_lines l = {.texts = cJSON_CreateArray()};
-	struct import one;
-	cJSON *phases, *entry, *phase;
-	int rc;
-
-	lines_add(&l, "model=%s", options[at].model);
-	lines_add(&l, "num-users=%s", options[at].users);
-	lines_add(&l, "gpu-mem-gb=0");
-	lines_add(&l, "cpu-mem-gb=%s", options[at].cpu);
-	lines_add(&l, "max-concurrent-allocs=%s", options[at].allocs);
-	lines_add(&l, "generation-mode=none");
-	lines_add(&l, "duration=300");
-	if (folder)
-		lines_add(&l, "cache-dir=%s", folder);
-	rc = import_kvcache(&one, "kvcache_mlperf", "", 0, l.list, l.count, err);
-	cJSON_Delete(l.texts);
-	phases = rc == 0 ? json_at(one.job, "phases") : NULL;
-	entry = phases ? cJSON_DetachItemFromArray(phases, 0) : NULL;
-	phase = entry ? json_at(entry, "kvcache") : NULL;
-	if (phase) {
-		cJSON_AddStringToObject(phase, "name", options[at].name);
-		cJSON_AddStringToObject(phase, "folder", options[at].folder);
-		if (at > 0)
-			cJSON_AddNumberToObject(phase, "after", 90);
-	}
-	if (at == 0) {
-		*out = one;
-		phases = out->job ? json_at(out->job, "phases") : NULL;
-	} else {
-		import_free(&one);
-		phases = json_at(out->job, "phases");
-	}
-	if (rc == 0 && (!phase || l.failed || !cJSON_AddItemToArray(phases, entry))) {
-		cJSON_Delete(entry);
-		rc = err_set(err, -ENOMEM, "no memory for the job");
-	}
-	return rc;
-}
-
 static int mlp_closed_kvcache(struct import *out, const struct command *c, struct err *err)
 {
-	int rc = 0;
-
 	for (unsigned i = 0; i < c->count; i++)
 		if (strcmp(c->flags[i].flag->name, "--params") == 0 ||
 		    (c->flags[i].flag->way == FLAGS_OTHERS &&
@@ -319,9 +275,8 @@ static int mlp_closed_kvcache(struct import *out, const struct command *c, struc
 	if (c->model)
 		return err_set(err, -EINVAL,
 			       "--model: is fixed in a closed submission; open or whatif take it");
-	for (unsigned i = 0; rc == 0 && i < COUNT(options); i++)
-		rc = mlp_add_option(out, c, i, err);
-	return rc;
+	return import_options(out, edition_latest(c->editions, "kvcache", ""),
+			      command_value(c, "--cache-dir"), err);
 }
 
 /* Flags that another importer knows. */
@@ -382,11 +337,13 @@ static int mlp_set_store(struct import *out, const struct command *c, struct err
 static int mlp_vectordb(struct import *out, const struct command *c, struct command_lines *l,
 			struct err *err)
 {
+	const struct edition_workload *benchmark = edition_latest(c->editions, "vectordb", "");
+	const cJSON *usual = cJSON_GetArrayItem(edition_member(benchmark, "indexes"), 0);
 	uint64_t ranks = max_u64(command_ranks(c), 1), queries = command_whole(c, "--queries", 0);
 	bool searches = c->does != COMMAND_DATAGEN;
 	int rc;
 
-	lines_add(l, "index-type=%s", c->model ? c->model : workloads_indexes[0]);
+	lines_add(l, "index-type=%s", c->model ? c->model : json_text_at(usual, "", ""));
 	lines_add(l, "mode=%s", !searches ? "load" : c->does == COMMAND_RUN ? "search" : "both");
 	lines_add_others(l, c);
 	if (searches && queries)
@@ -438,6 +395,13 @@ static void mlp_add_findings(struct import *out, const struct command *c)
 			"a job is the same for all three; haul check says what it is by the rules");
 }
 
+/* Measured runs of a closed submission of vector databases. */
+static uint64_t mlp_runs(const struct command *c)
+{
+	return json_whole_at(edition_member(edition_latest(c->editions, "vectordb", ""), "runs"),
+			     "", 1);
+}
+
 /* How the job is used as the command would be. */
 static void mlp_add_then(struct import *out, const struct command *c)
 {
@@ -456,10 +420,9 @@ static void mlp_add_then(struct import *out, const struct command *c)
 			snprintf(to + n, bytes - (size_t)n, " --memory \"%g GiB\"", memory);
 		return;
 	}
-	/* A closed submission has five runs. */
 	if (c->benchmark == FLAGS_VECTORDB && c->does == COMMAND_RUN &&
 	    strcmp(c->mode, "closed") == 0)
-		repeat = max_u64(repeat, 5);
+		repeat = max_u64(repeat, mlp_runs(c));
 	n = snprintf(to, bytes, "mpiexec -n %" PRIu64 " haul %s JOB", ranks,
 		     c->does == COMMAND_DATAGEN && c->benchmark == FLAGS_TRAINING ? "generate"
 										  : "run");
@@ -474,7 +437,7 @@ static void mlp_add_then(struct import *out, const struct command *c)
 }
 
 int import_mlpstorage(struct import *out, const char *const *words, unsigned count,
-		      const struct rule_sizes *sizes, struct err *err)
+		      const struct import_edition *edition, struct err *err)
 {
 	struct words *w = malloc(sizeof(*w));
 	struct command *c = malloc(sizeof(*c));
@@ -486,9 +449,9 @@ int import_mlpstorage(struct import *out, const char *const *words, unsigned cou
 		l->texts = cJSON_CreateArray();
 	if (w && c && l && l->texts) {
 		rc = words_read(w, words, count, err);
-		rc = rc < 0 ? rc : command_read(c, w, err);
+		rc = rc < 0 ? rc : command_read(c, w, edition->editions, err);
 		if (rc == 0 && c->benchmark == FLAGS_TRAINING)
-			rc = mlp_training(out, c, l, sizes, err);
+			rc = mlp_training(out, c, l, &edition->sizes, err);
 		else if (rc == 0 && c->benchmark == FLAGS_CHECKPOINTING)
 			rc = mlp_checkpointing(out, c, l, err);
 		else if (rc == 0 && c->benchmark == FLAGS_VECTORDB)

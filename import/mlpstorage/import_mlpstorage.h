@@ -8,12 +8,18 @@
 
 #include "core/rule/rule.h"
 #include "import/import.h"
+#include "mlperf/editions.h"
+
+/* By which a command is read: the workloads, and what the rules ask of the size of a data set. */
+struct import_edition {
+	const struct editions *editions;
+	struct rule_sizes sizes;
+};
 
 /* words: the words of the command, or one text that holds all of them, split as a shell does. The
- * caller calls import_free, whatever is returned. sizes: what the rules ask of a data set, for
- * "datasize". -EINVAL with a sentence that names the word. */
+ * caller calls import_free, whatever is returned. -EINVAL with a sentence that names the word. */
 int import_mlpstorage(struct import *out, const char *const *words, unsigned count,
-		      const struct rule_sizes *sizes, struct err *err);
+		      const struct import_edition *edition, struct err *err);
 
 /* The flags that it takes, and what each of them becomes, as text for a terminal. The caller frees
  * it. NULL: no memory. */

@@ -13,25 +13,7 @@
 #include "core/json_path.h"
 #include "core/numbers.h"
 #include "import/import.h"
-#include "import/mlpstorage/workloads.h"
-#include "import/yaml/tree.h"
-
-/* Sets the value at a path of two keys or three, in place of what is there. */
-static void class_set(cJSON *tree, const char *path, cJSON *value)
-{
-	size_t n = strcspn(path, ".");
-	char part[IMPORT_KEY_BYTES];
-	cJSON *below;
-
-	snprintf(part, sizeof(part), "%.*s", (int)n, path);
-	if (!path[n]) {
-		cJSON_DeleteItemFromObjectCaseSensitive(tree, part);
-		cJSON_AddItemToObject(tree, part, value);
-		return;
-	}
-	below = cJSON_GetObjectItemCaseSensitive(tree, part);
-	class_set(below ? below : cJSON_AddObjectToObject(tree, part), path + n + 1, value);
-}
+#include "mlperf/class.h"
 
 /* Numbers that are the same in DLIO's keys and in haul's. A key that the workload does not have
  * stands for 0, unless a value is set. */
@@ -74,14 +56,14 @@ static void class_numbers(cJSON *tree, const cJSON *keys, const struct same_key 
 	for (; same->of; same++)
 		if (json_at(keys, same->of) && (zero || json_number_at(keys, same->of, 0) != 0) &&
 		    json_number_at(keys, same->of, 0) != json_number_at(tree, same->dlio, 0))
-			class_set(tree, same->dlio,
-				  cJSON_CreateNumber(json_number_at(keys, same->of, 0)));
+			edition_set(tree, same->dlio,
+				    cJSON_CreateNumber(json_number_at(keys, same->of, 0)));
 }
 
 static void class_text(cJSON *tree, const char *path, const char *text)
 {
 	if (*text && strcmp(text, json_text_at(tree, path, "")) != 0)
-		class_set(tree, path, cJSON_CreateString(text));
+		edition_set(tree, path, cJSON_CreateString(text));
 }
 
 static void class_shuffle(cJSON *tree, const cJSON *keys)
@@ -98,10 +80,11 @@ static void class_shuffle(cJSON *tree, const cJSON *keys)
 		bool wanted = !none && (json_number_at(keys, kinds[i].of, 0) || (i && window));
 
 		if (is != wanted)
-			class_set(tree, kinds[i].dlio, cJSON_CreateString(wanted ? "seed" : "off"));
+			edition_set(tree, kinds[i].dlio,
+				    cJSON_CreateString(wanted ? "seed" : "off"));
 	}
 	if (!none && window && window != json_number_at(tree, "reader.shuffle_size", 0))
-		class_set(tree, "reader.shuffle_size", cJSON_CreateNumber(window));
+		edition_set(tree, "reader.shuffle_size", cJSON_CreateNumber(window));
 }
 
 static void class_loader(cJSON *tree, const cJSON *keys)
@@ -126,12 +109,12 @@ static void class_compute(cJSON *tree, const cJSON *compute)
 		double mean = normal ? json_number_at(compute, "mean", 0) : compute->valuedouble;
 
 		if (mean != json_number_at(tree, "train.computation_time", 0))
-			class_set(tree, "train.computation_time", cJSON_CreateNumber(mean));
+			edition_set(tree, "train.computation_time", cJSON_CreateNumber(mean));
 		if (normal)
-			class_set(tree, "train.computation_time_stdev",
-				  cJSON_CreateNumber(json_number_at(compute, "stdev", 0)));
+			edition_set(tree, "train.computation_time_stdev",
+				    cJSON_CreateNumber(json_number_at(compute, "stdev", 0)));
 	} else if (cJSON_IsObject(compute)) {
-		class_set(tree, "train.computation_time", cJSON_Duplicate(compute, true));
+		edition_set(tree, "train.computation_time", cJSON_Duplicate(compute, true));
 	}
 }
 
@@ -149,96 +132,100 @@ static void class_train(cJSON *tree, const struct job_class *p)
 	if (saves)
 		class_numbers(tree, p->keys, save_numbers, true);
 	if (saves != (bool)json_number_at(tree, "workflow.checkpoint", 0))
-		class_set(tree, "workflow.checkpoint", cJSON_CreateBool(saves));
+		edition_set(tree, "workflow.checkpoint", cJSON_CreateBool(saves));
 }
 
-static void class_checkpoint(cJSON *tree, const struct job_class *p, const char *model)
+static void class_checkpoint(cJSON *tree, const struct job_class *p,
+			     const struct edition_workload *w)
 {
+	const cJSON *processes = edition_member(w, "processes");
 	const char *fsync = json_text_at(p->store, "fsync", "");
-	unsigned replica, whole, copies;
+	double whole = cJSON_IsNumber(processes) ? processes->valuedouble : 0;
 
 	class_numbers(tree, p->keys, checkpoint_numbers, true);
 	class_numbers(tree, p->keys, shape_numbers, false);
 	class_text(tree, "model.model_datatype", json_text_at(p->keys, "model.type", ""));
 	class_text(tree, "model.optimizer_datatype", json_text_at(p->keys, "model.optimizer", ""));
-	if (*fsync && strcmp(fsync, "file") != 0)
-		class_set(tree, "checkpoint.fsync", cJSON_CreateFalse());
-	workloads_mesh(model, &replica, &whole);
+	if (*fsync && strcmp(fsync, "file") != 0 && strcmp(fsync, "folder") != 0)
+		edition_set(tree, "checkpoint.fsync", cJSON_CreateFalse());
 	if (p->ranks >= whole)
 		return;
-	class_set(tree, "checkpoint.mode", cJSON_CreateString("subset"));
-	copies = whole / replica;
-	class_set(tree, "model.parallelism.data", cJSON_CreateNumber(copies));
+	edition_set(tree, "checkpoint.mode", cJSON_CreateString("subset"));
+	edition_set(
+		tree, "model.parallelism.data",
+		cJSON_CreateNumber(floor(
+			whole / fmax(json_number_at(tree, "model.parallelism.tensor", 0) *
+					     json_number_at(tree, "model.parallelism.pipeline", 0),
+				     1))));
 }
 
-/* The name in mlpstorage of haul's "llama3_8b"; NULL: it has none. */
-static const char *class_saved(const char *name)
+/* Whether haul's name of a model, "llama3_8b", is that of a workload, "llama3-8b". */
+static bool class_is_named(const char *model, const char *workload)
 {
-	for (unsigned i = 0; workloads_saved[i]; i++) {
-		size_t n = strlen(workloads_saved[i]);
+	for (; *model && *workload; model++, workload++)
+		if (*model != *workload && !(*model == '_' && *workload == '-'))
+			return false;
+	return !*model && !*workload;
+}
 
-		if (strlen(name) == n &&
-		    strncmp(name, workloads_saved[i], strcspn(name, "_")) == 0 &&
-		    strcmp(name + strcspn(name, "_") + 1,
-			   workloads_saved[i] + strcspn(name, "_") + 1) == 0)
-			return workloads_saved[i];
-	}
+/* A training is known by the bytes of its samples. */
+static bool class_is_of_workload(const struct job_class *p, const struct edition_workload *w)
+{
+	const cJSON *parameters = edition_member(w, "parameters");
+	double bytes = json_number_at(parameters, "dataset.record_length_bytes", 0);
+
+	if (strcmp(w->benchmark, "training") != 0)
+		return class_is_named(json_text_at(p->keys, "model.name", ""), w->name);
+	bytes = bytes > 0 ? bytes : json_number_at(parameters, "dataset.record_length", 0);
+	return floor(bytes) == json_number_at(p->dataset, "sample_bytes", 0);
+}
+
+static const struct edition_workload *class_workload(const struct job_class *p)
+{
+	const char *benchmark = strcmp(p->kind, "train") == 0        ? "training"
+				: strcmp(p->kind, "checkpoint") == 0 ? "checkpointing"
+								     : "";
+	const struct edition_workload *latest = edition_latest(p->editions, benchmark, ""), *w;
+
+	for (unsigned i = 0;
+	     latest && (w = edition_workload(p->editions, latest->edition, benchmark, i)); i++)
+		if (class_is_of_workload(p, w))
+			return w;
 	return NULL;
 }
 
-static const char *class_model(const struct job_class *p)
+static cJSON *class_tree(const struct job_class *p, const struct edition_workload *w)
 {
+	cJSON *tree = edition_parameters(w, NULL, false);
+
 	if (strcmp(p->kind, "train") == 0)
-		return workloads_of_sample(json_number_at(p->dataset, "sample_bytes", 0));
-	return strcmp(p->kind, "checkpoint") == 0
-		       ? class_saved(json_text_at(p->keys, "model.name", ""))
-		       : NULL;
-}
-
-static int class_tree(cJSON **out, const struct job_class *p, const char *model, struct err *err)
-{
-	bool trains = strcmp(p->kind, "train") == 0;
-	char *text = trains ? workloads_training(model, workloads_accelerators(model)[0])
-			    : workloads_checkpointing(model);
-	int rc = text ? yaml_tree_read(out, text, strlen(text), err)
-		      : err_set(err, -ENOMEM, "no memory for the class");
-
-	free(text);
-	if (rc == 0 && trains)
-		class_train(*out, p);
-	else if (rc == 0)
-		class_checkpoint(*out, p, model);
-	return rc;
+		class_train(tree, p);
+	else
+		class_checkpoint(tree, p, w);
+	return tree;
 }
 
 int job_class_of(struct workload_class *out, const struct job_class *p, struct err *err)
 {
-	const char *model = class_model(p);
-	cJSON *tree = NULL;
-	int rc;
+	const struct edition_workload *w = class_workload(p);
+	cJSON *tree = w ? class_tree(p, w) : NULL;
+	bool made = tree && class_of(out, edition_find(w->of, w->edition, w->benchmark, ""), tree);
 
-	*out = (struct workload_class){.of = "", .editions = ""};
-	if (!model || !yaml_tree_built())
-		return model != NULL;
-	rc = class_tree(&tree, p, model, err);
-	if (rc == 0)
-		rc = class_of(out, tree, strcmp(p->kind, "train") == 0)
-			     ? 1
-			     : err_set(err, -ENOMEM, "no memory for the class");
 	cJSON_Delete(tree);
-	return rc;
+	return !w ? 0 : made ? 1 : err_set(err, -ENOMEM, "no memory for the class");
 }
 
 struct cJSON *job_class_parameters(const struct job_class *p)
 {
-	const char *model = class_model(p);
-	cJSON *tree = NULL, *out;
+	const struct edition_workload *w = class_workload(p);
+	cJSON *tree = w ? class_tree(p, w) : NULL, *out;
 
-	if (!model || !yaml_tree_built() || class_tree(&tree, p, model, NULL) < 0)
+	if (!tree)
 		return NULL;
 	out = cJSON_CreateObject();
-	cJSON_AddStringToObject(out, "model", model);
-	cJSON_AddItemToObject(out, "keys", class_keys(tree, strcmp(p->kind, "train") == 0));
+	cJSON_AddStringToObject(out, "model", w->name);
+	cJSON_AddItemToObject(out, "keys",
+			      class_keys(edition_find(w->of, w->edition, w->benchmark, ""), tree));
 	cJSON_AddItemToObject(out, "parameters", tree);
 	return out;
 }

@@ -35,7 +35,10 @@ static void import_text(const char *text, size_t length, const char *const *over
 	struct import found;
 	struct err err = {0};
 
-	if (import_dlio(&found, "fuzz", text, length, overrides, count, as, &err) == 0)
+	const struct import_given given = {
+		.overrides = overrides, .override_count = count, .as = as};
+
+	if (import_dlio(&found, "fuzz", text, length, &given, &err) == 0)
 		check(&found);
 	else if (!err.text[0])
 		abort();

@@ -35,8 +35,9 @@ KNOWS = {
     "results-schema": {"core", "results-schema"},
     "ranks": {"core", "facts", "backends", "workloads", "plan", "results-schema", "ranks"},
     "report": {"core", "facts", "results-schema", "report"},
-    "import": {"core", "import"},
-    "cli": {"core", "facts", "backends", "workloads", "plan", "results-schema", "ranks", "report", "import", "cli"},
+    "mlperf": {"core", "mlperf"},
+    "import": {"core", "mlperf", "import"},
+    "cli": {"core", "facts", "mlperf", "backends", "workloads", "plan", "results-schema", "ranks", "report", "import", "cli"},
 }
 
 # Rooms of a layer: the files in each, and the rooms that it depends on. A file may include those rooms and the rooms that
@@ -142,9 +143,13 @@ LIBRARIES = {
     r"(hdf5|H5\w+)\.h": {"results-schema"},
     r"curl/.*": {"backends"},
     r"hwloc.*": {"plan", "ranks", "cli"},
-    r"openssl/.*": {"backends", "import"},
+    r"openssl/.*": {"backends", "mlperf"},
     r"expat\.h": {"backends"},
-    r"(cjson/)?cJSON\.h": {"core", "facts", "backends", "plan", "report", "cli", "results-schema", "workloads", "import"},
+    "ranks": {"core", "facts", "backends", "workloads", "plan", "results-schema", "ranks"},
+    "report": {"core", "facts", "results-schema", "report"},
+    "mlperf": {"core", "mlperf"},
+    "import": {"core", "mlperf", "import"},
+    "cli": {"core", "facts", "mlperf", "backends", "workloads", "plan", "results-schema", "ranks", "report", "import", "cli"},
     r"yaml\.h": {"import"},
     r"xlsxwriter\.h": {"report"},
 }

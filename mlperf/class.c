@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MLPerf Storage's class of a workload: see class.h. It is the beginning of the SHA-256 of the keys
  * that count, in the order of their names, as JSON without blanks. */
-#include "import/dlio/class.h"
+#include "mlperf/class.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -11,72 +11,22 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/numbers.h"
-
 enum { PATH_BYTES = 128, DEPTH_MAX = 16, DIGITS_MAX = 17 };
 
 static const double whole_most = 1e15;
 
-/* Keys that count; one that ends in "." stands for all below it. */
-static const char *const training[] = {"framework",
-				       "metric.au",
-				       "model.",
-				       "workflow.",
-				       "checkpoint.",
-				       "dataset.format",
-				       "dataset.num_samples_per_file",
-				       "dataset.record_length_bytes",
-				       "dataset.record_length_bytes_stdev",
-				       "dataset.record_length_bytes_resize",
-				       "dataset.record_length",
-				       "dataset.record_length_stdev",
-				       "dataset.record_length_resize",
-				       "reader.data_loader",
-				       "reader.batch_size",
-				       "reader.file_shuffle",
-				       "reader.sample_shuffle",
-				       "reader.shuffle_size",
-				       "train.epochs",
-				       "train.computation_time",
-				       "train.computation_time_stdev",
-				       "train.total_training_steps",
-				       NULL};
-static const char *const checkpointing[] = {"framework", "model.", "workflow.", "checkpoint.",
-					    NULL};
-static const char *const training_not[] = {"checkpoint.checkpoint_folder", NULL};
-static const char *const checkpointing_not[] = {"checkpoint.checkpoint_folder",
-						"checkpoint.num_checkpoints_read",
-						"checkpoint.num_checkpoints_write", NULL};
-
-/* Classes that have published results, or that an edition has. */
-static const struct {
-	const char *class, *of, *editions;
-} published[] = {
-	{"0d3ad0dec188becd", "unet3d on b200", "3.0"},
-	{"f636f5a57473fca2", "unet3d on b200 with checkpoints", ""},
-	{"20c73f53486caba0", "retinanet on b200", "3.0"},
-	{"66c43604eb650987", "retinanet on mi355", "3.0"},
-	{"f4d46006aa421634", "unet3d on h100", "1.0"},
-	{"0f3dd7a4bf6433a3", "unet3d on h100", "2.0"},
-	{"691cea309c4f2f52", "unet3d on a100", "2.0"},
-	{"03a7be3df904e1e7", "resnet50 on h100", "2.0"},
-	{"4b7b36339a2a5b0d", "cosmoflow on h100", "2.0"},
-	{"68df04b7240e3fb0", "llama3-8b", "2.0, 3.0"},
-	{"3c53fe70d64f91d4", "llama3-70b", "2.0, 3.0"},
-	{"7adcfa87a5c4c8e6", "llama3-405b", "2.0, 3.0"},
-	{"45fd627ad9dc5f4c", "llama3-1t", "2.0, 3.0"},
-	{"c48a92d225d70ce8", "a subset of llama3-70b", "2.0"},
-	{"7e9f853cebd52aa6", "a subset of llama3-405b", "2.0"},
-	{"0918b2db633242db", "a subset of llama3-1t", "2.0"},
-};
-
-static bool class_is_of(const char *path, const char *const *keys)
+/* keys: a list of texts; one that ends in "." stands for all below it. */
+static bool class_is_of(const char *path, const cJSON *keys)
 {
-	for (unsigned i = 0; keys[i]; i++) {
-		size_t n = strlen(keys[i]);
+	const cJSON *key;
 
-		if (keys[i][n - 1] == '.' ? strncmp(path, keys[i], n) == 0
-					  : strcmp(path, keys[i]) == 0)
+	cJSON_ArrayForEach(key, keys)
+	{
+		const char *text = cJSON_IsString(key) ? key->valuestring : "";
+		size_t n = strlen(text);
+
+		if (n &&
+		    (text[n - 1] == '.' ? strncmp(path, text, n) == 0 : strcmp(path, text) == 0))
 			return true;
 	}
 	return false;
@@ -131,7 +81,7 @@ static void class_put(FILE *out, const cJSON *value)
 }
 
 /* The keys below a tree that count, as rows of a list: "path" and its value. */
-static void class_collect(cJSON *rows, const cJSON *tree, const char *path, bool trains,
+static void class_collect(cJSON *rows, const cJSON *tree, const char *path, const cJSON *counts,
 			  unsigned depth)
 {
 	const cJSON *one;
@@ -145,9 +95,9 @@ static void class_collect(cJSON *rows, const cJSON *tree, const char *path, bool
 		if (n < 0 || (size_t)n >= sizeof(below))
 			continue;
 		if (cJSON_IsObject(one) && depth < DEPTH_MAX)
-			class_collect(rows, one, below, trains, depth + 1);
-		else if (class_is_of(below, trains ? training : checkpointing) &&
-			 !class_is_of(below, trains ? training_not : checkpointing_not))
+			class_collect(rows, one, below, counts, depth + 1);
+		else if (class_is_of(below, cJSON_GetObjectItemCaseSensitive(counts, "keys")) &&
+			 !class_is_of(below, cJSON_GetObjectItemCaseSensitive(counts, "not")))
 			cJSON_AddItemReferenceToObject(rows, below, (cJSON *)(uintptr_t)one);
 	}
 }
@@ -192,7 +142,13 @@ static void class_put_rows(FILE *out, cJSON *rows)
 	fputc('}', out);
 }
 
-bool class_of(struct workload_class *out, const struct cJSON *tree, bool trains)
+static const cJSON *class_counts(const struct edition_workload *benchmark)
+{
+	return benchmark ? edition_member(benchmark, "counts") : NULL;
+}
+
+bool class_of(struct workload_class *out, const struct edition_workload *benchmark,
+	      const struct cJSON *tree)
 {
 	uint8_t digest[EVP_MAX_MD_SIZE];
 	cJSON *rows = cJSON_CreateObject();
@@ -203,30 +159,26 @@ bool class_of(struct workload_class *out, const struct cJSON *tree, bool trains)
 
 	*out = (struct workload_class){.of = "", .editions = ""};
 	if (rows && file) {
-		class_collect(rows, tree, "", trains, 0);
+		class_collect(rows, tree, "", class_counts(benchmark), 0);
 		class_put_rows(file, rows);
 	}
 	made = rows && file && fclose(file) == 0 &&
 	       EVP_Digest(text, bytes, digest, NULL, EVP_sha256(), NULL);
 	for (unsigned i = 0; made && i < CLASS_DIGITS / 2; i++)
 		snprintf(out->hash + 2 * i, 3, "%02x", digest[i]);
-	for (unsigned i = 0; i < COUNT(published); i++) {
-		if (strcmp(published[i].class, out->hash) != 0)
-			continue;
-		out->of = published[i].of;
-		out->editions = published[i].editions;
-	}
+	if (made && benchmark)
+		edition_of_class(benchmark->of, out->hash, out->of, out->editions);
 	free(text);
 	cJSON_Delete(rows);
 	return made;
 }
 
-struct cJSON *class_keys(const struct cJSON *tree, bool trains)
+struct cJSON *class_keys(const struct edition_workload *benchmark, const struct cJSON *tree)
 {
 	cJSON *rows = cJSON_CreateObject(), *keys = cJSON_CreateArray();
 
 	if (rows && keys)
-		class_collect(rows, tree, "", trains, 0);
+		class_collect(rows, tree, "", class_counts(benchmark), 0);
 	while (rows && keys && rows->child) {
 		const cJSON *first = class_first(rows);
 
