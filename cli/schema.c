@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "cli/cli.h"
+#include "core/answer.h"
 #include "core/json.h"
 #include "plan/plan.h"
 #include "report/figure.h"
@@ -104,6 +105,27 @@ static void schema_own(cJSON *list)
 		schema_entry(list, own_time_members[i].name, "s", own_time_kinds[i].help);
 }
 
+/* Members of an answer. */
+static void schema_members(cJSON *list, const struct record_shape *shape, const char *const *help)
+{
+	for (size_t i = 0; i < shape->count; i++)
+		schema_entry(list, shape->members[i].name, NULL, help[i]);
+}
+
+static void schema_answers(cJSON *list)
+{
+	for (int i = ANSWER_NONE + 1; i < ANSWERS; i++) {
+		const struct answer_kind *kind = &answer_kinds[i];
+		cJSON *entry = schema_entry(list, kind->name, NULL, kind->help);
+
+		json_add_text(entry, "rows", kind->rows_name);
+		schema_members(cJSON_AddArrayToObject(entry, "attributes"), &kind->head,
+			       kind->head_help);
+		schema_members(cJSON_AddArrayToObject(entry, "columns"), &kind->rows,
+			       kind->rows_help);
+	}
+}
+
 static char *schema_of_results(void)
 {
 	cJSON *schema = json_object(), *kinds = cJSON_AddArrayToObject(schema, "phases");
@@ -112,7 +134,7 @@ static char *schema_of_results(void)
 
 	schema_shown(cJSON_AddArrayToObject(schema, "shown"));
 	schema_own(cJSON_AddArrayToObject(schema, "own"));
-
+	schema_answers(cJSON_AddArrayToObject(schema, "answers"));
 	for (w = workload_table(); *w; w++)
 		schema_phase(kinds, *w);
 	text = json_print(schema);

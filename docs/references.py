@@ -137,9 +137,14 @@ def results_page(program):
              "## Every kind of phase\n\n" + table(HEADS["measures"], results_rows({"measures": common}, "measures"))]
     parts += [f"### Table {t['name']}\n\n{sentence(t['help'])}\n\n"
               + table(HEADS["measures"], results_rows(t, "measures")) for t in tables]
-    own = json.loads(haul(program, "schema", "--results"))["own"]
+    schema = json.loads(haul(program, "schema", "--results"))
+    own = schema["own"]
     parts.append("## The run's own time\n\nAttributes of the root, by the clock of rank 0. `--json` has them in `own_seconds`, without "
                  "`own_`.\n\n" + table(["attribute", "unit", "meaning"], results_rows({"own": own}, "own")))
+    parts.append("## Answers\n\nOf a run that was [asked a question](asking.md), groups of the file; `--json` has them under the same names.\n")
+    for a in schema["answers"]:
+        parts.append(f"### /{a['name']}\n\n{sentence(a['help'])}\n\n" + table(["attribute", "meaning"], results_rows(a, "attributes"))
+                     + "\n" + table([f"column of /{a['name']}/{a['rows']}", "meaning"], results_rows(a, "columns")))
     for kind in kinds:
         parts.append(f"## {kind['name']}\n\n{sentence(kind['help'])}\n")
         parts += [f"### {title} of {kind['name']}\n\n{said}\n\n" + table(HEADS[what], results_rows(kind, what))

@@ -4,6 +4,9 @@
 
 #include "core/stats.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 void json_add_stats(cJSON *to, const char *key, const struct stats *s)
 {
 	cJSON *o = cJSON_AddObjectToObject(to, key);
@@ -15,6 +18,19 @@ void json_add_stats(cJSON *to, const char *key, const struct stats *s)
 	json_add_number(o, "cv", s->cv);
 	json_add_number(o, "min", s->min);
 	json_add_number(o, "max", s->max);
+}
+
+/* Texts with a tab between them. */
+static void add_parts(cJSON *list, const char *texts)
+{
+	while (*texts) {
+		size_t length = strcspn(texts, "\t");
+		char *one = strndup(texts, length);
+
+		cJSON_AddItemToArray(list, cJSON_CreateString(one ? one : ""));
+		free(one);
+		texts += length + (texts[length] == '\t');
+	}
 }
 
 /* Adds a value of a column; of several a list. */
@@ -43,6 +59,9 @@ static void add_column(cJSON *to, const char *key, const struct column *c, const
 			cJSON_AddItemToArray(list,
 					     text ? cJSON_CreateString(text) : cJSON_CreateNull());
 		}
+		break;
+	case COLUMN_PARTS:
+		add_parts(cJSON_AddArrayToObject(to, key), (const char *)row + c->offset);
 		break;
 	case COLUMN_VALUES:
 		list = cJSON_AddArrayToObject(to, key);

@@ -27,10 +27,11 @@ enum column_type {
 	COLUMN_REAL, /* double */
 	COLUMN_U64,
 	COLUMN_U32,
-	COLUMN_FLAG, /* bool */
-	COLUMN_YES,  /* the same as a uint64_t */
-	COLUMN_TEXT, /* const char *; NULL: null in JSON */
-	COLUMN_NAME, /* an array of char */
+	COLUMN_FLAG,  /* bool */
+	COLUMN_YES,   /* the same as a uint64_t */
+	COLUMN_TEXT,  /* const char *; NULL: null in JSON */
+	COLUMN_NAME,  /* an array of char */
+	COLUMN_PARTS, /* the same with a tab between several texts, which JSON has as a list */
 	COLUMN_TEXTS, /* char **: as many as the column's count, of which text has TABLE_TEXTS_SHOWN */
 	COLUMN_STATS, /* struct stats: text shows the mean and half of its interval */
 	/* What these have comes from a function of the column. */

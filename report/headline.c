@@ -7,11 +7,9 @@
 
 #include "core/stats.h"
 #include "core/units.h"
-#include "report/assessed.h"
-#include "report/found.h"
+#include "report/answer.h"
 #include "report/phase.h"
 #include "report/say.h"
-#include "report/tuned.h"
 #include "report/verdict.h"
 
 #define SAY(h, ...) say((h)->text, HEADLINE_BYTES, __VA_ARGS__)
@@ -322,48 +320,20 @@ static void headline_series(struct headline *h, const struct results_file *f,
 	doubts_say(h->text, HEADLINE_BYTES, &h->doubts, false);
 }
 
-/* The answer of a search, and what the figures behind it are worth. */
-static void headline_found(struct headline *h, const struct results_file *f,
-			   const struct series_lines *s)
+/* The answer to the run's question, and what the figures behind it are worth. */
+static void headline_answer(struct headline *h, const struct results_file *f,
+			    const struct series_lines *s)
 {
-	const struct series_line *line = found_line(f, s);
+	const struct answer_view *view = answer_view(f);
+	const struct series_line *line = view->line(f, s);
 
 	if (line) {
 		h->phase = line->first;
 		doubts_of_line(&h->doubts, f, line);
 	}
-	found_say(h->text, HEADLINE_BYTES, f);
-	doubts_say(h->text, HEADLINE_BYTES, &h->doubts, false);
-}
-
-/* The best settings. */
-static void headline_tuned(struct headline *h, const struct results_file *f,
-			   const struct series_lines *s)
-{
-	const struct series_line *line = tuned_line(f, s);
-
-	if (line) {
-		h->phase = line->first;
-		doubts_of_line(&h->doubts, f, line);
-	}
-	tuned_say(h->text, HEADLINE_BYTES, f);
-	doubts_say(h->text, HEADLINE_BYTES, &h->doubts, false);
-}
-
-/* What a storage is good for. */
-static void headline_assessed(struct headline *h, const struct results_file *f,
-			      const struct series_lines *s)
-{
-	const struct series_line *line = assessed_line(f, s);
-
-	if (line) {
-		h->phase = line->first;
-		doubts_of_line(&h->doubts, f, line);
-	}
-	/* Its budget says how long it measures, and its phases run once. */
-	h->doubts.count -= h->doubts.raised[DOUBT_REPEATS];
-	h->doubts.raised[DOUBT_REPEATS] = false;
-	assessed_say(h->text, HEADLINE_BYTES, f);
+	if (view->once)
+		doubts_drop(&h->doubts, DOUBT_REPEATS);
+	view->say(h->text, HEADLINE_BYTES, f);
 	doubts_say(h->text, HEADLINE_BYTES, &h->doubts, false);
 }
 
@@ -375,16 +345,12 @@ bool headline_of(struct headline *h, const struct results_file *f)
 	bool whole = true;
 
 	*h = (struct headline){.phase = p};
-	if (f->runs > 1 || f->found || f->tuned || f->assessed) {
+	if (f->runs > 1 || f->answer.type) {
 		whole = series_make(&s, f);
 		line = whole && p ? headline_line(&s, p) : NULL;
 	}
-	if (f->found)
-		headline_found(h, f, &s);
-	else if (f->tuned)
-		headline_tuned(h, f, &s);
-	else if (f->assessed)
-		headline_assessed(h, f, &s);
+	if (f->answer.type)
+		headline_answer(h, f, &s);
 	else if (line)
 		headline_series(h, f, &s, line);
 	else if (p)

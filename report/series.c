@@ -269,3 +269,13 @@ uint32_t series_place(const struct series_lines *s, const struct series_line *of
 		place += series_same_phase(&s->lines[i], of) && series_better(&s->lines[i], of);
 	return place;
 }
+
+const struct series_line *series_found(const struct series_lines *s, uint64_t combination,
+				       const char *phase)
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		if (s->lines[i].first->record.combination == combination &&
+		    strcmp(s->lines[i].first->record.name, phase) == 0)
+			return &s->lines[i];
+	return NULL;
+}

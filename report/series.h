@@ -82,4 +82,8 @@ struct target_result series_target(const struct series_line *line, const char *n
 unsigned series_target_states(const struct series_lines *s, const struct series_line *of,
 			      const char *name, unsigned states[TARGET_STATES]);
 
+/* The line of that combination of a phase; NULL: there is none. */
+const struct series_line *series_found(const struct series_lines *s, uint64_t combination,
+				       const char *phase);
+
 #endif

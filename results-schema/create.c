@@ -98,7 +98,6 @@ static int place_rows(struct results *r, const struct results_head *head,
 		words[3] = head->client_nodes_max ? head->client_nodes_max : CLIENT_NODES_MAX;
 		words[4] = head->gather_bytes_max ? head->gather_bytes_max : BLOCKS_GATHER_BYTES;
 		words[5] = head->started_ns ? head->started_ns : clock_kernel_ns();
-		r->answer = head->answer;
 		nodes = calloc(g->size, sizeof(*nodes));
 		if (!nodes)
 			rc = err_set(err, -ENOMEM, "no memory for the results");
@@ -287,7 +286,7 @@ void results_free(struct results *r)
 	free(r->base.path);
 	free(r->side_base.path);
 	free(r->stores);
-	free(r->answer_head);
+	answer_free(&r->answer);
 	free(r->ranks);
 	free(r->path);
 	free(r->part);

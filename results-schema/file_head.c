@@ -143,10 +143,9 @@ static void create_all(struct h5_writer *w, const struct results_head *head, con
 	h5w_group(w, "/phases");
 	h5w_leave(w);
 	if (head->answer) {
-		const struct answer_kind *kind = &answer_kinds[head->answer];
-
-		h5w_group(w, kind->group);
-		records_make_growing(w, kind->path, kind->rows, 16);
+		h5w_group(w, answer_kinds[head->answer].name);
+		records_make_growing(w, answer_kinds[head->answer].rows_name,
+				     &answer_kinds[head->answer].rows, 16);
 		h5w_leave(w);
 	}
 }
@@ -175,16 +174,15 @@ void file_head_stores(struct h5_writer *w, const struct store_facts *rows, uint3
 	records_grow(w, "/stores", &rows_store, 0, count, rows);
 }
 
-void file_head_answer(struct h5_writer *w, enum results_answer answer, const void *head,
-		      const void *rows, uint32_t count, uint32_t runs)
+void file_head_answer(struct h5_writer *w, const struct answered *a, uint32_t runs)
 {
-	const struct answer_kind *kind = &answer_kinds[answer];
+	const struct answer_kind *kind = &answer_kinds[a->type];
 
 	h5w_u64(w, "runs", runs);
-	h5w_enter(w, kind->group);
-	h5w_record(w, kind->head.members, (unsigned)kind->head.count, head);
+	h5w_enter(w, kind->name);
+	h5w_record(w, kind->head.members, (unsigned)kind->head.count, a->head);
+	records_grow(w, kind->rows_name, &kind->rows, 0, a->count, a->rows);
 	h5w_leave(w);
-	records_grow(w, kind->path, kind->rows, 0, count, rows);
 }
 
 void file_head_seconds(struct h5_writer *w, double seconds)

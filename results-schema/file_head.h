@@ -39,10 +39,8 @@ void file_head_finish(struct h5_writer *w, const struct file_end *end);
 /* Replaces the rows of /stores. */
 void file_head_stores(struct h5_writer *w, const struct store_facts *rows, uint32_t count);
 
-/* What the answer to the run's question is so far: its head and its rows, and how many runs that
- * took. */
-void file_head_answer(struct h5_writer *w, enum results_answer answer, const void *head,
-		      const void *rows, uint32_t count, uint32_t runs);
+/* What the answer to the run's question is so far, and how many runs that took. */
+void file_head_answer(struct h5_writer *w, const struct answered *a, uint32_t runs);
 
 /* The time from the start of the run to now. */
 void file_head_seconds(struct h5_writer *w, double seconds);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "core/err.h"
-#include "results-schema/member.h"
+#include "core/member.h"
 
 enum { H5W_DEPTH = 8 };
 

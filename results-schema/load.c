@@ -118,12 +118,7 @@ void results_unload(struct results_file *f)
 	free(f->stores);
 	free(f->links);
 	free(f->machines);
-	free(f->found);
-	free(f->found_steps);
-	free(f->tuned);
-	free(f->tuned_settings);
-	free(f->assessed);
-	free(f->assessed_workloads);
+	answer_free(&f->answer);
 	free(f);
 }
 
@@ -194,47 +189,35 @@ static void load_head(struct h5_reader *r, struct results_file *f)
 	load_stores(r, f);
 }
 
-/* The head and the rows of an answer; NULL: the file has none. */
-static void *load_answer(struct h5_reader *r, enum results_answer answer, void **rows,
-			 uint64_t *count)
+static void load_answer(struct h5_reader *r, enum answer_type type, struct answered *a)
 {
-	const struct answer_kind *kind = &answer_kinds[answer];
-	void *head;
-	hid_t type;
+	const struct answer_kind *kind = &answer_kinds[type];
+	hid_t memory;
 
-	if (!h5r_has(r, kind->group + 1))
-		return NULL;
-	type = rows_record_type(kind->rows);
-	h5r_enter(r, kind->group + 1);
-	head = h5r_room(r, 1, kind->head.size);
-	if (head)
-		kind->init(head);
-	if (head)
-		h5r_record(r, kind->head.members, (unsigned)kind->head.count, head);
-	*rows = h5r_list(r, kind->name, type, kind->rows_max, kind->rows->size, count);
-	rows_end_texts(kind->rows, *rows, *count);
+	if (a->head || !h5r_has(r, kind->name))
+		return;
+	if (answer_make(a, type, 0) < 0) {
+		h5r_error(r, -ENOMEM, "no memory for its answer");
+		return;
+	}
+	memory = rows_record_type(&kind->rows);
+	h5r_enter(r, kind->name);
+	h5r_record(r, kind->head.members, (unsigned)kind->head.count, a->head);
+	free(a->rows);
+	a->rows = h5r_list(r, kind->rows_name, memory, kind->rows_max, kind->rows.size, &a->count);
+	rows_end_texts(&kind->rows, a->rows, a->count);
+	answer_join(a);
 	h5r_leave(r);
-	h5_close(type);
-	return head;
+	h5_close(memory);
+	/* The run has ended before it could give one. */
+	if (type == ANSWER_FIND && !((const struct find_head *)a->head)->path[0])
+		answer_free(a);
 }
 
 static void load_answers(struct h5_reader *r, struct results_file *f)
 {
-	void *rows = NULL;
-
-	f->found = load_answer(r, ANSWER_FIND, &rows, &f->found_count);
-	f->found_steps = rows;
-	/* The run has ended before it could give one. */
-	if (f->found && !f->found->path[0]) {
-		free(f->found);
-		f->found = NULL;
-	}
-	rows = NULL;
-	f->tuned = load_answer(r, ANSWER_TUNE, &rows, &f->tuned_count);
-	f->tuned_settings = rows;
-	rows = NULL;
-	f->assessed = load_answer(r, ANSWER_ASSESS, &rows, &f->assessed_count);
-	f->assessed_workloads = rows;
+	for (int i = ANSWER_NONE + 1; i < ANSWERS; i++)
+		load_answer(r, (enum answer_type)i, &f->answer);
 }
 
 static int by_number(const void *a, const void *b)

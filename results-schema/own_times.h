@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "results-schema/member.h"
+#include "core/member.h"
 
 enum own_when { OWN_BEFORE, OWN_BETWEEN, OWN_AFTER, OWN_WHENS };
 

@@ -44,15 +44,13 @@ static void renew_head(struct results *r, struct h5_writer *w)
 		h5w_record(w, own_time_members, OWN_TIMES, r->own);
 	if (r->stores)
 		file_head_stores(w, r->stores, r->store_rows);
-	if (r->answer_head)
-		file_head_answer(w, r->answer, r->answer_head, r->answer_rows, r->answer_count,
-				 r->answer_runs);
+	if (r->answer.head)
+		file_head_answer(w, &r->answer, r->answer_runs);
 	if (w->rc < 0)
 		return;
 	free(r->stores);
 	r->stores = NULL;
-	free(r->answer_head);
-	r->answer_head = NULL;
+	answer_free(&r->answer);
 }
 
 /* Rank 0: what was published so far, without a phase that runs, to be added to. bytes: how many all
@@ -381,26 +379,15 @@ int results_set_stores(struct results *r, const struct store_facts *rows, uint32
 	return 0;
 }
 
-int results_set_answer(struct results *r, const void *head, const void *rows, uint32_t count,
-		       uint32_t runs)
+void results_set_answer(struct results *r, struct answered *a, uint32_t runs)
 {
-	const struct answer_kind *kind = &answer_kinds[r->answer];
-	size_t room = kind->head.size; /* of words and numbers: rows behind it are aligned */
-	char *copy;
-
-	if (!r->writer.first)
-		return 0;
-	copy = malloc(room + count * kind->rows->size);
-	if (!copy)
-		return -ENOMEM;
-	memcpy(copy, head, kind->head.size);
-	memcpy(copy + room, rows, count * kind->rows->size);
-	free(r->answer_head);
-	r->answer_head = copy;
-	r->answer_rows = copy + room;
-	r->answer_count = count;
-	r->answer_runs = runs;
-	return 0;
+	answer_free(&r->answer);
+	if (r->writer.first) {
+		r->answer = *a;
+		r->answer_runs = runs;
+		*a = (struct answered){.type = ANSWER_NONE};
+	}
+	answer_free(a);
 }
 
 void results_set_own(struct results *r, const struct own_times *own)

@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "core/err.h"
-#include "results-schema/member.h"
+#include "core/member.h"
 
 enum {
 	RECORD_NAME_BYTES = 64,

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/answer.h"
 #include "core/client/client.h"
 #include "core/err.h"
 #include "core/group/group.h"
@@ -22,7 +23,6 @@
 #include "core/measure/tally.h"
 #include "core/rank_place.h"
 #include "core/target.h"
-#include "results-schema/answer.h"
 #include "results-schema/own_times.h"
 #include "results-schema/record.h"
 
@@ -62,7 +62,7 @@ struct results_head { /* rank 0 only */
 	 * files where there is more than one run, or where there are many phases; these are joined
 	 * by results_finish */
 	uint32_t runs, phases;
-	enum results_answer answer; /* to the question that the run was asked */
+	enum answer_type answer; /* to the question that the run was asked */
 	uint32_t
 		rank_rows_max; /* up to this number of ranks histograms have a row per rank, above it one per node; 0: 1,024 */
 	uint32_t client_nodes_max; /* of more nodes the client's rows are folded; 0: 1,000 */
@@ -171,11 +171,9 @@ int results_set_ranks(struct results *r, const struct rank_row *ranks);
  * nothing on other ranks. */
 int results_set_stores(struct results *r, const struct store_facts *rows, uint32_t count);
 
-/* Rank 0, any time, of a file that was begun with an answer: its head and rows so far (answer.h says
- * which structs they are), and how many runs that took; written with the next publication. Both are
- * copied. -ENOMEM. Does nothing on other ranks. */
-int results_set_answer(struct results *r, const void *head, const void *rows, uint32_t count,
-		       uint32_t runs);
+/* Rank 0, any time, of a file that was begun with an answer of that type: the answer so far, and how
+ * many runs that took; written with the next publication. Takes what a has, on all ranks. */
+void results_set_answer(struct results *r, struct answered *a, uint32_t runs);
 
 /* Rank 0: what the run spends on itself. The caller keeps it, and goes on counting: each
  * publication writes what it says then. */

@@ -11,15 +11,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/answer.h"
 #include "core/err.h"
 #include "core/measure/store_facts.h"
 #include "core/measure/tally.h"
 #include "core/target.h"
-#include "results-schema/assessed.h"
-#include "results-schema/found.h"
 #include "results-schema/own_times.h"
 #include "results-schema/record.h"
-#include "results-schema/tuned.h"
 
 enum { RESULTS_NAME_BYTES = 64, RESULTS_UNIT_BYTES = 24, RESULTS_MEMBER_BYTES = 128 };
 
@@ -191,15 +189,7 @@ struct results_file {
 	struct results_links *links;      /* [nodes] */
 	struct results_machine *machines; /* [nodes] */
 	double node_memory_bytes;         /* of a node, on average; 0: not told */
-	struct found *found;              /* what a search has found; NULL: the run was none */
-	struct found_step *found_steps;
-	uint64_t found_count;
-	struct tuned *tuned; /* the same of a search for settings */
-	struct tuned_setting *tuned_settings;
-	uint64_t tuned_count;
-	struct assessed *assessed; /* the same of haul assess */
-	struct assessed_workload *assessed_workloads;
-	uint64_t assessed_count;
+	struct answered answer;           /* to the run's question; none: it was not asked */
 	uint32_t phase_count;
 	struct results_phase_read *phases; /* in the order of their numbers */
 	struct phase_cache *cache;

@@ -47,11 +47,8 @@ struct results {
 	struct rank_row *ranks;              /* rank 0: for results_finish, NULL: as they are */
 	struct store_facts *stores; /* rank 0: for the next publication, NULL: as they are */
 	uint32_t store_rows;
-	enum results_answer answer;
-	/* Rank 0: for the next publication, NULL where there is nothing new; the rows stand in the
-	 * same memory. */
-	void *answer_head, *answer_rows;
-	uint32_t answer_count, answer_runs;
+	struct answered answer; /* rank 0: for the next publication; none: nothing is new */
+	uint32_t answer_runs;
 	const struct own_times
 		*own; /* rank 0: of the run, read at each publication; NULL: not measured */
 };

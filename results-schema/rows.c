@@ -179,11 +179,6 @@ void rows_end_texts(const struct record_shape *shape, void *rows, uint64_t count
 	}
 }
 
-#define RECORD_SHAPE(record, members) \
-	{ \
-		sizeof(record), members, sizeof(members) / sizeof(*(members)) \
-	}
-
 static const struct member summary_members[] = {
 	MEMBER_OF_TEXT(struct summary_row, "phase", phase),
 	MEMBER_OF_TEXT(struct summary_row, "kind", kind),
@@ -280,39 +275,6 @@ static const struct member target_members[] = {
 	MEMBER_OF(struct target_result, "met", met, MEMBER_U64),
 };
 const struct record_shape rows_target = RECORD_SHAPE(struct target_result, target_members);
-
-const struct record_shape rows_found_step = RECORD_SHAPE(struct found_step, found_step_members);
-const struct record_shape rows_tuned_setting =
-	RECORD_SHAPE(struct tuned_setting, tuned_setting_members);
-
-const struct record_shape rows_assessed_workload =
-	RECORD_SHAPE(struct assessed_workload, assessed_workload_members);
-
-static void init_found(void *head)
-{
-	found_init(head);
-}
-
-static void init_tuned(void *head)
-{
-	tuned_init(head);
-}
-
-static void init_assessed(void *head)
-{
-	assessed_init(head);
-}
-
-const struct answer_kind answer_kinds[ANSWERS] = {
-	[ANSWER_FIND] = {"/find", "steps", "/find/steps", RECORD_SHAPE(struct found, found_members),
-			 &rows_found_step, FOUND_STEPS_MAX, init_found},
-	[ANSWER_TUNE] = {"/tune", "settings", "/tune/settings",
-			 RECORD_SHAPE(struct tuned, tuned_members), &rows_tuned_setting,
-			 TUNED_SETTINGS_MAX, init_tuned},
-	[ANSWER_ASSESS] = {"/assess", "workloads", "/assess/workloads",
-			   RECORD_SHAPE(struct assessed, assessed_members), &rows_assessed_workload,
-			   ASSESSED_WORKLOADS_MAX, init_assessed},
-};
 
 hid_t rows_packed_type(const struct record_shape *shape)
 {

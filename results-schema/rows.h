@@ -7,16 +7,12 @@
 #include <hdf5.h>
 #include <stdint.h>
 
+#include "core/answer.h"
 #include "core/err.h"
 #include "core/measure/quantile.h"
 #include "core/measure/tally.h"
-#include "results-schema/answer.h"
-#include "results-schema/assessed.h"
-#include "results-schema/found.h"
 #include "results-schema/h5_writer.h"
-#include "results-schema/member.h"
 #include "results-schema/results.h"
-#include "results-schema/tuned.h"
 
 struct row_shape {
 	const char *const *keys;
@@ -50,27 +46,10 @@ struct summary_row {
 	char sweep[SUMMARY_SWEEP_BYTES];
 };
 
-/* Fixed records, as they are in memory. In the file they have no holes. */
-struct record_shape {
-	size_t size;
-	const struct member *members;
-	size_t count;
-};
 extern const struct record_shape rows_summary, rows_node, rows_rank, rows_store, rows_failure,
-	rows_target, rows_found_step, rows_tuned_setting, rows_assessed_workload;
+	rows_target;
 hid_t rows_record_type(const struct record_shape *shape); /* the caller closes it */
 hid_t rows_packed_type(const struct record_shape *shape); /* in the file; the caller closes it */
-
-/* How the file has an answer: the group, its attributes, and its data set of rows. */
-struct answer_kind {
-	const char *group, *name; /* "/find", "steps" */
-	const char *path;         /* "/find/steps" */
-	struct record_shape head;
-	const struct record_shape *rows;
-	uint32_t rows_max;
-	void (*init)(void *head); /* nothing is known */
-};
-extern const struct answer_kind answer_kinds[ANSWERS];
 
 /* Makes a data set of these records, which stays entered. */
 void records_write(struct h5_writer *w, const char *name, const struct record_shape *shape,

@@ -12,6 +12,7 @@
 #ifndef HAUL_PLAN_ASSESS_ASSESS_H
 #define HAUL_PLAN_ASSESS_ASSESS_H
 
+#include "core/answer.h"
 #include "core/job/job.h"
 #include "plan/search/bisect.h"
 #include "plan/search/halving.h"
@@ -135,18 +136,6 @@ bool assess_next(struct assess *a, double elapsed_s, struct assess_look *look);
 /* found: the main figure of a phase, of a training its AU. */
 void assess_found(struct assess *a, const char *phase, double found);
 
-/* Which ceiling is reached first. */
-enum assess_limit {
-	LIMIT_UNKNOWN,
-	LIMIT_READ,
-	LIMIT_OBJECTS,
-	LIMIT_WRITE,
-	LIMIT_LOADER,   /* fewer accelerators were carried than follow from the ceilings */
-	LIMIT_REQUESTS, /* or fewer users */
-	LIMITS
-};
-extern const char *const assess_limits[LIMITS]; /* "unknown", "read", "objects", "write", … */
-
 /* What follows for a workload:
  *
  *	training      accelerators = the least of read / (target x bytes_per_second) and
@@ -158,13 +147,10 @@ extern const char *const assess_limits[LIMITS]; /* "unknown", "read", "objects",
  *	              known where they ran
  *
  * Where the workload itself ran on more accelerators than the storage carries, what was found then counts. And how
- * long it takes as a whole: data_bytes / write, and then run_seconds / target / accelerators. */
-struct assess_row {
-	double carries, follows; /* NaN: unknown */
-	bool measured;           /* carries is what was found when it ran */
-	enum assess_limit limit;
-	double full_seconds; /* NaN: unknown, or it carries none */
-};
+ * long it takes as a whole: data_bytes / write, and then run_seconds / target / accelerators. Fills the whole row. */
 void assess_follow(const struct assess *a, const struct assess_workload *w, struct assess_row *row);
+
+/* What is known of the storage so far; over: the assessment has ended by itself. */
+void assess_answer(const struct assess *a, bool over, struct assess_head *head);
 
 #endif

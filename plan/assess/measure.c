@@ -147,13 +147,13 @@ static bool measure_fits(struct assess *a, double elapsed_s)
 static void measure_end(struct assess *a, double elapsed_s)
 {
 	struct assess_workload *w = &a->workloads[a->measured++];
-	struct bisect_answer answer;
+	struct find_head answer;
 
 	a->searching = a->unanswered = false;
-	bisect_answer(&a->search, &answer);
+	bisect_answer(&a->search, &answer, NULL);
 	w->decided = a->search.end == BISECT_FOUND || a->search.end == BISECT_NONE;
-	if (answer.carries_known || a->search.end == BISECT_NONE)
-		w->carried = answer.carries_known ? (double)answer.carries : 0;
+	if (answer.carries != ANSWER_UNKNOWN || a->search.end == BISECT_NONE)
+		w->carried = answer.carries != ANSWER_UNKNOWN ? (double)answer.carries : 0;
 	for (uint32_t i = 0; i < a->search.count; i++)
 		if ((double)a->search.steps[i].value == w->carried)
 			w->found = a->search.steps[i].stats.mean;

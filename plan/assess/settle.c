@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/numbers.h"
@@ -69,15 +68,12 @@ void settle_sets(const struct assess *a, enum assess_settled which, uint32_t set
 /* The best, where it is shown to be better than those of the job. */
 static void settle_end(struct assess *a, enum assess_settled which)
 {
-	struct halving_answer *answer = malloc(sizeof(*answer));
+	struct tune_row rows[COUNT(choices) + 1];
+	struct tune_head head;
 
+	halving_answer(&a->settle, &head, rows);
 	a->settling = false;
-	a->settled[which] = 0;
-	if (answer)
-		halving_answer(&a->settle, answer);
-	if (answer && answer->better)
-		a->settled[which] = answer->rows[0].candidate;
-	free(answer);
+	a->settled[which] = head.better ? (uint32_t)rows[0].combination - 1 : 0;
 	settle_words(a, a->settled[which], a->settings[which]);
 }
 

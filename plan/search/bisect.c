@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/numbers.h"
+#include "core/utf8.h"
 
 const char *const bisect_states[BISECT_STATES] = {[BISECT_OPEN] = "open",
 						  [BISECT_MET] = "met",
@@ -238,24 +239,50 @@ bool bisect_next(struct bisect *s, uint64_t *value)
 	return true;
 }
 
-void bisect_answer(const struct bisect *s, struct bisect_answer *a)
+static void bisect_row(const struct bisect_step *step, struct find_row *row)
+{
+	row->value = step->value;
+	row->repeats = step->repeats;
+	utf8_copy(row->state, sizeof(row->state), bisect_states[step->state]);
+	if (!step->repeats)
+		return;
+	row->mean = step->stats.mean;
+	row->low = step->stats.low;
+	row->high = step->stats.high;
+}
+
+void bisect_answer(const struct bisect *s, struct find_head *head, struct find_row *rows)
 {
 	struct bisect_gap mean = bisect_gap_of(s, BISECT_MEAN),
 			  met = bisect_gap_of(s, BISECT_SURE_MET),
 			  missed = bisect_gap_of(s, BISECT_SURE_MISSED);
 
-	*a = (struct bisect_answer){.carries = mean.below,
-				    .carries_known = mean.below_known,
-				    .misses = mean.above,
-				    .misses_known = mean.above_known,
-				    .least = met.below_known ? met.below : s->ask.low,
-				    .greatest = bisect_last(s)};
-	if (missed.above_known)
-		a->greatest = missed.above > s->ask.low ? missed.above - s->ask.by : s->ask.low;
+	utf8_copy(head->end, sizeof(head->end), bisect_ends[s->end]);
+	head->low = s->ask.low;
+	head->high = s->ask.high;
+	head->by = s->ask.by;
+	head->most = s->ask.most;
+	head->asked = s->ask.asked;
+	head->repeats = s->ask.repeats;
+	head->undecided = 0;
+	head->carries = head->least = head->greatest = head->misses = ANSWER_UNKNOWN;
+	if (mean.below_known) {
+		head->carries = mean.below;
+		head->least = met.below_known ? met.below : s->ask.low;
+		head->greatest = !missed.above_known         ? bisect_last(s)
+				 : missed.above > s->ask.low ? missed.above - s->ask.by
+							     : s->ask.low;
+	}
+	if (mean.above_known)
+		head->misses = mean.above;
 	for (uint32_t i = 0; i < s->count; i++) {
-		a->undecided += s->steps[i].state == BISECT_UNDECIDED;
-		if (a->misses_known && s->steps[i].value == a->misses)
-			a->missing_step = i;
+		const struct bisect_step *step = &s->steps[i];
+
+		head->undecided += step->state == BISECT_UNDECIDED;
+		if (mean.above_known && step->value == mean.above)
+			head->missed_with = step->stats.mean;
+		if (rows)
+			bisect_row(step, &rows[i]);
 	}
 }
 

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/answer.h"
 #include "core/stats.h"
 
 /* Doubling and three bisections of 64 bits do not take more steps. */
@@ -81,18 +82,9 @@ void bisect_add(struct bisect *s, double found);
 void bisect_see(struct bisect *s, uint64_t value, double found);
 void bisect_close(struct bisect *s);
 
-/* What is known, also of a search that has not ended. */
-struct bisect_answer {
-	/* The greatest value whose mean meets the target, and the least whose mean misses it. */
-	uint64_t carries, misses;
-	bool carries_known, misses_known;
-	/* The answer lies between these: the greatest value that surely meets the target, and the
-	 * one before the least that surely misses it. Ends of the range where there is none. */
-	uint64_t least, greatest;
-	uint32_t missing_step; /* the step of misses */
-	uint32_t undecided;    /* values */
-};
-void bisect_answer(const struct bisect *s, struct bisect_answer *a);
+/* What is known, also of a search that has not ended: all of the head but the texts of the question;
+ * and rows[count], in the order in which the values were begun; NULL: they are not wanted. */
+void bisect_answer(const struct bisect *s, struct find_head *head, struct find_row *rows);
 
 /* The most steps that the search can take where every value is decided. */
 uint32_t bisect_steps_most(const struct bisect_ask *ask);

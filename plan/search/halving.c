@@ -3,10 +3,10 @@
 #include "plan/search/halving.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/numbers.h"
+#include "core/utf8.h"
 
 const char *const halving_ends[HALVING_ENDS] = {
 	[HALVING_GOES_ON] = "stopped", [HALVING_DONE] = "found", [HALVING_UNKNOWN] = "unknown"};
@@ -180,77 +180,98 @@ static double halving_mean(const struct halving_candidate *c)
 	return c->repeats ? exp(sum / c->repeats) : c->found;
 }
 
-/* Those of the final first, then those that came further. */
-static bool halving_ranks(const struct halving *h, const struct halving_row *a,
-			  const struct halving_row *b)
+uint32_t halving_rows(const struct halving *h)
 {
-	const struct halving_candidate *x = &h->candidates[a->candidate],
-				       *y = &h->candidates[b->candidate];
+	/* The job as it is has a row of its own once it has run. */
+	return h->ask.count +
+	       (h->ask.base == h->ask.count && h->candidates[h->ask.base].repeats > 0);
+}
 
-	if (!x->repeats != !y->repeats)
-		return x->repeats;
-	if (!x->repeats && x->rounds != y->rounds)
-		return x->rounds > y->rounds;
+/* Those of the final first, then those that came further. */
+static bool halving_ranks(const struct halving *h, const struct tune_row *a,
+			  const struct tune_row *b)
+{
+	if (!a->repeats != !b->repeats)
+		return a->repeats;
+	if (!a->repeats && a->rounds != b->rounds)
+		return a->rounds > b->rounds;
 	return halving_before(h, a->mean, b->mean);
 }
 
-static void halving_rows(const struct halving *h, struct halving_answer *a)
+static void halving_set(struct tune_row *row, enum halving_state state)
 {
-	/* The job as it is has a row of its own once it has run. */
-	uint32_t count = h->ask.count;
+	utf8_copy(row->state, sizeof(row->state), halving_states[state]);
+}
 
-	if (h->ask.base == h->ask.count && h->candidates[h->ask.base].repeats)
-		count++;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct halving_candidate *c = &h->candidates[i];
-		struct halving_row row = {.candidate = i,
-					  .state = c->racing   ? HALVING_OPEN
-						   : c->rounds ? HALVING_DROPPED
-							       : HALVING_LEFT_OUT,
-					  .mean = halving_mean(c),
-					  .best = {.ratio = NAN, .low = NAN, .high = NAN}};
-		uint32_t at = a->count++;
+static void halving_row(const struct halving *h, uint32_t candidate, struct tune_row *row)
+{
+	const struct halving_candidate *c = &h->candidates[candidate];
 
-		for (; at && halving_ranks(h, &row, &a->rows[at - 1]); at--)
-			a->rows[at] = a->rows[at - 1];
-		a->rows[at] = row;
-	}
+	row->combination = candidate + 1;
+	row->as_is = candidate == h->ask.base;
+	row->rounds = c->rounds;
+	row->repeats = c->repeats;
+	row->mean = halving_mean(c);
+	row->times = row->times_low = row->times_high = NAN;
+	halving_set(row, c->racing ? HALVING_OPEN : c->rounds ? HALVING_DROPPED : HALVING_LEFT_OUT);
+}
+
+/* By which factor the best is better than the other one of a ratio: of what is better the less there is
+ * of it, too. */
+static void halving_times(const struct halving *h, const struct ratio *r, struct tune_row *row)
+{
+	row->times = h->ask.less ? 1 / r->ratio : r->ratio;
+	row->times_low = h->ask.less ? 1 / r->high : r->low;
+	row->times_high = h->ask.less ? 1 / r->low : r->high;
 }
 
 /* The pairs of the final: each with the best. */
-static void halving_judge(const struct halving *h, struct halving_answer *a)
+static void halving_judge(const struct halving *h, uint32_t count, struct tune_head *head,
+			  struct tune_row *rows)
 {
-	const struct ratio_side best = halving_side(&h->candidates[a->rows[0].candidate]);
+	const struct ratio_side best = halving_side(&h->candidates[rows[0].combination - 1]);
 	uint32_t pairs = h->racing * (h->racing - 1) / 2;
 
-	a->judged = true;
-	a->level = 1 - wrong_by_chance / (pairs ? pairs : 1);
-	a->rows[0].state = HALVING_BEST;
-	for (uint32_t i = 1; i < a->count && h->candidates[a->rows[i].candidate].repeats; i++) {
-		struct halving_row *row = &a->rows[i];
-		const struct ratio_side other = halving_side(&h->candidates[row->candidate]);
+	head->level = 1 - wrong_by_chance / (pairs ? pairs : 1);
+	halving_set(&rows[0], HALVING_BEST);
+	for (uint32_t i = 1; i < count && rows[i].repeats; i++) {
+		struct tune_row *row = &rows[i];
+		const struct ratio_side other = halving_side(&h->candidates[row->combination - 1]);
+		const struct ratio r = ratio_of(&best, &other, head->level);
+		bool worse = r.verdict == (h->ask.less ? -1 : 1);
 
-		row->best = ratio_of(&best, &other, a->level);
-		row->state =
-			row->best.verdict == (h->ask.less ? -1 : 1) ? HALVING_WORSE : HALVING_TIED;
-		a->better |= row->candidate == h->ask.base && row->state == HALVING_WORSE;
+		halving_times(h, &r, row);
+		halving_set(row, worse ? HALVING_WORSE : HALVING_TIED);
+		if (!row->as_is)
+			continue;
+		head->better = worse;
+		head->times = row->times;
+		head->times_low = row->times_low;
+		head->times_high = row->times_high;
 	}
 }
 
-void halving_answer(const struct halving *h, struct halving_answer *a)
+void halving_answer(const struct halving *h, struct tune_head *head, struct tune_row *rows)
 {
-	memset(a, 0, sizeof(*a));
-	a->level = NAN;
-	halving_rows(h, a);
-	if (h->end == HALVING_DONE && !isnan(a->rows[0].mean))
-		halving_judge(h, a);
-}
+	uint32_t count = halving_rows(h);
 
-struct halving_times halving_times(const struct ratio *r, bool less)
-{
-	if (less)
-		return (struct halving_times){1 / r->ratio, 1 / r->high, 1 / r->low};
-	return (struct halving_times){r->ratio, r->low, r->high};
+	utf8_copy(head->end, sizeof(head->end), halving_ends[h->end]);
+	head->less = h->ask.less;
+	head->combinations = h->ask.count;
+	head->repeats = h->ask.repeats;
+	head->better = 0;
+	head->level = head->times = head->times_low = head->times_high = NAN;
+	for (uint32_t i = 0; i < count; i++) {
+		struct tune_row row = {.of = head};
+		uint32_t at = i;
+
+		halving_row(h, i, &row);
+		for (; at && halving_ranks(h, &row, &rows[at - 1]); at--)
+			rows[at] = rows[at - 1];
+		rows[at] = row;
+	}
+	if (h->end == HALVING_DONE && !isnan(rows[0].mean))
+		halving_judge(h, count, head, rows);
 }
 
 struct halving_cost halving_cost(const struct halving_ask *ask)

@@ -25,6 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/answer.h"
 #include "core/ratio.h"
 
 enum {
@@ -97,29 +98,11 @@ enum halving_state {
 };
 extern const char *const halving_states[HALVING_STATES]; /* "best", "tied", … */
 
-struct halving_row {
-	uint32_t candidate;
-	enum halving_state state;
-	double mean;       /* geometric, of the final, or what was found in its last round; NaN */
-	struct ratio best; /* of the best to this one; NaN where there is none */
-};
-
-struct halving_answer {
-	uint32_t count; /* rows, the best first */
-	struct halving_row rows[HALVING_MOST + 1];
-	bool judged; /* the final has ended */
-	double level;
-	/* The best is shown to be better than the job as it is. */
-	bool better;
-};
-void halving_answer(const struct halving *h, struct halving_answer *a);
-
-/* By which factor the best is better than the other one of a ratio, with its interval: of what is
- * better the less there is of it, too. */
-struct halving_times {
-	double times, low, high;
-};
-struct halving_times halving_times(const struct ratio *r, bool less);
+/* All of the head but the texts of the question, the file and the combinations that are left out; and
+ * the rows, the best first, but for their sets: halving_rows of them, of which combination - 1 is the
+ * candidate. */
+uint32_t halving_rows(const struct halving *h);
+void halving_answer(const struct halving *h, struct tune_head *head, struct tune_row *rows);
 
 /* What a search takes at most: runs, and their sum in whole runs. */
 struct halving_cost {

@@ -6,11 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/utf8.h"
 #include "plan/assess/assess.h"
 #include "ranks/run/run.h"
 #include "ranks/run/search.h"
-#include "results-schema/assessed.h"
 
 enum { ASSESS_RUNS_MAX = 128 };
 
@@ -114,81 +112,21 @@ static void assess_add(struct run *run, const struct run_options *options,
 				     assess_figure(&phases[i]));
 }
 
-static void assess_head(const struct run *run, struct assessed *out)
-{
-	const struct assess_run *a = run->search->own;
-	const double *c = a->assess.ceilings;
-
-	assessed_init(out);
-	utf8_copy(out->uri, sizeof(out->uri), a->assess.ask.uri);
-	utf8_copy(out->end, sizeof(out->end), a->over ? "found" : "stopped");
-	out->nodes = run->nodes.count;
-	out->ranks = run->world->size;
-	out->budget = a->assess.ask.budget_s;
-	out->space = a->assess.ask.space_bytes;
-	utf8_copy(out->read_settings, sizeof(out->read_settings),
-		  a->assess.settings[ASSESS_SETTLED_READ]);
-	utf8_copy(out->random_settings, sizeof(out->random_settings),
-		  a->assess.settings[ASSESS_SETTLED_RANDOM]);
-	out->write = c[ASSESS_WRITE];
-	out->read = c[ASSESS_READ];
-	out->random = c[ASSESS_RANDOM];
-	out->put = c[ASSESS_PUT];
-	out->get = c[ASSESS_GET];
-	out->create = c[ASSESS_CREATE];
-	out->stat = c[ASSESS_STAT];
-	out->remove = c[ASSESS_REMOVE];
-	/* Each rank waits for one after the other. */
-	out->commit = run->world->size / c[ASSESS_COMMIT];
-}
-
-static const char *const assess_units[] = {[ASSESS_TRAIN] = "accelerators",
-					   [ASSESS_CHECKPOINT] = "checkpoints/h",
-					   [ASSESS_USERS] = "users"};
-
-static void assess_workload(const struct assess *a, const struct assess_workload *w,
-			    struct assessed_workload *out)
-{
-	struct assess_row row;
-
-	assess_follow(a, w, &row);
-	*out = (struct assessed_workload){.carries = row.carries,
-					  .follows = row.follows,
-					  .target = w->target,
-					  .measured = w->carried,
-					  .step = w->step,
-					  .found = w->found,
-					  .bytes = (w->kind == ASSESS_TRAIN ? w->target : 1) *
-						   w->bytes_per_second,
-					  .opens = w->target * w->opens_per_second,
-					  .written = w->written_per_second,
-					  .full = row.full_seconds,
-					  .data = w->data_bytes};
-	utf8_copy(out->name, sizeof(out->name), w->name);
-	utf8_copy(out->unit, sizeof(out->unit), assess_units[w->kind]);
-	utf8_copy(out->basis, sizeof(out->basis),
-		  isnan(row.carries) ? "unknown"
-		  : row.measured     ? "measured"
-				     : "follows");
-	utf8_copy(out->limit, sizeof(out->limit), assess_limits[row.limit]);
-}
-
 static int assess_record(const struct run *run)
 {
 	const struct assess_run *a = run->search->own;
-	uint32_t count = a->assess.workload_count;
-	struct assessed_workload *rows = calloc(count + 1, sizeof(*rows));
-	struct assessed head;
-	int rc;
+	struct assess_head *head;
+	struct answered answer;
 
-	if (!rows)
+	if (answer_make(&answer, ANSWER_ASSESS, a->assess.workload_count) < 0)
 		return -ENOMEM;
-	assess_head(run, &head);
-	for (uint32_t i = 0; i < count; i++)
-		assess_workload(&a->assess, &a->assess.workloads[i], &rows[i]);
-	rc = results_set_answer(run->results, &head, rows, count, a->runs);
-	free(rows);
-	return rc;
+	head = answer.head;
+	assess_answer(&a->assess, a->over, head);
+	head->nodes = run->nodes.count;
+	for (uint32_t i = 0; i < a->assess.workload_count; i++)
+		assess_follow(&a->assess, &a->assess.workloads[i], answer_row(&answer, i));
+	results_set_answer(run->results, &answer, a->runs);
+	return 0;
 }
 
 static int assess_end(struct run *run, const struct run_options *options, enum exit_status *status,

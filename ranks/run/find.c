@@ -11,7 +11,6 @@
 #include "plan/search/question.h"
 #include "ranks/run/run.h"
 #include "ranks/run/search.h"
-#include "results-schema/found.h"
 
 struct find {
 	struct question question;
@@ -54,21 +53,25 @@ static int find_begin(struct run *run, struct err *err)
 	return 0;
 }
 
-/* What the results say. */
 static int find_record(const struct run *run)
 {
 	const struct find *f = run->search->own;
 	const struct question *q = &f->question;
-	struct found found;
+	struct find_head *head;
+	struct answered answer;
 
-	found_init(&found);
-	utf8_copy(found.path, sizeof(found.path), q->path);
-	utf8_copy(found.until, sizeof(found.until), q->until);
-	utf8_copy(found.phase, sizeof(found.phase), run->job.phases[q->phase_index].name);
-	utf8_copy(found.target, sizeof(found.target), q->kind->name);
-	utf8_copy(found.label, sizeof(found.label), q->kind->label);
-	utf8_copy(found.unit, sizeof(found.unit), q->kind->unit);
-	return search_answer(run, &f->search, run->at.run, &found);
+	if (answer_make(&answer, ANSWER_FIND, f->search.count) < 0)
+		return -ENOMEM;
+	head = answer.head;
+	utf8_copy(head->path, sizeof(head->path), q->path);
+	utf8_copy(head->until, sizeof(head->until), q->until);
+	utf8_copy(head->phase, sizeof(head->phase), run->job.phases[q->phase_index].name);
+	utf8_copy(head->target, sizeof(head->target), q->kind->name);
+	utf8_copy(head->label, sizeof(head->label), q->kind->label);
+	utf8_copy(head->unit, sizeof(head->unit), q->kind->unit);
+	bisect_answer(&f->search, head, answer.rows);
+	results_set_answer(run->results, &answer, run->at.run);
+	return 0;
 }
 
 static bool find_next(struct run *run, const struct run_options *options, struct search_look *look)

@@ -12,7 +12,6 @@
 #include "ranks/run/phase_run.h"
 #include "ranks/run/run.h"
 #include "ranks/run/search.h"
-#include "results-schema/found.h"
 
 /* What the rounds have over all ranks: their loads, added, and the most that a rank has found against
  * each limit, since each rank keeps the limits for itself. */
@@ -96,13 +95,13 @@ static void rounds_judge(struct bisect *s, const struct phase_rounds *of, uint32
 /* Whether a's limit is reached before b's; of two that are not, whether only a is known. */
 static bool rounds_before(const struct bisect *a, const struct bisect *b)
 {
-	struct bisect_answer x, y;
+	struct find_head x, y;
 
-	bisect_answer(a, &x);
-	bisect_answer(b, &y);
-	if (x.misses_known != y.misses_known)
-		return x.misses_known;
-	return x.misses_known ? x.misses < y.misses : a->count && !b->count;
+	bisect_answer(a, &x, NULL);
+	bisect_answer(b, &y, NULL);
+	if (x.misses == y.misses && x.misses == ANSWER_UNKNOWN)
+		return a->count && !b->count;
+	return x.misses < y.misses;
 }
 
 static int rounds_record(const struct phase_run *p, const struct phase_rounds *of,
@@ -110,21 +109,26 @@ static int rounds_record(const struct phase_run *p, const struct phase_rounds *o
 {
 	const char *phase = p->ctx.phase->name;
 	char asked[TARGET_TEXT_BYTES];
-	struct found found;
+	struct find_head *head;
+	struct answered answer;
 	uint32_t best = 0;
 
 	for (uint32_t k = 1; k < of->limit_count; k++)
 		if (rounds_before(&searches[k], &searches[best]))
 			best = k;
-	found_init(&found);
-	utf8_copy(found.phase, sizeof(found.phase), phase);
-	snprintf(found.path, sizeof(found.path), "%.120s.%.100s", phase, of->load);
-	snprintf(found.until, sizeof(found.until), "%.120s.%s <= %s", phase, of->limits[best].path,
+	if (answer_make(&answer, ANSWER_FIND, searches[best].count) < 0)
+		return -ENOMEM;
+	head = answer.head;
+	utf8_copy(head->phase, sizeof(head->phase), phase);
+	snprintf(head->path, sizeof(head->path), "%.120s.%.100s", phase, of->load);
+	snprintf(head->until, sizeof(head->until), "%.120s.%s <= %s", phase, of->limits[best].path,
 		 target_value(asked, of->limits[best].unit, of->limits[best].asked, 6));
-	utf8_copy(found.target, sizeof(found.target), of->limits[best].path);
-	utf8_copy(found.label, sizeof(found.label), of->limits[best].label);
-	utf8_copy(found.unit, sizeof(found.unit), of->limits[best].unit);
-	return search_answer(p->run, &searches[best], 1, &found);
+	utf8_copy(head->target, sizeof(head->target), of->limits[best].path);
+	utf8_copy(head->label, sizeof(head->label), of->limits[best].label);
+	utf8_copy(head->unit, sizeof(head->unit), of->limits[best].unit);
+	bisect_answer(&searches[best], head, answer.rows);
+	results_set_answer(p->run->results, &answer, 1);
+	return 0;
 }
 
 int run_rounds(struct phase_run *p, struct err *err)

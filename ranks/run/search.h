@@ -5,12 +5,9 @@
 #ifndef HAUL_RANKS_RUN_SEARCH_H
 #define HAUL_RANKS_RUN_SEARCH_H
 
-#include "core/target.h"
+#include "core/answer.h"
 #include "plan/phase_filter.h"
-#include "plan/search/bisect.h"
 #include "ranks/run/state.h"
-#include "results-schema/answer.h"
-#include "results-schema/found.h"
 
 enum { SEARCH_MORE = 8, SEARCH_SET_BYTES = 512 };
 
@@ -43,7 +40,7 @@ struct search_strategy {
 extern const struct search_strategy search_find, search_tune, search_assess;
 
 struct search {
-	enum results_answer answer;
+	enum answer_type answer;
 	const struct search_strategy *strategy;
 	void *own; /* the strategy's */
 	const struct run_options *options;
@@ -64,11 +61,6 @@ struct search {
 	 * plan/search/once.h. ending: now the latter. */
 	bool once, ending;
 };
-
-/* answer.c. Gives the results the answer of a search for the greatest load; its question stands in
- * found, the rest is filled in. runs: how many that took. -ENOMEM. */
-int search_answer(const struct run *run, const struct bisect *s, uint32_t runs,
-		  struct found *found);
 
 /* Whether a phase has its turn in the current run: see once and until_ns above. Collective. */
 bool search_turn(const struct run *run, const struct job_phase *phase);

@@ -17,7 +17,6 @@
 #include "plan/search/question.h"
 #include "ranks/run/run.h"
 #include "ranks/run/search.h"
-#include "results-schema/tuned.h"
 
 #define TUNE_ENDING  ".tuned.json"
 #define TUNE_RESULTS "results.h5"
@@ -32,7 +31,7 @@ struct tune {
 	unsigned kept;              /* changes to the job in all runs */
 	struct target_result judged;
 	char shorten[2 * CHOICE_TEXT_BYTES];
-	char job[TUNED_PATH_BYTES]; /* the file for the job as tuned */
+	char job[512]; /* the file for the job as tuned */
 	bool written;
 };
 
@@ -174,7 +173,7 @@ static void tune_add(struct run *run, const struct run_options *options,
 }
 
 /* The values of a combination, with a tab between several. */
-static void tune_sets(const struct run *run, uint32_t candidate, char out[TUNED_SETS_BYTES])
+static void tune_sets(const struct run *run, uint32_t candidate, char *out, size_t size)
 {
 	const char *sets[SERIES_SWEEPS_MAX];
 	size_t used = 0;
@@ -183,75 +182,34 @@ static void tune_sets(const struct run *run, uint32_t candidate, char out[TUNED_
 	if (candidate >= run->series.combinations)
 		return;
 	series_sets(&run->series, candidate, sets);
-	for (uint32_t i = 0; i < run->series.sweep_count && used < TUNED_SETS_BYTES; i++)
-		used += (size_t)snprintf(out + used, TUNED_SETS_BYTES - used, "%s%s", i ? "\t" : "",
-					 sets[i]);
-}
-
-static void tune_row(const struct run *run, const struct halving_row *row,
-		     struct tuned_setting *out)
-{
-	const struct tune *t = run->search->own;
-	const struct halving_candidate *c = &t->h.candidates[row->candidate];
-	struct halving_times times = halving_times(&row->best, t->h.ask.less);
-
-	*out = (struct tuned_setting){.combination = row->candidate + 1,
-				      .as_is = row->candidate == t->h.ask.base,
-				      .rounds = c->rounds,
-				      .repeats = c->repeats,
-				      .mean = row->mean,
-				      .times = times.times,
-				      .times_low = times.low,
-				      .times_high = times.high};
-	utf8_copy(out->state, sizeof(out->state), halving_states[row->state]);
-	tune_sets(run, row->candidate, out->sets);
-}
-
-static void tune_head(const struct run *run, const struct halving_answer *a,
-		      const struct tuned_setting *rows, struct tuned *out)
-{
-	const struct tune *t = run->search->own;
-
-	tuned_init(out);
-	utf8_copy(out->phase, sizeof(out->phase), run->job.phases[t->choice.phase_index].name);
-	utf8_copy(out->figure, sizeof(out->figure), t->judged.name);
-	utf8_copy(out->label, sizeof(out->label), t->judged.label);
-	utf8_copy(out->unit, sizeof(out->unit), t->judged.unit);
-	utf8_copy(out->end, sizeof(out->end), halving_ends[t->h.end]);
-	utf8_copy(out->job, sizeof(out->job), t->written ? t->job : "");
-	out->less = t->h.ask.less;
-	out->combinations = t->h.ask.count;
-	out->left_out = t->left_out;
-	out->rounds = t->cost.rounds;
-	out->repeats = t->h.ask.repeats;
-	out->better = a->better;
-	out->level = a->level;
-	for (uint32_t i = 0; a->judged && i < a->count; i++)
-		if (rows[i].as_is && i) {
-			out->times = rows[i].times;
-			out->times_low = rows[i].times_low;
-			out->times_high = rows[i].times_high;
-		}
+	for (uint32_t i = 0; i < run->series.sweep_count && used < size; i++)
+		used += (size_t)snprintf(out + used, size - used, "%s%s", i ? "\t" : "", sets[i]);
 }
 
 static int tune_record(const struct run *run)
 {
 	const struct tune *t = run->search->own;
-	struct halving_answer *a = malloc(sizeof(*a));
-	struct tuned_setting *rows = calloc(HALVING_MOST + 1, sizeof(*rows));
-	struct tuned head;
-	int rc = -ENOMEM;
+	struct tune_head *head;
+	struct answered answer;
 
-	if (a && rows) {
-		halving_answer(&t->h, a);
-		for (uint32_t i = 0; i < a->count; i++)
-			tune_row(run, &a->rows[i], &rows[i]);
-		tune_head(run, a, rows, &head);
-		rc = results_set_answer(run->results, &head, rows, a->count, run->at.run);
+	if (answer_make(&answer, ANSWER_TUNE, halving_rows(&t->h)) < 0)
+		return -ENOMEM;
+	head = answer.head;
+	halving_answer(&t->h, head, answer.rows);
+	for (uint64_t i = 0; i < answer.count; i++) {
+		struct tune_row *row = answer_row(&answer, i);
+
+		tune_sets(run, (uint32_t)row->combination - 1, row->sets, sizeof(row->sets));
 	}
-	free(rows);
-	free(a);
-	return rc;
+	utf8_copy(head->phase, sizeof(head->phase), run->job.phases[t->choice.phase_index].name);
+	utf8_copy(head->figure, sizeof(head->figure), t->judged.name);
+	utf8_copy(head->label, sizeof(head->label), t->judged.label);
+	utf8_copy(head->unit, sizeof(head->unit), t->judged.unit);
+	utf8_copy(head->job, sizeof(head->job), t->written ? t->job : "");
+	head->left_out = t->left_out;
+	head->rounds = t->cost.rounds;
+	results_set_answer(run->results, &answer, run->at.run);
+	return 0;
 }
 
 static int tune_write(const struct run *run, const struct run_options *options, const char *text,
@@ -279,22 +237,26 @@ static int tune_write(const struct run *run, const struct run_options *options, 
 static int tune_write_best(struct run *run, const struct run_options *options, struct err *err)
 {
 	struct tune *t = run->search->own;
-	struct halving_answer *a = malloc(sizeof(*a));
+	const struct tune_head *head;
+	const struct tune_row *best;
 	const char *sets[SERIES_SWEEPS_MAX];
+	struct answered answer;
 	char *text = NULL;
 	int rc;
 
-	if (!a)
+	if (answer_make(&answer, ANSWER_TUNE, halving_rows(&t->h)) < 0)
 		return err_set(err, -ENOMEM, "no memory for the job as tuned");
-	halving_answer(&t->h, a);
-	if (a->better)
-		series_sets(&run->series, a->rows[0].candidate, sets);
-	rc = run_tuned_text(run, options, a->better ? sets : NULL, &text, err);
+	head = answer.head;
+	best = answer.rows;
+	halving_answer(&t->h, answer.head, answer.rows);
+	if (head->better)
+		series_sets(&run->series, (uint32_t)best->combination - 1, sets);
+	rc = run_tuned_text(run, options, head->better ? sets : NULL, &text, err);
 	if (rc == 0)
 		rc = tune_write(run, options, text, err);
 	t->written = rc == 0;
 	free(text);
-	free(a);
+	answer_free(&answer);
 	return rc;
 }
 

@@ -7,11 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/assessed.h"
-#include "report/found.h"
+#include "report/answer.h"
 #include "report/headline.h"
 #include "report/series.h"
-#include "report/tuned.h"
 
 /* Adds an object for each phase of each combination, with its repeats taken together. */
 static bool add_series(cJSON *to, const struct results_file *f)
@@ -42,76 +40,29 @@ static bool add_series(cJSON *to, const struct results_file *f)
 	return whole;
 }
 
-/* The answer of a search: its facts, and the curve. */
-static bool add_found(cJSON *to, const struct results_file *f)
+/* The answer to the run's question: its head, and its rows. */
+static bool add_answer(cJSON *to, const struct results_file *f)
 {
-	struct found_row *rows = found_rows(f);
-	const struct report_table curve = {
-		.key = "steps", .columns = found_curve_columns, TABLE_ROWS(rows, f->found_count)};
-	cJSON *found = cJSON_AddObjectToObject(to, "find");
-
-	if (rows) {
-		json_row(found, found_columns, f->found);
-		json_table(found, &curve);
-	}
-	free(rows);
-	return rows != NULL;
-}
-
-/* The values of a setting, as phases have them. */
-static void add_sets(cJSON *to, const char *sets)
-{
-	cJSON *all = cJSON_AddArrayToObject(to, "sets");
-	char set[TUNED_SETS_BYTES];
-
-	while (*sets) {
-		size_t length = strcspn(sets, "\t");
-
-		snprintf(set, sizeof(set), "%.*s", (int)length, sets);
-		cJSON_AddItemToArray(all, cJSON_CreateString(set));
-		sets += length + (sets[length] == '\t');
-	}
-}
-
-/* The answer of a search among settings: its facts, and all settings. */
-static bool add_tuned(cJSON *to, const struct results_file *f)
-{
-	struct tuned_row *rows = tuned_rows(f);
-	cJSON *tuned = cJSON_AddObjectToObject(to, "tune"), *all;
+	cJSON *answer = cJSON_AddObjectToObject(to, answer_kinds[f->answer.type].name);
+	struct assess_ceiling ceilings[ASSESS_CEILINGS_MAX];
+	void *rows = answer_rows(f);
+	struct report_table table;
 
 	if (!rows)
 		return false;
-	json_row(tuned, tuned_columns, f->tuned);
-	all = cJSON_AddArrayToObject(tuned, "settings");
-	for (uint64_t i = 0; i < f->tuned_count; i++) {
-		cJSON *one = cJSON_CreateObject();
+	json_row(answer, answer_view(f)->head, f->answer.head);
+	if (f->answer.type == ANSWER_ASSESS) {
+		unsigned count = assess_ceilings(f->answer.head, ceilings);
 
-		add_sets(one, rows[i].setting->sets);
-		json_row(one, tuned_setting_columns, &rows[i]);
-		cJSON_AddBoolToObject(one, "as_is", rows[i].setting->as_is != 0);
-		cJSON_AddItemToArray(all, one);
+		table = (struct report_table){.key = "ceilings",
+					      .columns = assess_ceiling_columns,
+					      TABLE_ROWS(ceilings, count)};
+		json_table(answer, &table);
 	}
+	table = answer_table(f, rows);
+	json_table(answer, &table);
 	free(rows);
 	return true;
-}
-
-/* What a storage is good for: its ceilings, and what it carries. */
-static void add_assessed(cJSON *to, const struct results_file *f)
-{
-	const struct report_table workloads = {
-		.key = "workloads",
-		.columns = assessed_workload_columns,
-		TABLE_ROWS(f->assessed_workloads, f->assessed_count)};
-	struct assessed_ceiling ceilings[ASSESSED_CEILINGS_MAX];
-	unsigned count = assessed_ceilings(f->assessed, ceilings);
-	const struct report_table storage = {.key = "ceilings",
-					     .columns = assessed_ceiling_columns,
-					     TABLE_ROWS(ceilings, count)};
-	cJSON *assessed = cJSON_AddObjectToObject(to, "assess");
-
-	json_row(assessed, assessed_columns, f->assessed);
-	json_table(assessed, &storage);
-	json_table(assessed, &workloads);
 }
 
 /* null: the file is older than these figures. */
@@ -207,12 +158,10 @@ cJSON *json_file(const struct results_file *f)
 	add_hosts(all, f);
 	add_job(all, f);
 	cJSON_AddArrayToObject(all, "phases");
-	if ((f->found && !add_found(all, f)) || (f->tuned && !add_tuned(all, f))) {
+	if (f->answer.type && !add_answer(all, f)) {
 		cJSON_Delete(all);
 		return NULL;
 	}
-	if (f->assessed)
-		add_assessed(all, f);
 	if (add_headline(all, f) && add_series(all, f))
 		return all;
 	cJSON_Delete(all);

@@ -31,7 +31,7 @@ static bool note_line(struct page *page, const struct results_phase_read *p, cha
 {
 	const struct phase_record *r = &p->record;
 	/* A search among settings, and an assessment, are made of runs that end so. */
-	bool tuned = page->file->tuned || page->file->assessed;
+	bool tuned = page->file->answer.type > ANSWER_FIND;
 	const char *status =
 		strcmp(r->status, "done") == 0      ? ""
 		: strcmp(r->status, "limit") == 0   ? (tuned ? "" : "ended at its limit of time")

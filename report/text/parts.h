@@ -8,10 +8,8 @@
 
 /* Return false where there is no memory. */
 bool text_series(struct page *page);
-bool text_found(struct page *page);    /* the curve of a search */
-bool text_tuned(struct page *page);    /* the settings of a search, the best first */
-void text_assessed(struct page *page); /* the card of an assessment */
-void text_phases(struct page *page);   /* the table of all phases */
+bool text_answer(struct page *page); /* to the run's question */
+void text_phases(struct page *page); /* the table of all phases */
 void text_client_side(struct page *page);
 void text_tables(struct page *page); /* tables that only the file describes */
 void text_notes(struct page *page);  /* messages of phases */

@@ -172,7 +172,7 @@ char *report_text(const struct results_file *file, const struct report_options *
 	bool whole = h && headline_of(h, file);
 	/* Settings are compared in their table; a search among many has more runs than people read.
 	 * What an assessment has measured is on its card. */
-	bool phases = file->phase_count && !file->tuned && !file->assessed;
+	bool phases = file->phase_count && file->answer.type <= ANSWER_FIND;
 	size_t size;
 
 	page.out = whole ? open_memstream(&text, &size) : NULL;
@@ -182,14 +182,13 @@ char *report_text(const struct results_file *file, const struct report_options *
 	}
 	first_line(&page);
 	text_headline(&page, h);
-	if (file->assessed) {
-		text_assessed(&page);
-		text_doubts(&page, h);
-	} else if (file->runs > 1 || file->found || file->tuned) {
-		text_doubts(&page, h);
-		whole = file->found   ? text_found(&page)
-			: file->tuned ? text_tuned(&page)
-				      : text_series(&page);
+	if (file->runs > 1 || file->answer.type) {
+		/* Doubts stand above a table, and below a card. */
+		if (file->answer.type != ANSWER_ASSESS)
+			text_doubts(&page, h);
+		whole = file->answer.type ? text_answer(&page) : text_series(&page);
+		if (file->answer.type == ANSWER_ASSESS)
+			text_doubts(&page, h);
 	} else {
 		text_sentences(&page, h);
 	}

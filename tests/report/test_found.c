@@ -2,14 +2,17 @@
 /* Tests of what a search has found, in words: each way in which it may end. */
 #include <string.h>
 
-#include "report/found.h"
+#include "report/answer.h"
 #include "tests/unit.h"
 
-static struct found base(const char *end)
+static struct find_head base(const char *end)
 {
-	struct found f;
+	struct find_head f;
+	struct answered a;
 
-	found_init(&f);
+	CU_ASSERT_EQUAL_FATAL(answer_make(&a, ANSWER_FIND, 0), 0);
+	f = *(struct find_head *)a.head;
+	answer_free(&a);
 	strcpy(f.path, "kvcache.users");
 	strcpy(f.phase, "kvcache");
 	strcpy(f.label, "95th percentile of requests");
@@ -22,30 +25,30 @@ static struct found base(const char *end)
 	return f;
 }
 
-static void says(struct found f, const char *wanted)
+static void says(struct find_head f, const char *wanted)
 {
-	struct results_file file = {.found = &f};
+	struct results_file file = {.answer = {ANSWER_FIND, &f, NULL, 0}};
 	char text[512] = "";
 
-	found_say(text, sizeof(text), &file);
+	answer_find.say(text, sizeof(text), &file);
 	CU_ASSERT_STRING_EQUAL(text, wanted);
 }
 
 /* The least value was measured, and stayed undecided. */
-static void says_open(struct found f, const char *wanted)
+static void says_open(struct find_head f, const char *wanted)
 {
-	struct found_step step = {.value = f.low};
-	struct results_file file = {.found = &f, .found_steps = &step, .found_count = 1};
+	struct find_row step = {.value = f.low};
+	struct results_file file = {.answer = {ANSWER_FIND, &f, &step, 1}};
 	char text[512] = "";
 
 	strcpy(step.state, "undecided");
-	found_say(text, sizeof(text), &file);
+	answer_find.say(text, sizeof(text), &file);
 	CU_ASSERT_STRING_EQUAL(text, wanted);
 }
 
 static void found(void)
 {
-	struct found f = base("found");
+	struct find_head f = base("found");
 
 	f.carries = 46;
 	f.misses = 47;
@@ -76,7 +79,7 @@ static void found(void)
 
 static void outside(void)
 {
-	struct found f = base("none");
+	struct find_head f = base("none");
 
 	f.misses = 1;
 	f.missed_with = 0.3e9;
@@ -97,7 +100,7 @@ static void outside(void)
 
 static void stopped(void)
 {
-	struct found f = base("stopped");
+	struct find_head f = base("stopped");
 
 	says(f,
 	     "kvcache: stopped before any value was measured against 95th percentile of requests ≤ "

@@ -4,14 +4,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/tuned.h"
+#include "report/answer.h"
 #include "tests/unit.h"
 
-static struct tuned base(const char *end)
+static struct tune_head base(const char *end)
 {
-	struct tuned t;
+	struct tune_head t = {.level = NAN, .times = NAN, .times_low = NAN, .times_high = NAN};
 
-	tuned_init(&t);
 	strcpy(t.phase, "read");
 	strcpy(t.label, "bandwidth");
 	strcpy(t.unit, "B/s");
@@ -21,27 +20,27 @@ static struct tuned base(const char *end)
 	return t;
 }
 
-static struct tuned_setting best_setting(void)
+static struct tune_row best_setting(void)
 {
-	struct tuned_setting s = {.mean = 1.25e9, .times = NAN};
+	struct tune_row s = {.mean = 1.25e9, .times = NAN};
 
 	strcpy(s.sets, "read.threads=16\tread.depth=4");
 	return s;
 }
 
-static void says(struct tuned t, struct tuned_setting best, const char *wanted)
+static void says(struct tune_head t, struct tune_row best, const char *wanted)
 {
-	struct results_file file = {.tuned = &t, .tuned_settings = &best, .tuned_count = 1};
+	struct results_file file = {.answer = {ANSWER_TUNE, &t, &best, 1}};
 	char text[512] = "";
 
-	tuned_say(text, sizeof(text), &file);
+	answer_tune.say(text, sizeof(text), &file);
 	CU_ASSERT_STRING_EQUAL(text, wanted);
 }
 
 static void found(void)
 {
-	struct tuned t = base("found");
-	struct tuned_setting best = best_setting();
+	struct tune_head t = base("found");
+	struct tune_row best = best_setting();
 
 	t.better = 1;
 	t.times = 1.35;
@@ -59,8 +58,8 @@ static void found(void)
 
 static void no_winner(void)
 {
-	struct tuned t = base("found");
-	struct tuned_setting best = best_setting();
+	struct tune_head t = base("found");
+	struct tune_row best = best_setting();
 
 	t.times = 1.02;
 	t.times_low = 0.97;
@@ -77,8 +76,8 @@ static void no_winner(void)
 
 static void not_ended(void)
 {
-	struct tuned t = base("stopped");
-	struct tuned_setting best = best_setting();
+	struct tune_head t = base("stopped");
+	struct tune_row best = best_setting();
 
 	says(t, best,
 	     "Stopped early: of 64 settings, read.threads=16, read.depth=4 is the best of read so "
@@ -94,19 +93,17 @@ static void states(void)
 		{"best", "best"},       {"tied", "not shown to differ from the best"},
 		{"worse", "worse"},     {"dropped", "lost round 2"},
 		{"open", "not judged"}, {"left out", "cannot run"}};
-	struct tuned t = base("found");
-	struct tuned_setting s = best_setting();
-	struct tuned_row row = {&t, &s};
+	struct tune_row s = best_setting();
 	char cell[TABLE_CELL_BYTES];
 
 	s.rounds = 2;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		strcpy(s.state, cases[i][0]);
-		tuned_show_state(cell, &row);
+		tune_show_state(cell, &s);
 		CU_ASSERT_STRING_EQUAL(cell, cases[i][1]);
 	}
 	s.as_is = 1;
-	tuned_show_state(cell, &row);
+	tune_show_state(cell, &s);
 	CU_ASSERT_STRING_EQUAL(cell, "cannot run; as it is");
 }
 

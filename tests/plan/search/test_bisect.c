@@ -45,7 +45,7 @@ static void bisect_run(struct bisect *s, const struct bisect_ask *ask, uint64_t 
 static void exact(void)
 {
 	static struct bisect s;
-	struct bisect_answer a;
+	struct find_head a;
 	uint64_t state = 7;
 
 	for (int i = 0; i < DRAWS; i++) {
@@ -56,12 +56,12 @@ static void exact(void)
 		struct bisect_ask ask = {low, high, by, 1, true, 1 + (uint32_t)i % 3, 0};
 
 		bisect_run(&s, &ask, threshold, 0, &state);
-		bisect_answer(&s, &a);
+		bisect_answer(&s, &a, NULL);
 		CU_ASSERT(s.count <= bisect_steps_most(&ask));
 		if (threshold >= last) {
 			CU_ASSERT_EQUAL(s.end, BISECT_ALL);
 			CU_ASSERT_EQUAL(a.carries, last);
-			CU_ASSERT(!a.misses_known);
+			CU_ASSERT(a.misses == ANSWER_UNKNOWN);
 			continue;
 		}
 		CU_ASSERT_EQUAL(s.end, BISECT_FOUND);
@@ -78,13 +78,13 @@ static void none(void)
 {
 	static struct bisect s;
 	const struct bisect_ask ask = {10, 100, 1, 1, true, 3, 0};
-	struct bisect_answer a;
+	struct find_head a;
 	uint64_t state = 1;
 
 	bisect_run(&s, &ask, 9, 0, &state);
-	bisect_answer(&s, &a);
+	bisect_answer(&s, &a, NULL);
 	CU_ASSERT_EQUAL(s.end, BISECT_NONE);
-	CU_ASSERT(!a.carries_known);
+	CU_ASSERT(a.carries == ANSWER_UNKNOWN);
 	CU_ASSERT_EQUAL(a.misses, 10);
 	CU_ASSERT_EQUAL(s.count, 1);
 	CU_ASSERT_EQUAL(s.steps[0].repeats, 2);
@@ -94,7 +94,7 @@ static void none(void)
 static void noisy(void)
 {
 	static struct bisect s;
-	struct bisect_answer a;
+	struct find_head a;
 	uint64_t state = 11;
 	unsigned outside = 0, far = 0;
 
@@ -103,7 +103,7 @@ static void noisy(void)
 		uint64_t threshold = 20 + drawn(&state) % 3000;
 
 		bisect_run(&s, &ask, threshold, 0.03, &state);
-		bisect_answer(&s, &a);
+		bisect_answer(&s, &a, NULL);
 		CU_ASSERT_EQUAL(s.end, BISECT_FOUND);
 		CU_ASSERT(a.least <= a.carries && a.carries <= a.greatest);
 		CU_ASSERT(s.count < BISECT_STEPS_MAX);
@@ -122,17 +122,17 @@ static void least_bound(void)
 {
 	static struct bisect s;
 	const struct bisect_ask ask = {1, 64, 1, 0.9, false, 5, 0};
-	struct bisect_answer a;
+	struct find_head a;
 	uint64_t value;
 
 	bisect_init(&s, &ask);
 	while (bisect_next(&s, &value))
 		bisect_add(&s, fmin(1, 11.0 / (double)value));
-	bisect_answer(&s, &a);
+	bisect_answer(&s, &a, NULL);
 	CU_ASSERT_EQUAL(s.end, BISECT_FOUND);
 	CU_ASSERT_EQUAL(a.carries, 12);
 	CU_ASSERT_EQUAL(a.misses, 13);
-	CU_ASSERT_DOUBLE_EQUAL(s.steps[a.missing_step].stats.mean, 11.0 / 13, 1e-12);
+	CU_ASSERT_DOUBLE_EQUAL(a.missed_with, 11.0 / 13, 1e-12);
 }
 
 /* What is known only to a share is not decided by that share. */
@@ -140,14 +140,14 @@ static void blurred(void)
 {
 	static struct bisect s;
 	struct bisect_ask ask = {1, 64, 1, 100, true, 3, 0.01};
-	struct bisect_answer a;
+	struct find_head a;
 	uint64_t value;
 
 	bisect_init(&s, &ask);
 	/* 99.5 with 40, 101.5 with 41: the first may lie on the other side. */
 	while (bisect_next(&s, &value))
 		bisect_add(&s, value < 40 ? 50 : value == 40 ? 99.5 : 101.5);
-	bisect_answer(&s, &a);
+	bisect_answer(&s, &a, NULL);
 	CU_ASSERT_EQUAL(s.end, BISECT_FOUND);
 	CU_ASSERT_EQUAL(a.carries, 40);
 	CU_ASSERT_EQUAL(a.undecided, 1);
@@ -159,16 +159,16 @@ static void unknown_and_stopped(void)
 {
 	static struct bisect s;
 	const struct bisect_ask ask = {1, 64, 1, 10.5, true, 1, 0};
-	struct bisect_answer a;
+	struct find_head a;
 	uint64_t value;
 
 	bisect_init(&s, &ask);
 	while (bisect_next(&s, &value) && value < 16)
 		bisect_add(&s, (double)value);
-	bisect_answer(&s, &a);
+	bisect_answer(&s, &a, NULL);
 	CU_ASSERT_EQUAL(s.end, BISECT_GOES_ON);
 	CU_ASSERT_EQUAL(value, 16);
-	CU_ASSERT(a.carries_known && !a.misses_known);
+	CU_ASSERT(a.carries != ANSWER_UNKNOWN && a.misses == ANSWER_UNKNOWN);
 	CU_ASSERT_EQUAL(a.carries, 8);
 	bisect_add(&s, NAN);
 	CU_ASSERT_EQUAL(s.end, BISECT_UNKNOWN);
@@ -202,23 +202,23 @@ static void seen(void)
 					       .most = true,
 					       .repeats = BISECT_REPEATS_MAX};
 		struct bisect s;
-		struct bisect_answer a;
+		struct find_head a;
 
 		bisect_init(&s, &ask);
 		for (size_t k = 0; k < COUNT(table[i].rounds) && table[i].rounds[k].value; k++)
 			bisect_see(&s, table[i].rounds[k].value, table[i].rounds[k].found);
 		bisect_close(&s);
-		bisect_answer(&s, &a);
+		bisect_answer(&s, &a, NULL);
 		CU_ASSERT_EQUAL(s.end, table[i].end);
-		CU_ASSERT_EQUAL(a.carries_known, table[i].carries != 0);
-		CU_ASSERT_EQUAL(a.misses_known, table[i].misses != 0);
+		CU_ASSERT_EQUAL(a.carries != ANSWER_UNKNOWN, table[i].carries != 0);
+		CU_ASSERT_EQUAL(a.misses != ANSWER_UNKNOWN, table[i].misses != 0);
 		CU_ASSERT_EQUAL(a.undecided, table[i].undecided);
-		if (a.carries_known) {
+		if (a.carries != ANSWER_UNKNOWN) {
 			CU_ASSERT_EQUAL(a.carries, table[i].carries);
 			CU_ASSERT_EQUAL(a.least, table[i].least);
 			CU_ASSERT_EQUAL(a.greatest, table[i].greatest);
 		}
-		if (a.misses_known)
+		if (a.misses != ANSWER_UNKNOWN)
 			CU_ASSERT_EQUAL(a.misses, table[i].misses);
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Members of a record: a table that says which text or number of a C struct stands under which name
  * in results.h5, as a column of a compound type or as an attribute. Needs no HDF5. */
-#ifndef HAUL_RESULTS_SCHEMA_MEMBER_H
-#define HAUL_RESULTS_SCHEMA_MEMBER_H
+#ifndef HAUL_CORE_MEMBER_H
+#define HAUL_CORE_MEMBER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,6 +27,18 @@ struct member {
 	{ \
 		.name = (n), .offset = offsetof(record, m), .kind = MEMBER_TEXT, \
 		.bytes = sizeof(((record *)0)->m) \
+	}
+
+/* Fixed records, as they are in memory. In the file they have no holes. */
+struct record_shape {
+	size_t size;
+	const struct member *members;
+	size_t count;
+};
+
+#define RECORD_SHAPE(record, list) \
+	{ \
+		sizeof(record), (list), sizeof(list) / sizeof(*(list)) \
 	}
 
 #endif

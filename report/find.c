@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a search for the greatest load has found (haul run --find): "train carries 46 users, 41 to 50, with
+ * AU ≥ 90 %; 47 miss it (AU 87.2 %)", and the curve. */
+#include "report/answer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/target.h"
+#include "core/units.h"
+#include "report/say.h"
+
+enum { ASKED_DIGITS = 6, FOUND_DIGITS = 3 };
+
+/* What is counted: the last part of the path. "46 users" where it is a plural, else "depth 46". */
+static const char *found_noun(const struct find_head *f)
+{
+	const char *dot = strrchr(f->path, '.');
+
+	return dot ? dot + 1 : f->path;
+}
+
+static void found_count(char text[TARGET_TEXT_BYTES], const struct find_head *f, uint64_t value)
+{
+	const char *noun = found_noun(f);
+	size_t length = strlen(noun);
+	char number[UNITS_TEXT_BYTES];
+
+	units_count(number, value);
+	if (strcmp(noun, "rate") == 0)
+		snprintf(text, TARGET_TEXT_BYTES, "%s per second", number);
+	else if (length > 1 && noun[length - 1] == 's')
+		snprintf(text, TARGET_TEXT_BYTES, "%s %.*s", number,
+			 (int)(value == 1 ? length - 1 : length), noun);
+	else
+		snprintf(text, TARGET_TEXT_BYTES, "%s %s", noun, number);
+}
+
+/* "AU ≥ 90 %" */
+static void found_target(char *text, size_t size, const struct find_head *f)
+{
+	char asked[TARGET_TEXT_BYTES];
+
+	snprintf(text, size, "%s %s %s", f->label, f->most ? "≤" : "≥",
+		 target_value(asked, f->unit, f->asked, ASKED_DIGITS));
+}
+
+/* "; 47 miss it (AU 87.2 %)" */
+static void found_missed(char *text, size_t size, const struct find_head *f)
+{
+	char number[UNITS_TEXT_BYTES], found[TARGET_TEXT_BYTES];
+
+	if (f->misses != ANSWER_UNKNOWN)
+		say(text, size, "; %s %s it (%s)", units_count(number, f->misses),
+		    f->misses == 1 ? "misses" : "miss",
+		    target_value(found, f->unit, f->missed_with, FOUND_DIGITS));
+}
+
+static void found_range(char *text, size_t size, const struct find_head *f)
+{
+	char least[UNITS_TEXT_BYTES], greatest[UNITS_TEXT_BYTES];
+
+	if (f->least != f->greatest)
+		say(text, size, ", %s to %s,", units_count(least, f->least),
+		    units_count(greatest, f->greatest));
+}
+
+/* "; 2 values stayed undecided": where no range says so. */
+static void found_undecided(char *text, size_t size, const struct find_head *f)
+{
+	if (f->undecided)
+		say(text, size, "; %llu value%s stayed undecided", (unsigned long long)f->undecided,
+		    f->undecided == 1 ? "" : "s");
+}
+
+/* Whether the least value was measured, and is not known to miss the target. */
+static bool found_open(const struct results_file *file)
+{
+	const struct find_head *f = file->answer.head;
+	const struct find_row *rows = file->answer.rows;
+
+	for (uint64_t i = 0; i < file->answer.count; i++)
+		if (rows[i].value == f->low)
+			return strcmp(rows[i].state, "undecided") == 0;
+	return false;
+}
+
+/* Not even the least value meets the target. */
+static void found_none(char *text, size_t size, const struct results_file *file, const char *target)
+{
+	const struct find_head *f = file->answer.head;
+	char count[TARGET_TEXT_BYTES], found[TARGET_TEXT_BYTES];
+
+	found_count(count, f, f->low);
+	target_value(found, f->unit, f->missed_with, FOUND_DIGITS);
+	if (found_open(file)) {
+		say(text, size, "%s: it stayed undecided whether %s %s %s (%s)", f->phase, count,
+		    f->low == 1 ? "meets" : "meet", target, found);
+		return;
+	}
+	say(text, size, "%s: even %s %s %s (%s)", f->phase, count, f->low == 1 ? "misses" : "miss",
+	    target, found);
+	found_undecided(text, size, f);
+}
+
+static void found_say(char *text, size_t size, const struct results_file *file)
+{
+	const struct find_head *f = file->answer.head;
+	char count[TARGET_TEXT_BYTES], low[UNITS_TEXT_BYTES], target[192];
+	bool carries = f->carries != ANSWER_UNKNOWN;
+
+	found_target(target, sizeof(target), f);
+	if (strcmp(f->end, "unknown") == 0) {
+		say(text, size, "%s: it cannot be told whether %s is met", f->phase, target);
+	} else if (strcmp(f->end, "none") == 0) {
+		found_none(text, size, file, target);
+	} else if (strcmp(f->end, "all") == 0) {
+		found_count(count, f, f->high);
+		say(text, size, "%s: all of %s to %s meet %s", f->phase, units_count(low, f->low),
+		    count, target);
+		found_undecided(text, size, f);
+	} else if (carries) {
+		bool ended = strcmp(f->end, "found") == 0;
+
+		found_count(count, f, f->carries);
+		say(text, size, "%s%s carries %s%s", ended ? "" : "Stopped early: ", f->phase,
+		    ended ? "" : "at least ", count);
+		if (ended)
+			found_range(text, size, f);
+		say(text, size, " with %s", target);
+		found_missed(text, size, f);
+	} else {
+		say(text, size, "%s: stopped before any value was measured against %s", f->phase,
+		    target);
+		found_missed(text, size, f);
+	}
+}
+
+static const struct series_line *found_line(const struct results_file *file,
+					    const struct series_lines *s)
+{
+	const struct find_head *f = file->answer.head;
+	const struct find_row *rows = file->answer.rows;
+	uint64_t combination = 1;
+
+	/* The combinations of a search are its values, in the order in which they were begun. A
+	 * phase that has searched in its own rounds is one run. */
+	for (uint64_t i = 0;
+	     file->runs > 1 && f->carries != ANSWER_UNKNOWN && i < file->answer.count; i++)
+		if (rows[i].value == f->carries)
+			combination = i + 1;
+	return series_found(s, combination, f->phase);
+}
+
+static int found_order(const void *a, const void *b)
+{
+	uint64_t x = ((const struct find_row *)a)->value, y = ((const struct find_row *)b)->value;
+
+	return x < y ? -1 : x > y;
+}
+
+static void find_mean(char cell[TABLE_CELL_BYTES], const void *row)
+{
+	const struct find_row *r = row;
+
+	target_value(cell, r->of->unit, r->mean, FOUND_DIGITS);
+}
+
+static void find_interval(char cell[TABLE_CELL_BYTES], const void *row)
+{
+	const struct find_row *r = row;
+	char low[TARGET_TEXT_BYTES], high[TARGET_TEXT_BYTES];
+	bool share = strcmp(r->of->unit, "fraction") == 0;
+
+	if (!isfinite(r->low)) {
+		strcpy(cell, "–");
+		return;
+	}
+	target_value(low, r->of->unit, fmax(r->low, 0), FOUND_DIGITS);
+	target_value(high, r->of->unit, share ? fmin(r->high, 1) : r->high, FOUND_DIGITS);
+	snprintf(cell, TABLE_CELL_BYTES, "%.20s … %.20s", low, high);
+}
+
+#define FIND_HEAD(...) ANSWER_COLUMN(struct find_head, __VA_ARGS__)
+#define FIND_ROW(...)  ANSWER_COLUMN(struct find_row, __VA_ARGS__)
+static const struct column head_columns[] = {FIND_HEAD_LIST(FIND_HEAD, ANSWER_VIEW) COLUMNS_END};
+static const struct column row_columns[] = {FIND_ROW_LIST(FIND_ROW, ANSWER_VIEW) COLUMNS_END};
+
+const struct answer_view answer_find = {.head = head_columns,
+					.rows = row_columns,
+					.say = found_say,
+					.line = found_line,
+					.order = found_order};
