@@ -2,12 +2,13 @@
 /* Buffer pool: see buffers.h. */
 #include "core/buffers.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "core/invariant.h"
 
 static const uint64_t page_bytes = 4096, huge_bytes = 2 << 20;
 
@@ -120,11 +121,23 @@ void *buffers_take(struct buffers *b)
 	return (char *)b->base + b->free_slots[--b->free_count] * b->slot_bytes;
 }
 
+/* Whether the slot is free. */
+static inline bool buffers_has(const struct buffers *b, uint32_t slot)
+{
+	for (uint32_t i = 0; i < b->free_count; i++)
+		if (b->free_slots[i] == slot)
+			return true;
+	return false;
+}
+
 void buffers_give(struct buffers *b, void *slot)
 {
 	uint64_t offset = (uint64_t)((char *)slot - (char *)b->base);
 
-	assert(b->free_count < b->count && offset / b->slot_bytes < b->count &&
-	       offset % b->slot_bytes == 0);
+	INVARIANT(b->free_count < b->count, "no more slots come back than were taken");
+	INVARIANT(offset / b->slot_bytes < b->count && offset % b->slot_bytes == 0,
+		  "a pool takes back its own slots alone");
+	INVARIANT_SLOW(!buffers_has(b, (uint32_t)(offset / b->slot_bytes)),
+		       "a slot that is free would be given to two takers");
 	b->free_slots[b->free_count++] = (uint32_t)(offset / b->slot_bytes);
 }

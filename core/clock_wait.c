@@ -71,9 +71,9 @@ int clock_epoll_wait(int epoll, struct epoll_event *events, int max, int ms)
 	return epoll_wait(epoll, events, max, ms);
 }
 
-bool clock_signal_wait(const sigset_t *set, uint64_t ns)
+bool clock_signal_wait(const sigset_t *set, siginfo_t *info, uint64_t ns)
 {
 	const struct timespec most = ns_to_timespec(ns);
 
-	return sigtimedwait(set, NULL, &most) > 0;
+	return sigtimedwait(set, info, &most) > 0;
 }

@@ -40,7 +40,7 @@ bool clock_fd_wait(int fd, short events, uint64_t ns);
 int clock_epoll_wait(int epoll, struct epoll_event *events, int max, int ms);
 
 /* Takes a pending signal of the set, which the caller has blocked, or waits for one for ns at most.
- * Returns whether there was one. */
-bool clock_signal_wait(const sigset_t *set, uint64_t ns);
+ * Returns whether there was one. info may be NULL. */
+bool clock_signal_wait(const sigset_t *set, siginfo_t *info, uint64_t ns);
 
 #endif

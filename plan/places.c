@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/invariant.h"
 #include "core/units.h"
 #include "plan/plan.h"
 
@@ -81,6 +82,8 @@ int plan_places(const struct job *job, const uint32_t *node_of, uint32_t ranks,
 		place_in_grid(job, p);
 		/* Ranks are spread evenly: 6 ranks on 12 accelerators use every other one; 24 ranks
 		 * share them in pairs. */
+		INVARIANT(p->local_rank < p->local_ranks && p->data < p->data_size,
+			  "each rank has a place of its own on its node and in the grid");
 		gpus = job->cluster.gpus ? job->cluster.gpus : p->local_ranks;
 		p->gpu = (uint32_t)(p->local_rank * gpus / p->local_ranks);
 		p->endpoint = i;

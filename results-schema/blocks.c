@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
 #include "results-schema/h5.h"
 #include "results-schema/phase_tables.h"
 
@@ -64,6 +65,9 @@ static int add_block(struct blocks *b, struct block one)
 			H5Tclose(one.type);
 		return -ENOMEM;
 	}
+	for (int i = 0; i < one.rank && one.has_part; i++)
+		INVARIANT(one.start[i] + one.part[i] <= one.dims[i],
+			  "each rank writes rows of its own data set");
 	b->list[b->count++] = one;
 	return 0;
 }

@@ -7,6 +7,7 @@
 
 static void async_finish(struct queue *q, struct request *req)
 {
+	INVARIANT(q->free_ticket_count < q->channel.depth, "a request ends once");
 	q->free_tickets[q->free_ticket_count++] = req->ticket;
 	queue_finish(q, req);
 }
@@ -33,8 +34,10 @@ static void async_end_early(struct queue *q, struct request *req, uint64_t now_n
 
 static void async_start_pieces(struct queue *q, struct request *req)
 {
-	struct request *piece = q->free_pieces[--q->free_count];
+	struct request *piece;
 
+	INVARIANT_SLOW(q->free_count, "a request in flight has one piece under way at most");
+	piece = q->free_pieces[--q->free_count];
 	if (!async_send_piece(q, req, piece, req->offset))
 		async_end_early(q, req, clock_read(&q->clock));
 }
@@ -47,6 +50,7 @@ void queue_async_submit(struct queue *q, struct request *const *reqs, uint32_t n
 	for (uint32_t i = 0; i < n; i++) {
 		bool asked, cut;
 
+		INVARIANT_SLOW(q->free_ticket_count, "depth bounds what is in flight");
 		reqs[i]->ticket = q->free_tickets[--q->free_ticket_count];
 		asked = queue_prepare(q, reqs[i], now_ns);
 		cut = piece_wanted(q, reqs[i]);
@@ -176,6 +180,7 @@ uint32_t queue_async_reap(struct queue *q, struct request **done, uint32_t min, 
 			until_ns = attempt_look_ns(q, until_ns);
 		got = q->channel.store->ops->reap(&q->channel, done + n, min_u64(wanted, q->out),
 						  max - n, until_ns);
+		INVARIANT(got <= q->out, "a backend gives back only what it holds");
 		n += async_settle(q, done + n, got);
 		if (got < wanted && until_ns == deadline_ns && !q->retry.count)
 			break;

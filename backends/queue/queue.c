@@ -3,7 +3,6 @@
  * requests are done is in sync.c and async.c, each attempt in attempt.c and retry.c. */
 #include "backends/queue/queue.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "backends/op_log/op_log.h"
 #include "backends/queue/steps.h"
 #include "backends/store.h"
+#include "core/invariant.h"
 
 static int pieces_open(struct queue *q)
 {
@@ -102,7 +102,7 @@ void queue_close(struct queue *q)
 void queue_observe(struct queue *q, void (*observe)(void *argument, const struct request *req),
 		   void *argument)
 {
-	assert(q->observer_count < QUEUE_OBSERVERS);
+	INVARIANT(q->observer_count < QUEUE_OBSERVERS, "the owner has the rest of QUEUE_OBSERVERS");
 	q->observers[q->observer_count++] = (struct queue_observer){observe, argument};
 }
 
@@ -156,6 +156,7 @@ uint32_t queue_reap(struct queue *q, struct request **done, uint32_t min, uint32
 		return 0;
 	n = q->channel.synchronous ? queue_pop_done(q, done, max)
 				   : queue_async_reap(q, done, min, max, deadline_ns);
+	INVARIANT(n <= max, "no more requests come back than the caller has room for");
 	q->in_flight -= n;
 	return n;
 }

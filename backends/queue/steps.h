@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "backends/queue/attempt.h"
+#include "core/invariant.h"
 #include "core/numbers.h"
 
 static inline bool queue_moves(const struct request *req)
@@ -73,6 +74,7 @@ static inline bool queue_goes_on(struct queue *q, struct request *req, uint64_t 
 {
 	uint64_t now_ns;
 
+	INVARIANT_SLOW(q->out, "a backend gives back only what it holds");
 	q->out--;
 	*again_ns = 0;
 	if (q->attempts_matter) {
@@ -107,6 +109,7 @@ static inline void queue_finish(struct queue *q, struct request *req)
 	uint64_t due_ns = req->due_ns ? req->due_ns : a->submit_ns;
 	uint64_t service_ns = a->done_ns - a->submit_ns;
 
+	INVARIANT_SLOW(a->done_ns >= a->submit_ns, "no request is done before it was submitted");
 	if (a->done_ns > q->now_ns)
 		q->now_ns = a->done_ns;
 	if (a->status == -ECANCELED)
@@ -129,6 +132,7 @@ static inline void queue_push_done(struct queue *q, struct request *req)
 {
 	uint32_t tail = q->done_head + q->done_count++;
 
+	INVARIANT_SLOW(q->done_count <= q->channel.depth, "the ring has room for all in flight");
 	q->done[tail < q->channel.depth ? tail : tail - q->channel.depth] = req;
 }
 

@@ -8,6 +8,7 @@
 #include "core/content/permutation.h"
 
 #include "core/content/random.h"
+#include "core/invariant.h"
 
 enum { ROUNDS = 8, SHUFFLED_MAX = 16 };
 
@@ -42,6 +43,7 @@ uint64_t permutation_at(const struct permutation *p, uint64_t i)
 	const uint64_t low_mask = (1ull << p->low_bits) - 1;
 	const uint64_t high_mask = (1ull << p->high_bits) - 1;
 
+	INVARIANT(i < p->n, "beyond the set, two numbers would go to one place");
 	if (p->n <= SHUFFLED_MAX)
 		return shuffled_at(p, i);
 	do {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
 #include "core/utf8.h"
 
 enum { HIST_WORDS = HIST_SUM_WORDS + HIST_MAX_WORDS, TABLE_FIRST_ROWS = 8 };
@@ -161,7 +162,10 @@ static void table_merge_row(const struct table_kind *kind, uint64_t *into, const
 void table_add(struct table *into, const struct table *from)
 {
 	const struct table_kind *kind = from->kind;
-	size_t bytes = table_hist_at(kind, kind->hist_count) * sizeof(*from->words);
+	size_t bytes;
+
+	INVARIANT(into->kind == kind, "words are added by their places in a row of the kind");
+	bytes = table_hist_at(kind, kind->hist_count) * sizeof(*from->words);
 
 	for (uint32_t i = 0; i < from->rows; i++) {
 		const uint64_t *row = table_row(from, i), *key = table_key(kind, row);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/invariant.h"
+
 static const struct measure common_measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)};
 static const struct figure common_figures[] = {TALLY_COMMON_FIGURES};
 
@@ -96,6 +98,7 @@ void tally_add(struct tally *into, const struct tally *from)
 {
 	uint32_t kept = from->failure_count < TALLY_FAILURES ? from->failure_count : TALLY_FAILURES;
 
+	INVARIANT(into->schema == from->schema, "words are added by their places in the schema");
 	columns_merge(&into->schema->rank, into->rank_row, from->rank_row);
 	for (uint32_t i = 0; i < into->schema->hist_count; i++)
 		hist_merge(&into->hists[i], &from->hists[i]);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "core/invariant.h"
+
 #define SECOND_KIND(id, name, unit) [SECOND_##id] = {(name), (unit)},
 const struct second_kind second_kinds[SECOND_WORDS] = {SECOND_LIST(SECOND_KIND)};
 #undef SECOND_KIND
@@ -25,6 +27,7 @@ void timeline_add(struct timeline *t, uint64_t now_ns, enum tally_second what, u
 
 	fold_to_fit(t, offset);
 	row = offset / t->interval_ns;
+	INVARIANT_SLOW(row < TIMELINE_ROWS, "rows are folded until the last one fits");
 	t->row[row][what] += amount;
 	if (row >= t->rows)
 		t->rows = (uint32_t)row + 1;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "backends/node_block.h"
+#include "core/invariant.h"
 #include "core/numbers.h"
 #include "core/proc.h"
 #include "plan/plan.h"
@@ -171,6 +172,8 @@ static int run_place(struct run *run, struct err *err)
 	rc = group_agree(run->world, rc, err);
 	if (rc == 0)
 		rc = group_scatter(run->world, places, sizeof(*places), &run->place);
+	INVARIANT(rc < 0 || run->place.world_rank == run->world->rank,
+		  "each rank gets its own place");
 out_free:
 	free(node_of);
 	free(places);

@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/clock_wait.h"
 
@@ -15,6 +17,15 @@ static void signals_set(sigset_t *set)
 	sigaddset(set, SIGINT);
 	sigaddset(set, SIGUSR1);
 	sigaddset(set, SIGHUP);
+	sigaddset(set, SIGABRT);
+}
+
+/* A broken invariant, or somebody's kill, which is to leave a core file. */
+static void signals_abort(struct signals *s, const siginfo_t *info)
+{
+	if (info->si_code != SI_QUEUE || info->si_pid != getpid())
+		abort();
+	watchdog_break(s->watchdog, info->si_value.sival_ptr);
 }
 
 static void *signals_main(void *argument)
@@ -24,8 +35,13 @@ static void *signals_main(void *argument)
 
 	signals_set(&set);
 	while (!atomic_load(&s->quit)) {
-		bool signalled = clock_signal_wait(&set, watchdog_nap_ns(s->watchdog));
+		siginfo_t info = {0};
+		bool signalled = clock_signal_wait(&set, &info, watchdog_nap_ns(s->watchdog));
 
+		if (info.si_signo == SIGABRT) {
+			signals_abort(s, &info);
+			continue;
+		}
 		if (!atomic_load(&s->quit))
 			watchdog_look(s->watchdog, signalled);
 	}

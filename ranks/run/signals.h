@@ -2,7 +2,8 @@
 /* Signal thread: signals arrive at one thread, which looks after the watchdog (watchdog.h): that
  * asks for a stop.
  *
- * signals_start blocks TERM, INT, HUP and USR1 for the whole process, and ignores PIPE. Call it
+ * signals_start blocks TERM, INT, HUP, USR1, and ABRT, for broken invariants (core/invariant.h), for the whole process, and ignores
+ * PIPE. Call it
  * before MPI_Init, so that every later thread inherits the mask. */
 #ifndef HAUL_RANKS_RUN_SIGNALS_H
 #define HAUL_RANKS_RUN_SIGNALS_H

@@ -22,6 +22,7 @@
 #include "ranks/run/shelter.h"
 
 enum { PEN_FREE, PEN_MAIN, PEN_WATCHDOG };
+enum { BROKEN_NONE, BROKEN_WRITING, BROKEN_SAID };
 enum { LABEL_BYTES = 96, NAMED = 3, LEAST_RATE = 10000000 };
 
 #define LOOK_NS      500000000u /* while nobody asks for a stop */
@@ -50,6 +51,8 @@ struct watchdog_board {
 	_Atomic uint32_t speaker;  /* the seat that has the last word, + 1; 0: none */
 	_Atomic uint32_t over;     /* it has spoken: the exit status of all + 1 */
 	_Atomic uint64_t over_ns;  /* when they end */
+	_Atomic uint32_t broken;   /* an invariant is: the sentence is being written, or there */
+	char broken_said[WATCHDOG_TEXT_BYTES];
 	struct watchdog_seat seats[];
 };
 
@@ -296,7 +299,9 @@ static void sentence(const struct watchdog *w, const struct watchdog_board *boar
 		snprintf(who, sizeof(who), "a call");
 	else if (!name_stuck(w, board, now_ns, who, sizeof(who)))
 		snprintf(who, sizeof(who), "a rank of another node");
-	if (lost && board && one_gone(w, board, now_ns))
+	if (board && atomic_load(&board->broken) == BROKEN_SAID)
+		memcpy(out, board->broken_said, WATCHDOG_TEXT_BYTES);
+	else if (lost && board && one_gone(w, board, now_ns))
 		snprintf(out, WATCHDOG_TEXT_BYTES, "%s; %s cannot come to an end", why, who);
 	else if (w->signals > 1)
 		snprintf(out, WATCHDOG_TEXT_BYTES, "%s, twice; %s did not come to an end before",
@@ -437,6 +442,24 @@ static void look_at_write(const struct watchdog *w, struct watchdog_board *board
 	end_all(w, board, EXIT_FAILED);
 }
 
+/* When the run ends, if nothing goes on. */
+static uint64_t due(struct watchdog *w, struct watchdog_board *board, uint64_t now_ns)
+{
+	uint64_t due_ns = max_u64(w->asked_ns, atomic_load(&w->touched_ns));
+
+	if (board && atomic_load(&board->broken) == BROKEN_SAID) {
+		if (!w->first_node)
+			_exit(EXIT_FAILED);
+		/* All have seen it by then, and look more often. */
+		w->broken_ns = w->broken_ns ? w->broken_ns : now_ns + LOOK_NS + LOOK_SOON_NS;
+		return w->broken_ns;
+	}
+	/* Where a rank is gone, and the launcher knows it, the others wait for nothing. */
+	if (w->signals < 2 && !(board && shelter_lost(w->parent) && one_gone(w, board, now_ns)))
+		due_ns += atomic_load(&w->grace_ns);
+	return due_ns;
+}
+
 static void look(struct watchdog *w, bool signalled)
 {
 	struct watchdog_board *board = atomic_load(&w->board);
@@ -456,10 +479,7 @@ static void look(struct watchdog *w, bool signalled)
 		_exit(EXIT_INTERRUPTED);
 	if (board)
 		look_at_beats(w, board, now_ns);
-	due_ns = max_u64(w->asked_ns, atomic_load(&w->touched_ns));
-	/* Where a rank is gone, and the launcher knows it, the others wait for nothing. */
-	if (w->signals < 2 && !(board && shelter_lost(w->parent) && one_gone(w, board, now_ns)))
-		due_ns += atomic_load(&w->grace_ns);
+	due_ns = due(w, board, now_ns);
 	if (now_ns < due_ns)
 		return;
 	if (board && !w->first_node && (now_ns > due_ns + FAR_NS || shelter_lost(w->parent)))
@@ -467,6 +487,7 @@ static void look(struct watchdog *w, bool signalled)
 	if (!atomic_compare_exchange_strong(&w->pen, &pen_free, PEN_WATCHDOG)) {
 		/* The main thread is at the results, and no step of that has come to an end for a
 		 * grace: their own limit is for runs that nobody has told to end. */
+		due_ns += w->broken_ns ? atomic_load(&w->grace_ns) : 0;
 		if (now_ns >= due_ns + bytes_ns(w)) {
 			say_unpublished(w);
 			end_all(w, board, EXIT_FAILED);
@@ -483,6 +504,30 @@ void watchdog_look(struct watchdog *w, bool signalled)
 	pthread_mutex_lock(&w->looks);
 	look(w, signalled);
 	pthread_mutex_unlock(&w->looks);
+}
+
+void watchdog_break(struct watchdog *w, const struct invariant *broken)
+{
+	struct watchdog_board *board = atomic_load(&w->board);
+	const struct log *log = atomic_load(&w->log);
+	const char *slash = strrchr(broken->file, '/');
+	uint32_t none = BROKEN_NONE;
+	char said[WATCHDOG_TEXT_BYTES];
+
+	snprintf(said, sizeof(said),
+		 "%s: a fault of haul: %s (line %d of %s) does not hold, though %s",
+		 board ? board->seats[w->seat].label : "the rank", broken->condition, broken->line,
+		 slash ? slash + 1 : broken->file, broken->reason);
+	if (log && !(board && w->first_node))
+		log_say(log, LOG_ERROR, "%s", said);
+	if (!board || !w->first_node)
+		_exit(EXIT_FAILED);
+	if (atomic_compare_exchange_strong(&board->broken, &none, BROKEN_WRITING)) {
+		memcpy(board->broken_said, said, sizeof(said));
+		atomic_store(&board->broken, BROKEN_SAID);
+	}
+	raise_to(&board->reason, STOP_ERROR);
+	watchdog_look(w, false);
 }
 
 uint64_t watchdog_nap_ns(const struct watchdog *w)

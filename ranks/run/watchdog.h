@@ -27,6 +27,7 @@
 
 #include "core/err.h"
 #include "core/group/group.h"
+#include "core/invariant.h"
 #include "core/log.h"
 #include "core/stop.h"
 
@@ -69,6 +70,7 @@ struct watchdog {
 	pthread_mutex_t looks;
 	struct watchdog_seen *seen; /* [seats] */
 	uint64_t asked_ns, signal_ns, looked_ns;
+	uint64_t broken_ns; /* when the run ends, because an invariant is broken; 0: none is */
 	uint32_t reason, signals;
 };
 
@@ -85,6 +87,9 @@ _Atomic uint64_t *watchdog_beat(struct watchdog *w);
 /* Signal thread, some times a second. signalled: a signal has come just now. Does not return once
  * the run is over. */
 void watchdog_look(struct watchdog *w, bool signalled);
+/* Signal thread: a thread of this process, which goes no further, has found an invariant broken. The run ends at once, by the last
+ * words where this is a rank of the first node, else by the launcher, as when a rank is killed. */
+void watchdog_break(struct watchdog *w, const struct invariant *broken);
 /* For how long the signal thread may sleep until the next look. */
 uint64_t watchdog_nap_ns(const struct watchdog *w);
 

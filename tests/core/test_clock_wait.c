@@ -96,14 +96,16 @@ static void test_fd(void)
 
 static void test_signal(void)
 {
+	siginfo_t info;
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR2);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	CU_ASSERT_FALSE(clock_signal_wait(&set, 0));
+	CU_ASSERT_FALSE(clock_signal_wait(&set, NULL, 0));
 	pthread_kill(pthread_self(), SIGUSR2);
-	CU_ASSERT_TRUE(clock_signal_wait(&set, UINT64_C(1) << 60));
+	CU_ASSERT_TRUE(clock_signal_wait(&set, &info, UINT64_C(1) << 60));
+	CU_ASSERT_EQUAL(info.si_signo, SIGUSR2);
 }
 
 /* A nap is not counted as computing. */

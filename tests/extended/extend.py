@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generator of the sources of haul_extended: haul with one more account, measure, figure, target, table, option and
-capability. Each of them is one line in the table that declares its kind. The lines below are all that is added.
+capability. Each of them is one line in the table that declares its kind. The lines below are all that is added, but for the
+planted break of an invariant.
 
     extend.py SOURCE OUT
 
@@ -58,6 +59,14 @@ EDITS = (
     ("workloads/train/options.c", r"s->needs = BACKEND_RANGES;\n",
      "\t\ts->needs |= o->tokens > 1000 ? BACKEND_TOKENS : 0;\n"),
     ("backends/sim/sim.c", r"\.capabilities = ", "BACKEND_TOKENS | "),
+
+    # A break of an invariant, for tests/system/test_invariant.py: in the rank that HAUL_PLANTED names, a queue forgets what is in
+    # flight.
+    ("workloads/common/slots.c", r"\t\ts->ready_count = 0;\n",
+     '\t\tif (getenv("HAUL_PLANTED") && q->op[REQ_READ].operations > 1000 &&\n'
+     '\t\t    strcmp(getenv("HAUL_PLANTED"), getenv("PMI_RANK")) == 0)\n'
+     "\t\t\tq->free_ticket_count = q->channel.depth;\n"),
+    ("workloads/common/slots.c", r"#include <stdlib.h>\n", "#include <string.h>\n"),
 )
 
 

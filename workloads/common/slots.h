@@ -15,6 +15,7 @@
 #ifndef HAUL_WORKLOADS_COMMON_SLOTS_H
 #define HAUL_WORKLOADS_COMMON_SLOTS_H
 
+#include "core/invariant.h"
 #include "core/list.h"
 #include "workloads/common/crew.h"
 
@@ -113,8 +114,10 @@ static inline bool slots_halted(const struct slots *s)
 /* A free slot; there must be one. */
 static inline struct slot *slots_take(struct slots *s)
 {
-	struct slot *slot = list_member(list_take(&s->free), struct slot, link);
+	struct list_link *link = list_take(&s->free);
+	struct slot *slot = list_member(link, struct slot, link);
 
+	INVARIANT(link, "the owner looks for a free slot before it takes one");
 	slot->begin_ns = s->now_ns;
 	slot->failed = false;
 	return slot;
@@ -133,6 +136,7 @@ static inline void slots_mark(struct slots *s, struct slot *slot, uint64_t due_n
 /* Sends the slot's request with the next ones. */
 static inline void slots_send(struct slots *s, struct slot *slot, uint32_t step)
 {
+	INVARIANT(s->ready_count < s->depth, "a slot sends one request at a time");
 	slot->step = step;
 	s->ready[s->ready_count++] = &slot->req;
 }
@@ -140,6 +144,7 @@ static inline void slots_send(struct slots *s, struct slot *slot, uint32_t step)
 /* The operation has ended. */
 static inline void slots_free(struct slots *s, struct slot *slot)
 {
+	INVARIANT_SLOW(&slot->link != s->free.first, "an operation ends once");
 	atomic_store_explicit(&slot->live_ns, 0, memory_order_relaxed);
 	list_prepend(&s->free, &slot->link);
 }
