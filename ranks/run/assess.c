@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "plan/assess/assess.h"
+#include "ranks/run/driver.h"
 #include "ranks/run/run.h"
-#include "ranks/run/search.h"
 
 enum { ASSESS_RUNS_MAX = 128 };
 
@@ -22,7 +22,7 @@ struct assess_run {
 
 static int assess_open(struct run *run, const struct run_options *options, struct err *err)
 {
-	struct assess_run *a = run->search->own = calloc(1, sizeof(*a));
+	struct assess_run *a = run->driver->own = calloc(1, sizeof(*a));
 	int rc = a ? 0 : err_set(err, -ENOMEM, "no memory for an assessment");
 
 	rc = group_agree(run->world, rc, err);
@@ -31,23 +31,11 @@ static int assess_open(struct run *run, const struct run_options *options, struc
 	if (run->world->rank == 0)
 		a->assess = *options->assess;
 	group_broadcast(run->world, &a->assess, sizeof(a->assess));
-	run->search->judge = &a->main;
-	run->search->judges_all = true;
+	run->driver->judge = &a->main;
+	run->driver->judges_all = true;
 	run->series.searches = true;
 	run->series.runs_most = ASSESS_RUNS_MAX;
 	return 0;
-}
-
-static int assess_meet(struct run *run, struct err *err)
-{
-	(void)run;
-	(void)err;
-	return 0;
-}
-
-static int assess_begin(struct run *run, struct err *err)
-{
-	return assess_meet(run, err);
 }
 
 /* Since the run began, the same on all ranks. */
@@ -63,14 +51,14 @@ static double assess_elapsed(const struct run *run)
 static enum exit_status assess_clean(struct run *run, const struct run_options *options,
 				     struct err *err)
 {
-	const struct assess_run *a = run->search->own;
+	const struct assess_run *a = run->driver->own;
 
 	return a->assess.ask.keeps ? run_clean_made(run, options->job, err) : EXIT_DONE;
 }
 
-static bool assess_step(struct run *run, const struct run_options *options, struct search_look *out)
+static bool assess_step(struct run *run, const struct run_options *options, struct next_run *out)
 {
-	struct search *s = run->search;
+	struct driver *s = run->driver;
 	struct assess_run *a = s->own;
 	struct err ignored = {0};
 
@@ -85,7 +73,7 @@ static bool assess_step(struct run *run, const struct run_options *options, stru
 	s->more_count = a->look.set_count;
 	for (uint32_t i = 0; i < a->look.set_count; i++)
 		s->more[i] = a->look.sets[i];
-	*out = (struct search_look){.combination = ++a->runs, .repeat = 1, .changed = true};
+	*out = (struct next_run){.combination = ++a->runs, .repeat = 1, .changed = true};
 	return true;
 }
 
@@ -99,22 +87,25 @@ static double assess_figure(const struct repeat_targets *of)
 	return of->judged.found;
 }
 
-static void assess_add(struct run *run, const struct run_options *options,
-		       const struct search_look *look, const struct repeat_targets *phases)
+static int assess_add(struct run *run, const struct run_options *options,
+		      const struct next_run *look, const struct repeat_targets *phases,
+		      struct err *err)
 {
-	struct assess_run *a = run->search->own;
+	struct assess_run *a = run->driver->own;
 
 	(void)options;
 	(void)look;
+	(void)err;
 	for (uint32_t i = 0; i < run->job.phase_count; i++)
 		if (phases[i].repeats)
 			assess_found(&a->assess, run->job.phases[i].name,
 				     assess_figure(&phases[i]));
+	return 0;
 }
 
 static int assess_record(const struct run *run)
 {
-	const struct assess_run *a = run->search->own;
+	const struct assess_run *a = run->driver->own;
 	struct assess_head *head;
 	struct answered answer;
 
@@ -136,10 +127,8 @@ static int assess_end(struct run *run, const struct run_options *options, enum e
 	return *status == EXIT_DONE ? 0 : err->code;
 }
 
-const struct search_strategy search_assess = {
+const struct strategy strategy_assess = {
 	.open = assess_open,
-	.meet = assess_meet,
-	.begin = assess_begin,
 	.next = assess_step,
 	.add = assess_add,
 	.record = assess_record,

@@ -9,8 +9,8 @@
 
 #include "core/utf8.h"
 #include "plan/search/question.h"
+#include "ranks/run/driver.h"
 #include "ranks/run/run.h"
-#include "ranks/run/search.h"
 
 struct find {
 	struct question question;
@@ -22,7 +22,7 @@ struct find {
 
 static int find_open(struct run *run, const struct run_options *options, struct err *err)
 {
-	struct find *f = run->search->own = calloc(1, sizeof(*f));
+	struct find *f = run->driver->own = calloc(1, sizeof(*f));
 	int rc;
 
 	if (!f)
@@ -31,22 +31,22 @@ static int find_open(struct run *run, const struct run_options *options, struct 
 			    options->repeat ? options->repeat : QUESTION_REPEATS, err);
 	if (rc == 0)
 		rc = series_search(&run->series, &f->question, options->warmup, err);
-	run->search->more[run->search->more_count++] = f->question.set;
+	run->driver->more[run->driver->more_count++] = f->question.set;
 	return rc;
 }
 
 static int find_meet(struct run *run, struct err *err)
 {
-	struct find *f = run->search->own;
+	struct find *f = run->driver->own;
 	int rc = question_meet(&f->question, &run->job, err);
 
-	run->search->phase_index = f->question.phase_index;
+	run->driver->phase_index = f->question.phase_index;
 	return rc;
 }
 
 static int find_begin(struct run *run, struct err *err)
 {
-	struct find *f = run->search->own;
+	struct find *f = run->driver->own;
 
 	(void)err;
 	bisect_init(&f->search, &f->question.ask);
@@ -55,7 +55,7 @@ static int find_begin(struct run *run, struct err *err)
 
 static int find_record(const struct run *run)
 {
-	const struct find *f = run->search->own;
+	const struct find *f = run->driver->own;
 	const struct question *q = &f->question;
 	struct find_head *head;
 	struct answered answer;
@@ -74,14 +74,14 @@ static int find_record(const struct run *run)
 	return 0;
 }
 
-static bool find_next(struct run *run, const struct run_options *options, struct search_look *look)
+static bool find_next(struct run *run, const struct run_options *options, struct next_run *look)
 {
-	struct find *f = run->search->own;
+	struct find *f = run->driver->own;
 	uint64_t value;
 
 	if (!bisect_next(&f->search, &value))
 		return false;
-	*look = (struct search_look){.combination = f->search.count, .set_count = 1};
+	*look = (struct next_run){.combination = f->search.count, .set_count = 1};
 	look->changed = f->begun != f->search.count;
 	if (look->changed) {
 		f->begun = f->search.count;
@@ -106,7 +106,7 @@ static double find_found(const struct find *f, const struct repeat_targets *of)
 /* "ranks=32: AU 97.1 %, met". */
 static void find_say(const struct run *run, const struct run_options *options)
 {
-	const struct find *f = run->search->own;
+	const struct find *f = run->driver->own;
 	const struct bisect_step *step = &f->search.steps[f->search.count - 1];
 	char mean[TARGET_TEXT_BYTES];
 
@@ -116,23 +116,25 @@ static void find_say(const struct run *run, const struct run_options *options)
 			bisect_states[step->state]);
 }
 
-static void find_add(struct run *run, const struct run_options *options,
-		     const struct search_look *look, const struct repeat_targets *phases)
+static int find_add(struct run *run, const struct run_options *options, const struct next_run *look,
+		    const struct repeat_targets *phases, struct err *err)
 {
-	struct find *f = run->search->own;
+	struct find *f = run->driver->own;
 
+	(void)err;
 	f->done++;
 	if (look->warmup)
-		return;
-	bisect_add(&f->search, find_found(f, &phases[run->search->phase_index]));
+		return 0;
+	bisect_add(&f->search, find_found(f, &phases[run->driver->phase_index]));
 	find_say(run, options);
+	return 0;
 }
 
 /* A search that has no answer above the least value has missed its target. */
 static int find_end(struct run *run, const struct run_options *options, enum exit_status *status,
 		    struct err *err)
 {
-	const struct find *f = run->search->own;
+	const struct find *f = run->driver->own;
 	bool open = f->search.steps[0].state == BISECT_UNDECIDED;
 
 	if (!options->strict || f->search.end == BISECT_FOUND || f->search.end == BISECT_ALL)
@@ -146,7 +148,7 @@ static int find_end(struct run *run, const struct run_options *options, enum exi
 	return 0;
 }
 
-const struct search_strategy search_find = {
+const struct strategy strategy_find = {
 	.open = find_open,
 	.meet = find_meet,
 	.begin = find_begin,

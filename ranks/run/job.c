@@ -9,8 +9,8 @@
 
 #include "plan/plan.h"
 #include "plan/search/once.h"
+#include "ranks/run/driver.h"
 #include "ranks/run/run.h"
-#include "ranks/run/search.h"
 #include "ranks/run/state.h"
 
 #define PUBLISH_EVERY_MIN_NS 1000000000u
@@ -82,7 +82,7 @@ static int parse(const struct run *run, const struct run_options *options, const
 		 struct job *job, struct err *err)
 {
 	unsigned more = swept ? run->series.sweep_count : 0;
-	unsigned own = options->set_count + search_more(run->search);
+	unsigned own = options->set_count + run->driver->more_count;
 	struct job_changes changes = {
 		.count = own + more, .swept = more, .option = series_option(&run->series)};
 	const char **items = calloc(changes.count + 1, sizeof(*items));
@@ -92,7 +92,7 @@ static int parse(const struct run *run, const struct run_options *options, const
 		return err_set(err, -ENOMEM, "no memory for the job");
 	for (unsigned i = 0; i < changes.count; i++)
 		items[i] = i < options->set_count ? options->sets[i]
-			   : i < own              ? run->search->more[i - options->set_count]
+			   : i < own              ? run->driver->more[i - options->set_count]
 						  : swept[i - own];
 	changes.items = items;
 	rc = job_parse_changed(job, plan_schema(), options->job, run->text, run->text_bytes,
@@ -187,8 +187,8 @@ static int check_combination(struct run *run, const struct run_options *options,
 	if (run->series.tunes)
 		rc = check_as_is(run, combination, &job, err);
 	/* Before choose, which renumbers the phases. */
-	if (rc == 0 && run->search)
-		rc = once_see(once, &job, run->search->phase_index, &options->filter, err);
+	if (rc == 0 && run->driver->answer)
+		rc = once_see(once, &job, run->driver->phase_index, &options->filter, err);
 	if (rc == 0)
 		rc = choose(run, options, &job, err);
 	if (rc == 0)
@@ -244,8 +244,7 @@ static int check_combinations(struct run *run, const struct run_options *options
 		*err = (struct err){0};
 		rc = 0;
 	}
-	if (run->search)
-		run->search->once = !once.again;
+	run->driver->once = run->driver->answer && !once.again;
 	once_free(&once);
 	return rc;
 }
@@ -261,7 +260,7 @@ static bool says_cold(const struct run *run, const struct run_options *options)
 }
 
 /* The change by which the judged phase drops what it reads from the page cache. */
-static void set_cold(struct search *s, const struct job *job)
+static void set_cold(struct driver *s, const struct job *job)
 {
 	const struct job_phase *phase = &job->phases[s->phase_index];
 
@@ -281,18 +280,18 @@ static int read_cold(struct run *run, const struct run_options *options, struct 
 
 	if (says_cold(run, options))
 		return 0;
-	set_cold(run->search, &run->job);
+	set_cold(run->driver, &run->job);
 	rc = parse(run, options, NULL, &job, &ignored);
 	if (rc == 0)
 		rc = plan_check(&job, run->world->size, run->nodes.count, true, &ignored);
 	job_free(&job);
 	if (rc < 0) {
-		run->search->more_count--;
+		run->driver->more_count--;
 		return 0;
 	}
 	if (!options->quiet)
 		log_say(&run->log, LOG_INFO, "reads of the search are cold: --set %s",
-			run->search->cold);
+			run->driver->cold);
 	job_free(&run->job);
 	return parse(run, options, NULL, &run->job, err);
 }
@@ -307,9 +306,9 @@ static int read_job(struct run *run, const struct run_options *options, char **t
 	rc = read_text(run, options, err);
 	if (rc == 0)
 		rc = parse(run, options, NULL, &run->job, err);
-	if (rc == 0 && run->search)
-		rc = search_begin(run, err);
-	if (rc == 0 && run->search)
+	if (rc == 0)
+		rc = driver_meet(run, err);
+	if (rc == 0 && run->driver->answer)
 		rc = read_cold(run, options, err);
 	if (rc == 0)
 		rc = check_combinations(run, options, &generated, err);
@@ -368,15 +367,14 @@ int run_share_job(struct run *run, const struct run_options *options, struct err
 	group_broadcast(run->world, &run->series.left_out_count,
 			sizeof(run->series.left_out_count));
 	group_broadcast(run->world, &run->series.as_is, sizeof(run->series.as_is));
-	if (run->search)
-		group_broadcast(run->world, &run->search->once, sizeof(run->search->once));
+	group_broadcast(run->world, &run->driver->once, sizeof(run->driver->once));
 	return hand_out(run, options, text, rc, err);
 }
 
 int run_series_of_job(struct run *run, const struct run_options *options, struct err *err)
 {
-	bool repeats =
-		options->verb == RUN_ALL && !options->repeat && !options->warmup && !run->search;
+	bool repeats = options->verb == RUN_ALL && !options->repeat && !options->warmup &&
+		       !run->driver->answer;
 
 	for (uint32_t i = 0; repeats && i < run->job.phase_count; i++) {
 		const struct job_phase *phase = &run->job.phases[i];

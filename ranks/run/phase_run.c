@@ -9,8 +9,8 @@
 #include "backends/op_log/op_log.h"
 #include "core/time_ns.h"
 #include "core/utf8.h"
+#include "ranks/run/driver.h"
 #include "ranks/run/run.h"
-#include "ranks/run/search.h"
 
 int phase_prepare(struct run *run, const struct run_options *options, struct job_phase *phase,
 		  struct phase_run *p, struct err *err)
@@ -86,7 +86,7 @@ void phase_count(const struct phase_run *p, uint64_t *rank_row)
 
 int phase_judge(struct phase_run *p, struct err *err)
 {
-	const struct target *by = search_judges(p->run, p->ctx.phase);
+	const struct target *by = driver_judges(p->run, p->ctx.phase);
 	struct err own = {0};
 	int rc = workload_targets(p->ctx.phase, &p->tally, p->ctx.group, p->targets,
 				  &p->target_count, &own);

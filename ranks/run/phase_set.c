@@ -29,9 +29,9 @@
 #include "plan/plan.h"
 #include "ranks/mpi/group.h"
 #include "ranks/node/team.h"
+#include "ranks/run/driver.h"
 #include "ranks/run/publish.h"
 #include "ranks/run/run.h"
-#include "ranks/run/search.h"
 #include "ranks/run/set_progress.h"
 
 #define SET_NAP_NS 2000000u
@@ -146,7 +146,7 @@ static uint64_t set_stop_asked(void *set)
 	const struct set_run *t = set;
 	uint64_t heard = t->apart ? group_stop_heard(t->all) : STOP_NONE;
 
-	return heard < STOP_LIMIT && search_over(t->run) ? STOP_LIMIT : heard;
+	return heard < STOP_LIMIT && driver_over(t->run) ? STOP_LIMIT : heard;
 }
 
 /* The context of this rank's phase. */

@@ -4,12 +4,36 @@
 #include <time.h>
 
 #include "core/units.h"
+#include "plan/search/once.h"
+#include "ranks/run/driver.h"
 #include "ranks/run/phase_set.h"
 #include "ranks/run/run.h"
-#include "ranks/run/search.h"
 #include "ranks/run/state.h"
 #include "workloads/common/status_rounds.h"
 #include "workloads/workload.h"
+
+/* Collective where the run has a time. */
+static bool turn_over(const struct run *run)
+{
+	bool over = driver_over(run);
+
+	if (run->driver->until_ns)
+		group_broadcast(run->world, &over, sizeof(over));
+	return over;
+}
+
+/* Whether a phase has its turn in the current run: see once and until_ns of the driver. Collective. */
+static bool phase_turn(const struct run *run, const struct job_phase *phase)
+{
+	const struct driver *s = run->driver;
+	bool before;
+
+	if (!s->once)
+		return !turn_over(run);
+	if (once_each(&run->job, s->phase_index, (uint32_t)(phase - run->job.phases), &before))
+		return !s->ending;
+	return before ? run->at.run == 1 && !s->ending : s->ending;
+}
 
 /* A generating phase has nothing to do where an earlier run of the series has made its data. */
 static int phase_left(struct run *run, const struct run_options *options,
@@ -20,8 +44,8 @@ static int phase_left(struct run *run, const struct run_options *options,
 	int rc = 0;
 
 	/* What does not run makes nothing: only then is it asked what was made. */
-	*left = run_wants(options, phase) && search_turn(run, phase) &&
-		(!run->search || phase_filter_wants(&run->search->now, phase));
+	*left = run_wants(options, phase) && phase_turn(run, phase) &&
+		phase_filter_wants(&run->driver->now, phase);
 	if (*left && workload->generating)
 		rc = generated_phase(&run->generated, &run->job, phase, run->at.run, &before, err);
 	*left = *left && before != MADE_SAME;

@@ -9,9 +9,9 @@
 #include "core/measure/hist.h"
 #include "core/numbers.h"
 #include "core/utf8.h"
+#include "ranks/run/driver.h"
 #include "ranks/run/phase_run.h"
 #include "ranks/run/run.h"
-#include "ranks/run/search.h"
 
 /* What the rounds have over all ranks: their loads, added, and the most that a rank has found against
  * each limit, since each rank keeps the limits for itself. */
@@ -35,7 +35,7 @@ bool run_has_rounds(const struct run *run)
 
 	for (uint32_t i = 0; i < run->job.phase_count; i++)
 		any |= rounds_of(&run->job.phases[i], &of);
-	return any && !run->search && series_runs(&run->series) == 1;
+	return any && !run->driver->answer && series_runs(&run->series) == 1;
 }
 
 /* How many rounds all ranks have done that do any; a rank without rows makes none. Collective. */

@@ -21,7 +21,7 @@
 #include "ranks/mpi/group.h"
 #include "ranks/mpi/polite.h"
 #include "ranks/node/bind.h"
-#include "ranks/run/search.h"
+#include "ranks/run/driver.h"
 #include "ranks/run/shelter.h"
 #include "ranks/run/state.h"
 
@@ -133,7 +133,7 @@ void run_end(struct run *run)
 	backends_process_end(&run->stores_keep);
 	job_free(&run->job);
 	free(run->text);
-	search_free(run->search);
+	driver_free(run->driver);
 	generated_free(&run->generated);
 	series_free(&run->series);
 	team_close(&run->whole);
@@ -264,9 +264,7 @@ static int run_create_results(struct run *run, const struct run_options *options
 		.phases = run->job.phase_count,
 		.name_bytes = run_name_bytes(&run->job),
 		.sweep_bytes = run->series.sweep_count ? 0 : 1,
-		.answer = run->search           ? run->search->answer
-			  : run_has_rounds(run) ? ANSWER_FIND
-						: ANSWER_NONE,
+		.answer = run_has_rounds(run) ? ANSWER_FIND : run->driver->answer,
 	};
 	struct rank_row rank, *ranks = NULL;
 	struct node_row node = {0}, *nodes = NULL;
@@ -415,11 +413,11 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 				 err);
 	run->series.interleave = options->interleave;
 	if (rc == 0)
-		rc = group_agree(run->world, search_open(run, options, err), err);
+		rc = group_agree(run->world, driver_open(run, options, err), err);
 	if (rc == 0)
 		rc = run_share_job(run, options, err);
-	if (rc == 0 && run->search)
-		rc = group_agree(run->world, search_begin(run, err), err);
+	if (rc == 0)
+		rc = group_agree(run->world, driver_meet(run, err), err);
 	if (rc == 0)
 		rc = group_agree(run->world, run_series_of_job(run, options, err), err);
 	if (rc == 0)
@@ -500,8 +498,7 @@ enum exit_status run_job(struct run *run, const struct run_options *options, boo
 	if (options->alone && run->world->size == 1)
 		log_say(&run->log, LOG_WARNING,
 			"1 rank; start it under mpiexec (or srun) for more");
-	rc = run->search ? run_search(run, options, &status, err)
-			 : run_series(run, options, &status, err);
+	rc = driver_run(run, options, &status, err);
 	/* As with the results: a run that has measured nothing leaves an older log as it was. */
 	if (status == EXIT_FAILED && !run->measured)
 		run_op_log_discard(run);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs of a series: for each combination of the sweeps' values first the warm-up runs, then the
- * repeats; or all combinations in turn. An error, a signal or the deadline ends the whole series;
- * what was published is kept. */
+/* The strategy of a plain series and of sweeps: for each combination of the sweeps' values first the
+ * warm-up runs, then the repeats; or all combinations in turn. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/node_block.h"
+#include "ranks/run/driver.h"
 #include "ranks/run/run.h"
 #include "ranks/run/state.h"
 
@@ -43,110 +42,115 @@ static bool target_missed(const struct run *run, const struct repeat_targets *al
 	return false;
 }
 
-int run_change(struct run *run, const struct run_options *options, struct err *err)
-{
-	int rc = run_share_combination(run, options, run->at.set_count ? run->sets : NULL, err);
-
-	if (rc < 0)
-		return rc;
-	return group_agree(
-		run->world,
-		node_blocks_reserve(run->nodes.node, run->job.stores, run->job.store_count, err),
-		err);
-}
-
-/* What the targets of each combination reached, from its first run to its last one: a block of its
- * phases. */
-struct series_targets {
-	struct repeat_targets **of; /* [count]; NULL before and after that */
-	uint32_t count;
+struct series_runs {
+	uint32_t run;   /* the next one, from 0 */
+	uint32_t count; /* combinations */
+	/* [count]: what the targets of each combination reached, from its first repeat to its last
+	 * one: a block of its phases; NULL before and after that. */
+	struct repeat_targets **of;
+	struct err missed; /* the first target that the mean over its repeats has missed */
 };
 
-/* Warm-ups are left out: the block is cleared when they have ended. */
-static int series_targets_begin(struct series_targets *t, const struct run *run,
-				const struct series_place *place, struct err *err)
+static int series_open(struct run *run, const struct run_options *options, struct err *err)
 {
-	size_t phases = run->job.phase_count;
-	struct repeat_targets **block;
-	int rc = 0;
-
-	if (!t->of)
-		t->of = calloc(t->count, sizeof(struct repeat_targets *));
-	block = t->of ? &t->of[place->combination] : NULL;
-	if (block && !*block)
-		*block = calloc(phases, sizeof(**block));
-	else if (block && place->nth == run->series.warmup)
-		memset(*block, 0, phases * sizeof(**block));
-	if (!block || !*block)
-		rc = err_set(err, -ENOMEM, "no memory for the phases");
-	return group_agree(run->world, rc, err);
+	(void)options;
+	run->driver->own = calloc(1, sizeof(struct series_runs));
+	return run->driver->own ? 0 : err_set(err, -ENOMEM, "no memory for a series");
 }
 
-static void series_targets_free(struct series_targets *t)
+static int series_begin(struct run *run, struct err *err)
 {
-	for (uint32_t i = 0; t->of && i < t->count; i++)
-		free(t->of[i]);
-	free(t->of);
+	struct series_runs *s = run->driver->own;
+
+	s->count = run->series.combinations;
+	s->of = calloc(s->count, sizeof(struct repeat_targets *));
+	return s->of ? 0 : err_set(err, -ENOMEM, "no memory for a series");
 }
 
-/* One run of the series. */
-static int series_run_once(struct run *run, const struct run_options *options,
-			   const struct series_place *place, struct series_targets *targets,
-			   enum exit_status *status, struct err *err)
+static bool series_next(struct run *run, const struct run_options *options, struct next_run *look)
 {
+	struct series_runs *own = run->driver->own;
 	const struct series *s = &run->series;
-	struct repeat_targets **block;
-	int rc = 0;
+	struct series_place place;
 
-	if (s->sweep_count && run->at.combination != place->combination + 1) {
-		series_sets(s, place->combination, run->sets);
-		rc = run_change(run, options, err);
+	(void)options;
+	if (own->run == series_runs(s))
+		return false;
+	place = series_at(s, own->run++);
+	*look = (struct next_run){.combination = place.combination + 1,
+				  .set_count = s->sweep_count,
+				  .warmup = place.nth < s->warmup};
+	look->repeat = look->warmup ? place.nth + 1 : place.nth - s->warmup + 1;
+	look->changed = s->sweep_count && run->at.combination != look->combination;
+	if (look->changed)
+		series_sets(s, place.combination, run->sets);
+	return true;
+}
+
+static void series_gather(struct repeat_targets *all, const struct repeat_targets *one)
+{
+	all->count = one->count;
+	all->repeats += one->repeats;
+	for (uint32_t i = 0; i < one->count; i++) {
+		all->results[i] = one->results[i];
+		all->sum[i] += one->sum[i];
 	}
-	run->at.combination = place->combination + 1;
-	if (rc == 0)
-		rc = series_targets_begin(targets, run, place, err);
-	block = targets->of ? &targets->of[place->combination] : NULL;
-	if (rc < 0 || !block) {
-		*status = EXIT_FAILED;
-		return rc;
-	}
-	run->at.run++;
-	run->at.warmup = place->nth < s->warmup;
-	run->at.repeat = run->at.warmup ? place->nth + 1 : place->nth - s->warmup + 1;
-	rc = run_phases(run, options, *block, status, err);
-	if (place->nth + 1 < s->warmup + s->repeat)
-		return rc;
-	if (*status == EXIT_DONE && options->strict && target_missed(run, *block, err))
-		*status = EXIT_TARGET_MISSED;
+}
+
+static int series_add(struct run *run, const struct run_options *options,
+		      const struct next_run *look, const struct repeat_targets *phases,
+		      struct err *err)
+{
+	struct series_runs *s = run->driver->own;
+	struct repeat_targets **block = &s->of[look->combination - 1];
+	struct err missed = {0};
+
+	if (look->warmup)
+		return 0;
+	if (!*block)
+		*block = calloc(run->job.phase_count, sizeof(**block));
+	if (!*block)
+		return err_set(err, -ENOMEM, "no memory for the phases");
+	for (uint32_t i = 0; i < run->job.phase_count; i++)
+		if (phases[i].repeats)
+			series_gather(&(*block)[i], &phases[i]);
+	if (look->repeat < run->series.repeat)
+		return 0;
+	if (options->strict && !s->missed.code && target_missed(run, *block, &missed))
+		s->missed = missed;
 	free(*block);
 	*block = NULL;
-	return rc;
+	return 0;
 }
 
-int run_series(struct run *run, const struct run_options *options, enum exit_status *status,
-	       struct err *err)
+static int series_end(struct run *run, const struct run_options *options, enum exit_status *status,
+		      struct err *err)
 {
-	const struct series *s = &run->series;
-	struct series_targets targets = {.count = s->combinations};
-	struct err missed = {0};
-	int rc = 0;
+	const struct series_runs *s = run->driver->own;
 
-	run->at = (struct results_run){.sets = run->sets, .set_count = s->sweep_count};
-	*status = EXIT_DONE;
-	for (uint32_t i = 0; rc == 0 && i < series_runs(s); i++) {
-		struct series_place place = series_at(s, i);
-
-		*status = EXIT_DONE;
-		rc = series_run_once(run, options, &place, &targets, status, err);
-		if (*status == EXIT_FAILED || *status == EXIT_INTERRUPTED)
-			break;
-		if (*status == EXIT_TARGET_MISSED && !missed.code)
-			missed = *err;
-	}
-	series_targets_free(&targets);
-	if (missed.code && *status != EXIT_FAILED && *status != EXIT_INTERRUPTED) {
-		*err = missed;
+	(void)options;
+	if (s->missed.code) {
+		*err = s->missed;
 		*status = EXIT_TARGET_MISSED;
 	}
-	return rc;
+	return 0;
 }
+
+static void series_close(void *own)
+{
+	struct series_runs *s = own;
+
+	for (uint32_t i = 0; s->of && i < s->count; i++)
+		free(s->of[i]);
+	free(s->of);
+	free(s);
+}
+
+const struct strategy strategy_series = {
+	.open = series_open,
+	.begin = series_begin,
+	.next = series_next,
+	.add = series_add,
+	.end = series_end,
+	.free = series_close,
+};

@@ -29,7 +29,7 @@ enum { RUN_WRITE_LEAST_RATE = 10000000 }; /* bytes per second */
 #define RUN_WAIT_SAID_NS 30000000000u
 
 struct run_options;
-struct search;
+struct driver;
 struct phase_run;
 
 struct run {
@@ -45,7 +45,7 @@ struct run {
 	struct own_times own; /* what the run has spent on itself */
 	uint64_t lap_ns;      /* until when it is counted */
 	struct series series;
-	struct search *search; /* what is searched for; NULL: nothing */
+	struct driver *driver; /* of its runs; NULL: they are not known yet */
 	char *text; /* rank 0: the job's file as read, for the combinations of a series */
 	size_t text_bytes;
 	struct job job; /* job of the current combination */
@@ -132,23 +132,15 @@ enum exit_status run_clean_made(struct run *run, const char *job, struct err *er
  * else, and runs once. */
 bool run_has_rounds(const struct run *run);
 
-/* The job of another combination, whose values are run->sets, on all ranks. */
-int run_change(struct run *run, const struct run_options *options, struct err *err);
-
-/* All runs of the series. */
-int run_series(struct run *run, const struct run_options *options, enum exit_status *status,
-	       struct err *err);
-
 /* In a copy of the process, for the watchdog: publishes what this rank knows of the phase that
  * runs, as interrupted or failed, and finishes the results. argument: the run. */
 void run_last_words(void *argument, enum stop_reason reason, const char *sentence);
 
-/* Reads the question into run->search, which stays NULL where nothing is asked; the run's series is
- * then the search's. */
-int search_open(struct run *run, const struct run_options *options, struct err *err);
+/* Chooses the strategy by the options; the run's series is then that of its question. */
+int driver_open(struct run *run, const struct run_options *options, struct err *err);
 
-/* All runs of the search, in place of run_series. */
-int run_search(struct run *run, const struct run_options *options, enum exit_status *status,
+/* All runs. An error, a signal or the deadline ends them; what was published is kept. */
+int driver_run(struct run *run, const struct run_options *options, enum exit_status *status,
 	       struct err *err);
 
 /* The operation log, where options ask for it. All ranks open it or none does, and all close it.

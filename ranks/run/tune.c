@@ -15,8 +15,8 @@
 #include "plan/search/choice.h"
 #include "plan/search/halving.h"
 #include "plan/search/question.h"
+#include "ranks/run/driver.h"
 #include "ranks/run/run.h"
-#include "ranks/run/search.h"
 
 #define TUNE_ENDING  ".tuned.json"
 #define TUNE_RESULTS "results.h5"
@@ -53,7 +53,7 @@ static int tune_place(struct tune *t, const struct run_options *options, struct 
 
 static int tune_open(struct run *run, const struct run_options *options, struct err *err)
 {
-	struct tune *t = run->search->own = calloc(1, sizeof(*t));
+	struct tune *t = run->driver->own = calloc(1, sizeof(*t));
 	int rc;
 
 	if (!t)
@@ -61,7 +61,7 @@ static int tune_open(struct run *run, const struct run_options *options, struct 
 	t->choice.by = options->tune_by;
 	t->choice.filter = &options->filter;
 	t->said = UINT32_MAX;
-	run->search->judge = &t->choice.judge;
+	run->driver->judge = &t->choice.judge;
 	rc = series_tune(&run->series, options->tunes, options->tune_count,
 			 options->repeat ? options->repeat : QUESTION_REPEATS, options->warmup,
 			 err);
@@ -74,21 +74,21 @@ static int tune_meet(struct run *run, struct err *err)
 {
 	const struct series *s = &run->series;
 	const char *paths[SERIES_SWEEPS_MAX];
-	struct tune *t = run->search->own;
+	struct tune *t = run->driver->own;
 	int rc;
 
 	for (uint32_t i = 0; i < s->sweep_count; i++)
 		paths[i] = s->sweeps[i].path;
 	rc = choice_meet(&t->choice, &run->job, paths, s->sweep_count, err);
-	run->search->phase_index = t->choice.phase_index;
+	run->driver->phase_index = t->choice.phase_index;
 	return rc;
 }
 
 static int tune_begin(struct run *run, struct err *err)
 {
-	const struct run_options *options = run->search->options;
+	const struct run_options *options = run->driver->options;
 	struct series *s = &run->series;
-	struct tune *t = run->search->own;
+	struct tune *t = run->driver->own;
 	const struct halving_ask ask = {
 		.count = s->combinations,
 		.left_out = s->left_out,
@@ -104,7 +104,7 @@ static int tune_begin(struct run *run, struct err *err)
 	/* Before it was known which of them cannot run, and whether the job as it is is one of them, it was more. */
 	s->runs_most = t->cost.runs;
 	t->left_out = s->left_out_count;
-	t->kept = run->search->more_count;
+	t->kept = run->driver->more_count;
 	if (s->combinations - s->left_out_count == 1 && s->as_is < s->combinations)
 		return err_set(err, -EINVAL,
 			       "--tune: only the job as it is can run: there is nothing to choose");
@@ -115,7 +115,7 @@ static int tune_begin(struct run *run, struct err *err)
 static void tune_say(struct run *run, const struct run_options *options,
 		     const struct halving_look *look)
 {
-	struct tune *t = run->search->own;
+	struct tune *t = run->driver->own;
 	char time[UNITS_TEXT_BYTES] = "";
 
 	if (t->said == look->round || run->world->rank || options->quiet)
@@ -132,18 +132,18 @@ static void tune_say(struct run *run, const struct run_options *options,
 			t->h.racing - 1, t->h.ask.repeats);
 }
 
-static bool tune_next(struct run *run, const struct run_options *options, struct search_look *look)
+static bool tune_next(struct run *run, const struct run_options *options, struct next_run *look)
 {
-	struct search *s = run->search;
+	struct driver *s = run->driver;
 	struct tune *t = s->own;
 	struct halving_look ask;
 
 	if (!halving_next(&t->h, &ask))
 		return false;
 	tune_say(run, options, &ask);
-	*look = (struct search_look){.combination = ask.candidate + 1,
-				     .repeat = ask.repeat,
-				     .warmup = ask.round || ask.warmup};
+	*look = (struct next_run){.combination = ask.candidate + 1,
+				  .repeat = ask.repeat,
+				  .warmup = ask.round || ask.warmup};
 	if (ask.candidate < run->series.combinations) {
 		look->set_count = run->series.sweep_count;
 		series_sets(&run->series, ask.candidate, run->sets);
@@ -159,17 +159,19 @@ static bool tune_next(struct run *run, const struct run_options *options, struct
 	return true;
 }
 
-static void tune_add(struct run *run, const struct run_options *options,
-		     const struct search_look *look, const struct repeat_targets *phases)
+static int tune_add(struct run *run, const struct run_options *options, const struct next_run *look,
+		    const struct repeat_targets *phases, struct err *err)
 {
-	const struct repeat_targets *of = &phases[run->search->phase_index];
-	struct tune *t = run->search->own;
+	const struct repeat_targets *of = &phases[run->driver->phase_index];
+	struct tune *t = run->driver->own;
 
 	(void)options;
 	(void)look;
+	(void)err;
 	if (!isnan(of->judged.found))
 		t->judged = of->judged;
 	halving_add(&t->h, of->judged.found);
+	return 0;
 }
 
 /* The values of a combination, with a tab between several. */
@@ -188,7 +190,7 @@ static void tune_sets(const struct run *run, uint32_t candidate, char *out, size
 
 static int tune_record(const struct run *run)
 {
-	const struct tune *t = run->search->own;
+	const struct tune *t = run->driver->own;
 	struct tune_head *head;
 	struct answered answer;
 
@@ -215,7 +217,7 @@ static int tune_record(const struct run *run)
 static int tune_write(const struct run *run, const struct run_options *options, const char *text,
 		      struct err *err)
 {
-	const struct tune *t = run->search->own;
+	const struct tune *t = run->driver->own;
 	int fd = part_open_place(t->job, options->force,
 				 "name another with --tuned, or say --force", 0, err);
 	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
@@ -236,7 +238,7 @@ static int tune_write(const struct run *run, const struct run_options *options, 
 /* Rank 0: the job with the best settings, or, where none is shown to be better, as it is. */
 static int tune_write_best(struct run *run, const struct run_options *options, struct err *err)
 {
-	struct tune *t = run->search->own;
+	struct tune *t = run->driver->own;
 	const struct tune_head *head;
 	const struct tune_row *best;
 	const char *sets[SERIES_SWEEPS_MAX];
@@ -263,7 +265,7 @@ static int tune_write_best(struct run *run, const struct run_options *options, s
 static int tune_end(struct run *run, const struct run_options *options, enum exit_status *status,
 		    struct err *err)
 {
-	const struct tune *t = run->search->own;
+	const struct tune *t = run->driver->own;
 	int rc = 0;
 
 	if (run->world->rank == 0 && t->h.end == HALVING_DONE)
@@ -274,7 +276,7 @@ static int tune_end(struct run *run, const struct run_options *options, enum exi
 	return rc;
 }
 
-const struct search_strategy search_tune = {
+const struct strategy strategy_tune = {
 	.open = tune_open,
 	.meet = tune_meet,
 	.begin = tune_begin,
