@@ -8,12 +8,13 @@
 # batch_check BODY WORD…: the WORDs are options with which the script would be submitted.
 batch_check()
 {
-	local rc=0 way ways body=$1 given submit run_seconds=0 make_bytes=0
+	local rc=0 way ways body=$1 given submit run_seconds=0 make_bytes=0 unseen=()
 	shift
-	given=$(sched_given "$@")
+	given=$(sched_given nodes "$@")
 	: "${NODES:=${given:+$(batch_least "$given" "${NODES_MOST:-$given}")}}"
 	batch_default_nodes "$(sched_header nodes)"
 	batch_check_settings && batch_find_program && batch_environment || return
+	batch_check_extra || rc=2
 	batch_plan_words
 	batch_record_settings
 	[ "$body" != scaling ] || batch_scaling_settings
@@ -26,9 +27,13 @@ batch_check()
 	batch_check_folder RESULTS_DIR || rc=2
 	[ -z "$HAUL_DATA" ] || daos_mounts || batch_check_folder HAUL_DATA || rc=2
 	daos_check || rc=2
-	[ "$rc" != 0 ] || batch_check_time || rc=2
+	batch_check_on || rc=2
+	sched_check_ranks "$@" || rc=2
+	[ "$rc" != 0 ] || batch_check_time "$@" || rc=2
 	sched_submit "$@"
 	sched_check "$@" || rc=2
+	unseen+=("whether each node sees the program and the folders" "how fast the storage is")
+	batch_say "check: not seen from here:$(printf ' %s;' "${unseen[@]}" | sed 's/;$//')"
 	"$HAUL" doctor --environment
 	if [ "$rc" = 0 ]; then
 		batch_say "check: nothing is wrong; ${submit[*]} starts the run"
@@ -92,14 +97,35 @@ batch_time()
 	printf '%d:%02d:%02d\n' $(($1 / 3600)) $(($1 / 60 % 60)) $(($1 % 60))
 }
 
-# batch_check_time: compares the time that is asked for with what the runs take if the storage keeps up. How long the data set
-# takes to make is up to the storage: so it says how fast that must be.
+# batch_check_on: asks this node what each node of the run is asked about the folder, where it has that.
+batch_check_on()
+{
+	local said
+	[ -n "$ON" ] || return 0
+	if daos_mounts || [ ! -d "$ON_FOLDER" ]; then
+		unseen+=("whether $ON_FOLDER is on $ON")
+		return 0
+	fi
+	said=$(timeout -k 5 60 sh -c "$BATCH_NODE_CHECK" check "$HAUL" "$ON" "$ON_FOLDER" </dev/null)
+	case $said in
+	*" ok") return 0 ;;
+	esac
+	batch_say "ON: here, ${said#haul-node * }"
+	return 2
+}
+
+# batch_check_time WORD…: compares the time that is asked for with what the runs take if the storage keeps up: that of the
+# submission's options, else that of the script, and WALLTIME where it is less. How long the data set takes to make is up to
+# the storage: so it says how fast that must be.
 batch_check_time()
 {
-	local asked=${WALLTIME:-$(batch_seconds "$(sched_header walltime)")} left
+	local asked left
+	asked=$(sched_given walltime "$@")
+	asked=${asked:-$(batch_seconds "$(sched_header walltime)")}
+	[ -z "$WALLTIME" ] || asked=$(batch_least "$WALLTIME" "${asked:-$WALLTIME}")
 	[ -n "$asked" ] || { batch_say "check: time: at least $(batch_time "$run_seconds") for the runs"; return 0; }
 	left=$((asked - RESERVE - run_seconds))
-	batch_say "check: time: at least $(batch_time "$run_seconds") for the runs, if the storage keeps up; the script asks for" \
+	batch_say "check: time: at least $(batch_time "$run_seconds") for the runs, if the storage keeps up; asked for are" \
 		"$(batch_time "$asked"), of which $RESERVE s are kept (RESERVE)"
 	if [ "$left" -le 0 ]; then
 		batch_say "check: that is too short: ask for more time (and set WALLTIME), or for fewer epochs, sizes or repeats"

@@ -19,10 +19,12 @@
 #   sched_signal PID        tells the ranks behind the launcher PID to stop
 #   sched_after HOSTS       removes what a launch has left on the nodes
 #   sched_stopped           does, after an interrupted run, what the scheduler needs to requeue the job
-#   sched_given WORD…       prints the nodes that these options of the submission ask for, if they do
+#   sched_given NAME WORD…  prints what these options of the submission ask for as "nodes", or as "walltime" in seconds, if they do
 #   sched_check WORD…       for "check": checks its settings, and asks the scheduler about its queue and about submit, of
 #                           these options
 #   sched_submit WORD…      sets submit, the command that submits the script with these options
+#   sched_check_ranks WORD… for "check": checks launcher and binding against RANKS_PER_NODE and, where the scheduler tells
+#                           them, the cores of the nodes that the submission asks for; adds to unseen what it cannot know
 #
 # A function that fails prints one sentence on standard error and returns non-zero: 2 for a wrong
 # setting, else 1.
@@ -45,6 +47,9 @@ batch_settings()
 	                          # and a quarter for each node, since all of them start the program at once
 	: "${MOUNT_SECONDS:=300}" # a mount that takes longer counts as failed
 	: "${EXTRA:=}"            # more options for haul run: --set train.epochs=3 --strict
+	: "${PUBLISH=10 min}"     # how often a phase is published while it runs; empty: when it has ended
+	: "${SPARE:=yes}"         # yes: a run that loses a node begins again with a spare one in its place
+	: "${NODES_LEAST:=}"      # with fewer nodes than NODES, but as many as this, it begins again, too; default: NODES
 	: "${ON:=}"               # the file system that HAUL_DATA must be on, as each node proves: its
 	                          # type (lustre) or mount point; default: as on the first node
 	: "${ON_FOLDER:=$HAUL_DATA}" # the folder by which a node proves it
@@ -139,10 +144,10 @@ batch_default_nodes()
 batch_check_settings()
 {
 	local name value
-	for name in NODES RANKS_PER_NODE STEPS WALLTIME RESERVE CHECK_SECONDS MOUNT_SECONDS; do
+	for name in NODES NODES_LEAST RANKS_PER_NODE STEPS WALLTIME RESERVE CHECK_SECONDS MOUNT_SECONDS; do
 		value=${!name}
 		case $name:$value in
-		STEPS: | WALLTIME: | RESERVE:0) ;;
+		STEPS: | WALLTIME: | NODES_LEAST: | RESERVE:0) ;;
 		*:0* | *: | *:*[!0-9]*)
 			batch_say "$name: \"$value\" is not a whole number above 0"
 			return 2
@@ -153,6 +158,25 @@ batch_check_settings()
 		batch_say "JOB: set it to a job file or to a name of haul catalog"
 		return 2
 	fi
+	case $SPARE in
+	yes | no) ;;
+	*)
+		batch_say "SPARE: \"$SPARE\" is not one of yes, no"
+		return 2
+		;;
+	esac
+	: "${NODES_LEAST:=$NODES}"
+}
+
+# batch_check_extra: refuses words of EXTRA and a PUBLISH that haul run does not take, by haul's own parser.
+batch_check_extra()
+{
+	local words said publish=()
+	[ -z "$PUBLISH" ] || publish=(--publish-every "$PUBLISH")
+	read -r -a words <<<"$EXTRA"
+	said=$("$HAUL" __parse -- run "$JOB" "${publish[@]}" "${words[@]}" 2>&1) && return
+	batch_say "EXTRA: ${said#haul: }"
+	return 2
 }
 
 # batch_environment: the variables that every launcher passes on to the ranks. haul never passes GPU
@@ -404,7 +428,7 @@ batch_run()
 # are options for both haul plan and haul run.
 batch_haul()
 {
-	local hosts=$1 results=$2 nodes seconds deadline=() extra rc
+	local hosts=$1 results=$2 nodes seconds deadline=() publish=() extra rc
 	shift 2
 	nodes=$(wc -l <"$hosts")
 	batch_job_options || return
@@ -412,11 +436,12 @@ batch_haul()
 	batch_plan "$nodes" || return
 	seconds=$(batch_deadline) || return
 	[ "$seconds" = 0 ] || deadline=(--deadline "$seconds s")
+	[ -z "$PUBLISH" ] || publish=(--publish-every "$PUBLISH")
 	read -r -a extra <<<"$EXTRA"
 	sched_ranks "$hosts" || return
 	! batch_stopped || { batch_say "stopped by a signal before the run"; return 4; }
 	batch_say "$nodes nodes, $((nodes * RANKS_PER_NODE)) ranks; results: $results"
-	batch_run "${launcher[@]}" "$HAUL" run "$JOB" --results "$results" "${deadline[@]}" \
+	batch_run "${launcher[@]}" "$HAUL" run "$JOB" --results "$results" "${deadline[@]}" "${publish[@]}" \
 		"${job_options[@]}" "${extra[@]}"
 	rc=$?
 	batch_say "haul's exit status: $rc"
@@ -424,11 +449,63 @@ batch_haul()
 	return "$rc"
 }
 
+# batch_lost HOSTS: succeeds if nodes in the file HOSTS, with which a run has just ended, no longer answer. It says which.
+batch_lost()
+{
+	local nodes answered
+	nodes=$(wc -l <"$1")
+	batch_say "the nodes of the run are asked again"
+	batch_good_nodes 0 "$work/left" "$HAUL" <"$1"
+	answered=$(wc -l <"$work/left")
+	[ "$answered" -lt "$nodes" ] || return 1
+	batch_say "lost during the run: $(grep -vxFf "$work/left" "$1" | paste -s -d ' ')"
+}
+
+# batch_again HOSTS WANTED LEAST: after a run that lost a node. Writes to HOSTS as many good nodes as there are, at most
+# WANTED, and fails if they are fewer than LEAST, or if none may take the place of another (SPARE).
+batch_again()
+{
+	local good
+	if [ "$SPARE" = no ] && [ "$3" = "$2" ]; then
+		batch_say "the run does not begin again: SPARE is no, and NODES_LEAST allows no fewer nodes"
+		return 1
+	fi
+	[ "$SPARE" = yes ] || cp "$work/left" "$work/nodes"
+	batch_nodes "$3" "$1" "$2" || return
+	again=yes
+	good=$(wc -l <"$1")
+	if [ "$good" = "$2" ]; then
+		batch_say "the run begins again on $good nodes, with a spare one in the place of what was lost"
+	else
+		batch_say "the run begins again on the $good nodes that are left"
+	fi
+}
+
+# batch_haul_through LEAST HOSTS STEM WORD…: batch_haul with a free name of results. After a run that lost a node it begins
+# again, on LEAST nodes at the least. results is the name of the last run.
+batch_haul_through()
+{
+	local least=$1 hosts=$2 stem=$3 wanted rc
+	shift 3
+	wanted=$(wc -l <"$hosts")
+	while :; do
+		results=$(batch_free_name "$stem")
+		batch_haul "$hosts" "$results" "$@"
+		rc=$?
+		case $rc in
+		0 | 2 | 8) return "$rc" ;;
+		esac
+		! batch_stopped && batch_lost "$hosts" || return "$rc"
+		[ ! -e "$results" ] || batch_say "what it had published until then is in $results"
+		batch_again "$hosts" "$wanted" "$least" || return "$rc"
+	done
+}
+
 # batch_prepare: all checks that need no other node. Nothing is launched before they succeed.
 batch_prepare()
 {
 	batch_default_nodes "$(sched_nodes | wc -l)"
-	batch_check_settings && batch_find_program && batch_environment || return
+	batch_check_settings && batch_find_program && batch_environment && batch_check_extra || return
 	batch_plan_words
 	if [ ! -d "$RESULTS_DIR" ] && ! timeout -k 5 60 mkdir -p "$RESULTS_DIR"; then
 		batch_say "RESULTS_DIR: the folder $RESULTS_DIR cannot be made"
@@ -485,24 +562,24 @@ batch_find_on()
 	esac
 }
 
-# batch_nodes WANTED HOSTS: writes to HOSTS the first WANTED nodes that see the program and all
-# folders.
+# batch_nodes NEEDED HOSTS [MOST]: writes to HOSTS the first MOST nodes (NEEDED, where it is left out) that see the program and
+# all folders. It fails if fewer than NEEDED do.
 batch_nodes()
 {
 	batch_good_nodes "$1" "$work/good" "$HAUL" "$RESULTS_DIR" ${HAUL_DATA:+"$HAUL_DATA"} \
 		<"$work/nodes" || return
-	head -n "$1" "$work/good" >"$2"
+	head -n "${3:-$1}" "$work/good" >"$2"
 }
 
 # batch_single: runs the job once by each of its ways, on NODES nodes. It returns the first status that is not 0.
 batch_single()
 {
-	local ways way rc=0 row=0
+	local ways way results rc=0 row=0
 	mapfile -t ways < <(batch_ways)
 	batch_mount "$NODES" && batch_nodes "$NODES" "$work/hosts" || return
 	for way in "${ways[@]}"; do
 		batch_go_way "$way" &&
-			batch_haul "$work/hosts" "$(batch_free_name "$stem$([ "${#ways[@]}" = 1 ] || echo ".$way")")"
+			batch_haul_through "$NODES_LEAST" "$work/hosts" "$stem$([ "${#ways[@]}" = 1 ] || echo ".$way")"
 		row=$?
 		[ "$rc" != 0 ] || rc=$row
 		[ "$row" != 4 ] || break

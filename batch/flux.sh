@@ -23,13 +23,45 @@ sched_inside()
 sched_submit()
 {
 	local nodes
-	nodes=$([ -n "$(sched_given "$@")" ] || batch_asks)
+	nodes=$([ -n "$(sched_given nodes "$@")" ] || batch_asks)
 	submit=(flux batch ${nodes:+-N "$nodes"} "$@" "$script")
 }
 
 sched_given()
 {
-	sed -n 's/.* \(-N *\|--nodes[= ] *\)\([0-9]*\).*/\2/p' <<<" $*"
+	local name=$1
+	shift
+	case $name in
+	nodes) sed -n 's/.* \(-N *\|--nodes[= ] *\)\([0-9]*\).*/\2/p' <<<" $*" ;;
+	walltime) flux_seconds "$(sed -n 's/.* \(-t *\|--time-limit[= ] *\)\([^ ]*\).*/\2/p' <<<" $*")" ;;
+	esac
+}
+
+# flux_seconds TIME: prints Flux's duration in seconds: 90s, 1.5h, 2d; a number alone is minutes.
+flux_seconds()
+{
+	awk -v time="$1" 'BEGIN {
+		if (time !~ /^[0-9.]+(ms|[smhd])?$/) exit
+		unit = time; sub(/^[0-9.]+/, "", unit)
+		split("ms 0.001 s 1 m 60 h 3600 d 86400", word, " ")
+		for (i = 1; i < 10; i += 2) of[word[i]] = word[i + 1]
+		printf "%d\n", time * (unit == "" ? 60 : of[unit])
+	}'
+}
+
+flux_known_bind()
+{
+	case $BIND in
+	cores | none) return 0 ;;
+	esac
+	batch_say "BIND: \"$BIND\" is not one of cores, none"
+	return 2
+}
+
+sched_check_ranks()
+{
+	flux_known_bind || return
+	unseen+=("the cores of the nodes")
 }
 
 sched_job_id()
@@ -56,7 +88,7 @@ sched_header()
 {
 	case $1 in
 	nodes) sed -n 's/^# flux: -N *//p' "$script" ;;
-	walltime) sed -n 's/^# flux: -t *\([0-9]*\)h$/\1:00:00/p' "$script" ;;
+	walltime) batch_time "$(flux_seconds "$(sed -n 's/^# flux: -t *//p' "$script")")" ;;
 	esac
 }
 
@@ -72,6 +104,7 @@ sched_each_node()
 sched_ranks()
 {
 	local nodes cores bind=()
+	flux_known_bind || return
 	nodes=$(wc -l <"$1")
 	case $BIND in
 	cores)
@@ -80,10 +113,6 @@ sched_ranks()
 		bind=(-c $((cores > 0 ? cores : 1)) -o cpu-affinity=per-task)
 		;;
 	none) bind=(-o cpu-affinity=off) ;;
-	*)
-		batch_say "BIND: \"$BIND\" is not one of cores, none"
-		return 2
-		;;
 	esac
 	# mpibind is a plugin of LLNL's machines, which would bind in place of Flux.
 	launcher=(flux run -N "$nodes" -n $((nodes * RANKS_PER_NODE))

@@ -28,15 +28,40 @@ sched_inside()
 sched_submit()
 {
 	local nodes='' systems
-	[ -n "$(sched_given "$@")" ] || nodes=$(batch_asks)
+	[ -n "$(sched_given nodes "$@")" ] || nodes=$(batch_asks)
 	systems=$(sed -n 's/^#PBS -l filesystems=//p' "$script")
 	[ "$ACCESS" != lustre ] && [[ " $*" != *filesystems=* ]] || systems=
 	submit=(qsub ${nodes:+-l "select=$nodes"} ${systems:+-l "filesystems=$systems:daos_user_fs"} "$@" "$script")
 }
 
+# Several resources may follow one -l, with commas between them.
 sched_given()
 {
-	sed -n 's/.* -l *select=\([0-9]*\).*/\1/p' <<<" $*"
+	local name=$1
+	shift
+	case $name in
+	nodes) sed -n 's/.* -l *\([^ ]*,\)\{0,1\}select=\([0-9]*\).*/\2/p' <<<" $*" ;;
+	walltime) pbs_seconds "$(sed -n 's/.* -l *\([^ ]*,\)\{0,1\}walltime=\([^ ,]*\).*/\2/p' <<<" $*")" ;;
+	esac
+}
+
+# pbs_seconds TIME: as batch_seconds; a number alone is seconds.
+pbs_seconds()
+{
+	case $1 in
+	'' | *[!0-9:]*) ;;
+	*:*) batch_seconds "$1" ;;
+	*) echo $((10#$1)) ;;
+	esac
+}
+
+sched_check_ranks()
+{
+	pbs_bind >/dev/null || return
+	if ! command -v mpiexec >/dev/null; then
+		unseen+=("whether the nodes have mpiexec")
+	fi
+	unseen+=("the cores of the nodes, which BIND takes as Aurora's")
 }
 
 sched_job_id()
@@ -171,7 +196,6 @@ sched_stopped()
 sched_check()
 {
 	local queue limit asked
-	pbs_bind >/dev/null || return
 	if ! command -v qsub >/dev/null; then
 		batch_say "there is no qsub here: this is not a login node of a PBS cluster"
 		return 2
@@ -183,9 +207,9 @@ sched_check()
 		batch_say "there is no queue $queue here: qsub -q names another"
 		return 2
 	fi
-	asked=$(sched_given "$@")
+	asked=$(sched_given nodes "$@")
 	asked=${asked:-$(batch_asks)}
-	pbs_fits "$queue" "${asked:-$(sched_header nodes)}" "$limit"
+	pbs_fits "$queue" "${asked:-$(sched_header nodes)}" "$limit" "$(sched_given walltime "$@")"
 }
 
 # pbs_limit NAME TEXT: prints a limit of a queue, as qstat -Qf shows it.
@@ -194,7 +218,7 @@ pbs_limit()
 	sed -n "s/^ *$1 = //p" <<<"$2" | head -n 1
 }
 
-# pbs_fits QUEUE NODES TEXT: prints the limits of the queue, and fails if it takes no job of so many nodes, or of such a time.
+# pbs_fits QUEUE NODES TEXT [SECONDS]: prints the limits of the queue, and fails if it takes no job of so many nodes, or of such a time.
 pbs_fits()
 {
 	local least most time asked fits
@@ -210,11 +234,12 @@ pbs_fits()
 		batch_say "check: the queue $1 takes no job of $2 nodes; qsub -q names another:${fits:- none does}"
 		return 2
 	fi
-	asked=$(batch_seconds "$(sched_header walltime)")
+	asked=${4:-$(batch_seconds "$(sched_header walltime)")}
 	time=$(batch_seconds "$time")
-	if [ -n "$time" ] && [ "${WALLTIME:-${asked:-0}}" -gt "$time" ]; then
+	[ -n "$4" ] || asked=${WALLTIME:-${asked:-0}}
+	if [ -n "$time" ] && [ "$asked" -gt "$time" ]; then
 		batch_say "check: the queue $1 gives a job $(batch_time "$time"), and the script asks for" \
-			"$(batch_time "${WALLTIME:-$asked}"): qsub -l walltime= with less, or another queue"
+			"$(batch_time "$asked"): qsub -l walltime= with less, or another queue"
 		return 2
 	fi
 }

@@ -154,8 +154,8 @@ batch_scaling_row()
 	[ "$2" = - ] || name+=.$2
 	[ "$REPEATS" = 1 ] || name+=.r$3
 	if batch_nodes "$n" "$work/hosts" && batch_go_way "$2" && batch_scaling_cold; then
-		results=$(batch_free_name "$name")
-		batch_haul "$work/hosts" "$results" "${options[@]}"
+		# A row of fewer nodes would be another row.
+		batch_haul_through "$n" "$work/hosts" "$name" "${options[@]}"
 		rc=$?
 	fi
 	printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$n" $((n * RANKS_PER_NODE)) "$rc" "$results" "$2" "$3" >>"$table"

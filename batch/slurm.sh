@@ -25,13 +25,31 @@ sched_inside()
 sched_submit()
 {
 	local nodes
-	nodes=$([ -n "$(sched_given "$@")" ] || batch_asks)
+	nodes=$([ -n "$(sched_given nodes "$@")" ] || batch_asks)
 	submit=(sbatch ${nodes:+"--nodes=$nodes"} "$@" "$script")
 }
 
 sched_given()
 {
-	sed -n 's/.* \(-N *\|--nodes[= ] *\)\([0-9]*\).*/\2/p' <<<" $*"
+	local name=$1
+	shift
+	case $name in
+	nodes) sed -n 's/.* \(-N *\|--nodes[= ] *\)\([0-9]*\).*/\2/p' <<<" $*" ;;
+	walltime) slurm_seconds "$(sed -n 's/.* \(-t *\|--time[= ] *\)\([^ ]*\).*/\2/p' <<<" ${SBATCH_TIMELIMIT:+-t $SBATCH_TIMELIMIT }$*")" ;;
+	esac
+}
+
+# slurm_seconds TIME: as batch_seconds, and Slurm's forms with fewer parts: minutes, days-hours, days-hours:minutes.
+slurm_seconds()
+{
+	case $1 in
+	'' | *[!0-9:-]*) ;;
+	*-*:*:*) batch_seconds "$1" ;;
+	*-*:*) batch_seconds "$1:00" ;;
+	*-*) batch_seconds "$1:00:00" ;;
+	*:*) batch_seconds "$1" ;;
+	*) echo $((10#$1 * 60)) ;;
+	esac
 }
 
 sched_job_id()
@@ -86,6 +104,8 @@ sched_ranks()
 	# over the sockets in turn.
 	launcher=(srun "--mpi=$(slurm_mpi)" --kill-on-bad-exit=1 --distribution=block:block
 		-N "$nodes" -n "$ranks" "--ntasks-per-node=$RANKS_PER_NODE" "--nodelist=$(paste -s -d , "$1")" "${bind[@]}")
+	# Slurm keeps the step that lost a node, and with it the cores of the others, long after its ranks are gone.
+	[ -z "${again:-}" ] || launcher+=(--overlap)
 	# By srun itself: what it copies to the nodes is the program that it starts, which env would be.
 	if [[ "${way_env[*]}" == *,* ]]; then
 		launcher+=("${way_env[@]}")
@@ -186,6 +206,72 @@ sched_stopped()
 	done
 }
 
+# slurm_partition WORD…: prints the partition of the submission, if it names one.
+slurm_partition()
+{
+	local partition
+	partition=$(sed -n 's/.* \(-p *\|--partition[= ] *\)\([^ ]*\).*/\2/p' <<<" $*")
+	echo "${partition:-${SBATCH_PARTITION:-$(sed -n 's/^#SBATCH \(-p *\|--partition=\)//p' "$script")}}"
+}
+
+sched_check_ranks()
+{
+	local threads=1 cpus partition
+	case $LAUNCHER in
+	mpiexec)
+		command -v mpiexec >/dev/null || { batch_say "LAUNCHER: there is no mpiexec here"; return 2; }
+		return 0
+		;;
+	srun) ;;
+	*) batch_say "LAUNCHER: \"$LAUNCHER\" is not one of srun, mpiexec"; return 2 ;;
+	esac
+	slurm_check_mpi || return
+	partition=$(slurm_partition "$@")
+	# The default one has a star. CPUs and hardware threads per core of each kind of node: "208 2".
+	partition=${partition:-$(sinfo -h --format=%P 2>/dev/null | sed -n 's/^\([^ ]*\)\*$/\1/p' | head -n 1)}
+	read -r cpus threads < <(sinfo -h ${partition:+"--partition=$partition"} --format="%c %Z" 2>/dev/null | tr -d + | sort -n)
+	if [[ ! ${cpus:-} =~ ^[0-9]+$ || ! ${threads:-} =~ ^[1-9][0-9]*$ ]]; then
+		unseen+=("the cores of the nodes")
+		cpus=0 threads=1
+	fi
+	slurm_check_bind "$cpus" "$threads"
+}
+
+# slurm_check_bind CPUS THREADS: of the node with the fewest CPUs; 0: not known.
+slurm_check_bind()
+{
+	local core bind
+	case $BIND in
+	[0-9]*)
+		slurm_bind || return
+		for core in ${BIND//,/ }; do
+			if [[ ! $core =~ ^[0-9]+$ ]] || { [ "$1" != 0 ] && [ "$core" -ge "$1" ]; }; then
+				batch_say "BIND: \"$core\" is not a CPU of the nodes, which have $1"
+				return 2
+			fi
+		done
+		;;
+	cores)
+		[ "$1" = 0 ] || [ $(($1 / $2)) -ge "$RANKS_PER_NODE" ] ||
+			batch_say "check: $RANKS_PER_NODE ranks per node on $(($1 / $2)) cores: they will not be bound"
+		;;
+	esac
+}
+
+# slurm_check_mpi: succeeds if srun has the interface, where it lists those that it has.
+slurm_check_mpi()
+{
+	local known mpi
+	mpi=$(slurm_mpi)
+	known=$(srun --mpi=list 2>&1 | grep -oE '[a-z][a-z0-9_]*$' | paste -s -d ' ')
+	if [ -z "$known" ]; then
+		unseen+=("whether srun has --mpi=$mpi")
+	elif [[ " $known " != *" $mpi "* ]]; then
+		batch_say "MPI: srun has no --mpi=$mpi, but $known"
+		return 2
+	fi
+}
+
 sched_check()
 {
 	local partition
@@ -193,8 +279,7 @@ sched_check()
 		batch_say "there is no sbatch here: this is not a login node of a Slurm cluster"
 		return 2
 	fi
-	partition=$(sed -n 's/.* \(-p *\|--partition[= ] *\)\([^ ]*\).*/\2/p' <<<" $*")
-	partition=${partition:-${SBATCH_PARTITION:-$(sed -n 's/^#SBATCH \(-p *\|--partition=\)//p' "$script")}}
+	partition=$(slurm_partition "$@")
 	batch_record sinfo ${partition:+"--partition=$partition"} --format="%P %.5a %.12l %.6D nodes %T"
 	"${submit[0]}" --test-only "${submit[@]:1}"
 }

@@ -40,6 +40,8 @@ struct verb {
 	unsigned arguments_min, arguments_max;
 	bool takes_job; /* the completion offers the names of the catalogue */
 	bool hidden;
+	/* Refuses options that contradict each other. The exit status; NULL: there are none. */
+	int (*check)(const void *options);
 	int (*run)(const struct call *call); /* the exit status */
 };
 
@@ -49,8 +51,8 @@ const struct verb *verb_find(const char *name);
 
 extern const struct verb accept_verb, assess_verb, catalog_verb, check_verb, clean_verb,
 	compare_verb, complete_verb, doctor_verb, export_verb, generate_verb, help_verb, ls_verb,
-	import_verb, plan_verb, replay_verb, report_verb, run_verb, schema_verb, show_verb,
-	topo_verb, validate_verb, version_verb;
+	import_verb, parse_verb, plan_verb, replay_verb, report_verb, run_verb, schema_verb,
+	show_verb, topo_verb, validate_verb, version_verb;
 
 /* Reads the verb's options and arguments from argv[2 …] into options (verb->options_bytes, zeroed)
  * and arguments (argc long). *help tells that --help was given. Returns -EINVAL with a sentence. */

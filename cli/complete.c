@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shell completion: haul __complete [VERB [--OPTION]] prints what the shell offers, one word per
- * line. The words come from the tables, so that no option is missing. */
+/* Verbs for scripts. haul __complete [VERB [--OPTION]] prints what the shell offers, one word per
+ * line. haul __parse -- VERB WORD… only reads the words as that verb would, so that a job script refuses a wrong option
+ * before it waits in a queue. Both work from the tables, so that no option is missing. */
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/catalog_find.h"
@@ -101,6 +104,48 @@ static int complete_run(const struct call *call)
 		complete_values(o);
 	return EXIT_DONE;
 }
+
+/* The words begin with the verb: argv[1] of its own call. */
+static int parse_run(const struct call *call)
+{
+	const struct verb *verb = verb_find(call->arguments[0]);
+	int status = EXIT_USAGE, argc = (int)call->argument_count + 1;
+	const char **arguments = calloc((size_t)argc + 1, sizeof(*arguments));
+	char **argv = calloc((size_t)argc + 1, sizeof(*argv));
+	void *options = calloc(1, verb && verb->options_bytes ? verb->options_bytes : 1);
+	struct err err = {0};
+	unsigned count;
+	bool help;
+
+	if (!verb) {
+		cli_say("\"%s\" is not a verb; haul help lists them", call->arguments[0]);
+	} else if (!arguments || !argv || !options) {
+		cli_say("no memory");
+		status = EXIT_FAILED;
+	} else {
+		argv[0] = call->argv[0];
+		memcpy(argv + 1, call->arguments, call->argument_count * sizeof(*argv));
+		if (verb_parse(verb, argc, argv, options, arguments, &count, &help, &err) < 0)
+			cli_say("%s", err.text);
+		else
+			status = verb->check ? verb->check(options) : EXIT_DONE;
+	}
+	free(options);
+	free(argv);
+	free(arguments);
+	return status;
+}
+
+const struct verb parse_verb = {
+	.name = "__parse",
+	.arguments = "-- VERB WORD…",
+	.help = "whether the verb takes these words; nothing is run",
+	.example = "haul __parse -- run unet3d_demo --strict",
+	.arguments_min = 1,
+	.arguments_max = UINT_MAX,
+	.hidden = true,
+	.run = parse_run,
+};
 
 const struct verb complete_verb = {
 	.name = "__complete",

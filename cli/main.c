@@ -113,10 +113,10 @@ static int call_verb(const struct verb *verb, int argc, char **argv, uint64_t st
 		cli_say("%s", err.text);
 		goto out_free;
 	}
-	status = EXIT_DONE;
-	if (!help)
+	status = !help && verb->check ? verb->check(options) : EXIT_DONE;
+	if (!help && status == EXIT_DONE)
 		status = verb->run(&call);
-	else if (cli_speaks())
+	else if (help && cli_speaks())
 		verb_help(verb);
 out_free:
 	free(arguments);

@@ -381,8 +381,10 @@ static int run_as(const struct call *call, enum run_verb verb, const char *job_t
 	return cli_run(call, &options, job_text ? NULL : run_find_job, path);
 }
 
-static int run_check(const struct run_args *args)
+static int run_check(const void *options)
 {
+	const struct run_args *args = options;
+
 	if (args->one_file && args->side_files) {
 		cli_say("--one-file and --side-files contradict each other: give one of them");
 		return EXIT_USAGE;
@@ -401,9 +403,7 @@ static int run_check(const struct run_args *args)
 
 static int do_run(const struct call *call)
 {
-	int status = run_check(call->options);
-
-	return status == EXIT_DONE ? run_as(call, RUN_ALL, NULL) : status;
+	return run_as(call, RUN_ALL, NULL);
 }
 
 /* A factor as the command line gives it. Bounds are those of the job. */
@@ -467,10 +467,10 @@ static int do_replay(const struct call *call)
 {
 	const struct run_args *args = call->options;
 	double speed = 1, size_scale = 1;
-	int status = run_check(args);
+	int status = EXIT_DONE;
 	char *text;
 
-	if (status == EXIT_DONE && !args->store && !args->io_trace_log) {
+	if (!args->store && !args->io_trace_log) {
 		cli_say("replay: needs --store URI; haul replay --help");
 		status = EXIT_USAGE;
 	}
@@ -515,6 +515,7 @@ const struct verb run_verb = {
 	.arguments_min = 1,
 	.arguments_max = 1,
 	.takes_job = true,
+	.check = run_check,
 	.run = do_run,
 };
 
@@ -528,6 +529,7 @@ const struct verb replay_verb = {
 	.options_bytes = sizeof(struct run_args),
 	.arguments_min = 1,
 	.arguments_max = 1,
+	.check = run_check,
 	.run = do_replay,
 };
 

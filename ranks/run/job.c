@@ -133,30 +133,6 @@ static int check_space(const struct run *run, const struct run_options *options,
 	return rc;
 }
 
-/* Refuses --publish-every where a phase could not be published before it ends. */
-static int check_publish_every(const struct run_options *options, const struct job *job,
-			       struct err *err)
-{
-	if (options->publish_every_ns && options->publish_every_ns < PUBLISH_EVERY_MIN_NS)
-		return err_set(err, -EINVAL, "--publish-every: must be at least 1 s");
-	for (uint32_t i = 0; options->publish_every_ns && i < job->phase_count; i++) {
-		const struct job_phase *phase = &job->phases[i];
-		const struct workload *workload = phase->section->owner;
-
-		if (phase->together)
-			return err_set(err, -EINVAL,
-				       "%s: phases that run at the same time are published when "
-				       "all of them have ended; leave out --publish-every",
-				       phase->path);
-		if (!workload->snapshots)
-			return err_set(err, -EINVAL,
-				       "%s: a phase of this kind is published when it has ended; "
-				       "leave out --publish-every",
-				       phase->path);
-	}
-	return 0;
-}
-
 /* Whether the values of a combination are those that the job has anyway. */
 static int check_as_is(struct run *run, uint32_t combination, const struct job *job,
 		       struct err *err)
@@ -191,8 +167,9 @@ static int check_combination(struct run *run, const struct run_options *options,
 		rc = once_see(once, &job, run->driver->phase_index, &options->filter, err);
 	if (rc == 0)
 		rc = choose(run, options, &job, err);
-	if (rc == 0)
-		rc = check_publish_every(options, &job, err);
+	if (rc == 0 && options->publish_every_ns &&
+	    options->publish_every_ns < PUBLISH_EVERY_MIN_NS)
+		rc = err_set(err, -EINVAL, "--publish-every: must be at least 1 s");
 	if (rc == 0) {
 		/* Any number of ranks can clean, whatever number the phases need. */
 		rc = options->verb == RUN_CLEAN

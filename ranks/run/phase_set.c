@@ -178,7 +178,8 @@ static int set_prepare(struct set_run *t, struct err *err)
 	 * know of it. */
 	ctx->part = phase_part;
 	ctx->part_argument = &t->p;
-	ctx->publish_every_ns = run->results ? t->options->publish_every_ns : 0;
+	ctx->publish_every_ns =
+		run->results && t->p.workload->snapshots ? t->options->publish_every_ns : 0;
 	ctx->publish = phase_publish_running;
 	ctx->publish_argument = &t->p;
 	return 0;
@@ -272,11 +273,19 @@ static enum stop_reason set_reason(const struct set_run *t)
 	return phase->together->until == JOB_UNTIL_FIRST ? STOP_OTHERS_ENDED : STOP_NONE;
 }
 
-/* What publishing the phase while it ran has cost. */
-static void set_say_interim(struct phase_run *p)
+/* What publishing the phase while it ran has cost, or that it could not be published before its end. */
+static void set_say_interim(struct set_run *t)
 {
+	struct phase_run *p = &t->p;
 	char time[UNITS_TEXT_BYTES];
 
+	if (t->options->publish_every_ns && t->run->results &&
+	    (t->apart || !p->workload->snapshots))
+		workload_say(
+			&p->ctx,
+			"published only now that %s ended: --publish-every has no effect on %s",
+			t->apart ? "all phases of the set have" : "it has",
+			t->apart ? "phases that run at the same time" : "a phase of this kind");
 	if (p->interim_count)
 		workload_say(&p->ctx, "published %u time%s while it ran, which took %s",
 			     p->interim_count, p->interim_count == 1 ? "" : "s",
@@ -307,7 +316,7 @@ static void set_run_own(struct set_run *t, struct err *err)
 	if (!t->met)
 		set_begin(t);
 	set_null(t);
-	set_say_interim(p);
+	set_say_interim(t);
 	phase_count(p, p->tally.rank_row);
 }
 

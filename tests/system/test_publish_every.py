@@ -180,11 +180,18 @@ def test_ends_as_without():
             check("while it ran" not in b["said"], f"{b['said']}")
 
 
-def test_refusals():
+def test_phases_together_say_that_they_wait():
     together = {"together": [{"train": {**train()["train"], "ranks": "0"}}, {"io": {**io()["io"], "ranks": "1"}}]}
     with Folder() as folder:
-        for phases, every, says in (([together], "1 min", "phases that run at the same time are published when all of them have ended"),
-                                    ([train()], "10 ms", "--publish-every: must be at least 1 s"),
+        write_job(folder, job(together))
+        r = mpi(RANKS, "run", "job.json", "--publish-every", "1 min", cwd=folder)
+        said = [p["said"] for p in report(f"{folder}/results.h5")["phases"]]
+        check(r.rc == 0 and len(said) == 2 and all("published only now that all phases of the set have ended" in s for s in said), f"{r} {said}")
+
+
+def test_refusals():
+    with Folder() as folder:
+        for phases, every, says in (([train()], "10 ms", "--publish-every: must be at least 1 s"),
                                     ([train()], "often", "--publish-every")):
             write_job(folder, job(*phases))
             r = mpi(RANKS, "run", "job.json", "--publish-every", every, cwd=folder)

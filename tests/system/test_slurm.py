@@ -469,6 +469,38 @@ def test_node_dies():
             CLUSTER.revive(3)
 
 
+def lose_node(i, status, expected, **more):
+    """A training of many epochs loses node i: returns the site's log and the phases of each results file, in the order of the runs."""
+    with Site(epochs=40, endless="/tiny.[0-9].h5*|*/tiny.[0-9][0-9].h5") as site:
+        site.submit(SMALL, "--nodes=3", "--no-kill", NODES="2", PUBLISH="2 s", **more)
+        site.until(lambda: ("train", "running") in phases(site.results()), "a publication while the training runs")
+        CLUSTER.fail(i)
+        try:
+            CLUSTER.wait(site.job, 240)
+            found = [phases(path) for path in (site.results(), site.results(".1")) if os.path.exists(path)]
+            log = site.log()
+            check(f"lost during the run: n{i}" in log, log)
+            check([f[-1][1] for f in found] == expected, f"{found}\n{log}")
+            check(int(CLUSTER.show(site.job)["ExitCode"].split(":")[0]) == status, f"{CLUSTER.show(site.job)}\n{log}")
+            return log
+        finally:
+            CLUSTER.revive(i)
+
+
+@long
+def test_lost_node_and_spare():
+    """The run begins again with the spare node; what was published of the first one stays."""
+    log = lose_node(2, 0, ["running", "done"])
+    check("with a spare one in the place of what was lost" in log, log)
+
+
+@long
+def test_lost_node_without_spare():
+    """SPARE=no: with fewer nodes where NODES_LEAST allows it, else not at all."""
+    log = lose_node(2, 0, ["running", "done"], SPARE="no", NODES_LEAST="1")
+    check("the run begins again on the 1 nodes that are left" in log, log)
+
+
 @long
 def test_scaling_requeued():
     with Site(epochs=30, endless=".n2.h5") as site:

@@ -94,6 +94,53 @@ check "check: the environment: what spoils a run is told" said_once "environment
 check "check: each of it" said_once "environment FI_PROVIDER=tcp: "
 tried slurm/unet3d_small.sh "" "${small[@]}"
 check "check: the environment: nothing" said_once "environment nothing that is known to spoil a run"
+
+# The time of the submission, in each form that its scheduler takes, and of the environment.
+for time in "-t 2" "-t2" "--time=00:03:00" "--time 0-00:02" "-t 2:30"; do
+	tried slurm/unet3d_small.sh "--nodes=2 $time" "${small[@]}"
+	check "check: too short a submission is an error: $time" said_once "check: that is too short"
+	check "check: too short a submission ends with 2: $time" status_is 2
+done
+tried slurm/unet3d_small.sh "--nodes=2" "${small[@]}" SBATCH_TIMELIMIT=2
+check "check: too short a SBATCH_TIMELIMIT is an error" said_once "check: that is too short"
+for time in "-t 10" "--time=00:10:00" "--time=0-1"; do
+	tried slurm/unet3d_small.sh "--nodes=2 $time" "${small[@]}"
+	check "check: enough time in the submission: $time" status_is 0
+done
+tried slurm/unet3d_small.sh "--time=00:10:00" "${small[@]}" WALLTIME=100
+check "check: WALLTIME is less than the submission's time" said_once "asked for are 0:01:40"
+tried pbs/unet3d_small.pbs "-l select=2,walltime=00:02:00 -A P" "${small[@]}"
+check "check: too short a submission of PBS is an error" said_once "check: that is too short"
+tried pbs/unet3d_small.pbs "-l walltime=170 -A P" "${small[@]}"
+check "check: too short a submission of PBS, in seconds" said_once "check: that is too short"
+tried pbs/unet3d_small.pbs "-l walltime=02:00:00" "${small[@]}"
+check "check: a submission of PBS that is too long for its queue" said_once "the queue debug gives a job 1:00:00, and the script asks for 2:00:00"
+for time in "-t 2" "-t 170s" "--time-limit=2.5m"; do
+	tried flux/unet3d_small.sh "-N 2 $time" "${small[@]}"
+	check "check: too short a submission of Flux is an error: $time" said_once "check: that is too short"
+done
+tried flux/unet3d_small.sh "-N 2 -t 1h" "${small[@]}"
+check "check: enough time for Flux" status_is 0
+
+# What haul, the launcher or the nodes would refuse is refused here.
+for wrong in "EXTRA=--epochs 4|EXTRA: run: unknown option \"--epochs\"" "EXTRA=--repeat x|EXTRA: .*repeat" \
+	"EXTRA=--interleave|EXTRA: --interleave" "EXTRA=more|EXTRA: run: unexpected argument" \
+	"PUBLISH=often|EXTRA: --publish-every" "BIND=1,2,3|BIND: 3 cores for 2 ranks" "BIND=1,208|BIND: \"208\" is not a CPU of the nodes, which have 208" \
+	"BIND=1,x|BIND: \"x\" is not a CPU" "MPI=nosuch|MPI: srun has no --mpi=nosuch, but .*pmi2" "LAUNCHER=mpirun|LAUNCHER: \"mpirun\" is not one of" \
+	"ON=lustre|ON: here, $work/data is on .*, not on lustre" "SPARE=maybe|SPARE: \"maybe\"" "NODES_LEAST=0|NODES_LEAST: \"0\" is not"; do
+	tried slurm/unet3d_small.sh "--nodes=2" "${small[@]}" "${wrong%%|*}"
+	check "check: refused: ${wrong%%|*}" said_once "${wrong#*|}"
+	check "check: ends with 2: ${wrong%%|*}" status_is 2
+done
+for right in "EXTRA=--ignore-space --strict --repeat 3" "PUBLISH=" "PUBLISH=30 s" BIND=1,2 MPI=cray_shasta BIND=none; do
+	tried slurm/unet3d_small.sh "--nodes=2" "${small[@]}" EXTRA=--ignore-space "$right"
+	check "check: right: $right" status_is 0
+done
+check "check: it names what it cannot see" said_once "check: not seen from here: .*how fast the storage is"
+tried slurm/unet3d_small.sh "--nodes=2" "${small[@]}" RANKS_PER_NODE=105
+check "check: more ranks than cores are told" said_once "105 ranks per node on 104 cores: they will not be bound"
+tried flux/unet3d_small.sh "-N 2" "${small[@]}" BIND=1,2
+check "check: a binding that Flux has not" said_once "BIND: \"1,2\" is not one of cores, none"
 check "check makes nothing" test -z "$(ls data)"
 
 # A job of a submission with fewer nodes than the script's header takes what it has.

@@ -33,7 +33,10 @@ echo "$self $*" >>"$WORK/calls"
 hosts=
 while [ $# -gt 0 ]; do
 	case $1 in
-	--mpi=list) exit 0 ;;
+	--mpi=list)
+		printf 'MPI plugin types are...\n\tcray_shasta\n\tnone\n\tpmi2\n' >&2
+		exit 0
+		;;
 	--nodelist=*) hosts=${1#*=} ;;
 	--hosts) hosts=$2 ;;
 	--hostfile | -f) hosts=$(paste -s -d , "$2") ;;
@@ -107,7 +110,11 @@ X2
 stand_in sinfo <<'X2'
 #!/usr/bin/env bash
 echo "sinfo $*" >>"$WORK/calls"
-echo "low* up 1-00:00:00 520 nodes idle"
+case "$*" in
+*%c*) echo "208 2" ;;
+*"--format=%P") echo "low*" ;;
+*) echo "low* up 1-00:00:00 520 nodes idle" ;;
+esac
 X2
 stand_in flux <<'X2'
 #!/usr/bin/env bash
@@ -186,7 +193,7 @@ run()
 run_and_stop()
 {
 	start "$@"
-	for _ in $(seq 300); do
+	for _ in $(seq 1200); do
 		[ ! -e started ] || break
 		sleep 0.1
 	done
