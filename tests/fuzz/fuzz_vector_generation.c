@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "workloads/vector/generation.h"
+#include "workloads/vector/set.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

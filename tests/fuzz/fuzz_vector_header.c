@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "workloads/vector/codes.h"
-#include "workloads/vector/disk_header.h"
+#include "workloads/vector/existing.h"
+#include "workloads/vector/frontier.h"
 #include "workloads/vector/index.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

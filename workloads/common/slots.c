@@ -10,7 +10,6 @@ static const uint64_t longest_sleep_ns = 10000000;
 
 int slots_open(struct slots *s, struct err *err)
 {
-	s->warm_ns = UINT64_MAX;
 	s->memory = calloc(s->depth, s->slot_bytes);
 	s->ready = calloc(s->depth, sizeof(struct request *));
 	s->back = calloc(s->depth, sizeof(struct request *));
@@ -60,6 +59,20 @@ static uint64_t slots_begin(struct slots *s)
 	return UINT64_MAX;
 }
 
+static void slots_warm(struct slots *s)
+{
+	struct slots_warmup *w = s->warmup;
+	struct cpu_time now;
+
+	s->warm = true;
+	s->hooks->drop(s->owner);
+	if (s->member != s->member->crew->members)
+		return;
+	now = cpu_time_process();
+	w->used =
+		(struct cpu_time){now.user_ns - w->from.user_ns, now.system_ns - w->from.system_ns};
+}
+
 uint32_t slots_reap(struct slots *s, struct queue *q, uint32_t least, uint64_t until_ns)
 {
 	uint32_t n = queue_reap(q, s->back, least, s->depth, until_ns);
@@ -68,10 +81,8 @@ uint32_t slots_reap(struct slots *s, struct queue *q, uint32_t least, uint64_t u
 		s->now_ns = q->now_ns;
 	for (uint32_t i = 0; i < n; i++)
 		s->hooks->step(s->owner, list_member(s->back[i], struct slot, req));
-	if (q->now_ns >= s->warm_ns) {
-		s->warm_ns = UINT64_MAX;
-		s->hooks->warm(s->owner);
-	}
+	if (s->warmup && !s->warm && q->now_ns >= s->warmup->end_ns)
+		slots_warm(s);
 	crew_look(s->member);
 	return n;
 }

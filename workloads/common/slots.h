@@ -43,15 +43,22 @@ struct slot_hooks {
 	void (*begin)(void *owner, struct slot *slot);
 	/* The request of the slot is answered: it sends the next one, or frees the slot. */
 	void (*step)(void *owner, struct slot *slot);
-	/* All answers of the turn in which the queue's time reached warm_ns have taken their step.
-	 * Called once. */
-	void (*warm)(void *owner);
+	/* The warm-up is over: what was counted in it is dropped. All answers of the turn in which
+	 * the queue's time reached its end have taken their step. */
+	void (*drop)(void *owner);
 	/* Nothing is in flight, and nothing more begins. 0 or a negative errno with the member's
 	 * err. May be NULL. */
 	int (*end)(void *owner);
 	/* The name of what an operation works on. Called by the main thread while the thread
 	 * works. */
 	void (*key)(const void *owner, uint64_t id, char key[OBJECT_KEY_BYTES]);
+};
+
+/* The warm-up of the threads of a rank. */
+struct slots_warmup {
+	uint64_t end_ns;
+	struct cpu_time from,
+		used; /* of the process: at its begin; in it, as the first thread sees it */
 };
 
 struct slots {
@@ -65,8 +72,9 @@ struct slots {
 	uint64_t buffer_bytes; /* of each */
 	bool goes_on;          /* after an error; else nothing more begins */
 
-	uint64_t
-		warm_ns; /* end of a warm-up, when the hook is called; set after slots_open. UINT64_MAX: none */
+	bool warm; /* no warm-up, or it is over: what is counted now is measured */
+	struct slots_warmup *warmup; /* set before slots_run where it is not warm */
+
 	uint64_t now_ns; /* when the last of what it knows happened */
 	bool over;       /* begins nothing more: none is left, its time is over, an error */
 	bool timed_out;

@@ -42,13 +42,13 @@ static void io_count_done(const struct io_thread *thread, struct tally *t)
 	const struct io_options *o = thread->work->options;
 	uint64_t first_ns = thread->work->first_ns;
 	/* When the thread did its last operation so far. */
-	uint64_t end_ns =
-		thread->working ? excess_u64(thread->member->queue.now_ns, thread->work->origin_ns)
-				: thread->end_ns;
+	uint64_t end_ns = thread->working ? excess_u64(thread->member->queue.now_ns,
+						       thread->work->warmup.end_ns)
+					  : thread->end_ns;
 	uint64_t first = done_series_until(&thread->series, first_ns), *row = t->rank_row;
 	uint64_t first_bytes = io_moves(o) ? first * o->block : 0;
 
-	if (!thread->warm)
+	if (!thread->slots.warm)
 		return; /* ended within its warm-up */
 	if (thread->moved)
 		first_bytes = done_series_until(thread->moved, first_ns);
@@ -96,6 +96,6 @@ void io_measure_so_far(void *argument, struct tally *t)
 
 	row[TALLY_WALL_NS] = now_ns > work->start_ns ? now_ns - work->start_ns : 0;
 	row[IO_FIRST_DONE_NS] = row[IO_LAST_DONE_NS];
-	if (!row[IO_FIRST_DONE_NS] && now_ns > work->origin_ns)
-		row[IO_FIRST_DONE_NS] = now_ns - work->origin_ns;
+	if (!row[IO_FIRST_DONE_NS] && now_ns > work->warmup.end_ns)
+		row[IO_FIRST_DONE_NS] = now_ns - work->warmup.end_ns;
 }

@@ -175,7 +175,6 @@ static int io_phase_threads(struct io_phase *p, struct err *err)
 		if (rc == 0 && p->work.whole && o->operation == IO_DO_MIXED &&
 		    io_mix_open(&t->mix, o, t->share.items, t->key) < 0)
 			rc = err_set(err, -ENOMEM, "no memory for a mix of operations");
-		t->warm = o->limits.warmup_ns == 0;
 	}
 	return group_agree(p->ctx->group, rc, err);
 }
@@ -191,11 +190,11 @@ static int io_phase_begin(struct io_phase *p)
 	if (rc < 0)
 		return rc;
 	p->work.start_ns = now_ns;
-	p->work.warm_from = cpu_time_process();
-	p->work.origin_ns = now_ns + o->limits.warmup_ns;
-	p->work.until_ns = o->limits.seconds_ns ? p->work.origin_ns + o->limits.seconds_ns : 0;
+	p->work.warmup.from = cpu_time_process();
+	p->work.warmup.end_ns = now_ns + o->limits.warmup_ns;
+	p->work.until_ns = o->limits.seconds_ns ? p->work.warmup.end_ns + o->limits.seconds_ns : 0;
 	crew_start(&p->crew, now_ns);
-	snapshot_start(&p->snapshot, p->work.origin_ns);
+	snapshot_start(&p->snapshot, p->work.warmup.end_ns);
 	timeline_init(ctx->tally->timeline, now_ns);
 	for (uint32_t i = 0; i < o->threads; i++) {
 		pace_init(&p->work.threads[i].pace, &o->pace, io_operation_bytes(o, p->work.whole),
@@ -237,8 +236,8 @@ static int io_phase_end_shared(struct io_phase *p, uint64_t *done, bool *all, st
 	if (!*all)
 		*done = 0;
 	now_ns = p->crew.members[0].queue.now_ns;
-	if (*all && now_ns > p->work.origin_ns + t->end_ns)
-		t->end_ns = now_ns - p->work.origin_ns;
+	if (*all && now_ns > p->work.warmup.end_ns + t->end_ns)
+		t->end_ns = now_ns - p->work.warmup.end_ns;
 	return rc;
 }
 
@@ -296,7 +295,7 @@ static struct io_outcome io_phase_outcome(const struct io_phase *p)
 			out.first_ns = min_u64(out.first_ns, t->mark_ns);
 		out.done = min_u64(out.done, sure);
 		out.all &= t->mix.users ? io_mix_stands(&t->mix) : sure >= t->share.items;
-		out.cold &= !t->warm;
+		out.cold &= !t->slots.warm;
 		out.listed &=
 			t->first_failed == UINT64_MAX && t->issued == t->share.items * o->passes;
 	}
@@ -358,10 +357,10 @@ static int io_phase_end(struct io_phase *p, bool failed, struct err *err)
 		t->slots.timed_out = false;
 		if (t->operations->end && t->operations->end(t) < 0)
 			failed = true;
-		if (!t->warm)
+		if (!t->slots.warm)
 			io_thread_drop(t);
 	}
-	ctx->uncounted = p->work.warm;
+	ctx->uncounted = p->work.warmup.used;
 	out = io_phase_outcome(p);
 	all = out.all && (!failed || p->work.threads[0].mix.users);
 	shared = io_phase_end_shared(p, &out.done, &all, err);

@@ -80,31 +80,17 @@ static void io_answered(void *thread, struct slot *slot)
 	t->operations->steps[slot->step](t, (struct io_slot *)slot);
 }
 
-void io_thread_drop(struct io_thread *t)
+void io_thread_drop(void *thread)
 {
-	t->warmup_operations += meter_clear(&t->member->meter, t->work->origin_ns);
+	struct io_thread *t = thread;
+
+	t->warmup_operations += meter_clear(&t->member->meter, t->work->warmup.end_ns);
 	done_series_clear(&t->series);
 	if (t->moved)
 		done_series_clear(t->moved);
 	t->done = t->done_bytes = t->gets = t->puts = 0;
 	t->fill_ns = t->verify_ns = t->slots.late_start_ns = 0;
 	t->entries = t->absent = t->payload_errors = 0;
-}
-
-/* End of the warm-up: resets all counters. The first thread notes the processor time of all. */
-static void io_warm(void *thread)
-{
-	struct io_thread *t = thread;
-	struct io_work *work = t->work;
-	struct cpu_time now;
-
-	io_thread_drop(t);
-	t->warm = true;
-	if (t != work->threads)
-		return;
-	now = cpu_time_process();
-	work->warm = (struct cpu_time){now.user_ns - work->warm_from.user_ns,
-				       now.system_ns - work->warm_from.system_ns};
 }
 
 static int io_rest(void *thread)
@@ -124,7 +110,7 @@ static void io_key(const void *thread, uint64_t object, char key[OBJECT_KEY_BYTE
 static const struct slot_hooks io_hooks = {.due = io_due,
 					   .begin = io_begin,
 					   .step = io_answered,
-					   .warm = io_warm,
+					   .drop = io_thread_drop,
 					   .end = io_rest,
 					   .key = io_key};
 
@@ -136,6 +122,7 @@ static int io_slots_open(struct io_thread *t, struct err *err)
 	t->slots = (struct slots){.hooks = &io_hooks,
 				  .owner = t,
 				  .member = t->member,
+				  .warm = o->limits.warmup_ns == 0,
 				  .depth = (uint32_t)o->depth,
 				  .slot_bytes = sizeof(struct io_slot),
 				  .buffers = t->member->buffer,
@@ -209,7 +196,7 @@ void io_let_go(struct io_thread *t, struct io_slot *slot)
 
 void io_count(struct io_thread *t, struct io_slot *slot)
 {
-	uint64_t now_ns = slot->s.req.answer.done_ns, origin_ns = t->work->origin_ns;
+	uint64_t now_ns = slot->s.req.answer.done_ns, origin_ns = t->work->warmup.end_ns;
 	uint64_t at_ns = now_ns > origin_ns ? now_ns - origin_ns : 0;
 
 	t->done++;
@@ -252,9 +239,9 @@ int io_thread_run(struct crew_thread *w, uint64_t number)
 	int rc;
 
 	t->working = true;
-	t->slots.warm_ns = t->warm ? UINT64_MAX : work->origin_ns;
+	t->slots.warmup = &work->warmup;
 	rc = slots_run(&t->slots, work->start_ns, work->until_ns);
-	end_ns = w->queue.now_ns > work->origin_ns ? w->queue.now_ns - work->origin_ns : 0;
+	end_ns = w->queue.now_ns > work->warmup.end_ns ? w->queue.now_ns - work->warmup.end_ns : 0;
 	if (!t->mark_ns)
 		t->mark_ns = end_ns;
 	t->end_ns = end_ns;

@@ -61,13 +61,13 @@ struct io_work {
 	bool strict; /* ... and can tell that an object is missing, and all objects of the set exist */
 	bool in_place; /* writes go into objects that exist */
 	bool shared; /* all threads of all ranks write the version that is open in their handles */
-	uint64_t objects;             /* of the pattern: of a rank, or 0 where one is shared */
-	uint64_t start_ns, origin_ns; /* of the phase; of what is counted, after the warm-up */
-	uint64_t until_ns;            /* no operation begins from then on; 0: no limit */
-	/* For measures: when the first thread of any rank had done its part, from origin_ns on;
+	uint64_t objects;           /* of the pattern: of a rank, or 0 where one is shared */
+	uint64_t start_ns;          /* of the phase */
+	struct slots_warmup warmup; /* what is counted begins at its end */
+	uint64_t until_ns;          /* no operation begins from then on; 0: no limit */
+	/* For measures: when the first thread of any rank had done its part, from the end of the warm-up on;
 	 * UINT64_MAX: none has. Set while no thread works. */
 	uint64_t first_ns;
-	struct cpu_time warm_from, warm; /* of the process: at the start, and in its warm-up */
 	struct io_thread *threads;
 };
 
@@ -105,8 +105,7 @@ struct io_thread {
 
 	struct residency residency; /* its counts: warm-up included */
 
-	/* Results. Times count from origin_ns. */
-	bool warm;
+	/* Results. Times count from the end of the warm-up. */
 	struct done_series series;
 	struct done_series *moved; /* bytes by when, where operations differ in size; else NULL */
 	uint64_t done, done_bytes, first_failed, warmup_operations;
@@ -116,7 +115,7 @@ struct io_thread {
 };
 
 /* Drops what a thread counted that ended within its warm-up. */
-void io_thread_drop(struct io_thread *t);
+void io_thread_drop(void *thread);
 
 /* Memory for a thread, buffers included. */
 uint64_t io_thread_bytes(const struct io_options *o, bool whole, bool content);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of a phase of vector search: measures, figures, histograms. */
-#include "workloads/vector/columns.h"
+#include "workloads/vector/vector.h"
 
 #include "backends/endpoint.h"
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "workloads/vector/merge.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,7 +9,7 @@
 #include "core/numbers.h"
 #include "core/time_ns.h"
 #include "workloads/common/answer_text.h"
-#include "workloads/vector/build.h"
+#include "workloads/vector/work.h"
 
 /* As many of its vectors as FreshDiskANN merges at once: 30 million of 800 million. */
 enum { MERGE_SHARE = 27, INSERT_DEPTH = 16 };
@@ -377,7 +376,8 @@ static int merges_open_crew(struct vector_merges *m, const struct job_store *des
 			    struct err *err)
 {
 	struct store *store = m->work->store;
-	uint64_t flight = vector_in_flight(&m->inserts), size = m->work->live[0].index[0].size;
+	uint64_t flight = vector_in_flight(&m->inserts, m->inserts.side),
+		 size = m->work->live[0].index[0].size;
 	uint64_t part = store_part(store, size), read = min_u64(merge_read_bytes, size);
 	uint64_t writes = vector_build_buffers(store->ops, part);
 	uint64_t window = queue_buffer_bytes(store, read), unit;

@@ -161,9 +161,9 @@ void vector_complete(const struct job *job, struct job_phase *phase)
 		o->beam = max_u64(min_u64(vector_beam_wanted(o), most / o->side), 1);
 }
 
-uint64_t vector_in_flight(const struct vector_options *o)
+uint64_t vector_in_flight(const struct vector_options *o, uint64_t side)
 {
-	return o->depth * o->side * o->beam;
+	return o->depth * side * o->beam;
 }
 
 uint64_t vector_cached(const struct vector_options *o)
@@ -332,7 +332,7 @@ static int vector_check_search(const struct vector_options *o, uint32_t ranks, c
 static int vector_check_flight(const struct vector_options *o, const struct job_store *store,
 			       const char *path, struct err *err)
 {
-	uint64_t flight = vector_in_flight(o), most = backend_depth(store);
+	uint64_t flight = vector_in_flight(o, o->side), most = backend_depth(store);
 
 	if (flight <= most || o->depth > most || o->beam > most)
 		return 0;

@@ -7,12 +7,8 @@
 #include "core/numbers.h"
 #include "core/units.h"
 #include "workloads/common/place.h"
-#include "workloads/vector/build.h"
 #include "workloads/vector/existing.h"
-#include "workloads/vector/load.h"
-#include "workloads/vector/merge.h"
-#include "workloads/vector/search.h"
-#include "workloads/vector/shards.h"
+#include "workloads/vector/work.h"
 
 struct vector_phase {
 	struct phase_context *ctx;
@@ -30,16 +26,6 @@ struct vector_phase {
 	struct vector_merges merges;
 	struct cold cold;
 };
-
-static bool builds(const struct vector_phase *p)
-{
-	return p->options->operation == VECTOR_BUILD;
-}
-
-static bool loads(const struct vector_phase *p)
-{
-	return p->options->operation == VECTOR_LOAD;
-}
 
 static bool changes(const struct vector_phase *p)
 {
@@ -61,28 +47,38 @@ static void vector_phase_load_crew(struct vector_phase *p, const struct job_stor
 		(struct vector_load){.ctx = p->ctx, .options = o, .set = &p->set, .crew = &p->crew};
 }
 
-static void vector_phase_crew(struct vector_phase *p, const struct job_store *described)
+static void vector_phase_build_crew(struct vector_phase *p, const struct job_store *described)
 {
 	const struct vector_options *o = p->options;
-	uint64_t flight = vector_in_flight(o);
+	struct vector_index x;
+	struct crew *c = &p->crew;
+	uint64_t part;
+
+	vector_index_of(&x, &o->shape, p->ctx->job->seed, 0);
+	part = store_part(&p->store, x.size);
+	p->build = (struct vector_build){.set = &p->set, .store = &p->store};
+	p->build.piece = vector_build_piece(p->store.ops, part);
+	*c = crew_of(p->ctx, &p->store, &vector_meter, o->threads, backend_in_flight(described),
+		     "build of an index");
+	c->stall_limit_ns = p->ctx->job->stall_limit_ns;
+	c->files = o->shape.segments;
+	c->items = "segments";
+	c->name = vector_build_name;
+	c->argument = &p->build;
+	c->buffer_bytes = vector_build_buffers(p->store.ops, part);
+}
+
+static void vector_phase_search_crew(struct vector_phase *p, const struct job_store *described)
+{
+	const struct vector_options *o = p->options;
+	uint64_t flight = vector_in_flight(o, o->side);
 	struct vector_index x;
 	struct crew *c = &p->crew;
 
+	(void)described;
 	vector_index_of(&x, &o->shape, p->ctx->job->seed, 0);
-	p->build = (struct vector_build){.set = &p->set, .store = &p->store};
-	p->build.piece = vector_build_piece(p->store.ops, store_part(&p->store, x.size));
-	*c = crew_of(p->ctx, &p->store, &vector_meter, o->threads,
-		     builds(p) ? backend_in_flight(described) : flight,
-		     builds(p) ? "build of an index" : "vector search");
+	*c = crew_of(p->ctx, &p->store, &vector_meter, o->threads, flight, "vector search");
 	c->stall_limit_ns = p->ctx->job->stall_limit_ns;
-	if (builds(p)) {
-		c->files = o->shape.segments;
-		c->items = "segments";
-		c->name = vector_build_name;
-		c->argument = &p->build;
-		c->buffer_bytes = vector_build_buffers(p->store.ops, store_part(&p->store, x.size));
-		return;
-	}
 	c->once = true;
 	c->files = vector_limit(o) * o->threads * p->ctx->group->size;
 	c->limit_ns = o->limits.seconds_ns ? o->limits.warmup_ns + o->limits.seconds_ns : 0;
@@ -91,41 +87,6 @@ static void vector_phase_crew(struct vector_phase *p, const struct job_store *de
 	c->argument = &p->work;
 	if (store_can(&p->store, BACKEND_CONTENT))
 		c->buffer_bytes = flight * queue_buffer_bytes(&p->store, vector_index_unit(&x));
-}
-
-static int vector_phase_open(void *run, struct phase_context *ctx, struct err *err)
-{
-	struct vector_phase *p = run;
-	const struct job_store *described;
-	int rc = phase_store_find(ctx->job, ctx->phase, &described, err);
-
-	p->ctx = ctx;
-	p->own = *(const struct vector_options *)ctx->phase->options;
-	p->options = &p->own;
-	p->work.start_ns = clock_now(ctx->clock);
-	if (rc == 0)
-		rc = builds(p) || changes(p)
-			     ? workload_store_open(ctx, described, &p->store, err)
-			     : workload_store_open_to_read(ctx, described, &p->store, err);
-	rc = group_agree(ctx->group, rc, err);
-	if (rc < 0)
-		return rc;
-	rc = queue_open(&p->side, &p->store, 1, err);
-	if (rc == 0)
-		queue_unlogged(&p->side);
-	rc = group_agree(ctx->group, rc, err);
-	if (rc == 0 && p->own.file[0])
-		rc = existing_open(&p->existing, &p->own, &p->side, ctx->group, err);
-	if (rc < 0)
-		return rc;
-	vector_set_of(&p->set, p->options, ctx->job->seed);
-	if (loads(p))
-		vector_phase_load_crew(p, described);
-	else
-		vector_phase_crew(p, described);
-	rc = crew_open(&p->crew, err);
-	rc = group_agree(ctx->group, rc, err);
-	return rc == 0 && loads(p) ? vector_load_open(&p->load, err) : rc;
 }
 
 static void vector_phase_close(void *run)
@@ -166,7 +127,7 @@ static int vector_phase_build(struct vector_phase *p, enum stop_reason *stopped,
 	rc = group_agree(ctx->group, vector_build_open(&p->build, &p->crew, err), err);
 	if (rc < 0)
 		return rc;
-	p->work.start_ns = p->work.origin_ns = workload_begin(ctx);
+	p->work.start_ns = p->work.warmup.end_ns = workload_begin(ctx);
 	crew_start(&p->crew, p->work.start_ns);
 	rc = crew_run(&p->crew, vector_build_one, stopped, err);
 	ctx->tally->rank_row[VECTOR_DONE_NS] = clock_now(ctx->clock) - p->work.start_ns;
@@ -284,9 +245,9 @@ static int vector_phase_begin(struct vector_phase *p)
 	if (rc < 0)
 		return rc;
 	w->start_ns = now_ns;
-	w->origin_ns = now_ns + o->limits.warmup_ns;
-	w->until_ns = o->limits.seconds_ns ? w->origin_ns + o->limits.seconds_ns : 0;
-	w->warm_from = cpu_time_process();
+	w->warmup.end_ns = now_ns + o->limits.warmup_ns;
+	w->until_ns = o->limits.seconds_ns ? w->warmup.end_ns + o->limits.seconds_ns : 0;
+	w->warmup.from = cpu_time_process();
 	crew_start(&p->crew, now_ns);
 	timeline_init(p->ctx->tally->timeline, now_ns);
 	for (uint32_t i = 0; i < o->threads; i++)
@@ -355,7 +316,7 @@ static int vector_phase_search(struct vector_phase *p, enum stop_reason *stopped
 		struct vector_thread *t = &p->work.threads[i];
 
 		timed_out = timed_out || t->slots.timed_out;
-		if (!t->warm)
+		if (!t->slots.warm)
 			vector_thread_drop(t);
 	}
 	if (p->options->spread == VECTOR_SPREAD_SEGMENTS) {
@@ -364,7 +325,7 @@ static int vector_phase_search(struct vector_phase *p, enum stop_reason *stopped
 		if (joined < 0 && rc == 0)
 			rc = err_set(err, joined, "the parts of queries cannot be joined");
 	}
-	p->ctx->uncounted = p->work.warm;
+	p->ctx->uncounted = p->work.warmup.used;
 	if (rc == 0 && *stopped == STOP_NONE && timed_out)
 		*stopped = STOP_LIMIT;
 	return rc;
@@ -379,16 +340,6 @@ static int vector_phase_load(struct vector_phase *p, enum stop_reason *stopped, 
 	return rc < 0 ? rc : vector_load_run(&p->load, stopped, err);
 }
 
-static int vector_phase_work(void *run, enum stop_reason *stopped, struct err *err)
-{
-	struct vector_phase *p = run;
-
-	if (loads(p))
-		return vector_phase_load(p, stopped, err);
-	return builds(p) ? vector_phase_build(p, stopped, err)
-			 : vector_phase_search(p, stopped, err);
-}
-
 static void vector_phase_measure(void *run)
 {
 	struct vector_phase *p = run;
@@ -396,7 +347,7 @@ static void vector_phase_measure(void *run)
 
 	crew_merge(&p->crew, t);
 	vector_load_count(&p->load, t->rank_row);
-	if (builds(p))
+	if (p->options->operation == VECTOR_BUILD)
 		t->rank_row[VECTOR_BUILDER_BYTES] = vector_builder_bytes(&p->own.shape);
 	vector_merges_count(&p->merges, t);
 	for (uint32_t i = 0; p->crew.members && i < p->crew.threads; i++) {
@@ -477,24 +428,98 @@ static void vector_say_merges(struct phase_context *ctx)
 		     units_counted(deletes, words[4], "delete"));
 }
 
-static void vector_phase_say(void *run)
+static void vector_say_cold(struct vector_phase *p)
 {
-	struct vector_phase *p = run;
 	const uint64_t *row = p->ctx->tally->rank_row;
 
-	if (builds(p))
-		return;
+	cold_say(p->ctx, &p->options->cold, &p->store, row[VECTOR_RESIDENT_SAMPLED_BYTES],
+		 row[VECTOR_RESIDENT_BYTES], row[TALLY_BYTES_READ]);
+}
+
+static void vector_phase_say_load(struct vector_phase *p)
+{
+	vector_say_load(p->ctx);
+	vector_say_cold(p);
+}
+
+static void vector_phase_say_search(struct vector_phase *p)
+{
 	vector_say_queries(p->ctx);
 	if (changes(p))
 		vector_say_merges(p->ctx);
 	if (p->options->spread == VECTOR_SPREAD_SEGMENTS)
 		vector_say_slowest(p->ctx);
-	if (loads(p))
-		vector_say_load(p->ctx);
-	else
-		workload_say(p->ctx, "the I/O of searches was measured, not their recall");
-	cold_say(p->ctx, &p->options->cold, &p->store, row[VECTOR_RESIDENT_SAMPLED_BYTES],
-		 row[VECTOR_RESIDENT_BYTES], row[TALLY_BYTES_READ]);
+	workload_say(p->ctx, "the I/O of searches was measured, not their recall");
+	vector_say_cold(p);
+}
+
+static int vector_phase_load_open(struct vector_phase *p, struct err *err)
+{
+	return vector_load_open(&p->load, err);
+}
+
+/* What a phase does, by its operation. NULL: nothing. */
+static const struct vector_mode {
+	void (*crew)(struct vector_phase *p, const struct job_store *described);
+	int (*open)(struct vector_phase *p, struct err *err); /* when the crew is open */
+	int (*work)(struct vector_phase *p, enum stop_reason *stopped, struct err *err);
+	void (*say)(struct vector_phase *p);
+} vector_modes[] = {
+	[VECTOR_BUILD] = {vector_phase_build_crew, NULL, vector_phase_build, NULL},
+	[VECTOR_SEARCH] = {vector_phase_search_crew, NULL, vector_phase_search,
+			   vector_phase_say_search},
+	[VECTOR_LOAD] = {vector_phase_load_crew, vector_phase_load_open, vector_phase_load,
+			 vector_phase_say_load},
+};
+
+static int vector_phase_open(void *run, struct phase_context *ctx, struct err *err)
+{
+	struct vector_phase *p = run;
+	const struct vector_mode *mode;
+	const struct job_store *described;
+	int rc = phase_store_find(ctx->job, ctx->phase, &described, err);
+
+	p->ctx = ctx;
+	p->own = *(const struct vector_options *)ctx->phase->options;
+	p->options = &p->own;
+	mode = &vector_modes[p->options->operation];
+	p->work.start_ns = clock_now(ctx->clock);
+	if (rc == 0)
+		rc = p->options->operation == VECTOR_BUILD || changes(p)
+			     ? workload_store_open(ctx, described, &p->store, err)
+			     : workload_store_open_to_read(ctx, described, &p->store, err);
+	rc = group_agree(ctx->group, rc, err);
+	if (rc < 0)
+		return rc;
+	rc = queue_open(&p->side, &p->store, 1, err);
+	if (rc == 0)
+		queue_unlogged(&p->side);
+	rc = group_agree(ctx->group, rc, err);
+	if (rc == 0 && p->own.file[0])
+		rc = existing_open(&p->existing, &p->own, &p->side, ctx->group, err);
+	if (rc < 0)
+		return rc;
+	vector_set_of(&p->set, p->options, ctx->job->seed);
+	mode->crew(p, described);
+	rc = crew_open(&p->crew, err);
+	rc = group_agree(ctx->group, rc, err);
+	return rc == 0 && mode->open ? mode->open(p, err) : rc;
+}
+
+static int vector_phase_work(void *run, enum stop_reason *stopped, struct err *err)
+{
+	struct vector_phase *p = run;
+
+	return vector_modes[p->options->operation].work(p, stopped, err);
+}
+
+static void vector_phase_say(void *run)
+{
+	struct vector_phase *p = run;
+	const struct vector_mode *mode = &vector_modes[p->options->operation];
+
+	if (mode->say)
+		mode->say(p);
 }
 
 const struct workload vector_workload = {

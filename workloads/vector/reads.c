@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "workloads/vector/reads.h"
+#include "workloads/vector/work.h"
 
 #include <errno.h>
 #include <stdio.h>

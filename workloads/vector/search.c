@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "workloads/vector/search.h"
+#include "workloads/vector/work.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "core/numbers.h"
 #include "workloads/common/answer_text.h"
-#include "workloads/vector/reads.h"
-
-static void vector_search_go(struct vector_thread *t, struct vector_search *s);
 
 /* Of a query whose segments are spread over the ranks, this is a part, which is joined with the others
- * later (shards.h). */
+ * later (search.c). */
 static void vector_query_answered(struct vector_thread *t, struct vector_query *q, uint64_t done_ns)
 {
 	uint64_t from_ns = q->first->due_ns ? q->first->due_ns : q->first->begin_ns;
@@ -78,11 +75,11 @@ static void vector_search_begin(struct vector_thread *t, struct vector_search *s
 	 * length. */
 	s->target = s->target * s->index->vectors / work->vectors;
 	reads_begin(t, s);
-	vector_search_go(t, s);
 }
 
-/* The next segment takes its slots where not all are searched side by side. */
-static void vector_search_ended(struct vector_thread *t, struct vector_search *s)
+/* Returns the search of the next segment, which begins with the slots of this one, where not all are
+ * searched side by side; else NULL. */
+static struct vector_search *vector_search_ended(struct vector_thread *t, struct vector_search *s)
 {
 	struct vector_query *q = s->query;
 	struct vector_search *next = &q->searches[q->begun];
@@ -91,29 +88,33 @@ static void vector_search_ended(struct vector_thread *t, struct vector_search *s
 	if (t->work->meanwhile)
 		vector_live_leave(s->live, s->at);
 	q->left--;
-	if (q->begun < t->work->own) {
-		q->begun++;
-		while ((link = list_take(&s->idle))) {
-			struct slot *slot = list_member(link, struct slot, link);
-
-			((struct vector_slot *)slot)->search = next;
-			list_append(&next->idle, &slot->link);
-		}
-		vector_search_begin(t, next);
-	} else if (q->left == 0) {
-		vector_query_end(t, q, t->slots.now_ns);
+	if (q->begun == t->work->own) {
+		if (q->left == 0)
+			vector_query_end(t, q, t->slots.now_ns);
+		return NULL;
 	}
+	q->begun++;
+	while ((link = list_take(&s->idle))) {
+		struct slot *slot = list_member(link, struct slot, link);
+
+		((struct vector_slot *)slot)->search = next;
+		list_append(&next->idle, &slot->link);
+	}
+	vector_search_begin(t, next);
+	return next;
 }
 
-/* Nothing of a query that has failed is asked for any more, and nothing at all once the run is to end. */
+/* Nothing of a query that has failed is asked for any more, and nothing at all once the run is to end.
+ * A search that needs no read ends at once, and so may those that follow it. */
 static void vector_search_go(struct vector_thread *t, struct vector_search *s)
 {
-	if (slots_halted(&t->slots))
-		s->query->failed = true;
-	if (!s->query->failed)
-		reads_next(t, s);
-	if (!s->in_flight)
-		vector_search_ended(t, s);
+	while (s) {
+		if (slots_halted(&t->slots))
+			s->query->failed = true;
+		if (!s->query->failed)
+			reads_next(t, s);
+		s = s->in_flight ? NULL : vector_search_ended(t, s);
+	}
 }
 
 static uint64_t vector_due(const void *thread)
@@ -155,8 +156,10 @@ static void vector_begin(void *thread, struct slot *slot)
 			list_append(&s->idle, &own->link);
 		}
 	}
-	for (uint64_t i = 0; i < work->side; i++)
+	for (uint64_t i = 0; i < work->side; i++) {
 		vector_search_begin(t, &q->searches[i]);
+		vector_search_go(t, &q->searches[i]);
+	}
 }
 
 static void vector_step(void *thread, struct slot *answered)
@@ -177,28 +180,15 @@ static void vector_step(void *thread, struct slot *answered)
 		vector_search_go(t, s);
 }
 
-void vector_thread_drop(struct vector_thread *t)
+void vector_thread_drop(void *thread)
 {
-	meter_clear(&t->member->meter, t->work->origin_ns);
+	struct vector_thread *t = thread;
+
+	meter_clear(&t->member->meter, t->work->warmup.end_ns);
 	t->warmup_queries += t->answered;
 	t->answered = t->rounds = t->expanded = t->cached = t->beside = t->parts_answered = 0;
 	t->warm_issued = t->issued;
 	t->payload_errors = t->verify_ns = t->distance_ns = t->slots.late_start_ns = 0;
-}
-
-static void vector_warm(void *thread)
-{
-	struct vector_thread *t = thread;
-	struct vector_work *work = t->work;
-	struct cpu_time now;
-
-	vector_thread_drop(t);
-	t->warm = true;
-	if (t != work->threads)
-		return;
-	now = cpu_time_process();
-	work->warm = (struct cpu_time){now.user_ns - work->warm_from.user_ns,
-				       now.system_ns - work->warm_from.system_ns};
 }
 
 static void vector_key(const void *thread, uint64_t id, char key[OBJECT_KEY_BYTES])
@@ -213,7 +203,7 @@ static const struct slot_hooks vector_hooks = {
 	.due = vector_due,
 	.begin = vector_begin,
 	.step = vector_step,
-	.warm = vector_warm,
+	.drop = vector_thread_drop,
 	.key = vector_key,
 };
 
@@ -263,10 +253,10 @@ int vector_thread_run(struct crew_thread *w, uint64_t number)
 	struct vector_thread *t = &work->threads[number];
 	int rc = vector_open_objects(t), closed;
 
-	t->slots.warm_ns = t->warm ? UINT64_MAX : work->origin_ns;
+	t->slots.warmup = &work->warmup;
 	if (rc == 0)
 		rc = slots_run(&t->slots, work->start_ns, work->until_ns);
-	t->end_ns = excess_u64(w->queue.now_ns, work->origin_ns);
+	t->end_ns = excess_u64(w->queue.now_ns, work->warmup.end_ns);
 	closed = vector_close_objects(t);
 	return rc ? rc : closed;
 }
@@ -306,7 +296,7 @@ static uint64_t vector_list_bytes(const struct vector_options *o)
 uint64_t vector_thread_bytes(const struct vector_options *o)
 {
 	uint64_t searches = o->depth * o->shape.segments, tables = 0;
-	uint64_t slots = slots_memory(vector_in_flight(o), sizeof(struct vector_slot));
+	uint64_t slots = slots_memory(vector_in_flight(o, o->side), sizeof(struct vector_slot));
 
 	if (o->file[0])
 		tables = searches * o->shape.pq_bytes * CODES_PIVOTS * sizeof(uint32_t);
@@ -350,13 +340,12 @@ int vector_thread_open(struct vector_thread *t, struct vector_work *work, struct
 		       uint64_t number, struct err *err)
 {
 	const struct vector_options *o = work->options;
-	uint64_t segments = work->own;
+	uint64_t segments = work->own, flight = vector_in_flight(o, work->side);
 
 	t->work = work;
 	t->member = w;
 	t->number = number;
 	t->limit = vector_most(o);
-	t->warm = o->limits.warmup_ns == 0;
 	t->key = random_at(work->set->seed, number, 0);
 	t->objects = calloc(segments, sizeof(*t->objects));
 	t->queries = calloc(o->depth, sizeof(*t->queries));
@@ -377,10 +366,11 @@ int vector_thread_open(struct vector_thread *t, struct vector_work *work, struct
 		.hooks = &vector_hooks,
 		.owner = t,
 		.member = w,
-		.depth = (uint32_t)(o->depth * work->side * work->beam),
+		.warm = o->limits.warmup_ns == 0,
+		.depth = (uint32_t)flight,
 		.slot_bytes = sizeof(struct vector_slot),
 		.buffers = w->buffer,
-		.buffer_bytes = w->crew->buffer_bytes / (o->depth * work->side * work->beam),
+		.buffer_bytes = w->crew->buffer_bytes / flight,
 		.goes_on = o->on_error != ON_ERROR_STOP,
 	};
 	return slots_open(&t->slots, err);
@@ -414,7 +404,7 @@ void vector_thread_count(const struct vector_thread *t, struct tally *tally)
 	row[VECTOR_DISTANCE_NS] += t->distance_ns;
 	row[VECTOR_RESIDENT_SAMPLED_BYTES] += t->residency.sampled_bytes;
 	row[VECTOR_RESIDENT_BYTES] += t->residency.resident_bytes;
-	if (!t->warm)
+	if (!t->slots.warm)
 		return;
 	row[VECTOR_QUERIES] += t->answered;
 	row[VECTOR_PARTS] += t->parts_answered;
@@ -425,4 +415,74 @@ void vector_thread_count(const struct vector_thread *t, struct tally *tally)
 	row[VECTOR_BESIDE] += t->beside;
 	row[VECTOR_DONE_NS] = max_u64(row[VECTOR_DONE_NS], t->end_ns);
 	row[VECTOR_LATE_START_NS] = max_u64(row[VECTOR_LATE_START_NS], t->slots.late_start_ns);
+}
+
+/* What a part took, and whose part it was, as one word: the largest is that of the slowest rank. */
+enum { RANK_BITS = 20, BLOCK = 4096 };
+static const uint64_t unanswered = UINT64_MAX;
+
+static uint64_t part_word(const struct vector_part *part, uint32_t rank)
+{
+	uint64_t most = UINT64_MAX >> (RANK_BITS + 1);
+
+	return part->took_ns ? min_u64(part->took_ns, most) << RANK_BITS | rank : unanswered;
+}
+
+static void shards_count(struct vector_thread *t, const struct vector_part *part, uint64_t word,
+			 uint32_t rank)
+{
+	uint64_t took_ns = word >> RANK_BITS;
+
+	if (word == unanswered)
+		return;
+	t->expanded += part->expanded;
+	t->cached += part->cached;
+	t->rounds += part->rounds;
+	t->beside += part->beside;
+	if ((word & ((1u << RANK_BITS) - 1)) != rank)
+		return;
+	t->answered++;
+	if (!t->pace.limited)
+		t->joined_ns += took_ns / (t->work->options->threads * t->work->options->depth);
+	hist_record(meter_hist(&t->member->meter, VECTOR_HIST_QUERY), took_ns);
+}
+
+/* The queries of one thread number, from first on. */
+static int shards_join_thread(struct vector_thread *t, struct group *g, uint64_t *words,
+			      uint64_t first, uint64_t end)
+{
+	int rc = 0;
+
+	/* What it answered in its own warm-up counts where another rank answered later. */
+	t->slots.warm = true;
+	for (uint64_t at = first; rc == 0 && at < end; at += BLOCK) {
+		uint64_t n = min_u64(end - at, BLOCK);
+
+		for (uint64_t i = 0; i < n; i++)
+			words[i] = part_word(&t->parts[at + i], g->rank);
+		rc = group_allreduce(g, MERGE_MAX, words, n);
+		for (uint64_t i = 0; rc == 0 && i < n; i++)
+			shards_count(t, &t->parts[at + i], words[i], g->rank);
+	}
+	return rc;
+}
+
+int shards_join(struct vector_work *work, struct group *g)
+{
+	uint64_t threads = work->options->threads;
+	uint64_t *ends = calloc(2 * threads + BLOCK, sizeof(*ends));
+	struct err none = {0};
+	int rc = group_agree(g, ends ? 0 : -ENOMEM, &none);
+
+	for (uint64_t i = 0; rc == 0 && i < threads; i++) {
+		ends[2 * i] = work->threads[i].warm_issued;
+		ends[2 * i + 1] = work->threads[i].issued;
+	}
+	if (rc == 0)
+		rc = group_allreduce(g, MERGE_MIN, ends, 2 * threads);
+	for (uint64_t i = 0; rc == 0 && i < threads; i++)
+		rc = shards_join_thread(&work->threads[i], g, ends + 2 * threads, ends[2 * i],
+					ends[2 * i + 1]);
+	free(ends);
+	return rc;
 }

@@ -3,10 +3,7 @@
 #include <inttypes.h>
 
 #include "core/numbers.h"
-#include "workloads/vector/build.h"
-#include "workloads/vector/load.h"
-#include "workloads/vector/merge.h"
-#include "workloads/vector/search.h"
+#include "workloads/vector/work.h"
 
 /* What files of an index take that are new on a store. */
 static void vector_space(const struct vector_options *o, const struct job_store *store,
@@ -95,7 +92,7 @@ static void vector_size_search(const struct vector_options *o, const struct vect
 {
 	uint64_t reads = vector_reads(o);
 	uint64_t unit = vector_index_unit(x), queries = vector_limit(o) * o->threads;
-	uint64_t flight = vector_in_flight(o);
+	uint64_t flight = vector_in_flight(o, o->side);
 
 	out->bytes_per_rank = (double)(queries * reads * o->shape.segments) * (double)unit;
 	out->memory_per_rank = o->threads * (vector_thread_bytes(o) + flight * unit) +

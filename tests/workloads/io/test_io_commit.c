@@ -70,7 +70,7 @@ static int write_objects(struct commit_run *w, struct crew *crew)
 	CU_ASSERT_EQUAL_FATAL(io_thread_open(t, &work, &crew->members[0], NULL), 0);
 	io_share_init(&t->share, &set, &w->options, work.whole, 0, 0);
 	t->limit = io_limit(&w->options, t->share.items, work.whole);
-	t->warm = true;
+	t->slots.warm = true;
 	rc = crew_run(crew, io_thread_run, &stopped, NULL);
 	w->done = t->done;
 	io_thread_close(t);

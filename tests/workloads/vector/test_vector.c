@@ -6,7 +6,6 @@
 #include "core/numbers.h"
 #include "tests/unit.h"
 #include "workloads/vector/frontier.h"
-#include "workloads/vector/hot.h"
 #include "workloads/vector/index.h"
 
 static struct vector_shape shape(uint32_t kind, uint64_t vectors, uint64_t dimension, uint32_t type,
