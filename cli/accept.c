@@ -9,7 +9,7 @@
 #include "cli/cli.h"
 #include "cli/edition.h"
 #include "ranks/run/run.h"
-#include "report/accept.h"
+#include "report/accept/accept.h"
 #include "report/report.h"
 
 enum { ACCEPT_FILES_MAX = 4096 };
@@ -49,9 +49,12 @@ static void accept_more(void)
 	printf("RULES is a JSON file, or a name of the catalogue (accept_unet3d):\n"
 	       "  {\"rules\": [{\"phase\": \"read\", \"least_rate\": \"20 GB/s\"}]}\n"
 	       "A rule names a phase, and has one criterion or several:\n\n");
-#define ACCEPT_ROW(id, key, type, least, label, unit, words) cli_row("  " key, 26, words);
-	ACCEPT_LIST(ACCEPT_ROW)
-#undef ACCEPT_ROW
+	for (int i = 0; i < ACCEPT_CRITERIA; i++) {
+		char key[40];
+
+		snprintf(key, sizeof(key), "  %s", accept_kinds[i].key);
+		cli_row(key, 26, accept_kinds[i].help);
+	}
 	printf("\nA file of rules of an edition (mlperf-" EDITION_USUAL
 	       ", docs/checking.md)\njudges as haul check does.\n");
 	printf("With \"judge\": \"interval\" the nearer end of the repeats' interval counts.\n"

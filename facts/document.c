@@ -3,8 +3,10 @@
 #include "facts/document.h"
 
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "facts/csv.h"
 #include "facts/json.h"
@@ -42,6 +44,21 @@ char *document_text(enum report_shape shape, document_writer *write, const void 
 		return text;
 	free(text);
 	return NULL;
+}
+
+int document_print(FILE *out, enum report_shape shape, document_writer *write, const void *about,
+		   struct err *err)
+{
+	char *text = document_text(shape, write, about);
+	int rc = 0;
+
+	if (!text)
+		rc = err_set(err, -ENOMEM, "no memory for the text");
+	else if (fputs(text, out) < 0 || fflush(out) != 0)
+		rc = err_set(err, errno ? -errno : -EIO, "the text cannot be written: %s",
+			     strerror(errno));
+	free(text);
+	return rc;
 }
 
 void document_say(struct document *d, const char *format, ...)

@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 
+#include "core/err.h"
 #include "facts/table.h"
 
 enum report_shape { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
@@ -35,6 +36,9 @@ typedef bool document_writer(struct document *d, const void *about);
  * memory. */
 char *document_text(enum report_shape shape, document_writer *write, const void *about);
 struct cJSON *document_json(document_writer *write, const void *about);
+/* The same, written to out. -ENOMEM, or the errno of writing, with a sentence. */
+int document_print(FILE *out, enum report_shape shape, document_writer *write, const void *about,
+		   struct err *err);
 
 /* A sentence or a line, as it is; one that is broken between words, whose further lines are
  * indented by rest. */

@@ -214,11 +214,5 @@ static bool check_write(struct document *d, const void *about)
 
 int check_print(FILE *out, enum report_shape shape, const struct check *c, struct err *err)
 {
-	char *text = document_text(shape, check_write, c);
-
-	if (!text)
-		return err_set(err, -ENOMEM, "no memory for the text");
-	fputs(text, out);
-	free(text);
-	return 0;
+	return document_print(out, shape, check_write, c, err);
 }

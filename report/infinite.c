@@ -128,11 +128,5 @@ static bool infinite_write(struct document *d, const void *about)
 
 int infinite_print(FILE *out, enum report_shape shape, const struct infinite *t, struct err *err)
 {
-	char *text = document_text(shape, infinite_write, t);
-
-	if (!text)
-		return err_set(err, -ENOMEM, "no memory for the text");
-	fputs(text, out);
-	free(text);
-	return 0;
+	return document_print(out, shape, infinite_write, t, err);
 }

@@ -5,10 +5,12 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/json_path.h"
 #include "core/measure/quantile.h"
+#include "report/fence.h"
 
 double phase_common(const struct results_phase_read *p, enum tally_common measure)
 {
@@ -143,4 +145,28 @@ const cJSON *phase_options(const cJSON *job, const struct phase_record *r)
 			return options;
 	}
 	return NULL;
+}
+
+double phase_slowest_node(const struct results_file *f, const struct results_phase_read *p)
+{
+	const struct results_table *ranks = results_ranks(p);
+	int node_column = results_column(ranks, "node");
+	double *rates = f->nodes > 1 ? calloc(f->nodes, sizeof(*rates)) : NULL;
+	double least = INFINITY, median;
+
+	if (!rates || node_column < 0 || results_role(ranks, ROLE_BYTE_RATE) < 0) {
+		free(rates);
+		return NAN;
+	}
+	for (uint64_t i = 0; i < ranks->row_count; i++) {
+		double node = results_cell(ranks, i, node_column);
+
+		if (node >= 0 && node < (double)f->nodes)
+			rates[(uint64_t)node] += results_role_value(ranks, i, ROLE_BYTE_RATE);
+	}
+	for (uint64_t i = 0; i < f->nodes; i++)
+		least = isnan(rates[i]) ? NAN : fmin(least, rates[i]);
+	median = fence_median(rates, f->nodes);
+	free(rates);
+	return median > 0 ? least / median : NAN;
 }

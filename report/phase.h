@@ -20,6 +20,10 @@ struct spread {
 };
 struct spread phase_spread(const struct results_phase_read *p, enum role role);
 
+/* The rate of bytes of the slowest node as a share of the median node's. A node's rate is the sum of its
+ * ranks' rates. NaN of fewer than two nodes, and of phases whose ranks have no rates. */
+double phase_slowest_node(const struct results_file *f, const struct results_phase_read *p);
+
 /* A target of the phase; NULL: it has none of that name. */
 const struct target_result *phase_target(const struct results_phase_read *p, const char *name);
 

@@ -43,7 +43,7 @@ int report_plan_page(const char *path, struct cJSON *plan, struct err *err);
 int report_compare(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
 		   struct err *err);
 
-/* Judges the files by the rules of a file (accept.h), and writes a line for each criterion to out.
+/* Judges the files by the rules of a file (accept/accept.h), and writes a line for each criterion to out.
  * -EINVAL with a sentence for rules that are not valid. */
 int report_accept(FILE *out, enum report_shape shape, const char *rules, const char *const *paths,
 		  unsigned count, bool *accepted, struct err *err);

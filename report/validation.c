@@ -175,11 +175,5 @@ static bool validation_write(struct document *d, const void *about)
 int validation_print(FILE *out, enum report_shape shape, const struct validation *v,
 		     struct err *err)
 {
-	char *text = document_text(shape, validation_write, v);
-
-	if (!text)
-		return err_set(err, -ENOMEM, "no memory for the text");
-	fputs(text, out);
-	free(text);
-	return 0;
+	return document_print(out, shape, validation_write, v, err);
 }

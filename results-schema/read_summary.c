@@ -2,6 +2,7 @@
 /* Phases of a series whose side files stayed behind: what the results file itself says of them in
  * /summary. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,6 +121,8 @@ void read_summary(struct h5_reader *r, struct results_file *f)
 		p->record.combination = combination_of(f, i);
 		fill_sets(r, p);
 		fill_merged(r, &p->merged, &rows[i]);
+		for (int q = 0; q < QUANTILES; q++)
+			p->gone_ns[q] = round(1e6 * rows[i].quantile_ms[q]);
 	}
 	free(rows);
 }

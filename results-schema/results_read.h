@@ -13,6 +13,7 @@
 
 #include "core/answer.h"
 #include "core/err.h"
+#include "core/measure/quantile.h"
 #include "core/measure/store_facts.h"
 #include "core/measure/tally.h"
 #include "core/target.h"
@@ -145,6 +146,7 @@ struct results_phase_read {
 	uint32_t target_count;
 	struct target_result *targets;
 	bool gone; /* its side file is missing: it has only what /summary says (read_summary.c) */
+	double gone_ns[QUANTILES];         /* then: of its main latencies; NaN: it has none */
 	uint64_t side_bytes;               /* size of the side file that holds the phase; 0: none */
 	struct phase_cache *cache;         /* where the details come from; NULL: they are here */
 	char member[RESULTS_MEMBER_BYTES]; /* the name of the phase in /phases */

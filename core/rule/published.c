@@ -9,11 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/file_read.h"
-#include "core/json.h"
 #include "core/json_path.h"
 
-enum { FILE_BYTES_MAX = 1 << 20, FILE_DEPTH = 6, FILE_VALUES = 1 << 14 };
 const char *const published_states[PUBLISHED_STATES] = {"held", "missed", "unknown"};
 
 enum { RANKS_MAX = 1 << 20 };
@@ -48,8 +45,10 @@ static const struct option published_options[] = {
 /* clang-format on */
 static const struct option *const published_tables[] = {published_options, NULL};
 
-static int published_check(const struct published *p, struct err *err)
+static int published_check(const void *into, struct err *err)
 {
+	const struct published *p = into;
+
 	for (uint32_t i = 0; i < p->count; i++) {
 		const struct published_row *row = &p->rows[i];
 
@@ -64,26 +63,10 @@ static int published_check(const struct published *p, struct err *err)
 
 int published_read(struct published *p, const char *path, struct err *err)
 {
-	char *text = NULL;
-	cJSON *json = NULL;
-	size_t length;
-	int rc;
+	static const struct rule_file kind = {published_tables, "rows", published_check};
 
 	memset(p, 0, sizeof(*p));
-	rc = file_read(path, FILE_BYTES_MAX, &text, &length, err);
-	if (rc == 0 && length > FILE_BYTES_MAX)
-		rc = err_set(err, -EINVAL, "is larger than 1 MiB");
-	if (rc == 0)
-		rc = json_parse(&json, text, length, FILE_DEPTH, FILE_VALUES, err);
-	if (rc == 0 && !cJSON_IsObject(json))
-		rc = err_set(err, -EINVAL, "is not an object of rows");
-	if (rc == 0)
-		rc = options_parse(published_tables, p, json, "", &p->arena, err);
-	if (rc == 0)
-		rc = published_check(p, err);
-	cJSON_Delete(json);
-	free(text);
-	return rc < 0 ? err_wrap(err, rc, "%s", path) : 0;
+	return rule_file_read(&kind, p, &p->arena, path, err);
 }
 
 void published_free(struct published *p)

@@ -73,8 +73,9 @@ static int condition_check(const struct rule_condition *c, const char *part, uin
 	return 0;
 }
 
-static int rules_check(const struct rules *r, struct err *err)
+static int rules_check(const void *into, struct err *err)
 {
+	const struct rules *r = into;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < r->count && rc == 0; i++) {
@@ -94,29 +95,24 @@ static int rules_check(const struct rules *r, struct err *err)
 	return rc;
 }
 
-static int rules_parse_into(struct rules *r, struct arena *arena, const char *text, size_t length,
-			    struct err *err)
+int rule_file_parse(const struct rule_file *kind, void *into, struct arena *arena, const char *text,
+		    size_t length, struct err *err)
 {
 	cJSON *json = NULL;
 	int rc = json_parse(&json, text, length, FILE_DEPTH, FILE_VALUES, err);
 
 	if (rc == 0 && !cJSON_IsObject(json))
-		rc = err_set(err, -EINVAL, "is not an object of rules");
+		rc = err_set(err, -EINVAL, "is not an object of %s", kind->of);
 	if (rc == 0)
-		rc = options_parse(rules_tables, r, json, "", arena, err);
+		rc = options_parse(kind->tables, into, json, "", arena, err);
 	if (rc == 0)
-		rc = rules_check(r, err);
+		rc = kind->check(into, err);
 	cJSON_Delete(json);
 	return rc;
 }
 
-int rules_parse(struct rules *r, const char *text, size_t length, struct err *err)
-{
-	memset(r, 0, sizeof(*r));
-	return rules_parse_into(r, &r->arena, text, length, err);
-}
-
-static int rules_read_into(struct rules *r, struct arena *arena, const char *path, struct err *err)
+int rule_file_read(const struct rule_file *kind, void *into, struct arena *arena, const char *path,
+		   struct err *err)
 {
 	char *text = NULL;
 	size_t length;
@@ -125,9 +121,17 @@ static int rules_read_into(struct rules *r, struct arena *arena, const char *pat
 	if (rc == 0 && length > FILE_BYTES_MAX)
 		rc = err_set(err, -EINVAL, "is larger than 1 MiB");
 	if (rc == 0)
-		rc = rules_parse_into(r, arena, text, length, err);
+		rc = rule_file_parse(kind, into, arena, text, length, err);
 	free(text);
 	return rc < 0 ? err_wrap(err, rc, "%s", path) : 0;
+}
+
+static const struct rule_file rules_file = {rules_tables, "rules", rules_check};
+
+int rules_parse(struct rules *r, const char *text, size_t length, struct err *err)
+{
+	memset(r, 0, sizeof(*r));
+	return rule_file_parse(&rules_file, r, &r->arena, text, length, err);
 }
 
 /* Adds those of the base that r does not have. */
@@ -160,13 +164,13 @@ int rules_read(struct rules *r, const char *path, struct err *err)
 	int rc;
 
 	memset(r, 0, sizeof(*r));
-	rc = rules_read_into(r, &r->arena, path, err);
+	rc = rule_file_read(&rules_file, r, &r->arena, path, err);
 	if (rc < 0 || !*r->base)
 		return rc;
 	snprintf(beside, sizeof(beside), "%.*s%s", slash ? (int)(slash - path + 1) : 0, path,
 		 r->base);
 	base = calloc(1, sizeof(*base));
-	rc = base ? rules_read_into(base, &r->arena, beside, err)
+	rc = base ? rule_file_read(&rules_file, base, &r->arena, beside, err)
 		  : err_set(err, -ENOMEM, "no memory for the rules");
 	if (rc == 0)
 		rc = rules_add(r, base, err);

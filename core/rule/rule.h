@@ -76,6 +76,19 @@ struct rules {
 	struct rule rules[RULES_MAX];
 };
 
+/* A kind of file: options of the object that it is, which is one of rules, of rows …, and what must hold
+ * besides. A file of at most 1 MiB, or a text, is read into the struct of the options. Errno of reading
+ * it, or -EINVAL with the path in the file and a sentence. */
+struct rule_file {
+	const struct option *const *tables;
+	const char *of; /* "rules" */
+	int (*check)(const void *into, struct err *err);
+};
+int rule_file_parse(const struct rule_file *kind, void *into, struct arena *arena, const char *text,
+		    size_t length, struct err *err);
+int rule_file_read(const struct rule_file *kind, void *into, struct arena *arena, const char *path,
+		   struct err *err);
+
 /* Reads the rules from a file, with those of its base, or from a text, without. Errno of reading it, or -EINVAL with the path in
  * the file and a sentence. Free them in either case. */
 int rules_read(struct rules *r, const char *path, struct err *err);

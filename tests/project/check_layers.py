@@ -119,8 +119,9 @@ ROOMS = {
         "csv": (["csv"], ["report"]),
         "html": (["html/"], ["json"]),
         "mlperf": (["mlperf/"], ["text"]),
+        "accept": (["accept/"], ["json"]),
         # What the verbs call: it chooses the shape.
-        "verbs": (["report"], ["text", "csv", "html", "mlperf"]),
+        "verbs": (["report"], ["text", "csv", "html", "mlperf", "accept"]),
     },
     "import": {
         "yaml": (["yaml/"], []),

@@ -2,6 +2,7 @@
 """haul run --interleave, haul compare and haul accept: combinations of a sweep in turn, on sim://, whose rates are known."""
 import csv
 import io
+import shutil
 
 import h5py
 
@@ -162,6 +163,34 @@ def test_accept_each_criterion():
         for rule, state, one in zip(rules, wanted, found):
             check(one["phase"] == rule["phase"] and one["criterion"] in rule, f"{rule}: {one}")
             check(one["state"] == state if state else one["state"] in ("met", "missed"), f"{rule}: {one}")
+
+
+def test_accept_without_side_files():
+    """What stayed behind with the side files is unanswered, and says so. Of the figures that /summary has, the verdict is the same. No
+    criterion is better than by the whole file."""
+    with Folder() as folder:
+        write_job(folder, ACCEPTED)
+        r = mpi(2, "run", "job.json", "--fake-nodes", 2, "--repeat", 3, "--side-files", "--quiet", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        os.mkdir(f"{folder}/away")
+        shutil.copy(f"{folder}/results.h5", f"{folder}/away")
+        rules = [{"phase": phase, "no_doubt": True} for phase in ("train", "ops", "broken", "checkpoint")]
+        rules += [{"phase": phase, key: bound} for key, values in CRITERIA.items() for phase in ("train", "ops", "broken", "checkpoint")
+                  for bound in values[1:3]]
+        met = 0
+        for judge in ("mean", "interval"):
+            write_job(folder, {"judge": judge, "rules": rules}, "rules.json")
+            whole, left = (json.loads(alone("accept", "--json", "rules.json", path, cwd=folder).out)["criteria"]
+                           for path in ("results.h5", "away/results.h5"))
+            check(len(whole) == len(left) == len(rules), f"{len(whole)}, {len(left)} of {len(rules)}")
+            for a, b in zip(whole, left):
+                check(b["state"] in (a["state"], "unanswered"), f"{judge}: {a}: {b}")
+                check(b["state"] != "unanswered" or a["state"] == "unanswered" or "--side-files" in b["sentence"], f"{b}")
+                if b["state"] != "unanswered" and b["criterion"] != "no_doubt":
+                    check(abs(a["value"] - b["value"]) <= 1e-6 * abs(a["value"]), f"{judge}: {a}: {b}")
+                    met += b["criterion"] == "most_p99"
+                check(b["criterion"] != "no_doubt" or b["state"] != "met", f"{b}")
+        check(met >= 8, f"{met} percentiles were told from /summary")
 
 
 def test_refusals():
