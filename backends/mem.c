@@ -26,9 +26,9 @@ enum { MEM_NEVER, MEM_GONE, MEM_USED }; /* a slot of the table */
 
 /* What an object's state words hold between open and close, begin and commit. */
 enum {
-	STATE_EXTENT, /* position of the extent + 1 */
-	STATE_BYTES,  /* size of the object */
-	STATE_WRITTEN /* end of the writes */
+	STATE_EXTENT,     /* position of the extent + 1 */
+	STATE_BYTES,      /* size of the object */
+	MEM_STATE_WRITTEN /* end of the writes */
 };
 
 struct mem_options {
@@ -220,7 +220,7 @@ static int mem_begin(struct mem_block *b, struct request *req)
 		return rc;
 	o->state[STATE_EXTENT] = at + 1;
 	o->state[STATE_BYTES] = req->length;
-	o->state[STATE_WRITTEN] = 0;
+	o->state[MEM_STATE_WRITTEN] = 0;
 	return 0;
 }
 
@@ -243,7 +243,7 @@ static int mem_commit(struct mem_block *b, struct request *req, uint64_t hash)
 		memcpy(e->key, o->key, sizeof(e->key));
 	}
 	e->extent = o->state[STATE_EXTENT] - 1;
-	e->size = o->state[STATE_WRITTEN];
+	e->size = o->state[MEM_STATE_WRITTEN];
 	req->answer.done_bytes = e->size;
 	memset(o->state, 0, sizeof(o->state));
 	return 0;
@@ -396,7 +396,7 @@ static int mem_move(struct mem_block *b, struct request *req)
 		memcpy((char *)req->data + req->answer.done_bytes, payload_of(b, o) + at, bytes);
 	} else {
 		memcpy(payload_of(b, o) + at, (char *)req->data + req->answer.done_bytes, bytes);
-		word_raise(&o->state[STATE_WRITTEN], at + bytes);
+		word_raise(&o->state[MEM_STATE_WRITTEN], at + bytes);
 	}
 	clock_wait_for_loads();
 	req->answer.done_bytes += bytes;

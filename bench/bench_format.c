@@ -122,7 +122,7 @@ int main(void)
 	sched_setaffinity(0, sizeof(one), &one);
 	printf("%-19s %11s %8s %8s %8s %8s   GB/s per core, ns per file\n", "format", "sample",
 	       "made", "verified", "laid out", "ends");
-	for (unsigned f = 0; f < FORMAT_COUNT; f++)
+	for (unsigned f = 0; f < FORMATS_COUNT; f++)
 		for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 			rc |= measure(f, sizes[i]);
 	return rc;

@@ -19,7 +19,7 @@
 /* Behind the budget, what was made is removed; then it ends, also where some is left. */
 static const double removing_s = 20, budget_default_s = 600;
 
-enum { ASSESS_CHANGES_MAX = 2 * WORD_LIST_MAX, CHANGE_BYTES = 1024, PATH_BYTES = 4096 };
+enum { ASSESS_CHANGES_MAX = 2 * WORD_LIST_MAX, CHANGE_BYTES = 1024, ASSESS_PATH_BYTES = 4096 };
 
 struct assess_args {
 	const char *results;
@@ -28,29 +28,32 @@ struct assess_args {
 	uint64_t budget_ns, space, grace_ns, fake_nodes;
 };
 
-#define ROW(n, KIND, member, ...) OPT_##KIND(n, struct assess_args, member, __VA_ARGS__)
+#define ASSESS_ROW(n, KIND, member, ...) OPT_##KIND(n, struct assess_args, member, __VA_ARGS__)
 
 static const struct option assess_options[] = {
-	ROW("budget", TIME, budget_ns, .value = "TIME", .min = 1,
-	    .help = "how long it may take in all (\"10 min\", the default)"),
-	ROW("space", BYTES, space, .value = "SIZE", .min = 1,
-	    .help = "it writes at most so much at a time; default: 1 GiB for each second in which it "
-		    "writes streams, at most 16 GiB"),
-	ROW("plan", BOOL, plan,
-	    .help = "only says how long it takes and what it writes; measures nothing"),
-	ROW("clean", BOOL, clean, .help = "only removes what such a run that was stopped has left"),
-	ROW("set", WORDS, sets, .value = "KEY=VALUE",
-	    .help = "an option of the store: engine=uring; may be repeated"),
-	ROW("results", WORD, results, .value = "FILE",
-	    .help = "file for the results; default results.h5"),
-	ROW("force", BOOL, force, .help = "replaces a results file that exists"),
-	ROW("ignore-space", BOOL, ignore_space,
-	    .help = "runs even if it writes more than is free on the store"),
-	ROW("grace", TIME, grace_ns, .value = "TIME", .min = 1,
-	    .help = "how long after a stop (a signal, an error) ranks may take to end; default 10 s"),
-	ROW("fake-nodes", U64, fake_nodes, .value = "N", .min = 1, .max = 1 << 16, .seldom = true,
-	    .help = "treats this machine as N nodes"),
-	ROW("quiet", BOOL, quiet, .help = "no progress line, no report"),
+	ASSESS_ROW("budget", TIME, budget_ns, .value = "TIME", .min = 1,
+		   .help = "how long it may take in all (\"10 min\", the default)"),
+	ASSESS_ROW(
+		"space", BYTES, space, .value = "SIZE", .min = 1,
+		.help = "it writes at most so much at a time; default: 1 GiB for each second in which it "
+			"writes streams, at most 16 GiB"),
+	ASSESS_ROW("plan", BOOL, plan,
+		   .help = "only says how long it takes and what it writes; measures nothing"),
+	ASSESS_ROW("clean", BOOL, clean,
+		   .help = "only removes what such a run that was stopped has left"),
+	ASSESS_ROW("set", WORDS, sets, .value = "KEY=VALUE",
+		   .help = "an option of the store: engine=uring; may be repeated"),
+	ASSESS_ROW("results", WORD, results, .value = "FILE",
+		   .help = "file for the results; default results.h5"),
+	ASSESS_ROW("force", BOOL, force, .help = "replaces a results file that exists"),
+	ASSESS_ROW("ignore-space", BOOL, ignore_space,
+		   .help = "runs even if it writes more than is free on the store"),
+	ASSESS_ROW(
+		"grace", TIME, grace_ns, .value = "TIME", .min = 1,
+		.help = "how long after a stop (a signal, an error) ranks may take to end; default 10 s"),
+	ASSESS_ROW("fake-nodes", U64, fake_nodes, .value = "N", .min = 1, .max = 1 << 16,
+		   .seldom = true, .help = "treats this machine as N nodes"),
+	ASSESS_ROW("quiet", BOOL, quiet, .help = "no progress line, no report"),
 	OPT_END,
 };
 
@@ -115,7 +118,7 @@ static int assess_ask_store(struct assess_ask *ask, const struct assess_args *ar
 
 static int assess_add_ready(struct assess *a, const char *name, struct err *err)
 {
-	char path[PATH_BYTES], *text = NULL;
+	char path[ASSESS_PATH_BYTES], *text = NULL;
 	size_t bytes;
 	int rc = catalog_resolve(name, path, sizeof(path), err);
 

@@ -16,7 +16,7 @@
 enum {
 	NAME_COLUMNS = 20,
 	FILES_COLUMNS = 13,
-	SIZE_COLUMNS = 11,
+	CATALOG_SIZE_COLUMNS = 11,
 	RATE_COLUMNS = 11,
 	TARGET_COLUMNS = 11
 };
@@ -71,7 +71,7 @@ static void catalog_print_size(const struct plan *plan, const struct job *job)
 		units_bytes_decimal(size, file_bytes);
 	}
 	cli_pad_left(files, FILES_COLUMNS);
-	cli_pad_left(size, SIZE_COLUMNS);
+	cli_pad_left(size, CATALOG_SIZE_COLUMNS);
 }
 
 static int catalog_print_job(void *argument, const char *name)
@@ -122,7 +122,7 @@ static int catalog_run(const struct call *call)
 	}
 	cli_pad("job", NAME_COLUMNS);
 	cli_pad_left("files", FILES_COLUMNS);
-	cli_pad_left("size", SIZE_COLUMNS);
+	cli_pad_left("size", CATALOG_SIZE_COLUMNS);
 	cli_pad_left("GB/s each", RATE_COLUMNS);
 	cli_pad_left("AU limit", TARGET_COLUMNS);
 	putchar('\n');

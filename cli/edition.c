@@ -12,11 +12,11 @@
 #include "core/json.h"
 #include "core/json_path.h"
 
-enum { PATH_BYTES = 4096, LOOK_BYTES = 1 << 20, LOOK_DEPTH = 8, LOOK_VALUES = 1 << 14 };
+enum { LOOK_PATH_BYTES = 4096, LOOK_BYTES = 1 << 20, LOOK_DEPTH = 8, LOOK_VALUES = 1 << 14 };
 
 int edition_read(struct rules **out, const char *edition, const char *file, struct err *err)
 {
-	char path[PATH_BYTES];
+	char path[LOOK_PATH_BYTES];
 	int rc = 0;
 
 	*out = calloc(1, sizeof(**out));
@@ -36,7 +36,7 @@ void edition_free(struct rules *r)
 
 int edition_data(struct editions **out, struct err *err)
 {
-	char folder[PATH_BYTES], path[PATH_BYTES + 16];
+	char folder[LOOK_PATH_BYTES], path[LOOK_PATH_BYTES + 16];
 
 	*out = NULL;
 	if (!catalog_folder(folder, sizeof(folder)))

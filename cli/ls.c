@@ -28,7 +28,7 @@ struct ls_show {
 	uint64_t objects, folders, bytes, unsized;
 };
 
-enum { SIZE_COLUMNS = 9 };
+enum { LS_SIZE_COLUMNS = 9 };
 
 static bool ls_is_folder(const char *name)
 {
@@ -82,7 +82,7 @@ static void ls_entry(struct ls_show *s, const char *name, uint64_t size)
 		cli_pad_left(known    ? units_bytes_decimal(text, (double)size)
 			     : folder ? ""
 				      : "?",
-			     SIZE_COLUMNS);
+			     LS_SIZE_COLUMNS);
 		printf("  ");
 		ls_print_name(name);
 	}
@@ -113,7 +113,7 @@ static void ls_end(const struct ls_show *s, bool more)
 		printf("the folder is empty\n");
 		return;
 	}
-	cli_pad_left(units_bytes_decimal(bytes, (double)s->bytes), SIZE_COLUMNS);
+	cli_pad_left(units_bytes_decimal(bytes, (double)s->bytes), LS_SIZE_COLUMNS);
 	printf("  in %s object%s", units_count(objects, s->objects), s->objects == 1 ? "" : "s");
 	if (s->folders)
 		printf(", beside %s folder%s", units_count(folders, s->folders),
@@ -131,15 +131,15 @@ struct ls_args {
 	bool recursive, json;
 };
 
-#define ROW(n, KIND, member, ...) OPT_##KIND(n, struct ls_args, member, __VA_ARGS__)
+#define LS_ROW(n, KIND, member, ...) OPT_##KIND(n, struct ls_args, member, __VA_ARGS__)
 
 static const struct option ls_options[] = {
-	ROW("recursive", BOOL, recursive, .help = "also lists what is inside the folders"),
-	ROW("max", U64, max, .value = "N", .min = 1, .max = UINT64_MAX,
-	    .help = "the greatest number of entries to show; default 1000"),
-	ROW("set", WORDS, sets, .value = "KEY=VALUE",
-	    .help = "an option of the store: endpoints=http://s3:9000; may be repeated"),
-	ROW("json", BOOL, json, .help = "prints JSON, for programs"),
+	LS_ROW("recursive", BOOL, recursive, .help = "also lists what is inside the folders"),
+	LS_ROW("max", U64, max, .value = "N", .min = 1, .max = UINT64_MAX,
+	       .help = "the greatest number of entries to show; default 1000"),
+	LS_ROW("set", WORDS, sets, .value = "KEY=VALUE",
+	       .help = "an option of the store: endpoints=http://s3:9000; may be repeated"),
+	LS_ROW("json", BOOL, json, .help = "prints JSON, for programs"),
 	OPT_END,
 };
 

@@ -42,39 +42,39 @@ struct run_args {
 	bool lenient, clean;
 };
 
-#define ROW(n, KIND, member, ...) OPT_##KIND(n, struct run_args, member, __VA_ARGS__)
+#define RUN_ROW(n, KIND, member, ...) OPT_##KIND(n, struct run_args, member, __VA_ARGS__)
 #define ROW_RESULTS \
-	ROW("results", WORD, results, .value = "FILE", \
-	    .help = "file for the results; default results.h5")
-#define ROW_FORCE ROW("force", BOOL, force, .help = "replaces a results file that exists")
+	RUN_ROW("results", WORD, results, .value = "FILE", \
+		.help = "file for the results; default results.h5")
+#define ROW_FORCE RUN_ROW("force", BOOL, force, .help = "replaces a results file that exists")
 #define ROW_SET \
-	ROW("set", WORDS, sets, .value = "PATH=VALUE", \
-	    .help = "changes the job: train.batch=4; may be repeated")
+	RUN_ROW("set", WORDS, sets, .value = "PATH=VALUE", \
+		.help = "changes the job: train.batch=4; may be repeated")
 #define ROW_ONLY \
-	ROW("only", WORDS, only, .value = "PHASE", \
-	    .help = "only the phases of this name or kind; may be repeated")
+	RUN_ROW("only", WORDS, only, .value = "PHASE", \
+		.help = "only the phases of this name or kind; may be repeated")
 #define ROW_SKIP \
-	ROW("skip", WORDS, skip, .value = "PHASE", \
-	    .help = "all except the phases of this name or kind; may be repeated")
+	RUN_ROW("skip", WORDS, skip, .value = "PHASE", \
+		.help = "all except the phases of this name or kind; may be repeated")
 #define ROW_DEADLINE \
-	ROW("deadline", TIME, deadline_ns, .value = "TIME", .min = 1, \
-	    .help = "stops all ranks this long after the start (\"25 min\") and keeps the results")
+	RUN_ROW("deadline", TIME, deadline_ns, .value = "TIME", .min = 1, \
+		.help = "stops all ranks this long after the start (\"25 min\") and keeps the results")
 #define ROW_GRACE \
-	ROW("grace", TIME, grace_ns, .value = "TIME", .min = 1, \
-	    .help = "how long after a stop (a signal, the deadline, an error) ranks may take to end; default 10 s")
+	RUN_ROW("grace", TIME, grace_ns, .value = "TIME", .min = 1, \
+		.help = "how long after a stop (a signal, the deadline, an error) ranks may take to end; default 10 s")
 #define ROW_FAKE_NODES \
-	ROW("fake-nodes", U64, fake_nodes, .value = "N", .min = 1, .max = 1 << 16, .seldom = true, \
-	    .help = "treats this machine as N nodes")
+	RUN_ROW("fake-nodes", U64, fake_nodes, .value = "N", .min = 1, .max = 1 << 16, \
+		.seldom = true, .help = "treats this machine as N nodes")
 #define ROW_IGNORE_SPACE \
-	ROW("ignore-space", BOOL, ignore_space, \
-	    .help = "runs even if a phase writes more than is free on its store")
+	RUN_ROW("ignore-space", BOOL, ignore_space, \
+		.help = "runs even if a phase writes more than is free on its store")
 #define ROW_LIVE \
-	ROW("live", WORD, live, .value = "FILE|-", \
-	    .help = "writes a line of JSON per second while the run goes on; -: to standard output, in place of the report")
+	RUN_ROW("live", WORD, live, .value = "FILE|-", \
+		.help = "writes a line of JSON per second while the run goes on; -: to standard output, in place of the report")
 #define ROW_TRACE_FORMAT \
-	ROW("io-trace-format", CHOICE, io_trace_format, .choices = trace_format_names, \
-	    .help = "of that file: csv (default) has MLPerf's six columns, full also deletes and who asked; fio and warp read the others")
-#define ROW_QUIET ROW("quiet", BOOL, quiet, .help = "no progress line, no report")
+	RUN_ROW("io-trace-format", CHOICE, io_trace_format, .choices = trace_format_names, \
+		.help = "of that file: csv (default) has MLPerf's six columns, full also deletes and who asked; fio and warp read the others")
+#define ROW_QUIET RUN_ROW("quiet", BOOL, quiet, .help = "no progress line, no report")
 
 static const char *const op_log_choices[] = {
 	[OP_LOG_PER_AUTO] = "auto", [OP_LOG_PER_RANK] = "rank", [OP_LOG_PER_NODE] = "node", NULL};
@@ -83,43 +83,43 @@ static const char *const op_log_choices[] = {
 #define ROWS_RUN \
 	ROW_RESULTS, \
 	ROW_FORCE, \
-	ROW("strict", BOOL, strict, \
+	RUN_ROW("strict", BOOL, strict, \
 	    .help = "ends with exit status 8 when a target was missed"), \
 	ROW_SET, \
-	ROW("sweep", WORDS, sweeps, .value = "PATH=A,B,C", \
+	RUN_ROW("sweep", WORDS, sweeps, .value = "PATH=A,B,C", \
 	    .help = "runs the job with each value; several sweeps: with each combination"), \
-	ROW("find", WORD, find, .value = "PATH=LOW..HIGH", \
+	RUN_ROW("find", WORD, find, .value = "PATH=LOW..HIGH", \
 	    .help = "searches for the greatest value that meets --until: ranks=1..64, kvcache.users=1..1000"), \
-	ROW("until", WORD, until, .value = "TARGET", \
+	RUN_ROW("until", WORD, until, .value = "TARGET", \
 	    .help = "the target of --find: \"train.au >= 0.9\", \"kvcache.request_p95 <= 200 ms\""), \
-	ROW("tune", WORDS, tunes, .value = "PATH=A,B,C", \
+	RUN_ROW("tune", WORDS, tunes, .value = "PATH=A,B,C", \
 	    .help = "searches for the best of these values, or of a range 1..16 (1, 2, 4, 8, 16); several: of each combination"), \
-	ROW("tune-by", WORD, tune_by, .value = "[PHASE.]FIGURE", \
+	RUN_ROW("tune-by", WORD, tune_by, .value = "[PHASE.]FIGURE", \
 	    .help = "what --tune judges by, such as read.p99; default: the main figure of the phase"), \
-	ROW("tuned", WORD, tuned, .value = "FILE", \
+	RUN_ROW("tuned", WORD, tuned, .value = "FILE", \
 	    .help = "file for the job with the best settings of --tune; default: beside the results, results.tuned.json"), \
-	ROW("repeat", U64, repeat, .value = "N", .min = 1, .max = SERIES_RUNS_MAX, \
+	RUN_ROW("repeat", U64, repeat, .value = "N", .min = 1, .max = SERIES_RUNS_MAX, \
 	    .help = "runs the job, or each combination, N times; default 1"), \
-	ROW("warmup", U64, warmup, .value = "N", .min = 0, .max = SERIES_RUNS_MAX - 1, \
+	RUN_ROW("warmup", U64, warmup, .value = "N", .min = 0, .max = SERIES_RUNS_MAX - 1, \
 	    .help = "N runs before them that are left out of all statistics"), \
-	ROW("interleave", BOOL, interleave, \
+	RUN_ROW("interleave", BOOL, interleave, \
 	    .help = "takes the combinations of a sweep in turn, A B A B, so that haul compare can compare them in pairs"), \
-	ROW("one-file", BOOL, one_file, \
+	RUN_ROW("one-file", BOOL, one_file, \
 	    .help = "joins the files of a series' runs into the results file at the end, however large; default: up to 1 GB in all"), \
-	ROW("side-files", BOOL, side_files, \
+	RUN_ROW("side-files", BOOL, side_files, \
 	    .seldom = true, .help = "keeps the files of a series' runs beside the results file at the end"), \
 	ROW_ONLY, \
 	ROW_SKIP, \
 	ROW_DEADLINE, \
 	ROW_GRACE, \
-	ROW("publish-every", TIME, publish_every_ns, .value = "TIME", .min = 1, \
+	RUN_ROW("publish-every", TIME, publish_every_ns, .value = "TIME", .min = 1, \
 	    .help = "publishes a phase that often while it runs (\"10 min\"), so that a run that is killed keeps its figures"), \
 	ROW_LIVE, \
-	ROW("op-log", WORD, op_log, .value = "FILE.tsv.zst", \
+	RUN_ROW("op-log", WORD, op_log, .value = "FILE.tsv.zst", \
 	    .help = "writes a row for each request to one file per rank; without .zst they are not compressed"), \
-	ROW("op-log-per", CHOICE, op_log_per, .choices = op_log_choices, \
+	RUN_ROW("op-log-per", CHOICE, op_log_per, .choices = op_log_choices, \
 	    .seldom = true, .help = "a file for each rank or one for each node; default: by rank up to 1024 ranks"), \
-	ROW("op-log-rows", U64, op_log_rows, .value = "N", .min = OP_LOG_ROWS_MIN, \
+	RUN_ROW("op-log-rows", U64, op_log_rows, .value = "N", .min = OP_LOG_ROWS_MIN, \
 	    .max = 1 << 26, \
 	    .seldom = true, .help = "the number of rows that a queue keeps until they are written; default 8192"), \
 	ROW_IGNORE_SPACE, \
@@ -129,43 +129,43 @@ static const char *const op_log_choices[] = {
 
 static const struct option run_options[] = {
 	ROWS_RUN,
-	ROW("io-trace-log", WORD, io_trace_log, .value = "FILE.csv.zst",
-	    .help = "moves no byte, and writes what the phase kvcache would do; without .zst it is not compressed"),
+	RUN_ROW("io-trace-log", WORD, io_trace_log, .value = "FILE.csv.zst",
+		.help = "moves no byte, and writes what the phase kvcache would do; without .zst it is not compressed"),
 	ROW_TRACE_FORMAT,
-	ROW("io-trace-ranks", CHOICE, io_trace_ranks, .choices = kv_trace_ranks_names,
-	    .help = "of a tensor group, the rows of one rank (group, default) or of all"),
+	RUN_ROW("io-trace-ranks", CHOICE, io_trace_ranks, .choices = kv_trace_ranks_names,
+		.help = "of a tensor group, the rows of one rank (group, default) or of all"),
 	OPT_END,
 };
 static const struct option replay_options[] = {
-	ROW("store", WORD, store, .value = "URI",
-	    .help = "the store, which must be given; its options: --set stores.store.KEY=VALUE"),
-	ROW("speed", WORD, speed, .value = "recorded|FACTOR|max",
-	    .help = "at the recorded times (default), FACTOR times as fast, or as fast as possible"),
-	ROW("size-scale", WORD, size_scale, .value = "FACTOR",
-	    .help = "factor by which the sizes of all objects change; default 1"),
-	ROW("tiers", WORD, tiers, .value = "all|N,N",
-	    .help = "tiers whose rows reach the store: all (default), or numbers such as 1,2"),
-	ROW("through", WORD, through, .value = "mlperf-v3",
-	    .help = "takes the rows of Prefill and Decode as requests to tiers, which decide what is moved"),
-	ROW("gpu-mem", BYTES, gpu, .value = "SIZE", .min = 1,
-	    .help = "with --through: capacity of Tier-0 (\"0.5 GiB\"); default: there is none"),
-	ROW("cpu-mem", BYTES, cpu, .value = "SIZE", .min = 1,
-	    .help = "with --through: capacity of Tier-1; default: there is none"),
-	ROW("storage-capacity", BYTES, storage, .value = "SIZE", .min = 1,
-	    .help = "with --through: capacity of Tier-2; default: no limit"),
-	ROW("io-trace-log", WORD, io_trace_log, .value = "FILE.csv.zst",
-	    .help = "moves no byte, and writes the rows that it would replay; needs no --store"),
+	RUN_ROW("store", WORD, store, .value = "URI",
+		.help = "the store, which must be given; its options: --set stores.store.KEY=VALUE"),
+	RUN_ROW("speed", WORD, speed, .value = "recorded|FACTOR|max",
+		.help = "at the recorded times (default), FACTOR times as fast, or as fast as possible"),
+	RUN_ROW("size-scale", WORD, size_scale, .value = "FACTOR",
+		.help = "factor by which the sizes of all objects change; default 1"),
+	RUN_ROW("tiers", WORD, tiers, .value = "all|N,N",
+		.help = "tiers whose rows reach the store: all (default), or numbers such as 1,2"),
+	RUN_ROW("through", WORD, through, .value = "mlperf-v3",
+		.help = "takes the rows of Prefill and Decode as requests to tiers, which decide what is moved"),
+	RUN_ROW("gpu-mem", BYTES, gpu, .value = "SIZE", .min = 1,
+		.help = "with --through: capacity of Tier-0 (\"0.5 GiB\"); default: there is none"),
+	RUN_ROW("cpu-mem", BYTES, cpu, .value = "SIZE", .min = 1,
+		.help = "with --through: capacity of Tier-1; default: there is none"),
+	RUN_ROW("storage-capacity", BYTES, storage, .value = "SIZE", .min = 1,
+		.help = "with --through: capacity of Tier-2; default: no limit"),
+	RUN_ROW("io-trace-log", WORD, io_trace_log, .value = "FILE.csv.zst",
+		.help = "moves no byte, and writes the rows that it would replay; needs no --store"),
 	ROW_TRACE_FORMAT,
-	ROW("lenient", BOOL, lenient,
-	    .help = "leaves out and counts rows that are wrong, instead of ending the run"),
-	ROW("clean", BOOL, clean,
-	    .help = "replays nothing, but removes what such a run that was killed has left in the store"),
+	RUN_ROW("lenient", BOOL, lenient,
+		.help = "leaves out and counts rows that are wrong, instead of ending the run"),
+	RUN_ROW("clean", BOOL, clean,
+		.help = "replays nothing, but removes what such a run that was killed has left in the store"),
 	ROWS_RUN,
 	OPT_END,
 };
 static const struct option generate_options[] = {
-	ROW("results", WORD, results, .value = "FILE",
-	    .help = "file for the results; default: none"),
+	RUN_ROW("results", WORD, results, .value = "FILE",
+		.help = "file for the results; default: none"),
 	ROW_FORCE,
 	ROW_SET,
 	ROW_ONLY,

@@ -5,6 +5,29 @@
 #
 #   haul_layer(core)
 #   haul_layer(backends WITHOUT file/uring.c http/)     paths below the folder; one that ends in / is a folder
+#
+# Each room, which is one folder, compiles as one unit: most of the compiler's time goes to starts of processes and to the
+# same headers again and again. With HAUL_UNITY=OFF each file is a unit of its own, which suits work on one file.
+option(HAUL_UNITY "Compile each folder as one unit" ON)
+
+# haul_room(INTO SOURCE) sets INTO to the folder of a source below the source tree.
+function(haul_room into source)
+	get_filename_component(path ${source} ABSOLUTE)
+	file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${path})
+	get_filename_component(folder ${path} DIRECTORY)
+	set(${into} ${folder} PARENT_SCOPE)
+endfunction()
+
+# haul_unity(TARGET SOURCES…) makes one unit of those sources of the target that are in one folder.
+function(haul_unity target)
+	foreach(source ${ARGN})
+		haul_room(room ${source})
+		string(MAKE_C_IDENTIFIER "${room}" room)
+		set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${room})
+	endforeach()
+	set_target_properties(${target} PROPERTIES UNITY_BUILD ${HAUL_UNITY} UNITY_BUILD_MODE GROUP)
+endfunction()
+
 function(haul_layer name)
 	cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "WITHOUT")
 	file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.c)
@@ -16,4 +39,6 @@ function(haul_layer name)
 		endif()
 	endforeach()
 	add_library(haul_${name} STATIC ${sources})
+	haul_unity(haul_${name} ${sources})
+	set_property(GLOBAL APPEND PROPERTY HAUL_LAYERS haul_${name})
 endfunction()

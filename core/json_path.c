@@ -8,10 +8,10 @@
 /* The place that digits name; -1: they are not digits, or more than a list has. */
 static int json_place(const char *part, size_t length)
 {
-	enum { DIGITS_MAX = 9 };
+	enum { PATH_DIGITS_MAX = 9 };
 	int place = 0;
 
-	if (length == 0 || length > DIGITS_MAX)
+	if (length == 0 || length > PATH_DIGITS_MAX)
 		return -1;
 	for (size_t i = 0; i < length; i++) {
 		if (part[i] < '0' || part[i] > '9')

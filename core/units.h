@@ -9,6 +9,8 @@
 
 #include "core/err.h"
 
+#define GiB 1073741824.0 /* bytes */
+
 /* "140 MiB", "1.5GB" -> bytes; "323 ms", "5 us", "2 h" -> ns; "2 GB/s" -> bytes per second. Only
  * "0" needs no unit. Returns -EINVAL with a sentence that names the text and the known units. */
 int units_parse_bytes(const char *text, uint64_t *bytes, struct err *err);

@@ -13,8 +13,8 @@
 #include "core/json.h"
 #include "import/yaml/tree.h"
 
-enum { PATH_BYTES = 256, PARTS_MAX = 8, OVERRIDE_BYTES = 1 << 16 };
-#define GROUP "workload"
+enum { OVERRIDE_PATH_BYTES = 256, PARTS_MAX = 8, OVERRIDE_BYTES = 1 << 16 };
+#define OVERRIDE_GROUP "workload"
 
 static bool override_is_path(const char *path)
 {
@@ -113,7 +113,7 @@ static unsigned override_split_path(char *path, char *parts[PARTS_MAX])
 		parts[n++] = part;
 	if (rest && *rest)
 		return 0;
-	if (n > 1 && strcmp(parts[0], GROUP) == 0)
+	if (n > 1 && strcmp(parts[0], OVERRIDE_GROUP) == 0)
 		memmove(parts, parts + 1, --n * sizeof(*parts));
 	return n;
 }
@@ -154,7 +154,7 @@ static int override_remove(cJSON *tree, char *const *parts, unsigned n, struct e
 
 static int override_apply_plain(cJSON *tree, const char *text, struct err *err)
 {
-	char path[PATH_BYTES], *parts[PARTS_MAX];
+	char path[OVERRIDE_PATH_BYTES], *parts[PARTS_MAX];
 	bool removes = *text == '~';
 	const char *begin = text, *equals = strchr(text, '=');
 	cJSON *value = NULL;
@@ -173,7 +173,7 @@ static int override_apply_plain(cJSON *tree, const char *text, struct err *err)
 	n = override_split_path(path, parts);
 	if (n == 0)
 		return err_set(err, -EINVAL, "has more than %d parts in its key", PARTS_MAX);
-	if (n == 1 && strcmp(parts[0], GROUP) == 0)
+	if (n == 1 && strcmp(parts[0], OVERRIDE_GROUP) == 0)
 		return err_set(err, -EINVAL,
 			       "names another workload file; import that one instead");
 	if (removes)
@@ -202,7 +202,8 @@ int override_apply(struct cJSON *tree, const char *text, struct err *err)
 static bool override_is_for_hydra(const char *text)
 {
 	text += strspn(text, "+~");
-	return strncmp(text, "hydra", 5) == 0 || strncmp(text, GROUP "=", sizeof(GROUP)) == 0;
+	return strncmp(text, "hydra", 5) == 0 ||
+	       strncmp(text, OVERRIDE_GROUP "=", sizeof(OVERRIDE_GROUP)) == 0;
 }
 
 int override_list_read(struct cJSON **list, const char *text, size_t length, struct err *err)

@@ -13,8 +13,8 @@
 #include "core/json.h"
 #include "import/yaml/tree.h"
 
-enum { DEPTH_MAX = 40, TEXT_BYTES = 4096, PATH_BYTES = 256 };
-#define GROUP "workload."
+enum { DEPTH_MAX = 40, TEXT_BYTES = 4096, REFERENCE_PATH_BYTES = 256 };
+#define REFERENCE_GROUP "workload."
 
 struct resolver {
 	const cJSON *root;
@@ -90,7 +90,7 @@ static const cJSON *resolve_step(const cJSON *node, const char *part)
 static const cJSON *resolve_find(const cJSON *root, const char *path)
 {
 	const cJSON *node = root;
-	char part[PATH_BYTES];
+	char part[REFERENCE_PATH_BYTES];
 
 	while (node && *path) {
 		size_t n = strcspn(path, ".[]");
@@ -104,32 +104,33 @@ static const cJSON *resolve_find(const cJSON *root, const char *path)
 }
 
 /* The path from the root on: each leading dot goes up one level from the value that refers. */
-static bool resolve_absolute(const char *from, const char *to, char out[PATH_BYTES])
+static bool resolve_absolute(const char *from, const char *to, char out[REFERENCE_PATH_BYTES])
 {
 	size_t used = strlen(from);
 
 	if (*to != '.')
-		return snprintf(out, PATH_BYTES, "%s", to) < PATH_BYTES;
+		return snprintf(out, REFERENCE_PATH_BYTES, "%s", to) < REFERENCE_PATH_BYTES;
 	for (; *to == '.'; to++) {
 		while (used && from[used - 1] != '.')
 			used--;
 		used -= used > 0;
 	}
-	return snprintf(out, PATH_BYTES, "%.*s%s%s", (int)used, from, used ? "." : "", to) <
-	       PATH_BYTES;
+	return snprintf(out, REFERENCE_PATH_BYTES, "%.*s%s%s", (int)used, from, used ? "." : "",
+			to) < REFERENCE_PATH_BYTES;
 }
 
 /* NULL without a sentence: there is no such value. */
 static cJSON *resolve_path(struct resolver *r, const char *path, const char *to)
 {
-	char absolute[PATH_BYTES];
+	char absolute[REFERENCE_PATH_BYTES];
 	const cJSON *value;
 
 	if (!resolve_absolute(path, to, absolute))
 		return NULL;
 	value = resolve_find(r->root, absolute);
-	if (!value && strncmp(absolute, GROUP, strlen(GROUP)) == 0) {
-		memmove(absolute, absolute + strlen(GROUP), strlen(absolute + strlen(GROUP)) + 1);
+	if (!value && strncmp(absolute, REFERENCE_GROUP, strlen(REFERENCE_GROUP)) == 0) {
+		memmove(absolute, absolute + strlen(REFERENCE_GROUP),
+			strlen(absolute + strlen(REFERENCE_GROUP)) + 1);
 		value = resolve_find(r->root, absolute);
 	}
 	return value ? resolve_value(r, absolute, value) : NULL;
@@ -290,7 +291,7 @@ static cJSON *resolve_text(struct resolver *r, const char *path, const char *tex
 static cJSON *resolve_children(struct resolver *r, const char *path, const cJSON *value)
 {
 	cJSON *out = cJSON_IsArray(value) ? cJSON_CreateArray() : cJSON_CreateObject(), *made;
-	char below[PATH_BYTES];
+	char below[REFERENCE_PATH_BYTES];
 	const cJSON *child;
 	unsigned i = 0;
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { PATH_BYTES = 128, DEPTH_MAX = 16, DIGITS_MAX = 17 };
+enum { KEY_PATH_BYTES = 128, DEPTH_MAX = 16, DIGITS_MAX = 17 };
 
 static const double whole_most = 1e15;
 
@@ -85,7 +85,7 @@ static void class_collect(cJSON *rows, const cJSON *tree, const char *path, cons
 			  unsigned depth)
 {
 	const cJSON *one;
-	char below[PATH_BYTES];
+	char below[KEY_PATH_BYTES];
 
 	cJSON_ArrayForEach(one, tree)
 	{

@@ -13,7 +13,7 @@
 #include "plan/plan.h"
 #include "workloads/dataset/find.h"
 
-static uint32_t plan_ranks_per_node(uint32_t ranks, uint32_t nodes)
+static uint32_t check_ranks_per_node(uint32_t ranks, uint32_t nodes)
 {
 	return (ranks + nodes - 1) / nodes;
 }
@@ -22,7 +22,7 @@ static int plan_check_cluster(const struct job *job, uint32_t ranks, uint32_t no
 			      struct err *err)
 {
 	const struct job_cluster *c = &job->cluster;
-	uint64_t gpus = c->gpus ? c->gpus : plan_ranks_per_node(ranks, nodes);
+	uint64_t gpus = c->gpus ? c->gpus : check_ranks_per_node(ranks, nodes);
 	char need[UNITS_COUNTED_BYTES];
 	uint64_t group;
 
@@ -60,7 +60,7 @@ static int plan_check_cluster(const struct job *job, uint32_t ranks, uint32_t no
 			       (unsigned long long)c->ranks_per_node, nodes, nodes == 1 ? "" : "s",
 			       (unsigned long long)c->ranks_per_node * nodes, ranks, ranks / nodes);
 	if (c->pin == PIN_LIST)
-		return pin_list_set(c->cores, 0, plan_ranks_per_node(ranks, nodes), NULL, err);
+		return pin_list_set(c->cores, 0, check_ranks_per_node(ranks, nodes), NULL, err);
 	return c->reserved_cores[0] ? pin_list_reserved(c->reserved_cores, NULL, err) : 0;
 }
 

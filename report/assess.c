@@ -146,7 +146,7 @@ const struct column assess_ceiling_columns[] = {
 
 static const struct {
 	const char *limit, *words, *remedy;
-} limits[] = {
+} assess_limits[] = {
 	{"read", "reading streams",
 	 "reading streams: more bandwidth of the storage or of the way to it; more nodes, "
 	 "connections or servers"},
@@ -166,9 +166,9 @@ const char *assess_remedy(const void *row)
 {
 	const struct assess_row *w = row;
 
-	for (size_t i = 0; i < COUNT(limits); i++)
-		if (strcmp(limits[i].limit, w->limit) == 0)
-			return limits[i].remedy;
+	for (size_t i = 0; i < COUNT(assess_limits); i++)
+		if (strcmp(assess_limits[i].limit, w->limit) == 0)
+			return assess_limits[i].remedy;
 	return NULL;
 }
 
@@ -176,9 +176,9 @@ static const char *workload_limit(const void *row)
 {
 	const struct assess_row *w = row;
 
-	for (size_t i = 0; i < COUNT(limits); i++)
-		if (strcmp(limits[i].limit, w->limit) == 0)
-			return limits[i].words;
+	for (size_t i = 0; i < COUNT(assess_limits); i++)
+		if (strcmp(assess_limits[i].limit, w->limit) == 0)
+			return assess_limits[i].words;
 	return "–";
 }
 
@@ -189,12 +189,13 @@ static void workload_carries(char cell[TABLE_CELL_BYTES], const void *row)
 
 #define ASSESS_HEAD(...) ANSWER_COLUMN(struct assess_head, __VA_ARGS__)
 #define ASSESS_ROW(...)  ANSWER_COLUMN(struct assess_row, __VA_ARGS__)
-static const struct column head_columns[] = {ASSESS_HEAD_LIST(ASSESS_HEAD, ANSWER_VIEW)
-						     COLUMNS_END};
-static const struct column row_columns[] = {ASSESS_ROW_LIST(ASSESS_ROW, ANSWER_VIEW) COLUMNS_END};
+static const struct column assess_head_columns[] = {ASSESS_HEAD_LIST(ASSESS_HEAD, ANSWER_VIEW)
+							    COLUMNS_END};
+static const struct column assess_row_columns[] = {ASSESS_ROW_LIST(ASSESS_ROW, ANSWER_VIEW)
+							   COLUMNS_END};
 
-const struct answer_view answer_assess = {.head = head_columns,
-					  .rows = row_columns,
+const struct answer_view answer_assess = {.head = assess_head_columns,
+					  .rows = assess_row_columns,
 					  .say = assessed_say,
 					  .line = assessed_line,
 					  .once = true};

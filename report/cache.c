@@ -120,7 +120,7 @@ static const struct cache_rule {
 	enum role role, device;
 	double asked;
 	bool most;
-} rules[CACHE_CRITERIA] = {
+} cache_rules[CACHE_CRITERIA] = {
 	{"writes p95", "ns", ROLE_WRITE_P95, ROLE_WRITE_DEVICE_P95, 500e6, true},
 	{"reads p95", "ns", ROLE_READ_P95, ROLE_READ_DEVICE_P95, 200e6, true},
 	{"memory p95", "ns", ROLE_MEMORY_P95, ROLE_NONE, 150e6, true},
@@ -133,7 +133,7 @@ unsigned cache_criteria(const struct results_phase_read *p,
 	unsigned count = 0;
 
 	for (unsigned i = 0; cache_timed(p) && i < CACHE_CRITERIA; i++) {
-		const struct cache_rule *rule = &rules[i];
+		const struct cache_rule *rule = &cache_rules[i];
 		double found = cache_value(p, rule->role), part = NAN;
 
 		if (rule->device != ROLE_NONE)

@@ -12,7 +12,7 @@
 #include "report/phase.h"
 #include "report/say.h"
 
-#define SAY(sentence, ...) say(sentence, COMPARE_SENTENCE_BYTES, __VA_ARGS__)
+#define COMPARE_SAY(sentence, ...) say(sentence, COMPARE_SENTENCE_BYTES, __VA_ARGS__)
 
 /* "A is 1.35 times as fast as B (1.31 to 1.39)". The faster one comes first. */
 static void compare_say_faster(char sentence[COMPARE_SENTENCE_BYTES], const struct comparison *c,
@@ -34,12 +34,12 @@ static void compare_say_faster(char sentence[COMPARE_SENTENCE_BYTES], const stru
 		high = 1 / swapped;
 	}
 	/* What may be chance is not said as a fact. */
-	SAY(sentence, "%s %s ", first, pair->judged && r->verdict ? "is" : "came out");
+	COMPARE_SAY(sentence, "%s %s ", first, pair->judged && r->verdict ? "is" : "came out");
 	say_times(sentence, COMPARE_SENTENCE_BYTES, times);
-	SAY(sentence, " times as fast as %s", second);
+	COMPARE_SAY(sentence, " times as fast as %s", second);
 	say_range(sentence, COMPARE_SENTENCE_BYTES, times, low, high);
 	if (!r->verdict && isfinite(low) && isfinite(high) && !ratio_is_vague(r))
-		SAY(sentence, ", which may be chance");
+		COMPARE_SAY(sentence, ", which may be chance");
 }
 
 /* What a drift of all values means for speed. */
@@ -50,13 +50,14 @@ static void compare_drift(char sentence[COMPARE_SENTENCE_BYTES], const struct co
 
 	if (!isfinite(r->drift) || (r->paired && fabs(r->drift - 1) < 0.05))
 		return;
-	SAY(sentence, "From the first repeat to the last one, everything became %.0f %% %s",
-	    fabs(faster - 1) * 100, faster > 1 ? "faster" : "slower");
+	COMPARE_SAY(sentence, "From the first repeat to the last one, everything became %.0f %% %s",
+		    fabs(faster - 1) * 100, faster > 1 ? "faster" : "slower");
 	if (r->paired)
-		SAY(sentence, ", which the comparison of pairs leaves out.\n");
+		COMPARE_SAY(sentence, ", which the comparison of pairs leaves out.\n");
 	else
-		SAY(sentence, ". The interval is widened by this drift, since the repeats were not "
-			      "taken in turn: run them with --interleave.\n");
+		COMPARE_SAY(sentence,
+			    ". The interval is widened by this drift, since the repeats were not "
+			    "taken in turn: run them with --interleave.\n");
 }
 
 static void compare_basis(char sentence[COMPARE_SENTENCE_BYTES], const struct comparison *c,
@@ -65,9 +66,9 @@ static void compare_basis(char sentence[COMPARE_SENTENCE_BYTES], const struct co
 	const struct ratio *r = &pair->ratios[pair->metric];
 
 	if (!r->paired && !r->widened && c->sides[0].file == c->sides[pair->side].file)
-		SAY(sentence, "The repeats were not taken in turn, so what changed in "
-			      "between counts as a difference: run them with "
-			      "--interleave.\n");
+		COMPARE_SAY(sentence, "The repeats were not taken in turn, so what changed in "
+				      "between counts as a difference: run them with "
+				      "--interleave.\n");
 	compare_drift(sentence, pair);
 }
 
@@ -89,23 +90,23 @@ void compare_sentence(char sentence[COMPARE_SENTENCE_BYTES], const struct compar
 
 	sentence[0] = '\0';
 	if (pair->metric == COMPARE_METRICS) {
-		SAY(sentence, "%s and %s have no figure in common.\n", a, b);
+		COMPARE_SAY(sentence, "%s and %s have no figure in common.\n", a, b);
 		return;
 	}
 	if (!pair->judged) {
-		SAY(sentence, "Not judged, since ");
-		SAY(sentence, "%s ran only once: ",
-		    pair->line[1]->repeats > 1   ? a
-		    : pair->line[0]->repeats > 1 ? b
-						 : "each");
+		COMPARE_SAY(sentence, "Not judged, since ");
+		COMPARE_SAY(sentence, "%s ran only once: ",
+			    pair->line[1]->repeats > 1   ? a
+			    : pair->line[0]->repeats > 1 ? b
+							 : "each");
 		compare_say_faster(sentence, c, pair);
-		SAY(sentence, ". Repeats show whether that is chance (--repeat 5).\n");
+		COMPARE_SAY(sentence, ". Repeats show whether that is chance (--repeat 5).\n");
 		return;
 	}
 	if (r->verdict == 0)
-		SAY(sentence, "%s and %s are not shown to differ: ", a, b);
+		COMPARE_SAY(sentence, "%s and %s are not shown to differ: ", a, b);
 	compare_say_faster(sentence, c, pair);
-	SAY(sentence, ".\n");
+	COMPARE_SAY(sentence, ".\n");
 	compare_basis(sentence, c, pair);
 }
 
@@ -154,7 +155,7 @@ static int percent_places(double ratio, double high)
 }
 
 /* "+35 % (+31 to +39)": by how much A is more than the other side. */
-static void show_difference(char cell[TABLE_CELL_BYTES], const void *row)
+static void show_compared(char cell[TABLE_CELL_BYTES], const void *row)
 {
 	const struct ratio *r = &((const struct metric_row *)row)->is;
 	bool vague = ratio_is_vague(r);
@@ -207,7 +208,7 @@ static const struct column metric_columns[] = {
 	COLUMN(FLAG, struct metric_row, is.widened, "widened", NULL),
 	COLUMN(VALUES, struct metric_row, repeats[0], "a_values", NULL, .number = metric_value_a),
 	COLUMN(VALUES, struct metric_row, repeats[1], "b_values", NULL, .number = metric_value_b),
-	SHOWN("Difference", show_difference),
+	SHOWN("Difference", show_compared),
 	COLUMNS_END};
 
 static void write_metrics(struct document *d, const struct comparison *c,

@@ -184,11 +184,12 @@ static void find_interval(char cell[TABLE_CELL_BYTES], const void *row)
 
 #define FIND_HEAD(...) ANSWER_COLUMN(struct find_head, __VA_ARGS__)
 #define FIND_ROW(...)  ANSWER_COLUMN(struct find_row, __VA_ARGS__)
-static const struct column head_columns[] = {FIND_HEAD_LIST(FIND_HEAD, ANSWER_VIEW) COLUMNS_END};
-static const struct column row_columns[] = {FIND_ROW_LIST(FIND_ROW, ANSWER_VIEW) COLUMNS_END};
+static const struct column find_head_columns[] = {FIND_HEAD_LIST(FIND_HEAD, ANSWER_VIEW)
+							  COLUMNS_END};
+static const struct column find_row_columns[] = {FIND_ROW_LIST(FIND_ROW, ANSWER_VIEW) COLUMNS_END};
 
-const struct answer_view answer_find = {.head = head_columns,
-					.rows = row_columns,
+const struct answer_view answer_find = {.head = find_head_columns,
+					.rows = find_row_columns,
 					.say = found_say,
 					.line = found_line,
 					.order = found_order};

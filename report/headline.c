@@ -12,7 +12,7 @@
 #include "report/say.h"
 #include "report/verdict.h"
 
-#define SAY(h, ...) say((h)->text, HEADLINE_BYTES, __VA_ARGS__)
+#define HEADLINE_SAY(h, ...) say((h)->text, HEADLINE_BYTES, __VA_ARGS__)
 
 /* What makes a phase the one to talk about. */
 enum { RANK_NO_TARGET, RANK_MET, RANK_UNANSWERED, RANK_MISSED };
@@ -94,9 +94,9 @@ static void headline_quantiles(struct headline *h, const struct results_phase_re
 
 	if (!requests)
 		return;
-	SAY(h, ", half of them within %s and 95 %% within %s",
-	    units_time(half, (double)hist_quantile_ns(&requests->hist, 0.5) / 1e9),
-	    units_time(most, (double)hist_quantile_ns(&requests->hist, 0.95) / 1e9));
+	HEADLINE_SAY(h, ", half of them within %s and 95 %% within %s",
+		     units_time(half, (double)hist_quantile_ns(&requests->hist, 0.5) / 1e9),
+		     units_time(most, (double)hist_quantile_ns(&requests->hist, 0.95) / 1e9));
 }
 
 /* The answer of autoscaling. */
@@ -106,7 +106,7 @@ static void headline_carried(struct headline *h, const struct results_phase_read
 	char count[UNITS_TEXT_BYTES];
 
 	if (users > 0)
-		SAY(h, "; it carries %s users", units_count(count, (uint64_t)users));
+		HEADLINE_SAY(h, "; it carries %s users", units_count(count, (uint64_t)users));
 }
 
 /* "wrote 1.2 GB/s and read 2.1 GB/s": of phases that do one after the other. */
@@ -119,9 +119,9 @@ static bool headline_both_ways(struct headline *h, const struct results_phase_re
 	if (results_role(&p->merged, ROLE_BYTE_RATE_SLOWEST) < 0 || !(wrote > 0 || read > 0))
 		return false;
 	if (wrote > 0)
-		SAY(h, "wrote %s", units_rate(a, wrote));
+		HEADLINE_SAY(h, "wrote %s", units_rate(a, wrote));
 	if (read > 0)
-		SAY(h, "%sread %s", wrote > 0 ? " and " : "", units_rate(b, read));
+		HEADLINE_SAY(h, "%sread %s", wrote > 0 ? " and " : "", units_rate(b, read));
 	return true;
 }
 
@@ -133,25 +133,26 @@ static void headline_reached(struct headline *h, const struct results_phase_read
 	char text[TARGET_TEXT_BYTES], count[UNITS_TEXT_BYTES], time[UNITS_TEXT_BYTES];
 
 	if (results_role_hist(p, ROLE_REQUEST_LATENCY) && main == SERIES_SAMPLES) {
-		SAY(h, "served %s %s in %s",
-		    units_count(count, (uint64_t)results_role_value(&p->merged, 0, ROLE_ITEMS)),
-		    phase_items(p), units_time(time, p->record.seconds));
+		HEADLINE_SAY(
+			h, "served %s %s in %s",
+			units_count(count, (uint64_t)results_role_value(&p->merged, 0, ROLE_ITEMS)),
+			phase_items(p), units_time(time, p->record.seconds));
 		headline_quantiles(h, p);
 		headline_carried(h, p);
 	} else if (headline_both_ways(h, p)) {
 		return;
 	} else if (main == SERIES_OPERATIONS || main == SERIES_SAMPLES) {
 		number = series_figure_of(p, main);
-		SAY(h, "did %s %s per second",
-		    number < 1000 ? target_value(text, "", number, 3)
-				  : units_count(text, (uint64_t)llround(number)),
-		    main == SERIES_OPERATIONS ? "operations" : phase_items(p));
+		HEADLINE_SAY(h, "did %s %s per second",
+			     number < 1000 ? target_value(text, "", number, 3)
+					   : units_count(text, (uint64_t)llround(number)),
+			     main == SERIES_OPERATIONS ? "operations" : phase_items(p));
 		if (bytes > 0)
-			SAY(h, ", which is %s", units_rate(count, bytes));
+			HEADLINE_SAY(h, ", which is %s", units_rate(count, bytes));
 	} else if (bytes > 0) {
-		SAY(h, "moved %s", units_rate(text, bytes));
+		HEADLINE_SAY(h, "moved %s", units_rate(text, bytes));
 	} else {
-		SAY(h, "has no figure");
+		HEADLINE_SAY(h, "has no figure");
 	}
 }
 
@@ -166,20 +167,21 @@ static void headline_mean(struct headline *h, const struct series_line *line)
 	char text[TARGET_TEXT_BYTES];
 
 	if (figure == SERIES_VALUES || !isfinite(line->figures[figure].mean)) {
-		SAY(h, "has no figure");
+		HEADLINE_SAY(h, "has no figure");
 		return;
 	}
 	s = &line->figures[figure];
-	SAY(h, "%s%s", figure == SERIES_AU ? "AU " : "", target_value(text, unit, s->mean, 3));
+	HEADLINE_SAY(h, "%s%s", figure == SERIES_AU ? "AU " : "",
+		     target_value(text, unit, s->mean, 3));
 	if (figure == SERIES_OPERATIONS || figure == SERIES_SAMPLES)
-		SAY(h, " %s",
-		    figure == SERIES_OPERATIONS ? "operations" : phase_items(line->first));
+		HEADLINE_SAY(h, " %s",
+			     figure == SERIES_OPERATIONS ? "operations" : phase_items(line->first));
 	if (line->repeats > 1 && isfinite(s->low)) {
-		SAY(h, " (%s to ", target_value(text, unit, s->low, 3));
-		SAY(h, "%s)", target_value(text, unit, s->high, 3));
+		HEADLINE_SAY(h, " (%s to ", target_value(text, unit, s->low, 3));
+		HEADLINE_SAY(h, "%s)", target_value(text, unit, s->high, 3));
 	}
 	if (line->repeats > 1)
-		SAY(h, " on average over %u repeats", line->repeats);
+		HEADLINE_SAY(h, " on average over %u repeats", line->repeats);
 }
 
 static void headline_word(struct headline *h, enum target_state state)
@@ -189,7 +191,7 @@ static void headline_word(struct headline *h, enum target_state state)
 	h->word = strlen(h->text);
 	h->word_bytes = strlen(word);
 	h->good = state == TARGET_MET;
-	SAY(h, "%s", word);
+	HEADLINE_SAY(h, "%s", word);
 }
 
 /* "; the target of 90 % is met" where what was found has just been told, else "; bandwidth 1.2 GB/s
@@ -199,12 +201,13 @@ static void headline_target(struct headline *h, const struct target_result *t, b
 	char asked[TARGET_TEXT_BYTES], sentence[512];
 
 	if (told) {
-		SAY(h, "; the target of %s is ", target_value(asked, t->unit, t->asked, 6));
+		HEADLINE_SAY(h, "; the target of %s is ",
+			     target_value(asked, t->unit, t->asked, 6));
 		headline_word(h, target_state(t));
 		return;
 	}
 	target_sentence(sentence, sizeof(sentence), t, "");
-	SAY(h, "; %s", sentence);
+	HEADLINE_SAY(h, "; %s", sentence);
 }
 
 /* Targets of phases that the sentence is not about, by their state. */
@@ -222,13 +225,13 @@ static void headline_others(struct headline *h, const struct results_file *f,
 		}
 	}
 	if (states[TARGET_MISSED])
-		SAY(h, "; of %u more target%s %u %s missed", all, all == 1 ? "" : "s",
-		    states[TARGET_MISSED], states[TARGET_MISSED] == 1 ? "is" : "are");
+		HEADLINE_SAY(h, "; of %u more target%s %u %s missed", all, all == 1 ? "" : "s",
+			     states[TARGET_MISSED], states[TARGET_MISSED] == 1 ? "is" : "are");
 	else if (states[TARGET_UNKNOWN])
-		SAY(h, "; of %u more target%s %u cannot be told", all, all == 1 ? "" : "s",
-		    states[TARGET_UNKNOWN]);
+		HEADLINE_SAY(h, "; of %u more target%s %u cannot be told", all, all == 1 ? "" : "s",
+			     states[TARGET_UNKNOWN]);
 	else if (all)
-		SAY(h, "; %u more target%s met", all, all == 1 ? " is" : "s are");
+		HEADLINE_SAY(h, "; %u more target%s met", all, all == 1 ? " is" : "s are");
 }
 
 static void headline_run(struct headline *h, const struct results_file *f,
@@ -240,13 +243,14 @@ static void headline_run(struct headline *h, const struct results_file *f,
 	doubts_of(&h->doubts, f, p);
 	if (!isnan(au)) {
 		if (headline_trainings(f) > 1)
-			SAY(h, "%s: ", p->record.name);
+			HEADLINE_SAY(h, "%s: ", p->record.name);
 		verdict_busy_share(share, au, phase_target(p, "target_au"));
-		SAY(h, "The accelerators were busy %s of the time", share);
+		HEADLINE_SAY(h, "The accelerators were busy %s of the time", share);
 	} else if (verdict_is(p)) {
-		SAY(h, "%s: AU is unknown, since %s", p->record.name, doubt_unknown(&h->doubts));
+		HEADLINE_SAY(h, "%s: AU is unknown, since %s", p->record.name,
+			     doubt_unknown(&h->doubts));
 	} else {
-		SAY(h, "%s: ", p->record.name);
+		HEADLINE_SAY(h, "%s: ", p->record.name);
 		headline_reached(h, p);
 	}
 	for (uint32_t i = 0; i < p->target_count; i++)
@@ -288,9 +292,9 @@ static void headline_combinations(struct headline *h, const struct series_lines 
 {
 	unsigned states[TARGET_STATES], all = series_target_states(s, of, target->name, states);
 
-	SAY(h, "; %u of %u meet the target of %s", states[TARGET_MET], all, target->label);
+	HEADLINE_SAY(h, "; %u of %u meet the target of %s", states[TARGET_MET], all, target->label);
 	if (states[TARGET_UNKNOWN])
-		SAY(h, ", of %u it cannot be told", states[TARGET_UNKNOWN]);
+		HEADLINE_SAY(h, ", of %u it cannot be told", states[TARGET_UNKNOWN]);
 }
 
 static void headline_series(struct headline *h, const struct results_file *f,
@@ -303,10 +307,10 @@ static void headline_series(struct headline *h, const struct results_file *f,
 		line = best;
 	h->phase = line->first;
 	doubts_of_line(&h->doubts, f, line);
-	SAY(h, "%s: ", line->first->record.name);
+	HEADLINE_SAY(h, "%s: ", line->first->record.name);
 	if (combinations > 1)
-		SAY(h, "the best of %u combinations is %s with ", combinations,
-		    line->first->record.sweep);
+		HEADLINE_SAY(h, "the best of %u combinations is %s with ", combinations,
+			     line->first->record.sweep);
 	headline_mean(h, line);
 	for (uint32_t i = 0; i < line->first->target_count; i++) {
 		const struct target_result *t = &line->first->targets[i];
@@ -356,13 +360,13 @@ bool headline_of(struct headline *h, const struct results_file *f)
 	else if (p)
 		headline_run(h, f, p);
 	else
-		SAY(h, "No phase has finished");
+		HEADLINE_SAY(h, "No phase has finished");
 	if (p && strcmp(f->status, "done") != 0 && !h->doubts.raised[DOUBT_ENDED])
-		SAY(h, "; the run itself %s",
-		    strcmp(f->status, "interrupted") == 0 ? "was interrupted"
-		    : strcmp(f->status, "running") == 0   ? "has not ended yet"
-							  : "failed");
-	SAY(h, ".");
+		HEADLINE_SAY(h, "; the run itself %s",
+			     strcmp(f->status, "interrupted") == 0 ? "was interrupted"
+			     : strcmp(f->status, "running") == 0   ? "has not ended yet"
+								   : "failed");
+	HEADLINE_SAY(h, ".");
 	series_free_lines(&s);
 	return whole;
 }

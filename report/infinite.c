@@ -79,7 +79,7 @@ static void show_median(char cell[TABLE_CELL_BYTES], const void *row)
 	show_au(cell, ((const struct infinite_row *)row)->median_au);
 }
 
-static void show_held(char cell[TABLE_CELL_BYTES], const void *row)
+static void show_infinite_held(char cell[TABLE_CELL_BYTES], const void *row)
 {
 	snprintf(cell, TABLE_CELL_BYTES, "%s", infinite_held(row) ? "yes" : "NO");
 }
@@ -99,7 +99,7 @@ static const struct column columns[] = {
 	SHOWN("median step", show_median),
 	COLUMN(REAL, struct infinite_row, cpu_per_sample_s, "cpu_per_sample_s", "CPU/sample",
 	       .format = FORMAT_TIME),
-	SHOWN("99 %", show_held),
+	SHOWN("99 %", show_infinite_held),
 	COLUMN(TEXT, struct infinite_row, text, "why", NULL),
 	COLUMNS_END};
 

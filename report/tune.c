@@ -158,8 +158,9 @@ void tune_show_times(char cell[TABLE_CELL_BYTES], const struct tune_row *s)
 
 #define TUNE_HEAD(...) ANSWER_COLUMN(struct tune_head, __VA_ARGS__)
 #define TUNE_ROW(...)  ANSWER_COLUMN(struct tune_row, __VA_ARGS__)
-static const struct column head_columns[] = {TUNE_HEAD_LIST(TUNE_HEAD, ANSWER_VIEW) COLUMNS_END};
-static const struct column row_columns[] = {TUNE_ROW_LIST(TUNE_ROW, ANSWER_VIEW) COLUMNS_END};
+static const struct column tune_head_columns[] = {TUNE_HEAD_LIST(TUNE_HEAD, ANSWER_VIEW)
+							  COLUMNS_END};
+static const struct column tune_row_columns[] = {TUNE_ROW_LIST(TUNE_ROW, ANSWER_VIEW) COLUMNS_END};
 
 const struct answer_view answer_tune = {
-	.head = head_columns, .rows = row_columns, .say = tuned_say, .line = tuned_line};
+	.head = tune_head_columns, .rows = tune_row_columns, .say = tuned_say, .line = tuned_line};

@@ -52,7 +52,7 @@ static void show_own(char cell[TABLE_CELL_BYTES], const void *row)
 		validation_number(cell, r->value, r->unit);
 }
 
-static void show_difference(char cell[TABLE_CELL_BYTES], const void *row)
+static void show_validated_difference(char cell[TABLE_CELL_BYTES], const void *row)
 {
 	/* Less than this is the rounding of a quotient. */
 	static const double none = 1e-9, least = 5e-6;
@@ -79,7 +79,7 @@ static void show_tolerance(char cell[TABLE_CELL_BYTES], const void *row)
 		snprintf(cell, TABLE_CELL_BYTES, "none");
 }
 
-static void show_held(char cell[TABLE_CELL_BYTES], const void *row)
+static void show_validated(char cell[TABLE_CELL_BYTES], const void *row)
 {
 	static const char *const words[PUBLISHED_STATES] = {"yes", "NO", "–"};
 
@@ -96,9 +96,9 @@ static const struct column validation_columns[] = {
 	FIELD(TEXT, struct validation_row, unit),
 	SHOWN("published", show_published),
 	SHOWN("haul", show_own),
-	SHOWN("difference", show_difference),
+	SHOWN("difference", show_validated_difference),
 	SHOWN("tolerance", show_tolerance),
-	SHOWN("held", show_held),
+	SHOWN("held", show_validated),
 	FIELD(REAL, struct validation_row, difference),
 	FIELD(REAL, struct validation_row, tolerance),
 	FIELD(TEXT, struct validation_row, because),

@@ -35,7 +35,7 @@ static char *verdict_line(struct verdict *v)
 	return v->line[v->count++];
 }
 
-#define SAY(line, ...) say(line, VERDICT_BYTES, __VA_ARGS__)
+#define VERDICT_SAY(line, ...) say(line, VERDICT_BYTES, __VA_ARGS__)
 
 void verdict_busy_share(char text[TARGET_TEXT_BYTES], double au, const struct target_result *target)
 {
@@ -56,12 +56,12 @@ static void verdict_busy(struct verdict *v, const struct results_phase_read *p, 
 
 	v->target = phase_target(p, "target_au");
 	verdict_busy_share(share, au, v->target);
-	SAY(line, "The accelerators were busy %s of the time", share);
+	VERDICT_SAY(line, "The accelerators were busy %s of the time", share);
 	if (v->target)
-		SAY(line, "; the target of %s is %s",
-		    target_value(asked, v->target->unit, v->target->asked, 6),
-		    target_state_words[target_state(v->target)]);
-	SAY(line, ".");
+		VERDICT_SAY(line, "; the target of %s is %s",
+			    target_value(asked, v->target->unit, v->target->asked, 6),
+			    target_state_words[target_state(v->target)]);
+	VERDICT_SAY(line, ".");
 }
 
 /* The share of the time that AU counts; 1 where the file does not have it. */
@@ -90,10 +90,10 @@ static void verdict_storage(char *line, const struct account_shares *a,
 		if (most < 0)
 			break;
 		told[most] = true;
-		SAY(line, "%s%s %.1f", before, a->list[most].words, tenths[most] / 10.0);
+		VERDICT_SAY(line, "%s%s %.1f", before, a->list[most].words, tenths[most] / 10.0);
 		before = ", ";
 	}
-	SAY(line, ")");
+	VERDICT_SAY(line, ")");
 }
 
 /* "2.2 % waiting for storage (…), 1.1 % for the slowest rank (rank 3 on node7), 0.3 % haul". */
@@ -108,16 +108,16 @@ static void verdict_parts(char *line, const struct results_file *f,
 	for (uint32_t i = 0; i < a->count; i++)
 		storage += a->list[i].role == ROLE_ACCOUNT_STORAGE ? tenths[i] : 0;
 	if (storage) {
-		SAY(line, "%.1f %% waiting for storage", storage / 10.0);
+		VERDICT_SAY(line, "%.1f %% waiting for storage", storage / 10.0);
 		verdict_storage(line, a, tenths);
 		before = ", ";
 	}
 	for (uint32_t i = 0; i < a->count; i++) {
 		if (a->list[i].role != ROLE_ACCOUNT_OTHER || !tenths[i])
 			continue;
-		SAY(line, "%s%.1f %% %s", before, tenths[i] / 10.0, a->list[i].words);
+		VERDICT_SAY(line, "%s%.1f %% %s", before, tenths[i] / 10.0, a->list[i].words);
 		if (i == ACCOUNT_RANKS && skew_of(f, p, who))
-			SAY(line, " (%s)", who);
+			VERDICT_SAY(line, " (%s)", who);
 		before = ", ";
 	}
 }
@@ -143,14 +143,16 @@ static void verdict_lost(struct verdict *v, const struct results_file *f,
 	accounts_tenths(&a, whole, tenths);
 	line = verdict_line(v);
 	if (whole == beside_au)
-		SAY(line, "Of the %.1f %% lost: ", whole / 10.0);
+		VERDICT_SAY(line, "Of the %.1f %% lost: ", whole / 10.0);
 	else if (measured_share(p) < measured_whole)
-		SAY(line, "Of the whole phase (%.0f %% of it is warm-up) %.1f %% was lost: ",
-		    (1 - measured_share(p)) * 100, whole / 10.0);
+		VERDICT_SAY(line,
+			    "Of the whole phase (%.0f %% of it is warm-up) %.1f %% was lost: ",
+			    (1 - measured_share(p)) * 100, whole / 10.0);
 	else
-		SAY(line, "Of the whole phase, warm-up included, %.1f %% was lost: ", whole / 10.0);
+		VERDICT_SAY(line, "Of the whole phase, warm-up included, %.1f %% was lost: ",
+			    whole / 10.0);
 	verdict_parts(line, f, p, &a, tenths);
-	SAY(line, ".");
+	VERDICT_SAY(line, ".");
 }
 
 /* The rate of plain reads from the store, where the same file has such a phase. */
@@ -162,9 +164,10 @@ static void verdict_ceiling(struct verdict *v, const struct results_file *f,
 
 	if (!plain_io_ceiling(f, p, &c))
 		return;
-	SAY(verdict_line(v),
-	    "Plain reads take %s/s from this store (%s); training took %.3g %% of that.",
-	    units_bytes_decimal(rate, c.bytes_per_second), c.phase->record.name, c.share * 100);
+	VERDICT_SAY(verdict_line(v),
+		    "Plain reads take %s/s from this store (%s); training took %.3g %% of that.",
+		    units_bytes_decimal(rate, c.bytes_per_second), c.phase->record.name,
+		    c.share * 100);
 }
 
 /* The loop without storage is short compared with the phase. Where it comes out less busy than the
@@ -172,10 +175,10 @@ static void verdict_ceiling(struct verdict *v, const struct results_file *f,
 static void verdict_loop(struct verdict *v, const struct results_phase_read *p, double au)
 {
 	if (p->record.null_au < loop_is_free && p->record.null_au > au)
-		SAY(verdict_line(v),
-		    "Without storage the same loop reaches %.1f %%: the rest is haul's own "
-		    "cost here.",
-		    p->record.null_au * 100);
+		VERDICT_SAY(verdict_line(v),
+			    "Without storage the same loop reaches %.1f %%: the rest is haul's own "
+			    "cost here.",
+			    p->record.null_au * 100);
 }
 
 void verdict_of(const struct results_file *f, const struct results_phase_read *p, struct verdict *v)

@@ -37,7 +37,7 @@ int h5r_finish(struct h5_reader *r)
 }
 
 /* Adds to the first error where it was met. */
-static void note_place(struct h5_reader *r)
+static void reader_note_place(struct h5_reader *r)
 {
 	char path[256];
 
@@ -56,7 +56,7 @@ void h5r_error(struct h5_reader *r, int rc, const char *format, ...)
 	vsnprintf(sentence, sizeof(sentence), format, arguments);
 	va_end(arguments);
 	r->rc = err_set(r->err, rc, "%s", sentence);
-	note_place(r);
+	reader_note_place(r);
 }
 
 void h5r_failed(struct h5_reader *r, const char *format, ...)
@@ -68,7 +68,7 @@ void h5r_failed(struct h5_reader *r, const char *format, ...)
 	va_start(arguments, format);
 	r->rc = h5_vfail(r->err, format, arguments);
 	va_end(arguments);
-	note_place(r);
+	reader_note_place(r);
 }
 
 hid_t h5r_at(const struct h5_reader *r)

@@ -12,7 +12,7 @@
 #include "results-schema/h5_driver.h"
 
 /* Adds to the first error where it was met. */
-static void note_place(struct h5_writer *w)
+static void writer_note_place(struct h5_writer *w)
 {
 	char path[256];
 
@@ -29,7 +29,7 @@ void h5w_failed(struct h5_writer *w, const char *format, ...)
 	va_start(arguments, format);
 	w->rc = h5_vfail(w->err, format, arguments);
 	va_end(arguments);
-	note_place(w);
+	writer_note_place(w);
 }
 
 void h5w_error(struct h5_writer *w, int rc, const char *what)
@@ -37,7 +37,7 @@ void h5w_error(struct h5_writer *w, int rc, const char *what)
 	if (w->rc < 0)
 		return;
 	w->rc = err_set(w->err, rc, "%s", what);
-	note_place(w);
+	writer_note_place(w);
 }
 
 hid_t h5w_at(const struct h5_writer *w)
@@ -173,8 +173,8 @@ void h5w_array(struct h5_writer *w, const char *name, hid_t type, hsize_t n, con
 }
 
 /* n 0: a scalar. */
-static void attribute(struct h5_writer *w, const char *name, hid_t type, hsize_t n,
-		      const void *value)
+static void write_attribute(struct h5_writer *w, const char *name, hid_t type, hsize_t n,
+			    const void *value)
 {
 	hid_t space, attr = H5I_INVALID_HID;
 
@@ -196,18 +196,18 @@ void h5w_text(struct h5_writer *w, const char *name, const char *text)
 
 	utf8_copy(cut, sizeof(cut), text);
 	type = h5_text_type(strlen(cut) + 1);
-	attribute(w, name, type, 0, cut);
+	write_attribute(w, name, type, 0, cut);
 	h5_close(type);
 }
 
 void h5w_u64(struct h5_writer *w, const char *name, uint64_t value)
 {
-	attribute(w, name, H5T_NATIVE_UINT64, 0, &value);
+	write_attribute(w, name, H5T_NATIVE_UINT64, 0, &value);
 }
 
 void h5w_real(struct h5_writer *w, const char *name, double value)
 {
-	attribute(w, name, H5T_NATIVE_DOUBLE, 0, &value);
+	write_attribute(w, name, H5T_NATIVE_DOUBLE, 0, &value);
 }
 
 void h5w_texts(struct h5_writer *w, const char *name, const char *const *texts, size_t count)
@@ -225,7 +225,7 @@ void h5w_texts(struct h5_writer *w, const char *name, const char *const *texts, 
 	for (size_t i = 0; i < count; i++)
 		strcpy(all + i * width, texts[i]);
 	type = h5_text_type(width);
-	attribute(w, name, type, count, all);
+	write_attribute(w, name, type, count, all);
 	h5_close(type);
 }
 

@@ -21,7 +21,7 @@ static void write_facts(struct h5_writer *w, const struct merged_hist *h)
 }
 
 /* edges_ns has one value more than counts: bin i is [edges_ns[i], edges_ns[i + 1]). */
-static void write_hist(struct h5_writer *w, const struct merged_hist *h)
+static void write_phase_hist(struct h5_writer *w, const struct merged_hist *h)
 {
 	static const char *const axes[] = {"edges_ns"};
 	uint64_t edges[HIST_BUCKETS + 1];
@@ -43,6 +43,6 @@ void phase_write_hists(struct h5_writer *w, const struct merged *m)
 {
 	h5w_group(w, "histograms");
 	for (uint32_t i = 0; i < m->hist_count; i++)
-		write_hist(w, &m->hists[i]);
+		write_phase_hist(w, &m->hists[i]);
 	h5w_leave(w);
 }

@@ -180,7 +180,7 @@ static void write_row_axis(struct h5_writer *w, const struct merged_table *t, co
 	h5w_array(w, name, H5T_NATIVE_UINT64, t->rows, numbers, NULL);
 }
 
-static void write_hist(struct h5_writer *w, const struct merged_table *t, uint32_t hist)
+static void write_table_hist(struct h5_writer *w, const struct merged_table *t, uint32_t hist)
 {
 	const struct hist_kind *kind = &t->kind->hists[hist];
 	const char *axes[] = {t->kind->key_name ? t->kind->key_name : "row", "edges_ns"};
@@ -206,7 +206,7 @@ static void write_group(struct h5_writer *w, const struct merged_table *t)
 	if (t->kind->codes)
 		write_codes(w, t);
 	for (uint32_t i = 0; i < t->kind->hist_count; i++)
-		write_hist(w, t, i);
+		write_table_hist(w, t, i);
 	h5w_leave(w);
 }
 

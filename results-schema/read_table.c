@@ -27,8 +27,8 @@ static void put_counted_by(struct results_column *c, const char *text)
 }
 
 /* An attribute with a text for each column. */
-static void column_texts(struct h5_reader *r, const char *name, struct results_table *t,
-			 void (*put)(struct results_column *c, const char *text))
+static void read_column_texts(struct h5_reader *r, const char *name, struct results_table *t,
+			      void (*put)(struct results_column *c, const char *text))
 {
 	uint32_t count;
 	char *texts = h5r_texts(r, name, COLUMN_TEXT_BYTES, &count);
@@ -102,11 +102,11 @@ void read_table(struct h5_reader *r, const char *name, uint64_t rows_max, column
 
 	h5r_enter(r, name);
 	make_columns(r, t);
-	column_texts(r, "units", t, put_unit);
-	column_texts(r, "roles", t, put_role);
+	read_column_texts(r, "units", t, put_unit);
+	read_column_texts(r, "roles", t, put_role);
 	/* Tables without times that may be of nothing do not tell. */
 	if (h5r_has_attribute(r, "counted_by"))
-		column_texts(r, "counted_by", t, put_counted_by);
+		read_column_texts(r, "counted_by", t, put_counted_by);
 	h5r_leave(r);
 	choose_columns(t, choice);
 	type = memory_type(r, t);
@@ -136,8 +136,8 @@ void read_headline_row(struct h5_reader *r, struct results_table *t)
 	t->cells = h5r_room(r, count, sizeof(*t->cells));
 	t->column_count = r->rc == 0 ? count : 0;
 	t->row_count = 1;
-	column_texts(r, "units", t, put_unit);
-	column_texts(r, "roles", t, put_role);
+	read_column_texts(r, "units", t, put_unit);
+	read_column_texts(r, "roles", t, put_role);
 	for (uint32_t i = 0; r->rc == 0 && i < count; i++) {
 		memcpy(t->columns[i].name, names + (size_t)i * RESULTS_NAME_BYTES,
 		       RESULTS_NAME_BYTES);

@@ -82,7 +82,8 @@ static const char *figure_text(const struct columns *c, const struct figure *f,
 }
 
 /* Writes one text for each column. */
-static void column_texts(struct h5_writer *w, const struct row_shape *shape, enum column_text text)
+static void write_column_texts(struct h5_writer *w, const struct row_shape *shape,
+			       enum column_text text)
 {
 	const struct columns *c = shape->columns;
 	uint32_t words = rows_words(shape), n = 0;
@@ -111,12 +112,12 @@ static bool columns_are_counted(const struct columns *c)
 
 void rows_describe(struct h5_writer *w, const struct row_shape *shape)
 {
-	column_texts(w, shape, COLUMN_UNITS);
-	column_texts(w, shape, COLUMN_ROLES);
+	write_column_texts(w, shape, COLUMN_UNITS);
+	write_column_texts(w, shape, COLUMN_ROLES);
 	if (columns_are_counted(shape->columns))
-		column_texts(w, shape, COLUMN_COUNTED_BY);
+		write_column_texts(w, shape, COLUMN_COUNTED_BY);
 	if (shape->columns->figure_count)
-		column_texts(w, shape, COLUMN_FORMULAS);
+		write_column_texts(w, shape, COLUMN_FORMULAS);
 }
 
 void rows_write(struct h5_writer *w, const char *name, const struct row_shape *shape,

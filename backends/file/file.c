@@ -28,21 +28,6 @@ enum { FILE_PATH_BYTES = URI_BYTES + OBJECT_KEY_BYTES + 16 };
 /* Draws in a row that all met a file. */
 enum { PART_TRIES = 100 };
 
-static const struct file_options *options_of(const struct store *store)
-{
-	return store->options;
-}
-
-static const struct file_store *files_of(const struct store *store)
-{
-	return store->state;
-}
-
-static const struct file_engine *engine_of(const struct store *store)
-{
-	return files_of(store)->engine;
-}
-
 static void path_of(const struct store *store, const struct object *o, const char *suffix,
 		    char path[FILE_PATH_BYTES])
 {
@@ -94,7 +79,7 @@ static int open_retried(const char *path, int flags)
 
 static int direct_flag(const struct store *store)
 {
-	return options_of(store)->direct ? O_DIRECT : 0;
+	return file_options_of(store)->direct ? O_DIRECT : 0;
 }
 
 /* Makes what was written to fd durable, where the options ask for it, and notes how long that took.
@@ -104,7 +89,7 @@ static int sync_file(const struct store *store, int fd, struct answer *a)
 	uint64_t from_ns;
 	int rc;
 
-	if (options_of(store)->fsync == FILE_FSYNC_NONE)
+	if (file_options_of(store)->fsync == FILE_FSYNC_NONE)
 		return 0;
 	from_ns = clock_now(store->clock);
 	rc = fsync(fd) < 0 ? -errno : 0;
@@ -119,8 +104,8 @@ static int do_close(const struct store *store, struct object *o, struct answer *
 
 	if (fd < 0)
 		return -EBADF;
-	if (engine_of(store)->object_close)
-		engine_of(store)->object_close(o);
+	if (file_engine_of(store)->object_close)
+		file_engine_of(store)->object_close(o);
 	if (o->state[FILE_WRITTEN])
 		rc = sync_file(store, fd, a);
 	memset(o->state, 0, sizeof(o->state));
@@ -153,9 +138,9 @@ static int do_open(const struct store *store, struct object *o, struct answer *a
 	}
 	o->size = (uint64_t)st.st_size;
 	o->state[FILE_DESCRIPTOR] = (uint64_t)fd + 1;
-	if (advice[options_of(store)->fadvise])
-		posix_fadvise(fd, 0, 0, advice[options_of(store)->fadvise]);
-	rc = engine_of(store)->object_open ? engine_of(store)->object_open(o) : 0;
+	if (advice[file_options_of(store)->fadvise])
+		posix_fadvise(fd, 0, 0, advice[file_options_of(store)->fadvise]);
+	rc = file_engine_of(store)->object_open ? file_engine_of(store)->object_open(o) : 0;
 	if (rc < 0)
 		do_close(store, o, a);
 	return rc;
@@ -170,7 +155,7 @@ static int open_laid_out(const struct store *store, const char *path, int flags)
 	int rc = 0;
 
 	if (f->layout != FILE_LAYOUT_NONE)
-		rc = file_layout_make(f->layout, &options_of(store)->layout, path);
+		rc = file_layout_make(f->layout, &file_options_of(store)->layout, path);
 	if (rc < 0 && (rc != -EEXIST || flags & O_EXCL))
 		return rc;
 	if (f->layout != FILE_LAYOUT_NONE)
@@ -206,7 +191,7 @@ static bool too_many(int fd, uint64_t bytes)
  * given it back nobody else writes a byte. */
 static int reserve(const struct store *store, int fd, uint64_t bytes)
 {
-	if (!options_of(store)->preallocate || !bytes)
+	if (!file_options_of(store)->preallocate || !bytes)
 		return 0;
 	if (too_many(fd, bytes))
 		return -ENOSPC;
@@ -280,7 +265,7 @@ static int cut(const struct store *store, int fd, uint64_t bytes)
 {
 	struct stat st;
 
-	if (!options_of(store)->direct && !options_of(store)->preallocate)
+	if (!file_options_of(store)->direct && !file_options_of(store)->preallocate)
 		return 0;
 	if (fstat(fd, &st) < 0)
 		return -1;
@@ -321,7 +306,7 @@ static int publish(const struct store *store, struct object *o)
 	if (rename(part, path) < 0)
 		return -errno;
 	memset(o->state, 0, sizeof(o->state));
-	return options_of(store)->fsync == FILE_FSYNC_FOLDER ? fsync_folder(path) : 0;
+	return file_options_of(store)->fsync == FILE_FSYNC_FOLDER ? fsync_folder(path) : 0;
 }
 
 /* On failure the object stays begun, for an abort, unless the new version stands already. */
@@ -433,7 +418,7 @@ static bool moves(const struct request *req)
 static void submit_one(struct channel *c, struct request *req)
 {
 	if (moves(req))
-		engine_of(c->store)->move(c, req);
+		file_engine_of(c->store)->move(c, req);
 	else
 		req->answer.status = do_other(c->store, req);
 }
@@ -447,7 +432,7 @@ static void submit_batches(struct channel *c, struct request *const *reqs, uint3
 		for (end = i; end < n && moves(reqs[end]); end++)
 			;
 		if (end > i) {
-			engine_of(c->store)->submit(c, reqs + i, end - i);
+			file_engine_of(c->store)->submit(c, reqs + i, end - i);
 			i = end;
 			continue;
 		}
@@ -476,7 +461,8 @@ uint32_t file_reap(struct channel *c, struct request **done, uint32_t min, uint3
 		done[n++] = ch->ready[--ch->ready_count];
 	if (n == max)
 		return n;
-	return n + engine_of(c->store)->reap(c, done + n, excess_u64(min, n), max - n, deadline_ns);
+	return n + file_engine_of(c->store)->reap(c, done + n, excess_u64(min, n), max - n,
+						  deadline_ns);
 }
 
 int64_t file_resident(const struct store *store, const struct object *o, uint64_t offset,

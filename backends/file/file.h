@@ -8,6 +8,7 @@
 #include "backends/backend.h"
 #include "backends/file/layout.h"
 #include "backends/file/system.h"
+#include "backends/store.h"
 
 enum file_fsync { FILE_FSYNC_NONE, FILE_FSYNC_FILE, FILE_FSYNC_FOLDER };
 
@@ -97,6 +98,21 @@ struct file_store {
 	char note[256];               /* what is not as asked for, or "" */
 	_Atomic bool threads_refused; /* io_uring was, and it has been said */
 };
+
+static inline const struct file_options *file_options_of(const struct store *store)
+{
+	return store->options;
+}
+
+static inline const struct file_store *files_of(const struct store *store)
+{
+	return store->state;
+}
+
+static inline const struct file_engine *file_engine_of(const struct store *store)
+{
+	return files_of(store)->engine;
+}
 
 /* The engine that works here: the wanted one, or psync after a warning that says why (one a node),
  * and a note of it. */

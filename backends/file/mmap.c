@@ -65,7 +65,7 @@ static int populate(const struct fault_guard *g)
 }
 
 /* bytes at offset at, to data or to the chunk call. */
-static int take(struct request *req, uint64_t at, uint64_t bytes)
+static int mmap_take(struct request *req, uint64_t at, uint64_t bytes)
 {
 	struct object *o = req->object;
 	char *from = (char *)(uintptr_t)o->state[FILE_MAP] + at;
@@ -142,7 +142,7 @@ static void mmap_move(struct channel *c, struct request *req)
 		if (piece > end - at)
 			piece = end - at;
 		file_ask_ahead(c->store, fd, at + piece);
-		req->answer.status = take(req, at, piece);
+		req->answer.status = mmap_take(req, at, piece);
 		if (req->answer.status == 0)
 			req->answer.done_bytes += piece;
 		at += piece;

@@ -109,18 +109,6 @@ static const struct option file_options[] = {
 	OPT_END,
 };
 
-static const struct file_options *options_of(const struct store *store)
-{
-	return store->options;
-}
-
-static const struct file_engine *engine_of(const struct store *store)
-{
-	const struct file_store *f = store->state;
-
-	return f->engine;
-}
-
 /* The URI of a job may begin with a placeholder or a variable, known only at open. */
 static int check_paths(const struct texts *uris, const char *path, struct err *err)
 {
@@ -257,7 +245,7 @@ static bool reserves(const struct store *store)
 
 static void try_here(struct store *store, struct trial *t)
 {
-	const struct file_options *o = options_of(store);
+	const struct file_options *o = file_options_of(store);
 	const struct file_engine *wanted = engines[o->engine];
 
 	memset(t, 0, sizeof(*t));
@@ -290,7 +278,7 @@ static void try_once_a_node(struct store *store, struct trial *t)
 /* What was tried, and what the file system takes. */
 static void settle(struct store *store, struct file_store *f, const struct trial *t)
 {
-	const struct file_options *o = options_of(store);
+	const struct file_options *o = file_options_of(store);
 	char text[128];
 
 	store->alignment = t->block;
@@ -388,7 +376,7 @@ static void file_describe(const struct store *store, struct store_facts *facts)
 	snprintf(facts->file_system, sizeof(facts->file_system), "%s", f->system.name);
 	describe_layout(store, facts);
 	snprintf(facts->note, sizeof(facts->note), "%s", f->note);
-	facts->direct = options_of(store)->direct;
+	facts->direct = file_options_of(store)->direct;
 	facts->block_bytes = facts->direct ? store->alignment : 0;
 	facts->copies_read = f->engine->copies_read;
 }
@@ -403,8 +391,8 @@ static uint32_t file_depth(const void *options)
 /* psync in another's place takes the other's depth: it completes each request inside submit. */
 static int file_channel_open(struct channel *c, struct err *err)
 {
-	const struct file_engine *wanted = engines[options_of(c->store)->engine];
-	const struct file_engine *engine = engine_of(c->store);
+	const struct file_engine *wanted = engines[file_options_of(c->store)->engine];
+	const struct file_engine *engine = file_engine_of(c->store);
 	struct file_channel *ch;
 	int rc;
 
@@ -434,14 +422,14 @@ static void file_channel_close(struct channel *c)
 {
 	if (!c->state)
 		return;
-	engine_of(c->store)->close(c);
+	file_engine_of(c->store)->close(c);
 	free(c->state);
 }
 
 static void file_channel_memory(struct channel *c, void *base, uint64_t bytes)
 {
 	if (c->state)
-		engine_of(c->store)->add_memory(c, base, bytes);
+		file_engine_of(c->store)->add_memory(c, base, bytes);
 }
 
 #define FILE_HELP   "a folder of files, local or on a parallel file system"

@@ -306,7 +306,7 @@ static void move_here(const struct channel *c, struct request *req, const struct
 }
 
 /* Returns whether the request is over. */
-static bool take(struct channel *c, struct uring *u, struct request *req, int result)
+static bool uring_take(struct channel *c, struct uring *u, struct request *req, int result)
 {
 	struct file_span r = file_span_of(req, c->store->alignment);
 
@@ -337,7 +337,7 @@ static uint32_t drain(struct channel *c, struct uring *u, struct request **done,
 		for (uint32_t i = 0; i < got; i++) {
 			struct request *req = io_uring_cqe_get_data(cqes[i]);
 
-			if (take(c, u, req, cqes[i]->res))
+			if (uring_take(c, u, req, cqes[i]->res))
 				done[n++] = req;
 		}
 		io_uring_cq_advance(&u->ring, got);

@@ -19,7 +19,7 @@ AVX2 static inline __m256i multiply(__m256i z, __m256i m, __m256i m_high)
 	return _mm256_add_epi64(_mm256_mul_epu32(z, m), _mm256_slli_epi64(cross, 32));
 }
 
-AVX2 static inline __m256i mix(__m256i z)
+AVX2 static inline __m256i mix_256(__m256i z)
 {
 	const __m256i m1 = _mm256_set1_epi64x((long long)fill_mix_1);
 	const __m256i m1_high = _mm256_set1_epi64x((long long)(fill_mix_1 >> 32));
@@ -42,8 +42,8 @@ AVX2 size_t fill_words_avx2(uint64_t counter, uint8_t *data, size_t words)
 	for (; i + 8 <= words; i += 8) {
 		__m256i next = _mm256_add_epi64(z, step);
 
-		_mm256_storeu_si256((__m256i *)(data + i * 8), mix(z));
-		_mm256_storeu_si256((__m256i *)(data + i * 8 + 32), mix(next));
+		_mm256_storeu_si256((__m256i *)(data + i * 8), mix_256(z));
+		_mm256_storeu_si256((__m256i *)(data + i * 8 + 32), mix_256(next));
 		z = _mm256_add_epi64(next, step);
 	}
 	return i;

@@ -9,7 +9,7 @@
 
 #define AVX512 __attribute__((target("avx512f,avx512dq")))
 
-AVX512 static inline __m512i mix(__m512i z)
+AVX512 static inline __m512i mix_512(__m512i z)
 {
 	const __m512i m1 = _mm512_set1_epi64((long long)fill_mix_1);
 	const __m512i m2 = _mm512_set1_epi64((long long)fill_mix_2);
@@ -33,18 +33,19 @@ AVX512 void fill_words_avx512(uint64_t counter, uint8_t *data, size_t words)
 		__m512i z1 = _mm512_add_epi64(z, step), z2 = _mm512_add_epi64(z1, step);
 		__m512i z3 = _mm512_add_epi64(z2, step);
 
-		_mm512_storeu_si512(data + i * 8, mix(z));
-		_mm512_storeu_si512(data + i * 8 + 64, mix(z1));
-		_mm512_storeu_si512(data + i * 8 + 128, mix(z2));
-		_mm512_storeu_si512(data + i * 8 + 192, mix(z3));
+		_mm512_storeu_si512(data + i * 8, mix_512(z));
+		_mm512_storeu_si512(data + i * 8 + 64, mix_512(z1));
+		_mm512_storeu_si512(data + i * 8 + 128, mix_512(z2));
+		_mm512_storeu_si512(data + i * 8 + 192, mix_512(z3));
 		z = _mm512_add_epi64(z3, step);
 	}
 	for (; i + 8 <= words; i += 8) {
-		_mm512_storeu_si512(data + i * 8, mix(z));
+		_mm512_storeu_si512(data + i * 8, mix_512(z));
 		z = _mm512_add_epi64(z, step);
 	}
 	if (i < words)
-		_mm512_mask_storeu_epi64(data + i * 8, (__mmask8)((1u << (words - i)) - 1), mix(z));
+		_mm512_mask_storeu_epi64(data + i * 8, (__mmask8)((1u << (words - i)) - 1),
+					 mix_512(z));
 }
 
 #endif

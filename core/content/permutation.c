@@ -12,14 +12,12 @@
 
 enum { ROUNDS = 8, SHUFFLED_MAX = 16 };
 
-static const uint64_t golden = 0x9e3779b97f4a7c15u;
-
 void permutation_init(struct permutation *p, uint64_t n, uint64_t key)
 {
 	unsigned bits = n > 1 ? 64 - (unsigned)__builtin_clzll(n - 1) : 0;
 
 	p->n = n;
-	p->key = mix64(key + golden);
+	p->key = mix64(key + RANDOM_GOLDEN);
 	p->low_bits = bits / 2;
 	p->high_bits = bits - p->low_bits;
 }
@@ -30,7 +28,7 @@ static uint64_t shuffled_at(const struct permutation *p, uint64_t i)
 	uint8_t order[SHUFFLED_MAX] = {0};
 
 	for (unsigned k = 0; k < p->n; k++) {
-		unsigned other = (unsigned)((mix64(p->key + k * golden) >> 32) % (k + 1));
+		unsigned other = (unsigned)((mix64(p->key + k * RANDOM_GOLDEN) >> 32) % (k + 1));
 
 		order[k] = order[other];
 		order[other] = (uint8_t)k;
@@ -51,9 +49,9 @@ uint64_t permutation_at(const struct permutation *p, uint64_t i)
 
 		for (int r = 0; r < ROUNDS; r += 2) {
 			low ^= mix64(high + round_key) & low_mask;
-			round_key += golden;
+			round_key += RANDOM_GOLDEN;
 			high ^= mix64(low + round_key) & high_mask;
-			round_key += golden;
+			round_key += RANDOM_GOLDEN;
 		}
 		i = high << p->low_bits | low;
 	} while (i >= p->n);

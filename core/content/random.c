@@ -8,14 +8,12 @@
 
 #include <math.h>
 
-static const uint64_t golden = 0x9e3779b97f4a7c15u;
-
 uint64_t random_at(uint64_t key, uint64_t a, uint64_t b)
 {
-	uint64_t x = mix64(key + golden);
+	uint64_t x = mix64(key + RANDOM_GOLDEN);
 
-	x = mix64(x + (a + 1) * golden);
-	return mix64(x + (b + 1) * golden);
+	x = mix64(x + (a + 1) * RANDOM_GOLDEN);
+	return mix64(x + (b + 1) * RANDOM_GOLDEN);
 }
 
 uint64_t random_bound(double probability)

@@ -6,6 +6,9 @@
 
 #include <stdint.h>
 
+/* The odd number next to 2^64 over the golden ratio, by which counters and keys are spread. */
+#define RANDOM_GOLDEN UINT64_C(0x9e3779b97f4a7c15)
+
 /* splitmix64's finaliser: a bijection of 64 bits (Steele, Lea, Flood, OOPSLA 2014). */
 static inline uint64_t mix64(uint64_t x)
 {

@@ -16,7 +16,7 @@ const char *const rule_states[RULE_STATES] = {"held", "broken", "unknown", "unde
 
 enum { FACT_BYTES = 64 };
 /* Beyond these, numbers are shown with an exponent; and two that differ by less are equal. */
-static const double whole_most = 1e15, same = 1e-9;
+static const double whole_most = 1e15, same_most = 1e-9;
 
 static void rule_say_number(char text[FACT_BYTES], double value)
 {
@@ -40,7 +40,7 @@ static void rule_say_fact(char text[FACT_BYTES], const cJSON *fact)
 
 static bool rule_same(double a, double b)
 {
-	return fabs(a - b) <= same * fmax(fabs(a), fabs(b));
+	return fabs(a - b) <= same_most * fmax(fabs(a), fabs(b));
 }
 
 static bool rule_is_text(const cJSON *fact, const char *text)
@@ -66,7 +66,7 @@ static double rule_bound(const struct rule_condition *c, const cJSON *tree)
 /* The least multiple that is not below the value. */
 static double rule_multiple(double value, double bound)
 {
-	return bound > 0 ? fmax(ceil(value / bound - same), 1) * bound : NAN;
+	return bound > 0 ? fmax(ceil(value / bound - same_most), 1) * bound : NAN;
 }
 
 /* 1: it holds, 0: it does not, -1: the tree cannot tell. */
@@ -132,7 +132,7 @@ static void rule_say_lacking(struct rule_verdict *v, const cJSON *tree)
 	const struct rule *r = v->rule;
 	double per = *r->per ? json_number_at(tree, r->per, NAN) : 1;
 	double wanted = r->asks.is == RULE_MULTIPLE ? rule_multiple(v->value, v->bound) : v->bound;
-	double lacking = ceil((wanted - v->value) * per - same);
+	double lacking = ceil((wanted - v->value) * per - same_most);
 	char text[FACT_BYTES];
 
 	if (*r->unit && isfinite(lacking) && lacking != 0) {

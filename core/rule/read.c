@@ -10,7 +10,7 @@
 #include "core/json.h"
 #include "core/rule/rule.h"
 
-enum { FILE_BYTES_MAX = 1 << 20, FILE_DEPTH = 8, FILE_VALUES = 1 << 14 };
+enum { RULES_BYTES_MAX = 1 << 20, RULES_DEPTH = 8, RULES_VALUES = 1 << 14 };
 
 static const char *const comparisons[] = {"one_of", "least",    "most", "equals",
 					  "there",  "multiple", NULL};
@@ -99,7 +99,7 @@ int rule_file_parse(const struct rule_file *kind, void *into, struct arena *aren
 		    size_t length, struct err *err)
 {
 	cJSON *json = NULL;
-	int rc = json_parse(&json, text, length, FILE_DEPTH, FILE_VALUES, err);
+	int rc = json_parse(&json, text, length, RULES_DEPTH, RULES_VALUES, err);
 
 	if (rc == 0 && !cJSON_IsObject(json))
 		rc = err_set(err, -EINVAL, "is not an object of %s", kind->of);
@@ -116,9 +116,9 @@ int rule_file_read(const struct rule_file *kind, void *into, struct arena *arena
 {
 	char *text = NULL;
 	size_t length;
-	int rc = file_read(path, FILE_BYTES_MAX, &text, &length, err);
+	int rc = file_read(path, RULES_BYTES_MAX, &text, &length, err);
 
-	if (rc == 0 && length > FILE_BYTES_MAX)
+	if (rc == 0 && length > RULES_BYTES_MAX)
 		rc = err_set(err, -EINVAL, "is larger than 1 MiB");
 	if (rc == 0)
 		rc = rule_file_parse(kind, into, arena, text, length, err);

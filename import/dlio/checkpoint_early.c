@@ -9,8 +9,8 @@
 
 #include "import/dlio/parts.h"
 
-#define SETTINGS "checkpoint."
-enum { GROUP_COPIES = 3, CODE_LAYER_BYTES = 17371 + 24740228, ZERO_ALL = 3 };
+#define EARLY_SETTINGS "checkpoint."
+enum { EARLY_GROUP_COPIES = 3, CODE_LAYER_BYTES = 17371 + 24740228, EARLY_ZERO_ALL = 3 };
 
 static double early_sum(struct dlio *d, const char *path)
 {
@@ -30,11 +30,11 @@ static double early_sum(struct dlio *d, const char *path)
 /* All layers together. With tensor parallelism there are as many files more. */
 static double early_layers(struct dlio *d)
 {
-	bool counted = dlio_at(d, SETTINGS "num_layers"),
-	     given = dlio_at(d, SETTINGS "layer_parameters");
-	double layers = dlio_number(d, SETTINGS "num_layers");
-	double tensor = dlio_number(d, SETTINGS "tensor_parallelism");
-	double bytes = given ? early_sum(d, SETTINGS "layer_parameters") : CODE_LAYER_BYTES;
+	bool counted = dlio_at(d, EARLY_SETTINGS "num_layers"),
+	     given = dlio_at(d, EARLY_SETTINGS "layer_parameters");
+	double layers = dlio_number(d, EARLY_SETTINGS "num_layers");
+	double tensor = dlio_number(d, EARLY_SETTINGS "tensor_parallelism");
+	double bytes = given ? early_sum(d, EARLY_SETTINGS "layer_parameters") : CODE_LAYER_BYTES;
 
 	if (layers < 1 || (!given && !counted && d->as == IMPORT_AS_MEANT))
 		return 0;
@@ -43,10 +43,11 @@ static double early_layers(struct dlio *d)
 
 static bool early_all_ranks(struct dlio *d)
 {
-	const char *type = dlio_text(d, SETTINGS "type");
+	const char *type = dlio_text(d, EARLY_SETTINGS "type");
 
 	if (strcmp(type, "all_ranks") != 0 && strcmp(type, "rank_zero") != 0)
-		dlio_refuse(d, SETTINGS "type: must be rank_zero or all_ranks, is \"%.32s\"", type);
+		dlio_refuse(d, EARLY_SETTINGS "type: must be rank_zero or all_ranks, is \"%.32s\"",
+			    type);
 	return strcmp(type, "all_ranks") == 0;
 }
 
@@ -54,22 +55,23 @@ static bool early_all_ranks(struct dlio *d)
  * write them. */
 static double early_rank_bytes(struct dlio *d, bool all)
 {
-	double stages = all ? fmax(dlio_number(d, SETTINGS "pipeline_parallelism"), 1) : 1;
+	double stages = all ? fmax(dlio_number(d, EARLY_SETTINGS "pipeline_parallelism"), 1) : 1;
 	double layers = early_layers(d);
 
 	if (stages > 1 && layers > 0)
 		dlio_found(
-			d, IMPORT_CHANGED, SETTINGS "pipeline_parallelism",
+			d, IMPORT_CHANGED, EARLY_SETTINGS "pipeline_parallelism",
 			"DLIO writes layers on one of %.0f ranks; haul has each of them write a share",
 			stages);
-	return floor(dlio_number(d, SETTINGS "model_size")) +
-	       GROUP_COPIES * early_sum(d, SETTINGS "optimization_groups") + floor(layers / stages);
+	return floor(dlio_number(d, EARLY_SETTINGS "model_size")) +
+	       EARLY_GROUP_COPIES * early_sum(d, EARLY_SETTINGS "optimization_groups") +
+	       floor(layers / stages);
 }
 
 bool dlio_early_model_has_size(struct dlio *d)
 {
-	return floor(dlio_number(d, SETTINGS "model_size")) +
-		       early_sum(d, SETTINGS "optimization_groups") + early_layers(d) >=
+	return floor(dlio_number(d, EARLY_SETTINGS "model_size")) +
+		       early_sum(d, EARLY_SETTINGS "optimization_groups") + early_layers(d) >=
 	       1;
 }
 
@@ -80,16 +82,17 @@ void dlio_add_early_model(struct dlio *d, struct cJSON *phase)
 	cJSON *model = cJSON_AddObjectToObject(phase, "model");
 	cJSON *mesh = cJSON_AddObjectToObject(phase, "mesh");
 
-	(void)dlio_at(d, SETTINGS "pipeline_parallelism");
+	(void)dlio_at(d, EARLY_SETTINGS "pipeline_parallelism");
 	cJSON_AddNumberToObject(model, "bytes", bytes);
 	cJSON_AddNumberToObject(mesh, "tensor", 1);
 	cJSON_AddNumberToObject(mesh, "pipeline", 1);
-	cJSON_AddNumberToObject(mesh, "zero", all ? ZERO_ALL : 0);
+	cJSON_AddNumberToObject(mesh, "zero", all ? EARLY_ZERO_ALL : 0);
 	cJSON_AddStringToObject(phase, "layout", "rank");
 	dlio_found(d, IMPORT_CHANGED,
-		   dlio_at(d, SETTINGS "layer_parameters")      ? SETTINGS "layer_parameters"
-		   : dlio_at(d, SETTINGS "optimization_groups") ? SETTINGS "optimization_groups"
-								: SETTINGS "model_size",
+		   dlio_at(d, EARLY_SETTINGS "layer_parameters") ? EARLY_SETTINGS "layer_parameters"
+		   : dlio_at(d, EARLY_SETTINGS "optimization_groups") ? EARLY_SETTINGS
+			   "optimization_groups"
+								      : EARLY_SETTINGS "model_size",
 		   "as DLIO of before February 2025 takes it: %s writes one state of %.0f bytes",
 		   all ? "each rank" : "rank 0", bytes);
 }

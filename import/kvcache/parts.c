@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "core/numbers.h"
+#include "core/units.h"
 
 enum { TEMPLATES = 3, CLASSES = 3, PATH_BYTES = 96, GPU_GIB = 16 /* the original's default */ };
 
-static const double GiB = 1073741824, ms = 0.001;
+static const double ms = 0.001;
 /* Threads that the original has at most, each of which serves one request at a time. */
 static const double threads_most = 500;
 /* Requests per second where the original has no bound. */

@@ -15,14 +15,13 @@
 
 #include "core/json_path.h"
 #include "core/numbers.h"
+#include "core/units.h"
 #include "import/kvcache/import_kvcache.h"
 #include "import/mlpstorage/command.h"
 #include "import/mlpstorage/import_workload.h"
 #include "import/vdbbench/import_vdbbench.h"
 
 enum { TEXT_BYTES = 4096, NAME_BYTES = 64, SUBSET = 8, FOLDER_BYTES = 1024 };
-
-static const double GiB = 1073741824;
 
 /* Overrides or flags for the importer that takes them. */
 struct command_lines {

@@ -11,7 +11,7 @@
 #include "import/dlio/import_dlio.h"
 #include "import/kvcache/import_kvcache.h"
 
-enum { NAME_BYTES = 64, FLAGS_MOST = 16, FLAG_BYTES = 1200 };
+enum { WORKLOAD_NAME_BYTES = 64, FLAGS_MOST = 16, FLAG_BYTES = 1200 };
 
 int import_workload(struct import *out, const struct edition_workload *w,
 		    const struct import_changes *changes, struct err *err)
@@ -21,7 +21,7 @@ int import_workload(struct import *out, const struct edition_workload *w,
 					   .as = IMPORT_AS_MEANT,
 					   .editions = w->of};
 	const char *on = changes->generates ? "datagen" : changes->accelerator;
-	char name[NAME_BYTES];
+	char name[WORKLOAD_NAME_BYTES];
 
 	snprintf(name, sizeof(name), "%s%s%s", w->name, on ? "_" : "", on ? on : "");
 	for (char *at = name; *at; at++)

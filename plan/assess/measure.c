@@ -12,7 +12,7 @@
 
 /* Of a workload's share of the budget, what its runs take, and what it takes to write its data. Opening,
  * dropping from caches and removing takes the rest. */
-static const double runs_share = 0.4, data_share = 0.3;
+static const double measure_runs_share = 0.4, data_share = 0.3;
 /* Of a run, without its warm-up; and with it. */
 enum { STEPS_LEAST = 16, STEPS_MOST = 512 };
 
@@ -134,8 +134,9 @@ static bool measure_fits(struct assess *a, double elapsed_s)
 	a->until_s = elapsed_s + share_s;
 	if (w->kind == ASSESS_USERS)
 		return users_begin(a, w, share_s);
-	a->steps = floor(fmin(runs_share * share_s / bisect_steps_most(&ask) / w->step_seconds,
-			      bytes / (ranks * w->step_bytes)));
+	a->steps =
+		floor(fmin(measure_runs_share * share_s / bisect_steps_most(&ask) / w->step_seconds,
+			   bytes / (ranks * w->step_bytes)));
 	a->steps = fmin(a->steps, STEPS_MOST);
 	a->set_files = measure_files(a, w, a->steps);
 	if (a->steps < measure_least(w) || a->set_files * file_bytes > bytes)

@@ -10,7 +10,7 @@
 /* Of a run: opening and publishing it, and removing what it wrote. */
 static const double around_s = 1;
 /* Of the share of the budget, for runs; of the space, for what they write. */
-static const double runs_share = 0.9, written_share = 0.8;
+static const double users_runs_share = 0.9, written_share = 0.8;
 /* The range of the search goes so far beyond what the ceilings carry. */
 static const double range_more = 1.25;
 /* Runs of the shortest search; and steps of its range, at least. */
@@ -21,7 +21,7 @@ bool users_fit(const struct assess *a, const struct assess_workload *w)
 	/* The tier of a rank must have room for any entry. */
 	return *w->phase && a->ask.bypasses && w->run_seconds > 0 &&
 	       a->ask.space_bytes >= w->request_bytes * a->ask.ranks &&
-	       RUNS_LEAST * (w->run_seconds + around_s) <= runs_share * a->ask.budget_s;
+	       RUNS_LEAST * (w->run_seconds + around_s) <= users_runs_share * a->ask.budget_s;
 }
 
 void users_add(cJSON *phases, const struct assess *a, const struct assess_workload *w)
@@ -47,7 +47,7 @@ void users_add(cJSON *phases, const struct assess *a, const struct assess_worklo
 
 bool users_begin(struct assess *a, const struct assess_workload *w, double share_s)
 {
-	double runs = floor(runs_share * share_s / (w->run_seconds + around_s));
+	double runs = floor(users_runs_share * share_s / (w->run_seconds + around_s));
 	double room = written_share * a->ask.space_bytes / (w->written_per_second * w->run_seconds);
 	struct bisect_ask ask = {.asked = w->target * 1e9, .most = true, .repeats = 1};
 	struct assess_row row;

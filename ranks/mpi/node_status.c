@@ -14,7 +14,7 @@
 /* Keeps neighbours off the same cache lines and pairs of lines, wherever the block begins. */
 enum { APART_BYTES = 128 };
 /* How often a sleeper wakes up by itself, to report that it waits and to let MPI make progress. */
-enum { SLEEP_NS = 10000000 };
+enum { STATUS_SLEEP_NS = 10000000 };
 
 struct node_status_seat {
 	struct status message;
@@ -61,7 +61,7 @@ static void count_reach(struct node_status_count *c, uint64_t round)
 static void count_sleep(struct node_status_count *c, uint64_t round)
 {
 	atomic_fetch_add(&c->sleepers, 1);
-	clock_word_wait(&c->rounds, (uint32_t)round - 1, SLEEP_NS, true);
+	clock_word_wait(&c->rounds, (uint32_t)round - 1, STATUS_SLEEP_NS, true);
 	atomic_fetch_sub(&c->sleepers, 1);
 }
 

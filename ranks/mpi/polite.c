@@ -13,7 +13,7 @@
  * then the rank sleeps, since a yield alone lets ranks without work go round among themselves. A
  * rank with a core of its own spins for about 0.1 ms first, and sleeps only after 10 ms of yields:
  * somebody else may use that core. */
-enum { SPIN_POLLS = 20, YIELD_POLLS = 40, SLEEP_NS = 200000 };
+enum { SPIN_POLLS = 20, YIELD_POLLS = 40, POLITE_SLEEP_NS = 200000 };
 enum { ALONE_SPIN_POLLS = 1000, ALONE_YIELD_POLLS = 20000 };
 
 typedef unsigned progress_function(void *worker);
@@ -45,7 +45,7 @@ unsigned ucp_worker_progress(void *worker)
 	events = state.next(worker);
 	state.idle = events ? 0 : state.idle + 1;
 	if (state.idle > (state.crowded ? YIELD_POLLS : ALONE_YIELD_POLLS))
-		clock_nap(SLEEP_NS);
+		clock_nap(POLITE_SLEEP_NS);
 	else if (state.idle > (state.crowded ? SPIN_POLLS : ALONE_SPIN_POLLS))
 		sched_yield();
 	return events;

@@ -329,7 +329,7 @@ static _Atomic uint32_t *shared_word(void)
 /* False: the results are not there within their time. The copy says when they are: it may not come
  * to an end itself, since the kernel closes its files then, and those of a mount that does not
  * answer are among them. */
-static bool last_words(struct watchdog *w, const char *said)
+static bool watchdog_last_words(struct watchdog *w, const char *said)
 {
 	uint64_t limit_ns = WORDS_NS + bytes_ns(w), waited_ns = 0;
 	_Atomic uint32_t *spoken;
@@ -424,7 +424,7 @@ static _Noreturn void end_run(struct watchdog *w, struct watchdog_board *board, 
 	sentence(w, board, now_ns, said);
 	if (log)
 		log_say(log, LOG_ERROR, "%s", said);
-	if (!last_words(w, said)) {
+	if (!watchdog_last_words(w, said)) {
 		say_unpublished(w);
 		status = EXIT_FAILED;
 	}

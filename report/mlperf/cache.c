@@ -9,9 +9,10 @@
 
 #include "core/json.h"
 #include "core/json_path.h"
+#include "core/units.h"
 #include "report/mlperf/leaf.h"
 
-static const double ms_ns = 1e6, GiB = 1073741824.0, p95 = 0.95;
+static const double ms_ns = 1e6, p95 = 0.95;
 enum { OPTIONS_OTHER = 4 };
 
 static bool cache_is_measured(const struct mlperf_phase *p)

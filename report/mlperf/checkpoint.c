@@ -6,9 +6,8 @@
 
 #include "core/json.h"
 #include "core/json_path.h"
+#include "core/units.h"
 #include "report/mlperf/leaf.h"
-
-static const double second_ns = 1e9, GiB = 1073741824.0;
 
 /* DLIO divides by the time of rank 0; here it is that of all ranks, to the end of the last one,
  * which the rules' text asks for. */
@@ -25,9 +24,9 @@ static void checkpoint_side(cJSON *to, const struct mlperf_phase *p, const char 
 
 		if (ns <= 0)
 			continue;
-		cJSON_AddItemToArray(seconds, json_number(ns / second_ns));
+		cJSON_AddItemToArray(seconds, json_number(ns / SECOND_NS));
 		cJSON_AddItemToArray(
-			rates, json_number(json_number_at(row, bytes, 0) / GiB / (ns / second_ns)));
+			rates, json_number(json_number_at(row, bytes, 0) / GiB / (ns / SECOND_NS)));
 	}
 	for (int i = 0; i < 2 && cJSON_GetArraySize(rates); i++) {
 		double (*of)(const struct cJSON *) = i ? leaf_stdev : leaf_mean;
@@ -63,9 +62,9 @@ static void checkpoint_block(cJSON *to, const struct mlperf_phase *p, const cJSO
 	json_add_text(one, "start", text);
 	leaf_time(text, begun + (uint64_t)(start + ns));
 	json_add_text(one, "end", text);
-	json_add_number(one, "duration", ns / second_ns);
+	json_add_number(one, "duration", ns / SECOND_NS);
 	json_add_number(one, "throughput",
-			json_number_at(p->tree, "plan.totals.bytes", 0) / GiB / (ns / second_ns));
+			json_number_at(p->tree, "plan.totals.bytes", 0) / GiB / (ns / SECOND_NS));
 }
 
 /* What a run is from and to, as each of DLIO's files of a rank has it. */

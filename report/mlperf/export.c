@@ -12,9 +12,8 @@
 #include <sys/stat.h>
 
 #include "core/json.h"
+#include "core/units.h"
 #include "report/mlperf/leaf.h"
-
-static const double GiB = 1073741824.0;
 
 /* The name stands where a submitter's would. */
 static const char organisation[] = "haul-no-mlperf-result";

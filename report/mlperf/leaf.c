@@ -11,9 +11,10 @@
 
 #include "core/json.h"
 #include "core/json_path.h"
+#include "core/units.h"
 #include "report/shapes.h"
 
-static const double second_ns = 1e9, GiB = 1073741824.0, kib = 1024;
+static const double kib = 1024;
 enum { LAYOUT_VERSION = 3 };
 
 const char *leaf_model(const struct mlperf_phase *p)
@@ -25,7 +26,7 @@ const char *leaf_model(const struct mlperf_phase *p)
 
 void leaf_stamp(char stamp[LEAF_STAMP_BYTES], const struct mlperf_phase *p, uint64_t *last)
 {
-	uint64_t second = p->phase->record.started_ns / (uint64_t)second_ns;
+	uint64_t second = p->phase->record.started_ns / (uint64_t)SECOND_NS;
 	struct tm tm;
 	time_t t;
 
@@ -38,14 +39,14 @@ void leaf_stamp(char stamp[LEAF_STAMP_BYTES], const struct mlperf_phase *p, uint
 
 void leaf_time(char text[LEAF_STAMP_BYTES], uint64_t utc_ns)
 {
-	time_t t = (time_t)(utc_ns / (uint64_t)second_ns);
+	time_t t = (time_t)(utc_ns / (uint64_t)SECOND_NS);
 	struct tm tm;
 	size_t n;
 
 	gmtime_r(&t, &tm);
 	n = strftime(text, LEAF_STAMP_BYTES, "%Y-%m-%dT%H:%M:%S", &tm);
 	snprintf(text + n, LEAF_STAMP_BYTES - n, ".%06u",
-		 (unsigned)(utc_ns % (uint64_t)second_ns / 1000));
+		 (unsigned)(utc_ns % (uint64_t)SECOND_NS / 1000));
 }
 
 double leaf_mean(const struct cJSON *list)

@@ -7,6 +7,7 @@
 #include "report/mlperf/place.h"
 
 enum { LEAF_STAMP_BYTES = 32 };
+#define SECOND_NS 1e9
 
 /* The name that mlpstorage has for the model, else the phase's. */
 const char *leaf_model(const struct mlperf_phase *p);

@@ -8,7 +8,7 @@
 #include "core/json_path.h"
 #include "report/mlperf/leaf.h"
 
-static const double second_ns = 1e9, percent = 100, MiB = 1048576.0;
+static const double percent = 100, MiB = 1048576.0;
 
 static bool epoch_is_training(const cJSON *epoch)
 {
@@ -37,7 +37,7 @@ static void training_metric(cJSON *to, const struct mlperf_phase *p)
 			au, json_number(percent * json_number_at(epoch, "mlperf_compute_ns", 0) /
 					wall));
 		cJSON_AddItemToArray(
-			rate, json_number(steps * batch * ranks / (wall / ranks / second_ns)));
+			rate, json_number(steps * batch * ranks / (wall / ranks / SECOND_NS)));
 	}
 	json_add_number(to, "train_au_mean_percentage", leaf_mean(au));
 	json_add_text(to, "train_au_meet_expectation",
@@ -65,7 +65,7 @@ static cJSON *training_epochs(const struct mlperf_phase *p)
 		if (!epoch_is_training(epoch))
 			continue;
 		snprintf(number, sizeof(number), "%.0f", json_number_at(epoch, "epoch", 0));
-		snprintf(seconds, sizeof(seconds), "%.2f", wall / second_ns);
+		snprintf(seconds, sizeof(seconds), "%.2f", wall / SECOND_NS);
 		one = cJSON_AddObjectToObject(to, number);
 		leaf_time(text, at);
 		json_add_text(one, "start", text);
@@ -91,7 +91,7 @@ static void training_steps(cJSON *to, const char *key, const cJSON *a, const cJS
 		const cJSON *x = cJSON_GetArrayItem(a, i), *y = cJSON_GetArrayItem(b, i);
 		double ns = x->valuedouble + (y ? y->valuedouble : 0);
 
-		cJSON_AddItemToArray(list, json_number(ns / second_ns));
+		cJSON_AddItemToArray(list, json_number(ns / SECOND_NS));
 	}
 }
 

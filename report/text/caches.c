@@ -31,7 +31,7 @@ static double caches_p99(const void *row, int role)
 	return caches_quantile(row, role, 0.99);
 }
 
-static const struct column columns[] = {
+static const struct column cache_columns[] = {
 	COLUMN(NAME, struct phase_row, name, NULL, "key-value caches"),
 	PHASE_ROLE("GB/s read", READ_RATE, GIGA),
 	PHASE_ROLE("written", WRITE_RATE, GIGA),
@@ -127,7 +127,7 @@ static void caches_after(struct page *page)
 
 const struct text_kind text_caches = {
 	.is = cache_is,
-	.columns = columns,
+	.columns = cache_columns,
 	.below =
 		"GB/s: of all ranks, with the entries that moved between tiers; p95, p99: of whole "
 		"entries of all ranks\n",

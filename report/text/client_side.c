@@ -16,7 +16,7 @@ struct side_row {
 	double in, out, cpu_per_gb;
 };
 
-static const struct column columns[] = {
+static const struct column client_columns[] = {
 	COLUMN(NAME, struct side_row, of.name, NULL, "client"),
 	COLUMN(TEXT, struct side_row, host, NULL, "busiest node"),
 	COLUMN(REAL, struct side_row, is.busy, NULL, "cores busy", .format = FORMAT_WHOLE),
@@ -68,7 +68,7 @@ void text_client_side(struct page *page)
 {
 	const struct results_file *f = page->file;
 	struct side_row *rows = calloc(f->phase_count + 1, sizeof(*rows));
-	struct report_table table = {.columns = columns, TABLE_ROWS(rows, 0)};
+	struct report_table table = {.columns = client_columns, TABLE_ROWS(rows, 0)};
 	struct client_side c;
 
 	for (uint32_t i = 0; rows && i < f->phase_count; i++) {

@@ -151,7 +151,7 @@ static const char *plain_io_latency(const void *row)
 	return phase_has_main(row) ? r->main_hist : NULL;
 }
 
-static const struct column columns[] = {
+static const struct column plain_io_columns[] = {
 	COLUMN(NAME, struct phase_row, name, NULL, "plain I/O"),
 	{.type = COLUMN_WORD, .heading = "latency of", .word = plain_io_latency},
 	SHOWN("GB/s first", plain_io_first),
@@ -166,7 +166,7 @@ static const struct column columns[] = {
 
 const struct text_kind text_plain_io = {
 	.is = plain_io,
-	.columns = columns,
+	.columns = plain_io_columns,
 	.below = "first, last: until the first thread had done its part, until the last one had\n",
 	.after = plain_io_after,
 };

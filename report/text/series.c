@@ -10,9 +10,9 @@
 #include "report/series.h"
 #include "report/text/parts.h"
 
-enum { KEYS_MAX = TABLE_COLUMNS - SERIES_FIGURES - 1 };
+enum { SERIES_KEYS_MAX = TABLE_COLUMNS - SERIES_FIGURES - 1 };
 /* Columns that the figures leave for the values of the sweeps, with and without intervals. */
-enum { KEY_COLUMNS = 60, KEY_COLUMNS_REPEATED = 32 };
+enum { SERIES_KEY_COLUMNS = 60, SERIES_KEY_COLUMNS_REPEATED = 32 };
 
 /* How a figure is shown: its values times factor, followed by unit. */
 struct shown {
@@ -145,10 +145,11 @@ static void stats_table(FILE *out, const struct series_line *line)
 }
 
 /* The value, and the last part of the swept path, such as "batch" of "train.batch". */
-static void key_cells(struct table_row *head, struct table_row *row,
-		      const struct results_phase_read *p, unsigned keys, bool repeated)
+static void series_key_cells(struct table_row *head, struct table_row *row,
+			     const struct results_phase_read *p, unsigned keys, bool repeated)
 {
-	unsigned share = (repeated ? KEY_COLUMNS_REPEATED : KEY_COLUMNS) / (keys ? keys : 1),
+	unsigned share = (repeated ? SERIES_KEY_COLUMNS_REPEATED : SERIES_KEY_COLUMNS) /
+			 (keys ? keys : 1),
 		 columns = share > 3 ? share - 1 : 2; /* leaves a gap */
 
 	for (unsigned i = 0; i < keys; i++) {
@@ -206,7 +207,8 @@ static void sweep_table(FILE *out, const struct series_lines *s, const struct se
 {
 	const struct series_line **ranked = calloc(s->count + 1, sizeof(*ranked));
 	struct table_row *rows = calloc(s->count + 1, sizeof(*rows));
-	unsigned keys = of->first->set_count < KEYS_MAX ? of->first->set_count : KEYS_MAX,
+	unsigned keys = of->first->set_count < SERIES_KEYS_MAX ? of->first->set_count
+							       : SERIES_KEYS_MAX,
 		 count = 1, figures;
 	uint32_t combinations = ranked ? sweep_ranked(s, of, keys, ranked) : 0;
 	enum series_figure told[SERIES_FIGURES];
@@ -217,7 +219,7 @@ static void sweep_table(FILE *out, const struct series_lines *s, const struct se
 		const struct series_line *line = ranked[i];
 
 		missed |= series_state(line) != TARGET_MET;
-		key_cells(&rows[0], &rows[count], line->first, keys, repeated);
+		series_key_cells(&rows[0], &rows[count], line->first, keys, repeated);
 		for (unsigned k = 0; k < figures; k++)
 			sure &= mean_cell(rows[count].cell[keys + k], &line->figures[told[k]],
 					  told[k]);

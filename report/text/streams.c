@@ -33,7 +33,7 @@ static void streams_null(struct page *page)
 	}
 }
 
-static const struct column columns[] = {
+static const struct column stream_columns[] = {
 	COLUMN(NAME, struct phase_row, name, NULL, "checkpoints, models"),
 	PHASE_ROLE("GB/s first", BYTE_RATE_FIRST, GIGA),
 	PHASE_ROLE("last", BYTE_RATE, GIGA),
@@ -44,7 +44,7 @@ static const struct column columns[] = {
 
 const struct text_kind text_streams = {
 	.is = streams_is,
-	.columns = columns,
+	.columns = stream_columns,
 	.below =
 		"first, last: of all ranks, until the first one had done its part, until the last "
 		"one had;\nwritten, read: each by itself, until the last one had; slowest rank: of its own part\n",

@@ -119,7 +119,7 @@ def main(source, out):
     again = reached(headers, graph) | edited | {"backends/capability.c"}
     for path in sorted(again):
         if path.endswith(".c"):
-            print(os.path.join(out if path in edited else source, path))
+            print(path)
 
 
 main(*sys.argv[1:])

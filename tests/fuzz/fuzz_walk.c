@@ -37,7 +37,7 @@ static const char *walk_range(struct walk *w, const struct walk_ops *ops, struct
 
 static const char *walk(const uint8_t *head, const uint8_t *data, size_t size, size_t piece)
 {
-	const struct walk_ops *ops = format_table()[(head[0] & (BESIDE - 1)) % FORMAT_COUNT]->walk;
+	const struct walk_ops *ops = format_table()[(head[0] & (BESIDE - 1)) % FORMATS_COUNT]->walk;
 	bool ranges = head[0] & RANGES, beside = head[0] & BESIDE;
 	size_t place = ranges && size ? walk_little(head + 2, 2) % size : 0;
 	size_t second = place ? walk_little(head + 4, 2) % place : 0, mark = second < 4 ? 0 : 4;

@@ -136,8 +136,9 @@ if [ "$full" = 0 ]; then
 	must "compiling what differs without MPI" ninja -C "$without" "${differing[@]}"
 	symbols --defined-only "$build"/{ranks/libhaul_ranks.a,results-schema/libhaul_results.a} >"$work/with"
 	symbols --defined-only "${differing[@]/#/$without/}" >"$work/there"
-	mapfile -t others < <(find "$build"/{cli,core,facts,backends,workloads,plan,report,import} -name '*.o')
-	symbols --undefined-only "${others[@]}" >"$work/called"
+	mapfile -t others < <(ninja -C "$build" -t targets all |
+		sed -nE 's,^((cli|core|facts|backends|workloads|plan|report|import)/.*\.o): .*,\1,p')
+	symbols --undefined-only "${others[@]/#/$build/}" >"$work/called"
 	comm -12 "$work/with" "$work/called" >"$work/needed"
 	lacking=$(comm -23 "$work/needed" "$work/there")
 	if [ -s "$work/needed" ] && [ -z "$lacking" ]; then

@@ -27,14 +27,21 @@ else
 	mapfile -t files < <(git ls-files -- '*.c' ':!tests' ':!bench')
 	((${#files[@]})) || { echo "git lists no C files"; exit 1; }
 fi
+# clang-tidy reads files one by one, so they are configured as units of their own.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mapfile -t same < <(sed -nE 's/^((CMAKE_BUILD_TYPE|CMAKE_C_COMPILER|HAUL_MPI):[A-Z]+=.*)/-D\1/p' "$build/CMakeCache.txt")
+cmake -S . -B "$work" -G Ninja -DHAUL_UNITY=OFF -DHAUL_TESTS=OFF -DHAUL_BENCH=OFF "${same[@]}" >"$work/log" ||
+	{ cat "$work/log"; exit 1; }
+cmake --build "$work" --target haul_build_id >"$work/log"
 # clang-tidy cannot check the sources that this build leaves out.
 mapfile -t built < <(for file in "${files[@]}"; do
-	grep -qF "\"file\": \"$PWD/$file\"" "$build/compile_commands.json" && echo "$file"
+	grep -qF "\"file\": \"$PWD/$file\"" "$work/compile_commands.json" && echo "$file"
 done)
 if [ "${2:-}" = changed ]; then
 	built=("${built[@]:0:MOST}")
 fi
 if ((${#built[@]})); then
-	printf '%s\0' "${built[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy -p "$build" --quiet
+	printf '%s\0' "${built[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy -p "$work" --quiet
 fi
 echo "${#built[@]} of ${#files[@]} files"

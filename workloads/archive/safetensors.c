@@ -17,7 +17,12 @@
 #include "workloads/archive/kind.h"
 #include "workloads/formats/payload.h"
 
-enum { COUNT_BYTES = 8, ALIGNMENT = 8, ROW_MAX = TENSOR_NAME_BYTES + 192, JSON_MAX = 100000000 };
+enum {
+	COUNT_BYTES = 8,
+	SAFETENSORS_ALIGNMENT = 8,
+	SAFETENSORS_ROW_MAX = TENSOR_NAME_BYTES + 192,
+	JSON_MAX = 100000000
+};
 
 static const char safetensors_begin[] = "{\"__metadata__\":{\"format\":\"pt\"}";
 
@@ -29,17 +34,18 @@ static const char *const dtypes[MODEL_TYPE_COUNT] = {
 /* Tensor i's row, whose bytes begin at `at` behind the header; returns its length and moves at
  * on. */
 static uint32_t safetensors_row(const struct archive *a, uint64_t i, uint64_t *at,
-				char row[ROW_MAX])
+				char row[SAFETENSORS_ROW_MAX])
 {
 	struct tensor t;
 	int n;
 
 	archive_stored(a, i, &t);
-	n = snprintf(row, ROW_MAX, ",\"%s\":{\"dtype\":\"%s\",\"shape\":[", t.name, dtypes[t.type]);
+	n = snprintf(row, SAFETENSORS_ROW_MAX, ",\"%s\":{\"dtype\":\"%s\",\"shape\":[", t.name,
+		     dtypes[t.type]);
 	for (uint32_t d = 0; d < t.dimensions; d++)
-		n += snprintf(row + n, (size_t)(ROW_MAX - n), "%s%" PRIu64, d ? "," : "",
-			      t.shape[d]);
-	n += snprintf(row + n, (size_t)(ROW_MAX - n),
+		n += snprintf(row + n, (size_t)(SAFETENSORS_ROW_MAX - n), "%s%" PRIu64,
+			      d ? "," : "", t.shape[d]);
+	n += snprintf(row + n, (size_t)(SAFETENSORS_ROW_MAX - n),
 		      "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", *at, *at + t.bytes);
 	*at += t.bytes;
 	return (uint32_t)n;
@@ -48,11 +54,11 @@ static uint32_t safetensors_row(const struct archive *a, uint64_t i, uint64_t *a
 static int safetensors_lay_out(struct archive *a, struct err *err)
 {
 	uint64_t json = sizeof(safetensors_begin) - 1 + 1, at = 0; /* and the closing bracket */
-	char row[ROW_MAX];
+	char row[SAFETENSORS_ROW_MAX];
 
 	for (uint64_t i = 0; i < a->tensors.count; i++)
 		json += safetensors_row(a, i, &at, row);
-	json = (json + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	json = (json + SAFETENSORS_ALIGNMENT - 1) / SAFETENSORS_ALIGNMENT * SAFETENSORS_ALIGNMENT;
 	if (json > JSON_MAX)
 		return err_set(err, -EINVAL,
 			       "the header of a safetensors file has at most 100 MB; with %" PRIu64
@@ -65,7 +71,7 @@ static int safetensors_lay_out(struct archive *a, struct err *err)
 static void safetensors_header(const struct archive *a, uint8_t *out)
 {
 	uint8_t *end = out + a->header_bytes;
-	char row[ROW_MAX];
+	char row[SAFETENSORS_ROW_MAX];
 	uint64_t at = 0;
 
 	out = put_little(out, a->header_bytes - COUNT_BYTES, COUNT_BYTES);

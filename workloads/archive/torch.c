@@ -28,13 +28,13 @@
 #include "workloads/formats/zip.h"
 
 enum {
-	ALIGNMENT = 64,
+	TORCH_ALIGNMENT = 64,
 	PADDING_ID = 'F' | 'B' << 8,
 	NAME_BYTES = 40, /* "archive/data/1048575" */
 	MADE_BY = 0x31e, /* Unix, version 3.0: what miniz writes */
 	FRAMING_MAX = 24 + ZIP_LOCAL_BYTES + NAME_BYTES + ZIP_EXTRA_BYTES + 24 + ZIP_EXTRA_BYTES +
-		      ALIGNMENT,
-	ROW_MAX = ZIP_ROW_BYTES + NAME_BYTES + ZIP_EXTRA_BYTES + 24,
+		      TORCH_ALIGNMENT,
+	TORCH_ROW_MAX = ZIP_ROW_BYTES + NAME_BYTES + ZIP_EXTRA_BYTES + 24,
 	/* Members of the file: these two, the tensors, the version. */
 	PICKLE = 0,
 	BYTEORDER = 1,
@@ -98,7 +98,8 @@ static struct zip_member torch_frame(const struct archive *a, uint64_t member, u
 
 	m.name_bytes = torch_name(a, member, name);
 	m.padding +=
-		(uint16_t)((ALIGNMENT - (local + zip_local_bytes(&m)) % ALIGNMENT) % ALIGNMENT);
+		(uint16_t)((TORCH_ALIGNMENT - (local + zip_local_bytes(&m)) % TORCH_ALIGNMENT) %
+			   TORCH_ALIGNMENT);
 	return m;
 }
 
@@ -379,8 +380,9 @@ static void torch_directory(const struct archive *a, uint64_t key, const struct 
 			       .offset = directory,
 			       .zip64 = true,
 			       .made_by_64 = MADE_BY};
-	uint8_t bytes[ZIP_END64_BYTES + ZIP_END_BYTES > ROW_MAX ? ZIP_END64_BYTES + ZIP_END_BYTES
-								: ROW_MAX];
+	uint8_t bytes[ZIP_END64_BYTES + ZIP_END_BYTES > TORCH_ROW_MAX
+			      ? ZIP_END64_BYTES + ZIP_END_BYTES
+			      : TORCH_ROW_MAX];
 	char name[NAME_BYTES];
 
 	i = r->at > directory ? torch_row_at(a, r->at - directory) : 0;

@@ -133,7 +133,7 @@ static void checkpoint_phase_close(void *run)
 }
 
 /* A row for each checkpoint. */
-static void checkpoint_rows(const struct job_phase *phase, uint32_t rows_max[TALLY_TABLES_MAX])
+static void checkpoint_rows_max(const struct job_phase *phase, uint32_t rows_max[TALLY_TABLES_MAX])
 {
 	const struct checkpoint_options *o = phase->options;
 
@@ -145,7 +145,7 @@ const struct workload checkpoint_workload = {
 			      checkpoint_targets, checkpoint_options_table),
 	.schema = &checkpoint_schema,
 	.snapshots = true,
-	.rows = checkpoint_rows,
+	.rows = checkpoint_rows_max,
 	.stores = checkpoint_stores,
 	.check = checkpoint_check,
 	.size = checkpoint_size,

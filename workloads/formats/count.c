@@ -15,9 +15,10 @@ enum {
 	RECORDS_MAX = 4096,      /* that are followed from one to the next */
 	CSV_BYTES_MAX = 16 << 20,
 	FOOTER_BYTES_MAX = 1 << 20,
-	ZIP_END_BYTES = 22,
-	ZIP_ROW_BYTES = 46,
-	ZIP_LOCAL_BYTES = 30
+	/* Of zip: zip.h has them for the formats, which use this file. */
+	MEMBER_END_BYTES = 22,
+	MEMBER_ROW_BYTES = 46,
+	MEMBER_LOCAL_BYTES = 30
 };
 
 static uint32_t count_least(uint64_t a, uint64_t b)
@@ -85,9 +86,9 @@ static bool npz_row(const uint8_t *at, const uint8_t *end, uint64_t rows, uint64
 {
 	bool found = false;
 
-	while (rows-- && at + ZIP_ROW_BYTES <= end && walk_little(at, 4) == 0x02014b50) {
+	while (rows-- && at + MEMBER_ROW_BYTES <= end && walk_little(at, 4) == 0x02014b50) {
 		uint64_t name = walk_little(at + 28, 2), extra = walk_little(at + 30, 2);
-		const uint8_t *field = at + ZIP_ROW_BYTES + name;
+		const uint8_t *field = at + MEMBER_ROW_BYTES + name;
 		uint64_t begin = walk_little(at + 42, 4);
 
 		if (field + extra > end)
@@ -95,7 +96,7 @@ static bool npz_row(const uint8_t *at, const uint8_t *end, uint64_t rows, uint64
 		/* In a zip64 field, the place follows the two sizes where these are there, too. */
 		if (begin == UINT32_MAX && extra >= 12 && walk_little(field, 2) == 1)
 			begin = walk_little(field + extra - 8, 8);
-		*labels = name == 5 && memcmp(at + ZIP_ROW_BYTES, "y.npy", 5) == 0;
+		*labels = name == 5 && memcmp(at + MEMBER_ROW_BYTES, "y.npy", 5) == 0;
 		if ((*labels || !found) && walk_little(at + 10, 2) == 0) {
 			*member = begin;
 			found = true;
@@ -110,7 +111,7 @@ static bool npz_row(const uint8_t *at, const uint8_t *end, uint64_t rows, uint64
 /* The end of the directory, within the last bytes. NULL: it is not there. */
 static const uint8_t *npz_end(const uint8_t *bytes, uint32_t n)
 {
-	for (uint32_t i = n < ZIP_END_BYTES ? 0 : n - ZIP_END_BYTES + 1; i-- > 0;)
+	for (uint32_t i = n < MEMBER_END_BYTES ? 0 : n - MEMBER_END_BYTES + 1; i-- > 0;)
 		if (walk_little(bytes + i, 4) == 0x06054b50)
 			return bytes + i;
 	return NULL;
@@ -135,7 +136,7 @@ int npz_count(const struct count_file *f, uint64_t *samples, const char **wrong)
 	begin = walk_little(end + 12, 4);
 	if (begin > (uint64_t)(end - bytes) ||
 	    !npz_row(end - begin, end, walk_little(end + 10, 2), &member, &labels) ||
-	    member + ZIP_LOCAL_BYTES > f->size)
+	    member + MEMBER_LOCAL_BYTES > f->size)
 		return 0;
 	local = count_least(f->size - member, sizeof(bytes));
 	rc = f->read(f->user, member, bytes, local);

@@ -9,9 +9,9 @@
 
 enum {
 	HEADER_PREFIX_BYTES = 6,
-	HEADERS_MAX = 16, /* blocks of an object header that are followed */
-	MESSAGE_DATASPACE = 1,
-	MESSAGE_LINK = 6,
+	COUNT_HEADERS_MAX = 16, /* blocks of an object header that are followed */
+	COUNT_MESSAGE_DATASPACE = 1,
+	COUNT_MESSAGE_LINK = 6,
 	MESSAGE_CONTINUATION = 16,
 	FLAG_TIMES = 0x20,
 	FLAG_ATTRIBUTES = 0x10,
@@ -58,9 +58,9 @@ static void hdf5_message(struct hdf5_look *l, uint32_t type, const uint8_t *m, u
 {
 	uint32_t head = n && m[0] == 1 ? 8 : 4; /* of a dataspace of version 1, or of 2 */
 
-	if (type == MESSAGE_LINK)
+	if (type == COUNT_MESSAGE_LINK)
 		hdf5_link(l, m, n);
-	else if (type == MESSAGE_DATASPACE && n >= head + 8 && m[1] > 0)
+	else if (type == COUNT_MESSAGE_DATASPACE && n >= head + 8 && m[1] > 0)
 		l->rows = walk_little(m + head, 8);
 	else if (type == MESSAGE_CONTINUATION && n >= 16 && !l->bytes) {
 		l->at = walk_little(m, 8);
@@ -102,7 +102,7 @@ static int hdf5_object(struct hdf5_look *l, uint64_t address)
 	size = walk_little(bytes + at, size_bytes);
 	at += size_bytes;
 	hdf5_messages(l, bytes + at, bytes + (size < n - at ? at + size : n));
-	for (unsigned i = 0; rc == 0 && l->bytes && i < HEADERS_MAX; i++) {
+	for (unsigned i = 0; rc == 0 && l->bytes && i < COUNT_HEADERS_MAX; i++) {
 		uint64_t begin = l->at, length = l->bytes;
 
 		l->bytes = 0;

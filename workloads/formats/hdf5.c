@@ -28,7 +28,7 @@ enum {
 	SUM_BYTES = 4,
 	PREFIX_BYTES = 7,       /* of an object header: "OHDR", version, flags, size in one byte */
 	PREFIX_LARGE_BYTES = 8, /* … in two */
-	ALIGNMENT = 64,
+	HDF5_ALIGNMENT = 64,
 	CHUNK_CACHE_BYTES = 1 << 20, /* H5Pset_cache's default: larger chunks are read in part */
 	MESSAGE_DATASPACE = 1,
 	MESSAGE_LINK_INFO = 2,
@@ -38,7 +38,7 @@ enum {
 	MESSAGE_LAYOUT = 8,
 	MESSAGE_GROUP_INFO = 10,
 	MESSAGE_CONSTANT = 1, /* flag of messages that must not change: types and fill values */
-	LABEL_BYTES = 8,
+	HDF5_LABEL_BYTES = 8,
 	SIGNED_BIT = 8,
 	/* Lengths of object headers: the root's without its links to records, a link's without the
 	 * name; a data set's of two dimensions without its layout, the labels'. */
@@ -280,7 +280,7 @@ static uint8_t *hdf5_put_dataset(uint8_t *begin, uint64_t rows, uint64_t columns
 static uint8_t *hdf5_put_datasets(const struct layout *l, const uint8_t *begin, uint8_t *at,
 				  uint64_t *headers)
 {
-	struct hdf5_part labels = {.span = l->samples * LABEL_BYTES};
+	struct hdf5_part labels = {.span = l->samples * HDF5_LABEL_BYTES};
 	uint64_t n = hdf5_datasets(l), data = l->data_offset;
 
 	for (uint64_t i = 0; i < n; i++) {
@@ -292,7 +292,7 @@ static uint8_t *hdf5_put_datasets(const struct layout *l, const uint8_t *begin, 
 		data += p.span;
 	}
 	headers[n] = (uint64_t)(at - begin);
-	return hdf5_put_dataset(at, l->samples, 0, LABEL_BYTES, &labels, data);
+	return hdf5_put_dataset(at, l->samples, 0, HDF5_LABEL_BYTES, &labels, data);
 }
 
 static uint64_t hdf5_root_bytes(uint64_t datasets)
@@ -310,7 +310,7 @@ static uint64_t hdf5_header_bytes(const struct hdf5_options *o)
 	uint64_t bytes = SUPERBLOCK_BYTES + hdf5_root_bytes(o->datasets) + o->datasets * dataset +
 			 LABELS_BYTES;
 
-	return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	return (bytes + HDF5_ALIGNMENT - 1) / HDF5_ALIGNMENT * HDF5_ALIGNMENT;
 }
 
 static void hdf5_header(const struct layout *l, uint8_t *out)
@@ -338,7 +338,7 @@ static void hdf5_layout(struct layout *l)
 		hdf5_part_of(l, i, &p);
 		l->data_bytes += p.span;
 	}
-	l->gap_bytes = l->samples * LABEL_BYTES;
+	l->gap_bytes = l->samples * HDF5_LABEL_BYTES;
 	l->size = l->data_offset + l->data_bytes + l->gap_bytes;
 }
 

@@ -10,13 +10,13 @@
 #include "workloads/formats/lookup3.h"
 #include "workloads/formats/walk.h"
 
-enum { MARK, SUPERBLOCK, SEEK, PREFIX, PREFIX_REST, MESSAGE, LINK, PASS, SUM };
+enum { MARK, SUPERBLOCK, SEEK, PREFIX, PREFIX_REST, MESSAGE, LINK, HDF5_WALK_PASS, HDF5_WALK_SUM };
 enum {
-	MARK_BYTES = 12,
-	SUPERBLOCK_BYTES = 48, /* in the first format: up to the file's end */
-	PREFIX_BYTES = 6,
-	SUM_BYTES = 4,
-	MESSAGE_LINK = 6,
+	HDF5_WALK_MARK_BYTES = 12,
+	HDF5_WALK_SUPERBLOCK_BYTES = 48, /* in the first format: up to the file's end */
+	HDF5_WALK_PREFIX_BYTES = 6,
+	HDF5_WALK_SUM_BYTES = 4,
+	HDF5_WALK_MESSAGE_LINK = 6,
 	TIMES = 32,
 	ATTRIBUTES = 16,
 	ORDER = 4, /* flags of an object header */
@@ -68,8 +68,8 @@ static const char *hdf5_walk_superblock(struct walk *w, struct hdf5_walk *s, uin
 {
 	uint64_t root = walk_little(s->bytes + 36, 8);
 
-	if (lookup3(s->bytes, SUPERBLOCK_BYTES - SUM_BYTES) !=
-	    walk_little(s->bytes + 44, SUM_BYTES))
+	if (lookup3(s->bytes, HDF5_WALK_SUPERBLOCK_BYTES - HDF5_WALK_SUM_BYTES) !=
+	    walk_little(s->bytes + 44, HDF5_WALK_SUM_BYTES))
 		return "the superblock has another checksum";
 	if (walk_little(s->bytes + 28, 8) > w->size || root >= w->size)
 		return "the superblock tells of a longer file";
@@ -82,7 +82,8 @@ static const char *hdf5_walk_mark(struct walk *w, struct hdf5_walk *s, struct wa
 {
 	uint8_t version, offset_bytes;
 
-	if (w->have < MARK_BYTES && !walk_gather(w, p, s->bytes, sizeof(s->bytes), MARK_BYTES))
+	if (w->have < HDF5_WALK_MARK_BYTES &&
+	    !walk_gather(w, p, s->bytes, sizeof(s->bytes), HDF5_WALK_MARK_BYTES))
 		return NULL;
 	version = s->bytes[8];
 	offset_bytes = version < 2 ? 8 : s->bytes[9];
@@ -92,7 +93,7 @@ static const char *hdf5_walk_mark(struct walk *w, struct hdf5_walk *s, struct wa
 		walk_part(w, SEEK, 0);
 		return NULL;
 	}
-	if (!walk_gather(w, p, s->bytes, sizeof(s->bytes), SUPERBLOCK_BYTES))
+	if (!walk_gather(w, p, s->bytes, sizeof(s->bytes), HDF5_WALK_SUPERBLOCK_BYTES))
 		return NULL;
 	if (version >= 2)
 		return hdf5_walk_superblock(w, s, p->offset);
@@ -119,7 +120,8 @@ static const char *hdf5_walk_prefix(struct walk *w, struct hdf5_walk *s)
 static const char *hdf5_walk_prefix_rest(struct walk *w, struct hdf5_walk *s, uint64_t at)
 {
 	unsigned bytes = 1u << (s->flags & 3);
-	uint64_t length = walk_little(s->bytes + PREFIX_BYTES + hdf5_walk_between(s), bytes);
+	uint64_t length =
+		walk_little(s->bytes + HDF5_WALK_PREFIX_BYTES + hdf5_walk_between(s), bytes);
 
 	if (length > w->size - at)
 		return "an object header is longer than the file";
@@ -140,7 +142,8 @@ static void hdf5_walk_next_message(struct walk *w, struct hdf5_walk *s)
 {
 	bool none = s->messages < hdf5_walk_message_bytes(s);
 
-	walk_part(w, none ? s->messages ? PASS : SUM : MESSAGE, none ? s->messages : 0);
+	walk_part(w, none ? s->messages ? HDF5_WALK_PASS : HDF5_WALK_SUM : MESSAGE,
+		  none ? s->messages : 0);
 	if (none)
 		s->messages = 0;
 }
@@ -155,7 +158,8 @@ static const char *hdf5_walk_message(struct walk *w, struct hdf5_walk *s)
 	if (length > s->messages)
 		return "a message is longer than its object header";
 	s->messages -= length;
-	walk_part(w, type == MESSAGE_LINK && length <= LINK_MAX ? LINK : PASS, length);
+	walk_part(w, type == HDF5_WALK_MESSAGE_LINK && length <= LINK_MAX ? LINK : HDF5_WALK_PASS,
+		  length);
 	return NULL;
 }
 
@@ -186,7 +190,7 @@ static const char *hdf5_walk_link(struct walk *w, struct hdf5_walk *s)
 
 static const char *hdf5_walk_sum(struct walk *w, struct hdf5_walk *s, uint64_t at)
 {
-	if (lookup3_end(&s->sum) != walk_little(s->bytes, SUM_BYTES))
+	if (lookup3_end(&s->sum) != walk_little(s->bytes, HDF5_WALK_SUM_BYTES))
 		return "an object header has another checksum";
 	hdf5_walk_seek(w, s, at);
 	return NULL;
@@ -203,11 +207,11 @@ static const char *hdf5_walk_passed(struct walk *w, struct hdf5_walk *s, struct 
 		return NULL;
 	}
 	n = walk_span(w, p, &span);
-	if (w->part == PASS)
+	if (w->part == HDF5_WALK_PASS)
 		lookup3_add(&s->sum, span, n);
 	if (w->left)
 		return NULL;
-	if (w->part == PASS)
+	if (w->part == HDF5_WALK_PASS)
 		hdf5_walk_next_message(w, s);
 	else
 		walk_part(w, PREFIX, 0);
@@ -222,11 +226,13 @@ static const char *hdf5_walk_gathered(struct walk *w, struct hdf5_walk *s, struc
 	case MARK:
 		return hdf5_walk_mark(w, s, p);
 	case PREFIX:
-		return walk_gather(w, p, s->bytes, room, PREFIX_BYTES) ? hdf5_walk_prefix(w, s)
-								       : NULL;
+		return walk_gather(w, p, s->bytes, room, HDF5_WALK_PREFIX_BYTES)
+			       ? hdf5_walk_prefix(w, s)
+			       : NULL;
 	case PREFIX_REST:
 		return walk_gather(w, p, s->bytes, room,
-				   PREFIX_BYTES + hdf5_walk_between(s) + (1u << (s->flags & 3)))
+				   HDF5_WALK_PREFIX_BYTES + hdf5_walk_between(s) +
+					   (1u << (s->flags & 3)))
 			       ? hdf5_walk_prefix_rest(w, s, p->offset)
 			       : NULL;
 	case MESSAGE:
@@ -238,8 +244,9 @@ static const char *hdf5_walk_gathered(struct walk *w, struct hdf5_walk *s, struc
 	case LINK:
 		return walk_gather(w, p, s->bytes, room, w->left) ? hdf5_walk_link(w, s) : NULL;
 	default:
-		return walk_gather(w, p, s->bytes, room, SUM_BYTES) ? hdf5_walk_sum(w, s, p->offset)
-								    : NULL;
+		return walk_gather(w, p, s->bytes, room, HDF5_WALK_SUM_BYTES)
+			       ? hdf5_walk_sum(w, s, p->offset)
+			       : NULL;
 	}
 }
 
@@ -250,10 +257,10 @@ static const char *hdf5_walk_take(struct walk *w, struct walk_piece *p)
 
 	if (p->jumps && !hdf5_walk_rests(w, s))
 		return "an object header is not where the others are";
-	while (!wrong &&
-	       (p->left || ((w->part == SEEK || w->part == PASS) && s->target && !w->left)))
-		wrong = w->part == SEEK || w->part == PASS ? hdf5_walk_passed(w, s, p)
-							   : hdf5_walk_gathered(w, s, p);
+	while (!wrong && (p->left || ((w->part == SEEK || w->part == HDF5_WALK_PASS) && s->target &&
+				      !w->left)))
+		wrong = w->part == SEEK || w->part == HDF5_WALK_PASS ? hdf5_walk_passed(w, s, p)
+								     : hdf5_walk_gathered(w, s, p);
 	return wrong;
 }
 

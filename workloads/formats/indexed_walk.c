@@ -6,8 +6,8 @@
  * its last sample ends. */
 #include "workloads/formats/walk.h"
 
-enum { OFFSETS, SIZES, DATA };
-enum { OBJECT_DATA, OBJECT_OFFSETS, ENTRY_BYTES = 8 };
+enum { INDEXED_OFFSETS, INDEXED_SIZES, INDEXED_DATA };
+enum { WALK_OBJECT_DATA, WALK_OBJECT_OFFSETS, WALK_ENTRY_BYTES = 8 };
 #define STEP_FACTOR 0x9e3779b97f4a7c15u /* odd, of many bits */
 
 struct indexed_walk {
@@ -16,12 +16,12 @@ struct indexed_walk {
 	uint64_t offset;                   /* the last of them */
 	uint64_t ends;                     /* the sample before, by the sizes */
 	uint64_t offset_steps, size_steps; /* polynomials */
-	uint8_t bytes[ENTRY_BYTES];
+	uint8_t bytes[WALK_ENTRY_BYTES];
 };
 
 static const char *indexed_walk_offset(const struct walk *w, struct indexed_walk *s)
 {
-	uint64_t value = walk_little(s->bytes, ENTRY_BYTES);
+	uint64_t value = walk_little(s->bytes, WALK_ENTRY_BYTES);
 
 	if (value > w->size || (s->offsets && value < s->offset))
 		return "an offset is not where a sample can begin";
@@ -36,7 +36,7 @@ static const char *indexed_walk_offset(const struct walk *w, struct indexed_walk
 /* w->left: sizes to come. */
 static const char *indexed_walk_size(struct walk *w, struct indexed_walk *s)
 {
-	uint64_t value = walk_little(s->bytes, ENTRY_BYTES);
+	uint64_t value = walk_little(s->bytes, WALK_ENTRY_BYTES);
 
 	if (!w->left)
 		return "has more sizes than offsets";
@@ -47,7 +47,7 @@ static const char *indexed_walk_size(struct walk *w, struct indexed_walk *s)
 	s->size_steps = s->size_steps * STEP_FACTOR + value;
 	s->ends += value;
 	if (!--w->left)
-		w->part = DATA;
+		w->part = INDEXED_DATA;
 	return NULL;
 }
 
@@ -55,17 +55,17 @@ static const char *indexed_walk_size(struct walk *w, struct indexed_walk *s)
 static const char *indexed_walk_table(struct walk *w, struct indexed_walk *s,
 				      const struct walk_piece *p)
 {
-	if (p->object == OBJECT_OFFSETS) {
-		walk_part(w, OFFSETS, 0);
+	if (p->object == WALK_OBJECT_OFFSETS) {
+		walk_part(w, INDEXED_OFFSETS, 0);
 		s->offsets = 0;
 		s->offset_steps = 0;
 		s->size_steps = 0;
 		s->table_at = p->offset;
 		return NULL;
 	}
-	if (w->part != OFFSETS || w->have || p->offset != s->table_at || !s->offsets)
+	if (w->part != INDEXED_OFFSETS || w->have || p->offset != s->table_at || !s->offsets)
 		return "has sizes without their offsets";
-	walk_part(w, SIZES, s->offsets);
+	walk_part(w, INDEXED_SIZES, s->offsets);
 	return NULL;
 }
 
@@ -74,17 +74,17 @@ static const char *indexed_walk_take(struct walk *w, struct walk_piece *p)
 	struct indexed_walk *s = WALK_STATE(struct indexed_walk, w);
 	const char *wrong = NULL;
 
-	if (p->object == OBJECT_DATA) {
+	if (p->object == WALK_OBJECT_DATA) {
 		p->left = 0;
-		return w->part == DATA ? NULL : "sizes end before the offsets do";
+		return w->part == INDEXED_DATA ? NULL : "sizes end before the offsets do";
 	}
 	if (p->jumps)
 		wrong = indexed_walk_table(w, s, p);
 	while (!wrong && p->left) {
-		if (!walk_gather(w, p, s->bytes, sizeof(s->bytes), ENTRY_BYTES))
+		if (!walk_gather(w, p, s->bytes, sizeof(s->bytes), WALK_ENTRY_BYTES))
 			break;
-		wrong = p->object == OBJECT_OFFSETS ? indexed_walk_offset(w, s)
-						    : indexed_walk_size(w, s);
+		wrong = p->object == WALK_OBJECT_OFFSETS ? indexed_walk_offset(w, s)
+							 : indexed_walk_size(w, s);
 		w->have = 0;
 	}
 	return wrong;
@@ -95,9 +95,9 @@ static const char *indexed_walk_end(const struct walk *w, uint64_t samples)
 {
 	const struct indexed_walk *s = WALK_STATE(const struct indexed_walk, w);
 
-	if (w->part != DATA)
+	if (w->part != INDEXED_DATA)
 		return "sizes end before the offsets do";
-	if (s->table_at / ENTRY_BYTES + s->offsets == samples && s->ends != w->size)
+	if (s->table_at / WALK_ENTRY_BYTES + s->offsets == samples && s->ends != w->size)
 		return "the last sample does not end where its file does";
 	return NULL;
 }

@@ -29,7 +29,7 @@
 #include "workloads/formats/picture.h"
 
 enum {
-	BLOCK = 64,
+	JPEG_BLOCK = 64,
 	BLOCK_SIDE = 8,
 	MARKER_BYTES = 2,
 	SOS_BYTES = 10,
@@ -40,11 +40,11 @@ enum {
 	DHT_AC_BYTES = 28,
 	DRI_BYTES = 6,
 	COM_BYTES = 4 + ID_BYTES,
-	HEADER_BYTES = MARKER_BYTES + APP0_BYTES + DQT_BYTES + SOF_BYTES + DHT_DC_BYTES +
-		       DHT_AC_BYTES + DRI_BYTES + COM_BYTES,
-	FIXED_BYTES = HEADER_BYTES + SOS_BYTES,
-	WIDTH_MAX = 1000, /* blocks: a row fits into a comment, whose length is 16 bits */
-	SIZE_MIN = FIXED_BYTES + BLOCK + MARKER_BYTES,
+	JPEG_HEADER_BYTES = MARKER_BYTES + APP0_BYTES + DQT_BYTES + SOF_BYTES + DHT_DC_BYTES +
+			    DHT_AC_BYTES + DRI_BYTES + COM_BYTES,
+	JPEG_FIXED_BYTES = JPEG_HEADER_BYTES + SOS_BYTES,
+	JPEG_WIDTH_MAX = 1000, /* blocks: a row fits into a comment, whose length is 16 bits */
+	JPEG_SIZE_MIN = JPEG_FIXED_BYTES + JPEG_BLOCK + MARKER_BYTES,
 	RESTARTS = 8
 };
 /* In each byte. */
@@ -79,19 +79,19 @@ static int jpeg_check(const void *options, uint64_t samples, uint64_t smallest, 
 		      struct err *err)
 {
 	(void)options;
-	return picture_check("jpeg", samples, smallest, largest, SIZE_MIN, err);
+	return picture_check("jpeg", samples, smallest, largest, JPEG_SIZE_MIN, err);
 }
 
 static void jpeg_layout(struct layout *l)
 {
 	struct jpeg_shape *shape = LAYOUT_STATE(struct jpeg_shape, l);
-	uint64_t room = l->sample_bytes - FIXED_BYTES;
-	double width = sqrt((double)room / BLOCK);
+	uint64_t room = l->sample_bytes - JPEG_FIXED_BYTES;
+	double width = sqrt((double)room / JPEG_BLOCK);
 
-	shape->width = width < WIDTH_MAX ? (uint64_t)width : WIDTH_MAX;
-	shape->height = room / (shape->width * BLOCK + MARKER_BYTES);
-	shape->padding = room - shape->height * (shape->width * BLOCK + MARKER_BYTES);
-	picture_layout(l, HEADER_BYTES);
+	shape->width = width < JPEG_WIDTH_MAX ? (uint64_t)width : JPEG_WIDTH_MAX;
+	shape->height = room / (shape->width * JPEG_BLOCK + MARKER_BYTES);
+	shape->padding = room - shape->height * (shape->width * JPEG_BLOCK + MARKER_BYTES);
+	picture_layout(l, JPEG_HEADER_BYTES);
 }
 
 static uint8_t *jpeg_put_segment(uint8_t *at, uint8_t marker, uint64_t bytes)
@@ -119,8 +119,8 @@ static uint8_t *jpeg_put_tables(uint8_t *at)
 
 	at = jpeg_put_segment(at, 0xdb, DQT_BYTES);
 	*at++ = 0;
-	memset(at, 1, BLOCK);
-	at = jpeg_put_codes(at + BLOCK, 0x00, DHT_DC_BYTES, bits, 1);
+	memset(at, 1, JPEG_BLOCK);
+	at = jpeg_put_codes(at + JPEG_BLOCK, 0x00, DHT_DC_BYTES, bits, 1);
 	return jpeg_put_codes(at, 0x10, DHT_AC_BYTES, bits, sizeof(bits));
 }
 
@@ -167,8 +167,9 @@ static void jpeg_make_blocks(const struct layout *l, uint64_t stream, uint64_t a
 {
 	fill(l->key, stream + at, out, length);
 	jpeg_clear_tops(out, length);
-	for (uint64_t i = (BLOCK - at % BLOCK) % BLOCK; i < length; i += BLOCK) {
-		bool odd = (at + i) / BLOCK % 2;
+	for (uint64_t i = (JPEG_BLOCK - at % JPEG_BLOCK) % JPEG_BLOCK; i < length;
+	     i += JPEG_BLOCK) {
+		bool odd = (at + i) / JPEG_BLOCK % 2;
 
 		out[i] = (uint8_t)((out[i] & 0x3f) | (odd ? 0 : 0x40));
 	}
@@ -178,7 +179,7 @@ static void jpeg_make_blocks(const struct layout *l, uint64_t stream, uint64_t a
 static uint64_t jpeg_make_scan(const struct layout *l, uint64_t at, uint8_t *out, uint64_t length)
 {
 	const struct jpeg_shape *shape = LAYOUT_STATE(const struct jpeg_shape, l);
-	uint64_t blocks = shape->width * BLOCK, row = at / (blocks + MARKER_BYTES);
+	uint64_t blocks = shape->width * JPEG_BLOCK, row = at / (blocks + MARKER_BYTES);
 	uint8_t marker[MARKER_BYTES] = {0xff, (uint8_t)(0xd0 + row % RESTARTS)};
 	uint64_t n;
 

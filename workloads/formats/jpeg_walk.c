@@ -5,7 +5,7 @@
 
 #include "workloads/formats/walk.h"
 
-enum { BEGIN, MARKER, LENGTH, SEGMENT, SCAN, STUFFED, END };
+enum { JPEG_BEGIN, JPEG_MARKER, JPEG_LENGTH, JPEG_SEGMENT, JPEG_SCAN, JPEG_STUFFED, JPEG_END };
 enum { SOI = 0xd8, EOI = 0xd9, SOS = 0xda, RST0 = 0xd0, RST7 = 0xd7 };
 
 struct jpeg_walk {
@@ -17,7 +17,7 @@ struct jpeg_walk {
 static const char *jpeg_walk_marker(struct walk *w, struct jpeg_walk *s, uint8_t code)
 {
 	s->marker = code;
-	walk_part(w, code == EOI ? END : LENGTH, 0);
+	walk_part(w, code == EOI ? JPEG_END : JPEG_LENGTH, 0);
 	if (code < 0xc0 || (code >= RST0 && code <= SOI))
 		return "has a marker where none may stand";
 	return NULL;
@@ -29,7 +29,7 @@ static const char *jpeg_walk_length(struct walk *w, const struct jpeg_walk *s)
 
 	if (n < 2)
 		return "a segment is shorter than its length";
-	walk_part(w, n > 2 ? SEGMENT : s->marker == SOS ? SCAN : MARKER, n - 2);
+	walk_part(w, n > 2 ? JPEG_SEGMENT : s->marker == SOS ? JPEG_SCAN : JPEG_MARKER, n - 2);
 	return NULL;
 }
 
@@ -42,7 +42,7 @@ static void jpeg_walk_scan(struct walk *w, struct walk_piece *p)
 	p->at += n;
 	p->left -= n;
 	if (found)
-		w->part = STUFFED;
+		w->part = JPEG_STUFFED;
 }
 
 static const char *jpeg_walk_stuffed(struct walk *w, struct jpeg_walk *s, struct walk_piece *p)
@@ -52,7 +52,7 @@ static const char *jpeg_walk_stuffed(struct walk *w, struct jpeg_walk *s, struct
 	p->left--;
 	if (code == 0xff)
 		return NULL;
-	w->part = SCAN;
+	w->part = JPEG_SCAN;
 	if (code == 0 || (code >= RST0 && code <= RST7))
 		return NULL;
 	return jpeg_walk_marker(w, s, code);
@@ -61,12 +61,12 @@ static const char *jpeg_walk_stuffed(struct walk *w, struct jpeg_walk *s, struct
 /* Two bytes that have come. */
 static const char *jpeg_walk_gathered(struct walk *w, struct jpeg_walk *s)
 {
-	if (w->part == LENGTH)
+	if (w->part == JPEG_LENGTH)
 		return jpeg_walk_length(w, s);
-	if (w->part == MARKER)
+	if (w->part == JPEG_MARKER)
 		return s->bytes[0] == 0xff ? jpeg_walk_marker(w, s, s->bytes[1])
 					   : "has no marker behind a segment";
-	walk_part(w, MARKER, 0);
+	walk_part(w, JPEG_MARKER, 0);
 	return s->bytes[0] == 0xff && s->bytes[1] == SOI ? NULL : "does not begin with SOI";
 }
 
@@ -78,21 +78,21 @@ static const char *jpeg_walk_take(struct walk *w, struct walk_piece *p)
 
 	while (!wrong && p->left) {
 		switch (w->part) {
-		case BEGIN:
-		case MARKER:
-		case LENGTH:
+		case JPEG_BEGIN:
+		case JPEG_MARKER:
+		case JPEG_LENGTH:
 			if (walk_gather(w, p, s->bytes, sizeof(s->bytes), 2))
 				wrong = jpeg_walk_gathered(w, s);
 			break;
-		case SEGMENT:
+		case JPEG_SEGMENT:
 			walk_span(w, p, &span);
 			if (!w->left)
-				walk_part(w, s->marker == SOS ? SCAN : MARKER, 0);
+				walk_part(w, s->marker == SOS ? JPEG_SCAN : JPEG_MARKER, 0);
 			break;
-		case SCAN:
+		case JPEG_SCAN:
 			jpeg_walk_scan(w, p);
 			break;
-		case STUFFED:
+		case JPEG_STUFFED:
 			wrong = jpeg_walk_stuffed(w, s, p);
 			break;
 		default:
@@ -105,7 +105,7 @@ static const char *jpeg_walk_take(struct walk *w, struct walk_piece *p)
 static const char *jpeg_walk_end(const struct walk *w, uint64_t samples)
 {
 	(void)samples;
-	return w->part == END ? NULL : "ends before EOI";
+	return w->part == JPEG_END ? NULL : "ends before EOI";
 }
 
 const struct walk_ops jpeg_walk = {jpeg_walk_take, jpeg_walk_end, true};

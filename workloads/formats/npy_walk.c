@@ -6,7 +6,7 @@
 
 #include "workloads/formats/npy.h"
 
-enum { FRONT, TEXT, DATA };
+enum { NPY_FRONT, NPY_TEXT, NPY_DATA };
 enum { FRONT_BYTES = 10, FRONT_LARGE_BYTES = 12 };
 
 struct npy_walk {
@@ -102,19 +102,19 @@ static const char *npy_walk_take(struct walk *w, struct walk_piece *p)
 
 	while (!wrong && p->left) {
 		switch (w->part) {
-		case FRONT:
+		case NPY_FRONT:
 			if (!npy_walk_front(w, p, &s->text, &n, &wrong) || wrong)
 				break;
 			s->data_at = w->have + n;
-			walk_part(w, n > NPY_TEXT_MAX ? DATA : TEXT, n);
+			walk_part(w, n > NPY_TEXT_MAX ? NPY_DATA : NPY_TEXT, n);
 			if (s->data_at > w->size)
 				wrong = "has an array's header longer than the file";
 			break;
-		case TEXT:
+		case NPY_TEXT:
 			if (!walk_gather(w, p, s->text.bytes, NPY_TEXT_MAX, w->left))
 				break;
 			wrong = npy_walk_text(&s->text, w->left, w->size - s->data_at);
-			walk_part(w, DATA, 0);
+			walk_part(w, NPY_DATA, 0);
 			break;
 		default:
 			p->left = 0;
@@ -127,7 +127,7 @@ static const char *npy_walk_take(struct walk *w, struct walk_piece *p)
 static const char *npy_walk_end(const struct walk *w, uint64_t samples)
 {
 	(void)samples;
-	return w->part == DATA ? NULL : "ends inside its header";
+	return w->part == NPY_DATA ? NULL : "ends inside its header";
 }
 
 const struct walk_ops npy_walk = {npy_walk_take, npy_walk_end, true};

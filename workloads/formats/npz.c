@@ -31,11 +31,11 @@
 
 enum {
 	COUNTED_MAX = ID_BYTES + CRC32_PATCH_BYTES, /* below: no room beside a sample's id */
-	ALIGNMENT = 64,
+	NPZ_ALIGNMENT = 64,
 	EXTRA_PADDING = 0xd935, /* the id by which zipalign pads */
 	VERSION_PLAIN = 20,
-	HEADERS_MAX = 2560,
-	LABEL_BYTES = 8,
+	NPZ_HEADERS_MAX = 2560,
+	NPZ_LABEL_BYTES = 8,
 	MEMBER_NAME_BYTES = 5, /* "x.npy" */
 	LOCAL_BYTES = ZIP_LOCAL_BYTES + MEMBER_NAME_BYTES,
 	LOCAL_ZIP64_BYTES = ZIP_EXTRA_BYTES + 16, /* more, with zip64 */
@@ -48,7 +48,7 @@ enum {
  * free. */
 _Static_assert((int)CRC32_BLOCK_LEAST >= 3 + (int)ID_BYTES + (int)CRC32_PATCH_BYTES,
 	       "room beside an id");
-/* Files from here on use zip64, so that no 32-bit field of a smaller one can overflow. HEADERS_MAX
+/* Files from here on use zip64, so that no 32-bit field of a smaller one can overflow. NPZ_HEADERS_MAX
  * is more than a file has beside payload and labels; the number is part of the format's layout. */
 #define ZIP64_FROM 0xffff0000u
 
@@ -134,18 +134,19 @@ static struct zip_member npz_member(const struct layout *l, bool labels,
 			       .offset64 = sums->zip64,
 			       .padding_id = EXTRA_PADDING};
 
-	_Static_assert((ALIGNMENT - LOCAL_BYTES) % ALIGNMENT >= ZIP_EXTRA_BYTES &&
-			       (ALIGNMENT - (LOCAL_BYTES + LOCAL_ZIP64_BYTES)) % ALIGNMENT >=
+	_Static_assert((NPZ_ALIGNMENT - LOCAL_BYTES) % NPZ_ALIGNMENT >= ZIP_EXTRA_BYTES &&
+			       (NPZ_ALIGNMENT - (LOCAL_BYTES + LOCAL_ZIP64_BYTES)) %
+					       NPZ_ALIGNMENT >=
 				       ZIP_EXTRA_BYTES,
 		       "room for the padding's own head");
 	if (labels) {
 		*npy_bytes = npy_header(npy, "<i8", l->samples, 0);
-		m.size = *npy_bytes + l->samples * LABEL_BYTES;
+		m.size = *npy_bytes + l->samples * NPZ_LABEL_BYTES;
 		m.offset = l->data_offset + payload_bytes(l);
 	} else {
 		*npy_bytes = npy_header(npy, "|u1", l->samples, l->sample_bytes);
 		m.size = *npy_bytes + payload_bytes(l);
-		m.padding = (ALIGNMENT - zip_local_bytes(&m) % ALIGNMENT) % ALIGNMENT;
+		m.padding = (NPZ_ALIGNMENT - zip_local_bytes(&m) % NPZ_ALIGNMENT) % NPZ_ALIGNMENT;
 	}
 	return m;
 }
@@ -184,17 +185,17 @@ static void npz_layout(struct layout *l)
 	uint8_t npy_x[NPY_HEADER_MAX], npy_y[NPY_HEADER_MAX];
 	uint32_t x_bytes = npy_header(npy_x, "|u1", l->samples, l->sample_bytes);
 	uint32_t y_bytes = npy_header(npy_y, "<i8", l->samples, 0);
-	uint64_t labels = l->samples * LABEL_BYTES;
+	uint64_t labels = l->samples * NPZ_LABEL_BYTES;
 	uint32_t local;
 
-	sums->zip64 = x_bytes + payload_bytes(l) + y_bytes + labels >= ZIP64_FROM - HEADERS_MAX;
+	sums->zip64 = x_bytes + payload_bytes(l) + y_bytes + labels >= ZIP64_FROM - NPZ_HEADERS_MAX;
 	sums->block_register = crc32_run(CRC32_START, npy_x, x_bytes);
 	sums->x_crc = ~npz_payload_register(l, sums->block_register);
 	sums->y_crc = ~crc32_multiply(crc32_run(CRC32_START, npy_y, y_bytes), crc32_zeros(labels));
 	sums->directory_bytes = DIRECTORY_BYTES + (sums->zip64 ? DIRECTORY_ZIP64_BYTES : 0);
 
 	local = LOCAL_BYTES + (sums->zip64 ? LOCAL_ZIP64_BYTES : 0);
-	l->data_offset = (local + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + x_bytes;
+	l->data_offset = (local + NPZ_ALIGNMENT - 1) / NPZ_ALIGNMENT * NPZ_ALIGNMENT + x_bytes;
 	payload_contiguous(l);
 	l->gap_at = local + y_bytes;
 	l->gap_bytes = labels;

@@ -9,20 +9,20 @@
 #include "workloads/formats/npy.h"
 
 enum {
-	SIGNATURE,
-	LOCAL,
-	NAME,
-	EXTRA,
-	DATA,
-	ROW,
-	PASS,
-	END64,
-	END64_PLACE,
-	END,
-	COMMENT,
-	ARRAY,
-	TEXT,
-	RANGE
+	NPZ_SIGNATURE,
+	NPZ_LOCAL,
+	NPZ_NAME,
+	NPZ_EXTRA,
+	NPZ_DATA,
+	NPZ_ROW,
+	NPZ_PASS,
+	NPZ_END64,
+	NPZ_END64_PLACE,
+	NPZ_END,
+	NPZ_COMMENT,
+	NPZ_ARRAY,
+	NPZ_TEXT,
+	NPZ_RANGE
 };
 enum { ZIP64_FIELD = 20, NAME_MAX = NPY_TEXT_MAX - ZIP64_FIELD };
 
@@ -56,7 +56,7 @@ static const char *npz_walk_local(struct walk *w, struct npz_walk *s)
 	s->name_bytes = zip64 ? name + ZIP64_FIELD : 0;
 	s->sum = CRC32_START;
 	s->members++;
-	walk_part(w, zip64 ? NAME : EXTRA, (uint64_t)name + extra - s->name_bytes);
+	walk_part(w, zip64 ? NPZ_NAME : NPZ_EXTRA, (uint64_t)name + extra - s->name_bytes);
 	return NULL;
 }
 
@@ -69,7 +69,7 @@ static const char *npz_walk_name(struct walk *w, struct npz_walk *s)
 		return "has a member without its size";
 	s->size = walk_little(field + 12, 8);
 	w->have = 0;
-	w->part = EXTRA;
+	w->part = NPZ_EXTRA;
 	return NULL;
 }
 
@@ -82,7 +82,7 @@ static const char *npz_walk_row(struct walk *w, struct npz_walk *s)
 		if (s->directory_at && walk_little(b + 42, 4) != 0)
 			return "has another first member";
 	}
-	walk_part(w, PASS,
+	walk_part(w, NPZ_PASS,
 		  walk_little(b + 28, 2) + walk_little(b + 30, 2) + walk_little(b + 32, 2));
 	return NULL;
 }
@@ -97,7 +97,7 @@ static const char *npz_walk_directory_end(struct walk *w, struct npz_walk *s)
 	if ((s->rows != s->members && !s->directory_at) ||
 	    walk_little(b + 10, 2) != (s->rows & UINT16_MAX))
 		return "has a directory of other members";
-	walk_part(w, COMMENT, walk_little(b + 20, 2));
+	walk_part(w, NPZ_COMMENT, walk_little(b + 20, 2));
 	return NULL;
 }
 
@@ -105,19 +105,19 @@ static const char *npz_walk_signature(struct walk *w, struct npz_walk *s)
 {
 	switch (walk_little(s->text.bytes, 4)) {
 	case 0x04034b50:
-		w->part = LOCAL;
+		w->part = NPZ_LOCAL;
 		return NULL;
 	case 0x02014b50:
-		w->part = ROW;
+		w->part = NPZ_ROW;
 		return NULL;
 	case 0x06064b50:
-		w->part = END64;
+		w->part = NPZ_END64;
 		return NULL;
 	case 0x07064b50:
-		w->part = END64_PLACE;
+		w->part = NPZ_END64_PLACE;
 		return NULL;
 	case 0x06054b50:
-		w->part = END;
+		w->part = NPZ_END;
 		return NULL;
 	default:
 		return "has no part of a zip where one must begin";
@@ -126,14 +126,14 @@ static const char *npz_walk_signature(struct walk *w, struct npz_walk *s)
 
 static const char *npz_walk_end64(struct walk *w, struct npz_walk *s)
 {
-	walk_part(w, PASS, walk_little(s->text.bytes + 4, 8));
+	walk_part(w, NPZ_PASS, walk_little(s->text.bytes + 4, 8));
 	return NULL;
 }
 
 static const char *npz_walk_end64_place(struct walk *w, struct npz_walk *s)
 {
 	(void)s;
-	walk_part(w, SIGNATURE, 0);
+	walk_part(w, NPZ_SIGNATURE, 0);
 	return NULL;
 }
 
@@ -142,12 +142,12 @@ static const struct {
 	uint32_t bytes;
 	const char *(*take)(struct walk *w, struct npz_walk *s);
 } npz_walk_fixed[] = {
-	[SIGNATURE] = {4, npz_walk_signature},
-	[LOCAL] = {30, npz_walk_local},
-	[ROW] = {46, npz_walk_row},
-	[END64] = {12, npz_walk_end64},
-	[END64_PLACE] = {20, npz_walk_end64_place},
-	[END] = {22, npz_walk_directory_end},
+	[NPZ_SIGNATURE] = {4, npz_walk_signature},
+	[NPZ_LOCAL] = {30, npz_walk_local},
+	[NPZ_ROW] = {46, npz_walk_row},
+	[NPZ_END64] = {12, npz_walk_end64},
+	[NPZ_END64_PLACE] = {20, npz_walk_end64_place},
+	[NPZ_END] = {22, npz_walk_directory_end},
 };
 
 /* What is passed over, summed or not. */
@@ -156,31 +156,31 @@ static const char *npz_walk_passed(struct walk *w, struct npz_walk *s, struct wa
 	const uint8_t *span;
 	uint64_t n = walk_span(w, p, &span);
 
-	if (w->part == DATA)
+	if (w->part == NPZ_DATA)
 		s->sum = crc32_run(s->sum, span, n);
 	if (w->left)
 		return NULL;
-	if (w->part == DATA) {
-		walk_part(w, SIGNATURE, 0);
+	if (w->part == NPZ_DATA) {
+		walk_part(w, NPZ_SIGNATURE, 0);
 		return s->crc == (uint32_t)~s->sum ? NULL
 						   : "a member's CRC is not that of its bytes";
 	}
-	if (w->part == EXTRA)
-		walk_part(w, s->directory_at ? ARRAY : DATA, s->size);
-	else if (w->part == PASS)
-		walk_part(w, SIGNATURE, 0);
+	if (w->part == NPZ_EXTRA)
+		walk_part(w, s->directory_at ? NPZ_ARRAY : NPZ_DATA, s->size);
+	else if (w->part == NPZ_PASS)
+		walk_part(w, NPZ_SIGNATURE, 0);
 	return NULL;
 }
 
 /* A range begins elsewhere than where the one before ended. */
 static const char *npz_walk_range(struct walk *w, struct npz_walk *s, const struct walk_piece *p)
 {
-	if (w->part == SIGNATURE && !w->have && !s->members && !s->rows) {
+	if (w->part == NPZ_SIGNATURE && !w->have && !s->members && !s->rows) {
 		s->directory_at = p->offset;
-	} else if (s->directory_at && w->part == COMMENT && !w->left && !p->offset) {
+	} else if (s->directory_at && w->part == NPZ_COMMENT && !w->left && !p->offset) {
 		s->rows = 0;
-		walk_part(w, SIGNATURE, 0);
-	} else if (w->part != RANGE) {
+		walk_part(w, NPZ_SIGNATURE, 0);
+	} else if (w->part != NPZ_RANGE) {
 		return "has its parts elsewhere than its directory says";
 	}
 	return NULL;
@@ -192,18 +192,18 @@ static const char *npz_walk_array(struct walk *w, struct npz_walk *s, struct wal
 	const char *wrong = NULL;
 	uint64_t n = 0;
 
-	if (w->part == RANGE) {
+	if (w->part == NPZ_RANGE) {
 		p->left = 0;
-	} else if (w->part == TEXT) {
+	} else if (w->part == NPZ_TEXT) {
 		if (!walk_gather(w, p, s->text.bytes, NPY_TEXT_MAX, w->left))
 			return NULL;
 		wrong = npy_walk_text(&s->text, w->left, s->size);
-		walk_part(w, RANGE, 0);
+		walk_part(w, NPZ_RANGE, 0);
 	} else if (npy_walk_front(w, p, &s->text, &n, &wrong) && !wrong) {
 		if (n > NPY_TEXT_MAX || w->have + n > s->size)
 			return "has an array's header longer than numpy's";
 		s->size -= w->have + n;
-		walk_part(w, TEXT, n);
+		walk_part(w, NPZ_TEXT, n);
 	}
 	return wrong;
 }
@@ -214,17 +214,17 @@ static const char *npz_walk_take(struct walk *w, struct walk_piece *p)
 	const char *wrong = p->jumps ? npz_walk_range(w, s, p) : NULL;
 
 	while (!wrong) {
-		bool passes = w->part == EXTRA || w->part == DATA || w->part == PASS;
+		bool passes = w->part == NPZ_EXTRA || w->part == NPZ_DATA || w->part == NPZ_PASS;
 
 		if (!p->left && !(passes && !w->left))
 			return NULL;
-		if (passes || (w->part == COMMENT && w->left))
+		if (passes || (w->part == NPZ_COMMENT && w->left))
 			wrong = npz_walk_passed(w, s, p);
-		else if (w->part >= ARRAY)
+		else if (w->part >= NPZ_ARRAY)
 			wrong = npz_walk_array(w, s, p);
-		else if (w->part == COMMENT)
+		else if (w->part == NPZ_COMMENT)
 			wrong = "goes on behind its end";
-		else if (w->part == NAME)
+		else if (w->part == NPZ_NAME)
 			wrong = walk_gather(w, p, s->text.bytes, NPY_TEXT_MAX, s->name_bytes)
 					? npz_walk_name(w, s)
 					: NULL;
@@ -241,8 +241,8 @@ static const char *npz_walk_end(const struct walk *w, uint64_t samples)
 
 	(void)samples;
 	if (s->directory_at)
-		return w->part == RANGE ? NULL : "ends before its array does";
-	return w->part == COMMENT && !w->left ? NULL : "ends before its directory does";
+		return w->part == NPZ_RANGE ? NULL : "ends before its array does";
+	return w->part == NPZ_COMMENT && !w->left ? NULL : "ends before its directory does";
 }
 
 const struct walk_ops npz_walk = {npz_walk_take, npz_walk_end, true};

@@ -15,20 +15,16 @@
 
 #include "workloads/formats/parquet.h"
 #include "workloads/formats/payload.h"
+#include "workloads/formats/thrift.h"
 
 enum {
-	TYPE_I32 = 5,
-	TYPE_I64 = 6,
-	TYPE_BINARY = 8,
-	TYPE_LIST = 9,
-	TYPE_STRUCT = 12,
-	LIST_LONG = 0xf0, /* its size follows */
+	FOOTER_LIST_LONG = 0xf0, /* its size follows */
 	I32_BYTES = 5,
 	I64_BYTES = 10,
 	NAME_BYTES = 6, /* "c00042" */
 	ELEMENT_MAX = 160,
 	DATA_PAGE = 0,
-	PLAIN = 0,
+	FOOTER_PLAIN = 0,
 	RLE = 3,
 	REQUIRED = 0,
 	UNCOMPRESSED = 0
@@ -50,18 +46,20 @@ static uint8_t *footer_put_field(uint8_t *at, unsigned step, unsigned type)
 
 static uint8_t *footer_put_i32(uint8_t *at, unsigned step, uint64_t value)
 {
-	return footer_put_varint(footer_put_field(at, step, TYPE_I32), value << 1, I32_BYTES);
+	return footer_put_varint(footer_put_field(at, step, THRIFT_TYPE_I32), value << 1,
+				 I32_BYTES);
 }
 
 static uint8_t *footer_put_i64(uint8_t *at, unsigned step, uint64_t value)
 {
-	return footer_put_varint(footer_put_field(at, step, TYPE_I64), value << 1, I64_BYTES);
+	return footer_put_varint(footer_put_field(at, step, THRIFT_TYPE_I64), value << 1,
+				 I64_BYTES);
 }
 
 static uint8_t *footer_put_list(uint8_t *at, unsigned step, unsigned type, uint64_t size)
 {
-	at = footer_put_field(at, step, TYPE_LIST);
-	*at++ = (uint8_t)(LIST_LONG | type);
+	at = footer_put_field(at, step, THRIFT_TYPE_LIST);
+	*at++ = (uint8_t)(FOOTER_LIST_LONG | type);
 	return footer_put_varint(at, size, I32_BYTES);
 }
 
@@ -85,14 +83,14 @@ void parquet_page_header(uint8_t out[PARQUET_PAGE_HEADER_BYTES], uint64_t rows, 
 {
 	uint8_t *at = out;
 
-	at = footer_put_varint(footer_put_field(at, 1, TYPE_I32), DATA_PAGE << 1, 1);
+	at = footer_put_varint(footer_put_field(at, 1, THRIFT_TYPE_I32), DATA_PAGE << 1, 1);
 	at = footer_put_i32(at, 1, bytes);
 	at = footer_put_i32(at, 1, bytes);
-	at = footer_put_field(at, 2, TYPE_STRUCT);
+	at = footer_put_field(at, 2, THRIFT_TYPE_STRUCT);
 	at = footer_put_i32(at, 1, rows);
-	at = footer_put_varint(footer_put_field(at, 1, TYPE_I32), PLAIN << 1, 1);
-	at = footer_put_varint(footer_put_field(at, 1, TYPE_I32), RLE << 1, 1);
-	at = footer_put_varint(footer_put_field(at, 1, TYPE_I32), RLE << 1, 1);
+	at = footer_put_varint(footer_put_field(at, 1, THRIFT_TYPE_I32), FOOTER_PLAIN << 1, 1);
+	at = footer_put_varint(footer_put_field(at, 1, THRIFT_TYPE_I32), RLE << 1, 1);
+	at = footer_put_varint(footer_put_field(at, 1, THRIFT_TYPE_I32), RLE << 1, 1);
 	put_little(at, 0, 2); /* both structs end */
 }
 
@@ -132,8 +130,8 @@ static uint32_t footer_make_head(const struct layout *l, uint8_t *out)
 {
 	uint8_t *at = footer_put_i32(out, 1, 2);
 
-	at = footer_put_list(at, 1, TYPE_STRUCT, footer_columns_of(l) + 1);
-	at = footer_put_text(footer_put_field(at, 4, TYPE_BINARY), "schema", 6);
+	at = footer_put_list(at, 1, THRIFT_TYPE_STRUCT, footer_columns_of(l) + 1);
+	at = footer_put_text(footer_put_field(at, 4, THRIFT_TYPE_BINARY), "schema", 6);
 	at = footer_put_i32(at, 1, footer_columns_of(l));
 	*at++ = 0;
 	return (uint32_t)(at - out);
@@ -144,12 +142,12 @@ static uint32_t footer_make_schema(const struct layout *l, uint64_t column, uint
 {
 	uint64_t in_run;
 	const struct parquet_run *run = footer_run_of(l, column, &in_run);
-	uint8_t *at =
-		footer_put_varint(footer_put_field(out, 1, TYPE_I32), (uint64_t)run->type << 1, 1);
+	uint8_t *at = footer_put_varint(footer_put_field(out, 1, THRIFT_TYPE_I32),
+					(uint64_t)run->type << 1, 1);
 
 	at = footer_put_i32(at, 1, run->bytes);
-	at = footer_put_varint(footer_put_field(at, 1, TYPE_I32), REQUIRED << 1, 1);
-	at = footer_put_name(footer_put_field(at, 1, TYPE_BINARY), column);
+	at = footer_put_varint(footer_put_field(at, 1, THRIFT_TYPE_I32), REQUIRED << 1, 1);
+	at = footer_put_name(footer_put_field(at, 1, THRIFT_TYPE_BINARY), column);
 	*at++ = 0;
 	return (uint32_t)(at - out);
 }
@@ -159,13 +157,13 @@ static uint32_t footer_make_middle(const struct layout *l, uint8_t *out)
 {
 	uint8_t *at = footer_put_i64(out, 1, l->samples);
 
-	return (uint32_t)(footer_put_list(at, 1, TYPE_STRUCT, footer_groups_of(l)) - out);
+	return (uint32_t)(footer_put_list(at, 1, THRIFT_TYPE_STRUCT, footer_groups_of(l)) - out);
 }
 
 /* … RowGroup { columns [ … */
 static uint32_t footer_make_group_head(const struct layout *l, uint8_t *out)
 {
-	return (uint32_t)(footer_put_list(out, 1, TYPE_STRUCT, footer_columns_of(l)) - out);
+	return (uint32_t)(footer_put_list(out, 1, THRIFT_TYPE_STRUCT, footer_columns_of(l)) - out);
 }
 
 /* … ColumnChunk { file_offset, ColumnMetaData { type, encodings, path, codec, num_values, sizes,
@@ -183,15 +181,16 @@ static uint32_t footer_make_chunk(const struct layout *l, uint64_t group, uint64
 		offset += r->columns * parquet_chunk_bytes(r, rows);
 	offset += in_run * bytes;
 	at = footer_put_i64(at, 2, offset);
-	at = footer_put_field(at, 1, TYPE_STRUCT);
-	at = footer_put_varint(footer_put_field(at, 1, TYPE_I32), (uint64_t)run->type << 1, 1);
-	at = footer_put_field(at, 1, TYPE_LIST);
-	*at++ = 1 << 4 | TYPE_I32;
-	*at++ = PLAIN << 1;
-	at = footer_put_field(at, 1, TYPE_LIST);
-	*at++ = 1 << 4 | TYPE_BINARY;
+	at = footer_put_field(at, 1, THRIFT_TYPE_STRUCT);
+	at = footer_put_varint(footer_put_field(at, 1, THRIFT_TYPE_I32), (uint64_t)run->type << 1,
+			       1);
+	at = footer_put_field(at, 1, THRIFT_TYPE_LIST);
+	*at++ = 1 << 4 | THRIFT_TYPE_I32;
+	*at++ = FOOTER_PLAIN << 1;
+	at = footer_put_field(at, 1, THRIFT_TYPE_LIST);
+	*at++ = 1 << 4 | THRIFT_TYPE_BINARY;
 	at = footer_put_name(at, column);
-	at = footer_put_varint(footer_put_field(at, 1, TYPE_I32), UNCOMPRESSED << 1, 1);
+	at = footer_put_varint(footer_put_field(at, 1, THRIFT_TYPE_I32), UNCOMPRESSED << 1, 1);
 	at = footer_put_i64(at, 1, rows);
 	at = footer_put_i64(at, 1, bytes);
 	at = footer_put_i64(at, 1, bytes);
@@ -213,7 +212,7 @@ static uint32_t footer_make_group_tail(const struct layout *l, uint64_t group, u
 /* … ], created_by }, and behind the footer its length and the mark. */
 static uint32_t footer_make_end(const struct layout *l, uint8_t *out)
 {
-	uint8_t *at = footer_put_text(footer_put_field(out, 2, TYPE_BINARY), "haul", 4);
+	uint8_t *at = footer_put_text(footer_put_field(out, 2, THRIFT_TYPE_BINARY), "haul", 4);
 
 	*at++ = 0;
 	at = put_little(at, parquet_footer_bytes(l), 4);

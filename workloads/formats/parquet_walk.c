@@ -5,11 +5,11 @@
  * says, must end where the columns end. */
 #include <string.h>
 
+#include "workloads/formats/parquet.h"
 #include "workloads/formats/thrift.h"
 #include "workloads/formats/walk.h"
 
-enum { TAIL, FOOTER, PAGE, HEADER, VALUES };
-enum { MARK_BYTES = 4, TAIL_BYTES = 8 };
+enum { PARQUET_TAIL, PARQUET_FOOTER, PARQUET_PAGE, PARQUET_HEADER, PARQUET_VALUES };
 /* Fields of FileMetaData, and of PageHeader, by their path (thrift.h). */
 enum {
 	ROWS = 0x3,
@@ -17,7 +17,7 @@ enum {
 	CHUNK_VALUES = 0x4135,
 	CHUNK_BYTES = 0x4137,
 	CHUNK_AT = 0x4139,
-	PAGE_BYTES = 0x2,
+	HEADER_PAGE_BYTES = 0x2,
 	PAGE_STORED = 0x3
 };
 
@@ -28,20 +28,21 @@ struct parquet_walk {
 	uint64_t file_rows, group_rows, chunk_values, chunk_bytes; /* as the footer says */
 	uint64_t page_bytes;
 	bool page_said; /* the page's header has said how many bytes follow */
-	uint8_t tail[TAIL_BYTES];
+	uint8_t tail[PARQUET_TAIL_BYTES];
 };
 
 static const char *parquet_walk_tail(struct walk *w, struct parquet_walk *s)
 {
 	uint64_t length = walk_little(s->tail, 4);
 
-	if (memcmp(s->tail + 4, "PAR1", MARK_BYTES) != 0)
+	if (memcmp(s->tail + 4, "PAR1", PARQUET_MARK_BYTES) != 0)
 		return "has no mark at its end";
-	if (w->size < TAIL_BYTES + MARK_BYTES || length > w->size - TAIL_BYTES - MARK_BYTES)
+	if (w->size < PARQUET_TAIL_BYTES + PARQUET_MARK_BYTES ||
+	    length > w->size - PARQUET_TAIL_BYTES - PARQUET_MARK_BYTES)
 		return "has a footer longer than the file";
-	s->footer_at = w->size - TAIL_BYTES - length;
-	s->chunks_end = MARK_BYTES;
-	walk_part(w, FOOTER, length);
+	s->footer_at = w->size - PARQUET_TAIL_BYTES - length;
+	s->chunks_end = PARQUET_MARK_BYTES;
+	walk_part(w, PARQUET_FOOTER, length);
 	return NULL;
 }
 
@@ -82,7 +83,7 @@ static const char *parquet_walk_footer_over(struct walk *w, struct parquet_walk 
 		return "the columns do not end where the footer begins";
 	if (s->group_rows != s->file_rows)
 		return "the row groups' rows are not the file's";
-	walk_part(w, PAGE, 0);
+	walk_part(w, PARQUET_PAGE, 0);
 	return NULL;
 }
 
@@ -90,7 +91,7 @@ static const char *parquet_walk_page_number(struct parquet_walk *s)
 {
 	uint64_t value = s->thrift.value >> 1;
 
-	if (thrift_path(&s->thrift) == PAGE_BYTES)
+	if (thrift_path(&s->thrift) == HEADER_PAGE_BYTES)
 		s->page_bytes = value;
 	if (thrift_path(&s->thrift) != PAGE_STORED)
 		return NULL;
@@ -106,7 +107,7 @@ static const char *parquet_walk_page_over(struct walk *w, struct parquet_walk *s
 		return "a page does not say how many bytes it has";
 	if (at > s->footer_at || s->page_bytes > s->footer_at - at)
 		return "a page goes on in the footer";
-	walk_part(w, s->page_bytes ? VALUES : PAGE, s->page_bytes);
+	walk_part(w, s->page_bytes ? PARQUET_VALUES : PARQUET_PAGE, s->page_bytes);
 	return NULL;
 }
 
@@ -114,7 +115,7 @@ static const char *parquet_walk_page_over(struct walk *w, struct parquet_walk *s
 static const char *parquet_walk_metadata(struct walk *w, struct parquet_walk *s,
 					 struct walk_piece *p)
 {
-	bool footer = w->part == FOOTER;
+	bool footer = w->part == PARQUET_FOOTER;
 	uint64_t most = footer && w->left < p->left ? w->left : p->left, used;
 	const uint8_t *at = p->at;
 	enum thrift_event event = thrift_next(&s->thrift, &at, p->at + most);
@@ -139,14 +140,15 @@ static const char *parquet_walk_jump(const struct walk *w, const struct parquet_
 				     const struct walk_piece *p)
 {
 	switch (w->part) {
-	case TAIL:
-		return w->have || p->offset + TAIL_BYTES != w->size ? "is not read from its end"
-								    : NULL;
-	case FOOTER:
+	case PARQUET_TAIL:
+		return w->have || p->offset + PARQUET_TAIL_BYTES != w->size
+			       ? "is not read from its end"
+			       : NULL;
+	case PARQUET_FOOTER:
 		return p->offset == s->footer_at && !s->thrift.depth && !s->thrift.shift
 			       ? NULL
 			       : "the footer is not where the file's end says";
-	case PAGE:
+	case PARQUET_PAGE:
 		return NULL;
 	default:
 		return "a page goes on behind its columns";
@@ -161,20 +163,20 @@ static const char *parquet_walk_take(struct walk *w, struct walk_piece *p)
 
 	while (!wrong && p->left) {
 		switch (w->part) {
-		case TAIL:
-			if (walk_gather(w, p, s->tail, sizeof(s->tail), TAIL_BYTES))
+		case PARQUET_TAIL:
+			if (walk_gather(w, p, s->tail, sizeof(s->tail), PARQUET_TAIL_BYTES))
 				wrong = parquet_walk_tail(w, s);
 			break;
-		case PAGE:
+		case PARQUET_PAGE:
 			s->thrift = (struct thrift){0};
 			s->page_bytes = 0;
 			s->page_said = false;
-			w->part = HEADER;
+			w->part = PARQUET_HEADER;
 			break;
-		case VALUES:
+		case PARQUET_VALUES:
 			walk_span(w, p, &span);
 			if (!w->left)
-				w->part = PAGE;
+				w->part = PARQUET_PAGE;
 			break;
 		default:
 			wrong = parquet_walk_metadata(w, s, p);
@@ -188,7 +190,7 @@ static const char *parquet_walk_end(const struct walk *w, uint64_t samples)
 {
 	const struct parquet_walk *s = WALK_STATE(const struct parquet_walk, w);
 
-	if (w->part != PAGE)
+	if (w->part != PARQUET_PAGE)
 		return "ends inside a page, or its footer";
 	return s->file_rows == samples ? NULL : "has another number of rows than samples";
 }

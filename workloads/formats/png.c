@@ -26,24 +26,24 @@
 #include "workloads/formats/picture.h"
 
 enum {
-	CHUNK_BYTES = 12, /* of a PNG chunk beside its data: length, type, CRC-32 */
-	CRC_BYTES = 4,
+	PNG_CHUNK_BYTES = 12, /* of a PNG chunk beside its data: length, type, CRC-32 */
+	PNG_CRC_BYTES = 4,
 	TYPE_BYTES = 4,
 	IHDR_BYTES = 13,
 	SIGNATURE_BYTES = 8,
-	PADDING_AT = SIGNATURE_BYTES + CHUNK_BYTES + IHDR_BYTES, /* of its chunk */
+	PADDING_AT = SIGNATURE_BYTES + PNG_CHUNK_BYTES + IHDR_BYTES, /* of its chunk */
 	ZLIB_HEAD_BYTES = 2,
 	ADLER_BYTES = 4,
 	STORED_HEAD_BYTES = 5, /* of a stored deflate block */
-	BLOCK = 8 << 10,       /* of pixels; libpng's own size of a chunk */
-	BLOCK_EXTRA = CHUNK_BYTES + STORED_HEAD_BYTES,
-	FIXED_BYTES = PADDING_AT + CHUNK_BYTES + ID_BYTES + CHUNK_BYTES + ZLIB_HEAD_BYTES +
-		      CHUNK_BYTES + ADLER_BYTES + CHUNK_BYTES,
+	PNG_BLOCK = 8 << 10,   /* of pixels; libpng's own size of a chunk */
+	BLOCK_EXTRA = PNG_CHUNK_BYTES + STORED_HEAD_BYTES,
+	PNG_FIXED_BYTES = PADDING_AT + PNG_CHUNK_BYTES + ID_BYTES + PNG_CHUNK_BYTES +
+			  ZLIB_HEAD_BYTES + PNG_CHUNK_BYTES + ADLER_BYTES + PNG_CHUNK_BYTES,
 	PIXEL_BYTES = 3,
-	WIDTH_MAX = 2730, /* a row, and so the padding, is at most a block */
-	HEADER_BYTES = PADDING_AT + CHUNK_BYTES - CRC_BYTES + ID_BYTES,
-	SIZE_MIN = FIXED_BYTES + BLOCK_EXTRA + 1 + PIXEL_BYTES,
-	PIECE_MAX = BLOCK + 64
+	PNG_WIDTH_MAX = 2730, /* a row, and so the padding, is at most a block */
+	PNG_HEADER_BYTES = PADDING_AT + PNG_CHUNK_BYTES - PNG_CRC_BYTES + ID_BYTES,
+	PNG_SIZE_MIN = PNG_FIXED_BYTES + BLOCK_EXTRA + 1 + PIXEL_BYTES,
+	PIECE_MAX = PNG_BLOCK + 64
 };
 
 static int png_check(const void *options, uint64_t samples, uint64_t smallest, uint64_t largest,
@@ -74,7 +74,7 @@ static int png_check(const void *options, uint64_t samples, uint64_t smallest, u
 		     struct err *err)
 {
 	(void)options;
-	return picture_check("png", samples, smallest, largest, SIZE_MIN, err);
+	return picture_check("png", samples, smallest, largest, PNG_SIZE_MIN, err);
 }
 
 /* The data part's pieces: the padding with the zlib head; blocks; the end. */
@@ -89,9 +89,10 @@ static struct png_pieces png_pieces_of(const struct layout *l)
 	struct png_pieces p = {.row_bytes = 1 + shape->width * PIXEL_BYTES};
 
 	p.pixel_bytes = p.row_bytes * shape->height;
-	p.blocks = (p.pixel_bytes + BLOCK - 1) / BLOCK;
-	p.padding = l->size - FIXED_BYTES - p.pixel_bytes - p.blocks * BLOCK_EXTRA;
-	p.blocks_at = l->data_offset + p.padding + CRC_BYTES + CHUNK_BYTES + ZLIB_HEAD_BYTES;
+	p.blocks = (p.pixel_bytes + PNG_BLOCK - 1) / PNG_BLOCK;
+	p.padding = l->size - PNG_FIXED_BYTES - p.pixel_bytes - p.blocks * BLOCK_EXTRA;
+	p.blocks_at =
+		l->data_offset + p.padding + PNG_CRC_BYTES + PNG_CHUNK_BYTES + ZLIB_HEAD_BYTES;
 	p.end_at = p.blocks_at + p.pixel_bytes + p.blocks * BLOCK_EXTRA;
 	return p;
 }
@@ -100,16 +101,16 @@ static struct png_pieces png_pieces_of(const struct layout *l)
 static void png_layout(struct layout *l)
 {
 	struct png_shape *shape = LAYOUT_STATE(struct png_shape, l);
-	uint64_t room = l->sample_bytes - FIXED_BYTES;
+	uint64_t room = l->sample_bytes - PNG_FIXED_BYTES;
 	uint64_t width = (uint64_t)sqrt((double)(room - BLOCK_EXTRA) / PIXEL_BYTES);
-	uint64_t pixel_bytes = room / (BLOCK + BLOCK_EXTRA) * BLOCK;
-	uint64_t rest = room % (BLOCK + BLOCK_EXTRA);
+	uint64_t pixel_bytes = room / (PNG_BLOCK + BLOCK_EXTRA) * PNG_BLOCK;
+	uint64_t rest = room % (PNG_BLOCK + BLOCK_EXTRA);
 
 	if (rest > BLOCK_EXTRA)
 		pixel_bytes += rest - BLOCK_EXTRA;
-	shape->width = width < 1 ? 1 : width > WIDTH_MAX ? WIDTH_MAX : width;
+	shape->width = width < 1 ? 1 : width > PNG_WIDTH_MAX ? PNG_WIDTH_MAX : width;
 	shape->height = pixel_bytes / (1 + shape->width * PIXEL_BYTES);
-	picture_layout(l, HEADER_BYTES);
+	picture_layout(l, PNG_HEADER_BYTES);
 }
 
 /* A chunk's length and type; its data follows. */
@@ -126,7 +127,7 @@ static uint8_t *png_put_crc(uint8_t *end, uint64_t length)
 	uint32_t reg =
 		crc32_run(CRC32_START, end - length - TYPE_BYTES, (size_t)length + TYPE_BYTES);
 
-	return put_big(end, ~reg, CRC_BYTES);
+	return put_big(end, ~reg, PNG_CRC_BYTES);
 }
 
 /* Begins the chunk with id and padding. */
@@ -155,14 +156,14 @@ static void png_make_header(const struct layout *l, uint8_t *out)
 /* The padding, behind the id, and the zlib head. */
 static void png_make_padding(const struct layout *l, const struct png_pieces *p, uint8_t *out)
 {
-	uint8_t id[CHUNK_BYTES - CRC_BYTES + ID_BYTES];
+	uint8_t id[PNG_CHUNK_BYTES - PNG_CRC_BYTES + ID_BYTES];
 	uint32_t reg;
 
 	png_put_id(id, l, p);
 	reg = crc32_run(CRC32_START, id + 4, (size_t)TYPE_BYTES + ID_BYTES);
 	fill(l->key, PICTURE_PADDING_STREAM, out, p->padding);
 	reg = crc32_run(reg, out, p->padding);
-	out = put_big(out + p->padding, ~reg, CRC_BYTES);
+	out = put_big(out + p->padding, ~reg, PNG_CRC_BYTES);
 	out = png_put_chunk(out, "IDAT", ZLIB_HEAD_BYTES);
 	out = put_big(out, 0x7801, ZLIB_HEAD_BYTES);
 	png_put_crc(out, ZLIB_HEAD_BYTES);
@@ -180,9 +181,9 @@ static void png_make_pixels(const struct layout *l, const struct png_pieces *p, 
 
 static uint64_t png_block_bytes(const struct png_pieces *p, uint64_t block)
 {
-	uint64_t rest = p->pixel_bytes - block * BLOCK;
+	uint64_t rest = p->pixel_bytes - block * PNG_BLOCK;
 
-	return rest < BLOCK ? rest : BLOCK;
+	return rest < PNG_BLOCK ? rest : PNG_BLOCK;
 }
 
 /* The Adler-32 of the pixels so far, one block after the other from the first. */
@@ -211,17 +212,17 @@ static void png_make_block(const struct layout *l, const struct png_pieces *p, u
 	*out++ = block + 1 == p->blocks;
 	out = put_little(out, bytes, 2);
 	out = put_little(out, ~bytes, 2);
-	png_make_pixels(l, p, block * BLOCK, out, bytes);
+	png_make_pixels(l, p, block * PNG_BLOCK, out, bytes);
 	png_sum_block(p, block, out, sum);
 	png_put_crc(out + bytes, bytes + STORED_HEAD_BYTES);
 }
 
 static void png_sum_again(const struct layout *l, const struct png_pieces *p, struct png_sum *sum)
 {
-	uint8_t pixels[BLOCK];
+	uint8_t pixels[PNG_BLOCK];
 
 	for (uint64_t block = 0; block < p->blocks; block++) {
-		png_make_pixels(l, p, block * BLOCK, pixels, png_block_bytes(p, block));
+		png_make_pixels(l, p, block * PNG_BLOCK, pixels, png_block_bytes(p, block));
 		png_sum_block(p, block, pixels, sum);
 	}
 }
@@ -251,8 +252,8 @@ static uint64_t png_piece_at(const struct layout *l, const struct png_pieces *p,
 		*begin = p->end_at;
 		return l->size - *begin;
 	}
-	block = (at - p->blocks_at) / (BLOCK + BLOCK_EXTRA);
-	*begin = p->blocks_at + block * (BLOCK + BLOCK_EXTRA);
+	block = (at - p->blocks_at) / (PNG_BLOCK + BLOCK_EXTRA);
+	*begin = p->blocks_at + block * (PNG_BLOCK + BLOCK_EXTRA);
 	return png_block_bytes(p, block) + BLOCK_EXTRA;
 }
 
@@ -264,7 +265,7 @@ static void png_make_piece(const struct layout *l, const struct png_pieces *p, u
 	else if (begin == p->end_at)
 		png_make_end(l, p, out, sum);
 	else
-		png_make_block(l, p, (begin - p->blocks_at) / (BLOCK + BLOCK_EXTRA), out, sum);
+		png_make_block(l, p, (begin - p->blocks_at) / (PNG_BLOCK + BLOCK_EXTRA), out, sum);
 }
 
 static void png_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length)

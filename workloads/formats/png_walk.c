@@ -5,7 +5,7 @@
 #include "workloads/formats/crc32.h"
 #include "workloads/formats/walk.h"
 
-enum { SIGNATURE, HEAD, DATA, SUM, END };
+enum { PNG_SIGNATURE, PNG_HEAD, PNG_DATA, PNG_SUM, PNG_END };
 #define CHUNK_MAX 0x7fffffffu
 
 struct png_walk {
@@ -31,13 +31,13 @@ static const char *png_walk_head(struct walk *w, struct png_walk *s)
 	s->last = memcmp(type, "IEND", 4) == 0;
 	s->sum = crc32_run(CRC32_START, type, 4);
 	s->chunks = 1;
-	walk_part(w, DATA, length);
+	walk_part(w, PNG_DATA, length);
 	return NULL;
 }
 
 static const char *png_walk_sum(struct walk *w, const struct png_walk *s)
 {
-	walk_part(w, s->last ? END : HEAD, 0);
+	walk_part(w, s->last ? PNG_END : PNG_HEAD, 0);
 	return walk_big(s->bytes, 4) == (uint32_t)~s->sum
 		       ? NULL
 		       : "a chunk's CRC is not that of its bytes";
@@ -50,26 +50,26 @@ static const char *png_walk_take(struct walk *w, struct walk_piece *p)
 	const uint8_t *span;
 	uint64_t n;
 
-	while (!wrong && (p->left || (w->part == DATA && !w->left))) {
+	while (!wrong && (p->left || (w->part == PNG_DATA && !w->left))) {
 		switch (w->part) {
-		case SIGNATURE:
+		case PNG_SIGNATURE:
 			if (!walk_gather(w, p, s->bytes, sizeof(s->bytes), 8))
 				break;
 			if (memcmp(s->bytes, "\x89PNG\r\n\x1a\n", 8) != 0)
 				wrong = "has no PNG signature";
-			walk_part(w, HEAD, 0);
+			walk_part(w, PNG_HEAD, 0);
 			break;
-		case HEAD:
+		case PNG_HEAD:
 			if (walk_gather(w, p, s->bytes, sizeof(s->bytes), 8))
 				wrong = png_walk_head(w, s);
 			break;
-		case DATA:
+		case PNG_DATA:
 			n = walk_span(w, p, &span);
 			s->sum = crc32_run(s->sum, span, n);
 			if (!w->left)
-				walk_part(w, SUM, 0);
+				walk_part(w, PNG_SUM, 0);
 			break;
-		case SUM:
+		case PNG_SUM:
 			if (walk_gather(w, p, s->bytes, sizeof(s->bytes), 4))
 				wrong = png_walk_sum(w, s);
 			break;
@@ -83,7 +83,7 @@ static const char *png_walk_take(struct walk *w, struct walk_piece *p)
 static const char *png_walk_end(const struct walk *w, uint64_t samples)
 {
 	(void)samples;
-	return w->part == END ? NULL : "ends before IEND";
+	return w->part == PNG_END ? NULL : "ends before IEND";
 }
 
 const struct walk_ops png_walk = {png_walk_take, png_walk_end, true};

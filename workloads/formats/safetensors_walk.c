@@ -6,11 +6,21 @@
 
 #include "workloads/formats/walk.h"
 
-enum { LENGTH, HEADER, DATA };
-enum { LENGTH_BYTES = 8, DEEPEST = 63, HEADER_MAX = 100000000, WORD_MAX = 16 };
+enum { SAFETENSORS_LENGTH, SAFETENSORS_HEADER, SAFETENSORS_DATA };
+enum { SAFETENSORS_LENGTH_BYTES = 8, DEEPEST = 63, HEADER_MAX = 100000000, WORD_MAX = 16 };
 
-enum safetensors_mode { PLAIN, TEXT, ESCAPE }; /* whether inside a string */
-enum safetensors_of { OTHER, TYPE, SHAPE, OFFSETS, OVER };
+enum safetensors_mode {
+	SAFETENSORS_PLAIN,
+	SAFETENSORS_TEXT,
+	SAFETENSORS_ESCAPE
+}; /* whether inside a string */
+enum safetensors_of {
+	SAFETENSORS_OTHER,
+	SAFETENSORS_TYPE,
+	SAFETENSORS_SHAPE,
+	SAFETENSORS_OFFSETS,
+	SAFETENSORS_OVER
+};
 
 struct safetensors_walk {
 	uint64_t data_at;                           /* where the tensors begin in the file */
@@ -48,17 +58,17 @@ static uint32_t safetensors_type_bits(const struct safetensors_walk *s)
 
 static const char *safetensors_text(struct safetensors_walk *s, uint8_t c)
 {
-	if (s->mode == ESCAPE)
-		s->mode = TEXT;
+	if (s->mode == SAFETENSORS_ESCAPE)
+		s->mode = SAFETENSORS_TEXT;
 	else if (c < ' ')
 		return "a header's string has a control character";
 	else if (c == '\\')
-		s->mode = ESCAPE;
+		s->mode = SAFETENSORS_ESCAPE;
 	else if (c == '"')
-		s->mode = PLAIN;
-	if (s->mode == PLAIN && s->of == TYPE)
+		s->mode = SAFETENSORS_PLAIN;
+	if (s->mode == SAFETENSORS_PLAIN && s->of == SAFETENSORS_TYPE)
 		s->type_bits = safetensors_type_bits(s);
-	if (s->mode != PLAIN && s->word_bytes < WORD_MAX)
+	if (s->mode != SAFETENSORS_PLAIN && s->word_bytes < WORD_MAX)
 		s->word[s->word_bytes++] = (char)c;
 	return NULL;
 }
@@ -72,9 +82,9 @@ static const char *safetensors_number_ends(struct safetensors_walk *s)
 	s->number = 0;
 	if (!any || s->depth != 3)
 		return NULL;
-	if (s->of == SHAPE && __builtin_mul_overflow(s->product, value, &s->product))
+	if (s->of == SAFETENSORS_SHAPE && __builtin_mul_overflow(s->product, value, &s->product))
 		return "a tensor has more elements than 64 bits count";
-	if (s->of != OFFSETS)
+	if (s->of != SAFETENSORS_OFFSETS)
 		return NULL;
 	if (s->offset_count == 2)
 		return "a tensor has more than two offsets";
@@ -100,7 +110,7 @@ static const char *safetensors_tensor(const struct walk *w, struct safetensors_w
 
 static const char *safetensors_opens(struct safetensors_walk *s, uint8_t c)
 {
-	if (s->depth == DEEPEST || (!s->depth && (c != '{' || s->of == OVER)))
+	if (s->depth == DEEPEST || (!s->depth && (c != '{' || s->of == SAFETENSORS_OVER)))
 		return "its header is not a JSON object";
 	s->brackets = s->brackets << 1 | (c == '{');
 	if (++s->depth != 2)
@@ -108,7 +118,7 @@ static const char *safetensors_opens(struct safetensors_walk *s, uint8_t c)
 	s->offset_count = 0;
 	s->type_bits = 0;
 	s->product = 1;
-	s->of = OTHER;
+	s->of = SAFETENSORS_OTHER;
 	return NULL;
 }
 
@@ -123,7 +133,7 @@ static const char *safetensors_closes(const struct walk *w, struct safetensors_w
 	if (!wrong && s->depth == 1)
 		wrong = safetensors_tensor(w, s);
 	if (s->depth < 3)
-		s->of = s->depth ? OTHER : OVER;
+		s->of = s->depth ? SAFETENSORS_OTHER : SAFETENSORS_OVER;
 	return wrong;
 }
 
@@ -138,10 +148,10 @@ static const char *safetensors_digit(struct safetensors_walk *s, uint8_t c)
 
 static enum safetensors_of safetensors_key(const struct safetensors_walk *s)
 {
-	return safetensors_word_is(s, "dtype")          ? TYPE
-	       : safetensors_word_is(s, "shape")        ? SHAPE
-	       : safetensors_word_is(s, "data_offsets") ? OFFSETS
-							: OTHER;
+	return safetensors_word_is(s, "dtype")          ? SAFETENSORS_TYPE
+	       : safetensors_word_is(s, "shape")        ? SAFETENSORS_SHAPE
+	       : safetensors_word_is(s, "data_offsets") ? SAFETENSORS_OFFSETS
+							: SAFETENSORS_OTHER;
 }
 
 static const char *safetensors_plain(const struct walk *w, struct safetensors_walk *s, uint8_t c)
@@ -154,13 +164,13 @@ static const char *safetensors_plain(const struct walk *w, struct safetensors_wa
 		return safetensors_digit(s, c);
 	if (strchr(" \t\r\n,", c) && c) {
 		if (c == ',' && s->depth == 2)
-			s->of = OTHER;
+			s->of = SAFETENSORS_OTHER;
 		return safetensors_number_ends(s);
 	}
 	if (!s->depth || !c || !strchr("\":-+.Eaeflnrstu", c))
 		return "its header is not JSON";
 	if (c == '"') {
-		s->mode = TEXT;
+		s->mode = SAFETENSORS_TEXT;
 		s->word_bytes = 0;
 	} else if (c == ':' && s->depth == 2) {
 		s->of = safetensors_key(s);
@@ -176,12 +186,12 @@ static const char *safetensors_json(struct walk *w, struct safetensors_walk *s,
 	uint64_t n = walk_span(w, p, &span);
 
 	for (; n && !wrong; n--, span++)
-		wrong = s->mode == PLAIN ? safetensors_plain(w, s, *span)
-					 : safetensors_text(s, *span);
+		wrong = s->mode == SAFETENSORS_PLAIN ? safetensors_plain(w, s, *span)
+						     : safetensors_text(s, *span);
 	if (wrong || w->left)
 		return wrong;
-	w->part = DATA;
-	if (s->of != OVER)
+	w->part = SAFETENSORS_DATA;
+	if (s->of != SAFETENSORS_OVER)
 		return "its header ends too early";
 	return s->total == w->size - s->data_at ? NULL
 						: "tensors are not the bytes behind the header";
@@ -194,17 +204,18 @@ static const char *safetensors_walk_take(struct walk *w, struct walk_piece *p)
 	const char *wrong = NULL;
 
 	while (!wrong && p->left) {
-		if (w->part == DATA) {
+		if (w->part == SAFETENSORS_DATA) {
 			p->left = 0;
-		} else if (w->part == HEADER) {
+		} else if (w->part == SAFETENSORS_HEADER) {
 			wrong = safetensors_json(w, s, p);
-		} else if (walk_gather(w, p, bytes, WORD_MAX, LENGTH_BYTES)) {
-			uint64_t length = walk_little(bytes, LENGTH_BYTES);
+		} else if (walk_gather(w, p, bytes, WORD_MAX, SAFETENSORS_LENGTH_BYTES)) {
+			uint64_t length = walk_little(bytes, SAFETENSORS_LENGTH_BYTES);
 
-			if (!length || length > HEADER_MAX || length > w->size - LENGTH_BYTES)
+			if (!length || length > HEADER_MAX ||
+			    length > w->size - SAFETENSORS_LENGTH_BYTES)
 				return "has a header longer than its file";
-			s->data_at = LENGTH_BYTES + length;
-			walk_part(w, HEADER, length);
+			s->data_at = SAFETENSORS_LENGTH_BYTES + length;
+			walk_part(w, SAFETENSORS_HEADER, length);
 		}
 	}
 	return wrong;
@@ -213,7 +224,7 @@ static const char *safetensors_walk_take(struct walk *w, struct walk_piece *p)
 static const char *safetensors_walk_end(const struct walk *w, uint64_t samples)
 {
 	(void)samples;
-	return w->part == DATA ? NULL : "ends inside its header";
+	return w->part == SAFETENSORS_DATA ? NULL : "ends inside its header";
 }
 
 const struct walk_ops safetensors_walk = {safetensors_walk_take, safetensors_walk_end, true};

@@ -13,7 +13,7 @@ const char *const format_names[] = {FORMATS(FORMAT_NAME, FORMAT_NAME) NULL};
 #define FORMAT_ADDRESS(upper, lower) [FORMAT_##upper] = &format_##lower,
 static const struct format_ops *const formats[] = {FORMATS(FORMAT_ADDRESS, FORMAT_ADDRESS) NULL};
 
-_Static_assert((int)FORMAT_COUNT <= (int)FORMATS_MAX,
+_Static_assert((int)FORMATS_COUNT <= (int)FORMATS_MAX,
 	       "struct format_options has room for more formats");
 
 const struct format_ops *const *format_table(void)
@@ -33,7 +33,7 @@ const char *format_list(char text[FORMAT_LIST_BYTES], bool (*which)(const struct
 	size_t used = 0;
 
 	text[0] = '\0';
-	for (unsigned i = 0; i < FORMAT_COUNT; i++) {
+	for (unsigned i = 0; i < FORMATS_COUNT; i++) {
 		if (!which(formats[i]) || used + strlen(format_names[i]) + 3 > FORMAT_LIST_BYTES)
 			continue;
 		used += (size_t)sprintf(text + used, "%s%s", used ? ", " : "", format_names[i]);

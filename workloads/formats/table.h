@@ -31,7 +31,7 @@
 
 /* Indexes into format_table() and format_names. */
 #define FORMAT_INDEX(upper, lower) FORMAT_##upper,
-enum format_index { FORMATS(FORMAT_INDEX, FORMAT_INDEX) FORMAT_COUNT };
+enum format_index { FORMATS(FORMAT_INDEX, FORMAT_INDEX) FORMATS_COUNT };
 #undef FORMAT_INDEX
 
 #define FORMAT_NOTHING(upper, lower)

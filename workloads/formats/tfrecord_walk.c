@@ -5,10 +5,10 @@
 #include "core/content/crc32c.h"
 #include "workloads/formats/walk.h"
 
-enum { HEAD, BODY, SUM };
+enum { TFRECORD_HEAD, TFRECORD_BODY, TFRECORD_SUM };
 enum { DEPTH = 3, WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
-enum tfrecord_number { TAG, LENGTH, VALUE };
+enum tfrecord_number { TFRECORD_TAG, TFRECORD_LENGTH, TFRECORD_VALUE };
 
 struct tfrecord_walk {
 	uint64_t at, ends[DEPTH]; /* in the Example; the end of each message around this place */
@@ -35,8 +35,8 @@ static const char *tfrecord_walk_head(struct walk *w, struct tfrecord_walk *s)
 
 	if (!tfrecord_walk_masked(crc32c_add(CRC32C_BEGIN, s->bytes, 8), s->bytes + 8))
 		return "a record's length has another CRC";
-	walk_part(w, BODY, length);
-	*s = (struct tfrecord_walk){.ends = {length}, .number = TAG, .sum = CRC32C_BEGIN};
+	walk_part(w, TFRECORD_BODY, length);
+	*s = (struct tfrecord_walk){.ends = {length}, .number = TFRECORD_TAG, .sum = CRC32C_BEGIN};
 	return NULL;
 }
 
@@ -48,21 +48,21 @@ static const char *tfrecord_walk_number(struct tfrecord_walk *s)
 
 	s->value = 0;
 	s->shift = 0;
-	s->number = TAG;
-	if (was == LENGTH) {
+	s->number = TFRECORD_TAG;
+	if (was == TFRECORD_LENGTH) {
 		if (value > left)
 			return "an Example has a field longer than what it is in";
 		if (s->depth + 1 < DEPTH)
 			s->ends[++s->depth] = s->at + value;
 		else
 			s->pass = value;
-	} else if (was == TAG) {
+	} else if (was == TFRECORD_TAG) {
 		switch (value & 7) {
 		case WIRE_BYTES:
-			s->number = LENGTH;
+			s->number = TFRECORD_LENGTH;
 			break;
 		case WIRE_VARINT:
-			s->number = VALUE;
+			s->number = TFRECORD_VALUE;
 			break;
 		case WIRE_64:
 		case WIRE_32:
@@ -81,7 +81,7 @@ static const char *tfrecord_walk_number(struct tfrecord_walk *s)
 static const char *tfrecord_walk_close(struct tfrecord_walk *s)
 {
 	while (s->at == s->ends[s->depth]) {
-		if (s->number != TAG || s->shift)
+		if (s->number != TFRECORD_TAG || s->shift)
 			return "an Example ends inside a field";
 		if (!s->depth)
 			return NULL;
@@ -125,25 +125,25 @@ static const char *tfrecord_walk_take(struct walk *w, struct walk_piece *p)
 	const uint8_t *span;
 	uint64_t n;
 
-	while (!wrong && (p->left || (w->part == BODY && !w->left))) {
+	while (!wrong && (p->left || (w->part == TFRECORD_BODY && !w->left))) {
 		switch (w->part) {
-		case HEAD:
+		case TFRECORD_HEAD:
 			if (walk_gather(w, p, s->bytes, sizeof(s->bytes), 12))
 				wrong = tfrecord_walk_head(w, s);
 			break;
-		case BODY:
+		case TFRECORD_BODY:
 			n = walk_span(w, p, &span);
 			s->sum = crc32c_add(s->sum, span, n);
 			wrong = tfrecord_walk_messages(s, span, n);
 			if (!wrong && !w->left)
-				walk_part(w, SUM, 0);
+				walk_part(w, TFRECORD_SUM, 0);
 			break;
 		default:
 			if (!walk_gather(w, p, s->bytes, sizeof(s->bytes), 4))
 				break;
 			if (!tfrecord_walk_masked(s->sum, s->bytes))
 				wrong = "a record has another CRC";
-			walk_part(w, HEAD, 0);
+			walk_part(w, TFRECORD_HEAD, 0);
 			break;
 		}
 	}
@@ -153,7 +153,7 @@ static const char *tfrecord_walk_take(struct walk *w, struct walk_piece *p)
 static const char *tfrecord_walk_end(const struct walk *w, uint64_t samples)
 {
 	(void)samples;
-	return w->part == HEAD && !w->have ? NULL : "ends inside a record";
+	return w->part == TFRECORD_HEAD && !w->have ? NULL : "ends inside a record";
 }
 
 const struct walk_ops tfrecord_walk = {tfrecord_walk_take, tfrecord_walk_end, true};

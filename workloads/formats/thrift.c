@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/formats/thrift.h"
 
-enum { FIELD, FIELD_ID, NUMBER, LENGTH, LIST, LIST_SIZE };
 enum {
-	TYPE_TRUE = 1,
-	TYPE_FALSE = 2,
-	TYPE_BYTE = 3,
-	TYPE_I16 = 4,
-	TYPE_I64 = 6,
-	TYPE_DOUBLE = 7,
-	TYPE_BINARY = 8,
-	TYPE_LIST = 9,
-	TYPE_SET = 10,
-	TYPE_STRUCT = 12,
-	LIST_LONG = 15,
-	PATH_FIELD_MAX = 15
+	THRIFT_FIELD,
+	THRIFT_FIELD_ID,
+	THRIFT_READ_NUMBER,
+	THRIFT_LENGTH,
+	THRIFT_LIST,
+	THRIFT_LIST_SIZE
 };
+enum { THRIFT_LIST_LONG = 15, PATH_FIELD_MAX = 15 };
 
 uint64_t thrift_path(const struct thrift *t)
 {
@@ -45,30 +39,30 @@ static bool thrift_begin_value(struct thrift *t, uint8_t type)
 {
 	bool in_list = t->element[t->depth];
 
-	t->state = FIELD;
+	t->state = THRIFT_FIELD;
 	switch (type) {
-	case TYPE_TRUE:
-	case TYPE_FALSE:
+	case THRIFT_TYPE_TRUE:
+	case THRIFT_TYPE_FALSE:
 		t->pass = in_list;
 		return true;
-	case TYPE_BYTE:
+	case THRIFT_TYPE_BYTE:
 		t->pass = 1;
 		return true;
-	case TYPE_DOUBLE:
+	case THRIFT_TYPE_DOUBLE:
 		t->pass = 8;
 		return true;
-	case TYPE_BINARY:
-		t->state = LENGTH;
+	case THRIFT_TYPE_BINARY:
+		t->state = THRIFT_LENGTH;
 		return true;
-	case TYPE_LIST:
-	case TYPE_SET:
-		t->state = LIST;
+	case THRIFT_TYPE_LIST:
+	case THRIFT_TYPE_SET:
+		t->state = THRIFT_LIST;
 		return true;
-	case TYPE_STRUCT:
+	case THRIFT_TYPE_STRUCT:
 		return thrift_push(t, 0, 0);
 	default:
-		t->state = NUMBER;
-		return type >= TYPE_I16 && type <= TYPE_I64;
+		t->state = THRIFT_READ_NUMBER;
+		return type >= THRIFT_TYPE_I16 && type <= THRIFT_TYPE_I64;
 	}
 }
 
@@ -76,7 +70,7 @@ static bool thrift_begin_value(struct thrift *t, uint8_t type)
  * next. */
 static bool thrift_end_value(struct thrift *t)
 {
-	t->state = FIELD;
+	t->state = THRIFT_FIELD;
 	while (t->element[t->depth]) {
 		if (--t->left[t->depth])
 			return thrift_begin_value(t, t->element[t->depth]);
@@ -110,7 +104,7 @@ static bool thrift_take_field(struct thrift *t, uint8_t byte)
 	}
 	if (!(byte >> 4)) {
 		t->type = type;
-		t->state = FIELD_ID;
+		t->state = THRIFT_FIELD_ID;
 		return true;
 	}
 	return thrift_move_field(t, t->field[t->depth] + (byte >> 4)) &&
@@ -122,8 +116,8 @@ static bool thrift_take_list(struct thrift *t, uint8_t byte)
 	t->type = byte & 15;
 	if (!t->type)
 		return false;
-	if (byte >> 4 == LIST_LONG) {
-		t->state = LIST_SIZE;
+	if (byte >> 4 == THRIFT_LIST_LONG) {
+		t->state = THRIFT_LIST_SIZE;
 		return true;
 	}
 	return thrift_begin_list(t, byte >> 4);
@@ -132,12 +126,12 @@ static bool thrift_take_list(struct thrift *t, uint8_t byte)
 /* A varint has ended that is not a value. */
 static bool thrift_take_number(struct thrift *t, uint64_t value)
 {
-	if (t->state == FIELD_ID) {
+	if (t->state == THRIFT_FIELD_ID) {
 		return thrift_move_field(t, value >> 1) && thrift_begin_value(t, t->type);
 	}
-	if (t->state == LIST_SIZE)
+	if (t->state == THRIFT_LIST_SIZE)
 		return thrift_begin_list(t, value);
-	t->state = FIELD;
+	t->state = THRIFT_FIELD;
 	t->pass = value;
 	return value || thrift_end_value(t);
 }
@@ -146,11 +140,11 @@ static enum thrift_event thrift_take(struct thrift *t, uint8_t byte)
 {
 	bool good = true;
 
-	if (t->state == FIELD) {
+	if (t->state == THRIFT_FIELD) {
 		if (!byte && !t->depth)
 			return THRIFT_OVER;
 		good = thrift_take_field(t, byte);
-	} else if (t->state == LIST) {
+	} else if (t->state == THRIFT_LIST) {
 		good = thrift_take_list(t, byte);
 	} else {
 		if (t->shift > 63)
@@ -159,7 +153,7 @@ static enum thrift_event thrift_take(struct thrift *t, uint8_t byte)
 		t->shift += 7;
 		if (byte & 0x80)
 			return THRIFT_MORE;
-		t->number = t->state == NUMBER;
+		t->number = t->state == THRIFT_READ_NUMBER;
 		if (t->number)
 			return THRIFT_NUMBER;
 		good = thrift_take_number(t, t->value);

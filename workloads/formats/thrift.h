@@ -11,6 +11,19 @@
 #include <stdint.h>
 
 enum { THRIFT_DEPTH = 12 };
+enum thrift_type {
+	THRIFT_TYPE_TRUE = 1,
+	THRIFT_TYPE_FALSE = 2,
+	THRIFT_TYPE_BYTE = 3,
+	THRIFT_TYPE_I16 = 4,
+	THRIFT_TYPE_I32 = 5,
+	THRIFT_TYPE_I64 = 6,
+	THRIFT_TYPE_DOUBLE = 7,
+	THRIFT_TYPE_BINARY = 8,
+	THRIFT_TYPE_LIST = 9,
+	THRIFT_TYPE_SET = 10,
+	THRIFT_TYPE_STRUCT = 12
+};
 
 struct thrift {
 	/* Of each level: the fields that lead here, four bits each, the innermost last; lists have

@@ -8,7 +8,7 @@
 #include "workloads/common/answer_text.h"
 #include "workloads/io/work.h"
 
-enum step { STEP_EVICT, STEP_OPEN, STEP_MOVE, STEP_CLOSE, STEP_DROP };
+enum data_step { STEP_EVICT, STEP_OPEN, STEP_MOVE, STEP_CLOSE, STEP_DROP };
 static const uint64_t verify_stream = 0x76657269; /* "veri" */
 
 static void io_data_want(struct io_thread *t, struct io_slot *slot);
@@ -49,7 +49,7 @@ static enum request_op io_data_closing(const struct io_thread *t, const struct i
 										       : REQ_ABORT;
 }
 
-static void io_data_close(struct io_thread *t, struct io_slot *slot, enum step step)
+static void io_data_close(struct io_thread *t, struct io_slot *slot, enum data_step step)
 {
 	struct io_handle *h = slot->handle;
 
@@ -276,9 +276,9 @@ static int io_data_end(struct io_thread *t)
 	return rc;
 }
 
-static io_step *const steps[] = {
+static io_step *const data_steps[] = {
 	[STEP_EVICT] = io_data_closed, [STEP_OPEN] = io_data_opened,  [STEP_MOVE] = io_data_moved,
 	[STEP_CLOSE] = io_data_closed, [STEP_DROP] = io_data_dropped,
 };
 const struct io_operations io_block_operations = {
-	.begin = io_data_want, .steps = steps, .end = io_data_end};
+	.begin = io_data_want, .steps = data_steps, .end = io_data_end};

@@ -7,7 +7,7 @@
 
 #include "workloads/io/work.h"
 
-enum step {
+enum names_step {
 	STEP_ONLY,
 	STEP_CREATED,
 	STEP_CLOSED,
@@ -21,7 +21,7 @@ enum step {
 static const char not_there[] = "is not there, though it was written";
 
 static void io_names_send(struct io_thread *t, struct io_slot *slot, enum request_op op,
-			  enum step step)
+			  enum names_step step)
 {
 	slot->s.req =
 		(struct request){.op = op, .object = &slot->name->object, .due_ns = slot->s.due_ns};
@@ -267,10 +267,10 @@ static void io_names_back(struct io_thread *t, struct io_slot *slot)
 	io_end(t, slot, slot->s.req.answer.status, NULL);
 }
 
-static io_step *const steps[] = {
+static io_step *const names_steps[] = {
 	[STEP_ONLY] = io_names_answered,      [STEP_CREATED] = io_names_opened,
 	[STEP_CLOSED] = io_names_created,     [STEP_THERE] = io_names_renamed,
 	[STEP_BACK] = io_names_back,          [STEP_PAGE] = io_names_listed,
 	[STEP_MANY] = io_names_answered_each, [STEP_DROPPED] = io_let_go,
 };
-const struct io_operations io_name_operations = {.begin = io_names_begin, .steps = steps};
+const struct io_operations io_name_operations = {.begin = io_names_begin, .steps = names_steps};

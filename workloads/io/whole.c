@@ -7,10 +7,17 @@
 
 #include "workloads/io/work.h"
 
-enum step { STEP_OPENED, STEP_MOVED, STEP_ENDED, STEP_ANSWERED, STEP_LISTED, STEP_DROPPED };
+enum whole_step {
+	STEP_OPENED,
+	STEP_MOVED,
+	STEP_ENDED,
+	STEP_ANSWERED,
+	STEP_LISTED,
+	STEP_WHOLE_DROPPED
+};
 
 static void io_whole_send(struct io_thread *t, struct io_slot *slot, enum request_op op,
-			  enum step step)
+			  enum whole_step step)
 {
 	slot->s.req = (struct request){
 		.op = op, .object = &slot->name->object, .length = slot->item.length};
@@ -74,7 +81,7 @@ static void io_whole_begin(struct io_thread *t, struct io_slot *slot)
 /* It has failed: nothing may remain of what was written, or open of what was read. */
 static void io_whole_drop(struct io_thread *t, struct io_slot *slot)
 {
-	io_whole_send(t, slot, slot->writes ? REQ_ABORT : REQ_CLOSE, STEP_DROPPED);
+	io_whole_send(t, slot, slot->writes ? REQ_ABORT : REQ_CLOSE, STEP_WHOLE_DROPPED);
 }
 
 /* An object that may be missing is no error, but nothing was done either. */
@@ -146,9 +153,9 @@ static void io_whole_ended(struct io_thread *t, struct io_slot *slot)
 		io_let_go(t, slot);
 }
 
-static io_step *const steps[] = {
+static io_step *const whole_steps[] = {
 	[STEP_OPENED] = io_whole_opened,      [STEP_MOVED] = io_whole_moved,
 	[STEP_ENDED] = io_whole_ended,        [STEP_ANSWERED] = io_names_answered,
-	[STEP_LISTED] = io_names_listed_page, [STEP_DROPPED] = io_let_go,
+	[STEP_LISTED] = io_names_listed_page, [STEP_WHOLE_DROPPED] = io_let_go,
 };
-const struct io_operations io_object_operations = {.begin = io_whole_begin, .steps = steps};
+const struct io_operations io_object_operations = {.begin = io_whole_begin, .steps = whole_steps};

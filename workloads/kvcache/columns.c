@@ -11,7 +11,7 @@ static const struct measure measures[] =
 static const struct measure tier_measures[] = {KV_TIER_LIST(MEASURE_ROW)};
 static const struct measure qos_measures[] = {KV_QOS_LIST(MEASURE_ROW)};
 static const struct measure scale_measures[] = {KV_SCALE_LIST(MEASURE_ROW)};
-static const struct hist_kind hists[] = {KV_HISTOGRAM_LIST(HIST_ROW)};
+static const struct hist_kind kv_hists[] = {KV_HISTOGRAM_LIST(HIST_ROW)};
 static const struct hist_kind tier_hists[] = {KV_TIER_HISTOGRAM_LIST(HIST_ROW)};
 static const struct hist_kind qos_hists[] = {KV_QOS_HISTOGRAM_LIST(HIST_ROW)};
 
@@ -101,8 +101,8 @@ static const struct table_kind kv_scale_table = {
 	.rows_max = KV_DECISIONS_MAX,
 };
 
-static const struct table_kind *const tables[KV_TABLES] = {&kv_tier_table, &kv_qos_table,
-							   &kv_scale_table, &endpoint_table};
+static const struct table_kind *const kv_tables[KV_TABLES] = {&kv_tier_table, &kv_qos_table,
+							      &kv_scale_table, &endpoint_table};
 
 /* clang-format off */
 const struct target kvcache_targets[] = {
@@ -123,6 +123,6 @@ const struct target kvcache_targets[] = {
 /* clang-format on */
 
 const struct tally_schema kvcache_schema = {
-	TALLY_SCHEMA(measures, figures, hists, tables),
+	TALLY_SCHEMA(measures, figures, kv_hists, kv_tables),
 	.main_figures = {"request_rate"},
 };

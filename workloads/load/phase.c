@@ -295,7 +295,7 @@ static int load_work(void *run, enum stop_reason *stopped, struct err *err)
 }
 
 /* A row for each load. */
-static void load_rows(const struct job_phase *phase, uint32_t rows_max[TALLY_TABLES_MAX])
+static void load_rows_max(const struct job_phase *phase, uint32_t rows_max[TALLY_TABLES_MAX])
 {
 	const struct load_options *o = phase->options;
 
@@ -307,7 +307,7 @@ const struct workload load_workload = {
 			      load_targets, load_options_table),
 	.schema = &load_schema,
 	.snapshots = true,
-	.rows = load_rows,
+	.rows = load_rows_max,
 	.stores = load_stores,
 	.check = load_check,
 	.size = load_size,

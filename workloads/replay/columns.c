@@ -7,7 +7,7 @@
 
 static const struct measure measures[] = TALLY_ROWS(REPLAY_COLUMN_LIST(MEASURE_ROW));
 static const struct measure tier_measures[] = {REPLAY_TIER_LIST(MEASURE_ROW)};
-static const struct hist_kind hists[] = {REPLAY_HISTOGRAM_LIST(HIST_ROW)};
+static const struct hist_kind replay_hists[] = {REPLAY_HISTOGRAM_LIST(HIST_ROW)};
 
 /* clang-format off */
 static const struct figure figures[] = {
@@ -36,7 +36,8 @@ static const struct table_kind replay_tier_table = {
 	.rows_max = TRACE_TIERS,
 };
 
-static const struct table_kind *const tables[REPLAY_TABLES] = {&replay_tier_table, &endpoint_table};
+static const struct table_kind *const replay_tables[REPLAY_TABLES] = {&replay_tier_table,
+								      &endpoint_table};
 
 /* clang-format off */
 const struct target replay_targets[] = {
@@ -51,6 +52,6 @@ const struct target replay_targets[] = {
 /* clang-format on */
 
 const struct tally_schema replay_schema = {
-	TALLY_SCHEMA(measures, figures, hists, tables),
+	TALLY_SCHEMA(measures, figures, replay_hists, replay_tables),
 	.main_figures = {"row_rate"},
 };

@@ -25,6 +25,9 @@ enum {
 	OBJECTS_HASH_DIGITS = 32
 };
 
+/* The key of the draws that give each key of a trace to a thread: "thread". */
+#define REPLAY_THREAD_STREAM UINT64_C(0x746872656164)
+
 struct replay_objects {
 	uint64_t version; /* OBJECTS_LAYOUT of the haul that made them */
 	uint64_t tiers;   /* as bits */

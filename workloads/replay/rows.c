@@ -14,8 +14,7 @@
 
 enum { ROWS_FIRST = 1024, MADE_FIRST = 256 };
 static const uint64_t rows_due_max = UINT64_C(1) << 62;
-static const uint64_t rank_stream = 0x72616e6b,
-		      thread_stream = 0x746872656164; /* "rank", "thread" */
+static const uint64_t rank_stream = 0x72616e6b; /* "rank" */
 
 /* What the rows so far have done to an object. */
 struct rows_object {
@@ -152,7 +151,7 @@ static int rows_add(struct rows_loading *l, const struct trace_row *row, uint64_
 		object->gone = row->operation == TRACE_DELETE;
 		object->bytes = object->gone ? 0 : end;
 	}
-	list = &r->lists[mix64(hash ^ thread_stream) % r->threads];
+	list = &r->lists[mix64(hash ^ REPLAY_THREAD_STREAM) % r->threads];
 	if (rc < 0 || !grow(&list->rows, list->count, &list->room, ROWS_FIRST, sizeof(to)))
 		return err_set(err, -ENOMEM, "no memory for the rows of the trace");
 	list->rows[list->count++] = to;

@@ -8,8 +8,6 @@
 #include "core/content/random.h"
 #include "workloads/replay/objects.h"
 
-static const uint64_t thread_stream = 0x746872656164; /* "thread" */
-
 uint64_t replay_buffer_bytes(const struct replay_options *o, const struct store *store)
 {
 	uint64_t bytes = queue_buffer_bytes(store, o->chunk);
@@ -52,7 +50,7 @@ int replay_thread_open(struct replay_thread *t, struct replay_work *work, struct
 				  .buffers = w->buffer,
 				  .buffer_bytes = replay_buffer_bytes(o, work->store),
 				  .goes_on = o->on_error != ON_ERROR_STOP};
-	t->key = random_at(work->seed ^ thread_stream, work->store->place.rank, number);
+	t->key = random_at(work->seed ^ REPLAY_THREAD_STREAM, work->store->place.rank, number);
 	rc = slots_open(&t->slots, err);
 	for (uint32_t i = 0; rc == 0 && i < o->depth; i++) {
 		struct replay_slot *slot = slots_at(&t->slots, i);

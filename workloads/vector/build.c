@@ -8,7 +8,7 @@
 #include "core/numbers.h"
 #include "workloads/common/answer_text.h"
 
-static const uint64_t verify_stream = 0x6d65726765; /* "merge" */
+static const uint64_t merge_stream = 0x6d65726765; /* "merge" */
 
 int stream_open(struct stream *s, struct err *err)
 {
@@ -75,7 +75,7 @@ static bool stream_verified(struct stream *s, const struct request *req,
 	if (!s->memory || s->verify == VERIFY_NONE)
 		return true;
 	if (s->verify == VERIFY_SAMPLED && length > VERIFY_SAMPLE_BYTES) {
-		from = random_at(s->index->key ^ verify_stream, req->offset, 0) %
+		from = random_at(s->index->key ^ merge_stream, req->offset, 0) %
 		       (length - VERIFY_SAMPLE_BYTES + 1);
 		length = VERIFY_SAMPLE_BYTES;
 	}

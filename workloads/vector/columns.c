@@ -5,8 +5,8 @@
 #include "backends/endpoint.h"
 
 static const struct measure measures[] = TALLY_ROWS(VECTOR_COLUMN_LIST(MEASURE_ROW));
-static const struct hist_kind hists[] = {VECTOR_HISTOGRAM_LIST(HIST_ROW)};
-static const struct table_kind *const tables[] = {&endpoint_table};
+static const struct hist_kind vector_hists[] = {VECTOR_HISTOGRAM_LIST(HIST_ROW)};
+static const struct table_kind *const vector_tables[] = {&endpoint_table};
 
 /* clang-format off */
 static const struct figure figures[] = {
@@ -63,7 +63,7 @@ const struct target vector_targets[] = {
 /* clang-format on */
 
 const struct tally_schema vector_schema = {
-	TALLY_SCHEMA(measures, figures, hists, tables),
+	TALLY_SCHEMA(measures, figures, vector_hists, vector_tables),
 	.main_figures = {"queries_rate", "bytes_rate"},
 	.main_hist = VECTOR_HIST_QUERY,
 };

@@ -17,13 +17,13 @@ static const float value_most = 1e15F;
 static const double distance_most = 2147483648.0;
 
 /* A table of a file: rows and columns, then values of that many bytes. */
-struct table {
+struct codes_table {
 	uint64_t rows, columns;
 	const char *values;
 };
 
 static int table_at(const void *data, size_t bytes, uint64_t at, uint64_t value_bytes,
-		    struct table *t, struct err *err)
+		    struct codes_table *t, struct err *err)
 {
 	int32_t head[2];
 
@@ -36,12 +36,12 @@ static int table_at(const void *data, size_t bytes, uint64_t at, uint64_t value_
 			       "has a table of %d x %d values at byte %" PRIu64
 			       ", for which it is too short",
 			       head[0], head[1], at);
-	*t = (struct table){(uint64_t)head[0], (uint64_t)head[1],
-			    (const char *)data + at + sizeof(head)};
+	*t = (struct codes_table){(uint64_t)head[0], (uint64_t)head[1],
+				  (const char *)data + at + sizeof(head)};
 	return 0;
 }
 
-static uint64_t place_of(const struct table *places, uint64_t i)
+static uint64_t place_of(const struct codes_table *places, uint64_t i)
 {
 	uint64_t at;
 
@@ -71,7 +71,7 @@ static int codes_scale(struct codes *c, struct err *err)
 	return 0;
 }
 
-static int codes_begins(struct codes *c, const struct table *chunks, struct err *err)
+static int codes_begins(struct codes *c, const struct codes_table *chunks, struct err *err)
 {
 	uint32_t last = 0;
 
@@ -92,7 +92,7 @@ static int codes_begins(struct codes *c, const struct table *chunks, struct err 
 
 int codes_pivots(struct codes *c, const void *data, size_t bytes, struct err *err)
 {
-	struct table places, pivots, chunks;
+	struct codes_table places, pivots, chunks;
 	uint64_t which;
 	int rc = table_at(data, bytes, 0, 8, &places, err);
 

@@ -10,7 +10,7 @@
 #include "core/numbers.h"
 #include "workloads/common/answer_text.h"
 
-static const uint64_t verify_stream = 0x6c6f6164; /* "load" */
+static const uint64_t load_stream = 0x6c6f6164; /* "load" */
 
 /* A thread of it. */
 struct vector_loader {
@@ -105,7 +105,7 @@ static int loader_verify(struct vector_loader *l, const struct request *req, con
 	if (load->options->verify == VERIFY_NONE)
 		return 0;
 	if (load->options->verify == VERIFY_SAMPLED && length > VERIFY_SAMPLE_BYTES) {
-		from = random_at(l->index.key ^ verify_stream, req->offset, 0) %
+		from = random_at(l->index.key ^ load_stream, req->offset, 0) %
 		       (length - VERIFY_SAMPLE_BYTES + 1);
 		length = VERIFY_SAMPLE_BYTES;
 	}

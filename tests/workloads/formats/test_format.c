@@ -115,7 +115,7 @@ static void survey_make(struct survey *s, bool all)
 			uint64_t size = sizes[k / n_counts], count = counts[k % n_counts];
 
 			/* Special options are tested with small files. */
-			if (size * count > (all && i < FORMAT_COUNT ? 8 << 20 : 1 << 18) ||
+			if (size * count > (all && i < FORMATS_COUNT ? 8 << 20 : 1 << 18) ||
 			    !variant_holds(&v[i], count, size))
 				continue;
 			survey_file(s, &v[i], count, size);
@@ -522,7 +522,7 @@ static void test_lists(void)
 			       "indexed_binary, mmap_indexed_binary");
 	for (const char *at = format_list(text, format_any); at; at = strchr(at + 1, ','))
 		n++;
-	CU_ASSERT_EQUAL(n, FORMAT_COUNT);
+	CU_ASSERT_EQUAL(n, FORMATS_COUNT);
 }
 
 static void test_crc_register(void)

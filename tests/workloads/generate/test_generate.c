@@ -202,7 +202,7 @@ static void test_same_for_any_ranks(void)
 	char text[1024];
 
 	variants(&formats);
-	for (unsigned f = 0; f < FORMAT_COUNT; f++) {
+	for (unsigned f = 0; f < FORMATS_COUNT; f++) {
 		unsigned samples = variant_holds(&formats[f], 3, 60000) ? 3 : 1;
 		uint64_t hash = 0;
 

@@ -314,7 +314,7 @@ static void errors_in_open_files(void)
 	static const char *const orders[] = {"\"each_epoch\"", "\"none\""};
 	unsigned open = 0;
 
-	for (unsigned i = 0; i < 2 * 2 * 3 * FORMAT_COUNT; i++) {
+	for (unsigned i = 0; i < 2 * 2 * 3 * FORMATS_COUNT; i++) {
 		const char *format = format_names[i / 12];
 		bool shuffled = i / 2 % 2 == 0;
 		struct fixture *f;

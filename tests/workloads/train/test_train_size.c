@@ -148,7 +148,7 @@ static void reads(void)
 	unsigned f, o, s;
 
 	variants(&all);
-	for (f = 0; f < FORMAT_COUNT; f++)
+	for (f = 0; f < FORMATS_COUNT; f++)
 		for (o = 0; o < sizeof(orders) / sizeof(orders[0]); o++)
 			for (s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
 				char dataset[256], train[256];

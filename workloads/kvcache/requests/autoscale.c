@@ -8,7 +8,7 @@
 #include "core/time_ns.h"
 #include "workloads/kvcache/requests/source_options.h"
 
-enum { MS = 1000000, STEP_LEAST = 5, STEP_MOST = 100 };
+enum { STEP_LEAST = 5, STEP_MOST = 100 };
 
 /* The band around the target in which nothing changes, and the pressure that is too much by
  * itself. */
@@ -25,8 +25,8 @@ const struct option kv_autoscale_options_table[] = {
 		"mode", struct kv_autoscale_options, mode, .choices = autoscale_modes,
 		.help = "qos: as many users as keep the limits; capacity: ever more users, until no more "
 			"tokens are generated, which ends the phase"),
-	OPT_TIME("interval", struct kv_autoscale_options, interval_ns, .def = 10000ull * MS,
-		 .min = MS, .max = 13 * NS_PER_D, .help = "time between two decisions"),
+	OPT_TIME("interval", struct kv_autoscale_options, interval_ns, .def = 10000ull * NS_PER_MS,
+		 .min = NS_PER_MS, .max = 13 * NS_PER_D, .help = "time between two decisions"),
 	OPT_U64("users_min", struct kv_autoscale_options, users_min, .def = 1, .min = 1,
 		.max = KV_USERS_MAX, .help = "the fewest users of a rank"),
 	OPT_U64("users_max", struct kv_autoscale_options, users_max, .def = 10000, .min = 1,
@@ -43,10 +43,11 @@ const struct option kv_autoscale_options_table[] = {
 		.max = KV_AUTOSCALE_HISTORY_MAX, .help = "qos: intervals that saturation looks at"),
 	OPT_REAL("target", struct kv_autoscale_options, target, .def_real = 0.8, .max_real = 1,
 		 .help = "qos: saturation to keep, from 0 to 1"),
-	OPT_TIME("read_p95", struct kv_autoscale_options, read_ns, .def = 100 * MS, .min = 1,
+	OPT_TIME("read_p95", struct kv_autoscale_options, read_ns, .def = 100 * NS_PER_MS, .min = 1,
 		 .max = 13 * NS_PER_D, .help = "qos: limit of the 95th percentile of reads"),
-	OPT_TIME("write_p95", struct kv_autoscale_options, write_ns, .def = 50 * MS, .min = 1,
-		 .max = 13 * NS_PER_D, .help = "qos: limit of the 95th percentile of writes"),
+	OPT_TIME("write_p95", struct kv_autoscale_options, write_ns, .def = 50 * NS_PER_MS,
+		 .min = 1, .max = 13 * NS_PER_D,
+		 .help = "qos: limit of the 95th percentile of writes"),
 	OPT_U64("waiting", struct kv_autoscale_options, waiting, .def = 100, .min = 1,
 		.help = "qos: limit of the requests that wait to be served"),
 	OPT_END};

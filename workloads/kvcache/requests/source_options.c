@@ -11,18 +11,19 @@
 #include "core/time_ns.h"
 #include "workloads/model/kv_model.h"
 
-enum { MS = 1000000, SOURCE_PATH_BYTES = 256 };
+enum { SOURCE_PATH_BYTES = 256 };
 
 static const struct kv_template source_templates[] = {
-	{"chatbot", 1, 512, 4096, 50, 200, 100 * MS, 500 * MS},
-	{"coding", 1, 4096, 25000, 100, 500, 200 * MS, 1000 * MS},
-	{"document", 1, 4096, 16384, 200, 800, 300 * MS, 1500 * MS},
+	{"chatbot", 1, 512, 4096, 50, 200, 100 * NS_PER_MS, 500 * NS_PER_MS},
+	{"coding", 1, 4096, 25000, 100, 500, 200 * NS_PER_MS, 1000 * NS_PER_MS},
+	{"document", 1, 4096, 16384, 200, 800, 300 * NS_PER_MS, 1500 * NS_PER_MS},
 };
 
 static const struct kv_class source_classes[] = {
-	{"interactive", 0.15, 3, 50 * MS, 100 * MS, 150 * MS, 200 * MS},
-	{"responsive", 0.35, 2, 100 * MS, 200 * MS, 350 * MS, 500 * MS},
-	{"batch", 0.5, 1, 1000ull * MS, 5000ull * MS, 7500ull * MS, 10000ull * MS},
+	{"interactive", 0.15, 3, 50 * NS_PER_MS, 100 * NS_PER_MS, 150 * NS_PER_MS, 200 * NS_PER_MS},
+	{"responsive", 0.35, 2, 100 * NS_PER_MS, 200 * NS_PER_MS, 350 * NS_PER_MS, 500 * NS_PER_MS},
+	{"batch", 0.5, 1, 1000ull * NS_PER_MS, 5000ull * NS_PER_MS, 7500ull * NS_PER_MS,
+	 10000ull * NS_PER_MS},
 };
 
 static const char *const source_modes[] = {"both", "prefill", "decode", NULL};
@@ -41,9 +42,9 @@ static const struct option template_options[] = {
 	       "longest context of a user, and of a request"),
 	TOKENS("generate_min", struct kv_template, generate_min, 50, "fewest tokens generated"),
 	TOKENS("generate_max", struct kv_template, generate_max, 200, "most tokens generated"),
-	OPT_TIME("think_min", struct kv_template, think_min_ns, .def = 100 * MS, .min = 1000,
+	OPT_TIME("think_min", struct kv_template, think_min_ns, .def = 100 * NS_PER_MS, .min = 1000,
 		 .max = 13 * NS_PER_D, .help = "shortest time between two requests of a user"),
-	OPT_TIME("think_max", struct kv_template, think_max_ns, .def = 500 * MS, .min = 1000,
+	OPT_TIME("think_max", struct kv_template, think_max_ns, .def = 500 * NS_PER_MS, .min = 1000,
 		 .max = 13 * NS_PER_D, .help = "longest time between two requests of a user"),
 	OPT_END};
 

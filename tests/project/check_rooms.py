@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Rooms as units: the build folder compiles each room, which is one folder of a layer, as one unit that includes all of its
+files. Where it was configured with HAUL_UNITY=OFF, the rooms are compiled here.
+
+    check_rooms.py SOURCE BUILD           the change set
+    check_rooms.py SOURCE BUILD apart     each file as a unit of its own
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+# Units of their own, with the reason.
+ALONE = {
+    "backends/table.c": "it alone may know which parts are built",
+    "workloads/table.c": "programs with other workloads replace it",
+}
+OTHERS = ("tests", "bench", "build")
+ROOMS_LEAST = 40
+
+
+def cached(build, name):
+    with open(os.path.join(build, "CMakeCache.txt")) as cache:
+        found = re.search(rf"^{name}:[A-Z]+=(.*)$", cache.read(), re.M)
+    return found.group(1) if found else ""
+
+
+def configured(source, build, folder, unity):
+    """Configures the folder as the build is, but for the units, and returns it."""
+    same = [f"-D{name}={cached(build, name)}" for name in ("CMAKE_BUILD_TYPE", "CMAKE_C_COMPILER", "CMAKE_C_COMPILER_LAUNCHER")]
+    subprocess.run(["cmake", "-S", source, "-B", folder, "-G", "Ninja", f"-DHAUL_UNITY={unity}", "-DHAUL_TESTS=OFF",
+                    "-DHAUL_BENCH=OFF", *same], check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+def compiled(build):
+    """The files of the layers' and the program's own targets that the build compiles."""
+    with open(os.path.join(build, "compile_commands.json")) as commands:
+        return {one["file"] for one in json.load(commands)
+                if re.search(r" -o \S*CMakeFiles/haul\w*\.dir/", one["command"])}
+
+
+def rooms(source, build):
+    """Each folder's units: lists of files below the source tree."""
+    found = {}
+    for path in compiled(build):
+        files = [path]
+        if "/Unity/" in path:
+            with open(path) as unit:
+                files = re.findall(r'^#include "(.*)"', unit.read(), re.M)
+        files = [os.path.relpath(file, source) for file in files]
+        if files[0].split(os.sep)[0] not in (*OTHERS, os.pardir):
+            found.setdefault(os.path.dirname(files[0]), []).append(files)
+    return found
+
+
+def main(source, build, apart=None):
+    source, wrong = os.path.abspath(source), []
+    with tempfile.TemporaryDirectory() as folder:
+        if apart:
+            subprocess.run(["cmake", "--build", configured(source, build, folder, "OFF"), "--target", "haul"], check=True)
+            return 0
+        if cached(build, "HAUL_UNITY") != "ON":
+            build = configured(source, build, folder, "ON")
+            subprocess.run(["cmake", "--build", build, "--target", "haul"], check=True)
+        found = rooms(source, build)
+    for room, units in sorted(found.items()):
+        together = [unit for unit in units if unit[0] not in ALONE or len(unit) > 1]
+        if len(together) != 1:
+            wrong.append(f"{room}: {len(together)} units: {[unit[0] for unit in together]}")
+        wrong += [f"{room}: {file} is of another room" for unit in units for file in unit if os.path.dirname(file) != room]
+    count = sum(len(unit) for units in found.values() for unit in units)
+    print(*wrong, f"{len(found)} rooms, {count} files", sep="\n")
+    return 1 if wrong or len(found) < ROOMS_LEAST else 0
+
+
+sys.exit(main(*sys.argv[1:]))
