@@ -2,6 +2,9 @@
 /* Tables as JSON: see json.h. */
 #include "facts/json.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "core/stats.h"
 
 #include <stdlib.h>
@@ -73,11 +76,34 @@ static void add_column(cJSON *to, const char *key, const struct column *c, const
 	}
 }
 
+/* The object for the last key of a path, with those that it stands in. */
+static cJSON *json_within(cJSON *to, const char **path)
+{
+	const char *point;
+
+	while ((point = strchr(*path, '.'))) {
+		char key[TABLE_CELL_BYTES];
+		cJSON *next;
+
+		snprintf(key, sizeof(key), "%.*s", (int)(point - *path), *path);
+		next = cJSON_GetObjectItemCaseSensitive(to, key);
+		to = next ? next : cJSON_AddObjectToObject(to, key);
+		*path = point + 1;
+	}
+	return to;
+}
+
 void json_row(cJSON *to, const struct column *columns, const void *row)
 {
-	for (const struct column *c = columns; c->type; c++)
-		if (c->key)
-			add_column(to, c->key, c, row);
+	for (const struct column *c = columns; c->type; c++) {
+		const char *path = column_json(c);
+
+		if (path) {
+			cJSON *object = json_within(to, &path);
+
+			add_column(object, path, c, row);
+		}
+	}
 }
 
 void json_table(cJSON *to, const struct report_table *t)

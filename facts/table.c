@@ -11,14 +11,35 @@ const void *table_row_at(const struct report_table *t, size_t i)
 	return (const char *)t->rows + i * t->stride;
 }
 
+static const void *column_at(const struct column *c, const void *row)
+{
+	const char *from = c->behind ? *(const char *const *)row : row;
+
+	return from + c->offset;
+}
+
+const char *column_json(const struct column *c)
+{
+	const char *path = c->json ? c->json : c->key;
+
+	return path && *path ? path : NULL;
+}
+
+const char *column_page(const struct column *c)
+{
+	const char *heading = c->page ? c->page : c->heading;
+
+	return column_json(c) && heading && *heading ? heading : NULL;
+}
+
 const struct stats *column_stats(const struct column *c, const void *row)
 {
-	return (const struct stats *)((const char *)row + c->offset);
+	return column_at(c, row);
 }
 
 double column_number(const struct column *c, const void *row)
 {
-	const void *at = (const char *)row + c->offset;
+	const void *at = column_at(c, row);
 
 	switch (c->type) {
 	case COLUMN_REAL:
@@ -41,7 +62,7 @@ double column_number(const struct column *c, const void *row)
 
 const char *column_text(const struct column *c, const void *row)
 {
-	const void *at = (const char *)row + c->offset;
+	const void *at = column_at(c, row);
 
 	switch (c->type) {
 	case COLUMN_TEXT:
@@ -57,14 +78,14 @@ const char *column_text(const struct column *c, const void *row)
 
 unsigned column_count(const struct column *c, const void *row)
 {
-	const void *at = (const char *)row + c->offset;
+	const void *at = column_at(c, row);
 
 	return c->type == COLUMN_TEXTS ? c->count : *(const uint32_t *)at;
 }
 
 const char *column_text_at(const struct column *c, const void *row, unsigned i)
 {
-	const void *at = (const char *)row + c->offset;
+	const void *at = column_at(c, row);
 
 	return (*(char *const *const *)at)[i];
 }

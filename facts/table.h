@@ -59,7 +59,15 @@ struct column {
 	enum column_type type;
 	enum column_format format;
 	const char *key, *heading;
+	/* Its path in JSON, where that is not the key: "rates.au" is in an object of its own; "": it
+	 * is not in JSON. Its heading on the page, where that is not that of text; "": it is not
+	 * there. */
+	const char *json, *page;
 	size_t offset;
+	bool behind;    /* the row begins with a pointer to the struct that has the value */
+	unsigned place; /* text shows columns of a lower place first */
+	/* Writes the heading of text, in place of it. about: that of the table. */
+	void (*head)(char cell[TABLE_CELL_BYTES], const void *about);
 	double (*number)(const void *row, int which);
 	const char *(*word)(const void *row);
 	enum column_format (*format_of)(const void *row); /* in place of format */
@@ -97,7 +105,8 @@ struct report_table {
 	size_t count, stride;
 	/* In JSON an object in place of a list: the rows by what their first column has. */
 	bool keyed;
-	bool flat; /* the one table of its document that CSV shows */
+	bool flat;         /* the one table of its document that CSV shows */
+	const void *about; /* what headings tell of */
 	/* Whether text has the row. NULL: it has all. */
 	bool (*shown)(const void *row);
 };
@@ -112,6 +121,9 @@ const struct stats *column_stats(const struct column *c, const void *row);
 /* A value as a number; NaN where the column has none. As a text; NULL where it has none. The i-th
  * of several. */
 double column_number(const struct column *c, const void *row);
+/* The path in JSON, and the heading on the page; NULL: the column is not there. */
+const char *column_json(const struct column *c);
+const char *column_page(const struct column *c);
 const char *column_text(const struct column *c, const void *row);
 unsigned column_count(const struct column *c, const void *row);
 const char *column_text_at(const struct column *c, const void *row, unsigned i);

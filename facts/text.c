@@ -158,28 +158,40 @@ static void table_cell(char cell[TABLE_CELL_BYTES], const struct column *c, cons
 		table_number(cell, format, column_number(c, row));
 }
 
-/* Fills the heading, or with a row its cells. Returns the number of columns. */
-static unsigned table_fill(struct table_row *to, const struct column *columns, const void *row)
+/* Fills the cells of a column: its heading, or with a row its values. Returns how many. */
+static unsigned table_fill_column(char (*cells)[TABLE_CELL_BYTES], unsigned room,
+				  const struct column *c, const void *about, const void *row)
 {
-	unsigned n = 0;
+	unsigned several = c->heading != NULL || c->head, i;
 
-	for (const struct column *c = columns; c->type; c++) {
-		unsigned several = c->heading != NULL;
-
-		if (c->type == COLUMN_TEXTS)
-			several = c->count < TABLE_TEXTS_SHOWN ? c->count : TABLE_TEXTS_SHOWN;
-
-		for (unsigned i = 0; i < several && n < TABLE_COLUMNS; i++, n++) {
-			const char *heading = c->headings ? c->headings[i] : c->heading;
-
-			if (!row)
-				snprintf(to->cell[n], TABLE_CELL_BYTES, "%s", heading);
-			else
-				table_cell(to->cell[n], c, row,
-					   c->type == COLUMN_TEXTS ? column_text_at(c, row, i)
-								   : column_text(c, row));
-		}
+	if (c->type == COLUMN_TEXTS)
+		several = c->count < TABLE_TEXTS_SHOWN ? c->count : TABLE_TEXTS_SHOWN;
+	for (i = 0; i < several && i < room; i++) {
+		if (row)
+			table_cell(cells[i], c, row,
+				   c->type == COLUMN_TEXTS ? column_text_at(c, row, i)
+							   : column_text(c, row));
+		else if (c->head)
+			c->head(cells[i], about);
+		else
+			snprintf(cells[i], TABLE_CELL_BYTES, "%s",
+				 c->headings ? c->headings[i] : c->heading);
 	}
+	return i;
+}
+
+/* Fills the heading, or with a row its cells. Returns the number of columns. */
+static unsigned table_fill(struct table_row *to, const struct report_table *t, const void *row)
+{
+	unsigned n = 0, last = 0;
+
+	for (const struct column *c = t->columns; c->type; c++)
+		last = c->place > last ? c->place : last;
+	for (unsigned place = 0; place <= last; place++)
+		for (const struct column *c = t->columns; c->type; c++)
+			if (c->place == place)
+				n += table_fill_column(to->cell + n, TABLE_COLUMNS - n, c, t->about,
+						       row);
 	return n;
 }
 
@@ -190,10 +202,10 @@ void text_table(FILE *out, const struct report_table *t)
 
 	if (!rows)
 		return;
-	columns = table_fill(&rows[0], t->columns, NULL);
+	columns = table_fill(&rows[0], t, NULL);
 	for (size_t i = 0; i < t->count; i++)
 		if (!t->shown || t->shown(table_row_at(t, i)))
-			table_fill(&rows[count++], t->columns, table_row_at(t, i));
+			table_fill(&rows[count++], t, table_row_at(t, i));
 	if (count > 1)
 		table_print(out, rows, count, columns);
 	free(rows);

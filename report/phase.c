@@ -95,10 +95,22 @@ void phase_name(const struct results_file *f, const struct results_phase_read *p
 
 struct phase_row phase_row_of(const struct results_file *f, const struct results_phase_read *p)
 {
-	struct phase_row row = {.file = f, .phase = p};
+	struct phase_row row = {.phase = p, .file = f};
 
 	phase_name(f, p, row.name);
 	return row;
+}
+
+struct phase_row *phase_rows_of(const struct results_file *f,
+				bool (*is)(const struct results_phase_read *p), size_t *count)
+{
+	struct phase_row *rows = calloc(f->phase_count + 1, sizeof(*rows));
+
+	*count = 0;
+	for (uint32_t i = 0; rows && i < f->phase_count; i++)
+		if (!is || is(&f->phases[i]))
+			rows[(*count)++] = phase_row_of(f, &f->phases[i]);
+	return rows;
 }
 
 double phase_role(const void *row, int role)

@@ -42,11 +42,15 @@ void phase_name(const struct results_file *f, const struct results_phase_read *p
 /* A row of a table of phases, and columns of it: a role's value of all ranks; a quantile of the
  * main histogram, in ns, or with QUANTILES its largest value. */
 struct phase_row {
-	char name[PHASE_NAME_BYTES];
-	const struct results_file *file;
 	const struct results_phase_read *phase;
+	const struct results_file *file;
+	char name[PHASE_NAME_BYTES];
 };
 struct phase_row phase_row_of(const struct results_file *f, const struct results_phase_read *p);
+/* A row for each phase that is of some kind; is NULL: for all. The caller frees the rows. NULL: no
+ * memory. */
+struct phase_row *phase_rows_of(const struct results_file *f,
+				bool (*is)(const struct results_phase_read *p), size_t *count);
 double phase_role(const void *row, int role);
 double phase_main_ns(const void *row, int quantile);
 bool phase_has_main(const struct phase_row *row);

@@ -8,11 +8,12 @@
 
 #include "report/compare.h"
 #include "report/json/json.h"
+#include "report/phase_columns.h"
 #include "report/scaling.h"
 
-static const char *const brief_keys[] = {"kind",    "name",   "number",      "run",    "repeat",
-					 "warmup",  "sweep",  "combination", "status", "started",
-					 "seconds", "errors", "rates",       NULL};
+/* Of a brief phase: what names it, and the columns of its row in the table of phases. */
+static const char *const brief_keys[] = {"kind",   "name",  "number",      "run",     "repeat",
+					 "warmup", "sweep", "combination", "started", NULL};
 
 /* Bytes of the value as JSON on one line. Where there is no memory, more than any room. */
 static size_t shorten_bytes(const cJSON *value)
@@ -73,19 +74,26 @@ static bool shorten_has(const char *const *keys, const char *key)
 	return false;
 }
 
-static void shorten_keep(cJSON *object, const char *const *keys)
+/* Whether a column of the page stands at the key, or in the object that does. */
+static bool shorten_shows(const char *key)
 {
-	for (cJSON *child = object->child, *next; child; child = next) {
-		next = child->next;
-		if (!shorten_has(keys, child->string))
-			cJSON_Delete(cJSON_DetachItemViaPointer(object, child));
+	for (const struct column *c = phase_columns; c->type; c++) {
+		const char *path = column_page(c) ? column_json(c) : "";
+
+		if (strcspn(path, ".") == strlen(key) && strncmp(path, key, strlen(key)) == 0)
+			return true;
 	}
+	return false;
 }
 
 /* Leaves of a phase only what its row in the table of phases shows. */
 static void shorten_brief(cJSON *phase)
 {
-	shorten_keep(phase, brief_keys);
+	for (cJSON *child = phase->child, *next; child; child = next) {
+		next = child->next;
+		if (!shorten_has(brief_keys, child->string) && !shorten_shows(child->string))
+			cJSON_Delete(cJSON_DetachItemViaPointer(phase, child));
+	}
 	cJSON_AddBoolToObject(phase, "brief", true);
 }
 
@@ -266,6 +274,30 @@ static void data_compare(cJSON *to, const struct results_file *const *files, uns
 	cJSON_AddItemToObject(to, "compare", compare ? compare : cJSON_CreateNull());
 }
 
+/* The columns of a table of phases: where a phase has the value, its heading, and how it is
+ * shown. */
+static void data_columns(cJSON *to)
+{
+	static const char *const kinds[] = {
+		[FORMAT_FIGURE] = "number", [FORMAT_GIGA] = "rate",   [FORMAT_COUNT] = "count",
+		[FORMAT_SOME] = "count",    [FORMAT_SHARE] = "share", [FORMAT_WHOLE] = "share",
+		[FORMAT_BYTES] = "bytes",   [FORMAT_RATE] = "rate",   [FORMAT_TIME] = "seconds",
+		[FORMAT_NS] = "ns"};
+	cJSON *list = cJSON_AddArrayToObject(to, "columns");
+
+	for (const struct column *c = phase_columns; c->type; c++) {
+		cJSON *one = column_page(c) ? cJSON_CreateObject() : NULL;
+
+		if (!one)
+			continue;
+		cJSON_AddStringToObject(one, "path", column_json(c));
+		cJSON_AddStringToObject(one, "heading", column_page(c));
+		cJSON_AddStringToObject(one, "kind",
+					c->type == COLUMN_NAME ? "text" : kinds[c->format]);
+		cJSON_AddItemToArray(list, one);
+	}
+}
+
 cJSON *page_data(const struct results_file *const *files, unsigned count, bool compare)
 {
 	struct data_room room = {DATA_WHOLE_BYTES, DATA_BRIEF_BYTES, DATA_FILES_BYTES};
@@ -275,6 +307,7 @@ cJSON *page_data(const struct results_file *const *files, unsigned count, bool c
 		cJSON_Delete(all);
 		return NULL;
 	}
+	data_columns(all);
 	data_scaling(all, files, count);
 	data_compare(all, files, count, compare ? SIZE_MAX : DATA_SIDES_BYTES);
 	return all;

@@ -37,11 +37,9 @@
 		const several = file.runs > 1;
 		const counted = new Set(file.phases.map(p => p.rates.items).filter(items => items));
 		const items = counted.size > 1 ? 'items' : [...counted][0] || 'samples';
-		const rows = file.phases.map(p => [
-			...(several ? [format.count(p.run)] : []), phase.title(p, {runs: 1}), p.status, format.seconds(p.seconds), format.share(p.rates.au),
-			...['bytes_per_second', 'samples_per_second', 'operations_per_second'].map(key => phase.rate(p, key)), format.ns(p.rates.p99_ns), format.count(p.errors)]);
-		const made = () => table.filled([...(several ? ['run'] : []), 'phase', 'status', 'time', 'AU', 'bytes per second', `${items} per second`, 'operations per second', 'p99', 'errors'],
-			rows, several ? [1, 2] : [0, 1]);
+		const rows = file.phases.map(p => [...(several ? [format.count(p.run)] : []), phase.title(p, {runs: 1}), ...data.columns.map(column => phase.shown(p, column))]);
+		const headings = data.columns.map(({path, heading}) => path === 'rates.samples_per_second' ? `${items} per second` : heading);
+		const made = () => table.filled([...(several ? ['run'] : []), 'phase', ...headings], rows, several ? [1, 2] : [0, 1]);
 		return rows.length > FEW_PHASES ? dom.later(`The phases of all runs: ${format.count(rows.length)}`, null, made) : [dom.element('h2', null, 'Phases'), made()];
 	}
 

@@ -48,7 +48,12 @@ const phase = (() => {
 	// A rate of 0 says that a phase does not do such a thing, unless it is judged by it.
 	const RATES = {bytes_per_second: 'rate', samples_per_second: 'number', operations_per_second: 'number'};
 	const rateOf = (p, key) => p.rates[key] === 0 && p.rates.main !== key ? null : p.rates[key];
-	const rate = (p, key) => format[RATES[key]](rateOf(p, key));
+	// The cell of a column of the table of phases.
+	function shown(p, {path, kind}) {
+		const value = path.split('.').reduce((at, key) => at === null || at === undefined ? null : at[key], p);
+		const key = path.replace('rates.', '');
+		return kind === 'text' ? value : format[kind](key in RATES ? rateOf(p, key) : value);
+	}
 
 	// Rates of a phase, of which the first is the one that it is judged by.
 	function ratesOf(p) {
@@ -375,5 +380,5 @@ const phase = (() => {
 		return dom.later('All figures of this phase', null, () => table.pairs({...p.figures, ...p.measures}));
 	}
 
-	return {element, parts, rate, requests, rest, title};
+	return {element, parts, requests, rest, shown, title};
 })();

@@ -25,6 +25,7 @@ static bool add_series(cJSON *to, const struct results_file *f)
 		cJSON_AddStringToObject(o, "phase", p->record.name);
 		cJSON_AddStringToObject(o, "kind", p->record.kind);
 		json_add_number(o, "combination", (double)p->record.combination);
+		cJSON_AddStringToObject(o, "sweep", p->record.sweep);
 		json_sets(o, p);
 		json_add_number(o, "repeats", s.lines[i].repeats);
 		json_add_number(o, "place", series_place(&s, &s.lines[i]));

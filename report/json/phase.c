@@ -11,6 +11,7 @@
 #include "report/doubt.h"
 #include "report/json/json.h"
 #include "report/phase.h"
+#include "report/phase_columns.h"
 #include "report/series.h"
 #include "report/verdict.h"
 
@@ -18,48 +19,8 @@ void json_sets(cJSON *to, const struct results_phase_read *p)
 {
 	cJSON *sets = cJSON_AddArrayToObject(to, "sets");
 
-	cJSON_AddStringToObject(to, "sweep", p->record.sweep);
 	for (uint32_t i = 0; i < p->set_count; i++)
 		cJSON_AddItemToArray(sets, cJSON_CreateString(p->sets[i]));
-}
-
-/* Adds the place of the phase in a series of runs. */
-static void add_run(cJSON *to, const struct results_phase_read *p)
-{
-	json_add_number(to, "run", (double)p->record.run);
-	json_add_number(to, "combination", (double)p->record.combination);
-	json_add_number(to, "repeat", (double)p->record.repeat);
-	cJSON_AddBoolToObject(to, "warmup", p->record.warmup);
-	json_sets(to, p);
-}
-
-/* Adds a time of day in seconds since 1970 UTC, or null where the file does not have it. */
-static void add_time(cJSON *to, const char *key, uint64_t utc_ns)
-{
-	json_add_number(to, key, utc_ns ? (double)utc_ns / 1e9 : NAN);
-}
-
-static void add_head(cJSON *to, const struct results_phase_read *p)
-{
-	static const enum tally_common counts[] = {TALLY_BYTES_READ, TALLY_BYTES_WRITTEN,
-						   TALLY_OPERATIONS, TALLY_ERRORS, TALLY_RETRIES};
-	const struct phase_record *r = &p->record;
-
-	cJSON_AddStringToObject(to, "kind", r->kind);
-	cJSON_AddStringToObject(to, "name", r->name);
-	json_add_number(to, "number", (double)r->number);
-	json_add_number(to, "within", r->within == RECORD_NOT_WITHIN ? NAN : (double)r->within);
-	cJSON_AddStringToObject(to, "store", r->store);
-	cJSON_AddStringToObject(to, "status", r->status);
-	cJSON_AddStringToObject(to, "said", r->message);
-	add_run(to, p);
-	cJSON_AddStringToObject(to, "error", r->error);
-	add_time(to, "started", r->started_ns);
-	add_time(to, "finished", r->finished_ns);
-	json_add_number(to, "seconds", r->seconds);
-	for (size_t i = 0; i < COUNT(counts); i++)
-		json_add_number(to, tally_common_columns.measures[counts[i]].name,
-				phase_common(p, counts[i]));
 }
 
 static void add_price(cJSON *to, const char *key, const struct together_figure *figure)
@@ -144,41 +105,19 @@ void json_doubts(cJSON *to, const struct doubts *d)
 	}
 }
 
-/* Adds the figures that every kind of phase may have, under the same keys as in "series". */
-static void add_rates(cJSON *to, const struct results_phase_read *p)
-{
-	cJSON *rates = cJSON_AddObjectToObject(to, "rates");
-	enum series_figure main = series_main(p);
-
-	for (int k = 0; k < SERIES_FIGURES; k++)
-		json_add_number(rates, series_keys[k], series_figure_of(p, (enum series_figure)k));
-	cJSON_AddStringToObject(rates, "items", phase_items(p));
-	json_add_text(rates, "main", main == SERIES_VALUES ? NULL : series_keys[main]);
-	cJSON_AddStringToObject(rates, "latency", p->record.main_hist);
-	json_add_number(rates, "cached_share", results_role_value(&p->merged, 0, ROLE_CACHED));
-}
-
-static void add_utilisation(cJSON *to, const struct results_file *f,
-			    const struct results_phase_read *p)
+static void add_utilisation(cJSON *to, const struct results_phase_read *p)
 {
 	struct spread s = phase_spread(p, ROLE_UTILISATION);
 	cJSON *au;
 
 	if (isnan(s.mean)) {
 		cJSON_AddNullToObject(to, "au");
-	} else {
-		au = cJSON_AddObjectToObject(to, "au");
-		json_add_number(au, "mean", series_figure_of(p, SERIES_AU));
-		json_add_number(au, "min", s.min);
-		json_add_number(au, "max", s.max);
+		return;
 	}
-	json_add_number(to, "au_mlperf",
-			results_role_value(&p->merged, 0, ROLE_UTILISATION_MLPERF));
-	json_add_number(to, "au_without_skew",
-			results_role_value(&p->merged, 0, ROLE_UTILISATION_WITHOUT_SKEW));
-	json_add_number(to, "null_au", p->record.null_au);
-	add_ceiling(to, f, p);
-	json_add_number(to, "target_au", p->record.target_au);
+	au = cJSON_AddObjectToObject(to, "au");
+	json_add_number(au, "mean", series_figure_of(p, SERIES_AU));
+	json_add_number(au, "min", s.min);
+	json_add_number(au, "max", s.max);
 }
 
 static const char *target_bound(const void *target)
@@ -352,15 +291,17 @@ static uint32_t json_rows(uint32_t wanted)
 cJSON *json_phase(const struct results_file *f, const struct results_phase_read *p,
 		  const struct report_options *o)
 {
+	const struct phase_row row = phase_row_of(f, p);
 	cJSON *object = cJSON_CreateObject();
 	struct doubts doubts;
 
-	add_head(object, p);
+	json_row(object, phase_columns, &row);
+	json_sets(object, p);
 	add_verdict(object, f, p);
 	doubts_of(&doubts, f, p);
 	json_doubts(object, &doubts);
-	add_rates(object, p);
-	add_utilisation(object, f, p);
+	add_utilisation(object, p);
+	add_ceiling(object, f, p);
 	add_targets(object, p);
 	add_together(object, f, p);
 	add_accounts(object, p);

@@ -30,13 +30,11 @@ void page_wrap(struct page *page, const char *text)
 
 void page_kind(struct page *page, const struct text_kind *kind)
 {
-	const struct results_file *f = page->file;
-	struct phase_row *rows = calloc(f->phase_count + 1, sizeof(*rows));
-	struct report_table table = {.columns = kind->columns, TABLE_ROWS(rows, 0)};
+	struct report_table table = {.columns = kind->columns, .stride = sizeof(struct phase_row)};
+	struct phase_row *rows =
+		kind->columns ? phase_rows_of(page->file, kind->is, &table.count) : NULL;
 
-	for (uint32_t i = 0; rows && kind->columns && i < f->phase_count; i++)
-		if (kind->is(&f->phases[i]))
-			rows[table.count++] = phase_row_of(f, &f->phases[i]);
+	table.rows = rows;
 	if (table.count) {
 		fputc('\n', page->out);
 		text_table(page->out, &table);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Test of one more column: tests/report/CMakeLists.txt adds one row to the columns of the scaling
- * table and one to those of a comparison, and nothing else. Text, JSON and CSV have it. */
+ * table, one to those of a comparison and one to those of a phase, and nothing else. Text, JSON and
+ * CSV have it, and so has the page. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/compare.h"
 #include "report/scaling.h"
+#include "report/shapes.h"
 #include "tests/report/html/made_file.h"
 #include "tests/unit.h"
 
@@ -58,11 +60,36 @@ static void test_compare(void)
 	made_file_free(f);
 }
 
+static void expect_in(char *text, const char *wanted)
+{
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, wanted));
+	free(text);
+}
+
+static void test_phase(void)
+{
+	static const struct report_options options = {0};
+	struct results_file *f = made_file(&shape);
+	const struct results_file *const files[] = {f};
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	expect_in(report_text(f, &options), "   one more");
+	expect_in(report_json(files, 1, &options), "\"one_more\": 1");
+	expect_in(report_csv(files, 1), ",one_more,");
+	expect_in(report_html(files, 1, false), "\"one_more\":1");
+	/* The page is told that its table of phases has the column, and shows what it is told. */
+	expect_in(report_html(files, 1, false),
+		  "{\"path\":\"one_more\",\"heading\":\"one more\",\"kind\":\"count\"}");
+	made_file_free(f);
+}
+
 int main(void)
 {
 	const CU_TestInfo tests[] = {
 		{"a column more of the scaling table", test_scaling},
 		{"a column more of a comparison", test_compare},
+		{"a column more of a phase", test_phase},
 		CU_TEST_INFO_NULL,
 	};
 
