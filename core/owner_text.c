@@ -22,7 +22,8 @@ size_t owner_text_line(char line[OWNER_TEXT_BYTES])
 	struct tm tm;
 	size_t n;
 
-	gethostname(host, sizeof(host) - 1);
+	if (gethostname(host, sizeof(host) - 1) < 0 || !host[0])
+		snprintf(host, sizeof(host), "unknown");
 	gmtime_r(&now, &tm);
 	n = (size_t)snprintf(line, OWNER_TEXT_BYTES, "host %.64s, process %d, since ", host,
 			     (int)getpid());
@@ -92,6 +93,17 @@ void owner_text_who(char who[OWNER_TEXT_BYTES], const char *text, size_t n)
 	who[i] = '\0';
 	if (!i)
 		snprintf(who, OWNER_TEXT_BYTES, "another process");
+}
+
+bool owner_text_is(const char *text, size_t n)
+{
+	char line[OWNER_TEXT_BYTES], year[5];
+	int pid;
+
+	n = n < sizeof(line) - 1 ? n : sizeof(line) - 1;
+	memcpy(line, text, n);
+	line[n] = '\0';
+	return sscanf(line, "host %*[^,\n], process %9d, since %4[0-9]-", &pid, year) == 2;
 }
 
 bool owner_text_ended(const char *text, size_t n)

@@ -21,6 +21,8 @@ void owner_text(char text[OWNER_OBJECT_BYTES]);
 /* The line for people, of n bytes that may be foreign: what is no plain character ends it, since it
  * may go to a terminal. */
 void owner_text_who(char who[OWNER_TEXT_BYTES], const char *text, size_t n);
+/* Whether the text begins as haul's lines do. */
+bool owner_text_is(const char *text, size_t n);
 /* Whether the second line says of a process of this machine that it has ended. */
 bool owner_text_ended(const char *text, size_t n);
 

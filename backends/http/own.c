@@ -27,26 +27,24 @@ struct lease {
 	char text[OWNER_OBJECT_BYTES];
 	char version
 		[ANSWER_GENERATION_BYTES]; /* the store's name of what was written or read last */
+	bool bare;                         /* the store compares entity tags without their quotes */
 	int64_t age_s;                     /* of what was read last; -1: the store does not tell */
 	pthread_t thread;
 	sem_t quit;
 	bool lost; /* the thread's, until it has ended */
 };
 
-void own_condition(const struct slot *s, struct http_request *r, bool quoted)
+void own_condition(const struct slot *s, struct http_request *r)
 {
 	const char *generation = s->channel->store->dialect->generation_header;
 	const char *only_if = s->channel->only_if;
-	char etag[ANSWER_ETAG_BYTES + 3];
 
 	if (!only_if)
 		return;
 	if (generation) {
 		http_request_header(r, generation, only_if[0] ? only_if : "0");
 	} else if (only_if[0]) {
-		snprintf(etag, sizeof(etag), quoted ? "\"%.*s\"" : "%.*s", ANSWER_ETAG_BYTES,
-			 only_if);
-		http_request_header(r, "if-match", etag);
+		http_request_header(r, "if-match", only_if);
 	} else {
 		http_request_header(r, "if-none-match", "*");
 	}
@@ -73,7 +71,7 @@ static bool lease_refused(const struct request *req)
 	return req->answer.protocol_status == 412 || req->answer.protocol_status == 409;
 }
 
-/* Writes the object. only_if: the version that must stand there; "": none. *refused: another does. */
+/* Writes the object. only_if: the version that must stand there, as the condition has it; "": none. *refused: another does. */
 static int lease_put(struct lease *l, const char *only_if, bool *refused)
 {
 	struct request begin = {
@@ -106,6 +104,27 @@ out:
 	/* It does not know the header, or not beside the others. */
 	if (rc < 0 && (put.answer.protocol_status == 501 || put.answer.protocol_status == 400))
 		rc = -ENOLCK;
+	return rc;
+}
+
+/* Writes the object in the place of the version that was written or read last. RFC 9110 has entity tags in quotes. Ceph (16 to
+ * 18) compares them as they come with what it keeps without quotes: so where a store refuses the first form, it is asked by the
+ * second one, which a store that keeps to the RFC refuses, too. */
+static int lease_replace(struct lease *l, bool *refused)
+{
+	bool generation = aside_channel(&l->aside) &&
+			  aside_channel(&l->aside)->store->dialect->generation_header;
+	char bare[ANSWER_GENERATION_BYTES], quoted[ANSWER_GENERATION_BYTES + 2];
+	int rc;
+
+	snprintf(bare, sizeof(bare), "%s", l->version);
+	snprintf(quoted, sizeof(quoted), "\"%s\"", l->version);
+	rc = lease_put(l, generation || l->bare ? bare : quoted, refused);
+	if (!*refused || generation || l->bare)
+		return rc;
+	rc = lease_put(l, bare, refused);
+	l->bare = rc == 0;
+	*refused |= rc == -ENOLCK;
 	return rc;
 }
 
@@ -172,7 +191,7 @@ static int lease_contest(struct lease *l, struct owner *owner)
 				 (long long)l->age_s);
 		return -EBUSY;
 	}
-	rc = lease_put(l, l->version, &refused);
+	rc = lease_replace(l, &refused);
 	return refused ? -EBUSY : rc;
 }
 
@@ -217,7 +236,7 @@ static void *lease_keep(void *lease)
 		clock_sem_wait(&l->quit, clock_kernel_ns() + LEASE_RENEW_S * NS_PER_S);
 		if (atomic_load(&l->aside.over) || l->lost)
 			return NULL;
-		lease_put(l, l->version, &refused);
+		lease_replace(l, &refused);
 		l->lost = refused;
 		if (refused)
 			log_say(l->aside.store->log, LOG_WARNING,

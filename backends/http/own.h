@@ -14,8 +14,7 @@
 
 int http_own(const struct store *store, const char *folder, struct owner *owner, struct err *err);
 
-/* For dialects: adds the condition of the channel to a PUT. quoted: ETags have quotes, as RFC 9110 has
- * them; Ceph takes them without. */
-void own_condition(const struct slot *s, struct http_request *r, bool quoted);
+/* For dialects: adds the condition of the channel to a PUT. */
+void own_condition(const struct slot *s, struct http_request *r);
 
 #endif

@@ -284,6 +284,7 @@ class Quiet(http.server.ThreadingHTTPServer):
     def __init__(self, quiet):
         self.quiet, self.objects, self.asked, self.lock, self.over = quiet, {}, collections.Counter(), threading.Lock(), threading.Event()
         self.conditions, self.refuses, self.made, self.log = True, None, {}, []
+        self.quotes = True  # RFC 9110's entity tags; False: as Ceph compares them
         super().__init__(("127.0.0.1", 0), Quiet.Handler)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -298,7 +299,10 @@ class Quiet(http.server.ThreadingHTTPServer):
     def may_put(self, path, headers):
         if headers.get("If-None-Match") == "*":
             return path not in self.objects
-        return "If-Match" not in headers or path in self.objects and headers["If-Match"].strip('"') == self.etag(path).strip('"')
+        if "If-Match" not in headers:
+            return True
+        given, has = headers["If-Match"], self.etag(path)
+        return path in self.objects and given == (has if self.quotes else has.strip('"'))
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -110,6 +110,55 @@ def test_one_owner_of_results():
         check(r.rc == 0 and report(f"{folder}/r.h5")["status"] == "done" and not parts_beside(f"{folder}/r.h5"), f"{r}")
 
 
+def foreign_at(path, what, victim):
+    """Puts something that haul did not make at the path. Returns what must stand there afterwards."""
+    if what == "hard link":
+        os.link(victim, path)
+    elif what == "hard link to an old lock":
+        with open(path + ".elsewhere", "w") as f:
+            f.write("host n07, process 4711, since 2026-03-01 10:00:00 UTC\n")
+        os.link(path + ".elsewhere", path)
+    elif what == "link":
+        os.symlink(victim, path)
+    elif what == "dangling link":
+        os.symlink(victim + ".none", path)
+    elif what == "folder":
+        os.mkdir(path)
+    elif what == "FIFO":
+        os.mkfifo(path)
+    elif what == "empty file":
+        open(path, "w").close()
+    else:
+        with open(path, "w") as f:
+            f.write("host of the party\n")
+    return shape(path)
+
+
+def test_locks_write_through_no_name_that_exists():
+    """At each name of a lock each kind of thing that haul did not make: it is refused by name, stays as it was, and nothing is made."""
+    kinds = ("hard link", "hard link to an old lock", "link", "dangling link", "folder", "FIFO", "empty file", "file")
+    with Folder() as folder:
+        write_job(folder, {**JOB, "stores": {"d": {"uri": f"file://{folder}/data"}},
+                           "dataset": {"store": "d", "format": "raw", "files": 2, "sample_bytes": 1000}, "phases": [{"generate": {}}]})
+        with open(f"{folder}/victim", "w") as f:
+            f.write("mine")
+        os.mkdir(f"{folder}/data")
+        for lock in ("r.h5.owner", "data/.haul-owner"):
+            for what in kinds:
+                path = f"{folder}/{lock}"
+                before = foreign_at(path, what, f"{folder}/victim")
+                r = alone("run", "job.json", "--results", "r.h5", cwd=folder)
+                check(r.rc != 0 and lock in r.err, f"{lock}, {what}: {r}")
+                check(shape(path) == before and shape(f"{folder}/victim")[3] == "mine", f"{lock}, {what}: {shape(path)} was {before}")
+                check(not os.path.exists(f"{folder}/victim.none"), f"{lock}, {what}: a file was made through a link")
+                os.rmdir(path) if what == "folder" else os.unlink(path)
+                for left in (path + ".elsewhere", f"{folder}/r.h5"):
+                    if os.path.exists(left):
+                        os.unlink(left)
+        r = alone("run", "job.json", "--results", "r.h5", cwd=folder)
+        check(r.rc == 0 and not os.path.exists(f"{folder}/data/.haul-owner"), f"{r}")
+
+
 def test_pairs_that_begin_at_once():
     """Both write one file: each pair leaves one whole run, and the other was refused."""
     with Folder() as folder:

@@ -85,10 +85,11 @@ def test_leases():
     lock = "/bucket/x/kvcache.haul-owner"
     with Folder() as folder, Quiet(lambda method, n: False) as server:
         write_job(folder, kvcache(on(server)))
-        for age_s, taken in ((5, False), (3600, True)):
+        for age_s, taken, quotes in ((5, False, True), (3600, True, True), (5, False, False), (3600, True, False)):
             server.objects[lock], server.made[lock] = HELD, time.time() - age_s
+            server.quotes = quotes
             r = alone("run", "job.json", "--force", cwd=folder, env=KEYS)
-            check(r.rc == (0 if taken else 1), f"{age_s}: {r}")
+            check(r.rc == (0 if taken else 1), f"{age_s} {quotes}: {r}")
             check(taken or "host n07, process 4711, since 2026-03-01 10:00:00 UTC (a lease of 60 s, renewed" in " ".join(r.err.split()), f"{r}")
             check((server.objects.get(lock) is None) == taken, f"{age_s}: {server.objects.get(lock)}")
 

@@ -105,7 +105,7 @@ static int azure_make_step(struct slot *s)
 		http_request_range(r, "range", 0, 1);
 		break;
 	case STEP_PUT:
-		own_condition(s, r, true);
+		own_condition(s, r);
 		http_request_header(r, "x-ms-blob-type", "BlockBlob");
 		body_of_object(s, req->op == REQ_WRITE ? req->length : 0);
 		return slot_sum_object(s);

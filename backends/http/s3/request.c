@@ -217,7 +217,7 @@ static int s3_make_step(struct slot *s, struct http_request *r)
 		http_request_range(r, "range", 0, 1);
 		break;
 	case STEP_PUT:
-		own_condition(s, r, false);
+		own_condition(s, r);
 		body_of_object(s, req->op == REQ_WRITE ? req->length : 0);
 		return slot_sum_object(s);
 	case STEP_BEGIN:
