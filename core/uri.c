@@ -35,10 +35,11 @@ static int uri_refuse(const char *uri, size_t scheme_length, struct err *err)
 	int shown;
 
 	/* It may hold a secret. */
-	if (strchr(uri, '@'))
+	if (strpbrk(uri, "@?#"))
 		return err_set(err, -EINVAL,
-			       "a text with \"@\" is not a URI; write it as scheme://place, as in "
-			       "file:///scratch/train");
+			       "a text with \"%c\" is not a URI; write it as scheme://place, as in "
+			       "file:///scratch/train",
+			       *strpbrk(uri, "@?#"));
 	json_quote(quoted, uri);
 	if (!json_text_plain(uri))
 		return err_set(err, -EINVAL, "%s is not a URI: it holds control characters",
@@ -87,15 +88,43 @@ static bool uri_has_user(const char *text)
 	return false;
 }
 
+/* Whether a text holds a URI with a query or a fragment, such as s3://bucket/x?X-Amz-Signature=SECRET, which would become the
+ * name of a folder. Paths of files and of DAOS may have these characters. */
+static bool uri_has_query(const char *text)
+{
+	static const char *const paths[] = {"file", "direct", "daos"};
+
+	for (const char *at = text; (at = strstr(at, "://")) != NULL; at += 3) {
+		bool path = false;
+
+		for (size_t i = 0; i < COUNT(paths); i++) {
+			size_t n = strlen(paths[i]);
+
+			path |= (size_t)(at - text) >= n && memcmp(at - n, paths[i], n) == 0;
+		}
+		if (!path && strpbrk(at, "?#"))
+			return true;
+	}
+	return false;
+}
+
 int uri_change_shown(const char *change)
 {
-	size_t n = strchr(change, '@') ? strcspn(change, "=") : strlen(change);
+	size_t n = strpbrk(change, "@?#") ? strcspn(change, "=") : strlen(change);
 
 	return (int)min_u64(n, 100);
 }
 
-static int uri_refuse_user(struct err *err)
+/* Refuses what no message may show. */
+static int uri_refuse_secret(const char *uri, struct err *err)
 {
+	if (!uri_has_user(uri) && !uri_has_query(uri))
+		return 0;
+	if (!uri_has_user(uri))
+		return err_set(
+			err, -EINVAL,
+			"a URI of an object store has no query and no fragment: leave out all "
+			"from \"?\" or \"#\" on (what is signed there is a secret)");
 	return err_set(err, -EINVAL,
 		       "a URI holds no user and no secret before an \"@\": haul takes credentials "
 		       "from the environment or from the files of the store's own tools");
@@ -112,11 +141,9 @@ int uri_scheme(const char *uri, char scheme[URI_SCHEME_BYTES], struct err *err)
 	if (strlen(uri) >= URI_BYTES)
 		return err_set(err, -EINVAL, "a URI must be shorter than %d bytes, is %zu",
 			       URI_BYTES, strlen(uri));
-	if (uri_has_user(uri))
-		return uri_refuse_user(err);
 	memcpy(scheme, uri, n);
 	scheme[n] = '\0';
-	return 0;
+	return uri_refuse_secret(uri, err);
 }
 
 static int expand_append(struct expansion *e, const char *text, size_t length)
@@ -213,7 +240,7 @@ int uri_expand(const char *uri, const struct rank_place *place, char out[URI_BYT
 			rc = expand_placeholder(&e, name, (size_t)(end - name));
 		p = end + 1;
 	}
-	return rc == 0 && uri_has_user(out) ? uri_refuse_user(err) : rc;
+	return rc == 0 ? uri_refuse_secret(out, err) : rc;
 }
 
 bool uri_per_rank(const char *uri)

@@ -11,12 +11,12 @@
 
 enum { URI_BYTES = 1024, URI_SCHEME_BYTES = 16 };
 
-/* Checks the form, refuses user information, and copies the scheme. Returns -EINVAL with a
+/* Checks the form, refuses user information and, but for files, a query or a fragment, and copies the scheme. Returns -EINVAL with a
  * sentence: '"s3:/bucket" is not a URI; write it as s3://bucket'. */
 int uri_scheme(const char *uri, char scheme[URI_SCHEME_BYTES], struct err *err);
 
-/* Bytes of "path=value" that a message may show, at most 100: the value only where it has no "@",
- * behind which a secret may stand. */
+/* Bytes of "path=value" that a message may show, at most 100: the value only where it has no "@", "?" or
+ * "#", beside which a secret may stand. */
 int uri_change_shown(const char *change);
 
 /* Expands placeholders for a place, and variables from the environment, into out. With place NULL

@@ -11,8 +11,13 @@
 static void schemes(void)
 {
 	static const char *const cases[][2] = {
-		{"file:///lustre/ckpt", "file"}, {"s3://train/unet3d", "s3"}, {"null://", "null"},
-		{"a+b.c-1://x", "a+b.c-1"},      {"mem://{rank}", "mem"},
+		{"file:///lustre/ckpt", "file"},
+		{"s3://train/unet3d", "s3"},
+		{"null://", "null"},
+		{"a+b.c-1://x", "a+b.c-1"},
+		{"mem://{rank}", "mem"},
+		{"file:///a?b#c", "file"},
+		{"daos://p/c/a#1", "daos"},
 	};
 	char scheme[URI_SCHEME_BYTES];
 	size_t i;
@@ -40,6 +45,12 @@ static void no_uris(void)
 		{"FILE:///x",
 		 "\"FILE:///x\" is not a URI; write it as scheme://place, as in file:///scratch/train"},
 		{"file:///a\nb", "\"file:///a\\nb\" is not a URI: it holds control characters"},
+		{"s3:b?sig=SECRET",
+		 "a text with \"?\" is not a URI; write it as scheme://place, as in file:///scratch/train"},
+		{"s3://b/x?X-Amz-Signature=SECRET",
+		 "a URI of an object store has no query and no fragment: leave out all from \"?\" or \"#\" on (what is signed there is a secret)"},
+		{"az://account/container/p#part",
+		 "a URI of an object store has no query and no fragment: leave out all from \"?\" or \"#\" on (what is signed there is a secret)"},
 		{"averyveryverylongscheme://x",
 		 "\"averyveryverylongscheme://x\" is not a URI: its scheme is longer than 15 characters"},
 	};
