@@ -35,8 +35,11 @@ static int accept_run(const struct call *call)
 	if (edition_is(rules))
 		return check_results(rules, call->arguments + 1, call->argument_count - 1,
 				     args->json);
-	rc = report_accept(stdout, args->json ? REPORT_JSON : REPORT_TEXT, rules,
-			   call->arguments + 1, call->argument_count - 1, &accepted, &err);
+	rc = cli_refuse_simulated(call->arguments + 1, call->argument_count - 1, false,
+				  "only measurements are accepted", &err);
+	if (rc == 0)
+		rc = report_accept(stdout, args->json ? REPORT_JSON : REPORT_TEXT, rules,
+				   call->arguments + 1, call->argument_count - 1, &accepted, &err);
 	if (rc == 0)
 		return accepted ? EXIT_DONE : EXIT_TARGET_MISSED;
 	cli_say("%s", err.text);

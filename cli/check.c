@@ -231,6 +231,7 @@ static int check_files(struct check *c, const struct check_args *args, const cha
 		return err_set(
 			err, -EINVAL,
 			"--nodes, --ranks-per-node and --set are of a job; results have theirs");
+	rc = cli_refuse_simulated(paths, count, false, "rules judge measurements", err);
 	for (unsigned i = 0; i < count && rc == 0; i++)
 		rc = results_load(&files[i], paths[i], err);
 	for (unsigned i = 0; i < count && rc == 0; i++)

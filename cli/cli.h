@@ -52,7 +52,7 @@ const struct verb *verb_find(const char *name);
 extern const struct verb accept_verb, assess_verb, catalog_verb, check_verb, clean_verb,
 	compare_verb, complete_verb, doctor_verb, export_verb, generate_verb, help_verb, ls_verb,
 	import_verb, parse_verb, plan_verb, replay_verb, report_verb, run_verb, schema_verb,
-	show_verb, topo_verb, validate_verb, version_verb;
+	show_verb, simulate_verb, topo_verb, validate_verb, version_verb;
 
 /* Reads the verb's options and arguments from argv[2 …] into options (verb->options_bytes, zeroed)
  * and arguments (argc long). *help tells that --help was given. Returns -EINVAL with a sentence. */
@@ -89,6 +89,11 @@ void cli_pad_left(const char *text, unsigned columns);
 /* Ends a verb that reads or writes files which the user has named: prints the sentence if rc is
  * negative. Returns the exit status, which tells whether what the user named was wrong. */
 int cli_ended(int rc, const struct err *err);
+
+/* Refuses results that were simulated: -EINVAL with a sentence that ends with `instead`. alike: unless all of
+ * them were. */
+int cli_refuse_simulated(const char *const *paths, unsigned count, bool alike, const char *instead,
+			 struct err *err);
 
 /* Prints text and frees it. Where text is NULL, prints that there is no memory. Returns the exit
  * status. */

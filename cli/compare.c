@@ -10,7 +10,7 @@
 enum { COMPARE_FILES_MAX = 4096 };
 
 struct compare_args {
-	bool json, csv;
+	bool json, csv, simulated;
 	const char *html;
 };
 
@@ -18,6 +18,8 @@ static const struct option compare_options[] = {
 	OPT_BOOL("json", struct compare_args, json, .help = "prints JSON, for programs"),
 	OPT_BOOL("csv", struct compare_args, csv,
 		 .help = "prints one row per pair of sides and metric, for spreadsheets"),
+	OPT_BOOL("simulated", struct compare_args, simulated,
+		 .help = "compares a simulation with measurements, too"),
 	OPT_WORD(
 		"html", struct compare_args, html, .value = "OUT",
 		.help = "writes one page to the file OUT, for a browser: the comparison, then each file"),
@@ -36,9 +38,14 @@ static int compare_run(const struct call *call)
 			args->json ? "json" : "csv");
 		return EXIT_USAGE;
 	}
-	rc = args->html
-		     ? report_page(args->html, true, call->arguments, call->argument_count, &err)
-		     : report_compare(stdout, shape, call->arguments, call->argument_count, &err);
+	rc = args->simulated
+		     ? 0
+		     : cli_refuse_simulated(call->arguments, call->argument_count, true,
+					    "say --simulated to compare it with others", &err);
+	if (rc == 0 && args->html)
+		rc = report_page(args->html, true, call->arguments, call->argument_count, &err);
+	else if (rc == 0)
+		rc = report_compare(stdout, shape, call->arguments, call->argument_count, &err);
 	return cli_ended(rc, &err);
 }
 

@@ -160,6 +160,9 @@ static int export_run(const struct call *call)
 	if (!args->mlperf && !args->xlsx)
 		rc = err_set(&err, -EINVAL, "export: needs --mlperf DIR or --xlsx OUT");
 	if (rc == 0)
+		rc = cli_refuse_simulated(call->arguments, call->argument_count, false,
+					  "only measurements are exported", &err);
+	if (rc == 0)
 		rc = export_read(&x, call->arguments, call->argument_count, &err);
 	if (rc == 0 && args->mlperf)
 		rc = export_tree(&x, args, &err);

@@ -45,8 +45,7 @@ static void doubt_ended(struct doubts *d, const struct results_phase_read *p)
 {
 	const char *status = p->record.status;
 
-	if (strcmp(status, "done") == 0 || strcmp(status, "limit") == 0 ||
-	    strcmp(status, "ended") == 0)
+	if (results_ended_well(status))
 		return;
 	doubt_raise(d, DOUBT_ENDED, "the phase %s",
 		    strcmp(status, "running") == 0       ? "was still running"
@@ -81,7 +80,8 @@ static void doubt_cache(struct doubts *d, const struct results_file *f,
 	else if (store && strncmp(store->uri, "mem:", 4) == 0)
 		doubt_raise(d, DOUBT_MEMORY, "store %s is in haul's own memory (mem://)",
 			    store->name);
-	else if (file && !store->direct && isnan(cached) && phase_common(p, TALLY_BYTES_READ) > 0)
+	else if (file && !f->simulated && !store->direct && isnan(cached) &&
+		 phase_common(p, TALLY_BYTES_READ) > 0)
 		doubt_raise(d, DOUBT_CACHE_UNKNOWN,
 			    "how much of the bytes came from the page cache is not known");
 }

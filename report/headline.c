@@ -349,6 +349,8 @@ bool headline_of(struct headline *h, const struct results_file *f)
 	bool whole = true;
 
 	*h = (struct headline){.phase = p};
+	if (f->simulated)
+		HEADLINE_SAY(h, "Simulated, not measured: ");
 	if (f->runs > 1 || f->answer.type) {
 		whole = series_make(&s, f);
 		line = whole && p ? headline_line(&s, p) : NULL;
@@ -361,7 +363,7 @@ bool headline_of(struct headline *h, const struct results_file *f)
 		headline_run(h, f, p);
 	else
 		HEADLINE_SAY(h, "No phase has finished");
-	if (p && strcmp(f->status, "done") != 0 && !h->doubts.raised[DOUBT_ENDED])
+	if (p && !results_ended_well(f->status) && !h->doubts.raised[DOUBT_ENDED])
 		HEADLINE_SAY(h, "; the run itself %s",
 			     strcmp(f->status, "interrupted") == 0 ? "was interrupted"
 			     : strcmp(f->status, "running") == 0   ? "has not ended yet"

@@ -35,8 +35,7 @@ bool series_counts(const struct results_phase_read *p)
 {
 	const struct phase_record *r = &p->record;
 
-	return !r->warmup && (strcmp(r->status, "done") == 0 || strcmp(r->status, "limit") == 0 ||
-			      strcmp(r->status, "ended") == 0);
+	return !r->warmup && results_ended_well(r->status);
 }
 
 /* What was not done has no rate: deletions have none of bytes. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parallel part of a publication: see append.h. */
+#include <mpi.h>
+
 #include "results-schema/append.h"
 
 #include <stdio.h>
@@ -8,6 +10,10 @@
 #include <unistd.h>
 
 #include "results-schema/h5.h"
+
+#ifndef H5_HAVE_PARALLEL
+#error "haul needs a parallel HDF5 (hdf5-mpich, hdf5-openmpi): this one is serial"
+#endif
 
 /* A node that gathers and writes rows for others (ROMIO: cb_nodes, by default all nodes) is worth
  * its messages from some MiB on, and on Lustre each of them has a stripe of its own. */
@@ -56,7 +62,7 @@ static hid_t append_access(const struct results *r, uint64_t bytes)
 		return access;
 	info = append_hints(r, bytes);
 	/* One rank reads the file's metadata for all. */
-	if (H5Pset_fapl_mpio(access, r->comm, info) < 0 ||
+	if (H5Pset_fapl_mpio(access, *(const MPI_Comm *)r->comm, info) < 0 ||
 	    H5Pset_all_coll_metadata_ops(access, true) < 0) {
 		H5Pclose(access);
 		access = H5I_INVALID_HID;

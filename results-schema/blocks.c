@@ -14,6 +14,7 @@
 #include "results-schema/phase_tables.h"
 
 static int add_ranks(struct blocks *b, const struct merged *m, const struct phase_writer *w);
+static int add_all_ranks(struct blocks *b, const struct merged *m, const struct phase_writer *w);
 static int add_tables(struct blocks *b, const struct merged *m, const struct phase_writer *w);
 static int add_hists(struct blocks *b, const struct merged *m, const struct phase_writer *w);
 static int add_client(struct blocks *b, const struct merged *m, const struct phase_writer *w);
@@ -24,6 +25,11 @@ int blocks_make(struct blocks *b, const struct merged *m, const struct phase_wri
 	int rc;
 
 	*b = (struct blocks){0};
+	if (m->phase->rank_rows) {
+		rc = add_all_ranks(b, m, w);
+		return rc < 0 ? err_set(err, rc, "no memory for the rows of %u ranks", w->ranks)
+			      : 0;
+	}
 	rc = add_ranks(b, m, w);
 	if (rc == 0)
 		rc = add_tables(b, m, w);
@@ -90,6 +96,30 @@ static int add_ranks(struct blocks *b, const struct merged *m, const struct phas
 	one.data = calloc(rows_words(&one.shape), sizeof(uint64_t));
 	if (one.data)
 		rows_fill(&one.shape, keys, m->phase->tally->rank_row, one.data);
+	return add_block(b, one);
+}
+
+/* Of a simulation: the rows of all ranks, which one process has. */
+static int add_all_ranks(struct blocks *b, const struct merged *m, const struct phase_writer *w)
+{
+	uint32_t measures = m->schema->rank.measure_count;
+	struct block one = {.path = "ranks",
+			    .shape = {rank_keys, 3, &m->schema->rank},
+			    .rank = 1,
+			    .dims = {w->ranks, 1},
+			    .part = {w->ranks, 1},
+			    .has_part = true};
+	size_t words = rows_words(&one.shape);
+	uint64_t *rows = calloc(w->ranks * words, sizeof(*rows));
+
+	for (uint32_t i = 0; rows && i < w->ranks; i++) {
+		const uint64_t keys[] = {i, w->rank_nodes[i], 1};
+
+		rows_fill(&one.shape, keys, m->phase->rank_rows + (size_t)i * measures,
+			  rows + i * words);
+	}
+	one.type = rows_type(&one.shape);
+	one.data = rows;
 	return add_block(b, one);
 }
 

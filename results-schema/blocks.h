@@ -20,9 +20,10 @@
 /* Which of the rows by rank this rank writes. */
 struct phase_writer {
 	uint32_t rank, ranks, node, nodes;
-	bool first;         /* rank 0: also writes what is not by rank */
-	bool by_node;       /* histograms have a row per node, written by its first rank */
-	uint32_t rows, row; /* of by_rank or by_node, and this rank's; row == rows: none */
+	bool first;                 /* rank 0: also writes what is not by rank */
+	bool by_node;               /* histograms have a row per node, written by its first rank */
+	const uint32_t *rank_nodes; /* of a simulation: [ranks] */
+	uint32_t rows, row;         /* of by_rank or by_node, and this rank's; row == rows: none */
 };
 
 /* BLOCKS_GATHER_BYTES: the bound where the caller sets none. */

@@ -13,10 +13,6 @@
 #include "results-schema/results_state.h"
 #include "results-schema/staging.h"
 
-#ifndef H5_HAVE_PARALLEL
-#error "haul needs a parallel HDF5 (hdf5-mpich, hdf5-openmpi): this one is serial"
-#endif
-
 /* PHASES_IN_ONE: each publication copies the phases before it, which costs more than a side file
  * from about this number on. */
 enum { RANK_ROWS_MAX = 1024, CLIENT_NODES_MAX = 1000, PHASES_IN_ONE = 16 };
@@ -39,7 +35,8 @@ int results_create(struct results **out, const char *path, bool force, const voi
 	if (r) {
 		r->published_fd = -1;
 		r->group = group;
-		r->comm = *(const MPI_Comm *)comm;
+		r->comm = comm;
+		r->simulated = head->simulated != NULL;
 		r->path = strdup(path);
 		r->draw = part_draw();
 	}
@@ -82,6 +79,17 @@ static int share_place(struct results *r)
 	return rc;
 }
 
+/* Of a simulation: the nodes of all ranks, whose rows this process writes. */
+static int keep_nodes(struct results *r, const struct rank_row *ranks, struct err *err)
+{
+	r->rank_nodes = calloc(r->group->size, sizeof(*r->rank_nodes));
+	if (!r->rank_nodes)
+		return err_set(err, -ENOMEM, "no memory for the results");
+	for (uint32_t i = 0; i < r->group->size; i++)
+		r->rank_nodes[i] = ranks[i].place.node;
+	return 0;
+}
+
 /* Which rows this rank writes: its own, or its node's where there are too many ranks for one
  * each. */
 static int place_rows(struct results *r, const struct results_head *head,
@@ -115,6 +123,10 @@ static int place_rows(struct results *r, const struct results_head *head,
 	free(nodes);
 	if (rc < 0)
 		return rc;
+	if (r->simulated)
+		rc = keep_nodes(r, ranks, err);
+	if (rc < 0)
+		return rc;
 	r->started_utc_ns = words[1];
 	r->started_ns = words[5];
 	r->client_nodes_max = (uint32_t)words[3];
@@ -125,7 +137,8 @@ static int place_rows(struct results *r, const struct results_head *head,
 					  .nodes = (uint32_t)words[2],
 					  .first = g->rank == 0,
 					  .rows = g->size,
-					  .row = g->rank};
+					  .row = g->rank,
+					  .rank_nodes = r->rank_nodes};
 	if (g->size <= words[0])
 		return 0;
 	rc = group_split(g, (uint32_t)node, &r->node, err);
@@ -148,7 +161,7 @@ static void choose_key(struct results *r, const struct results_head *head, bool 
 		file_head_series(r->path, r->older_key);
 	if (older && !r->older_key[0])
 		file_head_joined(r->path, r->older_key);
-	if (head->runs < 2 && head->phases <= PHASES_IN_ONE)
+	if (head->simulated || (head->runs < 2 && head->phases <= PHASES_IN_ONE))
 		return;
 	r->join = head->runs < 2 ? RESULTS_JOIN_ALWAYS : RESULTS_JOIN_SMALL;
 	do {
@@ -288,6 +301,7 @@ void results_free(struct results *r)
 	free(r->stores);
 	answer_free(&r->answer);
 	free(r->ranks);
+	free(r->rank_nodes);
 	free(r->path);
 	free(r->part);
 	free(r);

@@ -109,17 +109,21 @@ static void root_attributes(struct h5_writer *w, const struct results_head *head
 	h5w_u64(w, "runs", head->runs ? head->runs : 1);
 	if (key[0])
 		h5w_text(w, "series", key);
+	if (head->simulated)
+		h5w_text(w, "simulated", head->simulated);
 }
 
 static void write_job(struct h5_writer *w, const char *text)
 {
 	hid_t type = h5_text_type(strlen(text) + 1), space = H5Screate(H5S_SCALAR);
-	hid_t job =
-		H5Dcreate2(h5w_at(w), "/job", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+	hid_t list = H5Pcreate(H5P_DATASET_CREATE), job = H5I_INVALID_HID;
 
+	if (H5Pset_obj_track_times(list, false) >= 0)
+		job = H5Dcreate2(h5w_at(w), "/job", type, space, H5P_DEFAULT, list, H5P_DEFAULT);
 	if (H5Dwrite(job, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0)
 		h5w_failed(w, "cannot write /job");
 	h5_close(job);
+	h5_close(list);
 	h5_close(space);
 	h5_close(type);
 }

@@ -81,13 +81,14 @@ hid_t h5_file_access(void)
 	return list;
 }
 
-/* Attributes and links stay in the object's header: there are few of them, they are read together,
+/* What was made when is told by the run, so that equal results are equal bytes. Attributes and links stay in the object's header: there are few of them, they are read together,
  * and no B-tree is needed that many ranks would have to change in the same way. */
 hid_t h5_group_properties(hid_t class)
 {
 	hid_t list = H5Pcreate(class);
 
 	if (list >= 0 && (H5Pset_attr_phase_change(list, 1024, 512) < 0 ||
+			  H5Pset_obj_track_times(list, false) < 0 ||
 			  H5Pset_link_phase_change(list, 1024, 512) < 0)) {
 		H5Pclose(list);
 		return H5I_INVALID_HID;

@@ -125,7 +125,8 @@ void h5w_dataset(struct h5_writer *w, const char *name, hid_t type, int rank, co
 		return;
 	list = H5Pcreate(H5P_DATASET_CREATE);
 	space = H5Screate_simple(rank, dims, NULL);
-	if (H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY) >= 0 &&
+	if (H5Pset_obj_track_times(list, false) >= 0 &&
+	    H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY) >= 0 &&
 	    H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0 &&
 	    H5Pset_attr_phase_change(list, 1024, 512) >= 0)
 		made = H5Dcreate2(h5w_at(w), name, type, space, H5P_DEFAULT, list, H5P_DEFAULT);

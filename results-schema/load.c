@@ -111,6 +111,7 @@ void results_unload(struct results_file *f)
 	phase_cache_free(f->cache);
 	free(f->path);
 	free(f->build);
+	free(f->simulated);
 	free(f->command_line);
 	free(f->error);
 	free(f->job_text);
@@ -185,6 +186,8 @@ static void load_head(struct h5_reader *r, struct results_file *f)
 		h5r_error(r, -EINVAL, "it says that there were %llu ranks on %llu nodes",
 			  (unsigned long long)f->ranks, (unsigned long long)f->nodes);
 	f->job_text = h5r_text_data(r, "job");
+	if (h5r_has_attribute(r, "simulated"))
+		f->simulated = h5r_text(r, "simulated");
 	load_nodes(r, f);
 	load_stores(r, f);
 }

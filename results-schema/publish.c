@@ -33,6 +33,8 @@ struct publication {
 /* Of the run so far, by the monotonic clock: a step of the wall clock changes no duration. */
 static uint64_t run_ns(const struct results *r)
 {
+	if (r->simulated)
+		return (uint64_t)(r->simulated_seconds * 1e9);
 	return excess_u64(clock_kernel_ns(), r->started_ns);
 }
 
@@ -321,6 +323,8 @@ int results_publish(struct results *r, const struct results_phase *phase, struct
 	const struct phase_parts parts = {&p, &m, &blocks};
 	int rc;
 
+	if (phase->record.within == RECORD_NOT_WITHIN)
+		r->simulated_seconds += phase->record.seconds;
 	results_step(&r->watch, 0);
 	rc = merged_make(&m, phase, r->client_nodes_max, r->group, r->node, err);
 	if (rc == 0)
@@ -401,7 +405,10 @@ static int finish_file(struct results *r, enum results_status status, const char
 		       bool join, struct err *err)
 {
 	static const char *const names[] = {"interrupted", "done", "failed"};
-	struct file_end end = {.status = names[status], .sentence = sentence, .ranks = r->ranks};
+	bool whole = status == RESULTS_DONE && r->simulated;
+	struct file_end end = {.status = whole ? "simulated" : names[status],
+			       .sentence = sentence,
+			       .ranks = r->ranks};
 	struct h5_writer w;
 	int rc;
 

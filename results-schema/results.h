@@ -69,6 +69,10 @@ struct results_head { /* rank 0 only */
 	/* Of a phase with rows of more bytes in all, ranks write in parallel; rank 0 writes alone
 	 * below; 0: 32 MiB. */
 	uint64_t gather_bytes_max;
+	/* What the storage was taken to be, of phases that were simulated: the file says so, its times are those
+	 * of the simulation, and the calling process stands for all ranks (group: core/group/lone.h; comm NULL).
+	 * NULL: they ran. */
+	const char *simulated;
 };
 
 /* Place of a phase in a series of runs. All zeros: the only run. */
@@ -92,6 +96,8 @@ struct results_phase {
 	/* On the first rank of each node what the node did meanwhile, likewise; NULL on the others,
 	 * or on all. */
 	struct client_series *client;
+	/* Of a simulation: the rows of all ranks, [ranks][measures of the schema], whose sum tally is. */
+	const uint64_t *rank_rows;
 	/* The phase still runs: the next publication replaces it, and must be of the same phase. */
 	bool running;
 };

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/answer.h"
 #include "core/err.h"
@@ -181,6 +182,7 @@ struct results_file {
 	char started[RESULTS_NAME_BYTES],
 		finished[RESULTS_NAME_BYTES]; /* UTC, ISO 8601; finished may be "" */
 	char *build, *command_line, *error, *job_text;
+	char *simulated; /* what the storage was taken to be; NULL: the phases ran */
 	double seconds;
 	struct own_times own; /* all NaN in files that were written before they were measured */
 	uint64_t ranks, nodes, runs;       /* runs: the number that the series should have */
@@ -196,6 +198,15 @@ struct results_file {
 	struct results_phase_read *phases; /* in the order of their numbers */
 	struct phase_cache *cache;
 };
+
+/* Whether a phase of that status has come to its end: by itself, or where it was to end. What was simulated has its
+ * own word, so that nobody takes it for a measurement. */
+#define RESULTS_SIMULATED "simulated"
+static inline bool results_ended_well(const char *status)
+{
+	return strcmp(status, "done") == 0 || strcmp(status, "limit") == 0 ||
+	       strcmp(status, "ended") == 0 || strcmp(status, RESULTS_SIMULATED) == 0;
+}
 
 /* -ENOENT, -EACCES …, or -EINVAL for a file that is not a results file ("x.h5: is not a results
  * file of haul: …"). */

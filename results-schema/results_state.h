@@ -3,8 +3,6 @@
 #ifndef HAUL_RESULTS_SCHEMA_RESULTS_STATE_H
 #define HAUL_RESULTS_SCHEMA_RESULTS_STATE_H
 
-#include <mpi.h>
-
 #include "core/owner.h"
 #include "results-schema/blocks.h"
 #include "results-schema/results.h"
@@ -15,7 +13,7 @@ struct results {
 	struct group *group;
 	struct group
 		*node; /* the ranks of this node, where histograms have a row a node; else NULL */
-	MPI_Comm comm;
+	const void *comm; /* the caller's MPI_Comm, for append.c */
 	char *path, *part;
 	uint32_t draw; /* of the names of parts, the same on all ranks */
 	/* Rank 0: no other run writes this results file. Not had where the file system has no
@@ -44,7 +42,10 @@ struct results {
 	uint32_t client_nodes_max;
 	uint64_t gather_bytes_max;
 	uint64_t started_utc_ns, started_ns; /* the same moment on both clocks */
-	struct rank_row *ranks;              /* rank 0: for results_finish, NULL: as they are */
+	bool simulated;
+	double simulated_seconds;   /* of the phases published so far */
+	uint32_t *rank_nodes;       /* [ranks] of a simulation: the node of each */
+	struct rank_row *ranks;     /* rank 0: for results_finish, NULL: as they are */
 	struct store_facts *stores; /* rank 0: for the next publication, NULL: as they are */
 	uint32_t store_rows;
 	struct answered answer; /* rank 0: for the next publication; none: nothing is new */

@@ -307,7 +307,7 @@ void records_make_growing(struct h5_writer *w, const char *name, const struct re
 	hid_t type = rows_packed_type(shape), list = H5Pcreate(H5P_DATASET_CREATE);
 	hid_t space = H5Screate_simple(1, &none, &unlimited), made = H5I_INVALID_HID;
 
-	if (H5Pset_chunk(list, 1, &chunk) >= 0 &&
+	if (H5Pset_chunk(list, 1, &chunk) >= 0 && H5Pset_obj_track_times(list, false) >= 0 &&
 	    H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY) >= 0 &&
 	    H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0)
 		made = H5Dcreate2(h5w_at(w), name, type, space, H5P_DEFAULT, list, H5P_DEFAULT);

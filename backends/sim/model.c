@@ -30,6 +30,31 @@ static double normal_before_cut(double wanted, double stdev)
 	return mean;
 }
 
+/* Mean of a share of 1 of each step's middle. */
+static double measured_mean(const struct sim_options *o)
+{
+	double mean = 0, from = 0, from_share = 0;
+
+	for (uint32_t i = 0; i < o->latency_count; i++) {
+		const struct sim_latency *l = &o->latencies[i];
+
+		mean += (l->share - from_share) * ((double)l->within_ns + from) / 2;
+		from = (double)l->within_ns;
+		from_share = l->share;
+	}
+	return mean + (1 - from_share) * from;
+}
+
+static double mean_latency(const struct sim_law *law)
+{
+	const struct sim_options *o = law->options;
+
+	if (o->latency_count)
+		return measured_mean(o);
+	return o->p99_ns ? law->median * exp(law->log_sigma * law->log_sigma / 2)
+			 : (double)o->latency_ns;
+}
+
 void sim_law_make(struct sim_law *law, const struct sim_options *o, uint64_t seed, uint64_t shares)
 {
 	double most = o->servers ? (1 + o->imbalance) / (double)o->servers : 1;
@@ -51,6 +76,8 @@ void sim_law_make(struct sim_law *law, const struct sim_options *o, uint64_t see
 	};
 	if (o->p99_ns)
 		law->log_sigma = log((double)o->p99_ns / law->median) / normal_p99;
+	law->mean_wait_ns = mean_latency(law) + (double)o->first_byte_ns;
+	law->stretch = 1 + o->stragglers * (1 / o->straggler_speed - 1);
 }
 
 static uint64_t draw(const struct sim_law *law, const struct sim_ask *ask, uint64_t what)
@@ -93,32 +120,6 @@ static uint64_t latency_ns(const struct sim_law *law, const struct sim_ask *ask)
 	else
 		return o->latency_ns;
 	return ns > 0 ? (uint64_t)llround(ns) : 0;
-}
-
-/* Mean of a share of 1 of each step's middle. */
-static double measured_mean(const struct sim_options *o)
-{
-	double mean = 0, from = 0, from_share = 0;
-
-	for (uint32_t i = 0; i < o->latency_count; i++) {
-		const struct sim_latency *l = &o->latencies[i];
-
-		mean += (l->share - from_share) * ((double)l->within_ns + from) / 2;
-		from = (double)l->within_ns;
-		from_share = l->share;
-	}
-	return mean + (1 - from_share) * from;
-}
-
-double sim_latency_mean_ns(const struct sim_options *o)
-{
-	struct sim_law law;
-
-	if (o->latency_count)
-		return measured_mean(o);
-	sim_law_make(&law, o, 0, 1);
-	return o->p99_ns ? law.median * exp(law.log_sigma * law.log_sigma / 2)
-			 : (double)o->latency_ns;
 }
 
 /* bytes / (rate / shares), to the nearest ns. */
@@ -192,6 +193,20 @@ static bool drawn(const struct sim_law *law, const struct sim_ask *ask, uint64_t
 
 /* A request that fails costs its latency and moves nothing; what a node has in memory costs
  * nothing; a straggler takes longer from when the store begins to work on it, by itself. */
+static void serve_many(const struct sim_law *law, const struct sim_servers *servers,
+		       const struct sim_ask *ask, struct sim_answer *answer)
+{
+	double missed = ask->op == REQ_READ ? 1 - law->options->cached : 1;
+	struct sim_ask left = *ask;
+	uint64_t start, end;
+
+	left.length = (uint64_t)((double)ask->length * missed);
+	end = move(law, servers, &left, &start);
+	answer->first_byte_ns =
+		start + (uint64_t)(law->mean_wait_ns * ask->rounds * missed * law->stretch);
+	answer->done_ns = answer->first_byte_ns + (uint64_t)((double)(end - start) * law->stretch);
+}
+
 static void serve_bytes(const struct sim_law *law, const struct sim_servers *servers,
 			const struct sim_ask *ask, struct sim_answer *answer)
 {
@@ -250,6 +265,10 @@ void sim_serve(const struct sim_law *law, const struct sim_servers *servers,
 	bool asks;
 
 	*answer = (struct sim_answer){0};
+	if (ask->rounds > 1) {
+		serve_many(law, servers, ask, answer);
+		return;
+	}
 	if (ask->op == REQ_READ || ask->op == REQ_WRITE) {
 		serve_bytes(law, servers, ask, answer);
 		return;
@@ -290,12 +309,13 @@ void sim_model(const void *options, uint32_t ranks, uint32_t ranks_per_node,
 	uint32_t nodes = (ranks + ranks_per_node - 1) / ranks_per_node;
 	double fullest = ranks < ranks_per_node ? ranks : ranks_per_node;
 	double whole = lower((double)o->bandwidth, (double)o->node * nodes);
-	double slow = 1 + o->stragglers * (1 / o->straggler_speed - 1), missed = 1 - o->cached;
-	double wait = sim_latency_mean_ns(o) + (double)o->first_byte_ns;
+	double missed = 1 - o->cached;
+	struct sim_law law;
 
+	sim_law_make(&law, o, 0, 1);
 	*out = (struct backend_model){.bandwidth = whole / nodes * ranks / fullest,
 				      .rank_bandwidth = (double)o->rank_bandwidth,
-				      .request_s = wait * slow * missed * 1e-9,
+				      .request_s = law.mean_wait_ns * law.stretch * missed * 1e-9,
 				      .open_s = (double)o->open_latency_ns * 1e-9};
 	for (uint32_t i = 0; i < o->slow_ranks.count; i++) {
 		uint32_t rank = o->slow_ranks.index[i];

@@ -58,6 +58,8 @@ struct sim_law {
 	uint64_t seed, shares; /* shares: as many stores divide the limits of the whole store */
 	bool draws;            /* the key of an object counts */
 	double normal_mean, log_sigma, median;
+	double mean_wait_ns,
+		stretch; /* of a read or write, on average: beside its bytes; by stragglers */
 	uint64_t straggler_bound, cached_bound, failure_bound, fullest_bound;
 };
 void sim_law_make(struct sim_law *law, const struct sim_options *options, uint64_t seed,
@@ -74,6 +76,9 @@ struct sim_ask {
 	uint64_t arrival_ns, key, offset, length; /* key: sim_key */
 	uint64_t rank_bandwidth;                  /* sim_rank_rate */
 	bool in_place_written;                    /* of a close: see commit_latency */
+	/* Above 1: it stands for many requests, of which so many wait one after the other. Nothing is drawn
+	 * then, and all of it is as it is on average. */
+	uint32_t rounds;
 };
 struct sim_answer {
 	uint64_t first_byte_ns, done_ns;
@@ -91,8 +96,7 @@ static inline uint64_t sim_key(const char *key)
  * 0: unlimited. */
 uint64_t sim_rank_rate(const struct sim_options *o, uint32_t world_rank, uint64_t shares);
 
-/* Latency of a read or write, on average; and what is known of the store beforehand (ops->model). */
-double sim_latency_mean_ns(const struct sim_options *o);
+/* What is known of the store beforehand (ops->model). */
 void sim_model(const void *options, uint32_t ranks, uint32_t ranks_per_node,
 	       struct backend_model *out);
 

@@ -20,7 +20,7 @@
 		return [
 			dom.element('h1', null, file.name || file.file),
 			dom.element('p', {class: 'muted'}, `${file.file} · ${ranks} · ${format.seconds(file.seconds)} · ${file.started.replace('T', ' ')} · `,
-				dom.element('span', {class: file.status === 'done' ? 'good' : 'bad'}, file.status)),
+				dom.element('span', {class: ['done', 'simulated'].includes(file.status) ? 'good' : 'bad'}, file.status)),
 			file.error ? dom.element('p', {class: 'bad'}, file.error) : null,
 			dom.element('p', {class: 'verdict'}, file.headline),
 			doubts(file.doubts),

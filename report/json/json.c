@@ -142,6 +142,8 @@ cJSON *json_file(const struct results_file *f)
 	cJSON_AddStringToObject(all, "file", f->path);
 	cJSON_AddStringToObject(all, "name", f->name);
 	cJSON_AddStringToObject(all, "status", f->status);
+	if (f->simulated)
+		cJSON_AddStringToObject(all, "simulated", f->simulated);
 	cJSON_AddStringToObject(all, "error", f->error);
 	cJSON_AddStringToObject(all, "started", f->started);
 	cJSON_AddStringToObject(all, "finished", f->finished);

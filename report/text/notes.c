@@ -33,7 +33,7 @@ static bool note_line(struct page *page, const struct results_phase_read *p, cha
 	/* A search among settings, and an assessment, are made of runs that end so. */
 	bool tuned = page->file->answer.type > ANSWER_FIND;
 	const char *status =
-		strcmp(r->status, "done") == 0      ? ""
+		strcmp(r->status, "done") == 0 || page->file->simulated ? ""
 		: strcmp(r->status, "limit") == 0   ? (tuned ? "" : "ended at its limit of time")
 		: strcmp(r->status, "ended") == 0   ? "ended with a phase beside it"
 		: strcmp(r->status, "running") == 0 ? "was still running when it was last published"

@@ -23,7 +23,7 @@ static void first_line(struct page *page)
 {
 	const struct results_file *f = page->file;
 	char ranks[UNITS_TEXT_BYTES], nodes[UNITS_TEXT_BYTES], time[UNITS_TEXT_BYTES];
-	bool done = strcmp(f->status, "done") == 0;
+	bool done = results_ended_well(f->status);
 
 	fprintf(page->out, "%s%s%s · %s rank%s on %s node%s · %s · %s%s%s\n",
 		page_paint(page, PAGE_BOLD), f->name, page_paint(page, PAGE_PLAIN),

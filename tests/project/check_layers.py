@@ -33,11 +33,13 @@ KNOWS = {
     "workloads": {"core", "backends", "workloads"},
     "plan": {"core", "facts", "backends", "workloads", "plan"},
     "results-schema": {"core", "results-schema"},
+    "simulate": {"core", "facts", "backends", "workloads", "plan", "results-schema", "simulate"},
     "ranks": {"core", "facts", "backends", "workloads", "plan", "results-schema", "ranks"},
     "report": {"core", "facts", "results-schema", "report"},
     "mlperf": {"core", "mlperf"},
     "import": {"core", "mlperf", "import"},
-    "cli": {"core", "facts", "mlperf", "backends", "workloads", "plan", "results-schema", "ranks", "report", "import", "cli"},
+    "cli": {"core", "facts", "mlperf", "backends", "workloads", "plan", "results-schema", "simulate", "ranks", "report",
+            "import", "cli"},
 }
 
 # Rooms of a layer: the files in each, and the rooms that it depends on. A file may include those rooms and the rooms that

@@ -309,6 +309,10 @@ int checkpoint_written(const struct checkpoint_shape *s, uint64_t ranks,
  * rank, which may be the only ones that write weights. Returns a rank like this one: the first. */
 uint64_t checkpoint_rank_like(const struct mesh *mesh, uint64_t rank);
 
+/* Bytes of tensors that a rank of the readers' mesh restores. */
+uint64_t checkpoint_restored_by(const struct checkpoint_options *o, const struct mesh *mesh,
+				uint64_t rank);
+
 /* clean.c. `haul clean` for checkpoints: lists the folders of the job's phases, and removes exactly what the
  * markers there describe.
  *

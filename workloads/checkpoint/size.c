@@ -86,9 +86,8 @@ int checkpoint_written(const struct checkpoint_shape *s, uint64_t ranks,
 	return 0;
 }
 
-/* Bytes of tensors that a rank of the readers' mesh restores. */
-static uint64_t size_restored_by(const struct checkpoint_options *o, const struct mesh *mesh,
-				 uint64_t rank)
+uint64_t checkpoint_restored_by(const struct checkpoint_options *o, const struct mesh *mesh,
+				uint64_t rank)
 {
 	bool all = o->replicas == CHECKPOINT_REPLICAS_ALL;
 	struct mesh_place p, first;
@@ -121,8 +120,8 @@ static double size_read(const struct checkpoint_options *o, const struct checkpo
 
 		if (like)
 			bytes += like *
-				 size_restored_by(o, &mesh,
-						  (stage + replica * mesh.pipeline) * mesh.tensor);
+				 checkpoint_restored_by(
+					 o, &mesh, (stage + replica * mesh.pipeline) * mesh.tensor);
 	}
 	return (double)bytes;
 }

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Simulations agree with closed forms, with an event loop of its own in Python, and with runs on the same store, seed by
+seed. Nobody takes them for measurements."""
+import heapq
+
+from haultest import *
+
+MIB = 1 << 20
+MIX = {"b9": {"latency": "40 ms", "latency_stdev": "20 ms"}}
+
+
+def job(store, train, files, sample=4 * MIB, more=None):
+    return {"name": "simulated", "seed": 3, "stores": {"data": {"uri": "sim://known", **store}, **(more or {})},
+            "dataset": {"store": "data", "format": "raw", "files": files, "sample_bytes": sample},
+            "phases": [{"train": {"null_steps": 0, "warmup_steps": 2, "shuffle": "each_epoch", **train}}]}
+
+
+def simulate(what, *args, cwd=None):
+    """The phases of a job (a dict, or a name of the catalogue), as JSON."""
+    with Folder() as folder:
+        if isinstance(what, dict):
+            write_job(folder, what)
+            what = "job.json"
+        r = alone("simulate", what, *args, "--json", cwd=cwd or folder)
+        check(r.rc == 0, f"{r}")
+        return json.loads(r.out)
+
+
+def au(result, phase=0):
+    return result["phases"][phase]["au"]["mean"]
+
+
+def test_closed_forms():
+    """A batch every compute or every period, whichever is longer."""
+    one = {"kind": "pytorch", "workers": 1, "prefetch": 1}
+    cases = [
+        # 4 reads of 50 ms, one after the other, behind 100 ms of compute; with four workers they overlap four-fold
+        ({"latency": "50 ms"}, {"batch": 4, "compute": "100 ms", "loader": one}, 1, 100 / 200),
+        ({"latency": "50 ms"}, {"batch": 4, "compute": "100 ms", "loader": {**one, "workers": 4}}, 1, 1.0),
+        ({"latency": "50 ms"}, {"batch": 4, "compute": "100 ms", "loader": {**one, "workers": 0}}, 1, 100 / 300),
+        ({"latency": "50 ms"}, {"batch": 4, "compute": "100 ms", "loader": {**one, "kind": "batch"}}, 1, 1.0),
+        ({"latency": "50 ms"}, {"batch": 4, "compute": "40 ms", "loader": {**one, "kind": "sample", "workers": 2}}, 1, 40 / 100),
+        # 4 ranks share 1 GB/s; one rank has a quarter of the speed
+        ({"bandwidth": "1 GB/s"}, {"batch": 2, "compute": "20 ms", "loader": one}, 4, 20 / (8 * 4 * MIB / 1e6)),
+        ({"rank_bandwidth": "1 GB/s", "slow_ranks": {"1": 0.25}}, {"batch": 2, "compute": "20 ms", "loader": one}, 4,
+         20 / (2 * 4 * MIB / 0.25e6)),
+        ({"node": "1 GB/s"}, {"batch": 2, "compute": "20 ms", "loader": one}, 4, 20 / (8 * 4 * MIB / 1e6)),
+        ({"stream": "100 MB/s"}, {"batch": 1, "compute": "20 ms", "loader": one}, 4, 20 / (4 * MIB / 1e5)),
+        ({"opens": 100}, {"batch": 1, "compute": "20 ms", "loader": one}, 4, 20 / 40),
+        ({"latency": "50 ms"}, {"batch": 1, "compute": "20 ms", "loader": one, "preprocess": "30 ms"}, 1, 20 / 80),
+    ]
+    for store, train, ranks, wanted in cases:
+        r = simulate(job(store, train, 64 * ranks * train["batch"]), "--ranks-per-node", ranks, "--seeds", 1)
+        near(au(r), wanted, 0.01 * wanted, f"{store} {train}")
+        accounts = sum(r["phases"][0]["accounts"].values())
+        near(accounts, r["phases"][0]["seconds"], 1e-6, "the sum of the accounts")
+
+
+def test_slowest_of_many():
+    """A step ends with the slowest of n ranks: of n uniform draws up to L, n / (n + 1) L."""
+    for ranks in (2, 16, 100):
+        store = {"latencies": [{"share": 1, "within": "100 ms"}]}
+        train = {"batch": 1, "compute": "1 ms", "loader": {"workers": 0}}
+        r = simulate(job(store, train, 4000 * ranks), "--ranks-per-node", ranks, "--seeds", 1)
+        step = 1e-3 + 0.1 * ranks / (ranks + 1)
+        near(r["phases"][0]["seconds"] / 4000, step, 0.01 * step, f"{ranks} ranks")
+
+
+def loop(ranks, steps, batch, workers, prefetch, compute, span, takes, seed):
+    """AU by an event loop of its own: workers read batch after batch through one server of the whole store, a sample at a
+    time; a step ends when all ranks have computed. span: of a sample at the server; takes: how long it takes, by a draw."""
+    draw, free, step, ends = random.Random(seed), 0.0, 0, []
+    nexts = [[w for w in range(workers)] for _ in range(ranks)]  # of each worker: its next batch, its credits, if it works
+    credit, busy = [[prefetch] * workers for _ in range(ranks)], [[False] * workers for _ in range(ranks)]
+    whole, arrived, heap = [set() for _ in range(ranks)], [], []
+
+    def work(r, w, t):
+        if busy[r][w] or not credit[r][w] or nexts[r][w] >= steps:
+            return
+        busy[r][w] = True
+        credit[r][w] -= 1
+        heapq.heappush(heap, (t, draw.random(), r, w, nexts[r][w], 0))
+        nexts[r][w] += workers
+
+    def take(r, t):
+        arrived.append(t + compute)
+        credit[r][step % workers] += 1
+        work(r, step % workers, t)
+        if len(arrived) == ranks:
+            heapq.heappush(heap, (max(arrived), 0.0, -1, 0, 0, 0))
+
+    for r in range(ranks):
+        for w in range(workers):
+            work(r, w, 0.0)
+    while heap:
+        t, _, r, w, k, n = heapq.heappop(heap)
+        if r < 0:  # all have met
+            ends.append(t)
+            arrived, step = [], step + 1
+            for i in range(ranks):
+                if step in whole[i]:
+                    take(i, t)
+        elif n < batch:
+            start = max(free, t)
+            free = start + span
+            heapq.heappush(heap, (start + takes(draw), draw.random(), r, w, k, n + 1))
+        else:
+            whole[r].add(k)
+            busy[r][w] = False
+            work(r, w, t)
+            if k == step:
+                take(r, t)
+    return (steps - 1) * compute / (ends[-1] - ends[0])
+
+
+def aurora(nodes, seeds):
+    """The catalogue's job of Aurora, on a store of 20 TiB/s of which 2 % of the reads have a quarter of the speed."""
+    r = simulate("unet3d_aurora", "--nodes", nodes, "--seeds", seeds, "--set", "train.epochs=1", "--set", "train.steps=60",
+                 "--set", "train.warmup_steps=1", "--set", "stores.data.uri=sim://aurora", "--set", "train.cold=none",
+                 "--storage", "bandwidth=20 TiB/s, stream=2 GB/s, stragglers=2 %, straggler_speed=0.25")
+    size = 146600628 + 500
+    wanted = [loop(nodes * 12, 60, 7, 4, 2, 0.093254, size / (20 * 2**40),
+                   lambda draw: size / 2e9 * (4 if draw.random() < 0.02 else 1), seed) for seed in range(seeds)]
+    near(sum(au(r, i) for i in range(seeds)) / seeds, sum(wanted) / seeds, 0.02, f"{nodes} nodes")
+
+
+def test_aurora():
+    for nodes, seeds in ((1, 24), (8, 8), (64, 4)):
+        aurora(nodes, seeds)
+
+
+@long
+def test_aurora_512():
+    aurora(512, 1)
+
+
+def test_same_seed_same_bytes():
+    with Folder() as folder:
+        write_job(folder, job(MIX["b9"], {"batch": 2, "compute": "50 ms", "loader": {"workers": 2}}, 640))
+        files = []
+        for _ in range(2):
+            r = alone("simulate", "job.json", "--ranks-per-node", 4, "--results", "s.h5", "--force", cwd=folder)
+            check(r.rc == 0, f"{r}")
+            with open(f"{folder}/s.h5", "rb") as stream:
+                files.append(stream.read())
+        check(files[0] == files[1], "the same seed gives other bytes")
+        r = alone("simulate", "job.json", "--ranks-per-node", 4, "--results", "s.h5", "--force", "--set", "seed=4", cwd=folder)
+        with open(f"{folder}/s.h5", "rb") as stream:
+            check(stream.read() != files[0], "another seed gives the same bytes")
+
+
+def test_nobody_takes_it_for_a_measurement():
+    with Folder() as folder:
+        write_job(folder, job(MIX["b9"], {"batch": 2, "compute": "20 ms", "loader": {"workers": 2}}, 64))
+        r = alone("simulate", "job.json", "--ranks-per-node", 2, "--results", "s.h5", cwd=folder)
+        check(r.rc == 0 and "· simulated" in r.out and "Simulated, not measured:" in r.out, f"{r}")
+        r = mpi(2, "run", "job.json", "--quiet", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        r = alone("report", "s.h5", cwd=folder)
+        check("· simulated" in r.out and "Simulated, not measured:" in r.out, f"{r}")
+        said = report(f"{folder}/s.h5")
+        check(said["status"] == "simulated" and "latency=40 ms" in said["simulated"], f"{said['status']}")
+        check(all(p["status"] == "simulated" for p in said["phases"]), f"{said['phases']}")
+        check("simulated" not in report(f"{folder}/results.h5"), "a run says that it was simulated")
+        r = alone("report", "--csv", "s.h5", cwd=folder)
+        check(all(",simulated," in line for line in r.out.splitlines()[1:]), f"{r}")
+        alone("report", "--html", "page.html", "s.h5", cwd=folder)
+        with open(f"{folder}/page.html", encoding="utf-8") as stream:
+            check("Simulated, not measured:" in stream.read(), "the page does not say it")
+        for words, said in ((("export", "--mlperf", "tree", "s.h5"), "only measurements are exported"),
+                            (("check", "s.h5"), "rules judge measurements"),
+                            (("accept", "accept_unet3d", "s.h5"), "only measurements are accepted"),
+                            (("compare", "s.h5", "results.h5"), "say --simulated"),
+                            (("compare", "results.h5", "s.h5"), "say --simulated")):
+            r = alone(*words, cwd=folder)
+            check(r.rc == 2 and "s.h5 was simulated, not measured: " in r.err and said in r.err, f"{words}: {r}")
+        check(not os.path.exists(f"{folder}/tree"), "something was exported")
+        r = alone("compare", "--simulated", "s.h5", "results.h5", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        r = alone("compare", "s.h5", "s.h5", cwd=folder)
+        check("say --simulated" not in r.err, f"{r}")
+
+
+def test_refusals():
+    cases = [(("unet3d_demo",), "nothing is known of this store"),
+             (("unet3d_demo", "--storage", "bandwith=1 GB/s"), 'unknown key "bandwith"; did you mean "bandwidth"?'),
+             (("unet3d_demo", "--storage", "bandwidth"), "is no KEY=VALUE"),
+             (("unet3d_demo", "--storage", "nosuch: latency=1 ms"), 'the job has no store "nosuch"'),
+             (("unet3d_demo", "--storage", "p99=1 ms"), "set latency (its median) or p50, too"),
+             (("kvcache_users", "--storage", "latency=1 ms"), "phases of this kind are not simulated")]
+    for words, said in cases:
+        r = alone("simulate", *words)
+        check(r.rc == 2 and said in r.err, f"{words}: {r}")
+
+
+def compare(name, what, ranks, within=0.02):
+    """A run and its simulation."""
+    simulated = simulate(what, "--ranks-per-node", ranks, "--seeds", 1)["phases"][0]
+    with Folder() as folder:
+        write_job(folder, what)
+        r = mpi(ranks, "run", "job.json", "--quiet", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        ran = report(f"{folder}/results.h5")["phases"][0]
+        lost = machine_took_s(folder, ran) / ran["seconds"]
+    within += lost
+    near(simulated["au"]["mean"], ran["au"]["mean"], within, f"{name}, {ranks} ranks: AU")
+    check(simulated["bytes_read"] == ran["bytes_read"], f"{name}: {simulated['bytes_read']} and {ran['bytes_read']} bytes")
+    near(simulated["seconds"], ran["seconds"], (0.05 + lost) * ran["seconds"], f"{name}: seconds")
+    for quantile in ("p50", "p95", "p99"):
+        real = ran["latency_ns"]["step"][quantile]
+        near(simulated["latency_ns"]["step"][quantile], real, (0.05 + lost) * real, f"{name}: {quantile} of a step")
+
+
+CASES = {
+    "spread": (MIX["b9"], {"batch": 7, "compute": "300 ms", "loader": {"workers": 1, "prefetch": 1}}),
+    "drawn compute": (MIX["b9"], {"batch": 2, "compute": {"type": "normal", "mean": "150 ms", "stdev": "50 ms"},
+                                  "loader": {"workers": 2, "prefetch": 1}}),
+    "a slow rank": ({"rank_bandwidth": "100 MB/s", "slow_ranks": {"1": 0.5}},
+                    {"batch": 2, "compute": "150 ms", "loader": {"workers": 2}}),
+    "no barrier": (MIX["b9"], {"batch": 4, "compute": "150 ms", "sync": "none", "loader": {"workers": 1, "prefetch": 1}}),
+    "sample": (MIX["b9"], {"batch": 4, "compute": "100 ms", "loader": {"kind": "sample", "workers": 3, "prefetch": 1}}),
+    "batch": (MIX["b9"], {"batch": 8, "compute": "100 ms", "loader": {"kind": "batch", "workers": 2, "depth": 4}}),
+    "one store": ({"bandwidth": "400 MB/s"}, {"batch": 2, "compute": "60 ms", "loader": {"workers": 2}}),
+}
+
+
+@timing
+def test_as_a_run():
+    for name in ("spread", "sample"):
+        store, train = CASES[name]
+        compare(name, job(store, train, 40 * 4 * train["batch"]), 4)
+
+
+@long
+@timing
+def test_as_runs():
+    for name, (store, train) in CASES.items():
+        for ranks in (1, 2, 4, 8, 16):
+            compare(name, job(store, train, 60 * ranks * train["batch"]), ranks)
+
+
+main()
