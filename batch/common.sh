@@ -15,7 +15,7 @@
 #   sched_header NAME       prints what the script's header asks for as "nodes" or "walltime"
 #   sched_each_node HOSTS   sets launcher: one task on each node in the file HOSTS
 #   sched_ranks HOSTS       sets launcher: RANKS_PER_NODE bound ranks on each node in the file HOSTS, with the variables of
-#                           way_env
+#                           way_env; and program, where they start another file than HAUL
 #   sched_signal PID        tells the ranks behind the launcher PID to stop
 #   sched_after HOSTS       removes what a launch has left on the nodes
 #   sched_stopped           does, after an interrupted run, what the scheduler needs to requeue the job
@@ -441,7 +441,7 @@ batch_haul()
 	sched_ranks "$hosts" || return
 	! batch_stopped || { batch_say "stopped by a signal before the run"; return 4; }
 	batch_say "$nodes nodes, $((nodes * RANKS_PER_NODE)) ranks; results: $results"
-	batch_run "${launcher[@]}" "$HAUL" run "$JOB" --results "$results" "${deadline[@]}" "${publish[@]}" \
+	batch_run "${launcher[@]}" "${program:-$HAUL}" run "$JOB" --results "$results" "${deadline[@]}" "${publish[@]}" \
 		"${job_options[@]}" "${extra[@]}"
 	rc=$?
 	batch_say "haul's exit status: $rc"
@@ -627,7 +627,7 @@ batch_work()
 batch_main()
 {
 	local body=$1 rc
-	launcher=() job_options=() plan_words=() set_words=() way_words=() way_env=()
+	launcher=() program='' job_options=() plan_words=() set_words=() way_words=() way_env=()
 	# By itself, since bash ignores the trap of ERR in what stands before "||".
 	batch_setup
 	rc=$?

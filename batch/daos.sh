@@ -15,7 +15,9 @@ daos_settings()
 	: "${DAOS_POOL:=}" "${DAOS_CONT:=}"
 	: "${PIL4DFS:=/usr/lib64/libpil4dfs.so}" "${IOIL:=/usr/lib64/libioil.so}"
 	: "${DAOS_MODULES:=}"     # the folder of modules in which the site has one of DAOS
-	: "${DFUSE:=}"            # more options for dfuse
+	: "${DFUSE:=}"            # more options for dfuse; the site's launcher of dfuse gets them behind pool and container
+	# ALCF's launcher of dfuse. Its other one, launch-dfuse-with-caching.sh, is for what maps files into memory.
+	: "${DFUSE_LAUNCHER:=launch-dfuse.sh}"
 	# The options to make a missing container with; empty: a missing container is an error. G32
 	# suits one file per sample, GX suits one shared file.
 	local properties=rd_fac:3,ec_cell_sz:131072,cksum:crc32,srv_cksum:on
@@ -91,7 +93,7 @@ daos_load()
 		return 2
 	fi
 	# /usr/bin/daos is on every node; the module brings the launcher of dfuse and the way to the agent.
-	if [ -n "$DAOS_MODULES" ] && { ! command -v launch-dfuse.sh || [ -z "${DAOS_AGENT_DRPC_DIR:-}" ]; } >/dev/null &&
+	if [ -n "$DAOS_MODULES" ] && { ! command -v "$DFUSE_LAUNCHER" || [ -z "${DAOS_AGENT_DRPC_DIR:-}" ]; } >/dev/null &&
 		command -v module >/dev/null; then
 		set +u
 		module use "$DAOS_MODULES" && module load daos || word=failed
@@ -101,8 +103,9 @@ daos_load()
 			return 2
 		fi
 	fi
-	if [ "$ON" = dfuse ] && ! command -v launch-dfuse.sh >/dev/null && ! command -v dfuse >/dev/null; then
-		batch_say "there is neither launch-dfuse.sh nor dfuse here: load the module of DAOS in the set-up file SETUP"
+	if [ "$ON" = dfuse ] && ! command -v "$DFUSE_LAUNCHER" >/dev/null &&
+		{ ! command -v dfuse >/dev/null || [ "$DFUSE_LAUNCHER" != launch-dfuse.sh ]; }; then
+		batch_say "there is neither $DFUSE_LAUNCHER nor dfuse here: load the module of DAOS in the set-up file SETUP"
 		return 2
 	fi
 	if ! command -v daos >/dev/null; then
@@ -143,7 +146,7 @@ daos_mount()
 	daos_container || return
 	[ "$ON" = dfuse ] || return 0
 	: >"$work/mounted"
-	if command -v launch-dfuse.sh >/dev/null; then
+	if command -v "$DFUSE_LAUNCHER" >/dev/null; then
 		daos_mount_by_site "$1"
 	else
 		daos_mount_nodes "$1"
@@ -156,8 +159,10 @@ daos_mount()
 # others from the second line on. So this node comes first.
 daos_mount_by_site()
 {
+	local words
+	read -r -a words <<<"$DFUSE"
 	{ sched_nodes | head -n 1; cat "$1"; } | awk '!seen[$0]++' >"$work/mount_nodes"
-	PBS_NODEFILE=$work/mount_nodes timeout -k 10 "$MOUNT_SECONDS" launch-dfuse.sh "$DAOS_POOL:$DAOS_CONT"
+	PBS_NODEFILE=$work/mount_nodes timeout -k 10 "$MOUNT_SECONDS" "$DFUSE_LAUNCHER" "$DAOS_POOL:$DAOS_CONT" "${words[@]}"
 }
 
 # What each node runs, with the arguments POINT POOL CONTAINER OPTION…. It tells "haul-mount NAME made", "there", or why not, and

@@ -14,8 +14,10 @@ sched_settings()
 	# of PALS, list:1-8:9-16…
 	: "${BIND:=tile}"
 	: "${DAOS_MODULES=/soft/modulefiles}"
-	# As ALCF advises for many ranks: the default is too few for 6,144.
-	: "${FI_CXI_DEFAULT_CQ_SIZE:=131072}"
+	# As ALCF advises for many ranks, against full event queues: the defaults are too few for 6,144.
+	: "${FI_CXI_DEFAULT_CQ_SIZE:=131072}" "${FI_CXI_OFLOW_BUF_SIZE:=8388608}" "${FI_CXI_CQ_FILL_PERCENT:=20}"
+	: "${BCAST:=auto}"        # copies the program to each node: yes; no; auto: from 64 nodes on
+	: "${BCAST_DIR:=/tmp}"    # the folder on each node that it is copied to
 }
 
 sched_inside()
@@ -102,13 +104,34 @@ sched_ranks()
 {
 	local name list
 	list=$(pbs_bind) || return
+	pbs_bcast "$1"
 	launcher=(mpiexec --no-vni -n $(($(wc -l <"$1") * RANKS_PER_NODE)) -ppn "$RANKS_PER_NODE"
 		--hostfile "$1" --cpu-bind "$list" --env "TMPDIR=${TMPDIR:-/tmp}")
-	for name in FI_CXI_DEFAULT_CQ_SIZE HAUL_DATA HAUL_CATALOG DAOS_POOL DAOS_CONT HDF5_USE_FILE_LOCKING MPICH_GPU_SUPPORT_ENABLED \
+	for name in FI_CXI_DEFAULT_CQ_SIZE FI_CXI_OFLOW_BUF_SIZE FI_CXI_CQ_FILL_PERCENT HAUL_DATA HAUL_CATALOG DAOS_POOL DAOS_CONT HDF5_USE_FILE_LOCKING MPICH_GPU_SUPPORT_ENABLED \
 		MPIR_CVAR_ENABLE_GPU I_MPI_OFFLOAD; do
 		[ -z "${!name:-}" ] || launcher+=(--env "$name=${!name}")
 	done
+	[ -z "$program" ] || launcher+=(--env "LD_LIBRARY_PATH=${program%/*}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")
 	launcher+=("${way_env[@]}")
+}
+
+# pbs_bcast HOSTS: copies the program, and those of its libraries that do not come from the system's folders, to each node, and
+# sets program to the copy. One reader per node in place of one per rank asks the shared file system.
+pbs_bcast()
+{
+	local folder
+	program=
+	folder=$BCAST_DIR/haul.$(sched_job_id)
+	[ "$BCAST" = yes ] || { [ "$BCAST" = auto ] && [ "$(wc -l <"$1")" -ge 64 ]; } || return 0
+	sched_each_node "$1"
+	# shellcheck disable=SC2016  # the node expands it
+	if timeout -k 5 "$CHECK_SECONDS" "${launcher[@]}" sh -c 'mkdir -p "$1" && cp "$2" "$1/haul" &&
+		ldd "$2" | sed -n "s/.*=> \(\/[^ ]*\) .*/\1/p" | grep -vE "^/(usr/)?lib" | xargs -r cp -t "$1"' \
+		copy "$folder" "$HAUL" </dev/null >&2; then
+		program=$folder/haul
+	else
+		batch_say "the program could not be copied to $folder on each node, so the ranks read $HAUL"
+	fi
 }
 
 # pbs_bind: prints the value of --cpu-bind for RANKS_PER_NODE ranks. A list with another number of
@@ -185,7 +208,9 @@ sched_signal()
 
 sched_after()
 {
-	:
+	[ -n "$program" ] || return 0
+	sched_each_node "$1"
+	timeout -k 5 60 "${launcher[@]}" rm -rf "${program%/*}" </dev/null || batch_say "${program%/*} is left on some nodes"
 }
 
 sched_stopped()

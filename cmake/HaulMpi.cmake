@@ -164,8 +164,23 @@ macro(haul_find_serial_hdf5)
 	endif()
 endmacro()
 
+# Signals, polite waits and last words are made for MPICH and what descends from it (Cray MPICH, Intel MPI).
+function(haul_refuse_open_mpi)
+	haul_try(HAUL_MPI_IS_OPEN_MPI "#include <mpi.h>
+#ifndef OPEN_MPI
+#error another MPI
+#endif
+int main(void) { return 0; }" haul_mpi)
+	if(HAUL_MPI_IS_OPEN_MPI)
+		unset(HAUL_MPI_IS_OPEN_MPI CACHE)
+		message(FATAL_ERROR "haul does not support Open MPI, which this is (${HAUL_MPI_FROM}): load a module of MPICH, Cray MPICH "
+			"or Intel MPI, or set -DMPI_C_COMPILER=/path/to/mpicc of one of these (docs/install.md)")
+	endif()
+endfunction()
+
 if(HAUL_MPI)
 	haul_find_mpi()
+	haul_refuse_open_mpi()
 	haul_find_parallel_hdf5()
 	haul_part("MPI" "${HAUL_MPI_FROM}")
 	haul_part("parallel HDF5" "${HAUL_HDF5_FROM}")

@@ -25,7 +25,7 @@ for tool in launch-dfuse.sh clean-dfuse.sh; do
 echo "$(basename "$0") $* on $(paste -s -d ' ' "$PBS_NODEFILE")" >>"$WORK/calls"
 [ -z "${HANG:-}" ] || [ "$(basename "$0")" != launch-dfuse.sh ] || exec sleep 60
 act=mount
-[ "$(basename "$0")" = launch-dfuse.sh ] || act=unmount
+[[ "$(basename "$0")" = launch-* ]] || act=unmount
 case $STAND_IN_NODES in nomount*) ;; *) echo "$act ${STAND_IN_NODES%% *}" >>"$WORK/mounts" ;; esac
 clush -w "$(tail -n +2 "$PBS_NODEFILE" | paste -s -d ,)" "$act"
 exit 0
@@ -134,6 +134,14 @@ fi
 # What the network needs for thousands of ranks, unless the job says otherwise.
 job unet3d_small.pbs "n1 n2" NODES=2
 check "the network's queue is as long as ALCF advises" called "--env FI_CXI_DEFAULT_CQ_SIZE=131072 "
+check "so are its other two settings" called "--env FI_CXI_OFLOW_BUF_SIZE=8388608 --env FI_CXI_CQ_FILL_PERCENT=20 "
+job unet3d_small.pbs "n1 n2" NODES=2 BCAST=yes BCAST_DIR="$work/copies"
+check "the program is copied to the nodes" called "cp \"\$2\" \"\$1/haul\""
+check "the copy runs" grep -qE -- "-n 24 .*--env LD_LIBRARY_PATH=$work/copies/haul.7.* $work/copies/haul.7/haul run" calls
+check "nothing of it is left" test -z "$(ls "$work/copies")"
+job unet3d_small.pbs "n1 n2" NODES=2 BCAST=yes BCAST_DIR="$work/nodefile/copies"
+check "a copy that fails is told" said_once "the program could not be copied to $work/nodefile/copies/haul.7 on each node"
+check "the ranks read the program itself" called "$work/bin/haul run"
 job unet3d_small.pbs "n1 n2" NODES=2 FI_CXI_DEFAULT_CQ_SIZE=1024
 check "another length of the network's queue is passed on" called "--env FI_CXI_DEFAULT_CQ_SIZE=1024 "
 

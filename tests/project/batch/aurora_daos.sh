@@ -33,6 +33,12 @@ check "DAOS without a pool mounts nothing" not_called "launch-dfuse.sh"
 job unet3d_small.pbs "n1" ACCESS=dsf
 check "an unknown access is refused" said_once 'ACCESS: "dsf" is not one of dfs, dfuse, pil4dfs, ioil'
 
+cp bin/launch-dfuse.sh bin/launch-dfuse-with-caching.sh
+job unet3d_small.pbs "n1 n3" NODES=2 "${daos[@]}" DFUSE_LAUNCHER=launch-dfuse-with-caching.sh DFUSE="--thread-count 8"
+check "DAOS: another launcher of dfuse is chosen, and gets the options" called "launch-dfuse-with-caching.sh p:c --thread-count 8 on n1 n3"
+job unet3d_small.pbs "n1 n3" NODES=2 "${daos[@]}" DFUSE_LAUNCHER=launch-nothing.sh
+check "DAOS: a launcher of dfuse that is not there is an error" said_once "there is neither launch-nothing.sh nor dfuse here"
+
 # Each node proves its mount: the launcher of dfuse tells nothing.
 job unet3d_small.pbs "n4 n3 nomount2 n1" NODES=3 "${daos[@]}"
 check "DAOS: a node without the mount is left out" status_is 0

@@ -57,17 +57,23 @@ case ,$hosts in *,dead*)
 	exit 1
 	;;
 esac
-wait=0
+wait=0 rc=0 tasks=()
 for host in ${hosts//,/ }; do
 	case $host in
 	bad*) wait=60 ;;
 	blind*) echo "haul-node $host ls: cannot access '/none'" ;;
-	*) SLURMD_NODENAME=$host "$@" & ;;
+	*)
+		SLURMD_NODENAME=$host "$@" &
+		tasks+=($!)
+		;;
 	esac
 done
 trap 'kill $(jobs -pr) 2>/dev/null; exit 143' TERM
-wait
-exec sleep $wait
+for task in "${tasks[@]}"; do
+	wait "$task" || rc=$?
+done
+[ "$wait" = 0 ] || exec sleep $wait
+exit "$rc"
 X2
 ln -s launcher bin/mpiexec
 ln -s launcher bin/srun
