@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* clang-format off */
 #define KIND_TEXT    MEMBER_TEXT
@@ -98,4 +100,132 @@ void answer_free(struct answered *a)
 	free(a->head);
 	free(a->rows);
 	*a = (struct answered){.type = ANSWER_NONE};
+}
+
+void find_known(const struct answered *a, struct find_known *k)
+{
+	const struct find_row *rows = a->rows;
+
+	*k = (struct find_known){.meets = NULL};
+	for (uint64_t i = 0; i < a->count; i++) {
+		k->measured += rows[i].repeats > 0;
+		k->undecided += strcmp(rows[i].state, "undecided") == 0;
+		if (strcmp(rows[i].state, "missed") == 0 &&
+		    (!k->misses || rows[i].value < k->misses->value))
+			k->misses = &rows[i];
+	}
+	/* Above one that misses it, noise may have met it. */
+	for (uint64_t i = 0; i < a->count; i++)
+		if (strcmp(rows[i].state, "met") == 0 &&
+		    (!k->misses || rows[i].value < k->misses->value) &&
+		    (!k->meets || rows[i].value > k->meets->value))
+			k->meets = &rows[i];
+}
+
+void find_settle(struct answered *a)
+{
+	struct find_head *head = a->head;
+	struct find_known k;
+
+	find_known(a, &k);
+	head->least = k.meets ? k.meets->value : ANSWER_UNKNOWN;
+	if (k.misses && k.misses->value > head->low)
+		head->greatest = k.misses->value - head->by;
+	else if (strcmp(head->end, "all") != 0)
+		head->greatest = ANSWER_UNKNOWN;
+}
+
+enum { EVIDENCE_DIGITS = 3 };
+
+/* "io.threads=4: 40 ms in 2 runs, 99 % interval 39.5 ms to 40.4 ms". */
+static void find_evidence(const struct find_head *head, const struct find_row *row,
+			  char text[CLAIM_TEXT_BYTES])
+{
+	char mean[TARGET_TEXT_BYTES], low[TARGET_TEXT_BYTES], high[TARGET_TEXT_BYTES];
+	int n = snprintf(text, CLAIM_TEXT_BYTES, "%.100s=%llu: %s in %llu run%s", head->path,
+			 (unsigned long long)row->value,
+			 target_value(mean, head->unit, row->mean, EVIDENCE_DIGITS),
+			 (unsigned long long)row->repeats, row->repeats == 1 ? "" : "s");
+
+	if (isfinite(row->low))
+		snprintf(text + n, (size_t)(CLAIM_TEXT_BYTES - n), ", 99 %% interval %s to %s",
+			 target_value(low, head->unit, row->low, EVIDENCE_DIGITS),
+			 target_value(high, head->unit, row->high, EVIDENCE_DIGITS));
+}
+
+static void find_claim(const struct answered *a, struct claim *c)
+{
+	const struct find_head *head = a->head;
+	char evidence[CLAIM_TEXT_BYTES];
+	struct find_known k;
+
+	find_known(a, &k);
+	if (k.meets) {
+		find_evidence(head, k.meets, evidence);
+		claim_add(c, CLAIM_HELD, evidence, NULL);
+	} else if (k.misses && k.misses->value == head->low) {
+		find_evidence(head, k.misses, evidence);
+		claim_add(c, CLAIM_MISSED, evidence, NULL);
+	} else if (strcmp(head->end, "unknown") == 0) {
+		claim_add(c, CLAIM_UNKNOWN, "the phase has no such figure",
+			  "a longer phase, or another target");
+	} else if (strcmp(head->end, "stopped") == 0) {
+		claim_add(c, CLAIM_UNKNOWN,
+			  k.undecided ? "the search was stopped, and no value is known to meet it"
+				      : "the search was stopped before a value met it",
+			  "the search to its end");
+	} else {
+		claim_add(c, CLAIM_UNKNOWN,
+			  "no value is known to meet it: its interval has the target in it",
+			  "more repeats of each value (--repeat), or longer runs");
+	}
+}
+
+static void tune_claim(const struct answered *a, struct claim *c)
+{
+	const struct tune_head *head = a->head;
+	const struct tune_row *rows = a->rows;
+	char evidence[CLAIM_TEXT_BYTES];
+
+	snprintf(evidence, sizeof(evidence),
+		 "%.3f times as good as the job as it is (%.3f to %.3f)", head->times,
+		 head->times_low, head->times_high);
+	if (head->better)
+		claim_add(c, CLAIM_HELD, evidence, NULL);
+	else if (strcmp(head->end, "found") != 0)
+		claim_add(c, CLAIM_UNKNOWN,
+			  strcmp(head->end, "unknown") == 0
+				  ? "no setting has a figure to judge it by"
+				  : "the search was stopped",
+			  strcmp(head->end, "unknown") == 0
+				  ? "longer runs, or another figure (--tune-by)"
+				  : "the search to its end");
+	else if (a->count && rows[0].as_is)
+		claim_add(c, CLAIM_MISSED, "the job as it is has the best mean of the final", NULL);
+	else
+		claim_add(c, CLAIM_UNKNOWN, evidence, "more repeats in the final (--repeat)");
+}
+
+static void assess_claim(const struct answered *a, struct claim *c)
+{
+	const struct assess_head *head = a->head;
+	bool streams = !isnan(head->read) && !isnan(head->write);
+
+	if (streams && strcmp(head->end, "found") == 0)
+		claim_add(c, CLAIM_HELD, "its streams were read and written", NULL);
+	else
+		claim_add(c, CLAIM_UNKNOWN,
+			  streams ? "the assessment was stopped" : "its streams were not measured",
+			  "the assessment to its end, with a longer --budget");
+}
+
+void answer_claim(const struct answered *a, struct claim *c)
+{
+	claim_begin(c);
+	if (a->type == ANSWER_FIND)
+		find_claim(a, c);
+	else if (a->type == ANSWER_TUNE)
+		tune_claim(a, c);
+	else if (a->type == ANSWER_ASSESS)
+		assess_claim(a, c);
 }

@@ -57,8 +57,8 @@ enum {
 	X(COUNT, repeats, 0, NULL, COUNT, "of a value, at most") \
 	X(COUNT, undecided, 0, NULL, COUNT, "values whose interval has the target in it") \
 	X(KNOWN, carries, 0, NULL, COUNT, "the greatest value whose mean meets the target") \
-	X(KNOWN, least, 0, NULL, COUNT, "the answer is surely at least this") \
-	X(KNOWN, greatest, 0, NULL, COUNT, "and at most this") \
+	X(KNOWN, least, 0, NULL, COUNT, "the greatest value that surely meets it") \
+	X(KNOWN, greatest, 0, NULL, COUNT, "the one before the least that surely misses it") \
 	X(KNOWN, misses, 0, NULL, COUNT, "the least value whose mean misses the target") \
 	X(REAL, missed_with, 0, NULL, FIGURE, "what was found at that value")
 
@@ -207,6 +207,23 @@ int answer_make(struct answered *a, enum answer_type type, uint64_t count);
 /* Lets each row know its head. */
 void answer_join(struct answered *a);
 void answer_free(struct answered *a);
+
+/* What a search for a load surely knows, by its rows alone: what is undecided is neither. */
+struct find_known {
+	const struct find_row
+		*meets; /* the greatest value that meets the target; NULL: none does */
+	const struct find_row *misses; /* the least that misses it; NULL: none does */
+	uint64_t undecided, measured;  /* values */
+};
+void find_known(const struct answered *a, struct find_known *k);
+/* Corrects least and greatest of the head by the rows: haul before 1.0 took the ends of the range for
+ * what was not known. */
+void find_settle(struct answered *a);
+
+/* Whether the question has an answer, by its evidence: of find, that a value surely meets the target; of
+ * tune, that the best is better than the job as it is; of assess, that its streams were measured and it
+ * came to its end. */
+void answer_claim(const struct answered *a, struct claim *c);
 
 /* The i-th row. */
 static inline void *answer_row(const struct answered *a, uint64_t i)

@@ -46,94 +46,111 @@ static void found_target(char *text, size_t size, const struct find_head *f)
 		 target_value(asked, f->unit, f->asked, ASKED_DIGITS));
 }
 
-/* "; 47 miss it (AU 87.2 %)" */
-static void found_missed(char *text, size_t size, const struct find_head *f)
+/* "; 47 miss it (AU 87.2 %)": only what surely does. */
+static void found_missed(char *text, size_t size, const struct find_head *f,
+			 const struct find_known *known)
 {
 	char number[UNITS_TEXT_BYTES], found[TARGET_TEXT_BYTES];
 
-	if (f->misses != ANSWER_UNKNOWN)
-		say(text, size, "; %s %s it (%s)", units_count(number, f->misses),
-		    f->misses == 1 ? "misses" : "miss",
-		    target_value(found, f->unit, f->missed_with, FOUND_DIGITS));
+	if (known->misses)
+		say(text, size, "; %s %s it (%s)", units_count(number, known->misses->value),
+		    known->misses->value == 1 ? "misses" : "miss",
+		    target_value(found, f->unit, known->misses->mean, FOUND_DIGITS));
 }
 
-static void found_range(char *text, size_t size, const struct find_head *f)
+/* "; 2 values stayed undecided" */
+static void found_undecided(char *text, size_t size, const struct find_known *known)
+{
+	if (known->undecided)
+		say(text, size, "; %llu value%s stayed undecided",
+		    (unsigned long long)known->undecided, known->undecided == 1 ? "" : "s");
+}
+
+/* ", 41 to 50,": between what surely meets the target and the one before what surely misses it. */
+static void found_range(char *text, size_t size, const struct find_head *f,
+			const struct find_known *known)
 {
 	char least[UNITS_TEXT_BYTES], greatest[UNITS_TEXT_BYTES];
+	uint64_t before = known->misses ? known->misses->value - f->by : f->high;
 
-	if (f->least != f->greatest)
-		say(text, size, ", %s to %s,", units_count(least, f->least),
-		    units_count(greatest, f->greatest));
+	if (!known->misses && known->meets->value != f->carries)
+		say(text, size, ", at least %s,", units_count(least, known->meets->value));
+	else if (known->misses && known->meets->value != before)
+		say(text, size, ", %s to %s,", units_count(least, known->meets->value),
+		    units_count(greatest, before));
 }
 
-/* "; 2 values stayed undecided": where no range says so. */
-static void found_undecided(char *text, size_t size, const struct find_head *f)
-{
-	if (f->undecided)
-		say(text, size, "; %llu value%s stayed undecided", (unsigned long long)f->undecided,
-		    f->undecided == 1 ? "" : "s");
-}
-
-/* Whether the least value was measured, and is not known to miss the target. */
-static bool found_open(const struct results_file *file)
+/* No value is known to meet the target. */
+static void found_none(char *text, size_t size, const struct results_file *file,
+		       const struct find_known *known, const char *target)
 {
 	const struct find_head *f = file->answer.head;
 	const struct find_row *rows = file->answer.rows;
-
-	for (uint64_t i = 0; i < file->answer.count; i++)
-		if (rows[i].value == f->low)
-			return strcmp(rows[i].state, "undecided") == 0;
-	return false;
-}
-
-/* Not even the least value meets the target. */
-static void found_none(char *text, size_t size, const struct results_file *file, const char *target)
-{
-	const struct find_head *f = file->answer.head;
+	bool stopped = strcmp(f->end, "stopped") == 0;
 	char count[TARGET_TEXT_BYTES], found[TARGET_TEXT_BYTES];
 
-	found_count(count, f, f->low);
-	target_value(found, f->unit, f->missed_with, FOUND_DIGITS);
-	if (found_open(file)) {
-		say(text, size, "%s: it stayed undecided whether %s %s %s (%s)", f->phase, count,
-		    f->low == 1 ? "meets" : "meet", target, found);
+	if (!known->measured) {
+		say(text, size, "%s: stopped before any value was measured against %s", f->phase,
+		    target);
 		return;
 	}
-	say(text, size, "%s: even %s %s %s (%s)", f->phase, count, f->low == 1 ? "misses" : "miss",
-	    target, found);
-	found_undecided(text, size, f);
+	found_count(count, f, f->low);
+	if (known->misses && known->misses->value == f->low) {
+		say(text, size, "%s: even %s %s %s (%s)", f->phase, count,
+		    f->low == 1 ? "misses" : "miss", target,
+		    target_value(found, f->unit, known->misses->mean, FOUND_DIGITS));
+		found_undecided(text, size, known);
+		return;
+	}
+	say(text, size, "%s%s: it %s whether %s %s %s", stopped ? "Stopped early: " : "", f->phase,
+	    stopped ? "is not known" : "stayed undecided", count, f->low == 1 ? "meets" : "meet",
+	    target);
+	for (uint64_t i = 0; i < file->answer.count; i++)
+		if (rows[i].value == f->low && rows[i].repeats)
+			say(text, size, " (%s)",
+			    target_value(found, f->unit, rows[i].mean, FOUND_DIGITS));
+	found_missed(text, size, f, known);
+	if (known->undecided > 1)
+		found_undecided(text, size, known);
+}
+
+static void found_some(char *text, size_t size, const struct find_head *f,
+		       const struct find_known *known, const char *target)
+{
+	bool stopped = strcmp(f->end, "stopped") == 0, ended = strcmp(f->end, "found") == 0;
+	char count[TARGET_TEXT_BYTES];
+
+	/* Until the end, and where what follows is undecided, only what is sure is told. */
+	found_count(count, f, ended ? f->carries : known->meets->value);
+	say(text, size, "%s%s carries %s%s", stopped ? "Stopped early: " : "", f->phase,
+	    ended ? "" : "at least ", count);
+	if (ended)
+		found_range(text, size, f, known);
+	say(text, size, " with %s", target);
+	found_missed(text, size, f, known);
+	if (!ended || !known->misses)
+		found_undecided(text, size, known);
 }
 
 static void found_say(char *text, size_t size, const struct results_file *file)
 {
 	const struct find_head *f = file->answer.head;
 	char count[TARGET_TEXT_BYTES], low[UNITS_TEXT_BYTES], target[192];
-	bool carries = f->carries != ANSWER_UNKNOWN;
+	struct find_known known;
 
+	find_known(&file->answer, &known);
 	found_target(target, sizeof(target), f);
 	if (strcmp(f->end, "unknown") == 0) {
 		say(text, size, "%s: it cannot be told whether %s is met", f->phase, target);
-	} else if (strcmp(f->end, "none") == 0) {
-		found_none(text, size, file, target);
-	} else if (strcmp(f->end, "all") == 0) {
-		found_count(count, f, f->high);
+	} else if (!known.meets) {
+		found_none(text, size, file, &known, target);
+	} else if (strcmp(f->end, "all") == 0 && known.meets->value + f->by > f->high) {
+		found_count(count, f, known.meets->value);
 		say(text, size, "%s: all of %s to %s meet %s", f->phase, units_count(low, f->low),
 		    count, target);
-		found_undecided(text, size, f);
-	} else if (carries) {
-		bool ended = strcmp(f->end, "found") == 0;
-
-		found_count(count, f, f->carries);
-		say(text, size, "%s%s carries %s%s", ended ? "" : "Stopped early: ", f->phase,
-		    ended ? "" : "at least ", count);
-		if (ended)
-			found_range(text, size, f);
-		say(text, size, " with %s", target);
-		found_missed(text, size, f);
+		found_undecided(text, size, &known);
 	} else {
-		say(text, size, "%s: stopped before any value was measured against %s", f->phase,
-		    target);
-		found_missed(text, size, f);
+		found_some(text, size, f, &known, target);
 	}
 }
 

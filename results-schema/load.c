@@ -215,6 +215,8 @@ static void load_answer(struct h5_reader *r, enum answer_type type, struct answe
 	/* The run has ended before it could give one. */
 	if (type == ANSWER_FIND && !((const struct find_head *)a->head)->path[0])
 		answer_free(a);
+	else if (type == ANSWER_FIND && r->rc == 0)
+		find_settle(a);
 }
 
 static void load_answers(struct h5_reader *r, struct results_file *f)

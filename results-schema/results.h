@@ -180,6 +180,9 @@ int results_set_stores(struct results *r, const struct store_facts *rows, uint32
 /* Rank 0, any time, of a file that was begun with an answer of that type: the answer so far, and how
  * many runs that took; written with the next publication. Takes what a has, on all ranks. */
 void results_set_answer(struct results *r, struct answered *a, uint32_t runs);
+/* Between two phases: writes the answer so far into the published file, before anybody is told of it.
+ * Collective. */
+int results_publish_answer(struct results *r, struct err *err);
 
 /* Rank 0: what the run spends on itself. The caller keeps it, and goes on counting: each
  * publication writes what it says then. */

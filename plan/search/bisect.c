@@ -266,13 +266,14 @@ void bisect_answer(const struct bisect *s, struct find_head *head, struct find_r
 	head->repeats = s->ask.repeats;
 	head->undecided = 0;
 	head->carries = head->least = head->greatest = head->misses = ANSWER_UNKNOWN;
-	if (mean.below_known) {
+	if (mean.below_known)
 		head->carries = mean.below;
-		head->least = met.below_known ? met.below : s->ask.low;
-		head->greatest = !missed.above_known         ? bisect_last(s)
-				 : missed.above > s->ask.low ? missed.above - s->ask.by
-							     : s->ask.low;
-	}
+	if (met.below_known)
+		head->least = met.below;
+	if (missed.above_known && missed.above > s->ask.low)
+		head->greatest = missed.above - s->ask.by;
+	else if (s->end == BISECT_ALL)
+		head->greatest = bisect_last(s);
 	if (mean.above_known)
 		head->misses = mean.above;
 	for (uint32_t i = 0; i < s->count; i++) {

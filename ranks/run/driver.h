@@ -34,6 +34,9 @@ struct strategy {
 		   const struct repeat_targets *phases, struct err *err);
 	/* Gives the results what is known. -ENOMEM. */
 	int (*record)(const struct run *run);
+	/* What the last run has decided, for the log, once the results say it, too; NULL: nothing. The
+	 * same on all ranks. */
+	const char *(*news)(struct run *run);
 	/* After the last run: what else there is to do, and what --strict says. */
 	int (*end)(struct run *run, const struct run_options *options, enum exit_status *status,
 		   struct err *err);

@@ -18,6 +18,7 @@ struct find {
 	uint32_t begun; /* values */
 	uint32_t done;  /* runs of the current one */
 	char set[QUESTION_TEXT_BYTES + 24];
+	char news[2 * QUESTION_TEXT_BYTES];
 };
 
 static int find_open(struct run *run, const struct run_options *options, struct err *err)
@@ -53,23 +54,31 @@ static int find_begin(struct run *run, struct err *err)
 	return 0;
 }
 
-static int find_record(const struct run *run)
+static int find_make(const struct run *run, struct answered *answer)
 {
 	const struct find *f = run->driver->own;
 	const struct question *q = &f->question;
 	struct find_head *head;
-	struct answered answer;
 
-	if (answer_make(&answer, ANSWER_FIND, f->search.count) < 0)
+	if (answer_make(answer, ANSWER_FIND, f->search.count) < 0)
 		return -ENOMEM;
-	head = answer.head;
+	head = answer->head;
 	utf8_copy(head->path, sizeof(head->path), q->path);
 	utf8_copy(head->until, sizeof(head->until), q->until);
 	utf8_copy(head->phase, sizeof(head->phase), run->job.phases[q->phase_index].name);
 	utf8_copy(head->target, sizeof(head->target), q->kind->name);
 	utf8_copy(head->label, sizeof(head->label), q->kind->label);
 	utf8_copy(head->unit, sizeof(head->unit), q->kind->unit);
-	bisect_answer(&f->search, head, answer.rows);
+	bisect_answer(&f->search, head, answer->rows);
+	return 0;
+}
+
+static int find_record(const struct run *run)
+{
+	struct answered answer;
+
+	if (find_make(run, &answer) < 0)
+		return -ENOMEM;
 	results_set_answer(run->results, &answer, run->at.run);
 	return 0;
 }
@@ -104,16 +113,18 @@ static double find_found(const struct find *f, const struct repeat_targets *of)
 }
 
 /* "ranks=32: AU 97.1 %, met". */
-static void find_say(const struct run *run, const struct run_options *options)
+static const char *find_news(struct run *run)
 {
-	const struct find *f = run->driver->own;
+	struct find *f = run->driver->own;
 	const struct bisect_step *step = &f->search.steps[f->search.count - 1];
 	char mean[TARGET_TEXT_BYTES];
 
-	if (run->world->rank == 0 && !options->quiet && step->state != BISECT_OPEN)
-		log_say(&run->log, LOG_INFO, "%s: %s %s, %s", f->set, f->question.kind->label,
-			target_value(mean, f->question.kind->unit, step->stats.mean, 3),
-			bisect_states[step->state]);
+	if (step->state == BISECT_OPEN)
+		return NULL;
+	snprintf(f->news, sizeof(f->news), "%s: %s %s, %s", f->set, f->question.kind->label,
+		 target_value(mean, f->question.kind->unit, step->stats.mean, 3),
+		 bisect_states[step->state]);
+	return f->news;
 }
 
 static int find_add(struct run *run, const struct run_options *options, const struct next_run *look,
@@ -121,30 +132,38 @@ static int find_add(struct run *run, const struct run_options *options, const st
 {
 	struct find *f = run->driver->own;
 
+	(void)options;
 	(void)err;
 	f->done++;
 	if (look->warmup)
 		return 0;
 	bisect_add(&f->search, find_found(f, &phases[run->driver->phase_index]));
-	find_say(run, options);
 	return 0;
 }
 
-/* A search that has no answer above the least value has missed its target. */
+/* A search without a value that surely meets its target has missed it, or cannot tell. */
 static int find_end(struct run *run, const struct run_options *options, enum exit_status *status,
 		    struct err *err)
 {
 	const struct find *f = run->driver->own;
-	bool open = f->search.steps[0].state == BISECT_UNDECIDED;
+	struct answered answer;
+	struct claim claim;
 
-	if (!options->strict || f->search.end == BISECT_FOUND || f->search.end == BISECT_ALL)
+	if (!options->strict)
+		return 0;
+	if (find_make(run, &answer) < 0)
+		return err_set(err, -ENOMEM, "no memory for the answer");
+	answer_claim(&answer, &claim);
+	answer_free(&answer);
+	if (claim_holds(claim.state))
 		return 0;
 	*status = EXIT_TARGET_MISSED;
-	err_set(err, -ERANGE, "%s: %s with %s", f->question.until,
-		f->search.end != BISECT_NONE ? "cannot be told"
-		: open                       ? "stayed undecided"
-					     : "is missed even",
-		f->set);
+	if (claim.state == CLAIM_MISSED)
+		err_set(err, -ERANGE, "%s: is missed even with %s", f->question.until,
+			claim.evidence);
+	else
+		err_set(err, -ERANGE, "%s: cannot be told, since %s; what would settle it: %s",
+			f->question.until, claim.evidence, claim.missing);
 	return 0;
 }
 
@@ -155,6 +174,7 @@ const struct strategy strategy_find = {
 	.next = find_next,
 	.add = find_add,
 	.record = find_record,
+	.news = find_news,
 	.end = find_end,
 	.free = free,
 };

@@ -123,6 +123,26 @@ static int driver_record(const struct run *run, struct err *err)
 	return group_agree(run->world, rc, err);
 }
 
+/* Tells what was decided. A run that is killed afterwards has it in its file. */
+static int driver_tell(struct run *run, const struct run_options *options, struct err *err)
+{
+	const struct strategy *strategy = run->driver->strategy;
+	const char *news = strategy->news ? strategy->news(run) : NULL;
+	int rc = 0;
+
+	if (!news)
+		return 0;
+	if (run->results) {
+		run_watch_write(run);
+		rc = results_publish_answer(run->results, err);
+		run_unwatch_write(run);
+	}
+	run_lap(run, OWN_PUBLISH);
+	if (rc == 0 && run->world->rank == 0 && !options->quiet)
+		log_say(&run->log, LOG_INFO, "%s", news);
+	return rc;
+}
+
 int driver_run(struct run *run, const struct run_options *options, enum exit_status *status,
 	       struct err *err)
 {
@@ -138,6 +158,8 @@ int driver_run(struct run *run, const struct run_options *options, enum exit_sta
 		rc = driver_once(run, options, &look, status, err);
 		if (rc == 0)
 			rc = driver_record(run, err);
+		if (rc == 0 && *status == EXIT_DONE)
+			rc = driver_tell(run, options, err);
 	}
 	if (rc == 0 && *status == EXIT_DONE)
 		rc = driver_ending(run, options, status, err);

@@ -69,16 +69,19 @@ const series = (() => {
 	const findKind = find => ({fraction: 'share', ns: 'ns', s: 'seconds', 'B/s': 'rate', '1/s': 'frequency'}[find.unit] || 'number');
 	const bounded = (kind, value) => format.known(value) ? Math.min(Math.max(value, 0), kind === 'share' ? 1 : Infinity) : value;
 
+	// The value that is the answer, where its claim is held; of a search that was stopped, the greatest that is sure. null: there is none.
+	const answerOf = find => find.claim !== 'held' ? null : find.end === 'found' ? {at: find.carries, label: `found: ${format.count(find.carries)}`} : {at: find.least, label: `at least ${format.count(find.least)}`};
+
 	// The curve of a search, with the target and the value that was found.
 	function curve(find) {
-		const kind = findKind(find), each = key => find.steps.map(step => step[key]), bound = value => bounded(kind, value);
+		const kind = findKind(find), each = key => find.steps.map(step => step[key]), bound = value => bounded(kind, value), found = answerOf(find);
 		if (!find.steps.length)
 			return null;
 		return chart.draw({
-			title: `${find.label} by ${find.path}`, note: `With the 99 % interval of the mean, by which each value is judged.${format.known(find.carries) ? ` Found: ${format.count(find.carries)}.` : ''}`,
+			title: `${find.label} by ${find.path}`, note: `With the 99 % interval of the mean, by which each value is judged.${found ? ` ${found.label[0].toUpperCase()}${found.label.slice(1)}.` : ''}`,
 			x: {label: find.path, kind: 'count', whole: true, log: find.steps.length > 1 && each('value')[0] > 0, ticks: true, values: each('value')},
 			y: {kind, ...(kind === 'share' ? {max: 1} : {})}, levels: [{at: find.asked, label: 'target'}],
-			marks: format.known(find.carries) ? [{at: find.carries, label: `found: ${format.count(find.carries)}`}] : [],
+			marks: found ? [found] : [],
 			series: [{label: find.label, values: each('mean'), low: each('low').map(bound), high: each('high').map(bound)}],
 		});
 	}

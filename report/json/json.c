@@ -48,10 +48,15 @@ static bool add_answer(cJSON *to, const struct results_file *f)
 	struct assess_ceiling ceilings[ASSESS_CEILINGS_MAX];
 	void *rows = answer_rows(f);
 	struct report_table table;
+	struct claim claim;
 
 	if (!rows)
 		return false;
 	json_row(answer, answer_view(f)->head, f->answer.head);
+	answer_claim(&f->answer, &claim);
+	json_add_text(answer, "claim", claim_words[claim.state]);
+	json_add_text(answer, "evidence", claim.evidence);
+	json_add_text(answer, "missing", *claim.missing ? claim.missing : NULL);
 	if (f->answer.type == ANSWER_ASSESS) {
 		unsigned count = assess_ceilings(f->answer.head, ceilings);
 

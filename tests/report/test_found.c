@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of what a search has found, in words: each way in which it may end. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "report/answer.h"
@@ -22,28 +25,41 @@ static struct find_head base(const char *end)
 	f.asked = 200e6;
 	f.low = 1;
 	f.high = 1000;
+	f.by = 1;
 	return f;
 }
 
-static void says(struct find_head f, const char *wanted)
+/* Rows as a search would have them: "met 41, undecided 46, missed 51", with a mean of 5 ms for each. */
+static uint64_t rows_of(const char *text, struct find_row rows[8])
 {
-	struct results_file file = {.answer = {ANSWER_FIND, &f, NULL, 0}};
-	char text[512] = "";
+	uint64_t n = 0;
+	int used;
 
-	answer_find.say(text, sizeof(text), &file);
-	CU_ASSERT_STRING_EQUAL(text, wanted);
+	memset(rows, 0, 8 * sizeof(rows[0]));
+	for (; sscanf(text, "%15s %" SCNu64 "%n", rows[n].state, &rows[n].value, &used) == 2; n++) {
+		text += used + (text[used] == ',');
+		rows[n].repeats = strcmp(rows[n].state, "open") != 0;
+		rows[n].mean = rows[n].repeats ? 213e6 : (double)NAN;
+		rows[n].low = rows[n].high = (double)NAN;
+	}
+	rows[n].state[0] = '\0';
+	return n;
 }
 
-/* The least value was measured, and stayed undecided. */
-static void says_open(struct find_head f, const char *wanted)
+/* The sentence; and the claim, which is never better than the sentence. */
+static void says(struct find_head f, const char *steps, enum claim_state state, const char *wanted)
 {
-	struct find_row step = {.value = f.low};
-	struct results_file file = {.answer = {ANSWER_FIND, &f, &step, 1}};
+	struct find_row rows[8];
+	struct results_file file = {.answer = {ANSWER_FIND, &f, rows, rows_of(steps, rows)}};
+	struct claim claim;
 	char text[512] = "";
 
-	strcpy(step.state, "undecided");
 	answer_find.say(text, sizeof(text), &file);
 	CU_ASSERT_STRING_EQUAL(text, wanted);
+	answer_claim(&file.answer, &claim);
+	CU_ASSERT_EQUAL(claim.state, state);
+	CU_ASSERT_EQUAL(*claim.missing != '\0', state == CLAIM_UNKNOWN);
+	CU_ASSERT(*claim.evidence != '\0');
 }
 
 static void found(void)
@@ -51,20 +67,22 @@ static void found(void)
 	struct find_head f = base("found");
 
 	f.carries = 46;
-	f.misses = 47;
-	f.missed_with = 213e6;
-	f.least = 41;
-	f.greatest = 50;
-	says(f,
-	     "kvcache carries 46 users, 41 to 50, with 95th percentile of requests ≤ 200 ms; 47 miss "
+	says(f, "met 1, met 41, undecided 46, undecided 47, missed 51", CLAIM_HELD,
+	     "kvcache carries 46 users, 41 to 50, with 95th percentile of requests ≤ 200 ms; 51 miss "
 	     "it (213 ms)");
-	f.least = f.greatest = 46;
-	says(f,
+	says(f, "met 46, missed 47", CLAIM_HELD,
 	     "kvcache carries 46 users with 95th percentile of requests ≤ 200 ms; 47 miss it (213 "
 	     "ms)");
-	f.carries = f.least = f.greatest = 1;
-	f.misses = 2;
-	says(f,
+	/* Nothing above is known to miss it. */
+	says(f, "met 41, undecided 46, undecided 64", CLAIM_HELD,
+	     "kvcache carries 46 users, at least 41, with 95th percentile of requests ≤ 200 ms; 2 "
+	     "values stayed undecided");
+	/* No value is known to meet it. */
+	says(f, "undecided 1, undecided 46, missed 47", CLAIM_UNKNOWN,
+	     "kvcache: it stayed undecided whether 1 user meets 95th percentile of requests ≤ 200 ms "
+	     "(213 ms); 47 miss it (213 ms); 2 values stayed undecided");
+	f.carries = 1;
+	says(f, "met 1, missed 2", CLAIM_HELD,
 	     "kvcache carries 1 user with 95th percentile of requests ≤ 200 ms; 2 miss it (213 ms)");
 	/* A name that is no plural stands before its value; a figure that shall be reached. */
 	strcpy(f.path, "io.depth");
@@ -73,28 +91,29 @@ static void found(void)
 	strcpy(f.unit, "B/s");
 	f.most = 0;
 	f.asked = 2e9;
-	f.missed_with = 1.5e9;
-	says(f, "io carries depth 1 with bandwidth ≥ 2 GB/s; 2 miss it (1.5 GB/s)");
+	says(f, "met 1, missed 2", CLAIM_HELD,
+	     "io carries depth 1 with bandwidth ≥ 2 GB/s; 2 miss it (213 MB/s)");
 }
 
 static void outside(void)
 {
 	struct find_head f = base("none");
 
-	f.misses = 1;
-	f.missed_with = 0.3e9;
-	says(f, "kvcache: even 1 user misses 95th percentile of requests ≤ 200 ms (300 ms)");
-	f.undecided = 1;
-	says_open(
-		f,
-		"kvcache: it stayed undecided whether 1 user meets 95th percentile of requests ≤ 200 ms (300 ms)");
+	says(f, "missed 1", CLAIM_MISSED,
+	     "kvcache: even 1 user misses 95th percentile of requests ≤ 200 ms (213 ms)");
+	says(f, "undecided 1", CLAIM_UNKNOWN,
+	     "kvcache: it stayed undecided whether 1 user meets 95th percentile of requests ≤ 200 ms "
+	     "(213 ms)");
 	f = base("all");
 	f.carries = 1000;
-	f.undecided = 1;
-	says(f,
+	says(f, "met 1, undecided 64, met 1000", CLAIM_HELD,
 	     "kvcache: all of 1 to 1,000 users meet 95th percentile of requests ≤ 200 ms; 1 value "
 	     "stayed undecided");
-	says(base("unknown"),
+	/* The greatest value itself is undecided. */
+	says(f, "met 1, met 512, undecided 1000", CLAIM_HELD,
+	     "kvcache carries at least 512 users with 95th percentile of requests ≤ 200 ms; 1 value "
+	     "stayed undecided");
+	says(base("unknown"), "open 1", CLAIM_UNKNOWN,
 	     "kvcache: it cannot be told whether 95th percentile of requests ≤ 200 ms is met");
 }
 
@@ -102,18 +121,24 @@ static void stopped(void)
 {
 	struct find_head f = base("stopped");
 
-	says(f,
+	says(f, "", CLAIM_UNKNOWN,
 	     "kvcache: stopped before any value was measured against 95th percentile of requests ≤ "
 	     "200 ms");
-	f.carries = 32;
-	says(f,
+	says(f, "met 16, met 32, open 64", CLAIM_HELD,
 	     "Stopped early: kvcache carries at least 32 users with 95th percentile of requests ≤ "
 	     "200 ms");
-	f.misses = 64;
-	f.missed_with = 300e6;
-	says(f,
+	says(f, "met 32, missed 64, open 48", CLAIM_HELD,
 	     "Stopped early: kvcache carries at least 32 users with 95th percentile of requests ≤ "
-	     "200 ms; 64 miss it (300 ms)");
+	     "200 ms; 64 miss it (213 ms)");
+	/* Means of undecided values lie on one side, and say nothing. */
+	f.carries = 2;
+	f.misses = 4;
+	says(f, "undecided 1, undecided 2, undecided 4", CLAIM_UNKNOWN,
+	     "Stopped early: kvcache: it is not known whether 1 user meets 95th percentile of "
+	     "requests ≤ 200 ms (213 ms); 3 values stayed undecided");
+	says(f, "met 1, undecided 2, undecided 4", CLAIM_HELD,
+	     "Stopped early: kvcache carries at least 1 user with 95th percentile of requests ≤ 200 "
+	     "ms; 2 values stayed undecided");
 }
 
 int main(void)

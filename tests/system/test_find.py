@@ -2,6 +2,7 @@
 """Searching for the greatest load that meets a target (haul run --find), on sim://, whose answers follow by hand."""
 import math
 import os
+import re
 import signal
 import time
 
@@ -285,6 +286,36 @@ def test_signal():
         f = found["find"]
         check(f["end"] == "stopped" and f["carries"] >= 2 and f["misses"] is None, f"{f}")
         check(found["headline"].startswith("Stopped early: io carries at least"), found["headline"])
+
+
+def test_undecided():
+    """4 threads wait 40 ms, which is what is asked for: nobody knows whether they meet it, and no output says that they do."""
+    with Folder() as folder:
+        for more, rc in ((("--deadline", "60 s"), 0), (("--strict",), 8)):
+            r, found = find(folder, 1, "--find", "io.threads=4..8", "--until", "io.p99 <= 40 ms", "--repeat", 2, *more, job=io_job(seconds="240 ms"))
+            f = found["find"]
+            check(r.rc == rc, f"{r}")
+            check(states(found)[4] == "undecided" and f["claim"] == "unknown" and f["least"] is None, f"{f}")
+            check("repeats" in f["missing"] and "interval" in f["evidence"], f"{f}")
+            check(found["headline"].startswith("io: it stayed undecided whether 4 threads meet"), found["headline"])
+            check("carries" not in found["headline"] and "carries" not in r.out, r.out)
+            check(rc == 0 or "cannot be told" in r.err and "what would settle it" in r.err, r.err)
+
+
+def test_killed():
+    """What the log of a search has told stands in its file, also where all of its ranks were killed right then."""
+    with Folder() as folder:
+        write_job(folder, io_job(seconds="100 ms"))
+        process = start(2, "run", "job.json", "--find", "io.threads=1..1000", "--until", "io.p99 <= 10 s", cwd=folder, start_new_session=True)
+        told = []
+        while len(told) < 3:
+            line = process.stderr.readline()
+            check(line, f"it has ended after {told}")
+            told += re.findall(r"io\.threads=(\d+): .*, (met|missed|undecided)$", line.strip())
+        kill_run(process, folder)
+        found = report(f"{folder}/results.h5")
+        check(all(states(found).get(int(value)) == state for value, state in told), f"{told}: {found['find']}")
+        check(found["find"]["end"] == "stopped" and found["headline"].startswith(f"Stopped early: io carries at least {told[-1][0]} threads"), found["headline"])
 
 
 main()
