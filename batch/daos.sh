@@ -16,7 +16,7 @@ daos_settings()
 	: "${PIL4DFS:=/usr/lib64/libpil4dfs.so}" "${IOIL:=/usr/lib64/libioil.so}"
 	: "${DAOS_MODULES:=}"     # the folder of modules in which the site has one of DAOS
 	: "${DFUSE:=}"            # more options for dfuse; the site's launcher of dfuse gets them behind pool and container
-	# ALCF's launcher of dfuse. Its other one, launch-dfuse-with-caching.sh, is for what maps files into memory.
+	# ALCF's launcher of dfuse. Its other one, with caching, is for what maps files into memory.
 	: "${DFUSE_LAUNCHER:=launch-dfuse.sh}"
 	# The options to make a missing container with; empty: a missing container is an error. G32
 	# suits one file per sample, GX suits one shared file.
