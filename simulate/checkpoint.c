@@ -409,13 +409,13 @@ static void ckpt_share_ring(struct checkpoint_model *m)
 {
 	const struct checkpoint_options *o = m->use->options;
 	uint32_t pieces = (uint32_t)(o->buffers / o->chunk), depth = backend_depth(m->use->store);
-	uint32_t own = pieces / (uint32_t)o->writers;
+	uint32_t own = pieces / max_u32(1, (uint32_t)o->writers);
 
 	m->chunk = o->chunk;
-	m->writers = (uint32_t)o->writers;
-	m->readers = (uint32_t)o->readers;
+	m->writers = max_u32(1, (uint32_t)o->writers); /* a training reads none */
+	m->readers = max_u32(1, (uint32_t)o->readers);
 	m->write_depth = max_u32(1, min_u32(own > 1 ? own - 1 : 1, depth));
-	m->read_depth = max_u32(1, min_u32(pieces / (uint32_t)o->readers, depth));
+	m->read_depth = max_u32(1, min_u32(pieces / m->readers, depth));
 	m->per_rank = max_u32(m->writers, m->readers);
 }
 

@@ -17,6 +17,7 @@ static const struct {
 			struct simulated *out, struct err *err);
 } simulated_kinds[] = {
 	{&train_workload, simulate_train},
+	{&io_workload, simulate_io},
 	{&checkpoint_workload, simulate_checkpoint},
 };
 
@@ -150,7 +151,7 @@ void simulated_count(struct simulated *out, uint32_t rank, const struct sim_ask 
 	row[TALLY_STORE_REQUESTS]++;
 	row[TALLY_ERRORS] += answer->failed;
 	out->errors += answer->failed;
-	if (!(simulated_parts >> ask->op & 1)) {
+	if (!out->counts_operations && !(simulated_parts >> ask->op & 1)) {
 		row[TALLY_OPERATIONS]++;
 		timeline_add(t, answer->done_ns, SECOND_OPERATIONS, 1);
 	}

@@ -37,6 +37,7 @@ struct simulated {
 	uint64_t events, errors;  /* errors: requests that failed */
 	struct simulated *within; /* checkpoints, a phase of their own in the results; NULL: none */
 	struct virtual_store *stores; /* [job->store_count]; NULL behind the phase */
+	bool counts_operations;       /* the phase counts what it was asked for by itself */
 	bool together; /* the requests of a sample are reckoned as one: there are too many of them */
 };
 
@@ -74,6 +75,8 @@ void simulated_count(struct simulated *out, uint32_t rank, const struct sim_ask 
 
 int simulate_train(const struct simulation *s, const struct job_phase *phase, struct simulated *out,
 		   struct err *err);
+int simulate_io(const struct simulation *s, const struct job_phase *phase, struct simulated *out,
+		struct err *err);
 int simulate_checkpoint(const struct simulation *s, const struct job_phase *phase,
 			struct simulated *out, struct err *err);
 

@@ -224,6 +224,50 @@ CASES = {
 }
 
 
+def test_plain_io():
+    """Rates and latencies of operations that wait for one server, or for none."""
+    store = {"uri": "sim://d", "bandwidth": "800 MB/s", "open_latency": "1 ms", "latency": "2 ms"}
+    io = {"objects": 40, "size": "8 MiB", "block": "1 MiB", "threads": 2}
+    phases = [{"io": {"name": name, "folder": name, **options}} for name, options in (
+        ("w", {**io, "operation": "write", "depth": 2}), ("r", {**io, "operation": "read", "depth": 4, "order": "random"}),
+        ("m", {**io, "operation": "mixed", "depth": 4, "seconds": "3 s"}), ("one", {**io, "operation": "read", "threads": 1}),
+        ("s", {"operation": "stat", "objects": 400, "depth": 2}), ("c", {"operation": "create", "objects": 400}))]
+    r = simulate({"name": "io", "stores": {"d": store}, "phases": phases}, "--ranks-per-node", 4, "--seeds", 1)
+    p = {phase["name"]: phase for phase in r["phases"]}
+    for name in "wrm":
+        near(p[name]["rates"]["bytes_per_second"], 800e6, 0.02 * 800e6, name)
+    # 32 in flight behind one server, and the latency
+    near(p["r"]["latency_ns"]["read"]["p50"], 32 * MIB / 0.8, 0.05 * 32 * MIB / 0.8, "reads in a queue")
+    near(p["m"]["seconds"], 3, 0.1, "the limit of time")
+    check(p["w"]["bytes_written"] == p["r"]["bytes_read"] == 4 * 40 * 8 * MIB, "bytes")
+    # 4 ranks, one read each: the server needs 1.3 ms for each, and each waits for 2 ms beside the 3 others
+    near(p["one"]["latency_ns"]["read"]["p50"], 4 * MIB / 0.8, 0.1 * 4 * MIB / 0.8, "reads, one at a time")
+    near(p["s"]["seconds"], 0.2, 0.01, "400 stats, two at a time")
+    near(p["c"]["seconds"], 0.4, 0.01, "400 creates")
+
+
+def test_checkpoints():
+    """A checkpoint takes its bytes at the store's rate; a training waits for it, or only for its copy."""
+    what = {"name": "c", "stores": {"d": {"uri": "sim://d", "bandwidth": "20 GB/s"}},
+            "phases": [{"checkpoint": {"model": "llama3_8b", "mesh": {"zero": 3}, "count": 2, "operation": "both"}}]}
+    p = simulate(what, "--ranks-per-node", 4, "--seeds", 1)["phases"][0]
+    size = p["bytes_written"] / 2
+    check(112e9 < size < 114e9, f"{size} bytes of 8.03 billion parameters")
+    check(p["bytes_read"] == p["bytes_written"], f"{p['bytes_read']} and {p['bytes_written']} bytes")
+    near(p["seconds"], 4 * size / 20e9, 0.05, "two written, two read")
+    train = {"batch": 1, "compute": "100 ms", "loader": {"workers": 1},
+             "checkpoint": {"store": "ck", "every_steps": 40, "model": "llama3_8b", "mesh": {"zero": 3}}}
+    ck = {"ck": {"uri": "sim://ck", "bandwidth": "50 GB/s"}}
+    writes = size / 50e9
+    # a copy of a rank's part takes it by 8 GB/s; the second checkpoint begins when the first is whole, and is waited for
+    for snapshot, seconds in (("none", 8 + 2 * writes), ("hold", 8 + 2 * size / 4 / 8e9 + writes)):
+        train["checkpoint"]["async"] = {"snapshot": snapshot}
+        r = simulate(job({}, train, 4 * 80, more=ck), "--ranks-per-node", 4, "--seeds", 1)
+        near(r["phases"][0]["seconds"], seconds, 0.05, snapshot)
+        near(r["phases"][0]["accounts"]["compute"], 8, 1e-6, "compute")
+        near(r["phases"][1]["bytes_written"], 2 * size, 1, "bytes of checkpoints")
+
+
 @timing
 def test_as_a_run():
     for name in ("spread", "sample"):

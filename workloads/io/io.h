@@ -34,6 +34,8 @@ enum io_layout { IO_OBJECTS, IO_SEGMENTED, IO_STRIDED };
 enum io_order { IO_SEQUENTIAL, IO_RANDOM, IO_REPLACEMENT };
 
 enum { IO_FOLDER_BYTES = 128 };
+/* Objects that a thread may have open beyond one for each operation in flight. */
+enum { IO_HANDLES_MIN = 64 };
 #define IO_PASSES_ABSENT UINT64_MAX
 
 /* Shares of the operations of a mix, in proportion to each other; all 0: none is given. */

@@ -9,7 +9,6 @@
 
 #include "core/numbers.h"
 
-enum { HANDLES_MIN = 64 };
 static const uint64_t thread_stream = 0x746872656164; /* "thread" */
 
 uint64_t io_buffer_bytes(const struct io_options *o, const struct store *store)
@@ -21,7 +20,7 @@ uint64_t io_buffer_bytes(const struct io_options *o, const struct store *store)
 
 static uint32_t io_handles(const struct io_options *o, bool whole)
 {
-	uint64_t wanted = o->depth + HANDLES_MIN;
+	uint64_t wanted = o->depth + IO_HANDLES_MIN;
 
 	if (!io_moves(o) || whole)
 		return 0;
