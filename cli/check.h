@@ -7,14 +7,12 @@
 
 #include "core/err.h"
 
-struct results_file;
-
 /* Judges the files, which are one series, by a file of rules, and prints it. The exit status. */
 int check_results(const char *rules, const char *const *files, unsigned count, bool json);
 
 /* The folder of an edition's layout into which the files belong: "closed", "open", or "whatif" for
  * what is invalid. */
-int check_division(const char **division, const char *edition, struct results_file **files,
+int check_division(const char **division, const char *edition, const char *const *files,
 		   unsigned count, struct err *err);
 
 #endif

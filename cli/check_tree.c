@@ -21,8 +21,7 @@ static cJSON *tree_copy(cJSON *to, const char *key, const cJSON *value)
 	return copy;
 }
 
-/* A model that is given by its numbers, as imports do, has the name that rules know it by. */
-static void tree_name_model(cJSON *keys)
+void check_tree_name_model(struct cJSON *keys)
 {
 	cJSON *model = json_at(keys, "model");
 	const struct model numbers = {
@@ -58,13 +57,9 @@ static void tree_stores(cJSON *to, const cJSON *job_json, const cJSON *keys, con
 		json_add_text(copy, "scheme", scheme);
 }
 
-/* Checkpoints that all phases of the job write, and read, and caches before this phase. */
-static void tree_whole(cJSON *to, const struct job *job, const cJSON *job_json,
-		       const struct job_phase *phase)
+void check_tree_checkpoints(const struct job *job, const struct cJSON *job_json, double *written,
+			    double *read)
 {
-	double written = 0, read = 0, caches = 0;
-	cJSON *whole = cJSON_AddObjectToObject(to, "whole");
-
 	for (uint32_t i = 0; i < job->phase_count; i++) {
 		const cJSON *keys = json_at(job_json, job->phases[i].path);
 		const char *operation = json_text_at(keys, "operation", "");
@@ -72,9 +67,18 @@ static void tree_whole(cJSON *to, const struct job *job, const cJSON *job_json,
 
 		if (strcmp(job->phases[i].section->name, "checkpoint") != 0)
 			continue;
-		written += strcmp(operation, "read") == 0 ? 0 : count;
-		read += strcmp(operation, "write") == 0 ? 0 : count;
+		*written += strcmp(operation, "read") == 0 ? 0 : count;
+		*read += strcmp(operation, "write") == 0 ? 0 : count;
 	}
+}
+
+static void tree_whole(cJSON *to, const struct job *job, const cJSON *job_json,
+		       const struct job_phase *phase)
+{
+	double written = 0, read = 0, caches = 0;
+	cJSON *whole = cJSON_AddObjectToObject(to, "whole");
+
+	check_tree_checkpoints(job, job_json, &written, &read);
 	for (uint32_t i = 0; &job->phases[i] != phase; i++)
 		caches += strcmp(job->phases[i].section->name, "kvcache") == 0;
 	json_add_number(whole, "caches_before", caches);
@@ -136,7 +140,7 @@ struct cJSON *check_tree_of(const struct job *job, const struct plan *plan,
 	json_add_number(tree, "ranks_per_node", plan->phases[i].ranks_per_node);
 	if (memory > 0)
 		json_add_number(tree, "node_memory_bytes", memory);
-	tree_name_model(tree_copy(tree, "job", keys));
+	check_tree_name_model(tree_copy(tree, "job", keys));
 	tree_stores(tree, job_json, keys, plan->phases[i].stores[0].store->name);
 	tree_copy(tree, "plan", phase);
 	tree_whole(tree, job, job_json, p);

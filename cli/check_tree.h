@@ -26,4 +26,12 @@ struct cJSON *check_tree_of(const struct job *job, const struct plan *plan,
 			    const struct cJSON *job_json, const struct cJSON *plan_json, uint32_t i,
 			    double memory);
 
+/* Adds the checkpoints that all phases of the job write, and read. */
+void check_tree_checkpoints(const struct job *job, const struct cJSON *job_json, double *written,
+			    double *read);
+
+/* A model that is given by its numbers, as imports do, gets the name that rules know it by. keys: of a
+ * phase. */
+void check_tree_name_model(struct cJSON *keys);
+
 #endif

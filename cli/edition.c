@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/catalog_find.h"
 #include "core/file_read.h"
@@ -54,6 +55,15 @@ struct rule_sizes edition_sizes(void)
 		sizes = rules_sizes(rules);
 	edition_free(rules);
 	return sizes;
+}
+
+const char *edition_of_rules(const struct rules *r)
+{
+	static const char before[] = "MLPerf Storage ";
+
+	return strncmp(r->edition, before, sizeof(before) - 1) == 0
+		       ? r->edition + sizeof(before) - 1
+		       : "";
 }
 
 bool edition_is(const char *file)

@@ -20,6 +20,9 @@ int edition_data(struct editions **out, struct err *err);
 /* Sizes of data sets that the usual edition asks for; none where the catalogue has no rules. */
 struct rule_sizes edition_sizes(void);
 
+/* The edition that rules are of, "3.0" of "MLPerf Storage 3.0"; "": they are of none. */
+const char *edition_of_rules(const struct rules *r);
+
 /* Whether the file is one of rules of an edition. */
 bool edition_is(const char *file);
 

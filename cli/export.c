@@ -37,6 +37,7 @@ static const struct option export_options[] = {
 
 struct export
 {
+	const char *const *paths;
 	struct results_file **files;
 	struct mlperf_phase *phases;
 	struct cJSON **trees; /* [count], that the phases have */
@@ -100,6 +101,7 @@ static int export_read(struct export *x, const char *const *paths, unsigned coun
 	struct editions *editions = NULL;
 	int rc = edition_data(&editions, err);
 
+	x->paths = paths;
 	x->files = calloc(count, sizeof(struct results_file *));
 	if (!x->files)
 		rc = err_set(err, -ENOMEM, "no memory");
@@ -141,7 +143,7 @@ static int export_tree(const struct export *x, const struct export_args *args, s
 	    *e.system == '.')
 		return err_set(err, -EINVAL,
 			       "--system: a name has letters, digits, \".\", \"_\" and \"-\"");
-	rc = check_division(&e.division, args->edition, x->files, x->file_count, err);
+	rc = check_division(&e.division, args->edition, x->paths, x->file_count, err);
 	if (rc == 0)
 		rc = mlperf_export(&e, err);
 	if (rc == 0)

@@ -10,6 +10,7 @@
 
 #include "cli/cli.h"
 #include "cli/edition.h"
+#include "cli/run_folder.h"
 #include "core/json.h"
 #include "core/numbers.h"
 #include "core/units.h"
@@ -214,18 +215,40 @@ static int import_overrides_of(struct import_overrides *o, const struct call *ca
 	return rc;
 }
 
+/* The configuration of the run that a folder is of. */
+static int import_find_run(const char **path, char found[RUN_FOLDER_BYTES], struct err *err)
+{
+	struct run_folders *runs = NULL;
+	int rc;
+
+	if (!run_folder_is_folder(*path))
+		return 0;
+	rc = run_folders_find(&runs, *path, err);
+	if (rc == 0 && runs->count > 1)
+		rc = err_set(err, -EINVAL, "%s: has %u runs; the first is %s", *path, runs->count,
+			     runs->list[0].config);
+	if (rc == 0) {
+		snprintf(found, RUN_FOLDER_BYTES, "%s", runs->list[0].config);
+		*path = found;
+	}
+	free(runs);
+	return rc;
+}
+
 static int import_file(const struct call *call)
 {
 	const struct import_args *args = call->options;
 	const char *path = call->arguments[1];
 	struct import_overrides overrides;
 	struct editions *editions = NULL;
-	char name[NAME_BYTES], *text = NULL;
+	char name[NAME_BYTES], found_path[RUN_FOLDER_BYTES], *text = NULL;
 	struct import found = {0};
 	struct err err = {0};
 	size_t length = 0;
 	int rc = import_overrides_of(&overrides, call, &err), status;
 
+	if (rc == 0)
+		rc = import_find_run(&path, found_path, &err);
 	if (rc == 0)
 		rc = job_read_file(path, &text, &length, &err);
 	if (rc == 0) {
@@ -294,6 +317,9 @@ static int import_storage(const struct call *call)
 		if (strcmp(words[i], "--keys") == 0 || strcmp(words[i], "--help") == 0 ||
 		    strcmp(words[i], "-h") == 0)
 			return cli_print(import_mlpstorage_flags());
+	/* What a run of it leaves is a workload of DLIO's. */
+	if (count > 0 && run_folder_is_folder(words[0]))
+		return import_file(call);
 	if (count == 0) {
 		cli_say("import mlpstorage: its command is missing, such as training run --model unet3d …; --keys lists its flags");
 		return EXIT_USAGE;

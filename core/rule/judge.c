@@ -120,9 +120,12 @@ static void rule_say_wanted(struct rule_verdict *v)
 				 : c->texts.count == 1 ? ""
 						       : " ",
 				 c->texts.items[i]);
-	else if (c->is != RULE_THERE) {
+	else if (c->is != RULE_THERE && isfinite(v->bound)) {
 		rule_say_number(text, v->bound);
 		rule_say(v, " %s", text);
+	} else if (c->is != RULE_THERE) {
+		rule_say_number(text, c->value);
+		rule_say(v, " %s times %s", text, c->of);
 	}
 }
 
@@ -168,7 +171,8 @@ bool rule_judge(const struct rule *rule, const struct cJSON *tree, struct rule_v
 		out->bound = rule_bound(&rule->asks, tree);
 	}
 	if (holds < 0) {
-		rule_say(out, "%s: not known", rule->about);
+		rule_say(out, "%s: not known, wanted: ", rule->about);
+		rule_say_wanted(out);
 		return true;
 	}
 	rule_say_fact(text, fact);

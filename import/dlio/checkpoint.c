@@ -73,16 +73,6 @@ static void checkpoint_add_type(struct dlio *d, cJSON *model, const char *key, c
 	dlio_refuse(d, "%s: unknown number format \"%.32s\"", path, type);
 }
 
-/* Whether a whole number of heads has a whole size. DLIO rounds it down where it has none. */
-static bool checkpoint_divides(struct dlio *d)
-{
-	double heads = dlio_number(d, SHAPE "num_attention_heads");
-	double shared = dlio_number(d, SHAPE "num_kv_heads");
-
-	return heads > 0 && shared > 0 && fmod(dlio_number(d, SHAPE "hidden_size"), heads) == 0 &&
-	       fmod(heads, shared) == 0;
-}
-
 /* A transformer by its dimensions. */
 static void checkpoint_add_shape(struct dlio *d, cJSON *model, double layers)
 {
@@ -97,8 +87,7 @@ static void checkpoint_add_shape(struct dlio *d, cJSON *model, double layers)
 	for (unsigned i = 0; i < COUNT(rows); i++)
 		cJSON_AddNumberToObject(model, rows[i].key, dlio_number(d, rows[i].path));
 	cJSON_AddNumberToObject(model, "layers", layers);
-	if (!checkpoint_divides(d))
-		dlio_add_text(d, model, "tensors", "dlio");
+	dlio_add_text(d, model, "tensors", "dlio");
 	checkpoint_add_type(d, model, "weights", MODEL "model_datatype");
 	checkpoint_add_type(d, model, "optimizer", MODEL "optimizer_datatype");
 	if (dlio_at(d, MODEL "optimization_groups"))
@@ -284,8 +273,7 @@ static void checkpoint_add_phase(struct dlio *d, cJSON *phases, const char *oper
 	checkpoint_add_model(d, phase);
 	checkpoint_add_daos(d, phase, operation);
 	checkpoint_add_pause(d, phase);
-	if (strcmp(operation, "write") != 0)
-		checkpoint_add_reads(d, phase);
+	checkpoint_add_reads(d, phase);
 }
 
 /* Two phases, about which most findings are the same: those of the second are dropped. */

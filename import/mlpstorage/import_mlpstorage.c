@@ -274,8 +274,8 @@ static int mlp_closed_kvcache(struct import *out, const struct command *c, struc
 	if (c->model)
 		return err_set(err, -EINVAL,
 			       "--model: is fixed in a closed submission; open or whatif take it");
-	return import_options(out, edition_latest(c->editions, "kvcache", ""),
-			      command_value(c, "--cache-dir"), err);
+	return import_cache_options(out, edition_latest(c->editions, "kvcache", ""),
+				    command_value(c, "--cache-dir"), err);
 }
 
 /* Flags that another importer knows. */

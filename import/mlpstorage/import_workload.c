@@ -75,8 +75,8 @@ static int import_option(struct import *out, const cJSON *option, const char *fo
 	return 0;
 }
 
-int import_options(struct import *out, const struct edition_workload *benchmark, const char *folder,
-		   struct err *err)
+int import_cache_options(struct import *out, const struct edition_workload *benchmark,
+			 const char *folder, struct err *err)
 {
 	cJSON *phases = NULL;
 	const cJSON *option;

@@ -20,7 +20,7 @@ int import_workload(struct import *out, const struct edition_workload *w,
 		    const struct import_changes *changes, struct err *err);
 
 /* The options of a benchmark of caches, in one job. folder: NULL: the benchmark's own. */
-int import_options(struct import *out, const struct edition_workload *benchmark, const char *folder,
-		   struct err *err);
+int import_cache_options(struct import *out, const struct edition_workload *benchmark,
+			 const char *folder, struct err *err);
 
 #endif

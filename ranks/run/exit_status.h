@@ -8,7 +8,8 @@ enum exit_status {
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
 	EXIT_INTERRUPTED = 4,
-	EXIT_TARGET_MISSED = 8
+	EXIT_TARGET_MISSED = 8,
+	EXIT_CONDITIONS = 9 /* of haul check: closed, if what it lists holds */
 };
 
 #endif

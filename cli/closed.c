@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Phases beside an edition's workloads: see closed.h. */
+#include "cli/closed.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/file/cache.h"
+#include "cli/check_tree.h"
+#include "core/json.h"
+#include "core/json_path.h"
+#include "core/uri.h"
+#include "import/mlpstorage/import_workload.h"
+#include "plan/plan.h"
+
+/* A phase that is compared, as one object: see edition_compare. */
+struct closed_shape {
+	struct cJSON *json;
+	const char *kind;
+};
+
+static const struct {
+	const char *kind, *benchmark;
+} closed_kinds[] = {{"train", "training"}, {"checkpoint", "checkpointing"}, {"kvcache", "kvcache"}};
+
+static const char *closed_benchmark(const char *kind)
+{
+	for (size_t i = 0; i < sizeof(closed_kinds) / sizeof(*closed_kinds); i++)
+		if (strcmp(closed_kinds[i].kind, kind) == 0)
+			return closed_kinds[i].benchmark;
+	return NULL;
+}
+
+bool closed_is_benchmark(const char *kind)
+{
+	return closed_benchmark(kind) || strcmp(kind, "vector") == 0;
+}
+
+const char *closed_edition(const struct editions *editions, const char *edition)
+{
+	const struct edition_workload *latest = edition_latest(editions, "training", "");
+
+	for (size_t i = 0; editions && i < sizeof(closed_kinds) / sizeof(*closed_kinds); i++)
+		if (edition_find(editions, edition, closed_kinds[i].benchmark, ""))
+			return edition;
+	return latest ? latest->edition : NULL;
+}
+
+static void shape_add(cJSON *to, const char *key, const cJSON *value)
+{
+	if (value)
+		cJSON_AddItemToObject(to, key, cJSON_Duplicate(value, true));
+}
+
+/* The name of the store that a phase works on; "": it names none, and the job has one. */
+static const char *shape_store(const cJSON *keys, const cJSON *dataset)
+{
+	const cJSON *tier;
+	const char *name = json_text_at(keys, "store", "");
+
+	name = *name ? name : json_text_at(dataset, "store", "");
+	cJSON_ArrayForEach(tier, json_at(keys, "tiers"))
+	{
+		name = *name ? name : json_text_at(tier, "store", "");
+	}
+	return name;
+}
+
+/* Of a job with all its defaults. path: of the phase. */
+static cJSON *shape_of(const cJSON *job, const char *path, const char *kind)
+{
+	static const char *const apart[] = {"stores", "dataset", "datasets", "phases", "ways"};
+	const cJSON *keys = json_at(job, path), *datasets = json_at(job, "datasets"), *one;
+	const cJSON *dataset = datasets ? json_at(datasets, json_text_at(keys, "dataset", ""))
+					: json_at(job, "dataset");
+	const cJSON *stores = json_at(job, "stores"), *store;
+	const char *saves = json_text_at(keys, "checkpoint.store", "");
+	cJSON *shape = json_object(), *copy;
+
+	cJSON_ArrayForEach(one, job)
+	{
+		bool is_apart = false;
+
+		for (size_t i = 0; i < sizeof(apart) / sizeof(*apart); i++)
+			is_apart |= strcmp(one->string, apart[i]) == 0;
+		if (!is_apart)
+			shape_add(shape, one->string, one);
+	}
+	dataset = json_at(keys, "dataset") ? dataset : NULL;
+	store = cJSON_GetObjectItemCaseSensitive(stores, shape_store(keys, dataset));
+	store = store ? store : stores ? stores->child : NULL;
+	shape_add(shape, "dataset", dataset);
+	shape_add(shape, "store", store);
+	if (json_true_at(keys, "checkpoint.every_epochs") ||
+	    json_true_at(keys, "checkpoint.every_steps"))
+		shape_add(shape, "checkpoints",
+			  *saves ? cJSON_GetObjectItemCaseSensitive(stores, saves) : store);
+	copy = cJSON_Duplicate(keys, true);
+	cJSON_AddItemToObject(shape, kind, copy);
+	check_tree_name_model(copy);
+	return shape;
+}
+
+static bool uri_is_of_files(const cJSON *uri)
+{
+	const char *text =
+		cJSON_IsArray(uri) ? json_text_at(uri, "0", "") : json_text_at(uri, "", "");
+
+	return strncmp(text, "file:", 5) == 0 || strncmp(text, "direct:", 7) == 0;
+}
+
+/* Puts the stores of the edition's job where those of the phase are, so that both have the defaults
+ * of one kind of store. Options of files are those of no other store. */
+static void reference_move(cJSON *job, const cJSON *uri)
+{
+	cJSON *store;
+
+	cJSON_ArrayForEach(store, json_at(job, "stores"))
+	{
+		while (!uri_is_of_files(uri) && store->child)
+			cJSON_DeleteItemFromObjectCaseSensitive(store, store->child->string);
+		cJSON_DeleteItemFromObjectCaseSensitive(store, "uri");
+		shape_add(store, "uri", uri);
+	}
+}
+
+/* The edition's job of a phase as a shape, with the URI that the edition names. */
+static int reference_shape(cJSON **out, struct import *made, int option, const char *kind,
+			   const cJSON *uri, struct err *err)
+{
+	cJSON *was = cJSON_Duplicate(
+		cJSON_GetObjectItemCaseSensitive(
+			json_at(made->job, "stores") ? json_at(made->job, "stores")->child : NULL,
+			"uri"),
+		true);
+	char path[64], *text;
+	cJSON *json = NULL;
+	struct job job = {0};
+	int rc;
+
+	reference_move(made->job, uri);
+	text = json_print(made->job);
+	rc = text ? job_parse(&job, plan_schema(), "the edition's job", text, strlen(text), NULL, 0,
+			      err)
+		  : err_set(err, -ENOMEM, "no memory for the edition's job");
+	free(text);
+	if (rc == 0)
+		rc = check_job_json(&json, &job, err);
+	snprintf(path, sizeof(path), "phases.%d.%s", option < 0 ? 0 : option, kind);
+	*out = rc == 0 ? shape_of(json, path, kind) : NULL;
+	if (*out && was)
+		cJSON_ReplaceItemInObjectCaseSensitive(json_at(*out, "store"), "uri", was);
+	else
+		cJSON_Delete(was);
+	json_free(json);
+	job_free(&job);
+	return rc;
+}
+
+/* The difference in the key by which workloads are told from each other; NULL: there is none. */
+static const struct edition_difference *closed_identity(const struct closed_phase *p)
+{
+	const char *key = json_text_at(edition_member(p->workload, "identity"), "", "");
+
+	for (uint32_t i = 0; i < p->differences.count && i < DIFFERENCES_MAX; i++)
+		if (strcmp(p->differences.rows[i].key, key) == 0)
+			return &p->differences.rows[i];
+	return NULL;
+}
+
+/* What is invalid counts twice, and more than all other keys that of another workload. */
+static uint32_t closed_distance(const struct closed_phase *p)
+{
+	return 2 * p->differences.count - p->differences.open +
+	       (closed_identity(p) ? 4 * DIFFERENCES_MAX : 0);
+}
+
+/* One workload, on an accelerator, or an option. Takes made. */
+static int closed_try(struct closed_phase *out, struct closed_phase *best, struct import *made,
+		      const struct closed_shape *own, struct err *err)
+{
+	cJSON *wanted = NULL;
+	int rc = reference_shape(&wanted, made, out->option, own->kind,
+				 json_at(own->json, "store.uri"), err);
+
+	import_free(made);
+	memset(&out->differences, 0, sizeof(out->differences));
+	if (rc == 0)
+		rc = edition_compare(&out->differences, out->workload, own->json, wanted);
+	json_free(wanted);
+	if (rc < 0)
+		return rc;
+	if (!best->workload || closed_distance(out) < closed_distance(best) ||
+	    (closed_distance(out) == closed_distance(best) && best->whatif && !out->whatif))
+		*best = *out;
+	return 0;
+}
+
+static int closed_try_workload(struct closed_phase *best, struct closed_phase *one,
+			       const struct edition_workload *w, const struct closed_shape *own,
+			       struct err *err)
+{
+	const char *accelerators[EDITION_WORKLOADS_MAX];
+	unsigned i = 0;
+	int rc = 0;
+
+	edition_accelerators(w, accelerators);
+	do {
+		const struct import_changes changes = {.accelerator = accelerators[i]};
+		struct import made;
+
+		one->workload = w;
+		one->option = -1;
+		one->whatif = edition_is_whatif(w, accelerators[i]);
+		snprintf(one->accelerator, sizeof(one->accelerator), "%s",
+			 accelerators[i] ? accelerators[i] : "");
+		rc = import_workload(&made, w, &changes, err);
+		if (rc == 0)
+			rc = closed_try(one, best, &made, own, err);
+		else
+			import_free(&made);
+	} while (rc == 0 && accelerators[i] && accelerators[++i]);
+	return rc;
+}
+
+static int closed_try_options(struct closed_phase *best, struct closed_phase *one,
+			      const struct edition_workload *benchmark,
+			      const struct closed_shape *own, struct err *err)
+{
+	int count = cJSON_GetArraySize(edition_member(benchmark, "options")), rc = 0;
+
+	for (int i = 0; i < count && rc == 0; i++) {
+		struct import made;
+
+		one->workload = benchmark;
+		one->option = i;
+		one->whatif = false;
+		one->accelerator[0] = '\0';
+		rc = import_cache_options(&made, benchmark, NULL, err);
+		if (rc == 0)
+			rc = closed_try(one, best, &made, own, err);
+		else
+			import_free(&made);
+	}
+	return rc;
+}
+
+/* A store in memory is never closed, wherever its URI is. */
+static void closed_add_memory(struct closed_phase *best, const cJSON *uri)
+{
+	int count = cJSON_IsArray(uri) ? cJSON_GetArraySize(uri) : 1;
+
+	for (int i = 0; i < count; i++) {
+		const cJSON *one = cJSON_IsArray(uri) ? cJSON_GetArrayItem(uri, i) : uri;
+		const char *text = json_text_at(one, "", "");
+		const char *path = strstr(text, "://");
+		char expanded[URI_BYTES];
+
+		if (!uri_is_of_files(one) || uri_expand(text, NULL, expanded, NULL) < 0)
+			continue;
+		path = strstr(expanded, "://");
+		if (path && file_cache_is_memory(path + 3))
+			edition_differs(
+				&best->differences, false, "store.uri", text, "a storage",
+				"store.uri %s is in the memory of the node, and on no storage",
+				text);
+	}
+}
+
+int closed_find(struct closed_phase *out, const struct editions *editions, const char *edition,
+		const struct check_job *j, uint32_t i, struct err *err)
+{
+	const struct job_phase *phase = j->plan.phases[i].phase;
+	const char *kind = phase->section->name, *benchmark = closed_benchmark(kind);
+	const char *of = benchmark ? closed_edition(editions, edition) : NULL;
+	const struct edition_workload *all = of ? edition_find(editions, of, benchmark, "") : NULL;
+	struct closed_shape own = {.kind = kind};
+	const struct edition_workload *w;
+	struct closed_phase *one;
+	int rc = 0;
+
+	memset(out, 0, sizeof(*out));
+	/* Another edition has such workloads. */
+	out->whatif = benchmark && !all;
+	if (!all)
+		return 0;
+	one = calloc(1, sizeof(*one));
+	own.json = one ? shape_of(j->job_json, phase->path, kind) : NULL;
+	if (!own.json) {
+		free(one);
+		return err_set(err, -ENOMEM, "no memory for the comparison");
+	}
+	if (edition_member(all, "options"))
+		rc = closed_try_options(out, one, all, &own, err);
+	for (unsigned k = 0; rc == 0 && (w = edition_workload(editions, of, benchmark, k)); k++)
+		rc = closed_try_workload(out, one, w, &own, err);
+	if (rc == 0 && out->workload) {
+		const struct edition_difference *other = closed_identity(out);
+
+		/* Of another workload, that is what there is to say. */
+		out->whatif |= other != NULL;
+		if (other) {
+			struct edition_difference only = *other;
+
+			out->differences.rows[0] = only;
+			out->differences.open = only.open;
+			out->differences.count = 1;
+		}
+		closed_add_memory(out, json_at(own.json, "store.uri"));
+	}
+	json_free(own.json);
+	free(one);
+	return rc;
+}
+
+void closed_name(char *text, size_t bytes, const struct closed_phase *p)
+{
+	const cJSON *option =
+		p->option < 0
+			? NULL
+			: cJSON_GetArrayItem(edition_member(p->workload, "options"), p->option);
+
+	if (option)
+		snprintf(text, bytes, "option %d, %s", p->option + 1,
+			 json_text_at(option, "name", ""));
+	else
+		snprintf(text, bytes, "%s%s%s", p->workload->name, *p->accelerator ? " on " : "",
+			 p->accelerator);
+}
