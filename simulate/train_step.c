@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The main thread of a rank in virtual time: that of workloads/train/step.h and workloads/train/epoch.h, of which only the times and the counts are left. */
+/* The main thread of a rank in virtual time: that of workloads/train/step.c and workloads/train/epoch.c, of which only the times and the counts are left. */
 #include <string.h>
 
 #include "simulate/train.h"

@@ -23,7 +23,7 @@ EDITS = (
      "\taccount_switch(&p->accounts, ACCOUNT_HAUL, clock_now(p->ctx->clock));\n"),
 
     # A measure, and the lines that count it.
-    ("workloads/train/columns.h", r'\tX\(TRAIN_STEPS, "steps".*\n',
+    ("workloads/train/train.h", r'\tX\(TRAIN_STEPS, "steps".*\n',
      '\tX(TRAIN_TOKENS, "tokens", "", SUM, "tokens of the samples read") \\\n'),
     ("workloads/train/step.c", r"rank\[TRAIN_SAMPLES\] \+= b->samples;\n",
      "\trank[TRAIN_TOKENS] += b->samples * p->options->tokens;\n"
@@ -37,7 +37,7 @@ EDITS = (
      '\t .help = "tokens per second of all ranks to reach; 0: none"},\n'),
 
     # A table with rows by name: its definition, and its line among the tables of training.
-    ("workloads/train/columns.h", r"#define TRAIN_TABLE_ENUM\(id, kind\) id,\n",
+    ("workloads/train/train.h", r"#define TRAIN_TABLE_ENUM\(id, kind\) id,\n",
      '#define SOURCE_LIST(X) X(SOURCE_SAMPLES, "samples", "", SUM, "samples of that source")\n'
      "enum source_measure { SOURCE_LIST(MEASURE_ENUM) SOURCE_MEASURES };\n"),
     ("workloads/train/columns.c", r"static const struct table_kind epoch_table = (?:.*\n)*?};\n",
@@ -45,7 +45,7 @@ EDITS = (
      'static const struct table_kind source_table = {.name = "sources", .help = "a row per source",\n'
      '\t.key = TABLE_TEXT, .key_name = "source", .rows_max = 8,\n'
      "\t.columns = {.measures = source_measures, .measure_count = SOURCE_MEASURES}};\n"),
-    ("workloads/train/columns.h", r"#define TRAIN_TABLE_LIST\(X\) \\\n",
+    ("workloads/train/train.h", r"#define TRAIN_TABLE_LIST\(X\) \\\n",
      "\tX(TRAIN_TABLE_SOURCES, source_table) \\\n"),
 
     # An option, and the struct member for its value.

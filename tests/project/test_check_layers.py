@@ -33,7 +33,7 @@ TREES = (
         "workloads/formats/raw.c": '#include "workloads/dataset/dataset.h"\n', "workloads/dataset/dataset.h": "\n"},
      "room formats of workloads/ may not include room dataset"),
     ("a sampler that knows the loader", {
-        "workloads/train/sampler/order.c": '#include "workloads/train/loader/loader.h"\n',
+        "workloads/train/sampler/rank_sequence.c": '#include "workloads/train/loader/loader.h"\n',
         "workloads/train/loader/loader.h": "\n"},
      "room train/sampler of workloads/ may not include room train/loader"),
     ("a store that knows the queue", {

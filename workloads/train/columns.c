@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of a training phase: measures, figures, histograms, and the tables of epochs and
  * endpoints. */
-#include "workloads/train/columns.h"
+#include "workloads/train/train.h"
 
 #include <math.h>
 #include <string.h>

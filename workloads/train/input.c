@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Input of a pass: see input.h. */
-#include "workloads/train/input.h"
+/* Input of a pass: see state.h. */
+#include "workloads/train/state.h"
 
 #include "workloads/dataset/dataset_probe.h"
 #include "workloads/dataset/manifest.h"
-#include "workloads/train/replica.h"
+#include "workloads/train/train.h"
 
 static void cold_file_key(const void *dataset, uint64_t file, uint32_t part,
 			  char key[OBJECT_KEY_BYTES])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the ranks of a pass tell each other: see meeting.h. */
-#include "workloads/train/meeting.h"
+/* What the ranks of a pass tell each other: see state.h. */
+#include "workloads/train/state.h"
 
 #include <math.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop over epochs and evaluations: see pass.h. */
-#include "workloads/train/pass.h"
+/* The loop over epochs and evaluations: see state.h. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,10 +8,7 @@
 
 #include "backends/queue/failure.h"
 #include "core/proc.h"
-#include "workloads/train/checkpoint_step.h"
-#include "workloads/train/count.h"
-#include "workloads/train/epoch.h"
-#include "workloads/train/meeting.h"
+#include "workloads/train/state.h"
 
 static const uint64_t compute_stream = 0x636f6d70; /* "comp" */
 

@@ -75,7 +75,7 @@ static void proof_expect_positions(const struct rank_sequence *s, uint64_t used,
 static int proof_expect_shuffled(const struct rank_sequence *s, uint64_t used, struct ids *expected,
 				 struct err *err)
 {
-	struct arrival *in = calloc(s->shuffle_samples, sizeof(*in)), next, out;
+	struct brought_sample *in = calloc(s->shuffle_samples, sizeof(*in)), next, out;
 	struct shuffle_buffer b;
 	uint64_t q;
 

@@ -8,7 +8,6 @@
 #include "workloads/dataset/find.h"
 #include "workloads/train/handover.h"
 #include "workloads/train/loader/loader.h"
-#include "workloads/train/loader/pin_copy.h"
 #include "workloads/train/train.h"
 
 /* A data set that the phase reads, and in which batches. */
@@ -108,7 +107,7 @@ static uint64_t size_loader_bytes(const struct size_source *s)
 	uint64_t bytes = workers * train_buffer_count(o, depth) * size_buffer(s);
 
 	if (train_shuffle_samples(o))
-		bytes += size_shuffle_places(o) * sizeof(struct arrival);
+		bytes += size_shuffle_places(o) * sizeof(struct brought_sample);
 	if (o->loader.pin_memory)
 		bytes += PIN_COPY_BUFFERS * PIN_COPY_BUFFER_BYTES;
 	return bytes;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One step: see step.h. */
-#include "workloads/train/step.h"
+/* One step: see state.h. */
 
 #include <stdio.h>
 
-#include "workloads/train/meeting.h"
+#include "workloads/train/state.h"
 
 enum {
 	STEP_WAITING_NS = 100000, /* who waits longer for a batch waits for storage */

@@ -25,10 +25,29 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdbool.h>
 
+#include "core/buffers.h"
 #include "core/credits.h"
-#include "workloads/train/loader/pin_copy.h"
 #include "workloads/train/loader/reader.h"
+
+/* thread.c. Emulated copy of a batch into memory that the accelerator can read (torch's pin_memory). As many
+ * bytes as the payload of the batch are copied from one buffer to another, a piece at a time. The
+ * samples are gone by then, since their bytes are streamed through the readers' buffers and kept by
+ * nobody: the work is real, the content is not. And these two buffers may lie in the processor's
+ * caches, where a real batch would come from memory.
+ *
+ * Belongs to one thread. */
+
+enum { PIN_COPY_BUFFER_BYTES = 8 << 20, PIN_COPY_BUFFERS = 2 };
+
+struct pin_copy {
+	struct buffers buffers;
+	void *from, *to;
+};
+
+int pin_copy_open(struct pin_copy *c, struct err *err);
+void pin_copy_close(struct pin_copy *c);
 
 enum loader_kind { LOADER_PYTORCH, LOADER_SAMPLE, LOADER_BATCH, LOADER_STREAM };
 
@@ -78,7 +97,7 @@ struct loader {
 	struct batch *parts; /* of each batch slot, one for each reader that may build its batch */
 	/* Batches come out of it, taken by whoever collects their parts. */
 	struct shuffle_buffer shuffle_buffer;
-	struct arrival *arrivals; /* the shuffle buffer's, then those of each batch slot */
+	struct brought_sample *arrivals; /* the shuffle buffer's, then those of each batch slot */
 	struct pin_copy pin_copy;
 	uint32_t reader_count, thread_count, work_queue_count, slot_count, part_count;
 	/* Work items of a batch: in all, and in one work queue. */

@@ -132,7 +132,7 @@ void batch_clear(struct batch *b, uint64_t number)
 	b->number = number;
 }
 
-void batch_take(struct batch *b, const struct arrival *sample)
+void batch_take(struct batch *b, const struct brought_sample *sample)
 {
 	if (sample->failed) {
 		b->failed++;

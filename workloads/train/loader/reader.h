@@ -5,7 +5,7 @@
  *	reader.c         what a reader owns: opened and closed
  *	reader_loop.c    the loop over samples on their way, requests that go out, and answers that come in
  *	reader_sample.c  the steps of one sample: open, extents, close
- *	reader_check.c   what has come: outcome, id, payload; failures
+ *	reader_sample.c   what has come: outcome, id, payload; failures
  *
  * A reader belongs to one thread. While it works, other threads may read only the live figures of its meter and of its
  * read slots; everything else is read while it rests. Nothing is allocated after reader_open. */
@@ -25,7 +25,6 @@
 #include "workloads/formats/reader_cache.h"
 #include "workloads/formats/walk.h"
 #include "workloads/train/sampler/rank_sequence.h"
-#include "workloads/train/sampler/shuffle_buffer.h"
 
 enum { READER_SOURCES = 2, READER_PIECE_BYTES = 4096 };
 
@@ -52,7 +51,7 @@ struct assignment {
 /* Where the samples that are read for a batch go if batches come out of a shuffle buffer: the first
  * of the epoch fill the buffer, the others wait in their order. */
 struct arrivals {
-	struct arrival *buffer, *here;
+	struct brought_sample *buffer, *here;
 	uint64_t ahead; /* positions before it lie in the buffer */
 	uint64_t first; /* the position of here[0] */
 };
@@ -73,7 +72,7 @@ struct batch {
 
 void batch_clear(struct batch *b, uint64_t number);
 /* Adds one sample. */
-void batch_take(struct batch *b, const struct arrival *sample);
+void batch_take(struct batch *b, const struct brought_sample *sample);
 /* Adds a part, but not what it blames: readers that read at the same time were waited for once. */
 void batch_add(struct batch *b, const struct batch *part);
 
@@ -217,5 +216,25 @@ void reader_rest(struct reader *w);
 /* Bytes that a request may have: transfer, cut to budget bytes of buffer (but not below 64 KiB) and
  * to the largest file. */
 uint64_t reader_request_bytes(uint64_t transfer, uint64_t budget, uint64_t largest);
+
+/* What the files of a reader share. All of it belongs to the reader's own thread. */
+
+static inline bool reader_streams(const struct reader *w)
+{
+	return w->assignment->sequence.interleave > 0;
+}
+
+/* Lets r, an idle read slot, read the sample at position of the sequence. */
+void sample_read_begin(struct reader *w, struct sample_read *r, uint64_t position);
+
+/* Makes req the next request of r. False: r has none to send before an answer comes, or is over. */
+bool sample_read_next(struct reader *w, struct sample_read *r, struct request *req);
+
+/* Takes the answer to a request of r. */
+void sample_read_answered(struct reader *w, struct sample_read *r, const struct request *req);
+
+/* The whole sample has been read. With verification, the id in the bytes must be the planned one;
+ * without it, the proof at the end of the epoch finds out. */
+int reader_identify(struct reader *w, struct sample_read *r);
 
 #endif

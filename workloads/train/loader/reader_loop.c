@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loop of a reader: samples on their way, requests that go out, answers that come in. */
-#include "workloads/train/loader/reader_internal.h"
+#include "workloads/train/loader/reader.h"
 
 #define READER_SLICE_NS 10000000u
 #define READER_RUN \
@@ -159,7 +159,7 @@ static void reader_end_sample(struct reader *w, struct sample_read *r)
 	struct batch *b = w->batch;
 	const struct arrivals *to = &b->arrivals;
 	int rc = r->rc ? r->rc : reader_identify(w, r);
-	struct arrival got = {
+	struct brought_sample got = {
 		.id = rc < 0 ? r->sample : r->id,
 		.logical_bytes = r->layout.logical_bytes,
 		.failed = rc < 0,

@@ -1,17 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes of a batch: its parts are read, put together, shuffled and copied, by threads or by
  * the main thread. */
+#include "workloads/train/loader/loader.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "core/clock.h"
 #include "core/clock_wait.h"
-#include "workloads/train/loader/loader.h"
+
+int pin_copy_open(struct pin_copy *c, struct err *err)
+{
+	int rc = buffers_init(&c->buffers, PIN_COPY_BUFFERS, PIN_COPY_BUFFER_BYTES, err);
+
+	if (rc < 0)
+		return rc;
+	c->from = buffers_take(&c->buffers);
+	c->to = buffers_take(&c->buffers);
+	return 0;
+}
+
+void pin_copy_close(struct pin_copy *c)
+{
+	buffers_free(&c->buffers);
+}
+
+/* Copies bytes; asks quits before each piece whether to give up. */
+static void pin_copy_bytes(struct pin_copy *c, uint64_t bytes, bool (*quits)(void *argument),
+			   void *argument)
+{
+	uint64_t n;
+
+	for (; bytes && !quits(argument); bytes -= n) {
+		n = bytes < PIN_COPY_BUFFER_BYTES ? bytes : PIN_COPY_BUFFER_BYTES;
+		memcpy(c->to, c->from, n);
+		/* Nobody reads the copy. Without this, the compiler might leave it out. */
+		__asm__ volatile("" : : "r"(c->to) : "memory");
+	}
+}
 
 #define LOADER_POLL_NS 20000000u
 
 /* Samples that were read for batch k wait here for their turn to go into the shuffle buffer. */
-static struct arrival *loader_arrivals(const struct loader *l, uint64_t k)
+static struct brought_sample *loader_arrivals(const struct loader *l, uint64_t k)
 {
 	return l->arrivals + l->options.shuffle_samples + k % l->slot_count * l->options.batch;
 }
@@ -35,8 +66,8 @@ void loader_batch(const struct loader *l, uint64_t k, struct batch *out)
 
 void loader_shuffle(struct loader *l, uint64_t k, struct batch *out)
 {
-	const struct arrival *next;
-	struct arrival sample;
+	const struct brought_sample *next;
+	struct brought_sample sample;
 	uint64_t i;
 
 	if (!l->assignment.sequence.shuffle_samples || out->error || out->cut)

@@ -9,8 +9,8 @@
 #include "tests/libs/doubles/thread_group.h"
 #include "tests/unit.h"
 #include "tests/workloads/train/train_fixture.h"
-#include "workloads/train/count.h"
 #include "workloads/train/loader/loader.h"
+#include "workloads/train/state.h"
 
 enum {
 	SAMPLE_BYTES = 1000,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tests/unit.h"
-#include "workloads/train/sampler/order.h"
+#include "workloads/train/sampler/rank_sequence.h"
 
 static const enum order_kind kinds[] = {ORDER_AS_IS, ORDER_ALL, ORDER_FILES, ORDER_SAMPLES,
 					ORDER_BOTH};

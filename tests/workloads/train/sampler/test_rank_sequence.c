@@ -164,7 +164,7 @@ static void arrivals(void)
 /* Sends n samples through the buffer; out[p] is the sample that leaves at position p. */
 static void shuffle(uint64_t key, uint64_t size, uint64_t n, uint64_t *out)
 {
-	struct arrival *in = calloc(size, sizeof(*in)), next = {0};
+	struct brought_sample *in = calloc(size, sizeof(*in)), next = {0};
 	struct shuffle_buffer w;
 
 	shuffle_buffer_begin(&w, in, size, key, n);
