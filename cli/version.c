@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb "version": the versions of this program and of its libraries. */
+/* The verb "version": the versions of this program and of the libraries that it was built with.
+ * It opens none of them: `haul doctor` names the MPI library that runs have. */
 #include <hwloc.h>
 #include <stdio.h>
 
@@ -15,8 +16,8 @@
 static int version_run(const struct call *call)
 {
 	char mpi[MPI_LIBRARY_BYTES], hdf5[HDF5_LIBRARY_BYTES];
-	unsigned hwloc = hwloc_get_api_version();
-	bool runs = mpi_library(mpi);
+	unsigned hwloc = HWLOC_API_VERSION;
+	bool runs = mpi_built(mpi);
 
 	(void)call;
 	hdf5_library(hdf5);

@@ -55,6 +55,24 @@ function(haul_drop_absent target source)
 	endif()
 endfunction()
 
+# haul_follow_links(target) replaces libraries of a target of pkg-config by what their links lead to, where that is in a folder
+# of the system. Debian has links to all kinds of HDF5 in folders of their own: a program would look there for each library.
+function(haul_follow_links target)
+	get_target_property(libraries ${target} INTERFACE_LINK_LIBRARIES)
+	set(followed)
+	foreach(library ${libraries})
+		if(library MATCHES "^/.*\\.so$")
+			get_filename_component(path ${library} REALPATH)
+			get_filename_component(folder ${path} DIRECTORY)
+			if(folder IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES)
+				set(library ${path})
+			endif()
+		endif()
+		list(APPEND followed ${library})
+	endforeach()
+	set_property(TARGET ${target} PROPERTY INTERFACE_LINK_LIBRARIES ${followed})
+endfunction()
+
 # Sets the variable to whether pkg-config's mpich and mpicc have the same prefix. Otherwise the
 # mpicc of a module would be combined with the headers of the system.
 function(haul_mpich_is_of_path variable)
@@ -125,6 +143,7 @@ macro(haul_find_hdf5 kind libraries)
 			pkg_search_module(HDF5_${kind} QUIET IMPORTED_TARGET GLOBAL ${ARGN})
 			if(HDF5_${kind}_FOUND)
 				haul_drop_absent(PkgConfig::HDF5_${kind} "${uses_${kind}_hdf5}" ${libraries})
+				haul_follow_links(PkgConfig::HDF5_${kind})
 				target_link_libraries(haul_hdf5 INTERFACE PkgConfig::HDF5_${kind})
 				set(HAUL_HDF5_FROM "${HDF5_${kind}_VERSION}, pkg-config's ${HDF5_${kind}_MODULE_NAME}")
 			else()

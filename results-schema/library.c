@@ -7,12 +7,11 @@
 
 void hdf5_library(char text[HDF5_LIBRARY_BYTES])
 {
-	unsigned major = 0, minor = 0, release = 0;
 	const char *kind = "serial";
 
 #ifdef H5_HAVE_PARALLEL
 	kind = "parallel";
 #endif
-	H5get_libversion(&major, &minor, &release);
-	snprintf(text, HDF5_LIBRARY_BYTES, "%u.%u.%u, %s", major, minor, release, kind);
+	snprintf(text, HDF5_LIBRARY_BYTES, "%u.%u.%u, %s", H5_VERS_MAJOR, H5_VERS_MINOR,
+		 H5_VERS_RELEASE, kind);
 }

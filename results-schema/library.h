@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Version of the HDF5 library that this program runs on, for `haul version` and `haul doctor`. Does
- * not need MPI_Init. */
+/* Version of the HDF5 library, for `haul version` and `haul doctor`. It is that of the headers, so
+ * that the library need not be opened: HDF5 itself refuses to work with headers of another one. */
 #ifndef HAUL_RESULTS_SCHEMA_LIBRARY_H
 #define HAUL_RESULTS_SCHEMA_LIBRARY_H
 

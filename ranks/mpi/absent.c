@@ -10,6 +10,11 @@ bool mpi_library(char text[MPI_LIBRARY_BYTES])
 	return false;
 }
 
+bool mpi_built(char text[MPI_LIBRARY_BYTES])
+{
+	return mpi_library(text);
+}
+
 bool mpi_waits(char text[MPI_LIBRARY_BYTES])
 {
 	text[0] = '\0';

@@ -39,8 +39,26 @@ bool mpi_library(char text[MPI_LIBRARY_BYTES])
 	return true;
 }
 
+bool mpi_built(char text[MPI_LIBRARY_BYTES])
+{
+#if defined(I_MPI_VERSION)
+	snprintf(text, MPI_LIBRARY_BYTES, "Intel MPI %s", I_MPI_VERSION);
+#elif defined(MPICH_VERSION)
+	snprintf(text, MPI_LIBRARY_BYTES, "MPICH %s", MPICH_VERSION);
+#elif defined(OMPI_MAJOR_VERSION)
+	snprintf(text, MPI_LIBRARY_BYTES, "Open MPI %d.%d.%d", OMPI_MAJOR_VERSION,
+		 OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION);
+#else
+	snprintf(text, MPI_LIBRARY_BYTES, "of standard %d.%d", MPI_VERSION, MPI_SUBVERSION);
+#endif
+	return true;
+}
+
 bool mpi_waits(char text[MPI_LIBRARY_BYTES])
 {
+	char name[MPI_LIBRARY_BYTES];
+
+	mpi_library(name); /* so that the library is there */
 	snprintf(text, MPI_LIBRARY_BYTES, "%s",
 		 polite_interposed() ? "yield to other ranks: polls of UCX are slowed down"
 				     : "yield by the library's own settings, if it has any");
