@@ -69,7 +69,7 @@ install
 step building release build
 launcher=("$(command -v mpiexec.mpich || command -v mpiexec)")
 # An MPICH with PMIx (Ubuntu 24.04) is not started by its own launcher.
-if [[ $(ldd build/release/haul) == *libpmix* ]] && command -v mpirun.openmpi >/dev/null; then
+if ldd "$(pkg-config --variable=libdir mpich 2>/dev/null)/libmpich.so" 2>/dev/null | grep -q libpmix && command -v mpirun.openmpi >/dev/null; then
 	launcher=(mpirun.openmpi --oversubscribe)
 	[ "$(id -u)" -ne 0 ] || launcher+=(--allow-run-as-root)
 fi
