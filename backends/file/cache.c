@@ -131,7 +131,8 @@ static int write_dirty(int fd, uint64_t offset, uint64_t length)
 
 	if ((offset || length) && sync_file_range(fd, (off_t)offset, (off_t)length, all) == 0)
 		return 0;
-	return fdatasync(fd) < 0 && errno != EINVAL && errno != EROFS ? -errno : 0;
+	return TEMP_FAILURE_RETRY(fdatasync(fd)) < 0 && errno != EINVAL && errno != EROFS ? -errno
+											  : 0;
 }
 
 /* The kernel cannot drop a page while it uses the page itself: to move it, say, or because another

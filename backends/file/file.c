@@ -56,7 +56,7 @@ static int make_folders(char *path)
 		int failed;
 
 		*slash = '\0';
-		failed = mkdir(path, 0777) < 0 && errno != EEXIST ? -errno : 0;
+		failed = TEMP_FAILURE_RETRY(mkdir(path, 0777)) < 0 && errno != EEXIST ? -errno : 0;
 		/* A folder that stands may be one that we could not have made. */
 		if (failed && access(path, F_OK) == 0)
 			failed = 0;
@@ -72,7 +72,7 @@ static int open_retried(const char *path, int flags)
 	int fd;
 
 	do {
-		fd = open(path, flags | O_CLOEXEC, 0666);
+		fd = TEMP_FAILURE_RETRY(open(path, flags | O_CLOEXEC, 0666));
 	} while (fd < 0 && errno == EINTR);
 	return fd < 0 ? -errno : fd;
 }
@@ -92,7 +92,7 @@ static int sync_file(const struct store *store, int fd, struct answer *a)
 	if (file_options_of(store)->fsync == FILE_FSYNC_NONE)
 		return 0;
 	from_ns = clock_now(store->clock);
-	rc = fsync(fd) < 0 ? -errno : 0;
+	rc = TEMP_FAILURE_RETRY(fsync(fd)) < 0 ? -errno : 0;
 	a->sync_ns = clock_now(store->clock) - from_ns;
 	return rc;
 }
@@ -195,7 +195,7 @@ static int reserve(const struct store *store, int fd, uint64_t bytes)
 		return 0;
 	if (too_many(fd, bytes))
 		return -ENOSPC;
-	if (fallocate(fd, 0, 0, (off_t)bytes) == 0)
+	if (TEMP_FAILURE_RETRY(fallocate(fd, 0, 0, (off_t)bytes)) == 0)
 		return 0;
 	return errno == EOPNOTSUPP ? 0 : -errno;
 }
@@ -253,7 +253,7 @@ static int fsync_folder(char *path)
 	fd = open_retried(path, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return fd;
-	if (fsync(fd) < 0)
+	if (TEMP_FAILURE_RETRY(fsync(fd)) < 0)
 		rc = -errno;
 	close(fd);
 	return rc;
@@ -269,7 +269,7 @@ static int cut(const struct store *store, int fd, uint64_t bytes)
 		return 0;
 	if (fstat(fd, &st) < 0)
 		return -1;
-	return (uint64_t)st.st_size == bytes ? 0 : ftruncate(fd, (off_t)bytes);
+	return (uint64_t)st.st_size == bytes ? 0 : TEMP_FAILURE_RETRY(ftruncate(fd, (off_t)bytes));
 }
 
 /* What must be in the file before it may be published. The descriptor is closed then: some file
@@ -303,7 +303,7 @@ static int publish(const struct store *store, struct object *o)
 
 	part_path_of(store, o, part);
 	path_of(store, o, "", path);
-	if (rename(part, path) < 0)
+	if (TEMP_FAILURE_RETRY(rename(part, path)) < 0)
 		return -errno;
 	memset(o->state, 0, sizeof(o->state));
 	return file_options_of(store)->fsync == FILE_FSYNC_FOLDER ? fsync_folder(path) : 0;
@@ -334,7 +334,7 @@ static int do_abort(const struct store *store, struct object *o)
 		close(fd);
 	part_path_of(store, o, path);
 	memset(o->state, 0, sizeof(o->state));
-	return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
+	return TEMP_FAILURE_RETRY(unlink(path)) < 0 && errno != ENOENT ? -errno : 0;
 }
 
 static int do_stat(const struct store *store, struct request *req)
@@ -343,7 +343,7 @@ static int do_stat(const struct store *store, struct request *req)
 	struct stat st;
 
 	path_of(store, req->object, "", path);
-	if (stat(path, &st) < 0)
+	if (TEMP_FAILURE_RETRY(stat(path, &st)) < 0)
 		return errno == ENOTDIR ? -ENOENT : -errno;
 	req->object->size = (uint64_t)st.st_size;
 	req->answer.done_bytes = (uint64_t)st.st_size;
@@ -357,7 +357,7 @@ static int do_delete(const struct store *store, const struct object *o)
 	bool folder = length && o->key[length - 1] == '/';
 
 	path_of(store, o, "", path);
-	if ((folder ? rmdir(path) : unlink(path)) < 0)
+	if (TEMP_FAILURE_RETRY(folder ? rmdir(path) : unlink(path)) < 0)
 		return errno == EEXIST ? -ENOTEMPTY : -errno;
 	return 0;
 }
@@ -370,7 +370,7 @@ static int do_rename(const struct store *store, const struct request *req)
 	snprintf(target.key, sizeof(target.key), "%s", req->target);
 	path_of(store, req->object, "", from);
 	path_of(store, &target, "", to);
-	return rename(from, to) < 0 ? -errno : 0;
+	return TEMP_FAILURE_RETRY(rename(from, to)) < 0 ? -errno : 0;
 }
 
 static int do_list(const struct store *store, struct request *req)

@@ -71,6 +71,25 @@ def test_full_disk_under_the_operation_log():
         check(report(folder + "/results.h5")["status"] == "done", "the run is not done")
 
 
+def test_interrupted_calls_are_made_again():
+    """A call on the data that a signal interrupts (EINTR) is no failure of the store, whichever call it is."""
+    with Folder() as folder:
+        write_job(folder, {
+            "seed": 5, "stores": {"d": {"uri": f"file://{folder}/data", "fsync": "folder"}},
+            "dataset": {"store": "d", "format": "npz", "files": 4, "sample_bytes": "16 KiB"},
+            "phases": [{"generate": {}}, {"io": {"operation": "write", "objects": 4, "size": "16 KiB", "block": "8 KiB"}},
+                       {"io": {"name": "read", "operation": "read", "objects": 4, "size": "16 KiB", "block": "8 KiB"}},
+                       {"io": {"name": "gone", "operation": "delete", "objects": 4}}]})
+        for call in ("open", "read", "write", "close", "truncate", "reserve", "fsync", "rename", "unlink", "mkdir", "stat"):
+            for n in (0, 2):
+                r = mpi(1, "run", "job.json", "--force", cwd=folder,
+                        env={"LD_PRELOAD": CALL_FAULTS, "HAUL_FAULT": f"{call}:{n}:EINTR", "HAUL_FAULT_PATH": f"{folder}/data"})
+                found = report(folder + "/results.h5")
+                check(r.rc == 0 and not any(p["errors"] or p["retries"] for p in found["phases"]), f"{call} {n}: {r}")
+            r = mpi(1, "clean", "job.json", cwd=folder)
+            check(r.rc == 0, f"{call}: {r}")
+
+
 def test_fifo_among_results():
     """Listing a folder waits for nobody."""
     with Folder() as folder:
