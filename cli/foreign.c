@@ -153,6 +153,23 @@ static const struct {
 	 foreign_letters},
 };
 
+/* Options of haul that are the same, of verbs that have them. */
+static const struct {
+	const char *sentence, *own;
+} foreign_owned[] = {{foreign_memory, "memory"},
+		     {foreign_nodes, "nodes"},
+		     {foreign_results, "results"},
+		     {foreign_set, "set"},
+		     {foreign_repeat, "repeat"}};
+
+const char *foreign_own(const char *sentence)
+{
+	for (size_t i = 0; i < COUNT(foreign_owned); i++)
+		if (foreign_owned[i].sentence == sentence)
+			return foreign_owned[i].own;
+	return NULL;
+}
+
 const char *foreign_option(const char *given)
 {
 	const char *name = given + strspn(given, "-");

@@ -8,6 +8,9 @@
  * "ranks are … ". NULL: it is of no tool that is known here. */
 const char *foreign_option(const char *given);
 
+/* The option that is the same as those with that clause, of verbs that have it; NULL: there is none. */
+const char *foreign_own(const char *sentence);
+
 /* The same for a word without dashes, such as Hydra's "++workload.train.epochs=1" or
  * "train.batch=4". takes_sets: the verb has --set. */
 const char *foreign_argument(const char *given, int takes_sets);

@@ -15,8 +15,14 @@ static int refuse_option(const struct verb *verb, const char *given, struct err 
 	const char *names[OPTIONS_MAX + 2];
 	const struct option *o;
 	const char *near, *foreign = foreign_option(given);
+	const char *own = foreign ? foreign_own(foreign) : NULL;
 	unsigned n = 0;
 
+	o = own ? verb_option_find(verb, own, strlen(own)) : NULL;
+	if (o)
+		return err_set(err, -EINVAL,
+			       "%s: unknown option \"%s\": here it is haul %s --%s %s", verb->name,
+			       given, verb->name, o->name, o->value ? o->value : "");
 	if (foreign)
 		return err_set(err, -EINVAL, "%s: unknown option \"%s\": %s", verb->name, given,
 			       foreign);

@@ -44,11 +44,16 @@ static double early_layers(struct dlio *d)
 static bool early_all_ranks(struct dlio *d)
 {
 	const char *type = dlio_text(d, EARLY_SETTINGS "type");
+	/* What it was called in the files of 2023. */
+	bool independent = strcmp(type, "independent") == 0;
 
-	if (strcmp(type, "all_ranks") != 0 && strcmp(type, "rank_zero") != 0)
+	if (strcmp(type, "all_ranks") != 0 && strcmp(type, "rank_zero") != 0 && !independent)
 		dlio_refuse(d, EARLY_SETTINGS "type: must be rank_zero or all_ranks, is \"%.32s\"",
 			    type);
-	return strcmp(type, "all_ranks") == 0;
+	if (independent)
+		dlio_found(d, IMPORT_CHANGED, EARLY_SETTINGS "type",
+			   "later versions of DLIO call it all_ranks, and refuse this name");
+	return strcmp(type, "all_ranks") == 0 || independent;
 }
 
 /* What a rank writes; of layers, its share, since only the ranks of the first stage of a pipeline

@@ -316,7 +316,8 @@ static bool root_key_is_common(const char *path)
 {
 	static const char *const common[] = {"framework",           "train.epochs",
 					     "train.seed",          "dataset.format",
-					     "dataset.data_folder", "dataset.compression"};
+					     "dataset.data_folder", "dataset.compression",
+					     "dataset.batch_size",  "dataset.batch_size_eval"};
 
 	for (unsigned i = 0; i < COUNT(common); i++)
 		if (strcmp(path, common[i]) == 0)
@@ -324,10 +325,10 @@ static bool root_key_is_common(const char *path)
 	return check_begins(path, "model.");
 }
 
-/* Whether the file is a workload at all. One key that only DLIO has shows it, or a framework with a
- * section or a key of a workload beside it; and most of what the file has at its top must be
- * DLIO's. */
-static int root_check(const struct dlio *d)
+/* Whether the file is a workload at all. One key that only DLIO has shows it, where at most half of all
+ * keys are not DLIO's; or a framework with a section or a key of a workload beside it, where all of
+ * them are. Most of what the file has at its top must be DLIO's in any case. */
+static int root_check(const struct dlio *d, unsigned strange)
 {
 	static const char *const sections[] = {"workflow", "dataset", "reader", "storage"};
 	const cJSON *framework = dlio_peek(d, "framework"), *child;
@@ -350,13 +351,15 @@ static int root_check(const struct dlio *d)
 		else if (strcmp(child->string, "defaults") != 0)
 			unknown++;
 	}
-	if (known >= unknown && (own || (cJSON_IsString(framework) && (common > 1 || described))))
+	if (known >= unknown && own && strange <= d->out->keys)
+		return 0;
+	if (known >= unknown && !strange && cJSON_IsString(framework) && (common > 1 || described))
 		return 0;
 	return err_set(
 		d->err, -EINVAL,
 		"is not a DLIO workload: of its %u sections and keys at the top, DLIO has %u, and %u "
-		"values in it say what a workload does",
-		known + unknown, known, common + own - (framework != NULL));
+		"values in it say what a workload does; %u keys in it are not DLIO's",
+		known + unknown, known, common + own - (framework != NULL), strange);
 }
 
 /* Names that DLIO takes; it stops at any other one. */
@@ -500,7 +503,7 @@ int import_dlio_tree(struct import *out, const char *name, struct cJSON *root,
 	if (rc == 0)
 		check_object(&c, d.tree, "");
 	if (rc == 0 && d.rc == 0) {
-		rc = root_check(&d);
+		rc = root_check(&d, c.unknown);
 		generation_find(&d, c.model_text);
 	}
 	/* Values of the wrong kind are not looked up. */

@@ -133,6 +133,26 @@ static int command_begin(struct command *c, const char *word, struct err *err)
 	return 0;
 }
 
+/* Before its command, a training may have its model: the word is most like one of either. */
+static int command_refuse_early(const struct command *c, const char *word, struct err *err)
+{
+	const char *both[EDITION_WORKLOADS_MAX + COUNT(does)], *near = NULL;
+	unsigned n = 0;
+
+	both[0] = NULL;
+	if (c->benchmark == FLAGS_TRAINING)
+		command_models(c, c->benchmark, both);
+	near = option_nearest(word, both);
+	if (near && !option_nearest(word, does))
+		return command_refuse("model", word, near, err);
+	while (both[n])
+		n++;
+	for (unsigned i = 0; does[i]; i++)
+		both[n++] = does[i];
+	both[n] = NULL;
+	return command_refuse("command", word, option_nearest(word, both), err);
+}
+
 /* A word that is no flag. */
 static int command_word(struct command *c, bool *has_command, const char *word, struct err *err)
 {
@@ -163,7 +183,7 @@ static int command_word(struct command *c, bool *has_command, const char *word, 
 		return 0;
 	}
 	if (c->benchmark == FLAGS_TRAINING && !c->model &&
-	    (!*has_command || command_spelled(c, FLAGS_TRAINING, word))) {
+	    command_spelled(c, FLAGS_TRAINING, word)) {
 		c->model = word;
 		return 0;
 	}
@@ -176,7 +196,7 @@ static int command_word(struct command *c, bool *has_command, const char *word, 
 		return command_refuse(
 			"word", word,
 			option_nearest(word, (const char *const[]){"file", "object", NULL}), err);
-	return command_refuse("command", word, option_nearest(word, does), err);
+	return command_refuse_early(c, word, err);
 }
 
 static bool command_is_value(const struct flag *f, const char *value)
@@ -326,9 +346,6 @@ int command_read(struct command *out, const struct words *w, const struct editio
 	if (!out->benchmark)
 		return err_set(err, -EINVAL,
 			       "which benchmark? training, checkpointing, kvcache or vectordb");
-	if (!has_command && out->model && !command_spelled(out, FLAGS_TRAINING, out->model) &&
-	    out->benchmark != FLAGS_VECTORDB)
-		return command_refuse("command", out->model, option_nearest(out->model, does), err);
 	if (!has_command)
 		return err_set(err, -EINVAL, "which command? datasize, datagen, run or configview");
 	if (out->does == COMMAND_DATAGEN && !(out->benchmark & (FLAGS_TRAINING | FLAGS_VECTORDB)))

@@ -195,6 +195,11 @@ const char *flags_nearest(unsigned of, const char *word)
 	unsigned n = 0;
 
 	_Static_assert(COUNT(flags_table) < FLAGS_MAX, "more flags than fit");
+	/* Letters have one dash. */
+	for (const struct flag *f = flags_table; f->name && strncmp(word, "--", 2) == 0; f++)
+		if (f->of & of && *f->letter && strlen(f->letter) + 1 == strcspn(word, "=") &&
+		    strncmp(f->letter, word + 1, strlen(f->letter)) == 0)
+			return f->letter;
 	for (const struct flag *f = flags_table; f->name; f++)
 		if (f->of & of)
 			names[n++] = f->name;

@@ -123,6 +123,11 @@ def test_options_of_other_tools():
                           ("--runtime", "seconds"), ("-b", "docs/plain-io.md"), ("-t2m", "docs/plain-io.md"), ("--access-key", "AWS_ACCESS_KEY_ID"),
                           ("--concurrent", "io.threads"), ("--num-checkpoints-write", "checkpoint.count"), ("--what-if", "haul plan")):
         refused(haul("run", "unet3d_demo", option, "8"), f'unknown option "{option}": ', words)
+    # Of a verb that has the same option, that one is named.
+    for verb, option, words in (("check", "--cm", "haul check --memory SIZE"), ("plan", "-cm", "haul plan --memory SIZE"),
+                                ("check", "--nnodes=4", "haul check --nodes N"), ("run", "--loops", "haul run --repeat N"),
+                                ("plan", "--override", "haul plan --set PATH=VALUE")):
+        refused(haul(verb, "unet3d_demo", option, "8"), words)
     refused(haul("run", "unet3d_demo", "++workload.train.epochs=1"), "haul import dlio", "--set")
     refused(haul("plan", "unet3d_demo", "train.batch=2"), "--set train.batch=4")
 

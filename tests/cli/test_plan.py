@@ -483,4 +483,25 @@ def test_a_store_of_another_kind():
     check(r.returncode == 2 and "fsync" in r.stderr, r)
 
 
+def test_bucket_before_an_address():
+    """A bucket's name cannot stand before an address, with a port or without. Before a name it can."""
+    for endpoints, right in (("http://10.0.0.1:9000", False), ("10.0.0.{1...3}", False), ("http://[::1]:9000", False),
+                             (["https://s3.example.com", "http://10.1.2.3"], False), ("https://s3.example.com", True),
+                             ("http://10.example.com:9000", True)):
+        for scheme in ("s3", "gs"):
+            job = {"stores": {"data": {"uri": f"{scheme}://bucket/x", "endpoints": endpoints, "addressing": "virtual"}},
+                   "phases": [{"io": {"operation": "write", "objects": 2, "size": "1 MiB"}}]}
+            with tempfile.NamedTemporaryFile("w", suffix=".json") as f:
+                json.dump(job, f)
+                f.flush()
+                r = haul("plan", f.name)
+                check(r.returncode == (0 if right else 2) and ("is an address" in r.stderr) != right, f"{endpoints}: {r}")
+                job["stores"]["data"]["addressing"] = "path"
+                f.seek(0)
+                json.dump(job, f)
+                f.truncate()
+                f.flush()
+                check(haul("plan", f.name).returncode == 0, endpoints)
+
+
 main()

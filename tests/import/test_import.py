@@ -410,12 +410,29 @@ train: {epochs: 10, computation_time: 0.753}
 
 
 def test_unknown():
-    _, said = imported("framework: pytorch\nreader: {batchsize: 4}\ntrain: {batch_size: 3}\nzzzzz: 1\n'reader.x': 1\n")
+    _, said = imported("framework: pytorch\nreader: {batchsize: 4, read_threads: 2}\ntrain: {batch_size: 3}\nzzzzz: 1\n'reader.x': 1\n"
+                       "dataset: {num_files_train: 8, num_samples_per_file: 4}\n")
     check('reader.batchsize = 4' in said and 'did you mean "reader.batch_size"?' in said, said)
     check("train.batch_size = 3" in said and "zzzzz" in said and "reader.x" in said, said)
     _, said = imported("framework: pytorch\ndefaults: [_self_, {override hydra/job_logging: x}]\n"
                        "dataset: {data_folder: data}\n")
     check("haul reads one file" in said, said)
+
+
+def test_files_of_other_tools():
+    """Keys that other tools' files have, too, make no workload of DLIO's defaults out of them. A workload of few keys is one."""
+    for text in ("model: resnet\ndataset: {root: /data, batch_size: 32}\ntrain: {epochs: 3}\n",
+                 "framework: pytorch\nmodel: {name: x}\ndataset: {path: /d, batch_size: 3}\ntrain: {epochs: 3, lr: 0.1}\n",
+                 "dataset: {format: parquet, batch_size: 8}\ntrain: {epochs: 1, seed: 1}\n",
+                 "train: {epochs: 3, optimizer: adam}\ndataset: {data_folder: x}\n",
+                 "model: {name: gpt2, num_layers: 12}\ntrain: {epochs: 2, batch_size: 4}\ndataset: {name: wikitext}\n",
+                 "reader: {read_threads: 4, path: x, columns: [a], limit: 5}\n",
+                 "checkpoint: {path: /ckpt, every: 100, keep: 3}\nmodel: {hidden_size: 4}\n"):
+        _, said = imported(text, rc=2)
+        check("is not a DLIO workload" in said, f"{text}: {said}")
+    for text in ("framework: pytorch\ndataset: {batch_size: 4}\ntrain: {epochs: 1}\n", "dataset: {num_files_train: 4}\n",
+                 "framework: tensorflow\nworkflow: {generate_data: True}\n"):
+        imported(text)
 
 
 def test_refused():

@@ -34,6 +34,8 @@ def test_generations_of_checkpoints():
             ("model_size: 5000, layer_parameters: [100, 7]", 5000 + 107, 1, 0),
             ("model_size: 5000, num_layers: 2", 5000 + 2 * 24757599, 1, 0),
             ("model_size: 5000, num_layers: 0", 5000, 1, 0),
+            # As the files of 2023 have it (megatron_deepspeed.yaml).
+            ("model_size: 30102, type: independent", 30102, 4, 24757599),
             (f"model_size: 30102, type: all_ranks, {groups}, num_layers: 44, layer_parameters: [129761, 20971]",
              30102 + 3 * 1230 + 44 * (129761 + 20971), 4, 0),
             # From then on, until February 2025.

@@ -6,6 +6,7 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,11 +70,25 @@ static const struct config_kind config_kinds[] = {
 	{"cohere",       "cohere",  "separate", "none", WINDOWS_NONE, 0, TIED},
 	{"cohere2",      "cohere",  "separate", "none", WINDOWS_PATTERN, 4, TIED},
 };
+/* A model within another one leaves out what its configuration class has as default. A file of a model
+ * by itself has all. */
+static const struct config_default {
+	const char *type;
+	double vocab_size, hidden_size, intermediate_size, num_hidden_layers, num_attention_heads, num_key_value_heads,
+		head_dim, sliding_window;
+} config_defaults[] = {
+	{"llama",       32000, 4096, 11008, 32, 32, 32, 0, 0},
+	{"mistral",     32000, 4096, 14336, 32, 32, 8, 0, 4096},
+	{"qwen2",       151936, 4096, 22016, 32, 32, 32, 0, 4096},
+	{"gemma2",      256000, 2304, 9216, 26, 8, 4, 256, 4096},
+	{"gemma3_text", 262208, 2304, 9216, 26, 8, 4, 256, 4096},
+};
 /* clang-format on */
 
 struct config {
 	const cJSON *file; /* the part that describes the language model */
 	const struct config_kind *kind;
+	const struct config_default *defaults; /* NULL: what the file lacks is missing */
 	cJSON *model;
 	const char **wrong; /* the first key that is not of its type; NULL: nobody asks */
 };
@@ -85,14 +100,40 @@ static const cJSON *config_get(const struct config *c, const char *key)
 	return cJSON_IsNull(item) ? NULL : item;
 }
 
-/* A number of the file; otherwise: where it has none. */
+/* The number that the configuration class has; 0: none. */
+static double config_usual(const struct config_default *d, const char *key)
+{
+#define USUAL(member) \
+	{ \
+#member, d->member \
+	}
+	const struct {
+		const char *key;
+		double value;
+	} usual[] = {
+		USUAL(vocab_size),        USUAL(hidden_size),         USUAL(intermediate_size),
+		USUAL(num_hidden_layers), USUAL(num_attention_heads), USUAL(num_key_value_heads),
+		USUAL(head_dim),          USUAL(sliding_window)};
+#undef USUAL
+
+	for (size_t i = 0; i < COUNT(usual); i++)
+		if (strcmp(usual[i].key, key) == 0)
+			return usual[i].value;
+	return 0;
+}
+
+/* A number of the file; otherwise: where neither it nor its class has one. */
 static double config_number(const struct config *c, const char *key, double otherwise)
 {
 	const cJSON *item = config_get(c, key);
 
 	if (item && !cJSON_IsNumber(item) && c->wrong && !*c->wrong)
 		*c->wrong = key;
-	return item && cJSON_IsNumber(item) ? item->valuedouble : otherwise;
+	if (item && cJSON_IsNumber(item))
+		return item->valuedouble;
+	if (c->defaults && !cJSON_HasObjectItem(c->file, key) && config_usual(c->defaults, key) > 0)
+		return config_usual(c->defaults, key);
+	return otherwise;
 }
 
 static bool config_flag(const struct config *c, const char *key, bool otherwise)
@@ -348,6 +389,26 @@ static int config_add_windows(struct config *c, struct err *err)
 	return 0;
 }
 
+/* Queries, keys, values and output, two matrices, two norms; all have biases. */
+static double config_vision_layer(double hidden, double feed_forward)
+{
+	return 4 * (hidden * hidden + hidden) + 2 * hidden * feed_forward + hidden + feed_forward +
+	       4 * hidden;
+}
+
+/* The tower of Gemma 3, which is SigLIP's, without a head; a norm behind it; its projector with a
+ * norm. */
+static void config_add_siglip(struct config *c, const struct config *v)
+{
+	double h = config_number(v, "hidden_size", 768), patch = config_number(v, "patch_size", 16);
+	double side = floor(config_number(v, "image_size", 224) / patch);
+	double layer = config_vision_layer(h, config_number(v, "intermediate_size", 3072));
+
+	put_number(c, "other_parameters",
+		   config_number(v, "num_hidden_layers", 12) * layer + 3 * patch * patch * h + h +
+			   side * side * h + 2 * h + h * config_number(c, "hidden_size", 0) + h);
+}
+
 /* The vision tower of Llama 4, with its adapter and the projector, counted from "vision_config". */
 static void config_add_vision(struct config *c, const cJSON *root)
 {
@@ -356,11 +417,12 @@ static void config_add_vision(struct config *c, const cJSON *root)
 	       f = config_number(&v, "intermediate_size", 0);
 	double patch = config_number(&v, "patch_size", 14), side, layer, outer, adapter;
 
+	if (v.file && config_is(c, "gemma3_text"))
+		config_add_siglip(c, &v);
 	if (!v.file || !config_is(c, "llama4_text"))
 		return;
 	side = config_number(&v, "image_size", 336) / patch;
-	/* Queries, keys, values and output, two matrices, two norms; all have biases. */
-	layer = 4 * (h * h + h) + 2 * h * f + h + f + 4 * h;
+	layer = config_vision_layer(h, f);
 	outer = 3 * patch * patch * h + h + (side * side + 1) * h + 4 * h;
 	adapter = config_number(&v, "projector_input_dim", 4096) * f +
 		  config_number(&v, "projector_input_dim", 4096) *
@@ -416,20 +478,17 @@ static int config_add_types(struct config *c, const cJSON *root, struct err *err
 	return 0;
 }
 
-/* What is beside the language model, and is not counted here. */
-static int config_check_towers(const struct config *c, const cJSON *root, struct err *err)
+/* What is beside the language model, and is not counted here. Only phases that have its tensors ask for
+ * them. */
+static void config_name_towers(struct config *c, const cJSON *root)
 {
 	static const char *const towers[] = {"vision_config", "audio_config"};
 
 	if (cJSON_HasObjectItem(c->model, "other_parameters"))
-		return 0;
+		return;
 	for (unsigned i = 0; i < COUNT(towers); i++)
 		if (cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(root, towers[i])))
-			return err_set(err, -EINVAL,
-				       "/%s: its tensors are not known; give their number as "
-				       "\"other_parameters\", or 0 to leave them out",
-				       towers[i]);
-	return 0;
+			put_text(c, "uncounted", towers[i]);
 }
 
 static int config_expand_root(cJSON *model, const cJSON *root, struct err *err)
@@ -443,6 +502,9 @@ static int config_expand_root(cJSON *model, const cJSON *root, struct err *err)
 	if (cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(root, "text_config")))
 		c.file = cJSON_GetObjectItemCaseSensitive(root, "text_config");
 	rc = config_find_kind(&c, err);
+	for (size_t i = 0; rc == 0 && c.file != root && i < COUNT(config_defaults); i++)
+		if (strcmp(c.kind->type, config_defaults[i].type) == 0)
+			c.defaults = &config_defaults[i];
 	if (rc == 0)
 		rc = config_add_dimensions(&c, err);
 	if (rc == 0)
@@ -457,9 +519,8 @@ static int config_expand_root(cJSON *model, const cJSON *root, struct err *err)
 					 (c.kind->flags & TIED) != 0)));
 	config_add_attention(&c);
 	config_add_vision(&c, root);
-	rc = config_check_towers(&c, root, err);
-	if (rc == 0)
-		rc = config_add_experts(&c, err);
+	config_name_towers(&c, root);
+	rc = config_add_experts(&c, err);
 	if (rc == 0)
 		rc = config_add_windows(&c, err);
 	if (rc == 0 && wrong)

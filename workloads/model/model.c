@@ -163,6 +163,10 @@ const struct option model_options[] = {
 	OPT_U64("other_parameters", struct model, other_parameters, .max = 1ull << 48,
 		.help = "parameters of what is not the language model, such as a vision tower; they are "
 			"one tensor"),
+	OPT_TEXT(
+		"uncounted", struct model, uncounted, .def_text = "",
+		.help = "part of a config.json whose tensors are not known, such as a vision tower: caches need "
+			"none of them; a phase that has them takes other_parameters instead"),
 	OPT_CHOICE(
 		"tensors", struct model, tensors, .def = MODEL_FUSED, .choices = tensors_names,
 		.help = "fused: queries, keys and values are one tensor, and gate and up; separate: "
@@ -351,6 +355,12 @@ int model_check(const struct model *m, const char *path, struct err *err)
 
 	if (m->bytes)
 		return 0;
+	if (m->uncounted[0])
+		return err_set(
+			err, -EINVAL,
+			"%s/uncounted: the tensors of %s are not known; give their number as "
+			"\"other_parameters\", or 0 to leave them out",
+			path, m->uncounted);
 	for (unsigned i = 0; i < COUNT(needed); i++)
 		if (needed[i].needed && !needed[i].value)
 			return err_set(

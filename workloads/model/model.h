@@ -54,7 +54,7 @@ enum model_biases { MODEL_NO_BIASES, MODEL_QKV_BIASES, MODEL_ATTENTION_BIASES, M
 enum model_qk_norm { MODEL_QK_NONE, MODEL_QK_HEAD, MODEL_QK_ALL };
 
 /* Tokens of a sequence at most, so that no size overflows. */
-enum { MODEL_CONFIG_BYTES = 512, MODEL_TOKENS_MAX = 1 << 28 };
+enum { MODEL_CONFIG_BYTES = 512, MODEL_PART_BYTES = 32, MODEL_TOKENS_MAX = 1 << 28 };
 
 /* The option "model": a name, or dimensions, or a name with some dimensions changed; or a flat
  * size. */
@@ -75,6 +75,7 @@ struct model {
 	bool expert_bias, shared_gate;
 	uint64_t predict_layers;
 	uint64_t other_parameters;
+	char uncounted[MODEL_PART_BYTES]; /* part whose tensors are not known; "": none */
 	uint32_t tensors, family, biases, qk_norm;
 	bool tied;
 	uint32_t type; /* of keys and values */

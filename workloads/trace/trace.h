@@ -12,7 +12,7 @@
  *
  *	…,Phase,Request,User,Rank,Latency_ns
  *
- * Operation logs of haul, warp and s3dlio (also as lines of JSON) and iologs of fio are read as traces, too. What of them cannot
+ * Operation logs of haul, warp, s3dlio and elbencho (also as lines of JSON) and iologs of fio are read as traces, too. What of them cannot
  * be a row is counted by its name.
  *
  *	trace_read.c   reading: strict, with the numbers of lines; trace_log.c: operation logs;
@@ -29,8 +29,8 @@
 
 #include "core/err.h"
 
-/* Bounds of a row: a key that could be an object's name, 1 PiB, the year 2242. */
-enum { TRACE_KEY_MAX = 400, TRACE_TIERS = 8, TRACE_LOG_COLUMNS = 7, TRACE_PASSED_MAX = 12 };
+/* Bounds of a row: a key as long as an object store's, 1 PiB, the year 2242. */
+enum { TRACE_KEY_MAX = 1024, TRACE_TIERS = 8, TRACE_LOG_COLUMNS = 8, TRACE_PASSED_MAX = 12 };
 #define TRACE_BYTES_MAX   (UINT64_C(1) << 50)
 #define TRACE_SECONDS_MAX (UINT64_C(1) << 33)
 

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operation logs as traces: those that haul, warp and s3dlio write, plain or compressed by zstd.
+/* Operation logs as traces: those that haul, warp, s3dlio and elbencho write, plain or compressed by zstd.
  *
  *	idx	thread	op	client_id	n_objects	bytes	endpoint	file	error	start	…
  *	{"op": "GET", "bytes": 4096, "file": "b/k", "start": "2026-01-31T23:59:59.5Z", …}
  *
- * Columns are found by their names, since each program has a few of its own. A GET is a Read, a PUT a Write, a DELETE of one
+ *	{ "date": "2026-01-31T23:59:59.500+0100", "op_name": "pread", "entry_name": "7", "offset": 0, "length": 4096, "is_finished": false, … }
+ *
+ * Columns are found by their names, in capital letters or small ones, since each program has a few of its own. Lines that begin with
+ * "#" are comments, and a log without a number of bytes has 0, as s3dlio takes it. elbencho has a line when an operation begins and
+ * one when it ends, of which the first is the row; files are called by their descriptors there. A GET is a Read, a PUT a Write, a DELETE of one
  * object a Delete, whatever the program calls it; what is read is a range where the log has offsets. Other operations, and
  * those that failed, are no rows. The key is the name of the object without the protocol. A log has no tiers: its rows are of
  * Tier-2, as those of the first store. Rows are in the order in which operations ended. */
@@ -26,16 +30,18 @@
 /* The names of a column, which programs and versions of them give it. */
 /* clang-format off */
 #define LOG_COLUMNS(X) \
-	X(OP, true, "op", "operation") X(BYTES, true, "bytes", "size") \
-	X(FILE, true, "file", "path", "uri", "key", "object") X(START, true, "start", "start_time", "timestamp", "t_start") \
-	X(ERROR, false, "error") X(OBJECTS, false, "n_objects") X(OFFSET, false, "offset")
+	X(OP, true, "op", "operation", "op_name") X(BYTES, false, "bytes", "size", "length") \
+	X(FILE, true, "file", "path", "uri", "key", "object", "entry_name") \
+	X(START, true, "start", "start_time", "timestamp", "t_start", "date") \
+	X(ERROR, false, "error", "is_error") X(OBJECTS, false, "n_objects") X(OFFSET, false, "offset") \
+	X(ENDED, false, "is_finished")
 /* clang-format on */
 #define LOG_COLUMN(id, needed, ...) LOG_##id,
 enum log_column { LOG_COLUMNS(LOG_COLUMN) LOG_COLUMN_COUNT };
 #undef LOG_COLUMN
 static_assert((int)LOG_COLUMN_COUNT == (int)TRACE_LOG_COLUMNS, "columns of a log");
 
-enum { LOG_ALIASES = 5 };
+enum { LOG_ALIASES = 6 };
 static const struct {
 	bool needed;
 	const char *names[LOG_ALIASES + 1];
@@ -57,16 +63,24 @@ static bool log_is_name(enum log_column column, const char *name)
 {
 	const char *const *names = log_columns[column].names;
 
-	while (*names && strcmp(*names, name) != 0)
+	while (*names && strcasecmp(*names, name) != 0)
 		names++;
 	return *names != NULL;
 }
 
 bool trace_log_is_header(const char *line)
 {
-	return strchr(line, '\t') &&
-	       (strncmp(line, "idx\t", 4) == 0 || strstr(line, "\top\t") ||
-		strncmp(line, "op\t", 3) == 0 || strstr(line, "\toperation\t"));
+	for (bool tabs = strchr(line, '\t') != NULL; tabs && *line; line += *line == '\t') {
+		size_t n = strcspn(line, "\t");
+
+		for (const char *const *name = log_columns[LOG_OP].names; *name; name++)
+			if (strlen(*name) == n && strncasecmp(*name, line, n) == 0)
+				return true;
+		if (n == 3 && strncmp(line, "idx", n) == 0)
+			return true;
+		line += n;
+	}
+	return false;
 }
 
 static int log_missing(enum log_column column, const char *what, struct err *err)
@@ -162,6 +176,21 @@ static bool log_operation(const char *op, struct trace_row *row)
 		     {"UPLOAD_PART", TRACE_WRITE, true},
 		     {"MULTIPART_PUT", TRACE_WRITE, false},
 		     {"PUT_MULTIPART", TRACE_WRITE, false},
+		     {"PREAD", TRACE_READ, false},
+		     {"AIOREAD", TRACE_READ, false},
+		     {"CUFILEREAD", TRACE_READ, false},
+		     {"HDFSPREAD", TRACE_READ, false},
+		     {"S3GETOBJECT", TRACE_READ, false},
+		     {"S3GETOBJECTASYNC", TRACE_READ, false},
+		     {"PWRITE", TRACE_WRITE, true},
+		     {"AIOWRITE", TRACE_WRITE, true},
+		     {"CUFILEWRITE", TRACE_WRITE, true},
+		     {"HDFSWRITE", TRACE_WRITE, true},
+		     {"S3PUTOBJECT", TRACE_WRITE, false},
+		     {"S3UPLOADPART", TRACE_WRITE, true},
+		     {"S3UPLOADPARTASYNC", TRACE_WRITE, true},
+		     {"UNLINKAT", TRACE_DELETE, false},
+		     {"S3DELETEOBJECT", TRACE_DELETE, false},
 		     {"DELETE", TRACE_DELETE, false},
 		     {"DELETEOBJECT", TRACE_DELETE, false},
 		     {"DELETE_OBJECT", TRACE_DELETE, false}};
@@ -191,6 +220,8 @@ static bool log_wanted(struct trace_reader *t, const char *const *f, struct trac
 {
 	uint64_t n = 1;
 
+	if (strcasecmp(f[LOG_ENDED], "true") == 0)
+		return false;
 	if (!log_operation(f[LOG_OP], row)) {
 		trace_pass(t, "", f[LOG_OP]);
 		return false;
@@ -217,7 +248,7 @@ static int log_row(struct trace_reader *t, const char *const f[LOG_COLUMN_COUNT]
 		return trace_refuse(fault, TRACE_FAULT_TIME, err,
 				    "start must be a time such as 2026-01-31T23:59:59.5Z",
 				    f[LOG_START]);
-	if (!trace_number(f[LOG_BYTES], TRACE_BYTES_MAX, &row->bytes))
+	if (f[LOG_BYTES][0] && !trace_number(f[LOG_BYTES], TRACE_BYTES_MAX, &row->bytes))
 		return trace_refuse(fault, TRACE_FAULT_SIZE, err,
 				    "bytes must be a number of bytes, at most 1 PiB", f[LOG_BYTES]);
 	if (f[LOG_OFFSET][0] && !trace_number(f[LOG_OFFSET], TRACE_BYTES_MAX, &row->offset))
@@ -238,7 +269,7 @@ int trace_log_parse(struct trace_reader *t, char *line, struct trace_row *row,
 	char *f[LOG_FIELDS_MAX + 1];
 	unsigned count;
 
-	if (*line == '#')
+	if (line[strspn(line, " ")] == '#')
 		return TRACE_LOG_PASSED;
 	count = trace_split(line, '\t', f, LOG_FIELDS_MAX + 1);
 	if (count != t->log_fields) {
@@ -261,7 +292,7 @@ static const char *json_value(const cJSON *root, enum log_column column, char te
 	const cJSON *item = NULL;
 
 	for (const char *const *name = log_columns[column].names; *name && !item; name++)
-		item = cJSON_GetObjectItemCaseSensitive(root, *name);
+		item = cJSON_GetObjectItem(root, *name); /* in capital letters, too */
 	if (!item)
 		return NULL;
 	if (cJSON_IsString(item))
@@ -277,9 +308,12 @@ int trace_log_parse_json(struct trace_reader *t, char *line, struct trace_row *r
 {
 	char numbers[LOG_COLUMN_COUNT][LOG_NUMBER];
 	const char *values[LOG_COLUMN_COUNT];
-	cJSON *root;
-	int rc = json_parse(&root, line, strlen(line), LOG_DEPTH, LOG_VALUES, err);
+	cJSON *root = NULL;
+	int rc;
 
+	if (line[strspn(line, " \t")] == '#')
+		return TRACE_LOG_PASSED;
+	rc = json_parse(&root, line, strlen(line), LOG_DEPTH, LOG_VALUES, err);
 	*fault = TRACE_FAULT_FIELDS;
 	for (int k = 0; rc == 0 && k < LOG_COLUMN_COUNT; k++) {
 		values[k] = json_value(root, k, numbers[k]);

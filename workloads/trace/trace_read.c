@@ -158,9 +158,10 @@ static int trace_read_header(struct trace_reader *t, struct err *err)
 	int rc;
 	bool right;
 
+	/* Comments stand before logs. */
 	do {
 		rc = line_reader_next(t->lines, &line, &length, err);
-	} while (rc > 0 && strspn(line, " \t") == length);
+	} while (rc > 0 && (strspn(line, " \t") == length || *line == '#'));
 
 	if (rc < 0)
 		return trace_wrap(t, rc, err);
@@ -226,6 +227,19 @@ void trace_close(struct trace_reader *t)
 	t->lines = NULL;
 }
 
+/* A trace that comes to its end without a row would be replayed as if all were well. */
+static int trace_nothing(const struct trace_reader *t, struct err *err)
+{
+	char passed[TRACE_SKIPPED_BYTES], wrong[TRACE_SKIPPED_BYTES];
+
+	trace_passed_text(t, passed, sizeof(passed));
+	trace_skipped_text(t, wrong, sizeof(wrong));
+	if (!*passed && !*wrong)
+		return err_set(err, -EINVAL, "has no rows, only a header");
+	return err_set(err, -EINVAL, "has no rows to replay: %s%s%s", passed,
+		       *passed && *wrong ? "; " : "", wrong);
+}
+
 int trace_next(struct trace_reader *t, struct trace_row *row, struct err *err)
 {
 	static int (*const parsers[])(struct trace_reader * t, char *line, struct trace_row *row,
@@ -242,7 +256,7 @@ int trace_next(struct trace_reader *t, struct trace_row *row, struct err *err)
 		int rc = line_reader_next(t->lines, &line, &length, err);
 
 		if (rc == 0)
-			return 0;
+			return t->rows ? 0 : trace_nothing(t, err);
 		if (rc > 0 && strspn(line, " \t") == length)
 			continue;
 		if (rc == -EBADMSG)

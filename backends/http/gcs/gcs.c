@@ -43,7 +43,9 @@ static int gcs_open(struct store *store, struct http_store *http, struct err *er
 			   given ? o->http.endpoints.count : 1, "endpoints", err);
 	if (rc < 0)
 		return rc;
-	s3_address(http, (enum addressing)o->addressing);
+	rc = s3_address(http, (enum addressing)o->addressing, err);
+	if (rc < 0)
+		return rc;
 	rc = o->anonymous ? 0 : credentials_google(&http->credentials, err);
 	if (rc == 0 && o->http.checksum == SUM_CRC32C && http->credentials.kind == CREDENTIAL_V4)
 		rc = err_set(
@@ -68,8 +70,11 @@ static const struct dialect gcs_dialect = {
 
 static int gcs_check(const void *options, const char *path, struct err *err)
 {
+	const struct gcs_options *o = options;
 	int rc = http_check(options, path, err);
 
+	if (rc == 0)
+		rc = s3_check_addressing(&o->http, (enum addressing)o->addressing, path, err);
 	return rc < 0 ? rc : http_check_root(options, "bucket", 1, path, err);
 }
 

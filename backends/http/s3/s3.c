@@ -3,6 +3,7 @@
  * credentials. */
 #include "backends/http/s3/s3.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,8 @@
 
 #include "backends/http/bucket.h"
 #include "backends/stores.h"
+
+enum { PATH_BYTES = 256 };
 
 struct s3_options {
 	struct http_options http; /* must come first */
@@ -88,7 +91,50 @@ static bool s3_host_label(const char *bucket)
 	       bucket[strspn(bucket, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0';
 }
 
-void s3_address(struct http_store *http, enum addressing wanted)
+/* An IPv4 or IPv6 address, with or without a port. */
+static bool s3_host_is_address(const char *host)
+{
+	char name[SERVER_HOST_BYTES];
+	struct in_addr a;
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(host, ":"), host);
+	return host[0] == '[' || inet_pton(AF_INET, name, &a) == 1;
+}
+
+static int s3_check_hosts(const struct servers *s, const char *path, struct err *err)
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		if (s3_host_is_address(s->list[i].host))
+			return err_set(
+				err, -EINVAL,
+				"%saddressing: with \"virtual\" the bucket's name stands before that of the "
+				"endpoint, and %s is an address; give the endpoint's name, or set \"path\"",
+				path, s->list[i].host);
+	return 0;
+}
+
+int s3_check_addressing(const struct http_options *o, enum addressing wanted, const char *path,
+			struct err *err)
+{
+	const struct texts *given = &o->endpoints;
+	char where[PATH_BYTES];
+	struct servers s = {0};
+	int rc;
+
+	/* What a file or the environment has is looked at when the store is opened. */
+	if (wanted != ADDRESSING_VIRTUAL || !given->count || !given->items[0][0] ||
+	    strncmp(given->items[0], "file:", 5) == 0)
+		return 0;
+	snprintf(where, sizeof(where), "%s/endpoints", path);
+	rc = servers_parse(&s, (const char *const *)given->items, given->count, where, err);
+	snprintf(where, sizeof(where), "%s/", path);
+	if (rc == 0)
+		rc = s3_check_hosts(&s, where, err);
+	servers_free(&s);
+	return rc;
+}
+
+int s3_address(struct http_store *http, enum addressing wanted, struct err *err)
 {
 	bool public = true;
 
@@ -100,6 +146,7 @@ void s3_address(struct http_store *http, enum addressing wanted)
 	}
 	http->virtual_host = wanted == ADDRESSING_VIRTUAL ||
 			     (wanted == ADDRESSING_AUTO && public && s3_host_label(http->bucket));
+	return wanted == ADDRESSING_VIRTUAL ? s3_check_hosts(&http->servers, "", err) : 0;
 }
 
 static int s3_open(struct store *store, struct http_store *http, struct err *err)
@@ -126,8 +173,10 @@ static int s3_open(struct store *store, struct http_store *http, struct err *err
 	rc = s3_find_servers(http, err);
 	if (rc < 0)
 		return rc;
-	s3_address(http, (enum addressing)o->addressing);
-	return o->anonymous ? 0 : credentials_aws(&http->credentials, o->profile, err);
+	rc = s3_address(http, (enum addressing)o->addressing, err);
+	return rc < 0         ? rc
+	       : o->anonymous ? 0
+			      : credentials_aws(&http->credentials, o->profile, err);
 }
 
 static const struct dialect s3_dialect = {
@@ -146,8 +195,11 @@ static const struct dialect s3_dialect = {
 
 static int s3_check(const void *options, const char *path, struct err *err)
 {
+	const struct s3_options *o = options;
 	int rc = http_check(options, path, err);
 
+	if (rc == 0)
+		rc = s3_check_addressing(&o->http, (enum addressing)o->addressing, path, err);
 	return rc < 0 ? rc : http_check_root(options, "bucket", 1, path, err);
 }
 

@@ -9,8 +9,13 @@ enum addressing { ADDRESSING_AUTO, ADDRESSING_PATH, ADDRESSING_VIRTUAL };
 extern const char *const addressing_names[];
 
 /* Chooses http->virtual_host. auto puts the bucket into the host's name where the server is a
- * public cloud's and its certificate covers that name. */
-void s3_address(struct http_store *http, enum addressing wanted);
+ * public cloud's and its certificate covers that name. -EINVAL where virtual is wanted, and an
+ * endpoint is an address, before which no name can stand. */
+int s3_address(struct http_store *http, enum addressing wanted, struct err *err);
+
+/* The same of endpoints that the options give, before anything is opened. path: of the store. */
+int s3_check_addressing(const struct http_options *o, enum addressing wanted, const char *path,
+			struct err *err);
 
 /* request.c: struct dialect's make. */
 int s3_make(struct slot *s);

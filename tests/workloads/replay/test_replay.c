@@ -194,7 +194,7 @@ static const struct wrong_case {
 	const char *row, *says;
 } wrong[] = {
 	{"0.1,Write,-5,Tier-2,k,Prefill\n", "trace.csv: line 10: Object_Size_Bytes must be"},
-	{"0.1,Write,5,Tier-2,../k,Prefill\n", "line 10: Key must be"},
+	{"0.1,Write,5,Tier-2,,Prefill\n", "line 10: Key must be"},
 	{"0.1,Write,5,Tier-9,k,Prefill\n", "line 10: Tier must be"},
 	{"1e300,Write,5,Tier-2,k,Prefill\n", "line 10: Timestamp must be"},
 	{"0.1,Write,5\n", "line 10: has 3 fields"},

@@ -29,6 +29,11 @@
 	"0\t0\t" op "\t0\t1\t" #bytes "\tfile://\t" file "\t\t2026-01-31T12:00:" second \
 	"Z\t\t\t2026-01-31T13:00:00Z\t5\t0\t" #offset "\t1\t0\tio\t0\n"
 
+#define ELBENCHO(op, entry, offset, length, finished) \
+	"{ \"date\": \"2026-01-31T13:00:00.500+0100\", \"worker_rank\": 3, \"op_name\": \"" op \
+	"\", \"entry_name\": \"" entry "\", \"offset\": " #offset ", \"length\": " #length \
+	", \"is_finished\": " finished ", \"is_error\": false }\n"
+
 struct wanted_row {
 	uint32_t operation;
 	uint64_t ms, offset, bytes;
@@ -97,6 +102,33 @@ static const struct log_case {
 	 "/d/f write 0 4096\n/d/f write 12288 4096\n/d/f sync 0 0\n/d/f close\n",
 	 2,
 	 {{TRACE_READ, 0, 8192, 4096, "d/f"}, {TRACE_WRITE, 500, 0, 4096, "d/f"}}},
+	/* What s3dlio's own reader takes: comments anywhere, capital letters, no number of bytes. */
+	{"# made by s3dlio\n\n# {\"op\": \"PUT\"}\n"
+	 "{\"OPERATION\": \"PUT\", \"File\": \"../a/../f\", \"t_start\": \"2026-01-31T12:00:00Z\"}\n"
+	 "  # in between\n"
+	 "{\"op\": \"GET\", \"bytes\": 3, \"file\": \"../a/../f\", \"start\": \"2026-01-31T14:00:01+0200\"}\n#\n",
+	 0,
+	 {{TRACE_WRITE, 0, 0, 3, "../a/../f"}, {TRACE_READ, 1000, 0, 3, "../a/../f"}}},
+	{"# s3dlio\nOperation\tFile\tBytes\tStart\nPUT\tb/k\t\t2026-01-31T12:00:00Z\n"
+	 "#\tb/k\t1\t2026-01-31T12:00:00Z\nget\tb/k\t4\t2026-01-31T12:00:02Z\n",
+	 0,
+	 {{TRACE_WRITE, 0, 0, 4, "b/k"}, {TRACE_READ, 2000, 0, 4, "b/k"}}},
+	/* elbencho: an operation counts where it begins, parts are one write, files are descriptors. */
+	{ELBENCHO("S3CreateMultipartUpload", "b/o", 0, 0, "false") ELBENCHO(
+		 "S3UploadPart", "b/o", 0, 8, "false") ELBENCHO("S3UploadPart", "b/o", 0, 8, "true")
+		 ELBENCHO("S3UploadPartAsync", "b/o", 8, 5, "false")
+			 ELBENCHO("S3GetObject", "b/o", 4, 9, "false")
+				 ELBENCHO("S3GetObject", "b/o", 4, 9, "true"),
+	 1,
+	 {{TRACE_WRITE, 0, 0, 13, "b/o"}, {TRACE_READ, 0, 4, 9, "b/o"}}},
+	{ELBENCHO("openat", "r0/d0/f0", 0, 0, "false") ELBENCHO("pwrite", "7", 0, 4096, "false")
+		 ELBENCHO("pwrite", "7", 0, 4096, "true") ELBENCHO("aioread", "7", 0, 4096, "false")
+			 ELBENCHO("unlinkat", "7", 0, 0, "false")
+				 ELBENCHO("unlinkat", "7", 0, 0, "true"),
+	 1,
+	 {{TRACE_WRITE, 0, 0, 4096, "7"},
+	  {TRACE_READ, 0, 0, 4096, "7"},
+	  {TRACE_DELETE, 0, 0, 0, "7"}}},
 	/* A write is as large as what is read of it. */
 	{S3DLIO S3DLIO_ROW("PUT", 0, "f", "", "01") S3DLIO_ROW("GET", 9, "f", "", "02"),
 	 0,
@@ -218,10 +250,14 @@ static void test_wrong(void)
 		{"{\"timestamp\": 0, \"input_length\": 5, \"output_length\": 6}\n",
 		 "has requests of users"},
 		{"TIMESTAMP,ContextTokens,GeneratedTokens\n", "has requests of users"},
+		{S3DLIO, "has no rows, only a header"},
+		{"# nothing but a comment\n", "is empty"},
+		{S3DLIO "# one\n", "has no rows, only a header"},
+		{"{\"op\": \"LIST\", \"bytes\": 0, \"file\": \"b/\", \"start\": \"2026-01-31T12:00:00Z\"}\n",
+		 "has no rows to replay: 1 operation was left out: 1 LIST"},
 		{"idx\tthread\top\n",
 		 "line 1: is the header of an operation log without the column"},
 		{S3DLIO S3DLIO_ROW("PUT", -5, "f", "", "01"), "line 2: bytes must be"},
-		{S3DLIO S3DLIO_ROW("PUT", 5, "a/../../f", "", "01"), "line 2: Key must be"},
 		{S3DLIO S3DLIO_ROW("PUT", 5, "s3://", "", "01"), "line 2: Key must be"},
 		{S3DLIO S3DLIO_ROW("PUT", 5, "f", "", "61x"), "line 2: start must be a time"},
 		{S3DLIO "0\t7\tPUT\n", "line 2: has 3 fields and not 13"},
