@@ -55,9 +55,9 @@ http {{
  client_body_temp_path {body}/body; proxy_temp_path {at}/p; fastcgi_temp_path {at}/f; uwsgi_temp_path {at}/u; scgi_temp_path {at}/s;
  ssl_certificate {crt}; ssl_certificate_key {key}; ssl_protocols TLSv1.3;
  server {{ listen 127.0.0.1:{http} reuseport; listen 127.0.0.1:{https} ssl reuseport; root {data};
-  location /b/put/ {{ dav_methods PUT; create_full_put_path on; }}
+  location /b/put/ {{ dav_methods PUT; create_full_put_path on; add_header ETag '"0"' always; }}
   location /b/sink/ {{ echo_read_request_body; echo_exec @taken; }}
-  location @taken {{ return 204; }} }}
+  location @taken {{ add_header ETag '"0"' always; return 204; }} }}
 }}
 """
 ECHO = "/usr/lib/nginx/modules/ngx_http_echo_module.so"
