@@ -35,21 +35,21 @@ uint64_t proc_memory_bytes(const char *key)
 	return strtoull(kib, NULL, 10) << 10;
 }
 
-void sched_times(uint64_t *run_ns, uint64_t *runnable_ns)
+static void sched_times_at(const char *folder, uint64_t *run_ns, uint64_t *runnable_ns)
 {
-	DIR *tasks = opendir("/proc/self/task");
+	DIR *tasks = opendir(folder);
 	struct dirent *entry;
 
 	*run_ns = 0;
 	*runnable_ns = 0;
 	while (tasks && (entry = readdir(tasks))) {
 		uint64_t run, runnable;
-		char path[300];
+		char path[320];
 		FILE *f;
 
 		if (entry->d_name[0] == '.')
 			continue;
-		snprintf(path, sizeof(path), "/proc/self/task/%s/schedstat", entry->d_name);
+		snprintf(path, sizeof(path), "%.40s/%.255s/schedstat", folder, entry->d_name);
 		f = fopen(path, "r");
 		if (!f)
 			continue; /* the thread has just ended */
@@ -61,4 +61,17 @@ void sched_times(uint64_t *run_ns, uint64_t *runnable_ns)
 	}
 	if (tasks)
 		closedir(tasks);
+}
+
+void sched_times(uint64_t *run_ns, uint64_t *runnable_ns)
+{
+	sched_times_at("/proc/self/task", run_ns, runnable_ns);
+}
+
+void sched_times_of(int process, uint64_t *run_ns, uint64_t *runnable_ns)
+{
+	char folder[40];
+
+	snprintf(folder, sizeof(folder), "/proc/%d/task", process);
+	sched_times_at(folder, run_ns, runnable_ns);
 }

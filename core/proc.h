@@ -18,5 +18,7 @@ uint64_t proc_memory_bytes(const char *key);
  * /proc/self/task/N/schedstat (Documentation/scheduler/sched-stats.rst); 0 where the kernel does
  * not report them. Any thread. */
 void sched_times(uint64_t *run_ns, uint64_t *runnable_ns);
+/* The same of another process of this node. A thread that ends takes its times with it. */
+void sched_times_of(int process, uint64_t *run_ns, uint64_t *runnable_ns);
 
 #endif

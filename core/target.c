@@ -116,8 +116,9 @@ void target_sentence(char *text, unsigned size, const struct target_result *r, c
 	}
 	if (isnan(r->found))
 		snprintf(text, size,
-			 "%s is unknown%s, so the target of %s%s is neither met nor missed",
-			 r->label, about, r->most ? "at most " : "", asked);
+			 "%s is unknown%s%s so the target of %s%s is neither met nor missed",
+			 r->label, about, *about && about[strlen(about) - 1] == ',' ? "" : ",",
+			 r->most ? "at most " : "", asked);
 	else
 		snprintf(text, size, "%s %s%s %s the target of %s%s", r->label, found, about,
 			 target_met(r) ? "meets" : "misses", r->most ? "at most " : "", asked);

@@ -17,6 +17,8 @@ struct answer_view {
 					  const struct series_lines *s);
 	/* The order in which rows are shown; NULL: that of the file. */
 	int (*order)(const void *a, const void *b);
+	/* Whether its sentence has figures that doubts could make void; NULL: it has. */
+	bool (*has_figures)(const struct results_file *f);
 	bool once; /* its phases run once, so that nobody expects repeats */
 };
 extern const struct answer_view answer_find, answer_tune, answer_assess;

@@ -58,15 +58,23 @@ static void assessed_count(char cell[TABLE_CELL_BYTES], const struct assess_row 
 			 noun, carries < 2 ? "" : "s");
 }
 
+static bool assessed_figures(const struct results_file *f)
+{
+	const struct assess_head *a = f->answer.head;
+
+	return !isnan(a->read) && !isnan(a->write);
+}
+
 static void assessed_say(char *text, size_t size, const struct results_file *f)
 {
 	const struct assess_head *a = f->answer.head;
-	char read[TARGET_TEXT_BYTES], write[TARGET_TEXT_BYTES], count[TABLE_CELL_BYTES];
+	char read[TARGET_TEXT_BYTES], write[TARGET_TEXT_BYTES], count[TABLE_CELL_BYTES],
+		follows[UNITS_TEXT_BYTES];
 	unsigned said = 0;
 
 	if (strcmp(a->end, "found") != 0)
 		say(text, size, "Stopped early: ");
-	if (isnan(a->read) || isnan(a->write)) {
+	if (!assessed_figures(f)) {
 		say(text, size, "%.200s: its streams were not measured", a->uri);
 		return;
 	}
@@ -80,6 +88,11 @@ static void assessed_say(char *text, size_t size, const struct results_file *f)
 			continue;
 		assessed_count(count, w);
 		say(text, size, "%s%s of %s", said++ ? ", " : "", count, w->name);
+		/* The storage may carry more. */
+		if (strcmp(w->limit, "loader") == 0)
+			say(text, size,
+			    " (where the loader is the limit; its ceilings would carry %s)",
+			    units_count(follows, (uint64_t)w->follows));
 	}
 	if (!said)
 		say(text, size, "none of the trainings");
@@ -198,4 +211,5 @@ const struct answer_view answer_assess = {.head = assess_head_columns,
 					  .rows = assess_row_columns,
 					  .say = assessed_say,
 					  .line = assessed_line,
+					  .has_figures = assessed_figures,
 					  .once = true};

@@ -16,6 +16,8 @@
 
 /* Shorter phases are not judged. */
 const double client_shortest_s = 0.5;
+/* Cores are the limit where, for each of them, so many threads of haul were ready and had none. */
+static const double starved_limit = 0.1;
 static const double busy_limit = 0.9, link_limit = 0.9, memory_limit = 0.1, throttled_limit = 0.1;
 /* Of the bytes of a phase that has at least so many. */
 static const double loopback_share = 0.5, loopback_least = 1e6;
@@ -65,6 +67,7 @@ static struct client_means means_of(const struct sums *s)
 		.steal = c[CLIENT_CPU_STEAL_NS] / cores,
 		.iowait = c[CLIENT_CPU_IOWAIT_NS] / cores,
 		.cpu_waited = c[CLIENT_CPU_WAITED_NS] / clock,
+		.starved = c[CLIENT_HAUL_WAITED_NS] / c[CLIENT_RANK_CORES_NS],
 		/* The time is added over cores, so it may exceed that of the clock. */
 		.throttled = fmin(c[CLIENT_CPU_THROTTLED_NS] / clock, 1),
 		.memory_stalled = c[CLIENT_MEMORY_STALLED_NS] / clock,
@@ -126,6 +129,9 @@ static void node_of(const struct results_phase_read *p, uint64_t first, uint64_t
 	n->sampler = whole.column[CLIENT_SAMPLER_CPU_NS] / whole.column[CLIENT_COVERED_NS];
 	n->whole = means_of(&whole);
 	n->waiting = means_of(waiting.column[CLIENT_COVERED_NS] > 0 ? &waiting : &whole);
+	if (column[CLIENT_HAUL_WAITED_NS] < 0)
+		n->whole.starved = n->waiting.starved = NAN;
+	n->busy_starved = n->waiting.starved < starved_limit ? 0 : n->waiting.busy;
 	n->nic_share = link_share(n->waiting.nic_in, n->waiting.nic_out, link.nic_bytes_per_s);
 	n->rdma_share = link_share(n->waiting.rdma_in, n->waiting.rdma_out, link.rdma_bytes_per_s);
 }
@@ -239,24 +245,33 @@ static void judge_links(const struct results_file *f, struct client_side *c)
 	}
 }
 
+/* Busy cores are a cause only if threads of haul were seen to wait for them. */
+static void judge_cores(const struct results_file *f, struct client_side *c,
+			const struct worst_node *found, const char *when)
+{
+	const struct client_means *m = &c->nodes[found->node].waiting;
+	bool own = m->haul >= 0.5 * m->busy;
+	char waited[128] = "; whether haul's threads waited for them was not measured";
+
+	if (m->starved >= starved_limit)
+		snprintf(waited, sizeof(waited),
+			 ", and for each of them %.1f threads of haul waited on average: %s",
+			 m->starved,
+			 own ? "the client was the limit" : "other work on it was the limit");
+	if (m->starved >= starved_limit && own)
+		limited_by(c, CLIENT_LIMIT_CPU);
+	client_say(c, found, "node %s's cores were %.0f %% busy%s, %.0f %% with haul%s%s.",
+		   client_host(f, found->node), m->busy * 100, when, fmin(m->haul, m->busy) * 100,
+		   waited, m->starved >= starved_limit ? ", not the storage" : "");
+}
+
 static void judge_limits(const struct results_file *f, struct client_side *c)
 {
 	const char *when = c->weighed ? " while ranks waited for storage" : "";
 	struct worst_node found;
 
-	if (find_worst(c, NODE(waiting.busy), busy_limit, &found)) {
-		const struct client_means *m = &c->nodes[found.node].waiting;
-		bool own = m->haul >= 0.5 * m->busy;
-
-		limited_by(c, CLIENT_LIMIT_CPU);
-		client_say(
-			c, &found,
-			"node %s's cores were %.0f %% busy%s, %.0f %% with haul: %s, not the storage.",
-			client_host(f, found.node), m->busy * 100, when,
-			fmin(m->haul, m->busy) * 100,
-			own ? "the client was the limit"
-			    : "other work on it may have been the limit");
-	}
+	if (find_worst(c, NODE(busy_starved), busy_limit, &found))
+		judge_cores(f, c, &found, when);
 	if (find_worst(c, NODE(waiting.throttled), throttled_limit, &found)) {
 		limited_by(c, CLIENT_LIMIT_CPU);
 		client_say(
@@ -275,6 +290,35 @@ static void judge_limits(const struct results_file *f, struct client_side *c)
 	}
 }
 
+/* Whether an endpoint is on the machine that asks it: by its address, or by the name of a node. */
+static bool endpoint_is_local(const struct results_file *f, const char *name)
+{
+	static const char *const local[] = {"localhost", "127.", "[::1]", "::1"};
+	const char *scheme = strstr(name, "://");
+	const char *host = scheme ? scheme + 3 : name;
+	size_t length = strcspn(host, ":/");
+
+	for (size_t i = 0; i < COUNT(local); i++)
+		if (strncmp(host, local[i], strlen(local[i])) == 0)
+			return true;
+	for (uint64_t i = 0; f->hosts && i < f->nodes; i++)
+		if (strlen(f->hosts[i]) == length && strncmp(host, f->hosts[i], length) == 0)
+			return true;
+	return false;
+}
+
+/* What haul's own connections moved to endpoints of the nodes themselves. */
+static double local_bytes(const struct results_file *f, const struct results_phase_read *p)
+{
+	const struct results_rows *rows = results_find_table(results_whole(p), "endpoints");
+	double sum = 0;
+
+	for (uint64_t i = 0; rows && rows->names && i < rows->table.row_count; i++)
+		if (endpoint_is_local(f, rows->names[i]))
+			sum += results_value(&rows->table, i, "bytes");
+	return sum;
+}
+
 /* The sum over nodes that were measured for long enough. */
 static double loopback_bytes(const struct client_side *c)
 {
@@ -285,7 +329,8 @@ static double loopback_bytes(const struct client_side *c)
 	return sum;
 }
 
-/* Where what the phase moved went over loopback, no network was measured. */
+/* Where what the phase moved went over loopback, no network was measured. Other work may use loopback,
+ * too: haul's own connections must have moved as much. */
 static void judge_loopback(const struct results_file *f, const struct results_phase_read *p,
 			   struct client_side *c)
 {
@@ -294,6 +339,7 @@ static void judge_loopback(const struct results_file *f, const struct results_ph
 	char rate[UNITS_TEXT_BYTES];
 
 	if (bytes >= loopback_least && loopback_bytes(c) >= loopback_share * bytes &&
+	    local_bytes(f, p) >= loopback_share * bytes &&
 	    find_worst(c, NODE(whole.loopback), 1, &found))
 		client_say(c, &found,
 			   "node %s moved %s over its own loopback: the store is on the node that "

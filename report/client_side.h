@@ -16,6 +16,9 @@
  * time. NaN: unknown. */
 struct client_means {
 	double busy, haul, steal, iowait, cpu_waited, throttled, memory_stalled, dirty_limited;
+	/* Threads of haul that were ready and had no core, on average, for each core of the ranks;
+	 * NaN: not measured. */
+	double starved;
 	/* Bytes per second. */
 	double nic_in, nic_out, rdma_in, rdma_out, loopback, disk_read, disk_written;
 };
@@ -24,8 +27,9 @@ struct client_node {
 	double seconds;                     /* time that readings cover */
 	struct client_means whole, waiting; /* waiting: while ranks waited for storage */
 	double memory_available, cached;    /* bytes: the least available, the most cached */
-	double nic_share, rdma_share;       /* of the links' speed, while ranks waited */
-	double sampler;                     /* share of one core that the readings took */
+	double busy_starved; /* waiting.busy, unless no thread of haul was seen to wait for cores */
+	double nic_share, rdma_share; /* of the links' speed, while ranks waited */
+	double sampler;               /* share of one core that the readings took */
 };
 
 enum client_limit {

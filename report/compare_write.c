@@ -72,10 +72,32 @@ static void compare_basis(char sentence[COMPARE_SENTENCE_BYTES], const struct co
 	compare_drift(sentence, pair);
 }
 
+/* Why a verdict would say nothing of the storages: a doubt that makes the figures of a side void. Returns the
+ * side's letter; NULL: there is none. */
+static const char *compare_void(const struct comparison *c, const struct compare_pair *pair,
+				char why[DOUBT_BYTES])
+{
+	const struct compare_side *sides[2] = {&c->sides[0], &c->sides[pair->side]};
+	struct doubts doubts;
+
+	for (int i = 0; i < 2; i++) {
+		doubts_of_line(&doubts, sides[i]->file, pair->line[i]);
+		for (int k = 0; k < DOUBTS; k++)
+			if (doubts.raised[k] && doubt_kinds[k].voids) {
+				snprintf(why, DOUBT_BYTES, "%s", doubts.why[k]);
+				return sides[i]->letter;
+			}
+	}
+	return NULL;
+}
+
 /* The letter of the faster side by the verdict; NULL: there is none. */
 static const char *compare_faster(const struct comparison *c, const struct compare_pair *pair)
 {
-	int verdict = pair->judged ? pair->ratios[pair->metric].verdict : 0;
+	char why[DOUBT_BYTES];
+	int verdict = pair->judged && !compare_void(c, pair, why)
+			      ? pair->ratios[pair->metric].verdict
+			      : 0;
 
 	if (verdict && compare_metrics[pair->metric].less_is_better)
 		verdict = -verdict;
@@ -86,11 +108,21 @@ void compare_sentence(char sentence[COMPARE_SENTENCE_BYTES], const struct compar
 		      const struct compare_pair *pair)
 {
 	const struct ratio *r = &pair->ratios[pair->metric];
-	const char *a = c->sides[0].letter, *b = c->sides[pair->side].letter;
+	const char *a = c->sides[0].letter, *b = c->sides[pair->side].letter, *void_side;
+	char why[DOUBT_BYTES];
 
 	sentence[0] = '\0';
 	if (pair->metric == COMPARE_METRICS) {
 		COMPARE_SAY(sentence, "%s and %s have no figure in common.\n", a, b);
+		return;
+	}
+	void_side = compare_void(c, pair, why);
+	if (void_side) {
+		COMPARE_SAY(sentence,
+			    "Not judged, since the figures of %s do not count (%s). In them, ",
+			    void_side, why);
+		compare_say_faster(sentence, c, pair);
+		COMPARE_SAY(sentence, ".\n");
 		return;
 	}
 	if (!pair->judged) {
@@ -260,23 +292,32 @@ static void write_repeats(struct document *d, const struct comparison *c,
 	else
 		document_say(d, "%u repeat%s of %s, %u of %s", a, a == 1 ? "" : "s",
 			     c->sides[0].letter, b, c->sides[pair->side].letter);
-	document_say(d, "%s%s\n", r->paired ? ", taken in turn" : "",
+	document_say(d, "%s%s\n",
+		     r->paired        ? ", taken in turn"
+		     : a > 1 && b > 1 ? ", not taken in turn"
+				      : "",
 		     a > 1 || b > 1 ? "; geometric means" : "");
 }
 
 struct pair_row {
-	const char *phase, *kind, *a, *b, *metric, *faster, *sentence;
+	const char *phase, *kind, *a, *b, *metric, *faster, *sentence, *claim;
 	uint32_t a_repeats, b_repeats;
 	bool in_turn, judged;
 };
 
-static const struct column pair_columns[] = {
-	FIELD(TEXT, struct pair_row, phase),    FIELD(TEXT, struct pair_row, kind),
-	FIELD(TEXT, struct pair_row, a),        FIELD(TEXT, struct pair_row, b),
-	FIELD(U32, struct pair_row, a_repeats), FIELD(U32, struct pair_row, b_repeats),
-	FIELD(FLAG, struct pair_row, in_turn),  FIELD(FLAG, struct pair_row, judged),
-	FIELD(TEXT, struct pair_row, metric),   FIELD(TEXT, struct pair_row, faster),
-	FIELD(TEXT, struct pair_row, sentence), COLUMNS_END};
+static const struct column pair_columns[] = {FIELD(TEXT, struct pair_row, phase),
+					     FIELD(TEXT, struct pair_row, kind),
+					     FIELD(TEXT, struct pair_row, a),
+					     FIELD(TEXT, struct pair_row, b),
+					     FIELD(U32, struct pair_row, a_repeats),
+					     FIELD(U32, struct pair_row, b_repeats),
+					     FIELD(FLAG, struct pair_row, in_turn),
+					     FIELD(FLAG, struct pair_row, judged),
+					     FIELD(TEXT, struct pair_row, metric),
+					     FIELD(TEXT, struct pair_row, faster),
+					     FIELD(TEXT, struct pair_row, sentence),
+					     FIELD(TEXT, struct pair_row, claim),
+					     COLUMNS_END};
 
 /* What either side's figures are worth. */
 static void write_doubts(struct document *d, const struct comparison *c,
@@ -300,7 +341,7 @@ static void write_pair(struct document *d, const struct comparison *c,
 {
 	const struct phase_record *r = &pair->line[0]->first->record;
 	bool main = pair->metric != COMPARE_METRICS;
-	char sentence[COMPARE_SENTENCE_BYTES], *rest, *line;
+	char sentence[COMPARE_SENTENCE_BYTES], why[DOUBT_BYTES], *rest, *line;
 	const struct pair_row row = {
 		.phase = r->name,
 		.kind = r->kind,
@@ -312,7 +353,9 @@ static void write_pair(struct document *d, const struct comparison *c,
 		.a_repeats = pair->line[0]->repeats,
 		.b_repeats = pair->line[1]->repeats,
 		.in_turn = main && pair->ratios[pair->metric].paired,
-		.judged = pair->judged,
+		.judged = pair->judged && !compare_void(c, pair, why),
+		/* That one side is faster. */
+		.claim = claim_words[compare_faster(c, pair) ? CLAIM_HELD : CLAIM_UNKNOWN],
 	};
 
 	compare_sentence(sentence, c, pair);

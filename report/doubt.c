@@ -104,6 +104,33 @@ static void doubt_client(struct doubts *d, const struct results_file *f,
 	client_side_free(&c);
 }
 
+/* An endpoint that nobody asked, while the others had attempts enough for all of them: it had failed
+ * before, and was left out. */
+static void doubt_unasked(struct doubts *d, const struct results_rows *rows)
+{
+	uint64_t count = rows && rows->names ? rows->table.row_count : 0, first = count,
+		 unasked = 0;
+	double attempts = 0;
+
+	for (uint64_t i = 0; i < count; i++) {
+		double own = results_value(&rows->table, i, "attempts");
+
+		attempts += own > 0 ? own : 0;
+		if (own > 0)
+			continue;
+		unasked++;
+		first = first == count ? i : first;
+	}
+	if (!unasked || unasked == count || attempts < (double)(ENDPOINT_ATTEMPTS_LEAST * count))
+		return;
+	doubt_raise(d, DOUBT_ENDPOINT,
+		    "endpoint %.100s was not asked at all, while the others had %.0f attempts",
+		    rows->names[first], attempts);
+	if (unasked > 1)
+		say(d->why[DOUBT_ENDPOINT], DOUBT_BYTES, ", and %llu more were not",
+		    (unsigned long long)unasked - 1);
+}
+
 static void doubt_endpoint(struct doubts *d, const struct results_phase_read *p)
 {
 	const struct results_rows *rows = results_find_table(p, "endpoints");
@@ -114,7 +141,9 @@ static void doubt_endpoint(struct doubts *d, const struct results_phase_read *p)
 		double attempts = results_value(&rows->table, i, "attempts");
 		double share = results_value(&rows->table, i, "failures") / attempts;
 
-		if (!(attempts >= ENDPOINT_ATTEMPTS_LEAST) || !(share >= endpoint_failures))
+		/* All of the attempts failed, however few they are. */
+		if (!(share >= endpoint_failures) ||
+		    (attempts < ENDPOINT_ATTEMPTS_LEAST && share < 1))
 			continue;
 		more++;
 		if (share > most) {
@@ -122,8 +151,10 @@ static void doubt_endpoint(struct doubts *d, const struct results_phase_read *p)
 			worst = i;
 		}
 	}
-	if (!more)
+	if (!more) {
+		doubt_unasked(d, rows);
 		return;
+	}
 	doubt_raise(d, DOUBT_ENDPOINT, "endpoint %.100s failed %.0f of %.0f attempts",
 		    rows->names[worst], results_value(&rows->table, worst, "failures"),
 		    results_value(&rows->table, worst, "attempts"));
@@ -164,7 +195,8 @@ static void doubt_time(struct doubts *d, const struct results_phase_read *p)
 			    share * 100);
 	else if (results_role(&p->merged, ROLE_OPERATION_RATE) >= 0 &&
 		 !(results_role_value(&p->merged, 0, ROLE_OPERATION_RATE) > 0) &&
-		 phase_common(p, TALLY_OPERATIONS) == 0 && phase_common(p, TALLY_ERRORS) == 0)
+		 phase_common(p, TALLY_OPERATIONS) == 0 && phase_common(p, TALLY_ERRORS) == 0 &&
+		 !(results_role_value(&p->merged, 0, ROLE_ITEMS) > 0))
 		doubt_raise(d, DOUBT_WARMUP, "nothing was measured");
 	if (!d->raised[DOUBT_WARMUP] && seconds < short_s)
 		doubt_raise(d, DOUBT_SHORT, "only %s were measured", units_time(text, seconds));
@@ -308,7 +340,7 @@ void doubts_say(char *text, size_t size, const struct doubts *d, bool quiet)
 		    d->why[i]);
 	}
 	if (more)
-		say(text, size, ", and for %u more reasons", more);
+		say(text, size, ", and for %u more reason%s", more, more == 1 ? "" : "s");
 }
 
 struct doubt_row {

@@ -338,6 +338,9 @@ static void headline_answer(struct headline *h, const struct results_file *f,
 	if (view->once)
 		doubts_drop(&h->doubts, DOUBT_REPEATS);
 	view->say(h->text, HEADLINE_BYTES, f);
+	/* What has no figures has none that could be void. */
+	if (view->has_figures && !view->has_figures(f))
+		return;
 	doubts_say(h->text, HEADLINE_BYTES, &h->doubts, false);
 }
 

@@ -136,7 +136,12 @@ static const struct hist *phase_main(const struct phase_row *row)
 
 double phase_main_ns(const void *row, int quantile)
 {
-	return phase_quantile_ns(phase_main(row), quantile);
+	const struct results_phase_read *p = ((const struct phase_row *)row)->phase;
+	const struct hist *main = phase_main(row);
+
+	/* Without the side file, those of /summary. */
+	return !main && p->gone && quantile < QUANTILES ? p->gone_ns[quantile]
+							: phase_quantile_ns(main, quantile);
 }
 
 bool phase_has_main(const struct phase_row *row)

@@ -61,7 +61,9 @@
 	  "received by InfiniBand, RoCE and Slingshot ports") \
 	X(CLIENT_RDMA_OUT_BYTES, "rdma_out_bytes", "bytes", SUM, "sent by them") \
 	X(CLIENT_LOOPBACK_BYTES, "loopback_bytes", "bytes", SUM, \
-	  "sent over the loopback interface, between processes of the node")
+	  "sent over the loopback interface, between processes of the node") \
+	X(CLIENT_HAUL_WAITED_NS, "haul_waited_ns", "ns", SUM, \
+	  "time in which threads of the ranks' processes were ready and had no core, all of them together")
 /* clang-format on */
 
 enum client_column { CLIENT_LIST(MEASURE_ENUM) CLIENT_COLUMNS };

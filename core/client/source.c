@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/proc.h"
 #include "core/time_ns.h"
 
 /* SOURCE_BYTES: /proc/stat of 1,024 cores and 16,384 interrupts is larger, but its cores come first
@@ -49,6 +50,7 @@ struct client_source {
 	struct counter counters[SOURCE_COUNTERS];
 	uint32_t clock_count;
 	clockid_t *clocks; /* of the ranks' processes */
+	pid_t *processes;  /* [clock_count] */
 	char *text;        /* [SOURCE_BYTES] */
 	uint64_t last[CLIENT_COLUMNS];
 };
@@ -136,7 +138,7 @@ static void find_processes(struct client_source *s, const pid_t *processes, uint
 
 	for (uint32_t i = 0; i < count; i++) {
 		if (clock_getcpuclockid(processes[i], &s->clocks[s->clock_count]) == 0)
-			s->clock_count++;
+			s->processes[s->clock_count++] = processes[i];
 		memset(&one, 0, sizeof(one));
 		if (sched_getaffinity(processes[i], sizeof(one), (cpu_set_t *)(void *)&one) < 0)
 			continue;
@@ -154,11 +156,13 @@ int client_source_open(struct client_source **out, const char *root, const pid_t
 	*out = NULL;
 	if (s) {
 		s->clocks = calloc(count + 1, sizeof(*s->clocks));
+		s->processes = calloc(count + 1, sizeof(*s->processes));
 		s->text = malloc(SOURCE_BYTES);
 	}
-	if (!s || !s->clocks || !s->text) {
+	if (!s || !s->clocks || !s->processes || !s->text) {
 		if (s) {
 			free(s->clocks);
+			free(s->processes);
 			free(s->text);
 		}
 		free(s);
@@ -188,6 +192,7 @@ void client_source_close(struct client_source *s)
 	for (uint32_t i = 0; i < s->counter_count; i++)
 		close(s->counters[i].fd);
 	free(s->clocks);
+	free(s->processes);
 	free(s->text);
 	free(s);
 }
@@ -199,11 +204,15 @@ const struct client_facts *client_source_facts(const struct client_source *s)
 
 static void read_processes(const struct client_source *s, uint64_t reading[CLIENT_COLUMNS])
 {
-	uint64_t sum = 0;
+	uint64_t sum = 0, waited = 0, run, runnable;
 
-	for (uint32_t i = 0; i < s->clock_count; i++)
+	for (uint32_t i = 0; i < s->clock_count; i++) {
 		sum += clock_process_cpu_ns(s->clocks[i]);
+		sched_times_of(s->processes[i], &run, &runnable);
+		waited += runnable;
+	}
 	reading[CLIENT_HAUL_CPU_NS] = sum;
+	reading[CLIENT_HAUL_WAITED_NS] = waited;
 }
 
 static void read_file(struct client_source *s, enum source_file file, uint64_t *reading)

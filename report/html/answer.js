@@ -141,14 +141,14 @@ const answer = (() => {
 		const sides = two ? c.sides.filter(side => [one.a, one.b].includes(side.side)) : c.sides.slice(0, MOST_SIDES);
 		const rows = sides.map((side, i) => {
 			const row = sideOf(side, one.phase), label = side.side === side.name ? side.side : `${side.side} · ${side.name}`, color = `line-${i % 4 + 1}`;
-			if (row && known(row, key))
-				return bar(row, key, label, {color});
-			const metric = one.metrics[key];
-			return {label, value: !metric ? null : side.side === one.a ? metric.a : side.side === one.b ? metric.b : null, color};
+			// The means of the table, whose ratio is that of the sentence.
+			const pair = side.side === one.a ? one : c.pairs.find(other => other.phase === one.phase && other.b === side.side);
+			const metric = pair ? pair.metrics[key] : null, value = metric ? side.side === one.a ? metric.a : metric.b : null;
+			return row && known(row, key) ? {...bar(row, key, label, {color}), ...(format.known(value) ? {value} : {})} : {label, value, color};
 		});
 		const intervals = rows.some(row => format.known(row.low));
 		return bars.draw({title: `${one.phase}: ${format.words(key)}`, kind: kindOf(key), rows,
-			note: intervals ? 'Arithmetic means of the repeats, with their 95 % interval.' : 'One run of each has no interval.'});
+			note: intervals ? 'Geometric means of the repeats, with the 95 % interval of the arithmetic one.' : 'One run of each has no interval.'});
 	}
 
 	let data = {files: []};

@@ -147,7 +147,7 @@ static void text_assess(struct page *page, const struct report_table *workloads)
 	unsigned count = assess_ceilings(head, ceilings);
 	const struct report_table storage = {.columns = assess_ceiling_columns,
 					     TABLE_ROWS(ceilings, count)};
-	char line[512] = "", ranks[UNITS_COUNTED_BYTES], nodes[UNITS_COUNTED_BYTES];
+	char line[768] = "", ranks[UNITS_COUNTED_BYTES], nodes[UNITS_COUNTED_BYTES];
 
 	fprintf(page->out, "\n");
 	text_table(page->out, &storage);
@@ -157,8 +157,11 @@ static void text_assess(struct page *page, const struct report_table *workloads)
 	card_remedies(page);
 	card_users(page);
 	say(line, sizeof(line),
-	    "These figures hold for %s on %s. \"follows\": computed from the ceilings; a full run makes "
-	    "all data of the workload first.",
+	    "These figures hold for %s on %s. Streams: large objects, read or written from beginning to "
+	    "end. \"carries\": how many accelerators compute for as much of the time as their target asks "
+	    "(AU, accelerator utilisation), or users get their answers in time; \"first limit\": the "
+	    "ceiling that is reached first; \"follows\": computed from the ceilings; a full run makes all "
+	    "data of the workload first.",
 	    units_counted(ranks, head->ranks, "rank"), units_counted(nodes, head->nodes, "node"));
 	fprintf(page->out, "\n");
 	text_wrap(page->out, line, 0, 0);

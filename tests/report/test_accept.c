@@ -239,6 +239,7 @@ static void test_worst_repeat(void)
 	for (unsigned i = 0; i < ROWS; i++) {
 		x->client[2][i][2 + CLIENT_RANK_CORES_BUSY_NS].count = 3900000000;
 		x->client[2][i][2 + CLIENT_HAUL_CPU_NS].count = 3000000000;
+		x->client[2][i][2 + CLIENT_HAUL_WAITED_NS].count = 3000000000;
 	}
 	CU_ASSERT_EQUAL(judged_rule(x, "\"client_not_limit\": true"), CLAIM_MISSED);
 	for (unsigned i = 0; i < 2; i++)

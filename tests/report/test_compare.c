@@ -205,6 +205,51 @@ static void test_two_files(void)
 	done(c);
 }
 
+/* Where the figures of one side, whichever, are not those of a storage, there is no verdict in any output. */
+static void test_void_sides(void)
+{
+	static const struct store_facts memory = {.name = "data", .uri = "mem://x"};
+	struct store_facts own = memory;
+
+	for (int side = 0; side < 3; side++) {
+		struct fixture a, b;
+		const struct results_file *const files[] = {&a.file, &b.file};
+		char sentence[COMPARE_SENTENCE_BYTES], *json, *text;
+		struct comparison *c;
+
+		two_files(&a, &b);
+		for (int f = 0; f < 2; f++) {
+			struct results_file *file = f ? &b.file : &a.file;
+
+			for (uint32_t i = 0; i < file->phase_count; i++)
+				strcpy(file->phases[i].record.store, "data");
+			if (side == f || side == 2) {
+				file->stores = &own;
+				file->store_count = 1;
+			}
+		}
+		c = compared(files, 2);
+		compare_sentence(sentence, c, &c->phases[0].pairs[0]);
+		CU_ASSERT(strncmp(sentence,
+				  side == 1 ? "Not judged, since the figures of B do not count ("
+					    : "Not judged, since the figures of A do not count (",
+				  49) == 0);
+		CU_ASSERT_PTR_NOT_NULL(strstr(sentence, "haul's own memory"));
+		CU_ASSERT_PTR_NOT_NULL(strstr(sentence, "In them, A is 1.30 times as fast as B"));
+		json = document_text(REPORT_JSON, compare_write, c);
+		text = document_text(REPORT_TEXT, compare_write, c);
+		CU_ASSERT_FATAL(json && text);
+		CU_ASSERT_PTR_NOT_NULL(strstr(json, "\"faster\": null"));
+		CU_ASSERT_PTR_NOT_NULL(strstr(json, "\"judged\": false"));
+		CU_ASSERT_PTR_NOT_NULL(strstr(json, "\"claim\": \"unknown\""));
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, "\nNot judged, since"));
+		free(json);
+		free(text);
+		a.file.stores = b.file.stores = NULL;
+		done(c);
+	}
+}
+
 static void test_text(void)
 {
 	struct fixture a, b;
@@ -226,7 +271,7 @@ static void test_text(void)
 		"job: train.batch         4         8\n"
 		"machine: hosts     nid0001   nid0002\n"
 		"\n"
-		"train: 3 repeats each; geometric means\n"
+		"train: 3 repeats each, not taken in turn; geometric means\n"
 		"Metric         A        B           Difference\n"
 		"GB/s        1.30     1.00   +30 % (+27 to +33)\n"
 		"AU        50.0 %   50.0 %   0.0 % (0.0 to 0.0)\n"
@@ -496,6 +541,7 @@ int main(void)
 	const CU_TestInfo tests[] = {
 		{"the main figure of a kind of phase", test_main_figure},
 		{"two files", test_two_files},
+		{"sides whose figures do not count", test_void_sides},
 		{"text", test_text},
 		{"signs of differences", test_signs},
 		{"units of differences", test_units},

@@ -235,6 +235,22 @@ static void on_all_rows(struct fixture *x, enum client_column column, double ns)
 static void busy_cores(struct fixture *x, double share)
 {
 	on_all_rows(x, CLIENT_RANK_CORES_BUSY_NS, share * 4 * SECOND);
+	on_all_rows(x, CLIENT_HAUL_CPU_NS, share * 4 * SECOND);
+	on_all_rows(x, CLIENT_HAUL_WAITED_NS, SECOND);
+}
+
+/* Busy cores, for which so many seconds per second threads of haul have waited. */
+static void waiting_threads(struct fixture *x, double seconds)
+{
+	busy_cores(x, 0.95);
+	on_all_rows(x, CLIENT_HAUL_WAITED_NS, seconds * SECOND);
+}
+
+/* Others have the cores. */
+static void other_work(struct fixture *x, double share)
+{
+	busy_cores(x, share);
+	on_all_rows(x, CLIENT_HAUL_CPU_NS, 0.1 * SECOND);
 }
 
 static void throttled(struct fixture *x, double share)
@@ -259,9 +275,19 @@ static void failing_endpoint(struct fixture *x, double failures)
 	x->attempts[1][2].count = (uint64_t)failures;
 }
 
+/* Negative: it lives. */
 static void dead_endpoint(struct fixture *x, double attempts)
 {
+	if (attempts < 0)
+		return;
 	x->attempts[1][1].count = x->attempts[1][2].count = (uint64_t)attempts;
+}
+
+/* One that nobody asks, beside one with so many attempts. */
+static void unasked_endpoint(struct fixture *x, double attempts)
+{
+	x->attempts[0][1].count = (uint64_t)attempts;
+	x->attempts[1][1].count = x->attempts[1][2].count = 0;
 }
 
 /* Attempts that were made again with success are no errors. */
@@ -379,7 +405,10 @@ static const struct {
 	{DOUBT_CLIENT, throttled, 0.1, 0.099, "the client was the limit (its cores)", true},
 	{DOUBT_CLIENT, busy_network, 0.9, 0.899, "the client was the limit (its network)", true},
 	{DOUBT_CLIENT, short_of_memory, 0.1, 0.099, "the client was the limit (its memory)", true},
-	{DOUBT_ENDPOINT, dead_endpoint, 3, 2, "10.0.0.2:9000 failed 3 of 3 attempts", true},
+	{DOUBT_CLIENT, waiting_threads, 0.4, 0.39, "the client was the limit (its cores)", true},
+	{DOUBT_ENDPOINT, dead_endpoint, 3, -1, "10.0.0.2:9000 failed 3 of 3 attempts", true},
+	{DOUBT_ENDPOINT, dead_endpoint, 1, -1, "10.0.0.2:9000 failed 1 of 1 attempts", true},
+	{DOUBT_ENDPOINT, unasked_endpoint, 6, 5, "10.0.0.2:9000 was not asked at all", true},
 	{DOUBT_ENDPOINT, failing_endpoint, 100, 99, "10.0.0.2:9000 failed 100 of 500 attempts",
 	 true},
 	{DOUBT_ERRORS, errors, 1, 0, "1 request failed", true},
@@ -394,6 +423,7 @@ static const struct {
 	{DOUBT_CACHE_UNKNOWN, cache_of_objects, 1, 0, "is not known", true},
 	{DOUBT_MACHINE, busy_machine, VERDICT_STARVED + 1e-9, VERDICT_STARVED,
 	 "this machine was busy", true},
+	{DOUBT_NODE, other_work, 0.9, 0.899, "other work on it was the limit", false},
 	{DOUBT_NODE, stolen, 0.0201, 0.0199, "(steal)", false},
 	{DOUBT_NODE, dirty, 1, 0, "writers were slowed", false},
 	{DOUBT_REPEATS, repeats, 1, 3, "one run has no interval", false},

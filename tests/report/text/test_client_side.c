@@ -106,20 +106,34 @@ static void busy_cores(void)
 	fresh();
 	all_rows(1, CLIENT_RANK_CORES_BUSY_NS, 3880000000);
 	all_rows(1, CLIENT_HAUL_CPU_NS, 2440000000);
+	/* Nothing of haul waited for them: they limited nobody. */
+	expect(CLIENT_LIMIT_NONE, NULL);
+	all_rows(1, CLIENT_HAUL_WAITED_NS, 399999999);
+	expect(CLIENT_LIMIT_NONE, NULL);
+	all_rows(1, CLIENT_HAUL_WAITED_NS, 800000000);
 	expect(CLIENT_LIMIT_CPU,
-	       "node nid02's cores were 97 % busy, 61 % with haul: the client was the "
-	       "limit, not the storage.");
+	       "node nid02's cores were 97 % busy, 61 % with haul, and for each of them 0.2 threads of haul "
+	       "waited on average: the client was the limit, not the storage.");
 	all_rows(2, CLIENT_RANK_CORES_BUSY_NS, 3700000000);
+	all_rows(2, CLIENT_HAUL_WAITED_NS, 400000000);
 	expect(CLIENT_LIMIT_CPU,
-	       "node nid02's cores were 97 % busy, 61 % with haul: the client was the "
-	       "limit, not the storage. The same on 1 other node.");
+	       "node nid02's cores were 97 % busy, 61 % with haul, and for each of them 0.2 threads of haul "
+	       "waited on average: the client was the limit, not the storage. The same on 1 other node.");
+	/* Others had the cores: that is told, and voids nothing. */
 	all_rows(1, CLIENT_HAUL_CPU_NS, 400000000);
 	all_rows(2, CLIENT_RANK_CORES_BUSY_NS, SECOND);
-	expect(CLIENT_LIMIT_CPU,
-	       "node nid02's cores were 97 % busy, 10 % with haul: other work on it may "
-	       "have been the limit, not the storage.");
+	expect(CLIENT_LIMIT_NONE,
+	       "node nid02's cores were 97 % busy, 10 % with haul, and for each of them 0.2 threads of haul "
+	       "waited on average: other work on it was the limit, not the storage.");
 	all_rows(1, CLIENT_RANK_CORES_BUSY_NS, 3560000000); /* 89 % */
 	expect(CLIENT_LIMIT_NONE, NULL);
+	/* A file that is older than the column names no cause. */
+	all_rows(1, CLIENT_RANK_CORES_BUSY_NS, 3880000000);
+	all_rows(1, CLIENT_HAUL_CPU_NS, 2440000000);
+	strcpy(columns[2 + CLIENT_HAUL_WAITED_NS].name, "old");
+	expect(CLIENT_LIMIT_NONE,
+	       "node nid02's cores were 97 % busy, 61 % with haul; whether haul's threads waited for them was "
+	       "not measured.");
 }
 
 /* Cores are idle because the quota of the control group is used up. */
@@ -146,9 +160,10 @@ static void busy_while_ranks_waited(void)
 	phase.timeline.interval_s = 1;
 	*at(0, 2, CLIENT_RANK_CORES_BUSY_NS) = 4 * SECOND;
 	*at(0, 2, CLIENT_HAUL_CPU_NS) = 4 * SECOND;
+	*at(0, 2, CLIENT_HAUL_WAITED_NS) = 4 * SECOND;
 	expect(CLIENT_LIMIT_CPU,
-	       "node nid01's cores were 100 % busy while ranks waited for storage, 100 "
-	       "% with haul: the client was the limit, not the storage.");
+	       "node nid01's cores were 100 % busy while ranks waited for storage, 100 % with haul, and for each "
+	       "of them 1.0 threads of haul waited on average: the client was the limit, not the storage.");
 	for (unsigned i = 0; i < ROWS; i++)
 		*at(0, i, CLIENT_RANK_CORES_BUSY_NS) = i == 2 ? SECOND : 4 * SECOND;
 	expect(CLIENT_LIMIT_NONE, NULL);
@@ -173,9 +188,10 @@ static void no_wait_no_limit(void)
 	expect(CLIENT_LIMIT_NONE, NULL);
 	row[1].count = 20000;
 	all_rows(0, CLIENT_HAUL_CPU_NS, 4 * SECOND);
+	all_rows(0, CLIENT_HAUL_WAITED_NS, 6 * SECOND);
 	expect(CLIENT_LIMIT_CPU,
-	       "node nid01's cores were 100 % busy, 100 % with haul: the client was "
-	       "the limit, not the storage.");
+	       "node nid01's cores were 100 % busy, 100 % with haul, and for each of them 1.5 threads of haul "
+	       "waited on average: the client was the limit, not the storage.");
 }
 
 static void links_at_their_speed(void)
@@ -197,23 +213,49 @@ static void links_at_their_speed(void)
 	links[0].rdma_bytes_per_s = 2000000000;
 }
 
-/* Half of the bytes of the phase, or less. */
+/* Half of the bytes of the phase, or less; and only if haul's own connections moved them. */
 static void bytes_over_loopback(void)
 {
+	static const struct {
+		const char *endpoint;
+		uint64_t bytes;
+		bool told;
+	} cases[] = {
+		{"127.0.0.1:9000", 8000000000, true},        {"127.0.0.1:9000", 3999999999, false},
+		{"http://localhost:9000", 8000000000, true}, {"[::1]:9000", 8000000000, true},
+		{"https://nid02:443", 8000000000, true},     {"nid021:443", 8000000000, false},
+		{"10.0.0.2:9000", 8000000000, false},
+	};
 	struct results_column read = {.name = "bytes_read", .unit = "bytes"},
-			      written = {.name = "bytes_written", .unit = "bytes"};
+			      written = {.name = "bytes_written", .unit = "bytes"},
+			      moved = {.name = "bytes", .unit = "bytes"};
 	struct results_column both[] = {read, written};
-	union results_cell row[] = {{.count = 8000000000}, {.count = 0}};
+	union results_cell row[] = {{.count = 8000000000}, {.count = 0}}, own;
+	char name[1][TABLE_TEXT_BYTES];
+	struct results_rows endpoints = {.name = "endpoints", .names = name};
 
-	fresh();
-	phase.merged = (struct results_table){
-		.column_count = 2, .row_count = 1, .columns = both, .cells = row};
-	all_rows(1, CLIENT_LOOPBACK_BYTES, 999999999);
-	expect(CLIENT_LIMIT_NONE, NULL);
-	all_rows(1, CLIENT_LOOPBACK_BYTES, SECOND);
-	expect(CLIENT_LIMIT_NONE,
-	       "node nid02 moved 1 GB/s over its own loopback: the store is on the node that measures "
-	       "it, no network is between them, and both share its cores.");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		fresh();
+		phase.merged = (struct results_table){
+			.column_count = 2, .row_count = 1, .columns = both, .cells = row};
+		own.count = cases[i].bytes;
+		snprintf(name[0], sizeof(name[0]), "%s", cases[i].endpoint);
+		endpoints.table = (struct results_table){
+			.column_count = 1, .row_count = 1, .columns = &moved, .cells = &own};
+		phase.tables = &endpoints;
+		phase.table_count = 1;
+		all_rows(1, CLIENT_LOOPBACK_BYTES, 999999999);
+		expect(CLIENT_LIMIT_NONE, NULL);
+		all_rows(1, CLIENT_LOOPBACK_BYTES, SECOND);
+		expect(CLIENT_LIMIT_NONE,
+		       cases[i].told
+			       ? "node nid02 moved 1 GB/s over its own loopback: the store is on the node "
+				 "that measures it, no network is between them, and both share its cores."
+			       : NULL);
+		/* Other work on the node moves as much, and haul has no such connection. */
+		phase.table_count = 0;
+		expect(CLIENT_LIMIT_NONE, NULL);
+	}
 }
 
 static void memory_steal_and_dirty_pages(void)
@@ -275,6 +317,7 @@ static void the_table_names_the_busiest_node(void)
 	fresh();
 	all_rows(1, CLIENT_RANK_CORES_BUSY_NS, 3880000000);
 	all_rows(1, CLIENT_HAUL_CPU_NS, 2440000000);
+	all_rows(1, CLIENT_HAUL_WAITED_NS, 800000000);
 	all_rows(1, CLIENT_NIC_IN_BYTES, 500000000);
 	out = open_memstream(&text, &size);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
@@ -286,7 +329,8 @@ static void the_table_names_the_busiest_node(void)
 		"client   busiest node   cores busy   haul   steal     net in   net out   disk read   disk write\n"
 		"read            nid02         97 %   61 %     0 %   500 MB/s         0           0            0\n"
 		"\n"
-		"read: node nid02's cores were 97 % busy, 61 % with haul: the client was the limit, not the storage.\n");
+		"read: node nid02's cores were 97 % busy, 61 % with haul, and for each of them 0.2 threads of haul\n"
+		"  waited on average: the client was the limit, not the storage.\n");
 	free(text);
 }
 
