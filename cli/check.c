@@ -25,6 +25,7 @@
 #include "ranks/run/run.h"
 #include "report/check.h"
 #include "report/json/json.h"
+#include "report/phase.h"
 
 enum { CHECK_FILES_MAX = 4096 };
 
@@ -121,7 +122,7 @@ static void case_add_edition(cJSON *tree, const struct closed_phase *p)
 static bool case_has_benchmark(const struct check_case *one)
 {
 	for (uint32_t i = 0; i < one->j.plan.phase_count; i++)
-		if (closed_is_benchmark(one->j.plan.phases[i].phase->section->name))
+		if (closed_is_benchmark(one->j.plan.phases[i].phase))
 			return true;
 	return false;
 }
@@ -130,8 +131,9 @@ static bool case_has_benchmark(const struct check_case *one)
 static int case_compare(struct check *c, struct check_cases *all, const struct check_case *one,
 			uint32_t i, cJSON *tree, struct err *err)
 {
-	const char *kind = json_text_at(tree, "kind", ""),
-		   *phase = one->j.plan.phases[i].phase->name;
+	const struct job_phase *planned = one->j.plan.phases[i].phase;
+	const char *kind = json_text_at(tree, "kind", ""), *phase = planned->name;
+	enum purpose purpose = workload_purpose(planned);
 	struct closed_phase *beside = calloc(1, sizeof(*beside));
 	char name[CHECK_PHASE_BYTES] = "";
 	int rc = beside ? closed_find(beside, all->editions, all->edition, &one->j, i, err)
@@ -145,13 +147,13 @@ static int case_compare(struct check *c, struct check_cases *all, const struct c
 		check_workload(c, one->file, phase, name, beside->whatif, &beside->differences);
 	} else if (rc == 0 && beside->whatif) {
 		check_workload(c, one->file, phase, "", true, &beside->differences);
-	} else if (rc == 0 && strcmp(kind, "generate") != 0 && !closed_is_benchmark(kind) &&
+	} else if (rc == 0 && purpose != PURPOSE_DATA && !closed_is_benchmark(planned) &&
 		   case_has_benchmark(one)) {
 		edition_differs(&beside->differences, false, kind, phase, "nothing",
 				"a phase \"%s\" is in none of the edition's jobs", kind);
 		check_workload(c, one->file, phase, "", false, &beside->differences);
 	}
-	all->has_caches |= rc == 0 && strcmp(kind, "kvcache") == 0;
+	all->has_caches |= rc == 0 && purpose == PURPOSE_CACHE;
 	free(beside);
 	return rc;
 }
@@ -212,22 +214,14 @@ static void check_options_of_caches(struct check *c, const struct check_cases *a
 static int case_plan(struct check_case *one, const struct check_args *args,
 		     const struct run_folder *ran, struct err *err)
 {
-	struct job *job = &one->j.job;
-	uint64_t nodes = args->nodes ? args->nodes : ran && ran->nodes ? ran->nodes : 1;
-	uint64_t per_node, ranks;
+	const struct plan_asked asked = {args->nodes, args->ranks_per_node, args->memory,
+					 ran ? ran->nodes : 0, ran ? ran->ranks : 0};
+	uint32_t ranks, nodes;
+	int rc = plan_size(&one->j.job, &asked, &ranks, &nodes, err);
 
-	if (args->ranks_per_node)
-		job->cluster.ranks_per_node = args->ranks_per_node;
-	if (args->memory)
-		job->cluster.memory = args->memory;
-	per_node = job->cluster.ranks_per_node ? job->cluster.ranks_per_node : 1;
-	ranks = nodes * per_node;
-	if (!args->nodes && !args->ranks_per_node)
-		ranks = max_u64(ranks, max_u64(job->cluster.ranks, ran ? ran->ranks : 0));
-	if (ranks > UINT32_MAX)
-		return err_set(err, -EINVAL, "--nodes: %llu ranks are too many",
-			       (unsigned long long)ranks);
-	return check_job_plan(&one->j, (uint32_t)ranks, (uint32_t)nodes,
+	if (rc < 0)
+		return rc;
+	return check_job_plan(&one->j, ranks, nodes,
 			      args->memory ? (double)args->memory
 			      : ran        ? ran->memory
 					   : 0,
@@ -366,7 +360,7 @@ static void check_series_add(struct check_series *s, const struct results_phase_
 	s->runs += !p->record.warmup;
 	s->shortest = s->warmups + s->runs > 1 ? fmin(s->shortest, seconds) : seconds;
 	s->ended = begun + seconds;
-	if (strcmp(s->kind, "vector") == 0)
+	if (results_column(&p->merged, "queries") >= 0)
 		s->queries += results_value(&p->merged, 0, "queries");
 }
 
@@ -375,7 +369,7 @@ static double check_after_writes(const struct check_cases *all, const struct res
 {
 	double begun = (double)p->record.started_ns * 1e-9, after = NAN;
 
-	if (strcmp(p->record.kind, "checkpoint") != 0 ||
+	if (phase_purpose(p) != PURPOSE_CHECKPOINTS ||
 	    results_value(&p->merged, 0, "bytes_written") > 0)
 		return NAN;
 	for (uint32_t f = 0; f < all->count; f++)
@@ -383,7 +377,7 @@ static double check_after_writes(const struct check_cases *all, const struct res
 			const struct results_phase_read *w = &all->list[f].f->phases[i];
 			double ended = (double)w->record.finished_ns * 1e-9;
 
-			if (strcmp(w->record.kind, "checkpoint") == 0 && ended <= begun &&
+			if (phase_purpose(w) == PURPOSE_CHECKPOINTS && ended <= begun &&
 			    results_value(&w->merged, 0, "bytes_written") > 0)
 				after = fmin(after, begun - ended);
 		}

@@ -65,7 +65,7 @@ void check_tree_checkpoints(const struct job *job, const struct cJSON *job_json,
 		const char *operation = json_text_at(keys, "operation", "");
 		double count = json_number_at(keys, "count", 0);
 
-		if (strcmp(job->phases[i].section->name, "checkpoint") != 0)
+		if (workload_purpose(&job->phases[i]) != PURPOSE_CHECKPOINTS)
 			continue;
 		*written += strcmp(operation, "read") == 0 ? 0 : count;
 		*read += strcmp(operation, "write") == 0 ? 0 : count;
@@ -80,7 +80,7 @@ static void tree_whole(cJSON *to, const struct job *job, const cJSON *job_json,
 
 	check_tree_checkpoints(job, job_json, &written, &read);
 	for (uint32_t i = 0; &job->phases[i] != phase; i++)
-		caches += strcmp(job->phases[i].section->name, "kvcache") == 0;
+		caches += workload_purpose(&job->phases[i]) == PURPOSE_CACHE;
 	json_add_number(whole, "caches_before", caches);
 	json_add_number(whole, "checkpoints_written", written);
 	json_add_number(whole, "checkpoints_read", read);
@@ -101,7 +101,7 @@ static void tree_tiers(cJSON *needs, const cJSON *keys)
 }
 
 static void tree_needs(cJSON *to, const cJSON *dataset, const cJSON *phase, double nodes,
-		       double memory)
+		       double memory, enum purpose purpose)
 {
 	double per_file = json_number_at(dataset, "samples_per_file", 0);
 	double file = per_file * json_number_at(dataset, "sample_bytes", 0);
@@ -119,7 +119,7 @@ static void tree_needs(cJSON *to, const cJSON *dataset, const cJSON *phase, doub
 		json_add_number(needs, "files_of_memory", nodes * memory / file);
 	if (checkpoint > 0)
 		json_add_number(needs, "bytes_per_node", checkpoint / nodes);
-	if (strcmp(json_text_at(to, "kind", ""), "kvcache") == 0)
+	if (purpose == PURPOSE_CACHE)
 		tree_tiers(needs, json_at(to, "job"));
 }
 
@@ -144,6 +144,7 @@ struct cJSON *check_tree_of(const struct job *job, const struct plan *plan,
 	tree_stores(tree, job_json, keys, plan->phases[i].stores[0].store->name);
 	tree_copy(tree, "plan", phase);
 	tree_whole(tree, job, job_json, p);
-	tree_needs(tree, json_at(tree, "dataset"), phase, plan->nodes, memory);
+	tree_needs(tree, json_at(tree, "dataset"), phase, plan->nodes, memory,
+		   workload_purpose(plan->phases[i].phase));
 	return tree;
 }

@@ -12,6 +12,7 @@
 #include "cli/check_tree.h"
 #include "core/json.h"
 #include "core/json_path.h"
+#include "core/numbers.h"
 #include "core/uri.h"
 #include "import/mlpstorage/import_workload.h"
 #include "plan/plan.h"
@@ -22,29 +23,30 @@ struct closed_shape {
 	const char *kind;
 };
 
-static const struct {
-	const char *kind, *benchmark;
-} closed_kinds[] = {{"train", "training"}, {"checkpoint", "checkpointing"}, {"kvcache", "kvcache"}};
+static const char *const closed_benchmarks[] = {[PURPOSE_TRAINING] = "training",
+						[PURPOSE_CHECKPOINTS] = "checkpointing",
+						[PURPOSE_CACHE] = "kvcache"};
 
-static const char *closed_benchmark(const char *kind)
+/* NULL: the editions' files have no workloads of it. */
+static const char *closed_benchmark(const struct job_phase *phase)
 {
-	for (size_t i = 0; i < sizeof(closed_kinds) / sizeof(*closed_kinds); i++)
-		if (strcmp(closed_kinds[i].kind, kind) == 0)
-			return closed_kinds[i].benchmark;
-	return NULL;
+	enum purpose purpose = workload_purpose(phase);
+
+	return purpose < COUNT(closed_benchmarks) ? closed_benchmarks[purpose] : NULL;
 }
 
-bool closed_is_benchmark(const char *kind)
+bool closed_is_benchmark(const struct job_phase *phase)
 {
-	return closed_benchmark(kind) || strcmp(kind, "vector") == 0;
+	return closed_benchmark(phase) || workload_purpose(phase) == PURPOSE_SEARCH;
 }
 
 const char *closed_edition(const struct editions *editions, const char *edition)
 {
 	const struct edition_workload *latest = edition_latest(editions, "training", "");
 
-	for (size_t i = 0; editions && i < sizeof(closed_kinds) / sizeof(*closed_kinds); i++)
-		if (edition_find(editions, edition, closed_kinds[i].benchmark, ""))
+	for (size_t i = 0; editions && i < COUNT(closed_benchmarks); i++)
+		if (closed_benchmarks[i] &&
+		    edition_find(editions, edition, closed_benchmarks[i], ""))
 			return edition;
 	return latest ? latest->edition : NULL;
 }
@@ -274,7 +276,7 @@ int closed_find(struct closed_phase *out, const struct editions *editions, const
 		const struct check_job *j, uint32_t i, struct err *err)
 {
 	const struct job_phase *phase = j->plan.phases[i].phase;
-	const char *kind = phase->section->name, *benchmark = closed_benchmark(kind);
+	const char *kind = phase->section->name, *benchmark = closed_benchmark(phase);
 	const char *of = benchmark ? closed_edition(editions, edition) : NULL;
 	const struct edition_workload *all = of ? edition_find(editions, of, benchmark, "") : NULL;
 	struct closed_shape own = {.kind = kind};

@@ -27,7 +27,7 @@ void closed_name(char *text, size_t bytes, const struct closed_phase *p);
  * such as a draft, the latest that has. NULL: there are no files. */
 const char *closed_edition(const struct editions *editions, const char *edition);
 
-/* Whether phases of that kind are workloads of a benchmark. */
-bool closed_is_benchmark(const char *kind);
+/* Whether the phase is one of a benchmark, as its purpose tells. */
+bool closed_is_benchmark(const struct job_phase *phase);
 
 #endif

@@ -16,6 +16,7 @@
 #include "core/json_path.h"
 #include "core/rule/rule.h"
 #include "report/mlperf/mlperf.h"
+#include "report/phase.h"
 
 enum { EXPORT_FILES_MAX = 4096 };
 
@@ -58,7 +59,7 @@ static void export_share_dlio(const struct export *x)
 	for (uint32_t i = 0; i < x->count; i++) {
 		const cJSON *dlio = NULL;
 
-		if (strcmp(x->phases[i].phase->record.kind, "generate") != 0)
+		if (phase_purpose(x->phases[i].phase) != PURPOSE_DATA)
 			continue;
 		for (uint32_t k = 0; k < x->count && !dlio; k++)
 			if (export_same_data(x->trees[i], x->trees[k]))

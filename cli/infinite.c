@@ -12,12 +12,10 @@
 #include "cli/catalog_find.h"
 #include "cli/check_job.h"
 #include "core/json.h"
-#include "core/json_path.h"
 #include "core/rule/rule.h"
 #include "haul_build.h"
 #include "ranks/run/run.h"
 #include "report/infinite.h"
-#include "report/json/json.h"
 
 #define INFINITE_FAMILY "mlperf_"
 #define INFINITE_FILE   "haul_validate.h5"
@@ -111,61 +109,17 @@ static int job_make(char **text, double seconds, struct err *err)
 	return rc < 0 || *text ? rc : err_set(err, -ENOMEM, "no memory for the job");
 }
 
-static void row_read(struct infinite_row *row, const struct results_file *f,
-		     const struct results_phase_read *p)
-{
-	const struct report_options o = {.color = false};
-	cJSON *phase = json_phase(f, p, &o);
-	double steps = json_number_at(phase, "measures.steps", NAN);
-	double samples = json_number_at(phase, "measures.samples", NAN);
-	double cpu_s = 1e-9 * (json_number_at(phase, "measures.cpu_user_ns", NAN) +
-			       json_number_at(phase, "measures.cpu_system_ns", NAN));
-	double compute_s = 1e-9 * json_number_at(phase, "measures.compute_ns", NAN) /
-			   (steps * (double)f->ranks);
-	double stall_s = 1e-9 * json_number_at(phase, "latency_ns.step_stall.p50", NAN);
-
-	*row = (struct infinite_row){
-		.batch = samples / (steps * (double)f->ranks),
-		.compute_s = compute_s,
-		.steps = steps,
-		.au = json_number_at(phase, "au.mean", NAN),
-		.au_mlperf = json_number_at(phase, "au_mlperf", NAN),
-		.median_au = compute_s / (compute_s + stall_s),
-		.cpu_per_sample_s = cpu_s / samples,
-		.cpu_per_step_s = cpu_s / steps,
-		.waited_per_step_s =
-			1e-9 * json_number_at(phase, "measures.runnable_ns", NAN) / steps,
-	};
-	snprintf(row->workload, sizeof(row->workload), "%s", p->record.name);
-	json_free(phase);
-}
-
 /* Rank 0: the table of the results. */
 static int infinite_say(const char *path, enum report_shape shape, bool *missed, struct err *err)
 {
 	struct results_file *f = NULL;
-	struct infinite t = {0};
 	int rc = results_load(&f, path, err);
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
-	if (rc < 0)
-		return rc;
-	t = (struct infinite){.ranks = (uint32_t)f->ranks,
-			      .nodes = (uint32_t)f->nodes,
-			      .cores = (uint32_t)((cores > 0 ? cores : 1) * (long)f->nodes),
-			      .rows = calloc(f->phase_count + 1, sizeof(*t.rows))};
-	if (!t.rows)
-		rc = err_set(err, -ENOMEM, "no memory for the table");
-	for (uint32_t i = 0; rc == 0 && i < f->phase_count; i++) {
-		row_read(&t.rows[t.count], f, &f->phases[i]);
-		*missed |= !infinite_held(&t.rows[t.count++]);
-	}
-	if (rc == 0) {
-		infinite_explain(&t);
-		rc = infinite_print(stdout, shape, &t, err);
-	}
-	free(t.rows);
-	results_unload(f);
+	if (rc == 0)
+		rc = infinite_print(stdout, shape, f, cores > 0 ? (uint32_t)cores : 1, missed, err);
+	if (f)
+		results_unload(f);
 	return rc;
 }
 

@@ -76,8 +76,8 @@ static int class_of_any(struct workload_class out[CLASSES_MAX], const struct job
 	int rc = 0;
 
 	for (uint32_t i = 0; i < plan->phase_count; i++)
-		any |= strcmp(plan->phases[i].phase->section->name, "train") == 0 ||
-		       strcmp(plan->phases[i].phase->section->name, "checkpoint") == 0;
+		any |= workload_purpose(plan->phases[i].phase) == PURPOSE_TRAINING ||
+		       workload_purpose(plan->phases[i].phase) == PURPOSE_CHECKPOINTS;
 	if (any && edition_data(&editions, NULL) == 0)
 		rc = class_of_plan(out, editions, job, plan, job_json, err);
 	editions_free(editions);

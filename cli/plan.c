@@ -14,7 +14,6 @@
 #include "cli/cli.h"
 #include "cli/edition.h"
 #include "cli/job_class.h"
-#include "cli/search_cost.h"
 #include "core/clock.h"
 #include "core/json.h"
 #include "core/units.h"
@@ -22,6 +21,7 @@
 #include "plan/phase_filter.h"
 #include "plan/scaling.h"
 #include "plan/search/choice.h"
+#include "plan/search/cost.h"
 #include "plan/search/halving.h"
 #include "plan/series/series.h"
 #include "ranks/run/run.h"
@@ -114,30 +114,22 @@ static int plan_from_args(const struct plan_args *args, uint64_t nodes, const ch
 					    .only_count = args->only.count,
 					    .skip = args->skip.items,
 					    .skip_count = args->skip.count};
-	bool asked = nodes > 0;
-	uint64_t ranks, told;
-	int rc;
+	const struct plan_asked asked = {
+		.nodes = nodes, .ranks_per_node = args->ranks_per_node, .memory = args->memory};
+	uint64_t told = job->cluster.ranks_per_node;
+	uint32_t ranks, on;
+	int rc = plan_size(job, &asked, &ranks, &on, err);
 
-	nodes = asked ? nodes : 1;
-	told = job->cluster.ranks_per_node;
-	if (args->ranks_per_node)
-		job->cluster.ranks_per_node = args->ranks_per_node;
-	if (args->memory)
-		job->cluster.memory = args->memory;
-	ranks = nodes * (job->cluster.ranks_per_node ? job->cluster.ranks_per_node : 1);
-	if (!asked && !args->ranks_per_node && ranks < job->cluster.ranks)
-		ranks = job->cluster.ranks;
-	if (ranks > UINT32_MAX)
-		return err_set(err, -EINVAL, "--nodes: %llu ranks are too many",
-			       (unsigned long long)ranks);
+	if (rc < 0)
+		return rc;
 	/* By all phases, since one that is left out may say how large the data set is. */
-	rc = plan_scale(job, (uint32_t)ranks, (uint32_t)nodes, err);
+	rc = plan_scale(job, ranks, on, err);
 	if (rc == 0)
 		rc = phase_filter_apply(&filter, job, err);
 	if (rc == 0)
-		rc = plan_check(job, (uint32_t)ranks, (uint32_t)nodes, false, err);
+		rc = plan_check(job, ranks, on, false, err);
 	if (rc == 0)
-		rc = plan_make(plan, job, (uint32_t)ranks, (uint32_t)nodes, err);
+		rc = plan_make(plan, job, ranks, on, err);
 	/* A number of ranks per node that differs from the job's must also be given to the run. */
 	if (rc == 0 && args->ranks_per_node && told && told != args->ranks_per_node)
 		plan->other_ranks_per_node = told;
@@ -212,7 +204,7 @@ static void plan_say_search(const struct plan_args *args, const struct plan_sour
 	printf("search     %s until %s: at most %u values where each is decided, up to %llu runs of "
 	       "each\n",
 	       args->find, s->question.until, steps, (unsigned long long)each);
-	search_cost_say(&s->cost, steps * (double)each, steps * (double)each);
+	search_cost_say(stdout, &s->cost, steps * (double)each, steps * (double)each);
 }
 
 /* Reads the job of one combination of the sweeps' values. */
@@ -334,7 +326,7 @@ static void plan_say_tune(const struct plan_args *args, const struct plan_source
 	       "runs\n",
 	       s->series.combinations, s->series.left_out_count, cost.rounds,
 	       cost.rounds == 1 ? "" : "s", cost.runs);
-	search_cost_say(&s->cost, cost.runs, cost.whole);
+	search_cost_say(stdout, &s->cost, cost.runs, cost.whole);
 	if (!ask.parts)
 		printf("           each run is whole, since the phase has no limit of time to "
 		       "shorten\n");

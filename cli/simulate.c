@@ -203,19 +203,14 @@ static int simulate_job_make(const struct simulate_source *s, uint32_t nodes, st
 					    .skip_count = args->skip.count};
 	struct job_changes changes = {.items = args->sets.items, .count = args->sets.count};
 	int rc = job_parse_changed(job, plan_schema(), s->path, s->text, s->bytes, &changes, err);
-	uint64_t all;
+	const struct plan_asked asked = {.nodes = args->nodes ? nodes : 0,
+					 .ranks_per_node = args->ranks_per_node,
+					 .known_nodes = nodes};
 
+	if (rc == 0)
+		rc = plan_size(job, &asked, ranks, &nodes, err);
 	if (rc < 0)
 		return rc;
-	if (args->ranks_per_node)
-		job->cluster.ranks_per_node = args->ranks_per_node;
-	all = nodes * (job->cluster.ranks_per_node ? job->cluster.ranks_per_node : 1);
-	if (!args->nodes && !args->ranks_per_node && all < job->cluster.ranks)
-		all = job->cluster.ranks;
-	if (all > UINT32_MAX)
-		return err_set(err, -EINVAL, "--nodes: %llu ranks are too many",
-			       (unsigned long long)all);
-	*ranks = (uint32_t)all;
 	rc = plan_scale(job, *ranks, nodes, err);
 	if (rc == 0)
 		rc = phase_filter_apply(&filter, job, err);

@@ -5,7 +5,7 @@
  *
  *	static const struct target train_targets[] = {
  *		TARGET_FIGURE("target_au", "AU", "fraction", "au", "AU to reach; 0: none")
- *		TARGET_QUANTILE("target_p99", "99th percentile of reads", "read", 0.99,
+ *		TARGET_QUANTILE("target_p99", "99th percentile of reads", "read", QUANTILE_P99,
  *				"99th percentile of reads; 0: none")
  *		TARGETS_END
  *	};
@@ -35,7 +35,7 @@ struct target {
 	const char *unit;   /* "fraction", "ns", "B/s", "1/s"; anything else is a plain number */
 	const char *figure; /* a figure of the rank's row; NULL: a quantile of hist */
 	const char *hist;   /* name of the histogram, or TARGET_MAIN_HIST */
-	double quantile;
+	int quantile;       /* of it, from core/measure/quantile.h */
 	enum target_bound bound;
 };
 

@@ -14,6 +14,15 @@
 /* Everything that a job may contain, assembled from the tables of backends and workloads. */
 const struct job_schema *plan_schema(void);
 
+/* How many ranks and nodes are planned for: what was asked for, else what the job says. 0: not asked
+ * for. What was asked for stands in the job from then on. */
+struct plan_asked {
+	uint64_t nodes, ranks_per_node, memory;
+	uint64_t known_nodes, known_ranks; /* where it was not asked for: of a run of the job */
+};
+int plan_size(struct job *job, const struct plan_asked *asked, uint32_t *ranks, uint32_t *nodes,
+	      struct err *err);
+
 /* Finds out how many ranks the sets of phases that run together have, where ranks fill the nodes
  * evenly. Refuses sets that name ranks or nodes that are not there. Before all else that asks for
  * the ranks of a phase. */

@@ -226,3 +226,23 @@ int plan_scale_any(struct job *job, uint32_t ranks, uint32_t nodes, struct err *
 			sets_count(&job->phases[i].set, ranks, per_node);
 	return scale_datasets(job, ranks, nodes, err);
 }
+
+int plan_size(struct job *job, const struct plan_asked *asked, uint32_t *ranks, uint32_t *nodes,
+	      struct err *err)
+{
+	uint64_t all, on = asked->nodes ? asked->nodes : max_u64(asked->known_nodes, 1);
+
+	if (asked->ranks_per_node)
+		job->cluster.ranks_per_node = asked->ranks_per_node;
+	if (asked->memory)
+		job->cluster.memory = asked->memory;
+	all = on * max_u64(job->cluster.ranks_per_node, 1);
+	if (!asked->nodes && !asked->ranks_per_node)
+		all = max_u64(all, max_u64(job->cluster.ranks, asked->known_ranks));
+	if (all > UINT32_MAX)
+		return err_set(err, -EINVAL, "--nodes: %llu ranks are too many",
+			       (unsigned long long)all);
+	*ranks = (uint32_t)all;
+	*nodes = (uint32_t)on;
+	return 0;
+}

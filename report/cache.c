@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/cache.h"
+#include "core/measure/quantile.h"
 
 #include <math.h>
 
@@ -46,7 +47,7 @@ static const struct cache_kind {
 
 bool cache_is(const struct results_phase_read *p)
 {
-	return results_role(&p->merged, ROLE_HIT_RATE) >= 0;
+	return phase_purpose(p) == PURPOSE_CACHE;
 }
 
 static double cache_value(const struct results_phase_read *p, enum role role)
@@ -73,7 +74,7 @@ static double cache_p95(const struct results_phase_read *p, enum role role)
 {
 	const struct results_hist *h = results_role_hist(p, role);
 
-	return h ? (double)hist_quantile_ns(&h->hist, 0.95) / cache_ns_per_ms : NAN;
+	return h ? (double)quantile_ns(&h->hist, QUANTILE_P95) / cache_ns_per_ms : NAN;
 }
 
 /* Returns false where there is nothing to tell. */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/measure/quantile.h"
 #include "core/stats.h"
 #include "core/units.h"
 #include "report/answer.h"
@@ -95,8 +96,8 @@ static void headline_quantiles(struct headline *h, const struct results_phase_re
 	if (!requests)
 		return;
 	HEADLINE_SAY(h, ", half of them within %s and 95 %% within %s",
-		     units_time(half, (double)hist_quantile_ns(&requests->hist, 0.5) / 1e9),
-		     units_time(most, (double)hist_quantile_ns(&requests->hist, 0.95) / 1e9));
+		     units_time(half, (double)quantile_ns(&requests->hist, QUANTILE_P50) / 1e9),
+		     units_time(most, (double)quantile_ns(&requests->hist, QUANTILE_P95) / 1e9));
 }
 
 /* The answer of autoscaling. */

@@ -6,10 +6,33 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/measure/quantile.h"
 #include "core/units.h"
 #include "facts/document.h"
+#include "report/phase.h"
+#include "report/series.h"
 
-bool infinite_held(const struct infinite_row *row)
+#define INFINITE_AU 0.99 /* that a workload is to reach */
+enum { INFINITE_NAME_BYTES = 64, INFINITE_WHY_BYTES = 256 };
+
+struct infinite_row {
+	char workload[INFINITE_NAME_BYTES];
+	double batch, compute_s, steps; /* of a rank */
+	double au, au_mlperf;
+	double median_au;             /* of the median step */
+	double cpu_per_sample_s;      /* of all ranks, divided by their samples */
+	double cpu_per_step_s;        /* of all ranks: what a step of all of them takes */
+	double waited_per_step_s;     /* threads of all ranks were ready, and had no core */
+	char why[INFINITE_WHY_BYTES]; /* "" where the AU is reached */
+	const char *text;             /* why, or NULL */
+};
+
+struct infinite {
+	struct infinite_row *rows;
+	uint32_t count, ranks, nodes, cores; /* cores: of all nodes */
+};
+
+static bool infinite_held(const struct infinite_row *row)
 {
 	return row->au >= INFINITE_AU;
 }
@@ -39,7 +62,7 @@ static void row_explain(const struct infinite *t, struct infinite_row *row)
 			 100 * row->median_au);
 }
 
-void infinite_explain(struct infinite *t)
+static void infinite_explain(struct infinite *t)
 {
 	for (uint32_t i = 0; i < t->count; i++) {
 		struct infinite_row *row = &t->rows[i];
@@ -126,7 +149,47 @@ static bool infinite_write(struct document *d, const void *about)
 	return true;
 }
 
-int infinite_print(FILE *out, enum report_shape shape, const struct infinite *t, struct err *err)
+static void row_read(struct infinite_row *row, const struct results_file *f,
+		     const struct results_phase_read *p)
 {
-	return document_print(out, shape, infinite_write, t, err);
+	const struct results_table *t = &p->merged;
+	double steps = results_value(t, 0, "steps"), samples = results_value(t, 0, "samples");
+	double cpu_s =
+		1e-9 * (results_value(t, 0, "cpu_user_ns") + results_value(t, 0, "cpu_system_ns"));
+	double compute_s = 1e-9 * results_value(t, 0, "compute_ns") / (steps * (double)f->ranks);
+	double stall_s = 1e-9 * phase_quantile_ns(results_find_hist(p, "step_stall"), QUANTILE_P50);
+
+	*row = (struct infinite_row){
+		.batch = samples / (steps * (double)f->ranks),
+		.compute_s = compute_s,
+		.steps = steps,
+		.au = series_figure_of(p, SERIES_AU),
+		.au_mlperf = results_role_value(t, 0, ROLE_UTILISATION_MLPERF),
+		.median_au = compute_s / (compute_s + stall_s),
+		.cpu_per_sample_s = cpu_s / samples,
+		.cpu_per_step_s = cpu_s / steps,
+		.waited_per_step_s = 1e-9 * results_value(t, 0, "runnable_ns") / steps,
+	};
+	snprintf(row->workload, sizeof(row->workload), "%s", p->record.name);
+}
+
+int infinite_print(FILE *out, enum report_shape shape, const struct results_file *f, uint32_t cores,
+		   bool *missed, struct err *err)
+{
+	struct infinite t = {.ranks = (uint32_t)f->ranks,
+			     .nodes = (uint32_t)f->nodes,
+			     .cores = cores * (uint32_t)f->nodes,
+			     .rows = calloc(f->phase_count + 1, sizeof(*t.rows))};
+	int rc;
+
+	if (!t.rows)
+		return err_set(err, -ENOMEM, "no memory for the table");
+	for (; t.count < f->phase_count; t.count++) {
+		row_read(&t.rows[t.count], f, &f->phases[t.count]);
+		*missed |= !infinite_held(&t.rows[t.count]);
+	}
+	infinite_explain(&t);
+	rc = document_print(out, shape, infinite_write, &t, err);
+	free(t.rows);
+	return rc;
 }

@@ -17,6 +17,19 @@ double phase_common(const struct results_phase_read *p, enum tally_common measur
 	return results_value(&p->merged, 0, tally_common_columns.measures[measure].name);
 }
 
+enum purpose phase_purpose(const struct results_phase_read *p)
+{
+	const struct results_table *t = &p->merged;
+
+	return results_role(t, ROLE_UTILISATION) >= 0 ? PURPOSE_TRAINING
+	       : results_role(t, ROLE_HIT_RATE) >= 0  ? PURPOSE_CACHE
+	       : results_role(t, ROLE_BYTE_RATE_SLOWEST) >= 0 &&
+			       results_role(t, ROLE_WRITE_RATE) >= 0
+		       ? PURPOSE_CHECKPOINTS
+	       : results_column(t, "fill_rate") >= 0 ? PURPOSE_DATA
+						     : PURPOSE_OTHER;
+}
+
 double phase_bytes(const struct results_phase_read *p)
 {
 	return phase_common(p, TALLY_BYTES_READ) + phase_common(p, TALLY_BYTES_WRITTEN);
@@ -124,9 +137,8 @@ double phase_quantile_ns(const struct hist *h, int quantile)
 {
 	if (!h)
 		return NAN;
-	return (double)(quantile == QUANTILES
-				? h->max_ns
-				: hist_quantile_ns(h, quantile_kinds[quantile].share));
+	return (double)(quantile == QUANTILES ? h->max_ns
+					      : quantile_ns(h, (enum quantile)quantile));
 }
 
 static const struct hist *phase_main(const struct phase_row *row)

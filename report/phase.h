@@ -11,6 +11,9 @@
 /* One of the measures that every workload begins with; NaN where the file has none. */
 double phase_common(const struct results_phase_read *p, enum tally_common measure);
 
+/* What it stands for, as the roles of its columns tell; PURPOSE_OTHER of a phase that has none. */
+enum purpose phase_purpose(const struct results_phase_read *p);
+
 /* Bytes read and written together. */
 double phase_bytes(const struct results_phase_read *p);
 

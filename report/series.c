@@ -80,7 +80,7 @@ double series_figure_of(const struct results_phase_read *p, enum series_figure f
 		return series_done(series_items(p));
 	case SERIES_P99:
 		h = results_find_hist(p, p->record.main_hist);
-		return h         ? (double)hist_quantile_ns(h, quantile_kinds[QUANTILE_P99].share)
+		return h         ? (double)quantile_ns(h, QUANTILE_P99)
 		       : p->gone ? p->gone_ns[QUANTILE_P99]
 				 : NAN;
 	case SERIES_SECONDS:

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/measure/quantile.h"
 #include "core/utf8.h"
 #include "results-schema/curves.h"
 #include "results-schema/h5.h"
@@ -219,8 +220,7 @@ static void summary_fill(struct summary_row *s, const struct merged *m)
 	s->gb_per_s = summary_bytes_per_s(m, r.seconds) / 1e9;
 	s->operations_per_s = figure_of(m, ROLE_OPERATION_RATE);
 	for (int q = 0; q < QUANTILES; q++)
-		s->quantile_ms[q] =
-			h ? (double)hist_quantile_ns(h, quantile_kinds[q].share) / 1e6 : NAN;
+		s->quantile_ms[q] = h ? (double)quantile_ns(h, (enum quantile)q) / 1e6 : NAN;
 	s->max_ms = h ? (double)h->max_ns / 1e6 : NAN;
 	s->errors = m->row[TALLY_ERRORS];
 	s->run = (uint32_t)r.run;

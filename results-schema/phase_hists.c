@@ -16,7 +16,7 @@ static void write_facts(struct h5_writer *w, const struct merged_hist *h)
 		char name[32];
 
 		snprintf(name, sizeof(name), "%s_ns", quantile_kinds[q].name);
-		h5w_u64(w, name, hist_quantile_ns(h->whole, quantile_kinds[q].share));
+		h5w_u64(w, name, quantile_ns(h->whole, (enum quantile)q));
 	}
 }
 

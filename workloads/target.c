@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/measure/quantile.h"
 #include "core/utf8.h"
 
 /* The histogram of that name. For TARGET_MAIN_HIST it is the one whose percentiles the summary
@@ -52,7 +53,7 @@ static int target_find_quantile(const struct target *target, const struct tally 
 	if (rc == 0)
 		rc = group_reduce(g, MERGE_MAX, &all->max_ns, HIST_MAX_WORDS);
 	if (rc == 0 && g->rank == 0 && hist_count(all))
-		*found = (double)hist_quantile_ns(all, target->quantile);
+		*found = (double)quantile_ns(all, (enum quantile)target->quantile);
 	free(all);
 	return rc;
 }

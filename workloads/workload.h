@@ -235,6 +235,7 @@ struct workload {
 	/* Whether a phase with these options leaves all data as it finds them, so that it can be
 	 * repeated without what made them. NULL: none does, or generating phases make them. */
 	bool (*leaves)(const struct job_phase *phase);
+	enum purpose purpose;
 	bool generating; /* `haul generate` runs it */
 	bool snapshots;  /* its phases can be published while they run (common/snapshot.h) */
 
@@ -293,6 +294,12 @@ struct workload {
 		.size = sizeof(struct kind##_options), .targets = (its_targets), \
 		.complete = (its_complete), .owner = &kind##_workload \
 	}
+
+/* What a phase of the job stands for. */
+static inline enum purpose workload_purpose(const struct job_phase *phase)
+{
+	return ((const struct workload *)phase->section->owner)->purpose;
+}
 
 const struct workload *const *workload_table(void); /* NULL-terminated: workloads/table.c */
 /* Their sections in the same order, NULL-terminated, for struct job_schema. */

@@ -4,6 +4,8 @@
 #ifndef HAUL_CORE_MEASURE_QUANTILE_H
 #define HAUL_CORE_MEASURE_QUANTILE_H
 
+#include <stdint.h>
+
 /* clang-format off */
 #define QUANTILE_LIST(X) \
 	X(P50, p50, 0.5) \
@@ -25,5 +27,8 @@ struct quantile_kind {
 	double share;     /* 0.99 */
 };
 extern const struct quantile_kind quantile_kinds[QUANTILES];
+
+struct hist;
+uint64_t quantile_ns(const struct hist *h, enum quantile quantile);
 
 #endif

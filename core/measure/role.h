@@ -68,6 +68,17 @@ enum role {
 		ROLES
 };
 
+/* Of a kind of phase: the part of an AI workload that its phases stand for. Its workload declares it;
+ * in results the roles of its columns tell it. */
+enum purpose {
+	PURPOSE_OTHER,
+	PURPOSE_DATA, /* makes what others read */
+	PURPOSE_TRAINING,
+	PURPOSE_CHECKPOINTS,
+	PURPOSE_CACHE, /* of keys and values */
+	PURPOSE_SEARCH /* among vectors */
+};
+
 /* "byte_rate"; "" for ROLE_NONE. */
 const char *role_name(enum role role);
 

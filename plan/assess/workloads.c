@@ -46,9 +46,9 @@ static bool workload_train(const struct plan *plan, struct assess_workload *w)
 		const struct plan_phase *p = &plan->phases[i];
 
 		for (uint32_t k = 0; k < p->store_count; k++)
-			if (strcmp(p->phase->section->name, "generate") == 0)
+			if (workload_purpose(p->phase) == PURPOSE_DATA)
 				w->data_bytes += p->stores[k].space_bytes;
-		if (strcmp(p->phase->section->name, "train") == 0)
+		if (workload_purpose(p->phase) == PURPOSE_TRAINING)
 			train = p;
 	}
 	if (!train)
@@ -84,7 +84,7 @@ static bool workload_checkpoint(const struct plan *plan, struct assess_workload 
 	for (uint32_t i = 0; i < plan->phase_count; i++) {
 		const struct plan_phase *p = &plan->phases[i];
 
-		if (strcmp(p->phase->section->name, "checkpoint") != 0)
+		if (workload_purpose(p->phase) != PURPOSE_CHECKPOINTS)
 			continue;
 		w->kind = ASSESS_CHECKPOINT;
 		w->data_bytes = told(p, "file_bytes");
@@ -99,7 +99,7 @@ static bool workload_users(const struct plan *plan, struct assess_workload *w)
 	for (uint32_t i = 0; i < plan->phase_count; i++) {
 		const struct plan_phase *p = &plan->phases[i];
 
-		if (strcmp(p->phase->section->name, "kvcache") != 0)
+		if (workload_purpose(p->phase) != PURPOSE_CACHE)
 			continue;
 		w->kind = ASSESS_USERS;
 		w->target = job_target(p->phase, "target_request_p95") / 1e9;

@@ -185,7 +185,7 @@ static void add_latencies(cJSON *to, const struct results_phase_read *p)
 		json_add_number(one, "min", (double)~h->min_not_ns);
 		for (int q = 0; q < QUANTILES; q++)
 			json_add_number(one, quantile_kinds[q].name,
-					(double)hist_quantile_ns(h, quantile_kinds[q].share));
+					(double)quantile_ns(h, (enum quantile)q));
 		json_add_number(one, "max", (double)h->max_ns);
 	}
 }

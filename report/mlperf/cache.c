@@ -9,15 +9,16 @@
 
 #include "core/json.h"
 #include "core/json_path.h"
+#include "core/measure/quantile.h"
 #include "core/units.h"
 #include "report/mlperf/leaf.h"
 
-static const double ms_ns = 1e6, p95 = 0.95;
+static const double ms_ns = 1e6;
 enum { OPTIONS_OTHER = 4 };
 
 static bool cache_is_measured(const struct mlperf_phase *p)
 {
-	return strcmp(p->phase->record.kind, "kvcache") == 0 && !p->phase->record.warmup;
+	return phase_purpose(p->phase) == PURPOSE_CACHE && !p->phase->record.warmup;
 }
 
 static const char *cache_model(const struct mlperf_phase *p)
@@ -144,8 +145,8 @@ static void cache_add(struct cache_sums *s, const struct mlperf_phase *p)
 	for (uint32_t i = 0; i < phase->hist_count; i++) {
 		h = &phase->hists[i];
 		if (strcmp(h->name, "request") == 0)
-			s->latency =
-				fmax(s->latency, (double)hist_quantile_ns(&h->hist, p95) / ms_ns);
+			s->latency = fmax(s->latency,
+					  (double)quantile_ns(&h->hist, QUANTILE_P95) / ms_ns);
 	}
 	cJSON_ArrayForEach(tier, json_at(p->tree, "job.tiers"))
 	{

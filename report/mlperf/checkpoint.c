@@ -129,13 +129,13 @@ void leaf_checkpoints(const struct tree_folder *system, const struct mlperf_expo
 		cJSON *all, *runs;
 		uint64_t last = 0;
 
-		if (!leaf_is_first(e, i, "checkpoint"))
+		if (!leaf_is_first(e, i, PURPOSE_CHECKPOINTS))
 			continue;
 		model = place_below(system, "checkpointing/%s", leaf_model(&e->phases[i]));
 		all = json_object();
 		runs = cJSON_AddArrayToObject(all, "runs");
 		for (uint32_t k = i; k < e->count; k++)
-			if (strcmp(e->phases[k].phase->record.kind, "checkpoint") == 0 &&
+			if (phase_purpose(e->phases[k].phase) == PURPOSE_CHECKPOINTS &&
 			    strcmp(leaf_model(&e->phases[k]), leaf_model(&e->phases[i])) == 0)
 				checkpoint_leaf(&model, e, &e->phases[k], &last, runs);
 		place_json(&model, "results.json", all);

@@ -59,10 +59,10 @@ static bool is_empty(const char *path, struct err *err, int *rc)
 static bool has_place(const struct mlperf_export *e)
 {
 	for (uint32_t i = 0; i < e->count; i++) {
-		const char *kind = e->phases[i].phase->record.kind;
+		enum purpose purpose = phase_purpose(e->phases[i].phase);
 
-		if (strcmp(kind, "train") == 0 || strcmp(kind, "checkpoint") == 0 ||
-		    strcmp(kind, "kvcache") == 0)
+		if (purpose == PURPOSE_TRAINING || purpose == PURPOSE_CHECKPOINTS ||
+		    purpose == PURPOSE_CACHE)
 			return true;
 	}
 	return false;

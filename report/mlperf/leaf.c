@@ -204,7 +204,7 @@ static void leaf_system(cJSON *to, const struct mlperf_phase *p)
 static void leaf_args(cJSON *args, const struct mlperf_export *e, const struct mlperf_phase *p,
 		      const char *accelerator)
 {
-	bool saves = strcmp(p->phase->record.kind, "checkpoint") == 0;
+	bool saves = phase_purpose(p->phase) == PURPOSE_CHECKPOINTS;
 
 	json_add_text(args, "model", leaf_model(p));
 	json_add_text(args, "accelerator_type", accelerator);
@@ -251,7 +251,7 @@ static cJSON *leaf_provenance(const struct tree_folder *leaf, const struct mlper
 					      {"storage_library", "n/a"},
 					      {"core_config", "inferred"}};
 	const cJSON *keys = json_at(p->tree, "dlio.keys");
-	const char *hash = json_text_at(p->tree, "dlio.class", ""), *kind = p->phase->record.kind;
+	const char *hash = json_text_at(p->tree, "dlio.class", "");
 	cJSON *to = json_object(), *part;
 	char by[128];
 
@@ -273,9 +273,9 @@ static cJSON *leaf_provenance(const struct tree_folder *leaf, const struct mlper
 	part = cJSON_AddObjectToObject(to, "core_config");
 	json_add_text(part, "algorithm", "core-config-v1");
 	json_add_text(part, "allowlist",
-		      !keys                        ? "unknown"
-		      : strcmp(kind, "train") == 0 ? "training@1"
-						   : "checkpointing@1");
+		      !keys                                         ? "unknown"
+		      : phase_purpose(p->phase) == PURPOSE_TRAINING ? "training@1"
+								    : "checkpointing@1");
 	json_add_text(part, "hash", *hash ? hash : "unknown");
 	cJSON_AddItemToObject(part, "keys",
 			      keys ? cJSON_Duplicate(keys, true) : cJSON_CreateArray());
@@ -322,11 +322,11 @@ void leaf_files(const struct tree_folder *leaf, const struct mlperf_export *e,
 	place_marked_json(leaf, "provenance.json", leaf_provenance(leaf, e, p));
 }
 
-bool leaf_is_first(const struct mlperf_export *e, uint32_t i, const char *kind)
+bool leaf_is_first(const struct mlperf_export *e, uint32_t i, enum purpose purpose)
 {
 	for (uint32_t k = 0; k < i; k++)
-		if (strcmp(e->phases[k].phase->record.kind, kind) == 0 &&
+		if (phase_purpose(e->phases[k].phase) == purpose &&
 		    strcmp(leaf_model(&e->phases[k]), leaf_model(&e->phases[i])) == 0)
 			return false;
-	return strcmp(e->phases[i].phase->record.kind, kind) == 0;
+	return phase_purpose(e->phases[i].phase) == purpose;
 }

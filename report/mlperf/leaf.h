@@ -5,6 +5,7 @@
 
 #include "report/mlperf/mlperf.h"
 #include "report/mlperf/place.h"
+#include "report/phase.h"
 
 enum { LEAF_STAMP_BYTES = 32 };
 #define SECOND_NS 1e9
@@ -38,8 +39,8 @@ void leaf_metadata(const struct tree_folder *leaf, const struct mlperf_export *e
 		   const struct mlperf_phase *p, const char *benchmark, const char *command,
 		   const char *stamp);
 
-/* Whether phase i is of that kind, and the first of its model among those. */
-bool leaf_is_first(const struct mlperf_export *e, uint32_t i, const char *kind);
+/* Whether phase i is for that purpose, and the first of its model among those. */
+bool leaf_is_first(const struct mlperf_export *e, uint32_t i, enum purpose purpose);
 
 /* The kinds of leaves. */
 void leaf_trainings(const struct tree_folder *system, const struct mlperf_export *e);

@@ -197,9 +197,9 @@ static void training_model(const struct tree_folder *system, const struct mlperf
 
 		if (strcmp(leaf_model(p), leaf_model(first)) != 0)
 			continue;
-		if (strcmp(p->phase->record.kind, "generate") == 0)
+		if (phase_purpose(p->phase) == PURPOSE_DATA)
 			training_datagen(&model, e, p, &made);
-		else if (strcmp(p->phase->record.kind, "train") == 0)
+		else if (phase_purpose(p->phase) == PURPOSE_TRAINING)
 			training_run(&model, e, p, &ran, runs);
 	}
 	run = place_below(&model, "run");
@@ -209,6 +209,6 @@ static void training_model(const struct tree_folder *system, const struct mlperf
 void leaf_trainings(const struct tree_folder *system, const struct mlperf_export *e)
 {
 	for (uint32_t i = 0; i < e->count; i++)
-		if (leaf_is_first(e, i, "train"))
+		if (leaf_is_first(e, i, PURPOSE_TRAINING))
 			training_model(system, e, &e->phases[i]);
 }

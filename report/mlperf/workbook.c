@@ -138,7 +138,7 @@ int mlperf_workbook(const char *path, const struct mlperf_phase *phases, uint32_
 	bool any = false;
 
 	for (uint32_t i = 0; i < count; i++)
-		any |= strcmp(phases[i].phase->record.kind, "kvcache") == 0;
+		any |= phase_purpose(phases[i].phase) == PURPOSE_CACHE;
 	if (!any)
 		return err_set(err, -EINVAL, "--xlsx: the results have no key-value cache");
 	if (access(path, F_OK) == 0)
@@ -152,7 +152,7 @@ int mlperf_workbook(const char *path, const struct mlperf_phase *phases, uint32_
 		put_heads(&sheets[i], heads[i]);
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		if (strcmp(phases[i].phase->record.kind, "kvcache") != 0)
+		if (phase_purpose(phases[i].phase) != PURPOSE_CACHE)
 			continue;
 		put_summary(&sheets[SUMMARY], &phases[i], mark);
 		put_parameters(&sheets[PARAMETERS], &phases[i]);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/measure/quantile.h"
 #include "core/numbers.h"
 #include "core/units.h"
 #include "facts/text.h"
@@ -13,22 +14,22 @@
 #include "report/text/parts.h"
 
 /* The 95th and the 99th percentile of the histogram with that role. */
-static double caches_quantile(const void *row, int role, double share)
+static double caches_quantile(const void *row, int role, enum quantile quantile)
 {
 	const struct phase_row *r = row;
 	const struct results_hist *h = results_role_hist(r->phase, (enum role)role);
 
-	return h ? (double)hist_quantile_ns(&h->hist, share) : NAN;
+	return h ? (double)quantile_ns(&h->hist, quantile) : NAN;
 }
 
 static double caches_p95(const void *row, int role)
 {
-	return caches_quantile(row, role, 0.95);
+	return caches_quantile(row, role, QUANTILE_P95);
 }
 
 static double caches_p99(const void *row, int role)
 {
-	return caches_quantile(row, role, 0.99);
+	return caches_quantile(row, role, QUANTILE_P99);
 }
 
 static const struct column cache_columns[] = {

@@ -11,6 +11,7 @@ It reports each of these, with a sentence that says what to do:
     - a module of workloads/common/ that fewer than two kinds of phase use
     - a function that is defined in two files, or whose header is in another folder
     - printing and exiting outside cli/, and changes of the whole process outside cli/ and ranks/run/
+    - a kind of phase compared as a word outside workloads/ and import/
     - variables that are neither const nor on a stack
     - a file of more than 600 lines, of tests and benches, too, and a function of more than 60
     - a second way to word a request that failed (check_failures.py)
@@ -167,6 +168,9 @@ WORDS = (
     (r"\b(exit|quick_exit)\s*\(", ("cli/",), "only cli/ exits: return a negative errno"),
     (r"\b(abort|_exit|_Exit|MPI_Abort)\s*\(", ("ranks/",), "only ranks/ aborts: return a negative errno"),
 )
+# A kind of phase that is compared as a word: a new kind with the same property would be missed.
+KIND_WORD = re.compile(r'\bstrn?cmp\([^;]*"(%s)"' % "|".join(KINDS))
+KIND_FOLDERS = ("workloads/", "import/")
 # Calls that change the whole process. They belong to where the process is set up, or to a backend's hook process_begin.
 PROCESS = re.compile(r"\b(setenv|unsetenv|putenv|mallopt|prctl|setlocale|umask|chdir|setrlimit)\s*\(")
 PROCESS_FOLDERS, PROCESS_HOOK = ("cli/", "ranks/run/"), "_process_begin"
@@ -336,6 +340,10 @@ def wrong_words(file):
         for pattern, folders, sentence in WORDS:
             if not file.path.startswith(folders) and re.search(pattern, line):
                 yield number, sentence
+        # What is blank in a text may be a comment, which has no call.
+        if not file.path.startswith(KIND_FOLDERS) and "cmp(" in line and KIND_WORD.search(file.lines[number - 1]):
+            yield number, ("compares a kind of phase as a word: ask for what its workload declares (workload_purpose), or for what "
+                           "roles tell (phase_purpose)")
         if (PROCESS.search(line) and not file.path.startswith(PROCESS_FOLDERS)
                 and not function.endswith(PROCESS_HOOK)):
             yield number, ("changes the whole process: do it where the process is set up (cli/, ranks/run/), or in the "

@@ -134,6 +134,10 @@ TREES = (
     ("a function declared twice", {
         "plan/a.h": "int plan_a(void);\n", "plan/b.h": "int plan_a(void);\n"},
      "plan/b.h:1: plan_a is also declared in plan/a.h"),
+    ("a kind of phase as a word", {
+        "plan/a.c": 'bool plan_a(const char *k)\n{\n\treturn strcmp(k, "train") == 0;\n}\n'}, "plan/a.c:3: compares a kind of phase as a word"),
+    ("a kind of phase as a word in its workload", {
+        "workloads/train/a.c": 'bool train_a(const char *k)\n{\n\treturn strcmp(k, "train") == 0;\n}\n'}, None),
     ("printing", {"plan/a.c": 'void plan_a(void)\n{\n\tprintf("%d", 1);\n}\n'}, "plan/a.c:3: only cli/ prints"),
     ("standard error", {"core/log.c": 'void log_x(void)\n{\n\tfprintf(stderr, "no");\n}\n'}, "core/log.c:3: only cli/ prints"),
     ("a stream of the caller", {"plan/a.c": 'void plan_a(FILE *f)\n{\n\tfprintf(f, "stdout"); /* stderr */\n}\n'}, None),

@@ -4,6 +4,7 @@
  *
  * This is the example of docs/add-a-workload-example.md. */
 #include "backends/endpoint.h"
+#include "core/measure/quantile.h"
 #include "core/option/option.h"
 #include "workloads/common/crew.h"
 #include "workloads/common/options.h"
@@ -40,7 +41,7 @@ static const struct figure lookup_figures[] = {
 static const struct target lookup_targets[] = {
 	TARGET_FIGURE("target_rate", "lookups", "1/s", "lookup_rate",
 		      "files per second to reach; 0: none")
-	TARGET_QUANTILE("target_p99", "99th percentile of lookups", "stat", 0.99,
+	TARGET_QUANTILE("target_p99", "99th percentile of lookups", "stat", QUANTILE_P99,
 			"99th percentile not to exceed; 0: none")
 	TARGETS_END
 };

@@ -144,6 +144,7 @@ const struct workload checkpoint_workload = {
 	.section = SECTION_OF(checkpoint, "writes and reads checkpoints of a model",
 			      checkpoint_targets, checkpoint_options_table),
 	.schema = &checkpoint_schema,
+	.purpose = PURPOSE_CHECKPOINTS,
 	.snapshots = true,
 	.rows = checkpoint_rows_max,
 	.stores = checkpoint_stores,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Meter: see meter.h. */
 #include "workloads/common/meter.h"
+#include "core/measure/quantile.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -212,7 +213,7 @@ void meter_live_now(struct meter *m, uint64_t now_ns)
 	const struct hist *h = m->latency[m->layout ? m->layout->live_op : REQ_READ].service;
 
 	if (h)
-		atomic_store_explicit(&m->live_p99_ns, hist_quantile_ns(h, 0.99),
+		atomic_store_explicit(&m->live_p99_ns, quantile_ns(h, QUANTILE_P99),
 				      memory_order_relaxed);
 	m->live_due_ns = now_ns + live_every_ns;
 }

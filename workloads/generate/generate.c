@@ -498,6 +498,7 @@ static void generate_say(void *run)
 const struct workload generate_workload = {
 	.section = SECTION_OF(generate, "makes a data set", NULL, generate_options_table),
 	.schema = &generate_schema,
+	.purpose = PURPOSE_DATA,
 	.generating = true,
 	.snapshots = true,
 	.check = generate_check,

@@ -3,6 +3,7 @@
 #include "workloads/io/columns.h"
 
 #include "backends/endpoint.h"
+#include "core/measure/quantile.h"
 
 static const struct measure measures[] = TALLY_ROWS(IO_COLUMN_LIST(MEASURE_ROW));
 static const struct hist_kind hists[] = {IO_HISTOGRAM_LIST(HIST_ROW)};
@@ -32,7 +33,7 @@ const struct target io_targets[] = {
 		      "operations per second of all ranks to reach; 0: none")
 	TARGET_FIGURE("target_bandwidth", "bandwidth", "B/s", "bytes_rate_last_done",
 		      "bytes per second of all ranks to reach; 0: none")
-	TARGET_QUANTILE("target_p99", "99th percentile of requests", TARGET_MAIN_HIST, 0.99,
+	TARGET_QUANTILE("target_p99", "99th percentile of requests", TARGET_MAIN_HIST, QUANTILE_P99,
 			"upper bound for the p99 of the phase's requests (reads, writes …), with arrivals from when they were due; 0: none")
 	TARGETS_END
 };

@@ -3,6 +3,7 @@
 #include "workloads/kvcache/kvcache.h"
 
 #include "backends/endpoint.h"
+#include "core/measure/quantile.h"
 #include "workloads/kvcache/requests/source_options.h"
 #include "workloads/kvcache/tiers/tiers.h"
 
@@ -110,9 +111,9 @@ const struct target kvcache_targets[] = {
 		      "bytes per second that all ranks read from the stores; 0: none")
 	TARGET_FIGURE("target_hit_rate", "hit rate", "fraction", "hit_rate",
 		      "part of the reads whose entry is there; 0: none")
-	TARGET_QUANTILE("target_read_p95", "95th percentile of reads of entries", "read", 0.95,
+	TARGET_QUANTILE("target_read_p95", "95th percentile of reads of entries", "read", QUANTILE_P95,
 			"95th percentile of reads of whole entries to stay below; 0: none")
-	TARGET_QUANTILE("target_request_p95", "95th percentile of requests", "request", 0.95,
+	TARGET_QUANTILE("target_request_p95", "95th percentile of requests", "request", QUANTILE_P95,
 			"95th percentile of requests, from when they fall due to their last token, to stay below; 0: none")
 	TARGET_FIGURE("target_request_rate", "requests served", "1/s", "request_rate",
 		      "requests per second that all ranks serve to their end; 0: none")

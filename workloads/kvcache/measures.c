@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the main thread to the tally: see run.h. */
+#include "core/measure/quantile.h"
 #include "workloads/kvcache/run.h"
 
 #include <errno.h>
@@ -189,7 +190,7 @@ static uint64_t measure_tiers(const struct kv_run *r, struct tally *t)
 		hist_merge(&memory, table_hist(tiers->kind, row, KV_TIER_HIST_READ));
 		hist_merge(&memory, table_hist(tiers->kind, row, KV_TIER_HIST_WRITE));
 	}
-	return hist_quantile_ns(&memory, 0.95);
+	return quantile_ns(&memory, QUANTILE_P95);
 }
 
 void kv_measure_own(void *run, struct tally *t)
@@ -207,10 +208,10 @@ void kv_measure_own(void *run, struct tally *t)
 	row[KV_PRESENT] += r->tiers.present;
 	row[KV_REFUSED] += r->tiers.refused;
 	row[KV_ASKED] += r->remote.count;
-	row[KV_READ_P95_NS] = hist_quantile_ns(&t->hists[KV_HIST_READ], 0.95);
-	row[KV_WRITE_P95_NS] = hist_quantile_ns(&t->hists[KV_HIST_WRITE], 0.95);
-	row[KV_READ_DEVICE_P95_NS] = hist_quantile_ns(&t->hists[KV_HIST_READ_DEVICE], 0.95);
-	row[KV_WRITE_DEVICE_P95_NS] = hist_quantile_ns(&t->hists[KV_HIST_WRITE_DEVICE], 0.95);
+	row[KV_READ_P95_NS] = quantile_ns(&t->hists[KV_HIST_READ], QUANTILE_P95);
+	row[KV_WRITE_P95_NS] = quantile_ns(&t->hists[KV_HIST_WRITE], QUANTILE_P95);
+	row[KV_READ_DEVICE_P95_NS] = quantile_ns(&t->hists[KV_HIST_READ_DEVICE], QUANTILE_P95);
+	row[KV_WRITE_DEVICE_P95_NS] = quantile_ns(&t->hists[KV_HIST_WRITE_DEVICE], QUANTILE_P95);
 	row[KV_MEMORY_P95_NS] = measure_tiers(r, t);
 	for (uint32_t i = 0; i < r->setup.source.class_count; i++) {
 		const struct kv_class *class = &r->setup.source.classes[i];

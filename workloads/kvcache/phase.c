@@ -384,6 +384,7 @@ const struct workload kvcache_workload = {
 		"key-value caches of large language models, in tiers, as MLPerf's benchmark does it",
 		kvcache_targets, kv_complete, kvcache_options_table, kv_source_options_table),
 	.schema = &kvcache_schema,
+	.purpose = PURPOSE_CACHE,
 	.rounds = kv_rounds,
 	.snapshots = true,
 	.stores = kvcache_stores,

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "core/measure/quantile.h"
 #include "core/numbers.h"
 
 static const double ns_per_s = 1e9;
@@ -29,7 +30,7 @@ static uint64_t scale_p95(struct kv_scaling *s, const struct hist *now, struct h
 	for (unsigned i = 0; i < HIST_BUCKETS; i++)
 		s->between.bucket[i] -= before->bucket[i];
 	*before = *now;
-	return hist_quantile_ns(&s->between, 0.95);
+	return quantile_ns(&s->between, QUANTILE_P95);
 }
 
 /* Bytes of all tiers: those that were written, read and moved. */

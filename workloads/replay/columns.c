@@ -3,6 +3,7 @@
 #include "workloads/replay/columns.h"
 
 #include "backends/endpoint.h"
+#include "core/measure/quantile.h"
 #include "workloads/trace/trace.h"
 
 static const struct measure measures[] = TALLY_ROWS(REPLAY_COLUMN_LIST(MEASURE_ROW));
@@ -45,7 +46,7 @@ const struct target replay_targets[] = {
 		      "bytes per second that all ranks read and write; 0: none")
 	TARGET_FIGURE("target_rate", "rows of the trace", "1/s", "row_rate",
 		      "rows per second that all ranks replay; 0: none")
-	TARGET_QUANTILE("target_read_p99", "99th percentile of reads of objects", "read", 0.99,
+	TARGET_QUANTILE("target_read_p99", "99th percentile of reads of objects", "read", QUANTILE_P99,
 			"99th percentile of reads of whole objects to stay below; 0: none")
 	TARGETS_END
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backends/endpoint.h"
+#include "core/measure/quantile.h"
 #include "core/numbers.h"
 
 static const struct measure train_rank_measures[] =
@@ -107,7 +108,7 @@ const struct target train_targets[] = {
 		      "samples per second of all ranks to reach; 0: none")
 	TARGET_FIGURE("target_bandwidth", "bandwidth", "B/s", "bytes_per_second",
 		      "bytes per second that all ranks read, to reach; 0: none")
-	TARGET_QUANTILE("target_p99", "99th percentile of reads", "read", 0.99,
+	TARGET_QUANTILE("target_p99", "99th percentile of reads", "read", QUANTILE_P99,
 			"99th percentile of read requests to stay below; 0: none")
 	TARGETS_END
 };

@@ -2,6 +2,7 @@
 /* A row of the tally's epochs: see state.h. */
 #include "workloads/train/state.h"
 
+#include "core/measure/quantile.h"
 #include "core/proc.h"
 
 static const struct meter_map count_maps[] = {
@@ -57,7 +58,7 @@ static void pass_count_own(const struct pass *p, struct tally *t)
 		rank[TRAIN_ACCOUNTS + s] = p->accounts.ns[s];
 	rank[TALLY_WALL_NS] = account_wall(&p->accounts);
 	rank[TRAIN_WALL_SUM_NS] = rank[TALLY_WALL_NS];
-	rank[TRAIN_STALL_MEDIAN_NS] = hist_quantile_ns(&t->hists[TRAIN_HIST_STEP_STALL], 0.5);
+	rank[TRAIN_STALL_MEDIAN_NS] = quantile_ns(&t->hists[TRAIN_HIST_STEP_STALL], QUANTILE_P50);
 }
 
 void pass_count(struct pass *p)

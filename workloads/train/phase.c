@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/units.h"
+#include "core/measure/quantile.h"
 #include "workloads/common/null_pass.h"
 #include "workloads/train/state.h"
 #include "workloads/train/train.h"
@@ -44,7 +45,7 @@ static int null_measure(struct group *g, const struct tally *t, const struct his
 			double mean, uint64_t *row)
 {
 	uint64_t words[3] = {t->rank_row[TRAIN_STALL_MEDIAN_NS], t->rank_row[TRAIN_AU_STEPS] == 0,
-			     hist_quantile_ns(late, 0.5)};
+			     quantile_ns(late, QUANTILE_P50)};
 	int rc = group_allreduce(g, MERGE_MAX, words, 3);
 
 	if (rc < 0 || words[1])
@@ -356,6 +357,7 @@ const struct workload train_workload = {
 		"epochs of training: batches read by a loader, emulated compute, synchronised ranks",
 		train_targets, train_options),
 	.schema = &train_schema,
+	.purpose = PURPOSE_TRAINING,
 	.stores = train_stores,
 	.check = train_check,
 	.size = train_size,

@@ -3,6 +3,7 @@
 #include "workloads/vector/vector.h"
 
 #include "backends/endpoint.h"
+#include "core/measure/quantile.h"
 
 static const struct measure measures[] = TALLY_ROWS(VECTOR_COLUMN_LIST(MEASURE_ROW));
 static const struct hist_kind vector_hists[] = {VECTOR_HISTOGRAM_LIST(HIST_ROW)};
@@ -56,7 +57,7 @@ static const struct figure figures[] = {
 const struct target vector_targets[] = {
 	TARGET_FIGURE("target_rate", "queries", "1/s", "queries_rate",
 		      "queries per second of all ranks to reach; 0: none")
-	TARGET_QUANTILE("target_p99", "99th percentile of queries", "query", 0.99,
+	TARGET_QUANTILE("target_p99", "99th percentile of queries", "query", QUANTILE_P99,
 			"upper bound for the p99 of queries; 0: none")
 	TARGETS_END
 };

@@ -528,6 +528,7 @@ const struct workload vector_workload = {
 		"vector search: makes the index of a vector database, and reads it as its queries do",
 		vector_targets, vector_complete, vector_options_table),
 	.schema = &vector_schema,
+	.purpose = PURPOSE_SEARCH,
 	.stores = vector_stores,
 	.check = vector_check,
 	.size = vector_size,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sample job schema: see sample_schema.h. */
 #include "tests/core/job/sample_schema.h"
+#include "core/measure/quantile.h"
 
 static const char *const fsync_names[] = {"none", "close", "each", NULL};
 static const char *const format_names[] = {"raw", "npy", "npz", NULL};
@@ -108,7 +109,7 @@ static const struct target train_targets[] = {
 	 .label = "p99",
 	 .unit = "ns",
 	 .hist = "read",
-	 .quantile = 0.99,
+	 .quantile = QUANTILE_P99,
 	 .bound = TARGET_MOST,
 	 .help = "to stay below"},
 	{.name = "target_rate",

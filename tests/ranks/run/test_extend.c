@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/measure/account.h"
+#include "core/measure/quantile.h"
 #include "plan/plan.h"
 #include "ranks/run/run.h"
 #include "report/shapes.h"
@@ -61,7 +62,7 @@ static const struct target chew_targets[] = {{.name = "target_bites",
 					      .label = "median bite",
 					      .unit = "ns",
 					      .hist = "bite",
-					      .quantile = 0.5,
+					      .quantile = QUANTILE_P50,
 					      .bound = TARGET_MOST,
 					      .help = "median bite to stay below"},
 					     {.name = NULL}};

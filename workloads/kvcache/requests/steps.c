@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/measure/hist.h"
+#include "core/measure/quantile.h"
 #include "workloads/kvcache/tiers/entries.h"
 
 enum steps_part {
@@ -267,7 +268,7 @@ int kv_demand_of(const struct kv_source_options *options, const struct model *mo
 
 		out->read = (double)d->read / user_seconds;
 		out->written = (double)d->written / user_seconds;
-		out->request = hist_quantile_ns(&d->requests, 0.95);
+		out->request = quantile_ns(&d->requests, QUANTILE_P95);
 	}
 	kv_source_close(&source);
 	rc = d ? 0 : err_set(err, -ENOMEM, "no memory for the requests of users");

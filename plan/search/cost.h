@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How long the runs of a search take and what they write, as far as the plans of its jobs tell. */
-#ifndef HAUL_CLI_SEARCH_COST_H
-#define HAUL_CLI_SEARCH_COST_H
+#ifndef HAUL_PLAN_SEARCH_COST_H
+#define HAUL_PLAN_SEARCH_COST_H
+
+#include <stdio.h>
 
 #include "plan/plan.h"
 #include "plan/search/once.h"
@@ -22,7 +24,7 @@ int search_cost_add(struct search_cost *c, const struct job *job, uint32_t judge
 		    const struct plan *plan, struct err *err);
 
 /* Prints it for `runs` runs, in which the judged phase runs for `whole` times its time. */
-void search_cost_say(const struct search_cost *c, double runs, double whole);
+void search_cost_say(FILE *out, const struct search_cost *c, double runs, double whole);
 
 void search_cost_free(struct search_cost *c);
 

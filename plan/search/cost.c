@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a search takes: see search_cost.h. */
-#include "cli/search_cost.h"
+/* What a search takes: see cost.h. */
+#include "plan/search/cost.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "core/units.h"
 #include "workloads/workload.h"
@@ -58,7 +57,7 @@ int search_cost_add(struct search_cost *c, const struct job *job, uint32_t judge
 }
 
 /* Phases that run once take a time that is not counted here where it is not known. */
-void search_cost_say(const struct search_cost *c, double runs, double whole)
+void search_cost_say(FILE *out, const struct search_cost *c, double runs, double whole)
 {
 	double others = c->once.again ? 0 : c->run_bytes - c->judged_bytes;
 	double bytes = (c->run_bytes - others) * runs + others;
@@ -68,15 +67,17 @@ void search_cost_say(const struct search_cost *c, double runs, double whole)
 	if (c->once.again)
 		seconds += (c->run_seconds - c->judged_seconds) * runs;
 	if (c->once.again ? c->untold : c->judged_untold)
-		printf("           how long a run takes is not known beforehand");
+		fprintf(out, "           how long a run takes is not known beforehand");
 	else
-		printf("           %s at most if storage keeps up", units_time(text, seconds));
+		fprintf(out, "           %s at most if storage keeps up",
+			units_time(text, seconds));
 	if (bytes > 0)
-		printf(" · writes %s in all", units_bytes_decimal(text, bytes));
-	printf("%s\n", c->once.again && c->run_bytes > c->judged_bytes
-			       ? " · each run has all phases of the job"
-		       : c->others ? " · data are made once"
-				   : "");
+		fprintf(out, " · writes %s in all", units_bytes_decimal(text, bytes));
+	fprintf(out, "%s\n",
+		c->once.again && c->run_bytes > c->judged_bytes
+			? " · each run has all phases of the job"
+		: c->others ? " · data are made once"
+			    : "");
 }
 
 void search_cost_free(struct search_cost *c)
