@@ -8,6 +8,7 @@
 #include "facts/table.h"
 #include "report/series.h"
 
+struct doubts;
 struct answer_view {
 	const struct column *head, *rows;
 	/* The answer as a sentence, without the full stop. Adds it to text, which has size bytes. */
@@ -19,6 +20,8 @@ struct answer_view {
 	int (*order)(const void *a, const void *b);
 	/* Whether its sentence has figures that doubts could make void; NULL: it has. */
 	bool (*has_figures)(const struct results_file *f);
+	/* Adds to doubts why they are there; NULL: there is nothing to add. */
+	void (*explain)(struct doubts *d, const struct results_file *f);
 	bool once; /* its phases run once, so that nobody expects repeats */
 };
 extern const struct answer_view answer_find, answer_tune, answer_assess;

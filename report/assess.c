@@ -11,8 +11,11 @@
 #include "core/numbers.h"
 #include "core/target.h"
 #include "core/units.h"
+#include "report/doubt.h"
 #include "report/say.h"
 
+/* From here on each phase may last a second. */
+static const double budget_of_seconds = 32.5;
 enum { ASSESSED_DIGITS = 3, ASSESSED_SAID = 3 };
 enum { MOST_FRACTIONS = 1000 }; /* from here on three digits leave no fraction */
 
@@ -63,6 +66,23 @@ static bool assessed_figures(const struct results_file *f)
 	const struct assess_head *a = f->answer.head;
 
 	return !isnan(a->read) && !isnan(a->write);
+}
+
+/* What is read is not longer than what may be written, and no phase than its share of the budget. */
+static void assessed_explain(struct doubts *d, const struct results_file *f)
+{
+	const struct assess_head *a = f->answer.head;
+	char text[UNITS_TEXT_BYTES];
+
+	if (!d->raised[DOUBT_SHORT])
+		return;
+	if (a->budget < budget_of_seconds)
+		say(d->why[DOUBT_SHORT], DOUBT_BYTES, ", since the budget is %s (--budget)",
+		    units_time(text, a->budget));
+	else
+		say(d->why[DOUBT_SHORT], DOUBT_BYTES,
+		    ", since no more than %s may be written to be read (--space)",
+		    units_bytes_decimal(text, a->space));
 }
 
 static void assessed_say(char *text, size_t size, const struct results_file *f)
@@ -212,4 +232,5 @@ const struct answer_view answer_assess = {.head = assess_head_columns,
 					  .say = assessed_say,
 					  .line = assessed_line,
 					  .has_figures = assessed_figures,
+					  .explain = assessed_explain,
 					  .once = true};

@@ -336,6 +336,8 @@ static void headline_answer(struct headline *h, const struct results_file *f,
 		h->phase = line->first;
 		doubts_of_line(&h->doubts, f, line);
 	}
+	if (view->explain)
+		view->explain(&h->doubts, f);
 	if (view->once)
 		doubts_drop(&h->doubts, DOUBT_REPEATS);
 	view->say(h->text, HEADLINE_BYTES, f);

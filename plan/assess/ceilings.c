@@ -8,7 +8,6 @@
 
 #include "core/json.h"
 #include "core/numbers.h"
-#include "plan/assess/measure.h"
 
 const struct ceiling_kind ceiling_kinds[ASSESS_CEILINGS] = {
 	[ASSESS_WRITE] = {"write", 1},

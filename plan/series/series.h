@@ -6,6 +6,7 @@
 #define HAUL_PLAN_SERIES_SERIES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/arena.h"
 #include "core/job/job.h"
@@ -75,6 +76,20 @@ void series_sets(const struct series *s, uint32_t combination, const char **sets
 
 /* "train.batch=4, train.compute=10 ms", cut where it is longer than size. Returns out. */
 char *series_label(const char *const *sets, uint32_t count, char *out, size_t size);
+
+/* Values of a range that are doubled from one to the next: 1..16 is 1, 2, 4, 8, 16, and 1..12 is 1, 2,
+ * 4, 8, 12; "64 KiB..1 MiB" are sizes. Plain data; any thread. */
+enum { DOUBLING_TEXT_BYTES = 32 };
+
+struct doubling {
+	uint64_t next, high;
+	bool size, over;
+};
+
+/* Whether the text between two positions is such a range. */
+bool doubling_begin(struct doubling *d, const char *from, const char *to);
+/* The next value; false: there is none. */
+bool doubling_next(struct doubling *d, char text[DOUBLING_TEXT_BYTES]);
 
 /* What generating phases have made. A zeroed struct is empty. */
 struct generated_registry {

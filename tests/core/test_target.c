@@ -87,6 +87,10 @@ static void sentences(void)
 
 		target_sentence(text, sizeof(text), &r, "");
 		CU_ASSERT_STRING_EQUAL(text, cases[i].text);
+		/* Something between what was found and what follows has its own comma, which stays one. */
+		target_sentence(text, sizeof(text), &r, ", on average over 3 repeats,");
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, "on average over 3 repeats, "));
+		CU_ASSERT_PTR_NULL(strstr(text, ",,"));
 	}
 }
 

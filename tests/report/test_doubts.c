@@ -384,6 +384,14 @@ static void repeats(struct fixture *x, double count)
 	x->file.runs = x->file.phase_count = (uint32_t)count;
 }
 
+/* A trace whose rows move nothing has been answered, request by request. */
+static void rows_of_nothing(struct fixture *x, double requests)
+{
+	x->row[OPS].real = 0;
+	x->row[OPERATIONS].count = 0;
+	x->row[DONE].count = (uint64_t)requests;
+}
+
 /* What raises a doubt, and what just does not. word: what the reason says. first: whether the
  * sentence with which the page begins has it. A doubt may have several rows. */
 static const struct {
@@ -414,6 +422,7 @@ static const struct {
 	{DOUBT_ERRORS, errors, 1, 0, "1 request failed", true},
 	{DOUBT_UNFINISHED, unfinished, 112, 111, "112 of 1,112 requests were not finished", true},
 	{DOUBT_WARMUP, within_warmup, 1, 0, "no step came after the warm-up", true},
+	{DOUBT_WARMUP, rows_of_nothing, 0, 1000, "nothing was measured", true},
 	{DOUBT_WARMUP, measured, 0.499, 0.5, "AU counts only 50 % of the phase", true},
 	{DOUBT_SHORT, seconds, 0.999, 1, "only 999 ms were measured", true},
 	{DOUBT_FEW, few_requests, 99, 100, "99 requests", true},

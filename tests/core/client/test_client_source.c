@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/client/source.h"
+#include "core/proc.h"
 #include "tests/unit.h"
 
 static const char *folder;
@@ -193,18 +194,24 @@ static void a_reading_of_this_process(void)
 	uint64_t before[CLIENT_COLUMNS], after[CLIENT_COLUMNS];
 	pid_t self[2] = {getpid(), 0x3ffffff}; /* no process has the second one */
 	struct client_source *s;
+	uint64_t run_ns, waited_ns;
 	struct timespec spent, from;
 	struct err err = {0};
 	cpu_set_t mine;
 
 	CU_ASSERT_EQUAL_FATAL(client_source_open(&s, "", self, 2, &err), 0);
+	sched_times(&run_ns, &waited_ns);
 	client_source_read(s, before);
+	CU_ASSERT(before[CLIENT_HAUL_WAITED_NS] >= waited_ns);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
 	do
 		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
 	while ((spent.tv_sec - from.tv_sec) * 1000000000L + spent.tv_nsec - from.tv_nsec <
 	       50000000);
 	client_source_read(s, after);
+	sched_times(&run_ns, &waited_ns);
+	CU_ASSERT(after[CLIENT_HAUL_WAITED_NS] >= before[CLIENT_HAUL_WAITED_NS]);
+	CU_ASSERT(after[CLIENT_HAUL_WAITED_NS] <= waited_ns);
 	CU_ASSERT(after[CLIENT_HAUL_CPU_NS] - before[CLIENT_HAUL_CPU_NS] >= 50000000);
 	CU_ASSERT(after[CLIENT_HAUL_CPU_NS] - before[CLIENT_HAUL_CPU_NS] < 100000000);
 	CU_ASSERT(after[CLIENT_RANK_CORES_BUSY_NS] >= before[CLIENT_RANK_CORES_BUSY_NS]);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/numbers.h"
-#include "plan/search/doubling.h"
+#include "plan/series/series.h"
 #include "tests/unit.h"
 
 static void ranges(void)
