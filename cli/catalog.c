@@ -83,7 +83,8 @@ static int catalog_print_job(void *argument, const char *name)
 	uint32_t ranks;
 	int rc;
 
-	(void)argument;
+	if (argument && strncmp(name, argument, strlen(argument)) != 0)
+		return 0;
 	rc = catalog_resolve(name, path, sizeof(path), &err);
 	if (rc == 0)
 		rc = job_load(&job, plan_schema(), path, NULL, 0, &err);
@@ -115,7 +116,6 @@ static int catalog_run(const struct call *call)
 	char folder[2048];
 	int rc;
 
-	(void)call;
 	if (!catalog_folder(folder, sizeof(folder))) {
 		cli_say("no ready jobs are installed; set HAUL_CATALOG to their folder");
 		return EXIT_FAILED;
@@ -126,7 +126,8 @@ static int catalog_run(const struct call *call)
 	cli_pad_left("GB/s each", RATE_COLUMNS);
 	cli_pad_left("AU limit", TARGET_COLUMNS);
 	putchar('\n');
-	rc = catalog_each(catalog_print_job, NULL);
+	rc = catalog_each(catalog_print_job,
+			  call->argument_count ? (void *)(uintptr_t)call->arguments[0] : NULL);
 	if (rc < 0) {
 		cli_say("%s: %s", folder, strerror(-rc));
 		return EXIT_FAILED;
@@ -139,8 +140,9 @@ static int catalog_run(const struct call *call)
 
 const struct verb catalog_verb = {
 	.name = "catalog",
-	.arguments = "",
-	.help = "lists the ready jobs; each name can be given wherever a verb takes a JOB",
-	.example = "haul catalog",
+	.arguments = "[BEGIN]",
+	.help = "lists the ready jobs, or those that BEGIN so; each can be given as JOB",
+	.example = "haul catalog mlperf",
+	.arguments_max = 1,
 	.run = catalog_run,
 };

@@ -53,19 +53,28 @@ static bool export_same_data(const struct cJSON *a, const struct cJSON *b)
 	return size == json_number_at(b, "dataset.sample_bytes", NAN);
 }
 
-/* What a data set is generated for is the workload that trains on it, be it in another file. */
+/* What a data set is generated for is the workload that trains on it, be it in another file; a
+ * training of no workload has its own name. */
 static void export_share_dlio(const struct export *x)
 {
 	for (uint32_t i = 0; i < x->count; i++) {
 		const cJSON *dlio = NULL;
+		const char *trains = NULL;
 
 		if (phase_purpose(x->phases[i].phase) != PURPOSE_DATA)
 			continue;
-		for (uint32_t k = 0; k < x->count && !dlio; k++)
-			if (export_same_data(x->trees[i], x->trees[k]))
-				dlio = json_at(x->trees[k], "dlio");
+		for (uint32_t k = 0; k < x->count && !dlio; k++) {
+			if (!export_same_data(x->trees[i], x->trees[k]))
+				continue;
+			dlio = json_at(x->trees[k], "dlio");
+			if (strcmp(x->phases[k].phase->record.kind, "train") == 0)
+				trains = x->phases[k].phase->record.name;
+		}
 		if (dlio)
 			cJSON_AddItemToObject(x->trees[i], "dlio", cJSON_Duplicate(dlio, true));
+		else if (trains)
+			json_add_text(cJSON_AddObjectToObject(x->trees[i], "dlio"), "model",
+				      trains);
 	}
 }
 

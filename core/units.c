@@ -17,6 +17,9 @@ struct unit {
 	uint64_t factor;
 };
 
+/* So large a number is of bytes. */
+enum { BYTES_LIKELY = 1 << 20 };
+
 static const struct unit byte_units[] = {{"B", 1},
 					 {"kB", 1000ull},
 					 {"MB", 1000000ull},
@@ -97,6 +100,9 @@ static int quantity_factor(const struct quantity *q, const char *text, const cha
 		*factor = 1;
 		return 0;
 	}
+	if (!*unit && q->units == byte_units && strtod(text, NULL) >= BYTES_LIKELY)
+		return err_set(err, -EINVAL, "%s needs a unit; write it as \"%.24s B\"",
+			       json_quote(quoted, text), text);
 	if (!*unit)
 		return err_set(err, -EINVAL,
 			       "%s needs a unit; write it as \"%.24s %s\" or \"%.24s %s\"",

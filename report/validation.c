@@ -126,7 +126,7 @@ static void validation_fill(struct validation_row *row, const struct published_r
 				       .because = p->because,
 				       .job = p->job,
 				       .fact = p->fact,
-				       .unit = p->unit,
+				       .unit = published_units[p->unit],
 				       .text = *p->text ? p->text : NULL,
 				       .own_text = *p->text ? m->text : NULL,
 				       .published = *p->text ? NAN : p->value,

@@ -10,10 +10,19 @@
 #include <string.h>
 
 #include "core/json_path.h"
+#include "core/numbers.h"
 
 const char *const published_states[PUBLISHED_STATES] = {"held", "missed", "unknown"};
 
 enum { RANKS_MAX = 1 << 20 };
+
+/* A unit is one of these, and never a number of a row's own. */
+const char *const published_units[] = {"",     "bytes", "files", "samples/s", "MB/s",
+				       "GB/s", "MiB/s", "GiB/s", "GB",        "TB",
+				       "GiB",  "TiB",   NULL};
+static const double unit_sizes[] = {1,       1,       1,   1,    1e6,     1e9,
+				    1 << 20, 1 << 30, 1e9, 1e12, 1 << 30, 1099511627776.0};
+_Static_assert(COUNT(published_units) == COUNT(unit_sizes) + 1, "each unit has a size");
 
 /* clang-format off */
 static const struct option row_options[] = {
@@ -22,9 +31,8 @@ static const struct option row_options[] = {
 	OPT_TEXT("source", struct published_row, source, .required = true, .help = "where it is published"),
 	OPT_REAL("published", struct published_row, value, .max_real = 1e30, .help = "the value"),
 	OPT_TEXT("text", struct published_row, text, .def_text = "", .help = "the value, where it is a text"),
-	OPT_TEXT("unit", struct published_row, unit, .def_text = "", .help = "unit of the value"),
-	OPT_REAL("unit_size", struct published_row, unit_size, .def_real = 1, .min_real = 1e-30, .max_real = 1e30,
-		 .help = "how many units of haul's are one of these"),
+	OPT_CHOICE("unit", struct published_row, unit, .choices = published_units,
+		   .help = "unit of the value; one by which haul counts is left out"),
 	OPT_REAL("tolerance", struct published_row, tolerance, .max_real = 1,
 		 .help = "part of the value by which haul's may differ"),
 	OPT_TEXT("because", struct published_row, because, .def_text = "", .help = "why it may differ"),
@@ -91,7 +99,7 @@ void published_compare(const struct published_row *row, const struct cJSON *tree
 			out->state = PUBLISHED_UNKNOWN;
 		return;
 	}
-	out->value = json_number_at(fact, "", NAN) / row->unit_size;
+	out->value = json_number_at(fact, "", NAN) / unit_sizes[row->unit];
 	if (*row->over)
 		out->value /= json_number_at(tree, row->over, NAN);
 	out->difference = (out->value - row->value) / row->value;

@@ -3,7 +3,7 @@
  * file of rows:
  *
  *	{"rows": [{"of": "unet3d on B200", "quantity": "reads of an accelerator at AU 90 %",
- *		   "published": 5.3096, "unit": "GiB/s", "unit_size": 1073741824, "tolerance": 0.001,
+ *		   "published": 5.3096, "unit": "GiB/s", "tolerance": 0.001,
  *		   "source": "its configuration", "job": "unet3d_b200", "phase": "train",
  *		   "fact": "plan.demand.at_target_bytes_per_second"}]}
  *
@@ -19,12 +19,13 @@
 
 enum { PUBLISHED_MAX = 512, PUBLISHED_SHOWN_BYTES = 48 };
 
+extern const char *const published_units[];
+
 struct published_row {
 	char of[RULE_PATH_BYTES], quantity[RULE_PATH_BYTES], source[RULE_TEXT_BYTES];
 	char text[PUBLISHED_SHOWN_BYTES]; /* ""; else it is published in place of the number */
 	double value;
-	char unit[16];
-	double unit_size;
+	uint32_t unit;                 /* of published_units */
 	double tolerance;              /* of the published value; 0: it is the same */
 	char because[RULE_TEXT_BYTES]; /* why they differ at all */
 	char job[RULE_PATH_BYTES];     /* ready job, or file */

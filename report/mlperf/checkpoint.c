@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Leaves of checkpoints: one for each phase, of writing, reading or both. */
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,6 +43,30 @@ static void checkpoint_side(cJSON *to, const struct mlperf_phase *p, const char 
 	cJSON_Delete(seconds);
 }
 
+/* Bytes of tensors in a checkpoint, without what frames them in its files: as planned, or, of a part
+ * of the mesh, as many as were moved. */
+static double checkpoint_row_bytes(const struct mlperf_phase *p, const cJSON *row)
+{
+	double planned = json_number_at(p->tree, "plan.totals.bytes", 0);
+	double moved =
+		fmax(json_number_at(row, "bytes_written", 0), json_number_at(row, "bytes_read", 0));
+
+	return moved > 0 ? fmin(moved, planned) : planned;
+}
+
+/* The largest of them, which is a whole one. */
+static double checkpoint_bytes(const struct mlperf_phase *p)
+{
+	double most = 0;
+	const cJSON *row;
+
+	cJSON_ArrayForEach(row, json_at(p->tree, "result.checkpoints"))
+	{
+		most = fmax(most, checkpoint_row_bytes(p, row));
+	}
+	return most > 0 ? most : checkpoint_row_bytes(p, NULL);
+}
+
 static void checkpoint_block(cJSON *to, const struct mlperf_phase *p, const cJSON *row,
 			     const char *name, const char *side)
 {
@@ -63,8 +88,7 @@ static void checkpoint_block(cJSON *to, const struct mlperf_phase *p, const cJSO
 	leaf_time(text, begun + (uint64_t)(start + ns));
 	json_add_text(one, "end", text);
 	json_add_number(one, "duration", ns / SECOND_NS);
-	json_add_number(one, "throughput",
-			json_number_at(p->tree, "plan.totals.bytes", 0) / GiB / (ns / SECOND_NS));
+	json_add_number(one, "throughput", checkpoint_row_bytes(p, row) / GiB / (ns / SECOND_NS));
 }
 
 /* What a run is from and to, as each of DLIO's files of a rank has it. */
@@ -104,8 +128,7 @@ static void checkpoint_leaf(const struct tree_folder *model, const struct mlperf
 	leaf = place_below(model, "%s", stamp);
 	checkpoint_side(metric, p, "save", "write_ns", "bytes_written");
 	checkpoint_side(metric, p, "load", "read_ns", "bytes_read");
-	json_add_number(metric, "checkpoint_size_GB",
-			json_number_at(p->tree, "plan.totals.bytes", 0) / GiB);
+	json_add_number(metric, "checkpoint_size_GB", checkpoint_bytes(p) / GiB);
 	checkpoint_span(epoch, "start", p->phase->record.started_ns);
 	cJSON_ArrayForEach(row, json_at(p->tree, "result.checkpoints"))
 	{

@@ -24,6 +24,11 @@ const char *leaf_model(const struct mlperf_phase *p)
 	return *model ? model : p->phase->record.name;
 }
 
+bool leaf_is_done(const struct mlperf_phase *p)
+{
+	return strcmp(p->phase->record.status, "done") == 0;
+}
+
 void leaf_stamp(char stamp[LEAF_STAMP_BYTES], const struct mlperf_phase *p, uint64_t *last)
 {
 	uint64_t second = p->phase->record.started_ns / (uint64_t)SECOND_NS;

@@ -13,6 +13,9 @@ enum { LEAF_STAMP_BYTES = 32 };
 /* The name that mlpstorage has for the model, else the phase's. */
 const char *leaf_model(const struct mlperf_phase *p);
 
+/* Whether the phase came to its end. */
+bool leaf_is_done(const struct mlperf_phase *p);
+
 /* Names of leaves: the second in which a phase began, or the next one that is free. last: of the
  * leaf before, 0: none. */
 void leaf_stamp(char stamp[LEAF_STAMP_BYTES], const struct mlperf_phase *p, uint64_t *last);

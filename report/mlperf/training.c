@@ -40,8 +40,9 @@ static void training_metric(cJSON *to, const struct mlperf_phase *p)
 			rate, json_number(steps * batch * ranks / (wall / ranks / SECOND_NS)));
 	}
 	json_add_number(to, "train_au_mean_percentage", leaf_mean(au));
+	/* A run that did not come to its end meets nothing. */
 	json_add_text(to, "train_au_meet_expectation",
-		      leaf_mean(au) >= percent * target ? "success" : "fail");
+		      leaf_is_done(p) && leaf_mean(au) >= percent * target ? "success" : "fail");
 	json_add_number(to, "train_au_stdev_percentage", leaf_stdev(au));
 	cJSON_AddItemToObject(to, "train_throughput_samples_per_second", rate);
 	json_add_number(to, "train_throughput_mean_samples_per_second", leaf_mean(rate));
@@ -139,7 +140,14 @@ static void training_run(const struct tree_folder *model, const struct mlperf_ex
 	leaf_stamp(stamp, p, last);
 	leaf = place_below(model, "run/%s", stamp);
 	training_metric(metric, p);
+	if (!leaf_is_done(p)) {
+		cJSON_DeleteItemFromObjectCaseSensitive(summary, "epochs");
+		json_add_number(summary, "epochs",
+				cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(
+					metric, "train_au_percentage")));
+	}
 	json_add_text(one, "run", stamp);
+	json_add_text(one, "status", p->phase->record.status);
 	cJSON_AddBoolToObject(one, "warmup", p->phase->record.warmup != 0);
 	cJSON_AddItemToObject(one, "metric", cJSON_Duplicate(metric, true));
 	cJSON_AddItemToArray(all, one);

@@ -369,6 +369,34 @@ def test_closed_checkpoints():
         near(summary["metric"]["checkpoint_size_GB"], 112425623552 / GiB, "size")
 
 
+def test_what_did_not_end():
+    """A run that was interrupted meets nothing, and tells the epochs that it has; a training of other samples has its datagen leaf; a part
+    of the mesh has the size that it moved."""
+    with tempfile.TemporaryDirectory() as folder:
+        small = ("--set", "dataset.sample_bytes=1000", "--set", "dataset.sample_bytes_stdev=0", "--set", "dataset.files=21", "--set",
+                 "train.null_steps=0", "--set", "train.compute=10 ms", "--set", f"stores.data.uri=file://{folder}/data")
+        path = run(folder, "small", "unet3d_b200", *small, "--set", "train.epochs=3")
+        system, _ = export(f"{folder}/whole", path)
+        check(len(glob.glob(f"{system}/training/train/datagen/2*")) == 1, os.listdir(f"{system}/training/train"))
+        summary = read(glob.glob(f"{system}/training/train/run/2*/summary.json")[0])
+        check(summary["metric"]["train_au_meet_expectation"] in ("success", "fail") and summary["epochs"] == 3, summary)
+        with h5py.File(path, "r+") as file:
+            for phase in file["phases"].values():
+                phase.attrs.modify("status", "interrupted".encode()) if phase.attrs["kind"] in (b"train", "train") else None
+                if "target_au" in phase.attrs:
+                    phase.attrs.modify("target_au", 0.0)
+        system, _ = export(f"{folder}/part", path)
+        summary = read(glob.glob(f"{system}/training/train/run/2*/summary.json")[0])
+        check(summary["metric"]["train_au_meet_expectation"] == "fail" and
+              summary["epochs"] == len(summary["metric"]["train_au_percentage"]), summary)
+        some = run(folder, "some", "llama3_8b", "--set", "stores.checkpoints.uri=null://", "--set", "checkpoint.pause=0", "--set",
+                   "checkpoint.null_passes=0", "--set", "checkpoint.count=1")
+        row, = report(some)[0]["checkpoints"]
+        system, _ = export(f"{folder}/some_tree", some)
+        size = read(glob.glob(f"{system}/checkpointing/llama3-8b/2*/summary.json")[0])["metric"]["checkpoint_size_GB"]
+        check(size * GiB <= row["bytes_written"] and size * GiB > 0.99 * row["bytes_written"], (size, row))
+
+
 def test_withdrawn_tree():
     """A submission that the chairs withdrew: 70B on 8 processes, with all else as the rules ask. Its results and its tree break 4.3.5."""
     with tempfile.TemporaryDirectory() as folder:
