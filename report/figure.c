@@ -7,7 +7,9 @@
 
 /* clang-format off */
 const struct shown_figure shown_figures[] = {
-	{"time of the phase", "seconds", "seconds", "seconds", "seconds",
+	{"time", "seconds", "seconds", "seconds", "seconds",
+	 "what bytes and operations are divided by: from the start to the end; of plain I/O and searches, what is measured", MEASURED, "the slowest"},
+	{"time of the phase", "", "wall_seconds", "wall_seconds", "",
 	 "from its start to its end", WHOLE, "the slowest"},
 	{"AU", "AU", "rates.au", "au", "au",
 	 "compute that was asked for, over the time of the steps",

@@ -79,7 +79,12 @@ static void show_seconds(char cell[TABLE_CELL_BYTES], const void *row)
 {
 	double seconds = phase_of(row)->record.seconds;
 
-	snprintf(cell, TABLE_CELL_BYTES, seconds < 0.95 ? "%.2f" : "%.1f", seconds);
+	/* Three digits: whoever multiplies a rate by it gets the bytes. */
+	snprintf(cell, TABLE_CELL_BYTES, "%.*f",
+		 seconds < 0.9995  ? 3
+		 : seconds < 9.995 ? 2
+				   : 1,
+		 seconds);
 }
 
 static void show_latency(char cell[TABLE_CELL_BYTES], const void *row)
@@ -222,6 +227,7 @@ const struct column phase_columns[] = {
 	RATE(WRITE, "bytes_written_per_second"),
 	RATE(READ, "bytes_read_per_second"),
 	VALUE("samples_dropped", phase_role, ROLE_ITEMS_DROPPED, NOT_SHOWN),
+	RECORD(REAL, wall_seconds, "wall_seconds"),
 	{.type = COLUMN_SHOWN, .heading = "memory", .show = show_memory, .place = 2},
 	RECORD(NAME, store, NULL, .json = "store"),
 	RECORD(NAME, message, NULL, .json = "said"),

@@ -85,6 +85,18 @@ static double figure_of(const struct merged *m, enum role role)
 	return f ? figure_value(f, m->row) : NAN;
 }
 
+/* The time of what is measured: bytes and operations are of this time, and a reader divides them by
+ * it. */
+static double measured_s(const struct merged *m, double wall_s)
+{
+	const struct columns *rank = &m->schema->rank;
+
+	for (uint32_t i = 0; i < rank->measure_count; i++)
+		if (rank->measures[i].role == ROLE_RANK_DONE && m->row[i])
+			return (double)m->row[i] / 1e9;
+	return wall_s;
+}
+
 /* Completes the record with what follows from the rest of the phase. */
 static void complete_record(const struct merged *m, struct phase_record *r)
 {
@@ -100,6 +112,8 @@ static void complete_record(const struct merged *m, struct phase_record *r)
 	if (m->main_hist >= 0)
 		snprintf(r->main_hist, sizeof(r->main_hist), "%s",
 			 m->hists[m->main_hist].kind->name);
+	r->wall_seconds = r->seconds;
+	r->seconds = measured_s(m, r->seconds);
 	r->null_au = figure_of(m, ROLE_UTILISATION_NULL);
 	for (uint32_t i = 0; i < phase->target_count; i++)
 		if (strcmp(phase->targets[i].name, "target_au") == 0)

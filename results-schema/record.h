@@ -48,7 +48,8 @@ enum {
 	NUMBER(combination, "combination", .absent = 1) /* from 1 */ \
 	NUMBER(repeat, "repeat", .absent = 1) /* of it, from 1 */ \
 	NUMBER(warmup, "warmup") /* 1: left out of statistics */ \
-	REAL(seconds, "seconds") /* of the slowest rank */ \
+	REAL(seconds, "seconds") /* that rates are of: without a warm-up, until the last rank was done */ \
+	REAL(wall_seconds, "wall_seconds") /* of the slowest rank, from the start to the end */ \
 	REAL(null_au, "null_au") /* AU of the same loop without storage; NaN: none */ \
 	REAL(target_au, "target_au") /* NaN: none */
 /* clang-format on */

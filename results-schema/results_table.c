@@ -92,6 +92,7 @@ double results_row_quantile(const struct results_row_hists *h, uint64_t row, dou
 
 double results_measured_s(const struct results_phase_read *p)
 {
+	/* The seconds of a file of an earlier version are the whole phase. */
 	double done_s = results_role_value(&p->merged, 0, ROLE_RANK_DONE) / 1e9;
 
 	return done_s > 0 ? done_s : p->record.seconds;

@@ -106,6 +106,15 @@ void queue_observe(struct queue *q, void (*observe)(void *argument, const struct
 	q->observers[q->observer_count++] = (struct queue_observer){observe, argument};
 }
 
+void queue_measure_from(struct queue *q, uint64_t from_ns, void (*enter)(void *argument),
+			void *argument)
+{
+	q->from_ns = from_ns;
+	q->entered = false;
+	q->enter = enter;
+	q->enter_argument = argument;
+}
+
 void queue_unlogged(struct queue *q)
 {
 	uint32_t kept = 0;

@@ -33,6 +33,12 @@ void queue_close(struct queue *q);
 void queue_observe(struct queue *q, void (*observe)(void *argument, const struct request *req),
 		   void *argument);
 
+/* What is measured begins at from_ns, in the future. What ends earlier is a warm-up, which is counted until enter is called, before
+ * the first request is counted that ends later: the owner drops what there is (queue_clear). From then on requests count by the rule
+ * of core/measure/window.h. */
+void queue_measure_from(struct queue *q, uint64_t from_ns, void (*enter)(void *argument),
+			void *argument);
+
 /* What this queue does is not the phase's own work, is not in the results, and so has no rows in
  * the store's operation log. Call it before the first request. */
 void queue_unlogged(struct queue *q);

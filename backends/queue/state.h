@@ -38,6 +38,12 @@ struct queue {
 	/* The last stamp: callers at an operation boundary need not read the clock again. Never
 	 * goes back, and is at or before the clock's own; on sim:// in virtual time. */
 	uint64_t now_ns;
+	/* Of the window that is measured (core/measure/window.h): where it begins, 0: everything is
+	 * measured; whether a request has ended in it; what is called before that one is counted. */
+	uint64_t from_ns;
+	bool entered;
+	void (*enter)(void *argument);
+	void *enter_argument;
 	struct queue_counts op[REQ_OPS];
 	struct queue_latency latency[REQ_OPS];
 	struct queue_observer {

@@ -14,6 +14,7 @@
 
 #include "backends/queue/attempt.h"
 #include "core/invariant.h"
+#include "core/measure/window.h"
 #include "core/numbers.h"
 
 static inline bool queue_moves(const struct request *req)
@@ -100,29 +101,61 @@ static inline void queue_keep_latency(const struct queue_latency *l, const struc
 	}
 }
 
-/* Counts a request that has ended, and shows it to the observers. One that was given up, because the
- * run is to end, was not done, and so is in no count. */
-static inline void queue_finish(struct queue *q, struct request *req)
+/* Counts a request with that share of its bytes. Failures and retries count wherever they end. */
+static inline void queue_count(struct queue *q, const struct request *req, uint64_t bytes,
+			       bool whole)
 {
 	const struct answer *a = &req->answer;
 	struct queue_counts *counts = &q->op[req->op];
 	uint64_t due_ns = req->due_ns ? req->due_ns : a->submit_ns;
 	uint64_t service_ns = a->done_ns - a->submit_ns;
 
+	if (queue_moves(req))
+		counts->bytes += bytes;
+	if (a->status)
+		counts->errors += request_failures(req);
+	counts->retries += a->attempts - 1;
+	if (!whole)
+		return;
+	counts->operations++;
+	if (q->timeout_ns && service_ns > q->timeout_ns)
+		counts->late++;
+	queue_keep_latency(&q->latency[req->op], req, service_ns, excess_u64(a->done_ns, due_ns));
+}
+
+/* Counts a request of a queue with a warm-up. */
+static void queue_count_within(struct queue *q, const struct request *req)
+{
+	const struct answer *a = &req->answer;
+
+	if (a->done_ns >= q->from_ns && !q->entered) {
+		q->entered = true;
+		q->enter(q->enter_argument);
+	}
+	/* Before the window is entered, all of the warm-up counts. */
+	if (!q->entered)
+		queue_count(q, req, a->done_bytes, true);
+	else if (a->done_ns >= q->from_ns)
+		queue_count(q, req,
+			    window_share(q->from_ns, a->submit_ns, a->done_ns, a->done_bytes),
+			    window_has(q->from_ns, a->submit_ns, a->done_ns));
+}
+
+/* Counts a request that has ended, and shows it to the observers. One that was given up, because the
+ * run is to end, was not done, and so is in no count. */
+static inline void queue_finish(struct queue *q, struct request *req)
+{
+	const struct answer *a = &req->answer;
+
 	INVARIANT_SLOW(a->done_ns >= a->submit_ns, "no request is done before it was submitted");
 	if (a->done_ns > q->now_ns)
 		q->now_ns = a->done_ns;
 	if (a->status == -ECANCELED)
 		return;
-	counts->operations++;
-	if (queue_moves(req))
-		counts->bytes += a->done_bytes;
-	if (a->status)
-		counts->errors += request_failures(req);
-	counts->retries += a->attempts - 1;
-	if (q->timeout_ns && service_ns > q->timeout_ns)
-		counts->late++;
-	queue_keep_latency(&q->latency[req->op], req, service_ns, excess_u64(a->done_ns, due_ns));
+	if (q->from_ns)
+		queue_count_within(q, req);
+	else
+		queue_count(q, req, a->done_bytes, true);
 	for (uint32_t i = 0; i < q->observer_count; i++)
 		q->observers[i].observe(q->observers[i].argument, req);
 }

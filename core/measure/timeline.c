@@ -33,6 +33,29 @@ void timeline_add(struct timeline *t, uint64_t now_ns, enum tally_second what, u
 		t->rows = (uint32_t)row + 1;
 }
 
+void timeline_spread(struct timeline *t, uint64_t begin_ns, uint64_t end_ns, enum tally_second what,
+		     uint64_t amount)
+{
+	uint64_t begin = begin_ns > t->start_ns ? begin_ns - t->start_ns : 0;
+	uint64_t end = end_ns > t->start_ns ? end_ns - t->start_ns : 0, last, first, given = 0;
+
+	fold_to_fit(t, end);
+	last = end / t->interval_ns;
+	/* Most requests begin and end in one row, and need no other division. */
+	first = begin >= last * t->interval_ns ? last : begin / t->interval_ns;
+	for (uint64_t row = first; row < last; row++) {
+		uint64_t until = (row + 1) * t->interval_ns - begin;
+		uint64_t sum = (uint64_t)((unsigned __int128)amount * until / (end - begin));
+
+		t->row[row][what] += sum - given;
+		given = sum;
+	}
+	INVARIANT_SLOW(last < TIMELINE_ROWS, "rows are folded until the last one fits");
+	t->row[last][what] += amount - given;
+	if (last >= t->rows)
+		t->rows = (uint32_t)last + 1;
+}
+
 void timeline_add_span(struct timeline *t, uint64_t from_ns, uint64_t to_ns, enum tally_second what)
 {
 	uint64_t from = from_ns > t->start_ns ? from_ns - t->start_ns : 0;

@@ -38,6 +38,9 @@ struct timeline {
 
 void timeline_init(struct timeline *t, uint64_t start_ns);
 void timeline_add(struct timeline *t, uint64_t now_ns, enum tally_second what, uint64_t amount);
+/* Spreads an amount evenly over the time [begin, end] in which it was moved. What lies before the start is in the first row. */
+void timeline_spread(struct timeline *t, uint64_t begin_ns, uint64_t end_ns, enum tally_second what,
+		     uint64_t amount);
 /* Spreads the interval [from, to) over the rows it touches. */
 void timeline_add_span(struct timeline *t, uint64_t from_ns, uint64_t to_ns,
 		       enum tally_second what);

@@ -170,8 +170,8 @@ static void test_text(void)
 		"doubt: one run has no interval; --repeat 5 shows how much it varies.\n"
 		"\n"
 		"phase     seconds      AU  GB/s  samples/s  read p50     p99   p99.9     max\n"
-		"generate      1.4       –  2.90        345         –       –       –       –\n"
-		"train         6.8  96.4 %  1.12        133    5.1 ms  5.1 ms  5.1 ms  5.1 ms\n"
+		"generate     1.40       –  2.90        345         –       –       –       –\n"
+		"train        6.80  96.4 %  1.12        133    5.1 ms  5.1 ms  5.1 ms  5.1 ms\n"
 		"\n"
 		"results.h5 (212 KiB)   look: haul report results.h5   h5dump -d /summary results.h5\n");
 }
@@ -277,8 +277,8 @@ static void test_text_of_trouble(void)
 		"doubt: one run has no interval; --repeat 5 shows how much it varies.\n"
 		"\n"
 		"phase     seconds      AU  GB/s  samples/s  read p50     p99   p99.9     max\n"
-		"generate      1.4       –  2.90        345         –       –       –       –\n"
-		"train         6.8  96.4 %  1.12        133    5.1 ms  5.1 ms  5.1 ms  5.1 ms\n"
+		"generate     1.40       –  2.90        345         –       –       –       –\n"
+		"train        6.80  96.4 %  1.12        133    5.1 ms  5.1 ms  5.1 ms  5.1 ms\n"
 		"\n"
 		"generate: 412 of 512 files were whole already\n"
 		"train: failed\n"
@@ -448,7 +448,7 @@ static void test_figures(void)
 	static const struct {
 		double value;
 		const char *shown;
-	} cases[] = {{0, "0"},        {3.2e-5, "<0.0001"}, {0.00034, "0.00034"}, {0.0995, "0.10"},
+	} cases[] = {{0, "0"},        {3.2e-5, "<0.0001"}, {0.00034, "0.00034"}, {0.0995, "0.0995"},
 		     {9.99, "9.99"},  {9.996, "10.0"},     {99.94, "99.9"},      {1234.4, "1,234"},
 		     {INFINITY, "–"}, {NAN, "–"}};
 	char cell[TABLE_CELL_BYTES];

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/measure/window.h"
+#include "core/numbers.h"
+
 static const uint64_t live_every_ns = 500000000;
 
 static void meter_observe(void *argument, const struct request *req);
@@ -139,6 +142,7 @@ uint64_t meter_clear(struct meter *m, uint64_t start_ns)
 	for (uint32_t i = 0; i < m->hist_count; i++)
 		hist_clear(&m->memory[i]);
 	meter_start(m, start_ns);
+	m->from_ns = start_ns;
 	m->operations = m->errors = 0;
 	m->failure_count = 0;
 	return requests;
@@ -148,10 +152,15 @@ uint64_t meter_clear(struct meter *m, uint64_t start_ns)
 static const uint32_t request_parts = 1u << REQ_OPEN | 1u << REQ_CLOSE | 1u << REQ_BEGIN |
 				      1u << REQ_COMMIT | 1u << REQ_ABORT | 1u << REQ_UPDATE;
 
-void meter_operation(struct meter *m, uint64_t done_ns)
+void meter_operation(struct meter *m, uint64_t begin_ns, uint64_t done_ns)
 {
+	if (!window_has(m->from_ns, begin_ns, done_ns))
+		return;
 	m->operations++;
-	timeline_add(&m->timeline, done_ns, SECOND_OPERATIONS, 1);
+	/* As it is in the window where at least half of its time is, it is in the row of the
+	 * middle. */
+	timeline_add(&m->timeline, begin_ns + excess_u64(done_ns, begin_ns) / 2, SECOND_OPERATIONS,
+		     1);
 }
 
 static void meter_observe(void *argument, const struct request *req)
@@ -161,11 +170,11 @@ static void meter_observe(void *argument, const struct request *req)
 	const struct answer *a = &req->answer;
 
 	if (!(l && l->counts_operations) && !(request_parts >> req->op & 1))
-		meter_operation(m, a->done_ns);
+		meter_operation(m, a->submit_ns, a->done_ns);
 	if (req->op == REQ_READ || req->op == REQ_WRITE) {
-		timeline_add(&m->timeline, a->done_ns,
-			     req->op == REQ_WRITE ? SECOND_BYTES_WRITTEN : SECOND_BYTES_READ,
-			     a->done_bytes);
+		timeline_spread(&m->timeline, max_u64(a->submit_ns, m->from_ns), a->done_ns,
+				req->op == REQ_WRITE ? SECOND_BYTES_WRITTEN : SECOND_BYTES_READ,
+				window_share(m->from_ns, a->submit_ns, a->done_ns, a->done_bytes));
 		/* Only this thread adds. */
 		atomic_store_explicit(&m->live_bytes,
 				      atomic_load_explicit(&m->live_bytes, memory_order_relaxed) +
@@ -299,6 +308,23 @@ void done_series_fold(struct done_series *s)
 		s->row[i] = s->row[2 * i] + s->row[2 * i + 1];
 	memset(s->row + SERIES_ROWS / 2, 0, sizeof(s->row) / 2);
 	s->shift++;
+}
+
+void done_series_spread(struct done_series *s, uint64_t begin_ns, uint64_t end_ns, uint64_t amount)
+{
+	uint64_t given = 0, last, row;
+
+	while (end_ns >> s->shift >= SERIES_ROWS)
+		done_series_fold(s);
+	last = end_ns >> s->shift;
+	for (row = begin_ns >> s->shift; row < last; row++) {
+		uint64_t until = ((row + 1) << s->shift) - begin_ns;
+		uint64_t sum = (uint64_t)((unsigned __int128)amount * until / (end_ns - begin_ns));
+
+		s->row[row] += sum - given;
+		given = sum;
+	}
+	s->row[last] += amount - given;
 }
 
 uint64_t done_series_until(const struct done_series *s, uint64_t at_ns)

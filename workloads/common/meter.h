@@ -40,6 +40,9 @@ static inline void done_series_add(struct done_series *s, uint64_t at_ns, uint64
 	s->row[at_ns >> s->shift] += amount;
 }
 
+/* Spreads an amount evenly over the time in which it was done. */
+void done_series_spread(struct done_series *s, uint64_t begin_ns, uint64_t end_ns, uint64_t amount);
+
 /* What was done up to the end of the interval in which at_ns lies. */
 uint64_t done_series_until(const struct done_series *s, uint64_t at_ns);
 
@@ -92,6 +95,8 @@ struct meter {
 
 	struct timeline timeline;
 	uint64_t start_ns; /* time from which failures and the timeline count */
+	uint64_t
+		from_ns; /* the window's begin (core/measure/window.h), once it is entered; else 0 */
 	uint64_t live_due_ns;
 	uint64_t operations;    /* done, of those that the phase was asked for */
 	uint64_t errors;        /* found in the data of successful requests: see meter_error */
@@ -113,8 +118,8 @@ void meter_close(struct meter *m);
  * most METER_QUEUES. */
 void meter_attach(struct meter *m, struct queue *q);
 
-/* End of warm-up: resets all counters, and counting starts at start_ns. Returns how many requests
- * were counted before. */
+/* End of warm-up: resets all counters, and the window that is measured begins at start_ns. Returns how many requests were counted
+ * before. */
 uint64_t meter_clear(struct meter *m, uint64_t start_ns);
 
 /* Sets the time from which failures and the timeline count. Call before the first request. */
@@ -131,7 +136,7 @@ static inline struct hist *meter_hist(struct meter *m, int hist)
 }
 
 /* An operation that the phase was asked for is done. */
-void meter_operation(struct meter *m, uint64_t done_ns);
+void meter_operation(struct meter *m, uint64_t begin_ns, uint64_t done_ns);
 
 /* A request succeeded but its data is wrong: counts one error more. */
 static inline void meter_error(struct meter *m)

@@ -59,12 +59,18 @@ static uint64_t slots_begin(struct slots *s)
 	return UINT64_MAX;
 }
 
-static void slots_warm(struct slots *s)
+/* The first request has ended that counts. */
+static void slots_warm(void *slots)
 {
+	struct slots *s = slots;
 	struct slots_warmup *w = s->warmup;
 	struct cpu_time now;
 
+	if (s->warm)
+		return; /* it was one of another queue of the thread */
 	s->warm = true;
+	for (uint32_t i = 0; i < s->member->meter.queue_count; i++)
+		s->member->meter.queues[i]->entered = true;
 	s->hooks->drop(s->owner);
 	if (s->member != s->member->crew->members)
 		return;
@@ -81,8 +87,6 @@ uint32_t slots_reap(struct slots *s, struct queue *q, uint32_t least, uint64_t u
 		s->now_ns = q->now_ns;
 	for (uint32_t i = 0; i < n; i++)
 		s->hooks->step(s->owner, list_member(s->back[i], struct slot, req));
-	if (s->warmup && !s->warm && q->now_ns >= s->warmup->end_ns)
-		slots_warm(s);
 	crew_look(s->member);
 	return n;
 }
@@ -118,6 +122,8 @@ int slots_run(struct slots *s, uint64_t start_ns, uint64_t until_ns)
 
 	s->until_ns = until_ns;
 	s->over = s->timed_out = false;
+	for (uint32_t i = 0; s->warmup && !s->warm && i < s->member->meter.queue_count; i++)
+		queue_measure_from(s->member->meter.queues[i], s->warmup->end_ns, slots_warm, s);
 	clock_sleep_until(clock, start_ns);
 	slots_loop(s, clock);
 	ended = s->hooks->end ? s->hooks->end(s->owner) : 0;

@@ -43,8 +43,8 @@ struct slot_hooks {
 	void (*begin)(void *owner, struct slot *slot);
 	/* The request of the slot is answered: it sends the next one, or frees the slot. */
 	void (*step)(void *owner, struct slot *slot);
-	/* The warm-up is over: what was counted in it is dropped. All answers of the turn in which
-	 * the queue's time reached its end have taken their step. */
+	/* The warm-up is over: what was counted in it is dropped. The answers of the turn in which
+	 * the queue's time reached its end take their steps afterwards. */
 	void (*drop)(void *owner);
 	/* Nothing is in flight, and nothing more begins. 0 or a negative errno with the member's
 	 * err. May be NULL. */

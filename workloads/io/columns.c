@@ -4,6 +4,7 @@
 
 #include "backends/endpoint.h"
 #include "core/measure/quantile.h"
+#include "core/measure/window.h"
 
 static const struct measure measures[] = TALLY_ROWS(IO_COLUMN_LIST(MEASURE_ROW));
 static const struct hist_kind hists[] = {IO_HISTOGRAM_LIST(HIST_ROW)};
@@ -17,10 +18,10 @@ static const struct figure figures[] = {
 		   .role = ROLE_BYTE_RATE_FIRST)
 	FIGURE_PER("bytes_rate_last_done", "B/s", 1e9, OF(IO_DONE_BYTES), OF(IO_LAST_DONE_NS),
 		   "bytes per second until the last one had", .role = ROLE_BYTE_RATE)
-	FIGURE_PER("rate_first_done", "1/s", 1e9, OF(IO_FIRST_DONE), OF(IO_FIRST_DONE_NS),
+	FIGURE_PER("rate_first_done", "1/s", 1e9 / WINDOW_PARTS, OF(IO_FIRST_DONE_PARTS), OF(IO_FIRST_DONE_NS),
 		   "operations per second until the first thread had done its part",
 		   .role = ROLE_OPERATION_RATE_FIRST)
-	FIGURE_PER("rate_last_done", "1/s", 1e9, OF(IO_DONE), OF(IO_LAST_DONE_NS),
+	FIGURE_PER("rate_last_done", "1/s", 1e9 / WINDOW_PARTS, OF(IO_DONE_PARTS), OF(IO_LAST_DONE_NS),
 		   "operations per second until the last one had", .role = ROLE_OPERATION_RATE)
 	FIGURE_PER("entries_rate", "1/s", 1e9, OF(IO_ENTRIES), OF(IO_LAST_DONE_NS),
 		   "objects listed per second", .needs = {NEED(IO_LISTS)})

@@ -18,8 +18,11 @@
 	  .role = ROLE_RANK_DONE) \
 	X(IO_DONE, "done", "", SUM, \
 	  "operations done: blocks moved, objects or listings dealt with") \
+	X(IO_DONE_PARTS, "done_parts", "", SUM, \
+	  "the same in parts of 1/65536: of one that a warm-up's end divides, the share of its time after it") \
 	X(IO_FIRST_DONE, "first_done", "", SUM, \
 	  "of those, done by when the first thread had done its part") \
+	X(IO_FIRST_DONE_PARTS, "first_done_parts", "", SUM, "the same in parts of 1/65536") \
 	X(IO_DONE_BYTES, "done_bytes", "bytes", SUM, "bytes of the operations done") \
 	X(IO_FIRST_DONE_BYTES, "first_done_bytes", "bytes", SUM, \
 	  "of those, by when the first thread had done its part") \

@@ -156,7 +156,7 @@ static uint64_t io_data_verified(struct io_thread *t, const struct io_slot *slot
 }
 
 /* A block has moved: whether all of it is as it should be. */
-int io_data_check(struct io_thread *t, const struct io_slot *slot, char text[FAILURE_TEXT_BYTES])
+int io_data_check(struct io_thread *t, struct io_slot *slot, char text[FAILURE_TEXT_BYTES])
 {
 	const struct request *req = &slot->s.req;
 	uint64_t good;
@@ -166,6 +166,7 @@ int io_data_check(struct io_thread *t, const struct io_slot *slot, char text[FAI
 				   io_set_bytes(t->work->set, t->share.rank, slot->item.object));
 		return req->answer.status;
 	}
+	slot->moved += io_inside(t, slot, req->length);
 	if (slot->writes || !slot->s.buffer || t->work->options->verify == VERIFY_NONE)
 		return 0;
 	good = io_data_verified(t, slot);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the phase io counts, and the way from its threads to its tally. */
+#include "core/measure/window.h"
 #include "core/numbers.h"
 #include "workloads/io/work.h"
 
@@ -46,14 +47,16 @@ static void io_count_done(const struct io_thread *thread, struct tally *t)
 						       thread->work->warmup.end_ns)
 					  : thread->end_ns;
 	uint64_t first = done_series_until(&thread->series, first_ns), *row = t->rank_row;
-	uint64_t first_bytes = io_moves(o) ? first * o->block : 0;
+	uint64_t first_bytes =
+		io_moves(o) ? (uint64_t)((unsigned __int128)first * o->block >> WINDOW_PARTS_BITS)
+			    : 0;
 
 	if (!thread->slots.warm)
 		return; /* ended within its warm-up */
 	if (thread->moved)
 		first_bytes = done_series_until(thread->moved, first_ns);
-	row[IO_DONE] += thread->done;
-	row[IO_FIRST_DONE] += first;
+	row[IO_DONE_PARTS] += thread->done_parts;
+	row[IO_FIRST_DONE_PARTS] += first;
 	row[IO_DONE_BYTES] += thread->done_bytes;
 	row[IO_FIRST_DONE_BYTES] +=
 		first_bytes < thread->done_bytes ? first_bytes : thread->done_bytes;
@@ -81,11 +84,20 @@ void io_count_thread(const struct crew_thread *w, struct tally *t)
 	row[IO_RESIDENT_BYTES] += thread->residency.resident_bytes;
 }
 
+/* Once all threads are in the row. */
+static void io_measure_whole(uint64_t *row)
+{
+	row[IO_DONE] = window_whole(row[IO_DONE_PARTS]);
+	row[IO_FIRST_DONE] = window_whole(row[IO_FIRST_DONE_PARTS]);
+	row[TALLY_OPERATIONS] = row[IO_DONE];
+}
+
 void io_measure(const struct crew *crew, struct io_work *work, uint64_t first_ns, struct tally *t)
 {
 	work->first_ns = first_ns;
 	t->rank_row[IO_FIRST_DONE_NS] = first_ns;
 	crew_merge(crew, t);
+	io_measure_whole(t->rank_row);
 }
 
 /* As long as nobody has done its part, the first has done as much as the last. */
@@ -95,6 +107,7 @@ void io_measure_so_far(void *argument, struct tally *t)
 	uint64_t *row = t->rank_row, now_ns = clock_now(work->store->clock);
 
 	row[TALLY_WALL_NS] = now_ns > work->start_ns ? now_ns - work->start_ns : 0;
+	io_measure_whole(row);
 	row[IO_FIRST_DONE_NS] = row[IO_LAST_DONE_NS];
 	if (!row[IO_FIRST_DONE_NS] && now_ns > work->warmup.end_ns)
 		row[IO_FIRST_DONE_NS] = now_ns - work->warmup.end_ns;

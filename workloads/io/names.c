@@ -68,7 +68,7 @@ void io_names_listed_page(struct io_thread *t, struct io_slot *slot)
 		io_end(t, slot, slot->s.req.answer.status, NULL);
 		return;
 	}
-	t->entries += slot->name->entries;
+	t->entries += io_inside(t, slot, slot->name->entries);
 	io_end(t, slot, 0, NULL);
 }
 
@@ -225,7 +225,7 @@ static void io_names_listed(struct io_thread *t, struct io_slot *slot)
 		io_let_go(t, slot);
 		return;
 	}
-	t->entries += slot->name->entries;
+	t->entries += io_inside(t, slot, slot->name->entries);
 	/* How many are in a part is the store's own choice: see io_phase_check_parts. */
 	if (!t->work->strict || t->work->options->parts > 1 || slot->name->entries == wanted) {
 		io_end(t, slot, 0, NULL);

@@ -139,10 +139,13 @@ static void io_whole_ended(struct io_thread *t, struct io_slot *slot)
 	int rc = io_data_check_closed(t, &slot->s.req, text);
 
 	if (rc == 0) {
-		t->gets += !slot->writes;
-		t->puts += slot->writes;
-		hist_record(meter_hist(&t->member->meter, slot->writes ? IO_HIST_PUT : IO_HIST_GET),
-			    slot_took_ns(&slot->s));
+		if (io_measured(t, slot)) {
+			t->gets += !slot->writes;
+			t->puts += slot->writes;
+			hist_record(meter_hist(&t->member->meter,
+					       slot->writes ? IO_HIST_PUT : IO_HIST_GET),
+				    slot_took_ns(&slot->s));
+		}
 		io_end(t, slot, 0, NULL);
 		return;
 	}

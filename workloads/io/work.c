@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/measure/window.h"
 #include "core/numbers.h"
 
 static const uint64_t thread_stream = 0x746872656164; /* "thread" */
@@ -64,6 +65,7 @@ static void io_begin(void *thread, struct slot *at)
 	const struct io_options *o = t->work->options;
 
 	slot->number = t->issued++;
+	slot->moved = 0;
 	io_share_next(&t->share, &slot->item);
 	slots_mark(&t->slots, &slot->s, pace_take(&t->pace, slot->s.begin_ns), slot->item.object);
 	slot->writes = o->operation == IO_DO_WRITE ||
@@ -87,7 +89,7 @@ void io_thread_drop(void *thread)
 	done_series_clear(&t->series);
 	if (t->moved)
 		done_series_clear(t->moved);
-	t->done = t->done_bytes = t->gets = t->puts = 0;
+	t->done = t->done_parts = t->done_bytes = t->gets = t->puts = 0;
 	t->fill_ns = t->verify_ns = t->slots.late_start_ns = 0;
 	t->entries = t->absent = t->payload_errors = 0;
 }
@@ -193,18 +195,35 @@ void io_let_go(struct io_thread *t, struct io_slot *slot)
 	slots_free(&t->slots, &slot->s);
 }
 
+bool io_measured(const struct io_thread *t, const struct io_slot *slot)
+{
+	return window_has(t->member->meter.from_ns, slot->s.begin_ns, slot->s.req.answer.done_ns);
+}
+
+uint64_t io_inside(const struct io_thread *t, const struct io_slot *slot, uint64_t amount)
+{
+	const struct answer *a = &slot->s.req.answer;
+
+	return window_share(t->work->warmup.end_ns, a->submit_ns, a->done_ns, amount);
+}
+
 void io_count(struct io_thread *t, struct io_slot *slot)
 {
-	uint64_t now_ns = slot->s.req.answer.done_ns, origin_ns = t->work->warmup.end_ns;
-	uint64_t at_ns = now_ns > origin_ns ? now_ns - origin_ns : 0;
+	uint64_t now_ns = slot->s.req.answer.done_ns, begin_ns = slot->s.begin_ns;
+	uint64_t origin_ns = t->work->warmup.end_ns, from_ns = excess_u64(begin_ns, origin_ns);
+	uint64_t until_ns = excess_u64(now_ns, origin_ns);
+	uint64_t parts = window_share(origin_ns, begin_ns, now_ns, WINDOW_PARTS);
 
 	t->done++;
-	meter_operation(&t->member->meter, now_ns);
-	t->done_bytes += slot->item.length;
-	hist_record(meter_hist(&t->member->meter, IO_HIST_OPERATION), slot_took_ns(&slot->s));
-	done_series_add(&t->series, at_ns, 1);
+	t->done_parts += parts;
+	t->done_bytes += slot->moved;
+	meter_operation(&t->member->meter, begin_ns, now_ns);
+	if (io_measured(t, slot))
+		hist_record(meter_hist(&t->member->meter, IO_HIST_OPERATION),
+			    slot_took_ns(&slot->s));
+	done_series_spread(&t->series, from_ns, until_ns, parts);
 	if (t->moved)
-		done_series_add(t->moved, at_ns, slot->item.length);
+		done_series_spread(t->moved, from_ns, until_ns, slot->moved);
 	atomic_store_explicit(&t->member->files, t->done, memory_order_relaxed);
 }
 

@@ -31,6 +31,7 @@ struct io_slot {
 	struct io_handle *handle;
 	struct io_item item;
 	uint64_t number; /* of the operation, from 0 */
+	uint64_t moved;  /* its bytes, by the share of each request's time after the warm-up */
 	bool writes;
 	struct io_name *name;    /* NULL where an operation is a block */
 	struct io_mix_turn turn; /* of a mix of whole objects */
@@ -108,7 +109,9 @@ struct io_thread {
 	/* Results. Times count from the end of the warm-up. */
 	struct done_series series;
 	struct done_series *moved; /* bytes by when, where operations differ in size; else NULL */
-	uint64_t done, done_bytes, first_failed, warmup_operations;
+	uint64_t done_parts, done_bytes, first_failed,
+		warmup_operations; /* parts: core/measure/window.h */
+	uint64_t done;
 	uint64_t gets, puts;
 	uint64_t mark_ns, end_ns; /* its part done, or its time over; at rest for good */
 	uint64_t payload_errors, absent, entries, fill_ns, verify_ns;
@@ -155,6 +158,10 @@ void io_end(struct io_thread *t, struct io_slot *slot, int rc, const char *text)
 /* The same in parts: it ended well, or it failed, and the slot has something to do yet; now it is
  * free. */
 void io_count(struct io_thread *t, struct io_slot *slot);
+/* Whether the operation, which has ended, is one of the window that is measured; and what of the amount of its request is, which has
+ * been answered (core/measure/window.h). */
+bool io_measured(const struct io_thread *t, const struct io_slot *slot);
+uint64_t io_inside(const struct io_thread *t, const struct io_slot *slot, uint64_t amount);
 void io_fails(struct io_thread *t, struct io_slot *slot, int rc, const char *text);
 void io_let_go(struct io_thread *t, struct io_slot *slot);
 
@@ -165,7 +172,7 @@ void io_data_share(struct io_thread *t, const struct object *object);
 void io_data_fill(struct io_thread *t, struct io_slot *slot);
 /* A block has moved, an object is closed: whether all of it is as it should be; else text says why
  * not. */
-int io_data_check(struct io_thread *t, const struct io_slot *slot, char text[FAILURE_TEXT_BYTES]);
+int io_data_check(struct io_thread *t, struct io_slot *slot, char text[FAILURE_TEXT_BYTES]);
 int io_data_check_closed(struct io_thread *t, const struct request *req,
 			 char text[FAILURE_TEXT_BYTES]);
 

@@ -120,7 +120,7 @@ static void work_count(struct replay_thread *t, const struct replay_slot *slot)
 	const struct replay_row *row = slot->row;
 
 	t->done++;
-	meter_operation(&t->member->meter, slot->s.req.answer.done_ns);
+	meter_operation(&t->member->meter, slot->s.begin_ns, slot->s.req.answer.done_ns);
 	t->tiers[row->tier].count[row->operation]++;
 	t->tiers[row->tier].bytes[row->operation] += row->bytes;
 	hist_record(meter_hist(&t->member->meter, (int)hists[row->operation]),

@@ -247,7 +247,7 @@ int vector_build_one(struct crew_thread *w, uint64_t segment)
 		return rc;
 	}
 	w->counts[BUILD_BYTES] += x.size;
-	meter_operation(&w->meter, w->queue.now_ns);
+	meter_operation(&w->meter, w->queue.now_ns, w->queue.now_ns);
 	return 0;
 }
 

@@ -132,7 +132,7 @@ static int loader_received(struct piece_reader *x, const struct request *read, c
 	if (rc == 0 && l->load->copies)
 		rc = loader_copy_do(l, &req);
 	if (rc == 0)
-		meter_operation(&x->thread->meter, read->answer.done_ns);
+		meter_operation(&x->thread->meter, read->answer.submit_ns, read->answer.done_ns);
 	return rc;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/measure/window.h"
 #include "core/numbers.h"
 #include "workloads/common/answer_text.h"
 
@@ -22,8 +23,11 @@ static void vector_query_answered(struct vector_thread *t, struct vector_query *
 		sum.rounds += (uint32_t)q->searches[i].rounds;
 		sum.beside += (uint32_t)q->searches[i].beside;
 	}
+	/* Parts are joined by when they were issued. */
+	if (!t->parts && !window_has(t->member->meter.from_ns, from_ns, done_ns))
+		return;
 	if (!t->work->inserts)
-		meter_operation(&t->member->meter, done_ns);
+		meter_operation(&t->member->meter, from_ns, done_ns);
 	if (meanwhile)
 		hist_record(
 			meter_hist(&t->member->meter, q->merging || atomic_load(&meanwhile->merging)

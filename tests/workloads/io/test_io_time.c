@@ -4,6 +4,7 @@
  * service and response. */
 #include <stdio.h>
 
+#include "core/measure/window.h"
 #include "core/numbers.h"
 #include "tests/libs/doubles/thread_group.h"
 #include "tests/unit.h"
@@ -11,7 +12,7 @@
 #include "workloads/io/io.h"
 #include "workloads/target.h"
 
-/* Blocks of 1 MiB take 10.49 ms at 100 MB/s, and 34.95 ms on the slow rank, which has done 2 when
+/* Blocks of 1 MiB take 10.49 ms at 100 MB/s, and 34.95 ms on the slow rank, which has done 2.4 when
  * the fast one has done its 8. */
 static void test_first_and_last_done(void)
 {
@@ -29,7 +30,8 @@ static void test_first_and_last_done(void)
 	CU_ASSERT_TRUE((double)slow[IO_LAST_DONE_NS] > slow_ns - 1e6);
 	CU_ASSERT_EQUAL(fixture_sum(f, IO_FIRST_DONE), 10);
 	CU_ASSERT_EQUAL(slow[IO_FIRST_DONE], 2);
-	CU_ASSERT_EQUAL(fixture_sum(f, IO_FIRST_DONE_BYTES), 10 << 20);
+	CU_ASSERT_DOUBLE_EQUAL((double)fixture_sum(f, IO_FIRST_DONE_BYTES), 10.4 * 1048576,
+			       0.01 * 1048576);
 	CU_ASSERT_TRUE((double)row[IO_FIRST_DONE_NS] < fast_ns + 1e6);
 	CU_ASSERT_TRUE((double)slow[IO_LAST_DONE_NS] < slow_ns + 1e6);
 	fixture_free(f);
@@ -75,6 +77,57 @@ static void test_stonewall_of_whole_objects(void)
 	CU_ASSERT_EQUAL(fixture_sum(f, IO_READS), done);
 	CU_ASSERT_EQUAL(fixture_sum(f, TALLY_ERRORS), 0);
 	fixture_free(f);
+}
+
+/* What lies across the end of the warm-up counts by the share of its time after it, in all figures alike, however long requests take
+ * beside the window: they are as the store is. */
+static void test_warmup_border(void)
+{
+	static const double latencies[] = {0.05, 0.13, 0.3, 0.5, 0.77, 1, 1.4, 2};
+	static const unsigned threads[] = {1, 3, 16};
+	static const char *const operations[] = {"read", "write"};
+	const double window_ms = 80, warmup_ms = 23, bytes = 1 << 16;
+
+	for (unsigned i = 0; i < COUNT(latencies) * COUNT(threads) * 4; i++) {
+		unsigned count = threads[i / 4 % COUNT(threads)], depth = i & 2 ? 3 : 1;
+		bool writes = i & 1;
+		double latency_ms = latencies[i / 4 / COUNT(threads)] * window_ms;
+		double truth = count * depth * bytes / latency_ms * 1e3, seconds;
+		char store[64], text[256];
+		const char *const phases[] = {text};
+		const uint64_t *row;
+		struct fixture *f;
+		uint64_t timeline = 0, moved;
+
+		snprintf(store, sizeof(store), "\"sim://s\", \"latency\": \"%.0f us\"",
+			 latency_ms * 1e3);
+		snprintf(
+			text, sizeof(text),
+			"\"operation\": \"%s\", \"block\": 65536, \"size\": \"64 MiB\", \"passes\": 0, "
+			"\"layout\": \"segmented\", \"threads\": %u, \"depth\": %u, "
+			"\"warmup\": \"%.0f ms\", \"seconds\": \"%.0f ms\"",
+			operations[writes], count, depth, warmup_ms, window_ms);
+		f = io_run(store, "", phases, 1, 1, NULL);
+		io_expect_ok(f);
+		row = f->tallies[0].rank_row;
+		seconds = (double)row[IO_LAST_DONE_NS] / 1e9;
+		moved = row[writes ? TALLY_BYTES_WRITTEN : TALLY_BYTES_READ];
+		CU_ASSERT_DOUBLE_EQUAL((double)moved / seconds, truth, 0.01 * truth);
+		CU_ASSERT_DOUBLE_EQUAL((double)row[IO_DONE_PARTS] / WINDOW_PARTS * bytes / seconds,
+				       truth, 0.01 * truth);
+		CU_ASSERT_EQUAL(row[IO_DONE_BYTES], moved);
+		CU_ASSERT_DOUBLE_EQUAL((double)row[IO_FIRST_DONE_BYTES] /
+					       (double)row[IO_FIRST_DONE_NS] * 1e9,
+				       truth, 0.015 * truth);
+		CU_ASSERT_EQUAL(
+			hist_count(&f->tallies[0].hists[writes ? IO_HIST_WRITE : IO_HIST_READ]),
+			row[writes ? IO_WRITES : IO_READS]);
+		for (uint32_t s = 0; s < f->tallies[0].timeline->rows; s++)
+			timeline += f->tallies[0].timeline->row[s][writes ? SECOND_BYTES_WRITTEN
+									  : SECOND_BYTES_READ];
+		CU_ASSERT_EQUAL(timeline, moved);
+		fixture_free(f);
+	}
 }
 
 static void test_time_limit(void)
@@ -167,6 +220,7 @@ int main(void)
 		{"first and last done", test_first_and_last_done},
 		{"stonewall", test_stonewall},
 		{"stonewall of whole objects", test_stonewall_of_whole_objects},
+		{"warm-up's border", test_warmup_border},
 		{"time limit", test_time_limit},
 		{"open loop", test_open_loop},
 		{"judged latency", test_judged_latency},

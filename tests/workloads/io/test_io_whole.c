@@ -332,8 +332,7 @@ static void test_errors_alone_are_no_warmup(void)
 
 	io_expect_ok(f);
 	CU_ASSERT_EQUAL(fixture_sum(f, IO_DONE), 0);
-	/* The first operation of each rank belongs to the warm-up. */
-	CU_ASSERT_EQUAL(fixture_sum(f, TALLY_ERRORS), 6);
+	CU_ASSERT_EQUAL(fixture_sum(f, TALLY_ERRORS), 8);
 	CU_ASSERT_PTR_NULL(strstr(f->message, "warm-up"));
 	fixture_free(f);
 }
