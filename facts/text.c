@@ -81,8 +81,10 @@ void table_figure(char cell[TABLE_CELL_BYTES], double value)
 		strcpy(cell, "0");
 	else if (value > 0 && value < 0.0001)
 		strcpy(cell, "<0.0001");
-	else if (value < 0.9995) /* three digits, as below */
+	else if (value < 0.09995) /* three digits, as below */
 		snprintf(cell, TABLE_CELL_BYTES, "%.3g", value);
+	else if (value < 0.9995)
+		snprintf(cell, TABLE_CELL_BYTES, "%.3f", value);
 	else if (value < 99.95)
 		snprintf(cell, TABLE_CELL_BYTES, "%.*f", value < 9.995 ? 2 : 1, value);
 	else

@@ -88,6 +88,19 @@ bool accounts_of(const struct results_phase_read *p, struct account_shares *a)
 	return true;
 }
 
+struct time_parts accounts_parts(const struct results_phase_read *p)
+{
+	double share = results_role_value(&p->merged, 0, ROLE_MEASURED_TIME) /
+		       results_role_value(&p->merged, 0, ROLE_ALL_TIME);
+	struct time_parts parts = {.measured = isfinite(share) ? share : 1};
+	struct account_shares a;
+
+	if (isfinite(share) && accounts_of(p, &a) && a.total > 0)
+		parts.checkpoints = fmin(a.list[ACCOUNT_CHECKPOINT].seconds / a.total, 1 - share);
+	parts.warmup = 1 - parts.measured - parts.checkpoints;
+	return parts;
+}
+
 double accounts_seconds(const struct account_shares *a, enum role role)
 {
 	double sum = 0;

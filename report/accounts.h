@@ -28,6 +28,13 @@ struct account_shares {
 /* Returns false where the phase keeps no accounts. */
 bool accounts_of(const struct results_phase_read *p, struct account_shares *a);
 
+/* The time of a training, in parts of 1: the steps that AU counts, checkpoints, which it leaves out, and the warm-up. Where the file
+ * does not say, AU counts all of it. */
+struct time_parts {
+	double measured, checkpoints, warmup;
+};
+struct time_parts accounts_parts(const struct results_phase_read *p);
+
 /* The sum of the accounts with that role. */
 double accounts_seconds(const struct account_shares *a, enum role role);
 

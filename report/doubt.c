@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/units.h"
+#include "report/accounts.h"
 #include "report/client_side.h"
 #include "report/phase.h"
 #include "report/say.h"
@@ -183,7 +184,8 @@ static void doubt_requests(struct doubts *d, const struct results_phase_read *p)
 static void doubt_time(struct doubts *d, const struct results_phase_read *p)
 {
 	double measured = results_role_value(&p->merged, 0, ROLE_MEASURED_TIME);
-	double share = measured / results_role_value(&p->merged, 0, ROLE_ALL_TIME);
+	const struct time_parts parts = accounts_parts(p);
+	double share = parts.measured / (parts.measured + parts.warmup);
 	double seconds = results_measured_s(p);
 	char text[UNITS_TEXT_BYTES];
 
@@ -191,8 +193,8 @@ static void doubt_time(struct doubts *d, const struct results_phase_read *p)
 		doubt_raise(d, DOUBT_WARMUP, "no step came after the warm-up");
 	else if (share < measured_least)
 		doubt_raise(d, DOUBT_WARMUP,
-			    "AU counts only %.0f %% of the phase, the rest is warm-up",
-			    share * 100);
+			    "AU counts only %.0f %% of the phase%s, the rest is warm-up",
+			    share * 100, parts.checkpoints > 0 ? " without its checkpoints" : "");
 	else if (results_role(&p->merged, ROLE_OPERATION_RATE) >= 0 &&
 		 !(results_role_value(&p->merged, 0, ROLE_OPERATION_RATE) > 0) &&
 		 phase_common(p, TALLY_OPERATIONS) == 0 && phase_common(p, TALLY_ERRORS) == 0 &&

@@ -28,7 +28,7 @@ const struct shown_figure shown_figures[] = {
 	 "what plain I/O, a replay or a cache was asked for: blocks, objects or listings; rows of a trace; entries. Other kinds have none",
 	 MEASURED, "all together"},
 	{"items per second", "samples/s …", "rates.samples_per_second", "samples_per_second", "",
-	 "samples of a training, requests that a cache served, rows of a trace", WHOLE, "all together"},
+	 "samples of a training, requests that a cache served, rows of a trace, objects listed", WHOLE, "all together"},
 	{"until the first had done its part", "GB/s first, ops/s first", "figures.bytes_rate_first_done", "", "",
 	 "the same bytes and operations, of plain I/O, checkpoints and loads",
 	 "what is measured, until the first thread (plain I/O) or rank had done its part", "all together"},

@@ -247,6 +247,7 @@ static void headline_run(struct headline *h, const struct results_file *f,
 			HEADLINE_SAY(h, "%s: ", p->record.name);
 		verdict_busy_share(share, au, phase_target(p, "target_au"));
 		HEADLINE_SAY(h, "The accelerators were busy %s of the time", share);
+		verdict_without(h->text, HEADLINE_BYTES, p);
 	} else if (verdict_is(p)) {
 		HEADLINE_SAY(h, "%s: AU is unknown, since %s", p->record.name,
 			     doubt_unknown(&h->doubts));

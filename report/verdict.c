@@ -50,6 +50,15 @@ void verdict_busy_share(char text[TARGET_TEXT_BYTES], double au, const struct ta
 		 ++decimals < 8);
 }
 
+void verdict_without(char *text, size_t bytes, const struct results_phase_read *p)
+{
+	double checkpoints = accounts_parts(p).checkpoints;
+
+	if (checkpoints > 1 - measured_whole)
+		say(text, bytes, " without checkpoints, which took %.0f %% of the phase",
+		    checkpoints * 100);
+}
+
 static void verdict_busy(struct verdict *v, const struct results_phase_read *p, double au)
 {
 	char *line = verdict_line(v), share[TARGET_TEXT_BYTES], asked[TARGET_TEXT_BYTES];
@@ -57,20 +66,12 @@ static void verdict_busy(struct verdict *v, const struct results_phase_read *p, 
 	v->target = phase_target(p, "target_au");
 	verdict_busy_share(share, au, v->target);
 	VERDICT_SAY(line, "The accelerators were busy %s of the time", share);
+	verdict_without(line, VERDICT_BYTES, p);
 	if (v->target)
 		VERDICT_SAY(line, "; the target of %s is %s",
 			    target_value(asked, v->target->unit, v->target->asked, 6),
 			    target_state_words[target_state(v->target)]);
 	VERDICT_SAY(line, ".");
-}
-
-/* The share of the time that AU counts; 1 where the file does not have it. */
-static double measured_share(const struct results_phase_read *p)
-{
-	double share = results_role_value(&p->merged, 0, ROLE_MEASURED_TIME) /
-		       results_role_value(&p->merged, 0, ROLE_ALL_TIME);
-
-	return isfinite(share) ? share : 1;
 }
 
 /* " (transfer 1.9, open 0.3)", the largest first. */
@@ -128,6 +129,7 @@ static void verdict_parts(char *line, const struct results_file *f,
 static void verdict_lost(struct verdict *v, const struct results_file *f,
 			 const struct results_phase_read *p, double au)
 {
+	const struct time_parts parts = accounts_parts(p);
 	int tenths[ACCOUNTS_MAX], whole, beside_au;
 	struct account_shares a;
 	char *line;
@@ -144,10 +146,13 @@ static void verdict_lost(struct verdict *v, const struct results_file *f,
 	line = verdict_line(v);
 	if (whole == beside_au)
 		VERDICT_SAY(line, "Of the %.1f %% lost: ", whole / 10.0);
-	else if (measured_share(p) < measured_whole)
+	else if (parts.warmup > 1 - measured_whole)
 		VERDICT_SAY(line,
 			    "Of the whole phase (%.0f %% of it is warm-up) %.1f %% was lost: ",
-			    (1 - measured_share(p)) * 100, whole / 10.0);
+			    parts.warmup * 100, whole / 10.0);
+	else if (parts.checkpoints > 1 - measured_whole)
+		VERDICT_SAY(line, "Of the whole phase, checkpoints included, %.1f %% was lost: ",
+			    whole / 10.0);
 	else
 		VERDICT_SAY(line, "Of the whole phase, warm-up included, %.1f %% was lost: ",
 			    whole / 10.0);

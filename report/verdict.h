@@ -28,6 +28,9 @@ void verdict_of(const struct results_file *f, const struct results_phase_read *p
 void verdict_busy_share(char text[TARGET_TEXT_BYTES], double au,
 			const struct target_result *target);
 
+/* Adds what of the phase AU leaves out: " without checkpoints, which took 83 % of the phase". */
+void verdict_without(char *text, size_t bytes, const struct results_phase_read *p);
+
 /* A machine is named as busy if on average more than this many of its threads were ready without a
  * core. */
 #define VERDICT_STARVED 0.02

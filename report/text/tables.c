@@ -64,15 +64,35 @@ static void tables_heading(char cell[TABLE_CELL_BYTES], const struct results_col
 		*at = *at == '_' ? ' ' : *at;
 }
 
-/* The key of the rows comes first: their text, or the first column. */
-static unsigned tables_fill(struct table_row *rows, const struct results_rows *t, uint64_t shown)
+/* Whether all rows have 0 there: the key, which comes first, never is. */
+static bool column_empty(const struct results_table *table, uint32_t column, uint64_t shown)
+{
+	for (uint64_t r = 0; r < shown; r++) {
+		const union results_cell *value = &table->cells[r * table->column_count + column];
+
+		if (table->columns[column].real ? value->real != 0 : value->count != 0)
+			return false;
+	}
+	return column > 0;
+}
+
+/* The key of the rows comes first: their text, or the first column. *cut: not all columns fit. With
+ * some, those that are 0 in all rows are left out. */
+static unsigned tables_fill(struct table_row *rows, const struct results_rows *t, uint64_t shown,
+			    bool some, bool *cut)
 {
 	const struct results_table *table = &t->table;
 	unsigned columns = 0, width = 0;
 
-	for (uint32_t c = 0; c < table->column_count && columns < TABLE_COLUMNS; c++) {
+	*cut = false;
+	for (uint32_t c = 0; c < table->column_count; c++) {
 		unsigned widest;
 
+		if (some && column_empty(table, c, shown))
+			continue;
+		*cut = columns == TABLE_COLUMNS;
+		if (*cut)
+			break;
 		tables_heading(rows[0].cell[columns], &table->columns[c]);
 		widest = utf8_columns(rows[0].cell[columns], UTF8_WHOLE);
 		for (uint64_t r = 0; r < shown; r++) {
@@ -86,7 +106,8 @@ static unsigned tables_fill(struct table_row *rows, const struct results_rows *t
 				widest = utf8_columns(cell, UTF8_WHOLE);
 		}
 		width += widest + (columns ? 2 : 0);
-		if (width > TABLE_WIDTH)
+		*cut = width > TABLE_WIDTH;
+		if (*cut)
 			break;
 		columns++;
 	}
@@ -100,10 +121,14 @@ static void print_table(struct page *page, const struct results_phase_read *p,
 	struct table_row *rows = calloc(shown + 1, sizeof(*rows));
 	char name[PHASE_NAME_BYTES], count[UNITS_COUNTED_BYTES];
 	unsigned columns;
+	bool cut;
 
 	if (!rows)
 		return;
-	columns = tables_fill(rows, t, shown);
+	columns = tables_fill(rows, t, shown, false, &cut);
+	/* What was done is told before what was not. */
+	if (cut)
+		columns = tables_fill(rows, t, shown, true, &cut);
 	phase_name(page->file, p, name);
 	fprintf(page->out, "\n%s, %s\n", name, t->name);
 	if (columns)

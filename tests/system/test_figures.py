@@ -296,7 +296,7 @@ def test_one_window():
         path = run(folder, every_kind(folder), "--only", "put", "--only", "get")
         get = next(p for p in report(path)["phases"] if p["name"] == "get")
         m, t = get["measures"], get["timeline"]
-        check(m["warmup_operations"] > 0 and get["seconds"] > 1.7, f"{get['seconds']} s, {m}")
+        check(m["warmup_operations"] > 0 and get["wall_seconds"] > 1.7, f"{get['wall_seconds']} s, {m}")
         took = m["last_done_ns"] / 1e9
         check(abs(get["rates"]["operations_per_second"] * took - get["operations"]) < 1,
               f"{get['rates']}, {get['operations']} operations in {took} s")
@@ -324,6 +324,35 @@ def test_operations_are_what_was_asked_for():
                 took = m["last_done_ns"] / 1e9 if p["kind"] == "io" else p["seconds"]
                 sums = t["operations_per_second"][0] * min(took, t["interval_s"])
                 check(abs(sums - p["operations"]) < 1, f"{p['name']}: {sums} in the timeline, {p['operations']} counted")
+
+
+def test_a_listing_is_told_by_its_objects():
+    with Folder() as folder:
+        write_job(folder, {"name": "list", "stores": {"data": {"uri": f"file://{folder}/data"}},
+                           "phases": [{"io": {"name": name, "operation": name, "objects": 300}} for name in ("create", "list")]})
+        r = mpi(2, "run", "job.json", cwd=folder)
+        listing = report(f"{folder}/results.h5")["phases"][1]
+        check(r.rc == 0 and re.search(r"list: did [\d,]+ entries per second", r.out), f"{r}")
+        entries = listing["measures"]["entries"]
+        check(entries == 2 * 600 and abs(listing["rates"]["samples_per_second"] * listing["seconds"] - entries) < 1e-6 * entries,
+              f"{listing['rates']} {listing['measures']}")
+
+
+def test_checkpoints_are_no_warmup():
+    """AU leaves checkpoints out, and so does the sentence about the warm-up: what the accelerators did is told beside what is left out."""
+    with Folder() as folder:
+        write_job(folder, {"name": "saved", "stores": {"data": {"uri": "sim://x", "rank_bandwidth": "200 MB/s"}},
+                           "dataset": {"store": "data", "format": "raw", "files": 60, "sample_bytes": 4096},
+                           "phases": [{"train": {"batch": 1, "compute": "10 ms", "null_steps": 0, "warmup_steps": 1, "verify": "none",
+                                                 "checkpoint": {"every_steps": 10, "model": {"bytes": 60_000_000}}}}]})
+        r = mpi(1, "run", "job.json", cwd=folder)
+        phase = next(p for p in report(f"{folder}/results.h5")["phases"] if p["kind"] == "train")
+        took = sum(phase["accounts"][key] for key in ("compute", "storage", "ranks", "haul", "checkpoint"))
+        share = round(100 * phase["accounts"]["checkpoint"] / took)
+        check(r.rc == 0 and share > 60, f"{r} {phase['accounts']}")
+        said = re.search(r"busy [\d.]+ % of the time without\s+checkpoints,\s+which\s+took\s+(\d+) % of\s+the\s+phase", r.out)
+        check(said and abs(int(said.group(1)) - share) <= 1 and "warm-up" not in r.out, f"{r}")
+        check(all(d["doubt"] != "warmup" for d in phase.get("doubts", [])), f"{phase.get('doubts')}")
 
 
 def test_a_phase_within_its_warmup_counts_nothing():

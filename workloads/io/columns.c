@@ -24,7 +24,7 @@ static const struct figure figures[] = {
 	FIGURE_PER("rate_last_done", "1/s", 1e9 / WINDOW_PARTS, OF(IO_DONE_PARTS), OF(IO_LAST_DONE_NS),
 		   "operations per second until the last one had", .role = ROLE_OPERATION_RATE)
 	FIGURE_PER("entries_rate", "1/s", 1e9, OF(IO_ENTRIES), OF(IO_LAST_DONE_NS),
-		   "objects listed per second", .needs = {NEED(IO_LISTS)})
+		   "objects listed per second", .role = ROLE_ITEM_RATE, .needs = {NEED(IO_LISTS)})
 	TALLY_COMMON_FIGURES
 	COLD_FIGURE(IO_)
 };
@@ -42,5 +42,5 @@ const struct target io_targets[] = {
 
 const struct tally_schema io_schema = {
 	TALLY_SCHEMA(measures, figures, hists, tables),
-	.main_figures = {"bytes_rate_last_done", "rate_last_done"},
+	.main_figures = {"bytes_rate_last_done", "entries_rate", "rate_last_done"},
 };

@@ -40,7 +40,7 @@
 	  "requests that delete, of one key or of several (batch)") \
 	X(IO_GETS, "gets", "", SUM, "whole objects read") \
 	X(IO_PUTS, "puts", "", SUM, "whole objects written") \
-	X(IO_ENTRIES, "entries", "", SUM, "objects listed") \
+	X(IO_ENTRIES, "entries", "", SUM, "objects listed", .role = ROLE_ITEMS) \
 	X(IO_ABSENT, "absent", "", SUM, "stats and deletes of objects that were not there") \
 	X(IO_PAYLOAD_ERRORS, "payload_errors", "", SUM, "reads whose bytes were wrong") \
 	X(IO_FILL_NS, "fill_ns", "ns", SUM, "time of all threads making bytes") \
