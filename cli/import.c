@@ -276,7 +276,9 @@ static const struct import_benchmark {
 	const char *tool;
 	int (*read)(struct import *out, const char *name, const char *text, size_t length,
 		    const char *const *flags, unsigned flag_count, struct err *err);
-} import_benchmarks[] = {{"kvcache", import_kvcache}, {"vdbbench", import_vdbbench}};
+	const struct import_tool *keys;
+} import_benchmarks[] = {{"kvcache", import_kvcache, &import_kvcache_tool},
+			 {"vdbbench", import_vdbbench, &import_vdbbench_tool}};
 
 /* The first argument may be a file. Flags without a value have neither dots nor slashes. */
 static int import_benchmark(const struct import_benchmark *b, const struct call *call)
@@ -342,7 +344,9 @@ static int import_run(const struct call *call)
 
 	for (size_t i = 0; i < COUNT(import_benchmarks); i++)
 		if (strcmp(call->arguments[0], import_benchmarks[i].tool) == 0)
-			return import_benchmark(&import_benchmarks[i], call);
+			return args->keys ? cli_print(import_keys_print(
+						    import_benchmarks[i].keys->keys))
+					  : import_benchmark(&import_benchmarks[i], call);
 	if (strcmp(call->arguments[0], import_foreign) == 0)
 		return import_storage(call);
 	if (strcmp(call->arguments[0], "dlio") != 0) {
@@ -351,7 +355,7 @@ static int import_run(const struct call *call)
 		return EXIT_USAGE;
 	}
 	if (args->keys)
-		return cli_print(dlio_keys_print());
+		return cli_print(import_keys_print(dlio_keys));
 	if (call->argument_count < 2) {
 		cli_say("import: FILE is missing; see haul import --help");
 		return EXIT_USAGE;

@@ -10,45 +10,19 @@
 
 #include <stdbool.h>
 
-#include "import/import.h"
+#include "import/keys.h"
 
 /* Keys of DLIO's workload files: which are known, of which kind their values are, and where in a
  * haul job each of them goes. A const table; any thread. */
-enum dlio_kind {
-	DLIO_WHOLE, /* a whole number of 0 or more */
-	DLIO_NUMBER,
-	DLIO_BOOL,
-	DLIO_FLAG, /* true or false, or a number, which is true unless it is 0 */
-	DLIO_TEXT,
-	DLIO_SWITCH, /* a text, or false for "off" */
-	DLIO_TEXTS,  /* a text or a list of texts */
-	DLIO_DRAW,   /* a number, or an object that describes a distribution */
-	DLIO_LIST,
-	DLIO_ANY,
-	DLIO_SECRET /* anything; never printed */
-};
-
-struct dlio_key {
-	const char *path; /* "reader.batch_size"; NULL ends the table */
-	enum dlio_kind kind;
-	const char *to; /* the place in the job; NULL: the key is not mapped */
-	double def;     /* DLIO's own default */
-	const char *def_text;
-	const char *why; /* the reason why the key is not mapped */
-};
-
 enum { DLIO_KEYS_MAX = 256 };
 
-extern const struct dlio_key dlio_keys[];
+extern const struct import_key dlio_keys[];
 
 /* NULL where the table has no such key. */
-const struct dlio_key *dlio_key(const char *path);
+const struct import_key *dlio_key(const char *path);
 
 /* Whether the table has keys below this path, such as "reader". */
 bool dlio_key_section(const char *path);
-
-/* The table as text, one line per key. The caller frees it. NULL: no memory. */
-char *dlio_keys_print(void);
 
 /* The versions of DLIO that take the same keys in different ways. In February 2025 the model got a
  * section of its own, the sizes of records got another name, and checkpoints without a training

@@ -96,7 +96,7 @@ static bool generation_matches(const char *pattern, const char *path)
 
 static bool generation_is_later(const struct dlio *d, bool model_text)
 {
-	for (const struct dlio_key *k = dlio_keys; k->path; k++) {
+	for (const struct import_key *k = dlio_keys; k->path; k++) {
 		if (!dlio_peek(d, k->path) || (model_text && strncmp(k->path, "model.", 6) == 0))
 			continue;
 		for (unsigned i = 0; i < COUNT(since_2025); i++)

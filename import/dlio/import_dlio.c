@@ -19,8 +19,6 @@
 #include "import/yaml/tree.h"
 #include "mlperf/class.h"
 
-enum { JOB_NAME_MAX = 63 };
-
 /* Unknown keys for which the nearest known one is looked for; a text may hold thousands of them. */
 enum { CHECK_HINTS_MAX = 100, CHECK_PATH_BYTES = 256 };
 
@@ -32,65 +30,7 @@ struct given_keys {
 
 static void check_object(struct given_keys *c, cJSON *node, const char *prefix);
 
-static bool check_is_switch(const cJSON *value)
-{
-	static const char *const words[] = {"off", "seed", "random"};
-
-	for (unsigned i = 0; cJSON_IsString(value) && i < 3; i++)
-		if (strcmp(value->valuestring, words[i]) == 0)
-			return true;
-	return cJSON_IsFalse(value);
-}
-
-static bool check_is_texts(const cJSON *value)
-{
-	const cJSON *item;
-
-	cJSON_ArrayForEach(item, value)
-	{
-		if (!cJSON_IsString(item))
-			return false;
-	}
-	return cJSON_IsString(value) || cJSON_IsArray(value);
-}
-
-/* What the value must be, or NULL where it is that. */
-static const char *check_kind(enum dlio_kind kind, const cJSON *value)
-{
-	switch (kind) {
-	case DLIO_WHOLE:
-		return cJSON_IsNumber(value) && value->valuedouble >= 0 &&
-				       value->valuedouble == floor(value->valuedouble)
-			       ? NULL
-			       : "must be a whole number of 0 or more";
-	case DLIO_NUMBER:
-		return cJSON_IsNumber(value) ? NULL : "must be a number";
-	case DLIO_BOOL:
-		return cJSON_IsBool(value) ? NULL : "must be true or false";
-	case DLIO_FLAG:
-		return cJSON_IsBool(value) || cJSON_IsNumber(value)
-			       ? NULL
-			       : "must be true, false or a number";
-	case DLIO_TEXT:
-		return cJSON_IsString(value) ? NULL : "must be a text";
-	case DLIO_SWITCH:
-		return check_is_switch(value) ? NULL : "must be off, seed or random";
-	case DLIO_TEXTS:
-		return check_is_texts(value) ? NULL : "must be a text or a list of texts";
-	case DLIO_DRAW:
-		return cJSON_IsNumber(value) || cJSON_IsObject(value)
-			       ? NULL
-			       : "must be a number of seconds or a distribution";
-	case DLIO_LIST:
-		return cJSON_IsArray(value) ? NULL : "must be a list";
-	case DLIO_ANY:
-	case DLIO_SECRET:
-		break;
-	}
-	return NULL;
-}
-
-static void check_known_key(struct given_keys *c, const struct dlio_key *k, const cJSON *value)
+static void check_known_key(struct given_keys *c, const struct import_key *k, const cJSON *value)
 {
 	struct dlio *d = c->d;
 	char described[JSON_QUOTE_BYTES];
@@ -98,16 +38,17 @@ static void check_known_key(struct given_keys *c, const struct dlio_key *k, cons
 
 	d->out->keys++;
 	if (!k->to) {
-		import_found(d->out, IMPORT_LEFT, k->path, k->kind == DLIO_SECRET ? NULL : value,
+		import_found(d->out, IMPORT_LEFT, k->path, k->kind == KEY_SECRET ? NULL : value,
 			     "%s", k->why);
 		return;
 	}
-	wrong = cJSON_IsNull(value) ? NULL : check_kind(k->kind, value);
+	wrong = cJSON_IsNull(value) ? NULL : import_kind_wrong(k->kind, value);
 	if (cJSON_IsString(value) && strcmp(value->valuestring, "???") == 0)
 		dlio_refuse(d, "%s: is ???, a value that must be given; give it as an override",
 			    k->path);
 	else if (wrong)
-		dlio_refuse(d, "%s: %s, is %s", k->path, wrong, json_describe(described, value));
+		dlio_refuse(d, "%s: must be %s, is %s", k->path, wrong,
+			    json_describe(described, value));
 }
 
 /* A key of the same name in another section, else the nearest by the whole path. */
@@ -117,7 +58,7 @@ static const char *check_nearest(const char *path)
 	unsigned n = 0;
 
 	last = last ? last + 1 : path;
-	for (const struct dlio_key *k = dlio_keys; k->path && n < DLIO_KEYS_MAX; k++) {
+	for (const struct import_key *k = dlio_keys; k->path && n < DLIO_KEYS_MAX; k++) {
 		const char *dot = strrchr(k->path, '.');
 
 		if (dot && strcmp(dot + 1, last) == 0)
@@ -180,7 +121,7 @@ static void check_model(struct given_keys *c, cJSON *node, cJSON *text)
  * meant. Returns the value. */
 static cJSON *check_references(struct given_keys *c, cJSON *node, cJSON *value, const char *path)
 {
-	const struct dlio_key *k = dlio_key(path);
+	const struct import_key *k = dlio_key(path);
 	bool section = cJSON_IsObject(value) && !k;
 	struct err err = {0};
 	char *name;
@@ -209,7 +150,7 @@ static void check_child(struct given_keys *c, cJSON *node, cJSON *child, const c
 {
 	/* A dot inside a key's name would make it look like a path. */
 	bool dotted = strchr(child->string, '.') != NULL;
-	const struct dlio_key *k = dotted ? NULL : dlio_key(path);
+	const struct import_key *k = dotted ? NULL : dlio_key(path);
 
 	if (!dotted)
 		child = check_references(c, node, child, path);
@@ -334,7 +275,7 @@ static int root_check(const struct dlio *d, unsigned strange)
 	const cJSON *framework = dlio_peek(d, "framework"), *child;
 	unsigned common = 0, own = 0, known = 0, unknown = 0, described = 0;
 
-	for (const struct dlio_key *k = dlio_keys; k->path; k++) {
+	for (const struct import_key *k = dlio_keys; k->path; k++) {
 		if (!k->to || !dlio_peek(d, k->path))
 			continue;
 		if (root_key_is_common(k->path))
@@ -460,11 +401,8 @@ static void choose_workflow(struct dlio *d)
 static void import_job(struct dlio *d, const char *name)
 {
 	cJSON *job = d->out->job = cJSON_CreateObject();
-	char cut[JOB_NAME_MAX + 1];
-
 	choose_workflow(d);
-	snprintf(cut, sizeof(cut), "%s", json_text_plain(name) && *name ? name : "dlio");
-	dlio_add_text(d, job, "name", cut);
+	import_add_name(job, name, "dlio");
 	cJSON_AddNumberToObject(job, "seed", dlio_number(d, "train.seed"));
 	dlio_add_stores(d, job);
 	if (dlio_uses_data(d))
@@ -509,7 +447,7 @@ int import_dlio_tree(struct import *out, const char *name, struct cJSON *root,
 	/* Values of the wrong kind are not looked up. */
 	if (rc == 0 && d.rc == 0)
 		import_job(&d, name);
-	for (const struct dlio_key *k = dlio_keys; rc == 0 && d.rc == 0 && k->path; k++)
+	for (const struct import_key *k = dlio_keys; rc == 0 && d.rc == 0 && k->path; k++)
 		if (k->to && !d.asked[k - dlio_keys] && dlio_peek(&d, k->path))
 			dlio_found(&d, IMPORT_LEFT, k->path, "%s", check_why_unused(&d, k->path));
 	if (rc == 0 && d.rc == 0)

@@ -199,15 +199,15 @@ static int command_word(struct command *c, bool *has_command, const char *word, 
 	return command_refuse_early(c, word, err);
 }
 
-static bool command_is_value(const struct flag *f, const char *value)
+static bool command_is_value(const struct import_key *f, const char *value)
 {
 	char *end;
 	double number;
 
-	if (f->kind == FLAGS_WHOLE)
+	if (f->kind == KEY_WHOLE)
 		return *value && strlen(value) <= COMMAND_VALUE_DIGITS &&
 		       strspn(value, "0123456789") == strlen(value);
-	if (f->kind != FLAGS_NUMBER)
+	if (f->kind != KEY_NUMBER)
 		return *value != '\0';
 	number = strtod(value, &end);
 	return end != value && !*end && number >= 0 && number < 1e15;
@@ -216,37 +216,38 @@ static bool command_is_value(const struct flag *f, const char *value)
 const char *command_value(const struct command *c, const char *name)
 {
 	for (unsigned i = c->count; i > 0; i--)
-		if (strcmp(c->flags[i - 1].flag->name, name) == 0)
+		if (strcmp(c->flags[i - 1].flag->path, name) == 0)
 			return c->flags[i - 1].value;
 	return NULL;
 }
 
-static bool command_names_model(const struct flag *f)
+static bool command_names_model(const struct import_key *f)
 {
-	return strcmp(f->name, "--model") == 0 || strcmp(f->name, "--index-type") == 0 ||
-	       strcmp(f->name, "--vdb-index") == 0;
+	return strcmp(f->path, "--model") == 0 || strcmp(f->path, "--index-type") == 0 ||
+	       strcmp(f->path, "--vdb-index") == 0;
 }
 
-static int command_add(struct command *c, const struct flag *f, const char *value, struct err *err)
+static int command_add(struct command *c, const struct import_key *f, const char *value,
+		       struct err *err)
 {
 	char quoted[JSON_QUOTE_BYTES];
 
-	if (f->kind > FLAGS_MAYBE && !command_is_value(f, value))
-		return err_set(err, -EINVAL, "%s: must be %s, is %s", f->name,
-			       f->kind == FLAGS_WHOLE    ? "a whole number"
-			       : f->kind == FLAGS_NUMBER ? "a number"
-							 : "a text",
+	if (f->kind != KEY_NONE && f->kind != KEY_MAYBE && !command_is_value(f, value))
+		return err_set(err, -EINVAL, "%s: must be %s, is %s", f->path,
+			       f->kind == KEY_WHOLE    ? "a whole number"
+			       : f->kind == KEY_NUMBER ? "a number"
+						       : "a text",
 			       json_quote(quoted, value));
 	if (c->count == WORDS_MAX)
 		return err_set(err, -EINVAL, "has more than %d values", WORDS_MAX);
-	if (command_names_model(f) && c->model && !command_value(c, f->name))
-		return err_set(err, -EINVAL, "%s: the %s is given twice, as %s, too", f->name,
+	if (command_names_model(f) && c->model && !command_value(c, f->path))
+		return err_set(err, -EINVAL, "%s: the %s is given twice, as %s, too", f->path,
 			       c->benchmark == FLAGS_VECTORDB ? "index" : "model",
 			       json_quote(quoted, c->model));
 	c->flags[c->count++] = (struct command_flag){f, value};
 	if (command_names_model(f))
 		c->model = value;
-	else if (strcmp(f->name, "--object") == 0)
+	else if (strcmp(f->path, "--object") == 0)
 		c->object = true;
 	return 0;
 }
@@ -267,32 +268,32 @@ static int command_flag(struct command *c, const struct words *w, unsigned *at, 
 {
 	unsigned of = c->benchmark ? c->benchmark : FLAGS_ALL, n = 0;
 	const char *word = w->list[*at], *equals = strchr(word, '=');
-	const struct flag *f =
+	const struct import_key *f =
 		flags_find(of, word, equals ? (size_t)(equals - word) : strlen(word));
 	int rc = 0;
 
 	if (!f)
 		return command_refuse_flag(c, word, of, err);
-	if (f->kind == FLAGS_MAYBE) {
+	if (f->kind == KEY_MAYBE) {
 		const char *value = equals ? equals + 1 : "s3";
 
 		if (!equals && *at + 1 < w->count && strcmp(w->list[*at + 1], value) == 0)
 			++*at;
 		return strcmp(value, "s3") == 0
 			       ? command_add(c, f, "", err)
-			       : err_set(err, -EINVAL, "%s: takes s3, or no value", f->name);
+			       : err_set(err, -EINVAL, "%s: takes s3, or no value", f->path);
 	}
-	if (f->kind == FLAGS_NONE)
-		return equals ? err_set(err, -EINVAL, "%s: takes no value", f->name)
+	if (f->kind == KEY_NONE)
+		return equals ? err_set(err, -EINVAL, "%s: takes no value", f->path)
 			      : command_add(c, f, "", err);
 	if (equals)
 		return command_add(c, f, equals + 1, err);
-	while (rc == 0 && *at + 1 < w->count && (f->kind == FLAGS_LIST || n == 0) &&
+	while (rc == 0 && *at + 1 < w->count && (f->kind == KEY_LIST || n == 0) &&
 	       !flags_is(w->list[*at + 1])) {
 		rc = command_add(c, f, w->list[++*at], err);
 		n++;
 	}
-	return rc == 0 && n == 0 ? err_set(err, -EINVAL, "%s: its value is missing", f->name) : rc;
+	return rc == 0 && n == 0 ? err_set(err, -EINVAL, "%s: its value is missing", f->path) : rc;
 }
 
 /* Words before the program's name, such as "sudo -E ./mlpstorage". */
@@ -377,7 +378,7 @@ static uint64_t command_listed(const struct command *c)
 	uint64_t n = 0;
 
 	for (unsigned i = 0; i < c->count; i++) {
-		if (strcmp(c->flags[i].flag->name, "--hosts") != 0)
+		if (strcmp(c->flags[i].flag->path, "--hosts") != 0)
 			continue;
 		n++;
 		for (const char *at = c->flags[i].value; (at = strchr(at, ',')); at++)

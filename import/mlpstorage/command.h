@@ -17,7 +17,7 @@ enum { COMMAND_VALUE_DIGITS = 15 };
 
 /* A flag with one value; a list is given as often as it has values. */
 struct command_flag {
-	const struct flag *flag;
+	const struct import_key *flag;
 	const char *value; /* "" of a flag without one */
 };
 

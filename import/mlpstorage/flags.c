@@ -31,13 +31,13 @@ enum { FLAGS_MAX = 192 };
 #define GRAPH    "it is of how the graph is built, of which haul makes one at once"
 #define PYTHON   "there is no Python environment to check: haul doctor says what works here"
 
-#define KEY(n, l, o, k, t)     {.name = (n), .letter = (l), .of = (o), .kind = FLAGS_##k, .way = FLAGS_KEY, .to = (t), .why = ""}
-#define SAME(n, l, k)          {.name = (n), .letter = (l), .of = CACHE, .kind = FLAGS_##k, .way = FLAGS_OTHERS, .to = "", .why = ""}
-#define VDB(n, k, t)           {.name = (n), .letter = "", .of = VECTOR, .kind = FLAGS_##k, .way = FLAGS_OTHERS, .to = (t), .why = ""}
-#define SPECIAL(n, l, o, k, w) {.name = (n), .letter = (l), .of = (o), .kind = FLAGS_##k, .way = FLAGS_SPECIAL, .to = "", .why = (w)}
-#define LEFT(n, l, o, k, w)    {.name = (n), .letter = (l), .of = (o), .kind = FLAGS_##k, .way = FLAGS_LEFT, .to = "", .why = (w)}
+#define KEY(n, l, o, k, t)     {.path = (n), .other = (l), .of = (o), .kind = KEY_##k, .way = KEY_DLIO, .to = (t), .why = ""}
+#define SAME(n, l, k)          {.path = (n), .other = (l), .of = CACHE, .kind = KEY_##k, .way = KEY_OTHERS, .to = "", .why = ""}
+#define VDB(n, k, t)           {.path = (n), .other = "", .of = VECTOR, .kind = KEY_##k, .way = KEY_OTHERS, .to = (t), .why = ""}
+#define SPECIAL(n, l, o, k, w) {.path = (n), .other = (l), .of = (o), .kind = KEY_##k, .way = KEY_SPECIAL, .to = "", .why = (w)}
+#define LEFT(n, l, o, k, w)    {.path = (n), .other = (l), .of = (o), .kind = KEY_##k, .way = KEY_LEFT, .to = "", .why = (w)}
 
-const struct flag flags_table[] = {
+const struct import_key flags_table[] = {
 	SPECIAL("--model", "-m", BUT_VECTOR, TEXT, "the workload"),
 	SPECIAL("--accelerator-type", "-at", TRAINING, TEXT, "the workload: batch and compute time"),
 	SPECIAL("--accelerator-type", "-g", TRAINING, TEXT, "the workload: batch and compute time"),
@@ -161,7 +161,7 @@ const struct flag flags_table[] = {
 	LEFT("--timeseries-interval", "", ALL, NUMBER, SERIES),
 	LEFT("--skip-timeseries", "", ALL, NONE, SERIES),
 	LEFT("--max-timeseries-samples", "", ALL, WHOLE, SERIES),
-	{.name = NULL},
+	{.path = NULL},
 };
 /* clang-format on */
 
@@ -170,19 +170,19 @@ bool flags_is(const char *word)
 	return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]) && word[1] != '.';
 }
 
-const struct flag *flags_find(unsigned of, const char *name, size_t length)
+const struct import_key *flags_find(unsigned of, const char *name, size_t length)
 {
-	const struct flag *begins = NULL;
+	const struct import_key *begins = NULL;
 	bool several = false;
 
-	for (const struct flag *f = flags_table; f->name; f++) {
+	for (const struct import_key *f = flags_table; f->path; f++) {
 		if (!(f->of & of))
 			continue;
-		if ((strlen(f->name) == length && strncmp(f->name, name, length) == 0) ||
-		    (strlen(f->letter) == length && strncmp(f->letter, name, length) == 0))
+		if ((strlen(f->path) == length && strncmp(f->path, name, length) == 0) ||
+		    (strlen(f->other) == length && strncmp(f->other, name, length) == 0))
 			return f;
-		if (length > 3 && strncmp(f->name, name, length) == 0) {
-			several |= begins && strcmp(begins->name, f->name) != 0;
+		if (length > 3 && strncmp(f->path, name, length) == 0) {
+			several |= begins && strcmp(begins->path, f->path) != 0;
 			begins = f;
 		}
 	}
@@ -196,13 +196,13 @@ const char *flags_nearest(unsigned of, const char *word)
 
 	_Static_assert(COUNT(flags_table) < FLAGS_MAX, "more flags than fit");
 	/* Letters have one dash. */
-	for (const struct flag *f = flags_table; f->name && strncmp(word, "--", 2) == 0; f++)
-		if (f->of & of && *f->letter && strlen(f->letter) + 1 == strcspn(word, "=") &&
-		    strncmp(f->letter, word + 1, strlen(f->letter)) == 0)
-			return f->letter;
-	for (const struct flag *f = flags_table; f->name; f++)
+	for (const struct import_key *f = flags_table; f->path && strncmp(word, "--", 2) == 0; f++)
+		if (f->of & of && *f->other && strlen(f->other) + 1 == strcspn(word, "=") &&
+		    strncmp(f->other, word + 1, strlen(f->other)) == 0)
+			return f->other;
+	for (const struct import_key *f = flags_table; f->path; f++)
 		if (f->of & of)
-			names[n++] = f->name;
+			names[n++] = f->path;
 	names[n] = NULL;
 	return option_nearest(word, names);
 }
@@ -210,8 +210,8 @@ const char *flags_nearest(unsigned of, const char *word)
 char *flags_print(void)
 {
 	static const char *const values[] = {
-		[FLAGS_NONE] = "",     [FLAGS_MAYBE] = " [s3]", [FLAGS_WHOLE] = " N",
-		[FLAGS_NUMBER] = " X", [FLAGS_TEXT] = " TEXT",  [FLAGS_LIST] = " TEXT…",
+		[KEY_NONE] = "",     [KEY_MAYBE] = " [s3]", [KEY_WHOLE] = " N",
+		[KEY_NUMBER] = " X", [KEY_TEXT] = " TEXT",  [KEY_LIST] = " TEXT…",
 	};
 	char *text = NULL, left[96];
 	size_t size;
@@ -219,14 +219,14 @@ char *flags_print(void)
 
 	if (!out)
 		return NULL;
-	for (const struct flag *f = flags_table; f->name; f++) {
-		snprintf(left, sizeof(left), "%s%s%s%s", f->name, *f->letter ? "/" : "", f->letter,
+	for (const struct import_key *f = flags_table; f->path; f++) {
+		snprintf(left, sizeof(left), "%s%s%s%s", f->path, *f->other ? "/" : "", f->other,
 			 values[f->kind]);
 		fprintf(out, "%-38s %c%c%c%c  %s\n", left, f->of & FLAGS_TRAINING ? 't' : '-',
 			f->of & FLAGS_CHECKPOINTING ? 'c' : '-', f->of & FLAGS_KVCACHE ? 'k' : '-',
 			f->of & FLAGS_VECTORDB ? 'v' : '-',
-			f->way == FLAGS_KEY      ? f->to
-			: f->way != FLAGS_OTHERS ? f->why
+			f->way == KEY_DLIO       ? f->to
+			: f->way != KEY_OTHERS   ? f->why
 			: f->of & FLAGS_VECTORDB ? "the same flag of haul import vdbbench"
 						 : "the same flag of haul import kvcache");
 	}

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "import/keys.h"
+
 /* The benchmarks, as bits. */
 enum {
 	FLAGS_TRAINING = 1,
@@ -16,31 +18,12 @@ enum {
 	FLAGS_ALL = 15
 };
 
-/* FLAGS_MAYBE: a value may follow, the only one that there is: "s3". */
-enum flags_kind { FLAGS_NONE, FLAGS_MAYBE, FLAGS_WHOLE, FLAGS_NUMBER, FLAGS_TEXT, FLAGS_LIST };
-
-enum flags_way {
-	FLAGS_KEY, /* a key of DLIO: to, "key", or "key=value" where the flag has none */
-	FLAGS_OTHERS, /* a flag of the benchmark of caches or of vector databases: to, or its own name */
-	FLAGS_SPECIAL, /* import_mlpstorage.c does it; why says what */
-	FLAGS_LEFT     /* it has no meaning in a job; why says what stands for it */
-};
-
-struct flag {
-	const char *name;   /* "--model" */
-	const char *letter; /* "-m", or "" */
-	unsigned of;        /* FLAGS_TRAINING | … */
-	enum flags_kind kind;
-	enum flags_way way;
-	const char *to, *why;
-};
-
-/* The last one has no name. */
-extern const struct flag flags_table[];
+/* Their names and letters ("" where there is none); with why where import_mlpstorage.c does it, too. */
+extern const struct import_key flags_table[];
 
 /* The flag of a benchmark by its name, the only one that begins with it, or its letters; NULL:
  * there is none. */
-const struct flag *flags_find(unsigned of, const char *name, size_t length);
+const struct import_key *flags_find(unsigned of, const char *name, size_t length);
 
 /* The name of the benchmark's flag that is nearest to a word, or NULL. */
 const char *flags_nearest(unsigned of, const char *word);

@@ -71,16 +71,16 @@ static void lines_add_folder(struct command_lines *l, const char *key, const cha
 static int lines_add_flags(struct command_lines *l, const struct command *c, struct err *err)
 {
 	for (unsigned i = 0; i < c->count; i++) {
-		const struct flag *f = c->flags[i].flag;
+		const struct import_key *f = c->flags[i].flag;
 
-		if (f->way == FLAGS_KEY)
-			lines_add(l, "++%s%s%s", f->to, f->kind == FLAGS_NONE ? "" : "=",
+		if (f->way == KEY_DLIO)
+			lines_add(l, "++%s%s%s", f->to, f->kind == KEY_NONE ? "" : "=",
 				  c->flags[i].value);
 	}
 	for (unsigned i = 0; i < c->count; i++) {
 		const char *value = c->flags[i].value;
 
-		if (strncmp(c->flags[i].flag->name, "--param", 7) != 0)
+		if (strncmp(c->flags[i].flag->path, "--param", 7) != 0)
 			continue;
 		if (!strchr(value, '='))
 			return err_set(err, -EINVAL, "--params: \"%.64s\" is no KEY=VALUE", value);
@@ -94,7 +94,7 @@ static int lines_add_flags(struct command_lines *l, const struct command *c, str
 static bool command_sets(const struct command *c, const char *key)
 {
 	for (unsigned i = 0; i < c->count; i++)
-		if (strncmp(c->flags[i].flag->name, "--param", 7) == 0 &&
+		if (strncmp(c->flags[i].flag->path, "--param", 7) == 0 &&
 		    strncmp(c->flags[i].value + strspn(c->flags[i].value, "+"), key, strlen(key)) ==
 			    0)
 			return true;
@@ -264,13 +264,13 @@ static int mlp_checkpointing(struct import *out, const struct command *c, struct
 static int mlp_closed_kvcache(struct import *out, const struct command *c, struct err *err)
 {
 	for (unsigned i = 0; i < c->count; i++)
-		if (strcmp(c->flags[i].flag->name, "--params") == 0 ||
-		    (c->flags[i].flag->way == FLAGS_OTHERS &&
-		     strcmp(c->flags[i].flag->name, "--cache-dir") != 0))
+		if (strcmp(c->flags[i].flag->path, "--params") == 0 ||
+		    (c->flags[i].flag->way == KEY_OTHERS &&
+		     strcmp(c->flags[i].flag->path, "--cache-dir") != 0))
 			return err_set(
 				err, -EINVAL,
 				"%s: is fixed in a closed submission; open or whatif take it",
-				c->flags[i].flag->name);
+				c->flags[i].flag->path);
 	if (c->model)
 		return err_set(err, -EINVAL,
 			       "--model: is fixed in a closed submission; open or whatif take it");
@@ -282,10 +282,10 @@ static int mlp_closed_kvcache(struct import *out, const struct command *c, struc
 static void lines_add_others(struct command_lines *l, const struct command *c)
 {
 	for (unsigned i = 0; i < c->count; i++) {
-		const struct flag *f = c->flags[i].flag;
+		const struct import_key *f = c->flags[i].flag;
 
-		if (f->way == FLAGS_OTHERS)
-			lines_add(l, "%s%s%s", *f->to ? f->to : f->name + 2,
+		if (f->way == KEY_OTHERS)
+			lines_add(l, "%s%s%s", *f->to ? f->to : f->path + 2,
 				  *c->flags[i].value ? "=" : "", c->flags[i].value);
 	}
 }
@@ -384,8 +384,8 @@ static void mlp_add_findings(struct import *out, const struct command *c)
 		const struct command_flag *f = &c->flags[i];
 		cJSON *value = *f->value ? cJSON_CreateString(f->value) : NULL;
 
-		if (f->flag->way == FLAGS_LEFT || mlp_is_launchers(c, f->flag->name))
-			import_found(out, IMPORT_LEFT, f->flag->name, value, "%s", f->flag->why);
+		if (f->flag->way == KEY_LEFT || mlp_is_launchers(c, f->flag->path))
+			import_found(out, IMPORT_LEFT, f->flag->path, value, "%s", f->flag->why);
 		cJSON_Delete(value);
 	}
 	if (c->mode[0])

@@ -10,11 +10,7 @@
 
 #include "core/json.h"
 #include "core/json_path.h"
-#include "import/overrides.h"
-#include "import/vdbbench/keys.h"
-#include "import/yaml/tree.h"
-
-enum { JOB_NAME_MAX = 63, FLAG_BYTES = 1024, KEY_DEPTH_MAX = 4 };
+#include "import/keys.h"
 
 /* What vdbbench and the rules of MLPerf take where nothing is given. */
 static const double vectors_default = 1000000, dimension_default = 1536, degree_default = 64;
@@ -23,6 +19,92 @@ static const double query_vectors_default = 1000, runtime_default = 60, inline_d
 /* Of knowhere, the library of Milvus: reads of a search in flight, compressed vectors of an eighth of
  * their bytes, at most so many. */
 static const double beam_default = 8, pq_share = 0.125, pq_bytes_max = 512;
+
+/* The keys of vdbbench's files, which it takes from whatever section they stand in, and the flags of its
+ * runs. */
+/* clang-format off */
+#define NO_DATABASE "haul reads the index itself, without a database"
+#define NO_MEANING  "vectors of haul are bytes without a meaning"
+#define NO_GRAPH    "the graph of haul follows from the seed; how well it was built does not change what a search reads"
+#define NO_INSERT   "haul writes the files of an index, not rows of a table"
+#define NO_RECALL   "haul measures the I/O of a search, not its recall"
+#define OWN_RESULTS "haul writes all that it measures to results.h5; see haul report"
+
+#define USED(n, o, k)    {.path = (n), .other = (o), .kind = (k)}
+#define LEFT(n, o, k, w) {.path = (n), .other = (o), .kind = (k), .way = KEY_LEFT, .why = (w)}
+
+static const struct import_key vdb_keys[] = {
+	/* The data and the index. */
+	USED("collection_name", "collection", KEY_TEXT),
+	USED("num_vectors", NULL, KEY_NUMBER),
+	USED("dimension", NULL, KEY_NUMBER),
+	USED("num_shards", NULL, KEY_NUMBER),
+	USED("vector_dtype", NULL, KEY_TEXT),
+	USED("seed", NULL, KEY_NUMBER),
+	USED("index_type", NULL, KEY_TEXT),
+	USED("max_degree", "MaxDegree", KEY_NUMBER),
+	USED("M", "m", KEY_NUMBER),
+	USED("inline_pq", NULL, KEY_NUMBER),
+	USED("lists", "nlist", KEY_NUMBER),
+	LEFT("search_list_size", "SearchListSize", KEY_NUMBER, NO_GRAPH),
+	LEFT("ef_construction", "efConstruction", KEY_NUMBER, NO_GRAPH),
+	LEFT("metric_type", NULL, KEY_TEXT, NO_MEANING),
+	LEFT("distribution", NULL, KEY_TEXT, NO_MEANING),
+	/* Searches. */
+	USED("search_ef", "ef_search", KEY_NUMBER),
+	USED("search_list", "ef", KEY_NUMBER),
+	USED("probes", "nprobe", KEY_NUMBER),
+	USED("num_query_processes", "processes", KEY_NUMBER),
+	USED("batch_size", "search_batch_size", KEY_NUMBER),
+	USED("runtime", NULL, KEY_NUMBER),
+	USED("queries", NULL, KEY_NUMBER),
+	USED("num_query_vectors", NULL, KEY_NUMBER),
+	USED("num_search_rounds", NULL, KEY_NUMBER),
+	USED("search_limit", "search_k", KEY_NUMBER),
+	USED("mode", NULL, KEY_TEXT),
+	LEFT("query_mode", NULL, KEY_TEXT, NO_MEANING),
+	LEFT("query_noise", NULL, KEY_NUMBER, NO_MEANING),
+	LEFT("query_seed", NULL, KEY_NUMBER, "queries follow from the seed of the job"),
+	LEFT("benchmark_mode", NULL, KEY_TEXT, "it ends with \"runtime\" or \"queries\", whichever is given; a sweep is haul run --sweep"),
+	LEFT("report_count", NULL, KEY_NUMBER, OWN_RESULTS),
+	LEFT("log_interval", NULL, KEY_NUMBER, OWN_RESULTS),
+	LEFT("output_dir", "out_dir", KEY_TEXT, OWN_RESULTS),
+	LEFT("artifacts_dir", NULL, KEY_TEXT, NO_RECALL),
+	LEFT("truth_k", "recall_k", KEY_NUMBER, NO_RECALL),
+	LEFT("truth_mode", NULL, KEY_TEXT, NO_RECALL),
+	LEFT("gt_collection", "gt_cache_dir", KEY_TEXT, NO_RECALL),
+	LEFT("no_create_flat", "skip_recall", KEY_BOOL, NO_RECALL),
+	/* The database, and how it is filled. */
+	LEFT("backend", NULL, KEY_TEXT, NO_DATABASE),
+	LEFT("host", NULL, KEY_TEXT, NO_DATABASE),
+	LEFT("port", NULL, KEY_ANY, NO_DATABASE),
+	LEFT("database", "uri", KEY_TEXT, NO_DATABASE),
+	LEFT("user", NULL, KEY_TEXT, NO_DATABASE),
+	LEFT("password", NULL, KEY_ANY, NO_DATABASE),
+	LEFT("dbname", NULL, KEY_TEXT, NO_DATABASE),
+	LEFT("max_receive_message_length", NULL, KEY_NUMBER, NO_DATABASE),
+	LEFT("max_send_message_length", NULL, KEY_NUMBER, NO_DATABASE),
+	LEFT("chunk_size", "block_size", KEY_NUMBER, NO_INSERT),
+	LEFT("max_queue_depth", NULL, KEY_NUMBER, NO_INSERT),
+	LEFT("compact", NULL, KEY_BOOL, NO_INSERT),
+	LEFT("monitor_interval", NULL, KEY_NUMBER, NO_INSERT),
+	LEFT("force", NULL, KEY_BOOL, "haul refuses a folder that holds something else; haul clean removes what was built"),
+	LEFT("storage_root", NULL, KEY_TEXT, "set stores.data.uri of the job"),
+	LEFT("storage_type", NULL, KEY_TEXT, "set stores.data.uri of the job"),
+	LEFT("config", NULL, KEY_TEXT, "give the file itself to haul import"),
+	LEFT("what_if", "plan", KEY_BOOL, "haul plan JOB"),
+	LEFT("debug", NULL, KEY_BOOL, OWN_RESULTS),
+	{.path = NULL},
+};
+/* clang-format on */
+
+const struct import_tool import_vdbbench_tool = {
+	.keys = vdb_keys,
+	.by_name = true,
+	.file = "a configuration",
+	.name = "vdbbench",
+	.unknown = "vdbbench has no such key or flag",
+};
 
 struct vdb {
 	struct import *out;
@@ -63,96 +145,24 @@ static void vdb_found(struct vdb *v, enum import_fate fate, const char *name, co
 		import_found(v->out, fate, name, value, "%s", why);
 }
 
-/* The last part of a path, as the tables have it: "search_ef" of "search.search-ef". */
-static void vdb_name(const char *path, char name[IMPORT_KEY_BYTES])
+static int vdb_take(void *importer, const struct import_key *key, const char *path,
+		    const cJSON *value)
 {
-	const char *dot = strrchr(path, '.');
-
-	snprintf(name, IMPORT_KEY_BYTES, "%s", dot ? dot + 1 : path);
-	for (char *c = name; *c; c++)
-		if (*c == '-')
-			*c = '_';
-}
-
-static int vdb_key(struct vdb *v, const char *path, const cJSON *value)
-{
-	static const char *const kinds[] = {[VDB_NUMBER] = "a number",
-					    [VDB_TEXT] = "a text",
-					    [VDB_BOOL] = "true or false",
-					    [VDB_ANY] = "anything"};
-	const struct vdb_key *key;
-	char name[IMPORT_KEY_BYTES];
+	struct vdb *v = importer;
 	cJSON *copy;
 
-	vdb_name(path, name);
-	key = vdb_key_find(name);
-	v->out->keys++;
-	if (!key) {
-		import_found(v->out, IMPORT_UNKNOWN, path, value,
-			     "vdbbench has no such key or flag");
-		return 0;
-	}
-	if ((key->kind == VDB_NUMBER && !cJSON_IsNumber(value)) ||
-	    (key->kind == VDB_TEXT && !cJSON_IsString(value)) ||
-	    (key->kind == VDB_BOOL && !cJSON_IsBool(value)))
-		return err_set(v->err, -EINVAL, "%s: must be %s", path, kinds[key->kind]);
 	/* The same name in two meanings: rows of an insert, and queries of a batch. */
-	if (!key->left && strncmp(path, "dataset.batch", strlen("dataset.batch")) == 0) {
-		import_found(v->out, IMPORT_LEFT, path, value, "%s",
-			     vdb_key_find("chunk_size")->left);
-		return 0;
-	}
-	if (key->left) {
-		import_found(v->out, IMPORT_LEFT, path, value, "%s", key->left);
+	if (strncmp(path, "dataset.batch", strlen("dataset.batch")) == 0) {
+		import_found(v->out, IMPORT_LEFT, path, value, "%s", NO_INSERT);
 		return 0;
 	}
 	copy = cJSON_Duplicate(value, true);
-	cJSON_DeleteItemFromObjectCaseSensitive(v->given, key->name);
-	if (!copy || !cJSON_AddItemToObject(v->given, key->name, copy)) {
+	cJSON_DeleteItemFromObjectCaseSensitive(v->given, key->path);
+	if (!copy || !cJSON_AddItemToObject(v->given, key->path, copy)) {
 		cJSON_Delete(copy);
 		return err_set(v->err, -ENOMEM, "no memory for the keys");
 	}
 	return 0;
-}
-
-static int vdb_keys_of(struct vdb *v, const char *path, const cJSON *value, unsigned depth)
-{
-	const cJSON *one;
-	int rc = 0;
-
-	if (cJSON_IsNull(value))
-		return 0;
-	if (!cJSON_IsObject(value))
-		return vdb_key(v, path, value);
-	if (depth == KEY_DEPTH_MAX)
-		return err_set(v->err, -EINVAL, "%s: has keys below keys below keys", path);
-	cJSON_ArrayForEach(one, value)
-	{
-		char below[IMPORT_KEY_BYTES];
-		int n = snprintf(below, sizeof(below), "%s%s%s", path, *path ? "." : "",
-				 one->string);
-
-		if (n < 0 || (size_t)n >= sizeof(below))
-			return err_set(v->err, -EINVAL, "%s: has a key that is too long", path);
-		rc = vdb_keys_of(v, below, one, depth + 1);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
-}
-
-/* Whether the file is vdbbench's: it has at least as many of its keys as others. */
-static int vdb_check_file(const struct vdb *v)
-{
-	unsigned others = 0;
-
-	for (uint32_t i = 0; i < v->out->count; i++)
-		others += v->out->findings[i].fate == IMPORT_UNKNOWN;
-	if (others * 2 <= v->out->keys && v->out->keys)
-		return 0;
-	return err_set(v->err, -EINVAL,
-		       "is not a configuration of vdbbench: of its %u keys, vdbbench has %u",
-		       v->out->keys, v->out->keys - others);
 }
 
 static int vdb_index(struct vdb *v)
@@ -350,13 +360,11 @@ static int vdb_phases(struct vdb *v, cJSON *job)
 static int vdb_job(struct vdb *v, const char *name)
 {
 	cJSON *job = v->out->job = cJSON_CreateObject(), *store;
-	char cut[JOB_NAME_MAX + 1];
 	int rc = vdb_index(v);
 
 	if (rc < 0)
 		return rc;
-	snprintf(cut, sizeof(cut), "%s", json_text_plain(name) && *name ? name : "vdbbench");
-	json_add_text(job, "name", cut);
+	import_add_name(job, name, "vdbbench");
 	json_add_number(job, "seed", vdb_number(v, "seed", seed_default));
 	store = cJSON_AddObjectToObject(cJSON_AddObjectToObject(job, "stores"), "data");
 	json_add_text(store, "uri", "file://./vdbbench");
@@ -370,47 +378,24 @@ static int vdb_job(struct vdb *v, const char *name)
 	return rc < 0 || !v->out->failed ? rc : err_set(v->err, -ENOMEM, "no memory for the job");
 }
 
-/* "--max-degree=32" and "max-degree=32" are the same. */
-static int vdb_flags(struct vdb *v, const char *const *flags, unsigned count)
-{
-	int rc = 0;
-
-	for (unsigned i = 0; rc == 0 && i < count; i++) {
-		const char *flag = flags[i] + (strncmp(flags[i], "--", 2) == 0 ? 2 : 0);
-		char text[FLAG_BYTES];
-		cJSON *one = cJSON_CreateObject();
-		int n = snprintf(text, sizeof(text), "++%s%s", flag,
-				 strchr(flag, '=') ? "" : "=true");
-
-		if (n < 0 || (size_t)n >= sizeof(text))
-			rc = err_set(v->err, -EINVAL, "%.64s: is too long", flags[i]);
-		else
-			rc = override_apply(one, text, v->err);
-		if (rc == 0)
-			rc = vdb_keys_of(v, "", one, 0);
-		cJSON_Delete(one);
-	}
-	return rc;
-}
-
 int import_vdbbench(struct import *out, const char *name, const char *text, size_t length,
 		    const char *const *flags, unsigned flag_count, struct err *err)
 {
 	struct vdb v = {.out = out, .err = err, .given = cJSON_CreateObject()};
-	cJSON *tree = NULL;
-	int rc = length ? yaml_tree_read(&tree, text, length, err) : 0;
+	cJSON *tree = NULL, *given = cJSON_CreateObject();
+	int rc = length ? import_read(&tree, &import_vdbbench_tool, text, length, err) : 0;
 
 	*out = (struct import){0};
-	if (rc == 0 && length && !cJSON_IsObject(tree))
-		rc = err_set(err, -EINVAL, "is not a configuration: it must hold keys");
-	if (rc == 0 && length)
-		rc = vdb_keys_of(&v, "", tree, 0);
-	if (rc == 0 && length)
-		rc = vdb_check_file(&v);
 	if (rc == 0)
-		rc = vdb_flags(&v, flags, flag_count);
+		rc = import_walk(&import_vdbbench_tool, out, tree, vdb_take, &v, err);
+	/* Flags override the file, whatever section it has a key in. */
+	if (rc == 0)
+		rc = import_flags(given, flags, flag_count, err);
+	if (rc == 0)
+		rc = import_walk(&import_vdbbench_tool, out, given, vdb_take, &v, err);
 	if (rc == 0)
 		rc = vdb_job(&v, name);
+	cJSON_Delete(given);
 	cJSON_Delete(tree);
 	cJSON_Delete(v.given);
 	return rc;
