@@ -257,12 +257,13 @@ static void judge_cores(const struct results_file *f, struct client_side *c,
 		snprintf(waited, sizeof(waited),
 			 ", and for each of them %.1f threads of haul waited on average: %s",
 			 m->starved,
-			 own ? "the client was the limit" : "other work on it was the limit");
+			 own ? "the client was the limit, not the storage"
+			     : "other work on the node had them");
 	if (m->starved >= starved_limit && own)
 		limited_by(c, CLIENT_LIMIT_CPU);
-	client_say(c, found, "node %s's cores were %.0f %% busy%s, %.0f %% with haul%s%s.",
+	client_say(c, found, "node %s's cores were %.0f %% busy%s, %.0f %% with haul%s.",
 		   client_host(f, found->node), m->busy * 100, when, fmin(m->haul, m->busy) * 100,
-		   waited, m->starved >= starved_limit ? ", not the storage" : "");
+		   waited);
 }
 
 static void judge_limits(const struct results_file *f, struct client_side *c)

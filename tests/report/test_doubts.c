@@ -432,7 +432,7 @@ static const struct {
 	{DOUBT_CACHE_UNKNOWN, cache_of_objects, 1, 0, "is not known", true},
 	{DOUBT_MACHINE, busy_machine, VERDICT_STARVED + 1e-9, VERDICT_STARVED,
 	 "this machine was busy", true},
-	{DOUBT_NODE, other_work, 0.9, 0.899, "other work on it was the limit", false},
+	{DOUBT_NODE, other_work, 0.9, 0.899, "other work on the node had them", false},
 	{DOUBT_NODE, stolen, 0.0201, 0.0199, "(steal)", false},
 	{DOUBT_NODE, dirty, 1, 0, "writers were slowed", false},
 	{DOUBT_REPEATS, repeats, 1, 3, "one run has no interval", false},

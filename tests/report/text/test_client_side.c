@@ -124,7 +124,7 @@ static void busy_cores(void)
 	all_rows(2, CLIENT_RANK_CORES_BUSY_NS, SECOND);
 	expect(CLIENT_LIMIT_NONE,
 	       "node nid02's cores were 97 % busy, 10 % with haul, and for each of them 0.2 threads of haul "
-	       "waited on average: other work on it was the limit, not the storage.");
+	       "waited on average: other work on the node had them.");
 	all_rows(1, CLIENT_RANK_CORES_BUSY_NS, 3560000000); /* 89 % */
 	expect(CLIENT_LIMIT_NONE, NULL);
 	/* A file that is older than the column names no cause. */
