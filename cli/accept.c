@@ -52,7 +52,7 @@ static void accept_more(void)
 	printf("RULES is a JSON file, or a name of the catalogue (accept_unet3d):\n"
 	       "  {\"rules\": [{\"phase\": \"read\", \"least_rate\": \"20 GB/s\"}]}\n"
 	       "A rule names a phase, and has one criterion or several:\n\n");
-	for (int i = 0; i < ACCEPT_CRITERIA; i++) {
+	for (int i = 0; accept_kinds[i].key; i++) {
 		char key[40];
 
 		snprintf(key, sizeof(key), "  %s", accept_kinds[i].key);

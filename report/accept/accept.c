@@ -206,7 +206,7 @@ static bool accept_line(struct accept *a, const struct accept_rules *rules,
 	for (uint32_t k = 0; k < line->repeats; k++)
 		trees[k] = accept_tree(f, line->phases[k]);
 	for (uint32_t i = 0; i < rules->count; i++)
-		for (int c = 0; accept_is_phase(&rules->rules[i], line) && c < ACCEPT_CRITERIA;
+		for (int c = 0; accept_is_phase(&rules->rules[i], line) && accept_kinds[c].key;
 		     c++) {
 			const struct accept_rule *rule = &rules->rules[i];
 			struct accept_verdict *v;
@@ -251,7 +251,7 @@ static bool accept_rest(struct accept *a, const struct accept_rules *rules)
 	double bound;
 
 	for (uint32_t i = 0; i < rules->count; i++)
-		for (int c = 0; c < ACCEPT_CRITERIA; c++) {
+		for (int c = 0; accept_kinds[c].key; c++) {
 			bool asked = accept_bound(&rules->rules[i], c, &bound);
 			struct accept_verdict *v;
 

@@ -27,7 +27,7 @@
 
 /* How the repeats are taken together. */
 enum accept_over { ACCEPT_MEAN, ACCEPT_WORST, ACCEPT_VARIATION };
-enum { ACCEPT_CRITERIA = 15 };
+enum { ACCEPT_CRITERIA_MAX = 32 };
 
 struct accept_rule;
 extern const struct accept_kind {
@@ -44,7 +44,7 @@ extern const struct accept_kind {
 	bool finished;   /* runs that did not finish miss it */
 	/* In one repeat; NaN where the tree cannot tell it. NULL: the number of the fact. */
 	double (*value)(const struct accept_rule *r, const char *fact, const struct cJSON *tree);
-} accept_kinds[ACCEPT_CRITERIA];
+} accept_kinds[]; /* the last one has no key */
 
 enum { ACCEPT_RULES_MAX = 128, ACCEPT_NAME_BYTES = 64, ACCEPT_SENTENCE_BYTES = 512 };
 
@@ -54,7 +54,7 @@ struct accept_rule {
 		uint64_t whole;
 		double real;
 		bool flag;
-	} bounds[ACCEPT_CRITERIA];
+	} bounds[ACCEPT_CRITERIA_MAX];
 };
 
 struct accept_rules {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/json_path.h"
+#include "core/numbers.h"
 #include "report/accept/accept.h"
 #include "report/client_side.h"
 #include "report/doubt.h"
@@ -85,7 +86,7 @@ double accept_doubts(const struct accept_rule *r, const char *fact, const cJSON 
 #define REAL(k, l, u, f, h, ...) FIGURE(k, l, u, f, h, .type = OPTION_REAL, __VA_ARGS__)
 #define TIME(k, l, f, h, ...) FIGURE(k, l, "ns", f, h, .type = OPTION_TIME, __VA_ARGS__)
 #define UNKNOWN(w, s) .why = (w), .settles = (s)
-const struct accept_kind accept_kinds[ACCEPT_CRITERIA] = {
+const struct accept_kind accept_kinds[] = {
 	RATE("least_rate", "bandwidth", "rates.bytes_per_second", "bytes per second of all ranks"),
 	RATE("least_write_rate", "bandwidth of writing", "rates.bytes_written_per_second",
 	     "bytes per second written by all ranks: checkpoints, caches, replays"),
@@ -126,7 +127,9 @@ const struct accept_kind accept_kinds[ACCEPT_CRITERIA] = {
 	TIME("most_restore_time", "time of a restore", "read_ns",
 	     "until its slowest rank had read the checkpoint, on average", .value = accept_checkpoints,
 	     UNKNOWN("no checkpoint was read", "let the rule name a phase that reads some")),
+	{.key = NULL},
 };
+_Static_assert(COUNT(accept_kinds) <= ACCEPT_CRITERIA_MAX + 1, "a rule has a place for each bound");
 /* clang-format on */
 
 /* A criterion that is not asked for. */
@@ -135,18 +138,19 @@ static const double accept_none = -1, accept_most = 1e15;
 enum { RULE_OPTIONS = 2 }; /* before those of the criteria */
 
 /* The options of a rule: a criterion is one. */
-static void accept_options(struct option options[RULE_OPTIONS + ACCEPT_CRITERIA + 1])
+static void accept_options(struct option options[RULE_OPTIONS + ACCEPT_CRITERIA_MAX + 1])
 {
 	const struct option first[RULE_OPTIONS] = {
 		OPT_TEXT("phase", struct accept_rule, phase, .required = true,
 			 .help = "name or kind of the phase"),
 		OPT_TEXT("histogram", struct accept_rule, histogram,
 			 .help = "of most_p99; default: the phase's main one")};
+	struct option *end = options + RULE_OPTIONS;
 
 	memcpy(options, first, sizeof(first));
-	for (int i = 0; i < ACCEPT_CRITERIA; i++) {
+	for (int i = 0; accept_kinds[i].key; i++) {
 		const struct accept_kind *kind = &accept_kinds[i];
-		struct option *o = &options[RULE_OPTIONS + i];
+		struct option *o = end++;
 
 		*o = (struct option){.name = kind->key,
 				     .kind = kind->type,
@@ -162,7 +166,7 @@ static void accept_options(struct option options[RULE_OPTIONS + ACCEPT_CRITERIA 
 			o->max_real = accept_most;
 		}
 	}
-	options[RULE_OPTIONS + ACCEPT_CRITERIA] = (struct option)OPT_END;
+	*end = (struct option)OPT_END;
 }
 
 bool accept_bound(const struct accept_rule *r, int criterion, double *bound)
@@ -188,7 +192,7 @@ static int accept_check(const void *into, struct err *err)
 	for (uint32_t i = 0; i < r->count; i++) {
 		bool any = false;
 
-		for (int c = 0; c < ACCEPT_CRITERIA; c++)
+		for (int c = 0; accept_kinds[c].key; c++)
 			any |= accept_bound(&r->rules[i], c, &bound);
 		if (!any)
 			return err_set(err, -EINVAL, "/rules/%u: has no criterion", i);
@@ -199,7 +203,7 @@ static int accept_check(const void *into, struct err *err)
 int accept_rules_read(struct accept_rules *r, const char *path, struct err *err)
 {
 	static const char *const judges[] = {"mean", "interval", NULL};
-	struct option rule[RULE_OPTIONS + ACCEPT_CRITERIA + 1];
+	struct option rule[RULE_OPTIONS + ACCEPT_CRITERIA_MAX + 1];
 	const struct option options[] = {
 		OPT_CHOICE("judge", struct accept_rules, judge, .choices = judges,
 			   .help = "what is compared with a bound: the mean of the repeats, or the "

@@ -4,7 +4,9 @@
  * CSV have it, and so has the page. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "report/accept/accept.h"
 #include "report/compare.h"
 #include "report/scaling.h"
 #include "report/shapes.h"
@@ -84,12 +86,39 @@ static void test_phase(void)
 	made_file_free(f);
 }
 
+/* A criterion is read from a file of rules, judged, and said. */
+static void test_accept(void)
+{
+	static const char rules[] = "{\"rules\": [{\"phase\": \"train\", \"least_one_more\": 5}]}";
+	char path[] = "/tmp/haul-one-more-XXXXXX";
+	struct results_file *f = made_file(&shape);
+	const struct results_file *const files[] = {f};
+	struct accept_rules *r = calloc(1, sizeof(*r));
+	struct err err = {0};
+	struct accept a;
+	int fd = mkstemp(path);
+
+	CU_ASSERT_FATAL(f && r && fd >= 0);
+	CU_ASSERT_EQUAL(write(fd, rules, strlen(rules)), (ssize_t)strlen(rules));
+	close(fd);
+	CU_ASSERT_EQUAL_FATAL(accept_rules_read(r, path, &err), 0);
+	unlink(path);
+	CU_ASSERT_FATAL(accept_make(&a, r, files, 1));
+	expect_in(document_text(REPORT_TEXT, accept_write, &a), "one more");
+	expect_in(document_text(REPORT_JSON, accept_write, &a),
+		  "\"criterion\": \"least_one_more\"");
+	accept_free(&a);
+	made_file_free(f);
+	free(r);
+}
+
 int main(void)
 {
 	const CU_TestInfo tests[] = {
 		{"a column more of the scaling table", test_scaling},
 		{"a column more of a comparison", test_compare},
 		{"a column more of a phase", test_phase},
+		{"a criterion more of an acceptance", test_accept},
 		CU_TEST_INFO_NULL,
 	};
 
