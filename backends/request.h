@@ -181,6 +181,7 @@ struct request {
 	union {
 		struct {
 			uint64_t part;
+			bool empty; /* nothing will be written: a length of 0 is its size */
 			/* NULL: the version belongs to one rank. Needs BACKEND_SHARED */
 			struct shared_version *shared;
 		} begin;            /* REQ_BEGIN; REQ_ABORT of an object that is not begun */

@@ -76,7 +76,7 @@ static bool upload_whole(const struct http_channel *ch, const struct request *re
 	uint64_t part =
 		req->begin.part ? req->begin.part : http_part(ch->store->options, req->length);
 
-	return req->length && req->length <= part && !req->begin.shared;
+	return req->begin.empty || (req->length && req->length <= part && !req->begin.shared);
 }
 
 /* Whether an abort names the version that it drops, since the object is not begun here. */
@@ -390,7 +390,14 @@ static enum http_step upload_listed(struct slot *s)
 /* Published: a commit asks for the size that the store has of it. */
 static enum http_step upload_published(struct slot *s)
 {
-	upload_of(s)->published = true;
+	struct upload *u = upload_of(s);
+
+	/* Of an object without bytes there is nothing more to ask: creating it is one request. */
+	if (u->whole && !u->length) {
+		upload_drop(s->req->object);
+		return STEP_OVER;
+	}
+	u->published = true;
 	return s->req->op == REQ_COMMIT ? STEP_HEAD : STEP_OVER;
 }
 

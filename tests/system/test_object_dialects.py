@@ -19,6 +19,7 @@ class Store(http.server.ThreadingHTTPServer):
     def __init__(self, answer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.answer, self.parts, self.objects, self.lock = answer, {}, {}, threading.Lock()
+        self.seen = []  # (method, path) of each request
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def endpoint(self):
@@ -30,6 +31,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+    def log_request(self, *_):
+        self.server.seen.append((self.command, self.path))
 
     def say(self, status, body=b"", **headers):
         self.send_response(status)
@@ -128,6 +132,23 @@ def test_no_list_of_parts():
                                 (400, "", "does not list the parts of an upload (status 400)")):
         r, _ = write(lambda x, status=status, body=body: (status, body))
         check(r.rc == 1 and words in r.err, f"{status}: {r}")
+
+
+def test_requests_are_counted_outside():
+    """What an operation asks of the store: a create is one PUT, and a PUT of one block is one, whose size is then asked for."""
+    cases = (({"operation": "create"}, {"PUT": 1}), ({"operation": "stat"}, {"HEAD": 1}),
+             ({"operation": "write", "folder": "large", "size": "8 MiB", "block": "8 MiB"}, {"PUT": 1, "HEAD": 1}),
+             ({"operation": "write", "folder": "small", "size": "8 KiB"}, {"PUT": 1, "HEAD": 1}))
+    store = Store(lambda answer: (200, answer))
+    with Folder() as folder:
+        for case, wanted in cases:
+            options = with_transport({"uri": "s3://b/x", "endpoints": store.endpoint()})
+            write_job(folder, {"stores": {"s": options}, "phases": [{"io": {"objects": 3, "verify": "none", **case}}]})
+            store.seen.clear()
+            r = mpi(2, "run", "job.json", "--force", cwd=folder, env=KEYS)
+            of_objects = [method for method, path in store.seen if re.match(r"/b/x/\w+/\d", path)]
+            found = {method: of_objects.count(method) for method in set(of_objects)}
+            check(r.rc == 0 and found == {method: 6 * each for method, each in wanted.items()}, f"{case}: {found} {r}")
 
 
 if __name__ == "__main__":

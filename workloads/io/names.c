@@ -104,6 +104,7 @@ static void io_names_begin(struct io_thread *t, struct io_slot *slot)
 	case IO_DO_CREATE:
 		/* Where nothing is written in place, an empty object is published. */
 		io_names_send(t, slot, t->work->in_place ? REQ_UPDATE : REQ_BEGIN, STEP_CREATED);
+		slot->s.req.begin.empty = true;
 		return;
 	case IO_DO_RENAME:
 		strcpy(n->target, n->object.key);

@@ -424,6 +424,9 @@ static uint32_t io_main_hist(const struct job_phase *phase)
 {
 	const struct io_options *o = phase->options;
 
+	/* An object is created when it is there, by one request or by several. */
+	if (o->operation == IO_DO_CREATE)
+		return IO_HIST_OPERATION;
 	return o->pace.arrivals == ARRIVALS_PACED ? IO_HIST_READ : IO_HIST_READ_RESPONSE;
 }
 
