@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verb "simulate": runs a job in virtual time, on a model of its storage. */
+#include "simulate/calibrate.h"
+#include "simulate/find.h"
 #include "simulate/output.h"
 #include "simulate/storage.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +26,7 @@
 enum { SIMULATE_NODES_MAX = 64, SIMULATE_SEEDS_USUAL = 3, SIMULATE_PATH_BYTES = 4096 };
 
 struct simulate_args {
-	const char *nodes, *results, *html;
+	const char *nodes, *results, *html, *find, *until;
 	uint64_t ranks_per_node, seeds, threads;
 	struct word_list storage, sets, only, skip;
 	bool json, force;
@@ -51,6 +54,12 @@ static const struct option simulate_options[] = {
 	OPT_WORDS("skip", struct simulate_args, skip, .value = "PHASE",
 		  .help = "all except the phases of this name or kind; may be repeated"),
 	OPT_WORD(
+		"find", struct simulate_args, find, .value = "KEY[=LOW..HIGH]",
+		.help = "searches for the least bandwidth, node, stream or opens, or the greatest latency, p99 "
+			"or number of nodes, that keeps the target AU: bandwidth=1 GB/s..10 TB/s, nodes=1..512"),
+	OPT_WORD("until", struct simulate_args, until, .value = "AU",
+		 .help = "the target of --find: 0.9; default: that of the job"),
+	OPT_WORD(
 		"results", struct simulate_args, results, .value = "FILE",
 		.help = "keeps the results, which say that they were simulated; of several numbers of "
 			"nodes a file for each, FILE.n8.h5"),
@@ -74,6 +83,9 @@ struct simulate_source {
 	struct simulate_case *cases;
 	char storage[STORAGE_TEXT_BYTES];
 	char (*files)[SIMULATE_PATH_BYTES];
+	const struct find
+		*find; /* what is searched for, and the value that is tried; NULL: nothing is */
+	double value;
 	bool keeps; /* the files of results */
 };
 
@@ -111,6 +123,13 @@ static void simulate_source_free(struct simulate_source *s)
 
 /* ---- the storage ---- */
 
+static bool simulate_is_file(const char *text)
+{
+	size_t n = strlen(text);
+
+	return n > 3 && strcmp(text + n - 3, ".h5") == 0;
+}
+
 /* The store that a text names before a colon; NULL: all. *rest: what follows. */
 static int simulate_storage_names(const struct job *job, const char *text,
 				  const struct job_store **store, const char **rest,
@@ -121,7 +140,8 @@ static int simulate_storage_names(const struct job *job, const char *text,
 
 	*store = NULL;
 	*rest = text;
-	if (!colon || (equals && equals < colon) || (size_t)(colon - text) >= sizeof(name))
+	if (!colon || (equals && equals < colon) || simulate_is_file(text) ||
+	    (size_t)(colon - text) >= sizeof(name))
 		return 0;
 	snprintf(name, sizeof(name), "%.*s", (int)(colon - text), text);
 	*store = job_find_store(job, name);
@@ -129,10 +149,26 @@ static int simulate_storage_names(const struct job *job, const char *text,
 	return *store ? 0 : err_set(err, -EINVAL, "--storage: the job has no store \"%s\"", name);
 }
 
-static int simulate_storage_add(struct sim_options *into, const char *text, struct err *err)
+/* A model from measurements holds as far as its nodes have cores for more ranks. */
+static void simulate_say_cores(const char *file, const struct calibration *c, const struct job *job)
 {
-	int rc = storage_parse(into, text, err);
+	uint64_t ranks = job->cluster.ranks_per_node ? job->cluster.ranks_per_node : 1;
 
+	if (c->cores && ranks > c->cores)
+		cli_say("%s was measured on nodes of %llu cores; %llu ranks per node ask for more, and there the "
+			"cores may be the limit, not the storage",
+			file, (unsigned long long)c->cores, (unsigned long long)ranks);
+}
+
+static int simulate_storage_add(struct sim_options *into, const char *text, const struct job *job,
+				struct err *err)
+{
+	struct calibration c;
+	int rc = simulate_is_file(text) ? calibrate(into, text, &c, err)
+					: storage_parse(into, text, err);
+
+	if (rc == 0 && simulate_is_file(text))
+		simulate_say_cores(text, &c, job);
 	return rc < 0 ? err_wrap(err, rc, "--storage") : 0;
 }
 
@@ -159,7 +195,7 @@ static int simulate_storage_make(const struct simulate_args *args, const struct 
 		for (uint32_t i = 0; i < job->store_count && rc == 0; i++) {
 			if (store && store != &job->stores[i])
 				continue;
-			rc = simulate_storage_add(&out[i], text, err);
+			rc = simulate_storage_add(&out[i], text, job, err);
 			told[i] = true;
 		}
 		if (rc < 0)
@@ -231,12 +267,15 @@ static int simulate_case_make(struct simulate_source *s, uint32_t i, struct err 
 	rc = storage ? simulate_storage_make(s->args, &s->jobs[i], storage, err)
 		     : err_set(err, -ENOMEM, "no memory");
 	if (rc == 0)
+		simulate_storage_say(&s->jobs[i], storage, s->storage);
+	for (uint32_t k = 0; rc == 0 && s->find && !s->find->whole && k < s->jobs[i].store_count;
+	     k++)
+		rc = storage_set(&storage[k], s->find->key, s->value, err);
+	if (rc == 0)
 		rc = simulate_case_open(&s->cases[i], &s->jobs[i], ranks, s->node_counts[i],
 					s->args->seeds ? (uint32_t)s->args->seeds
 						       : SIMULATE_SEEDS_USUAL,
 					storage, err);
-	if (rc == 0)
-		simulate_storage_say(&s->jobs[i], storage, s->storage);
 	free(storage);
 	return rc;
 }
@@ -302,12 +341,92 @@ static int simulate_report(const struct simulate_source *s, struct err *err)
 			    : report_files(stdout, shape, files, 1, &o, err);
 }
 
+/* ---- search ---- */
+
+static void simulate_drop(struct simulate_source *s, uint32_t i)
+{
+	if (s->cases[i].job)
+		simulate_case_close(&s->cases[i]);
+	job_free(&s->jobs[i]);
+	s->jobs[i] = (struct job){0};
+}
+
+/* The AU with the value that is tried. */
+static int simulate_try(struct simulate_source *s, uint32_t i, struct find *f, double *au,
+			struct err *err)
+{
+	int rc;
+
+	if (f->whole)
+		s->node_counts[i] = (uint32_t)s->value;
+	rc = simulate_case_make(s, i, err);
+	if (rc == 0 && f->target <= 0)
+		f->target = simulate_case_target(&s->jobs[i]);
+	if (rc == 0 && f->target <= 0)
+		rc = err_set(err, -EINVAL, "--find: the job has no target_au; say --until 0.9");
+	if (rc == 0)
+		rc = simulate_cases(&s->cases[i], 1, (uint32_t)s->args->threads, err);
+	if (rc == 0) {
+		*au = simulate_case_au(&s->cases[i]);
+		f->nodes = f->whole ? 0 : s->cases[i].nodes;
+		f->ranks = f->whole ? 0 : s->cases[i].ranks;
+	}
+	if (rc == 0 && isnan(*au))
+		rc = err_set(err, -EINVAL,
+			     "--find: the job has no training, which alone has an AU");
+	return rc;
+}
+
+static int simulate_search(struct simulate_source *s, struct find *finds, struct err *err)
+{
+	const char *until = s->args->until;
+	double target = 0, au = 0;
+	char end;
+	int rc = 0;
+
+	if (until && (sscanf(until, "%lf%c", &target, &end) != 1 || !(target > 0 && target <= 1)))
+		return err_set(err, -EINVAL, "--until: must be an AU, above 0 and at most 1");
+	for (uint32_t i = 0; i < s->count && rc == 0; i++) {
+		rc = find_parse(&finds[i], s->args->find, target, err);
+		s->find = &finds[i];
+		if (rc < 0)
+			return err_wrap(err, rc, "--find");
+		if (finds[i].whole && s->count > 1)
+			return err_set(err, -EINVAL,
+				       "--find nodes and several --nodes exclude each other");
+		while (rc == 0 && find_next(&finds[i], &s->value)) {
+			rc = simulate_try(s, i, &finds[i], &au, err);
+			if (rc == 0)
+				find_add(&finds[i], au);
+			simulate_drop(s, i);
+		}
+	}
+	return rc;
+}
+
+static int simulate_find(struct simulate_source *s, struct err *err)
+{
+	struct find *finds = calloc(s->count, sizeof(*finds));
+	const struct find_report r = {s->path, s->storage, finds, s->count};
+	int rc = finds ? simulate_search(s, finds, err) : err_set(err, -ENOMEM, "no memory");
+
+	if (rc == 0)
+		rc = find_print(stdout, s->args->json ? REPORT_JSON : REPORT_TEXT, &r, err);
+	free(finds);
+	return rc;
+}
+
 static int simulate_run(const struct call *call)
 {
 	struct simulate_source s = {.args = call->options};
 	struct err err = {0};
 	int rc = simulate_source_read(&s, call, &err), status = EXIT_DONE;
 
+	if (rc == 0 && s.args->find) {
+		status = cli_ended(simulate_find(&s, &err), &err);
+		simulate_source_free(&s);
+		return status;
+	}
 	for (uint32_t i = 0; i < s.count && rc == 0; i++)
 		rc = simulate_case_make(&s, i, &err);
 	if (rc < 0) {

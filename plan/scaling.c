@@ -227,8 +227,9 @@ static void scaling_print_summary(FILE *out, const struct scaling_row *last,
 		fprintf(out, "the network cards keep an AU of %.4g %% on any number of nodes\n",
 			target * 100);
 	else
-		fprintf(out, "an AU of %.4g %% is kept on up to %s\n", target * 100,
-			units_counted(count, most, "node"));
+		fprintf(out,
+			"an AU of %.4g %% is kept on up to %s at best; haul simulate knows latencies and barriers, too\n",
+			target * 100, units_counted(count, most, "node"));
 }
 
 char *scaling_text(const struct scaling_row *rows, uint32_t count,

@@ -213,10 +213,13 @@ static void put_expected(FILE *out, const struct plan_phase *p)
 
 	if (d->expected_seconds <= 0)
 		return;
-	fprintf(out, "expected   %s per epoch", units_time(text, d->expected_seconds));
+	fprintf(out, "at best    %s per epoch", units_time(text, d->expected_seconds));
 	if (d->expected_au > 0)
 		fprintf(out, " · AU %.1f %%", d->expected_au * 100);
-	fprintf(out, ", as %s:// is set up\n", ops->scheme);
+	fprintf(out,
+		", as %s:// is set up, if each request takes the average; haul simulate knows\n"
+		"           what waits for the slowest\n",
+		ops->scheme);
 }
 
 /* Phases that have no steps: what they move, and for how long they may. */

@@ -148,6 +148,39 @@ int simulate_cases(struct simulate_case *cases, uint32_t count, uint32_t threads
 	return 0;
 }
 
+double simulate_case_au(const struct simulate_case *c)
+{
+	double sum = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < c->job->phase_count && !n; i++)
+		for (uint32_t seed = 0; seed < c->seeds; seed++) {
+			const struct simulated *s =
+				c->phases[(size_t)seed * c->job->phase_count + i];
+			const struct figure *au =
+				s ? columns_figure(&s->tally.schema->rank, ROLE_UTILISATION) : NULL;
+
+			if (!au)
+				continue;
+			sum += figure_value(au, s->tally.rank_row);
+			n++;
+		}
+	return n ? sum / n : NAN;
+}
+
+double simulate_case_target(const struct job *job)
+{
+	for (uint32_t i = 0; i < job->phase_count; i++) {
+		const struct target *t = job->phases[i].section->targets;
+
+		for (uint32_t k = 0; t && t[k].name; k++)
+			if (strcmp(t[k].name, "target_au") == 0 &&
+			    job->phases[i].targets[k].real > 0)
+				return job->phases[i].targets[k].real;
+	}
+	return 0;
+}
+
 /* ---- what bounds it ---- */
 
 /* The store that the phase works on first. */

@@ -32,6 +32,11 @@ bool simulate_leaves_out(const struct job_phase *phase);
 /* Runs all cases and seeds, on so many threads (0: as many as there are cores). */
 int simulate_cases(struct simulate_case *cases, uint32_t count, uint32_t threads, struct err *err);
 
+/* The AU of the first phase that has one, on average over the seeds; NAN: none has. And the target that the job asks of
+ * it; 0: none. */
+double simulate_case_au(const struct simulate_case *c);
+double simulate_case_target(const struct job *job);
+
 /* What bounds the phase first: a sentence for people. */
 void simulate_limit(const struct simulate_case *c, uint32_t phase, const struct simulated *s,
 		    char text[256]);

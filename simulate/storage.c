@@ -126,6 +126,14 @@ int storage_parse(struct sim_options *into, const char *text, struct err *err)
 	return rc < 0 ? rc : sim_check(into, "", err);
 }
 
+int storage_parse_one(struct sim_options *into, const char *text, struct err *err)
+{
+	char copy[WORD_BYTES];
+
+	snprintf(copy, sizeof(copy), "%s", text);
+	return storage_parse_pair(into, copy, err);
+}
+
 /* The member and how many of its unit are one of the unit of results. */
 static void *storage_number_of(const struct sim_options *s, const char *key, double *unit,
 			       bool *real)

@@ -13,6 +13,9 @@ int storage_default(struct sim_options *out, struct err *err);
 /* Adds "bandwidth=10 TB/s, opens=500k/s, latency=1 ms" to options. -EINVAL with a sentence. */
 int storage_parse(struct sim_options *into, const char *text, struct err *err);
 
+/* The same of one, without a look at how it goes with the others. */
+int storage_parse_one(struct sim_options *into, const char *text, struct err *err);
+
 /* Sets one of them, by a number in the unit of results: bytes per second, seconds, or a plain number. */
 int storage_set(struct sim_options *into, const char *key, double value, struct err *err);
 /* Its value in that unit; NAN: there is no such key, or it is no number. */

@@ -268,6 +268,68 @@ def test_checkpoints():
         near(r["phases"][1]["bytes_written"], 2 * size, 1, "bytes of checkpoints")
 
 
+def find(what, *args):
+    with Folder() as folder:
+        if isinstance(what, dict):
+            write_job(folder, what)
+            what = "job.json"
+        r = alone("simulate", what, *args, "--json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        return json.loads(r.out)
+
+
+def test_find():
+    """The storage that a target needs is what the closed form says."""
+    one = {"kind": "pytorch", "workers": 1, "prefetch": 1}
+    # 4 ranks x 2 samples of 4 MiB every 100 ms, of which 80 % must be compute
+    fed = job({}, {"batch": 2, "compute": "100 ms", "loader": {**one, "workers": 2, "prefetch": 2}}, 4 * 2 * 200)
+    cases = [("bandwidth", 0.8, 8 * 4 * MIB / 0.125, ()), ("opens", 0.8, 8 / 0.125, ()), ("latency", 0.8, 0.125, ()),
+             ("node", 0.8, 8 * 4 * MIB / 0.125, ()), ("stream=1 MB/s..10 GB/s", 0.8, 4 * MIB / 0.125, ())]
+    for key, target, wanted, more in cases:
+        r = find(fed, "--ranks-per-node", 4, "--seeds", 1, "--find", key, "--until", target, *more)["found"][0]
+        check(r["end"] == "found" and r["key"] == key.split("=")[0] and r["target_au"] == target, f"{r}")
+        near(r["answer"], wanted, 0.03 * wanted, key)
+        kept = [s["value"] for s in r["steps"] if s["keeps"]]
+        check(r["answer"] == (max(kept) if key == "latency" else min(kept)), f"{key}: {r['answer']} of {kept}")
+    # twice the nodes need twice the bandwidth
+    r = find(fed, "--ranks-per-node", 4, "--seeds", 1, "--find", "bandwidth", "--until", 0.8, "--nodes", "1,2,4")["found"]
+    near(r[2]["answer"] / r[0]["answer"], 4, 0.1, "bandwidth of four nodes")
+    limited = ("--storage", f"bandwidth={3.5 * 8 * 4 * MIB / 0.125 / 1e6:.3f} MB/s")
+    r = find(fed, "--ranks-per-node", 4, "--seeds", 1, "--find", "nodes=1..16", "--until", 0.8, *limited)["found"][0]
+    check(r["end"] == "found" and r["answer"] == 3, f"{r}")
+    r = find(fed, "--ranks-per-node", 4, "--seeds", 1, "--find", "nodes=4..16", "--until", 0.8, *limited)["found"][0]
+    check(r["end"] == "none" and r["answer"] is None, f"{r}")
+    for words, said in ((("--find", "bandwith"), "did you mean"), (("--find", "latency"), "the job has no target_au"),
+                        (("--find", "latency=1 ms", "--until", 1), "LOW..HIGH"), (("--find", "latency", "--until", 2), "AU")):
+        with Folder() as folder:
+            write_job(folder, fed)
+            r = alone("simulate", "job.json", *words, cwd=folder)
+            check(r.rc == 2 and said in r.err, f"{words}: {r}")
+
+
+def test_calibrated():
+    """Results of plain reads make a model that is as fast as they were."""
+    with Folder() as folder:
+        io = {"operation": "read", "objects": 20, "size": "4 MiB"}
+        write_job(folder, {"name": "io", "stores": {"d": {"uri": "sim://d", "rank_bandwidth": "200 MB/s", "latency": "3 ms",
+                                                          "open_latency": "2 ms"}},
+                           "phases": [{"io": {**io, "block": "4 MiB", "folder": "a"}}, {"io": {**io, "block": "64 KiB", "folder": "b"}}]})
+        r = mpi(2, "run", "job.json", "--quiet", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        one = {"kind": "pytorch", "workers": 1, "prefetch": 1}
+        what = job({}, {"batch": 2, "compute": "10 ms", "loader": one}, 4 * 100)
+        write_job(folder, what, "train.json")
+        r = alone("simulate", "train.json", "--ranks-per-node", 2, "--seeds", 1, "--json", "--storage", "results.h5", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        each = 0.003 + 0.002 + 4 * MIB / 200e6  # latency, open, bytes
+        near(au(json.loads(r.out)), 10 / (2 * each * 1e3), 0.03, "AU")
+        r = alone("simulate", "train.json", "--ranks-per-node", 1000, "--seeds", 1, "--storage", "results.h5", cwd=folder)
+        check("there the cores may be the limit, not the storage" in r.err, f"{r}")
+        r = alone("simulate", "train.json", "--results", "s.h5", "--seeds", 1, cwd=folder)
+        r = alone("simulate", "train.json", "--storage", "s.h5", cwd=folder)
+        check(r.rc == 2 and "was simulated, not measured" in r.err, f"{r}")
+
+
 @timing
 def test_as_a_run():
     for name in ("spread", "sample"):

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calibrate: the model of a store from what was measured of it: results of haul assess, or of phases that read (io,
+ * train) and that work on names, on one node or some.
+ *
+ * Of plain reads, whose requests have one size in a phase:
+ *
+ *	latencies      of the phase with the smallest reads: their distribution
+ *	stream         of the phase with the largest reads: bytes per time of a fast one, without that latency
+ *	node           the greatest rate of bytes of a phase, per node, if its reads held each other up
+ *	opens          the greatest rate of a phase that works on names alone, if its requests did
+ *	open_latency   the median of opens
+ *
+ * Of a training, whose requests differ in size, only the mean is known: `stream` is its bytes by the time of its
+ * reads, and no limit of a node follows, since compute holds its reads back.
+ *
+ * Requests held each other up where they took half as long again as a fast one: else no limit was met, and a greater
+ * rate may be possible. What the whole store carries is not known from one node: `bandwidth` stays as it is. */
+#ifndef HAUL_SIMULATE_CALIBRATE_H
+#define HAUL_SIMULATE_CALIBRATE_H
+
+#include "backends/sim/model.h"
+
+struct calibration {
+	uint64_t nodes, ranks, cores; /* measured on; cores: of a node, 0: not known */
+	double read_bytes;            /* of the requests from which the latency is */
+};
+
+/* Into options, over what they say. -EINVAL with a sentence where the file has no reads. */
+int calibrate(struct sim_options *into, const char *path, struct calibration *out, struct err *err);
+
+#endif
