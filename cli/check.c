@@ -118,6 +118,21 @@ static void case_add_edition(cJSON *tree, const struct closed_phase *p)
 			json_number_at(edition_member(p->workload, "subset"), "processes", 0));
 }
 
+/* Where the stores of results were, on the nodes that ran them. */
+static void case_add_memory(struct edition_differences *d, const struct results_file *f)
+{
+	static const char *const memory[] = {"tmpfs", "ramfs", "hugetlbfs"};
+
+	for (uint64_t i = 0; f && i < f->store_count; i++)
+		for (size_t k = 0; k < COUNT(memory); k++)
+			if (strcmp(f->stores[i].file_system, memory[k]) == 0)
+				edition_differs(
+					d, false, "store.file_system", memory[k], "a storage",
+					"the store \"%s\" was on %s, which is the memory of "
+					"the node",
+					f->stores[i].name, memory[k]);
+}
+
 /* What is measured beside a benchmark makes another job of it. */
 static bool case_has_benchmark(const struct check_case *one)
 {
@@ -144,6 +159,7 @@ static int case_compare(struct check *c, struct check_cases *all, const struct c
 		case_add_edition(tree, beside);
 		if (beside->option >= 0)
 			all->options |= 1ull << beside->option;
+		case_add_memory(&beside->differences, one->f);
 		check_workload(c, one->file, phase, name, beside->whatif, &beside->differences);
 	} else if (rc == 0 && beside->whatif) {
 		check_workload(c, one->file, phase, "", true, &beside->differences);

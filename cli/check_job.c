@@ -9,6 +9,7 @@
 
 #include "cli/check_tree.h"
 #include "core/json.h"
+#include "core/json_path.h"
 #include "core/numbers.h"
 #include "report/json/json.h"
 
@@ -91,12 +92,20 @@ struct cJSON *check_job_ran(const struct check_job *j, const struct results_file
 	const struct report_options o = {.color = false};
 
 	for (uint32_t i = 0; i < j->plan.phase_count; i++) {
-		cJSON *tree;
+		const cJSON *doubt;
+		cJSON *tree, *result;
+		unsigned voids = 0;
 
 		if (strcmp(j->plan.phases[i].phase->name, p->record.name) != 0)
 			continue;
 		tree = check_job_tree(j, i);
-		cJSON_AddItemToObject(tree, "result", json_phase(f, p, &o));
+		result = json_phase(f, p, &o);
+		cJSON_ArrayForEach(doubt, json_at(result, "doubts"))
+		{
+			voids += json_true_at(doubt, "voids");
+		}
+		json_add_number(result, "voids", voids);
+		cJSON_AddItemToObject(tree, "result", result);
 		return tree;
 	}
 	return NULL;

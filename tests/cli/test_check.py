@@ -161,7 +161,7 @@ def test_open_processes():
 def test_categories():
     """The verdict stands first, then what is broken, then the conditions; what is held is a count, unless all of it is asked for."""
     r = haul("check", *map(str, llama("llama3_8b")))
-    check(r.returncode == 9 and r.stdout.startswith("By the rules of MLPerf Storage 3.0 this is closed if the 4 conditions below hold, which "
+    check(r.returncode == 9 and r.stdout.startswith("By the rules of MLPerf Storage 3.0 this is closed if the 5 conditions below hold, which "
                                                     "a job cannot show.\nif: checkpoint.errors"), r)
     check("held: " not in r.stdout and "rules are held; --all lists them" in r.stdout, r)
     check("held: checkpoint.model" in haul("check", *map(str, llama("llama3_8b")), "--all").stdout, r)
@@ -386,6 +386,17 @@ def test_memory_of_results():
                     "--set", "dataset.sample_bytes_stdev=0", "--set", "train.epochs=1", "--set", "train.null_steps=0")
         check(states(judged(small), "training.memory") == {"broken"}, "their own memory")
         check(states(judged(small, "--memory", "1 kB"), "training.memory") == {"held"}, "the memory that is given")
+
+
+def test_results_in_memory():
+    """Results whose store was in the memory of the node, as they tell themselves, wherever they are judged; and void ones."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory, tempfile.TemporaryDirectory() as folder:
+        path = run(folder, "memory", "unet3d_b200", "--set", f"stores.data.uri=file://{memory}/x", "--set", "dataset.sample_bytes_stdev=0",
+                   "--set", "dataset.sample_bytes=1000", "--set", "dataset.files=21", "--set", "train.epochs=1", "--set", "train.null_steps=0")
+        said = judged(path)
+        check({"store.file_system", "store.uri"} <= set(differences(said)) and said["verdict"] != "closed if", said)
+        voids = sum(d["voids"] for p in json.loads(haul("report", path, "--json").stdout)["phases"] if p["name"] == "train" for d in p["doubts"])
+        check(states(said, "training.void") == {"broken" if voids else "held"}, (voids, said))
 
 
 def test_refusals():

@@ -8,7 +8,7 @@ import os
 from haultest import *
 
 # What depends on how busy the machine is.
-TIMED = {"training.au", "training.gap"}
+TIMED = {"training.au", "training.gap", "training.void"}  # short runs are void
 
 
 def sets(*changes):
@@ -57,7 +57,7 @@ def test_caches():
         check(r.rc == 0, f"{r}")
         check(runs(folder) == 3 * [(False, name) for name in options], f"{runs(folder)}")
         said = judged(folder, "results.h5")
-        check(not said["broken"] and "kv.trials" in said["held"], f"{said}")
+        check(said["broken"] <= {"kv.void"} and "kv.trials" in said["held"], f"{said}")
         check({"kvcache.duration", "kvcache.after", "kvcache.users", "kvcache.model.layers", "store.uri"} <= said["differences"], f"{said}")
 
 
@@ -72,7 +72,7 @@ def test_checkpoints():
         check(all(row["write_ns"] > 0 and row["read_ns"] > 0 for row in p["checkpoints"]), f"{p['checkpoints']}")
         said = judged(folder, "results.h5")
         # What was made small is all that is wrong.
-        check(not said["broken"] and {"checkpoint.writes", "checkpoint.reads", "checkpoint.processes"} <= said["held"], f"{said}")
+        check(said["broken"] <= {"checkpoint.void"} and {"checkpoint.writes", "checkpoint.reads", "checkpoint.processes"} <= said["held"], f"{said}")
         check({"checkpoint.pause", "checkpoint.model.hidden"} <= said["differences"] and
               not {"checkpoint.mesh.tensor", "store.fsync", "checkpoint.cold.drop"} & said["differences"], f"{said}")
 
