@@ -28,13 +28,20 @@ static struct tune_row best_setting(void)
 	return s;
 }
 
-static void says(struct tune_head t, struct tune_row best, const char *wanted)
+/* The sentence; and the claim that the best is better than the job as it is. */
+static void says(struct tune_head t, struct tune_row best, enum claim_state state,
+		 const char *wanted)
 {
+	struct claim claim;
 	struct results_file file = {.answer = {ANSWER_TUNE, &t, &best, 1}};
 	char text[512] = "";
 
 	answer_tune.say(text, sizeof(text), &file);
 	CU_ASSERT_STRING_EQUAL(text, wanted);
+	answer_claim(&file.answer, &claim);
+	CU_ASSERT_EQUAL(claim.state, state);
+	CU_ASSERT(*claim.evidence != '\0');
+	CU_ASSERT_EQUAL(*claim.missing != '\0', state == CLAIM_UNKNOWN);
 }
 
 static void found(void)
@@ -46,12 +53,12 @@ static void found(void)
 	t.times = 1.35;
 	t.times_low = 1.31;
 	t.times_high = 1.39;
-	says(t, best,
+	says(t, best, CLAIM_HELD,
 	     "read: read.threads=16, read.depth=4 is the best of 64 settings with 1.25 GB/s, 1.35 "
 	     "times as fast as the job as it is (1.31 to 1.39)");
 	strcpy(t.unit, "fraction");
 	best.mean = 0.9;
-	says(t, best,
+	says(t, best, CLAIM_HELD,
 	     "read: read.threads=16, read.depth=4 is the best of 64 settings with 90 %, 1.35 times "
 	     "as good as the job as it is (1.31 to 1.39)");
 }
@@ -64,12 +71,12 @@ static void no_winner(void)
 	t.times = 1.02;
 	t.times_low = 0.97;
 	t.times_high = 1.07;
-	says(t, best,
+	says(t, best, CLAIM_UNKNOWN,
 	     "read: none of 64 settings is shown to be better than the job as it is; read.threads=16, "
 	     "read.depth=4 came out 1.020 times as fast as the job as it is (0.970 to 1.070), which may "
 	     "be chance");
 	best.as_is = 1;
-	says(t, best,
+	says(t, best, CLAIM_MISSED,
 	     "read: none of 64 settings is shown to be better than the job as it is, with 1.25 "
 	     "GB/s");
 }
@@ -79,12 +86,12 @@ static void not_ended(void)
 	struct tune_head t = base("stopped");
 	struct tune_row best = best_setting();
 
-	says(t, best,
+	says(t, best, CLAIM_UNKNOWN,
 	     "Stopped early: of 64 settings, read.threads=16, read.depth=4 is the best of read so "
 	     "far, with 1.25 GB/s");
 	best.mean = NAN;
-	says(t, best, "read: stopped before any setting was measured");
-	says(base("unknown"), best, "read: no setting has a figure to judge it by");
+	says(t, best, CLAIM_UNKNOWN, "read: stopped before any setting was measured");
+	says(base("unknown"), best, CLAIM_UNKNOWN, "read: no setting has a figure to judge it by");
 }
 
 static void states(void)
