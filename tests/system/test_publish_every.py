@@ -180,6 +180,54 @@ def test_ends_as_without():
             check("while it ran" not in b["said"], f"{b['said']}")
 
 
+VECTOR = {"index": "diskann", "vectors": 4000, "dimension": 64, "folder": "v"}
+
+
+def test_killed_searches_of_vectors():
+    """Searches, and merges beside them: what was published while they ran has queries whose reads agree with each other."""
+    for more in ({}, {"inserts": 2000, "deletes": 2000, "merge_at": 1000, "spread": "segments", "segments": 4}):
+        with Folder() as folder:
+            said = {"seed": 3, "stores": {"d": {"uri": f"file://{folder}/data"}},
+                    "phases": [{"vector": {"name": "build", "operation": "build", **VECTOR, **{k: v for k, v in more.items() if k == "segments"}}},
+                               {"vector": {"name": "search", "operation": "search", "seconds": 1000, **VECTOR, **more}}]}
+            write_job(folder, said)
+            path = f"{folder}/results.h5"
+            process = start(RANKS, "run", "job.json", "--publish-every", "1 s", "--quiet", cwd=folder)
+            wait_until(process, path, lambda a: running(a, after_s=1.8) and text(a["name"]) == "search")
+            kill(process)
+            with h5py.File(path) as f:
+                p = f["phases/1_search"]
+                a, rows = p.attrs, p["ranks"][:]
+                check(len(rows) == RANKS and 0 < a["bytes_read"] == rows["bytes_read"].sum(), f"{rows}")
+                if more:
+                    # A query is answered by the slowest rank, which the ranks tell each other at the end.
+                    check(a["merges"] > 0 and a["bytes_written"] == a["merge_written_bytes"] > 0, f"{rows}")
+                else:
+                    check(a["queries"] == rows["queries"].sum() == p["histograms/query/counts"][:].sum() > 0, f"{a['queries']} queries, {rows['queries']}")
+                    check(float(a["queries_rate"]) > 0, f"{a['queries_rate']} per second")
+            r = mpi(RANKS, "clean", "job.json", cwd=folder)
+            check(r.rc == 0 and not os.path.exists(f"{folder}/data/v"), f"{r}")
+
+
+def test_a_rank_of_searches_is_lost():
+    """The others say what all have done: a phase of vectors is interrupted as each other kind is."""
+    with Folder() as folder:
+        write_job(folder, {"seed": 3, "stores": {"d": {"uri": f"file://{folder}/data"}},
+                           "phases": [{"vector": {"name": "build", "operation": "build", **VECTOR}},
+                                      {"vector": {"name": "search", "operation": "search", "seconds": 1000, **VECTOR}}]})
+        path, began = f"{folder}/results.h5", time.monotonic()
+        process = start(RANKS, "run", "job.json", "--publish-every", "1 s", "--quiet", cwd=folder)
+        wait_until(process, path, lambda a: running(a, after_s=1.8) and text(a["name"]) == "search")
+        os.kill(max(ranks_of(process).items())[1], signal.SIGKILL)
+        r = finish(process, began)
+        check(r.rc != 0, f"{r}")
+        with h5py.File(path) as f:
+            p = f["phases/1_search"]
+            check(text(f["phases/0_build"].attrs["status"]) == "done" and text(p.attrs["status"]) in ("interrupted", "running"),
+                  f"{dict(p.attrs)}")
+            check(p.attrs["queries"] > 0 and p["ranks"][:]["queries"].sum() == p.attrs["queries"], f"{p.attrs['queries']}")
+
+
 def test_phases_together_say_that_they_wait():
     together = {"together": [{"train": {**train()["train"], "ranks": "0"}}, {"io": {**io()["io"], "ranks": "1"}}]}
     with Folder() as folder:

@@ -246,6 +246,7 @@ int vector_load_run(struct vector_load *l, enum stop_reason *stopped, struct err
 	if (rc < 0)
 		return rc;
 	crew_start(l->crew, l->start_ns);
+	snapshot_start(l->crew->snapshot, l->start_ns);
 	rc = crew_run(l->crew, vector_load_one, stopped, err);
 	row[VECTOR_DONE_NS] = clock_now(ctx->clock) - l->start_ns;
 	if (rc == 0 && *stopped == STOP_NONE && l->copies)
@@ -255,11 +256,11 @@ int vector_load_run(struct vector_load *l, enum stop_reason *stopped, struct err
 	return rc;
 }
 
-void vector_load_count(const struct vector_load *l, uint64_t *row)
+void vector_load_count(const struct vector_load *l, uint32_t thread, uint64_t *row)
 {
-	for (uint32_t i = 0; l->loaders && i < l->crew->threads; i++) {
-		row[VECTOR_LOADED_BYTES] += l->loaders[i].pieces.bytes;
-		row[VECTOR_VERIFY_NS] += l->loaders[i].verify_ns;
-		row[VECTOR_PAYLOAD_ERRORS] += l->loaders[i].payload_errors;
-	}
+	if (!l->loaders)
+		return;
+	row[VECTOR_LOADED_BYTES] += l->loaders[thread].pieces.bytes;
+	row[VECTOR_VERIFY_NS] += l->loaders[thread].verify_ns;
+	row[VECTOR_PAYLOAD_ERRORS] += l->loaders[thread].payload_errors;
 }

@@ -491,8 +491,9 @@ int vector_merges_end(struct vector_merges *m, struct err *err)
 	return crew_land(&m->crew, true, err);
 }
 
-void vector_merges_count(const struct vector_merges *m, struct tally *t)
+void vector_merges_add(void *merges, struct tally *t)
 {
+	const struct vector_merges *m = merges;
 	uint64_t *row = t->rank_row;
 	uint64_t read = row[TALLY_BYTES_READ], written = row[TALLY_BYTES_WRITTEN];
 

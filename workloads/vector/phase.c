@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,35 @@ struct vector_phase {
 	struct vector_load load;
 	struct vector_merges merges;
 	struct cold cold;
+	struct snapshot snapshot;
 };
+
+/* What a thread of the phase has counted beside its meter. */
+static void vector_count_thread(const struct crew_thread *w, struct tally *t)
+{
+	const struct vector_phase *p =
+		(const void *)((const char *)w->crew - offsetof(struct vector_phase, crew));
+	uint32_t i = (uint32_t)(w - p->crew.members);
+
+	if (p->work.threads)
+		vector_thread_count(&p->work.threads[i], t);
+	vector_load_count(&p->load, i, t->rank_row);
+	if (!p->build.writers)
+		return;
+	t->rank_row[VECTOR_BUILT_BYTES] += vector_build_bytes(w);
+	t->rank_row[VECTOR_FILL_NS] += p->build.writers[i].fill_ns;
+}
+
+/* Of a phase that goes on, once its threads have added theirs. */
+static void vector_measure_so_far(void *phase, struct tally *t)
+{
+	const struct vector_phase *p = phase;
+	uint64_t *row = t->rank_row, now_ns = clock_now(p->ctx->clock);
+	uint64_t begun_ns = p->load.loaders ? p->load.start_ns : p->work.warmup.end_ns;
+
+	row[TALLY_WALL_NS] = excess_u64(now_ns, p->work.start_ns);
+	row[VECTOR_DONE_NS] = max_u64(row[VECTOR_DONE_NS], excess_u64(now_ns, begun_ns));
+}
 
 static bool changes(const struct vector_phase *p)
 {
@@ -109,6 +138,7 @@ static void vector_phase_close(void *run)
 	vector_load_close(&p->load);
 	cold_close(&p->cold);
 	crew_close(&p->crew);
+	snapshot_close(&p->snapshot);
 	queue_close(&p->side);
 	place_give(&p->place);
 	store_close(&p->store);
@@ -129,6 +159,7 @@ static int vector_phase_build(struct vector_phase *p, enum stop_reason *stopped,
 		return rc;
 	p->work.start_ns = p->work.warmup.end_ns = workload_begin(ctx);
 	crew_start(&p->crew, p->work.start_ns);
+	snapshot_start(&p->snapshot, p->work.start_ns);
 	rc = crew_run(&p->crew, vector_build_one, stopped, err);
 	ctx->tally->rank_row[VECTOR_DONE_NS] = clock_now(ctx->clock) - p->work.start_ns;
 	return rc < 0 || *stopped != STOP_NONE ? rc
@@ -249,6 +280,7 @@ static int vector_phase_begin(struct vector_phase *p)
 	w->until_ns = o->limits.seconds_ns ? w->warmup.end_ns + o->limits.seconds_ns : 0;
 	w->warmup.from = cpu_time_process();
 	crew_start(&p->crew, now_ns);
+	snapshot_start(&p->snapshot, w->warmup.end_ns);
 	timeline_init(p->ctx->tally->timeline, now_ns);
 	for (uint32_t i = 0; i < o->threads; i++)
 		pace_init(&w->threads[i].pace, &o->pace, 0, p->ctx->job->seed, w->first + i, w->of,
@@ -267,6 +299,8 @@ static int vector_phase_merges(struct vector_phase *p, struct err *err)
 	p->work.meanwhile = &m->meanwhile;
 	if (rc == 0)
 		rc = vector_merges_open(m, described, err);
+	if (rc == 0)
+		snapshot_join(&p->snapshot, &m->crew.members[0].part, vector_merges_add, m);
 	rc = group_agree(p->ctx->group, rc, err);
 	return rc == 0 ? vector_set_changes(&p->set, &p->side, p->ctx->group, err) : rc;
 }
@@ -346,18 +380,9 @@ static void vector_phase_measure(void *run)
 	struct tally *t = p->ctx->tally;
 
 	crew_merge(&p->crew, t);
-	vector_load_count(&p->load, t->rank_row);
 	if (p->options->operation == VECTOR_BUILD)
 		t->rank_row[VECTOR_BUILDER_BYTES] = vector_builder_bytes(&p->own.shape);
-	vector_merges_count(&p->merges, t);
-	for (uint32_t i = 0; p->crew.members && i < p->crew.threads; i++) {
-		if (p->work.threads)
-			vector_thread_count(&p->work.threads[i], t);
-		if (!p->build.writers)
-			continue;
-		t->rank_row[VECTOR_BUILT_BYTES] += vector_build_bytes(&p->crew.members[i]);
-		t->rank_row[VECTOR_FILL_NS] += p->build.writers[i].fill_ns;
-	}
+	vector_merges_add(&p->merges, t);
 	t->rank_row[TALLY_WALL_NS] = excess_u64(clock_now(p->ctx->clock), p->work.start_ns);
 }
 
@@ -501,7 +526,12 @@ static int vector_phase_open(void *run, struct phase_context *ctx, struct err *e
 		return rc;
 	vector_set_of(&p->set, p->options, ctx->job->seed);
 	mode->crew(p, described);
-	rc = crew_open(&p->crew, err);
+	p->crew.count = vector_count_thread;
+	p->crew.snapshot = &p->snapshot;
+	rc = snapshot_open(&p->snapshot, ctx,
+			   (struct snapshot_hooks){.complete = vector_measure_so_far}, p, err);
+	if (rc == 0)
+		rc = crew_open(&p->crew, err);
 	rc = group_agree(ctx->group, rc, err);
 	return rc == 0 && mode->open ? mode->open(p, err) : rc;
 }
@@ -529,6 +559,7 @@ const struct workload vector_workload = {
 		vector_targets, vector_complete, vector_options_table),
 	.schema = &vector_schema,
 	.purpose = PURPOSE_SEARCH,
+	.snapshots = true,
 	.stores = vector_stores,
 	.check = vector_check,
 	.size = vector_size,

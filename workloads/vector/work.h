@@ -303,8 +303,8 @@ int vector_load_open(struct vector_load *l, struct err *err);
 void vector_load_close(struct vector_load *l);
 /* From before the first slice until the index is whole in its place. Collective. */
 int vector_load_run(struct vector_load *l, enum stop_reason *stopped, struct err *err);
-/* Adds what its threads have counted beside their meters. */
-void vector_load_count(const struct vector_load *l, uint64_t *row);
+/* Adds what a thread has counted beside its meter. */
+void vector_load_count(const struct vector_load *l, uint32_t thread, uint64_t *row);
 
 /* merge.c. Inserts and deletes beside searches, as FreshDiskANN has them: they are kept in memory, at a rate, until
  * a segment has so many that they are merged into its file by a thread of its own, while searches go on:
@@ -359,7 +359,7 @@ void vector_merges_close(struct vector_merges *m);
 /* From start_ns on, until vector_merges_end, which ends a merge in the middle. */
 int vector_merges_start(struct vector_merges *m, uint64_t start_ns, struct err *err);
 int vector_merges_end(struct vector_merges *m, struct err *err);
-/* Adds what they have counted, once. */
-void vector_merges_count(const struct vector_merges *m, struct tally *t);
+/* Adds what the thread that merges has counted. By itself, or when it has ended. */
+void vector_merges_add(void *merges, struct tally *t);
 
 #endif
