@@ -9,7 +9,7 @@
 #include "core/json.h"
 #include "plan/plan.h"
 #include "report/figure.h"
-#include "results-schema/own_times.h"
+#include "results-schema/record.h"
 #include "workloads/workload.h"
 
 struct schema_args {

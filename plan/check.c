@@ -11,7 +11,7 @@
 #include "plan/pin/list.h"
 #include "plan/pin/pin.h"
 #include "plan/plan.h"
-#include "workloads/dataset/find.h"
+#include "workloads/dataset/dataset.h"
 
 static uint32_t check_ranks_per_node(uint32_t ranks, uint32_t nodes)
 {

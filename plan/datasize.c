@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "plan/option_ref.h"
-#include "workloads/dataset/find.h"
+#include "workloads/dataset/dataset.h"
 
 /* MLPerf Storage rounds files down, so a data set that it accepts may be short of a step, or of its
  * memory's last file. */

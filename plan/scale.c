@@ -11,7 +11,6 @@
 #include "core/units.h"
 #include "plan/plan.h"
 #include "workloads/dataset/dataset.h"
-#include "workloads/dataset/find.h"
 
 uint32_t plan_phase_ranks(const struct job_phase *phase, uint32_t ranks)
 {

@@ -80,13 +80,7 @@ static inline bool merged_has_client(const struct merged *m, uint32_t nodes)
 	return m->client.rows && m->client.nodes == nodes;
 }
 
-/* Its parts, each in a file of its own. Collective; the same outcome on every rank. */
-int merge_hists(struct merged *m, struct group *group, struct group *node, struct err *err);
 int merge_tables(struct merged *m, struct group *group, struct err *err);
-int merge_timeline(struct merged *m, struct group *group, struct err *err);
-int merge_steps(struct merged *m, struct group *group, struct err *err);
-int merge_client(struct merged *m, uint32_t nodes_max, struct group *group, struct err *err);
-int merge_failures(struct merged *m, struct group *group, struct err *err);
 
 enum {
 	MERGED_FAILURES_MAX = 1024,   /* rows, over all ranks */

@@ -21,6 +21,9 @@ static void write_failures(struct h5_writer *w, const struct merged *m);
 static void write_timeline(struct h5_writer *w, const struct timeline *t);
 static void write_steps(struct h5_writer *w, const struct steps *s);
 
+static void phase_write_client(struct h5_writer *w, const struct merged_client *c);
+static void phase_write_hists(struct h5_writer *w, const struct merged *m);
+
 void phase_path(char path[PHASE_PATH_BYTES], const struct phase_record *record)
 {
 	snprintf(path, PHASE_PATH_BYTES, "/phases/%llu_%s", (unsigned long long)record->number,
@@ -262,4 +265,105 @@ void phase_write_summary(struct h5_writer *w, const struct merged *m)
 
 	summary_fill(&row, m);
 	records_grow(w, "/summary", &rows_summary, summary_rows(w), 1, &row);
+}
+
+static void write_axes(struct h5_writer *w, const struct merged_client *c)
+{
+	double *values = h5w_room(w, c->rows > c->nodes ? c->rows : c->nodes, sizeof(*values));
+
+	if (!values)
+		return;
+	for (uint32_t i = 0; i < c->nodes; i++)
+		values[i] = i;
+	h5w_array(w, "node", H5T_NATIVE_DOUBLE, c->nodes, values, NULL);
+	for (uint32_t i = 0; i < c->rows; i++)
+		values[i] = (double)i * (double)c->interval_ns / 1e9;
+	h5w_array(w, "time_s", H5T_NATIVE_DOUBLE, c->rows, values, "s");
+}
+
+static const char *const over_keys[] = {"time_ns", "nodes"};
+
+static void write_stat(struct h5_writer *w, const struct client_over *over, enum client_stat stat)
+{
+	const struct row_shape shape = {over_keys, 2, &client_columns};
+	size_t words = rows_words(&shape);
+	uint64_t *rows = h5w_room(w, over->rows, words * sizeof(*rows));
+
+	for (uint32_t i = 0; rows && i < over->rows; i++) {
+		const uint64_t keys[] = {i * over->interval_ns, over->nodes[i]};
+
+		rows_fill(&shape, keys, over->row[stat][i], rows + i * words);
+	}
+	rows_write(w, client_stat_names[stat], &shape, over->rows, rows);
+	h5w_leave(w);
+}
+
+static void write_over(struct h5_writer *w, const struct client_over *over)
+{
+	h5w_group(w, "over_nodes");
+	h5w_real(w, "interval_s", (double)over->interval_ns / 1e9);
+	for (int i = 0; i < CLIENT_STATS; i++)
+		write_stat(w, over, (enum client_stat)i);
+	h5w_leave(w);
+}
+
+static void phase_write_client(struct h5_writer *w, const struct merged_client *c)
+{
+	static const char *const axes[] = {"node", "time_s"};
+
+	h5w_group(w, "client");
+	h5w_nexus(w, &(struct nexus){.title = "how busy the cores of the ranks were",
+				     .signal = "cores_busy",
+				     .axes = axes,
+				     .axis_count = 2});
+	h5w_real(w, "interval_s", (double)c->interval_ns / 1e9);
+	write_axes(w, c);
+	if (c->over)
+		write_over(w, c->over);
+	h5w_leave(w);
+}
+
+static void write_facts(struct h5_writer *w, const struct merged_hist *h)
+{
+	h5w_text(w, "role", role_name(h->kind->role));
+	h5w_u64(w, "first_bucket", h->first);
+	h5w_u64(w, "count", hist_count(h->whole));
+	h5w_u64(w, "sum_ns", h->whole->sum_ns);
+	h5w_u64(w, "clipped", h->whole->clipped);
+	h5w_u64(w, "max_ns", h->whole->max_ns);
+	h5w_u64(w, "min_ns", ~h->whole->min_not_ns);
+	for (int q = 0; q < QUANTILES; q++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "%s_ns", quantile_kinds[q].name);
+		h5w_u64(w, name, quantile_ns(h->whole, (enum quantile)q));
+	}
+}
+
+/* edges_ns has one value more than counts: bin i is [edges_ns[i], edges_ns[i + 1]). */
+static void write_phase_hist(struct h5_writer *w, const struct merged_hist *h)
+{
+	static const char *const axes[] = {"edges_ns"};
+	uint64_t edges[HIST_BUCKETS + 1];
+
+	for (unsigned i = 0; i <= h->count; i++)
+		edges[i] = hist_edge(h->first + i);
+	h5w_group(w, h->kind->name);
+	h5w_nexus(w, &(struct nexus){.title = h->kind->help,
+				     .signal = "counts",
+				     .axes = axes,
+				     .axis_count = 1});
+	write_facts(w, h);
+	h5w_array(w, "counts", H5T_NATIVE_UINT64, h->count, h->whole->bucket + h->first, NULL);
+	h5w_array(w, "edges_ns", H5T_NATIVE_UINT64, h->count + 1, edges, "ns");
+	h5w_leave(w);
+}
+
+/* The parts of phase_write, each in a file of its own. */
+static void phase_write_hists(struct h5_writer *w, const struct merged *m)
+{
+	h5w_group(w, "histograms");
+	for (uint32_t i = 0; i < m->hist_count; i++)
+		write_phase_hist(w, &m->hists[i]);
+	h5w_leave(w);
 }

@@ -22,8 +22,4 @@ void phase_write(struct h5_writer *w, const struct merged *m, const struct phase
 /* Adds the phase's row of /summary. */
 void phase_write_summary(struct h5_writer *w, const struct merged *m);
 
-/* The parts of phase_write, each in a file of its own. */
-void phase_write_hists(struct h5_writer *w, const struct merged *m);
-void phase_write_client(struct h5_writer *w, const struct merged_client *c);
-
 #endif

@@ -23,11 +23,6 @@ void read_details_free(struct results_phase_read *p);
 /* How many bytes of memory the details take. */
 uint64_t read_details_bytes(const struct results_phase_read *p);
 
-/* Reads its tables (core/measure/table.h). */
-void read_tables(struct h5_reader *r, struct results_phase_read *p);
-void read_tables_free(struct results_phase_read *p);
-uint64_t read_tables_bytes(const struct results_phase_read *p);
-
 /* Look-up in a phase whose details are there. NULL: it has none. */
 const struct results_hist *read_hist_named(const struct results_phase_read *p, const char *name);
 const struct results_hist *read_hist_of_role(const struct results_phase_read *p, enum role role);

@@ -34,3 +34,25 @@ void phase_record_init(struct phase_record *r)
 			*(uint64_t *)at = m->absent;
 	}
 }
+
+#define OWN_TIME_KIND(number, n, t, w, h) [number] = {.name = n, .words = w, .help = h, .when = t},
+const struct own_time_kind own_time_kinds[OWN_TIMES] = {OWN_TIME_LIST(OWN_TIME_KIND)};
+
+#define OWN_TIME_MEMBER(number, n, ...) \
+	[number] = MEMBER_OF(struct own_times, "own_" n, seconds[number], MEMBER_REAL),
+const struct member own_time_members[OWN_TIMES] = {OWN_TIME_LIST(OWN_TIME_MEMBER)};
+
+void own_times_init(struct own_times *t)
+{
+	for (int i = 0; i < OWN_TIMES; i++)
+		t->seconds[i] = (double)NAN;
+}
+
+bool own_times_known(const struct own_times *t)
+{
+	bool finite = true;
+
+	for (int i = 0; i < OWN_TIMES; i++)
+		finite = finite && isfinite(t->seconds[i]) && t->seconds[i] >= 0;
+	return finite;
+}

@@ -23,7 +23,6 @@
 #include "core/measure/tally.h"
 #include "core/rank_place.h"
 #include "core/target.h"
-#include "results-schema/own_times.h"
 #include "results-schema/record.h"
 
 enum { RESULTS_TEXT = 128 };

@@ -18,7 +18,6 @@
 #include "core/measure/store_facts.h"
 #include "core/measure/tally.h"
 #include "core/target.h"
-#include "results-schema/own_times.h"
 #include "results-schema/record.h"
 
 enum { RESULTS_NAME_BYTES = 64, RESULTS_UNIT_BYTES = 24, RESULTS_MEMBER_BYTES = 128 };

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "workloads/dataset/find.h"
+#include "workloads/dataset/dataset.h"
 
 static void train_step_ended(struct model_rank *r);
 static void train_all_begin_step(struct train_model *m);

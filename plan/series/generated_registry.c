@@ -11,7 +11,7 @@
 #include "plan/option_ref.h"
 #include "plan/plan.h"
 #include "plan/series/series.h"
-#include "workloads/dataset/find.h"
+#include "workloads/dataset/dataset.h"
 
 struct generated_entry {
 	char *place, *what;

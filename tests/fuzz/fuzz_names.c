@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "workloads/dataset/name_list.h"
 #include "workloads/dataset/names.h"
 
 enum { ROOM = 128, FILES = 1000, TEMPLATE_BYTES = 256 };

@@ -321,7 +321,7 @@ static const struct shape shapes[] = {
 };
 enum { SHAPES = sizeof(shapes) / sizeof(*shapes), RUNS = 100 };
 
-/* The same as of the file (results-schema/read_latencies.c): the 99th percentile, and what it is at
+/* The same as of the file (results-schema/read_summary.c): the 99th percentile, and what it is at
  * least. */
 static void make_latencies(struct results_latency_row *row, double *values, uint32_t n)
 {

@@ -8,7 +8,7 @@
 #include "core/option/option.h"
 #include "workloads/common/crew.h"
 #include "workloads/common/options.h"
-#include "workloads/dataset/find.h"
+#include "workloads/dataset/dataset.h"
 #include "workloads/workload.h"
 
 /* {"lookup": {"passes": 3, "threads": 8, "target_rate": 10000}} */

@@ -10,8 +10,8 @@
 #include "tests/unit.h"
 #include "tests/workloads/train/train_fixture.h"
 #include "workloads/checkpoint/checkpoint.h"
-#include "workloads/generate/columns.h"
-#include "workloads/io/columns.h"
+#include "workloads/generate/generate.h"
+#include "workloads/io/io.h"
 #include "workloads/kvcache/kvcache.h"
 #include "workloads/load/load.h"
 

@@ -13,7 +13,7 @@
  *	             huggingface/safetensors
  *	torch        the stored zip of torch.save: PREFIX/data.pkl, PREFIX/data/0 …, PREFIX/version, with CRC-32. So that
  *	             the checksum of a tensor is known before its bytes are, four bytes in 64 KiB are not those of the
- *	             stream (formats/crc32_blocks.h)
+ *	             stream (formats/crc32.h)
  *
  * Plain data, made once by archive_make and read-only afterwards; any thread. */
 #ifndef HAUL_WORKLOADS_ARCHIVE_ARCHIVE_H

@@ -5,6 +5,7 @@
 #define HAUL_WORKLOADS_ARCHIVE_KIND_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/err.h"
 #include "workloads/model/shard.h"
@@ -42,5 +43,12 @@ uint64_t archive_last_begun(const struct archive *a, uint64_t at);
 /* The tensor as files have it: no framework stores four-bit numbers as such, but two of them in a
  * byte. */
 void archive_stored(const struct archive *a, uint64_t i, struct tensor *out);
+
+/* torch_pickle.c. data.pkl of torch.save: the pickle of an OrderedDict from names to tensors. */
+
+struct archive;
+
+/* Writes it at out (NULL: nowhere) and returns its bytes. Any thread. */
+uint64_t torch_pickle(const struct archive *a, uint8_t *out);
 
 #endif

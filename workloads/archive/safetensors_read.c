@@ -1,17 +1,153 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/archive/safetensors_read.h"
 
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/arena.h"
 #include "core/content/fnv.h"
+#include "core/err.h"
 #include "core/json.h"
-#include "workloads/archive/json_scan.h"
 #include "workloads/formats/walk.h"
+
+/* JSON scanner: takes a text apart in place, value by value, without a tree of it. Only for texts
+ * that json_check has accepted. Owned by one thread. */
+
+struct json_scan {
+	const char *at, *end;
+};
+
+static void json_scan_space(struct json_scan *s)
+{
+	while (s->at < s->end && memchr(" \t\r\n", *s->at, 4))
+		s->at++;
+}
+
+/* The first character of the value that comes next: '"', '{', '[', or that of a number or word. */
+static char json_scan_kind(struct json_scan *s)
+{
+	json_scan_space(s);
+	return s->at < s->end ? *s->at : '\0';
+}
+
+/* Goes through an object or a list: json_scan_enter skips its bracket, and json_scan_next is true
+ * while another value comes (then at an object's key, or at a list's value), else it skips the
+ * closing bracket. */
+static void json_scan_enter(struct json_scan *s)
+{
+	json_scan_space(s);
+	s->at++;
+}
+
+static bool json_scan_next(struct json_scan *s)
+{
+	char c = json_scan_kind(s);
+
+	if (c == ',') {
+		s->at++;
+		c = json_scan_kind(s);
+	}
+	if (c != '}' && c != ']')
+		return true;
+	s->at++;
+	return false;
+}
+
+/* Goes past a string; true: it has escapes. */
+static bool json_scan_string(struct json_scan *s)
+{
+	bool escapes = false;
+
+	json_scan_space(s);
+	for (s->at++; *s->at != '"'; s->at++)
+		if (*s->at == '\\') {
+			escapes = true;
+			s->at++;
+		}
+	s->at++;
+	return escapes;
+}
+
+static char *json_scan_text(struct json_scan *s, struct arena *arena)
+{
+	const char *begin;
+	char *text = NULL;
+	cJSON *decoded;
+	size_t n;
+
+	json_scan_space(s);
+	begin = s->at;
+	if (json_scan_string(s)) {
+		decoded = cJSON_ParseWithLength(begin, (size_t)(s->at - begin));
+		if (cJSON_IsString(decoded))
+			text = arena_text(arena, decoded->valuestring);
+		cJSON_Delete(decoded);
+		return text;
+	}
+	n = (size_t)(s->at - begin) - 2;
+	text = arena_alloc(arena, n + 1);
+	if (text)
+		memcpy(text, begin + 1, n);
+	return text;
+}
+
+/* An object's key with the ':' behind it, or a value that is a string, in memory of the arena.
+ * NULL: no memory. */
+static char *json_scan_key(struct json_scan *s, struct arena *arena)
+{
+	char *key = json_scan_text(s, arena);
+
+	json_scan_space(s);
+	s->at++;
+	return key;
+}
+
+/* A whole number of 64 bits, without sign; false: the value is something else, or larger. */
+static bool json_scan_whole(struct json_scan *s, uint64_t *value)
+{
+	char c = json_scan_kind(s);
+
+	*value = 0;
+	if (c < '0' || c > '9')
+		return false;
+	for (; s->at < s->end && *s->at >= '0' && *s->at <= '9'; s->at++)
+		if (__builtin_mul_overflow(*value, 10, value) ||
+		    __builtin_add_overflow(*value, (uint64_t)(*s->at - '0'), value))
+			return false;
+	/* What follows a whole number in JSON; not ".5" or "e3". */
+	c = json_scan_kind(s);
+	return c == ',' || c == ']' || c == '}';
+}
+
+/* Goes past any value. */
+static void json_scan_skip(struct json_scan *s)
+{
+	unsigned depth = 0;
+
+	do {
+		char c = json_scan_kind(s);
+
+		if (c == '"') {
+			json_scan_string(s);
+			continue;
+		}
+		if (c == '{' || c == '[')
+			depth++;
+		if (c == '}' || c == ']')
+			depth--;
+		s->at++;
+		/* Numbers and words: up to what ends them. */
+		while (!depth && s->at < s->end && !memchr(",]} \t\r\n", *s->at, 7) && c != '}' &&
+		       c != ']')
+			s->at++;
+	} while (depth);
+}
 
 enum { DEPTH_MAX = 32, ROW_LEAST = 40 /* no row of a tensor has fewer bytes */ };
 

@@ -12,7 +12,7 @@
  * are in the data descriptor behind the data, which a member without data does not have. Extra fields of zip64 hold only
  * numbers that need them; the directory always ends with the records of zip64.
  *
- * The CRC-32 of a tensor is chosen by its number, and its blocks are patched so that it is right (workloads/formats/crc32_blocks.h). Tensors
+ * The CRC-32 of a tensor is chosen by its number, and its blocks are patched so that it is right (workloads/formats/crc32.h). Tensors
  * of 1 to 3 bytes have no room for a patch; their checksum is computed where it is needed. */
 #include <stdbool.h>
 #include <string.h>
@@ -21,9 +21,7 @@
 #include "core/content/random.h"
 #include "workloads/archive/archive.h"
 #include "workloads/archive/kind.h"
-#include "workloads/archive/torch_pickle.h"
 #include "workloads/formats/crc32.h"
-#include "workloads/formats/crc32_blocks.h"
 #include "workloads/formats/payload.h"
 #include "workloads/formats/zip.h"
 

@@ -11,7 +11,6 @@
  * A pickler keeps whatever it wrote under a number (BINPUT), and refers to it (BINGET) when the same object comes again:
  * here classes, functions and constants. Types that are younger than torch's storage classes have an UntypedStorage,
  * counted in bytes, and their type as a last argument of _rebuild_tensor_v3. */
-#include "workloads/archive/torch_pickle.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -23,7 +23,6 @@
 #include "core/target.h"
 #include "workloads/checkpoint/files.h"
 #include "workloads/common/cold.h"
-#include "workloads/common/null_pass.h"
 #include "workloads/common/options.h"
 #include "workloads/common/repeat.h"
 #include "workloads/workload.h"
@@ -45,7 +44,7 @@ struct checkpoint_options {
 	uint32_t operation;   /* both: all are written, then all are read */
 	uint64_t count;       /* checkpoints written, and read */
 	uint64_t pause_ns;    /* between two checkpoints, counted nowhere */
-	uint64_t null_passes; /* see common/null_pass.h */
+	uint64_t null_passes; /* see common/repeat.h */
 	uint64_t keep;        /* how many of the last ones stay; 0: all */
 	struct model model;
 	struct mesh mesh;

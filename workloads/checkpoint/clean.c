@@ -9,7 +9,7 @@
 #include "workloads/checkpoint/checkpoint.h"
 #include "workloads/checkpoint/marker.h"
 #include "workloads/common/clean.h"
-#include "workloads/common/place.h"
+#include "workloads/common/description.h"
 
 /* One checkpoint, as its marker says. Files are numbered through all ranks that wrote it. */
 struct checkpoint_cleaned {

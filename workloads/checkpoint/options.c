@@ -8,8 +8,8 @@
 #include "core/numbers.h"
 #include "core/units.h"
 #include "workloads/checkpoint/checkpoint.h"
-#include "workloads/common/null_pass.h"
 #include "workloads/common/piece_reader.h"
+#include "workloads/common/repeat.h"
 
 enum {
 	CHECKPOINT_COUNT = 10,

@@ -6,7 +6,7 @@
 #include "core/units.h"
 #include "workloads/checkpoint/checkpoint.h"
 #include "workloads/checkpoint/run.h"
-#include "workloads/common/null_pass.h"
+#include "workloads/common/repeat.h"
 
 static void checkpoint_null_options(const struct checkpoint_options *from,
 				    struct checkpoint_options *o)

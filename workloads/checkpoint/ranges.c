@@ -9,7 +9,7 @@
 
 #include "core/numbers.h"
 #include "workloads/checkpoint/files.h"
-#include "workloads/model/slice.h"
+#include "workloads/model/shard.h"
 
 const char *const checkpoint_replicas_names[] = {"all", "first", NULL};
 

@@ -11,9 +11,8 @@
 #include "workloads/checkpoint/checkpoint.h"
 #include "workloads/checkpoint/marker.h"
 #include "workloads/common/cold.h"
-#include "workloads/common/place.h"
+#include "workloads/common/description.h"
 #include "workloads/common/repeat.h"
-#include "workloads/common/shared_object.h"
 #include "workloads/common/writer.h"
 
 /* What a thread has counted in a pass. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "workloads/checkpoint/run.h"
-#include "workloads/common/answer_text.h"
+#include "workloads/common/crew.h"
 
 int checkpoint_write_open(struct checkpoint_run *r, struct err *err)
 {

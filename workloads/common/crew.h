@@ -15,7 +15,9 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
+#include "backends/request.h"
 #include "core/buffers.h"
+#include "core/measure/tally.h"
 #include "core/stop.h"
 #include "workloads/common/deal.h"
 #include "workloads/common/meter.h"
@@ -148,5 +150,20 @@ void crew_merge(const struct crew *p, struct tally *t);
 /* The sum over all threads of this rank; and all counts back to 0, between runs. */
 uint64_t crew_count(const struct crew *p, unsigned which);
 void crew_clear_counts(struct crew *p);
+
+/* What is wrong with an answer, in words: the same for every kind of phase. */
+
+/* Of a read that met the end of an object, which should have size bytes, too early: "ends at byte 5
+ * of 10". */
+void answer_text_ends(char text[FAILURE_TEXT_BYTES], const struct request *req, uint64_t size);
+
+/* Of a request that failed: that, or what its answer says. */
+void answer_text_failed(char text[FAILURE_TEXT_BYTES], const struct request *req, uint64_t size);
+
+/* at: the first byte that is not what was written. */
+void answer_text_differs(char text[FAILURE_TEXT_BYTES], uint64_t at);
+
+/* Whether the store has, after a commit, as many bytes of the object as it should. */
+bool answer_text_committed(char text[FAILURE_TEXT_BYTES], const struct request *req, uint64_t size);
 
 #endif

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "core/units.h"
-#include "workloads/common/answer_text.h"
+#include "workloads/common/crew.h"
 
 int piece_check_memory(uint64_t buffers, uint64_t chunk, uint64_t least, const char *path,
 		       struct err *err)

@@ -26,6 +26,7 @@
 
 #include "backends/queue/queue.h"
 #include "core/credits.h"
+#include "workloads/common/crew.h"
 
 enum { WRITER_PIECES_MAX = 64 };
 
@@ -127,5 +128,30 @@ int writer_put(struct writer *w, const struct writer_object *object);
  * writes nothing. The fillers help. Returns 0, or -ECANCELED where the writer is to halt. All bytes
  * are there when all writers of the object have returned 0. */
 int writer_make(struct writer *w, const struct writer_object *object);
+
+/* Shared object: one object that all ranks of a group write as one version, where the store cannot
+ * be written in place. Rank 0 begins it and sends its id to the others, which join. Once all are
+ * done, rank 0 publishes or drops it. Every call is collective, made by the group's thread, with a
+ * crew thread that does nothing else meanwhile. */
+
+struct shared_object {
+	/* The caller sets the key. While it is begun, threads of this rank write parts of it
+	 * through queues of their own, with it or with copies of it. */
+	struct object object;
+	uint64_t length;
+	bool begun;
+};
+
+/* Begins length bytes in all, in parts of part bytes, which are the same on all ranks. Either all
+ * ranks have it or none does. The worker keeps failures. -EINVAL: the ranks' stores are different
+ * ones. */
+int shared_object_begin(struct shared_object *s, uint64_t length, uint64_t part,
+			struct crew_thread *w, struct group *g, struct err *err);
+
+/* No rank may have a write in flight. *whole: this rank has written all of its part; afterwards:
+ * all ranks have, and the object is published. Otherwise nothing of it remains, which by itself is
+ * not an error. Does nothing where it is not begun. */
+int shared_object_end(struct shared_object *s, bool *whole, struct crew_thread *w, struct group *g,
+		      struct err *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Data set: files and samples as functions of their number. Nothing is listed and no list is held,
  * so 160 million files cost the memory of 160 (for a list of names that the job gives, see
- * name_list.h).
+ * names.h).
  *
  * A data set exists without haul where the job says how its files are named: haul did not make it,
  * never writes or removes anything in it, and knows nothing about its bytes.
@@ -31,7 +31,7 @@ struct dataset_options {
 	char prefix[64];                           /* of file names */
 	uint64_t subfolders;           /* files are spread over as many, round robin; 0: none */
 	char names[256];               /* "haul", "dlio", "dlio_valid" or a template (names.h) */
-	char list[512];                /* path of a list of names (name_list.h); "": none */
+	char list[512];                /* path of a list of names (names.h); "": none */
 	uint32_t sizes;                /* enum dataset_sizes */
 	struct format_options formats; /* of each format, under its name */
 };
@@ -113,5 +113,22 @@ uint64_t dataset_sample_bytes_max(const struct dataset *d);
 uint64_t dataset_extent_bytes_max(const struct dataset *d);
 /* Bytes of all objects of all files, headers included, for samples of average size. */
 double dataset_bytes_expected(const struct dataset *d);
+
+/* The data set and the store that a phase names. Plain look-ups in the job; any thread. */
+
+/* dataset: a name, or "" for the job's only data set. *s is the phase's store, else the data set's,
+ * else the job's only one. -EINVAL with the phase's path. */
+int dataset_find(const struct job *job, const struct job_phase *phase, const char *dataset,
+		 const struct job_dataset **d, const struct job_store **s, struct err *err);
+
+/* The same, and the data set made ready (dataset_init). path: filled in with the data set's JSON
+ * path. */
+enum { DATASET_PATH_BYTES = JOB_NAME_BYTES + 16 };
+int dataset_find_init(const struct job *job, const struct job_phase *phase, const char *dataset,
+		      struct dataset *d, const struct job_store **s, char path[DATASET_PATH_BYTES],
+		      struct err *err);
+
+/* Where the job describes the data set: "/dataset" or "/datasets/NAME", for messages. */
+void dataset_path(const struct job_dataset *d, char path[DATASET_PATH_BYTES]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the parts of the format parquet: where row groups are (parquet_groups.c), the footer
+/* Shared by the parts of the format parquet: where row groups are (parquet_footer.c), the footer
  * (parquet_footer.c), and the format itself (parquet.c). Pure functions, any thread. */
 #ifndef HAUL_WORKLOADS_FORMATS_PARQUET_H
 #define HAUL_WORKLOADS_FORMATS_PARQUET_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "workloads/generate/clean.h"
+#include "workloads/generate/generate.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "workloads/common/clean.h"
-#include "workloads/common/place.h"
+#include "workloads/common/description.h"
 #include "workloads/common/small_object.h"
-#include "workloads/dataset/find.h"
+#include "workloads/dataset/dataset.h"
 #include "workloads/dataset/manifest.h"
 
 /* One data set. */

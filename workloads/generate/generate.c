@@ -18,16 +18,13 @@
 #include "backends/store.h"
 #include "core/option/option.h"
 #include "core/units.h"
-#include "workloads/common/answer_text.h"
 #include "workloads/common/crew.h"
+#include "workloads/common/description.h"
 #include "workloads/common/open_uploads.h"
 #include "workloads/common/options.h"
-#include "workloads/common/place.h"
 #include "workloads/common/small_object.h"
 #include "workloads/common/writer.h"
 #include "workloads/dataset/manifest.h"
-#include "workloads/generate/clean.h"
-#include "workloads/generate/size.h"
 
 static const struct option generate_options_table[] = {
 	OPT_TEXT("dataset", struct generate_options, dataset, .def_text = "",

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Size of making a data set: buffers, memory, space, and where requests are counted. See size.h. */
-#include "workloads/generate/size.h"
-
+/* Size of making a data set: buffers, memory, space, and where requests are counted. See size.c. */
 #include <errno.h>
 #include <stdio.h>
 
+#include "backends/endpoint.h"
 #include "core/numbers.h"
 #include "workloads/common/crew.h"
 #include "workloads/common/writer.h"
-#include "workloads/dataset/find.h"
+#include "workloads/dataset/dataset.h"
 #include "workloads/dataset/manifest.h"
+#include "workloads/generate/generate.h"
 
 /* A write that its buffer does not hold whole is made as it goes. */
 enum {
@@ -167,3 +167,23 @@ int generate_stores(const struct job *job, const struct job_phase *phase, uint32
 		s->inodes += 1 + d.options.subfolders;
 	return 0;
 }
+
+static const struct measure measures[] = TALLY_ROWS(GENERATE_COLUMN_LIST(MEASURE_ROW));
+static const struct hist_kind hists[] = {GENERATE_HISTOGRAM_LIST(HIST_ROW)};
+static const struct table_kind *const tables[] = {&endpoint_table};
+
+/* clang-format off */
+static const struct figure figures[] = {
+	FIGURE_PER("write_rate", "B/s", 1e9, OF(TALLY_BYTES_WRITTEN), OF(TALLY_WALL_NS),
+		   "bytes written per second of the phase",
+		   .role = ROLE_BYTE_RATE)
+	FIGURE_PER("fill_rate", "B/s", 1e9, OF(TALLY_BYTES_WRITTEN), OF(GENERATE_FILL_NS),
+		   "bytes made per second of a thread")
+	TALLY_COMMON_FIGURES
+};
+/* clang-format on */
+
+const struct tally_schema generate_schema = {
+	TALLY_SCHEMA(measures, figures, hists, tables),
+	.main_figures = {"write_rate"},
+};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of a phase of plain I/O: measures, figures, histograms. */
-#include "workloads/io/columns.h"
+#include "workloads/io/io.h"
 
 #include "backends/endpoint.h"
 #include "core/measure/quantile.h"

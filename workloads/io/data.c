@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "workloads/common/answer_text.h"
+#include "workloads/common/crew.h"
 #include "workloads/io/work.h"
 
 enum data_step { STEP_EVICT, STEP_OPEN, STEP_MOVE, STEP_CLOSE, STEP_DROP };

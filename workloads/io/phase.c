@@ -8,7 +8,7 @@
 
 #include "core/content/fill.h"
 #include "core/numbers.h"
-#include "workloads/common/shared_object.h"
+#include "workloads/common/writer.h"
 #include "workloads/io/work.h"
 
 static const uint64_t pattern_stream = 0x7061747465726e; /* "pattern" */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "workloads/io/sizes.h"
+#include "workloads/io/io.h"
 
 #include <errno.h>
 

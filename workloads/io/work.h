@@ -9,7 +9,7 @@
 #include "core/content/pattern.h"
 #include "workloads/common/cold.h"
 #include "workloads/common/meter.h"
-#include "workloads/common/pace.h"
+#include "workloads/common/options.h"
 #include "workloads/common/slots.h"
 #include "workloads/io/mix.h"
 #include "workloads/io/share.h"

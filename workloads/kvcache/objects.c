@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/numbers.h"
-#include "workloads/common/batch_delete.h"
+#include "workloads/common/clean.h"
 #include "workloads/common/small_object.h"
 #include "workloads/kvcache/kvcache.h"
 #include "workloads/kvcache/run.h"

@@ -5,7 +5,7 @@
 #ifndef HAUL_WORKLOADS_KVCACHE_RUN_H
 #define HAUL_WORKLOADS_KVCACHE_RUN_H
 
-#include "workloads/common/place.h"
+#include "workloads/common/description.h"
 #include "workloads/common/status_rounds.h"
 #include "workloads/kvcache/board.h"
 #include "workloads/kvcache/kvcache.h"

@@ -22,7 +22,7 @@
 #include "core/content/random.h"
 #include "core/numbers.h"
 #include "core/time_ns.h"
-#include "workloads/common/answer_text.h"
+#include "workloads/common/crew.h"
 #include "workloads/kvcache/objects.h"
 #include "workloads/kvcache/worker.h"
 

@@ -19,7 +19,6 @@
 #include "core/measure/tally.h"
 #include "core/target.h"
 #include "workloads/common/cold.h"
-#include "workloads/common/null_pass.h"
 #include "workloads/common/options.h"
 #include "workloads/common/repeat.h"
 #include "workloads/load/header.h"
@@ -36,7 +35,7 @@ struct load_options {
 	char folder[LOAD_FOLDER_BYTES];
 	uint64_t count;       /* times that the model is loaded */
 	uint64_t pause_ns;    /* between two of them, counted nowhere */
-	uint64_t null_passes; /* see common/null_pass.h */
+	uint64_t null_passes; /* see common/repeat.h */
 	uint64_t tensor;      /* ranks that share a model; 0: cluster.tensor */
 	uint64_t kv_heads;    /* see struct load_part */
 	struct model model;   /* without layers: none is described */

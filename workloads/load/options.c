@@ -6,8 +6,8 @@
 
 #include "core/key.h"
 #include "workloads/common/crew.h"
-#include "workloads/common/null_pass.h"
 #include "workloads/common/piece_reader.h"
+#include "workloads/common/repeat.h"
 #include "workloads/load/hand.h"
 #include "workloads/load/load.h"
 

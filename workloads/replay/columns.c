@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of a phase "replay": measures, figures, histograms, rows of tiers. */
-#include "workloads/replay/columns.h"
+#include "workloads/replay/replay.h"
 
 #include "backends/endpoint.h"
 #include "core/measure/quantile.h"

@@ -8,7 +8,7 @@
 
 #include "core/content/fill.h"
 #include "core/content/random.h"
-#include "workloads/common/answer_text.h"
+#include "workloads/common/crew.h"
 #include "workloads/replay/objects.h"
 #include "workloads/replay/work.h"
 

@@ -12,8 +12,8 @@
 #define HAUL_WORKLOADS_REPLAY_ROWS_H
 
 #include "core/list.h"
-#include "workloads/replay/through.h"
-#include "workloads/trace/names.h"
+#include "workloads/replay/replay.h"
+#include "workloads/trace/trace.h"
 
 /* What of a trace this rank replays, and how. */
 struct replay_part {

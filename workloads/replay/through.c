@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace through tiers: see through.h. */
-#include "workloads/replay/through.h"
+/* A trace through tiers: see replay.h. */
+#include "workloads/replay/replay.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "core/numbers.h"
 #include "workloads/kvcache/trace/virtual_run.h"
 #include "workloads/trace/fields.h"
-#include "workloads/trace/names.h"
+#include "workloads/trace/trace.h"
 
 enum { THROUGH_TIERS = 3 };
 

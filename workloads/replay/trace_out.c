@@ -3,7 +3,6 @@
  * This makes one format of another, and shows what tiers make of a trace. */
 #include <errno.h>
 
-#include "workloads/replay/columns.h"
 #include "workloads/replay/replay.h"
 
 enum { LOOK_ROWS = 1 << 16 }; /* rows from one look at whether the run shall stop to the next */

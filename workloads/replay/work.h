@@ -8,7 +8,6 @@
 
 #include "core/content/pattern.h"
 #include "workloads/common/slots.h"
-#include "workloads/replay/columns.h"
 #include "workloads/replay/replay.h"
 #include "workloads/replay/rows.h"
 
@@ -92,13 +91,7 @@ bool replay_operation_step(struct replay_thread *t, struct replay_slot *slot);
 int replay_make(struct replay_work *work, struct phase_context *ctx, enum stop_reason *stopped,
 		struct err *err);
 
-/* measures.c */
+/* phase.c */
 extern const struct meter_layout replay_meter;
-/* Adds what a thread has counted beside its meter: once it rests, or by itself. */
-void replay_count_thread(const struct crew_thread *w, struct tally *t);
-/* What of the phase's measures no thread counts. work: struct replay_work. */
-void replay_measure_time(void *work, struct tally *t);
-/* The rows of tables by texts, which must be there before threads add to them. */
-int replay_measure_begin(const struct replay_work *work, struct tally *t, struct err *err);
 
 #endif

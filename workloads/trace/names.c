@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names: see names.h. */
-#include "workloads/trace/names.h"
+/* Names: see trace.h. */
+#include "workloads/trace/trace.h"
 
 #include <errno.h>
 #include <stdlib.h>

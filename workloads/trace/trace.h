@@ -16,7 +16,7 @@
  * be a row is counted by its name.
  *
  *	trace_read.c   reading: strict, with the numbers of lines; trace_log.c: operation logs;
- *	trace_fio.c: iologs; passed.c: what is left out; fields.c: for all
+ *	trace_fio.c: iologs; trace_write.c: what is left out; fields.c: for all
  *	trace_write.c  writing, also for programs that take other formats
  *
  * One thread each. */
@@ -163,5 +163,28 @@ static inline bool trace_deletes(enum trace_format format)
 }
 /* Returns the first error of all. */
 int trace_finish(struct trace_writer *w, const char *path, struct err *err);
+
+/* names.c. Names: texts that get numbers, such as the keys of a trace, and are found again by them. A text
+ * has the same number each time. Memory is given back only by trace_names_free. One thread. */
+
+enum { TRACE_NAMES_BLOCK = 1 << 20 };
+
+struct trace_names {
+	char **texts;     /* [count], each with a zero byte behind it */
+	uint32_t *places; /* hash table of numbers, at most half full; UINT32_MAX: empty */
+	uint32_t count, room;
+	char **blocks; /* where the texts are */
+	uint64_t block_count, block_room;
+	size_t used; /* of the last block */
+};
+
+/* A zeroed struct has no names. Returns 0 or -ENOMEM. text: less than TRACE_NAMES_BLOCK bytes. */
+int trace_names_add(struct trace_names *n, const char *text, size_t length, uint32_t *number);
+void trace_names_free(struct trace_names *n);
+
+static inline const char *trace_names_text(const struct trace_names *n, uint64_t number)
+{
+	return n->texts[number];
+}
 
 #endif

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing traces of key-value caches: see trace.h. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "core/decimal.h"
+#include "core/json.h"
 #include "core/text_writer.h"
 #include "core/time_ns.h"
-#include "workloads/trace/names.h"
+#include "workloads/trace/fields.h"
 #include "workloads/trace/trace.h"
 
 #define TRACE_COLUMNS      "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
@@ -271,4 +274,36 @@ int trace_finish(struct trace_writer *w, const char *path, struct err *err)
 	if (rc == 0 && w->failed)
 		rc = err_set(err, -ENOMEM, "%s: no memory for the names of its files", path);
 	return rc;
+}
+
+void trace_pass(struct trace_reader *t, const char *prefix, const char *name)
+{
+	struct trace_passed *p = t->passed_by;
+	char text[sizeof(p->name)];
+	int i = 0;
+
+	snprintf(text, sizeof(text), "%s%.16s", prefix, json_text_plain(name) ? name : "?");
+	while (i < TRACE_PASSED_MAX - 1 && p[i].name[0] && strcmp(p[i].name, text) != 0)
+		i++;
+	if (!p[i].name[0])
+		snprintf(p[i].name, sizeof(p[i].name), "%s",
+			 i < TRACE_PASSED_MAX - 1 ? text : "others");
+	p[i].count++;
+	t->passed++;
+}
+
+void trace_passed_text(const struct trace_reader *t, char *out, size_t room)
+{
+	int length;
+
+	*out = '\0';
+	if (!t->passed)
+		return;
+	length = snprintf(out, room, "%" PRIu64 " %s left out", t->passed,
+			  t->passed == 1 ? "operation was" : "operations were");
+	for (int i = 0; i < TRACE_PASSED_MAX && t->passed_by[i].count; i++)
+		if ((size_t)length < room)
+			length += snprintf(out + length, room - (size_t)length, "%s %" PRIu64 " %s",
+					   i ? "," : ":", t->passed_by[i].count,
+					   t->passed_by[i].name);
 }

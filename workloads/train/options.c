@@ -4,7 +4,7 @@
 
 #include "backends/queue/queue.h"
 #include "core/units.h"
-#include "workloads/dataset/find.h"
+#include "workloads/dataset/dataset.h"
 #include "workloads/train/loader/loader.h"
 #include "workloads/train/train.h"
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/units.h"
 #include "core/measure/quantile.h"
-#include "workloads/common/null_pass.h"
+#include "core/units.h"
+#include "workloads/common/repeat.h"
 #include "workloads/train/state.h"
 #include "workloads/train/train.h"
 

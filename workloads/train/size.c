@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/units.h"
-#include "workloads/dataset/find.h"
+#include "workloads/dataset/dataset.h"
 #include "workloads/train/handover.h"
 #include "workloads/train/loader/loader.h"
 #include "workloads/train/train.h"

@@ -6,7 +6,7 @@
 
 #include "core/content/random.h"
 #include "core/numbers.h"
-#include "workloads/common/answer_text.h"
+#include "workloads/common/crew.h"
 
 static const uint64_t merge_stream = 0x6d65726765; /* "merge" */
 

@@ -8,7 +8,7 @@
 #include "backends/queue/failure.h"
 #include "core/content/random.h"
 #include "core/numbers.h"
-#include "workloads/common/answer_text.h"
+#include "workloads/common/crew.h"
 
 static const uint64_t load_stream = 0x6c6f6164; /* "load" */
 

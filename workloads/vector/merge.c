@@ -8,7 +8,7 @@
 #include "backends/queue/failure.h"
 #include "core/numbers.h"
 #include "core/time_ns.h"
-#include "workloads/common/answer_text.h"
+#include "workloads/common/crew.h"
 #include "workloads/vector/work.h"
 
 /* As many of its vectors as FreshDiskANN merges at once: 30 million of 800 million. */

@@ -7,7 +7,7 @@
 
 #include "core/numbers.h"
 #include "core/units.h"
-#include "workloads/common/place.h"
+#include "workloads/common/description.h"
 #include "workloads/vector/existing.h"
 #include "workloads/vector/work.h"
 

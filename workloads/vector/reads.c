@@ -6,7 +6,7 @@
 
 #include "core/content/random.h"
 #include "core/numbers.h"
-#include "workloads/common/answer_text.h"
+#include "workloads/common/crew.h"
 
 static const uint64_t verify_stream = 0x766572696679; /* "verify" */
 enum { STEP_READ };

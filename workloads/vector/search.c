@@ -6,7 +6,7 @@
 
 #include "core/measure/window.h"
 #include "core/numbers.h"
-#include "workloads/common/answer_text.h"
+#include "workloads/common/crew.h"
 
 /* Of a query whose segments are spread over the ranks, this is a part, which is joined with the others
  * later (search.c). */

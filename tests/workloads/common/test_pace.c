@@ -10,7 +10,6 @@
 #include "tests/workloads/train/train_fixture.h"
 #include "workloads/common/meter.h"
 #include "workloads/common/options.h"
-#include "workloads/common/pace.h"
 #include "workloads/io/io.h"
 
 static void expect_ok(const struct fixture *f)

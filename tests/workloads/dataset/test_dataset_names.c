@@ -10,7 +10,6 @@
 
 #include "tests/unit.h"
 #include "workloads/dataset/dataset.h"
-#include "workloads/dataset/name_list.h"
 
 static void test_expanded(void)
 {

@@ -8,7 +8,7 @@
 
 #include "tests/libs/doubles/thread_group.h"
 #include "tests/unit.h"
-#include "workloads/common/shared_object.h"
+#include "workloads/common/writer.h"
 #include "workloads/io/work.h"
 
 struct liar {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tests/unit.h"
-#include "workloads/model/slice.h"
+#include "workloads/model/shard.h"
 
 /* Matrices that divide evenly by some meshes and not by others; a vector that all tensor ranks
  * have. */

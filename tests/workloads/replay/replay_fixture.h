@@ -4,7 +4,7 @@
 #define HAUL_TESTS_WORKLOADS_REPLAY_REPLAY_FIXTURE_H
 
 #include "tests/workloads/train/train_fixture.h"
-#include "workloads/replay/columns.h"
+#include "workloads/replay/replay.h"
 
 /* The header of a trace, and a row: the time in seconds, "Read" or "Write", bytes, the tier, the
  * key. */

@@ -8,7 +8,6 @@
 #include "workloads/kvcache/requests/source.h"
 #include "workloads/kvcache/requests/steps.h"
 #include "workloads/kvcache/tiers/tiers.h"
-#include "workloads/trace/names.h"
 #include "workloads/trace/trace.h"
 
 /* What tiers do, as rows of a trace. One thread. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/units.h"
-#include "workloads/common/answer_text.h"
+#include "workloads/common/crew.h"
 
 static int reader_decoded(struct reader *w, struct sample_read *r);
 static int reader_received(struct reader *w, struct sample_read *r, const struct request *req);
