@@ -45,30 +45,26 @@ void blocks_free(struct blocks *b)
 	for (uint32_t i = 0; i < b->count; i++) {
 		free(b->list[i].data);
 		free(b->list[i].whole);
-		if (b->list[i].type >= 0)
-			H5Tclose(b->list[i].type);
 	}
 	free(b->list);
 	*b = (struct blocks){0};
 }
 
-/* Takes over type and data, also on failure. */
+/* Takes over the data, also on failure. */
 static int add_block(struct blocks *b, struct block one)
 {
 	uint32_t capacity = b->capacity ? 2 * b->capacity : 16;
 	struct block *list = b->list;
 
-	if (one.type >= 0 && one.data && b->count == b->capacity) {
+	if (one.data && b->count == b->capacity) {
 		list = realloc(b->list, capacity * sizeof(*list));
 		if (list) {
 			b->list = list;
 			b->capacity = capacity;
 		}
 	}
-	if (one.type < 0 || !one.data || !list) {
+	if (!one.data || !list) {
 		free(one.data);
-		if (one.type >= 0)
-			H5Tclose(one.type);
 		return -ENOMEM;
 	}
 	for (int i = 0; i < one.rank && one.has_part; i++)
@@ -92,7 +88,6 @@ static int add_ranks(struct blocks *b, const struct merged *m, const struct phas
 			    .has_part = true};
 	uint64_t keys[] = {w->rank, w->node, !m->phase->tally->absent};
 
-	one.type = rows_type(&one.shape);
 	one.data = calloc(rows_words(&one.shape), sizeof(uint64_t));
 	if (one.data)
 		rows_fill(&one.shape, keys, m->phase->tally->rank_row, one.data);
@@ -118,7 +113,6 @@ static int add_all_ranks(struct blocks *b, const struct merged *m, const struct 
 		rows_fill(&one.shape, keys, m->phase->rank_rows + (size_t)i * measures,
 			  rows + i * words);
 	}
-	one.type = rows_type(&one.shape);
 	one.data = rows;
 	return add_block(b, one);
 }
@@ -138,7 +132,6 @@ static int add_rank_rows(struct blocks *b, const struct merged_table *t,
 	snprintf(one.path, sizeof(one.path), "%s%s%s",
 		 phase_table_is_group(t->kind) ? t->kind->name : "",
 		 phase_table_is_group(t->kind) ? "/" : "", t->kind->rank_rows);
-	one.type = rows_type(&one.shape);
 	one.data = phase_table_rows(t, t->own);
 	return add_block(b, one);
 }
@@ -164,12 +157,12 @@ static int add_hists(struct blocks *b, const struct merged *m, const struct phas
 				    .dims = {w->rows, h->count},
 				    .start = {writes ? w->row : 0, 0},
 				    .part = {1, h->count},
+				    .element = ELEMENT_COUNT,
 				    .every = !w->by_node,
 				    .has_part = writes};
 
 		snprintf(one.path, sizeof(one.path), "histograms/%s/%s", h->kind->name,
 			 w->by_node ? "by_node" : "by_rank");
-		one.type = H5Tcopy(H5T_NATIVE_UINT32);
 		one.data = calloc(h->count, sizeof(*h->row));
 		if (one.data)
 			memcpy(one.data, h->row, h->count * sizeof(*h->row));
@@ -201,7 +194,6 @@ static int add_client_rows(struct blocks *b, const struct merged_client *c,
 	}
 	if (c->own)
 		one.start[0] = (hsize_t)w->node * c->rows;
-	one.type = rows_type(&one.shape);
 	one.data = rows;
 	return add_block(b, one);
 }
@@ -216,6 +208,7 @@ static int add_client_busy(struct blocks *b, const struct merged_client *c,
 			    .start = {c->own ? w->node : 0, 0},
 			    .part = {1, c->rows},
 			    .has_part = c->own,
+			    .element = ELEMENT_NUMBER,
 			    .units = "fraction"};
 	double *busy = calloc(c->rows, sizeof(*busy));
 
@@ -226,7 +219,6 @@ static int add_client_busy(struct blocks *b, const struct merged_client *c,
 							      (double)row[CLIENT_RANK_CORES_NS]
 						    : NAN;
 	}
-	one.type = H5Tcopy(H5T_NATIVE_DOUBLE);
 	one.data = busy;
 	return add_block(b, one);
 }
@@ -241,19 +233,48 @@ static int add_client(struct blocks *b, const struct merged *m, const struct pha
 	return rc < 0 ? rc : add_client_busy(b, &m->client, w);
 }
 
+static size_t element_bytes(const struct block *one)
+{
+	switch (one->element) {
+	case ELEMENT_COUNT:
+		return sizeof(uint32_t);
+	case ELEMENT_NUMBER:
+		return sizeof(double);
+	case ELEMENT_ROW:
+		break;
+	}
+	return rows_words(&one->shape) * sizeof(uint64_t);
+}
+
+/* Made where a block is written, since ranks that only hand on their parts do not need HDF5. The caller closes it. */
+static hid_t element_type(const struct block *one)
+{
+	switch (one->element) {
+	case ELEMENT_COUNT:
+		return H5Tcopy(H5T_NATIVE_UINT32);
+	case ELEMENT_NUMBER:
+		return H5Tcopy(H5T_NATIVE_DOUBLE);
+	case ELEMENT_ROW:
+		break;
+	}
+	return rows_type(&one->shape);
+}
+
 void blocks_create(const struct blocks *b, struct h5_writer *w)
 {
 	for (uint32_t i = 0; i < b->count; i++) {
 		const struct block *one = &b->list[i];
+		hid_t type = element_type(one);
 
-		h5w_dataset(w, one->path, one->type, one->rank, one->dims);
+		h5w_dataset(w, one->path, type, one->rank, one->dims);
 		if (one->shape.columns)
 			rows_describe(w, &one->shape);
 		if (one->units)
 			h5w_text(w, "units", one->units);
 		if (b->gathered)
-			h5w_data(w, one->type, one->whole);
+			h5w_data(w, type, one->whole);
 		h5w_leave(w);
+		h5_close(type);
 	}
 }
 
@@ -262,29 +283,29 @@ static int write_block(const struct block *one, hid_t file, const char *path, st
 		       struct err *err)
 {
 	char whole[2 * BLOCK_PATH_BYTES];
-	hid_t dataset;
+	hid_t dataset, type = element_type(one);
 	int rc = 0;
 
 	snprintf(whole, sizeof(whole), "%s/%s", path, one->path);
 	dataset = H5Dopen2(file, whole, H5P_DEFAULT);
-	if (dataset < 0)
+	if (dataset < 0 || type < 0)
 		rc = h5_fail(err, "cannot open %s", whole);
 	rc = group_agree(group, rc, err);
 	if (rc == 0) {
 		const hsize_t count[2] = {one->has_part ? one->part[0] : 0, one->part[1]};
 
-		rc = h5_write_rows(dataset, one->type, one->rank, one->start, count, one->data,
-				   err);
+		rc = h5_write_rows(dataset, type, one->rank, one->start, count, one->data, err);
 		rc = group_agree(group, rc, err);
 	}
 	if (dataset >= 0)
 		H5Dclose(dataset);
+	h5_close(type);
 	return rc;
 }
 
 static uint64_t block_bytes(const struct block *one)
 {
-	return H5Tget_size(one->type) * one->dims[0] * one->dims[1];
+	return element_bytes(one) * one->dims[0] * one->dims[1];
 }
 
 uint64_t blocks_bytes(const struct blocks *b)
@@ -298,7 +319,7 @@ uint64_t blocks_bytes(const struct blocks *b)
 
 static uint64_t part_bytes(const struct block *one)
 {
-	return H5Tget_size(one->type) * one->part[0] * one->part[1];
+	return element_bytes(one) * one->part[0] * one->part[1];
 }
 
 /* A rank sends, of each block of which every rank has a part, or of each other one, a word that
@@ -343,7 +364,7 @@ static void place_parts(const struct blocks *b, bool every, const char *message)
 {
 	for (uint32_t i = 0; i < b->count; i++) {
 		const struct block *one = &b->list[i];
-		size_t element = H5Tget_size(one->type), row = one->part[1] * element;
+		size_t element = element_bytes(one), row = one->part[1] * element;
 		uint64_t words[MESSAGE_WORDS];
 		char *to;
 

@@ -29,9 +29,15 @@ struct phase_writer {
 /* BLOCKS_GATHER_BYTES: the bound where the caller sets none. */
 enum { BLOCK_PATH_BYTES = 160, BLOCKS_GATHER_BYTES = 32 << 20 };
 
+enum block_element {
+	ELEMENT_ROW,
+	ELEMENT_COUNT,
+	ELEMENT_NUMBER
+}; /* a row of the shape; 32 bits; a double */
+
 struct block {
 	char path[BLOCK_PATH_BYTES]; /* below the phase's group */
-	hid_t type;
+	enum block_element element;
 	int rank; /* dimensions: 1 or 2 */
 	hsize_t dims[2], start[2];
 	hsize_t part[2];        /* of a rank that has one, the same on all ranks */

@@ -31,7 +31,6 @@ int results_create(struct results **out, const char *path, bool force, const voi
 	int rc = 0;
 
 	*out = NULL;
-	h5_quiet();
 	if (r) {
 		r->published_fd = -1;
 		r->group = group;

@@ -74,6 +74,7 @@ hid_t h5_file_access(void)
 {
 	hid_t list = H5Pcreate(H5P_FILE_ACCESS);
 
+	h5_quiet();
 	if (list >= 0 && H5Pset_libver_bounds(list, H5F_LIBVER_V18, H5F_LIBVER_V18) < 0) {
 		H5Pclose(list);
 		return H5I_INVALID_HID;

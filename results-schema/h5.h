@@ -22,7 +22,7 @@ int h5_vfail(struct err *err, const char *format, va_list arguments);
 /* Closes an object of any kind. Negative: there is none. */
 void h5_close(hid_t object);
 
-/* Call before any other function of this library, so that HDF5 prints nothing by itself. */
+/* HDF5 prints nothing by itself. Whatever opens a file calls this first: ranks that open none do not need the library. */
 void h5_quiet(void);
 
 /* Property lists: objects have the formats of HDF5 1.8, which every reader knows. The caller closes

@@ -15,6 +15,7 @@ hid_t h5r_file(const char *path)
 {
 	hid_t access = H5Pcreate(H5P_FILE_ACCESS), file = H5I_INVALID_HID;
 
+	h5_quiet();
 	/* Locks fail on file systems that are mounted without them, and a published file never
 	 * changes. */
 	if (H5Pset_file_locking(access, false, true) >= 0)

@@ -151,7 +151,6 @@ static int open_file(const char *path, struct results_file *f, hid_t *file, stru
 		return err_set(err, -EINVAL,
 			       "%s: is not a results file of haul: it is not a regular file", path);
 	f->file_bytes = (uint64_t)st.st_size;
-	h5_quiet();
 	*file = h5r_file(path);
 	H5Eclear2(H5E_DEFAULT);
 	return *file < 0 ? err_set(err, -EINVAL,

@@ -4,12 +4,33 @@
 
 #include <errno.h>
 #include <hwloc.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/content/fnv.h"
 #include "plan/pin/accelerator.h"
 #include "plan/pin/pin.h"
+
+/* Nodes of devices that drivers of accelerators make, and where hwloc is told about another machine. */
+static const char *const device_nodes[] = {"/dev/nvidiactl", "/dev/kfd", "/dev/dri/renderD128",
+					   NULL};
+static const char *const hwloc_variables[] = {"HWLOC_XMLFILE", "HWLOC_SYNTHETIC", NULL};
+
+/* Whether anybody asks where cores and devices are: the job, which wants slices of cores, or the accelerators of the node,
+ * of which each rank has one. hwloc reads some ten files for each processor and for each device, and may start drivers. Ranks
+ * of a node may see different devices, so the first one decides. */
+static bool topology_wanted(const struct nodes *n, const struct job_cluster *cluster)
+{
+	uint64_t wanted = cluster->pin != PIN_NONE;
+
+	for (unsigned i = 0; device_nodes[i]; i++)
+		wanted |= access(device_nodes[i], F_OK) == 0;
+	for (unsigned i = 0; hwloc_variables[i]; i++)
+		wanted |= getenv(hwloc_variables[i]) != NULL;
+	return group_broadcast(n->node, &wanted, sizeof(wanted)) == 0 && wanted;
+}
 
 /* Rank 0 of the node loads and exports; the others import. IS_THISSYSTEM, or binding would be
  * without effect. */
@@ -147,13 +168,54 @@ out_free:
 	return rc;
 }
 
+/* topology: NULL where it was not looked at, since the node has no accelerators. */
 static void find_gpu(const struct job_cluster *cluster, hwloc_topology_t topology,
 		     hwloc_const_bitmap_t allowed, const struct pin_seat *seat, uint32_t *gpu)
 {
 	for (unsigned i = 0; accelerator_variables[i]; i++)
 		if (accelerator_told(getenv(accelerator_variables[i]), gpu))
 			return;
-	accelerator_near(cluster, topology, allowed, seat, gpu);
+	if (topology)
+		accelerator_near(cluster, topology, allowed, seat, gpu);
+}
+
+/* The mask of the main thread is what the launcher gave. Threads of a library may have other masks. */
+static int mask_of_launcher(hwloc_topology_t topology, hwloc_bitmap_t allowed, struct err *err)
+{
+	long most = sysconf(_SC_NPROCESSORS_CONF);
+	size_t bytes;
+	cpu_set_t *set;
+
+	if (topology) {
+		if (hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_THREAD) < 0)
+			hwloc_bitmap_copy(allowed, hwloc_topology_get_allowed_cpuset(topology));
+		return 0;
+	}
+	/* The kernel wants room for all processors that it can have, which may be more than there are. */
+	most = most < CPU_SETSIZE ? CPU_SETSIZE : most * 2;
+	bytes = CPU_ALLOC_SIZE((size_t)most);
+	set = CPU_ALLOC((size_t)most);
+	if (!set)
+		return err_set(err, -ENOMEM, "no memory for a core set");
+	if (sched_getaffinity(0, bytes, set) < 0) {
+		CPU_FREE(set);
+		return err_set(err, -errno,
+			       "the kernel does not tell on which cores this rank may run: %s",
+			       strerror(errno));
+	}
+	for (long cpu = 0; cpu < most; cpu++)
+		if (CPU_ISSET_S((size_t)cpu, bytes, set))
+			hwloc_bitmap_set(allowed, (unsigned)cpu);
+	CPU_FREE(set);
+	return 0;
+}
+
+/* The threads of the node that may be used. */
+static uint32_t node_threads(hwloc_topology_t topology)
+{
+	if (!topology)
+		return (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	return (uint32_t)hwloc_bitmap_weight(hwloc_topology_get_allowed_cpuset(topology));
 }
 
 int bind_rank(const struct nodes *n, const struct job_cluster *cluster, const struct log *log,
@@ -168,24 +230,22 @@ int bind_rank(const struct nodes *n, const struct job_cluster *cluster, const st
 	allowed = hwloc_bitmap_alloc();
 	rc = allowed ? 0 : err_set(err, -ENOMEM, "no memory for a core set");
 	rc = group_agree(n->node, rc, err);
-	if (rc == 0)
+	if (rc == 0 && topology_wanted(n, cluster))
 		rc = group_agree(n->node, topology_share(n, &topology, err), err);
 	if (rc < 0)
 		goto out_free;
-	/* The mask of the main thread is what the launcher gave. Threads of a library may have
-	 * other masks. */
-	if (hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_THREAD) < 0)
-		hwloc_bitmap_copy(allowed, hwloc_topology_get_allowed_cpuset(topology));
-	rc = seat_find(n, allowed, &seat, err);
+	rc = group_agree(n->node, mask_of_launcher(topology, allowed, err), err);
+	if (rc == 0)
+		rc = seat_find(n, allowed, &seat, err);
 	if (rc < 0)
 		goto out_free;
-	*crowded = n->node->size > (uint32_t)hwloc_bitmap_weight(
-					   hwloc_topology_get_allowed_cpuset(topology)) ||
+	*crowded = n->node->size > node_threads(topology) ||
 		   seat.sharers > (uint32_t)hwloc_bitmap_weight(allowed);
 	find_gpu(cluster, topology, allowed, &seat, gpu);
 	if (cluster->pin != PIN_NONE)
 		rc = cut_and_bind(n, cluster, log, topology, allowed, &seat, err);
-	if (rc == 0 && hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_PROCESS) == 0)
+	if (rc == 0 &&
+	    (!topology || hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_PROCESS) == 0))
 		hwloc_bitmap_list_snprintf(found, RESULTS_TEXT, allowed);
 out_free:
 	hwloc_bitmap_free(allowed);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Core binding of this rank: the node's topology is loaded once and handed on as XML, and each rank
- * cuts its own slice by the plan's rule. */
+ * cuts its own slice by the plan's rule. Where ranks keep the cores that they were given, and the node
+ * has no accelerators, nobody needs the topology, and it is not read. */
 #ifndef HAUL_RANKS_NODE_BIND_H
 #define HAUL_RANKS_NODE_BIND_H
 

@@ -85,7 +85,7 @@ enum exit_status run_clean(struct run *run, const char *job, struct err *err)
 	};
 	int rc;
 
-	progress_start(&line, &run->clock, STDERR_FILENO, 1, 1);
+	progress_start(&line, &run->clock, run->world->rank == 0 ? STDERR_FILENO : -1, 1, 1);
 	if (run->world->rank == 0) {
 		ctx.progress = progress_show;
 		ctx.progress_argument = &line;

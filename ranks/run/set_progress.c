@@ -89,7 +89,7 @@ void set_progress_begin(struct set_progress *s, const struct run_options *option
 	s->seen = !options->quiet || options->live;
 	if (!s->seen)
 		return;
-	progress_start(line, &s->run->clock, options->quiet ? -1 : STDERR_FILENO,
+	progress_start(line, &s->run->clock, options->quiet || !first ? -1 : STDERR_FILENO,
 		       first ? s->run->at.run : 1, first ? series_runs(&s->run->series) : 1);
 	line->phase = s->takes_part ? s->p->ctx.phase->name : NULL;
 	if (first && options->live)
