@@ -18,7 +18,19 @@ uint64_t proc_memory_bytes(const char *key);
  * /proc/self/task/N/schedstat (Documentation/scheduler/sched-stats.rst); 0 where the kernel does
  * not report them. Any thread. */
 void sched_times(uint64_t *run_ns, uint64_t *runnable_ns);
-/* The same of another process of this node. A thread that ends takes its times with it. */
-void sched_times_of(int process, uint64_t *run_ns, uint64_t *runnable_ns);
+/* The time that threads of another process of this node were ready to run but had no core. A thread that
+ * ends takes its time with it. Files of `keeps` threads, at most SCHED_WATCH_THREADS, stay open, since they are read again and
+ * again. Belongs to one thread. */
+enum { SCHED_WATCH_THREADS = 16 };
+struct sched_watch {
+	void *tasks; /* the folder; NULL: the process has ended */
+	struct sched_watched {
+		int thread, file;
+	} kept[SCHED_WATCH_THREADS];
+	uint32_t count, keeps;
+};
+void sched_watch_open(struct sched_watch *w, int process, uint32_t keeps);
+uint64_t sched_watch_runnable_ns(struct sched_watch *w);
+void sched_watch_close(struct sched_watch *w);
 
 #endif

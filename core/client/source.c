@@ -40,6 +40,9 @@ enum source_file {
 	FILES
 };
 
+/* A process may have 1,024 open files, and there may be hundreds of ranks: of so many, the files of threads stay open. */
+enum { WATCHED_WITH_FILES = 16 };
+
 struct client_source {
 	const char *root; /* used while the source is opened */
 	struct client_facts facts;
@@ -49,9 +52,9 @@ struct client_source {
 	uint32_t counter_count;
 	struct counter counters[SOURCE_COUNTERS];
 	uint32_t clock_count;
-	clockid_t *clocks; /* of the ranks' processes */
-	pid_t *processes;  /* [clock_count] */
-	char *text;        /* [SOURCE_BYTES] */
+	clockid_t *clocks;           /* of the ranks' processes */
+	struct sched_watch *threads; /* [clock_count], of the ranks' processes */
+	char *text;                  /* [SOURCE_BYTES] */
 	uint64_t last[CLIENT_COLUMNS];
 };
 
@@ -138,7 +141,8 @@ static void find_processes(struct client_source *s, const pid_t *processes, uint
 
 	for (uint32_t i = 0; i < count; i++) {
 		if (clock_getcpuclockid(processes[i], &s->clocks[s->clock_count]) == 0)
-			s->processes[s->clock_count++] = processes[i];
+			sched_watch_open(&s->threads[s->clock_count++], processes[i],
+					 i < WATCHED_WITH_FILES ? SCHED_WATCH_THREADS : 0);
 		memset(&one, 0, sizeof(one));
 		if (sched_getaffinity(processes[i], sizeof(one), (cpu_set_t *)(void *)&one) < 0)
 			continue;
@@ -156,13 +160,13 @@ int client_source_open(struct client_source **out, const char *root, const pid_t
 	*out = NULL;
 	if (s) {
 		s->clocks = calloc(count + 1, sizeof(*s->clocks));
-		s->processes = calloc(count + 1, sizeof(*s->processes));
+		s->threads = calloc(count + 1, sizeof(*s->threads));
 		s->text = malloc(SOURCE_BYTES);
 	}
-	if (!s || !s->clocks || !s->processes || !s->text) {
+	if (!s || !s->clocks || !s->threads || !s->text) {
 		if (s) {
 			free(s->clocks);
-			free(s->processes);
+			free(s->threads);
 			free(s->text);
 		}
 		free(s);
@@ -192,7 +196,9 @@ void client_source_close(struct client_source *s)
 	for (uint32_t i = 0; i < s->counter_count; i++)
 		close(s->counters[i].fd);
 	free(s->clocks);
-	free(s->processes);
+	for (uint32_t i = 0; i < s->clock_count; i++)
+		sched_watch_close(&s->threads[i]);
+	free(s->threads);
 	free(s->text);
 	free(s);
 }
@@ -204,12 +210,11 @@ const struct client_facts *client_source_facts(const struct client_source *s)
 
 static void read_processes(const struct client_source *s, uint64_t reading[CLIENT_COLUMNS])
 {
-	uint64_t sum = 0, waited = 0, run, runnable;
+	uint64_t sum = 0, waited = 0;
 
 	for (uint32_t i = 0; i < s->clock_count; i++) {
 		sum += clock_process_cpu_ns(s->clocks[i]);
-		sched_times_of(s->processes[i], &run, &runnable);
-		waited += runnable;
+		waited += sched_watch_runnable_ns(&s->threads[i]);
 	}
 	reading[CLIENT_HAUL_CPU_NS] = sum;
 	reading[CLIENT_HAUL_WAITED_NS] = waited;
