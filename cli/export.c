@@ -67,7 +67,7 @@ static void export_share_dlio(const struct export *x)
 			if (!export_same_data(x->trees[i], x->trees[k]))
 				continue;
 			dlio = json_at(x->trees[k], "dlio");
-			if (strcmp(x->phases[k].phase->record.kind, "train") == 0)
+			if (phase_purpose(x->phases[k].phase) == PURPOSE_TRAINING)
 				trains = x->phases[k].phase->record.name;
 		}
 		if (dlio)

@@ -7,7 +7,7 @@ import tempfile
 
 from clitest import HAUL, check, haul, main, refused
 
-VERBS = ["plan", "assess", "run", "replay", "generate", "clean", "catalog", "import", "ls", "report", "compare", "accept", "check",
+VERBS = ["plan", "simulate", "assess", "run", "replay", "generate", "clean", "catalog", "import", "ls", "report", "compare", "accept", "check",
          "validate", "export", "show", "schema", "topo", "doctor", "version", "help"]
 
 
