@@ -180,5 +180,26 @@ def test_killed():
         check(r.rc == 0 and sorted(objects()) == sorted(mine), f"{r}: {objects()}")
 
 
+def test_bytes_of_an_iolog():
+    """A replay says first where it moves other bytes than the log did; it moves those of one that writes files from their begin."""
+    cases = (("/a write 1048576 4096", "/a write 4194304 4096", 4096 * 3, 4096), ("/a read 4190208 4096", "/a write 65536 4096", 4096 * 3, None),
+             ("/a write 4096 4096", "/a write 8192 4096", 4096 * 3, 4096 * 3))
+    for one, other, logged, moved in cases:
+        with Folder() as folder:
+            first = "/b" if "4194304" in other else "/a"
+            with open(f"{folder}/io.log", "w") as f:
+                f.write("\n".join(["fio version 2 iolog", "/a add", "/b add", "/a open", "/b open", f"{first} write 0 4096", one, other,
+                                   "/a close", "/b close"]) + "\n")
+            write_job(folder, {"stores": {"s": {"uri": "mem://", "capacity": "64 MiB"}}, "phases": [{"replay": {"trace": f"{folder}/io.log"}}]})
+            r = mpi(1, "run", "job.json", cwd=folder)
+            check(r.rc == 0, f"{r}")
+            phase = report(f"{folder}/results.h5")["phases"][0]
+            found = phase["bytes_read"] + phase["bytes_written"]
+            differs = abs(found - logged) > logged / 100
+            warned = re.search(r"warning: .* moves (\d+) bytes where the log moved (\d+)", r.err)
+            check((moved is None or found == moved) and bool(warned) == differs, f"{one}, {other}: {found} {r}")
+            check(not warned or list(map(int, warned.groups())) == [found, logged], f"{found} of {logged}: {r}")
+
+
 if __name__ == "__main__":
     main()

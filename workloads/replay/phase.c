@@ -413,6 +413,10 @@ static int replay_work(void *run, enum stop_reason *stopped, struct err *err)
 	if (p->options->trace_out[0])
 		return replay_trace_out(p->ctx, stopped, err);
 	rc = replay_prepare(p, err);
+	/* Before anything is measured: it is another load than the log's. */
+	if (rc == 0 && p->rows.bytes_differ && p->ctx->group->rank == 0)
+		log_say(p->ctx->log, LOG_WARNING, "%s: %s", p->ctx->phase->path,
+			p->rows.passed_text);
 	if (rc == 0)
 		rc = replay_run_rows(p, stopped, err);
 	if (p->begun && p->rows.passed_text[0] && p->ctx->group->rank == 0)

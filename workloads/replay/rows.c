@@ -200,6 +200,7 @@ int replay_rows_load(struct replay_rows *r, struct trace_reader *from,
 		r->wrong += from->skipped[i];
 	trace_skipped_text(from, r->skipped, sizeof(r->skipped));
 	trace_passed_text(from, r->passed_text, sizeof(r->passed_text));
+	r->bytes_differ = trace_bytes_differ(from);
 	return 0;
 }
 

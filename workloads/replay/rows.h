@@ -68,6 +68,7 @@ struct replay_rows {
 	uint64_t bytes_most;  /* of the largest object */
 	uint64_t passed;      /* of the whole log: see struct trace_reader */
 	uint64_t misses;      /* of the whole trace: see replay_through_all */
+	bool bytes_differ;    /* see trace_bytes_differ */
 	char passed_text[TRACE_SKIPPED_BYTES]; /* what these were; "": there are none */
 	char skipped[TRACE_SKIPPED_BYTES];     /* what was wrong with them; "": nothing */
 };

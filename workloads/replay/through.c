@@ -82,9 +82,15 @@ struct log_rows {
 	struct log_row *rows;
 	uint64_t count, room;
 	struct trace_names names;
+	uint64_t bytes; /* read and written, as the log has them */
 	uint64_t *
 		writes; /* [names.count]: the row that has written the object last, or LOG_NO_WRITE */
 };
+
+static uint64_t log_moved(unsigned operation, uint64_t bytes)
+{
+	return operation == TRACE_READ || operation == TRACE_WRITE ? bytes : 0;
+}
 
 static int log_append(struct log_rows *l, const struct trace_row *row)
 {
@@ -93,6 +99,7 @@ static int log_append(struct log_rows *l, const struct trace_row *row)
 	if (!grow(&l->rows, l->count, &l->room, LOG_ROWS_FIRST, sizeof(*l->rows)) ||
 	    trace_names_add(&l->names, row->key, row->key_length, &key) < 0)
 		return -ENOMEM;
+	l->bytes += log_moved(row->operation, row->bytes);
 	l->rows[l->count++] = (struct log_row){.ns = row->ns,
 					       .bytes = row->bytes,
 					       .offset = row->offset,
@@ -208,6 +215,10 @@ static int log_rows(struct trace_reader *from, replay_take take, void *argument,
 		l.writes = malloc(l.names.count * sizeof(*l.writes));
 		if (l.writes) {
 			log_merge(&l, from);
+			from->log_bytes = l.bytes;
+			from->row_bytes = 0;
+			for (uint64_t i = 0; i < l.count; i++)
+				from->row_bytes += log_moved(l.rows[i].operation, l.rows[i].bytes);
 			rc = log_take(&l, take, argument, err);
 		} else {
 			rc = err_set(err, -ENOMEM, "no memory for the rows of the log");

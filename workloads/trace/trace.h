@@ -106,8 +106,11 @@ struct trace_reader {
 	uint64_t
 		passed; /* rows of a log that are no rows of a trace: other operations, and those that failed */
 	struct trace_passed passed_by[TRACE_PASSED_MAX]; /* the last one: all further names */
-	bool fio_times;                                  /* its lines begin with a time */
-	uint64_t fio_ns;                                 /* of the last line */
+	/* Of a log: bytes that it read and wrote, and those that its rows do: an object is written
+	 * whole or not at all. */
+	uint64_t log_bytes, row_bytes;
+	bool fio_times;  /* its lines begin with a time */
+	uint64_t fio_ns; /* of the last line */
 	uint64_t rows;
 	uint64_t skipped[TRACE_FAULT_COUNT]; /* lenient: rows left out */
 	char key[TRACE_KEY_MAX + 1];
@@ -129,7 +132,11 @@ int trace_next(struct trace_reader *t, struct trace_row *row, struct err *err);
 enum { TRACE_SKIPPED_BYTES = 256 };
 void trace_skipped_text(const struct trace_reader *t, char *out, size_t room);
 
-/* "14 operations were left out: 10 LIST, 4 failed GET"; "" where there are none. */
+/* Whether a replay of the log moves other bytes than the log did, by more than 1 %. */
+bool trace_bytes_differ(const struct trace_reader *t);
+
+/* "14 operations were left out: 10 LIST, 4 failed GET", behind the bytes where they differ; "" where
+ * there is nothing to say. */
 void trace_passed_text(const struct trace_reader *t, char *out, size_t room);
 
 /* Writes a key at `at` with all bytes but letters, digits, "-" and "_" as "%2F", so that it is a

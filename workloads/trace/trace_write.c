@@ -292,15 +292,28 @@ void trace_pass(struct trace_reader *t, const char *prefix, const char *name)
 	t->passed++;
 }
 
+bool trace_bytes_differ(const struct trace_reader *t)
+{
+	uint64_t apart = t->row_bytes > t->log_bytes ? t->row_bytes - t->log_bytes
+						     : t->log_bytes - t->row_bytes;
+
+	return apart > t->log_bytes / 100;
+}
+
 void trace_passed_text(const struct trace_reader *t, char *out, size_t room)
 {
-	int length;
+	int length = 0;
 
 	*out = '\0';
+	if (trace_bytes_differ(t))
+		length = snprintf(out, room,
+				  "the replay moves %" PRIu64 " bytes where the log moved %" PRIu64
+				  ", since objects are written whole or not at all%s",
+				  t->row_bytes, t->log_bytes, t->passed ? "; " : "");
 	if (!t->passed)
 		return;
-	length = snprintf(out, room, "%" PRIu64 " %s left out", t->passed,
-			  t->passed == 1 ? "operation was" : "operations were");
+	length += snprintf(out + length, room - (size_t)length, "%" PRIu64 " %s left out",
+			   t->passed, t->passed == 1 ? "operation was" : "operations were");
 	for (int i = 0; i < TRACE_PASSED_MAX && t->passed_by[i].count; i++)
 		if ((size_t)length < room)
 			length += snprintf(out + length, room - (size_t)length, "%s %" PRIu64 " %s",
