@@ -98,7 +98,7 @@ void json_row(cJSON *to, const struct column *columns, const void *row)
 	for (const struct column *c = columns; c->type; c++) {
 		const char *path = column_json(c);
 
-		if (path) {
+		if (path && (!c->when || c->when(row))) {
 			cJSON *object = json_within(to, &path);
 
 			add_column(object, path, c, row);

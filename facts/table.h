@@ -66,6 +66,11 @@ struct column {
 	size_t offset;
 	bool behind;    /* the row begins with a pointer to the struct that has the value */
 	unsigned place; /* text shows columns of a lower place first */
+	/* In JSON the key is left out where this is false of the row. */
+	bool (*when)(const void *row);
+	/* The line of text in which it is told in words, such as "global batch %", where % is the
+	 * value; noun: what is counted: "1 step", "2 steps". See text_words. */
+	const char *line, *words, *noun;
 	/* Writes the heading of text, in place of it. about: that of the table. */
 	void (*head)(char cell[TABLE_CELL_BYTES], const void *about);
 	double (*number)(const void *row, int which);

@@ -262,3 +262,34 @@ void text_wrap(FILE *out, const char *text, unsigned first, unsigned rest)
 	}
 	fputc('\n', out);
 }
+
+static void words_print(FILE *out, const struct column *c, double value)
+{
+	size_t before = strcspn(c->words, "%");
+	char cell[TABLE_CELL_BYTES], counted[UNITS_COUNTED_BYTES];
+
+	if (c->noun)
+		units_counted(counted, (uint64_t)value, c->noun);
+	else
+		table_number(cell, c->format, value);
+	fprintf(out, "%.*s%s%s", (int)before, c->words, c->noun ? counted : cell,
+		c->words + before + 1);
+}
+
+void text_words(FILE *out, const char *line, const struct column *columns, const void *row)
+{
+	const char *between = "";
+	unsigned last = 0;
+
+	for (const struct column *c = columns; c->type; c++)
+		last = c->place > last ? c->place : last;
+	for (unsigned place = 0; place <= last; place++)
+		for (const struct column *c = columns; c->type; c++) {
+			if (!c->line || strcmp(c->line, line) != 0 || c->place != place ||
+			    isnan(column_number(c, row)))
+				continue;
+			fputs(between, out);
+			words_print(out, c, column_number(c, row));
+			between = " · ";
+		}
+}

@@ -25,6 +25,10 @@ void text_table(FILE *out, const struct report_table *t);
  * indented by first spaces, the others by rest. */
 void text_wrap(FILE *out, const char *text, unsigned first, unsigned rest);
 
+/* Prints what the columns of a line tell of the row, with " · " between them. What is not a number
+ * is left out. */
+void text_words(FILE *out, const char *line, const struct column *columns, const void *row);
+
 /* Prints rows, of which the first is the heading. Columns other than the first that hold nothing
  * (TABLE_NOTHING) in every row are left out. Columns are separated by three or two spaces where
  * that fits 80 columns, else by up to three that fit 100. */

@@ -6,10 +6,10 @@
 #include <stdio.h>
 
 #include "core/json.h"
+#include "facts/json.h"
 #include "plan/datasize.h"
 #include "plan/found.h"
 #include "plan/notes.h"
-#include "plan/option_ref.h"
 #include "plan/rows.h"
 #include "plan/space.h"
 #include "plan/together.h"
@@ -52,24 +52,6 @@ static cJSON *dataset_json(const struct plan *plan, const struct job *job,
 	return json;
 }
 
-static cJSON *demand_json(const struct plan_phase *p)
-{
-	const struct demand *d = &p->demand;
-	cJSON *json = cJSON_CreateObject();
-
-	json_add_number(json, "bytes_per_second", d->bytes_per_second);
-	json_add_number(json, "bytes_per_second_per_node", d->bytes_per_second / p->nodes);
-	json_add_number(json, "opens_per_second", d->opens_per_second);
-	json_add_number(json, "target", d->target > 0 ? d->target : NAN);
-	json_add_number(json, "at_target_bytes_per_second",
-			d->target > 0 ? d->bytes_per_second * d->target : NAN);
-	json_add_number(json, "at_target_bytes_per_second_per_node",
-			d->target > 0 ? d->bytes_per_second * d->target / p->nodes : NAN);
-	json_add_number(json, "at_target_opens_per_second",
-			d->target > 0 ? d->opens_per_second * d->target : NAN);
-	return json;
-}
-
 /* Free space on a store's file system; null where it cannot be told from here. */
 static cJSON *space_json(const struct plan *plan, const struct job_store *store,
 			 const struct phase_store *asked)
@@ -91,6 +73,34 @@ static cJSON *space_json(const struct plan *plan, const struct job_store *store,
 	return json;
 }
 
+static double datasize_missing(const void *row, int which)
+{
+	const struct datasize *s = row;
+
+	(void)which;
+	return s->has < s->files ? (double)(s->files - s->has) : 0;
+}
+
+static double datasize_folders(const void *row, int each)
+{
+	const struct datasize *s = row;
+
+	return !s->folders ? NAN : (double)(each ? s->files_per_folder : s->folders);
+}
+
+#define SIZE(type, member, key) COLUMN(type, struct datasize, member, key, NULL)
+static const struct column datasize_columns[] = {
+	SIZE(U64, files, "files"),
+	SIZE(U64, files_steps, "files_for_steps"),
+	SIZE(U64, files_memory, "files_for_memory"),
+	SIZE(REAL, bytes, "bytes"),
+	SIZE(U64, inodes, "inodes"),
+	SIZE(U64, advised_folders, "folders_advised"),
+	{.type = COLUMN_VALUE, .key = "files_missing", .number = datasize_missing},
+	{.type = COLUMN_VALUE, .key = "folders", .number = datasize_folders},
+	{.type = COLUMN_VALUE, .key = "files_per_folder", .number = datasize_folders, .which = 1},
+	COLUMNS_END};
+
 static void plan_add_datasize(cJSON *to, const struct plan *plan, const struct job *job,
 			      const struct plan_phase *p)
 {
@@ -102,15 +112,7 @@ static void plan_add_datasize(cJSON *to, const struct plan *plan, const struct j
 	json = cJSON_AddObjectToObject(to, "datasize");
 	cJSON_AddStringToObject(json, "dataset", s.dataset->name);
 	json_add_number(json, "node_memory_bytes", plan->node_memory_bytes);
-	json_add_number(json, "files", (double)s.files);
-	json_add_number(json, "files_for_steps", (double)s.files_steps);
-	json_add_number(json, "files_for_memory", (double)s.files_memory);
-	json_add_number(json, "bytes", s.bytes);
-	json_add_number(json, "inodes", (double)s.inodes);
-	json_add_number(json, "folders_advised", (double)s.advised_folders);
-	json_add_number(json, "files_missing", s.has < s.files ? (double)(s.files - s.has) : 0);
-	json_add_number(json, "folders", s.folders ? (double)s.folders : NAN);
-	json_add_number(json, "files_per_folder", s.folders ? (double)s.files_per_folder : NAN);
+	json_row(json, datasize_columns, &s);
 	cJSON_AddItemToObject(json, "space", space_json(plan, s.store, NULL));
 }
 
@@ -143,41 +145,12 @@ static void plan_add_stores(cJSON *to, const struct plan *plan, const struct pla
 
 static cJSON *phase_json(const struct plan *plan, const struct job *job, const struct plan_phase *p)
 {
-	const struct demand *d = &p->demand;
 	cJSON *json = cJSON_CreateObject();
 	uint64_t after_ns = job_phase_after_ns(p->phase, p > plan->phases ? p[-1].phase : NULL);
-	uint64_t global_batch;
-	struct option_ref look;
 
-	cJSON_AddStringToObject(json, "kind", p->phase->section->name);
-	cJSON_AddStringToObject(json, "name", p->phase->name);
-	cJSON_AddStringToObject(json, "store", p->stores[0].store->name);
-	json_add_number(json, "steps_per_epoch", (double)d->steps_per_epoch);
-	json_add_number(json, "epochs", (double)d->epochs);
-	if (option_find(p->phase->section, p->phase->options, p->phase->path, "batch", OPTION_U64,
-			&look))
-		json_add_number(json, "batch", (double)*(const uint64_t *)look.value);
-	if (d->steps_per_epoch) {
-		global_batch = (d->samples - d->samples_dropped) / d->steps_per_epoch;
-		json_add_number(json, "global_batch", (double)global_batch);
-	}
-	json_add_number(json, "files", (double)d->files);
-	json_add_number(json, "files_per_node", (double)d->files / p->nodes);
-	json_add_number(json, "samples", (double)d->samples);
-	json_add_number(json, "samples_dropped", (double)d->samples_dropped);
-	json_add_number(json, "bytes_per_rank", d->bytes_per_rank);
-	json_add_number(json, "bytes", d->bytes);
-	json_add_number(json, d->epochs ? "seconds_per_epoch" : "seconds", d->seconds);
-	json_add_number(json, "total_seconds", d->epochs ? d->total_seconds : d->seconds);
-	if (d->expected_seconds > 0) {
-		cJSON *expected = cJSON_AddObjectToObject(json, "expected");
-
-		json_add_number(expected, "seconds_per_epoch", d->expected_seconds);
-		json_add_number(expected, "au", d->expected_au);
-	}
-	json_add_number(json, "memory_bytes_per_rank", (double)d->memory_per_rank);
+	json_row(json, plan_phase_columns, p);
 	plan_add_stores(json, plan, p);
-	cJSON_AddItemToObject(json, "demand", demand_json(p));
+	json_row(json, plan_demand_columns, p);
 	plan_rows_json(json, p);
 	if (after_ns)
 		json_add_number(json, "after_seconds", (double)after_ns / 1e9);

@@ -5,9 +5,14 @@
 
 #include <stdio.h>
 
+#include "facts/table.h"
 #include "plan/plan.h"
 
 struct cJSON;
+
+/* Figures of a phase in a plan, columns of struct plan_phase: JSON has those with a key, and a line
+ * of text those with words. What a phase asks of storage is in a list of its own. */
+extern const struct column plan_phase_columns[], plan_demand_columns[];
 
 /* Prints a line with the totals; then, for each table, a heading and the first PLAN_ROWS_SHOWN of
  * its distinct rows, each with its number of occurrences. Prints nothing where the phase reports

@@ -143,25 +143,25 @@ static char *scaling_number(char text[UNITS_TEXT_BYTES], double value)
 }
 
 /* The columns of the table, in JSON by their keys and in the text below their heads. */
-#define COLUMN(member) offsetof(struct scaling_row, member)
+#define ROW_AT(member) offsetof(struct scaling_row, member)
 static const struct scaling_column {
 	const char *key, *head; /* NULL: not in JSON, not in the text */
 	size_t at;              /* of a double in the row */
 	char *(*text)(char text[UNITS_TEXT_BYTES], double value);
 } scaling_columns[] = {
-	{"nodes", "nodes", COLUMN(nodes), scaling_count},
-	{"ranks", "ranks", COLUMN(ranks), scaling_count},
-	{"files", "files", COLUMN(files), scaling_count},
-	{"global_batch", NULL, COLUMN(global_batch), NULL},
-	{"data_bytes", "data set", COLUMN(data_bytes), units_bytes_decimal},
-	{"bytes_per_second", "needs", COLUMN(bytes_per_second), units_rate},
-	{NULL, "per node", COLUMN(node_rate), units_rate},
-	{"worker_bytes_per_second", NULL, COLUMN(worker_rate), NULL},
-	{"au", "AU", COLUMN(au), scaling_percent},
-	{"seconds_per_epoch", "epoch", COLUMN(epoch_seconds), units_time},
-	{"generate_seconds", "generate", COLUMN(generate_seconds), units_time},
-	{"cached_share", "cached", COLUMN(cached_share), scaling_percent},
-	{"node_hours", "node-hours", COLUMN(node_hours), scaling_number},
+	{"nodes", "nodes", ROW_AT(nodes), scaling_count},
+	{"ranks", "ranks", ROW_AT(ranks), scaling_count},
+	{"files", "files", ROW_AT(files), scaling_count},
+	{"global_batch", NULL, ROW_AT(global_batch), NULL},
+	{"data_bytes", "data set", ROW_AT(data_bytes), units_bytes_decimal},
+	{"bytes_per_second", "needs", ROW_AT(bytes_per_second), units_rate},
+	{NULL, "per node", ROW_AT(node_rate), units_rate},
+	{"worker_bytes_per_second", NULL, ROW_AT(worker_rate), NULL},
+	{"au", "AU", ROW_AT(au), scaling_percent},
+	{"seconds_per_epoch", "epoch", ROW_AT(epoch_seconds), units_time},
+	{"generate_seconds", "generate", ROW_AT(generate_seconds), units_time},
+	{"cached_share", "cached", ROW_AT(cached_share), scaling_percent},
+	{"node_hours", "node-hours", ROW_AT(node_hours), scaling_number},
 };
 enum { SCALING_COLUMNS = COUNT(scaling_columns) };
 

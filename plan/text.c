@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "core/units.h"
+#include "facts/text.h"
 #include "plan/datasize.h"
 #include "plan/found.h"
 #include "plan/notes.h"
-#include "plan/option_ref.h"
 #include "plan/rows.h"
 #include "plan/space.h"
 #include "plan/together.h"
@@ -89,22 +89,9 @@ static void put_found(FILE *out, const struct job *job, const struct job_dataset
 
 static void put_steps(FILE *out, const struct plan_phase *p, bool named)
 {
-	const struct demand *d = &p->demand;
-	char text[UNITS_TEXT_BYTES];
-	char counted[UNITS_COUNTED_BYTES];
-	struct option_ref look;
-
-	fprintf(out, "steps      ");
-	if (named)
-		fprintf(out, "%s: ", p->phase->name);
-	if (option_find(p->phase->section, p->phase->options, p->phase->path, "batch", OPTION_U64,
-			&look))
-		fprintf(out, "batch %s · ", units_count(text, *(const uint64_t *)look.value));
-	if (d->steps_per_epoch)
-		fprintf(out, "global batch %s · ",
-			units_count(text, (d->samples - d->samples_dropped) / d->steps_per_epoch));
-	fprintf(out, "%s per epoch", units_counted(counted, d->steps_per_epoch, "step"));
-	fprintf(out, " · %s dropped\n", units_counted(counted, d->samples_dropped, "sample"));
+	fprintf(out, "steps      %s%s", named ? p->phase->name : "", named ? ": " : "");
+	text_words(out, "steps", plan_phase_columns, p);
+	fputc('\n', out);
 }
 
 static void put_ranks(FILE *out, const struct plan *plan, unsigned stepped)
