@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backends/queue/queue.h"
+#include "core/measure/quantile.h"
 #include "tests/unit.h"
 #include "workloads/formats/format.h"
 #include "workloads/formats/walk.h"
@@ -105,7 +106,7 @@ static void check_target(const struct target *t, const struct tally_schema *s)
 		found = found || strcmp(s->hists[i].name, t->hist) == 0;
 	CU_ASSERT_TRUE(found);
 	CU_ASSERT_STRING_EQUAL(t->unit, "ns");
-	CU_ASSERT(t->quantile > 0 && t->quantile < 1);
+	CU_ASSERT(t->quantile >= 0 && t->quantile < QUANTILES);
 }
 
 static void targets_name_existing_columns(void)
