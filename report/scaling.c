@@ -226,7 +226,7 @@ void scaling_free(struct scaling *s)
 static const struct column scaling_columns[] = {
 	COLUMN(TEXT, struct scaling_row, path, "file", NULL),
 	COLUMN(TEXT, struct scaling_row, job, "job", NULL),
-	COLUMN(NAME, struct scaling_row, way, "way", "way", .width = 12),
+	COLUMN(NAME, struct scaling_row, way, "way", "way", .width = 24),
 	COLUMN(TEXT, struct scaling_row, job_shown, NULL, "job", .width = 16),
 	COLUMN(NAME, struct scaling_row, phase, "phase", NULL),
 	COLUMN(TEXT, struct scaling_row, phase_shown, NULL, "phase", .width = 12),

@@ -52,6 +52,7 @@ void way_of(const struct results_file *f, const struct phase_record *r, char way
 {
 	cJSON *job = f->job_text ? cJSON_Parse(f->job_text) : NULL;
 	const char *called = way_text(job, "way"), *store = way_store(job, r);
+	static const char simulated[] = RESULTS_SIMULATED " ";
 
 	way[0] = '\0';
 	for (uint64_t i = 0; !called && i < f->store_count; i++)
@@ -62,4 +63,10 @@ void way_of(const struct results_file *f, const struct phase_record *r, char way
 	if (called)
 		snprintf(way, WAY_BYTES, "%s", called);
 	cJSON_Delete(job);
+	/* No curve of a simulation passes for one that was measured. */
+	if (f->simulated) {
+		memmove(way + sizeof(simulated) - 1, way, WAY_BYTES - sizeof(simulated) + 1);
+		memcpy(way, simulated, sizeof(simulated) - 1);
+		way[WAY_BYTES - 1] = '\0';
+	}
 }

@@ -167,6 +167,12 @@ def test_nobody_takes_it_for_a_measurement():
         alone("report", "--html", "page.html", "s.h5", cwd=folder)
         with open(f"{folder}/page.html", encoding="utf-8") as stream:
             check("Simulated, not measured:" in stream.read(), "the page does not say it")
+        for shape in ((), ("--json",), ("--csv",)):
+            r = alone("report", "--scaling", *shape, "s.h5", cwd=folder)
+            check(r.rc == 0 and "simulated sim" in r.out, f"{shape}: {r}")
+        alone("report", "--svg", "figure.svg", "s.h5", "s.h5", cwd=folder)
+        r = alone("simulate", "job.json", "--nodes", "1,2", cwd=folder)
+        check(all(line.startswith("simulated") for line in r.out.splitlines()[1:3]), f"{r}")
         for words, said in ((("export", "--mlperf", "tree", "s.h5"), "only measurements are exported"),
                             (("check", "s.h5"), "rules judge measurements"),
                             (("accept", "accept_unet3d", "s.h5"), "only measurements are accepted"),
