@@ -12,10 +12,11 @@ int cli_refuse_simulated(const char *const *paths, unsigned count, bool alike, c
 
 	for (unsigned i = 0; i < count; i++) {
 		struct results_file *f;
-		int rc = results_open(&f, paths[i], err);
+		struct err unread;
 
-		if (rc < 0)
-			return rc;
+		/* The verb itself says what cannot be read. */
+		if (results_open(&f, paths[i], &unread) < 0)
+			continue;
 		if (f->simulated) {
 			simulated++;
 			last = i;
