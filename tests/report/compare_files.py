@@ -21,8 +21,8 @@ TRIALS, REPEATS = 400 if FULL else 20, 5
 WRONG_MOST = 33 if FULL else 4
 SAMPLE_BYTES = 1000
 JOB = """{"name": "drawn", "seed": 1, "stores": {"data": {"uri": "null://x"}},
-"dataset": {"store": "data", "format": "raw", "files": 4, "sample_bytes": 1000},
-"phases": [{"train": {"null_steps": 0, "batch": 1, "compute": "1 us", "loader": {"workers": 1}}}]}"""
+"dataset": {"store": "data", "format": "raw", "files": 4000, "sample_bytes": 1000},
+"phases": [{"train": {"null_steps": 0, "warmup_steps": 0, "batch": 1, "compute": "1 us", "loader": {"workers": 1}}}]}"""
 
 
 def made(folder):

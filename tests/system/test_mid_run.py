@@ -8,7 +8,7 @@ import resource
 import sys
 import time
 
-from haultest import Folder, alone, check, finish, main, mpi, report, start, write_job
+from haultest import FULL, Folder, alone, check, finish, main, matrix, mpi, report, start, write_job
 
 CLOCK = sys.argv.pop(2)
 CALL_FAULTS = sys.argv.pop(1)
@@ -101,7 +101,7 @@ def test_killed_while_the_first_marker_is_published():
         "generate": {"generate": {}},
     }
     for kind, phase in phases.items():
-        for moment in ("rename:0:kill", "fsync:0:kill", "write:0:kill") if os.environ.get("HAUL_TEST_FULL") else ("rename:0:kill",):
+        for moment in ("rename:0:kill", "fsync:0:kill", "write:0:kill") if FULL else ("rename:0:kill",):
             with Folder() as folder:
                 write_job(folder, {"seed": 5, "stores": {"d": {"uri": f"file://{folder}/data"}},
                                    **({"dataset": {"store": "d", "format": "raw", "files": 2, "sample_bytes": 1000}} if kind == "generate" else {}),
