@@ -35,13 +35,14 @@ def phases(store, chunk="256 KiB"):
     with open(f"{SOURCE}/workloads/catalog/kvcache_mlperf.json") as f:
         made = [p["kvcache"] for p in json.load(f)["phases"]]
     for p in made:
-        tiers = [{"kind": "cpu", "capacity": MEMORY}] if "tiers" in p else []
+        # The job names each tier: memory by its kind, its one store by the store's name.
+        tiers = [{"store": store, "capacity": CAPACITY} if tier == "cache" else {**tier, "capacity": MEMORY}
+                 for tier in p["tiers"]]
         p.update(name=f"{store}_{p['name']}", folder=f"{store}_{p['folder']}", duration="600 s", requests=REQUESTS, after=0,
                  model={"layers": MODELS[p["model"]], "hidden": 128, "heads": 1, "kv_heads": 1, "head_dim": 128},
                  templates=TEMPLATES, prefill_from=78, users=p["users"] // 10, served=p["served"] // 10, threads=4,
-                 max_concurrent_allocs=p["max_concurrent_allocs"] // 4, chunk=chunk, verify="full",
-                 tiers=tiers + [{"store": store, "capacity": CAPACITY}])
-    check([len(p["tiers"]) for p in made] == [1, 2, 1], f"{made}")
+                 max_concurrent_allocs=p["max_concurrent_allocs"] // 4, chunk=chunk, verify="full", tiers=tiers)
+    check([[t.get("store", t.get("kind")) for t in p["tiers"]] for p in made] == [[store], ["cpu", store], [store]], f"{made}")
     return [{"kvcache": p} for p in made]
 
 
