@@ -13,6 +13,11 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 # What the program is linked with, in the versions of this machine.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# What it opens at its first use (HaulLazy.cmake), too.
+if(TARGET haul_needs)
+	set(CPACK_HAUL_NEEDS ${PROJECT_BINARY_DIR}/libhaul_needs.so)
+	set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/cmake/PackageNeeds.cmake)
+endif()
 # A run of several ranks needs mpiexec. That of MPICH cannot start an MPICH that is built for PMIx only, as in Ubuntu 24.04.
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS mpich)
 if("pmix" IN_LIST MPICH_LIBRARIES)
