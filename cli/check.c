@@ -68,7 +68,7 @@ struct check_cases {
 	const struct check_args *args;
 	struct editions *editions; /* NULL: rules of one's own judge alone */
 	const char *edition;
-	struct check_case *list;
+	struct check_case **list; /* each stays where it is: its plan points into its job */
 	uint32_t count;
 	uint64_t options; /* bits of the options of caches that are there */
 	bool has_caches;
@@ -86,7 +86,7 @@ static void case_set_whole(const struct check_cases *all, const struct check_cas
 	if ((written > 0) == (read > 0))
 		return;
 	for (uint32_t i = 0; i < all->count; i++) {
-		const struct check_case *other = &all->list[i];
+		const struct check_case *other = all->list[i];
 
 		written += one->written > 0 || other->read > 0 ? 0 : other->written;
 		read += one->read > 0 || other->written > 0 ? 0 : other->read;
@@ -118,21 +118,6 @@ static void case_add_edition(cJSON *tree, const struct closed_phase *p)
 			json_number_at(edition_member(p->workload, "subset"), "processes", 0));
 }
 
-/* Where the stores of results were, on the nodes that ran them. */
-static void case_add_memory(struct edition_differences *d, const struct results_file *f)
-{
-	static const char *const memory[] = {"tmpfs", "ramfs", "hugetlbfs"};
-
-	for (uint64_t i = 0; f && i < f->store_count; i++)
-		for (size_t k = 0; k < COUNT(memory); k++)
-			if (strcmp(f->stores[i].file_system, memory[k]) == 0)
-				edition_differs(
-					d, false, "store.file_system", memory[k], "a storage",
-					"the store \"%s\" was on %s, which is the memory of "
-					"the node",
-					f->stores[i].name, memory[k]);
-}
-
 /* What is measured beside a benchmark makes another job of it. */
 static bool case_has_benchmark(const struct check_case *one)
 {
@@ -159,7 +144,6 @@ static int case_compare(struct check *c, struct check_cases *all, const struct c
 		case_add_edition(tree, beside);
 		if (beside->option >= 0)
 			all->options |= 1ull << beside->option;
-		case_add_memory(&beside->differences, one->f);
 		check_workload(c, one->file, phase, name, beside->whatif, &beside->differences);
 	} else if (rc == 0 && beside->whatif) {
 		check_workload(c, one->file, phase, "", true, &beside->differences);
@@ -246,15 +230,17 @@ static int case_plan(struct check_case *one, const struct check_args *args,
 
 static struct check_case *cases_add(struct check_cases *all, struct err *err)
 {
-	struct check_case *more = realloc(all->list, (all->count + 1) * sizeof(*more));
+	struct check_case **more =
+		realloc(all->list, (all->count + 1) * sizeof(struct check_case *));
+	struct check_case *one = more ? calloc(1, sizeof(*one)) : NULL;
 
-	if (!more) {
+	if (more)
+		all->list = more;
+	if (one)
+		all->list[all->count++] = one;
+	else
 		err_set(err, -ENOMEM, "no memory for what is checked");
-		return NULL;
-	}
-	all->list = more;
-	memset(&more[all->count], 0, sizeof(*more));
-	return &more[all->count++];
+	return one;
 }
 
 static int cases_add_runs(struct check_cases *all, const char *path, struct err *err)
@@ -307,8 +293,9 @@ static int cases_add_file(struct check_cases *all, const char *path, struct err 
 static void cases_free(struct check_cases *all)
 {
 	for (uint32_t i = 0; i < all->count; i++) {
-		check_job_free(&all->list[i].j);
-		results_unload(all->list[i].f);
+		check_job_free(&all->list[i]->j);
+		results_unload(all->list[i]->f);
+		free(all->list[i]);
 	}
 	free(all->list);
 	editions_free(all->editions);
@@ -339,13 +326,13 @@ static int check_cases(struct check *c, struct check_cases *all, struct err *err
 	int rc = 0;
 
 	for (uint32_t i = 0; i < all->count; i++) {
-		struct check_case *one = &all->list[i];
+		struct check_case *one = all->list[i];
 
 		one->file = one->f || all->count > 1 ? one->path : NULL;
 		check_tree_checkpoints(&one->j.job, one->j.job_json, &one->written, &one->read);
 	}
 	for (uint32_t i = 0; i < all->count && rc == 0; i++) {
-		const struct check_case *one = &all->list[i];
+		const struct check_case *one = all->list[i];
 
 		rc = check_phases(c, all, one, err);
 		for (uint32_t k = 0; one->f && k < one->f->phase_count && rc == 0; k++)
@@ -389,8 +376,8 @@ static double check_after_writes(const struct check_cases *all, const struct res
 	    results_value(&p->merged, 0, "bytes_written") > 0)
 		return NAN;
 	for (uint32_t f = 0; f < all->count; f++)
-		for (uint32_t i = 0; i < all->list[f].f->phase_count; i++) {
-			const struct results_phase_read *w = &all->list[f].f->phases[i];
+		for (uint32_t i = 0; i < all->list[f]->f->phase_count; i++) {
+			const struct results_phase_read *w = &all->list[f]->f->phases[i];
 			double ended = (double)w->record.finished_ns * 1e-9;
 
 			if (phase_purpose(w) == PURPOSE_CHECKPOINTS && ended <= begun &&
@@ -424,8 +411,8 @@ static bool check_series_is_known(const struct check_cases *all, uint32_t f, uin
 				  const char *name)
 {
 	for (uint32_t g = 0; g <= f; g++)
-		for (uint32_t k = 0; k < (g < f ? all->list[g].f->phase_count : i); k++)
-			if (strcmp(all->list[g].f->phases[k].record.name, name) == 0)
+		for (uint32_t k = 0; k < (g < f ? all->list[g]->f->phase_count : i); k++)
+			if (strcmp(all->list[g]->f->phases[k].record.name, name) == 0)
 				return true;
 	return false;
 }
@@ -433,8 +420,8 @@ static bool check_series_is_known(const struct check_cases *all, uint32_t f, uin
 static void check_all_series(struct check *c, const struct check_cases *all)
 {
 	for (uint32_t f = 0; f < all->count; f++)
-		for (uint32_t i = 0; i < all->list[f].f->phase_count; i++) {
-			const struct results_phase_read *first = &all->list[f].f->phases[i];
+		for (uint32_t i = 0; i < all->list[f]->f->phase_count; i++) {
+			const struct results_phase_read *first = &all->list[f]->f->phases[i];
 			struct check_series s = {.name = first->record.name,
 						 .kind = first->record.kind,
 						 .after_writes = NAN};
@@ -442,9 +429,9 @@ static void check_all_series(struct check *c, const struct check_cases *all)
 			if (check_series_is_known(all, f, i, s.name))
 				continue;
 			for (uint32_t g = f; g < all->count; g++)
-				for (uint32_t k = 0; k < all->list[g].f->phase_count; k++) {
+				for (uint32_t k = 0; k < all->list[g]->f->phase_count; k++) {
 					const struct results_phase_read *p =
-						&all->list[g].f->phases[k];
+						&all->list[g]->f->phases[k];
 
 					if (strcmp(p->record.name, s.name) != 0)
 						continue;
@@ -511,7 +498,7 @@ static int check_judge(struct check *c, struct check_cases *all, const char *con
 		rc = cases_read(all, paths, count, err);
 	c->rules = *rules;
 	c->all = args->all;
-	c->ran = rc == 0 && all->list[0].f;
+	c->ran = rc == 0 && all->list[0]->f;
 	all->edition = all->editions ? closed_edition(all->editions, edition) : NULL;
 	if (rc == 0)
 		rc = check_cases(c, all, err);

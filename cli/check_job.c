@@ -86,6 +86,36 @@ struct cJSON *check_job_tree(const struct check_job *j, uint32_t i)
 	return check_tree_of(&j->job, &j->plan, j->job_json, j->plan_json, i, j->memory);
 }
 
+/* What the run saw of a store when it opened it; "": it is not told. */
+static const char *ran_file_system(const struct results_file *f, const char *store)
+{
+	for (uint64_t i = 0; i < f->store_count; i++)
+		if (strcmp(f->stores[i].name, store) == 0)
+			return f->stores[i].file_system;
+	return "";
+}
+
+/* How many stores of a phase were in the memory of the node. Nothing is added where that of one in
+ * files is not told. */
+static void ran_add_memory(cJSON *result, const struct results_file *f,
+			   const struct plan_phase *phase)
+{
+	static const char *const memory[] = {"tmpfs", "ramfs", "hugetlbfs"};
+	unsigned count = 0;
+
+	for (uint32_t i = 0; i < phase->store_count; i++) {
+		const struct job_store *store = phase->stores[i].store;
+		const char *on = ran_file_system(f, store->name);
+
+		if (!*on && (strcmp(store->section->name, "file") == 0 ||
+			     strcmp(store->section->name, "direct") == 0))
+			return;
+		for (size_t k = 0; k < COUNT(memory); k++)
+			count += strcmp(on, memory[k]) == 0;
+	}
+	json_add_number(result, "stores_in_memory", count);
+}
+
 struct cJSON *check_job_ran(const struct check_job *j, const struct results_file *f,
 			    const struct results_phase_read *p)
 {
@@ -105,6 +135,7 @@ struct cJSON *check_job_ran(const struct check_job *j, const struct results_file
 			voids += json_true_at(doubt, "voids");
 		}
 		json_add_number(result, "voids", voids);
+		ran_add_memory(result, f, &j->plan.phases[i]);
 		cJSON_AddItemToObject(tree, "result", result);
 		return tree;
 	}

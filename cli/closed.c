@@ -250,7 +250,8 @@ static int closed_try_options(struct closed_phase *best, struct closed_phase *on
 	return rc;
 }
 
-/* A store in memory is never closed, wherever its URI is. */
+/* A store in memory is never closed, wherever its URI is. Of a run that is over, results tell where its
+ * stores were: their folders may be elsewhere today, or hang (cli/check_job.c). */
 static void closed_add_memory(struct closed_phase *best, const cJSON *uri)
 {
 	int count = cJSON_IsArray(uri) ? cJSON_GetArraySize(uri) : 1;
@@ -311,7 +312,8 @@ int closed_find(struct closed_phase *out, const struct editions *editions, const
 			out->differences.open = only.open;
 			out->differences.count = 1;
 		}
-		closed_add_memory(out, json_at(own.json, "store.uri"));
+		if (!j->past)
+			closed_add_memory(out, json_at(own.json, "store.uri"));
 	}
 	json_free(own.json);
 	free(one);

@@ -339,7 +339,11 @@ def read_back(folder, job, seen):
 def test_results():
     """Each rule of results and of series, kept by one run and broken by another."""
     seen_3, seen_2 = {}, {}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory, tempfile.TemporaryDirectory() as folder:
+        inside = run(folder, "inside", "unet3d_b200", "--set", f"stores.data.uri=file://{memory}/x", "--set", "dataset.sample_bytes=1000",
+                     "--set", "dataset.sample_bytes_stdev=0", "--set", "dataset.files=21", "--set", "train.epochs=1", "--set", "train.null_steps=0")
+        seen_in(seen_3, "3.0", inside)
+        seen_in(seen_2, "2.0", inside)
         fed = run(folder, "fed", "unet3d_b200", "--set", NULL, *few(21), "--warmup", 1, "--repeat", 5)
         said = judged(fed)
         check(states(said, "training.steps") == {"broken"} and said["category"] == "invalid", said)
@@ -394,9 +398,16 @@ def test_results_in_memory():
         path = run(folder, "memory", "unet3d_b200", "--set", f"stores.data.uri=file://{memory}/x", "--set", "dataset.sample_bytes_stdev=0",
                    "--set", "dataset.sample_bytes=1000", "--set", "dataset.files=21", "--set", "train.epochs=1", "--set", "train.null_steps=0")
         said = judged(path)
-        check({"store.file_system", "store.uri"} <= set(differences(said)) and said["verdict"] != "closed if", said)
+        check(states(said, "results.storage") == {"broken"} and "store.uri" not in differences(said) and said["verdict"] != "closed if", said)
         voids = sum(d["voids"] for p in json.loads(haul("report", path, "--json").stdout)["phases"] if p["name"] == "train" for d in p["doubts"])
         check(states(said, "training.void") == {"broken" if voids else "held"}, (voids, said))
+        # Where a file does not tell, nobody looks at the folder as it is today.
+        with h5py.File(path, "r+") as f:
+            rows = f["stores"][:]
+            rows["file_system"] = b""
+            f["stores"][:] = rows
+        said = judged(path)
+        check(states(said, "results.storage") == {"unknown"} and "store.uri" not in differences(said), said)
 
 
 def test_refusals():
