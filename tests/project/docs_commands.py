@@ -27,6 +27,7 @@ SOURCES = "needs sources that the reader downloads"
 DAOS = "needs DAOS: system_daos runs the job over a test library"
 TUNES = "takes many minutes: system_tune asks such questions of sim://"
 FINDS = "needs a data set and ranks as large as the answer: system_find asks such questions of sim://"
+SIMULATES = "takes minutes: system_simulate simulates smaller jobs"
 S3_SERVER = "needs an S3 server: system_s3_demo runs these commands against Ceph"
 NOT_RUN = {
     "./quickstart.sh": "installs packages, and " + BUILDS,
@@ -45,6 +46,11 @@ NOT_RUN = {
     "(cd liburing-* && ./configure --prefix=$P && make && make install)": SOURCES,
     "spack repo add packaging/spack/spack_repo/haul": "needs Spack",
     "spack dev-build haul@main": "needs Spack",
+    'haul simulate unet3d_aurora --nodes 1,8,64,512 --storage "bandwidth=20 TiB/s, node=200 GB/s, latency=1 ms, p99=20 ms"': SIMULATES,
+    'haul simulate unet3d_aurora --nodes 1,8,64 --find bandwidth --storage "latency=1 ms"': SIMULATES,
+    'haul simulate unet3d_aurora --find nodes=1..1024 --storage "bandwidth=2 TB/s"': SIMULATES,
+    'haul simulate unet3d_h100 --nodes 1,2,4,...,64 --storage assess.h5 --storage "bandwidth=200 GB/s"': SIMULATES,
+    'haul simulate unet3d_aurora --nodes 512 --storage "bandwidth=60 TB/s, latency=1 ms, p99=20 ms"': SIMULATES,
     "HAUL_DATA=/lustre/project/haul sbatch --nodes=4 slurm/unet3d_small.sh": SITE,
     "HAUL_DATA=/lustre/project/haul NODES=4 slurm/unet3d_small.sh check": SITE,
     "qsub -A PROJECT -v HAUL_DATA=/lus/flare/projects/PROJECT/haul pbs/unet3d_small.pbs": SITE,
