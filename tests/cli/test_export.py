@@ -296,6 +296,9 @@ def as_it_would_be(path, change, memory=None):
             nodes = file["nodes"][:]
             nodes["memory_bytes"] = memory
             file["nodes"][...] = nodes
+        stores = file["stores"][:]
+        stores["file_system"] = b"lustre"
+        file["stores"][...] = stores
     return path
 
 
