@@ -96,6 +96,7 @@ NOT_RUN = {
     "haul compare a.h5 b.h5": S3_SERVER,
     'mpiexec -n 8 haul run io_tune --find read.threads=1..256 --until "read.p99 <= 5 ms"': FINDS,
     "mpiexec -n 8 haul run io_tune --tune stores.data.engine=psync,uring --tune read.depth=1..16 --tune read.threads=1..16": TUNES,
+    "haul assess file:///mnt --results assess.h5": "takes ten minutes: system_assess assesses small stores",
     'mpiexec -n 8 haul assess file:///scratch/haul --budget "10 min"': "takes ten minutes: system_assess assesses small stores",
     "mpiexec -n 8 haul assess s3://bucket/prefix --set endpoints=http://s3:9000": S3_SERVER,
     "haul check first.h5 second.h5": "names the results of a series: cli_check judges some",
