@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options for retries, shared by the stores whose requests can fail temporarily. The queue does the
- * retries (backends/queue/retry.h). */
+ * retries (backends/queue/state.h). */
 #ifndef HAUL_BACKENDS_RETRY_H
 #define HAUL_BACKENDS_RETRY_H
 

@@ -7,7 +7,7 @@
  * INVARIANT is on in every build, for where it costs less than 1 %. INVARIANT_SLOW is on in debug builds and under sanitizers.
  *
  * A thread that finds one broken goes no further, since what it would do next would be wrong. In a run, the signal thread is told
- * (SIGABRT with a pointer to the struct, ranks/run/signals.h), and ends the run as one in which a rank failed, with the results so
+ * (SIGABRT with a pointer to the struct, ranks/run/state.h), and ends the run as one in which a rank failed, with the results so
  * far. Elsewhere nobody has blocked that signal, and the process ends by it. Any thread. */
 #ifndef HAUL_CORE_INVARIANT_H
 #define HAUL_CORE_INVARIANT_H

@@ -10,9 +10,11 @@
 #include "plan/datasize.h"
 #include "plan/found.h"
 #include "plan/notes.h"
+#include "plan/option_ref.h"
 #include "plan/rows.h"
 #include "plan/space.h"
 #include "plan/together.h"
+#include "workloads/dataset/dataset.h"
 
 /* What is there of it already, where that was looked at. */
 static void dataset_add_found(cJSON *json, const struct job *job,

@@ -10,9 +10,11 @@
 #include "plan/datasize.h"
 #include "plan/found.h"
 #include "plan/notes.h"
+#include "plan/option_ref.h"
 #include "plan/rows.h"
 #include "plan/space.h"
 #include "plan/together.h"
+#include "workloads/dataset/dataset.h"
 
 static void put_job(FILE *out, const struct plan *plan, const struct job *job)
 {

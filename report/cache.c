@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/cache.h"
-#include "core/measure/quantile.h"
 
 #include <math.h>
+
+#include "core/measure/quantile.h"
+#include "report/phase.h"
 
 static const double cache_gib = 1 << 30, cache_ns_per_ms = 1e6;
 

@@ -21,11 +21,11 @@ int report_files(FILE *out, enum report_shape shape, const char *const *paths, u
 int report_scaling(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
 		   struct err *err);
 
-/* Writes the figure of that table (scaling_svg.h) to the file at path, as report_page does. */
+/* Writes the figure of that table to the file at path, as report_page does. */
 int report_scaling_figure(const char *path, const char *const *paths, unsigned count,
 			  struct err *err);
 
-/* Writes a line for each results file in a folder, the newest first (file_list.h). */
+/* Writes a line for each results file in a folder, the newest first. */
 int report_folder(FILE *out, enum report_shape shape, const char *folder, struct err *err);
 
 /* Reads every file, then writes one page of HTML about all of them to the file at path. A file that

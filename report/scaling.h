@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scaling table of a report: runs on different numbers of nodes, a row for each, with what each row
  * comes to per node. Rows of one series differ in their nodes alone: they are of the same job, the
- * same way to the storage (way.h), the same phase and sweep. Each phase with a utilisation is a
+ * same way to the storage (way_of), the same phase and sweep. Each phase with a utilisation is a
  * series; of a job that has none, its last phase with a byte rate. Runs of the same job, way and
  * nodes in several files are repeats of one row; over repeats figures have intervals (core/stats.h). */
 #ifndef HAUL_REPORT_SCALING_H
@@ -9,8 +9,16 @@
 
 #include "core/stats.h"
 #include "facts/document.h"
-#include "report/way.h"
 #include "results-schema/results_read.h"
+
+/* The way to the storage that a phase went: files of a mount, dfuse with a library that carries out
+ * its calls, DAOS, objects. It names the lines of a scaling table. */
+
+enum { WAY_BYTES = 64 };
+
+/* As the job calls it ("way"); else what the store of the phase is: "dfs", "dfuse", "pil4dfs",
+ * "ioil", "lustre", "s3"; "" where the file does not tell. */
+void way_of(const struct results_file *f, const struct phase_record *r, char way[WAY_BYTES]);
 
 struct scaling_row {
 	const char *path; /* the first file */
@@ -44,5 +52,12 @@ void scaling_free(struct scaling *s);
 
 /* Writes it as a document. about: a struct scaling. */
 document_writer scaling_write;
+
+/* The figure of a scaling table as SVG, for a slide: AU and bytes per second and node beside each
+ * other, a line per series with its intervals, over the numbers of nodes on an axis of
+ * logarithms. */
+
+/* The caller frees the text. NULL: no memory. */
+char *scaling_svg(const struct scaling *s);
 
 #endif

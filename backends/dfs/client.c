@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client of DAOS in this process: see client.h. */
-#include "backends/dfs/client.h"
+/* The client of DAOS in this process: see dfs.h. */
+#include "backends/dfs/dfs.h"
 
 #include <errno.h>
 #include <stdio.h>

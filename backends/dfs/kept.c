@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects that are kept open, folders among them: see kept.h. */
-#include "backends/dfs/kept.h"
+/* Objects that are kept open, folders among them: see dfs.h. */
+#include "backends/dfs/dfs.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Written to the published interfaces of both clients; not run on either file system. */
-#include "backends/file/layout.h"
+#include "backends/file/file.h"
 
 #include <dirent.h>
 #include <errno.h>

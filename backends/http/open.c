@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "backends/http/open.h"
+#include "backends/http/http.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "backends/http/own.h"
+#include "backends/http/http.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #include "core/clock.h"
 #include "core/clock_wait.h"
 #include "core/numbers.h"
-#include "core/owner_text.h"
+#include "core/owner.h"
 #include "core/time_ns.h"
 
 enum { LEASE_S = 60, LEASE_RENEW_S = 15, LEASE_TRIES = 3, LEASE_LOOK_MS = 1000 };

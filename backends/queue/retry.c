@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "backends/queue/retry.h"
+#include "backends/queue/state.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -16,7 +16,6 @@
 #define HAUL_CORE_MEASURE_TABLE_H
 
 #include "core/err.h"
-#include "core/measure/coarse_hist.h"
 #include "core/measure/hist.h"
 #include "core/measure/measure.h"
 

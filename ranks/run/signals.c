@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signal thread: see signals.h. */
-#include "ranks/run/signals.h"
+/* Signal thread: see state.h. */
+#include "ranks/run/state.h"
 
 #include <errno.h>
 #include <signal.h>

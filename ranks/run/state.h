@@ -3,8 +3,13 @@
 #ifndef HAUL_RANKS_RUN_STATE_H
 #define HAUL_RANKS_RUN_STATE_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
 #include "backends/backend.h"
 #include "core/clock.h"
+#include "core/err.h"
 #include "core/job/job.h"
 #include "core/log.h"
 #include "core/rank_place.h"
@@ -15,8 +20,24 @@
 #include "ranks/node/team.h"
 #include "ranks/run/exit_status.h"
 #include "ranks/run/live.h"
-#include "ranks/run/signals.h"
+#include "ranks/run/watchdog.h"
 #include "results-schema/results.h"
+
+/* Signal thread: signals arrive at one thread, which looks after the watchdog (watchdog.h): that
+ * asks for a stop.
+ *
+ * signals_start blocks TERM, INT, HUP, USR1, and ABRT, for broken invariants (core/invariant.h), for the whole process, and ignores
+ * PIPE. Call it
+ * before MPI_Init, so that every later thread inherits the mask. */
+
+struct signals {
+	pthread_t thread;
+	struct watchdog *watchdog;
+	_Atomic uint32_t quit;
+};
+
+int signals_start(struct signals *s, struct watchdog *watchdog, struct err *err);
+void signals_end(struct signals *s);
 
 enum { RUN_SAID_BYTES = 1024 };
 

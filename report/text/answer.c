@@ -11,7 +11,7 @@
 #include "core/units.h"
 #include "facts/text.h"
 #include "report/say.h"
-#include "report/text/parts.h"
+#include "report/text/page.h"
 
 /* A page of a terminal; the others are in --json. */
 enum { SETTINGS_SHOWN = 20, KEYS_MAX = 8, KEY_COLUMNS = 18 };

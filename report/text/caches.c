@@ -11,7 +11,7 @@
 #include "report/cache.h"
 #include "report/say.h"
 #include "report/shapes.h"
-#include "report/text/parts.h"
+#include "report/text/page.h"
 
 /* The 95th and the 99th percentile of the histogram with that role. */
 static double caches_quantile(const void *row, int role, enum quantile quantile)

@@ -7,7 +7,7 @@
 #include "facts/text.h"
 #include "report/client_side.h"
 #include "report/shapes.h"
-#include "report/text/parts.h"
+#include "report/text/page.h"
 
 struct side_row {
 	struct phase_row of;

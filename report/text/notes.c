@@ -9,7 +9,7 @@
 #include "facts/text.h"
 #include "report/say.h"
 #include "report/shapes.h"
-#include "report/text/parts.h"
+#include "report/text/page.h"
 
 enum { FAILURES_SHOWN = 3 };
 

@@ -2,7 +2,7 @@
 /* What the run has spent on itself, in one line, where that is much of the run. */
 #include "core/units.h"
 #include "report/say.h"
-#include "report/text/parts.h"
+#include "report/text/page.h"
 
 /* Said from this share of the run on, and from this time on. */
 static const double own_share_said = 0.05, own_least_s = 0.05;

@@ -4,7 +4,7 @@
 
 #include "facts/text.h"
 #include "report/phase_columns.h"
-#include "report/text/parts.h"
+#include "report/text/page.h"
 
 void text_phases(struct page *page)
 {

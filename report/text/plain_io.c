@@ -14,7 +14,7 @@
 #include "facts/text.h"
 #include "report/shapes.h"
 #include "report/skew.h"
-#include "report/text/parts.h"
+#include "report/text/page.h"
 
 /* Histograms of the operations that a mixed phase does beside each other. */
 static const struct plain_io_part {

@@ -10,7 +10,7 @@
 #include "report/say.h"
 #include "report/shapes.h"
 #include "report/slow.h"
-#include "report/text/parts.h"
+#include "report/text/page.h"
 
 void text_targets(struct page *page, const struct results_phase_read *told)
 {

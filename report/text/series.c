@@ -8,7 +8,7 @@
 #include "facts/text.h"
 #include "report/phase.h"
 #include "report/series.h"
-#include "report/text/parts.h"
+#include "report/text/page.h"
 
 enum { SERIES_KEYS_MAX = TABLE_COLUMNS - SERIES_FIGURES - 1 };
 /* Columns that the figures leave for the values of the sweeps, with and without intervals. */

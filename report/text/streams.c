@@ -4,7 +4,7 @@
 #include "core/units.h"
 #include "facts/text.h"
 #include "report/shapes.h"
-#include "report/text/parts.h"
+#include "report/text/page.h"
 
 /* The loop without storage costs nothing where it takes less of the time than this. */
 static const double cost_matters = 0.005;

@@ -8,7 +8,7 @@
 #include "core/units.h"
 #include "core/utf8.h"
 #include "facts/text.h"
-#include "report/text/parts.h"
+#include "report/text/page.h"
 
 enum { ROWS_SHOWN = 16 };
 

@@ -10,7 +10,7 @@
 #include "report/headline.h"
 #include "report/say.h"
 #include "report/shapes.h"
-#include "report/text/parts.h"
+#include "report/text/page.h"
 
 enum { PATH_BYTES = 4100 };
 

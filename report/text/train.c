@@ -7,7 +7,7 @@
 
 #include "report/say.h"
 #include "report/shapes.h"
-#include "report/text/parts.h"
+#include "report/text/page.h"
 
 /* The first line: whether the target is met is in colour. */
 static void train_busy(struct page *page, const struct results_phase_read *p, bool named,

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/clock_reader.h"
+#include "core/clock.h"
 #include "tests/libs/doubles/fake_clock.h"
 #include "tests/unit.h"
 

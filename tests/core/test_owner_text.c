@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/owner_text.h"
+#include "core/owner.h"
 #include "tests/unit.h"
 
 static void of_this_process(void)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/owner_text.h"
+#include "core/owner.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

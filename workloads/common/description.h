@@ -17,7 +17,7 @@
 
 /* Place: a folder of a store that one run at a time writes, beside others that may want to: a data
  * set, checkpoints, tiers. Rank 0 holds the lock, which no crash leaves behind (core/owner.h), by a
- * file beside the folder, "FOLDER.haul-owner", or an object that is a lease (backends/http/own.h).
+ * file beside the folder, "FOLDER.haul-owner", or an object that is a lease (backends/http/http.h).
  * Where a file system has no locks, or an object store heeds no conditions, a warning says that nothing
  * keeps another run out; daos:// has none, and says nothing.
  *

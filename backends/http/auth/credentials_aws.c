@@ -8,7 +8,7 @@
 
 #include "backends/http/auth/credentials.h"
 #include "backends/http/auth/fetch.h"
-#include "backends/http/wire/date.h"
+#include "backends/http/wire/text.h"
 #include "core/json.h"
 
 enum { AWS_FILE_BYTES_MAX = 1 << 20, AWS_ANSWER_BYTES = 8 << 10, AWS_METADATA_TOKEN_BYTES = 256 };

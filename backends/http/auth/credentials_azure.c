@@ -9,7 +9,7 @@
 
 #include "backends/http/auth/credentials.h"
 #include "backends/http/auth/fetch.h"
-#include "backends/http/wire/date.h"
+#include "backends/http/wire/text.h"
 #include "core/numbers.h"
 #include "core/time_ns.h"
 

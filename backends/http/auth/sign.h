@@ -10,8 +10,8 @@
 
 #include <openssl/types.h>
 
-#include "backends/http/wire/date.h"
 #include "backends/http/wire/request.h"
+#include "backends/http/wire/text.h"
 
 struct err;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "backends/http/native/lookup.h"
+#include "backends/http/native/internal.h"
 
 #include <netdb.h>
 #include <pthread.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "backends/http/wire/date.h"
+#include "backends/http/wire/text.h"
 #include "core/numbers.h"
 
 enum { ANSWER_VALUE_BYTES = 2048 };

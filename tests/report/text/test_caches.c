@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "report/json/json.h"
-#include "report/text/parts.h"
+#include "report/text/page.h"
 #include "tests/unit.h"
 
 enum {

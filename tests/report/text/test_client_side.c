@@ -8,7 +8,7 @@
 
 #include "core/client/client.h"
 #include "report/client_side.h"
-#include "report/text/parts.h"
+#include "report/text/page.h"
 #include "tests/unit.h"
 
 enum { NODES = 3, ROWS = 4, COLUMNS = CLIENT_COLUMNS + 2 };
