@@ -21,6 +21,7 @@
 struct closed_shape {
 	struct cJSON *json;
 	const char *kind;
+	uint32_t ranks;
 };
 
 static const char *const closed_benchmarks[] = {[PURPOSE_TRAINING] = "training",
@@ -71,6 +72,33 @@ static const char *shape_store(const cJSON *keys, const cJSON *dataset)
 	return name;
 }
 
+/* Stores are compared themselves, whatever a job calls them; which is whose is left to compare
+ * where there are several. */
+static void shape_forget(cJSON *keys, const char *store)
+{
+	const char *named = json_text_at(keys, "store", NULL);
+
+	if (named && (!*named || strcmp(named, store) == 0))
+		cJSON_DeleteItemFromObjectCaseSensitive(keys, "store");
+}
+
+static void shape_forget_names(cJSON *shape, cJSON *keys, const char *store)
+{
+	cJSON *saves = cJSON_GetObjectItemCaseSensitive(keys, "checkpoint"), *tier;
+
+	shape_forget(keys, store);
+	shape_forget(cJSON_GetObjectItemCaseSensitive(shape, "dataset"), store);
+	cJSON_ArrayForEach(tier, cJSON_GetObjectItemCaseSensitive(keys, "tiers"))
+	{
+		shape_forget(tier, store);
+	}
+	cJSON_DeleteItemFromObjectCaseSensitive(keys, "dataset");
+	if (json_at(shape, "checkpoints"))
+		cJSON_DeleteItemFromObjectCaseSensitive(saves, "store");
+	else
+		shape_forget(saves, store);
+}
+
 /* Of a job with all its defaults. path: of the phase. */
 static cJSON *shape_of(const cJSON *job, const char *path, const char *kind)
 {
@@ -103,6 +131,7 @@ static cJSON *shape_of(const cJSON *job, const char *path, const char *kind)
 	copy = cJSON_Duplicate(keys, true);
 	cJSON_AddItemToObject(shape, kind, copy);
 	check_tree_name_model(copy);
+	shape_forget_names(shape, copy, store && store->string ? store->string : "");
 	return shape;
 }
 
@@ -129,9 +158,40 @@ static void reference_move(cJSON *job, const cJSON *uri)
 	}
 }
 
+/* The job as JSON, in which what says the same is written the same. */
+static int closed_settle(struct cJSON **out, struct job *job, uint32_t ranks, struct err *err)
+{
+	for (uint32_t i = 0; i < job->phase_count; i++) {
+		const struct workload *w = job->phases[i].section->owner;
+
+		if (w->settle)
+			w->settle(job, &job->phases[i], ranks);
+	}
+	return check_job_json(out, job, err);
+}
+
+/* The same of a copy of j's job, whose own shape of phase i is made. */
+static int closed_own(struct cJSON **out, const struct check_job *j, uint32_t i, struct err *err)
+{
+	const struct job_phase *phase = j->plan.phases[i].phase;
+	char *text = job_text(&j->job, plan_schema());
+	struct job copy = {0};
+	cJSON *json = NULL;
+	int rc = text ? job_parse(&copy, plan_schema(), "the job", text, strlen(text), NULL, 0, err)
+		      : err_set(err, -ENOMEM, "no memory for the comparison");
+
+	free(text);
+	if (rc == 0)
+		rc = closed_settle(&json, &copy, j->plan.phases[i].ranks, err);
+	*out = rc == 0 ? shape_of(json, phase->path, phase->section->name) : NULL;
+	json_free(json);
+	job_free(&copy);
+	return rc;
+}
+
 /* The edition's job of a phase as a shape, with the URI that the edition names. */
-static int reference_shape(cJSON **out, struct import *made, int option, const char *kind,
-			   const cJSON *uri, struct err *err)
+static int reference_shape(cJSON **out, struct import *made, int option,
+			   const struct closed_shape *own, struct err *err)
 {
 	cJSON *was = cJSON_Duplicate(
 		cJSON_GetObjectItemCaseSensitive(
@@ -143,16 +203,16 @@ static int reference_shape(cJSON **out, struct import *made, int option, const c
 	struct job job = {0};
 	int rc;
 
-	reference_move(made->job, uri);
+	reference_move(made->job, json_at(own->json, "store.uri"));
 	text = json_print(made->job);
 	rc = text ? job_parse(&job, plan_schema(), "the edition's job", text, strlen(text), NULL, 0,
 			      err)
 		  : err_set(err, -ENOMEM, "no memory for the edition's job");
 	free(text);
 	if (rc == 0)
-		rc = check_job_json(&json, &job, err);
-	snprintf(path, sizeof(path), "phases.%d.%s", option < 0 ? 0 : option, kind);
-	*out = rc == 0 ? shape_of(json, path, kind) : NULL;
+		rc = closed_settle(&json, &job, own->ranks, err);
+	snprintf(path, sizeof(path), "phases.%d.%s", option < 0 ? 0 : option, own->kind);
+	*out = rc == 0 ? shape_of(json, path, own->kind) : NULL;
 	if (*out && was)
 		cJSON_ReplaceItemInObjectCaseSensitive(json_at(*out, "store"), "uri", was);
 	else
@@ -185,8 +245,7 @@ static int closed_try(struct closed_phase *out, struct closed_phase *best, struc
 		      const struct closed_shape *own, struct err *err)
 {
 	cJSON *wanted = NULL;
-	int rc = reference_shape(&wanted, made, out->option, own->kind,
-				 json_at(own->json, "store.uri"), err);
+	int rc = reference_shape(&wanted, made, out->option, own, err);
 
 	import_free(made);
 	memset(&out->differences, 0, sizeof(out->differences));
@@ -280,7 +339,7 @@ int closed_find(struct closed_phase *out, const struct editions *editions, const
 	const char *kind = phase->section->name, *benchmark = closed_benchmark(phase);
 	const char *of = benchmark ? closed_edition(editions, edition) : NULL;
 	const struct edition_workload *all = of ? edition_find(editions, of, benchmark, "") : NULL;
-	struct closed_shape own = {.kind = kind};
+	struct closed_shape own = {.kind = kind, .ranks = j->plan.phases[i].ranks};
 	const struct edition_workload *w;
 	struct closed_phase *one;
 	int rc = 0;
@@ -291,10 +350,11 @@ int closed_find(struct closed_phase *out, const struct editions *editions, const
 	if (!all)
 		return 0;
 	one = calloc(1, sizeof(*one));
-	own.json = one ? shape_of(j->job_json, phase->path, kind) : NULL;
-	if (!own.json) {
+	rc = one ? closed_own(&own.json, j, i, err)
+		 : err_set(err, -ENOMEM, "no memory for the comparison");
+	if (rc < 0) {
 		free(one);
-		return err_set(err, -ENOMEM, "no memory for the comparison");
+		return rc;
 	}
 	if (edition_member(all, "options"))
 		rc = closed_try_options(out, one, all, &own, err);

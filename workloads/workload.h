@@ -249,6 +249,10 @@ struct workload {
 		     struct err *err);
 	int (*size)(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		    uint32_t ranks_per_node, struct demand *out, struct err *err);
+	/* Gives each option that says "as others do" (0, "", an empty list) what it stands for on so
+	 * many ranks, so that jobs which mean the same have the same options. Not for jobs that run.
+	 * NULL: each option stands for itself. */
+	void (*settle)(const struct job *job, struct job_phase *phase, uint32_t ranks);
 	/* Samples that all ranks together take of that data set in a step, for data sets that grow
 	 * with the number of ranks; 0: the phase does not read it in steps. NULL: it never does. */
 	uint64_t (*step_samples)(const struct job *job, const struct job_phase *phase,

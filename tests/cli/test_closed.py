@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Closed is a list. Each option that the schema has is changed to other legal values, in each ready job mlperf_…: haul check never says
 "closed" of two values of one option, unless the edition's list has its key; a value within the bounds of the list stays closed; and
-what is not closed is named. Some options are drawn; with HAUL_TEST_FULL=1 it is all of them."""
+what is not closed is named. A default that is written out, or a value that stands for it, changes nothing. Some options are drawn; with
+HAUL_TEST_FULL=1 it is all of them."""
 import concurrent.futures
 import json
 import os
 import random
+import tempfile
 
 from clitest import check, haul, main
 
@@ -79,8 +81,8 @@ def values(path, schema):
     return list(dict.fromkeys(found))
 
 
-def changes(job, schema):
-    """(key of the list, path of --set, values) of each option of a job."""
+def option_parts(job, schema):
+    """(key of the list, path of --set, schema) of the parts of a job."""
     _, benchmark, _ = JOBS[job]
     kind, store = KINDS[benchmark], STORES[benchmark]
     phase = next(one["properties"][kind] for one in schema["properties"]["phases"]["items"]["oneOf"] if kind in one.get("properties", {}))
@@ -90,8 +92,16 @@ def changes(job, schema):
     if benchmark == "training":
         parts.append(("dataset.", "dataset.", next(v for v in forms(schema["properties"]["dataset"]) if "properties" in v)))
     phases = [f"phases.{i}.kvcache" for i in range(3)] if kind == "kvcache" else [kind]
-    parts += [(f"{kind}.", f"{to}.", next(v for v in forms(phase) if "properties" in v)) for to in phases]
-    return [(key + path, to + path, values(to + path, one)) for key, to, node in parts for path, one in options(node)]
+    return parts + [(f"{kind}.", f"{to}.", next(v for v in forms(phase) if "properties" in v)) for to in phases]
+
+
+def every_option(job, schema):
+    return [(to + path, one) for _, to, node in option_parts(job, schema) for path, one in options(node)]
+
+
+def changes(job, schema):
+    """(key of the list, path of --set, values) of each option of a job."""
+    return [(key + path, to + path, values(to + path, one)) for key, to, node in option_parts(job, schema) for path, one in options(node)]
 
 
 def judged(job, path, value):
@@ -120,7 +130,8 @@ def wrong(job, key, path, tried):
             faults.append(f"{job}: {path}={value} is {said['verdict']}: {named}")
         elif not named and not any(row["state"] == "broken" for row in said["rules"]):
             faults.append(f"{job}: {path}={value} is {said['verdict']}, and nothing says why")
-    # One of them may be what the job has.
+    # One of them may be what the job has, and 0 stand for it.
+    closed = [v for v in closed if v is False or v != 0]
     return faults + ([f"{job}: {path} is closed with each of {closed}"] if len(closed) > 1 else [])
 
 
@@ -166,6 +177,112 @@ def test_what_was_tried():
             path, _, value = change.partition("=")
             said = judged(job, path, value)
             check(said is None or not said["verdict"].startswith("closed"), (job, change, said))
+
+
+def job_file(name):
+    """The job with its bases, as an object, and the paths that it sets."""
+    with open(f"{SOURCE}/workloads/catalog/{name}", encoding="utf-8") as stream:
+        job = json.load(stream)
+    base, sets = job_file(job["base"]) if "base" in job else ({}, [])
+    return {**base, **job}, sets + [one.partition("=")[0] for one in job.get("set", [])]
+
+
+def names(job, sets, path, kind):
+    """Whether the job itself says something of an option, or of a table or a list that it is in. A bare value stands for a table."""
+    node, steps = job, path.split(".")
+    if steps[0] == kind:
+        node = next(phase for phase in job["phases"] if kind in phase)
+    for k, step in enumerate(steps):
+        if ".".join(steps[:k + 1]) in sets or k and not isinstance(node, (dict, list)):
+            return True
+        node = node[int(step)] if isinstance(node, list) else node.get(step)
+        if node is None:
+            return any(one.startswith(path) for one in sets)
+    return True
+
+
+def verdict(job, *sets):
+    r = haul("check", job, "--edition", JOBS[job][0], "--memory", "1 GiB", "--json", *(f"--set={one}" for one in sets),
+             env={"HAUL_DATA": "/nowhere"})
+    check(r.returncode in (2, 8, 9), (job, sets, r))
+    if r.returncode == 2:  # not legal there, as an option of another format
+        return None
+    said = json.loads(r.stdout)
+    return said["verdict"], [[d["key"] for d in w["differences"]] for w in said["workloads"]]
+
+
+def defaults(job, schema):
+    """PATH=VALUE of each option of a job that the job does not name, with the default that the schema has."""
+    _, benchmark, _ = JOBS[job]
+    text, sets = job_file(f"{job}.json")
+    for path, found in [(to, one) for to, one in every_option(job, schema) if "default" in one]:
+        if not names(text, sets, path, KINDS[benchmark]) and not path.startswith(("repeat", "warmup", "cluster.memory")):
+            value = found["default"]
+            yield f"{path}={value if isinstance(value, str) else json.dumps(value)}"
+        elif "items" in found:
+            inner = next(v for v in forms(found["items"]) if "properties" in v)
+            yield from (f"{path}.0.{k}={json.dumps(v['default'])}" for k, v in inner["properties"].items() if "default" in v)
+
+
+def test_each_default_written_out():
+    schema = json.loads(haul("schema").stdout)
+    every = [(job, one) for job in JOBS for one in defaults(job, schema)]
+    check(len(every) > 1000, len(every))
+    was = {job: verdict(job) for job in JOBS}
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        said = pool.map(lambda one: (one, verdict(*one)), every if FULL else random.sample(every, DRAWN))
+        told = [(one, now) for one, now in said if now]
+        check(len(told) > DRAWN / 2, len(told))
+        faults = [(one, now) for one, now in told if now != was[one[0]]]
+    check(not faults, "\n".join(map(str, faults)))
+
+
+# Values that stand for an option that was left out, or that says "as others do".
+TEMPLATES = [{"name": name, "share": 1, "context_min": c[0], "context_max": c[1], "generate_min": g[0], "generate_max": g[1],
+              "think_min": t[0], "think_max": t[1]}
+             for name, c, g, t in (("chatbot", (512, 4096), (50, 200), (0.1, 0.5)), ("coding", (4096, 25000), (100, 500), (0.2, 1)),
+                                   ("document", (4096, 16384), (200, 800), (0.3, 1.5)))]
+CLASSES = [{"name": name, "share": share, "priority": 3 - k, "p95": p[0], "p99": p[1], "p99.9": p[2], "p99.99": p[3]}
+           for k, (name, share, p) in enumerate((("interactive", 0.15, (0.05, 0.1, 0.15, 0.2)), ("responsive", 0.35, (0.1, 0.2, 0.35, 0.5)),
+                                                 ("batch", 0.5, (1, 5, 7.5, 10))))]
+STRESS, THROUGHPUT = "phases.0.kvcache.", "phases.1.kvcache."
+STANDS = {
+    "mlperf_kvcache": [
+        *(f"{STRESS}tiers={tiers}" for tiers in (
+            '[]', '["cache"]', '[{}]', '[{"store":"cache"}]', '[{"kind":"store","name":"cache","high":1,"low":1,"largest":0.95}]')),
+        f'{THROUGHPUT}tiers=[{{"kind":"cpu","name":"cpu","capacity":"4 GiB","high":0.8,"low":0.8}},{{}}]',
+        f"{STRESS}served=0", f"{STRESS}store=cache", f"{STRESS}chunk=4 MiB", f"{STRESS}chunk=0", f"{STRESS}model.kv_heads=8",
+        f"{STRESS}templates={json.dumps(TEMPLATES)}", f"{STRESS}classes={json.dumps(CLASSES)}"],
+    "mlperf_unet3d_b200": ["dataset.store=data", 'dataset.store=""', "train.store=data", "train.loader.depth=1", "train.checkpoint.first_epoch=0"],
+    "mlperf_retinanet_b200": ["train.loader.depth=1"],
+    "mlperf_llama3_8b": ["checkpoint.mesh.tensor=0", "checkpoint.mesh.data=0", "checkpoint.store=checkpoints", "cluster.tensor=1"],
+}
+# Values beside them that do not.
+OTHERS = {"mlperf_kvcache": [f"{STRESS}tiers.0.high=0.9", f"{STRESS}served=199", f"{STRESS}chunk=8 MiB", f"{STRESS}tiers.0.admit_after=1",
+                             f"{STRESS}templates={json.dumps(TEMPLATES[:2])}"],
+          "mlperf_llama3_8b": ["checkpoint.mesh.tensor=2"]}
+
+
+def test_what_stands_for_a_default():
+    for job, sets in STANDS.items():
+        was = verdict(job)
+        for one in sets:
+            check(verdict(job, one) == was, (job, one, verdict(job, one), was))
+        for one in OTHERS.get(job, []):
+            check(verdict(job, one) not in (None, was), (job, one))
+
+
+def test_names_of_stores():
+    """What a job calls its stores is no difference."""
+    with open(f"{SOURCE}/workloads/catalog/kvcache_mlperf.json", encoding="utf-8") as stream:
+        text = stream.read()
+    with tempfile.TemporaryDirectory() as folder:
+        said = []
+        for k, job in enumerate((text, text.replace('"cache"', '"disk"'))):
+            with open(f"{folder}/{k}.json", "w", encoding="utf-8") as stream:
+                stream.write(job)
+            said.append(json.loads(haul("check", f"{folder}/{k}.json", "--json", env={"HAUL_DATA": "/nowhere"}).stdout))
+        check(said[0]["workloads"] == said[1]["workloads"] and said[0]["verdict"] == said[1]["verdict"], said)
 
 
 main()

@@ -175,6 +175,9 @@ void checkpoint_within_close(struct checkpoint_run *r);
 /* Hooks of the workload. */
 int checkpoint_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		     struct err *err);
+/* See struct workload; and the same of the options of whoever uses checkpoints. */
+void checkpoint_settle(const struct job *job, struct job_phase *phase, uint32_t ranks);
+void checkpoint_settle_use(const struct job *job, struct checkpoint_options *o, uint32_t ranks);
 int checkpoint_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		    uint32_t ranks_per_node, struct demand *out, struct err *err);
 int checkpoint_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,

@@ -122,6 +122,18 @@ void checkpoint_reader_mesh(const struct checkpoint_options *o, const struct che
 	mesh_complete(out, s->mesh.tensor, s->mesh.pipeline, ranks);
 }
 
+void checkpoint_settle_use(const struct job *job, struct checkpoint_options *o, uint32_t ranks)
+{
+	mesh_complete(&o->mesh, job->cluster.tensor, job->cluster.pipeline, ranks);
+	if (options_reader_mesh_given(o))
+		mesh_complete(&o->read_mesh, o->mesh.tensor, o->mesh.pipeline, ranks);
+}
+
+void checkpoint_settle(const struct job *job, struct job_phase *phase, uint32_t ranks)
+{
+	checkpoint_settle_use(job, phase->options, ranks);
+}
+
 bool checkpoint_reads_ranges(const struct checkpoint_options *o, const struct mesh *writers)
 {
 	return options_reader_mesh_given(o) || (o->replicas == CHECKPOINT_REPLICAS_ALL &&

@@ -150,6 +150,7 @@ const struct workload checkpoint_workload = {
 	.stores = checkpoint_stores,
 	.check = checkpoint_check,
 	.size = checkpoint_size,
+	.settle = checkpoint_settle,
 	.tell = checkpoint_tell,
 	.run_bytes = sizeof(struct checkpoint_run),
 	.open = checkpoint_phase_open,

@@ -129,6 +129,8 @@ struct kv_setup {
 
 /* The chunk where it was left out, which the stores decide. */
 void kv_complete(const struct job *job, struct job_phase *phase);
+/* See struct workload. */
+void kv_settle(const struct job *job, struct job_phase *phase, uint32_t ranks);
 
 /* Checks the options. -EINVAL with a sentence that begins with the path of the phase. */
 int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_setup *out,

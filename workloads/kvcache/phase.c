@@ -390,6 +390,7 @@ const struct workload kvcache_workload = {
 	.stores = kvcache_stores,
 	.check = kvcache_check,
 	.size = kvcache_size,
+	.settle = kv_settle,
 	.tell = kvcache_tell,
 	.run_bytes = sizeof(struct kv_run),
 	.open = phase_open,

@@ -344,6 +344,40 @@ void kv_complete(const struct job *job, struct job_phase *phase)
 	o->chunk = chunk;
 }
 
+static void settle_tier(struct kv_tier_options *o, const struct kv_setup *s, uint32_t k)
+{
+	const struct kv_tier_place *tier = &s->tiers[k];
+	const char *usual = tier->kind == KV_TIER_STORE ? s->stores[tier->store]->name
+							: setup_kinds[tier->kind];
+
+	if (strcmp(o->name, usual) == 0)
+		o->name[0] = '\0';
+	if (tier->kind == KV_TIER_STORE)
+		snprintf(o->store, sizeof(o->store), "%s", s->stores[tier->store]->name);
+	o->high = s->rules[k].high;
+	o->low = s->rules[k].low;
+	o->largest = s->rules[k].largest;
+	if (tier->shared >= KV_SHARED_NODE)
+		o->entries = s->shared_entries;
+}
+
+void kv_settle(const struct job *job, struct job_phase *phase, uint32_t ranks)
+{
+	struct kvcache_options *o = phase->options;
+	struct err none = {0};
+	struct kv_setup s;
+
+	(void)ranks;
+	if (kv_setup_of(job, phase, &s, &none) < 0)
+		return;
+	o->tier_count = s.tier_count;
+	for (uint32_t k = 0; k < s.tier_count; k++)
+		settle_tier(&o->tiers[k], &s, k);
+	o->served = s.served;
+	o->model = s.model;
+	o->source = s.source;
+}
+
 /* Whoever asks for a trace means that no byte is moved: each phase of the kind has one, in a file
  * of its own. */
 static int setup_check_trace(const struct job *job, const struct job_phase *phase, struct err *err)

@@ -361,6 +361,7 @@ const struct workload train_workload = {
 	.stores = train_stores,
 	.check = train_check,
 	.size = train_size,
+	.settle = train_settle,
 	.rows = train_rows,
 	.snapshots = true,
 	.step_samples = train_step_samples,

@@ -91,6 +91,27 @@ uint32_t train_depth(const struct train_options *o, const struct job_store *stor
 	return depth < most ? (uint32_t)depth : most;
 }
 
+void train_settle(const struct job *job, struct job_phase *phase, uint32_t ranks)
+{
+	struct train_options *o = phase->options;
+	struct train_checkpoint *c = &o->checkpoint;
+	uint64_t depth = o->loader.depth;
+	const struct job_store *store;
+	struct err none = {0};
+	struct dataset d;
+
+	o->loader.depth = 0;
+	/* The store and the data set may decide it, which are compared themselves. */
+	if (depth && (train_dataset(job, phase, o->dataset, &d, &store, &none) < 0 ||
+		      train_depth(o, store, &d) != depth))
+		o->loader.depth = depth;
+	if (train_interleave(o))
+		o->shuffle.window = train_shuffle_samples(o);
+	if (c->first_epoch == c->every_epochs)
+		c->first_epoch = 0;
+	checkpoint_settle_use(job, &c->options, ranks);
+}
+
 uint32_t train_buffer_count(const struct train_options *o, uint32_t depth)
 {
 	struct loader_options l = {

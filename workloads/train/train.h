@@ -99,6 +99,7 @@ int train_check(const struct job *job, const struct job_phase *phase, uint32_t r
 		struct err *err);
 int train_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		 struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
+void train_settle(const struct job *job, struct job_phase *phase, uint32_t ranks);
 int train_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 	       uint32_t ranks_per_node, struct demand *out, struct err *err);
 /* Training steps, if storage keeps up. */
