@@ -42,7 +42,8 @@ static const struct figure figures[] = {
 	FIGURE_PER("request_rate", "1/s", 1e9, OF(KV_REQUESTS), OF(TALLY_WALL_NS),
 		   "requests served per second",
 		   .role = ROLE_ITEM_RATE)
-	FIGURE_PER("served_share", "fraction", 1, OF(KV_REQUESTS), OF_SUM(KV_REQUESTS, KV_LEFT),
+	FIGURE_PER("served_share", "fraction", 1, OF(KV_REQUESTS),
+		   OF_SUM3(KV_REQUESTS, KV_LEFT, KV_TURNED_AWAY),
 		   "requests served to their end, of those and the ones that waited or were being served at the end")
 	FIGURE_PER("offered_rate", "1/s", 1e9, OF(KV_OFFERED), OF(TALLY_WALL_NS),
 		   "requests that fell due per second")
@@ -57,6 +58,16 @@ static const struct figure figures[] = {
 		   .role = ROLE_WAITED_TOKEN_RATE)
 	FIGURE_PER("hit_rate", "fraction", 1, OF(KV_HITS), OF_SUM(KV_HITS, KV_MISSES),
 		   "reads whose entry was in one of the tiers", .role = ROLE_HIT_RATE)
+	FIGURE_PER("goodput", "1/s", 1e9, OF(KV_GOOD), OF(TALLY_WALL_NS),
+		   "serving: requests per second whose first token came in time")
+	FIGURE_PER("good_share", "fraction", 1, OF(KV_GOOD), OF_SUM3(KV_REQUESTS, KV_LEFT, KV_TURNED_AWAY),
+		   "serving: requests whose first token came in time, of all that fell due")
+	FIGURE_PER("memory_hit_rate", "fraction", 1, OF(KV_BLOCKS_MEMORY), OF(KV_BLOCKS_ASKED),
+		   "serving: blocks that were in memory in front of the store")
+	FIGURE_PER("store_hit_rate", "fraction", 1, OF(KV_BLOCKS_STORE), OF(KV_BLOCKS_ASKED),
+		   "serving: blocks that were in the store, behind those in memory")
+	FIGURE_PER("fetch_per_compute", "fraction", 1, OF(KV_FETCH_NS), OF(KV_SAVED_NS),
+		   "serving: time of fetches, by that of computing the same tokens: above 1, recomputing would have been faster")
 	TALLY_COMMON_FIGURES
 	COLD_FIGURE(KV_)
 };
@@ -115,6 +126,10 @@ const struct target kvcache_targets[] = {
 			"95th percentile of reads of whole entries to stay below; 0: none")
 	TARGET_QUANTILE("target_request_p95", "95th percentile of requests", "request", QUANTILE_P95,
 			"95th percentile of requests, from when they fall due to their last token, to stay below; 0: none")
+	TARGET_QUANTILE("target_ttft_p95", "95th percentile of times to the first token", "ttft", QUANTILE_P95,
+			"95th percentile of times to the first token to stay below, of the profile serving; 0: none")
+	TARGET_FIGURE("target_good", "share of first tokens in time", "fraction", "good_share",
+		      "part of the requests whose first token comes within serving.good; 0: none")
 	TARGET_FIGURE("target_request_rate", "requests served", "1/s", "request_rate",
 		      "requests per second that all ranks serve to their end; 0: none")
 	TARGET_FIGURE("target_served", "share of requests served", "fraction", "served_share",

@@ -218,6 +218,8 @@ static void dispatch_tell_directory(struct kv_run *r, const struct kv_operation 
 		if (from)
 			kv_tiers_ended(t, op->id, KV_SHARED_DELETED);
 		return;
+	case KV_OPERATION_LOOKUP:
+		return;
 	}
 }
 
@@ -450,9 +452,14 @@ static void dispatch_closed(struct kv_run *r)
 		}
 }
 
+static void dispatch_task(struct kv_run *r, const struct kv_task *task)
+{
+	dispatch_done(r, task->operation, task->rc < 0);
+}
+
 void kv_dispatch_collect(struct kv_run *r)
 {
-	kv_shard_collect(r, dispatch_done);
+	kv_shard_collect(r, dispatch_task);
 	if (r->part.view.board)
 		dispatch_closed(r);
 }

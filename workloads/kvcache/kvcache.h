@@ -30,6 +30,7 @@
 #include "workloads/common/options.h"
 #include "workloads/kvcache/requests/autoscale.h"
 #include "workloads/kvcache/requests/source_options.h"
+#include "workloads/kvcache/serving/server_options.h"
 #include "workloads/kvcache/tiers/tiers.h"
 #include "workloads/model/kv_model.h"
 #include "workloads/workload.h"
@@ -47,6 +48,8 @@ enum kv_tier_kind { KV_TIER_STORE, KV_TIER_CPU, KV_TIER_GPU };
 /* Who has one capacity and one set of entries of a tier together. From KV_SHARED_NODE on, several
  * servers do (part.c). */
 enum kv_tier_shared { KV_SHARED_NO, KV_SHARED_GROUP, KV_SHARED_NODE, KV_SHARED_ALL };
+/* Whose way with entries: that of MLPerf's benchmark, or that of servers of blocks (serving/). */
+enum kv_profile { KV_PROFILE_MLPERF, KV_PROFILE_SERVING };
 enum kv_generation { KV_GENERATE_NONE, KV_GENERATE_FAST, KV_GENERATE_REALISTIC };
 
 /* A tier of a rank. */
@@ -73,6 +76,8 @@ extern const char *const kv_trace_ranks_names[]; /* ends in NULL */
 
 struct kvcache_options {
 	struct kv_source_options source; /* first: its table fills it at the same address */
+	uint32_t profile;                /* enum kv_profile */
+	struct kv_server_options serving;
 	struct model model;
 	struct kv_tier_options tiers[KV_TIERS_MAX];
 	uint32_t tier_count; /* 0: one, the phase's store with 95 % of what is free */
@@ -124,6 +129,7 @@ struct kv_setup {
 	uint32_t served;           /* requests at a time */
 	uint64_t entry_bytes_most; /* of the largest shard */
 	bool in_memory;            /* a tier is memory of the rank */
+	bool looks_before_writes;  /* profile serving: what is there is not written again */
 	uint64_t memory;           /* its capacity */
 };
 
@@ -166,6 +172,26 @@ int kvcache_clean(struct phase_context *ctx, struct clean_counts *counts, struct
 	X(ID##_RETRIEVAL, n "_retrieval", "", SUM, what " of chunks of documents") \
 	X(ID##_DECODE, n "_decode", "", SUM, what " for decoding") \
 	X(ID##_INGEST, n "_ingest", "", SUM, what " while documents are cut into chunks; there are none")
+
+/* Of the profile serving; 0 in the other. */
+#define KV_SERVER_LIST(X) \
+	X(KV_TURNED_AWAY, "turned_away", "", SUM, "serving: requests that came while as many waited as may") \
+	X(KV_LOOKUPS, "lookups", "", SUM, "serving: lookups of blocks that were answered") \
+	X(KV_BLOCKS_ASKED, "blocks_asked", "", SUM, "serving: blocks of the prompts") \
+	X(KV_BLOCKS_MEMORY, "blocks_memory", "", SUM, "serving: leading blocks that were in memory in front of the store") \
+	X(KV_BLOCKS_STORE, "blocks_store", "", SUM, "serving: the leading blocks behind these that were in the store") \
+	X(KV_GONE, "blocks_gone", "", SUM, "serving: blocks that were deleted between lookup and fetch") \
+	X(KV_DROPPED, "blocks_dropped", "", SUM, "serving: blocks that were not written, since as many waited as may, or the phase was over") \
+	X(KV_CONTEXT_TOKENS, "context_tokens", "", SUM, "serving: tokens of the prompts") \
+	X(KV_FETCHED_TOKENS, "fetched_tokens", "", SUM, "serving: tokens of them that were fetched from the store") \
+	X(KV_GOOD, "good", "", SUM, "serving: requests whose first token came within serving.good") \
+	X(KV_TTFT_NS, "ttft_ns", "ns", SUM, "serving: times to the first token, added over the requests") \
+	X(KV_STALL_NS, "stall_ns", "ns", SUM, "serving: the parts of them in which computing waited for blocks") \
+	X(KV_FETCH_NS, "fetch_ns", "ns", SUM, "serving: times from the first fetch to the last block of a request, added over the requests") \
+	X(KV_COMPUTE_NS, "missing_compute_ns", "ns", SUM, "serving: time of computing the tokens that were not there") \
+	X(KV_SAVED_NS, "saved_compute_ns", "ns", SUM, "serving: what computing the fetched tokens would have taken") \
+	X(KV_PAYS_TOKENS, "fetch_pays_from_tokens", "", MAX, \
+	  "serving: the tokens from which on a fetch is faster than recomputing, by a line through the fetches; 0: never, or not known")
 
 #define KV_COLUMN_LIST(X, BLOCK) \
 	X(KV_USERS, "users", "", SUM, "users who ask, at the end") \
@@ -214,6 +240,7 @@ int kvcache_clean(struct phase_context *ctx, struct clean_counts *counts, struct
 	X(KV_CARRIED, "users_carried", "", SUM, \
 	  "autoscaling by qos: the most users with whom an interval kept all limits, added over ranks", \
 	  .role = ROLE_USERS_CARRIED) \
+	KV_SERVER_LIST(X) \
 	RESIDENCY_LIST(X, KV_) \
 	BLOCK(KV_ACCOUNTS, ACCOUNTS, ACCOUNT_MEASURES)
 
@@ -235,7 +262,11 @@ int kvcache_clean(struct phase_context *ctx, struct clean_counts *counts, struct
 	X(KV_HIST_LATE, "late", "how long after it fell due a request was seen: haul's own delay") \
 	X(KV_HIST_REQUEST, "request", "a request, from when it fell due to its last token", .role = ROLE_REQUEST_LATENCY) \
 	X(KV_HIST_REQUEST_STORAGE, "request_storage", "the part of a request in which it waited for its operations") \
-	X(KV_HIST_REQUEST_QUEUE, "request_queue", "the part of a request before it was served")
+	X(KV_HIST_REQUEST_QUEUE, "request_queue", "the part of a request before it was served") \
+	X(KV_HIST_TTFT, "ttft", "serving: a request, from when it fell due to its first token") \
+	X(KV_HIST_STALL, "stall", "serving: the part of it in which computing waited for blocks") \
+	X(KV_HIST_LOOKUP, "lookup", "serving: the part of it until it was known which blocks are there") \
+	X(KV_HIST_FETCH, "fetch", "serving: the part of it until the last block had come")
 
 /* Rows by the name of a tier. Operations count when they have ended. */
 #define KV_TIER_LIST(X) \

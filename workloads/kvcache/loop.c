@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "core/numbers.h"
+#include "workloads/kvcache/serving/server.h"
 #include "workloads/kvcache/tiers/entries.h"
 
 /* Serving requests: each takes its steps one after the other, waits for the operations of a step,
@@ -207,6 +208,10 @@ static void loop_work(struct kv_run *r)
 {
 	uint64_t requests = r->setup.options->requests;
 
+	if (r->server) {
+		kv_server_work(r);
+		return;
+	}
 	if (!r->part.leads) {
 		kv_shard_follow(r);
 		return;
@@ -317,6 +322,8 @@ static uint64_t loop_next(const struct kv_run *r)
 	uint64_t next_ns = r->rounds.over ? r->now_ns + loop_poll_ns : r->polled_ns;
 
 	next_ns = min_u64(next_ns, kv_remote_due(r));
+	if (r->server)
+		return min_u64(next_ns, kv_server_due(r));
 	if (r->over || !r->part.leads)
 		return next_ns;
 	next_ns = min_u64(next_ns, loop_due(r));

@@ -2,6 +2,7 @@
 /* From the main thread to the tally: see run.h. */
 #include "core/measure/quantile.h"
 #include "workloads/kvcache/run.h"
+#include "workloads/kvcache/serving/server.h"
 
 #include <errno.h>
 #include <string.h>
@@ -115,6 +116,8 @@ void kv_measure_operation(struct kv_run *r, const struct kv_operation *op,
 		if (!op->promotes)
 			measure_count(r, op->from, KV_TIER_DELETED, op->bytes);
 		return;
+	case KV_OPERATION_LOOKUP:
+		return;
 	}
 }
 
@@ -203,8 +206,10 @@ void kv_measure_own(void *run, struct tally *t)
 							    : r->setup.source.users;
 	if (r->part.leads)
 		row[KV_CARRIED] += r->scaling.autoscale.carried;
-	row[KV_LEFT] += row[KV_OFFERED] - row[KV_REQUESTS];
+	row[KV_LEFT] += row[KV_OFFERED] - row[KV_REQUESTS] - row[KV_TURNED_AWAY];
 	row[KV_WAITING_MOST] = r->waiting.most;
+	if (r->server)
+		kv_server_own(r, t);
 	row[KV_PRESENT] += r->tiers.present;
 	row[KV_REFUSED] += r->tiers.refused;
 	row[KV_ASKED] += r->remote.count;

@@ -18,7 +18,7 @@ static const struct option objects_options[] = {
 		.max = 1000000),
 	OPT_U64("ranks", struct kv_objects, ranks, .required = true, .min = 1, .max = UINT32_MAX),
 	OPT_U64("tiers", struct kv_objects, tiers, .required = true, .min = 1, .max = KV_TIERS_MAX),
-	OPT_END};
+	OPT_BOOL("blocks", struct kv_objects, blocks), OPT_END};
 static const struct option *const objects_tables[] = {objects_options, NULL};
 
 void kv_objects_folder(const char *folder, uint32_t rank, uint32_t tier, uint32_t part,
@@ -44,6 +44,32 @@ void kv_object_key(const char *prefix, struct kv_id id, char key[OBJECT_KEY_BYTE
 	*at++ = digits[part & 15];
 	*at++ = '/';
 	kv_key_text(at, id);
+}
+
+static int block_folder(const char *folder, uint32_t part, char key[OBJECT_KEY_BYTES])
+{
+	return snprintf(key, OBJECT_KEY_BYTES, "%s/%02" PRIx32 "/", folder, part);
+}
+
+void kv_block_key(const struct kv_work *work, uint32_t tier, struct kv_id id,
+		  char key[OBJECT_KEY_BYTES])
+{
+	int n = block_folder(work->setup->options->folder, (uint32_t)(id.low >> 56), key);
+
+	(void)tier;
+	snprintf(key + n, (size_t)(OBJECT_KEY_BYTES - n), "block_%016" PRIx64, id.low);
+}
+
+void kv_blocks_remove_folders(struct queue *q, const char *folder)
+{
+	char key[OBJECT_KEY_BYTES];
+
+	if (!description_wanted(q) || !store_can(q->channel.store, BACKEND_UPDATE))
+		return;
+	for (uint32_t part = 0; part < KV_FOLDERS; part++) {
+		block_folder(folder, part, key);
+		small_object_remove(q, key);
+	}
 }
 
 struct description kv_objects_description(const char *folder)
@@ -213,8 +239,8 @@ uint64_t kv_remove(struct kv_run *r, uint32_t store)
 /* Whether the last part of a name is that of an entry, as kv_key_text makes them. */
 static bool cleaned_name(const char *name)
 {
-	static const char *const begins[] = {"conv_user_", "user_",    "kv_system_",
-					     "rag_doc_",   "precond_", "prepop_"};
+	static const char *const begins[] = {"conv_user_", "user_",   "kv_system_", "rag_doc_",
+					     "precond_",   "prepop_", "block_"};
 
 	for (size_t i = 0; i < COUNT(begins); i++)
 		if (strncmp(name, begins[i], strlen(begins[i])) == 0)
@@ -238,6 +264,12 @@ static int cleaned_objects(struct clean *c, const struct description *d, const v
 	int rc = 0;
 
 	(void)stays;
+	for (uint32_t part = g->rank; k->blocks && rc == 0 && part < KV_FOLDERS; part += g->size) {
+		block_folder(d->folder, part, key);
+		rc = clean_listed(c, key, cleaned_named, NULL, err);
+	}
+	if (k->blocks)
+		return rc;
 	for (uint32_t rank = g->rank; rc == 0 && rank < k->ranks; rank += g->size) {
 		for (uint32_t tier = 0; rc == 0 && tier < k->tiers; tier++) {
 			for (uint32_t part = 0; rc == 0 && part < KV_FOLDERS; part++) {

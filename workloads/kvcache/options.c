@@ -20,6 +20,8 @@ const char *const kv_shared_names[] = {[KV_SHARED_NO] = "no",
 				       [KV_SHARED_NODE] = "node",
 				       [KV_SHARED_ALL] = "all",
 				       NULL};
+static const char *const profile_names[] = {
+	[KV_PROFILE_MLPERF] = "mlperf-v3", [KV_PROFILE_SERVING] = "serving", NULL};
 static const char *const generation_names[] = {"none", "fast", "realistic", NULL};
 static const char *const write_names[] = {"move", "back", "through", NULL};
 const char *const kv_trace_ranks_names[] = {
@@ -100,6 +102,13 @@ static void generation_preset(void *into)
 }
 
 const struct option kvcache_options_table[] = {
+	OPT_CHOICE(
+		"profile", struct kvcache_options, profile, .choices = profile_names,
+		.help = "mlperf-v3: entries of whole requests in tiers, as MLPerf's benchmark has "
+			"them; serving: blocks of tokens that prompts share, in one store of all "
+			"ranks, as cache servers have them"),
+	OPT_TABLE("serving", struct kvcache_options, serving, .table = kv_server_options_table,
+		  .help = "profile serving: how blocks are looked up, fetched and written"),
 	OPT_TABLE("model", struct kvcache_options, model, .table = model_options,
 		  .help = "the model, which says how many bytes a token has"),
 	OPT_LIST("tiers", struct kvcache_options, tiers, tier_count, .table = tier_options,

@@ -115,6 +115,7 @@ struct kv_id kv_part_id(const struct kv_run *r, struct kv_id id)
 	case KV_KEY_CHUNK:
 	case KV_KEY_DOCUMENT:
 	case KV_KEY_NAMED:
+	case KV_KEY_BLOCK:
 	case KV_KEY_KINDS:
 		break;
 	}

@@ -8,6 +8,7 @@
 #include "core/uri.h"
 #include "workloads/kvcache/objects.h"
 #include "workloads/kvcache/run.h"
+#include "workloads/kvcache/serving/server.h"
 
 static const uint64_t content_stream = 0x656e747279; /* "entry" */
 static const uint64_t ns_per_ms = 1000000;
@@ -49,17 +50,26 @@ static int phase_open_stores(struct kv_run *r, struct err *err)
 	return rc;
 }
 
+static void phase_entry_key(const struct kv_work *work, uint32_t tier, struct kv_id id,
+			    char key[OBJECT_KEY_BYTES])
+{
+	kv_object_key(work->prefix[tier], id, key);
+}
+
 static void phase_init_work(struct kv_run *r)
 {
 	const struct kvcache_options *o = r->setup.options;
 	uint32_t rank = r->ctx->group->rank - r->part.rank + r->part.writer;
+	bool serves = o->profile == KV_PROFILE_SERVING;
 
 	/* What one server has written, others must be able to compare. */
-	if (r->sharing.shared)
+	if (r->sharing.shared || serves)
 		rank = r->part.writer;
 	r->work.setup = &r->setup;
 	r->work.stores = r->stores;
 	r->work.memory = &r->memory;
+	r->work.keeps = store_can(&r->stores[0], BACKEND_CONTENT);
+	r->work.object_key = serves ? kv_block_key : phase_entry_key;
 	r->work.seed = random_at(r->ctx->job->seed, content_stream, rank);
 	pattern_init(&r->work.pattern, 0, r->setup.entry_bytes_most, o->compress, o->dedup,
 		     o->dedup_distance);
@@ -101,7 +111,7 @@ static int phase_open_cache(struct kv_run *r, struct err *err)
 	const struct kv_setup *s = &r->setup;
 	int rc;
 
-	if (!r->part.leads)
+	if (!r->part.leads || s->options->profile == KV_PROFILE_SERVING)
 		return kv_measure_begin(r, err);
 	rc = kv_source_open(&r->source, &s->source, &s->model, r->ctx->job->seed + r->part.number,
 			    s->options->trace_epoch_ns / ns_per_ms, r->ctx->phase->path, err);
@@ -134,6 +144,8 @@ static int phase_open_rank(struct kv_run *r, struct err *err)
 		rc = phase_open_cache(r, err);
 	if (rc == 0)
 		rc = kv_serving_open(&r->serving, s, err);
+	if (rc == 0 && s->options->profile == KV_PROFILE_SERVING)
+		rc = kv_server_open(r, err);
 	return rc == 0 ? kv_dispatch_open(r, err) : rc;
 }
 
@@ -142,7 +154,9 @@ static int phase_prepare(struct kv_run *r, struct err *err)
 	struct description d = kv_objects_description(r->setup.options->folder);
 	const struct kv_objects objects = {.version = KV_OBJECTS_LAYOUT,
 					   .ranks = r->ctx->group->size,
-					   .tiers = r->setup.tier_count};
+					   .tiers = r->setup.tier_count,
+					   .blocks =
+						   r->setup.options->profile == KV_PROFILE_SERVING};
 	int rc = phase_open_stores(r, err);
 
 	d.clean = r->ctx->clean;
@@ -214,6 +228,7 @@ static int phase_work_all(struct kv_run *r, enum stop_reason *stopped, struct er
 {
 	struct group *g = r->ctx->group;
 	int rc = crew_launch(&r->crew, kv_worker_run, err), landed;
+	const struct arrivals *recorded;
 
 	r->launched = rc == 0;
 	/* They rest until they have a task. */
@@ -221,14 +236,15 @@ static int phase_work_all(struct kv_run *r, enum stop_reason *stopped, struct er
 		snapshot_rest(&r->crew.members[i].part);
 	rc = group_agree(g, rc, err);
 	if (rc == 0)
-		rc = group_agree(g, kv_fill(r, err), err);
+		rc = r->server ? 0 : group_agree(g, kv_fill(r, err), err);
 	if (rc == 0)
 		rc = phase_begin(r);
 	if (rc < 0)
 		return rc;
 	rc = kv_loop(r, stopped);
-	if (rc < 0 && r->source.arrivals.rc < 0) {
-		*err = r->source.arrivals.err;
+	recorded = r->server ? &r->server->prompts.arrivals : &r->source.arrivals;
+	if (rc < 0 && recorded->rc < 0) {
+		*err = recorded->err;
 		err_wrap(err, rc, "%s/arrivals/file", r->ctx->phase->path);
 	} else if (rc < 0) {
 		err_set(err, rc, "no memory for what is under way");
@@ -247,7 +263,7 @@ static int phase_clean_up(struct kv_run *r)
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < r->described; i++) {
-		uint64_t left = kv_remove(r, i);
+		uint64_t left = r->server ? kv_server_remove(r) : kv_remove(r, i);
 
 		rc = group_allreduce(r->ctx->group, MERGE_SUM, &left, 1);
 		if (rc == 0 && left)
@@ -267,6 +283,7 @@ static void phase_close(void *run)
 
 	if (r->crew.members)
 		kv_workers_close(&r->work, &r->crew);
+	kv_server_close(r);
 	kv_dispatch_close(r);
 	kv_serving_close(&r->serving);
 	kv_pool_free(&r->waiting.pool);
@@ -307,7 +324,8 @@ static void phase_say(struct kv_run *r)
 	const struct kvcache_options *o = r->setup.options;
 
 	phase_say_carried(r);
-
+	if (r->server)
+		return;
 	if (o->threads * o->depth > 1 || r->setup.served > 1)
 		workload_say(r->ctx,
 			     "requests are served side by side: which entries are found depends on "

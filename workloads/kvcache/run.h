@@ -101,8 +101,11 @@ struct kv_scaling {
 	uint64_t bytes, tokens;
 };
 
+struct kv_server;
+
 struct kv_run {
 	struct phase_context *ctx;
+	struct kv_server *server; /* profile serving, in place of source, tiers and operations */
 	struct kv_setup setup;
 	struct kv_part part;
 	struct kv_sharing sharing;
@@ -254,9 +257,9 @@ bool kv_shard_give(struct kv_run *r, const struct kv_task *task);
 /* The shard of an operation is done: what leaves this rank's memory is gone. */
 void kv_shard_done(struct kv_run *r, const struct kv_operation *what);
 
-/* Takes the answers of I/O threads. Those of a rank that is alone end their operations, which
- * `ended` is told (it may be NULL); those of a tensor group are answered on its board. */
-typedef void kv_shard_ended(struct kv_run *r, struct kv_operation *op, bool failed);
+/* Takes the answers of I/O threads. Those of a rank that is alone have ended, which `ended` is
+ * told (it may be NULL); those of a tensor group are answered on its board. */
+typedef void kv_shard_ended(struct kv_run *r, const struct kv_task *task);
 void kv_shard_collect(struct kv_run *r, kv_shard_ended *ended);
 
 /* A rank that follows: does its shards of what the leader has posted. */

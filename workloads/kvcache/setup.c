@@ -10,11 +10,13 @@
 #include "core/numbers.h"
 #include "core/uri.h"
 #include "workloads/kvcache/kvcache.h"
+#include "workloads/kvcache/requests/prompts.h"
 
 enum {
 	SETUP_CHUNK = 4 << 20,
 	SETUP_CHUNK_LEAST = 4096,
 	SETUP_CHUNK_MOST = 1 << 30,
+	SETUP_TRACE_BLOCK = 512, /* tokens of a block of Mooncake's traces, the largest of all */
 	SETUP_PATH_BYTES = 128
 };
 
@@ -236,6 +238,10 @@ static uint64_t setup_tokens_most(const struct kv_setup *s)
 	const struct kv_source_options *o = &s->source;
 	uint64_t most = 0;
 
+	if (s->options->profile == KV_PROFILE_SERVING)
+		return s->options->serving.block_tokens ? s->options->serving.block_tokens
+		       : o->arrivals.file[0]            ? SETUP_TRACE_BLOCK
+							: KV_BLOCK_TOKENS;
 	if (o->arrivals.file[0])
 		most = o->arrivals.context_max;
 	for (uint32_t i = 0; !o->arrivals.file[0] && i < o->template_count; i++)
@@ -287,6 +293,43 @@ static int setup_autoscaling(struct kv_setup *s, const char *path, struct err *e
 	return 0;
 }
 
+/* The profile serving has blocks in one store, and no tiers of entries. */
+static int setup_serving(struct kv_setup *s, const char *path, struct err *err)
+{
+	const struct kvcache_options *o = s->options;
+	const struct kv_server_options *v = &o->serving;
+	bool arrives = v->arrive != KV_ARRIVE_CLOSED;
+
+	s->looks_before_writes = o->profile == KV_PROFILE_SERVING;
+	if (!s->looks_before_writes)
+		return 0;
+	if (s->tensor > 1)
+		return err_set(err, -EINVAL,
+			       "%s/profile: \"serving\" has one rank per server; set "
+			       "cluster.tensor to 1",
+			       path);
+	if (s->tier_count > 1 || s->tiers[0].kind != KV_TIER_STORE)
+		return err_set(err, -EINVAL,
+			       "%s/tiers: the profile serving has one, a store; memory in front of "
+			       "it is serving/memory",
+			       path);
+	if (o->trace[0] || o->precondition || o->autoscaling.mode != KV_AUTOSCALE_OFF)
+		return err_set(err, -EINVAL, "%s/%s: is not of the profile serving", path,
+			       o->trace[0]       ? "trace"
+			       : o->precondition ? "precondition"
+						 : "autoscaling/mode");
+	if (arrives && s->source.arrivals.file[0])
+		return err_set(err, -EINVAL,
+			       "%s/serving/arrive: the requests are recorded, and have their own "
+			       "times",
+			       path);
+	if (arrives != (v->rate > 0))
+		return err_set(err, -EINVAL, "%s/serving/rate: %s", path,
+			       arrives ? "is missing: requests per second of a rank"
+				       : "is for arrive \"poisson\" and \"constant\"");
+	return 0;
+}
+
 int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_setup *out,
 		struct err *err)
 {
@@ -311,6 +354,8 @@ int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_
 		rc = setup_autoscaling(out, phase->path, err);
 	if (rc == 0)
 		rc = setup_tiers(out, job, phase, err);
+	if (rc == 0)
+		rc = setup_serving(out, phase->path, err);
 	if (rc < 0)
 		return rc;
 	out->policy = kv_policy_mlperf();

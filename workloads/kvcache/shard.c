@@ -31,6 +31,7 @@ bool kv_shard_needs_thread(const struct kv_run *r, const struct kv_operation *op
 	case KV_OPERATION_MOVE:
 		return from == KV_TIER_STORE || to != KV_TIER_GPU;
 	case KV_OPERATION_DELETE:
+	case KV_OPERATION_LOOKUP:
 		return from == KV_TIER_STORE;
 	}
 	return false;
@@ -99,16 +100,16 @@ static void shard_answered(struct kv_run *r, const struct kv_task *t, kv_shard_e
 {
 	r->given--;
 	r->given_stores -= shard_stores(t);
-	if (t->rc == 0 && t->counts)
+	if (t->rc == 0 && t->counts && !t->present)
 		kv_measure_operation(r, &t->what, &t->times);
 	if (t->rc < 0 && t->to.kind == KV_TIER_CPU)
 		kv_memory_remove(&r->memory, t->what.id);
-	if (t->rc < 0 && r->setup.options->on_error == ON_ERROR_STOP)
+	if (t->rc < 0 && !t->absent && r->setup.options->on_error == ON_ERROR_STOP)
 		kv_run_fail(r, t->rc);
 	kv_shard_done(r, &t->what);
 	if (t->slot == KV_NONE) {
 		if (ended)
-			ended(r, t->operation, t->rc < 0);
+			ended(r, t);
 		return;
 	}
 	if (t->rc < 0)

@@ -8,12 +8,15 @@
 #include "workloads/common/crew.h"
 #include "workloads/kvcache/requests/steps.h"
 #include "workloads/kvcache/run.h"
+#include "workloads/kvcache/serving/server.h"
 
 /* How many entries of average size a tier with that capacity has; 0: that is not known. */
 static uint64_t size_entries(const struct kv_setup *s, uint64_t capacity)
 {
 	uint64_t tokens = 0, bytes;
 
+	if (s->options->profile == KV_PROFILE_SERVING && capacity != KV_UNLIMITED)
+		return capacity / s->entry_bytes_most;
 	if (capacity == KV_UNLIMITED || s->source.arrivals.file[0] || !s->source.template_count)
 		return 0;
 	for (uint32_t i = 0; i < s->source.template_count; i++)
@@ -122,7 +125,8 @@ int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t 
 		rc = kv_source_tell(&s.source, phase->path, recorded, err);
 	if (rc < 0)
 		return rc;
-	for (int i = 0; i < ARRIVALS_TEXTS; i++)
+	/* The plan of the profile serving has the blocks that a trace names. */
+	for (int i = 0; i < (o->profile == KV_PROFILE_SERVING ? 1 : ARRIVALS_TEXTS); i++)
 		if (recorded[i][0])
 			demand_note(out, "%s", recorded[i]);
 	out->seconds = (double)o->duration_ns / 1e9;
@@ -211,9 +215,10 @@ int kvcache_tell(const struct job *job, const struct job_phase *phase,
 
 	(void)places;
 	(void)ranks;
-	(void)arena;
 	if (rc < 0)
 		return rc;
+	if (o->profile == KV_PROFILE_SERVING)
+		return kv_server_tell(&setup, job->seed, phase->path, arena, out, err);
 	rc = kv_demand_of(&setup.source, &setup.model, job->seed, o->duration_ns, phase->path,
 			  &user, err);
 	if (rc < 0)

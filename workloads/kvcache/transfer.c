@@ -86,7 +86,7 @@ static void transfer_key(const struct kv_worker *w, const struct kv_transfer *t,
 			 const struct kv_end *end, struct object *o)
 {
 	*o = (struct object){.size = 0};
-	kv_object_key(w->work->prefix[end->tier], t->task.what.id, o->key);
+	w->work->object_key(w->work, end->tier, t->task.what.id, o->key);
 }
 
 /* Joins the line of those that may have something to send, at its end; or, where it has not had its
@@ -225,13 +225,22 @@ static void window_look(struct kv_worker *w, struct kv_transfer *t)
 	w->member->counts[KV_WORKER_RESIDENT_BYTES] += r->resident_bytes - resident;
 }
 
+/* Bytes of the next piece: a chunk, or what is left of the entry, or of its layer. */
+static uint64_t window_bytes(const struct kv_worker *w, const struct kv_transfer *t)
+{
+	uint64_t bytes = min_u64(w->work->setup->options->chunk, t->task.what.bytes - t->next);
+
+	if (t->task.layers)
+		bytes = min_u64(bytes, t->task.layers->bytes - t->next % t->task.layers->bytes);
+	return bytes;
+}
+
 static void window_begin(struct kv_worker *w, struct kv_transfer *t)
 {
-	uint64_t chunk = w->work->setup->options->chunk, left = t->task.what.bytes - t->next;
 	struct kv_window *win = window_take(w, t);
 
 	win->at = t->next;
-	win->length = left < chunk ? left : chunk;
+	win->length = window_bytes(w, t);
 	win->data = win->slot.buffer;
 	t->next += win->length;
 	t->busy++;
@@ -252,13 +261,18 @@ static bool stage_applies(const struct kv_worker *w, const struct kv_transfer *t
 			  enum kv_entry_stage stage)
 {
 	const struct kv_task *task = &t->task;
-	bool whole = task->rc == 0, moves_bytes = task->what.kind != KV_OPERATION_DELETE;
+	bool whole = task->rc == 0 && !task->present;
+	bool moves_bytes =
+		task->what.kind != KV_OPERATION_DELETE && task->what.kind != KV_OPERATION_LOOKUP;
 	bool from = task->from.kind == KV_TIER_STORE, to = task->to.kind == KV_TIER_STORE;
 
 	switch (stage) {
 	case KV_ENTRY_STAT:
-		return from && task->what.kind == KV_OPERATION_READ &&
-		       w->work->setup->options->lookup;
+		if (task->what.kind == KV_OPERATION_WRITE)
+			return to && w->work->setup->looks_before_writes;
+		return task->what.kind == KV_OPERATION_LOOKUP ||
+		       (from && task->what.kind == KV_OPERATION_READ &&
+			w->work->setup->options->lookup);
 	case KV_ENTRY_OPEN:
 		return whole && from && moves_bytes;
 	case KV_ENTRY_BEGIN:
@@ -273,7 +287,9 @@ static bool stage_applies(const struct kv_worker *w, const struct kv_transfer *t
 		/* What could not be written whole does not stay. */
 		return t->begun;
 	case KV_ENTRY_DELETE:
-		return whole && from && (task->what.kind == KV_OPERATION_MOVE || !moves_bytes);
+		return whole && from &&
+		       (task->what.kind == KV_OPERATION_MOVE ||
+			task->what.kind == KV_OPERATION_DELETE);
 	case KV_ENTRY_DONE:
 		break;
 	}
@@ -301,7 +317,8 @@ static struct queue *stage_request(const struct kv_worker *w, struct kv_transfer
 		[KV_ENTRY_DELETE] = {REQ_DELETE, false},
 	};
 	const struct kv_task *task = &t->task;
-	bool to = stages[t->stage].to;
+	bool to = stages[t->stage].to ||
+		  (t->stage == KV_ENTRY_STAT && task->what.kind == KV_OPERATION_WRITE);
 
 	*req = (struct request){.op = stages[t->stage].op, .object = to ? &t->to : &t->from};
 	if (t->stage == KV_ENTRY_OPEN)
@@ -337,9 +354,12 @@ static void stage_answered(struct kv_worker *w, struct kv_transfer *t, const str
 	bool done = req->answer.status == 0;
 
 	t->asked = false;
-	if (request_failed(req) && t->stage != KV_ENTRY_ABORT)
+	if (request_failed(req) && t->stage != KV_ENTRY_ABORT &&
+	    !kv_transfer_absent(w, t, req->answer.status))
 		transfer_fail(w, t, q, req, req->answer.status, NULL);
-	if (t->stage == KV_ENTRY_OPEN)
+	if (t->stage == KV_ENTRY_STAT && t->task.what.kind == KV_OPERATION_WRITE)
+		t->task.present = done && w->work->keeps;
+	else if (t->stage == KV_ENTRY_OPEN)
 		t->opened = done;
 	else if (t->stage == KV_ENTRY_BEGIN)
 		t->begun = done;
@@ -409,7 +429,8 @@ static void transfer_go_on(struct kv_worker *w, struct kv_transfer *t)
 			transfer_end(w, t);
 			return;
 		}
-		if (pieces ? !transfer_has_pieces(t) : t->asked)
+		/* Where layers count, piece by piece, so that all entries of a prompt come in step. */
+		if (pieces ? !transfer_has_pieces(t) || (t->task.layers && t->busy) : t->asked)
 			return;
 		if (list_empty(&w->windows.free)) {
 			transfer_want(w, t, !sent);
@@ -428,6 +449,7 @@ static void transfer_begin(struct kv_worker *w, uint32_t number)
 	struct kv_task *task = &t->task;
 
 	task->rc = 0;
+	task->absent = task->present = false;
 	task->times = (struct kv_times){.begin_ns = transfer_now(w)};
 	t->asked = t->opened = t->begun = t->wants = false;
 	t->next = t->host_ns = t->sync_ns = 0;
@@ -478,6 +500,8 @@ static void window_answered(void *worker, struct slot *slot)
 		transfer_fail(w, t, q, req, req->answer.status, text);
 		window_end(w, win);
 	} else if (win->state == KV_WINDOW_READS) {
+		if (t->task.layers)
+			kv_layers_raise(t->task.layers, win->at, req->answer.done_ns);
 		window_have(w, win);
 	} else {
 		window_end(w, win);

@@ -181,14 +181,28 @@ struct kv_times {
 	uint64_t begin_ns, end_ns, device_ns;
 };
 
+/* When the parts of entries that belong to each layer of the model had come: the last of them all.
+ * The threads raise it; the main thread reads it once nothing is under way. */
+struct kv_layers {
+	uint32_t count;
+	uint64_t bytes;          /* of a layer in an entry */
+	_Atomic uint64_t *at_ns; /* [count] */
+};
+
 struct kv_task {
 	struct kv_operation what;       /* bytes: those of this rank's shard */
 	bool counts;                    /* it is measured */
 	struct kv_operation *operation; /* NULL in a rank that follows */
 	uint32_t slot; /* of the board of the tensor group; KV_NONE: the rank is alone */
 	struct kv_end from, to;
+	/* Of the profile serving: who asks, for which block; NULL: nobody waits for it. */
+	void *owner;
+	uint32_t block;
+	const struct kv_layers *layers; /* NULL: nobody asks when they came */
 	/* The answer. */
 	int rc;
+	bool absent;  /* it is not there: no error where that was asked, or another rank deletes */
+	bool present; /* a write found it there, and has left it */
 	struct kv_times times;
 };
 
@@ -257,7 +271,10 @@ struct kv_work {
 	struct kv_memory *memory;
 	struct pattern pattern; /* without its key */
 	uint64_t seed;
+	bool keeps;                                  /* the first store tells what is there */
 	char prefix[KV_TIERS_MAX][OBJECT_KEY_BYTES]; /* of objects, see kv_object_key */
+	void (*object_key)(const struct kv_work *work, uint32_t tier, struct kv_id id,
+			   char key[OBJECT_KEY_BYTES]);
 	struct kv_worker *workers;
 	_Atomic bool ending;
 	sem_t *arrived; /* where the main thread sleeps: own_arrived, or that of this rank's tensor group */
@@ -293,6 +310,33 @@ struct kv_worker {
 	struct residency residency; /* of entries that are read */
 	int rc;                     /* the first error of all tasks */
 };
+
+/* I/O threads: a piece that begins at that byte has come. */
+static inline void kv_layers_raise(const struct kv_layers *l, uint64_t at, uint64_t done_ns)
+{
+	_Atomic uint64_t *at_ns = &l->at_ns[at / l->bytes];
+	uint64_t seen_ns = atomic_load_explicit(at_ns, memory_order_relaxed);
+
+	while (seen_ns < done_ns &&
+	       !atomic_compare_exchange_weak_explicit(at_ns, &seen_ns, done_ns,
+						      memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+/* Where other ranks make and delete entries, one that is not there is an answer. Returns whether it
+ * is that, and notes it. */
+static inline bool kv_transfer_absent(const struct kv_worker *w, struct kv_transfer *t, int status)
+{
+	struct kv_task *task = &t->task;
+
+	if (status != -ENOENT || !w->work->setup->looks_before_writes ||
+	    (t->stage != KV_ENTRY_STAT && t->stage != KV_ENTRY_OPEN && t->stage != KV_ENTRY_DELETE))
+		return false;
+	task->absent = task->what.kind != KV_OPERATION_WRITE;
+	if (t->stage == KV_ENTRY_OPEN)
+		task->rc = -ENOENT;
+	return true;
+}
 
 /* Memory of a thread. */
 uint64_t kv_worker_bytes(const struct kv_setup *s);

@@ -66,7 +66,8 @@ void kvcache_expect_ok(const struct fixture *f)
 		CU_ASSERT_EQUAL(sum, row[TALLY_WALL_NS]);
 		CU_ASSERT_EQUAL(row[TALLY_ERRORS], 0);
 		CU_ASSERT_EQUAL(row[KV_PAYLOAD_ERRORS], 0);
-		CU_ASSERT_EQUAL(row[KV_OFFERED], row[KV_REQUESTS] + row[KV_LEFT]);
+		CU_ASSERT_EQUAL(row[KV_OFFERED],
+				row[KV_REQUESTS] + row[KV_LEFT] + row[KV_TURNED_AWAY]);
 	}
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/json.h"
@@ -13,7 +14,7 @@
 #include "core/time_ns.h"
 #include "workloads/trace/fields.h"
 
-enum { FIELDS_MAX = 16 };
+enum { FIELDS_MAX = 16, BLOCK_SIZES = 24 };
 enum column { COLUMN_TIME, COLUMN_CONTEXT, COLUMN_GENERATE };
 
 #define SECONDS_MAX (UINT64_C(1) << 33)
@@ -200,6 +201,41 @@ static int arrivals_parse(struct arrivals *a, char *line, size_t length, uint64_
 	return 0;
 }
 
+/* Which numbers of tokens a block can have: a last block that is not full has an id of its own
+ * (Mooncake), or none. */
+static uint32_t arrivals_sizes(uint64_t tokens, uint64_t blocks)
+{
+	uint32_t sizes = 0;
+
+	for (unsigned k = 0; k < BLOCK_SIZES; k++)
+		if (tokens >> k == blocks || (tokens + (UINT64_C(1) << k) - 1) >> k == blocks)
+			sizes |= 1u << k;
+	return sizes;
+}
+
+/* Counts the blocks of a row that has been read. */
+static int arrivals_count(struct arrivals *a, const struct arrival *row, struct err *err)
+{
+	struct arrivals_totals *t = &a->totals;
+	uint32_t sizes = arrivals_sizes(row->context, a->ids.count);
+	int rc = 0;
+
+	if (!a->ids.count)
+		return 0;
+	if (t->block_sizes & sizes || (!t->blocks.references && sizes))
+		t->block_sizes = t->blocks.references ? t->block_sizes & sizes : sizes;
+	else
+		return err_set(err, -EINVAL,
+			       "has %" PRIu32 " blocks for %" PRIu64
+			       " tokens, which does not fit %s",
+			       a->ids.count, row->context,
+			       t->blocks.references ? "the lines before it"
+						    : "any number of tokens per block");
+	for (uint32_t i = 0; rc == 0 && i < a->ids.count; i++)
+		rc = arrivals_blocks_add(&t->blocks, a->ids.id[i], err);
+	return rc;
+}
+
 static int arrivals_line(struct arrivals *a, uint64_t *ns, struct arrival *out, struct err *err)
 {
 	size_t length;
@@ -208,14 +244,16 @@ static int arrivals_line(struct arrivals *a, uint64_t *ns, struct arrival *out, 
 
 	*out = (struct arrival){.turn = 0};
 	if (rc > 0 && a->format == ARRIVALS_REQUESTS)
-		rc = arrivals_json_parse(line, length, ns, &out->context, &out->generate,
-					 a->counting ? &a->totals.blocks : NULL, err) < 0
+		rc = arrivals_json_parse(line, length, ns, &out->context, &out->generate, &a->ids,
+					 err) < 0
 			     ? -EINVAL
 			     : 1;
 	else if (rc > 0)
 		rc = arrivals_parse(a, line, length, ns, out, err) < 0 ? -EINVAL : 1;
 	if (rc > 0 && a->started && *ns < a->last_ns)
 		rc = err_set(err, -EINVAL, "is earlier than the row before it");
+	if (rc > 0 && a->counting && (rc = arrivals_count(a, out, err)) == 0)
+		rc = 1;
 	return rc < 0 ? arrivals_wrap(a, rc, err) : rc;
 }
 
@@ -512,6 +550,19 @@ void arrivals_close(struct arrivals *a)
 {
 	arrivals_close_text(a);
 	arrivals_blocks_free(&a->totals.blocks);
+	free(a->ids.id);
+	free(a->taken_ids.id);
+	a->ids = a->taken_ids = (struct arrivals_ids){.count = 0};
+}
+
+uint64_t arrivals_block_tokens(const struct arrivals *a)
+{
+	/* A trace whose contexts are all short fits several. 512 is Mooncake's and 16 Qwen's. */
+	uint32_t sizes = a->totals.block_sizes;
+
+	if (sizes >> 9 & 1)
+		return 512;
+	return sizes ? UINT64_C(1) << (31 - __builtin_clz(sizes)) : 0;
 }
 
 uint64_t arrivals_due(const struct arrivals *a)
@@ -521,6 +572,10 @@ uint64_t arrivals_due(const struct arrivals *a)
 
 void arrivals_next(struct arrivals *a, struct arrival *out)
 {
+	struct arrivals_ids free = a->taken_ids;
+
 	*out = a->next;
+	a->taken_ids = a->ids;
+	a->ids = free;
 	a->rc = arrivals_advance(a, &a->err);
 }

@@ -60,6 +60,8 @@ enum arrivals_format { ARRIVALS_TABLE, ARRIVALS_TURNS, ARRIVALS_REQUESTS };
 struct arrivals_totals {
 	uint64_t rows, context, generate, last_ns;
 	struct arrivals_blocks blocks;
+	/* Bit k: in all rows, the blocks could have 2^k tokens each. */
+	uint32_t block_sizes;
 };
 
 struct arrivals {
@@ -82,6 +84,8 @@ struct arrivals {
 	const void *data;
 	size_t bytes;
 	struct arrival next; /* due_ns: ARRIVALS_NEVER at the end */
+	/* The blocks of next, and those of the one that was taken last. */
+	struct arrivals_ids ids, taken_ids;
 	int rc; /* why it ends early, and the sentence: the file has changed since it was opened, or cannot be read again */
 	struct err err;
 };
@@ -94,6 +98,9 @@ int arrivals_open(struct arrivals *a, const char *path, const void *data, size_t
 		  const struct arrivals_window *window, struct err *err);
 void arrivals_close(struct arrivals *a);
 
+/* Tokens of a block as the trace has them; 0: it names none. */
+uint64_t arrivals_block_tokens(const struct arrivals *a);
+
 /* Sentences of what the whole text has: "12031 requests in 3536.999 s, 144793823 tokens of context,
  * 4122048 generated", and of blocks; "": it has none. */
 enum { ARRIVALS_TEXTS = 2, ARRIVALS_TEXT_BYTES = 128 };
@@ -102,6 +109,7 @@ void arrivals_text(const struct arrivals *a, char out[ARRIVALS_TEXTS][ARRIVALS_T
 /* When the next one is due, or ARRIVALS_NEVER; and takes it. A file that has changed since it was
  * opened ends where it is wrong, and rc tells. */
 uint64_t arrivals_due(const struct arrivals *a);
+/* Its blocks are in taken_ids until the next one is taken. */
 void arrivals_next(struct arrivals *a, struct arrival *out);
 
 #endif

@@ -54,7 +54,7 @@ static int blocks_grow(struct arrivals_blocks *b)
 	return 0;
 }
 
-static int blocks_add(struct arrivals_blocks *b, uint64_t id, struct err *err)
+int arrivals_blocks_add(struct arrivals_blocks *b, uint64_t id, struct err *err)
 {
 	b->references++;
 	if (!id) {
@@ -86,27 +86,37 @@ static bool json_id(const char **text, uint64_t *id)
 	return !errno && (**text == ',' || **text == ']');
 }
 
+static int ids_room(struct arrivals_ids *ids, uint32_t count, struct err *err)
+{
+	uint64_t *grown;
+
+	ids->count = 0;
+	if (count <= ids->room)
+		return 0;
+	grown = realloc(ids->id, count * sizeof(*grown));
+	if (!grown)
+		return err_set(err, -ENOMEM, "no memory for the blocks of a request");
+	ids->id = grown;
+	ids->room = count;
+	return 0;
+}
+
 /* The line has been found to be JSON, whose list has `count` entries. */
-static int json_blocks(const char *line, int count, struct arrivals_blocks *blocks, struct err *err)
+static int json_blocks(const char *line, int count, struct arrivals_ids *ids, struct err *err)
 {
 	const char *at = strstr(line, "\"hash_ids\"");
+	int rc = ids_room(ids, (uint32_t)count, err);
 
 	at = at ? strchr(at, '[') : NULL;
-	for (int i = 0; i < count; i++) {
-		uint64_t id;
-		int rc = 0;
-
+	for (int i = 0; rc == 0 && i < count; i++) {
 		if (at)
 			at++; /* the bracket, or the comma */
-		if (!at || !json_id(&at, &id))
+		if (!at || !json_id(&at, &ids->id[i]))
 			return err_set(err, -EINVAL,
 				       "\"hash_ids\" must be a list of whole numbers of 64 bits");
-		if (blocks)
-			rc = blocks_add(blocks, id, err);
-		if (rc < 0)
-			return rc;
+		ids->count++;
 	}
-	return 0;
+	return rc;
 }
 
 static int json_tokens(const cJSON *root, const char *key, uint64_t *tokens, struct err *err)
@@ -126,10 +136,10 @@ static int json_tokens(const cJSON *root, const char *key, uint64_t *tokens, str
 }
 
 static int json_request(const cJSON *root, const char *line, uint64_t *ns, uint64_t *context,
-			uint64_t *generate, struct arrivals_blocks *blocks, struct err *err)
+			uint64_t *generate, struct arrivals_ids *ids, struct err *err)
 {
 	const cJSON *time = cJSON_GetObjectItemCaseSensitive(root, "timestamp");
-	const cJSON *ids = cJSON_GetObjectItemCaseSensitive(root, "hash_ids");
+	const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "hash_ids");
 	double unit = cJSON_HasObjectItem(root, "chat_id") ? 1e9 : 1e6;
 	char is[JSON_QUOTE_BYTES];
 	int rc;
@@ -143,23 +153,24 @@ static int json_request(const cJSON *root, const char *line, uint64_t *ns, uint6
 	rc = json_tokens(root, "input_length", context, err);
 	if (rc == 0)
 		rc = json_tokens(root, "output_length", generate, err);
-	if (rc < 0 || !ids)
+	if (rc < 0 || !list)
 		return rc;
-	if (!cJSON_IsArray(ids))
+	if (!cJSON_IsArray(list))
 		return err_set(err, -EINVAL, "\"hash_ids\" must be a list, is %s",
-			       json_describe(is, ids));
-	return json_blocks(line, cJSON_GetArraySize(ids), blocks, err);
+			       json_describe(is, list));
+	return json_blocks(line, cJSON_GetArraySize(list), ids, err);
 }
 
 int arrivals_json_parse(const char *line, size_t length, uint64_t *ns, uint64_t *context,
-			uint64_t *generate, struct arrivals_blocks *blocks, struct err *err)
+			uint64_t *generate, struct arrivals_ids *ids, struct err *err)
 {
 	cJSON *root;
 	int rc = json_parse(&root, line, length, LINE_DEPTH, LINE_VALUES, err);
 
 	if (rc < 0)
 		return rc;
-	rc = json_request(root, line, ns, context, generate, blocks, err);
+	ids->count = 0;
+	rc = json_request(root, line, ns, context, generate, ids, err);
 	cJSON_Delete(root);
 	return rc;
 }

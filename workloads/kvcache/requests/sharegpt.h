@@ -31,10 +31,19 @@ struct arrivals_blocks {
 	bool zero; /* the block 0, which no place can hold */
 };
 void arrivals_blocks_free(struct arrivals_blocks *b);
+/* Counts one. Returns 0 or -ENOMEM with a sentence. */
+int arrivals_blocks_add(struct arrivals_blocks *b, uint64_t id, struct err *err);
 
-/* What a line says. blocks NULL: they are checked and not counted. -EINVAL with a sentence. */
+/* The blocks that a line names, in their order. A zeroed struct has none; its memory is free'd by
+ * whoever owns it. */
+struct arrivals_ids {
+	uint64_t *id;
+	uint32_t count, room;
+};
+
+/* What a line says. -EINVAL with a sentence. */
 int arrivals_json_parse(const char *line, size_t length, uint64_t *ns, uint64_t *context,
-			uint64_t *generate, struct arrivals_blocks *blocks, struct err *err);
+			uint64_t *generate, struct arrivals_ids *ids, struct err *err);
 
 /* What is wrong with a first line that is an object; 0: it is a request. *turns: it is a
  * conversation. */

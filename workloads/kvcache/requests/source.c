@@ -172,8 +172,8 @@ void kv_source_common(struct kv_source *s, uint64_t seed)
 	s->documents.seed = random_at(seed, stream_documents, 0);
 }
 
-static int recorded_open(struct arrivals *a, const struct kv_arrivals_options *o, uint32_t part,
-			 uint32_t parts, const char *path, struct err *err)
+int kv_recorded_open(struct arrivals *a, const struct kv_arrivals_options *o, uint32_t part,
+		     uint32_t parts, const char *path, struct err *err)
 {
 	const struct arrivals_window window = {.from_ns = o->from_ns,
 					       .length_ns = o->window_ns,
@@ -198,7 +198,7 @@ static int recorded_open(struct arrivals *a, const struct kv_arrivals_options *o
 int kv_source_recorded(struct kv_source *s, uint32_t part, uint32_t parts, const char *path,
 		       struct err *err)
 {
-	return recorded_open(&s->arrivals, &s->options->arrivals, part, parts, path, err);
+	return kv_recorded_open(&s->arrivals, &s->options->arrivals, part, parts, path, err);
 }
 
 int kv_source_tell(const struct kv_source_options *o, const char *path,
@@ -213,7 +213,7 @@ int kv_source_tell(const struct kv_source_options *o, const char *path,
 	if (!o->arrivals.file[0] || uri_expand(o->arrivals.file, NULL, file, &none) < 0 ||
 	    access(file, R_OK) < 0)
 		return 0;
-	rc = recorded_open(&a, &o->arrivals, 0, 1, path, err);
+	rc = kv_recorded_open(&a, &o->arrivals, 0, 1, path, err);
 	if (rc < 0)
 		return rc;
 	arrivals_text(&a, out);

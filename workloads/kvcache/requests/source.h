@@ -124,6 +124,10 @@ void kv_source_common(struct kv_source *s, uint64_t seed);
 int kv_source_recorded(struct kv_source *s, uint32_t part, uint32_t parts, const char *path,
 		       struct err *err);
 
+/* The same of arrivals alone. */
+int kv_recorded_open(struct arrivals *a, const struct kv_arrivals_options *o, uint32_t part,
+		     uint32_t parts, const char *path, struct err *err);
+
 /* Reads recorded requests to find what is wrong with them, and says what they are. "": there are
  * none, or the file is not on this machine. */
 int kv_source_tell(const struct kv_source_options *o, const char *path,

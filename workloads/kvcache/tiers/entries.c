@@ -182,6 +182,7 @@ static const struct key_form {
 	[KV_KEY_FILL] = {{"precond_"}, {'n'}, {1}},
 	[KV_KEY_STORED] = {{"prepop_"}, {'n'}, {1}},
 	[KV_KEY_NAMED] = {{"name_"}, {'n'}, {1}},
+	[KV_KEY_BLOCK] = {{"block_"}, {'n'}, {1}},
 };
 
 size_t kv_key_text(char out[KV_KEY_BYTES], struct kv_id id)

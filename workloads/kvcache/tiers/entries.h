@@ -111,6 +111,7 @@ enum kv_key_kind {
 	KV_KEY_FILL,     /* precond_{number}: preconditioning */
 	KV_KEY_STORED,   /* prepop_{number}: there before a decode-only run */
 	KV_KEY_NAMED, /* the number of a name that somebody else keeps, such as the key of a trace */
+	KV_KEY_BLOCK, /* number: a block of tokens and all before it (requests/lru.h) */
 	KV_KEY_KINDS
 };
 
@@ -125,7 +126,7 @@ static inline enum kv_key_kind kv_id_kind(struct kv_id id)
 	return (enum kv_key_kind)(id.high >> 56);
 }
 
-/* Writes the key, and returns its length. Not for KV_KEY_NAMED. */
+/* Writes the key, and returns its length. Not for KV_KEY_NAMED and KV_KEY_BLOCK. */
 size_t kv_key_text(char out[KV_KEY_BYTES], struct kv_id id);
 
 #endif

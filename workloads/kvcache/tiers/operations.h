@@ -73,7 +73,8 @@ enum kv_operation_kind {
 	KV_OPERATION_READ,
 	KV_OPERATION_WRITE,
 	KV_OPERATION_MOVE, /* read from `from`, written to `to`, deleted from `from` */
-	KV_OPERATION_DELETE
+	KV_OPERATION_DELETE,
+	KV_OPERATION_LOOKUP /* asks whether it is there; of the profile serving */
 };
 
 /* What has come of an operation that writes. */

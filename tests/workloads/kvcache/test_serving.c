@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the profile serving, in virtual time and on a store that takes a known time: 2 GB/s. A token has 4096 bytes per
+ * layer, and a block 16 tokens. Every request begins with the same system prompt, of 64 blocks, and goes on with 10 blocks that
+ * are its own; so all but the first one fetch 64 blocks and compute 160 tokens. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/unit.h"
+#include "tests/workloads/kvcache/kvcache_fixture.h"
+#include "workloads/kvcache/serving/server.h"
+
+#define STORE "\"s\": {\"uri\": \"sim://s\", \"rank_bandwidth\": \"2 GB/s\"}"
+#define PROMPT \
+	"\"conversation\": {\"enabled\": false}, " \
+	"\"prefix\": {\"probability\": 1, \"prompts\": 1, \"tokens_min\": 1024, \"tokens_max\": 1024}, " \
+	"\"templates\": [{\"name\": \"one\", \"context_min\": 160, \"context_max\": 160, " \
+	"\"generate_min\": 1, \"generate_max\": 1, \"think_min\": \"250 ms\", \"think_max\": \"250 ms\"}], "
+#define ALONE "\"users\": 1, \"duration\": \"5 s\", \"depth\": 256, "
+
+#define BLOCKS "\"block_tokens\": 16, "
+
+enum { TOKENS_SHARED = 1024, TOKENS_OWN = 160, LAYER_TOKEN_BYTES = 4096 };
+static const double rate_ms = 2e6; /* bytes per ms */
+
+static char phase[4096];
+
+static struct fixture *serve(uint32_t layers, const char *rest, const char *serving, uint32_t ranks)
+{
+	snprintf(phase, sizeof(phase),
+		 "\"profile\": \"serving\", \"model\": {\"layers\": %" PRIu32
+		 ", \"hidden\": 1024, \"heads\": 8, \"kv_heads\": 8, \"head_dim\": 128}, %s%s"
+		 "\"serving\": {%s}",
+		 layers, PROMPT, rest, serving);
+	return kvcache_run(STORE, phase, ranks);
+}
+
+static bool close_to(double found, double wanted, double within)
+{
+	bool equal = fabs(found - wanted) <= within * wanted;
+
+	CU_ASSERT_TRUE(equal);
+	if (!equal)
+		fprintf(stderr, "\n%.4f, not %.4f: %s\n", found, wanted, phase);
+	return equal;
+}
+
+static double median_ms(const struct fixture *f, enum kv_hist hist)
+{
+	return (double)hist_quantile_ns(&f->tallies[0].hists[hist], 0.5) / 1e6;
+}
+
+static double fetch_ms(uint32_t layers)
+{
+	return (double)TOKENS_SHARED * LAYER_TOKEN_BYTES * layers / rate_ms;
+}
+
+/* Layer by layer, and all at once: the time to the first token is the sum by hand. */
+static void test_first_token(void)
+{
+	static const struct {
+		uint32_t layers;
+		bool layered;
+		uint64_t prefill;
+	} cases[] = {{1, false, 20000}, {2, false, 20000}, {32, false, 20000}, {1, true, 20000},
+		     {2, true, 20000},  {32, true, 20000}, {2, true, 200000},  {32, true, 2000},
+		     {32, true, 0},     {32, false, 0}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint32_t layers = cases[i].layers;
+		double fetch = fetch_ms(layers), stall = 0, compute = 0;
+		char serving[256];
+		struct fixture *f;
+
+		if (cases[i].prefill)
+			compute = TOKENS_OWN * 1e3 / (double)cases[i].prefill;
+		for (uint32_t l = 0; l < layers; l++)
+			stall = fmax(stall, fetch * (l + 1) / layers - compute * l / layers);
+		if (!cases[i].layered)
+			stall = fetch;
+		snprintf(serving, sizeof(serving),
+			 BLOCKS "\"layered\": %s, \"prefill_tokens_per_second\": %" PRIu64,
+			 cases[i].layered ? "true" : "false", cases[i].prefill);
+		f = serve(layers, ALONE, serving, 1);
+		kvcache_expect_ok(f);
+		close_to(median_ms(f, KV_HIST_TTFT), compute + stall, 0.02);
+		close_to(median_ms(f, KV_HIST_STALL), stall, 0.02);
+		close_to(median_ms(f, KV_HIST_FETCH), fetch, 0.02);
+		fixture_free(f);
+	}
+}
+
+/* The first prompt is missed whole, and then written once; each later one finds what is shared. */
+static void test_counts(void)
+{
+	struct fixture *f = serve(1, ALONE, BLOCKS "\"lookups\": 1", 1);
+	uint64_t n = kvcache_of(f, 0, KV_REQUESTS);
+
+	kvcache_expect_ok(f);
+	CU_ASSERT_TRUE(n >= 15 && n <= 22);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_BLOCKS_ASKED), n * 74);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_HITS), (n - 1) * 64);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_HIT_PROMPT), (n - 1) * 64);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_MISS_PROMPT), 64);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_MISS_TURN), n * 10);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_ENTRY_WRITES), 64 + n * 10);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_ENTRY_READS), (n - 1) * 64);
+	/* One after the other: the first that misses is the last. */
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_LOOKUPS), 1 + (n - 1) * 65);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_DROPPED), 0);
+	fixture_free(f);
+	f = serve(1, ALONE, BLOCKS "\"pending\": 20", 1);
+	n = kvcache_of(f, 0, KV_REQUESTS);
+	kvcache_expect_ok(f);
+	/* What is dropped of the shared prompt is missed again, and written then. */
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_DROPPED) + kvcache_of(f, 0, KV_ENTRY_WRITES),
+			kvcache_of(f, 0, KV_MISSES));
+	CU_ASSERT_TRUE(kvcache_of(f, 0, KV_DROPPED) > 50);
+	fixture_free(f);
+}
+
+/* Memory in front of the store has all that is shared. */
+static void test_memory(void)
+{
+	struct fixture *f = serve(1, ALONE, BLOCKS "\"memory\": \"100 MiB\"", 1);
+	uint64_t n = kvcache_of(f, 0, KV_REQUESTS);
+
+	kvcache_expect_ok(f);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_BLOCKS_MEMORY), (n - 1) * 64);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_BLOCKS_STORE), 0);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_ENTRY_READS), 0);
+	fixture_free(f);
+}
+
+/* The mean wait of so many requests that arrive by that seed at a server that takes a constant time, in
+ * units of it: from one request to the next (Lindley), without any I/O. */
+static double lindley(double rho, uint64_t requests, double service_ns)
+{
+	struct kv_source_options source = {.users = 1, .template_count = 1};
+	struct kv_prompts_how how = {.source = &source,
+				     .arrive = KV_ARRIVE_POISSON,
+				     .rate = rho * 1e9 / service_ns,
+				     .block_tokens = 1024,
+				     .context_max = 1 << 17,
+				     .seed = 7,
+				     .parts = 1};
+	struct kv_prompt prompt = {.count = 0};
+	struct kv_prompts p;
+	struct err err = {0};
+	double wait = 0, sum = 0, before = 0;
+
+	source.templates[0] = (struct kv_template){.share = 1, .context_max = 1};
+	CU_ASSERT_EQUAL_FATAL(kv_prompts_open(&p, &how, &err), 0);
+	for (uint64_t i = 0; i < requests; i++) {
+		CU_ASSERT_EQUAL_FATAL(kv_prompts_next(&p, &prompt), 0);
+		if (i)
+			wait = fmax(0, wait + service_ns - ((double)prompt.due_ns - before));
+		before = (double)prompt.due_ns;
+		sum += wait;
+	}
+	kv_prompts_close(&p);
+	free(prompt.keys);
+	return sum / (double)requests / service_ns;
+}
+
+/* A queue with one server that takes a constant time waits, on average, rho / (2 (1 - rho)) of that
+ * time where arrivals are random (M/D/1). Above 1, what is beyond the queue is turned away. A prompt
+ * is one block here. */
+static void test_open_arrivals(void)
+{
+	static const double shares[] = {0.5, 0.9, 1.1};
+	double service_ms = fetch_ms(1);
+
+	for (int i = 0; i < 3; i++) {
+		char serving[256];
+		struct fixture *f;
+		double requests, wait, rho = shares[i], wanted = rho / (2 * (1 - rho));
+
+		snprintf(
+			serving, sizeof(serving),
+			"\"block_tokens\": 1024, \"arrive\": \"poisson\", \"rate\": %.9f, \"queue\": %d",
+			rho * 1e3 / service_ms, i == 2 ? 50 : 100000);
+		f = serve(1, "\"users\": 1, \"duration\": \"10 s\", \"served\": 1, ", serving, 1);
+		kvcache_expect_ok(f);
+		requests = (double)kvcache_of(f, 0, KV_REQUESTS);
+		CU_ASSERT_TRUE(requests > 2000);
+		wait = (double)kvcache_of(f, 0, KV_QUEUE_NS) / requests / 1e6 / service_ms;
+		if (rho < 1) {
+			close_to(lindley(rho, 2000000, service_ms * 1e6), wanted, 0.05);
+			close_to(wait, lindley(rho, (uint64_t)requests, service_ms * 1e6), 0.05);
+			CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_TURNED_AWAY), 0);
+		} else {
+			close_to((double)kvcache_of(f, 0, KV_TURNED_AWAY),
+				 (double)kvcache_of(f, 0, KV_OFFERED) * (1 - 1 / rho), 0.1);
+			/* Nobody waits for more than the queue holds. */
+			CU_ASSERT_TRUE(wait > 25 && wait <= 51);
+		}
+		fixture_free(f);
+	}
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"the time to the first token is the sum by hand", test_first_token},
+		{"blocks are counted", test_counts},
+		{"memory in front of the store", test_memory},
+		{"open arrivals wait as in M/D/1", test_open_arrivals},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("serving", tests);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Profile serving: a server of a language model whose cache keeps blocks of tokens, each an object of a store that all ranks
+ * share. It runs in place of the tiers, on the same main thread and the same I/O threads.
+ *
+ *	prompt ─► waits ─► lookup ─► fetch ─────► compute ─► first token ─► answer ─► the user thinks
+ *	          (queue)  which     the blocks   the rest       │
+ *	                   blocks    that are     of the         └─► blocks that were missing: written behind the request,
+ *	                   are there there        tokens             or dropped where too many wait already
+ *
+ * The store itself answers whether a block is there (stat, HEAD); only where it keeps nothing (null, sim) a rank goes by what it
+ * has written. The first block that is missing ends the prefix.
+ *
+ *	time to first token = queue + lookup + computing the tokens that were missing + stall
+ *	stall = the greatest of (arrival of a layer − its deadline), where it is above 0
+ *
+ * Layer l of L is due when those before it are computed: after l / L of the time that the missing tokens take. Without layers,
+ * all of a fetch is due at its beginning. */
+#ifndef HAUL_WORKLOADS_KVCACHE_SERVER_H
+#define HAUL_WORKLOADS_KVCACHE_SERVER_H
+
+#include "workloads/kvcache/requests/lru.h"
+#include "workloads/kvcache/requests/prompts.h"
+#include "workloads/kvcache/run.h"
+
+enum kv_prefill_stage {
+	KV_PREFILL_LOOKUP,
+	KV_PREFILL_FETCH,
+	KV_PREFILL_COMPUTE, /* until its first token */
+	KV_PREFILL_ANSWER   /* until its last one */
+};
+
+/* A prompt that is being served. */
+struct kv_prefill {
+	struct list_link link; /* among the free ones, or those that have something to send */
+	struct kv_prompt prompt;
+	enum kv_prefill_stage stage;
+	bool sends;
+	uint32_t memory;          /* leading blocks that memory has */
+	uint32_t found;           /* leading blocks that are there, as far as is known */
+	uint32_t next, under_way; /* the next block to look up or fetch; those under way */
+	uint32_t fetched;         /* blocks behind those of memory that have come */
+	uint64_t served_ns, looked_ns, ends_ns;
+	uint64_t missing_ns;         /* computing the tokens that are not there */
+	uint64_t fetch_ns, stall_ns; /* until the last block had come; see above */
+	struct kv_layers layers;
+};
+
+/* Fetches so far, as a line: time = a + b * tokens, by least squares. */
+struct kv_fetches {
+	double count, tokens, ns, tokens_tokens, tokens_ns;
+};
+
+struct kv_server {
+	const struct kv_server_options *options;
+	struct kv_prompts prompts;
+	uint64_t block_bytes;
+	struct kv_lru memory;   /* blocks in front of the store */
+	struct kv_lru written;  /* those that this rank has written, and not deleted */
+	bool knows;             /* the store keeps nothing, so `written` says what is there */
+	struct kv_prefill *all; /* [setup.served] */
+	struct list free, sending;
+	uint32_t busy;
+	struct heap timed;          /* of struct kv_prefill by ends_ns */
+	struct list waiting, spare; /* of struct kv_prompt */
+	uint32_t waits, waited_most;
+	uint64_t *pending; /* ring of keys that wait to be written, [pending_room] */
+	uint32_t pending_first, pending_count, pending_room;
+	struct kv_fetches fetches;
+};
+
+/* server_open.c. Opens the server of a rank, once its stores are open. Returns 0 or a negative
+ * errno with a sentence. kv_server_close is allowed in any case. */
+int kv_server_open(struct kv_run *r, struct err *err);
+void kv_server_close(struct kv_run *r);
+/* One more prompt may wait. Returns 0 or -ENOMEM. */
+int kv_server_spare(struct kv_server *s);
+/* What of a trace caches of several sizes would find, where the trace is on this machine. */
+int kv_server_tell(const struct kv_setup *s, uint64_t seed, const char *path, struct arena *arena,
+		   struct plan_told *out, struct err *err);
+/* Removes what this rank has written. Returns how many blocks have stayed. Collective. */
+uint64_t kv_server_remove(struct kv_run *r);
+
+/* server.c. One turn of the main thread; when there is something to do without an answer; and
+ * whether nothing is under way any more. */
+void kv_server_work(struct kv_run *r);
+uint64_t kv_server_due(const struct kv_run *r);
+
+/* server_measure.c. */
+void kv_server_looked(struct kv_run *r, const struct kv_prefill *f);
+void kv_server_first_token(struct kv_run *r, const struct kv_prefill *f);
+void kv_server_served(struct kv_run *r, const struct kv_prefill *f);
+void kv_server_own(const struct kv_run *r, struct tally *t);
+/* The tokens from which on a fetch is faster than recomputing; 0: from the first one on;
+ * UINT64_MAX: never, or it is not known. */
+uint64_t kv_fetches_pay(const struct kv_fetches *f, uint64_t prefill);
+/* How long a fetch of so many tokens takes; below 0: it is not known. */
+double kv_fetches_ns(const struct kv_fetches *f, double tokens);
+
+#endif
