@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening a store: the URI of this rank, and the options that every store has. See backend.h. */
-#include "backends/backend.h"
 
 #include <errno.h>
 #include <stdio.h>

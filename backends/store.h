@@ -4,8 +4,6 @@
 #ifndef HAUL_BACKENDS_STORE_H
 #define HAUL_BACKENDS_STORE_H
 
-#include <stddef.h>
-
 #include "backends/backend.h"
 #include "core/content/random.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verb "accept": results judged by a file of rules. */
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 
 #include "cli/catalog_find.h"

@@ -13,7 +13,6 @@
 
 #include "cli/catalog_find.h"
 #include "cli/check_job.h"
-#include "cli/check_tree.h"
 #include "cli/cli.h"
 #include "cli/closed.h"
 #include "cli/edition.h"
@@ -21,10 +20,9 @@
 #include "cli/run_folder.h"
 #include "core/json.h"
 #include "core/json_path.h"
-#include "core/numbers.h"
+#include "plan/phase_tree.h"
 #include "ranks/run/run.h"
 #include "report/check.h"
-#include "report/json/json.h"
 #include "report/phase.h"
 
 enum { CHECK_FILES_MAX = 4096 };
@@ -329,7 +327,7 @@ static int check_cases(struct check *c, struct check_cases *all, struct err *err
 		struct check_case *one = all->list[i];
 
 		one->file = one->f || all->count > 1 ? one->path : NULL;
-		check_tree_checkpoints(&one->j.job, one->j.job_json, &one->written, &one->read);
+		phase_tree_checkpoints(&one->j.job, one->j.job_json, &one->written, &one->read);
 	}
 	for (uint32_t i = 0; i < all->count && rc == 0; i++) {
 		const struct check_case *one = all->list[i];

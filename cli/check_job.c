@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/check_tree.h"
 #include "core/json.h"
 #include "core/json_path.h"
 #include "core/numbers.h"
+#include "plan/phase_tree.h"
 #include "report/json/json.h"
 
 enum { TEXT_DEPTH = 64, TEXT_VALUES = 1 << 20 };
@@ -83,7 +83,7 @@ void check_job_free(struct check_job *j)
 
 struct cJSON *check_job_tree(const struct check_job *j, uint32_t i)
 {
-	return check_tree_of(&j->job, &j->plan, j->job_json, j->plan_json, i, j->memory);
+	return phase_tree_of(&j->job, &j->plan, j->job_json, j->plan_json, i, j->memory);
 }
 
 /* What the run saw of a store when it opened it; "": it is not told. */
@@ -116,28 +116,34 @@ static void ran_add_memory(cJSON *result, const struct results_file *f,
 	json_add_number(result, "stores_in_memory", count);
 }
 
+const struct plan_phase *check_job_phase(const struct check_job *j,
+					 const struct results_phase_read *p)
+{
+	for (uint32_t i = 0; i < j->plan.phase_count; i++)
+		if (strcmp(j->plan.phases[i].phase->name, p->record.name) == 0)
+			return &j->plan.phases[i];
+	return NULL;
+}
+
 struct cJSON *check_job_ran(const struct check_job *j, const struct results_file *f,
 			    const struct results_phase_read *p)
 {
+	const struct plan_phase *planned = check_job_phase(j, p);
 	const struct report_options o = {.color = false};
+	cJSON *tree, *result;
+	const cJSON *doubt;
+	unsigned voids = 0;
 
-	for (uint32_t i = 0; i < j->plan.phase_count; i++) {
-		const cJSON *doubt;
-		cJSON *tree, *result;
-		unsigned voids = 0;
-
-		if (strcmp(j->plan.phases[i].phase->name, p->record.name) != 0)
-			continue;
-		tree = check_job_tree(j, i);
-		result = json_phase(f, p, &o);
-		cJSON_ArrayForEach(doubt, json_at(result, "doubts"))
-		{
-			voids += json_true_at(doubt, "voids");
-		}
-		json_add_number(result, "voids", voids);
-		ran_add_memory(result, f, &j->plan.phases[i]);
-		cJSON_AddItemToObject(tree, "result", result);
-		return tree;
+	if (!planned)
+		return NULL;
+	tree = check_job_tree(j, (uint32_t)(planned - j->plan.phases));
+	result = json_phase(f, p, &o);
+	cJSON_ArrayForEach(doubt, json_at(result, "doubts"))
+	{
+		voids += json_true_at(doubt, "voids");
 	}
-	return NULL;
+	json_add_number(result, "voids", voids);
+	ran_add_memory(result, f, planned);
+	cJSON_AddItemToObject(tree, "result", result);
+	return tree;
 }

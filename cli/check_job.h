@@ -29,9 +29,12 @@ int check_job_of_file(struct check_job *j, const struct results_file *f, double 
 		      struct err *err);
 void check_job_free(struct check_job *j);
 
-/* Facts of phase i of the plan (cli/check_tree.h). The caller frees them with json_free. */
+/* Facts of phase i of the plan (plan/phase_tree.h). The caller frees them with json_free. */
 struct cJSON *check_job_tree(const struct check_job *j, uint32_t i);
-/* The same of a phase that ran, with "result". NULL: the job has no such phase. */
+/* The plan of a phase that ran; NULL: the job has no such phase. */
+const struct plan_phase *check_job_phase(const struct check_job *j,
+					 const struct results_phase_read *p);
+/* The facts of that phase, with "result". NULL as there. */
 struct cJSON *check_job_ran(const struct check_job *j, const struct results_file *f,
 			    const struct results_phase_read *p);
 

@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "backends/file/cache.h"
-#include "cli/check_tree.h"
 #include "core/json.h"
 #include "core/json_path.h"
 #include "core/numbers.h"
 #include "core/uri.h"
 #include "import/mlpstorage/import_workload.h"
+#include "plan/phase_tree.h"
 #include "plan/plan.h"
 
 /* A phase that is compared, as one object: see edition_compare. */
@@ -130,7 +130,7 @@ static cJSON *shape_of(const cJSON *job, const char *path, const char *kind)
 			  *saves ? cJSON_GetObjectItemCaseSensitive(stores, saves) : store);
 	copy = cJSON_Duplicate(keys, true);
 	cJSON_AddItemToObject(shape, kind, copy);
-	check_tree_name_model(copy);
+	phase_tree_name_model(copy);
 	shape_forget_names(shape, copy, store && store->string ? store->string : "");
 	return shape;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verb "compare": results side by side. */
-#include <stddef.h>
 #include <stdio.h>
 
 #include "cli/cli.h"

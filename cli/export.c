@@ -14,7 +14,6 @@
 #include "cli/job_class.h"
 #include "core/json.h"
 #include "core/json_path.h"
-#include "core/rule/rule.h"
 #include "report/mlperf/mlperf.h"
 #include "report/phase.h"
 
@@ -94,11 +93,12 @@ static int export_add_file(struct export *x, const struct editions *editions,
 	if (!phases || !trees)
 		rc = err_set(err, -ENOMEM, "no memory");
 	for (uint32_t i = 0; i < f->phase_count && rc == 0; i++) {
-		struct cJSON *tree = check_job_ran(&j, f, &f->phases[i]);
+		const struct plan_phase *planned = check_job_phase(&j, &f->phases[i]);
+		struct cJSON *tree = planned ? check_job_ran(&j, f, &f->phases[i]) : NULL;
 
 		if (!tree)
 			continue;
-		class_add_dlio(tree, editions);
+		class_add_dlio(tree, editions, planned);
 		x->trees[x->count] = tree;
 		x->phases[x->count++] = (struct mlperf_phase){f, &f->phases[i], tree};
 	}

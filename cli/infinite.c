@@ -12,7 +12,6 @@
 #include "cli/catalog_find.h"
 #include "cli/check_job.h"
 #include "core/json.h"
-#include "core/rule/rule.h"
 #include "haul_build.h"
 #include "ranks/run/run.h"
 #include "report/infinite.h"

@@ -3,8 +3,6 @@
 #ifndef HAUL_CLI_INFINITE_H
 #define HAUL_CLI_INFINITE_H
 
-#include <stdbool.h>
-
 #include "cli/cli.h"
 #include "report/shapes.h"
 

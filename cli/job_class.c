@@ -7,18 +7,18 @@
 #include <string.h>
 
 #include "cli/check_job.h"
-#include "cli/check_tree.h"
 #include "cli/edition.h"
 #include "core/json.h"
 #include "core/json_path.h"
-#include "import/mlpstorage/job_class.h"
+#include "mlperf/job_class.h"
+#include "plan/phase_tree.h"
 
 static struct job_class class_facts(const struct editions *editions, const cJSON *tree,
-				    unsigned ranks)
+				    const struct plan_phase *p)
 {
 	return (struct job_class){.editions = editions,
-				  .kind = json_text_at(tree, "kind", ""),
-				  .ranks = ranks,
+				  .purpose = workload_purpose(p->phase),
+				  .ranks = p->ranks,
 				  .keys = json_at(tree, "job"),
 				  .dataset = json_at(tree, "dataset"),
 				  .store = json_at(tree, "store")};
@@ -31,8 +31,8 @@ int class_of_plan(struct workload_class out[CLASSES_MAX], const struct editions 
 	int count = 0, rc = 0;
 
 	for (uint32_t i = 0; i < plan->phase_count && count < CLASSES_MAX && rc >= 0; i++) {
-		cJSON *tree = check_tree_of(job, plan, job_json, NULL, i, 0);
-		const struct job_class phase = class_facts(editions, tree, plan->phases[i].ranks);
+		cJSON *tree = phase_tree_of(job, plan, job_json, NULL, i, 0);
+		const struct job_class phase = class_facts(editions, tree, &plan->phases[i]);
 
 		rc = job_class_of(&out[count], &phase, err);
 		if (rc == 1)
@@ -43,10 +43,9 @@ int class_of_plan(struct workload_class out[CLASSES_MAX], const struct editions 
 	return rc < 0 ? rc : count;
 }
 
-void class_add_dlio(struct cJSON *tree, const struct editions *editions)
+void class_add_dlio(struct cJSON *tree, const struct editions *editions, const struct plan_phase *p)
 {
-	const struct job_class phase =
-		class_facts(editions, tree, (unsigned)json_whole_at(tree, "ranks", 0));
+	const struct job_class phase = class_facts(editions, tree, p);
 	cJSON *dlio = job_class_parameters(&phase);
 	struct workload_class class;
 	const char *on;

@@ -22,8 +22,9 @@ int class_add_to_plan(struct plan *plan, const struct job *job, struct err *err)
  * jobs. */
 uint32_t class_of_results(struct workload_class out[CLASSES_MAX], const struct results_file *f);
 
-/* Adds "dlio" to the facts of a phase (cli/check_tree.h): its "model", "accelerator", "class",
+/* Adds "dlio" to the facts of a phase (plan/phase_tree.h): its "model", "accelerator", "class",
  * "parameters" and the "keys" that count. Nothing where it is no workload of mlpstorage. */
-void class_add_dlio(struct cJSON *tree, const struct editions *editions);
+void class_add_dlio(struct cJSON *tree, const struct editions *editions,
+		    const struct plan_phase *p);
 
 #endif

@@ -2,7 +2,6 @@
 /* The verb "report": reads results files. */
 #include "report/report.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -13,7 +12,7 @@
 enum { FILES_MAX = 4096 };
 
 struct report_args {
-	bool json, csv, scaling;
+	bool json, csv, scaling, answer;
 	const char *html, *svg;
 	uint64_t steps;
 };
@@ -29,6 +28,10 @@ static const struct option report_options[] = {
 		"scaling", struct report_args, scaling,
 		.help = "prints one table of all files, with a row per number of nodes; also with --json "
 			"or --csv"),
+	OPT_BOOL(
+		"answer", struct report_args, answer,
+		.help = "prints what --find, --tune or haul assess has found, alone; with --csv a row per "
+			"value, setting or workload"),
 	OPT_WORD("svg", struct report_args, svg, .value = "OUT",
 		 .help = "writes the figure of --scaling alone to the file OUT, for a slide"),
 	OPT_U64("steps", struct report_args, steps, .value = "N", .min = 1, .max = STEPS_ROWS,
@@ -60,6 +63,10 @@ static int report_run(const struct call *call)
 		cli_say("report: --csv and --json exclude each other");
 		return EXIT_USAGE;
 	}
+	if (args->answer && (args->scaling || args->html || args->svg || args->steps)) {
+		cli_say("report: --answer goes with --json or --csv only");
+		return EXIT_USAGE;
+	}
 	if (args->svg && (args->html || args->json || args->csv || args->scaling || args->steps)) {
 		cli_say("report: --svg writes the figure alone, and goes with no other option");
 		return EXIT_USAGE;
@@ -69,10 +76,11 @@ static int report_run(const struct call *call)
 		return EXIT_USAGE;
 	}
 	if (count == 1 && report_is_folder(files[0]) &&
-	    !(args->csv || args->scaling || args->steps || args->html || args->svg))
+	    !(args->csv || args->scaling || args->steps || args->html || args->svg || args->answer))
 		return cli_ended(report_folder(stdout, shape, files[0], &err), &err);
 	rc = args->svg       ? report_scaling_figure(args->svg, files, count, &err)
 	     : args->html    ? report_page(args->html, false, files, count, &err)
+	     : args->answer  ? report_answers(stdout, shape, files, count, &err)
 	     : args->scaling ? report_scaling(stdout, shape, files, count, &err)
 			     : report_files(stdout, shape, files, count, &o, &err);
 	return cli_ended(rc, &err);

@@ -168,17 +168,20 @@ function(haul_changed target folder)
 	endforeach()
 endfunction()
 
-# haul_one_more(PATH BEFORE ROW) writes a copy of the source at PATH (without its ending) below HAUL_ONE_MORE, for haul_changed: ROW stands before the
+# haul_one_more(PATH BEFORE ROW) writes a copy of the source at PATH (without its ending, if that is .c) below HAUL_ONE_MORE, for haul_changed: ROW stands before the
 # row that begins with BEFORE: a test shows that one row is all that one more figure takes.
 set(HAUL_ONE_MORE ${PROJECT_BINARY_DIR}/one_more)
 function(haul_one_more path before row)
-	set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${path}.c)
-	file(READ ${PROJECT_SOURCE_DIR}/${path}.c source)
+	if(NOT path MATCHES "\\.h$")
+		string(APPEND path .c)
+	endif()
+	set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${path})
+	file(READ ${PROJECT_SOURCE_DIR}/${path} source)
 	string(REPLACE "${before}" "${row}${before}" more "${source}")
 	if(more STREQUAL source)
-		message(FATAL_ERROR "the rows in ${path}.c are not found")
+		message(FATAL_ERROR "the rows in ${path} are not found")
 	endif()
-	file(CONFIGURE OUTPUT ${HAUL_ONE_MORE}/${path}.c CONTENT "${more}" @ONLY)
+	file(CONFIGURE OUTPUT ${HAUL_ONE_MORE}/${path} CONTENT "${more}" @ONLY)
 endfunction()
 
 function(haul_unit_test source)

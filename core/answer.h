@@ -92,10 +92,13 @@ enum {
 	X(REAL, times_high, 0, NULL, FIGURE, "of the same")
 
 #define TUNE_ROW_LIST(X, V) \
-	X(SETS, sets, 512, NULL, FIGURE, "PATH=VALUE, with a tab between several") \
+	V(SHOWN, NULL, "setting", tune_show_state) \
+	X(SETS, sets, 512, "values", FIGURE, "PATH=VALUE, with a tab between several") \
 	X(COUNT, combination, 0, NULL, COUNT, "its number, as phases have it") \
 	X(TEXT, state, ANSWER_WORD_BYTES, NULL, FIGURE, \
 	  "best; tied: not shown to differ from the best; worse; dropped: lost a round; open; left out") \
+	V(SHOWN, NULL, "mean", tune_show_mean) \
+	V(SHOWN, NULL, "the best: times as good", tune_show_times) \
 	X(COUNT, rounds, 0, NULL, COUNT, "in which it was measured") \
 	X(COUNT, repeats, 0, NULL, COUNT, "in the final") \
 	X(REAL, mean, 0, NULL, FIGURE, "of the final, geometric, else what its last round has found") \

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <signal.h>
 #include <stddef.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>

@@ -2,7 +2,6 @@
 /* Number set: see number_set.h. */
 #include "core/number_set.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

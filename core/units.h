@@ -4,7 +4,6 @@
 #ifndef HAUL_CORE_UNITS_H
 #define HAUL_CORE_UNITS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "core/err.h"

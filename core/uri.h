@@ -4,7 +4,6 @@
 #define HAUL_CORE_URI_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "core/err.h"
 #include "core/rank_place.h"

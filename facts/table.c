@@ -68,6 +68,7 @@ const char *column_text(const struct column *c, const void *row)
 	case COLUMN_TEXT:
 		return *(const char *const *)at;
 	case COLUMN_NAME:
+	case COLUMN_PARTS:
 		return at;
 	case COLUMN_WORD:
 		return c->word(row);

@@ -16,7 +16,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /* Tables of text have at most this many columns, and cells of at most this many bytes. */
 enum { TABLE_COLUMNS = 24, TABLE_CELL_BYTES = 48, TABLE_TEXTS_SHOWN = 8 };
@@ -31,7 +30,7 @@ enum column_type {
 	COLUMN_YES,   /* the same as a uint64_t */
 	COLUMN_TEXT,  /* const char *; NULL: null in JSON */
 	COLUMN_NAME,  /* an array of char */
-	COLUMN_PARTS, /* the same with a tab between several texts, which JSON has as a list */
+	COLUMN_PARTS, /* the same with a tab between several texts: a list in JSON */
 	COLUMN_TEXTS, /* char **: as many as the column's count, of which text has TABLE_TEXTS_SHOWN */
 	COLUMN_STATS, /* struct stats: text shows the mean and half of its interval */
 	/* What these have comes from a function of the column. */

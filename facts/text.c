@@ -11,7 +11,7 @@
 #include "core/units.h"
 #include "core/utf8.h"
 
-enum { NAME_COLUMNS = 24, GAP_MAX = 3, GAP_LEAST = 2 };
+enum { NAME_COLUMNS = 24, PARTS_COLUMNS = 44, GAP_MAX = 3, GAP_LEAST = 2 };
 
 static void print_cell(FILE *out, const char *text, unsigned width, bool left)
 {
@@ -153,11 +153,16 @@ static void table_cell(char cell[TABLE_CELL_BYTES], const struct column *c, cons
 	if (c->show)
 		c->show(cell, row);
 	else if (text && *text)
-		table_cut(cell, text, strlen(text), c->width ? c->width : NAME_COLUMNS);
+		table_cut(cell, text, strlen(text),
+			  c->width                  ? c->width
+			  : c->type == COLUMN_PARTS ? PARTS_COLUMNS
+						    : NAME_COLUMNS);
 	else if (c->type == COLUMN_STATS)
 		table_stats(cell, format, column_stats(c, row));
 	else
 		table_number(cell, format, column_number(c, row));
+	for (char *at = strchr(cell, '\t'); at; at = strchr(at, '\t'))
+		*at = ' ';
 }
 
 /* Fills the cells of a column: its heading, or with a row its values. Returns how many. */

@@ -15,14 +15,14 @@
 
 const char *const found_names[] = {"unknown", "none", "begun", "complete", "other"};
 
-static void found_refuse(struct found *f, const struct err *err)
+static void found_refuse(struct there *f, const struct err *err)
 {
 	f->state = FOUND_OTHER;
 	snprintf(f->why, sizeof(f->why), "%.*s", (int)sizeof(f->why) - 1, err->text);
 }
 
 /* As generate judges it. */
-static void found_judge(struct found *f, const struct manifest *m, const struct dataset *d,
+static void found_judge(struct there *f, const struct manifest *m, const struct dataset *d,
 			const char *where)
 {
 	struct err err = {0};
@@ -39,7 +39,7 @@ static void found_judge(struct found *f, const struct manifest *m, const struct 
 		found_refuse(f, &err);
 }
 
-void found_look(const struct job *job, const struct job_dataset *described, struct found *f)
+void found_look(const struct job *job, const struct job_dataset *described, struct there *f)
 {
 	const struct dataset_options *options = described->options;
 	const struct job_store *store = look_store(job, options);

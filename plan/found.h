@@ -4,7 +4,6 @@
 #ifndef HAUL_PLAN_FOUND_H
 #define HAUL_PLAN_FOUND_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/job/job.h"
@@ -18,13 +17,13 @@ enum found_state {
 };
 extern const char *const found_names[];
 
-struct found {
+struct there {
 	enum found_state state;
 	uint64_t files; /* of the set that is there */
 	char why[512];  /* of FOUND_OTHER */
 };
 
 /* Looks; also at the store of a data set that haul did not make, where it finds nothing to tell. */
-void found_look(const struct job *job, const struct job_dataset *described, struct found *f);
+void found_look(const struct job *job, const struct job_dataset *described, struct there *f);
 
 #endif

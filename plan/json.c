@@ -20,7 +20,7 @@
 static void dataset_add_found(cJSON *json, const struct job *job,
 			      const struct job_dataset *described)
 {
-	struct found f;
+	struct there f;
 	cJSON *there;
 
 	found_look(job, described, &f);

@@ -68,7 +68,7 @@ static void put_dataset(FILE *out, const struct job *job, const struct job_datas
 static void put_found(FILE *out, const struct job *job, const struct job_dataset *described)
 {
 	char files[UNITS_COUNTED_BYTES];
-	struct found f;
+	struct there f;
 
 	found_look(job, described, &f);
 	units_counted(files, f.files, "file");

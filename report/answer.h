@@ -5,7 +5,7 @@
 #ifndef HAUL_REPORT_ANSWER_H
 #define HAUL_REPORT_ANSWER_H
 
-#include "facts/table.h"
+#include "facts/document.h"
 #include "report/series.h"
 
 struct doubts;
@@ -35,14 +35,26 @@ void *answer_rows(const struct results_file *f);
 /* The table of these rows. */
 struct report_table answer_table(const struct results_file *f, const void *rows);
 
+/* Writes the answer of a file: the members of its head, the claim, the ceilings of a storage, and
+ * the rows. */
+bool answer_parts(struct document *d, const struct results_file *f);
+
+/* The same of files that all have one, as a document; in text with the sentence of each, in CSV the
+ * rows alone. about: struct answered_files; of CSV, all answer the same question. */
+struct answered_files {
+	const struct results_file *const *files;
+	unsigned count;
+};
+document_writer answers_write;
+
 /* Of a count that may not be known: NaN. */
 double answer_known(const void *row, int offset);
 
 /* Settings in the text of a table: what became of one, its figure, and how many times as good the best
  * is. */
-void tune_show_state(char cell[TABLE_CELL_BYTES], const struct tune_row *row);
-void tune_show_mean(char cell[TABLE_CELL_BYTES], const struct tune_row *row);
-void tune_show_times(char cell[TABLE_CELL_BYTES], const struct tune_row *row);
+void tune_show_state(char cell[TABLE_CELL_BYTES], const void *row);
+void tune_show_mean(char cell[TABLE_CELL_BYTES], const void *row);
+void tune_show_times(char cell[TABLE_CELL_BYTES], const void *row);
 
 /* The ceilings of a storage. */
 struct assess_ceiling {

@@ -2,7 +2,6 @@
 /* What an edition says: see check.h. */
 #include "report/check.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,13 +9,6 @@
 #include "report/phase_columns.h"
 #include "report/shapes.h"
 
-static const struct column file_columns[] = {COLUMN(TEXT, struct results_file, path, "file", NULL),
-					     FIELD(NAME, struct results_file, name),
-					     FIELD(NAME, struct results_file, started),
-					     FIELD(U64, struct results_file, ranks),
-					     FIELD(U64, struct results_file, nodes),
-					     COLUMNS_END};
-
 char *report_csv(const struct results_file *const *files, unsigned count)
 {
 	bool whole = true;
@@ -31,7 +24,7 @@ char *report_csv(const struct results_file *const *files, unsigned count)
 		struct phase_row *rows = phase_rows_of(files[i], NULL, &table.count);
 
 		table.rows = rows;
-		csv_table(out, i > 0, file_columns, files[i], &table);
+		csv_table(out, i > 0, report_file_columns, files[i], &table);
 		whole = whole && rows;
 		free(rows);
 	}

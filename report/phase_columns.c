@@ -242,3 +242,10 @@ const struct column phase_columns[] = {
 	RECORD(REAL, target_au, NULL, .json = "target_au"),
 	COLUMNS_END};
 /* clang-format on */
+
+const struct column report_file_columns[] = {COLUMN(TEXT, struct results_file, path, "file", NULL),
+					     FIELD(NAME, struct results_file, name),
+					     FIELD(NAME, struct results_file, started),
+					     FIELD(U64, struct results_file, ranks),
+					     FIELD(U64, struct results_file, nodes),
+					     COLUMNS_END};

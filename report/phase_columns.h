@@ -7,6 +7,9 @@
 
 #include "facts/table.h"
 
+/* Of struct results_file: what stands before the columns of its phases, or of its answer. */
+extern const struct column report_file_columns[];
+
 /* Of struct phase_row. The tables are about the file. */
 extern const struct column phase_columns[];
 

@@ -5,15 +5,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/err.h"
 #include "core/part.h"
 #include "facts/document.h"
 #include "report/accept/accept.h"
+#include "report/answer.h"
 #include "report/compare.h"
 #include "report/scaling.h"
 #include "report/series.h"
@@ -39,9 +38,6 @@ struct file_list {
 	uint32_t count;
 	uint32_t unreadable; /* files named *.h5 that are not results of haul */
 };
-
-/* Writes it as a document. about: a struct file_list. */
-document_writer file_list_write;
 
 static int file_list_names(const struct dirent *entry)
 {
@@ -187,7 +183,8 @@ static const struct column file_list_columns[] = {
 static const struct column file_list_counts[] = {
 	COLUMN(U32, struct file_list, unreadable, "not_of_haul", NULL), COLUMNS_END};
 
-bool file_list_write(struct document *d, const void *about)
+/* Writes it as a document. about: a struct file_list. */
+static bool file_list_write(struct document *d, const void *about)
 {
 	const struct file_list *l = about;
 	const struct report_table table = {.key = "results",
@@ -294,6 +291,29 @@ int report_scaling(FILE *out, enum report_shape shape, const char *const *paths,
 	if (rc == 0)
 		rc = put_text(out, document_text(shape, scaling_write, &s), err);
 	scaling_free(&s);
+	unload_all(files, count);
+	return rc;
+}
+
+int report_answers(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
+		   struct err *err)
+{
+	struct results_file **files;
+	int rc = load_all(&files, paths, count, err);
+	const struct answered_files all = {(const struct results_file *const *)files, count};
+
+	for (unsigned i = 0; rc == 0 && i < count; i++)
+		if (!files[i]->answer.type)
+			rc = err_set(err, -EINVAL,
+				     "%s: is of a run that had no question to answer: --find, "
+				     "--tune and haul assess have one",
+				     paths[i]);
+		else if (shape == REPORT_CSV && files[i]->answer.type != files[0]->answer.type)
+			rc = err_set(err, -EINVAL,
+				     "%s: answers another question than %s, and CSV is one table",
+				     paths[i], paths[0]);
+	if (rc == 0)
+		rc = put_text(out, document_text(shape, answers_write, &all), err);
 	unload_all(files, count);
 	return rc;
 }

@@ -21,6 +21,11 @@ int report_files(FILE *out, enum report_shape shape, const char *const *paths, u
 int report_scaling(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
 		   struct err *err);
 
+/* The answers to the questions of the files' runs, and nothing else. -EINVAL with a sentence for a
+ * file that has none, and in CSV, which is one table, for files with different questions. */
+int report_answers(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
+		   struct err *err);
+
 /* Writes the figure of that table to the file at path, as report_page does. */
 int report_scaling_figure(const char *path, const char *const *paths, unsigned count,
 			  struct err *err);

@@ -118,8 +118,9 @@ static const struct series_line *tuned_line(const struct results_file *f,
 }
 
 /* What people read for a state. */
-void tune_show_state(char cell[TABLE_CELL_BYTES], const struct tune_row *s)
+void tune_show_state(char cell[TABLE_CELL_BYTES], const void *row)
 {
+	const struct tune_row *s = row;
 	static const struct {
 		const char *state, *words;
 	} all[] = {
@@ -136,8 +137,10 @@ void tune_show_state(char cell[TABLE_CELL_BYTES], const struct tune_row *s)
 		say(cell, TABLE_CELL_BYTES, "; as it is");
 }
 
-void tune_show_mean(char cell[TABLE_CELL_BYTES], const struct tune_row *s)
+void tune_show_mean(char cell[TABLE_CELL_BYTES], const void *row)
 {
+	const struct tune_row *s = row;
+
 	if (isnan(s->mean))
 		strcpy(cell, "–");
 	else
@@ -145,8 +148,10 @@ void tune_show_mean(char cell[TABLE_CELL_BYTES], const struct tune_row *s)
 }
 
 /* How many times as good the best is. */
-void tune_show_times(char cell[TABLE_CELL_BYTES], const struct tune_row *s)
+void tune_show_times(char cell[TABLE_CELL_BYTES], const void *row)
 {
+	const struct tune_row *s = row;
+
 	cell[0] = '\0';
 	if (isfinite(s->times)) {
 		say_times(cell, TABLE_CELL_BYTES, s->times);

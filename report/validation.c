@@ -2,7 +2,6 @@
 /* What others published beside what haul says: see validation.h. */
 #include "report/validation.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include "core/clock.h"
 #include "core/part.h"
 #include "results-schema/file_head.h"
-#include "results-schema/h5.h"
 #include "results-schema/results_state.h"
 #include "results-schema/staging.h"
 

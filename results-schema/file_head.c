@@ -2,8 +2,6 @@
 /* Head of the results file: see file_head.h. */
 #include "results-schema/file_head.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 

@@ -4,8 +4,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

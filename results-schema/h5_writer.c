@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <hdf5.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,10 +2,8 @@
 /* Writing a phase into the results file: see phase.h. */
 #include "results-schema/phase.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/measure/quantile.h"

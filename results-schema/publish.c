@@ -10,12 +10,10 @@
 #include "core/numbers.h"
 #include "results-schema/append.h"
 #include "results-schema/file_head.h"
-#include "results-schema/h5.h"
 #include "results-schema/h5_writer.h"
 #include "results-schema/phase.h"
 #include "results-schema/results_read.h"
 #include "results-schema/results_state.h"
-#include "results-schema/rows.h"
 #include "results-schema/side_phase.h"
 #include "results-schema/staging.h"
 

@@ -9,8 +9,6 @@
 
 #include "results-schema/curves.h"
 #include "results-schema/h5.h"
-#include "results-schema/h5_reader.h"
-#include "results-schema/results_read.h"
 #include "results-schema/rows.h"
 
 /* Reading tables: compound data sets of whole numbers and reals, with units and roles. */

@@ -2,7 +2,6 @@
 /* Record of a phase: see record.h. */
 #include "results-schema/record.h"
 
-#include <math.h>
 #include <string.h>
 
 const struct member phase_record_members[] = {

@@ -2,10 +2,8 @@
 /* Row types of results.h5: see rows.h. */
 #include "results-schema/rows.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "results-schema/h5.h"

@@ -2,7 +2,6 @@
 /* Calls that may never return: see aside.h. */
 #include "backends/dfs/aside.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>

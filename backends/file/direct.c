@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "core/numbers.h"
-#include "core/uri.h"
 
 enum { DIRECT_BLOCK = 4096, DIRECT_BLOCK_MAX = 1 << 20 };
 

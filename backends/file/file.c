@@ -9,7 +9,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +17,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "backends/backend.h"
 #include "backends/file/cache.h"
-#include "backends/store.h"
-#include "backends/stores.h"
 #include "core/numbers.h"
 #include "core/part.h"
 

@@ -7,7 +7,6 @@
  * while it is mapped has pages no more: see fault_guard.h. From then on all reads of the object
  * give -EIO, since what the mapping shows is not the file. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

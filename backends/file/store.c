@@ -14,7 +14,6 @@
 #include "backends/file/direct.h"
 #include "backends/file/file.h"
 #include "backends/file/system.h"
-#include "backends/store.h"
 #include "backends/stores.h"
 #include "core/content/random.h"
 #include "core/numbers.h"

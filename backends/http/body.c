@@ -24,7 +24,7 @@ static int body_supply_chunk(struct request *req, uint64_t at, const void **from
 
 static int body_supply_object(struct exchange *x, uint64_t at, const void **from, uint64_t *n)
 {
-	const struct slot *s = x->user;
+	const struct http_slot *s = x->user;
 
 	if (s->req->chunk)
 		return body_supply_chunk(s->req, at, from, n);
@@ -33,7 +33,7 @@ static int body_supply_object(struct exchange *x, uint64_t at, const void **from
 	return 0;
 }
 
-void body_of_object(struct slot *s, uint64_t bytes)
+void body_of_object(struct http_slot *s, uint64_t bytes)
 {
 	s->request.body_bytes = bytes;
 	s->exchange.supply = body_supply_object;
@@ -41,7 +41,7 @@ void body_of_object(struct slot *s, uint64_t bytes)
 
 static int body_supply_pieces(struct exchange *x, uint64_t at, const void **from, uint64_t *n)
 {
-	struct slot *s = x->user;
+	struct http_slot *s = x->user;
 	const char *piece;
 	uint64_t bytes;
 
@@ -62,8 +62,9 @@ static int body_supply_pieces(struct exchange *x, uint64_t at, const void **from
 	return -EPROTO;
 }
 
-void body_of_pieces(struct slot *s, const char *(*pieces)(const struct slot *s, uint64_t piece,
-							  char buffer[PIECE_BYTES]))
+void body_of_pieces(struct http_slot *s,
+		    const char *(*pieces)(const struct http_slot *s, uint64_t piece,
+					  char buffer[PIECE_BYTES]))
 {
 	const char *piece;
 
@@ -74,7 +75,7 @@ void body_of_pieces(struct slot *s, const char *(*pieces)(const struct slot *s, 
 	s->exchange.supply = body_supply_pieces;
 }
 
-int body_each(struct slot *s, uint64_t bytes,
+int body_each(struct http_slot *s, uint64_t bytes,
 	      void (*observe)(void *argument, const void *data, uint64_t n), void *argument)
 {
 	struct exchange *x = &s->exchange;
@@ -122,7 +123,7 @@ static int body_consume_chunks(struct request *req, const char *data, uint64_t n
 
 /* The answer's framing does not fit what was asked for, or itself: nothing of it is taken, and
  * another attempt may do better. */
-static int body_broken(struct slot *s, const char *why)
+static int body_broken(struct http_slot *s, const char *why)
 {
 	exchange_fail(&s->exchange, -EPROTO, REQ_FAULT_BROKEN, why);
 	s->req->answer.why = why;
@@ -131,7 +132,7 @@ static int body_broken(struct slot *s, const char *why)
 
 /* Before the first byte of the body is taken: whether this is the range that was asked for, and as
  * long as it says. */
-static int body_check_range(struct slot *s)
+static int body_check_range(struct http_slot *s)
 {
 	const struct http_answer *a = &s->exchange.answer;
 	uint64_t wanted = s->req->offset + s->started_bytes;
@@ -152,7 +153,7 @@ static int body_check_range(struct slot *s)
 
 /* Keeps the beginning of an answer. The rest is dropped: what is short is read on, so that the
  * connection stays; what is long, or does not end, is cut. */
-static int body_consume_text(struct slot *s, const char *data, uint64_t n)
+static int body_consume_text(struct http_slot *s, const char *data, uint64_t n)
 {
 	const struct exchange *x = &s->exchange;
 	uint64_t room = sizeof(s->text) - 1 - s->text_used, kept;
@@ -173,7 +174,7 @@ static int body_consume_text(struct slot *s, const char *data, uint64_t n)
 }
 
 /* Fewer bytes than were asked for, not as a range, and an XML document of an error. */
-static bool body_is_error(const struct slot *s, const char *data, uint64_t n)
+static bool body_is_error(const struct http_slot *s, const char *data, uint64_t n)
 {
 	const struct http_answer *a = &s->exchange.answer;
 
@@ -181,7 +182,7 @@ static bool body_is_error(const struct slot *s, const char *data, uint64_t n)
 	       memmem(data, n, "<Error>", 7);
 }
 
-static int body_consume_object(struct slot *s, const char *data, uint64_t n)
+static int body_consume_object(struct http_slot *s, const char *data, uint64_t n)
 {
 	struct request *req = s->req;
 	uint64_t left = req->length - req->answer.done_bytes;
@@ -208,7 +209,7 @@ static int body_consume_object(struct slot *s, const char *data, uint64_t n)
 }
 
 /* The document is not what it should be, unless somebody has said more of it. */
-static int body_xml_refuse(struct slot *s, int rc)
+static int body_xml_refuse(struct http_slot *s, int rc)
 {
 	if (rc == -EPROTO && !s->req->answer.why)
 		s->req->answer.why = sentence_keep(
@@ -219,7 +220,7 @@ static int body_xml_refuse(struct slot *s, int rc)
 	return rc;
 }
 
-static int body_too_long(struct slot *s)
+static int body_too_long(struct http_slot *s)
 {
 	exchange_fail(&s->exchange, -EMSGSIZE, REQ_FAULT_OTHER,
 		      "a page of the server's answer has more than 8 MiB");
@@ -228,7 +229,7 @@ static int body_too_long(struct slot *s)
 
 void *body_place(struct exchange *x, uint64_t *n)
 {
-	const struct slot *s = x->user;
+	const struct http_slot *s = x->user;
 	const struct request *req = s->req;
 	uint64_t done = req->answer.done_bytes, in;
 	bool good = !x->answer.status || x->answer.status / 100 == 2;
@@ -245,7 +246,7 @@ void *body_place(struct exchange *x, uint64_t *n)
 
 int body_consume(struct exchange *x, const void *data, uint64_t n)
 {
-	struct slot *s = x->user;
+	struct http_slot *s = x->user;
 	bool good = x->answer.status >= 200 && x->answer.status < 300;
 
 	if (good && s->step == STEP_GET)
@@ -257,7 +258,7 @@ int body_consume(struct exchange *x, const void *data, uint64_t n)
 	return body_consume_text(s, data, n);
 }
 
-int body_xml_end(struct slot *s)
+int body_xml_end(struct http_slot *s)
 {
 	return body_xml_refuse(s, xml_end(s->xml));
 }

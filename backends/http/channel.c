@@ -21,7 +21,7 @@ enum { REDIRECTS_MAX = 4 };
 static int channel_slots_open(struct http_channel *ch, uint32_t depth)
 {
 	ch->slots = calloc(depth, sizeof(*ch->slots));
-	ch->free = calloc(depth, sizeof(struct slot *));
+	ch->free = calloc(depth, sizeof(struct http_slot *));
 	ch->ready = calloc(depth, sizeof(struct request *));
 	ch->ended = calloc(depth, sizeof(struct exchange *));
 	if (!ch->slots || !ch->free || !ch->ready || !ch->ended)
@@ -115,7 +115,7 @@ static void channel_answer_keys(const struct request *req)
 	}
 }
 
-static void channel_finish(struct slot *s)
+static void channel_finish(struct http_slot *s)
 {
 	struct http_channel *ch = s->channel;
 
@@ -126,7 +126,7 @@ static void channel_finish(struct slot *s)
 
 /* The address that the slot connects to: slots are spread over all of a server's, and an attempt
  * after a failure goes to the next. */
-static const struct address *channel_address(const struct slot *s)
+static const struct address *channel_address(const struct http_slot *s)
 {
 	const struct server *v = slot_server(s);
 	uint64_t number = (uint64_t)(s - s->channel->slots) + s->req->answer.attempts - 1;
@@ -136,7 +136,7 @@ static const struct address *channel_address(const struct slot *s)
 }
 
 /* An answer that is XML comes: its reader is there, at its beginning. */
-static int channel_xml_begin(struct slot *s)
+static int channel_xml_begin(struct http_slot *s)
 {
 	if (!s->xml)
 		return xml_open(&s->xml, s->channel->store->dialect->element, s);
@@ -145,12 +145,12 @@ static int channel_xml_begin(struct slot *s)
 }
 
 /* Time that a step takes goes into publish_ns where it makes an object visible. */
-static bool channel_publishes(const struct slot *s)
+static bool channel_publishes(const struct http_slot *s)
 {
 	return s->step == STEP_COMPLETE || (s->step == STEP_PUT && s->req->op == REQ_COMMIT);
 }
 
-static int channel_make(struct slot *s)
+static int channel_make(struct http_slot *s)
 {
 	int rc = slot_reads_xml(s) ? channel_xml_begin(s) : 0;
 
@@ -159,7 +159,7 @@ static int channel_make(struct slot *s)
 
 /* Begins the exchange of a step. Where the request is over, or the step cannot be made, it is
  * finished. */
-static void channel_step(struct slot *s, enum http_step step)
+static void channel_step(struct http_slot *s, enum http_step step)
 {
 	struct http_channel *ch = s->channel;
 	struct exchange *x = &s->exchange;
@@ -226,7 +226,7 @@ bool http_asks(const struct channel *c, const struct request *req)
 	}
 }
 
-static enum http_step channel_delete(struct slot *s)
+static enum http_step channel_delete(struct http_slot *s)
 {
 	struct request *req = s->req;
 
@@ -245,7 +245,7 @@ static enum http_step channel_delete(struct slot *s)
 }
 
 /* The first step of a request. */
-static enum http_step channel_first(struct slot *s)
+static enum http_step channel_first(struct http_slot *s)
 {
 	struct request *req = s->req;
 
@@ -281,14 +281,14 @@ static enum http_step channel_first(struct slot *s)
 	}
 }
 
-static enum http_step channel_fail(struct slot *s, int status, const char *why)
+static enum http_step channel_fail(struct http_slot *s, int status, const char *why)
 {
 	s->req->answer.fault = REQ_FAULT_OTHER;
 	return slot_refuse(s, status, why);
 }
 
 /* A HEAD has been answered: the object's size, if it can be one. */
-static enum http_step channel_sized(struct slot *s)
+static enum http_step channel_sized(struct http_slot *s)
 {
 	const struct http_answer *a = &s->exchange.answer;
 	struct request *req = s->req;
@@ -319,7 +319,7 @@ static enum http_step channel_sized(struct slot *s)
 }
 
 /* The step after one that was a success. */
-static enum http_step channel_next(struct slot *s)
+static enum http_step channel_next(struct http_slot *s)
 {
 	struct request *req = s->req;
 
@@ -345,7 +345,7 @@ static enum http_step channel_next(struct slot *s)
 
 /* Bytes of the scheme and "://" of a location that haul goes to: never from TLS to none. 0: it does
  * not. */
-static size_t channel_follows(const struct slot *s, const char *location)
+static size_t channel_follows(const struct http_slot *s, const char *location)
 {
 	if (strncmp(location, "https://", 8) == 0)
 		return 8;
@@ -353,7 +353,7 @@ static size_t channel_follows(const struct slot *s, const char *location)
 }
 
 /* Whether the step is to be repeated elsewhere, signed for there. */
-static bool channel_redirected(struct slot *s)
+static bool channel_redirected(struct http_slot *s)
 {
 	const struct http_answer *a = &s->exchange.answer;
 	size_t n = channel_follows(s, a->location);
@@ -370,14 +370,14 @@ static bool channel_redirected(struct slot *s)
 }
 
 /* Whether an error may come in an answer that is a success by its status. */
-static bool channel_may_hold_error(const struct slot *s)
+static bool channel_may_hold_error(const struct http_slot *s)
 {
 	return s->error_in_content || (s->step != STEP_GET && s->step != STEP_HEAD);
 }
 
 /* What was to be dropped is not there, which is as well. Or an earlier attempt has published the
  * object and its answer was lost: the size will tell. */
-static bool channel_gone(const struct slot *s)
+static bool channel_gone(const struct http_slot *s)
 {
 	if (s->exchange.answer.status != 404)
 		return false;
@@ -389,7 +389,7 @@ static bool channel_gone(const struct slot *s)
 }
 
 /* For reasons that only a body names, which a HEAD does not have. */
-static bool channel_unexplained(const struct slot *s)
+static bool channel_unexplained(const struct http_slot *s)
 {
 	uint16_t status = s->exchange.answer.status;
 
@@ -397,7 +397,7 @@ static bool channel_unexplained(const struct slot *s)
 }
 
 /* The step after an answer that is not a success. */
-static enum http_step channel_refused(struct slot *s)
+static enum http_step channel_refused(struct http_slot *s)
 {
 	if (channel_redirected(s))
 		return s->step;
@@ -410,7 +410,7 @@ static enum http_step channel_refused(struct slot *s)
 }
 
 /* The step after an answer that is a success by its status. */
-static enum http_step channel_answered(struct slot *s)
+static enum http_step channel_answered(struct http_slot *s)
 {
 	const struct dialect *dialect = s->channel->store->dialect;
 	struct request *req = s->req;
@@ -435,7 +435,7 @@ static enum http_step channel_answered(struct slot *s)
 	return STEP_OVER;
 }
 
-static void channel_count(const struct slot *s)
+static void channel_count(const struct http_slot *s)
 {
 	struct endpoint_counts *c = &s->channel->channel->counts[s->req->answer.endpoint];
 	uint16_t status = s->exchange.answer.status;
@@ -445,7 +445,7 @@ static void channel_count(const struct slot *s)
 }
 
 /* An exchange has ended: the step that follows. */
-static enum http_step channel_ended(struct slot *s)
+static enum http_step channel_ended(struct http_slot *s)
 {
 	struct exchange *x = &s->exchange;
 	struct answer *answer = &s->req->answer;
@@ -474,7 +474,7 @@ static void channel_work(struct http_channel *ch, uint32_t min, uint64_t deadlin
 					      deadline_ns);
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct slot *s = ch->ended[i]->user;
+		struct http_slot *s = ch->ended[i]->user;
 
 		channel_step(s, channel_ended(s));
 	}
@@ -485,7 +485,7 @@ void http_submit(struct channel *c, struct request *const *reqs, uint32_t n)
 	struct http_channel *ch = c->state;
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct slot *s = ch->free[--ch->free_count];
+		struct http_slot *s = ch->free[--ch->free_count];
 
 		s->req = reqs[i];
 		s->redirects = 0;

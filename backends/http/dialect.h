@@ -24,19 +24,19 @@ struct dialect {
 	 * *http. */
 	int (*open)(struct store *store, struct http_store *http, struct err *err);
 	/* Makes slot->request for slot->step, and signs it. A negative errno ends the request. */
-	int (*make)(struct slot *s);
+	int (*make)(struct http_slot *s);
 	/* Reads the answer of a step that has a small one (slot->text, exchange.answer). A negative
 	 * errno ends the request as an error of the store. May be NULL. */
-	int (*read)(struct slot *s);
+	int (*read)(struct http_slot *s);
 	/* Takes an element of an answer that is read as it comes: slot_reads_xml. The argument is
 	 * the slot. */
 	int (*element)(void *slot, const char *path, const char *text);
 	/* The answer to a delete of several is over: sets what became of the request, from what
 	 * became of its keys. NULL: the store takes one key at a time. */
-	void (*deleted)(struct slot *s);
+	void (*deleted)(struct http_slot *s);
 	/* Adds what else is known about an answer that is not a success, after its meaning is set.
 	 * May be NULL. */
-	void (*explain)(struct slot *s);
+	void (*explain)(struct http_slot *s);
 };
 
 #endif

@@ -98,7 +98,7 @@ static void fault_set(struct request *req, int status, enum request_fault fault,
 }
 
 /* To whom there is no connection, and why not. */
-static const char *fault_unreachable(const struct slot *s)
+static const char *fault_unreachable(const struct http_slot *s)
 {
 	const struct exchange *x = &s->exchange;
 	const char *why = x->why ? x->why : request_status_text(x->status);
@@ -116,7 +116,7 @@ static const char *fault_unreachable(const struct slot *s)
 			     why);
 }
 
-void fault_of_exchange(struct slot *s)
+void fault_of_exchange(struct http_slot *s)
 {
 	const struct exchange *x = &s->exchange;
 	bool passes = x->fault != REQ_FAULT_NONE && x->fault != REQ_FAULT_TLS &&
@@ -127,7 +127,7 @@ void fault_of_exchange(struct slot *s)
 }
 
 /* A redirection that is not followed. */
-static void fault_of_redirection(struct slot *s)
+static void fault_of_redirection(struct http_slot *s)
 {
 	const char *location = s->exchange.answer.location;
 	size_t shown = text_url_shown(location);
@@ -206,7 +206,7 @@ static int fault_code_element(void *user, const char *path, const char *text)
 }
 
 /* "<Error><Code>…" */
-static void fault_find_code(struct slot *s)
+static void fault_find_code(struct http_slot *s)
 {
 	struct http_answer *a = &s->exchange.answer;
 	struct xml *x;
@@ -236,7 +236,7 @@ static bool fault_for_time(const char *code, int64_t date)
 }
 
 /* Whether another signature can help: by the right clock, or with keys that have not expired. */
-static bool fault_mend(struct slot *s, const char *code)
+static bool fault_mend(struct http_slot *s, const char *code)
 {
 	struct http_channel *ch = s->channel;
 	int64_t date = answer_date(&s->exchange.answer);
@@ -264,7 +264,7 @@ static bool fault_mend(struct slot *s, const char *code)
 
 /* Whether a store has refused to list parts because it knows no such request, and not for what it
  * says itself. */
-static bool fault_no_parts(const struct slot *s, bool known)
+static bool fault_no_parts(const struct http_slot *s, bool known)
 {
 	unsigned status = s->exchange.answer.status;
 
@@ -272,7 +272,7 @@ static bool fault_no_parts(const struct slot *s, bool known)
 	       (!known && s->channel->store->dialect->begins && (status == 400 || status == 404));
 }
 
-void fault_of_answer(struct slot *s)
+void fault_of_answer(struct http_slot *s)
 {
 	struct http_answer *a = &s->exchange.answer;
 	const struct code_meaning *m;
@@ -307,7 +307,7 @@ void fault_of_answer(struct slot *s)
 		s->channel->store->dialect->explain(s);
 }
 
-void fault_of_key(struct slot *s, struct request_key *k, const char *code)
+void fault_of_key(struct http_slot *s, struct request_key *k, const char *code)
 {
 	static const struct code_meaning unknown = {"", -EIO, REQ_FAULT_SERVER, true,
 						    "the store could not delete it"};
@@ -322,7 +322,7 @@ void fault_of_key(struct slot *s, struct request_key *k, const char *code)
 		fault_set(s->req, m->status, m->fault, m->transient, m->why);
 }
 
-int fault_in_success(struct slot *s)
+int fault_in_success(struct http_slot *s)
 {
 	struct request *req = s->req;
 	const struct code_meaning *m;

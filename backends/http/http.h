@@ -32,7 +32,7 @@ void http_process_begin(void);
 int http_own(const struct store *store, const char *folder, struct owner *owner, struct err *err);
 
 /* For dialects: adds the condition of the channel to a PUT. */
-void own_condition(const struct slot *s, struct http_request *r);
+void own_condition(const struct http_slot *s, struct http_request *r);
 
 #define HTTP_CAPABILITIES \
 	(BACKEND_CONTENT | BACKEND_RANGES | BACKEND_FIRST_BYTE | BACKEND_ATOMIC_COMMIT | \

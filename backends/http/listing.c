@@ -17,7 +17,7 @@ enum { LISTING_EMPTY_MAX = 100 };
 #define LISTING_AFTER '>'
 #define LISTING_TOKEN '='
 
-static enum http_step listing_page(struct slot *s)
+static enum http_step listing_page(struct http_slot *s)
 {
 	memset(&s->list, 0, sizeof(s->list));
 	s->text[0] = '\0';
@@ -27,13 +27,13 @@ static enum http_step listing_page(struct slot *s)
 	return STEP_LIST;
 }
 
-static enum http_step listing_probe(struct slot *s)
+static enum http_step listing_probe(struct http_slot *s)
 {
 	memset(&s->list, 0, sizeof(s->list));
 	return STEP_PROBE;
 }
 
-enum http_step listing_begin(struct slot *s)
+enum http_step listing_begin(struct http_slot *s)
 {
 	struct listing *l = s->req->listing;
 
@@ -48,14 +48,14 @@ enum http_step listing_begin(struct slot *s)
 	return listing_probe(s);
 }
 
-static enum http_step listing_fail(struct slot *s, int status, const char *why)
+static enum http_step listing_fail(struct http_slot *s, int status, const char *why)
 {
 	s->req->answer.fault = REQ_FAULT_OTHER;
 	return slot_refuse(s, status, why);
 }
 
 /* All probes are answered: the part's range goes into the listing, and its first page follows. */
-static enum http_step listing_split(struct slot *s)
+static enum http_step listing_split(struct http_slot *s)
 {
 	struct listing *l = s->req->listing;
 	char after[SPLIT_NAME_BYTES];
@@ -69,7 +69,7 @@ static enum http_step listing_split(struct slot *s)
 	return listing_page(s);
 }
 
-static enum http_step listing_probed(struct slot *s)
+static enum http_step listing_probed(struct http_slot *s)
 {
 	char after[SPLIT_NAME_BYTES];
 
@@ -103,7 +103,7 @@ static bool listing_join_markers(struct list_page *p)
 	return true;
 }
 
-enum http_step listing_next(struct slot *s)
+enum http_step listing_next(struct http_slot *s)
 {
 	struct listing *l = s->req->listing;
 	struct list_page *p = &s->list;
@@ -132,12 +132,12 @@ enum http_step listing_next(struct slot *s)
 	return STEP_OVER;
 }
 
-void listing_document(struct slot *s)
+void listing_document(struct http_slot *s)
 {
 	s->list.whole = true;
 }
 
-static bool listing_in_part(struct slot *s, const char *name)
+static bool listing_in_part(struct http_slot *s, const char *name)
 {
 	const struct listing *l = s->req->listing;
 
@@ -148,7 +148,7 @@ static bool listing_in_part(struct slot *s, const char *name)
 	return split_has(l->marker[0] == LISTING_AFTER ? l->marker + 1 : "", l->until, name);
 }
 
-int listing_entry(struct slot *s, uint64_t size)
+int listing_entry(struct http_slot *s, uint64_t size)
 {
 	size_t before = strlen(s->channel->store->prefix) + strlen(s->req->object->key);
 	const char *name = s->text + before;
@@ -174,12 +174,12 @@ int listing_entry(struct slot *s, uint64_t size)
 	return s->req->listing->entry(s->req, name, size);
 }
 
-void listing_more(struct slot *s, bool more)
+void listing_more(struct http_slot *s, bool more)
 {
 	s->list.more = more;
 }
 
-int listing_marker(struct slot *s, const char *text)
+int listing_marker(struct http_slot *s, const char *text)
 {
 	size_t n = strlen(text);
 
@@ -206,7 +206,7 @@ static int listing_keep_id(char out[SHARED_ID_BYTES], const char *text)
 }
 
 /* Uploads are dropped by what is given here: whatever the server lists besides is left out. */
-static bool listing_below(const struct slot *s)
+static bool listing_below(const struct http_slot *s)
 {
 	const char *prefix = s->channel->store->prefix, *key = s->req->object->key;
 	size_t n = strlen(prefix);
@@ -214,7 +214,7 @@ static bool listing_below(const struct slot *s)
 	return strncmp(s->text, prefix, n) == 0 && strncmp(s->text + n, key, strlen(key)) == 0;
 }
 
-int listing_upload(struct slot *s)
+int listing_upload(struct http_slot *s)
 {
 	struct listing *l = s->req->listing;
 	int rc;
@@ -231,22 +231,22 @@ int listing_upload(struct slot *s)
 	return rc;
 }
 
-int listing_upload_id(struct slot *s, const char *text)
+int listing_upload_id(struct http_slot *s, const char *text)
 {
 	return listing_keep_id(s->req->listing->upload, text);
 }
 
-int listing_upload_key_marker(struct slot *s, const char *text)
+int listing_upload_key_marker(struct http_slot *s, const char *text)
 {
 	return s->list.marker[0] ? 0 : listing_marker(s, text);
 }
 
-int listing_upload_id_marker(struct slot *s, const char *text)
+int listing_upload_id_marker(struct http_slot *s, const char *text)
 {
 	return s->list.upload[0] ? 0 : listing_keep_id(s->list.upload, text);
 }
 
-struct listing_from listing_from(const struct slot *s, char after[SPLIT_NAME_BYTES])
+struct listing_from listing_from(const struct http_slot *s, char after[SPLIT_NAME_BYTES])
 {
 	const char *marker = s->req->listing->marker;
 	struct listing_from from = {.after = "", .marker = ""};

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #include "backends/http/upload.h"
 #include "core/clock.h"
 #include "core/clock_wait.h"
-#include "core/numbers.h"
 #include "core/owner.h"
 #include "core/time_ns.h"
 
@@ -34,7 +32,7 @@ struct lease {
 	bool lost; /* the thread's, until it has ended */
 };
 
-void own_condition(const struct slot *s, struct http_request *r)
+void own_condition(const struct http_slot *s, struct http_request *r)
 {
 	const char *generation = s->channel->store->dialect->generation_header;
 	const char *only_if = s->channel->only_if;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-void slot_request_begin(struct slot *s, enum http_method method)
+void slot_request_begin(struct http_slot *s, enum http_method method)
 {
 	const struct http_store *http = s->channel->store;
 	const struct server *v = slot_server(s);
@@ -28,7 +28,7 @@ void slot_request_begin(struct slot *s, enum http_method method)
 	r->host = http_request_keep(r, host, t.used);
 }
 
-enum http_step slot_refuse(struct slot *s, int status, const char *why)
+enum http_step slot_refuse(struct http_slot *s, int status, const char *why)
 {
 	s->req->answer.status = status;
 	s->req->answer.why = why;

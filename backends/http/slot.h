@@ -59,7 +59,7 @@ struct parts_page {
 	bool whole; /* the document was a list of parts, and came to its end */
 };
 
-struct slot {
+struct http_slot {
 	struct exchange exchange;
 	struct http_request request;
 	struct http_channel *channel;
@@ -84,7 +84,7 @@ struct slot {
 	uint32_t keys_answered; /* delete of several: which key comes after the last answered one */
 
 	/* A body made of pieces: the piece that is being sent, and where in the body it begins. */
-	const char *(*pieces)(const struct slot *s, uint64_t piece, char buffer[PIECE_BYTES]);
+	const char *(*pieces)(const struct http_slot *s, uint64_t piece, char buffer[PIECE_BYTES]);
 	uint64_t piece, piece_at;
 
 	/* The beginning of any other answer; terminated when the exchange has ended. */
@@ -108,9 +108,9 @@ struct http_channel {
 	/* PUTs are made only where this version stands there; "": only where nothing does. NULL:
 	 * in any case. Not copied. */
 	const char *only_if;
-	bool of_bucket;     /* writes and deletes are for the bucket itself: STEP_MAKE, STEP_DROP */
-	struct slot *slots; /* [depth] */
-	struct slot **free; /* [depth] */
+	bool of_bucket; /* writes and deletes are for the bucket itself: STEP_MAKE, STEP_DROP */
+	struct http_slot *slots; /* [depth] */
+	struct http_slot **free; /* [depth] */
 	uint32_t free_count;
 	struct request **ready; /* over, and not reaped yet. [depth] */
 	uint32_t ready_count;
@@ -122,13 +122,13 @@ struct http_channel {
 
 /* Begins slot->request: method, scheme, and host of the endpoint or of where the server redirected
  * it to. */
-void slot_request_begin(struct slot *s, enum http_method method);
+void slot_request_begin(struct http_slot *s, enum http_method method);
 
 /* The request cannot be carried out, or goes wrong here: sets its status, with a static sentence or
  * NULL. */
-enum http_step slot_refuse(struct slot *s, int status, const char *why);
+enum http_step slot_refuse(struct http_slot *s, int status, const char *why);
 
-static inline const struct server *slot_server(const struct slot *s)
+static inline const struct server *slot_server(const struct http_slot *s)
 {
 	const struct http_store *http = s->channel->store;
 
@@ -136,7 +136,7 @@ static inline const struct server *slot_server(const struct slot *s)
 }
 
 /* Whether the step's answer is XML that the dialect reads as it comes. */
-static inline bool slot_reads_xml(const struct slot *s)
+static inline bool slot_reads_xml(const struct http_slot *s)
 {
 	return s->step == STEP_LIST || s->step == STEP_PROBE || s->step == STEP_PARTS ||
 	       s->step == STEP_DELETE_MANY;
@@ -144,7 +144,7 @@ static inline bool slot_reads_xml(const struct slot *s)
 
 /* Whether a read that begins asks for all of an object whose size is known: then it needs no
  * range. */
-static inline bool slot_reads_all(const struct slot *s)
+static inline bool slot_reads_all(const struct http_slot *s)
 {
 	const struct request *req = s->req;
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "backends/http/interface.h"
-#include "backends/http/server.h"
 #include "core/time_ns.h"
 
 enum { SPLIT_ADAPTIVE_MIN = 1 << 20 };

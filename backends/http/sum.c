@@ -12,7 +12,7 @@ static void sum_add_piece(void *sum, const void *data, uint64_t n)
 	sum_add(sum, data, n);
 }
 
-int slot_sum_sent(struct slot *s, enum sum_kind kind)
+int slot_sum_sent(struct http_slot *s, enum sum_kind kind)
 {
 	struct sum *sum = &s->channel->sum;
 	int rc = sum_begin(sum, kind);
@@ -24,7 +24,7 @@ int slot_sum_sent(struct slot *s, enum sum_kind kind)
 	return rc;
 }
 
-int slot_sum_object(struct slot *s)
+int slot_sum_object(struct http_slot *s)
 {
 	const struct dialect *d = s->channel->store->dialect;
 	enum sum_kind kind = (enum sum_kind)s->channel->store->options->checksum;
@@ -44,12 +44,12 @@ int slot_sum_object(struct slot *s)
 	return 0;
 }
 
-int slot_sum_received(struct slot *s)
+int slot_sum_received(struct http_slot *s)
 {
 	return sum_begin(&s->sum, (enum sum_kind)s->channel->store->options->checksum);
 }
 
-int slot_sum_compare(struct slot *s)
+int slot_sum_compare(struct http_slot *s)
 {
 	const struct http_answer *a = &s->exchange.answer;
 	const char *message = s->sum.kind == SUM_MD5 ? a->md5 : a->crc32c;

@@ -101,7 +101,7 @@ bool upload_asks(const struct http_channel *ch, const struct request *req)
 
 /* Where the store gives uploads no name of its own: one that no other upload of the object has
  * had. */
-static void upload_name(struct slot *s, struct upload *u)
+static void upload_name(struct http_slot *s, struct upload *u)
 {
 	struct text t = text_in(u->id, sizeof(u->id));
 	uint64_t draw =
@@ -110,7 +110,7 @@ static void upload_name(struct slot *s, struct upload *u)
 	text_add_hex(&t, (const uint8_t *)&draw, (UPLOAD_NAME_BYTES - 1) / 2);
 }
 
-static void upload_init(struct slot *s, struct upload *u)
+static void upload_init(struct http_slot *s, struct upload *u)
 {
 	const struct http_store *http = s->channel->store;
 	const struct request *req = s->req;
@@ -136,7 +136,7 @@ static void upload_init(struct slot *s, struct upload *u)
 }
 
 /* Why the store would not take the upload, so that it need not be asked. NULL: it would. */
-static const char *upload_refusal(const struct slot *s, const struct upload *u)
+static const char *upload_refusal(const struct http_slot *s, const struct upload *u)
 {
 	const struct backend_ops *ops = s->channel->channel->store->ops;
 
@@ -168,7 +168,7 @@ static void upload_keep_etag(char out[ANSWER_ETAG_BYTES], const char *etag)
 
 /* When the request began, by the store's clock and at the earliest: its dates are whole seconds. 0:
  * unknown. */
-static int64_t upload_since(const struct slot *s)
+static int64_t upload_since(const struct http_slot *s)
 {
 	int64_t date = answer_date(&s->exchange.answer);
 	uint64_t took_ns =
@@ -177,7 +177,7 @@ static int64_t upload_since(const struct slot *s)
 	return date ? date - (int64_t)(took_ns / NS_PER_S) - 2 : 0;
 }
 
-void upload_named_by(struct slot *s, const char *etag)
+void upload_named_by(struct http_slot *s, const char *etag)
 {
 	const struct http_answer *a = &s->exchange.answer;
 	struct upload *u = upload_of(s);
@@ -188,7 +188,7 @@ void upload_named_by(struct slot *s, const char *etag)
 		u->begun = upload_since(s);
 }
 
-int upload_unproven(struct slot *s)
+int upload_unproven(struct http_slot *s)
 {
 	s->req->answer.fault = REQ_FAULT_SERVER;
 	s->req->answer.transient = true;
@@ -209,7 +209,7 @@ static bool upload_is_named(const struct upload *u, const struct http_answer *a)
 	return u->etag[0] && strcmp(u->etag, etag) == 0;
 }
 
-const char *upload_disproved(const struct slot *s)
+const char *upload_disproved(const struct http_slot *s)
 {
 	const struct http_answer *a = &s->exchange.answer;
 	const struct upload *u = upload_of(s);
@@ -223,7 +223,7 @@ const char *upload_disproved(const struct slot *s)
 }
 
 /* The upload has begun: its id goes to those who are to join. */
-static void upload_begun(const struct slot *s)
+static void upload_begun(const struct http_slot *s)
 {
 	const struct upload *u = upload_of(s);
 
@@ -231,7 +231,7 @@ static void upload_begun(const struct slot *s)
 		memcpy(s->req->begin.shared->id, u->id, sizeof(u->id));
 }
 
-enum http_step upload_begin(struct slot *s)
+enum http_step upload_begin(struct http_slot *s)
 {
 	struct request *req = s->req;
 	struct upload *u = upload_of(s);
@@ -258,7 +258,7 @@ enum http_step upload_begin(struct slot *s)
 	return STEP_OVER;
 }
 
-enum http_step upload_write(struct slot *s)
+enum http_step upload_write(struct http_slot *s)
 {
 	struct upload *u = upload_of(s);
 	struct request *req = s->req;
@@ -275,14 +275,14 @@ enum http_step upload_write(struct slot *s)
 }
 
 /* The next page of the parts that the store has. */
-static enum http_step upload_list_parts(struct slot *s)
+static enum http_step upload_list_parts(struct http_slot *s)
 {
 	memset(&s->parts, 0, sizeof(s->parts));
 	s->element_number = s->element_size = 0;
 	return STEP_PARTS;
 }
 
-enum http_step upload_commit(struct slot *s)
+enum http_step upload_commit(struct http_slot *s)
 {
 	struct upload *u = upload_of(s);
 
@@ -301,7 +301,7 @@ enum http_step upload_commit(struct slot *s)
 	return u->id[0] && s->channel->store->dialect->begins ? STEP_ABANDON : STEP_PUT;
 }
 
-enum http_step upload_abort(struct slot *s)
+enum http_step upload_abort(struct http_slot *s)
 {
 	struct upload *u = upload_of(s);
 
@@ -317,7 +317,7 @@ enum http_step upload_abort(struct slot *s)
 	return STEP_OVER;
 }
 
-enum http_step upload_close(struct slot *s)
+enum http_step upload_close(struct http_slot *s)
 {
 	struct object *o = s->req->object;
 
@@ -329,7 +329,7 @@ enum http_step upload_close(struct slot *s)
 	return STEP_OVER;
 }
 
-int upload_part_listed(struct slot *s, uint64_t number, uint64_t bytes, const char *etag)
+int upload_part_listed(struct http_slot *s, uint64_t number, uint64_t bytes, const char *etag)
 {
 	const struct upload *u = upload_of(s);
 	uint64_t parts = upload_parts(s);
@@ -349,7 +349,7 @@ int upload_part_listed(struct slot *s, uint64_t number, uint64_t bytes, const ch
 	return 0;
 }
 
-void upload_incomplete(struct slot *s)
+void upload_incomplete(struct http_slot *s)
 {
 	struct upload *u = upload_of(s);
 
@@ -363,7 +363,7 @@ void upload_incomplete(struct slot *s)
 }
 
 /* A page of parts is read. */
-static enum http_step upload_listed(struct slot *s)
+static enum http_step upload_listed(struct http_slot *s)
 {
 	struct upload *u = upload_of(s);
 
@@ -388,7 +388,7 @@ static enum http_step upload_listed(struct slot *s)
 }
 
 /* Published: a commit asks for the size that the store has of it. */
-static enum http_step upload_published(struct slot *s)
+static enum http_step upload_published(struct http_slot *s)
 {
 	struct upload *u = upload_of(s);
 
@@ -401,7 +401,7 @@ static enum http_step upload_published(struct slot *s)
 	return s->req->op == REQ_COMMIT ? STEP_HEAD : STEP_OVER;
 }
 
-enum http_step upload_next(struct slot *s)
+enum http_step upload_next(struct http_slot *s)
 {
 	struct upload *u = upload_of(s);
 	struct request *req = s->req;

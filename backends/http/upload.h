@@ -39,39 +39,39 @@ void uploads_close(struct http_channel *ch);
 bool upload_asks(const struct http_channel *ch, const struct request *req);
 
 /* The first step of a request. */
-enum http_step upload_begin(struct slot *s);
-enum http_step upload_write(struct slot *s);
-enum http_step upload_commit(struct slot *s);
-enum http_step upload_abort(struct slot *s);
+enum http_step upload_begin(struct http_slot *s);
+enum http_step upload_write(struct http_slot *s);
+enum http_step upload_commit(struct http_slot *s);
+enum http_step upload_abort(struct http_slot *s);
 /* REQ_CLOSE of an object that was joined, or of one that is open for reading. */
-enum http_step upload_close(struct slot *s);
+enum http_step upload_close(struct http_slot *s);
 
 /* The step that follows one that was a success. */
-enum http_step upload_next(struct slot *s);
+enum http_step upload_next(struct http_slot *s);
 
 /* For dialects. The store says by this answer that it has published the version; etag: as its body
  * names it, or NULL. */
-void upload_named_by(struct slot *s, const char *etag);
+void upload_named_by(struct http_slot *s, const char *etag);
 /* The store has not said so, although the status is a success: the request fails, and is tried
  * again. */
-int upload_unproven(struct slot *s);
+int upload_unproven(struct http_slot *s);
 /* A HEAD has been answered: whether it is of the version that was published, or of a newer one, but
  * not of an older one. Returns NULL, or why not. */
-const char *upload_disproved(const struct slot *s);
+const char *upload_disproved(const struct http_slot *s);
 
 /* For dialects. Parts have not come: sets what became of the request. */
-void upload_incomplete(struct slot *s);
+void upload_incomplete(struct http_slot *s);
 /* The page under way lists the part of that number. etag: as S3 wants it back, or NULL. */
-int upload_part_listed(struct slot *s, uint64_t number, uint64_t bytes, const char *etag);
+int upload_part_listed(struct http_slot *s, uint64_t number, uint64_t bytes, const char *etag);
 
-static inline struct upload *upload_of(const struct slot *s)
+static inline struct upload *upload_of(const struct http_slot *s)
 {
 	return (struct upload *)(uintptr_t)s->req->object->state[0];
 }
 
 /* The id of the version that is to be dropped: of an upload that was begun here, or of one that a
  * listing has given. */
-static inline const char *upload_dropped_id(const struct slot *s)
+static inline const char *upload_dropped_id(const struct http_slot *s)
 {
 	const struct upload *u = upload_of(s);
 
@@ -79,13 +79,13 @@ static inline const char *upload_dropped_id(const struct slot *s)
 }
 
 /* The number of the part that a write is, from 1. */
-static inline uint64_t upload_part_number(const struct slot *s)
+static inline uint64_t upload_part_number(const struct http_slot *s)
 {
 	return s->req->offset / upload_of(s)->part + 1;
 }
 
 /* How many parts there are. In an upload of unknown length all parts but the last are full. */
-static inline uint64_t upload_parts(const struct slot *s)
+static inline uint64_t upload_parts(const struct http_slot *s)
 {
 	const struct upload *u = upload_of(s);
 	uint64_t bytes = u->length ? u->length : atomic_load(&u->written);

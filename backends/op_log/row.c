@@ -3,7 +3,6 @@
  * when rows are made too slowly. */
 #include "backends/op_log/row.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 

@@ -5,9 +5,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "backends/store.h"
-#include "core/numbers.h"
-
 static int tickets_open(struct queue *q)
 {
 	uint32_t depth = q->channel.synchronous ? 1 : q->channel.depth;

@@ -18,8 +18,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/err.h"
-
 enum { PATTERN_BLOCK = 4096 };
 
 struct pattern {

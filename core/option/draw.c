@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "core/json.h"
 #include "core/numbers.h"
 #include "core/option/internal.h"
 

@@ -12,7 +12,6 @@
 #ifndef HAUL_CORE_RULE_PUBLISHED_H
 #define HAUL_CORE_RULE_PUBLISHED_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/rule/rule.h"

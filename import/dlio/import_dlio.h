@@ -9,7 +9,6 @@
 #include <stddef.h>
 
 #include "import/import.h"
-#include "mlperf/editions.h"
 
 /* What is given beside the workload: Hydra's overrides, such as "++workload.reader.batch_size=4", and
  * editions, by which its class is told; NULL: it is not. */

@@ -4,12 +4,9 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/json.h"
-#include "import/keys.h"
 #include "import/kvcache/kvc.h"
 #include "import/kvcache/parts.h"
 

@@ -8,7 +8,6 @@
 
 #include "core/rule/rule.h"
 #include "import/import.h"
-#include "mlperf/editions.h"
 
 /* By which a command is read: the workloads, and what the rules ask of the size of a data set. */
 struct import_edition {

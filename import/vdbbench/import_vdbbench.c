@@ -4,13 +4,11 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "core/json.h"
 #include "core/json_path.h"
-#include "import/keys.h"
 
 /* What vdbbench and the rules of MLPerf take where nothing is given. */
 static const double vectors_default = 1000000, dimension_default = 1536, degree_default = 64;

@@ -6,7 +6,6 @@
 #define HAUL_PLAN_PIN_CORES_H
 
 #include <hwloc.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/err.h"

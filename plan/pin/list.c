@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 static bool pin_list_number(const char **text, unsigned *value)

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/numbers.h"
 #include "core/utf8.h"
 
 const char *const halving_ends[HALVING_ENDS] = {

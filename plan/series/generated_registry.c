@@ -9,7 +9,6 @@
 
 #include "core/json.h"
 #include "plan/option_ref.h"
-#include "plan/plan.h"
 #include "plan/series/series.h"
 #include "workloads/dataset/dataset.h"
 

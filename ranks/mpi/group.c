@@ -11,7 +11,6 @@
 
 #include "core/clock.h"
 #include "ranks/mpi/node_status.h"
-#include "ranks/mpi/wait.h"
 
 enum { GROUP_BLOCKS_MAX = 64, GROUP_TAG = 1, GROUP_LETTER_TAG = 2, GROUP_LETTERS = 32 };
 

@@ -2,7 +2,6 @@
 /* Status rounds of a group that spans nodes: see node_status.h. */
 #include "ranks/mpi/node_status.h"
 
-#include <errno.h>
 #include <mpi.h>
 #include <sched.h>
 #include <stdatomic.h>

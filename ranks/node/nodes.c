@@ -3,10 +3,8 @@
 #include "ranks/node/nodes.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>

@@ -2,7 +2,6 @@
 /* Runs of haul assess: each is some of the phases of its job, which plan/assess names. What they made is
  * removed at the end. */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  * All of it runs in a copy of the process, in one thread, beside the state in which the others
  * were: nothing here may wait for them, or take a lock of theirs. The others' figures are not here:
  * their rows are zeros. */
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operation log of a run: each rank writes a file, or of many ranks those of a node share one, with
  * times of node 0's clock. What was dropped is reported once. */
-#include <errno.h>
-#include <stdio.h>
 
 #include "backends/op_log/op_log.h"
 #include "core/part.h"

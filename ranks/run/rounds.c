@@ -2,7 +2,6 @@
 /* The answer that a phase has found in its own rounds (autoscaling: qos), as --find would give it: how
  * much load keeps the limits. Of several limits the one that is missed at the least load answers. */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,7 +10,6 @@
 #include "core/utf8.h"
 #include "ranks/run/driver.h"
 #include "ranks/run/phase_run.h"
-#include "ranks/run/run.h"
 
 /* What the rounds have over all ranks: their loads, added, and the most that a rank has found against
  * each limit, since each rank keeps the limits for itself. */

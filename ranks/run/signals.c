@@ -2,7 +2,6 @@
 /* Signal thread: see state.h. */
 #include "ranks/run/state.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,10 @@
 #include "report/json/json.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "facts/document.h"
 #include "report/answer.h"
 #include "report/headline.h"
 #include "report/series.h"
@@ -41,34 +41,14 @@ static bool add_series(cJSON *to, const struct results_file *f)
 	return whole;
 }
 
-/* The answer to the run's question: its head, and its rows. */
+/* The answer to the run's question. */
 static bool add_answer(cJSON *to, const struct results_file *f)
 {
-	cJSON *answer = cJSON_AddObjectToObject(to, answer_kinds[f->answer.type].name);
-	struct assess_ceiling ceilings[ASSESS_CEILINGS_MAX];
-	void *rows = answer_rows(f);
-	struct report_table table;
-	struct claim claim;
+	struct document d = {
+		.shape = REPORT_JSON,
+		.open = {cJSON_AddObjectToObject(to, answer_kinds[f->answer.type].name)}};
 
-	if (!rows)
-		return false;
-	json_row(answer, answer_view(f)->head, f->answer.head);
-	answer_claim(&f->answer, &claim);
-	json_add_text(answer, "claim", claim_words[claim.state]);
-	json_add_text(answer, "evidence", claim.evidence);
-	json_add_text(answer, "missing", *claim.missing ? claim.missing : NULL);
-	if (f->answer.type == ANSWER_ASSESS) {
-		unsigned count = assess_ceilings(f->answer.head, ceilings);
-
-		table = (struct report_table){.key = "ceilings",
-					      .columns = assess_ceiling_columns,
-					      TABLE_ROWS(ceilings, count)};
-		json_table(answer, &table);
-	}
-	table = answer_table(f, rows);
-	json_table(answer, &table);
-	free(rows);
-	return true;
+	return answer_parts(&d, f);
 }
 
 /* null: the file is older than these figures. */

@@ -10,8 +10,6 @@
 
 #include <cjson/cJSON.h>
 
-#include "core/json.h"
-#include "core/stats.h"
 #include "facts/json.h"
 #include "report/shapes.h"
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/measure/quantile.h"
-#include "core/numbers.h"
 #include "report/accounts.h"
 #include "report/against.h"
 #include "report/client_side.h"

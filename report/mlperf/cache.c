@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The leaf of key-value caches: all options and trials of a series are one. */
-#include "report/cache.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>

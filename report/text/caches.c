@@ -10,7 +10,6 @@
 #include "facts/text.h"
 #include "report/cache.h"
 #include "report/say.h"
-#include "report/shapes.h"
 #include "report/text/page.h"
 
 /* The 95th and the 99th percentile of the histogram with that role. */

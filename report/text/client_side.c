@@ -6,7 +6,6 @@
 
 #include "facts/text.h"
 #include "report/client_side.h"
-#include "report/shapes.h"
 #include "report/text/page.h"
 
 struct side_row {

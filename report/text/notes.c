@@ -8,7 +8,6 @@
 #include "core/utf8.h"
 #include "facts/text.h"
 #include "report/say.h"
-#include "report/shapes.h"
 #include "report/text/page.h"
 
 enum { FAILURES_SHOWN = 3 };

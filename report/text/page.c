@@ -5,8 +5,6 @@
 
 #include <stdlib.h>
 
-#include "report/shapes.h"
-
 enum { PHASES_SHOWN = 40 };
 
 void page_part(struct page *page, void (*part)(struct page *page))

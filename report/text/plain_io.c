@@ -12,7 +12,6 @@
 #include "core/numbers.h"
 #include "core/units.h"
 #include "facts/text.h"
-#include "report/shapes.h"
 #include "report/skew.h"
 #include "report/text/page.h"
 

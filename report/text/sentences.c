@@ -8,7 +8,6 @@
 #include "facts/text.h"
 #include "report/against.h"
 #include "report/say.h"
-#include "report/shapes.h"
 #include "report/slow.h"
 #include "report/text/page.h"
 

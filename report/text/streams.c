@@ -3,7 +3,6 @@
  * one. */
 #include "core/units.h"
 #include "facts/text.h"
-#include "report/shapes.h"
 #include "report/text/page.h"
 
 /* The loop without storage costs nothing where it takes less of the time than this. */

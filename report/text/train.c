@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "report/say.h"
-#include "report/shapes.h"
 #include "report/text/page.h"
 
 /* The first line: whether the target is met is in colour. */

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct http_store store = {.prefix = "p/"};
-	static struct slot slot;
+	static struct http_slot slot;
 	struct request_key keys[KEYS] = {
 		{.key = "a"}, {.key = "a b&<"}, {.key = "c/d"}, {.key = "a"}};
 	struct http_channel channel = {.store = &store};

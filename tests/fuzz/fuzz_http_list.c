@@ -24,7 +24,7 @@ static void read_as(enum http_step step, xml_element element, bool uploads, cons
 	static const struct dialect dialect = {.sums_parts = true};
 	static const struct http_options options = {.checksum = SUM_CRC32C};
 	static struct http_store store = {.prefix = "p/", .dialect = &dialect, .options = &options};
-	static struct slot slot;
+	static struct http_slot slot;
 	static char etags[10][PART_ETAG_BYTES];
 	struct upload upload = {.length = 95,
 				.part = 10,

@@ -91,6 +91,10 @@ def results_cases(name):
     yield "report.txt", f"report {name}", report
     yield "report.json", f"report {name} --json", [*report, "--json", "--steps", "8"]
     yield "report.csv", f"report {name} --csv", [*report, "--csv"]
+    if name in ("assess", "find", "tune"):
+        for form in ([], ["--json"], ["--csv"]):
+            said = " ".join(["report", name, "--answer", *form])
+            yield f"answer.{form[0][2:] if form else 'txt'}", said, [*report, "--answer", *form]
     yield "report.page", f"report {name} --page", [*report, "--html", "OUT"]
     yield "show.txt", f"show {name}", ["show", f"{name}.h5"]
     yield "check.txt", f"check {name}.h5", ["check", f"{name}.h5"]

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Test of one more column: tests/report/CMakeLists.txt adds one row to the columns of the scaling
- * table, one to those of a comparison and one to those of a phase, and nothing else. Text, JSON and
+ * table, one to those of a comparison, one to those of a phase and one to those of an answer, and nothing else. Text, JSON and
  * CSV have it, and so has the page. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "report/accept/accept.h"
+#include "report/answer.h"
 #include "report/compare.h"
 #include "report/scaling.h"
 #include "report/shapes.h"
@@ -112,12 +113,37 @@ static void test_accept(void)
 	free(r);
 }
 
+/* An answer to a run's question, of which a row is a value that was tried. */
+static void test_answer(void)
+{
+	static const struct report_options options = {0};
+	struct results_file *f = made_file(&shape);
+	const struct results_file *const files[] = {f};
+	const struct answered_files all = {files, 1};
+	struct answered a;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_EQUAL_FATAL(answer_make(&a, ANSWER_FIND, 1), 0);
+	answer_join(&a);
+	((struct find_row *)a.rows)->one_more = 4711;
+	f->answer = a;
+	expect_all(answers_write, &all, "\"one_more\": 4711", ".one_more,");
+	expect_in(document_text(REPORT_CSV, answers_write, &all), ",4711,");
+	expect_in(report_text(f, &options), "one more");
+	expect_in(report_json(files, 1, &options), "\"one_more\": 4711");
+	expect_in(report_html(files, 1, false), "\"one_more\":4711");
+	f->answer = (struct answered){0};
+	answer_free(&a);
+	made_file_free(f);
+}
+
 int main(void)
 {
 	const CU_TestInfo tests[] = {
 		{"a column more of the scaling table", test_scaling},
 		{"a column more of a comparison", test_compare},
 		{"a column more of a phase", test_phase},
+		{"a figure more of an answer", test_answer},
 		{"a criterion more of an acceptance", test_accept},
 		CU_TEST_INFO_NULL,
 	};

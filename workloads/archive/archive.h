@@ -19,8 +19,6 @@
 #ifndef HAUL_WORKLOADS_ARCHIVE_ARCHIVE_H
 #define HAUL_WORKLOADS_ARCHIVE_ARCHIVE_H
 
-#include <stddef.h>
-
 #include "core/arena.h"
 #include "core/err.h"
 #include "workloads/model/shard.h"

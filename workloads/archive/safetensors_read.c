@@ -6,13 +6,10 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/arena.h"
 #include "core/content/fnv.h"
-#include "core/err.h"
 #include "core/json.h"
 #include "workloads/formats/walk.h"
 

@@ -10,7 +10,6 @@
 #ifndef HAUL_WORKLOADS_ARCHIVE_SAFETENSORS_READ_H
 #define HAUL_WORKLOADS_ARCHIVE_SAFETENSORS_READ_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "core/arena.h"

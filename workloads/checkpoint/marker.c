@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/store.h"
 #include "core/arena.h"
 #include "core/content/fill.h"
 #include "core/content/random.h"

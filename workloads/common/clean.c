@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "backends/queue/failure.h"
-#include "backends/store.h"
 #include "core/numbers.h"
 #include "workloads/common/small_object.h"
 

@@ -9,7 +9,6 @@
 #ifndef HAUL_WORKLOADS_COMMON_CLEAN_H
 #define HAUL_WORKLOADS_COMMON_CLEAN_H
 
-#include "backends/queue/queue.h"
 #include "workloads/common/crew.h"
 #include "workloads/common/open_uploads.h"
 

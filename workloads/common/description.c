@@ -9,7 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "backends/store.h"
 #include "core/arena.h"
 #include "core/clock.h"
 #include "core/clock_wait.h"

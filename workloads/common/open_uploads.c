@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "backends/queue/failure.h"
-#include "backends/store.h"
 #include "core/part.h"
 
 enum { OPEN_UPLOADS_ROOM = 64 << 10 };

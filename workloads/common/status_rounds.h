@@ -9,7 +9,6 @@
 #ifndef HAUL_WORKLOADS_COMMON_STATUS_ROUNDS_H
 #define HAUL_WORKLOADS_COMMON_STATUS_ROUNDS_H
 
-#include "core/clock.h"
 #include "core/group/group.h"
 
 struct status_rounds {

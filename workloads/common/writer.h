@@ -24,7 +24,6 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-#include "backends/queue/queue.h"
 #include "core/credits.h"
 #include "workloads/common/crew.h"
 

@@ -12,7 +12,6 @@
 #include "core/content/random.h"
 #include "core/numbers.h"
 #include "core/units.h"
-#include "workloads/dataset/dataset.h"
 
 /* Names of a data set that haul did not make, compared with what a folder holds: how large the set
  * is of which the job reads the first files, as DLIO does with a sorted list; and what is there in

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/store.h"
 #include "core/json.h"
 #include "core/option/option.h"
 #include "haul_build.h"

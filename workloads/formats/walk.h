@@ -8,7 +8,6 @@
 #define HAUL_WORKLOADS_FORMATS_WALK_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* Room for a tar head, or for the state of a walk and of another one within it. */

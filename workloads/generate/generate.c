@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "backends/queue/queue.h"
-#include "backends/store.h"
 #include "core/option/option.h"
 #include "core/units.h"
 #include "workloads/common/crew.h"

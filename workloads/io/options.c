@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backends/queue/queue.h"
 #include "core/key.h"
 #include "core/units.h"
 #include "workloads/io/io.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
-#include "workloads/common/crew.h"
 #include "workloads/io/io.h"
 #include "workloads/io/work.h"
 

@@ -5,7 +5,6 @@
 #include "backends/endpoint.h"
 #include "core/measure/quantile.h"
 #include "workloads/kvcache/requests/source_options.h"
-#include "workloads/kvcache/tiers/tiers.h"
 
 static const struct measure measures[] =
 	TALLY_ROWS(KV_COLUMN_LIST(MEASURE_ROW, MEASURE_BLOCK_ROWS));

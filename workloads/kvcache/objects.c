@@ -11,7 +11,6 @@
 #include "workloads/common/small_object.h"
 #include "workloads/kvcache/kvcache.h"
 #include "workloads/kvcache/run.h"
-#include "workloads/kvcache/tiers/entries.h"
 
 static const struct option objects_options[] = {
 	OPT_U64("haul_kvcache", struct kv_objects, version, .required = true, .min = 1,

@@ -8,7 +8,6 @@
 #define HAUL_WORKLOADS_KVCACHE_SERVED_H
 
 #include "core/heap.h"
-#include "core/numbers.h"
 #include "workloads/kvcache/kvcache.h"
 #include "workloads/kvcache/requests/source.h"
 #include "workloads/kvcache/requests/steps.h"

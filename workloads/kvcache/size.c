@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "core/units.h"
-#include "workloads/common/crew.h"
 #include "workloads/kvcache/requests/steps.h"
 #include "workloads/kvcache/run.h"
 #include "workloads/kvcache/serving/server.h"

@@ -2,12 +2,7 @@
 /* I/O threads of a key-value cache: see worker.h. */
 #include "workloads/kvcache/worker.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <time.h>
-
 #include "core/clock_wait.h"
-#include "workloads/kvcache/kvcache.h"
 
 int kv_loads_open(struct kv_loads *l, uint32_t threads, uint32_t most)
 {

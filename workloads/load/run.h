@@ -3,7 +3,6 @@
 #ifndef HAUL_WORKLOADS_LOAD_RUN_H
 #define HAUL_WORKLOADS_LOAD_RUN_H
 
-#include "backends/queue/queue.h"
 #include "core/buffers.h"
 #include "core/group/group.h"
 #include "workloads/common/cold.h"

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "backends/endpoint.h"
 #include "core/measure/quantile.h"
 #include "core/numbers.h"
 

@@ -5,9 +5,7 @@
 #include <semaphore.h>
 #include <string.h>
 
-#include "core/clock.h"
 #include "core/clock_wait.h"
-#include "workloads/train/loader/loader.h"
 
 #define HANDOVER_POLL_NS    10000000u
 #define HANDOVER_NAP_MIN_NS 20000u

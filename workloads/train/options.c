@@ -2,7 +2,6 @@
 /* The options of training, and what is refused. */
 #include <errno.h>
 
-#include "backends/queue/queue.h"
 #include "core/units.h"
 #include "workloads/dataset/dataset.h"
 #include "workloads/train/loader/loader.h"

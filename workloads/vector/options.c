@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "backends/queue/queue.h"
 #include "core/key.h"
 #include "core/numbers.h"
 #include "workloads/common/piece_reader.h"

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "core/content/random.h"
-#include "core/numbers.h"
 #include "workloads/common/crew.h"
 
 static const uint64_t verify_stream = 0x766572696679; /* "verify" */

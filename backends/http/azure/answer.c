@@ -25,7 +25,7 @@ static uint64_t azure_block_number(const struct upload *u, const char *name)
 }
 
 /* BlockList: all blocks, in no particular order. */
-static int azure_block_element(struct slot *s, const char *path, const char *text)
+static int azure_block_element(struct http_slot *s, const char *path, const char *text)
 {
 	if (strcmp(path, "BlockList") == 0)
 		s->parts.whole = true;
@@ -42,7 +42,7 @@ static int azure_block_element(struct slot *s, const char *path, const char *tex
 }
 
 /* EnumerationResults; or an error, though the status says success. */
-static int azure_list_element(struct slot *s, const char *path, const char *text)
+static int azure_list_element(struct http_slot *s, const char *path, const char *text)
 {
 	struct http_answer *a = &s->exchange.answer;
 
@@ -69,7 +69,7 @@ static int azure_list_element(struct slot *s, const char *path, const char *text
 }
 
 /* The service answers 201 to what it has made, with the ETag of the version. */
-int azure_read(struct slot *s)
+int azure_read(struct http_slot *s)
 {
 	const struct http_answer *a = &s->exchange.answer;
 
@@ -84,7 +84,7 @@ int azure_read(struct slot *s)
 
 int azure_element(void *slot, const char *path, const char *text)
 {
-	struct slot *s = slot;
+	struct http_slot *s = slot;
 
 	return s->step == STEP_PARTS ? azure_block_element(s, path, text)
 				     : azure_list_element(s, path, text);
@@ -92,7 +92,7 @@ int azure_element(void *slot, const char *path, const char *text)
 
 /* A shared access signature says itself when it ends. For an object that does not exist and has no
  * block there is no list of blocks. */
-void azure_explain(struct slot *s)
+void azure_explain(struct http_slot *s)
 {
 	struct http_channel *ch = s->channel;
 	int64_t ends;

@@ -16,11 +16,11 @@ enum {
 };
 
 /* request.c: struct dialect's make. */
-int azure_make(struct slot *s);
+int azure_make(struct http_slot *s);
 
 /* answer.c: struct dialect's read, element and explain. */
-int azure_read(struct slot *s);
+int azure_read(struct http_slot *s);
 int azure_element(void *slot, const char *path, const char *text);
-void azure_explain(struct slot *s);
+void azure_explain(struct http_slot *s);
 
 #endif

@@ -11,7 +11,7 @@ enum { AZURE_ACCOUNT_KEY_BYTES = 128, AZURE_RANGE_MD5_MAX = 4 << 20 };
 static const char azure_version[] = "2021-12-02";
 
 /* The path of the blob, or of the container where key is NULL. */
-static void azure_path(struct slot *s, const char *key)
+static void azure_path(struct http_slot *s, const char *key)
 {
 	const struct http_store *http = s->channel->store;
 	const char *const pieces[] = {
@@ -36,7 +36,8 @@ static void azure_block_name(char out[AZURE_BLOCK_NAME_BYTES], const struct uplo
 	text_add_base64(&t, raw, sizeof(raw));
 }
 
-static const char *azure_block_piece(const struct slot *s, uint64_t piece, char buffer[PIECE_BYTES])
+static const char *azure_block_piece(const struct http_slot *s, uint64_t piece,
+				     char buffer[PIECE_BYTES])
 {
 	struct text t = text_in(buffer, PIECE_BYTES);
 	uint64_t parts = upload_parts(s);
@@ -55,7 +56,7 @@ static const char *azure_block_piece(const struct slot *s, uint64_t piece, char 
 	return buffer;
 }
 
-static void azure_make_list(struct slot *s)
+static void azure_make_list(struct http_slot *s)
 {
 	struct http_request *r = &s->request;
 	const struct request *req = s->req;
@@ -76,7 +77,7 @@ static void azure_make_list(struct slot *s)
 
 /* The service makes the MD5 of a range that is not too long when it is asked to. Of a whole blob it
  * tells the MD5 that it has, if there is one. */
-static int azure_make_get(struct slot *s)
+static int azure_make_get(struct http_slot *s)
 {
 	const struct request *req = s->req;
 	bool whole = slot_reads_all(s), summed = s->channel->store->options->checksum == SUM_MD5;
@@ -92,7 +93,7 @@ static int azure_make_get(struct slot *s)
 	return slot_sum_received(s);
 }
 
-static int azure_make_step(struct slot *s)
+static int azure_make_step(struct http_slot *s)
 {
 	struct http_request *r = &s->request;
 	const struct request *req = s->req;
@@ -132,7 +133,7 @@ static int azure_make_step(struct slot *s)
 	return 0;
 }
 
-static int azure_sign(struct slot *s)
+static int azure_sign(struct http_slot *s)
 {
 	struct http_channel *ch = s->channel;
 	const struct credentials *c = &ch->credentials.c;
@@ -162,7 +163,7 @@ static int azure_sign(struct slot *s)
 	}
 }
 
-int azure_make(struct slot *s)
+int azure_make(struct http_slot *s)
 {
 	static const enum http_method methods[] = {
 		[STEP_HEAD] = HTTP_HEAD, [STEP_GET] = HTTP_GET,      [STEP_PUT] = HTTP_PUT,

@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 
 #include "backends/http/native/internal.h"
-#include "core/time_ns.h"
 
 /* A connection that was idle for longer is not used again: what lies between may have forgotten
  * it. */

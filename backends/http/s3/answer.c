@@ -33,7 +33,7 @@ static int s3_upload_element(void *user, const char *path, const char *text)
 	return 0;
 }
 
-static int s3_read_upload(struct slot *s)
+static int s3_read_upload(struct http_slot *s)
 {
 	struct upload *u = upload_of(s);
 	struct xml *x;
@@ -71,7 +71,7 @@ static int s3_completed_element(void *user, const char *path, const char *text)
 
 /* Only a whole document of that name says that the upload is complete. Ceph's gateway leaves its
  * ETag empty. */
-static int s3_read_completed(struct slot *s)
+static int s3_read_completed(struct http_slot *s)
 {
 	struct s3_completed c = {.whole = false};
 	struct xml *x;
@@ -89,7 +89,7 @@ static int s3_read_completed(struct slot *s)
 	return 0;
 }
 
-static int s3_read_put(struct slot *s)
+static int s3_read_put(struct http_slot *s)
 {
 	if (!s->exchange.answer.etag[0])
 		return upload_unproven(s);
@@ -97,7 +97,7 @@ static int s3_read_put(struct slot *s)
 	return 0;
 }
 
-int s3_read(struct slot *s)
+int s3_read(struct http_slot *s)
 {
 	const char *etag = s->exchange.answer.etag;
 	size_t n = strlen(etag);
@@ -148,7 +148,7 @@ static void s3_decode(char *out, size_t size, const char *s)
 }
 
 /* An upload that was begun for CRC-32C wants each part's sum back, too. */
-static int s3_part_listed(struct slot *s)
+static int s3_part_listed(struct http_slot *s)
 {
 	char etag[PART_ETAG_BYTES];
 	struct text t = text_in(etag, sizeof(etag));
@@ -163,7 +163,7 @@ static int s3_part_listed(struct slot *s)
 }
 
 /* Parts in the order of their numbers. */
-static int s3_part_element(struct slot *s, const char *path, const char *text)
+static int s3_part_element(struct http_slot *s, const char *path, const char *text)
 {
 	path = s3_below(path, "ListParts");
 	if (!path)
@@ -190,7 +190,7 @@ static int s3_part_element(struct slot *s, const char *path, const char *text)
 /* ListMultipartUploadsResult: uploads in the order of their keys. Ceph's gateway writes
  * NextKeyMarker plainly although it was asked to encode names. So the last upload says better where
  * the next page begins. */
-static int s3_uploads_element(struct slot *s, const char *path, const char *text)
+static int s3_uploads_element(struct http_slot *s, const char *path, const char *text)
 {
 	char key[LIST_MARKER_BYTES];
 
@@ -217,7 +217,7 @@ static int s3_uploads_element(struct slot *s, const char *path, const char *text
 }
 
 /* ListBucketResult, or the name of the operation. */
-static int s3_list_element(struct slot *s, const char *path, const char *text)
+static int s3_list_element(struct http_slot *s, const char *path, const char *text)
 {
 	const char *name = s3_below(path, "ListBucket");
 
@@ -243,7 +243,7 @@ static int s3_list_element(struct slot *s, const char *path, const char *text)
 
 int s3_element(void *slot, const char *path, const char *text)
 {
-	struct slot *s = slot;
+	struct http_slot *s = slot;
 
 	if (s->step == STEP_DELETE_MANY)
 		return s3_delete_element(s, path, text);

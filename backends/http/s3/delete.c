@@ -39,7 +39,7 @@ static void delete_add_escaped(struct text *t, const char *key)
 }
 
 /* The body: its beginning, a piece for each key, its end. */
-static const char *delete_piece(const struct slot *s, uint64_t piece, char buffer[PIECE_BYTES])
+static const char *delete_piece(const struct http_slot *s, uint64_t piece, char buffer[PIECE_BYTES])
 {
 	const struct request *req = s->req;
 	struct text t = text_in(buffer, PIECE_BYTES);
@@ -60,7 +60,7 @@ static const char *delete_piece(const struct slot *s, uint64_t piece, char buffe
 }
 
 /* Keys that cannot be in the request are answered here. Returns how many can. */
-static uint32_t delete_choose_keys(struct slot *s)
+static uint32_t delete_choose_keys(struct http_slot *s)
 {
 	size_t prefix = strlen(s->channel->store->prefix);
 	uint32_t n = 0;
@@ -84,7 +84,7 @@ static uint32_t delete_choose_keys(struct slot *s)
 	return n;
 }
 
-int s3_delete_make(struct slot *s, struct http_request *r)
+int s3_delete_make(struct http_slot *s, struct http_request *r)
 {
 	int rc;
 
@@ -105,7 +105,7 @@ int s3_delete_make(struct slot *s, struct http_request *r)
 
 /* The key that the answer names; as a rule they come in the order of the request. NULL: it is none
  * of those that were asked for and have no answer yet. */
-static struct request_key *delete_find_key(struct slot *s, const char *name)
+static struct request_key *delete_find_key(struct http_slot *s, const char *name)
 {
 	const struct request *req = s->req;
 	const char *prefix = s->channel->store->prefix;
@@ -125,7 +125,7 @@ static struct request_key *delete_find_key(struct slot *s, const char *name)
 	return NULL;
 }
 
-int s3_delete_element(struct slot *s, const char *path, const char *text)
+int s3_delete_element(struct http_slot *s, const char *path, const char *text)
 {
 	struct http_answer *a = &s->exchange.answer;
 	struct request_key *k;
@@ -153,7 +153,7 @@ int s3_delete_element(struct slot *s, const char *path, const char *text)
 	return 0;
 }
 
-void s3_deleted(struct slot *s)
+void s3_deleted(struct http_slot *s)
 {
 	struct request *req = s->req;
 	const struct request_key *worst = NULL;

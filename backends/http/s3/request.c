@@ -9,7 +9,7 @@
 enum { S3_PRESIGNED_S = 3600 };
 
 /* The path of the object, or of the bucket where key is NULL. */
-static void s3_path(struct slot *s, struct http_request *r, const char *key)
+static void s3_path(struct http_slot *s, struct http_request *r, const char *key)
 {
 	const struct http_store *http = s->channel->store;
 	bool virtual_host = http->virtual_host;
@@ -29,7 +29,7 @@ static void s3_add_to_hash(void *context, const void *data, uint64_t n)
 	EVP_DigestUpdate(context, data, n);
 }
 
-static int s3_hash_payload(struct slot *s, uint64_t bytes, char out[SHA256_TEXT_BYTES])
+static int s3_hash_payload(struct http_slot *s, uint64_t bytes, char out[SHA256_TEXT_BYTES])
 {
 	EVP_MD_CTX *context = EVP_MD_CTX_new();
 	uint8_t digest[SHA256_BYTES] = {0};
@@ -45,7 +45,7 @@ static int s3_hash_payload(struct slot *s, uint64_t bytes, char out[SHA256_TEXT_
 	return rc;
 }
 
-static int s3_sign(struct slot *s, struct http_request *r)
+static int s3_sign(struct http_slot *s, struct http_request *r)
 {
 	struct http_channel *ch = s->channel;
 	const struct http_store *http = ch->store;
@@ -78,7 +78,8 @@ static int s3_sign(struct slot *s, struct http_request *r)
 
 /* The body of CompleteMultipartUpload: its beginning, parts 1, 2 …, its end. A part that was not
  * written is left out. */
-static const char *s3_complete_piece(const struct slot *s, uint64_t piece, char buffer[PIECE_BYTES])
+static const char *s3_complete_piece(const struct http_slot *s, uint64_t piece,
+				     char buffer[PIECE_BYTES])
 {
 	const struct upload *u = upload_of(s);
 	uint64_t most = s->channel->channel->store->ops->parts_max;
@@ -138,7 +139,7 @@ static void s3_make_uploads(struct http_request *r, const char *marker, uint64_t
 }
 
 /* A page of the folder, or of a probe the one name that follows. */
-static void s3_make_list(struct slot *s, struct http_request *r)
+static void s3_make_list(struct http_slot *s, struct http_request *r)
 {
 	const struct http_store *http = s->channel->store;
 	const struct request *req = s->req;
@@ -164,7 +165,7 @@ static void s3_make_list(struct slot *s, struct http_request *r)
 		s3_query_start_after(r, prefix, from.after);
 }
 
-bool s3_sums_parts(const struct slot *s)
+bool s3_sums_parts(const struct http_slot *s)
 {
 	const struct http_store *http = s->channel->store;
 
@@ -173,7 +174,7 @@ bool s3_sums_parts(const struct slot *s)
 
 /* S3 tells a CRC-32C when it is asked to, Google both sums in any case, and both only of whole
  * objects. S3's ETag need not be an MD5. */
-static int s3_ask_for_sum(struct slot *s, struct http_request *r)
+static int s3_ask_for_sum(struct http_slot *s, struct http_request *r)
 {
 	const struct http_store *http = s->channel->store;
 
@@ -186,7 +187,8 @@ static int s3_ask_for_sum(struct slot *s, struct http_request *r)
 
 /* Amazon wants to know where the bucket shall be, except in its first region; other servers need
  * not know that name. */
-static const char *s3_bucket_piece(const struct slot *s, uint64_t piece, char buffer[PIECE_BYTES])
+static const char *s3_bucket_piece(const struct http_slot *s, uint64_t piece,
+				   char buffer[PIECE_BYTES])
 {
 	const struct http_store *http = s->channel->store;
 	struct text t = text_in(buffer, PIECE_BYTES);
@@ -202,7 +204,7 @@ static const char *s3_bucket_piece(const struct slot *s, uint64_t piece, char bu
 	return buffer;
 }
 
-static int s3_make_step(struct slot *s, struct http_request *r)
+static int s3_make_step(struct http_slot *s, struct http_request *r)
 {
 	const struct request *req = s->req;
 
@@ -257,7 +259,7 @@ static int s3_make_step(struct slot *s, struct http_request *r)
 	return 0;
 }
 
-int s3_make(struct slot *s)
+int s3_make(struct http_slot *s)
 {
 	static const enum http_method methods[] = {
 		[STEP_HEAD] = HTTP_HEAD,        [STEP_GET] = HTTP_GET,

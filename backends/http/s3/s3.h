@@ -18,18 +18,18 @@ int s3_check_addressing(const struct http_options *o, enum addressing wanted, co
 			struct err *err);
 
 /* request.c: struct dialect's make. */
-int s3_make(struct slot *s);
+int s3_make(struct http_slot *s);
 /* Whether the upload is made for CRC-32C, part by part. */
-bool s3_sums_parts(const struct slot *s);
+bool s3_sums_parts(const struct http_slot *s);
 
 /* answer.c: struct dialect's read and element. */
-int s3_read(struct slot *s);
+int s3_read(struct http_slot *s);
 int s3_element(void *slot, const char *path, const char *text);
 
 /* delete.c: DeleteObjects. Makes the request for the keys, but for path and signature; takes an
  * element of its answer; sets what became of the request when the answer is over. */
-int s3_delete_make(struct slot *s, struct http_request *r);
-int s3_delete_element(struct slot *s, const char *path, const char *text);
-void s3_deleted(struct slot *s);
+int s3_delete_make(struct http_slot *s, struct http_request *r);
+int s3_delete_element(struct http_slot *s, const char *path, const char *text);
+void s3_deleted(struct http_slot *s);
 
 #endif

@@ -2,7 +2,6 @@
 #include "backends/http/wire/text.h"
 
 #include <openssl/evp.h>
-#include <stddef.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>

@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 enum { XML_DEPTH = 8, XML_PATH_BYTES = 160, XML_TEXT_BYTES = 4096 };
 

@@ -13,7 +13,7 @@ enum { KEYS = 3 };
 
 static struct http_store store;
 static struct http_channel channel;
-static struct slot slot;
+static struct http_slot slot;
 static struct request_key keys[KEYS];
 static struct object object;
 static struct request req;

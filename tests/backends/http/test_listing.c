@@ -13,7 +13,7 @@
 static struct dialect dialect;
 static struct http_store store;
 static struct http_channel channel = {.store = &store};
-static struct slot slot;
+static struct http_slot slot;
 static struct object object = {.key = "f/"};
 static struct listing listing;
 static struct request req;

@@ -10,7 +10,6 @@
 #include "core/numbers.h"
 #include "core/time_ns.h"
 #include "core/uri.h"
-#include "workloads/kvcache/tiers/entries.h"
 
 /* A model is large, and has shorter documents, from these dimensions on. */
 enum { LARGE_HIDDEN = 8192, LARGE_LAYERS = 64 };

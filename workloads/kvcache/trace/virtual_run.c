@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "workloads/kvcache/tiers/entries.h"
-#include "workloads/kvcache/tiers/tiers.h"
-#include "workloads/trace/trace.h"
 
 static void trace_event_as(const struct trace_events *t, struct trace_row *row,
 			   enum trace_operation operation, enum trace_phase phase, uint32_t tier)

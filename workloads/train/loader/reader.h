@@ -14,7 +14,6 @@
 
 #include <stdatomic.h>
 
-#include "backends/queue/queue.h"
 #include "core/buffers.h"
 #include "core/measure/account.h"
 #include "workloads/common/cold.h"

@@ -3,7 +3,6 @@
  * the main thread. */
 #include "workloads/train/loader/loader.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "core/clock.h"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trees that rules are judged of: see check_tree.h. */
-#include "cli/check_tree.h"
+/* Trees that rules are judged of: see phase_tree.h. */
+#include "plan/phase_tree.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/json.h"
@@ -21,7 +20,7 @@ static cJSON *tree_copy(cJSON *to, const char *key, const cJSON *value)
 	return copy;
 }
 
-void check_tree_name_model(struct cJSON *keys)
+void phase_tree_name_model(struct cJSON *keys)
 {
 	cJSON *model = json_at(keys, "model");
 	const struct model numbers = {
@@ -57,7 +56,7 @@ static void tree_stores(cJSON *to, const cJSON *job_json, const cJSON *keys, con
 		json_add_text(copy, "scheme", scheme);
 }
 
-void check_tree_checkpoints(const struct job *job, const struct cJSON *job_json, double *written,
+void phase_tree_checkpoints(const struct job *job, const struct cJSON *job_json, double *written,
 			    double *read)
 {
 	for (uint32_t i = 0; i < job->phase_count; i++) {
@@ -78,7 +77,7 @@ static void tree_whole(cJSON *to, const struct job *job, const cJSON *job_json,
 	double written = 0, read = 0, caches = 0;
 	cJSON *whole = cJSON_AddObjectToObject(to, "whole");
 
-	check_tree_checkpoints(job, job_json, &written, &read);
+	phase_tree_checkpoints(job, job_json, &written, &read);
 	for (uint32_t i = 0; &job->phases[i] != phase; i++)
 		caches += workload_purpose(&job->phases[i]) == PURPOSE_CACHE;
 	json_add_number(whole, "caches_before", caches);
@@ -123,7 +122,7 @@ static void tree_needs(cJSON *to, const cJSON *dataset, const cJSON *phase, doub
 		tree_tiers(needs, json_at(to, "job"));
 }
 
-struct cJSON *check_tree_of(const struct job *job, const struct plan *plan,
+struct cJSON *phase_tree_of(const struct job *job, const struct plan *plan,
 			    const struct cJSON *job_json, const struct cJSON *plan_json, uint32_t i,
 			    double memory)
 {
@@ -140,7 +139,7 @@ struct cJSON *check_tree_of(const struct job *job, const struct plan *plan,
 	json_add_number(tree, "ranks_per_node", plan->phases[i].ranks_per_node);
 	if (memory > 0)
 		json_add_number(tree, "node_memory_bytes", memory);
-	check_tree_name_model(tree_copy(tree, "job", keys));
+	phase_tree_name_model(tree_copy(tree, "job", keys));
 	tree_stores(tree, job_json, keys, plan->phases[i].stores[0].store->name);
 	tree_copy(tree, "plan", phase);
 	tree_whole(tree, job, job_json, p);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The class (core/rule/class.h) of a phase of haul's own: that of the workload of mlpstorage that
  * it is, with each of DLIO's keys changed that the job gives another value. */
-#ifndef HAUL_IMPORT_MLPSTORAGE_JOB_CLASS_H
-#define HAUL_IMPORT_MLPSTORAGE_JOB_CLASS_H
+#ifndef HAUL_MLPERF_JOB_CLASS_H
+#define HAUL_MLPERF_JOB_CLASS_H
 
 #include "core/err.h"
+#include "core/measure/measure.h"
 #include "mlperf/editions.h"
 
 /* What the class is of. All JSON is as haul show gives it; NULL: there is none. */
 struct job_class {
 	const struct editions *editions;
-	const char *kind; /* of the phase */
+	enum purpose purpose; /* of the phase */
 	unsigned ranks;
 	const struct cJSON *keys, *dataset, *store;
 };

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The class of a phase of haul's own: see job_class.h. Keys of DLIO that haul has no notion of, such
  * as the framework, are those of the workload. */
-#include "import/mlpstorage/job_class.h"
+#include "mlperf/job_class.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/json_path.h"
 #include "core/numbers.h"
-#include "import/import.h"
 #include "mlperf/class.h"
 
 /* Numbers that are the same in DLIO's keys and in haul's. A key that the workload does not have
@@ -182,9 +179,9 @@ static bool class_is_of_workload(const struct job_class *p, const struct edition
 
 static const struct edition_workload *class_workload(const struct job_class *p)
 {
-	const char *benchmark = strcmp(p->kind, "train") == 0        ? "training"
-				: strcmp(p->kind, "checkpoint") == 0 ? "checkpointing"
-								     : "";
+	const char *benchmark = p->purpose == PURPOSE_TRAINING      ? "training"
+				: p->purpose == PURPOSE_CHECKPOINTS ? "checkpointing"
+								    : "";
 	const struct edition_workload *latest = edition_latest(p->editions, benchmark, ""), *w;
 
 	for (unsigned i = 0;
@@ -198,7 +195,7 @@ static cJSON *class_tree(const struct job_class *p, const struct edition_workloa
 {
 	cJSON *tree = edition_parameters(w, NULL, false);
 
-	if (strcmp(p->kind, "train") == 0)
+	if (p->purpose == PURPOSE_TRAINING)
 		class_train(tree, p);
 	else
 		class_checkpoint(tree, p, w);

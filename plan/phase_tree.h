@@ -12,8 +12,8 @@
  *			of a cache: memory_tier_bytes
  *	result		the phase, as haul report --json has it
  */
-#ifndef HAUL_CLI_CHECK_TREE_H
-#define HAUL_CLI_CHECK_TREE_H
+#ifndef HAUL_PLAN_PHASE_TREE_H
+#define HAUL_PLAN_PHASE_TREE_H
 
 #include "plan/plan.h"
 
@@ -22,16 +22,16 @@ struct cJSON;
 /* For phase i of a job that is planned. The caller frees it with json_free. NULL: no memory.
  * job_json: the job's text (job_text), parsed; plan_json: plan_object, NULL: without what a plan
  * tells. memory: of a node, 0: unknown. */
-struct cJSON *check_tree_of(const struct job *job, const struct plan *plan,
+struct cJSON *phase_tree_of(const struct job *job, const struct plan *plan,
 			    const struct cJSON *job_json, const struct cJSON *plan_json, uint32_t i,
 			    double memory);
 
 /* Adds the checkpoints that all phases of the job write, and read. */
-void check_tree_checkpoints(const struct job *job, const struct cJSON *job_json, double *written,
+void phase_tree_checkpoints(const struct job *job, const struct cJSON *job_json, double *written,
 			    double *read);
 
 /* A model that is given by its numbers, as imports do, gets the name that rules know it by. keys: of a
  * phase. */
-void check_tree_name_model(struct cJSON *keys);
+void phase_tree_name_model(struct cJSON *keys);
 
 #endif
