@@ -240,6 +240,8 @@ struct backend_ops {
 			    uint64_t length);
 	int64_t (*evict)(const struct store *store, const struct object *o, uint64_t offset,
 			 uint64_t length);
+	/* See store_holes. NULL: it cannot be known. */
+	int64_t (*holes)(const struct store *store, const struct object *o);
 
 	/* Makes this process the one that writes a folder of the store ("": its root), beside all
 	 * others that ask for it: owner_take (core/owner.h). -ENOLCK: there are no locks here.
@@ -332,6 +334,9 @@ int64_t store_resident(const struct store *store, const struct object *o, uint64
  */
 int64_t store_evict(const struct store *store, const struct object *o, uint64_t offset,
 		    uint64_t length);
+/* Bytes of an object open for reading that the store keeps nowhere, since nobody has written them: a
+ * file may have its size and no blocks. It is no request. A negative errno: it cannot be known. */
+int64_t store_holes(const struct store *store, const struct object *o);
 /* Space for new objects on an open store, as it is now. -ENOTSUP: the store tells nothing of it. */
 int store_space(const struct store *store, struct store_space *out);
 /* Everything of facts, for a row of /stores: from the job and the backend's describe. */

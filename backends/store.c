@@ -327,6 +327,11 @@ int64_t store_evict(const struct store *store, const struct object *o, uint64_t 
 	return store->ops->evict ? store->ops->evict(store, o, offset, length) : -ENOTSUP;
 }
 
+int64_t store_holes(const struct store *store, const struct object *o)
+{
+	return store->ops->holes ? store->ops->holes(store, o) : -ENOTSUP;
+}
+
 int store_space(const struct store *store, struct store_space *out)
 {
 	return store->ops->space ? store->ops->space(store, out) : -ENOTSUP;

@@ -87,6 +87,16 @@ static void doubt_cache(struct doubts *d, const struct results_file *f,
 			    "how much of the bytes came from the page cache is not known");
 }
 
+/* What was never written comes from no storage. */
+static void doubt_holes(struct doubts *d, const struct results_phase_read *p)
+{
+	char bytes[UNITS_TEXT_BYTES];
+
+	if (p->record.hole_bytes)
+		doubt_raise(d, DOUBT_HOLES, "%s of its files were never written: holes",
+			    units_bytes_decimal(bytes, (double)p->record.hole_bytes));
+}
+
 static void doubt_client(struct doubts *d, const struct results_file *f,
 			 const struct results_phase_read *p)
 {
@@ -265,6 +275,7 @@ static void doubts_add(struct doubts *d, const struct results_file *f,
 	else
 		doubt_ended(d, p);
 	doubt_cache(d, f, p);
+	doubt_holes(d, p);
 	doubt_client(d, f, p);
 	doubt_endpoint(d, p);
 	doubt_requests(d, p);

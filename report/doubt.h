@@ -22,6 +22,7 @@
 	X(CACHE, "page_cache", true, \
 	  "read cold (docs/existing-data.md), or more data than the memory holds") \
 	X(MEMORY, "memory", true, "put the store on the storage that is meant") \
+	X(HOLES, "holes", true, "write the files whole, as they will be read") \
 	X(CLIENT, "client", true, "use more nodes, or more cores for each rank") \
 	X(ENDPOINT, "endpoint", true, "look at the endpoint, or take it out of the job") \
 	X(ERRORS, "errors", true, "look at the first failures below") \

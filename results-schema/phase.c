@@ -230,6 +230,7 @@ static void summary_fill(struct summary_row *s, const struct merged *m)
 		 r.alone ? RESULTS_ALONE : "");
 	utf8_copy(s->kind, sizeof(s->kind), r.kind);
 	utf8_copy(s->sweep, sizeof(s->sweep), r.sweep);
+	utf8_copy(s->samples, sizeof(s->samples), r.proof);
 	s->seconds = r.seconds;
 	s->au = figure_of(m, ROLE_UTILISATION);
 	s->gb_per_s = summary_bytes_per_s(m, r.seconds) / 1e9;

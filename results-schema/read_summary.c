@@ -87,6 +87,7 @@ static void fill_record(const struct results_file *f, struct phase_record *to,
 		to->name[name - alone] = '\0';
 	utf8_copy(to->kind, sizeof(to->kind), row->kind);
 	utf8_copy(to->sweep, sizeof(to->sweep), row->sweep);
+	utf8_copy(to->proof, sizeof(to->proof), row->samples);
 	/* Of a run that is done, all phases are. */
 	utf8_copy(to->status, sizeof(to->status),
 		  strcmp(f->status, "done") == 0 ? "done" : "unknown");

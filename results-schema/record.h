@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "core/claim.h"
 #include "core/err.h"
 #include "core/member.h"
 
@@ -32,6 +33,10 @@ enum {
 	TEXT(store, "store", RECORD_NAME_BYTES) /* it works on */ \
 	TEXT(status, "status", RECORD_NAME_BYTES) /* done, limit, ended, interrupted, failed; running */ \
 	TEXT(message, "said", RECORD_MESSAGE_BYTES) /* a sentence for the report, or "" */ \
+	TEXT(proof, "samples_known", RECORD_NAME_BYTES) /* counted, by size, as planned, read; "": no samples */ \
+	TEXT(proof_claim, "samples_claim", RECORD_NAME_BYTES) /* each exactly once an epoch: held, missed, unknown */ \
+	TEXT(proof_evidence, "samples_evidence", CLAIM_TEXT_BYTES) /* of the claim, or "" */ \
+	TEXT(proof_missing, "samples_missing", CLAIM_TEXT_BYTES) /* what would settle it, or "" */ \
 	TEXT(error, "error", ERR_TEXT_BYTES) /* a sentence, or "" */ \
 	TEXT(main_figure, "main_figure", RECORD_NAME_BYTES) /* judged by it; "": none is known */ \
 	TEXT(main_hist, "main_histogram", RECORD_NAME_BYTES) /* whose quantiles /summary has */ \
@@ -48,6 +53,7 @@ enum {
 	NUMBER(run, "run", .absent = 1) /* of the series, from 1 */ \
 	NUMBER(combination, "combination", .absent = 1) /* from 1 */ \
 	NUMBER(repeat, "repeat", .absent = 1) /* of it, from 1 */ \
+	NUMBER(hole_bytes, "samples_holes") /* of its files: never written, though they have the size */ \
 	NUMBER(warmup, "warmup") /* 1: left out of statistics */ \
 	REAL(seconds, "seconds") /* that rates are of: without a warm-up, until the last rank was done */ \
 	REAL(wall_seconds, "wall_seconds") /* of the slowest rank, from the start to the end */ \

@@ -194,6 +194,7 @@ static const struct member summary_members[] = {
 	MEMBER_OF(struct summary_row, "run", run, MEMBER_U32),
 	MEMBER_OF(struct summary_row, "repeat", repeat, MEMBER_U32),
 	MEMBER_OF(struct summary_row, "warmup", warmup, MEMBER_U32),
+	MEMBER_OF_TEXT(struct summary_row, "samples", samples),
 	MEMBER_OF_TEXT(struct summary_row, "sweep", sweep),
 };
 const struct record_shape rows_summary = RECORD_SHAPE(struct summary_row, summary_members);

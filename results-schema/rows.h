@@ -43,6 +43,7 @@ struct summary_row {
 	double quantile_ms[QUANTILES], max_ms;
 	uint64_t errors;
 	uint32_t run, repeat, warmup;
+	char samples[SUMMARY_KIND_BYTES]; /* how they are known */
 	char sweep[SUMMARY_SWEEP_BYTES];
 };
 

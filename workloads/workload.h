@@ -5,6 +5,7 @@
 #define HAUL_WORKLOADS_WORKLOAD_H
 
 #include "backends/backend.h"
+#include "core/claim.h"
 #include "core/clock.h"
 #include "core/group/group.h"
 #include "core/job/job.h"
@@ -128,6 +129,14 @@ struct cpu_time {
 struct cpu_time cpu_time_process(void);
 struct snapshot;
 
+/* What a phase knows of the samples that it read. word: "counted", "by size", "as planned", "read"; "":
+ * it has none. */
+struct phase_proof {
+	char word[16];
+	struct claim claim; /* that each was read exactly once in an epoch */
+	uint64_t hole_bytes;
+};
+
 struct phase_context {
 	const struct job *job;
 	const struct job_phase *phase;
@@ -181,8 +190,9 @@ struct phase_context {
 	/* [job->store_count]: workload_store_open records here what is in effect. NULL: not
 	 * needed. */
 	struct store_facts *stores;
+	struct phase_proof proof; /* filled by run, the same on every rank */
 	char message
-		[256]; /* filled by run: a sentence for the report ("412 of 512 files were whole already") */
+		[512]; /* filled by run: a sentence for the report ("412 of 512 files were whole already") */
 };
 
 /* Results of `haul clean` over all ranks, the same on every rank. */

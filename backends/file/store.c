@@ -451,7 +451,8 @@ static void file_channel_memory(struct channel *c, void *base, uint64_t bytes)
 	.stand = file_stand, .close = file_close, .describe = file_describe, \
 	.channel_open = file_channel_open, .channel_close = file_channel_close, \
 	.channel_memory = file_channel_memory, .submit = file_submit, .reap = file_reap, \
-	.resident = file_resident, .evict = file_evict, .space = file_space, .own = file_own
+	.resident = file_resident, .evict = file_evict, .holes = file_holes, .space = file_space, \
+	.own = file_own
 
 const struct backend_ops file_backend = {
 	.scheme = "file",

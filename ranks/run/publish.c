@@ -143,6 +143,15 @@ void phase_describe(const struct phase_run *p, const struct tally *t, const stru
 	describe_any(p, t, r);
 	r->finished_ns = p->finished_ns;
 	utf8_copy(r->message, sizeof(r->message), p->ctx.message);
+	utf8_copy(r->proof, sizeof(r->proof), p->ctx.proof.word);
+	if (r->proof[0]) {
+		utf8_copy(r->proof_claim, sizeof(r->proof_claim),
+			  claim_words[p->ctx.proof.claim.state]);
+		utf8_copy(r->proof_evidence, sizeof(r->proof_evidence),
+			  p->ctx.proof.claim.evidence);
+		utf8_copy(r->proof_missing, sizeof(r->proof_missing), p->ctx.proof.claim.missing);
+	}
+	r->hole_bytes = p->ctx.proof.hole_bytes;
 	utf8_copy(r->status, sizeof(r->status), phase_status(p));
 	utf8_copy(r->error, sizeof(r->error), p->rc < 0 ? failure->text : "");
 }
@@ -162,6 +171,8 @@ static int publish_part(struct run *run, struct phase_part *part,
 	memcpy(r->name, part->name, sizeof(r->name));
 	memcpy(r->store, part->store, sizeof(r->store));
 	r->message[0] = '\0';
+	r->proof[0] = r->proof_claim[0] = r->proof_evidence[0] = r->proof_missing[0] = '\0';
+	r->hole_bytes = 0;
 	r->error[0] = '\0';
 	if (part->tally.started_ns)
 		r->started_ns = part->tally.started_ns;

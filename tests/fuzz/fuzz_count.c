@@ -30,31 +30,44 @@ static int input_read(void *user, uint64_t offset, uint8_t *out, uint32_t n)
 {
 	struct input *in = user;
 
-	must(n <= COUNT_READ_BYTES && offset <= in->size && n <= in->size - offset);
+	must(n <= COUNT_PIECE_BYTES && offset <= in->size && n <= in->size - offset);
 	must(++in->reads < READS_MAX);
 	memcpy(out, in->data + offset, n);
 	return 0;
 }
 
-/* The first eight bytes are also the size of what lies beside the file. */
-static int input_beside(void *user, const char *suffix, uint64_t *bytes)
+/* The first eight bytes also give the size of what lies beside the file. */
+static int input_beside(void *user, unsigned side, const char *suffix, bool instead,
+			uint64_t *bytes)
 {
 	const struct input *in = user;
 
-	must(suffix[0] != 0);
+	(void)instead;
+	must(suffix[0] != 0 && side < COUNT_SIDES);
 	if (in->size < sizeof(*bytes))
 		return -ENOENT;
 	memcpy(bytes, in->data, sizeof(*bytes));
+	*bytes %= in->size + 1;
 	return 0;
+}
+
+/* What lies beside the file is the file's beginning. */
+static int input_read_side(void *user, unsigned side, uint64_t offset, uint8_t *out, uint32_t n)
+{
+	must(side < COUNT_SIDES);
+	return input_read(user, offset, out, n);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static format_count *const counters[] = {npy_count,      npz_count,    hdf5_count,
-						 tfrecord_count, csv_count,    parquet_count,
-						 indexed_count,  picture_count};
+	static format_count *const counters[] = {npy_count,      npz_count,     hdf5_count,
+						 tfrecord_count, csv_count,     parquet_count,
+						 indexed_count,  picture_count, safetensors_count};
 	struct input in;
-	struct count_file file = {.read = input_read, .beside = input_beside, .user = &in};
+	struct count_file file = {.read = input_read,
+				  .beside = input_beside,
+				  .read_side = input_read_side,
+				  .user = &in};
 	const char *wrong;
 	uint64_t samples;
 
@@ -64,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	file.size = in.size;
 	file.dlio = data[0] & DLIO;
 	file.expected = data[1];
-	must(counters[data[0] % 8](&file, &samples, &wrong) == 0);
+	must(counters[(data[0] & 127) % 9](&file, &samples, &wrong) == 0);
 	must(!wrong || (wrong[0] && !samples));
 	return 0;
 }

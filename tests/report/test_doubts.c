@@ -219,6 +219,11 @@ static void on_tmpfs(struct fixture *x, double own)
 	x->file.store_count = 2;
 }
 
+static void never_written(struct fixture *x, double own)
+{
+	x->phases[own > 0 ? 0 : 1].record.hole_bytes = 4096;
+}
+
 static void in_memory(struct fixture *x, double own)
 {
 	strcpy(x->store[own > 0 ? 0 : 1].uri, "mem://");
@@ -409,6 +414,7 @@ static const struct {
 	 true},
 	{DOUBT_MEMORY, on_tmpfs, 1, 0, "tmpfs", true},
 	{DOUBT_MEMORY, in_memory, 1, 0, "haul's own memory", true},
+	{DOUBT_HOLES, never_written, 1, 0, "of its files were never written", true},
 	{DOUBT_CLIENT, busy_cores, 0.9, 0.899, "the client was the limit (its cores)", true},
 	{DOUBT_CLIENT, throttled, 0.1, 0.099, "the client was the limit (its cores)", true},
 	{DOUBT_CLIENT, busy_network, 0.9, 0.899, "the client was the limit (its network)", true},

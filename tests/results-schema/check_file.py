@@ -103,7 +103,7 @@ def check(path, ranks):
         summary = f["summary"][:]
         assert summary.dtype.names == ("phase", "kind", "seconds", "au", "GB_per_s", "operations_per_s", "p50_ms",
                                        "p95_ms", "p99_ms", "p999_ms", "p9999_ms", "max_ms", "errors", "run",
-                                       "repeat", "warmup", "sweep")
+                                       "repeat", "warmup", "samples", "sweep")
         assert [text(k) for k in summary["kind"]] == ["generate", "train", "io"]
         assert abs(summary["au"][1] - 0.964) < 1e-9 and numpy.isnan(summary["au"][0])
         assert list(summary["run"]) == [1, 1, 3] and list(summary["repeat"]) == [1, 1, 1]

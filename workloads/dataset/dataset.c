@@ -234,7 +234,9 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 	d->options = *options;
 	d->naming = dataset_naming(options);
 	d->existing = dataset_is_existing(options);
-	d->format = options->sizes == SIZES_STAT ? &format_parts : format_table()[options->format];
+	d->format = format_table()[options->format];
+	if (options->sizes == SIZES_STAT)
+		d->format = d->format->parts ? d->format->parts : &format_parts;
 	d->stays_open = format_table()[options->format]->stays_open;
 	d->objects = format_objects(d->format);
 	d->seed = seed;

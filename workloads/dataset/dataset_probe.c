@@ -183,7 +183,6 @@ struct probe {
 	struct object object;
 	uint64_t file, bytes; /* file: looked at now; bytes: of all files so far */
 	uint64_t least, most; /* bytes of the files themselves */
-	bool counts;          /* this file is asked how many samples it holds */
 	uint32_t which;       /* object of the file */
 	void *window;
 };
@@ -210,63 +209,6 @@ static int dataset_probe_check_size(const struct probe *k, uint64_t bytes, struc
 		 "has %" PRIu64 " bytes, a %s file of %" PRIu64 " x %" PRIu64 " has %" PRIu64
 		 "; with \"sizes\": \"stat\" each is taken as it is",
 		 bytes, format_names[o->format], o->samples_per_file, l.sample_bytes, l.size);
-	return dataset_probe_refuse(k, -EINVAL, text, err);
-}
-
-static int dataset_probe_read_range(void *user, uint64_t offset, uint8_t *out, uint32_t n)
-{
-	struct probe *k = user;
-	struct request req = {.op = REQ_READ,
-			      .object = &k->object,
-			      .data = k->window,
-			      .offset = offset,
-			      .length = n};
-	int rc = queue_do(&k->queue, &req);
-
-	if (rc == 0)
-		memcpy(out, (uint8_t *)k->window + req.answer.lead, n);
-	return rc;
-}
-
-static int dataset_probe_size_beside(void *user, const char *suffix, uint64_t *bytes)
-{
-	struct probe *k = user;
-	struct object o = {0};
-	struct request req = {.op = REQ_STAT, .object = &o};
-	int n = snprintf(o.key, sizeof(o.key), "%s%s", k->object.key, suffix);
-	int rc = (size_t)n < sizeof(o.key) ? queue_do(&k->queue, &req) : -ENOENT;
-
-	*bytes = rc == 0 ? req.answer.done_bytes : 0;
-	return rc;
-}
-
-/* Whether the open file holds as many samples as the job says. */
-static int dataset_probe_count(struct probe *k, uint64_t bytes, struct err *err)
-{
-	const struct dataset_options *o = &k->dataset->options;
-	format_count *count = format_table()[o->format]->count;
-	struct count_file f = {.read = dataset_probe_read_range,
-			       .beside = dataset_probe_size_beside,
-			       .user = k,
-			       .size = bytes,
-			       .expected = o->samples_per_file,
-			       .dlio = k->dataset->naming == NAMING_DLIO ||
-				       k->dataset->naming == NAMING_DLIO_VALID};
-	char held[UNITS_COUNTED_BYTES], text[256];
-	const char *wrong = NULL;
-	uint64_t samples = 0;
-	int rc = count ? count(&f, &samples, &wrong) : 0;
-
-	if (rc < 0)
-		return dataset_probe_refuse(k, rc, "cannot be read", err);
-	if (wrong)
-		return dataset_probe_refuse(k, -EILSEQ, wrong, err);
-	if (!samples || samples == o->samples_per_file)
-		return 0;
-	snprintf(text, sizeof(text),
-		 "holds %s, the job says %" PRIu64
-		 "; set the data set's \"samples_per_file\" to %" PRIu64,
-		 units_counted(held, samples, "sample"), o->samples_per_file, samples);
 	return dataset_probe_refuse(k, -EINVAL, text, err);
 }
 
@@ -328,8 +270,6 @@ static int dataset_probe_read_magic(struct probe *k, uint64_t bytes, struct err 
 	else
 		rc = dataset_probe_check_magic(k, (uint8_t *)k->window + req.answer.lead,
 					       at == magic->offset ? (uint32_t)req.length : 0, err);
-	if (rc == 0 && k->counts)
-		rc = dataset_probe_count(k, bytes, err);
 	queue_do(&k->queue, &(struct request){.op = REQ_CLOSE, .object = &k->object});
 	return rc;
 }
@@ -374,16 +314,12 @@ static int dataset_probe_files(struct probe *k, struct store *store, uint32_t ra
 		return rc;
 	queue_unlogged(&k->queue);
 	if (posix_memalign(&k->window, HEAD_ALIGNMENT,
-			   queue_buffer_bytes(store, COUNT_READ_BYTES)) != 0)
+			   queue_buffer_bytes(store, FORMAT_MAGIC_BYTES)) != 0)
 		rc = err_set(err, -ENOMEM, "no memory to look at files");
 	for (uint64_t i = 0; rc == 0 && i < DATASET_PROBE_LOOKS; i++) {
 		uint64_t drawn = random_at(d->seed ^ dataset_existing_stream, rank, i) % files;
-
 		uint64_t file = i == 0 ? 0 : i == 1 ? files - 1 : drawn;
 
-		/* One file of each rank: counting may take a read for each record, which a distant
-		 * store makes slow. */
-		k->counts = i == (rank == 0 ? 0 : DATASET_PROBE_LOOKS - 1);
 		for (uint32_t which = 0; rc == 0 && which < d->objects; which++)
 			rc = dataset_probe_object(k, file, which, err);
 	}

@@ -11,8 +11,7 @@
 /* Each rank looks at the first file, the last one and two others, on its own way to the store. Does
  * nothing for a data set that haul made, or a store without content. Collective; returns what all
  * ranks agree on, with the file's name in the sentence. Where files lie under DLIO's names of a
- * larger set, d becomes the first part of that set. Some of the files are asked how many samples
- * they hold; another number than the job's is refused. Sizes far from what the job expects lead to
+ * larger set, d becomes the first part of that set. Sizes far from what the job expects lead to
  * a warning, and the sizes that were found bound those that count as files of the set. */
 int dataset_probe(struct dataset *d, struct store *store, struct group *group, struct err *err);
 

@@ -136,6 +136,9 @@ struct format_ops {
 	/* How many samples a file says that it holds (count.h). NULL: files of the format do not
 	 * tell. */
 	format_count *count;
+	/* How files are read that haul did not make and whose sizes only the store knows. NULL: as
+	 * format_parts. */
+	const struct format_ops *parts;
 };
 
 /* Not in the table: files that haul did not make and whose sizes only the store knows. Nothing of

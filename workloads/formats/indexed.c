@@ -125,6 +125,24 @@ static uint32_t mmap_extents(const struct layout *l, uint64_t sample,
 			     struct extent out[FORMAT_EXTENTS_MAX]);
 static void indexed_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length);
 
+static void indexed_parts_layout(struct layout *l);
+static uint32_t indexed_parts_extents(const struct layout *l, uint64_t sample,
+				      struct extent out[FORMAT_EXTENTS_MAX]);
+static uint32_t mmap_parts_extents(const struct layout *l, uint64_t sample,
+				   struct extent out[FORMAT_EXTENTS_MAX]);
+
+/* Files that haul did not make: the indexes are read as of its own, the data in equal parts. */
+static const struct format_ops indexed_parts = {
+	.beside = {".off.idx", ".sz.idx"},
+	.layout = indexed_parts_layout,
+	.extents = indexed_parts_extents,
+};
+static const struct format_ops mmap_parts = {
+	.beside = {".off.idx", ".sz.idx"},
+	.layout = indexed_parts_layout,
+	.extents = mmap_parts_extents,
+};
+
 const struct format_ops format_indexed_binary = {
 	.stays_open = true,
 	.beside = {".off.idx", ".sz.idx"},
@@ -133,6 +151,7 @@ const struct format_ops format_indexed_binary = {
 	.payload = indexed_payload,
 	.walk = &indexed_walk,
 	.count = indexed_count,
+	.parts = &indexed_parts,
 };
 
 const struct format_ops format_mmap_indexed_binary = {
@@ -143,6 +162,7 @@ const struct format_ops format_mmap_indexed_binary = {
 	.payload = indexed_payload,
 	.walk = &indexed_walk,
 	.count = indexed_count,
+	.parts = &mmap_parts,
 };
 
 static void indexed_layout(struct layout *l)
@@ -167,8 +187,8 @@ static uint32_t indexed_put_record(const struct layout *l, uint64_t sample, stru
 	return 1;
 }
 
-static uint32_t indexed_extents(const struct layout *l, uint64_t sample,
-				struct extent out[FORMAT_EXTENTS_MAX])
+/* Both indexes whole. */
+static uint32_t indexed_tables(const struct layout *l, struct extent *out)
 {
 	uint32_t n = 0;
 
@@ -176,11 +196,11 @@ static uint32_t indexed_extents(const struct layout *l, uint64_t sample,
 		out[n++] = (struct extent){.length = l->samples * ENTRY_BYTES,
 					   .object = object,
 					   .cache = CACHE_FOR_FILE};
-	return n + indexed_put_record(l, sample, &out[n]);
+	return n;
 }
 
-static uint32_t mmap_extents(const struct layout *l, uint64_t sample,
-			     struct extent out[FORMAT_EXTENTS_MAX])
+/* The page of each index that has the sample's entry. */
+static uint32_t mmap_pages(const struct layout *l, uint64_t sample, struct extent *out)
 {
 	uint64_t page = sample * ENTRY_BYTES / PAGE_BYTES * PAGE_BYTES;
 	uint64_t left = l->samples * ENTRY_BYTES - page;
@@ -191,7 +211,47 @@ static uint32_t mmap_extents(const struct layout *l, uint64_t sample,
 					   .length = left < PAGE_BYTES ? left : PAGE_BYTES,
 					   .object = object,
 					   .cache = CACHE_FOR_GROUP};
+	return n;
+}
+
+static uint32_t indexed_extents(const struct layout *l, uint64_t sample,
+				struct extent out[FORMAT_EXTENTS_MAX])
+{
+	uint32_t n = indexed_tables(l, out);
+
 	return n + indexed_put_record(l, sample, &out[n]);
+}
+
+static uint32_t mmap_extents(const struct layout *l, uint64_t sample,
+			     struct extent out[FORMAT_EXTENTS_MAX])
+{
+	uint32_t n = mmap_pages(l, sample, out);
+
+	return n + indexed_put_record(l, sample, &out[n]);
+}
+
+static void indexed_parts_layout(struct layout *l)
+{
+	format_parts.layout(l);
+	l->group_samples = PAGE_BYTES / ENTRY_BYTES;
+	if (l->object != OBJECT_DATA)
+		l->size = l->samples * ENTRY_BYTES;
+}
+
+static uint32_t indexed_parts_extents(const struct layout *l, uint64_t sample,
+				      struct extent out[FORMAT_EXTENTS_MAX])
+{
+	uint32_t n = indexed_tables(l, out);
+
+	return n + format_parts.extents(l, sample, &out[n]);
+}
+
+static uint32_t mmap_parts_extents(const struct layout *l, uint64_t sample,
+				   struct extent out[FORMAT_EXTENTS_MAX])
+{
+	uint32_t n = mmap_pages(l, sample, out);
+
+	return n + format_parts.extents(l, sample, &out[n]);
 }
 
 static void indexed_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length)

@@ -264,6 +264,7 @@ const struct format_ops format_safetensors = {
 	.header = safetensors_header,
 	.payload = safetensors_payload,
 	.walk = &safetensors_walk,
+	.count = safetensors_count,
 };
 
 static int safetensors_digits(uint64_t value)

@@ -57,6 +57,8 @@ int train_input_open(struct phase_context *ctx, const char *name, struct train_i
 	rc = group_agree(ctx->group, rc, err);
 	if (rc == 0)
 		rc = manifest_check(&in->dataset, &in->store, ctx->group, err);
+	if (rc == 0)
+		rc = dataset_find_index(&in->dataset, &in->store, ctx->group, err);
 	if (rc < 0)
 		return rc;
 	in->depth = train_depth(o, store, &in->dataset);
@@ -64,7 +66,10 @@ int train_input_open(struct phase_context *ctx, const char *name, struct train_i
 	in->whole =
 		store_can(&in->store, BACKEND_STREAMS) &&
 		store_range(&in->store, train_longest(o, &in->dataset), in->depth) == UINT64_MAX;
-	return dataset_probe(&in->dataset, &in->store, ctx->group, err);
+	rc = dataset_probe(&in->dataset, &in->store, ctx->group, err);
+	return rc < 0 ? rc
+		      : dataset_count(&in->dataset, &in->store, ctx->group, o->count_ns, &in->proof,
+				      err);
 }
 
 void train_input_close(struct train_input *in)

@@ -137,6 +137,9 @@ const struct option train_options[] = {
 	OPTION_COLD(struct train_options, cold),
 	OPT_U64("null_steps", struct train_options, null_steps, .def = 20, .max = 10000,
 		.help = "steps on null:// before the phase, to measure what haul itself costs; 0: none"),
+	OPT_TIME(
+		"count", struct train_options, count_ns, .def = 30000000000,
+		.help = "how long, before the phase, all ranks count the samples that files hold which haul did not make, by their headers and indexes; each rank looks into one at least"),
 	OPT_END};
 
 void train_rows(const struct job_phase *phase, uint32_t rows_max[TALLY_TABLES_MAX])

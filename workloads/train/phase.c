@@ -2,6 +2,7 @@
 /* The workload: opens what the passes need, runs them, and says what came of it. */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,6 +122,56 @@ static int train_null(struct phase_context *ctx, const struct train_options *opt
 /* Sums over all ranks, for sentences about the whole phase. */
 enum { SAY_SAMPLES, SAY_PAYLOAD, SAY_READ, SAY_FAILED, SAY_IDS, SAY_RECEIVED, SAY_WORDS };
 
+/* What is known of the samples of both data sets together. */
+static void train_know(struct phase_context *ctx, const struct train_input inputs[PASS_SOURCES],
+		       const uint64_t words[SAY_WORDS])
+{
+	struct phase_proof *p = &ctx->proof;
+	enum dataset_known known = KNOWN_COUNTED;
+	bool existing = false;
+
+	claim_begin(&p->claim);
+	for (unsigned s = 0; s < PASS_SOURCES; s++) {
+		const struct dataset_proof *proof = &inputs[s].proof;
+
+		if (!inputs[s].open || !inputs[s].dataset.existing)
+			continue;
+		existing = true;
+		dataset_claim(proof, &p->claim);
+		known = dataset_known(proof) > known ? dataset_known(proof) : known;
+		p->hole_bytes += proof->all.hole_bytes;
+	}
+	if (!existing && words[SAY_IDS]) {
+		claim_add(&p->claim, CLAIM_HELD, "ids in the bytes that were read", NULL);
+		snprintf(p->word, sizeof(p->word), "read");
+		return;
+	}
+	if (!existing) {
+		claim_add(&p->claim, CLAIM_UNKNOWN, "no bytes came that have ids",
+			  "a store that keeps content, and samples of 8 bytes at least");
+		known = KNOWN_AS_PLANNED;
+	}
+	snprintf(p->word, sizeof(p->word), "%s", dataset_known_words[known]);
+}
+
+/* Of samples: what is said where all epochs were proven. The rest of the sentence is what is known of
+ * them. */
+static void train_say_proven(struct phase_context *ctx, const char *samples, const char *failed)
+{
+	const struct phase_proof *p = &ctx->proof;
+	bool held = claim_holds(p->claim.state);
+
+	if (failed)
+		workload_say(
+			ctx,
+			"%s, %s more could not be read, each asked for exactly once an epoch%s%s",
+			samples, failed, held ? "" : ", ", held ? "" : p->word);
+	else if (held)
+		workload_say(ctx, "%s, each exactly once an epoch", samples);
+	else
+		workload_say(ctx, "%s %s, each asked for once an epoch", samples, p->word);
+}
+
 /* What the proof has shown: over how many epochs it was judged, and held. */
 static void train_say_proof(struct phase_context *ctx, const uint64_t words[SAY_WORDS])
 {
@@ -136,13 +187,17 @@ static void train_say_proof(struct phase_context *ctx, const uint64_t words[SAY_
 		proven += row[EPOCH_PROVEN];
 	}
 	units_counted(samples, words[SAY_SAMPLES], "sample");
-	if (epochs && proven == epochs && words[SAY_FAILED])
-		workload_say(ctx,
-			     "%s, %s more could not be read, each asked for exactly once "
-			     "an epoch",
-			     samples, units_count(failed, words[SAY_FAILED]));
-	else if (epochs && proven == epochs)
-		workload_say(ctx, "%s, each exactly once an epoch", samples);
+	if (proven != judged)
+		claim_add(&ctx->proof.claim, CLAIM_MISSED,
+			  "an epoch had other samples than planned", NULL);
+	else if (!epochs || words[SAY_FAILED] || proven != epochs)
+		claim_add(&ctx->proof.claim, CLAIM_UNKNOWN,
+			  words[SAY_FAILED] ? "samples that could not be read"
+					    : "an epoch that was not judged",
+			  "epochs that come to their end without errors");
+	if (epochs && proven == epochs)
+		train_say_proven(ctx, samples,
+				 words[SAY_FAILED] ? units_count(failed, words[SAY_FAILED]) : NULL);
 	else if (proven == judged)
 		workload_say(ctx, "%s; %llu of %s ended unevenly and cannot be judged", samples,
 			     (unsigned long long)(epochs - judged),
@@ -175,7 +230,8 @@ static const double train_say_difference = 0.01;
 /* What the proof says of the whole phase, for the report, and what it rests on: the id of a sample
  * that was kept from an earlier read, is too small for one, or lies in a store without bytes is
  * known from the plan alone. */
-static void train_say(struct phase_context *ctx, const struct parallel *parallel)
+static void train_say(struct phase_context *ctx, const struct train_input inputs[PASS_SOURCES],
+		      const struct parallel *parallel)
 {
 	const uint64_t *row = ctx->tally->rank_row;
 	uint64_t words[SAY_WORDS] = {
@@ -190,9 +246,10 @@ static void train_say(struct phase_context *ctx, const struct parallel *parallel
 		return;
 	payload = (double)words[SAY_PAYLOAD];
 	read = (double)words[SAY_READ];
+	train_know(ctx, inputs, words);
 	train_say_proof(ctx, words);
 	train_say_readers(ctx, &parallel->replicas, words);
-	if (!words[SAY_IDS] && words[SAY_SAMPLES])
+	if (!words[SAY_IDS] && words[SAY_SAMPLES] && claim_holds(ctx->proof.claim.state))
 		workload_say(ctx, "ids as planned");
 	else if (words[SAY_IDS] < words[SAY_SAMPLES])
 		workload_say(ctx, "%s ids from the bytes read, the others as planned",
@@ -230,7 +287,8 @@ static void train_say_reads(struct phase_context *ctx, const struct train_input 
 	cold_say(ctx, &o->cold, &in->store, row[TRAIN_RESIDENT_SAMPLED_BYTES],
 		 row[TRAIN_RESIDENT_BYTES], row[TALLY_BYTES_READ]);
 	if (in->dataset.existing)
-		workload_say(ctx, "not made by haul: bytes not verified");
+		workload_say(ctx, "not made by haul: bytes not verified; %s",
+			     ctx->proof.claim.evidence);
 }
 
 struct train_run {
@@ -266,13 +324,27 @@ static int train_pass(struct train_run *r, enum stop_reason *stopped, struct err
 	ctx->tally->rank_row[TRAIN_SAMPLES_DROPPED] =
 		train_dropped(o, &r->inputs[PASS_TRAIN].dataset, &r->parallel.replicas);
 	rc = pass_run(p, stopped, err);
-	train_say(ctx, &r->parallel);
+	train_say(ctx, r->inputs, &r->parallel);
 	train_say_dropped(ctx, &r->inputs[PASS_TRAIN].dataset);
 	train_say_reads(ctx, &r->inputs[PASS_TRAIN]);
 out_free:
 	snapshot_close(&snapshot);
 	free(p);
 	return rc;
+}
+
+/* What counting has found, on this rank. */
+static void train_counted(struct tally *t, const struct train_input inputs[PASS_SOURCES])
+{
+	for (unsigned s = 0; s < PASS_SOURCES; s++) {
+		const struct dataset_counts *own = &inputs[s].proof.own;
+
+		t->rank_row[TRAIN_FILES_COUNTED] += own->counted;
+		t->rank_row[TRAIN_FILES_BY_SIZE] += own->by_size;
+		t->rank_row[TRAIN_COUNT_BYTES] += own->read_bytes;
+		t->rank_row[TRAIN_COUNT_NS] += own->ns;
+		t->rank_row[TRAIN_HOLE_BYTES] += own->hole_bytes;
+	}
 }
 
 /* Before the phase, everything is dropped from caches where the job says so. */
@@ -337,6 +409,7 @@ static int train_work(void *run, enum stop_reason *stopped, struct err *err)
 	struct train_run *r = run;
 
 	workload_begin(r->ctx);
+	train_counted(r->ctx->tally, r->inputs);
 	return train_pass(r, stopped, err);
 }
 

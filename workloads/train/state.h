@@ -7,6 +7,7 @@
 #define HAUL_WORKLOADS_TRAIN_STATE_H
 
 #include "workloads/common/status_rounds.h"
+#include "workloads/dataset/dataset_count.h"
 #include "workloads/train/handover.h"
 #include "workloads/train/loader/loader.h"
 #include "workloads/train/proof.h"
@@ -23,6 +24,7 @@ struct train_input {
 	uint32_t depth; /* requests in flight per reader, at most */
 	struct train_sizes sizes;
 	bool whole; /* see struct source */
+	struct dataset_proof proof;
 };
 
 /* name: of the data set. Collective. After an error, too, the caller closes it. */

@@ -91,6 +91,7 @@ struct train_options {
 	struct train_checkpoint checkpoint;
 	struct cold_options cold;
 	uint64_t null_steps;
+	uint64_t count_ns;
 };
 extern const struct option train_options[];
 extern const struct workload train_workload;
@@ -218,6 +219,16 @@ void train_sizes(const struct train_options *o, const struct dataset *d, uint32_
 	  .role = ROLE_ITEMS_DROPPED) \
 	X(TRAIN_IDS_FROM_BYTES, "ids_from_bytes", "", SUM, \
 	  "samples whose id was taken from the bytes read, not from the plan") \
+	X(TRAIN_FILES_COUNTED, "files_counted", "", SUM, \
+	  "files that haul did not make whose own header or index says how many samples they hold") \
+	X(TRAIN_FILES_BY_SIZE, "files_by_size", "", SUM, \
+	  "files that haul did not make that have the size of their samples, and nothing else") \
+	X(TRAIN_COUNT_BYTES, "count_bytes", "bytes", SUM, \
+	  "read before the phase to count samples, indexes included; not in bytes_read") \
+	X(TRAIN_COUNT_NS, "count_ns", "ns", MAX, \
+	  "counting samples before the phase; in no account and not in wall_ns") \
+	X(TRAIN_HOLE_BYTES, "hole_bytes", "bytes", SUM, \
+	  "of files that haul did not make: what was never written, though the files have the size") \
 	X(TRAIN_LOGICAL_BYTES, "logical_bytes", "bytes", SUM, \
 	  "payload of the samples that this rank read and steps used") \
 	X(TRAIN_RECEIVED_SAMPLES, "received_samples", "", SUM, \
