@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "cli/catalog_find.h"
+#include "cli/catalog.h"
 #include "cli/check.h"
 #include "cli/cli.h"
 #include "cli/edition.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "backends/backend.h"
-#include "cli/catalog_find.h"
+#include "cli/catalog.h"
 #include "cli/cli.h"
 #include "cli/cli_run.h"
 #include "core/units.h"

@@ -11,7 +11,7 @@
 
 #include "cli/check.h"
 
-#include "cli/catalog_find.h"
+#include "cli/catalog.h"
 #include "cli/check_job.h"
 #include "cli/cli.h"
 #include "cli/closed.h"

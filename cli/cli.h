@@ -46,7 +46,7 @@ struct verb {
 };
 
 enum { VERBS_MAX = 64 };
-const struct verb *const *verb_table(void); /* NULL-terminated: verbs.c */
+const struct verb *const *verb_table(void); /* NULL-terminated */
 const struct verb *verb_find(const char *name);
 
 extern const struct verb accept_verb, assess_verb, catalog_verb, check_verb, clean_verb,

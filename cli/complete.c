@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/catalog_find.h"
+#include "cli/catalog.h"
 #include "cli/cli.h"
 #include "plan/plan.h"
 #include "ranks/run/run.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/catalog_find.h"
+#include "cli/catalog.h"
 #include "core/file_read.h"
 #include "core/json.h"
 #include "core/json_path.h"

@@ -145,3 +145,72 @@ int main(int argc, char **argv)
 	join_family(verb, &argc, argv, family);
 	return flush_output(call_verb(verb, argc, argv, start_ns));
 }
+
+/* Table of verbs */
+
+static const struct verb *const verbs[] = {
+	&plan_verb,     &simulate_verb, &assess_verb,   &run_verb,    &replay_verb,
+	&generate_verb, &clean_verb,    &catalog_verb,  &import_verb, &ls_verb,
+	&report_verb,   &compare_verb,  &accept_verb,   &check_verb,  &validate_verb,
+	&export_verb,   &show_verb,     &schema_verb,   &topo_verb,   &doctor_verb,
+	&version_verb,  &help_verb,     &complete_verb, &parse_verb,  NULL,
+};
+
+const struct verb *const *verb_table(void)
+{
+	return verbs;
+}
+
+const struct verb *verb_find(const char *name)
+{
+	unsigned i;
+
+	for (i = 0; verbs[i]; i++)
+		if (strcmp(verbs[i]->name, name) == 0)
+			return verbs[i];
+	return NULL;
+}
+
+/* The verb "help": lists the verbs, or explains one. */
+
+static int help_all(void)
+{
+	const struct verb *const *v;
+
+	printf("haul VERB [options]: the I/O of AI on a storage system, measured\n\n");
+	for (v = verb_table(); *v; v++) {
+		char left[64];
+
+		if ((*v)->hidden)
+			continue;
+		snprintf(left, sizeof(left), "  %s %s", (*v)->name, (*v)->arguments);
+		cli_row(left, 20, (*v)->help);
+	}
+	printf("\nhaul VERB --help says more. A JOB is a file or a name from haul catalog.\n"
+	       "example: mpiexec -n 4 haul run unet3d_demo\n");
+	return EXIT_DONE;
+}
+
+static int help_run(const struct call *call)
+{
+	const struct verb *verb;
+
+	if (!call->argument_count)
+		return help_all();
+	verb = verb_find(call->arguments[0]);
+	if (!verb) {
+		cli_say("unknown verb \"%s\"; haul help lists them", call->arguments[0]);
+		return EXIT_USAGE;
+	}
+	verb_help(verb);
+	return EXIT_DONE;
+}
+
+const struct verb help_verb = {
+	.name = "help",
+	.arguments = "[VERB]",
+	.help = "lists the verbs, or explains one",
+	.example = "haul help plan",
+	.arguments_max = 1,
+	.run = help_run,
+};

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/catalog_find.h"
+#include "cli/catalog.h"
 #include "cli/cli.h"
 #include "cli/edition.h"
 #include "cli/job_class.h"

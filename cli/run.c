@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "backends/op_log/op_log.h"
-#include "cli/catalog_find.h"
+#include "cli/catalog.h"
 #include "cli/clean_command.h"
 #include "cli/cli.h"
 #include "cli/cli_run.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "backends/stores.h"
-#include "cli/catalog_find.h"
+#include "cli/catalog.h"
 #include "cli/cli.h"
 #include "cli/job_class.h"
 #include "haul_build.h"

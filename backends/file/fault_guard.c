@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a signal handler may know of its thread is thread-local: the one place in haul that needs
  * it. */
-#include "backends/file/fault_guard.h"
+#include "backends/file/file.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -6,10 +6,34 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "backends/backend.h"
 #include "backends/file/system.h"
 #include "backends/store.h"
+
+/* Reading mapped files: a page that cannot be had any more (the file was cut short, the device
+ * failed) raises SIGBUS in the thread that touches it. A guard turns that into a word that says so:
+ * zeroes take the place of what is missing, the thread goes on, and whoever reads the word knows.
+ *
+ * A guard is the calling thread's own. A SIGBUS outside of its guard ends the process as it would
+ * have. */
+
+struct fault_guard {
+	char *base; /* whole pages of a mapping */
+	uint64_t bytes, page_bytes;
+	/* Set to 1 before the zeroes can be seen: who reads the same mapping in another thread and
+	 * finds 0 after its own reading has had no zeroes. */
+	uint64_t *broken;
+};
+
+/* Makes SIGBUS ours, for good; more than once does no harm. Before the first guard of the
+ * process. */
+int fault_guard_install(void);
+
+/* g must stand until the guard is left. They do not nest. */
+void fault_guard_enter(const struct fault_guard *g);
+void fault_guard_leave(void);
 
 /* Striping of new files, said to the file systems that have it, without their libraries:
  *
@@ -82,7 +106,7 @@ enum {
 	FILE_MAP,        /* where it is mapped, and how much of it: open for reading with mmap */
 	FILE_MAP_BYTES,
 	FILE_DRAWN = FILE_MAP,     /* of one that is begun: the number of its part (core/part.h) */
-	FILE_BROKEN = FILE_WRITTEN /* of a mapped one: see fault_guard.h */
+	FILE_BROKEN = FILE_WRITTEN /* of a mapped one: see struct fault_guard */
 };
 #define FILE_CLOSED UINT64_MAX
 

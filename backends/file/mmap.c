@@ -4,7 +4,7 @@
  * is handed the mapping, and nothing is copied at all. Writes go by pwrite.
  *
  * Pages are brought in by one system call a request, not by a fault each. A file that is cut short
- * while it is mapped has pages no more: see fault_guard.h. From then on all reads of the object
+ * while it is mapped has pages no more: see struct fault_guard. From then on all reads of the object
  * give -EIO, since what the mapping shows is not the file. */
 #include <errno.h>
 #include <string.h>
@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "backends/file/direct.h"
-#include "backends/file/fault_guard.h"
 #include "backends/file/file.h"
 #include "core/numbers.h"
 

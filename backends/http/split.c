@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "backends/http/split.h"
+#include "backends/http/slot.h"
 
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests on asynchronous channels: many at once, the clock being read once a batch. Each holds a
  * ticket, which names the state of its attempt, until it ends. */
-#include "backends/queue/piece.h"
 #include "backends/queue/steps.h"
 #include "core/numbers.h"
 

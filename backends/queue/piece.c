@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "backends/queue/piece.h"
+#include "backends/queue/steps.h"
 
 #include <errno.h>
 

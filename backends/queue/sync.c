@@ -2,7 +2,6 @@
 /* Requests on synchronous channels: each is done from submit to done before the next begins. The
  * clock is read once before and once after a request, and only once where requests follow each
  * other in one submit: the end of one is then the start of the next. */
-#include "backends/queue/piece.h"
 #include "backends/queue/steps.h"
 
 /* Sleeps until the next attempt is due. False: none is made, because the run is to end. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsers of /proc files: see parse.h. */
-#include "core/client/parse.h"
+/* Parsers of /proc files: see source.h. */
+#include "core/client/source.h"
 
 #include <string.h>
 

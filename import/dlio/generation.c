@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Generations of DLIO: see generation.h. From the history of its configuration, July 2020 to June
+/* Generations of DLIO: see parts.h. From the history of its configuration, July 2020 to June
  * 2026. */
-#include "import/dlio/generation.h"
+#include "import/dlio/parts.h"
 
 #include <cjson/cJSON.h>
 #include <string.h>

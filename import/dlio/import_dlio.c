@@ -11,7 +11,6 @@
 #include "core/json.h"
 #include "core/numbers.h"
 #include "core/option/option.h"
-#include "import/dlio/generation.h"
 #include "import/dlio/parts.h"
 #include "import/overrides.h"
 #include "import/references.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "import/kvcache/kvc.h"
-#include "import/kvcache/parts.h"
 
 enum { URI_MAX = 1024 };
 

@@ -35,4 +35,16 @@ void kvc_add_text(struct kvc *k, struct cJSON *object, const char *name, const c
 /* A finding about a key of the tree. */
 void kvc_found(struct kvc *k, enum import_fate fate, const char *path, const char *why);
 
+/* Parts of the phase that no table of keys can map: several keys become one part, or defaults of
+ * the original matter. */
+
+void kvc_add_cluster(struct kvc *k, struct cJSON *job);
+void kvc_add_tiers(struct kvc *k);
+void kvc_add_users(struct kvc *k);
+/* Before kvc_add_retrieval, whose defaults depend on the model. */
+void kvc_add_model(struct kvc *k);
+void kvc_add_retrieval(struct kvc *k);
+void kvc_add_modes(struct kvc *k);
+void kvc_add_autoscaling(struct kvc *k);
+
 #endif

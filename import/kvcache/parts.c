@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of an imported phase "kvcache": see parts.h. */
-#include "import/kvcache/parts.h"
+/* Parts of an imported phase "kvcache": see kvc.h. */
+#include "import/kvcache/kvc.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flags of mlpstorage: see flags.h. */
-#include "import/mlpstorage/flags.h"
+/* Flags of mlpstorage: see command.h. */
+#include "import/mlpstorage/command.h"
 
 #include <ctype.h>
 #include <stdio.h>

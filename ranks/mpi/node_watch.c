@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Node watch: see node_watch.h. */
-#include "ranks/mpi/node_watch.h"
-#include "backends/backend.h"
+/* Node watch: see node_status.h. */
+#include "ranks/mpi/node_status.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "backends/backend.h"
 
 enum { SEAT_APART_BYTES = 128, OBJECT_WORDS = GROUP_WAIT_BYTES / 8, LOG_LINES = 8 };
 enum { BEATS_PER_LIMIT = 4 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/client/parse.h"
+#include "core/client/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "backends/http/native/spin.h"
+#include "backends/http/native/internal.h"
 
 bool spin_now(struct spin *s)
 {

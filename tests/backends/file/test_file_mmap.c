@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backends/file/fault_guard.h"
 #include "backends/file/file.h"
 #include "core/content/fill.h"
 #include "tests/backends/rig.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of looking before sleeping: which waits look, as it succeeds always, never, or so often. */
-#include "backends/http/native/spin.h"
+#include "backends/http/native/internal.h"
 #include "tests/unit.h"
 
 enum { WAITS = 64000 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/http/split.h"
+#include "backends/http/slot.h"
 #include "core/content/random.h"
 #include "tests/unit.h"
 

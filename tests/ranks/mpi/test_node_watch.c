@@ -2,7 +2,7 @@
 /* Tests of the watch over the ranks of a node, at times that the test gives: who is named, in whose
  * log, and how soon. test_stall_watch.c has what makes one rank stand out, and test_leader_link.c
  * what goes between nodes. */
-#include "ranks/mpi/node_watch.h"
+#include "ranks/mpi/node_status.h"
 
 #include <fcntl.h>
 #include <stdio.h>
