@@ -184,7 +184,14 @@ struct request {
 			bool empty; /* nothing will be written: a length of 0 is its size */
 			/* NULL: the version belongs to one rank. Needs BACKEND_SHARED */
 			struct shared_version *shared;
+			/* file: what follows the name until the version is whole, as another
+			 * program has it, valid until it is committed or dropped; what stands there
+			 * is overwritten, or with `fresh` -EEXIST. NULL: a drawn one, beside which
+			 * nothing stands. */
+			const char *ending;
+			bool fresh;
 		} begin;            /* REQ_BEGIN; REQ_ABORT of an object that is not begun */
+		bool only_exists;   /* REQ_STAT: the size is not asked for; done_bytes is 0 */
 		const char *target; /* REQ_RENAME: the new key */
 		/* REQ_LIST: length is the most entries, 0: LIST_PAGE_ENTRIES */
 		struct listing *listing;

@@ -108,6 +108,10 @@ static void part_path_of(const struct store *store, const struct object *o,
 {
 	char ending[PART_ENDING_BYTES];
 
+	if (o->state[FILE_ENDING]) {
+		path_of(store, o, (const char *)(uintptr_t)o->state[FILE_ENDING], path);
+		return;
+	}
 	part_ending(ending, PART_OF_OBJECT, (uint32_t)o->state[FILE_DRAWN]);
 	path_of(store, o, ending, path);
 }
@@ -263,6 +267,14 @@ static int reserve(const struct store *store, int fd, uint64_t bytes)
 	return errno == EOPNOTSUPP ? 0 : -errno;
 }
 
+/* How a version that is not whole is made: as haul does, or as another program. */
+static int part_flags(const struct request *req)
+{
+	if (!req->begin.ending)
+		return O_EXCL | O_NOFOLLOW;
+	return O_TRUNC | (req->begin.fresh ? O_EXCL : 0);
+}
+
 static int do_begin(const struct store *store, const struct request *req)
 {
 	struct object *o = req->object;
@@ -271,8 +283,11 @@ static int do_begin(const struct store *store, const struct request *req)
 
 	for (int i = 0; i < PART_TRIES && fd == -EEXIST; i++) {
 		o->state[FILE_DRAWN] = part_draw();
+		o->state[FILE_ENDING] = (uintptr_t)req->begin.ending;
 		part_path_of(store, o, path);
-		fd = open_made(store, path, O_EXCL | O_NOFOLLOW | O_WRONLY);
+		fd = open_made(store, path, O_WRONLY | part_flags(req));
+		if (req->begin.ending)
+			break;
 	}
 	if (fd < 0)
 		return fd;
@@ -350,7 +365,10 @@ static int complete(const struct store *store, struct request *req)
 	rc = sync_file(store, fd, &req->answer);
 	if (rc < 0)
 		return rc;
-	if (fstat(fd, &st) < 0)
+	/* What another program does is done as it does it. */
+	if (o->state[FILE_ENDING])
+		st.st_size = (off_t)o->state[FILE_WRITTEN];
+	else if (fstat(fd, &st) < 0)
 		return -errno;
 	o->state[FILE_DESCRIPTOR] = FILE_CLOSED;
 	if (close(fd) < 0 && errno != EINTR)
@@ -406,6 +424,8 @@ static int do_stat(const struct store *store, struct request *req)
 	struct stat st;
 
 	path_of(store, req->object, "", path);
+	if (req->only_exists)
+		return access(path, F_OK) == 0 ? 0 : errno == ENOTDIR ? -ENOENT : -errno;
 	if (TEMP_FAILURE_RETRY(stat(path, &st)) < 0)
 		return errno == ENOTDIR ? -ENOENT : -errno;
 	req->object->size = (uint64_t)st.st_size;

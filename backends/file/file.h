@@ -105,7 +105,9 @@ enum {
 	FILE_WRITTEN,    /* end of the writes: direct I/O pads the last block, commit cuts it off */
 	FILE_MAP,        /* where it is mapped, and how much of it: open for reading with mmap */
 	FILE_MAP_BYTES,
-	FILE_DRAWN = FILE_MAP,     /* of one that is begun: the number of its part (core/part.h) */
+	FILE_DRAWN = FILE_MAP, /* of one that is begun: the number of its part (core/part.h) */
+	FILE_ENDING =
+		FILE_MAP_BYTES, /* of one that is begun: 0, or the address of request.begin.ending */
 	FILE_BROKEN = FILE_WRITTEN /* of a mapped one: see struct fault_guard */
 };
 #define FILE_CLOSED UINT64_MAX

@@ -17,7 +17,7 @@ static const struct option objects_options[] = {
 		.max = 1000000),
 	OPT_U64("ranks", struct kv_objects, ranks, .required = true, .min = 1, .max = UINT32_MAX),
 	OPT_U64("tiers", struct kv_objects, tiers, .required = true, .min = 1, .max = KV_TIERS_MAX),
-	OPT_BOOL("blocks", struct kv_objects, blocks), OPT_END};
+	OPT_U64("layout", struct kv_objects, layout, .max = KV_LAYOUTS), OPT_END};
 static const struct option *const objects_tables[] = {objects_options, NULL};
 
 void kv_objects_folder(const char *folder, uint32_t rank, uint32_t tier, uint32_t part,
@@ -45,29 +45,29 @@ void kv_object_key(const char *prefix, struct kv_id id, char key[OBJECT_KEY_BYTE
 	kv_key_text(at, id);
 }
 
-static int block_folder(const char *folder, uint32_t part, char key[OBJECT_KEY_BYTES])
-{
-	return snprintf(key, OBJECT_KEY_BYTES, "%s/%02" PRIx32 "/", folder, part);
-}
-
 void kv_block_key(const struct kv_work *work, uint32_t tier, struct kv_id id,
 		  char key[OBJECT_KEY_BYTES])
 {
-	int n = block_folder(work->setup->options->folder, (uint32_t)(id.low >> 56), key);
+	const struct kvcache_options *o = work->setup->options;
+	const char *model =
+		o->serving.model[0] ? o->serving.model : model_known(&work->setup->model);
 
 	(void)tier;
-	snprintf(key + n, (size_t)(OBJECT_KEY_BYTES - n), "block_%016" PRIx64, id.low);
+	work->layout->key(o->folder, model ? model : "model", id.low, key);
 }
 
-void kv_blocks_remove_folders(struct queue *q, const char *folder)
+void kv_block_remove_folders(const struct kv_work *work, struct queue *q, const char *key)
 {
-	char key[OBJECT_KEY_BYTES];
+	char folder[OBJECT_KEY_BYTES];
 
 	if (!description_wanted(q) || !store_can(q->channel.store, BACKEND_UPDATE))
 		return;
-	for (uint32_t part = 0; part < KV_FOLDERS; part++) {
-		block_folder(folder, part, key);
-		small_object_remove(q, key);
+	snprintf(folder, sizeof(folder), "%s", key);
+	for (uint32_t level = 0; level < work->layout->depth; level++) {
+		strrchr(folder, '/')[level > 0 ? 0 : 1] = '\0';
+		if (level > 0 && strrchr(folder, '/'))
+			strrchr(folder, '/')[1] = '\0';
+		small_object_remove(q, folder);
 	}
 }
 
@@ -253,6 +253,50 @@ static bool cleaned_named(const void *argument, const char *name)
 	return cleaned_name(name);
 }
 
+/* A folder of blocks while it is cleaned. */
+struct cleaned_folder {
+	struct clean *clean;
+	const char *key; /* ends in "/" */
+	enum kv_layout_kind layout;
+	uint32_t levels; /* of folders below it */
+	struct err *err;
+	int *rc;
+};
+
+/* Whether it is a block; folders below are cleaned on the way. */
+static bool cleaned_block(const void *argument, const char *name)
+{
+	const struct cleaned_folder *f = argument;
+	char key[OBJECT_KEY_BYTES];
+	struct cleaned_folder below = *f;
+
+	if (!f->levels)
+		return kv_layout_named(f->layout, name);
+	snprintf(key, sizeof(key), "%.*s%.*s%s", OBJECT_KEY_BYTES / 2 - 2, f->key,
+		 OBJECT_KEY_BYTES / 2 - 2, name, name[strlen(name) - 1] == '/' ? "" : "/");
+	below.key = key;
+	below.levels--;
+	if (*f->rc == 0 && f->key[0] && name[0] != '.')
+		*f->rc = clean_listed(f->clean, key, cleaned_block, &below, f->err);
+	return false;
+}
+
+static int cleaned_blocks(struct clean *c, const char *folder, uint64_t layout, struct err *err)
+{
+	char key[OBJECT_KEY_BYTES];
+	int rc = 0, listed;
+	const struct cleaned_folder f = {.clean = c,
+					 .key = key,
+					 .layout = (enum kv_layout_kind)layout,
+					 .levels = kv_layouts[layout].depth,
+					 .err = err,
+					 .rc = &rc};
+
+	snprintf(key, sizeof(key), "%s/", folder);
+	listed = clean_listed(c, key, cleaned_block, &f, err);
+	return listed < 0 ? listed : rc;
+}
+
 /* The ranks of this run share those of the run that was killed. */
 static int cleaned_objects(struct clean *c, const struct description *d, const void *described,
 			   bool *stays, struct err *err)
@@ -263,12 +307,8 @@ static int cleaned_objects(struct clean *c, const struct description *d, const v
 	int rc = 0;
 
 	(void)stays;
-	for (uint32_t part = g->rank; k->blocks && rc == 0 && part < KV_FOLDERS; part += g->size) {
-		block_folder(d->folder, part, key);
-		rc = clean_listed(c, key, cleaned_named, NULL, err);
-	}
-	if (k->blocks)
-		return rc;
+	if (k->layout)
+		return g->rank == 0 ? cleaned_blocks(c, d->folder, k->layout - 1, err) : 0;
 	for (uint32_t rank = g->rank; rc == 0 && rank < k->ranks; rank += g->size) {
 		for (uint32_t tier = 0; rc == 0 && tier < k->tiers; tier++) {
 			for (uint32_t part = 0; rc == 0 && part < KV_FOLDERS; part++) {

@@ -70,6 +70,7 @@ static void phase_init_work(struct kv_run *r)
 	r->work.memory = &r->memory;
 	r->work.keeps = store_can(&r->stores[0], BACKEND_CONTENT);
 	r->work.object_key = serves ? kv_block_key : phase_entry_key;
+	r->work.layout = serves ? &kv_layouts[o->serving.layout] : NULL;
 	r->work.seed = random_at(r->ctx->job->seed, content_stream, rank);
 	pattern_init(&r->work.pattern, 0, r->setup.entry_bytes_most, o->compress, o->dedup,
 		     o->dedup_distance);
@@ -152,11 +153,11 @@ static int phase_open_rank(struct kv_run *r, struct err *err)
 static int phase_prepare(struct kv_run *r, struct err *err)
 {
 	struct description d = kv_objects_description(r->setup.options->folder);
-	const struct kv_objects objects = {.version = KV_OBJECTS_LAYOUT,
-					   .ranks = r->ctx->group->size,
-					   .tiers = r->setup.tier_count,
-					   .blocks =
-						   r->setup.options->profile == KV_PROFILE_SERVING};
+	const struct kv_objects objects = {
+		.version = KV_OBJECTS_LAYOUT,
+		.ranks = r->ctx->group->size,
+		.tiers = r->setup.tier_count,
+		.layout = r->setup.looks_before_writes ? r->setup.options->serving.layout + 1 : 0};
 	int rc = phase_open_stores(r, err);
 
 	d.clean = r->ctx->clean;

@@ -11,6 +11,7 @@
 #include "core/uri.h"
 #include "workloads/kvcache/kvcache.h"
 #include "workloads/kvcache/requests/prompts.h"
+#include "workloads/kvcache/serving/layout.h"
 
 enum {
 	SETUP_CHUNK = 4 << 20,
@@ -382,10 +383,15 @@ void kv_complete(const struct job *job, struct job_phase *phase)
 		return;
 	/* Any store takes such parts. What is wrong besides is found when the phase is checked. */
 	o->chunk = SETUP_CHUNK_MOST;
-	if (kv_setup_of(job, phase, &s, &none) == 0)
+	if (kv_setup_of(job, phase, &s, &none) == 0) {
+		/* Those whose layout it is write a block by one call, and read it by one. */
+		if (s.looks_before_writes && o->serving.layout != KV_LAYOUT_HAUL)
+			chunk = (s.entry_bytes_most + SETUP_CHUNK_LEAST - 1) / SETUP_CHUNK_LEAST *
+				SETUP_CHUNK_LEAST;
 		for (uint32_t i = 0; i < s.store_count; i++)
 			chunk = max_u64(chunk, backend_part_least(s.stores[i], s.entry_bytes_most,
 								  SETUP_CHUNK));
+	}
 	o->chunk = chunk;
 }
 

@@ -229,10 +229,9 @@ static void window_look(struct kv_worker *w, struct kv_transfer *t)
 static uint64_t window_bytes(const struct kv_worker *w, const struct kv_transfer *t)
 {
 	uint64_t bytes = min_u64(w->work->setup->options->chunk, t->task.what.bytes - t->next);
+	const struct kv_layers *l = t->task.layers;
 
-	if (t->task.layers)
-		bytes = min_u64(bytes, t->task.layers->bytes - t->next % t->task.layers->bytes);
-	return bytes;
+	return l ? min_u64(bytes, l->bytes - t->next % l->bytes) : bytes;
 }
 
 static void window_begin(struct kv_worker *w, struct kv_transfer *t)
@@ -325,6 +324,7 @@ static struct queue *stage_request(const struct kv_worker *w, struct kv_transfer
 		t->from.size = task->what.bytes;
 	if (t->stage == KV_ENTRY_BEGIN)
 		req->begin.part = w->work->setup->options->chunk;
+	kv_transfer_layout(w, t, req);
 	if (t->stage == KV_ENTRY_BEGIN || t->stage == KV_ENTRY_COMMIT)
 		req->length = task->what.bytes;
 	/* What is deleted is named anew: it is not open any more. */
@@ -354,8 +354,8 @@ static void stage_answered(struct kv_worker *w, struct kv_transfer *t, const str
 	bool done = req->answer.status == 0;
 
 	t->asked = false;
-	if (request_failed(req) && t->stage != KV_ENTRY_ABORT &&
-	    !kv_transfer_absent(w, t, req->answer.status))
+	if (!kv_transfer_absent(w, t, req->answer.status) && request_failed(req) &&
+	    t->stage != KV_ENTRY_ABORT)
 		transfer_fail(w, t, q, req, req->answer.status, NULL);
 	if (t->stage == KV_ENTRY_STAT && t->task.what.kind == KV_OPERATION_WRITE)
 		t->task.present = done && w->work->keeps;

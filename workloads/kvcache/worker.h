@@ -27,8 +27,10 @@
 
 #include "core/content/pattern.h"
 #include "core/list.h"
+#include "core/part.h"
 #include "workloads/common/slots.h"
 #include "workloads/kvcache/kvcache.h"
+#include "workloads/kvcache/serving/layout.h"
 #include "workloads/kvcache/tiers/memory.h"
 #include "workloads/kvcache/tiers/operations.h"
 
@@ -244,9 +246,10 @@ struct kv_transfer {
 	bool opened, begun; /* `from` must be closed; `to` committed, or given up */
 	struct object from, to;
 	struct pattern pattern;
-	uint64_t next;  /* the byte at which the next piece begins */
-	uint32_t block; /* its block of memory */
-	uint32_t busy;  /* pieces under way */
+	char ending[KV_ENDING_BYTES]; /* of the file that is written, as the layout has it */
+	uint64_t next;                /* the byte at which the next piece begins */
+	uint32_t block;               /* its block of memory */
+	uint32_t busy;                /* pieces under way */
 	uint64_t host_ns;
 	uint64_t
 		sync_ns; /* the part of its commit that made it durable; 0: none, or nobody knows */
@@ -270,6 +273,7 @@ struct kv_work {
 	struct kv_memory *memory;
 	struct pattern pattern; /* without its key */
 	uint64_t seed;
+	const struct kv_layout *layout;              /* profile serving; else NULL */
 	bool keeps;                                  /* the first store tells what is there */
 	char prefix[KV_TIERS_MAX][OBJECT_KEY_BYTES]; /* of objects, see kv_object_key */
 	void (*object_key)(const struct kv_work *work, uint32_t tier, struct kv_id id,
@@ -322,6 +326,21 @@ static inline void kv_layers_raise(const struct kv_layers *l, uint64_t at, uint6
 		;
 }
 
+/* What a request asks for beside the rest, where blocks lie as another program has them. */
+static inline void kv_transfer_layout(const struct kv_worker *w, struct kv_transfer *t,
+				      struct request *req)
+{
+	const struct kv_layout *l = w->work->layout;
+
+	if (l && req->op == REQ_STAT)
+		req->only_exists = l->only_exists;
+	if (!l || req->op != REQ_BEGIN)
+		return;
+	kv_layout_ending(l, part_draw(), t->ending);
+	req->begin.ending = t->ending[0] ? t->ending : NULL;
+	req->begin.fresh = l->draws;
+}
+
 /* Where other ranks make and delete entries, one that is not there is an answer. Returns whether it
  * is that, and notes it. */
 static inline bool kv_transfer_absent(const struct kv_worker *w, struct kv_transfer *t, int status)
@@ -329,8 +348,11 @@ static inline bool kv_transfer_absent(const struct kv_worker *w, struct kv_trans
 	struct kv_task *task = &t->task;
 
 	if (status != -ENOENT || !w->work->setup->looks_before_writes ||
-	    (t->stage != KV_ENTRY_STAT && t->stage != KV_ENTRY_OPEN && t->stage != KV_ENTRY_DELETE))
+	    (t->stage != KV_ENTRY_STAT && t->stage != KV_ENTRY_OPEN &&
+	     t->stage != KV_ENTRY_DELETE && t->stage != KV_ENTRY_COMMIT))
 		return false;
+	/* Another rank has written the same block through the same temporary file. */
+	task->present = t->stage == KV_ENTRY_COMMIT;
 	task->absent = task->what.kind != KV_OPERATION_WRITE;
 	if (t->stage == KV_ENTRY_OPEN)
 		task->rc = -ENOENT;

@@ -120,6 +120,40 @@ static void test_counts(void)
 	fixture_free(f);
 }
 
+/* The store itself says what is there, and has the bytes that were written, whichever rank wrote them;
+ * on every layout. */
+static void test_store(void)
+{
+	for (int layout = 0; layout < KV_LAYOUTS; layout++) {
+		uint64_t hits = 0, writes = 0, lookups = 0, gone = 0, prompts = 0;
+		struct fixture *f;
+
+		snprintf(
+			phase, sizeof(phase),
+			"\"profile\": \"serving\", \"model\": {\"layers\": 1, \"hidden\": 64, \"heads\": 1, "
+			"\"kv_heads\": 1, \"head_dim\": 64}, %s \"users\": 1, \"duration\": \"5 s\", "
+			"\"threads\": 2, \"verify\": \"full\", "
+			"\"serving\": {\"layout\": \"%s\", \"block_tokens\": 16}",
+			PROMPT, kv_layout_names[layout]);
+		f = kvcache_run("\"s\": {\"uri\": \"mem://s\"}", phase, 2);
+		kvcache_expect_ok(f);
+		for (uint32_t rank = 0; rank < 2; rank++) {
+			prompts += kvcache_of(f, rank, KV_REQUESTS);
+			hits += kvcache_of(f, rank, KV_HITS);
+			writes += kvcache_of(f, rank, KV_ENTRY_WRITES);
+			lookups += kvcache_of(f, rank, KV_LOOKUPS);
+			gone += kvcache_of(f, rank, KV_GONE);
+		}
+		CU_ASSERT_TRUE(prompts >= 30);
+		/* Both may miss the first time. */
+		CU_ASSERT_TRUE(hits == (prompts - 1) * 64 || hits == (prompts - 2) * 64);
+		CU_ASSERT_EQUAL(writes, 64 + prompts * 10);
+		CU_ASSERT_TRUE(lookups >= hits + prompts);
+		CU_ASSERT_EQUAL(gone, 0);
+		fixture_free(f);
+	}
+}
+
 /* Memory in front of the store has all that is shared. */
 static void test_memory(void)
 {
@@ -205,6 +239,7 @@ int main(void)
 	CU_TestInfo tests[] = {
 		{"the time to the first token is the sum by hand", test_first_token},
 		{"blocks are counted", test_counts},
+		{"the store says what is there", test_store},
 		{"memory in front of the store", test_memory},
 		{"open arrivals wait as in M/D/1", test_open_arrivals},
 		CU_TEST_INFO_NULL,

@@ -35,6 +35,16 @@ void kv_lru_remove(struct kv_lru *l, uint64_t key);
 bool kv_lru_over(struct kv_lru *l, uint64_t *key);
 bool kv_lru_take(struct kv_lru *l, uint64_t *key);
 
+/* All blocks, from l->oldest on: the id of one, and the next one; KV_NONE: there is none. */
+static inline struct kv_id kv_lru_id(const struct kv_lru *l, uint32_t number)
+{
+	return kv_entry_at(&l->entries, number)->item.id;
+}
+static inline uint32_t kv_lru_newer(const struct kv_lru *l, uint32_t number)
+{
+	return kv_entry_at(&l->entries, number)->link[0].newer;
+}
+
 /* How many leading blocks of a prompt are there; then all of them are used. Returns -ENOMEM in
  * place of the number, as UINT32_MAX. */
 uint32_t kv_lru_prompt(struct kv_lru *l, const uint64_t *keys, uint32_t count);

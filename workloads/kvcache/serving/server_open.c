@@ -144,22 +144,27 @@ uint64_t kv_server_remove(struct kv_run *r)
 	struct batch_delete batch = {.count = 0};
 	char key[OBJECT_KEY_BYTES];
 	struct err ignored;
-	uint64_t left = 0, block;
+	uint64_t left = 0;
 
 	if (s && !s->knows) {
 		if (batch_delete_open(&batch, &r->side[0], remove_removed, &left, &ignored) < 0)
 			return 1;
-		while (kv_lru_take(&s->written, &block)) {
-			r->work.object_key(&r->work, 0, kv_block_id(block), key);
+		for (uint32_t n = s->written.oldest; n != KV_NONE;
+		     n = kv_lru_newer(&s->written, n)) {
+			r->work.object_key(&r->work, 0, kv_lru_id(&s->written, n), key);
 			batch_delete_add(&batch, key, s->block_bytes);
 		}
 		batch_delete_flush(&batch);
 		batch_delete_close(&batch);
 	}
-	/* The ranks share the folders, which the first one removes. */
+	/* The ranks share the folders; whoever removes the last block of one finds it empty. */
 	if (group_barrier(r->ctx->group) < 0)
 		left++;
-	if (s && !s->knows && r->ctx->group->rank == 0)
-		kv_blocks_remove_folders(&r->side[0], r->setup.options->folder);
+	for (uint64_t block; s && !s->knows && kv_lru_take(&s->written, &block);) {
+		r->work.object_key(&r->work, 0, kv_block_id(block), key);
+		kv_block_remove_folders(&r->work, &r->side[0], key);
+	}
+	if (group_barrier(r->ctx->group) < 0)
+		left++;
 	return left;
 }

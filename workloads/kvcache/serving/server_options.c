@@ -3,6 +3,7 @@
 
 #include "core/time_ns.h"
 #include "workloads/kvcache/requests/prompts.h"
+#include "workloads/kvcache/serving/layout.h"
 
 static const char *const arrive_names[] = {[KV_ARRIVE_CLOSED] = "closed",
 					   [KV_ARRIVE_POISSON] = "poisson",
@@ -11,7 +12,23 @@ static const char *const arrive_names[] = {[KV_ARRIVE_CLOSED] = "closed",
 static const char *const fetch_names[] = {
 	[KV_FETCH_ALL] = "all", [KV_FETCH_PAYS] = "pays", [KV_FETCH_NEVER] = "never", NULL};
 
+/* What the program does by itself; the options after it may say otherwise. */
+static void layout_preset(void *into)
+{
+	struct kv_server_options *o = into;
+
+	o->lookups = kv_layouts[o->layout].lookups;
+}
+
 const struct option kv_server_options_table[] = {
+	OPT_CHOICE("layout", struct kv_server_options, layout, .choices = kv_layout_names,
+		   .preset = layout_preset,
+		   .help = "names, temporary files and lookups of blocks: haul's own, or those of "
+			   "LMCache's fs and s3 adapters, or of vLLM's file-system tier"),
+	OPT_TEXT(
+		"model_name", struct kv_server_options, model, .def_text = "",
+		.help = "the name of the model in the names of blocks, such as meta-llama/Llama-3.1-8B; "
+			"left out: that of the option model"),
 	OPT_U64("block_tokens", struct kv_server_options, block_tokens, .max = 1 << 20,
 		.help = "tokens of a block, which is one object of the store; 0: those of the blocks "
 			"that a trace names, else 256"),

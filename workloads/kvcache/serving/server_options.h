@@ -7,14 +7,17 @@
 
 #include "core/option/option.h"
 
+enum { KV_MODEL_BYTES = 64 };
 enum kv_fetch { KV_FETCH_ALL, KV_FETCH_PAYS, KV_FETCH_NEVER };
 
 struct kv_server_options {
-	uint64_t block_tokens; /* 0: those of the trace, or 256 */
-	uint32_t arrive;       /* enum kv_arrival_kind */
-	double rate;           /* requests per second of a rank */
-	uint64_t queue;        /* requests that wait at most; 0: no limit */
-	uint64_t lookups;      /* of a request at a time; 0: all */
+	uint32_t layout;            /* enum kv_layout_kind */
+	char model[KV_MODEL_BYTES]; /* its name in the layout; "": that of the options */
+	uint64_t block_tokens;      /* 0: those of the trace, or 256 */
+	uint32_t arrive;            /* enum kv_arrival_kind */
+	double rate;                /* requests per second of a rank */
+	uint64_t queue;             /* requests that wait at most; 0: no limit */
+	uint64_t lookups;           /* of a request at a time; 0: all */
 	bool layered;
 	uint64_t prefill; /* tokens per second; 0: recomputing takes no time */
 	uint32_t fetch;   /* enum kv_fetch */
