@@ -324,6 +324,12 @@ static int setup_serving(struct kv_setup *s, const char *path, struct err *err)
 			       "%s/serving/arrive: the requests are recorded, and have their own "
 			       "times",
 			       path);
+	if (v->decode_ranks && !arrives && !s->source.arrivals.file[0])
+		return err_set(
+			err, -EINVAL,
+			"%s/serving/decode_ranks: both sides must know when requests come; set "
+			"arrive to \"poisson\" or \"constant\", or give a trace",
+			path);
 	if (arrives != (v->rate > 0))
 		return err_set(err, -EINVAL, "%s/serving/rate: %s", path,
 			       arrives ? "is missing: requests per second of a rank"
@@ -476,6 +482,14 @@ static int setup_check_shared_uri(const struct kv_setup *s, const char *path, st
 static int setup_check_group(const struct kv_setup *s, const struct job_phase *phase,
 			     uint32_t ranks, struct err *err)
 {
+	const struct kv_server_options *v = &s->options->serving;
+
+	if (s->looks_before_writes && v->decode_ranks && ranks != 2 * v->decode_ranks)
+		return err_set(
+			err, -EINVAL,
+			"%s/serving/decode_ranks: must be half of the ranks, of which there are "
+			"%" PRIu32,
+			phase->path, ranks);
 	if (ranks % s->tensor)
 		return err_set(err, -EINVAL,
 			       "%s: %" PRIu32 " ranks are not a multiple of tensor = %" PRIu64,

@@ -10,6 +10,9 @@
  * learns when the store has become faster. */
 enum { FETCH_LEARNS = 16 };
 
+/* How often a decoding rank asks for a block that is not there yet. */
+static const uint64_t hand_over_look_ns = NS_PER_MS;
+
 static bool timed_before(const void *a, const void *b)
 {
 	const struct kv_prefill *one = a, *other = b;
@@ -82,6 +85,11 @@ static void prefill_looked(struct kv_run *r, struct kv_prefill *f)
 {
 	struct kv_server *s = r->server;
 
+	if (s->role == KV_ROLE_DECODE && f->found < f->prompt.count &&
+	    r->now_ns - f->served_ns < s->options->hand_over_ns) {
+		prefill_wait(s, f, KV_PREFILL_HANDED, r->now_ns + hand_over_look_ns);
+		return;
+	}
 	f->looked_ns = r->now_ns;
 	f->stage = KV_PREFILL_FETCH;
 	f->next = f->memory;
@@ -213,7 +221,9 @@ static void server_served(struct kv_run *r, struct kv_prefill *f)
 	struct kv_server *s = r->server;
 	uint32_t count = f->prompt.count;
 
-	kv_server_served(r, f);
+	s->served++;
+	if (s->role != KV_ROLE_PREFILL)
+		kv_server_served(r, f);
 	if (s->options->answers && kv_prompt_answer(&s->prompts, &f->prompt) < 0)
 		kv_run_fail(r, -ENOMEM);
 	if (s->options->answers)
@@ -238,9 +248,19 @@ static void server_timed(struct kv_run *r)
 			prefill_free(s, f);
 			continue;
 		}
+		if (f->stage == KV_PREFILL_HANDED) {
+			f->stage = KV_PREFILL_LOOKUP;
+			f->next = f->found;
+			f->found = f->prompt.count;
+			prefill_sends(s, f);
+			continue;
+		}
 		if (f->stage == KV_PREFILL_COMPUTE) {
 			kv_server_first_token(r, f);
-			server_put(r, &f->prompt, f->found);
+			if (s->role != KV_ROLE_DECODE)
+				server_put(r, &f->prompt, f->found);
+			else
+				server_put(r, &f->prompt, f->prompt.count);
 			if (token_ns && f->prompt.generate > 1) {
 				prefill_wait(s, f, KV_PREFILL_ANSWER,
 					     f->ends_ns + (f->prompt.generate - 1) * token_ns);
@@ -344,12 +364,12 @@ static void server_offer_one(struct kv_run *r)
 		kv_run_fail(r, rc);
 		return;
 	}
-	row[KV_OFFERED]++;
+	row[KV_OFFERED] += s->role != KV_ROLE_PREFILL;
 	row[KV_LATE_NS] = max_u64(late_ns, row[KV_LATE_NS]);
 	hist_record(&r->ctx->tally->hists[KV_HIST_LATE], late_ns);
 	/* The last spare one is for the next prompt. */
 	if (list_empty(&s->spare)) {
-		row[KV_TURNED_AWAY]++;
+		row[KV_TURNED_AWAY] += s->role != KV_ROLE_PREFILL;
 		kv_prompts_answered(&s->prompts, p, r->now_ns - r->start_ns);
 		list_append(&s->spare, &p->link);
 		return;
@@ -406,7 +426,7 @@ void kv_server_work(struct kv_run *r)
 	server_timed(r);
 	server_offer(r);
 	if (r->rc < 0 || r->now_ns >= r->until_ns || (server_exhausted(s) && !r->given) ||
-	    (requests && r->ctx->tally->rank_row[KV_REQUESTS] >= requests))
+	    (requests && s->served >= requests))
 		r->over = true;
 	if (r->over) {
 		server_end(r);

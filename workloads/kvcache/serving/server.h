@@ -22,9 +22,14 @@
 #include "workloads/kvcache/requests/prompts.h"
 #include "workloads/kvcache/run.h"
 
+/* What a rank does. With decode_ranks, each rank of the first half computes prompts, and the one that has
+ * its place in the second half fetches what it has written, and has the first tokens. */
+enum kv_role { KV_ROLE_BOTH, KV_ROLE_PREFILL, KV_ROLE_DECODE };
+
 enum kv_prefill_stage {
 	KV_PREFILL_LOOKUP,
 	KV_PREFILL_FETCH,
+	KV_PREFILL_HANDED,  /* decoding: until it looks again for blocks that are not there yet */
 	KV_PREFILL_COMPUTE, /* until its first token */
 	KV_PREFILL_ANSWER   /* until its last one */
 };
@@ -53,7 +58,9 @@ struct kv_fetches {
 struct kv_server {
 	const struct kv_server_options *options;
 	struct kv_prompts prompts;
+	enum kv_role role;
 	uint64_t block_bytes;
+	uint64_t served;        /* prompts, to their end */
 	struct kv_lru memory;   /* blocks in front of the store */
 	struct kv_lru written;  /* those that this rank has written, and not deleted */
 	bool knows;             /* the store keeps nothing, so `written` says what is there */

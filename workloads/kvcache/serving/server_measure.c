@@ -79,6 +79,10 @@ void kv_server_first_token(struct kv_run *r, const struct kv_prefill *f)
 	uint64_t tokens = min_u64(f->fetched * s->prompts.block_tokens, f->prompt.context);
 	uint64_t good_ns = s->options->good_ns;
 
+	if (s->role == KV_ROLE_PREFILL) {
+		row[KV_COMPUTE_NS] += f->missing_ns;
+		return;
+	}
 	hist_record(&hists[KV_HIST_TTFT], ttft_ns);
 	hist_record(&hists[KV_HIST_STALL], f->stall_ns);
 	row[KV_TTFT_NS] += ttft_ns;

@@ -64,14 +64,16 @@ int kv_server_open(struct kv_run *r, struct err *err)
 {
 	const struct kvcache_options *o = r->setup.options;
 	const struct kv_server_options *so = &o->serving;
+	uint32_t decode = (uint32_t)so->decode_ranks;
 	const struct kv_prompts_how how = {.source = &r->setup.source,
 					   .arrive = (enum kv_arrival_kind)so->arrive,
 					   .rate = so->rate,
 					   .block_tokens = so->block_tokens,
 					   .context_max = so->context_max,
 					   .seed = r->ctx->job->seed,
-					   .part = r->ctx->group->rank,
-					   .parts = r->ctx->group->size,
+					   .part = decode ? r->ctx->group->rank % decode
+							  : r->ctx->group->rank,
+					   .parts = decode ? decode : r->ctx->group->size,
 					   .path = r->ctx->phase->path};
 	struct kv_server *s = calloc(1, sizeof(*s));
 	int rc;
@@ -80,6 +82,8 @@ int kv_server_open(struct kv_run *r, struct err *err)
 	if (!s)
 		return err_set(err, -ENOMEM, "no memory for a server");
 	s->options = so;
+	if (decode)
+		s->role = r->ctx->group->rank < decode ? KV_ROLE_PREFILL : KV_ROLE_DECODE;
 	s->knows = !store_can(&r->stores[0], BACKEND_CONTENT);
 	rc = kv_prompts_open(&s->prompts, &how, err);
 	if (rc < 0)

@@ -64,6 +64,13 @@ const struct option kv_server_options_table[] = {
 			"comes then is dropped, and counted"),
 	OPT_BOOL("answers", struct kv_server_options, answers,
 		 .help = "the blocks of generated tokens are written, too"),
+	OPT_U64("decode_ranks", struct kv_server_options, decode_ranks, .max = UINT32_MAX,
+		.help = "so many of the last ranks decode: each waits until the store has the blocks of "
+			"a prompt that a rank of the first half has computed, and fetches them; half of "
+			"the ranks, or 0"),
+	OPT_TIME("hand_over", struct kv_server_options, hand_over_ns, .def = 10 * NS_PER_S,
+		 .max = 13 * NS_PER_D,
+		 .help = "a decoding rank computes what the store does not have after this time"),
 	OPT_U64("context_max", struct kv_server_options, context_max, .def = 1 << 17, .min = 1,
 		.max = 1 << 24, .help = "a conversation ends before its prompt has more tokens"),
 	OPT_TIME(

@@ -19,11 +19,13 @@ struct kv_server_options {
 	uint64_t queue;             /* requests that wait at most; 0: no limit */
 	uint64_t lookups;           /* of a request at a time; 0: all */
 	bool layered;
-	uint64_t prefill; /* tokens per second; 0: recomputing takes no time */
-	uint32_t fetch;   /* enum kv_fetch */
-	uint64_t memory;  /* bytes of blocks in front of the store */
-	uint64_t pending; /* blocks that wait to be written at most */
-	bool answers;     /* blocks of answers are written, too */
+	uint64_t prefill;      /* tokens per second; 0: recomputing takes no time */
+	uint32_t fetch;        /* enum kv_fetch */
+	uint64_t memory;       /* bytes of blocks in front of the store */
+	uint64_t pending;      /* blocks that wait to be written at most */
+	bool answers;          /* blocks of answers are written, too */
+	uint64_t decode_ranks; /* the last ranks; 0: every rank prefills and decodes */
+	uint64_t hand_over_ns; /* a decoding rank waits so long for blocks */
 	uint64_t context_max;
 	uint64_t good_ns; /* the time to the first token that counts as good; 0: none */
 };

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The profile serving of key-value caches, seen from outside: the files of each layout and the system calls on them, and
+which ranks write and read them."""
+import collections
+import re
+import subprocess
+
+from haultest import *
+
+# Bytes of a token, of all layers: models of the built-in list.
+TOKEN_BYTES = {"llama3.1-8b": 131072, "deepseek-v3": 70272}
+NAMES = {"lmcache_fs": r"org-SEP->{model}@0x01000100@0@[0-9a-f]{{1,16}}\.data",
+         "vllm_fs": r"org_{model}_[0-9a-f]{{12}}_r0/[0-9a-f]{{3}}/[0-9a-f]{{2}}_g0/[0-9a-f]{{64}}\.bin"}
+TEMPORARY = {"lmcache_fs": r"\.tmp", "vllm_fs": r"_[0-9a-f]{8}\.tmp"}
+# A path is quoted, or behind the number of a descriptor, and may hold a ">".
+CALL = re.compile(r'^(?:\d+ +)?(\w+)\((?:AT_FDCWD(?:<[^"]*>)?, )?(?:"([^"]*)"|\d+<(.*?)>(?=, |\)))(.*)= (-?\d+)')
+
+
+def traced(folder, ranks, job, *more):
+    """Runs the job; what strace sees each rank do with the files of the cache: {rank: [(call, path, rest, result)]}."""
+    write_job(folder, job)
+    calls = "open,openat,access,stat,newfstatat,rename,unlink,write,pwrite64,read,pread64,fsync,fdatasync,mkdir"
+    shell = f"exec strace -f -y -s 0 --seccomp-bpf -e trace={calls} -o {folder}/trace.$PMI_RANK {HAUL} run job.json " \
+            f"--results results.h5 --force {' '.join(more)}"
+    r = subprocess.run([MPIEXEC, "-n", str(ranks), "sh", "-c", shell], cwd=folder, capture_output=True, text=True,
+                       timeout=HANGS_S, env=environment())
+    check(r.returncode == 0, f"{r.stdout}\n{r.stderr}")
+    seen = {}
+    for rank in range(ranks):
+        with open(f"{folder}/trace.{rank}", encoding="utf-8", errors="replace") as stream:
+            text = stream.read()
+        text = text.replace("\\76", ">")  # strace writes it so in the paths of descriptors
+        # A call that another thread interrupts is in two lines.
+        begun, whole = {}, []
+        for line in text.split("\n"):
+            thread = line.split(" ", 1)[0]
+            if "<unfinished ...>" in line:
+                begun[thread] = line.split("<unfinished ...>")[0]
+            elif "resumed>" in line:
+                whole.append(begun.pop(thread, "") + line.split("resumed>", 1)[1])
+            else:
+                whole.append(line)
+        seen[rank] = [(m[1], m[2] or m[3], m[4], int(m[5])) for m in map(CALL.match, whole)
+                      if m and "/data/kvcache/" in (m[2] or m[3])]
+    return seen
+
+
+def job_of(folder, layout, model, tokens, **more):
+    kvcache = {"profile": "serving", "model": model, "users": 1, "duration": "60 s", "requests": 2, "threads": 2,
+               "conversation": {"enabled": False},
+               "prefix": {"probability": 1, "prompts": 1, "tokens_min": tokens, "tokens_max": tokens},
+               "templates": [{"name": "one", "context_min": 1, "context_max": 1, "generate_min": 1, "generate_max": 1,
+                              "think_min": "6 s", "think_max": "6 s"}],
+               "serving": {"layout": layout, "model_name": f"org/{model}", "block_tokens": 256}}
+    kvcache.update(more)
+    return {"seed": 7, "stores": {"c": {"uri": f"file://{folder}/data"}}, "phases": [{"kvcache": kvcache}]}
+
+
+def test_layouts():
+    """4,096 tokens are 16 blocks of 256: their names, sizes and the calls on each, of two models and two layouts."""
+    for model, token_bytes in TOKEN_BYTES.items():
+        for layout, name in NAMES.items():
+            with Folder() as folder:
+                seen = traced(folder, 1, job_of(folder, layout, model, 4096))[0]
+                block = re.compile(r".*/data/kvcache/" + name.format(model=re.escape(model)) + "$")
+                part = re.compile(block.pattern[:-1] + TEMPORARY[layout] + "$")
+                lookup = "access" if layout == "vllm_fs" else "stat"
+                files = collections.defaultdict(list)
+                for call, path, rest, result in seen:
+                    if block.match(path) or part.match(path):
+                        key = re.sub(TEMPORARY[layout] + "$", "", path)
+                        files[key].append(({"newfstatat": "stat", "openat": "open"}.get(call, call), bool(part.match(path)),
+                                           rest, result))
+                check(len(files) == 16, f"{layout} {model}: {len(files)} files")
+                for path, calls in files.items():
+                    flags = [c[2] for c in calls if c[0] == "open" and c[1] and c[3] >= 0]
+                    check(len(flags) == 1 and "O_WRONLY|O_CREAT|" in flags[0] and "O_TRUNC" in flags[0] and
+                          ("O_EXCL" in flags[0]) == (layout == "vllm_fs"), f"{layout} {path}: {flags}")
+                    # Of the opens in a folder that is not there yet, only the one that makes it counts.
+                    order = [c[0] for c in calls if c[3] >= 0 or c[0] == lookup]
+                    moved = [c[3] for c in calls if c[0] in ("write", "pwrite64")]
+                    check(moved == [256 * token_bytes], f"{layout} {path}: {moved}")
+                    check([c for c in order if c in ("fsync", "fdatasync")] == [], f"{layout} {path}: {order}")
+                    written = order[order.index("open") - 1:order.index("rename") + 1]
+                    check(written == [lookup, "open", "pwrite64", "rename"], f"{layout} {path}: {order}")
+                    read = order[order.index("rename") + 1:]
+                    check(read[:1] == [lookup] and read.count("pread64") == 1 and read[-1] == "unlink",
+                          f"{layout} {path}: {order}")
+                check(not os.path.exists(f"{folder}/data/kvcache"), f"{layout}: files remain")
+
+
+def test_prefill_and_decode():
+    """Prefill on ranks 0 and 1, decode on 2 and 3: each block is written once by the one side, and read by the other."""
+    with Folder() as folder:
+        job = job_of(folder, "lmcache_fs", "tiny-1b", 1024, requests=0, duration="4 s", prefix={"enabled": False},
+                     templates=[{"name": "one", "context_min": 1024, "context_max": 1024, "generate_min": 1,
+                                 "generate_max": 1}],
+                     serving={"layout": "lmcache_fs", "decode_ranks": 2, "arrive": "constant", "rate": 3})
+        seen = traced(folder, 4, job)
+        calls = ("pwrite64", "pread64")
+        moved = {rank: {call: collections.Counter(re.sub(r"\.tmp$", "", path) for c, path, _, n in seen[rank]
+                                                  if c == call and ".data" in path and n > 0) for call in calls}
+                 for rank in seen}
+        written = moved[0]["pwrite64"] + moved[1]["pwrite64"]
+        read = moved[2]["pread64"] + moved[3]["pread64"]
+        check(len(written) >= 40, f"{len(written)} blocks")
+        check(set(written.values()) == {max(written.values())}, f"a block was written twice: {written}")
+        check(not moved[2]["pwrite64"] and not moved[3]["pwrite64"], "a decoding rank has written")
+        check(not moved[0]["pread64"] and not moved[1]["pread64"], "a prefilling rank has read")
+        check(set(read) <= set(written) and len(read) >= len(written) - 16, f"{len(read)} of {len(written)} read")
+        check(set(read.values()) == {max(read.values())}, f"a block was read twice: {read}")
+        phase = report(f"{folder}/results.h5")["phases"][0]
+        check(phase["measures"]["blocks_gone"] == 0 and phase["measures"]["errors"] == 0, phase["measures"])
+        check(phase["measures"]["hits"] == phase["measures"]["blocks_asked"] - phase["measures"]["misses"], phase["measures"])
+
+
+main()
