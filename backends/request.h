@@ -182,6 +182,7 @@ struct request {
 		struct {
 			uint64_t part;
 			bool empty; /* nothing will be written: a length of 0 is its size */
+			bool fresh; /* see ending */
 			/* NULL: the version belongs to one rank. Needs BACKEND_SHARED */
 			struct shared_version *shared;
 			/* file: what follows the name until the version is whole, as another
@@ -189,7 +190,6 @@ struct request {
 			 * is overwritten, or with `fresh` -EEXIST. NULL: a drawn one, beside which
 			 * nothing stands. */
 			const char *ending;
-			bool fresh;
 		} begin;            /* REQ_BEGIN; REQ_ABORT of an object that is not begun */
 		bool only_exists;   /* REQ_STAT: the size is not asked for; done_bytes is 0 */
 		const char *target; /* REQ_RENAME: the new key */
