@@ -575,35 +575,6 @@ int64_t file_evict(const struct store *store, const struct object *o, uint64_t o
 	return file_cache_evict(path);
 }
 
-/* The position of the descriptor is nobody's: all reads name theirs. A file whose blocks hold all of
- * its bytes has no holes, which is known without looking for them. */
-int64_t file_holes(const struct store *store, const struct object *o)
-{
-	int fd = file_descriptor(o);
-	off_t data = 0, hole, holes = 0;
-	struct stat st;
-
-	if (files_of(store)->interception)
-		return -ENOTSUP;
-	if (fd < 0)
-		return -EBADF;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if ((uint64_t)st.st_blocks * 512 >= (uint64_t)st.st_size)
-		return 0;
-	for (hole = 0; hole < st.st_size; hole = lseek(fd, data, SEEK_HOLE)) {
-		if (hole < 0)
-			return -errno;
-		data = lseek(fd, hole, SEEK_DATA);
-		if (data < 0 && errno != ENXIO)
-			return -errno;
-		holes += (data < 0 ? st.st_size : data) - hole;
-		if (data < 0)
-			break;
-	}
-	return holes;
-}
-
 /* The lock is beside the folder, so that the folder holds nothing but what is asked for. */
 int file_own(const struct store *store, const char *folder, struct owner *owner, struct err *err)
 {

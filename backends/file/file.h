@@ -207,7 +207,6 @@ static inline void file_ask_ahead(const struct store *store, int fd, uint64_t en
 void file_submit(struct channel *c, struct request *const *reqs, uint32_t n);
 uint32_t file_reap(struct channel *c, struct request **done, uint32_t min, uint32_t max,
 		   uint64_t deadline_ns);
-int64_t file_holes(const struct store *store, const struct object *o);
 int64_t file_resident(const struct store *store, const struct object *o, uint64_t offset,
 		      uint64_t length);
 int64_t file_evict(const struct store *store, const struct object *o, uint64_t offset,
