@@ -131,7 +131,7 @@ static void ckpt_slot_begin(struct ckpt_thread *t, struct ckpt_slot *s, uint32_t
 	checkpoint_file(&m->shape, r->file_rank, i, &f);
 	s->offset = f.offset;
 	if (m->reads && m->ranges)
-		s->size = checkpoint_restored_by(m->use->options, &m->mesh, t->rank);
+		s->size = checkpoint_restored_by(m->use->options, &m->shape, &m->mesh, t->rank);
 	else if (checkpoint_file_bytes(&m->shape, r->file_rank, i, &s->size, NULL) < 0)
 		s->size = 0;
 	t->slot = s;
@@ -261,7 +261,7 @@ static void ckpt_begin(struct checkpoint_model *m, bool reads, struct actor *don
 		uint64_t local = m->s->places[i].local_ranks;
 
 		r->file_rank = reads && m->use->options->shift ? (i + local) % m->ranks : i;
-		r->files = reads && m->ranges ? 1 : checkpoint_file_count(&m->shape, r->file_rank);
+		r->files = reads && m->ranges ? 1 : checkpoint_data_files(&m->shape, r->file_rank);
 		r->next_file = 0;
 		r->active = threads;
 		r->bytes = r->request_ns = 0;
@@ -319,7 +319,8 @@ static void ckpt_count_row(struct checkpoint_model *m, uint64_t slowest, uint64_
 	own[m->reads ? CHECKPOINT_ROW_READ_FIRST_NS : CHECKPOINT_ROW_WRITE_FIRST_NS] = first;
 	own[m->reads ? CHECKPOINT_ROW_BYTES_READ : CHECKPOINT_ROW_BYTES_WRITTEN] = bytes;
 	if (!m->reads)
-		own[CHECKPOINT_ROW_DURABLE_NS] = own[CHECKPOINT_ROW_BLOCKED_NS] = slowest;
+		own[CHECKPOINT_ROW_DURABLE_NS] = own[CHECKPOINT_ROW_VISIBLE_NS] =
+			own[CHECKPOINT_ROW_BLOCKED_NS] = slowest;
 }
 
 /* The last rank has come to its end, now. */

@@ -18,10 +18,11 @@ static int raw_lay_out(struct archive *a, struct err *err);
 
 const struct archive_ops archive_raw = {.lay_out = raw_lay_out};
 
-static const struct archive_ops *const kinds[ARCHIVE_KINDS] = {
+static const struct archive_ops *const kinds[ARCHIVE_KINDS + 1] = {
 	[ARCHIVE_TORCH] = &archive_torch,
 	[ARCHIVE_SAFETENSORS] = &archive_safetensors,
 	[ARCHIVE_RAW] = &archive_raw,
+	[ARCHIVE_ITEMS] = &archive_items,
 };
 
 static uint64_t archive_smaller(uint64_t a, uint64_t b)
@@ -198,7 +199,7 @@ uint64_t archive_tensor_at(const struct archive *a, uint64_t at)
 	if (at < a->header_bytes || at >= a->size - a->trailer_bytes)
 		return a->tensors.count;
 	i = archive_last_begun(a, at);
-	return at < a->ends[i] ? i : a->tensors.count;
+	return at >= a->offsets[i] && at < a->ends[i] ? i : a->tensors.count;
 }
 
 void archive_image(const struct archive *a, uint64_t key, uint64_t at, void *to, uint64_t length)

@@ -15,6 +15,8 @@
  *	             the checksum of a tensor is known before its bytes are, four bytes in 64 KiB are not those of the
  *	             stream (formats/crc32.h)
  *
+ *	items        a torch file per tensor, one behind the other
+ *
  * Plain data, made once by archive_make and read-only afterwards; any thread. */
 #ifndef HAUL_WORKLOADS_ARCHIVE_ARCHIVE_H
 #define HAUL_WORKLOADS_ARCHIVE_ARCHIVE_H
@@ -23,7 +25,14 @@
 #include "core/err.h"
 #include "workloads/model/shard.h"
 
-enum archive_kind { ARCHIVE_TORCH, ARCHIVE_SAFETENSORS, ARCHIVE_RAW, ARCHIVE_KINDS };
+/* Items are no choice of a job, but how some layouts frame torch's files. */
+enum archive_kind {
+	ARCHIVE_TORCH,
+	ARCHIVE_SAFETENSORS,
+	ARCHIVE_RAW,
+	ARCHIVE_KINDS,
+	ARCHIVE_ITEMS = ARCHIVE_KINDS
+};
 extern const char *const archive_kind_names[]; /* NULL-terminated, for an OPT_CHOICE */
 
 enum { ARCHIVE_TENSORS_MAX = 1 << 20 };
@@ -44,6 +53,9 @@ struct archive {
 	 * 1]. */
 	uint64_t *offsets;
 	uint64_t *ends; /* where each tensor ends: [count] */
+	/* Items: where each begins, and behind the last one the end of all. Else NULL. */
+	uint64_t *starts;
+	bool single; /* a torch file of one tensor, not of a dictionary */
 	const uint8_t *header;
 	uint64_t header_bytes, trailer_bytes;
 	void *state; /* the kind's own */

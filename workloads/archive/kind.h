@@ -31,7 +31,7 @@ struct archive_ops {
 	void (*trailer)(const struct archive *a, uint64_t key, uint64_t at, uint8_t *to,
 			uint64_t length);
 };
-extern const struct archive_ops archive_raw, archive_safetensors, archive_torch;
+extern const struct archive_ops archive_raw, archive_safetensors, archive_torch, archive_items;
 
 /* For lay_out of kinds without framing: the tensors follow the header without a gap, and end the
  * file. */
@@ -44,7 +44,7 @@ uint64_t archive_last_begun(const struct archive *a, uint64_t at);
  * byte. */
 void archive_stored(const struct archive *a, uint64_t i, struct tensor *out);
 
-/* torch_pickle.c. data.pkl of torch.save: the pickle of an OrderedDict from names to tensors. */
+/* torch_pickle.c. data.pkl of torch.save: the pickle of an OrderedDict from names to tensors, or of the only one. */
 
 struct archive;
 

@@ -29,6 +29,12 @@
 
 enum checkpoint_operation { CHECKPOINT_WRITE, CHECKPOINT_READ, CHECKPOINT_BOTH };
 enum checkpoint_behind { CHECKPOINT_BEHIND_NONE, CHECKPOINT_BEHIND_DROP };
+/* dcp, megatron: what ranks tell each other around a save. */
+enum checkpoint_collectives {
+	CHECKPOINT_COLLECTIVES_ALL,    /* plans and results, at each save */
+	CHECKPOINT_COLLECTIVES_CACHED, /* plans at the first one only */
+	CHECKPOINT_COLLECTIVES_NONE    /* nothing: each rank has metadata of its own */
+};
 enum checkpoint_fill { CHECKPOINT_FILL_STREAM, CHECKPOINT_FILL_WHOLE };
 enum {
 	CHECKPOINT_FOLDER_BYTES = 128,
@@ -37,7 +43,8 @@ enum {
 	CHECKPOINT_THREADS_MAX = 1024,
 	CHECKPOINT_WRITERS_MAX = 64 /* each has a piece of the ring, at least */
 };
-extern const char *const checkpoint_behind_names[], *const checkpoint_fill_names[];
+extern const char *const checkpoint_behind_names[], *const checkpoint_fill_names[],
+							    *const checkpoint_collectives_names[];
 
 struct checkpoint_options {
 	char folder[CHECKPOINT_FOLDER_BYTES];
@@ -52,6 +59,7 @@ struct checkpoint_options {
 	/* The streaming ring of a rank: its bytes, and those of a chunk. */
 	uint64_t buffers, chunk;
 	uint64_t writers, fillers; /* threads of a rank */
+	uint32_t collectives;      /* enum checkpoint_collectives */
 	uint64_t readers; /* threads of a rank that read side by side, in pieces of chunk */
 	uint32_t read_as; /* whose readers, chunk and buffers are the defaults */
 	uint32_t fill, behind;
@@ -74,7 +82,10 @@ struct checkpoint_options {
 		.help = "where the checkpoints lie; phases of one folder work on the same ones"), \
 	OPT_CHOICE("layout", type, FIELD(layout), \
 		.def = CHECKPOINT_RANK, .choices = checkpoint_layout_names, \
-		.help = "rank, layer: files of weights and of the optimizer as DeepSpeed and DLIO write them, the weights per rank or per layer; distributed: one file per rank, as torch's distributed checkpoints; shared: one file in which each rank has a region"), \
+		.help = "rank, layer: files of weights and of the optimizer as DeepSpeed and DLIO write them, the weights per rank or per layer; distributed: one file per rank, weights and optimizer together; shared: one file in which each rank has a region; dcp: torch's distributed checkpoints, item by item, with .metadata; megatron: the same with Megatron's states"), \
+	OPT_CHOICE("collectives", type, FIELD(collectives), \
+		.def = CHECKPOINT_COLLECTIVES_ALL, .choices = checkpoint_collectives_names, \
+		.help = "dcp, megatron: all: plans are gathered and scattered before each save, and results gathered after it; cached: plans at the first save only; none: each rank writes metadata of its own, which no other mesh can read"), \
 	OPT_CHOICE("framing", type, FIELD(framing), .def = ARCHIVE_TORCH, .choices = archive_kind_names, \
 		.help = "what a file holds around its tensors; raw: nothing"), \
 	OPT_BYTES("buffers", type, FIELD(buffers), \
@@ -217,6 +228,14 @@ int checkpoint_tell(const struct job *job, const struct job_phase *phase,
 	  "the most memory that a rank had for bytes of checkpoints: the ring, windows of a copy, or all that is held", \
 	  .role = ROLE_MEMORY) \
 	X(CHECKPOINT_REMOVED, "removed", "", SUM, "files of older checkpoints removed") \
+	X(CHECKPOINT_NEEDED_BYTES, "needed_bytes", "bytes", SUM, \
+	  "bytes of tensors that ranks restored from the checkpoints that they read") \
+	X(CHECKPOINT_METADATA_READ_NS, "metadata_read_ns", "ns", MAX, \
+	  "reading .metadata, of the slowest rank, before it reads items") \
+	X(CHECKPOINT_COLLECTIVE_NS, "collective_ns", "ns", MAX, \
+	  "plans gathered and scattered, results gathered, of the slowest rank; in the account of waiting for ranks") \
+	X(CHECKPOINT_COLLECTIVE_BYTES, "collective_bytes", "bytes", SUM, "bytes that ranks sent for these") \
+	X(CHECKPOINT_COLLECTIVES, "collectives", "", MAX, "how many of them there were") \
 	X(CHECKPOINT_PAYLOAD_ERRORS, "payload_errors", "", SUM, "reads whose bytes were wrong") \
 	NULL_PASS_LIST(X, CHECKPOINT_) \
 	COLD_LIST(X, CHECKPOINT_) \
@@ -231,7 +250,10 @@ int checkpoint_tell(const struct job *job, const struct job_phase *phase,
 	X(CHECKPOINT_ROW_BLOCKED_NS, "blocked_ns", "ns", MAX, \
 	  "what whoever asked for it waited, for the one before it, too", \
 	  .counted_by = "bytes_written") \
-	X(CHECKPOINT_ROW_DURABLE_NS, "durable_ns", "ns", MAX, "from when it was asked for until its marker was published", \
+	X(CHECKPOINT_ROW_DURABLE_NS, "durable_ns", "ns", MAX, "from when it was asked for until all ranks had committed their files", \
+	  .counted_by = "bytes_written") \
+	X(CHECKPOINT_ROW_VISIBLE_NS, "visible_ns", "ns", MAX, \
+	  "from when it was asked for until its marker, or .metadata, was published", \
 	  .counted_by = "bytes_written") \
 	X(CHECKPOINT_ROW_MARKER_NS, "marker_ns", "ns", MAX, "publishing the marker, after the slowest rank", \
 	  .counted_by = "bytes_written") \
@@ -312,7 +334,8 @@ int checkpoint_written(const struct checkpoint_shape *s, uint64_t ranks,
 uint64_t checkpoint_rank_like(const struct mesh *mesh, uint64_t rank);
 
 /* Bytes of tensors that a rank of the readers' mesh restores. */
-uint64_t checkpoint_restored_by(const struct checkpoint_options *o, const struct mesh *mesh,
+uint64_t checkpoint_restored_by(const struct checkpoint_options *o,
+				const struct checkpoint_shape *s, const struct mesh *mesh,
 				uint64_t rank);
 
 /* clean.c. `haul clean` for checkpoints: lists the folders of the job's phases, and removes exactly what the

@@ -56,7 +56,10 @@ static bool checkpoint_cleaned_made(const void *argument, uint64_t i, uint64_t b
 	checkpoint_cleaned_file(c, i, &f);
 	if (c->marker.shape.layout == CHECKPOINT_SHARED)
 		return bytes <= checkpoint_shared_bytes(&c->marker.shape, c->marker.ranks);
-	return checkpoint_archive_bytes(&f, &size, NULL) == 0 && bytes == size;
+	/* A distributed checkpoint's files have their names before they are whole. */
+	return checkpoint_archive_bytes(&f, &size, NULL) == 0 &&
+	       (bytes == size ||
+		(bytes < size && checkpoint_has_state_dict(&c->marker.shape) && !f.metadata));
 }
 
 static int checkpoint_cleaned_files(struct checkpoint_cleaned *c, struct clean *clean,

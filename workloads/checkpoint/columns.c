@@ -86,6 +86,12 @@ static const struct figure figures[] = {
 	FIGURE_PER("read_seconds", "s", 1e-9, OF(CHECKPOINT_READ_SLOWEST_NS),
 		   OF(CHECKPOINT_READ_BACK),
 		   "seconds that the slowest rank took to read a checkpoint, on average")
+	FIGURE_PER("read_amplification", "", 1, OF(CHECKPOINT_READ_DONE_BYTES),
+		   OF(CHECKPOINT_NEEDED_BYTES),
+		   "bytes read for each byte of tensors that the ranks restored")
+	FIGURE_PER("collective_seconds", "s", 1e-9, OF(CHECKPOINT_COLLECTIVE_NS),
+		   OF(CHECKPOINT_WRITTEN),
+		   "seconds of a checkpoint in which plans and results were gathered and scattered, on average")
 	NULL_PASS_FIGURE(CHECKPOINT_)
 	TALLY_COMMON_FIGURES
 	COLD_FIGURE(CHECKPOINT_)

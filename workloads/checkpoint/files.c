@@ -1,19 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "workloads/checkpoint/files.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/numbers.h"
+#include "workloads/checkpoint/metadata.h"
 
-const char *const checkpoint_layout_names[] = {"rank", "layer", "distributed", "shared", NULL};
+const char *const checkpoint_layout_names[] = {"rank", "layer",    "distributed", "shared",
+					       "dcp",  "megatron", NULL};
 
 static const char *const suffixes[ARCHIVE_KINDS] = {
 	[ARCHIVE_TORCH] = ".pt",
 	[ARCHIVE_SAFETENSORS] = ".safetensors",
 	[ARCHIVE_RAW] = ".bin",
 };
+
+struct state_dict checkpoint_state_dict(const struct checkpoint_shape *s)
+{
+	struct state_dict d;
+
+	state_dict_make(&d, &s->model, &s->mesh, s->layout == CHECKPOINT_MEGATRON);
+	return d;
+}
+
+enum archive_kind checkpoint_archive_kind(const struct checkpoint_shape *s)
+{
+	if (checkpoint_has_state_dict(s) && s->framing == ARCHIVE_TORCH)
+		return ARCHIVE_ITEMS;
+	return (enum archive_kind)s->framing;
+}
 
 /* What a rank of the mesh writes, however it is laid out. */
 struct checkpoint_writer {
@@ -40,14 +58,23 @@ static void checkpoint_writer_at(const struct checkpoint_shape *s, const struct 
 		out->files = out->end > out->first || out->optimizer;
 }
 
-uint32_t checkpoint_file_count(const struct checkpoint_shape *s, uint64_t rank)
+uint32_t checkpoint_data_files(const struct checkpoint_shape *s, uint64_t rank)
 {
+	struct state_dict dict = checkpoint_state_dict(s);
 	struct checkpoint_writer w;
 	struct mesh_place p;
 
 	mesh_at(&s->mesh, rank, &p);
+	if (checkpoint_has_state_dict(s))
+		return state_list(&dict, &p, NULL) > 0;
 	checkpoint_writer_at(s, &p, &w);
 	return w.files;
+}
+
+uint32_t checkpoint_file_count(const struct checkpoint_shape *s, uint64_t rank)
+{
+	return checkpoint_data_files(s, rank) +
+	       (checkpoint_has_state_dict(s) && (rank == 0 || s->rank_metadata));
 }
 
 static uint64_t weight_tensors(const struct model *m, uint64_t first, uint64_t end)
@@ -160,6 +187,51 @@ uint64_t checkpoint_shared_bytes(const struct checkpoint_shape *s, uint64_t rank
 	return bytes;
 }
 
+/* The file of a state dict: file 0 of those that write tensors, or else the metadata. */
+static void checkpoint_state_file(struct checkpoint_file *f, uint32_t i)
+{
+	f->dict = checkpoint_state_dict(f->shape);
+	f->tensors = state_list(&f->dict, &f->place, NULL);
+	f->metadata = i >= (f->tensors > 0);
+	if (!f->metadata) {
+		metadata_file_name(f->place.rank, f->name, sizeof(f->name));
+		return;
+	}
+	f->tensors = 0;
+	if (f->shape->rank_metadata)
+		snprintf(f->name, sizeof(f->name), "__%" PRIu64 ".metadata", f->place.rank);
+	else
+		snprintf(f->name, sizeof(f->name), ".metadata");
+}
+
+int checkpoint_file_list(struct checkpoint_file *f, struct arena *arena, struct err *err)
+{
+	uint32_t *entries;
+
+	if (!checkpoint_has_state_dict(f->shape))
+		return 0;
+	entries = arena_alloc(arena, (f->tensors + 1) * sizeof(*entries));
+	if (!entries)
+		return err_set(err, -ENOMEM, "no memory for the tensors of a file");
+	if (!f->metadata)
+		state_list(&f->dict, &f->place, entries);
+	f->entries = entries;
+	return 0;
+}
+
+int checkpoint_metadata(const struct checkpoint_file *f, uint8_t *out, uint64_t *bytes,
+			struct err *err)
+{
+	const struct checkpoint_shape *s = f->shape;
+	struct metadata_source of = {.dict = f->dict,
+				     .archive = checkpoint_archive_kind(s),
+				     .first = s->rank_metadata ? f->place.rank : 0,
+				     .end = s->rank_metadata ? f->place.rank + 1
+							     : mesh_ranks(&s->mesh)};
+
+	return metadata_pickle(&of, METADATA_ALL, out, bytes, err);
+}
+
 void checkpoint_file(const struct checkpoint_shape *s, uint64_t rank, uint32_t i,
 		     struct checkpoint_file *out)
 {
@@ -168,9 +240,13 @@ void checkpoint_file(const struct checkpoint_shape *s, uint64_t rank, uint32_t i
 	memset(out, 0, sizeof(*out));
 	out->shape = s;
 	mesh_at(&s->mesh, rank, &out->place);
-	checkpoint_writer_at(s, &out->place, &w);
 	/* A rank has a file per layer and one more at most. */
 	out->number = rank * (model_layer_count(&s->model) + 1) + i;
+	if (checkpoint_has_state_dict(s)) {
+		checkpoint_state_file(out, i);
+		return;
+	}
+	checkpoint_writer_at(s, &out->place, &w);
 	out->layer_first = w.first;
 	out->layer_end = w.end;
 	out->optimizer = w.optimizer;
@@ -199,6 +275,10 @@ void checkpoint_file_tensor(const void *file, uint64_t t, struct tensor *out)
 	uint64_t weights = weight_tensors(m, f->layer_first, f->layer_end), layer;
 	uint64_t i;
 
+	if (f->entries) {
+		state_tensor_of(&f->dict, &f->place, f->entries[t], out);
+		return;
+	}
 	if (t >= weights) {
 		shard_optimizer_tensor(m, &f->shape->mesh, (uint32_t)(t - weights), out);
 		return;
@@ -214,10 +294,21 @@ struct archive_tensors checkpoint_file_tensors(const struct checkpoint_file *f)
 
 int checkpoint_archive_bytes(const struct checkpoint_file *f, uint64_t *bytes, struct err *err)
 {
-	struct archive_tensors tensors = checkpoint_file_tensors(f);
+	struct checkpoint_file listed = *f;
+	struct arena arena = {NULL};
+	struct archive_tensors tensors;
 	uint64_t payload;
+	int rc;
 
-	return archive_size((enum archive_kind)f->shape->framing, &tensors, bytes, &payload, err);
+	if (f->metadata)
+		return checkpoint_metadata(f, NULL, bytes, err);
+	rc = checkpoint_file_list(&listed, &arena, err);
+	tensors = checkpoint_file_tensors(&listed);
+	if (rc == 0)
+		rc = archive_size(checkpoint_archive_kind(f->shape), &tensors, bytes, &payload,
+				  err);
+	arena_free(&arena);
+	return rc;
 }
 
 int checkpoint_file_bytes(const struct checkpoint_shape *s, uint64_t rank, uint32_t i,
@@ -236,6 +327,12 @@ void checkpoint_rank_bytes(const struct checkpoint_shape *s, uint64_t rank, uint
 	struct mesh_place p;
 
 	mesh_at(&s->mesh, rank, &p);
+	if (checkpoint_has_state_dict(s)) {
+		struct state_dict dict = checkpoint_state_dict(s);
+
+		state_bytes(&dict, &p, true, weights, optimizer);
+		return;
+	}
 	*weights = shard_weight_bytes(&s->model, &s->mesh, &p);
 	*optimizer = shard_optimizer_bytes(&s->model, &s->mesh, &p);
 }

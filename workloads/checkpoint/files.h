@@ -11,6 +11,10 @@
  *	distributed  torch.distributed.checkpoint: "__3_0.distcp" per rank, weights and optimizer together
  *	shared       one file, "checkpoint.bin"; each rank has a region, which begins at a multiple of part
  *
+ *	dcp          torch.distributed.checkpoint as it is: "__3_0.distcp" per rank, an item per tensor of the state dict
+ *	             (state_dict.h), and ".metadata" (metadata.h), written last, of rank 0; or "__3.metadata" per rank
+ *	megatron     the same with Megatron's states: weights that data ranks have alike are shared out among them
+ *
  * Names end as their framing asks for: ".pt", ".safetensors" or ".bin".
  *
  * A rank of the mesh that has nothing to write (a data replica with ZeRO 0) has no files.
@@ -20,13 +24,16 @@
 #define HAUL_WORKLOADS_CHECKPOINT_FILES_H
 
 #include "workloads/archive/archive.h"
+#include "workloads/checkpoint/state_dict.h"
 #include "workloads/model/shard.h"
 
 enum checkpoint_layout {
 	CHECKPOINT_RANK,
 	CHECKPOINT_LAYER,
 	CHECKPOINT_DISTRIBUTED,
-	CHECKPOINT_SHARED
+	CHECKPOINT_SHARED,
+	CHECKPOINT_DCP,
+	CHECKPOINT_MEGATRON
 };
 extern const char *const checkpoint_layout_names[];
 
@@ -37,6 +44,7 @@ struct checkpoint_shape {
 	uint32_t layout;  /* enum checkpoint_layout */
 	uint32_t framing; /* enum archive_kind; a shared file's regions are raw */
 	uint64_t part;    /* shared: bytes that regions are rounded up to; else unused */
+	bool rank_metadata; /* dcp, megatron: each rank writes metadata of its own, rank 0 none of all */
 };
 
 enum { CHECKPOINT_NAME_BYTES = 128 };
@@ -56,13 +64,34 @@ struct checkpoint_file {
 	uint64_t layer_first, layer_end;
 	bool optimizer;
 	uint64_t tensors;
+	/* dcp, megatron: the file is the metadata; else its entries, once checkpoint_file_list has listed them. */
+	bool metadata;
+	struct state_dict dict;
+	const uint32_t *entries;
 };
+
+/* Whether each rank's file has whole entries of a state dict, with metadata beside it. */
+static inline bool checkpoint_has_state_dict(const struct checkpoint_shape *s)
+{
+	return s->layout == CHECKPOINT_DCP || s->layout == CHECKPOINT_MEGATRON;
+}
+struct state_dict checkpoint_state_dict(const struct checkpoint_shape *s);
+/* How the tensors of its files are framed. */
+enum archive_kind checkpoint_archive_kind(const struct checkpoint_shape *s);
 
 /* Files that rank writes, and file i of them. The cost does not grow with the number of ranks; the
  * offset in a shared file costs a few loops over the layers of one stage. */
 uint32_t checkpoint_file_count(const struct checkpoint_shape *s, uint64_t rank);
 void checkpoint_file(const struct checkpoint_shape *s, uint64_t rank, uint32_t i,
 		     struct checkpoint_file *out);
+/* Of these, how many have tensors, and are written by the rank's threads: the first ones. The others are metadata, which
+ * are written when all ranks have written theirs. */
+uint32_t checkpoint_data_files(const struct checkpoint_shape *s, uint64_t rank);
+/* Before anything is asked about tensors of the file, where there is a state dict. -ENOMEM. */
+int checkpoint_file_list(struct checkpoint_file *f, struct arena *arena, struct err *err);
+/* Metadata: its bytes, and the bytes themselves at out (NULL: nowhere). */
+int checkpoint_metadata(const struct checkpoint_file *f, uint8_t *out, uint64_t *bytes,
+			struct err *err);
 /* Tensor t of the file; for struct archive_tensors. */
 void checkpoint_file_tensor(const void *file, uint64_t t, struct tensor *out);
 struct archive_tensors checkpoint_file_tensors(const struct checkpoint_file *f);
@@ -118,5 +147,13 @@ int checkpoint_ranges(const struct checkpoint_shape *s, const struct mesh *reade
 		      enum checkpoint_replicas replicas,
 		      int (*range)(void *argument, const struct checkpoint_range *r),
 		      void *argument);
+
+/* items.c. The same where there is a state dict: a range is an item, and has all bytes of it, with what frames it. Adds the
+ * bytes that the rank needs to *needed, unless that is NULL. replicas: whether each rank reads what several hold, or one
+ * of them. */
+int checkpoint_items(const struct checkpoint_shape *s, const struct mesh *reader, uint64_t rank,
+		     enum checkpoint_replicas replicas, uint64_t *needed,
+		     int (*range)(void *argument, const struct checkpoint_range *r),
+		     void *argument);
 
 #endif

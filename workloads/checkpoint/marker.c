@@ -35,6 +35,7 @@ static const struct option marker_options[] = {
 	OPT_CHOICE("layout", struct marker, shape.layout, .choices = checkpoint_layout_names),
 	OPT_CHOICE("framing", struct marker, shape.framing, .choices = archive_kind_names),
 	OPT_U64("part", struct marker, shape.part),
+	OPT_BOOL("rank_metadata", struct marker, shape.rank_metadata),
 	OPT_END,
 };
 static const struct option *const marker_tables[] = {marker_options, NULL};
@@ -105,6 +106,25 @@ bool marker_shape_is(const struct marker *m, const struct checkpoint_shape *shap
 	return same;
 }
 
+/* A checkpoint with metadata is whole when that is there. */
+static bool marker_has_metadata(const struct marker *m, struct queue *q, const char *folder,
+				uint64_t number)
+{
+	uint64_t ranks = m->shape.rank_metadata ? m->ranks : 1;
+	bool whole = true;
+
+	for (uint64_t rank = 0; whole && rank < ranks; rank++) {
+		struct object o = {.size = 0};
+		struct request req = {.op = REQ_STAT, .object = &o};
+		struct checkpoint_file f;
+
+		checkpoint_file(&m->shape, rank, checkpoint_data_files(&m->shape, rank), &f);
+		marker_file_key(folder, number, &f, o.key);
+		whole = queue_do(q, &req) == 0;
+	}
+	return whole;
+}
+
 int marker_load(struct marker *m, struct queue *q, const char *folder, uint64_t number,
 		struct err *err)
 {
@@ -118,7 +138,11 @@ int marker_load(struct marker *m, struct queue *q, const char *folder, uint64_t 
 		return rc;
 	rc = marker_parse(m, text, length, err);
 	free(text);
-	return rc < 0 ? err_wrap(err, rc, "%s/%s", q->channel.store->uri, key) : 0;
+	if (rc < 0)
+		return err_wrap(err, rc, "%s/%s", q->channel.store->uri, key);
+	if (checkpoint_has_state_dict(&m->shape))
+		m->whole = marker_has_metadata(m, q, folder, number);
+	return 0;
 }
 
 int marker_save(const struct marker *m, struct queue *q, const char *folder, uint64_t number,

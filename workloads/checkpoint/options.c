@@ -25,6 +25,7 @@ static const double bytes_max = 0x1p62;
 static const char *const operation_names[] = {"write", "read", "both", NULL};
 const char *const checkpoint_behind_names[] = {"none", "drop", NULL};
 const char *const checkpoint_fill_names[] = {"stream", "whole", NULL};
+const char *const checkpoint_collectives_names[] = {"all", "cached", "none", NULL};
 const char *const checkpoint_snapshot_names[] = {"none", "copy", "hold", NULL};
 
 /* How other programs read checkpoints, as presets: X(name, readers per rank, MiB of a read). Each
@@ -101,6 +102,8 @@ void checkpoint_shape(const struct job *job, const struct checkpoint_options *o,
 	*out = (struct checkpoint_shape){
 		.model = o->model, .mesh = o->mesh, .layout = o->layout, .framing = o->framing};
 	mesh_complete(&out->mesh, job->cluster.tensor, job->cluster.pipeline, ranks);
+	out->rank_metadata =
+		checkpoint_has_state_dict(out) && o->collectives == CHECKPOINT_COLLECTIVES_NONE;
 	if (o->layout == CHECKPOINT_SHARED)
 		out->part = options_updates(store) ? CHECKPOINT_REGION_BYTES : o->chunk;
 }
@@ -136,8 +139,11 @@ void checkpoint_settle(const struct job *job, struct job_phase *phase, uint32_t 
 
 bool checkpoint_reads_ranges(const struct checkpoint_options *o, const struct mesh *writers)
 {
-	return options_reader_mesh_given(o) || (o->replicas == CHECKPOINT_REPLICAS_ALL &&
-						writers->zero < MESH_ZERO_MAX && writers->data > 1);
+	const struct checkpoint_shape shape = {.layout = o->layout};
+
+	return checkpoint_has_state_dict(&shape) || options_reader_mesh_given(o) ||
+	       (o->replicas == CHECKPOINT_REPLICAS_ALL && writers->zero < MESH_ZERO_MAX &&
+		writers->data > 1);
 }
 
 /* More than all tensors of the model have together, without the limits of whole numbers. */
@@ -177,6 +183,12 @@ static int options_check_ranks(const struct checkpoint_options *o, const struct 
 	const struct mesh *m = &s->mesh;
 	char counted[UNITS_COUNTED_BYTES];
 
+	if (checkpoint_has_state_dict(s) && checkpoint_writes(o) && ranks < mesh_ranks(m))
+		return err_set(
+			err, -EINVAL,
+			"%s/layout: \"%s\" has metadata of the whole checkpoint, and needs all %" PRIu64
+			" ranks of the mesh; the phase has %" PRIu32,
+			path, checkpoint_layout_names[s->layout], mesh_ranks(m), ranks);
 	if (ranks <= mesh_ranks(m) || (!checkpoint_writes(o) && options_reader_mesh_given(o)))
 		return 0;
 	return err_set(err, -EINVAL,
@@ -216,6 +228,7 @@ static int options_check_reader_mesh(const struct checkpoint_options *o,
 static int options_check_operation(const struct checkpoint_options *o, const char *path,
 				   struct err *err)
 {
+	const struct checkpoint_shape shape = {.layout = o->layout};
 	const struct {
 		bool refused;
 		const char *key, *why;
@@ -227,6 +240,13 @@ static int options_check_operation(const struct checkpoint_options *o, const cha
 		{!checkpoint_reads(o) && o->read_as, "read_as", "\"write\" reads nothing"},
 		{!checkpoint_writes(o) && o->behind != CHECKPOINT_BEHIND_NONE, "behind",
 		 "\"read\" writes nothing"},
+		{checkpoint_has_state_dict(&shape) && o->framing == ARCHIVE_RAW, "framing",
+		 "a distributed checkpoint has files of torch.save, or safetensors"},
+		{!checkpoint_has_state_dict(&shape) && o->collectives, "collectives",
+		 "only the layouts \"dcp\" and \"megatron\" have any"},
+		{!checkpoint_has_state_dict(&shape) &&
+			 (o->mesh.replicate > 1 || o->mesh.expert > 1),
+		 "mesh", "only the layouts \"dcp\" and \"megatron\" know replicate and expert"},
 		{o->layout == CHECKPOINT_SHARED && o->framing != ARCHIVE_RAW, "framing",
 		 "a shared file holds regions, not archives; set \"framing\": \"raw\""},
 	};

@@ -102,6 +102,8 @@ static int checkpoint_write_mark(struct checkpoint_run *r, struct err *err)
 				    .version = MARKER_LAYOUT};
 	if (rc == 0 && r->keeps && group->rank == 0)
 		rc = marker_save(&r->marker, &r->side, r->options->folder, r->number, err);
+	if (rc == 0)
+		checkpoint_metadata_remove(r, r->number);
 	return group_agree(group, rc, err);
 }
 
@@ -113,7 +115,9 @@ static int checkpoint_write_publish(struct checkpoint_run *r, uint64_t *marker_n
 	int rc = 0;
 
 	r->marker.whole = true;
-	if (r->keeps && r->ctx->group->rank == 0)
+	rc = checkpoint_protocol_finish(r, err);
+	if (rc == 0 && r->keeps && r->ctx->group->rank == 0 &&
+	    !checkpoint_has_state_dict(&r->shape))
 		rc = marker_save(&r->marker, &r->side, r->options->folder, r->number, err);
 	*marker_ns = r->ctx->group->rank == 0 && r->keeps ? clock_now(clock) - began_ns : 0;
 	return group_agree(r->ctx->group, rc, err);
@@ -194,9 +198,11 @@ static void checkpoint_count_written(struct checkpoint_run *r, const struct chec
 	own[CHECKPOINT_ROW_WRITE_NS] = took->time.own_ns;
 	own[CHECKPOINT_ROW_WRITE_FIRST_NS] = took->time.first_ns;
 	own[CHECKPOINT_ROW_WRITE_FIRST_BYTES] = took->time.first_bytes;
-	own[CHECKPOINT_ROW_DURABLE_NS] = clock_now(r->store.clock) - r->asked_ns;
+	own[CHECKPOINT_ROW_VISIBLE_NS] = clock_now(r->store.clock) - r->asked_ns;
+	own[CHECKPOINT_ROW_DURABLE_NS] =
+		took->time.end_ns > r->asked_ns ? took->time.end_ns - r->asked_ns : 0;
 	own[CHECKPOINT_ROW_BLOCKED_NS] =
-		r->blocked_ns ? r->blocked_ns : own[CHECKPOINT_ROW_DURABLE_NS];
+		r->blocked_ns ? r->blocked_ns : own[CHECKPOINT_ROW_VISIBLE_NS];
 	own[CHECKPOINT_ROW_MARKER_NS] = marker_ns;
 	own[CHECKPOINT_ROW_BYTES_WRITTEN] = took->bytes;
 }
@@ -214,6 +220,8 @@ int checkpoint_write_begin(struct checkpoint_run *r, struct err *err)
 		return rc;
 	checkpoint_write_reset(r);
 	rc = repeat_begin(&r->repeat);
+	if (rc == 0)
+		rc = checkpoint_protocol_plan(r, err);
 	/* Nobody waits for what comes before the start line. */
 	if (!r->repeat.at_once)
 		r->asked_ns = r->repeat.start_ns;
@@ -281,6 +289,7 @@ static int checkpoint_remove(struct checkpoint_run *r, uint64_t number, struct e
 	marker.whole = false;
 	if (group->rank == 0)
 		rc = marker_save(&marker, &r->side, r->options->folder, number, err);
+	checkpoint_metadata_remove(r, number);
 	rc = group_agree(group, rc, err);
 	if (rc == 0)
 		rc = checkpoint_remove_files(r, err);
@@ -359,6 +368,7 @@ static void checkpoint_count_read(struct checkpoint_run *r, const struct checkpo
 	uint64_t *row = r->ctx->tally->rank_row, *own;
 
 	row[CHECKPOINT_READ_BACK]++;
+	row[CHECKPOINT_NEEDED_BYTES] += r->needed_bytes;
 	checkpoint_count_pass(&took->time, took->bytes, CHECKPOINT_READ_NS, row);
 	own = table_numbered(&r->ctx->tally->tables[CHECKPOINT_TABLE_ROWS], r->number + 1);
 	if (!own)
@@ -491,8 +501,12 @@ int checkpoint_read_next(struct checkpoint_run *r, enum stop_reason *stopped, st
 	if (rc < 0)
 		return rc;
 	atomic_store(&r->next_piece, 0);
-	rc = repeat_begin(&r->repeat);
+	rc = checkpoint_protocol_needed(r, err);
+	if (rc == 0)
+		rc = repeat_begin(&r->repeat);
 	r->shared_end_ns = 0;
+	if (rc == 0)
+		rc = checkpoint_protocol_load(r, err);
 	if (rc == 0)
 		rc = crew_run(&r->crew, checkpoint_read_thread, stopped, err);
 	if (rc == 0)

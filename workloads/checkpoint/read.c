@@ -33,6 +33,10 @@ int checkpoint_read_walk(const struct checkpoint_run *r,
 	uint32_t files;
 	int rc = 0;
 
+	if (checkpoint_has_state_dict(&r->shape))
+		return checkpoint_items(&r->shape, &r->readers, r->read_rank,
+					(enum checkpoint_replicas)r->options->replicas, NULL, range,
+					argument);
 	if (r->ranges)
 		return checkpoint_ranges(&r->shape, &r->readers, r->read_rank,
 					 (enum checkpoint_replicas)r->options->replicas, range,
@@ -53,11 +57,13 @@ static int checkpoint_reader_lay_out(struct piece_reader *p, const void *range)
 	int rc;
 
 	checkpoint_file(&r->shape, g->rank, g->file, &x->file);
-	tensors = checkpoint_file_tensors(&x->file);
 	arena_free(&x->arena);
 	x->content = marker_content(&r->marker, x->file.number);
-	rc = archive_make(&x->archive, (enum archive_kind)r->shape.framing, &tensors, &x->arena,
-			  &p->thread->err);
+	rc = checkpoint_file_list(&x->file, &x->arena, &p->thread->err);
+	tensors = checkpoint_file_tensors(&x->file);
+	if (rc == 0)
+		rc = archive_make(&x->archive, checkpoint_archive_kind(&r->shape), &tensors,
+				  &x->arena, &p->thread->err);
 	p->object.size = x->archive.size;
 	marker_file_key(r->options->folder, r->number, &x->file, p->object.key);
 	return rc;
@@ -68,8 +74,11 @@ static uint64_t checkpoint_reader_begin(const struct piece_reader *p, const void
 	const struct checkpoint_range *g = range;
 	const struct checkpoint_reader *x = p->owner;
 
-	return x->file.offset +
-	       (g->tensor == CHECKPOINT_WHOLE_FILE ? 0 : x->archive.offsets[g->tensor] + g->offset);
+	if (g->tensor == CHECKPOINT_WHOLE_FILE)
+		return x->file.offset;
+	/* Of a state dict, items are read whole. */
+	return x->file.offset + g->offset +
+	       (x->archive.starts ? x->archive.starts : x->archive.offsets)[g->tensor];
 }
 
 /* Compares what has come of a piece. */

@@ -94,7 +94,9 @@ struct checkpoint_run {
 	uint64_t read_rank;
 	bool ranges;
 	_Atomic uint64_t next_piece;
-	bool content; /* the store keeps what is written */
+	uint64_t needed_bytes; /* of a checkpoint, by this rank; 0: not known yet */
+	bool planned;          /* a save of this run has had its plans */
+	bool content;          /* the store keeps what is written */
 	bool in_place; /* the shared file is written in place by all ranks; else as one version of all */
 	struct shared_object shared;
 	bool keeps;           /* and the marker with it */
@@ -197,6 +199,18 @@ int checkpoint_remove_old(struct checkpoint_run *r, struct err *err);
 
 /* Reads checkpoint r->number. */
 int checkpoint_read_next(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err);
+
+/* protocol.c. What the ranks do around the writes of a checkpoint with a state dict, as torch does: plans are gathered
+ * and scattered before, results are gathered after, and the metadata is written last. All do nothing for other layouts.
+ * Collective, but for remove. */
+int checkpoint_protocol_plan(struct checkpoint_run *r, struct err *err);
+int checkpoint_protocol_finish(struct checkpoint_run *r, struct err *err);
+/* Before a load: how many bytes this rank needs (needed_bytes), computed once; and then reads the metadata, as each rank
+ * does. */
+int checkpoint_protocol_needed(struct checkpoint_run *r, struct err *err);
+int checkpoint_protocol_load(struct checkpoint_run *r, struct err *err);
+/* Removes the metadata of this rank: the checkpoint is no longer whole. */
+void checkpoint_metadata_remove(struct checkpoint_run *r, uint64_t number);
 
 /* session.c. A run of checkpoints from its opening to its closing: its store and threads, and all its
  * checkpoints. */

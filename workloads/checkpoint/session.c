@@ -156,7 +156,9 @@ int checkpoint_open(struct checkpoint_run *r, struct err *err)
 	checkpoint_reader_mesh(o, &r->shape, ctx->group->size, &r->readers);
 	r->ranges = checkpoint_reads_ranges(o, &r->shape.mesh);
 	r->content = store_can(&r->store, BACKEND_CONTENT);
-	r->in_place = o->layout == CHECKPOINT_SHARED && store_can(&r->store, BACKEND_UPDATE);
+	/* A distributed checkpoint's files get their names at once: its metadata says when it is whole. */
+	r->in_place = (o->layout == CHECKPOINT_SHARED || checkpoint_has_state_dict(&r->shape)) &&
+		      store_can(&r->store, BACKEND_UPDATE);
 	r->keeps = r->content && store_can(&r->store, BACKEND_PERSISTENT);
 	if (r->keeps && checkpoint_writes(o))
 		rc = place_take(&r->place, &r->store, o->folder, ctx->group, err);

@@ -20,6 +20,7 @@ int checkpoint_written_by(const struct checkpoint_shape *s, uint64_t rank,
 			  struct checkpoint_written *out, struct err *err)
 {
 	uint32_t files = checkpoint_file_count(s, rank);
+	uint32_t data_files = checkpoint_data_files(s, rank);
 
 	*out = (struct checkpoint_written){0};
 	checkpoint_rank_bytes(s, rank, &out->weights, &out->optimizer);
@@ -30,7 +31,8 @@ int checkpoint_written_by(const struct checkpoint_shape *s, uint64_t rank,
 		if (rc < 0)
 			return rc;
 		out->bytes += bytes;
-		out->memory += checkpoint_whole_room(bytes, CHECKPOINT_WHOLE_ALIGNMENT);
+		if (i < data_files)
+			out->memory += checkpoint_whole_room(bytes, CHECKPOINT_WHOLE_ALIGNMENT);
 	}
 	out->files = s->layout == CHECKPOINT_SHARED ? 0 : files;
 	return 0;
@@ -42,6 +44,12 @@ uint64_t checkpoint_rank_like(const struct mesh *mesh, uint64_t rank)
 
 	mesh_at(mesh, rank, &p);
 	return (p.pipeline + (p.data ? mesh->pipeline : 0)) * mesh->tensor;
+}
+
+/* The same for what it writes. Of a state dict, each rank has a part of its own. */
+static uint64_t size_rank_like(const struct checkpoint_shape *s, uint64_t rank)
+{
+	return checkpoint_has_state_dict(s) ? rank : checkpoint_rank_like(&s->mesh, rank);
 }
 
 /* Of the first ranks of the mesh: how many are like the first rank of that stage, among those of
@@ -56,43 +64,64 @@ static uint64_t size_like(const struct mesh *mesh, uint64_t ranks, uint64_t stag
 	return whole ? mesh->tensor : part;
 }
 
+/* Adds what `like` ranks like this one write. */
+static int size_add(const struct checkpoint_shape *s, uint64_t rank, uint64_t like,
+		    struct checkpoint_written *out, struct err *err)
+{
+	struct checkpoint_written one;
+	int rc = checkpoint_written_by(s, rank, &one, err);
+
+	out->weights += like * one.weights;
+	out->optimizer += like * one.optimizer;
+	out->bytes += like * one.bytes;
+	out->files += like * one.files;
+	out->memory = max_u64(out->memory, one.memory);
+	return rc;
+}
+
 int checkpoint_written(const struct checkpoint_shape *s, uint64_t ranks,
 		       struct checkpoint_written *out, struct err *err)
 {
 	const struct mesh *mesh = &s->mesh;
-	struct checkpoint_written one;
+	int rc = 0;
 
 	*out = (struct checkpoint_written){0};
+	if (checkpoint_has_state_dict(s)) {
+		for (uint64_t rank = 0; rc == 0 && rank < ranks; rank++)
+			rc = size_add(s, rank, 1, out, err);
+		return rc;
+	}
 	for (uint64_t i = 0; i < mesh->pipeline * SIZE_REPLICAS; i++) {
 		uint64_t stage = i / SIZE_REPLICAS;
 		unsigned replica = (unsigned)(i % SIZE_REPLICAS);
 		uint64_t like = size_like(mesh, ranks, stage, replica);
-		int rc;
 
 		if (!like)
 			continue;
-		rc = checkpoint_written_by(s, (stage + replica * mesh->pipeline) * mesh->tensor,
-					   &one, err);
+		rc = size_add(s, (stage + replica * mesh->pipeline) * mesh->tensor, like, out, err);
 		if (rc < 0)
 			return rc;
-		out->weights += like * one.weights;
-		out->optimizer += like * one.optimizer;
-		out->bytes += like * one.bytes;
-		out->files += like * one.files;
-		out->memory = max_u64(out->memory, one.memory);
 	}
 	if (s->layout == CHECKPOINT_SHARED)
 		out->files = 1;
 	return 0;
 }
 
-uint64_t checkpoint_restored_by(const struct checkpoint_options *o, const struct mesh *mesh,
+uint64_t checkpoint_restored_by(const struct checkpoint_options *o,
+				const struct checkpoint_shape *s, const struct mesh *mesh,
 				uint64_t rank)
 {
 	bool all = o->replicas == CHECKPOINT_REPLICAS_ALL;
+	struct state_dict dict = checkpoint_state_dict(s);
 	struct mesh_place p, first;
+	uint64_t weights, states;
 
 	mesh_at(mesh, rank, &p);
+	if (checkpoint_has_state_dict(s)) {
+		dict.mesh = mesh;
+		state_bytes(&dict, &p, false, &weights, &states);
+		return weights + states;
+	}
 	first = p;
 	first.data = 0;
 	return shard_weight_bytes(&o->model, mesh, all ? &first : &p) +
@@ -106,6 +135,12 @@ static double size_read(const struct checkpoint_options *o, const struct checkpo
 	uint64_t bytes = 0;
 	struct mesh mesh;
 
+	if (checkpoint_has_state_dict(s)) {
+		checkpoint_reader_mesh(o, s, ranks, &mesh);
+		for (uint64_t rank = 0; rank < ranks; rank++)
+			bytes += checkpoint_restored_by(o, s, &mesh, rank);
+		return (double)bytes;
+	}
 	/* Whole files have their framing, a shared file has its regions without what they are
 	 * rounded up by. */
 	if (!checkpoint_reads_ranges(o, &s->mesh))
@@ -119,9 +154,9 @@ static double size_read(const struct checkpoint_options *o, const struct checkpo
 		uint64_t like = size_like(&mesh, ranks, stage, replica);
 
 		if (like)
-			bytes += like *
-				 checkpoint_restored_by(
-					 o, &mesh, (stage + replica * mesh.pipeline) * mesh.tensor);
+			bytes += like * checkpoint_restored_by(o, s, &mesh,
+							       (stage + replica * mesh.pipeline) *
+								       mesh.tensor);
 	}
 	return (double)bytes;
 }
@@ -175,10 +210,10 @@ static int size_uneven(const struct checkpoint_shape *s, uint64_t most, uint32_t
 			node = 0;
 		if (rank % ranks_per_node == 0 && rank >= first)
 			break;
-		if (checkpoint_rank_like(&s->mesh, rank) != like) {
+		if (size_rank_like(s, rank) != like) {
 			int rc;
 
-			like = checkpoint_rank_like(&s->mesh, rank);
+			like = size_rank_like(s, rank);
 			rc = checkpoint_written_by(s, like, &one, err);
 			if (rc < 0)
 				return rc;
@@ -335,7 +370,7 @@ static int tell_totals(const struct checkpoint_shape *s, uint32_t ranks, struct 
 	int rc = checkpoint_written(s, mesh_ranks(&s->mesh), &whole, err);
 
 	if (rc == 0)
-		rc = checkpoint_written(s, ranks, &part, err);
+		rc = ranks < mesh_ranks(&s->mesh) ? checkpoint_written(s, ranks, &part, err) : 0;
 	if (rc < 0)
 		return rc;
 	tensors = (double)(whole.weights + whole.optimizer);
@@ -359,7 +394,7 @@ static int tell_ranks(const struct checkpoint_shape *s, uint64_t ranks, uint64_t
 
 	for (uint64_t rank = 0; rank < ranks; rank++) {
 		uint64_t *row = cells + rank * TELL_COLUMNS;
-		uint64_t like = checkpoint_rank_like(&s->mesh, rank);
+		uint64_t like = size_rank_like(s, rank);
 		int rc;
 
 		if (like < rank) {

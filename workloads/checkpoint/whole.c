@@ -29,10 +29,12 @@ int checkpoint_slot_lay_out(struct checkpoint_run *r, struct checkpoint_slot *s,
 	int rc;
 
 	checkpoint_file(&r->shape, r->ctx->group->rank, i, &s->file);
-	tensors = checkpoint_file_tensors(&s->file);
 	arena_free(&s->arena);
-	rc = archive_make(&s->archive, (enum archive_kind)r->shape.framing, &tensors, &s->arena,
-			  err);
+	rc = checkpoint_file_list(&s->file, &s->arena, err);
+	tensors = checkpoint_file_tensors(&s->file);
+	if (rc == 0)
+		rc = archive_make(&s->archive, checkpoint_archive_kind(&r->shape), &tensors,
+				  &s->arena, err);
 	if (rc < 0)
 		return rc;
 	s->object = (struct object){.size = 0};
@@ -120,7 +122,7 @@ int checkpoint_whole_take(struct checkpoint_run *r, struct err *err)
 	int rc;
 
 	h->began_ns = clock_now(r->store.clock);
-	h->file_count = checkpoint_file_count(&r->shape, r->ctx->group->rank);
+	h->file_count = checkpoint_data_files(&r->shape, r->ctx->group->rank);
 	h->files = calloc(h->file_count ? h->file_count : 1, sizeof(*h->files));
 	if (!h->files)
 		return err_set(err, -ENOMEM, "no memory for %u files", h->file_count);

@@ -38,7 +38,7 @@ void checkpoint_write_reset(struct checkpoint_run *r)
 {
 	struct checkpoint_write *c = &r->write;
 
-	c->files = checkpoint_file_count(&r->shape, r->ctx->group->rank);
+	c->files = checkpoint_data_files(&r->shape, r->ctx->group->rank);
 	c->next_file = 0;
 	for (uint64_t i = 0; i < r->options->writers; i++) {
 		c->slots[i].state = SLOT_FREE;
@@ -63,8 +63,9 @@ static int checkpoint_slot_begin(struct checkpoint_run *r, struct checkpoint_slo
 	req = (struct request){
 		.op = r->in_place ? REQ_UPDATE : REQ_BEGIN,
 		.object = &s->object,
-		.length = r->in_place ? checkpoint_shared_bytes(&r->shape, r->ctx->group->size)
-				      : s->archive.size,
+		.length = r->shape.layout == CHECKPOINT_SHARED
+				  ? checkpoint_shared_bytes(&r->shape, r->ctx->group->size)
+				  : s->archive.size,
 		.begin.part = r->chunk};
 	rc = crew_do(w, &req);
 	m->request_ns += req.answer.done_ns - req.answer.submit_ns;
@@ -203,7 +204,8 @@ static int checkpoint_slot_end(struct checkpoint_run *r, struct checkpoint_slot 
 	if (rc < 0 && r->shape.layout == CHECKPOINT_SHARED)
 		return rc; /* others write it */
 	if (rc < 0) {
-		queue_do(&w->queue, &(struct request){.op = REQ_ABORT, .object = &s->object});
+		queue_do(&w->queue, &(struct request){.op = r->in_place ? REQ_CLOSE : REQ_ABORT,
+						      .object = &s->object});
 		return rc;
 	}
 	checkpoint_slot_evict(r, s);

@@ -80,7 +80,8 @@ static int small_object_write(struct queue *q, struct object *o, void *data, uin
 	return rc;
 }
 
-int small_object_save(struct queue *q, const char *key, const char *text, struct err *err)
+int small_object_save_bytes(struct queue *q, const char *key, const void *bytes, uint64_t length,
+			    struct err *err)
 {
 	struct object o = {0};
 	struct request req = {.object = &o};
@@ -89,14 +90,18 @@ int small_object_save(struct queue *q, const char *key, const char *text, struct
 
 	snprintf(o.key, sizeof(o.key), "%s", key);
 	/* Direct I/O writes only whole blocks from aligned memory. */
-	rc = -posix_memalign(&data, SMALL_ALIGNMENT,
-			     queue_buffer_bytes(q->channel.store, strlen(text)));
+	rc = -posix_memalign(&data, SMALL_ALIGNMENT, queue_buffer_bytes(q->channel.store, length));
 	if (rc == 0 && data) {
-		memcpy(data, text, strlen(text));
-		rc = small_object_write(q, &o, data, strlen(text), &req);
+		memcpy(data, bytes, length);
+		rc = small_object_write(q, &o, data, length, &req);
 	}
 	free(data);
 	return rc < 0 ? failure_set(err, rc, q->channel.store, &req, NULL) : 0;
+}
+
+int small_object_save(struct queue *q, const char *key, const char *text, struct err *err)
+{
+	return small_object_save_bytes(q, key, text, strlen(text), err);
 }
 
 void small_object_remove(struct queue *q, const char *key)

@@ -14,6 +14,8 @@ int small_object_load(struct queue *q, const char *key, uint64_t bytes_max, char
 		      size_t *length, struct err *err);
 
 /* Replaces the object as a whole (begin, write, commit). */
+int small_object_save_bytes(struct queue *q, const char *key, const void *bytes, uint64_t length,
+			    struct err *err);
 int small_object_save(struct queue *q, const char *key, const char *text, struct err *err);
 
 /* Removes an object, or a folder (the key ends in "/") if it is empty. Nobody needs to know whether

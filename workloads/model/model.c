@@ -63,6 +63,8 @@ static const struct model model_shapes[MODEL_NAME_COUNT] = {
 
 #define MODEL_TYPE(id, name, bits) name,
 const char *const model_type_names[] = {MODEL_TYPES(MODEL_TYPE) NULL};
+/* MODEL_TYPE_COUNT: none. */
+static const char *const optimizer_names[] = {MODEL_TYPES(MODEL_TYPE) "none", NULL};
 #undef MODEL_TYPE
 
 #define MODEL_TYPE(id, name, bits) bits,
@@ -192,8 +194,9 @@ const struct option model_options[] = {
 		"unscaled", struct model, unscaled, .def = MODEL_BF16, .choices = model_type_names,
 		.help = "with scale_block: number format of what has no scales: embeddings, norms, "
 			"routers"),
-	OPT_CHOICE("optimizer", struct model, optimizer, .def = MODEL_FP32,
-		   .choices = model_type_names, .help = "number format of the optimizer's states"),
+	OPT_CHOICE(
+		"optimizer", struct model, optimizer, .def = MODEL_FP32, .choices = optimizer_names,
+		.help = "number format of the optimizer's states; none: a checkpoint has weights only"),
 	OPT_BYTES(
 		"bytes", struct model, bytes, .max = 1ull << 60,
 		.help = "a model of no known shape: its size, weights and all; 0: by its dimensions"),

@@ -15,6 +15,10 @@ const struct option mesh_options[] = {
 		.help = "copies of the model that train side by side; 0: as many as there are ranks for"),
 	OPT_U64("zero", struct mesh, zero, .max = MESH_ZERO_MAX,
 		.help = "stage of the ZeRO optimizer, 0 to 3; FSDP is 3"),
+	OPT_U64("replicate", struct mesh, replicate, .max = 1 << 20,
+		.help = "groups of data ranks that have the same, each cut over its own ranks (HSDP); 0: one. For the layouts dcp and megatron"),
+	OPT_U64("expert", struct mesh, expert, .max = 1 << 16,
+		.help = "data ranks of a group that share the experts; 0: one. For the layouts dcp and megatron"),
 	OPT_END};
 
 void mesh_complete(struct mesh *mesh, uint64_t tensor, uint64_t pipeline, uint64_t ranks)
@@ -36,6 +40,19 @@ int mesh_check(const struct mesh *mesh, const struct model *m, const char *path,
 			err, -EINVAL,
 			"%s: a model of no known shape cannot be cut into tensor x pipeline parts",
 			path);
+	if (mesh->replicate > 1 && mesh->data % mesh->replicate)
+		return err_set(err, -EINVAL,
+			       "%s/replicate: %" PRIu64 " groups do not divide %" PRIu64
+			       " data ranks",
+			       path, mesh->replicate, mesh->data);
+	if (mesh->expert > 1 &&
+	    (!m->experts || m->experts % mesh->expert ||
+	     mesh->data / (mesh->replicate ? mesh->replicate : 1) % mesh->expert))
+		return err_set(
+			err, -EINVAL,
+			"%s/expert: %" PRIu64
+			" ranks must divide the model's experts, and the data ranks of a group",
+			path, mesh->expert);
 	if (mesh->zero == 3 && mesh->pipeline > 1)
 		return err_set(err, -EINVAL, "%s/zero: stage 3 has no pipeline; set pipeline 1",
 			       path);
@@ -190,7 +207,7 @@ static uint64_t optimizer_parameters(const struct model *m, const struct mesh *m
 
 uint32_t shard_optimizer_tensors(const struct model *m)
 {
-	return m->bytes ? 0 : OPTIMIZER_TENSORS;
+	return m->bytes || m->optimizer == MODEL_TYPE_COUNT ? 0 : OPTIMIZER_TENSORS;
 }
 
 void shard_optimizer_tensor(const struct model *m, const struct mesh *mesh, uint32_t i,

@@ -22,6 +22,9 @@ enum { MESH_ZERO_MAX = 3 };
 struct mesh {
 	uint64_t tensor, pipeline, data;
 	uint64_t zero; /* stage of the ZeRO optimizer: 0 ... 3 */
+	/* Groups of data ranks that have the same (HSDP), and ranks of a group that share the experts; 0: as 1. Only
+	 * layouts of whole tensors know them (checkpoint/state_dict.h). */
+	uint64_t replicate, expert;
 };
 extern const struct option mesh_options[];
 
