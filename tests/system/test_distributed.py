@@ -11,10 +11,13 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
+import time
 import zipfile
 
 from haultest import *
 
+CALLS = sys.argv.pop(1) if len(sys.argv) > 1 and sys.argv[1].endswith(".so") else None
 DENSE = {"vocabulary": 1000, "hidden": 128, "feed_forward": 344, "layers": 5, "heads": 8, "kv_heads": 4}
 MODELS = {"dense": DENSE,
           "tied": {"vocabulary": 500, "hidden": 96, "feed_forward": 250, "layers": 3, "heads": 6, "kv_heads": 3, "tied": True},
@@ -291,6 +294,142 @@ def in_order(m):
         expert = re.search(r"experts\.(\d+)\.w(\d)", name)
         return (int(layer[1]), kind, *(int(x) for x in (expert.groups() if expert else (0, 0))))
     return sorted(matrices(m).items(), key=key)
+
+
+def test_order_of_calls():
+    """An fsync per file, under its own name; one rename, of .metadata, after all of them."""
+    with Folder() as folder:
+        write_job(folder, job(folder, {"mesh": {"zero": 3}}, fsync="file"))
+        traced = f"exec strace -f -y -ttt --seccomp-bpf -e trace=pwrite64,write,fsync,rename,renameat,renameat2 " \
+                 f"-o {folder}/trace.$PMI_RANK {HAUL} run job.json --force"
+        r = subprocess.run([MPIEXEC, "-n", "2", "sh", "-c", traced], cwd=folder, capture_output=True, text=True,
+                           timeout=HANGS_S, env=environment())
+        check(r.returncode == 0, f"{r.stdout}{r.stderr}")
+        calls = []
+        for line in (x for path in glob.glob(f"{folder}/trace.*") for x in open(path, errors="replace")):
+            m = re.search(r"^\d+ +([\d.]+) (pwrite64|write|fsync|rename\w*)\(.*/data/checkpoints/000000/([^\">]*)", line)
+            if m:
+                calls.append((float(m[1]), m[2], m[3]))
+        calls.sort()
+        files = {name for _, _, name in calls if name.endswith(".distcp")}
+        check(len(files) == 2, f"{files}")
+        for name in files:
+            check([c for _, c, n in calls if n == name][-1] == "fsync" and
+                  sum(c == "fsync" for _, c, n in calls if n == name) == 1, f"{name}: {[c for c in calls if c[2] == name][-3:]}")
+        renames = [n for _, c, n in calls if c.startswith("rename") and not n.startswith(".haul")]
+        check(renames == [".metadata"] and calls[-1][2] == ".metadata" and calls[-1][1].startswith("rename"), f"{calls[-4:]}")
+        check(calls[-2][1] == "fsync" and ".metadata" in calls[-2][2], f"not durable before its name: {calls[-4:]}")
+
+
+def sent(folder, ranks, collectives, count, calls):
+    """How often all ranks gathered and scattered, and the bytes of that, in a run; and its measures."""
+    shutil.rmtree(f"{folder}/data", ignore_errors=True)
+    os.makedirs(f"{folder}/{collectives}{count}")
+    write_job(folder, job(folder, {"mesh": {"zero": 3}, "collectives": collectives, "count": count, "keep": 1}))
+    r = mpi(ranks, "run", "job.json", "--force", cwd=folder,
+            env={"LD_PRELOAD": calls, "HAUL_MPI_CALLS": f"{folder}/{collectives}{count}"})
+    check(r.rc == 0, f"{collectives}: {r}")
+    found = {"Igather": [0, 0], "Iscatter": [0, 0]}
+    for path in glob.glob(f"{folder}/{collectives}{count}/*"):
+        for name, n, bytes in (line.split() for line in open(path)):
+            if name in found:
+                found[name][0] += int(n)
+                found[name][1] += int(bytes)
+    return found, report(f"{folder}/results.h5")["phases"][0]["measures"]
+
+
+def test_messages():
+    """Each further save gathers twice and scatters once; with cached plans it gathers once; without collectives nothing is
+    sent, and each rank's metadata has its own items. The bytes are those of the longest pickle."""
+    with Folder() as folder:
+        for collectives, gathers, scatters in (("all", 2, 1), ("cached", 1, 0), ("none", 0, 0)):
+            (one, _), (three, m) = (sent(folder, 4, collectives, count, CALLS) for count in (1, 3))
+            more = [(three[k][0] - one[k][0]) / 2 / 4 for k in ("Igather", "Iscatter")]
+            check(more == [gathers, scatters], f"{collectives}: {more} of each save")
+            plans = {"all": 3, "cached": 1, "none": 0}[collectives]
+            results = 0 if collectives == "none" else 3
+            check(m["collectives"] == 2 * plans + results, f"{collectives}: {m['collectives']}")
+            moved = sum(three[k][1] - one[k][1] for k in three)
+            if collectives == "all":
+                # Each message is counted where it is sent and where it comes; the coordinator's own counts, too.
+                check(abs(moved - 2 * m["collective_bytes"] * 2 / 3) < 0.01 * moved, f"{moved}, {m['collective_bytes']}")
+        last = f"{folder}/data/checkpoints/000002"
+        check({n for n in os.listdir(last) if n.endswith("metadata")} == {f"__{i}.metadata" for i in range(4)}, f"{os.listdir(last)}")
+        for i in range(4):
+            kept = load(f"{last}/__{i}.metadata").storage_data.values()
+            check({v.relative_path for v in kept} == {f"__{i}_0.distcp"}, f"rank {i}")
+            check(sum(v.length for v in kept) == os.path.getsize(f"{last}/__{i}_0.distcp"), f"rank {i}")
+
+
+@timing
+def test_three_times_by_hand():
+    """On a store of known speed: durable is begin, bytes, commit of the largest file; visible has the metadata's, too."""
+    with Folder() as folder:
+        for collectives in ("all", "none"):
+            store = {"rank_bandwidth": "1 MB/s", "begin_latency": "50 ms", "commit_latency": "100 ms"}
+            j = job(folder, {"mesh": {"zero": 3}, "collectives": collectives, "mtbf": "3 h", "interval": "30 min"}, uri="sim://known")
+            j["stores"]["c"].update(store)
+            write_job(folder, j)
+            r = run(folder, 4)
+            check(r.rc == 0, f"{r}")
+            p = report(f"{folder}/results.h5")["phases"][0]
+            plan = json.loads(alone("plan", "job.json", "--ranks-per-node", 4, "--json", cwd=folder).out)["phases"][0]["tables"]["ranks"]
+            at = plan["columns"].index("file_bytes")
+            files, f = [row[at] for row in plan["rows"]], p["figures"]
+            data = p["measures"]["bytes_written"]
+            metadata = (sum(files) - data) / (4 if collectives == "none" else 1)
+            durable = 0.15 + max(files[1:]) / 1e6 - (metadata / 1e6 if collectives == "none" else 0)
+            talk = f["collective_seconds"]
+            took = machine_took_s(folder, p) + talk
+            near(f["durable_seconds"], durable, 0.02 * durable + took, f"{collectives}: durable")
+            visible = durable + 0.15 + metadata / 1e6
+            near(f["visible_seconds"], visible, 0.02 * visible + took, f"{collectives}: visible")
+            near(f["stall_seconds"], f["visible_seconds"], 1e-6, "stall, where nothing goes on meanwhile")
+            cost, mtbf = f["stall_seconds"], 3 * 3600
+            near(f["best_interval_young"], math.sqrt(2 * cost * mtbf), 1e-6, "Young")
+            near(f["lost_share"], cost / 1800 + 900 / mtbf, 1e-6, "lost")
+            x = cost / (2 * mtbf)
+            best = math.sqrt(2 * cost * mtbf) * (1 + math.sqrt(x) / 3 + x / 9) - cost
+            near(f["best_interval"], best, 1e-6, "Daly")
+            near(f["lost_share_best"], cost / best + best / 2 / mtbf, 1e-9, "lost with the best interval")
+
+
+@matrix
+def test_killed_at_any_moment():
+    """What is visible when a run is killed, while it saves or removes, is whole: haul reads it with all bytes compared."""
+    with Folder() as folder:
+        save = {"mesh": {"zero": 3}, "count": 300, "keep": 2, "purge": "thread"}
+        seen = 0
+        for kill in range(60 if FULL else 4):
+            shutil.rmtree(f"{folder}/data", ignore_errors=True)
+            write_job(folder, job(folder, dict(save, purge=("thread", "ranks")[kill % 2])))
+            p = start(2, "run", "job.json", "--force", cwd=folder, start_new_session=True)
+            while p.poll() is None and not os.path.exists(f"{folder}/data/checkpoints/000002/.metadata"):
+                time.sleep(0.01)
+            check(p.poll() is None, "the run ended before it was killed")
+            time.sleep(0.017 * (kill % 20))
+            kill_run(p, folder)
+            for visible in sorted(glob.glob(f"{folder}/data/checkpoints/*/.metadata")):
+                shutil.rmtree(f"{folder}/data/one", ignore_errors=True)
+                shutil.copytree(os.path.dirname(visible), f"{folder}/data/one/000000")
+                write_job(folder, job(folder, {"mesh": {"zero": 3}, "folder": "one", "operation": "read", "verify": "full"}))
+                r = run(folder, 2)
+                check(r.rc == 0, f"{visible}: {r}")
+                seen += 1
+        check(seen >= 4, f"{seen} were visible")
+
+
+def test_purge():
+    """A thread removes older checkpoints: those that stay are the last, and what it removed is counted."""
+    with Folder() as folder:
+        for purge in ("thread", "ranks"):
+            write_job(folder, job(folder, {"mesh": {"zero": 3}, "count": 5, "keep": 2, "purge": purge, "folder": purge}))
+            r = run(folder, 2)
+            check(r.rc == 0, f"{r}")
+            check(sorted(os.listdir(f"{folder}/data/{purge}")) == ["000003", "000004"], f"{os.listdir(f'{folder}/data/{purge}')}")
+            p = report(f"{folder}/results.h5")["phases"][0]
+            check(p["measures"]["removed"] >= 3 * 2, f"{purge}: {p['measures']['removed']}")
+            check(p["figures"]["unlinks_per_second"] > 0, f"{p['figures']}")
 
 
 if __name__ == "__main__":

@@ -28,6 +28,10 @@
 #include "workloads/workload.h"
 
 enum checkpoint_operation { CHECKPOINT_WRITE, CHECKPOINT_READ, CHECKPOINT_BOTH };
+enum checkpoint_purge {
+	CHECKPOINT_PURGE_RANKS, /* each rank its files, before the next checkpoint */
+	CHECKPOINT_PURGE_THREAD /* a thread of rank 0 all of them, meanwhile */
+};
 enum checkpoint_behind { CHECKPOINT_BEHIND_NONE, CHECKPOINT_BEHIND_DROP };
 /* dcp, megatron: what ranks tell each other around a save. */
 enum checkpoint_collectives {
@@ -44,7 +48,8 @@ enum {
 	CHECKPOINT_WRITERS_MAX = 64 /* each has a piece of the ring, at least */
 };
 extern const char *const checkpoint_behind_names[], *const checkpoint_fill_names[],
-							    *const checkpoint_collectives_names[];
+							    *const checkpoint_collectives_names[],
+								    *const checkpoint_purge_names[];
 
 struct checkpoint_options {
 	char folder[CHECKPOINT_FOLDER_BYTES];
@@ -53,6 +58,10 @@ struct checkpoint_options {
 	uint64_t pause_ns;    /* between two checkpoints, counted nowhere */
 	uint64_t null_passes; /* see common/repeat.h */
 	uint64_t keep;        /* how many of the last ones stay; 0: all */
+	uint32_t purge;       /* enum checkpoint_purge */
+	/* What goodput is computed for: time between two checkpoints of a training, and between two failures; 0: not
+	 * told. */
+	uint64_t interval_ns, mtbf_ns;
 	struct model model;
 	struct mesh mesh;
 	uint32_t layout, framing;
@@ -78,6 +87,13 @@ struct checkpoint_options {
 		.help = "ranks that the checkpoint is of; a phase with fewer ranks writes their part of it"), \
 	OPT_U64("keep", type, FIELD(keep), .def = 0, .max = CHECKPOINT_COUNT_MAX, \
 		.help = "how many of the last checkpoints stay, while older ones are removed; 0: all stay"), \
+	OPT_CHOICE("purge", type, FIELD(purge), \
+		.def = CHECKPOINT_PURGE_RANKS, .choices = checkpoint_purge_names, \
+		.help = "who removes older checkpoints: ranks: each its own files, before it goes on; thread: a thread of rank 0 all files of all ranks, while the next steps run, as torchtitan"), \
+	OPT_TIME("interval", type, FIELD(interval_ns), .def = 0, .usual = 86400000000000, \
+		.help = "time of training between two checkpoints, for which the share of time that is lost is computed; 0: not told"), \
+	OPT_TIME("mtbf", type, FIELD(mtbf_ns), .def = 0, .usual = 31536000000000000, \
+		.help = "mean time between failures of the training, for which that share and the best interval are computed; 0: not told"), \
 	OPT_TEXT("folder", type, FIELD(folder), .def_text = "checkpoints", \
 		.help = "where the checkpoints lie; phases of one folder work on the same ones"), \
 	OPT_CHOICE("layout", type, FIELD(layout), \
@@ -228,6 +244,15 @@ int checkpoint_tell(const struct job *job, const struct job_phase *phase,
 	  "the most memory that a rank had for bytes of checkpoints: the ring, windows of a copy, or all that is held", \
 	  .role = ROLE_MEMORY) \
 	X(CHECKPOINT_REMOVED, "removed", "", SUM, "files of older checkpoints removed") \
+	X(CHECKPOINT_STALL_NS, "stall_ns", "ns", MAX, \
+	  "what whoever asked for checkpoints waited, added over all written") \
+	X(CHECKPOINT_DURABLE_NS, "durable_ns", "ns", MAX, \
+	  "from when a checkpoint was asked for until all ranks had committed their files, added over all written") \
+	X(CHECKPOINT_VISIBLE_NS, "visible_ns", "ns", MAX, \
+	  "from when a checkpoint was asked for until its marker, or .metadata, was published, added over all written") \
+	X(CHECKPOINT_PURGE_NS, "purge_ns", "ns", MAX, "removing files of older checkpoints") \
+	X(CHECKPOINT_INTERVAL_NS, "interval_ns", "ns", MAX, "the option interval") \
+	X(CHECKPOINT_MTBF_NS, "mtbf_ns", "ns", MAX, "the option mtbf") \
 	X(CHECKPOINT_NEEDED_BYTES, "needed_bytes", "bytes", SUM, \
 	  "bytes of tensors that ranks restored from the checkpoints that they read") \
 	X(CHECKPOINT_METADATA_READ_NS, "metadata_read_ns", "ns", MAX, \
@@ -301,6 +326,14 @@ extern const struct target checkpoint_targets[];
  * row. block: CHECKPOINT_WRITE_NS or CHECKPOINT_READ_NS. */
 void checkpoint_count_pass(const struct repeat_took *took, uint64_t bytes, unsigned block,
 			   uint64_t *row);
+
+/* columns.c. Goodput, from a phase's row of all ranks: C, what a training waits for a checkpoint; R, what a load takes (0
+ * where none was measured); T, interval; M, mtbf. Lost is C/T + (T/2 + R)/M. The best interval in seconds is Daly's:
+ * sqrt(2CM) (1 + sqrt(C/2M)/3 + C/2M/9) - C, which is M where C >= 2M. NAN: not known. Source: J. T. Daly, "A higher order
+ * estimate of the optimum checkpoint interval for restart dumps", 2006; Young's is the first factor alone. */
+double checkpoint_best_interval(const uint64_t *row);
+double checkpoint_lost_at_best(const uint64_t *row);
+double checkpoint_lost(const uint64_t *row);
 
 /* size.c. What the ranks of a mesh write of a checkpoint, before any of it is written. Pure functions; any
  * thread. */

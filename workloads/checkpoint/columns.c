@@ -38,6 +38,52 @@ static double checkpoint_write_overhead(const uint64_t *row)
 	return wall ? (busy < wall ? (double)(wall - busy) : 0) / (double)wall : NAN;
 }
 
+static double seconds_each(const uint64_t *row, unsigned ns, unsigned count)
+{
+	return row[count] ? (double)row[ns] * 1e-9 / (double)row[count] : NAN;
+}
+
+static double mtbf_seconds(const uint64_t *row)
+{
+	return row[CHECKPOINT_MTBF_NS] ? (double)row[CHECKPOINT_MTBF_NS] * 1e-9 : NAN;
+}
+
+static double lost_share(const uint64_t *row, double interval)
+{
+	double cost = seconds_each(row, CHECKPOINT_STALL_NS, CHECKPOINT_WRITTEN);
+	double restart = row[CHECKPOINT_READ_BACK] ? seconds_each(row, CHECKPOINT_READ_SLOWEST_NS,
+								  CHECKPOINT_READ_BACK)
+						   : 0;
+
+	return cost / interval + (interval / 2 + restart) / mtbf_seconds(row);
+}
+
+static double young_interval(const uint64_t *row)
+{
+	return sqrt(2 * seconds_each(row, CHECKPOINT_STALL_NS, CHECKPOINT_WRITTEN) *
+		    mtbf_seconds(row));
+}
+
+double checkpoint_best_interval(const uint64_t *row)
+{
+	double cost = seconds_each(row, CHECKPOINT_STALL_NS, CHECKPOINT_WRITTEN);
+	double mtbf = mtbf_seconds(row), x = cost / (2 * mtbf);
+
+	return x >= 1 ? mtbf : young_interval(row) * (1 + sqrt(x) / 3 + x / 9) - cost;
+}
+
+double checkpoint_lost_at_best(const uint64_t *row)
+{
+	return lost_share(row, checkpoint_best_interval(row));
+}
+
+double checkpoint_lost(const uint64_t *row)
+{
+	return row[CHECKPOINT_INTERVAL_NS]
+		       ? lost_share(row, (double)row[CHECKPOINT_INTERVAL_NS] * 1e-9)
+		       : NAN;
+}
+
 /* clang-format off */
 static const struct figure figures[] = {
 	FIGURE_PER("bytes_rate_first_done", "B/s", 1e9,
@@ -86,6 +132,23 @@ static const struct figure figures[] = {
 	FIGURE_PER("read_seconds", "s", 1e-9, OF(CHECKPOINT_READ_SLOWEST_NS),
 		   OF(CHECKPOINT_READ_BACK),
 		   "seconds that the slowest rank took to read a checkpoint, on average")
+	FIGURE_PER("stall_seconds", "s", 1e-9, OF(CHECKPOINT_STALL_NS), OF(CHECKPOINT_WRITTEN),
+		   "seconds that whoever asked for a checkpoint waited, on average")
+	FIGURE_PER("durable_seconds", "s", 1e-9, OF(CHECKPOINT_DURABLE_NS), OF(CHECKPOINT_WRITTEN),
+		   "seconds until all ranks had committed the files of a checkpoint, on average")
+	FIGURE_PER("visible_seconds", "s", 1e-9, OF(CHECKPOINT_VISIBLE_NS), OF(CHECKPOINT_WRITTEN),
+		   "seconds until the marker, or .metadata, of a checkpoint was published, on average")
+	FIGURE_PER("unlinks_per_second", "/s", 1e9, OF(CHECKPOINT_REMOVED), OF(CHECKPOINT_PURGE_NS),
+		   "files of older checkpoints removed per second of removing")
+	FIGURE_ROW("best_interval", "s", checkpoint_best_interval,
+		   "sqrt(2CM) (1 + sqrt(C / 2M) / 3 + C / 2M / 9) - C, with C = stall_seconds, M = mtbf",
+		   "time between two checkpoints at which the least time is lost (Daly)")
+	FIGURE_ROW("best_interval_young", "s", young_interval, "sqrt(2CM)", "the same by Young's first order")
+	FIGURE_ROW("lost_share", "fraction", checkpoint_lost,
+		   "C / T + (T / 2 + R) / M, with T = interval, R = read_seconds",
+		   "of a training's time, what checkpoints every interval and failures cost")
+	FIGURE_ROW("lost_share_best", "fraction", checkpoint_lost_at_best, "lost_share with T = best_interval",
+		   "the same with the best interval")
 	FIGURE_PER("read_amplification", "", 1, OF(CHECKPOINT_READ_DONE_BYTES),
 		   OF(CHECKPOINT_NEEDED_BYTES),
 		   "bytes read for each byte of tensors that the ranks restored")

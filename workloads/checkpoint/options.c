@@ -26,6 +26,7 @@ static const char *const operation_names[] = {"write", "read", "both", NULL};
 const char *const checkpoint_behind_names[] = {"none", "drop", NULL};
 const char *const checkpoint_fill_names[] = {"stream", "whole", NULL};
 const char *const checkpoint_collectives_names[] = {"all", "cached", "none", NULL};
+const char *const checkpoint_purge_names[] = {"ranks", "thread", NULL};
 const char *const checkpoint_snapshot_names[] = {"none", "copy", "hold", NULL};
 
 /* How other programs read checkpoints, as presets: X(name, readers per rank, MiB of a read). Each
@@ -235,6 +236,11 @@ static int options_check_operation(const struct checkpoint_options *o, const cha
 	} rows[] = {
 		{!checkpoint_writes(o) && o->keep, "keep",
 		 "\"read\" removes no checkpoints; leave it out, or give it to the phase that writes"},
+		{o->purge && !o->keep, "purge", "nothing is removed without \"keep\""},
+		{o->interval_ns && !o->mtbf_ns, "interval",
+		 "what is lost by an interval needs \"mtbf\", the mean time between failures"},
+		{!checkpoint_writes(o) && o->mtbf_ns, "mtbf",
+		 "\"read\" writes nothing, so that the cost of a checkpoint is not known"},
 		{!checkpoint_reads(o) && o->on_error == ON_ERROR_COUNT, "on_error",
 		 "a checkpoint of which something is missing is none; only reads are counted"},
 		{!checkpoint_reads(o) && o->read_as, "read_as", "\"write\" reads nothing"},

@@ -16,16 +16,6 @@ struct checkpoint_took {
 	uint64_t bytes, files;
 };
 
-/* For rank 0, where no file of the checkpoint is open: removes what runs that were killed have left
- * of files that they had not published. */
-static void checkpoint_drop_parts(struct checkpoint_run *r, uint64_t number)
-{
-	char key[OBJECT_KEY_BYTES];
-
-	marker_folder(r->options->folder, number, key);
-	open_uploads_drop_parts(&r->side, key);
-}
-
 /* Whether the folder, which has no marker, has anything. A run that was killed may have left a
  * marker that was not published yet. */
 static int checkpoint_look_inside(struct checkpoint_run *r, const char *key,
@@ -186,9 +176,17 @@ static void checkpoint_count_writers(struct checkpoint_run *r, const struct chec
 static void checkpoint_count_written(struct checkpoint_run *r, const struct checkpoint_took *took,
 				     uint64_t marker_ns)
 {
+	uint64_t visible_ns = clock_now(r->store.clock) - r->asked_ns;
+	uint64_t durable_ns = took->time.end_ns > r->asked_ns ? took->time.end_ns - r->asked_ns : 0;
+	uint64_t blocked_ns = r->blocked_ns ? r->blocked_ns : visible_ns;
 	uint64_t *row = r->ctx->tally->rank_row, *own;
 
 	row[CHECKPOINT_WRITTEN]++;
+	row[CHECKPOINT_STALL_NS] += blocked_ns;
+	row[CHECKPOINT_DURABLE_NS] += durable_ns;
+	row[CHECKPOINT_VISIBLE_NS] += visible_ns;
+	row[CHECKPOINT_INTERVAL_NS] = r->options->interval_ns;
+	row[CHECKPOINT_MTBF_NS] = r->options->mtbf_ns;
 	checkpoint_count_pass(&took->time, took->bytes, CHECKPOINT_WRITE_NS, row);
 	row[CHECKPOINT_MARKER_NS] += marker_ns;
 	own = table_numbered(&r->ctx->tally->tables[CHECKPOINT_TABLE_ROWS], r->number + 1);
@@ -198,11 +196,9 @@ static void checkpoint_count_written(struct checkpoint_run *r, const struct chec
 	own[CHECKPOINT_ROW_WRITE_NS] = took->time.own_ns;
 	own[CHECKPOINT_ROW_WRITE_FIRST_NS] = took->time.first_ns;
 	own[CHECKPOINT_ROW_WRITE_FIRST_BYTES] = took->time.first_bytes;
-	own[CHECKPOINT_ROW_VISIBLE_NS] = clock_now(r->store.clock) - r->asked_ns;
-	own[CHECKPOINT_ROW_DURABLE_NS] =
-		took->time.end_ns > r->asked_ns ? took->time.end_ns - r->asked_ns : 0;
-	own[CHECKPOINT_ROW_BLOCKED_NS] =
-		r->blocked_ns ? r->blocked_ns : own[CHECKPOINT_ROW_VISIBLE_NS];
+	own[CHECKPOINT_ROW_VISIBLE_NS] = visible_ns;
+	own[CHECKPOINT_ROW_DURABLE_NS] = durable_ns;
+	own[CHECKPOINT_ROW_BLOCKED_NS] = blocked_ns;
 	own[CHECKPOINT_ROW_MARKER_NS] = marker_ns;
 	own[CHECKPOINT_ROW_BYTES_WRITTEN] = took->bytes;
 }
@@ -248,69 +244,6 @@ int checkpoint_write_end(struct checkpoint_run *r, int written, bool stopped, st
 	if (rc == 0 && whole)
 		checkpoint_count_written(r, &took, marker_ns);
 	return rc;
-}
-
-/* Removes this rank's files of a checkpoint. */
-static int checkpoint_remove_files(struct checkpoint_run *r, struct err *err)
-{
-	struct group *group = r->ctx->group;
-	uint32_t files = checkpoint_file_count(&r->shape, group->rank);
-	struct crew_thread *w = &r->crew.members[0];
-	struct object o = {.size = 0};
-	int rc = 0;
-
-	if (r->shape.layout == CHECKPOINT_SHARED && group->rank)
-		files = 0;
-	for (uint32_t i = 0; rc == 0 && i < files; i++) {
-		struct request req = {.op = REQ_DELETE, .object = &o};
-		struct checkpoint_file f;
-
-		checkpoint_file(&r->shape, group->rank, i, &f);
-		marker_file_key(r->options->folder, r->number, &f, o.key);
-		rc = crew_do(w, &req);
-		rc = rc == -ENOENT ? 0 : rc;
-		if (rc < 0)
-			*err = w->err;
-	}
-	return group_agree(group, rc, err);
-}
-
-/* Removes a checkpoint that is one too many. Its marker says first that it is no longer whole, and
- * goes last, so that `haul clean` knows what an interrupted run left. */
-static int checkpoint_remove(struct checkpoint_run *r, uint64_t number, struct err *err)
-{
-	struct group *group = r->ctx->group;
-	struct marker marker = r->marker;
-	uint64_t now = r->number;
-	struct object o = {.size = 0};
-	int rc = 0;
-
-	r->number = number;
-	marker.whole = false;
-	if (group->rank == 0)
-		rc = marker_save(&marker, &r->side, r->options->folder, number, err);
-	checkpoint_metadata_remove(r, number);
-	rc = group_agree(group, rc, err);
-	if (rc == 0)
-		rc = checkpoint_remove_files(r, err);
-	if (rc == 0 && group->rank == 0) {
-		checkpoint_drop_parts(r, number);
-		marker_key(r->options->folder, number, o.key);
-		queue_do(&r->side, &(struct request){.op = REQ_DELETE, .object = &o});
-		marker_folder(r->options->folder, number, o.key);
-		queue_do(&r->side, &(struct request){.op = REQ_DELETE, .object = &o});
-	}
-	r->number = now;
-	account_switch(&r->repeat.accounts, ACCOUNT_OPEN, clock_now(r->store.clock));
-	return rc;
-}
-
-int checkpoint_remove_old(struct checkpoint_run *r, struct err *err)
-{
-	uint64_t keep = r->options->keep;
-
-	return keep && r->keeps && r->number >= keep ? checkpoint_remove(r, r->number - keep, err)
-						     : 0;
 }
 
 int checkpoint_write_next(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)

@@ -2,6 +2,7 @@
 /* The workload "checkpoint": see checkpoint.h. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/units.h"
 #include "workloads/checkpoint/checkpoint.h"
@@ -15,6 +16,8 @@ static void checkpoint_null_options(const struct checkpoint_options *from,
 	o->count = from->null_passes;
 	o->pause_ns = 0;
 	o->keep = 0;
+	o->purge = CHECKPOINT_PURGE_RANKS;
+	o->collectives = CHECKPOINT_COLLECTIVES_NONE;
 	o->fill = CHECKPOINT_FILL_STREAM;
 	o->behind = CHECKPOINT_BEHIND_NONE;
 	o->verify = VERIFY_NONE;
@@ -83,6 +86,38 @@ static void checkpoint_say_bottleneck(struct checkpoint_run *r)
 		     100 * (double)words[store] / (double)words[2]);
 }
 
+/* What a training loses by checkpoints and failures, and the interval at which it loses least. Collective. */
+static void checkpoint_say_goodput(struct checkpoint_run *r)
+{
+	uint64_t words[CHECKPOINT_MEASURES];
+	char mtbf[UNITS_TEXT_BYTES], text[UNITS_TEXT_BYTES];
+
+	memcpy(words, r->ctx->tally->rank_row, sizeof(words));
+	if (!r->options->mtbf_ns ||
+	    group_allreduce(r->ctx->group, MERGE_MAX, words, CHECKPOINT_MEASURES) < 0 ||
+	    !words[CHECKPOINT_WRITTEN])
+		return;
+	units_time(mtbf, (double)r->options->mtbf_ns * 1e-9);
+	workload_say(
+		r->ctx,
+		"with a failure every %s, the best interval is %s: %.2f %% of the time is lost%s",
+		mtbf, units_time(text, checkpoint_best_interval(words)),
+		100 * checkpoint_lost_at_best(words),
+		words[CHECKPOINT_READ_BACK] ? ""
+					    : ", and what a load takes, which was not measured");
+	if (r->options->interval_ns)
+		workload_say(
+			r->ctx,
+			"a failure every %s: least is lost (%.2f %%%s) with a checkpoint every %s",
+			mtbf, 100 * checkpoint_lost_at_best(words),
+			words[CHECKPOINT_READ_BACK] ? "" : ", no load measured",
+			units_time(text, checkpoint_best_interval(words)));
+	if (r->options->interval_ns)
+		workload_say(r->ctx, "every %s, %.2f %%",
+			     units_time(text, (double)r->options->interval_ns * 1e-9),
+			     100 * checkpoint_lost(words));
+}
+
 static void checkpoint_say(void *run)
 {
 	struct checkpoint_run *r = run;
@@ -96,6 +131,7 @@ static void checkpoint_say(void *run)
 	if (row[CHECKPOINT_READ_BACK])
 		workload_say(r->ctx, "read %s",
 			     units_counted(count, row[CHECKPOINT_READ_BACK], "checkpoint"));
+	checkpoint_say_goodput(r);
 	if (checkpoint_reads(r->options))
 		cold_say(r->ctx, &r->options->cold, &r->store,
 			 row[CHECKPOINT_RESIDENT_SAMPLED_BYTES], row[CHECKPOINT_RESIDENT_BYTES],

@@ -30,7 +30,7 @@ static int protocol_write_metadata(struct checkpoint_run *r, struct err *err)
 	uint64_t length;
 	int rc;
 
-	if (!r->content || !protocol_metadata(r, &f))
+	if (!protocol_metadata(r, &f))
 		return 0;
 	rc = checkpoint_metadata(&f, NULL, &length, err);
 	if (rc == 0)
@@ -101,7 +101,7 @@ static int protocol_exchange(struct checkpoint_run *r, enum metadata_kind kind, 
 
 static bool protocol_speaks(const struct checkpoint_run *r)
 {
-	return checkpoint_has_state_dict(&r->shape) && r->content &&
+	return checkpoint_has_state_dict(&r->shape) &&
 	       r->options->collectives != CHECKPOINT_COLLECTIVES_NONE;
 }
 

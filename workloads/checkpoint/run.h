@@ -66,6 +66,8 @@ struct checkpoint_member {
 	uint64_t request_ns, verify_ns;
 };
 
+struct checkpoint_purge_work; /* purge.c */
+
 struct checkpoint_run {
 	struct phase_context *ctx;
 	struct phase_context within; /* of another phase: its context, but for the tally */
@@ -95,8 +97,9 @@ struct checkpoint_run {
 	bool ranges;
 	_Atomic uint64_t next_piece;
 	uint64_t needed_bytes; /* of a checkpoint, by this rank; 0: not known yet */
-	bool planned;          /* a save of this run has had its plans */
-	bool content;          /* the store keeps what is written */
+	struct checkpoint_purge_work *purge;
+	bool planned; /* a save of this run has had its plans */
+	bool content; /* the store keeps what is written */
 	bool in_place; /* the shared file is written in place by all ranks; else as one version of all */
 	struct shared_object shared;
 	bool keeps;           /* and the marker with it */
@@ -195,7 +198,6 @@ int checkpoint_write_next(struct checkpoint_run *r, enum stop_reason *stopped, s
  * published and counted. */
 int checkpoint_write_begin(struct checkpoint_run *r, struct err *err);
 int checkpoint_write_end(struct checkpoint_run *r, int written, bool stopped, struct err *err);
-int checkpoint_remove_old(struct checkpoint_run *r, struct err *err);
 
 /* Reads checkpoint r->number. */
 int checkpoint_read_next(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err);
@@ -211,6 +213,15 @@ int checkpoint_protocol_needed(struct checkpoint_run *r, struct err *err);
 int checkpoint_protocol_load(struct checkpoint_run *r, struct err *err);
 /* Removes the metadata of this rank: the checkpoint is no longer whole. */
 void checkpoint_metadata_remove(struct checkpoint_run *r, uint64_t number);
+
+/* purge.c. Removal of checkpoints that are too many. */
+int checkpoint_remove_old(struct checkpoint_run *r, struct err *err);
+/* Waits for a thread that removes one; collective. And gives back what it needs. */
+int checkpoint_purge_end(struct checkpoint_run *r, struct err *err);
+void checkpoint_purge_close(struct checkpoint_run *r);
+/* For rank 0, where no file of the checkpoint is open: removes what runs that were killed have left of files that they had
+ * not published. */
+void checkpoint_drop_parts(struct checkpoint_run *r, uint64_t number);
 
 /* session.c. A run of checkpoints from its opening to its closing: its store and threads, and all its
  * checkpoints. */

@@ -64,6 +64,8 @@ int checkpoint_all(struct checkpoint_run *r, enum stop_reason *stopped, struct e
 
 	if (checkpoint_writes(r->options))
 		rc = checkpoint_write_all(r, stopped, err);
+	if (rc == 0)
+		rc = checkpoint_purge_end(r, err);
 	if (rc == 0 && *stopped == STOP_NONE && checkpoint_reads(r->options))
 		rc = checkpoint_read_all(r, stopped, err);
 	return rc;
@@ -174,6 +176,7 @@ int checkpoint_open(struct checkpoint_run *r, struct err *err)
 
 void checkpoint_close(struct checkpoint_run *r)
 {
+	checkpoint_purge_close(r);
 	cold_close(&r->cold);
 	fillers_close(&r->fillers);
 	for (uint32_t i = 0; r->members && i < r->crew.threads; i++) {
