@@ -6,7 +6,7 @@
  *	plan        SavePlan of one rank: a WriteItem for each tensor it writes, gathered from all ranks and scattered to them
  *	results     a WriteResult for each, gathered after the writes
  *
- * Sources: torch/distributed/checkpoint/metadata.py, planner.py, filesystem.py, storage.py.
+ * Sources: the modules metadata, planner, filesystem and storage of torch.distributed.checkpoint.
  *
  * Pure functions; any thread. */
 #ifndef HAUL_WORKLOADS_CHECKPOINT_METADATA_H

@@ -90,10 +90,10 @@ static int checkpoint_write_mark(struct checkpoint_run *r, struct err *err)
 				    .generation = old.generation + 1,
 				    .ranks = group->size,
 				    .version = MARKER_LAYOUT};
+	if (rc == 0)
+		rc = checkpoint_metadata_remove(r, r->number, err);
 	if (rc == 0 && r->keeps && group->rank == 0)
 		rc = marker_save(&r->marker, &r->side, r->options->folder, r->number, err);
-	if (rc == 0)
-		checkpoint_metadata_remove(r, r->number);
 	return group_agree(group, rc, err);
 }
 

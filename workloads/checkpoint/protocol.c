@@ -179,13 +179,16 @@ int checkpoint_protocol_load(struct checkpoint_run *r, struct err *err)
 	return group_agree(r->ctx->group, rc, err);
 }
 
-void checkpoint_metadata_remove(struct checkpoint_run *r, uint64_t number)
+int checkpoint_metadata_remove(struct checkpoint_run *r, uint64_t number, struct err *err)
 {
 	char key[OBJECT_KEY_BYTES];
 	struct checkpoint_file f;
 
-	if (!r->keeps || !protocol_metadata(r, &f))
-		return;
-	marker_file_key(r->options->folder, number, &f, key);
-	small_object_remove(&r->side, key);
+	if (!r->keeps || !checkpoint_has_state_dict(&r->shape))
+		return 0;
+	if (protocol_metadata(r, &f)) {
+		marker_file_key(r->options->folder, number, &f, key);
+		small_object_remove(&r->side, key);
+	}
+	return group_agree(r->ctx->group, 0, err);
 }

@@ -63,9 +63,9 @@ static int checkpoint_remove(struct checkpoint_run *r, uint64_t number, struct e
 
 	r->number = number;
 	marker.whole = false;
-	if (group->rank == 0)
+	rc = checkpoint_metadata_remove(r, number, err);
+	if (rc == 0 && group->rank == 0)
 		rc = marker_save(&marker, &r->side, r->options->folder, number, err);
-	checkpoint_metadata_remove(r, number);
 	rc = group_agree(group, rc, err);
 	if (rc == 0)
 		rc = checkpoint_remove_files(r, err);
@@ -154,16 +154,14 @@ static int purge_open(struct checkpoint_run *r, struct err *err)
 static int purge_launch(struct checkpoint_run *r, uint64_t number, struct err *err)
 {
 	struct marker marker = r->marker;
-	int rc = 0;
+	int rc = checkpoint_metadata_remove(r, number, err);
 
-	if (r->ctx->group->rank == 0) {
+	if (rc == 0 && r->ctx->group->rank == 0) {
 		rc = r->purge ? purge_join(r, err) : purge_open(r, err);
 		marker.whole = false;
 		if (rc == 0)
 			rc = marker_save(&marker, &r->side, r->options->folder, number, err);
 	}
-	if (rc == 0)
-		checkpoint_metadata_remove(r, number);
 	rc = group_agree(r->ctx->group, rc, err);
 	if (rc < 0 || !r->purge)
 		return rc;

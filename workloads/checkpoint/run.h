@@ -204,15 +204,15 @@ int checkpoint_read_next(struct checkpoint_run *r, enum stop_reason *stopped, st
 
 /* protocol.c. What the ranks do around the writes of a checkpoint with a state dict, as torch does: plans are gathered
  * and scattered before, results are gathered after, and the metadata is written last. All do nothing for other layouts.
- * Collective, but for remove. */
+ * Collective. */
 int checkpoint_protocol_plan(struct checkpoint_run *r, struct err *err);
 int checkpoint_protocol_finish(struct checkpoint_run *r, struct err *err);
 /* Before a load: how many bytes this rank needs (needed_bytes), computed once; and then reads the metadata, as each rank
  * does. */
 int checkpoint_protocol_needed(struct checkpoint_run *r, struct err *err);
 int checkpoint_protocol_load(struct checkpoint_run *r, struct err *err);
-/* Removes the metadata of this rank: the checkpoint is no longer whole. */
-void checkpoint_metadata_remove(struct checkpoint_run *r, uint64_t number);
+/* Removes the metadata of a checkpoint, before anything else of it changes: it is no longer whole. */
+int checkpoint_metadata_remove(struct checkpoint_run *r, uint64_t number, struct err *err);
 
 /* purge.c. Removal of checkpoints that are too many. */
 int checkpoint_remove_old(struct checkpoint_run *r, struct err *err);
