@@ -209,9 +209,9 @@ static void check_ranks(const struct checkpoint_shape *s)
 
 static void test_ranks_alike(void)
 {
-	static const struct mesh meshes[] = {{1, 1, 1, 0}, {2, 1, 4, 0}, {2, 3, 2, 0},
-					     {4, 1, 3, 1}, {2, 3, 3, 1}, {3, 2, 2, 2},
-					     {2, 1, 5, 3}, {1, 7, 2, 1}};
+	static const struct mesh meshes[] = {
+		{1, 1, 1, 0, 0, 0}, {2, 1, 4, 0, 0, 0}, {2, 3, 2, 0, 0, 0}, {4, 1, 3, 1, 0, 0},
+		{2, 3, 3, 1, 0, 0}, {3, 2, 2, 2, 0, 0}, {2, 1, 5, 3, 0, 0}, {1, 7, 2, 1, 0, 0}};
 
 	for (unsigned i = 0; i < sizeof(meshes) / sizeof(meshes[0]); i++)
 		for (uint32_t layout = CHECKPOINT_RANK; layout <= CHECKPOINT_SHARED; layout++)

@@ -93,7 +93,7 @@ static void hold_weights(struct holdings *h, const struct mesh_place *p)
  * files; how they are cut is not. */
 static void hold_listed_weights(struct holdings *h, const struct mesh_place *p)
 {
-	static const struct mesh whole = {1, 1, 1, 0};
+	static const struct mesh whole = {1, 1, 1, 0, 0, 0};
 	uint64_t base = 0, first, end;
 
 	shard_layers(&h->model, &h->mesh, p->pipeline, &first, &end);

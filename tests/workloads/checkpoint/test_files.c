@@ -55,18 +55,20 @@ static const struct {
 	const struct model *model;
 	struct mesh mesh;
 } cases[] = {
-	{&llama3_8b, {1, 1, 8, 3}},    {&llama3_8b, {2, 2, 2, 0}}, {&llama3_70b, {8, 1, 2, 3}},
-	{&llama3_405b, {8, 32, 2, 1}}, {&uneven, {4, 1, 3, 3}},    {&uneven, {1, 3, 2, 1}},
-	{&uneven, {2, 7, 1, 2}},       {&uneven, {3, 5, 2, 0}},    {&uneven, {1, 6, 1, 1}},
-	{&uneven, {1, 4, 3, 1}},       {&uneven, {1, 1, 1, 0}},    {&flat, {1, 1, 4, 0}},
-	{&flat, {1, 1, 4, 3}},
+	{&llama3_8b, {1, 1, 8, 3, 0, 0}},  {&llama3_8b, {2, 2, 2, 0, 0, 0}},
+	{&llama3_70b, {8, 1, 2, 3, 0, 0}}, {&llama3_405b, {8, 32, 2, 1, 0, 0}},
+	{&uneven, {4, 1, 3, 3, 0, 0}},     {&uneven, {1, 3, 2, 1, 0, 0}},
+	{&uneven, {2, 7, 1, 2, 0, 0}},     {&uneven, {3, 5, 2, 0, 0, 0}},
+	{&uneven, {1, 6, 1, 1, 0, 0}},     {&uneven, {1, 4, 3, 1, 0, 0}},
+	{&uneven, {1, 1, 1, 0, 0, 0}},     {&flat, {1, 1, 4, 0, 0, 0}},
+	{&flat, {1, 1, 4, 3, 0, 0}},
 };
 enum { CASES = sizeof(cases) / sizeof(cases[0]), LAYOUTS = CHECKPOINT_SHARED + 1 };
 
 static struct checkpoint_shape shape_of(unsigned i, uint32_t layout, uint64_t part)
 {
-	return (struct checkpoint_shape){*cases[i].model, cases[i].mesh, layout, ARCHIVE_TORCH,
-					 part};
+	return (struct checkpoint_shape){*cases[i].model, cases[i].mesh, layout,
+					 ARCHIVE_TORCH,   part,          false};
 }
 
 static uint64_t file_bytes(const struct checkpoint_file *f)
@@ -121,15 +123,15 @@ static void test_mlperfs_table(void)
 		uint32_t layout;
 		uint64_t files, bytes;
 	} rows[] = {
-		{&llama3_8b, {1, 1, 8, 3}, CHECKPOINT_RANK, 16, 112425623552},
-		{&llama3_70b, {8, 1, 8, 3}, CHECKPOINT_RANK, 128, 978406572032},
-		{&llama3_405b, {8, 32, 2, 1}, CHECKPOINT_LAYER, 1544, 5682508791808},
-		{&llama3_1t, {8, 64, 2, 1}, CHECKPOINT_LAYER, 2072, 16564174094592},
+		{&llama3_8b, {1, 1, 8, 3, 0, 0}, CHECKPOINT_RANK, 16, 112425623552},
+		{&llama3_70b, {8, 1, 8, 3, 0, 0}, CHECKPOINT_RANK, 128, 978406572032},
+		{&llama3_405b, {8, 32, 2, 1, 0, 0}, CHECKPOINT_LAYER, 1544, 5682508791808},
+		{&llama3_1t, {8, 64, 2, 1, 0, 0}, CHECKPOINT_LAYER, 2072, 16564174094592},
 	};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct checkpoint_shape s = {*rows[i].model, rows[i].mesh, rows[i].layout,
-					     ARCHIVE_TORCH, 0};
+		struct checkpoint_shape s = {
+			*rows[i].model, rows[i].mesh, rows[i].layout, ARCHIVE_TORCH, 0, false};
 		uint64_t bytes;
 
 		CU_ASSERT_EQUAL(count_files(&s, &bytes), rows[i].files);
@@ -161,7 +163,7 @@ static void test_names(void)
 		const char *name;
 	} rows[] = {
 		{&llama3_8b,
-		 {1, 1, 8, 3},
+		 {1, 1, 8, 3, 0, 0},
 		 CHECKPOINT_RANK,
 		 ARCHIVE_TORCH,
 		 5,
@@ -169,7 +171,7 @@ static void test_names(void)
 		 2,
 		 "zero_pp_rank_5_mp_rank_0_model_states.pt"},
 		{&llama3_8b,
-		 {1, 1, 8, 3},
+		 {1, 1, 8, 3, 0, 0},
 		 CHECKPOINT_RANK,
 		 ARCHIVE_TORCH,
 		 5,
@@ -177,7 +179,7 @@ static void test_names(void)
 		 2,
 		 "zero_pp_rank_5_mp_rank_0_optim_states.pt"},
 		{&llama3_8b,
-		 {4, 1, 2, 0},
+		 {4, 1, 2, 0, 0, 0},
 		 CHECKPOINT_RANK,
 		 ARCHIVE_SAFETENSORS,
 		 3,
@@ -185,7 +187,7 @@ static void test_names(void)
 		 2,
 		 "zero_pp_rank_0_mp_rank_3_model_states.safetensors"},
 		{&llama3_8b,
-		 {4, 1, 2, 1},
+		 {4, 1, 2, 1, 0, 0},
 		 CHECKPOINT_RANK,
 		 ARCHIVE_TORCH,
 		 3,
@@ -193,7 +195,7 @@ static void test_names(void)
 		 2,
 		 "model_3_model_states.pt"},
 		{&llama3_8b,
-		 {4, 1, 2, 1},
+		 {4, 1, 2, 1, 0, 0},
 		 CHECKPOINT_RANK,
 		 ARCHIVE_RAW,
 		 3,
@@ -201,7 +203,7 @@ static void test_names(void)
 		 2,
 		 "zero_pp_rank_0_mp_rank_3_optim_states.bin"},
 		{&llama3_8b,
-		 {4, 1, 2, 2},
+		 {4, 1, 2, 2, 0, 0},
 		 CHECKPOINT_RANK,
 		 ARCHIVE_TORCH,
 		 7,
@@ -210,7 +212,7 @@ static void test_names(void)
 		 "zero_pp_rank_1_mp_rank_3_optim_states.pt"},
 		/* Stage 31 has layers 124 to 126, the output head and the norm. */
 		{&llama3_405b,
-		 {8, 32, 2, 1},
+		 {8, 32, 2, 1, 0, 0},
 		 CHECKPOINT_LAYER,
 		 ARCHIVE_TORCH,
 		 250,
@@ -218,7 +220,7 @@ static void test_names(void)
 		 6,
 		 "layer_124-model_250_model_states.pt"},
 		{&llama3_405b,
-		 {8, 32, 2, 1},
+		 {8, 32, 2, 1, 0, 0},
 		 CHECKPOINT_LAYER,
 		 ARCHIVE_TORCH,
 		 250,
@@ -226,7 +228,7 @@ static void test_names(void)
 		 6,
 		 "layer_128-model_250_model_states.pt"},
 		{&llama3_405b,
-		 {8, 32, 2, 1},
+		 {8, 32, 2, 1, 0, 0},
 		 CHECKPOINT_LAYER,
 		 ARCHIVE_TORCH,
 		 250,
@@ -234,7 +236,7 @@ static void test_names(void)
 		 6,
 		 "zero_pp_rank_0_mp_rank_250_optim_states.pt"},
 		{&llama3_405b,
-		 {8, 32, 2, 1},
+		 {8, 32, 2, 1, 0, 0},
 		 CHECKPOINT_LAYER,
 		 ARCHIVE_TORCH,
 		 511,
@@ -242,7 +244,7 @@ static void test_names(void)
 		 1,
 		 "zero_pp_rank_1_mp_rank_255_optim_states.pt"},
 		{&llama3_8b,
-		 {1, 1, 8, 3},
+		 {1, 1, 8, 3, 0, 0},
 		 CHECKPOINT_LAYER,
 		 ARCHIVE_TORCH,
 		 2,
@@ -250,7 +252,7 @@ static void test_names(void)
 		 36,
 		 "layer_7-zero_pp_rank_2_mp_rank_0_model_states.pt"},
 		{&llama3_8b,
-		 {1, 1, 8, 3},
+		 {1, 1, 8, 3, 0, 0},
 		 CHECKPOINT_DISTRIBUTED,
 		 ARCHIVE_TORCH,
 		 6,
@@ -258,19 +260,26 @@ static void test_names(void)
 		 1,
 		 "__6_0.distcp"},
 		{&llama3_8b,
-		 {1, 1, 8, 3},
+		 {1, 1, 8, 3, 0, 0},
 		 CHECKPOINT_SHARED,
 		 ARCHIVE_RAW,
 		 6,
 		 0,
 		 1,
 		 "checkpoint.bin"},
-		{&flat, {1, 1, 4, 3}, CHECKPOINT_RANK, ARCHIVE_TORCH, 3, 0, 1, "model_states-3.pt"},
+		{&flat,
+		 {1, 1, 4, 3, 0, 0},
+		 CHECKPOINT_RANK,
+		 ARCHIVE_TORCH,
+		 3,
+		 0,
+		 1,
+		 "model_states-3.pt"},
 	};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct checkpoint_shape s = {*rows[i].model, rows[i].mesh, rows[i].layout,
-					     rows[i].framing, 4096};
+		struct checkpoint_shape s = {*rows[i].model,  rows[i].mesh, rows[i].layout,
+					     rows[i].framing, 4096,         false};
 		struct checkpoint_file f;
 
 		CU_ASSERT_EQUAL(checkpoint_file_count(&s, rows[i].rank), rows[i].files);
@@ -321,7 +330,8 @@ static void test_unique(void)
 /* Tensors are in the order of layers, and each one of a stage is in one file of its writer. */
 static void test_tensors(void)
 {
-	struct checkpoint_shape s = {uneven, {1, 3, 1, 1}, CHECKPOINT_RANK, ARCHIVE_TORCH, 0};
+	struct checkpoint_shape s = {uneven, {1, 3, 1, 1, 0, 0}, CHECKPOINT_RANK, ARCHIVE_TORCH, 0,
+				     false};
 	struct checkpoint_file f;
 	struct tensor t;
 
@@ -381,8 +391,9 @@ static void test_regions(void)
 /* The cost of a file does not grow with the ranks: a loop over 2^33 of them would not end here. */
 static void test_many_ranks(void)
 {
-	struct checkpoint_shape s = {
-		llama3_405b, {1 << 8, 1 << 5, 1 << 20, 1}, CHECKPOINT_SHARED, ARCHIVE_RAW, 1 << 20};
+	struct checkpoint_shape s = {llama3_405b,       {1 << 8, 1 << 5, 1 << 20, 1, 0, 0},
+				     CHECKPOINT_SHARED, ARCHIVE_RAW,
+				     1 << 20,           false};
 	uint64_t ranks = mesh_ranks(&s.mesh);
 	struct checkpoint_file f;
 

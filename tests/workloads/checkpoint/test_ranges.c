@@ -62,10 +62,12 @@ static const struct model models[] = {
 };
 /* Meshes of 8, 4, 16 and some odd numbers of ranks. */
 static const struct mesh meshes[] = {
-	{1, 1, 8, 3}, {2, 1, 4, 3}, {4, 1, 2, 3}, {8, 1, 1, 3}, {1, 1, 8, 0},  {2, 1, 4, 0},
-	{2, 2, 2, 1}, {4, 2, 1, 1}, {1, 2, 4, 2}, {1, 1, 4, 3}, {4, 1, 1, 0},  {2, 2, 1, 1},
-	{1, 1, 1, 0}, {4, 1, 4, 3}, {2, 1, 8, 1}, {4, 2, 2, 0}, {1, 1, 16, 3}, {3, 1, 2, 3},
-	{2, 3, 1, 1}, {1, 3, 2, 0}, {1, 7, 1, 2}, {5, 1, 3, 3},
+	{1, 1, 8, 3, 0, 0},  {2, 1, 4, 3, 0, 0}, {4, 1, 2, 3, 0, 0}, {8, 1, 1, 3, 0, 0},
+	{1, 1, 8, 0, 0, 0},  {2, 1, 4, 0, 0, 0}, {2, 2, 2, 1, 0, 0}, {4, 2, 1, 1, 0, 0},
+	{1, 2, 4, 2, 0, 0},  {1, 1, 4, 3, 0, 0}, {4, 1, 1, 0, 0, 0}, {2, 2, 1, 1, 0, 0},
+	{1, 1, 1, 0, 0, 0},  {4, 1, 4, 3, 0, 0}, {2, 1, 8, 1, 0, 0}, {4, 2, 2, 0, 0, 0},
+	{1, 1, 16, 3, 0, 0}, {3, 1, 2, 3, 0, 0}, {2, 3, 1, 1, 0, 0}, {1, 3, 2, 0, 0, 0},
+	{1, 7, 1, 2, 0, 0},  {5, 1, 3, 3, 0, 0},
 };
 enum {
 	MODELS = sizeof(models) / sizeof(models[0]),
@@ -166,8 +168,8 @@ static uint64_t check_reader(const struct holdings *writers, const struct holdin
 	struct mesh_place p;
 	bool twice = false;
 
-	r.shape =
-		(struct checkpoint_shape){writers->model, writers->mesh, layout, ARCHIVE_RAW, 4096};
+	r.shape = (struct checkpoint_shape){writers->model, writers->mesh, layout,
+					    ARCHIVE_RAW,    4096,          false};
 	r.expected = calloc(writers->labels, 2);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(r.expected);
 	r.got = r.expected + writers->labels;
@@ -300,8 +302,8 @@ static void test_same_mesh(void)
 {
 	for (unsigned i = 0; i < MODELS * MESHES * LAYOUTS; i++) {
 		const struct mesh *mesh = &meshes[i / LAYOUTS % MESHES];
-		struct checkpoint_shape s = {models[i / LAYOUTS / MESHES], *mesh, i % LAYOUTS,
-					     ARCHIVE_TORCH, 0};
+		struct checkpoint_shape s = {
+			models[i / LAYOUTS / MESHES], *mesh, i % LAYOUTS, ARCHIVE_TORCH, 0, false};
 
 		s.model.weights = MODEL_BF16;
 		s.model.optimizer = MODEL_FP32;
@@ -344,18 +346,18 @@ static void test_flat_model(void)
 		enum checkpoint_replicas replicas;
 		uint64_t bytes, writer;
 	} rows[] = {
-		{{1, 1, 8, 3}, {1, 1, 8, 3}, 5, CHECKPOINT_REPLICAS_FIRST, 12345, 5},
-		{{1, 1, 8, 3}, {1, 1, 4, 3}, 3, CHECKPOINT_REPLICAS_FIRST, 12345, 6},
-		{{1, 1, 8, 3}, {1, 1, 16, 3}, 11, CHECKPOINT_REPLICAS_FIRST, 12345, 5},
-		{{1, 1, 8, 0}, {1, 1, 4, 3}, 3, CHECKPOINT_REPLICAS_FIRST, 12345, 0},
-		{{1, 1, 8, 0}, {1, 1, 8, 0}, 5, CHECKPOINT_REPLICAS_FIRST, 0, 0},
-		{{1, 1, 8, 0}, {1, 1, 8, 0}, 5, CHECKPOINT_REPLICAS_ALL, 12345, 0},
-		{{1, 1, 8, 0}, {1, 1, 8, 0}, 0, CHECKPOINT_REPLICAS_FIRST, 12345, 0},
+		{{1, 1, 8, 3, 0, 0}, {1, 1, 8, 3, 0, 0}, 5, CHECKPOINT_REPLICAS_FIRST, 12345, 5},
+		{{1, 1, 8, 3, 0, 0}, {1, 1, 4, 3, 0, 0}, 3, CHECKPOINT_REPLICAS_FIRST, 12345, 6},
+		{{1, 1, 8, 3, 0, 0}, {1, 1, 16, 3, 0, 0}, 11, CHECKPOINT_REPLICAS_FIRST, 12345, 5},
+		{{1, 1, 8, 0, 0, 0}, {1, 1, 4, 3, 0, 0}, 3, CHECKPOINT_REPLICAS_FIRST, 12345, 0},
+		{{1, 1, 8, 0, 0, 0}, {1, 1, 8, 0, 0, 0}, 5, CHECKPOINT_REPLICAS_FIRST, 0, 0},
+		{{1, 1, 8, 0, 0, 0}, {1, 1, 8, 0, 0, 0}, 5, CHECKPOINT_REPLICAS_ALL, 12345, 0},
+		{{1, 1, 8, 0, 0, 0}, {1, 1, 8, 0, 0, 0}, 0, CHECKPOINT_REPLICAS_FIRST, 12345, 0},
 	};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct checkpoint_shape s = {
-			{.bytes = 12345}, rows[i].from, CHECKPOINT_RANK, ARCHIVE_TORCH, 0};
+			{.bytes = 12345}, rows[i].from, CHECKPOINT_RANK, ARCHIVE_TORCH, 0, false};
 		struct checkpoint_range all = {0};
 
 		CU_ASSERT_EQUAL(checkpoint_ranges(&s, &rows[i].to, rows[i].rank, rows[i].replicas,
@@ -393,17 +395,17 @@ static void test_calls(void)
 		uint64_t rank, calls;
 	} rows[] = {
 		/* Its own files: 5 layers with the embedding, and the optimizer. */
-		{{8, 32, 2, 1}, 0, 1 + 4 * 6 + 6},
+		{{8, 32, 2, 1, 0, 0}, 0, 1 + 4 * 6 + 6},
 		/* Half as many tensor ranks: of each matrix two whole parts. Twice the states, and
 		 * the small ones. */
-		{{4, 32, 4, 1}, 0, 2 + 4 * (4 * 2 + 2) + 6},
+		{{4, 32, 4, 1, 0, 0}, 0, 2 + 4 * (4 * 2 + 2) + 6},
 		/* Twice as many: half of a part by rows, half of each row of a part by columns. */
-		{{16, 32, 1, 1}, 0, 1 + 4 * (4 + 2 * 16384) + 6},
+		{{16, 32, 1, 1, 0, 0}, 0, 1 + 4 * (4 + 2 * 16384) + 6},
 		/* One stage of the writers; no embedding. */
-		{{8, 126, 1, 1}, 8 * 64, 6 + 3 + 3},
+		{{8, 126, 1, 1, 0, 0}, 8 * 64, 6 + 3 + 3},
 	};
 	struct checkpoint_shape s = {
-		llama3_405b, {8, 32, 2, 1}, CHECKPOINT_LAYER, ARCHIVE_TORCH, 0};
+		llama3_405b, {8, 32, 2, 1, 0, 0}, CHECKPOINT_LAYER, ARCHIVE_TORCH, 0, false};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint64_t sums[2] = {0};
@@ -425,7 +427,8 @@ static void test_calls(void)
 static void test_many_ranks(void)
 {
 	struct checkpoint_shape s = {
-		llama3_405b, {1 << 8, 1, 1 << 20, 3}, CHECKPOINT_RANK, ARCHIVE_TORCH, 0};
+		llama3_405b, {1 << 8, 1, 1 << 20, 3, 0, 0}, CHECKPOINT_RANK, ARCHIVE_TORCH, 0,
+		false};
 	uint64_t ranks = mesh_ranks(&s.mesh);
 
 	for (uint64_t r = 0; r < ranks; r += ranks / 500) {
@@ -448,7 +451,7 @@ static void test_ends_early(void)
 	struct reading r = {.writers = &h, .stop_after = 3};
 
 	holdings_make(&h, &m, &meshes[0]);
-	r.shape = (struct checkpoint_shape){m, meshes[0], CHECKPOINT_RANK, ARCHIVE_TORCH, 0};
+	r.shape = (struct checkpoint_shape){m, meshes[0], CHECKPOINT_RANK, ARCHIVE_TORCH, 0, false};
 	r.expected = calloc(h.labels, 2);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(r.expected);
 	r.got = r.expected + h.labels;

@@ -208,7 +208,8 @@ static int config_read(struct model *m, const char *beside, const char *config, 
 
 static void test_published_totals(void)
 {
-	static const struct mesh one = {1, 1, 1, 0}, eight = {8, 1, 1, 0}, stages = {1, 4, 1, 0};
+	static const struct mesh one = {1, 1, 1, 0, 0, 0}, eight = {8, 1, 1, 0, 0, 0},
+				 stages = {1, 4, 1, 0, 0, 0};
 
 	for (unsigned i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
 		const struct published *p = &models[i];
@@ -237,7 +238,7 @@ static void test_published_totals(void)
 static void test_tensors(void)
 {
 	for (unsigned i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
-		static const struct mesh one = {1, 1, 1, 0};
+		static const struct mesh one = {1, 1, 1, 0, 0, 0};
 		uint64_t number = 0, bytes = 0, kinds = 0, layer;
 		struct err err = {0};
 		struct tensors_layout l;
@@ -269,7 +270,7 @@ static void test_tensors(void)
 
 static void check_name(const char *model, uint64_t layer, uint64_t i, const char *name)
 {
-	static const struct mesh one = {1, 1, 1, 0};
+	static const struct mesh one = {1, 1, 1, 0, 0, 0};
 	struct err err = {0};
 	struct tensor t;
 	struct model m;

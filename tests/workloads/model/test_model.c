@@ -31,10 +31,10 @@ static void test_mlperfs_table(void)
 		struct mesh mesh;
 		uint64_t parameters, total;
 	} rows[] = {
-		{"llama3_8b", {1, 1, 8, 3}, 8030261248, 112425623552},
-		{"llama3_70b", {8, 1, 8, 3}, 69882617856, 978406572032},
-		{"llama3_405b", {8, 32, 2, 1}, 405853388800, 5682508791808},
-		{"llama3_1t", {8, 64, 2, 1}, 1183035102480, 16564174094592},
+		{"llama3_8b", {1, 1, 8, 3, 0, 0}, 8030261248, 112425623552},
+		{"llama3_70b", {8, 1, 8, 3, 0, 0}, 69882617856, 978406572032},
+		{"llama3_405b", {8, 32, 2, 1, 0, 0}, 405853388800, 5682508791808},
+		{"llama3_1t", {8, 64, 2, 1, 0, 0}, 1183035102480, 16564174094592},
 	};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -61,7 +61,7 @@ static void test_mlperfs_table(void)
 /* Single layers of the facts: embedding, a transformer layer, the last norm. */
 static void test_layers(void)
 {
-	static const struct mesh mesh_405b = {8, 32, 2, 1}, mesh_1t = {8, 64, 2, 1};
+	static const struct mesh mesh_405b = {8, 32, 2, 1, 0, 0}, mesh_1t = {8, 64, 2, 1, 0, 0};
 	struct model m;
 
 	model_read(&m, "{\"name\": \"llama3_405b\"}");
@@ -86,7 +86,7 @@ static void test_stages(void)
 
 	for (m.layers = 1; m.layers < 40; m.layers++)
 		for (uint64_t stages = 1; stages <= m.layers; stages++) {
-			struct mesh mesh = {1, stages, 1, 1};
+			struct mesh mesh = {1, stages, 1, 1, 0, 0};
 			uint64_t next = 0, first, end;
 
 			for (uint64_t p = 0; p < stages; p++) {
@@ -101,7 +101,7 @@ static void test_stages(void)
 	/* 7 layers on 3 stages: 3, 2, 2. */
 	m.layers = 7;
 	{
-		struct mesh mesh = {1, 3, 1, 1};
+		struct mesh mesh = {1, 3, 1, 1, 0, 0};
 		uint64_t first, end;
 
 		shard_layers(&m, &mesh, 0, &first, &end);
@@ -147,7 +147,7 @@ static void test_padding(void)
 			  .vocabulary = 11,
 			  .weights = MODEL_FP16,
 			  .optimizer = MODEL_FP32};
-	struct mesh mesh = {4, 1, 3, 3};
+	struct mesh mesh = {4, 1, 3, 3, 0, 0};
 	uint64_t h = 10, d = 2, f = 7, v = 11;
 	struct tensor t;
 
@@ -158,7 +158,7 @@ static void test_padding(void)
 			     h * 2 * f / 4 / 3 + h * f / 4 / 3));
 	CU_ASSERT_EQUAL(layers_bytes(&m, &mesh, 0), 2 * (h * v / 4 / 3));
 	/* Where it divides evenly a tensor keeps its two dimensions. */
-	mesh = (struct mesh){2, 1, 1, 0};
+	mesh = (struct mesh){2, 1, 1, 0, 0, 0};
 	shard_layer_tensor(&m, &mesh, 1, 1, &t);
 	CU_ASSERT_STRING_EQUAL(t.name, "model.layers.0.self_attn.qkv_proj.weight");
 	CU_ASSERT(t.dimensions == 2 && t.shape[0] == (h + 2 * d) / 2 && t.shape[1] == h);
@@ -170,7 +170,7 @@ static void test_padding(void)
 static void test_who_writes(void)
 {
 	struct model m;
-	struct mesh mesh = {2, 1, 3, 0};
+	struct mesh mesh = {2, 1, 3, 0, 0, 0};
 	struct mesh_place p;
 
 	model_read(&m, "{\"name\": \"llama_7b\"}");
@@ -186,7 +186,7 @@ static void test_who_writes(void)
 static void test_refusals(void)
 {
 	struct model m;
-	struct mesh mesh = {1, 4, 1, 3};
+	struct mesh mesh = {1, 4, 1, 3, 0, 0};
 	struct err err = {0};
 
 	model_read(&m, "{\"hidden\": 4096}");
@@ -200,12 +200,12 @@ static void test_refusals(void)
 	model_read(&m, "{\"name\": \"llama3_8b\"}");
 	CU_ASSERT_EQUAL(model_check(&m, "/model", &err), 0);
 	CU_ASSERT_EQUAL(mesh_check(&mesh, &m, "/mesh", &err), -EINVAL);
-	mesh = (struct mesh){1, 33, 1, 1};
+	mesh = (struct mesh){1, 33, 1, 1, 0, 0};
 	CU_ASSERT_EQUAL(mesh_check(&mesh, &m, "/mesh", &err), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "33 stages are more than the model's 32 layers"));
 	model_read(&m, "{\"bytes\": 499153191}");
 	CU_ASSERT_EQUAL(model_check(&m, "/model", &err), 0);
-	mesh = (struct mesh){1, 1, 8, 0};
+	mesh = (struct mesh){1, 1, 8, 0, 0, 0};
 	{
 		uint64_t weights, optimizer;
 

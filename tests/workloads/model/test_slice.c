@@ -17,8 +17,9 @@ static const struct shard_matrix matrices[] = {
 	{.name = "uncut", .rows = 17, .whole = true, .uncut = true},
 };
 static const struct mesh meshes[] = {
-	{1, 1, 1, 0}, {2, 1, 1, 0}, {3, 1, 1, 1}, {4, 1, 1, 0}, {1, 1, 4, 3},  {2, 1, 3, 3},
-	{3, 1, 5, 3}, {4, 1, 8, 3}, {6, 1, 1, 2}, {5, 1, 2, 3}, {12, 1, 3, 3}, {2, 1, 100, 3},
+	{1, 1, 1, 0, 0, 0}, {2, 1, 1, 0, 0, 0}, {3, 1, 1, 1, 0, 0},  {4, 1, 1, 0, 0, 0},
+	{1, 1, 4, 3, 0, 0}, {2, 1, 3, 3, 0, 0}, {3, 1, 5, 3, 0, 0},  {4, 1, 8, 3, 0, 0},
+	{6, 1, 1, 2, 0, 0}, {5, 1, 2, 3, 0, 0}, {12, 1, 3, 3, 0, 0}, {2, 1, 100, 3, 0, 0},
 };
 enum {
 	MATRICES = sizeof(matrices) / sizeof(matrices[0]),
@@ -142,7 +143,7 @@ static void test_holders_are_few(void)
 		{.rows = 1 << 16, .columns = 1 << 14, .by_rows = true},
 		{.rows = 1 << 14, .columns = 1 << 16},
 	};
-	static const struct mesh mesh = {8, 1, 4096, 3}, twice = {8, 1, 8192, 3};
+	static const struct mesh mesh = {8, 1, 4096, 3, 0, 0}, twice = {8, 1, 8192, 3, 0, 0};
 
 	for (unsigned x = 0; x < 2; x++)
 		for (uint64_t r = 0; r < mesh_ranks(&mesh); r += 1001) {
