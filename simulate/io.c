@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/measure/window.h"
 #include "core/numbers.h"
 #include "simulate/simulate.h"
 #include "workloads/io/io.h"
@@ -25,6 +26,7 @@ struct io_model_slot {
 	enum io_slot_step step;
 	bool writes;
 	uint64_t began_ns, key, at;
+	uint64_t moved; /* bytes, as far as they were moved after the warm-up */
 	struct sim_ask ask;
 	struct sim_answer answer;
 };
@@ -41,7 +43,8 @@ struct io_model_handle {
 struct io_model_thread {
 	struct io_model *m;
 	uint32_t rank, flying;
-	uint64_t limit, issued, issued_bytes, done, done_bytes, warm_done, warm_bytes, key, end_ns;
+	uint64_t limit, issued, issued_bytes, done_parts, done_bytes, warm_done, warm_bytes, key,
+		end_ns;
 	struct io_share share;
 	struct io_model_slot *slots;
 	struct io_model_handle *handles;
@@ -123,6 +126,11 @@ static void io_count(struct io_model_slot *slot)
 		return;
 	}
 	simulated_count(t->m->out, t->rank, &slot->ask, &slot->answer);
+	if (slot->step == IO_MOVING)
+		slot->moved += window_share(t->m->origin_ns, slot->ask.arrival_ns,
+					    slot->answer.done_ns, slot->ask.length);
+	if (!window_has(t->m->origin_ns, slot->ask.arrival_ns, slot->answer.done_ns))
+		return;
 	io_row(t)[io_kinds[slot->ask.op].count]++;
 	hist_record(&hists[io_kinds[slot->ask.op].hist], took);
 	if (response >= 0)
@@ -130,6 +138,21 @@ static void io_count(struct io_model_slot *slot)
 }
 
 /* ---- operations ---- */
+
+/* Of what is under way when the first thread is over: the parts of it that lie before, and their bytes. */
+static void io_under_way(const struct io_model_slot *slot, uint64_t now, uint64_t *row)
+{
+	const struct io_model *m = slot->thread->m;
+	uint64_t from = max_u64(slot->began_ns, m->origin_ns), took;
+
+	if (slot->step != IO_MOVING || slot->answer.done_ns <= now || now <= from)
+		return;
+	took = slot->answer.done_ns - slot->began_ns;
+	row[IO_FIRST_DONE_PARTS] +=
+		(uint64_t)((unsigned __int128)WINDOW_PARTS * (now - from) / took);
+	row[IO_FIRST_DONE_BYTES] +=
+		(uint64_t)((unsigned __int128)slot->item.length * (now - from) / took);
+}
 
 static void io_thread_over(struct io_model_thread *t)
 {
@@ -145,8 +168,10 @@ static void io_thread_over(struct io_model_thread *t)
 	for (uint32_t i = 0; i < m->thread_count; i++) {
 		uint64_t *row = io_row(&m->threads[i]);
 
-		row[IO_FIRST_DONE] += m->threads[i].done;
+		row[IO_FIRST_DONE_PARTS] += m->threads[i].done_parts;
 		row[IO_FIRST_DONE_BYTES] += m->threads[i].done_bytes;
+		for (uint64_t k = 0; k < m->o->depth; k++)
+			io_under_way(&m->threads[i].slots[k], m->engine.now_ns, row);
 	}
 }
 
@@ -178,10 +203,13 @@ static void io_operation_done(struct io_model_slot *slot)
 	uint64_t now = t->m->engine.now_ns;
 
 	if (io_warm(t->m)) {
-		t->done++;
-		t->done_bytes += slot->item.length;
-		io_row(t)[TALLY_OPERATIONS]++;
-		timeline_add(out->tally.timeline, now, SECOND_OPERATIONS, 1);
+		t->done_parts += window_share(t->m->origin_ns, slot->began_ns, now, WINDOW_PARTS);
+		t->done_bytes += slot->moved;
+	}
+	slot->moved = 0;
+	if (io_warm(t->m) && window_has(t->m->origin_ns, slot->began_ns, now)) {
+		timeline_add(out->tally.timeline, slot->began_ns + (now - slot->began_ns) / 2,
+			     SECOND_OPERATIONS, 1);
 		hist_record(&out->tally.hists[IO_HIST_OPERATION], now - slot->began_ns);
 		if (t->m->whole) {
 			io_row(t)[slot->writes ? IO_PUTS : IO_GETS]++;
@@ -431,9 +459,16 @@ static void io_measure_all(struct io_model *m)
 
 		row[IO_FIRST_DONE_NS] = m->first_ns;
 		row[IO_LAST_DONE_NS] = max_u64(row[IO_LAST_DONE_NS], t->end_ns);
-		row[IO_DONE] += t->done;
+		row[IO_DONE_PARTS] += t->done_parts;
 		row[IO_DONE_BYTES] += t->done_bytes;
 		row[TALLY_WALL_NS] = max_u64(row[TALLY_WALL_NS], t->end_ns);
+	}
+	for (uint32_t rank = 0; rank < m->s->ranks; rank++) {
+		uint64_t *row = simulated_row(m->out, rank);
+
+		row[IO_DONE] = window_whole(row[IO_DONE_PARTS]);
+		row[IO_FIRST_DONE] = window_whole(row[IO_FIRST_DONE_PARTS]);
+		row[TALLY_OPERATIONS] = row[IO_DONE];
 	}
 	m->out->seconds = (double)excess_u64(m->engine.now_ns, m->origin_ns) / 1e9;
 	m->out->events = m->engine.events;
@@ -455,6 +490,7 @@ static void io_model_open(struct io_model *m)
 	m->mixed_below = o->read_share >= 1 ? UINT64_MAX : (uint64_t)(o->read_share * 0x1p64);
 	m->first_ns = UINT64_MAX;
 	m->out->counts_operations = true;
+	m->out->from_ns = m->origin_ns;
 	timeline_init(m->out->tally.timeline, m->origin_ns);
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/measure/window.h"
+#include "core/numbers.h"
 #include "workloads/checkpoint/checkpoint.h"
 #include "workloads/io/io.h"
 #include "workloads/train/train.h"
@@ -146,18 +148,20 @@ void simulated_count(struct simulated *out, uint32_t rank, const struct sim_ask 
 		     const struct sim_answer *answer)
 {
 	struct timeline *t = out->tally.timeline;
-	uint64_t *row = simulated_row(out, rank);
+	uint64_t *row = simulated_row(out, rank), bytes;
 
 	row[TALLY_STORE_REQUESTS]++;
 	row[TALLY_ERRORS] += answer->failed;
 	out->errors += answer->failed;
-	if (!out->counts_operations && !(simulated_parts >> ask->op & 1)) {
+	if (!out->counts_operations && !(simulated_parts >> ask->op & 1) &&
+	    window_has(out->from_ns, ask->arrival_ns, answer->done_ns)) {
 		row[TALLY_OPERATIONS]++;
 		timeline_add(t, answer->done_ns, SECOND_OPERATIONS, 1);
 	}
 	if (answer->failed || (ask->op != REQ_READ && ask->op != REQ_WRITE))
 		return;
-	row[ask->op == REQ_WRITE ? TALLY_BYTES_WRITTEN : TALLY_BYTES_READ] += ask->length;
-	timeline_add(t, answer->done_ns,
-		     ask->op == REQ_WRITE ? SECOND_BYTES_WRITTEN : SECOND_BYTES_READ, ask->length);
+	bytes = window_share(out->from_ns, ask->arrival_ns, answer->done_ns, ask->length);
+	row[ask->op == REQ_WRITE ? TALLY_BYTES_WRITTEN : TALLY_BYTES_READ] += bytes;
+	timeline_spread(t, max_u64(ask->arrival_ns, out->from_ns), answer->done_ns,
+			ask->op == REQ_WRITE ? SECOND_BYTES_WRITTEN : SECOND_BYTES_READ, bytes);
 }

@@ -37,7 +37,8 @@ struct simulated {
 	uint64_t events, errors;  /* errors: requests that failed */
 	struct simulated *within; /* checkpoints, a phase of their own in the results; NULL: none */
 	struct virtual_store *stores; /* [job->store_count]; NULL behind the phase */
-	bool counts_operations;       /* the phase counts what it was asked for by itself */
+	uint64_t from_ns; /* what is measured begins here: a warm-up ends (core/measure/window.h) */
+	bool counts_operations; /* the phase counts what it was asked for by itself */
 	bool together; /* the requests of a sample are reckoned as one: there are too many of them */
 };
 

@@ -252,6 +252,23 @@ def test_plain_io():
     near(p["c"]["seconds"], 0.4, 0.01, "400 creates")
 
 
+def test_plain_io_across_borders():
+    """Of a request that begins in the warm-up and ends after it, the share of its time counts, in bytes and in operations."""
+    for latency, threads, operation in ((0.15, 1, "read"), (0.7, 4, "write"), (5, 4, "write"), (3, 16, "read")):
+        phase = {"operation": operation, "objects": 64, "size": 8 * MIB, "block": 8 * MIB, "threads": threads, "warmup": 2, "seconds": 8}
+        with Folder() as folder:
+            write_job(folder, {"name": "borders", "seed": 1, "stores": {"d": {"uri": "sim://x", "latency": f"{latency * 1000} ms"}},
+                               "phases": [{"io": phase}]})
+            r = alone("simulate", "job.json", "--seeds", 1, "--results", "s.h5", cwd=folder)
+            check(r.rc == 0, f"{r}")
+            one = report(folder + "/s.h5")["phases"][0]
+        # Opens and closes take no time here.
+        rate = threads * 8 * MIB / latency
+        near((one["bytes_read"] + one["bytes_written"]) / one["seconds"], rate, 0.02 * rate, f"{latency} {threads} {operation}")
+        near(one["rates"]["bytes_per_second"], rate, 0.02 * rate, "GB/s")
+        near(one["rates"]["operations_per_second"], threads / latency, 0.1 * threads / latency, "operations")
+
+
 def test_checkpoints():
     """A checkpoint takes its bytes at the store's rate; a training waits for it, or only for its copy."""
     what = {"name": "c", "stores": {"d": {"uri": "sim://d", "bandwidth": "20 GB/s"}},
