@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verb "validate": haul's own plans beside what others published. It plans the jobs that the
  * rows name, for as many ranks and nodes as they say, and runs nothing, unless it is asked for the AU
- * on infinite storage. */
+ * on infinite storage, or for what simulations predict. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #include "cli/check_job.h"
 #include "cli/cli.h"
 #include "cli/edition.h"
+#include "cli/fitted.h"
 #include "cli/job_class.h"
 #include "core/json.h"
 #include "haul_build.h"
@@ -190,7 +191,7 @@ static int infinite_measure(const struct call *call, const struct infinite_args 
 
 struct validate_args {
 	const char *rows, *results;
-	bool json, csv, infinite;
+	bool json, csv, infinite, simulated;
 	uint64_t seconds_ns;
 };
 
@@ -207,6 +208,9 @@ static const struct option validate_options[] = {
 	OPT_WORD(
 		"results", struct validate_args, results, .value = "FILE",
 		.help = "with --infinite-storage: file for the results; default: they are removed"),
+	OPT_BOOL(
+		"simulated", struct validate_args, simulated,
+		.help = "adds what simulations predict: of submitters with three or more results of a workload, the storage fitted to the largest predicts AU of the others"),
 	OPT_BOOL("json", struct validate_args, json, .help = "prints JSON, for programs"),
 	OPT_BOOL("csv", struct validate_args, csv, .help = "prints CSV, one line per value"),
 	OPT_END,
@@ -297,6 +301,9 @@ static int validate_check(const struct validate_args *args, struct err *err)
 {
 	if (args->json && args->csv)
 		return err_set(err, -EINVAL, "--json and --csv exclude each other");
+	if (args->infinite && args->simulated)
+		return err_set(err, -EINVAL,
+			       "--simulated and --infinite-storage exclude each other");
 	if (args->infinite && args->rows)
 		return err_set(err, -EINVAL, "--rows and --infinite-storage exclude each other");
 	if (!args->infinite && (args->seconds_ns || args->results))
@@ -316,10 +323,11 @@ static int validate_all(const struct validate_args *args, struct published *publ
 		rc = published_read(published, args->rows ? args->rows : path, err);
 	if (rc < 0)
 		return rc;
-	v->matches = calloc(published->count + 1, sizeof(*v->matches));
+	v->matches = calloc(PUBLISHED_MAX, sizeof(*v->matches));
 	if (!v->matches)
 		return err_set(err, -ENOMEM, "no memory for %u values", published->count);
-	return validate_rows(published, v->matches, err);
+	rc = validate_rows(published, v->matches, err);
+	return rc == 0 && args->simulated ? fitted_add(v, published, err) : rc;
 }
 
 static int validate_plans(const struct validate_args *args)

@@ -80,7 +80,7 @@ static void show_tolerance(char cell[TABLE_CELL_BYTES], const void *row)
 
 static void show_validated(char cell[TABLE_CELL_BYTES], const void *row)
 {
-	static const char *const words[PUBLISHED_STATES] = {"yes", "NO", "–"};
+	static const char *const words[PUBLISHED_STATES] = {"yes", "NO", "–", "–"};
 
 	snprintf(cell, TABLE_CELL_BYTES, "%s", words[((const struct validation_row *)row)->is]);
 }
@@ -136,18 +136,43 @@ static void validation_fill(struct validation_row *row, const struct published_r
 				       .state = published_states[m->state]};
 }
 
+static void validation_write_fits(struct document *d, const struct validation *v)
+{
+	static const struct column fit_columns[] = {
+		FIELD(TEXT, struct validation_fit, limit), FIELD(U32, struct validation_fit, count),
+		FIELD(REAL, struct validation_fit, median),
+		FIELD(REAL, struct validation_fit, most), COLUMNS_END};
+	const struct report_table table = {
+		.key = "fits", .columns = fit_columns, TABLE_ROWS(v->fits, VALIDATION_FITS)};
+
+	if (!v->fits[0].limit)
+		return;
+	if (d->shape == REPORT_JSON)
+		document_table(d, &table);
+	document_say(d,
+		     "Simulated, not measured: the storage that gives a submitter's largest result "
+		     "its AU predicts the AU of the smaller ones.\n");
+	for (uint32_t i = 0; i < VALIDATION_FITS; i++)
+		document_say(
+			d,
+			"by a limit of the %s: %u predictions, half within %.1f points, all within %.1f\n",
+			v->fits[i].limit, v->fits[i].count, v->fits[i].median, v->fits[i].most);
+}
+
 static bool validation_write(struct document *d, const void *about)
 {
 	const struct validation *v = about;
 	const uint32_t count = v->published->count;
 	const struct validation_total {
-		uint32_t held, missed, unknown;
+		uint32_t held, missed, unknown, predicted;
 	} total = {validation_count(v, PUBLISHED_HELD), validation_count(v, PUBLISHED_MISSED),
-		   validation_count(v, PUBLISHED_UNKNOWN)};
-	static const struct column total_columns[] = {FIELD(U32, struct validation_total, held),
-						      FIELD(U32, struct validation_total, missed),
-						      FIELD(U32, struct validation_total, unknown),
-						      COLUMNS_END};
+		   validation_count(v, PUBLISHED_UNKNOWN),
+		   validation_count(v, PUBLISHED_PREDICTED)};
+	static const struct column total_columns[] = {
+		FIELD(U32, struct validation_total, held),
+		FIELD(U32, struct validation_total, missed),
+		FIELD(U32, struct validation_total, unknown),
+		FIELD(U32, struct validation_total, predicted), COLUMNS_END};
 	struct validation_row *rows = calloc(count, sizeof(*rows));
 	const struct report_table table = {.key = "rows",
 					   .columns = validation_columns,
@@ -161,13 +186,15 @@ static bool validation_write(struct document *d, const void *about)
 	document_fields(d, total_columns, &total);
 	document_table(d, &table);
 	free(rows);
-	document_say(d, "\nOf %u published values haul's plans have %u", count, total.held);
+	document_say(d, "\nOf %u published values haul's plans have %u", count - total.predicted,
+		     total.held);
 	if (total.missed)
 		document_say(d, ", and have another in place of %u", total.missed);
 	if (total.unknown)
 		document_say(d, "; %u need a haul that was built with more libraries",
 			     total.unknown);
 	document_say(d, ".\n");
+	validation_write_fits(d, v);
 	return true;
 }
 

@@ -9,9 +9,19 @@
 #include "core/rule/published.h"
 #include "facts/document.h"
 
+enum { VALIDATION_FITS = 3 };
+
+/* How far AU was off that a store predicts which is fitted to one result: in points. */
+struct validation_fit {
+	const char *limit; /* of the store; NULL: nothing was simulated */
+	uint32_t count;
+	double median, most;
+};
+
 struct validation {
 	const struct published *published;
 	struct published_match *matches; /* [published->count] */
+	struct validation_fit fits[VALIDATION_FITS];
 };
 
 /* How many rows are in that state. */

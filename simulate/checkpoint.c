@@ -57,6 +57,8 @@ struct checkpoint_model {
 	uint32_t ranks, per_rank; /* per_rank: threads, the most of both */
 	uint32_t writers, readers, write_depth, read_depth;
 	uint64_t chunk, number, start_ns, first_ns, most_bytes;
+	uint64_t first_end_ns,
+		first_bytes; /* when the first rank that had any bytes was done: of all ranks */
 	uint32_t left;
 	bool reads, begun, ranges;
 	struct actor *done;
@@ -181,6 +183,9 @@ static void ckpt_thread_take(struct ckpt_thread *t)
 	if (opening || --r->active)
 		return;
 	r->end_ns = m->engine->now_ns;
+	for (uint32_t i = 0; r->bytes && !m->first_end_ns && i < m->ranks; i++)
+		m->first_bytes += m->rank[i].bytes;
+	m->first_end_ns = r->bytes && !m->first_end_ns ? r->end_ns : m->first_end_ns;
 	if (--m->left == 0)
 		ckpt_all_done(m);
 }
@@ -255,6 +260,7 @@ static void ckpt_begin(struct checkpoint_model *m, bool reads, struct actor *don
 	m->reads = reads;
 	m->done = done;
 	m->start_ns = m->engine->now_ns;
+	m->first_end_ns = m->first_bytes = 0;
 	m->left = m->ranks;
 	for (uint32_t i = 0; i < m->ranks; i++) {
 		struct ckpt_rank *r = &m->rank[i];
@@ -318,18 +324,24 @@ static void ckpt_count_row(struct checkpoint_model *m, uint64_t slowest, uint64_
 	own[m->reads ? CHECKPOINT_ROW_READ_NS : CHECKPOINT_ROW_WRITE_NS] = slowest;
 	own[m->reads ? CHECKPOINT_ROW_READ_FIRST_NS : CHECKPOINT_ROW_WRITE_FIRST_NS] = first;
 	own[m->reads ? CHECKPOINT_ROW_BYTES_READ : CHECKPOINT_ROW_BYTES_WRITTEN] = bytes;
-	if (!m->reads)
-		own[CHECKPOINT_ROW_DURABLE_NS] = own[CHECKPOINT_ROW_VISIBLE_NS] =
-			own[CHECKPOINT_ROW_BLOCKED_NS] = slowest;
+	own[m->reads ? CHECKPOINT_ROW_READ_FIRST_BYTES : CHECKPOINT_ROW_WRITE_FIRST_BYTES] =
+		m->first_bytes;
+	if (m->reads)
+		return;
+	own[CHECKPOINT_ROW_DURABLE_NS] = slowest;
+	if (m->use->snapshot != CHECKPOINT_SNAPSHOT_NONE)
+		own[CHECKPOINT_ROW_DURABLE_NS] += checkpoint_model_copy_ns(m);
+	own[CHECKPOINT_ROW_VISIBLE_NS] = own[CHECKPOINT_ROW_DURABLE_NS];
+	if (!own[CHECKPOINT_ROW_BLOCKED_NS])
+		own[CHECKPOINT_ROW_BLOCKED_NS] = own[CHECKPOINT_ROW_DURABLE_NS];
 }
 
 /* The last rank has come to its end, now. */
 static void ckpt_all_done(struct checkpoint_model *m)
 {
-	uint64_t now = m->engine->now_ns, slowest = now - m->start_ns, first = slowest, sum = 0;
+	uint64_t now = m->engine->now_ns, slowest = now - m->start_ns, sum = 0;
+	uint64_t first = (m->first_end_ns ? m->first_end_ns : now) - m->start_ns;
 
-	for (uint32_t i = 0; i < m->ranks; i++)
-		first = min_u64(first, m->rank[i].end_ns - m->start_ns);
 	for (uint32_t i = 0; i < m->ranks; i++) {
 		struct ckpt_rank *r = &m->rank[i];
 		uint64_t *row = ckpt_row_of(m, i), own = r->end_ns - m->start_ns;
@@ -356,7 +368,8 @@ static void ckpt_all_done(struct checkpoint_model *m)
 
 void checkpoint_model_blocked(struct checkpoint_model *m, uint64_t ns)
 {
-	uint64_t *own = table_numbered(&m->out->tally.tables[CHECKPOINT_TABLE_ROWS], m->number);
+	uint64_t *own = table_numbered(&m->out->tally.tables[CHECKPOINT_TABLE_ROWS],
+				       m->number + checkpoint_model_flies(m));
 
 	if (own)
 		own[CHECKPOINT_ROW_BLOCKED_NS] = ns;

@@ -40,19 +40,21 @@ static void model_mark(struct model_reader *w, enum account account, uint64_t to
 static void model_flight_done(struct engine *e, struct actor *a);
 
 static void model_send(struct model_reader *w, struct model_slot *r, enum request_op op,
-		       uint32_t object, uint64_t offset, uint64_t length, uint64_t rounds)
+		       uint32_t object, uint64_t offset, uint64_t length, uint64_t pieces)
 {
 	struct model_rank *rank = w->rank;
 	struct engine *e = &rank->m->engine;
 	struct model_flight *f = w->free[--w->free_count];
 
 	f->slot = r;
-	f->ask = (struct sim_ask){.op = op,
-				  .arrival_ns = e->now_ns,
-				  .key = r->keys[object],
-				  .offset = offset,
-				  .length = length,
-				  .rounds = (uint32_t)rounds};
+	f->ask = (struct sim_ask){
+		.op = op,
+		.arrival_ns = e->now_ns,
+		.key = r->keys[object],
+		.offset = offset,
+		.length = length,
+		.pieces = (uint32_t)pieces,
+		.rounds = (uint32_t)((pieces + rank->m->depth - 1) / rank->m->depth)};
 	r->flying++;
 	virtual_store_ask(model_input(rank)->store, rank->rank, &f->ask, &f->answer);
 	engine_at(e, f->answer.done_ns, &f->actor);
@@ -64,16 +66,16 @@ static bool model_send_extent(struct model_reader *w, struct model_slot *r)
 	const struct extent *e = &r->extents[r->extent];
 	uint64_t most = model_input(w->rank)->request_bytes, left = e->offset + e->length - r->at;
 	uint64_t piece = e->step && e->step < most ? e->step : most, at = r->at;
-	uint64_t rounds = 0;
+	uint64_t pieces = 0;
 
 	if (!left)
 		return false;
 	if (w->rank->m->out->together)
-		rounds = (left - 1) / piece / w->rank->m->depth + 1;
+		pieces = (left - 1) / piece + 1;
 	if (left < piece || w->rank->m->out->together)
 		piece = left;
 	r->at += piece;
-	model_send(w, r, REQ_READ, e->object, at, piece, rounds);
+	model_send(w, r, REQ_READ, e->object, at, piece, pieces);
 	return true;
 }
 

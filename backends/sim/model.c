@@ -30,29 +30,45 @@ static double normal_before_cut(double wanted, double stdev)
 	return mean;
 }
 
-/* Mean of a share of 1 of each step's middle. */
-static double measured_mean(const struct sim_options *o)
+/* Mean of a measured distribution, and of its squares. */
+static double measured_mean(const struct sim_options *o, double *squares)
 {
 	double mean = 0, from = 0, from_share = 0;
 
+	*squares = 0;
 	for (uint32_t i = 0; i < o->latency_count; i++) {
 		const struct sim_latency *l = &o->latencies[i];
+		double to = (double)l->within_ns, share = l->share - from_share;
 
-		mean += (l->share - from_share) * ((double)l->within_ns + from) / 2;
-		from = (double)l->within_ns;
+		mean += share * (to + from) / 2;
+		*squares += share * (to * to + to * from + from * from) / 3;
+		from = to;
 		from_share = l->share;
 	}
+	*squares += (1 - from_share) * from * from;
 	return mean + (1 - from_share) * from;
 }
 
-static double mean_latency(const struct sim_law *law)
+/* Mean and standard deviation of a latency. */
+static double mean_latency(const struct sim_law *law, double *deviation)
 {
 	const struct sim_options *o = law->options;
+	double mean = (double)o->latency_ns, s = (double)o->latency_stdev_ns, squares = mean * mean;
 
-	if (o->latency_count)
-		return measured_mean(o);
-	return o->p99_ns ? law->median * exp(law->log_sigma * law->log_sigma / 2)
-			 : (double)o->latency_ns;
+	if (o->latency_count) {
+		mean = measured_mean(o, &squares);
+	} else if (o->p99_ns) {
+		double v = law->log_sigma * law->log_sigma;
+
+		mean = law->median * exp(v / 2);
+		squares = mean * mean * exp(v);
+	} else if (s > 0) {
+		/* The squares of a normal that is cut at 0: s² of what lies above 0, and mean x its mean before the cut. */
+		squares = s * s * 0.5 * erfc(-law->normal_mean / s * M_SQRT1_2) +
+			  law->normal_mean * mean;
+	}
+	*deviation = sqrt(fmax(squares - mean * mean, 0));
+	return mean;
 }
 
 void sim_law_make(struct sim_law *law, const struct sim_options *o, uint64_t seed, uint64_t shares)
@@ -76,7 +92,7 @@ void sim_law_make(struct sim_law *law, const struct sim_options *o, uint64_t see
 	};
 	if (o->p99_ns)
 		law->log_sigma = log((double)o->p99_ns / law->median) / normal_p99;
-	law->mean_wait_ns = mean_latency(law) + (double)o->first_byte_ns;
+	law->mean_wait_ns = mean_latency(law, &law->wait_deviation_ns) + (double)o->first_byte_ns;
 	law->stretch = 1 + o->stragglers * (1 / o->straggler_speed - 1);
 }
 
@@ -191,22 +207,60 @@ static bool drawn(const struct sim_law *law, const struct sim_ask *ask, uint64_t
 	return bound && draw(law, ask, what) < bound;
 }
 
-/* A request that fails costs its latency and moves nothing; what a node has in memory costs
- * nothing; a straggler takes longer from when the store begins to work on it, by itself. */
+/* How many of n have what each has with probability p, as a share of n. */
+static double drawn_share(const struct sim_law *law, const struct sim_ask *ask, double p,
+			  uint64_t what)
+{
+	double n = ask->pieces, chance = pow(1 - p, n), below = 0, u;
+	uint64_t bits, k = 0;
+
+	if (p <= 0 || p >= 1)
+		return p;
+	bits = draw(law, ask, what);
+	if (n * fmin(p, 1 - p) > 30)
+		return fmin(fmax(p + random_normal(bits) * sqrt(p * (1 - p) / n), 0), 1);
+	if (p > 0.5)
+		chance = pow(p, n);
+	u = random_unit(bits);
+	/* From none on, or of a likely one from all on. */
+	for (double odds = p > 0.5 ? (1 - p) / p : p / (1 - p);
+	     u >= below + chance && k < ask->pieces; k++) {
+		below += chance;
+		chance *= odds * (n - (double)k) / ((double)k + 1);
+	}
+	return p > 0.5 ? 1 - (double)k / n : (double)k / n;
+}
+
+/* Pieces of which `rounds` wait one after the other: the sum of their waits is near to a normal. */
 static void serve_many(const struct sim_law *law, const struct sim_servers *servers,
 		       const struct sim_ask *ask, struct sim_answer *answer)
 {
-	double missed = ask->op == REQ_READ ? 1 - law->options->cached : 1;
+	const struct sim_options *o = law->options;
+	double pieces = ask->pieces, rounds = ask->rounds, waits = rounds * law->mean_wait_ns;
+	double missed = 1, slow = drawn_share(law, ask, o->stragglers, DRAW_STRAGGLER), stretch;
 	struct sim_ask left = *ask;
 	uint64_t start, end;
 
+	answer->failed = o->failure_rate > 0 && random_unit(draw(law, ask, DRAW_FAILURE)) <
+							1 - pow(1 - o->failure_rate, pieces);
+	if (answer->failed) {
+		answer->done_ns = ask->arrival_ns + (uint64_t)law->mean_wait_ns;
+		return;
+	}
+	if (ask->op == REQ_READ && o->cached > 0)
+		missed = 1 - drawn_share(law, ask, o->cached, DRAW_CACHED);
+	if (law->wait_deviation_ns > 0)
+		waits += random_normal(draw(law, ask, DRAW_LATENCY)) * law->wait_deviation_ns *
+			 rounds / sqrt(pieces);
+	stretch = 1 + slow * (1 / o->straggler_speed - 1);
 	left.length = (uint64_t)((double)ask->length * missed);
 	end = move(law, servers, &left, &start);
-	answer->first_byte_ns =
-		start + (uint64_t)(law->mean_wait_ns * ask->rounds * missed * law->stretch);
-	answer->done_ns = answer->first_byte_ns + (uint64_t)((double)(end - start) * law->stretch);
+	answer->first_byte_ns = start + (uint64_t)(fmax(waits, 0) * missed * stretch);
+	answer->done_ns = answer->first_byte_ns + (uint64_t)((double)(end - start) * stretch);
 }
 
+/* A request that fails costs its latency and moves nothing; what a node has in memory costs
+ * nothing; a straggler takes longer from when the store begins to work on it, by itself. */
 static void serve_bytes(const struct sim_law *law, const struct sim_servers *servers,
 			const struct sim_ask *ask, struct sim_answer *answer)
 {
@@ -265,7 +319,7 @@ void sim_serve(const struct sim_law *law, const struct sim_servers *servers,
 	bool asks;
 
 	*answer = (struct sim_answer){0};
-	if (ask->rounds > 1) {
+	if (ask->pieces > 1) {
 		serve_many(law, servers, ask, answer);
 		return;
 	}

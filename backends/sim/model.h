@@ -58,7 +58,7 @@ struct sim_law {
 	uint64_t seed, shares; /* shares: as many stores divide the limits of the whole store */
 	bool draws;            /* the key of an object counts */
 	double normal_mean, log_sigma, median;
-	double mean_wait_ns,
+	double mean_wait_ns, wait_deviation_ns,
 		stretch; /* of a read or write, on average: beside its bytes; by stragglers */
 	uint64_t straggler_bound, cached_bound, failure_bound, fullest_bound;
 };
@@ -76,9 +76,9 @@ struct sim_ask {
 	uint64_t arrival_ns, key, offset, length; /* key: sim_key */
 	uint64_t rank_bandwidth;                  /* sim_rank_rate */
 	bool in_place_written;                    /* of a close: see commit_latency */
-	/* Above 1: it stands for many requests, of which so many wait one after the other. Nothing is drawn
-	 * then, and all of it is as it is on average. */
-	uint32_t rounds;
+	/* Above 1: it stands for so many requests, of which `rounds` wait one after the other. Its draws are of
+	 * sums: of their waits, and of how many are slow, cached, or fail. */
+	uint32_t pieces, rounds;
 };
 struct sim_answer {
 	uint64_t first_byte_ns, done_ns;

@@ -11,16 +11,16 @@
 #include "core/json_path.h"
 #include "core/numbers.h"
 
-const char *const published_states[PUBLISHED_STATES] = {"held", "missed", "unknown"};
+const char *const published_states[PUBLISHED_STATES] = {"held", "missed", "unknown", "predicted"};
 
 enum { RANKS_MAX = 1 << 20 };
 
 /* A unit is one of these, and never a number of a row's own. */
 const char *const published_units[] = {"",     "bytes", "files", "samples/s", "MB/s",
 				       "GB/s", "MiB/s", "GiB/s", "GB",        "TB",
-				       "GiB",  "TiB",   NULL};
-static const double unit_sizes[] = {1,       1,       1,   1,    1e6,     1e9,
-				    1 << 20, 1 << 30, 1e9, 1e12, 1 << 30, 1099511627776.0};
+				       "GiB",  "TiB",   "%",     NULL};
+static const double unit_sizes[] = {
+	1, 1, 1, 1, 1e6, 1e9, 1 << 20, 1 << 30, 1e9, 1e12, 1 << 30, 1099511627776.0, 0.01};
 _Static_assert(COUNT(published_units) == COUNT(unit_sizes) + 1, "each unit has a size");
 
 /* clang-format off */
@@ -42,6 +42,8 @@ static const struct option row_options[] = {
 	OPT_TEXT("phase", struct published_row, phase, .required = true, .help = "phase of the job"),
 	OPT_TEXT("fact", struct published_row, fact, .required = true, .help = "path of haul's value"),
 	OPT_TEXT("over", struct published_row, over, .def_text = "", .help = "fact by which it is divided"),
+	OPT_TEXT("submitter", struct published_row, submitter, .def_text = "",
+		 .help = "whose result it is: the storage of the largest of three or more of a job predicts the others"),
 	OPT_END
 };
 static const struct option published_options[] = {

@@ -18,6 +18,7 @@
 
 enum { PUBLISHED_MAX = 512, PUBLISHED_SHOWN_BYTES = 48 };
 
+enum { PUBLISHED_PERCENT = 12 };
 extern const char *const published_units[];
 
 struct published_row {
@@ -32,7 +33,8 @@ struct published_row {
 	uint64_t ranks, nodes;
 	char phase[RULE_PATH_BYTES]; /* its name */
 	char fact[RULE_PATH_BYTES];
-	char over[RULE_PATH_BYTES]; /* "": nothing */
+	char over[RULE_PATH_BYTES];            /* "": nothing */
+	char submitter[PUBLISHED_SHOWN_BYTES]; /* of a result; "": it is none */
 };
 
 struct published {
@@ -50,6 +52,7 @@ enum published_state {
 	PUBLISHED_HELD,
 	PUBLISHED_MISSED,
 	PUBLISHED_UNKNOWN, /* this haul was built without what computes it */
+	PUBLISHED_PREDICTED, /* no value of a plan: a simulation predicts it, and it is as far off as it is */
 	PUBLISHED_STATES
 };
 extern const char *const published_states[PUBLISHED_STATES];

@@ -40,10 +40,10 @@ def write(path, rows):
     return rows
 
 
-def with_rows(rows, env=None):
+def with_rows(rows, *words, env=None):
     with tempfile.TemporaryDirectory() as folder:
         write(f"{folder}/rows.json", rows)
-        return validated("--rows", f"{folder}/rows.json", env=env)
+        return validated("--rows", f"{folder}/rows.json", *words, env=env)
 
 
 def test_all_held():
@@ -129,7 +129,30 @@ def test_catalogue_changed():
     check({"parameters", "bytes of a checkpoint"} <= {row["quantity"] for row in found}, found)
 
 
+def test_fitted():
+    """Three results of one submitter: the storage that gives the largest its AU predicts the others, by closed forms where its
+    limit is a whole store or a node. Two results, and three of two jobs, predict nothing."""
+    row = next(row for row in published() if row["job"] == "cosmoflow_h100" and row.get("submitter") == "YanRongTech")
+    rows = []
+    for ranks, nodes, au in ((4, 1, 0.9), (4, 2, 0.45), (1, 1, 0.8)):
+        rows.append({**row, "ranks": ranks, "nodes": nodes, "published": 1, "quantity": f"{ranks} on {nodes}",
+                     "set": ["dataset.files=200000", f"phases.1.train.target_au={au}"]})
+    rows[1]["ranks"] = 8
+    status, own = with_rows(rows, "--simulated")
+    predicted = [r for r in own if r["state"] == "predicted"]
+    check(status == 8 and len(predicted) == 6 and len(own) == 9, own)
+    # 8 ranks on 2 nodes have AU 45 %: the store carries what 4 need for 90 %, and a node or a stream half of that
+    for r in predicted:
+        limit, ranks = r["quantity"].split(": ")[1].split()[0], r["quantity"].split()[2].rstrip(":")
+        near = {"store": {"4": 90, "1": 100}, "node": {"4": 45, "1": 100}, "stream": {"4": 45, "1": 45}}[limit][ranks]
+        check(abs(r["haul"] - near) < 2, (r, near))
+        check(r["unit"] == "%" and r["published"] in (90, 80) and abs(r["difference"] - (r["haul"] / r["published"] - 1)) < 1e-3, r)
+    for less in (rows[:2], rows[:2] + [{**rows[2], "job": "cosmoflow_a100"}], rows[:2] + [{**rows[2], "submitter": "other"}]):
+        check(all(r["state"] != "predicted" for r in with_rows(less, "--simulated")[1]), less)
+
+
 def test_refusals():
+    refused(haul("validate", "--simulated", "--infinite-storage"), "--simulated and --infinite-storage exclude each other")
     refused(haul("validate", "--json", "--csv"), "--json and --csv exclude each other")
     refused(haul("validate", "--rows", "/nowhere.json"), "/nowhere.json")
     refused(haul("validate", "--rows", "/nowhere.json", "--infinite-storage"), "--rows and --infinite-storage exclude each other")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulations agree with closed forms, with an event loop of its own in Python, and with runs on the same store, seed by
 seed. Nobody takes them for measurements."""
+import concurrent.futures as futures
 import heapq
 
 from haultest import *
@@ -149,6 +150,18 @@ def test_same_seed_same_bytes():
             check(stream.read() != files[0], "another seed gives the same bytes")
 
 
+def test_seeds_of_many_requests():
+    """Above the number of requests that are reckoned one by one, seeds still have other draws: their interval is no point."""
+    what = {"name": "large", "stores": {"data": {"uri": "file:///nowhere"}},
+            "dataset": {"store": "data", "format": "raw", "files": 480, "sample_bytes": "1 TB"},
+            "phases": [{"train": {"batch": 2, "compute": "10 s", "loader": {"workers": 2}}}]}
+    r = simulate(what, "--ranks-per-node", 4, "--seeds", 4, "--storage", "latency=1 ms, p99=30 ms, stragglers=2 %, straggler_speed=0.25")
+    check(r["phases"][0]["operations"] == 480, f"{r['phases'][0]}")  # one for each sample
+    seconds = [p["seconds"] for p in r["phases"]]
+    check(len(set(seconds)) == 4, f"{seconds}")
+    near(max(seconds), min(seconds), 0.1 * min(seconds), "seeds")
+
+
 def test_nobody_takes_it_for_a_measurement():
     with Folder() as folder:
         write_job(folder, job(MIX["b9"], {"batch": 2, "compute": "20 ms", "loader": {"workers": 2}}, 64))
@@ -207,16 +220,16 @@ def compare(name, what, ranks, within=0.02):
         r = mpi(ranks, "run", "job.json", "--quiet", cwd=folder)
         check(r.rc == 0, f"{r}")
         ran = report(f"{folder}/results.h5")["phases"][0]
-        lost = machine_took_s(folder, ran) / ran["seconds"]
-    within += lost
     near(simulated["au"]["mean"], ran["au"]["mean"], within, f"{name}, {ranks} ranks: AU")
     check(simulated["bytes_read"] == ran["bytes_read"], f"{name}: {simulated['bytes_read']} and {ran['bytes_read']} bytes")
-    near(simulated["seconds"], ran["seconds"], (0.05 + lost) * ran["seconds"], f"{name}: seconds")
+    near(simulated["seconds"], ran["seconds"], 0.05 * ran["seconds"], f"{name}, {ranks} ranks: seconds")
     for quantile in ("p50", "p95", "p99"):
         real = ran["latency_ns"]["step"][quantile]
-        near(simulated["latency_ns"]["step"][quantile], real, (0.05 + lost) * real, f"{name}: {quantile} of a step")
+        near(simulated["latency_ns"]["step"][quantile], real, 0.05 * real, f"{name}, {ranks} ranks: {quantile} of a step")
 
 
+# Steps of this many times as long are those of other programs on the machine no more.
+SLOW = 8
 CASES = {
     "spread": (MIX["b9"], {"batch": 7, "compute": "300 ms", "loader": {"workers": 1, "prefetch": 1}}),
     "drawn compute": (MIX["b9"], {"batch": 2, "compute": {"type": "normal", "mean": "150 ms", "stdev": "50 ms"},
@@ -226,8 +239,49 @@ CASES = {
     "no barrier": (MIX["b9"], {"batch": 4, "compute": "150 ms", "sync": "none", "loader": {"workers": 1, "prefetch": 1}}),
     "sample": (MIX["b9"], {"batch": 4, "compute": "100 ms", "loader": {"kind": "sample", "workers": 3, "prefetch": 1}}),
     "batch": (MIX["b9"], {"batch": 8, "compute": "100 ms", "loader": {"kind": "batch", "workers": 2, "depth": 4}}),
-    "one store": ({"bandwidth": "400 MB/s"}, {"batch": 2, "compute": "60 ms", "loader": {"workers": 2}}),
+    "one store": ({"bandwidth": "400 MB/s"}, {"batch": 2, "compute": "60 ms", "loader": {"workers": 1}}),
+    "checkpoints on another store": (MIX["b9"], {
+        "batch": 2, "compute": "150 ms", "loader": {"workers": 2},
+        "checkpoint": {"store": "ck", "every_steps": 10, "model": {"bytes": 400000000}, "mesh": {"tensor": 1}}}),
+    "asynchronous checkpoints": (MIX["b9"], {
+        "batch": 2, "compute": "150 ms", "loader": {"workers": 2},
+        "checkpoint": {"store": "ck", "every_steps": 10, "model": {"bytes": 400000000}, "mesh": {"tensor": 1},
+                       "async": {"snapshot": "copy", "d2h": "2 GB/s"}}}),
 }
+CHECKPOINTS = {"ck": {"uri": "sim://ck", "bandwidth": "800 MB/s", "commit_latency": "20 ms"}}
+
+
+def slowed(what, by):
+    """A job's times, and its rates, so many times as slow."""
+    if isinstance(what, dict):
+        return {key: slowed(value, by) for key, value in what.items()}
+    if isinstance(what, tuple):
+        return tuple(slowed(value, by) for value in what)
+    number, _, unit = what.partition(" ") if isinstance(what, str) else ("", "", "")
+    if unit == "ms":
+        return f"{float(number) * by:g} ms"
+    return f"{float(number) * {'M': 1e3, 'G': 1e6}[unit[0]] / by:.0f} kB/s" if unit in ("MB/s", "GB/s") else what
+
+
+def as_runs(names, ranks, steps=40, by=SLOW):
+    """All of these at the same time: what their ranks do is sleep."""
+    def one(name):
+        store, train = slowed(CASES[name], by) if name else B9
+        compare(name or "B9", job(store, train, steps * ranks * train["batch"], more=slowed(CHECKPOINTS, by) if "checkpoint" in train else None),
+                ranks)
+
+    with futures.ThreadPoolExecutor(len(names)) as pool:
+        for done in [pool.submit(one, name) for name in names]:
+            done.result()
+
+
+# All ranks wait for the slowest one: by averages a batch is read in the time of a step, and AU is 100 %.
+B9 = ({"latency": "400 ms", "latency_stdev": "200 ms"}, {"batch": 7, "compute": "2.8 s", "loader": {"workers": 1, "prefetch": 1}})
+
+
+def test_slowest_rank_of_16():
+    store, train = B9
+    near(au(simulate(job(store, train, 60 * 16 * 7), "--ranks-per-node", 16)), 0.834, 0.02, "AU of B9's case")
 
 
 def test_plain_io():
@@ -353,19 +407,38 @@ def test_calibrated():
         check(r.rc == 2 and "was simulated, not measured" in r.err, f"{r}")
 
 
+@long
+def test_published_results():
+    """The storage of a submitter's largest result predicts the smaller ones: all of them stand in the table, also the bad ones."""
+    r = alone("validate", "--simulated", "--json")
+    check(r.rc == 0, f"{r}")
+    out = json.loads(r.out)
+    rows = [row for row in out["rows"] if row["state"] == "predicted"]
+    check(out["held"] == 232 and out["predicted"] == len(rows) == 3 * 65 and not out["missed"], f"{len(rows)}")
+    for fit in out["fits"]:
+        off = [abs(row["haul"] - row["published"]) for row in rows if f": {fit['limit']} " in row["quantity"]]
+        near(fit["most"], max(off), 0.02, fit["limit"])
+        check(fit["count"] == len(off) == 65 and fit["median"] < {"store": 8, "node": 10, "stream": 2}[fit["limit"]], f"{fit}")
+
+
 @timing
 def test_as_a_run():
-    for name in ("spread", "sample"):
-        store, train = CASES[name]
-        compare(name, job(store, train, 40 * 4 * train["batch"]), 4)
+    as_runs(("spread", "sample"), 4)
 
 
 @long
 @timing
 def test_as_runs():
-    for name, (store, train) in CASES.items():
-        for ranks in (1, 2, 4, 8, 16):
-            compare(name, job(store, train, 60 * ranks * train["batch"]), ranks)
+    for ranks in (1, 2, 4, 8):
+        as_runs(list(CASES), ranks)
+
+
+@long
+@timing
+def test_as_runs_16():
+    for name in CASES:
+        as_runs([name], 16)
+    as_runs([None], 16, by=1)
 
 
 main()

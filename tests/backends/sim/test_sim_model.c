@@ -284,6 +284,51 @@ static void test_stragglers_hold_up_nobody(void)
 	bench_close(&b);
 }
 
+/* Many requests in one: sums of draws have the mean and the deviation of what they stand for. */
+static void test_many_in_one(void)
+{
+	enum { PIECES = 64, ROUNDS = 16, TIMES = 20000 };
+	/* ms; of the deviation of stragglers and of cached reads: that of their number. */
+	static const struct {
+		const char *json;
+		double mean, deviation;
+	} rows[] = {
+		{"{\"latency\": \"40 ms\"}", 640, 0},
+		{"{\"latency\": \"40 ms\", \"latency_stdev\": \"10 ms\"}", 640, 20},
+		{"{\"latencies\": [{\"share\": 1, \"within\": \"60 ms\"}]}", 480, 34.64},
+		{"{\"latency\": \"40 ms\", \"cached\": 0.25}", 480, 34.64},
+		{"{\"latency\": \"40 ms\", \"cached\": 0.95}", 32, 17.44},
+		{"{\"latency\": \"40 ms\", \"stragglers\": 0.02, \"straggler_speed\": 0.25}", 678.4,
+		 33.6},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		double sum = 0, squares = 0, mean;
+		struct bench b;
+
+		CU_ASSERT_EQUAL(bench_open(&b, rows[i].json, 1), 0);
+		for (uint64_t k = 0; k < TIMES; k++) {
+			const struct sim_ask a = {.op = REQ_READ,
+						  .key = mix64(k) | 1,
+						  .length = PIECES * MB,
+						  .pieces = PIECES,
+						  .rounds = ROUNDS};
+			struct sim_answer answer;
+			double ms;
+
+			sim_serve(&b.law, &b.servers, &a, &answer);
+			ms = (double)answer.done_ns / MS;
+			sum += ms;
+			squares += ms * ms;
+		}
+		mean = sum / TIMES;
+		near(mean, rows[i].mean, 0.01);
+		if (rows[i].deviation > 0)
+			near(sqrt(squares / TIMES - mean * mean), rows[i].deviation, 0.03);
+		bench_close(&b);
+	}
+}
+
 static void test_refusals(void)
 {
 	static const struct {
@@ -327,6 +372,7 @@ int main(void)
 		{"objects on servers", test_servers},
 		{"stripes", test_stripes},
 		{"stragglers hold up nobody", test_stragglers_hold_up_nobody},
+		{"many in one", test_many_in_one},
 		{"refusals", test_refusals},
 		CU_TEST_INFO_NULL,
 	};
