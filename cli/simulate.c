@@ -16,6 +16,7 @@
 #include "cli/catalog.h"
 #include "cli/cli.h"
 #include "cli/job_class.h"
+#include "core/units.h"
 #include "haul_build.h"
 #include "plan/phase_filter.h"
 #include "plan/plan.h"
@@ -23,6 +24,8 @@
 #include "ranks/run/run.h"
 #include "report/report.h"
 
+/* The share of its cores beyond which a node may have no more. */
+#define CORES_SHARE 0.8
 enum { SIMULATE_NODES_MAX = 64, SIMULATE_SEEDS_USUAL = 3, SIMULATE_PATH_BYTES = 4096 };
 
 struct simulate_args {
@@ -86,7 +89,8 @@ struct simulate_source {
 	const struct find
 		*find; /* what is searched for, and the value that is tried; NULL: nothing is */
 	double value;
-	bool keeps; /* the files of results */
+	struct calibration calibration; /* of the store that was last calibrated */
+	bool keeps;                     /* the files of results */
 };
 
 static int simulate_source_read(struct simulate_source *s, const struct call *call, struct err *err)
@@ -149,67 +153,57 @@ static int simulate_storage_names(const struct job *job, const char *text,
 	return *store ? 0 : err_set(err, -EINVAL, "--storage: the job has no store \"%s\"", name);
 }
 
-/* A model from measurements holds as far as its nodes have cores for more ranks. */
-static void simulate_say_cores(const char *file, const struct calibration *c, const struct job *job)
+/* Files among what --storage says of a store, or of all. *of: the other texts of it. */
+static int simulate_storage_sort(const struct simulate_args *args, const struct job *job,
+				 uint32_t i, const char **files, uint32_t *file_count,
+				 const char **texts, uint32_t *text_count, struct err *err)
 {
-	uint64_t ranks = job->cluster.ranks_per_node ? job->cluster.ranks_per_node : 1;
-
-	if (c->cores && ranks > c->cores)
-		cli_say("%s was measured on nodes of %llu cores; %llu ranks per node ask for more, and there the "
-			"cores may be the limit, not the storage",
-			file, (unsigned long long)c->cores, (unsigned long long)ranks);
-}
-
-static int simulate_storage_add(struct sim_options *into, const char *text, const struct job *job,
-				struct err *err)
-{
-	struct calibration c;
-	int rc = simulate_is_file(text) ? calibrate(into, text, &c, err)
-					: storage_parse(into, text, err);
-
-	if (rc == 0 && simulate_is_file(text))
-		simulate_say_cores(text, &c, job);
-	return rc < 0 ? err_wrap(err, rc, "--storage") : 0;
-}
-
-/* The model of each store: that of sim://, or an unlimited one, and then what --storage says. */
-static int simulate_storage_make(const struct simulate_args *args, const struct job *job,
-				 struct sim_options *out, struct err *err)
-{
-	bool told[JOB_STORES_MAX] = {false};
-
-	for (uint32_t i = 0; i < job->store_count; i++) {
-		int rc = storage_default(&out[i], err);
-
-		if (rc < 0)
-			return rc;
-		told[i] = job->stores[i].section->owner == &sim_backend;
-		if (told[i])
-			out[i] = *(const struct sim_options *)job->stores[i].options;
-	}
 	for (unsigned k = 0; k < args->storage.count; k++) {
 		const struct job_store *store;
 		const char *text;
 		int rc = simulate_storage_names(job, args->storage.items[k], &store, &text, err);
 
-		for (uint32_t i = 0; i < job->store_count && rc == 0; i++) {
-			if (store && store != &job->stores[i])
-				continue;
-			rc = simulate_storage_add(&out[i], text, job, err);
-			told[i] = true;
-		}
 		if (rc < 0)
 			return rc;
+		if (store && store != &job->stores[i])
+			continue;
+		if (simulate_is_file(text))
+			files[(*file_count)++] = text;
+		else
+			texts[(*text_count)++] = text;
 	}
-	for (uint32_t i = 0; i < job->store_count; i++)
-		if (!told[i])
-			return err_set(
-				err, -EINVAL,
-				"/stores/%s: nothing is known of this store; say what it does with "
-				"--storage \"bandwidth=10 GB/s, latency=1 ms\", or calibrate it with "
-				"--storage RESULTS.h5 of haul assess",
-				job->stores[i].name);
 	return 0;
+}
+
+/* One store: first as its files were measured, then as is said. */
+static int simulate_storage_one(const struct simulate_args *args, const struct job *job, uint32_t i,
+				struct sim_options *out, struct calibration *c, struct err *err)
+{
+	const char *files[WORD_LIST_MAX], *texts[WORD_LIST_MAX];
+	uint32_t file_count = 0, text_count = 0;
+	bool known = job->stores[i].section->owner == &sim_backend;
+	int rc = storage_default(out, err);
+
+	if (rc == 0 && known)
+		*out = *(const struct sim_options *)job->stores[i].options;
+	if (rc == 0)
+		rc = simulate_storage_sort(args, job, i, files, &file_count, texts, &text_count,
+					   err);
+	if (rc < 0)
+		return rc;
+	if (file_count)
+		rc = calibrate(out, files, file_count, c, err);
+	for (uint32_t k = 0; k < text_count && rc == 0; k++)
+		rc = storage_parse(out, texts[k], err);
+	if (rc < 0)
+		return err_wrap(err, rc, "--storage");
+	if (known || file_count || text_count)
+		return 0;
+	return err_set(err, -EINVAL,
+		       "/stores/%s: nothing is known of this store; say what it does with "
+		       "--storage \"bandwidth=10 GB/s, latency=1 ms\", or calibrate it with "
+		       "--storage RESULTS.h5 of haul assess",
+		       job->stores[i].name);
 }
 
 /* What the results say the storage was. */
@@ -264,8 +258,10 @@ static int simulate_case_make(struct simulate_source *s, uint32_t i, struct err 
 	if (rc < 0)
 		return rc;
 	storage = calloc(s->jobs[i].store_count + 1, sizeof(*storage));
-	rc = storage ? simulate_storage_make(s->args, &s->jobs[i], storage, err)
-		     : err_set(err, -ENOMEM, "no memory");
+	rc = storage ? 0 : err_set(err, -ENOMEM, "no memory");
+	for (uint32_t k = 0; rc == 0 && k < s->jobs[i].store_count; k++)
+		rc = simulate_storage_one(s->args, &s->jobs[i], k, &storage[k], &s->calibration,
+					  err);
 	if (rc == 0)
 		simulate_storage_say(&s->jobs[i], storage, s->storage);
 	for (uint32_t k = 0; rc == 0 && s->find && !s->find->whole && k < s->jobs[i].store_count;
@@ -278,6 +274,19 @@ static int simulate_case_make(struct simulate_source *s, uint32_t i, struct err 
 					storage, err);
 	free(storage);
 	return rc;
+}
+
+/* A model from measurements holds as far as the cores of its nodes do, which is told by the processor time of its reads. */
+static void simulate_say_cores(const struct simulate_source *s, const struct simulate_case *c)
+{
+	const struct calibration *from = &s->calibration;
+	double rate = simulate_case_rate(c) / c->nodes, asked = rate * from->cpu_s_per_byte;
+	char text[UNITS_TEXT_BYTES];
+
+	if (from->cores && asked > CORES_SHARE * (double)from->cores)
+		cli_say("%s are simulated per node, and for that the measured reads would need the time of "
+			"%.3g of its %llu cores: there the cores may be the limit, not the storage",
+			units_rate(text, rate), asked, (unsigned long long)from->cores);
 }
 
 /* ---- output ---- */
@@ -435,6 +444,8 @@ static int simulate_run(const struct call *call)
 		return EXIT_USAGE;
 	}
 	rc = simulate_cases(s.cases, s.count, (uint32_t)s.args->threads, &err);
+	for (uint32_t i = 0; i < s.count && rc == 0; i++)
+		simulate_say_cores(&s, &s.cases[i]);
 	if (rc == 0)
 		rc = simulate_write_files(&s, call, &err);
 	if (rc == 0)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "core/numbers.h"
 #include "results-schema/results_read.h"
@@ -17,11 +18,23 @@ static const double calibrate_fast = 0.1;
 /* Requests that took so much longer than a fast one waited for each other. */
 static const double calibrate_held_up = 1.5;
 
+/* A phase whose reads held each other up has met the limit, if another phase is not much faster. */
+static const double calibrate_near = 0.8;
+
+enum { CALIBRATE_PHASES_MAX = 256 };
+
+struct calibrate_reads {
+	const struct hist *hist;
+	double bytes, rate; /* of a read; of all nodes, per node */
+};
+
 struct calibrate_found {
-	const struct hist *small, *large, *opens, *fastest; /* of plain reads, but opens of any */
-	double mixed_bytes, mixed_ns;                       /* of trainings */
-	double small_bytes, large_bytes, fastest_bytes;     /* of a read */
-	double rate, names_rate;
+	struct calibrate_reads reads[CALIBRATE_PHASES_MAX]; /* plain ones */
+	uint32_t count;
+	const struct calibrate_reads *small, *large;
+	const struct hist *opens;
+	double mixed_bytes, mixed_ns; /* of trainings */
+	double names_rate;
 };
 
 static double calibrate_value(const struct results_phase_read *p, const char *name)
@@ -38,22 +51,28 @@ static double calibrate_mean(const struct hist *h)
 	return count ? (double)h->sum_ns / (double)count : 0;
 }
 
+static double calibrate_fast_ns(const struct hist *h)
+{
+	return (double)hist_quantile_ns(h, calibrate_fast);
+}
+
 /* Operations on names, of a phase that does nothing else. */
 static void calibrate_names(struct calibrate_found *f, const struct results_phase_read *p)
 {
 	static const char *const names[] = {"stat", "create"};
 
-	for (unsigned i = 0; i < COUNT(names); i++) {
+	for (unsigned i = 0; i < COUNT(names) && !(calibrate_value(p, "bytes_written") > 0); i++) {
 		const struct hist *h = results_find_hist(p, names[i]);
-		double fast = h ? (double)hist_quantile_ns(h, calibrate_fast) : 0;
 
-		if (h && hist_count(h) && calibrate_mean(h) > calibrate_held_up * fast)
+		if (h && hist_count(h) &&
+		    calibrate_mean(h) > calibrate_held_up * calibrate_fast_ns(h))
 			f->names_rate =
 				fmax(f->names_rate, (double)hist_count(h) / p->record.seconds);
 	}
 }
 
-static void calibrate_phase(struct calibrate_found *f, const struct results_phase_read *p)
+static void calibrate_phase(struct calibrate_found *f, const struct results_phase_read *p,
+			    uint64_t nodes, struct calibration *out)
 {
 	const struct hist *reads = results_find_hist(p, "read"),
 			  *opens = results_find_hist(p, "open");
@@ -67,25 +86,55 @@ static void calibrate_phase(struct calibrate_found *f, const struct results_phas
 		calibrate_names(f, p);
 		return;
 	}
+	size = bytes / (double)hist_count(reads);
+	if (size >= out->read_bytes) {
+		out->read_bytes = size;
+		out->cpu_s_per_byte =
+			(calibrate_value(p, "cpu_user_ns") + calibrate_value(p, "cpu_system_ns")) *
+			1e-9 / bytes;
+	}
 	if (results_role(&p->merged, ROLE_UTILISATION) >= 0) {
 		f->mixed_bytes += bytes;
 		f->mixed_ns += (double)reads->sum_ns;
 		return;
 	}
-	size = bytes / (double)hist_count(reads);
-	if (bytes / p->record.seconds > f->rate) {
-		f->rate = bytes / p->record.seconds;
-		f->fastest = reads;
-		f->fastest_bytes = size;
+	if (f->count == CALIBRATE_PHASES_MAX)
+		return;
+	f->reads[f->count++] = (struct calibrate_reads){
+		reads, size, bytes / p->record.seconds / (double)(nodes ? nodes : 1)};
+}
+
+/* The smallest and the largest reads; of those of one size the ones that fewest others held up. */
+static void calibrate_choose(struct calibrate_found *f)
+{
+	for (uint32_t i = 0; i < f->count; i++) {
+		const struct calibrate_reads *r = &f->reads[i];
+		double fast = calibrate_fast_ns(r->hist);
+
+		if (!f->small || r->bytes < f->small->bytes ||
+		    (r->bytes == f->small->bytes && fast < calibrate_fast_ns(f->small->hist)))
+			f->small = r;
+		if (!f->large || r->bytes > f->large->bytes ||
+		    (r->bytes == f->large->bytes && fast < calibrate_fast_ns(f->large->hist)))
+			f->large = r;
 	}
-	if (!f->small || size < f->small_bytes) {
-		f->small = reads;
-		f->small_bytes = size;
+}
+
+/* The greatest rate of a node, if a phase whose reads held each other up was about as fast; 0: no limit was met. */
+static double calibrate_node(const struct calibrate_found *f, double per_byte)
+{
+	double most = 0, met = 0;
+
+	for (uint32_t i = 0; i < f->count; i++) {
+		const struct calibrate_reads *r = &f->reads[i];
+		double alone =
+			calibrate_fast_ns(f->small->hist) + per_byte * (r->bytes - f->small->bytes);
+
+		most = fmax(most, r->rate);
+		if (calibrate_mean(r->hist) > calibrate_held_up * alone)
+			met = fmax(met, r->rate);
 	}
-	if (!f->large || size > f->large_bytes) {
-		f->large = reads;
-		f->large_bytes = size;
-	}
+	return met >= calibrate_near * most ? most : 0;
 }
 
 /* The distribution without `less`, which every read has taken for its bytes. */
@@ -108,10 +157,9 @@ static void calibrate_latencies(struct sim_options *into, const struct hist *h, 
 
 /* Large reads at the rate of a fast one; where all reads have one size, that rate has their latency, too, of which
  * then only what goes beyond a fast read is left. */
-static void calibrate_apply(struct sim_options *into, const struct calibrate_found *f,
-			    uint64_t nodes)
+static void calibrate_apply(struct sim_options *into, const struct calibrate_found *f)
 {
-	double fast_large, fast_small, per_byte, alone;
+	double fast_large, fast_small, per_byte;
 	bool sizes;
 
 	into->opens = f->names_rate;
@@ -121,48 +169,63 @@ static void calibrate_apply(struct sim_options *into, const struct calibrate_fou
 		into->stream = (uint64_t)(f->mixed_bytes * 1e9 / f->mixed_ns);
 		return;
 	}
-	fast_large = (double)hist_quantile_ns(f->large, calibrate_fast);
-	fast_small = (double)hist_quantile_ns(f->small, calibrate_fast);
-	sizes = f->large_bytes > 4 * f->small_bytes && fast_large > fast_small;
-	per_byte = sizes ? (fast_large - fast_small) / (f->large_bytes - f->small_bytes)
-			 : fast_large / f->large_bytes;
+	fast_large = calibrate_fast_ns(f->large->hist);
+	fast_small = calibrate_fast_ns(f->small->hist);
+	sizes = f->large->bytes > 4 * f->small->bytes && fast_large > fast_small;
+	per_byte = sizes ? (fast_large - fast_small) / (f->large->bytes - f->small->bytes)
+			 : fast_large / f->large->bytes;
 	if (per_byte > 0)
 		into->stream = (uint64_t)(1e9 / per_byte);
-	calibrate_latencies(into, f->small, per_byte * f->small_bytes);
-	alone = fast_small + per_byte * (f->fastest_bytes - f->small_bytes);
-	if (calibrate_mean(f->fastest) > calibrate_held_up * alone)
-		into->node = (uint64_t)(f->rate / (double)(nodes ? nodes : 1));
+	calibrate_latencies(into, f->small->hist, per_byte * f->small->bytes);
+	into->node = (uint64_t)calibrate_node(f, per_byte);
 }
 
-static int calibrate_from(struct sim_options *into, const struct results_file *r,
+static int calibrate_from(struct calibrate_found *f, const struct results_file *r,
 			  struct calibration *out, struct err *err)
 {
-	struct calibrate_found f = {0};
+	uint32_t count = f->count;
+	double mixed = f->mixed_ns;
 
 	if (r->simulated)
 		return err_set(err, -EINVAL, "%s was simulated, not measured", r->path);
+	out->nodes = r->nodes;
+	out->ranks = r->ranks > out->ranks ? r->ranks : out->ranks;
+	out->cores = r->machines ? r->machines[0].cores : 0;
 	for (uint32_t i = 0; i < r->phase_count; i++)
-		calibrate_phase(&f, results_whole(&r->phases[i]));
-	if (!f.small && !(f.mixed_ns > 0))
-		return err_set(err, -EINVAL,
-			       "%s has no reads to calibrate by; haul assess measures them",
-			       r->path);
-	*out = (struct calibration){.nodes = r->nodes,
-				    .ranks = r->ranks,
-				    .cores = r->machines ? r->machines[0].cores : 0,
-				    .read_bytes = f.small_bytes};
-	calibrate_apply(into, &f, r->nodes);
-	return 0;
+		calibrate_phase(f, results_whole(&r->phases[i]), r->nodes, out);
+	return f->count > count || f->mixed_ns > mixed
+		       ? 0
+		       : err_set(err, -EINVAL,
+				 "%s has no reads to calibrate by; haul assess measures them",
+				 r->path);
 }
 
-int calibrate(struct sim_options *into, const char *path, struct calibration *out, struct err *err)
+int calibrate(struct sim_options *into, const char *const *paths, uint32_t count,
+	      struct calibration *out, struct err *err)
 {
-	struct results_file *r;
-	int rc = results_load(&r, path, err);
+	struct results_file *files[CALIBRATE_FILES_MAX];
+	struct calibrate_found *f = calloc(1, sizeof(*f));
+	uint32_t n = 0;
+	int rc = 0;
 
-	if (rc < 0)
-		return rc;
-	rc = calibrate_from(into, r, out, err);
-	results_unload(r);
+	*out = (struct calibration){0};
+	if (!f)
+		return err_set(err, -ENOMEM, "no memory for a calibration");
+	if (count > CALIBRATE_FILES_MAX)
+		rc = err_set(err, -E2BIG, "at most %d files calibrate a store",
+			     CALIBRATE_FILES_MAX);
+	for (; n < count && rc == 0; n++) {
+		rc = results_load(&files[n], paths[n], err);
+		if (rc < 0)
+			break;
+		rc = calibrate_from(f, files[n], out, err);
+	}
+	if (rc == 0) {
+		calibrate_choose(f);
+		calibrate_apply(into, f);
+	}
+	while (n)
+		results_unload(files[--n]);
+	free(f);
 	return rc;
 }

@@ -6,7 +6,8 @@
  *
  *	latencies      of the phase with the smallest reads: their distribution
  *	stream         of the phase with the largest reads: bytes per time of a fast one, without that latency
- *	node           the greatest rate of bytes of a phase, per node, if its reads held each other up
+ *	node           the greatest rate of bytes of a phase, per node, if reads of one that was about as fast held each
+ *	               other up
  *	opens          the greatest rate of a phase that works on names alone, if its requests did
  *	open_latency   the median of opens
  *
@@ -20,12 +21,16 @@
 
 #include "backends/sim/model.h"
 
+enum { CALIBRATE_FILES_MAX = 16 };
+
 struct calibration {
 	uint64_t nodes, ranks, cores; /* measured on; cores: of a node, 0: not known */
-	double read_bytes;            /* of the requests from which the latency is */
+	double read_bytes,
+		cpu_s_per_byte; /* of the largest reads: processor time of the ranks, 0: not known */
 };
 
-/* Into options, over what they say. -EINVAL with a sentence where the file has no reads. */
-int calibrate(struct sim_options *into, const char *path, struct calibration *out, struct err *err);
+/* Into options, over what they say, from all files together. -EINVAL with a sentence where one has no reads. */
+int calibrate(struct sim_options *into, const char *const *paths, uint32_t count,
+	      struct calibration *out, struct err *err);
 
 #endif

@@ -181,6 +181,19 @@ double simulate_case_target(const struct job *job)
 	return 0;
 }
 
+double simulate_case_rate(const struct simulate_case *c)
+{
+	double most = 0;
+
+	for (uint32_t i = 0; i < c->job->phase_count; i++) {
+		const struct simulated *s = c->phases[i];
+
+		if (s && s->seconds > 0)
+			most = fmax(most, (double)s->tally.rank_row[TALLY_BYTES_READ] / s->seconds);
+	}
+	return most;
+}
+
 /* ---- what bounds it ---- */
 
 /* The store that the phase works on first. */

@@ -36,6 +36,8 @@ int simulate_cases(struct simulate_case *cases, uint32_t count, uint32_t threads
  * it; 0: none. */
 double simulate_case_au(const struct simulate_case *c);
 double simulate_case_target(const struct job *job);
+/* Bytes per second of the phase that reads fastest, of all nodes. */
+double simulate_case_rate(const struct simulate_case *c);
 
 /* What bounds the phase first: a sentence for people. */
 void simulate_limit(const struct simulate_case *c, uint32_t phase, const struct simulated *s,

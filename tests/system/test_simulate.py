@@ -400,7 +400,8 @@ def test_calibrated():
         check(r.rc == 0, f"{r}")
         each = 0.003 + 0.002 + 4 * MIB / 200e6  # latency, open, bytes
         near(au(json.loads(r.out)), 10 / (2 * each * 1e3), 0.03, "AU")
-        r = alone("simulate", "train.json", "--ranks-per-node", 1000, "--seeds", 1, "--storage", "results.h5", cwd=folder)
+        r = alone("simulate", "train.json", "--ranks-per-node", 1000, "--set", "dataset.files=20000", "--seeds", 1, "--storage", "results.h5",
+                  cwd=folder)
         check("there the cores may be the limit, not the storage" in r.err, f"{r}")
         r = alone("simulate", "train.json", "--results", "s.h5", "--seeds", 1, cwd=folder)
         r = alone("simulate", "train.json", "--storage", "s.h5", cwd=folder)
@@ -424,6 +425,44 @@ def test_published_results():
 @timing
 def test_as_a_run():
     as_runs(("spread", "sample"), 4)
+
+
+@long
+@timing
+def test_real_files():
+    """A store of files that was measured on 1 and 2 ranks predicts a training of 4 and of 8, which ask for more than it has; or
+    haul says that the cores are the limit there."""
+    with Folder() as folder:
+        store = {"uri": f"direct://{folder}/data"}
+        reads = {"operation": "read", "objects": 32, "size": "16 MiB", "seconds": "4 s"}
+        measure = [{"io": {**reads, "operation": "write", "block": "4 MiB", "seconds": "0 s"}}, {"io": {**reads, "block": "4 MiB"}},
+                   {"io": {**reads, "block": "64 KiB"}}, {"io": {**reads, "block": "4 MiB", "threads": 4, "depth": 4}}]
+        rate, files = 0, []
+        for ranks in (1, 2):
+            phases = [{"io": {**phase["io"], "name": f"p{i}", "folder": f"of{ranks}"}} for i, phase in enumerate(measure)]
+            write_job(folder, {"name": "measure", "stores": {"data": store}, "phases": phases})
+            r = mpi(ranks, "run", "job.json", "--quiet", "--results", f"measured{ranks}.h5", cwd=folder)
+            check(r.rc == 0, f"{r}")
+            files += ["--storage", f"measured{ranks}.h5"]
+            rate = max(rate, max(p["rates"]["bytes_per_second"] for p in report(f"{folder}/measured{ranks}.h5")["phases"][1:]))
+        # 8 ranks ask for 1.3 times as much as there is
+        compute = 8 * 4 * 4 * MIB / (1.3 * rate)
+        train = {"batch": 4, "steps": 60, "warmup_steps": 5, "compute": f"{compute * 1e3:.3f} ms", "loader": {"workers": 2, "prefetch": 2}}
+        what = job({}, train, 8 * 60 * 4)
+        what["stores"] = {"data": store}
+        write_job(folder, {**what, "phases": [{"generate": {}}]})
+        r = mpi(2, "run", "job.json", "--quiet", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        write_job(folder, what)
+        for ranks in (4, 8):
+            r = mpi(ranks, "run", "job.json", "--quiet", "--force", cwd=folder)
+            check(r.rc == 0, f"{r}")
+            ran = report(f"{folder}/results.h5")["phases"][0]["au"]["mean"]
+            r = alone("simulate", "job.json", "--ranks-per-node", ranks, "--seeds", 1, "--json", *files, cwd=folder)
+            check(r.rc == 0, f"{r}")
+            print(f"{ranks} ranks: AU {100 * ran:.1f} %, simulated {100 * au(json.loads(r.out)):.1f} %. {r.err}")
+            if "the cores may be the limit" not in r.err:
+                near(au(json.loads(r.out)), ran, 0.05, f"AU of {ranks} ranks on files")
 
 
 @long
