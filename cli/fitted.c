@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/catalog_find.h"
+#include "cli/catalog.h"
 #include "core/numbers.h"
 #include "core/units.h"
 #include "plan/phase_filter.h"
