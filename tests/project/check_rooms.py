@@ -4,14 +4,16 @@
 files. Where it was configured with HAUL_UNITY=OFF, the rooms are compiled here.
 
     check_rooms.py SOURCE BUILD           the change set
-    check_rooms.py SOURCE BUILD apart     each file as a unit of its own
+    check_rooms.py SOURCE BUILD apart     each file by itself, as far as its meaning: what it uses, it includes
 """
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 # Units of their own, with the reason.
 ALONE = {
@@ -19,7 +21,7 @@ ALONE = {
     "workloads/table.c": "programs with other workloads replace it",
 }
 OTHERS = ("tests", "bench", "build")
-ROOMS_LEAST = 40
+ROOMS_LEAST, FILES_LEAST = 40, 300
 
 
 def cached(build, name):
@@ -43,6 +45,21 @@ def compiled(build):
                 if re.search(r" -o \S*CMakeFiles/haul\w*\.dir/", one["command"])}
 
 
+def alone(source, build, folder):
+    """What the compiler says of the files that lack an include, each compiled by itself without code."""
+    with open(os.path.join(configured(source, build, folder, "OFF"), "compile_commands.json")) as commands:
+        files = {one["file"]: one for one in json.load(commands) if one["file"].startswith(source + os.sep)}
+
+    def said(one):
+        words = [word for word in shlex.split(one["command"]) if not word.startswith("-O") and word != "-c"]
+        del words[words.index("-o"):words.index("-o") + 2]
+        words += ["-fsyntax-only", f"-I{build}/generated"]
+        return subprocess.run(words, cwd=one["directory"], capture_output=True, text=True).stderr
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return len(files), [text for text in pool.map(said, files.values()) if text]
+
+
 def rooms(source, build):
     """Each folder's units: lists of files below the source tree."""
     found = {}
@@ -61,8 +78,9 @@ def main(source, build, apart=None):
     source, wrong = os.path.abspath(source), []
     with tempfile.TemporaryDirectory() as folder:
         if apart:
-            subprocess.run(["cmake", "--build", configured(source, build, folder, "OFF"), "--target", "haul"], check=True)
-            return 0
+            count, wrong = alone(source, os.path.abspath(build), folder)
+            print(*wrong, f"{count} files", sep="\n")
+            return 1 if wrong or count < FILES_LEAST else 0
         if cached(build, "HAUL_UNITY") != "ON":
             build = configured(source, build, folder, "ON")
             subprocess.run(["cmake", "--build", build, "--target", "haul"], check=True)
