@@ -22,7 +22,7 @@ math(EXPR after_at "${before_bytes} + ${marker_bytes}")
 string(SUBSTRING "${page}" 0 ${before_bytes} before)
 string(SUBSTRING "${page}" ${after_at} -1 after)
 
-set(code "#include \"report/html/parts.h\"\n")
+set(code "#include \"report/html/data.h\"\n")
 foreach(part before after)
 	string(HEX "${${part}}" bytes)
 	string(REGEX REPLACE "(................................................................)" "\\1\n" bytes "${bytes}")

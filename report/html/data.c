@@ -10,7 +10,6 @@
 
 #include "core/json.h"
 #include "report/compare.h"
-#include "report/html/parts.h"
 #include "report/json/json.h"
 #include "report/phase_columns.h"
 #include "report/scaling.h"

@@ -8,8 +8,16 @@
 #define HAUL_REPORT_HTML_DATA_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "results-schema/results_read.h"
+
+/* What stands before and after the data in a page: template, styles, scripts and the library that
+ * draws. The build makes both from the files of this folder (cmake/EmbedPage.cmake). They have no
+ * zero byte at their end. */
+
+extern const unsigned char page_before[], page_after[];
+extern const size_t page_before_bytes, page_after_bytes;
 
 struct cJSON;
 

@@ -8,6 +8,7 @@
 #include "core/utf8.h"
 #include "facts/text.h"
 #include "report/headline.h"
+#include "report/phase_columns.h"
 #include "report/say.h"
 #include "report/shapes.h"
 #include "report/text/page.h"
@@ -160,6 +161,26 @@ static void text_classes(FILE *out, const struct results_file *f, const struct r
 		text_wrap(out, line, 0, 2);
 		any = true;
 	}
+}
+
+/* Table of all phases, one row each. */
+void text_phases(struct page *page)
+{
+	const struct results_file *f = page->file;
+	struct report_table table = {
+		.columns = phase_columns, .stride = sizeof(struct phase_row), .about = f};
+	struct phase_row *rows;
+
+	if (page_is_long(f)) {
+		fprintf(page->out,
+			"\nhaul report --csv %s has one row for each of the %u phases.\n", f->path,
+			f->phase_count);
+		return;
+	}
+	table.rows = rows = phase_rows_of(f, NULL, &table.count);
+	fputc('\n', page->out);
+	text_table(page->out, &table);
+	free(rows);
 }
 
 char *report_text(const struct results_file *file, const struct report_options *o)

@@ -177,7 +177,7 @@ PROCESS_FOLDERS, PROCESS_HOOK = ("cli/", "ranks/run/"), "_process_begin"
 # Allowed variables: the file, the name, and why it is needed.
 VARIABLES = {
     # A signal handler can find data of its thread only in a thread-local variable.
-    ("backends/file/fault_guard.c", "current"),
+    ("backends/file/mmap.c", "current"),
     # UCX calls the function that replaces its own without an argument of haul's.
     ("ranks/mpi/polite.c", "state"),
 }

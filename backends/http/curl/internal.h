@@ -7,8 +7,19 @@
 
 #include <curl/curl.h>
 
-#include "backends/http/curl/request.h"
+#include "backends/http/wire/exchange.h"
 #include "backends/http/wire/transport.h"
+
+/* The request of an exchange, handed to libcurl: method, length of the body, and headers, none of
+ * libcurl's own among them. */
+
+enum {
+	CURL_REQUEST_OWN = 3, /* headers of libcurl's own that are left out */
+	CURL_REQUEST_HEADERS = EXCHANGE_HEADERS + CURL_REQUEST_OWN
+};
+
+/* nodes: [CURL_REQUEST_HEADERS]; they point to the exchange's lines until it ends. */
+void curl_request_set(CURL *easy, const struct exchange *x, struct curl_slist *nodes);
 
 enum { CURL_SOCKETS_MAX = 1 << 16, CURL_CONNECT_TO_BYTES = ADDRESS_BYTES + 2 };
 

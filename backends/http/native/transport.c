@@ -443,3 +443,21 @@ static uint32_t native_poll(struct transport *base, struct exchange **ended, uin
 			return n;
 	}
 }
+
+bool spin_now(struct spin *s)
+{
+	if (!s->pass)
+		return true;
+	s->pass--;
+	return false;
+}
+
+/* In vain counts twice, so the level falls only where two times out of three or more succeed. */
+void spin_said(struct spin *s, bool came)
+{
+	if (came && s->level)
+		s->level--;
+	if (!came)
+		s->level = s->level + 2 < SPIN_LEVEL_MAX ? (uint8_t)(s->level + 2) : SPIN_LEVEL_MAX;
+	s->pass = (uint8_t)((1u << s->level) - 1);
+}
