@@ -120,6 +120,39 @@ static void test_counts(void)
 	fixture_free(f);
 }
 
+/* An open takes 10 ms, and a token 4,096 bytes at 2 GB/s: so a fetch takes 10 ms + 2.048 us per token, and
+ * computing 10 us per token. They cross at 10 ms / 7.952 us = 1257.5 tokens. Where computing is faster
+ * than the store, they do not cross. */
+static void test_crossover(void)
+{
+	static const struct {
+		uint64_t prefill;
+		double tokens;
+	} cases[] = {{100000, 1257.5}, {50000, 10e-3 / (20e-6 - 2.048e-6)}, {1000000, 0}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct fixture *f;
+
+		snprintf(
+			phase, sizeof(phase),
+			"\"profile\": \"serving\", \"model\": {\"layers\": 1, \"hidden\": 1024, \"heads\": 8, "
+			"\"kv_heads\": 8, \"head_dim\": 128}, \"conversation\": {\"end\": 0}, "
+			"\"prefix\": {\"enabled\": false}, "
+			"\"templates\": [{\"name\": \"one\", \"context_min\": 160, \"context_max\": 160, "
+			"\"generate_min\": 1, \"generate_max\": 1, \"think_min\": \"200 ms\", \"think_max\": \"200 ms\"}], "
+			"\"users\": 1, \"duration\": \"10 s\", \"depth\": 256, "
+			"\"serving\": {\"block_tokens\": 16, \"context_max\": 4000, "
+			"\"prefill_tokens_per_second\": %" PRIu64 "}",
+			cases[i].prefill);
+		f = kvcache_run("\"s\": {\"uri\": \"sim://s\", \"rank_bandwidth\": \"2 GB/s\", "
+				"\"open_latency\": \"10 ms\"}",
+				phase, 1);
+		kvcache_expect_ok(f);
+		close_to((double)kvcache_of(f, 0, KV_PAYS_TOKENS), cases[i].tokens, 0.02);
+		fixture_free(f);
+	}
+}
+
 /* The store itself says what is there, and has the bytes that were written, whichever rank wrote them;
  * on every layout. */
 static void test_store(void)
@@ -239,6 +272,7 @@ int main(void)
 	CU_TestInfo tests[] = {
 		{"the time to the first token is the sum by hand", test_first_token},
 		{"blocks are counted", test_counts},
+		{"where recomputing and fetching cross", test_crossover},
 		{"the store says what is there", test_store},
 		{"memory in front of the store", test_memory},
 		{"open arrivals wait as in M/D/1", test_open_arrivals},
