@@ -39,6 +39,14 @@ static const char azure_2024[] = "\xef\xbb\xbfTIMESTAMP,ContextTokens,GeneratedT
 	"{\"timestamp\": 27, \"input_length\": 7322, \"output_length\": 490, \"hash_ids\": [0, " \
 	"18446744073709551614, -1]}\n" \
 	"{\"hash_ids\": [], \"output_length\": 1, \"input_length\": 10, \"timestamp\": 3000}\n"
+/* LMCache's lookups: only full chunks of 256 tokens have a hash, and a hash may have 256 bits. */
+#define LMCACHE \
+	"{\"timestamp\": 1756700000.25, \"request_id\": \"a\", \"model_name\": \"m\", \"chunk_size\": 256, " \
+	"\"seq_len\": 700, \"chunk_hashes\": [\"0x1a\", \"0xffffffffffffffff\"]}\n" \
+	"{\"timestamp\": 1756700001.75, \"chunk_size\": 256, \"seq_len\": 800, \"chunk_hashes\": [\"0x1a\", " \
+	"\"0xffffffffffffffff\", " \
+	"\"0x000102030405060708090a0b0c0d0e0f000102030405060708090a0b0c0d0e0f\"]}\n" \
+	"{\"timestamp\": 1756700002, \"chunk_size\": 256, \"seq_len\": 20, \"chunk_hashes\": []}\n"
 static const char qwen[] =
 	"{\"chat_id\": 1, \"parent_chat_id\": -1, \"timestamp\": 61.5, \"input_length\": 7, "
 	"\"output_length\": 5, \"type\": \"text\", \"turn\": 1, \"hash_ids\": [9]}\n"
@@ -108,6 +116,7 @@ static void test_json_lines(void)
 
 	expect(azure_2024, &all, "0:2162:5 500:2399:6");
 	expect(MOONCAKE, &all, "0:6758:500 27:7322:490 3000:10:1");
+	expect(LMCACHE, &all, "0:700:0 1500:800:0 1750:20:0");
 	expect(qwen, &all, "0:7:5 750:8:6");
 	CU_ASSERT_EQUAL_FATAL(arrivals_open(&a, NULL, MOONCAKE, strlen(MOONCAKE), &all, &err), 0);
 	CU_ASSERT_EQUAL(a.totals.blocks.references, 6);
@@ -310,6 +319,15 @@ static const struct refused_case {
 	{MOONCAKE
 	 "{\"timestamp\": 9000, \"input_length\": 2, \"output_length\": 2, \"hash_ids\": [18446744073709551616]}\n",
 	 "line 4: \"hash_ids\" must be a list of whole", 0},
+	{MOONCAKE
+	 "{\"timestamp\": 9000, \"input_length\": 9000, \"output_length\": 2, \"hash_ids\": [1]}\n",
+	 "line 4: has 1 blocks for 9000 tokens, which does not fit the lines before it", 0},
+	{LMCACHE "{\"timestamp\": 1756700009, \"seq_len\": 300, \"chunk_hashes\": [\"1a\"]}\n",
+	 "line 4: \"chunk_hashes\" must be a list of texts", 0},
+	{LMCACHE "{\"timestamp\": 1756700009, \"seq_len\": 300, \"chunk_hashes\": [7]}\n",
+	 "line 4: \"chunk_hashes\" must be a list of texts", 0},
+	{LMCACHE "{\"timestamp\": 1756700009, \"chunk_hashes\": []}\n",
+	 "line 4: has no \"seq_len\"", 0},
 	{"[" TURN "]", "is a list of conversations, which has no times: it needs a rate", 0},
 	{"[" TURN "]", "is a list of conversations, which has no times: it needs a rate", 0.0001},
 	{"[]", "has no request at all", 1},

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,12 +136,58 @@ static int json_tokens(const cJSON *root, const char *key, uint64_t *tokens, str
 	return 0;
 }
 
+/* "0x" and hexadecimal digits. Hashes of more than 64 bits are folded. */
+static bool json_hash(const cJSON *item, uint64_t *id)
+{
+	const char *text = cJSON_IsString(item) ? item->valuestring : "";
+	size_t digits;
+
+	if (strncmp(text, "0x", 2) != 0)
+		return false;
+	text += 2;
+	digits = strspn(text, "0123456789abcdefABCDEF");
+	if (!digits || text[digits])
+		return false;
+	*id = 0;
+	for (size_t at = 0; at < digits; at += 16) {
+		char part[17];
+
+		snprintf(part, sizeof(part), "%.16s", text + at);
+		*id = (at ? mix64(*id) : 0) ^ strtoull(part, NULL, 16);
+	}
+	return true;
+}
+
+/* A lookup of LMCache: only full chunks have a hash, and nobody says what was generated. */
+static int json_lookup(const cJSON *root, const cJSON *hashes, uint64_t *context,
+		       uint64_t *generate, struct arrivals_ids *ids, struct err *err)
+{
+	const cJSON *item;
+	int rc = json_tokens(root, "seq_len", context, err);
+
+	*generate = 0;
+	if (rc < 0)
+		return rc;
+	if (!cJSON_IsArray(hashes))
+		return err_set(err, -EINVAL, "\"chunk_hashes\" must be a list");
+	rc = ids_room(ids, (uint32_t)cJSON_GetArraySize(hashes), err);
+	cJSON_ArrayForEach(item, hashes)
+	{
+		if (rc == 0 && !json_hash(item, &ids->id[ids->count]))
+			rc = err_set(err, -EINVAL,
+				     "\"chunk_hashes\" must be a list of texts such as \"0x1a2b\"");
+		ids->count += rc == 0;
+	}
+	return rc;
+}
+
 static int json_request(const cJSON *root, const char *line, uint64_t *ns, uint64_t *context,
 			uint64_t *generate, struct arrivals_ids *ids, struct err *err)
 {
 	const cJSON *time = cJSON_GetObjectItemCaseSensitive(root, "timestamp");
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "hash_ids");
-	double unit = cJSON_HasObjectItem(root, "chat_id") ? 1e9 : 1e6;
+	const cJSON *hashes = cJSON_GetObjectItemCaseSensitive(root, "chunk_hashes");
+	double unit = hashes || cJSON_HasObjectItem(root, "chat_id") ? 1e9 : 1e6;
 	char is[JSON_QUOTE_BYTES];
 	int rc;
 
@@ -150,6 +197,8 @@ static int json_request(const cJSON *root, const char *line, uint64_t *ns, uint6
 		return err_set(err, -EINVAL, "\"timestamp\" must be a number of %s, is %s",
 			       unit > 1e6 ? "seconds" : "milliseconds", json_describe(is, time));
 	*ns = (uint64_t)(time->valuedouble * unit + 0.5);
+	if (hashes)
+		return json_lookup(root, hashes, context, generate, ids, err);
 	rc = json_tokens(root, "input_length", context, err);
 	if (rc == 0)
 		rc = json_tokens(root, "output_length", generate, err);
@@ -189,7 +238,9 @@ int arrivals_json_look(const char *line, size_t length, bool *turns, struct err 
 	*turns = cJSON_HasObjectItem(root, "conversations");
 	for (unsigned i = 0; i < 3; i++)
 		found += cJSON_HasObjectItem(root, keys[i]);
-	for (unsigned i = 0; i < 3 && !*turns && rc == 0; i++)
+	if (cJSON_HasObjectItem(root, "chunk_hashes"))
+		found = *turns ? 0 : 3;
+	for (unsigned i = 0; i < 3 && !*turns && rc == 0 && found < 3; i++)
 		if (found && !cJSON_HasObjectItem(root, keys[i]))
 			rc = err_set(err, -EINVAL,
 				     "is a trace of requests as lines of JSON, without \"%s\"",
@@ -198,7 +249,7 @@ int arrivals_json_look(const char *line, size_t length, bool *turns, struct err 
 		rc = err_set(
 			err, -EINVAL,
 			"is JSON, but neither a request with \"timestamp\", \"input_length\" and "
-			"\"output_length\" (Mooncake) nor a conversation with \"conversations\" "
+			"\"output_length\" (Mooncake) or \"chunk_hashes\" (LMCache's lookups) nor a conversation with \"conversations\" "
 			"(ShareGPT)");
 	cJSON_Delete(root);
 	return rc;

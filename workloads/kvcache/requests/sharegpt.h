@@ -18,6 +18,7 @@
 /* Recorded arrivals as lines of JSON, a request in each:
  *
  *	{"timestamp": 0, "input_length": 6758, "output_length": 500, "hash_ids": [0, 1, 2]}                      Mooncake: ms
+ *	{"timestamp": 1756700000.25, "chunk_size": 256, "seq_len": 700, "chunk_hashes": ["0x1a", "0x2b"], …}     LMCache's lookups: seconds
  *	{"chat_id": 1, "parent_chat_id": -1, "timestamp": 61.1, "input_length": 7, "output_length": 5, …}        Qwen: seconds
  *
  * hash_ids name the blocks of the context, each together with all before it. They have up to 64 bits, more than a double
