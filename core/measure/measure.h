@@ -53,6 +53,11 @@
 	/* Of a cache. */ \
 	X(USERS_CARRIED, "users_carried") \
 	X(HIT_RATE, "hit_rate") \
+	X(HIT_RATE_PROMPT, "hit_rate_prompt") \
+	X(HIT_RATE_TURN, "hit_rate_turn") \
+	X(HIT_RATE_DECODE, "hit_rate_decode") \
+	X(CUT, "cut") \
+	X(CUT_TOKENS, "cut_tokens") \
 	X(READ_RATE, "read_rate") \
 	X(WRITE_RATE, "write_rate") \
 	X(ENTRY_READ_RATE, "entry_read_rate") /* without entries that move between tiers */ \

@@ -372,10 +372,16 @@ void kvc_add_model(struct kvc *k)
 	/* Names of models have dots, so this is no path. */
 	const cJSON *own = configs ? cJSON_GetObjectItemCaseSensitive(configs, name) : NULL;
 
-	if (own && cJSON_IsObject(own))
+	if (own && cJSON_IsObject(own)) {
 		part_dimensions(k, own);
-	else
+	} else if (strncmp(name, "gpt-oss", strlen("gpt-oss")) == 0) {
+		/* The original counts all of its layers as full attention. */
+		kvc_put_text(k, "model.name", name);
+		kvc_put_number(k, "model.window_layers", 0);
+		kvc_put_number(k, "model.window", 0);
+	} else {
 		kvc_put_text(k, "model", name);
+	}
 	if (cJSON_GetArraySize(configs) > (own ? 1 : 0))
 		kvc_found(k, IMPORT_LEFT, "model_configs",
 			  "only the model that is chosen is mapped");

@@ -36,7 +36,9 @@ static const struct column cache_columns[] = {
 	PHASE_ROLE("GB/s read", READ_RATE, GIGA),
 	PHASE_ROLE("written", WRITE_RATE, GIGA),
 	PHASE_ROLE("tokens/s", TOKEN_RATE, FIGURE),
-	PHASE_ROLE("hits", HIT_RATE, SHARE),
+	PHASE_ROLE("hits: prompt", HIT_RATE_PROMPT, SHARE),
+	PHASE_ROLE("turn", HIT_RATE_TURN, SHARE),
+	PHASE_ROLE("own", HIT_RATE_DECODE, SHARE),
 	PHASE_NUMBER("read p95", NS, caches_p95, ROLE_READ_LATENCY),
 	PHASE_NUMBER("p99", NS, caches_p99, ROLE_READ_LATENCY),
 	PHASE_NUMBER("write p95", NS, caches_p95, ROLE_WRITE_LATENCY),
@@ -112,9 +114,30 @@ static void caches_criteria(struct page *page, const struct results_phase_read *
 	text_wrap(page->out, sentence, 0, 2);
 }
 
+/* Recorded requests that were longer than the options let them be. */
+static void caches_cut(struct page *page, const struct results_phase_read *p)
+{
+	double tokens = results_role_value(&p->merged, 0, ROLE_CUT_TOKENS);
+	double requests = results_role_value(&p->merged, 0, ROLE_CUT);
+	char name[PHASE_NAME_BYTES], sentence[512] = "", count[UNITS_TEXT_BYTES];
+
+	if (!(requests > 0))
+		return;
+	phase_name(page->file, p, name);
+	say(sentence, sizeof(sentence),
+	    "%s: %s of the recorded requests were cut; %.0f tokens of their contexts are left out "
+	    "(arrivals.context_max).",
+	    name, units_count(count, requests), tokens);
+	text_wrap(page->out, sentence, 0, 2);
+}
+
 static void caches_after(struct page *page)
 {
 	bool compared = false;
+
+	for (uint32_t i = 0; i < page->file->phase_count; i++)
+		if (cache_is(&page->file->phases[i]))
+			caches_cut(page, &page->file->phases[i]);
 
 	for (uint32_t i = 0; i < page->file->phase_count; i++)
 		if (cache_is(&page->file->phases[i]))
@@ -130,6 +153,7 @@ const struct text_kind text_caches = {
 	.columns = cache_columns,
 	.below =
 		"GB/s: of all ranks, with the entries that moved between tiers; p95, p99: of whole "
-		"entries of all ranks\n",
+		"entries of all ranks\nhits: of reads of system prompts, of earlier turns of a conversation, "
+		"and of a request's own\n  entry while it decodes\n",
 	.after = caches_after,
 };

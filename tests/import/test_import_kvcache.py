@@ -110,6 +110,10 @@ assert "autoscaling" not in phase and "no latencies to decide by" in told, told
 # A trace has an accelerator of the original's 16 GiB, and its storage has no limit.
 assert phase["tiers"][0] == {"kind": "gpu", "capacity": 16 << 30} and "storage-capacity-gb" not in told, (phase, told)
 
+# The original counts no windows.
+_, phase, _ = imported("model=gpt-oss-20b")
+assert phase["model"] == {"name": "gpt-oss-20b", "window_layers": 0, "window": 0}, phase
+
 # The time for a token of the chosen mode only.
 _, phase, told = imported("generation-mode=fast", "generation_timing.fast=0.5", "generation_timing.realistic=7")
 assert phase["token_time"] == 0.5 and "generation_timing.fast" in told, phase

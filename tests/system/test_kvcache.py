@@ -127,6 +127,25 @@ def test_trace_ends_with_its_requests():
         check(len(asked) == 30, f"{len(asked)} requests")
 
 
+def test_cut():
+    """A recording whose contexts are cut: the plan says how many tokens are left out, and the run counts them, in all outputs."""
+    with Folder() as folder:
+        with open(f"{folder}/burst.csv", "w") as f:
+            f.write("Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+                    "0,GPT-4,300,8,308,x\n0.1,GPT-4,900,8,908,x\n0.2,GPT-4,0,0,0,x\n0.3,GPT-4,5000,8,5008,x\n")
+        phase = {"model": {"layers": 2, "hidden": 128, "heads": 1, "kv_heads": 1}, "duration": "2 s", "decode_reads": False,
+                 "prefix": {"enabled": False}, "arrivals": {"file": f"{folder}/burst.csv", "context_max": 500}}
+        write_job(folder, {"stores": {"cache": {"uri": "null://"}}, "phases": [{"kvcache": phase}]})
+        r = alone("plan", "job.json", cwd=folder)
+        check("2 requests are cut" in r.out and "4900 tokens of context" in r.out and "1 requests have no tokens" in r.out, f"{r}")
+        r = alone("run", "job.json", cwd=folder)
+        check(r.rc == 0 and "2 of the recorded requests were cut; 4900 tokens" in " ".join(r.out.split()), f"{r}")
+        said = json.loads(alone("report", "results.h5", "--json", cwd=folder).out)["phases"][0]["measures"]
+        check(said["cut"] == 2 and said["cut_tokens"] == 4900, f"{said}")
+        # Nothing is read while decoding, so only what users share could be a hit.
+        check(said["hits"] == said["misses"] == 0 and said["entry_writes"] == 3 and said["entry_reads"] == 0, f"{said}")
+
+
 def test_seed():
     """What users ask for, and what tiers make of it, does not depend on the number of threads, but on the seed."""
     with Folder() as folder:

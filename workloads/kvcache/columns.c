@@ -56,7 +56,18 @@ static const struct figure figures[] = {
 		   "requests are served at a time, however fast the store is",
 		   .role = ROLE_WAITED_TOKEN_RATE)
 	FIGURE_PER("hit_rate", "fraction", 1, OF(KV_HITS), OF_SUM(KV_HITS, KV_MISSES),
-		   "reads whose entry was in one of the tiers", .role = ROLE_HIT_RATE)
+		   "reads whose entry was in one of the tiers, also those of a request's own entry while it decodes",
+		   .role = ROLE_HIT_RATE)
+	FIGURE_PER("hit_rate_prompt", "fraction", 1, OF(KV_HIT_PROMPT), OF_SUM(KV_HIT_PROMPT, KV_MISS_PROMPT),
+		   "of reads of system prompts, those whose entry was in one of the tiers", .role = ROLE_HIT_RATE_PROMPT)
+	FIGURE_PER("hit_rate_turn", "fraction", 1, OF(KV_HIT_TURN), OF_SUM(KV_HIT_TURN, KV_MISS_TURN),
+		   "of reads of earlier turns of a conversation, those whose entry was in one of the tiers",
+		   .role = ROLE_HIT_RATE_TURN)
+	FIGURE_PER("hit_rate_retrieval", "fraction", 1, OF(KV_HIT_RETRIEVAL), OF_SUM(KV_HIT_RETRIEVAL, KV_MISS_RETRIEVAL),
+		   "of reads of chunks of documents, those whose entry was in one of the tiers")
+	FIGURE_PER("hit_rate_decode", "fraction", 1, OF(KV_HIT_DECODE), OF_SUM(KV_HIT_DECODE, KV_MISS_DECODE),
+		   "of reads while decoding, most of which are of what the request has written itself, those whose entry was "
+		   "in one of the tiers", .role = ROLE_HIT_RATE_DECODE)
 	FIGURE_PER("goodput", "1/s", 1e9, OF(KV_GOOD), OF(TALLY_WALL_NS),
 		   "serving: requests per second whose first token came in time")
 	FIGURE_PER("good_share", "fraction", 1, OF(KV_GOOD), OF_SUM3(KV_REQUESTS, KV_LEFT, KV_TURNED_AWAY),

@@ -196,6 +196,9 @@ int kvcache_clean(struct phase_context *ctx, struct clean_counts *counts, struct
 #define KV_COLUMN_LIST(X, BLOCK) \
 	X(KV_USERS, "users", "", SUM, "users who ask, at the end") \
 	X(KV_OFFERED, "offered", "", SUM, "requests that fell due") \
+	X(KV_CUT, "cut", "", SUM, "of them, requests of a recording that were longer than context_max or generate_max, and were cut", .role = ROLE_CUT) \
+	X(KV_CUT_TOKENS, "cut_tokens", "", SUM, "tokens of context that were cut off", .role = ROLE_CUT_TOKENS) \
+	X(KV_CUT_GENERATE, "cut_generate", "", SUM, "tokens of answers that were cut off") \
 	X(KV_REQUESTS, "requests", "", SUM, "requests served to their end", .role = ROLE_ITEMS) \
 	X(KV_LEFT, "left", "", SUM, "requests that waited, or were being served, when the phase ended", \
 	  .role = ROLE_ITEMS_LEFT) \

@@ -207,6 +207,9 @@ void kv_measure_own(void *run, struct tally *t)
 	if (r->part.leads)
 		row[KV_CARRIED] += r->scaling.autoscale.carried;
 	row[KV_LEFT] += row[KV_OFFERED] - row[KV_REQUESTS] - row[KV_TURNED_AWAY];
+	row[KV_CUT] += r->source.cut.requests;
+	row[KV_CUT_TOKENS] += r->source.cut.tokens;
+	row[KV_CUT_GENERATE] += r->source.cut.generate;
 	row[KV_WAITING_MOST] = r->waiting.most;
 	if (r->server)
 		kv_server_own(r, t);

@@ -110,6 +110,22 @@ static int size_check_node(const struct kv_setup *s, const struct job_phase *pha
 		       phase->path, units_counted(node, ranks_per_node, "rank"), s->tensor);
 }
 
+/* Layers with a window keep no more of a longer sequence than its last tokens. */
+static void size_note_token(struct demand *out, const struct model *m)
+{
+	uint64_t token = kv_model_token_bytes(m);
+
+	if (m->window_layers)
+		demand_note(out,
+			    "a token of the model has %" PRIu64
+			    " bytes of keys and values, and %" PRIu64
+			    " behind the window of %" PRIu64 " tokens",
+			    token, kv_model_further_bytes(m), m->window);
+	else
+		demand_note(out, "a token of the model has %" PRIu64 " bytes of keys and values",
+			    token);
+}
+
 int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		 uint32_t ranks_per_node, struct demand *out, struct err *err)
 {
@@ -139,8 +155,7 @@ int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t 
 					(ranks < ranks_per_node ? ranks : ranks_per_node);
 	size_note_group(out, &s);
 	size_note_space(out, &s);
-	demand_note(out, "a token of the model has %" PRIu64 " bytes of keys and values",
-		    kv_model_token_bytes(&s.model));
+	size_note_token(out, &s.model);
 	demand_note(out, "how many bytes are moved depends on how fast the stores are");
 	if (o->requests)
 		demand_note(out, "the phase ends earlier, after its number of requests");
@@ -209,7 +224,6 @@ int kvcache_tell(const struct job *job, const struct job_phase *phase,
 	const struct kvcache_options *o = phase->options;
 	struct kv_setup setup;
 	struct kv_demand user;
-	double token;
 	int rc = kv_setup_of(job, phase, &setup, err);
 
 	(void)places;
@@ -222,12 +236,14 @@ int kvcache_tell(const struct job *job, const struct job_phase *phase,
 			  &user, err);
 	if (rc < 0)
 		return rc;
-	token = (double)kv_model_token_bytes(&setup.model);
-	plan_total_add(out, "token_bytes", "bytes", token);
+	plan_total_add(out, "token_bytes", "bytes", (double)kv_model_token_bytes(&setup.model));
+	if (setup.model.window_layers)
+		plan_total_add(out, "token_bytes_behind_window", "bytes",
+			       (double)kv_model_further_bytes(&setup.model));
 	if (user.request) {
-		plan_total_add(out, "user_reads_per_second", "bytes", user.read * token);
-		plan_total_add(out, "user_writes_per_second", "bytes", user.written * token);
-		plan_total_add(out, "request_bytes_p95", "bytes", (double)user.request * token);
+		plan_total_add(out, "user_reads_per_second", "bytes", user.read);
+		plan_total_add(out, "user_writes_per_second", "bytes", user.written);
+		plan_total_add(out, "request_bytes_p95", "bytes", (double)user.request);
 	}
 	return 0;
 }

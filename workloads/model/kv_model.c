@@ -81,6 +81,11 @@ uint64_t kv_model_token_bytes(const struct model *m)
 	       layers * kv_model_index_bytes(m);
 }
 
+uint64_t kv_model_further_bytes(const struct model *m)
+{
+	return kv_model_bytes(m, 2 * m->window + 1) - kv_model_bytes(m, 2 * m->window);
+}
+
 /* Bytes of a sequence in these KV heads, without the states. */
 static uint64_t kv_model_heads_bytes(const struct model *m, uint64_t tokens, uint64_t kv_heads)
 {

@@ -28,6 +28,8 @@ int kv_model_check(struct model *m, const char *path, struct err *err);
 
 /* Bytes that one more token adds to a sequence that is shorter than the window. */
 uint64_t kv_model_token_bytes(const struct model *m);
+/* The same of one that is longer: the layers with a window drop as much as they take. */
+uint64_t kv_model_further_bytes(const struct model *m);
 
 /* Bytes of a sequence of that many tokens (at most KV_TOKENS_MAX), all ranks of a tensor group
  * together. */

@@ -107,6 +107,37 @@ static void test_rows(void)
 	expect(burst, &w, "0:1087:230 73500:16384:276");
 }
 
+/* What is cut, and left out, is counted, and said. */
+static void test_cut(void)
+{
+	char text[ARRIVALS_TEXTS][ARRIVALS_TEXT_BYTES];
+	struct arrivals_window w = all;
+	uint64_t cut = 0, cut_generate = 0;
+	struct err err = {0};
+	struct arrival row;
+	struct arrivals a;
+
+	w.generate_max = 200;
+	CU_ASSERT_EQUAL_FATAL(arrivals_open(&a, NULL, burst, strlen(burst), &w, &err), 0);
+	arrivals_text(&a, text);
+	CU_ASSERT_STRING_EQUAL(text[2], "2 requests are cut (arrivals.context_max, generate_max): "
+					"3616 tokens of context and 106 of answers are left out");
+	CU_ASSERT_STRING_EQUAL(text[3], "1 requests have no tokens of context, and are left out");
+	while (arrivals_due(&a) != ARRIVALS_NEVER) {
+		arrivals_next(&a, &row);
+		cut += row.cut;
+		cut_generate += row.cut_generate;
+	}
+	CU_ASSERT_EQUAL(cut, 20000 - 16384);
+	CU_ASSERT_EQUAL(cut_generate, 30 + 76);
+	arrivals_close(&a);
+	CU_ASSERT_EQUAL_FATAL(arrivals_open(&a, NULL, azure, strlen(azure), &all, &err), 0);
+	arrivals_text(&a, text);
+	CU_ASSERT_STRING_EQUAL(text[2], "");
+	CU_ASSERT_STRING_EQUAL(text[3], "");
+	arrivals_close(&a);
+}
+
 static void test_json_lines(void)
 {
 	char text[ARRIVALS_TEXTS][ARRIVALS_TEXT_BYTES];
@@ -458,6 +489,7 @@ int main(void)
 {
 	static const CU_TestInfo tests[] = {
 		{"rows", test_rows},
+		{"what is cut, and left out", test_cut},
 		{"lines of JSON", test_json_lines},
 		{"turns of conversations", test_turns},
 		{"parts", test_parts},

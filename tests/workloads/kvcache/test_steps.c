@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/time_ns.h"
 #include "tests/unit.h"
 #include "tests/workloads/kvcache/source_fixture.h"
 #include "workloads/kvcache/requests/steps.h"
@@ -93,6 +94,14 @@ static void test_steps(void)
 	steps_check(&f, &r, "m",
 		    "w conv_user_0001_5_turn_1 100, r conv_user_0001_5_turn_1, "
 		    "w conv_user_0001_5_turn_1 100");
+	/* Where accelerators keep it while they decode, it is only written, and one from before is
+	 * read once. */
+	f.options.decode_reads = false;
+	steps_check(&f, &r, "", "w conv_user_0001_5_turn_1 100");
+	r.kind = KV_REQUEST_DECODE;
+	steps_check(&f, &r, "", "r conv_user_0001_5_turn_1");
+	steps_check(&f, &r, "m", "r conv_user_0001_5_turn_1, w conv_user_0001_5_turn_1 100");
+	f.options.decode_reads = true;
 	/* A long context is only written. Earlier turns are read first, whether they are there or
 	 * not. */
 	r = turn(3, 10000, 10);
@@ -125,6 +134,8 @@ static void test_modes(void)
 	r.stored = 17;
 	steps_check(&f, &r, "", "r prepop_17, r prepop_17");
 	steps_check(&f, &r, "m", "r prepop_17");
+	f.options.decode_reads = false;
+	steps_check(&f, &r, "", "r prepop_17");
 	for (int i = 0; i < 1000; i++) {
 		kv_source_next(&f.source, &r);
 		CU_ASSERT(r.stored < 3 * 10);
@@ -256,6 +267,7 @@ static void test_demand(void)
 		struct kv_demand d;
 		struct err err = {0};
 		char json[512];
+		double token;
 
 		snprintf(json, sizeof(json),
 			 "{\"users\": 64, \"templates\": [{\"name\": \"x\", \"context_min\": 1, "
@@ -268,11 +280,36 @@ static void test_demand(void)
 					     (uint64_t)(rows[i].seconds * 1e9), "/kvcache", &d,
 					     &err),
 				0);
-		CU_ASSERT_DOUBLE_EQUAL(d.read, rows[i].read, 0.03 * rows[i].read);
-		CU_ASSERT_DOUBLE_EQUAL(d.written, rows[i].written, 0.03 * rows[i].written);
-		CU_ASSERT_DOUBLE_EQUAL((double)d.request, rows[i].most, 0.05 * rows[i].most);
+		token = (double)kv_model_bytes(&f.model, 1);
+		CU_ASSERT_DOUBLE_EQUAL(d.read / token, rows[i].read, 0.03 * rows[i].read);
+		CU_ASSERT_DOUBLE_EQUAL(d.written / token, rows[i].written, 0.03 * rows[i].written);
+		CU_ASSERT_DOUBLE_EQUAL((double)d.request / token, rows[i].most,
+				       0.05 * rows[i].most);
 		kv_source_close(&f.source);
 	}
+}
+
+/* Half of the layers keep the last 128 tokens: of 256 to 1,024 tokens, that is 0.6 of all. What a
+ * user asks for has the bytes of the entries that a run moves. */
+static void test_demand_window(void)
+{
+	struct source_fixture f;
+	struct kv_demand all, some;
+	struct err err = {0};
+
+	source_fixture_open(
+		&f,
+		"{\"users\": 64, \"templates\": [{\"name\": \"x\", \"context_min\": 1024, "
+		"\"context_max\": 1024}], \"prefix\": {\"enabled\": false}}",
+		1);
+	CU_ASSERT_EQUAL(kv_demand_of(&f.options, &f.model, 1, 30 * NS_PER_S, "", &all, &err), 0);
+	f.model.window_layers = f.model.layers / 2;
+	f.model.window = 128;
+	CU_ASSERT_EQUAL(kv_demand_of(&f.options, &f.model, 1, 30 * NS_PER_S, "", &some, &err), 0);
+	CU_ASSERT_DOUBLE_EQUAL(some.written / all.written, 0.6, 0.01);
+	CU_ASSERT_DOUBLE_EQUAL(some.read / all.read, 0.6, 0.01);
+	CU_ASSERT_TRUE(some.request < all.request);
+	kv_source_close(&f.source);
 }
 
 int main(void)
@@ -284,6 +321,7 @@ int main(void)
 		{"documents", test_documents},
 		{"retrieval", test_retrieval},
 		{"what a user asks for", test_demand},
+		{"what a user asks for of a model with windows", test_demand_window},
 		{"large models have shorter documents", test_large_model},
 		CU_TEST_INFO_NULL,
 	};

@@ -348,9 +348,13 @@ static bool arrivals_behind(const struct arrivals *a, uint64_t ns)
 	return w->length_ns && at_ns >= w->from_ns && at_ns - w->from_ns >= w->length_ns;
 }
 
-static uint64_t arrivals_cut(uint64_t tokens, uint64_t most)
+/* Longer contexts and answers are cut. */
+static void arrivals_cut(const struct arrivals_window *w, struct arrival *row)
 {
-	return most && tokens > most ? most : tokens;
+	row->cut = excess_u64(row->context, w->context_max);
+	row->cut_generate = w->generate_max ? excess_u64(row->generate, w->generate_max) : 0;
+	row->context -= row->cut;
+	row->generate -= row->cut_generate;
 }
 
 /* A row of the text becomes a request of this cycle. */
@@ -364,8 +368,7 @@ static void arrivals_accept(struct arrivals *a, uint64_t ns)
 	row->due_ns = arrivals_ns((since_ns + (double)a->cycle * (double)a->cycle_ns) / w->speed);
 	row->number += a->cycle * a->cycle_rows;
 	row->conversation += a->cycle * a->cycle_conversations;
-	row->context = arrivals_cut(row->context, w->context_max);
-	row->generate = arrivals_cut(row->generate, w->generate_max);
+	arrivals_cut(w, row);
 }
 
 /* Fills in the next row of this part. */
@@ -410,6 +413,15 @@ static int arrivals_measure(struct arrivals *a, uint64_t found, uint64_t from_ns
 	return 0;
 }
 
+static void arrivals_count_cut(struct arrivals *a, struct arrival row)
+{
+	arrivals_cut(&a->window, &row);
+	a->totals.empty += !row.context;
+	a->totals.cut_rows += row.cut || row.cut_generate;
+	a->totals.cut += row.cut;
+	a->totals.cut_generate += row.cut_generate;
+}
+
 /* Reads all rows, to find what is wrong. */
 static int arrivals_check(struct arrivals *a, struct err *err)
 {
@@ -424,6 +436,7 @@ static int arrivals_check(struct arrivals *a, struct err *err)
 		a->totals.context += row.context;
 		a->totals.generate += row.generate;
 		a->totals.last_ns = ns - a->first_ns;
+		arrivals_count_cut(a, row);
 		if (row.turn)
 			a->cycle_conversations = row.conversation + 1;
 		if (!arrivals_in_window(a, ns, &row))
@@ -530,7 +543,17 @@ void arrivals_text(const struct arrivals *a, char out[ARRIVALS_TEXTS][ARRIVALS_T
 		 "%" PRIu64 " requests in %.3f s, %" PRIu64 " tokens of context, %" PRIu64
 		 " generated",
 		 t->rows, (double)t->last_ns / (double)NS_PER_S, t->context, t->generate);
-	out[1][0] = '\0';
+	out[1][0] = out[2][0] = out[3][0] = '\0';
+	if (t->cut_rows)
+		snprintf(out[2], ARRIVALS_TEXT_BYTES,
+			 "%" PRIu64
+			 " requests are cut (arrivals.context_max, generate_max): %" PRIu64
+			 " tokens of context and %" PRIu64 " of answers are left out",
+			 t->cut_rows, t->cut, t->cut_generate);
+	if (t->empty)
+		snprintf(out[3], ARRIVALS_TEXT_BYTES,
+			 "%" PRIu64 " requests have no tokens of context, and are left out",
+			 t->empty);
 	if (t->blocks.references)
 		snprintf(out[1], ARRIVALS_TEXT_BYTES,
 			 "%" PRIu64 " blocks, %" PRIu64

@@ -48,17 +48,20 @@ struct arrival {
 	uint64_t number; /* of the row, from 0 on */
 	uint64_t due_ns; /* since the beginning of the window */
 	uint64_t context, generate;
-	uint64_t conversation; /* its number */
-	uint32_t turn;         /* of it, from 1 on; 0: of no conversation */
+	uint64_t cut, cut_generate; /* tokens of them that the window leaves out */
+	uint64_t conversation;      /* its number */
+	uint32_t turn;              /* of it, from 1 on; 0: of no conversation */
 };
 
 struct line_reader;
 
 enum arrivals_format { ARRIVALS_TABLE, ARRIVALS_TURNS, ARRIVALS_REQUESTS };
 
-/* What the whole text has, without cuts and windows. */
+/* What the whole text has, without cuts and windows; and what is left out of it: rows without
+ * context, and what is cut. */
 struct arrivals_totals {
 	uint64_t rows, context, generate, last_ns;
+	uint64_t empty, cut_rows, cut, cut_generate;
 	struct arrivals_blocks blocks;
 	/* Bit k: in all rows, the blocks could have 2^k tokens each. */
 	uint32_t block_sizes;
@@ -102,8 +105,8 @@ void arrivals_close(struct arrivals *a);
 uint64_t arrivals_block_tokens(const struct arrivals *a);
 
 /* Sentences of what the whole text has: "12031 requests in 3536.999 s, 144793823 tokens of context,
- * 4122048 generated", and of blocks; "": it has none. */
-enum { ARRIVALS_TEXTS = 2, ARRIVALS_TEXT_BYTES = 128 };
+ * 4122048 generated", of blocks, of what is cut, and of rows without context; "": it has none. */
+enum { ARRIVALS_TEXTS = 4, ARRIVALS_TEXT_BYTES = 128 };
 void arrivals_text(const struct arrivals *a, char out[ARRIVALS_TEXTS][ARRIVALS_TEXT_BYTES]);
 
 /* When the next one is due, or ARRIVALS_NEVER; and takes it. A file that has changed since it was

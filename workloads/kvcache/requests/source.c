@@ -208,7 +208,8 @@ int kv_source_tell(const struct kv_source_options *o, const char *path,
 	struct arrivals a;
 	int rc;
 
-	out[0][0] = out[1][0] = '\0';
+	for (int i = 0; i < ARRIVALS_TEXTS; i++)
+		out[i][0] = '\0';
 	if (!o->arrivals.file[0] || uri_expand(o->arrivals.file, NULL, file, &none) < 0 ||
 	    access(file, R_OK) < 0)
 		return 0;
@@ -454,6 +455,9 @@ static void request_recorded(struct kv_source *s, struct kv_request *r)
 	uint64_t group;
 
 	arrivals_next(&s->arrivals, &row);
+	s->cut.requests += row.cut || row.cut_generate;
+	s->cut.tokens += row.cut;
+	s->cut.generate += row.cut_generate;
 	group = row.turn ? row.conversation : row.number;
 	*r = (struct kv_request){
 		.due_ns = row.due_ns,

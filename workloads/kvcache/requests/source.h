@@ -90,6 +90,10 @@ struct kv_user {
 };
 
 struct kv_source {
+	/* Of the recorded requests so far: those that were cut, and the tokens that were cut off. */
+	struct {
+		uint64_t requests, tokens, generate;
+	} cut;
 	const struct kv_source_options *options;
 	struct kv_documents documents;
 	struct arrivals arrivals; /* recorded requests, where the options name a file */

@@ -156,6 +156,11 @@ const struct option kv_source_options_table[] = {
 	       "requests with so long a context are only written, and not read for decoding"),
 	TOKENS("decode_batch", struct kv_source_options, decode_batch, 32,
 	       "tokens that are generated between two reads of an entry"),
+	OPT_BOOL(
+		"decode_reads", struct kv_source_options, decode_reads, .def = true,
+		.help = "a request reads its entry while it decodes, once per decode_batch, as in MLPerf's "
+			"benchmark; false: servers that keep it in the memory of accelerators, so it "
+			"reads only what was there before it, once"),
 	OPT_CHOICE("mode", struct kv_source_options, mode, .choices = source_modes,
 		   .help = "prefill: entries are written and not read for decoding; decode: what "
 			   "is there from the beginning is read"),

@@ -83,6 +83,7 @@ struct kv_source_options {
 	struct kv_class classes[KV_CLASSES_MAX];
 	uint32_t template_count, class_count; /* 0: MLPerf's, see kv_source_check */
 	uint64_t prefill_from, decode_batch;
+	bool decode_reads;
 	uint32_t mode;
 	uint64_t stored_per_user, stored_tokens; /* decode only */
 	struct kv_conversation_options conversation;

@@ -101,15 +101,19 @@ static bool steps_decode(struct kv_steps *s, bool hit, struct kv_step *out)
 {
 	const struct kv_source_options *o = s->source->options;
 	const struct kv_request *r = s->request;
-	uint64_t batches = (r->generate + o->decode_batch - 1) / o->decode_batch;
+	uint64_t tokens = r->generate ? r->generate : 1;
+	uint64_t batches = o->decode_reads ? (tokens + o->decode_batch - 1) / o->decode_batch : 0;
 	struct kv_id id =
 		o->mode == KV_MODE_DECODE ? kv_id_make(KV_KEY_STORED, 0, 0, r->stored) : r->id;
 
 	if (o->mode == KV_MODE_PREFILL || r->kind == KV_REQUEST_PREFILL)
 		return false;
+	/* What this request has written is where it decodes. */
+	if (!o->decode_reads && o->mode == KV_MODE_BOTH && r->kind != KV_REQUEST_DECODE)
+		return false;
 	if (s->next == 1)
 		s->missed = !hit;
-	if (s->next > (s->missed ? 1 : batches ? batches : 1))
+	if (s->next > (s->missed ? 1 : batches))
 		return false;
 	if (s->next++ && s->missed) {
 		*out = step_make(KV_STEP_WRITE, KV_CAUSE_PREFILL, id, s->context);
@@ -177,12 +181,13 @@ bool kv_steps_next(struct kv_steps *s, bool hit, struct kv_step *out)
 enum { DEMAND_USERS_MAX = 1024, DEMAND_REQUESTS_MAX = 1 << 16 };
 
 struct demand_sums {
+	const struct model *model;
 	uint64_t read, written;
-	uint64_t earlier[DEMAND_USERS_MAX]; /* tokens of the turns before this one */
-	struct hist requests;               /* tokens, in place of ns */
+	uint64_t earlier[DEMAND_USERS_MAX]; /* bytes of the turns before this one */
+	struct hist requests;               /* bytes, in place of ns */
 };
 
-/* The tokens of what a step reads. */
+/* The bytes of what a step reads. Each entry has its own: what is behind a window is not kept. */
 static uint64_t demand_read(const struct demand_sums *d, const struct kv_steps *s,
 			    const struct kv_step *step)
 {
@@ -191,15 +196,18 @@ static uint64_t demand_read(const struct demand_sums *d, const struct kv_steps *
 
 	switch (step->cause) {
 	case KV_CAUSE_PROMPT:
-		return kv_source_prompt_tokens(source, r->prompt);
+		return kv_model_bytes(d->model, kv_source_prompt_tokens(source, r->prompt));
 	case KV_CAUSE_TURN:
 		/* All of them are counted with the first. */
 		return s->next == 1 ? d->earlier[r->user] : 0;
 	case KV_CAUSE_RETRIEVAL:
-		return s->next == 1 ? kv_retrieval_tokens(&source->documents, &r->retrieval) : 0;
+		return kv_model_bytes(d->model, kv_document_chunk_tokens(
+							&source->documents, r->retrieval.document,
+							r->retrieval.chunks[s->next - 1]));
 	case KV_CAUSE_DECODE:
-		return source->options->mode == KV_MODE_DECODE ? source->options->stored_tokens
-							       : s->context;
+		return kv_model_bytes(d->model, source->options->mode == KV_MODE_DECODE
+							? source->options->stored_tokens
+							: s->context);
 	case KV_CAUSE_PREFILL:
 	case KV_CAUSE_INGEST:
 	case KV_CAUSES:
@@ -222,9 +230,9 @@ static void demand_count(struct demand_sums *d, const struct kv_source *s,
 		if (step.kind == KV_STEP_READ)
 			read += demand_read(d, &steps, &step);
 		if (step.kind == KV_STEP_WRITE)
-			written += step.tokens;
+			written += kv_model_bytes(d->model, step.tokens);
 		if (step.cause == KV_CAUSE_PREFILL)
-			entry = step.tokens;
+			entry = kv_model_bytes(d->model, step.tokens);
 	}
 	if (r->turn)
 		d->earlier[r->user] += entry;
@@ -254,6 +262,8 @@ int kv_demand_of(const struct kv_source_options *options, const struct model *mo
 	if (rc < 0)
 		return rc;
 	d = calloc(1, sizeof(*d));
+	if (d)
+		d->model = model;
 	while (d && count < DEMAND_REQUESTS_MAX && kv_source_due(&source) < duration_ns) {
 		kv_source_next(&source, &request);
 		/* Documents are written before users ask for them. */

@@ -53,7 +53,7 @@ bool kv_steps_next(struct kv_steps *s, bool hit, struct kv_step *out);
  * read were there. One thread. */
 
 struct kv_demand {
-	double read, written; /* tokens per second of a user, on average */
+	double read, written; /* bytes per second of a user, on average */
 	uint64_t request;     /* that a request reads and writes: the 95th percentile */
 };
 
