@@ -183,6 +183,9 @@ struct request {
 			uint64_t part;
 			bool empty; /* nothing will be written: a length of 0 is its size */
 			bool fresh; /* see ending */
+			/* A store that takes the object by one request is believed when it says that it
+			 * has it. Else a commit asks for the size that it has. */
+			bool unasked;
 			/* NULL: the version belongs to one rank. Needs BACKEND_SHARED */
 			struct shared_version *shared;
 			/* file: what follows the name until the version is whole, as another

@@ -115,6 +115,19 @@ static enum column_format format_errors(const void *row)
 	return FORMAT_SOME;
 }
 
+/* Requests that object stores got for each operation that the phase was asked for, as they count
+ * them. NaN: there are none. */
+static double phase_requests(const void *row, int which)
+{
+	const struct results_rows *rows = results_find_table(phase_of(row), "endpoints");
+	double requests = 0;
+
+	(void)which;
+	for (uint64_t i = 0; rows && i < rows->table.row_count; i++)
+		requests += results_value(&rows->table, i, "requests");
+	return requests > 0 ? requests / phase_common(phase_of(row), TALLY_OPERATIONS) : NAN;
+}
+
 static double phase_least_au(const void *row, int which)
 {
 	struct spread au = phase_spread(phase_of(row), ROLE_UTILISATION);
@@ -226,6 +239,7 @@ const struct column phase_columns[] = {
 	VALUE("cached_share", phase_role, ROLE_CACHED, .json = "rates.cached_share"),
 	RATE(WRITE, "bytes_written_per_second"),
 	RATE(READ, "bytes_read_per_second"),
+	VALUE("requests_per_operation", phase_requests, 0, .json = "rates.requests_per_operation", .page = "requests per operation"),
 	VALUE("samples_dropped", phase_role, ROLE_ITEMS_DROPPED, NOT_SHOWN),
 	RECORD(REAL, wall_seconds, "wall_seconds"),
 	{.type = COLUMN_SHOWN, .heading = "memory", .show = show_memory, .place = 2},

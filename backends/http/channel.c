@@ -219,6 +219,7 @@ bool http_asks(const struct channel *c, const struct request *req)
 	case REQ_DELETE:
 		return req->batch.count || !channel_names_folder(req->object);
 	case REQ_BEGIN:
+	case REQ_COMMIT:
 	case REQ_ABORT:
 		return upload_asks(ch, req);
 	default:

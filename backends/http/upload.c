@@ -91,6 +91,8 @@ bool upload_asks(const struct http_channel *ch, const struct request *req)
 	const struct upload *u = (const struct upload *)(uintptr_t)req->object->state[0];
 	bool begins = ch->store->dialect->begins;
 
+	if (req->op == REQ_COMMIT)
+		return !(u && u->published && u->unasked);
 	if (req->op == REQ_BEGIN)
 		return begins && !upload_whole(ch, req) &&
 		       !(req->begin.shared && req->begin.shared->id[0]);
@@ -118,6 +120,7 @@ static void upload_init(struct http_slot *s, struct upload *u)
 	u->length = req->length;
 	u->part = req->begin.part ? req->begin.part : http_part(http->options, req->length);
 	u->whole = upload_whole(s->channel, req);
+	u->unasked = u->whole && (req->begin.unasked || !u->length);
 	u->shared = req->begin.shared;
 	u->joined = req->begin.shared && req->begin.shared->id[0];
 	u->published = false;
@@ -282,12 +285,22 @@ static enum http_step upload_list_parts(struct http_slot *s)
 	return STEP_PARTS;
 }
 
+/* The commit is over: the store has said that it has the bytes that it was sent. */
+static enum http_step upload_believe(struct http_slot *s)
+{
+	s->req->answer.done_bytes = upload_of(s)->length;
+	upload_drop(s->req->object);
+	return STEP_OVER;
+}
+
 enum http_step upload_commit(struct http_slot *s)
 {
 	struct upload *u = upload_of(s);
 
 	if (!u || u->joined)
 		return slot_refuse(s, -EBADF, NULL);
+	if (u->published && u->unasked)
+		return upload_believe(s);
 	if (u->published)
 		return STEP_HEAD;
 	if (u->shared && !u->complete)
@@ -392,11 +405,9 @@ static enum http_step upload_published(struct http_slot *s)
 {
 	struct upload *u = upload_of(s);
 
-	/* Of an object without bytes there is nothing more to ask: creating it is one request. */
-	if (u->whole && !u->length) {
-		upload_drop(s->req->object);
-		return STEP_OVER;
-	}
+	/* Creating an object without bytes is one request, and so is a PUT that nobody wants verified. */
+	if (u->unasked && s->req->op == REQ_COMMIT)
+		return upload_believe(s);
 	u->published = true;
 	return s->req->op == REQ_COMMIT ? STEP_HEAD : STEP_OVER;
 }

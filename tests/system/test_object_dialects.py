@@ -2,11 +2,12 @@
 """Stores that answer as S3 does, but not by the letter: a list of parts under another root, with prefixes before its names, as a
 page of HTML, or none at all. The server here keeps uploads in memory and answers each in the way that the test asks for."""
 import http.server
+import itertools
 import re
 import threading
 import urllib.parse
 
-from haultest import Folder, check, main, mpi, with_transport, write_job
+from haultest import Folder, check, main, mpi, report, with_transport, write_job
 
 KEYS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
 MIB = 1 << 20
@@ -19,6 +20,7 @@ class Store(http.server.ThreadingHTTPServer):
     def __init__(self, answer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.answer, self.parts, self.objects, self.lock = answer, {}, {}, threading.Lock()
+        self.uploads = itertools.count(1)
         self.seen = []  # (method, path) of each request
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -62,7 +64,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         path, query = self.asked()
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if "uploads" in query:
-            return self.say(200, b"<InitiateMultipartUploadResponse><UploadId>u1</UploadId></InitiateMultipartUploadResponse>")
+            upload = f"u{next(self.server.uploads)}".encode()
+            return self.say(200, b"<InitiateMultipartUploadResponse><UploadId>" + upload + b"</UploadId></InitiateMultipartUploadResponse>")
         if "delete" in query:
             return self.say(200, b"<DeleteResult/>")
         parts = self.server.parts.pop(query["uploadId"])
@@ -135,13 +138,21 @@ def test_no_list_of_parts():
 
 
 def test_requests_are_counted_outside():
-    """What an operation asks of the store: a create is one PUT, and a PUT of one block is one, whose size is then asked for."""
-    cases = (({"operation": "create"}, {"PUT": 1}), ({"operation": "stat"}, {"HEAD": 1}),
-             ({"operation": "write", "folder": "large", "size": "8 MiB", "block": "8 MiB"}, {"PUT": 1, "HEAD": 1}),
-             ({"operation": "write", "folder": "small", "size": "8 KiB"}, {"PUT": 1, "HEAD": 1}))
+    """Requests that an operation needs, as the server counts them and as haul's figure says: a create is one PUT, and so is a small
+    object, unless it is to be verified, when its size is asked for; larger ones are uploads in parts."""
+    mib = {"size": "8 MiB", "block": "8 MiB"}
+    parts = {"size": "16 MiB", "block": "8 MiB"}
+    cases = [({"operation": "create"}, {"PUT": 1}, 1), ({"operation": "stat"}, {"HEAD": 1}, 1), ({"operation": "delete"}, {"DELETE": 1}, 1),
+             ({"operation": "write", "folder": "parts", **parts}, {"POST": 2, "PUT": 2, "HEAD": 1}, 2)]
+    for verify, more in (("none", {}), ("sampled", {}), ("full", {"HEAD": 1})):
+        cases += [({"operation": "write", "folder": f"large_{verify}", "verify": verify, **mib}, {"PUT": 1, **more}, 1),
+                  ({"operation": "write", "folder": f"small_{verify}", "verify": verify, "size": "8 KiB"}, {"PUT": 1, **more}, 1),
+                  ({"operation": "mixed", "folder": f"small_{verify}", "verify": verify, "size": "8 KiB", "mix": {"put": 1}, "count": 3},
+                   {"PUT": 1, **more}, 1)]
+    cases.append(({"operation": "read", "folder": "large_none", **mib}, {"GET": 1}, 1))
     store = Store(lambda answer: (200, answer))
     with Folder() as folder:
-        for case, wanted in cases:
+        for case, wanted, operations in cases:
             options = with_transport({"uri": "s3://b/x", "endpoints": store.endpoint()})
             write_job(folder, {"stores": {"s": options}, "phases": [{"io": {"objects": 3, "verify": "none", **case}}]})
             store.seen.clear()
@@ -149,6 +160,9 @@ def test_requests_are_counted_outside():
             of_objects = [method for method, path in store.seen if re.match(r"/b/x/\w+/\d", path)]
             found = {method: of_objects.count(method) for method in set(of_objects)}
             check(r.rc == 0 and found == {method: 6 * each for method, each in wanted.items()}, f"{case}: {found} {r}")
+            said = report(f"{folder}/results.h5")["phases"][0]
+            check(said["operations"] == 6 * operations and
+                  said["rates"]["requests_per_operation"] == sum(wanted.values()) / operations, f"{case}: {said['rates']}")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ static void io_data_open(struct io_thread *t, struct io_slot *slot)
 								  : REQ_UPDATE,
 				 .object = &h->object,
 				 .length = io_set_bytes(t->work->set, t->share.rank, h->number),
-				 .begin.part = o->block,
+				 .begin = {.part = o->block, .unasked = o->verify != VERIFY_FULL},
 				 .due_ns = slot->s.due_ns};
 	io_send(t, slot, STEP_OPEN);
 }

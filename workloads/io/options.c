@@ -76,7 +76,12 @@ const struct option io_options_table[] = {
 		"wear_out", struct io_options, stonewall, .def = false,
 		.help = "after \"seconds\" all threads go on until each has done as much as the first"),
 	OPTION_SHIFT(struct io_options, shift),
-	OPTION_VERIFY(struct io_options, verify),
+	OPT_CHOICE(
+		"verify", struct io_options, verify, .def = VERIFY_SAMPLED,
+		.choices = options_verify,
+		.help = "bytes compared with what was written: 4 KiB of each request, or all; writes with "
+			"full: the store is asked for the size of each object, also of one that was "
+			"written by one request"),
 	OPT_BOOL(
 		"discard", struct io_options, discard, .def = false,
 		.help = "bytes that are read are dropped where they arrive, and nothing looks at them; for object stores, with verify none"),

@@ -74,8 +74,10 @@ static void io_whole_begin(struct io_thread *t, struct io_slot *slot)
 	t->issued_bytes += slot->item.length;
 	io_whole_send(t, slot, slot->writes ? REQ_BEGIN : REQ_OPEN, STEP_OPENED);
 	slot->s.req.due_ns = slot->s.due_ns;
-	if (slot->writes)
-		slot->s.req.begin.part = work->options->block;
+	if (!slot->writes)
+		return;
+	slot->s.req.begin.part = work->options->block;
+	slot->s.req.begin.unasked = work->options->verify != VERIFY_FULL;
 }
 
 /* It has failed: nothing may remain of what was written, or open of what was read. */
