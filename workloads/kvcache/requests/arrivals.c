@@ -413,15 +413,6 @@ static int arrivals_measure(struct arrivals *a, uint64_t found, uint64_t from_ns
 	return 0;
 }
 
-static void arrivals_count_cut(struct arrivals *a, struct arrival row)
-{
-	arrivals_cut(&a->window, &row);
-	a->totals.empty += !row.context;
-	a->totals.cut_rows += row.cut || row.cut_generate;
-	a->totals.cut += row.cut;
-	a->totals.cut_generate += row.cut_generate;
-}
-
 /* Reads all rows, to find what is wrong. */
 static int arrivals_check(struct arrivals *a, struct err *err)
 {
@@ -436,7 +427,11 @@ static int arrivals_check(struct arrivals *a, struct err *err)
 		a->totals.context += row.context;
 		a->totals.generate += row.generate;
 		a->totals.last_ns = ns - a->first_ns;
-		arrivals_count_cut(a, row);
+		arrivals_cut(&a->window, &row);
+		a->totals.empty += !row.context;
+		a->totals.cut_rows += row.cut || row.cut_generate;
+		a->totals.cut += row.cut;
+		a->totals.cut_generate += row.cut_generate;
 		if (row.turn)
 			a->cycle_conversations = row.conversation + 1;
 		if (!arrivals_in_window(a, ns, &row))
