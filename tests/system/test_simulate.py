@@ -437,14 +437,16 @@ def test_real_files():
         reads = {"operation": "read", "objects": 32, "size": "16 MiB", "seconds": "4 s"}
         measure = [{"io": {**reads, "operation": "write", "block": "4 MiB", "seconds": "0 s"}}, {"io": {**reads, "block": "4 MiB"}},
                    {"io": {**reads, "block": "64 KiB"}}, {"io": {**reads, "block": "4 MiB", "threads": 4, "depth": 4}}]
-        rate, files = 0, []
-        for ranks in (1, 2):
+
+        def measured(ranks, name):
             phases = [{"io": {**phase["io"], "name": f"p{i}", "folder": f"of{ranks}"}} for i, phase in enumerate(measure)]
             write_job(folder, {"name": "measure", "stores": {"data": store}, "phases": phases})
-            r = mpi(ranks, "run", "job.json", "--quiet", "--results", f"measured{ranks}.h5", cwd=folder)
+            r = mpi(ranks, "run", "job.json", "--quiet", "--results", name, cwd=folder)
             check(r.rc == 0, f"{r}")
-            files += ["--storage", f"measured{ranks}.h5"]
-            rate = max(rate, max(p["rates"]["bytes_per_second"] for p in report(f"{folder}/measured{ranks}.h5")["phases"][1:]))
+            return max(p["rates"]["bytes_per_second"] for p in report(f"{folder}/{name}")["phases"][1:])
+
+        rate = max(measured(ranks, f"measured{ranks}.h5") for ranks in (1, 2))
+        files = ["--storage", "measured1.h5", "--storage", "measured2.h5"]
         # 8 ranks ask for 1.3 times as much as there is
         compute = 8 * 4 * 4 * MIB / (1.3 * rate)
         train = {"batch": 4, "steps": 60, "warmup_steps": 5, "compute": f"{compute * 1e3:.3f} ms", "loader": {"workers": 2, "prefetch": 2}}
@@ -453,16 +455,23 @@ def test_real_files():
         write_job(folder, {**what, "phases": [{"generate": {}}]})
         r = mpi(2, "run", "job.json", "--quiet", cwd=folder)
         check(r.rc == 0, f"{r}")
-        write_job(folder, what)
+        ran, lost = {}, 0
         for ranks in (4, 8):
+            write_job(folder, what)
             r = mpi(ranks, "run", "job.json", "--quiet", "--force", cwd=folder)
             check(r.rc == 0, f"{r}")
-            ran = report(f"{folder}/results.h5")["phases"][0]["au"]["mean"]
+            phase = report(f"{folder}/results.h5")["phases"][0]
+            ran[ranks] = phase["au"]["mean"]
+            lost = max(lost, machine_took_s(folder, phase) / phase["seconds"])
+        # A disk that others use, too, is another one at the end
+        drift = abs(max(measured(ranks, f"after{ranks}.h5") for ranks in (1, 2)) / rate - 1)
+        write_job(folder, what)
+        for ranks in (4, 8):
             r = alone("simulate", "job.json", "--ranks-per-node", ranks, "--seeds", 1, "--json", *files, cwd=folder)
             check(r.rc == 0, f"{r}")
-            print(f"{ranks} ranks: AU {100 * ran:.1f} %, simulated {100 * au(json.loads(r.out)):.1f} %. {r.err}")
+            print(f"{ranks} ranks: AU {100 * ran[ranks]:.1f} %, simulated {100 * au(json.loads(r.out)):.1f} %, drift {100 * drift:.1f} %, taken by others {100 * lost:.1f} %. {r.err}")
             if "the cores may be the limit" not in r.err:
-                near(au(json.loads(r.out)), ran, 0.05, f"AU of {ranks} ranks on files")
+                near(au(json.loads(r.out)), ran[ranks], 0.05 + drift + lost, f"AU of {ranks} ranks on files")
 
 
 @long
