@@ -155,6 +155,7 @@ def test_questions():
                 ("unet3d_accelerators", cut, ("--find", "ranks=1..2", "--until", "train.au >= 1 %", "--repeat", 1)),
                 ("unet3d_laptop", cut, ("--find", "ranks=1..2", "--until", "train.au >= 1 %", "--repeat", 1)),
                 ("kvcache_users", chat, ("--find", "kvcache.users=2..6/4", "--until", "kvcache.request_p95 <= 100 s", "--repeat", 1)),
+                ("kvcache_serving", chat, ("--find", "kvcache.users=2..6/4", "--until", "kvcache.ttft_p95 <= 100 s", "--repeat", 1)),
                 ("io_tune", reads, ("--tune", "stores.data.engine=psync,uring", "--tune", "read.depth=1,4", "--repeat", 2))):
             r = mpi(RANKS, "run", name, "--force", *question, *[a for s in sets for a in ("--set", s)], cwd=folder,
                     env={"HAUL_DATA": folder})

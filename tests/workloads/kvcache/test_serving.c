@@ -187,6 +187,20 @@ static void test_store(void)
 	}
 }
 
+/* Prompts that are computed at the same time miss the same blocks; each is written once. */
+static void test_once(void)
+{
+	struct fixture *f = serve(1, "\"users\": 8, \"duration\": \"5 s\", \"depth\": 256, ",
+				  BLOCKS "\"prefill_tokens_per_second\": 2000", 1);
+	uint64_t n = kvcache_of(f, 0, KV_OFFERED);
+
+	kvcache_expect_ok(f);
+	CU_ASSERT_TRUE(kvcache_of(f, 0, KV_MISS_PROMPT) > 2 * 64);
+	CU_ASSERT_TRUE(kvcache_of(f, 0, KV_PRESENT) > 0);
+	CU_ASSERT_TRUE(kvcache_of(f, 0, KV_ENTRY_WRITES) <= 64 + n * 10);
+	fixture_free(f);
+}
+
 /* Memory in front of the store has all that is shared. */
 static void test_memory(void)
 {
@@ -274,6 +288,7 @@ int main(void)
 		{"blocks are counted", test_counts},
 		{"where recomputing and fetching cross", test_crossover},
 		{"the store says what is there", test_store},
+		{"a block that several prompts miss is written once", test_once},
 		{"memory in front of the store", test_memory},
 		{"open arrivals wait as in M/D/1", test_open_arrivals},
 		CU_TEST_INFO_NULL,

@@ -202,11 +202,20 @@ static void server_put(struct kv_run *r, const struct kv_prompt *p, uint32_t fro
 		kv_lru_over(&s->memory, &gone);
 	}
 	for (uint32_t i = from; i < p->count; i++) {
+		/* Another prompt that was computed at the same time has the same block. What has been
+		 * written already, the store says where it can. */
+		if (kv_lru_has(&s->queued, p->keys[i]) ||
+		    (s->knows && kv_lru_has(&s->written, p->keys[i]))) {
+			r->ctx->tally->rank_row[KV_PRESENT]++;
+			continue;
+		}
 		if (s->pending_count == s->pending_room) {
 			r->ctx->tally->rank_row[KV_DROPPED] += p->count - i;
 			return;
 		}
 		s->pending[(s->pending_first + s->pending_count++) % s->pending_room] = p->keys[i];
+		if (kv_lru_use(&s->queued, p->keys[i]) < 0)
+			kv_run_fail(r, -ENOMEM);
 	}
 }
 
@@ -309,6 +318,8 @@ static void server_answered(struct kv_run *r, const struct kv_task *t)
 	struct kv_prefill *f = t->owner;
 	uint64_t *row = r->ctx->tally->rank_row;
 
+	if (t->what.kind == KV_OPERATION_WRITE)
+		kv_lru_remove(&s->queued, t->what.id.low);
 	if (t->what.kind == KV_OPERATION_WRITE && t->rc == 0) {
 		row[KV_PRESENT] += t->present;
 		if (!t->present && kv_lru_use(&s->written, t->what.id.low) < 0)

@@ -63,6 +63,7 @@ struct kv_server {
 	uint64_t served;        /* prompts, to their end */
 	struct kv_lru memory;   /* blocks in front of the store */
 	struct kv_lru written;  /* those that this rank has written, and not deleted */
+	struct kv_lru queued;   /* those that wait to be written, or are being written */
 	bool knows;             /* the store keeps nothing, so `written` says what is there */
 	struct kv_prefill *all; /* [setup.served] */
 	struct list free, sending;

@@ -55,6 +55,8 @@ static int open_blocks(struct kv_server *s, const struct kv_run *r)
 	if (rc == 0)
 		rc = kv_lru_init(&s->written,
 				 open_room(r->setup.rules[0].capacity, s->block_bytes));
+	if (rc == 0)
+		rc = kv_lru_init(&s->queued, UINT64_MAX);
 	s->pending_room = (uint32_t)s->options->pending;
 	s->pending = calloc(s->pending_room + 1, sizeof(*s->pending));
 	return rc == 0 && s->pending ? 0 : -ENOMEM;
@@ -127,6 +129,7 @@ void kv_server_close(struct kv_run *r)
 	kv_prompts_close(&s->prompts);
 	kv_lru_free(&s->memory);
 	kv_lru_free(&s->written);
+	kv_lru_free(&s->queued);
 	free(s->pending);
 	free(s->timed.items);
 	free(s->all);
