@@ -62,6 +62,7 @@ enum request_fault {
 };
 
 enum { OBJECT_KEY_BYTES = 512, OBJECT_STATE_WORDS = 4 };
+#define OBJECT_OF_OTHERS UINT64_MAX
 
 /* A name in a store and, between open and close or begin and commit, the backend's handle on it.
  * The caller owns it and may use it for one request at a time, or for several reads or writes. */
@@ -169,6 +170,9 @@ struct answer {
 struct request {
 	/* What is asked; the caller's. */
 	enum request_op op;
+	/* What haul did not make, where the store can tell (a link, a file with a second name): a stat
+	 * gives it OBJECT_OF_OTHERS bytes, and a delete leaves it. */
+	bool own;
 	bool discard; /* read: nobody needs the bytes; data is not changed. Needs BACKEND_DISCARD */
 	struct object *object;
 	uint64_t offset, length; /* bytes of the object */

@@ -288,6 +288,8 @@ void owner_drop(struct owner *o)
 	if (owner_stands(o->fd_and_one - 1, o->path))
 		unlink(o->path);
 	close(o->fd_and_one - 1);
+	if (o->left)
+		o->left(o->path);
 	free(o->path);
 	*o = (struct owner){0};
 }

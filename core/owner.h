@@ -44,7 +44,8 @@ struct owner {
 	char *path;
 	void *lease;
 	void (*drop)(struct owner *o);
-	uint32_t look_ms;           /* -EBUSY: trying again pays no sooner; 0: at any time */
+	void (*left)(const char *path); /* once the file is gone; NULL: nothing is left to do */
+	uint32_t look_ms;               /* -EBUSY: trying again pays no sooner; 0: at any time */
 	char who[OWNER_TEXT_BYTES]; /* -EBUSY: "host n07, process 4711, since 2026-03-01 10:00:00 UTC" */
 };
 

@@ -42,8 +42,8 @@ size_t part_stem(const char *name, const char *mark)
 	return length > more && strncmp(name + length - more, mark, more) == 0 ? length - more : 0;
 }
 
-void part_visit(const char *path, const char *mark, void (*visit)(void *argument, const char *part),
-		void *argument)
+void part_visit(const char *path, const char *mark, mode_t kind,
+		void (*visit)(void *argument, const char *part), void *argument)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	size_t folder_bytes = (size_t)(name - path), stem;
@@ -57,7 +57,7 @@ void part_visit(const char *path, const char *mark, void (*visit)(void *argument
 		if (stem != strlen(name) || strncmp(entry->d_name, name, stem) != 0 ||
 		    asprintf(&part, "%.*s%s", (int)folder_bytes, path, entry->d_name) < 0)
 			continue;
-		if (lstat(part, &st) == 0 && S_ISREG(st.st_mode))
+		if (lstat(part, &st) == 0 && (st.st_mode & S_IFMT) == kind)
 			visit(argument, part);
 		free(part);
 	}
@@ -74,7 +74,7 @@ static void remove_part(void *argument, const char *part)
 
 void part_remove_left(const char *path, const char *mark)
 {
-	part_visit(path, mark, remove_part, NULL);
+	part_visit(path, mark, S_IFREG, remove_part, NULL);
 }
 
 int part_open_own(const char *path, mode_t mode)
@@ -96,6 +96,24 @@ int part_open_own(const char *path, mode_t mode)
 		return fd;
 	close(fd);
 	return rc;
+}
+
+bool part_of_others(const struct stat *st)
+{
+	return !S_ISREG(st->st_mode) || st->st_nlink > 1;
+}
+
+int part_put(const char *part, const char *path, bool once)
+{
+	struct stat st;
+
+	if (once &&
+	    TEMP_FAILURE_RETRY(renameat2(AT_FDCWD, part, AT_FDCWD, path, RENAME_NOREPLACE)) == 0)
+		return 0;
+	/* Over a folder, rename itself fails. */
+	if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode) && part_of_others(&st))
+		return -EEXIST;
+	return TEMP_FAILURE_RETRY(rename(part, path)) < 0 ? -errno : 0;
 }
 
 static const char *kind_of(mode_t mode)

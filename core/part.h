@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
+#include <sys/stat.h>
 
 #include "core/err.h"
 
@@ -32,15 +32,22 @@ void part_ending(char out[PART_ENDING_BYTES], const char *mark, uint32_t draw);
 /* Bytes of the name without the ending. 0: the name does not end so. */
 size_t part_stem(const char *name, const char *mark);
 
-/* Gives the names of all parts of path with that mark, which are regular files, to visit. */
-void part_visit(const char *path, const char *mark, void (*visit)(void *argument, const char *part),
-		void *argument);
+/* Gives the names of all parts of path with that mark to visit that are of that kind: S_IFREG,
+ * S_IFDIR. */
+void part_visit(const char *path, const char *mark, mode_t kind,
+		void (*visit)(void *argument, const char *part), void *argument);
 /* Removes them: for whoever knows that nobody writes them. */
 void part_remove_left(const char *path, const char *mark);
 /* Opens a file for reading and writing that this process has named with part_ending, or makes
  * it: no link, no other kind of file, and none that has a second name. What it held is gone.
  * Returns its descriptor. */
 int part_open_own(const char *path, mode_t mode);
+
+/* Whether that is nothing which haul makes: those are regular files of one name. */
+bool part_of_others(const struct stat *st);
+/* Renames the part over what stands at path. -EEXIST: that is of others. once: first in one call that
+ * replaces nothing (renameat2). */
+int part_put(const char *part, const char *path, bool once);
 
 /* Whether haul may put a file at path: nothing stands there, or, with force, a regular file that is
  * not reached by a link. -EEXIST: a regular file stands there and force is not set. Else another

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/clock.h"
@@ -202,7 +203,7 @@ static int own_file(struct results *r, struct err *err)
 			rc == -ELOOP || rc == -EINVAL ? why.text : strerror(-rc));
 	free(lock);
 	if (rc == 0 && owner_has(&r->owner)) {
-		part_visit(r->path, STAGING_PART, remove_left_part, r);
+		part_visit(r->path, STAGING_PART, S_IFREG, remove_left_part, r);
 		part_remove_left(r->path, STAGING_BASE);
 	}
 	return rc;

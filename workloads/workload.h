@@ -205,6 +205,7 @@ struct clean_counts {
 	uint64_t absent;                 /* were not there */
 	uint64_t remain;                 /* not looked at, or not removed, because of a stop */
 	uint64_t folders;                /* removed because they were empty */
+	uint64_t failed;                 /* could not be removed */
 	uint64_t buckets;                /* the same; on rank 0 */
 	uint64_t unmade;                 /* data sets that nobody has made */
 	/* On rank 0: one of those that were left, a folder that stays, with what it holds, and

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "backends/file/cache.h"
+#include "core/made.h"
 #include "core/numbers.h"
 #include "core/part.h"
 
@@ -89,7 +90,7 @@ static int file_list(const char *path, struct request *req)
 enum { FILE_PATH_BYTES = URI_BYTES + OBJECT_KEY_BYTES + 16 };
 
 /* Draws in a row that all met a file. */
-enum { PART_TRIES = 100 };
+enum { PART_TRIES = 100, FOLDER_TRIES = 3 };
 
 static void path_of(const struct store *store, const struct object *o, const char *suffix,
 		    char path[FILE_PATH_BYTES])
@@ -114,24 +115,6 @@ static void part_path_of(const struct store *store, const struct object *o,
 	}
 	part_ending(ending, PART_OF_OBJECT, (uint32_t)o->state[FILE_DRAWN]);
 	path_of(store, o, ending, path);
-}
-
-/* Makes every folder on the way to path. Another rank may be making the same ones. */
-static int make_folders(char *path)
-{
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		int failed;
-
-		*slash = '\0';
-		failed = TEMP_FAILURE_RETRY(mkdir(path, 0777)) < 0 && errno != EEXIST ? -errno : 0;
-		/* A folder that stands may be one that we could not have made. */
-		if (failed && access(path, F_OK) == 0)
-			failed = 0;
-		*slash = '/';
-		if (failed)
-			return failed;
-	}
-	return 0;
 }
 
 static int open_retried(const char *path, int flags)
@@ -230,15 +213,24 @@ static int open_laid_out(const struct store *store, const char *path, int flags)
 	return open_retried(path, O_CREAT | flags | direct_flag(store));
 }
 
-/* The same, and the folders on the way. */
+/* Whether it is a file that haul keeps for itself beside the data. */
+static bool is_own(const char *path)
+{
+	static const char begins[] = ".haul-";
+
+	return strncmp(strrchr(path, '/') + 1, begins, sizeof(begins) - 1) == 0;
+}
+
+/* The same, and the folders on the way, which another run may take away again. */
 static int open_made(const struct store *store, char *path, int flags)
 {
-	int fd = open_laid_out(store, path, flags), rc;
+	int fd = open_laid_out(store, path, flags), rc = 0;
 
-	if (fd != -ENOENT)
-		return fd;
-	rc = make_folders(path);
-	return rc < 0 ? rc : open_laid_out(store, path, flags);
+	for (int i = 0; i < FOLDER_TRIES && fd == -ENOENT && rc == 0; i++) {
+		rc = made_folders(path, is_own(path));
+		fd = rc < 0 ? rc : open_laid_out(store, path, flags);
+	}
+	return fd;
 }
 
 /* Whether the file system says that this number of bytes does not fit. A file that is there may
@@ -302,17 +294,31 @@ static int do_begin(const struct store *store, const struct request *req)
 	return 0;
 }
 
-static int do_update(const struct store *store, const struct request *req)
+static const char of_others[] =
+	"stands there, and haul made no such thing: a link, a file that has a "
+	"second name, or no file; it stays";
+
+static int refuse_others(struct request *req)
+{
+	req->answer.why = of_others;
+	return -EEXIST;
+}
+
+static int do_update(const struct store *store, struct request *req)
 {
 	struct object *o = req->object;
 	char path[FILE_PATH_BYTES];
+	struct stat st;
 	int fd, rc;
 
 	path_of(store, o, "", path);
-	fd = open_made(store, path, O_RDWR);
+	fd = open_made(store, path, O_RDWR | O_NOFOLLOW);
 	if (fd < 0)
-		return fd;
-	rc = reserve(store, fd, req->length);
+		return fd == -ELOOP ? refuse_others(req) : fd;
+	if (fstat(fd, &st) < 0)
+		rc = -errno;
+	else
+		rc = part_of_others(&st) ? refuse_others(req) : reserve(store, fd, req->length);
 	if (rc < 0) {
 		close(fd);
 		return rc;
@@ -377,15 +383,19 @@ static int complete(const struct store *store, struct request *req)
 	return rc;
 }
 
-/* Gives the version its name, for good where the options ask for it. */
-static int publish(const struct store *store, struct object *o)
+/* Gives the version its name, for good where the options ask for it. A library that carries out the calls may not know
+ * renameat2. */
+static int publish(const struct store *store, struct request *req)
 {
 	char part[FILE_PATH_BYTES], path[FILE_PATH_BYTES];
+	struct object *o = req->object;
+	int rc;
 
 	part_path_of(store, o, part);
 	path_of(store, o, "", path);
-	if (TEMP_FAILURE_RETRY(rename(part, path)) < 0)
-		return -errno;
+	rc = part_put(part, path, !files_of(store)->interception);
+	if (rc < 0)
+		return rc == -EEXIST ? refuse_others(req) : rc;
 	memset(o->state, 0, sizeof(o->state));
 	return file_options_of(store)->fsync == FILE_FSYNC_FOLDER ? fsync_folder(path) : 0;
 }
@@ -399,7 +409,7 @@ static int do_commit(const struct store *store, struct request *req)
 	if (rc < 0)
 		return rc;
 	from_ns = clock_now(store->clock);
-	rc = publish(store, req->object);
+	rc = publish(store, req);
 	req->answer.publish_ns = clock_now(store->clock) - from_ns;
 	return rc;
 }
@@ -426,23 +436,33 @@ static int do_stat(const struct store *store, struct request *req)
 	path_of(store, req->object, "", path);
 	if (req->only_exists)
 		return access(path, F_OK) == 0 ? 0 : errno == ENOTDIR ? -ENOENT : -errno;
-	if (TEMP_FAILURE_RETRY(stat(path, &st)) < 0)
+	if (TEMP_FAILURE_RETRY(req->own ? lstat(path, &st) : stat(path, &st)) < 0)
 		return errno == ENOTDIR ? -ENOENT : -errno;
 	req->object->size = (uint64_t)st.st_size;
-	req->answer.done_bytes = (uint64_t)st.st_size;
+	req->answer.done_bytes =
+		req->own && part_of_others(&st) ? OBJECT_OF_OTHERS : (uint64_t)st.st_size;
 	return 0;
 }
 
-static int do_delete(const struct store *store, const struct object *o)
+static int do_delete(const struct store *store, struct request *req)
 {
+	const struct object *o = req->object;
 	char path[FILE_PATH_BYTES];
 	size_t length = strnlen(o->key, OBJECT_KEY_BYTES);
 	bool folder = length && o->key[length - 1] == '/';
+	struct stat st;
+	int rc = 0;
 
 	path_of(store, o, "", path);
+	if (req->own && !folder && lstat(path, &st) == 0 && part_of_others(&st))
+		return refuse_others(req);
 	if (TEMP_FAILURE_RETRY(folder ? rmdir(path) : unlink(path)) < 0)
-		return errno == EEXIST ? -ENOTEMPTY : -errno;
-	return 0;
+		rc = errno == EEXIST ? -ENOTEMPTY : -errno;
+	if (folder && rc == -ENOTEMPTY)
+		rc = made_remove(path);
+	if (!folder && (rc == 0 || rc == -ENOENT) && is_own(path))
+		made_leave(path);
+	return rc;
 }
 
 static int do_rename(const struct store *store, const struct request *req)
@@ -481,7 +501,7 @@ static int do_other(const struct store *store, struct request *req)
 	case REQ_STAT:
 		return do_stat(store, req);
 	case REQ_DELETE:
-		return do_delete(store, req->object);
+		return do_delete(store, req);
 	case REQ_RENAME:
 		return do_rename(store, req);
 	case REQ_LIST:
@@ -580,11 +600,17 @@ int file_own(const struct store *store, const char *folder, struct owner *owner,
 {
 	struct object o = {.key = ""};
 	char path[FILE_PATH_BYTES];
-	int rc;
+	int rc = -ENOENT;
 
 	snprintf(o.key, sizeof(o.key), "%s", folder);
 	path_of(store, &o, OWNER_ENDING, path);
-	rc = make_folders(path);
-	return rc < 0 ? err_set(err, rc, "%s: %s", path, strerror(-rc))
-		      : owner_take(owner, path, err);
+	for (int i = 0; i < FOLDER_TRIES && rc == -ENOENT; i++) {
+		rc = made_folders(path, true);
+		if (rc < 0)
+			return err_set(err, rc, "%s: %s", path, strerror(-rc));
+		rc = owner_take(owner, path, err);
+	}
+	if (rc == 0)
+		owner->left = made_leave;
+	return rc;
 }

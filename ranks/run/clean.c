@@ -29,11 +29,11 @@ static void clean_message(struct run *run, const struct clean_counts *counts)
 	if (counts->buckets)
 		n += (size_t)snprintf(out + n, room - n, "; removed the bucket that haul had made");
 	if (counts->kept)
-		n += (size_t)snprintf(out + n, room - n,
-				      "; left %s that %s not as haul made %s, as %.300s",
-				      units_counted(count, counts->kept, "file"),
-				      counts->kept == 1 ? "is" : "are",
-				      counts->kept == 1 ? "it" : "them", counts->kept_name);
+		n += (size_t)snprintf(
+			out + n, room - n, "; left %s that %s not as haul made %s%s%.300s",
+			units_counted(count, counts->kept, "file"),
+			counts->kept == 1 ? "is" : "are", counts->kept == 1 ? "it" : "them",
+			counts->kept_name[0] ? ", as " : "", counts->kept_name);
 	if (n < room && counts->unmade)
 		n += (size_t)snprintf(out + n, room - n, "; %s %s never made: %.300s holds nothing",
 				      units_counted(count, counts->unmade, "data set"),
@@ -96,6 +96,12 @@ enum exit_status run_clean(struct run *run, const char *job, struct err *err)
 	if (rc < 0 && stop_began(&run->stop)) {
 		clean_stopped(&counts, job, err);
 		return EXIT_INTERRUPTED;
+	}
+	if (rc < 0 && counts.failed > 1) {
+		size_t told = strlen(err->text);
+
+		snprintf(err->text + told, sizeof(err->text) - told, "; %llu could not be removed",
+			 (unsigned long long)counts.failed);
 	}
 	/* A job may have several data sets and plain I/O, so tell what was removed besides. */
 	if (rc < 0 && counts.removed) {

@@ -160,7 +160,7 @@ def test_wrong():
 
 def test_killed():
     def objects():
-        return [f"{path}/{name}" for path, _, names in os.walk(f"{folder}/data") for name in names]
+        return [f"{path}/{name}" for path, _, names in os.walk(f"{folder}/data") for name in names if name != ".haul-made"]
 
     with Folder() as folder:
         process = start(2, "replay", TRACE, *STORE, "--size-scale", SCALE, cwd=folder, start_new_session=True)

@@ -249,9 +249,10 @@ static int checkpoint_clean_all(struct clean *clean, void *options, struct err *
 			break;
 	}
 	free(n.items);
-	snprintf(key, sizeof(key), "%s/", o->folder);
-	if (g->rank == 0 && o->folder[0])
-		clean_folder(clean, key);
+	/* It has no description of its own. */
+	snprintf(key, sizeof(key), "%s%s.haul-", o->folder, o->folder[0] ? "/" : "");
+	if (g->rank == 0)
+		clean_home(clean, key);
 	rc = rc == 0 ? clean_end(clean, err) : rc;
 	place_give(&place);
 	return rc;

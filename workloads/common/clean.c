@@ -70,7 +70,7 @@ void batch_delete_flush(struct batch_delete *r)
 	r->count = 0;
 }
 
-enum { CLEAN_PAGE = 256 };
+enum { CLEAN_PAGE = 256, CLEAN_NAMED = 8 };
 
 enum clean_word {
 	CLEAN_REMOVED,
@@ -80,6 +80,7 @@ enum clean_word {
 	CLEAN_KEPT,
 	CLEAN_ABSENT,
 	CLEAN_FOLDERS,
+	CLEAN_FAILED,
 	CLEAN_WORDS
 };
 _Static_assert((int)CLEAN_WORDS <= (int)CREW_COUNTS, "room for each");
@@ -116,15 +117,27 @@ static void clean_close(struct clean *c)
 	store_close(&c->store);
 }
 
-/* An object that is not there, or a folder that is not empty, is not an error. Other errors are
- * reported at the end, because the remaining objects can still be removed. */
+/* What cannot be removed is named, the first of it, and counted; all else is removed all the same. */
+static int clean_fail(struct crew_thread *w, const struct request *req)
+{
+	int rc = crew_fail(w, req, req->answer.status, request_text(req));
+	struct err err = {0};
+
+	if (stop_began(w->crew->stop) || w->counts[CLEAN_FAILED]++ >= CLEAN_NAMED)
+		return rc;
+	failure_set(&err, rc, w->crew->store, req, request_text(req));
+	log_say(w->crew->store->log, LOG_WARNING, "not removed: %s", err.text);
+	return rc;
+}
+
+/* An object that is not there, or a folder that is not empty, is not an error. */
 static int clean_judge(struct crew_thread *w, const struct request *req)
 {
 	int rc = req->answer.status;
 
 	if (rc == 0 || rc == -ENOENT || rc == -ENOTEMPTY || rc == -EEXIST || rc == -ENOTDIR)
 		return rc;
-	return crew_fail(w, req, rc, request_text(req));
+	return clean_fail(w, req);
 }
 
 static void clean_removed(void *member, const struct request *req, uint64_t bytes)
@@ -162,7 +175,7 @@ static int clean_name(struct crew_thread *w, uint64_t i, const char *key)
 {
 	struct clean *c = w->crew->argument;
 	struct object o = {0};
-	struct request req = {.op = REQ_STAT, .object = &o};
+	struct request req = {.op = REQ_STAT, .object = &o, .own = true};
 	int rc;
 
 	snprintf(o.key, sizeof(o.key), "%s", key);
@@ -170,8 +183,9 @@ static int clean_name(struct crew_thread *w, uint64_t i, const char *key)
 	if (rc == -ENOENT)
 		return rc;
 	if (rc < 0)
-		crew_fail(w, &req, rc, request_text(&req));
-	else if (c->objects->made(c->objects->argument, i, req.answer.done_bytes))
+		clean_fail(w, &req);
+	else if (req.answer.done_bytes != OBJECT_OF_OTHERS &&
+		 c->objects->made(c->objects->argument, i, req.answer.done_bytes))
 		batch_delete_add(&c->deletes[w - w->crew->members], key, req.answer.done_bytes);
 	else
 		clean_keep(c, w, i);
@@ -186,7 +200,7 @@ static void clean_upload(struct crew_thread *w, uint64_t i)
 	int rc = open_uploads_drop(&c->uploads, i, &w->queue, &o, &req);
 
 	if (rc < 0)
-		crew_fail(w, &req, rc, request_text(&req));
+		clean_fail(w, &req);
 	else
 		w->counts[store_can(&c->store, BACKEND_UPLOADS) ? CLEAN_UPLOADS : CLEAN_PARTS]++;
 }
@@ -315,11 +329,27 @@ void clean_key(struct clean *c, const char *key)
 	w->counts[CLEAN_PARTS] += open_uploads_drop_parts(&w->queue, key);
 }
 
+static void clean_stays(struct clean *c, const char *key)
+{
+	c->crew.members[0].counts[CLEAN_KEPT]++;
+	if (!c->kept_name[0])
+		snprintf(c->kept_name, sizeof(c->kept_name), "%s", key);
+}
+
 /* Of an object of haul that a listing has named. Returns whether it was removed. */
 static bool clean_entry(struct clean *c, const char *key)
 {
 	struct crew_thread *w = &c->crew.members[0];
+	struct object o = {0};
+	struct request req = {.op = REQ_STAT, .object = &o, .own = true};
 
+	snprintf(o.key, sizeof(o.key), "%s", key);
+	/* Only a store that links may have put something there under the name of one of haul's. */
+	if (store_can(&c->store, BACKEND_UPDATE) && queue_do(&w->queue, &req) == 0 &&
+	    req.answer.done_bytes == OBJECT_OF_OTHERS) {
+		clean_stays(c, key);
+		return false;
+	}
 	if (clean_remove(w, key) < 0)
 		return false;
 	w->counts[CLEAN_REMOVED]++;
@@ -425,19 +455,38 @@ int clean_uploads_named(struct clean *c, const char *folder, bool (*named)(const
 	return rc;
 }
 
-void clean_folder(struct clean *c, const char *key)
+static void clean_holds(struct clean *c, const char *key)
 {
 	struct crew_thread *w = &c->crew.members[0];
 	char name[OBJECT_KEY_BYTES];
-	int rc = clean_remove(w, key);
 
-	if (rc == 0)
-		w->counts[CLEAN_FOLDERS]++;
-	if ((rc != -ENOTEMPTY && rc != -EEXIST) || c->crew.group->rank != 0 || c->holds[0])
+	if (c->crew.group->rank != 0 || c->holds[0])
 		return;
 	if (folder_first(&w->queue, key, name, NULL) == 0 && name[0])
 		snprintf(c->holds, sizeof(c->holds), "%.*s/%.*s holds \"%.*s\"", URI_BYTES - 1,
 			 c->store.uri, OBJECT_KEY_BYTES - 1, key, OBJECT_KEY_BYTES - 1, name);
+}
+
+void clean_folder(struct clean *c, const char *key)
+{
+	struct crew_thread *w = &c->crew.members[0];
+	int rc = clean_remove(w, key);
+
+	if (rc == 0)
+		w->counts[CLEAN_FOLDERS]++;
+	if (rc == -ENOTEMPTY || rc == -EEXIST)
+		clean_holds(c, key);
+}
+
+void clean_home(struct clean *c, const char *description)
+{
+	char folder[OBJECT_KEY_BYTES];
+
+	clean_key(c, description);
+	if (small_object_folder(&c->store, description, folder))
+		clean_folder(c, folder);
+	else if (folder[0] && store_can(&c->store, BACKEND_UPDATE))
+		clean_holds(c, folder);
 }
 
 int clean_end(struct clean *c, struct err *err)
@@ -469,6 +518,7 @@ static int clean_add(const struct clean *c, struct clean_counts *counts)
 	counts->kept += words[CLEAN_KEPT];
 	counts->absent += words[CLEAN_ABSENT];
 	counts->folders += words[CLEAN_FOLDERS];
+	counts->failed += words[CLEAN_FAILED];
 	counts->remain += c->remain;
 	if (!counts->kept_name[0] && c->kept_name[0])
 		snprintf(counts->kept_name, sizeof(counts->kept_name), "%.*s/%.*s", URI_BYTES - 1,

@@ -91,6 +91,8 @@ int clean_listed(struct clean *c, const char *folder,
  * objects. Collective. */
 int clean_uploads_named(struct clean *c, const char *folder, bool (*named)(const char *name),
 			struct err *err);
+/* Removes what describes a folder, and the folder: see small_object_leave. Rank 0 notes what a folder that stays holds. */
+void clean_home(struct clean *c, const char *description);
 /* The key ends in "/". Folders that are not empty stay, and rank 0 notes what the first of its own
  * holds. */
 void clean_folder(struct clean *c, const char *key);

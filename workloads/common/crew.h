@@ -24,7 +24,7 @@
 #include "workloads/common/snapshot.h"
 #include "workloads/workload.h"
 
-enum { CREW_COUNTS = 7 };
+enum { CREW_COUNTS = 8 };
 
 struct crew_thread {
 	struct crew *crew;

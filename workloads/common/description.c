@@ -103,11 +103,6 @@ void description_key(const struct description *d, char key[OBJECT_KEY_BYTES])
 	snprintf(key, OBJECT_KEY_BYTES, "%s%s%s", d->folder, d->folder[0] ? "/" : "", d->file);
 }
 
-static void description_folder(const struct description *d, char key[OBJECT_KEY_BYTES])
-{
-	snprintf(key, OBJECT_KEY_BYTES, "%s/", d->folder);
-}
-
 bool description_wanted(const struct queue *q)
 {
 	return store_can(q->channel.store, BACKEND_CONTENT) &&
@@ -226,10 +221,7 @@ void description_end(const struct description *d, struct queue *q)
 	if (!description_wanted(q))
 		return;
 	description_key(d, key);
-	small_object_remove(q, key);
-	description_folder(d, key);
-	if (store_can(q->channel.store, BACKEND_UPDATE))
-		small_object_remove(q, key);
+	small_object_leave(q, key);
 }
 
 /* Rank 0 reads the description, all learn of it. */
@@ -266,10 +258,7 @@ static void description_clean_end(const struct description *d, const struct desc
 	if (found && how->folders)
 		how->folders(c, d, how->described);
 	description_key(d, key);
-	clean_key(c, key);
-	description_folder(d, key);
-	if (d->folder[0])
-		clean_folder(c, key);
+	clean_home(c, key);
 }
 
 struct description_removed {

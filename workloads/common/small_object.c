@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "backends/queue/failure.h"
+#include "backends/store.h"
+#include "core/made.h"
 
 enum { SMALL_ALIGNMENT = 4096 };
 
@@ -107,10 +109,27 @@ int small_object_save(struct queue *q, const char *key, const char *text, struct
 void small_object_remove(struct queue *q, const char *key)
 {
 	struct object o = {0};
-	struct request req = {.op = REQ_DELETE, .object = &o};
+	struct request req = {.op = REQ_DELETE, .object = &o, .own = true};
 
 	snprintf(o.key, sizeof(o.key), "%s", key);
 	queue_do(q, &req);
+}
+
+bool small_object_folder(const struct store *store, const char *key, char folder[OBJECT_KEY_BYTES])
+{
+	const char *slash = strrchr(key, '/');
+
+	snprintf(folder, OBJECT_KEY_BYTES, "%.*s", slash ? (int)(slash + 1 - key) : 0, key);
+	return folder[0] && store_can(store, BACKEND_UPDATE) && !store->ops->own;
+}
+
+void small_object_leave(struct queue *q, const char *key)
+{
+	char folder[OBJECT_KEY_BYTES];
+
+	small_object_remove(q, key);
+	if (small_object_folder(q->channel.store, key, folder))
+		small_object_remove(q, folder);
 }
 
 /* Entries of a page, of which the first that is not a lock is wanted. */
@@ -122,8 +141,9 @@ static int folder_entry(struct request *req, const char *name, uint64_t size)
 	char *first = req->user;
 
 	(void)size;
-	/* The lock of a run is none of what a folder holds. */
-	if (!first[0] && (n < ending || strcmp(name + n - ending, OWNER_ENDING) != 0))
+	/* Neither the lock of a run nor the record of a folder is any of what a folder holds. */
+	if (!first[0] && strcmp(name, MADE_NAME) != 0 &&
+	    (n < ending || strcmp(name + n - ending, OWNER_ENDING) != 0))
 		snprintf(first, OBJECT_KEY_BYTES, "%s", name);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #ifndef HAUL_WORKLOADS_COMMON_SMALL_OBJECT_H
 #define HAUL_WORKLOADS_COMMON_SMALL_OBJECT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "backends/queue/queue.h"
@@ -21,6 +22,12 @@ int small_object_save(struct queue *q, const char *key, const char *text, struct
 /* Removes an object, or a folder (the key ends in "/") if it is empty. Nobody needs to know whether
  * it was there. */
 void small_object_remove(struct queue *q, const char *key);
+/* Removes an object that says what its folder holds, and the folder where nothing else is in it: a store that keeps records of the
+ * folders that haul made (core/made.h) removes those with it, any other one is asked to. */
+void small_object_leave(struct queue *q, const char *key);
+/* The key of the folder that an object is in, with the slash at its end; "": the store's root. False: the store has no folders to
+ * remove by a request. */
+bool small_object_folder(const struct store *store, const char *key, char folder[OBJECT_KEY_BYTES]);
 
 /* The name of one entry of the folder ("": the store's root), namely the first that the store
  * returns; "" where the folder is empty or does not exist. Takes one request. Returns a negative

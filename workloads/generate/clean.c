@@ -156,25 +156,23 @@ static int generate_clean_folders(struct generate_cleaned *c, struct err *err)
 /* Rank 0, at last: the manifest, and the folder if nothing else is in it. */
 static int generate_clean_end(struct generate_cleaned *c, struct err *err)
 {
-	const char *folder = c->dataset.options.folder;
 	char key[OBJECT_KEY_BYTES];
 
 	if (c->group->rank == 0) {
-		manifest_key(folder, key);
-		clean_key(c->clean, key);
-		snprintf(key, sizeof(key), "%s/", folder);
-		if (folder[0])
-			clean_folder(c->clean, key);
+		manifest_key(c->dataset.options.folder, key);
+		clean_home(c->clean, key);
 	}
 	return clean_end(c->clean, err);
 }
 
 static int generate_clean_set(struct generate_cleaned *c, struct err *err)
 {
-	int rc = generate_clean_files(c, err);
+	int rc = generate_clean_files(c, err), more = 0;
 
-	if (rc == 0)
-		rc = generate_clean_folders(c, err);
+	/* What could not be removed keeps no other folder. */
+	if (rc != -EINTR)
+		more = generate_clean_folders(c, err);
+	rc = rc < 0 ? rc : more;
 	return rc == 0 ? generate_clean_end(c, err) : rc;
 }
 

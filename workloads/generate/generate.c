@@ -177,7 +177,7 @@ static int generate_ask(struct crew_thread *w, struct object *o, const struct la
 			bool *whole)
 {
 	struct generate *g = w->crew->argument;
-	struct request req = {.op = REQ_STAT, .object = o};
+	struct request req = {.op = REQ_STAT, .object = o, .own = true};
 	int rc = crew_do(w, &req);
 
 	*whole = false;
@@ -185,7 +185,7 @@ static int generate_ask(struct crew_thread *w, struct object *o, const struct la
 		return 0;
 	if (rc < 0)
 		return rc;
-	if (!g->begun.resumes)
+	if (!g->begun.resumes || req.answer.done_bytes == OBJECT_OF_OTHERS)
 		return crew_fail(
 			w, &req, -EEXIST,
 			"is there already, and no manifest says that haul made it: it stays; "

@@ -381,10 +381,7 @@ static void io_set_remove(const struct io_set *s, struct queue *q)
 	char key[OBJECT_KEY_BYTES];
 
 	description_key(&d, key);
-	small_object_remove(q, key);
-	snprintf(key, sizeof(key), "%s/", s->folder);
-	if (s->folder[0] && store_can(q->channel.store, BACKEND_PERSISTENT))
-		small_object_remove(q, key);
+	small_object_leave(q, key);
 }
 
 static int io_set_end_deleted(const struct io_set *s, struct queue *q, struct group *group)
@@ -457,7 +454,7 @@ static int io_clean_set(struct clean *c, const struct description *d, const void
 			       "%s/%s: says its objects are in folder \"%s\"; all of them stay",
 			       c->store.uri, d->folder, s->folder);
 	rc = clean_objects(c, &objects, err);
-	for (uint64_t rank = g->rank; rc == 0 && s->folder_per_rank && rank < s->ranks;
+	for (uint64_t rank = g->rank; rc != -EINTR && s->folder_per_rank && rank < s->ranks;
 	     rank += g->size)
 		io_set_remove_folder(s, rank, clean_queue(c));
 	if (rc == 0)

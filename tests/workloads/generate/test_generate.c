@@ -537,7 +537,7 @@ static void test_clean_unfinished(void)
 	CU_ASSERT_EQUAL(r.cleaned.removed, 39);
 	CU_ASSERT_EQUAL(r.cleaned.parts, 1);
 	CU_ASSERT_EQUAL(r.cleaned.absent, 1);
-	CU_ASSERT_EQUAL(r.cleaned.folders, 5);
+	CU_ASSERT_EQUAL(r.cleaned.folders, 4);
 	snprintf(path, sizeof(path), "%s/data/train", folder);
 	CU_ASSERT_EQUAL(access(path, F_OK), -1);
 	job_free(&r.job);
