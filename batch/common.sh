@@ -442,7 +442,7 @@ batch_haul()
 	! batch_stopped || { batch_say "stopped by a signal before the run"; return 4; }
 	batch_say "$nodes nodes, $((nodes * RANKS_PER_NODE)) ranks; results: $results"
 	batch_run "${launcher[@]}" "${program:-$HAUL}" run "$JOB" --results "$results" "${deadline[@]}" "${publish[@]}" \
-		"${job_options[@]}" "${extra[@]}"
+		"${job_options[@]}" "${extra[@]}" "${resume[@]}"
 	rc=$?
 	batch_say "haul's exit status: $rc"
 	sched_after "$hosts"
@@ -481,15 +481,24 @@ batch_again()
 	fi
 }
 
+# batch_is_series RESULTS: succeeds if the results file is that of a series of runs, of which those that ended can be kept.
+batch_is_series()
+{
+	local runs
+	runs=$(timeout 60 "$HAUL" report --json "$1" 2>/dev/null | sed -n 's/^[[:space:]]*"runs":[[:space:]]*\([0-9]*\),*$/\1/p' | head -n 1)
+	[ "${runs:-1}" -gt 1 ]
+}
+
 # batch_haul_through LEAST HOSTS STEM WORD…: batch_haul with a free name of results. After a run that lost a node it begins
-# again, on LEAST nodes at the least. results is the name of the last run.
+# again, on LEAST nodes at the least; a series on as many nodes as before goes on. results is the name of the last run.
 batch_haul_through()
 {
 	local least=$1 hosts=$2 stem=$3 wanted rc
 	shift 3
 	wanted=$(wc -l <"$hosts")
+	resume=()
 	while :; do
-		results=$(batch_free_name "$stem")
+		[ "${#resume[@]}" != 0 ] || results=$(batch_free_name "$stem")
 		batch_haul "$hosts" "$results" "$@"
 		rc=$?
 		case $rc in
@@ -498,6 +507,11 @@ batch_haul_through()
 		! batch_stopped && batch_lost "$hosts" || return "$rc"
 		[ ! -e "$results" ] || batch_say "what it had published until then is in $results"
 		batch_again "$hosts" "$wanted" "$least" || return "$rc"
+		resume=()
+		if [ "$(wc -l <"$hosts")" = "$wanted" ] && batch_is_series "$results"; then
+			batch_say "the series in $results goes on with the runs that are left"
+			resume=(--resume)
+		fi
 	done
 }
 

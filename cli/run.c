@@ -28,7 +28,7 @@ enum { COMMAND_BYTES = 4096, RUN_PATH_BYTES = 4096, RUN_SETS_MAX = WORD_LIST_MAX
 
 struct run_args {
 	const char *results;
-	bool force, strict, quiet, ignore_space, one_file, side_files, interleave;
+	bool force, resume, strict, quiet, ignore_space, one_file, side_files, interleave;
 	struct word_list sets, sweeps, only, skip;
 	const char *op_log, *live, *find, *until, *tune_by, *tuned;
 	struct word_list tunes;
@@ -102,6 +102,8 @@ static const char *const op_log_choices[] = {
 	    .help = "runs the job, or each combination, N times; default 1"), \
 	RUN_ROW("warmup", U64, warmup, .value = "N", .min = 0, .max = SERIES_RUNS_MAX - 1, \
 	    .help = "N runs before them that are left out of all statistics"), \
+	RUN_ROW("resume", BOOL, resume, \
+	    .help = "goes on with the interrupted series or sweep in the results file: runs that ended are kept, the others are run"), \
 	RUN_ROW("interleave", BOOL, interleave, \
 	    .help = "takes the combinations of a sweep in turn, A B A B, so that haul compare can compare them in pairs"), \
 	RUN_ROW("one-file", BOOL, one_file, \
@@ -354,6 +356,7 @@ static int run_as(const struct call *call, enum run_verb verb, const char *job_t
 				  : clean_command_of_job(clean, call->arguments[0], &args->sets),
 		.results = args->results,
 		.force = args->force,
+		.resume = args->resume,
 		.strict = args->strict,
 		.quiet = args->quiet,
 		.live = args->live,
@@ -387,6 +390,13 @@ static int run_check(const void *options)
 
 	if (args->one_file && args->side_files) {
 		cli_say("--one-file and --side-files contradict each other: give one of them");
+		return EXIT_USAGE;
+	}
+	if (args->resume && (args->find || args->tunes.count || args->op_log)) {
+		cli_say("--resume goes on with a series or a sweep; it does not go with --%s",
+			args->find          ? "find"
+			: args->tunes.count ? "tune"
+					    : "op-log");
 		return EXIT_USAGE;
 	}
 	if (args->interleave && !args->sweeps.count) {

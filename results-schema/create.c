@@ -19,7 +19,7 @@ enum { RANK_ROWS_MAX = 1024, CLIENT_NODES_MAX = 1000, PHASES_IN_ONE = 16 };
 
 static int place_rows(struct results *r, const struct results_head *head,
 		      const struct rank_row *ranks, struct err *err);
-static int share_place(struct results *r);
+static int share_place(struct results *r, const struct results_head *head);
 static int create_file(struct results *r, bool force, const struct results_head *head,
 		       const struct node_row *nodes, const struct rank_row *ranks, struct err *err);
 
@@ -59,7 +59,7 @@ int results_create(struct results **out, const char *path, bool force, const voi
 	if (rc == 0)
 		rc = group_broadcast(group, r->key, sizeof(r->key));
 	if (rc == 0)
-		rc = share_place(r);
+		rc = share_place(r, head);
 	if (rc < 0) {
 		results_free(r);
 		return rc;
@@ -69,11 +69,18 @@ int results_create(struct results **out, const char *path, bool force, const voi
 }
 
 /* What is at the path, on all ranks: each may be the one that is left. */
-static int share_place(struct results *r)
+static int share_place(struct results *r, const struct results_head *head)
 {
+	struct results_kept kept = {0};
 	uint64_t at = (uint64_t)r->at_path;
 	int rc = group_broadcast(r->group, &at, sizeof(at));
 
+	if (r->writer.first && head->kept)
+		kept = *head->kept;
+	if (rc == 0)
+		rc = group_broadcast(r->group, &kept, sizeof(kept));
+	r->next = kept.phases;
+	r->before_s = kept.seconds;
 	r->at_path = at == FILE_OWN ? FILE_OWN : at == FILE_OLDER ? FILE_OLDER : FILE_ABSENT;
 	return rc;
 }
@@ -214,8 +221,10 @@ static int create_file(struct results *r, bool force, const struct results_head 
 {
 	static const char instead[] = "name another with --results, or say --force";
 	bool older = false;
-	int rc = part_check_place(r->path, force, instead, &older, err);
+	int rc;
 
+	force |= head->kept != NULL;
+	rc = part_check_place(r->path, force, instead, &older, err);
 	if (rc == 0)
 		rc = own_file(r, err);
 	/* The run that had it until now may have made it. */
@@ -223,9 +232,15 @@ static int create_file(struct results *r, bool force, const struct results_head 
 		rc = part_check_place(r->path, force, instead, &older, err);
 	if (rc < 0)
 		return rc;
-	choose_key(r, head, older);
+	choose_key(r, head, older && !head->kept);
 	if (r->key[0])
 		rc = side_files_make_folder(r->path, err);
+	if (rc == 0 && older && head->kept) {
+		rc = results_resume(r, head->kept, err);
+		if (rc == 0)
+			results_published(r);
+		return rc;
+	}
 	if (rc == 0)
 		rc = file_head_create(r->part, head, r->key, nodes, ranks, err);
 	if (rc == 0 && !older)

@@ -290,6 +290,10 @@ static void load_head(struct h5_reader *r, struct results_file *f)
 	h5r_u64(r, "ranks", &f->ranks);
 	h5r_u64(r, "nodes", &f->nodes);
 	h5r_u64(r, "runs", &f->runs);
+	if (h5r_has_attribute(r, "resumed")) {
+		h5r_u64(r, "resumed", &f->resumed);
+		h5r_u64(r, "resumed_after", &f->resumed_after);
+	}
 	if (f->ranks > RESULTS_RANKS_MAX || f->nodes > RESULTS_NODES_MAX)
 		h5r_error(r, -EINVAL, "it says that there were %llu ranks on %llu nodes",
 			  (unsigned long long)f->ranks, (unsigned long long)f->nodes);

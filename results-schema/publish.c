@@ -75,10 +75,16 @@ static uint64_t run_ns(const struct results *r)
 	return excess_u64(clock_kernel_ns(), r->started_ns);
 }
 
+/* With what was measured before an interruption. */
+static double run_seconds(const struct results *r)
+{
+	return r->before_s + (double)run_ns(r) / 1e9;
+}
+
 /* Rank 0: what changes beside the phases at each publication. */
 static void renew_head(struct results *r, struct h5_writer *w)
 {
-	file_head_seconds(w, (double)run_ns(r) / 1e9);
+	file_head_seconds(w, run_seconds(r));
 	if (r->own)
 		h5w_record(w, own_time_members, OWN_TIMES, r->own);
 	if (r->stores)
@@ -476,7 +482,7 @@ static int finish_file(struct results *r, enum results_status status, const char
 	rc = begin_part(r, 0, err);
 	if (rc < 0)
 		return rc;
-	end.seconds = (double)run_ns(r) / 1e9;
+	end.seconds = run_seconds(r);
 	end.finished_utc_ns = r->started_utc_ns + run_ns(r);
 	h5w_open(&w, r->part, false, err);
 	renew_head(r, &w);

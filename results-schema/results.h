@@ -47,6 +47,13 @@ struct rank_row {
 /* /summary has this behind the name of a phase that ran by itself to be compared. */
 #define RESULTS_ALONE ", alone"
 
+/* What is kept of the file of an interrupted series that goes on: the first phases, of whole runs.
+ * The others are taken out, and what follows is added behind. */
+struct results_kept {
+	uint64_t phases, runs, times; /* times: how often it was gone on with before */
+	double seconds;               /* that were measured before */
+};
+
 struct results_head { /* rank 0 only */
 	const char *version, *build, *command_line, *job_text, *job_name;
 	uint64_t started_utc_ns;
@@ -61,7 +68,8 @@ struct results_head { /* rank 0 only */
 	 * files where there is more than one run, or where there are many phases; these are joined
 	 * by results_finish */
 	uint32_t runs, phases;
-	enum answer_type answer; /* to the question that the run was asked */
+	enum answer_type answer;         /* to the question that the run was asked */
+	const struct results_kept *kept; /* NULL: the file is a new one */
 	uint32_t
 		rank_rows_max; /* up to this number of ranks histograms have a row per rank, above it one per node; 0: 1,024 */
 	uint32_t client_nodes_max; /* of more nodes the client's rows are folded; 0: 1,000 */

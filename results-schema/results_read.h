@@ -184,7 +184,9 @@ struct results_file {
 	char *simulated; /* what the storage was taken to be; NULL: the phases ran */
 	double seconds;
 	struct own_times own; /* all NaN in files that were written before they were measured */
-	uint64_t ranks, nodes, runs;       /* runs: the number that the series should have */
+	uint64_t ranks, nodes, runs; /* runs: the number that the series should have */
+	/* How often an interrupted series was gone on with, and the runs that were kept at last. */
+	uint64_t resumed, resumed_after;
 	char (*hosts)[RESULTS_NAME_BYTES]; /* [nodes] */
 	uint64_t store_count;
 	/* no rows in files that were written before stores were recorded */

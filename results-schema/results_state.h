@@ -42,6 +42,7 @@ struct results {
 	uint32_t client_nodes_max;
 	uint64_t gather_bytes_max;
 	uint64_t started_utc_ns, started_ns; /* the same moment on both clocks */
+	double before_s;                     /* of an interrupted series that goes on, until then */
 	bool simulated;
 	double simulated_seconds;   /* of the phases published so far */
 	uint32_t *rank_nodes;       /* [ranks] of a simulation: the node of each */
@@ -56,6 +57,9 @@ struct results {
 
 /* Rank 0: removes the side files of the series that this one has replaced. */
 void results_remove_older(struct results *r);
+
+/* Rank 0: the file at path becomes that of this run, with what is kept of it. */
+int results_resume(struct results *r, const struct results_kept *kept, struct err *err);
 
 /* Rank 0: the file at path is this run's. */
 void results_published(struct results *r);

@@ -266,6 +266,7 @@ static int run_create_results(struct run *run, const struct run_options *options
 		.sweep_bytes = run->series.sweep_count ? 0 : 1,
 		.answer = run_has_rounds(run) ? ANSWER_FIND : run->driver->answer,
 	};
+	struct results_kept kept = {0};
 	struct rank_row rank, *ranks = NULL;
 	struct node_row node = {0}, *nodes = NULL;
 	bool first = run->world->rank == 0;
@@ -280,24 +281,27 @@ static int run_create_results(struct run *run, const struct run_options *options
 		if (!text || !ranks || !nodes)
 			rc = err_set(err, -ENOMEM, "no memory for the results' head");
 	}
+	run->results_path = options->results ? options->results : "results.h5";
 	rc = group_agree(run->world, rc, err);
+	if (rc == 0 && options->resume)
+		rc = run_resume(run, options, text, &kept, err);
 	if (rc < 0)
 		goto out_free;
+	head.kept = kept.phases ? &kept : NULL;
 	head.job_text = text;
 	group_gather(run->world, &rank, sizeof(rank), ranks);
 	if (run->nodes.leaders) {
 		nodes_describe(&run->nodes, sampler_facts(run->sampler), &node);
 		group_gather(run->nodes.leaders, &node, sizeof(node), nodes);
 	}
-	run->results_path = options->results ? options->results : "results.h5";
 	run_watch_write(run);
-	rc = results_create(&run->results, run->results_path, options->force,
+	rc = results_create(&run->results, run->results_path, options->force || options->resume,
 			    mpi_group_comm(run->world), run->world, &head, nodes, ranks, err);
 	run_unwatch_write(run);
 	if (rc == 0 && !results_owned(run->results))
 		log_say(&run->log, LOG_WARNING,
 			"%s: its file system has no locks, so nothing keeps another run from writing it",
-			options->results ? options->results : "results.h5");
+			run->results_path);
 	if (rc == 0)
 		results_set_own(run->results, &run->own);
 	if (rc == 0 && (options->one_file || options->side_files))

@@ -28,6 +28,7 @@ struct run_options {
 	const char *results; /* path; NULL: results.h5 */
 	const char *live;    /* path of the live figures, "-": standard output; NULL: none */
 	bool force, strict, quiet;
+	bool resume;               /* goes on with what the results file has of the series */
 	bool one_file, side_files; /* a series leaves one file however large, or never does */
 	bool alone; /* started without a launcher, which is then told once the job is accepted */
 	bool ignore_space;       /* runs although a phase does not fit on its store */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "backends/node_block.h"
+#include "plan/plan.h"
 #include "ranks/run/run.h"
 
 int driver_open(struct run *run, const struct run_options *options, struct err *err)
@@ -47,6 +48,37 @@ static int driver_change(struct run *run, const struct run_options *options, str
 		run->world,
 		node_blocks_reserve(run->nodes.node, run->job.stores, run->job.store_count, err),
 		err);
+}
+
+/* What the generating phases of a kept run have made is there, where their store keeps it. */
+static int driver_made(struct run *run, const struct run_options *options, uint32_t n,
+		       struct err *err)
+{
+	struct series_place place = series_at(&run->series, n);
+	struct phase_store stores[PHASE_STORES_MAX];
+	enum generated_before before;
+	uint32_t count;
+	int rc = 0;
+
+	if (n && series_at(&run->series, n - 1).combination == place.combination)
+		return 0;
+	run->at.set_count = run->series.sweep_count;
+	series_sets(&run->series, place.combination, run->sets);
+	if (run->at.set_count)
+		rc = driver_change(run, options, err);
+	for (uint32_t i = 0; rc == 0 && i < run->job.phase_count; i++) {
+		const struct job_phase *phase = &run->job.phases[i];
+		const struct workload *w = phase->section->owner;
+
+		if (!w->generating || !run_wants(options, phase) ||
+		    plan_phase_stores(&run->job, phase, run->world->size, stores, &count, err) <
+			    0 ||
+		    !(((const struct backend_ops *)stores[0].store->section->owner)->capabilities &
+		      BACKEND_PERSISTENT))
+			continue;
+		rc = generated_phase(&run->generated, &run->job, phase, n + 1, &before, err);
+	}
+	return group_agree(run->world, rc, err);
 }
 
 void driver_free(struct driver *s)
@@ -151,8 +183,10 @@ int driver_run(struct run *run, const struct run_options *options, enum exit_sta
 	int rc = strategy->begin ? group_agree(run->world, strategy->begin(run, err), err) : 0,
 	    last;
 
-	run->at = (struct results_run){.sets = run->sets};
+	run->at = (struct results_run){.run = run->kept, .sets = run->sets};
 	*status = EXIT_DONE;
+	for (uint32_t n = 0; rc == 0 && n < run->kept; n++)
+		rc = driver_made(run, options, n, err);
 	while (rc == 0 && *status == EXIT_DONE && strategy->next(run, options, &look)) {
 		rc = driver_once(run, options, &look, status, err);
 		if (rc == 0)

@@ -63,6 +63,7 @@ static int series_begin(struct run *run, struct err *err)
 	struct series_runs *s = run->driver->own;
 
 	s->count = run->series.combinations;
+	s->run = run->kept;
 	s->of = calloc(s->count, sizeof(struct repeat_targets *));
 	return s->of ? 0 : err_set(err, -ENOMEM, "no memory for a series");
 }

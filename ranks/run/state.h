@@ -74,6 +74,7 @@ struct run {
 	struct results_run at;               /* the current run of the series */
 	const char *sets[SERIES_SWEEPS_MAX]; /* of the current combination */
 	uint32_t published;                  /* number of phases so far */
+	uint32_t kept;                       /* runs of an interrupted series that goes on */
 	struct phase_run *phase;             /* that runs on this rank; NULL: none */
 	bool measured;                       /* a phase has done requests, or has ended well */
 	bool results_left;                   /* rank 0: the run leaves a results file */
@@ -129,6 +130,10 @@ int run_tuned_text(const struct run *run, const struct run_options *options,
 
 /* Whether --only and --skip keep this phase. */
 bool run_wants(const struct run_options *options, const struct job_phase *phase);
+/* What the results file has of the series, whose job has that text (on rank 0), and what this run has
+ * done by that. Nothing where there is none. -EEXIST: it has another one. Collective. */
+int run_resume(struct run *run, const struct run_options *options, const char *text,
+	       struct results_kept *kept, struct err *err);
 
 /* What the targets of a phase reached over the repeats of a combination. */
 struct repeat_targets {

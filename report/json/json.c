@@ -137,6 +137,10 @@ cJSON *json_file(const struct results_file *f)
 	json_add_number(all, "ranks", (double)f->ranks);
 	json_add_number(all, "nodes", (double)f->nodes);
 	json_add_number(all, "runs", (double)f->runs);
+	if (f->resumed) {
+		json_add_number(all, "resumed", (double)f->resumed);
+		json_add_number(all, "resumed_after", (double)f->resumed_after);
+	}
 	cJSON_AddStringToObject(all, "haul_version", f->version);
 	cJSON_AddStringToObject(all, "build", f->build);
 	cJSON_AddStringToObject(all, "command_line", f->command_line);

@@ -25,6 +25,7 @@ static void first_line(struct page *page)
 	const struct results_file *f = page->file;
 	char ranks[UNITS_TEXT_BYTES], nodes[UNITS_TEXT_BYTES], time[UNITS_TEXT_BYTES];
 	bool done = results_ended_well(f->status);
+	char said[128], times[UNITS_COUNTED_BYTES];
 
 	fprintf(page->out, "%s%s%s · %s rank%s on %s node%s · %s · %s%s%s\n",
 		page_paint(page, PAGE_BOLD), f->name, page_paint(page, PAGE_PLAIN),
@@ -34,6 +35,14 @@ static void first_line(struct page *page)
 		f->status, page_paint(page, PAGE_PLAIN));
 	if (*f->error)
 		text_wrap(page->out, f->error, 0, 0);
+	if (f->resumed) {
+		snprintf(
+			said, sizeof(said),
+			"interrupted and resumed %s: %llu of %llu runs are from before the last interruption",
+			f->resumed == 1 ? "once" : units_counted(times, f->resumed, "time"),
+			(unsigned long long)f->resumed_after, (unsigned long long)f->runs);
+		text_wrap(page->out, said, 0, 0);
+	}
 }
 
 /* The kind of the phase, if it has sentences; NULL: it has none. */

@@ -340,4 +340,82 @@ def test_made():
             check(r.rc == 0 and found["headline"].startswith("get: ") and moved["make"] > moved["get"], f"{found['headline']}: {moved}")
 
 
+def resumable(folder, block=100000):
+    return write_job(folder, {"seed": 7, "stores": {"d": {"uri": f"file://{folder}/data"}, "n": {"uri": "sim://n", "rank_bandwidth": "10 MB/s"}},
+                              "dataset": {"store": "d", "format": "raw", "files": 8, "sample_bytes": 1000},
+                              "phases": [{"generate": {}}, {"io": {"name": "w", "operation": "write", "store": "n", "objects": 3,
+                                                                   "size": 1000000, "block": block}},
+                                         {"train": {"batch": 1, "epochs": 1, "null_steps": 0, "compute": "10 ms"}}]})
+
+
+RESUMED = ("run", "job.json", "--repeat", 3, "--warmup", 1, "--sweep", "train.batch=1,2", "--results", "r.h5", "--resume", "--quiet")
+
+
+def places_of(folder):
+    return [(p["name"], p["run"], p["repeat"], p["warmup"], p["status"]) for p in report(f"{folder}/r.h5")["phases"]]
+
+
+@matrix
+def test_resumed():
+    """A series that is interrupted at drawn moments, by a kill, a signal or a deadline, and gone on with each time, has each repeat once,
+    and the figures of one that was not."""
+    with Folder() as folder:
+        resumable(folder)
+        r = mpi(2, *RESUMED, cwd=folder)
+        check(r.rc == 0, f"{r}")
+        whole, figures = places_of(folder), report(f"{folder}/r.h5")
+        check("resumed" not in figures, "it was never interrupted")
+    for side_files in some((False, True), 2):
+        more = ["--side-files"] if side_files else []
+        for how in ("kill", "TERM", "deadline"):
+            with Folder() as folder:
+                resumable(folder)
+                kept, times = 0, 0
+                for _ in range(3 if FULL else 2):
+                    moment = random.uniform(0.8, 2.2)
+                    if how == "deadline":
+                        r = mpi(2, *RESUMED, *more, "--deadline", f"{moment} s", cwd=folder)
+                    else:
+                        process = start(2, *RESUMED, *more, cwd=folder, start_new_session=True)
+                        time.sleep(moment)
+                        if how == "kill":
+                            kill_run(process, folder)
+                        else:
+                            process.send_signal(signal.SIGTERM)
+                            r = finish(process, time.monotonic())
+                    if not os.path.exists(f"{folder}/r.h5"):
+                        continue
+                    runs = {p["run"] for p in report(f"{folder}/r.h5")["phases"]}
+                    times += 1
+                    check(len(runs) >= kept, f"{how}: {kept} runs were there, and now {runs}")
+                    kept = max(len(runs) - 1, 0)
+                r = mpi(2, *RESUMED, *more, cwd=folder)
+                check(r.rc == 0, f"{how}: {r}")
+                resumed = report(f"{folder}/r.h5")
+                check(places_of(folder) == whole, f"{how}: {places_of(folder)}, not {whole}")
+                check(resumed["status"] == "done" and (not kept or resumed["resumed"] <= times and resumed["resumed_after"] >= kept),
+                      f"{how}: {resumed.get('resumed')} times, after {resumed.get('resumed_after')} runs of {kept}")
+                check(not kept or "are from before the last interruption" in " ".join(alone("report", "r.h5", cwd=folder).out.split()), "said")
+                for a, b in zip(figures["series"], resumed["series"], strict=True):
+                    check((a["phase"], a["repeats"]) == (b["phase"], b["repeats"]), f"{how}: {a} {b}")
+                for a, b in zip(figures["phases"], resumed["phases"]):
+                    check(a["bytes_read"] == b["bytes_read"] and a["bytes_written"] == b["bytes_written"], f"{how}: {a['name']}")
+                    if a["name"] == "w":
+                        near(b["seconds"] / a["seconds"], 1, 0.25, f"{how}: seconds of w in run {a['run']}")
+
+
+def test_resumed_refusals():
+    """Another job, other repeats, another number of ranks: each is told, and the file stays as it is."""
+    with Folder() as folder:
+        resumable(folder)
+        r = mpi(2, *RESUMED, "--deadline", "1.5 s", cwd=folder)
+        check(os.path.exists(f"{folder}/r.h5"), f"{r}")
+        before = open(f"{folder}/r.h5", "rb").read()
+        for ranks, words, says in (2, ("--set", "train.epochs=2"), "another job"), (2, ("--repeat", 4), "other sweeps, repeats"), \
+                (1, (), "another number of ranks"), (2, ("--op-log", "ops.tsv"), "does not go with --op-log"):
+            r = mpi(ranks, *RESUMED, *words, cwd=folder)
+            check(r.rc == 2 and says in " ".join(r.err.split()), f"{words}: {r}")
+            check(open(f"{folder}/r.h5", "rb").read() == before, f"{words}: the file has changed")
+
+
 main()

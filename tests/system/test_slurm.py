@@ -495,6 +495,24 @@ def test_lost_node_and_spare():
 
 
 @long
+def test_lost_node_in_a_series():
+    """The series goes on with the spare node: repeats that ended are kept, each is there once."""
+    with Site(epochs=8) as site:
+        site.submit(SMALL, "--nodes=3", "--no-kill", NODES="2", PUBLISH="2 s", EXTRA="--repeat 4")
+        site.until(lambda: ("train", "running") in phases(site.results())[2:], "a publication of the second repeat")
+        CLUSTER.fail(2)
+        try:
+            CLUSTER.wait(site.job, 240)
+            found, log = report(site.results()), site.log()
+            check("goes on with the runs that are left" in log and not os.path.exists(site.results(".1")), log)
+            repeats = [p["repeat"] for p in found["phases"] if p["name"] == "train" and p["status"] == "done"]
+            check(repeats == [1, 2, 3, 4] and found["resumed"] == 1 and found["resumed_after"] >= 1, f"{repeats} {log}")
+            check(all(p["status"] == "done" for p in found["phases"]), log)
+        finally:
+            CLUSTER.revive(2)
+
+
+@long
 def test_lost_node_without_spare():
     """SPARE=no: with fewer nodes where NODES_LEAST allows it, else not at all."""
     log = lose_node(2, 0, ["running", "done"], SPARE="no", NODES_LEAST="1")
