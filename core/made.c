@@ -15,6 +15,16 @@
 #include "core/owner.h"
 #include "core/part.h"
 
+static bool is_own(const char *path)
+{
+	static const char begins[] = ".haul-";
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t n = strlen(name), ending = sizeof(OWNER_ENDING) - 1;
+
+	return strncmp(name, begins, sizeof(begins) - 1) == 0 ||
+	       (n > ending && strcmp(name + n - ending, OWNER_ENDING) == 0);
+}
+
 static int record_path(char out[PATH_MAX], const char *folder)
 {
 	int n = snprintf(out, PATH_MAX, "%s/" MADE_NAME, folder);
@@ -137,8 +147,9 @@ static int made_one(const char *folder)
 	return rc < 0 ? rc : record_put(folder);
 }
 
-int made_folders(const char *path, bool records)
+int made_folders(const char *path)
 {
+	bool records = is_own(path);
 	char *folder = strdup(path);
 	int rc = folder ? 0 : -ENOMEM;
 
@@ -157,7 +168,7 @@ void made_leave(const char *path)
 {
 	char *folder = strdup(path), *slash;
 
-	while (folder && (slash = strrchr(folder, '/')) && slash != folder) {
+	while (folder && is_own(path) && (slash = strrchr(folder, '/')) && slash != folder) {
 		*slash = '\0';
 		if (made_remove(folder) < 0)
 			break;

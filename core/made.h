@@ -10,13 +10,15 @@
 
 #define MADE_NAME ".haul-made"
 
-/* Makes those on the way to path that do not stand, with records or without (of subfolders, which
- * some file of haul knows). Returns 0 or a negative errno. */
-int made_folders(const char *path, bool records);
+/* Makes those on the way to path that do not stand: with records where path is a file of haul's own,
+ * which .haul- begins or .haul-owner ends, else without (subfolders of data, which such a file
+ * describes). Returns 0 or a negative errno. */
+int made_folders(const char *path);
 /* Removes the folder if it is haul's and holds nothing but its record. -ENOTEMPTY: it holds more,
  * or it is not haul's. */
 int made_remove(const char *folder);
-/* The same of the folder that path is in, and of those above it. */
+/* The same of the folder that path is in, and of those above it, where path was a file of haul's
+ * own. */
 void made_leave(const char *path);
 
 #endif

@@ -44,6 +44,8 @@ void part_remove_left(const char *path, const char *mark);
 int part_open_own(const char *path, mode_t mode);
 
 /* Whether that is nothing which haul makes: those are regular files of one name. */
+#define PART_OF_OTHERS \
+	"stands there, and haul made no such thing: a link, a file that has a second name, or no file; it stays"
 bool part_of_others(const struct stat *st);
 /* Renames the part over what stands at path. -EEXIST: that is of others. once: first in one call that
  * replaces nothing (renameat2). */

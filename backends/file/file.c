@@ -89,7 +89,6 @@ static int file_list(const char *path, struct request *req)
 
 enum { FILE_PATH_BYTES = URI_BYTES + OBJECT_KEY_BYTES + 16 };
 
-/* Draws in a row that all met a file. */
 enum { PART_TRIES = 100, FOLDER_TRIES = 3 };
 
 static void path_of(const struct store *store, const struct object *o, const char *suffix,
@@ -213,21 +212,13 @@ static int open_laid_out(const struct store *store, const char *path, int flags)
 	return open_retried(path, O_CREAT | flags | direct_flag(store));
 }
 
-/* Whether it is a file that haul keeps for itself beside the data. */
-static bool is_own(const char *path)
-{
-	static const char begins[] = ".haul-";
-
-	return strncmp(strrchr(path, '/') + 1, begins, sizeof(begins) - 1) == 0;
-}
-
 /* The same, and the folders on the way, which another run may take away again. */
 static int open_made(const struct store *store, char *path, int flags)
 {
 	int fd = open_laid_out(store, path, flags), rc = 0;
 
 	for (int i = 0; i < FOLDER_TRIES && fd == -ENOENT && rc == 0; i++) {
-		rc = made_folders(path, is_own(path));
+		rc = made_folders(path);
 		fd = rc < 0 ? rc : open_laid_out(store, path, flags);
 	}
 	return fd;
@@ -294,13 +285,9 @@ static int do_begin(const struct store *store, const struct request *req)
 	return 0;
 }
 
-static const char of_others[] =
-	"stands there, and haul made no such thing: a link, a file that has a "
-	"second name, or no file; it stays";
-
 static int refuse_others(struct request *req)
 {
-	req->answer.why = of_others;
+	req->answer.why = PART_OF_OTHERS;
 	return -EEXIST;
 }
 
@@ -315,10 +302,9 @@ static int do_update(const struct store *store, struct request *req)
 	fd = open_made(store, path, O_RDWR | O_NOFOLLOW);
 	if (fd < 0)
 		return fd == -ELOOP ? refuse_others(req) : fd;
-	if (fstat(fd, &st) < 0)
-		rc = -errno;
-	else
-		rc = part_of_others(&st) ? refuse_others(req) : reserve(store, fd, req->length);
+	rc = fstat(fd, &st) < 0    ? -errno
+	     : part_of_others(&st) ? refuse_others(req)
+				   : reserve(store, fd, req->length);
 	if (rc < 0) {
 		close(fd);
 		return rc;
@@ -383,8 +369,7 @@ static int complete(const struct store *store, struct request *req)
 	return rc;
 }
 
-/* Gives the version its name, for good where the options ask for it. A library that carries out the calls may not know
- * renameat2. */
+/* A library that carries out the calls may not know renameat2. */
 static int publish(const struct store *store, struct request *req)
 {
 	char part[FILE_PATH_BYTES], path[FILE_PATH_BYTES];
@@ -460,7 +445,7 @@ static int do_delete(const struct store *store, struct request *req)
 		rc = errno == EEXIST ? -ENOTEMPTY : -errno;
 	if (folder && rc == -ENOTEMPTY)
 		rc = made_remove(path);
-	if (!folder && (rc == 0 || rc == -ENOENT) && is_own(path))
+	if (!folder && (rc == 0 || rc == -ENOENT))
 		made_leave(path);
 	return rc;
 }
@@ -605,10 +590,9 @@ int file_own(const struct store *store, const char *folder, struct owner *owner,
 	snprintf(o.key, sizeof(o.key), "%s", folder);
 	path_of(store, &o, OWNER_ENDING, path);
 	for (int i = 0; i < FOLDER_TRIES && rc == -ENOENT; i++) {
-		rc = made_folders(path, true);
-		if (rc < 0)
-			return err_set(err, rc, "%s: %s", path, strerror(-rc));
-		rc = owner_take(owner, path, err);
+		rc = made_folders(path);
+		rc = rc < 0 ? err_set(err, rc, "%s: %s", path, strerror(-rc))
+			    : owner_take(owner, path, err);
 	}
 	if (rc == 0)
 		owner->left = made_leave;

@@ -269,12 +269,11 @@ static int run_create_results(struct run *run, const struct run_options *options
 	struct results_kept kept = {0};
 	struct rank_row rank, *ranks = NULL;
 	struct node_row node = {0}, *nodes = NULL;
-	bool first = run->world->rank == 0;
 	char *text = NULL;
 	int rc = 0;
 
 	run_describe(run, &rank);
-	if (first) {
+	if (run->world->rank == 0) {
 		text = job_text(&run->job, plan_schema());
 		ranks = calloc(head.ranks, sizeof(*ranks));
 		nodes = calloc(head.nodes, sizeof(*nodes));
