@@ -64,6 +64,9 @@
 	X(UPLOADS, uploads, \
 	  "lists versions that were begun and never ended, and drops each by its id", \
 	  "cannot list versions that were begun and never ended") \
+	X(MAPS, maps, \
+	  "maps an object, so that its bytes come by page faults", \
+	  "has no files that can be mapped, as \"lazy\" and \"prefetch\" do") \
 	X(WRITES, writes, \
 	  "takes objects that are written, and removes them", \
 	  "cannot be written")

@@ -174,6 +174,9 @@ struct request {
 	 * gives it OBJECT_OF_OTHERS bytes, and a delete leaves it. */
 	bool own;
 	bool discard; /* read: nobody needs the bytes; data is not changed. Needs BACKEND_DISCARD */
+	/* open: the object is mapped, whatever else the store does; read: its bytes are touched there, so
+	 * that the kernel fetches them fault by fault and reads ahead as it will. Needs BACKEND_MAPS. */
+	bool touch;
 	struct object *object;
 	uint64_t offset, length; /* bytes of the object */
 	/* [length], or with chunk [buffer_bytes]; NULL where the store keeps no content */

@@ -149,7 +149,9 @@ static int workload_open(const struct phase_context *ctx, const struct job_store
 	if (rc == 0)
 		store->op_log = ctx->op_log;
 	if (rc == 0 && ctx->stores)
-		store_describe(store, described, &ctx->stores[described - ctx->job->stores]);
+		store_describe(
+			store, described,
+			&ctx->stores[job_find_store(ctx->job, described->name) - ctx->job->stores]);
 	return rc;
 }
 

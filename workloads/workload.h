@@ -366,7 +366,8 @@ void demand_note(struct demand *out, const char *format, ...) __attribute__((for
 void workload_say(struct phase_context *ctx, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Opens one of the job's stores for the phase (store_open), and records what is in effect on it.
+/* Opens one of the job's stores for the phase (store_open), or one of its name with other options, and
+ * records what is in effect on it.
  * What its objects stand in is made where the job asks for it (root_make). */
 int workload_store_open(const struct phase_context *ctx, const struct job_store *described,
 			struct store *store, struct err *err);

@@ -153,8 +153,8 @@ static int do_close(const struct store *store, struct object *o, struct answer *
 
 	if (fd < 0)
 		return -EBADF;
-	if (file_engine_of(store)->object_close)
-		file_engine_of(store)->object_close(o);
+	if (o->state[FILE_MAP_BYTES])
+		file_mmap.object_close(o);
 	if (o->state[FILE_WRITTEN])
 		rc = sync_file(store, fd, a);
 	memset(o->state, 0, sizeof(o->state));
@@ -163,7 +163,18 @@ static int do_close(const struct store *store, struct object *o, struct answer *
 	return rc;
 }
 
-static int do_open(const struct store *store, struct object *o, struct answer *a)
+/* Maps an object that has been opened: because the engine does, or since it is to be touched. */
+static int map_opened(const struct store *store, struct object *o, bool touch)
+{
+	int rc;
+
+	if (file_engine_of(store)->object_open)
+		return file_engine_of(store)->object_open(o);
+	rc = touch ? file_mmap.start() : 0;
+	return touch && rc == 0 ? file_mmap.object_open(o) : rc;
+}
+
+static int do_open(const struct store *store, struct request *req)
 {
 	static const int advice[] = {
 		[FILE_FADVISE_NONE] = POSIX_FADV_NORMAL,
@@ -172,6 +183,7 @@ static int do_open(const struct store *store, struct object *o, struct answer *a
 		[FILE_FADVISE_WILLNEED] = POSIX_FADV_WILLNEED,
 		[FILE_FADVISE_NOREUSE] = POSIX_FADV_NOREUSE,
 	};
+	struct object *o = req->object;
 	char path[FILE_PATH_BYTES];
 	struct stat st;
 	int fd, rc;
@@ -189,9 +201,9 @@ static int do_open(const struct store *store, struct object *o, struct answer *a
 	o->state[FILE_DESCRIPTOR] = (uint64_t)fd + 1;
 	if (advice[file_options_of(store)->fadvise])
 		posix_fadvise(fd, 0, 0, advice[file_options_of(store)->fadvise]);
-	rc = file_engine_of(store)->object_open ? file_engine_of(store)->object_open(o) : 0;
+	rc = map_opened(store, o, req->touch);
 	if (rc < 0)
-		do_close(store, o, a);
+		do_close(store, o, &req->answer);
 	return rc;
 }
 
@@ -474,7 +486,7 @@ static int do_other(const struct store *store, struct request *req)
 {
 	switch (req->op) {
 	case REQ_OPEN:
-		return do_open(store, req->object, &req->answer);
+		return do_open(store, req);
 	case REQ_CLOSE:
 		return do_close(store, req->object, &req->answer);
 	case REQ_BEGIN:
@@ -503,9 +515,17 @@ static bool moves(const struct request *req)
 	return req->op == REQ_READ || req->op == REQ_WRITE;
 }
 
+/* Done at once, also where the engine is an asynchronous one: what is touched comes by faults. */
+static bool touches(const struct request *req)
+{
+	return req->op == REQ_READ && req->touch;
+}
+
 static void submit_one(struct channel *c, struct request *req)
 {
-	if (moves(req))
+	if (touches(req))
+		file_mmap.move(c, req);
+	else if (moves(req))
 		file_engine_of(c->store)->move(c, req);
 	else
 		req->answer.status = do_other(c->store, req);
@@ -517,14 +537,17 @@ static void submit_batches(struct channel *c, struct request *const *reqs, uint3
 	uint32_t i = 0, end;
 
 	while (i < n) {
-		for (end = i; end < n && moves(reqs[end]); end++)
+		for (end = i; end < n && moves(reqs[end]) && !touches(reqs[end]); end++)
 			;
 		if (end > i) {
 			file_engine_of(c->store)->submit(c, reqs + i, end - i);
 			i = end;
 			continue;
 		}
-		reqs[i]->answer.status = do_other(c->store, reqs[i]);
+		if (touches(reqs[i]))
+			file_mmap.move(c, reqs[i]);
+		else
+			reqs[i]->answer.status = do_other(c->store, reqs[i]);
 		file_ready(c, reqs[i++]);
 	}
 }

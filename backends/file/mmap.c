@@ -3,7 +3,8 @@
  * itself. A request that carries data is one copy, as the kernel's is with pread; one that streams
  * is handed the mapping, and nothing is copied at all. Writes go by pwrite.
  *
- * Pages are brought in by one system call a request, not by a fault each. A file that is cut short
+ * Pages are brought in by one system call a request, not by a fault each, unless the request touches
+ * them: then each comes by its fault, with whatever engine else. A file that is cut short
  * while it is mapped has pages no more: see struct fault_guard. From then on all reads of the object
  * give -EIO, since what the mapping shows is not the file. */
 #include <errno.h>
@@ -72,7 +73,7 @@ static int mmap_take(struct request *req, uint64_t at, uint64_t bytes)
 	struct object *o = req->object;
 	char *from = (char *)(uintptr_t)o->state[FILE_MAP] + at;
 	struct fault_guard g = pages_around(o, from, bytes);
-	int rc = populate(&g);
+	int rc = req->touch ? 0 : populate(&g);
 
 	if (rc < 0)
 		return rc;

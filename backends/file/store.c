@@ -474,7 +474,8 @@ static int64_t file_holes(const struct store *store, const struct object *o)
 	.capabilities = BACKEND_CONTENT | BACKEND_RANGES | BACKEND_ATOMIC_COMMIT | \
 			BACKEND_PERSISTENT | BACKEND_MANY_NODES | BACKEND_MISSING_IS_ERROR | \
 			BACKEND_DEPTH | BACKEND_CACHED | BACKEND_RENAME | BACKEND_LIST | \
-			BACKEND_UPDATE | BACKEND_SHARED | BACKEND_LIST_PARTS | BACKEND_WRITES, \
+			BACKEND_UPDATE | BACKEND_SHARED | BACKEND_LIST_PARTS | BACKEND_WRITES | \
+			BACKEND_MAPS, \
 \
 	.transfer = 4 << 20, .depth_max = QUEUE_DEPTH_MAX, .depth = file_depth, .open = file_open, \
 	.stand = file_stand, .close = file_close, .describe = file_describe, \

@@ -11,6 +11,7 @@
 
 #include "core/content/fnv.h"
 #include "core/json.h"
+#include "core/numbers.h"
 #include "workloads/formats/walk.h"
 
 /* JSON scanner: takes a text apart in place, value by value, without a tree of it. Only for texts
@@ -146,7 +147,11 @@ static void json_scan_skip(struct json_scan *s)
 	} while (depth);
 }
 
-enum { DEPTH_MAX = 32, ROW_LEAST = 40 /* no row of a tensor has fewer bytes */ };
+enum {
+	DEPTH_MAX = 32,
+	ROW_LEAST = 40,   /* no row of a tensor has fewer bytes */
+	NUMBER_DIGITS = 6 /* of a layer or expert */
+};
 
 struct safetensors_type {
 	const char *name;
@@ -402,8 +407,40 @@ static bool safetensors_file_name(const char *name)
 
 void safetensors_names_add(struct safetensors_names *n, const char *name)
 {
-	n->count++;
-	n->sum += fnv_add(FNV_START, name, strlen(name));
+	struct safetensors_names one = {.count = 1, .sum = fnv_add(FNV_START, name, strlen(name))};
+	uint64_t number;
+
+	if (safetensors_number(name, "layers", &number))
+		one.layers = number + 1;
+	if (safetensors_number(name, "experts", &number))
+		one.experts = number + 1;
+	safetensors_names_join(n, &one);
+}
+
+void safetensors_names_join(struct safetensors_names *n, const struct safetensors_names *more)
+{
+	n->count += more->count;
+	n->sum += more->sum;
+	n->layers = max_u64(n->layers, more->layers);
+	n->experts = max_u64(n->experts, more->experts);
+}
+
+bool safetensors_number(const char *name, const char *part, uint64_t *number)
+{
+	size_t length = strlen(part), digits;
+
+	for (const char *at = name; at; at = strchr(at, '.')) {
+		at += *at == '.';
+		if (strncmp(at, part, length) != 0 || at[length] != '.')
+			continue;
+		at += length + 1;
+		digits = strspn(at, "0123456789");
+		if (!digits || digits > NUMBER_DIGITS || at[digits] != '.')
+			continue;
+		*number = strtoull(at, NULL, 10);
+		return true;
+	}
+	return false;
 }
 
 static int safetensors_compare_files(const void *a, const void *b)
@@ -458,8 +495,7 @@ static int safetensors_weight_map(struct json_scan *s, struct safetensors_file *
 		struct safetensors_file *last = *count ? &list[*count - 1] : NULL;
 
 		if (last && strcmp(list[i].name, last->name) == 0) {
-			last->tensors.count += list[i].tensors.count;
-			last->tensors.sum += list[i].tensors.sum;
+			safetensors_names_join(&last->tensors, &list[i].tensors);
 		} else {
 			list[(*count)++] = list[i];
 		}

@@ -10,6 +10,7 @@
 #ifndef HAUL_WORKLOADS_ARCHIVE_SAFETENSORS_READ_H
 #define HAUL_WORKLOADS_ARCHIVE_SAFETENSORS_READ_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/arena.h"
@@ -51,11 +52,17 @@ int safetensors_header_bytes(const uint8_t first[SAFETENSORS_LENGTH_BYTES], uint
 int safetensors_read(struct safetensors *out, const char *header, uint64_t header_bytes,
 		     uint64_t file_bytes, struct arena *arena, struct err *err);
 
-/* The tensors of a file: how many, and the sum of the hashes of their names. */
+/* The tensors of a file: how many, the sum of the hashes of their names, and of how many layers and
+ * experts they are, by the numbers in their names ("layers.31.", "experts.127."). */
 struct safetensors_names {
 	uint64_t count, sum;
+	uint64_t layers, experts;
 };
 void safetensors_names_add(struct safetensors_names *n, const char *name);
+void safetensors_names_join(struct safetensors_names *n, const struct safetensors_names *more);
+
+/* The number behind a part of a name, as "layers" in "model.layers.31.mlp"; false: it has none. */
+bool safetensors_number(const char *name, const char *part, uint64_t *number);
 
 /* A file of an index, and the tensors that the index names in it. */
 struct safetensors_file {

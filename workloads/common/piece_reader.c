@@ -56,12 +56,19 @@ void piece_reader_close(struct piece_reader *x)
 	slots_close(&x->slots);
 }
 
+static uint64_t piece_reader_take(struct piece_reader *x)
+{
+	uint64_t i = atomic_fetch_add_explicit(x->next, 1, memory_order_relaxed);
+
+	return x->stride ? i * x->stride + x->first : i;
+}
+
 void piece_reader_start(struct piece_reader *x)
 {
 	x->files = x->bytes = x->request_ns = 0;
 	x->walked = 0;
 	x->slots.rc = 0;
-	x->taken = atomic_fetch_add_explicit(x->next, 1, memory_order_relaxed);
+	x->taken = piece_reader_take(x);
 }
 
 int piece_reader_fail(struct piece_reader *x, const struct request *req, int rc, const char *text)
@@ -128,7 +135,7 @@ int piece_reader_end(struct piece_reader *x)
 /* Opens the file of the range for this thread, and closes the one before. */
 static int piece_reader_turn(struct piece_reader *x, uint64_t file, const void *range)
 {
-	struct request req = {.op = REQ_OPEN, .object = &x->object};
+	struct request req = {.op = REQ_OPEN, .object = &x->object, .touch = x->touch};
 	int rc;
 
 	if (x->open && x->file == file)
@@ -163,6 +170,7 @@ static int piece_reader_send(struct piece_reader *x, uint64_t at, uint64_t lengt
 				     .object = &x->object,
 				     .offset = at,
 				     .length = length,
+				     .touch = x->touch,
 				     .data = slot->buffer};
 	req = &slot->req;
 	return queue_submit(&x->thread->queue, &req, 1);
@@ -181,7 +189,7 @@ int piece_reader_range(struct piece_reader *x, uint64_t file, uint64_t length, c
 		if (rc == 0 && x->open)
 			rc = piece_reader_send(x, x->hooks->begin(x, range) + from,
 					       length - from < x->chunk ? length - from : x->chunk);
-		x->taken = atomic_fetch_add_explicit(x->next, 1, memory_order_relaxed);
+		x->taken = piece_reader_take(x);
 	}
 	x->walked += pieces;
 	return rc;

@@ -51,6 +51,9 @@ struct piece_reader {
 	void *memory;   /* [depth] windows of a read each; NULL: the store keeps no content */
 	uint64_t window_bytes;
 	bool counts_errors; /* what fails is counted, and the reader goes on */
+	bool touch;         /* the file is mapped, and read by page faults: see struct request */
+	/* Ranks that divide the pieces among them: this one has pieces first, first + stride … 0: all. */
+	uint64_t first, stride;
 
 	/* Counted since piece_reader_start, for the caller. */
 	uint64_t files, bytes; /* files opened, bytes read */

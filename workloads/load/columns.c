@@ -25,6 +25,12 @@ static const struct figure figures[] = {
 		   .role = ROLE_BYTE_RATE_SLOWEST)
 	FIGURE_PER("load_seconds", "s", 1e-9, OF(LOAD_LOAD_SLOWEST_NS), OF(LOAD_LOADED),
 		   "seconds that the slowest rank took to load its shard, on average")
+	FIGURE_PER("read_amplification", "fraction", 1, OF(LOAD_STORE_BYTES), OF(LOAD_MODEL_BYTES),
+		   "bytes asked of the store, of the bytes of the model: 1 where every byte was read once")
+	FIGURE_PER("read_per_needed", "fraction", 1, OF(LOAD_STORE_BYTES), OF(LOAD_NEEDED_BYTES),
+		   "bytes asked of the store, of the bytes that the ranks need")
+	FIGURE_PER("read_per_needed_most", "fraction", 1e-6, OF(LOAD_READ_PPM), OF_NONE,
+		   "the same of the rank that read the most for what it needs")
 	NULL_PASS_FIGURE(LOAD_)
 	TALLY_COMMON_FIGURES
 	COLD_FIGURE(LOAD_)

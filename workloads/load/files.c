@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of the files of a model: see run.h. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,8 +198,10 @@ int load_names_find(struct load_names *out, struct queue *q, const char *folder,
 	if (rc == 0 && out->text)
 		rc = group_broadcast(group, out->text, sizes[1]);
 	at = out->text;
-	for (uint64_t i = 0; rc == 0 && at && i < out->count; i++, at += strlen(at) + 1)
+	for (uint64_t i = 0; rc == 0 && at && i < out->count; i++, at += strlen(at) + 1) {
 		out->names[i] = at;
+		safetensors_names_join(&out->all, &out->tensors[i]);
+	}
 	free(f.names);
 	arena_free(&f.arena);
 	return rc;
@@ -210,6 +213,14 @@ void load_names_free(struct load_names *n)
 	free(n->tensors);
 	free(n->text);
 	*n = (struct load_names){0};
+}
+
+bool load_names_own(const struct load_names *n, uint64_t i, uint64_t rank)
+{
+	char begin[64];
+
+	snprintf(begin, sizeof(begin), "model-rank-%" PRIu64 "-part-", rank);
+	return strncmp(n->names[i], begin, strlen(begin)) == 0;
 }
 
 void load_names_key(const struct load_names *n, const char *folder, uint64_t i,

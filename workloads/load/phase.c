@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
+#include "core/proc.h"
 #include "core/units.h"
 #include "workloads/load/run.h"
 
@@ -19,12 +25,13 @@ static int load_open_crew(struct load_run *r, struct err *err)
 	const struct load_options *o = r->options;
 	struct phase_context *ctx = r->ctx;
 	uint32_t pieces = (uint32_t)(o->buffers / o->chunk / o->threads);
-	uint32_t depth = backend_depth(r->described);
+	uint32_t depth = r->pattern->touch ? 1 : backend_depth(r->described);
 	int rc;
 
 	r->pieces = pieces < depth ? pieces : depth;
 	r->window_bytes = queue_buffer_bytes(&r->store, o->chunk);
-	r->crew = crew_of(ctx, &r->store, &load_meter, o->threads, r->pieces, "load");
+	r->crew = crew_of(ctx, &r->store, &load_meter, o->threads + r->pattern->ahead, r->pieces,
+			  "load");
 	r->crew.once = true;
 	r->crew.argument = r;
 	r->repeat = (struct repeat){.ctx = ctx, .crew = &r->crew, .accounts_at = LOAD_ACCOUNTS};
@@ -44,6 +51,48 @@ static int load_open_store(struct load_run *r, struct err *err)
 	return rc;
 }
 
+/* The same store as it is with direct I/O, where it knows that. */
+static int load_describe_direct(struct load_run *r, struct err *err)
+{
+	const struct section *s = r->described->section;
+	cJSON *object = options_to_json(s->tables, r->described->options);
+	void *options = arena_alloc(&r->arena, s->size);
+	int rc = object && options ? 0 : err_set(err, -ENOMEM, "no memory for a store");
+
+	if (rc == 0 && cJSON_GetObjectItemCaseSensitive(object, "direct")) {
+		cJSON_ReplaceItemInObjectCaseSensitive(object, "direct", cJSON_CreateTrue());
+		rc = options_parse(s->tables, options, object, r->ctx->phase->path, &r->arena, err);
+		r->direct = *r->described;
+		r->direct.options = options;
+		r->described = &r->direct;
+	}
+	cJSON_Delete(object);
+	return rc;
+}
+
+/* What is known before anything is read. Collective. */
+static int load_known(struct load_run *r, struct err *err)
+{
+	struct group *group = r->ctx->group;
+	uint64_t own = 0;
+	int rc = 0;
+
+	r->rule.model = r->names.all;
+	for (uint64_t i = 0; r->pattern->own && i < r->names.count; i++)
+		own += load_names_own(&r->names, i, r->sharer);
+	if (r->pattern->own && !own)
+		rc = err_set(err, -ENOENT,
+			     "%s/%s: has no file model-rank-%" PRIu64
+			     "-part-*.safetensors: \"sharded\" loads a "
+			     "folder in which each rank has its own",
+			     r->store.uri, r->options->folder, r->sharer);
+	else if (r->rule.part.stages > 1 && r->names.count > 1 && !r->names.all.layers)
+		rc = err_set(err, -EINVAL,
+			     "%s/%s: has no index that tells how many layers the stages share",
+			     r->store.uri, r->options->folder);
+	return group_agree(group, rc, err);
+}
+
 static int load_open(void *run, struct phase_context *ctx, struct err *err)
 {
 	struct load_run *r = run;
@@ -52,15 +101,22 @@ static int load_open(void *run, struct phase_context *ctx, struct err *err)
 
 	r->ctx = ctx;
 	r->options = o;
-	load_part(ctx->job, o, ctx->group->rank, &r->part);
+	r->pattern = load_pattern(o);
+	r->sharers = load_sharers(ctx->job, o);
+	r->sharer = ctx->group->rank % r->sharers;
+	r->rule = (struct load_rule){.reads = r->pattern->reads, .gap = o->gap};
+	load_part(ctx->job, o, ctx->group->rank, &r->rule.part);
+	if (rc == 0 && r->pattern->direct)
+		rc = load_describe_direct(r, err);
 	if (rc == 0)
 		rc = load_open_store(r, err);
 	rc = group_agree(ctx->group, rc, err);
 	if (rc == 0)
 		rc = load_names_find(&r->names, &r->side, o->folder, ctx->group, err);
+	if (rc == 0)
+		rc = load_known(r, err);
 	if (rc == 0 && o->readers == LOAD_READERS_FIRST)
-		rc = load_hand_open(&r->hand, ctx, load_tensor(ctx->job, o), (uint32_t)o->threads,
-				    o->chunk, err);
+		rc = load_hand_open(&r->hand, ctx, r->sharers, (uint32_t)o->threads, o->chunk, err);
 	if (rc < 0)
 		return rc;
 	rc = load_open_crew(r, err);
@@ -84,6 +140,7 @@ static void load_close(void *run)
 	load_close_store(r);
 	load_headers_free(r);
 	load_hand_close(&r->hand);
+	arena_free(&r->arena);
 	load_names_free(&r->names);
 }
 
@@ -94,6 +151,13 @@ static void load_count(struct load_run *r, const struct repeat_took *took, uint6
 	for (uint32_t i = 0; i < r->crew.threads; i++)
 		handed += r->members[i].handed_bytes;
 	row[LOAD_HANDED_BYTES] += handed;
+	row[LOAD_MODEL_BYTES] += crew_count(&r->crew, LOAD_COUNT_MODEL_BYTES);
+	row[LOAD_NEEDED_BYTES] += crew_count(&r->crew, LOAD_COUNT_NEEDED_BYTES);
+	row[LOAD_STORE_BYTES] += crew_count(&r->crew, LOAD_COUNT_STORE_BYTES);
+	row[LOAD_MAJOR_FAULTS] += crew_count(&r->crew, LOAD_COUNT_FAULTS);
+	if (row[LOAD_NEEDED_BYTES])
+		row[LOAD_READ_PPM] = (uint64_t)((double)row[LOAD_STORE_BYTES] * 1e6 /
+						(double)row[LOAD_NEEDED_BYTES]);
 	row[LOAD_LOADED]++;
 	repeat_count(took, crew_count(&r->crew, LOAD_COUNT_BYTES), &row[LOAD_LOAD_NS]);
 	row[LOAD_HEADER_NS] += header_ns;
@@ -114,7 +178,7 @@ static void load_count(struct load_run *r, const struct repeat_took *took, uint6
 static void load_account(struct load_run *r, const struct repeat_took *took)
 {
 	const struct load_member *last = &r->members[took->last - r->crew.members];
-	uint64_t asked_ns = last->cost.request_ns + last->pieces.request_ns;
+	uint64_t asked_ns = last->cost.request_ns + last->request_ns;
 	uint64_t other_ns = asked_ns + last->cost.parse_ns + last->hand_ns;
 	uint64_t blamed[ACCOUNTS] = {[ACCOUNT_OPEN] = asked_ns, [ACCOUNT_RANKS] = last->hand_ns};
 
@@ -185,10 +249,39 @@ static int load_cold_before(struct load_run *r, struct err *err)
 	return rc;
 }
 
+/* What the kernel counts of this process. */
+struct load_kernel {
+	uint64_t minor, major, device;
+};
+
+static struct load_kernel load_kernel(void)
+{
+	struct rusage usage = {0};
+	char text[32];
+
+	getrusage(RUSAGE_SELF, &usage);
+	proc_value("/proc/self/io", "read_bytes", text, sizeof(text));
+	return (struct load_kernel){(uint64_t)usage.ru_minflt, (uint64_t)usage.ru_majflt,
+				    strtoull(text, NULL, 10)};
+}
+
+static void load_kernel_count(uint64_t *row, const struct load_kernel *before)
+{
+	struct load_kernel now = load_kernel();
+	char text[32];
+
+	row[LOAD_MINOR_FAULTS] += now.minor - before->minor;
+	row[LOAD_MAJOR_FAULTS] += now.major - before->major;
+	row[LOAD_DEVICE_BYTES] += now.device - before->device;
+	proc_value("/proc/self/status", "VmHWM", text, sizeof(text));
+	row[LOAD_MEMORY_BYTES] = strtoull(text, NULL, 10) << 10;
+}
+
 /* Loads the model once. Collective. */
 static int load_once(struct load_run *r, enum stop_reason *stopped, struct err *err)
 {
 	uint64_t *row = r->ctx->tally->rank_row, headers_ns;
+	struct load_kernel before;
 	struct repeat_took took;
 	int rc = load_cold_before(r, err);
 
@@ -198,7 +291,9 @@ static int load_once(struct load_run *r, enum stop_reason *stopped, struct err *
 	rc = repeat_begin(&r->repeat);
 	if (rc < 0)
 		return rc;
+	before = load_kernel();
 	rc = repeat_run(&r->repeat, load_thread, &took, stopped, err);
+	load_kernel_count(row, &before);
 	load_account(r, &took);
 	row[LOAD_HEADER_BYTES] += crew_count(&r->crew, LOAD_COUNT_HEADER_BYTES);
 	for (uint32_t i = 0; i < r->crew.threads; i++) {

@@ -20,7 +20,8 @@ struct load_names {
 	uint64_t count;
 	const char **names; /* [count], in text */
 	struct safetensors_names
-		*tensors; /* [count]: those that the index names; none: it names none */
+		*tensors;             /* [count]: those that the index names; none: it names none */
+	struct safetensors_names all; /* of the tensors of all files, as far as an index tells */
 	char *text;
 };
 
@@ -31,14 +32,21 @@ int load_names_find(struct load_names *out, struct queue *q, const char *folder,
 		    struct group *group, struct err *err);
 void load_names_free(struct load_names *n);
 
+/* Whether file i is one that the rank of that number loads, where each has files of its own:
+ * "model-rank-3-part-0.safetensors". */
+bool load_names_own(const struct load_names *n, uint64_t i, uint64_t rank);
+
 /* The key of file i. */
 void load_names_key(const struct load_names *n, const char *folder, uint64_t i,
 		    char key[OBJECT_KEY_BYTES]);
 
 struct load_member {
 	struct piece_reader pieces;
+	_Atomic uint64_t
+		own_piece; /* of a thread that reads files by itself: see piece_reader.next */
 	/* Of the load at work. */
 	struct load_header_cost cost;
+	uint64_t request_ns; /* in opens and closes, beside those of headers */
 	uint64_t hand_ns, handed_bytes;
 };
 
@@ -53,14 +61,19 @@ struct load_meeting {
 struct load_run {
 	struct phase_context *ctx;
 	const struct load_options *options;
+	const struct load_pattern *pattern;
 	const struct job_store *described;
+	struct job_store
+		direct; /* the same store without the page cache, where the pattern goes so */
+	struct arena arena;
 	struct store store;
 	struct queue
 		side; /* for what is not the phase's own work: names, looking at what is cached */
 	struct crew crew;
 	struct repeat repeat;
 	struct cold cold;
-	struct load_part part;
+	struct load_rule rule;
+	uint64_t sharers, sharer; /* ranks that share a model, and which of them this one is */
 	struct load_hand hand;
 	struct load_names names;
 	struct buffers ring;
@@ -70,7 +83,11 @@ struct load_run {
 	/* Of the load at work. A file's header belongs to the thread that took its number, until
 	 * all have met. */
 	struct load_header *headers; /* [names.count] */
-	_Atomic uint64_t next_header, next_piece;
+	_Atomic uint64_t next_header, next_piece, next_ahead;
+	_Atomic bool ready; /* all tensors are loaded: nobody needs to read ahead */
+	/* [names.count], shared by the ranks of the node on a store that is a model: bytes of each
+	 * file that have been read ahead, which are in the node's page cache. NULL: a kernel has one. */
+	_Atomic uint64_t *cached;
 	struct load_meeting meeting;
 	uint64_t number;
 	bool known;   /* headers are those of the load before: none are read */
@@ -78,7 +95,14 @@ struct load_run {
 };
 
 /* What a thread has counted in a load. */
-enum load_count { LOAD_COUNT_BYTES, LOAD_COUNT_HEADER_BYTES };
+enum load_count {
+	LOAD_COUNT_BYTES,
+	LOAD_COUNT_HEADER_BYTES,
+	LOAD_COUNT_STORE_BYTES,
+	LOAD_COUNT_NEEDED_BYTES,
+	LOAD_COUNT_MODEL_BYTES,
+	LOAD_COUNT_FAULTS
+};
 
 /* read.c: memory of the threads; before each load; and the body of the crew. */
 int load_readers_open(struct load_run *r, struct err *err);
