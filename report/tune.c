@@ -30,10 +30,13 @@ static void tuned_label(char *text, size_t size, const struct tune_row *s)
 	}
 }
 
-/* "1.05 GB/s" */
+/* "1.05 GB/s"; seconds by themselves have no unit in a table of targets. */
 static char *tuned_value(char text[TARGET_TEXT_BYTES], const struct tune_head *t, double value)
 {
-	return target_value(text, t->unit, value, TUNED_DIGITS);
+	target_value(text, t->unit, value, TUNED_DIGITS);
+	if (strcmp(t->unit, "s") == 0 && isfinite(value))
+		say(text, TARGET_TEXT_BYTES, " s");
+	return text;
 }
 
 /* Rates and times are of speed; of all else there is more. */
@@ -86,6 +89,58 @@ static void tuned_found(char *text, size_t size, const struct tune_head *t,
 	}
 }
 
+/* A row whose settings have that one for some phase: "load.pattern=lazy". */
+static bool tuned_has(const struct tune_row *s, const char *setting)
+{
+	size_t wanted = strlen(setting);
+
+	for (const char *from = s->sets; *from;) {
+		size_t length = strcspn(from, "\t");
+
+		if (length > wanted && from[length - wanted - 1] == '.' &&
+		    strncmp(from + length - wanted, setting, wanted) == 0)
+			return true;
+		from += length + (from[length] == '\t');
+	}
+	return false;
+}
+
+/* "; vLLM's default here (lazy, since …) has 74 s, 2.8 times as much (2.7 to 3)", and what to type for the
+ * best. */
+static void tuned_usual(char *text, size_t size, const struct results_file *f,
+			const struct tune_row *best)
+{
+	const struct tune_head *t = f->answer.head;
+	const struct tune_row *rows = f->answer.rows;
+	const struct phase_record *r = NULL;
+	char value[TARGET_TEXT_BYTES];
+
+	for (uint32_t i = 0; i < f->phase_count; i++)
+		if (f->phases[i].record.combination == best->combination &&
+		    strcmp(f->phases[i].record.name, t->phase) == 0)
+			r = &f->phases[i].record;
+	if (!r)
+		return;
+	if (r->usual[0] && tuned_has(best, r->usual))
+		say(text, size, "; it is %s", r->usual_as);
+	for (uint64_t i = 1; r->usual[0] && i < f->answer.count; i++) {
+		if (!tuned_has(&rows[i], r->usual) || isnan(rows[i].mean))
+			continue;
+		say(text, size, "; %s %s %s", r->usual_as,
+		    strcmp(t->unit, "s") == 0 ? "takes" : "has",
+		    tuned_value(value, t, rows[i].mean));
+		if (isfinite(rows[i].times)) {
+			say(text, size, ", and the best is ");
+			say_times(text, size, rows[i].times);
+			say(text, size, " times as %s", tuned_fast(t) ? "fast" : "good");
+			say_range(text, size, rows[i].times, rows[i].times_low, rows[i].times_high);
+		}
+		break;
+	}
+	if (r->typed[0])
+		say(text, size, ". To have it: %s", r->typed);
+}
+
 static void tuned_say(char *text, size_t size, const struct results_file *f)
 {
 	const struct tune_head *t = f->answer.head;
@@ -98,6 +153,7 @@ static void tuned_say(char *text, size_t size, const struct results_file *f)
 		say(text, size, "%s: no setting has a figure to judge it by", t->phase);
 	} else if (strcmp(t->end, "found") == 0 && best) {
 		tuned_found(text, size, t, best, possible);
+		tuned_usual(text, size, f, best);
 	} else if (best) {
 		tuned_label(label, sizeof(label), best);
 		say(text, size,

@@ -37,6 +37,9 @@ enum {
 	TEXT(proof_claim, "samples_claim", RECORD_NAME_BYTES) /* each exactly once an epoch: held, missed, unknown */ \
 	TEXT(proof_evidence, "samples_evidence", CLAIM_TEXT_BYTES) /* of the claim, or "" */ \
 	TEXT(proof_missing, "samples_missing", CLAIM_TEXT_BYTES) /* what would settle it, or "" */ \
+	TEXT(usual, "usual", 64) /* a setting that another program takes here by default, or "" */ \
+	TEXT(usual_as, "usual_as", 256) /* how sentences call it */ \
+	TEXT(typed, "typed", 256) /* into other programs, to have what was measured, or "" */ \
 	TEXT(error, "error", ERR_TEXT_BYTES) /* a sentence, or "" */ \
 	TEXT(main_figure, "main_figure", RECORD_NAME_BYTES) /* judged by it; "": none is known */ \
 	TEXT(main_hist, "main_histogram", RECORD_NAME_BYTES) /* whose quantiles /summary has */ \

@@ -191,6 +191,10 @@ struct phase_context {
 	 * needed. */
 	struct store_facts *stores;
 	struct phase_proof proof; /* filled by run, the same on every rank */
+	/* Filled by run, for the answer of --tune: a setting of the phase that another program takes by
+	 * default where it has run ("pattern=lazy"), how sentences call that ("vLLM's default here
+	 * (…)"), and what to type to have what was measured. "": nothing. */
+	char usual[64], usual_as[256], typed[256];
 	char message
 		[512]; /* filled by run: a sentence for the report ("412 of 512 files were whole already") */
 };

@@ -153,25 +153,13 @@ static int do_close(const struct store *store, struct object *o, struct answer *
 
 	if (fd < 0)
 		return -EBADF;
-	if (o->state[FILE_MAP_BYTES])
-		file_mmap.object_close(o);
+	file_mmap.object_close(o);
 	if (o->state[FILE_WRITTEN])
 		rc = sync_file(store, fd, a);
 	memset(o->state, 0, sizeof(o->state));
 	if (close(fd) < 0 && errno != EINTR && rc == 0)
 		rc = -errno;
 	return rc;
-}
-
-/* Maps an object that has been opened: because the engine does, or since it is to be touched. */
-static int map_opened(const struct store *store, struct object *o, bool touch)
-{
-	int rc;
-
-	if (file_engine_of(store)->object_open)
-		return file_engine_of(store)->object_open(o);
-	rc = touch ? file_mmap.start() : 0;
-	return touch && rc == 0 ? file_mmap.object_open(o) : rc;
 }
 
 static int do_open(const struct store *store, struct request *req)
@@ -201,7 +189,7 @@ static int do_open(const struct store *store, struct request *req)
 	o->state[FILE_DESCRIPTOR] = (uint64_t)fd + 1;
 	if (advice[file_options_of(store)->fadvise])
 		posix_fadvise(fd, 0, 0, advice[file_options_of(store)->fadvise]);
-	rc = map_opened(store, o, req->touch);
+	rc = file_map_opened(store, o, req->touch);
 	if (rc < 0)
 		do_close(store, o, &req->answer);
 	return rc;
@@ -482,29 +470,31 @@ static int do_list(const struct store *store, struct request *req)
 }
 
 /* All but reads and writes: done at once, whatever the engine. */
-static int do_other(const struct store *store, struct request *req)
+static int do_other(struct channel *c, struct request *req)
 {
 	switch (req->op) {
+	case REQ_READ: /* touched */
+		return file_mmap.move(c, req), req->answer.status;
 	case REQ_OPEN:
-		return do_open(store, req);
+		return do_open(c->store, req);
 	case REQ_CLOSE:
-		return do_close(store, req->object, &req->answer);
+		return do_close(c->store, req->object, &req->answer);
 	case REQ_BEGIN:
-		return do_begin(store, req);
+		return do_begin(c->store, req);
 	case REQ_COMMIT:
-		return do_commit(store, req);
+		return do_commit(c->store, req);
 	case REQ_ABORT:
-		return do_abort(store, req->object);
+		return do_abort(c->store, req->object);
 	case REQ_STAT:
-		return do_stat(store, req);
+		return do_stat(c->store, req);
 	case REQ_DELETE:
-		return do_delete(store, req);
+		return do_delete(c->store, req);
 	case REQ_RENAME:
-		return do_rename(store, req);
+		return do_rename(c->store, req);
 	case REQ_LIST:
-		return do_list(store, req);
+		return do_list(c->store, req);
 	case REQ_UPDATE:
-		return do_update(store, req);
+		return do_update(c->store, req);
 	default:
 		return -EINVAL;
 	}
@@ -512,23 +502,15 @@ static int do_other(const struct store *store, struct request *req)
 
 static bool moves(const struct request *req)
 {
-	return req->op == REQ_READ || req->op == REQ_WRITE;
-}
-
-/* Done at once, also where the engine is an asynchronous one: what is touched comes by faults. */
-static bool touches(const struct request *req)
-{
-	return req->op == REQ_READ && req->touch;
+	return (req->op == REQ_READ && !req->touch) || req->op == REQ_WRITE;
 }
 
 static void submit_one(struct channel *c, struct request *req)
 {
-	if (touches(req))
-		file_mmap.move(c, req);
-	else if (moves(req))
+	if (moves(req))
 		file_engine_of(c->store)->move(c, req);
 	else
-		req->answer.status = do_other(c->store, req);
+		req->answer.status = do_other(c, req);
 }
 
 /* Reads and writes that stand together go to the engine as one batch. */
@@ -537,28 +519,23 @@ static void submit_batches(struct channel *c, struct request *const *reqs, uint3
 	uint32_t i = 0, end;
 
 	while (i < n) {
-		for (end = i; end < n && moves(reqs[end]) && !touches(reqs[end]); end++)
+		for (end = i; end < n && moves(reqs[end]); end++)
 			;
 		if (end > i) {
 			file_engine_of(c->store)->submit(c, reqs + i, end - i);
 			i = end;
 			continue;
 		}
-		if (touches(reqs[i]))
-			file_mmap.move(c, reqs[i]);
-		else
-			reqs[i]->answer.status = do_other(c->store, reqs[i]);
+		reqs[i]->answer.status = do_other(c, reqs[i]);
 		file_ready(c, reqs[i++]);
 	}
 }
 
 void file_submit(struct channel *c, struct request *const *reqs, uint32_t n)
 {
-	if (!c->synchronous) {
+	if (!c->synchronous)
 		submit_batches(c, reqs, n);
-		return;
-	}
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; c->synchronous && i < n; i++)
 		submit_one(c, reqs[i]);
 }
 

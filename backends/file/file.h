@@ -203,6 +203,9 @@ static inline void file_ask_ahead(const struct store *store, int fd, uint64_t en
 		posix_fadvise(fd, (off_t)end, (off_t)o->readahead, POSIX_FADV_WILLNEED);
 }
 
+/* Maps an object that has been opened, where the engine does, or since it is to be touched (mmap.c). */
+int file_map_opened(const struct store *store, struct object *o, bool touch);
+
 /* Verbs (file.c); the store itself, its options and what is found out about it (store.c). */
 void file_submit(struct channel *c, struct request *const *reqs, uint32_t n);
 uint32_t file_reap(struct channel *c, struct request **done, uint32_t min, uint32_t max,

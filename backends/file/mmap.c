@@ -176,6 +176,16 @@ static int mmap_probe(const struct store *store, struct err *err)
 	return rc;
 }
 
+int file_map_opened(const struct store *store, struct object *o, bool touch)
+{
+	int rc;
+
+	if (file_engine_of(store)->object_open)
+		return file_engine_of(store)->object_open(o);
+	rc = touch ? file_mmap.start() : 0;
+	return touch && rc == 0 ? mmap_object_open(o) : rc;
+}
+
 const struct file_engine file_mmap = {
 	.name = "mmap",
 	.depth_max = 1,

@@ -76,6 +76,7 @@ struct tally_schema {
 	 * (or the tally's own) or, where it is empty, the next one that is not. */
 	const char *main_figures[TALLY_MAIN_FIGURES];
 	uint32_t main_hist;
+	const char *tuned_by; /* the target by which settings are judged; NULL: the main figure */
 	const struct table_kind *const *tables;
 	uint32_t table_count; /* up to TALLY_TABLES_MAX */
 	bool steps;           /* whether tally.steps is kept */

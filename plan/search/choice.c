@@ -105,6 +105,7 @@ int choice_meet(struct choice *c, const struct job *job, const char *const *path
 {
 	char figure[CHOICE_TEXT_BYTES];
 	int rc = choice_phase(c, job, paths, count, figure, err);
+	const struct tally_schema *schema;
 	const struct job_phase *phase;
 	struct tally tally = {0};
 
@@ -116,6 +117,9 @@ int choice_meet(struct choice *c, const struct job *job, const char *const *path
 		*at = *at == '/' ? '.' : *at;
 	choice_limit(c, phase);
 	c->judge = (struct target){.name = NULL};
+	schema = ((const struct workload *)phase->section->owner)->schema;
+	if (!figure[0] && schema->tuned_by)
+		snprintf(figure, sizeof(figure), "%s", schema->tuned_by);
 	if (!figure[0])
 		return 0;
 	rc = workload_tally(phase->section->owner, phase, &tally, err);

@@ -11,6 +11,7 @@
 #include "plan/option_ref.h"
 #include "plan/series/series.h"
 #include "workloads/dataset/dataset.h"
+#include "workloads/generate/generate.h"
 
 struct generated_entry {
 	char *place, *what;
@@ -32,17 +33,18 @@ static void entry_free(struct generated_entry *e)
 	free(e->what);
 }
 
-/* Describes a data set by the store's URIs, the folder below them and its options. Where a store
- * keeps no content, the phase's own options belong to the description. */
+/* Describes a data set by the store's URIs, the folder below them and its options; a model (dataset NULL)
+ * by the phase's own options, which also belong to the description where a store keeps no content. */
 static int generated_describe(const struct job *job, const struct job_phase *phase,
 			      const struct job_store *store, const struct job_dataset *dataset,
 			      struct generated_entry *e, struct err *err)
 {
 	const struct backend_ops *ops = store->section->owner;
 	const struct store_options *common = store->options;
-	const struct dataset_options *options = dataset->options;
-	bool content = ops->capabilities & BACKEND_CONTENT;
-	char *data = options_text(&dataset_section, options);
+	const struct generate_options *own_options = phase->options;
+	const struct dataset_options *options = dataset ? dataset->options : NULL;
+	bool content = dataset && ops->capabilities & BACKEND_CONTENT;
+	char *data = dataset ? options_text(&dataset_section, options) : strdup("model");
 	char *own = content ? strdup("") : options_text(phase->section, phase->options);
 	size_t size = 0;
 	FILE *place = open_memstream(&e->place, &size);
@@ -51,7 +53,7 @@ static int generated_describe(const struct job *job, const struct job_phase *pha
 	for (uint32_t i = 0; place && i < common->uri.count; i++)
 		fprintf(place, "%s ", common->uri.items[i]);
 	if (place)
-		fprintf(place, "%s", options->folder);
+		fprintf(place, "%s", dataset ? options->folder : own_options->folder);
 	if (place && fclose(place) != 0)
 		whole = false;
 	if (whole && asprintf(&e->what, "%llu %s %s", (unsigned long long)job->seed, data, own) < 0)
@@ -92,7 +94,7 @@ int generated_phase(struct generated_registry *m, const struct job *job,
 		    const struct job_phase *phase, uint32_t run, enum generated_before *before,
 		    struct err *err)
 {
-	const struct job_dataset *dataset;
+	const struct job_dataset *dataset = NULL;
 	const struct job_store *store;
 	struct generated_entry e = {.run = run}, *larger;
 	const struct backend_ops *ops;
@@ -104,7 +106,10 @@ int generated_phase(struct generated_registry *m, const struct job *job,
 	if (!option_find(phase->section, phase->options, phase->path, "dataset", OPTION_TEXT,
 			 &look))
 		return 0;
-	rc = dataset_find(job, phase, look.value, &dataset, &store, err);
+	if (phase->section->owner == &generate_workload && generate_makes_model(phase->options))
+		rc = phase_store_find(job, phase, &store, err);
+	else
+		rc = dataset_find(job, phase, look.value, &dataset, &store, err);
 	if (rc < 0)
 		return rc;
 	rc = generated_describe(job, phase, store, dataset, &e, err);

@@ -152,6 +152,9 @@ void phase_describe(const struct phase_run *p, const struct tally *t, const stru
 		utf8_copy(r->proof_missing, sizeof(r->proof_missing), p->ctx.proof.claim.missing);
 	}
 	r->hole_bytes = p->ctx.proof.hole_bytes;
+	utf8_copy(r->usual, sizeof(r->usual), p->ctx.usual);
+	utf8_copy(r->usual_as, sizeof(r->usual_as), p->ctx.usual_as);
+	utf8_copy(r->typed, sizeof(r->typed), p->ctx.typed);
 	utf8_copy(r->status, sizeof(r->status), phase_status(p));
 	utf8_copy(r->error, sizeof(r->error), p->rc < 0 ? failure->text : "");
 }

@@ -230,5 +230,7 @@ int generate_clean(struct phase_context *ctx, struct clean_counts *counts, struc
 		if (!clean_goes_on(rc, &one, &first, err))
 			break;
 	}
+	rc = generate_model_clean(ctx, counts, &one);
+	clean_goes_on(rc, &one, &first, err);
 	return first;
 }

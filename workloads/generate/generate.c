@@ -25,9 +25,21 @@
 #include "workloads/common/writer.h"
 #include "workloads/dataset/manifest.h"
 
+static const char *const fill_names[] = {"full", "sparse", NULL};
+
 static const struct option generate_options_table[] = {
 	OPT_TEXT("dataset", struct generate_options, dataset, .def_text = "",
 		 .help = "which data set; may be left out where there is only one"),
+	OPT_TABLE("model", struct generate_options, model, .table = model_options,
+		  .help = "a model in place of a data set: its files are made as it is published"),
+	OPT_TEXT("folder", struct generate_options, folder, .def_text = "",
+		 .help = "of a model: where its files lie in the store"),
+	OPT_BYTES(
+		"shard", struct generate_options, shard, .def = 0, .max = 1ull << 50,
+		.help = "of a model: the most bytes of tensors in a file; 0: as it is published, mostly 5 GB"),
+	OPT_CHOICE(
+		"fill", struct generate_options, fill, .choices = fill_names,
+		.help = "of a model: full: random bytes; sparse: headers and holes, which take no space, and which no storage reads"),
 	OPTION_THREADS(struct generate_options, threads, 256,
 		       "threads per rank, each of which makes one file at a time"),
 	OPT_U64("fillers", struct generate_options, fillers, .def = 1, .max = 256,
@@ -46,7 +58,9 @@ struct begun {
 struct generate {
 	struct phase_context *ctx;
 	const struct generate_options *options;
-	struct dataset dataset;
+	struct dataset dataset; /* or, where one is made, the model */
+	struct generate_model model;
+	bool makes_model;
 	struct store store;
 	struct generate_buffers buffers;
 	struct crew crew;
@@ -160,13 +174,17 @@ static int generate_save_manifest(struct generate *g, struct group *group, bool 
 	return group_agree(group, rc, err);
 }
 
-/* Object i of all. */
+/* Object i of all. Of a model, only the size is laid out. */
 static void generate_lay_out(const struct generate *g, uint64_t i, struct object *o,
 			     struct layout *l)
 {
 	uint64_t file;
 	uint32_t object;
 
+	if (g->makes_model) {
+		generate_model_file(&g->model, i, o->key, &l->size);
+		return;
+	}
 	dataset_object(&g->dataset, i, &file, &object);
 	dataset_object_key(&g->dataset, file, object, o->key);
 	dataset_object_layout(&g->dataset, file, object, l);
@@ -217,18 +235,24 @@ static void generate_image(const void *layout, uint64_t at, void *to, uint64_t b
 
 /* The object is open for writing, and is then complete or an error. */
 static int generate_write(struct crew_thread *w, struct object *o, const struct layout *l,
-			  uint64_t piece)
+			  uint64_t piece, uint64_t i)
 {
 	struct generate *g = w->crew->argument;
 	struct request req = {.op = REQ_COMMIT, .object = o, .length = l->size};
-	const struct writer_object what = {.object = o,
-					   .size = l->size,
-					   .piece = piece,
-					   .image = generate_image,
-					   .argument = l};
+	const struct generate_model_piece of_model = {&g->model, i};
+	const struct writer_object what = {
+		.object = o,
+		.size = l->size,
+		.piece = piece,
+		.image = g->makes_model ? generate_model_image : generate_image,
+		.argument = g->makes_model ? (const void *)&of_model : l};
 	char text[FAILURE_TEXT_BYTES];
-	int rc = writer_put(&g->writers[w - g->crew.members], &what);
+	int rc;
 
+	if (g->makes_model && g->options->fill == GENERATE_SPARSE)
+		rc = generate_model_holes(&g->model, w, o, i);
+	else
+		rc = writer_put(&g->writers[w - g->crew.members], &what);
 	if (rc < 0)
 		return rc;
 	rc = crew_do(w, &req);
@@ -262,7 +286,7 @@ static int generate_make(struct crew_thread *w, uint64_t i)
 	rc = crew_do(w, &req);
 	if (rc < 0)
 		return rc;
-	rc = generate_write(w, &o, &l, piece);
+	rc = generate_write(w, &o, &l, piece, i);
 	if (rc < 0) {
 		queue_do(&w->queue, &(struct request){.op = REQ_ABORT, .object = &o});
 		return rc;
@@ -270,6 +294,25 @@ static int generate_make(struct crew_thread *w, uint64_t i)
 	w->counts[COUNT_MADE]++;
 	w->counts[COUNT_MADE_BYTES] += l.size;
 	return 0;
+}
+
+/* A model has one pass: what says that it is haul's is there before its files. */
+static int generate_pass_model(struct generate *g, enum stop_reason *stopped, struct err *err)
+{
+	struct phase_context *ctx = g->ctx;
+	struct queue *q = &g->crew.members[0].queue;
+	int rc = 0;
+
+	if (g->keeps_manifest)
+		rc = place_wait(&g->place, &g->store, g->options->folder, ctx, stopped, err);
+	if (rc < 0 || *stopped != STOP_NONE)
+		return rc;
+	rc = generate_model_begin(&g->model, q, ctx->group, &g->begun.resumes, err);
+	if (rc < 0)
+		return rc;
+	g->something = g->looks && g->begun.resumes;
+	rc = crew_run(&g->crew, generate_make, stopped, err);
+	return rc < 0 || *stopped ? rc : generate_model_end(&g->model, q, ctx->group, err);
 }
 
 /* Both passes. Collective, as is all that it calls. */
@@ -322,7 +365,8 @@ static int generate_work(void *run, enum stop_reason *stopped, struct err *err)
 	g->start_ns = workload_begin(g->ctx);
 	crew_start(&g->crew, g->start_ns);
 	snapshot_start(&g->snapshot, g->start_ns);
-	return generate_passes(g, stopped, err);
+	return g->makes_model ? generate_pass_model(g, stopped, err)
+			      : generate_passes(g, stopped, err);
 }
 
 static void generate_measure(void *run)
@@ -378,8 +422,12 @@ static int generate_open_writers(struct generate *g, struct err *err)
 static void generate_name(const struct crew *p, uint64_t i, char key[OBJECT_KEY_BYTES])
 {
 	const struct generate *g = p->argument;
+	uint64_t size;
 
-	dataset_numbered_key(&g->dataset, i, key);
+	if (g->makes_model)
+		generate_model_file(&g->model, i, key, &size);
+	else
+		dataset_numbered_key(&g->dataset, i, key);
 }
 
 /* What a thread has counted beside its meter. */
@@ -406,12 +454,26 @@ static void generate_so_far(void *generate, struct tally *t)
 	t->rank_row[TALLY_WALL_NS] = clock_now(g->store.clock) - g->start_ns;
 }
 
+/* The data set or the model. */
+static int generate_open_source(struct generate *g, struct phase_context *ctx,
+				const struct job_store **described, struct err *err)
+{
+	int rc;
+
+	g->makes_model = generate_makes_model(ctx->phase->options);
+	if (!g->makes_model)
+		return generate_dataset(ctx->job, ctx->phase, described, &g->dataset, err);
+	rc = generate_model_open(&g->model, ctx->phase->options, ctx->job->seed, err);
+	return rc == 0 ? phase_store_find(ctx->job, ctx->phase, described, err) : rc;
+}
+
 static int generate_open(void *run, struct phase_context *ctx, struct err *err)
 {
 	struct generate *g = run;
 	const struct generate_options *o = ctx->phase->options;
 	const struct job_store *described;
-	int rc = generate_dataset(ctx->job, ctx->phase, &described, &g->dataset, err);
+	uint64_t mean;
+	int rc = generate_open_source(g, ctx, &described, err);
 
 	g->ctx = ctx;
 	g->options = o;
@@ -422,12 +484,14 @@ static int generate_open(void *run, struct phase_context *ctx, struct err *err)
 		return group_agree(ctx->group, rc, err);
 	g->content = store_can(&g->store, BACKEND_CONTENT);
 	g->looks = store_can(&g->store, BACKEND_MISSING_IS_ERROR);
-	g->buffers = generate_buffers(o, &g->dataset, g->store.ops, store_part(&g->store, 0),
+	mean = g->makes_model ? g->model.files.bytes / g->model.files.files
+			      : generate_mean(&g->dataset);
+	g->buffers = generate_buffers(o, mean, g->store.ops, store_part(&g->store, 0),
 				      backend_in_flight(described));
 	g->keeps_manifest = g->content && store_can(&g->store, BACKEND_PERSISTENT);
 	g->crew =
 		crew_of(ctx, &g->store, &generate_meter, o->threads, g->buffers.depth, "generate");
-	g->crew.files = dataset_objects(&g->dataset);
+	g->crew.files = g->makes_model ? g->model.files.files : dataset_objects(&g->dataset);
 	g->crew.buffer_bytes = g->content ? g->buffers.count * g->buffers.bytes : 0;
 	g->crew.items = "files";
 	g->crew.stall_limit_ns = ctx->job->stall_limit_ns;
@@ -456,6 +520,7 @@ static void generate_close(void *run)
 	snapshot_close(&g->snapshot);
 	place_give(&g->place);
 	store_close(&g->store);
+	generate_model_close(&g->model);
 }
 
 /* What was done, for the report and for whoever waits for the command. */
@@ -484,7 +549,7 @@ static void generate_say(void *run)
 	if (words[0])
 		workload_say(ctx, "%s of %s %s whole already", units_count(count, words[0]), all,
 			     words[0] == 1 ? "was" : "were");
-	if (g->dataset.set_files > g->dataset.options.files)
+	if (!g->makes_model && g->dataset.set_files > g->dataset.options.files)
 		workload_say(ctx, "of a set of %s", units_count(count, g->dataset.set_files));
 	if (words[1])
 		workload_say(ctx, "%s had another size and %s made again",
@@ -492,7 +557,8 @@ static void generate_say(void *run)
 }
 
 const struct workload generate_workload = {
-	.section = SECTION_OF(generate, "makes a data set", NULL, generate_options_table),
+	.section = SECTION_OF(generate, "makes a data set, or the files of a model", NULL,
+			      generate_options_table),
 	.schema = &generate_schema,
 	.purpose = PURPOSE_DATA,
 	.generating = true,

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The phase "generate": makes a data set, in parallel, resumable, the same bytes for any number of
- * ranks and threads. */
+/* The phase "generate": makes a data set, or the files of a model, in parallel, resumable, the same
+ * bytes for any number of ranks and threads. */
 #ifndef HAUL_WORKLOADS_GENERATE_GENERATE_H
 #define HAUL_WORKLOADS_GENERATE_GENERATE_H
 
 #include "core/measure/tally.h"
+#include "workloads/archive/published.h"
+#include "workloads/common/crew.h"
 #include "workloads/common/meter.h"
 #include "workloads/dataset/dataset.h"
 #include "workloads/workload.h"
@@ -22,9 +24,17 @@ int generate_clean(struct phase_context *ctx, struct clean_counts *counts, struc
 
 /* size.c. What making a data set needs of the machine, for the plan and for the phase itself. */
 
+enum { GENERATE_FOLDER_BYTES = 256 };
+enum generate_fill { GENERATE_FULL, GENERATE_SPARSE };
+
 struct generate_options {
 	char dataset[JOB_NAME_BYTES]; /* "": the job's one */
-	uint64_t threads, fillers;    /* of a rank */
+	/* A model in place of a data set. Without layers and bytes: none. */
+	struct model model;
+	char folder[GENERATE_FOLDER_BYTES];
+	uint64_t shard;            /* see published_make */
+	uint32_t fill;             /* enum generate_fill */
+	uint64_t threads, fillers; /* of a rank */
 };
 
 /* Hooks of the workload. */
@@ -39,6 +49,38 @@ int generate_stores(const struct job *job, const struct job_phase *phase, uint32
 int generate_dataset(const struct job *job, const struct job_phase *phase,
 		     const struct job_store **store, struct dataset *d, struct err *err);
 
+/* model.c. The files of a model. */
+struct generate_model {
+	const struct generate_options *options;
+	struct published files;
+	struct arena arena;
+	uint64_t seed;
+};
+bool generate_makes_model(const struct generate_options *o);
+int generate_model_check(const struct generate_options *o, const struct job_store *store,
+			 const char *phase, struct err *err);
+int generate_model_open(struct generate_model *x, const struct generate_options *o, uint64_t seed,
+			struct err *err);
+void generate_model_close(struct generate_model *x);
+void generate_model_file(const struct generate_model *x, uint64_t i, char key[OBJECT_KEY_BYTES],
+			 uint64_t *size);
+/* For a writer: bytes of a file. */
+struct generate_model_piece {
+	const struct generate_model *of;
+	uint64_t file;
+};
+void generate_model_image(const void *piece, uint64_t at, void *to, uint64_t bytes);
+/* The file, begun, gets its header and its size, and nothing else. */
+int generate_model_holes(const struct generate_model *x, struct crew_thread *w, struct object *o,
+			 uint64_t i);
+/* What is made is noted before it is, and the index written behind. *resumes: it was begun before. Both
+ * collective; q: of rank 0. */
+int generate_model_begin(struct generate_model *x, struct queue *q, struct group *group,
+			 bool *resumes, struct err *err);
+int generate_model_end(const struct generate_model *x, struct queue *q, struct group *group,
+		       struct err *err);
+int generate_model_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err);
+
 /* What a thread writes with. */
 struct generate_buffers {
 	uint64_t bytes; /* of each buffer */
@@ -46,10 +88,11 @@ struct generate_buffers {
 	bool filled; /* files are so large that fillers can make their bytes ahead */
 };
 
-/* part: of an object of unknown length. */
-struct generate_buffers generate_buffers(const struct generate_options *o, const struct dataset *d,
+/* mean: bytes of a file, on average. part: of an object of unknown length. */
+struct generate_buffers generate_buffers(const struct generate_options *o, uint64_t mean,
 					 const struct backend_ops *ops, uint64_t part,
 					 uint32_t depth);
+uint64_t generate_mean(const struct dataset *d);
 
 /* Bytes of a write, where the store wants parts of that size. */
 uint64_t generate_piece(const struct backend_ops *ops, uint64_t part);

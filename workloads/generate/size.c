@@ -67,11 +67,10 @@ static uint64_t generate_largest(const struct dataset *d)
 }
 
 /* An object has no more parts than its store takes, and none is too small. */
-static int generate_check_parts(const struct job_store *store, const struct dataset *d,
-				struct err *err)
+static int generate_check_parts(const struct job_store *store, uint64_t largest, struct err *err)
 {
 	const struct backend_ops *ops = store->section->owner;
-	uint64_t largest = generate_largest(d), part = backend_part(store, largest);
+	uint64_t part = backend_part(store, largest);
 	char path[sizeof(store->name) + 24];
 
 	if (!ops->part || ops->capabilities & BACKEND_UPDATE || !part)
@@ -80,16 +79,71 @@ static int generate_check_parts(const struct job_store *store, const struct data
 	return backend_check_parts(store, largest, part, path, err);
 }
 
+/* What is to be made. */
+struct generate_told {
+	uint64_t files, samples, mean, largest, objects, folders;
+	double bytes, space;
+	char begun[OBJECT_KEY_BYTES];
+};
+
+static int generate_tell_model(const struct job *job, const struct job_phase *phase,
+			       const struct job_store **store, struct generate_told *out,
+			       struct err *err)
+{
+	const struct generate_options *o = phase->options;
+	struct generate_model x;
+	uint64_t size;
+	int rc = phase_store_find(job, phase, store, err);
+
+	if (rc == 0)
+		rc = generate_model_check(o, *store, phase->path, err);
+	if (rc < 0)
+		return rc;
+	rc = generate_model_open(&x, o, job->seed, err);
+	*out = (struct generate_told){.files = x.files.files, .objects = x.files.files + 1};
+	for (uint64_t i = 0; rc == 0 && i < x.files.files; i++) {
+		generate_model_file(&x, i, out->begun, &size);
+		out->largest = max_u64(out->largest, size);
+		out->bytes += (double)size;
+	}
+	out->mean = out->largest;
+	out->space = o->fill == GENERATE_SPARSE ? 0 : out->bytes;
+	generate_model_close(&x);
+	return rc;
+}
+
+static int generate_tell(const struct job *job, const struct job_phase *phase,
+			 const struct job_store **store, struct generate_told *out, struct err *err)
+{
+	struct dataset d;
+	int rc;
+
+	if (generate_makes_model(phase->options))
+		return generate_tell_model(job, phase, store, out, err);
+	rc = generate_dataset(job, phase, store, &d, err);
+	if (rc < 0)
+		return rc;
+	*out = (struct generate_told){.files = d.options.files,
+				      .samples = d.samples,
+				      .mean = generate_mean(&d),
+				      .largest = generate_largest(&d),
+				      .objects = dataset_objects(&d),
+				      .folders = d.options.subfolders,
+				      .bytes = dataset_bytes_expected(&d),
+				      .space = dataset_bytes_expected(&d)};
+	manifest_key(d.options.folder, out->begun);
+	return 0;
+}
+
 int generate_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		   struct err *err)
 {
 	const struct job_store *store;
-	struct dataset d;
-
-	int rc = generate_dataset(job, phase, &store, &d, err);
+	struct generate_told told;
+	int rc = generate_tell(job, phase, &store, &told, err);
 
 	(void)ranks;
-	return rc < 0 ? rc : generate_check_parts(store, &d, err);
+	return rc < 0 ? rc : generate_check_parts(store, told.largest, err);
 }
 
 uint64_t generate_piece(const struct backend_ops *ops, uint64_t part)
@@ -100,18 +154,24 @@ uint64_t generate_piece(const struct backend_ops *ops, uint64_t part)
 	return ops->part || part < GENERATE_BUFFER_MAX ? part : GENERATE_BUFFER_MAX;
 }
 
-struct generate_buffers generate_buffers(const struct generate_options *o, const struct dataset *d,
+uint64_t generate_mean(const struct dataset *d)
+{
+	struct layout l;
+
+	dataset_mean_layout(d, &l);
+	return l.size;
+}
+
+struct generate_buffers generate_buffers(const struct generate_options *o, uint64_t mean,
 					 const struct backend_ops *ops, uint64_t part,
 					 uint32_t depth)
 {
 	uint64_t most = depth > 1 ? GENERATE_BUFFER_MANY : GENERATE_BUFFER_MAX;
 	uint64_t piece = generate_piece(ops, part);
 	struct generate_buffers b = {.count = depth, .depth = depth};
-	struct layout l;
 
 	b.bytes = piece < most ? piece : most;
-	dataset_mean_layout(d, &l);
-	b.filled = o->fillers && piece <= b.bytes && l.size > b.bytes;
+	b.filled = o->fillers && piece <= b.bytes && mean > b.bytes;
 	if (b.filled && b.count + GENERATE_AHEAD <= WRITER_PIECES_MAX)
 		b.count += GENERATE_AHEAD;
 	return b;
@@ -124,17 +184,18 @@ int generate_size(const struct job *job, const struct job_phase *phase, uint32_t
 	const struct backend_ops *ops;
 	const struct job_store *store;
 	struct generate_buffers buffers;
-	struct dataset d;
-	int rc = generate_dataset(job, phase, &store, &d, err);
+	struct generate_told told;
+	int rc = generate_tell(job, phase, &store, &told, err);
 
 	(void)ranks_per_node;
 	if (rc < 0)
 		return rc;
 	ops = store->section->owner;
-	buffers = generate_buffers(o, &d, ops, backend_part(store, 0), backend_in_flight(store));
-	out->files = d.options.files;
-	out->samples = d.samples;
-	out->bytes = dataset_bytes_expected(&d);
+	buffers = generate_buffers(o, told.mean, ops, backend_part(store, 0),
+				   backend_in_flight(store));
+	out->files = told.files;
+	out->samples = told.samples;
+	out->bytes = told.bytes;
 	out->bytes_per_rank = out->bytes / ranks;
 	if (ops->capabilities & BACKEND_CONTENT)
 		out->memory_per_rank = o->threads * buffers.count * buffers.bytes;
@@ -148,8 +209,8 @@ int generate_stores(const struct job *job, const struct job_phase *phase, uint32
 	const struct backend_ops *ops;
 	const struct job_store *store;
 	struct phase_store *s;
-	struct dataset d;
-	int rc = generate_dataset(job, phase, &store, &d, err);
+	struct generate_told told;
+	int rc = generate_tell(job, phase, &store, &told, err);
 
 	(void)ranks;
 	if (rc < 0)
@@ -159,12 +220,12 @@ int generate_stores(const struct job *job, const struct job_phase *phase, uint32
 	ops = store->section->owner;
 	if (!(ops->capabilities & BACKEND_CONTENT))
 		return 0;
-	s->space_bytes = dataset_bytes_expected(&d);
-	manifest_key(d.options.folder, s->begun);
-	s->inodes = dataset_objects(&d);
+	s->space_bytes = told.space;
+	snprintf(s->begun, sizeof(s->begun), "%s", told.begun);
 	/* The manifest, and folders where the store has such. */
+	s->inodes = told.objects;
 	if (ops->capabilities & BACKEND_PERSISTENT)
-		s->inodes += 1 + d.options.subfolders;
+		s->inodes += 1 + told.folders;
 	return 0;
 }
 

@@ -71,4 +71,5 @@ const struct target load_targets[] = {
 const struct tally_schema load_schema = {
 	TALLY_SCHEMA(measures, figures, hists, tables),
 	.main_figures = {"bytes_rate_last_done"},
+	.tuned_by = "load_seconds",
 };

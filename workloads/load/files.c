@@ -207,6 +207,23 @@ int load_names_find(struct load_names *out, struct queue *q, const char *folder,
 	return rc;
 }
 
+int load_names_published(struct load_names *out, const struct published *p, struct err *err)
+{
+	*out = (struct load_names){.count = p->files};
+	out->names = calloc(p->files, sizeof(*out->names));
+	out->tensors = calloc(p->files + 1, sizeof(*out->tensors));
+	if (!out->names || !out->tensors)
+		return err_set(err, -ENOMEM, "no memory for names");
+	for (uint64_t i = 0; i < p->files; i++) {
+		const struct published_file *f = &p->file[i];
+
+		out->names[i] = f->name;
+		for (uint64_t k = 0; k < f->archive.tensors.count; k++)
+			safetensors_names_add(&out->all, f->tensors[k].name);
+	}
+	return 0;
+}
+
 void load_names_free(struct load_names *n)
 {
 	free(n->names);

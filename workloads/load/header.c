@@ -363,6 +363,29 @@ int load_header_read(struct load_header *h, struct crew_thread *w, struct object
 	return rc < 0 ? rc : closed;
 }
 
+int load_header_ask(const struct load_header *h, struct crew_thread *w, struct object *o,
+		    struct load_header_way way, struct load_header_cost *cost)
+{
+	struct request open = {.op = REQ_OPEN, .object = o, .touch = way.touch};
+	struct request shut = {.op = REQ_CLOSE, .object = o};
+	struct request first = {.op = REQ_READ,
+				.object = o,
+				.length = SAFETENSORS_LENGTH_BYTES,
+				.touch = way.touch};
+	struct request rest = first;
+	int rc = header_do(w, &open, cost), closed;
+
+	rest.offset = first.length;
+	rest.length = h->header_bytes - first.length;
+	/* What is touched has come with the first page fault. */
+	if (rc == 0 && !way.whole)
+		rc = header_do(w, &first, cost);
+	if (rc == 0 && !way.whole && !way.touch)
+		rc = header_do(w, &rest, cost);
+	closed = header_do(w, &shut, cost);
+	return rc < 0 ? rc : closed;
+}
+
 void load_header_free(struct load_header *h)
 {
 	free(h->ranges);

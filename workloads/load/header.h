@@ -89,6 +89,10 @@ int load_header_read(struct load_header *h, struct crew_thread *w, struct object
 		     struct load_header_way way, struct load_header_cost *cost);
 void load_header_free(struct load_header *h);
 
+/* The same requests where the store keeps no content, of a header that is known. */
+int load_header_ask(const struct load_header *h, struct crew_thread *w, struct object *o,
+		    struct load_header_way way, struct load_header_cost *cost);
+
 /* The ranges of a header that has been parsed. -ENOMEM: no memory. */
 int load_header_cut(struct load_header *h, const struct safetensors *tensors,
 		    const struct load_rule *rule);

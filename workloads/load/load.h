@@ -8,6 +8,7 @@
  *	header.c   a file's header, read and taken apart by each rank; which bytes of a tensor a rank needs and reads
  *	read.c     the threads of a rank
  *	hand.c     handing on, where one rank reads for others
+ *	server.c   what servers would do where the phase runs
  *	columns.c  measures, histograms, figures
  *
  * The names are found once, by rank 0. The headers are read by every rank each time, since real loaders do that: each of
@@ -85,6 +86,10 @@ uint64_t load_sharers(const struct job *job, const struct load_options *o);
 /* What the rank of the phase reads, if it reads. */
 void load_part(const struct job *job, const struct load_options *o, uint64_t rank,
 	       struct load_part *out);
+
+/* Whether the files of the phase are those with which its model is published, on a store that keeps no
+ * content (sim://). */
+bool load_modelled(const struct job_phase *phase, const struct job_store *store);
 
 /* Hooks of the workload. */
 int load_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,

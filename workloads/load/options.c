@@ -188,6 +188,14 @@ static int load_check_model(const struct load_options *o, const char *phase, str
 		       phase, o->kv_heads, model_kv_heads(&o->model));
 }
 
+bool load_modelled(const struct job_phase *phase, const struct job_store *store)
+{
+	const struct load_options *o = phase->options;
+	const struct backend_ops *ops = store->section->owner;
+
+	return !(ops->capabilities & BACKEND_CONTENT) && (o->model.layers || o->model.bytes);
+}
+
 int load_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 	       struct err *err)
 {
@@ -264,6 +272,7 @@ int load_stores(const struct job *job, const struct job_phase *phase, uint32_t r
 		rc = phase_store_find(job, phase, &store, err);
 	if (rc < 0)
 		return rc;
-	phase_store_add(out, count, "model", store)->needs |= BACKEND_RANGES | BACKEND_CONTENT;
+	phase_store_add(out, count, "model", store)->needs |=
+		BACKEND_RANGES | (load_modelled(phase, store) ? 0 : BACKEND_CONTENT);
 	return 0;
 }

@@ -70,6 +70,40 @@ static int load_describe_direct(struct load_run *r, struct err *err)
 	return rc;
 }
 
+/* A store that keeps no content: files and headers are those with which the model is published, and
+ * what the ranks of a node have read ahead is noted in memory that they share. Collective. */
+static int load_open_modelled(struct load_run *r, struct err *err)
+{
+	const struct load_options *o = r->options;
+	struct published p;
+	void *block = NULL;
+	int rc = published_make(&p, &o->model, 0, &r->arena, err);
+
+	r->known = r->modelled = true;
+	if (rc == 0)
+		rc = load_names_published(&r->names, &p, err);
+	r->rule.model = r->names.all;
+	r->headers = calloc(p.files + 1, sizeof(*r->headers));
+	if (rc == 0 && !r->headers)
+		rc = err_set(err, -ENOMEM, "no memory for headers");
+	for (uint64_t i = 0; rc == 0 && i < p.files; i++) {
+		const struct archive *a = &p.file[i].archive;
+		struct load_header *h = &r->headers[i];
+		struct safetensors tensors;
+
+		*h = (struct load_header){.file_bytes = a->size, .header_bytes = a->header_bytes};
+		rc = published_tensors(&p.file[i], &tensors, &r->arena);
+		rc = rc == 0 ? load_header_cut(h, &tensors, &r->rule) : rc;
+		if (rc < 0)
+			err_set(err, rc, "no memory for tensors");
+	}
+	rc = group_agree(r->ctx->group, rc, err);
+	if (rc == 0 && r->pattern->ahead)
+		rc = group_shared(r->ctx->node, p.files * sizeof(*r->cached), &block, err);
+	r->cached = block;
+	return group_agree(r->ctx->group, rc, err);
+}
+
 /* What is known before anything is read. Collective. */
 static int load_known(struct load_run *r, struct err *err)
 {
@@ -112,7 +146,9 @@ static int load_open(void *run, struct phase_context *ctx, struct err *err)
 		rc = load_open_store(r, err);
 	rc = group_agree(ctx->group, rc, err);
 	if (rc == 0)
-		rc = load_names_find(&r->names, &r->side, o->folder, ctx->group, err);
+		rc = load_modelled(ctx->phase, r->described)
+			     ? load_open_modelled(r, err)
+			     : load_names_find(&r->names, &r->side, o->folder, ctx->group, err);
 	if (rc == 0)
 		rc = load_known(r, err);
 	if (rc == 0 && o->readers == LOAD_READERS_FIRST)
@@ -344,6 +380,8 @@ static int load_null(struct load_run *r, struct err *err)
 	r->options = &o;
 	r->described = &n.store;
 	r->known = true;
+	r->modelled = false;
+	r->cached = NULL;
 	if (rc == 0) {
 		rc = load_open_store(r, err);
 		if (rc == 0)
@@ -383,6 +421,7 @@ static int load_work(void *run, enum stop_reason *stopped, struct err *err)
 			     units_counted(times, row[LOAD_LOADED], "time"));
 		cold_say(ctx, &r->options->cold, &r->store, row[LOAD_RESIDENT_SAMPLED_BYTES],
 			 row[LOAD_RESIDENT_BYTES], row[TALLY_BYTES_READ]);
+		load_servers_say(r);
 	}
 	if (rc == 0 && *stopped == STOP_NONE && r->options->null_passes)
 		rc = load_null(r, err);

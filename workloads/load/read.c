@@ -52,7 +52,7 @@ static int load_reader_received(struct piece_reader *x, const struct request *re
 	uint64_t began_ns;
 	int rc;
 
-	x->thread->counts[LOAD_COUNT_FAULTS] += x->touch && !store_can(&r->store, BACKEND_CONTENT);
+	x->thread->counts[LOAD_COUNT_FAULTS] += x->touch && r->modelled;
 	if (!r->hand.others)
 		return 0;
 	began_ns = clock_now(r->store.clock);
@@ -75,7 +75,7 @@ static bool load_goes_ahead(const struct load_run *r, uint64_t thread)
 
 static struct piece_reader load_reader(struct load_run *r, uint32_t i)
 {
-	bool content = store_can(&r->store, BACKEND_CONTENT), ahead = load_goes_ahead(r, i);
+	bool ahead = load_goes_ahead(r, i);
 	struct piece_reader x = {
 		.thread = &r->crew.members[i],
 		.hooks = &load_hooks,
@@ -91,9 +91,9 @@ static struct piece_reader load_reader(struct load_run *r, uint32_t i)
 		.stride = r->pattern->dealt ? r->sharers : 0,
 	};
 
-	if (!content && x.touch && !r->known)
+	if (x.touch && r->modelled)
 		x.chunk = r->options->readahead;
-	else if (!content && r->pattern->whole)
+	else if (r->pattern->whole && !store_can(&r->store, BACKEND_CONTENT))
 		x.chunk = load_file_most;
 	return x;
 }
@@ -175,10 +175,14 @@ static int load_header(struct load_run *r, struct crew_thread *w, struct load_me
 	uint64_t bytes;
 	int rc = 0;
 
-	if (!r->known) {
+	if (!r->known || r->modelled) {
 		load_names_key(&r->names, r->options->folder, i, o.key);
-		rc = load_header_read(h, w, &o, &r->rule, &r->names.tensors[i], way, &m->cost);
-		bytes = way.whole && h->header_bytes ? h->file_bytes : h->header_bytes;
+		if (r->modelled)
+			rc = load_header_ask(h, w, &o, way, &m->cost);
+		else
+			rc = load_header_read(h, w, &o, &r->rule, &r->names.tensors[i], way,
+					      &m->cost);
+		bytes = !way.whole ? h->header_bytes : r->modelled ? 0 : h->file_bytes;
 		w->counts[LOAD_COUNT_HEADER_BYTES] += h->header_bytes;
 		w->counts[LOAD_COUNT_BYTES] += bytes;
 		w->counts[LOAD_COUNT_STORE_BYTES] += r->pattern->ahead ? 0 : bytes;
@@ -402,7 +406,7 @@ int load_thread(struct crew_thread *w, uint64_t thread)
 		return rc;
 	}
 	rc = load_headers(r, w, m);
-	if (!r->known)
+	if (!r->known || r->modelled)
 		load_meet(r, w);
 	if (rc == 0)
 		rc = load_pieces(r, m);

@@ -5,6 +5,7 @@
 
 #include "core/buffers.h"
 #include "core/group/group.h"
+#include "workloads/archive/published.h"
 #include "workloads/common/cold.h"
 #include "workloads/common/crew.h"
 #include "workloads/common/piece_reader.h"
@@ -35,6 +36,9 @@ void load_names_free(struct load_names *n);
 /* Whether file i is one that the rank of that number loads, where each has files of its own:
  * "model-rank-3-part-0.safetensors". */
 bool load_names_own(const struct load_names *n, uint64_t i, uint64_t rank);
+
+/* The files of a model that no store has: as it is published. */
+int load_names_published(struct load_names *out, const struct published *p, struct err *err);
 
 /* The key of file i. */
 void load_names_key(const struct load_names *n, const char *folder, uint64_t i,
@@ -90,7 +94,8 @@ struct load_run {
 	_Atomic uint64_t *cached;
 	struct load_meeting meeting;
 	uint64_t number;
-	bool known;   /* headers are those of the load before: none are read */
+	bool known; /* headers are those of the load before, or of the model: none are read */
+	bool modelled; /* the store keeps no content: reads of headers are requests, whatever they bring */
 	bool dropped; /* caches, once for the phase */
 };
 
@@ -110,5 +115,8 @@ void load_readers_close(struct load_run *r); /* keeps the headers */
 void load_headers_free(struct load_run *r);
 void load_readers_reset(struct load_run *r);
 int load_thread(struct crew_thread *w, uint64_t thread);
+
+/* server.c: what servers would do here, after a load; and what to type to have them do what was done. */
+void load_servers_say(struct load_run *r);
 
 #endif

@@ -18,7 +18,7 @@
 	X(LLAMA3_1T, "llama3_1t") X(LLAMA_7B, "llama_7b") \
 	X(TINY_1B, "tiny-1b") X(MISTRAL_7B, "mistral-7b") X(LLAMA2_7B, "llama2-7b") \
 	X(LLAMA31_8B, "llama3.1-8b") X(LLAMA31_70B, "llama3.1-70b-instruct") \
-	X(DEEPSEEK_V3, "deepseek-v3") X(QWEN3_32B, "qwen3-32b") \
+	X(DEEPSEEK_V3, "deepseek-v3") X(QWEN3_32B, "qwen3-32b") X(QWEN3_30B_A3B, "qwen3-30b-a3b") \
 	X(GPT_OSS_120B, "gpt-oss-120b") X(GPT_OSS_20B, "gpt-oss-20b")
 
 #define DIMENSIONS(v, h, f, l, a, k) \
@@ -56,6 +56,8 @@ static const struct model model_shapes[MODEL_NAME_COUNT] = {
 		.predict_layers = 1, .tensors = MODEL_SEPARATE},
 	[MODEL_NAME_QWEN3_32B] = {DIMENSIONS(151936, 5120, 25600, 64, 64, 8), .head_dim = 128, .attention = MODEL_GQA,
 		.tensors = MODEL_SEPARATE, .qk_norm = MODEL_QK_HEAD},
+	[MODEL_NAME_QWEN3_30B_A3B] = {DIMENSIONS(151936, 2048, 6144, 48, 32, 4), .head_dim = 128, .attention = MODEL_GQA,
+		.experts = 128, .expert_feed_forward = 768, .tensors = MODEL_SEPARATE, .qk_norm = MODEL_QK_HEAD},
 	[MODEL_NAME_GPT_OSS_120B] = {GPT_OSS(36, 128)},
 	[MODEL_NAME_GPT_OSS_20B] = {GPT_OSS(24, 32)},
 };
