@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Line reader: see line_reader.h.
  *
- *	file or memory ──► input ──► zstd ──► text: | lines handed out | rest | room |
- *	                       └────(plain)───►
+ *	file or memory ──► input ──► zstd, gzip ──► text: | lines handed out | rest | room |
+ *	                       └───────(plain)──────►
  */
 #include "core/line_reader.h"
 
@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/gzip.h"
 #include "core/numbers.h"
 #include "core/zstd.h"
 
@@ -26,8 +27,9 @@ struct line_reader {
 	int fd; /* -1: memory */
 	const uint8_t *memory;
 	size_t memory_bytes;
-	struct zstd_reader *zstd; /* NULL: plain */
-	bool begun, ended;        /* the first bytes have been looked at; there is no more input */
+	struct zstd_reader *zstd; /* both NULL: plain */
+	struct gzip_reader *gzip;
+	bool begun, ended; /* the first bytes have been looked at; there is no more input */
 	uint64_t number;
 	bool again; /* the last line comes again */
 	char *last;
@@ -84,6 +86,7 @@ void line_reader_close(struct line_reader *r)
 	if (r->fd >= 0)
 		close(r->fd);
 	zstd_reader_close(r->zstd);
+	gzip_reader_close(r->gzip);
 	free(r);
 }
 
@@ -130,11 +133,11 @@ static const struct {
 	const char *begin, *what;
 	size_t bytes;
 } input_kinds[] = {
-	{"\x1f\x8b", "is compressed by gzip; decompress it by gunzip, or compress it by zstd", 2},
 	{"\xfd"
 	 "7zXZ",
-	 "is compressed by xz; decompress it by unxz, or compress it by zstd", 5},
-	{"BZh", "is compressed by bzip2; decompress it by bunzip2, or compress it by zstd", 3},
+	 "is compressed by xz; decompress it by unxz, or compress it by zstd or gzip", 5},
+	{"BZh", "is compressed by bzip2; decompress it by bunzip2, or compress it by zstd or gzip",
+	 3},
 	{"PK\3\4", "is a zip archive; unpack it", 4},
 	{"PAR1", "is a Parquet file, not a text", 4},
 	{"\x89HDF", "is an HDF5 file, not a text", 4},
@@ -161,6 +164,8 @@ static int input_open(struct line_reader *r, struct err *err)
 	r->begun = true;
 	if (rc == 0 && zstd_begins(r->input, r->input_end))
 		rc = zstd_reader_open(&r->zstd, err);
+	else if (rc == 0 && gzip_begins(r->input, r->input_end))
+		rc = gzip_reader_open(&r->gzip, err);
 	return rc < 0 ? rc : input_refuse(r, err);
 }
 
@@ -182,7 +187,8 @@ static int text_decompress(struct line_reader *r, struct err *err)
 				 .out = r->text,
 				 .room = LINE_TEXT_BYTES,
 				 .made = r->end};
-	int rc = zstd_reader_step(r->zstd, &step, err);
+	int rc = r->zstd ? zstd_reader_step(r->zstd, &step, err)
+			 : gzip_reader_step(r->gzip, &step, err);
 
 	r->input_begin = step.used;
 	r->end = step.made;
@@ -198,7 +204,7 @@ static int text_more(struct line_reader *r, struct err *err)
 	while (rc == 0 && r->end == before) {
 		if (r->input_begin == r->input_end && !r->ended)
 			rc = input_more(r, err);
-		if (rc == 0 && r->zstd)
+		if (rc == 0 && (r->zstd || r->gzip))
 			rc = text_decompress(r, err); /* it may hold more without more input */
 		else if (rc == 0)
 			text_copy(r);
@@ -207,6 +213,8 @@ static int text_more(struct line_reader *r, struct err *err)
 	}
 	if (rc == 0 && r->end == before && r->zstd && !zstd_reader_whole(r->zstd))
 		rc = err_set(err, -EBADMSG, "ends in the middle of a frame of zstd");
+	if (rc == 0 && r->end == before && r->gzip && !gzip_reader_whole(r->gzip))
+		rc = err_set(err, -EBADMSG, "ends in the middle of a member of gzip");
 	return rc < 0 ? rc : r->end > before;
 }
 

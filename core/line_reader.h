@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Line reader: a text line by line, from a file or from memory, plain or compressed by zstd (by its
- * first bytes, not by its name). A byte order mark of UTF-8 before the first line is no part of it.
+/* Line reader: a text line by line, from a file or from memory, plain or compressed by zstd or
+ * gzip (by its first bytes, not by its name). A byte order mark of UTF-8 before the first line is no part of it.
  * What is compressed by another program, or is no text at all, is refused with what it is. Memory
  * does not grow with the text. One thread. */
 #ifndef HAUL_CORE_LINE_READER_H

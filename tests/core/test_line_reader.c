@@ -122,19 +122,26 @@ static void test_long_lines(void)
 		}
 }
 
-/* Writes many lines, and returns their bytes in the file. */
+/* Writes many lines, and returns their bytes in the file. What ends in ".gz" is compressed by gzip. */
 static size_t write_lines(const char *name, unsigned count)
 {
+	bool gzip = strstr(name, ".gz");
 	struct text_writer *w;
 	struct err err = {0};
 	char line[32];
 	FILE *f;
 	long bytes;
 
-	CU_ASSERT_EQUAL_FATAL(text_writer_open(&w, at(name), true, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(text_writer_open(&w, at(gzip ? "raw" : name), true, &err), 0);
 	for (unsigned i = 0; i < count; i++)
 		text_writer_add(w, line, (size_t)snprintf(line, sizeof(line), "line %u\n", i));
-	CU_ASSERT_EQUAL(text_writer_close(w, at(name), &err), 0);
+	CU_ASSERT_EQUAL(text_writer_close(w, at(gzip ? "raw" : name), &err), 0);
+	if (gzip) {
+		char command[1024];
+
+		snprintf(command, sizeof(command), "cd %s && gzip -c raw > %s", folder, name);
+		CU_ASSERT_EQUAL_FATAL(system(command), 0);
+	}
 	f = fopen(at(name), "r");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	fseek(f, 0, SEEK_END);
@@ -145,11 +152,11 @@ static size_t write_lines(const char *name, unsigned count)
 
 static void test_files(void)
 {
-	static const char *const names[] = {"plain", "packed.zst"};
+	static const char *const names[] = {"plain", "packed.zst", "packed.gz"};
 	enum { MANY = 200000 };
-	size_t bytes[2];
+	size_t bytes[3];
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		struct line_reader *r;
 		struct err err = {0};
 		char wanted[32], *line;
@@ -173,10 +180,10 @@ static void test_files(void)
 /* The pieces of a text are the text, lines or not, plain and compressed. */
 static void test_pieces(void)
 {
-	static const char *const names[] = {"plain", "packed.zst"};
+	static const char *const names[] = {"plain", "packed.zst", "packed.gz"};
 	enum { MANY = 200000 };
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		struct line_reader *r;
 		struct err err = {0};
 		const char *piece;
@@ -207,29 +214,37 @@ static void test_pieces(void)
 	}
 }
 
-/* Wherever a compressed file is cut off, its end is noticed; and so is damage. */
+/* Wherever a compressed file is cut off, its end is noticed; and so is damage of its checksum. */
 static void test_cut_off(void)
 {
-	size_t bytes = write_lines("cut.zst", 10);
-	char packed[512], out[256];
-	FILE *f = fopen(at("cut.zst"), "r");
-	struct err err = {0};
+	static const struct {
+		const char *name, *cut, *damaged;
+		size_t checksum; /* bytes from the end */
+	} cases[] = {{"cut.zst", "in the middle of a frame", "not valid zstd", 1},
+		     {"cut.gz", "in the middle of a member", "its checksum is wrong", 5}};
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	CU_ASSERT_EQUAL_FATAL(fread(packed, 1, sizeof(packed), f), bytes);
-	fclose(f);
-	for (size_t n = 4; n < bytes; n++) {
-		CU_ASSERT_EQUAL(lines_of(packed, n, out, &err), -EBADMSG);
-		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "in the middle of a frame"));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		size_t bytes = write_lines(cases[i].name, 10);
+		char packed[512], out[256];
+		FILE *f = fopen(at(cases[i].name), "r");
+		struct err err = {0};
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		CU_ASSERT_EQUAL_FATAL(fread(packed, 1, sizeof(packed), f), bytes);
+		fclose(f);
+		for (size_t n = 4; n < bytes; n++) {
+			CU_ASSERT_EQUAL(lines_of(packed, n, out, &err), -EBADMSG);
+			CU_ASSERT_PTR_NOT_NULL(strstr(err.text, cases[i].cut));
+		}
+		CU_ASSERT_EQUAL(lines_of(packed, bytes, out, &err), 0);
+		/* Two frames are one text. */
+		memcpy(packed + bytes, packed, bytes);
+		CU_ASSERT_EQUAL(lines_of(packed, 2 * bytes, out, &err), 0);
+		CU_ASSERT_EQUAL(strlen(out), 2 * 10 * strlen("line 0|"));
+		packed[bytes - cases[i].checksum] ^= 1;
+		CU_ASSERT_EQUAL(lines_of(packed, bytes, out, &err), -EBADMSG);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, cases[i].damaged));
 	}
-	CU_ASSERT_EQUAL(lines_of(packed, bytes, out, &err), 0);
-	/* Two frames are one text. */
-	memcpy(packed + bytes, packed, bytes);
-	CU_ASSERT_EQUAL(lines_of(packed, 2 * bytes, out, &err), 0);
-	CU_ASSERT_EQUAL(strlen(out), 2 * 10 * strlen("line 0|"));
-	packed[bytes - 1] ^= 1; /* of the checksum */
-	CU_ASSERT_EQUAL(lines_of(packed, bytes, out, &err), -EBADMSG);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "not valid zstd"));
 }
 
 static void test_errors(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traces of key-value caches: the table that MLPerf's benchmark writes with --io-trace-log, plain or compressed by zstd.
+/* Traces of key-value caches: the table that MLPerf's benchmark writes with --io-trace-log, plain or compressed by zstd or gzip.
  *
  *	Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
  *	1795305706.932717,Write,273014784,Tier-0,conv_user_0000_1795305706932_turn_1,Prefill

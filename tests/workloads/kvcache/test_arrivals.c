@@ -334,7 +334,7 @@ static const struct refused_case {
 	{MOONCAKE, "is a trace of requests as lines of JSON, which has its own times", 1},
 	{"\xef\xbb\xbf\n", "is empty", 1},
 	{" \n", "is empty", 1},
-	{"\x1f\x8b\x08", "is compressed by gzip", 1},
+	{"BZh9", "is compressed by bzip2", 1},
 	{"PK\x03\x04", "is a zip archive", 0},
 	{"{}", "line 1: is JSON, but neither a request", 1},
 	{"{\"timestamp\": 1, \"input_length\": 2}",

@@ -10,7 +10,7 @@
  * anything is said of options that it does not take. Blank lines are passed over.
  *
  * The turns of a list of conversations (sharegpt.h) are requests, too. They have no times, so they arrive one after the other at
- * a given rate. Plain or compressed by zstd. A file is read twice: first as a whole, to refuse what is wrong before anything begins, and
+ * a given rate. Plain or compressed by zstd or gzip. A file is read twice: first as a whole, to refuse what is wrong before anything begins, and
  * then row by row as time goes on, so memory does not grow with it.
  *
  * A text may begin again at its end. The requests of each cycle are new ones, with numbers and conversations of their own. The
