@@ -78,26 +78,45 @@ static bool shorten_has(const char *const *keys, const char *key)
 	return false;
 }
 
-/* Whether a column of the page stands at the key, or in the object that does. */
-static bool shorten_shows(const char *key)
+/* Whether a column of the table of phases stands at the path, or below it. */
+static bool shorten_shows(const char *path)
 {
-	for (const struct column *c = phase_columns; c->type; c++) {
-		const char *path = column_page(c) ? column_json(c) : "";
+	size_t length = strlen(path);
 
-		if (strcspn(path, ".") == strlen(key) && strncmp(path, key, strlen(key)) == 0)
+	for (const struct column *c = phase_columns; c->type; c++) {
+		const char *shown = column_page(c) ? column_json(c) : "";
+
+		if (strncmp(shown, path, length) == 0 &&
+		    (shown[length] == '\0' || shown[length] == '.'))
 			return true;
 	}
 	return false;
 }
 
-/* Leaves of a phase only what its row in the table of phases shows. */
+/* Leaves of an object of a phase, whose path ends with a dot or is empty, only what the phase's row in the table of phases
+ * shows. */
+static void shorten_to_row(cJSON *object, const char *path)
+{
+	for (cJSON *child = object->child, *next; child; child = next) {
+		char at[96];
+
+		next = child->next;
+		if (!*path && shorten_has(brief_keys, child->string))
+			continue;
+		snprintf(at, sizeof(at), "%s%s", path, child->string);
+		if (!shorten_shows(at)) {
+			cJSON_Delete(cJSON_DetachItemViaPointer(object, child));
+			continue;
+		}
+		snprintf(at, sizeof(at), "%s%s.", path, child->string);
+		if (cJSON_IsObject(child))
+			shorten_to_row(child, at);
+	}
+}
+
 static void shorten_brief(cJSON *phase)
 {
-	for (cJSON *child = phase->child, *next; child; child = next) {
-		next = child->next;
-		if (!shorten_has(brief_keys, child->string) && !shorten_shows(child->string))
-			cJSON_Delete(cJSON_DetachItemViaPointer(phase, child));
-	}
+	shorten_to_row(phase, "");
 	cJSON_AddBoolToObject(phase, "brief", true);
 }
 

@@ -24,6 +24,9 @@ enum {
 	DEVICE_P95,
 	ENTRY_READ,
 	ENTRY_WRITTEN,
+	HITS_PROMPT,
+	HITS_TURN,
+	HITS_OWN,
 	COLUMNS,
 	RANKS = 2
 };
@@ -41,6 +44,9 @@ static const struct results_column columns[COLUMNS] = {
 	[DEVICE_P95] = {.name = "dp", .role = ROLE_WRITE_DEVICE_P95},
 	[ENTRY_READ] = {.name = "er", .role = ROLE_ENTRY_READ_RATE, .real = true},
 	[ENTRY_WRITTEN] = {.name = "ew", .role = ROLE_ENTRY_WRITE_RATE, .real = true},
+	[HITS_PROMPT] = {.name = "hp", .role = ROLE_HIT_RATE_PROMPT, .real = true},
+	[HITS_TURN] = {.name = "ht", .role = ROLE_HIT_RATE_TURN, .real = true},
+	[HITS_OWN] = {.name = "ho", .role = ROLE_HIT_RATE_DECODE, .real = true},
 };
 static union results_cell merged[COLUMNS], ranks[RANKS][COLUMNS];
 static struct results_column known[COLUMNS];
@@ -53,6 +59,9 @@ static void fresh(void)
 {
 	memcpy(known, columns, sizeof(known));
 	merged[HITS].real = 0.25;
+	merged[HITS_PROMPT].real = 0.5;
+	merged[HITS_TURN].real = 0.125;
+	merged[HITS_OWN].real = 1;
 	merged[READ].real = 3e9;
 	merged[WRITTEN].real = 2e9;
 	merged[TOKENS].real = 1234;
@@ -137,9 +146,9 @@ static void expect(const char *part, bool there)
 static void test_table(void)
 {
 	fresh();
-	expect("key-value caches GB/s read written tokens/s hits read p95 p99 write p95 p99\n",
+	expect("key-value caches GB/s read written tokens/s hits: prompt turn own read p95 p99 write p95 p99\n",
 	       true);
-	expect("cache 3.00 2.00 1,234 25.0 % 100 ms 100 ms 400 ms 400 ms\n", true);
+	expect("cache 3.00 2.00 1,234 50.0 % 12.5 % 100.0 % 100 ms 100 ms 400 ms 400 ms\n", true);
 }
 
 /* MLPerf adds the rates of ranks, and takes percentiles of the slowest one. */

@@ -171,9 +171,10 @@ static void test_folder(void)
 		 replay_path("data"));
 	f = replay_run_trace(store, known_trace(-1), ", \"speed\": 0, \"verify\": \"full\"", 2);
 	replay_expect_ok(f);
-	CU_ASSERT_NOT_EQUAL(access(replay_path("data/replay"), F_OK), 0);
+	CU_ASSERT_NOT_EQUAL(access(replay_path("data"), F_OK), 0);
 	fixture_free(f);
 
+	CU_ASSERT_EQUAL_FATAL(mkdir(replay_path("data"), 0777), 0);
 	CU_ASSERT_EQUAL_FATAL(mkdir(replay_path("data/replay"), 0777), 0);
 	snprintf(path, sizeof(path), "%s", replay_path("data/replay/mine"));
 	file = fopen(path, "w");
