@@ -359,6 +359,11 @@ def run_tests(tests, *arguments):
     return failed
 
 
+def names_in(folder):
+    """The names in a folder, sorted, without haul's record that it made the folder."""
+    return sorted(name for name in os.listdir(folder) if name != ".haul-made")
+
+
 def main(server=None):
     """Runs the tests named on the command line, or all. server: makes the object that each test gets as its argument."""
     tests = tests_of_script()

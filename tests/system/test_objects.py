@@ -7,7 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["HAUL_SOURCE"], "tests", "servers"))
 import servers  # noqa: E402
-from haultest import Folder, alone, check, main, mpi, report, write_job  # noqa: E402
+from haultest import Folder, alone, check, main, mpi, names_in, report, write_job  # noqa: E402
 
 FILES, EPOCHS = 24, 2
 
@@ -102,7 +102,7 @@ def test_other_clients_read_and_write_the_same(s):
         az = {"uri": f"az://{azurite.ACCOUNT}/interop/w", "endpoints": azurite.endpoint()}
         run(folder, "s3", s3, rgw.env(), **only)
         run(folder, "az", az, azurite.env(), **only)
-        names = sorted(n for n in os.listdir(f"{folder}/data/set one"))
+        names = names_in(f"{folder}/data/set one")
         check(len(names) == FILES + 1, f"{names}")
         for name in names:
             with open(f"{folder}/data/set one/{name}", "rb") as f:

@@ -225,9 +225,9 @@ static const struct flown {
 	const char *when;
 	uint32_t checkpoints;
 	/* The first one, and all others. */
-	uint64_t blocked_ms, blocked_then_ms, durable_ms, durable_then_ms;
+	uint64_t blocked_ms, blocked_then_ms, visible_ms, visible_then_ms;
 } flown[] = {
-	/* 300 ms between two. A checkpoint is whole at the first barrier after its last write. */
+	/* 300 ms between two. A checkpoint is visible from the first barrier after its last write. */
 	{"\"every_steps\":30", 4, 50, 50, 250, 250},
 	/* 100 ms between two: the second is due when the first has been written for half of its 200
 	 * ms. */
@@ -279,8 +279,13 @@ static void goes_on_for(const struct flown *s, const char *snapshot, uint64_t me
 			expect_near_ms(row[CHECKPOINT_ROW_BLOCKED_NS],
 				       n == 1 ? s->blocked_ms : s->blocked_then_ms, 0, what);
 			CU_ASSERT(row[CHECKPOINT_ROW_BLOCKED_NS] >= 50 * MS);
-			expect_near_ms(row[CHECKPOINT_ROW_DURABLE_NS],
-				       n == 1 ? s->durable_ms : s->durable_then_ms, STEP_MS, what);
+			expect_near_ms(row[CHECKPOINT_ROW_VISIBLE_NS],
+				       n == 1 ? s->visible_ms : s->visible_then_ms, STEP_MS, what);
+			/* A rank says at the end of a step that it has committed, and the
+			 * others hear it at the end of the next. */
+			CU_ASSERT(row[CHECKPOINT_ROW_DURABLE_NS] <= row[CHECKPOINT_ROW_VISIBLE_NS]);
+			CU_ASSERT(row[CHECKPOINT_ROW_DURABLE_NS] + (2 * STEP_MS + 1) * MS >=
+				  row[CHECKPOINT_ROW_VISIBLE_NS]);
 		}
 	}
 	/* Within a point of what it is without checkpoints. */
