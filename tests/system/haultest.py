@@ -360,8 +360,8 @@ def run_tests(tests, *arguments):
 
 
 def names_in(folder):
-    """The names in a folder, sorted, without haul's record that it made the folder."""
-    return sorted(name for name in os.listdir(folder) if name != ".haul-made")
+    """The names in a folder, sorted, without haul's record that it made the folder. None where the folder went with what was in it."""
+    return sorted(name for name in os.listdir(folder) if name != ".haul-made") if os.path.exists(folder) else []
 
 
 def main(server=None):

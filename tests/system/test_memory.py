@@ -4,6 +4,7 @@ read files with many samples, which have their full size and consist of holes; c
 larger than their buffers. A checkpoint that is made as a whole takes the memory that its plan says.
 
 test_memory.py EMPTY_PROCESS"""
+import array
 import os
 import struct
 import sys
@@ -19,7 +20,7 @@ CASES = [  # name, format, samples per file, bytes per sample, options, first by
     ("bert", "tfrecord", 313532, 2500, {}, b""),
     ("dlrm", "parquet", 4718592, 761, DLRM, b"PAR1"),
     ("dlrm, indexed", "indexed_binary", 4718592, 761, {}, b""),
-    ("megatron", "mmap_indexed_binary", 277203535, 2048, {}, b""),
+    ("megatron", "mmap_indexed_binary", 10000000, 2048, {}, b""),
 ]
 
 
@@ -47,9 +48,13 @@ def holes(folder, case, files, bytes_each):
             if begin:  # a Parquet file ends as it begins, behind the length of its footer
                 f.seek(-8, os.SEEK_END)
                 f.write(struct.pack("<I", 0) + begin)
-        for suffix in (".off.idx", ".sz.idx") if index else ():
-            with open(path + suffix, "wb") as f:
-                f.truncate(index)
+        if index:
+            each = (bytes_each - 2 * index) // samples
+            for suffix, begins in (".off.idx", True), (".sz.idx", False):
+                with open(path + suffix, "wb") as f:
+                    for first in range(0, samples, 1 << 20):
+                        some = range(first, min(first + (1 << 20), samples))
+                        array.array("Q", (each * i for i in some) if begins else [each] * len(some)).tofile(f)
 
 
 def empty_process():

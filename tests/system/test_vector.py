@@ -267,7 +267,7 @@ def test_kinds_and_ranks():
                 else:
                     check(m["queries"] == 40 * ranks and p["operations"] == 40 * ranks and m["reads"] == m["expanded"], f"{m}")
         r = alone("clean", "job.json", cwd=folder)
-        check(r.rc == 0 and os.listdir(f"{folder}/data") == [], f"{r} {os.listdir(f'{folder}/data')}")
+        check(r.rc == 0 and names_in(f"{folder}/data") == [], f"{r} {names_in(f'{folder}/data')}")
 
 
 def test_page_search():

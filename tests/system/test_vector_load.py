@@ -57,7 +57,7 @@ def test_every_byte_once():
             check(not differ and not missing, f"{differ} {missing}")
             check(search["measures"]["queries"] == 20 * ranks and search["errors"] == 0, f"{search['measures']}")
             r = alone("clean", "job.json", cwd=folder)
-            check(r.rc == 0 and os.listdir(f"{folder}/far") == os.listdir(f"{folder}/near") == [], f"{r}")
+            check(r.rc == 0 and names_in(f"{folder}/far") == names_in(f"{folder}/near") == [], f"{r}")
 
 
 def test_mapped():
@@ -132,7 +132,7 @@ def test_full_disk():
         check(r.rc == 1 and "No space left" in r.err and f"{small}/near/vectors/" in " ".join(r.err.split()), f"{r}")
         check([os.path.getsize(f"{folder}/far/vectors/{f}") for f in FILES] == [SIZE] * 3, "sizes of the files")
         r = alone("clean", "job.json", cwd=folder)
-        check(r.rc == 0 and os.listdir(f"{folder}/far") == os.listdir(f"{small}/near") == [], f"{r}")
+        check(r.rc == 0 and names_in(f"{folder}/far") == names_in(f"{small}/near") == [], f"{r}")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import socket
 import time
 
 import vector_modes
-from haultest import Folder, alone, check, finish, matrix, mpi, report, start, write_job
+from haultest import Folder, alone, check, finish, matrix, mpi, names_in, report, start, write_job
 from objects import CLEAN, main, run, servers, works
 
 SHAPE = {"vectors": 4000, "segments": 2, "dimension": 300, "type": "float16", "degree": 24}
@@ -189,7 +189,7 @@ def left_on(folder, stores, phases, env):
     r = alone("clean", "job.json", cwd=folder, env={**CLEAN, **env})
     listed = alone("ls", stores["d"]["uri"], "--set", f"endpoints={stores['d']['endpoints']}", cwd=folder, env={**CLEAN, **env})
     check(r.rc == 0 and not any(name in listed.out for name in ("disk.index", "hnsw.bin", "generation", ".haul")), f"{r} {listed}")
-    check(not os.path.exists(f"{folder}/near") or os.listdir(f"{folder}/near") == [], f"{r}")
+    check(not names_in(f"{folder}/near"), f"{r}")
 
 
 MODES = [(kind, ranks, mode) for kind in ("az", "s3") for mode in vector_modes.MODES for ranks in (1, 2, 8)]
