@@ -20,6 +20,7 @@
 #include "cli/run_folder.h"
 #include "core/json.h"
 #include "core/json_path.h"
+#include "plan/notes.h"
 #include "plan/phase_tree.h"
 #include "ranks/run/run.h"
 #include "report/check.h"
@@ -494,6 +495,9 @@ static int check_judge(struct check *c, struct check_cases *all, const char *con
 		rc = edition_data(&all->editions, err);
 	if (rc == 0)
 		rc = cases_read(all, paths, count, err);
+	for (unsigned i = 0; rc == 0 && !*c->note && i < all->count; i++)
+		for (uint32_t k = 0; !*c->note && k < all->list[i]->j.job.dataset_count; k++)
+			notes_files(c->note, &all->list[i]->j.job.datasets[k]);
 	c->rules = *rules;
 	c->all = args->all;
 	c->ran = rc == 0 && all->list[0]->f;

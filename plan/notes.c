@@ -79,6 +79,21 @@ static void note_steps_rule(struct notes *n, const struct plan *plan, const stru
 	     plan->sizes.steps);
 }
 
+bool notes_files(char text[NOTE_BYTES], const struct job_dataset *dataset)
+{
+	const struct dataset_options *o = dataset->options;
+	char path[DATASET_PATH_BYTES], told[UNITS_COUNTED_BYTES], files[UNITS_TEXT_BYTES];
+
+	if (!o->files_told || o->files_told == o->files)
+		return false;
+	dataset_path(dataset, path);
+	snprintf(text, NOTE_BYTES, "%s/files: says %s, and %s makes it %s, which wins", path,
+		 units_counted(told, o->files_told, "file"),
+		 o->files_per_rank ? "files_per_rank" : "steps_per_epoch",
+		 units_count(files, o->files));
+	return true;
+}
+
 static void note_unusual(void *notes, const char *where, const char *said)
 {
 	note(notes, "%s %s", where, said);
@@ -89,7 +104,7 @@ void notes_gather(struct notes *n, const struct plan *plan, const struct job *jo
 	uint64_t tensor = job->cluster.tensor;
 	double memory = plan->node_memory_bytes;
 	char need[UNITS_TEXT_BYTES], has[UNITS_TEXT_BYTES];
-	char told[UNITS_COUNTED_BYTES];
+	char told[UNITS_COUNTED_BYTES], files[NOTE_BYTES];
 	uint32_t i, k;
 
 	n->count = 0;
@@ -97,9 +112,14 @@ void notes_gather(struct notes *n, const struct plan *plan, const struct job *jo
 		note(n, "the job has no phases: this will be refused");
 	for (i = 0; i < plan->phase_count; i++) {
 		note_steps_rule(n, plan, job, &plan->phases[i]);
+		if (*plan->phases[i].told.note)
+			note(n, "%s", plan->phases[i].told.note);
 		for (k = 0; k < plan->phases[i].demand.note_count; k++)
 			note(n, "%s", plan->phases[i].demand.notes[k]);
 	}
+	for (i = 0; i < job->dataset_count; i++)
+		if (notes_files(files, &job->datasets[i]))
+			note(n, "%s", files);
 	for (i = 0; i < job->phase_count; i++)
 		options_unusual(job->phases[i].section->tables, job->phases[i].options,
 				job->phases[i].path, note_unusual, n);

@@ -16,4 +16,8 @@ struct notes {
 /* Gathers the notes of all phases and of the plan itself, each note once. */
 void notes_gather(struct notes *n, const struct plan *plan, const struct job *job);
 
+/* Whether the job has another number of files beside the option that wins over it: then the text
+ * tells both. When the job was scaled. */
+bool notes_files(char text[NOTE_BYTES], const struct job_dataset *dataset);
+
 #endif

@@ -292,6 +292,7 @@ static bool check_write(struct document *d, const void *about)
 		const char *edition, *draft, *verdict, *category;
 		bool closed, whatif;
 		uint32_t held, broken, unknown, undecided;
+		const char *note;
 	} total = {c->rules->edition,
 		   c->rules->draft,
 		   verdicts[check_verdict(c)],
@@ -301,21 +302,20 @@ static bool check_write(struct document *d, const void *about)
 		   c->states[RULE_HELD],
 		   check_broken(c),
 		   c->states[RULE_UNKNOWN],
-		   c->states[RULE_UNDECIDED]};
-	static const struct column total_columns[] = {FIELD(TEXT, struct check_total, edition),
-						      FIELD(TEXT, struct check_total, draft),
-						      FIELD(TEXT, struct check_total, verdict),
-						      FIELD(TEXT, struct check_total, category),
-						      FIELD(FLAG, struct check_total, closed),
-						      FIELD(FLAG, struct check_total, whatif),
-						      FIELD(U32, struct check_total, held),
-						      FIELD(U32, struct check_total, broken),
-						      FIELD(U32, struct check_total, unknown),
-						      FIELD(U32, struct check_total, undecided),
-						      COLUMNS_END};
+		   c->states[RULE_UNDECIDED],
+		   *c->note ? c->note : NULL};
+	static const struct column total_columns[] = {
+		FIELD(TEXT, struct check_total, edition), FIELD(TEXT, struct check_total, draft),
+		FIELD(TEXT, struct check_total, verdict), FIELD(TEXT, struct check_total, category),
+		FIELD(FLAG, struct check_total, closed),  FIELD(FLAG, struct check_total, whatif),
+		FIELD(U32, struct check_total, held),     FIELD(U32, struct check_total, broken),
+		FIELD(U32, struct check_total, unknown),  FIELD(U32, struct check_total, undecided),
+		FIELD(TEXT, struct check_total, note),    COLUMNS_END};
 
 	document_fields(d, total_columns, &total);
 	check_say(d, c);
+	if (*c->note)
+		document_wrap(d, 2, c->note);
 	document_open_list(d, "workloads");
 	for (uint32_t i = 0; i < c->workload_count; i++)
 		check_write_workload(d, &c->workloads[i]);

@@ -44,7 +44,8 @@ struct check {
 	uint32_t workload_count;
 	uint32_t states[RULE_STATES];
 	uint32_t differences[RULE_CATEGORIES];
-	bool failed; /* there was no memory */
+	char note[192]; /* which number of files of the job wins; "": it has one */
+	bool failed;    /* there was no memory */
 };
 
 /* What the whole is. */

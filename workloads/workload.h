@@ -83,6 +83,7 @@ struct plan_told {
 	uint32_t total_count, table_count;
 	struct plan_total totals[PLAN_TOTALS_MAX];
 	struct plan_rows tables[PLAN_TABLES_MAX];
+	char note[192]; /* a sentence to read before the run; "": none */
 };
 
 static inline void plan_total_add(struct plan_told *out, const char *name, const char *unit,

@@ -39,9 +39,9 @@ static const struct option dataset_options_table[] = {
 		 .help = "name of the store it is in; may be left out where there is only one"),
 	OPT_CHOICE("format", struct dataset_options, format, .def = FORMAT_NPZ,
 		   .choices = format_names, .help = "format of its files"),
-	OPT_U64("files", struct dataset_options, files, .min = 1,
+	OPT_U64("files", struct dataset_options, files,
 		.max = (uint64_t)1 << DATASET_FILES_MAX_BITS,
-		.help = "number of files; the first ones of a set that has more"),
+		.help = "number of files; the first ones of a set that has more; 0: files_per_rank or steps_per_epoch says it"),
 	OPT_U64("files_per_rank", struct dataset_options, files_per_rank, .def = 0,
 		.max = (uint64_t)1 << DATASET_FILES_MAX_BITS,
 		.help = "files for each rank, so that the data set grows with the run; wins over files; 0: not used"),
@@ -218,6 +218,9 @@ int dataset_scale(struct dataset_options *options, uint32_t ranks, uint64_t step
 	if (files >> DATASET_FILES_MAX_BITS && files != (uint64_t)1 << DATASET_FILES_MAX_BITS)
 		return err_set(err, -EINVAL, "%s/%s: comes to more than 2^%d files on %s", path,
 			       key, DATASET_FILES_MAX_BITS, units_counted(counted, ranks, "rank"));
+	if (!options->scaled)
+		options->files_told = options->files;
+	options->scaled = true;
 	options->files = files;
 	return 0;
 }

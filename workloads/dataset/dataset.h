@@ -25,6 +25,8 @@ struct dataset_options {
 	/* How many files there are, by how many the ranks need: see dataset_scale. 0: files says
 	 * it. */
 	uint64_t files_per_rank, steps_per_epoch;
+	uint64_t files_told; /* files, as the job has it beside one of these; 0: it has not */
+	bool scaled;         /* files are those of dataset_scale */
 	uint64_t memories; /* with steps_per_epoch: as many times the memory of all nodes; 0: not */
 	uint64_t sample_bytes, sample_bytes_stdev; /* a file's samples share one drawn size */
 	char folder[128];                          /* below the store's URI; "" for none */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options of the phase "replay", what is refused, and what it asks of the machine. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/json.h"
 #include "core/key.h"
+#include "core/utf8.h"
 #include "workloads/replay/replay.h"
 #include "workloads/replay/work.h"
 #include "workloads/trace/trace.h"
@@ -132,8 +134,58 @@ int replay_size(const struct job *job, const struct job_phase *phase, uint32_t r
 	out->seconds_limit = (double)o->seconds_ns / 1e9;
 	out->memory_per_rank =
 		o->threads * replay_thread_bytes(o, ops->capabilities & BACKEND_CONTENT);
-	demand_note(out, "how many bytes are moved is known when the trace is read");
 	demand_note(out, "the rows of a rank's keys are in its memory, with 32 bytes each");
+	return 0;
+}
+
+struct told_rows {
+	const struct replay_options *options;
+	uint32_t tiers;
+	uint64_t bytes, other; /* of its tiers, and of those that do not reach the store */
+};
+
+/* For replay_through_all. */
+static int told_take(void *argument, const struct trace_row *row, struct err *err)
+{
+	struct told_rows *t = argument;
+
+	(void)err;
+	if (row->operation == TRACE_DELETE)
+		return 0;
+	*(t->tiers >> row->tier & 1 ? &t->bytes : &t->other) +=
+		replay_bytes(t->options, row->bytes);
+	return 0;
+}
+
+int replay_tell(const struct job *job, const struct job_phase *phase,
+		const struct rank_place *places, uint32_t ranks, struct arena *arena,
+		struct plan_told *out, struct err *err)
+{
+	const struct replay_options *o = phase->options;
+	const struct replay_through through = replay_through_of(o, true);
+	struct told_rows told = {.options = o, .tiers = replay_tiers(o->tiers)};
+	struct trace_reader reader;
+	struct err unread = {0};
+	char passed[TRACE_SKIPPED_BYTES];
+	uint64_t misses;
+	int rc = trace_open(&reader, o->trace, o->lenient, &unread);
+
+	(void)job, (void)places, (void)ranks, (void)arena, (void)err;
+	if (rc == 0) {
+		rc = replay_through_all(&through, &reader, told_take, &told, &misses, &unread);
+		trace_passed_text(&reader, passed, sizeof(passed));
+		trace_close(&reader);
+	}
+	/* A plan may be made where the trace is not. */
+	if (rc < 0) {
+		snprintf(out->note, sizeof(out->note),
+			 "how many bytes are moved is known when the trace is read");
+		return 0;
+	}
+	utf8_copy(out->note, sizeof(out->note), passed);
+	plan_total_add(out, "trace_bytes", "bytes", (double)told.bytes);
+	if (told.other)
+		plan_total_add(out, "other_tiers_bytes", "bytes", (double)told.other);
 	return 0;
 }
 

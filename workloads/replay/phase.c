@@ -438,6 +438,7 @@ const struct workload replay_workload = {
 	.stores = replay_stores,
 	.check = replay_check,
 	.size = replay_size,
+	.tell = replay_tell,
 	.run_bytes = sizeof(struct replay_phase),
 	.open = replay_open,
 	.work = replay_work,

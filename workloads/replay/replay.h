@@ -82,6 +82,10 @@ int replay_check(const struct job *job, const struct job_phase *phase, uint32_t 
 		 struct err *err);
 int replay_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		uint32_t ranks_per_node, struct demand *out, struct err *err);
+/* Reads the trace, where it is there: how many bytes it moves, and what it leaves out. */
+int replay_tell(const struct job *job, const struct job_phase *phase,
+		const struct rank_place *places, uint32_t ranks, struct arena *arena,
+		struct plan_told *out, struct err *err);
 int replay_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		  struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
 
