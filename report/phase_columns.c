@@ -242,6 +242,8 @@ const struct column phase_columns[] = {
 	VALUE("samples_dropped", phase_role, ROLE_ITEMS_DROPPED, NOT_SHOWN),
 	RECORD(REAL, wall_seconds, "wall_seconds"),
 	VALUE("requests_per_operation", phase_requests, 0, .json = "rates.requests_per_operation", .page = "requests per operation"),
+	VALUE("bytes_written_per_second_mlperf", phase_role, ROLE_WRITE_RATE_MLPERF, .json = "rates.bytes_written_per_second_mlperf", .page = "written per second, as MLPerf counts"),
+	VALUE("bytes_read_per_second_mlperf", phase_role, ROLE_READ_RATE_MLPERF, .json = "rates.bytes_read_per_second_mlperf", .page = "read per second, as MLPerf counts"),
 	{.type = COLUMN_SHOWN, .heading = "memory", .show = show_memory, .place = 2},
 	RECORD(NAME, store, NULL, .json = "store"),
 	RECORD(NAME, message, NULL, .json = "said"),

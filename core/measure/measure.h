@@ -60,6 +60,8 @@
 	X(CUT_TOKENS, "cut_tokens") \
 	X(READ_RATE, "read_rate") \
 	X(WRITE_RATE, "write_rate") \
+	X(READ_RATE_MLPERF, "read_rate_mlperf") /* of each checkpoint, on average */ \
+	X(WRITE_RATE_MLPERF, "write_rate_mlperf") \
 	X(ENTRY_READ_RATE, "entry_read_rate") /* without entries that move between tiers */ \
 	X(ENTRY_WRITE_RATE, "entry_write_rate") \
 	X(TOKEN_RATE, "token_rate") \

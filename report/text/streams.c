@@ -39,6 +39,8 @@ static const struct column stream_columns[] = {
 	PHASE_ROLE("written", WRITE_RATE, GIGA),
 	PHASE_ROLE("read", READ_RATE, GIGA),
 	PHASE_ROLE("slowest rank", BYTE_RATE_SLOWEST, GIGA),
+	PHASE_ROLE("MLPerf written", WRITE_RATE_MLPERF, GIGA),
+	PHASE_ROLE("MLPerf read", READ_RATE_MLPERF, GIGA),
 	COLUMNS_END};
 
 const struct text_kind text_streams = {
@@ -46,6 +48,7 @@ const struct text_kind text_streams = {
 	.columns = stream_columns,
 	.below =
 		"first, last: of all ranks, until the first one had done its part, until the last "
-		"one had;\nwritten, read: each by itself, until the last one had; slowest rank: of its own part\n",
+		"one had;\nwritten, read: each by itself, until the last one had; slowest rank: of its own part;\n"
+		"MLPerf: the rate of each checkpoint, on average (its GB are of 2^30 bytes, these of 10^9)\n",
 	.after = streams_null,
 };

@@ -133,7 +133,8 @@ def cells(text, first, heading, nth=0):
 
 
 FIGURES = {"au": "au", "bytes": "bytes_per_second", "operations": "operations_per_second", "items": "samples_per_second",
-           "written": "bytes_written_per_second", "read": "bytes_read_per_second", "p99": "p99_ns"}
+           "written": "bytes_written_per_second", "read": "bytes_read_per_second",
+           "written as MLPerf": "bytes_written_per_second_mlperf", "read as MLPerf": "bytes_read_per_second_mlperf", "p99": "p99_ns"}
 COUNTS = ("seconds", "errors", "retries", "operations", "bytes_read", "bytes_written")
 
 
@@ -155,7 +156,9 @@ def said_by_text(path, phases):
                "p99": (cells(text, first, "p99"), 1), "seconds": (cells(text, first, "seconds"), 1),
                "errors": (cells(text, first, "errors"), 1), "operations": (cells(text, "plain I/O", "last", 1), 1),
                "written": (cells(text, "checkpoints, models", "written"), 1e9),
-               "read": (cells(text, "checkpoints, models", "read"), 1e9)}
+               "read": (cells(text, "checkpoints, models", "read"), 1e9),
+               "written as MLPerf": (cells(text, "checkpoints, models", "MLPerf written"), 1e9),
+               "read as MLPerf": (cells(text, "checkpoints, models", "MLPerf read"), 1e9)}
     said = []
     for p in phases:
         said.append({})

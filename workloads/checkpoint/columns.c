@@ -110,7 +110,8 @@ static const struct figure figures[] = {
 		   "bytes of its own part that the slowest rank wrote per second")
 	FIGURE_PER("write_rate_mlperf", "B/s", 1, OF(CHECKPOINT_WRITE_RATES),
 		   OF(CHECKPOINT_WRITTEN),
-		   "write_rate of each checkpoint, on average over the checkpoints, as MLPerf Storage tells it")
+		   "write_rate of each checkpoint, on average over the checkpoints, as MLPerf Storage tells it",
+		   .role = ROLE_WRITE_RATE_MLPERF)
 	FIGURE_PER("read_rate_first_done", "B/s", 1e9, OF(CHECKPOINT_READ_FIRST_BYTES),
 		   OF(CHECKPOINT_READ_FIRST_NS),
 		   "bytes read per second, each checkpoint until its first rank had read its part")
@@ -122,7 +123,8 @@ static const struct figure figures[] = {
 		   "bytes of its own part that the slowest rank read per second")
 	FIGURE_PER("read_rate_mlperf", "B/s", 1, OF(CHECKPOINT_READ_RATES),
 		   OF(CHECKPOINT_READ_BACK),
-		   "read_rate of each checkpoint, on average over the checkpoints, as MLPerf Storage tells it")
+		   "read_rate of each checkpoint, on average over the checkpoints, as MLPerf Storage tells it",
+		   .role = ROLE_READ_RATE_MLPERF)
 	FIGURE_PER("write_seconds", "s", 1e-9, OF(CHECKPOINT_WRITE_SLOWEST_NS),
 		   OF(CHECKPOINT_WRITTEN),
 		   "seconds that the slowest rank took to write a checkpoint, on average")
