@@ -109,7 +109,7 @@ void find_known(const struct answered *a, struct find_known *k)
 	*k = (struct find_known){.meets = NULL};
 	for (uint64_t i = 0; i < a->count; i++) {
 		k->measured += rows[i].repeats > 0;
-		k->undecided += strcmp(rows[i].state, "undecided") == 0;
+		k->undecided += strcmp(rows[i].state, "unknown") == 0;
 		if (strcmp(rows[i].state, "missed") == 0 &&
 		    (!k->misses || rows[i].value < k->misses->value))
 			k->misses = &rows[i];

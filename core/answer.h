@@ -66,7 +66,7 @@ enum {
 	X(COUNT, value, 0, "value", COUNT, "what the number was set to") \
 	V(SHOWN, NULL, "mean", find_mean) \
 	V(SHOWN, NULL, "99 % interval", find_interval) \
-	X(TEXT, state, ANSWER_WORD_BYTES, "target", FIGURE, "met, missed, undecided, open") \
+	X(TEXT, state, ANSWER_WORD_BYTES, "target", FIGURE, "met, missed, unknown, open") \
 	X(COUNT, repeats, 0, "repeats", COUNT, "of the value, so far") \
 	X(REAL, mean, 0, NULL, FIGURE, "of what the repeats have found") \
 	X(REAL, low, 0, NULL, FIGURE, "of the 99 % interval of the mean, by which it is judged") \
@@ -211,7 +211,7 @@ int answer_make(struct answered *a, enum answer_type type, uint64_t count);
 void answer_join(struct answered *a);
 void answer_free(struct answered *a);
 
-/* What a search for a load surely knows, by its rows alone: what is undecided is neither. */
+/* What a search for a load surely knows, by its rows alone: what is unknown is neither. */
 struct find_known {
 	const struct find_row
 		*meets; /* the greatest value that meets the target; NULL: none does */

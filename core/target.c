@@ -23,7 +23,7 @@ const char *const target_state_words[TARGET_STATES] = {[TARGET_MET] = "met",
 						       [TARGET_MISSED] = "missed",
 						       [TARGET_UNKNOWN] = "neither met nor missed"};
 const char *const target_state_names[TARGET_STATES] = {
-	[TARGET_MET] = "met", [TARGET_MISSED] = "missed", [TARGET_UNKNOWN] = "unanswered"};
+	[TARGET_MET] = "met", [TARGET_MISSED] = "missed", [TARGET_UNKNOWN] = "unknown"};
 
 enum target_state target_state(const struct target_result *r)
 {

@@ -76,7 +76,7 @@ enum target_state {
 	TARGET_STATES = CLAIM_STATES
 };
 extern const char *const target_state_words[TARGET_STATES]; /* "met", "missed", … */
-extern const char *const target_state_names[TARGET_STATES]; /* "met", "missed", "unanswered" */
+extern const char *const target_state_names[TARGET_STATES]; /* "met", "missed", "unknown" */
 enum target_state target_state(const struct target_result *r);
 
 /* A value in words: "92.5 %", "20 ms", "2 GB/s", "1,200/s". digits is how many digits to show, 3 to

@@ -58,12 +58,12 @@ static void found_missed(char *text, size_t size, const struct find_head *f,
 		    target_value(found, f->unit, known->misses->mean, FOUND_DIGITS));
 }
 
-/* "; 2 values stayed undecided" */
-static void found_undecided(char *text, size_t size, const struct find_known *known)
+/* "; 2 values are unknown" */
+static void found_unknown(char *text, size_t size, const struct find_known *known)
 {
 	if (known->undecided)
-		say(text, size, "; %llu value%s stayed undecided",
-		    (unsigned long long)known->undecided, known->undecided == 1 ? "" : "s");
+		say(text, size, "; %llu %s unknown", (unsigned long long)known->undecided,
+		    known->undecided == 1 ? "value is" : "values are");
 }
 
 /* ", 41 to 50,": between what surely meets the target and the one before what surely misses it. */
@@ -99,19 +99,18 @@ static void found_none(char *text, size_t size, const struct results_file *file,
 		say(text, size, "%s: even %s %s %s (%s)", f->phase, count,
 		    f->low == 1 ? "misses" : "miss", target,
 		    target_value(found, f->unit, known->misses->mean, FOUND_DIGITS));
-		found_undecided(text, size, known);
+		found_unknown(text, size, known);
 		return;
 	}
-	say(text, size, "%s%s: it %s whether %s %s %s", stopped ? "Stopped early: " : "", f->phase,
-	    stopped ? "is not known" : "stayed undecided", count, f->low == 1 ? "meets" : "meet",
-	    target);
+	say(text, size, "%s%s: it is unknown whether %s %s %s", stopped ? "Stopped early: " : "",
+	    f->phase, count, f->low == 1 ? "meets" : "meet", target);
 	for (uint64_t i = 0; i < file->answer.count; i++)
 		if (rows[i].value == f->low && rows[i].repeats)
 			say(text, size, " (%s)",
 			    target_value(found, f->unit, rows[i].mean, FOUND_DIGITS));
 	found_missed(text, size, f, known);
 	if (known->undecided > 1)
-		found_undecided(text, size, known);
+		found_unknown(text, size, known);
 }
 
 static void found_some(char *text, size_t size, const struct find_head *f,
@@ -120,7 +119,7 @@ static void found_some(char *text, size_t size, const struct find_head *f,
 	bool stopped = strcmp(f->end, "stopped") == 0, ended = strcmp(f->end, "found") == 0;
 	char count[TARGET_TEXT_BYTES];
 
-	/* Until the end, and where what follows is undecided, only what is sure is told. */
+	/* Until the end, and where what follows is unknown, only what is sure is told. */
 	found_count(count, f, ended ? f->carries : known->meets->value);
 	say(text, size, "%s%s carries %s%s", stopped ? "Stopped early: " : "", f->phase,
 	    ended ? "" : "at least ", count);
@@ -129,7 +128,7 @@ static void found_some(char *text, size_t size, const struct find_head *f,
 	say(text, size, " with %s", target);
 	found_missed(text, size, f, known);
 	if (!ended || !known->misses)
-		found_undecided(text, size, known);
+		found_unknown(text, size, known);
 }
 
 static void found_say(char *text, size_t size, const struct results_file *file)
@@ -148,7 +147,7 @@ static void found_say(char *text, size_t size, const struct results_file *file)
 		found_count(count, f, known.meets->value);
 		say(text, size, "%s: all of %s to %s meet %s", f->phase, units_count(low, f->low),
 		    count, target);
-		found_undecided(text, size, &known);
+		found_unknown(text, size, &known);
 	} else {
 		found_some(text, size, f, &known, target);
 	}

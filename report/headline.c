@@ -16,7 +16,7 @@
 #define HEADLINE_SAY(h, ...) say((h)->text, HEADLINE_BYTES, __VA_ARGS__)
 
 /* What makes a phase the one to talk about. */
-enum { RANK_NO_TARGET, RANK_MET, RANK_UNANSWERED, RANK_MISSED };
+enum { RANK_NO_TARGET, RANK_MET, RANK_UNKNOWN, RANK_MISSED };
 
 static int headline_rank(const struct results_phase_read *p)
 {
@@ -25,7 +25,7 @@ static int headline_rank(const struct results_phase_read *p)
 	for (uint32_t i = 0; i < p->target_count; i++) {
 		enum target_state state = target_state(&p->targets[i]);
 		int own = state == TARGET_MISSED    ? RANK_MISSED
-			  : state == TARGET_UNKNOWN ? RANK_UNANSWERED
+			  : state == TARGET_UNKNOWN ? RANK_UNKNOWN
 						    : RANK_MET;
 
 		rank = own > rank ? own : rank;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The first sentence about a results file: what was found, which target was met, missed or is
- * unanswered, and whether the figures count. Text and page begin with it, and JSON has it. It is
+ * unknown, and whether the figures count. Text and page begin with it, and JSON has it. It is
  * about the phase that has a target, a missed one first, or else about the phase that moved
  * most. */
 #ifndef HAUL_REPORT_HEADLINE_H

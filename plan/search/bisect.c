@@ -11,14 +11,14 @@
 const char *const bisect_states[BISECT_STATES] = {[BISECT_OPEN] = "open",
 						  [BISECT_MET] = "met",
 						  [BISECT_MISSED] = "missed",
-						  [BISECT_UNDECIDED] = "undecided"};
+						  [BISECT_UNDECIDED] = "unknown"};
 const char *const bisect_ends[BISECT_ENDS] = {[BISECT_GOES_ON] = "stopped",
 					      [BISECT_FOUND] = "found",
 					      [BISECT_NONE] = "none",
 					      [BISECT_ALL] = "all",
 					      [BISECT_UNKNOWN] = "unknown"};
 
-/* The ends of the range of undecided values are searched for until they are known to this share of
+/* The ends of the range of unknown values are searched for until they are known to this share of
  * the answer: an end that is known better is not worth its time. */
 enum { BISECT_END_SHARE = 32 };
 

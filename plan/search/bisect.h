@@ -10,8 +10,8 @@
  * The load begins at the least value and is doubled until it misses the target. Then the gap between
  * the greatest value that meets it and the least that misses it is halved until nothing lies between.
  * A value is measured at least twice, and again until the 99 % interval of its mean (Student's t) lies
- * on one side of the target. After the most repeats it stays undecided, and its mean says where the
- * search goes on; then the two ends of the range of undecided values are searched for, too, because
+ * on one side of the target. After the most repeats it is unknown, and its mean says where the
+ * search goes on; then the two ends of the range of unknown values are searched for, too, because
  * the answer lies somewhere in it.
  *
  * A greater value must be a greater load: where it meets the target, so do all smaller ones. Plain

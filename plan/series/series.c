@@ -256,7 +256,7 @@ int series_search(struct series *s, const struct question *q, uint32_t warmup, s
 	const uint64_t ends[] = {q->ask.low, q->ask.high};
 	struct sweep *w = &s->sweeps[0];
 	char set[QUESTION_TEXT_BYTES + 24];
-	/* The ends of a range of undecided values are searched for like the answer itself. */
+	/* The ends of a range of unknown values are searched for like the answer itself. */
 	uint64_t ways = q->ask.repeats > 1 ? 3 : 1;
 	uint64_t runs = ways * bisect_steps_most(&q->ask) * (warmup + q->ask.repeats);
 

@@ -25,7 +25,7 @@ static void accept_say_value(struct accept_verdict *v, double value)
 	SAY(v, "%s", target_value(text, v->kind->unit, value, VALUE_DIGITS));
 }
 
-static void accept_unanswered(struct accept_verdict *v, const char *why, const char *settles)
+static void accept_unknown(struct accept_verdict *v, const char *why, const char *settles)
 {
 	v->state = CLAIM_UNKNOWN;
 	v->value = NAN;
@@ -142,12 +142,11 @@ static void accept_judge(struct accept_verdict *v, const double *values, bool in
 	if (v->state != CLAIM_UNKNOWN)
 		accept_say(v, interval);
 	else if (v->line->first->gone)
-		accept_unanswered(v, "its side files are not beside this file",
-				  doubt_kinds[DOUBT_DETAILS].remedy);
+		accept_unknown(v, "its side files are not beside this file",
+			       doubt_kinds[DOUBT_DETAILS].remedy);
 	else
-		accept_unanswered(v, kind->why ? kind->why : "the phase has no such figure",
-				  kind->why ? kind->settles
-					    : "let the rule name a phase that has it");
+		accept_unknown(v, kind->why ? kind->why : "the phase has no such figure",
+			       kind->why ? kind->settles : "let the rule name a phase that has it");
 }
 
 /* The next verdict; NULL: no memory. */
@@ -263,8 +262,8 @@ static bool accept_rest(struct accept *a, const struct accept_rules *rules)
 			v = accept_add(a, &rules->rules[i], c, bound);
 			if (!v)
 				return false;
-			accept_unanswered(v, "no file has finished the phase",
-					  "run it to its end, or correct its name");
+			accept_unknown(v, "no file has finished the phase",
+				       "run it to its end, or correct its name");
 		}
 	return true;
 }
@@ -398,7 +397,7 @@ bool accept_write(struct document *d, const void *about)
 		accept_write_verdict(d, a, &a->verdicts[i]);
 	document_close(d);
 	accept_write_doubts(d, a);
-	document_say(d, "\n%s: %u met, %u missed, %u unanswered.\n",
+	document_say(d, "\n%s: %u met, %u missed, %u unknown.\n",
 		     total.accepted ? "Accepted" : "Not accepted", total.met, total.missed,
 		     total.unanswered);
 	return true;

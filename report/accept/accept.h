@@ -12,7 +12,7 @@
  * (Student's t) that is nearer to the bound. Of errors, of the share that came from the page cache,
  * and of the client's limits, the worst repeat counts.
  *
- * Without evidence a criterion is unanswered, which is never met, and its sentence says what would
+ * Without evidence a criterion is unknown, which is never met, and its sentence says what would
  * settle it. Results are accepted where every criterion is met. */
 #ifndef HAUL_REPORT_ACCEPT_ACCEPT_H
 #define HAUL_REPORT_ACCEPT_ACCEPT_H
@@ -82,7 +82,7 @@ struct accept_verdict {
 	const struct results_file *file; /* NULL: no file has finished the phase */
 	const struct series_line *line;  /* NULL: the same */
 	uint32_t number;                 /* in the order in which they were judged */
-	double bound, value;             /* what was judged; NaN: unanswered */
+	double bound, value;             /* what was judged; NaN: unknown */
 	struct stats
 		stats; /* over the repeats; without repeats, or where the worst one counts, no interval */
 	char sentence[ACCEPT_SENTENCE_BYTES];

@@ -84,8 +84,8 @@ const phase = (() => {
 
 	const unitKinds = {fraction: 'share', ns: 'ns', 'B/s': 'rate', '1/s': 'frequency'};
 	const inUnit = (unit, number) => format[unitKinds[unit] || 'number'](number);
-	const judged = one => dom.element('span', {class: one.state === 'unanswered' ? 'muted' : one.met ? 'good' : 'bad'},
-		one.state === 'unanswered' ? 'neither met nor missed' : one.met ? 'met' : 'missed');
+	const judged = one => dom.element('span', {class: one.state === 'unknown' ? 'muted' : one.met ? 'good' : 'bad'},
+		one.state === 'unknown' ? 'neither met nor missed' : one.met ? 'met' : 'missed');
 
 	function targets(p) {
 		if (!p.targets.length)

@@ -278,8 +278,8 @@ static void test_interval(void)
 	free(x);
 }
 
-/* What the file cannot tell is unanswered, whatever the bound. */
-static void test_unanswered(void)
+/* What the file cannot tell is unknown, whatever the bound. */
+static void test_unknown(void)
 {
 	static const char *const rules[] = {"\"least_rate\": 0",
 					    "\"least_write_rate\": 0",
@@ -425,9 +425,9 @@ static void test_text_and_json(void)
 		"met: warm: bandwidth 2 GB/s, at least 1 GB/s (1.95 GB/s to 2.05 GB/s in 3 repeats)\n"
 		"missed: warm: AU 95 %, at least 96 % (92.64 % to 97.36 % in 3 repeats)\n"
 		"met: warm: errors 0, at most 0 (the worst of 3 repeats)\n"
-		"unanswered: other: errors: no file has finished the phase; run it to its end, or correct its name\n"
+		"unknown: other: errors: no file has finished the phase; run it to its end, or correct its name\n"
 		"\n"
-		"Not accepted: 2 met, 1 missed, 1 unanswered.\n");
+		"Not accepted: 2 met, 1 missed, 1 unknown.\n");
 	free(text);
 	text = document_text(REPORT_JSON, accept_write, &a);
 	json = cJSON_Parse(text);
@@ -475,7 +475,7 @@ int main(void)
 		{"the worst repeat decides", test_worst_repeat},
 		{"a run that did not finish", test_unfinished_run},
 		{"judged by the interval", test_interval},
-		{"unanswered", test_unanswered},
+		{"unknown", test_unknown},
 		{"too little to tell", test_too_little},
 		{"details that are missing", test_details_missing},
 		{"rules that are refused", test_refusals},

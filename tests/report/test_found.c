@@ -29,7 +29,7 @@ static struct find_head base(const char *end)
 	return f;
 }
 
-/* Rows as a search would have them: "met 41, undecided 46, missed 51", with a mean of 5 ms for each. */
+/* Rows as a search would have them: "met 41, unknown 46, missed 51", with a mean of 5 ms for each. */
 static uint64_t rows_of(const char *text, struct find_row rows[8])
 {
 	uint64_t n = 0;
@@ -67,20 +67,20 @@ static void found(void)
 	struct find_head f = base("found");
 
 	f.carries = 46;
-	says(f, "met 1, met 41, undecided 46, undecided 47, missed 51", CLAIM_HELD,
+	says(f, "met 1, met 41, unknown 46, unknown 47, missed 51", CLAIM_HELD,
 	     "kvcache carries 46 users, 41 to 50, with 95th percentile of requests ≤ 200 ms; 51 miss "
 	     "it (213 ms)");
 	says(f, "met 46, missed 47", CLAIM_HELD,
 	     "kvcache carries 46 users with 95th percentile of requests ≤ 200 ms; 47 miss it (213 "
 	     "ms)");
 	/* Nothing above is known to miss it. */
-	says(f, "met 41, undecided 46, undecided 64", CLAIM_HELD,
+	says(f, "met 41, unknown 46, unknown 64", CLAIM_HELD,
 	     "kvcache carries 46 users, at least 41, with 95th percentile of requests ≤ 200 ms; 2 "
-	     "values stayed undecided");
+	     "values are unknown");
 	/* No value is known to meet it. */
-	says(f, "undecided 1, undecided 46, missed 47", CLAIM_UNKNOWN,
-	     "kvcache: it stayed undecided whether 1 user meets 95th percentile of requests ≤ 200 ms "
-	     "(213 ms); 47 miss it (213 ms); 2 values stayed undecided");
+	says(f, "unknown 1, unknown 46, missed 47", CLAIM_UNKNOWN,
+	     "kvcache: it is unknown whether 1 user meets 95th percentile of requests ≤ 200 ms "
+	     "(213 ms); 47 miss it (213 ms); 2 values are unknown");
 	f.carries = 1;
 	says(f, "met 1, missed 2", CLAIM_HELD,
 	     "kvcache carries 1 user with 95th percentile of requests ≤ 200 ms; 2 miss it (213 ms)");
@@ -101,18 +101,18 @@ static void outside(void)
 
 	says(f, "missed 1", CLAIM_MISSED,
 	     "kvcache: even 1 user misses 95th percentile of requests ≤ 200 ms (213 ms)");
-	says(f, "undecided 1", CLAIM_UNKNOWN,
-	     "kvcache: it stayed undecided whether 1 user meets 95th percentile of requests ≤ 200 ms "
+	says(f, "unknown 1", CLAIM_UNKNOWN,
+	     "kvcache: it is unknown whether 1 user meets 95th percentile of requests ≤ 200 ms "
 	     "(213 ms)");
 	f = base("all");
 	f.carries = 1000;
-	says(f, "met 1, undecided 64, met 1000", CLAIM_HELD,
+	says(f, "met 1, unknown 64, met 1000", CLAIM_HELD,
 	     "kvcache: all of 1 to 1,000 users meet 95th percentile of requests ≤ 200 ms; 1 value "
-	     "stayed undecided");
-	/* The greatest value itself is undecided. */
-	says(f, "met 1, met 512, undecided 1000", CLAIM_HELD,
+	     "is unknown");
+	/* The greatest value itself is unknown. */
+	says(f, "met 1, met 512, unknown 1000", CLAIM_HELD,
 	     "kvcache carries at least 512 users with 95th percentile of requests ≤ 200 ms; 1 value "
-	     "stayed undecided");
+	     "is unknown");
 	says(base("unknown"), "open 1", CLAIM_UNKNOWN,
 	     "kvcache: it cannot be told whether 95th percentile of requests ≤ 200 ms is met");
 }
@@ -130,15 +130,15 @@ static void stopped(void)
 	says(f, "met 32, missed 64, open 48", CLAIM_HELD,
 	     "Stopped early: kvcache carries at least 32 users with 95th percentile of requests ≤ "
 	     "200 ms; 64 miss it (213 ms)");
-	/* Means of undecided values lie on one side, and say nothing. */
+	/* Means of unknown values lie on one side, and say nothing. */
 	f.carries = 2;
 	f.misses = 4;
-	says(f, "undecided 1, undecided 2, undecided 4", CLAIM_UNKNOWN,
-	     "Stopped early: kvcache: it is not known whether 1 user meets 95th percentile of "
-	     "requests ≤ 200 ms (213 ms); 3 values stayed undecided");
-	says(f, "met 1, undecided 2, undecided 4", CLAIM_HELD,
+	says(f, "unknown 1, unknown 2, unknown 4", CLAIM_UNKNOWN,
+	     "Stopped early: kvcache: it is unknown whether 1 user meets 95th percentile of "
+	     "requests ≤ 200 ms (213 ms); 3 values are unknown");
+	says(f, "met 1, unknown 2, unknown 4", CLAIM_HELD,
 	     "Stopped early: kvcache carries at least 1 user with 95th percentile of requests ≤ 200 "
-	     "ms; 2 values stayed undecided");
+	     "ms; 2 values are unknown");
 }
 
 int main(void)

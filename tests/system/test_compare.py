@@ -98,14 +98,14 @@ def test_only_the_same_phases():
 
 
 def test_accept():
-    """The exit status tells whether all criteria are met. An unanswered one is not."""
+    """The exit status tells whether all criteria are met. An unknown one is not."""
     with Folder() as folder:
         write_job(folder, JOB)
         r = mpi(1, "run", "job.json", "--quiet", cwd=folder)
         check(r.rc == 0, f"{r}")
-        for rule, rc, line in (({"most_errors": 0, "least_samples": 0.001}, 0, "Accepted: 2 met, 0 missed, 0 unanswered."),
-                               ({"most_errors": 0, "least_au": 0.999}, 8, "Not accepted: 1 met, 1 missed, 0 unanswered."),
-                               ({"most_errors": 0, "most_cached": 1}, 8, "Not accepted: 1 met, 0 missed, 1 unanswered.")):
+        for rule, rc, line in (({"most_errors": 0, "least_samples": 0.001}, 0, "Accepted: 2 met, 0 missed, 0 unknown."),
+                               ({"most_errors": 0, "least_au": 0.999}, 8, "Not accepted: 1 met, 1 missed, 0 unknown."),
+                               ({"most_errors": 0, "most_cached": 1}, 8, "Not accepted: 1 met, 0 missed, 1 unknown.")):
             write_job(folder, {"rules": [{"phase": "train", **rule}]}, "rules.json")
             r = alone("accept", "rules.json", "results.h5", cwd=folder)
             check(r.rc == rc and r.out.endswith(f"\n\n{line}\n") and r.err == "", f"{rule}: {r}")
@@ -144,17 +144,17 @@ CRITERIA = {
 
 def test_accept_each_criterion():
     """What a run has measured answers each criterion: a low bound is met, a high one missed, and a phase without the figure
-    leaves it unanswered. Of the client only that there is an answer, which is up to the machine."""
+    leaves it unknown. Of the client only that there is an answer, which is up to the machine."""
     with Folder() as folder:
         write_job(folder, ACCEPTED)
         r = mpi(2, "run", "job.json", "--fake-nodes", 2, "--repeat", 2, "--quiet", cwd=folder)
         check(r.rc == 0, f"{r}")
         rules = [{"phase": "train", "client_not_limit": True}, {"phase": "none", "client_not_limit": True},
                  {"phase": "train", "most_p99": "1 h", "histogram": "other"}]
-        wanted = [None, "unanswered", "unanswered"]
+        wanted = [None, "unknown", "unknown"]
         for key, (phase, low, high, other) in CRITERIA.items():
             rules += [{"phase": phase, key: low}, {"phase": phase, key: high}, {"phase": other, key: low}]
-            wanted += ["met", "missed", "unanswered"]
+            wanted += ["met", "missed", "unknown"]
         write_job(folder, {"rules": rules}, "rules.json")
         r = alone("accept", "--json", "rules.json", "results.h5", cwd=folder)
         check(r.rc == 8 and r.err == "", f"{r}")
@@ -166,7 +166,7 @@ def test_accept_each_criterion():
 
 
 def test_accept_without_side_files():
-    """What stayed behind with the side files is unanswered, and says so. Of the figures that /summary has, the verdict is the same. No
+    """What stayed behind with the side files is unknown, and says so. Of the figures that /summary has, the verdict is the same. No
     criterion is better than by the whole file."""
     with Folder() as folder:
         write_job(folder, ACCEPTED)
@@ -184,9 +184,9 @@ def test_accept_without_side_files():
                            for path in ("results.h5", "away/results.h5"))
             check(len(whole) == len(left) == len(rules), f"{len(whole)}, {len(left)} of {len(rules)}")
             for a, b in zip(whole, left):
-                check(b["state"] in (a["state"], "unanswered"), f"{judge}: {a}: {b}")
-                check(b["state"] != "unanswered" or a["state"] == "unanswered" or "--side-files" in b["sentence"], f"{b}")
-                if b["state"] != "unanswered" and b["criterion"] != "no_doubt":
+                check(b["state"] in (a["state"], "unknown"), f"{judge}: {a}: {b}")
+                check(b["state"] != "unknown" or a["state"] == "unknown" or "--side-files" in b["sentence"], f"{b}")
+                if b["state"] != "unknown" and b["criterion"] != "no_doubt":
                     check(abs(a["value"] - b["value"]) <= 1e-6 * abs(a["value"]), f"{judge}: {a}: {b}")
                     met += b["criterion"] == "most_p99"
                 check(b["criterion"] != "no_doubt" or b["state"] != "met", f"{b}")

@@ -389,7 +389,7 @@ def test_requests_are_given_up():
             by_itself(r, transport)
             p, = found["phases"]
             check(p["status"] == "interrupted" and p["measures"]["errors"] == 0 and not p.get("failures"), f"{p}")
-            # All but the description, those that stay unanswered, and the few that a status round has not counted.
+            # All but the description, those that are unknown, and the few that a status round has not counted.
             check(p["measures"]["operations"] == len(server.objects) - 1, f"{p['measures']}: {len(server.objects)}")
 
 

@@ -222,14 +222,42 @@ def test_autoscaling():
         check((f["carries"], f["misses"], f["asked"]) == (carries, misses, asked), f"{f}, {means}")
         check((f["path"], f["until"]) == ("kvcache.users", "kvcache.autoscaling.read_p95 <= 150 ms"), f"{f}")
         check(carries and found["headline"].startswith(f"kvcache carries {carries} users"), found["headline"])
-        # What lies between both is undecided where the rounds of a value are too few, and is then told in place of what misses.
-        between = f"{f['undecided']} value{'s' if f['undecided'] > 1 else ''} stayed undecided" if f["undecided"] else None
-        check("with 95th percentile of reads of entries ≤ 150 ms; " in found["headline"] and
-              (f"{misses:,} miss it (" in found["headline"] or between and between in found["headline"]), found["headline"])
+        # Only a value that surely misses is told as one; without any, how many are unknown.
+        surely = [value for value, state in states(found).items() if state == "missed"]
+        told = f"{min(surely):,} miss it (" if surely else f"{f['undecided']} value{' is' if f['undecided'] == 1 else 's are'} unknown"
+        check(f"with 95th percentile of reads of entries ≤ 150 ms; {told}" in found["headline"], found["headline"])
         with h5py.File(f"{folder}/results.h5") as h:
             check(h["find"].attrs["carries"] == carries and len(h["find/steps"]) == len(f["steps"]), "/find")
         page = alone("report", "--html", "page.html", "results.h5", cwd=folder)
         check(page.rc == 0 and f'"carries":{carries}' in open(f"{folder}/page.html").read(), f"{page}")
+
+
+# rounds, the limit of reads, more options of autoscaling; the rows of the search, its claim, words of the headline.
+SURE = (
+    (1, "1 s", {"up": 16}, [(4, "met", 1)], "held", "kvcache carries at least 4 users with 95th percentile of reads of entries ≤ 1 s"),
+    (1, "1 us", {}, [(4, "missed", 1)], "missed", "even 4 users miss"),
+)
+
+
+def scaled(folder, rounds, read_p95, **autoscaling):
+    """What a cache of 4 users has found in so many rounds. The store needs 20 ms for each read, at any number of users."""
+    write_job(folder, {"seed": 7, "stores": {"s": {"uri": "sim://s", "latency": "20 ms"}}, "phases": [{"kvcache": {
+        "model": {"layers": 1, "hidden": 64, "heads": 1, "kv_heads": 1, "head_dim": 64}, "users": 2, "duration": f"{rounds * 400 + 200} ms",
+        "threads": 4, "served": 64, "verify": "none", "tiers": [{"store": "s", "capacity": "1 GiB"}],
+        "autoscaling": {"mode": "qos", "interval": "400 ms", "users_max": 4096, "read_p95": read_p95, "write_p95": "1 d",
+                        "waiting": 1000000, **autoscaling}}}]})
+    r, found = find(folder, 2)
+    check(r.rc == 0, f"{r}")
+    return found
+
+
+def test_autoscaling_surely():
+    """Answers that follow from the job: limits that every read keeps or breaks by far, and a known number of rounds."""
+    with Folder() as folder:
+        for rounds, read_p95, more, rows, claim, words in SURE:
+            found = scaled(folder, rounds, read_p95, **more)
+            check([(s["value"], s["state"], s["repeats"]) for s in found["find"]["steps"]] == rows, f"{rows}: {found['find']}")
+            check(found["find"]["claim"] == claim and words in found["headline"], f"{claim}, {words}: {found['find']}, {found['headline']}")
 
 
 def test_refused():
@@ -291,16 +319,16 @@ def test_signal():
         check(found["headline"].startswith("Stopped early: io carries at least"), found["headline"])
 
 
-def test_undecided():
+def test_unknown():
     """4 threads wait 40 ms, which is what is asked for: nobody knows whether they meet it, and no output says that they do."""
     with Folder() as folder:
         for more, rc in ((("--deadline", "60 s"), 0), (("--strict",), 8)):
             r, found = find(folder, 1, "--find", "io.threads=4..8", "--until", "io.p99 <= 40 ms", "--repeat", 2, *more, job=io_job(seconds="240 ms"))
             f = found["find"]
             check(r.rc == rc, f"{r}")
-            check(states(found)[4] == "undecided" and f["claim"] == "unknown" and f["least"] is None, f"{f}")
+            check(states(found)[4] == "unknown" and f["claim"] == "unknown" and f["least"] is None, f"{f}")
             check("repeats" in f["missing"] and "interval" in f["evidence"], f"{f}")
-            check(found["headline"].startswith("io: it stayed undecided whether 4 threads meet"), found["headline"])
+            check(found["headline"].startswith("io: it is unknown whether 4 threads meet"), found["headline"])
             check("carries" not in found["headline"] and "carries" not in r.out, r.out)
             check(rc == 0 or "cannot be told" in r.err and "what would settle it" in r.err, r.err)
 
@@ -314,7 +342,7 @@ def test_killed():
         while len(told) < 3:
             line = process.stderr.readline()
             check(line, f"it has ended after {told}")
-            told += re.findall(r"io\.threads=(\d+): .*, (met|missed|undecided)$", line.strip())
+            told += re.findall(r"io\.threads=(\d+): .*, (met|missed|unknown)$", line.strip())
         kill_run(process, folder)
         found = report(f"{folder}/results.h5")
         check(all(states(found).get(int(value)) == state for value, state in told), f"{told}: {found['find']}")

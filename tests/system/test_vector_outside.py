@@ -121,7 +121,7 @@ def test_compared_and_accepted():
         for rule, rc in (({"least_samples": 1, "most_p99": "10 s", "most_errors": 0}, 0), ({"most_p99": "1 ms"}, 8)):
             write_job(folder, {"rules": [{"phase": "search", **rule}]}, "rules.json")
             r = alone("accept", "rules.json", "results.h5", cwd=folder)
-            check(r.rc == rc and "unanswered: search" not in r.out, f"{rule}: {r}")
+            check(r.rc == rc and "unknown: search" not in r.out, f"{rule}: {r}")
 
 
 def test_eight_ranks():
