@@ -492,7 +492,7 @@ static int check_judge(struct check *c, struct check_cases *all, const char *con
 	if (rc == 0 && args->rules)
 		edition = edition_of_rules(*rules);
 	if (rc == 0 && *edition)
-		rc = edition_data(&all->editions, err);
+		rc = edition_data(&all->editions, NULL, err);
 	if (rc == 0)
 		rc = cases_read(all, paths, count, err);
 	for (unsigned i = 0; rc == 0 && !*c->note && i < all->count; i++)

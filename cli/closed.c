@@ -11,7 +11,6 @@
 #include "backends/file/cache.h"
 #include "core/json.h"
 #include "core/json_path.h"
-#include "core/numbers.h"
 #include "core/uri.h"
 #include "import/mlpstorage/import_workload.h"
 #include "plan/phase_tree.h"
@@ -24,30 +23,20 @@ struct closed_shape {
 	uint32_t ranks;
 };
 
-static const char *const closed_benchmarks[] = {[PURPOSE_TRAINING] = "training",
-						[PURPOSE_CHECKPOINTS] = "checkpointing",
-						[PURPOSE_CACHE] = "kvcache"};
-
-/* NULL: the editions' files have no workloads of it. */
-static const char *closed_benchmark(const struct job_phase *phase)
+bool closed_is_benchmark(const struct job_phase *phase)
 {
 	enum purpose purpose = workload_purpose(phase);
 
-	return purpose < COUNT(closed_benchmarks) ? closed_benchmarks[purpose] : NULL;
-}
-
-bool closed_is_benchmark(const struct job_phase *phase)
-{
-	return closed_benchmark(phase) || workload_purpose(phase) == PURPOSE_SEARCH;
+	return edition_benchmark_of(purpose) || purpose == PURPOSE_SEARCH;
 }
 
 const char *closed_edition(const struct editions *editions, const char *edition)
 {
 	const struct edition_workload *latest = edition_latest(editions, "training", "");
 
-	for (size_t i = 0; editions && i < COUNT(closed_benchmarks); i++)
-		if (closed_benchmarks[i] &&
-		    edition_find(editions, edition, closed_benchmarks[i], ""))
+	for (enum purpose i = 0; editions && i <= PURPOSE_CACHE; i++)
+		if (edition_benchmark_of(i) &&
+		    edition_find(editions, edition, edition_benchmark_of(i), ""))
 			return edition;
 	return latest ? latest->edition : NULL;
 }
@@ -336,7 +325,8 @@ int closed_find(struct closed_phase *out, const struct editions *editions, const
 		const struct check_job *j, uint32_t i, struct err *err)
 {
 	const struct job_phase *phase = j->plan.phases[i].phase;
-	const char *kind = phase->section->name, *benchmark = closed_benchmark(phase);
+	const char *kind = phase->section->name;
+	const char *benchmark = edition_benchmark_of(workload_purpose(phase));
 	const char *of = benchmark ? closed_edition(editions, edition) : NULL;
 	const struct edition_workload *all = of ? edition_find(editions, of, benchmark, "") : NULL;
 	struct closed_shape own = {.kind = kind, .ranks = j->plan.phases[i].ranks};

@@ -35,7 +35,7 @@ void edition_free(struct rules *r)
 	free(r);
 }
 
-int edition_data(struct editions **out, struct err *err)
+int edition_data(struct editions **out, const char *benchmark, struct err *err)
 {
 	char folder[LOOK_PATH_BYTES], path[LOOK_PATH_BYTES + 16];
 
@@ -43,7 +43,7 @@ int edition_data(struct editions **out, struct err *err)
 	if (!catalog_folder(folder, sizeof(folder)))
 		return err_set(err, -ENOENT, "there is no catalogue with the editions of MLPerf");
 	snprintf(path, sizeof(path), "%s/editions", folder);
-	return editions_read(out, path, err);
+	return editions_read(out, path, benchmark, err);
 }
 
 struct rule_sizes edition_sizes(void)

@@ -13,9 +13,9 @@
 int edition_read(struct rules **out, const char *edition, const char *file, struct err *err);
 void edition_free(struct rules *r);
 
-/* The workloads of all editions, of the catalogue. -ENOENT, with a sentence, where it has none. The
+/* The workloads of all editions, of one benchmark or of all (NULL), of the catalogue. -ENOENT, with a sentence, where it has none. The
  * caller calls editions_free, whatever is returned. */
-int edition_data(struct editions **out, struct err *err);
+int edition_data(struct editions **out, const char *benchmark, struct err *err);
 
 /* Sizes of data sets that the usual edition asks for; none where the catalogue has no rules. */
 struct rule_sizes edition_sizes(void);

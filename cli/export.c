@@ -109,7 +109,7 @@ static int export_add_file(struct export *x, const struct editions *editions,
 static int export_read(struct export *x, const char *const *paths, unsigned count, struct err *err)
 {
 	struct editions *editions = NULL;
-	int rc = edition_data(&editions, err);
+	int rc = edition_data(&editions, NULL, err);
 
 	x->paths = paths;
 	x->files = calloc(count, sizeof(struct results_file *));

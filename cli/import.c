@@ -253,7 +253,7 @@ static int import_file(const struct call *call)
 		rc = job_read_file(path, &text, &length, &err);
 	if (rc == 0) {
 		/* Without a catalogue the class is not told. */
-		edition_data(&editions, NULL);
+		edition_data(&editions, NULL, NULL);
 		rc = import_dlio(&found, import_base_name(path, name), text, length,
 				 &(struct import_given){.overrides = overrides.texts,
 							.override_count = overrides.count,
@@ -326,7 +326,7 @@ static int import_storage(const struct call *call)
 		cli_say("import mlpstorage: its command is missing, such as training run --model unet3d …; --keys lists its flags");
 		return EXIT_USAGE;
 	}
-	rc = edition_data(&editions, &err);
+	rc = edition_data(&editions, NULL, &err);
 	if (rc == 0)
 		rc = import_mlpstorage(
 			&found, words, count,

@@ -66,18 +66,24 @@ void class_add_dlio(struct cJSON *tree, const struct editions *editions, const s
 	cJSON_AddItemToObject(tree, "dlio", dlio);
 }
 
-/* The files of the editions are read where a phase may have a class. */
+/* Of the editions' files those are read by which a phase may have a class. */
 static int class_of_any(struct workload_class out[CLASSES_MAX], const struct job *job,
 			const struct plan *plan, const struct cJSON *job_json, struct err *err)
 {
 	struct editions *editions = NULL;
-	bool any = false;
+	bool trains = false, saves = false;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < plan->phase_count; i++)
-		any |= workload_purpose(plan->phases[i].phase) == PURPOSE_TRAINING ||
-		       workload_purpose(plan->phases[i].phase) == PURPOSE_CHECKPOINTS;
-	if (any && edition_data(&editions, NULL) == 0)
+	for (uint32_t i = 0; i < plan->phase_count; i++) {
+		trains |= workload_purpose(plan->phases[i].phase) == PURPOSE_TRAINING;
+		saves |= workload_purpose(plan->phases[i].phase) == PURPOSE_CHECKPOINTS;
+	}
+	if ((trains || saves) &&
+	    edition_data(&editions,
+			 trains && saves ? NULL
+					 : edition_benchmark_of(trains ? PURPOSE_TRAINING
+								       : PURPOSE_CHECKPOINTS),
+			 NULL) == 0)
 		rc = class_of_plan(out, editions, job, plan, job_json, err);
 	editions_free(editions);
 	return rc;

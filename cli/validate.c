@@ -272,7 +272,7 @@ static int validate_rows(const struct published *p, struct published_match *matc
 	const struct rule_sizes sizes = edition_sizes();
 	struct check_job j = {.past = true};
 	struct editions *editions = NULL;
-	int rc = edition_data(&editions, err);
+	int rc = edition_data(&editions, NULL, err);
 
 	for (uint32_t i = 0; i < p->count && rc == 0; i++) {
 		const struct published_row *row = &p->rows[i];

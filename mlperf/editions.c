@@ -12,6 +12,7 @@
 #include "core/file_read.h"
 #include "core/json.h"
 #include "core/json_path.h"
+#include "core/numbers.h"
 
 enum {
 	FILE_BYTES_MAX = 1 << 20,
@@ -25,6 +26,7 @@ enum {
 struct editions {
 	struct edition_workload workloads[EDITION_WORKLOADS_MAX];
 	unsigned count;
+	const char *only; /* while they are read: the benchmark; NULL: all */
 };
 
 static int editions_add(struct editions *e, const char *path, const char *edition,
@@ -83,12 +85,15 @@ static int editions_read_folder(struct editions *e, const char *folder, const ch
 	for (int i = 0; i < n; i++) {
 		const char *file = entries[i]->d_name;
 		char path[PATH_BYTES], name[EDITION_NAME_BYTES];
+		bool is_file = editions_is_file(file, name);
+		bool other = edition && !benchmark && e->only &&
+			     strcmp(is_file ? name : file, e->only) != 0;
 
 		snprintf(path, sizeof(path), "%s/%s", folder, file);
-		if (rc == 0 && editions_is_file(file, name) && edition)
+		if (rc == 0 && is_file && edition && !other)
 			rc = editions_add(e, path, edition, benchmark ? benchmark : name,
 					  benchmark ? name : "", err);
-		else if (rc == 0 && !editions_is_file(file, name) && !benchmark)
+		else if (rc == 0 && !is_file && !benchmark && !other)
 			rc = editions_read_folder(e, path, edition ? edition : file,
 						  edition ? file : NULL, err);
 		free(entries[i]);
@@ -97,11 +102,21 @@ static int editions_read_folder(struct editions *e, const char *folder, const ch
 	return rc;
 }
 
-int editions_read(struct editions **out, const char *folder, struct err *err)
+const char *edition_benchmark_of(enum purpose purpose)
+{
+	static const char *const names[] = {[PURPOSE_TRAINING] = "training",
+					    [PURPOSE_CHECKPOINTS] = "checkpointing",
+					    [PURPOSE_CACHE] = "kvcache"};
+
+	return purpose < COUNT(names) ? names[purpose] : NULL;
+}
+
+int editions_read(struct editions **out, const char *folder, const char *benchmark, struct err *err)
 {
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
 		return err_set(err, -ENOMEM, "no memory for the editions");
+	(*out)->only = benchmark;
 	return editions_read_folder(*out, folder, NULL, NULL, err);
 }
 

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 #include "core/err.h"
+#include "core/measure/measure.h"
 #include "core/rule/class.h"
 
 struct cJSON;
@@ -32,9 +33,13 @@ struct edition_workload {
 	const struct editions *of;
 };
 
-/* Reads all editions of a folder. Errno of reading a file, or -EINVAL, with its path and a
+/* The benchmark whose phases have that purpose; NULL: its files have no workloads, or it is of none. */
+const char *edition_benchmark_of(enum purpose purpose);
+
+/* Reads all editions of a folder, of one benchmark, or of all (NULL). Errno of reading a file, or -EINVAL, with its path and a
  * sentence. The caller calls editions_free, whatever is returned; NULL is nothing. */
-int editions_read(struct editions **out, const char *folder, struct err *err);
+int editions_read(struct editions **out, const char *folder, const char *benchmark,
+		  struct err *err);
 void editions_free(struct editions *e);
 
 /* NULL: there is none. name "": the benchmark. */

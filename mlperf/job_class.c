@@ -179,10 +179,10 @@ static bool class_is_of_workload(const struct job_class *p, const struct edition
 
 static const struct edition_workload *class_workload(const struct job_class *p)
 {
-	const char *benchmark = p->purpose == PURPOSE_TRAINING      ? "training"
-				: p->purpose == PURPOSE_CHECKPOINTS ? "checkpointing"
-								    : "";
-	const struct edition_workload *latest = edition_latest(p->editions, benchmark, ""), *w;
+	const char *benchmark = edition_benchmark_of(p->purpose);
+	const struct edition_workload *latest =
+		benchmark ? edition_latest(p->editions, benchmark, "") : NULL;
+	const struct edition_workload *w;
 
 	for (unsigned i = 0;
 	     latest && (w = edition_workload(p->editions, latest->edition, benchmark, i)); i++)
