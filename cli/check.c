@@ -3,7 +3,6 @@
  * edition. */
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +23,6 @@
 #include "plan/phase_tree.h"
 #include "ranks/run/run.h"
 #include "report/check.h"
-#include "report/phase.h"
 
 enum { CHECK_FILES_MAX = 4096 };
 
@@ -342,104 +340,14 @@ static int check_cases(struct check *c, struct check_cases *all, struct err *err
 	return rc;
 }
 
-/* Runs of one phase in the order of the files, for rules of a series. */
-struct check_series {
-	const char *name, *kind;
-	uint32_t warmups, runs;
-	double ended, longest_gap, shortest; /* unix time, seconds */
-	double after_writes;                 /* the longest; NaN: there is none */
-	double queries;                      /* of searches of vectors */
-};
-
-static void check_series_add(struct check_series *s, const struct results_phase_read *p)
-{
-	double begun = (double)p->record.started_ns * 1e-9;
-	double seconds = (double)p->record.finished_ns * 1e-9 - begun;
-
-	if (s->warmups + s->runs)
-		s->longest_gap = fmax(s->longest_gap, begun - s->ended);
-	s->warmups += p->record.warmup;
-	s->runs += !p->record.warmup;
-	s->shortest = s->warmups + s->runs > 1 ? fmin(s->shortest, seconds) : seconds;
-	s->ended = begun + seconds;
-	if (results_column(&p->merged, "queries") >= 0)
-		s->queries += results_value(&p->merged, 0, "queries");
-}
-
-/* The longest time from checkpoints that were written to those that the phase only reads. */
-static double check_after_writes(const struct check_cases *all, const struct results_phase_read *p)
-{
-	double begun = (double)p->record.started_ns * 1e-9, after = NAN;
-
-	if (phase_purpose(p) != PURPOSE_CHECKPOINTS ||
-	    results_value(&p->merged, 0, "bytes_written") > 0)
-		return NAN;
-	for (uint32_t f = 0; f < all->count; f++)
-		for (uint32_t i = 0; i < all->list[f]->f->phase_count; i++) {
-			const struct results_phase_read *w = &all->list[f]->f->phases[i];
-			double ended = (double)w->record.finished_ns * 1e-9;
-
-			if (phase_purpose(w) == PURPOSE_CHECKPOINTS && ended <= begun &&
-			    results_value(&w->merged, 0, "bytes_written") > 0)
-				after = fmin(after, begun - ended);
-		}
-	return after;
-}
-
-static void check_series_judge(struct check *c, const struct check_series *s)
-{
-	cJSON *tree = json_object();
-	cJSON *series = cJSON_AddObjectToObject(tree, "series");
-
-	json_add_text(tree, "kind", s->kind);
-	json_add_text(tree, "name", s->name);
-	json_add_number(series, "warmups", s->warmups);
-	json_add_number(series, "runs", s->runs);
-	if (s->warmups + s->runs > 1 && s->shortest > 0)
-		json_add_number(series, "longest_gap_of_a_run", s->longest_gap / s->shortest);
-	if (isfinite(s->after_writes))
-		json_add_number(series, "seconds_after_writes", s->after_writes);
-	if (s->queries > 0)
-		json_add_number(series, "queries", s->queries);
-	check_tree(c, RULE_OF_SERIES, tree, NULL, s->name);
-	json_free(tree);
-}
-
-/* Whether an earlier phase of the files has the name. */
-static bool check_series_is_known(const struct check_cases *all, uint32_t f, uint32_t i,
-				  const char *name)
-{
-	for (uint32_t g = 0; g <= f; g++)
-		for (uint32_t k = 0; k < (g < f ? all->list[g]->f->phase_count : i); k++)
-			if (strcmp(all->list[g]->f->phases[k].record.name, name) == 0)
-				return true;
-	return false;
-}
-
 static void check_all_series(struct check *c, const struct check_cases *all)
 {
-	for (uint32_t f = 0; f < all->count; f++)
-		for (uint32_t i = 0; i < all->list[f]->f->phase_count; i++) {
-			const struct results_phase_read *first = &all->list[f]->f->phases[i];
-			struct check_series s = {.name = first->record.name,
-						 .kind = first->record.kind,
-						 .after_writes = NAN};
+	const struct results_file *files[CHECK_FILES_MAX];
+	uint32_t count = 0;
 
-			if (check_series_is_known(all, f, i, s.name))
-				continue;
-			for (uint32_t g = f; g < all->count; g++)
-				for (uint32_t k = 0; k < all->list[g]->f->phase_count; k++) {
-					const struct results_phase_read *p =
-						&all->list[g]->f->phases[k];
-
-					if (strcmp(p->record.name, s.name) != 0)
-						continue;
-					check_series_add(&s, p);
-					s.after_writes =
-						fmax(s.after_writes, check_after_writes(all, p));
-				}
-			check_series_judge(c, &s);
-		}
+	for (; count < all->count && count < CHECK_FILES_MAX; count++)
+		files[count] = all->list[count]->f;
+	check_series(c, files, count);
 }
 
 /* Results files are told from jobs by the name. */

@@ -13,6 +13,7 @@
 #include "core/rule/rule.h"
 #include "facts/document.h"
 #include "mlperf/compare.h"
+#include "results-schema/results_read.h"
 
 enum { CHECK_PHASE_BYTES = 96 };
 struct check_line {
@@ -66,6 +67,8 @@ void check_class(struct check *c, const char *file, const struct workload_class 
 /* Adds a phase beside its workload; name "": the edition has none for it. */
 void check_workload(struct check *c, const char *file, const char *phase, const char *name,
 		    bool whatif, const struct edition_differences *differences);
+/* Judges the runs of results files, which are one series, by the rules of a series. */
+void check_series(struct check *c, const struct results_file *const *files, uint32_t count);
 void check_free(struct check *c);
 
 /* The worst of all lines and differences. */
