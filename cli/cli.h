@@ -14,6 +14,24 @@
 #include "core/err.h"
 #include "core/option/option.h"
 
+/* Rows of verbs that take a job, whose struct of options is `type`. */
+#define CLI_SET(type) \
+	OPT_WORDS("set", type, sets, .value = "PATH=VALUE", \
+		  .help = "changes the job: train.batch=4; may be repeated")
+#define CLI_ONLY(type) \
+	OPT_WORDS("only", type, only, .value = "PHASE", \
+		  .help = "only the phases of this name or kind; may be repeated")
+#define CLI_SKIP(type) \
+	OPT_WORDS("skip", type, skip, .value = "PHASE", \
+		  .help = "all except the phases of this name or kind; may be repeated")
+#define CLI_NODE_COUNTS(type) \
+	OPT_WORD( \
+		"nodes", type, nodes, .value = "N,...", \
+		.help = "on N nodes; default 1. Several numbers, such as 1,2,4,...,512: a table with a row for each")
+#define CLI_RANKS_PER_NODE(type) \
+	OPT_U64("ranks-per-node", type, ranks_per_node, .value = "P", .min = 1, .max = 1 << 16, \
+		.help = "P ranks per node; default: what the job says, or 1")
+
 struct verb;
 
 /* One invocation of the program. */

@@ -38,12 +38,8 @@ struct plan_args {
 };
 
 static const struct option plan_options[] = {
-	OPT_WORD(
-		"nodes", struct plan_args, nodes, .value = "N,...",
-		.help = "on N nodes; default 1. Several numbers, such as 1,2,4,...,512: a table with a row for "
-			"each"),
-	OPT_U64("ranks-per-node", struct plan_args, ranks_per_node, .value = "P", .min = 1,
-		.max = 1 << 16, .help = "P ranks per node; default: what the job says, or 1"),
+	CLI_NODE_COUNTS(struct plan_args),
+	CLI_RANKS_PER_NODE(struct plan_args),
 	OPT_BYTES(
 		"memory", struct plan_args, memory, .value = "SIZE", .min = 1,
 		.help = "memory per node, for the size of data set that MLPerf wants; default: this node's"),
@@ -51,8 +47,7 @@ static const struct option plan_options[] = {
 		 .help = "speed of a node's network cards, such as \"8x25 GB/s\", for the table"),
 	OPT_WORD("storage", struct plan_args, storage, .value = "RATE",
 		 .help = "speed of the storage, such as \"650 GB/s\", for the table"),
-	OPT_WORDS("set", struct plan_args, sets, .value = "PATH=VALUE",
-		  .help = "changes the job: train.batch=4; may be repeated"),
+	CLI_SET(struct plan_args),
 	OPT_WORDS("sweep", struct plan_args, sweeps, .value = "PATH=A,B,C",
 		  .help = "plans the job with each value; several sweeps: with each combination"),
 	OPT_WORD(
@@ -71,10 +66,8 @@ static const struct option plan_options[] = {
 			"of the final"),
 	OPT_U64("warmup", struct plan_args, warmup, .value = "N", .max = SERIES_RUNS_MAX - 1,
 		.help = "of --find: warm-up runs of each value; of --tune: those of the final"),
-	OPT_WORDS("only", struct plan_args, only, .value = "PHASE",
-		  .help = "only the phases of this name or kind; may be repeated"),
-	OPT_WORDS("skip", struct plan_args, skip, .value = "PHASE",
-		  .help = "all except the phases of this name or kind; may be repeated"),
+	CLI_ONLY(struct plan_args),
+	CLI_SKIP(struct plan_args),
 	OPT_BOOL("ways", struct plan_args, ways,
 		 .help = "only lists the ways of the job, one per line, each with the variables "
 			 "that it wants set; --set way=NAME plans one"),

@@ -47,15 +47,6 @@ struct run_args {
 	RUN_ROW("results", WORD, results, .value = "FILE", \
 		.help = "file for the results; default results.h5")
 #define ROW_FORCE RUN_ROW("force", BOOL, force, .help = "replaces a results file that exists")
-#define ROW_SET \
-	RUN_ROW("set", WORDS, sets, .value = "PATH=VALUE", \
-		.help = "changes the job: train.batch=4; may be repeated")
-#define ROW_ONLY \
-	RUN_ROW("only", WORDS, only, .value = "PHASE", \
-		.help = "only the phases of this name or kind; may be repeated")
-#define ROW_SKIP \
-	RUN_ROW("skip", WORDS, skip, .value = "PHASE", \
-		.help = "all except the phases of this name or kind; may be repeated")
 #define ROW_DEADLINE \
 	RUN_ROW("deadline", TIME, deadline_ns, .value = "TIME", .min = 1, \
 		.help = "stops all ranks this long after the start (\"25 min\") and keeps the results")
@@ -85,7 +76,7 @@ static const char *const op_log_choices[] = {
 	ROW_FORCE, \
 	RUN_ROW("strict", BOOL, strict, \
 	    .help = "ends with exit status 8 when a target was missed"), \
-	ROW_SET, \
+	CLI_SET(struct run_args), \
 	RUN_ROW("sweep", WORDS, sweeps, .value = "PATH=A,B,C", \
 	    .help = "runs the job with each value; several sweeps: with each combination"), \
 	RUN_ROW("find", WORD, find, .value = "PATH=LOW..HIGH", \
@@ -110,8 +101,8 @@ static const char *const op_log_choices[] = {
 	    .help = "joins the files of a series' runs into the results file at the end, however large; default: up to 1 GB in all"), \
 	RUN_ROW("side-files", BOOL, side_files, \
 	    .seldom = true, .help = "keeps the files of a series' runs beside the results file at the end"), \
-	ROW_ONLY, \
-	ROW_SKIP, \
+	CLI_ONLY(struct run_args), \
+	CLI_SKIP(struct run_args), \
 	ROW_DEADLINE, \
 	ROW_GRACE, \
 	RUN_ROW("publish-every", TIME, publish_every_ns, .value = "TIME", .min = 1, \
@@ -169,9 +160,9 @@ static const struct option generate_options[] = {
 	RUN_ROW("results", WORD, results, .value = "FILE",
 		.help = "file for the results; default: none"),
 	ROW_FORCE,
-	ROW_SET,
-	ROW_ONLY,
-	ROW_SKIP,
+	CLI_SET(struct run_args),
+	CLI_ONLY(struct run_args),
+	CLI_SKIP(struct run_args),
 	ROW_DEADLINE,
 	ROW_GRACE,
 	ROW_LIVE,
@@ -181,7 +172,7 @@ static const struct option generate_options[] = {
 	OPT_END,
 };
 static const struct option clean_options[] = {
-	ROW_SET,
+	CLI_SET(struct run_args),
 	ROW_GRACE,
 	ROW_FAKE_NODES,
 	OPT_END,

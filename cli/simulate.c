@@ -36,12 +36,8 @@ struct simulate_args {
 };
 
 static const struct option simulate_options[] = {
-	OPT_WORD(
-		"nodes", struct simulate_args, nodes, .value = "N,...",
-		.help = "on N nodes; default 1. Several numbers, such as 1,8,64,512: a table with a row "
-			"for each"),
-	OPT_U64("ranks-per-node", struct simulate_args, ranks_per_node, .value = "P", .min = 1,
-		.max = 1 << 16, .help = "P ranks per node; default: what the job says, or 1"),
+	CLI_NODE_COUNTS(struct simulate_args),
+	CLI_RANKS_PER_NODE(struct simulate_args),
 	OPT_WORDS(
 		"storage", struct simulate_args, storage, .value = "[STORE:]KEY=VALUE,...|FILE",
 		.help = "what the storage does: \"bandwidth=10 TB/s, opens=500k/s, latency=1 ms, "
@@ -50,12 +46,9 @@ static const struct option simulate_options[] = {
 	OPT_U64("seeds", struct simulate_args, seeds, .value = "N", .min = 1,
 		.max = SIMULATE_SEEDS_MAX,
 		.help = "simulates the job N times with other draws; default 3"),
-	OPT_WORDS("set", struct simulate_args, sets, .value = "PATH=VALUE",
-		  .help = "changes the job: train.batch=4; may be repeated"),
-	OPT_WORDS("only", struct simulate_args, only, .value = "PHASE",
-		  .help = "only the phases of this name or kind; may be repeated"),
-	OPT_WORDS("skip", struct simulate_args, skip, .value = "PHASE",
-		  .help = "all except the phases of this name or kind; may be repeated"),
+	CLI_SET(struct simulate_args),
+	CLI_ONLY(struct simulate_args),
+	CLI_SKIP(struct simulate_args),
 	OPT_WORD(
 		"find", struct simulate_args, find, .value = "KEY[=LOW..HIGH]",
 		.help = "searches for the least bandwidth, node, stream or opens, or the greatest latency, p99 "
