@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "core/grow.h"
+
 enum { CHILDREN = 4, FIRST_EVENTS = 4096 };
 
 static bool engine_before(const struct event *a, const struct event *b)
@@ -14,27 +16,15 @@ static bool engine_before(const struct event *a, const struct event *b)
 	return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->order < b->order;
 }
 
-static bool engine_grow(struct engine *e)
-{
-	size_t capacity = e->capacity ? 2 * e->capacity : FIRST_EVENTS;
-	struct event *heap = realloc(e->heap, capacity * sizeof(*heap));
-
-	if (!heap) {
-		e->rc = -ENOMEM;
-		return false;
-	}
-	e->heap = heap;
-	e->capacity = capacity;
-	return true;
-}
-
 void engine_at(struct engine *e, uint64_t at_ns, struct actor *a)
 {
 	struct event new = {at_ns > e->now_ns ? at_ns : e->now_ns, e->next_order++, a};
 	size_t i = e->count;
 
-	if (e->count == e->capacity && !engine_grow(e))
+	if (!grow(&e->heap, e->count, &e->room, FIRST_EVENTS, sizeof(*e->heap))) {
+		e->rc = -ENOMEM;
 		return;
+	}
 	for (; i && engine_before(&new, &e->heap[(i - 1) / CHILDREN]); i = (i - 1) / CHILDREN)
 		e->heap[i] = e->heap[(i - 1) / CHILDREN];
 	e->heap[i] = new;

@@ -25,7 +25,7 @@ struct engine {
 	uint64_t now_ns;
 	uint64_t next_order, events; /* events: so far */
 	struct event *heap;
-	size_t count, capacity;
+	uint64_t count, room;
 	int rc; /* -ENOMEM: an event was lost */
 };
 
