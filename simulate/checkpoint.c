@@ -253,7 +253,7 @@ static void ckpt_flight_done(struct engine *e, struct actor *a)
 
 /* ---- one checkpoint ---- */
 
-static void ckpt_begin(struct checkpoint_model *m, bool reads, struct actor *done)
+void checkpoint_model_begin(struct checkpoint_model *m, bool reads, struct actor *done)
 {
 	uint32_t threads = reads ? m->readers : m->writers;
 
@@ -283,16 +283,6 @@ static void ckpt_begin(struct checkpoint_model *m, bool reads, struct actor *don
 	for (uint32_t i = 0; i < m->ranks; i++)
 		for (uint32_t k = 0; k < threads; k++)
 			ckpt_thread_take(&m->threads[(size_t)i * m->per_rank + k]);
-}
-
-void checkpoint_model_write(struct checkpoint_model *m, struct actor *done)
-{
-	ckpt_begin(m, false, done);
-}
-
-void checkpoint_model_read(struct checkpoint_model *m, struct actor *done)
-{
-	ckpt_begin(m, true, done);
 }
 
 void checkpoint_model_from_first(struct checkpoint_model *m)
@@ -389,13 +379,20 @@ void checkpoint_model_count(struct checkpoint_model *m)
 
 /* ---- open, close ---- */
 
+static int ckpt_no_memory(const struct checkpoint_model *m, struct err *err)
+{
+	return err_set(err, -ENOMEM, "no memory for the writers of %u ranks", m->ranks);
+}
+
 static int ckpt_open_threads(struct checkpoint_model *m, struct err *err)
 {
 	uint32_t depth = max_u32(m->write_depth, m->read_depth);
 
 	m->rank = calloc(m->ranks, sizeof(*m->rank));
 	m->threads = calloc((size_t)m->ranks * m->per_rank, sizeof(*m->threads));
-	for (uint32_t i = 0; m->rank && m->threads && i < m->ranks * m->per_rank; i++) {
+	if (!m->rank || !m->threads)
+		return ckpt_no_memory(m, err);
+	for (uint32_t i = 0; i < m->ranks * m->per_rank; i++) {
 		struct ckpt_thread *t = &m->threads[i];
 		struct ckpt_rank *r = &m->rank[i / m->per_rank];
 
@@ -406,17 +403,14 @@ static int ckpt_open_threads(struct checkpoint_model *m, struct err *err)
 		if (!r->slots)
 			r->slots = calloc(m->per_rank, sizeof(*r->slots));
 		if (!t->flights || !t->free || !r->slots)
-			return err_set(err, -ENOMEM, "no memory for the writers of %u ranks",
-				       m->ranks);
+			return ckpt_no_memory(m, err);
 		for (uint32_t k = 0; k < depth; k++) {
 			t->flights[k].actor.wake = ckpt_flight_done;
 			t->flights[k].thread = t;
 			t->free[t->free_count++] = &t->flights[k];
 		}
 	}
-	return m->rank && m->threads
-		       ? 0
-		       : err_set(err, -ENOMEM, "no memory for the writers of %u ranks", m->ranks);
+	return 0;
 }
 
 static void ckpt_share_ring(struct checkpoint_model *m)

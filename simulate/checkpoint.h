@@ -17,8 +17,7 @@ int checkpoint_model_open(struct checkpoint_model **out, const struct simulation
 void checkpoint_model_close(struct checkpoint_model *m);
 
 /* All ranks write the next one, or read it, from now on. Wakes done when it is whole. */
-void checkpoint_model_write(struct checkpoint_model *m, struct actor *done);
-void checkpoint_model_read(struct checkpoint_model *m, struct actor *done);
+void checkpoint_model_begin(struct checkpoint_model *m, bool reads, struct actor *done);
 /* The next one is the first again. */
 void checkpoint_model_from_first(struct checkpoint_model *m);
 bool checkpoint_model_flies(const struct checkpoint_model *m);

@@ -25,13 +25,13 @@ static void phase_next(struct engine *e, struct actor *a)
 	p->pausing = true;
 	if (p->to_write) {
 		p->to_write--;
-		checkpoint_model_write(p->model, a);
+		checkpoint_model_begin(p->model, false, a);
 		return;
 	}
 	if (p->to_read == p->o->count)
 		checkpoint_model_from_first(p->model);
 	p->to_read--;
-	checkpoint_model_read(p->model, a);
+	checkpoint_model_begin(p->model, true, a);
 }
 
 int simulate_checkpoint(const struct simulation *s, const struct job_phase *phase,

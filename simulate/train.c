@@ -180,7 +180,7 @@ static void train_copied(struct engine *e, struct actor *a)
 		(struct train_model *)((char *)a - offsetof(struct train_model, copied));
 
 	(void)e;
-	checkpoint_model_write(m->checkpoint, &m->checkpoint_done);
+	checkpoint_model_begin(m->checkpoint, false, &m->checkpoint_done);
 	train_resume(m);
 }
 
@@ -203,7 +203,7 @@ static void train_checkpoint(struct train_model *m)
 
 	m->checkpoint_began_ns = e->now_ns;
 	if (!train_snapshot(m))
-		checkpoint_model_write(m->checkpoint, &m->checkpoint_done);
+		checkpoint_model_begin(m->checkpoint, false, &m->checkpoint_done);
 	else if (checkpoint_model_flies(m->checkpoint))
 		m->waits_for_whole = true;
 	else
