@@ -109,7 +109,7 @@ static double find_between(const struct find *f)
 /* First the end that keeps the target if any does, then the other one, then what is between. */
 bool find_next(struct find *f, double *value)
 {
-	if (f->end != FIND_GOES_ON || f->count == FIND_STEPS_MAX)
+	if (f->end != BISECT_GOES_ON || f->count == FIND_STEPS_MAX)
 		return false;
 	if (f->count == 0)
 		*value = f->helps ? f->high : f->low;
@@ -119,7 +119,7 @@ bool find_next(struct find *f, double *value)
 		*value = find_between(f);
 	if (*value > 0)
 		return true;
-	f->end = FIND_FOUND;
+	f->end = BISECT_FOUND;
 	f->answer = f->kept;
 	return false;
 }
@@ -136,10 +136,10 @@ void find_add(struct find *f, double au)
 	else
 		f->missed = value;
 	if (f->count == 1 && !keeps)
-		f->end = FIND_NONE;
+		f->end = BISECT_NONE;
 	if (f->count != 2 || !keeps)
 		return;
-	f->end = FIND_ALL;
+	f->end = BISECT_ALL;
 	f->answer = value;
 }
 
@@ -165,19 +165,17 @@ static void find_cell_value(char cell[TABLE_CELL_BYTES], const void *row)
 	const struct find *f = row;
 	char text[UNITS_TEXT_BYTES];
 
-	find_value_text(f, f->end == FIND_NONE ? f->steps[0].value : f->answer, text);
+	find_value_text(f, f->end == BISECT_NONE ? f->steps[0].value : f->answer, text);
 	snprintf(cell, TABLE_CELL_BYTES, "%s%s",
-		 f->end == FIND_NONE  ? "none, not even "
-		 : f->end == FIND_ALL ? "all, even "
-				      : "",
+		 f->end == BISECT_NONE  ? "none, not even "
+		 : f->end == BISECT_ALL ? "all, even "
+					: "",
 		 text);
 }
 
 static const char *find_word(const void *row)
 {
-	static const char *const words[] = {"stopped", "found", "none", "all"};
-
-	return words[((const struct find *)row)->end];
+	return bisect_ends[((const struct find *)row)->end];
 }
 
 static double find_answer(const void *row, int which)
@@ -185,7 +183,7 @@ static double find_answer(const void *row, int which)
 	const struct find *f = row;
 
 	(void)which;
-	return f->end == FIND_FOUND || f->end == FIND_ALL ? f->answer : NAN;
+	return f->end == BISECT_FOUND || f->end == BISECT_ALL ? f->answer : NAN;
 }
 
 static const struct column find_columns[] = {
@@ -212,14 +210,14 @@ static void find_sentence(struct document *d, const struct find *f)
 {
 	char text[UNITS_TEXT_BYTES], nodes[UNITS_COUNTED_BYTES], line[512];
 
-	find_value_text(f, f->end == FIND_NONE ? f->steps[0].value : f->answer, text);
+	find_value_text(f, f->end == BISECT_NONE ? f->steps[0].value : f->answer, text);
 	units_counted(nodes, f->nodes, "node");
 	if (f->whole)
 		snprintf(
 			line, sizeof(line),
-			f->end == FIND_NONE
+			f->end == BISECT_NONE
 				? "Simulated, not measured: not even %s nodes keep an AU of %.4g %%."
-			: f->end == FIND_ALL
+			: f->end == BISECT_ALL
 				? "Simulated, not measured: all of %s nodes keep an AU of %.4g %%."
 				: "Simulated, not measured: at most %s nodes keep an AU of %.4g %%.",
 			text, 100 * f->target);
@@ -227,11 +225,11 @@ static void find_sentence(struct document *d, const struct find *f)
 		snprintf(line, sizeof(line),
 			 "Simulated, not measured: an AU of %.4g %% on %s %s %s%s.",
 			 100 * f->target, nodes,
-			 f->end == FIND_NONE ? "is not kept, not even by" : "is kept by",
-			 f->end == FIND_NONE  ? ""
-			 : f->end == FIND_ALL ? "any in the range, even "
-			 : f->helps           ? "at least "
-					      : "at most ",
+			 f->end == BISECT_NONE ? "is not kept, not even by" : "is kept by",
+			 f->end == BISECT_NONE  ? ""
+			 : f->end == BISECT_ALL ? "any in the range, even "
+			 : f->helps             ? "at least "
+						: "at most ",
 			 text);
 	document_wrap(d, 0, line);
 }

@@ -17,6 +17,7 @@
 
 #include "core/err.h"
 #include "facts/document.h"
+#include "plan/search/bisect.h"
 
 enum { FIND_STEPS_MAX = 64, FIND_KEY_BYTES = 32 };
 
@@ -25,15 +26,13 @@ struct find_step {
 	bool keeps;
 };
 
-enum find_end { FIND_GOES_ON, FIND_FOUND, FIND_NONE, FIND_ALL };
-
 struct find {
 	char key[FIND_KEY_BYTES]; /* of the storage, or "nodes" */
 	bool whole, helps;        /* nodes; more of it helps */
 	double low, high, target;
 	uint64_t nodes, ranks; /* of the job; 0: they are searched for */
-	enum find_end end;
-	double answer; /* FIND_FOUND, FIND_ALL: the value that keeps the target */
+	enum bisect_end end;   /* as of a search among runs */
+	double answer;         /* BISECT_FOUND, BISECT_ALL: the value that keeps the target */
 	double kept, missed;
 	uint32_t count;
 	struct find_step steps[FIND_STEPS_MAX];
