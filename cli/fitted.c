@@ -13,6 +13,7 @@
 #include "core/units.h"
 #include "plan/phase_filter.h"
 #include "plan/plan.h"
+#include "report/fence.h"
 #include "simulate/job.h"
 #include "simulate/storage.h"
 #include "workloads/train/train.h"
@@ -245,13 +246,6 @@ static void fitted_row_add(struct validation *v, struct published *p, const stru
 					  .difference = 100 * au / row->value - 1};
 }
 
-static int fitted_compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* By how many points the predictions of each limit are off. */
 static void fitted_summary(struct validation *v, const struct fitted *f)
 {
@@ -268,8 +262,7 @@ static void fitted_summary(struct validation *v, const struct fitted *f)
 		*fit = (struct validation_fit){.limit = fitted_limits[limit].words, .count = n};
 		if (!n)
 			continue;
-		qsort(off, n, sizeof(*off), fitted_compare_doubles);
-		fit->median = n % 2 ? off[n / 2] : (off[n / 2 - 1] + off[n / 2]) / 2;
+		fit->median = fence_median(off, n);
 		fit->most = off[n - 1];
 	}
 }
