@@ -56,6 +56,27 @@ def test_text():
     check(all(len(line) <= 100 for line in r.stdout.splitlines()), r.stdout)
 
 
+def test_two_numbers_of_files():
+    """A number of files beside the option that wins over it is told by plan and check, unless both are the same. A ready job has one."""
+    job = {"stores": {"d": {"uri": "null://"}}, "phases": [{"train": {"batch": 2, "compute": "1 s"}}],
+           "dataset": {"store": "d", "format": "raw", "sample_bytes": 1000}}
+    cases = (({"files": 60, "steps_per_epoch": 10}, "steps_per_epoch", 20), ({"files": 60, "files_per_rank": 7}, "files_per_rank", 7),
+             ({"files": 20, "steps_per_epoch": 10}, None, 20), ({"steps_per_epoch": 10}, None, 20), ({"files": 60}, None, 60),
+             ({"files": 0, "files_per_rank": 7}, None, 7))
+    with tempfile.TemporaryDirectory() as folder:
+        for keys, wins, files in cases:
+            with open(f"{folder}/job.json", "w") as f:
+                json.dump({**job, "dataset": {**job["dataset"], **keys}}, f)
+            p = plan(f"{folder}/job.json")
+            wanted = [f"/dataset/files: says {keys.get('files')} files, and {wins} makes it {files}, which wins"] if wins else []
+            check(p["dataset"]["files"] == files and [n for n in p["notes"] if "which wins" in n] == wanted, (keys, p))
+            r = haul("check", "--json", f"{folder}/job.json")
+            check([json.loads(r.stdout)["note"]] == (wanted or [None]), (keys, r))
+    for more, said in (((), False), (("--set", "dataset.files=60000"), True)):
+        check(any("says 60,000 files" in n for n in plan("mlperf_unet3d_b200", *more)["notes"]) == said, more)
+        check(any("which wins" in n for n in plan("mlperf_unet3d_b200", *more)["notes"]) == said, more)
+
+
 def test_one_of_a_thing():
     """What there is one of is said so, and columns are set off by blanks that mean something."""
     one = ("--set", "dataset.files=1", "--set", "dataset.samples_per_file=1", "--set", "train.batch=1")

@@ -199,6 +199,11 @@ def test_bytes_of_an_iolog():
             warned = re.search(r"warning: .* moves (\d+) bytes where the log moved (\d+)", r.err)
             check((moved is None or found == moved) and bool(warned) == differs, f"{one}, {other}: {found} {r}")
             check(not warned or list(map(int, warned.groups())) == [found, logged], f"{found} of {logged}: {r}")
+            # The plan has the same bytes, and the same sentence, before anything runs.
+            plan = json.loads(alone("plan", "--json", "job.json", cwd=folder).out)
+            check(plan["phases"][0]["totals"]["trace_bytes"] == found, f"{found}: {plan}")
+            told = [note for note in plan["notes"] if "where the log moved" in note]
+            check(len(told) == differs and all(note in r.err for note in told), f"{told}: {r}")
 
 
 if __name__ == "__main__":
