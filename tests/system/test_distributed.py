@@ -432,5 +432,70 @@ def test_purge():
             check(p["figures"]["unlinks_per_second"] > 0, f"{p['figures']}")
 
 
+def unlinks(folder, ranks, *args, fails=None):
+    """The files of checkpoints that a command removes, in the order of time; and how it ended. fails: what it may not remove."""
+    for old in glob.glob(f"{folder}/u.*"):
+        os.remove(old)
+    inject = f"-e inject=unlink,unlinkat:error=EACCES -P {fails}" if fails else ""
+    r = subprocess.run([MPIEXEC, "-n", str(ranks), "sh", "-c",
+                        f"exec strace -f -y -ttt -e trace=unlink,unlinkat,pwrite64 {inject} -o {folder}/u.$PMI_RANK {HAUL} {' '.join(args)}"],
+                       cwd=folder, capture_output=True, text=True, timeout=HANGS_S, env=environment())
+    calls = []
+    for line in (x for path in glob.glob(f"{folder}/u.*") for x in open(path, errors="replace")):
+        m = re.search(r"^\d+ +([\d.]+) (unlink|unlinkat|pwrite64)\([^\"/]*.*?(\d{6})/([^\">/]*metadata|__\d+_0\.distcp)", line)
+        if m:
+            calls.append((float(m[1]), m[2][:6], m[3], m[4]))
+    return [c[1:] for c in sorted(calls)], r
+
+
+def test_metadata_goes_first():
+    """What is visible is whole: metadata is removed before anything that it tells of, and nothing is where it cannot be removed."""
+    for collectives in ("all", "none"):
+        with Folder() as folder:
+            write_job(folder, job(folder, {"mesh": {"zero": 3}, "count": 2, "collectives": collectives}))
+            r = run(folder, 2)
+            check(r.rc == 0, f"{r}")
+            names = {".metadata"} if collectives == "all" else {"__0.metadata", "__1.metadata"}
+            for what, ranks in ((("run", "job.json", "--force"), 2), (("clean", "job.json"), 1)):
+                calls, r = unlinks(folder, ranks, *what)
+                check(r.returncode == 0, f"{what}: {r.stdout}{r.stderr}")
+                for number in ("000000", "000001"):
+                    order = [(c, name) for c, n, name in calls if n == number and not name.startswith(".haul")]
+                    first = next(i for i, (_, name) in enumerate(order) if name.endswith(".distcp"))
+                    check({name for c, name in order[:first] if c == "unlink"} == names, f"{what}: {order[:6]}")
+            check(not os.path.exists(f"{folder}/data/checkpoints"), "clean left a folder")
+
+
+def test_metadata_that_stays():
+    with Folder() as folder:
+        write_job(folder, job(folder, {"mesh": {"zero": 3}, "count": 2}))
+        r = run(folder, 2)
+        check(r.rc == 0, f"{r}")
+        stays = f"{folder}/data/checkpoints/000000/.metadata"
+        for what, ranks in ((("run", "job.json", "--force"), 2), (("clean", "job.json"), 1)):
+            _, r = unlinks(folder, ranks, *what, fails=stays)
+            check(r.returncode != 0 and ".metadata" in r.stdout + r.stderr, f"{what}: {r.returncode} {r.stdout}{r.stderr}")
+            check_files(os.path.dirname(stays), entries(DENSE))
+        check(not glob.glob(f"{folder}/data/checkpoints/000001/*distcp"), "one that cannot be removed keeps another one")
+
+
+def test_training_tells_what_a_purge_could_not():
+    with Folder() as folder:
+        j = job(folder, {"mesh": {"zero": 3}, "keep": 1, "purge": "thread"})
+        c = j["phases"].pop()["checkpoint"]
+        c = {k: v for k, v in c.items() if k not in ("name", "count", "operation", "null_passes")}
+        j["dataset"] = {"store": "c", "format": "raw", "files": 8, "samples_per_file": 1, "sample_bytes": 1000}
+        j["phases"] = [{"generate": {}}, {"train": {"epochs": 1, "batch": 1, "compute": "1 ms", "null_steps": 0,
+                                                    "checkpoint": {**c, "every_steps": 2}}}]
+        write_job(folder, j)
+        r = run(folder, 2)
+        check(r.rc == 0, f"{r}")
+        shutil.rmtree(f"{folder}/data")
+        # The last one that is removed: nobody asks for another one after it.
+        _, r = unlinks(folder, 2, "run", "job.json", "--force", fails=f"{folder}/data/checkpoints/000000/__1_0.distcp")
+        check(r.returncode != 0 and "000000/__1_0.distcp" in r.stdout + r.stderr or "checkpoint 0 could not be removed" in r.stdout + r.stderr,
+              f"{r.returncode} {r.stdout}{r.stderr}")
+
+
 if __name__ == "__main__":
     main()

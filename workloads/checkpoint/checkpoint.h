@@ -196,6 +196,8 @@ bool checkpoint_within_flies(const struct checkpoint_run *r);
 bool checkpoint_within_works(const struct checkpoint_run *r);
 /* Waits for it and makes it whole, or, with halt, drops what is not written yet. */
 int checkpoint_within_land(struct checkpoint_run *r, bool halt, struct err *err);
+/* After the last one: waits for the thread that removes older ones, and tells what it could not. r may be NULL. */
+int checkpoint_within_end(struct checkpoint_run *r, struct err *err);
 /* Its results go into the part. r may be NULL. */
 void checkpoint_within_close(struct checkpoint_run *r);
 

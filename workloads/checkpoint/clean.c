@@ -16,6 +16,7 @@ struct checkpoint_cleaned {
 	struct marker marker;
 	const char *folder;
 	uint64_t number;
+	bool metadata; /* the files are those that say that it is whole; else those with tensors */
 	uint64_t *first; /* [ranks + 1]: number of each rank's first file, and of all files */
 };
 
@@ -33,7 +34,19 @@ static void checkpoint_cleaned_file(const struct checkpoint_cleaned *c, uint64_t
 		else
 			high = middle;
 	}
-	checkpoint_file(&c->marker.shape, low, (uint32_t)(i - c->first[low]), out);
+	i -= c->first[low];
+	if (c->metadata)
+		i += checkpoint_data_files(&c->marker.shape, low);
+	checkpoint_file(&c->marker.shape, low, (uint32_t)i, out);
+}
+
+static uint32_t checkpoint_cleaned_count(const struct checkpoint_cleaned *c, uint64_t rank)
+{
+	uint32_t data = checkpoint_data_files(&c->marker.shape, rank);
+
+	if (c->metadata)
+		return checkpoint_file_count(&c->marker.shape, rank) - data;
+	return c->marker.shape.layout == CHECKPOINT_SHARED ? rank == 0 : data;
 }
 
 static void checkpoint_cleaned_key(const void *argument, uint64_t i, uint32_t name,
@@ -65,7 +78,6 @@ static bool checkpoint_cleaned_made(const void *argument, uint64_t i, uint64_t b
 static int checkpoint_cleaned_files(struct checkpoint_cleaned *c, struct clean *clean,
 				    struct err *err)
 {
-	bool shared = c->marker.shape.layout == CHECKPOINT_SHARED;
 	char folder[OBJECT_KEY_BYTES];
 	struct clean_objects objects = {.key = checkpoint_cleaned_key,
 					.names = 1,
@@ -81,13 +93,32 @@ static int checkpoint_cleaned_files(struct checkpoint_cleaned *c, struct clean *
 	if (!c->first)
 		return err_set(err, -ENOMEM, "no memory for the files of a checkpoint");
 	for (uint64_t rank = 0; rank < c->marker.ranks; rank++)
-		c->first[rank + 1] =
-			c->first[rank] +
-			(shared ? rank == 0 : checkpoint_file_count(&c->marker.shape, rank));
+		c->first[rank + 1] = c->first[rank] + checkpoint_cleaned_count(c, rank);
 	objects.count = c->first[c->marker.ranks];
 	rc = clean_objects(clean, &objects, err);
 	free(c->first);
 	return rc;
+}
+
+/* Metadata go first, so that no checkpoint is there to see that has lost files. Where they stay, the files do, too. */
+static int checkpoint_cleaned_parts(struct checkpoint_cleaned *c, struct clean *clean,
+				    struct group *g, struct err *err)
+{
+	struct err none = {0};
+	struct marker now;
+	bool whole = false;
+	int rc = 0;
+
+	c->metadata = checkpoint_has_state_dict(&c->marker.shape);
+	if (c->metadata)
+		rc = checkpoint_cleaned_files(c, clean, err);
+	c->metadata = false;
+	if (rc < 0 && g->rank == 0)
+		whole = marker_load(&now, clean_queue(clean), c->folder, c->number, &none) == 0 &&
+			now.whole;
+	if (rc < 0 && rc != -EINTR && group_broadcast(g, &whole, sizeof(whole)) == 0 && !whole)
+		rc = 0;
+	return rc < 0 ? rc : checkpoint_cleaned_files(c, clean, err);
 }
 
 /* For rank 0, after the files: the marker and the folder, unless something stayed in it. A run that
@@ -133,7 +164,7 @@ static int checkpoint_clean_number(struct checkpoint_cleaned *c, struct clean *c
 	if (rc == 0)
 		rc = clean_kept(clean, &before);
 	if (rc == 0)
-		rc = checkpoint_cleaned_files(c, clean, err);
+		rc = checkpoint_cleaned_parts(c, clean, g, err);
 	if (rc == 0)
 		rc = clean_kept(clean, &kept);
 	if (rc == 0 && g->rank == 0 && kept == before)

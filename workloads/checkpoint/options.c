@@ -184,12 +184,6 @@ static int options_check_ranks(const struct checkpoint_options *o, const struct 
 	const struct mesh *m = &s->mesh;
 	char counted[UNITS_COUNTED_BYTES];
 
-	if (checkpoint_has_state_dict(s) && checkpoint_writes(o) && ranks < mesh_ranks(m))
-		return err_set(
-			err, -EINVAL,
-			"%s/layout: \"%s\" has metadata of the whole checkpoint, and needs all %" PRIu64
-			" ranks of the mesh; the phase has %" PRIu32,
-			path, checkpoint_layout_names[s->layout], mesh_ranks(m), ranks);
 	if (ranks <= mesh_ranks(m) || (!checkpoint_writes(o) && options_reader_mesh_given(o)))
 		return 0;
 	return err_set(err, -EINVAL,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/queue/failure.h"
 #include "workloads/checkpoint/metadata.h"
 #include "workloads/checkpoint/run.h"
 #include "workloads/common/small_object.h"
@@ -181,14 +182,18 @@ int checkpoint_protocol_load(struct checkpoint_run *r, struct err *err)
 
 int checkpoint_metadata_remove(struct checkpoint_run *r, uint64_t number, struct err *err)
 {
-	char key[OBJECT_KEY_BYTES];
+	struct object o = {.size = 0};
+	struct request req = {.op = REQ_DELETE, .object = &o, .own = true};
 	struct checkpoint_file f;
+	int rc = 0;
 
 	if (!r->keeps || !checkpoint_has_state_dict(&r->shape))
 		return 0;
 	if (protocol_metadata(r, &f)) {
-		marker_file_key(r->options->folder, number, &f, key);
-		small_object_remove(&r->side, key);
+		marker_file_key(r->options->folder, number, &f, o.key);
+		rc = queue_do(&r->side, &req);
 	}
-	return group_agree(r->ctx->group, 0, err);
+	if (rc < 0 && rc != -ENOENT)
+		failure_set(err, rc, &r->store, &req, NULL);
+	return group_agree(r->ctx->group, rc == -ENOENT ? 0 : rc, err);
 }

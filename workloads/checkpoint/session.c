@@ -143,18 +143,37 @@ static int checkpoint_open_crew(struct checkpoint_run *r, struct err *err)
 	return rc == 0 ? checkpoint_open_threads(r, err) : rc;
 }
 
+/* A plan may have fewer ranks than the mesh; a run may not, where the metadata is of the files of all of them. */
+static int checkpoint_check_whole(const struct checkpoint_run *r, struct err *err)
+{
+	uint64_t ranks = mesh_ranks(&r->shape.mesh);
+
+	if (!checkpoint_has_state_dict(&r->shape) || !checkpoint_writes(r->options) ||
+	    r->ctx->group->size >= ranks)
+		return 0;
+	return err_set(
+		err, -EINVAL,
+		"layout \"%s\" has metadata of the whole checkpoint, and needs all %llu ranks of "
+		"the mesh; the phase has %u",
+		checkpoint_layout_names[r->shape.layout], (unsigned long long)ranks,
+		r->ctx->group->size);
+}
+
 int checkpoint_open(struct checkpoint_run *r, struct err *err)
 {
 	const struct checkpoint_options *o = r->options;
 	struct phase_context *ctx = r->ctx;
-	int rc = checkpoint_writes(o)
-			 ? workload_store_open(ctx, r->described, &r->store, err)
-			 : workload_store_open_to_read(ctx, r->described, &r->store, err);
+	int rc;
 
+	checkpoint_shape(ctx->job, o, ctx->group->size, r->described, &r->shape);
+	rc = checkpoint_check_whole(r, err);
+	if (rc == 0)
+		rc = checkpoint_writes(o)
+			     ? workload_store_open(ctx, r->described, &r->store, err)
+			     : workload_store_open_to_read(ctx, r->described, &r->store, err);
 	rc = group_agree(ctx->group, rc, err);
 	if (rc < 0)
 		return rc;
-	checkpoint_shape(ctx->job, o, ctx->group->size, r->described, &r->shape);
 	checkpoint_reader_mesh(o, &r->shape, ctx->group->size, &r->readers);
 	r->ranges = checkpoint_reads_ranges(o, &r->shape.mesh);
 	r->content = store_can(&r->store, BACKEND_CONTENT);

@@ -231,10 +231,14 @@ static void size_notes(const struct checkpoint_options *o, const struct checkpoi
 	char counted[UNITS_COUNTED_BYTES];
 
 	if (checkpoint_writes(o) && ranks < mesh_ranks(&s->mesh)) {
-		demand_note(out,
-			    "the mesh has %s: the phase has the first %" PRIu32
-			    " of them, which write only their part",
-			    units_counted(counted, mesh_ranks(&s->mesh), "rank"), ranks);
+		demand_note(
+			out,
+			"the mesh has %s: the phase has the first %" PRIu32
+			" of them, which write only their part%s",
+			units_counted(counted, mesh_ranks(&s->mesh), "rank"), ranks,
+			checkpoint_has_state_dict(s)
+				? "; a run needs all of them, for metadata of the whole checkpoint"
+				: "");
 	}
 	if (o->operation == CHECKPOINT_BOTH && ranks_per_node >= ranks && o->cold.drop == DROP_NONE)
 		demand_note(out,

@@ -164,6 +164,11 @@ bool checkpoint_within_works(const struct checkpoint_run *r)
 	return r && r->flies && crew_flies(&r->crew);
 }
 
+int checkpoint_within_end(struct checkpoint_run *r, struct err *err)
+{
+	return r ? checkpoint_purge_end(r, err) : 0;
+}
+
 void checkpoint_within_close(struct checkpoint_run *r)
 {
 	if (!r)

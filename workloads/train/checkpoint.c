@@ -70,12 +70,14 @@ bool pass_checkpoint(struct pass *p, uint64_t k)
 
 void pass_checkpoint_end(struct pass *p)
 {
-	if (p->checkpoint.rc < 0 || !checkpoint_within_flies(p->checkpoint.run))
+	if (p->checkpoint.rc < 0 || !p->checkpoint.run)
 		return;
 	account_switch(&p->accounts, ACCOUNT_CHECKPOINT, clock_now(p->ctx->clock));
 	p->checkpoint.rc = checkpoint_within_land(
 		p->checkpoint.run, p->meeting.stopped && p->meeting.merged.stop > STOP_LIMIT,
 		&p->checkpoint.err);
+	if (p->checkpoint.rc == 0)
+		p->checkpoint.rc = checkpoint_within_end(p->checkpoint.run, &p->checkpoint.err);
 	account_switch(&p->accounts, ACCOUNT_HAUL, clock_now(p->ctx->clock));
 }
 
