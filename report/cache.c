@@ -52,6 +52,67 @@ bool cache_is(const struct results_phase_read *p)
 	return phase_purpose(p) == PURPOSE_CACHE;
 }
 
+/* A phase of the other profile asks for no blocks. */
+bool cache_serves(const struct results_phase_read *p)
+{
+	return cache_is(p) && results_value(&p->merged, 0, "blocks_asked") > 0;
+}
+
+static const struct {
+	const char *name, *label;
+} cache_part_rows[CACHE_PARTS] = {
+	{"ttft", "first token"},        {"request_queue", "queue"}, {"lookup", "lookup"},
+	{"fetch", "arrival of blocks"}, {"recompute", "recompute"}, {"stall", "stall"},
+};
+
+unsigned cache_parts(const struct results_phase_read *p, struct cache_part out[CACHE_PARTS])
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; cache_serves(p) && i < CACHE_PARTS; i++) {
+		const struct hist *h = results_find_hist(p, cache_part_rows[i].name);
+
+		if (h)
+			out[count++] =
+				(struct cache_part){.name = cache_part_rows[i].name,
+						    .label = cache_part_rows[i].label,
+						    .count = hist_count(h),
+						    .p50_ns = (double)quantile_ns(h, QUANTILE_P50),
+						    .p95_ns = (double)quantile_ns(h, QUANTILE_P95),
+						    .p99_ns = (double)quantile_ns(h, QUANTILE_P99)};
+	}
+	return count;
+}
+
+static const struct {
+	const char *name, *label, *unit;
+	bool none; /* 0: it is not known */
+} cache_fact_rows[CACHE_FACTS] = {
+	{"memory_hit_rate", "blocks found in memory", "fraction", false},
+	{"store_hit_rate", "blocks found in the store", "fraction", false},
+	{"hit_rate_prompt", "found, of system prompts", "fraction", false},
+	{"hit_rate_turn", "found, of conversations", "fraction", false},
+	{"goodput", "first tokens in time, per second", "1/s", false},
+	{"good_share", "share of all requests that fell due", "fraction", false},
+	{"saved_time", "saved beside recomputing", "s", false},
+	{"saved_share", "share of recomputing", "fraction", false},
+	{"fetch_pays_from_tokens", "tokens from which fetching is faster", "", true},
+};
+
+unsigned cache_facts(const struct results_phase_read *p, struct cache_fact out[CACHE_FACTS])
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; cache_serves(p) && i < CACHE_FACTS; i++) {
+		double value = results_value(&p->merged, 0, cache_fact_rows[i].name);
+
+		out[count++] = (struct cache_fact){
+			cache_fact_rows[i].name, cache_fact_rows[i].label, cache_fact_rows[i].unit,
+			cache_fact_rows[i].none && value <= 0 ? NAN : value};
+	}
+	return count;
+}
+
 static double cache_value(const struct results_phase_read *p, enum role role)
 {
 	return results_role_value(&p->merged, 0, role);
@@ -104,7 +165,7 @@ static bool cache_figure(const struct results_phase_read *p, const struct cache_
 /* Without I/O there are no times. */
 static bool cache_timed(const struct results_phase_read *p)
 {
-	return cache_is(p) &&
+	return cache_is(p) && !cache_serves(p) &&
 	       (cache_value(p, ROLE_READ_P95) > 0 || cache_value(p, ROLE_WRITE_P95) > 0);
 }
 

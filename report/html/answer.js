@@ -123,7 +123,7 @@ const answer = (() => {
 	// {name, element} of a file: name tells which part of the phase it is, or "" for that of the whole file. first: the phase that the
 	// sentence is about.
 	function ofFile(file, first) {
-		const whole = file.assess ? card.draw(file.assess) : file.find ? series.curve(file.find) : file.tune ? series.map(file.tune) : first && file.runs > 1 ? ofSeries(file, first) : null;
+		const whole = file.assess ? card.draw(file.assess) : file.find ? series.curve(file.find, file.phases) : file.tune ? series.map(file.tune) : first && file.runs > 1 ? ofSeries(file, first) : null;
 		if (whole)
 			return {name: '', element: whole};
 		return first && !first.brief ? ofPhase(first) : null;

@@ -214,10 +214,10 @@ const phase = (() => {
 	}
 
 	// The latencies that the question of a kind is about, where they are not those of its p99.
-	const REQUESTS = {kvcache: 'request'};
+	const REQUESTS = {kvcache: ['ttft', 'request']};
 	const PERCENTILES = [['p50', 'p50'], ['p95', 'p95'], ['p99', 'p99'], ['p999', 'p99.9'], ['max', 'max']];
 
-	const requests = p => [REQUESTS[p.kind], p.rates.latency].find(one => one && p.latency_ns[one] && p.latency_ns[one].count);
+	const requests = p => [...REQUESTS[p.kind] || [], p.rates.latency].find(one => one && p.latency_ns[one] && p.latency_ns[one].count);
 
 	function percentiles(p) {
 		const name = requests(p);

@@ -72,8 +72,17 @@ const series = (() => {
 	// The value that is the answer, where its claim is held; of a search that was stopped, the greatest that is sure. null: there is none.
 	const answerOf = find => find.claim !== 'held' ? null : find.end === 'found' ? {at: find.carries, label: `found: ${format.count(find.carries)}`} : {at: find.least, label: `at least ${format.count(find.least)}`};
 
+	// First tokens of a server at each value of a search, beside the percentile that was asked for: means over its runs.
+	function firstTokens(find, phases, key) {
+		const values = find.steps.map(step => {
+			const taken = phases.filter(p => p.name === find.phase && p.latency_ns && p.latency_ns.ttft && p.sets.includes(`${find.path}=${step.value}`)).map(p => p.latency_ns.ttft[key]);
+			return taken.length ? taken.reduce((sum, one) => sum + one, 0) / taken.length : null;
+		});
+		return values.every(format.known) ? [{label: `${key} of first tokens`, values}] : [];
+	}
+
 	// The curve of a search, with the target and the value that was found.
-	function curve(find) {
+	function curve(find, phases) {
 		const kind = findKind(find), each = key => find.steps.map(step => step[key]), bound = value => bounded(kind, value), found = answerOf(find);
 		if (!find.steps.length)
 			return null;
@@ -82,7 +91,7 @@ const series = (() => {
 			x: {label: find.path, kind: 'count', whole: true, log: find.steps.length > 1 && each('value')[0] > 0, ticks: true, values: each('value')},
 			y: {kind, ...(kind === 'share' ? {max: 1} : {})}, levels: [{at: find.asked, label: 'target'}],
 			marks: found ? [found] : [],
-			series: [{label: find.label, values: each('mean'), low: each('low').map(bound), high: each('high').map(bound)}],
+			series: [{label: find.label, values: each('mean'), low: each('low').map(bound), high: each('high').map(bound)}, ...(kind === 'ns' ? ['p50', 'p99'].flatMap(key => firstTokens(find, phases, key)) : [])],
 		});
 	}
 

@@ -304,8 +304,26 @@ void json_cache(cJSON *to, const struct results_phase_read *p)
 		FIELD(FLAG, struct cache_criterion, device),
 		FIELD(FLAG, struct cache_criterion, met),
 		COLUMNS_END};
+	static const struct column part_columns[] = {
+		FIELD(TEXT, struct cache_part, name),   FIELD(U64, struct cache_part, count),
+		FIELD(REAL, struct cache_part, p50_ns), FIELD(REAL, struct cache_part, p95_ns),
+		FIELD(REAL, struct cache_part, p99_ns), COLUMNS_END};
+	static const struct column fact_columns[] = {
+		FIELD(TEXT, struct cache_fact, name), FIELD(TEXT, struct cache_fact, label),
+		FIELD(TEXT, struct cache_fact, unit), FIELD(REAL, struct cache_fact, value),
+		COLUMNS_END};
+	struct cache_part parts[CACHE_PARTS];
+	struct cache_fact facts[CACHE_FACTS];
 	struct cache_figure figures[CACHE_FIGURES];
 	struct cache_criterion criteria[CACHE_CRITERIA];
+	const struct report_table serving[] = {
+		{.key = "first_tokens",
+		 .columns = part_columns,
+		 TABLE_ROWS(parts, cache_parts(p, parts))},
+		{.key = "serving",
+		 .columns = fact_columns,
+		 TABLE_ROWS(facts, cache_facts(p, facts))},
+	};
 	const struct report_table tables[] = {
 		{.key = "mlperf_figures",
 		 .columns = figure_columns,
@@ -316,7 +334,7 @@ void json_cache(cJSON *to, const struct results_phase_read *p)
 	};
 
 	for (size_t i = 0; cache_is(p) && i < COUNT(tables); i++)
-		json_table(to, &tables[i]);
+		json_table(to, cache_serves(p) ? &serving[i] : &tables[i]);
 }
 
 static uint32_t json_rows(uint32_t wanted)

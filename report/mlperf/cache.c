@@ -10,6 +10,7 @@
 #include "core/json_path.h"
 #include "core/measure/quantile.h"
 #include "core/units.h"
+#include "report/cache.h"
 #include "report/mlperf/leaf.h"
 
 static const double ms_ns = 1e6;
@@ -17,7 +18,8 @@ enum { OPTIONS_OTHER = 4 };
 
 static bool cache_is_measured(const struct mlperf_phase *p)
 {
-	return phase_purpose(p->phase) == PURPOSE_CACHE && !p->phase->record.warmup;
+	return phase_purpose(p->phase) == PURPOSE_CACHE && !cache_serves(p->phase) &&
+	       !p->phase->record.warmup;
 }
 
 static const char *cache_model(const struct mlperf_phase *p)

@@ -31,6 +31,12 @@ static double caches_p99(const void *row, int role)
 	return caches_quantile(row, role, QUANTILE_P99);
 }
 
+/* Of MLPerf's kind; servers have tables of their own (serving.c). */
+static bool caches_is(const struct results_phase_read *p)
+{
+	return cache_is(p) && !cache_serves(p);
+}
+
 static const struct column cache_columns[] = {
 	COLUMN(NAME, struct phase_row, name, NULL, "key-value caches"),
 	PHASE_ROLE("GB/s read", READ_RATE, GIGA),
@@ -115,7 +121,7 @@ static void caches_criteria(struct page *page, const struct results_phase_read *
 }
 
 /* Recorded requests that were longer than the options let them be. */
-static void caches_cut(struct page *page, const struct results_phase_read *p)
+void text_cut(struct page *page, const struct results_phase_read *p)
 {
 	double tokens = results_role_value(&p->merged, 0, ROLE_CUT_TOKENS);
 	double requests = results_role_value(&p->merged, 0, ROLE_CUT);
@@ -136,11 +142,11 @@ static void caches_after(struct page *page)
 	bool compared = false;
 
 	for (uint32_t i = 0; i < page->file->phase_count; i++)
-		if (cache_is(&page->file->phases[i]))
-			caches_cut(page, &page->file->phases[i]);
+		if (caches_is(&page->file->phases[i]))
+			text_cut(page, &page->file->phases[i]);
 
 	for (uint32_t i = 0; i < page->file->phase_count; i++)
-		if (cache_is(&page->file->phases[i]))
+		if (caches_is(&page->file->phases[i]))
 			compared = caches_figures(page, &page->file->phases[i]) || compared;
 	if (compared)
 		caches_explain(page);
@@ -149,7 +155,7 @@ static void caches_after(struct page *page)
 }
 
 const struct text_kind text_caches = {
-	.is = cache_is,
+	.is = caches_is,
 	.columns = cache_columns,
 	.below =
 		"GB/s: of all ranks, with the entries that moved between tiers; p95, p99: of whole "

@@ -2,7 +2,7 @@
 /* Text report, for people: whether the accelerators starved, by how much, and why; then the
  * figures. A page is written from top to bottom. Each part has a file of its own in this folder,
  * and each kind of phase with sentences or a table of its own (train.c, plain_io.c, streams.c,
- * caches.c); text.c calls them in their order, and they call nothing of each other. */
+ * caches.c, serving.c); text.c calls them in their order, and they call nothing of each other. */
 #ifndef HAUL_REPORT_TEXT_PAGE_H
 #define HAUL_REPORT_TEXT_PAGE_H
 
@@ -77,6 +77,7 @@ void text_steps(struct page *page);
 void text_slow(struct page *page);
 
 /* Kinds of phases. */
-extern const struct text_kind text_train, text_plain_io, text_streams, text_caches;
+extern const struct text_kind text_train, text_plain_io, text_streams, text_caches, text_serving;
+void text_cut(struct page *page, const struct results_phase_read *p); /* of recorded requests */
 
 #endif

@@ -18,7 +18,7 @@ enum { PATH_BYTES = 4100 };
 /* A new kind of phase with sentences or a table of its own needs a line here and a file in this
  * folder. */
 static const struct text_kind *const kinds[] = {&text_train, &text_plain_io, &text_streams,
-						&text_caches};
+						&text_caches, &text_serving};
 
 static void first_line(struct page *page)
 {

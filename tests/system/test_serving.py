@@ -114,4 +114,27 @@ def test_prefill_and_decode():
         check(phase["measures"]["hits"] == phase["measures"]["blocks_asked"] - phase["measures"]["misses"], phase["measures"])
 
 
+def test_report():
+    """The report of a server answers its question, has its own tables and none of MLPerf's; what was saved follows from the measures."""
+    with Folder() as folder:
+        job = job_of(folder, "haul", "tiny-1b", 1024)
+        job["phases"][0]["kvcache"]["serving"]["prefill_tokens_per_second"] = 8000
+        write_job(folder, job)
+        r = subprocess.run([HAUL, "run", "job.json", "--results", "results.h5"], cwd=folder, capture_output=True, text=True,
+                           timeout=HANGS_S, env=environment())
+        check(r.returncode == 0, f"{r.stdout}\n{r.stderr}")
+        check("1 user has 95 of 100 first tokens within" in " ".join(r.stdout.split()), r.stdout)
+        check("MLPerf" not in r.stdout and ", qos" not in r.stdout, r.stdout)
+        phase = report(f"{folder}/results.h5")["phases"][0]
+        parts = {row["name"]: row for row in phase["first_tokens"]}
+        check(list(parts) == ["ttft", "request_queue", "lookup", "fetch", "recompute", "stall"], parts)
+        check(parts["ttft"]["count"] == 2 and parts["fetch"]["count"] == 1, parts)
+        facts, of = {row["name"]: row["value"] for row in phase["serving"]}, phase["measures"]
+        saved = of["saved_compute_ns"] - of["lookup_ns"] - of["stall_ns"]
+        check(of["saved_compute_ns"] == 128000000 and abs(facts["saved_time"] - saved / 1e9) < 1e-9, facts)
+        check(abs(facts["saved_share"] - saved / (of["saved_compute_ns"] + of["missing_compute_ns"])) < 1e-9, facts)
+        check(facts["fetch_pays_from_tokens"] is None, facts)
+        check("mlperf_figures" not in phase or not phase["mlperf_figures"], phase)
+
+
 main()

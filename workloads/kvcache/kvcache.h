@@ -186,6 +186,7 @@ int kvcache_clean(struct phase_context *ctx, struct clean_counts *counts, struct
 	X(KV_FETCHED_TOKENS, "fetched_tokens", "", SUM, "serving: tokens of them that were fetched from the store") \
 	X(KV_GOOD, "good", "", SUM, "serving: requests whose first token came within serving.good") \
 	X(KV_TTFT_NS, "ttft_ns", "ns", SUM, "serving: times to the first token, added over the requests") \
+	X(KV_LOOKUP_NS, "lookup_ns", "ns", SUM, "serving: the parts of them until it was known which blocks are there") \
 	X(KV_STALL_NS, "stall_ns", "ns", SUM, "serving: the parts of them in which computing waited for blocks") \
 	X(KV_FETCH_NS, "fetch_ns", "ns", SUM, "serving: times from the first fetch to the last block of a request, added over the requests") \
 	X(KV_COMPUTE_NS, "missing_compute_ns", "ns", SUM, "serving: time of computing the tokens that were not there") \
@@ -194,7 +195,7 @@ int kvcache_clean(struct phase_context *ctx, struct clean_counts *counts, struct
 	  "serving: the tokens from which on a fetch is faster than recomputing, by a line through the fetches; 0: never, or not known")
 
 #define KV_COLUMN_LIST(X, BLOCK) \
-	X(KV_USERS, "users", "", SUM, "users who ask, at the end") \
+	X(KV_USERS, "users", "", SUM, "users who ask, at the end; serving: 0 where requests arrive by themselves") \
 	X(KV_OFFERED, "offered", "", SUM, "requests that fell due") \
 	X(KV_CUT, "cut", "", SUM, "of them, requests of a recording that were longer than context_max or generate_max, and were cut", .role = ROLE_CUT) \
 	X(KV_CUT_TOKENS, "cut_tokens", "", SUM, "tokens of context that were cut off", .role = ROLE_CUT_TOKENS) \
@@ -269,7 +270,8 @@ int kvcache_clean(struct phase_context *ctx, struct clean_counts *counts, struct
 	X(KV_HIST_TTFT, "ttft", "serving: a request, from when it fell due to its first token") \
 	X(KV_HIST_STALL, "stall", "serving: the part of it in which computing waited for blocks") \
 	X(KV_HIST_LOOKUP, "lookup", "serving: the part of it until it was known which blocks are there") \
-	X(KV_HIST_FETCH, "fetch", "serving: the part of it until the last block had come")
+	X(KV_HIST_FETCH, "fetch", "serving: the part of it until the last block had come") \
+	X(KV_HIST_RECOMPUTE, "recompute", "serving: the part of it in which tokens were computed that the cache did not have")
 
 /* Rows by the name of a tier. Operations count when they have ended. */
 #define KV_TIER_LIST(X) \

@@ -16,12 +16,14 @@ static struct table *measure_table(const struct tally *t, unsigned which)
 int kv_measure_begin(struct kv_run *r, struct err *err)
 {
 	const struct kv_source_options *o = &r->setup.source;
+	bool serves = r->setup.options->profile == KV_PROFILE_SERVING; /* it has no classes */
+	uint32_t classes = serves ? 0 : o->class_count;
 	struct table *tables = r->ctx->tally->tables;
 	bool made = true;
 
 	for (uint32_t k = 0; k < r->setup.tier_count; k++)
 		made = made && table_named(&tables[KV_TABLE_TIERS], r->setup.tiers[k].name);
-	for (uint32_t i = 0; i < o->class_count; i++)
+	for (uint32_t i = 0; i < classes; i++)
 		made = made && table_named(&tables[KV_TABLE_QOS], o->classes[i].name);
 	return made ? 0 : err_set(err, -ENOMEM, "no memory for results");
 }
@@ -221,7 +223,7 @@ void kv_measure_own(void *run, struct tally *t)
 	row[KV_READ_DEVICE_P95_NS] = quantile_ns(&t->hists[KV_HIST_READ_DEVICE], QUANTILE_P95);
 	row[KV_WRITE_DEVICE_P95_NS] = quantile_ns(&t->hists[KV_HIST_WRITE_DEVICE], QUANTILE_P95);
 	row[KV_MEMORY_P95_NS] = measure_tiers(r, t);
-	for (uint32_t i = 0; i < r->setup.source.class_count; i++) {
+	for (uint32_t i = 0; !r->server && i < r->setup.source.class_count; i++) {
 		const struct kv_class *class = &r->setup.source.classes[i];
 		uint64_t *own = table_row(measure_table(t, KV_TABLE_QOS), i);
 

@@ -85,8 +85,10 @@ void kv_server_first_token(struct kv_run *r, const struct kv_prefill *f)
 	}
 	hist_record(&hists[KV_HIST_TTFT], ttft_ns);
 	hist_record(&hists[KV_HIST_STALL], f->stall_ns);
+	hist_record(&hists[KV_HIST_RECOMPUTE], f->missing_ns);
 	row[KV_TTFT_NS] += ttft_ns;
 	row[KV_STALL_NS] += f->stall_ns;
+	row[KV_LOOKUP_NS] += f->looked_ns - f->served_ns;
 	row[KV_COMPUTE_NS] += f->missing_ns;
 	row[KV_CONTEXT_TOKENS] += f->prompt.context;
 	row[KV_FETCHED_TOKENS] += tokens;
@@ -122,6 +124,8 @@ void kv_server_own(const struct kv_run *r, struct tally *t)
 	const struct kv_server *s = r->server;
 	uint64_t *row = t->rank_row, *tier = table_row(&t->tables[KV_TABLE_TIERS], 0), pays;
 
+	if (s->prompts.recorded || s->options->arrive != KV_ARRIVE_CLOSED)
+		row[KV_USERS] = 0;
 	row[KV_WAITING_MOST] = s->waited_most;
 	tier[KV_TIER_ENTRIES] += s->written.entries.live;
 	tier[KV_TIER_USED_BYTES] += s->written.entries.live * s->block_bytes;
