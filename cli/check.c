@@ -11,14 +11,12 @@
 #include "cli/check.h"
 
 #include "cli/catalog.h"
-#include "cli/check_job.h"
 #include "cli/cli.h"
-#include "cli/closed.h"
 #include "cli/edition.h"
-#include "cli/job_class.h"
 #include "cli/run_folder.h"
 #include "core/json.h"
 #include "core/json_path.h"
+#include "judge/judge.h"
 #include "plan/notes.h"
 #include "plan/phase_tree.h"
 #include "ranks/run/run.h"
@@ -93,26 +91,6 @@ static void case_set_whole(const struct check_cases *all, const struct check_cas
 	json_add_number(whole, "checkpoints_read", read);
 }
 
-/* What rules ask of a workload: the processes of a submission. */
-static void case_add_edition(cJSON *tree, const struct closed_phase *p)
-{
-	cJSON *to = cJSON_AddObjectToObject(tree, "edition");
-	const cJSON *parallel;
-
-	if (!p->workload || !edition_member(p->workload, "processes"))
-		return;
-	parallel = json_at(edition_member(p->workload, "parameters"), "model.parallelism");
-	json_add_number(to, "processes",
-			json_number_at(edition_member(p->workload, "processes"), "", 0));
-	json_add_number(to, "replica",
-			json_number_at(parallel, "tensor", 1) *
-				json_number_at(parallel, "pipeline", 1));
-	if (edition_member(p->workload, "subset"))
-		json_add_number(
-			to, "subset",
-			json_number_at(edition_member(p->workload, "subset"), "processes", 0));
-}
-
 /* What is measured beside a benchmark makes another job of it. */
 static bool case_has_benchmark(const struct check_case *one)
 {
@@ -136,7 +114,7 @@ static int case_compare(struct check *c, struct check_cases *all, const struct c
 
 	if (rc == 0 && beside->workload) {
 		closed_name(name, sizeof(name), beside);
-		case_add_edition(tree, beside);
+		closed_add_edition(tree, beside);
 		if (beside->option >= 0)
 			all->options |= 1ull << beside->option;
 		check_workload(c, one->file, phase, name, beside->whatif, &beside->differences);

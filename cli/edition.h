@@ -3,8 +3,13 @@
 #ifndef HAUL_CLI_EDITION_H
 #define HAUL_CLI_EDITION_H
 
+#include "core/rule/class.h"
 #include "core/rule/rule.h"
 #include "mlperf/editions.h"
+
+struct job;
+struct plan;
+struct results_file;
 
 #define EDITION_USUAL "3.0"
 
@@ -25,5 +30,11 @@ const char *edition_of_rules(const struct rules *r);
 
 /* Whether the file is one of rules of an edition. */
 bool edition_is(const char *file);
+
+/* Classes of the phases of a plan, which keeps them. */
+int class_add_to_plan(struct plan *plan, const struct job *job, struct err *err);
+/* Those of the job that a results file keeps. 0 where it has none, and where a sweep ran several
+ * jobs. */
+uint32_t class_of_results(struct workload_class out[CLASSES_MAX], const struct results_file *f);
 
 #endif

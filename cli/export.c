@@ -8,12 +8,11 @@
 #include <string.h>
 
 #include "cli/check.h"
-#include "cli/check_job.h"
 #include "cli/cli.h"
 #include "cli/edition.h"
-#include "cli/job_class.h"
 #include "core/json.h"
 #include "core/json_path.h"
+#include "judge/judge.h"
 #include "report/mlperf/mlperf.h"
 #include "report/phase.h"
 

@@ -12,7 +12,6 @@
 #include "cli/catalog.h"
 #include "cli/cli.h"
 #include "cli/edition.h"
-#include "cli/job_class.h"
 #include "core/clock.h"
 #include "core/json.h"
 #include "core/units.h"

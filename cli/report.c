@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "cli/cli.h"
-#include "cli/job_class.h"
+#include "cli/edition.h"
 #include "ranks/run/run.h"
 
 enum { FILES_MAX = 4096 };

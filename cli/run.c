@@ -16,7 +16,7 @@
 #include "cli/clean_command.h"
 #include "cli/cli.h"
 #include "cli/cli_run.h"
-#include "cli/job_class.h"
+#include "cli/edition.h"
 #include "core/json.h"
 #include "haul_build.h"
 #include "plan/series/series.h"

@@ -15,7 +15,7 @@
 #include "backends/stores.h"
 #include "cli/catalog.h"
 #include "cli/cli.h"
-#include "cli/job_class.h"
+#include "cli/edition.h"
 #include "core/units.h"
 #include "haul_build.h"
 #include "plan/phase_filter.h"

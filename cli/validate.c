@@ -10,13 +10,12 @@
 #include <unistd.h>
 
 #include "cli/catalog.h"
-#include "cli/check_job.h"
 #include "cli/cli.h"
 #include "cli/edition.h"
 #include "cli/fitted.h"
-#include "cli/job_class.h"
 #include "core/json.h"
 #include "haul_build.h"
+#include "judge/judge.h"
 #include "ranks/run/run.h"
 #include "report/infinite.h"
 #include "report/shapes.h"

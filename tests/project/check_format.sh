@@ -4,5 +4,5 @@
 set -euo pipefail
 cd "${HAUL_SOURCE:?}"
 command -v clang-format >/dev/null || { echo "clang-format is not installed"; exit 1; }
-find core facts backends workloads plan results-schema ranks report import cli tests bench \
+find core facts mlperf backends workloads plan results-schema simulate ranks report import judge cli tests bench \
 	-name '*.[ch]' -print0 | xargs -0 clang-format --dry-run -Werror

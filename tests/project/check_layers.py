@@ -12,6 +12,7 @@ It reports each of these, with a sentence that says what to do:
     - a function that is defined in two files, or whose header is in another folder
     - printing and exiting outside cli/, and changes of the whole process outside cli/ and ranks/run/
     - a kind of phase compared as a word outside workloads/ and import/
+    - floating-point arithmetic in cli/, which reads arguments and prints
     - variables that are neither const nor on a stack
     - a file of more than 600 lines, of tests and benches, too, and a function of more than 60
     - a second way to word a request that failed (check_failures.py)
@@ -39,8 +40,9 @@ KNOWS = {
     "report": {"core", "facts", "mlperf", "results-schema", "report"},
     "mlperf": {"core", "mlperf"},
     "import": {"core", "mlperf", "import"},
+    "judge": {"core", "facts", "mlperf", "backends", "workloads", "plan", "results-schema", "report", "import", "judge"},
     "cli": {"core", "facts", "mlperf", "backends", "workloads", "plan", "results-schema", "simulate", "ranks", "report",
-            "import", "cli"},
+            "import", "judge", "cli"},
 }
 
 # Rooms of a layer: the files in each, and the rooms that it depends on. A file may include those rooms and the rooms that
@@ -149,11 +151,6 @@ LIBRARIES = {
     r"hwloc.*": {"plan", "ranks", "cli"},
     r"openssl/.*": {"backends", "mlperf"},
     r"expat\.h": {"backends"},
-    "ranks": {"core", "facts", "backends", "workloads", "plan", "results-schema", "ranks"},
-    "report": {"core", "facts", "mlperf", "results-schema", "report"},
-    "mlperf": {"core", "mlperf"},
-    "import": {"core", "mlperf", "import"},
-    "cli": {"core", "facts", "mlperf", "backends", "workloads", "plan", "results-schema", "ranks", "report", "import", "cli"},
     r"yaml\.h": {"import"},
     r"xlsxwriter\.h": {"report"},
 }
@@ -171,6 +168,13 @@ WORDS = (
 # A kind of phase that is compared as a word: a new kind with the same property would be missed.
 KIND_WORD = re.compile(r'\bstrn?cmp\([^;]*"(%s)"' % "|".join(KINDS))
 KIND_FOLDERS = ("workloads/", "import/")
+# Arithmetic with real numbers: a figure or a rule, which is no matter of a command line. A literal that only changes the unit
+# of a time is none.
+RECKONS = re.compile(r"\b(fmax|fmin|fabs|floor|ceil|l?l?round|sqrt|exp|log\d*|pow)\s*\(|"
+                     r"(?<![\w.])(?!1e-?9\b)(\d+\.\d*|\d+e-?\d+)|"
+                     r"\bdouble \w+ = [^;]* [-+*/] ")
+# Files of cli/ that do so still. One that no longer does is to be taken off.
+RECKONS_STILL = {"cli/doctor.c", "cli/fitted.c", "cli/simulate.c"}
 # Calls that change the whole process. They belong to where the process is set up, or to a backend's hook process_begin.
 PROCESS = re.compile(r"\b(setenv|unsetenv|putenv|mallopt|prctl|setlocale|umask|chdir|setrlimit)\s*\(")
 PROCESS_FOLDERS, PROCESS_HOOK = ("cli/", "ranks/run/"), "_process_begin"
@@ -340,6 +344,9 @@ def wrong_words(file):
         for pattern, folders, sentence in WORDS:
             if not file.path.startswith(folders) and re.search(pattern, line):
                 yield number, sentence
+        if file.path.startswith("cli/") and file.path not in RECKONS_STILL and RECKONS.search(line):
+            yield number, ("cli/ reckons with real numbers: move the figure or the rule to the layer that knows what it is of, "
+                           "and print what that returns")
         # What is blank in a text may be a comment, which has no call.
         if not file.path.startswith(KIND_FOLDERS) and "cmp(" in line and KIND_WORD.search(file.lines[number - 1]):
             yield number, ("compares a kind of phase as a word: ask for what its workload declares (workload_purpose), or for what "
@@ -348,6 +355,8 @@ def wrong_words(file):
                 and not function.endswith(PROCESS_HOOK)):
             yield number, ("changes the whole process: do it where the process is set up (cli/, ranks/run/), or in the "
                            "backend's process_begin")
+    if file.path in RECKONS_STILL and not any(RECKONS.search(line) for line in file.code):
+        yield 1, "reckons no longer: take it off RECKONS_STILL of check_layers.py"
     for number, name in variables(file):
         if (file.path, name) not in VARIABLES:
             yield number, f"{name} is a variable that outlives its function: pass it in, or make it const"

@@ -22,6 +22,18 @@ TREES = (
      "core/err.h:1: core may not include ranks"),
     ("a path that is not from the root", {"core/err.c": '#include "err.h"\n'},
      "core/err.c:1: \"err.h\" is not a path from the root"),
+    ("a command line that reckons", {
+        "cli/check.c": "void add(double begun, double ended)\n{\n\tgap = fmax(gap, begun - ended);\n}\n"},
+     "cli/check.c:3: cli/ reckons with real numbers"),
+    ("a command line with a rule's bound", {"cli/run_folder.c": "static const double share = 0.8;\n"},
+     "cli/run_folder.c:1: cli/ reckons with real numbers"),
+    ("a command line with a rate", {
+        "cli/check.c": "void say(const struct run *r)\n{\n\tdouble rate = r->bytes / r->seconds;\n}\n"},
+     "cli/check.c:3: cli/ reckons with real numbers"),
+    ("a command line that prints, with the unit of a time and numbers in a text", {
+        "cli/check.c": "void say(uint64_t ns)\n{\n\tcli_say(\"0.8 of 1.5\", (double)ns / 1e9); /* 0.8 */\n}\n"}, None),
+    ("a command line that reckons no longer", {"cli/doctor.c": "int doctor(void);\n"},
+     "cli/doctor.c:1: reckons no longer"),
     ("a library of others", {"workloads/io/io.c": "#include <mpi.h>\n"},
      "workloads/io/io.c:1: <mpi.h> belongs to ranks, results-schema"),
     ("a kind of phase that includes another", {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Phases beside an edition's workloads: see closed.h. */
-#include "cli/closed.h"
+/* Phases beside an edition's workloads: see judge.h. */
+#include "judge/judge.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -299,7 +299,7 @@ static int closed_try_options(struct closed_phase *best, struct closed_phase *on
 }
 
 /* A store in memory is never closed, wherever its URI is. Of a run that is over, results tell where its
- * stores were: their folders may be elsewhere today, or hang (cli/check_job.c). */
+ * stores were: their folders may be elsewhere today, or hang (judge/check_job.c). */
 static void closed_add_memory(struct closed_phase *best, const cJSON *uri)
 {
 	int count = cJSON_IsArray(uri) ? cJSON_GetArraySize(uri) : 1;
@@ -383,4 +383,23 @@ void closed_name(char *text, size_t bytes, const struct closed_phase *p)
 	else
 		snprintf(text, bytes, "%s%s%s", p->workload->name, *p->accelerator ? " on " : "",
 			 p->accelerator);
+}
+
+void closed_add_edition(struct cJSON *tree, const struct closed_phase *p)
+{
+	cJSON *to = cJSON_AddObjectToObject(tree, "edition");
+	const cJSON *parallel;
+
+	if (!p->workload || !edition_member(p->workload, "processes"))
+		return;
+	parallel = json_at(edition_member(p->workload, "parameters"), "model.parallelism");
+	json_add_number(to, "processes",
+			json_number_at(edition_member(p->workload, "processes"), "", 0));
+	json_add_number(to, "replica",
+			json_number_at(parallel, "tensor", 1) *
+				json_number_at(parallel, "pipeline", 1));
+	if (edition_member(p->workload, "subset"))
+		json_add_number(
+			to, "subset",
+			json_number_at(edition_member(p->workload, "subset"), "processes", 0));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job, and what haul says of it: see check_job.h. */
-#include "cli/check_job.h"
+/* A job, and what haul says of it: see judge.h. */
+#include "judge/judge.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
