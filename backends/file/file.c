@@ -2,9 +2,7 @@
 /* file://: a folder of files. file:///absolute/path or file://./relative/path; keys are paths in
  * it.
  *
- * A new version of an object is written to "<key>.haul-1a2b3c4d" beside it (core/part.h), whose
- * folders are made as needed, and renamed over it by commit: a reader sees the old version or the
- * new one whole. */
+ * Here is all but writing (version.c) and the work of engines. */
 #include "backends/file/file.h"
 
 #include <dirent.h>
@@ -14,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "backends/file/cache.h"
@@ -87,65 +84,6 @@ static int file_list(const char *path, struct request *req)
 	return rc;
 }
 
-enum { FILE_PATH_BYTES = URI_BYTES + OBJECT_KEY_BYTES + 16 };
-
-enum { PART_TRIES = 100, FOLDER_TRIES = 3 };
-
-static void path_of(const struct store *store, const struct object *o, const char *suffix,
-		    char path[FILE_PATH_BYTES])
-{
-	size_t root = strlen(store->root), key = strnlen(o->key, OBJECT_KEY_BYTES - 1);
-
-	memcpy(path, store->root, root);
-	path[root] = '/';
-	memcpy(path + root + 1, o->key, key);
-	strcpy(path + root + 1 + key, suffix);
-}
-
-/* Where the version that is begun lies until it is whole. */
-static void part_path_of(const struct store *store, const struct object *o,
-			 char path[FILE_PATH_BYTES])
-{
-	char ending[PART_ENDING_BYTES];
-
-	if (o->state[FILE_ENDING]) {
-		path_of(store, o, (const char *)(uintptr_t)o->state[FILE_ENDING], path);
-		return;
-	}
-	part_ending(ending, PART_OF_OBJECT, (uint32_t)o->state[FILE_DRAWN]);
-	path_of(store, o, ending, path);
-}
-
-static int open_retried(const char *path, int flags)
-{
-	int fd;
-
-	do {
-		fd = TEMP_FAILURE_RETRY(open(path, flags | O_CLOEXEC, 0666));
-	} while (fd < 0 && errno == EINTR);
-	return fd < 0 ? -errno : fd;
-}
-
-static int direct_flag(const struct store *store)
-{
-	return file_options_of(store)->direct ? O_DIRECT : 0;
-}
-
-/* Makes what was written to fd durable, where the options ask for it, and notes how long that took.
- */
-static int sync_file(const struct store *store, int fd, struct answer *a)
-{
-	uint64_t from_ns;
-	int rc;
-
-	if (file_options_of(store)->fsync == FILE_FSYNC_NONE)
-		return 0;
-	from_ns = clock_now(store->clock);
-	rc = TEMP_FAILURE_RETRY(fsync(fd)) < 0 ? -errno : 0;
-	a->sync_ns = clock_now(store->clock) - from_ns;
-	return rc;
-}
-
 /* The kernel lets go of the descriptor whatever close returns. */
 static int do_close(const struct store *store, struct object *o, struct answer *a)
 {
@@ -155,7 +93,7 @@ static int do_close(const struct store *store, struct object *o, struct answer *
 		return -EBADF;
 	file_mmap.object_close(o);
 	if (o->state[FILE_WRITTEN])
-		rc = sync_file(store, fd, a);
+		rc = file_sync(store, fd, a);
 	memset(o->state, 0, sizeof(o->state));
 	if (close(fd) < 0 && errno != EINTR && rc == 0)
 		rc = -errno;
@@ -176,8 +114,8 @@ static int do_open(const struct store *store, struct request *req)
 	struct stat st;
 	int fd, rc;
 
-	path_of(store, o, "", path);
-	fd = open_retried(path, O_RDONLY | direct_flag(store));
+	file_path(store, o, "", path);
+	fd = file_open_retried(path, O_RDONLY | file_direct_flag(store));
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0) {
@@ -195,230 +133,12 @@ static int do_open(const struct store *store, struct request *req)
 	return rc;
 }
 
-/* Made where it does not stand, with the layout of the options where that can be said. With O_EXCL,
- * a file or a link that stands there is -EEXIST; what the layout has made stands there then, and is
- * ours. */
-static int open_laid_out(const struct store *store, const char *path, int flags)
-{
-	const struct file_store *f = files_of(store);
-	int rc = 0;
-
-	if (f->layout != FILE_LAYOUT_NONE)
-		rc = file_layout_make(f->layout, &file_options_of(store)->layout, path);
-	if (rc < 0 && (rc != -EEXIST || flags & O_EXCL))
-		return rc;
-	if (f->layout != FILE_LAYOUT_NONE)
-		flags &= ~O_EXCL;
-	return open_retried(path, O_CREAT | flags | direct_flag(store));
-}
-
-/* The same, and the folders on the way, which another run may take away again. */
-static int open_made(const struct store *store, char *path, int flags)
-{
-	int fd = open_laid_out(store, path, flags), rc = 0;
-
-	for (int i = 0; i < FOLDER_TRIES && fd == -ENOENT && rc == 0; i++) {
-		rc = made_folders(path);
-		fd = rc < 0 ? rc : open_laid_out(store, path, flags);
-	}
-	return fd;
-}
-
-/* Whether the file system says that this number of bytes does not fit. A file that is there may
- * hold some of them. */
-static bool too_many(int fd, uint64_t bytes)
-{
-	struct statvfs fs;
-	struct stat st;
-
-	if (fstatvfs(fd, &fs) < 0 || !fs.f_blocks || fstat(fd, &st) < 0)
-		return false;
-	return bytes / fs.f_frsize > fs.f_bavail + (uint64_t)st.st_blocks * 512 / fs.f_frsize;
-}
-
-/* Where the file system reserves no room, which was noted at open, it does without. Asks for no
- * more than there is: ext4 takes all of it before it says that it is too little, and until it has
- * given it back nobody else writes a byte. */
-static int reserve(const struct store *store, int fd, uint64_t bytes)
-{
-	if (!file_options_of(store)->preallocate || !bytes)
-		return 0;
-	if (too_many(fd, bytes))
-		return -ENOSPC;
-	if (TEMP_FAILURE_RETRY(fallocate(fd, 0, 0, (off_t)bytes)) == 0)
-		return 0;
-	return errno == EOPNOTSUPP ? 0 : -errno;
-}
-
-/* How a version that is not whole is made: as haul does, or as another program. */
-static int part_flags(const struct request *req)
-{
-	if (!req->begin.ending)
-		return O_EXCL | O_NOFOLLOW;
-	return O_TRUNC | (req->begin.fresh ? O_EXCL : 0);
-}
-
-static int do_begin(const struct store *store, const struct request *req)
-{
-	struct object *o = req->object;
-	char path[FILE_PATH_BYTES];
-	int fd = -EEXIST, rc;
-
-	for (int i = 0; i < PART_TRIES && fd == -EEXIST; i++) {
-		o->state[FILE_DRAWN] = part_draw();
-		o->state[FILE_ENDING] = (uintptr_t)req->begin.ending;
-		part_path_of(store, o, path);
-		fd = open_made(store, path, O_WRONLY | part_flags(req));
-		if (req->begin.ending)
-			break;
-	}
-	if (fd < 0)
-		return fd;
-	rc = reserve(store, fd, req->length);
-	if (rc < 0) {
-		close(fd);
-		unlink(path);
-		return rc;
-	}
-	o->state[FILE_DESCRIPTOR] = (uint64_t)fd + 1;
-	o->state[FILE_WRITTEN] = 0;
-	return 0;
-}
-
-static int refuse_others(struct request *req)
-{
-	req->answer.why = PART_OF_OTHERS;
-	return -EEXIST;
-}
-
-static int do_update(const struct store *store, struct request *req)
-{
-	struct object *o = req->object;
-	char path[FILE_PATH_BYTES];
-	struct stat st;
-	int fd, rc;
-
-	path_of(store, o, "", path);
-	fd = open_made(store, path, O_RDWR | O_NOFOLLOW);
-	if (fd < 0)
-		return fd == -ELOOP ? refuse_others(req) : fd;
-	rc = fstat(fd, &st) < 0    ? -errno
-	     : part_of_others(&st) ? refuse_others(req)
-				   : reserve(store, fd, req->length);
-	if (rc < 0) {
-		close(fd);
-		return rc;
-	}
-	o->state[FILE_DESCRIPTOR] = (uint64_t)fd + 1;
-	o->state[FILE_WRITTEN] = 0;
-	return 0;
-}
-
-static int fsync_folder(char *path)
-{
-	char *slash = strrchr(path, '/');
-	int fd, rc = 0;
-
-	slash[slash == path ? 1 : 0] = '\0';
-	fd = open_retried(path, O_RDONLY | O_DIRECTORY);
-	if (fd < 0)
-		return fd;
-	if (TEMP_FAILURE_RETRY(fsync(fd)) < 0)
-		rc = -errno;
-	close(fd);
-	return rc;
-}
-
-/* The padding of the last block, the room that was not used. Where there is none nothing is done: a
- * file system may make a transaction of it. */
-static int cut(const struct store *store, int fd, uint64_t bytes)
-{
-	struct stat st;
-
-	if (!file_options_of(store)->direct && !file_options_of(store)->preallocate)
-		return 0;
-	if (fstat(fd, &st) < 0)
-		return -1;
-	return (uint64_t)st.st_size == bytes ? 0 : TEMP_FAILURE_RETRY(ftruncate(fd, (off_t)bytes));
-}
-
-/* What must be in the file before it may be published. The descriptor is closed then: some file
- * systems tell only there that a write failed. */
-static int complete(const struct store *store, struct request *req)
-{
-	struct object *o = req->object;
-	int fd = file_descriptor(o), rc = 0;
-	struct stat st;
-
-	if (fd < 0)
-		return -EBADF;
-	if (cut(store, fd, o->state[FILE_WRITTEN]) < 0)
-		return -errno;
-	rc = sync_file(store, fd, &req->answer);
-	if (rc < 0)
-		return rc;
-	/* What another program does is done as it does it. */
-	if (o->state[FILE_ENDING])
-		st.st_size = (off_t)o->state[FILE_WRITTEN];
-	else if (fstat(fd, &st) < 0)
-		return -errno;
-	o->state[FILE_DESCRIPTOR] = FILE_CLOSED;
-	if (close(fd) < 0 && errno != EINTR)
-		rc = -errno;
-	req->answer.done_bytes = (uint64_t)st.st_size;
-	return rc;
-}
-
-/* A library that carries out the calls may not know renameat2. */
-static int publish(const struct store *store, struct request *req)
-{
-	char part[FILE_PATH_BYTES], path[FILE_PATH_BYTES];
-	struct object *o = req->object;
-	int rc;
-
-	part_path_of(store, o, part);
-	path_of(store, o, "", path);
-	rc = part_put(part, path, !files_of(store)->interception);
-	if (rc < 0)
-		return rc == -EEXIST ? refuse_others(req) : rc;
-	memset(o->state, 0, sizeof(o->state));
-	return file_options_of(store)->fsync == FILE_FSYNC_FOLDER ? fsync_folder(path) : 0;
-}
-
-/* On failure the object stays begun, for an abort, unless the new version stands already. */
-static int do_commit(const struct store *store, struct request *req)
-{
-	int rc = complete(store, req);
-	uint64_t from_ns;
-
-	if (rc < 0)
-		return rc;
-	from_ns = clock_now(store->clock);
-	rc = publish(store, req);
-	req->answer.publish_ns = clock_now(store->clock) - from_ns;
-	return rc;
-}
-
-static int do_abort(const struct store *store, struct object *o)
-{
-	char path[FILE_PATH_BYTES];
-	int fd = file_descriptor(o);
-
-	if (!o->state[FILE_DESCRIPTOR])
-		return -EBADF;
-	if (fd >= 0)
-		close(fd);
-	part_path_of(store, o, path);
-	memset(o->state, 0, sizeof(o->state));
-	return TEMP_FAILURE_RETRY(unlink(path)) < 0 && errno != ENOENT ? -errno : 0;
-}
-
 static int do_stat(const struct store *store, struct request *req)
 {
 	char path[FILE_PATH_BYTES];
 	struct stat st;
 
-	path_of(store, req->object, "", path);
+	file_path(store, req->object, "", path);
 	if (req->only_exists)
 		return access(path, F_OK) == 0 ? 0 : errno == ENOTDIR ? -ENOENT : -errno;
 	if (TEMP_FAILURE_RETRY(req->own ? lstat(path, &st) : stat(path, &st)) < 0)
@@ -438,9 +158,9 @@ static int do_delete(const struct store *store, struct request *req)
 	struct stat st;
 	int rc = 0;
 
-	path_of(store, o, "", path);
+	file_path(store, o, "", path);
 	if (req->own && !folder && lstat(path, &st) == 0 && part_of_others(&st))
-		return refuse_others(req);
+		return file_refuse_others(req);
 	if (TEMP_FAILURE_RETRY(folder ? rmdir(path) : unlink(path)) < 0)
 		rc = errno == EEXIST ? -ENOTEMPTY : -errno;
 	if (folder && rc == -ENOTEMPTY)
@@ -456,8 +176,8 @@ static int do_rename(const struct store *store, const struct request *req)
 	struct object target;
 
 	snprintf(target.key, sizeof(target.key), "%s", req->target);
-	path_of(store, req->object, "", from);
-	path_of(store, &target, "", to);
+	file_path(store, req->object, "", from);
+	file_path(store, &target, "", to);
 	return TEMP_FAILURE_RETRY(rename(from, to)) < 0 ? -errno : 0;
 }
 
@@ -465,7 +185,7 @@ static int do_list(const struct store *store, struct request *req)
 {
 	char path[FILE_PATH_BYTES];
 
-	path_of(store, req->object, "", path);
+	file_path(store, req->object, "", path);
 	return file_list(path, req);
 }
 
@@ -474,17 +194,18 @@ static int do_other(struct channel *c, struct request *req)
 {
 	switch (req->op) {
 	case REQ_READ: /* touched */
-		return file_mmap.move(c, req), req->answer.status;
+		file_mmap.move(c, req);
+		return req->answer.status;
 	case REQ_OPEN:
 		return do_open(c->store, req);
 	case REQ_CLOSE:
 		return do_close(c->store, req->object, &req->answer);
 	case REQ_BEGIN:
-		return do_begin(c->store, req);
+		return file_begin(c->store, req);
 	case REQ_COMMIT:
-		return do_commit(c->store, req);
+		return file_commit(c->store, req);
 	case REQ_ABORT:
-		return do_abort(c->store, req->object);
+		return file_abort(c->store, req->object);
 	case REQ_STAT:
 		return do_stat(c->store, req);
 	case REQ_DELETE:
@@ -494,7 +215,7 @@ static int do_other(struct channel *c, struct request *req)
 	case REQ_LIST:
 		return do_list(c->store, req);
 	case REQ_UPDATE:
-		return do_update(c->store, req);
+		return file_update(c->store, req);
 	default:
 		return -EINVAL;
 	}
@@ -576,7 +297,7 @@ int64_t file_evict(const struct store *store, const struct object *o, uint64_t o
 		return file_cache_drop(fd, offset, length);
 	if (offset || length)
 		return -EBADF;
-	path_of(store, o, "", path);
+	file_path(store, o, "", path);
 	return file_cache_evict(path);
 }
 
@@ -588,8 +309,8 @@ int file_own(const struct store *store, const char *folder, struct owner *owner,
 	int rc = -ENOENT;
 
 	snprintf(o.key, sizeof(o.key), "%s", folder);
-	path_of(store, &o, OWNER_ENDING, path);
-	for (int i = 0; i < FOLDER_TRIES && rc == -ENOENT; i++) {
+	file_path(store, &o, OWNER_ENDING, path);
+	for (int i = 0; i < FILE_FOLDER_TRIES && rc == -ENOENT; i++) {
 		rc = made_folders(path);
 		rc = rc < 0 ? err_set(err, rc, "%s: %s", path, strerror(-rc))
 			    : owner_take(owner, path, err);

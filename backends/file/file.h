@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What file.c and its engines share. Engines move bytes; file.c does all else. */
+/* What file.c, version.c and the engines share. Engines move bytes; version.c writes versions of
+ * objects beside that; file.c does all else. */
 #ifndef HAUL_BACKENDS_FILE_FILE_H
 #define HAUL_BACKENDS_FILE_FILE_H
 
@@ -193,6 +194,29 @@ static inline int file_descriptor(const struct object *o)
 
 	return word && word != FILE_CLOSED ? (int)(word - 1) : -1;
 }
+
+enum { FILE_PATH_BYTES = URI_BYTES + OBJECT_KEY_BYTES + 16, FILE_FOLDER_TRIES = 3 };
+
+/* Of version.c, as all up to file_refuse_others is: the path of the object with that suffix. */
+void file_path(const struct store *store, const struct object *o, const char *suffix,
+	       char path[FILE_PATH_BYTES]);
+
+/* A descriptor or a negative errno. */
+int file_open_retried(const char *path, int flags);
+
+static inline int file_direct_flag(const struct store *store)
+{
+	return file_options_of(store)->direct ? O_DIRECT : 0;
+}
+
+/* Requests that write a version, and what makes it durable. 0 or a negative errno. */
+int file_begin(const struct store *store, const struct request *req);
+int file_update(const struct store *store, struct request *req);
+int file_commit(const struct store *store, struct request *req);
+int file_abort(const struct store *store, struct object *o);
+int file_sync(const struct store *store, int fd, struct answer *a);
+/* The answer to a request on what haul did not make. */
+int file_refuse_others(struct request *req);
 
 /* The kernel is asked to fetch what lies behind a read, where the options say how much. */
 static inline void file_ask_ahead(const struct store *store, int fd, uint64_t end)
