@@ -71,7 +71,7 @@ ROWS = re.compile(r"(q_proj|k_proj|v_proj|gate_proj|up_proj|embed_tokens|lm_head
 COLUMNS = re.compile(r"(o_proj|down_proj)\.weight$")
 
 
-def cut(tensor, ranks, rank, shares=0, experts=0):
+def cut(tensor, ranks, rank, shares=0, experts=0, kv_heads=0):
     """The strips of a tensor that a rank of so many needs: where the first begins, how far apart they are, bytes of each, number."""
     name, _, shape, begin, end = tensor
     expert = re.search(r"\.experts\.(\d+)\.", name)
@@ -82,6 +82,9 @@ def cut(tensor, ranks, rank, shares=0, experts=0):
         part = rank % parts
         if int(expert[1]) * shares // experts != rank // parts % shares:
             return begin, 0, 0, 0
+    # Where there are fewer heads of keys and values than ranks, ranks share the rows of a head.
+    if kv_heads and parts > kv_heads and re.search(r"[kv]_proj", name):
+        parts, part = kv_heads, part * kv_heads // parts
     if parts > 1 and ROWS.search(name):
         one = (end - begin) // parts
         return begin + part * one, one, one, 1
@@ -129,7 +132,8 @@ def test_ranks_need():
     """Each rank needs what the cut of the tensor list says, of Llama and of a mixture of experts."""
     cases = [("llama3.1-8b", ranks, 0, 0) for ranks in (1, 2, 8)]
     cases += [("qwen3-30b-a3b", ranks, shares, 128) for ranks, shares in ((1, 0), (2, 0), (8, 1), (1, 4), (2, 4), (8, 4))]
-    for name in ("llama3.1-8b", "qwen3-30b-a3b"):
+    heads = {"llama3.1-8b": 8, "qwen3-30b-a3b": 4}
+    for name in heads:
         with Folder() as folder:
             listed = made(folder, {"name": name, "weights": "bf16"}, shard=0)
             for _, ranks, shares, experts in (c for c in cases if c[0] == name):
@@ -137,7 +141,7 @@ def test_ranks_need():
                 phase = loaded(folder, world, store={"uri": "sim://x"}, pattern="distributed", tensor=ranks, experts=shares,
                                chunk="64 MiB", buffers="64 MiB", threads=1, model={"name": name, "weights": "bf16"})
                 found = of_ranks(folder, "needed_bytes")
-                wanted = [needed(listed, ranks, rank, shares=shares, experts=experts) for rank in range(world)]
+                wanted = [needed(listed, ranks, rank, shares=shares, experts=experts, kv_heads=heads[name]) for rank in range(world)]
                 check(found == wanted, f"{name}, tensor {ranks}, experts {shares}: {found}, wanted {wanted}")
                 check(phase["measures"]["model_bytes"] == sum(t[4] - t[3] for t in listed), f"{phase['measures']}")
 
