@@ -247,7 +247,11 @@ static int publish(const struct store *store, struct request *req)
 
 	part_path_of(store, o, part);
 	file_path(store, o, "", path);
-	rc = part_put(part, path, !files_of(store)->interception);
+	/* What another program does is done as it does it, here by a plain rename. */
+	if (o->state[FILE_ENDING])
+		rc = TEMP_FAILURE_RETRY(rename(part, path)) < 0 ? -errno : 0;
+	else
+		rc = part_put(part, path, !files_of(store)->interception);
 	if (rc < 0)
 		return rc == -EEXIST ? file_refuse_others(req) : rc;
 	memset(o->state, 0, sizeof(o->state));

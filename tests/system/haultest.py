@@ -76,13 +76,20 @@ def finish(process, began, timeout=HANGS_S):
     return Run(process, out, err, time.monotonic() - began)
 
 
+def processes_of(process):
+    """The numbers of a process and of all below it, each before its children."""
+    found = [process.pid]
+    for pid in found:
+        with contextlib.suppress(OSError):  # it has ended
+            found += map(int, open(f"/proc/{pid}/task/{pid}/children").read().split())
+    return found
+
+
 def ranks_of(process):
     """The ranks below an mpiexec, by their number. A rank may be a child of the process that was launched (ranks/run/shelter.h)."""
-    found, todo = {}, [process.pid]
-    while todo:
-        pid = todo.pop()
+    found = {}
+    for pid in processes_of(process):
         try:
-            todo += map(int, open(f"/proc/{pid}/task/{pid}/children").read().split())
             if os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(HAUL):
                 env = open(f"/proc/{pid}/environ", "rb").read().split(b"\0")
                 found[next(int(e[9:]) for e in env if e.startswith(b"PMI_RANK="))] = pid

@@ -42,23 +42,23 @@ def dealt(rgw, balance, endpoints=None, took=None, objects=32):
     """Checks that the requests in the results are those that each gateway counted. Returns, for each kind of operation, the
     requests at each gateway, where 1 is the average. took gets the shares of the phases that the machine took for other
     work."""
-    asked = {"write": 2, "read": 1, "stat": 1, "delete": 1}  # requests per object; a commit also asks for the size
+    operations = "write", "read", "stat", "delete"  # one request per object each
     shares, endpoints = {}, endpoints or rgw.endpoints()
     with Folder() as folder:
         before = counted(rgw)
-        phases = [io(operation, **{**SMALL, "objects": objects}) for operation in asked]
+        phases = [io(operation, **{**SMALL, "objects": objects}) for operation in operations]
         done = works(RANKS, folder, store_of(endpoints, balance), phases, rgw.env())["phases"]
         if took is not None:
             took.update({p["name"]: machine_took_s(folder, p) / p["seconds"] for p in done})
         seen, whole = [b - a for a, b in zip(before, counted(rgw))], [0] * GATEWAYS
-    for p, (operation, times) in zip(done, asked.items()):
+    for p, operation in zip(done, operations, strict=True):
         what, ours = f"{balance}, {operation}", [e["requests"] for e in p["endpoints"]]
         whole = [a + b for a, b in zip(whole, ours)]
         check([e["name"] for e in p["endpoints"]] == endpoints, f"{what}: {p['endpoints']}")
-        check(sum(ours) == RANKS * objects * times and p["errors"] == p["retries"] == 0, f"{what}: {ours}")
-        shares[operation] = [n / (objects * times) for n in ours]
+        check(sum(ours) == RANKS * objects and p["errors"] == p["retries"] == 0, f"{what}: {ours}")
+        shares[operation] = [n / objects for n in ours]
     # Besides the requests for its objects, a phase makes a few for haul's own objects.
-    check(all(0 <= n - m <= 12 * len(asked) for n, m in zip(seen, whole)), f"{balance}: {whole}, the gateways {seen}")
+    check(all(0 <= n - m <= 12 * len(operations) for n, m in zip(seen, whole)), f"{balance}: {whole}, the gateways {seen}")
     return shares
 
 
@@ -91,7 +91,7 @@ def test_node(rgw):
         before = counted(rgw)
         works(RANKS, folder, store_of(rgw.endpoints(), "node", uri="s3://train/node"), [io("write", **SMALL)], rgw.env())
         seen = [b - a for a, b in zip(before, counted(rgw))]
-        check(seen[0] >= 2 * RANKS * 32 and sum(seen[1:]) == 0, f"{seen}")
+        check(RANKS * 32 <= seen[0] <= RANKS * 32 + 12 and sum(seen[1:]) == 0, f"{seen}")
 
 
 @timing
@@ -157,7 +157,7 @@ def test_killed_one(rgw):
         with Folder() as folder:
             store = store_of(rgw.endpoints(), balance, eject_failures=3, eject_time="100 ms",
                              uri=f"s3://train/killed-{balance}")
-            # Writes are a run of their own, because they ask for sizes, which a gateway counts like reads.
+            # Writes are a run of their own, so that no read of haul's own objects is taken for one of the phase.
             works(RANKS, folder, store, [io("write", **SMALL)], rgw.env())
             p = killed_under_way(rgw, folder, store, which)
             check(p["errors"] == 0, f"{balance}: {p['errors']} errors")
@@ -178,8 +178,8 @@ def test_lists_of_endpoints(rgw):
             before = counted(rgw)
             works(2, folder, store, write, {**rgw.env(), **env})
             seen = [b - a for a, b in zip(before, counted(rgw))]
-            # 64 objects take two requests each, and the phase makes a few for haul's own objects.
-            check(all(60 <= n <= 80 for n in seen[:2]) and sum(seen[2:]) == 0, f"{store} {env}: {seen}")
+            # 64 objects take a request each, and the phase makes a few for haul's own objects.
+            check(all(32 <= n <= 44 for n in seen[:2]) and sum(seen[2:]) == 0, f"{store} {env}: {seen}")
         works(2, folder, bare, write, {**rgw.env(), "AWS_ENDPOINT_URL": rgw.endpoint()})
 
 

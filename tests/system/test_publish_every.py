@@ -52,10 +52,12 @@ def wait_until(process, path, holds):
 
 def kill(process):
     began = time.monotonic()
-    pids = ranks_of(process).values()
-    for number in (signal.SIGSTOP, signal.SIGKILL):  # at once, so that none speaks for the others
+    ranks, all_of_them = ranks_of(process).values(), processes_of(process)
+    # At once, so that none speaks for the others. The launcher is stopped, too: when it sees a rank die it ends the parents of the
+    # others, and the kernel wakes those (ranks/run/shelter.h).
+    for number, pids in ((signal.SIGSTOP, all_of_them), (signal.SIGKILL, ranks), (signal.SIGCONT, set(all_of_them) - set(ranks))):
         for pid in pids:
-            with contextlib.suppress(ProcessLookupError):  # mpiexec ends all ranks once it has seen the first one die
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
     r = finish(process, began)
     check(r.rc != 0, f"{r}")
