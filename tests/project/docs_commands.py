@@ -27,6 +27,8 @@ SOURCES = "needs sources that the reader downloads"
 DAOS = "needs DAOS: system_daos runs the job over a test library"
 TUNES = "takes many minutes: system_tune asks such questions of sim://"
 FINDS = "needs a data set and ranks as large as the answer: system_find asks such questions of sim://"
+ANSWERS = "needs results of a search: golden and system_find ask for answers"
+MODELS = "makes 16 GB and reads them many times: system_load_patterns loads a model of two layers"
 SIMULATES = "takes minutes: system_simulate simulates smaller jobs"
 S3_SERVER = "needs an S3 server: system_s3_demo runs these commands against Ceph"
 NOT_RUN = {
@@ -51,6 +53,7 @@ NOT_RUN = {
     'haul simulate unet3d_aurora --find nodes=1..1024 --storage "bandwidth=2 TB/s"': SIMULATES,
     'haul simulate unet3d_h100 --nodes 1,2,4,...,64 --storage assess.h5 --storage "bandwidth=200 GB/s"': SIMULATES,
     'haul simulate unet3d_aurora --nodes 512 --storage "bandwidth=60 TB/s, latency=1 ms, p99=20 ms"': SIMULATES,
+    "haul report --answer results.h5": ANSWERS,
     "HAUL_DATA=/lustre/project/haul sbatch --nodes=4 slurm/unet3d_small.sh": SITE,
     "HAUL_DATA=/lustre/project/haul NODES=4 slurm/unet3d_small.sh check": SITE,
     "qsub -A PROJECT -v HAUL_DATA=/lus/flare/projects/PROJECT/haul pbs/unet3d_small.pbs": SITE,
@@ -92,6 +95,8 @@ NOT_RUN = {
     'mpiexec -n 4 haul run job.json --find kvcache.users=10..1000/10 --until "kvcache.ttft_p95 <= 500 ms"': FINDS,
     "haul run io_tune --tune stores.data.engine=psync,uring --tune read.depth=1..16 --results tune.h5": TUNES,
     "export HAUL_DATA=/mnt/storage/haul PATH=$PWD/build/release:$PATH": "names a folder of the reader",
+    "mpiexec -n 2 haul run model_load --tune load.pattern=lazy,prefetch,eager,slices,shared --set load.tensor=2 --results load.h5": MODELS,
+    "haul run model_load --tune load.pattern=lazy,prefetch,eager,slices,shared --results load.h5": MODELS,
     "HAUL_S3_ENDPOINT=http://a:9000 HAUL_BUCKET=bench haul run s3_get --repeat 5 --results a.h5": S3_SERVER,
     "HAUL_S3_ENDPOINT=http://b:9000 HAUL_BUCKET=bench haul run s3_get --repeat 5 --results b.h5": S3_SERVER,
     "haul compare a.h5 b.h5": S3_SERVER,
@@ -206,7 +211,8 @@ def shrink(job, scratch):
         if "sample_bytes_stdev" in dataset:
             dataset["sample_bytes_stdev"] = 5000
     if "base" in job:  # which is made small itself
-        job["set"] = [change.replace("steps_per_epoch=500", "steps_per_epoch=0").replace("memories=5", "memories=0") for change in job["set"]]
+        job["set"] = [change.replace("steps_per_epoch=500", "steps_per_epoch=0").replace("memories=5", "memories=0")
+                      for change in job["set"] if change != "dataset.files=0"]
     for phase in job.get("phases", []):
         if "train" in phase:
             phase["train"].update(compute="1 ms", epochs=2, null_steps=0)
