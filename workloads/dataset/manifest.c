@@ -90,6 +90,9 @@ int manifest_parse(struct manifest *m, const char *text, size_t length, struct e
 	}
 	rc = options_parse(dataset_section.tables, &m->dataset, dataset, "/dataset", &m->arena,
 			   err);
+	/* A job may leave the number to others of its options; a data set that was made has one. */
+	if (rc == 0 && m->dataset.files == 0)
+		rc = err_set(err, -EINVAL, "/dataset/files: is 0");
 	if (rc == 0 && dataset_is_existing(&m->dataset))
 		rc = err_set(err, -EINVAL,
 			     "/dataset/names: describes files that haul did not make");

@@ -72,6 +72,9 @@ void pass_checkpoint_end(struct pass *p)
 {
 	if (p->checkpoint.rc < 0 || !p->checkpoint.run)
 		return;
+	/* A training that has written none waits for nothing, and its account stays at 0. */
+	if (!checkpoint_within_flies(p->checkpoint.run) && !p->tally->rank_row[TRAIN_CHECKPOINTS])
+		return;
 	account_switch(&p->accounts, ACCOUNT_CHECKPOINT, clock_now(p->ctx->clock));
 	p->checkpoint.rc = checkpoint_within_land(
 		p->checkpoint.run, p->meeting.stopped && p->meeting.merged.stop > STOP_LIMIT,
