@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "workloads/archive/kind.h"
+
 const char published_index_name[] = "model.safetensors.index.json";
 
 /* Most bytes of tensors in a file, where models are published with others than the usual ones. */
