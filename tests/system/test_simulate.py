@@ -424,7 +424,7 @@ def test_published_results():
 
 @timing
 def test_as_a_run():
-    as_runs(("spread", "sample"), 4)
+    as_runs(("spread", "sample"), 4, steps=20, by=4)
 
 
 @long
