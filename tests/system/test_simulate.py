@@ -470,8 +470,8 @@ def test_real_files():
             r = alone("simulate", "job.json", "--ranks-per-node", ranks, "--seeds", 1, "--json", *files, cwd=folder)
             check(r.rc == 0, f"{r}")
             print(f"{ranks} ranks: AU {100 * ran[ranks]:.1f} %, simulated {100 * au(json.loads(r.out)):.1f} %, drift {100 * drift:.1f} %, taken by others {100 * lost:.1f} %. {r.err}")
-            if "the cores may be the limit" not in r.err:
-                near(au(json.loads(r.out)), ran[ranks], 0.05 + drift + lost, f"AU of {ranks} ranks on files")
+            if "the cores may be the limit" not in r.err and drift + lost < 0.05:  # else it is another store that was measured
+                near(au(json.loads(r.out)), ran[ranks], 0.05, f"AU of {ranks} ranks on files")
 
 
 @long

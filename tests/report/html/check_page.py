@@ -278,6 +278,26 @@ def test_cache(browser, pages):
     check(len(criteria) >= 3 and not browser.trouble, f"{rows}, {browser.trouble}")
 
 
+def test_targets_that_do_not_count(browser, pages):
+    """A target that is met by figures that do not count is not shown as a success; one that is missed is missed."""
+    folder = os.path.dirname(pages["one"][0])
+    train = {"compute": "5 ms", "batch": 2, "null_steps": 0, "target_au": 0.01}
+    with open(f"{folder}/void_job.json", "w") as f:
+        json.dump({"stores": {"s": {"uri": f"file://{folder}/void"}},
+                   "dataset": {"store": "s", "format": "raw", "files": 40, "sample_bytes": 100000},
+                   "phases": [{"generate": {}}, {"train": {**train, "name": "met"}}, {"train": {**train, "name": "missed", "target_au": 1}}]}, f)
+    subprocess.run([HAUL, "run", "void_job.json", "--quiet", "--results", "void.h5"], cwd=folder, check=True, timeout=300)
+    subprocess.run([HAUL, "report", "--html", "void.html", "void.h5"], cwd=folder, check=True, timeout=300)
+    found = subprocess.run([HAUL, "report", "--json", "void.h5"], cwd=folder, check=True, timeout=300, capture_output=True)
+    phases = [p for p in json.loads(found.stdout)["phases"] if p["targets"]]
+    check(all(any(doubt["voids"] for doubt in p["doubts"]) for p in phases), f"{phases}")
+    browser.open(f"{folder}/void.html")
+    browser.evaluate(OPEN_ALL)
+    said = browser.evaluate("""[...document.querySelectorAll('h3')].filter(one => one.textContent === 'Targets')
+        .map(one => one.nextElementSibling.querySelector('tbody tr').cells[3].textContent)""")
+    check(said == ["met, but that does not count", "missed"] and not browser.trouble, f"{said}, {browser.trouble}")
+
+
 def test_pointer(browser, pages):
     """Under the pointer, a chart shows the point that lies there."""
     path, report = pages["one"]
