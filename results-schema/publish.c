@@ -133,13 +133,30 @@ static int keep_base(struct results *r, const struct publication *p, struct err 
 	return rc < 0 || !p->side ? rc : staging_keep(&r->side_base, p->side, err);
 }
 
-static int publish_part(struct results *r, struct err *err)
+static int publish_part(struct results *r, uint64_t requests, struct err *err)
 {
-	int rc = staging_publish(r->part, r->path, false, err);
+	struct stat st;
+	int rc;
 
+	r->named[0] = r->named[1];
+	if (stat(r->part, &st) == 0)
+		r->named[1] = (struct results_named){st.st_ino, requests};
+	rc = staging_publish(r->part, r->path, false, err);
 	if (rc < 0)
 		return rc;
 	results_published(r);
+	return 0;
+}
+
+uint64_t results_interim(const struct results *r)
+{
+	struct stat st;
+
+	if (!r->path || stat(r->path, &st) < 0)
+		return 0;
+	for (size_t i = 0; i < 2; i++)
+		if (r->named[i].inode == st.st_ino)
+			return r->named[i].requests;
 	return 0;
 }
 
@@ -233,7 +250,7 @@ static int publish_rows(struct results *r, const struct phase_parts *parts, stru
 		if (rc < 0)
 			unlink(r->part);
 	}
-	return rc < 0 ? rc : publish_part(r, err);
+	return rc < 0 ? rc : publish_part(r, parts->merged->phase->requests, err);
 }
 
 static uint64_t file_size(const char *path)
@@ -452,7 +469,7 @@ int results_publish_answer(struct results *r, struct err *err)
 	if (r->writer.first && r->answer.head) {
 		rc = fill_part(r, r->part, begin_part(r, 0, err), fill_answer, NULL, err);
 		if (rc == 0)
-			rc = publish_part(r, err);
+			rc = publish_part(r, 0, err);
 	}
 	results_works(&r->watch, false);
 	return group_agree(r->group, rc, err);
@@ -496,7 +513,7 @@ static int finish_file(struct results *r, enum results_status status, const char
 		unlink(r->part);
 		return rc;
 	}
-	rc = publish_part(r, err);
+	rc = publish_part(r, 0, err);
 	if (rc == 0 && join)
 		side_files_remove(r->path, r->key);
 	return rc;

@@ -107,6 +107,8 @@ struct results_phase {
 	const uint64_t *rank_rows;
 	/* The phase still runs: the next publication replaces it, and must be of the same phase. */
 	bool running;
+	uint64_t
+		requests; /* of all ranks so far, of a phase that runs: results_interim tells them */
 };
 
 /* Sets the place of the phase in a series of runs. */
@@ -204,6 +206,9 @@ int results_finish(struct results *r, enum results_status status, const char *se
 void results_discard(struct results *r);
 /* Rank 0: whether the path holds what this run has published, at least its head. */
 bool results_stand(const struct results *r);
+/* Rank 0: the requests of the phase that runs, as the file in place has them; 0 where it has none.
+ * It looks at the file, so it is right in the middle of a publication, too. */
+uint64_t results_interim(const struct results *r);
 void results_free(struct results *r);
 
 #endif

@@ -28,6 +28,11 @@ struct results {
 	/* Rank 0: the file as published last, kept open: somebody may remove it in mid-run, and the
 	 * next publication then brings it back; -1: none. */
 	int published_fd;
+	/* Rank 0: what the last two publications that came as far as their file's name put there: one
+	 * of them is in place, the other was replaced by it or is about to replace it. */
+	struct results_named {
+		uint64_t inode, requests;
+	} named[2];
 	uint64_t next;              /* phases up to this number are in the file, for good */
 	bool base_kept;             /* a phase that still runs is in the file */
 	char key[SERIES_KEY_BYTES]; /* of the side files; "": few phases, all in one file */

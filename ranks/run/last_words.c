@@ -42,14 +42,17 @@ static int words_publish(struct last_words *l, struct phase_run *p, struct err *
 	struct results_phase phase = {0};
 	struct err why = {0};
 	struct tally t = {0};
+	uint64_t requests;
 
 	if (results_next(run->results) > p->number || !words_counted(p, &t))
 		return 0;
 	phase.tally = &t;
 	p->ctx.group = &l->world.base;
 	/* What all ranks had done when the phase was last published may be more than what this one
-	 * has done until now. It stays, then: one phase has one set of figures. */
-	if (phase_requests(&t, p->ctx.group) < p->interim_requests)
+	 * has done until now. It stays, then: one phase has one set of figures. A publication may be
+	 * in place although not all ranks have heard of it. */
+	requests = phase_requests(&t, p->ctx.group);
+	if (requests < p->interim_requests || requests < results_interim(run->results))
 		return 0;
 	p->rc = l->reason == STOP_ERROR ? -1 : 0;
 	p->stopped = l->reason;

@@ -220,6 +220,7 @@ void phase_publish_running(void *phase_run, struct tally *so_far)
 	run->measured = run->measured || requests;
 	if (!run->measured)
 		return;
+	phase.requests = requests;
 	phase_count(p, so_far->rank_row);
 	describe_any(p, so_far, &phase.record);
 	utf8_copy(phase.record.status, sizeof(phase.record.status), "running");

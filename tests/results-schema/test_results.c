@@ -43,12 +43,22 @@ static struct {
 	uint64_t steps, bytes;
 } steps_seen;
 
+static uint64_t interim_seen;
+
 static void note_step(void *argument, uint64_t bytes)
 {
 	(void)argument;
 	steps_seen.steps++;
 	if (bytes > steps_seen.bytes)
 		steps_seen.bytes = bytes;
+}
+
+/* What the file in place had each time that rank 0's own part of a publication ended, which is before
+ * the other ranks hear of it. */
+static void note_interim(void *argument, bool begins)
+{
+	if (!begins)
+		interim_seen = results_interim(argument);
 }
 
 static int create(struct results **out, const char *path, bool force, uint32_t rank_rows_max,
@@ -106,8 +116,10 @@ static int publish_as(struct results *r, uint32_t number, const char *kind,
 		      void (*fill)(struct tally *t, uint32_t rank), bool running, struct group *g,
 		      struct err *err)
 {
+	static uint64_t requests;
 	struct tally t;
-	struct results_phase phase = {.tally = &t, .running = running};
+	struct results_phase phase = {
+		.tally = &t, .running = running, .requests = running ? ++requests : 0};
 	struct phase_record *record = &phase.record;
 	struct client_series *client = g->rank % 2 ? NULL : malloc(sizeof(*client));
 	int rc = tally_init(&t, &synthetic_schema, NULL, err);
@@ -447,13 +459,15 @@ static void check_running(struct results *r, const char *path, uint32_t number, 
 {
 	struct rlimit all, few = {1000, 1000};
 	struct err err = {0};
-	uint64_t bytes[2];
+	uint64_t bytes[2], before = 0;
 	int rc;
 
 	for (int i = 0; i < 2; i++) {
 		set_stores(r, 3);
 		expect(publish_as(r, number, kind, fill, true, g, &err) == 0, "published running");
 		check_stores(path, 3, g);
+		expect(g->rank || interim_seen > before, "its requests are known at once");
+		before = interim_seen;
 		bytes[i] = g->rank == 0 ? check_running_file(path, number) : 0;
 	}
 	expect(bytes[0] == bytes[1], "the file does not grow");
@@ -465,6 +479,7 @@ static void check_running(struct results *r, const char *path, uint32_t number, 
 	if (g->rank == 0)
 		setrlimit(RLIMIT_FSIZE, &all);
 	expect(rc == -EFBIG, "no room for a running phase");
+	expect(g->rank || results_interim(r) == before, "the file in place has those of before");
 	if (g->rank == 0)
 		check_running_file(path, number);
 	group_barrier(g);
@@ -503,7 +518,8 @@ static void check_run(const char *path, bool older, uint32_t rank_rows_max, bool
 	expect(strstr(err.text, "exists; name another with --results, or say --force") != NULL,
 	       "the message for an existing file");
 	group_barrier(g);
-	results_set_watch(r, &(struct results_watch){.step = note_step});
+	results_set_watch(r, &(struct results_watch){
+				     .step = note_step, .works = note_interim, .argument = r});
 	signal(SIGXFSZ, SIG_IGN);
 	check_running(r, path, 0, "generate", synthetic_generate, g);
 	expect(publish(r, 0, "generate", synthetic_generate, g, &err) == 0, "generate published");
@@ -513,6 +529,7 @@ static void check_run(const char *path, bool older, uint32_t rank_rows_max, bool
 		       "hints of MPI-IO");
 	check_file(path, 1, "interrupted", g);
 	expect(results_stand(r) == (g->rank == 0), "the run's own file is published");
+	expect(results_interim(r) == 0, "no phase runs");
 	set_stores(r, 9);
 	check_stores(path, 0, g);
 	check_running(r, path, 1, "train", synthetic_train, g);
