@@ -11,11 +11,14 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
 
 import h5py
 from haultest import *
 
-sys.path.insert(0, os.path.join(os.environ["HAUL_SOURCE"], "tests", "servers"))
+for other in ("servers", "hostile"):
+    sys.path.insert(0, os.path.join(os.environ["HAUL_SOURCE"], "tests", other))
+import fuse  # noqa: E402
 import servers  # noqa: E402
 
 MIB = 1 << 20
@@ -47,9 +50,9 @@ def tensors(folder):
     return found
 
 
-def load(folder, ranks, store=None, env=None, **options):
+def load(folder, ranks, store=None, env=None, of="model", **options):
     write_job(folder, {"stores": {"s": store or {"uri": f"file://{folder}/data", "engine": "psync"}},
-                       "phases": [{"load": {"folder": "model", "null_passes": 0, **options}}]})
+                       "phases": [{"load": {"folder": of, "null_passes": 0, **options}}]})
     run = alone if ranks == 1 else lambda *args, **more: mpi(ranks, *args, **more)
     return run("run", "job.json", "--force", cwd=folder, env=env)
 
@@ -69,6 +72,7 @@ def of_ranks(folder, column):
 # Independent of haul's: by regular expressions over names, in elements.
 ROWS = re.compile(r"(q_proj|k_proj|v_proj|gate_proj|up_proj|embed_tokens|lm_head)\.weight$")
 COLUMNS = re.compile(r"(o_proj|down_proj)\.weight$")
+KV = re.compile(r"[kv]_proj\.weight$")
 
 
 def cut(tensor, ranks, rank, shares=0, experts=0, kv_heads=0):
@@ -83,7 +87,7 @@ def cut(tensor, ranks, rank, shares=0, experts=0, kv_heads=0):
         if int(expert[1]) * shares // experts != rank // parts % shares:
             return begin, 0, 0, 0
     # Where there are fewer heads of keys and values than ranks, ranks share the rows of a head.
-    if kv_heads and parts > kv_heads and re.search(r"[kv]_proj", name):
+    if kv_heads and parts > kv_heads and KV.search(name):
         parts, part = kv_heads, part * kv_heads // parts
     if parts > 1 and ROWS.search(name):
         one = (end - begin) // parts
@@ -129,13 +133,16 @@ def test_published_models():
 
 @long
 def test_ranks_need():
-    """Each rank needs what the cut of the tensor list says, of Llama and of a mixture of experts."""
+    """Each rank needs what the cut of the tensor list says, of Llama and of a mixture of experts; each byte that is cut has as many
+    ranks as share it, and all bytes are those of total_size."""
     cases = [("llama3.1-8b", ranks, 0, 0) for ranks in (1, 2, 8)]
-    cases += [("qwen3-30b-a3b", ranks, shares, 128) for ranks, shares in ((1, 0), (2, 0), (8, 1), (1, 4), (2, 4), (8, 4))]
+    cases += [("qwen3-30b-a3b", ranks, shares, 128) for ranks in (1, 2, 8) for shares in (0, 1, 4)]
     heads = {"llama3.1-8b": 8, "qwen3-30b-a3b": 4}
     for name in heads:
         with Folder() as folder:
             listed = made(folder, {"name": name, "weights": "bf16"}, shard=0)
+            with open(f"{folder}/data/model/{INDEX}") as f:
+                total = json.load(f)["metadata"]["total_size"]
             for _, ranks, shares, experts in (c for c in cases if c[0] == name):
                 world = max(ranks, shares)
                 phase = loaded(folder, world, store={"uri": "sim://x"}, pattern="distributed", tensor=ranks, experts=shares,
@@ -143,7 +150,11 @@ def test_ranks_need():
                 found = of_ranks(folder, "needed_bytes")
                 wanted = [needed(listed, ranks, rank, shares=shares, experts=experts, kv_heads=heads[name]) for rank in range(world)]
                 check(found == wanted, f"{name}, tensor {ranks}, experts {shares}: {found}, wanted {wanted}")
-                check(phase["measures"]["model_bytes"] == sum(t[4] - t[3] for t in listed), f"{phase['measures']}")
+                check(phase["measures"]["model_bytes"] == total, f"{phase['measures']}")
+                by_hand = sum((t[4] - t[3]) * (1 if ".experts." in t[0] else world // min(ranks, heads[name]) if KV.search(t[0]) else
+                                               world // ranks if ROWS.search(t[0]) or COLUMNS.search(t[0]) else world)
+                              for t in listed)
+                check(sum(found) == by_hand, f"{name}, tensor {ranks}, experts {shares}: {sum(found)}, {by_hand} by hand")
 
 
 class Calls:
@@ -268,12 +279,13 @@ def test_own_files():
         for rank, (opens, reads, maps) in enumerate(Calls(folder, 2, pattern="sharded", tensor=2).ranks):
             check(maps and all(m[1].startswith(f"model-rank-{rank}-part-") for m in maps) and not reads, f"{maps}")
         r = load(folder, 3, pattern="sharded", tensor=3)
-        check(r.rc != 0 and "no file model-rank-2-part-*.safetensors" in r.err, f"{r}")
+        check(r.rc != 0 and "no file model-rank-2-part-0.safetensors" in r.err, f"{r}")
 
 
-def with_gaps(listed, ranks, rank, gap):
-    """The bytes that are read where a gap of so many bytes is read, too, as long as no more than twice the bytes needed are."""
-    total = 0
+def ranges(listed, ranks, rank, gap=0):
+    """The number and the bytes of what is read where a gap of so many bytes is read, too, as long as no more than twice the bytes
+    needed are."""
+    total = count = 0
     for name in sorted({t[1] for t in listed}):
         low = high = used = 0
         for offset, size in (s for t in sorted((t for t in listed if t[1] == name), key=lambda t: t[3]) for s in strips(t, ranks, rank)):
@@ -281,9 +293,9 @@ def with_gaps(listed, ranks, rank, gap):
                 high, used = offset + size, used + size
                 continue
             total += high - low
-            low, high, used = offset, offset + size, size
+            low, high, used, count = offset, offset + size, size, count + 1
         total += high - low
-    return total
+    return count, total
 
 
 @matrix
@@ -303,7 +315,7 @@ def test_amplification():
             cut = sum(t[4] - t[3] for t in listed if ROWS.search(t[0]) or COLUMNS.search(t[0]))
             check(wanted == cut + ranks * (total - cut) and m["measures"]["needed_bytes"] == wanted, f"{m['measures']}, {cut}")
             m = loaded(folder, ranks, pattern="slices", tensor=ranks)
-            by_hand = sum(with_gaps(listed, ranks, rank, 4096) for rank in range(ranks)) + ranks * headers
+            by_hand = sum(ranges(listed, ranks, rank, 4096)[1] for rank in range(ranks)) + ranks * headers
             check(m["measures"]["store_bytes"] == by_hand, f"{ranks}: {m['measures']}, {by_hand} by hand")
             m = loaded(folder, ranks, pattern="shared", tensor=ranks)
             check(m["measures"]["store_bytes"] == total + headers + ranks * headers, f"shared: {m['measures']}")
@@ -342,28 +354,41 @@ def test_orders():
         check(ahead < lazy and shared < lazy, f"local disk: lazy {lazy}, prefetch {ahead}, shared {shared}")
         lazy, ahead = (takes(p, nfs, big) for p in ("lazy", "prefetch"))
         check(2 <= lazy / ahead <= 5, f"network file system: lazy {lazy}, prefetch {ahead}")
-        tiny = {**SMALL, "layers": 2, "vocabulary": 512}
+        tiny = {**SMALL, "layers": 1, "vocabulary": 512}
         lazy, eager, streamer = (takes(p, objects, tiny) for p in ("lazy", "eager", "streamer"))
         check(streamer < eager / 2 and streamer < lazy / 10, f"objects: lazy {lazy}, eager {eager}, streamer {streamer}")
-        # As many bytes in 256 times as many tensors.
-        few, many = ({**SMALL, "vocabulary": 512, "layers": 1, "experts": n, "expert_feed_forward": 4096 // n} for n in (4, 1024))
-        few, many = ([takes(p, nfs, model, ranks=2, tensor=2) for p in ("slices", "distributed")] for model in (few, many))
-        check(many[0] / few[0] > 1.2 * many[1] / few[1], f"slices, distributed of few tensors: {few}, of many: {many}")
+
+        # The same bytes in 64 times as many tensors: slices asks for each strip by itself, as no gap is read here, either, and
+        # takes longer for it. Whole files are asked for as before.
+        found = []
+        for n in (4, 256):
+            model = {**SMALL, "vocabulary": 512, "hidden": 128, "layers": 1, "experts": n, "expert_feed_forward": 65536 // n}
+            shutil.rmtree(f"{folder}/data", ignore_errors=True)
+            listed = made(folder, model, shard=0)
+            phase = sim(folder, "slices", nfs, model, 2, tensor=2, gap=0)
+            m = phase["measures"]
+            asked = sum(ranges(listed, 2, rank)[0] for rank in range(2))
+            check(phase["operations"] == asked + 2 * 2 and m["store_bytes"] - m["header_bytes"] == m["needed_bytes"], f"{asked}: {phase}")
+            found.append((asked, m["needed_bytes"], phase["figures"]["load_seconds"],
+                          takes("distributed", nfs, model, ranks=2, tensor=2)))
+        few, many = found
+        check(many[0] > 32 * few[0] and many[1] < 1.1 * few[1], f"requests, bytes: {found}")
+        check(many[2] > 4 * few[2] and many[3] < 2 * few[3], f"requests, bytes, seconds of slices and of distributed: {found}")
 
 
 def damages(folder):
     """(name, what is done to the files, words of the sentence)"""
-    second = sorted(glob.glob(f"{folder}/data/model/*.safetensors"))[1]
+    second = sorted(glob.glob(f"{folder}/*.safetensors"))[1]
 
     def begin(number):
         with open(second, "r+b") as f:
             f.write(struct.pack("<Q", number))
 
     def lie():
-        with open(f"{folder}/data/model/{INDEX}") as f:
+        with open(f"{folder}/{INDEX}") as f:
             index = json.load(f)
         index["weight_map"]["other.weight"] = os.path.basename(second)
-        with open(f"{folder}/data/model/{INDEX}", "w") as f:
+        with open(f"{folder}/{INDEX}", "w") as f:
             json.dump(index, f)
 
     return (("header of 1 TiB", lambda: begin(1 << 40), "at most 100 MB"), ("no header", lambda: begin(0), "its header is empty"),
@@ -374,44 +399,155 @@ def damages(folder):
             ("missing file", lambda: os.unlink(second), "No such file"))
 
 
+def spoiled(whole, folder, number):
+    """Makes a folder that has the files of a model, spoiled in that way; returns its name, and words of the sentence it must get."""
+    # Sparse files stay sparse.
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run(["cp", "-a", "--sparse=always", whole, folder], check=True)
+    name, spoil, words = damages(folder)[number]
+    spoil()
+    return name, words
+
+
+def one_sentence(r, words, what):
+    sentences = [line for line in r.err.splitlines() if "model" in line]
+    check(r.rc == 1 and words in r.err and len(sentences) == 1, f"{what}: {r}")
+
+
+PATTERNS = ("lazy", "eager", "prefetch", "slices", "streamer", "distributed", "shared")
+
+
 @matrix
 def test_damaged():
-    """One sentence for each, whatever the pattern. The first pattern has all damages, and each other one of them where not all
-    are asked for."""
-    patterns = ("lazy", "eager", "prefetch", "slices", "streamer", "distributed", "shared")
+    """One sentence for each, whatever the pattern. Where not all are asked for, each pattern has one damage, and the first has all."""
     with Folder() as folder:
-        made(folder, SMALLEST, shard="8 MB")
-        whole = f"{folder}/whole"
-        os.rename(f"{folder}/data", whole)
-        for i, pattern in enumerate(patterns):
+        made(folder, SMALLEST, shard="8 MB", name="whole")
+        model = f"{folder}/data/model"
+        for i, pattern in enumerate(PATTERNS):
             for number in range(7):
-                if not FULL and i and number != i:
-                    continue
-                # Sparse files stay sparse.
-                subprocess.run(["cp", "-a", "--sparse=always", whole, f"{folder}/data"], check=True)
-                name, spoil, words = damages(folder)[number]
-                spoil()
-                r = load(folder, 1 + (number == i), pattern=pattern, tensor=1 + (number == i))
-                sentences = [line for line in r.err.splitlines() if "data/model" in line]
-                check(r.rc == 1 and words in r.err and len(sentences) == 1, f"{pattern}, {name}: {r}")
-                shutil.rmtree(f"{folder}/data")
+                if FULL or not i or number == i:
+                    name, words = spoiled(f"{folder}/data/whole", model, number)
+                    ranks = 1 + (number == i)
+                    one_sentence(load(folder, ranks, pattern=pattern, tensor=ranks), words, f"{pattern}, {name}")
+        # Without an index there is nothing that lies. A part that is missing is known by the numbers of the others.
+        for number in (0, 1, 2, 3, 4, 6) if FULL else (4, 6):
+            name, words = spoiled(f"{folder}/data/whole", model, number)
+            os.unlink(f"{model}/{INDEX}")
+            for path in glob.glob(f"{model}/*.safetensors"):
+                part = int(re.search(r"-(\d+)-of-", path)[1]) - 1
+                os.rename(path, f"{model}/model-rank-0-part-{part}.safetensors")
+            words = {2: "part-1.safetensors", 6: "no file model-rank-0-part-1.safetensors"}.get(number, words)
+            one_sentence(load(folder, 1, pattern="sharded"), words, f"sharded, {name}")
 
 
-def test_objects():
-    """The same model on an object store: what can read objects does, and what maps files is refused."""
-    with servers.Rgw() as rgw, Folder() as folder:
-        rgw.bucket("models")
-        store, env = {"uri": "s3://models/m", "endpoints": rgw.endpoint()}, rgw.env()
-        made(folder, SMALLEST, fill="full", shard="8 MB", store=store, env=env)
+class Slow(fuse.Fuse):
+    """A mount of 1 ms for each read, which notes how many bytes each brought. The kernel keeps pages of files, if these stay."""
+
+    def __init__(self, point):
+        super().__init__(point)
+        self.reads, self.busy_s, self.stay = [], 0.0, True
+
+    def do(self, code, node, body):
+        began = time.monotonic()
+        if code == fuse.READ:
+            time.sleep(1e-3)
+        said = super().do(code, node, body)
+        if code == fuse.READ:
+            self.reads.append(len(said))
+            self.busy_s += time.monotonic() - began
+        return said[:8] + struct.pack("<I", 2) + said[12:] if code == fuse.OPEN and self.stay else said
+
+
+@matrix
+@timing
+def test_slow_mount():
+    """A FUSE mount of 1 ms: each pattern asks it for each byte once, lazy waits for its reads one by one, and damages are told."""
+    if not fuse.can_mount():
+        print("      no FUSE can be mounted here")
+        return
+    with Folder() as folder:
         listed = made(folder, SMALLEST, shard="8 MB")
-        for ranks, pattern in ((1, "streamer"), (2, "slices"), (2, "distributed"), (1, "eager")):
-            phase = loaded(folder, ranks, store=store, env=env, pattern=pattern, tensor=ranks)
-            wanted = [needed(listed, ranks, rank) for rank in range(ranks)]
-            check(of_ranks(folder, "needed_bytes") == wanted and phase["errors"] == 0, f"{pattern}: {phase['measures']}")
-            check("streamer, since these are objects" in phase["said"], f"{phase['said']}")
-        for pattern in ("lazy", "prefetch", "sharded"):
-            r = load(folder, 1, store=store, env=env, pattern=pattern)
-            check(r.rc == 2 and "maps files" in r.err and "/pattern" in r.err, f"{pattern}: {r}")
+        total = sum(t[4] - t[3] for t in listed)
+        shutil.copytree(f"{folder}/data/model", f"{folder}/whole")
+        with Slow(f"{folder}/data") as mount:
+            for pattern in PATTERNS if FULL else ("lazy", "slices"):
+                mount.reads, mount.busy_s = [], 0.0
+                phase = loaded(folder, 1, pattern=pattern, cold={"drop": "fadvise", "evidence": 0})
+                check(phase["errors"] == 0 and phase["measures"]["needed_bytes"] == total, f"{pattern}: {phase}")
+                near(sum(mount.reads), total, 0.01 * total, f"{pattern}: bytes asked of the mount")
+                check("lazy, since fuse is none of nfs" in phase["said"], f"{phase['said']}")
+                if pattern == "lazy":
+                    check(len(mount.reads) < 1.1 * total / 131072, f"{len(mount.reads)} reads")
+                    seconds = phase["figures"]["load_seconds"]
+                    check(max(len(mount.reads) * 1e-3, 0.95 * mount.busy_s) <= seconds, f"{seconds} of {mount.busy_s}")
+            mount.stay = False
+            for i, pattern in enumerate(PATTERNS):
+                for number in range(7) if FULL else (i,) if i < 2 else ():
+                    name, words = spoiled(f"{folder}/whole", f"{mount.back}/model", number)
+                    one_sentence(load(folder, 1, pattern=pattern), words, f"{pattern}, {name}")
+
+
+class Ceph:
+    """A bucket of Ceph's gateway."""
+
+    def __init__(self):
+        self.server = servers.Rgw()
+
+    def __enter__(self):
+        self.server.__enter__()
+        self.server.bucket("models")
+        self.store, self.env = {"uri": "s3://models/m", "endpoints": self.server.endpoint()}, self.server.env()
+        return self
+
+    def __exit__(self, *ends):
+        self.server.__exit__(*ends)
+
+    def put(self, key, body):
+        self.server.client().put_object(Bucket="models", Key=f"m/{key}", Body=body)
+
+
+class Azure(Ceph):
+    """A container of Azurite."""
+
+    def __init__(self):
+        self.server = servers.Azurite()
+
+    def __enter__(self):
+        self.server.__enter__()
+        servers.azure_container(self.server, "models")
+        self.store = {"uri": f"az://{self.server.ACCOUNT}/models/m", "endpoints": self.server.endpoint()}
+        self.env = self.server.env()
+        return self
+
+    def put(self, key, body):
+        status, _, said = servers.azure_request(self.server, "PUT", f"models/m/{key}", headers={"x-ms-blob-type": "BlockBlob"}, body=body)
+        check(status == 201, f"{key}: {status} {said}")
+
+
+@matrix
+def test_objects():
+    """The same model on object stores: what can read objects does, what maps files is refused, and damages are told."""
+    small = {**SMALLEST, "vocabulary": 512, "hidden": 256, "feed_forward": 512}
+    for place in (Ceph, Azure):
+        with place() as at, Folder() as folder:
+            made(folder, small, fill="full", shard="1 MB", store=at.store, env=at.env)
+            listed = made(folder, small, shard="1 MB", fill="full")
+            for ranks, pattern in ((1, "streamer"), (2, "slices"), (2, "distributed"), (1, "eager"), (2, "shared")):
+                phase = loaded(folder, ranks, store=at.store, env=at.env, pattern=pattern, tensor=ranks)
+                wanted = [needed(listed, ranks, rank) for rank in range(ranks)]
+                check(of_ranks(folder, "needed_bytes") == wanted and phase["errors"] == 0, f"{pattern}: {phase['measures']}")
+                check("streamer, since these are objects" in phase["said"], f"{phase['said']}")
+            for pattern in ("lazy", "prefetch", "sharded"):
+                r = load(folder, 1, store=at.store, env=at.env, pattern=pattern)
+                check(r.rc == 2 and "maps files" in r.err and "/pattern" in r.err, f"{pattern}: {r}")
+            for number in range(7) if FULL else (4, 6):
+                name, words = spoiled(f"{folder}/data/model", f"{folder}/spoiled", number)
+                for path in glob.glob(f"{folder}/spoiled/*"):
+                    with open(path, "rb") as f:
+                        at.put(f"{number}-model/{os.path.basename(path)}", f.read())
+                for pattern in ("eager", "slices", "streamer", "distributed", "shared") if FULL else ("streamer",):
+                    r = load(folder, 1, store=at.store, env=at.env, pattern=pattern, of=f"{number}-model")
+                    one_sentence(r, "404" if number == 6 else words, f"{place.__name__}, {pattern}, {name}")
 
 
 def test_the_answer():

@@ -240,6 +240,24 @@ bool load_names_own(const struct load_names *n, uint64_t i, uint64_t rank)
 	return strncmp(n->names[i], begin, strlen(begin)) == 0;
 }
 
+bool load_names_lack(const struct load_names *n, uint64_t rank, uint64_t *part)
+{
+	char name[64];
+	uint64_t own = 0, i;
+
+	for (i = 0; i < n->count; i++)
+		own += load_names_own(n, i, rank);
+	for (*part = 0; *part < own; ++*part) {
+		snprintf(name, sizeof(name), "model-rank-%" PRIu64 "-part-%" PRIu64 ".safetensors",
+			 rank, *part);
+		for (i = 0; i < n->count && strcmp(n->names[i], name) != 0; i++)
+			;
+		if (i == n->count)
+			return true;
+	}
+	return !own;
+}
+
 void load_names_key(const struct load_names *n, const char *folder, uint64_t i,
 		    char key[OBJECT_KEY_BYTES])
 {

@@ -108,18 +108,16 @@ static int load_open_modelled(struct load_run *r, struct err *err)
 static int load_known(struct load_run *r, struct err *err)
 {
 	struct group *group = r->ctx->group;
-	uint64_t own = 0;
+	uint64_t part;
 	int rc = 0;
 
 	r->rule.model = r->names.all;
-	for (uint64_t i = 0; r->pattern->own && i < r->names.count; i++)
-		own += load_names_own(&r->names, i, r->sharer);
-	if (r->pattern->own && !own)
+	if (r->pattern->own && load_names_lack(&r->names, r->sharer, &part))
 		rc = err_set(err, -ENOENT,
-			     "%s/%s: has no file model-rank-%" PRIu64
-			     "-part-*.safetensors: \"sharded\" loads a "
-			     "folder in which each rank has its own",
-			     r->store.uri, r->options->folder, r->sharer);
+			     "%s/%s: has no file model-rank-%" PRIu64 "-part-%" PRIu64
+			     ".safetensors: \"sharded\" loads a folder in which each rank has its "
+			     "own, whose parts count from 0",
+			     r->store.uri, r->options->folder, r->sharer, part);
 	else if (r->rule.part.stages > 1 && r->names.count > 1 && !r->names.all.layers)
 		rc = err_set(err, -EINVAL,
 			     "%s/%s: has no index that tells how many layers the stages share",

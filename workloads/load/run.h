@@ -36,6 +36,8 @@ void load_names_free(struct load_names *n);
 /* Whether file i is one that the rank of that number loads, where each has files of its own:
  * "model-rank-3-part-0.safetensors". */
 bool load_names_own(const struct load_names *n, uint64_t i, uint64_t rank);
+/* Whether the parts of a rank's files, which count from 0, lack one; *part: which. */
+bool load_names_lack(const struct load_names *n, uint64_t rank, uint64_t *part);
 
 /* The files of a model that no store has: as it is published. */
 int load_names_published(struct load_names *out, const struct published *p, struct err *err);
