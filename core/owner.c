@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,28 +157,75 @@ static bool owner_stands(int fd, const char *path)
 }
 
 /* The new text comes before what is cut off: a lock that says nothing would be taken for a file that haul did not make. */
-static void owner_sign(int fd)
+static int owner_sign(int fd)
 {
 	char text[OWNER_TEXT_BYTES];
 	size_t n = owner_text_line(text);
 
-	/* Only the sentence of others depends on it. */
-	if (pwrite(fd, text, n, 0) < 0 || ftruncate(fd, (off_t)n) < 0)
-		return;
+	return pwrite(fd, text, n, 0) == (ssize_t)n && ftruncate(fd, (off_t)n) == 0 ? 0 : -EIO;
 }
 
-/* Reads what the lock at path says. It is empty for the moment between its making and its signature. Refuses a file that haul
- * did not make: a lock is written to and removed, so one of these would be lost, under whatever other name it has, too. */
+/* Of a file system that gives a name only by a second one. */
+static int owner_name(const char *part, const char *path)
+{
+	int rc = renameat2(AT_FDCWD, part, AT_FDCWD, path, RENAME_NOREPLACE) < 0 ? -errno : 0;
+
+	if (rc == 0 || rc == -EEXIST)
+		return rc;
+	rc = link(part, path) < 0 ? -errno : 0;
+	if (rc == 0)
+		unlink(part);
+	return rc;
+}
+
+/* Makes the lock under a drawn name, signed and locked, before it gets its own, so that nobody ever sees one of haul's that says
+ * nothing, or half of it. over: in the place of the one that this process has locked. Returns its descriptor. */
+static int owner_make(const char *path, bool over)
+{
+	char ending[PART_ENDING_BYTES], part[PATH_MAX];
+	int fd, rc;
+
+	part_ending(ending, PART_OF_OBJECT, part_draw());
+	if (snprintf(part, sizeof(part), "%s%s", path, ending) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	fd = part_open_own(part, 0666);
+	if (fd < 0)
+		return fd;
+	rc = owner_sign(fd);
+	if (rc == 0)
+		rc = owner_lock(fd);
+	if (rc == 0)
+		rc = over ? part_put(part, path, false) : owner_name(part, path);
+	if (rc == 0)
+		return fd;
+	unlink(part);
+	close(fd);
+	/* Who has the place by now has removed the part, too. */
+	return rc == -ENOENT ? -EEXIST : rc;
+}
+
+/* The second name of a lock whose maker was killed before it took that away. */
+static void owner_unlink_same(void *fd, const char *part)
+{
+	if (owner_stands(*(int *)fd, part))
+		unlink(part);
+}
+
+/* Reads what the lock at path says. Refuses a file that haul did not make: a lock is written to and removed, so one of these would
+ * be lost, under whatever other name it has, too. */
 static int owner_read(int fd, const char *path, char who[OWNER_TEXT_BYTES], struct err *err)
 {
 	char text[OWNER_TEXT_BYTES];
 	ssize_t n = pread(fd, text, sizeof(text), 0);
 	struct stat st;
 
+	/* Where a file system takes no drawn name, it is empty between its making and its signature. */
 	for (int looks = 0; n == 0 && looks < OWNER_LOOKS && owner_stands(fd, path); looks++) {
 		clock_nap(OWNER_LOOK_NS);
 		n = pread(fd, text, sizeof(text), 0);
 	}
+	if (n > 0 && owner_text_is(text, (size_t)n) && fstat(fd, &st) == 0 && st.st_nlink > 1)
+		part_visit(path, PART_OF_OBJECT, S_IFREG, owner_unlink_same, &fd);
 	if (n < 0 || fstat(fd, &st) < 0)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (!owner_stands(fd, path))
@@ -208,14 +256,20 @@ static int owner_open(const char *path, bool *made, struct err *err)
 {
 	enum { ALWAYS = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };
 	struct stat st;
-	int fd = open(path, ALWAYS | O_CREAT | O_EXCL, 0666), rc;
+	int fd = open(path, ALWAYS), rc;
 
-	*made = fd >= 0;
-	if (fd < 0 && errno == EEXIST) {
-		fd = open(path, ALWAYS);
-		/* It was given back in between. (O_NOFOLLOW: a link is never followed.) */
-		if (fd < 0 && errno == ENOENT)
+	/* (O_NOFOLLOW: a link is never followed.) */
+	*made = fd < 0 && errno == ENOENT;
+	if (*made) {
+		fd = owner_make(path, false);
+		if (fd >= 0)
+			return fd;
+		/* The file system does not take such a name, or has no room for what the lock says. */
+		fd = fd == -EEXIST ? fd : open(path, ALWAYS | O_CREAT | O_EXCL, 0666);
+		if (fd == -EEXIST || (fd < 0 && errno == EEXIST))
 			return -EAGAIN;
+		if (fd >= 0)
+			owner_sign(fd);
 	}
 	if (fd < 0) {
 		rc = -errno;
@@ -237,7 +291,7 @@ static int owner_open(const char *path, bool *made, struct err *err)
 static int owner_try(struct owner *o, const char *path, struct err *err)
 {
 	bool made;
-	int fd = owner_open(path, &made, err), rc;
+	int fd = owner_open(path, &made, err), anew, rc;
 
 	if (fd < 0)
 		return fd;
@@ -245,8 +299,13 @@ static int owner_try(struct owner *o, const char *path, struct err *err)
 	if (rc == 0) {
 		rc = owner_lock(fd);
 		if (rc == 0 && owner_stands(fd, path)) {
-			owner_sign(fd);
-			o->fd_and_one = fd + 1;
+			anew = made ? fd : owner_make(path, true);
+			if (anew < 0)
+				owner_sign(fd);
+			else if (anew != fd)
+				close(fd);
+			o->fd_and_one = (anew < 0 ? fd : anew) + 1;
+			part_remove_left(path, PART_OF_OBJECT);
 			return 0;
 		}
 		if (rc == -ENOLCK && made)

@@ -22,16 +22,11 @@ static int checkpoint_look_inside(struct checkpoint_run *r, const char *key,
 				  char name[OBJECT_KEY_BYTES], struct err *err)
 {
 	char marker[OBJECT_KEY_BYTES];
-	int rc;
 
 	if (!store_can(&r->store, BACKEND_LIST))
 		return 0;
-	rc = folder_first(&r->side, key, name, err);
-	if (rc < 0 || !name[0])
-		return rc;
 	marker_key(r->options->folder, r->number, marker);
-	return open_uploads_drop_parts(&r->side, marker) ? folder_first(&r->side, key, name, err)
-							 : 0;
+	return folder_first_whole(&r->side, key, marker, name, err);
 }
 
 /* Rank 0 looks at what is there. Nothing may be that haul did not make. */

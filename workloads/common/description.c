@@ -157,15 +157,6 @@ int description_save(const struct description *d, const void *from, struct queue
 	return rc;
 }
 
-/* Whether the name is that of a version of the description that is not whole: of a run that was killed while it published that.
- * This run has the folder's lock, so nobody writes it any more. */
-static bool description_is_part(const struct description *d, const char *name)
-{
-	size_t stem = part_stem(name, PART_OF_OBJECT);
-
-	return stem && stem == strlen(d->file) && memcmp(name, d->file, stem) == 0;
-}
-
 int description_refuse_others(const struct description *d, struct queue *q, struct err *err)
 {
 	char name[OBJECT_KEY_BYTES], key[OBJECT_KEY_BYTES];
@@ -173,10 +164,8 @@ int description_refuse_others(const struct description *d, struct queue *q, stru
 
 	if (!store_can(q->channel.store, BACKEND_LIST))
 		return 0;
-	rc = folder_first(q, d->folder, name, err);
 	description_key(d, key);
-	if (rc == 0 && description_is_part(d, name) && open_uploads_drop_parts(q, key))
-		rc = folder_first(q, d->folder, name, err);
+	rc = folder_first_whole(q, d->folder, key, name, err);
 	if (rc < 0 || !name[0])
 		return rc;
 	return err_set(err, -EEXIST,

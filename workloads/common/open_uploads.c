@@ -9,6 +9,7 @@
 
 #include "backends/queue/failure.h"
 #include "core/part.h"
+#include "workloads/common/small_object.h"
 
 enum { OPEN_UPLOADS_ROOM = 64 << 10 };
 
@@ -278,4 +279,17 @@ uint64_t open_uploads_drop_parts(struct queue *q, const char *key)
 	}
 	open_uploads_free(&u);
 	return dropped;
+}
+
+int folder_first_whole(struct queue *q, const char *folder, const char *key,
+		       char name[OBJECT_KEY_BYTES], struct err *err)
+{
+	const char *slash = strrchr(key, '/'), *own = slash ? slash + 1 : key;
+	int rc = folder_first(q, folder, name, err);
+	size_t stem = rc == 0 ? part_stem(name, PART_OF_OBJECT) : 0;
+
+	if (!stem || stem != strlen(own) || memcmp(name, own, stem) != 0 ||
+	    !open_uploads_drop_parts(q, key))
+		return rc;
+	return folder_first(q, folder, name, err);
 }

@@ -39,4 +39,9 @@ int open_uploads_drop(const struct open_uploads *u, uint64_t i, struct queue *q,
  * Returns how many. */
 uint64_t open_uploads_drop_parts(struct queue *q, const char *key);
 
+/* folder_first, for who has the folder's lock: versions of the object key in it that are not whole are of runs that were killed, so
+ * they are removed where they are all that the folder seems to hold. */
+int folder_first_whole(struct queue *q, const char *folder, const char *key,
+		       char name[OBJECT_KEY_BYTES], struct err *err);
+
 #endif

@@ -31,7 +31,7 @@ static int generate_clean_unmade(struct generate_cleaned *c, const char *key, st
 	int rc = 0;
 
 	if (store_can(&c->clean->store, BACKEND_LIST)) {
-		rc = folder_first(clean_queue(c->clean), c->folder, name, err);
+		rc = folder_first_whole(clean_queue(c->clean), c->folder, key, name, err);
 		c->unmade = rc == 0 && !name[0];
 	}
 	if (rc < 0)
@@ -153,13 +153,13 @@ static int generate_clean_folders(struct generate_cleaned *c, struct err *err)
 	return clean_end(c->clean, err);
 }
 
-/* Rank 0, at last: the manifest, and the folder if nothing else is in it. */
+/* Rank 0, at last: the manifest, and the folder if nothing else is in it, which a run that was killed has made before that. */
 static int generate_clean_end(struct generate_cleaned *c, struct err *err)
 {
 	char key[OBJECT_KEY_BYTES];
 
 	if (c->group->rank == 0) {
-		manifest_key(c->dataset.options.folder, key);
+		manifest_key(c->folder, key);
 		clean_home(c->clean, key);
 	}
 	return clean_end(c->clean, err);
@@ -187,8 +187,8 @@ static int generate_clean_all(struct clean *clean, void *cleaned, struct err *er
 	rc = place_take(&place, &clean->store, c->folder, c->group, err);
 	if (rc == 0)
 		rc = generate_clean_find(c, err);
-	if (rc == 0 && !c->unmade)
-		rc = generate_clean_set(c, err);
+	if (rc == 0)
+		rc = c->unmade ? generate_clean_end(c, err) : generate_clean_set(c, err);
 	place_give(&place);
 	return rc;
 }

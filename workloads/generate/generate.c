@@ -110,7 +110,7 @@ static int begun_read(struct begun *b, uint64_t *set_files, const struct dataset
 		      struct store *store, struct err *err)
 {
 	const char *folder = d->options.folder;
-	char name[OBJECT_KEY_BYTES];
+	char name[OBJECT_KEY_BYTES], key[OBJECT_KEY_BYTES];
 	struct manifest m;
 	struct queue q;
 	int rc = queue_open(&q, store, 1, err);
@@ -130,8 +130,9 @@ static int begun_read(struct begun *b, uint64_t *set_files, const struct dataset
 		manifest_free(&m);
 	} else if (rc == -ENOENT) {
 		rc = 0;
+		manifest_key(folder, key);
 		b->empty = store_can(store, BACKEND_LIST) &&
-			   folder_first(&q, folder, name, NULL) == 0 && !name[0];
+			   folder_first_whole(&q, folder, key, name, NULL) == 0 && !name[0];
 	}
 	queue_close(&q);
 	return rc;
