@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/client/client.h"
 #include "core/numbers.h"
 #include "results-schema/results_read.h"
 
@@ -18,14 +19,14 @@ static const double calibrate_fast = 0.1;
 /* Requests that took so much longer than a fast one waited for each other. */
 static const double calibrate_held_up = 1.5;
 
-/* A phase whose reads held each other up has met the limit, if another phase is not much faster. */
+/* A phase whose reads held each other up has met the limit, if no other phase is much faster. */
 static const double calibrate_near = 0.8;
 
 enum { CALIBRATE_PHASES_MAX = 256 };
 
 struct calibrate_reads {
 	const struct hist *hist;
-	double bytes, rate; /* of a read; of all nodes, per node */
+	double bytes, all, rate; /* of a read; of all, per node; per second and node */
 };
 
 struct calibrate_found {
@@ -71,12 +72,41 @@ static void calibrate_names(struct calibrate_found *f, const struct results_phas
 	}
 }
 
+/* A column of the client's rows, of all nodes and intervals together. */
+static double calibrate_client(const struct results_phase_read *p, enum client_column column)
+{
+	double sum = 0;
+
+	for (uint64_t i = 0; i < p->client.row_count; i++) {
+		double value = results_value(&p->client, i, client_columns.measures[column].name);
+
+		sum += value > 0 ? value : 0;
+	}
+	return sum;
+}
+
+/* Processor time by the bytes of a node, in a phase that was faster than those before. */
+static void calibrate_cores(const struct results_phase_read *p, uint64_t nodes, double bytes,
+			    struct calibration *out)
+{
+	double had = calibrate_client(p, CLIENT_RANK_CORES_NS),
+	       busy = calibrate_client(p, CLIENT_RANK_CORES_BUSY_NS);
+
+	out->rate = bytes / p->record.seconds;
+	out->cpu_s_per_byte =
+		(calibrate_value(p, "cpu_user_ns") + calibrate_value(p, "cpu_system_ns")) * 1e-9 /
+		(double)nodes / bytes;
+	out->busy_s_per_byte =
+		had > 0 ? busy / had * (double)out->cores / out->rate : out->cpu_s_per_byte;
+	out->starved = had > 0 ? calibrate_client(p, CLIENT_HAUL_WAITED_NS) / had : 0;
+}
+
 static void calibrate_phase(struct calibrate_found *f, const struct results_phase_read *p,
 			    uint64_t nodes, struct calibration *out)
 {
 	const struct hist *reads = results_find_hist(p, "read"),
 			  *opens = results_find_hist(p, "open");
-	double bytes = calibrate_value(p, "bytes_read"), size;
+	double bytes = calibrate_value(p, "bytes_read");
 
 	if (!(p->record.seconds > 0))
 		return;
@@ -86,22 +116,19 @@ static void calibrate_phase(struct calibrate_found *f, const struct results_phas
 		calibrate_names(f, p);
 		return;
 	}
-	size = bytes / (double)hist_count(reads);
-	if (size >= out->read_bytes) {
-		out->read_bytes = size;
-		out->cpu_s_per_byte =
-			(calibrate_value(p, "cpu_user_ns") + calibrate_value(p, "cpu_system_ns")) *
-			1e-9 / bytes;
-	}
+	bytes /= (double)nodes;
+	if (bytes / p->record.seconds > out->rate)
+		calibrate_cores(p, nodes, bytes, out);
 	if (results_role(&p->merged, ROLE_UTILISATION) >= 0) {
-		f->mixed_bytes += bytes;
+		f->mixed_bytes += bytes * (double)nodes;
 		f->mixed_ns += (double)reads->sum_ns;
 		return;
 	}
 	if (f->count == CALIBRATE_PHASES_MAX)
 		return;
-	f->reads[f->count++] = (struct calibrate_reads){
-		reads, size, bytes / p->record.seconds / (double)(nodes ? nodes : 1)};
+	f->reads[f->count++] =
+		(struct calibrate_reads){reads, bytes * (double)nodes / (double)hist_count(reads),
+					 bytes, bytes / p->record.seconds};
 }
 
 /* The smallest and the largest reads; of those of one size the ones that fewest others held up. */
@@ -120,21 +147,30 @@ static void calibrate_choose(struct calibrate_found *f)
 	}
 }
 
-/* The greatest rate of a node, if a phase whose reads held each other up was about as fast; 0: no limit was met. */
+static bool calibrate_waited(const struct calibrate_found *f, const struct calibrate_reads *r,
+			     double per_byte)
+{
+	return calibrate_mean(r->hist) >
+	       calibrate_held_up * (calibrate_fast_ns(f->small->hist) +
+				    per_byte * (r->bytes - f->small->bytes));
+}
+
+/* The rate of a node in the phases that met its limit, by their bytes; 0: no limit was met. */
 static double calibrate_node(const struct calibrate_found *f, double per_byte)
 {
-	double most = 0, met = 0;
+	double most = 0, bytes = 0, seconds = 0;
 
+	for (uint32_t i = 0; i < f->count; i++)
+		most = fmax(most, f->reads[i].rate);
 	for (uint32_t i = 0; i < f->count; i++) {
 		const struct calibrate_reads *r = &f->reads[i];
-		double alone =
-			calibrate_fast_ns(f->small->hist) + per_byte * (r->bytes - f->small->bytes);
 
-		most = fmax(most, r->rate);
-		if (calibrate_mean(r->hist) > calibrate_held_up * alone)
-			met = fmax(met, r->rate);
+		if (r->rate < calibrate_near * most || !calibrate_waited(f, r, per_byte))
+			continue;
+		bytes += r->all;
+		seconds += r->all / r->rate;
 	}
-	return met >= calibrate_near * most ? most : 0;
+	return seconds > 0 ? bytes / seconds : 0;
 }
 
 /* The distribution without `less`, which every read has taken for its bytes. */
@@ -188,11 +224,9 @@ static int calibrate_from(struct calibrate_found *f, const struct results_file *
 
 	if (r->simulated)
 		return err_set(err, -EINVAL, "%s was simulated, not measured", r->path);
-	out->nodes = r->nodes;
-	out->ranks = r->ranks > out->ranks ? r->ranks : out->ranks;
 	out->cores = r->machines ? r->machines[0].cores : 0;
 	for (uint32_t i = 0; i < r->phase_count; i++)
-		calibrate_phase(f, results_whole(&r->phases[i]), r->nodes, out);
+		calibrate_phase(f, results_whole(&r->phases[i]), max_u64(r->nodes, 1), out);
 	return f->count > count || f->mixed_ns > mixed
 		       ? 0
 		       : err_set(err, -EINVAL,

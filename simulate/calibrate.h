@@ -6,8 +6,8 @@
  *
  *	latencies      of the phase with the smallest reads: their distribution
  *	stream         of the phase with the largest reads: bytes per time of a fast one, without that latency
- *	node           the greatest rate of bytes of a phase, per node, if reads of one that was about as fast held each
- *	               other up
+ *	node           bytes per second and node of the phases whose reads held each other up, of those about as fast
+ *	               as the fastest together: the greatest rate alone would be the luckiest one
  *	opens          the greatest rate of a phase that works on names alone, if its requests did
  *	open_latency   the median of opens
  *
@@ -24,9 +24,10 @@
 enum { CALIBRATE_FILES_MAX = 16 };
 
 struct calibration {
-	uint64_t nodes, ranks, cores; /* measured on; cores: of a node, 0: not known */
-	double read_bytes,
-		cpu_s_per_byte; /* of the largest reads: processor time of the ranks, 0: not known */
+	uint64_t cores; /* of a node; 0: not known */
+	/* Of the phase that read fastest: bytes per second of a node; seconds of cores that a byte took of the ranks, and of
+	 * all that ran on the node; threads of haul that were ready and had no core, for each core. */
+	double rate, cpu_s_per_byte, busy_s_per_byte, starved;
 };
 
 /* Into options, over what they say, from all files together. -EINVAL with a sentence where one has no reads. */
