@@ -159,6 +159,7 @@ static void tuned_say(char *text, size_t size, const struct results_file *f)
 		say(text, size,
 		    "Stopped early: of %s settings, %s is the best of %s so far, with %s", possible,
 		    label, t->phase, tuned_value(value, t, best->mean));
+		tuned_usual(text, size, f, best);
 	} else {
 		say(text, size, "%s: stopped before any setting was measured", t->phase);
 	}

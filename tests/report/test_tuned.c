@@ -28,12 +28,14 @@ static struct tune_row best_setting(void)
 	return s;
 }
 
-/* The sentence; and the claim that the best is better than the job as it is. */
-static void says(struct tune_head t, struct tune_row best, enum claim_state state,
-		 const char *wanted)
+/* The sentence, where the phase of the best says that; and the claim that the best is better than the job as it is. */
+static void says_of(struct results_phase_read *phase, struct tune_head t, struct tune_row best,
+		    enum claim_state state, const char *wanted)
 {
 	struct claim claim;
-	struct results_file file = {.answer = {ANSWER_TUNE, &t, &best, 1}};
+	struct results_file file = {.answer = {ANSWER_TUNE, &t, &best, 1},
+				    .phases = phase,
+				    .phase_count = phase != NULL};
 	char text[512] = "";
 
 	answer_tune.say(text, sizeof(text), &file);
@@ -42,6 +44,12 @@ static void says(struct tune_head t, struct tune_row best, enum claim_state stat
 	CU_ASSERT_EQUAL(claim.state, state);
 	CU_ASSERT(*claim.evidence != '\0');
 	CU_ASSERT_EQUAL(*claim.missing != '\0', state == CLAIM_UNKNOWN);
+}
+
+static void says(struct tune_head t, struct tune_row best, enum claim_state state,
+		 const char *wanted)
+{
+	says_of(NULL, t, best, state, wanted);
 }
 
 static void found(void)
@@ -83,8 +91,17 @@ static void no_winner(void)
 
 static void not_ended(void)
 {
+	static struct results_phase_read phase;
 	struct tune_head t = base("stopped");
 	struct tune_row best = best_setting();
+
+	strcpy(phase.record.name, "read");
+	strcpy(phase.record.usual, "depth=4");
+	strcpy(phase.record.usual_as, "what others do");
+	strcpy(phase.record.typed, "other: --depth 4");
+	says_of(&phase, t, best, CLAIM_UNKNOWN,
+		"Stopped early: of 64 settings, read.threads=16, read.depth=4 is the best of read so "
+		"far, with 1.25 GB/s; it is what others do. To have it: other: --depth 4");
 
 	says(t, best, CLAIM_UNKNOWN,
 	     "Stopped early: of 64 settings, read.threads=16, read.depth=4 is the best of read so "

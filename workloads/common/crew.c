@@ -108,7 +108,8 @@ static int crew_start_threads(struct crew *p, struct err *err)
 
 		w->rc = 0;
 		atomic_store(&w->files, 0);
-		w->begun_bytes = atomic_load(&w->meter.live_bytes);
+		/* One that runs again and again tells what all runs of the phase have moved. */
+		w->begun_bytes = p->once ? 0 : atomic_load(&w->meter.live_bytes);
 		atomic_fetch_add(&p->running, 1);
 		snapshot_wake(&w->part);
 		rc = pthread_create(&w->thread, NULL, crew_work, w);
