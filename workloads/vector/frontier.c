@@ -179,9 +179,8 @@ void codes_table(const struct codes *c, uint64_t id, uint32_t *table)
 
 int frontier_open(struct frontier *w, uint32_t list, const struct codes *codes)
 {
-	w->most = list;
-	w->list = calloc(list, sizeof(*w->list));
-	w->codes = codes;
+	*w = (struct frontier){
+		.most = list, .list = calloc(list, sizeof(*w->list)), .codes = codes};
 	if (codes)
 		w->table = malloc(codes_table_words(codes) * sizeof(*w->table));
 	return w->list && (!codes || w->table) ? 0 : -ENOMEM;
