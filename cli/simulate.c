@@ -327,8 +327,7 @@ static int simulate_name_file(struct simulate_source *s, uint32_t i, struct err 
 
 static int simulate_write_files(struct simulate_source *s, const struct call *call, struct err *err)
 {
-	char command[1024] = "haul", storage[STORAGE_TEXT_BYTES + CORES_TEXT_BYTES],
-	     cores[CORES_TEXT_BYTES];
+	char command[1024] = "haul", cores[CORES_TEXT_BYTES];
 	size_t n = strlen(command);
 	int rc = 0;
 
@@ -339,12 +338,12 @@ static int simulate_write_files(struct simulate_source *s, const struct call *ca
 						  .version = HAUL_VERSION,
 						  .build = HAUL_BUILD,
 						  .command_line = command,
-						  .storage = storage,
+						  .storage = s->storage,
+						  .cores = cores,
 						  .force = s->args->force || !s->keeps};
 
 		if (simulate_cores(s, &s->cases[i], cores))
 			cli_say("%s", cores);
-		snprintf(storage, sizeof(storage), "%s%s%s", s->storage, *cores ? ". " : "", cores);
 		rc = simulate_name_file(s, i, err);
 		if (rc == 0)
 			rc = simulate_write(&o, &s->cases[i], err);

@@ -18,8 +18,6 @@ void checkpoint_model_close(struct checkpoint_model *m);
 
 /* All ranks write the next one, or read it, from now on. Wakes done when it is whole. */
 void checkpoint_model_begin(struct checkpoint_model *m, bool reads, struct actor *done);
-/* The next one is the first again. */
-void checkpoint_model_from_first(struct checkpoint_model *m);
 bool checkpoint_model_flies(const struct checkpoint_model *m);
 /* With a snapshot: how long the copy takes, of the rank that has most. */
 uint64_t checkpoint_model_copy_ns(const struct checkpoint_model *m);

@@ -147,17 +147,10 @@ void find_add(struct find *f, double au)
 
 static void find_value_text(const struct find *f, double value, char text[UNITS_TEXT_BYTES])
 {
-	bool time = strcmp(f->key, "latency") == 0 || strcmp(f->key, "p99") == 0 ||
-		    strcmp(f->key, "open_latency") == 0 || strcmp(f->key, "first_byte") == 0;
-
-	if (f->whole || strcmp(f->key, "opens") == 0)
-		units_count(text, (uint64_t)ceil(value));
-	else if (time)
-		units_time(text, value);
-	else if (strcmp(f->key, "stragglers") == 0)
-		snprintf(text, UNITS_TEXT_BYTES, "%.3g %%", 100 * value);
+	if (f->whole)
+		units_count(text, (uint64_t)value);
 	else
-		units_rate(text, value);
+		storage_value_text(f->key, value, text);
 }
 
 static void find_cell_value(char cell[TABLE_CELL_BYTES], const void *row)
@@ -208,28 +201,26 @@ static const struct column find_head_columns[] = {
 
 static void find_sentence(struct document *d, const struct find *f)
 {
+	bool none = f->end == BISECT_NONE, all = f->end == BISECT_ALL;
 	char text[UNITS_TEXT_BYTES], nodes[UNITS_COUNTED_BYTES], line[512];
 
-	find_value_text(f, f->end == BISECT_NONE ? f->steps[0].value : f->answer, text);
+	find_value_text(f, none ? f->steps[0].value : f->answer, text);
 	units_counted(nodes, f->nodes, "node");
 	if (f->whole)
-		snprintf(
-			line, sizeof(line),
-			f->end == BISECT_NONE
-				? "Simulated, not measured: not even %s nodes keep an AU of %.4g %%."
-			: f->end == BISECT_ALL
-				? "Simulated, not measured: all of %s nodes keep an AU of %.4g %%."
-				: "Simulated, not measured: at most %s nodes keep an AU of %.4g %%.",
-			text, 100 * f->target);
+		snprintf(line, sizeof(line),
+			 "Simulated, not measured: %s %s nodes keep an AU of %.4g %%.",
+			 none  ? "not even"
+			 : all ? "all of"
+			       : "at most",
+			 text, 100 * f->target);
 	else
 		snprintf(line, sizeof(line),
 			 "Simulated, not measured: an AU of %.4g %% on %s %s %s%s.",
-			 100 * f->target, nodes,
-			 f->end == BISECT_NONE ? "is not kept, not even by" : "is kept by",
-			 f->end == BISECT_NONE  ? ""
-			 : f->end == BISECT_ALL ? "any in the range, even "
-			 : f->helps             ? "at least "
-						: "at most ",
+			 100 * f->target, nodes, none ? "is not kept, not even by" : "is kept by",
+			 none       ? ""
+			 : all      ? "any in the range, even "
+			 : f->helps ? "at least "
+				    : "at most ",
 			 text);
 	document_wrap(d, 0, line);
 }

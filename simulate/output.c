@@ -15,6 +15,7 @@
 
 struct output {
 	const struct simulate_case *c;
+	const char *cores;
 	struct results *results;
 	struct lone_group lone;
 	struct group *group;
@@ -64,6 +65,7 @@ static int output_publish(struct output *out, uint32_t seed, uint32_t i, struct 
 	struct simulated *s = c->phases[(size_t)seed * c->job->phase_count + i];
 	struct target_result targets[TARGETS_MAX];
 	struct results_phase phase = {0};
+	const char *cores = "";
 	char limit[256];
 	int rc;
 
@@ -74,8 +76,11 @@ static int output_publish(struct output *out, uint32_t seed, uint32_t i, struct 
 	phase.targets = targets;
 	output_describe(out, &c->job->phases[i], s, seed, &phase.record);
 	simulate_limit(c, i, s, limit);
-	snprintf(phase.record.message, sizeof(phase.record.message), "%s%s", limit,
-		 s->together ? "; requests of a sample were reckoned together" : "");
+	if (s->tally.rank_row[TALLY_BYTES_READ])
+		cores = out->cores;
+	snprintf(phase.record.message, sizeof(phase.record.message), "%s%s%s%s", limit,
+		 s->together ? "; requests of a sample were reckoned together" : "",
+		 *cores ? "; " : "", cores);
 	rc = workload_targets(&c->job->phases[i], &s->tally, out->group, targets,
 			      &phase.target_count, err);
 	if (rc == 0)
@@ -143,7 +148,7 @@ static int output_write_stores(struct output *out, struct err *err)
 
 int simulate_write(const struct simulate_output *o, const struct simulate_case *c, struct err *err)
 {
-	struct output out = {.c = c};
+	struct output out = {.c = c, .cores = o->cores};
 	int rc;
 
 	out.group = lone_group_init(&out.lone, 0, c->ranks);

@@ -8,6 +8,7 @@
 struct simulate_output {
 	const char *path, *version, *build, *command_line;
 	const char *storage; /* what the storage was taken to be */
+	const char *cores;   /* said of phases that read, where cores may be the limit; "" */
 	bool force;
 };
 

@@ -174,26 +174,25 @@ double storage_get(const struct sim_options *o, const char *key)
 	return real ? *(const double *)member : (double)*(const uint64_t *)member / unit;
 }
 
-static void storage_value_text(const struct option *o, const struct sim_options *s,
-			       char text[WORD_BYTES])
+void storage_value_text(const char *key, double value, char text[UNITS_TEXT_BYTES])
 {
-	double value = storage_get(s, o->name);
-	char unit[UNITS_TEXT_BYTES];
+	enum option_kind kind = storage_find(key)->kind;
 
-	if (o->kind == OPTION_RATE)
-		snprintf(text, WORD_BYTES, "%s", units_rate(unit, value));
-	else if (o->kind == OPTION_BYTES)
-		snprintf(text, WORD_BYTES, "%s", units_bytes_decimal(unit, value));
-	else if (o->kind == OPTION_TIME)
-		snprintf(text, WORD_BYTES, "%.4g ms", value * 1e3);
+	if (kind == OPTION_RATE)
+		units_rate(text, value);
+	else if (kind == OPTION_BYTES)
+		units_bytes_decimal(text, value);
+	else if (kind == OPTION_TIME)
+		snprintf(text, UNITS_TEXT_BYTES, value < 1 ? "%.4g ms" : "%.4g s",
+			 value < 1 ? value * 1e3 : value);
 	else
-		snprintf(text, WORD_BYTES, "%.4g", value);
+		snprintf(text, UNITS_TEXT_BYTES, "%.6g", value);
 }
 
 void storage_text(const struct sim_options *s, char text[STORAGE_TEXT_BYTES])
 {
 	struct sim_options none;
-	char value[WORD_BYTES];
+	char value[UNITS_TEXT_BYTES];
 	size_t n = 0;
 
 	text[0] = '\0';
@@ -204,7 +203,7 @@ void storage_text(const struct sim_options *s, char text[STORAGE_TEXT_BYTES])
 
 		if (isnan(is) || is == storage_get(&none, o->name))
 			continue;
-		storage_value_text(o, s, value);
+		storage_value_text(o->name, is, value);
 		n += (size_t)snprintf(text + n, STORAGE_TEXT_BYTES - n, "%s%s=%s", n ? ", " : "",
 				      o->name, value);
 		if (n >= STORAGE_TEXT_BYTES)

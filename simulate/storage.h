@@ -4,6 +4,7 @@
 #define HAUL_SIMULATE_STORAGE_H
 
 #include "backends/sim/model.h"
+#include "core/units.h"
 
 enum { STORAGE_TEXT_BYTES = 1024 };
 
@@ -20,6 +21,9 @@ int storage_parse_one(struct sim_options *into, const char *text, struct err *er
 int storage_set(struct sim_options *into, const char *key, double value, struct err *err);
 /* Its value in that unit; NAN: there is no such key, or it is no number. */
 double storage_get(const struct sim_options *o, const char *key);
+
+/* A value of the key in words, with its unit. */
+void storage_value_text(const char *key, double value, char text[UNITS_TEXT_BYTES]);
 
 /* What differs from an unlimited store, as storage_parse takes it; "unlimited". */
 void storage_text(const struct sim_options *o, char text[STORAGE_TEXT_BYTES]);
