@@ -237,9 +237,19 @@ def test_calls():
             for opens, reads, maps in Calls(folder, ranks, pattern="distributed", tensor=ranks).ranks:
                 pieces = [r for r in reads if r[2] % (2 * MIB) == 0 and r[4] > 65536]
                 check(pieces and all(r[4] <= 2 * MIB for r in pieces), f"distributed: {pieces}")
+                check(len({r[0] for r in pieces}) <= 16 and not maps, f"distributed: {maps}, {pieces}")
                 whole += reads
             check(covered(whole) == sum(sizes.values()), f"distributed: {covered(whole)}")
+            for rank, (opens, reads, maps) in enumerate(Calls(folder, ranks, pattern="streamer", tensor=ranks).ranks):
+                # One thread: all headers, then what the rank needs in reads of 8 MiB; columns are read whole.
+                first, rest = reads[:2 * len(sizes)], reads[2 * len(sizes):]
+                check([r[1:3] for r in first] == [(name, at) for name in sizes for at in (0, 8)], f"streamer: {first}")
+                wanted = sum(t[4] - t[3] if COLUMNS.search(t[0]) else needed([t], ranks, rank) for t in listed)
+                check(rest and all(r[4] <= 8 * MIB for r in rest) and sum(r[3] for r in rest) == wanted, f"streamer: {rest}, {wanted}")
+                check(len({r[0] for r in reads}) == 1 and [r[1:3] for r in rest] == sorted(r[1:3] for r in rest), f"streamer: {rest}")
+                check([o[1] for o in opens] == 2 * list(sizes) and not maps, f"streamer: {opens} {maps}")
             for rank, (opens, reads, maps) in enumerate(Calls(folder, ranks, pattern="slices", tensor=ranks, gap=0).ranks):
+                check(len({r[0] for r in reads}) <= 8 and all(r[4] <= 8 * MIB for r in reads), f"slices: {reads}")
                 wanted = needed(listed, ranks, rank)
                 check(sum(r[3] for r in reads) == wanted + headers, f"slices: {sum(r[3] for r in reads)}, {wanted} + {headers}")
                 check(covered(reads) == wanted + headers and not maps, "slices: a byte was read twice")
@@ -250,13 +260,15 @@ def test_calls_ahead():
     """prefetch: threads read whole files in blocks of 16 MiB, each its own from the beginning; a rank has every nth file. One more
     thread maps all files. It ends when that is done, so the mapping is slowed down by strips that come from disk."""
     with Folder(os.path.dirname(HAUL)) as folder:
-        made(folder, SMALL, fill="full")
-        sizes = {os.path.basename(p): os.path.getsize(p) for p in sorted(glob.glob(f"{folder}/data/model/*.safetensors"))}
-        for ranks in (1, 2) if FULL else (2,):
+        for ranks, shard in ((1, "64 MB"), (2, "64 MB"), (8, "16 MB")) if FULL else ((2, "64 MB"),):
+            shutil.rmtree(f"{folder}/data", ignore_errors=True)
+            made(folder, SMALL, fill="full", shard=shard)
+            sizes = {os.path.basename(p): os.path.getsize(p) for p in sorted(glob.glob(f"{folder}/data/model/*.safetensors"))}
+            check(len(sizes) >= ranks, f"{sizes}")
             calls = Calls(folder, ranks, pattern="prefetch", tensor=ranks, cold={"drop": "fadvise", "evidence": 0})
             for rank, (opens, reads, maps) in enumerate(calls.ranks):
                 own = list(sizes)[rank::ranks]
-                check({r[1] for r in reads} <= set(own) and reads, f"prefetch: {reads}, {own}")
+                check({r[1] for r in reads} <= set(own) and (reads or ranks > 2), f"prefetch: {reads}, {own}")
                 threads = collections.defaultdict(list)
                 for thread, name, offset, got, length in reads:
                     check(length == min(16 * MIB, sizes[name] - offset), f"prefetch: {reads}")
@@ -271,13 +283,16 @@ def test_calls_ahead():
 def test_own_files():
     """sharded: each rank maps its own files and no other; a rank that has none is told of."""
     with Folder(os.path.dirname(HAUL)) as folder:
-        made(folder, SMALL)
-        names = sorted(glob.glob(f"{folder}/data/model/*.safetensors"))
-        os.unlink(f"{folder}/data/model/{INDEX}")
-        for i, path in enumerate(names):
-            os.rename(path, f"{folder}/data/model/model-rank-{i % 2}-part-{i // 2}.safetensors")
-        for rank, (opens, reads, maps) in enumerate(Calls(folder, 2, pattern="sharded", tensor=2).ranks):
-            check(maps and all(m[1].startswith(f"model-rank-{rank}-part-") for m in maps) and not reads, f"{maps}")
+        for ranks in (1, 8, 2) if FULL else (2,):
+            shutil.rmtree(f"{folder}/data", ignore_errors=True)
+            made(folder, SMALL, shard="16 MB")
+            os.unlink(f"{folder}/data/model/{INDEX}")
+            for i, path in enumerate(sorted(glob.glob(f"{folder}/data/model/*.safetensors"))):
+                os.rename(path, f"{folder}/data/model/model-rank-{i % ranks}-part-{i // ranks}.safetensors")
+            for rank, (opens, reads, maps) in enumerate(Calls(folder, ranks, pattern="sharded", tensor=ranks).ranks):
+                own = glob.glob(f"{folder}/data/model/model-rank-{rank}-part-*")
+                check({m[1] for m in maps} == set(map(os.path.basename, own)) and own and not reads, f"{maps}")
+                check(all(m[2] == os.path.getsize(f"{folder}/data/model/{m[1]}") for m in maps), f"{maps}")
         r = load(folder, 3, pattern="sharded", tensor=3)
         check(r.rc != 0 and "no file model-rank-2-part-0.safetensors" in r.err, f"{r}")
 
