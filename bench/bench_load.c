@@ -5,7 +5,7 @@
  *	bench_load read|whole|direct|map|ahead THREADS PASSES < LIST
  *
  * LIST has a line for each range: PATH OFFSET BYTES. Threads share the ranges in their order, each by one pread into memory of the
- * thread's own. whole: into memory that is made for it; direct: without the page cache; map: by a copy from a mapping of the file;
+ * thread's own, which it keeps. whole: into memory that is made for it; direct: without the page cache; map: by a copy from a mapping of the file;
  * ahead: so, by one more thread, beside THREADS that read the files in blocks of 16 MiB until that one is done. Prints the
  * seconds of each pass, and processor seconds of all. */
 #include <fcntl.h>
@@ -32,7 +32,9 @@ struct work {
 	size_t count, files, most;
 	bool whole, direct, map, ahead;
 	unsigned threads;
+	char *memory[THREADS_MAX + 1]; /* of the threads, for all passes */
 	_Atomic size_t next, next_file;
+	_Atomic unsigned begun;
 	atomic_bool done, failed;
 };
 
@@ -99,13 +101,12 @@ static void *go_ahead(void *argument)
 	struct work *w = argument;
 	const struct range *r;
 	struct file f = {NULL, -1, NULL, 0};
-	char *memory = malloc(BLOCK);
+	char *memory = w->memory[w->begun++];
 
-	while (memory && !w->done && (r = next_file(w)) != NULL && enter(&f, r->path, false, false))
+	while (!w->done && (r = next_file(w)) != NULL && enter(&f, r->path, false, false))
 		for (size_t at = 0; at < f.bytes && !w->done; at += BLOCK)
 			w->failed = w->failed || !read_at(&f, memory, BLOCK, at);
 	leave(&f);
-	free(memory);
 	return NULL;
 }
 
@@ -113,14 +114,11 @@ static void *take(void *argument)
 {
 	struct work *w = argument;
 	struct file f = {NULL, -1, NULL, 0};
-	char *memory = NULL;
+	char *memory = w->memory[w->begun++];
 	size_t i;
 
-	if (!w->whole && posix_memalign((void **)&memory, PAGE, w->most + 2 * PAGE) != 0)
-		w->failed = true;
 	while (!w->failed && (i = atomic_fetch_add(&w->next, 1)) < w->count) {
 		const struct range *r = &w->ranges[i];
-
 		size_t past = w->direct ? r->offset % PAGE : 0;
 
 		if (w->whole && posix_memalign((void **)&memory, PAGE, r->bytes) != 0)
@@ -137,8 +135,6 @@ static void *take(void *argument)
 			free(memory);
 	}
 	leave(&f);
-	if (!w->whole)
-		free(memory);
 	w->done = true;
 	return NULL;
 }
@@ -157,7 +153,7 @@ static bool pass(struct work *w)
 	double began = now(CLOCK_MONOTONIC);
 	unsigned all = w->threads + w->ahead;
 
-	w->next = w->next_file = 0;
+	w->next = w->next_file = w->begun = 0;
 	w->done = false;
 	for (unsigned i = 0; i < all; i++)
 		if (pthread_create(&threads[i], NULL, w->ahead && i ? go_ahead : take, w))
@@ -200,6 +196,13 @@ int main(int argc, char **argv)
 	if (w.threads < 1 || w.threads > THREADS_MAX || !list_read(&w)) {
 		fprintf(stderr, "bench_load read|whole|direct|map|ahead THREADS PASSES < LIST\n");
 		return 2;
+	}
+	for (unsigned i = 0; !w.whole && i < w.threads + w.ahead; i++) {
+		size_t bytes = w.ahead ? BLOCK : w.most + 2 * PAGE;
+
+		if (posix_memalign((void **)&w.memory[i], PAGE, bytes) != 0)
+			return 1;
+		memset(w.memory[i], 0, bytes);
 	}
 	cpu = now(CLOCK_PROCESS_CPUTIME_ID);
 	for (int i = 0; i < passes; i++)
