@@ -2,7 +2,9 @@
 /* Counter of MPI calls, through MPI's profiling interface: loaded before a program, it counts each
  * call that communicates or touches a file, and the bytes that this rank hands to the call or gets
  * from it. MPI_Finalize writes them to the folder HAUL_MPI_CALLS, one file per rank with a line
- * "name calls bytes" for each function.
+ * "name calls bytes" for each function, and a file "times.RANK" with the nanoseconds of large gathers and scatters, of
+ * 1,000 bytes or more, and of the two reductions before a gather that tell its size, each from its call to the test that
+ * found it done. HAUL_MPI_SLOW_MS: each of these gathers and scatters begins so much later.
  *
  * MPI_Test, MPI_Wait and MPI_Iprobe are not counted: they move no data of their own, and how often
  * a waiting rank looks depends on the machine. A repeated operation (MPI_Send_init,
@@ -12,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* X(name, parameters, arguments, bytes). */
 /* clang-format off */
@@ -184,8 +187,102 @@ static uint64_t repeated_bytes(MPI_Request request)
 		bytes_of_calls[CALL_##name] += (bytes); \
 		return PMPI_##name arguments; \
 	}
+#define MPI_Igather    counted_Igather
+#define MPI_Iscatter   counted_Iscatter
+#define MPI_Iallreduce counted_Iallreduce
+static int MPI_Igather(const void *s, int sn, MPI_Datatype st, void *r, int rn, MPI_Datatype rt,
+		       int root, MPI_Comm c, MPI_Request *q);
+static int MPI_Iscatter(const void *s, int sn, MPI_Datatype st, void *r, int rn, MPI_Datatype rt,
+			int root, MPI_Comm c, MPI_Request *q);
+static int MPI_Iallreduce(const void *s, void *r, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c,
+			  MPI_Request *q);
 CALL_LIST(CALL_WRAPPER)
 #undef CALL_WRAPPER
+#undef MPI_Igather
+#undef MPI_Iscatter
+#undef MPI_Iallreduce
+
+enum { SLOW_BYTES = 1000, REDUCTIONS = 2 };
+
+/* What is under way, the last reductions, and the time of large gathers and scatters and of the reductions before these. */
+static struct {
+	MPI_Request request;
+	uint64_t since_ns, last_ns[REDUCTIONS], ns;
+	int large;
+} timed;
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void timed_begin(uint64_t bytes)
+{
+	const char *ms = getenv("HAUL_MPI_SLOW_MS");
+	long ns = ms ? atol(ms) * 1000000 : 0;
+
+	timed.since_ns = now_ns();
+	timed.large = bytes >= SLOW_BYTES;
+	if (timed.large && ns)
+		nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
+}
+
+int MPI_Iallreduce(const void *s, void *r, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c,
+		   MPI_Request *q)
+{
+	int rc;
+
+	timed_begin(0);
+	rc = counted_Iallreduce(s, r, n, t, op, c, q);
+	timed.request = *q;
+	return rc;
+}
+
+int MPI_Igather(const void *s, int sn, MPI_Datatype st, void *r, int rn, MPI_Datatype rt, int root,
+		MPI_Comm c, MPI_Request *q)
+{
+	int rc;
+
+	timed_begin(call_bytes(sn, st));
+	for (int i = 0; timed.large && i < REDUCTIONS; i++)
+		timed.ns += timed.last_ns[i];
+	rc = counted_Igather(s, sn, st, r, rn, rt, root, c, q);
+	timed.request = *q;
+	return rc;
+}
+
+int MPI_Iscatter(const void *s, int sn, MPI_Datatype st, void *r, int rn, MPI_Datatype rt, int root,
+		 MPI_Comm c, MPI_Request *q)
+{
+	int rc;
+
+	timed_begin(call_bytes(rn, rt));
+	rc = counted_Iscatter(s, sn, st, r, rn, rt, root, c, q);
+	timed.request = *q;
+	return rc;
+}
+
+int MPI_Test(MPI_Request *q, int *done, MPI_Status *status)
+{
+	MPI_Request asked = *q;
+	int rc = PMPI_Test(q, done, status);
+	uint64_t took;
+
+	if (!*done || !timed.since_ns || asked != timed.request)
+		return rc;
+	took = now_ns() - timed.since_ns;
+	timed.since_ns = 0;
+	if (timed.large) {
+		timed.ns += took;
+	} else {
+		timed.last_ns[0] = timed.last_ns[1];
+		timed.last_ns[1] = took;
+	}
+	return rc;
+}
 
 int MPI_Send_init(const void *d, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *q)
 {
@@ -232,6 +329,12 @@ static void calls_write(void)
 	for (int i = 0; i < CALLS; i++)
 		fprintf(f, "%s %llu %llu\n", names[i], (unsigned long long)calls[i],
 			(unsigned long long)bytes_of_calls[i]);
+	fclose(f);
+	snprintf(path, sizeof(path), "%s/times.%d", folder ? folder : ".", rank);
+	f = fopen(path, "w");
+	if (!f)
+		abort();
+	fprintf(f, "%llu\n", (unsigned long long)timed.ns);
 	fclose(f);
 }
 

@@ -26,6 +26,8 @@
 	  "waiting for storage: a request that was due and not yet taken up")
 #define ACCOUNT_OTHER_LIST(X) \
 	X(RANKS, ranks, "for the slowest rank", OTHER, "waiting for other ranks") \
+	X(COLLECTIVES, collectives, "in collectives", OTHER, \
+	  "plans of a checkpoint gathered and scattered, and its results gathered") \
 	X(DECODE, decode, "decode", OTHER, "waiting for emulated preprocessing") \
 	X(GENERATE, generate, "making bytes", OTHER, "making the bytes of a checkpoint") \
 	X(COPY, copy, "copying to the accelerator", OTHER, \

@@ -20,7 +20,7 @@ from haultest import *
 # 8 tensor ranks divide its heads, 2 pipeline stages do not divide its layers. About 1.2 million parameters.
 MODEL = {"vocabulary": 1024, "hidden": 128, "feed_forward": 352, "layers": 5, "heads": 8, "kv_heads": 4}
 # What of its time a rank may spend in.
-ACCOUNTS = ("compute_ns", "open_ns", "first_byte_ns", "transfer_ns", "queue_ns", "ranks_ns", "decode_ns", "generate_ns",
+ACCOUNTS = ("compute_ns", "open_ns", "first_byte_ns", "transfer_ns", "queue_ns", "ranks_ns", "collectives_ns", "decode_ns", "generate_ns",
             "copy_ns", "checkpoint_ns", "haul_ns")
 
 

@@ -260,7 +260,7 @@ int checkpoint_tell(const struct job *job, const struct job_phase *phase,
 	X(CHECKPOINT_METADATA_READ_NS, "metadata_read_ns", "ns", MAX, \
 	  "reading .metadata, of the slowest rank, before it reads items") \
 	X(CHECKPOINT_COLLECTIVE_NS, "collective_ns", "ns", MAX, \
-	  "plans gathered and scattered, results gathered, of the slowest rank; in the account of waiting for ranks") \
+	  "plans gathered and scattered, results gathered, of the slowest rank: the messages, which the account collectives has") \
 	X(CHECKPOINT_COLLECTIVE_BYTES, "collective_bytes", "bytes", SUM, "bytes that ranks sent for these") \
 	X(CHECKPOINT_COLLECTIVES, "collectives", "", MAX, "how many of them there were") \
 	X(CHECKPOINT_PAYLOAD_ERRORS, "payload_errors", "", SUM, "reads whose bytes were wrong") \

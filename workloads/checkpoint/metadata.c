@@ -34,7 +34,8 @@
 	X(K_SIZE, "size") X(K_CHUNKS, "chunks") X(K_CHUNK, "chunk") X(K_OFFSETS, "offsets") X(K_SIZES, "sizes") \
 	X(K_FQN, "fqn") X(K_OFFSET, "offset") X(K_INDEX, "index") X(K_PATH, "relative_path") \
 	X(K_LENGTH, "length") X(K_TRANSFORMS, "transform_descriptors") X(K_ITEMS, "items") X(K_TYPE, "type") \
-	X(K_USABLE, "usable")
+	X(K_USABLE, "usable") X(K_BYTES_IO, "bytes_io_data") X(K_TENSOR_DATA, "tensor_data") \
+	X(K_SIZE_IN_BYTES, "size_in_bytes")
 /* clang-format on */
 #define OBJECT(id, text)      id,
 #define OBJECT_TEXT(id, text) [id] = text,
@@ -128,13 +129,26 @@ static void put_chunk(struct pickle *p, const struct state_entry *e, const struc
 	end_fields(p);
 }
 
+/* A name that comes again in a plan, as the same object. names: the numbers of those that were written, by entry; NULL:
+ * each is an object of its own. */
+static void put_name(struct pickle *p, const struct state_entry *e, uint32_t *names)
+{
+	if (names && names[e->number]) {
+		pickle_get(p, names[e->number] - 1);
+		return;
+	}
+	pickle_text(p, e->tensor.name);
+	if (names)
+		names[e->number] = p->kept;
+}
+
 /* number: of the chunk among those of the entry; UINT64_MAX: not known yet. */
 static void put_index(struct pickle *p, const struct state_entry *e, const struct state_chunk *c,
-		      uint64_t number)
+		      uint64_t number, uint32_t *names)
 {
 	begin_fields(p, METADATA_INDEX);
 	pickle_object(p, K_FQN);
-	pickle_text(p, e->tensor.name);
+	put_name(p, e, names);
 	put_size(p, K_OFFSET, c->offset, e->tensor.dimensions);
 	pickle_object(p, K_INDEX);
 	if (number == UINT64_MAX)
@@ -179,7 +193,7 @@ static void put_entry(struct pickle *p, const struct metadata_source *s, uint64_
 }
 
 /* {name: (name,)} of all entries that the ranks write something of. */
-static void put_planner(struct pickle *p, const struct metadata_source *s)
+static void put_planner(struct pickle *p, const struct metadata_source *s, uint32_t *names)
 {
 	pickle_object(p, K_PLANNER);
 	pickle_kept(p, PICKLE_EMPTY_DICT);
@@ -188,8 +202,8 @@ static void put_planner(struct pickle *p, const struct metadata_source *s)
 		struct state_entry e;
 
 		state_entry_at(&s->dict, i, &e);
-		pickle_text(p, e.tensor.name);
-		pickle_text(p, e.tensor.name);
+		put_name(p, &e, names);
+		put_name(p, &e, names);
 		pickle_kept(p, PICKLE_TUPLE1);
 	}
 	pickle_op(p, PICKLE_SETITEMS);
@@ -202,6 +216,7 @@ struct rank_file {
 	uint32_t *entries;
 	struct archive archive;
 	struct arena arena;
+	uint32_t path; /* the number of its name in the pickle, + 1; 0: not yet there */
 };
 
 static void rank_file_tensor(const void *file, uint64_t t, struct tensor *out)
@@ -227,17 +242,22 @@ static int rank_file_open(struct rank_file *f, const struct metadata_source *s, 
 	return archive_make(&f->archive, s->archive, &tensors, &f->arena, err);
 }
 
-static void put_storage_info(struct pickle *p, const struct rank_file *f, uint64_t item)
+static void put_storage_info(struct pickle *p, struct rank_file *f, uint64_t item)
 {
 	const uint64_t *starts = f->archive.starts;
 	uint64_t at = starts ? starts[item] : f->archive.offsets[item];
 	uint64_t end = starts ? starts[item + 1] : f->archive.ends[item];
 	char name[64];
 
-	metadata_file_name(f->place.rank, name, sizeof(name));
 	begin_fields(p, STORAGE_INFO);
 	pickle_object(p, K_PATH);
-	pickle_text(p, name);
+	if (f->path) {
+		pickle_get(p, f->path - 1);
+	} else {
+		metadata_file_name(f->place.rank, name, sizeof(name));
+		pickle_text(p, name);
+		f->path = p->kept;
+	}
 	pickle_object(p, K_OFFSET);
 	pickle_whole(p, at);
 	pickle_object(p, K_LENGTH);
@@ -247,11 +267,11 @@ static void put_storage_info(struct pickle *p, const struct rank_file *f, uint64
 }
 
 static void put_write_item(struct pickle *p, const struct state_entry *e,
-			   const struct state_chunk *c)
+			   const struct state_chunk *c, uint32_t *names)
 {
 	begin_fields(p, WRITE_ITEM);
 	pickle_object(p, K_INDEX);
-	put_index(p, e, c, UINT64_MAX);
+	put_index(p, e, c, UINT64_MAX, names);
 	pickle_object(p, K_TYPE);
 	if (!pickle_again(p, SHARD)) {
 		pickle_object(p, WRITE_ITEM_TYPE);
@@ -260,9 +280,8 @@ static void put_write_item(struct pickle *p, const struct state_entry *e,
 		pickle_op(p, PICKLE_REDUCE);
 		pickle_keep_as(p, SHARD);
 	}
-	pickle_text(p, "bytes_io_data");
-	pickle_op(p, PICKLE_NONE);
-	pickle_text(p, "tensor_data");
+	put_none(p, K_BYTES_IO);
+	pickle_object(p, K_TENSOR_DATA);
 	begin_fields(p, TENSOR_WRITE_DATA);
 	pickle_object(p, K_CHUNK);
 	put_chunk(p, e, c);
@@ -272,23 +291,24 @@ static void put_write_item(struct pickle *p, const struct state_entry *e,
 	end_fields(p);
 }
 
-static void put_write_result(struct pickle *p, const struct rank_file *f, uint64_t item,
+static void put_write_result(struct pickle *p, struct rank_file *f, uint64_t item,
 			     const struct state_entry *e, const struct state_chunk *c,
 			     uint64_t number)
 {
 	begin_fields(p, WRITE_RESULT);
 	pickle_object(p, K_INDEX);
-	put_index(p, e, c, number);
-	pickle_text(p, "size_in_bytes");
+	put_index(p, e, c, number, NULL);
+	pickle_object(p, K_SIZE_IN_BYTES);
 	pickle_whole(p, f->archive.ends[item] - f->archive.offsets[item]);
 	pickle_object(p, K_STORAGE);
 	put_storage_info(p, f, item);
 	end_fields(p);
 }
 
-/* Something of each tensor that a rank writes. chunks: of each entry, how many ranks before have written. */
+/* Something of each tensor that a rank writes. words: of each entry, how many ranks before have written; in a plan, the
+ * number of its name. */
 static int put_items(struct pickle *p, const struct metadata_source *s, enum metadata_kind kind,
-		     uint64_t rank, uint32_t *chunks, struct err *err)
+		     uint64_t rank, uint32_t *words, struct err *err)
 {
 	struct rank_file f;
 	int rc = rank_file_open(&f, s, rank, err);
@@ -301,11 +321,11 @@ static int put_items(struct pickle *p, const struct metadata_source *s, enum met
 		state_entry_at(&s->dict, f.entries[i], &e);
 		state_chunk_of(&s->dict, &e, &f.place, &c, &writes);
 		if (kind == METADATA_PLAN) {
-			put_write_item(p, &e, &c);
+			put_write_item(p, &e, &c, words);
 		} else if (kind == METADATA_RESULTS) {
-			put_write_result(p, &f, i, &e, &c, chunks[e.number]++);
+			put_write_result(p, &f, i, &e, &c, words[e.number]++);
 		} else {
-			put_index(p, &e, &c, chunks[e.number]++);
+			put_index(p, &e, &c, words[e.number]++, NULL);
 			put_storage_info(p, &f, i);
 		}
 	}
@@ -314,18 +334,17 @@ static int put_items(struct pickle *p, const struct metadata_source *s, enum met
 }
 
 static int put_all_items(struct pickle *p, const struct metadata_source *s, enum metadata_kind kind,
-			 struct err *err)
+			 uint32_t *words, struct err *err)
 {
-	uint32_t *chunks = calloc(state_entries(&s->dict) + 1, sizeof(*chunks));
-	int rc = chunks ? 0 : err_set(err, -ENOMEM, "no memory for chunks of tensors");
+	int rc = 0;
 
 	for (uint64_t rank = s->first; rc == 0 && rank < s->end; rank++)
-		rc = put_items(p, s, kind, rank, chunks, err);
-	free(chunks);
+		rc = put_items(p, s, kind, rank, words, err);
 	return rc;
 }
 
-static int put_metadata(struct pickle *p, const struct metadata_source *s, struct err *err)
+static int put_metadata(struct pickle *p, const struct metadata_source *s, uint32_t *words,
+			struct err *err)
 {
 	int rc;
 
@@ -336,11 +355,11 @@ static int put_metadata(struct pickle *p, const struct metadata_source *s, struc
 	for (uint64_t i = 0; i < state_entries(&s->dict); i++)
 		put_entry(p, s, i);
 	pickle_op(p, PICKLE_SETITEMS);
-	put_planner(p, s);
+	put_planner(p, s, NULL);
 	pickle_object(p, K_STORAGE);
 	pickle_kept(p, PICKLE_EMPTY_DICT);
 	pickle_op(p, PICKLE_MARK);
-	rc = put_all_items(p, s, METADATA_ALL, err);
+	rc = put_all_items(p, s, METADATA_ALL, words, err);
 	pickle_op(p, PICKLE_SETITEMS);
 	pickle_object(p, K_STORAGE_META);
 	begin_fields(p, STORAGE_META_CLASS);
@@ -360,7 +379,7 @@ static int put_metadata(struct pickle *p, const struct metadata_source *s, struc
 
 /* SavePlan, or a list of results. */
 static int put_rank(struct pickle *p, const struct metadata_source *s, enum metadata_kind kind,
-		    struct err *err)
+		    uint32_t *words, struct err *err)
 {
 	bool plan = kind == METADATA_PLAN;
 	int rc;
@@ -371,12 +390,12 @@ static int put_rank(struct pickle *p, const struct metadata_source *s, enum meta
 	}
 	pickle_kept(p, PICKLE_EMPTY_LIST);
 	pickle_op(p, PICKLE_MARK);
-	rc = put_all_items(p, s, kind, err);
+	rc = put_all_items(p, s, kind, words, err);
 	pickle_op(p, PICKLE_APPENDS);
 	if (!plan)
 		return rc;
 	put_none(p, K_STORAGE);
-	put_planner(p, s);
+	put_planner(p, s, words);
 	pickle_object(p, K_USABLE);
 	pickle_op(p, PICKLE_TRUE);
 	end_fields(p);
@@ -387,11 +406,15 @@ int metadata_pickle(const struct metadata_source *s, enum metadata_kind kind, ui
 		    uint64_t *bytes, struct err *err)
 {
 	struct pickle p = {.out = out, .texts = texts, .protocol = 4};
-	int rc;
+	uint32_t *words = calloc(state_entries(&s->dict) + 1, sizeof(*words));
+	int rc = words ? 0 : err_set(err, -ENOMEM, "no memory for chunks of tensors");
 
 	pickle_begin(&p);
-	rc = kind == METADATA_ALL ? put_metadata(&p, s, err) : put_rank(&p, s, kind, err);
+	if (rc == 0)
+		rc = kind == METADATA_ALL ? put_metadata(&p, s, words, err)
+					  : put_rank(&p, s, kind, words, err);
 	pickle_op(&p, PICKLE_STOP);
 	*bytes = p.bytes;
+	free(words);
 	return rc;
 }

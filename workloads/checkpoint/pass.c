@@ -228,6 +228,7 @@ int checkpoint_write_end(struct checkpoint_run *r, int written, bool stopped, st
 
 	took_rc = checkpoint_pass_took(r, &took);
 	rc = written < 0 ? written : rc < 0 ? rc : took_rc;
+	account_switch(&r->repeat.accounts, ACCOUNT_RANKS, took.time.end_ns);
 	if (rc == 0 && whole)
 		rc = checkpoint_write_publish(r, &marker_ns, err);
 	blamed[ACCOUNT_OPEN] = took.last->request_ns;

@@ -68,18 +68,14 @@ static int protocol_pickle(const struct checkpoint_run *r, enum metadata_kind ki
 
 /* As torch gathers objects, and scatters them: all ranks learn the largest size, and each sends as many bytes. What the
  * coordinator would send back is as large, so the same bytes stand for it. */
-static int protocol_exchange(struct checkpoint_run *r, enum metadata_kind kind, bool scatters,
-			     struct err *err)
+static int protocol_send(struct checkpoint_run *r, const uint8_t *mine, uint64_t length,
+			 bool scatters, struct err *err)
 {
 	struct group *g = r->ctx->group;
-	uint64_t *row = r->ctx->tally->rank_row, length = 0, most;
-	uint8_t *mine = NULL, *padded = NULL, *all = NULL;
-	int rc = protocol_pickle(r, kind, &mine, &length, err);
+	uint64_t *row = r->ctx->tally->rank_row, most = length;
+	uint8_t *padded = NULL, *all = NULL;
+	int rc = group_allreduce(g, MERGE_MAX, &most, 1);
 
-	most = length;
-	rc = group_agree(g, rc, err);
-	if (rc == 0)
-		rc = group_allreduce(g, MERGE_MAX, &most, 1);
 	if (rc == 0 && ((padded = calloc(1, most + 1)) == NULL ||
 			(g->rank == 0 && (all = malloc(most * g->size)) == NULL)))
 		rc = err_set(err, -ENOMEM, "no memory for the plans of %u ranks", g->size);
@@ -94,9 +90,31 @@ static int protocol_exchange(struct checkpoint_run *r, enum metadata_kind kind, 
 	row[CHECKPOINT_COLLECTIVE_BYTES] += most;
 	if (scatters && g->rank == 0)
 		row[CHECKPOINT_COLLECTIVE_BYTES] += most * g->size;
-	free(mine);
 	free(padded);
 	free(all);
+	return rc;
+}
+
+/* The messages have an account of their own, without what it takes to make the pickle. After them, the next account begins. */
+static int protocol_exchange(struct checkpoint_run *r, enum metadata_kind kind, bool scatters,
+			     enum account next, struct err *err)
+{
+	struct accounts *accounts = &r->repeat.accounts;
+	uint64_t length = 0, began_ns;
+	uint8_t *mine = NULL;
+	int rc;
+
+	account_switch(accounts, ACCOUNT_GENERATE, clock_now(r->store.clock));
+	rc = protocol_pickle(r, kind, &mine, &length, err);
+	account_switch(accounts, ACCOUNT_RANKS, clock_now(r->store.clock));
+	rc = group_agree(r->ctx->group, rc, err);
+	began_ns = clock_now(r->store.clock);
+	account_switch(accounts, ACCOUNT_COLLECTIVES, began_ns);
+	if (rc == 0)
+		rc = protocol_send(r, mine, length, scatters, err);
+	account_switch(accounts, next, clock_now(r->store.clock));
+	r->ctx->tally->rank_row[CHECKPOINT_COLLECTIVE_NS] += accounts->since_ns - began_ns;
+	free(mine);
 	return rc;
 }
 
@@ -108,31 +126,25 @@ static bool protocol_speaks(const struct checkpoint_run *r)
 
 int checkpoint_protocol_plan(struct checkpoint_run *r, struct err *err)
 {
-	uint64_t began_ns;
 	int rc;
 
 	if (!protocol_speaks(r) ||
 	    (r->planned && r->options->collectives == CHECKPOINT_COLLECTIVES_CACHED))
 		return 0;
 	clock_sleep_until(r->store.clock, r->repeat.start_ns);
-	began_ns = clock_now(r->store.clock);
-	rc = protocol_exchange(r, METADATA_PLAN, true, err);
+	rc = protocol_exchange(r, METADATA_PLAN, true, ACCOUNT_HAUL, err);
 	r->planned = rc == 0;
-	r->ctx->tally->rank_row[CHECKPOINT_COLLECTIVE_NS] += clock_now(r->store.clock) - began_ns;
 	return rc;
 }
 
 int checkpoint_protocol_finish(struct checkpoint_run *r, struct err *err)
 {
-	uint64_t began_ns = clock_now(r->store.clock);
-	int rc;
+	int rc = 0;
 
 	if (!checkpoint_has_state_dict(&r->shape))
 		return 0;
-	if (!protocol_speaks(r))
-		return protocol_write_metadata(r, err);
-	rc = protocol_exchange(r, METADATA_RESULTS, false, err);
-	r->ctx->tally->rank_row[CHECKPOINT_COLLECTIVE_NS] += clock_now(r->store.clock) - began_ns;
+	if (protocol_speaks(r))
+		rc = protocol_exchange(r, METADATA_RESULTS, false, ACCOUNT_RANKS, err);
 	return rc == 0 ? protocol_write_metadata(r, err) : rc;
 }
 

@@ -90,11 +90,16 @@ void pickle_text(struct pickle *p, const char *text)
 	put_text(p, text, strlen(text));
 }
 
+void pickle_get(struct pickle *p, uint32_t number)
+{
+	put_index(p, OP_BINGET, OP_LONG_BINGET, number);
+}
+
 bool pickle_again(struct pickle *p, unsigned object)
 {
 	INVARIANT(object < PICKLE_OBJECTS_MAX, "the table of numbers has room for the object");
 	if (p->numbers[object])
-		put_index(p, OP_BINGET, OP_LONG_BINGET, p->numbers[object] - 1);
+		pickle_get(p, p->numbers[object] - 1);
 	return p->numbers[object];
 }
 

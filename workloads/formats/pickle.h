@@ -33,7 +33,7 @@ enum pickle_op {
 	PICKLE_TRUE = 0x88,
 	PICKLE_FALSE = 0x89
 };
-enum { PICKLE_OBJECTS_MAX = 48 };
+enum { PICKLE_OBJECTS_MAX = 56 };
 
 struct pickle {
 	uint8_t *out; /* NULL: only counts */
@@ -52,6 +52,8 @@ void pickle_keep(struct pickle *p);
 /* The same for an opcode whose object is kept. */
 void pickle_kept(struct pickle *p, uint8_t op);
 void pickle_text(struct pickle *p, const char *text);
+/* What was kept under that number. */
+void pickle_get(struct pickle *p, uint32_t number);
 /* Object `object` of texts. */
 void pickle_object(struct pickle *p, unsigned object);
 /* The same for an object that is made by several opcodes: writes what refers to it, or returns false. After those opcodes,

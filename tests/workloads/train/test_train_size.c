@@ -417,6 +417,7 @@ static void accounts(void)
 		    {"transfer", "in the expected time"},
 		    {"queue", "in the expected time, as the waits of workers"},
 		    {"ranks", "not planned: ranks are taken to be equally fast"},
+		    {"collectives", "not planned: of checkpoints"},
 		    {"decode", "not planned"},
 		    {"generate", "not planned: of checkpoints"},
 		    {"copy", "no time is expected where batches are copied"},
