@@ -27,15 +27,25 @@ static char *file_grow(char *text, size_t *size, size_t used, size_t max)
 	return larger;
 }
 
+int file_open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	/* What is written into a pipe comes when it comes. */
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
 int file_read(const char *path, size_t max, char **text, size_t *length, struct err *err)
 {
 	size_t size = 0, used = 0;
 	char *all = NULL;
 	ssize_t n = 1;
-	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
+	int fd = file_open(path), rc = 0;
 
 	if (fd < 0)
-		return err_set(err, -errno, "%s", strerror(errno));
+		return err_set(err, fd, "%s", strerror(-fd));
 	while (n && used <= max) {
 		all = file_grow(all, &size, used, max);
 		if (!all) {

@@ -12,4 +12,8 @@
  * of open or read, or -ENOMEM, with a sentence that does not name the path. */
 int file_read(const char *path, size_t max, char **text, size_t *length, struct err *err);
 
+/* Opens a file of others, to be read. Never waits for somebody to write into a FIFO: where nobody does,
+ * it reads as empty. Returns the descriptor, which the caller closes, or a negative errno. */
+int file_open(const char *path);
+
 #endif

@@ -7,12 +7,12 @@
 #include "core/line_reader.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/file_read.h"
 #include "core/gzip.h"
 #include "core/numbers.h"
 #include "core/zstd.h"
@@ -58,9 +58,9 @@ int line_reader_open(struct line_reader **out, const char *path, struct err *err
 
 	if (rc < 0)
 		return rc;
-	(*out)->fd = open(path, O_RDONLY | O_CLOEXEC);
+	(*out)->fd = file_open(path);
 	if ((*out)->fd < 0) {
-		rc = err_set(err, -errno, "%s", strerror(errno));
+		rc = err_set(err, (*out)->fd, "%s", strerror(-(*out)->fd));
 		line_reader_close(*out);
 		*out = NULL;
 	}

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "core/text_writer.h"
 #include "tests/test_folder.h"
@@ -253,8 +254,15 @@ static void test_errors(void)
 	struct line_reader *r;
 	struct err err = {0};
 	struct rlimit limit;
+	size_t length;
+	char *line;
 
 	CU_ASSERT_EQUAL(line_reader_open(&r, at("absent"), &err), -ENOENT);
+	/* Into which nobody writes. */
+	CU_ASSERT_EQUAL_FATAL(mkfifo(at("fifo"), 0600), 0);
+	CU_ASSERT_EQUAL_FATAL(line_reader_open(&r, at("fifo"), &err), 0);
+	CU_ASSERT_EQUAL(line_reader_next(r, &line, &length, &err), 0);
+	line_reader_close(r);
 	write_lines("there", 1);
 	CU_ASSERT_EQUAL(text_writer_open(&w, at("there"), false, &err), -EEXIST);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "there exists; name another, or say --force"));

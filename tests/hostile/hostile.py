@@ -239,7 +239,9 @@ def check_results(draw, folder, before, r):
     results = report(path)
     # Nobody is there to publish, or not yet.
     silent = draw.signal == "KILL" and (draw.early or not draw.launcher and draw.ranks == 1)
-    check(silent or results["status"] == "interrupted" or r.rc in (1, 2), f"the results are {results['status']}: {r}")
+    # A rank that is killed while the run goes on is a failure of the run to those that are left.
+    left = draw.signal == "KILL" and results["status"] == "failed" and "a rank failed" in r.err
+    check(silent or left or results["status"] == "interrupted" or r.rc in (1, 2), f"the results are {results['status']}: {r}")
     phases = {p["name"]: p["status"] for p in results["phases"]}
     lost = [name for name in done if phases.get(name) != "done"]
     check(not lost, f"{lost} had ended, but there is {phases}: {r}")

@@ -321,14 +321,6 @@ struct queue *clean_queue(struct clean *c)
 	return &c->crew.members[0].queue;
 }
 
-void clean_key(struct clean *c, const char *key)
-{
-	struct crew_thread *w = &c->crew.members[0];
-
-	clean_remove(w, key);
-	w->counts[CLEAN_PARTS] += open_uploads_drop_parts(&w->queue, key);
-}
-
 static void clean_stays(struct clean *c, const char *key)
 {
 	c->crew.members[0].counts[CLEAN_KEPT]++;
@@ -336,21 +328,37 @@ static void clean_stays(struct clean *c, const char *key)
 		snprintf(c->kept_name, sizeof(c->kept_name), "%s", key);
 }
 
-/* Of an object of haul that a listing has named. Returns whether it was removed. */
-static bool clean_entry(struct clean *c, const char *key)
+/* Whether something of others is there under a name of haul's: it stays. Only a store that links may
+ * have such a thing. */
+static bool clean_others(struct clean *c, const char *key)
 {
-	struct crew_thread *w = &c->crew.members[0];
 	struct object o = {0};
 	struct request req = {.op = REQ_STAT, .object = &o, .own = true};
 
 	snprintf(o.key, sizeof(o.key), "%s", key);
-	/* Only a store that links may have put something there under the name of one of haul's. */
-	if (store_can(&c->store, BACKEND_UPDATE) && queue_do(&w->queue, &req) == 0 &&
-	    req.answer.done_bytes == OBJECT_OF_OTHERS) {
-		clean_stays(c, key);
+	if (!store_can(&c->store, BACKEND_UPDATE) || queue_do(clean_queue(c), &req) < 0 ||
+	    req.answer.done_bytes != OBJECT_OF_OTHERS)
 		return false;
-	}
-	if (clean_remove(w, key) < 0)
+	clean_stays(c, key);
+	return true;
+}
+
+void clean_key(struct clean *c, const char *key)
+{
+	struct crew_thread *w = &c->crew.members[0];
+
+	if (clean_others(c, key))
+		return;
+	clean_remove(w, key);
+	w->counts[CLEAN_PARTS] += open_uploads_drop_parts(&w->queue, key);
+}
+
+/* Of an object of haul that a listing has named. Returns whether it was removed. */
+static bool clean_entry(struct clean *c, const char *key)
+{
+	struct crew_thread *w = &c->crew.members[0];
+
+	if (clean_others(c, key) || clean_remove(w, key) < 0)
 		return false;
 	w->counts[CLEAN_REMOVED]++;
 	return true;

@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/file_read.h"
 #include "core/key.h"
 
 enum { NAMES_STEPS = 4, NAMES_WIDTH_MAX = 20, NAMES_DIVISORS = 8 };
@@ -362,9 +362,9 @@ int name_list_open(struct name_list *l, const char *path, size_t room, struct er
 	int rc;
 
 	memset(l, 0, sizeof(*l));
-	l->fd = open(path, O_RDONLY | O_CLOEXEC);
+	l->fd = file_open(path);
 	if (l->fd < 0)
-		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+		return err_set(err, l->fd, "%s: %s", path, strerror(-l->fd));
 	rc = name_list_scan(l, room, err);
 	if (rc < 0) {
 		name_list_close(l);
